@@ -1,0 +1,75 @@
+# tapeformer: `make run` trains, `make test` tests. A C compiler and make are all they need.
+#
+#   make                 the programs: train generate gradcheck explain bench
+#   make run             train the copy task, then a language model on the text in data/
+#   make test            build and run everything quick, in both precisions
+#   make lint            warnings with gcc and clang, format, dependency direction
+#   make SAN=1 test      the same tests under AddressSanitizer and UndefinedBehaviorSanitizer
+#   make ARCH=x86-64-v3  for another processor than this machine's own
+
+CC     ?= cc
+ARCH   ?= native
+BUILD  ?= build$(if $(SAN),-san)
+OPT    ?= -O3
+WARN    = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes
+
+# -ffp-contract=fast lets the compiler fuse a*b+c, which -std=c11 alone forbids. The two others only give up errno
+# and floating-point traps, which nothing here reads; isnan and infinities keep their meaning.
+CFLAGS  = -std=c11 -D_GNU_SOURCE -Isrc $(OPT) -g -march=$(ARCH) -ffp-contract=fast -fno-math-errno -fno-trapping-math \
+          $(WARN) $(EXTRA) -MMD -MP -pthread
+LDLIBS  = -lm -pthread
+ifdef SAN
+CFLAGS += -fsanitize=address,undefined -fno-sanitize-recover=all
+OPT     = -O1
+endif
+
+PROGRAMS  = train $(patsubst src/programs/%.c,%,$(wildcard src/programs/*.c))
+LIB_SRC   = $(filter-out src/programs/%,$(wildcard src/*/*.c))
+TESTS     = $(patsubst tests/%.c,%,$(wildcard tests/*.c))
+
+all: $(PROGRAMS)
+
+# One precision: objects, library and programs under $(BUILD)/float or $(BUILD)/double.
+FLAGS_float  =
+FLAGS_double = -DREAL_DOUBLE
+define precision
+$(BUILD)/$(1)/%.o: %.c Makefile
+	@mkdir -p $$(@D)
+	$$(CC) $$(CFLAGS) $$(FLAGS_$(1)) -c $$< -o $$@
+$(BUILD)/$(1)/libtapeformer.a: $$(LIB_SRC:%.c=$(BUILD)/$(1)/%.o)
+	@rm -f $$@
+	$$(AR) rcs $$@ $$^
+$(BUILD)/$(1)/tests/%: $(BUILD)/$(1)/tests/%.o $(BUILD)/$(1)/libtapeformer.a
+	$$(CC) $$(CFLAGS) $$^ $$(LDLIBS) -o $$@
+endef
+$(eval $(call precision,float))
+$(eval $(call precision,double))
+.SECONDARY:
+
+train: $(BUILD)/float/train.o $(BUILD)/float/libtapeformer.a
+	$(CC) $(CFLAGS) $^ $(LDLIBS) -o $@
+generate explain bench: %: $(BUILD)/float/src/programs/%.o $(BUILD)/float/libtapeformer.a
+	$(CC) $(CFLAGS) $^ $(LDLIBS) -o $@
+# Gradients are checked in double.
+gradcheck: $(BUILD)/double/src/programs/gradcheck.o $(BUILD)/double/libtapeformer.a
+	$(CC) $(CFLAGS) $^ $(LDLIBS) -o $@
+
+run: train
+	./train copy --run runs/copy
+	./train lm --run runs/lm
+
+test: $(foreach p,float double,$(TESTS:%=$(BUILD)/$(p)/tests/%)) all
+	@sh tests/run.sh $(foreach p,float double,$(TESTS:%=$(BUILD)/$(p)/tests/%))
+
+lint:
+	@sh tests/lint.sh
+
+print-lint-flags:
+	@echo $(CFLAGS)
+
+clean:
+	rm -rf build build-san $(PROGRAMS)
+
+.PHONY: all run test lint print-lint-flags clean
+
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -1,0 +1,81 @@
+/* What an operation is, for those who write one. The anatomy of an operation file is described in README.md.
+ */
+#ifndef AUTOGRAD_OP_H
+#define AUTOGRAD_OP_H
+
+#include "autograd/tape.h"
+
+typedef struct Op Op;
+typedef struct CheckCase CheckCase;
+
+enum { MAX_INPUTS = 8 };
+
+/* One run of an operation, on the tape. */
+struct Node {
+    const Op *op;
+    Tape *tape;
+    Node *previous; /* recorded before it */
+    int inputs;
+    Tensor *in[MAX_INPUTS]; /* NULL where an optional input is absent */
+    Tensor *out;
+    void *attr;  /* the operation's own record: its axis, scale, what it saved for backward */
+    long index;  /* place on the tape */
+    size_t mark; /* start of its arrays in the tape's memory */
+
+    /* Reals of scratch memory that forward and backward want while they run, set when the node is recorded;
+     * the tape hands it over, uninitialised, in `scratch`. */
+    long forward_scratch, backward_scratch;
+    real *scratch;
+};
+
+struct Op {
+    const char *name;
+
+    /* Computes n->out->data from n->in[i]->data and n->attr. Inputs may have any strides; out is contiguous.
+     */
+    void (*forward)(Node *n);
+
+    /* Adds to each n->in[i]->grad that is not NULL its part of the gradient, given n->out->grad. May use
+     * inputs, output and attributes; changes none of them. */
+    void (*backward)(Node *n);
+
+    /* The output shares the first input's memory: forward is NULL, and recording set data and strides. */
+    bool view;
+
+    /* Backward looks at in[i]->grad_fresh and stores instead of adding where it is set. Otherwise a fresh
+     * gradient is zero-filled before backward runs. Never set for a tensor that is passed twice. */
+    bool stores_fresh;
+
+    /* A hash of which side every branch takes at the inputs as they are now (the sign in relu, the winner in
+     * max): two points with equal hashes lie on one smooth piece. NULL: the operation is smooth. */
+    uint64_t (*branches)(const Node *n);
+
+    /* Where the gradient is checked; see check_case.h. */
+    const CheckCase *cases;
+    int n_cases;
+};
+
+#define INPUTS(...)                                                                                          \
+    (int)(sizeof((Tensor *[]){__VA_ARGS__}) / sizeof(Tensor *)), (Tensor *[]) {                              \
+        __VA_ARGS__                                                                                          \
+    }
+
+/* A node with its contiguous output of shape `out`, ready for attributes: tape_node(t, &op_x, shape,
+ * INPUTS(a, b)). The output needs a gradient if an input does. */
+Node *tape_node(Tape *t, const Op *op, Shape out, int inputs, Tensor *const in[]);
+
+/* As tape_node, for a view: the output shares in's data, with the given shape, strides and offset in
+ * elements. */
+Node *tape_view(Tape *t, const Op *op, Tensor *in, Shape out, const long *stride, long offset);
+
+/* The node's attributes: `bytes` of zeroed memory that lives until reset; sets n->attr. */
+void *node_attr(Node *n, size_t bytes);
+
+/* An array of `count` reals (not zeroed) to save for backward; lives until the node's backward has run. NULL
+ * while planning, and where tape and inputs want no gradient if for_backward is set. */
+real *node_array(Node *n, long count);
+
+/* Runs forward and returns the output. */
+Tensor *tape_record(Node *n);
+
+#endif

@@ -1,0 +1,37 @@
+/* Random numbers as a pure function of (seed, stream, position): no hidden state, so a draw can be replayed,
+ * checked and resumed, and its value does not depend on the order or the thread in which it is made.
+ *
+ * The function is Widynski's "Squares: A Fast Counter-Based RNG" (arXiv:2004.06278), with a key mixed from
+ * seed and stream by SplitMix64. */
+#ifndef BASE_RANDOM_H
+#define BASE_RANDOM_H
+
+#include "base/real.h"
+#include <stdint.h>
+
+/* A key for one stream of numbers: seed is the user's, stream says what the numbers are for. Always odd. */
+uint64_t random_key(uint64_t seed, uint64_t stream);
+
+/* 32 random bits: the position-th number of the key's stream. */
+static inline uint32_t random_bits(uint64_t key, uint64_t position) {
+    uint64_t x = position * key, y = x, z = y + key;
+    x = x * x + y, x = (x >> 32) | (x << 32);
+    x = x * x + z, x = (x >> 32) | (x << 32);
+    x = x * x + y, x = (x >> 32) | (x << 32);
+    return (uint32_t)((x * x + z) >> 32);
+}
+
+/* Uniform in [0, 1), a multiple of 2⁻²⁴: exact in float, so both precisions draw the same number. */
+static inline real random_uniform(uint64_t key, uint64_t position) {
+    return (real)(random_bits(key, position) >> 8) * (real)0x1p-24;
+}
+
+/* Standard normal, by the Box–Muller transform; uses positions 2i and 2i+1 of the stream. */
+double random_normal(uint64_t key, uint64_t position);
+
+/* Uniform in [0, n), n > 0, without bias that matters here (n far below 2³²). */
+static inline long random_below(uint64_t key, uint64_t position, long n) {
+    return (long)(((uint64_t)random_bits(key, position) * (uint64_t)n) >> 32);
+}
+
+#endif

@@ -1,0 +1,95 @@
+/* A tensor: a strided view of real numbers, and the gradient that the tape accumulates for it.
+ *
+ * Nobody frees a tensor. Its memory is the tape's, which dies when the tape is reset, or the parameter
+ * store's, which the model owns. */
+#ifndef TENSOR_TENSOR_H
+#define TENSOR_TENSOR_H
+
+#include "base/real.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { MAX_RANK = 6 };
+
+typedef struct Shape {
+    int rank; /* 0 is a scalar: one element */
+    long size[MAX_RANK];
+} Shape;
+
+/* A brace initialiser, for static tables: DIMS(2, 3) is { 2, { 2, 3 } }. */
+#define DIMS(...)                                                                                            \
+    {                                                                                                        \
+        (int)(sizeof((long[]){__VA_ARGS__}) / sizeof(long)), {                                               \
+            __VA_ARGS__                                                                                      \
+        }                                                                                                    \
+    }
+#define SHAPE(...) ((Shape)DIMS(__VA_ARGS__))
+#define SCALAR     ((Shape){0})
+
+typedef struct Tensor {
+    Shape shape;
+    long stride[MAX_RANK]; /* of data, in elements; 0 along an axis that is broadcast */
+    real *data;            /* NULL on a tape that only plans (tape_plan) */
+    real *grad; /* contiguous in shape, whatever the strides of data; NULL until backward reaches it */
+    bool needs_grad;
+    bool grad_fresh; /* grad holds no sum yet: whoever writes it first may store instead of add */
+    bool leaf;       /* its memory and its gradient belong to somebody else than the tape's arrays */
+} Tensor;
+
+/* Number of elements; 1 for a scalar, 0 when an axis has size 0. Overflow is a bug: sizes from the world are
+ * checked with shape_fits before a shape is made of them. */
+long shape_count(Shape s);
+
+/* True if the element count times element_size fits in a long; then *count is the element count. Negative
+ * sizes do not fit. */
+bool shape_fits(int rank, const long *size, size_t element_size, long *count);
+
+bool shape_equal(Shape a, Shape b);
+
+/* An axis counted from the end where negative: -1 is the last. Out of range is a bug, reported in op's name.
+ */
+int shape_axis(const char *op, Shape s, int axis);
+
+/* The shape that a and b broadcast to (aligned at the last axis; sizes equal or 1), or a bug in op's name. */
+Shape shape_broadcast(const char *op, Shape a, Shape b);
+
+/* "[2,3]", in one of a few static buffers of the calling thread: for messages. */
+const char *shape_text(Shape s);
+
+/* A contiguous tensor over data, which stays its owner's; no gradient. */
+Tensor tensor_over(real *data, Shape s);
+
+bool tensor_contiguous(const Tensor *x);
+
+/* The stride of x along each axis of `to`, which x broadcasts to: 0 where x is repeated. */
+void broadcast_strides(Shape x, const long *stride, Shape to, long *out);
+
+/* Row-major strides of s. */
+void contiguous_strides(Shape s, long *stride);
+
+/* Copies x, whatever its strides, into out, contiguous in x's shape. */
+void tensor_copy_out(const Tensor *x, real *out);
+
+/* Walks several operands over one shape together, one innermost row at a time:
+ *
+ *     Walk w = walk(y->shape, 3, (const long *[]){a_strides, b_strides, y_strides});
+ *     while (walk_row(&w))
+ *         for (long i = 0; i < w.n; i++)
+ *             y[w.at[2] + i * w.step[2]] = a[w.at[0] + i * w.step[0]] + b[w.at[1] + i * w.step[1]];
+ *
+ * A scalar is one row of one element; a shape with a size of 0 has no rows. */
+enum { WALK_OPERANDS = 4 };
+typedef struct Walk {
+    long n;                   /* elements of a row */
+    long at[WALK_OPERANDS];   /* where the row starts, in elements from each operand's data */
+    long step[WALK_OPERANDS]; /* from one element of the row to the next */
+    int operands;
+    Shape shape;
+    long stride[WALK_OPERANDS][MAX_RANK];
+    long index[MAX_RANK];
+    bool started, done;
+} Walk;
+Walk walk(Shape shape, int operands, const long *const stride[]);
+bool walk_row(Walk *w);
+
+#endif

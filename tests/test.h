@@ -1,0 +1,78 @@
+/* The test harness. A test program is a table of functions; each runs in a child process, so that a crash, an
+ * exit or an endless loop is one failed test and not a lost run.
+ *
+ *     static void adds(void) { CHECK(1 + 1 == 2, "found %d", 1 + 1); }
+ *     TEST_MAIN({"sums are sums", adds})
+ *
+ * Prints `ok   PROGRAM: NAME` or `FAIL PROGRAM: NAME` a test; the status is 0 if all passed. With arguments,
+ * only the tests whose name contains one of them run. */
+#ifndef TESTS_TEST_H
+#define TESTS_TEST_H
+
+#include "base/real.h"
+#include <math.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+typedef struct Test {
+    const char *name;
+    void (*run)(void);
+    int seconds; /* time limit; 0: 60 */
+} Test;
+
+static int test_failures;
+
+#define CHECK(condition, ...)                                                                                \
+    do {                                                                                                     \
+        if (!(condition) && ++test_failures <= 10) {                                                         \
+            printf("  %s:%d: %s: ", __FILE__, __LINE__, #condition);                                         \
+            printf("" __VA_ARGS__);                                                                          \
+            printf("\n");                                                                                    \
+        }                                                                                                    \
+    } while (0)
+
+/* |found - want| <= tolerance; a NaN on either side fails, equal infinities pass. */
+#define CHECK_NEAR(found, want, tolerance)                                                                   \
+    do {                                                                                                     \
+        double f_ = (double)(found), w_ = (double)(want), t_ = (double)(tolerance);                          \
+        CHECK(f_ == w_ || fabs(f_ - w_) <= t_, "found %.17g, want %.17g within %.3g", f_, w_, t_);           \
+    } while (0)
+
+static inline int test_main(const char *program, const Test *tests, size_t count, int argc, char **argv) {
+    const char *base = strrchr(program, '/');
+    base = base ? base + 1 : program;
+    int failed = 0;
+    for (size_t i = 0; i < count; i++) {
+        bool wanted = argc < 2;
+        for (int a = 1; a < argc; a++) wanted |= strstr(tests[i].name, argv[a]) != NULL;
+        if (!wanted) continue;
+        fflush(stdout);
+        pid_t child = fork();
+        if (child == 0) {
+            alarm((unsigned)(tests[i].seconds ? tests[i].seconds : 60));
+            tests[i].run();
+            exit(test_failures ? 1 : 0);
+        }
+        int status = -1;
+        bool ok =
+            child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+        if (child > 0 && WIFSIGNALED(status))
+            printf("  ended by signal %d (%s)\n", WTERMSIG(status), strsignal(WTERMSIG(status)));
+        printf("%s %s %s: %s\n", ok ? "ok  " : "FAIL", REAL_NAME, base, tests[i].name);
+        failed += !ok;
+    }
+    return failed ? 1 : 0;
+}
+
+#define TEST_MAIN(...)                                                                                       \
+    int main(int argc, char **argv) {                                                                        \
+        static const Test tests[] = {__VA_ARGS__};                                                           \
+        return test_main(argv[0], tests, sizeof tests / sizeof *tests, argc, argv);                          \
+    }
+
+#endif
