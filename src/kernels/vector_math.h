@@ -8,10 +8,33 @@
 #define KERNELS_VECTOR_MATH_H
 
 #include "base/real.h"
+#include <tgmath.h>
 
-static inline real vm_exp(real x);
-static inline real vm_log(real x);
-static inline real vm_tanh(real x);
-static inline real vm_erf(real x);
+static inline real vm_exp(real x) {
+    return exp(x);
+}
+
+static inline real vm_log(real x) {
+    return log(x);
+}
+
+static inline real vm_tanh(real x) {
+    return tanh(x);
+}
+
+static inline real vm_erf(real x) {
+    return erf(x);
+}
+
+/* gelu(x) = x·Φ(x), Φ the normal distribution function: x/2·(1 + erf(x/√2)). */
+static inline real vm_gelu(real x) {
+    return x * (real)0.5 * erfc(x * -(real)0.70710678118654752440);
+}
+
+/* gelu'(x) = Φ(x) + x·φ(x), φ the normal density. */
+static inline real vm_gelu_grad(real x) {
+    real phi = (real)0.39894228040143267794 * exp(-(real)0.5 * x * x);
+    return (real)0.5 * erfc(x * -(real)0.70710678118654752440) + x * phi;
+}
 
 #endif

@@ -1,0 +1,260 @@
+/* The thread pool: one job at a time, entered through a gate.
+ *
+ * The gate is one atomic word: the job's number, whether it is open, and how many workers are inside. The
+ * caller fills in the job, opens the gate and works too. A worker that finds the gate open enters by raising
+ * the count. When no chunk is left the caller closes the gate and waits only for those who are inside: a
+ * worker that was asleep or had no processor comes too late, finds the gate closed and holds nobody up.
+ *
+ * Each thread owns an equal, contiguous share of the chunks, so that the same part of the data meets the same
+ * cache from one loop to the next; who has emptied his share takes chunks from the others'.
+ *
+ * Waiting is spinning for a short time and then sleeping; where there are more threads than processors it is
+ * sleeping at once. */
+#include "base/pool.h"
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MAX_THREADS = 256, SPIN_MICROSECONDS = 50 };
+
+/* The gate's parts. The low half counts the workers inside. */
+#define GATE_JOB  ((uint64_t)1 << 34)
+#define GATE_OPEN ((uint64_t)1 << 33)
+#define GATE_STOP ((uint64_t)1 << 32)
+#define GATE_IN   ((uint64_t)UINT32_MAX)
+
+typedef struct Share {
+    _Alignas(64) atomic_long next;
+    long end;
+} Share;
+
+static struct {
+    int threads;     /* 0: not chosen yet */
+    int workers;     /* running now: at most threads - 1 */
+    bool spins;      /* every thread has a processor of its own */
+    bool registered; /* with atfork and atexit */
+    pthread_t worker[MAX_THREADS];
+
+    void (*body)(void *context, long chunk);
+    void *context;
+    int shares;
+    Share share[MAX_THREADS];
+
+    _Atomic uint64_t gate;
+    atomic_int sleepers;      /* workers asleep, or about to be */
+    atomic_bool caller_waits; /* the caller sleeps, or is about to */
+    pthread_mutex_t mutex;    /* for the two conditions */
+    pthread_cond_t opened, left;
+    pthread_mutex_t caller; /* held during a job: a second caller waits */
+} pool = {.mutex = PTHREAD_MUTEX_INITIALIZER,
+          .opened = PTHREAD_COND_INITIALIZER,
+          .left = PTHREAD_COND_INITIALIZER,
+          .caller = PTHREAD_MUTEX_INITIALIZER};
+
+static _Thread_local int thread_index;
+static _Thread_local bool in_body;
+
+static int processors(void) {
+#ifdef __linux__
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
+#endif
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+    return n < 1 ? 1 : n > MAX_THREADS ? MAX_THREADS : (int)n;
+}
+
+static inline void pause_briefly(void) {
+#if defined __x86_64__ || defined __i386__
+    __builtin_ia32_pause();
+#elif defined __aarch64__
+    __asm__ volatile("yield");
+#endif
+}
+
+static int64_t microseconds(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+/* Spins until holds(seen) or the time is over; returns whether it holds. */
+static bool spin_until(bool (*holds)(uint64_t seen), uint64_t seen) {
+    if (holds(seen)) return true;
+    if (!pool.spins) return false;
+    int64_t end = microseconds() + SPIN_MICROSECONDS;
+    do
+        for (int i = 0; i < 64; i++) {
+            if (holds(seen)) return true;
+            pause_briefly();
+        }
+    while (microseconds() < end);
+    return false;
+}
+
+static bool job_waits(uint64_t seen) {
+    uint64_t gate = atomic_load(&pool.gate);
+    return gate & GATE_STOP || (gate & GATE_OPEN && gate / GATE_JOB != seen);
+}
+
+static bool all_left(uint64_t seen) {
+    (void)seen;
+    return (atomic_load(&pool.gate) & GATE_IN) == 0;
+}
+
+/* Runs the chunks of this thread's share, then what is left of the others'. */
+static void run_chunks(void) {
+    for (int i = 0; i < pool.shares; i++) {
+        Share *share = &pool.share[(thread_index + i) % pool.shares];
+        for (;;) {
+            if (atomic_load_explicit(&share->next, memory_order_relaxed) >= share->end) break;
+            long chunk = atomic_fetch_add_explicit(&share->next, 1, memory_order_relaxed);
+            if (chunk >= share->end) break;
+            pool.body(pool.context, chunk);
+        }
+    }
+}
+
+/* Waits for a job other than the one seen last, and enters it. False: the pool stops. */
+static bool enter(uint64_t *seen) {
+    for (;;) {
+        if (!spin_until(job_waits, *seen)) {
+            pthread_mutex_lock(&pool.mutex);
+            atomic_fetch_add(&pool.sleepers, 1);
+            while (!job_waits(*seen)) pthread_cond_wait(&pool.opened, &pool.mutex);
+            atomic_fetch_sub(&pool.sleepers, 1);
+            pthread_mutex_unlock(&pool.mutex);
+        }
+        uint64_t gate = atomic_load(&pool.gate);
+        if (gate & GATE_STOP) return false;
+        while (gate & GATE_OPEN && gate / GATE_JOB != *seen)
+            if (atomic_compare_exchange_weak(&pool.gate, &gate, gate + 1)) {
+                *seen = gate / GATE_JOB;
+                return true;
+            }
+    }
+}
+
+static void leave(void) {
+    uint64_t gate = atomic_fetch_sub(&pool.gate, 1) - 1;
+    if (gate & (GATE_OPEN | GATE_IN) || !atomic_load(&pool.caller_waits)) return;
+    pthread_mutex_lock(&pool.mutex);
+    pthread_cond_signal(&pool.left);
+    pthread_mutex_unlock(&pool.mutex);
+}
+
+static void *work(void *index) {
+    thread_index = (int)(intptr_t)index;
+    in_body = true;
+    for (uint64_t seen = 0; enter(&seen); leave()) run_chunks();
+    return NULL;
+}
+
+static void wake_workers(void) {
+    if (atomic_load(&pool.sleepers) == 0) return;
+    pthread_mutex_lock(&pool.mutex);
+    pthread_cond_broadcast(&pool.opened);
+    pthread_mutex_unlock(&pool.mutex);
+}
+
+static void stop_workers(void) {
+    atomic_fetch_or(&pool.gate, GATE_STOP);
+    wake_workers();
+    for (int i = 0; i < pool.workers; i++) pthread_join(pool.worker[i], NULL);
+    pool.workers = 0;
+    atomic_store(&pool.gate, 0);
+}
+
+/* exit() may be called from inside a body, where the workers cannot be waited for. */
+static void stop_at_exit(void) {
+    if (in_body || pthread_mutex_trylock(&pool.caller) != 0) return;
+    stop_workers();
+    pthread_mutex_unlock(&pool.caller);
+}
+
+/* A child process has only the thread that forked: its pool starts anew. */
+static void forget_workers(void) {
+    pool.workers = 0;
+    atomic_store(&pool.gate, 0);
+    atomic_store(&pool.sleepers, 0);
+    atomic_store(&pool.caller_waits, false);
+    pthread_mutex_init(&pool.mutex, NULL);
+    pthread_mutex_init(&pool.caller, NULL);
+    pthread_cond_init(&pool.opened, NULL);
+    pthread_cond_init(&pool.left, NULL);
+}
+
+/* Where the system refuses a thread, the pool works with those it has. Workers block all signals, so that the
+ * program's handlers run on its own thread. */
+static void start_workers(void) {
+    if (!pool.registered) pthread_atfork(NULL, NULL, forget_workers), atexit(stop_at_exit);
+    pool.registered = true;
+    pool.spins = pool.threads <= processors();
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    while (pool.workers < pool.threads - 1) {
+        void *index = (void *)(intptr_t)(pool.workers + 1);
+        if (pthread_create(&pool.worker[pool.workers], NULL, work, index) != 0) break;
+        pool.workers++;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pool.threads = pool.workers + 1;
+}
+
+static void run_job(long chunks, void (*body)(void *context, long chunk), void *context) {
+    pool.body = body;
+    pool.context = context;
+    pool.shares = pool.threads;
+    for (int t = 0; t < pool.shares; t++) {
+        atomic_store_explicit(&pool.share[t].next,
+                              chunks / pool.shares * t + chunks % pool.shares * t / pool.shares,
+                              memory_order_relaxed);
+        pool.share[t].end = chunks / pool.shares * (t + 1) + chunks % pool.shares * (t + 1) / pool.shares;
+    }
+    atomic_fetch_add(&pool.gate, GATE_JOB + GATE_OPEN);
+    wake_workers();
+    run_chunks();
+    atomic_fetch_sub(&pool.gate, GATE_OPEN);
+    if (spin_until(all_left, 0)) return;
+    pthread_mutex_lock(&pool.mutex);
+    atomic_store(&pool.caller_waits, true);
+    while (!all_left(0)) pthread_cond_wait(&pool.left, &pool.mutex);
+    atomic_store(&pool.caller_waits, false);
+    pthread_mutex_unlock(&pool.mutex);
+}
+
+void pool_set_threads(int threads) {
+    threads = threads < 1 ? 1 : threads > MAX_THREADS ? MAX_THREADS : threads;
+    pthread_mutex_lock(&pool.caller);
+    if (threads != pool.threads) stop_workers();
+    pool.threads = threads;
+    pthread_mutex_unlock(&pool.caller);
+}
+
+int pool_threads(void) {
+    if (pool.threads == 0) pool_set_threads(processors());
+    return pool.threads;
+}
+
+void parallel_for(long chunks, void (*body)(void *context, long chunk), void *context) {
+    if (in_body || chunks <= 1 || pool_threads() == 1) {
+        for (long i = 0; i < chunks; i++) body(context, i);
+        return;
+    }
+    pthread_mutex_lock(&pool.caller);
+    if (pool.workers < pool.threads - 1) start_workers();
+    in_body = true;
+    run_job(chunks, body, context);
+    in_body = false;
+    pthread_mutex_unlock(&pool.caller);
+}
+
+int pool_thread_index(void) {
+    return thread_index;
+}
