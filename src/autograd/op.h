@@ -10,29 +10,37 @@ typedef struct CheckCase CheckCase;
 
 enum { MAX_INPUTS = 8 };
 
+/* A block of the tape's memory for arrays. */
+typedef struct Array {
+    size_t at, bytes;
+    struct Array *next;
+} Array;
+
 /* One run of an operation, on the tape. */
-struct Node {
+typedef struct Node {
     const Op *op;
     Tape *tape;
-    Node *previous; /* recorded before it */
+    struct Node *previous; /* recorded before it */
+    long index;            /* place on the tape, from 0 */
     int inputs;
     Tensor *in[MAX_INPUTS]; /* NULL where an optional input is absent */
     Tensor *out;
-    void *attr;  /* the operation's own record: its axis, scale, what it saved for backward */
-    long index;  /* place on the tape */
-    size_t mark; /* start of its arrays in the tape's memory */
+    void *attr; /* the operation's own record: its axis, its scale, what it saved for backward */
 
     /* Reals of scratch memory that forward and backward want while they run, set when the node is recorded;
      * the tape hands it over, uninitialised, in `scratch`. */
     long forward_scratch, backward_scratch;
     real *scratch;
-};
+
+    Array *arrays; /* output and saved arrays: free once backward has passed */
+    Array grad;    /* the output's gradient, where the tape's memory holds it */
+} Node;
 
 struct Op {
     const char *name;
 
-    /* Computes n->out->data from n->in[i]->data and n->attr. Inputs may have any strides; out is contiguous.
-     */
+    /* Computes n->out->data from n->in[i]->data and n->attr. Inputs may have any strides; the output is
+     * contiguous. */
     void (*forward)(Node *n);
 
     /* Adds to each n->in[i]->grad that is not NULL its part of the gradient, given n->out->grad. May use
@@ -71,8 +79,8 @@ Node *tape_view(Tape *t, const Op *op, Tensor *in, Shape out, const long *stride
 /* The node's attributes: `bytes` of zeroed memory that lives until reset; sets n->attr. */
 void *node_attr(Node *n, size_t bytes);
 
-/* An array of `count` reals (not zeroed) to save for backward; lives until the node's backward has run. NULL
- * while planning, and where tape and inputs want no gradient if for_backward is set. */
+/* An array of `count` reals, not zeroed, to save for backward; lives until the node's backward has run. NULL
+ * while planning. */
 real *node_array(Node *n, long count);
 
 /* Runs forward and returns the output. */

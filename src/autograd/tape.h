@@ -20,8 +20,6 @@
 #include "tensor/tensor.h"
 #include <stdint.h>
 
-typedef struct Node Node;
-
 typedef struct Tape {
     /* Set by the user, between two resets. */
     bool training; /* dropout drops */
@@ -33,13 +31,13 @@ typedef struct Tape {
 
     struct TapeMemory *memory; /* arrays: freed by liveness in backward */
     struct Arena *records;     /* nodes, tensors, attributes, scalars: live until reset */
-    Node *last;                /* the newest node; each knows the one before it */
+    struct Node *last;         /* the newest node; each knows the one before it */
     long nodes;
     bool planning; /* shapes and memory only, no data: tape_plan, or memory ran out */
     Error error;
 
     /* Called, where set, after each forward and each backward of an operation: for profiles. */
-    void (*observer)(void *context, const Node *n, bool backward, double seconds);
+    void (*observer)(void *context, const struct Node *n, bool backward, double seconds);
     void *observer_context;
 } Tape;
 
@@ -80,6 +78,6 @@ void tape_backward_from(Tape *t, Tensor *y, const real *dy);
 
 /* The first recorded operation whose output holds a number that is not finite, or NULL: for finding where a
  * NaN came from, after forward and before backward. */
-const Node *tape_first_non_finite(const Tape *t);
+const struct Node *tape_first_non_finite(const Tape *t);
 
 #endif

@@ -29,11 +29,12 @@ typedef struct Shape {
 typedef struct Tensor {
     Shape shape;
     long stride[MAX_RANK]; /* of data, in elements; 0 along an axis that is broadcast */
-    real *data;            /* NULL on a tape that only plans (tape_plan) */
+    real *data;            /* NULL on a tape that only plans */
     real *grad; /* contiguous in shape, whatever the strides of data; NULL until backward reaches it */
     bool needs_grad;
-    bool grad_fresh; /* grad holds no sum yet: whoever writes it first may store instead of add */
-    bool leaf;       /* its memory and its gradient belong to somebody else than the tape's arrays */
+    bool has_grad;   /* backward has reached it, or it is a leaf with a gradient */
+    bool grad_fresh; /* grad holds no sum yet: whoever writes it first stores, or zero-fills before adding */
+    struct Node *maker; /* the recorded operation that made it; NULL for a leaf */
 } Tensor;
 
 /* Number of elements; 1 for a scalar, 0 when an axis has size 0. Overflow is a bug: sizes from the world are

@@ -1,0 +1,140 @@
+#include "autograd/tape_memory.h"
+#include "base/arena.h"
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LINE = 64, SMALLEST_REGION = 1 << 20 };
+
+static size_t whole_lines(size_t bytes) {
+    return (bytes + LINE - 1) / LINE * LINE;
+}
+
+static size_t end_of_regions(const TapeMemory *m) {
+    if (m->planning) return SIZE_MAX / 2;
+    return m->regions ? m->region[m->regions - 1].start + m->region[m->regions - 1].bytes : 0;
+}
+
+/* A block must not straddle two regions, whose addresses are far apart. */
+static bool starts_region(const TapeMemory *m, size_t at) {
+    if (m->planning) return at == 0;
+    for (int i = 0; i < m->regions; i++)
+        if (m->region[i].start == at) return true;
+    return false;
+}
+
+static bool add_region(TapeMemory *m, size_t bytes, Error *e) {
+    if (m->regions == MEMORY_REGIONS) return fail(e, STATUS_NO_MEMORY, "memory: the tape grew too often");
+    size_t start = end_of_regions(m);
+    if (bytes < start) bytes = start; /* double at least, so that growth is rare */
+    if (bytes < SMALLEST_REGION) bytes = SMALLEST_REGION;
+    void *base = pages_alloc(bytes, "the tape", e);
+    if (!base) return false;
+    m->region[m->regions++] = (struct Region){base, start, bytes};
+    return true;
+}
+
+static void remove_hole(TapeMemory *m, int i) {
+    memmove(m->hole + i, m->hole + i + 1, (size_t)(--m->holes - i) * sizeof *m->hole);
+}
+
+static bool insert_hole(TapeMemory *m, int i, FreeBlock b) {
+    if (m->holes == m->hole_capacity) {
+        int capacity = m->hole_capacity ? 2 * m->hole_capacity : 256;
+        FreeBlock *grown = realloc(m->hole, (size_t)capacity * sizeof *grown);
+        if (!grown) return false;
+        m->hole = grown, m->hole_capacity = capacity;
+    }
+    memmove(m->hole + i + 1, m->hole + i, (size_t)(m->holes++ - i) * sizeof *m->hole);
+    m->hole[i] = b;
+    return true;
+}
+
+bool memory_take(TapeMemory *m, size_t bytes, size_t *at, Error *e) {
+    if (bytes > SIZE_MAX / 4)
+        return fail(e, STATUS_NO_MEMORY, "memory: one array of %.3g GB", (double)bytes * 1e-9);
+    bytes = whole_lines(bytes ? bytes : 1);
+    int best = -1;
+    for (int i = 0; i < m->holes; i++)
+        if (m->hole[i].bytes >= bytes && (best < 0 || m->hole[i].bytes < m->hole[best].bytes)) best = i;
+    if (best >= 0) {
+        *at = m->hole[best].at;
+        m->hole[best].at += bytes;
+        m->hole[best].bytes -= bytes;
+        if (!m->hole[best].bytes) remove_hole(m, best);
+    } else {
+        size_t end = end_of_regions(m);
+        /* While several regions stand, top may lie in an earlier one with too little room left: skip to the
+         * next. */
+        for (int i = 0; i < m->regions && !m->planning; i++) {
+            size_t stop = m->region[i].start + m->region[i].bytes;
+            if (m->top >= m->region[i].start && m->top < stop && stop - m->top < bytes) m->top = stop;
+        }
+        if (end - m->top < bytes && !add_region(m, bytes, e)) return false;
+        *at = m->top;
+        m->top += bytes;
+    }
+    if (m->top > m->peak) m->peak = m->top;
+    return true;
+}
+
+void memory_give_back(TapeMemory *m, size_t at, size_t bytes) {
+    bytes = whole_lines(bytes ? bytes : 1);
+    int i = 0;
+    while (i < m->holes && m->hole[i].at < at) i++;
+    bool joins_left = i > 0 && m->hole[i - 1].at + m->hole[i - 1].bytes == at && !starts_region(m, at);
+    bool joins_right = i < m->holes && at + bytes == m->hole[i].at && !starts_region(m, m->hole[i].at);
+    if (joins_left) {
+        m->hole[--i].bytes += bytes;
+        if (joins_right) {
+            m->hole[i].bytes += m->hole[i + 1].bytes;
+            remove_hole(m, i + 1);
+        }
+    } else if (joins_right) {
+        m->hole[i].at = at;
+        m->hole[i].bytes += bytes;
+    } else if (!insert_hole(m, i, (FreeBlock){at, bytes})) {
+        return; /* the block stays unused until reset: memory is lost for a step, nothing else */
+    }
+    /* A hole that reaches top is no hole. */
+    if (m->hole[m->holes - 1].at + m->hole[m->holes - 1].bytes == m->top) m->top = m->hole[--m->holes].at;
+}
+
+void *memory_at(const TapeMemory *m, size_t at) {
+    for (int i = 0; i < m->regions && !m->planning; i++)
+        if (at >= m->region[i].start && at - m->region[i].start < m->region[i].bytes)
+            return m->region[i].base + (at - m->region[i].start);
+    return NULL;
+}
+
+static void free_regions(TapeMemory *m) {
+    while (m->regions) {
+        struct Region *r = &m->region[--m->regions];
+        pages_free(r->base, r->bytes);
+    }
+}
+
+bool memory_reserve(TapeMemory *m, size_t bytes, Error *e) {
+    memory_reset(m);
+    if (end_of_regions(m) >= bytes) return true;
+    free_regions(m);
+    return add_region(m, bytes, e);
+}
+
+void memory_reset(TapeMemory *m) {
+    m->planning = false;
+    if (m->regions > 1) {
+        size_t bytes = end_of_regions(m);
+        Error ignored = {0};
+        free_regions(m);
+        add_region(m, bytes, &ignored); /* if it fails, the next step asks again and reports */
+    }
+    m->top = 0;
+    m->holes = 0;
+}
+
+void memory_free(TapeMemory *m) {
+    free_regions(m);
+    free(m->hole);
+    *m = (TapeMemory){0};
+}

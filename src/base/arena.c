@@ -1,0 +1,77 @@
+#include "base/arena.h"
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { ALIGN = 64, BLOCK = 1 << 16 };
+
+typedef struct ArenaBlock {
+    struct ArenaBlock *next;
+    size_t size; /* bytes after this header */
+    char pad[ALIGN - sizeof(void *) - sizeof(size_t)];
+} ArenaBlock;
+
+static ArenaBlock *new_block(size_t size) {
+    ArenaBlock *b = size > SIZE_MAX / 2 ? NULL : aligned_alloc(ALIGN, sizeof *b + size);
+    if (!b) {
+        fprintf(stderr, "out of memory: %zu bytes for records\n", size);
+        exit(STATUS_NO_MEMORY);
+    }
+    *b = (ArenaBlock){.size = size};
+    return b;
+}
+
+void *arena_alloc(Arena *a, size_t bytes) {
+    bytes = (bytes + ALIGN - 1) / ALIGN * ALIGN;
+    if (!a->first) a->first = a->current = new_block(bytes > BLOCK ? bytes : BLOCK);
+    while (a->current->size - a->used < bytes) {
+        if (!a->current->next) a->current->next = new_block(bytes > BLOCK ? bytes : BLOCK);
+        a->current = a->current->next;
+        a->used = 0;
+    }
+    void *record = (char *)(a->current + 1) + a->used;
+    a->used += bytes;
+    return memset(record, 0, bytes);
+}
+
+void arena_reset(Arena *a) {
+    a->current = a->first;
+    a->used = 0;
+}
+
+void arena_free(Arena *a) {
+    for (ArenaBlock *b = a->first, *next; b; b = next) {
+        next = b->next;
+        free(b);
+    }
+    *a = (Arena){0};
+}
+
+/* mmap promises address space, not memory: asked for more than the machine has, it would succeed and the
+ * program would be killed later, in the middle of a step. So the machine's memory is the limit here. */
+void *pages_alloc(size_t bytes, const char *what, Error *e) {
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    double machine = (double)pages * (double)page;
+    if (pages > 0 && page > 0 && (double)bytes > machine) {
+        fail(e, STATUS_NO_MEMORY, "memory: %s would take %.3g GB, this machine has %.3g GB", what,
+             (double)bytes * 1e-9, machine * 1e-9);
+        return NULL;
+    }
+    void *p = mmap(NULL, bytes ? bytes : 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED) {
+        fail(e, STATUS_NO_MEMORY, "memory: %s takes %.3g GB, which is not to be had", what,
+             (double)bytes * 1e-9);
+        return NULL;
+    }
+#ifdef MADV_HUGEPAGE
+    madvise(p, bytes, MADV_HUGEPAGE); /* only speed depends on it */
+#endif
+    return p;
+}
+
+void pages_free(void *pages, size_t bytes) {
+    if (pages) munmap(pages, bytes ? bytes : 1);
+}

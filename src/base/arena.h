@@ -1,0 +1,26 @@
+/* An arena: many small records allocated one after another and forgotten all at once. */
+#ifndef BASE_ARENA_H
+#define BASE_ARENA_H
+
+#include "base/error.h"
+#include <stddef.h>
+
+typedef struct Arena {
+    struct ArenaBlock *first, *current;
+    size_t used; /* bytes of current */
+} Arena;
+
+/* `bytes` of zeroed memory, aligned to 64, until the arena is reset. An arena starts as {0}. Records are
+ * small: if not even they can be had, the program ends with STATUS_NO_MEMORY. */
+void *arena_alloc(Arena *a, size_t bytes);
+
+/* Forgets every record; the memory is kept for the next ones. */
+void arena_reset(Arena *a);
+void arena_free(Arena *a);
+
+/* Whole pages for large arrays, zeroed, in huge pages where the system offers them. NULL with
+ * STATUS_NO_MEMORY if the machine cannot hold them. `what` names the use in the message. */
+void *pages_alloc(size_t bytes, const char *what, Error *e);
+void pages_free(void *pages, size_t bytes);
+
+#endif

@@ -1,0 +1,79 @@
+/* softmax: turns numbers along an axis into positive weights that sum to 1. Section 3.2.1, the attention
+ * weights.
+ *
+ *     x: any shape      y: the same
+ *
+ *     y_i = e^x_i / Σ_j e^x_j      over i, j along the axis; all other axes are independent
+ *
+ * Backward. With s = Σ_j e^x_j:
+ *
+ *     ∂y_i/∂x_k = y_i (δ_ik - y_k)
+ *     dx_k = Σ_i dy_i y_i (δ_ik - y_k) = y_k dy_k - y_k Σ_i dy_i y_i
+ *     dx_k += y_k (dy_k - Σ_i dy_i y_i)
+ *
+ * Only y is needed, so forward keeps nothing more.
+ *
+ * Numerical note: the maximum m of the line is subtracted first; e^(x_i - m) cannot overflow, and the weights
+ * are the same because e^-m cancels. A line whose elements are all -∞ (everything masked) has no weights to
+ * give: it becomes 0, and so does its gradient. */
+#include "kernels/vector_math.h"
+#include "ops/axis.h"
+#include "ops/ops.h"
+#include <math.h>
+
+static void forward(Node *n) {
+    const Axis *a = n->attr;
+    tensor_copy_out(n->in[0], n->out->data);
+    for (long line = 0; line < a->outer * a->inner; line++) {
+        real *y = n->out->data + axis_line(a, line);
+        long step = a->inner;
+        real m = -INFINITY, sum = 0;
+        for (long i = 0; i < a->n; i++) m = y[i * step] > m ? y[i * step] : m;
+        if (m == -INFINITY) m = 0;
+        for (long i = 0; i < a->n; i++) sum += y[i * step] = vm_exp(y[i * step] - m);
+        real scale = sum == 0 ? 0 : 1 / sum;
+        for (long i = 0; i < a->n; i++) y[i * step] *= scale;
+    }
+}
+
+static void backward(Node *n) {
+    const Axis *a = n->attr;
+    for (long line = 0; line < a->outer * a->inner; line++) {
+        long at = axis_line(a, line), step = a->inner;
+        const real *y = n->out->data + at, *dy = n->out->grad + at;
+        real *dx = n->in[0]->grad + at, dot = 0;
+        for (long i = 0; i < a->n; i++) dot += dy[i * step] * y[i * step];
+        for (long i = 0; i < a->n; i++) dx[i * step] += y[i * step] * (dy[i * step] - dot);
+    }
+}
+
+static Tensor *last_axis(Tape *t, Tensor **x) {
+    return tape_softmax(t, x[0], -1);
+}
+
+static Tensor *first_axis(Tape *t, Tensor **x) {
+    return tape_softmax(t, x[0], 0);
+}
+
+static const double masked[] = {-INFINITY, 1, 2, -INFINITY, 0.5, -INFINITY, -INFINITY, -INFINITY, -INFINITY};
+
+static const CheckCase cases[] = {
+    {"matrix", last_axis, {{"x", DIMS(3, 5)}}},
+    {"first axis", first_axis, {{"x", DIMS(4, 3)}}},
+    {"three axes", last_axis, {{"x", DIMS(2, 3, 4)}}},
+    {"strided", last_axis, {{"x", DIMS(3, 5), .layout = TRANSPOSED}}},
+    {"extreme logits", last_axis, {{"x", DIMS(3, 4), -1e4, 1e4}}},
+    {"masked, one row wholly", last_axis, {{"x", DIMS(3, 3), .values = masked}}},
+    {"one element", last_axis, {{"x", DIMS(3, 1)}}},
+    {"no rows", last_axis, {{"x", DIMS(0, 5)}}},
+    {"no columns", last_axis, {{"x", DIMS(3, 0)}}},
+};
+
+const Op op_softmax = {"softmax", forward, backward, CASES(cases)};
+
+Tensor *tape_softmax(Tape *t, Tensor *x, int axis) {
+    Axis a = axis_of("softmax", x->shape, axis);
+    Node *n = tape_node(t, &op_softmax, x->shape, INPUTS(x));
+    *(Axis *)node_attr(n, sizeof a) = a;
+    return tape_record(n);
+}

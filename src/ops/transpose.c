@@ -1,0 +1,63 @@
+/* transpose: two axes swapped, without moving an element: a view.
+ *
+ *     x: [… n_a … n_b …]      y: [… n_b … n_a …], sharing x's memory
+ *
+ *     y_{…j…i…} = x_{…i…j…}
+ *
+ * Backward. Each y is one x, so each gradient goes back to the place it came from:
+ *
+ *     dx_{…i…j…} += dy_{…j…i…}
+ *
+ * The gradient of y is an array of its own, contiguous in y's shape. */
+#include "ops/ops.h"
+
+typedef struct Attr {
+    int a, b;
+} Attr;
+
+static void swap(long *values, const Attr *axes) {
+    long kept = values[axes->a];
+    values[axes->a] = values[axes->b];
+    values[axes->b] = kept;
+}
+
+static void backward(Node *n) {
+    const real *dy = n->out->grad;
+    real *dx = n->in[0]->grad;
+    long dx_stride[MAX_RANK];
+    contiguous_strides(n->in[0]->shape, dx_stride);
+    swap(dx_stride, n->attr);
+    for (Walk w = walk(n->out->shape, 1, (const long *[]){dx_stride}); walk_row(&w); dy += w.n)
+        for (long i = 0; i < w.n; i++) dx[w.at[0] + i * w.step[0]] += dy[i];
+}
+
+static Tensor *last_two(Tape *t, Tensor **x) {
+    return tape_transpose(t, x[0], -2, -1);
+}
+
+static Tensor *outer_two(Tape *t, Tensor **x) {
+    return tape_transpose(t, x[0], 0, 1);
+}
+
+static const CheckCase cases[] = {
+    {"matrix", last_two, {{"x", DIMS(3, 4)}}},
+    {"batched", last_two, {{"x", DIMS(2, 3, 4)}}},
+    {"outer axes", outer_two, {{"x", DIMS(2, 3, 4)}}},
+    {"strided", last_two, {{"x", DIMS(3, 4), .layout = STEPPED}}},
+    {"one row", last_two, {{"x", DIMS(1, 4)}}},
+    {"empty", last_two, {{"x", DIMS(0, 4)}}},
+};
+
+const Op op_transpose = {"transpose", .backward = backward, .view = true, CASES(cases)};
+
+Tensor *tape_transpose(Tape *t, Tensor *x, int a, int b) {
+    Attr axes = {shape_axis("transpose", x->shape, a), shape_axis("transpose", x->shape, b)};
+    Shape shape = x->shape;
+    long stride[MAX_RANK];
+    for (int i = 0; i < shape.rank; i++) stride[i] = x->stride[i];
+    swap(shape.size, &axes);
+    swap(stride, &axes);
+    Node *n = tape_view(t, &op_transpose, x, shape, stride, 0);
+    *(Attr *)node_attr(n, sizeof axes) = axes;
+    return tape_record(n);
+}
