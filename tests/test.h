@@ -27,11 +27,16 @@ typedef struct Test {
 
 static int test_failures;
 
-#define CHECK(condition, ...)                                                                                \
+/* CHECK(condition) or CHECK(condition, format, ...): a failed one is counted, and the first ten are printed.
+ * The second macro's last argument is the format where none is given, and one that the format does not use
+ * where one is. */
+#pragma GCC diagnostic ignored "-Wformat-extra-args"
+#define CHECK(...) CHECK_WITH(__VA_ARGS__, " ")
+#define CHECK_WITH(condition, ...)                                                                           \
     do {                                                                                                     \
         if (!(condition) && ++test_failures <= 10) {                                                         \
             printf("  %s:%d: %s: ", __FILE__, __LINE__, #condition);                                         \
-            printf("" __VA_ARGS__);                                                                          \
+            printf(__VA_ARGS__);                                                                             \
             printf("\n");                                                                                    \
         }                                                                                                    \
     } while (0)
