@@ -66,7 +66,7 @@ lint:
 	@sh tests/lint.sh
 
 print-lint-flags:
-	@echo $(CFLAGS)
+	@echo $(filter-out -MMD -MP,$(CFLAGS))
 
 clean:
 	rm -rf build build-san $(PROGRAMS)
