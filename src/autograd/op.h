@@ -54,6 +54,11 @@ struct Op {
      * gradient is zero-filled before backward runs. Never set for a tensor that is passed twice. */
     bool stores_fresh;
 
+    /* 1 + the index of an input whose whole gradient is dy, unchanged. If that input has no gradient yet, the
+     * tape hands it dy's memory after backward, which sees NULL for it meanwhile; otherwise backward adds as
+     * usual. */
+    int passes;
+
     /* A hash of which side every branch takes at the inputs as they are now (the sign in relu, the winner in
      * max): two points with equal hashes lie on one smooth piece. NULL: the operation is smooth. */
     uint64_t (*branches)(const Node *n);
@@ -76,7 +81,10 @@ Node *tape_node(Tape *t, const Op *op, Shape out, int inputs, Tensor *const in[]
  * elements. */
 Node *tape_view(Tape *t, const Op *op, Tensor *in, Shape out, const long *stride, long offset);
 
-/* The node's attributes: `bytes` of zeroed memory that lives until reset; sets n->attr. */
+/* `bytes` of zeroed memory that lives until reset: for small records. */
+void *node_record(Node *n, size_t bytes);
+
+/* The node's attributes: such a record, set as n->attr. */
 void *node_attr(Node *n, size_t bytes);
 
 /* An array of `count` reals, not zeroed, to save for backward; lives until the node's backward has run. NULL

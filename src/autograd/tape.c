@@ -149,8 +149,12 @@ Node *tape_view(Tape *t, const Op *op, Tensor *in, Shape out, const long *stride
     return n;
 }
 
+void *node_record(Node *n, size_t bytes) {
+    return arena_alloc(n->tape->records, bytes);
+}
+
 void *node_attr(Node *n, size_t bytes) {
-    return n->attr = arena_alloc(n->tape->records, bytes);
+    return n->attr = node_record(n, bytes);
 }
 
 static double seconds_now(void) {
@@ -180,21 +184,33 @@ Tensor *tape_record(Node *n) {
     return n->out;
 }
 
+static bool passed_twice(const Node *n, int i) {
+    for (int j = 0; j < n->inputs; j++)
+        if (j != i && n->in[j] == n->in[i]) return true;
+    return false;
+}
+
+/* The input that may take over the output's gradient as its own, or NULL: see Op.passes. */
+static Tensor *heir(const Node *n) {
+    int i = n->op->passes - 1;
+    if (i < 0 || n->tape->keep || !n->grad.bytes) return NULL;
+    Tensor *x = n->in[i];
+    return x && x->needs_grad && !x->has_grad && !passed_twice(n, i) ? x : NULL;
+}
+
 /* Gives every input that wants a gradient memory for it, and zero-fills what backward will add to. */
-static void prepare_input_gradients(Node *n) {
+static void prepare_input_gradients(Node *n, const Tensor *heir) {
     Tape *t = n->tape;
     for (int i = 0; i < n->inputs; i++) {
         Tensor *x = n->in[i];
-        if (!x || !x->needs_grad) continue;
+        if (!x || !x->needs_grad || x == heir) continue;
         long count = shape_count(x->shape);
         if (!x->has_grad) {
             x->grad = count * (long)sizeof(real) <= SMALL_ARRAY ? small_array(t, count)
                                                                 : take(t, count, &x->maker->grad);
             x->has_grad = x->grad_fresh = true;
         }
-        bool passed_twice = false;
-        for (int j = 0; j < n->inputs; j++) passed_twice |= j != i && n->in[j] == x;
-        if (x->grad_fresh && (!n->op->stores_fresh || passed_twice)) {
+        if (x->grad_fresh && (!n->op->stores_fresh || passed_twice(n, i))) {
             if (!t->planning) memset(x->grad, 0, (size_t)count * sizeof(real));
             x->grad_fresh = false;
         }
@@ -206,10 +222,16 @@ static void backward_node(Node *n) {
     Tape *t = n->tape;
     if (n->out->has_grad) {
         if (!n->op->backward) bug("%s: has no backward, but its output needs a gradient", n->op->name);
-        prepare_input_gradients(n);
+        Tensor *x = heir(n);
+        prepare_input_gradients(n, x);
         run(n, true);
         for (int i = 0; i < n->inputs; i++)
             if (n->in[i] && n->in[i]->needs_grad) n->in[i]->grad_fresh = false;
+        if (x) {
+            x->grad = n->out->grad, x->has_grad = true;
+            x->maker->grad = n->grad;
+            n->grad = (Array){0};
+        }
     }
     if (t->keep) return;
     give_back(t, &n->grad);

@@ -6,6 +6,7 @@
 #include "autograd/check_case.h"
 #include "autograd/op.h"
 #include "kernels/gemm.h"
+#include "ops/sequences.h"
 
 #define OP(name, arguments, formula, section)                                                                \
     extern const Op op_##name;                                                                               \

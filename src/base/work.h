@@ -1,0 +1,24 @@
+/* How element-wise work is cut into chunks for parallel_for: by its size alone, so that the bits of the
+ * result do not depend on the number of threads. */
+#ifndef BASE_WORK_H
+#define BASE_WORK_H
+
+/* Elements below which handing work to another thread costs more than doing it. */
+enum { WORK_GRAIN = 1 << 14 };
+
+/* Rows of `width` elements that make one chunk of work, at least one. */
+static inline long rows_per_chunk(long width) {
+    long rows = WORK_GRAIN / (width > 0 ? width : 1);
+    return rows > 0 ? rows : 1;
+}
+
+static inline long chunks_of(long rows, long per_chunk) {
+    return (rows + per_chunk - 1) / per_chunk;
+}
+
+/* The end of the chunk that begins at row `begin`. */
+static inline long chunk_end(long begin, long per_chunk, long rows) {
+    return begin + per_chunk < rows ? begin + per_chunk : rows;
+}
+
+#endif

@@ -1,0 +1,21 @@
+/* Plain loops over whole arrays, split over the threads. */
+#ifndef KERNELS_ARRAYS_H
+#define KERNELS_ARRAYS_H
+
+#include "base/real.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+/* y = factor·x, or y += factor·x. The arrays must not overlap, unless they are one. */
+void array_scale_to(long count, real factor, const real *x, real *y, bool accumulate);
+
+/* out[j] = Σ_i x[i·ld + j] over `rows` rows of `columns` columns, or out[j] += it. Rows are summed in blocks
+ * of COLUMN_BLOCK, then block by block: a fixed order, whose rounding error grows with the block and not with
+ * rows. */
+enum { COLUMN_BLOCK = 128 };
+void column_sums(long rows, long columns, const real *x, long ld, real *out, bool accumulate);
+
+/* A hash of which elements are above 0: of the side that each took at relu's kink. */
+uint64_t sign_hash(const real *x, long count);
+
+#endif

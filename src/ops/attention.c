@@ -1,0 +1,350 @@
+/* attention: scaled dot-product attention in h heads, over sequences of different lengths.
+ * Sections 3.2.1, 3.2.2.
+ *
+ *     q: [n_q, d]   k, v: [n_k, d]      y: [n_q, d]      d = h d_k; head a owns columns a·d_k … (a+1)·d_k - 1
+ *
+ * For every sequence and every head, over the queries i and the keys j that i may see:
+ *
+ *     s_ij = 1/√d_k Σ_c q_ic k_jc         p_ij = e^s_ij / Σ_j' e^s_ij'         y_ic = Σ_j p_ij v_jc
+ *
+ * A key is hidden if it is padding (beyond its sequence's length) or, with `causal`, if it lies after the
+ * query (j > i). A query that sees no key gives 0, and takes and gives no gradient.
+ *
+ * The operands may be columns of one matrix, as one projection makes them: with k and v NULL, q holds q|k|v,
+ * [n, 3d]; with only v NULL, k holds k|v, [n_k, 2d].
+ *
+ * Backward, with dp and ds for the gradients of p and s:
+ *
+ *     dv_jc += Σ_i p_ij dy_ic
+ *     dp_ij = Σ_c dy_ic v_jc
+ *     ds_ij = p_ij (dp_ij - Σ_j' p_ij' dp_ij')          (softmax.c)
+ *           = p_ij (dp_ij - D_i)          with D_i = Σ_j' p_ij' Σ_c dy_ic v_j'c = Σ_c dy_ic y_ic
+ *     dq_ic += 1/√d_k Σ_j ds_ij k_jc       dk_jc += 1/√d_k Σ_i ds_ij q_ic
+ *
+ * p is [n_q, n_k] a head, the largest array of a Transformer, and cheap to make again: forward works on
+ * blocks of queries and keeps only each row's maximum m_i and 1/Σ_j e^(s_ij - m_i), from which backward
+ * recomputes p to the same bits (Dao et al., arXiv:2205.14135; Rabe & Staats, arXiv:2112.05682). With
+ * `causal` a block stops at the diagonal, so the upper half is not computed. */
+#include "base/pool.h"
+#include "base/work.h"
+#include "kernels/vector_math.h"
+#include "ops/ops.h"
+#include <math.h>
+#include <string.h>
+
+/* Queries at a time: a block of p stays in the cache. */
+enum { BLOCK = 64 };
+
+/* Where one of q, k, v lies: in which input, at which column, and how far its rows are apart. */
+typedef struct Place {
+    int input;
+    long column, ld;
+} Place;
+
+typedef struct Attr {
+    Place q, k, v;
+    int heads;
+    long d, d_k;
+    bool causal;
+    real scale;
+    const Sequences *queries, *keys;
+    real *max, *inverse; /* [heads, n_q]: m_i and 1/Σ_j e^(s_ij - m_i) */
+    long ld_p;           /* of a block of p in scratch memory: [BLOCK, ld_p] */
+    long block_size;     /* elements from one thread's scratch memory to the next's */
+} Attr;
+
+/* One head of one sequence: pointers to its first row. */
+typedef struct Head {
+    long rows, keys; /* queries, and keys that are not padding */
+    const real *q, *k, *v, *y, *dy;
+    real *dq, *dk, *dv, *max, *inverse;
+} Head;
+
+static const real *place_data(const Node *n, Place p, long row, long column) {
+    return n->in[p.input]->data + row * p.ld + p.column + column;
+}
+
+static real *place_grad(const Node *n, Place p, long row, long column) {
+    real *grad = n->in[p.input]->grad;
+    return grad ? grad + row * p.ld + p.column + column : NULL;
+}
+
+static Head head_of(const Node *n, long task) {
+    const Attr *a = n->attr;
+    long s = task / a->heads, head = task % a->heads, column = head * a->d_k;
+    long q = a->queries->start[s], k = a->keys->start[s];
+    return (Head){.rows = a->queries->rows[s],
+                  .keys = a->keys->length[s],
+                  .q = place_data(n, a->q, q, column),
+                  .k = place_data(n, a->k, k, column),
+                  .v = place_data(n, a->v, k, column),
+                  .y = n->out->data + q * a->d + column,
+                  .dy = n->out->grad ? n->out->grad + q * a->d + column : NULL,
+                  .dq = place_grad(n, a->q, q, column),
+                  .dk = place_grad(n, a->k, k, column),
+                  .dv = place_grad(n, a->v, k, column),
+                  .max = a->max + head * a->queries->total_rows + q,
+                  .inverse = a->inverse + head * a->queries->total_rows + q};
+}
+
+/* Keys that query i sees are the first of its sequence: this many. */
+static long seen(const Attr *a, const Head *h, long i) {
+    return a->causal && i + 1 < h->keys ? i + 1 : h->keys;
+}
+
+/* s without its factor 1/√d_k, for `rows` queries from `first` on, against the keys that the last of them
+ * sees. */
+static void scores(const Attr *a, const Head *h, long first, long rows, long keys, real *s) {
+    gemm(&(Gemm){.layout = GEMM_NT,
+                 .m = rows,
+                 .n = keys,
+                 .k = a->d_k,
+                 .a = h->q + first * a->q.ld,
+                 .lda = a->q.ld,
+                 .b = h->k,
+                 .ldb = a->k.ld,
+                 .c = s,
+                 .ldc = a->ld_p});
+}
+
+static void forward_head(void *context, long task) {
+    Node *n = context;
+    const Attr *a = n->attr;
+    Head h = head_of(n, task);
+    real *block = n->scratch + pool_thread_index() * a->block_size;
+    for (long first = 0; first < h.rows; first += BLOCK) {
+        long rows = chunk_end(first, BLOCK, h.rows) - first, keys = seen(a, &h, first + rows - 1);
+        scores(a, &h, first, rows, keys, block);
+        for (long i = 0; i < rows; i++) {
+            real *p = block + i * a->ld_p, m = -INFINITY, sum = 0;
+            long visible = seen(a, &h, first + i);
+            for (long j = 0; j < visible; j++) m = p[j] > m ? p[j] : m;
+            m = visible ? m * a->scale : 0;
+            for (long j = 0; j < visible; j++) p[j] = vm_exp(p[j] * a->scale - m);
+            for (long j = 0; j < visible; j++) sum += p[j];
+            real inverse = visible ? 1 / sum : 0;
+            for (long j = 0; j < visible; j++) p[j] *= inverse;
+            for (long j = visible; j < keys; j++) p[j] = 0;
+            h.max[first + i] = m, h.inverse[first + i] = inverse;
+        }
+        gemm(&(Gemm){.layout = GEMM_NN,
+                     .m = rows,
+                     .n = a->d_k,
+                     .k = keys,
+                     .a = block,
+                     .lda = a->ld_p,
+                     .b = h.v,
+                     .ldb = a->v.ld,
+                     .c = (real *)h.y + first * a->d,
+                     .ldc = a->d});
+    }
+}
+
+static void forward(Node *n) {
+    const Attr *a = n->attr;
+    parallel_for(a->queries->count * a->heads, forward_head, n);
+}
+
+/* Rows of a fresh gradient that no query reaches (padding among the keys, keys after the last query) become
+ * 0. */
+static void clear_unreached(const Attr *a, const Tensor *x, real *grad, long ld, long reached, long rows) {
+    for (long j = reached; grad && x->grad_fresh && j < rows; j++)
+        memset(grad + j * ld, 0, (size_t)a->d_k * sizeof(real));
+}
+
+static void backward_head(void *context, long task) {
+    Node *n = context;
+    const Attr *a = n->attr;
+    Head h = head_of(n, task);
+    real *block_p = n->scratch + pool_thread_index() * a->block_size, *block_ds = block_p + a->block_size / 2;
+    Tensor *q = n->in[a->q.input], *k = n->in[a->k.input], *v = n->in[a->v.input];
+    long reached = h.rows ? seen(a, &h, h.rows - 1) : 0, all = a->keys->rows[task / a->heads];
+    clear_unreached(a, k, h.dk, a->k.ld, reached, all);
+    clear_unreached(a, v, h.dv, a->v.ld, reached, all);
+    /* From the last block to the first: the last sees every key, so its products store all rows of fresh
+     * gradients and the others add to them. */
+    long last = h.rows > 0 ? (h.rows - 1) / BLOCK * BLOCK : -BLOCK;
+    for (long first = last; first >= 0; first -= BLOCK) {
+        bool again = first < last;
+        long rows = chunk_end(first, BLOCK, h.rows) - first, keys = seen(a, &h, first + rows - 1);
+        scores(a, &h, first, rows, keys, block_p);
+        gemm(&(Gemm){.layout = GEMM_NT,
+                     .m = rows,
+                     .n = keys,
+                     .k = a->d_k,
+                     .a = h.dy + first * a->d,
+                     .lda = a->d,
+                     .b = h.v,
+                     .ldb = a->v.ld,
+                     .c = block_ds,
+                     .ldc = a->ld_p});
+        for (long i = 0; i < rows; i++) {
+            real *p = block_p + i * a->ld_p, *ds = block_ds + i * a->ld_p, D = 0;
+            const real *y = h.y + (first + i) * a->d, *dy = h.dy + (first + i) * a->d;
+            real m = h.max[first + i], inverse = h.inverse[first + i];
+            long visible = seen(a, &h, first + i);
+            for (long c = 0; c < a->d_k; c++) D += dy[c] * y[c];
+            for (long j = 0; j < visible; j++) p[j] = vm_exp(p[j] * a->scale - m) * inverse;
+            for (long j = 0; j < visible; j++) ds[j] = p[j] * (ds[j] - D) * a->scale;
+            for (long j = visible; j < keys; j++) p[j] = ds[j] = 0;
+        }
+        if (h.dv)
+            gemm(&(Gemm){.layout = GEMM_TN,
+                         .m = keys,
+                         .n = a->d_k,
+                         .k = rows,
+                         .a = block_p,
+                         .lda = a->ld_p,
+                         .b = h.dy + first * a->d,
+                         .ldb = a->d,
+                         .c = h.dv,
+                         .ldc = a->v.ld,
+                         .accumulate = again || !v->grad_fresh});
+        if (h.dk)
+            gemm(&(Gemm){.layout = GEMM_TN,
+                         .m = keys,
+                         .n = a->d_k,
+                         .k = rows,
+                         .a = block_ds,
+                         .lda = a->ld_p,
+                         .b = h.q + first * a->q.ld,
+                         .ldb = a->q.ld,
+                         .c = h.dk,
+                         .ldc = a->k.ld,
+                         .accumulate = again || !k->grad_fresh});
+        if (h.dq)
+            gemm(&(Gemm){.layout = GEMM_NN,
+                         .m = rows,
+                         .n = a->d_k,
+                         .k = keys,
+                         .a = block_ds,
+                         .lda = a->ld_p,
+                         .b = h.k,
+                         .ldb = a->k.ld,
+                         .c = h.dq + first * a->q.ld,
+                         .ldc = a->q.ld,
+                         .accumulate = !q->grad_fresh});
+    }
+}
+
+static void backward(Node *n) {
+    const Attr *a = n->attr;
+    parallel_for(a->queries->count * a->heads, backward_head, n);
+}
+
+/* Three sequences of 3, 1 and 2 tokens, packed; the same in a padded layout of 3 rows each, where the second
+ * has two rows of padding and the third has no token at all. */
+static const int32_t packed_start[] = {0, 3, 4}, packed_length[] = {3, 1, 2};
+static const int32_t padded_start[] = {0, 3, 6}, padded_rows[] = {3, 3, 3}, padded_length[] = {3, 1, 0};
+static const int32_t memory_start[] = {0, 2, 6}, memory_length[] = {2, 4, 1};
+static const Sequences packed = {3, packed_start, packed_length, packed_length, 6, 3};
+static const Sequences padded = {3, padded_start, padded_rows, padded_length, 9, 3};
+static const Sequences memory = {3, memory_start, memory_length, memory_length, 7, 4};
+static const int32_t long_start[] = {0}, long_length[] = {BLOCK + 6};
+static const Sequences longer = {1, long_start, long_length, long_length, BLOCK + 6, BLOCK + 6};
+static const int32_t short_start[] = {0, 2, 3}, short_length[] = {2, 1, 0};
+static const Sequences shorter = {3, short_start, short_length, short_length, 3, 2};
+static const Sequences none = {0};
+
+static Tensor *plain(Tape *t, Tensor **x) {
+    return tape_attention(t, x[0], x[1], x[2], 2, &packed, &packed, false);
+}
+
+static Tensor *causal(Tape *t, Tensor **x) {
+    return tape_attention(t, x[0], x[1], x[2], 2, &packed, &packed, true);
+}
+
+static Tensor *fused_causal(Tape *t, Tensor **x) {
+    return tape_attention(t, x[0], NULL, NULL, 2, &packed, &packed, true);
+}
+
+static Tensor *with_padding(Tape *t, Tensor **x) {
+    return tape_attention(t, x[0], NULL, NULL, 1, &padded, &padded, false);
+}
+
+static Tensor *with_padding_causal(Tape *t, Tensor **x) {
+    return tape_attention(t, x[0], NULL, NULL, 2, &padded, &padded, true);
+}
+
+static Tensor *cross(Tape *t, Tensor **x) {
+    return tape_attention(t, x[0], x[1], NULL, 2, &packed, &memory, false);
+}
+
+static Tensor *few_queries(Tape *t, Tensor **x) {
+    return tape_attention(t, x[0], x[1], NULL, 2, &shorter, &memory, true);
+}
+
+static Tensor *two_blocks(Tape *t, Tensor **x) {
+    return tape_attention(t, x[0], x[1], x[2], 1, &longer, &longer, true);
+}
+
+static Tensor *nothing(Tape *t, Tensor **x) {
+    return tape_attention(t, x[0], NULL, NULL, 2, &none, &none, false);
+}
+
+static const CheckCase cases[] = {
+    {"plain", plain, {{"q", DIMS(6, 4)}, {"k", DIMS(6, 4)}, {"v", DIMS(6, 4)}}},
+    {"causal", causal, {{"q", DIMS(6, 4)}, {"k", DIMS(6, 4)}, {"v", DIMS(6, 4)}}},
+    {"strided",
+     causal,
+     {{"q", DIMS(6, 4), .layout = TRANSPOSED}, {"k", DIMS(6, 4), .layout = STEPPED}, {"v", DIMS(6, 4)}}},
+    {"one tensor thrice", causal, {{"q", DIMS(6, 4)}, {"q", .same_as = 1}, {"q", .same_as = 1}}},
+    {"one matrix", fused_causal, {{"qkv", DIMS(6, 12)}}},
+    {"padding, one sequence empty", with_padding, {{"qkv", DIMS(9, 6)}}},
+    {"padding and causal", with_padding_causal, {{"qkv", DIMS(9, 12)}}},
+    {"cross", cross, {{"q", DIMS(6, 4)}, {"kv", DIMS(7, 8)}}},
+    {"cross, memory fixed", cross, {{"q", DIMS(6, 4)}, {"kv", DIMS(7, 8), .constant = true}}},
+    {"cross, queries fixed", cross, {{"q", DIMS(6, 4), .constant = true}, {"kv", DIMS(7, 8)}}},
+    {"fewer queries than keys", few_queries, {{"q", DIMS(3, 4)}, {"kv", DIMS(7, 8)}}},
+    {"extreme logits",
+     plain,
+     {{"q", DIMS(6, 4), -100, 100}, {"k", DIMS(6, 4), -100, 100}, {"v", DIMS(6, 4)}}},
+    {"more than a block", two_blocks, {{"q", DIMS(70, 2)}, {"k", DIMS(70, 2)}, {"v", DIMS(70, 2)}}},
+    {"no tokens", nothing, {{"qkv", DIMS(0, 12)}}},
+};
+
+const Op op_attention = {"attention", forward, backward, .stores_fresh = true, CASES(cases)};
+
+static void check_rows(const char *what, const Tensor *x, const Sequences *s, long columns) {
+    if (x->shape.rank != 2 || x->shape.size[0] != s->total_rows || x->shape.size[1] != columns)
+        bug("attention: %s is %s, want [%ld,%ld]", what, shape_text(x->shape), s->total_rows, columns);
+}
+
+Tensor *tape_attention(Tape *t, Tensor *q, Tensor *k, Tensor *v, int heads, const Sequences *queries,
+                       const Sequences *keys, bool causal) {
+    if (q->shape.rank != 2) bug("attention: q is %s, want [n,d]", shape_text(q->shape));
+    long d = q->shape.size[1] / (k ? 1 : 3);
+    if (heads < 1 || d % heads || d < 1) bug("attention: %d heads of width %ld, want a divisor", heads, d);
+    if (queries->count != keys->count)
+        bug("attention: %ld sequences of keys, want %ld", keys->count, queries->count);
+    check_rows("q", q, queries, k ? d : 3 * d);
+    if (k) check_rows("k", k, keys, v ? d : 2 * d);
+    if (v) check_rows("v", v, keys, d);
+    q = tape_contiguous(t, q);
+    if (k) k = tape_contiguous(t, k);
+    if (v) v = tape_contiguous(t, v);
+    Node *n = tape_node(t, &op_attention, SHAPE(queries->total_rows, d), INPUTS(q, k, v));
+    Attr *a = node_attr(n, sizeof *a);
+    *a = (Attr){.q = {0, 0, k ? d : 3 * d},
+                .k = k ? (Place){1, 0, v ? d : 2 * d} : (Place){0, d, 3 * d},
+                .v = v   ? (Place){2, 0, d}
+                     : k ? (Place){1, d, 2 * d}
+                         : (Place){0, 2 * d, 3 * d},
+                .heads = heads,
+                .d = d,
+                .d_k = d / heads,
+                .causal = causal,
+                .scale = (real)(1 / sqrt((double)d / heads)),
+                .queries = queries,
+                .keys = keys};
+    a->max = node_array(n, heads * queries->total_rows);
+    a->inverse = node_array(n, heads * queries->total_rows);
+    /* Rows of whole cache lines, of an odd number of them: rows a power of two apart would share cache sets.
+     */
+    a->ld_p = (keys->longest + 15) / 16 * 16;
+    if (a->ld_p % 32 == 0) a->ld_p += 16;
+    long rows = queries->longest < BLOCK ? queries->longest : BLOCK;
+    a->block_size = 2 * rows * a->ld_p;
+    n->forward_scratch = n->backward_scratch = pool_threads() * a->block_size;
+    return tape_record(n);
+}

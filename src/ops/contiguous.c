@@ -1,0 +1,42 @@
+/* contiguous: the same elements in row-major order, for operations whose loops need them so.
+ *
+ *     x: any shape, any strides      y: the same shape, contiguous
+ *
+ *     y_i = x_i        dx_i += dy_i
+ *
+ * An input that is contiguous already is returned as it is, and nothing is recorded. */
+#include "kernels/arrays.h"
+#include "ops/ops.h"
+
+static void forward(Node *n) {
+    tensor_copy_out(n->in[0], n->out->data);
+}
+
+static void backward(Node *n) {
+    array_scale_to(shape_count(n->out->shape), 1, n->out->grad, n->in[0]->grad, true);
+}
+
+static Tensor *build(Tape *t, Tensor **x) {
+    return tape_contiguous(t, x[0]);
+}
+
+/* A contiguous input must come back as the gradient's end; scaled by itself it shows that it was not lost. */
+static Tensor *build_used_twice(Tape *t, Tensor **x) {
+    return tape_mul(t, tape_contiguous(t, x[0]), x[0]);
+}
+
+static const CheckCase cases[] = {
+    {"transposed", build, {{"x", DIMS(3, 4), .layout = TRANSPOSED}}},
+    {"stepped", build, {{"x", DIMS(2, 3, 4), .layout = STEPPED}}},
+    {"repeated", build, {{"x", DIMS(3, 4), .layout = REPEATED}}},
+    {"used twice", build_used_twice, {{"x", DIMS(3, 4), .layout = TRANSPOSED}}},
+    {"already contiguous", build_used_twice, {{"x", DIMS(3, 4)}}},
+    {"empty", build_used_twice, {{"x", DIMS(3, 0)}}},
+};
+
+const Op op_contiguous = {"contiguous", forward, backward, .passes = 1, CASES(cases)};
+
+Tensor *tape_contiguous(Tape *t, Tensor *x) {
+    if (tensor_contiguous(x)) return x;
+    return tape_record(tape_node(t, &op_contiguous, x->shape, INPUTS(x)));
+}

@@ -1,0 +1,87 @@
+/* cross_entropy: the loss of predicting one target a row, with label smoothing. Section 5.4.
+ *
+ *     x: logits [n, V]   targets: n ids in [0, V), or `ignore`      y: scalar
+ *
+ *     y = 1/C Σ_i loss(x_i, targets_i)      over the C rows whose target is not `ignore`; 0 where C = 0
+ *
+ * with the loss of a row as derived in cross_entropy_row.h, from which
+ *
+ *     dx_ij += dy/C (p_ij - q_ij)           rows that are ignored get nothing
+ *
+ * Forward keeps nothing: backward makes p again from x. The mean over counted rows is that of
+ * torch.nn.functional.cross_entropy(reduction="mean", ignore_index, label_smoothing). `targets` is the
+ * caller's and must live as long as the tape's step.
+ *
+ * Numerical note: only differences to the row's maximum are exponentiated, and no log of a small p is taken:
+ * logits of any size give a finite loss. The mean is summed in double. */
+#include "ops/cross_entropy_row.h"
+#include "ops/ops.h"
+
+typedef struct Attr {
+    long n, V, counted;
+    const int32_t *targets;
+    int32_t ignore;
+    real smoothing;
+} Attr;
+
+static void forward(Node *n) {
+    const Attr *a = n->attr;
+    double sum = 0;
+    for (long i = 0; i < a->n; i++)
+        if (a->targets[i] != a->ignore)
+            sum += cross_entropy_row(a->V, n->in[0]->data + i * a->V, a->targets[i], a->smoothing, 0, NULL);
+    n->out->data[0] = a->counted ? (real)(sum / (double)a->counted) : 0;
+}
+
+static void backward(Node *n) {
+    const Attr *a = n->attr;
+    if (!a->counted) return;
+    real scale = n->out->grad[0] / (real)a->counted;
+    for (long i = 0; i < a->n; i++) {
+        if (a->targets[i] == a->ignore) continue;
+        real *dx = n->in[0]->grad + i * a->V;
+        cross_entropy_row(a->V, n->in[0]->data + i * a->V, a->targets[i], a->smoothing, scale, n->scratch);
+        for (long j = 0; j < a->V; j++) dx[j] += n->scratch[j];
+    }
+}
+
+static const int32_t some_targets[] = {3, 0, -1, 3}, no_targets[] = {-1, -1};
+
+static Tensor *plain(Tape *t, Tensor **x) {
+    return tape_cross_entropy(t, x[0], some_targets, -1, 0);
+}
+
+static Tensor *smoothed(Tape *t, Tensor **x) {
+    return tape_cross_entropy(t, x[0], some_targets, -1, 0.1);
+}
+
+static Tensor *all_ignored(Tape *t, Tensor **x) {
+    return tape_cross_entropy(t, x[0], no_targets, -1, 0.1);
+}
+
+static const CheckCase cases[] = {
+    {"one row ignored", plain, {{"x", DIMS(4, 5)}}},
+    {"smoothed", smoothed, {{"x", DIMS(4, 5)}}},
+    {"strided", smoothed, {{"x", DIMS(4, 5), .layout = TRANSPOSED}}},
+    {"extreme logits", smoothed, {{"x", DIMS(4, 5), -1e4, 1e4}}},
+    {"all ignored", all_ignored, {{"x", DIMS(2, 5)}}},
+    {"no rows", plain, {{"x", DIMS(0, 5)}}},
+};
+
+const Op op_cross_entropy = {"cross_entropy", forward, backward, CASES(cases)};
+
+Tensor *tape_cross_entropy(Tape *t, Tensor *x, const int32_t *targets, int32_t ignore, double smoothing) {
+    Shape s = x->shape;
+    if (s.rank != 2 || s.size[1] < 1) bug("cross_entropy: x is %s, want [n,V], V >= 1", shape_text(s));
+    if (!(smoothing >= 0 && smoothing <= 1))
+        bug("cross_entropy: smoothing is %g, want it in [0,1]", smoothing);
+    if (!t->planning) check_targets("cross_entropy", s.size[0], targets, ignore, s.size[1]);
+    x = tape_contiguous(t, x);
+    Node *n = tape_node(t, &op_cross_entropy, SCALAR, INPUTS(x));
+    Attr *a = node_attr(n, sizeof *a);
+    *a = (Attr){
+        .n = s.size[0], .V = s.size[1], .targets = targets, .ignore = ignore, .smoothing = (real)smoothing};
+    if (!t->planning) a->counted = counted_targets(a->n, targets, ignore);
+    n->backward_scratch = a->V;
+    return tape_record(n);
+}

@@ -1,0 +1,49 @@
+/* The loss of one row of logits, and its gradient: shared by cross_entropy and linear_cross_entropy.
+ *
+ *     p_j = e^x_j / Σ_k e^x_k
+ *     q_j = (1-ε) δ_jt + ε/V             the target distribution: label smoothing over the whole vocabulary
+ *     loss = -Σ_j q_j log p_j = lse(x) - (1-ε) x_t - ε/V Σ_j x_j
+ *     ∂loss/∂x_j = p_j - q_j */
+#ifndef OPS_CROSS_ENTROPY_ROW_H
+#define OPS_CROSS_ENTROPY_ROW_H
+
+#include "base/error.h"
+#include "kernels/vector_math.h"
+#include <math.h>
+#include <stdint.h>
+
+/* The loss; where `dx` is not NULL, also dx_j = scale (p_j - q_j), which may overwrite x. */
+static inline double cross_entropy_row(long V, const real *x, long target, real smoothing, real scale,
+                                       real *dx) {
+    real m = x[0], x_t = x[target], sum = 0, above = 0, share = smoothing / (real)V;
+    for (long j = 1; j < V; j++) m = x[j] > m ? x[j] : m;
+    if (smoothing > 0)
+        for (long j = 0; j < V; j++) above += x[j] - m;
+    if (dx) {
+        for (long j = 0; j < V; j++) dx[j] = vm_exp(x[j] - m);
+        for (long j = 0; j < V; j++) sum += dx[j];
+        real factor = scale / sum, part = scale * share;
+        for (long j = 0; j < V; j++) dx[j] = dx[j] * factor - part;
+        dx[target] -= scale * (1 - smoothing);
+    } else {
+        for (long j = 0; j < V; j++) sum += vm_exp(x[j] - m);
+    }
+    double loss = log((double)sum) - (1 - (double)smoothing) * ((double)x_t - (double)m);
+    return smoothing > 0 ? loss - (double)share * (double)above : loss;
+}
+
+/* Rows whose target is not the one to ignore. */
+static inline long counted_targets(long n, const int32_t *targets, int32_t ignore) {
+    long counted = 0;
+    for (long i = 0; i < n; i++) counted += targets[i] != ignore;
+    return counted;
+}
+
+/* A target outside [0, V) that is not the one to ignore is a bug in op's name. */
+static inline void check_targets(const char *op, long n, const int32_t *targets, int32_t ignore, long V) {
+    for (long i = 0; i < n; i++)
+        if (targets[i] != ignore && (targets[i] < 0 || targets[i] >= V))
+            bug("%s: target %ld is %ld, want it in [0,%ld)", op, i, (long)targets[i], V);
+}
+
+#endif

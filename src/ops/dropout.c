@@ -1,0 +1,66 @@
+/* dropout: sets each element to 0 with probability p and scales the others by 1/(1-p), so that the expected
+ * value stays. Section 5.4; only while training.
+ *
+ *     x: any shape      y: the same
+ *
+ *     m_i = 1/(1-p) where u_i >= p, else 0      u_i uniform in [0, 1)      y_i = m_i x_i
+ *
+ * Backward. The mask is a constant of the step:
+ *
+ *     dx_i += dy_i m_i
+ *
+ * u_i is a function of the tape's seed and step, the operation's place on the tape, and i (base/random.h):
+ * the mask is not kept but drawn again. On a tape that is not training, x is returned as it is. */
+#include "ops/dropout_mask.h"
+#include "ops/ops.h"
+
+static void forward(Node *n) {
+    const DropoutMask *m = n->attr;
+    real *y = n->out->data;
+    long count = shape_count(n->out->shape);
+    tensor_copy_out(n->in[0], y);
+    for (long i = 0; i < count; i++) y[i] *= dropout_factor(m, i);
+}
+
+static void backward(Node *n) {
+    const DropoutMask *m = n->attr;
+    const real *dy = n->out->grad;
+    real *dx = n->in[0]->grad;
+    long count = shape_count(n->out->shape);
+    for (long i = 0; i < count; i++) dx[i] += dy[i] * dropout_factor(m, i);
+}
+
+static Tensor *training(Tape *t, Tensor **x, double p) {
+    t->training = true;
+    return tape_dropout(t, x[0], p);
+}
+
+static Tensor *half(Tape *t, Tensor **x) {
+    return training(t, x, 0.5);
+}
+
+static Tensor *tenth(Tape *t, Tensor **x) {
+    return training(t, x, 0.1);
+}
+
+static Tensor *resting(Tape *t, Tensor **x) {
+    return tape_mul(t, tape_dropout(t, x[0], 0.5), x[0]);
+}
+
+static const CheckCase cases[] = {
+    {"half", half, {{"x", DIMS(6, 8)}}},
+    {"tenth", tenth, {{"x", DIMS(40)}}},
+    {"strided", half, {{"x", DIMS(6, 8), .layout = TRANSPOSED}}},
+    {"not training", resting, {{"x", DIMS(5)}}},
+    {"empty", half, {{"x", DIMS(0, 3)}}},
+};
+
+const Op op_dropout = {"dropout", forward, backward, CASES(cases)};
+
+Tensor *tape_dropout(Tape *t, Tensor *x, double p) {
+    if (!(p >= 0 && p < 1)) bug("dropout: p is %g, want it in [0,1)", p);
+    if (!t->training || p == 0) return x;
+    Node *n = tape_node(t, &op_dropout, x->shape, INPUTS(x));
+    *(DropoutMask *)node_attr(n, sizeof(DropoutMask)) = dropout_mask(n, p);
+    return tape_record(n);
+}

@@ -1,0 +1,24 @@
+/* The random mask of dropout: 1/(1-p) or 0 for each element, drawn from (seed, step, place on the tape,
+ * element). */
+#ifndef OPS_DROPOUT_MASK_H
+#define OPS_DROPOUT_MASK_H
+
+#include "autograd/op.h"
+#include "base/random.h"
+
+typedef struct DropoutMask {
+    uint64_t key;
+    uint32_t below; /* drop where 32 random bits are below this: p·2³² */
+    real scale;     /* 1/(1-p) */
+} DropoutMask;
+
+static inline DropoutMask dropout_mask(const Node *n, double p) {
+    uint64_t stream = n->tape->step * 0x100000u + (uint64_t)n->index;
+    return (DropoutMask){random_key(n->tape->seed, stream), (uint32_t)(p * 0x1p32), (real)(1 / (1 - p))};
+}
+
+static inline real dropout_factor(const DropoutMask *m, long i) {
+    return random_bits(m->key, (uint64_t)i) < m->below ? 0 : m->scale;
+}
+
+#endif

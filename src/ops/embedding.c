@@ -1,0 +1,133 @@
+/* embedding: a row of a table for every token, scaled, plus a row for its position. Sections 3.4 and 3.5.
+ *
+ *     E: [V, d]   ids: n token ids in [0, V)   P: [M, d] or none   at: n positions in [0, M)      y: [n, d]
+ *
+ *     y_i = s E_{ids_i} + P_{at_i}
+ *
+ * Backward. A row of the table gets the gradients of all tokens that used it:
+ *
+ *     dE_v += s Σ_{i: ids_i = v} dy_i            dP_m += Σ_{i: at_i = m} dy_i
+ *
+ * Each thread owns a range of the table's rows and looks through all tokens for those in its range: no two
+ * write the same row, and every row sums its tokens in order.
+ *
+ * ids and at are the caller's, and must live as long as the tape's step. */
+#include "base/pool.h"
+#include "base/work.h"
+#include "ops/ops.h"
+
+enum { E, P };
+
+typedef struct Attr {
+    long n, d;
+    const int32_t *ids, *at;
+    real s;
+} Attr;
+
+static void forward_rows(void *context, long chunk) {
+    Node *n = context;
+    const Attr *a = n->attr;
+    long d = a->d, per_chunk = rows_per_chunk(d), begin = chunk * per_chunk;
+    for (long i = begin, end = chunk_end(begin, per_chunk, a->n); i < end; i++) {
+        const real *e = n->in[E]->data + a->ids[i] * d;
+        const real *p = n->in[P] ? n->in[P]->data + a->at[i] * d : NULL;
+        real *y = n->out->data + i * d;
+        if (p)
+            for (long j = 0; j < d; j++) y[j] = a->s * e[j] + p[j];
+        else
+            for (long j = 0; j < d; j++) y[j] = a->s * e[j];
+    }
+}
+
+static void forward(Node *n) {
+    const Attr *a = n->attr;
+    parallel_for(chunks_of(a->n, rows_per_chunk(a->d)), forward_rows, n);
+}
+
+/* dtable_row += s Σ dy over the tokens that used the row, for the rows of one range. */
+typedef struct Scatter {
+    const Attr *attr;
+    const int32_t *row;
+    const real *dy;
+    real *dtable, s;
+    long table_rows, per_range;
+} Scatter;
+
+static void scatter_range(void *context, long range) {
+    const Scatter *c = context;
+    long d = c->attr->d, begin = range * c->per_range, end = chunk_end(begin, c->per_range, c->table_rows);
+    real s = c->s;
+    for (long i = 0; i < c->attr->n; i++) {
+        if (c->row[i] < begin || c->row[i] >= end) continue;
+        const real *dy = c->dy + i * d;
+        real *to = c->dtable + c->row[i] * d;
+        for (long j = 0; j < d; j++) to[j] += s * dy[j];
+    }
+}
+
+static void scatter(const Attr *a, const int32_t *row, real s, const real *dy, Tensor *table) {
+    enum { RANGES = 16 };
+    long rows = table->shape.size[0], ranges = a->n * a->d < WORK_GRAIN ? 1 : RANGES;
+    Scatter c = {a, row, dy, table->grad, s, rows, (rows + ranges - 1) / ranges};
+    if (c.per_range) parallel_for(chunks_of(rows, c.per_range), scatter_range, &c);
+}
+
+static void backward(Node *n) {
+    const Attr *a = n->attr;
+    if (n->in[E]->grad) scatter(a, a->ids, a->s, n->out->grad, n->in[E]);
+    if (n->in[P] && n->in[P]->grad) scatter(a, a->at, 1, n->out->grad, n->in[P]);
+}
+
+static const int32_t some_ids[] = {2, 0, 2, 3, 2}, some_positions[] = {0, 1, 2, 0, 1};
+
+static Tensor *tokens(Tape *t, Tensor **x) {
+    return tape_embedding(t, x[0], 5, some_ids, 1, NULL, NULL);
+}
+
+static Tensor *scaled_with_positions(Tape *t, Tensor **x) {
+    return tape_embedding(t, x[0], 5, some_ids, 2.5, x[1], some_positions);
+}
+
+static Tensor *one_table(Tape *t, Tensor **x) {
+    return tape_embedding(t, x[0], 5, some_ids, 3, x[0], some_positions);
+}
+
+static Tensor *no_tokens(Tape *t, Tensor **x) {
+    return tape_embedding(t, x[0], 0, some_ids, 1, NULL, NULL);
+}
+
+static const CheckCase cases[] = {
+    {"repeated and unused rows", tokens, {{"E", DIMS(4, 3)}}},
+    {"scaled, with positions", scaled_with_positions, {{"E", DIMS(4, 3)}, {"P", DIMS(3, 3)}}},
+    {"fixed positions", scaled_with_positions, {{"E", DIMS(4, 3)}, {"P", DIMS(3, 3), .constant = true}}},
+    {"one table for both", one_table, {{"E", DIMS(4, 3)}}},
+    {"strided",
+     scaled_with_positions,
+     {{"E", DIMS(4, 3), .layout = TRANSPOSED}, {"P", DIMS(3, 3), .layout = STEPPED}}},
+    {"no tokens", no_tokens, {{"E", DIMS(4, 3)}}},
+};
+
+const Op op_embedding = {"embedding", forward, backward, CASES(cases)};
+
+static void check_rows(const char *what, const Tensor *table, long n, const int32_t *row) {
+    for (long i = 0; i < n; i++)
+        if (row[i] < 0 || row[i] >= table->shape.size[0])
+            bug("embedding: %s %ld is %ld, want it in [0,%ld)", what, i, (long)row[i], table->shape.size[0]);
+}
+
+Tensor *tape_embedding(Tape *t, Tensor *table, long count, const int32_t *ids, double s, Tensor *positions,
+                       const int32_t *at) {
+    if (table->shape.rank != 2) bug("embedding: E is %s, want [V,d]", shape_text(table->shape));
+    long d = table->shape.size[1];
+    if (positions && (positions->shape.rank != 2 || positions->shape.size[1] != d))
+        bug("embedding: P is %s, want [*,%ld]", shape_text(positions->shape), d);
+    if (!t->planning) {
+        check_rows("token", table, count, ids);
+        if (positions) check_rows("position", positions, count, at);
+    }
+    table = tape_contiguous(t, table);
+    if (positions) positions = tape_contiguous(t, positions);
+    Node *n = tape_node(t, &op_embedding, SHAPE(count, d), INPUTS(table, positions));
+    *(Attr *)node_attr(n, sizeof(Attr)) = (Attr){count, d, ids, at, (real)s};
+    return tape_record(n);
+}

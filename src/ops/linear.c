@@ -1,0 +1,176 @@
+/* linear: a matrix product with bias, activation and residual in one pass. Sections 3.2.2, 3.3: every
+ * projection.
+ *
+ *     x: [n, d_in]   W: [d_out, d_in] (as PyTorch lays it out)   b: [d_out] or none   r: [n, d_out] or none
+ *     y: [n, d_out]
+ *
+ *     z_ij = Σ_k x_ik weightjk + b_j        y = act(z)        or, without activation,        y = r + z
+ *
+ * Backward. With dz_ij = dy_ij act'(z_ij), each of the three factors of the sum gets the two others:
+ *
+ *     ∂L/∂x_ik = Σ_j dz_ij weightjk         dx += dz W
+ *     ∂L/∂weightjk = Σ_i dz_ij x_ik         dW += dzᵀ x
+ *     ∂L/∂b_j  = Σ_i dz_ij              db += Σ_i dz_i
+ *     dr += dy
+ *
+ * For relu the sign of z is the sign of y, so nothing is kept; gelu' needs z, which forward keeps. */
+#include "base/pool.h"
+#include "base/work.h"
+#include "kernels/arrays.h"
+#include "kernels/vector_math.h"
+#include "ops/ops.h"
+#include <string.h>
+
+enum { X, W, B, R };
+
+typedef struct Attr {
+    long n, d_in, d_out;
+    Activation activation;
+    real *z; /* [n, d_out], kept where the derivative needs it */
+} Attr;
+
+static void forward(Node *n) {
+    const Attr *a = n->attr;
+    real *y = n->out->data;
+    if (n->in[R]) tensor_copy_out(n->in[R], y);
+    gemm(&(Gemm){.layout = GEMM_NT,
+                 .m = a->n,
+                 .n = a->d_out,
+                 .k = a->d_in,
+                 .a = n->in[X]->data,
+                 .lda = n->in[X]->stride[0],
+                 .b = n->in[W]->data,
+                 .ldb = n->in[W]->stride[0],
+                 .c = y,
+                 .ldc = a->d_out,
+                 .accumulate = n->in[R] != NULL,
+                 .bias = n->in[B] ? n->in[B]->data : NULL,
+                 .activation = a->activation,
+                 .before = a->z});
+}
+
+/* dz = dy act'(z), chunk by chunk. */
+typedef struct ActivationBackward {
+    const Attr *attr;
+    const real *y, *dy;
+    real *dz;
+} ActivationBackward;
+
+static void activation_backward(void *context, long chunk) {
+    const ActivationBackward *c = context;
+    long total = c->attr->n * c->attr->d_out, begin = chunk * WORK_GRAIN,
+         end = chunk_end(begin, WORK_GRAIN, total);
+    const real *dy = c->dy, *y = c->y, *z = c->attr->z;
+    real *dz = c->dz;
+    if (c->attr->activation == ACT_RELU)
+        for (long i = begin; i < end; i++) dz[i] = y[i] > 0 ? dy[i] : 0;
+    else
+        for (long i = begin; i < end; i++) dz[i] = dy[i] * vm_gelu_grad(z[i]);
+}
+
+static void backward(Node *n) {
+    const Attr *a = n->attr;
+    Tensor *x = n->in[X], *w = n->in[W], *b = n->in[B], *r = n->in[R];
+    const real *dz = n->out->grad;
+    if (a->activation != ACT_NONE) {
+        ActivationBackward c = {a, n->out->data, n->out->grad, n->scratch};
+        parallel_for(chunks_of(a->n * a->d_out, WORK_GRAIN), activation_backward, &c);
+        dz = n->scratch;
+    }
+    if (x->grad)
+        gemm(&(Gemm){.layout = GEMM_NN,
+                     .m = a->n,
+                     .n = a->d_in,
+                     .k = a->d_out,
+                     .a = dz,
+                     .lda = a->d_out,
+                     .b = w->data,
+                     .ldb = w->stride[0],
+                     .c = x->grad,
+                     .ldc = a->d_in,
+                     .accumulate = !x->grad_fresh});
+    if (w->grad)
+        gemm(&(Gemm){.layout = GEMM_TN,
+                     .m = a->d_out,
+                     .n = a->d_in,
+                     .k = a->n,
+                     .a = dz,
+                     .lda = a->d_out,
+                     .b = x->data,
+                     .ldb = x->stride[0],
+                     .c = w->grad,
+                     .ldc = a->d_in,
+                     .accumulate = !w->grad_fresh});
+    if (b && b->grad) column_sums(a->n, a->d_out, dz, a->d_out, b->grad, !b->grad_fresh);
+    if (r && r->grad) array_scale_to(a->n * a->d_out, 1, n->out->grad, r->grad, !r->grad_fresh);
+}
+
+static uint64_t branches(const Node *n) {
+    const Attr *a = n->attr;
+    return a->activation == ACT_RELU ? sign_hash(n->out->data, a->n * a->d_out) : 0;
+}
+
+static Tensor *plain(Tape *t, Tensor **x) {
+    return tape_linear(t, x[0], x[1], x[2], ACT_NONE, NULL);
+}
+
+static Tensor *no_bias(Tape *t, Tensor **x) {
+    return tape_linear(t, x[0], x[1], NULL, ACT_NONE, NULL);
+}
+
+static Tensor *with_relu(Tape *t, Tensor **x) {
+    return tape_linear(t, x[0], x[1], x[2], ACT_RELU, NULL);
+}
+
+static Tensor *with_gelu(Tape *t, Tensor **x) {
+    return tape_linear(t, x[0], x[1], x[2], ACT_GELU, NULL);
+}
+
+static Tensor *with_residual(Tape *t, Tensor **x) {
+    return tape_linear(t, x[0], x[1], x[2], ACT_NONE, x[3]);
+}
+
+static const CheckCase cases[] = {
+    {"plain", plain, {{"x", DIMS(3, 5)}, {"W", DIMS(4, 5)}, {"b", DIMS(4)}}},
+    {"no bias", no_bias, {{"x", DIMS(3, 5)}, {"W", DIMS(4, 5)}}},
+    {"relu", with_relu, {{"x", DIMS(3, 5)}, {"W", DIMS(4, 5)}, {"b", DIMS(4)}}},
+    {"gelu", with_gelu, {{"x", DIMS(3, 5)}, {"W", DIMS(4, 5)}, {"b", DIMS(4)}}},
+    {"residual", with_residual, {{"x", DIMS(3, 5)}, {"W", DIMS(4, 5)}, {"b", DIMS(4)}, {"r", DIMS(3, 4)}}},
+    {"input is residual",
+     with_residual,
+     {{"x", DIMS(3, 4)}, {"W", DIMS(4, 4)}, {"b", DIMS(4)}, {"x", .same_as = 1}}},
+    {"x strided", plain, {{"x", DIMS(3, 5), .layout = TRANSPOSED}, {"W", DIMS(4, 5)}, {"b", DIMS(4)}}},
+    {"W strided",
+     plain,
+     {{"x", DIMS(3, 5)}, {"W", DIMS(4, 5), .layout = STEPPED}, {"b", DIMS(4), .layout = STEPPED}}},
+    {"constant weights",
+     plain,
+     {{"x", DIMS(3, 5)}, {"W", DIMS(4, 5), .constant = true}, {"b", DIMS(4), .constant = true}}},
+    {"one by one", with_gelu, {{"x", DIMS(1, 1)}, {"W", DIMS(1, 1)}, {"b", DIMS(1)}}},
+    {"no rows", plain, {{"x", DIMS(0, 5)}, {"W", DIMS(4, 5)}, {"b", DIMS(4)}}},
+    {"no inputs", plain, {{"x", DIMS(3, 0)}, {"W", DIMS(4, 0)}, {"b", DIMS(4)}}},
+};
+
+const Op op_linear = {"linear",        forward,     backward, .stores_fresh = true, .branches = branches,
+                      .passes = 1 + R, CASES(cases)};
+
+Tensor *tape_linear(Tape *t, Tensor *x, Tensor *weight, Tensor *b, Activation activation, Tensor *r) {
+    Shape xs = x->shape, ws = weight->shape;
+    if (xs.rank != 2) bug("linear: x is %s, want [n,d_in]", shape_text(xs));
+    if (ws.rank != 2 || ws.size[1] != xs.size[1])
+        bug("linear: W is %s, want [d_out,%ld]", shape_text(ws), xs.size[1]);
+    Shape out = SHAPE(xs.size[0], ws.size[0]);
+    if (b && !shape_equal(b->shape, SHAPE(ws.size[0])))
+        bug("linear: b is %s, want [%ld]", shape_text(b->shape), ws.size[0]);
+    if (r && !shape_equal(r->shape, out))
+        bug("linear: r is %s, want %s", shape_text(r->shape), shape_text(out));
+    if (r && activation != ACT_NONE) bug("linear: a residual and an activation, want one of them");
+    x = tape_contiguous(t, x), weight = tape_contiguous(t, weight);
+    if (b) b = tape_contiguous(t, b);
+    Node *n = tape_node(t, &op_linear, out, INPUTS(x, weight, b, r));
+    Attr *a = node_attr(n, sizeof *a);
+    *a = (Attr){.n = xs.size[0], .d_in = xs.size[1], .d_out = ws.size[0], .activation = activation};
+    if (activation == ACT_GELU && n->out->needs_grad) a->z = node_array(n, a->n * a->d_out);
+    if (activation != ACT_NONE) n->backward_scratch = a->n * a->d_out;
+    return tape_record(n);
+}

@@ -1,0 +1,181 @@
+/* linear_cross_entropy: the output projection and its loss in one operation, without ever holding all logits.
+ * Sections 3.4 and 5.4.
+ *
+ *     x: [n, d]   W: [V, d]   targets: n ids in [0, V), or `ignore`      y: scalar
+ *
+ *     y = cross_entropy(x Wᵀ, targets)
+ *
+ * The gradient of the logits depends on the upstream gradient only as a factor, so forward computes it on the
+ * spot, one block of rows at a time, over the block's logits l, and folds it at once into what backward
+ * needs:
+ *
+ *     g_ij = 1/C (p_ij - q_ij)          (cross_entropy_row.h)
+ *     X = g W  [n, d]                   G = gᵀ x  [V, d]
+ *
+ * Backward.
+ *
+ *     dx += dy X            dW += dy G
+ *
+ * Kept: X and G. Equals cross_entropy(linear(x, W)), whose logits and their gradient take n·V elements each
+ * and dominate memory where the vocabulary is large. */
+#include "base/pool.h"
+#include "base/work.h"
+#include "kernels/arrays.h"
+#include "ops/cross_entropy_row.h"
+#include "ops/ops.h"
+#include <string.h>
+
+enum { X, W };
+
+/* Elements of a block of logits: small enough for the cache, large enough for an efficient product. */
+enum { BLOCK_ELEMENTS = 1 << 21 };
+
+typedef struct Attr {
+    long n, d, V, counted, block; /* block: rows at a time */
+    const int32_t *targets;
+    int32_t ignore;
+    real smoothing;
+    real *saved_x, *saved_w; /* X and G; NULL where no gradient is wanted */
+    double *row_loss;        /* [block] */
+    long first;              /* of the block at work */
+} Attr;
+
+static long block_rows(long n, long V) {
+    long rows = BLOCK_ELEMENTS / V / 64 * 64;
+    if (rows < 64) rows = 64;
+    return rows < n ? rows : n;
+}
+
+/* Turns logits into their gradient, in place. Its chunks are few rows: a row of logits is much work. */
+static long loss_rows_per_chunk(long V) {
+    return rows_per_chunk(4 * V);
+}
+
+static void loss_rows(void *context, long chunk) {
+    Node *n = context;
+    const Attr *a = n->attr;
+    long rows = chunk_end(a->first, a->block, a->n) - a->first;
+    long per_chunk = loss_rows_per_chunk(a->V), begin = chunk * per_chunk;
+    real scale = 1 / (real)a->counted;
+    for (long i = begin, end = chunk_end(begin, per_chunk, rows); i < end; i++) {
+        real *l = n->scratch + i * a->V;
+        int32_t target = a->targets[a->first + i];
+        a->row_loss[i] = 0;
+        if (target == a->ignore)
+            memset(l, 0, (size_t)a->V * sizeof *l);
+        else
+            a->row_loss[i] =
+                cross_entropy_row(a->V, l, target, a->smoothing, scale, a->saved_x || a->saved_w ? l : NULL);
+    }
+}
+
+static void forward(Node *n) {
+    Attr *a = n->attr;
+    const real *x = n->in[X]->data, *w = n->in[W]->data;
+    real *l = n->scratch;
+    double sum = 0;
+    for (a->first = 0; a->first < a->n; a->first += a->block) {
+        long rows = chunk_end(a->first, a->block, a->n) - a->first;
+        const real *x_block = x + a->first * a->d;
+        gemm(&(Gemm){.layout = GEMM_NT,
+                     .m = rows,
+                     .n = a->V,
+                     .k = a->d,
+                     .a = x_block,
+                     .lda = a->d,
+                     .b = w,
+                     .ldb = a->d,
+                     .c = l,
+                     .ldc = a->V});
+        parallel_for(chunks_of(rows, loss_rows_per_chunk(a->V)), loss_rows, n);
+        for (long i = 0; i < rows; i++) sum += a->row_loss[i];
+        if (a->saved_x)
+            gemm(&(Gemm){.layout = GEMM_NN,
+                         .m = rows,
+                         .n = a->d,
+                         .k = a->V,
+                         .a = l,
+                         .lda = a->V,
+                         .b = w,
+                         .ldb = a->d,
+                         .c = a->saved_x + a->first * a->d,
+                         .ldc = a->d});
+        if (a->saved_w)
+            gemm(&(Gemm){.layout = GEMM_TN,
+                         .m = a->V,
+                         .n = a->d,
+                         .k = rows,
+                         .a = l,
+                         .lda = a->V,
+                         .b = x_block,
+                         .ldb = a->d,
+                         .c = a->saved_w,
+                         .ldc = a->d,
+                         .accumulate = a->first > 0});
+    }
+    n->out->data[0] = a->counted ? (real)(sum / (double)a->counted) : 0;
+}
+
+static void backward(Node *n) {
+    const Attr *a = n->attr;
+    Tensor *x = n->in[X], *w = n->in[W];
+    real dy = n->out->grad[0];
+    if (x->grad) array_scale_to(a->n * a->d, dy, a->saved_x, x->grad, !x->grad_fresh);
+    if (w->grad && a->n) array_scale_to(a->V * a->d, dy, a->saved_w, w->grad, !w->grad_fresh);
+    if (w->grad && !a->n && w->grad_fresh) memset(w->grad, 0, (size_t)(a->V * a->d) * sizeof(real));
+}
+
+static const int32_t some_targets[] = {3, 0, -1, 3}, no_targets[] = {-1, -1};
+
+static Tensor *plain(Tape *t, Tensor **x) {
+    return tape_linear_cross_entropy(t, x[0], x[1], some_targets, -1, 0);
+}
+
+static Tensor *smoothed(Tape *t, Tensor **x) {
+    return tape_linear_cross_entropy(t, x[0], x[1], some_targets, -1, 0.1);
+}
+
+static Tensor *all_ignored(Tape *t, Tensor **x) {
+    return tape_linear_cross_entropy(t, x[0], x[1], no_targets, -1, 0.1);
+}
+
+static const CheckCase cases[] = {
+    {"one row ignored", plain, {{"x", DIMS(4, 3)}, {"W", DIMS(5, 3)}}},
+    {"smoothed", smoothed, {{"x", DIMS(4, 3)}, {"W", DIMS(5, 3)}}},
+    {"strided", smoothed, {{"x", DIMS(4, 3), .layout = TRANSPOSED}, {"W", DIMS(5, 3), .layout = STEPPED}}},
+    {"fixed weights", smoothed, {{"x", DIMS(4, 3)}, {"W", DIMS(5, 3), .constant = true}}},
+    {"fixed input", smoothed, {{"x", DIMS(4, 3), .constant = true}, {"W", DIMS(5, 3)}}},
+    {"one tensor twice", smoothed, {{"x", DIMS(4, 4)}, {"x", .same_as = 1}}},
+    {"all ignored", all_ignored, {{"x", DIMS(2, 3)}, {"W", DIMS(5, 3)}}},
+    {"no rows", plain, {{"x", DIMS(0, 3)}, {"W", DIMS(5, 3)}}},
+};
+
+const Op op_linear_cross_entropy = {"linear_cross_entropy", forward, backward, .stores_fresh = true,
+                                    CASES(cases)};
+
+Tensor *tape_linear_cross_entropy(Tape *t, Tensor *x, Tensor *weight, const int32_t *targets, int32_t ignore,
+                                  double smoothing) {
+    Shape xs = x->shape, ws = weight->shape;
+    if (xs.rank != 2) bug("linear_cross_entropy: x is %s, want [n,d]", shape_text(xs));
+    if (ws.rank != 2 || ws.size[1] != xs.size[1] || ws.size[0] < 1)
+        bug("linear_cross_entropy: W is %s, want [V,%ld], V >= 1", shape_text(ws), xs.size[1]);
+    if (!(smoothing >= 0 && smoothing <= 1))
+        bug("linear_cross_entropy: smoothing is %g, want it in [0,1]", smoothing);
+    if (!t->planning) check_targets("linear_cross_entropy", xs.size[0], targets, ignore, ws.size[0]);
+    x = tape_contiguous(t, x), weight = tape_contiguous(t, weight);
+    Node *n = tape_node(t, &op_linear_cross_entropy, SCALAR, INPUTS(x, weight));
+    Attr *a = node_attr(n, sizeof *a);
+    *a = (Attr){.n = xs.size[0],
+                .d = xs.size[1],
+                .V = ws.size[0],
+                .targets = targets,
+                .ignore = ignore,
+                .smoothing = (real)smoothing,
+                .block = block_rows(xs.size[0], ws.size[0])};
+    if (!t->planning) a->counted = counted_targets(a->n, targets, ignore);
+    a->row_loss = node_record(n, (size_t)a->block * sizeof(double));
+    if (n->out->needs_grad && x->needs_grad) a->saved_x = node_array(n, a->n * a->d);
+    if (n->out->needs_grad && weight->needs_grad) a->saved_w = node_array(n, a->V * a->d);
+    n->forward_scratch = a->block * a->V;
+    return tape_record(n);
+}

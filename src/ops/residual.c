@@ -1,0 +1,90 @@
+/* residual: a residual connection around a sublayer whose output passes through dropout. Section 5.4.
+ *
+ *     x, f: the same shape      y: the same
+ *
+ *     y_i = x_i + m_i f_i      m the dropout mask (see dropout.c), all ones when not training
+ *
+ * Backward.
+ *
+ *     dx_i += dy_i             df_i += dy_i m_i
+ *
+ * Equals add(x, dropout(f)), in one pass and without an array for the dropped f. */
+#include "base/pool.h"
+#include "base/work.h"
+#include "kernels/arrays.h"
+#include "ops/dropout_mask.h"
+#include "ops/ops.h"
+
+typedef struct Attr {
+    long count;
+    bool drop;
+    DropoutMask mask;
+} Attr;
+
+static void forward_chunk(void *context, long chunk) {
+    Node *n = context;
+    const Attr *a = n->attr;
+    const real *x = n->in[0]->data, *f = n->in[1]->data;
+    real *y = n->out->data;
+    long begin = chunk * WORK_GRAIN, end = chunk_end(begin, WORK_GRAIN, a->count);
+    if (a->drop)
+        for (long i = begin; i < end; i++) y[i] = x[i] + f[i] * dropout_factor(&a->mask, i);
+    else
+        for (long i = begin; i < end; i++) y[i] = x[i] + f[i];
+}
+
+static void forward(Node *n) {
+    const Attr *a = n->attr;
+    parallel_for(chunks_of(a->count, WORK_GRAIN), forward_chunk, n);
+}
+
+static void backward_chunk(void *context, long chunk) {
+    Node *n = context;
+    const Attr *a = n->attr;
+    const real *dy = n->out->grad;
+    real *df = n->in[1]->grad;
+    bool store = n->in[1]->grad_fresh;
+    long begin = chunk * WORK_GRAIN, end = chunk_end(begin, WORK_GRAIN, a->count);
+    for (long i = begin; i < end; i++) {
+        real part = a->drop ? dy[i] * dropout_factor(&a->mask, i) : dy[i];
+        df[i] = store ? part : df[i] + part;
+    }
+}
+
+static void backward(Node *n) {
+    const Attr *a = n->attr;
+    Tensor *x = n->in[0], *f = n->in[1];
+    if (x->grad) array_scale_to(a->count, 1, n->out->grad, x->grad, !x->grad_fresh);
+    if (f->grad) parallel_for(chunks_of(a->count, WORK_GRAIN), backward_chunk, n);
+}
+
+static Tensor *training(Tape *t, Tensor **x) {
+    t->training = true;
+    return tape_residual(t, x[0], x[1], 0.3);
+}
+
+static Tensor *resting(Tape *t, Tensor **x) {
+    return tape_residual(t, x[0], x[1], 0.3);
+}
+
+static const CheckCase cases[] = {
+    {"training", training, {{"x", DIMS(5, 8)}, {"f", DIMS(5, 8)}}},
+    {"not training", resting, {{"x", DIMS(3, 4)}, {"f", DIMS(3, 4)}}},
+    {"strided", training, {{"x", DIMS(3, 4), .layout = TRANSPOSED}, {"f", DIMS(3, 4), .layout = STEPPED}}},
+    {"around the identity", training, {{"x", DIMS(5, 8)}, {"x", .same_as = 1}}},
+    {"constant input", training, {{"x", DIMS(5, 8), .constant = true}, {"f", DIMS(5, 8)}}},
+    {"empty", training, {{"x", DIMS(0, 4)}, {"f", DIMS(0, 4)}}},
+};
+
+const Op op_residual = {"residual", forward, backward, .stores_fresh = true, .passes = 1, CASES(cases)};
+
+Tensor *tape_residual(Tape *t, Tensor *x, Tensor *f, double p) {
+    if (!shape_equal(x->shape, f->shape))
+        bug("residual: f is %s, want %s", shape_text(f->shape), shape_text(x->shape));
+    if (!(p >= 0 && p < 1)) bug("residual: p is %g, want it in [0,1)", p);
+    x = tape_contiguous(t, x), f = tape_contiguous(t, f);
+    Node *n = tape_node(t, &op_residual, x->shape, INPUTS(x, f));
+    Attr *a = node_attr(n, sizeof *a);
+    *a = (Attr){shape_count(x->shape), t->training && p > 0, dropout_mask(n, p)};
+    return tape_record(n);
+}
