@@ -68,6 +68,6 @@ void column_sums(long rows, long columns, const real *x, long ld, real *out, boo
 
 uint64_t sign_hash(const real *x, long count) {
     uint64_t hash = 0;
-    for (long i = 0; i < count; i++) hash = hash * 0x9E3779B97F4A7C15u + (x[i] > 0);
+    for (long i = 0; i < count; i++) hash = branch_hash(hash, x[i] > 0);
     return hash;
 }

@@ -15,7 +15,12 @@ void array_scale_to(long count, real factor, const real *x, real *y, bool accumu
 enum { COLUMN_BLOCK = 128 };
 void column_sums(long rows, long columns, const real *x, long ld, real *out, bool accumulate);
 
-/* A hash of which elements are above 0: of the side that each took at relu's kink. */
+/* The hash of branches taken, with one more: of the side that an element took, of a winner. Starts at 0. */
+static inline uint64_t branch_hash(uint64_t hash, long branch) {
+    return hash * 0x9E3779B97F4A7C15u + (uint64_t)branch;
+}
+
+/* The branch_hash of which elements are above 0: of the side that each took at relu's kink. */
 uint64_t sign_hash(const real *x, long count);
 
 #endif

@@ -94,8 +94,7 @@ void tensor_copy_out(const Tensor *x, real *out) {
         if (bytes) memcpy(out, x->data, bytes);
         return;
     }
-    Walk w = walk(x->shape, 1, (const long *[]){x->stride});
-    while (walk_row(&w))
+    for (Walk w = walk_over(x); walk_row(&w);)
         for (long i = 0; i < w.n; i++) *out++ = x->data[w.at[0] + i * w.step[0]];
 }
 
@@ -108,6 +107,10 @@ Walk walk(Shape shape, int operands, const long *const stride[]) {
         w.step[o] = shape.rank ? stride[o][last] : 0;
     }
     return w;
+}
+
+Walk walk_over(const Tensor *x) {
+    return walk(x->shape, 1, (const long *[]){x->stride});
 }
 
 bool walk_row(Walk *w) {

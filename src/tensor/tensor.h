@@ -91,6 +91,7 @@ typedef struct Walk {
     bool started, done;
 } Walk;
 Walk walk(Shape shape, int operands, const long *const stride[]);
+Walk walk_over(const Tensor *x); /* x alone, over its own shape: at[0] and step[0] */
 bool walk_row(Walk *w);
 
 #endif

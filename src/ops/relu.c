@@ -1,0 +1,54 @@
+/* relu: what is positive stays, the rest is 0. Section 3.3, inside the feed-forward network.
+ *
+ *     x: any shape      y: the same
+ *
+ *     y_i = max(x_i, 0)
+ *
+ * Backward. The slope is 1 where x > 0 and 0 where x < 0. At the kink, x = 0, any number between the two
+ * would do; this takes 0, as PyTorch does:
+ *
+ *     dx_i += dy_i      where y_i > 0
+ *
+ * Forward keeps nothing more than y, whose sign tells the side.
+ *
+ * Numerical note: NaN stays NaN. */
+#include "kernels/arrays.h"
+#include "ops/ops.h"
+
+static void forward(Node *n) {
+    real *y = n->out->data;
+    long count = shape_count(n->out->shape);
+    tensor_copy_out(n->in[0], y);
+    for (long i = 0; i < count; i++) y[i] = y[i] <= 0 ? 0 : y[i];
+}
+
+static void backward(Node *n) {
+    const real *y = n->out->data, *dy = n->out->grad;
+    real *dx = n->in[0]->grad;
+    long count = shape_count(n->out->shape);
+    for (long i = 0; i < count; i++) dx[i] += y[i] > 0 ? dy[i] : 0;
+}
+
+static uint64_t branches(const Node *n) {
+    return sign_hash(n->out->data, shape_count(n->out->shape));
+}
+
+static Tensor *build(Tape *t, Tensor **x) {
+    return tape_relu(t, x[0]);
+}
+
+static const double at_kinks[] = {-1, 0, 1, 0};
+
+static const CheckCase cases[] = {
+    {"matrix", build, {{"x", DIMS(3, 4), .margin = 0.1}}},
+    {"strided", build, {{"x", DIMS(3, 4), .margin = 0.1, .layout = TRANSPOSED}}},
+    {"scalar", build, {{"x", {0}, .margin = 0.1}}},
+    {"empty", build, {{"x", DIMS(2, 0)}}},
+    {"at the kink", build, {{"x", DIMS(4), .values = at_kinks}}, .kinks = true},
+};
+
+const Op op_relu = {"relu", forward, backward, .branches = branches, CASES(cases)};
+
+Tensor *tape_relu(Tape *t, Tensor *x) {
+    return tape_record(tape_node(t, &op_relu, x->shape, INPUTS(x)));
+}

@@ -1,0 +1,57 @@
+/* sub: the element-wise difference, with broadcasting.
+ *
+ *     a, b: shapes that broadcast      y: the broadcast shape
+ *
+ *     y_i = a_i - b_i
+ *
+ * Backward. ∂y_i/∂a_i = 1 and ∂y_i/∂b_i = -1; where a side is broadcast, its element takes part in many y_i
+ * and collects from all of them:
+ *
+ *     da_j += Σ_i dy_i      over the i at which a_j is used
+ *     db_j -= Σ_i dy_i      over the i at which b_j is used
+ *
+ * Forward keeps nothing. With one tensor passed twice the two sums cancel: d(x - x) = 0. */
+#include "ops/broadcast.h"
+#include "ops/ops.h"
+
+static void forward(Node *n) {
+    const real *a = n->in[0]->data, *b = n->in[1]->data;
+    real *y = n->out->data;
+    for (Walk w = broadcast_walk(n); walk_row(&w); y += w.n)
+        for (long i = 0; i < w.n; i++)
+            y[i] = a[w.at[WALK_A] + i * w.step[WALK_A]] - b[w.at[WALK_B] + i * w.step[WALK_B]];
+}
+
+static void backward(Node *n) {
+    const real *dy = n->out->grad;
+    real *da = n->in[0]->grad, *db = n->in[1]->grad;
+    for (Walk w = broadcast_walk(n); walk_row(&w); dy += w.n) {
+        for (long i = 0; da && i < w.n; i++) da[w.at[WALK_DA] + i * w.step[WALK_DA]] += dy[i];
+        for (long i = 0; db && i < w.n; i++) db[w.at[WALK_DB] + i * w.step[WALK_DB]] -= dy[i];
+    }
+}
+
+static Tensor *build(Tape *t, Tensor **x) {
+    return tape_sub(t, x[0], x[1]);
+}
+
+static const CheckCase cases[] = {
+    {"same shape", build, {{"a", DIMS(3, 4)}, {"b", DIMS(3, 4)}}},
+    {"broadcast row", build, {{"a", DIMS(2, 3, 4)}, {"b", DIMS(4)}}},
+    {"minus a column", build, {{"a", DIMS(3, 4)}, {"b", DIMS(3, 1)}}},
+    {"broadcast both", build, {{"a", DIMS(2, 1, 4)}, {"b", DIMS(3, 1)}}},
+    {"scalar", build, {{"a", {0}}, {"b", DIMS(2, 2)}}},
+    {"strided", build, {{"a", DIMS(3, 4), .layout = TRANSPOSED}, {"b", DIMS(3, 4), .layout = STEPPED}}},
+    {"repeated", build, {{"a", DIMS(3, 4)}, {"b", DIMS(3, 4), .layout = REPEATED}}},
+    {"minus itself", build, {{"a", DIMS(3, 4)}, {"a", .same_as = 1}}},
+    {"constant first", build, {{"a", DIMS(3), .constant = true}, {"b", DIMS(3)}}},
+    {"constant second", build, {{"a", DIMS(3)}, {"b", DIMS(3), .constant = true}}},
+    {"one element", build, {{"a", DIMS(1)}, {"b", DIMS(1)}}},
+    {"empty", build, {{"a", DIMS(0, 4)}, {"b", DIMS(4)}}},
+};
+
+const Op op_sub = {"sub", forward, backward, CASES(cases)};
+
+Tensor *tape_sub(Tape *t, Tensor *a, Tensor *b) {
+    return tape_record(broadcast_node(t, &op_sub, a, b));
+}
