@@ -1,0 +1,369 @@
+/* Command lines. getopt_long takes them apart; what may stand in them, and the help, come from the table. */
+#include "base/options.h"
+#include "base/pool.h"
+#include "base/utf8.h"
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <locale.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MAX_ROWS = 128, HELP_WIDTH = 80, LABEL_WIDTH = 26, FALLBACK_TEXT = 64 };
+
+/* The program's rows and, behind them, those that all programs share. */
+typedef struct Rows {
+    int n;
+    const Option *row[MAX_ROWS];
+    bool seen[MAX_ROWS];
+    char fallback[MAX_ROWS][FALLBACK_TEXT]; /* from before anything is read */
+} Rows;
+
+static bool is_heading(const Option *o) {
+    return !o->flag && !o->integer && !o->natural && !o->real && !o->choice && !o->text;
+}
+
+/* ---- Values ---- */
+
+/* A long double holds every long and every double. */
+static bool in_interval(const Option *o, long double value) {
+    const char *start = o->allowed ? o->allowed : "";
+    char *comma = NULL, *end = NULL;
+    long double low = *start ? strtold(start + 1, &comma) : 0;
+    long double high = comma && *comma == ',' ? strtold(comma + 1, &end) : 0;
+    if (!comma || comma == start + 1 || *comma != ',' || end == comma + 1 || !strchr("[(", *start) ||
+        (strcmp(end, "]") != 0 && strcmp(end, ")") != 0))
+        bug("options_parse: --%s: \"%s\" is no interval", o->name, start);
+    return (*start == '[' ? value >= low : value > low) && (*end == ']' ? value <= high : value < high);
+}
+
+/* Nothing but the characters of a decimal number: strtod and strtol also take blanks, hexadecimal, inf and
+ * nan. */
+static bool is_decimal(const char *text, const char *characters) {
+    return *text && text[strspn(text, characters)] == 0;
+}
+
+static bool read_integer(const Option *o, const char *text) {
+    char *end;
+    errno = 0;
+    long value = strtol(text, &end, 10);
+    if (!is_decimal(text, "+-0123456789") || *end || errno || !in_interval(o, value)) return false;
+    *o->integer = value;
+    return true;
+}
+
+static bool read_natural(const Option *o, const char *text) {
+    char *end;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    if (!is_decimal(text, "0123456789") || *end || errno || value > UINT64_MAX) return false;
+    *o->natural = value;
+    return true;
+}
+
+static bool read_real(const Option *o, const char *text) {
+    char *end;
+    double value = strtod(text, &end);
+    if (!is_decimal(text, "+-.0123456789eE") || *end || !isfinite(value)) return false;
+    /* A number too small for a double must not turn into 0 unnoticed. */
+    if (value == 0 && strcspn(text, "123456789") < strcspn(text, "eE")) return false;
+    if (!in_interval(o, value)) return false;
+    *o->real = value;
+    return true;
+}
+
+/* The index-th word of "one|two|three" and its length; NULL behind the last. */
+static const char *word(const Option *o, int index, int *length) {
+    const char *at = o->allowed;
+    for (int i = 0;; i++) {
+        *length = (int)strcspn(at, "|");
+        if (i == index) return at;
+        if (!at[*length]) return NULL;
+        at += *length + 1;
+    }
+}
+
+static bool read_choice(const Option *o, const char *text) {
+    const char *at;
+    int length;
+    for (int i = 0; (at = word(o, i, &length)); i++) {
+        if (strncmp(at, text, (size_t)length) != 0 || text[length]) continue;
+        *o->choice = i;
+        return true;
+    }
+    return false;
+}
+
+/* What a value has to be, for messages. */
+enum { WANTED_TEXT = 160 };
+static const char *wanted(const Option *o, char out[WANTED_TEXT]) {
+    if (o->natural) return "an integer in [0,2^64)";
+    if (o->text) return "a text";
+    const char *what = o->choice ? "one of" : o->integer ? "an integer in" : "a number in";
+    snprintf(out, WANTED_TEXT, "%s %s", what, o->allowed);
+    return out;
+}
+
+static bool read_value(const Option *o, const char *text) {
+    if (o->integer) return read_integer(o, text);
+    if (o->natural) return read_natural(o, text);
+    if (o->real) return read_real(o, text);
+    if (o->choice) return read_choice(o, text);
+    if (o->text) *o->text = text;
+    if (o->flag) *o->flag = true;
+    return true;
+}
+
+/* The default as text, for the help; "" where there is none to show. */
+static void fallback_text(const Option *o, char out[FALLBACK_TEXT]) {
+    const char *text = o->text && *o->text ? *o->text : "";
+    int length = (int)strlen(text);
+    if (o->choice) text = word(o, *o->choice, &length);
+    if (o->otherwise)
+        snprintf(out, FALLBACK_TEXT, "%s", o->otherwise);
+    else if (o->integer)
+        snprintf(out, FALLBACK_TEXT, "%ld", *o->integer);
+    else if (o->natural)
+        snprintf(out, FALLBACK_TEXT, "%" PRIu64, *o->natural);
+    else if (o->real)
+        snprintf(out, FALLBACK_TEXT, "%g", *o->real);
+    else
+        snprintf(out, FALLBACK_TEXT, "%.*s", length, text ? text : "");
+}
+
+static void add_rows(Rows *rows, const Option *table) {
+    for (const Option *o = table; o->name; o++) {
+        if (rows->n == MAX_ROWS) bug("options_parse: more than %d rows", MAX_ROWS);
+        if (o->integer || o->real) in_interval(o, 0); /* ends the program here if the table is wrong */
+        if (o->choice && !o->allowed) bug("options_parse: --%s: no words to choose from", o->name);
+        fallback_text(o, rows->fallback[rows->n]);
+        rows->row[rows->n++] = o;
+    }
+}
+
+/* ---- Help ---- */
+
+/* Prints text from column `left` on, broken at blanks, with the cursor already in that column. */
+static void print_wrapped(const char *text, int left) {
+    for (int column = left; *text;) {
+        size_t word = strcspn(text, " ");
+        int width = (int)utf8_count(text, word);
+        if (column > left && column + 1 + width > HELP_WIDTH) {
+            printf("\n%*s", left, "");
+            column = left;
+        } else if (column > left) {
+            putchar(' ');
+            column++;
+        }
+        printf("%.*s", (int)word, text);
+        column += width;
+        text += word + strspn(text + word, " ");
+    }
+    putchar('\n');
+}
+
+static void print_option(const Option *o, const char *fallback) {
+    /* The words of a choice are its argument where that has no name of its own. */
+    const char *argument = o->argument ? o->argument : o->choice ? o->allowed : "";
+    const char *range = o->allowed && argument != o->allowed ? o->allowed : "";
+    char label[160], about[1024];
+    int width = snprintf(label, sizeof label, "  --%s%s%s", o->name, *argument ? " " : "", argument);
+    const char *name_range = !*range ? "" : o->choice ? "one of " : "in ";
+    const char *name_default = !*fallback ? "" : *range ? "; default " : "default ";
+    bool any = *range || *fallback;
+    snprintf(about, sizeof about, "%s%s%s%s%s%s%s", o->help, any ? " (" : "", name_range, range, name_default,
+             fallback, any ? ")" : "");
+    printf("%-*s", LABEL_WIDTH, label);
+    if (width + 2 > LABEL_WIDTH) printf("\n%*s", LABEL_WIDTH, "");
+    print_wrapped(about, LABEL_WIDTH);
+}
+
+static void print_help(const Options *o, const Rows *rows) {
+    printf("Usage: %s [OPTION]...%s%s\n", o->program, *o->usage ? " " : "", o->usage);
+    print_wrapped(o->purpose, 0);
+    if (!is_heading(rows->row[0])) printf("\nOptions\n");
+    for (int i = 0; i < rows->n; i++) {
+        if (is_heading(rows->row[i]))
+            printf("\n%s\n", rows->row[i]->name);
+        else
+            print_option(rows->row[i], rows->fallback[i]);
+    }
+    printf("\nExit status\n"
+           "   0  done\n"
+           "   1  ran, and the verdict is no\n"
+           "   2  a flag or an operand is wrong\n"
+           "   3  training stopped on a number that is not finite\n"
+           "  65  an input is malformed\n"
+           "  66  an input cannot be opened\n"
+           "  70  a bug in this program\n"
+           "  71  out of memory\n"
+           "  73  an output cannot be created\n"
+           "  74  reading or writing failed\n"
+           "  78  the checkpoint is of another model\n");
+    if (o->notes) printf("\n%s", o->notes);
+}
+
+/* ---- Parsing ---- */
+
+/* Edits (a byte more, less, or another) that turn a into b. */
+static int edit_distance(const char *a, const char *b) {
+    enum { LONGEST = 64 };
+    size_t m = strlen(a), n = strlen(b);
+    if (m >= LONGEST || n >= LONGEST) return LONGEST;
+    int cost[LONGEST];
+    for (size_t j = 0; j <= n; j++) cost[j] = (int)j;
+    for (size_t i = 1; i <= m; i++) {
+        int diagonal = cost[0];
+        cost[0] = (int)i;
+        for (size_t j = 1; j <= n; j++) {
+            int change = diagonal + (a[i - 1] != b[j - 1]), less = cost[j] + 1, more = cost[j - 1] + 1;
+            diagonal = cost[j];
+            cost[j] = change < less ? change : less;
+            if (more < cost[j]) cost[j] = more;
+        }
+    }
+    return cost[n];
+}
+
+/* The option that somebody who typed `name` may have meant, or NULL. */
+static const Option *nearest(const Rows *rows, const char *name) {
+    const Option *best = NULL;
+    int limit = ((int)strlen(name) + 2) / 3, least = limit + 1;
+    for (int i = 0; i < rows->n; i++) {
+        if (is_heading(rows->row[i])) continue;
+        bool start = *name && strncmp(rows->row[i]->name, name, strlen(name)) == 0;
+        int distance = start ? 1 : edit_distance(name, rows->row[i]->name);
+        if (distance < least) least = distance, best = rows->row[i];
+    }
+    return best;
+}
+
+static bool refuse_unknown(const Rows *rows, const char *element, Error *e) {
+    char typed[ESCAPED_TEXT], name[64];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(element, "="), element);
+    const Option *meant = nearest(rows, name + strspn(name, "-"));
+    if (meant)
+        return fail(e, STATUS_USAGE, "%s: no such option, did you mean --%s?", escaped(typed, name),
+                    meant->name);
+    return fail(e, STATUS_USAGE, "%s: no such option, see --help", escaped(typed, name));
+}
+
+/* The row that the element `--name` or `--name=value` names in full: getopt_long would also take a beginning
+ * of the name, which another option may share one day. */
+static int find_row(const Rows *rows, const char *element) {
+    if (strcmp(element, "-h") == 0) return rows->n - 1;
+    for (int i = 0; i < rows->n; i++) {
+        size_t length = strlen(rows->row[i]->name);
+        if (!is_heading(rows->row[i]) && strncmp(element, "--", 2) == 0 &&
+            strncmp(element + 2, rows->row[i]->name, length) == 0 && strchr("=", element[2 + length]))
+            return i;
+    }
+    return -1;
+}
+
+/* One option, which getopt_long found in `element` and reported as `code`. */
+static bool take_option(Rows *rows, int code, const char *element, Error *e) {
+    int i = find_row(rows, element);
+    if (i < 0) return refuse_unknown(rows, element, e);
+    const Option *row = rows->row[i];
+    char found[ESCAPED_TEXT], want[WANTED_TEXT];
+    if (code == ':')
+        return fail(e, STATUS_USAGE, "--%s: found no value, need %s", row->name, wanted(row, want));
+    if (code == '?') return fail(e, STATUS_USAGE, "--%s: found a value, need none", row->name);
+    if (rows->seen[i]) return fail(e, STATUS_USAGE, "--%s: found twice, need it once", row->name);
+    rows->seen[i] = true;
+    if (!read_value(row, optarg))
+        return fail(e, STATUS_USAGE, "--%s: found \"%s\", need %s", row->name, escaped(found, optarg),
+                    wanted(row, want));
+    if (row->given) *row->given = true;
+    return true;
+}
+
+enum { LONG_OPTION = 256 }; /* getopt_long's code for one that is known */
+
+static bool parse(Options *o, Rows *rows, const bool *help, int argc, char **argv, Error *e) {
+    struct option options[MAX_ROWS + 1] = {0};
+    for (int i = 0, n = 0; i < rows->n; i++) {
+        const Option *row = rows->row[i];
+        if (!is_heading(row))
+            options[n++] =
+                (struct option){row->name, row->flag ? no_argument : required_argument, NULL, LONG_OPTION};
+    }
+
+    o->operand = argv + 1;
+    o->operands = 0;
+    opterr = 0;
+    optind = 0; /* start anew: glibc and musl both read it so */
+    for (;;) {
+        int at = optind ? optind : 1;
+        int code = getopt_long(argc, argv, "-:h", options, NULL); /* "-": it reports operands too, as 1 */
+        if (code == -1) break;
+        if (code == 1)
+            o->operand[o->operands++] = optarg; /* at or before the element just read */
+        else if (!take_option(rows, code, argv[at], e))
+            return false;
+        if (*help) return true;
+    }
+    while (optind < argc) o->operand[o->operands++] = argv[optind++]; /* behind -- */
+
+    char found[ESCAPED_TEXT];
+    if (o->operands > o->most)
+        return fail(e, STATUS_USAGE, "\"%s\": found one operand too many, need %s",
+                    escaped(found, o->operand[o->most]), o->most ? o->usage : "none");
+    if (o->operands < o->least)
+        return fail(e, STATUS_USAGE, "found %d operand%s, need %s, see --help", o->operands,
+                    o->operands == 1 ? "" : "s", o->usage);
+    return true;
+}
+
+bool options_parse(Options *o, int argc, char **argv, Error *e) {
+    long threads = 0;
+    bool help = false;
+    const Option common[] = {
+        {"Common"},
+        {"threads", "N", "[1,256]", "threads to work with", "one a processor", .integer = &threads},
+        {"seed", "N", .help = "where all random numbers come from", .natural = &o->seed},
+        {"help", .help = "print this and end", .flag = &help},
+        {0},
+    };
+    for (int i = 1; i < argc; i++) {
+        char where[32];
+        Error bad = {0};
+        snprintf(where, sizeof where, "argument %d", i);
+        if (!utf8_check(where, argv[i], strlen(argv[i]), &bad)) return fail(e, STATUS_USAGE, "%s", bad.text);
+    }
+
+    /* Numbers have a point in them, whatever locale the program has set. */
+    locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0), before = uselocale(plain);
+    Rows rows = {0};
+    add_rows(&rows, o->table);
+    add_rows(&rows, common);
+    bool ok = parse(o, &rows, &help, argc, argv, e);
+    if (ok && help) print_help(o, &rows);
+    uselocale(before);
+    if (plain) freelocale(plain);
+    if (ok && threads) pool_set_threads((int)threads);
+    return ok && !help;
+}
+
+bool stdout_finish(Error *e) {
+    bool lost = ferror(stdout);
+    errno = 0;
+    if (fflush(stdout) != 0) lost = true;
+    int cause = errno;
+    /* Some file systems report a failed write only here. A stdout that was never open has lost nothing. */
+    if (!lost && close(STDOUT_FILENO) != 0 && errno != EBADF && errno != EINTR) {
+        lost = true;
+        cause = errno;
+    }
+    return !lost || fail(e, STATUS_IO, "standard output: %s", cause ? strerror(cause) : "a write failed");
+}
+
+int options_exit(const char *program, Error *e) {
+    stdout_finish(e);
+    if (e->status != STATUS_DONE) fprintf(stderr, "%s: %s\n", program, e->text);
+    return (int)e->status;
+}

@@ -1,0 +1,298 @@
+/* Command lines: a small program of every kind of option is run in a child process, as a user would run it.
+ */
+#include "base/options.h"
+#include "base/pool.h"
+#include "test.h"
+#include <fcntl.h>
+#include <locale.h>
+#include <sys/stat.h>
+
+/* ---- A program ---- */
+
+static struct {
+    double lr, dropout;
+    long steps, warmup;
+    uint64_t salt;
+    int norm;
+    bool json, steps_given;
+    const char *prompt;
+} o;
+
+static const Option table[] = {
+    {"Training"},
+    {"lr", "X", "(0,inf)", "peak learning rate", .real = &o.lr},
+    {"dropout", "P", "[0,1)", "probability of dropping", .real = &o.dropout},
+    {"steps", "N", "[0,inf)", "updates to make, which is a help text long enough that it has to be wrapped",
+     .integer = &o.steps, .given = &o.steps_given},
+    {"warmup", "N", "[-5,4096]", "steps", .integer = &o.warmup},
+    {"Other"},
+    {"salt", "N", .help = "any", .natural = &o.salt},
+    {"norm", NULL, "post|pre", "where the norms stand", .choice = &o.norm},
+    {"prompt", "TEXT", .help = "how to begin, \xE2\x80\xA6", .text = &o.prompt},
+    {"json", .help = "print JSON", .flag = &o.json},
+    {0},
+};
+
+static int program(int argc, char **argv) {
+    o.lr = 0.001, o.steps = 1000, o.salt = 7, o.norm = 1;
+    Error e = {0};
+    Options options = {"prog", "TASK [FILE]", "Does things.", table, "Example\n  prog copy\n", 1,
+                       2,      .seed = 1};
+    if (options_parse(&options, argc, argv, &e)) {
+        printf("lr=%.17g dropout=%.17g steps=%ld%s warmup=%ld salt=%llu norm=%d prompt=%s json=%d seed=%llu "
+               "threads=%d operands=",
+               o.lr, o.dropout, o.steps, o.steps_given ? "!" : "", o.warmup, (unsigned long long)o.salt,
+               o.norm, o.prompt ? o.prompt : "-", o.json, (unsigned long long)options.seed, pool_threads());
+        for (int i = 0; i < options.operands; i++) printf("%s,", options.operand[i]);
+        printf("\n");
+    }
+    return options_exit(options.program, &e);
+}
+
+/* ---- Running it ---- */
+
+static char out[8192], err[8192];
+
+static void slurp(FILE *file, char text[8192]) {
+    rewind(file);
+    text[fread(text, 1, 8191, file)] = 0;
+    fclose(file);
+}
+
+/* Runs the program with the given arguments, at most 31, and its stdout in `sink` (NULL: in `out`). Returns
+ * its status. */
+static int run_into(const char *sink, const char *const *arguments) {
+    FILE *to_out = tmpfile(), *to_err = tmpfile();
+    char *argv[33] = {"prog"};
+    int argc = 1;
+    for (; *arguments; arguments++) argv[argc++] = (char *)*arguments;
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        int fd = sink ? open(sink, O_WRONLY) : fileno(to_out);
+        dup2(fd, STDOUT_FILENO);
+        dup2(fileno(to_err), STDERR_FILENO);
+        if (sink && !*sink) close(STDOUT_FILENO);
+        exit(program(argc, argv));
+    }
+    int status = -1;
+    CHECK(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status));
+    slurp(to_out, out);
+    slurp(to_err, err);
+    return WEXITSTATUS(status);
+}
+
+#define RUN(...) run_into(NULL, (const char *const[]){__VA_ARGS__, NULL})
+
+/* ---- Tests ---- */
+
+static void defaults_hold_until_given(void) {
+    CHECK(RUN("copy", "--threads=3") == 0, "%s", err);
+    CHECK(strcmp(out, "lr=0.001 dropout=0 steps=1000 warmup=0 salt=7 norm=1 prompt=- json=0 seed=1 threads=3 "
+                      "operands=copy,\n") == 0,
+          "%s", out);
+    CHECK(*err == 0, "%s", err);
+}
+
+/* Both spellings, options and operands mixed, -- and - as operands, a value that looks like an option. */
+static void everything_is_read(void) {
+    CHECK(RUN("--lr=0.5", "copy", "--dropout", "0.1", "--steps=20", "--warmup", "-5", "a b", "--norm", "post",
+              "--prompt=--lr=3", "--json", "--seed", "18446744073709551615", "--salt=0", "--threads",
+              "2") == 0,
+          "%s", err);
+    CHECK(strcmp(out,
+                 "lr=0.5 dropout=0.10000000000000001 steps=20! warmup=-5 salt=0 norm=0 prompt=--lr=3 json=1 "
+                 "seed=18446744073709551615 threads=2 operands=copy,a b,\n") == 0,
+          "%s", out);
+    CHECK(*err == 0, "%s", err);
+
+    CHECK(RUN("--threads=1", "--", "--json", "--help") == 0, "%s", err);
+    CHECK(strstr(out, "json=0") && strstr(out, "operands=--json,--help,"), "%s", out);
+    CHECK(RUN("-", "--prompt", "", "--lr=1e-3", "--threads=1") == 0, "%s", err);
+    CHECK(strstr(out, "lr=0.001 ") && strstr(out, "prompt= ") && strstr(out, "operands=-,"), "%s", out);
+    CHECK(RUN("x", "--lr=.5", "--steps=+007", "--threads=1") == 0 && strstr(out, "lr=0.5") &&
+              strstr(out, "steps=7!"),
+          "%s%s", out, err);
+}
+
+/* Each refusal: status 2, the one line, nothing on stdout. */
+static void refuses(void) {
+    static const struct {
+        const char *argument, *next, *want;
+    } cases[] = {
+        {"--lr=nan", NULL, "--lr: found \"nan\", need a number in (0,inf)"},
+        {"--lr=inf", NULL, "--lr: found \"inf\", need a number in (0,inf)"},
+        {"--lr=-inf", NULL, "--lr: found \"-inf\", need a number in (0,inf)"},
+        {"--lr=-1", NULL, "--lr: found \"-1\", need a number in (0,inf)"},
+        {"--lr", "-1", "--lr: found \"-1\", need a number in (0,inf)"},
+        {"--lr=0", NULL, "--lr: found \"0\", need a number in (0,inf)"},
+        {"--lr=1e999", NULL, "--lr: found \"1e999\", need a number in (0,inf)"},
+        {"--dropout=1e-999", NULL, "--dropout: found \"1e-999\", need a number in [0,1)"},
+        {"--lr=0x1", NULL, "--lr: found \"0x1\", need a number in (0,inf)"},
+        {"--lr=1 ", NULL, "--lr: found \"1 \", need a number in (0,inf)"},
+        {"--lr= 1", NULL, "--lr: found \" 1\", need a number in (0,inf)"},
+        {"--lr=", NULL, "--lr: found \"\", need a number in (0,inf)"},
+        {"--lr", "", "--lr: found \"\", need a number in (0,inf)"},
+        {"--lr=1,5", NULL, "--lr: found \"1,5\", need a number in (0,inf)"},
+        {"--lr=1e", NULL, "--lr: found \"1e\", need a number in (0,inf)"},
+        {"--lr=.", NULL, "--lr: found \".\", need a number in (0,inf)"},
+        {"--lr=--1", NULL, "--lr: found \"--1\", need a number in (0,inf)"},
+        {"--lr=1\n\x1B[2J", NULL, "--lr: found \"1\\x0A\\x1B[2J\", need a number in (0,inf)"},
+        {"--dropout=1", NULL, "--dropout: found \"1\", need a number in [0,1)"},
+        {"--dropout=-1e-9", NULL, "--dropout: found \"-1e-9\", need a number in [0,1)"},
+        {"--steps", "-1", "--steps: found \"-1\", need an integer in [0,inf)"},
+        {"--steps=1.5", NULL, "--steps: found \"1.5\", need an integer in [0,inf)"},
+        {"--steps=1e3", NULL, "--steps: found \"1e3\", need an integer in [0,inf)"},
+        {"--steps=0x10", NULL, "--steps: found \"0x10\", need an integer in [0,inf)"},
+        {"--steps=", NULL, "--steps: found \"\", need an integer in [0,inf)"},
+        {"--steps= 1", NULL, "--steps: found \" 1\", need an integer in [0,inf)"},
+        {"--steps=18446744073709551616", NULL,
+         "--steps: found \"18446744073709551616\", need an integer in [0,inf)"},
+        {"--steps=9223372036854775808", NULL,
+         "--steps: found \"9223372036854775808\", need an integer in [0,inf)"},
+        {"--warmup=4097", NULL, "--warmup: found \"4097\", need an integer in [-5,4096]"},
+        {"--warmup=-6", NULL, "--warmup: found \"-6\", need an integer in [-5,4096]"},
+        {"--seed=-1", NULL, "--seed: found \"-1\", need an integer in [0,2^64)"},
+        {"--seed=18446744073709551616", NULL,
+         "--seed: found \"18446744073709551616\", need an integer in [0,2^64)"},
+        {"--seed=", NULL, "--seed: found \"\", need an integer in [0,2^64)"},
+        {"--threads=0", NULL, "--threads: found \"0\", need an integer in [1,256]"},
+        {"--norm=middle", NULL, "--norm: found \"middle\", need one of post|pre"},
+        {"--norm=po", NULL, "--norm: found \"po\", need one of post|pre"},
+        {"--norm=poster", NULL, "--norm: found \"poster\", need one of post|pre"},
+        {"--norm=", NULL, "--norm: found \"\", need one of post|pre"},
+        {"--norm=post|pre", NULL, "--norm: found \"post|pre\", need one of post|pre"},
+        {"--json=1", NULL, "--json: found a value, need none"},
+        {"--json=", NULL, "--json: found a value, need none"},
+        {"--lr", NULL, "--lr: found no value, need a number in (0,inf)"},
+        {"--prompt", NULL, "--prompt: found no value, need a text"},
+        {"--lrr", NULL, "--lrr: no such option, did you mean --lr?"},
+        {"--step=3", NULL, "--step: no such option, did you mean --steps?"}, /* no abbreviations */
+        {"--drop", NULL, "--drop: no such option, did you mean --dropout?"},
+        {"--sede=1", NULL, "--sede: no such option, did you mean --seed?"},
+        {"-lr", "1", "-lr: no such option, did you mean --lr?"},
+        {"--Training", NULL, "--Training: no such option, see --help"}, /* a heading is none */
+        {"--colour", NULL, "--colour: no such option, see --help"},
+        {"-x", NULL, "-x: no such option, see --help"},
+        {"--=3", NULL, "--: no such option, see --help"},
+        {"--prompt=a\xFFz", NULL, "argument 2: byte 10: found 0xFF, a byte that UTF-8 never has, need UTF-8"},
+        {"\xC0\x80", NULL, "argument 2: byte 0: found 0xC0, an overlong form, need UTF-8"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char line[600];
+        snprintf(line, sizeof line, "prog: %s\n", cases[i].want);
+        CHECK(RUN("copy", cases[i].argument, cases[i].next) == STATUS_USAGE, "%s", cases[i].argument);
+        CHECK(strcmp(err, line) == 0, "found %swant  %s", err, line);
+        CHECK(*out == 0, "%s", out);
+    }
+    CHECK(RUN("copy", "--lr=1", "--lr=1") == 2 && strcmp(err, "prog: --lr: found twice, need it once\n") == 0,
+          "%s", err);
+    CHECK(RUN("copy", "--json", "--json") == 2 &&
+              strcmp(err, "prog: --json: found twice, need it once\n") == 0,
+          "%s", err);
+    CHECK(RUN("--json") == 2 && strcmp(err, "prog: found 0 operands, need TASK [FILE], see --help\n") == 0,
+          "%s", err);
+    CHECK(RUN("a", "b", "c\x1B") == 2 &&
+              strcmp(err, "prog: \"c\\x1B\": found one operand too many, need TASK [FILE]\n") == 0,
+          "%s", err);
+    CHECK(RUN("a", "b", "--bad", "c") == 2 && strstr(err, "--bad"), "%s", err);
+}
+
+/* The help is complete, goes to stdout, fits 80 columns, and shows the defaults even after other options. */
+static void helps(void) {
+    static const char want[] =
+        "Usage: prog [OPTION]... TASK [FILE]\n"
+        "Does things.\n"
+        "\n"
+        "Training\n"
+        "  --lr X                  peak learning rate (in (0,inf); default 0.001)\n"
+        "  --dropout P             probability of dropping (in [0,1); default 0)\n"
+        "  --steps N               updates to make, which is a help text long enough that\n"
+        "                          it has to be wrapped (in [0,inf); default 1000)\n"
+        "  --warmup N              steps (in [-5,4096]; default 0)\n"
+        "\n"
+        "Other\n"
+        "  --salt N                any (default 7)\n"
+        "  --norm post|pre         where the norms stand (default pre)\n"
+        "  --prompt TEXT           how to begin, \xE2\x80\xA6\n"
+        "  --json                  print JSON\n"
+        "\n"
+        "Common\n"
+        "  --threads N             threads to work with (in [1,256]; default one a\n"
+        "                          processor)\n"
+        "  --seed N                where all random numbers come from (default 1)\n"
+        "  --help                  print this and end\n"
+        "\n"
+        "Exit status\n"
+        "   0  done\n";
+    CHECK(RUN("--help") == 0 && *err == 0, "%s", err);
+    CHECK(strncmp(out, want, sizeof want - 1) == 0, "found\n%s", out);
+    CHECK(strstr(out, "\n  74  reading or writing failed\n") && strstr(out, "\n\nExample\n  prog copy\n"),
+          "%s", out);
+    char first[sizeof out];
+    strcpy(first, out);
+    CHECK(RUN("--lr=9", "--seed=9", "--norm=post", "-h") == 0 && strcmp(out, first) == 0, "found\n%s", out);
+    CHECK(RUN("--lr=x", "--help") == STATUS_USAGE && *out == 0);
+}
+
+/* A full disk or a closed stdout is noticed; nothing lost, nothing said. */
+static void notices_lost_output(void) {
+    static const char *const help[] = {"--help", NULL}, *const work[] = {"copy", NULL},
+                             *const bad[] = {"--bad", NULL};
+    CHECK(run_into("/dev/full", help) == STATUS_IO);
+    CHECK(strcmp(err, "prog: standard output: No space left on device\n") == 0, "%s", err);
+    CHECK(run_into("/dev/full", work) == STATUS_IO);
+    CHECK(run_into("", work) == STATUS_IO && strstr(err, "Bad file descriptor"), "%s", err); /* closed */
+    CHECK(run_into("", bad) == STATUS_USAGE && strstr(err, "--bad"), "%s", err);
+}
+
+/* A table that cannot work is a bug, found on any run and not only when the option is used. */
+static void wrong_tables_are_bugs(void) {
+    static const char *const intervals[] = {"",     "[",    "0,1",    "[0,1", "[0;1]",
+                                            "(0,)", "[,1]", "[0,1]x", "0..1", NULL};
+    for (size_t i = 0; i < sizeof intervals / sizeof *intervals; i++) {
+        fflush(stdout);
+        pid_t child = fork();
+        if (child == 0) {
+            long n = 0;
+            const Option wrong[] = {{"n", "N", intervals[i], "n", .integer = &n}, {0}};
+            Options options = {"prog", "", "", wrong};
+            Error e = {0};
+            char *argv[] = {"prog", NULL};
+            freopen("/dev/null", "w", stderr);
+            options_parse(&options, 1, argv, &e);
+            _exit(0);
+        }
+        int status = -1;
+        waitpid(child, &status, 0);
+        CHECK(WIFEXITED(status) && WEXITSTATUS(status) == STATUS_BUG, "interval %zu", i);
+    }
+}
+
+/* Under a locale with a decimal comma, made for the occasion, numbers are read and shown with a point. */
+static void the_locale_does_not_matter(void) {
+    char folder[] = "/tmp/tapeformer-test-XXXXXX", command[256];
+    CHECK(mkdtemp(folder) != NULL);
+    snprintf(command, sizeof command, "localedef -i de_DE -f UTF-8 %s/de_DE.UTF-8 2>/dev/null", folder);
+    bool made = system(command) == 0;
+    setenv("LOCPATH", folder, 1);
+    const char *set = setlocale(LC_ALL, "de_DE.UTF-8");
+    if (!made || !set)
+        printf("  no locale with a decimal comma can be had here: not checked\n");
+    else {
+        char text[16];
+        snprintf(text, sizeof text, "%.1f", 0.5);
+        CHECK(strcmp(text, "0,5") == 0, "found \"%s\"", text);
+        CHECK(RUN("copy", "--lr=0.5", "--threads=1") == 0 && strncmp(out, "lr=0,5 ", 7) == 0, "%s%s", out,
+              err);
+        CHECK(RUN("copy", "--lr=0,5") == STATUS_USAGE);
+        CHECK(RUN("--help") == 0 && strstr(out, "default 0.001)"), "%s", out);
+    }
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    CHECK(system(command) == 0);
+}
+
+TEST_MAIN({"defaults hold until given", defaults_hold_until_given},
+          {"everything is read", everything_is_read}, {"refuses", refuses}, {"helps", helps},
+          {"notices lost output", notices_lost_output}, {"wrong tables are bugs", wrong_tables_are_bugs},
+          {"the locale does not matter", the_locale_does_not_matter})
