@@ -1,0 +1,196 @@
+#include "nn/config.h"
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+ModelConfig config_seq2seq(int vocab_size, int max_length, int pad_id) {
+    return (ModelConfig){.kind = KIND_SEQ2SEQ,
+                         .encoder_layers = 2,
+                         .decoder_layers = 2,
+                         .heads = 4,
+                         .d_model = 128,
+                         .d_ff = 512,
+                         .vocab_size = vocab_size,
+                         .max_length = max_length,
+                         .norm = NORM_POST,
+                         .activation = ACT_RELU,
+                         .positions = POSITIONS_SINUSOIDAL,
+                         .tied = true,
+                         .scale_embedding = true,
+                         .label_smoothing = 0.1,
+                         .pad_id = pad_id};
+}
+
+ModelConfig config_language_model(int vocab_size, int max_length) {
+    return (ModelConfig){.kind = KIND_LM,
+                         .encoder_layers = 4,
+                         .heads = 4,
+                         .d_model = 128,
+                         .d_ff = 512,
+                         .vocab_size = vocab_size,
+                         .max_length = max_length,
+                         .norm = NORM_PRE,
+                         .final_norm = true,
+                         .activation = ACT_GELU,
+                         .positions = POSITIONS_LEARNED,
+                         .tied = true,
+                         .pad_id = NO_PAD};
+}
+
+static bool at_least_1(const char *name, int value, Status status, Error *e) {
+    return value >= 1 || fail(e, status, "%s: found %d, need at least 1", name, value);
+}
+
+bool config_check(const ModelConfig *c, Status status, Error *e) {
+    if (!at_least_1("d_model", c->d_model, status, e) || !at_least_1("d_ff", c->d_ff, status, e) ||
+        !at_least_1("heads", c->heads, status, e) || !at_least_1("vocab_size", c->vocab_size, status, e) ||
+        !at_least_1("max_length", c->max_length, status, e) ||
+        !at_least_1("encoder_layers", c->encoder_layers, status, e))
+        return false;
+    if (c->kind == KIND_SEQ2SEQ && !at_least_1("decoder_layers", c->decoder_layers, status, e)) return false;
+    if (c->kind == KIND_LM && c->decoder_layers != 0)
+        return fail(e, status, "decoder_layers: found %d, need 0 in a language model", c->decoder_layers);
+    if (c->d_model % c->heads)
+        return fail(e, status, "heads: found %d, need a divisor of d_model %d", c->heads, c->d_model);
+    if (c->positions == POSITIONS_SINUSOIDAL && c->d_model % 2)
+        return fail(e, status, "d_model: found %d, need an even number for sinusoidal positions", c->d_model);
+    if (!(c->label_smoothing >= 0 && c->label_smoothing <= 1))
+        return fail(e, status, "label_smoothing: found %g, need a number in [0,1]", c->label_smoothing);
+    if (c->pad_id != NO_PAD && (c->pad_id < 0 || c->pad_id >= c->vocab_size))
+        return fail(e, status, "pad_id: found %d, need a token in [0,%d) or none", c->pad_id, c->vocab_size);
+    return true;
+}
+
+/* One list says how every field is written and read. */
+enum FieldType { INTEGER, CHOICE, TRUTH, NUMBER, TOKEN };
+
+typedef struct Field {
+    const char *name;
+    enum FieldType type;
+    size_t offset;
+    const char *choice[2]; /* value 0, value 1 */
+} Field;
+
+#define AT(member) offsetof(ModelConfig, member)
+static const char *const attention_kind = "dot";
+static const Field fields[] = {
+    {"kind", CHOICE, AT(kind), {"seq2seq", "lm"}},
+    {"encoder_layers", INTEGER, AT(encoder_layers), {0}},
+    {"decoder_layers", INTEGER, AT(decoder_layers), {0}},
+    {"heads", INTEGER, AT(heads), {0}},
+    {"d_model", INTEGER, AT(d_model), {0}},
+    {"d_ff", INTEGER, AT(d_ff), {0}},
+    {"vocab_size", INTEGER, AT(vocab_size), {0}},
+    {"max_length", INTEGER, AT(max_length), {0}},
+    {"norm", CHOICE, AT(norm), {"post", "pre"}},
+    {"final_norm", TRUTH, AT(final_norm), {"false", "true"}},
+    {"activation", CHOICE, AT(activation), {"relu", "gelu"}},
+    {"positions", CHOICE, AT(positions), {"sinusoidal", "learned"}},
+    {"tied", TRUTH, AT(tied), {"false", "true"}},
+    {"scale_embedding", TRUTH, AT(scale_embedding), {"false", "true"}},
+    {"label_smoothing", NUMBER, AT(label_smoothing), {0}},
+    {"pad_id", TOKEN, AT(pad_id), {0}},
+};
+enum { FIELDS = sizeof fields / sizeof *fields };
+
+/* Enumerations are ints in memory; Activation begins at ACT_RELU among the choices. */
+static int choice_base(const Field *f) {
+    return f->offset == AT(activation) ? ACT_RELU : 0;
+}
+
+bool config_field(const ModelConfig *c, int index, const char **name, char value[CONFIG_TEXT]) {
+    if (index == FIELDS) {
+        *name = "attention";
+        snprintf(value, CONFIG_TEXT, "%s", attention_kind);
+        return true;
+    }
+    if (index < 0 || index > FIELDS) return false;
+    const Field *f = &fields[index];
+    const void *at = (const char *)c + f->offset;
+    *name = f->name;
+    switch (f->type) {
+    case INTEGER: snprintf(value, CONFIG_TEXT, "%d", *(const int *)at); break;
+    case CHOICE: snprintf(value, CONFIG_TEXT, "%s", f->choice[*(const int *)at - choice_base(f)]); break;
+    case TRUTH: snprintf(value, CONFIG_TEXT, "%s", f->choice[*(const bool *)at]); break;
+    case NUMBER: snprintf(value, CONFIG_TEXT, "%.17g", *(const double *)at); break;
+    case TOKEN:
+        if (*(const int *)at == NO_PAD)
+            snprintf(value, CONFIG_TEXT, "none");
+        else
+            snprintf(value, CONFIG_TEXT, "%d", *(const int *)at);
+    }
+    return true;
+}
+
+static bool parse_integer(const char *text, int *out) {
+    char *end;
+    errno = 0;
+    long value = strtol(text, &end, 10);
+    bool digits = *text && strspn(text, "0123456789") == strlen(text);
+    if (!digits || *end || errno || value > INT_MAX) return false;
+    *out = (int)value;
+    return true;
+}
+
+static bool parse_number(const char *text, double *out) {
+    char *end;
+    *out = strtod(text, &end);
+    return *text && !*end && isfinite(*out);
+}
+
+static bool parse_choice(const char *text, const Field *f, int *out) {
+    for (int i = 0; i < 2; i++)
+        if (strcmp(text, f->choice[i]) == 0) {
+            *out = i + choice_base(f);
+            return true;
+        }
+    return false;
+}
+
+static bool parse_field(const Field *f, const char *text, ModelConfig *c) {
+    void *at = (char *)c + f->offset;
+    int truth;
+    switch (f->type) {
+    case INTEGER: return parse_integer(text, at);
+    case CHOICE: return parse_choice(text, f, at);
+    case NUMBER: return parse_number(text, at);
+    case TRUTH:
+        if (!parse_choice(text, f, &truth)) return false;
+        *(bool *)at = truth;
+        return true;
+    case TOKEN:
+        if (strcmp(text, "none") == 0) {
+            *(int *)at = NO_PAD;
+            return true;
+        }
+        return parse_integer(text, at);
+    }
+    return false;
+}
+
+bool config_parse(ModelConfig *c, const char *file, const char *(*get)(void *context, const char *name),
+                  void *context, Error *e) {
+    *c = (ModelConfig){0};
+    char shown[ESCAPED_TEXT];
+    for (int i = 0; i < FIELDS; i++) {
+        const char *text = get(context, fields[i].name);
+        if (!text)
+            return fail(e, STATUS_BAD_DATA, "%s: metadata: found no %s, need it", file, fields[i].name);
+        if (!parse_field(&fields[i], text, c)) {
+            if (fields[i].choice[0])
+                return fail(e, STATUS_BAD_DATA, "%s: metadata: %s: found \"%s\", need %s or %s", file,
+                            fields[i].name, escaped(shown, text), fields[i].choice[0], fields[i].choice[1]);
+            return fail(e, STATUS_BAD_DATA, "%s: metadata: %s: found \"%s\", need a number", file,
+                        fields[i].name, escaped(shown, text));
+        }
+    }
+    const char *attention = get(context, "attention");
+    if (attention && strcmp(attention, attention_kind) != 0)
+        return fail(e, STATUS_BAD_DATA, "%s: metadata: attention: found \"%s\", need %s", file,
+                    escaped(shown, attention), attention_kind);
+    return config_check(c, STATUS_BAD_DATA, e);
+}

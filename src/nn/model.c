@@ -1,0 +1,172 @@
+/* Making a model: every tensor under its name in a weight file, and how it starts. */
+#include "nn/nn.h"
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Registers tensors under a prefix that names the module: "encoder.layers.0.self_attn." */
+typedef struct Builder {
+    Model *m;
+    char prefix[PARAMETER_NAME];
+    Error *e;
+    bool ok;
+} Builder;
+
+__attribute__((format(printf, 2, 3))) static void enter(Builder *b, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(b->prefix, sizeof b->prefix, format, arguments);
+    va_end(arguments);
+}
+
+static const char *full_name(const Builder *b, const char *name, char out[PARAMETER_NAME]) {
+    snprintf(out, PARAMETER_NAME, "%.30s%.33s", b->prefix, name);
+    return out;
+}
+
+static void add(Builder *b, const char *name, Shape shape, Init init, Tensor *leaf) {
+    char full[PARAMETER_NAME];
+    b->ok = b->ok && parameters_add(&b->m->parameters, full_name(b, name, full), shape, init, leaf, b->e);
+}
+
+/* Glorot & Bengio: uniform within ±√(6 / (fan_in + fan_out)), as PyTorch's nn.Transformer starts its
+ * matrices. */
+static Init glorot(long fan_in, long fan_out) {
+    return (Init){INIT_UNIFORM, sqrt(6.0 / (double)(fan_in + fan_out))};
+}
+
+static const Init zeros = {INIT_ZERO, 0}, ones = {INIT_ONE, 0};
+
+static void add_linear(Builder *b, const char *name, long in, long out, Linear *l) {
+    char part[PARAMETER_NAME];
+    snprintf(part, sizeof part, "%s.weight", name);
+    add(b, part, SHAPE(out, in), glorot(in, out), &l->weight);
+    snprintf(part, sizeof part, "%s.bias", name);
+    add(b, part, SHAPE(out), zeros, &l->bias);
+}
+
+static void add_norm(Builder *b, const char *name, Norm *n) {
+    char part[PARAMETER_NAME];
+    snprintf(part, sizeof part, "%s.weight", name);
+    add(b, part, SHAPE(b->m->config.d_model), ones, &n->weight);
+    snprintf(part, sizeof part, "%s.bias", name);
+    add(b, part, SHAPE(b->m->config.d_model), zeros, &n->bias);
+}
+
+static void add_self_attention(Builder *b, Attention *a) {
+    long d = b->m->config.d_model;
+    add(b, "self_attn.in_proj_weight", SHAPE(3 * d, d), glorot(d, d), &a->in.weight);
+    add(b, "self_attn.in_proj_bias", SHAPE(3 * d), zeros, &a->in.bias);
+    add_linear(b, "self_attn.out_proj", d, d, &a->out);
+}
+
+static void add_cross_attention(Builder *b, Attention *a) {
+    long d = b->m->config.d_model;
+    Parameters *p = &b->m->parameters;
+    char name[PARAMETER_NAME];
+    b->ok = b->ok &&
+            parameters_add_split(p, full_name(b, "multihead_attn.in_proj_weight", name), SHAPE(3 * d, d),
+                                 glorot(d, d), &a->q.weight, d, &a->kv.weight, b->e) &&
+            parameters_add_split(p, full_name(b, "multihead_attn.in_proj_bias", name), SHAPE(3 * d), zeros,
+                                 &a->q.bias, d, &a->kv.bias, b->e);
+    add_linear(b, "multihead_attn.out_proj", d, d, &a->out);
+}
+
+static void add_feed_forward(Builder *b, FeedForward *f) {
+    long d = b->m->config.d_model, d_ff = b->m->config.d_ff;
+    add_linear(b, "linear1", d, d_ff, &f->in);
+    add_linear(b, "linear2", d_ff, d, &f->out);
+}
+
+static bool add_all(Model *m, Error *e) {
+    const ModelConfig *c = &m->config;
+    Builder b = {.m = m, .e = e, .ok = true};
+    long d = c->d_model;
+    /* Scaled by √d, an embedding of this size is as large as a positional encoding; as an output matrix it
+     * makes logits small enough for a first loss near log(vocab_size). */
+    Init small = {INIT_NORMAL, 0.5 / sqrt((double)d)};
+    add(&b, "embedding.weight", SHAPE(c->vocab_size, d), small, &m->embedding);
+    if (c->positions == POSITIONS_LEARNED)
+        add(&b, "positions.weight", SHAPE(c->max_length, d), small, &m->positions);
+    for (int i = 0; i < c->encoder_layers; i++) {
+        EncoderLayer *l = &m->encoder[i];
+        enter(&b, "encoder.layers.%d.", i);
+        add_self_attention(&b, &l->self_attention);
+        add_feed_forward(&b, &l->feed_forward);
+        add_norm(&b, "norm1", &l->norm1);
+        add_norm(&b, "norm2", &l->norm2);
+    }
+    for (int i = 0; i < c->decoder_layers; i++) {
+        DecoderLayer *l = &m->decoder[i];
+        enter(&b, "decoder.layers.%d.", i);
+        add_self_attention(&b, &l->self_attention);
+        add_cross_attention(&b, &l->cross_attention);
+        add_feed_forward(&b, &l->feed_forward);
+        add_norm(&b, "norm1", &l->norm1);
+        add_norm(&b, "norm2", &l->norm2);
+        add_norm(&b, "norm3", &l->norm3);
+    }
+    enter(&b, "%s", "");
+    if (c->final_norm) add_norm(&b, c->kind == KIND_LM ? "norm" : "encoder.norm", &m->encoder_norm);
+    if (c->final_norm && c->kind == KIND_SEQ2SEQ) add_norm(&b, "decoder.norm", &m->decoder_norm);
+    if (!c->tied) add(&b, "output.weight", SHAPE(c->vocab_size, d), small, &m->output);
+    return b.ok;
+}
+
+/* The modules' structs, with all tensors registered but without memory. */
+static Model *described(const ModelConfig *c, Error *e) {
+    if (!config_check(c, STATUS_USAGE, e)) return NULL;
+    Model *m = calloc(1, sizeof *m);
+    if (m) m->encoder = calloc((size_t)c->encoder_layers, sizeof *m->encoder);
+    if (m) m->decoder = calloc((size_t)c->decoder_layers + 1, sizeof *m->decoder);
+    if (!m || !m->encoder || !m->decoder) {
+        fail(e, STATUS_NO_MEMORY, "memory: the layers of the model");
+        model_free(m);
+        return NULL;
+    }
+    m->config = *c;
+    if (add_all(m, e)) return m;
+    model_free(m);
+    return NULL;
+}
+
+size_t model_bytes(const ModelConfig *c, bool training, Error *e) {
+    Model *m = described(c, e);
+    size_t bytes = m ? parameters_bytes(&m->parameters, training) : 0;
+    model_free(m);
+    return bytes;
+}
+
+/* The sinusoids are a constant of the model, beside the parameters. */
+static bool make_sinusoids(Model *m, Error *e) {
+    long length = m->config.max_length, d = m->config.d_model;
+    m->sinusoids = calloc((size_t)length, (size_t)d * sizeof(real));
+    if (!m->sinusoids) return fail(e, STATUS_NO_MEMORY, "memory: %ld positional encodings of %ld", length, d);
+    nn_sinusoids(length, d, m->sinusoids);
+    m->positions = tensor_over(m->sinusoids, SHAPE(length, d));
+    return true;
+}
+
+Model *model_new(const ModelConfig *c, bool training, uint64_t seed, Error *e) {
+    Model *m = described(c, e);
+    if (!m) return NULL;
+    bool ok = parameters_allocate(&m->parameters, training, e);
+    if (ok && c->positions == POSITIONS_SINUSOIDAL) ok = make_sinusoids(m, e);
+    if (!ok) {
+        model_free(m);
+        return NULL;
+    }
+    parameters_init(&m->parameters, seed);
+    return m;
+}
+
+void model_free(Model *m) {
+    if (!m) return;
+    parameters_free(&m->parameters);
+    free(m->encoder);
+    free(m->decoder);
+    free(m->sinusoids);
+    free(m);
+}

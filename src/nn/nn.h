@@ -1,0 +1,121 @@
+/* The Transformer, module by module, in the order of "Attention Is All You Need" (arXiv:1706.03762).
+ *
+ * A module is a struct of weights and a function that records its forward computation on a tape; backward is
+ * the tape's. Activations are matrices [rows, d_model], one row a token (see tokens.h): the sequences of a
+ * batch stand one after another. Weights have the layout of PyTorch's modules: a linear layer's matrix is
+ * [out, in].
+ *
+ * Every function returns a tensor of the tape; nothing is freed. */
+#ifndef NN_NN_H
+#define NN_NN_H
+
+#include "nn/config.h"
+#include "nn/parameters.h"
+#include "nn/tokens.h"
+#include "ops/ops.h"
+
+/* y = x Wᵀ + b */
+typedef struct Linear {
+    Tensor weight, bias; /* [out, in], [out] */
+} Linear;
+
+/* Layer norm's gain and bias. */
+typedef struct Norm {
+    Tensor weight, bias; /* [d_model] */
+} Norm;
+
+/* 3.2.2 Multi-head attention: W^Q, W^K, W^V of all heads, and W^O. As in PyTorch the three are one matrix
+ * [3·d_model, d_model]; cross-attention uses its first rows on the decoder's side and the others on the
+ * memory's. */
+typedef struct Attention {
+    Linear in;    /* self-attention: q, k, v in one product */
+    Linear q, kv; /* cross-attention: the same rows, split */
+    Linear out;
+} Attention;
+
+/* 3.3 Position-wise feed-forward network: W_1, b_1, W_2, b_2. */
+typedef struct FeedForward {
+    Linear in, out; /* [d_ff, d_model], [d_model, d_ff] */
+} FeedForward;
+
+/* 3.1, Figure 1 left. */
+typedef struct EncoderLayer {
+    Attention self_attention;
+    FeedForward feed_forward;
+    Norm norm1, norm2;
+} EncoderLayer;
+
+/* 3.1, Figure 1 right. */
+typedef struct DecoderLayer {
+    Attention self_attention, cross_attention;
+    FeedForward feed_forward;
+    Norm norm1, norm2, norm3;
+} DecoderLayer;
+
+typedef struct Model {
+    ModelConfig config;
+    double dropout; /* P_drop of section 5.4; how a model is trained, not what it is: not saved */
+    Parameters parameters;
+    Tensor embedding;                /* [vocab_size, d_model], for source, target and, if tied, output */
+    Tensor positions;                /* [max_length, d_model]: learned, or the sinusoids */
+    EncoderLayer *encoder;           /* [encoder_layers] */
+    DecoderLayer *decoder;           /* [decoder_layers] */
+    Norm encoder_norm, decoder_norm; /* where config.final_norm */
+    Tensor output;                   /* [vocab_size, d_model] where not tied */
+    real *sinusoids;
+} Model;
+
+/* 3.4, 3.5: rows of the embedding matrix, scaled, plus positions; then dropout. [rows, d_model] */
+Tensor *nn_embedding(Tape *t, Model *m, const Tokens *x);
+
+/* 3.5: PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i+1) = cos(pos / 10000^(2i/d)), into out [length, d].
+ */
+void nn_sinusoids(long length, long d, real *out);
+
+/* 3.2: heads side by side, [rows, d_model], before W^O, which the residual connection applies. */
+Tensor *nn_self_attention(Tape *t, Attention *a, int heads, Tensor *x, const Sequences *s, bool causal);
+Tensor *nn_cross_attention(Tape *t, Attention *a, int heads, Tensor *x, const Sequences *s, Tensor *memory,
+                           const Sequences *memory_s);
+
+/* 3.3: act(x W_1ᵀ + b_1), [rows, d_ff], before W_2, which the residual connection applies. */
+Tensor *nn_feed_forward(Tape *t, FeedForward *f, Activation activation, Tensor *x);
+
+/* 5.4, the frame around every sublayer, Add & Norm in Figure 1. With post-norm (the paper):
+ *     x = LayerNorm(x + Dropout(Sublayer(x)))
+ * With pre-norm (Xiong et al., arXiv:2002.04745):
+ *     x = x + Dropout(Sublayer(LayerNorm(x)))
+ * nn_norm_before gives what the sublayer reads, nn_add the sum, y being the sublayer without its last
+ * projection, and nn_norm_after what the next sublayer reads. */
+Tensor *nn_norm_before(Tape *t, const Model *m, Norm *norm, Tensor *x);
+Tensor *nn_add(Tape *t, const Model *m, Tensor *x, Linear *projection, Tensor *y);
+Tensor *nn_norm_after(Tape *t, const Model *m, Norm *norm, Tensor *x);
+Tensor *nn_norm(Tape *t, Norm *norm, Tensor *x);
+
+/* 3.1: the stacks. A language model is an encoder stack with causal attention. [rows, d_model] */
+Tensor *nn_encoder(Tape *t, Model *m, const Tokens *x, bool causal);
+Tensor *nn_decoder(Tape *t, Model *m, const Tokens *x, Tensor *memory, const Tokens *source);
+
+/* The whole model up to the output projection: hidden states of the target's tokens, [rows, d_model]. A
+ * language model has no source. */
+Tensor *nn_transformer(Tape *t, Model *m, const Tokens *source, const Tokens *target);
+Tensor *nn_language_model(Tape *t, Model *m, const Tokens *x);
+Tensor *nn_hidden(Tape *t, Model *m, const Tokens *source, const Tokens *target);
+
+/* 3.4: scores of all tokens, [rows, vocab_size]. */
+Tensor *nn_logits(Tape *t, Model *m, Tensor *hidden);
+
+/* 5.4: mean cross-entropy with label smoothing of the targets, one for each row; those that are pad_id do not
+ * count. The caller's targets must live as long as the tape's step. */
+Tensor *nn_loss(Tape *t, Model *m, Tensor *hidden, const int32_t *targets);
+
+/* A model of this description with starting weights drawn from the seed; `training` gives it gradients and
+ * moments. NULL with the error if it cannot be had. Owned by the caller, for model_free; it must not be
+ * copied. */
+Model *model_new(const ModelConfig *c, bool training, uint64_t seed, Error *e);
+void model_free(Model *m);
+
+/* Bytes that model_new takes for such a model; the model itself is not made. 0 with the error if it cannot
+ * be. */
+size_t model_bytes(const ModelConfig *c, bool training, Error *e);
+
+#endif

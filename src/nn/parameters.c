@@ -1,0 +1,133 @@
+#include "nn/parameters.h"
+#include "base/arena.h"
+#include "base/random.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LINE_REALS = 64 / sizeof(real) };
+
+static bool is_matrix(const Parameter *p) {
+    return p->shape.rank >= 2;
+}
+
+bool parameters_add_split(Parameters *p, const char *name, Shape shape, Init init, Tensor *upper, long rows,
+                          Tensor *lower, Error *e) {
+    if (p->count == p->capacity) {
+        int capacity = p->capacity ? 2 * p->capacity : 64;
+        Parameter *grown = realloc(p->entry, (size_t)capacity * sizeof *grown);
+        if (!grown) return fail(e, STATUS_NO_MEMORY, "memory: the list of parameters");
+        p->entry = grown, p->capacity = capacity;
+    }
+    long count;
+    if (!shape_fits(shape.rank, shape.size, sizeof(real), &count) || count > ((long)1 << 56) - p->elements)
+        return fail(e, STATUS_NO_MEMORY, "memory: %s is %s, more than any machine holds", name,
+                    shape_text(shape));
+    Parameter *entry = &p->entry[p->count++];
+    *entry = (Parameter){.shape = shape, .init = init, .part = {upper, lower}};
+    snprintf(entry->name, sizeof entry->name, "%s", name);
+    p->elements += count;
+    Shape upper_shape = shape, lower_shape = shape;
+    if (lower) {
+        upper_shape.size[0] = rows;
+        lower_shape.size[0] = shape.size[0] - rows;
+        *lower = tensor_over(NULL, lower_shape);
+    }
+    *upper = tensor_over(NULL, upper_shape);
+    return true;
+}
+
+bool parameters_add(Parameters *p, const char *name, Shape shape, Init init, Tensor *leaf, Error *e) {
+    return parameters_add_split(p, name, shape, init, leaf, 0, NULL, e);
+}
+
+static long whole_lines(long count) {
+    return (count + LINE_REALS - 1) / LINE_REALS * LINE_REALS;
+}
+
+/* Places the matrices, then the vectors. */
+static void lay_out(Parameters *p) {
+    p->size = 0;
+    for (int vectors = 0; vectors < 2; vectors++) {
+        for (int i = 0; i < p->count; i++) {
+            Parameter *entry = &p->entry[i];
+            if (is_matrix(entry) == vectors) continue;
+            entry->offset = p->size;
+            p->size += whole_lines(shape_count(entry->shape));
+        }
+        if (!vectors) p->decayed = p->size;
+    }
+}
+
+size_t parameters_bytes(const Parameters *p, bool training) {
+    size_t size = 0;
+    for (int i = 0; i < p->count; i++) size += (size_t)whole_lines(shape_count(p->entry[i].shape));
+    return size * sizeof(real) * (training ? 4 : 1);
+}
+
+bool parameters_allocate(Parameters *p, bool training, Error *e) {
+    lay_out(p);
+    p->training = training;
+    p->value = pages_alloc(parameters_bytes(p, training), "the parameters", e);
+    if (!p->value) return false;
+    if (training) {
+        p->grad = p->value + p->size;
+        p->moment1 = p->grad + p->size;
+        p->moment2 = p->moment1 + p->size;
+    }
+    for (int i = 0; i < p->count; i++) {
+        long offset = p->entry[i].offset;
+        for (int part = 0; part < PARAMETER_PARTS && p->entry[i].part[part]; part++) {
+            Tensor *x = p->entry[i].part[part];
+            x->data = p->value + offset;
+            x->grad = training ? p->grad + offset : NULL;
+            x->needs_grad = x->has_grad = training;
+            offset += shape_count(x->shape);
+        }
+    }
+    return true;
+}
+
+void parameters_free(Parameters *p) {
+    pages_free(p->value, parameters_bytes(p, p->training));
+    free(p->entry);
+    *p = (Parameters){0};
+}
+
+void parameters_init(Parameters *p, uint64_t seed) {
+    for (int i = 0; i < p->count; i++) {
+        const Parameter *entry = &p->entry[i];
+        real *x = p->value + entry->offset;
+        uint64_t key = random_key(seed, (uint64_t)i);
+        double scale = entry->init.scale;
+        for (long j = 0, count = shape_count(entry->shape); j < count; j++) switch (entry->init.how) {
+            case INIT_ZERO: x[j] = 0; break;
+            case INIT_ONE: x[j] = 1; break;
+            case INIT_NORMAL: x[j] = (real)(scale * random_normal(key, (uint64_t)j)); break;
+            case INIT_UNIFORM:
+                x[j] = (real)(scale * (2 * (double)random_uniform(key, (uint64_t)j) - 1));
+                break;
+            }
+    }
+}
+
+void parameters_clear_grad(Parameters *p) {
+    for (int i = 0; i < p->count; i++)
+        for (int part = 0; part < PARAMETER_PARTS && p->entry[i].part[part]; part++)
+            p->entry[i].part[part]->grad_fresh = true;
+}
+
+void parameters_settle_grad(Parameters *p) {
+    for (int i = 0; i < p->count; i++)
+        for (int part = 0; part < PARAMETER_PARTS && p->entry[i].part[part]; part++) {
+            Tensor *x = p->entry[i].part[part];
+            if (x->grad_fresh) memset(x->grad, 0, (size_t)shape_count(x->shape) * sizeof(real));
+            x->grad_fresh = false;
+        }
+}
+
+Parameter *parameters_find(const Parameters *p, const char *name) {
+    for (int i = 0; i < p->count; i++)
+        if (strcmp(p->entry[i].name, name) == 0) return &p->entry[i];
+    return NULL;
+}

@@ -1,0 +1,12 @@
+/* 3.5 Positional encoding: sines and cosines of geometrically growing wavelengths, from 2π to 10000·2π. */
+#include "nn/nn.h"
+#include <math.h>
+
+void nn_sinusoids(long length, long d, real *out) {
+    for (long pos = 0; pos < length; pos++)
+        for (long i = 0; i < d; i += 2) {
+            double angle = (double)pos * exp(-log(10000.0) * (double)i / (double)d);
+            out[pos * d + i] = (real)sin(angle);
+            out[pos * d + i + 1] = (real)cos(angle);
+        }
+}

@@ -1,0 +1,96 @@
+#include "training/optimizer.h"
+#include "base/pool.h"
+#include "base/work.h"
+#include <math.h>
+
+Optimizer optimizer_default(OptimizerKind kind) {
+    return (Optimizer){
+        .kind = kind, .beta1 = 0.9, .beta2 = 0.98, .epsilon = 1e-9, .momentum = 0.9, .clip_norm = 1};
+}
+
+enum { NORM_CHUNK = 1 << 15, PARTIAL_SUMS = 256 };
+
+typedef struct SquareSum {
+    const real *g;
+    long size, per_chunk;
+    double sum[PARTIAL_SUMS];
+} SquareSum;
+
+static void square_sum_chunk(void *context, long chunk) {
+    SquareSum *c = context;
+    long begin = chunk * c->per_chunk, end = chunk_end(begin, c->per_chunk, c->size);
+    double total[8] = {0}; /* eight chains of additions instead of one that waits for itself */
+    long i = begin;
+    for (; i + 8 <= end; i += 8)
+        for (int k = 0; k < 8; k++) total[k] += (double)c->g[i + k] * (double)c->g[i + k];
+    for (; i < end; i++) total[0] += (double)c->g[i] * (double)c->g[i];
+    c->sum[chunk] =
+        ((total[0] + total[1]) + (total[2] + total[3])) + ((total[4] + total[5]) + (total[6] + total[7]));
+}
+
+double optim_grad_norm(const Parameters *p) {
+    SquareSum c = {.g = p->grad, .size = p->size, .per_chunk = NORM_CHUNK};
+    while (chunks_of(c.size, c.per_chunk) > PARTIAL_SUMS) c.per_chunk *= 2;
+    long chunks = chunks_of(c.size, c.per_chunk);
+    parallel_for(chunks, square_sum_chunk, &c);
+    double sum = 0;
+    for (long i = 0; i < chunks; i++) sum += c.sum[i];
+    return sqrt(sum);
+}
+
+typedef struct Update {
+    const Optimizer *o;
+    Parameters *p;
+    real rate, scale, correction1, correction2; /* η, what multiplies g, 1/(1-βᵗ) */
+} Update;
+
+static void adamw(const Update *u, long begin, long end, real decay) {
+    real beta1 = (real)u->o->beta1, beta2 = (real)u->o->beta2, epsilon = (real)u->o->epsilon;
+    real rest1 = (real)(1 - u->o->beta1), rest2 = (real)(1 - u->o->beta2), keep = 1 - u->rate * decay;
+    real rate = u->rate * u->correction1, correction2 = u->correction2, scale = u->scale;
+    real *restrict w = u->p->value, *restrict m = u->p->moment1, *restrict v = u->p->moment2;
+    const real *restrict g = u->p->grad;
+    for (long i = begin; i < end; i++) {
+        real gi = g[i] * scale;
+        real mi = beta1 * m[i] + rest1 * gi, vi = beta2 * v[i] + rest2 * gi * gi;
+        m[i] = mi, v[i] = vi;
+        w[i] = keep * w[i] - rate * mi / ((real)sqrt(vi * correction2) + epsilon);
+    }
+}
+
+static void sgd(const Update *u, long begin, long end, real decay) {
+    real momentum = (real)u->o->momentum, rate = u->rate, scale = u->scale;
+    real *restrict w = u->p->value, *restrict m = u->p->moment1;
+    const real *restrict g = u->p->grad;
+    for (long i = begin; i < end; i++) {
+        m[i] = momentum * m[i] + (g[i] * scale + decay * w[i]);
+        w[i] -= rate * m[i];
+    }
+}
+
+static void update_chunk(void *context, long chunk) {
+    const Update *u = context;
+    void (*update)(const Update *, long, long, real) = u->o->kind == OPTIM_ADAMW ? adamw : sgd;
+    long begin = chunk * WORK_GRAIN, end = chunk_end(begin, WORK_GRAIN, u->p->size);
+    long border = u->o->decay_all ? end : u->p->decayed;
+    border = border < begin ? begin : border > end ? end : border;
+    update(u, begin, border, (real)u->o->weight_decay);
+    update(u, border, end, 0);
+}
+
+double optim_step(Optimizer *o, Parameters *p, double learning_rate, double scale) {
+    double norm = optim_grad_norm(p) * scale;
+    if (!isfinite(norm)) return norm;
+    o->step++;
+    bool clips = o->clip_norm > 0 && norm > o->clip_norm;
+    /* 1e-6 as in torch.nn.utils.clip_grad_norm_. */
+    double factor = clips ? scale * o->clip_norm / (norm + 1e-6) : scale;
+    Update u = {.o = o,
+                .p = p,
+                .rate = (real)learning_rate,
+                .scale = (real)factor,
+                .correction1 = (real)(1 / (1 - pow(o->beta1, (double)o->step))),
+                .correction2 = (real)(1 / (1 - pow(o->beta2, (double)o->step)))};
+    parallel_for(chunks_of(p->size, WORK_GRAIN), update_chunk, &u);
+    return norm;
+}

@@ -1,0 +1,24 @@
+/* Learning rates over time. */
+#ifndef TRAINING_SCHEDULE_H
+#define TRAINING_SCHEDULE_H
+
+typedef enum ScheduleKind { SCHEDULE_NOAM, SCHEDULE_COSINE, SCHEDULE_CONSTANT } ScheduleKind;
+
+typedef struct Schedule {
+    ScheduleKind kind;
+    double rate;     /* noam: a factor; cosine: the highest rate; constant: the rate */
+    double min_rate; /* cosine: the last rate */
+    long warmup;     /* steps of linear growth; constant: none */
+    long steps;      /* cosine: of the whole training */
+    int d_model;     /* noam */
+} Schedule;
+
+/* The rate of step s = 1, 2, ….
+ *
+ *     noam      rate · d_model^-½ · min(s^-½, s · warmup^-3/2)          section 5.3, equation 3
+ *     cosine    rate · s / (warmup + 1)                                 for s <= warmup, then
+ *               min + ½ (rate - min) (1 + cos(π (s - 1 - warmup) / (steps - warmup)))
+ *     constant  rate */
+double schedule_rate(const Schedule *s, long step);
+
+#endif
