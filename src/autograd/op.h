@@ -11,10 +11,10 @@ typedef struct CheckCase CheckCase;
 enum { MAX_INPUTS = 8 };
 
 /* A block of the tape's memory for arrays. */
-typedef struct Array {
+typedef struct TapeBlock {
     size_t at, bytes;
-    struct Array *next;
-} Array;
+    struct TapeBlock *next;
+} TapeBlock;
 
 /* One run of an operation, on the tape. */
 typedef struct Node {
@@ -32,8 +32,8 @@ typedef struct Node {
     long forward_scratch, backward_scratch;
     real *scratch;
 
-    Array *arrays; /* output and saved arrays: free once backward has passed */
-    Array grad;    /* the output's gradient, where the tape's memory holds it */
+    TapeBlock *arrays; /* output and saved arrays: free once backward has passed */
+    TapeBlock grad;    /* the output's gradient, where the tape's memory holds it */
 } Node;
 
 struct Op {

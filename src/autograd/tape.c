@@ -65,7 +65,7 @@ bool tape_failed(const Tape *t, Error *e) {
 
 /* Takes memory for `count` reals. Where there is none, the tape goes on planning, so that the operations
  * still to come have shapes to work with and the caller hears of it once, from tape_failed. */
-static real *take(Tape *t, long count, Array *array) {
+static real *take(Tape *t, long count, TapeBlock *array) {
     array->bytes = (size_t)count * sizeof(real);
     if (!memory_take(t->memory, array->bytes, &array->at, &t->error)) {
         t->planning = t->memory->planning = true;
@@ -75,7 +75,7 @@ static real *take(Tape *t, long count, Array *array) {
     return memory_at(t->memory, array->at);
 }
 
-static void give_back(Tape *t, const Array *array) {
+static void give_back(Tape *t, const TapeBlock *array) {
     if (array->bytes) memory_give_back(t->memory, array->at, array->bytes);
 }
 
@@ -98,7 +98,7 @@ Tensor *tape_leaf(Tape *t, Shape s, real *data, real *grad) {
 
 Tensor *tape_constant(Tape *t, Shape s) {
     long count = shape_count(s);
-    Array array;
+    TapeBlock array;
     real *data = count * (long)sizeof(real) <= SMALL_ARRAY ? small_array(t, count) : take(t, count, &array);
     if (data) memset(data, 0, (size_t)count * sizeof(real));
     return new_tensor(t, s, data);
@@ -127,7 +127,7 @@ static void set_output(Node *n, Tensor *out) {
 
 real *node_array(Node *n, long count) {
     if (count * (long)sizeof(real) <= SMALL_ARRAY) return small_array(n->tape, count);
-    Array *array = arena_alloc(n->tape->records, sizeof *array);
+    TapeBlock *array = arena_alloc(n->tape->records, sizeof *array);
     real *data = take(n->tape, count, array);
     array->next = n->arrays;
     n->arrays = array;
@@ -168,7 +168,7 @@ static void run(Node *n, bool backward) {
     Tape *t = n->tape;
     void (*direction)(Node *) = backward ? n->op->backward : n->op->forward;
     long count = backward ? n->backward_scratch : n->forward_scratch;
-    Array scratch = {0};
+    TapeBlock scratch = {0};
     if (count) n->scratch = take(t, count, &scratch);
     if (direction && !t->planning) {
         double start = t->observer ? seconds_now() : 0;
@@ -230,12 +230,12 @@ static void backward_node(Node *n) {
         if (x) {
             x->grad = n->out->grad, x->has_grad = true;
             x->maker->grad = n->grad;
-            n->grad = (Array){0};
+            n->grad = (TapeBlock){0};
         }
     }
     if (t->keep) return;
     give_back(t, &n->grad);
-    for (Array *a = n->arrays; a; a = a->next) give_back(t, a);
+    for (TapeBlock *a = n->arrays; a; a = a->next) give_back(t, a);
 }
 
 void tape_backward_from(Tape *t, Tensor *y, const real *dy) {
