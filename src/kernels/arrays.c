@@ -66,6 +66,13 @@ void column_sums(long rows, long columns, const real *x, long ld, real *out, boo
         for (long i = 0; i < strips; i++) column_strip(&c, i);
 }
 
+long array_argmax(long count, const real *x) {
+    long best = 0;
+    for (long i = 1; i < count; i++)
+        if (x[i] > x[best]) best = i;
+    return best;
+}
+
 uint64_t sign_hash(const real *x, long count) {
     uint64_t hash = 0;
     for (long i = 0; i < count; i++) hash = branch_hash(hash, x[i] > 0);

@@ -15,6 +15,9 @@ void array_scale_to(long count, real factor, const real *x, real *y, bool accumu
 enum { COLUMN_BLOCK = 128 };
 void column_sums(long rows, long columns, const real *x, long ld, real *out, bool accumulate);
 
+/* The index of the largest of count >= 1 elements; the first of several. */
+long array_argmax(long count, const real *x);
+
 /* The hash of branches taken, with one more: of the side that an element took, of a winner. Starts at 0. */
 static inline uint64_t branch_hash(uint64_t hash, long branch) {
     return hash * 0x9E3779B97F4A7C15u + (uint64_t)branch;

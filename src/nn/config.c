@@ -41,17 +41,23 @@ ModelConfig config_language_model(int vocab_size, int max_length) {
                          .pad_id = NO_PAD};
 }
 
-static bool at_least_1(const char *name, int value, Status status, Error *e) {
-    return value >= 1 || fail(e, status, "%s: found %d, need at least 1", name, value);
+/* Bounds far beyond any machine, within which no size computed of them overflows. */
+enum { MOST_LAYERS = 1000, MOST_WIDTH = 1 << 20, MOST_TOKENS = 1 << 24 };
+
+static bool in_range(const char *name, int value, int most, Status status, Error *e) {
+    return (value >= 1 && value <= most) || fail(e, status, "%s: found %d, need 1 to %d", name, value, most);
 }
 
 bool config_check(const ModelConfig *c, Status status, Error *e) {
-    if (!at_least_1("d_model", c->d_model, status, e) || !at_least_1("d_ff", c->d_ff, status, e) ||
-        !at_least_1("heads", c->heads, status, e) || !at_least_1("vocab_size", c->vocab_size, status, e) ||
-        !at_least_1("max_length", c->max_length, status, e) ||
-        !at_least_1("encoder_layers", c->encoder_layers, status, e))
+    if (!in_range("d_model", c->d_model, MOST_WIDTH, status, e) ||
+        !in_range("d_ff", c->d_ff, MOST_WIDTH, status, e) ||
+        !in_range("heads", c->heads, MOST_WIDTH, status, e) ||
+        !in_range("vocab_size", c->vocab_size, MOST_TOKENS, status, e) ||
+        !in_range("max_length", c->max_length, MOST_TOKENS, status, e) ||
+        !in_range("encoder_layers", c->encoder_layers, MOST_LAYERS, status, e))
         return false;
-    if (c->kind == KIND_SEQ2SEQ && !at_least_1("decoder_layers", c->decoder_layers, status, e)) return false;
+    if (c->kind == KIND_SEQ2SEQ && !in_range("decoder_layers", c->decoder_layers, MOST_LAYERS, status, e))
+        return false;
     if (c->kind == KIND_LM && c->decoder_layers != 0)
         return fail(e, status, "decoder_layers: found %d, need 0 in a language model", c->decoder_layers);
     if (c->d_model % c->heads)

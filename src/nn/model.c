@@ -132,11 +132,25 @@ static Model *described(const ModelConfig *c, Error *e) {
     return NULL;
 }
 
-size_t model_bytes(const ModelConfig *c, bool training, Error *e) {
+Model *model_outline(const ModelConfig *c, bool training, Error *e) {
     Model *m = described(c, e);
-    size_t bytes = m ? parameters_bytes(&m->parameters, training) : 0;
-    model_free(m);
-    return bytes;
+    if (!m) return NULL;
+    m->parameters.training = training;
+    for (int i = 0; i < m->parameters.count; i++)
+        for (int part = 0; part < PARAMETER_PARTS && m->parameters.entry[i].part[part]; part++) {
+            Tensor *x = m->parameters.entry[i].part[part];
+            x->needs_grad = x->has_grad = training;
+        }
+    if (c->positions == POSITIONS_SINUSOIDAL)
+        m->positions = tensor_over(NULL, SHAPE(c->max_length, c->d_model));
+    return m;
+}
+
+size_t model_bytes(const Model *m) {
+    size_t sinusoids = m->config.positions == POSITIONS_SINUSOIDAL
+                           ? (size_t)m->config.max_length * (size_t)m->config.d_model * sizeof(real)
+                           : 0;
+    return parameters_bytes(&m->parameters, m->parameters.training) + sinusoids;
 }
 
 /* The sinusoids are a constant of the model, beside the parameters. */

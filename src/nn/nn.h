@@ -114,8 +114,10 @@ Tensor *nn_loss(Tape *t, Model *m, Tensor *hidden, const int32_t *targets);
 Model *model_new(const ModelConfig *c, bool training, uint64_t seed, Error *e);
 void model_free(Model *m);
 
-/* Bytes that model_new takes for such a model; the model itself is not made. 0 with the error if it cannot
- * be. */
-size_t model_bytes(const ModelConfig *c, bool training, Error *e);
+/* The same model without memory: tensors with shapes alone, for a tape that plans. */
+Model *model_outline(const ModelConfig *c, bool training, Error *e);
+
+/* Bytes of weights, with gradients and moments where it trains, and of constants. */
+size_t model_bytes(const Model *m);
 
 #endif

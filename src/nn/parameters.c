@@ -89,7 +89,7 @@ bool parameters_allocate(Parameters *p, bool training, Error *e) {
 }
 
 void parameters_free(Parameters *p) {
-    pages_free(p->value, parameters_bytes(p, p->training));
+    if (p->value) pages_free(p->value, parameters_bytes(p, p->training));
     free(p->entry);
     *p = (Parameters){0};
 }

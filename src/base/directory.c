@@ -1,0 +1,24 @@
+#include "base/directory.h"
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+bool directory_make(const char *path, Error *e) {
+    char prefix[4096];
+    size_t length = strlen(path);
+    if (length == 0 || length >= sizeof prefix)
+        return fail(e, STATUS_CANNOT_CREATE, "directory: found a path of %zu bytes, need 1 to %zu", length,
+                    sizeof prefix - 1);
+    for (size_t i = 1; i <= length; i++) {
+        if (path[i] != '/' && path[i] != '\0') continue;
+        memcpy(prefix, path, i);
+        prefix[i] = '\0';
+        struct stat found;
+        if (mkdir(prefix, 0777) == 0 || (stat(prefix, &found) == 0 && S_ISDIR(found.st_mode))) continue;
+        char shown[ESCAPED_TEXT];
+        return fail(e, STATUS_CANNOT_CREATE, "%s: cannot be made a directory: %s", escaped(shown, prefix),
+                    errno == EEXIST ? "a file of that name is there" : strerror(errno));
+    }
+    return true;
+}
