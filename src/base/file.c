@@ -1,0 +1,294 @@
+/* Reading files whole and writing them atomically. */
+#include "base/file.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- Reading ---- */
+
+/* What stands where a regular file is wanted. */
+static const char *kind_of_file(mode_t mode) {
+    return S_ISDIR(mode)    ? "a directory"
+           : S_ISFIFO(mode) ? "a FIFO"
+           : S_ISSOCK(mode) ? "a socket"
+                            : "a device";
+}
+
+/* Reads until the end, or until `room` bytes are in the buffer. -1: errno says why. */
+static ssize_t read_up_to(int fd, char *buffer, size_t room) {
+    size_t got = 0;
+    while (got < room) {
+        ssize_t n = read(fd, buffer + got, room - got);
+        if (n == 0) break;
+        if (n > 0)
+            got += (size_t)n;
+        else if (errno != EINTR)
+            return -1;
+    }
+    return (ssize_t)got;
+}
+
+static bool read_open_file(int fd, const char *path, size_t limit, char **data, size_t *size, Error *e) {
+    struct stat st;
+    if (fstat(fd, &st) != 0) return fail(e, STATUS_IO, "%s: %s", path, strerror(errno));
+    if (!S_ISREG(st.st_mode))
+        return fail(e, STATUS_NO_INPUT, "%s: found %s, need a regular file", path, kind_of_file(st.st_mode));
+    uintmax_t bytes = (uintmax_t)st.st_size;
+    if (limit && bytes > limit)
+        return fail(e, STATUS_BAD_DATA, "%s: found %ju bytes, need at most %zu", path, bytes, limit);
+
+    char *buffer = bytes < SSIZE_MAX ? malloc((size_t)bytes + 1) : NULL;
+    if (!buffer) return fail(e, STATUS_NO_MEMORY, "%s: no memory for its %ju bytes", path, bytes);
+    ssize_t got =
+        read_up_to(fd, buffer, (size_t)bytes + 1); /* one more than there should be: has it grown? */
+    if (got < 0)
+        fail(e, STATUS_IO, "%s: %s", path, strerror(errno));
+    else if ((uintmax_t)got != bytes)
+        fail(e, STATUS_IO, "%s: its size changed while it was read", path);
+    else {
+        buffer[bytes] = 0;
+        *data = buffer;
+        *size = (size_t)bytes;
+        return true;
+    }
+    free(buffer);
+    return false;
+}
+
+bool file_read(const char *path, size_t limit, char **data, size_t *size, Error *e) {
+    int fd;
+    do fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK); /* a FIFO must not keep us waiting */
+    while (fd < 0 && errno == EINTR);
+    if (fd < 0) return fail(e, STATUS_NO_INPUT, "%s: %s", path, strerror(errno));
+    bool ok = read_open_file(fd, path, limit, data, size, e);
+    close(fd);
+    return ok;
+}
+
+/* ---- Writing ---- */
+
+struct File {
+    char *path;   /* as the caller named it, for messages */
+    char *target; /* what it leads to; `name` is the last part of it */
+    const char *name;
+    char *temporary; /* beside name */
+    int folder, fd;
+    Error error;
+    size_t used; /* of buffer */
+    char buffer[1 << 16];
+};
+
+static bool cannot_create(const char *path, Error *e) {
+    return fail(e, STATUS_CANNOT_CREATE, "%s: %s", path, strerror(errno));
+}
+
+/* The path that symbolic links lead to from `path`, to be freed; nothing need exist there. NULL: errno. */
+static char *follow_links(const char *path) {
+    enum { LINKS = 40 }; /* as many as the kernel follows */
+    char *at = strdup(path), link[PATH_MAX];
+    for (int i = 0; at; i++) {
+        ssize_t length = readlink(at, link, sizeof link);
+        if (length < 0) return at; /* no link, or nothing: opening it will tell */
+        const char *slash = strrchr(at, '/');
+        int folder = *link == '/' || !slash ? 0 : (int)(slash - at) + 1;
+        char *next = NULL;
+        if (i == LINKS)
+            errno = ELOOP;
+        else if (asprintf(&next, "%.*s%.*s", folder, at, (int)length, link) < 0)
+            next = NULL;
+        free(at);
+        at = next;
+    }
+    return NULL;
+}
+
+/* True if `name` in the folder is still the open file. */
+static bool still_named(int folder, const char *name, int fd) {
+    struct stat by_name, by_fd;
+    return fstatat(folder, name, &by_name, AT_SYMLINK_NOFOLLOW) == 0 && fstat(fd, &by_fd) == 0 &&
+           by_name.st_ino == by_fd.st_ino && by_name.st_dev == by_fd.st_dev;
+}
+
+/* True unless another process has the file locked. A file system that has no locks locks nobody out. */
+static bool lock(int fd) {
+    return flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+}
+
+/* A temporary file is locked by who writes it, so one that is not locked was left by a process that was
+ * killed: it is removed. Only who holds its lock may remove or rename it. */
+static bool remove_stale(const File *f, Error *e) {
+    int fd = openat(f->folder, f->temporary, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0) return errno == ENOENT || cannot_create(f->path, e);
+    bool stale = lock(fd);
+    if (stale && still_named(f->folder, f->temporary, fd)) unlinkat(f->folder, f->temporary, 0);
+    close(fd);
+    return stale || fail(e, STATUS_CANNOT_CREATE, "%s: another process is writing it", f->path);
+}
+
+/* Creates the temporary file and locks it. */
+static bool create_temporary(File *f, Error *e) {
+    for (int attempt = 0; attempt < 100; attempt++) {
+        f->fd = openat(f->folder, f->temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+        if (f->fd >= 0) {
+            /* Between its creation and its locking another process may have taken it for a stale one. */
+            if (lock(f->fd) && still_named(f->folder, f->temporary, f->fd)) return true;
+            close(f->fd);
+            f->fd = -1;
+        } else if (errno == EEXIST) {
+            if (!remove_stale(f, e)) return false;
+        } else if (errno != EINTR) {
+            return cannot_create(f->path, e);
+        }
+    }
+    return fail(e, STATUS_CANNOT_CREATE, "%s: other processes keep writing it", f->path);
+}
+
+static bool open_folder(File *f, Error *e) {
+    const char *slash = strrchr(f->target, '/');
+    f->name = slash ? slash + 1 : f->target;
+    char *folder = slash == f->target ? strdup("/")
+                   : slash            ? strndup(f->target, (size_t)(slash - f->target))
+                                      : strdup(".");
+    if (!folder || asprintf(&f->temporary, ".%s.tapeformer-tmp", f->name) < 0) {
+        f->temporary = NULL;
+        free(folder);
+        return fail(e, STATUS_NO_MEMORY, "%s: no memory", f->path);
+    }
+    do f->folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    while (f->folder < 0 && errno == EINTR);
+    free(folder);
+    return f->folder >= 0 || cannot_create(f->path, e);
+}
+
+static bool start(File *f, Error *e) {
+    struct stat st;
+    f->target = follow_links(f->path);
+    if (!f->target) return cannot_create(f->path, e);
+    if (!open_folder(f, e)) return false;
+    bool there = fstatat(f->folder, *f->name ? f->name : ".", &st, AT_SYMLINK_NOFOLLOW) == 0;
+    if (there && !S_ISREG(st.st_mode))
+        return fail(e, STATUS_CANNOT_CREATE, "%s: found %s, need a regular file", f->path,
+                    kind_of_file(st.st_mode));
+    /* rename would not ask. */
+    if (there && faccessat(f->folder, f->name, W_OK, AT_EACCESS) != 0) return cannot_create(f->path, e);
+    if (!create_temporary(f, e)) return false;
+    if (there) (void)!fchmod(f->fd, st.st_mode & 0777); /* where the file system has no modes, none is lost */
+    return true;
+}
+
+/* Frees f and what it holds; the temporary file is gone by now. */
+static void release(File *f) {
+    if (f->fd >= 0) close(f->fd);
+    if (f->folder >= 0) close(f->folder);
+    free(f->temporary);
+    free(f->target);
+    free(f->path);
+    free(f);
+}
+
+File *file_create(const char *path, Error *e) {
+    File *f = calloc(1, sizeof *f);
+    if (f) f->path = strdup(path);
+    if (!f || !f->path) {
+        free(f);
+        fail(e, STATUS_NO_MEMORY, "%s: no memory", path);
+        return NULL;
+    }
+    f->folder = f->fd = -1;
+    if (start(f, e)) return f;
+    release(f);
+    return NULL;
+}
+
+static bool io_failed(File *f) {
+    return fail(&f->error, STATUS_IO, "%s: %s", f->path, strerror(errno));
+}
+
+static void write_out(File *f, const char *bytes, size_t n) {
+    while (n && f->error.status == STATUS_DONE) {
+        ssize_t written = write(f->fd, bytes, n);
+        if (written > 0) {
+            bytes += written;
+            n -= (size_t)written;
+        } else if (written == 0 || errno != EINTR) {
+            if (written == 0) errno = EIO;
+            io_failed(f);
+        }
+    }
+}
+
+static void flush(File *f) {
+    write_out(f, f->buffer, f->used);
+    f->used = 0;
+}
+
+void file_write(File *f, const void *data, size_t size) {
+    if (f->error.status != STATUS_DONE) return;
+    if (size > sizeof f->buffer - f->used) flush(f);
+    if (size > sizeof f->buffer)
+        write_out(f, data, size);
+    else if (size) {
+        memcpy(f->buffer + f->used, data, size);
+        f->used += size;
+    }
+}
+
+void file_print(File *f, const char *format, ...) {
+    char *text;
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vasprintf(&text, format, arguments);
+    va_end(arguments);
+    if (length < 0) {
+        fail(&f->error, STATUS_NO_MEMORY, "%s: no memory", f->path);
+        return;
+    }
+    file_write(f, text, (size_t)length);
+    free(text);
+}
+
+static bool sync_to_disk(int fd) {
+    int result;
+    do result = fsync(fd);
+    while (result != 0 && errno == EINTR);
+    return result == 0;
+}
+
+/* Puts the temporary file in the target's place. */
+static bool put_in_place(File *f) {
+    flush(f);
+    if (f->error.status != STATUS_DONE) return false;
+    if (!sync_to_disk(f->fd)) return io_failed(f);
+
+    /* Closing can be where a write's failure shows, so it comes before the renaming; the copy keeps the lock.
+     */
+    int copy = fcntl(f->fd, F_DUPFD_CLOEXEC, 0), failed = close(f->fd);
+    f->fd = copy;
+    if (copy < 0 || (failed != 0 && errno != EINTR)) return io_failed(f);
+    return renameat(f->folder, f->temporary, f->folder, f->name) == 0 || io_failed(f);
+}
+
+bool file_commit(File *f, Error *e) {
+    bool placed = put_in_place(f);
+    if (!placed) unlinkat(f->folder, f->temporary, 0);
+    /* The new name too has to be on disk. Some file systems cannot do it for a directory and say EINVAL. */
+    else if (!sync_to_disk(f->folder) && errno != EINVAL)
+        io_failed(f);
+    bool ok = f->error.status == STATUS_DONE || fail(e, f->error.status, "%s", f->error.text);
+    release(f);
+    return ok;
+}
+
+void file_abandon(File *f) {
+    if (!f) return;
+    unlinkat(f->folder, f->temporary, 0);
+    release(f);
+}
