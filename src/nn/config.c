@@ -198,5 +198,7 @@ bool config_parse(ModelConfig *c, const char *file, const char *(*get)(void *con
     if (attention && strcmp(attention, attention_kind) != 0)
         return fail(e, STATUS_BAD_DATA, "%s: metadata: attention: found \"%s\", need %s", file,
                     escaped(shown, attention), attention_kind);
-    return config_check(c, STATUS_BAD_DATA, e);
+    Error cause = {0};
+    return config_check(c, STATUS_BAD_DATA, &cause) ||
+           fail(e, cause.status, "%s: metadata: %s", file, cause.text);
 }

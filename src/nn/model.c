@@ -163,17 +163,20 @@ static bool make_sinusoids(Model *m, Error *e) {
     return true;
 }
 
+bool model_allocate(Model *m, Error *e) {
+    return parameters_allocate(&m->parameters, m->parameters.training, e) &&
+           (m->config.positions != POSITIONS_SINUSOIDAL || make_sinusoids(m, e));
+}
+
 Model *model_new(const ModelConfig *c, bool training, uint64_t seed, Error *e) {
-    Model *m = described(c, e);
+    Model *m = model_outline(c, training, e);
     if (!m) return NULL;
-    bool ok = parameters_allocate(&m->parameters, training, e);
-    if (ok && c->positions == POSITIONS_SINUSOIDAL) ok = make_sinusoids(m, e);
-    if (!ok) {
-        model_free(m);
-        return NULL;
+    if (model_allocate(m, e)) {
+        parameters_init(&m->parameters, seed);
+        return m;
     }
-    parameters_init(&m->parameters, seed);
-    return m;
+    model_free(m);
+    return NULL;
 }
 
 void model_free(Model *m) {

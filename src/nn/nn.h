@@ -117,6 +117,9 @@ void model_free(Model *m);
 /* The same model without memory: tensors with shapes alone, for a tape that plans. */
 Model *model_outline(const ModelConfig *c, bool training, Error *e);
 
+/* Gives an outline its memory; all weights are 0. */
+bool model_allocate(Model *m, Error *e);
+
 /* Bytes of weights, with gradients and moments where it trains, and of constants. */
 size_t model_bytes(const Model *m);
 

@@ -1,0 +1,136 @@
+#include "nn/model_file.h"
+#include <stdlib.h>
+#include <string.h>
+
+const char *notes_find(const Notes *n, const char *key) {
+    for (int i = 0; i < n->count; i++)
+        if (strcmp(n->entry[i].key, key) == 0) return n->entry[i].value;
+    return NULL;
+}
+
+void notes_free(Notes *n) {
+    for (int i = 0; i < n->count; i++) free((char *)n->entry[i].key);
+    free(n->entry);
+    *n = (Notes){0};
+}
+
+/* ---- Writing ---- */
+
+static int config_fields(const ModelConfig *c) {
+    const char *name;
+    char value[CONFIG_TEXT];
+    int count = 0;
+    while (config_field(c, count, &name, value)) count++;
+    return count;
+}
+
+bool model_save(const Model *m, const char *path, const Metadata *note, int count, Error *e) {
+    const Parameters *p = &m->parameters;
+    int fields = config_fields(&m->config);
+    char(*value)[CONFIG_TEXT] = calloc((size_t)fields, sizeof *value);
+    Metadata *metadata = calloc((size_t)(fields + count), sizeof *metadata);
+    Array *tensor = calloc((size_t)p->count, sizeof *tensor);
+    bool ok = value && metadata && tensor;
+    if (!ok) fail(e, STATUS_NO_MEMORY, "%s: no memory for its header", path);
+    for (int i = 0; ok && i < fields; i++) {
+        config_field(&m->config, i, &metadata[i].key, value[i]);
+        metadata[i].value = value[i];
+    }
+    for (int i = 0; ok && i < count; i++) metadata[fields + i] = note[i];
+    for (int i = 0; ok && i < p->count; i++)
+        tensor[i] =
+            array_over(p->entry[i].name, DTYPE_REAL, p->entry[i].shape, p->value + p->entry[i].offset);
+    ok = ok && safetensors_write(path, metadata, fields + count, tensor, p->count, e);
+    free(value);
+    free(metadata);
+    free(tensor);
+    return ok;
+}
+
+/* ---- Reading ---- */
+
+static const char *field_text(void *file, const char *name) {
+    return safetensors_metadata(file, name);
+}
+
+static bool is_field(const char *key) {
+    ModelConfig any = config_language_model(1, 1);
+    const char *name;
+    char value[CONFIG_TEXT];
+    for (int i = 0; config_field(&any, i, &name, value); i++)
+        if (strcmp(name, key) == 0) return true;
+    return false;
+}
+
+/* Copies a pair of strings into one allocation, which the key begins. */
+static bool copy_note(Metadata *to, const Metadata *from) {
+    size_t key = strlen(from->key) + 1, value = strlen(from->value) + 1;
+    char *memory = malloc(key + value);
+    if (!memory) return false;
+    memcpy(memory, from->key, key);
+    memcpy(memory + key, from->value, value);
+    *to = (Metadata){memory, memory + key};
+    return true;
+}
+
+static bool read_notes(const Safetensors *file, Notes *notes, Error *e) {
+    *notes = (Notes){.entry = calloc((size_t)file->metadata_count + 1, sizeof *notes->entry)};
+    bool ok = notes->entry != NULL;
+    for (int i = 0; ok && i < file->metadata_count; i++) {
+        if (is_field(file->metadata[i].key)) continue;
+        ok = copy_note(&notes->entry[notes->count], &file->metadata[i]);
+        notes->count += ok;
+    }
+    if (!ok) notes_free(notes);
+    return ok || fail(e, STATUS_NO_MEMORY, "%s: no memory for its metadata", file->path);
+}
+
+/* The file's tensors are the model's, no more and no less, in their shapes. Looked at before the model has
+ * memory: what a damaged header asks for may be more than any machine holds. */
+static bool check_tensors(const Safetensors *file, const Parameters *p, Error *e) {
+    for (int i = 0; i < p->count; i++) {
+        const Array *a = safetensors_need(file, p->entry[i].name, e);
+        if (!a || !array_expect_shape(a, p->entry[i].shape, e)) return false;
+    }
+    for (int i = 0; i < file->tensors; i++)
+        if (!parameters_find(p, file->tensor[i].name)) {
+            char where[ARRAY_WHERE];
+            return fail(e, STATUS_BAD_DATA, "%s: found a tensor that is not the model's, need these %d alone",
+                        array_where(&file->tensor[i], where), p->count);
+        }
+    return true;
+}
+
+static bool check_type(const Array *a, Error *e) {
+    if (a->dtype >= DTYPE_F16) return true;
+    char where[ARRAY_WHERE];
+    return fail(e, STATUS_BAD_DATA, "%s: found %s, need F64, F32, F16 or BF16", array_where(a, where),
+                dtype_name(a->dtype));
+}
+
+static bool read_tensors(const Safetensors *file, Parameters *p, Error *e) {
+    for (int i = 0; i < p->count; i++) {
+        const Array *a = safetensors_find(file, p->entry[i].name);
+        real *value = p->value + p->entry[i].offset;
+        if (!check_type(a, e) || !array_check_finite(a, e) || !array_to_real(a, value, e)) return false;
+    }
+    return true;
+}
+
+Model *model_load(const char *path, bool training, Notes *notes, Error *e) {
+    Safetensors file;
+    ModelConfig config;
+    Notes found = {0};
+    Model *m = NULL;
+    bool ok = safetensors_read(&file, path, e) && config_parse(&config, path, field_text, &file, e) &&
+              (m = model_outline(&config, training, e)) && check_tensors(&file, &m->parameters, e) &&
+              model_allocate(m, e) && read_tensors(&file, &m->parameters, e) &&
+              (!notes || read_notes(&file, &found, e));
+    safetensors_free(&file);
+    if (ok) {
+        if (notes) *notes = found;
+        return m;
+    }
+    model_free(m);
+    return NULL;
+}
