@@ -1,0 +1,12 @@
+/* What the sequence tasks ask for: each writes the answer to x, n tokens, into y, n tokens that do not
+ * overlap x. */
+#ifndef TASKS_ANSWERS_H
+#define TASKS_ANSWERS_H
+
+#include <stdint.h>
+
+void copy_answer(const int32_t *x, long n, int32_t *y);
+void reverse_answer(const int32_t *x, long n, int32_t *y);
+void sort_answer(const int32_t *x, long n, int32_t *y);
+
+#endif

@@ -1,0 +1,198 @@
+/* The generator that copy, reverse and sort share. */
+#include "tasks/sequence_task.h"
+#include "base/random.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { SPLIT = 8 }; /* one sequence in SPLIT is held out */
+
+/* What the random numbers are for. */
+enum { STREAM_SPLIT = 0x5E01, STREAM_TRAINING, STREAM_HELD_OUT, STREAM_ORDER };
+
+typedef struct SequenceTask {
+    Task task;
+    void (*answer)(const int32_t *x, long n, int32_t *y);
+    long symbols, reserved; /* the left-hand sides below `reserved` are held out */
+    uint64_t split_key, training_key;
+    int32_t *held_out;     /* [task.held_out, task.max_S] */
+    long *held_out_length; /* [task.held_out] */
+} SequenceTask;
+
+/* hash(seed, length, x₂ … x_n) mod symbols */
+static long shift(const SequenceTask *t, const int32_t *x, long n) {
+    uint64_t hash = random_key(t->split_key, (uint64_t)n);
+    for (long i = 1; i < n; i++) hash = random_key(hash, (uint64_t)x[i]);
+    return (long)((hash >> 32) % (uint64_t)t->symbols);
+}
+
+bool sequence_task_held_out(const Task *task, const int32_t *x, long n) {
+    const SequenceTask *t = (const SequenceTask *)task;
+    return (x[0] + shift(t, x, n)) % t->symbols < t->reserved;
+}
+
+/* Draws a sequence of n symbols whose left-hand side is in [low, high), from n positions of the key's stream.
+ */
+static void draw(const SequenceTask *t, uint64_t key, uint64_t position, long low, long high, int32_t *x,
+                 long n) {
+    for (long i = 1; i < n; i++) x[i] = (int32_t)random_below(key, position + (uint64_t)i, t->symbols);
+    long side = low + random_below(key, position, high - low);
+    x[0] = (int32_t)((side + t->symbols - shift(t, x, n)) % t->symbols);
+}
+
+/* Held-out sequences of each length, as many of one as of the next where there are so many: a length's
+ * reserved · symbols^(length-1) run short only where it is small, and longer ones make up for it. */
+static long quota(const SequenceTask *t, long length, long wanted) {
+    long there_are = t->reserved, share = wanted / (t->task.max_S - length + 1);
+    for (long i = 1; i < length && there_are < share; i++) there_are *= t->symbols;
+    return share < there_are ? share : there_are;
+}
+
+static bool drawn_before(const int32_t *earlier, long count, long stride, const int32_t *x, long n) {
+    for (long i = 0; i < count; i++)
+        if (!memcmp(earlier + i * stride, x, (size_t)n * sizeof *x)) return true;
+    return false;
+}
+
+static void draw_held_out(SequenceTask *t, uint64_t seed, long wanted) {
+    long stride = t->task.max_S, count = 0;
+    for (long length = 1; length <= stride; length++) {
+        uint64_t key = random_key(random_key(seed, STREAM_HELD_OUT), (uint64_t)length), position = 0;
+        const int32_t *first = t->held_out + count * stride;
+        long many = quota(t, length, wanted - count);
+        for (long i = 0; i < many; position += (uint64_t)length) {
+            int32_t *x = t->held_out + count * stride;
+            draw(t, key, position, 0, t->reserved, x, length);
+            if (drawn_before(first, i, stride, x, length)) continue;
+            t->held_out_length[count++] = length;
+            i++;
+        }
+    }
+    t->task.held_out = count;
+}
+
+/* Puts the held-out sequences, drawn length by length, into random order. */
+static void shuffle_held_out(SequenceTask *t, uint64_t seed) {
+    uint64_t key = random_key(seed, STREAM_ORDER);
+    long stride = t->task.max_S;
+    for (long i = t->task.held_out - 1; i > 0; i--) {
+        long j = random_below(key, (uint64_t)i, i + 1), length = t->held_out_length[i];
+        t->held_out_length[i] = t->held_out_length[j], t->held_out_length[j] = length;
+        for (long k = 0; k < stride; k++) {
+            int32_t *a = t->held_out + i * stride + k, *b = t->held_out + j * stride + k, swap = *a;
+            *a = *b, *b = swap;
+        }
+    }
+}
+
+/* Row r of b from its source, n symbols that stand there already. */
+static void finish_row(const SequenceTask *t, Batch *b, long r, long n) {
+    int32_t *answer = b->target_out + r * b->T;
+    b->source_length[r] = n;
+    t->answer(b->source + r * b->S, n, answer);
+    batch_teach(b, r, t->task.begin_id, answer, n, t->task.end_id);
+}
+
+/* The stream of one training row: position 0 is its length, the rest its symbols. */
+static uint64_t row_key(const SequenceTask *t, uint64_t step, long row) {
+    return random_key(random_key(t->training_key, step), (uint64_t)row);
+}
+
+static long row_length(const SequenceTask *t, uint64_t key) {
+    return 1 + random_below(key, 0, t->task.max_S);
+}
+
+static void training_rows(const Task *task, uint64_t step, long first, long rows, Batch *b) {
+    const SequenceTask *t = (const SequenceTask *)task;
+    long longest = 0;
+    for (long r = 0; r < rows; r++) {
+        long n = row_length(t, row_key(t, step, first + r));
+        if (n > longest) longest = n;
+    }
+    batch_shape(b, rows, longest, longest + 1, task->pad_id);
+    for (long r = 0; r < rows; r++) {
+        uint64_t key = row_key(t, step, first + r);
+        long n = row_length(t, key);
+        draw(t, key, 1, t->reserved, t->symbols, b->source + r * b->S, n);
+        finish_row(t, b, r, n);
+    }
+}
+
+static void held_out_rows(const Task *task, long first, long rows, Batch *b) {
+    const SequenceTask *t = (const SequenceTask *)task;
+    const long *length = t->held_out_length + first;
+    long longest = 0;
+    for (long r = 0; r < rows; r++)
+        if (length[r] > longest) longest = length[r];
+    batch_shape(b, rows, longest, longest + 1, task->pad_id);
+    for (long r = 0; r < rows; r++) {
+        const int32_t *x = t->held_out + (first + r) * task->max_S;
+        memcpy(b->source + r * b->S, x, (size_t)length[r] * sizeof *x);
+        finish_row(t, b, r, length[r]);
+    }
+}
+
+static void free_sequence_task(Task *task) {
+    SequenceTask *t = (SequenceTask *)task;
+    tokenizer_free(task->tokenizer);
+    free(t->held_out);
+    free(t->held_out_length);
+    free(t);
+}
+
+/* The characters that the symbols print as. */
+static Tokenizer *alphabet(const char *name, long symbols, Error *e) {
+    static const char latin[] = "123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    enum { LATIN = sizeof latin - 1, MORE = 0x4E00 };
+    char text[MAX_SYMBOLS * UTF8_MAX + 1], *out = text;
+    for (long i = 0; i < symbols; i++)
+        out += utf8_encode(i < LATIN ? (uint32_t)latin[i] : (uint32_t)(MORE + i - LATIN), out);
+    *out = 0;
+    return tokenizer_parse(name, text, e);
+}
+
+static bool in_range(const char *task, const char *what, long found, long low, long high, Error *e) {
+    if (found >= low && found <= high) return true;
+    return fail(e, STATUS_USAGE, "%s: %s: found %ld, need %ld to %ld", task, what, found, low, high);
+}
+
+Task *sequence_task_open(const TaskKind *kind, const TaskOptions *o, Error *e) {
+    if (!in_range(kind->name, "symbols", o->symbols, 2, MAX_SYMBOLS, e) ||
+        !in_range(kind->name, "longest sequence", o->max_length, 1, MAX_SEQUENCE, e) ||
+        !in_range(kind->name, "held-out sequences", o->held_out, 1, MAX_HELD_OUT, e))
+        return NULL;
+
+    SequenceTask *t = calloc(1, sizeof *t);
+    if (!t) {
+        fail(e, STATUS_NO_MEMORY, "%s: no memory for a task", kind->name);
+        return NULL;
+    }
+    int32_t n = (int32_t)o->symbols;
+    *t = (SequenceTask){
+        .task = {.name = kind->name,
+                 .vocab_size = n + 3,
+                 .begin_id = n,
+                 .end_id = n + 1,
+                 .pad_id = n + 2,
+                 .max_S = o->max_length,
+                 .max_T = o->max_length + 1,
+                 .training = training_rows,
+                 .judging = held_out_rows,
+                 .free = free_sequence_task},
+        .answer = kind->answer,
+        .symbols = n,
+        .reserved = n < 2 * SPLIT ? 1 : n / SPLIT,
+        .split_key = random_key(o->seed, STREAM_SPLIT),
+        .training_key = random_key(o->seed, STREAM_TRAINING),
+    };
+    t->task.tokenizer = alphabet(kind->name, n, e);
+    t->held_out = calloc((size_t)(o->held_out * o->max_length), sizeof *t->held_out);
+    t->held_out_length = malloc((size_t)o->held_out * sizeof *t->held_out_length);
+    if (!t->task.tokenizer || !t->held_out || !t->held_out_length) {
+        fail(e, STATUS_NO_MEMORY, "%s: no memory for %ld held-out sequences", kind->name, o->held_out);
+        task_free(&t->task);
+        return NULL;
+    }
+    draw_held_out(t, o->seed, o->held_out);
+    shuffle_held_out(t, o->seed);
+    return &t->task;
+}

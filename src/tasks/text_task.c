@@ -1,0 +1,70 @@
+/* lm: the next character of a text. A row is a window of the corpus; its targets are the same window one
+ * character later. No source, no special tokens, no padding. */
+#include "tasks/text_task.h"
+#include "base/random.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { STREAM_WINDOWS = 0x5E11 };
+
+typedef struct TextTask {
+    Task task;
+    Corpus *corpus;
+    uint64_t key;
+} TextTask;
+
+static void set_row(Batch *b, long r, const int32_t *window) {
+    memcpy(b->target_in + r * b->T, window, (size_t)b->T * sizeof *window);
+    memcpy(b->target_out + r * b->T, window + 1, (size_t)b->T * sizeof *window);
+    b->target_length[r] = b->T;
+}
+
+static void training_rows(const Task *task, uint64_t step, long first, long rows, Batch *b) {
+    const TextTask *t = (const TextTask *)task;
+    batch_shape(b, rows, 0, t->corpus->context, NO_TOKEN);
+    for (long r = 0; r < rows; r++) set_row(b, r, corpus_training_window(t->corpus, t->key, step, first + r));
+}
+
+static void held_out_rows(const Task *task, long first, long rows, Batch *b) {
+    const TextTask *t = (const TextTask *)task;
+    batch_shape(b, rows, 0, t->corpus->context, NO_TOKEN);
+    for (long r = 0; r < rows; r++) set_row(b, r, corpus_held_out_window(t->corpus, first + r));
+}
+
+static void free_text_task(Task *task) {
+    TextTask *t = (TextTask *)task;
+    corpus_free(t->corpus);
+    free(t);
+}
+
+const Corpus *text_task_corpus(const Task *task) {
+    return task->free == free_text_task ? ((const TextTask *)task)->corpus : NULL;
+}
+
+Task *text_task_open(const TaskKind *kind, const TaskOptions *o, Error *e) {
+    TextTask *t = calloc(1, sizeof *t);
+    if (!t) {
+        fail(e, STATUS_NO_MEMORY, "%s: no memory for a task", kind->name);
+        return NULL;
+    }
+    t->corpus = corpus_load(o->text, o->context, o->tail, e);
+    if (!t->corpus) {
+        free(t);
+        return NULL;
+    }
+    t->key = random_key(o->seed, STREAM_WINDOWS);
+    t->task = (Task){
+        .name = kind->name,
+        .tokenizer = t->corpus->tokenizer,
+        .vocab_size = t->corpus->tokenizer->size,
+        .begin_id = NO_TOKEN,
+        .end_id = NO_TOKEN,
+        .pad_id = NO_TOKEN,
+        .max_T = o->context,
+        .held_out = corpus_held_out_windows(t->corpus),
+        .training = training_rows,
+        .judging = held_out_rows,
+        .free = free_text_task,
+    };
+    return &t->task;
+}

@@ -1,0 +1,249 @@
+/* Corpora, their entropies, the lm task, and the texts that ship. */
+#include "tasks/corpus.h"
+#include "base/random.h"
+#include "task_helpers.h"
+#include "tasks/text_task.h"
+
+/* Values from the definition, worked out by hand or in closed form. */
+static void entropies_by_hand(void) {
+    Error e = {0};
+    /* a b a b: half and half, and each decides the next. */
+    static const int32_t abab[] = {0, 1, 0, 1};
+    CHECK_NEAR(unigram_entropy(abab, 4, 2, &e), 0.69314718055994531, 1e-15); /* log 2 */
+    CHECK_NEAR(bigram_entropy(abab, 4, 2, &e), 0, 1e-15);
+    /* a a b a b: p(a) = 3/5. Pairs aa ab ba ab: three after a, of which 1/3 a and 2/3 b, and one after b. */
+    static const int32_t aabab[] = {0, 0, 1, 0, 1};
+    CHECK_NEAR(unigram_entropy(aabab, 5, 2, &e), 0.67301166700925644, 1e-15);
+    CHECK_NEAR(bigram_entropy(aabab, 5, 2, &e), 0.4773856262211097, 1e-15);
+    /* abracadabra: a 5, b 2, r 2, c 1, d 1 of 11. Pairs: after a b·2 c d, after b r·2, after r a·2, after c
+     * a, d a. */
+    static const int32_t abracadabra[] = {0, 1, 2, 0, 3, 0, 4, 0, 1, 2, 0};
+    CHECK_NEAR(unigram_entropy(abracadabra, 11, 5, &e), 1.4142790651247086, 1e-15);
+    CHECK_NEAR(bigram_entropy(abracadabra, 11, 5, &e), 0.41588830833596718, 1e-15); /* 4/10 · 3/2 log 2 */
+
+    CHECK(unigram_entropy(abab, 0, 2, &e) == 0 && bigram_entropy(abab, 1, 2, &e) == 0);
+    CHECK(unigram_entropy(abab, 1, 2, &e) == 0 && bigram_entropy(abab, 2, 2, &e) == 0);
+}
+
+/* A de Bruijn sequence of order 2 has every pair once: both entropies are log V. A random text against tables
+ * counted the plain way. */
+static void entropies_in_closed_form(void) {
+    enum { V = 12, N = 5000 };
+    Error e = {0};
+    int32_t ids[N];
+    long count = 0;
+    for (int32_t a = 0; a < V; a++) {
+        ids[count++] = a;
+        for (int32_t b = a + 1; b < V; b++) ids[count++] = a, ids[count++] = b;
+    }
+    ids[count++] = 0;
+    CHECK(count == V * V + 1);
+    CHECK_NEAR(unigram_entropy(ids, count - 1, V, &e), log(V), 1e-14);
+    CHECK_NEAR(bigram_entropy(ids, count, V, &e), log(V), 1e-14);
+
+    uint64_t key = random_key(8, 0);
+    static double n[V + 1], pairs[V][V], from[V];
+    ids[0] = 0;
+    for (int i = 1; i < N; i++) { /* a walk of short steps, so that the two differ */
+        ids[i] = (int32_t)((ids[i - 1] + random_below(key, (uint64_t)i, 1 + i % 5)) % V);
+        pairs[ids[i - 1]][ids[i]]++, from[ids[i - 1]]++;
+    }
+    for (int i = 0; i < N; i++) n[ids[i]]++;
+    double unigram = 0, bigram = 0;
+    for (int a = 0; a < V; a++) {
+        unigram -= n[a] / N * log(n[a] / N);
+        for (int b = 0; b < V; b++)
+            if (pairs[a][b] > 0) bigram -= pairs[a][b] / (N - 1) * log(pairs[a][b] / from[a]);
+    }
+    CHECK_NEAR(unigram_entropy(ids, N, V + 1, &e), unigram, 1e-12); /* one id that never comes */
+    CHECK_NEAR(bigram_entropy(ids, N, V + 1, &e), bigram, 1e-12);
+    CHECK(bigram < unigram - 0.3);
+}
+
+/* 100 different characters, so that a window's content is its place. */
+static size_t hundred(char *out) {
+    char *start = out;
+    for (uint32_t c = 0; c < 100; c++) out += utf8_encode(0x400 + c, out);
+    return (size_t)(out - start);
+}
+
+static void windows_cover_the_text(void) {
+    char text[100 * UTF8_MAX];
+    size_t length = hundred(text);
+    static const struct {
+        long context;
+        double tail;
+        long training, start, windows;
+    } cases[] = {{1, 0.1, 90, 90, 9},  {4, 0.1, 90, 90, 2}, {9, 0.1, 90, 90, 1}, {10, 0.25, 75, 75, 2},
+                 {3, 0.5, 50, 50, 16}, {7, 0, 100, 0, 14},  {99, 0, 100, 0, 1}};
+    for (int i = 0; i < 7; i++) {
+        Error e = {0};
+        long context = cases[i].context;
+        Corpus *c = corpus_make("text", text, length, context, cases[i].tail, &e);
+        CHECK(c, "%s", e.text);
+        if (!c) return;
+        CHECK(c->count == 100 && c->training == cases[i].training && c->tail == cases[i].start);
+        CHECK(corpus_held_out_windows(c) == cases[i].windows, "%ld", corpus_held_out_windows(c));
+        /* Held out: the targets of all windows in a row are the tail from its second character on. */
+        long next = c->tail;
+        for (long w = 0; w < corpus_held_out_windows(c); w++, next--)
+            for (long t = 0; t <= context; t++) CHECK(corpus_held_out_window(c, w)[t] == next++);
+        CHECK(next < 100 && 100 - 1 - next < context, "%ld characters are left over", 100 - 1 - next);
+        /* Training: every window lies in the training part, and every place is drawn. */
+        long first = 1000, last = -1;
+        for (uint64_t step = 0; step < 100; step++)
+            for (long r = 0; r < 30; r++) {
+                const int32_t *window = corpus_training_window(c, random_key(1, 2), step, r);
+                for (long t = 0; t < context; t++) CHECK(window[t + 1] == window[t] + 1);
+                if (window[0] < first) first = window[0];
+                if (window[context] > last) last = window[context];
+            }
+        CHECK(first == 0 && last == c->training - 1, "%ld to %ld", first, last);
+        corpus_free(c);
+    }
+}
+
+static void corpus_refuses(void) {
+    char text[100 * UTF8_MAX];
+    size_t length = hundred(text);
+    static const struct {
+        long context;
+        double tail;
+        Status status;
+        const char *text;
+    } wrong[] = {
+        {10, 0.1, STATUS_BAD_DATA,
+         "f: held-out tail: found 10 characters, need 11 (context 10 and one more)"},
+        {10, 0.95, STATUS_BAD_DATA,
+         "f: training part: found 5 characters, need 11 (context 10 and one more)"},
+        {100, 0, STATUS_BAD_DATA,
+         "f: training part: found 100 characters, need 101 (context 100 and one more)"},
+        {0, 0.1, STATUS_USAGE, "lm: context: found 0, need 1 to 1048576"},
+        {1048577, 0.1, STATUS_USAGE, "lm: context: found 1048577, need 1 to 1048576"},
+        {4, 1, STATUS_USAGE, "lm: held-out tail: found 1, need a part from 0 to less than 1"},
+        {4, -0.1, STATUS_USAGE, "lm: held-out tail: found -0.1, need a part from 0 to less than 1"},
+        {4, NAN, STATUS_USAGE, "lm: held-out tail: found nan, need a part from 0 to less than 1"},
+    };
+    for (int i = 0; i < 8; i++) {
+        Error e = {0};
+        CHECK(!corpus_make("f", text, length, wrong[i].context, wrong[i].tail, &e), "case %d", i);
+        CHECK_ERROR(e, wrong[i].status, wrong[i].text);
+    }
+    Error e = {0};
+    CHECK(!corpus_make("f", "", 0, 4, 0.1, &e));
+    CHECK_ERROR(e, STATUS_BAD_DATA, "f: training part: found 0 characters, need 5 (context 4 and one more)");
+    e = (Error){0};
+    CHECK(!corpus_make("f", "abcdef\xFF", 7, 1, 0.1, &e));
+    CHECK_ERROR(e, STATUS_BAD_DATA, "f: byte 6: found a byte that UTF-8 never has, need UTF-8 text");
+}
+
+/* From a file: a byte-order mark is no character, and what is wrong with the file is said with its path. */
+static void corpus_from_a_file(void) {
+    char folder[] = "/tmp/tasks.XXXXXX", path[64], want[256];
+    if (!mkdtemp(folder)) exit(1);
+    snprintf(path, sizeof path, "%s/text", folder);
+    FILE *file = fopen(path, "w");
+    fputs("\xEF\xBB\xBF"
+          "ein Wort, ein Satz",
+          file);
+    fclose(file);
+    Error e = {0};
+    Corpus *c = corpus_load(path, 2, 0.2, &e);
+    CHECK(c && c->count == 18 && c->training == 14 && c->ids[0] == 0 && c->tokenizer->character[0] == 'e',
+          "%s", e.text);
+    corpus_free(c);
+    CHECK(!corpus_load(path, 4, 0.2, &e));
+    snprintf(want, sizeof want, "%s: held-out tail: found 4 characters, need 5 (context 4 and one more)",
+             path);
+    CHECK_ERROR(e, STATUS_BAD_DATA, want);
+    unlink(path);
+    e = (Error){0};
+    CHECK(!corpus_load(path, 4, 0.2, &e) && e.status == STATUS_NO_INPUT && strstr(e.text, path), "%s",
+          e.text);
+    rmdir(folder);
+}
+
+/* ---- lm, and the texts that ship ---- */
+
+static void text_rows_are_shifted_windows(void) {
+    Task *task = opened("lm", task_defaults());
+    const Corpus *c = text_task_corpus(task);
+    CHECK(c && task->vocab_size == c->tokenizer->size && task->max_S == 0 && task->max_T == 64);
+    CHECK(task->begin_id == NO_TOKEN && task->end_id == NO_TOKEN && task->pad_id == NO_TOKEN);
+    CHECK(c->training == c->count * 9 / 10, "%ld of %ld", c->training, c->count);
+    CHECK(task->held_out == (c->count - c->training - 1) / 64);
+    Batch *b = batch_for(task, 12);
+    for (uint64_t step = 0; step < 50; step++) {
+        task_training_batch(task, step, 0, 12, b);
+        CHECK(b->rows == 12 && b->S == 0 && b->T == 64 && b->pad_id == NO_TOKEN &&
+              batch_target_tokens(b) == 12 * 64);
+        for (long r = 0; r < 12; r++) {
+            const int32_t *in = b->target_in + r * 64, *out = b->target_out + r * 64;
+            CHECK(b->source_length[r] == 0 && b->target_length[r] == 64);
+            CHECK(!memcmp(in + 1, out, 63 * sizeof *in) && out[63] >= 0 && out[63] < task->vocab_size);
+        }
+    }
+    CHECK(task_held_out_batch(task, 1, 2, b) == 2);
+    CHECK(!memcmp(b->target_in, c->ids + c->training + 64, 128 * sizeof(int32_t)));
+    CHECK(!memcmp(b->target_out, c->ids + c->training + 65, 128 * sizeof(int32_t)));
+    batch_free(b), task_free(task);
+    task = opened("copy", task_defaults());
+    CHECK(!text_task_corpus(task));
+    task_free(task);
+}
+
+static int by_text(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The chronicle: at least 60 KB, characters of the tail all known from the training part, no paragraph twice.
+ */
+static void chronicle_is_fit_to_learn_from(void) {
+    Error e = {0};
+    Task *task = opened("lm", task_defaults());
+    const Corpus *c = text_task_corpus(task);
+    CHECK(c->count >= 60 * 1024, "%ld", c->count);
+    CHECK(task->vocab_size == 58, "data/README.md says 58, found %ld", task->vocab_size);
+    for (long i = 0; i < c->count; i++) CHECK(c->tokenizer->character[c->ids[i]] < 0x80);
+    static char known[128];
+    for (long i = 0; i < c->training; i++) known[c->ids[i]] = 1;
+    for (long i = c->training; i < c->count; i++) CHECK(known[c->ids[i]]);
+
+    char *text = malloc((size_t)c->count * UTF8_MAX + 1), *paragraph[1000], *at = text;
+    tokenizer_decode(c->tokenizer, c->ids, c->count, text);
+    size_t count = 0;
+    for (char *end; count < 1000 && (end = strstr(at, "\n\n")); at = end + 2)
+        *end = 0, paragraph[count++] = at;
+    CHECK(count > 100 && count < 1000, "%zu paragraphs", count);
+    qsort(paragraph, count, sizeof *paragraph, by_text);
+    for (size_t i = 1; i < count; i++)
+        CHECK(strcmp(paragraph[i - 1], paragraph[i]), "twice: %s", paragraph[i]);
+    free(text);
+
+    double unigram = unigram_entropy(c->ids, c->count, task->vocab_size, &e);
+    double bigram = bigram_entropy(c->ids, c->count, task->vocab_size, &e);
+    CHECK_NEAR(unigram, 2.986, 0.001); /* as ten lines of Python count them */
+    CHECK_NEAR(bigram, 2.145, 0.001);
+    task_free(task);
+}
+
+/* The verse as it ships, without a line feed, is 0 to 14, and the whole of it is one window of context 14. */
+static void verse_is_fit_to_learn_from(void) {
+    TaskOptions o = task_defaults();
+    o.text = "data/flower.txt", o.context = 14, o.tail = 0;
+    Task *task = opened("lm", o);
+    Batch *b = batch_for(task, 1);
+    CHECK(task->vocab_size == 15 && task->held_out == 1);
+    task_training_batch(task, 0, 0, 1, b);
+    for (int i = 0; i < 14; i++) CHECK(b->target_in[i] == i && b->target_out[i] == i + 1);
+    batch_free(b), task_free(task);
+}
+
+TEST_MAIN({"entropies by hand", entropies_by_hand},
+          {"entropies in closed form and by plain counting", entropies_in_closed_form},
+          {"windows cover the text", windows_cover_the_text},
+          {"a corpus refuses short and broken text", corpus_refuses},
+          {"a corpus from a file", corpus_from_a_file},
+          {"lm rows are windows shifted by one", text_rows_are_shifted_windows},
+          {"the chronicle is fit to learn from", chronicle_is_fit_to_learn_from},
+          {"the verse is ids 0 to 14 as it ships", verse_is_fit_to_learn_from})

@@ -1,0 +1,363 @@
+/* Batches and sequence tasks: rows are what the tasks say they are, and training never sees what is held out.
+ */
+#include "task_helpers.h"
+#include "tasks/sequence_task.h"
+
+/* A number for a sequence, different for different sequences of up to 12 symbols below 20. */
+static long code(const int32_t *x, long n) {
+    long code = 0;
+    for (long i = 0; i < n; i++) code = code * 21 + x[i] + 1;
+    return code;
+}
+
+static long power(long base, long exponent) {
+    return exponent ? base * power(base, exponent - 1) : 1;
+}
+
+/* ---- batch ---- */
+
+static void teacher_forcing_by_hand(void) {
+    Error e = {0};
+    Batch *b = batch_new(3, 5, 6, &e);
+    for (int round = 0; round < 2; round++) { /* the second over what the first left */
+        batch_shape(b, 2, 0, 4, 9);
+        batch_teach(b, 0, 7, (int32_t[]){1, 2}, 2, 8);
+        int32_t *in_place = b->target_out + 4;
+        in_place[0] = 3, in_place[1] = 4, in_place[2] = 5;
+        batch_teach(b, 1, 7, in_place, 3, 8);
+        static const int32_t in[] = {7, 1, 2, 9, 7, 3, 4, 5}, out[] = {1, 2, 8, 9, 3, 4, 5, 8};
+        CHECK(!memcmp(b->target_in, in, sizeof in));
+        CHECK(!memcmp(b->target_out, out, sizeof out));
+        CHECK(b->target_length[0] == 3 && b->target_length[1] == 4 && batch_target_tokens(b) == 7);
+        batch_shape(b, 3, 5, 6, -1);
+        for (int i = 0; i < 15; i++) CHECK(b->source[i] == -1);
+        for (int i = 0; i < 18; i++) CHECK(b->target_in[i] == -1 && b->target_out[i] == -1);
+        for (int i = 0; i < 3; i++) CHECK(b->source_length[i] == 0 && b->target_length[i] == 0);
+    }
+    batch_free(b);
+}
+
+/* A batch that no memory holds is an error of the world; one larger than its memory is a bug. */
+static void batch_refuses(void) {
+    Error e = {0};
+    CHECK(!batch_new(INT64_MAX / 2, 3, 4, &e) && e.status == STATUS_NO_MEMORY, "%s", e.text);
+    e = (Error){0};
+    for (int i = 0; i < 4; i++) {
+        fflush(stdout);
+        pid_t child = fork();
+        if (child == 0) {
+            if (!freopen("/dev/null", "w", stderr)) exit(1);
+            Batch *b = batch_new(2, 3, 4, &e);
+            if (i == 0) batch_shape(b, 3, 3, 4, 0);
+            if (i == 1) batch_shape(b, 2, 4, 4, 0);
+            if (i == 2) batch_shape(b, 2, 3, 5, 0);
+            if (i == 3) batch_shape(b, 2, 3, 3, 0), batch_teach(b, 0, 7, (int32_t[]){1, 2, 3}, 3, 8);
+            exit(0);
+        }
+        int status;
+        CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == STATUS_BUG,
+              "case %d", i);
+    }
+}
+
+/* ---- sequence tasks ---- */
+
+/* Everything that a row of a sequence task promises, against the definition of each task. */
+static void check_row(const Task *task, const Batch *b, long r) {
+    long n = b->source_length[r], symbols = task->vocab_size - 3;
+    const int32_t *x = b->source + r * b->S, *in = b->target_in + r * b->T, *out = b->target_out + r * b->T;
+    CHECK(n >= 1 && n <= task->max_S && n <= b->S && b->target_length[r] == n + 1);
+    CHECK(task->begin_id == symbols && task->end_id == symbols + 1 && task->pad_id == symbols + 2);
+    CHECK(in[0] == task->begin_id && out[n] == task->end_id);
+    for (long i = 0; i < n; i++) {
+        CHECK(x[i] >= 0 && x[i] < symbols, "symbol %d", (int)x[i]);
+        CHECK(in[i + 1] == out[i]);
+        if (!strcmp(task->name, "copy")) CHECK(out[i] == x[i]);
+        if (!strcmp(task->name, "reverse")) CHECK(out[i] == x[n - 1 - i]);
+        if (strcmp(task->name, "sort")) continue;
+        long smaller = 0,
+             equal = 0; /* the i-th of the sorted has at most i smaller ones, and with its equals more */
+        for (long j = 0; j < n; j++) smaller += x[j] < out[i], equal += x[j] == out[i];
+        CHECK(smaller <= i && i < smaller + equal);
+    }
+    for (long i = n; i < b->S; i++) CHECK(x[i] == task->pad_id);
+    for (long i = n + 1; i < b->T; i++) CHECK(in[i] == task->pad_id && out[i] == task->pad_id);
+}
+
+static void check_batch(const Task *task, const Batch *b) {
+    long longest = 0;
+    for (long r = 0; r < b->rows; r++) {
+        check_row(task, b, r);
+        if (b->source_length[r] > longest) longest = b->source_length[r];
+    }
+    CHECK(b->S == longest && b->T == longest + 1 && b->pad_id == task->pad_id);
+}
+
+static void rows_keep_their_promises(void) {
+    static const char *const names[] = {"copy", "reverse", "sort"};
+    static const long shapes[][2] = {{2, 1}, {2, 7}, {3, 4}, {15, 16}, {61, 16}, {300, 40}};
+    for (int i = 0; i < 3; i++)
+        for (int k = 0; k < 6; k++) {
+            Task *task = opened(names[i], small(shapes[k][0], shapes[k][1], 100, 1));
+            CHECK(!strcmp(task->name, names[i]) && task->vocab_size == shapes[k][0] + 3);
+            CHECK(task->max_S == shapes[k][1] && task->max_T == shapes[k][1] + 1);
+            CHECK(task->tokenizer->size == shapes[k][0]);
+            Batch *b = batch_for(task, 64);
+            for (uint64_t step = 0; step < 20; step++) {
+                task_training_batch(task, step, 0, 64, b);
+                CHECK(b->rows == 64);
+                check_batch(task, b);
+            }
+            long first = 0, rows;
+            for (; (rows = task_held_out_batch(task, first, 64, b)); first += rows) {
+                CHECK(rows == b->rows && (rows == 64 || first + rows == task->held_out));
+                check_batch(task, b);
+            }
+            CHECK(first == task->held_out);
+            batch_free(b), task_free(task);
+        }
+}
+
+/* For every sequence of every length that fits: exactly reserved · symbols^(length-1) are held out, so that
+ * at each length some are and some are not. */
+static void split_by_enumeration(void) {
+    static const struct {
+        long symbols, max_length, reserved;
+    } worlds[] = {{2, 12, 1}, {3, 8, 1}, {7, 5, 1}, {15, 4, 1}, {16, 4, 2}, {20, 3, 2}, {61, 3, 7}};
+    for (int w = 0; w < 7; w++)
+        for (uint64_t seed = 1; seed <= 5; seed++) {
+            Task *task = opened("copy", small(worlds[w].symbols, worlds[w].max_length, 1, seed));
+            for (long n = 1; n <= worlds[w].max_length; n++) {
+                long all = power(worlds[w].symbols, n), held_out = 0;
+                for (long c = 0; c < all; c++) {
+                    int32_t x[16];
+                    for (long i = 0, rest = c; i < n; i++, rest /= worlds[w].symbols)
+                        x[i] = (int32_t)(rest % worlds[w].symbols);
+                    held_out += sequence_task_held_out(task, x, n);
+                }
+                long want = worlds[w].reserved * power(worlds[w].symbols, n - 1);
+                CHECK(held_out == want && held_out < all, "%ld of %ld held out, want %ld", held_out, all,
+                      want);
+            }
+            task_free(task);
+        }
+}
+
+/* A world small enough to see all of it: what training ever draws and what is held out have nothing in common
+ * and together are everything. Nothing here asks the task which side a sequence is on. */
+static void sides_are_disjoint_and_complete(void) {
+    enum { SYMBOLS = 3, LONGEST = 4, ALL = 3 + 9 + 27 + 81, HELD_OUT = 1 + 3 + 9 + 27 };
+    static char side[21 * 21 * 21 * 21];
+    for (uint64_t seed = 1; seed <= 5; seed++) {
+        memset(side, 0, sizeof side);
+        Task *task = opened("sort", small(SYMBOLS, LONGEST, 1000, seed));
+        Batch *b = batch_for(task, 100);
+        long training = 0;
+        for (uint64_t step = 0; step < 100; step++) {
+            task_training_batch(task, step, 0, 100, b);
+            for (long r = 0; r < b->rows; r++) {
+                char *seen = &side[code(b->source + r * b->S, b->source_length[r])];
+                training += !*seen;
+                *seen = 1;
+            }
+        }
+        CHECK(task->held_out == HELD_OUT, "%ld", task->held_out);
+        CHECK(task_held_out_batch(task, 0, 100, b) == HELD_OUT);
+        for (long r = 0; r < b->rows; r++) {
+            char *seen = &side[code(b->source + r * b->S, b->source_length[r])];
+            CHECK(*seen == 0, "row %ld was %s", r, *seen == 1 ? "trained on" : "held out before");
+            *seen = 2;
+        }
+        CHECK(training == ALL - HELD_OUT, "%ld different sequences were trained on", training);
+        batch_free(b), task_free(task);
+    }
+}
+
+/* The default task, seeds 1 to 5: 1000 different held-out sequences, 62 or more of every length that has
+ * them, in an order whose beginning shows short and long; 40,000 rows of training have none of them. */
+static void default_held_out_set(void) {
+    for (uint64_t seed = 1; seed <= 5; seed++) {
+        TaskOptions o = task_defaults();
+        o.seed = seed;
+        Task *task = opened("copy", o);
+        Batch *b = batch_for(task, 1000), *training = batch_for(task, 400);
+        CHECK(task->vocab_size == 64 && task->max_S == 16 && task->held_out == 1000);
+        CHECK(task_held_out_batch(task, 0, 1000, b) == 1000);
+        long of_length[17] = {0}, short_ones = 0;
+        for (long r = 0; r < 1000; r++) {
+            long n = b->source_length[r];
+            of_length[n]++;
+            short_ones += r < 100 && n <= 8;
+            CHECK(sequence_task_held_out(task, b->source + r * 16, n));
+            for (long q = 0; q < r; q++)
+                CHECK(memcmp(b->source + q * 16, b->source + r * 16, 16 * sizeof(int32_t)));
+        }
+        CHECK(of_length[1] == 7, "%ld of length 1", of_length[1]);
+        for (int n = 2; n <= 16; n++) CHECK(of_length[n] >= 62, "%ld of length %d", of_length[n], n);
+        CHECK(short_ones > 25 && short_ones < 65, "%ld of the first 100 are short", short_ones);
+        for (uint64_t step = 0; step < 100; step++) {
+            task_training_batch(task, step, 0, 400, training);
+            for (long r = 0; r < 400; r++)
+                CHECK(!sequence_task_held_out(task, training->source + r * training->S,
+                                              training->source_length[r]));
+        }
+        batch_free(b), batch_free(training), task_free(task);
+    }
+}
+
+/* Another seed splits another way, and draws other held-out sequences. */
+static void seeds_differ(void) {
+    Task *one = opened("copy", small(61, 16, 1000, 1)), *two = opened("copy", small(61, 16, 1000, 2));
+    Batch *a = batch_for(one, 1000), *b = batch_for(two, 1000);
+    task_held_out_batch(one, 0, 1000, a);
+    task_held_out_batch(two, 0, 1000, b);
+    long both = 0;
+    for (long r = 0; r < 1000; r++)
+        both += sequence_task_held_out(two, a->source + r * 16, a->source_length[r]);
+    CHECK(both > 50 && both < 200, "%ld of 1000 are held out with either seed, want about 1000 · 7 / 61",
+          both);
+    CHECK(memcmp(a->source, b->source, 16000 * sizeof(int32_t)));
+    /* Row by row the lengths, which no split touches, agree as often as chance has it. */
+    task_training_batch(one, 0, 0, 1000, a);
+    task_training_batch(two, 0, 0, 1000, b);
+    long same = 0;
+    for (long r = 0; r < 1000; r++) same += a->source_length[r] == b->source_length[r];
+    CHECK(same < 125, "%ld of 1000 training rows have the same length, want about 1000 / 16", same);
+    batch_free(a), batch_free(b), task_free(one), task_free(two);
+}
+
+/* Chi-squared of counts against a uniform distribution, minus its mean, over its standard deviation. */
+static double surprise(const long *count, long cells) {
+    double total = 0, chi = 0;
+    for (long i = 0; i < cells; i++) total += (double)count[i];
+    double want = total / (double)cells, freedom = (double)cells - 1;
+    for (long i = 0; i < cells; i++) chi += ((double)count[i] - want) * ((double)count[i] - want) / want;
+    return (chi - freedom) / sqrt(2 * freedom);
+}
+
+/* Lengths are uniform; at length 2, small enough to count, so is every sequence of the training side; at
+ * lengths so long that the held-out ones leave no trace, so is the symbol at every place, the first included,
+ * which is solved for, and so are the first two together. */
+static void training_rows_are_uniform(void) {
+    enum { SYMBOLS = 19, RESERVED = 2, LONGEST = 6, ROWS = 1000, STEPS = 200 };
+    for (uint64_t seed = 1; seed <= 5; seed++) {
+        Task *task = opened("copy", small(SYMBOLS, LONGEST, 10, seed));
+        Batch *b = batch_for(task, ROWS);
+        long length[LONGEST] = {0}, place[LONGEST][SYMBOLS] = {{0}};
+        long two[SYMBOLS * SYMBOLS] = {0}, first_two[SYMBOLS * SYMBOLS] = {0};
+        for (uint64_t step = 0; step < STEPS; step++) {
+            task_training_batch(task, step, 0, ROWS, b);
+            for (long r = 0; r < ROWS; r++) {
+                const int32_t *x = b->source + r * b->S;
+                long n = b->source_length[r];
+                length[n - 1]++;
+                if (n == 2) two[x[0] * SYMBOLS + x[1]]++;
+                if (n < 5) continue;
+                for (long i = 0; i < n; i++) place[i][x[i]]++;
+                first_two[x[0] * SYMBOLS + x[1]]++;
+            }
+        }
+        long drawn = 0;
+        for (long i = 0; i < SYMBOLS * SYMBOLS; i++)
+            if (two[i]) two[drawn++] = two[i];
+        CHECK(drawn == SYMBOLS * (SYMBOLS - RESERVED), "%ld different ones of length 2", drawn);
+        CHECK(fabs(surprise(two, drawn)) < 4, "%g", surprise(two, drawn));
+        CHECK(fabs(surprise(length, LONGEST)) < 4, "%g", surprise(length, LONGEST));
+        for (int i = 0; i < LONGEST; i++)
+            CHECK(fabs(surprise(place[i], SYMBOLS)) < 4, "place %d: %g", i, surprise(place[i], SYMBOLS));
+        CHECK(fabs(surprise(first_two, SYMBOLS * SYMBOLS)) < 4, "%g", surprise(first_two, SYMBOLS * SYMBOLS));
+        batch_free(b), task_free(task);
+    }
+}
+
+static bool same_row(const Batch *a, long r, const Batch *b, long q) {
+    return a->source_length[r] == b->source_length[q] && a->target_length[r] == b->target_length[q] &&
+           !memcmp(a->source + r * a->S, b->source + q * b->S,
+                   (size_t)a->source_length[r] * sizeof(int32_t)) &&
+           !memcmp(a->target_in + r * a->T, b->target_in + q * b->T,
+                   (size_t)a->target_length[r] * sizeof(int32_t)) &&
+           !memcmp(a->target_out + r * a->T, b->target_out + q * b->T,
+                   (size_t)a->target_length[r] * sizeof(int32_t));
+}
+
+/* A row is a function of (seed, step, row): whatever was drawn before, however the rows are cut into batches,
+ * and by whichever opening of the task. Steps and rows differ from one another. */
+static void rows_are_replayed(void) {
+    static const char *const names[] = {"copy", "lm"};
+    for (int i = 0; i < 2; i++) {
+        Task *task = opened(names[i], task_defaults()), *other = opened(names[i], task_defaults());
+        Batch *whole = batch_for(task, 96), *part = batch_for(other, 96);
+        for (long step = 5; step >= 0; step--) {
+            task_training_batch(task, (uint64_t)step, 0, 96, whole);
+            for (long first = 0, rows = 1; first < 96;
+                 first += rows, rows = 2 * rows < 96 - first ? 2 * rows : 96 - first) {
+                task_training_batch(other, (uint64_t)step, first, rows, part);
+                for (long r = 0; r < rows; r++) CHECK(same_row(whole, first + r, part, r), "%s", names[i]);
+            }
+            task_training_batch(other, (uint64_t)step + 1, 0, 96, part);
+            long same = 0;
+            for (long r = 0; r < 96; r++)
+                same += same_row(whole, r, part, r) + (r && same_row(whole, r, whole, r - 1));
+            CHECK(same < 5, "%s: %ld rows again", names[i], same);
+        }
+        task_held_out_batch(task, 0, 96, whole);
+        for (long r = 0; r < 96; r++) {
+            CHECK(task_held_out_batch(other, r, 1, part) == 1);
+            CHECK(same_row(whole, r, part, 0), "%s", names[i]);
+        }
+        CHECK(task_held_out_batch(task, task->held_out, 8, whole) == 0);
+        CHECK(task_held_out_batch(task, task->held_out - 3, 8, whole) == 3);
+        batch_free(whole), batch_free(part), task_free(task), task_free(other);
+    }
+}
+
+static void symbols_print_as_characters(void) {
+    Error e = {0};
+    Task *task = opened("sort", small(65, 4, 10, 1));
+    char *string = tokenizer_string(task->tokenizer, &e);
+    CHECK(!strcmp(string, "123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz一丁丂七"), "%s",
+          string);
+    for (long id = 1; id < 65; id++)
+        CHECK(task->tokenizer->character[id] > task->tokenizer->character[id - 1]);
+    free(string);
+    task_free(task);
+}
+
+static void tasks_refuse(void) {
+    TaskOptions o = task_defaults();
+    Error e = {0};
+    CHECK(!task_open("cpoy\n", &o, &e));
+    CHECK_ERROR(e, STATUS_USAGE, "task: found 'cpoy\\x0A', need one of copy, reverse, sort, lm");
+    static const struct {
+        long symbols, max_length, held_out;
+        const char *text;
+    } wrong[] = {
+        {1, 16, 1000, "copy: symbols: found 1, need 2 to 20000"},
+        {20001, 16, 1000, "copy: symbols: found 20001, need 2 to 20000"},
+        {61, 0, 1000, "copy: longest sequence: found 0, need 1 to 4096"},
+        {61, 4097, 1000, "copy: longest sequence: found 4097, need 1 to 4096"},
+        {61, 16, 0, "copy: held-out sequences: found 0, need 1 to 10000"},
+        {61, 16, -1, "copy: held-out sequences: found -1, need 1 to 10000"},
+    };
+    for (int i = 0; i < 6; i++) {
+        o = small(wrong[i].symbols, wrong[i].max_length, wrong[i].held_out, 1);
+        e = (Error){0};
+        CHECK(!task_open("copy", &o, &e));
+        CHECK_ERROR(e, STATUS_USAGE, wrong[i].text);
+    }
+    /* The largest and the smallest that are allowed work. */
+    task_free(opened("reverse", small(20000, 1, 10000, 1)));
+    task_free(opened("reverse", small(2, 4096, 10000, 1)));
+}
+
+TEST_MAIN({"teacher forcing and padding by hand", teacher_forcing_by_hand},
+          {"a batch too large is refused", batch_refuses},
+          {"rows hold question, answer, specials and padding", rows_keep_their_promises},
+          {"both sides exist at every length, by enumeration", split_by_enumeration},
+          {"training and held-out are disjoint and complete", sides_are_disjoint_and_complete},
+          {"the default held-out set, seeds 1 to 5", default_held_out_set},
+          {"another seed, another split", seeds_differ},
+          {"training rows are uniform", training_rows_are_uniform},
+          {"a row depends on seed, step and row alone", rows_are_replayed},
+          {"symbols print as rising characters", symbols_print_as_characters},
+          {"tasks refuse what they cannot do", tasks_refuse})
