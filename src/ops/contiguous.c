@@ -13,7 +13,7 @@ static void forward(Node *n) {
 }
 
 static void backward(Node *n) {
-    array_scale_to(shape_count(n->out->shape), 1, n->out->grad, n->in[0]->grad, true);
+    if (n->in[0]->grad) array_scale_to(shape_count(n->out->shape), 1, n->out->grad, n->in[0]->grad, true);
 }
 
 static Tensor *build(Tape *t, Tensor **x) {
@@ -25,11 +25,17 @@ static Tensor *build_used_twice(Tape *t, Tensor **x) {
     return tape_mul(t, tape_contiguous(t, x[0]), x[0]);
 }
 
+/* Here x may take over dy as its gradient, large enough not to lie with the records. */
+static Tensor *build_of_a_view(Tape *t, Tensor **x) {
+    return tape_exp(t, tape_contiguous(t, tape_transpose(t, x[0], 0, 1)));
+}
+
 static const CheckCase cases[] = {
     {"transposed", build, {{"x", DIMS(3, 4), .layout = TRANSPOSED}}},
     {"stepped", build, {{"x", DIMS(2, 3, 4), .layout = STEPPED}}},
     {"repeated", build, {{"x", DIMS(3, 4), .layout = REPEATED}}},
     {"used twice", build_used_twice, {{"x", DIMS(3, 4), .layout = TRANSPOSED}}},
+    {"of a view", build_of_a_view, {{"x", DIMS(8, 4)}}},
     {"already contiguous", build_used_twice, {{"x", DIMS(3, 4)}}},
     {"empty", build_used_twice, {{"x", DIMS(3, 0)}}},
 };
