@@ -7,6 +7,10 @@
 #include "autograd/op.h"
 #include "kernels/gemm.h"
 #include "ops/sequences.h"
+#include <limits.h>
+
+/* What a reduction takes in place of an axis to reduce all of them, to a scalar. */
+enum { ALL_AXES = INT_MIN };
 
 #define OP(name, arguments, formula, section)                                                                \
     extern const Op op_##name;                                                                               \

@@ -1,0 +1,78 @@
+/* log_softmax: the logarithms of the softmax weights along an axis; the loss is made of them. Section 5.4.
+ *
+ *     x: any shape      y: the same
+ *
+ *     y_i = x_i - ln Σ_j e^x_j      over i, j along the axis; all other axes are independent
+ *
+ * Backward. The logarithm's slope with respect to x_k is the weight p_k = e^x_k / Σ_j e^x_j = e^y_k:
+ *
+ *     ∂y_i/∂x_k = δ_ik - p_k
+ *     dx_k = Σ_i dy_i (δ_ik - p_k)
+ *     dx_k += dy_k - e^y_k Σ_i dy_i
+ *
+ * Only y is needed, so forward keeps nothing more.
+ *
+ * Numerical note: the maximum m of the line is subtracted first: y_i = (x_i - m) - ln Σ_j e^(x_j - m). No
+ * exponential overflows, the sum is at least 1, and a weight too small to be represented still has its
+ * logarithm. A line whose elements are all -∞ (everything masked) stays -∞ and gets no gradient. */
+#include "kernels/vector_math.h"
+#include "ops/axis.h"
+#include "ops/ops.h"
+#include <math.h>
+
+static void forward(Node *n) {
+    const Axis *a = n->attr;
+    tensor_copy_out(n->in[0], n->out->data);
+    for (long line = 0; line < a->outer * a->inner; line++) {
+        real *y = n->out->data + axis_line(a, line);
+        long step = a->inner;
+        real m = -INFINITY, sum = 0;
+        for (long i = 0; i < a->n; i++) m = y[i * step] > m ? y[i * step] : m;
+        if (m == -INFINITY) continue;
+        for (long i = 0; i < a->n; i++) sum += vm_exp(y[i * step] - m);
+        real log_sum = vm_log(sum);
+        for (long i = 0; i < a->n; i++) y[i * step] = y[i * step] - m - log_sum;
+    }
+}
+
+static void backward(Node *n) {
+    const Axis *a = n->attr;
+    for (long line = 0; line < a->outer * a->inner; line++) {
+        long at = axis_line(a, line), step = a->inner;
+        const real *y = n->out->data + at, *dy = n->out->grad + at;
+        real *dx = n->in[0]->grad + at, m = -INFINITY, sum = 0;
+        for (long i = 0; i < a->n; i++) m = y[i * step] > m ? y[i * step] : m;
+        if (m == -INFINITY) continue;
+        for (long i = 0; i < a->n; i++) sum += dy[i * step];
+        for (long i = 0; i < a->n; i++) dx[i * step] += dy[i * step] - vm_exp(y[i * step]) * sum;
+    }
+}
+
+static Tensor *last_axis(Tape *t, Tensor **x) {
+    return tape_log_softmax(t, x[0], -1);
+}
+
+static Tensor *first_axis(Tape *t, Tensor **x) {
+    return tape_log_softmax(t, x[0], 0);
+}
+
+static const CheckCase cases[] = {
+    {"matrix", last_axis, {{"x", DIMS(3, 5)}}},
+    {"first axis", first_axis, {{"x", DIMS(4, 3)}}},
+    {"three axes", last_axis, {{"x", DIMS(2, 3, 4)}}},
+    {"strided", last_axis, {{"x", DIMS(3, 5), .layout = TRANSPOSED}}},
+    {"repeated", last_axis, {{"x", DIMS(3, 5), .layout = REPEATED}}},
+    {"extreme logits", last_axis, {{"x", DIMS(3, 4), -1e4, 1e4}}},
+    {"one element", last_axis, {{"x", DIMS(3, 1)}}},
+    {"no rows", last_axis, {{"x", DIMS(0, 5)}}},
+    {"no columns", last_axis, {{"x", DIMS(3, 0)}}},
+};
+
+const Op op_log_softmax = {"log_softmax", forward, backward, CASES(cases)};
+
+Tensor *tape_log_softmax(Tape *t, Tensor *x, int axis) {
+    Axis a = axis_of("log_softmax", x->shape, axis);
+    Node *n = tape_node(t, &op_log_softmax, x->shape, INPUTS(x));
+    *(Axis *)node_attr(n, sizeof a) = a;
+    return tape_record(n);
+}

@@ -1,0 +1,196 @@
+/* matmul: products of matrices, one for each place on the leading axes, which broadcast. Section 3.2.1: q kᵀ,
+ * and the weights times v.
+ *
+ *     a: [… m k]   b: [… k n], leading axes that broadcast      y: [… m n]
+ *
+ *     y_ij = Σ_p a_ip b_pj      in every pair of matrices
+ *
+ * Backward. a_ip meets row p of b, b_pj meets column p of a:
+ *
+ *     ∂L/∂a_ip = Σ_j dy_ij b_pj         da += dy bᵀ
+ *     ∂L/∂b_pj = Σ_i a_ip dy_ij         db += aᵀ dy
+ *
+ * A matrix that is used for several places of y, being broadcast, gets the sum over them.
+ *
+ * Forward keeps nothing: both inputs are still there. They are read where they lie, by rows, or by columns as
+ * a transpose leaves them; an input with other strides is first copied by `contiguous`. */
+#include "ops/ops.h"
+
+/* How the matrices of an operand lie in memory. */
+typedef enum Order { BY_ROWS, BY_COLUMNS, SCATTERED } Order;
+
+enum { A, B, Y };
+
+typedef struct Attr {
+    Shape places;                /* the leading axes of y */
+    long step[3][MAX_RANK];      /* A, B, Y: from matrix to matrix along each of them, 0 where broadcast */
+    long grad_step[2][MAX_RANK]; /* the same for da and db */
+    long m, k, n;
+    Order order[2];
+    long ld[2]; /* from row to row, or column to column */
+} Attr;
+
+/* The order of x's matrices, and how far their rows (or columns) are apart. Those must not overlap, and what
+ * has no second row is apart by its length. */
+static Order order_of(const Tensor *x, long *ld) {
+    int r = x->shape.rank;
+    long rows = x->shape.size[r - 2], columns = x->shape.size[r - 1];
+    long down = x->stride[r - 2], right = x->stride[r - 1];
+    if ((columns <= 1 || right == 1) && (rows <= 1 || down >= columns)) {
+        *ld = rows > 1 ? down : columns;
+        return BY_ROWS;
+    }
+    if ((rows <= 1 || down == 1) && (columns <= 1 || right >= rows)) {
+        *ld = columns > 1 ? right : rows;
+        return BY_COLUMNS;
+    }
+    return SCATTERED;
+}
+
+/* One product for each place. Those that add into one matrix run one after another. */
+static void products(Gemm g, const Attr *attr, const long *a, const long *b, const long *c) {
+    for (Walk w = walk(attr->places, 3, (const long *[]){a, b, c}); walk_row(&w);) {
+        long together = w.step[2] == 0 ? 1 : w.n;
+        for (long i = 0; i < w.n; i += together) {
+            Gemm some = g;
+            some.a += w.at[0] + i * w.step[0];
+            some.b += w.at[1] + i * w.step[1];
+            some.c += w.at[2] + i * w.step[2];
+            some.batch = together;
+            some.stride_a = w.step[0], some.stride_b = w.step[1], some.stride_c = w.step[2];
+            gemm(&some);
+        }
+    }
+}
+
+static void forward(Node *n) {
+    const Attr *s = n->attr;
+    products((Gemm){.layout = s->order[A] == BY_COLUMNS   ? GEMM_TN
+                              : s->order[B] == BY_COLUMNS ? GEMM_NT
+                                                          : GEMM_NN,
+                    .m = s->m,
+                    .n = s->n,
+                    .k = s->k,
+                    .a = n->in[A]->data,
+                    .lda = s->ld[A],
+                    .b = n->in[B]->data,
+                    .ldb = s->ld[B],
+                    .c = n->out->data,
+                    .ldc = s->n},
+             s, s->step[A], s->step[B], s->step[Y]);
+}
+
+static void backward(Node *n) {
+    const Attr *s = n->attr;
+    Tensor *a = n->in[A], *b = n->in[B];
+    if (a->grad)
+        products((Gemm){.layout = s->order[B] == BY_COLUMNS ? GEMM_NN : GEMM_NT,
+                        .m = s->m,
+                        .n = s->k,
+                        .k = s->n,
+                        .a = n->out->grad,
+                        .lda = s->n,
+                        .b = b->data,
+                        .ldb = s->ld[B],
+                        .c = a->grad,
+                        .ldc = s->k,
+                        .accumulate = true},
+                 s, s->step[Y], s->step[B], s->grad_step[A]);
+    if (b->grad)
+        products((Gemm){.layout = s->order[A] == BY_COLUMNS ? GEMM_NN : GEMM_TN,
+                        .m = s->k,
+                        .n = s->n,
+                        .k = s->m,
+                        .a = a->data,
+                        .lda = s->ld[A],
+                        .b = n->out->grad,
+                        .ldb = s->n,
+                        .c = b->grad,
+                        .ldc = s->n,
+                        .accumulate = true},
+                 s, s->step[A], s->step[Y], s->grad_step[B]);
+}
+
+static Tensor *build(Tape *t, Tensor **x) {
+    return tape_matmul(t, x[0], x[1]);
+}
+
+static Tensor *by_own_transpose(Tape *t, Tensor **x) {
+    return tape_matmul(t, x[0], tape_transpose(t, x[0], -2, -1));
+}
+
+/* q kᵀ with the heads as they come from one projection: [positions, h, d_k], strided. */
+static Tensor *heads(Tape *t, Tensor **x) {
+    Tensor *q = tape_permute(t, x[0], (int[]){1, 0, 2}), *k = tape_permute(t, x[1], (int[]){1, 2, 0});
+    return tape_matmul(t, q, k);
+}
+
+static const CheckCase cases[] = {
+    {"matrices", build, {{"a", DIMS(3, 4)}, {"b", DIMS(4, 2)}}},
+    {"many", build, {{"a", DIMS(2, 3, 4)}, {"b", DIMS(2, 4, 5)}}},
+    {"broadcast both", build, {{"a", DIMS(2, 1, 3, 4)}, {"b", DIMS(3, 4, 2)}}},
+    {"one b for all", build, {{"a", DIMS(3, 2, 4)}, {"b", DIMS(4, 3)}}},
+    {"one a for all", build, {{"a", DIMS(2, 4)}, {"b", DIMS(2, 3, 4, 2)}}},
+    {"a transposed", build, {{"a", DIMS(2, 3, 4), .layout = TRANSPOSED}, {"b", DIMS(4, 2)}}},
+    {"b transposed", build, {{"a", DIMS(3, 4)}, {"b", DIMS(2, 4, 5), .layout = TRANSPOSED}}},
+    {"both transposed",
+     build,
+     {{"a", DIMS(3, 4), .layout = TRANSPOSED}, {"b", DIMS(4, 2), .layout = TRANSPOSED}}},
+    {"stepped", build, {{"a", DIMS(2, 3, 4), .layout = STEPPED}, {"b", DIMS(4, 2), .layout = STEPPED}}},
+    {"repeated matrices", build, {{"a", DIMS(2, 3, 4), .layout = REPEATED}, {"b", DIMS(2, 4, 5)}}},
+    {"repeated rows", build, {{"a", DIMS(3, 4), .layout = REPEATED}, {"b", DIMS(4, 5), .layout = REPEATED}}},
+    {"heads", heads, {{"q", DIMS(3, 2, 4)}, {"k", DIMS(5, 2, 4)}}},
+    {"squared", build, {{"a", DIMS(3, 3)}, {"a", .same_as = 1}}},
+    {"by its own transpose", by_own_transpose, {{"a", DIMS(2, 3, 4)}}},
+    {"constant a", build, {{"a", DIMS(3, 4), .constant = true}, {"b", DIMS(4, 2)}}},
+    {"constant b", build, {{"a", DIMS(3, 4)}, {"b", DIMS(4, 2), .constant = true}}},
+    {"row by column", build, {{"a", DIMS(1, 4)}, {"b", DIMS(4, 1)}}},
+    {"column by row", build, {{"a", DIMS(4, 1)}, {"b", DIMS(1, 3), .layout = TRANSPOSED}}},
+    {"one by one", build, {{"a", DIMS(1, 1)}, {"b", DIMS(1, 1)}}},
+    {"no rows", build, {{"a", DIMS(0, 4)}, {"b", DIMS(4, 2)}}},
+    {"no columns", build, {{"a", DIMS(3, 4)}, {"b", DIMS(4, 0)}}},
+    {"nothing to sum", build, {{"a", DIMS(3, 0)}, {"b", DIMS(0, 2)}}},
+    {"no matrices", build, {{"a", DIMS(0, 3, 4)}, {"b", DIMS(4, 2)}}},
+};
+
+const Op op_matmul = {"matmul", forward, backward, CASES(cases)};
+
+/* The axes before the last two. */
+static Shape places_of(Shape s) {
+    s.rank -= 2;
+    return s;
+}
+
+Tensor *tape_matmul(Tape *t, Tensor *a, Tensor *b) {
+    int ra = a->shape.rank, rb = b->shape.rank;
+    if (ra < 2) bug("matmul: argument 1 is %s, want [*,*]", shape_text(a->shape));
+    long m = a->shape.size[ra - 2], k = a->shape.size[ra - 1];
+    if (rb < 2 || b->shape.size[rb - 2] != k)
+        bug("matmul: argument 2 is %s, want [%s%ld,*]", shape_text(b->shape), rb > 2 ? "…," : "", k);
+    long n = b->shape.size[rb - 1];
+    Attr s = {.places = shape_broadcast("matmul, leading axes", places_of(a->shape), places_of(b->shape)),
+              .m = m,
+              .k = k,
+              .n = n};
+    Shape out = s.places;
+    out.size[out.rank++] = m, out.size[out.rank++] = n;
+
+    /* gemm reads columns on one side only. */
+    if (order_of(a, &s.ld[A]) == SCATTERED) a = tape_contiguous(t, a);
+    s.order[A] = order_of(a, &s.ld[A]);
+    Order order = order_of(b, &s.ld[B]);
+    if (order == SCATTERED || (order == BY_COLUMNS && s.order[A] == BY_COLUMNS)) b = tape_contiguous(t, b);
+    s.order[B] = order_of(b, &s.ld[B]);
+
+    Node *node = tape_node(t, &op_matmul, out, INPUTS(a, b));
+    for (int i = 0; i < 2; i++) {
+        Tensor *x = node->in[i];
+        long contiguous[MAX_RANK];
+        contiguous_strides(x->shape, contiguous);
+        broadcast_strides(places_of(x->shape), x->stride, s.places, s.step[i]);
+        broadcast_strides(places_of(x->shape), contiguous, s.places, s.grad_step[i]);
+    }
+    for (int i = 0; i < s.places.rank; i++) s.step[Y][i] = node->out->stride[i];
+    *(Attr *)node_attr(node, sizeof s) = s;
+    return tape_record(node);
+}

@@ -1,0 +1,84 @@
+/* permute: the axes in another order, without moving an element: a view.
+ *
+ *     x: any shape; order: the axes of x, each once      y: size[i] is x's size[order[i]], sharing x's memory
+ *
+ *     y_{j_0 j_1 …} = x_{…}      where index j_i stands on axis order[i] of x
+ *
+ * Backward. Each y is one x, so each gradient goes back to the place it came from:
+ *
+ *     dx_{…} += dy_{j_0 j_1 …}
+ *
+ * Forward keeps the order. The gradient of y is an array of its own, contiguous in y's shape. */
+#include "ops/ops.h"
+#include <string.h>
+
+typedef struct Attr {
+    int order[MAX_RANK];
+} Attr;
+
+/* The values of x's axes, in the order of y's. */
+static void permute(int rank, const int *order, const long *x, long *y) {
+    for (int i = 0; i < rank; i++) y[i] = x[order[i]];
+}
+
+static void backward(Node *n) {
+    const real *dy = n->out->grad;
+    real *dx = n->in[0]->grad;
+    long x_stride[MAX_RANK], dx_stride[MAX_RANK];
+    contiguous_strides(n->in[0]->shape, x_stride);
+    permute(n->out->shape.rank, ((Attr *)n->attr)->order, x_stride, dx_stride);
+    for (Walk w = walk(n->out->shape, 1, (const long *[]){dx_stride}); walk_row(&w); dy += w.n)
+        for (long i = 0; i < w.n; i++) dx[w.at[0] + i * w.step[0]] += dy[i];
+}
+
+static Tensor *rotated(Tape *t, Tensor **x) {
+    return tape_permute(t, x[0], (int[]){1, 2, 0});
+}
+
+static Tensor *reversed(Tape *t, Tensor **x) {
+    return tape_permute(t, x[0], (int[]){-1, -2, -3});
+}
+
+static Tensor *unchanged(Tape *t, Tensor **x) {
+    return tape_permute(t, x[0], (int[]){0, 1, 2});
+}
+
+static Tensor *heads_first(Tape *t, Tensor **x) {
+    return tape_permute(t, x[0], (int[]){0, 2, 1, 3});
+}
+
+static Tensor *no_axes(Tape *t, Tensor **x) {
+    return tape_permute(t, x[0], NULL);
+}
+
+static const CheckCase cases[] = {
+    {"rotated", rotated, {{"x", DIMS(2, 3, 4)}}},
+    {"reversed", reversed, {{"x", DIMS(2, 3, 4)}}},
+    {"unchanged", unchanged, {{"x", DIMS(2, 3, 4)}}},
+    {"heads before positions", heads_first, {{"x", DIMS(2, 3, 2, 4)}}},
+    {"strided", rotated, {{"x", DIMS(2, 3, 4), .layout = TRANSPOSED}}},
+    {"repeated", rotated, {{"x", DIMS(2, 3, 4), .layout = REPEATED}}},
+    {"size one", rotated, {{"x", DIMS(1, 3, 1)}}},
+    {"scalar", no_axes, {{"x", {0}}}},
+    {"empty", rotated, {{"x", DIMS(2, 0, 4)}}},
+};
+
+const Op op_permute = {"permute", .backward = backward, .view = true, CASES(cases)};
+
+Tensor *tape_permute(Tape *t, Tensor *x, const int *order) {
+    Attr a;
+    bool used[MAX_RANK] = {false};
+    for (int i = 0; i < x->shape.rank; i++) {
+        a.order[i] = shape_axis("permute", x->shape, order[i]);
+        if (used[a.order[i]])
+            bug("permute: axis %d of %s twice, want each once", order[i], shape_text(x->shape));
+        used[a.order[i]] = true;
+    }
+    Shape shape = {.rank = x->shape.rank};
+    long stride[MAX_RANK];
+    permute(shape.rank, a.order, x->shape.size, shape.size);
+    permute(shape.rank, a.order, x->stride, stride);
+    Node *n = tape_view(t, &op_permute, x, shape, stride, 0);
+    *(Attr *)node_attr(n, sizeof a) = a;
+    return tape_record(n);
+}

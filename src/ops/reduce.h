@@ -1,0 +1,55 @@
+/* Reductions: the elements of x along one axis, or all of them, become one element of y.
+ *
+ * The reduced axis stays, with size 1, so that y broadcasts against x: x - max(x) is a sub. With ALL_AXES in
+ * place of an axis y is a scalar. */
+#ifndef OPS_REDUCE_H
+#define OPS_REDUCE_H
+
+#include "ops/ops.h"
+
+enum { WALK_X, WALK_DX };
+
+typedef struct Reduction {
+    long outputs; /* elements of y */
+    long n;       /* elements of x for each of them */
+    int axis;     /* the innermost one of the walk */
+} Reduction;
+
+/* A node for y = f(x), with its Reduction as attributes. */
+static inline Node *reduction_node(Tape *t, const Op *op, Tensor *x, int axis) {
+    Reduction r = {.axis = x->shape.rank - 1, .n = shape_count(x->shape)};
+    Shape out = SCALAR;
+    if (axis != ALL_AXES) {
+        r.axis = shape_axis(op->name, x->shape, axis);
+        r.n = x->shape.size[r.axis];
+        out = x->shape;
+        out.size[r.axis] = 1;
+    }
+    r.outputs = shape_count(out);
+    Node *n = tape_node(t, op, out, INPUTS(x));
+    *(Reduction *)node_attr(n, sizeof r) = r;
+    return n;
+}
+
+/* Walks x and dx (WALK_X, WALK_DX) so that the n elements for one y follow each other, in whole rows, in the
+ * order of y:
+ *
+ *     for (long o = 0; o < r->outputs; o++)
+ *         for (long left = r->n; left > 0 && walk_row(&w); left -= w.n) … w.n elements for y[o] …
+ */
+static inline Walk reduction_walk(const Node *n) {
+    const Tensor *x = n->in[0];
+    Shape s = x->shape;
+    long x_stride[MAX_RANK], dx_stride[MAX_RANK], contiguous[MAX_RANK];
+    contiguous_strides(s, contiguous);
+    for (int i = 0, to = 0; i < s.rank; i++) {
+        int axis = ((const Reduction *)n->attr)->axis;
+        int place = i == axis ? s.rank - 1 : to++;
+        s.size[place] = x->shape.size[i];
+        x_stride[place] = x->stride[i];
+        dx_stride[place] = contiguous[i];
+    }
+    return walk(s, 2, (const long *[]){x_stride, dx_stride});
+}
+
+#endif

@@ -1,0 +1,58 @@
+/* reshape: the same elements in row-major order, under another shape: a view.
+ *
+ *     x: any shape      y: any shape of as many elements, sharing x's memory
+ *
+ *     y_i = x_i      i counts the elements of both in row-major order
+ *
+ * Backward. Gradients are stored in row-major order too, so dy is dx as it stands:
+ *
+ *     dx_i += dy_i
+ *
+ * A view needs elements that lie in order: an x with other strides is first copied by `contiguous`. */
+#include "kernels/arrays.h"
+#include "ops/ops.h"
+
+static void backward(Node *n) {
+    if (n->in[0]->grad) array_scale_to(shape_count(n->out->shape), 1, n->out->grad, n->in[0]->grad, true);
+}
+
+static Tensor *flat(Tape *t, Tensor **x) {
+    return tape_reshape(t, x[0], SHAPE(shape_count(x[0]->shape)));
+}
+
+static Tensor *to_two_by_six(Tape *t, Tensor **x) {
+    return tape_reshape(t, x[0], SHAPE(2, 6));
+}
+
+static Tensor *to_scalar(Tape *t, Tensor **x) {
+    return tape_reshape(t, x[0], SCALAR);
+}
+
+/* dy is large enough to become dx without a copy; that dx then still takes the second use's part. */
+static Tensor *used_before(Tape *t, Tensor **x) {
+    Tensor *y = tape_exp(t, x[0]);
+    Tensor *first = tape_mul(t, y, y);
+    return tape_mul(t, tape_reshape(t, y, SHAPE(8, 4)), tape_reshape(t, first, SHAPE(8, 4)));
+}
+
+static const CheckCase cases[] = {
+    {"flat", flat, {{"x", DIMS(3, 4)}}},
+    {"split", to_two_by_six, {{"x", DIMS(3, 4)}}},
+    {"strided", to_two_by_six, {{"x", DIMS(3, 4), .layout = TRANSPOSED}}},
+    {"stepped", flat, {{"x", DIMS(3, 4), .layout = STEPPED}}},
+    {"repeated", flat, {{"x", DIMS(3, 4), .layout = REPEATED}}},
+    {"scalar to one", flat, {{"x", {0}}}},
+    {"one to scalar", to_scalar, {{"x", DIMS(1, 1)}}},
+    {"used twice", used_before, {{"x", DIMS(4, 8)}}},
+    {"empty", flat, {{"x", DIMS(3, 0)}}},
+};
+
+const Op op_reshape = {"reshape", .backward = backward, .view = true, .passes = 1, CASES(cases)};
+
+Tensor *tape_reshape(Tape *t, Tensor *x, Shape s) {
+    if (shape_count(s) != shape_count(x->shape))
+        bug("reshape: x is %s, want as many elements as %s", shape_text(x->shape), shape_text(s));
+    long stride[MAX_RANK];
+    contiguous_strides(s, stride);
+    return tape_record(tape_view(t, &op_reshape, tape_contiguous(t, x), s, stride, 0));
+}

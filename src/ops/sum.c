@@ -1,0 +1,76 @@
+/* sum: the sum along an axis, or of all elements.
+ *
+ *     x: any shape      y: the same with size 1 along the axis, or a scalar with ALL_AXES
+ *
+ *     y_o = Σ_i x_oi      over i along the axis, for every place o on the other axes
+ *
+ * Backward. Each x_oi is in one sum, with slope 1: the transpose of broadcasting.
+ *
+ *     dx_oi += dy_o
+ *
+ * Forward keeps nothing.
+ *
+ * Numerical note: the sum is made in double and rounded once, so a float sum stays exact to its last digit
+ * for as many elements as memory holds. The sum of no elements is 0. */
+#include "ops/ops.h"
+#include "ops/reduce.h"
+
+static void forward(Node *n) {
+    const Reduction *r = n->attr;
+    const real *x = n->in[0]->data;
+    real *y = n->out->data;
+    Walk w = reduction_walk(n);
+    for (long o = 0; o < r->outputs; o++) {
+        double sum = 0;
+        for (long left = r->n; left > 0 && walk_row(&w); left -= w.n)
+            for (long i = 0; i < w.n; i++) sum += (double)x[w.at[WALK_X] + i * w.step[WALK_X]];
+        y[o] = (real)sum;
+    }
+}
+
+static void backward(Node *n) {
+    const Reduction *r = n->attr;
+    const real *dy = n->out->grad;
+    real *dx = n->in[0]->grad;
+    Walk w = reduction_walk(n);
+    for (long o = 0; o < r->outputs; o++)
+        for (long left = r->n; left > 0 && walk_row(&w); left -= w.n)
+            for (long i = 0; i < w.n; i++) dx[w.at[WALK_DX] + i * w.step[WALK_DX]] += dy[o];
+}
+
+static Tensor *last_axis(Tape *t, Tensor **x) {
+    return tape_sum(t, x[0], -1);
+}
+
+static Tensor *first_axis(Tape *t, Tensor **x) {
+    return tape_sum(t, x[0], 0);
+}
+
+static Tensor *middle_axis(Tape *t, Tensor **x) {
+    return tape_sum(t, x[0], 1);
+}
+
+static Tensor *all_axes(Tape *t, Tensor **x) {
+    return tape_sum(t, x[0], ALL_AXES);
+}
+
+static const CheckCase cases[] = {
+    {"last axis", last_axis, {{"x", DIMS(3, 4)}}},
+    {"first axis", first_axis, {{"x", DIMS(3, 4)}}},
+    {"middle axis", middle_axis, {{"x", DIMS(2, 3, 4)}}},
+    {"all", all_axes, {{"x", DIMS(2, 3, 4)}}},
+    {"strided", middle_axis, {{"x", DIMS(2, 3, 4), .layout = TRANSPOSED}}},
+    {"stepped", all_axes, {{"x", DIMS(2, 3, 4), .layout = STEPPED}}},
+    {"repeated", first_axis, {{"x", DIMS(3, 4), .layout = REPEATED}}},
+    {"scalar", all_axes, {{"x", {0}}}},
+    {"one element", last_axis, {{"x", DIMS(3, 1)}}},
+    {"of nothing", last_axis, {{"x", DIMS(3, 0)}}},
+    {"all of nothing", all_axes, {{"x", DIMS(3, 0)}}},
+    {"no sums", last_axis, {{"x", DIMS(0, 3)}}},
+};
+
+const Op op_sum = {"sum", forward, backward, CASES(cases)};
+
+Tensor *tape_sum(Tape *t, Tensor *x, int axis) {
+    return tape_record(reduction_node(t, &op_sum, x, axis));
+}
