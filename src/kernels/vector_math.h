@@ -10,8 +10,8 @@
 #define KERNELS_VECTOR_MATH_H
 
 #include "base/real.h"
-#include <tgmath.h>
 #include <stdint.h>
+#include <tgmath.h>
 
 static inline real vm_exp(real x);
 static inline real vm_log(real x);
