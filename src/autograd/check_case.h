@@ -43,6 +43,8 @@ struct CheckCase {
     CheckInput in[CHECK_INPUTS];           /* ends at the first without a name */
     bool kinks; /* the points lie on kinks or ties on purpose: there the checker must report a kink, not a
                    failure */
+    bool flat;  /* the function is saturated at the points on purpose: a gradient too small to be seen in the
+                   output's last digit is reported as flat, where otherwise the check would be inconclusive */
 };
 
 /* Puts a case table into an Op: `CASES(cases)`. */

@@ -1,0 +1,49 @@
+/* Analytic against numeric: the gradient of one input, entry by entry.
+ *
+ * An entry is a pair (cotangent, coordinate of the input). All entries of a coordinate come from the same
+ * evaluations of the output at x ± h. */
+#ifndef AUTOGRAD_CHECK_ENTRIES_H
+#define AUTOGRAD_CHECK_ENTRIES_H
+
+#include "autograd/check_run.h"
+#include "autograd/gradcheck.h"
+
+typedef enum EntryState {               /* by gravity */
+                          ENTRY_PROVED, /* agrees within the tolerance */
+                          ENTRY_FLAT, /* agrees, but so small beside the output that a double does not show it
+                                       */
+                          ENTRY_KINK, /* there is no derivative, and the gradient lies between the one-sided
+                                         ones */
+                          ENTRY_UNCLEAR, /* agrees within the numeric error, which is too large to prove
+                                            anything */
+                          ENTRY_WRONG,
+} EntryState;
+
+typedef struct Entry {
+    double analytic, numeric;
+    double estimate; /* of the error of numeric */
+    double rounding; /* the part of it that the last digits of the output explain */
+    double step;     /* at which numeric was found */
+    double error; /* |analytic - numeric| relative to the larger of the two; where numeric is not good to nine
+                     digits, to the largest derivative for the same cotangent */
+    EntryState state;
+} Entry;
+
+typedef struct Entries {
+    int input;
+    long cotangents, outputs, coordinates;
+    bool whole;            /* cotangent 0 is random, cotangent 1 + i is 1 at output i: the whole Jacobian */
+    const real *cotangent; /* [cotangents][outputs] */
+    Entry *entry;          /* [cotangents][coordinates] */
+    EntryState *state;     /* [coordinates]: what all entries of a coordinate say together */
+    Doubt *doubt;          /* [coordinates] */
+} Entries;
+
+/* Relative error up to which a gradient is right. */
+#define CHECK_TOLERANCE (sizeof(real) == sizeof(double) ? 1e-6 : 1e-2)
+
+/* Differentiates the run's output with respect to one input and judges every entry, whose analytic value is
+ * given. Leaves the point as it was. */
+void check_entries(CheckRun *run, Entries *e, Arena *arena);
+
+#endif

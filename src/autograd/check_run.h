@@ -1,0 +1,34 @@
+/* Runs of a check case: its operation recorded at a point on an empty tape, forward and backward. */
+#ifndef AUTOGRAD_CHECK_RUN_H
+#define AUTOGRAD_CHECK_RUN_H
+
+#include "autograd/check_point.h"
+
+typedef struct CheckRun {
+    const char *op;
+    const CheckCase *c;
+    CheckPoint *point;
+    Tape *tape;
+    long first;        /* index of the first node: see run_forward */
+    Tensor *y;         /* of the last forward */
+    uint64_t branches; /* taken in it, over all operations on the tape */
+    long evaluations;
+} CheckRun;
+
+/* Records the case at its point. Dropout depends on the tape's seed and step and on the place of a node on
+ * the tape: all runs see the same. Where one needs more nodes than another (to copy what is not contiguous),
+ * `first` makes up for it, so that the last node's place stays. */
+Tensor *run_forward(CheckRun *r);
+
+/* A random cotangent: signed, of sizes in [0.5, 1.5), so that no part of a gradient is hidden by a weight
+ * near 0. */
+void run_cotangent(real *dy, long outputs, uint64_t seed, uint64_t number);
+
+/* Backward from the last forward's output, with cotangent dy. */
+void run_backward(CheckRun *r, const real *dy);
+
+/* "[1,2]": the place of the i-th element of shape s, written into text. */
+enum { INDEX_TEXT = 128 };
+const char *index_text(char text[INDEX_TEXT], Shape s, long i);
+
+#endif

@@ -1,0 +1,160 @@
+#include "autograd/gradcheck.h"
+#include "autograd/check_entries.h"
+#include "autograd/check_properties.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The whole Jacobian is looked at up to so many outputs and so many entries; above, RANDOM cotangents. */
+enum { WHOLE_OUTPUTS = 128, WHOLE_ENTRIES = 1 << 14, RANDOM = 3 };
+
+/* A point that lies on a kink by chance is drawn again. */
+enum { POINTS = 8 };
+
+double gradcheck_tolerance(void) {
+    return CHECK_TOLERANCE;
+}
+
+const char *verdict_text(Verdict v) {
+    return (const char *[]){"PASS", "INCONCLUSIVE", "FAIL"}[v];
+}
+
+static void copy_text(char *to, size_t size, const char *from) {
+    snprintf(to, size, "%s", from);
+}
+
+/* Fills the analytic side of every input's entries: one backward a cotangent. */
+static void run_backward_for_all(CheckRun *run, Entries *all, long cotangents, long outputs,
+                                 const real *cotangent) {
+    const CheckPoint *point = run->point;
+    for (long q = 0; q < cotangents; q++) {
+        point_ready(run->point, 0);
+        run_forward(run);
+        run_backward(run, cotangent + q * outputs);
+        for (int k = 0; k < point->inputs; k++) {
+            Entry *row = all[k].entry + q * all[k].coordinates;
+            const PointInput *in = &point->in[k];
+            for (long i = 0; all[k].entry && i < in->count; i++)
+                row[i % all[k].coordinates].analytic += (double)in->tensor.grad[i];
+        }
+    }
+}
+
+/* The gravest entry, and of several the one with the largest error; NaN is larger than all. */
+static void report_worst(InputReport *r, const Entries *e) {
+    const Entry *worst = NULL;
+    double worst_error = 0;
+    for (long q = 0; q < e->cotangents; q++)
+        for (long j = 0; j < e->coordinates; j++) {
+            const Entry *entry = &e->entry[q * e->coordinates + j];
+            double error = isnan(entry->error) ? INFINITY : entry->state == ENTRY_FLAT ? 0 : entry->error;
+            if (worst && entry->state < worst->state) continue;
+            if (worst && entry->state == worst->state && error <= worst_error) continue;
+            worst = entry;
+            worst_error = error;
+            r->element = j;
+            r->output = e->whole && q ? q - 1 : -1;
+        }
+    if (!worst) return;
+    r->analytic = worst->analytic;
+    r->numeric = worst->numeric;
+    r->estimate = worst->estimate;
+    r->error = worst->state == ENTRY_FLAT ? 0 : worst->error;
+    r->step = worst->step;
+}
+
+static void report_input(InputReport *r, const PointInput *in, const Entries *e) {
+    copy_text(r->name, sizeof r->name, in->name);
+    r->shape = in->shape;
+    r->coordinates = e->coordinates;
+    for (long j = 0; j < e->coordinates; j++) {
+        r->wrong += e->state[j] == ENTRY_WRONG;
+        r->unclear += e->state[j] == ENTRY_UNCLEAR;
+        r->kinks += e->state[j] == ENTRY_KINK;
+        r->flat += e->state[j] == ENTRY_FLAT;
+        if (e->doubt[j] > r->doubt) r->doubt = e->doubt[j];
+    }
+    r->verdict = r->wrong ? FAIL : r->unclear ? INCONCLUSIVE : PASS;
+    report_worst(r, e);
+}
+
+static void *zeros(Arena *arena, long count, size_t size) {
+    return arena_alloc(arena, (size_t)count * size);
+}
+
+static void check_gradients(CheckRun *run, Arena *arena, uint64_t seed, CaseReport *report) {
+    CheckPoint *point = run->point;
+    Entries all[CHECK_INPUTS] = {0};
+    point_ready(point, 0);
+    Tensor *y = run_forward(run);
+    long outputs = report->outputs = shape_count(y->shape), coordinates = 0;
+    if (!y->needs_grad) return;
+    for (int k = 0; k < point->inputs; k++)
+        if (point->in[k].same_as < 0 && !point->in[k].constant)
+            coordinates += point->in[k].count / point->in[k].repeats;
+    bool whole = outputs <= WHOLE_OUTPUTS && outputs * coordinates <= WHOLE_ENTRIES;
+    long cotangents = whole ? 1 + outputs : RANDOM;
+    real *cotangent = zeros(arena, cotangents * outputs, sizeof *cotangent);
+    for (long q = 0; q < (whole ? 1 : RANDOM); q++)
+        run_cotangent(cotangent + q * outputs, outputs, seed, (uint64_t)q);
+    for (long i = 0; whole && i < outputs; i++) cotangent[(1 + i) * outputs + i] = 1;
+
+    for (int k = 0; k < point->inputs; k++) {
+        const PointInput *in = &point->in[k];
+        if (in->same_as >= 0 || in->constant) continue;
+        long own = in->count / in->repeats;
+        all[k] = (Entries){k,
+                           cotangents,
+                           outputs,
+                           own,
+                           whole,
+                           cotangent,
+                           zeros(arena, cotangents * own, sizeof(Entry)),
+                           zeros(arena, own, sizeof(EntryState)),
+                           zeros(arena, own, sizeof(Doubt))};
+    }
+    run_backward_for_all(run, all, cotangents, outputs, cotangent);
+    report->whole_jacobian = whole;
+    report->inputs = 0;
+    for (int k = 0; k < point->inputs; k++) {
+        if (!all[k].entry) continue;
+        InputReport *r = &report->in[report->inputs++];
+        *r = (InputReport){0};
+        check_entries(run, &all[k], arena);
+        report_input(r, &point->in[k], &all[k]);
+        if (r->verdict > report->verdict) report->verdict = r->verdict;
+    }
+}
+
+/* Only drawn points may move, and not those that lie on kinks on purpose. */
+static bool on_kink_by_chance(const CheckCase *c, const CaseReport *r) {
+    if (c->kinks || r->verdict == FAIL) return false;
+    for (int k = 0; k < CHECK_INPUTS && c->in[k].name; k++)
+        if (c->in[k].values) return false;
+    for (int k = 0; k < r->inputs; k++)
+        if (r->in[k].kinks || r->in[k].doubt == DOUBT_KINK) return true;
+    return false;
+}
+
+void gradcheck_case(const char *op, const CheckCase *c, uint64_t seed, CaseReport *report) {
+    Arena arena = {0};
+    Tape *tape = tape_new();
+    CheckPoint point;
+    CheckRun run = {.op = op, .c = c, .tape = tape, .point = &point};
+    *report = (CaseReport){0};
+    copy_text(report->op, sizeof report->op, op);
+    copy_text(report->name, sizeof report->name, c->name);
+    for (int attempt = 0; attempt < POINTS; attempt++) {
+        arena_reset(&arena);
+        point_draw(&point, &arena, op, c, seed, attempt);
+        report->verdict = PASS;
+        check_gradients(&run, &arena, seed, report);
+        if (!on_kink_by_chance(c, report)) break;
+        report->moved++;
+    }
+    if (check_properties(&run, &arena, seed, report->property, sizeof report->property))
+        report->verdict = FAIL;
+    report->evaluations = run.evaluations;
+    tape_free(tape);
+    arena_free(&arena);
+}

@@ -1,0 +1,182 @@
+/* Gradients of every operation, over all its cases: whatever stands in ops.def is checked here. Proofs are
+ * for double; in float the same checks run with a tolerance to match, on the float kernels. */
+#include "autograd/gradcheck.h"
+#include "ops/ops.h"
+#include "test.h"
+
+static void report(const CaseReport *r) {
+    CHECK(r->verdict == PASS, "%s/%s is %s, %s", r->op, r->name, verdict_text(r->verdict), r->property);
+    for (int i = 0; i < r->inputs; i++) {
+        const InputReport *in = &r->in[i];
+        CHECK(in->verdict == PASS,
+              "%s/%s, d%s: %ld wrong, %ld unclear of %ld; worst element %ld, output %ld: analytic %.17g, "
+              "numeric %.17g "
+              "with error %.3g",
+              r->op, r->name, in->name, in->wrong, in->unclear, in->coordinates, in->element, in->output,
+              in->analytic, in->numeric, in->estimate);
+    }
+}
+
+static void every_operation_passes(void) {
+    for (int i = 0; i < ops_count; i++) {
+        const Op *op = ops_all[i].op;
+        for (int k = 0; k < op->n_cases; k++) {
+            CaseReport r;
+            gradcheck_case(op->name, &op->cases[k], 1, &r);
+            report(&r);
+        }
+    }
+}
+
+/* A smooth function's derivative is good to nine digits, and usually to twelve. */
+static void errors_are_small_in_double(void) {
+    if (sizeof(real) < sizeof(double)) return; /* float has no nine digits */
+    for (int i = 0; i < ops_count; i++) {
+        const Op *op = ops_all[i].op;
+        for (int k = 0; k < op->n_cases; k++) {
+            CaseReport r;
+            gradcheck_case(op->name, &op->cases[k], 1, &r);
+            for (int j = 0; j < r.inputs; j++)
+                CHECK(r.in[j].error <= 1e-9, "%s/%s, d%s: error %.3g", r.op, r.name, r.in[j].name,
+                      r.in[j].error);
+        }
+    }
+}
+
+/* Kinks are found where a case promises them, and nowhere else. */
+static void kinks_are_where_they_are_promised(void) {
+    int promised = 0;
+    for (int i = 0; i < ops_count; i++) {
+        const Op *op = ops_all[i].op;
+        for (int k = 0; k < op->n_cases; k++) {
+            CaseReport r;
+            long kinks = 0;
+            gradcheck_case(op->name, &op->cases[k], 1, &r);
+            for (int j = 0; j < r.inputs; j++) kinks += r.in[j].kinks;
+            CHECK((kinks > 0) == op->cases[k].kinks, "%s/%s: %ld kinks", r.op, r.name, kinks);
+            promised += op->cases[k].kinks;
+        }
+    }
+    CHECK(promised > 0, "no case lies on a kink");
+}
+
+/* Every operation is checked on memory that is not contiguous, and on no elements at all. */
+static void cases_cover_layouts_and_sizes(void) {
+    for (int i = 0; i < ops_count; i++) {
+        const Op *op = ops_all[i].op;
+        bool strided = false, empty = false;
+        for (int k = 0; k < op->n_cases; k++) {
+            CaseReport r;
+            gradcheck_case(op->name, &op->cases[k], 1, &r);
+            empty |= r.outputs == 0;
+            for (int j = 0; j < CHECK_INPUTS && op->cases[k].in[j].name; j++) {
+                strided |= op->cases[k].in[j].layout != CONTIGUOUS;
+                empty |= shape_count(op->cases[k].in[j].shape) == 0;
+            }
+        }
+        CHECK(op->n_cases > 0, "%s has no cases", op->name);
+        CHECK(strided, "%s has no strided case", op->name);
+        CHECK(empty, "%s has no empty case", op->name);
+    }
+}
+
+/* --- Planted errors. The operation's own backward runs, and then its result is spoiled. --- */
+
+static const Op *victim;
+static Tensor *(*honest_build)(Tape *t, Tensor **x);
+static void (*spoil)(real *dx, const real *before, long count);
+
+static void spoiled_backward(Node *n) {
+    real *before[MAX_INPUTS] = {0};
+    for (int i = 0; i < n->inputs; i++) {
+        if (!n->in[i] || !n->in[i]->grad) continue;
+        size_t bytes = (size_t)shape_count(n->in[i]->shape) * sizeof(real);
+        before[i] = memcpy(malloc(bytes + 1), n->in[i]->grad, bytes);
+    }
+    victim->backward(n);
+    for (int i = 0; i < n->inputs; i++) {
+        if (!before[i]) continue;
+        bool again = false;
+        for (int j = 0; j < i; j++) again |= n->in[j] == n->in[i];
+        if (!again) spoil(n->in[i]->grad, before[i], shape_count(n->in[i]->shape));
+        free(before[i]);
+    }
+}
+
+static Tensor *spoiled_build(Tape *t, Tensor **x) {
+    static Op spoiled;
+    Tensor *y = honest_build(t, x);
+    spoiled = *victim;
+    spoiled.backward = spoiled_backward;
+    for (Node *n = t->last; n; n = n->previous)
+        if (n->op == victim) n->op = &spoiled;
+    return y;
+}
+
+#define SLIGHTLY (sizeof(real) == sizeof(double) ? 1 + 1e-4 : 1.1)
+
+static void too_large(real *dx, const real *before, long count) {
+    for (long i = 0; i < count; i++) dx[i] = before[i] + (dx[i] - before[i]) * (real)SLIGHTLY;
+}
+
+static void sign_flipped(real *dx, const real *before, long count) {
+    for (long i = 0; i < count; i++) dx[i] = before[i] - (dx[i] - before[i]);
+}
+
+static void one_element_missing(real *dx, const real *before, long count) {
+    long i = count - 1;
+    while (i > 0 && dx[i] == before[i]) i--;
+    if (count) dx[i] = before[i];
+}
+
+static void overwritten(real *dx, const real *before, long count) {
+    for (long i = 0; i < count; i++) dx[i] -= before[i];
+}
+
+static void nothing(real *dx, const real *before, long count) {
+    for (long i = 0; i < count; i++) dx[i] = before[i];
+}
+
+static void not_a_number(real *dx, const real *before, long count) {
+    (void)before;
+    if (count) dx[count / 2] = NAN;
+}
+
+static void constant_added(real *dx, const real *before, long count) {
+    (void)before;
+    for (long i = 0; i < count; i++) dx[i] += (real)1e-3 * (sizeof(real) == sizeof(double) ? 1 : 100);
+}
+
+static void planted_errors_are_caught_in_every_operation(void) {
+    static const struct {
+        const char *name;
+        void (*spoil)(real *dx, const real *before, long count);
+    } errors[] = {{"too large", too_large},
+                  {"sign flipped", sign_flipped},
+                  {"one element missing", one_element_missing},
+                  {"overwritten", overwritten},
+                  {"nothing", nothing},
+                  {"not a number", not_a_number},
+                  {"constant added", constant_added}};
+    for (int i = 0; i < ops_count; i++)
+        for (size_t k = 0; k < sizeof errors / sizeof *errors; k++) {
+            victim = ops_all[i].op;
+            spoil = errors[k].spoil;
+            int caught = 0;
+            for (int j = 0; j < victim->n_cases; j++) {
+                CheckCase c = victim->cases[j];
+                CaseReport r;
+                honest_build = c.build;
+                c.build = spoiled_build;
+                gradcheck_case(victim->name, &c, 1, &r);
+                caught += r.verdict == FAIL;
+            }
+            CHECK(caught > 0, "%s with its gradient %s passes", victim->name, errors[k].name);
+        }
+}
+
+TEST_MAIN({"every operation passes", every_operation_passes},
+          {"errors are small in double", errors_are_small_in_double},
+          {"kinks are where they are promised", kinks_are_where_they_are_promised},
+          {"cases cover layouts and sizes", cases_cover_layouts_and_sizes},
+          {"planted errors are caught in every operation", planted_errors_are_caught_in_every_operation})
