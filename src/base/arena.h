@@ -18,6 +18,9 @@ void *arena_alloc(Arena *a, size_t bytes);
 void arena_reset(Arena *a);
 void arena_free(Arena *a);
 
+/* False with STATUS_NO_MEMORY if the machine does not have `bytes` at all. `what` names their use. */
+bool memory_exists(size_t bytes, const char *what, Error *e);
+
 /* Whole pages for large arrays, zeroed, in huge pages where the system offers them. NULL with
  * STATUS_NO_MEMORY if the machine cannot hold them. `what` names the use in the message. */
 void *pages_alloc(size_t bytes, const char *what, Error *e);

@@ -46,6 +46,10 @@ void tokens_fill(Tokens *x, TokenLayout layout, long sequences, long longest, co
     x->sequences = (Sequences){sequences, x->start, x->rows, x->length, row, most};
 }
 
+Tokens tokens_outline(long sequences, long longest) {
+    return (Tokens){.sequences = {.count = sequences, .total_rows = sequences * longest, .longest = longest}};
+}
+
 void tokens_gather(const Tokens *x, const int32_t *values, int32_t *out) {
     for (long i = 0; i < x->sequences.total_rows; i++) out[i] = values[x->column[i]];
 }

@@ -28,6 +28,10 @@ void tokens_free(Tokens *x);
  * all). More than tokens_new made room for is a bug. In a padded layout, padding has to stand at the end. */
 void tokens_fill(Tokens *x, TokenLayout layout, long sequences, long longest, const int32_t *ids, int pad_id);
 
+/* The outline of a packed batch whose sequences all have `longest` tokens: for a tape that plans, which reads
+ * no token. It needs no memory. */
+Tokens tokens_outline(long sequences, long longest);
+
 /* Gathers from [sequences, longest] values those that belong to the rows of x, as filled from ids of the same
  * shape: out[row]. For the targets that stand beside a decoder's input. */
 void tokens_gather(const Tokens *x, const int32_t *values, int32_t *out);

@@ -57,12 +57,12 @@ bool array_shape(const Array *a, Shape *s, Error *e);
 /* Fails with STATUS_BAD_DATA unless the array has this shape. */
 bool array_expect_shape(const Array *a, Shape s, Error *e);
 
-/* These write all a->count elements to out. Numbers of any type become real or double, rounded to the
- * nearest; one that is finite and would become infinite is STATUS_BAD_DATA. Integers (and booleans, as 0 and
- * 1) become int32 or int64; one out of range, or an array of floating-point numbers, is STATUS_BAD_DATA.
- * Messages name the file, the array and the index. */
+/* These write all a->count elements to out. Numbers of any type become real or double, rounded; one that is
+ * finite and would become infinite is STATUS_BAD_DATA. Integers (and booleans, as 0 and 1) become int32 or
+ * int64; one out of range, or an array of floating-point numbers, is STATUS_BAD_DATA. Messages name the file,
+ * the array and the index. */
+void array_to_double(const Array *a, double *out);
 bool array_to_real(const Array *a, real *out, Error *e);
-bool array_to_double(const Array *a, double *out, Error *e);
 bool array_to_int32(const Array *a, int32_t *out, Error *e);
 bool array_to_int64(const Array *a, int64_t *out, Error *e);
 

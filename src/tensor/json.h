@@ -1,4 +1,4 @@
-/* Reading JSON (RFC 8259) without building a tree: the caller walks the text and says what it expects.
+/* JSON (RFC 8259), read without building a tree: the caller walks the text and says what it expects.
  *
  *     Json j = json_over(path, text, length, e);
  *     json_enter(&j, '{');
@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 enum { JSON_DEPTH = 64 }; /* brackets that may be open at once */
 
@@ -56,7 +57,10 @@ bool json_skip(Json *j);                 /* any value */
 /* True if nothing failed and nothing but white space is left. */
 bool json_end(Json *j);
 
-/* Fails at the place the walk has come to: `WHERE: byte N: found …, need …`. */
+/* Fails at the place the walk has come to, behind the value read last: `WHERE: byte N: …`. */
 bool json_fail(Json *j, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Writes text as a JSON string, with its quotes. What is not UTF-8 in it becomes U+FFFD. */
+void json_print(FILE *out, const char *text);
 
 #endif

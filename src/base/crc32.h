@@ -1,0 +1,11 @@
+/* The checksum of zlib, gzip and PNG: CRC-32 with the polynomial 0x04C11DB7, reflected. */
+#ifndef BASE_CRC32_H
+#define BASE_CRC32_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The checksum of what `crc` is the checksum of, followed by these bytes. That of nothing is 0. */
+uint32_t crc32_update(uint32_t crc, const void *data, size_t size);
+
+#endif

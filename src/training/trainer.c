@@ -1,0 +1,164 @@
+#include "training/trainer.h"
+#include "autograd/op.h"
+#include "kernels/arrays.h"
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The target's tokens of rows [first, first + count) of the step's batch become x, y what they are to
+ * predict. */
+static void take_rows(Trainer *t, const Batch *b, long first, long count) {
+    int pad = b->pad_id;
+    if (b->S) tokens_fill(&t->source, TOKENS_PACKED, count, b->S, b->source + first * b->S, pad);
+    tokens_fill(&t->target, TOKENS_PACKED, count, b->T, b->target_in + first * b->T, pad);
+    tokens_gather(&t->target, b->target_out + first * b->T, t->targets);
+}
+
+static bool rows_fit(const Task *task, long batch, long accumulate, Error *e) {
+    long longest = task->max_T > task->max_S ? task->max_T : task->max_S;
+    if (batch > INT32_MAX / accumulate / longest)
+        return fail(e, STATUS_NO_MEMORY,
+                    "memory: %ld x %ld rows of %ld tokens are more than a step can number", batch, accumulate,
+                    longest);
+    return true;
+}
+
+static bool take_memory(Trainer *t, Error *e) {
+    const Task *task = t->task;
+    if (!rows_fit(task, t->batch, t->accumulate, e)) return false;
+    t->tape = tape_new();
+    t->rows = task_batch(task, t->batch * t->accumulate, e);
+    t->targets = calloc((size_t)(t->batch * task->max_T), sizeof *t->targets);
+    if (!t->targets) fail(e, STATUS_NO_MEMORY, "memory: a batch of %ld targets", t->batch * task->max_T);
+    return t->rows && t->targets && tokens_new(&t->source, t->batch, t->batch * task->max_S, e) &&
+           tokens_new(&t->target, t->batch, t->batch * task->max_T, e);
+}
+
+static Tensor *loss_of(Trainer *t, const Tokens *source, const Tokens *target) {
+    return nn_loss(t->tape, t->model, nn_hidden(t->tape, t->model, source, target), t->targets);
+}
+
+static Tensor *logits_of(Trainer *t, const Tokens *source, const Tokens *target) {
+    return nn_logits(t->tape, t->model, nn_hidden(t->tape, t->model, source, target));
+}
+
+/* Bytes of the tape in the largest training step and the largest evaluation there can be, every row as long
+ * as it gets: found by planning both. */
+static size_t plan(Trainer *t) {
+    Tokens source = tokens_outline(t->batch, t->task->max_S),
+           target = tokens_outline(t->batch, t->task->max_T);
+    tape_plan(t->tape);
+    tape_forget_peak(t->tape);
+    t->tape->training = true;
+    tape_backward(t->tape, loss_of(t, &source, &target));
+    tape_plan(t->tape);
+    t->tape->training = false;
+    t->tape->no_grad = true;
+    logits_of(t, &source, &target);
+    t->tape->no_grad = false;
+    tape_reset(t->tape);
+    return tape_peak(t->tape);
+}
+
+bool trainer_start(Trainer *t, Error *e) {
+    if (take_memory(t, e) && tape_reserve(t->tape, plan(t), e)) return true;
+    trainer_stop(t);
+    return false;
+}
+
+size_t trainer_bytes(const ModelConfig *c, double dropout, const Task *task, long batch, long accumulate,
+                     Error *e) {
+    if (!rows_fit(task, batch, accumulate, e)) return 0;
+    Model *m = model_outline(c, true, e);
+    if (!m) return 0;
+    m->dropout = dropout;
+    Trainer t = {.model = m, .task = task, .batch = batch, .accumulate = accumulate, .tape = tape_new()};
+    /* Token ids: those of all rows of a step, and of a micro-batch with positions and places. */
+    size_t rows = (size_t)(batch * accumulate) * (size_t)(task->max_S + 2 * task->max_T);
+    size_t micro_batch = (size_t)batch * (size_t)(3 * task->max_S + 4 * task->max_T);
+    size_t bytes = model_bytes(m) + plan(&t) + (rows + micro_batch) * sizeof(int32_t);
+    trainer_stop(&t);
+    model_free(m);
+    return bytes;
+}
+
+void trainer_stop(Trainer *t) {
+    tape_free(t->tape);
+    batch_free(t->rows);
+    tokens_free(&t->source);
+    tokens_free(&t->target);
+    free(t->targets);
+    t->tape = NULL, t->rows = NULL, t->targets = NULL;
+}
+
+/* Adds one micro-batch's gradient, weighted by its share of the step's tokens, so that the sum is the
+ * gradient of the mean over all of them. */
+static bool accumulate(Trainer *t, long micro_batch, long all_tokens, double *loss, Error *e) {
+    take_rows(t, t->rows, micro_batch * t->batch, t->batch);
+    long tokens = 0;
+    for (long i = 0; i < t->target.sequences.total_rows; i++) tokens += t->targets[i] != t->rows->pad_id;
+    double share = all_tokens ? (double)tokens / (double)all_tokens : 0;
+    t->tape->step = (uint64_t)(t->optimizer.step * t->accumulate + micro_batch);
+    t->tape->seed = t->seed;
+    t->tape->training = true;
+    Tensor *mean = loss_of(t, &t->source, &t->target);
+    bool ok = !tape_failed(t->tape, e);
+    if (ok) {
+        *loss += share * (double)mean->data[0];
+        if (!isfinite(*loss)) t->bad = tape_first_non_finite(t->tape);
+        tape_backward_from(t->tape, mean, &(real){(real)share});
+        ok = !tape_failed(t->tape, e);
+    }
+    tape_reset(t->tape);
+    return ok;
+}
+
+bool trainer_step(Trainer *t, StepResult *result, Error *e) {
+    Parameters *p = &t->model->parameters;
+    long step = t->optimizer.step + 1;
+    task_training_batch(t->task, (uint64_t)step, 0, t->batch * t->accumulate, t->rows);
+    *result = (StepResult){.tokens = batch_target_tokens(t->rows),
+                           .learning_rate = schedule_rate(&t->schedule, step)};
+    t->bad = NULL;
+    parameters_clear_grad(p);
+    for (long k = 0; k < t->accumulate; k++)
+        if (!accumulate(t, k, result->tokens, &result->loss, e)) return false;
+    parameters_settle_grad(p);
+    if (!isfinite(result->loss))
+        return fail(e, STATUS_NON_FINITE, "step %ld: found a loss of %g, need a finite one", step,
+                    result->loss);
+    result->grad_norm = optim_step(&t->optimizer, p, result->learning_rate, 1);
+    if (!isfinite(result->grad_norm))
+        return fail(e, STATUS_NON_FINITE, "step %ld: found a gradient of norm %g, need a finite one", step,
+                    result->grad_norm);
+    return true;
+}
+
+bool trainer_evaluate(Trainer *t, long rows, Evaluation *result, Error *e) {
+    long V = t->model->config.vocab_size, correct = 0, count;
+    double sum = 0;
+    *result = (Evaluation){0};
+    if (rows == 0 || rows > t->task->held_out) rows = t->task->held_out;
+    t->tape->training = false;
+    t->tape->no_grad = true;
+    bool ok = true;
+    for (long first = 0; ok && first < rows; first += count) {
+        long wanted = rows - first < t->batch ? rows - first : t->batch;
+        count = task_held_out_batch(t->task, first, wanted, t->rows);
+        take_rows(t, t->rows, 0, count);
+        Tensor *logits = logits_of(t, &t->source, &t->target);
+        Tensor *loss = tape_cross_entropy(t->tape, logits, t->targets, t->rows->pad_id, 0);
+        ok = !tape_failed(t->tape, e);
+        long tokens = batch_target_tokens(t->rows);
+        for (long i = 0; ok && i < t->target.sequences.total_rows; i++)
+            correct += array_argmax(V, logits->data + i * V) == t->targets[i];
+        if (ok) sum += (double)loss->data[0] * (double)tokens;
+        result->tokens += tokens;
+        tape_reset(t->tape);
+    }
+    t->tape->no_grad = false;
+    result->loss = result->tokens ? sum / (double)result->tokens : 0;
+    result->accuracy = result->tokens ? (double)correct / (double)result->tokens : 0;
+    return ok;
+}

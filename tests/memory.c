@@ -1,0 +1,165 @@
+/* The memory of training: planned to the byte, taken once, and from then on neither allocated nor faulted in
+ * while steps run. */
+#include "autograd/tape_memory.h"
+#include "base/pool.h"
+#include "model_helpers.h"
+#include "training/optimizer.h"
+#include <sys/resource.h>
+
+/* ---- Counting allocations ---- */
+
+/* Every call of malloc and its like, from anywhere in the process, glibc's own included. Sanitizers bring an
+ * allocator of their own: under them, and without glibc, only page faults are counted. */
+static volatile long allocations;
+
+#if defined __has_feature /* clang's way to tell */
+#if __has_feature(address_sanitizer) && !defined __SANITIZE_ADDRESS__
+#define __SANITIZE_ADDRESS__ 1
+#endif
+#endif
+#if defined __GLIBC__ && !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
+#define COUNTS_ALLOCATIONS true
+void *__libc_malloc(size_t bytes);
+void *__libc_calloc(size_t count, size_t bytes);
+void *__libc_realloc(void *p, size_t bytes);
+void *__libc_memalign(size_t alignment, size_t bytes);
+
+void *malloc(size_t bytes) {
+    allocations++;
+    return __libc_malloc(bytes);
+}
+
+void *calloc(size_t count, size_t bytes) {
+    allocations++;
+    return __libc_calloc(count, bytes);
+}
+
+void *realloc(void *p, size_t bytes) {
+    allocations++;
+    return __libc_realloc(p, bytes);
+}
+
+void *aligned_alloc(size_t alignment, size_t bytes) {
+    allocations++;
+    return __libc_memalign(alignment, bytes);
+}
+#else
+#define COUNTS_ALLOCATIONS false
+#endif
+
+static void counts_allocations(void) {
+    long before = allocations;
+    void *volatile p = malloc(10);
+    CHECK(p && allocations == before + COUNTS_ALLOCATIONS);
+    free(p);
+}
+
+/* ---- Steps ---- */
+
+static ModelConfig medium(ModelConfig c) {
+    c.d_model = 32, c.d_ff = 96, c.heads = 4, c.vocab_size = 50;
+    return c;
+}
+
+/* What a training step records on the tape. */
+static void record_step(Pass *p, Model *m) {
+    p->tape->training = true;
+    Tensor *loss = nn_loss(p->tape, m, nn_hidden(p->tape, m, &p->source, &p->target), p->targets);
+    tape_backward(p->tape, loss);
+}
+
+static void train_step(Pass *p, Optimizer *o) {
+    Parameters *q = &p->model->parameters;
+    pass_fill(p, TOKENS_PACKED);
+    parameters_clear_grad(q);
+    p->tape->step = (uint64_t)o->step;
+    record_step(p, p->model);
+    tape_reset(p->tape);
+    parameters_settle_grad(q);
+    double norm = optim_step(o, q, 1e-3, 1);
+    CHECK(isfinite(norm));
+}
+
+/* A plan over shapes alone, of a model without memory, needs as many bytes as the real step then uses. */
+static void check_plan(ModelConfig c, double dropout) {
+    Error e = {0};
+    Model *m = new_model(c, 1), *outline = must(model_outline(&c, true, &e), &e);
+    m->dropout = outline->dropout = dropout;
+    Batch *b = random_batch(&c, 7, 20, 30, 1);
+    Pass p = pass_new(m, b);
+    pass_fill(&p, TOKENS_PACKED);
+    tape_plan(p.tape);
+    record_step(&p, outline);
+    size_t planned = tape_peak(p.tape);
+    CHECK(planned > (size_t)(b->T * c.d_model) * sizeof(real), "planned %zu", planned);
+    CHECK(tape_reserve(p.tape, planned, &e), "%s", e.text);
+    CHECK(p.tape->memory->regions == 1, "found %d regions", p.tape->memory->regions);
+    tape_forget_peak(p.tape);
+    parameters_clear_grad(&m->parameters);
+    record_step(&p, m);
+    CHECK(tape_peak(p.tape) == planned, "planned %zu bytes, used %zu", planned, tape_peak(p.tape));
+    CHECK(p.tape->memory->regions == 1, "grew to %d regions", p.tape->memory->regions);
+    CHECK(!tape_failed(p.tape, &e), "%s", e.text);
+    tape_reset(p.tape);
+    pass_free(&p);
+    batch_free(b);
+    model_free(m);
+    model_free(outline);
+}
+
+static void plan_is_exact(void) {
+    for (int threads = 1; threads <= 3; threads += 2)
+        for (int drops = 0; drops < 2; drops++) {
+            pool_set_threads(threads);
+            check_plan(medium(small_seq2seq()), drops * 0.1);
+            check_plan(medium(small_language_model()), drops * 0.1);
+        }
+}
+
+static long page_faults(void) {
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_minflt + usage.ru_majflt;
+}
+
+/* After a few steps a step allocates nothing and touches no new page, whatever the lengths in its batch, and
+ * the tape's memory keeps its size. The system may take a page away at any time, so of several attempts one
+ * has to go without a fault. */
+static void check_steady(ModelConfig c) {
+    enum { BATCHES = 4, ATTEMPTS = 10, STEPS = 3 * BATCHES };
+    Model *m = new_model(c, 2);
+    m->dropout = 0.1;
+    Optimizer o = optimizer_default(OPTIM_ADAMW);
+    Batch *b[BATCHES];
+    for (int i = 0; i < BATCHES; i++) b[i] = random_batch(&c, 6, 30, 40, (uint64_t)i);
+    Pass p = pass_new(m, b[0]);
+    for (int i = 0; i < STEPS; i++) {
+        p.batch = b[i % BATCHES];
+        train_step(&p, &o);
+    }
+    size_t bytes = p.tape->memory->region[0].bytes;
+    long faults = -1;
+    for (int attempt = 0; attempt < ATTEMPTS && faults != 0; attempt++) {
+        long allocations_before = allocations, before = page_faults();
+        for (int i = 0; i < STEPS; i++) {
+            p.batch = b[i % BATCHES];
+            train_step(&p, &o);
+        }
+        faults = page_faults() - before;
+        CHECK(allocations == allocations_before, "%ld allocations in %d steps",
+              allocations - allocations_before, STEPS);
+    }
+    CHECK(faults == 0, "%ld page faults in %d steps", faults, STEPS);
+    CHECK(p.tape->memory->regions == 1 && p.tape->memory->region[0].bytes == bytes, "the tape grows");
+    pass_free(&p);
+    for (int i = 0; i < BATCHES; i++) batch_free(b[i]);
+    model_free(m);
+}
+
+static void steady_step(void) {
+    check_steady(medium(small_seq2seq()));
+    check_steady(medium(small_language_model()));
+}
+
+TEST_MAIN({"allocations are counted", counts_allocations}, {"a plan's peak is the step's", plan_is_exact},
+          {"a steady step takes no memory", steady_step})

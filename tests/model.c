@@ -1,0 +1,491 @@
+/* The Transformer and the language model as wholes: against PyTorch, against differences, and against what
+ * must hold whatever the weights: causality, padding, ties, dropout, threads. */
+#include "base/pool.h"
+#include "model_helpers.h"
+
+static const char *const layouts[] = {"packed", "padded"};
+
+/* ---- Golden values ---- */
+
+/* tests/golden/make_golden.py made them with PyTorch in double. */
+#ifdef REAL_DOUBLE
+static const double golden_tolerance = 1e-9;
+#else
+static const double golden_tolerance = 1e-5;
+#endif
+
+static void expect(const Safetensors *golden, const char *name, const real *found, long count) {
+    Error e = {0};
+    const Array *a = safetensors_find(golden, name);
+    double *want = calloc((size_t)count, sizeof *want);
+    CHECK(a && a->count == count, "%s: found %ld elements", name, a ? a->count : -1);
+    if (want && a && a->count == count && array_to_double(a, want, &e)) {
+        double error = relative_error(found, want, count);
+        CHECK(error <= golden_tolerance, "%s: %s: relative error %.3g", golden->path, name, error);
+    }
+    CHECK(!e.status, "%s", e.text);
+    free(want);
+}
+
+static void expect_gradients(const Safetensors *golden, const Parameters *p) {
+    char name[PARAMETER_NAME + 8];
+    for (int i = 0; i < p->count; i++) {
+        snprintf(name, sizeof name, "grad.%s", p->entry[i].name);
+        expect(golden, name, p->grad + p->entry[i].offset, shape_count(p->entry[i].shape));
+    }
+    CHECK(golden->tensors == p->count + 2, "found %d tensors", golden->tensors);
+}
+
+/* Loss, logits of real positions and all gradients, of the model that a file made elsewhere describes. */
+static void golden(const char *name) {
+    char path[3][80];
+    const char *part[] = {"weights", "batch", "grads"};
+    for (int i = 0; i < 3; i++)
+        snprintf(path[i], sizeof path[i], "tests/golden/%s.%s.safetensors", name, part[i]);
+    Error e = {0};
+    Model *m = must(model_load(path[0], true, NULL, &e), &e);
+    Batch *b = must(batch_read(path[1], &m->config, &e), &e);
+    Safetensors want;
+    CHECK(safetensors_read(&want, path[2], &e), "%s", e.text);
+    Pass p = pass_new(m, b);
+    for (TokenLayout layout = TOKENS_PACKED; layout <= TOKENS_PADDED; layout++) {
+        pass_run(&p, layout);
+        expect(&want, "loss", &p.loss, 1);
+        expect(&want, "logits", p.logits, b->rows * b->T * m->config.vocab_size);
+        expect_gradients(&want, &m->parameters);
+    }
+    pass_free(&p);
+    safetensors_free(&want);
+    batch_free(b);
+    model_free(m);
+}
+
+static void golden_seq2seq(void) {
+    golden("seq2seq");
+}
+
+static void golden_seq2seq_prenorm(void) {
+    golden("seq2seq_prenorm");
+}
+
+static void golden_lm(void) {
+    golden("lm");
+}
+
+static void golden_lm_padded(void) {
+    golden("lm_padded");
+}
+
+/* ---- Causality ---- */
+
+/* Changing the token at position t changes no bit of any output before t, and some at t. 70 positions are
+ * more than a block of queries in attention. */
+static void check_causality(ModelConfig c) {
+    enum { T = 70 };
+    Model *m = new_model(c, 1);
+    Batch *b = random_batch(&c, 2, 5, T, 1);
+    long V = c.vocab_size, row = T * V;
+    Pass p = pass_new(m, b);
+    for (TokenLayout layout = TOKENS_PACKED; layout <= TOKENS_PADDED; layout++) {
+        pass_run(&p, layout);
+        real *before = copy_of(p.logits, 2 * row);
+        for (long t = 0; t < T; t += t % 9 ? 1 : 3) {
+            int32_t *id = &b->target_in[t], token = *id;
+            do *id = (*id + 1) % c.vocab_size;
+            while (*id == c.pad_id);
+            pass_run(&p, layout);
+            CHECK(same_bits(p.logits, before, t * V), "%s: position %ld is seen before it", layouts[layout],
+                  t);
+            CHECK(!same_bits(p.logits + t * V, before + t * V, V), "position %ld does not see itself", t);
+            CHECK(same_bits(p.logits + row, before + row, row), "position %ld is seen by another row", t);
+            *id = token;
+        }
+        free(before);
+    }
+    pass_free(&p);
+    batch_free(b);
+    model_free(m);
+}
+
+static void causality_seq2seq(void) {
+    ModelConfig c = small_seq2seq();
+    check_causality(c);
+    c.norm = NORM_PRE;
+    check_causality(c);
+}
+
+static void causality_lm(void) {
+    ModelConfig c = small_language_model();
+    check_causality(c);
+    c.norm = NORM_POST;
+    check_causality(c);
+}
+
+/* Every output of a row sees every token of its own source, the last ones too, and no other row's. */
+static void sees_whole_source(void) {
+    enum { S = 67, T = 4 };
+    ModelConfig c = small_seq2seq();
+    Model *m = new_model(c, 1);
+    Batch *b = random_batch(&c, 2, S, T, 1);
+    long V = c.vocab_size, row = T * V;
+    Pass p = pass_new(m, b);
+    pass_run(&p, TOKENS_PACKED);
+    real *before = copy_of(p.logits, 2 * row);
+    for (long s = 0; s < S; s += s < 2 || s > 62 ? 1 : 15) {
+        int32_t *id = &b->source[s], token = *id;
+        *id = token % (c.vocab_size - 1) + 1;
+        pass_run(&p, TOKENS_PACKED);
+        for (long t = 0; t < T; t++)
+            CHECK(!same_bits(p.logits + t * V, before + t * V, V), "output %ld does not see source %ld", t,
+                  s);
+        CHECK(same_bits(p.logits + row, before + row, row), "another row sees source %ld", s);
+        *id = token;
+    }
+    free(before);
+    pass_free(&p);
+    batch_free(b);
+    model_free(m);
+}
+
+/* ---- Padding ---- */
+
+/* The batch with `more` columns of padding behind source and target. */
+static Batch *with_padding(const Batch *b, long more) {
+    Error e = {0};
+    Batch *wide = must(batch_new(b->rows, b->S ? b->S + more : 0, b->T + more, &e), &e);
+    batch_shape(wide, b->rows, wide->max_S, wide->max_T, b->pad_id);
+    for (long r = 0; r < b->rows; r++) {
+        memcpy(wide->source + r * wide->S, b->source + r * b->S, (size_t)b->S * sizeof(int32_t));
+        memcpy(wide->target_in + r * wide->T, b->target_in + r * b->T, (size_t)b->T * sizeof(int32_t));
+        memcpy(wide->target_out + r * wide->T, b->target_out + r * b->T, (size_t)b->T * sizeof(int32_t));
+    }
+    return wide;
+}
+
+/* Packed, padding is not there: outputs, loss and gradients keep their bits. In the padded layout outputs and
+ * loss do too; gradients are sums over more rows, of which those of padding add 0: equal but for the order of
+ * addition. Both layouts agree to rounding. */
+static void check_padding(ModelConfig c) {
+    Model *m = new_model(c, 3);
+    Parameters *parameters = &m->parameters;
+    Batch *b = random_batch(&c, 5, 6, 7, 3), *wide = with_padding(b, 64);
+    Pass p = pass_new(m, b), q = pass_new(m, wide);
+    long V = c.vocab_size;
+    pass_run(&p, TOKENS_PACKED);
+    real *grad = copy_of(parameters->grad, parameters->size), loss = p.loss;
+    double *want = calloc((size_t)parameters->size, sizeof *want);
+    for (long i = 0; want && i < parameters->size; i++) want[i] = (double)grad[i];
+    for (TokenLayout layout = TOKENS_PACKED; layout <= TOKENS_PADDED; layout++) {
+        pass_run(&q, layout);
+        CHECK(q.loss == loss, "%s: loss %.9g, was %.9g", layouts[layout], (double)q.loss, (double)loss);
+        for (long r = 0; r < b->rows; r++)
+            CHECK(same_bits(p.logits + r * b->T * V, q.logits + r * wide->T * V, b->T * V),
+                  "%s: outputs of row %ld change", layouts[layout], r);
+        double error = relative_error(parameters->grad, want, parameters->size);
+        CHECK(error <= (layout == TOKENS_PADDED ? 8 * (double)REAL_EPSILON : 0),
+              "%s: gradients change by %.3g", layouts[layout], error);
+    }
+    free(grad);
+    free(want);
+    pass_free(&p);
+    pass_free(&q);
+    batch_free(b);
+    batch_free(wide);
+    model_free(m);
+}
+
+static void padding_changes_nothing(void) {
+    ModelConfig c = small_seq2seq();
+    check_padding(c);
+    c = small_language_model();
+    c.pad_id = 4;
+    check_padding(c);
+}
+
+static bool all_finite(const real *x, long count) {
+    for (long i = 0; i < count; i++)
+        if (!isfinite(x[i])) return false;
+    return true;
+}
+
+/* A source of nothing but padding: every attention over it sees no key and gives 0. Nothing becomes NaN, the
+ * target does not depend on the source's weights, and the other rows stay as they are. */
+static void empty_source(void) {
+    ModelConfig c = small_seq2seq();
+    Model *m = new_model(c, 4);
+    Batch *b = random_batch(&c, 3, 5, 6, 4);
+    Pass p = pass_new(m, b);
+    long row = b->T * c.vocab_size;
+    pass_run(&p, TOKENS_PACKED);
+    real *before = copy_of(p.logits, 3 * row);
+    for (long i = 0; i < b->S; i++) b->source[b->S + i] = c.pad_id;
+    for (TokenLayout layout = TOKENS_PACKED; layout <= TOKENS_PADDED; layout++) {
+        pass_run(&p, layout);
+        CHECK(isfinite(p.loss) && all_finite(p.logits, 3 * row), "%s", layouts[layout]);
+        CHECK(all_finite(m->parameters.grad, m->parameters.size), "%s", layouts[layout]);
+        CHECK(same_bits(p.logits, before, row) && same_bits(p.logits + 2 * row, before + 2 * row, row), "%s",
+              layouts[layout]);
+        CHECK(!same_bits(p.logits + row, before + row, row), "%s: the source does not matter",
+              layouts[layout]);
+    }
+    free(before);
+    pass_free(&p);
+    batch_free(b);
+    model_free(m);
+}
+
+/* The same of attention alone: rows of 0, and gradients of 0 for its queries. */
+static void hidden_row_is_zero(void) {
+    static const int32_t start[] = {0, 2}, rows[] = {2, 3}, length[] = {0, 3};
+    const Sequences s = {2, start, rows, length, 5, 3};
+    real qkv[5 * 6], grad[5 * 6] = {0}, dy[5 * 2];
+    for (int i = 0; i < 30; i++) qkv[i] = (real)(random_uniform(random_key(1, 1), (uint64_t)i) * 4 - 2);
+    for (int i = 0; i < 10; i++) dy[i] = (real)i - 4;
+    Tape *t = tape_new();
+    Tensor *y = tape_attention(t, tape_leaf(t, SHAPE(5, 6), qkv, grad), NULL, NULL, 1, &s, &s, false);
+    for (int i = 0; i < 4; i++) CHECK(y->data[i] == 0, "element %d is %g", i, (double)y->data[i]);
+    CHECK(all_finite(y->data, 10) && y->data[4] != 0);
+    tape_backward_from(t, y, dy);
+    for (int i = 0; i < 12; i++) CHECK(grad[i] == 0, "gradient %d is %g", i, (double)grad[i]);
+    CHECK(all_finite(grad, 30) && grad[12] != 0);
+    tape_free(t);
+}
+
+/* ---- Start ---- */
+
+/* Nothing known yet: the first loss of the default models is near log(vocab_size). */
+static void first_loss(void) {
+    ModelConfig config[] = {config_seq2seq(64, 18, 63), config_language_model(70, 64)};
+    for (int kind = 0; kind < 2; kind++)
+        for (uint64_t seed = 1; seed <= 5; seed++) {
+            Model *m = new_model(config[kind], seed);
+            Batch *b = random_batch(&config[kind], 8, 16, 16, seed);
+            Pass p = pass_new(m, b);
+            double loss = (double)pass_loss(&p, TOKENS_PACKED), want = log(config[kind].vocab_size);
+            CHECK(fabs(loss - want) < 0.25, "seed %d: loss %.3f, log V is %.3f", (int)seed, loss, want);
+            pass_free(&p);
+            batch_free(b);
+            model_free(m);
+        }
+}
+
+/* ---- Dropout ---- */
+
+static void check_dropout(ModelConfig c) {
+    Model *m = new_model(c, 5);
+    Batch *b = random_batch(&c, 4, 6, 6, 5);
+    Pass p = pass_new(m, b);
+    long size = m->parameters.size;
+    p.tape->training = true, p.tape->seed = 9, p.tape->step = 3;
+    pass_run(&p, TOKENS_PACKED);
+    real without = p.loss;
+    m->dropout = 0.2;
+
+    p.tape->training = false;
+    pass_run(&p, TOKENS_PACKED);
+    CHECK(p.loss == without, "dropout drops in evaluation");
+
+    p.tape->training = true;
+    pass_run(&p, TOKENS_PACKED);
+    real dropped = p.loss, *grad = copy_of(m->parameters.grad, size);
+    CHECK(dropped != without && isfinite(dropped), "dropout drops nothing in training");
+    pass_run(&p, TOKENS_PACKED);
+    CHECK(p.loss == dropped && same_bits(m->parameters.grad, grad, size), "the same step drops otherwise");
+
+    p.tape->step = 4;
+    pass_run(&p, TOKENS_PACKED);
+    CHECK(p.loss != dropped, "another step drops the same");
+    p.tape->step = 3, p.tape->seed = 10;
+    pass_run(&p, TOKENS_PACKED);
+    CHECK(p.loss != dropped, "another seed drops the same");
+    free(grad);
+    pass_free(&p);
+    batch_free(b);
+    model_free(m);
+}
+
+static void dropout(void) {
+    check_dropout(small_seq2seq());
+    check_dropout(small_language_model());
+}
+
+/* ---- Threads ---- */
+
+/* Large enough that every operation splits its work: loss, outputs and gradients have the same bits for any
+ * number of threads. */
+static void check_threads(ModelConfig c) {
+    c.d_model = 64, c.d_ff = 192, c.heads = 4, c.vocab_size = 300;
+    Model *m = new_model(c, 6);
+    m->dropout = 0.1;
+    Batch *b = random_batch(&c, 8, 75, 75, 6);
+    Pass p = pass_new(m, b);
+    p.tape->training = true;
+    long size = m->parameters.size, logits = b->rows * b->T * c.vocab_size;
+    pool_set_threads(1);
+    pass_run(&p, TOKENS_PACKED);
+    real loss = p.loss, *grad = copy_of(m->parameters.grad, size), *out = copy_of(p.logits, logits);
+    static const int threads[] = {2, 3, 4, 8};
+    for (int i = 0; i < 4; i++) {
+        pool_set_threads(threads[i]);
+        pass_run(&p, TOKENS_PACKED);
+        CHECK(p.loss == loss, "%d threads: loss", threads[i]);
+        CHECK(same_bits(p.logits, out, logits), "%d threads: logits", threads[i]);
+        CHECK(same_bits(m->parameters.grad, grad, size), "%d threads: gradients", threads[i]);
+    }
+    free(grad);
+    free(out);
+    pass_free(&p);
+    batch_free(b);
+    model_free(m);
+}
+
+static void threads_change_no_bit(void) {
+    check_threads(small_seq2seq());
+    check_threads(small_language_model());
+}
+
+/* ---- Ties ---- */
+
+/* Three models of the same weights, one for each use of the embedding matrix: as source, target and output.
+ * The tied matrix gets the sum of what the three get; every other tensor what its own use gets. */
+static void tied_embedding_sums_uses(void) {
+    ModelConfig c = small_seq2seq();
+    Model *tied = new_model(c, 7), *use[3];
+    for (int i = 0; i < 3; i++) {
+        use[i] = new_model(c, 7);
+        parameters_clear_grad(&use[i]->parameters);
+    }
+    Batch *b = random_batch(&c, 3, 5, 6, 7);
+    Pass p = pass_new(tied, b);
+    pass_run(&p, TOKENS_PACKED);
+    Tape *t = p.tape;
+    Tensor *memory = nn_encoder(t, use[0], &p.source, false);
+    Tensor *hidden = nn_decoder(t, use[1], &p.target, memory, &p.source);
+    Tensor *loss = nn_loss(t, use[2], hidden, p.targets);
+    CHECK(loss->data[0] == p.loss);
+    tape_backward(t, loss);
+    for (int i = 0; i < 3; i++) parameters_settle_grad(&use[i]->parameters);
+    const Parameters *all = &tied->parameters;
+    for (int i = 0; i < all->count; i++) {
+        const Parameter *entry = &all->entry[i];
+        double error = 0, largest = 0;
+        for (long j = entry->offset, end = j + shape_count(entry->shape); j < end; j++) {
+            double sum = 0;
+            for (int k = 0; k < 3; k++) sum += (double)use[k]->parameters.grad[j];
+            error = fmax(error, fabs(sum - (double)all->grad[j]));
+            largest = fmax(largest, fabs(sum));
+        }
+        CHECK(largest > 0 && error <= 4 * (double)REAL_EPSILON * largest, "%s: differs by %.3g of %.3g",
+              entry->name, error, largest);
+    }
+    for (int k = 0; k < 3; k++) {
+        const Parameters *q = &use[k]->parameters;
+        const Parameter *embedding = parameters_find(q, "embedding.weight");
+        real *grad = q->grad + embedding->offset;
+        bool some = false;
+        for (long j = 0; j < shape_count(embedding->shape); j++) some |= grad[j] != 0;
+        CHECK(some, "use %d gives the embedding no gradient", k);
+    }
+    pass_free(&p);
+    batch_free(b);
+    model_free(tied);
+    for (int i = 0; i < 3; i++) model_free(use[i]);
+}
+
+/* ---- Numeric gradients ---- */
+
+#ifdef REAL_DOUBLE
+static double central_difference(Pass *p, real *x, double h) {
+    real at = *x, loss[2];
+    for (int side = 0; side < 2; side++) {
+        *x = at + (side ? -h : h);
+        loss[side] = pass_loss(p, TOKENS_PACKED);
+    }
+    *x = at;
+    return (loss[0] - loss[1]) / (2 * h);
+}
+
+/* The error of a central difference falls with h², so two of them give one whose error falls with h⁴. */
+static double numeric_gradient(Pass *p, real *x, double h) {
+    return (4 * central_difference(p, x, h) - central_difference(p, x, 2 * h)) / 3;
+}
+
+/* Some coordinates of every parameter. A gradient far below its tensor's others (0 in exact arithmetic, as
+ * that of a key's bias) is held against their size. No ReLU of these models lies within a step of its kink.
+ */
+static void check_gradient(ModelConfig c, double dropout_rate, double h) {
+    enum { SAMPLES = 24 };
+    Model *m = new_model(c, 8);
+    Parameters *q = &m->parameters;
+    m->dropout = dropout_rate;
+    /* Gains other than 1 and biases other than 0, so that each counts. */
+    for (int i = 0; i < q->count; i++)
+        for (long j = 0; j < shape_count(q->entry[i].shape) && q->entry[i].shape.rank == 1; j++)
+            q->value[q->entry[i].offset + j] += 0.1 * random_normal(random_key(8, (uint64_t)i), (uint64_t)j);
+    Batch *b = random_batch(&c, 3, 5, 6, 8);
+    Pass p = pass_new(m, b);
+    p.tape->training = dropout_rate > 0;
+    pass_run(&p, TOKENS_PACKED);
+    for (int i = 0; i < q->count; i++) {
+        const Parameter *entry = &q->entry[i];
+        long count = shape_count(entry->shape);
+        const real *grad = q->grad + entry->offset;
+        double largest = 0;
+        for (long j = 0; j < count; j++) largest = fmax(largest, fabs(grad[j]));
+        CHECK(largest > 0, "%s has no gradient", entry->name);
+        for (long s = 0; s < SAMPLES; s++) {
+            long j =
+                count <= SAMPLES ? s % count : random_below(random_key(9, (uint64_t)i), (uint64_t)s, count);
+            double want = numeric_gradient(&p, q->value + entry->offset + j, h);
+            double error = fabs(grad[j] - want);
+            CHECK(error <= 1e-6 * fmax(fabs(want), 1e-3 * largest), "%s %ld: found %.12g, want %.12g",
+                  entry->name, j, grad[j], want);
+        }
+    }
+    pass_free(&p);
+    batch_free(b);
+    model_free(m);
+}
+
+static void gradient_seq2seq(void) {
+    check_gradient(small_seq2seq(), 0, 1e-4);
+    check_gradient(small_seq2seq(), 0.3, 1e-4);
+}
+
+static void gradient_lm(void) {
+    check_gradient(small_language_model(), 0, 1e-3);
+    check_gradient(small_language_model(), 0.3, 1e-3);
+}
+
+/* Every choice the other way round. */
+static void gradient_other_choices(void) {
+    ModelConfig c = small_seq2seq();
+    c.norm = NORM_PRE, c.final_norm = true, c.activation = ACT_GELU, c.positions = POSITIONS_LEARNED;
+    c.tied = c.scale_embedding = false, c.label_smoothing = 0, c.max_length = 6;
+    check_gradient(c, 0, 1e-3);
+    c = small_language_model();
+    c.norm = NORM_POST, c.final_norm = false, c.positions = POSITIONS_SINUSOIDAL, c.tied = false;
+    c.scale_embedding = true, c.label_smoothing = 0.2, c.pad_id = 2;
+    check_gradient(c, 0, 1e-3);
+}
+#define NUMERIC_TESTS                                                                                        \
+    {"seq2seq: gradients agree with differences", gradient_seq2seq},                                         \
+        {"lm: gradients agree with differences", gradient_lm},                                               \
+        {"other choices: gradients agree with differences", gradient_other_choices},
+#else
+#define NUMERIC_TESTS
+#endif
+
+TEST_MAIN({"seq2seq agrees with PyTorch", golden_seq2seq},
+          {"seq2seq with pre-norm agrees with PyTorch", golden_seq2seq_prenorm},
+          {"lm agrees with PyTorch", golden_lm}, {"lm with padding agrees with PyTorch", golden_lm_padded},
+          NUMERIC_TESTS /* in double alone */
+          {"seq2seq: no output depends on a later token", causality_seq2seq},
+          {"lm: no output depends on a later token", causality_lm},
+          {"every output depends on the whole source", sees_whole_source},
+          {"padding changes nothing", padding_changes_nothing}, {"a source without a token", empty_source},
+          {"attention to nothing is 0", hidden_row_is_zero},
+          {"the first loss is near log(vocab)", first_loss},
+          {"dropout in training only, and repeatable", dropout},
+          {"the same bits for any number of threads", threads_change_no_bit},
+          {"a tied embedding gets the sum of its uses", tied_embedding_sums_uses})

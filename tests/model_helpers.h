@@ -1,0 +1,170 @@
+/* What the tests of models share: batches, and a pass of a model over one. */
+#ifndef TESTS_MODEL_HELPERS_H
+#define TESTS_MODEL_HELPERS_H
+
+#include "base/random.h"
+#include "nn/model_file.h"
+#include "tasks/batch_file.h"
+#include "test.h"
+
+static inline void *must(void *p, const Error *e) {
+    CHECK(p, "%s", e->text);
+    if (!p) exit(1);
+    return p;
+}
+
+static inline Model *new_model(ModelConfig c, uint64_t seed) {
+    Error e = {0};
+    Model *m = model_new(&c, true, seed, &e);
+    return must(m, &e);
+}
+
+/* Small models of the two kinds, as the configurations have them otherwise. */
+static inline ModelConfig small_seq2seq(void) {
+    ModelConfig c = config_seq2seq(11, 80, 0);
+    c.d_model = 8, c.d_ff = 16, c.heads = 2;
+    return c;
+}
+
+static inline ModelConfig small_language_model(void) {
+    ModelConfig c = config_language_model(13, 80);
+    c.d_model = 8, c.d_ff = 24, c.heads = 2, c.encoder_layers = 2;
+    return c;
+}
+
+/* Random tokens that are not padding. Row 0 is as long as it gets; where the model knows padding the others
+ * have random lengths, at least 1. Dies with batch_free. */
+static inline int32_t random_token(const ModelConfig *c, uint64_t key, uint64_t i) {
+    long id = random_below(key, i, c->vocab_size - (c->pad_id != NO_PAD));
+    return (int32_t)(id + (c->pad_id != NO_PAD && id >= c->pad_id));
+}
+
+static inline void random_row(const ModelConfig *c, uint64_t key, long n, int32_t *ids) {
+    for (long i = 0; i < n; i++) ids[i] = random_token(c, key, (uint64_t)i);
+}
+
+static inline Batch *random_batch(const ModelConfig *c, long rows, long S, long T, uint64_t seed) {
+    Error e = {0};
+    if (c->kind == KIND_LM) S = 0;
+    Batch *b = must(batch_new(rows, S, T, &e), &e);
+    batch_shape(b, rows, S, T, c->pad_id);
+    uint64_t lengths = random_key(seed, 0);
+    for (long r = 0; r < rows; r++) {
+        bool longest = r == 0 || c->pad_id == NO_PAD;
+        long s = S && !longest ? 1 + random_below(lengths, (uint64_t)(2 * r), S) : S;
+        long t = !longest ? 1 + random_below(lengths, (uint64_t)(2 * r + 1), T) : T;
+        random_row(c, random_key(seed, (uint64_t)(3 * r + 1)), s, b->source + r * S);
+        random_row(c, random_key(seed, (uint64_t)(3 * r + 2)), t, b->target_in + r * T);
+        random_row(c, random_key(seed, (uint64_t)(3 * r + 3)), t, b->target_out + r * T);
+        b->source_length[r] = s, b->target_length[r] = t;
+    }
+    return b;
+}
+
+/* A model at work on one batch. */
+typedef struct Pass {
+    Model *model;
+    const Batch *batch;
+    Tape *tape; /* dropout: set its training, seed and step */
+    Tokens source, target;
+    int32_t *targets; /* [rows of target] */
+    real loss;
+    real *logits; /* [B,T,V], 0 where target_out is padding */
+} Pass;
+
+static inline Pass pass_new(Model *m, const Batch *b) {
+    Error e = {0};
+    long tokens = b->rows * b->T;
+    Pass p = {.model = m, .batch = b, .tape = tape_new()};
+    bool ok =
+        tokens_new(&p.source, b->rows, b->rows * b->S, &e) && tokens_new(&p.target, b->rows, tokens, &e);
+    p.targets = calloc((size_t)tokens, sizeof *p.targets);
+    p.logits = calloc((size_t)(tokens * m->config.vocab_size), sizeof *p.logits);
+    must(ok && p.targets && p.logits ? &p : NULL, &e);
+    return p;
+}
+
+static inline void pass_free(Pass *p) {
+    tape_free(p->tape);
+    tokens_free(&p->source);
+    tokens_free(&p->target);
+    free(p->targets);
+    free(p->logits);
+}
+
+static inline void pass_fill(Pass *p, TokenLayout layout) {
+    const Batch *b = p->batch;
+    int pad = p->model->config.pad_id;
+    if (b->S) tokens_fill(&p->source, layout, b->rows, b->S, b->source, pad);
+    tokens_fill(&p->target, layout, b->rows, b->T, b->target_in, pad);
+    tokens_gather(&p->target, b->target_out, p->targets);
+}
+
+static inline bool pass_padded(const Pass *p, long position) {
+    int pad = p->model->config.pad_id;
+    return pad != NO_PAD && p->batch->target_out[position] == pad;
+}
+
+/* Puts the rows of logits in their places [B,T,V]. */
+static inline void pass_keep_logits(Pass *p, const Tensor *logits) {
+    long V = p->model->config.vocab_size;
+    memset(p->logits, 0, (size_t)(p->batch->rows * p->batch->T * V) * sizeof(real));
+    for (long i = 0; i < p->target.sequences.total_rows; i++) {
+        long at = p->target.column[i];
+        if (!pass_padded(p, at)) memcpy(p->logits + at * V, logits->data + i * V, (size_t)V * sizeof(real));
+    }
+}
+
+/* Forward and backward: loss and logits, and the model's gradients, settled. */
+static inline void pass_run(Pass *p, TokenLayout layout) {
+    Tape *t = p->tape;
+    pass_fill(p, layout);
+    parameters_clear_grad(&p->model->parameters);
+    Tensor *hidden = nn_hidden(t, p->model, &p->source, &p->target);
+    t->no_grad = true;
+    pass_keep_logits(p, nn_logits(t, p->model, hidden));
+    t->no_grad = false;
+    Tensor *loss = nn_loss(t, p->model, hidden, p->targets);
+    p->loss = loss->data[0];
+    tape_backward(t, loss);
+    parameters_settle_grad(&p->model->parameters);
+    Error e = {0};
+    CHECK(!tape_failed(t, &e), "%s", e.text);
+    tape_reset(t);
+}
+
+/* The loss alone. */
+static inline real pass_loss(Pass *p, TokenLayout layout) {
+    Tape *t = p->tape;
+    pass_fill(p, layout);
+    t->no_grad = true;
+    real loss = nn_loss(t, p->model, nn_hidden(t, p->model, &p->source, &p->target), p->targets)->data[0];
+    t->no_grad = false;
+    tape_reset(t);
+    return loss;
+}
+
+static inline bool same_bits(const real *a, const real *b, long count) {
+    return memcmp(a, b, (size_t)count * sizeof *a) == 0;
+}
+
+static inline real *copy_of(const real *x, long count) {
+    real *copy = malloc((size_t)count * sizeof *copy);
+    if (!copy) exit(1);
+    memcpy(copy, x, (size_t)count * sizeof *copy);
+    return copy;
+}
+
+/* max |found - want| / max |want|; NaN or infinite where an element is. 0 where both are all 0. */
+static inline double relative_error(const real *found, const double *want, long count) {
+    double error = 0, largest = 0;
+    for (long i = 0; i < count; i++) {
+        double d = fabs((double)found[i] - want[i]);
+        if (!(d <= error)) error = d;
+        if (isnan(d)) return d;
+        largest = fmax(largest, fabs(want[i]));
+    }
+    return error > 0 ? error / largest : 0;
+}
+
+#endif
