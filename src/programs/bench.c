@@ -1,0 +1,49 @@
+/* bench: how fast this is, beside what the machine can do. */
+#include "report/bench.h"
+#include "base/options.h"
+#include <string.h>
+
+static BenchOptions bench = {.seconds = 3};
+
+static const Option table[] = {
+    {"Measuring"},
+    {"seconds", "S", "(0,3600]", "time to spend on each figure", .real = &bench.seconds},
+    {"json", .help = "print one JSON object a figure", .flag = &bench.json},
+    {0},
+};
+
+/* What can be measured; the second operand, where one is given, narrows it down. */
+static const struct Subject {
+    const char *name;
+    bool (*run)(const char *which, const BenchOptions *o, Error *e);
+    bool needs_which;
+} subjects[] = {
+    {"step", bench_step, false},
+    {"profile", bench_profile, true},
+};
+
+static bool run(char **operand, int operands, Error *e) {
+    const char *which = operands > 1 ? operand[1] : NULL;
+    for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++) {
+        if (strcmp(subjects[i].name, operand[0]) != 0) continue;
+        if (subjects[i].needs_which && !which)
+            return fail(e, STATUS_USAGE, "%s: found no case, need one", operand[0]);
+        return subjects[i].run(which, &bench, e);
+    }
+    char shown[ESCAPED_TEXT];
+    return fail(e, STATUS_USAGE, "found '%s', need step or profile", escaped(shown, operand[0]));
+}
+
+int main(int argc, char **argv) {
+    Error e = {0};
+    Options options = {"bench",
+                       "step [CASE] | profile CASE",
+                       "Measures speed.",
+                       table,
+                       "Cases: seed, copy, paper, chars, baby, words.\n",
+                       .least = 1,
+                       .most = 2,
+                       .seed = 1};
+    if (options_parse(&options, argc, argv, &e)) run(options.operand, options.operands, &e);
+    return options_exit(options.program, &e);
+}

@@ -1,0 +1,20 @@
+/* Measurements: what ./bench runs. Each prints a table, or JSON lines, on stdout. */
+#ifndef REPORT_BENCH_H
+#define REPORT_BENCH_H
+
+#include "base/error.h"
+#include <stdbool.h>
+
+typedef struct BenchOptions {
+    double seconds; /* to spend on each figure */
+    bool json;
+} BenchOptions;
+
+/* Training steps of the six cases, each the same work as in a PyTorch program that steps the same model:
+ * forward, loss, backward, clipping to norm 1, AdamW; dropout 0; float. `name` NULL: all of them. */
+bool bench_step(const char *name, const BenchOptions *o, Error *e);
+
+/* Where the time of a case's step goes, by operation. */
+bool bench_profile(const char *name, const BenchOptions *o, Error *e);
+
+#endif
