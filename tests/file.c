@@ -2,7 +2,7 @@
  * or the new one, whole. The system calls that base/file.c makes are replaced here by ones that fail, stop
  * half-way or kill the process at any chosen call. */
 #include "base/file.h"
-#include "test.h"
+#include "folder.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -53,12 +53,12 @@ static long finish(int how, long result) {
     }                                                                                                        \
     return (int)finish(how, syscall(__VA_ARGS__))
 
-int openat(int folder, const char *path, int flags, ...) {
+int openat(int at, const char *path, int flags, ...) {
     va_list rest;
     va_start(rest, flags);
     mode_t mode = flags & O_CREAT ? va_arg(rest, mode_t) : 0;
     va_end(rest);
-    FAULTY(openat, SYS_openat, folder, path, flags, mode);
+    FAULTY(openat, SYS_openat, at, path, flags, mode);
 }
 int open(const char *path, int flags, ...) {
     FAULTY(open, SYS_openat, AT_FDCWD, path, flags, 0);
@@ -104,28 +104,7 @@ ssize_t write(int fd, const void *buffer, size_t n) {
     return finish(how, syscall(SYS_write, fd, buffer, how == SHORT && n > 1 ? n / 2 : n));
 }
 
-/* ---- A folder to play in ---- */
-
-static char folder[] = "/tmp/tapeformer-test-XXXXXX";
-
-static const char *in_folder(const char *name) {
-    static char path[4][512];
-    static int next;
-    snprintf(path[next %= 4], sizeof path[0], "%s/%s", folder, name);
-    return path[next++];
-}
-
-static void remove_folder(void) {
-    char command[64];
-    fault.at = 0;
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    if (system(command) != 0) printf("  %s is left behind\n", folder);
-}
-
-static void make_folder(void) {
-    CHECK(mkdtemp(folder) != NULL);
-    atexit(remove_folder);
-}
+/* ---- What is in the folder ---- */
 
 /* Entries of the folder, without . and .. */
 static int entries(void) {

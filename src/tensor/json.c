@@ -109,10 +109,10 @@ static bool escape(Json *j, char **out) {
     if (c >= 0xDC00 && c <= 0xDFFF) return json_fail(j, "found the second half of a surrogate pair alone");
     if (c >= 0xD800 && c <= 0xDBFF) {
         bool follows = j->length - j->at >= 2 && memcmp(j->text + j->at, "\\u", 2) == 0;
-        if (!follows) return need(j, "the second half of a surrogate pair");
-        j->at += 2;
-        if (!hexadecimal(j, &low)) return false;
-        if (low < 0xDC00 || low > 0xDFFF) return need(j, "the second half of a surrogate pair before it");
+        if (follows) j->at += 2;
+        if (follows && !hexadecimal(j, &low)) return false;
+        if (!follows || low < 0xDC00 || low > 0xDFFF)
+            return json_fail(j, "found the first half of a surrogate pair alone");
         c = 0x10000 + ((c - 0xD800) << 10) + (low - 0xDC00);
     }
     *out += utf8_encode(c, *out); /* at most as long as the escape, so it stays behind the reading */

@@ -1,0 +1,32 @@
+/* A folder of the test's own, removed when its process ends. */
+#ifndef TESTS_FOLDER_H
+#define TESTS_FOLDER_H
+
+#include "test.h"
+
+static char folder[] = "/tmp/tapeformer-test-XXXXXX";
+
+static inline void remove_folder(void) {
+    char command[64];
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    if (system(command) != 0) printf("  %s is left behind\n", folder);
+}
+
+static inline void make_folder(void) {
+    if (!mkdtemp(folder)) {
+        CHECK(false, "no folder to be had in /tmp");
+        exit(1);
+    }
+    atexit(remove_folder);
+}
+
+/* The path of a name in it, in one of four buffers. */
+static inline const char *in_folder(const char *name) {
+    static char path[4][512];
+    static int next;
+    char *out = path[next++ % 4];
+    snprintf(out, sizeof path[0], "%s/%s", folder, name);
+    return out;
+}
+
+#endif

@@ -1,0 +1,503 @@
+/* .npy files: NumPy's own are read and written exactly; everything else is refused with what is wrong with
+ * it. */
+#include "tensor/npy.h"
+#include "base/file.h"
+#include "expect_bug.h"
+#include "folder.h"
+#include <fcntl.h>
+#include <inttypes.h>
+
+/* ---- NumPy's files, from tests/fixtures/make_files.py ---- */
+
+typedef struct Golden {
+    const char *name;
+    Dtype dtype;
+    int rank;
+    long size[ARRAY_RANK];
+    bool plain; /* version 1, little-endian, row-major: as npy_write does it */
+} Golden;
+
+static const Golden golden[] = {
+    {"f4_2x3", DTYPE_F32, 2, {2, 3}, true},
+    {"f8_3x4", DTYPE_F64, 2, {3, 4}, true},
+    {"f4_big_endian_2x3", DTYPE_F32, 2, {2, 3}, false},
+    {"f8_big_endian_5", DTYPE_F64, 1, {5}, false},
+    {"f8_fortran_3x4", DTYPE_F64, 2, {3, 4}, false},
+    {"i4_fortran_2x3x4", DTYPE_I32, 3, {2, 3, 4}, false},
+    {"i2_big_endian_fortran_4x3", DTYPE_I16, 2, {4, 3}, false},
+    {"f8_scalar", DTYPE_F64, 0, {0}, true},
+    {"f4_0x5", DTYPE_F32, 2, {0, 5}, true},
+    {"f2_7", DTYPE_F16, 1, {7}, true},
+    {"b1_7", DTYPE_BOOL, 1, {7}, true},
+    {"u1_7", DTYPE_U8, 1, {7}, true},
+    {"i1_7", DTYPE_I8, 1, {7}, true},
+    {"u2_7", DTYPE_U16, 1, {7}, true},
+    {"i8_1x7", DTYPE_I64, 2, {1, 7}, true},
+    {"u8_big_endian_7", DTYPE_U64, 1, {7}, false},
+    {"u4_2x1x1x1x1x1x1x2", DTYPE_U32, 8, {2, 1, 1, 1, 1, 1, 1, 2}, true},
+    {"f4_version_2", DTYPE_F32, 2, {2, 3}, false},
+    {"f4_version_3", DTYPE_F32, 2, {2, 3}, false},
+};
+enum { GOLDEN = sizeof golden / sizeof *golden };
+
+static const char *fixture(const Golden *g) {
+    static char path[128];
+    snprintf(path, sizeof path, "tests/fixtures/%s.npy", g->name);
+    return path;
+}
+
+/* What make_files.py put into element i. */
+static double golden_value(Dtype d, long i) {
+    if (d == DTYPE_BOOL) return i % 3 == 0;
+    return d >= DTYPE_F16 ? (double)i / 2 - 1 : (double)i;
+}
+
+static void reads_what_numpy_writes(void) {
+    for (int g = 0; g < GOLDEN; g++) {
+        Array a;
+        Error e = {0};
+        bool ok = npy_read(&a, fixture(&golden[g]), &e);
+        CHECK(ok, "%s", e.text);
+        if (!ok) continue;
+        long count = 1;
+        CHECK(a.dtype == golden[g].dtype && a.rank == golden[g].rank, "%s", golden[g].name);
+        for (int i = 0; i < a.rank; i++) {
+            CHECK(a.size[i] == golden[g].size[i], "%s", golden[g].name);
+            count *= golden[g].size[i];
+        }
+        CHECK(a.count == count, "%s: found %ld", golden[g].name, a.count);
+
+        double as_double[24];
+        real as_real[24];
+        int32_t as_int32[24];
+        int64_t as_int64[24];
+        array_to_double(&a, as_double);
+        CHECK(array_to_real(&a, as_real, &e));
+        CHECK(array_check_finite(&a, &e));
+        bool integers = a.dtype < DTYPE_F16;
+        CHECK(array_to_int32(&a, as_int32, &e) == integers && array_to_int64(&a, as_int64, &e) == integers,
+              "%s", e.text);
+        for (long i = 0; i < count; i++) {
+            double want = golden_value(a.dtype, i);
+            CHECK(as_double[i] == want && (double)as_real[i] == want, "%s: element %ld", golden[g].name, i);
+            if (integers)
+                CHECK(as_int32[i] == (int32_t)want && as_int64[i] == (int64_t)want, "element %ld", i);
+        }
+        array_free(&a);
+    }
+}
+
+/* A file read and written again is, byte for byte, what numpy.save made. */
+static void writes_what_numpy_writes(void) {
+    make_folder();
+    for (int g = 0; g < GOLDEN; g++) {
+        if (!golden[g].plain) continue;
+        Array a;
+        Error e = {0};
+        char *want, *found;
+        size_t want_size, found_size;
+        bool ok = npy_read(&a, fixture(&golden[g]), &e) && npy_write(&a, in_folder("a.npy"), &e) &&
+                  file_read(fixture(&golden[g]), 0, &want, &want_size, &e) &&
+                  file_read(in_folder("a.npy"), 0, &found, &found_size, &e);
+        CHECK(ok, "%s", e.text);
+        if (!ok) continue;
+        CHECK(found_size == want_size && memcmp(found, want, want_size) == 0, "%s", golden[g].name);
+        free(want), free(found), array_free(&a);
+    }
+    Error e = {0};
+    float x[6] = {1, 2, 3, 4, 5, 6};
+    Array a = array_over(NULL, DTYPE_F32, SHAPE(2, 3), x);
+    CHECK(!npy_write(&a, "/nowhere/a.npy", &e) && e.status == STATUS_CANNOT_CREATE);
+}
+
+/* ---- Files made here ---- */
+
+/* A file in memory, in a block of exactly its size, so that a read beyond it is noticed by a sanitizer. */
+typedef struct Bytes {
+    char *data;
+    size_t size;
+} Bytes;
+
+static Bytes npy_bytes(int major, int minor, const char *header, size_t header_size, size_t elements) {
+    size_t start = major == 1 ? 10 : 12;
+    Bytes b = {malloc(start + header_size + elements), start + header_size + elements};
+    memcpy(b.data, "\x93NUMPY", 6);
+    b.data[6] = (char)major, b.data[7] = (char)minor;
+    for (size_t i = 8; i < start; i++) b.data[i] = (char)(header_size >> 8 * (i - 8));
+    memcpy(b.data + start, header, header_size);
+    for (size_t i = 0; i < elements; i++) b.data[start + header_size + i] = (char)i;
+    return b;
+}
+
+/* Reads the bytes, which are freed; the message, or "" if they are an array. */
+static const char *message(Bytes b) {
+    static char text[ERROR_TEXT];
+    Error e = {0};
+    Array a;
+    bool ok = npy_parse(&a, "t", b.data, b.size, &e);
+    CHECK(ok || (e.status == STATUS_BAD_DATA && !a.owned && !a.bytes), "status %d", e.status);
+    strcpy(text, e.text);
+    array_free(&a);
+    return text;
+}
+
+static const char *header_message(const char *header, size_t elements) {
+    return message(npy_bytes(1, 0, header, strlen(header), elements));
+}
+
+#define OPEN "{'descr': '<f4', 'fortran_order': False, 'shape': "
+
+static void refuses_malformed_headers(void) {
+    static const struct {
+        const char *header, *want;
+    } cases[] = {
+        {OPEN "(3)}\n", "t: header, character 52: found \")}\", need a comma, as in (3,)"},
+        {OPEN "[3]}\n", "t: header, character 50: found \"[3]}\", need a shape like (), (3,) or (3, 4)"},
+        {OPEN "3}\n", "t: header, character 50: found \"3}\", need a shape like (), (3,) or (3, 4)"},
+        {OPEN "(True,)}\n", "t: header, character 51: found \"True,)}\", need a size: digits alone"},
+        {OPEN "(-1,)}\n", "t: header, character 51: found \"-1,)}\", need a size: digits alone"},
+        {OPEN "(2,-3)}\n", "t: header, character 53: found \"-3)}\", need a size: digits alone"},
+        {OPEN "(3L,)}\n", "t: header, character 52: found \"L,)}\", need a comma, as in (3,)"},
+        {OPEN "(3.,)}\n", "t: header, character 52: found \".,)}\", need a comma, as in (3,)"},
+        {OPEN "(0x3,)}\n", "t: header, character 52: found \"x3,)}\", need a comma, as in (3,)"},
+        {OPEN "(03,)}\n", "t: header, character 51: found \"03,)}\", need a size: digits alone"},
+        {OPEN "(,)}\n", "t: header, character 51: found \",)}\", need a size: digits alone"},
+        {OPEN "(3,,)}\n", "t: header, character 53: found \",)}\", need a size: digits alone"},
+        {OPEN "(3 4)}\n", "t: header, character 53: found \"4)}\", need a comma, as in (3,)"},
+        {OPEN "(3,4 5)}\n", "t: header, character 55: found \"5)}\", need a comma or a bracket"},
+        {OPEN "(3,}\n", "t: header, character 53: found \"}\", need a size: digits alone"},
+        {OPEN "(3,\n", "t: header, character 53: found \"\", need a size: digits alone"},
+        {OPEN "(123456789012345678901234567890,)}\n",
+         "t: header, character 51: found \"1234567890123456\", need a size below 2^63"},
+        {OPEN "(9223372036854775808,)}\n",
+         "t: header, character 51: found \"9223372036854775\", need a size below 2^63"},
+        {OPEN "(9223372036854775807,)}\n", "t: header: found a shape of more than 2^63 bytes"},
+        {OPEN "(4294967296, 4294967296)}\n", "t: header: found a shape of more than 2^63 bytes"},
+        {OPEN "(4194305,4194305,211106198978564)}\n", "t: header: found a shape of more than 2^63 bytes"},
+        {OPEN "(0, 4611686018427387904, 4)}\n", "t: header: found a shape of more than 2^63 bytes"},
+        {OPEN "(1,1,1,1,1,1,1,1,1)}\n", "t: header: found more than 8 axes"},
+        {OPEN "(4611686018427387904,)}\n", "t: header: found a shape of more than 2^63 bytes"},
+        {OPEN "(1152921504606846976,)}\n", "t: found 12 bytes of elements, need 4611686018427387904"},
+        {OPEN "(3,)", "t: header: found no newline at its end"},
+        {OPEN "(3,)\n", "t: header, character 54: found \"\", need a comma or }"},
+        {OPEN "(3,)}x\n", "t: header, character 55: found \"x\", need blanks up to the newline"},
+        {OPEN "(3,)}  {}\n", "t: header, character 57: found \"{}\", need blanks up to the newline"},
+        {OPEN "(3,)}\n\n", "t: header, character 55: found \"\", need blanks up to the newline"},
+        {OPEN "(3,),,}\n",
+         "t: header, character 55: found \",}\", need one of the keys 'descr', 'fortran_order' and 'shape'"},
+        {OPEN "(3,) 'x': 1}\n", "t: header, character 55: found \"'x': 1}\", need a comma or }"},
+        {OPEN "(3,), 'x': 1}\n", "t: header, character 56: found \"'x': 1}\", need one of the keys 'descr', "
+                                 "'fortran_order' and 'shape'"},
+        {OPEN "(3,), 'shape': (3,)}\n",
+         "t: header, character 56: found \"'shape': (3,)}\", need each key once"},
+        {"{'descr': '<f4', 'fortran_order': False}\n",
+         "t: header, character 40: found \"\", need 'shape' before it"},
+        {"{'descr': '<f4', 'shape': (3,)}\n",
+         "t: header, character 31: found \"\", need 'fortran_order' before it"},
+        {"{'fortran_order': False, 'shape': (3,)}\n",
+         "t: header, character 39: found \"\", need 'descr' before it"},
+        {"{}\n", "t: header, character 2: found \"\", need 'descr' before it"},
+        {"\n", "t: header, character 0: found \"\", need {"},
+        {"", "t: header: found no newline at its end"},
+        {"[]\n", "t: header, character 0: found \"[]\", need {"},
+        {"{'descr' '<f4'}\n", "t: header, character 9: found \"'<f4'}\", need a colon"},
+        {"{descr: '<f4'}\n", "t: header, character 1: found \"descr: '<f4'}\", need one of the keys 'descr', "
+                             "'fortran_order' and 'shape'"},
+        {"{'descr: }\n", "t: header, character 1: found \"'descr: }\", need one of the keys 'descr', "
+                         "'fortran_order' and 'shape'"},
+        {"{'fortran_order': 'True'}\n", "t: header, character 18: found \"'True'}\", need True or False"},
+        {"{'fortran_order': 1}\n", "t: header, character 18: found \"1}\", need True or False"},
+        {"{'fortran_order': true}\n", "t: header, character 18: found \"true}\", need True or False"},
+        {"{'fortran_order': Falsehood}\n", "t: header, character 23: found \"hood}\", need a comma or }"},
+        {"{'descr': '|O', 'fortran_order': False, 'shape': (3,)}\n",
+         "t: pickled object arrays refused, need numbers"},
+#define TYPE(descr, found)                                                                                   \
+    {"{'descr': " descr ", 'fortran_order': False, 'shape': (3,)}\n",                                        \
+     "t: header, character 10: found \"" found "\", need a type like '<f4', '>f8', '<i4', '|u1'"}
+        TYPE("'<U5'", "'<U5', 'fortran_"),
+        TYPE("'<c8'", "'<c8', 'fortran_"),
+        TYPE("'<f16'", "'<f16', 'fortran"),
+        TYPE("'<M8[ns]'", "'<M8[ns]', 'fort"),
+        TYPE("'|V4'", "'|V4', 'fortran_"),
+        TYPE("'|f4'", "'|f4', 'fortran_"),
+        TYPE("'f4'", "'f4', 'fortran_o"),
+        TYPE("'=f4'", "'=f4', 'fortran_"),
+        TYPE("'<f4 '", "'<f4 ', 'fortran"),
+        TYPE("''", "'', 'fortran_ord"),
+        TYPE("'<f\\x34'", "'<f\\x34', 'fortr"),
+        TYPE("[('a', '<f4')]", "[('a', '<f4')], "),
+        TYPE("\"<f4'", "\"<f4', 'fortran_"),
+        TYPE("'<\x1B[2J'", "'<\\x1B[2J', 'fortra"),
+#undef TYPE
+        {"{'descr': '<f4\xC3\xA9', 'fortran_order': False, 'shape': (3,)}\n",
+         "t: header, character 10: found \"'<f4\xC3\xA9', 'fortra\", need a type like '<f4', '>f8', '<i4', "
+         "'|u1'"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *found = header_message(cases[i].header, 12);
+        CHECK(strcmp(found, cases[i].want) == 0, "%s  found %s\n  want  %s", cases[i].header, found,
+              cases[i].want);
+    }
+    static const char nul[] = OPEN "(3,)}\0 \n";
+    CHECK(strcmp(message(npy_bytes(1, 0, nul, sizeof nul - 1, 12)),
+                 "t: header, character 55: found \"\", need blanks up to the newline") == 0);
+}
+
+static void refuses_other_beginnings(void) {
+    static const char header[] = OPEN "(3,)}\n";
+    const size_t n = sizeof header - 1;
+    static const int versions[][2] = {{0, 0}, {0, 1}, {1, 1}, {2, 1}, {3, 1}, {4, 0}, {255, 255}};
+    for (size_t i = 0; i < sizeof versions / sizeof *versions; i++) {
+        char want[100];
+        snprintf(want, sizeof want, "t: found format version %d.%d, need 1.0, 2.0 or 3.0", versions[i][0],
+                 versions[i][1]);
+        const char *found = message(npy_bytes(versions[i][0], versions[i][1], header, n, 12));
+        CHECK(strcmp(found, want) == 0, "found %s, want %s", found, want);
+    }
+    for (int flip = 0; flip < 6; flip++) {
+        Bytes b = npy_bytes(1, 0, header, n, 12);
+        b.data[flip] ^= 1;
+        CHECK(strcmp(message(b), "t: found no \\x93NUMPY at its start: not a .npy file") == 0);
+    }
+
+    /* Lengths that the file does not have, and a true one above the limit: none is allocated. */
+    static const uint32_t lengths[] = {56 + 12 + 1, 10001, 0x7FFFFFFF, 0xFFFFFFFF};
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        Bytes b = npy_bytes(2, 0, header, n, 12);
+        memcpy(b.data + 8, &lengths[i], 4);
+        char want[100];
+        snprintf(want, sizeof want, "t: found a header of %u bytes, need at most 68", (unsigned)lengths[i]);
+        const char *found = message(b);
+        CHECK(strcmp(found, want) == 0, "found %s, want %s", found, want);
+    }
+    char *blank = malloc(10001);
+    memset(blank, ' ', 10001);
+    memcpy(blank, header, n - 1);
+    blank[10000] = '\n';
+    CHECK(strcmp(message(npy_bytes(2, 0, blank, 10001, 12)),
+                 "t: found a header of 10001 bytes, need at most 10000") == 0);
+    blank[9999] = '\n';
+    CHECK(*message(npy_bytes(2, 0, blank, 10000, 12)) == 0);
+    free(blank);
+}
+
+static void accepts_every_spelling(void) {
+    static const char *const headers[] = {
+        OPEN "(3,)}\n",
+        OPEN "(3,), }          \n",
+        OPEN "( 3 , )\t}\n",
+        OPEN "(3, 1)}\n",
+        OPEN "(3, 1,)}\n",
+        "{'shape': (1, 3), 'fortran_order': True, 'descr': '<f4'}\n",
+        "  {\"fortran_order\":False,\"shape\":(3,),\"descr\":\">f4\"}\n",
+        "{'descr': '<i4', 'fortran_order': False, 'shape': (1,1,1,3)}\n",
+        "{'descr': '<u1', 'fortran_order': False, 'shape': (12,)}\n",
+    };
+    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
+        const char *found = header_message(headers[i], 12);
+        CHECK(*found == 0, "%s: %s", headers[i], found);
+    }
+    CHECK(*header_message("{'descr': '<f8', 'fortran_order': False, 'shape': ()}\n", 8) == 0);
+    CHECK(*header_message(OPEN "(0, 1000000000)}\n", 0) == 0);
+}
+
+/* Each golden file, cut at every length, and with bytes too many. */
+static void refuses_every_truncation(void) {
+    for (int g = 0; g < GOLDEN; g++) {
+        char *data;
+        size_t size;
+        Error e = {0};
+        CHECK(file_read(fixture(&golden[g]), 0, &data, &size, &e), "%s", e.text);
+        for (size_t n = 0; n <= size + 2; n++) {
+            Bytes b = {malloc(n ? n : 1), n};
+            memset(b.data, 0, n);
+            memcpy(b.data, data, n < size ? n : size);
+            CHECK((*message(b) == 0) == (n == size), "%s: %zu of %zu bytes", golden[g].name, n, size);
+        }
+        free(data);
+    }
+}
+
+/* Each golden file with any one bit of its header flipped is refused, or is an array of as many bytes, every
+ * one of which can be converted. */
+static void survives_every_flipped_bit(void) {
+    int refused = 0, accepted = 0;
+    for (int g = 0; g < GOLDEN; g++) {
+        char *data;
+        size_t size;
+        Error e = {0};
+        CHECK(file_read(fixture(&golden[g]), 0, &data, &size, &e), "%s", e.text);
+        for (size_t bit = 0; bit < 8 * 128; bit++) {
+            Bytes b = {malloc(size), size};
+            memcpy(b.data, data, size);
+            b.data[bit / 8] ^= (char)(1 << bit % 8);
+            Array a;
+            Error error = {0};
+            if (!npy_parse(&a, "t", b.data, b.size, &error)) {
+                CHECK(error.status == STATUS_BAD_DATA && *error.text, "%s: bit %zu", golden[g].name, bit);
+                refused++;
+                continue;
+            }
+            accepted++;
+            CHECK((size_t)a.count * dtype_size(a.dtype) == size - 128, "%s: bit %zu", golden[g].name, bit);
+            double values[256];
+            CHECK(a.count <= 256);
+            array_to_double(&a, values);
+            array_free(&a);
+        }
+        free(data);
+    }
+    CHECK(accepted > 10 && refused > 19000, "%d accepted, %d refused", accepted, refused);
+}
+
+/* What is no regular file, and what is not there. */
+static void refuses_other_files(void) {
+    make_folder();
+    Array a;
+    Error e = {0};
+    CHECK(!npy_read(&a, folder, &e) && e.status == STATUS_NO_INPUT);
+    e = (Error){0};
+    CHECK(!npy_read(&a, in_folder("none"), &e) && e.status == STATUS_NO_INPUT && !a.owned);
+    array_free(&a);
+    EXPECT_BUG("npy_write: x: NumPy has no type BF16",
+               npy_write(&(Array){.dtype = DTYPE_BF16, .rank = 0, .count = 1, .bytes = "xx"}, "x", &e));
+}
+
+/* ---- Conversions ---- */
+
+static Array over(Dtype d, long count, const void *bytes) {
+    Array a = array_over("x\x1B", d, SHAPE(count), bytes);
+    a.file = "f";
+    return a;
+}
+
+static void refuses_integers_out_of_range(void) {
+    static const int64_t i64[] = {0, INT32_MAX, INT32_MIN, (int64_t)INT32_MAX + 1};
+    static const int64_t low[] = {INT64_MIN, INT64_MAX};
+    static const uint64_t u64[] = {INT64_MAX, (uint64_t)INT64_MAX + 1};
+    static const uint32_t u32[] = {INT32_MAX, (uint32_t)INT32_MAX + 1};
+    int32_t as_int32[4];
+    int64_t as_int64[4];
+    Error e = {0};
+    Array a = over(DTYPE_I64, 3, i64);
+    CHECK(array_to_int32(&a, as_int32, &e) && as_int32[1] == INT32_MAX && as_int32[2] == INT32_MIN);
+    a = over(DTYPE_I64, 4, i64);
+    CHECK(!array_to_int32(&a, as_int32, &e));
+    CHECK(strcmp(e.text, "f: x\\x1B: element 3: found 2147483648, need one in [-2147483648,2147483647]") == 0,
+          "%s", e.text);
+    e = (Error){0};
+    a = over(DTYPE_I64, 1, low);
+    CHECK(!array_to_int32(&a, as_int32, &e) && e.status == STATUS_BAD_DATA);
+    e = (Error){0};
+    a = over(DTYPE_I64, 2, low);
+    CHECK(array_to_int64(&a, as_int64, &e) && as_int64[0] == INT64_MIN && as_int64[1] == INT64_MAX);
+    a = over(DTYPE_U64, 1, u64);
+    CHECK(array_to_int64(&a, as_int64, &e) && as_int64[0] == INT64_MAX);
+    a = over(DTYPE_U64, 2, u64);
+    CHECK(!array_to_int64(&a, as_int64, &e));
+    CHECK(strstr(e.text, "element 1: found 9223372036854775808, need one in [-9223372036854775808,"), "%s",
+          e.text);
+    e = (Error){0};
+    a = over(DTYPE_U32, 1, u32);
+    CHECK(array_to_int32(&a, as_int32, &e) && as_int32[0] == INT32_MAX);
+    a = over(DTYPE_U32, 2, u32);
+    CHECK(!array_to_int32(&a, as_int32, &e) && e.status == STATUS_BAD_DATA);
+    e = (Error){0};
+    static const signed char negative[] = {-1, -128, 127};
+    a = over(DTYPE_I8, 3, negative);
+    CHECK(array_to_int32(&a, as_int32, &e) && as_int32[0] == -1 && as_int32[1] == -128 && as_int32[2] == 127);
+    static const float one[] = {1};
+    a = over(DTYPE_F32, 1, one);
+    CHECK(!array_to_int64(&a, as_int64, &e));
+    CHECK(strcmp(e.text, "f: x\\x1B: found numbers of type F32, need integers") == 0, "%s", e.text);
+}
+
+/* All 65,536 half-precision numbers against the definition, and bfloat16 against the upper half of a float.
+ */
+static void converts_half_precision(void) {
+    for (uint32_t bits = 0; bits < 65536; bits++) {
+        uint16_t x = (uint16_t)bits;
+        double half, bfloat;
+        Array a = over(DTYPE_F16, 1, &x), b = over(DTYPE_BF16, 1, &x);
+        array_to_double(&a, &half);
+        array_to_double(&b, &bfloat);
+
+        int exponent = bits >> 10 & 31;
+        double fraction = (bits & 1023) / 1024.0, sign = bits >> 15 ? -1 : 1;
+        double want =
+            exponent ? sign * (1 + fraction) * pow(2, exponent - 15) : sign * fraction * pow(2, -14);
+        if (exponent == 31)
+            CHECK(fraction > 0 ? isnan(half) : half == sign * (double)INFINITY, "0x%04X", bits);
+        else
+            CHECK(half == want && signbit(half) == signbit(sign), "0x%04X: found %g, want %g", bits, half,
+                  want);
+
+        uint32_t wide = bits << 16;
+        float upper;
+        memcpy(&upper, &wide, 4);
+        CHECK(isnan(upper) ? isnan(bfloat) : bfloat == (double)upper, "0x%04X: found %g", bits, bfloat);
+    }
+}
+
+/* What is too large for a float is refused when real is float; what is not finite stays what it is, and is
+ * found. */
+static void converts_numbers(void) {
+    static const double x[] = {1, -1e-300, (double)FLT_MAX, 1e39},
+                        odd[] = {0, -(double)INFINITY, (double)NAN};
+    real out[4];
+    Error e = {0};
+    Array a = over(DTYPE_F64, 3, x);
+    CHECK(array_to_real(&a, out, &e) && out[0] == 1 && (double)out[2] == (double)FLT_MAX);
+    a = over(DTYPE_F64, 4, x);
+    bool fits = sizeof(real) == sizeof(double);
+    CHECK(array_to_real(&a, out, &e) == fits);
+    CHECK(fits || strcmp(e.text, "f: x\\x1B: element 3: found 1e+39, need at most 3.40282e+38") == 0, "%s",
+          e.text);
+    CHECK(array_check_finite(&a, &(Error){0}));
+
+    e = (Error){0};
+    a = over(DTYPE_F64, 3, odd);
+    CHECK(array_to_real(&a, out, &e) && isinf(out[1]) && out[1] < 0 && isnan(out[2]));
+    CHECK(!array_check_finite(&a, &e));
+    CHECK(strcmp(e.text, "f: x\\x1B: element 1: found -inf, need a finite number") == 0, "%s", e.text);
+    static const uint16_t half[] = {0x7BFF, 0x7C01};
+    e = (Error){0};
+    a = over(DTYPE_F16, 2, half);
+    CHECK(!array_check_finite(&a, &e) && strstr(e.text, "element 1: found "), "%s", e.text);
+}
+
+static void checks_shapes(void) {
+    static const char bytes[8] = {0};
+    Array a = over(DTYPE_U8, 6, bytes);
+    Shape s;
+    Error e = {0};
+    CHECK(array_shape(&a, &s, &e) && s.rank == 1 && s.size[0] == 6);
+    CHECK(array_expect_shape(&a, SHAPE(6), &e));
+    CHECK(!array_expect_shape(&a, SHAPE(2, 3), &e));
+    CHECK(strcmp(e.text, "f: x\\x1B: found shape [6], need [2,3]") == 0, "%s", e.text);
+    e = (Error){0};
+    a.rank = 7;
+    for (int i = 0; i < 7; i++) a.size[i] = 1;
+    CHECK(!array_expect_shape(&a, SHAPE(1), &e));
+    CHECK(strcmp(e.text, "f: x\\x1B: found 7 axes, need at most 6") == 0, "%s", e.text);
+
+    char path[1000], where[ARRAY_WHERE]; /* of a long path, the end is shown */
+    memset(path, 'p', 999);
+    memcpy(path + 990, "/end.npy", 9);
+    a.file = path;
+    array_where(&a, where);
+    CHECK(strlen(where) < ARRAY_WHERE && strncmp(where, "...p", 4) == 0 && strstr(where, "/end.npy: x\\x1B"),
+          "%s", where);
+}
+
+TEST_MAIN({"reads what NumPy writes", reads_what_numpy_writes},
+          {"writes what NumPy writes", writes_what_numpy_writes},
+          {"refuses malformed headers", refuses_malformed_headers},
+          {"refuses other beginnings", refuses_other_beginnings},
+          {"accepts every spelling", accepts_every_spelling},
+          {"refuses every truncation", refuses_every_truncation},
+          {"survives every flipped bit", survives_every_flipped_bit},
+          {"refuses other files", refuses_other_files},
+          {"refuses integers out of range", refuses_integers_out_of_range},
+          {"converts half precision", converts_half_precision}, {"converts numbers", converts_numbers},
+          {"checks shapes", checks_shapes})
