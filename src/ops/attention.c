@@ -27,7 +27,7 @@
  * `causal` a block stops at the diagonal, so the upper half is not computed. */
 #include "base/pool.h"
 #include "base/work.h"
-#include "kernels/vector_math.h"
+#include "kernels/rows.h"
 #include "ops/ops.h"
 #include <math.h>
 #include <string.h>
@@ -116,13 +116,11 @@ static void forward_head(void *context, long task) {
         long rows = chunk_end(first, BLOCK, h.rows) - first, keys = seen(a, &h, first + rows - 1);
         scores(a, &h, first, rows, keys, block);
         for (long i = 0; i < rows; i++) {
-            real *p = block + i * a->ld_p, m = -INFINITY, sum = 0;
+            real *p = block + i * a->ld_p;
             long visible = seen(a, &h, first + i);
-            for (long j = 0; j < visible; j++) m = p[j] > m ? p[j] : m;
-            m = visible ? m * a->scale : 0;
+            real m = visible ? row_max(p, visible) * a->scale : 0;
             for (long j = 0; j < visible; j++) p[j] = vm_exp(p[j] * a->scale - m);
-            for (long j = 0; j < visible; j++) sum += p[j];
-            real inverse = visible ? 1 / sum : 0;
+            real inverse = visible ? 1 / row_sum(p, visible) : 0;
             for (long j = 0; j < visible; j++) p[j] *= inverse;
             for (long j = visible; j < keys; j++) p[j] = 0;
             h.max[first + i] = m, h.inverse[first + i] = inverse;
@@ -179,11 +177,11 @@ static void backward_head(void *context, long task) {
                      .c = block_ds,
                      .ldc = a->ld_p});
         for (long i = 0; i < rows; i++) {
-            real *p = block_p + i * a->ld_p, *ds = block_ds + i * a->ld_p, D = 0;
+            real *p = block_p + i * a->ld_p, *ds = block_ds + i * a->ld_p;
             const real *y = h.y + (first + i) * a->d, *dy = h.dy + (first + i) * a->d;
             real m = h.max[first + i], inverse = h.inverse[first + i];
             long visible = seen(a, &h, first + i);
-            for (long c = 0; c < a->d_k; c++) D += dy[c] * y[c];
+            real D = row_dot(dy, y, a->d_k);
             for (long j = 0; j < visible; j++) p[j] = vm_exp(p[j] * a->scale - m) * inverse;
             for (long j = 0; j < visible; j++) ds[j] = p[j] * (ds[j] - D) * a->scale;
             for (long j = visible; j < keys; j++) p[j] = ds[j] = 0;

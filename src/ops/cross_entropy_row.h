@@ -8,28 +8,25 @@
 #define OPS_CROSS_ENTROPY_ROW_H
 
 #include "base/error.h"
-#include "kernels/vector_math.h"
+#include "kernels/rows.h"
 #include <math.h>
 #include <stdint.h>
 
 /* The loss; where `dx` is not NULL, also dx_j = scale (p_j - q_j), which may overwrite x. */
 static inline double cross_entropy_row(long V, const real *x, long target, real smoothing, real scale,
                                        real *dx) {
-    real m = x[0], x_t = x[target], sum = 0, above = 0, share = smoothing / (real)V;
-    for (long j = 1; j < V; j++) m = x[j] > m ? x[j] : m;
-    if (smoothing > 0)
-        for (long j = 0; j < V; j++) above += x[j] - m;
+    real m = row_max(x, V), x_t = x[target], above = 0, sum;
+    if (smoothing > 0) above = row_sum(x, V) - (real)V * m;
     if (dx) {
-        for (long j = 0; j < V; j++) dx[j] = vm_exp(x[j] - m);
-        for (long j = 0; j < V; j++) sum += dx[j];
-        real factor = scale / sum, part = scale * share;
-        for (long j = 0; j < V; j++) dx[j] = dx[j] * factor - part;
+        sum = row_exp(dx, x, m, V);
+        real factor = scale / sum, share = scale * smoothing / (real)V;
+        for (long j = 0; j < V; j++) dx[j] = dx[j] * factor - share;
         dx[target] -= scale * (1 - smoothing);
     } else {
-        for (long j = 0; j < V; j++) sum += vm_exp(x[j] - m);
+        sum = row_exp_sum(x, m, V);
     }
     double loss = log((double)sum) - (1 - (double)smoothing) * ((double)x_t - (double)m);
-    return smoothing > 0 ? loss - (double)share * (double)above : loss;
+    return smoothing > 0 ? loss - (double)smoothing / (double)V * (double)above : loss;
 }
 
 /* Rows whose target is not the one to ignore. */

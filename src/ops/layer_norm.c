@@ -20,6 +20,7 @@
 #include "base/pool.h"
 #include "base/work.h"
 #include "kernels/arrays.h"
+#include "kernels/rows.h"
 #include "ops/ops.h"
 #include <math.h>
 #include <string.h>
@@ -33,14 +34,6 @@ typedef struct Attr {
     real *mean, *r; /* [n] of each row */
 } Attr;
 
-static void mean_and_variance(long d, const real *x, real *mean, real *variance) {
-    real sum = 0, squares = 0;
-    for (long j = 0; j < d; j++) sum += x[j];
-    *mean = sum / (real)d;
-    for (long j = 0; j < d; j++) squares += (x[j] - *mean) * (x[j] - *mean);
-    *variance = squares / (real)d;
-}
-
 static void forward_rows(void *context, long chunk) {
     Node *n = context;
     const Attr *a = n->attr;
@@ -49,7 +42,7 @@ static void forward_rows(void *context, long chunk) {
     for (long i = begin, end = chunk_end(begin, per_chunk, a->n); i < end; i++) {
         const real *x = n->in[X]->data + i * d;
         real *y = n->out->data + i * d, mean, variance;
-        mean_and_variance(d, x, &mean, &variance);
+        row_moments(x, d, &mean, &variance);
         real r = 1 / (real)sqrt(variance + EPSILON);
         for (long j = 0; j < d; j++) y[j] = (x[j] - mean) * r * gamma[j] + beta[j];
         a->mean[i] = mean, a->r[i] = r;
@@ -61,6 +54,31 @@ static void forward(Node *n) {
     parallel_for(chunks_of(a->n, rows_per_chunk(a->d)), forward_rows, n);
 }
 
+/* One row: adds its part of dγ and dβ, and finds the two means in dx. The sums run in ROW_LANES lanes, as
+ * those of kernels/rows.h. */
+static void backward_sums(long d, const real *x, const real *dy, const real *gamma, real mean, real r,
+                          real *dgamma, real *dbeta, real *mean_g, real *mean_gx) {
+    real lane_g[ROW_LANES] = {0}, lane_gx[ROW_LANES] = {0};
+    long j = 0;
+    for (; j + ROW_LANES <= d; j += ROW_LANES)
+        for (int l = 0; l < ROW_LANES; l++) {
+            real normal = (x[j + l] - mean) * r, g = dy[j + l] * gamma[j + l];
+            dgamma[j + l] += dy[j + l] * normal;
+            dbeta[j + l] += dy[j + l];
+            lane_g[l] += g;
+            lane_gx[l] += g * normal;
+        }
+    for (int l = 0; j + l < d; l++) {
+        real normal = (x[j + l] - mean) * r, g = dy[j + l] * gamma[j + l];
+        dgamma[j + l] += dy[j + l] * normal;
+        dbeta[j + l] += dy[j + l];
+        lane_g[l] += g;
+        lane_gx[l] += g * normal;
+    }
+    *mean_g = row_tree(lane_g) / (real)d;
+    *mean_gx = row_tree(lane_gx) / (real)d;
+}
+
 /* A chunk of rows: their dx, and the chunk's part of dγ and dβ, side by side in a row of the scratch memory.
  */
 static void backward_rows(void *context, long chunk) {
@@ -69,23 +87,14 @@ static void backward_rows(void *context, long chunk) {
     const real *gamma = n->in[GAMMA]->data;
     bool store = n->in[X]->grad_fresh;
     long d = a->d, per_chunk = rows_per_chunk(d), begin = chunk * per_chunk;
-    real *dgamma = n->scratch + chunk * 2 * d, *dbeta = dgamma + d;
+    real *restrict dgamma = n->scratch + chunk * 2 * d, *restrict dbeta = dgamma + d;
     memset(dgamma, 0, 2 * (size_t)d * sizeof(real));
     for (long i = begin, end = chunk_end(begin, per_chunk, a->n); i < end; i++) {
         const real *x = n->in[X]->data + i * d, *dy = n->out->grad + i * d;
-        real mean = a->mean[i], r = a->r[i];
-        for (long j = 0; j < d; j++) {
-            dgamma[j] += dy[j] * ((x[j] - mean) * r);
-            dbeta[j] += dy[j];
-        }
+        real mean = a->mean[i], r = a->r[i], mean_g, mean_gx;
+        backward_sums(d, x, dy, gamma, mean, r, dgamma, dbeta, &mean_g, &mean_gx);
         if (!n->in[X]->grad) continue;
-        real *dx = n->in[X]->grad + i * d, mean_g = 0, mean_gx = 0;
-        for (long j = 0; j < d; j++) {
-            real g = dy[j] * gamma[j];
-            mean_g += g;
-            mean_gx += g * ((x[j] - mean) * r);
-        }
-        mean_g /= (real)d, mean_gx /= (real)d;
+        real *restrict dx = n->in[X]->grad + i * d;
         if (store)
             for (long j = 0; j < d; j++)
                 dx[j] = r * (dy[j] * gamma[j] - mean_g - (x[j] - mean) * r * mean_gx);
