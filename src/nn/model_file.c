@@ -89,13 +89,17 @@ static bool read_notes(const Safetensors *file, Notes *notes, Error *e) {
  * memory: what a damaged header asks for may be more than any machine holds. */
 static bool check_tensors(const Safetensors *file, const Parameters *p, Error *e) {
     for (int i = 0; i < p->count; i++) {
-        const Array *a = safetensors_need(file, p->entry[i].name, e);
-        if (!a || !array_expect_shape(a, p->entry[i].shape, e)) return false;
+        const Parameter *entry = &p->entry[i];
+        const Array *a = safetensors_find(file, entry->name);
+        if (!a)
+            return fail(e, STATUS_BAD_DATA, "%s: %s: found no such tensor, need one of shape %s", file->path,
+                        entry->name, shape_text(entry->shape));
+        if (!array_expect_shape(a, entry->shape, e)) return false;
     }
     for (int i = 0; i < file->tensors; i++)
         if (!parameters_find(p, file->tensor[i].name)) {
             char where[ARRAY_WHERE];
-            return fail(e, STATUS_BAD_DATA, "%s: found a tensor that is not the model's, need these %d alone",
+            return fail(e, STATUS_BAD_DATA, "%s: found a tensor that the model has not, need its %d alone",
                         array_where(&file->tensor[i], where), p->count);
         }
     return true;

@@ -1,0 +1,418 @@
+/* Models, batches and gradients as files: what is written comes back to the bit, and what does not fit is
+ * refused with a line that says where and why. */
+#include "expect_bug.h"
+#include "folder.h"
+#include "model_helpers.h"
+
+/* ---- Models ---- */
+
+static const Metadata some_notes[] = {
+    {"task", "copy"}, {"vocabulary", "a\"\\\n\t无可奈何\x7f 🙂"}, {"empty", ""}, {"begin_id", "7"}};
+enum { SOME_NOTES = sizeof some_notes / sizeof *some_notes };
+
+static void check_same_config(const ModelConfig *a, const ModelConfig *b) {
+    const char *name, *same_name;
+    char x[CONFIG_TEXT], y[CONFIG_TEXT];
+    int fields = 0;
+    for (; config_field(a, fields, &name, x); fields++) {
+        CHECK(config_field(b, fields, &same_name, y));
+        CHECK(strcmp(x, y) == 0, "%s: found %s, want %s", name, y, x);
+    }
+    CHECK(fields == 17, "found %d fields", fields);
+}
+
+static void check_round_trip(ModelConfig c) {
+    Error e = {0};
+    make_folder();
+    const char *path = in_folder("model.safetensors");
+    Model *m = new_model(c, 1);
+    Parameters *p = &m->parameters;
+    for (int i = 0; i < p->count; i++) /* gains and biases too are to be random */
+        for (long j = 0; j < shape_count(p->entry[i].shape); j++)
+            p->value[p->entry[i].offset + j] += (real)random_normal(random_key(1, (uint64_t)i), (uint64_t)j);
+    CHECK(model_save(m, path, some_notes, SOME_NOTES, &e), "%s", e.text);
+    for (int training = 0; training < 2; training++) {
+        Notes notes;
+        Model *n = must(model_load(path, training, &notes, &e), &e);
+        check_same_config(&c, &n->config);
+        CHECK(n->parameters.size == p->size && same_bits(n->parameters.value, p->value, p->size));
+        CHECK((n->parameters.grad != NULL) == training);
+        for (long i = 0; training && i < 3 * p->size; i++) CHECK(n->parameters.grad[i] == 0);
+        CHECK(notes.count == SOME_NOTES, "found %d notes", notes.count);
+        for (int i = 0; i < SOME_NOTES; i++) {
+            const char *value = notes_find(&notes, some_notes[i].key);
+            CHECK(value && strcmp(value, some_notes[i].value) == 0, "%s: found %s", some_notes[i].key, value);
+        }
+        CHECK(!notes_find(&notes, "d_model") && !notes_find(&notes, "crc32") && !notes_find(&notes, "no"));
+        notes_free(&notes);
+        CHECK(same_bits(n->positions.data, m->positions.data, shape_count(m->positions.shape)));
+        model_free(n);
+    }
+    model_free(m);
+}
+
+static void round_trip_seq2seq(void) {
+    check_round_trip(small_seq2seq());
+}
+
+static void round_trip_lm(void) {
+    check_round_trip(small_language_model());
+}
+
+static void round_trip_other_choices(void) {
+    ModelConfig c = small_seq2seq();
+    c.norm = NORM_PRE, c.final_norm = true, c.activation = ACT_GELU, c.positions = POSITIONS_LEARNED;
+    c.tied = c.scale_embedding = false, c.label_smoothing = 1.0 / 3, c.pad_id = 10;
+    check_round_trip(c);
+}
+
+static void note_with_a_taken_name(void) {
+    Model *m = new_model(small_language_model(), 1);
+    Error e = {0};
+    make_folder();
+    const char *path = in_folder("model.safetensors");
+    EXPECT_BUG("safetensors_write: metadata key \"heads\" is taken",
+               model_save(m, path, &(Metadata){"heads", "2"}, 1, &e));
+    model_free(m);
+}
+
+/* A file that cannot be written leaves nothing behind. */
+static void save_nowhere(void) {
+    Model *m = new_model(small_language_model(), 1);
+    Error e = {0};
+    make_folder();
+    CHECK(!model_save(m, in_folder("no/model.safetensors"), NULL, 0, &e));
+    CHECK(e.status == STATUS_CANNOT_CREATE, "status %d: %s", (int)e.status, e.text);
+    model_free(m);
+}
+
+/* ---- Files that are no model ---- */
+
+/* A file as model_save writes it, to be spoilt before it is written. */
+typedef struct Spoilt {
+    Model *model;
+    Array tensor[80];
+    int tensors;
+    Metadata metadata[32];
+    char value[32][CONFIG_TEXT];
+    int fields;
+} Spoilt;
+
+static Spoilt *spoilt_new(ModelConfig c) {
+    Spoilt *s = calloc(1, sizeof *s);
+    if (!s) exit(1);
+    s->model = new_model(c, 1);
+    const Parameters *p = &s->model->parameters;
+    for (int i = 0; i < p->count; i++) {
+        const Parameter *x = &p->entry[i];
+        s->tensor[s->tensors++] = array_over(x->name, DTYPE_REAL, x->shape, p->value + x->offset);
+    }
+    while (config_field(&c, s->fields, &s->metadata[s->fields].key, s->value[s->fields])) {
+        s->metadata[s->fields].value = s->value[s->fields];
+        s->fields++;
+    }
+    return s;
+}
+
+static Array *spoilt_tensor(Spoilt *s, const char *name) {
+    for (int i = 0; i < s->tensors; i++)
+        if (strcmp(s->tensor[i].name, name) == 0) return &s->tensor[i];
+    exit(1);
+}
+
+static void spoil_field(Spoilt *s, const char *key, const char *value) {
+    for (int i = 0; i < s->fields; i++)
+        if (strcmp(s->metadata[i].key, key) == 0) {
+            s->metadata[i].value = value;
+            return;
+        }
+    exit(1);
+}
+
+/* Writes the file, expects that it is refused with this line, behind the path, and frees s. */
+static void expect_refused(Spoilt *s, Status status, const char *line) {
+    static int files;
+    char name[32];
+    Error e = {0};
+    if (!files) make_folder();
+    snprintf(name, sizeof name, "%d.safetensors", files++);
+    const char *path = in_folder(name);
+    CHECK(safetensors_write(path, s->metadata, s->fields, s->tensor, s->tensors, &e), "%s", e.text);
+    Notes notes = {0};
+    Model *m = model_load(path, true, &notes, &e);
+    CHECK(!m && e.status == status, "want \"%s\", status %d", line, (int)e.status);
+    const char *found = strncmp(e.text, path, strlen(path)) == 0 ? e.text + strlen(path) : e.text;
+    CHECK(strcmp(found, line) == 0, "found \"%s\",\n    want \"%s\"", found, line);
+    CHECK(!notes.entry);
+    model_free(m);
+    model_free(s->model);
+    free(s);
+}
+
+static void wrong_tensors(void) {
+    Spoilt *s = spoilt_new(small_language_model());
+    *spoilt_tensor(s, "encoder.layers.1.linear2.weight") = s->tensor[--s->tensors];
+    expect_refused(s, STATUS_BAD_DATA,
+                   ": encoder.layers.1.linear2.weight: found no such tensor, need one of shape [8,24]");
+
+    s = spoilt_new(small_language_model());
+    s->tensor[s->tensors] = s->tensor[0], s->tensor[s->tensors++].name = "output.weight";
+    expect_refused(s, STATUS_BAD_DATA,
+                   ": output.weight: found a tensor that the model has not, need its 28 alone");
+
+    s = spoilt_new(small_language_model());
+    Array *a = spoilt_tensor(s, "encoder.layers.0.linear1.weight");
+    a->size[0] = 8, a->size[1] = 24; /* transposed: as many elements */
+    expect_refused(s, STATUS_BAD_DATA, ": encoder.layers.0.linear1.weight: found shape [8,24], need [24,8]");
+
+    s = spoilt_new(small_language_model());
+    a = spoilt_tensor(s, "norm.bias");
+    a->rank = 2, a->size[1] = 1;
+    expect_refused(s, STATUS_BAD_DATA, ": norm.bias: found shape [8,1], need [8]");
+
+    s = spoilt_new(small_language_model());
+    a = spoilt_tensor(s, "norm.bias");
+    int64_t whole[8] = {0};
+    a->dtype = DTYPE_I64, a->bytes = whole;
+    expect_refused(s, STATUS_BAD_DATA, ": norm.bias: found I64, need F64, F32, F16 or BF16");
+}
+
+static void weights_that_are_not_finite(void) {
+    static const struct {
+        double value;
+        const char *shown;
+    } bad[] = {{INFINITY, "inf"}, {-INFINITY, "-inf"}};
+    for (int i = 0; i < 2; i++) {
+        char line[200];
+        Spoilt *s = spoilt_new(small_seq2seq());
+        const Parameter *p = parameters_find(&s->model->parameters, "decoder.layers.1.norm3.weight");
+        s->model->parameters.value[p->offset + 5] = (real)bad[i].value;
+        snprintf(line, sizeof line,
+                 ": decoder.layers.1.norm3.weight: element 5: found %s, need a finite number", bad[i].shown);
+        expect_refused(s, STATUS_BAD_DATA, line);
+    }
+    Spoilt *s = spoilt_new(small_seq2seq());
+    const Parameter *p = parameters_find(&s->model->parameters, "embedding.weight");
+    s->model->parameters.value[p->offset + 87] = (real)NAN;
+    expect_refused(s, STATUS_BAD_DATA, ": embedding.weight: element 87: found nan, need a finite number");
+#ifndef REAL_DOUBLE
+    double large[8] = {0, 0, -1e39};
+    s = spoilt_new(small_seq2seq());
+    Array *a = spoilt_tensor(s, "decoder.layers.1.norm3.weight");
+    a->dtype = DTYPE_F64, a->bytes = large;
+    expect_refused(s, STATUS_BAD_DATA,
+                   ": decoder.layers.1.norm3.weight: element 2: found -1e+39, need at most 3.40282e+38");
+#endif
+}
+
+static void wrong_metadata(void) {
+    static const char *const cases[][3] = {
+        {"kind", "gpt", ": metadata: kind: found \"gpt\", need seq2seq or lm"},
+        {"heads", "3", ": metadata: heads: found 3, need a divisor of d_model 8"},
+        {"heads", "-2", ": metadata: heads: found \"-2\", need a number"},
+        {"heads", "0", ": metadata: heads: found 0, need 1 to 1048576"},
+        {"d_model", "8.0", ": metadata: d_model: found \"8.0\", need a number"},
+        {"d_ff", "99999999999", ": metadata: d_ff: found \"99999999999\", need a number"},
+        {"d_ff", "", ": metadata: d_ff: found \"\", need a number"},
+        {"decoder_layers", "1", ": metadata: decoder_layers: found 1, need 0 in a language model"},
+        {"tied", "yes", ": metadata: tied: found \"yes\", need false or true"},
+        {"attention", "local", ": metadata: attention: found \"local\", need dot"},
+        {"label_smoothing", "nan", ": metadata: label_smoothing: found \"nan\", need a number"},
+        {"label_smoothing", "2", ": metadata: label_smoothing: found 2, need a number in [0,1]"},
+        {"pad_id", "13", ": metadata: pad_id: found 13, need a token in [0,13) or none"},
+        {"activation", "relu\x1b[31m", ": metadata: activation: found \"relu\\x1B[31m\", need relu or gelu"},
+        /* A size that no machine has room for is seen to be wrong before memory is asked for it. */
+        {"d_model", "1048576", ": embedding.weight: found shape [13,8], need [13,1048576]"},
+        {"encoder_layers", "3",
+         ": encoder.layers.2.self_attn.in_proj_weight: found no such tensor, need one of shape [24,8]"},
+        {"encoder_layers", "1",
+         ": encoder.layers.1.linear1.bias: found a tensor that the model has not, need its 16 alone"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        Spoilt *s = spoilt_new(small_language_model());
+        spoil_field(s, cases[i][0], cases[i][1]);
+        expect_refused(s, STATUS_BAD_DATA, cases[i][2]);
+    }
+    Spoilt *s = spoilt_new(small_language_model());
+    spoil_field(s, "d_ff", "24");
+    for (int i = 0; i < s->fields; i++)
+        if (strcmp(s->metadata[i].key, "d_ff") == 0) s->metadata[i].key = "d_fff";
+    expect_refused(s, STATUS_BAD_DATA, ": metadata: found no d_ff, need it");
+}
+
+static void no_file(void) {
+    Error e = {0};
+    make_folder();
+    CHECK(!model_load(in_folder("none"), false, NULL, &e) && e.status == STATUS_NO_INPUT, "%s", e.text);
+}
+
+/* ---- Batches ---- */
+
+enum { ROWS = 2, S = 3, T = 4 };
+
+/* A batch file for the small seq2seq, whose padding is 0. */
+typedef struct Ids {
+    int64_t source[ROWS * S], in[ROWS * T], out[ROWS * T];
+    Array tensor[3];
+    int tensors;
+} Ids;
+
+static Ids ids_new(void) {
+    return (Ids){.source = {3, 4, 5, 6, 0, 0},
+                 .in = {1, 7, 8, 9, 1, 10, 0, 0},
+                 .out = {7, 8, 9, 2, 10, 2, 0, 0},
+                 .tensor = {array_over("source", DTYPE_I64, SHAPE(ROWS, S), NULL),
+                            array_over("target_in", DTYPE_I64, SHAPE(ROWS, T), NULL),
+                            array_over("target_out", DTYPE_I64, SHAPE(ROWS, T), NULL)},
+                 .tensors = 3};
+}
+
+static Batch *read_back(Ids *x, ModelConfig c, const char **path, Error *e) {
+    static int files;
+    char name[32];
+    if (!files) make_folder();
+    snprintf(name, sizeof name, "batch%d", files++);
+    *path = in_folder(name);
+    int64_t *ids[] = {x->source, x->in, x->out};
+    for (int i = 0; i < 3; i++)
+        if (!x->tensor[i].bytes) x->tensor[i].bytes = ids[i];
+    CHECK(safetensors_write(*path, NULL, 0, x->tensor, x->tensors, e), "%s", e->text);
+    return batch_read(*path, &c, e);
+}
+
+static bool same_ids(const int32_t *found, const int64_t *want, long count) {
+    for (long i = 0; i < count; i++)
+        if (found[i] != want[i]) return false;
+    return true;
+}
+
+static void batch_as_written(void) {
+    Error e = {0};
+    const char *path;
+    Ids x = ids_new();
+    Batch *b = must(read_back(&x, small_seq2seq(), &path, &e), &e);
+    CHECK(b->rows == ROWS && b->S == S && b->T == T && b->pad_id == 0);
+    CHECK(same_ids(b->source, x.source, ROWS * S) && same_ids(b->target_in, x.in, ROWS * T) &&
+          same_ids(b->target_out, x.out, ROWS * T));
+    CHECK(b->source_length[0] == 3 && b->source_length[1] == 1);
+    CHECK(b->target_length[0] == 4 && b->target_length[1] == 2);
+    batch_free(b);
+
+    /* I32; no source in a language model; without a pad_id every id is a token. */
+    int32_t in[] = {0, 1, 2, 12}, out[] = {1, 2, 12, 0};
+    x.tensor[0] = array_over("target_out", DTYPE_I32, SHAPE(1, 4), out);
+    x.tensor[1] = array_over("target_in", DTYPE_I32, SHAPE(1, 4), in);
+    x.tensors = 2;
+    b = must(read_back(&x, small_language_model(), &path, &e), &e);
+    CHECK(b->rows == 1 && b->S == 0 && b->T == 4 && b->pad_id == NO_PAD && b->target_length[0] == 4);
+    CHECK(memcmp(b->target_in, in, sizeof in) == 0 && memcmp(b->target_out, out, sizeof out) == 0);
+    batch_free(b);
+}
+
+static void expect_no_batch(Ids x, const char *line) {
+    Error e = {0};
+    const char *path;
+    ModelConfig c = small_seq2seq();
+    c.max_length = 4;
+    Batch *b = read_back(&x, c, &path, &e);
+    CHECK(!b && e.status == STATUS_BAD_DATA, "want \"%s\", status %d", line, (int)e.status);
+    const char *found = strncmp(e.text, path, strlen(path)) == 0 ? e.text + strlen(path) : e.text;
+    CHECK(strcmp(found, line) == 0, "found \"%s\",\n    want \"%s\"", found, line);
+    batch_free(b);
+}
+
+static void wrong_batches(void) {
+    Ids x = ids_new();
+    x.tensors = 2;
+    expect_no_batch(x, ": found no tensor \"target_out\"");
+    x = ids_new();
+    x.tensor[0].name = "src";
+    expect_no_batch(x, ": found no tensor \"source\"");
+    x = ids_new();
+    x.tensor[2].size[0] = T, x.tensor[2].size[1] = ROWS;
+    expect_no_batch(x, ": target_out: found shape [4,2], need [2,4]");
+    x = ids_new();
+    x.tensor[1].rank = 1, x.tensor[1].size[0] = ROWS * T;
+    expect_no_batch(x, ": target_in: found 1 axes, need [sequences,tokens]");
+    x = ids_new();
+    x.tensor[0].size[0] = S, x.tensor[0].size[1] = ROWS;
+    expect_no_batch(x, ": source: found 3 sequences, need 2 as in target_in");
+    x = ids_new();
+    x.tensor[0].size[0] = 0, x.tensor[0].count = 0;
+    expect_no_batch(x, ": source: found [0,3], need at least one token");
+    x = ids_new();
+    x.source[4] = 11;
+    expect_no_batch(x, ": source[1,1]: found token 11, need it in [0,11)");
+    x = ids_new();
+    x.out[2] = -100;
+    expect_no_batch(x, ": target_out[0,2]: found token -100, need it in [0,11)");
+    x = ids_new();
+    x.in[5] = (int64_t)1 << 32;
+    expect_no_batch(x, ": target_in: element 5: found 4294967296, need one in [-2147483648,2147483647]");
+    x = ids_new();
+    x.in[2] = 0;
+    expect_no_batch(x, ": target_in[0,2]: found padding, need a token, as in target_out");
+    x = ids_new();
+    x.tensor[0].dtype = DTYPE_F64;
+    expect_no_batch(x, ": source: found numbers of type F64, need integers");
+
+    int64_t longer[ROWS * 5] = {1, 2, 3, 4, 5, 1, 2, 3, 4, 5};
+    x = ids_new();
+    x.tensor[0] = array_over("source", DTYPE_I64, SHAPE(ROWS, 5), longer);
+    expect_no_batch(x, ": source: found sequences of 5 tokens, need at most the model's 4");
+}
+
+/* ---- Gradients ---- */
+
+/* What is written of a pass over a golden batch is what the pass gave, to the bit, under the names and in the
+ * shapes of the golden file. */
+static void gradients_as_computed(void) {
+    Error e = {0};
+    make_folder();
+    Model *m = must(model_load("tests/golden/seq2seq.weights.safetensors", true, NULL, &e), &e);
+    Batch *b = must(batch_read("tests/golden/seq2seq.batch.safetensors", &m->config, &e), &e);
+    Pass p = pass_new(m, b);
+    Safetensors want, found;
+    CHECK(safetensors_read(&want, "tests/golden/seq2seq.grads.safetensors", &e), "%s", e.text);
+    pass_run(&p, TOKENS_PACKED);
+
+    long V = m->config.vocab_size, rows = p.target.sequences.total_rows;
+    real *packed = calloc((size_t)(rows * V), sizeof *packed); /* 7 where the file must have 0 */
+    for (long i = 0; packed && i < rows * V; i++) {
+        long at = p.target.column[i / V];
+        packed[i] = pass_padded(&p, at) ? 7 : p.logits[at * V + i % V];
+    }
+    const char *path = in_folder("grads.safetensors");
+    CHECK(gradients_write(path, m, b, &p.target, p.loss, packed, &e), "%s", e.text);
+    CHECK(safetensors_read(&found, path, &e), "%s", e.text);
+
+    CHECK(found.tensors == want.tensors, "found %d tensors, want %d", found.tensors, want.tensors);
+    for (int i = 0; i < found.tensors && i < want.tensors; i++) {
+        const Array *x = &found.tensor[i], *y = &want.tensor[i];
+        CHECK(strcmp(x->name, y->name) == 0 && x->dtype == DTYPE_REAL, "found %s of %s", x->name,
+              dtype_name(x->dtype));
+        CHECK(x->rank == y->rank && memcmp(x->size, y->size, sizeof x->size) == 0, "%s", x->name);
+        const Parameter *entry =
+            strncmp(x->name, "grad.", 5) == 0 ? parameters_find(&m->parameters, x->name + 5) : NULL;
+        const real *computed = strcmp(x->name, "loss") == 0 ? &p.loss
+                               : entry                      ? m->parameters.grad + entry->offset
+                                                            : p.logits;
+        CHECK(memcmp(x->bytes, computed, (size_t)x->count * sizeof(real)) == 0, "%s differs", x->name);
+    }
+    free(packed);
+    safetensors_free(&found);
+    safetensors_free(&want);
+    pass_free(&p);
+    batch_free(b);
+    model_free(m);
+}
+
+TEST_MAIN({"a seq2seq comes back to the bit", round_trip_seq2seq},
+          {"an lm comes back to the bit", round_trip_lm},
+          {"other choices come back", round_trip_other_choices},
+          {"a note under a configuration's name is a bug", note_with_a_taken_name},
+          {"a model that cannot be written", save_nowhere}, {"tensors that do not fit", wrong_tensors},
+          {"weights that are not finite", weights_that_are_not_finite},
+          {"metadata that describes no model", wrong_metadata}, {"no file", no_file},
+          {"a batch as written", batch_as_written}, {"batches that do not fit", wrong_batches},
+          {"gradients as computed", gradients_as_computed})
