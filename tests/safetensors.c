@@ -1,0 +1,599 @@
+/* .safetensors files: what the format's own library writes is read, what is written comes back, and whatever
+ * is malformed, cut or damaged is refused with what is wrong with it. */
+#include "tensor/safetensors.h"
+#include "base/crc32.h"
+#include "base/file.h"
+#include "expect_bug.h"
+#include "folder.h"
+
+static char *read_whole(const char *path, size_t *size) {
+    char *data = NULL;
+    Error e = {0};
+    CHECK(file_read(path, 0, &data, size, &e), "%s", e.text);
+    if (!data) exit(1);
+    return data;
+}
+
+/* ---- Files of the format's own library, from tests/fixtures/make_files.py ---- */
+
+/* What make_files.py put into element i. */
+static void check_values(const Array *a) {
+    double values[16];
+    CHECK(a->count <= 16);
+    array_to_double(a, values);
+    for (long i = 0; i < a->count; i++) {
+        double want = a->dtype == DTYPE_BOOL  ? i % 3 == 0
+                      : a->dtype >= DTYPE_F16 ? (double)i / 2 - 1
+                                              : (double)i;
+        CHECK(values[i] == want, "%s: element %ld: found %g, want %g", a->name, i, values[i], want);
+    }
+}
+
+static void reads_what_the_library_writes(void) {
+    static const struct {
+        const char *name;
+        Dtype dtype;
+        Shape shape;
+    } want[] = {
+        {"bias", DTYPE_F64, DIMS(3)},      {"empty", DTYPE_F32, DIMS(0, 4)}, {"half", DTYPE_F16, DIMS(5)},
+        {"ids", DTYPE_I32, DIMS(2, 2)},    {"mask", DTYPE_BOOL, DIMS(3)},    {"step", DTYPE_I64, {0}},
+        {"weight", DTYPE_F32, DIMS(2, 3)},
+    };
+    enum { TENSORS = sizeof want / sizeof *want };
+    Safetensors s;
+    Error e = {0};
+    CHECK(safetensors_read(&s, "tests/fixtures/mixed.safetensors", &e), "%s", e.text);
+    CHECK(s.tensors == TENSORS && s.metadata_count == 2, "found %d, %d", s.tensors, s.metadata_count);
+    for (int i = 0; i < s.tensors && i < TENSORS; i++) {
+        const Array *a = safetensors_need(&s, want[i].name, &e);
+        CHECK(a == &s.tensor[i], "%s", want[i].name); /* they are in the order of their names */
+        CHECK(a && a->dtype == want[i].dtype && array_expect_shape(a, want[i].shape, &e), "%s", e.text);
+        if (a) check_values(a);
+    }
+    CHECK(strcmp(safetensors_metadata(&s, "kind"), "lm") == 0);
+    CHECK(strcmp(safetensors_metadata(&s, "note"), "caf\xC3\xA9 \"quoted\"\n") == 0);
+    CHECK(!safetensors_metadata(&s, "heads") && !safetensors_find(&s, "weigh"));
+    CHECK(!safetensors_need(&s, "head.weight", &e) && e.status == STATUS_BAD_DATA);
+    CHECK(strcmp(e.text, "tests/fixtures/mixed.safetensors: found no tensor \"head.weight\"") == 0, "%s",
+          e.text);
+    safetensors_free(&s);
+
+    e = (Error){0};
+    CHECK(safetensors_read(&s, "tests/fixtures/nothing.safetensors", &e) && s.tensors == 0 &&
+          !s.metadata_count);
+    CHECK(!safetensors_find(&s, "x") && !safetensors_metadata(&s, "x"));
+    safetensors_free(&s);
+    CHECK(safetensors_read(&s, "tests/fixtures/bfloat16.safetensors", &e) && s.tensors == 1);
+    CHECK(s.tensor[0].dtype == DTYPE_BF16 && s.tensor[0].count == 5);
+    check_values(&s.tensor[0]);
+    safetensors_free(&s);
+}
+
+/* ---- What is written ---- */
+
+static const char numbers[] =
+    "\0\1\2\3\4\5\6\7\10\11\12\13\14\15\16\17\20\21\22\23\24\25\26\27\30\31\32\33\34\35\36\37";
+
+static const Metadata metadata[] = {{"kind", "lm"},
+                                    {"", "an empty key"},
+                                    {"empty", ""},
+                                    {"vocabulary", " \t\n\r\"\\/\x01\x7F\xC3\xA9\xF0\x9F\x99\x82"}};
+enum { METADATA = sizeof metadata / sizeof *metadata };
+
+enum { ARRAYS = 7 };
+static void make_arrays(Array a[ARRAYS]) {
+    a[0] = array_over("mask", DTYPE_BOOL, SHAPE(3), numbers);
+    a[1] = array_over("w \"\n\xC3\xA9\\", DTYPE_F32, SHAPE(1, 5), numbers + 1);
+    a[2] = array_over("half", DTYPE_BF16, SHAPE(3), numbers + 2);
+    a[3] = array_over("moment", DTYPE_F64, SHAPE(2, 2), numbers);
+    a[4] = array_over("empty", DTYPE_F64, SHAPE(0, 7), NULL);
+    a[5] = array_over("ids", DTYPE_I32, SHAPE(2, 1, 1, 1, 1, 1), numbers + 3);
+    a[6] = array_over("step", DTYPE_I64, SCALAR, numbers + 4);
+}
+
+/* True if s holds exactly these tensors. */
+static bool same_tensors(const Safetensors *s, const Array *want, int count) {
+    bool same = s->tensors == count;
+    for (int i = 0; same && i < count; i++) {
+        const Array *a = safetensors_find(s, want[i].name);
+        same = a && a->dtype == want[i].dtype && a->rank == want[i].rank && a->count == want[i].count &&
+               memcmp(a->size, want[i].size, (size_t)a->rank * sizeof *a->size) == 0 &&
+               (!a->count || memcmp(a->bytes, want[i].bytes, (size_t)a->count * dtype_size(a->dtype)) == 0);
+    }
+    return same;
+}
+
+static void what_is_written_comes_back(void) {
+    make_folder();
+    const char *path = in_folder("a.safetensors");
+    Array a[ARRAYS];
+    Safetensors s;
+    Error e = {0};
+    make_arrays(a);
+    CHECK(safetensors_write(path, metadata, METADATA, a, ARRAYS, &e), "%s", e.text);
+    CHECK(safetensors_read(&s, path, &e), "%s", e.text);
+    CHECK(same_tensors(&s, a, ARRAYS) && s.metadata_count == METADATA);
+    for (int i = 0; i < METADATA; i++) {
+        const char *value = safetensors_metadata(&s, metadata[i].key);
+        CHECK(value && strcmp(value, metadata[i].value) == 0, "%s: found %s", metadata[i].key,
+              value ? value : "none");
+    }
+    uint64_t header;
+    memcpy(&header, s.data, 8);
+    CHECK(header % 8 == 0, "found a header of %d bytes", (int)header);
+    for (int i = 0; i < s.tensors; i++) {
+        size_t at = (size_t)((const char *)s.tensor[i].bytes - s.data);
+        CHECK(at % dtype_size(s.tensor[i].dtype) == 0, "%s lies at byte %zu", s.tensor[i].name, at);
+    }
+
+    /* What was read can be written over the file that it came from, and the second file is the first. */
+    size_t size_before, size_after;
+    Metadata in_order[METADATA];
+    for (int i = 0; i < METADATA; i++) in_order[i] = s.metadata[i];
+    CHECK(safetensors_write(path, in_order, METADATA, s.tensor, s.tensors, &e), "%s", e.text);
+    char *before = read_whole(path, &size_before);
+    safetensors_free(&s);
+    CHECK(safetensors_read(&s, path, &e) && same_tensors(&s, a, ARRAYS), "%s", e.text);
+    CHECK(safetensors_write(path, s.metadata, s.metadata_count, s.tensor, s.tensors, &e), "%s", e.text);
+    char *after = read_whole(path, &size_after);
+    CHECK(size_before == size_after && memcmp(before, after, size_after) == 0);
+    free(before), free(after);
+    safetensors_free(&s);
+
+    CHECK(safetensors_write(path, NULL, 0, NULL, 0, &e) && safetensors_read(&s, path, &e), "%s", e.text);
+    CHECK(s.tensors == 0 && s.metadata_count == 0);
+    safetensors_free(&s);
+    CHECK(!safetensors_write("/nowhere/a", NULL, 0, NULL, 0, &e) && e.status == STATUS_CANNOT_CREATE);
+    e = (Error){0};
+    CHECK(!safetensors_read(&s, folder, &e) && e.status == STATUS_NO_INPUT && !s.data);
+    safetensors_free(&s);
+}
+
+static void wrong_names_are_bugs(void) {
+    Error e = {0};
+    Array a[2] = {array_over("x", DTYPE_U8, SCALAR, "1"), array_over("x", DTYPE_U8, SCALAR, "2")};
+    Metadata m[2] = {{"k", "1"}, {"k", "2"}};
+#define WRITE(n_metadata, n) safetensors_write("/nowhere/x", m, n_metadata, a, n, &e)
+    EXPECT_BUG("safetensors_write: tensor name \"x\" is taken", WRITE(0, 2));
+    EXPECT_BUG("safetensors_write: metadata key \"k\" is taken", WRITE(2, 1));
+    m[0].key = "crc32";
+    EXPECT_BUG("safetensors_write: metadata key \"crc32\" is taken", WRITE(1, 1));
+    m[0].key = "\xFF";
+    EXPECT_BUG("safetensors_write: byte 0: found 0xFF, a byte that UTF-8 never has, need UTF-8", WRITE(1, 1));
+    m[0] = (Metadata){"k", "a\x80"};
+    EXPECT_BUG("safetensors_write: byte 1: found 0x80, a continuation byte without a lead, need UTF-8",
+               WRITE(1, 1));
+    a[0].name = "__metadata__";
+    EXPECT_BUG("safetensors_write: tensor name \"__metadata__\" is taken", WRITE(0, 1));
+    a[0].name = "";
+    EXPECT_BUG("safetensors_write: tensor 0 has no name", WRITE(0, 1));
+    a[0].name = NULL;
+    EXPECT_BUG("safetensors_write: tensor 0 has no name", WRITE(0, 1));
+#undef WRITE
+}
+
+/* ---- Files made here ---- */
+
+/* Reads a file of this header and as many bytes of data, in a block of exactly its size. Returns the message,
+ * "" if it was read. `claim` is the length of the header that the file says it has. */
+static const char *message_of(uint64_t claim, const char *header, size_t length, size_t data) {
+    static char text[ERROR_TEXT];
+    char *file = malloc(8 + length + data);
+    memcpy(file, &claim, 8);
+    memcpy(file + 8, header, length);
+    memset(file + 8 + length, 1, data);
+    Error e = {0};
+    Safetensors s;
+    bool ok = safetensors_parse(&s, "t", file, 8 + length + data, &e);
+    CHECK(ok ? e.status == STATUS_DONE : e.status == STATUS_BAD_DATA && !s.data && !s.tensor, "status %d",
+          e.status);
+    safetensors_free(&s);
+    strcpy(text, e.text);
+    return text;
+}
+
+static const char *message(const char *header, size_t data) {
+    return message_of(strlen(header), header, strlen(header), data);
+}
+
+#define F32(name, shape, from, to)                                                                           \
+    "\"" name "\":{\"dtype\":\"F32\",\"shape\":" shape ",\"data_offsets\":[" #from "," #to "]}"
+
+static void refuses_malformed_headers(void) {
+    static const struct {
+        const char *header;
+        size_t data;
+        const char *want;
+    } cases[] = {
+        {"", 0, "t: header: byte 0: found the end, need an object"},
+        {"{", 0, "t: header: byte 1: found the end, need a string"},
+        {"[]", 0, "t: header: byte 0: found '[', need an object"},
+        {"null", 0, "t: header: byte 0: found 'n', need an object"},
+        {"{} {}", 0, "t: header: byte 3: found '{', need nothing more"},
+        {"{}x", 0, "t: header: byte 2: found 'x', need nothing more"},
+        {"{}", 1, "t: found 1 bytes behind the last tensor's data"},
+        {"{\"\xFF\":1}", 0, "t: header: byte 2: found byte 0xFF, need UTF-8"},
+        {"\xEF\xBB\xBF{}", 0, "t: header: byte 0: found byte 0xEF, need an object"},
+
+        /* Names and keys. */
+        {"{" F32("", "[1]", 0, 4) "}", 4, "t: header: byte 4: found a tensor without a name"},
+        {"{" F32("a\\u0000", "[1]", 0, 4) "}", 4, "t: header: byte 11: found U+0000 in a string"},
+        {"{" F32("a\\ud800", "[1]", 0, 4) "}", 4,
+         "t: header: byte 9: found the first half of a surrogate pair alone"},
+        {"{" F32("a\n", "[1]", 0, 4) "}", 4, "t: header: byte 3: found control character 0x0A in a string"},
+        {"{" F32("a", "[1]", 0, 4) "," F32("a", "[1]", 4, 8) "}", 8, "t: header: found duplicate key \"a\""},
+        {"{" F32("a", "[1]", 0, 4) "," F32("\\u0061", "[1]", 4, 8) "}", 8,
+         "t: header: found duplicate key \"a\""},
+        {"{" F32("a", "[1]", 0, 4) "," F32("b", "[1]", 4, 8) "," F32("a", "[1]", 0, 4) "}", 8,
+         "t: header: found duplicate key \"a\""},
+        {"{" F32("\\u001b[2J", "[0]", 0, 0) "," F32("\\u001b[2J", "[0]", 0, 0) "}", 0,
+         "t: header: found duplicate key \"\\x1B[2J\""},
+        {"{\"a\":{\"dtype\":\"F32\",\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}", 4,
+         "t: header: byte 28: found duplicate key \"dtype\""},
+        {"{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"sh\\u0061pe\":[1],\"data_offsets\":[0,4]}}", 4,
+         "t: header: byte 45: found duplicate key \"shape\""},
+        {"{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4],\"data_offsets\":[0,4]}}", 4,
+         "t: header: byte 68: found duplicate key \"data_offsets\""},
+        {"{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4],\"x\":0}}", 4,
+         "t: header: byte 57: found key \"x\", need dtype, shape and data_offsets"},
+        {"{\"a\":{\"dtype\\u0000\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}", 4,
+         "t: header: byte 20: found U+0000 in a string"},
+        {"{\"a\":{\"shape\":[1],\"data_offsets\":[0,4]}}", 4,
+         "t: header: byte 39: found a tensor without dtype"},
+        {"{\"a\":{\"dtype\":\"F32\",\"data_offsets\":[0,4]}}", 4,
+         "t: header: byte 41: found a tensor without shape"},
+        {"{\"a\":{\"dtype\":\"F32\",\"shape\":[1]}}", 4,
+         "t: header: byte 32: found a tensor without data_offsets"},
+        {"{\"a\":{}}", 0, "t: header: byte 7: found a tensor without dtype"},
+        {"{\"a\":[]}", 0, "t: header: byte 5: found '[', need an object"},
+        {"{\"a\":null}", 0, "t: header: byte 5: found 'n', need an object"},
+
+        /* Types. */
+        {"{\"a\":{\"dtype\":\"F31\",\"shape\":[1],\"data_offsets\":[0,4]}}", 4,
+         "t: header: byte 19: found type \"F31\", need BOOL, U8, I8, U16, I16, U32, I32, U64, I64, F16, "
+         "BF16, F32 or F64"},
+        {"{\"a\":{\"dtype\":\"f32\",\"shape\":[1],\"data_offsets\":[0,4]}}", 4,
+         "t: header: byte 19: found type \"f32\", need BOOL, U8, I8, U16, I16, U32, I32, U64, I64, F16, "
+         "BF16, F32 or F64"},
+        {"{\"a\":{\"dtype\":\"F32\\u0000\",\"shape\":[1],\"data_offsets\":[0,4]}}", 4,
+         "t: header: byte 25: found U+0000 in a string"},
+        {"{\"a\":{\"dtype\":32,\"shape\":[1],\"data_offsets\":[0,4]}}", 4,
+         "t: header: byte 14: found '3', need a string"},
+
+        /* Numbers. */
+        {"{" F32("a", "[-1]", 0, 4) "}", 4, "t: header: byte 29: found '-', need a number of digits alone"},
+        {"{" F32("a", "[1.0]", 0, 4) "}", 4, "t: header: byte 30: found '.', need a number of digits alone"},
+        {"{" F32("a", "[1e3]", 0, 4) "}", 4, "t: header: byte 30: found 'e', need a number of digits alone"},
+        {"{" F32("a", "[01]", 0, 4) "}", 4,
+         "t: header: byte 30: found '1', need no digit behind a leading zero"},
+        {"{" F32("a", "[123456789012345678901234567890]", 0, 4) "}", 4,
+         "t: header: byte 29: found '1', need a number below 2^64"},
+        {"{" F32("a", "[\"1\"]", 0, 4) "}", 4,
+         "t: header: byte 29: found '\"', need a number of digits alone"},
+        {"{" F32("a", "[true]", 0, 4) "}", 4, "t: header: byte 29: found 't', need a number of digits alone"},
+        {"{" F32("a", "[[1]]", 0, 4) "}", 4, "t: header: byte 29: found '[', need a number of digits alone"},
+        {"{" F32("a", "1", 0, 4) "}", 4, "t: header: byte 28: found '1', need an array"},
+        {"{" F32("a", "{}", 0, 4) "}", 4, "t: header: byte 28: found '{', need an array"},
+        {"{" F32("a", "[1,]", 0, 4) "}", 4, "t: header: byte 31: found ']', need a number of digits alone"},
+
+        /* Shapes. */
+        {"{" F32("a", "[9223372036854775808]", 0, 4) "}", 4,
+         "t: header: byte 48: found size 9223372036854775808, need one below 2^63"},
+        {"{" F32("a", "[0,9223372036854775808,2]", 0, 0) "}", 0,
+         "t: header: byte 50: found size 9223372036854775808, need one below 2^63"},
+        {"{" F32("a", "[4194305,4194305,211106198978564]", 0, 16) "}", 16,
+         "t: header: byte 84: found a shape of more than 2^63 bytes"},
+        {"{" F32("a", "[0,4611686018427387904,4]", 0, 0) "}", 0,
+         "t: header: byte 75: found a shape of more than 2^63 bytes"},
+        {"{" F32("a", "[4611686018427387904]", 0, 0) "}", 0,
+         "t: header: byte 71: found a shape of more than 2^63 bytes"},
+        {"{" F32("a", "[1,1,1,1,1,1,1,1,1]", 0, 4) "}", 4, "t: header: byte 45: found more than 8 axes"},
+
+        /* Places. */
+        {"{" F32("a", "[2]", 0, 4) "}", 4,
+         "t: header: byte 53: found 4 bytes of data, need 8 for type and shape"},
+        {"{" F32("a", "[1]", 4, 0) "}", 4,
+         "t: header: byte 53: found data from 4 to 0, need a range in the file's 4"},
+        {"{" F32("a", "[1]", 0, 4) "}", 3,
+         "t: header: byte 53: found data from 0 to 4, need a range in the file's 3"},
+        {"{" F32("a", "[1]", 18446744073709551612, 0) "}", 4,
+         "t: header: byte 72: found data from 18446744073709551612 to 0, need a range in the file's 4"},
+        {"{" F32("a", "[1]", 0, 18446744073709551615) "}", 4,
+         "t: header: byte 72: found data from 0 to 18446744073709551615, need a range in the file's 4"},
+        {"{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0]}}", 4,
+         "t: header: byte 50: found fewer than two offsets"},
+        {"{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[]}}", 4,
+         "t: header: byte 49: found fewer than two offsets"},
+        {"{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4,4]}}", 4,
+         "t: header: byte 52: found more than two offsets"},
+        {"{" F32("a", "[1]", 0, 4) "," F32("b", "[1]", 8, 12) "}", 12,
+         "t: b: found its data at 8, need them at 4, where the last tensor's end"},
+        {"{" F32("a", "[2]", 0, 8) "," F32("b", "[1]", 4, 8) "}", 8,
+         "t: b: found its data at 4, need them at 8, where the last tensor's end"},
+        {"{" F32("a", "[1]", 0, 4) "," F32("b", "[1]", 0, 4) "}", 4,
+         "t: b: found its data at 0, need them at 4, where the last tensor's end"},
+        {"{" F32("a", "[1]", 4, 8) "}", 8,
+         "t: a: found its data at 4, need them at 0, where the last tensor's end"},
+        {"{" F32("a", "[1]", 0, 4) "," F32("b", "[0]", 2, 2) "}", 4,
+         "t: b: found its data at 2, need them at 4, where the last tensor's end"},
+        {"{" F32("a", "[1]", 0, 4) "}", 5, "t: found 1 bytes behind the last tensor's data"},
+
+        /* Metadata. */
+        {"{\"__metadata__\":[]}", 0, "t: header: byte 16: found '[', need an object"},
+        {"{\"__metadata__\":{\"a\":1}}", 0, "t: header: byte 21: found '1', need a string"},
+        {"{\"__metadata__\":{\"a\":null}}", 0, "t: header: byte 21: found 'n', need a string"},
+        {"{\"__metadata__\":{\"a\":{}}}", 0, "t: header: byte 21: found '{', need a string"},
+        {"{\"__metadata__\":{\"a\":\"1\",\"a\":\"1\"}}", 0, "t: header: found duplicate key \"a\""},
+        {"{\"__metadata__\":{\"a\":\"1\",\"\\u0061\":\"2\"}}", 0, "t: header: found duplicate key \"a\""},
+        {"{\"__metadata__\":{},\"__metadata__\":{}}", 0,
+         "t: header: byte 34: found duplicate key \"__metadata__\""},
+        {"{\"__metadata__\":{\"a\":\"\\u0000\"}}", 0, "t: header: byte 29: found U+0000 in a string"},
+        {"{\"__metadata__\":{\"\\u0000\":\"a\"}}", 0, "t: header: byte 26: found U+0000 in a string"},
+        {"{" F32("__metadata__", "[1]", 0, 4) "}", 4, "t: header: byte 39: found '[', need a string"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *found = message(cases[i].header, cases[i].data);
+        CHECK(strcmp(found, cases[i].want) == 0, "%s\n  found %s\n  want  %s", cases[i].header, found,
+              cases[i].want);
+    }
+    static const char padded[] = "{}\0\0\0\0\0\0"; /* seen in the wild */
+    CHECK(strcmp(message_of(8, padded, 8, 0), "t: header: byte 2: found byte 0x00, need nothing more") == 0);
+
+    char *deep = malloc(100001);
+    memset(deep, '[', 100001);
+    memcpy(deep, "{\"a\":", 5);
+    CHECK(strcmp(message_of(100001, deep, 100001, 0), "t: header: byte 5: found '[', need an object") == 0);
+    free(deep);
+}
+
+/* Lengths that the file does not have, whatever they are, are never allocated. */
+static void refuses_wrong_lengths(void) {
+    Error e = {0};
+    Safetensors s;
+    for (size_t n = 0; n < 8; n++) {
+        char want[64];
+        snprintf(want, sizeof want, "t: found %zu bytes, need at least 8", n);
+        e = (Error){0};
+        CHECK(!safetensors_parse(&s, "t", calloc(1, n + 1), n, &e) && strcmp(e.text, want) == 0, "%s",
+              e.text);
+    }
+    static const uint64_t claims[] = {
+        3, (uint64_t)1 << 31, (uint64_t)1 << 32, (uint64_t)1 << 63, UINT64_MAX - 7, UINT64_MAX};
+    for (size_t i = 0; i < sizeof claims / sizeof *claims; i++) {
+        char want[100];
+        snprintf(want, sizeof want, "t: found a header of %llu bytes, need at most 2",
+                 (unsigned long long)claims[i]);
+        const char *found = message_of(claims[i], "{}", 2, 0);
+        CHECK(strcmp(found, want) == 0, "%s", found);
+    }
+    CHECK(strcmp(message_of(0, "{}", 2, 0), "t: header: byte 0: found the end, need an object") == 0);
+    CHECK(strcmp(message_of(1, "{}", 2, 0), "t: header: byte 1: found the end, need a string") == 0);
+
+    /* The limit itself is the format's, and the only one that a file of that size meets. */
+    const size_t limit = 100000000;
+    char *blank = malloc(limit + 1);
+    memset(blank, ' ', limit + 1);
+    memcpy(blank, "{}", 2);
+    CHECK(*message_of(limit, blank, limit, 0) == 0);
+    CHECK(strcmp(message_of(limit + 1, blank, limit + 1, 0),
+                 "t: found a header of 100000001 bytes, need at most 100000000") == 0);
+    free(blank);
+}
+
+static void accepts_what_the_format_allows(void) {
+    static const struct {
+        const char *header;
+        size_t data;
+    } cases[] = {
+        {"{}", 0},
+        {" \t\r\n{ } \n", 0},
+        {"{\"__metadata__\":{}}", 0},
+        {"{\"__metadata__\":{\"crc32\":\"nonsense\"}}", 0}, /* only ours means something by it */
+        {"{" F32("a", "[]", 0, 4) "}", 4},
+        {"{" F32("a", "[0]", 0, 0) "," F32("b", "[0,3]", 0, 0) "," F32("c", "[1]", 0, 4) "," F32("d", "[0]",
+                                                                                                 4, 4) "}",
+         4},
+        {"{" F32("b", "[1]", 4, 8) "," F32("a", "[1]", 0, 4) ",\"__metadata__\":{\"k\":\"v\"}}", 8},
+        {"{\"a\":{\"data_offsets\":[0,4],\"shape\":[1],\"dtype\":\"F32\"}}", 4},
+        {"{ \"a\" : { \"dtype\" : \"U8\" , \"shape\" : [ 1 , 1 ] , \"data_offsets\" : [ 0 , 1 ] } , "
+         "\"b\":{\"dtype\":\"F64\",\"shape\":[1],\"data_offsets\":[1,9]}}",
+         9}, /* an unaligned double */
+        {"{" F32("a", "[1,1,1,1,1,1,1,1]", 0, 4) "}", 4},
+        {"{" F32("\\u00e9\xC3\xA9 \\/", "[1]", 0, 4) "}", 4},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *found = message(cases[i].header, cases[i].data);
+        CHECK(*found == 0, "%s: %s", cases[i].header, found);
+    }
+    static const char header[] = "{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]},"
+                                 "\"b\":{\"dtype\":\"F64\",\"shape\":[1],\"data_offsets\":[1,9]}}";
+    char *file = malloc(8 + sizeof header - 1 + 9);
+    memcpy(file, (uint64_t[]){sizeof header - 1}, 8);
+    memcpy(file + 8, header, sizeof header - 1);
+    memcpy(file + 8 + sizeof header - 1, "\7", 1);
+    memcpy(file + 8 + sizeof header, (double[]){2.5}, 8);
+    Safetensors s;
+    Error e = {0};
+    double value = 0;
+    CHECK(safetensors_parse(&s, "t", file, 8 + sizeof header - 1 + 9, &e), "%s", e.text);
+    const Array *b = safetensors_need(&s, "b", &e);
+    if (b) array_to_double(b, &value);
+    CHECK(value == 2.5);
+    safetensors_free(&s);
+}
+
+/* Many tensors, their names in no order: the lists grow, and each is found. */
+static void finds_each_of_many(void) {
+    make_folder();
+    enum { MANY = 1000 };
+    static char names[MANY][16];
+    static int32_t values[MANY];
+    static Array a[MANY];
+    static Metadata m[MANY];
+    for (int i = 0; i < MANY; i++) {
+        values[i] = i;
+        snprintf(names[i], sizeof names[i], "n%d", i * 7919 % 10007);
+        a[i] = array_over(names[i], DTYPE_I32, SCALAR, &values[i]);
+        m[i] = (Metadata){names[i], names[MANY - 1 - i]};
+    }
+    Error e = {0};
+    Safetensors s;
+    CHECK(safetensors_write(in_folder("a"), m, MANY, a, MANY, &e) && safetensors_read(&s, in_folder("a"), &e),
+          "%s", e.text);
+    for (int i = 0; i < MANY; i++) {
+        const Array *found = safetensors_find(&s, names[i]);
+        const char *value = safetensors_metadata(&s, names[i]);
+        int32_t x = -1;
+        CHECK(found && array_to_int32(found, &x, &e) && x == i, "%s: found %d", names[i], x);
+        CHECK(value && strcmp(value, names[MANY - 1 - i]) == 0, "%s", names[i]);
+    }
+    safetensors_free(&s);
+}
+
+/* ---- Damage ---- */
+
+/* A file of the format's own library and one of ours, cut at every length, and with a byte too many. */
+static void refuses_every_truncation(void) {
+    make_folder();
+    Array a[ARRAYS];
+    Error e = {0};
+    make_arrays(a);
+    CHECK(safetensors_write(in_folder("ours"), metadata, METADATA, a, ARRAYS, &e), "%s", e.text);
+    const char *const paths[] = {"tests/fixtures/mixed.safetensors", in_folder("ours")};
+    for (int f = 0; f < 2; f++) {
+        size_t size;
+        char *whole = read_whole(paths[f], &size);
+        for (size_t n = 0; n <= size + 1; n++) {
+            char *part = calloc(1, n ? n : 1);
+            memcpy(part, whole, n < size ? n : size);
+            Safetensors s;
+            Error error = {0};
+            bool ok = safetensors_parse(&s, "t", part, n, &error);
+            CHECK(ok == (n == size) && (ok || error.status == STATUS_BAD_DATA), "%s: %zu bytes", paths[f], n);
+            safetensors_free(&s);
+        }
+        free(whole);
+    }
+}
+
+/* Any one bit of a file of ours flipped: it is refused, but for a few bits that turn the checksum's key into
+ * another key; then every tensor and every entry of the metadata is what it was. */
+static void notices_every_flipped_bit(void) {
+    make_folder();
+    Array a[ARRAYS];
+    Error e = {0};
+    make_arrays(a);
+    CHECK(safetensors_write(in_folder("ours"), metadata, METADATA, a, ARRAYS, &e), "%s", e.text);
+    size_t size;
+    char *whole = read_whole(in_folder("ours"), &size);
+    int accepted = 0;
+    for (size_t bit = 0; bit < 8 * size; bit++) {
+        char *flipped = malloc(size);
+        memcpy(flipped, whole, size);
+        flipped[bit / 8] ^= (char)(1 << bit % 8);
+        Safetensors s;
+        Error error = {0};
+        if (safetensors_parse(&s, "t", flipped, size, &error)) {
+            accepted++;
+            CHECK(bit / 8 >= 27 && bit / 8 < 32, "bit %zu of byte %zu", bit % 8, bit / 8); /* crc32 */
+            CHECK(same_tensors(&s, a, ARRAYS) && s.metadata_count == METADATA + 1, "bit %zu", bit);
+            for (int i = 0; i < METADATA; i++) {
+                const char *value = safetensors_metadata(&s, metadata[i].key);
+                CHECK(value && strcmp(value, metadata[i].value) == 0, "bit %zu", bit);
+            }
+        } else {
+            CHECK(error.status == STATUS_BAD_DATA && *error.text, "bit %zu", bit);
+        }
+        safetensors_free(&s);
+    }
+    CHECK(accepted > 0 && accepted <= 40, "found %d", accepted);
+    free(whole);
+}
+
+/* Any one bit of the header of a file without a checksum flipped: it is refused, or what it says holds, and
+ * every byte of every tensor can be read. */
+static void survives_every_flipped_bit(void) {
+    size_t size;
+    char *whole = read_whole("tests/fixtures/mixed.safetensors", &size);
+    int accepted = 0;
+    for (size_t bit = 0; bit < 8 * (8 + 472); bit++) {
+        char *flipped = malloc(size);
+        memcpy(flipped, whole, size);
+        flipped[bit / 8] ^= (char)(1 << bit % 8);
+        Safetensors s;
+        Error error = {0};
+        if (safetensors_parse(&s, "t", flipped, size, &error)) {
+            accepted++;
+            size_t bytes = 0;
+            for (int i = 0; i < s.tensors; i++) {
+                double values[32];
+                CHECK(s.tensor[i].count <= 32);
+                array_to_double(&s.tensor[i], values);
+                bytes += (size_t)s.tensor[i].count * dtype_size(s.tensor[i].dtype);
+                CHECK(safetensors_find(&s, s.tensor[i].name) == &s.tensor[i]);
+            }
+            CHECK(bytes == size - 8 - 472, "bit %zu: found %zu bytes", bit, bytes);
+        } else {
+            CHECK(error.status == STATUS_BAD_DATA && *error.text, "bit %zu", bit);
+        }
+        safetensors_free(&s);
+    }
+    CHECK(accepted > 100 && accepted < 1000, "found %d", accepted); /* letters of names and texts, mostly */
+    free(whole);
+}
+
+static void names_the_damage(void) {
+    make_folder();
+    Error e = {0};
+    Array a = array_over("x", DTYPE_U8, SHAPE(3), "abc");
+    CHECK(safetensors_write(in_folder("a"), NULL, 0, &a, 1, &e));
+    size_t size;
+    Safetensors s;
+    char *whole = read_whole(in_folder("a"), &size), need[16], want[100];
+    memcpy(need, whole + 36, 8);
+    need[8] = 0;
+    memcpy(whole + 36, "\x1B[2JXXXX", 8);
+    CHECK(!safetensors_parse(&s, "t", whole, size, &e));
+    snprintf(want, sizeof want, "t: the file is damaged: found checksum \\x1B[2JXXXX, need %s", need);
+    CHECK(strcmp(e.text, want) == 0, "found %s, want %s", e.text, want);
+}
+
+/* ---- The checksum ---- */
+
+static uint32_t bit_by_bit(uint32_t crc, const unsigned char *data, size_t size) {
+    crc = ~crc;
+    for (size_t i = 0; i < size; i++)
+        for (int bit = 0; bit < 8; bit++) {
+            uint32_t low = (crc ^ (uint32_t)(data[i] >> bit)) & 1;
+            crc = crc >> 1 ^ (low ? 0xEDB88320 : 0);
+        }
+    return ~crc;
+}
+
+/* The check value of the catalogues, and the definition, at every length, alignment and split. */
+static void the_checksum_is_crc32(void) {
+    CHECK(crc32_update(0, "123456789", 9) == 0xCBF43926);
+    CHECK(crc32_update(0, NULL, 0) == 0);
+    unsigned char bytes[80];
+    for (int i = 0; i < 80; i++) bytes[i] = (unsigned char)(i * 37 + 11);
+    for (size_t start = 0; start < 9; start++)
+        for (size_t size = 0; start + size <= 80; size++) {
+            uint32_t want = bit_by_bit(0, bytes + start, size), found = crc32_update(0, bytes + start, size);
+            CHECK(found == want, "%zu bytes from %zu: found %08X, want %08X", size, start, found, want);
+            for (size_t split = 0; split <= size; split += 5) {
+                uint32_t first = crc32_update(0, bytes + start, split);
+                CHECK(crc32_update(first, bytes + start + split, size - split) == want);
+            }
+        }
+}
+
+TEST_MAIN({"reads what the library writes", reads_what_the_library_writes},
+          {"what is written comes back", what_is_written_comes_back},
+          {"wrong names are bugs", wrong_names_are_bugs},
+          {"refuses malformed headers", refuses_malformed_headers},
+          {"refuses wrong lengths", refuses_wrong_lengths},
+          {"accepts what the format allows", accepts_what_the_format_allows},
+          {"finds each of many", finds_each_of_many}, {"refuses every truncation", refuses_every_truncation},
+          {"notices every flipped bit", notices_every_flipped_bit},
+          {"survives every flipped bit", survives_every_flipped_bit}, {"names the damage", names_the_damage},
+          {"the checksum is CRC-32", the_checksum_is_crc32})
