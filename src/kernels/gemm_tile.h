@@ -1,0 +1,46 @@
+/* The register tile: the innermost loop of the matrix product.
+ *
+ * A tile is `rows` by `vectors` of C, held in registers while k runs:
+ *
+ *                   b: one row of B's panel, `vectors` wide
+ *                   ┌────────┬────────┐
+ *                   └────────┴────────┘
+ *      a            ┌────────┬────────┐
+ *     ┌─┐           │ sum    │        │   each step of k loads `vectors` vectors of B and, row by row,
+ *     │ │           ├────────┼────────┤   repeats one number of A in all lanes:
+ *     │ │           │        │        │       sum[i][j] += a[i] · b[j]
+ *     └─┘           └────────┴────────┘
+ *
+ * Every height from 1 to TILE_ROWS has its own function, so that any number of rows is cut into tiles of nearly
+ * equal height and none is computed in vain. Sums, B and a number of A fill the register file: 28 + 2 + 1 of 32
+ * with AVX-512, 12 + 2 + 1 of 16 with AVX2. */
+#ifndef KERNELS_GEMM_TILE_H
+#define KERNELS_GEMM_TILE_H
+
+#include "kernels/vector.h"
+#include <stdbool.h>
+
+#if defined __AVX512F__
+#define TILE_ROWS 14
+#elif defined __AVX__
+#define TILE_ROWS 6
+#elif defined __aarch64__
+#define TILE_ROWS 8
+#else
+#define TILE_ROWS 4
+#endif
+
+enum { TILE_VECTORS = 2, PANEL = TILE_VECTORS * LANES };
+
+/* How A is stored: element (i, p) stands at a[i * lda + p], or at a[p * lda + i]. */
+typedef enum TileOperand { A_BY_ROWS, A_BY_COLUMNS } TileOperand;
+
+/* C = A·B, or C += A·B if accumulate, for one tile: B's element (p, j) at b[p * ldb + j], readable over the whole
+ * width; C's at c[i * ldc + j], of whose last vector only the first `last` lanes are read and written. */
+typedef void Tile(long k, const real *a, long lda, const real *b, long ldb, real *c, long ldc, long last,
+                  bool accumulate);
+
+/* [operand][vectors - 1][rows - 1] */
+extern Tile *const gemm_tile[2][TILE_VECTORS][TILE_ROWS];
+
+#endif

@@ -1,0 +1,255 @@
+/* The matrix product against a naive loop in double (long double for double), and its promises about bits. */
+#include "kernels/gemm.h"
+#include "base/pool.h"
+#include "base/random.h"
+#include "test.h"
+
+#ifdef REAL_DOUBLE
+typedef long double Wide;
+#else
+typedef double Wide;
+#endif
+
+static const char *const layout_name[] = {"NN", "NT", "TN"};
+
+/* A block of memory whose last byte is the last of the allocation, so that a sanitizer sees a step too far.
+ */
+static real *numbers(long count, uint64_t stream) {
+    real *x = malloc((size_t)(count > 0 ? count : 1) * sizeof *x);
+    if (!x) exit(71);
+    uint64_t key = random_key(7, stream);
+    for (long i = 0; i < count; i++) x[i] = random_uniform(key, (uint64_t)i) - (real)0.5;
+    return x;
+}
+
+/* Operands for every layout: at least `gap` unused numbers between stored rows. Every product owns its
+ * memory. */
+typedef struct Case {
+    Gemm g;
+    real *a, *b, *c, *before, *bias, *c_start;
+    long c_count;
+} Case;
+
+static long span(long rows, long columns, long ld) {
+    return rows > 0 && columns > 0 ? (rows - 1) * ld + columns : 0;
+}
+
+static Case make_case(GemmLayout layout, long m, long n, long k, long gap, long batch) {
+    Case t = {.g = {.layout = layout, .m = m, .n = n, .k = k, .batch = batch}};
+    Gemm *g = &t.g;
+    long rows_a = layout == GEMM_TN ? k : m, columns_a = layout == GEMM_TN ? m : k;
+    long rows_b = layout == GEMM_NT ? n : k, columns_b = layout == GEMM_NT ? k : n;
+    g->lda = columns_a + gap, g->ldb = columns_b + 2 * gap, g->ldc = n + 3 * gap;
+    g->stride_a = span(rows_a, columns_a, g->lda) + gap;
+    g->stride_b = span(rows_b, columns_b, g->ldb) + gap;
+    g->stride_c = m * g->ldc + gap;
+    long more = batch > 1 ? batch - 1 : 0;
+    t.c_count = more * g->stride_c + span(m, n, g->ldc);
+    g->a = t.a = numbers(more * g->stride_a + span(rows_a, columns_a, g->lda), 1);
+    g->b = t.b = numbers(more * g->stride_b + span(rows_b, columns_b, g->ldb), 2);
+    g->c = t.c = numbers(t.c_count, 3);
+    t.c_start = numbers(t.c_count, 3);
+    t.before = numbers(t.c_count, 4);
+    t.bias = numbers(n, 5);
+    return t;
+}
+
+static void free_case(Case *t) {
+    free(t->a), free(t->b), free(t->c), free(t->c_start), free(t->before), free(t->bias);
+}
+
+static Wide activated(Activation activation, Wide x) {
+    if (activation == ACT_RELU) return x > 0 ? x : 0;
+    if (activation == ACT_GELU) return x * erfc(-(double)x * 0.70710678118654752440) / 2;
+    return x;
+}
+
+/* Element (i, j) of product q before the activation, in the wider type. */
+static Wide wanted(const Case *t, long q, long i, long j) {
+    const Gemm *g = &t->g;
+    Wide sum = g->accumulate ? (Wide)t->c_start[q * g->stride_c + i * g->ldc + j] : 0;
+    for (long p = 0; p < g->k; p++) {
+        long in_a = q * g->stride_a + (g->layout == GEMM_TN ? p * g->lda + i : i * g->lda + p);
+        long in_b = q * g->stride_b + (g->layout == GEMM_NT ? j * g->ldb + p : p * g->ldb + j);
+        sum += (Wide)t->a[in_a] * (Wide)t->b[in_b];
+    }
+    return g->bias ? sum + (Wide)g->bias[j] : sum;
+}
+
+static void check_close(const Case *t, const char *what, real found, Wide want, long q, long i, long j) {
+    const Gemm *g = &t->g;
+    double error = fabs((double)((Wide)found - want)), limit = (8 + 0.3 * (double)g->k) * REAL_EPSILON;
+    CHECK(error <= limit, "%s %ldx%ldx%ld %s[%ld,%ld,%ld] is off by %.3g", layout_name[g->layout], g->m, g->n,
+          g->k, what, q, i, j, error);
+}
+
+/* Compares every element of C, and that the numbers between its rows are as before. */
+static void check_values(const Case *t) {
+    const Gemm *g = &t->g;
+    for (long q = 0; q == 0 || q < g->batch; q++)
+        for (long i = 0; i < g->m; i++)
+            for (long j = 0; j < g->ldc; j++) {
+                long at = q * g->stride_c + i * g->ldc + j;
+                if (j < g->n) {
+                    Wide want = wanted(t, q, i, j);
+                    check_close(t, "C", t->c[at], activated(g->activation, want), q, i, j);
+                    if (g->before) check_close(t, "before", g->before[at], want, q, i, j);
+                } else if (at < t->c_count) {
+                    CHECK(t->c[at] == t->c_start[at], "%s %ldx%ldx%ld: wrote beyond row %ld",
+                          layout_name[g->layout], g->m, g->n, g->k, i);
+                }
+            }
+}
+
+static void run_case(GemmLayout layout, long m, long n, long k, long gap, long batch, bool accumulate,
+                     bool bias, Activation activation, bool before) {
+    Case t = make_case(layout, m, n, k, gap, batch);
+    t.g.accumulate = accumulate;
+    t.g.activation = activation;
+    if (bias) t.g.bias = t.bias;
+    if (before) t.g.before = t.before;
+    gemm(&t.g);
+    check_values(&t);
+    free_case(&t);
+}
+
+static void every_small_size(void) {
+    for (GemmLayout layout = GEMM_NN; layout <= GEMM_TN; layout++)
+        for (long m = 0; m <= 40; m++)
+            for (long n = 0; n <= 40; n++) {
+                long k = (m * 7 + n * 3) % 41;
+                run_case(layout, m, n, k, 0, 1, false, false, ACT_NONE, false);
+                run_case(layout, n, m, 40 - k, 3, 1, true, false, ACT_NONE, false);
+            }
+}
+
+/* Sizes that end just before, on and after the edges of tiles, panels, steps and blocks. */
+static void sizes_around_every_edge(void) {
+    static const long sizes[][3] = {{13, 31, 511},   {14, 32, 512}, {15, 33, 513},   {29, 65, 1025},
+                                    {1, 300, 70},    {300, 1, 70},  {97, 129, 1},    {200, 520, 600},
+                                    {260, 40, 1030}, {5, 700, 513}, {193, 700, 400}, {400, 257, 1024},
+                                    {1, 1, 3000}};
+    for (GemmLayout layout = GEMM_NN; layout <= GEMM_TN; layout++)
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+            for (long gap = 0; gap <= 5; gap += 5)
+                run_case(layout, sizes[s][0], sizes[s][1], sizes[s][2], gap, 1, gap > 0, false, ACT_NONE,
+                         false);
+}
+
+/* Rows a multiple of 4096 bytes apart take a path of their own. */
+static void rows_a_page_apart(void) {
+    long page = 4096 / (long)sizeof(real);
+    run_case(GEMM_NN, 40, 300, page, 0, 1, false, false, ACT_NONE, false);
+    run_case(GEMM_NT, 40, 300, page, 0, 1, true, false, ACT_NONE, false);
+    run_case(GEMM_TN, page, 300, 40, 0, 1, false, false, ACT_NONE, false);
+}
+
+static void epilogues(void) {
+    static const long sizes[][3] = {{1, 1, 1},     {3, 17, 5},  {14, 32, 16},
+                                    {30, 65, 600}, {70, 11, 0}, {200, 300, 40}};
+    for (GemmLayout layout = GEMM_NN; layout <= GEMM_TN; layout++)
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+            for (int options = 0; options < 24; options++)
+                run_case(layout, sizes[s][0], sizes[s][1], sizes[s][2], options % 3, 1, options & 1,
+                         options & 2, (Activation)(options / 4 % 3), options >= 12 && options / 4 % 3 > 0);
+}
+
+static void batches(void) {
+    for (GemmLayout layout = GEMM_NN; layout <= GEMM_TN; layout++)
+        for (long batch = 0; batch <= 5; batch++) {
+            run_case(layout, 7, 9, 11, 0, batch, false, false, ACT_NONE, false);
+            run_case(layout, 16, 40, 8, 2, batch, true, true, ACT_RELU, true);
+            run_case(layout, 150, 130, 60, 1, batch, false, true, ACT_GELU, true);
+        }
+}
+
+/* A product of zeros is not skipped: NaN and infinity in an operand reach C. */
+static void not_a_number_is_passed_on(void) {
+    for (GemmLayout layout = GEMM_NN; layout <= GEMM_TN; layout++) {
+        Case t = make_case(layout, 20, 20, 20, 0, 1);
+        for (int i = 0; i < 400; i++) t.a[i] = 0;
+        t.b[0] = (real)NAN;
+        t.g.activation = ACT_RELU;
+        gemm(&t.g);
+        CHECK(isnan(t.c[0]), "%s: 0 · NaN gave %g", layout_name[layout], (double)t.c[0]);
+        t.b[0] = (real)INFINITY;
+        gemm(&t.g);
+        CHECK(isnan(t.c[0]), "%s: 0 · ∞ gave %g", layout_name[layout], (double)t.c[0]);
+        free_case(&t);
+    }
+}
+
+static void bits_do_not_depend_on_threads(void) {
+    static const long sizes[][4] = {
+        {128, 128, 128, 1}, {300, 500, 700, 1}, {1000, 65, 129, 1}, {33, 47, 30, 64}};
+    static const int threads[] = {2, 3, 4, 8};
+    for (GemmLayout layout = GEMM_NN; layout <= GEMM_TN; layout++)
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+            Case one = make_case(layout, sizes[s][0], sizes[s][1], sizes[s][2], 1, sizes[s][3]);
+            one.g.bias = one.bias, one.g.activation = ACT_GELU, one.g.before = one.before;
+            pool_set_threads(1);
+            gemm(&one.g);
+            for (int i = 0; i < 4; i++) {
+                Case many = make_case(layout, sizes[s][0], sizes[s][1], sizes[s][2], 1, sizes[s][3]);
+                many.g.bias = many.bias, many.g.activation = ACT_GELU, many.g.before = many.before;
+                pool_set_threads(threads[i]);
+                gemm(&many.g);
+                size_t bytes = (size_t)one.c_count * sizeof(real);
+                CHECK(memcmp(one.c, many.c, bytes) == 0, "%s: %d threads", layout_name[layout], threads[i]);
+                CHECK(memcmp(one.before, many.before, bytes) == 0, "%s: %d threads", layout_name[layout],
+                      threads[i]);
+                free_case(&many);
+            }
+            free_case(&one);
+        }
+}
+
+/* An element is the same whether it lies in the middle of a large product or at the edge of a small one. */
+static void bits_do_not_depend_on_the_place(void) {
+    enum { M = 61, N = 83, K = 600 };
+    for (GemmLayout layout = GEMM_NN; layout <= GEMM_TN; layout++) {
+        Case whole = make_case(layout, M, N, K, 0, 1);
+        whole.g.bias = whole.bias, whole.g.activation = ACT_GELU;
+        gemm(&whole.g);
+        for (int trial = 0; trial < 60; trial++) {
+            long i = trial * 7 % M, j = trial * 11 % N, m = 1 + trial * 5 % (M - i),
+                 n = 1 + trial * 3 % (N - j);
+            Gemm part = whole.g;
+            part.m = m, part.n = n;
+            part.a += layout == GEMM_TN ? i : i * part.lda;
+            part.b += layout == GEMM_NT ? j * part.ldb : j;
+            part.bias += j;
+            real *c = numbers(m * n, 9);
+            part.c = c, part.ldc = n;
+            gemm(&part);
+            for (long row = 0; row < m; row++)
+                CHECK(memcmp(c + row * n, whole.c + (i + row) * N + j, (size_t)n * sizeof *c) == 0,
+                      "%s: row %ld of %ldx%ld from [%ld,%ld]", layout_name[layout], row, m, n, i, j);
+            free(c);
+        }
+        free_case(&whole);
+    }
+}
+
+/* One chain over k: two products that accumulate, over the halves of k, give the bits of the whole. */
+static void bits_of_a_sum_in_two_parts(void) {
+    for (long k = 2; k <= 1500; k = k * 3 + 1) {
+        Case whole = make_case(GEMM_NN, 20, 50, k, 0, 1), parts = make_case(GEMM_NN, 20, 50, k, 0, 1);
+        gemm(&whole.g);
+        Gemm part = parts.g;
+        part.k = k / 3;
+        gemm(&part);
+        part.a += k / 3, part.b += k / 3 * part.ldb, part.k = k - k / 3, part.accumulate = true;
+        gemm(&part);
+        CHECK(memcmp(whole.c, parts.c, 1000 * sizeof(real)) == 0, "k = %ld", k);
+        free_case(&whole), free_case(&parts);
+    }
+}
+
+TEST_MAIN({"every small size", every_small_size, 120},
+          {"sizes around every edge", sizes_around_every_edge, 120}, {"rows a page apart", rows_a_page_apart},
+          {"epilogues", epilogues}, {"batches", batches},
+          {"not a number is passed on", not_a_number_is_passed_on},
+          {"bits do not depend on threads", bits_do_not_depend_on_threads},
+          {"bits do not depend on the place", bits_do_not_depend_on_the_place},
+          {"bits of a sum in two parts", bits_of_a_sum_in_two_parts})
