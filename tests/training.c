@@ -1,0 +1,479 @@
+/* Training: optimizers, clipping and schedules against PyTorch's, the loss against its closed form, and the
+ * trainer's promises: k batches of B are one of kB, what is not finite changes nothing, the same seed gives
+ * the same bits. */
+#include "base/pool.h"
+#include "base/work.h"
+#include "model_helpers.h"
+#include "training/trainer.h"
+#include <stdarg.h>
+
+/* ---- Optimizers ---- */
+
+/* tests/golden/optimizers.py made it with PyTorch. */
+static Safetensors golden_file(void) {
+    Error e = {0};
+    Safetensors s;
+    CHECK(safetensors_read(&s, "tests/golden/optim.safetensors", &e), "%s", e.text);
+    return s;
+}
+
+static void golden(const Safetensors *s, double *out, long count, const char *format, ...) {
+    char name[64];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(name, sizeof name, format, arguments);
+    va_end(arguments);
+    const Array *a = safetensors_find(s, name);
+    if (!a || a->count != count) {
+        CHECK(false, "%s: found %ld elements, want %ld", name, a ? a->count : -1, count);
+        exit(1);
+    }
+    array_to_double(a, out);
+}
+
+/* A store of one matrix and one vector. */
+static Parameters two_tensors(long rows, long columns, long vector) {
+    Parameters p = {0};
+    static Tensor leaf[2];
+    Error e = {0};
+    bool ok = parameters_add(&p, "matrix", SHAPE(rows, columns), (Init){INIT_ZERO, 0}, &leaf[0], &e) &&
+              parameters_add(&p, "vector", SHAPE(vector), (Init){INIT_ZERO, 0}, &leaf[1], &e) &&
+              parameters_allocate(&p, true, &e);
+    must(ok ? &p : NULL, &e);
+    return p;
+}
+
+static void set(real *to, const double *from, long count) {
+    for (long i = 0; i < count; i++) to[i] = (real)from[i];
+}
+
+/* Five steps of a case; with `vector` on the vector, which decays only if told to. */
+static void check_optimizer(const char *name, Optimizer o, bool vector) {
+    enum { N = 7 };
+    Safetensors s = golden_file();
+    Parameters p = two_tensors(1, N, N);
+    double x[N];
+    long at = p.entry[vector].offset;
+    o.clip_norm = 0;
+    golden(&s, x, N, "%s.p0", name);
+    set(p.value + at, x, N);
+    for (int step = 1; step <= 5; step++) {
+        golden(&s, x, N, "%s.g%d", name, step);
+        set(p.grad + at, x, N);
+        optim_step(&o, &p, 1e-2, 1);
+        golden(&s, x, N, "%s.p%d", name, step);
+        double error = relative_error(p.value + at, x, N);
+        CHECK(error <= 8 * (double)REAL_EPSILON, "%s, step %d: relative error %.3g", name, step, error);
+    }
+    CHECK(o.step == 5);
+    for (long i = 0; i < p.size; i++)
+        CHECK((i >= at && i < at + N) || p.value[i] == 0, "element %ld, outside, is %g", i,
+              (double)p.value[i]);
+    parameters_free(&p);
+    safetensors_free(&s);
+}
+
+static void optimizers_agree(void) {
+    Optimizer adam = optimizer_default(OPTIM_ADAMW), sgd = optimizer_default(OPTIM_SGD);
+    for (int vector = 0; vector < 2; vector++) {
+        check_optimizer("adam", adam, vector);
+        check_optimizer("sgd", sgd, vector);
+    }
+    adam.weight_decay = sgd.weight_decay = 0.1;
+    check_optimizer("adamw", adam, false);
+    check_optimizer("sgd_decay", sgd, false);
+    adam.decay_all = sgd.decay_all = true;
+    check_optimizer("adamw", adam, true);
+    check_optimizer("sgd_decay", sgd, true);
+}
+
+/* Without a gradient only decay moves weights, and only those of matrices. */
+static void vectors_do_not_decay(void) {
+    for (OptimizerKind kind = OPTIM_ADAMW; kind <= OPTIM_SGD; kind++) {
+        Parameters p = two_tensors(2, 3, 4);
+        Optimizer o = optimizer_default(kind);
+        o.weight_decay = 0.5;
+        for (int i = 0; i < 6; i++) p.value[p.entry[0].offset + i] = 2;
+        for (int i = 0; i < 4; i++) p.value[p.entry[1].offset + i] = 2;
+        optim_step(&o, &p, 0.125, 1);
+        for (int i = 0; i < 6; i++) CHECK(p.value[p.entry[0].offset + i] == 2 - (real)0.125);
+        for (int i = 0; i < 4; i++) CHECK(p.value[p.entry[1].offset + i] == 2);
+        parameters_free(&p);
+    }
+}
+
+/* Clipping both tensors by their joint norm, seen as the step of plain gradient descent from 0. */
+static void clipping_agrees(void) {
+    Safetensors s = golden_file();
+    static const char *const cases[] = {"clip", "clip_small"};
+    for (int i = 0; i < 2; i++)
+        for (int k = 1; k <= 4; k *= 4) { /* a sum over k batches, scaled by 1/k, is clipped as their mean */
+            Parameters p = two_tensors(2, 3, 4);
+            Optimizer o = optimizer_default(OPTIM_SGD);
+            o.momentum = 0;
+            double x[6], norm;
+            for (int j = 0; j < 2; j++) {
+                golden(&s, x, j ? 4 : 6, "%s.g%d", cases[i], j + 1);
+                for (int l = 0; l < 6; l++) x[l] *= k;
+                set(p.grad + p.entry[j].offset, x, j ? 4 : 6);
+            }
+            golden(&s, &norm, 1, "%s.norm", cases[i]);
+            CHECK_NEAR(optim_step(&o, &p, 1, 1.0 / k), norm, 4 * (double)REAL_EPSILON);
+            for (int j = 0; j < 2; j++) {
+                golden(&s, x, j ? 4 : 6, "%s.c%d", cases[i], j + 1);
+                for (int l = 0; l < 6; l++) x[l] = -x[l];
+                double error = relative_error(p.value + p.entry[j].offset, x, j ? 4 : 6);
+                CHECK(error <= 4 * (double)REAL_EPSILON, "%s.c%d: relative error %.3g", cases[i], j + 1,
+                      error);
+            }
+            parameters_free(&p);
+        }
+    safetensors_free(&s);
+}
+
+/* A store of many chunks, whose border between matrices and vectors lies inside one: every element gets the
+ * step that the formula gives it, and the same bits from any number of threads. */
+static void large_store(void) {
+    enum { ROWS = 5, COLUMNS = WORK_GRAIN / 2 + 7, VECTOR = WORK_GRAIN + 3 };
+    Parameters p = two_tensors(ROWS, COLUMNS, VECTOR);
+    real *start = copy_of(p.value, p.size), *end = NULL;
+    double sum = 0;
+    for (int i = 0; i < 2; i++)
+        for (long j = 0; j < shape_count(p.entry[i].shape); j++) {
+            long at = p.entry[i].offset + j;
+            start[at] = (real)random_normal(random_key(1, (uint64_t)i), (uint64_t)j);
+            p.grad[at] = (real)random_normal(random_key(2, (uint64_t)i), (uint64_t)j);
+            sum += (double)p.grad[at] * (double)p.grad[at];
+        }
+    static const int threads[] = {1, 2, 3, 4, 8};
+    for (int i = 0; i < 5; i++) {
+        pool_set_threads(threads[i]);
+        Optimizer o = optimizer_default(OPTIM_ADAMW);
+        o.weight_decay = 0.1;
+        memcpy(p.value, start, (size_t)p.size * sizeof(real));
+        memset(p.moment1, 0, 2 * (size_t)p.size * sizeof(real));
+        CHECK_NEAR(optim_step(&o, &p, 0.01, 1), sqrt(sum), 1e-12 * sqrt(sum));
+        if (i == 0)
+            end = copy_of(p.value, p.size);
+        else
+            CHECK(same_bits(p.value, end, p.size), "%d threads", threads[i]);
+    }
+    /* After one step from moments of 0 the corrected moments are g and g². */
+    double clip = 1 / (sqrt(sum) + 1e-6);
+    for (int i = 0; i < 2; i++)
+        for (long j = 0; j < shape_count(p.entry[i].shape); j++) {
+            long at = p.entry[i].offset + j;
+            double g = (double)p.grad[at] * clip, w = (double)start[at] * (i ? 1 : 1 - 0.01 * 0.1);
+            CHECK_NEAR(end[at], w - 0.01 * g / (fabs(g) + 1e-9), 16 * (double)REAL_EPSILON);
+        }
+    free(start);
+    free(end);
+    parameters_free(&p);
+}
+
+/* A gradient with a NaN or an infinity, or one whose square overflows, is refused: weights, moments and count
+ * of steps stay. */
+static void non_finite_gradient(void) {
+    static const double bad[] = {NAN, INFINITY, -INFINITY, (double)REAL_MAX * 0.5};
+    for (OptimizerKind kind = OPTIM_ADAMW; kind <= OPTIM_SGD; kind++)
+        for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+            Parameters p = two_tensors(2, 3, 4);
+            Optimizer o = optimizer_default(kind);
+            for (long j = 0; j < 6; j++) p.value[j] = p.grad[j] = (real)j;
+            optim_step(&o, &p, 0.1, 1);
+            real *before = copy_of(p.value, 4 * p.size);
+            p.grad[p.entry[1].offset + 2] = (real)bad[i];
+            memcpy(before + p.size, p.grad, (size_t)p.size * sizeof(real));
+            bool overflows = isfinite(bad[i]) && sizeof(real) == sizeof(float); /* not in double's squares */
+            double norm = optim_step(&o, &p, 0.1, 1);
+            CHECK(isfinite(norm) == overflows, "%g: norm %g", bad[i], norm);
+            CHECK(o.step == 1 + overflows && same_bits(p.value, before, 4 * p.size) == !overflows, "%g",
+                  bad[i]);
+            free(before);
+            parameters_free(&p);
+        }
+}
+
+/* ---- Schedules ---- */
+
+static void check_schedule(const char *name, const Schedule *schedule, long count, long first) {
+    double step[16], rate[16];
+    Safetensors s = golden_file();
+    golden(&s, step, count, "%s.step", name);
+    golden(&s, rate, count, "%s.lr", name);
+    for (long i = 0; i < count; i++)
+        CHECK_NEAR(schedule_rate(schedule, (long)step[i] + 1 - first), rate[i], 1e-14 * rate[i]);
+    safetensors_free(&s);
+}
+
+static void schedules_agree(void) {
+    Schedule noam = {.kind = SCHEDULE_NOAM, .rate = 1, .warmup = 4000, .d_model = 512};
+    check_schedule("noam", &noam, 9, 1);
+    Schedule cosine = {.kind = SCHEDULE_COSINE, .rate = 1e-3, .min_rate = 1e-4, .warmup = 100, .steps = 2000};
+    check_schedule("cosine", &cosine, 10, 0); /* there steps count from 0 */
+}
+
+/* Where golden values do not reach: no warm-up, beyond the last step, a constant. */
+static void schedules_at_their_ends(void) {
+    Schedule cosine = {.kind = SCHEDULE_COSINE, .rate = 2, .min_rate = 1, .steps = 10};
+    CHECK_NEAR(schedule_rate(&cosine, 1), 2, 0);
+    CHECK_NEAR(schedule_rate(&cosine, 6), 1.5, 1e-15);
+    CHECK_NEAR(schedule_rate(&cosine, 11), 1, 0);
+    CHECK_NEAR(schedule_rate(&cosine, 1000), 1, 0);
+    cosine.warmup = 10; /* all of it */
+    CHECK_NEAR(schedule_rate(&cosine, 10), 20.0 / 11, 1e-15);
+    CHECK_NEAR(schedule_rate(&cosine, 11), 1, 0);
+    Schedule noam = {.kind = SCHEDULE_NOAM, .rate = 3, .warmup = 0, .d_model = 4};
+    CHECK_NEAR(schedule_rate(&noam, 1), 1.5, 1e-15);
+    CHECK_NEAR(schedule_rate(&noam, 100), 0.15, 1e-15);
+    Schedule constant = {.kind = SCHEDULE_CONSTANT, .rate = 0.5, .warmup = 3};
+    for (long step = 1; step < 10; step++) CHECK(schedule_rate(&constant, step) == 0.5);
+}
+
+/* ---- The loss ---- */
+
+/* The mean over targets that are not padding, of -Σ_j q_j log p_j with q = (1-ε) δ + ε/V, in double from the
+ * model's logits. */
+static double closed_form(const Pass *p) {
+    const ModelConfig *c = &p->model->config;
+    double sum = 0;
+    long counted = 0, V = c->vocab_size;
+    for (long i = 0; i < p->batch->rows * p->batch->T; i++) {
+        if (pass_padded(p, i)) continue;
+        const real *l = p->logits + i * V;
+        double Z = 0, loss = 0;
+        for (long j = 0; j < V; j++) Z += exp((double)l[j]);
+        for (long j = 0; j < V; j++) {
+            double q = c->label_smoothing / (double)V;
+            if (j == p->batch->target_out[i]) q += 1 - c->label_smoothing;
+            loss -= q * ((double)l[j] - log(Z));
+        }
+        sum += loss, counted++;
+    }
+    return sum / (double)counted;
+}
+
+static void loss_is_its_closed_form(void) {
+    static const double smoothing[] = {0, 0.1, 0.5, 1};
+    for (int kind = 0; kind < 2; kind++)
+        for (int i = 0; i < 4; i++) {
+            ModelConfig c = kind ? small_language_model() : small_seq2seq();
+            c.label_smoothing = smoothing[i], c.pad_id = 0;
+            Model *m = new_model(c, 1);
+            Batch *b = random_batch(&c, 4, 5, 9, 1);
+            Pass p = pass_new(m, b);
+            for (TokenLayout layout = TOKENS_PACKED; layout <= TOKENS_PADDED; layout++) {
+                pass_run(&p, layout);
+                double want = closed_form(&p);
+                CHECK_NEAR(p.loss, want, 8 * (double)REAL_EPSILON * want);
+            }
+            pass_free(&p);
+            batch_free(b);
+            model_free(m);
+        }
+}
+
+/* A tensor that backward does not reach has a gradient of 0 after settling, not the last step's. */
+static void unreached_gradients_are_0(void) {
+    ModelConfig c = small_seq2seq();
+    Model *m = new_model(c, 1);
+    Parameters *q = &m->parameters;
+    Batch *b = random_batch(&c, 2, 4, 4, 1);
+    Pass p = pass_new(m, b);
+    pass_run(&p, TOKENS_PACKED);
+    pass_fill(&p, TOKENS_PACKED);
+    parameters_clear_grad(q);
+    Tensor *y = nn_encoder(p.tape, m, &p.source, false);
+    real *dy = calloc((size_t)shape_count(y->shape), sizeof *dy);
+    if (!dy) exit(1);
+    for (long i = 0; i < shape_count(y->shape); i++) dy[i] = (real)i;
+    tape_backward_from(p.tape, y, dy);
+    parameters_settle_grad(q);
+    for (int i = 0; i < q->count; i++) {
+        bool decoder = strncmp(q->entry[i].name, "decoder.", 8) == 0, any = false;
+        for (long j = 0; j < shape_count(q->entry[i].shape); j++) any |= q->grad[q->entry[i].offset + j] != 0;
+        CHECK(any == !decoder, "%s has %s gradient", q->entry[i].name, any ? "a" : "no");
+    }
+    free(dy);
+    pass_free(&p);
+    batch_free(b);
+    model_free(m);
+}
+
+/* ---- The trainer ---- */
+
+static Task *open_copy(void) {
+    Error e = {0};
+    TaskOptions o = task_defaults();
+    o.symbols = 9, o.max_length = 6, o.held_out = 50;
+    return must(task_open("copy", &o, &e), &e);
+}
+
+static Trainer *trainer_new(const Task *task, long batch, long accumulate, double dropout) {
+    Error e = {0};
+    Trainer *t = calloc(1, sizeof *t);
+    ModelConfig c = config_seq2seq((int)task->vocab_size, 8, task->pad_id);
+    c.d_model = 16, c.d_ff = 32, c.heads = 2;
+    if (!t) exit(1);
+    *t = (Trainer){.model = new_model(c, 1),
+                   .task = task,
+                   .optimizer = optimizer_default(OPTIM_ADAMW),
+                   .schedule = {.kind = SCHEDULE_CONSTANT, .rate = 2e-3},
+                   .batch = batch,
+                   .accumulate = accumulate,
+                   .seed = 1};
+    t->model->dropout = dropout;
+    CHECK(trainer_start(t, &e), "%s", e.text);
+    return t;
+}
+
+static void trainer_free(Trainer *t) {
+    trainer_stop(t);
+    model_free(t->model);
+    free(t);
+}
+
+static StepResult take_step(Trainer *t) {
+    Error e = {0};
+    StepResult r;
+    CHECK(trainer_step(t, &r, &e), "%s", e.text);
+    return r;
+}
+
+/* k batches of B are one of kB: the same tokens, loss and gradient, whatever share of the tokens falls to
+ * each micro-batch. Sums are taken in another order, so they agree to rounding. */
+static void accumulation_is_one_batch(void) {
+    Task *task = open_copy();
+    Trainer *whole = trainer_new(task, 12, 1, 0);
+    StepResult want = take_step(whole);
+    const Parameters *p = &whole->model->parameters;
+    double *grad = calloc((size_t)p->size, sizeof *grad);
+    for (long i = 0; grad && i < p->size; i++) grad[i] = (double)p->grad[i];
+    static const long batches[][2] = {{6, 2}, {4, 3}, {1, 12}};
+    for (int i = 0; i < 3; i++) {
+        Trainer *t = trainer_new(task, batches[i][0], batches[i][1], 0);
+        StepResult r = take_step(t);
+        CHECK(r.tokens == want.tokens, "found %ld tokens, want %ld", r.tokens, want.tokens);
+        CHECK_NEAR(r.loss, want.loss, 4 * (double)REAL_EPSILON * want.loss);
+        CHECK_NEAR(r.grad_norm, want.grad_norm, 16 * (double)REAL_EPSILON * want.grad_norm);
+        double error = relative_error(t->model->parameters.grad, grad, p->size);
+        CHECK(error <= 16 * (double)REAL_EPSILON, "%ld batches: gradients differ by %.3g", batches[i][1],
+              error);
+        trainer_free(t);
+    }
+    free(grad);
+    trainer_free(whole);
+    task_free(task);
+}
+
+/* With dropout too: the same seed gives the same weights, for any number of threads; another seed others. */
+static void same_seed_same_bits(void) {
+    Task *task = open_copy();
+    real *want = NULL;
+    static const int threads[] = {1, 1, 2, 3, 4, 8};
+    long size = 0;
+    for (int i = 0; i < 7; i++) {
+        pool_set_threads(i < 6 ? threads[i] : 1);
+        Trainer *t = trainer_new(task, 32, 2, 0.1);
+        if (i == 6) t->seed = 2;
+        for (int step = 0; step < 10; step++) take_step(t);
+        size = t->model->parameters.size;
+        if (i == 0)
+            want = copy_of(t->model->parameters.value, 4 * size);
+        else
+            CHECK(same_bits(t->model->parameters.value, want, 4 * size) == (i < 6), "run %d", i);
+        trainer_free(t);
+    }
+    free(want);
+    task_free(task);
+}
+
+/* A loss or a gradient that is not finite: the step fails, says so, and changes nothing. */
+static void non_finite_step(void) {
+    Task *task = open_copy();
+    static const char *const name[] = {"embedding.weight", "decoder.layers.1.linear2.bias"};
+    for (int i = 0; i < 2; i++) {
+        Trainer *t = trainer_new(task, 4, 2, 0);
+        take_step(t);
+        Parameters *p = &t->model->parameters;
+        p->value[parameters_find(p, name[i])->offset + 3] = i ? (real)NAN : (real)INFINITY;
+        real *value = copy_of(p->value, p->size), *moments = copy_of(p->moment1, 2 * p->size);
+        Error e = {0};
+        StepResult r;
+        CHECK(!trainer_step(t, &r, &e) && e.status == STATUS_NON_FINITE, "status %d", (int)e.status);
+        CHECK(strncmp(e.text, "step 2: found a loss of ", 24) == 0, "%s", e.text);
+        CHECK(t->optimizer.step == 1 && same_bits(p->value, value, p->size));
+        CHECK(same_bits(p->moment1, moments, 2 * p->size));
+        free(value);
+        free(moments);
+        trainer_free(t);
+    }
+    task_free(task);
+}
+
+/* The evaluation is the mean over all held-out tokens, however they are cut into batches, and leaves the
+ * model alone; dropout is off. */
+static void evaluation_is_a_mean_over_tokens(void) {
+    Task *task = open_copy();
+    Evaluation want = {0};
+    static const long batches[] = {50, 7, 1};
+    for (int i = 0; i < 3; i++) {
+        Error e = {0};
+        Evaluation found;
+        Trainer *t = trainer_new(task, batches[i], 1, i ? 0.3 : 0);
+        Parameters *p = &t->model->parameters;
+        real *before = copy_of(p->value, 4 * p->size);
+        t->tape->training = true; /* as a step leaves it */
+        CHECK(trainer_evaluate(t, 0, &found, &e), "%s", e.text);
+        if (i == 0) {
+            want = found;
+            Batch *b = must(task_batch(task, task->held_out, &e), &e);
+            CHECK(task_held_out_batch(task, 0, task->held_out, b) == task->held_out);
+            t->model->config.label_smoothing = 0;
+            Pass q = pass_new(t->model, b);
+            pass_fill(&q, TOKENS_PACKED);
+            CHECK(found.tokens == batch_target_tokens(b), "found %ld tokens", found.tokens);
+            CHECK_NEAR(found.loss, pass_loss(&q, TOKENS_PACKED), 8 * (double)REAL_EPSILON * found.loss);
+            CHECK(found.accuracy > 0 && found.accuracy < 0.5, "accuracy %g before training", found.accuracy);
+            pass_free(&q);
+            batch_free(b);
+        }
+        CHECK(found.tokens == want.tokens && found.accuracy == want.accuracy);
+        CHECK_NEAR(found.loss, want.loss, 8 * (double)REAL_EPSILON * want.loss);
+        CHECK(same_bits(p->value, before, 4 * p->size), "evaluation changes the model");
+        free(before);
+        trainer_free(t);
+    }
+    task_free(task);
+}
+
+/* Some hundred steps teach a small model to copy better than guessing. */
+static void training_learns(void) {
+    Task *task = open_copy();
+    Trainer *t = trainer_new(task, 32, 1, 0);
+    t->schedule.rate = 5e-3;
+    Error e = {0};
+    Evaluation before, after;
+    CHECK(trainer_evaluate(t, 0, &before, &e), "%s", e.text);
+    for (int step = 0; step < 300; step++) take_step(t);
+    CHECK(trainer_evaluate(t, 0, &after, &e), "%s", e.text);
+    CHECK(before.loss > 0.8 * log((double)task->vocab_size), "loss %g at the start", before.loss);
+    CHECK(after.loss < 0.5 * before.loss, "loss %g, then %g", before.loss, after.loss);
+    CHECK(after.accuracy > 0.6, "accuracy %g", after.accuracy);
+    trainer_free(t);
+    task_free(task);
+}
+
+TEST_MAIN({"optimizers agree with PyTorch", optimizers_agree},
+          {"gains and biases do not decay", vectors_do_not_decay},
+          {"clipping agrees with PyTorch", clipping_agrees}, {"a store of many chunks", large_store},
+          {"a gradient that is not finite changes nothing", non_finite_gradient},
+          {"schedules agree with PyTorch", schedules_agree},
+          {"schedules at their ends", schedules_at_their_ends},
+          {"the loss is its closed form, without padding", loss_is_its_closed_form},
+          {"gradients that backward does not reach are 0", unreached_gradients_are_0},
+          {"k batches of B are one of kB", accumulation_is_one_batch},
+          {"the same seed gives the same bits", same_seed_same_bits},
+          {"a step that is not finite changes nothing", non_finite_step},
+          {"evaluation is a mean over tokens", evaluation_is_a_mean_over_tokens},
+          {"training learns", training_learns})
