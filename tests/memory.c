@@ -3,7 +3,7 @@
 #include "autograd/tape_memory.h"
 #include "base/pool.h"
 #include "model_helpers.h"
-#include "training/optimizer.h"
+#include "training/trainer.h"
 #include <sys/resource.h>
 
 /* ---- Counting allocations ---- */
@@ -122,11 +122,27 @@ static long page_faults(void) {
     return usage.ru_minflt + usage.ru_majflt;
 }
 
+/* What a stretch of work takes. The system may take a page away at any time, so of several attempts one has
+ * to go without a fault; every one without an allocation. */
+enum { ATTEMPTS = 10 };
+typedef struct Taken {
+    long allocations, faults;
+} Taken;
+
+static Taken taken_begin(void) {
+    return (Taken){allocations, page_faults()};
+}
+
+static void taken_end(Taken *t) {
+    t->faults = page_faults() - t->faults;
+    t->allocations = allocations - t->allocations;
+    CHECK(t->allocations == 0, "%ld allocations", t->allocations);
+}
+
 /* After a few steps a step allocates nothing and touches no new page, whatever the lengths in its batch, and
- * the tape's memory keeps its size. The system may take a page away at any time, so of several attempts one
- * has to go without a fault. */
+ * the tape's memory keeps its size. */
 static void check_steady(ModelConfig c) {
-    enum { BATCHES = 4, ATTEMPTS = 10, STEPS = 3 * BATCHES };
+    enum { BATCHES = 4, STEPS = 3 * BATCHES };
     Model *m = new_model(c, 2);
     m->dropout = 0.1;
     Optimizer o = optimizer_default(OPTIM_ADAMW);
@@ -138,18 +154,16 @@ static void check_steady(ModelConfig c) {
         train_step(&p, &o);
     }
     size_t bytes = p.tape->memory->region[0].bytes;
-    long faults = -1;
-    for (int attempt = 0; attempt < ATTEMPTS && faults != 0; attempt++) {
-        long allocations_before = allocations, before = page_faults();
+    Taken taken = {.faults = 1};
+    for (int attempt = 0; attempt < ATTEMPTS && taken.faults; attempt++) {
+        taken = taken_begin();
         for (int i = 0; i < STEPS; i++) {
             p.batch = b[i % BATCHES];
             train_step(&p, &o);
         }
-        faults = page_faults() - before;
-        CHECK(allocations == allocations_before, "%ld allocations in %d steps",
-              allocations - allocations_before, STEPS);
+        taken_end(&taken);
     }
-    CHECK(faults == 0, "%ld page faults in %d steps", faults, STEPS);
+    CHECK(taken.faults == 0, "%ld page faults in %d steps", taken.faults, STEPS);
     CHECK(p.tape->memory->regions == 1 && p.tape->memory->region[0].bytes == bytes, "the tape grows");
     pass_free(&p);
     for (int i = 0; i < BATCHES; i++) batch_free(b[i]);
@@ -161,5 +175,61 @@ static void steady_step(void) {
     check_steady(medium(small_language_model()));
 }
 
+static void train_some(Trainer *t) {
+    Error e = {0};
+    StepResult r;
+    Evaluation v;
+    for (int i = 0; i < 10; i++) CHECK(trainer_step(t, &r, &e), "%s", e.text);
+    CHECK(trainer_evaluate(t, 0, &v, &e), "%s", e.text);
+}
+
+/* The same of the trainer: what it took at its start is enough for every step and evaluation, and is what it
+ * said it would take. Where every batch is as large as it gets, it is used to the byte. */
+static void check_trainer(Task *task, ModelConfig c, bool fills) {
+    enum { BATCH = 16 };
+    Error e = {0};
+    Trainer t = {.model = new_model(c, 1),
+                 .task = task,
+                 .optimizer = optimizer_default(OPTIM_ADAMW),
+                 .schedule = {.kind = SCHEDULE_CONSTANT, .rate = 1e-3},
+                 .batch = BATCH,
+                 .accumulate = 2};
+    t.model->dropout = 0.1;
+    CHECK(trainer_start(&t, &e), "%s", e.text);
+    size_t planned = tape_peak(t.tape), bytes = t.tape->memory->region[0].bytes;
+    size_t said = trainer_bytes(&c, 0.1, task, BATCH, 2, &e);
+    CHECK(said >= planned + model_bytes(t.model), "said %zu bytes, planned %zu for the tape alone", said,
+          planned);
+    tape_forget_peak(t.tape);
+    train_some(&t);
+    Taken taken = {.faults = 1};
+    for (int attempt = 0; attempt < ATTEMPTS && taken.faults; attempt++) {
+        taken = taken_begin();
+        train_some(&t);
+        taken_end(&taken);
+    }
+    CHECK(taken.faults == 0, "%ld page faults", taken.faults);
+    size_t peak = tape_peak(t.tape);
+    CHECK(fills ? peak == planned : peak <= planned, "planned %zu bytes, used %zu", planned, peak);
+    CHECK(t.tape->memory->regions == 1 && t.tape->memory->region[0].bytes == bytes, "the tape grows");
+    trainer_stop(&t);
+    model_free(t.model);
+    task_free(task);
+}
+
+static void steady_trainer(void) {
+    Error e = {0};
+    TaskOptions o = task_defaults();
+    o.symbols = 9, o.max_length = 12, o.held_out = 16;
+    Task *reverse = must(task_open("reverse", &o, &e), &e);
+    check_trainer(reverse, medium(config_seq2seq((int)reverse->vocab_size, 13, reverse->pad_id)), false);
+    o.text = "data/chronicle.txt", o.context = 24, o.tail = 0.01;
+    Task *lm = must(task_open("lm", &o, &e), &e);
+    ModelConfig c = medium(config_language_model((int)lm->vocab_size, 24));
+    c.vocab_size = (int)lm->vocab_size;
+    check_trainer(lm, c, true);
+}
+
 TEST_MAIN({"allocations are counted", counts_allocations}, {"a plan's peak is the step's", plan_is_exact},
-          {"a steady step takes no memory", steady_step})
+          {"a steady step takes no memory", steady_step},
+          {"a trainer takes no memory while it trains", steady_trainer})
