@@ -36,7 +36,7 @@ void tape_reset(Tape *t) {
     arena_reset(t->records);
     t->last = NULL;
     t->nodes = 0;
-    t->planning = false;
+    t->spent = t->planning = false;
     t->error = (Error){0};
 }
 
@@ -241,6 +241,9 @@ static void backward_node(Node *n) {
 void tape_backward_from(Tape *t, Tensor *y, const real *dy) {
     if (!y->needs_grad) bug("backward: the output depends on nothing that needs a gradient");
     if (!y->maker) bug("backward: the output is a leaf");
+    if (t->spent && !t->keep) bug("backward: it has run already, want tape_reset before it runs again");
+    for (Node *n = t->last; n && t->spent; n = n->previous) n->out->has_grad = false;
+    t->spent = true;
     long count = shape_count(y->shape);
     y->grad =
         count * (long)sizeof(real) <= SMALL_ARRAY ? small_array(t, count) : take(t, count, &y->maker->grad);

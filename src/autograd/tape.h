@@ -33,6 +33,7 @@ typedef struct Tape {
     struct Arena *records;     /* nodes, tensors, attributes, scalars: live until reset */
     struct Node *last;         /* the newest node; each knows the one before it */
     long nodes;
+    bool spent;    /* backward has run */
     bool planning; /* shapes and memory only, no data: tape_plan, or memory ran out */
     Error error;
 
@@ -70,7 +71,8 @@ Tensor *tape_leaf(Tape *t, Shape s, real *data, real *grad);
 /* A constant of the tape's own, zero-filled, to be written by the caller at once; no gradient. */
 Tensor *tape_constant(Tape *t, Shape s);
 
-/* Runs backward from a scalar, seeding its gradient with 1. */
+/* Runs backward from a scalar, seeding its gradient with 1. Once between two resets, as the values on the way
+ * are gone afterwards; with `keep` it may run again, and adds to the leaves once more. */
 void tape_backward(Tape *t, Tensor *loss);
 
 /* Runs backward from y with the upstream gradient dy, contiguous in y's shape. */

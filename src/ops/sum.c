@@ -10,8 +10,8 @@
  *
  * Forward keeps nothing.
  *
- * Numerical note: the sum is made in double and rounded once, so a float sum stays exact to its last digit
- * for as many elements as memory holds. The sum of no elements is 0. */
+ * Numerical note: the sum is made in double and rounded once: in float it is exact to its last digit, for as
+ * many elements as memory holds. The sum of no elements is 0. */
 #include "ops/ops.h"
 #include "ops/reduce.h"
 
