@@ -14,7 +14,8 @@
  *
  * Numerical note: the maximum m of the line is subtracted first: y_i = (x_i - m) - ln Σ_j e^(x_j - m). No
  * exponential overflows, the sum is at least 1, and a weight too small to be represented still has its
- * logarithm. A line whose elements are all -∞ (everything masked) stays -∞ and gets no gradient. */
+ * logarithm. A line whose elements are all -∞ (everything masked) stays -∞ and gets no gradient. Sums run in
+ * double: a long line stays as exact as a short one. */
 #include "kernels/vector_math.h"
 #include "ops/axis.h"
 #include "ops/ops.h"
@@ -26,11 +27,12 @@ static void forward(Node *n) {
     for (long line = 0; line < a->outer * a->inner; line++) {
         real *y = n->out->data + axis_line(a, line);
         long step = a->inner;
-        real m = -INFINITY, sum = 0;
+        real m = -INFINITY;
+        double sum = 0;
         for (long i = 0; i < a->n; i++) m = y[i * step] > m ? y[i * step] : m;
         if (m == -INFINITY) continue;
-        for (long i = 0; i < a->n; i++) sum += vm_exp(y[i * step] - m);
-        real log_sum = vm_log(sum);
+        for (long i = 0; i < a->n; i++) sum += (double)vm_exp(y[i * step] - m);
+        real log_sum = vm_log((real)sum);
         for (long i = 0; i < a->n; i++) y[i * step] = y[i * step] - m - log_sum;
     }
 }
@@ -40,11 +42,12 @@ static void backward(Node *n) {
     for (long line = 0; line < a->outer * a->inner; line++) {
         long at = axis_line(a, line), step = a->inner;
         const real *y = n->out->data + at, *dy = n->out->grad + at;
-        real *dx = n->in[0]->grad + at, m = -INFINITY, sum = 0;
+        real *dx = n->in[0]->grad + at, m = -INFINITY;
+        double sum = 0;
         for (long i = 0; i < a->n; i++) m = y[i * step] > m ? y[i * step] : m;
         if (m == -INFINITY) continue;
-        for (long i = 0; i < a->n; i++) sum += dy[i * step];
-        for (long i = 0; i < a->n; i++) dx[i * step] += dy[i * step] - vm_exp(y[i * step]) * sum;
+        for (long i = 0; i < a->n; i++) sum += (double)dy[i * step];
+        for (long i = 0; i < a->n; i++) dx[i * step] += dy[i * step] - vm_exp(y[i * step]) * (real)sum;
     }
 }
 

@@ -15,7 +15,9 @@
  *
  * Numerical note: the maximum m of the line is subtracted first; e^(x_i - m) cannot overflow, and the weights
  * are the same because e^-m cancels. A line whose elements are all -∞ (everything masked) has no weights to
- * give: it becomes 0, and so does its gradient. */
+ * give: it becomes 0, and so does its gradient. Sums run in double: a long line stays as exact as a short
+ * one.
+ */
 #include "kernels/vector_math.h"
 #include "ops/axis.h"
 #include "ops/ops.h"
@@ -27,11 +29,12 @@ static void forward(Node *n) {
     for (long line = 0; line < a->outer * a->inner; line++) {
         real *y = n->out->data + axis_line(a, line);
         long step = a->inner;
-        real m = -INFINITY, sum = 0;
+        real m = -INFINITY;
+        double sum = 0;
         for (long i = 0; i < a->n; i++) m = y[i * step] > m ? y[i * step] : m;
         if (m == -INFINITY) m = 0;
-        for (long i = 0; i < a->n; i++) sum += y[i * step] = vm_exp(y[i * step] - m);
-        real scale = sum == 0 ? 0 : 1 / sum;
+        for (long i = 0; i < a->n; i++) sum += (double)(y[i * step] = vm_exp(y[i * step] - m));
+        real scale = sum == 0 ? 0 : (real)(1 / sum);
         for (long i = 0; i < a->n; i++) y[i * step] *= scale;
     }
 }
@@ -41,9 +44,10 @@ static void backward(Node *n) {
     for (long line = 0; line < a->outer * a->inner; line++) {
         long at = axis_line(a, line), step = a->inner;
         const real *y = n->out->data + at, *dy = n->out->grad + at;
-        real *dx = n->in[0]->grad + at, dot = 0;
-        for (long i = 0; i < a->n; i++) dot += dy[i * step] * y[i * step];
-        for (long i = 0; i < a->n; i++) dx[i * step] += y[i * step] * (dy[i * step] - dot);
+        real *dx = n->in[0]->grad + at;
+        double dot = 0;
+        for (long i = 0; i < a->n; i++) dot += (double)dy[i * step] * (double)y[i * step];
+        for (long i = 0; i < a->n; i++) dx[i * step] += y[i * step] * (dy[i * step] - (real)dot);
     }
 }
 
