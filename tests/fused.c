@@ -1,0 +1,453 @@
+/* Every fused operation equals the composition of elementary operations that it stands for: values, and the
+ * gradients of all its inputs, whether they start out fresh, are added to, or belong to other nodes. */
+#include "base/random.h"
+#include "ops/ops.h"
+#include "test.h"
+
+enum { MOST_INPUTS = 4 };
+
+typedef Tensor *(*Build)(Tape *t, Tensor **x, const void *context);
+
+typedef struct Case {
+    const char *name;
+    Shape in[MOST_INPUTS]; /* up to the first of rank 0 */
+    Build fused, composed;
+    const void *context;
+    double tolerance; /* in units of REAL_EPSILON, relative to the largest of each array; 0: 32 */
+} Case;
+
+/* How the gradients of the inputs begin. */
+typedef enum Start {
+    FRESH, /* memory with anything in it: the first gradient is stored */
+    ADDED, /* numbers that stay and are added to */
+    INNER, /* the inputs are themselves made on the tape */
+    STARTS,
+} Start;
+static const char *const start_name[] = {"fresh", "added to", "of a node"};
+
+/* What one run gives. */
+typedef struct Outcome {
+    real *y, *dx[MOST_INPUTS];
+} Outcome;
+
+static real *numbers(long count, uint64_t stream) {
+    real *x = malloc((size_t)(count + 1) * sizeof *x);
+    if (!x) exit(1);
+    for (long i = 0; i < count; i++) x[i] = (real)random_normal(random_key(1, stream), (uint64_t)i);
+    return x;
+}
+
+static int input_count(const Case *c) {
+    int inputs = 0;
+    while (inputs < MOST_INPUTS && c->in[inputs].rank) inputs++;
+    return inputs;
+}
+
+/* What the gradient's memory holds beforehand. */
+static real before(Start start, long i) {
+    return start == FRESH ? (real)NAN : start == ADDED ? (real)(i % 3 - 1) : 0;
+}
+
+static Outcome run(const Case *c, Build build, Start start) {
+    Outcome out = {0};
+    Tape *t = tape_new();
+    Tensor *x[MOST_INPUTS];
+    real *data[MOST_INPUTS];
+    int inputs = input_count(c);
+    t->training = true, t->seed = 3, t->step = 4;
+    for (int i = 0; i < inputs; i++) {
+        long count = shape_count(c->in[i]);
+        data[i] = numbers(count, (uint64_t)i);
+        out.dx[i] = malloc((size_t)(count + 1) * sizeof(real));
+        if (!out.dx[i]) exit(1);
+        for (long j = 0; j < count; j++) out.dx[i][j] = before(start, j);
+        x[i] = tape_leaf(t, c->in[i], data[i], out.dx[i]);
+        x[i]->grad_fresh = start == FRESH;
+        if (start == INNER) x[i] = tape_scale(t, x[i], 1);
+    }
+    Tensor *y = build(t, x, c->context);
+    long count = shape_count(y->shape);
+    out.y = malloc((size_t)(count + 1) * sizeof *out.y);
+    if (!out.y) exit(1);
+    memcpy(out.y, y->data, (size_t)count * sizeof *out.y);
+    real *dy = numbers(count, 99);
+    tape_backward_from(t, y, dy);
+    for (int i = 0; i < inputs; i++)
+        for (long j = 0; start == ADDED && j < shape_count(c->in[i]); j++) out.dx[i][j] -= before(start, j);
+    Error e = {0};
+    CHECK(!tape_failed(t, &e), "%s", e.text);
+    tape_free(t);
+    free(dy);
+    for (int i = 0; i < inputs; i++) free(data[i]);
+    return out;
+}
+
+static void outcome_free(Outcome *o) {
+    free(o->y);
+    for (int i = 0; i < MOST_INPUTS; i++) free(o->dx[i]);
+}
+
+/* `scale`: of numbers that the found ones were added to and taken from again. */
+static void compare(const Case *c, const char *what, const char *how, const real *found, const real *want,
+                    long count, double scale) {
+    double error = 0, largest = scale;
+    long at = 0;
+    for (long i = 0; i < count; i++) {
+        double d = fabs((double)found[i] - (double)want[i]);
+        largest = fmax(largest, fabs((double)want[i]));
+        if (!(d <= error)) error = d, at = i;
+        if (isnan(d)) break;
+    }
+    double tolerance = (c->tolerance > 0 ? c->tolerance : 32) * (double)REAL_EPSILON * largest;
+    CHECK(error <= tolerance, "%s, %s, %s %ld: found %.9g, want %.9g, largest %.3g", c->name, how, what, at,
+          (double)found[at], (double)want[at], largest);
+}
+
+static void check_case(const Case *c) {
+    for (Start start = FRESH; start < STARTS; start++) {
+        Outcome want = run(c, c->composed, start == INNER ? INNER : FRESH);
+        Outcome found = run(c, c->fused, start);
+        Tape *t = tape_new(); /* for the output's shape */
+        Tensor *x[MOST_INPUTS];
+        for (int i = 0; i < input_count(c); i++) x[i] = tape_constant(t, c->in[i]);
+        long count = shape_count(c->composed(t, x, c->context)->shape);
+        tape_free(t);
+        compare(c, "y", start_name[start], found.y, want.y, count, 0);
+        for (int i = 0; i < input_count(c); i++) {
+            char what[] = "gradient of input 0, element";
+            what[18] = (char)('0' + i);
+            compare(c, what, start_name[start], found.dx[i], want.dx[i], shape_count(c->in[i]),
+                    start == ADDED ? 1 : 0);
+        }
+        outcome_free(&found);
+        outcome_free(&want);
+    }
+}
+
+#define CHECK_ALL(cases)                                                                                     \
+    for (size_t i_ = 0; i_ < sizeof(cases) / sizeof *(cases); i_++) check_case(&(cases)[i_])
+
+/* ---- linear ---- */
+
+typedef struct LinearContext {
+    Activation activation;
+    int bias, residual; /* which input it is; 0: none */
+} LinearContext;
+
+static Tensor *linear_fused(Tape *t, Tensor **x, const void *context) {
+    const LinearContext *c = context;
+    return tape_linear(t, x[0], x[1], c->bias ? x[c->bias] : NULL, c->activation,
+                       c->residual ? x[c->residual] : NULL);
+}
+
+static Tensor *linear_composed(Tape *t, Tensor **x, const void *context) {
+    const LinearContext *c = context;
+    Tensor *y = tape_matmul(t, x[0], tape_transpose(t, x[1], 0, 1));
+    if (c->bias) y = tape_add(t, y, x[c->bias]);
+    if (c->activation == ACT_RELU) y = tape_relu(t, y);
+    if (c->activation == ACT_GELU) y = tape_gelu(t, y);
+    return c->residual ? tape_add(t, x[c->residual], y) : y;
+}
+
+static Tensor *linear_on_itself_fused(Tape *t, Tensor **x, const void *context) {
+    (void)context;
+    return tape_linear(t, x[0], x[1], NULL, ACT_NONE, x[0]);
+}
+
+static Tensor *linear_on_itself_composed(Tape *t, Tensor **x, const void *context) {
+    (void)context;
+    return tape_add(t, x[0], tape_matmul(t, x[0], tape_transpose(t, x[1], 0, 1)));
+}
+
+static void linear(void) {
+    static const LinearContext alone = {ACT_NONE, 0, 0}, bias = {ACT_NONE, 2, 0}, relu = {ACT_RELU, 2, 0},
+                               gelu = {ACT_GELU, 2, 0}, residual = {ACT_NONE, 2, 3},
+                               residual_alone = {ACT_NONE, 0, 2}, gelu_alone = {ACT_GELU, 0, 0};
+#define LINEAR(name, context, ...)                                                                           \
+    { name, {__VA_ARGS__}, linear_fused, linear_composed, &context, 64 }
+    static const Case cases[] = {
+        LINEAR("alone", alone, DIMS(3, 5), DIMS(4, 5)),
+        LINEAR("bias", bias, DIMS(3, 5), DIMS(4, 5), DIMS(4)),
+        LINEAR("relu", relu, DIMS(3, 5), DIMS(4, 5), DIMS(4)),
+        LINEAR("gelu", gelu, DIMS(3, 5), DIMS(4, 5), DIMS(4)),
+        LINEAR("gelu, no bias", gelu_alone, DIMS(3, 5), DIMS(4, 5)),
+        LINEAR("residual", residual, DIMS(3, 5), DIMS(4, 5), DIMS(4), DIMS(3, 4)),
+        LINEAR("residual, no bias", residual_alone, DIMS(3, 5), DIMS(4, 5), DIMS(3, 4)),
+        LINEAR("large, relu", relu, DIMS(260, 70), DIMS(131, 70), DIMS(131)),
+        LINEAR("large, gelu", gelu, DIMS(260, 70), DIMS(131, 70), DIMS(131)),
+        LINEAR("large, residual", residual, DIMS(260, 70), DIMS(131, 70), DIMS(131), DIMS(260, 131)),
+        LINEAR("one row", residual, DIMS(1, 200), DIMS(33, 200), DIMS(33), DIMS(1, 33)),
+        LINEAR("one column", gelu, DIMS(200, 1), DIMS(1, 1), DIMS(1)),
+        LINEAR("no rows", gelu, DIMS(0, 5), DIMS(4, 5), DIMS(4)),
+        {"input is residual", {DIMS(6, 5), DIMS(5, 5)}, linear_on_itself_fused, linear_on_itself_composed},
+    };
+    CHECK_ALL(cases);
+}
+
+/* ---- attention ---- */
+
+typedef struct AttentionContext {
+    int heads;
+    const Sequences *queries, *keys;
+    bool causal;
+} AttentionContext;
+
+/* With k and v in place, or in the columns of the inputs before them. */
+static Tensor *attention_fused(Tape *t, Tensor **x, const void *context) {
+    const AttentionContext *c = context;
+    return tape_attention(t, x[0], NULL, NULL, c->heads, c->queries, c->keys, c->causal);
+}
+
+static Tensor *cross_attention_fused(Tape *t, Tensor **x, const void *context) {
+    const AttentionContext *c = context;
+    return tape_attention(t, x[0], x[1], NULL, c->heads, c->queries, c->keys, c->causal);
+}
+
+static Tensor *open_attention_fused(Tape *t, Tensor **x, const void *context) {
+    const AttentionContext *c = context;
+    return tape_attention(t, x[0], x[1], x[2], c->heads, c->queries, c->keys, c->causal);
+}
+
+enum { LONGEST = 150 };
+
+/* One head of one sequence: softmax(q kᵀ / √d_k) v over the real keys, by slices and a mask. A key that is
+ * padding is cut away; a query without a key gives 0. */
+static Tensor *one_head(Tape *t, Tensor *q, Tensor *k, Tensor *v, const AttentionContext *c, long s,
+                        long head) {
+    long d_k = q->shape.size[1] / c->heads, rows = c->queries->rows[s], keys = c->keys->length[s];
+    long q_start = c->queries->start[s], k_start = c->keys->start[s], column = head * d_k;
+    q = tape_slice(t, tape_slice(t, q, 0, q_start, q_start + rows), 1, column, column + d_k);
+    k = tape_slice(t, tape_slice(t, k, 0, k_start, k_start + keys), 1, column, column + d_k);
+    v = tape_slice(t, tape_slice(t, v, 0, k_start, k_start + keys), 1, column, column + d_k);
+    Tensor *scores =
+        tape_scale(t, tape_matmul(t, q, tape_transpose(t, k, 0, 1)), (real)(1 / sqrt((double)d_k)));
+    if (c->causal) {
+        static uint8_t mask[8][LONGEST * LONGEST]; /* one a sequence: they live until backward */
+        for (long i = 0; i < rows; i++)
+            for (long j = 0; j < keys; j++) mask[s][i * keys + j] = j > i;
+        scores = tape_masked_fill(t, scores, mask[s], SHAPE(rows, keys), (real)-INFINITY);
+    }
+    return tape_matmul(t, tape_softmax(t, scores, -1), v);
+}
+
+static Tensor *attention_of(Tape *t, Tensor *q, Tensor *k, Tensor *v, const AttentionContext *c) {
+    Tensor *sequence[MAX_INPUTS], *head[MAX_INPUTS];
+    for (long s = 0; s < c->queries->count; s++) {
+        for (int h = 0; h < c->heads; h++) head[h] = one_head(t, q, k, v, c, s, h);
+        sequence[s] = tape_concat(t, 1, c->heads, head);
+    }
+    return tape_concat(t, 0, (int)c->queries->count, sequence);
+}
+
+static Tensor *attention_composed(Tape *t, Tensor **x, const void *context) {
+    long d = x[0]->shape.size[1] / 3;
+    return attention_of(t, tape_slice(t, x[0], 1, 0, d), tape_slice(t, x[0], 1, d, 2 * d),
+                        tape_slice(t, x[0], 1, 2 * d, 3 * d), context);
+}
+
+static Tensor *cross_attention_composed(Tape *t, Tensor **x, const void *context) {
+    long d = x[0]->shape.size[1];
+    return attention_of(t, x[0], tape_slice(t, x[1], 1, 0, d), tape_slice(t, x[1], 1, d, 2 * d), context);
+}
+
+static Tensor *open_attention_composed(Tape *t, Tensor **x, const void *context) {
+    return attention_of(t, x[0], x[1], x[2], context);
+}
+
+/* Sequences that fill their rows, and such with padding behind them: one of those has no token. */
+static const int32_t packed_start[] = {0, 3, 4},
+                     packed_rows[] = {3, 1, 5}, *const packed_length = packed_rows;
+static const int32_t padded_start[] = {0, 4, 8}, padded_rows[] = {4, 4, 4}, padded_length[] = {4, 0, 2};
+static const int32_t long_start[] = {0, 130, 131}, long_rows[] = {130, 1, 70}, *const long_length = long_rows;
+static const int32_t wide_start[] = {0, 70, 140}, wide_rows[] = {70, 70, 70}, wide_length[] = {70, 3, 65};
+static const int32_t memory_start[] = {0, 20, 170}, memory_rows[] = {20, 150, 9},
+                     memory_length[] = {20, 149, 0};
+
+static void attention(void) {
+    const Sequences packed = {3, packed_start, packed_rows, packed_length, 9, 5};
+    const Sequences padded = {3, padded_start, padded_rows, padded_length, 12, 4};
+    const Sequences longer = {3, long_start, long_rows, long_length, 201, 130};
+    const Sequences wide = {3, wide_start, wide_rows, wide_length, 210, 70};
+    const Sequences memory = {3, memory_start, memory_rows, memory_length, 179, 150};
+    const AttentionContext all = {2, &packed, &packed, false}, causal = {2, &packed, &packed, true},
+                           with_padding = {1, &padded, &padded, false},
+                           causal_with_padding = {3, &padded, &padded, true},
+                           blocks = {4, &longer, &longer, false}, causal_blocks = {4, &longer, &longer, true},
+                           causal_wide = {2, &wide, &wide, true}, cross = {2, &longer, &memory, false},
+                           few = {2, &packed, &memory, true};
+    const Case cases[] = {
+        {"all", {DIMS(9, 24)}, attention_fused, attention_composed, &all},
+        {"causal", {DIMS(9, 24)}, attention_fused, attention_composed, &causal},
+        {"padding", {DIMS(12, 15)}, attention_fused, attention_composed, &with_padding},
+        {"causal, padding", {DIMS(12, 27)}, attention_fused, attention_composed, &causal_with_padding},
+        {"blocks", {DIMS(201, 84)}, attention_fused, attention_composed, &blocks},
+        {"causal blocks", {DIMS(201, 192)}, attention_fused, attention_composed, &causal_blocks},
+        {"causal blocks, padding", {DIMS(210, 48)}, attention_fused, attention_composed, &causal_wide},
+        {"cross", {DIMS(201, 32), DIMS(179, 64)}, cross_attention_fused, cross_attention_composed, &cross},
+        {"few queries", {DIMS(9, 8), DIMS(179, 16)}, cross_attention_fused, cross_attention_composed, &few},
+        {"three matrices",
+         {DIMS(201, 32), DIMS(179, 32), DIMS(179, 32)},
+         open_attention_fused,
+         open_attention_composed,
+         &cross},
+    };
+    CHECK_ALL(cases);
+}
+
+/* ---- linear_cross_entropy, cross_entropy ---- */
+
+typedef struct LossContext {
+    long n, V;
+    const int32_t *targets;
+    double smoothing;
+} LossContext;
+
+enum { IGNORE = -1, TARGETS = 70 };
+
+static Tensor *loss_fused(Tape *t, Tensor **x, const void *context) {
+    const LossContext *c = context;
+    return tape_linear_cross_entropy(t, x[0], x[1], c->targets, IGNORE, c->smoothing);
+}
+
+static Tensor *loss_of_logits(Tape *t, Tensor **x, const void *context) {
+    const LossContext *c = context;
+    return tape_cross_entropy(t, x[0], c->targets, IGNORE, c->smoothing);
+}
+
+/* Σ_ij w_ij log softmax(x)_ij, with w_ij = -1/C ((1-ε) δ_jt + ε/V) where row i counts, else 0. */
+static Tensor *weighted_log_softmax(Tape *t, Tensor *x, const LossContext *c) {
+    long counted = 0;
+    for (long i = 0; i < c->n; i++) counted += c->targets[i] != IGNORE;
+    Tensor *w = tape_constant(t, SHAPE(c->n, c->V));
+    for (long i = 0; i < c->n; i++)
+        for (long j = 0; j < c->V && c->targets[i] != IGNORE; j++) {
+            double q = (j == c->targets[i]) * (1 - c->smoothing) + c->smoothing / (double)c->V;
+            w->data[i * c->V + j] = (real)(-q / (double)counted);
+        }
+    return tape_sum(t, tape_mul(t, tape_log_softmax(t, x, -1), w), ALL_AXES);
+}
+
+static Tensor *loss_composed(Tape *t, Tensor **x, const void *context) {
+    return weighted_log_softmax(t, tape_matmul(t, x[0], tape_transpose(t, x[1], 0, 1)), context);
+}
+
+static Tensor *loss_of_logits_composed(Tape *t, Tensor **x, const void *context) {
+    return weighted_log_softmax(t, x[0], context);
+}
+
+static void loss(void) {
+    static int32_t few[TARGETS], many[TARGETS];
+    for (int i = 0; i < TARGETS; i++) {
+        few[i] = i % 7 == 3 ? IGNORE : i * 5 % 11;
+        many[i] = i % 9 == 1 ? IGNORE : i * 571 % 40000;
+    }
+    const LossContext small = {8, 11, few, 0}, smoothed = {8, 11, few, 0.1}, rows = {TARGETS, 11, few, 0.3},
+                      wide = {TARGETS, 40000, many, 0.1}; /* more than a block of rows */
+    /* In double the elementary sums over the vocabulary run in no wider type. */
+    const double loose = sizeof(real) == sizeof(double) ? 1024 : 128;
+    const Case cases[] = {
+        {"small", {DIMS(8, 5), DIMS(11, 5)}, loss_fused, loss_composed, &small},
+        {"smoothed", {DIMS(8, 5), DIMS(11, 5)}, loss_fused, loss_composed, &smoothed},
+        {"many rows", {DIMS(TARGETS, 6), DIMS(11, 6)}, loss_fused, loss_composed, &rows},
+        {"large vocabulary", {DIMS(TARGETS, 3), DIMS(40000, 3)}, loss_fused, loss_composed, &wide, loose},
+        {"logits", {DIMS(8, 11)}, loss_of_logits, loss_of_logits_composed, &small},
+        {"logits, smoothed", {DIMS(TARGETS, 11)}, loss_of_logits, loss_of_logits_composed, &rows},
+    };
+    CHECK_ALL(cases);
+}
+
+/* ---- residual ---- */
+
+static Tensor *residual_fused(Tape *t, Tensor **x, const void *context) {
+    return tape_residual(t, x[0], x[1], *(const double *)context);
+}
+
+/* Dropout stands at the same place of the tape, so it drops the same. */
+static Tensor *residual_composed(Tape *t, Tensor **x, const void *context) {
+    return tape_add(t, x[0], tape_dropout(t, x[1], *(const double *)context));
+}
+
+static void residual(void) {
+    static const double half = 0.5, tenth = 0.1, none = 0;
+    static const Case cases[] = {
+        {"half", {DIMS(7, 9), DIMS(7, 9)}, residual_fused, residual_composed, &half, 1},
+        {"large", {DIMS(300, 130), DIMS(300, 130)}, residual_fused, residual_composed, &tenth, 1},
+        {"nothing dropped", {DIMS(7, 9), DIMS(7, 9)}, residual_fused, residual_composed, &none, 1},
+    };
+    CHECK_ALL(cases);
+}
+
+/* ---- embedding ---- */
+
+typedef struct EmbeddingContext {
+    long n;
+    const int32_t *ids, *at;
+    double scale;
+} EmbeddingContext;
+
+static Tensor *embedding_fused(Tape *t, Tensor **x, const void *context) {
+    const EmbeddingContext *c = context;
+    return tape_embedding(t, x[0], c->n, c->ids, c->scale, c->at ? x[1] : NULL, c->at);
+}
+
+/* The rows of a table that ids name, as a product with a matrix of ones and zeros. */
+static Tensor *rows_of(Tape *t, Tensor *table, long n, const int32_t *ids) {
+    long V = table->shape.size[0];
+    Tensor *one_hot = tape_constant(t, SHAPE(n, V));
+    for (long i = 0; i < n; i++) one_hot->data[i * V + ids[i]] = 1;
+    return tape_matmul(t, one_hot, table);
+}
+
+static Tensor *embedding_composed(Tape *t, Tensor **x, const void *context) {
+    const EmbeddingContext *c = context;
+    Tensor *y = tape_scale(t, rows_of(t, x[0], c->n, c->ids), (real)c->scale);
+    return c->at ? tape_add(t, y, rows_of(t, x[1], c->n, c->at)) : y;
+}
+
+static void embedding(void) {
+    enum { N = 300 };
+    static int32_t ids[N], at[N];
+    for (int i = 0; i < N; i++) ids[i] = i * i % 37, at[i] = i % 19;
+    const EmbeddingContext few = {5, ids, NULL, 1}, positions = {12, ids, at, 2.5}, many = {N, ids, at, 8};
+    const Case cases[] = {
+        {"tokens", {DIMS(37, 3)}, embedding_fused, embedding_composed, &few},
+        {"positions", {DIMS(37, 6), DIMS(21, 6)}, embedding_fused, embedding_composed, &positions},
+        {"many", {DIMS(37, 70), DIMS(21, 70)}, embedding_fused, embedding_composed, &many, 64},
+    };
+    CHECK_ALL(cases);
+}
+
+/* ---- layer_norm ---- */
+
+static Tensor *norm_fused(Tape *t, Tensor **x, const void *context) {
+    (void)context;
+    return tape_layer_norm(t, x[0], x[1], x[2]);
+}
+
+/* γ (x - μ) / √(σ² + ε) + β */
+static Tensor *norm_composed(Tape *t, Tensor **x, const void *context) {
+    (void)context;
+    Tensor *epsilon = tape_constant(t, SCALAR);
+    epsilon->data[0] = (real)1e-5;
+    Tensor *centred = tape_sub(t, x[0], tape_mean(t, x[0], -1));
+    Tensor *variance = tape_mean(t, tape_square(t, centred), -1);
+    Tensor *normal = tape_div(t, centred, tape_sqrt(t, tape_add(t, variance, epsilon)));
+    return tape_add(t, tape_mul(t, x[1], normal), x[2]);
+}
+
+static void layer_norm(void) {
+    static const Case cases[] = {
+        {"small", {DIMS(3, 5), DIMS(5), DIMS(5)}, norm_fused, norm_composed},
+        {"wide", {DIMS(2, 1500), DIMS(1500), DIMS(1500)}, norm_fused, norm_composed},
+        {"many rows", {DIMS(400, 70), DIMS(70), DIMS(70)}, norm_fused, norm_composed, NULL, 64},
+        {"two columns", {DIMS(9, 2), DIMS(2), DIMS(2)}, norm_fused, norm_composed, NULL, 4096},
+        {"three axes", {DIMS(2, 3, 8), DIMS(8), DIMS(8)}, norm_fused, norm_composed},
+    };
+    CHECK_ALL(cases);
+}
+
+TEST_MAIN({"linear is matmul, add and activation", linear},
+          {"attention is matmul, mask, softmax, matmul", attention},
+          {"linear_cross_entropy is linear and log_softmax", loss}, {"residual is dropout and add", residual},
+          {"embedding is products with one-hot rows", embedding},
+          {"layer_norm is means, squares and quotients", layer_norm})
