@@ -28,9 +28,11 @@ PROGRAMS  = train $(patsubst src/programs/%.c,%,$(wildcard src/programs/*.c))
 LIB_SRC   = $(filter-out src/programs/%,$(wildcard src/*/*.c))
 TESTS     = $(patsubst tests/%.c,%,$(wildcard tests/*.c))
 
-all: $(PROGRAMS)
+# Programs are built in both precisions, for the tests, and copied to the top. Sanitized ones stay where they are.
+BUILT     = $(foreach p,float double,$(PROGRAMS:%=$(BUILD)/$(p)/%))
+all: $(if $(SAN),$(BUILT),$(PROGRAMS))
 
-# One precision: objects, library and programs under $(BUILD)/float or $(BUILD)/double.
+# One precision: objects, library, tests and programs under $(BUILD)/float or $(BUILD)/double.
 FLAGS_float  =
 FLAGS_double = -DREAL_DOUBLE
 define precision
@@ -40,26 +42,27 @@ $(BUILD)/$(1)/%.o: %.c Makefile
 $(BUILD)/$(1)/libtapeformer.a: $$(LIB_SRC:%.c=$(BUILD)/$(1)/%.o)
 	@rm -f $$@
 	$$(AR) rcs $$@ $$^
-$(BUILD)/$(1)/tests/%: $(BUILD)/$(1)/tests/%.o $(BUILD)/$(1)/libtapeformer.a
+$(BUILD)/$(1)/%: $(BUILD)/$(1)/%.o $(BUILD)/$(1)/libtapeformer.a
+	$$(CC) $$(CFLAGS) $$^ $$(LDLIBS) -o $$@
+$(BUILD)/$(1)/%: $(BUILD)/$(1)/src/programs/%.o $(BUILD)/$(1)/libtapeformer.a
 	$$(CC) $$(CFLAGS) $$^ $$(LDLIBS) -o $$@
 endef
 $(eval $(call precision,float))
 $(eval $(call precision,double))
 .SECONDARY:
 
-train: $(BUILD)/float/train.o $(BUILD)/float/libtapeformer.a
-	$(CC) $(CFLAGS) $^ $(LDLIBS) -o $@
-generate explain bench: %: $(BUILD)/float/src/programs/%.o $(BUILD)/float/libtapeformer.a
-	$(CC) $(CFLAGS) $^ $(LDLIBS) -o $@
-# Gradients are checked in double.
-gradcheck: $(BUILD)/double/src/programs/gradcheck.o $(BUILD)/double/libtapeformer.a
-	$(CC) $(CFLAGS) $^ $(LDLIBS) -o $@
+# Models are trained in float; gradients are checked in double.
+$(filter-out gradcheck,$(PROGRAMS)): %: $(BUILD)/float/%
+gradcheck: %: $(BUILD)/double/%
+$(PROGRAMS):
+	@rm -f $@
+	cp $< $@
 
 run: train
 	./train copy --run runs/copy
 	./train lm --run runs/lm
 
-test: $(foreach p,float double,$(TESTS:%=$(BUILD)/$(p)/tests/%)) all
+test: $(foreach p,float double,$(TESTS:%=$(BUILD)/$(p)/tests/%)) $(BUILT) all
 	@sh tests/run.sh $(foreach p,float double,$(TESTS:%=$(BUILD)/$(p)/tests/%))
 
 lint:
