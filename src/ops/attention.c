@@ -87,6 +87,10 @@ static Head head_of(const Node *n, long task) {
                   .inverse = a->inverse + head * a->queries->total_rows + q};
 }
 
+static long whole_lanes(long columns) {
+    return (columns + ROW_LANES - 1) / ROW_LANES * ROW_LANES;
+}
+
 /* Keys that query i sees are the first of its sequence: this many. */
 static long seen(const Attr *a, const Head *h, long i) {
     return a->causal && i + 1 < h->keys ? i + 1 : h->keys;
@@ -107,6 +111,28 @@ static void scores(const Attr *a, const Head *h, long first, long rows, long key
                  .ldc = a->ld_p});
 }
 
+/* Hidden columns, and those that fill the row up to whole lanes, become -∞ and thereby weigh exactly 0; so the loops
+ * have no tails. */
+static void hide(real *p, long visible, long width) {
+    for (long j = visible; j < width; j++) p[j] = -INFINITY;
+}
+
+/* y = e^(scale·x - m) over whole lanes; y may be x. */
+static void exponentials(real *x, long width, real scale, real m) {
+    for (long j = 0; j < width; j += ROW_LANES)
+        for (long l = 0; l < ROW_LANES; l++) x[j + l] = vm_exp(x[j + l] * scale - m);
+}
+
+/* Scores of one query become probabilities. */
+static void softmax_row(real *p, long width, long visible, real scale, real *m, real *inverse) {
+    hide(p, visible, width);
+    *m = visible ? row_max(p, width) * scale : 0;
+    exponentials(p, width, scale, *m);
+    *inverse = visible ? 1 / row_sum(p, width) : 0;
+    for (long j = 0; j < width; j += ROW_LANES)
+        for (long l = 0; l < ROW_LANES; l++) p[j + l] *= *inverse;
+}
+
 static void forward_head(void *context, long task) {
     Node *n = context;
     const Attr *a = n->attr;
@@ -114,15 +140,11 @@ static void forward_head(void *context, long task) {
     real *block = n->scratch + pool_thread_index() * a->block_size;
     for (long first = 0; first < h.rows; first += BLOCK) {
         long rows = chunk_end(first, BLOCK, h.rows) - first, keys = seen(a, &h, first + rows - 1);
+        long width = whole_lanes(keys);
         scores(a, &h, first, rows, keys, block);
         for (long i = 0; i < rows; i++) {
-            real *p = block + i * a->ld_p;
-            long visible = seen(a, &h, first + i);
-            real m = visible ? row_max(p, visible) * a->scale : 0;
-            for (long j = 0; j < visible; j++) p[j] = vm_exp(p[j] * a->scale - m);
-            real inverse = visible ? 1 / row_sum(p, visible) : 0;
-            for (long j = 0; j < visible; j++) p[j] *= inverse;
-            for (long j = visible; j < keys; j++) p[j] = 0;
+            real *p = block + i * a->ld_p, m, inverse;
+            softmax_row(p, width, seen(a, &h, first + i), a->scale, &m, &inverse);
             h.max[first + i] = m, h.inverse[first + i] = inverse;
         }
         gemm(&(Gemm){.layout = GEMM_NN,
@@ -165,6 +187,7 @@ static void backward_head(void *context, long task) {
     for (long first = last; first >= 0; first -= BLOCK) {
         bool again = first < last;
         long rows = chunk_end(first, BLOCK, h.rows) - first, keys = seen(a, &h, first + rows - 1);
+        long width = whole_lanes(keys);
         scores(a, &h, first, rows, keys, block_p);
         gemm(&(Gemm){.layout = GEMM_NT,
                      .m = rows,
@@ -182,9 +205,13 @@ static void backward_head(void *context, long task) {
             real m = h.max[first + i], inverse = h.inverse[first + i];
             long visible = seen(a, &h, first + i);
             real D = row_dot(dy, y, a->d_k);
-            for (long j = 0; j < visible; j++) p[j] = vm_exp(p[j] * a->scale - m) * inverse;
-            for (long j = 0; j < visible; j++) ds[j] = p[j] * (ds[j] - D) * a->scale;
-            for (long j = visible; j < keys; j++) p[j] = ds[j] = 0;
+            hide(p, visible, width);
+            exponentials(p, width, a->scale, m);
+            for (long j = 0; j < width; j += ROW_LANES)
+                for (long l = 0; l < ROW_LANES; l++) {
+                    p[j + l] *= inverse;
+                    ds[j + l] = p[j + l] * (ds[j + l] - D) * a->scale;
+                }
         }
         if (h.dv)
             gemm(&(Gemm){.layout = GEMM_TN,
@@ -340,7 +367,7 @@ Tensor *tape_attention(Tape *t, Tensor *q, Tensor *k, Tensor *v, int heads, cons
     a->inverse = node_array(n, heads * queries->total_rows);
     /* Rows of whole cache lines, of an odd number of them: rows a power of two apart would share cache sets.
      */
-    a->ld_p = (keys->longest + 15) / 16 * 16;
+    a->ld_p = whole_lanes(keys->longest);
     if (a->ld_p % 32 == 0) a->ld_p += 16;
     long rows = queries->longest < BLOCK ? queries->longest : BLOCK;
     a->block_size = 2 * rows * a->ld_p;
