@@ -59,8 +59,8 @@ $(PROGRAMS):
 	cp $< $@
 
 run: train
-	./train copy --run runs/copy
-	./train lm --run runs/lm
+	./train copy --force
+	./train lm --force
 
 test: $(foreach p,float double,$(TESTS:%=$(BUILD)/$(p)/tests/%)) $(BUILT) all
 	@sh tests/run.sh $(foreach p,float double,$(TESTS:%=$(BUILD)/$(p)/tests/%))

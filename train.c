@@ -62,14 +62,15 @@ static const Option table[] = {
     {"dropout", "P", "[0,1)", "P_drop", .real = &s.dropout},
     {"label-smoothing", "E", "[0,1]", "of the training loss", "0.1; lm 0", .real = &s.label_smoothing},
     {"Training"},
-    {"steps", "N", "[0,2147483647]", "updates to make", "by task", .integer = &s.steps},
+    {"steps", "N", "[0,2147483647]", "updates to make", "1000", .integer = &s.steps},
     {"batch", "N", "[1,16777216]", "sequences at a time", "64; lm 12", .integer = &s.batch},
     {"accumulate", "N", "[1,1048576]", "batches of an update", .integer = &s.accumulate},
     {"optimizer", NULL, "adamw|sgd", "what makes the updates", .choice = &s.optimizer},
     {"schedule", NULL, "noam|cosine|constant", "learning rate over time", .choice = &s.schedule},
-    {"lr", "X", "(0,inf)", "highest learning rate; noam: a factor", "by schedule", .real = &s.lr},
-    {"min-lr", "X", "[0,inf)", "cosine: last learning rate", "lr / 10", .real = &s.min_lr},
-    {"warmup", "N", "[0,2147483647]", "steps until the highest rate", "by task", .integer = &s.warmup},
+    {"lr", "X", "(0,inf)", "highest learning rate; noam: a factor", "0.002; noam 1", .real = &s.lr},
+    {"min-lr", "X", "[0,inf)", "cosine: last learning rate", "0", .real = &s.min_lr},
+    {"warmup", "N", "[0,2147483647]", "steps until the highest rate", "a fifth, at most 200",
+     .integer = &s.warmup},
     {"beta1", "X", "[0,1)", "adamw: memory of the gradient", .real = &s.beta1},
     {"beta2", "X", "[0,1)", "adamw: memory of its square", "0.98; lm 0.99", .real = &s.beta2},
     {"epsilon", "X", "(0,inf)", "adamw: floor of the root", .real = &s.epsilon},
@@ -137,12 +138,12 @@ static ModelConfig model_config(const Task *task) {
 /* Optimizer, schedule and batches of the command line. */
 static void choose_training(Trainer *t, const Task *task, uint64_t seed) {
     bool lm = task->max_S == 0;
-    or_else(&s.steps, lm ? 1000 : 1000);
+    or_else(&s.steps, 1000);
     or_else(&s.batch, lm ? 12 : 64);
-    or_else(&s.warmup, 100);
+    or_else(&s.warmup, s.steps < 1000 ? s.steps / 5 : 200);
     or_else(&s.eval_every, s.steps >= 10 ? s.steps / 10 : 1);
-    or_else_real(&s.lr, s.schedule == SCHEDULE_NOAM ? 1 : 1e-3);
-    or_else_real(&s.min_lr, s.lr / 10);
+    or_else_real(&s.lr, s.schedule == SCHEDULE_NOAM ? 1 : 2e-3);
+    or_else_real(&s.min_lr, 0);
     or_else_real(&s.beta2, lm ? 0.99 : 0.98);
     or_else_real(&s.weight_decay, lm ? 0.1 : 0);
     t->optimizer = (Optimizer){.kind = (OptimizerKind)s.optimizer,
