@@ -63,6 +63,11 @@ struct Op {
      * max): two points with equal hashes lie on one smooth piece. NULL: the operation is smooth. */
     uint64_t (*branches)(const Node *n);
 
+    /* Additions and multiplications of the matrix products that forward needs; backward needs twice as many.
+     * What a mask hides does not count, nor what is computed again to save memory.
+     * NULL: the operation has no products. */
+    double (*flops)(const Node *n);
+
     /* Where the gradient is checked; see check_case.h. */
     const CheckCase *cases;
     int n_cases;

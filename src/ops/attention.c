@@ -257,6 +257,17 @@ static void backward(Node *n) {
     parallel_for(a->queries->count * a->heads, backward_head, n);
 }
 
+/* Two products, over the pairs of query and key that see each other. */
+static double flops(const Node *n) {
+    const Attr *a = n->attr;
+    double pairs = 0;
+    for (long s = 0; s < a->queries->count; s++) {
+        Head h = {.keys = a->keys->length[s]};
+        for (long i = 0; i < a->queries->rows[s]; i++) pairs += (double)seen(a, &h, i);
+    }
+    return 2 * 2 * pairs * (double)a->d;
+}
+
 /* Three sequences of 3, 1 and 2 tokens, packed; the same in a padded layout of 3 rows each, where the second
  * has two rows of padding and the third has no token at all. */
 static const int32_t packed_start[] = {0, 3, 4}, packed_length[] = {3, 1, 2};
@@ -329,7 +340,7 @@ static const CheckCase cases[] = {
     {"no tokens", nothing, {{"qkv", DIMS(0, 12)}}},
 };
 
-const Op op_attention = {"attention", forward, backward, .stores_fresh = true, CASES(cases)};
+const Op op_attention = {"attention", forward, backward, .stores_fresh = true, .flops = flops, CASES(cases)};
 
 static void check_rows(const char *what, const Tensor *x, const Sequences *s, long columns) {
     if (x->shape.rank != 2 || x->shape.size[0] != s->total_rows || x->shape.size[1] != columns)

@@ -105,6 +105,11 @@ static void backward(Node *n) {
     if (r && r->grad) array_scale_to(a->n * a->d_out, 1, n->out->grad, r->grad, !r->grad_fresh);
 }
 
+static double flops(const Node *n) {
+    const Attr *a = n->attr;
+    return 2.0 * (double)a->n * (double)a->d_in * (double)a->d_out;
+}
+
 static uint64_t branches(const Node *n) {
     const Attr *a = n->attr;
     return a->activation == ACT_RELU ? sign_hash(n->out->data, a->n * a->d_out) : 0;
@@ -151,8 +156,9 @@ static const CheckCase cases[] = {
     {"no inputs", plain, {{"x", DIMS(3, 0)}, {"W", DIMS(4, 0)}, {"b", DIMS(4)}}},
 };
 
-const Op op_linear = {"linear",        forward,     backward, .stores_fresh = true, .branches = branches,
-                      .passes = 1 + R, CASES(cases)};
+const Op op_linear = {
+    "linear",        forward,        backward,    .stores_fresh = true, .branches = branches,
+    .passes = 1 + R, .flops = flops, CASES(cases)};
 
 Tensor *tape_linear(Tape *t, Tensor *x, Tensor *weight, Tensor *b, Activation activation, Tensor *r) {
     Shape xs = x->shape, ws = weight->shape;

@@ -125,6 +125,11 @@ static void backward(Node *n) {
     if (w->grad && !a->n && w->grad_fresh) memset(w->grad, 0, (size_t)(a->V * a->d) * sizeof(real));
 }
 
+static double flops(const Node *n) {
+    const Attr *a = n->attr;
+    return 2.0 * (double)a->n * (double)a->V * (double)a->d;
+}
+
 static const int32_t some_targets[] = {3, 0, -1, 3}, no_targets[] = {-1, -1};
 
 static Tensor *plain(Tape *t, Tensor **x) {
@@ -150,8 +155,8 @@ static const CheckCase cases[] = {
     {"no rows", plain, {{"x", DIMS(0, 3)}, {"W", DIMS(5, 3)}}},
 };
 
-const Op op_linear_cross_entropy = {"linear_cross_entropy", forward, backward, .stores_fresh = true,
-                                    CASES(cases)};
+const Op op_linear_cross_entropy = {"linear_cross_entropy", forward,        backward,
+                                    .stores_fresh = true,   .flops = flops, CASES(cases)};
 
 Tensor *tape_linear_cross_entropy(Tape *t, Tensor *x, Tensor *weight, const int32_t *targets, int32_t ignore,
                                   double smoothing) {

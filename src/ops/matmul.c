@@ -111,6 +111,11 @@ static void backward(Node *n) {
                  s, s->step[A], s->step[Y], s->grad_step[B]);
 }
 
+static double flops(const Node *n) {
+    const Attr *s = n->attr;
+    return 2.0 * (double)shape_count(n->out->shape) * (double)s->k;
+}
+
 static Tensor *build(Tape *t, Tensor **x) {
     return tape_matmul(t, x[0], x[1]);
 }
@@ -153,7 +158,7 @@ static const CheckCase cases[] = {
     {"no matrices", build, {{"a", DIMS(0, 3, 4)}, {"b", DIMS(4, 2)}}},
 };
 
-const Op op_matmul = {"matmul", forward, backward, CASES(cases)};
+const Op op_matmul = {"matmul", forward, backward, .flops = flops, CASES(cases)};
 
 /* The axes before the last two. */
 static Shape places_of(Shape s) {

@@ -20,6 +20,7 @@ static const struct Subject {
 } subjects[] = {
     {"step", bench_step, false},
     {"profile", bench_profile, true},
+    {"ops", bench_ops, true},
 };
 
 static bool run(char **operand, int operands, Error *e) {

@@ -1,0 +1,118 @@
+#include "report/bench_case.h"
+#include "base/random.h"
+#include "report/progress.h"
+#include <stdlib.h>
+#include <string.h>
+
+const Case bench_cases[CASES] = {
+    {"seed", KIND_SEQ2SEQ, 2, 4, 32, 128, 16, 8, 16, 16},    /* a tutorial's sizes */
+    {"copy", KIND_SEQ2SEQ, 2, 4, 128, 512, 64, 64, 16, 17},  /* the copy task */
+    {"paper", KIND_SEQ2SEQ, 2, 8, 512, 2048, 11, 80, 10, 9}, /* the Annotated Transformer's copy task */
+    {"chars", KIND_LM, 4, 4, 128, 512, 65, 12, 0, 64},       /* nanoGPT's character model for CPUs */
+    {"baby", KIND_LM, 6, 6, 384, 1536, 65, 8, 0, 256},       /* nanoGPT's baby GPT, batch 8 */
+    {"words", KIND_LM, 4, 4, 256, 1024, 8192, 16, 0, 128},   /* a word model: the output layer dominates */
+};
+
+const Case *bench_case(const char *name, Error *e) {
+    for (int i = 0; i < CASES; i++)
+        if (strcmp(bench_cases[i].name, name) == 0) return &bench_cases[i];
+    char shown[ESCAPED_TEXT];
+    fail(e, STATUS_USAGE, "case: found '%s', need one of seed, copy, paper, chars, baby, words",
+         escaped(shown, name));
+    return NULL;
+}
+
+long case_tokens(const Case *c) {
+    return c->batch * c->T;
+}
+
+/* Forward's products once, and twice as many for backward. */
+static double flops_of(const Tape *t) {
+    double flops = 0;
+    for (const Node *n = t->last; n; n = n->previous)
+        if (n->op->flops) flops += 3 * n->op->flops(n);
+    return flops;
+}
+
+static int32_t *random_ids(long count, long vocab, uint64_t stream, Error *e) {
+    int32_t *ids = calloc((size_t)count + 1, sizeof *ids);
+    if (!ids) fail(e, STATUS_NO_MEMORY, "memory: %ld tokens", count);
+    for (long i = 0; ids && i < count; i++)
+        ids[i] = (int32_t)random_below(random_key(1, stream), (uint64_t)i, vocab);
+    return ids;
+}
+
+bool bench_open(Bench *b, const Case *c, Error *e) {
+    *b = (Bench){.c = c, .tape = tape_new(), .optimizer = optimizer_default(OPTIM_ADAMW)};
+    ModelConfig config = c->kind == KIND_LM
+                             ? config_language_model(c->vocab, (int)c->T)
+                             : config_seq2seq(c->vocab, (int)(c->S > c->T ? c->S : c->T), NO_PAD);
+    config.encoder_layers = c->layers;
+    config.decoder_layers = c->kind == KIND_LM ? 0 : c->layers;
+    config.heads = c->heads, config.d_model = c->d_model, config.d_ff = c->d_ff;
+    b->optimizer.weight_decay = 0.01;
+    b->model = model_new(&config, true, 1, e);
+    b->targets = random_ids(c->batch * c->T, c->vocab, 2, e);
+    int32_t *source = random_ids(c->batch * c->S, c->vocab, 0, e),
+            *target = random_ids(c->batch * c->T, c->vocab, 1, e);
+    bool ok = b->model && b->targets && source && target &&
+              tokens_new(&b->source, c->batch, c->batch * c->S, e) &&
+              tokens_new(&b->target, c->batch, c->batch * c->T, e);
+    if (ok) {
+        tokens_fill(&b->source, TOKENS_PACKED, c->batch, c->S, source, NO_PAD);
+        tokens_fill(&b->target, TOKENS_PACKED, c->batch, c->T, target, NO_PAD);
+        tape_plan(b->tape);
+        bench_record(b);
+        b->flops = flops_of(b->tape);
+        ok = tape_reserve(b->tape, tape_peak(b->tape), e);
+    }
+    free(source), free(target);
+    return ok;
+}
+
+void bench_close(Bench *b) {
+    tape_free(b->tape);
+    model_free(b->model);
+    tokens_free(&b->source);
+    tokens_free(&b->target);
+    free(b->targets);
+}
+
+void bench_record(Bench *b) {
+    Tensor *hidden = nn_hidden(b->tape, b->model, &b->source, &b->target);
+    tape_backward(b->tape, nn_loss(b->tape, b->model, hidden, b->targets));
+}
+
+void bench_train(Bench *b) {
+    Parameters *p = &b->model->parameters;
+    parameters_clear_grad(p);
+    bench_record(b);
+    parameters_settle_grad(p);
+    optim_step(&b->optimizer, p, 1e-4, 1);
+    tape_reset(b->tape);
+}
+
+static int ascending(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double time_of(void (*run)(void *context), void *context, long times) {
+    double start = seconds_now();
+    for (long i = 0; i < times; i++) run(context);
+    return (seconds_now() - start) / (double)times;
+}
+
+Timing bench_time(void (*run)(void *context), void *context, double seconds, int least) {
+    enum { WARM_UP = 5, MOST_SAMPLES = 100000 };
+    const double resolution = 20e-6; /* some hundred times the clock's */
+    static double sample[MOST_SAMPLES];
+    time_of(run, context, WARM_UP);
+    double once = time_of(run, context, 1);
+    long together = once < resolution ? (long)(resolution / once) + 1 : 1, count = 0;
+    double end = seconds_now() + seconds;
+    while (count < MOST_SAMPLES && (count < least || seconds_now() < end))
+        sample[count++] = time_of(run, context, together);
+    qsort(sample, (size_t)count, sizeof *sample, ascending);
+    return (Timing){sample[0], sample[count / 2], count * together};
+}

@@ -1,0 +1,55 @@
+/* What the measurements share: the six cases, a case at work, and timing. */
+#ifndef REPORT_BENCH_CASE_H
+#define REPORT_BENCH_CASE_H
+
+#include "nn/nn.h"
+#include "training/optimizer.h"
+
+/* Sizes of a case: layers are those of each stack, S and T the lengths of source and target. */
+typedef struct Case {
+    const char *name;
+    ModelKind kind;
+    int layers, heads, d_model, d_ff, vocab;
+    long batch, S, T;
+} Case;
+
+enum { CASES = 6 };
+extern const Case bench_cases[CASES];
+
+/* The case of that name, or NULL with STATUS_USAGE. */
+const Case *bench_case(const char *name, Error *e);
+
+/* Tokens that a step learns to predict: the target's. */
+long case_tokens(const Case *c);
+
+/* A case at work: a model, and one batch of random tokens. */
+typedef struct Bench {
+    const Case *c;
+    Model *model;
+    Tape *tape;
+    Tokens source, target;
+    int32_t *targets;
+    Optimizer optimizer;
+    double flops; /* of one step's matrix products: op.h says what counts */
+} Bench;
+
+/* Needs bench_close even where it fails. */
+bool bench_open(Bench *b, const Case *c, Error *e);
+void bench_close(Bench *b);
+
+/* Forward and backward, recorded on the tape, which still holds them. */
+void bench_record(Bench *b);
+
+/* A whole training step. */
+void bench_train(Bench *b);
+
+/* Seconds that `run(context)` takes, from runs that take about `seconds` together but are at least `least`,
+ * after a few that do not count. What is shorter than the clock can tell is measured several runs at a time.
+ */
+typedef struct Timing {
+    double best, median;
+    long runs;
+} Timing;
+Timing bench_time(void (*run)(void *context), void *context, double seconds, int least);
+
+#endif
