@@ -3,6 +3,7 @@
 #include "base/pool.h"
 #include "base/utf8.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <locale.h>
@@ -319,6 +320,14 @@ static bool parse(Options *o, Rows *rows, const bool *help, int argc, char **arg
     return true;
 }
 
+/* A file opened while standard input, output or error is closed would take its number, and what is meant for
+ * the user would end up in that file. So a closed one becomes a file that can be neither read nor written. */
+static void occupy_standard_files(void) {
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+            (void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY); /* the lowest free: fd */
+}
+
 bool options_parse(Options *o, int argc, char **argv, Error *e) {
     long threads = 0;
     bool help = false;
@@ -329,6 +338,7 @@ bool options_parse(Options *o, int argc, char **argv, Error *e) {
         {"help", .help = "print this and end", .flag = &help},
         {0},
     };
+    occupy_standard_files();
     for (int i = 1; i < argc; i++) {
         char where[32];
         Error bad = {0};
