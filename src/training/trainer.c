@@ -92,6 +92,15 @@ void trainer_stop(Trainer *t) {
     t->tape = NULL, t->rows = NULL, t->targets = NULL;
 }
 
+static bool check_loss(const Trainer *t, double loss, Error *e) {
+    if (isfinite(loss)) return true;
+    const Node *first = tape_first_non_finite(t->tape);
+    return fail(e, STATUS_NON_FINITE,
+                "step %ld: found a loss that is %s, first in %s (operation %ld), need a finite one",
+                t->optimizer.step + 1, isnan(loss) ? "not a number" : "infinite",
+                first ? first->op->name : "its sum", first ? first->index : t->tape->nodes);
+}
+
 /* Adds one micro-batch's gradient, weighted by its share of the step's tokens, so that the sum is the
  * gradient of the mean over all of them. */
 static bool accumulate(Trainer *t, long micro_batch, long all_tokens, double *loss, Error *e) {
@@ -106,7 +115,9 @@ static bool accumulate(Trainer *t, long micro_batch, long all_tokens, double *lo
     bool ok = !tape_failed(t->tape, e);
     if (ok) {
         *loss += share * (double)mean->data[0];
-        if (!isfinite(*loss)) t->bad = tape_first_non_finite(t->tape);
+        ok = check_loss(t, *loss, e);
+    }
+    if (ok) {
         tape_backward_from(t->tape, mean, &(real){(real)share});
         ok = !tape_failed(t->tape, e);
     }
@@ -120,18 +131,27 @@ bool trainer_step(Trainer *t, StepResult *result, Error *e) {
     task_training_batch(t->task, (uint64_t)step, 0, t->batch * t->accumulate, t->rows);
     *result = (StepResult){.tokens = batch_target_tokens(t->rows),
                            .learning_rate = schedule_rate(&t->schedule, step)};
-    t->bad = NULL;
     parameters_clear_grad(p);
     for (long k = 0; k < t->accumulate; k++)
         if (!accumulate(t, k, result->tokens, &result->loss, e)) return false;
     parameters_settle_grad(p);
-    if (!isfinite(result->loss))
-        return fail(e, STATUS_NON_FINITE, "step %ld: found a loss of %g, need a finite one", step,
-                    result->loss);
     result->grad_norm = optim_step(&t->optimizer, p, result->learning_rate, 1);
     if (!isfinite(result->grad_norm))
-        return fail(e, STATUS_NON_FINITE, "step %ld: found a gradient of norm %g, need a finite one", step,
-                    result->grad_norm);
+        return fail(e, STATUS_NON_FINITE, "step %ld: found a gradient whose norm is %s, need a finite one",
+                    step, isnan(result->grad_norm) ? "not a number" : "infinite");
+    return true;
+}
+
+bool trainer_check(const Trainer *t, Error *e) {
+    const Parameters *p = &t->model->parameters;
+    for (int i = 0; i < p->count; i++) {
+        const Parameter *w = &p->entry[i];
+        for (long j = 0, count = shape_count(w->shape); j < count; j++)
+            if (!isfinite(p->value[w->offset + j]))
+                return fail(e, STATUS_NON_FINITE,
+                            "step %ld: found a weight of %s that is not finite, need finite ones",
+                            t->optimizer.step, w->name);
+    }
     return true;
 }
 

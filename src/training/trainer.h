@@ -19,10 +19,9 @@ typedef struct Trainer {
     uint64_t seed;   /* of dropout */
 
     Tape *tape;
-    Batch *rows;            /* all rows of a step */
-    Tokens source, target;  /* those of a micro-batch */
-    int32_t *targets;       /* what is to be predicted at each row of target */
-    const struct Node *bad; /* after a step that failed: the operation that first gave a non-finite number */
+    Batch *rows;           /* all rows of a step */
+    Tokens source, target; /* those of a micro-batch */
+    int32_t *targets;      /* what is to be predicted at each row of target */
 } Trainer;
 
 typedef struct StepResult {
@@ -49,8 +48,12 @@ size_t trainer_bytes(const ModelConfig *c, double dropout, const Task *task, lon
                      Error *e);
 
 /* Takes step number optimizer.step + 1. False with STATUS_NON_FINITE, the weights untouched, if the loss or
- * the gradient is not finite. */
+ * the gradient is not finite; of a loss the error names the operation where it began. */
 bool trainer_step(Trainer *t, StepResult *result, Error *e);
+
+/* False with STATUS_NON_FINITE if a weight is not finite, as the last step may have left it: such a model is
+ * not to be saved. */
+bool trainer_check(const Trainer *t, Error *e);
 
 /* Judges the model on at most `rows` held-out rows of the task (0: all). */
 bool trainer_evaluate(Trainer *t, long rows, Evaluation *result, Error *e);
