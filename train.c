@@ -7,27 +7,22 @@
  * put together, watched, judged and saved. */
 #include "base/arena.h"
 #include "base/directory.h"
+#include "base/file.h"
 #include "base/options.h"
-#include "decoding/decode.h"
 #include "nn/model_file.h"
 #include "report/metrics.h"
 #include "report/progress.h"
-#include "tasks/text_task.h"
-#include "training/trainer.h"
+#include "report/samples.h"
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-/* Everything that can be chosen. Where a task has defaults of its own, the value here is `unset` until then.
- */
+/* Everything that can be chosen. Where a task has defaults of its own, the value here is UNSET until then. */
 enum { UNSET = -1 };
+static TaskOptions task_options;
 static struct Settings {
-    /* Task */
-    const char *text;
-    long context, symbols, max_length, held_out;
     /* Model, section 3 */
     long layers, heads, d_model, d_ff;
     int norm, positions, activation, untied;
@@ -42,13 +37,25 @@ static struct Settings {
     bool force, json, quiet, dry_run;
 } s;
 
+/* Whether the flags were given that only some runs heed. */
+static struct Given {
+    bool text, context, tail, symbols, max_length, held_out;
+    bool min_lr, warmup, beta1, beta2, epsilon, momentum, samples;
+} given;
+
 static const Option table[] = {
     {"Task"},
-    {"text", "FILE", NULL, "lm: the text to learn, UTF-8", .text = &s.text},
-    {"context", "N", "[1,1048576]", "lm: characters that the model sees", .integer = &s.context},
-    {"symbols", "N", "[2,20000]", "copy, reverse, sort: different symbols", .integer = &s.symbols},
-    {"max-length", "N", "[1,4096]", "copy, reverse, sort: longest sequence", .integer = &s.max_length},
-    {"held-out", "N", "[1,10000]", "copy, reverse, sort: sequences to judge by", .integer = &s.held_out},
+    {"text", "FILE", NULL, "lm: the text to learn, UTF-8", .text = &task_options.text, .given = &given.text},
+    {"context", "N", "[1,1048576]", "lm: characters that the model sees", .integer = &task_options.context,
+     .given = &given.context},
+    {"tail", "P", "[0,1)", "lm: part of the text held out, its end; 0: learn and judge all of it",
+     .real = &task_options.tail, .given = &given.tail},
+    {"symbols", "N", "[2,20000]", "copy, reverse, sort: different symbols", .integer = &task_options.symbols,
+     .given = &given.symbols},
+    {"max-length", "N", "[1,4096]", "copy, reverse, sort: longest sequence",
+     .integer = &task_options.max_length, .given = &given.max_length},
+    {"held-out", "N", "[1,10000]", "copy, reverse, sort: sequences to judge by",
+     .integer = &task_options.held_out, .given = &given.held_out},
     {"Model"},
     {"layers", "N", "[1,1000]", "N, of the encoder and of the decoder", "2; lm 4", .integer = &s.layers},
     {"heads", "N", "[1,1048576]", "h, attention heads", .integer = &s.heads},
@@ -68,13 +75,14 @@ static const Option table[] = {
     {"optimizer", NULL, "adamw|sgd", "what makes the updates", .choice = &s.optimizer},
     {"schedule", NULL, "noam|cosine|constant", "learning rate over time", .choice = &s.schedule},
     {"lr", "X", "(0,inf)", "highest learning rate; noam: a factor", "0.002; noam 1", .real = &s.lr},
-    {"min-lr", "X", "[0,inf)", "cosine: last learning rate", "0", .real = &s.min_lr},
+    {"min-lr", "X", "[0,inf)", "cosine: last learning rate", "0", .real = &s.min_lr, .given = &given.min_lr},
     {"warmup", "N", "[0,2147483647]", "steps until the highest rate", "a fifth, at most 200",
-     .integer = &s.warmup},
-    {"beta1", "X", "[0,1)", "adamw: memory of the gradient", .real = &s.beta1},
-    {"beta2", "X", "[0,1)", "adamw: memory of its square", "0.98; lm 0.99", .real = &s.beta2},
-    {"epsilon", "X", "(0,inf)", "adamw: floor of the root", .real = &s.epsilon},
-    {"momentum", "X", "[0,1)", "sgd", .real = &s.momentum},
+     .integer = &s.warmup, .given = &given.warmup},
+    {"beta1", "X", "[0,1)", "adamw: memory of the gradient", .real = &s.beta1, .given = &given.beta1},
+    {"beta2", "X", "[0,1)", "adamw: memory of its square", "0.98; lm 0.99", .real = &s.beta2,
+     .given = &given.beta2},
+    {"epsilon", "X", "(0,inf)", "adamw: floor of the root", .real = &s.epsilon, .given = &given.epsilon},
+    {"momentum", "X", "[0,1)", "sgd", .real = &s.momentum, .given = &given.momentum},
     {"weight-decay", "X", "[0,inf)", "of matrices", "0; lm 0.1", .real = &s.weight_decay},
     {"clip", "X", "[0,inf)", "longest gradient; 0: any", .real = &s.clip},
     {"eval-every", "N", "[1,2147483647]", "steps between evaluations", "a tenth of steps",
@@ -82,19 +90,26 @@ static const Option table[] = {
     {"Output"},
     {"run", "DIR", NULL, "where model and metrics go", "runs/TASK", .text = &s.run},
     {"force", .help = "replace the run that is in DIR", .flag = &s.force},
-    {"samples", "N", "[0,1000]", "decoded sequences to show at the end", .integer = &s.samples},
+    {"samples", "N", "[0,1000]", "decoded sequences to show at the end", .integer = &s.samples,
+     .given = &given.samples},
     {"json", .help = "print one JSON object an evaluation", .flag = &s.json},
     {"quiet", .help = "no progress, no samples", .flag = &s.quiet},
     {"dry-run", .help = "say what memory a run would take, and stop", .flag = &s.dry_run},
     {0},
 };
 
-/* Ctrl-C ends training early but keeps what was learned: the run is judged and saved. A second one kills. */
+/* Ctrl-C, and SIGTERM, end training early but keep what was learned: the run is saved and judged, and only
+ * then ends by that signal, so that a script that started it stops too. A second one kills at once. */
 static volatile sig_atomic_t interrupted;
 
 static void interrupt(int signal_number) {
-    interrupted = 1;
+    interrupted = signal_number;
     signal(signal_number, SIG_DFL);
+}
+
+/* A signal that is ignored stays so: of a run in the background, Ctrl-C means another. */
+static void heed(int signal_number) {
+    if (signal(signal_number, interrupt) == SIG_IGN) signal(signal_number, SIG_IGN);
 }
 
 static void or_else(long *value, long otherwise) {
@@ -165,73 +180,51 @@ static void choose_training(Trainer *t, const Task *task, uint64_t seed) {
     t->seed = seed;
 }
 
-/* Greedy answers to all held-out sources: the share without a mistake. The first few are shown beside their
- * sources. Only tasks with sources have answers. */
-static bool judge_answers(Trainer *t, bool show, double *exact, Error *e) {
-    const Task *task = t->task;
-    Sampler greedy = {0};
-    long most = task->max_T, right = 0, shown = 0, count;
-    int32_t *answer = calloc((size_t)(t->batch * most), sizeof *answer);
-    long *length = calloc((size_t)t->batch, sizeof *length);
-    char *text = malloc(UTF8_MAX * (size_t)(most + 1) + 1);
-    bool ok = answer && length && text;
-    if (!ok) fail(e, STATUS_NO_MEMORY, "memory: %ld answers", t->batch);
-    for (long first = 0; ok && (count = task_held_out_batch(task, first, t->batch, t->rows)) > 0;
-         first += count) {
-        const Batch *b = t->rows;
-        ok = decode_answers(t->tape, t->model, &greedy, count, b->S, b->source, task->begin_id, task->end_id,
-                            most, answer, length, e);
-        for (long i = 0; ok && i < count; i++) {
-            long want = b->target_length[i] - 1;
-            bool same = length[i] == want && memcmp(answer + i * most, b->target_out + i * b->T,
-                                                    (size_t)want * sizeof *answer) == 0;
-            right += same;
-            if (!show || shown++ >= s.samples) continue;
-            tokenizer_decode(task->tokenizer, b->source + i * b->S, b->source_length[i], text);
-            fprintf(stderr, "  %s -> ", text);
-            tokenizer_decode(task->tokenizer, answer + i * most, length[i], text);
-            fprintf(stderr, "%s%s\n", text, same ? "" : "   (wrong)");
-        }
-    }
-    *exact = (double)right / (double)task->held_out;
-    free(answer), free(length), free(text);
-    return ok;
-}
-
-/* A text as the model writes it, from the first characters of the held-out part. */
-static bool show_text(Trainer *t, uint64_t seed, Error *e) {
-    enum { PROMPT = 16, WRITTEN = 300 };
-    const Corpus *corpus = text_task_corpus(t->task);
-    int32_t ids[PROMPT + WRITTEN];
-    char text[UTF8_MAX * (PROMPT + WRITTEN) + 1];
-    long prompt = corpus->context < PROMPT ? corpus->context : PROMPT;
-    memcpy(ids, corpus_held_out_window(corpus, 0), (size_t)prompt * sizeof *ids);
-    Sampler sampler = {.temperature = 0.8, .seed = seed};
-    if (!decode_continue(t->tape, t->model, &sampler, ids, prompt, WRITTEN, NULL, NULL, e)) return false;
-    tokenizer_decode(corpus->tokenizer, ids, prompt, text);
-    fprintf(stderr, "sample at temperature 0.8, continuing \"%s\":\n", text);
-    tokenizer_decode(corpus->tokenizer, ids, prompt + WRITTEN, text);
-    fprintf(stderr, "%s\n", text);
+/* A flag without effect, or against another, is a mistake of whoever gave it. */
+static bool check_flags(const Task *task, Error *e) {
+    bool lm = task->max_S == 0, adamw = s.optimizer == OPTIM_ADAMW;
+    char this_task[64];
+    snprintf(this_task, sizeof this_task, "the task %s", task->name);
+    const struct {
+        bool given, fits;
+        const char *flag, *found, *need;
+    } rules[] = {
+        {given.text, lm, "text", this_task, "lm"},
+        {given.context, lm, "context", this_task, "lm"},
+        {given.tail, lm, "tail", this_task, "lm"},
+        {given.symbols, !lm, "symbols", this_task, "copy, reverse or sort"},
+        {given.max_length, !lm, "max-length", this_task, "copy, reverse or sort"},
+        {given.held_out, !lm, "held-out", this_task, "copy, reverse or sort"},
+        {given.beta1, adamw, "beta1", "--optimizer sgd", "adamw"},
+        {given.beta2, adamw, "beta2", "--optimizer sgd", "adamw"},
+        {given.epsilon, adamw, "epsilon", "--optimizer sgd", "adamw"},
+        {given.momentum, !adamw, "momentum", "--optimizer adamw", "sgd"},
+        {given.min_lr, s.schedule == SCHEDULE_COSINE, "min-lr", "another --schedule", "cosine"},
+        {given.warmup, s.schedule != SCHEDULE_CONSTANT, "warmup", "--schedule constant", "noam or cosine"},
+        {given.samples, !s.quiet, "samples", "--quiet", "one of the two"},
+    };
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        if (rules[i].given && !rules[i].fits)
+            return fail(e, STATUS_USAGE, "--%s: found %s, need %s", rules[i].flag, rules[i].found,
+                        rules[i].need);
+    if (s.warmup > s.steps)
+        return fail(e, STATUS_USAGE, "--warmup: found %ld, need at most the %ld of --steps", s.warmup,
+                    s.steps);
+    if (s.min_lr > s.lr)
+        return fail(e, STATUS_USAGE, "--min-lr: found %g, need at most the %g of --lr", s.min_lr, s.lr);
     return true;
 }
 
-static bool show_yardsticks(const Corpus *c, Error *e) {
-    double unigram = unigram_entropy(c->ids + c->tail, c->count - c->tail, c->tokenizer->size, e);
-    double bigram = bigram_entropy(c->ids + c->tail, c->count - c->tail, c->tokenizer->size, e);
-    if (unigram < 0 || bigram < 0) return false;
-    fprintf(stderr,
-            "yardsticks, nats a character of the held-out text: uniform %.3f, unigram entropy %.3f, bigram "
-            "%.3f\n",
-            log((double)c->tokenizer->size), unigram, bigram);
-    return true;
-}
-
-/* One evaluation: a row of metrics. The last one decodes as well. */
+/* Judges the model: a row of metrics, from a part of what is held out or, at the end, from all of it. */
 static bool evaluate(Trainer *t, MetricsFile *file, Metrics *m, Error *e) {
     Evaluation v;
     if (!trainer_evaluate(t, m->final ? 0 : 4 * t->batch, &v, e)) return false;
+    if (!isfinite(v.loss))
+        return fail(e, STATUS_NON_FINITE, "step %ld: found a held-out loss that is %s, need a finite one",
+                    m->step, isnan(v.loss) ? "not a number" : "infinite");
     m->val_loss = v.loss, m->val_accuracy = v.accuracy;
-    if (m->final && t->task->max_S && !judge_answers(t, false, &m->val_exact, e)) return false;
+    if (m->final && t->task->max_S && !samples_answers(t, 0, false, &m->val_exact, e)) return false;
+    m->seconds = seconds_now() - m->start;
     metrics_write(file, m);
     if (s.json) metrics_json(m);
     return true;
@@ -239,41 +232,46 @@ static bool evaluate(Trainer *t, MetricsFile *file, Metrics *m, Error *e) {
 
 /* The loop. Section 5.2: a fixed number of steps. */
 static bool train(Trainer *t, MetricsFile *file, Metrics *m, Error *e) {
-    char words[160];
-    double sum = 0, start = seconds_now(), val_loss = NAN;
-    long summed = 0;
+    char loss[64] = "", val_loss[64] = "";
+    Report report = {.words = loss, .more = val_loss, .unit = "tok/s"};
     Progress bar = progress_start(t->task->name, s.steps, s.quiet);
-    while (m->step < s.steps && !interrupted) {
+    double sum = 0, seconds = 0;
+    long summed = 0;
+    bool ok = true;
+    while (ok && m->step < s.steps && !interrupted) {
         StepResult r;
-        if (!trainer_step(t, &r, e)) return false;
+        double begin = seconds_now();
+        ok = trainer_step(t, &r, e);
+        if (!ok) break;
+        seconds += seconds_now() - begin;
         m->step++, summed++;
         m->tokens += r.tokens, sum += r.loss;
-        m->seconds = seconds_now() - start;
         m->train_loss = sum / (double)summed;
         if (m->step % s.eval_every == 0 && m->step < s.steps) {
-            if (!evaluate(t, file, m, e)) return false;
-            val_loss = m->val_loss;
+            if (s.json) progress_clear(&bar);
+            ok = evaluate(t, file, m, e);
+            if (!ok) break;
+            snprintf(val_loss, sizeof val_loss, "val %.3f", m->val_loss);
             sum = 0, summed = 0;
         }
-        if (isnan(val_loss))
-            snprintf(words, sizeof words, "loss %.3f", r.loss);
-        else
-            snprintf(words, sizeof words, "loss %.3f  held-out %.3f", r.loss, val_loss);
-        progress_show(&bar, m->step, (double)m->tokens / m->seconds, "tokens/s", words);
+        snprintf(loss, sizeof loss, "loss %.3f", r.loss);
+        report.done = m->step, report.rate = (double)m->tokens / seconds;
+        progress_show(&bar, &report);
     }
-    m->final = true;
-    if (!evaluate(t, file, m, e)) return false;
-    m->seconds = seconds_now() - start;
-    snprintf(words, sizeof words, "loss %.3f  held-out %.3f", m->train_loss, m->val_loss);
-    progress_end(&bar, m->step, (double)m->tokens / m->seconds, "tokens/s", words);
-    return true;
+    if (ok)
+        progress_end(&bar, &report);
+    else
+        progress_clear(&bar);
+    if (ok && interrupted && !s.quiet)
+        fprintf(stderr, "stopped after step %ld of %ld; a second Ctrl-C stops at once\n", m->step, s.steps);
+    return ok;
 }
 
-static bool save(const Trainer *t, const char *directory, Error *e) {
-    char path[4096], begin[24], end[24];
-    snprintf(path, sizeof path, "%s/model.safetensors", directory);
+static bool save(const Trainer *t, const char *path, Error *e) {
+    char begin[24], end[24];
     snprintf(begin, sizeof begin, "%ld", (long)t->task->begin_id);
     snprintf(end, sizeof end, "%ld", (long)t->task->end_id);
+    if (!trainer_check(t, e)) return false;
     char *vocabulary = tokenizer_string(t->task->tokenizer, e);
     if (!vocabulary) return false;
     Metadata extra[] = {
@@ -284,50 +282,73 @@ static bool save(const Trainer *t, const char *directory, Error *e) {
 }
 
 /* What the run came to, for a person. */
-static bool show_result(Trainer *t, const Metrics *m, uint64_t seed, Error *e) {
-    if (s.quiet) return true;
-    fprintf(stderr, "held-out: loss %.4f nats a token, token accuracy %.2f %%", m->val_loss,
-            100 * m->val_accuracy);
-    if (m->val_exact >= 0)
-        fprintf(stderr, ", greedy decoding exact on %.2f %% of %ld sequences", 100 * m->val_exact,
-                t->task->held_out);
-    fprintf(stderr, "\n");
-    if (s.samples == 0) return true;
+static bool show_result(Trainer *t, const Metrics *m, Error *e) {
+    bool lm = t->task->max_S == 0;
     double ignored;
-    return t->task->max_S ? judge_answers(t, true, &ignored, e)
-                          : show_yardsticks(text_task_corpus(t->task), e) && show_text(t, seed, e);
+    fprintf(stderr, "%s: loss %.4f nats a %s, accuracy %.2f %%\n",
+            lm && task_options.tail == 0 ? "the text, nothing held out" : "held-out", m->val_loss,
+            lm ? "character" : "token", 100 * m->val_accuracy);
+    if (lm && !samples_yardsticks(t, e)) return false;
+    if (!lm)
+        fprintf(stderr, "answers decoded greedily, exact: %.2f %% of %ld\n", 100 * m->val_exact,
+                t->task->held_out);
+    if (s.samples == 0) return true;
+    return lm ? samples_text(t, e) : samples_answers(t, s.samples, true, &ignored, e);
 }
 
-/* From here on things are written. */
-static bool run_in(const char *directory, Trainer *t, uint64_t seed, Error *e) {
-    char path[4096];
-    snprintf(path, sizeof path, "%s/model.safetensors", directory);
+/* What is trained, and the memory that it takes. */
+static void describe(FILE *out, const Task *task, const Model *m, size_t bytes) {
+    const ModelConfig *c = &m->config;
+    fprintf(out, "%s: %d", task->name, c->encoder_layers);
+    if (c->decoder_layers) fprintf(out, " + %d", c->decoder_layers);
+    fprintf(out, " layers, d_model %d, %d heads: %ld parameters, %.1f MB\n", c->d_model, c->heads,
+            m->parameters.elements, (double)bytes * 1e-6);
+}
+
+/* From here on things are written. The model's place is taken first: whatever there is against writing it
+ * shows before training and not after, and no other run can take it. What was learned is saved before
+ * anything else is done with it. */
+static bool run_in(const char *directory, Trainer *t, size_t bytes, Error *e) {
+    char path[PATH_ROOM];
+    if (!directory_file(path, directory, "model.safetensors", STATUS_CANNOT_CREATE, e)) return false;
     if (!s.force && access(path, F_OK) == 0)
         return fail(e, STATUS_CANNOT_CREATE, "%s: found a run there, need --force to replace it", directory);
+    if (!directory_make(directory, e)) return false;
+    File *place = file_create(path, e);
     MetricsFile file;
-    if (!directory_make(directory, e) || !metrics_open(&file, directory, e)) return false;
-    signal(SIGINT, interrupt);
-    Metrics m = {.task = t->task->name, .params = t->model->parameters.elements, .val_exact = -1};
+    if (!place || !metrics_open(&file, directory, e)) {
+        file_abandon(place);
+        return false;
+    }
+    if (!s.quiet) describe(stderr, t->task, t->model, bytes);
+    heed(SIGINT), heed(SIGTERM);
+    Metrics m = {.task = t->task->name,
+                 .params = t->model->parameters.elements,
+                 .start = seconds_now(),
+                 .train_loss = NAN,
+                 .val_exact = NAN};
     bool ok = train(t, &file, &m, e);
+    file_abandon(place);
+    m.final = true;
+    ok = ok && save(t, path, e) && evaluate(t, &file, &m, e) && (s.quiet || show_result(t, &m, e));
     ok = metrics_close(&file, e) && ok;
-    if (t->bad && e->status == STATUS_NON_FINITE)
-        fprintf(stderr, "train: first in the output of %s, operation %ld of the step\n", t->bad->op->name,
-                t->bad->index);
-    ok = ok && save(t, directory, e) && show_result(t, &m, seed, e);
-    if (ok && !s.quiet) fprintf(stderr, "saved in %s\n", directory);
+    if (ok && !s.quiet) fprintf(stderr, "saved in %s, for ./generate %s\n", directory, directory);
     return ok;
 }
 
 static bool run_task(const Task *task, uint64_t seed, Error *e) {
     Trainer t = {0};
     choose_training(&t, task, seed);
+    if (!check_flags(task, e)) return false;
     ModelConfig c = model_config(task);
-    if (!config_check(&c, STATUS_USAGE, e)) return false;
-    size_t bytes = trainer_bytes(&c, s.dropout, task, t.batch, t.accumulate, e);
+    size_t bytes =
+        config_check(&c, STATUS_USAGE, e) ? trainer_bytes(&c, s.dropout, task, t.batch, t.accumulate, e) : 0;
     if (!bytes) return false;
     if (s.dry_run) {
-        printf("%.1f MB at the peak\n", (double)bytes * 1e-6);
-        return true;
+        Model *outline = model_outline(&c, true, e);
+        if (outline) describe(stdout, task, outline, bytes);
+        model_free(outline);
+        return outline != NULL;
     }
     if (!memory_exists(bytes, "the training", e)) return false;
     t.model = model_new(&c, true, seed, e);
@@ -337,7 +358,7 @@ static bool run_task(const Task *task, uint64_t seed, Error *e) {
     if (ok) {
         char directory[256];
         snprintf(directory, sizeof directory, "runs/%s", task->name);
-        ok = run_in(s.run ? s.run : directory, &t, seed, e);
+        ok = run_in(s.run ? s.run : directory, &t, bytes, e);
         trainer_stop(&t);
     }
     model_free(t.model);
@@ -345,13 +366,8 @@ static bool run_task(const Task *task, uint64_t seed, Error *e) {
 }
 
 int main(int argc, char **argv) {
-    TaskOptions o = task_defaults();
-    s = (struct Settings){.text = o.text,
-                          .context = o.context,
-                          .symbols = o.symbols,
-                          .max_length = o.max_length,
-                          .held_out = o.held_out,
-                          .layers = UNSET,
+    task_options = task_defaults();
+    s = (struct Settings){.layers = UNSET,
                           .heads = 4,
                           .d_model = 128,
                           .d_ff = UNSET,
@@ -376,15 +392,22 @@ int main(int argc, char **argv) {
                           .samples = 5};
     Error e = {0};
     Options options = {
-        "train",  "copy|reverse|sort|lm", "Trains a Transformer on a task.", table, .least = 1, .most = 1,
+        "train",
+        "copy|reverse|sort|lm",
+        "Trains a Transformer on a task, into the directory runs/TASK.",
+        table,
+        "Ctrl-C ends training early; the model is saved and judged all the same, and the program\n"
+        "then ends by that signal (status 130). A second Ctrl-C ends it at once.\n",
+        .least = 1,
+        .most = 1,
         .seed = 1};
     if (options_parse(&options, argc, argv, &e)) {
-        o.seed = options.seed;
-        o.text = s.text, o.context = s.context, o.symbols = s.symbols, o.max_length = s.max_length;
-        o.held_out = s.held_out;
-        Task *task = task_open(options.operand[0], &o, &e);
+        task_options.seed = options.seed;
+        Task *task = task_open(options.operand[0], &task_options, &e);
         if (task) run_task(task, options.seed, &e);
         task_free(task);
     }
-    return options_exit(options.program, &e);
+    int status = options_exit(options.program, &e);
+    if (interrupted && status == STATUS_DONE) raise(interrupted);
+    return status;
 }

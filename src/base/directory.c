@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 
 bool directory_make(const char *path, Error *e) {
-    char prefix[4096];
+    char prefix[PATH_ROOM];
     size_t length = strlen(path);
     if (length == 0 || length >= sizeof prefix)
         return fail(e, STATUS_CANNOT_CREATE, "directory: found a path of %zu bytes, need 1 to %zu", length,
@@ -21,4 +21,9 @@ bool directory_make(const char *path, Error *e) {
                     errno == EEXIST ? "a file of that name is there" : strerror(errno));
     }
     return true;
+}
+
+bool directory_file(char out[PATH_ROOM], const char *directory, const char *name, Status status, Error *e) {
+    int length = snprintf(out, PATH_ROOM, "%s/%s", directory, name);
+    return length < PATH_ROOM || fail(e, status, "%s/%s: %s", directory, name, strerror(ENAMETOOLONG));
 }

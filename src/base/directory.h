@@ -1,4 +1,4 @@
-/* Directories for output. */
+/* Directories. */
 #ifndef BASE_DIRECTORY_H
 #define BASE_DIRECTORY_H
 
@@ -6,5 +6,9 @@
 
 /* Makes the directory and those above it; one that is there already is no error. STATUS_CANNOT_CREATE. */
 bool directory_make(const char *path, Error *e);
+
+/* Writes "DIRECTORY/NAME" into out. False with `status`: it is longer than a path can be. */
+enum { PATH_ROOM = 4096 };
+bool directory_file(char out[PATH_ROOM], const char *directory, const char *name, Status status, Error *e);
 
 #endif

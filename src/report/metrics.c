@@ -4,25 +4,35 @@
 #include <string.h>
 
 bool metrics_open(MetricsFile *f, const char *directory, Error *e) {
-    snprintf(f->path, sizeof f->path, "%s/metrics.csv", directory);
-    f->csv = fopen(f->path, "w");
-    if (!f->csv) return fail(e, STATUS_CANNOT_CREATE, "%s: cannot be created: %s", f->path, strerror(errno));
+    *f = (MetricsFile){0};
+    if (!directory_file(f->path, directory, "metrics.csv", STATUS_CANNOT_CREATE, e)) return false;
+    f->csv = fopen(f->path, "we");
+    if (!f->csv) return fail(e, STATUS_CANNOT_CREATE, "%s: %s", f->path, strerror(errno));
     fputs("task,step,tokens,seconds,params,train_loss,val_loss,val_accuracy,val_exact\n", f->csv);
     return true;
 }
 
+/* What was not measured leaves its column empty. */
+static void write_number(FILE *csv, double x) {
+    if (isnan(x))
+        fputc(',', csv);
+    else
+        fprintf(csv, ",%.6f", x);
+}
+
 void metrics_write(MetricsFile *f, const Metrics *m) {
-    fprintf(f->csv, "%s,%ld,%ld,%.3f,%ld,%.6f,%.6f,%.6f,", m->task, m->step, m->tokens, m->seconds, m->params,
-            m->train_loss, m->val_loss, m->val_accuracy);
-    if (m->val_exact >= 0) fprintf(f->csv, "%.6f", m->val_exact);
+    fprintf(f->csv, "%s,%ld,%ld,%.3f,%ld", m->task, m->step, m->tokens, m->seconds, m->params);
+    write_number(f->csv, m->train_loss);
+    write_number(f->csv, m->val_loss);
+    write_number(f->csv, m->val_accuracy);
+    write_number(f->csv, m->val_exact);
     fputc('\n', f->csv);
-    fflush(f->csv);
+    if (fflush(f->csv) != 0 && !f->error) f->error = errno;
 }
 
 bool metrics_close(MetricsFile *f, Error *e) {
-    bool ok = !ferror(f->csv);
-    ok = fclose(f->csv) == 0 && ok;
-    return ok || fail(e, STATUS_IO, "%s: writing failed: %s", f->path, strerror(errno));
+    if (fclose(f->csv) != 0 && !f->error) f->error = errno;
+    return !f->error || fail(e, STATUS_IO, "%s: %s", f->path, strerror(f->error));
 }
 
 /* JSON has no NaN and no infinity. */
@@ -39,7 +49,7 @@ void metrics_json(const Metrics *m) {
     print_number("train_loss", m->train_loss);
     print_number("val_loss", m->val_loss);
     print_number("val_accuracy", m->val_accuracy);
-    if (m->val_exact >= 0) print_number("val_exact", m->val_exact);
+    if (!isnan(m->val_exact)) print_number("val_exact", m->val_exact);
     printf("%s}\n", m->final ? ", \"final\": true" : "");
     fflush(stdout);
 }

@@ -3,25 +3,28 @@
 #ifndef REPORT_METRICS_H
 #define REPORT_METRICS_H
 
-#include "base/error.h"
+#include "base/directory.h"
 #include <stdbool.h>
 #include <stdio.h>
 
 typedef struct Metrics {
     const char *task;
     long step, tokens; /* updates, and target tokens trained on, so far */
-    double seconds;    /* of training and evaluation */
+    double start;      /* when it began, on the clock of seconds_now */
+    double seconds;    /* since then: of training and evaluation */
     long params;
+    /* NAN: not measured. */
     double train_loss;   /* mean since the last row, label smoothing included */
     double val_loss;     /* nats a held-out token, without smoothing */
     double val_accuracy; /* share of held-out tokens predicted, teacher-forced */
-    double val_exact;    /* share of held-out answers decoded without a mistake; below 0: not measured */
+    double val_exact;    /* share of held-out answers decoded without a mistake */
     bool final;
 } Metrics;
 
 typedef struct MetricsFile {
     FILE *csv;
-    char path[4096];
+    int error; /* errno of the first write that failed */
+    char path[PATH_ROOM];
 } MetricsFile;
 
 /* Starts DIRECTORY/metrics.csv with its head line. STATUS_CANNOT_CREATE. */
@@ -30,7 +33,7 @@ bool metrics_open(MetricsFile *f, const char *directory, Error *e);
 /* Adds a row, and flushes it: a run that dies keeps what it measured. */
 void metrics_write(MetricsFile *f, const Metrics *m);
 
-/* STATUS_IO if any row did not get to the disk. */
+/* STATUS_IO if a row could not be written. */
 bool metrics_close(MetricsFile *f, Error *e);
 
 /* The same as one JSON object on a line of stdout. */

@@ -1,5 +1,6 @@
 #include "report/progress.h"
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <time.h>
@@ -7,7 +8,7 @@
 
 /* A terminal is redrawn ten times a second; elsewhere a line tells of every tenth of the way. */
 #define REDRAW_SECONDS 0.1
-enum { LINES = 10, WIDEST = 512 };
+enum { LINES = 10, NARROWEST_BAR = 8, WIDEST_BAR = 30, LINE = 512 };
 
 double seconds_now(void) {
     struct timespec now;
@@ -15,11 +16,17 @@ double seconds_now(void) {
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
+/* A terminal that can move its cursor. */
+static bool can_redraw(void) {
+    const char *kind = getenv("TERM");
+    return isatty(STDERR_FILENO) && !(kind && strcmp(kind, "dumb") == 0);
+}
+
 Progress progress_start(const char *label, long total, bool quiet) {
     return (Progress){.label = label,
                       .total = total,
                       .quiet = quiet,
-                      .terminal = isatty(STDERR_FILENO),
+                      .terminal = !quiet && can_redraw(),
                       .start = seconds_now(),
                       .shown = -1};
 }
@@ -27,7 +34,7 @@ Progress progress_start(const char *label, long total, bool quiet) {
 static int terminal_width(void) {
     struct winsize size;
     int width = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 80;
-    return width < WIDEST ? width : WIDEST;
+    return width < LINE ? width : LINE;
 }
 
 /* "1:05", "2:03:04" */
@@ -45,47 +52,62 @@ static const char *short_number(char out[32], double x) {
     static const char *const suffix[] = {"", "k", "M", "G"};
     int i = 0;
     while (x >= 999.5 && i < 3) x /= 1000, i++;
-    snprintf(out, 32, i && x < 10 ? "%.2f%s" : i && x < 100 ? "%.1f%s" : "%.0f%s", x, suffix[i]);
+    snprintf(out, 32, i && x < 9.995 ? "%.2f%s" : i && x < 99.95 ? "%.1f%s" : "%.0f%s", x, suffix[i]);
     return out;
 }
 
-/* The line without its bar: what was done, the rate, the time left (or taken). */
-static void print_line(const Progress *p, long done, double rate, const char *unit, const char *words,
-                       bool last) {
+/* The line without its bar. The less room there is the less it says: `left_out` counts what is missing. */
+static int compose(char out[LINE], const Progress *p, const Report *r, bool last, int left_out) {
     double elapsed = seconds_now() - p->start,
-           left = done > 0 ? elapsed / (double)done * (double)(p->total - done) : 0;
-    char time[32], number[32], tail[WIDEST], bar[WIDEST] = "";
-    snprintf(tail, sizeof tail, " %ld/%ld  %s  %s %s  %s %s", done, p->total, words,
-             short_number(number, rate), unit, clock_text(time, last ? elapsed : left),
-             last ? "taken" : "left");
-    int width = p->terminal ? terminal_width() : 0;
-    int room = width - 1 - (int)strlen(p->label) - 3 - (int)strlen(tail);
-    if (p->terminal && room >= 8) {
-        int cells = room < 30 ? room : 30, full = p->total > 0 ? (int)(done * cells / p->total) : cells;
-        snprintf(bar, sizeof bar, " [%.*s%.*s]", full, "##############################", cells - full,
-                 "..............................");
+           left = r->done > 0 ? elapsed / (double)r->done * (double)(p->total - r->done) : 0;
+    char clock[32], number[32], words[LINE] = "", more[LINE] = "", rate[64] = "", time[64] = "";
+    if (left_out < 4) snprintf(words, sizeof words, "  %s", r->words);
+    if (left_out < 3) snprintf(time, sizeof time, "  %s", clock_text(clock, last ? elapsed : left));
+    if (left_out < 3) strcat(time, last ? " taken" : " left");
+    if (left_out < 2 && *r->more) snprintf(more, sizeof more, "  %s", r->more);
+    if (left_out < 1) snprintf(rate, sizeof rate, "  %s %s", short_number(number, r->rate), r->unit);
+    return snprintf(out, LINE, " %ld/%ld%s%s%s%s", r->done, p->total, words, more, rate, time);
+}
+
+static void print_line(const Progress *p, const Report *r, bool last) {
+    char tail[LINE], bar[WIDEST_BAR + 4] = "", line[2 * LINE];
+    if (!p->terminal) {
+        compose(tail, p, r, last, 0);
+        fprintf(stderr, "%s%s\n", p->label, tail);
+        return;
     }
-    char line[2 * WIDEST + 64];
+    /* The last column stays free: a character there would make some terminals begin a line. */
+    int width = terminal_width() - 1, room = width - (int)strlen(p->label), used, left_out = 0;
+    while ((used = compose(tail, p, r, last, left_out)) > room && left_out < 4) left_out++;
+    int cells = room - used - (int)strlen(" []");
+    if (cells >= NARROWEST_BAR) {
+        if (cells > WIDEST_BAR) cells = WIDEST_BAR;
+        int full = p->total > 0 ? (int)((double)r->done / (double)p->total * cells) : cells;
+        char *end = bar + sprintf(bar, " [");
+        for (int i = 0; i < cells; i++) *end++ = i < full ? '#' : '.';
+        strcpy(end, "]");
+    }
     snprintf(line, sizeof line, "%s%s%s", p->label, bar, tail);
-    if (p->terminal && (int)strlen(line) >= width) line[width > 1 ? width - 1 : 0] = '\0';
-    if (p->terminal)
-        fprintf(stderr, "\r\033[K%s%s", line, last ? "\n" : "");
-    else
-        fprintf(stderr, "%s\n", line);
+    fprintf(stderr, "\r\033[K%.*s%s", width, line, last ? "\n" : "");
     fflush(stderr);
 }
 
-void progress_show(Progress *p, long done, double rate, const char *unit, const char *words) {
-    if (p->quiet) return;
+void progress_show(Progress *p, const Report *r) {
+    if (p->quiet || r->done >= p->total) return;
     double now = seconds_now();
     if (p->terminal ? p->shown >= 0 && now - p->shown < REDRAW_SECONDS
-                    : done * LINES < (p->lines + 1) * p->total)
+                    : r->done * LINES < (p->lines + 1) * p->total)
         return;
-    if (!p->terminal) p->lines = done * LINES / (p->total > 0 ? p->total : 1);
+    if (!p->terminal) p->lines = r->done * LINES / p->total;
     p->shown = now;
-    print_line(p, done, rate, unit, words, false);
+    print_line(p, r, false);
 }
 
-void progress_end(Progress *p, long done, double rate, const char *unit, const char *words) {
-    if (!p->quiet) print_line(p, done, rate, unit, words, true);
+void progress_end(Progress *p, const Report *r) {
+    if (!p->quiet) print_line(p, r, true);
+}
+
+void progress_clear(Progress *p) {
+    if (p->terminal && p->shown >= 0) fprintf(stderr, "\r\033[K");
+    p->shown = -1;
 }

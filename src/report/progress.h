@@ -13,16 +13,28 @@ typedef struct Progress {
     long lines;          /* printed, where it is no terminal */
 } Progress;
 
+/* What there is to say about the work done. */
+typedef struct Report {
+    long done;         /* of total */
+    const char *words; /* "loss 0.71" */
+    const char *more;  /* said where there is room: "val 0.65"; "" for nothing */
+    double rate;       /* of `unit` a second: 7300 */
+    const char *unit;  /* "tokens/s" */
+} Report;
+
 /* Seconds on a clock that only goes forward. */
 double seconds_now(void);
 
 Progress progress_start(const char *label, long total, bool quiet);
 
-/* Says that `done` of total are done, at `rate` units ("tokens/s") a second, with a few words about them.
- * Prints only as often as is useful. */
-void progress_show(Progress *p, long done, double rate, const char *unit, const char *words);
+/* Prints where the work stands, with the time left; only as often as is useful, and not at the end. */
+void progress_show(Progress *p, const Report *r);
 
-/* Ends the bar with a last line that stays. */
-void progress_end(Progress *p, long done, double rate, const char *unit, const char *words);
+/* Ends the bar with a last line that stays, with the time taken. */
+void progress_end(Progress *p, const Report *r);
+
+/* Takes the bar off the terminal, so that something else can be printed; the next progress_show draws it
+ * again. */
+void progress_clear(Progress *p);
 
 #endif
