@@ -119,8 +119,7 @@ static void hide(real *p, long visible, long width) {
 
 /* y = e^(scale·x - m) over whole lanes; y may be x. */
 static void exponentials(real *x, long width, real scale, real m) {
-    for (long j = 0; j < width; j += ROW_LANES)
-        for (long l = 0; l < ROW_LANES; l++) x[j + l] = vm_exp(x[j + l] * scale - m);
+    for (long j = 0; j < width; j++) x[j] = vm_exp(x[j] * scale - m);
 }
 
 /* Scores of one query become probabilities. */
@@ -129,8 +128,7 @@ static void softmax_row(real *p, long width, long visible, real scale, real *m, 
     *m = visible ? row_max(p, width) * scale : 0;
     exponentials(p, width, scale, *m);
     *inverse = visible ? 1 / row_sum(p, width) : 0;
-    for (long j = 0; j < width; j += ROW_LANES)
-        for (long l = 0; l < ROW_LANES; l++) p[j + l] *= *inverse;
+    for (long j = 0; j < width; j += ROW_LANES) lanes_store(p + j, lanes_load(p + j) * *inverse);
 }
 
 static void forward_head(void *context, long task) {
@@ -207,11 +205,11 @@ static void backward_head(void *context, long task) {
             real D = row_dot(dy, y, a->d_k);
             hide(p, visible, width);
             exponentials(p, width, a->scale, m);
-            for (long j = 0; j < width; j += ROW_LANES)
-                for (long l = 0; l < ROW_LANES; l++) {
-                    p[j + l] *= inverse;
-                    ds[j + l] = p[j + l] * (ds[j + l] - D) * a->scale;
-                }
+            for (long j = 0; j < width; j += ROW_LANES) {
+                Lanes weight = lanes_load(p + j) * inverse;
+                lanes_store(p + j, weight);
+                lanes_store(ds + j, weight * (lanes_load(ds + j) - D) * a->scale);
+            }
         }
         if (h.dv)
             gemm(&(Gemm){.layout = GEMM_TN,

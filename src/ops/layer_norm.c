@@ -58,25 +58,26 @@ static void forward(Node *n) {
  * those of kernels/rows.h. */
 static void backward_sums(long d, const real *x, const real *dy, const real *gamma, real mean, real r,
                           real *dgamma, real *dbeta, real *mean_g, real *mean_gx) {
-    real lane_g[ROW_LANES] = {0}, lane_gx[ROW_LANES] = {0};
+    Lanes sum_g = {0}, sum_gx = {0};
     long j = 0;
-    for (; j + ROW_LANES <= d; j += ROW_LANES)
-        for (int l = 0; l < ROW_LANES; l++) {
-            real normal = (x[j + l] - mean) * r, g = dy[j + l] * gamma[j + l];
-            dgamma[j + l] += dy[j + l] * normal;
-            dbeta[j + l] += dy[j + l];
-            lane_g[l] += g;
-            lane_gx[l] += g * normal;
-        }
-    for (int l = 0; j + l < d; l++) {
-        real normal = (x[j + l] - mean) * r, g = dy[j + l] * gamma[j + l];
-        dgamma[j + l] += dy[j + l] * normal;
-        dbeta[j + l] += dy[j + l];
-        lane_g[l] += g;
-        lane_gx[l] += g * normal;
+    for (; j + ROW_LANES <= d; j += ROW_LANES) {
+        Lanes dy_j = lanes_load(dy + j), g = dy_j * lanes_load(gamma + j),
+              normal = (lanes_load(x + j) - mean) * r;
+        lanes_store(dgamma + j, lanes_load(dgamma + j) + dy_j * normal);
+        lanes_store(dbeta + j, lanes_load(dbeta + j) + dy_j);
+        sum_g += g;
+        sum_gx += g * normal;
     }
-    *mean_g = row_tree(lane_g) / (real)d;
-    *mean_gx = row_tree(lane_gx) / (real)d;
+    real rest_g = 0, rest_gx = 0;
+    for (; j < d; j++) {
+        real normal = (x[j] - mean) * r, g = dy[j] * gamma[j];
+        dgamma[j] += dy[j] * normal;
+        dbeta[j] += dy[j];
+        rest_g += g;
+        rest_gx += g * normal;
+    }
+    *mean_g = (lanes_sum(sum_g) + rest_g) / (real)d;
+    *mean_gx = (lanes_sum(sum_gx) + rest_gx) / (real)d;
 }
 
 /* A chunk of rows: their dx, and the chunk's part of dγ and dβ, side by side in a row of the scratch memory.
