@@ -92,6 +92,8 @@ static void refuses_the_rest(void) {
         {"{'a':1}", "t: byte 1: found ''', need a string"},
         {"{\"a\":1}x", "t: byte 7: found 'x', need nothing more"},
         {"1 2", "t: byte 2: found '2', need nothing more"},
+        {"1 \x7F", "t: byte 2: found byte 0x7F, need nothing more"},
+        {"\"a\" !", "t: byte 4: found '!', need nothing more"},
         {"//", "t: byte 0: found '/', need a value"},
         {"\xEF\xBB\xBF{}", "t: byte 0: found byte 0xEF, need a value"},
         {"+1", "t: byte 0: found '+', need a value"},
@@ -142,6 +144,9 @@ static void refuses_the_rest(void) {
         CHECK(!is_json(cases[i].json, strlen(cases[i].json)), "%s", cases[i].json);
         CHECK(strcmp(text, cases[i].want) == 0, "%s: found %s, want %s", cases[i].json, text, cases[i].want);
     }
+    CHECK(!is_json("\"\\u 123\"", 8) &&
+              strcmp(text, "t: byte 3: found byte 0x20, need a hexadecimal digit") == 0,
+          "%s", text);
     /* NULs are bytes like others, and none of them is allowed. */
     static const char *const nuls[] = {"\0", "[\0]", "{}\0", "\"\0\""};
     static const size_t lengths[] = {1, 3, 3, 3};

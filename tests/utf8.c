@@ -1,7 +1,7 @@
 /* UTF-8 against the grammar of RFC 3629, section 4, written out as a table, over every sequence that matters.
  */
 #include "base/utf8.h"
-#include "test.h"
+#include "expect_bug.h"
 
 typedef struct Range {
     unsigned char low, high;
@@ -72,6 +72,13 @@ static void every_character_comes_back(void) {
     CHECK(utf8_encode(0x20AC, bytes) == 3 && memcmp(bytes, "\xE2\x82\xAC", 3) == 0); /* €, from the RFC */
 }
 
+static void what_is_no_character_is_a_bug(void) {
+    char out[UTF8_MAX];
+    EXPECT_BUG("utf8_encode: U+D800 is no character", utf8_encode(0xD800, out));
+    EXPECT_BUG("utf8_encode: U+DFFF is no character", utf8_encode(0xDFFF, out));
+    EXPECT_BUG("utf8_encode: U+110000 is no character", utf8_encode(0x110000, out));
+}
+
 /* The message names the byte and what is wrong with it. */
 static void names_the_byte(void) {
     static const struct {
@@ -84,6 +91,8 @@ static void names_the_byte(void) {
         {"\xC3\xA9\xED\xA0\x80", "t: byte 2: found 0xED, a surrogate, need UTF-8"},
         {"\xF4\x90\x80\x80", "t: byte 0: found 0xF4, a character above U+10FFFF, need UTF-8"},
         {"\xF5\x80\x80\x80", "t: byte 0: found 0xF5, a character above U+10FFFF, need UTF-8"},
+        {"\xF7\xBF\xBF\xBF", "t: byte 0: found 0xF7, a character above U+10FFFF, need UTF-8"},
+        {"\xF8", "t: byte 0: found 0xF8, a byte that UTF-8 never has, need UTF-8"},
         {"x\xFE", "t: byte 1: found 0xFE, a byte that UTF-8 never has, need UTF-8"},
         {"\xFF", "t: byte 0: found 0xFF, a byte that UTF-8 never has, need UTF-8"},
         {"ab\xE2\x82", "t: byte 2: found 0xE2, a character cut short by the end, need UTF-8"},
@@ -98,7 +107,8 @@ static void names_the_byte(void) {
     Error e = {0};
     CHECK(utf8_check("t", "na\xC3\xAFve \xF0\x9F\x99\x82", 11, &e) && e.status == STATUS_DONE);
     CHECK(utf8_check("t", "", 0, &e));
-    CHECK(utf8_check("t", "a\0b", 3, &e)); /* NUL is a character */
+    CHECK(!utf8_check("t", "a\xE2\x82\xAC", 3, &(Error){0})); /* the byte behind the end does not count */
+    CHECK(utf8_check("t", "a\0b", 3, &e));                    /* NUL is a character */
     CHECK(utf8_count("na\xC3\xAFve \xF0\x9F\x99\x82", 11) == 7);
 }
 
@@ -113,12 +123,27 @@ static void escapes_names(void) {
         {"\xC2\x9B", "\\xC2\\x9B"},          /* CSI in one character */
         {"\xE2\x80\xAE", "\\xE2\\x80\\xAE"}, /* right-to-left override */
         {"\xFF\xC3", "\\xFF\\xC3"},
+        {"\xFF"
+         "a\xE2\x82z",
+         "\\xFFa\\xE2\\x82z"},
         {"", ""},
     };
     char out[ESCAPED_TEXT];
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         CHECK(strcmp(escaped(out, cases[i].text), cases[i].want) == 0, "found \"%s\", want \"%s\"", out,
               cases[i].want);
+
+    /* Controls (C0, DEL, C1), separators and directions (Unicode 15, sections 23.1 and 23.2), and no others.
+     */
+    static const uint32_t hidden[][2] = {
+        {0x01, 0x1F},     {0x7F, 0x9F},     {0x061C, 0x061C},        {0x200E, 0x200F},
+        {0x2028, 0x202E}, {0x2066, 0x2069}, {UINT32_MAX, UINT32_MAX}};
+    for (uint32_t c = 1, range = 0; c < 0x2100; c++) {
+        char text[UTF8_MAX + 1] = "";
+        utf8_encode(c, text);
+        if (c > hidden[range][1]) range++;
+        CHECK((strcmp(escaped(out, text), text) != 0) == (c >= hidden[range][0]), "U+%04X: %s", c, out);
+    }
 
     char name[101] = "", want[ESCAPED_TEXT] = "";
     memset(name, 1, 100);
@@ -150,5 +175,7 @@ static void keeps_the_first_error(void) {
 }
 
 TEST_MAIN({"follows the grammar", follows_the_grammar},
-          {"every character comes back", every_character_comes_back}, {"names the byte", names_the_byte},
-          {"escapes names", escapes_names}, {"keeps the first error", keeps_the_first_error})
+          {"every character comes back", every_character_comes_back},
+          {"what is no character is a bug", what_is_no_character_is_a_bug},
+          {"names the byte", names_the_byte}, {"escapes names", escapes_names},
+          {"keeps the first error", keeps_the_first_error})

@@ -34,7 +34,6 @@ static int decode(const char *text, size_t length, uint32_t *character, const ch
             return 0;
         }
         c = c << 6 | (s[i] & 0x3Fu);
-        if (i > 1) continue;
         if ((lead == 0xE0 && s[1] < 0xA0) || (lead == 0xF0 && s[1] < 0x90)) *problem = "an overlong form";
         if (lead == 0xED && s[1] > 0x9F) *problem = "a surrogate";
         if (lead == 0xF4 && s[1] > 0x8F) *problem = "a character above U+10FFFF";

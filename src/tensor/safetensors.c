@@ -18,14 +18,13 @@ enum { OPENING = sizeof checksum_opening - 1, DIGITS = 8 };
 
 /* ---- Reading: the header ---- */
 
-/* Makes room for one element more. Their number is bounded by the header, whose bytes are there. */
-static bool grow(void **array, int count, size_t size, const char *path, Error *e) {
-    if (count & (count - 1)) return true; /* full at 0 and at the powers of two */
-    size_t room = count ? 2 * (size_t)count : 1;
-    void *larger = realloc(*array, room * size);
-    if (!larger) return fail(e, STATUS_NO_MEMORY, "%s: no memory for the header", path);
-    *array = larger;
-    return true;
+/* The array of `count` elements with room for one more, moved perhaps; NULL: no memory. Their number is
+ * bounded by the header, whose bytes are there. */
+static void *grown(const Safetensors *s, void *array, int count, size_t size, Error *e) {
+    if (count & (count - 1)) return array; /* it is full at 0 and at the powers of two */
+    void *larger = realloc(array, (count ? 2 * (size_t)count : 1) * size);
+    if (!larger) fail(e, STATUS_NO_MEMORY, "%s: no memory for the header", s->path);
+    return larger;
 }
 
 /* A string without U+0000: a C string. */
@@ -39,8 +38,9 @@ static bool read_metadata(Safetensors *s, Json *j) {
     while (json_member(j, &key)) {
         if (!plain(j, &key) || !json_string(j, &value) || !plain(j, &value)) return false;
         if (strcmp(key.text, "crc32") == 0) continue; /* says something of the file, not of what is in it */
-        if (!grow((void **)&s->metadata, s->metadata_count, sizeof *s->metadata, s->path, j->error))
-            return false;
+        Metadata *room = grown(s, s->metadata, s->metadata_count, sizeof *room, j->error);
+        if (!room) return false;
+        s->metadata = room;
         s->metadata[s->metadata_count++] = (Metadata){key.text, value.text};
     }
     return !j->failed;
@@ -130,7 +130,9 @@ static bool read_header(Safetensors *s, Json *j, const char *data, size_t size) 
         Array a = {.file = s->path, .name = key.text};
         if (!*a.name) return json_fail(j, "found a tensor without a name");
         if (!read_tensor(j, &a, data, size)) return false;
-        if (!grow((void **)&s->tensor, s->tensors, sizeof *s->tensor, s->path, j->error)) return false;
+        Array *room = grown(s, s->tensor, s->tensors, sizeof *room, j->error);
+        if (!room) return false;
+        s->tensor = room;
         s->tensor[s->tensors++] = a;
     }
     return json_end(j);
