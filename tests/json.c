@@ -261,6 +261,33 @@ static void reads_natural_numbers(void) {
     }
 }
 
+/* What is not what the walk expects fails, and is not stepped over. */
+static void expects_what_it_is_told(void) {
+    static const struct {
+        char open;
+        const char *json, *want;
+    } cases[] = {
+        {'{', "[]", "t: byte 0: found '[', need an object"},
+        {'[', "{}", "t: byte 0: found '{', need an array"},
+        {'{', "\"{\"", "t: byte 0: found '\"', need an object"},
+        {'[', "", "t: byte 0: found the end, need an array"},
+        {'[', " 1", "t: byte 1: found '1', need an array"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char json[8];
+        Error e = {0};
+        strcpy(json, cases[i].json);
+        Json j = json_over("t", json, strlen(json), &e);
+        CHECK(!json_enter(&j, cases[i].open) && !json_end(&j) && j.depth == 0);
+        CHECK(strcmp(e.text, cases[i].want) == 0, "found %s, want %s", e.text, cases[i].want);
+    }
+    char json[] = "12";
+    Error e = {0};
+    JsonString s;
+    Json j = json_over("t", json, 2, &e);
+    CHECK(!json_string(&j, &s) && strcmp(e.text, "t: byte 0: found '1', need a string") == 0, "%s", e.text);
+}
+
 /* A walk that goes on after a failure does nothing: the first message stays, no call succeeds. */
 static void the_first_error_stays(void) {
     char json[] = "[1, x, \"s\", {}, 2]";
@@ -289,5 +316,6 @@ static void wrong_walks_are_bugs(void) {
 TEST_MAIN({"accepts the grammar", accepts_the_grammar}, {"refuses the rest", refuses_the_rest},
           {"refuses every beginning", refuses_every_beginning}, {"limits depth", limits_depth},
           {"decodes strings", decodes_strings}, {"prints what it reads", prints_what_it_reads},
-          {"reads natural numbers", reads_natural_numbers}, {"the first error stays", the_first_error_stays},
-          {"wrong walks are bugs", wrong_walks_are_bugs})
+          {"reads natural numbers", reads_natural_numbers},
+          {"expects what it is told", expects_what_it_is_told},
+          {"the first error stays", the_first_error_stays}, {"wrong walks are bugs", wrong_walks_are_bugs})
