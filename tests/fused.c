@@ -27,6 +27,7 @@ static const char *const start_name[] = {"fresh", "added to", "of a node"};
 
 /* What one run gives. */
 typedef struct Outcome {
+    long count; /* of y */
     real *y, *dx[MOST_INPUTS];
 } Outcome;
 
@@ -66,11 +67,11 @@ static Outcome run(const Case *c, Build build, Start start) {
         if (start == INNER) x[i] = tape_scale(t, x[i], 1);
     }
     Tensor *y = build(t, x, c->context);
-    long count = shape_count(y->shape);
-    out.y = malloc((size_t)(count + 1) * sizeof *out.y);
+    out.count = shape_count(y->shape);
+    out.y = malloc((size_t)(out.count + 1) * sizeof *out.y);
     if (!out.y) exit(1);
-    memcpy(out.y, y->data, (size_t)count * sizeof *out.y);
-    real *dy = numbers(count, 99);
+    memcpy(out.y, y->data, (size_t)out.count * sizeof *out.y);
+    real *dy = numbers(out.count, 99);
     tape_backward_from(t, y, dy);
     for (int i = 0; i < inputs; i++)
         for (long j = 0; start == ADDED && j < shape_count(c->in[i]); j++) out.dx[i][j] -= before(start, j);
@@ -107,12 +108,7 @@ static void check_case(const Case *c) {
     for (Start start = FRESH; start < STARTS; start++) {
         Outcome want = run(c, c->composed, start == INNER ? INNER : FRESH);
         Outcome found = run(c, c->fused, start);
-        Tape *t = tape_new(); /* for the output's shape */
-        Tensor *x[MOST_INPUTS];
-        for (int i = 0; i < input_count(c); i++) x[i] = tape_constant(t, c->in[i]);
-        long count = shape_count(c->composed(t, x, c->context)->shape);
-        tape_free(t);
-        compare(c, "y", start_name[start], found.y, want.y, count, 0);
+        compare(c, "y", start_name[start], found.y, want.y, want.count, 0);
         for (int i = 0; i < input_count(c); i++) {
             char what[] = "gradient of input 0, element";
             what[18] = (char)('0' + i);
