@@ -1,0 +1,349 @@
+/* Decoding: the sampler against closed forms, and the two decoders against loops that feed a model its own
+ * output one sequence at a time, the slow way. */
+#include "decoding/decode.h"
+#include "model_helpers.h"
+
+/* ---- The sampler ---- */
+
+enum { MOST_CHOICES = 8 };
+
+/* Draws often and compares how often each id comes with its probability, within five standard deviations. */
+static void check_frequencies(const char *what, Sampler s, long count, const real *scores,
+                              const double *probability) {
+    enum { DRAWS = 100000, SEQUENCES = 4 };
+    long times[MOST_CHOICES] = {0};
+    for (long i = 0; i < DRAWS; i++) {
+        long id = decode_choose(&s, scores, count, (uint64_t)(i % SEQUENCES), (uint64_t)(i / SEQUENCES));
+        CHECK(id >= 0 && id < count, "%s: found %ld", what, id);
+        if (id >= 0 && id < count) times[id]++;
+    }
+    for (long i = 0; i < count; i++) {
+        double p = probability[i];
+        CHECK_NEAR((double)times[i] / DRAWS, p, 5 * sqrt(p * (1 - p) / DRAWS));
+    }
+    if (test_failures) printf("  in %s\n", what);
+}
+
+/* p_i = e^(x_i/T) / Σ e^(x_j/T) over the ids of `among`, bit by bit, and 0 for the others. */
+static void softmax_of(long count, const real *x, double temperature, unsigned among, double *p) {
+    double sum = 0;
+    for (long i = 0; i < count; i++)
+        sum += p[i] = among >> i & 1 ? exp(((double)x[i] - (double)x[0]) / temperature) : 0;
+    for (long i = 0; i < count; i++) p[i] /= sum;
+}
+
+static void frequencies_follow_the_softmax(void) {
+    static const real scores[] = {(real)0.5, -1, (real)2.25, 0, (real)2.25, -30};
+    double p[MOST_CHOICES];
+    for (int i = 0; i < 4; i++) {
+        double temperature = (double[]){0.1, 0.7, 1, 5}[i];
+        softmax_of(6, scores, temperature, 0x3F, p);
+        check_frequencies("all", (Sampler){.temperature = temperature, .seed = (uint64_t)i}, 6, scores, p);
+    }
+    softmax_of(1, scores, 1, 1, p);
+    check_frequencies("a single token", (Sampler){.temperature = 1}, 1, scores, p);
+}
+
+/* Among the k likeliest the probabilities are in the same proportion; where the k-th has equals, they all
+ * belong to it. */
+static void top_k_cuts_the_tail(void) {
+    static const real scores[] = {1, 3, 2, (real)2.5, 0};
+    static const real tied[] = {1, 2, 2, 1, 2};
+    static const struct {
+        const real *scores;
+        long k;
+        unsigned among;
+    } cases[] = {
+        {scores, 1, 0x02}, {scores, 2, 0x0A}, {scores, 4, 0x0F}, {scores, 5, 0x1F}, {scores, 900, 0x1F},
+        {tied, 1, 0x16},   {tied, 2, 0x16},   {tied, 3, 0x16},   {tied, 4, 0x1F},   {tied, 0, 0x1F},
+    };
+    double p[MOST_CHOICES];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char what[32];
+        snprintf(what, sizeof what, "case %zu", i);
+        softmax_of(5, cases[i].scores, 0.9, cases[i].among, p);
+        check_frequencies(what, (Sampler){.temperature = 0.9, .top_k = cases[i].k, .seed = 3}, 5,
+                          cases[i].scores, p);
+    }
+}
+
+/* The likeliest, the first of several, whatever seed and top_k say. */
+static void temperature_0_is_greedy(void) {
+    static const real scores[] = {-5, 2, 7, 7, 1};
+    for (uint64_t i = 0; i < 50; i++) {
+        Sampler s = {.seed = i, .top_k = (long)(i % 6)};
+        CHECK(decode_choose(&s, scores, 5, i, 3 * i) == 2);
+    }
+}
+
+/* Scores as large and temperatures as extreme as there are give no NaN: the likeliest at one end, the uniform
+ * distribution at the other. */
+static void extremes_hold(void) {
+    static const real scores[] = {(real)1e38, (real)-1e38, (real)9e37, (real)-1e38};
+    static const double first[] = {1, 0, 0, 0}, even[] = {0.25, 0.25, 0.25, 0.25};
+    check_frequencies("large scores", (Sampler){.temperature = 1}, 4, scores, first);
+    check_frequencies("low temperature", (Sampler){.temperature = 1e-300}, 4, (real[]){2, 1, 0, 1}, first);
+    check_frequencies("high temperature", (Sampler){.temperature = 1e300}, 4, (real[]){2, 1, 0, 1}, even);
+    real infinite[] = {0, (real)-INFINITY, (real)-INFINITY, (real)-INFINITY};
+    check_frequencies("impossible tokens", (Sampler){.temperature = 1}, 4, infinite, first);
+    check_frequencies("impossible tokens", (Sampler){.temperature = 1, .top_k = 2}, 4, infinite, first);
+}
+
+/* The same (seed, sequence, position) is the same draw; another seed, sequence or position is another. */
+static void draws_are_functions(void) {
+    static const real scores[MOST_CHOICES] = {0};
+    enum { DRAWS = 4000 };
+    int same[3] = {0};
+    for (uint64_t i = 0; i < DRAWS; i++) {
+        Sampler s = {.temperature = 1, .seed = 5}, other = {.temperature = 1, .seed = 6};
+        long id = decode_choose(&s, scores, MOST_CHOICES, i % 10, i);
+        CHECK(decode_choose(&s, scores, MOST_CHOICES, i % 10, i) == id);
+        same[0] += decode_choose(&other, scores, MOST_CHOICES, i % 10, i) == id;
+        same[1] += decode_choose(&s, scores, MOST_CHOICES, i % 10 + 1, i) == id;
+        same[2] += decode_choose(&s, scores, MOST_CHOICES, i % 10, i + 1) == id;
+    }
+    for (int i = 0; i < 3; i++)
+        CHECK(same[i] > DRAWS / 10 && same[i] < DRAWS / 6.5, "%d of %d draws are the same", same[i], DRAWS);
+}
+
+/* ---- Decoders, the slow way ---- */
+
+/* Weights larger than a model starts with, so that it says more than one token over and over. */
+static Model *lively(ModelConfig c, uint64_t seed) {
+    Model *m = new_model(c, seed);
+    for (long i = 0; i < m->parameters.decayed; i++) m->parameters.value[i] *= 4;
+    return m;
+}
+
+/* The scores of what follows ids[0 … n), after `source` in a sequence to sequence model: all of it computed
+ * from scratch, alone. */
+static void next_scores(Model *m, const int32_t *source, long S, const int32_t *ids, long n, real *scores) {
+    Error e = {0};
+    Tokens from = {0}, to = {0};
+    Tape *t = tape_new();
+    t->no_grad = true;
+    bool ok = tokens_new(&from, 1, S, &e) && tokens_new(&to, 1, n, &e);
+    must(ok ? m : NULL, &e);
+    tokens_fill(&from, TOKENS_PACKED, 1, S, source, NO_PAD);
+    tokens_fill(&to, TOKENS_PACKED, 1, n, ids, NO_PAD);
+    long V = m->config.vocab_size;
+    const Tensor *logits = nn_logits(t, m, nn_hidden(t, m, &from, &to));
+    memcpy(scores, logits->data + (n - 1) * V, (size_t)V * sizeof *scores);
+    tokens_free(&from);
+    tokens_free(&to);
+    tape_free(t);
+}
+
+enum { ROWS = 7, LONGEST_SOURCE = 9, MOST = 12, VOCABULARY = 11, BEGIN = 9, END = 10 };
+
+static long answer_alone(Model *m, const Sampler *s, uint64_t row, const int32_t *source, long S, long most,
+                         int32_t *out) {
+    int32_t prefix[MOST + 1] = {BEGIN};
+    real scores[VOCABULARY];
+    for (long n = 0; n < most; n++) {
+        next_scores(m, source, S, prefix, n + 1, scores);
+        long id = decode_choose(s, scores, VOCABULARY, row, (uint64_t)n);
+        if (id == END || id == m->config.pad_id) return n;
+        out[n] = prefix[n + 1] = (int32_t)id;
+    }
+    return most;
+}
+
+/* Sources of all lengths from LONGEST_SOURCE down, padded with 0. */
+typedef struct Sources {
+    int32_t id[ROWS][LONGEST_SOURCE];
+    long length[ROWS];
+} Sources;
+
+static Sources random_sources(const ModelConfig *c, uint64_t seed) {
+    Sources s = {0};
+    for (long i = 0; i < ROWS; i++) {
+        s.length[i] = LONGEST_SOURCE - i;
+        random_row(c, random_key(seed, (uint64_t)i), s.length[i], s.id[i]);
+    }
+    return s;
+}
+
+static void decode(Model *m, const Sampler *s, long count, const int32_t *source, int32_t end, long most,
+                   int32_t *out, long *length) {
+    Error e = {0};
+    Tape *t = tape_new();
+    CHECK(decode_answers(t, m, s, count, LONGEST_SOURCE, source, BEGIN, end, most, out, length, &e), "%s",
+          e.text);
+    CHECK(t->nodes == 0 && !t->no_grad, "the tape is not as it was");
+    tape_free(t);
+}
+
+static void check_answers(ModelConfig c, Sampler s, uint64_t seed, int *cut, int *ended) {
+    Model *m = lively(c, seed);
+    Sources from = random_sources(&c, seed);
+    int32_t out[ROWS][MOST];
+    long length[ROWS];
+    memset(out, 0x7F, sizeof out);
+    decode(m, &s, ROWS, from.id[0], END, MOST, out[0], length);
+    for (long i = 0; i < ROWS; i++) {
+        int32_t want[MOST];
+        long n = answer_alone(m, &s, (uint64_t)i, from.id[i], from.length[i], MOST, want);
+        CHECK(length[i] == n, "row %ld: found %ld tokens, want %ld", i, length[i], n);
+        CHECK(memcmp(out[i], want, (size_t)n * sizeof *want) == 0, "row %ld differs", i);
+        *cut += n == MOST;
+        *ended += n > 0 && n < MOST;
+    }
+    model_free(m);
+}
+
+static ModelConfig answering(NormPlace norm, PositionKind positions) {
+    ModelConfig c = small_seq2seq();
+    c.norm = norm, c.final_norm = norm == NORM_PRE;
+    c.positions = positions, c.vocab_size = VOCABULARY;
+    return c;
+}
+
+/* Rows decoded together, of different lengths and ending at different times, say what each says alone. */
+static void answers_are_those_of_one_by_one(void) {
+    int cut = 0, ended = 0;
+    for (uint64_t seed = 0; seed < 6; seed++)
+        for (int sampled = 0; sampled < 2; sampled++) {
+            Sampler s = {.temperature = sampled, .top_k = seed % 2 ? 5 : 0, .seed = seed};
+            check_answers(answering(NORM_POST, POSITIONS_SINUSOIDAL), s, seed, &cut, &ended);
+            check_answers(answering(NORM_PRE, POSITIONS_LEARNED), s, seed, &cut, &ended);
+        }
+    CHECK(cut > 20 && ended > 20, "%d answers were cut and %d ended: not both are tested", cut, ended);
+}
+
+/* An answer does not depend on which rows stand beside it, nor on where. */
+static void rows_are_independent(void) {
+    ModelConfig c = answering(NORM_POST, POSITIONS_SINUSOIDAL);
+    Model *m = lively(c, 8);
+    Sources from = random_sources(&c, 8), turned;
+    int32_t out[ROWS][MOST], again[ROWS][MOST];
+    long length[ROWS], again_length[ROWS];
+    Sampler greedy = {0};
+    decode(m, &greedy, ROWS, from.id[0], END, MOST, out[0], length);
+    CHECK(length[0] != length[1] || memcmp(out[0], out[1], sizeof out[0]), "two answers are the same");
+    for (long turn = 1; turn < ROWS; turn++) {
+        for (long i = 0; i < ROWS; i++) memcpy(turned.id[(i + turn) % ROWS], from.id[i], sizeof from.id[i]);
+        long count = ROWS - turn / 2;
+        decode(m, &greedy, count, turned.id[0], END, MOST, again[0], again_length);
+        for (long i = 0; i < ROWS; i++) {
+            long at = (i + turn) % ROWS;
+            if (at >= count) continue;
+            CHECK(again_length[at] == length[i], "row %ld turned by %ld", i, turn);
+            CHECK(!memcmp(again[at], out[i], (size_t)length[i] * sizeof **out), "row %ld turned by %ld", i,
+                  turn);
+        }
+    }
+    model_free(m);
+}
+
+/* All weights 0: all scores are equal and the likeliest token is 0. Says 0 for ever, or nothing where that is
+ * the end. An answer is cut where the caller says, and at the model's last position. */
+static void lengths_are_bounded(void) {
+    ModelConfig c = answering(NORM_POST, POSITIONS_SINUSOIDAL);
+    c.pad_id = 8, c.max_length = MOST - 2;
+    Model *m = new_model(c, 1);
+    memset(m->parameters.value, 0, (size_t)m->parameters.size * sizeof(real));
+    int32_t source[2][LONGEST_SOURCE] = {{1, 2, 3, 8, 8, 8, 8, 8, 8}, {4, 4, 4, 4, 4, 4, 4, 4, 4}};
+    Sampler greedy = {0};
+    for (long most = 0; most <= MOST; most++) {
+        int32_t out[2 * MOST];
+        long length[2] = {-1, -1}, want = most < c.max_length ? most : c.max_length;
+        memset(out, 0x7F, sizeof out);
+        decode(m, &greedy, 2, source[0], END, most, out, length);
+        CHECK(length[0] == want && length[1] == want, "found %ld and %ld, want %ld", length[0], length[1],
+              want);
+        for (long i = 0; i < 2 * MOST; i++) {
+            bool written = i < 2 * most && i % (most ? most : 1) < want;
+            CHECK(out[i] == (written ? 0 : 0x7F7F7F7F), "of %ld: %ld is %d", most, i, out[i]);
+        }
+        decode(m, &greedy, 2, source[0], 0, most, out, length);
+        CHECK(length[0] == 0 && length[1] == 0);
+    }
+    int32_t none;
+    decode(m, &greedy, 0, source[0], END, MOST, &none, NULL);
+    model_free(m);
+}
+
+/* ---- Language models ---- */
+
+enum { PROMPT = 3, MORE = 20 };
+
+typedef struct Heard {
+    int32_t id[MORE];
+    long count, most;
+} Heard;
+
+static bool hear(void *context, int32_t id) {
+    Heard *h = context;
+    if (h->count < MORE) h->id[h->count] = id;
+    return ++h->count < h->most;
+}
+
+/* A text goes on as from scratch for each token, seeing as many of the last ones as the model has positions
+ * for, whether it has room for all, fills up on the way, or the prompt alone is too long. */
+static void check_text(ModelConfig c, long context, Sampler s, uint64_t seed) {
+    c.max_length = (int)context;
+    Error e = {0};
+    Model *m = lively(c, seed);
+    Tape *t = tape_new();
+    Heard heard = {.most = MORE + 1};
+    int32_t found[PROMPT + MORE], want[PROMPT + MORE];
+    real scores[16];
+    random_row(&c, random_key(seed, 77), PROMPT, found);
+    memcpy(want, found, sizeof want);
+    CHECK(decode_continue(t, m, &s, found, PROMPT, MORE, hear, &heard, &e), "%s", e.text);
+    CHECK(t->nodes == 0 && !t->no_grad, "the tape is not as it was");
+    for (long i = PROMPT; i < PROMPT + MORE; i++) {
+        long seen = i < context ? i : context;
+        next_scores(m, NULL, 0, want + i - seen, seen, scores);
+        want[i] = (int32_t)decode_choose(&s, scores, c.vocab_size, 0, (uint64_t)i);
+    }
+    CHECK(!memcmp(found, want, sizeof want), "context %ld", context);
+    CHECK(heard.count == MORE && !memcmp(heard.id, want + PROMPT, sizeof heard.id), "heard %ld", heard.count);
+    tape_free(t);
+    model_free(m);
+}
+
+static void text_goes_on_as_from_scratch(void) {
+    ModelConfig learned = small_language_model(), post = learned;
+    post.norm = NORM_POST, post.final_norm = false, post.positions = POSITIONS_SINUSOIDAL;
+    for (uint64_t seed = 0; seed < 3; seed++)
+        for (int sampled = 0; sampled < 2; sampled++)
+            for (int i = 0; i < 5; i++) {
+                Sampler s = {.temperature = sampled, .seed = seed};
+                long context = (long[]){1, 2, 3, 10, 40}[i];
+                check_text(learned, context, s, seed);
+                check_text(post, context, s, seed);
+            }
+}
+
+/* emit ends the text; a text of no more tokens is none. */
+static void text_ends_when_told(void) {
+    Error e = {0};
+    Model *m = lively(small_language_model(), 1);
+    Tape *t = tape_new();
+    int32_t ids[PROMPT + MORE] = {1, 2, 3};
+    Sampler greedy = {0};
+    for (long most = 1; most <= MORE; most += 5) {
+        Heard heard = {.most = most};
+        for (int i = PROMPT; i < PROMPT + MORE; i++) ids[i] = -1;
+        CHECK(decode_continue(t, m, &greedy, ids, PROMPT, MORE, hear, &heard, &e), "%s", e.text);
+        CHECK(heard.count == most, "found %ld, want %ld", heard.count, most);
+        CHECK(most == MORE || ids[PROMPT + most] == -1);
+    }
+    Heard heard = {.most = MORE};
+    CHECK(decode_continue(t, m, &greedy, ids, PROMPT, 0, hear, &heard, &e) && heard.count == 0);
+    tape_free(t);
+    model_free(m);
+}
+
+TEST_MAIN({"sampling: frequencies follow the softmax", frequencies_follow_the_softmax},
+          {"sampling: top-k cuts the tail", top_k_cuts_the_tail},
+          {"sampling: temperature 0 is greedy", temperature_0_is_greedy},
+          {"sampling: extremes hold", extremes_hold},
+          {"sampling: a draw is a function of seed, sequence and position", draws_are_functions},
+          {"answers are those of one by one", answers_are_those_of_one_by_one},
+          {"answers do not depend on other rows", rows_are_independent},
+          {"answers have bounded lengths", lengths_are_bounded},
+          {"a text goes on as from scratch", text_goes_on_as_from_scratch},
+          {"a text ends when told", text_ends_when_told})
