@@ -2,6 +2,7 @@
  *
  *     ./generate runs/lm --prompt "The mill"
  *     echo ABC | ./generate runs/copy */
+#include "base/directory.h"
 #include "base/options.h"
 #include "decoding/decode.h"
 #include "nn/model_file.h"
@@ -16,13 +17,15 @@ static struct Settings {
     const char *prompt;
     long length, top_k;
     double temperature;
+    bool length_given;
 } s = {.length = 400};
 
 static const Option table[] = {
     {"Input"},
     {"prompt", "TEXT", NULL, "what to answer or to continue", "each line of stdin", .text = &s.prompt},
     {"Decoding"},
-    {"length", "N", "[1,1000000]", "language model: characters to write", .integer = &s.length},
+    {"length", "N", "[1,1000000]", "characters to write; of an answer, the most",
+     "400; of an answer as many as the model can number", .integer = &s.length, .given = &s.length_given},
     {"temperature", "X", "[0,1000]", "of the softmax; 0: always the likeliest", .real = &s.temperature},
     {"top-k", "N", "[0,16777216]", "choose among the k likeliest; 0: among all", .integer = &s.top_k},
     {0},
@@ -58,8 +61,8 @@ static bool read_id(const Run *r, const char *path, const char *key, long *id, E
 }
 
 static bool run_open(Run *r, const char *directory, uint64_t seed, Error *e) {
-    char path[4096];
-    snprintf(path, sizeof path, "%s/model.safetensors", directory);
+    char path[PATH_ROOM];
+    if (!directory_file(path, directory, "model.safetensors", STATUS_NO_INPUT, e)) return false;
     r->model = model_load(path, false, &r->notes, e);
     if (!r->model) return false;
     const char *vocabulary = notes_find(&r->notes, "vocabulary");
@@ -93,8 +96,9 @@ static bool write_on(const Run *r, int32_t *ids, long n, Error *e) {
 
 static bool answer(const Run *r, const int32_t *ids, long n, const char *where, Error *e) {
     const ModelConfig *c = &r->model->config;
-    long most = c->max_length, length;
-    if (n > most) return fail(e, STATUS_BAD_DATA, "%s: found %ld symbols, need at most %ld", where, n, most);
+    long most = s.length_given && s.length < c->max_length ? s.length : c->max_length, length;
+    if (n > c->max_length)
+        return fail(e, STATUS_BAD_DATA, "%s: found %ld symbols, need at most %d", where, n, c->max_length);
     int32_t *out = calloc((size_t)most, sizeof *out);
     char *text = malloc(UTF8_MAX * (size_t)most + 1);
     bool ok = (out && text) || fail(e, STATUS_NO_MEMORY, "memory: an answer of %ld symbols", most);
@@ -145,7 +149,11 @@ int main(int argc, char **argv) {
         "generate", "RUN",      "Decodes with the model in the directory RUN, as ./train left it.",
         table,      .least = 1, .most = 1,
         .seed = 1};
-    if (options_parse(&options, argc, argv, &e)) {
+    bool ok = options_parse(&options, argc, argv, &e);
+    if (ok && s.top_k && s.temperature == 0)
+        ok = fail(&e, STATUS_USAGE,
+                  "--top-k: found --temperature 0, which takes the likeliest, need a higher one");
+    if (ok) {
         Run r = {0};
         if (run_open(&r, options.operand[0], options.seed, &e)) {
             if (s.prompt)
