@@ -11,7 +11,8 @@ static bool is_json(const char *bytes, size_t length) {
     memcpy(copy, bytes, length);
     Error e = {0};
     Json j = json_over("t", copy, length, &e);
-    json_skip(&j);
+    bool skipped = json_skip(&j);
+    CHECK(skipped == !j.failed);
     bool ok = json_end(&j);
     CHECK(ok == (e.status == STATUS_DONE) && (ok || e.status == STATUS_BAD_DATA), "status %d", e.status);
     free(copy);
@@ -53,6 +54,7 @@ static void accepts_the_grammar(void) {
         "{\"a\":1,\"a\":2}",
         "[null,true,false]",
         "\"\\\"\\\\\\/\\b\\f\\n\\r\\t\"",
+        "\"\\ud800\\udc00\\ud7ff\\ue000\"",
         "\"\\u0041\\u00e9\\u20AC\\ud834\\uDD1E\\u0000\\uFFFF\\uDBFF\\uDFFF\"",
         "\"\xC3\xA9\xE2\x82\xAC\xF0\x9D\x84\x9E\xF4\x8F\xBF\xBF\"",
         "\"\x7F\"",
@@ -128,6 +130,9 @@ static void refuses_the_rest(void) {
         {"\"\\ud800x\"", "t: byte 7: found the first half of a surrogate pair alone"},
         {"\"\\ud800\\u0041\"", "t: byte 13: found the first half of a surrogate pair alone"},
         {"\"\\ud800\\ud800\"", "t: byte 13: found the first half of a surrogate pair alone"},
+        {"\"\\ud800\\u", "t: byte 9: found the end, need a hexadecimal digit"},
+        {"\"\\udfff\"", "t: byte 7: found the second half of a surrogate pair alone"},
+        {"\"\\udbff\\ue000\"", "t: byte 13: found the first half of a surrogate pair alone"},
         {"\"\\udc00\"", "t: byte 7: found the second half of a surrogate pair alone"},
         {"\"\\ud800\\u12", "t: byte 11: found the end, need a hexadecimal digit"},
         {"\"\n\"", "t: byte 1: found control character 0x0A in a string"},
@@ -143,6 +148,12 @@ static void refuses_the_rest(void) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         CHECK(!is_json(cases[i].json, strlen(cases[i].json)), "%s", cases[i].json);
         CHECK(strcmp(text, cases[i].want) == 0, "%s: found %s, want %s", cases[i].json, text, cases[i].want);
+        char copy[32];
+        Error e = {0};
+        JsonString s;
+        strcpy(copy, cases[i].json);
+        Json j = json_over("t", copy, strlen(copy), &e);
+        CHECK(json_string(&j, &s) == !j.failed, "%s", cases[i].json);
     }
     CHECK(!is_json("\"\\u 123\"", 8) &&
               strcmp(text, "t: byte 3: found byte 0x20, need a hexadecimal digit") == 0,
@@ -221,9 +232,10 @@ static void prints_what_it_reads(void) {
     char *json = NULL;
     size_t size;
     FILE *f = open_memstream(&json, &size);
-    json_print(f, "a\xFF\xC3z");
+    json_print(f, "a\xFF\xC3z \x01\x1F\x7F\"\\/\b\f\n\r\t");
     fclose(f);
-    CHECK(strcmp(json, "\"a\xEF\xBF\xBD\xEF\xBF\xBDz\"") == 0, "%s", json);
+    CHECK(strcmp(json, "\"a\xEF\xBF\xBD\xEF\xBF\xBDz \\u0001\\u001F\\u007F\\\"\\\\/\\b\\f\\n\\r\\t\"") == 0,
+          "%s", json);
     free(json);
 }
 
