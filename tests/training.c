@@ -397,12 +397,17 @@ static void non_finite_step(void) {
         Trainer *t = trainer_new(task, 4, 2, 0);
         take_step(t);
         Parameters *p = &t->model->parameters;
+        Error e = {0}, weight = {0};
+        char line[128];
+        CHECK(trainer_check(t, &weight), "%s", weight.text);
         p->value[parameters_find(p, name[i])->offset + 3] = i ? (real)NAN : (real)INFINITY;
+        snprintf(line, sizeof line, "step 1: found a weight of %s that is not finite, need finite ones",
+                 name[i]);
+        CHECK(!trainer_check(t, &weight) && weight.status == STATUS_NON_FINITE);
+        CHECK(strcmp(weight.text, line) == 0, "found \"%s\", want \"%s\"", weight.text, line);
         real *value = copy_of(p->value, p->size), *moments = copy_of(p->moment1, 2 * p->size);
-        Error e = {0};
         StepResult r;
         CHECK(!trainer_step(t, &r, &e) && e.status == STATUS_NON_FINITE, "status %d", (int)e.status);
-        char line[128];
         snprintf(line, sizeof line, "step 2: found a loss that is not a number, first in %s", first[i]);
         CHECK(strncmp(e.text, line, strlen(line)) == 0, "found \"%s\", want \"%s…\"", e.text, line);
         CHECK(t->optimizer.step == 1 && same_bits(p->value, value, p->size));
