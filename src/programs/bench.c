@@ -21,6 +21,7 @@ static const struct Subject {
     {"step", bench_step, false},
     {"profile", bench_profile, true},
     {"ops", bench_ops, true},
+    {"dispatch", bench_dispatch, false},
 };
 
 static bool run(char **operand, int operands, Error *e) {
@@ -32,13 +33,14 @@ static bool run(char **operand, int operands, Error *e) {
         return subjects[i].run(which, &bench, e);
     }
     char shown[ESCAPED_TEXT];
-    return fail(e, STATUS_USAGE, "found '%s', need step or profile", escaped(shown, operand[0]));
+    return fail(e, STATUS_USAGE, "found '%s', need step, profile, ops or dispatch",
+                escaped(shown, operand[0]));
 }
 
 int main(int argc, char **argv) {
     Error e = {0};
     Options options = {"bench",
-                       "step [CASE] | profile CASE",
+                       "step|profile|ops|dispatch [CASE]",
                        "Measures speed.",
                        table,
                        "Cases: seed, copy, paper, chars, baby, words.\n",

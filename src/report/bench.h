@@ -23,4 +23,8 @@ bool bench_profile(const char *name, const BenchOptions *o, Error *e);
  * their gradients through memory. */
 bool bench_ops(const char *name, const BenchOptions *o, Error *e);
 
+/* What an operation costs besides its arithmetic: in chains of one that does nothing, and in the step of a case, or of
+ * all. */
+bool bench_dispatch(const char *name, const BenchOptions *o, Error *e);
+
 #endif

@@ -24,10 +24,6 @@ bool shape_fits(int rank, const long *size, size_t element_size, long *count) {
     return true;
 }
 
-bool shape_equal(Shape a, Shape b) {
-    return a.rank == b.rank && memcmp(a.size, b.size, (size_t)a.rank * sizeof *a.size) == 0;
-}
-
 int shape_axis(const char *op, Shape s, int axis) {
     int from_start = axis < 0 ? axis + s.rank : axis;
     if (from_start < 0 || from_start >= s.rank)
@@ -55,14 +51,6 @@ const char *shape_text(Shape s) {
     for (int i = 0; i < s.rank; i++) p += sprintf(p, i ? ",%ld" : "%ld", s.size[i]);
     strcpy(p, "]");
     return start;
-}
-
-void contiguous_strides(Shape s, long *stride) {
-    long step = 1;
-    for (int i = s.rank - 1; i >= 0; i--) {
-        stride[i] = step;
-        step *= s.size[i] ? s.size[i] : 1;
-    }
 }
 
 Tensor tensor_over(real *data, Shape s) {

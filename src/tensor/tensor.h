@@ -45,7 +45,12 @@ long shape_count(Shape s);
  * sizes do not fit. */
 bool shape_fits(int rank, const long *size, size_t element_size, long *count);
 
-bool shape_equal(Shape a, Shape b);
+/* Inline, as contiguous_strides is: a call would copy the shapes, which costs more than the work. */
+static inline bool shape_equal(Shape a, Shape b) {
+    bool equal = a.rank == b.rank;
+    for (int i = 0; i < a.rank && equal; i++) equal = a.size[i] == b.size[i];
+    return equal;
+}
 
 /* An axis counted from the end where negative: -1 is the last. Out of range is a bug, reported in op's name.
  */
@@ -66,7 +71,13 @@ bool tensor_contiguous(const Tensor *x);
 void broadcast_strides(Shape x, const long *stride, Shape to, long *out);
 
 /* Row-major strides of s. */
-void contiguous_strides(Shape s, long *stride);
+static inline void contiguous_strides(Shape s, long *stride) {
+    long step = 1;
+    for (int i = s.rank - 1; i >= 0; i--) {
+        stride[i] = step;
+        step *= s.size[i] ? s.size[i] : 1;
+    }
+}
 
 /* Copies x, whatever its strides, into out, contiguous in x's shape. */
 void tensor_copy_out(const Tensor *x, real *out);
