@@ -32,6 +32,12 @@ TESTS     = $(patsubst tests/%.c,%,$(wildcard tests/*.c))
 BUILT     = $(foreach p,float double,$(PROGRAMS:%=$(BUILD)/$(p)/%))
 all: $(if $(SAN),$(BUILT),$(PROGRAMS))
 
+# Programs that load code at run time, which calls back into them: all of the library is in them, and to be seen.
+LOADERS = gradcheck tests/mutants
+WHOLE   = -rdynamic -Wl,--whole-archive
+PARTS   = -Wl,--no-whole-archive
+link    = $(if $(filter $(1),$(LOADERS)),$(WHOLE) $(2) $(PARTS) -ldl,$(2))
+
 # One precision: objects, library, tests and programs under $(BUILD)/float or $(BUILD)/double.
 FLAGS_float  =
 FLAGS_double = -DREAL_DOUBLE
@@ -43,9 +49,9 @@ $(BUILD)/$(1)/libtapeformer.a: $$(LIB_SRC:%.c=$(BUILD)/$(1)/%.o)
 	@rm -f $$@
 	$$(AR) rcs $$@ $$^
 $(BUILD)/$(1)/%: $(BUILD)/$(1)/%.o $(BUILD)/$(1)/libtapeformer.a
-	$$(CC) $$(CFLAGS) $$^ $$(LDLIBS) -o $$@
+	$$(CC) $$(CFLAGS) $$(call link,$$*,$$^) $$(LDLIBS) -o $$@
 $(BUILD)/$(1)/%: $(BUILD)/$(1)/src/programs/%.o $(BUILD)/$(1)/libtapeformer.a
-	$$(CC) $$(CFLAGS) $$^ $$(LDLIBS) -o $$@
+	$$(CC) $$(CFLAGS) $$(call link,$$*,$$^) $$(LDLIBS) -o $$@
 endef
 $(eval $(call precision,float))
 $(eval $(call precision,double))

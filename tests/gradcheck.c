@@ -5,11 +5,11 @@
 #include "test.h"
 
 static void report(const CaseReport *r) {
-    CHECK(r->verdict == PASS, "%s/%s is %s, %s", r->op, r->name, verdict_text(r->verdict), r->property);
+    CHECK(r->verdict == PASS, "%s/%s is %s, %s", r->op, r->name, verdict_text(r->verdict), r->trouble);
     for (int i = 0; i < r->inputs; i++) {
         const InputReport *in = &r->in[i];
         CHECK(in->verdict == PASS,
-              "%s/%s, d%s: %ld wrong, %ld unclear of %ld; worst element %ld, output %ld: analytic %.17g, "
+              "%s/%s, %s: %ld wrong, %ld unclear of %ld; worst element %ld, output %ld: analytic %.17g, "
               "numeric %.17g "
               "with error %.3g",
               r->op, r->name, in->name, in->wrong, in->unclear, in->coordinates, in->element, in->output,
@@ -37,7 +37,7 @@ static void errors_are_small_in_double(void) {
             CaseReport r;
             gradcheck_case(op->name, &op->cases[k], 1, &r);
             for (int j = 0; j < r.inputs; j++)
-                CHECK(r.in[j].error <= 1e-9, "%s/%s, d%s: error %.3g", r.op, r.name, r.in[j].name,
+                CHECK(r.in[j].error <= 1e-9, "%s/%s, %s: error %.3g", r.op, r.name, r.in[j].name,
                       r.in[j].error);
         }
     }

@@ -4,11 +4,11 @@ status=0
 cd "$(dirname "$0")/.." || exit 74
 say() { echo "lint: $*"; status=1; }
 
-# base <- tensor <- kernels <- autograd <- ops <- nn <- tasks <- training, decoding <- report <- programs
+# base <- tensor <- kernels <- autograd <- ops <- nn <- tasks <- training, decoding <- checking, report <- programs
 level() {
     case $1 in
     base) echo 0 ;; tensor) echo 1 ;; kernels) echo 2 ;; autograd) echo 3 ;; ops) echo 4 ;; nn) echo 5 ;;
-    tasks) echo 6 ;; training) echo 7 ;; decoding) echo 7.5 ;; report) echo 8 ;; programs) echo 9 ;; *) echo none ;;
+    tasks) echo 6 ;; training) echo 7 ;; decoding) echo 7.5 ;; checking) echo 8 ;; report) echo 8 ;; programs) echo 9 ;; *) echo none ;;
     esac
 }
 for file in src/*/*.c src/*/*.h src/*/*.def; do

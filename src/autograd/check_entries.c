@@ -17,6 +17,7 @@ typedef struct Line {
     real *above, *below;
     double *slope;     /* of each output: its difference quotient */
     double *noise;     /* of each output: what rounding changes in it */
+    bool *moved;       /* of each output, while its noise is measured */
     double floor;      /* what rounding may hide in an output of 0, which has no last digit: it may be the
                           difference      of equal numbers, or the logarithm of a 1 that was rounded */
     Sweep *sweep;      /* one a cotangent */
@@ -61,26 +62,41 @@ static void add_differences(Line *l, const real *above, const real *below, doubl
     }
 }
 
-/* Rounding changes the last digit of an output, or as much as the last digits of the input do, which is
- * measured. */
-static void measure_noise(Line *l) {
-    enum { TRIALS = 6 };
+/* The changes of the outputs when the input's values change by so much of themselves. */
+static void jitter(Line *l, real relative, uint64_t key) {
     CheckPoint *point = l->run->point;
+    point_jitter(point, l->e->input, relative, key);
+    point_ready(point, 0);
+    tensor_copy_out(run_forward(l->run), l->above);
+    point_restore(point, l->e->input);
+}
+
+/* Rounding changes the last digit of an output, or as much as the last digits of the input do, which is
+ * measured. An output that does not answer to them (the logarithm of 1 + something small moves in steps of
+ * the 1's last digit) is jolted harder until it does: its first move shows the size of its steps. */
+static void measure_noise(Line *l) {
+    enum { TRIALS = 6, JOLTS = 46 };
+    long n = l->e->outputs;
     double largest = 1;
-    for (long i = 0; i < l->e->outputs; i++) {
+    for (long i = 0; i < n; i++) {
         double size = isfinite(l->here[i]) ? fabs((double)l->here[i]) : 0;
         l->noise[i] = size * (double)REAL_EPSILON;
+        l->moved[i] = false;
         largest = fmax(largest, size);
     }
     l->floor = largest * (double)REAL_EPSILON;
-    for (uint64_t trial = 0; trial < TRIALS; trial++) {
-        point_jitter(point, l->e->input, random_key(0, trial));
-        point_ready(point, 0);
-        tensor_copy_out(run_forward(l->run), l->above);
-        point_restore(point, l->e->input);
-        for (long i = 0; i < l->e->outputs; i++) {
+    bool all = false;
+    for (int trial = 0; trial < TRIALS + JOLTS && !(all && trial >= TRIALS); trial++) {
+        bool jolt = trial >= TRIALS;
+        jitter(l, (real)ldexp((double)REAL_EPSILON, jolt ? trial - TRIALS : 0),
+               random_key(0, (uint64_t)trial));
+        all = true;
+        for (long i = 0; i < n; i++) {
             double change = fabs((double)l->above[i] - (double)l->here[i]);
-            if (isfinite(change) && change > l->noise[i]) l->noise[i] = change;
+            bool counts = change > 0 && (jolt ? !l->moved[i] && change < 1024 * l->floor : isfinite(change));
+            if (counts) l->noise[i] = fmax(l->noise[i], change);
+            l->moved[i] |= change > 0;
+            all &= l->moved[i];
         }
     }
 }
@@ -139,7 +155,7 @@ static void judge(Entry *e, double scale, double floor) {
         e->state = ENTRY_WRONG;
     else if (!isfinite(e->numeric))
         e->state = ENTRY_UNCLEAR;
-    else if (e->numeric == 0 && e->estimate == 0 && d > 0 && d <= floor / e->step)
+    else if (e->numeric == 0 && d > SWEEP_TRUST * e->estimate && d <= floor / e->step)
         e->state = ENTRY_FLAT;
     else if (close && e->estimate <= CHECK_TOLERANCE * size)
         e->state = ENTRY_PROVED;
@@ -265,6 +281,7 @@ void check_entries(CheckRun *run, Entries *e, Arena *arena) {
     l.below = arena_alloc(arena, outputs * sizeof(real));
     l.slope = arena_alloc(arena, outputs * sizeof(double));
     l.noise = arena_alloc(arena, outputs * sizeof(double));
+    l.moved = arena_alloc(arena, outputs);
     l.scale = arena_alloc(arena, cotangents * sizeof(double));
     l.sweep = arena_alloc(arena, cotangents * sizeof(Sweep));
     Sweep *right = arena_alloc(arena, cotangents * sizeof(Sweep));

@@ -5,6 +5,7 @@
 #include <string.h>
 
 enum { GUARD = 16 }; /* reals on either side of a block */
+static const real GRAD_GUARD = 12345;
 
 /* FNV-1a: a number for a name, the same on every machine. Continues from `hash`. */
 static uint64_t name_hash(uint64_t hash, const char *name) {
@@ -45,9 +46,10 @@ static void draw(PointInput *in, const CheckInput *how, Arena *arena, uint64_t k
     for (long i = own; i < in->count; i++) in->value[i] = in->value[i - own];
 }
 
-static real *guarded(Arena *arena, long count) {
+/* Memory for `count` reals between two guards. */
+static real *guarded(Arena *arena, long count, real guard) {
     real *block = arena_alloc(arena, (size_t)(count + 2 * GUARD) * sizeof *block);
-    for (long i = 0; i < count + 2 * GUARD; i++) block[i] = NAN;
+    for (long i = 0; i < count + 2 * GUARD; i++) block[i] = guard;
     return block;
 }
 
@@ -74,7 +76,7 @@ static void lay_out(PointInput *in, Arena *arena, CheckLayout layout) {
         stored.size[i] = 2 * s.size[i];
         in->block_count *= 2;
     }
-    in->block = guarded(arena, in->block_count);
+    in->block = guarded(arena, in->block_count, NAN);
     *x = tensor_over(in->block + GUARD, stored);
     x->shape = s;
     for (int i = 0; layout == STEPPED && i < s.rank; i++) x->stride[i] *= 2;
@@ -85,7 +87,7 @@ static void lay_out(PointInput *in, Arena *arena, CheckLayout layout) {
     }
     if (layout == REPEATED && s.rank) x->stride[0] = 0;
     for (long i = 0; i < in->count; i++) *point_element(in, i) = in->value[i];
-    if (!in->constant) in->grad_block = guarded(arena, in->count);
+    if (!in->constant) in->grad_block = guarded(arena, in->count, GRAD_GUARD);
 }
 
 void point_draw(CheckPoint *p, Arena *arena, const char *op, const CheckCase *c, uint64_t seed, int attempt) {
@@ -126,12 +128,11 @@ void point_lay_out(CheckPoint *to, Arena *arena, const CheckPoint *from, const C
     }
 }
 
-void point_jitter(CheckPoint *p, int input, uint64_t key) {
+void point_jitter(CheckPoint *p, int input, real relative, uint64_t key) {
     const PointInput *in = &p->in[input];
-    for (long i = 0; i < in->count / in->repeats; i++) {
-        real up = random_bits(key, (uint64_t)i) & 1 ? REAL_EPSILON : -REAL_EPSILON;
-        *point_element(in, i) = in->value[i] * (1 + up);
-    }
+    for (long i = 0; i < in->count / in->repeats; i++)
+        *point_element(in, i) =
+            in->value[i] * (1 + (random_bits(key, (uint64_t)i) & 1 ? relative : -relative));
 }
 
 void point_restore(CheckPoint *p, int input) {
@@ -152,9 +153,9 @@ void point_ready(CheckPoint *p, real fill) {
     }
 }
 
-static bool all_nan(const real *x, long count) {
-    for (long i = 0; i < count; i++)
-        if (!isnan(x[i])) return false;
+static bool all_guard(const real *x) {
+    for (long i = 0; i < GUARD; i++)
+        if (x[i] != GRAD_GUARD) return false;
     return true;
 }
 
@@ -178,7 +179,7 @@ const char *point_damage(const CheckPoint *p, char text[DAMAGE_TEXT]) {
             snprintf(text, DAMAGE_TEXT, "input %s", in->name);
             return text;
         }
-        if (grad && !(all_nan(grad, GUARD) && all_nan(grad + GUARD + in->count, GUARD))) {
+        if (grad && !(all_guard(grad) && all_guard(grad + GUARD + in->count))) {
             snprintf(text, DAMAGE_TEXT, "memory beside the gradient of %s", in->name);
             return text;
         }

@@ -1,7 +1,8 @@
 /* A point at which a check case is evaluated: the values of its inputs, and where they lie in memory.
  *
  * Every input lies in a block of its own, with guards around it and, where it is stepped, gaps between its
- * elements. Guards and gaps hold a NaN: who reads one shows it in the result, who writes one is found out. */
+ * elements. Guards and gaps of values hold a NaN: who reads one shows it in the
+ * result. Guards of gradients hold a number: who adds to one is found out. */
 #ifndef AUTOGRAD_CHECK_POINT_H
 #define AUTOGRAD_CHECK_POINT_H
 
@@ -39,8 +40,8 @@ void point_lay_out(CheckPoint *to, Arena *arena, const CheckPoint *from, const C
 /* Makes the tensors as they were before any tape saw them, every gradient filled with `fill`. */
 void point_ready(CheckPoint *p, real fill);
 
-/* Changes every value of an input in its last digit, up or down at random; and sets it as it was drawn. */
-void point_jitter(CheckPoint *p, int input, uint64_t key);
+/* Changes every value of an input by so much of itself, up or down at random; and sets it as it was drawn. */
+void point_jitter(CheckPoint *p, int input, real relative, uint64_t key);
 void point_restore(CheckPoint *p, int input);
 
 /* The place in memory of the i-th element in the order of the shape. */

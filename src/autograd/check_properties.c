@@ -81,8 +81,8 @@ static bool same(Properties *p, Results found, Results want, double offset, doub
     return true;
 }
 
-static bool broken(Properties *p, const char *what) {
-    snprintf(p->text, p->size, "%s", what);
+static bool broken(Properties *p, const char *what, const char *thing) {
+    snprintf(p->text, p->size, "%s %s", what, thing);
     return false;
 }
 
@@ -107,7 +107,7 @@ static bool accumulates(Properties *p, Results one) {
 }
 
 /* A gradient marked fresh holds anything; here NaN. */
-static bool copes_with_fresh(Properties *p, Results one) {
+static bool stores_fresh(Properties *p, Results one) {
     point_ready(p->run->point, NAN);
     for (int i = 0; i < p->run->point->inputs; i++)
         if (has_gradient(p->run->point, i)) p->run->point->in[i].tensor.grad_fresh = true;
@@ -117,38 +117,40 @@ static bool copes_with_fresh(Properties *p, Results one) {
                 "backward that stores fresh gradients must store every element");
 }
 
+static bool is_repeatable(Properties *p, Results one) {
+    return same(p, results(p, p->one, 0), one, 0, 0, "two runs must give the same bits");
+}
+
 /* Backward twice on one recording: it must not have used up what forward saved. */
 static bool changes_nothing(Properties *p, Results one) {
     CheckRun *run = p->run;
     char damage[DAMAGE_TEXT];
     size_t bytes = (size_t)p->outputs * sizeof(real);
     real *y = arena_alloc(p->arena, bytes);
+    Results first = {0};
     point_ready(run->point, 0);
     run_forward(run);
-    if (point_damage(run->point, damage)) {
-        snprintf(p->text, p->size, "forward changed %s", damage);
-        return false;
-    }
-    for (int twice = 0; twice < 2; twice++) {
+    if (point_damage(run->point, damage)) return broken(p, "forward changed", damage);
+    for (int time = 1; time <= 2; time++) {
         point_ready(run->point, 0);
         for (Node *n = run->tape->last; n; n = n->previous) n->out->has_grad = n->out->grad_fresh = false;
         run_backward(run, p->one);
-        if (point_damage(run->point, damage)) {
-            snprintf(p->text, p->size, "backward changed %s", damage);
-            return false;
-        }
         tensor_copy_out(run->y, y);
-        if (memcmp(y, one.value[CHECK_INPUTS], bytes) != 0) return broken(p, "backward changed the output");
+        if (point_damage(run->point, damage)) return broken(p, "backward changed", damage);
+        if (memcmp(y, one.value[CHECK_INPUTS], bytes) != 0)
+            return broken(p, "backward changed", "the output");
         if (memcmp(run->y->grad, p->one, bytes) != 0)
-            return broken(p, "backward changed the upstream gradient");
-        if (!same(p, copy_results(p, y), one, 0, 0,
-                  twice ? "backward changed what forward saved" : "two runs must give the same bits"))
+            return broken(p, "backward changed", "the upstream gradient");
+        Results found = copy_results(p, y);
+        if (time == 1)
+            first = found;
+        else if (!same(p, found, first, 0, 0, "backward changed what forward saved"))
             return false;
     }
     return true;
 }
 
-static bool layout_is_free(Properties *p, Results one) {
+static bool takes_any_layout(Properties *p, Results one) {
     static const char *const name[] = {
         [CONTIGUOUS] = "contiguous", [TRANSPOSED] = "transposed", [STEPPED] = "stepped"};
     CheckPoint *given = p->run->point, other;
@@ -222,9 +224,15 @@ const char *check_properties(CheckRun *run, Arena *arena, uint64_t seed, char *t
 
     Results one = results(&p, p.one, 0);
     p.floor = largest(p.one, p.outputs) * fmax(1, largest(one.value[CHECK_INPUTS], p.outputs));
-    bool all = zero_gives_zero(&p) && accumulates(&p, one) && copes_with_fresh(&p, one) &&
-               changes_nothing(&p, one) && is_linear(&p, one) && layout_is_free(&p, one) &&
-               pairs_may_be_one(&p);
+    const char *broken = !zero_gives_zero(&p)         ? "zero"
+                         : !accumulates(&p, one)      ? "accumulates"
+                         : !stores_fresh(&p, one)     ? "stores fresh"
+                         : !changes_nothing(&p, one)  ? "read-only"
+                         : !is_repeatable(&p, one)    ? "repeatable"
+                         : !is_linear(&p, one)        ? "linear"
+                         : !takes_any_layout(&p, one) ? "any layout"
+                         : !pairs_may_be_one(&p)      ? "passed twice"
+                                                      : NULL;
     run->tape->keep = keep;
-    return all ? NULL : text;
+    return broken;
 }

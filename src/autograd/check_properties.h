@@ -1,18 +1,21 @@
 /* What holds exactly for every correct operation, whatever its formula: no numeric derivative is needed.
  *
- *   - a cotangent of zero gives a gradient of exactly zero
- *   - backward is linear in the cotangent
- *   - backward adds to what a gradient holds, and a fresh gradient may hold anything
- *   - forward and backward change no input, no output, no cotangent, and nothing that they saved
- *   - two runs give the same bits
- *   - the layout of the inputs in memory changes nothing: strided, transposed, contiguous
- *   - one tensor passed twice gets the sum of the two gradients */
+ *     zero          a cotangent of zero gives a gradient of exactly zero
+ *     accumulates   backward adds to what a gradient holds
+ *     stores fresh  … and where the gradient is marked fresh, what it holds does not matter
+ *     read-only     forward and backward change no input, no output, no cotangent, and nothing that was saved
+ *     repeatable    two runs give the same bits
+ *     linear        backward is linear in the cotangent
+ *     any layout    inputs may lie in memory as they like: strided, transposed, contiguous
+ *     passed twice  one tensor as two inputs gets the sum of their gradients
+ */
 #ifndef AUTOGRAD_CHECK_PROPERTIES_H
 #define AUTOGRAD_CHECK_PROPERTIES_H
 
 #include "autograd/check_run.h"
 
-/* The first property that is broken, in words, written into text of `size` bytes; NULL if all hold. */
+/* The name of the first property that is broken, and how, written into text of `size` bytes; NULL if all
+ * hold. */
 const char *check_properties(CheckRun *run, Arena *arena, uint64_t seed, char *text, size_t size);
 
 #endif

@@ -1,6 +1,8 @@
 #include "autograd/gradcheck.h"
 #include "autograd/check_entries.h"
 #include "autograd/check_properties.h"
+#include "autograd/curve.h"
+#include "autograd/diagnosis.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,6 +20,13 @@ double gradcheck_tolerance(void) {
 const char *verdict_text(Verdict v) {
     return (const char *[]){"PASS", "INCONCLUSIVE", "FAIL"}[v];
 }
+
+static const char *const doubt_text[] = {
+    [DOUBT_NONE] = "",
+    [DOUBT_FLAT] = "the gradient is below the noise floor: the output hardly changes, or not at all",
+    [DOUBT_KINK] = "a kink is crossed at every usable step",
+    [DOUBT_NOISE] = "the numeric derivative does not settle: the output is noisy, or not smooth",
+};
 
 static void copy_text(char *to, size_t size, const char *from) {
     snprintf(to, size, "%s", from);
@@ -64,7 +73,7 @@ static void report_worst(InputReport *r, const Entries *e) {
 }
 
 static void report_input(InputReport *r, const PointInput *in, const Entries *e) {
-    copy_text(r->name, sizeof r->name, in->name);
+    snprintf(r->name, sizeof r->name, "d%s", in->name);
     r->shape = in->shape;
     r->coordinates = e->coordinates;
     for (long j = 0; j < e->coordinates; j++) {
@@ -124,9 +133,36 @@ static void check_gradients(CheckRun *run, Arena *arena, uint64_t seed, CaseRepo
         report_input(r, &point->in[k], &all[k]);
         if (r->verdict > report->verdict) report->verdict = r->verdict;
     }
+    for (int k = 0, i = 0; k < point->inputs; k++) {
+        if (!all[k].entry) continue;
+        InputReport *r = &report->in[i++];
+        if (r->verdict == FAIL) diagnose(run, all, k, arena, r);
+        if (r->verdict == INCONCLUSIVE) copy_text(r->reason, sizeof r->reason, doubt_text[r->doubt]);
+    }
 }
 
 /* Only drawn points may move, and not those that lie on kinks on purpose. */
+static bool is_among(const char *word, const char *const words[]) {
+    for (; *words; words++)
+        if (strcmp(word, *words) == 0) return true;
+    return false;
+}
+
+/* Some patterns break properties as well, and some broken properties look like patterns: what is nearer to
+ * the mistake goes first. */
+static const char *diagnosis_of(const CaseReport *r) {
+    static const char *const tells_all[] = {"not a number", "no gradient", "upstream ignored",
+                                            "strides ignored", NULL};
+    static const char *const tells_little[] = {"any layout", "passed twice", "", NULL};
+    const char *pattern = "unknown";
+    for (int i = r->inputs - 1; i >= 0; i--)
+        if (r->in[i].verdict == FAIL && !is_among(r->in[i].pattern, (const char *const[]){"unknown", NULL}))
+            pattern = r->in[i].pattern;
+    if (is_among(pattern, tells_all)) return pattern;
+    if (!is_among(r->property, tells_little)) return r->property;
+    return strcmp(pattern, "unknown") == 0 && r->property[0] ? r->property : pattern;
+}
+
 static bool on_kink_by_chance(const CheckCase *c, const CaseReport *r) {
     if (c->kinks || r->verdict == FAIL) return false;
     for (int k = 0; k < CHECK_INPUTS && c->in[k].name; k++)
@@ -136,7 +172,7 @@ static bool on_kink_by_chance(const CheckCase *c, const CaseReport *r) {
     return false;
 }
 
-void gradcheck_case(const char *op, const CheckCase *c, uint64_t seed, CaseReport *report) {
+static void check_case(const char *op, const CheckCase *c, uint64_t seed, bool curves, CaseReport *report) {
     Arena arena = {0};
     Tape *tape = tape_new();
     CheckPoint point;
@@ -144,6 +180,7 @@ void gradcheck_case(const char *op, const CheckCase *c, uint64_t seed, CaseRepor
     *report = (CaseReport){0};
     copy_text(report->op, sizeof report->op, op);
     copy_text(report->name, sizeof report->name, c->name);
+    report->kinks = c->kinks;
     for (int attempt = 0; attempt < POINTS; attempt++) {
         arena_reset(&arena);
         point_draw(&point, &arena, op, c, seed, attempt);
@@ -152,9 +189,24 @@ void gradcheck_case(const char *op, const CheckCase *c, uint64_t seed, CaseRepor
         if (!on_kink_by_chance(c, report)) break;
         report->moved++;
     }
-    if (check_properties(&run, &arena, seed, report->property, sizeof report->property))
+    const char *broken = check_properties(&run, &arena, seed, report->trouble, sizeof report->trouble);
+    if (broken) {
+        copy_text(report->property, sizeof report->property, broken);
         report->verdict = FAIL;
+    }
+    if (report->verdict == FAIL) copy_text(report->diagnosis, sizeof report->diagnosis, diagnosis_of(report));
+    for (int k = 0, i = 0; curves && k < point.inputs && i < report->inputs; k++)
+        if (point.in[k].same_as < 0 && !point.in[k].constant)
+            curve_of_worst(&run, k, seed, &arena, &report->in[i++]);
     report->evaluations = run.evaluations;
     tape_free(tape);
     arena_free(&arena);
+}
+
+void gradcheck_case(const char *op, const CheckCase *c, uint64_t seed, CaseReport *report) {
+    check_case(op, c, seed, false, report);
+}
+
+void gradcheck_case_with_curves(const char *op, const CheckCase *c, uint64_t seed, CaseReport *report) {
+    check_case(op, c, seed, true, report);
 }

@@ -37,11 +37,22 @@ typedef enum Doubt {
     DOUBT_NOISE, /* the estimates do not settle: noise, or a function that is not smooth */
 } Doubt;
 
-enum { REPORT_NAME = 64, REPORT_TEXT = 256 };
+enum {
+    REPORT_NAME = 64,
+    REPORT_WORD = 32,
+    REPORT_TEXT = 256,
+    REPORT_INPUTS = CHECK_INPUTS + 1,
+    CURVE_POINTS = 48
+};
+
+/* A central difference at one step: how far it is from the best numeric derivative, relative to it. */
+typedef struct CurvePoint {
+    double step, error;
+} CurvePoint;
 
 /* What was found about one input of one case. */
 typedef struct InputReport {
-    char name[REPORT_NAME];
+    char name[REPORT_NAME]; /* of the gradient: dx */
     Shape shape;
     Verdict verdict;
     long coordinates;           /* elements in memory, all of them checked */
@@ -49,8 +60,7 @@ typedef struct InputReport {
     long flat;   /* coordinates with a gradient too small to be seen beside the output's size */
     Doubt doubt; /* why a coordinate is unclear: the gravest reason */
 
-    /* The worst entry: where `wrong` is not 0 the one that is most wrong, otherwise the one with the largest
-     * error. */
+    /* The worst entry: of the gravest kind the one with the largest error. */
     long element; /* its place in the shape's order */
     long output;  /* of a one-hot cotangent; -1: a random cotangent */
     double analytic, numeric;
@@ -58,17 +68,24 @@ typedef struct InputReport {
     double error;    /* relative */
     double step;
 
-    char reason[REPORT_TEXT]; /* of FAIL and INCONCLUSIVE: the pattern that the errors have, where one fits */
+    char pattern[REPORT_WORD]; /* of FAIL: the mistake that explains all errors, "unknown" if none does */
+    char reason[REPORT_TEXT];  /* of FAIL and INCONCLUSIVE, in words; "" where nothing is known */
+
+    CurvePoint curve[CURVE_POINTS]; /* of the worst entry, where it was asked for */
+    int curve_points;
 } InputReport;
 
 typedef struct CaseReport {
     char op[REPORT_NAME], name[REPORT_NAME];
     Verdict verdict; /* the worst of the inputs', and of the properties */
     int inputs;
-    InputReport in[CHECK_INPUTS];
-    char property[REPORT_TEXT]; /* which property is broken and how; "" if none */
-    long outputs;               /* elements of the output */
+    InputReport in[REPORT_INPUTS];
+    char property[REPORT_WORD];  /* the first property that is broken (check_properties.h); "" if none is */
+    char diagnosis[REPORT_WORD]; /* of FAIL: the pattern or property that says most; "unknown" if none fits */
+    char trouble[REPORT_TEXT];   /* how; or what else went wrong with the case as a whole */
+    long outputs;                /* elements of the output */
     bool whole_jacobian;
+    bool kinks;       /* the case promises kinks */
     int moved;        /* how many points were given up because they lay on a kink */
     long evaluations; /* forward runs */
 } CaseReport;
@@ -78,6 +95,9 @@ double gradcheck_tolerance(void);
 
 /* Checks one case of an operation at the points that `seed` draws. */
 void gradcheck_case(const char *op, const CheckCase *c, uint64_t seed, CaseReport *report);
+
+/* Checks it, and draws the curve of each input's worst entry. */
+void gradcheck_case_with_curves(const char *op, const CheckCase *c, uint64_t seed, CaseReport *report);
 
 const char *verdict_text(Verdict v);
 

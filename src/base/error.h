@@ -17,6 +17,7 @@ typedef enum Status {
     STATUS_NO = 1,             /* ran, and the verdict is no */
     STATUS_USAGE = 2,          /* a flag or an operand is wrong */
     STATUS_NON_FINITE = 3,     /* training stopped on a number that is not finite */
+    STATUS_INCONCLUSIVE = 4,   /* ran, and nothing is refuted, but something could not be proved */
     STATUS_BAD_DATA = 65,      /* an input is malformed */
     STATUS_NO_INPUT = 66,      /* an input cannot be opened */
     STATUS_BUG = 70,           /* a programmer's mistake */

@@ -1,0 +1,116 @@
+/* Mistakes in summing over the uses of an element: an output that it goes to, or an argument. */
+#include "autograd/patterns.h"
+#include <math.h>
+#include <string.h>
+
+/* The Jacobian, where it is known: ∂y_i/∂x_j. */
+static double jacobian(const Suspect *s, long i, long j) {
+    return s->numeric[(1 + i) * s->e->coordinates + j];
+}
+
+/* expected = Σ over the outputs i that `counts` of weight · ∂y_i/∂x_j. */
+static bool fits_sum(Suspect *s, bool (*counts)(const Suspect *s, const void *which, long i, long j),
+                     const void *which, bool weighted) {
+    const Entries *e = s->e;
+    if (!e->whole) return false;
+    memset(s->expected, 0, (size_t)(e->cotangents * e->coordinates) * sizeof *s->expected);
+    for (long i = 0; i < e->outputs; i++)
+        for (long j = 0; j < e->coordinates; j++) {
+            double slope = jacobian(s, i, j);
+            if (!isfinite(slope)) slope = 0;
+            if (slope == 0 || !counts(s, which, i, j)) continue;
+            for (long q = 0; q < e->cotangents; q++)
+                s->expected[q * e->coordinates + j] +=
+                    slope * (weighted ? (double)e->cotangent[q * e->outputs + i] : 1);
+        }
+    return fits(s);
+}
+
+static bool all_count(const Suspect *s, const void *which, long i, long j) {
+    (void)s, (void)which, (void)i, (void)j;
+    return true;
+}
+
+bool pattern_upstream_ignored(Suspect *s) {
+    return fits_sum(s, all_count, NULL, false) &&
+           say(s, "the upstream gradient is not used: the result is that of an upstream gradient of 1");
+}
+
+static bool used_later(const Suspect *s, const void *which, long i, long j) {
+    int step = *(const int *)which; /* 1: looks for a later use, -1: for an earlier one */
+    for (long k = i + step; k >= 0 && k < s->e->outputs; k += step)
+        if (jacobian(s, k, j) != 0) return false;
+    return true;
+}
+
+typedef struct Slice {
+    AlongAxis axis; /* of the output */
+    long index;
+} Slice;
+
+static bool in_slice(const Suspect *s, const void *which, long i, long j) {
+    const Slice *slice = which;
+    (void)s, (void)j;
+    return index_along(&slice->axis, i) == slice->index;
+}
+
+/* True if the input is repeated along this axis of the output. */
+static bool broadcast_along(const Suspect *s, int axis) {
+    int own = axis - (s->y_shape.rank - s->in->shape.rank);
+    return s->y_shape.size[axis] > 1 && (own < 0 || s->in->shape.size[own] == 1);
+}
+
+bool pattern_broadcast_sum(Suspect *s) {
+    for (int axis = 0; axis < s->y_shape.rank; axis++) {
+        if (s->y_shape.rank < s->in->shape.rank || !broadcast_along(s, axis)) continue;
+        for (long index = 0; index < s->y_shape.size[axis]; index++) {
+            Slice slice = {along(s->y_shape, axis), index};
+            if (fits_sum(s, in_slice, &slice, true))
+                return say(
+                    s, "the sum over broadcast axis %d of the output is missing: only its slice %ld counts",
+                    axis, index);
+        }
+    }
+    return false;
+}
+
+bool pattern_one_use(Suspect *s) {
+    for (int step = 1; step >= -1; step -= 2)
+        if (fits_sum(s, used_later, &step, true))
+            return say(s,
+                       "overwritten instead of accumulated: of an element's several uses only the %s counts",
+                       step == 1 ? "last" : "first");
+    return false;
+}
+
+/* One tensor that is passed twice, taken apart: only one of its gradients arrives. */
+bool pattern_one_argument(Suspect *s) {
+    CheckRun *run = s->run;
+    CheckPoint *given = run->point, apart;
+    for (int k = 0; k < given->inputs; k++) {
+        if (given->in[k].same_as != s->e->input) continue;
+        CheckPoint separate = *given;
+        for (int i = 0; i < given->inputs; i++) separate.in[i].same_as = -1;
+        point_lay_out(&apart, s->arena, &separate, (CheckLayout[CHECK_INPUTS]){0});
+        for (int i = 0; i < given->inputs; i++) {
+            if (i != s->e->input && given->in[i].same_as != s->e->input) continue;
+            Entries part = *s->e;
+            size_t entries = (size_t)(part.cotangents * part.coordinates);
+            part.input = i;
+            part.entry = arena_alloc(s->arena, entries * sizeof *part.entry);
+            part.state = arena_alloc(s->arena, (size_t)part.coordinates * sizeof *part.state);
+            part.doubt = arena_alloc(s->arena, (size_t)part.coordinates * sizeof *part.doubt);
+            run->point = &apart;
+            check_entries(run, &part, s->arena);
+            run->point = given;
+            for (size_t at = 0; at < entries; at++) s->expected[at] = part.entry[at].numeric;
+            if (fits(s))
+                return say(
+                    s,
+                    "overwritten instead of accumulated: passed more than once, only its use as argument %d "
+                    "counts",
+                    i + 1);
+        }
+    }
+    return false;
+}

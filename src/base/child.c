@@ -1,0 +1,255 @@
+#include "base/child.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { AT_ONCE = 64, RESULT_LIMIT = 1 << 26 };
+
+/* Sent last: the job came to its end by itself. */
+static const char end_mark = 'E';
+
+typedef struct Child {
+    pid_t pid;
+    long job;
+    double deadline;
+    int result, printed; /* pipes; -1: closed */
+    char *bytes;
+    size_t size, capacity;
+    char text[CHILD_PRINTED + 1];
+    size_t text_size;
+    bool timed_out, lost; /* lost: its result is too long, or there is no memory for it */
+} Child;
+
+static int result_pipe = -1; /* in a child */
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+bool child_send(const void *bytes, size_t size) {
+    const char *at = bytes;
+    while (size) {
+        ssize_t n = write(result_pipe, at, size);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return false;
+        at += n;
+        size -= (size_t)n;
+    }
+    return true;
+}
+
+static bool under_sanitizer(void) {
+#if defined __SANITIZE_ADDRESS__
+    return true;
+#elif defined __has_feature
+    return __has_feature(address_sanitizer);
+#else
+    return false;
+#endif
+}
+
+/* The limit, lowered to value where it may be. */
+static const struct rlimit *lowered(struct rlimit *limit, double value) {
+    rlim_t soft = (rlim_t)value;
+    if (limit->rlim_max == RLIM_INFINITY || soft < limit->rlim_max) limit->rlim_cur = soft;
+    return limit;
+}
+
+static void set_limits(const ChildLimits *limits) {
+    struct rlimit l;
+    if (getrlimit(RLIMIT_CORE, &l) == 0) setrlimit(RLIMIT_CORE, lowered(&l, 0));
+    if (getrlimit(RLIMIT_CPU, &l) == 0) setrlimit(RLIMIT_CPU, lowered(&l, ceil(limits->seconds) + 1));
+    if (limits->bytes && !under_sanitizer() && getrlimit(RLIMIT_AS, &l) == 0)
+        setrlimit(RLIMIT_AS, lowered(&l, (double)limits->bytes));
+}
+
+static _Noreturn void live(const ChildLimits *limits, const int result[2], const int printed[2],
+                           void (*job)(void *context, long i), void *context, long i) {
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    signal(SIGPIPE, SIG_DFL);
+    int nothing = open("/dev/null", O_RDONLY);
+    if (nothing >= 0) dup2(nothing, STDIN_FILENO);
+    dup2(printed[1], STDOUT_FILENO);
+    dup2(printed[1], STDERR_FILENO);
+    /* High, so that a job that closes or writes low numbers does not meet it; not for a program that follows.
+     */
+    result_pipe = fcntl(result[1], F_DUPFD_CLOEXEC, 200);
+    close(nothing);
+    close(result[0]), close(result[1]);
+    close(printed[0]), close(printed[1]);
+    set_limits(limits);
+    job(context, i);
+    fflush(NULL);
+    child_send(&end_mark, 1);
+    _exit(0);
+}
+
+static bool bear(Child *c, const ChildLimits *limits, void (*job)(void *context, long i), void *context,
+                 long i) {
+    int result[2], printed[2];
+    *c = (Child){.job = i, .pid = -1, .result = -1, .printed = -1};
+    if (pipe2(result, O_CLOEXEC) != 0) return false;
+    if (pipe2(printed, O_CLOEXEC) != 0) {
+        close(result[0]), close(result[1]);
+        return false;
+    }
+    fflush(NULL); /* or the child prints what the parent has buffered */
+    c->pid = fork();
+    if (c->pid == 0) live(limits, result, printed, job, context, i);
+    close(result[1]), close(printed[1]);
+    if (c->pid < 0) {
+        close(result[0]), close(printed[0]);
+        return false;
+    }
+    setpgid(c->pid, c->pid);
+    c->result = result[0];
+    c->printed = printed[0];
+    c->deadline = now() + limits->seconds;
+    fcntl(c->result, F_SETFL, O_NONBLOCK);
+    fcntl(c->printed, F_SETFL, O_NONBLOCK);
+    return true;
+}
+
+static void keep_result(Child *c, const char *bytes, size_t size) {
+    if (c->size + size >= c->capacity && !c->lost) {
+        size_t capacity = 2 * (c->size + size) + 4096;
+        char *grown = c->size + size < RESULT_LIMIT ? realloc(c->bytes, capacity) : NULL;
+        if (grown)
+            c->bytes = grown, c->capacity = capacity;
+        else
+            c->lost = true;
+    }
+    if (c->lost) return;
+    memcpy(c->bytes + c->size, bytes, size);
+    c->size += size;
+}
+
+static void keep_text(Child *c, const char *bytes, size_t size) {
+    size_t room = CHILD_PRINTED - c->text_size, kept = size < room ? size : room;
+    memcpy(c->text + c->text_size, bytes, kept);
+    c->text_size += kept;
+}
+
+/* Reads what there is; closes the pipe at its end. */
+static void drain(Child *c, int *pipe, void (*keep)(Child *c, const char *bytes, size_t size)) {
+    char buffer[1 << 14];
+    for (int reads = 0; *pipe >= 0 && reads < 64; reads++) {
+        ssize_t n = read(*pipe, buffer, sizeof buffer);
+        if (n > 0) {
+            keep(c, buffer, (size_t)n);
+        } else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
+            close(*pipe);
+            *pipe = -1;
+        } else {
+            break;
+        }
+    }
+}
+
+/* The child has ended: its family is ended too, and the rest of what it wrote is read. */
+static void bury(Child *c, int status, void (*done)(void *context, long i, const ChildEnd *end),
+                 void *context) {
+    kill(-c->pid, SIGKILL);
+    drain(c, &c->result, keep_result);
+    drain(c, &c->printed, keep_text);
+    if (c->result >= 0) close(c->result);
+    if (c->printed >= 0) close(c->printed);
+    ChildEnd end = {.result = "", .printed = c->text};
+    bool whole = c->size && !c->lost && c->bytes[c->size - 1] == end_mark;
+    if (c->timed_out || (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU))
+        end.fate = CHILD_TIMED_OUT;
+    else if (WIFSIGNALED(status))
+        end.fate = CHILD_SIGNALLED, end.number = WTERMSIG(status);
+    else if (!whole || WEXITSTATUS(status))
+        end.fate = CHILD_EXITED, end.number = WEXITSTATUS(status);
+    if (c->size) {
+        end.result = c->bytes;
+        end.size = c->size - (end.fate == CHILD_DONE);
+        c->bytes[end.size] = 0;
+    }
+    done(context, c->job, &end);
+    free(c->bytes);
+}
+
+static void wait_for_news(Child *child, int children) {
+    struct pollfd fd[2 * AT_ONCE];
+    nfds_t count = 0;
+    double soonest = INFINITY;
+    bool silent = false;
+    for (int i = 0; i < children; i++) {
+        if (child[i].result >= 0) fd[count++] = (struct pollfd){child[i].result, POLLIN, 0};
+        if (child[i].printed >= 0) fd[count++] = (struct pollfd){child[i].printed, POLLIN, 0};
+        silent |= child[i].result < 0;
+        soonest = fmin(soonest, child[i].deadline);
+    }
+    /* A child whose pipe is closed dies soon, without a sign; one that closed it itself may live on. */
+    double seconds = fmin(fmax(soonest - now(), 0), silent ? 0.002 : 0.25);
+    poll(fd, count, (int)ceil(seconds * 1000));
+}
+
+void children_run(long jobs, int at_once, const ChildLimits *limits, void (*job)(void *context, long i),
+                  void (*done)(void *context, long i, const ChildEnd *end), void *context) {
+    Child *child = calloc(AT_ONCE, sizeof *child);
+    int living = 0;
+    if (at_once > AT_ONCE) at_once = AT_ONCE;
+    for (long next = 0; next < jobs || living;) {
+        while (next < jobs && living < at_once) {
+            if (child && bear(&child[living], limits, job, context, next))
+                living++;
+            else if (living)
+                break; /* later there may be room */
+            else
+                done(context, next, &(ChildEnd){.fate = CHILD_NOT_BORN, .result = "", .printed = ""});
+            if (!living || child[living - 1].job == next) next++;
+        }
+        if (!living) continue;
+        wait_for_news(child, living);
+        for (int i = 0; i < living;) {
+            Child *c = &child[i];
+            drain(c, &c->result, keep_result);
+            drain(c, &c->printed, keep_text);
+            if (now() > c->deadline && !c->timed_out) {
+                c->timed_out = true;
+                kill(-c->pid, SIGKILL);
+                kill(c->pid, SIGKILL);
+            }
+            int status;
+            if (waitpid(c->pid, &status, WNOHANG) == c->pid) {
+                bury(c, status, done, context);
+                *c = child[--living];
+            } else {
+                i++;
+            }
+        }
+    }
+    free(child);
+}
+
+const char *child_text(char text[CHILD_TEXT], const ChildEnd *end, const ChildLimits *limits) {
+    text[0] = 0;
+    switch (end->fate) {
+    case CHILD_DONE: break;
+    case CHILD_EXITED: snprintf(text, CHILD_TEXT, "called exit(%d) before it was done", end->number); break;
+    case CHILD_SIGNALLED:
+        snprintf(text, CHILD_TEXT, "crashed: signal %d (%s)", end->number, strsignal(end->number));
+        break;
+    case CHILD_TIMED_OUT: snprintf(text, CHILD_TEXT, "did not end within %g seconds", limits->seconds); break;
+    case CHILD_NOT_BORN:
+        snprintf(text, CHILD_TEXT, "could not be run: no process or no memory for it");
+        break;
+    }
+    return text;
+}

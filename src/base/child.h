@@ -1,0 +1,48 @@
+/* Work in child processes, several at a time: what crashes, exits, loops or eats memory there ends one job
+ * and not the program.
+ *
+ * A job sends bytes, its result, through a pipe of its own; what it prints on stdout and stderr is caught
+ * apart. */
+#ifndef BASE_CHILD_H
+#define BASE_CHILD_H
+
+#include "base/error.h"
+#include <stddef.h>
+
+typedef struct ChildLimits {
+    double seconds; /* of wall-clock time for each job */
+    size_t bytes; /* of address space; 0: no limit. Not kept under AddressSanitizer, which needs terabytes of
+                     it */
+} ChildLimits;
+
+typedef enum ChildFate {
+    CHILD_DONE,      /* the job's function returned */
+    CHILD_EXITED,    /* it called exit, or another program took its place */
+    CHILD_SIGNALLED, /* it crashed, or was killed */
+    CHILD_TIMED_OUT,
+    CHILD_NOT_BORN, /* the system has no process or no memory for it */
+} ChildFate;
+
+enum { CHILD_PRINTED = 4096 };
+
+typedef struct ChildEnd {
+    ChildFate fate;
+    int number;         /* exit status or signal */
+    const char *result; /* what it sent, whole or not; a NUL behind it */
+    size_t size;
+    const char *printed; /* the first CHILD_PRINTED bytes of what it printed */
+} ChildEnd;
+
+/* Sends bytes of the result; for use inside a job. False if nobody listens any more. */
+bool child_send(const void *bytes, size_t size);
+
+/* Runs job(context, i) for i in [0, jobs), each in a child of its own, `at_once` together, and calls
+ * done(context, i, end) for each as it ends, in no order. A job's own children die with it. */
+void children_run(long jobs, int at_once, const ChildLimits *limits, void (*job)(void *context, long i),
+                  void (*done)(void *context, long i, const ChildEnd *end), void *context);
+
+/* "crashed: signal 11 (Segmentation fault)": the end in words; "" for CHILD_DONE. */
+enum { CHILD_TEXT = 160 };
+const char *child_text(char text[CHILD_TEXT], const ChildEnd *end, const ChildLimits *limits);
+
+#endif
