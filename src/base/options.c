@@ -359,17 +359,23 @@ bool options_parse(Options *o, int argc, char **argv, Error *e) {
     return ok && !help;
 }
 
+static int stdout_cause; /* errno of the first flush that failed */
+
+bool stdout_flush(void) {
+    if (fflush(stdout) == 0) return true;
+    if (!stdout_cause) stdout_cause = errno;
+    return false;
+}
+
 bool stdout_finish(Error *e) {
-    bool lost = ferror(stdout);
-    errno = 0;
-    if (fflush(stdout) != 0) lost = true;
-    int cause = errno;
+    bool lost = !stdout_flush() || ferror(stdout);
     /* Some file systems report a failed write only here. A stdout that was never open has lost nothing. */
     if (!lost && close(STDOUT_FILENO) != 0 && errno != EBADF && errno != EINTR) {
         lost = true;
-        cause = errno;
+        stdout_cause = errno;
     }
-    return !lost || fail(e, STATUS_IO, "standard output: %s", cause ? strerror(cause) : "a write failed");
+    return !lost || fail(e, STATUS_IO, "standard output: %s",
+                         stdout_cause ? strerror(stdout_cause) : "a write failed");
 }
 
 int options_exit(const char *program, Error *e) {

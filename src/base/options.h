@@ -64,6 +64,9 @@ typedef struct Options {
  * asked for and printed. The elements of argv are put in another order. */
 bool options_parse(Options *o, int argc, char **argv, Error *e);
 
+/* Writes out what is buffered for stdout. False if that failed; why it first did, stdout_finish will tell. */
+bool stdout_flush(void);
+
 /* Writes out what is buffered for stdout and checks that all that was ever printed got there: STATUS_IO. To
  * be called after the last print; nothing may be printed later. */
 bool stdout_finish(Error *e);

@@ -83,7 +83,7 @@ static bool emit(void *context, int32_t id) {
     char text[UTF8_MAX + 1];
     tokenizer_decode(context, &id, 1, text);
     fputs(text, stdout);
-    return fflush(stdout) == 0;
+    return stdout_flush();
 }
 
 /* The prompt and what the model makes of it, on stdout. */
@@ -136,7 +136,7 @@ static bool respond_to_lines(const Run *r, Error *e) {
         while (bytes > 0 && (line[bytes - 1] == '\n' || line[bytes - 1] == '\r')) bytes--;
         snprintf(where, sizeof where, "stdin: line %ld", number);
         ok = respond(r, line, (size_t)bytes, where, e);
-        fflush(stdout);
+        if (!stdout_flush()) break;
     }
     if (ok && ferror(stdin)) ok = fail(e, STATUS_IO, "stdin: reading failed: %s", strerror(errno));
     free(line);

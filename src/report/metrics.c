@@ -1,4 +1,5 @@
 #include "report/metrics.h"
+#include "base/options.h"
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -51,5 +52,5 @@ void metrics_json(const Metrics *m) {
     print_number("val_accuracy", m->val_accuracy);
     if (!isnan(m->val_exact)) print_number("val_exact", m->val_exact);
     printf("%s}\n", m->final ? ", \"final\": true" : "");
-    fflush(stdout);
+    stdout_flush();
 }

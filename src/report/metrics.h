@@ -36,7 +36,7 @@ void metrics_write(MetricsFile *f, const Metrics *m);
 /* STATUS_IO if a row could not be written. */
 bool metrics_close(MetricsFile *f, Error *e);
 
-/* The same as one JSON object on a line of stdout. */
+/* The same as one JSON object on a line of stdout, written out at once. */
 void metrics_json(const Metrics *m);
 
 #endif
