@@ -215,19 +215,22 @@ static bool check_flags(const Task *task, Error *e) {
     return true;
 }
 
-/* Judges the model: a row of metrics, from a part of what is held out or, at the end, from all of it. */
-static bool evaluate(Trainer *t, MetricsFile *file, Metrics *m, Error *e) {
+/* Judges the model, under teacher forcing, by a part of what is held out or, at the end, by all of it. */
+static bool judge(Trainer *t, Metrics *m, Error *e) {
     Evaluation v;
     if (!trainer_evaluate(t, m->final ? 0 : 4 * t->batch, &v, e)) return false;
     if (!isfinite(v.loss))
         return fail(e, STATUS_NON_FINITE, "step %ld: found a held-out loss that is %s, need a finite one",
                     m->step, isnan(v.loss) ? "not a number" : "infinite");
     m->val_loss = v.loss, m->val_accuracy = v.accuracy;
-    if (m->final && t->task->max_S && !samples_answers(t, 0, false, &m->val_exact, e)) return false;
+    return true;
+}
+
+/* Writes a row of metrics. */
+static void record(MetricsFile *file, Metrics *m) {
     m->seconds = seconds_now() - m->start;
     metrics_write(file, m);
     if (s.json) metrics_json(m);
-    return true;
 }
 
 /* The loop. Section 5.2: a fixed number of steps. */
@@ -248,9 +251,10 @@ static bool train(Trainer *t, MetricsFile *file, Metrics *m, Error *e) {
         m->tokens += r.tokens, sum += r.loss;
         m->train_loss = sum / (double)summed;
         if (m->step % s.eval_every == 0 && m->step < s.steps) {
-            if (s.json) progress_clear(&bar);
-            ok = evaluate(t, file, m, e);
+            ok = judge(t, m, e);
             if (!ok) break;
+            if (s.json) progress_clear(&bar);
+            record(file, m);
             snprintf(val_loss, sizeof val_loss, "val %.3f", m->val_loss);
             sum = 0, summed = 0;
         }
@@ -306,8 +310,8 @@ static void describe(FILE *out, const Task *task, const Model *m, size_t bytes) 
 }
 
 /* From here on things are written. The model's place is taken first: whatever there is against writing it
- * shows before training and not after, and no other run can take it. What was learned is saved before
- * anything else is done with it. */
+ * shows before training and not after, and no other run can take it. What was learned is saved before it is
+ * set to decode. */
 static bool run_in(const char *directory, Trainer *t, size_t bytes, Error *e) {
     char path[PATH_ROOM];
     if (!directory_file(path, directory, "model.safetensors", STATUS_CANNOT_CREATE, e)) return false;
@@ -328,9 +332,12 @@ static bool run_in(const char *directory, Trainer *t, size_t bytes, Error *e) {
                  .train_loss = NAN,
                  .val_exact = NAN};
     bool ok = train(t, &file, &m, e);
-    file_abandon(place);
     m.final = true;
-    ok = ok && save(t, path, e) && evaluate(t, &file, &m, e) && (s.quiet || show_result(t, &m, e));
+    ok = ok && judge(t, &m, e);
+    file_abandon(place);
+    ok = ok && save(t, path, e) && (!t->task->max_S || samples_answers(t, 0, false, &m.val_exact, e));
+    if (ok) record(&file, &m);
+    ok = ok && (s.quiet || show_result(t, &m, e));
     ok = metrics_close(&file, e) && ok;
     if (ok && !s.quiet) fprintf(stderr, "saved in %s, for ./generate %s\n", directory, directory);
     return ok;
