@@ -12,9 +12,12 @@ typedef struct DropoutMask {
     real scale;     /* 1/(1-p) */
 } DropoutMask;
 
+enum { STREAM_DROPOUT = 0x5E21 }; /* apart from those of weights and tasks */
+
 static inline DropoutMask dropout_mask(const Node *n, double p) {
-    uint64_t stream = n->tape->step * 0x100000u + (uint64_t)n->index;
-    return (DropoutMask){random_key(n->tape->seed, stream), (uint32_t)(p * 0x1p32), (real)(1 / (1 - p))};
+    uint64_t seed = random_key(n->tape->seed, STREAM_DROPOUT),
+             stream = n->tape->step * 0x100000u + (uint64_t)n->index;
+    return (DropoutMask){random_key(seed, stream), (uint32_t)(p * 0x1p32), (real)(1 / (1 - p))};
 }
 
 static inline real dropout_factor(const DropoutMask *m, long i) {
