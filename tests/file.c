@@ -11,14 +11,6 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-#ifdef __SANITIZE_ADDRESS__ /* gcc */
-#define ADDRESS_SANITIZER
-#elif defined(__has_feature) /* clang */
-#if __has_feature(address_sanitizer)
-#define ADDRESS_SANITIZER
-#endif
-#endif
-
 /* ---- System calls that misbehave ---- */
 
 enum { KILL_BEFORE = -1, KILL_AFTER = -2, SHORT = -3 };
@@ -219,8 +211,7 @@ static void refuses_to_read(void) {
     e = (Error){0};
     CHECK(file_read(in_folder("ten"), 10, &data, &size, &e) && size == 10);
     free(data);
-#ifndef ADDRESS_SANITIZER /* which needs more address space than it may have here, and ends where malloc     \
-                                fails */
+#ifndef SANITIZED
     /* A hole, of a true size that is more than any memory. */
     int fd = open(in_folder("ten"), O_WRONLY);
     for (int bits = 62; ftruncate(fd, (off_t)1 << bits) != 0 && bits > 42;) bits--;

@@ -289,9 +289,14 @@ static void refuses_malformed_headers(void) {
          "t: header: byte 71: found a shape of more than 2^63 bytes"},
         {"{" F32("a", "[1,1,1,1,1,1,1,1,1]", 0, 4) "}", 4, "t: header: byte 45: found more than 8 axes"},
 
+        {"{\"a\":{\"dtype\":\"U8\",\"shape\":[9223372036854775807],\"data_offsets\":[0,0]}}", 0,
+         "t: header: byte 70: found 0 bytes of data, need 9223372036854775807 for type and shape"},
+
         /* Places. */
         {"{" F32("a", "[2]", 0, 4) "}", 4,
          "t: header: byte 53: found 4 bytes of data, need 8 for type and shape"},
+        {"{" F32("a", "[1]", 3, 8) "}", 8,
+         "t: header: byte 53: found 5 bytes of data, need 4 for type and shape"},
         {"{" F32("a", "[1]", 4, 0) "}", 4,
          "t: header: byte 53: found data from 4 to 0, need a range in the file's 4"},
         {"{" F32("a", "[1]", 0, 4) "}", 3,
@@ -401,6 +406,7 @@ static void accepts_what_the_format_allows(void) {
                                                                                                  4, 4) "}",
          4},
         {"{" F32("b", "[1]", 4, 8) "," F32("a", "[1]", 0, 4) ",\"__metadata__\":{\"k\":\"v\"}}", 8},
+        {"{" F32("a", "[1]", 8, 12) "," F32("b", "[1]", 4, 8) "," F32("c", "[1]", 0, 4) "}", 12},
         {"{\"a\":{\"data_offsets\":[0,4],\"shape\":[1],\"dtype\":\"F32\"}}", 4},
         {"{ \"a\" : { \"dtype\" : \"U8\" , \"shape\" : [ 1 , 1 ] , \"data_offsets\" : [ 0 , 1 ] } , "
          "\"b\":{\"dtype\":\"F64\",\"shape\":[1],\"data_offsets\":[1,9]}}",

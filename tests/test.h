@@ -19,6 +19,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* SANITIZED: a sanitizer keeps malloc and the address space to itself. */
+#ifdef __SANITIZE_ADDRESS__ /* gcc */
+#define SANITIZED
+#elif defined(__has_feature) /* clang */
+#if __has_feature(address_sanitizer)
+#define SANITIZED
+#endif
+#endif
+
 typedef struct Test {
     const char *name;
     void (*run)(void);

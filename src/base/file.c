@@ -87,7 +87,8 @@ struct File {
 };
 
 static bool cannot_create(const char *path, Error *e) {
-    return fail(e, STATUS_CANNOT_CREATE, "%s: %s", path, strerror(errno));
+    return fail(e, errno == ENOMEM ? STATUS_NO_MEMORY : STATUS_CANNOT_CREATE, "%s: %s", path,
+                strerror(errno));
 }
 
 /* The path that symbolic links lead to from `path`, to be freed; nothing need exist there. NULL: errno. */

@@ -326,33 +326,47 @@ static void write_bytes(void *context, const Array *a) {
     file_write(context, a->bytes, array_bytes(a));
 }
 
-/* The first 8 bytes and the header, from malloc, without the checksum; *size of them, a multiple of 8. */
+/* At least as many bytes as the header takes: a byte of a text may become \u0000, a number has up to 20 digits. */
+static size_t header_room(const Metadata *metadata, int metadata_count, const Array *tensors, int count) {
+    size_t room = 256;
+    for (int i = 0; i < metadata_count; i++)
+        room += 6 * (strlen(metadata[i].key) + strlen(metadata[i].value)) + 16;
+    for (int i = 0; i < count; i++) room += 6 * strlen(tensors[i].name) + 128 + 24 * (size_t)tensors[i].rank;
+    return room;
+}
+
+/* The first 8 bytes and the header, without the checksum, into text; returns how many, a multiple of 8. */
+static size_t print_header(FILE *text, const Metadata *metadata, int metadata_count, const Array *tensors,
+                           int count) {
+    fprintf(text, "%8s%s00000000\"", "", checksum_opening);
+    for (int i = 0; i < metadata_count; i++) {
+        fprintf(text, ", ");
+        json_print(text, metadata[i].key);
+        fprintf(text, ": ");
+        json_print(text, metadata[i].value);
+    }
+    fprintf(text, "}");
+    HeaderWriter h = {.text = text};
+    in_file_order(tensors, count, print_tensor, &h);
+    fprintf(text, "}");
+    fprintf(text, "%*s", (int)(7 - (ftell(text) + 7) % 8), "");
+    return (size_t)ftell(text);
+}
+
+/* The same in memory from malloc. NULL: there is none. (A stream that grows would not always say so.) */
 static char *make_header(const Metadata *metadata, int metadata_count, const Array *tensors, int count,
                          size_t *size) {
-    char *text = NULL;
-    FILE *f = open_memstream(&text, size);
-    if (!f) return NULL;
-    fprintf(f, "%8s%s00000000\"", "", checksum_opening);
-    for (int i = 0; i < metadata_count; i++) {
-        fprintf(f, ", ");
-        json_print(f, metadata[i].key);
-        fprintf(f, ": ");
-        json_print(f, metadata[i].value);
-    }
-    fprintf(f, "}");
-    HeaderWriter h = {.text = f};
-    in_file_order(tensors, count, print_tensor, &h);
-    fprintf(f, "}");
-    long length = ftell(f);
-    fprintf(f, "%*s", (int)(7 - (length + 7) % 8), "");
-    bool failed = ferror(f);
-    if (fclose(f) != 0 || failed) {
-        free(text);
+    size_t room = header_room(metadata, metadata_count, tensors, count);
+    char *header = malloc(room);
+    FILE *text = header ? fmemopen(header, room, "w") : NULL;
+    if (text) *size = print_header(text, metadata, metadata_count, tensors, count);
+    if (!text || fclose(text) != 0) {
+        free(header);
         return NULL;
     }
-    uint64_t header = *size - 8;
-    memcpy(text, &header, sizeof header);
-    return text;
+    uint64_t length = *size - 8;
+    memcpy(header, &length, sizeof length);
+    return header;
 }
 
 bool safetensors_write(const char *path, const Metadata *metadata, int metadata_count, const Array *tensors,

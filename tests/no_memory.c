@@ -1,0 +1,195 @@
+/* Out of memory: every allocation that reading and writing files makes fails, once or from there on. The call says
+ * STATUS_NO_MEMORY, frees what it had, and leaves the file that was there; or it does without, and is right. */
+#include "base/file.h"
+#include "folder.h"
+#include "tensor/npy.h"
+#include "tensor/safetensors.h"
+#include <errno.h>
+
+/* ---- An allocator that fails ---- */
+
+#if defined __GLIBC__ && !defined SANITIZED
+static struct {
+    long at; /* the allocation that fails, counted from 1; 0: none */
+    bool sticky;
+    long made, alive; /* how many so far; how many of them are not freed */
+} heap;
+
+void *__libc_malloc(size_t bytes);
+void *__libc_calloc(size_t count, size_t bytes);
+void *__libc_realloc(void *p, size_t bytes);
+void __libc_free(void *p);
+
+static bool fails(void) {
+    heap.made++;
+    bool now = heap.at && (heap.made == heap.at || (heap.sticky && heap.made > heap.at));
+    if (now) errno = ENOMEM;
+    return now;
+}
+
+void *malloc(size_t bytes) {
+    void *p = fails() ? NULL : __libc_malloc(bytes);
+    heap.alive += p != NULL;
+    return p;
+}
+
+void *calloc(size_t count, size_t bytes) {
+    void *p = fails() ? NULL : __libc_calloc(count, bytes);
+    heap.alive += p != NULL;
+    return p;
+}
+
+void *realloc(void *old, size_t bytes) {
+    void *p = fails() ? NULL : __libc_realloc(old, bytes);
+    heap.alive += !old && p;
+    return p;
+}
+
+void free(void *p) {
+    heap.alive -= p != NULL;
+    __libc_free(p);
+}
+
+static void fail_at(long at, bool sticky) {
+    heap.at = at, heap.sticky = sticky, heap.made = 0;
+}
+static long allocations(void) {
+    return heap.made;
+}
+static long blocks(void) {
+    return heap.alive;
+}
+#else /* a sanitizer keeps malloc to itself: then only the jobs as such are tested */
+static void fail_at(long at, bool sticky) {
+    (void)at, (void)sticky;
+}
+static long allocations(void) {
+    return 0;
+}
+static long blocks(void) {
+    return 0;
+}
+#endif
+
+static int turn; /* which call of a job this is: what the writing ones write */
+
+/* Runs job until none of its allocations is left to fail; look(t) is told which turn was the last that succeeded. */
+static void fail_each_allocation(bool (*job)(Error *e), void (*look)(int turn)) {
+    for (int sticky = 0; sticky < 2; sticky++)
+        for (long at = 1;; at++) {
+            Error e = {0};
+            turn++;
+            CHECK(job(&e), "%s", e.text); /* what libc allocates once and keeps is there from here on */
+            long before = blocks();
+            turn++;
+            fail_at(at, sticky);
+            bool ok = job(&e), all_done = allocations() < at;
+            fail_at(0, false);
+            CHECK(ok || (e.status == STATUS_NO_MEMORY && !all_done), "allocation %ld: status %d, %s", at,
+                  e.status, e.text);
+            CHECK(blocks() == before, "allocation %ld: %ld blocks are left", at, blocks() - before);
+            look(ok ? turn : turn - 1);
+            if (all_done) break;
+        }
+}
+
+/* ---- What needs memory ---- */
+
+static void look_at_nothing(int last) {
+    (void)last;
+}
+
+static bool read_safetensors(Error *e) {
+    Safetensors s;
+    if (!safetensors_read(&s, "tests/fixtures/mixed.safetensors", e)) return false;
+    CHECK(s.tensors == 7 && s.metadata_count == 2);
+    safetensors_free(&s);
+    return true;
+}
+
+static bool read_npy(Error *e) {
+    Array a;
+    double values[12];
+    if (!npy_read(&a, "tests/fixtures/f8_fortran_3x4.npy", e)) return false;
+    array_to_double(&a, values);
+    CHECK(a.count == 12 && values[1] == -0.5);
+    array_free(&a);
+    return true;
+}
+
+static bool write_safetensors(Error *e) {
+    int32_t value[] = {turn, 0, 0};
+    const Metadata metadata[] = {{"kind", "lm"}, {"note", "\"quoted\""}};
+    const Array tensors[] = {array_over("turn", DTYPE_I32, SCALAR, value),
+                             array_over("x", DTYPE_U8, SHAPE(3), "abc")};
+    return safetensors_write(in_folder("a"), metadata, 2, tensors, 2, e);
+}
+
+static void look_at_safetensors(int last) {
+    Safetensors s;
+    Error e = {0};
+    int32_t value = 0;
+    CHECK(safetensors_read(&s, in_folder("a"), &e), "%s", e.text);
+    const Array *a = safetensors_need(&s, "turn", &e);
+    CHECK(a && array_to_int32(a, &value, &e) && value == last, "found %d, want %d", value, last);
+    CHECK(s.tensors == 2 && s.metadata_count == 2);
+    safetensors_free(&s);
+}
+
+static bool write_npy(Error *e) {
+    int32_t value = turn;
+    Array a = array_over(NULL, DTYPE_I32, SCALAR, &value);
+    return npy_write(&a, in_folder("a"), e);
+}
+
+static void look_at_npy(int last) {
+    Array a;
+    Error e = {0};
+    int32_t value = 0;
+    CHECK(npy_read(&a, in_folder("a"), &e) && array_to_int32(&a, &value, &e) && value == last,
+          "found %d, want %d: %s", value, last, e.text);
+    array_free(&a);
+}
+
+/* Through a link, and with a text longer than the buffers that printing has. */
+static bool print_file(Error *e) {
+    File *f = file_create(in_folder("link"), e);
+    if (!f) return false;
+    file_print(f, "%d ", turn);
+    file_print(f, "%0*d", 100000, turn);
+    return file_commit(f, e);
+}
+
+static void look_at_print(int last) {
+    char *text;
+    size_t size;
+    Error e = {0};
+    bool ok = file_read(in_folder("a"), 0, &text, &size, &e);
+    CHECK(ok && size > 100000 && atoi(text) == last && atoi(text + size - 9) == last, "want %d: %s", last,
+          e.text);
+    if (ok) free(text);
+}
+
+static void reading_safetensors(void) {
+    fail_each_allocation(read_safetensors, look_at_nothing);
+}
+static void reading_npy(void) {
+    fail_each_allocation(read_npy, look_at_nothing);
+}
+static void writing_safetensors(void) {
+    make_folder();
+    fail_each_allocation(write_safetensors, look_at_safetensors);
+}
+static void writing_npy(void) {
+    make_folder();
+    fail_each_allocation(write_npy, look_at_npy);
+}
+static void printing_a_file(void) {
+    make_folder();
+    CHECK(symlink("a", in_folder("link")) == 0);
+    fail_each_allocation(print_file, look_at_print);
+}
+
+TEST_MAIN({"reading safetensors", reading_safetensors}, {"reading npy", reading_npy},
+          {"writing safetensors", writing_safetensors}, {"writing npy", writing_npy},
+          {"printing a file", printing_a_file})
