@@ -63,7 +63,7 @@ bool tensor_contiguous(const Tensor *x) {
     long want = 1;
     for (int i = x->shape.rank - 1; i >= 0; i--) {
         if (x->shape.size[i] != 1 && x->stride[i] != want) return false;
-        want *= x->shape.size[i];
+        want *= x->shape.size[i] ? x->shape.size[i] : 1;
     }
     return true;
 }
