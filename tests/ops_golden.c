@@ -1,0 +1,251 @@
+/* Values and gradients of operations against PyTorch's: tests/golden/operations.py made them, in double. */
+#include "ops_helpers.h"
+#include "tensor/safetensors.h"
+
+static Safetensors file;
+
+static void open_file(void) {
+    Error e = {0};
+    if (!safetensors_read(&file, "tests/golden/ops.safetensors", &e)) {
+        printf("  %s\n", e.text);
+        exit((int)e.status);
+    }
+}
+
+static const Array *need(const char *op, const char *part) {
+    char name[64];
+    Error e = {0};
+    snprintf(name, sizeof name, "%s.%s", op, part);
+    const Array *a = safetensors_need(&file, name, &e);
+    if (!a) {
+        printf("  %s\n", e.text);
+        exit((int)e.status);
+    }
+    return a;
+}
+
+/* A leaf with the numbers of that array. Its gradient begins with GRAD_BEFORE. */
+static Tensor *input(Tape *t, const char *op, const char *part) {
+    const Array *a = need(op, part);
+    Shape s;
+    Error e = {0};
+    CHECK(array_shape(a, &s, &e), "%s", e.text);
+    Tensor *x = blank_leaf(t, s, PLAIN);
+    CHECK(array_to_real(a, x->data, &e), "%s", e.text);
+    return x;
+}
+
+/* The array's elements are the found ones less `before`, to within 64 roundings of the largest. */
+static void expect(const char *op, const char *part, const real *found, real before) {
+    const Array *a = need(op, part);
+    double want[1024], largest = 1;
+    CHECK(a->count <= 1024);
+    array_to_double(a, want);
+    for (long i = 0; i < a->count; i++) largest = fmax(largest, fabs(want[i]));
+    for (long i = 0; i < a->count; i++) {
+        double error = fabs((double)(found[i] - before) - want[i]);
+        CHECK(error <= 64 * (double)REAL_EPSILON * largest, "%s.%s[%ld] is %.9g, want %.9g", op, part, i,
+              (double)(found[i] - before), want[i]);
+    }
+}
+
+/* Holds y, and after backward from the file's dy the gradients of the inputs, against the file. */
+static void expect_all(Tape *t, const char *op, Tensor *y, int inputs, const char *const name[],
+                       Tensor *const x[]) {
+    expect(op, "y", y->data, 0);
+    tape_backward_from(t, y, input(t, op, "dy")->data);
+    for (int i = 0; i < inputs; i++) {
+        char part[32];
+        snprintf(part, sizeof part, "d%s", name[i]);
+        expect(op, part, x[i]->grad, GRAD_BEFORE);
+    }
+}
+
+static Tensor *softmax(Tape *t, Tensor **x) {
+    return tape_softmax(t, x[0], -1);
+}
+
+static Tensor *log_softmax(Tape *t, Tensor **x) {
+    return tape_log_softmax(t, x[0], -1);
+}
+
+static Tensor *gelu(Tape *t, Tensor **x) {
+    return tape_gelu(t, x[0]);
+}
+
+static Tensor *matmul(Tape *t, Tensor **x) {
+    return tape_matmul(t, x[0], x[1]);
+}
+
+static Tensor *rows(Tape *t, Tensor *x) {
+    long width = x->shape.size[x->shape.rank - 1];
+    return tape_reshape(t, x, SHAPE(shape_count(x->shape) / width, width));
+}
+
+static Tensor *linear(Tape *t, Tensor **x) {
+    return tape_linear(t, rows(t, x[0]), x[1], x[2], ACT_NONE, NULL);
+}
+
+/* x Wᵀ + b of elementary operations. */
+static Tensor *composed_linear(Tape *t, Tensor **x) {
+    return tape_add(t, tape_matmul(t, x[0], tape_transpose(t, x[1], 0, 1)), x[2]);
+}
+
+static Tensor *layer_norm(Tape *t, Tensor **x) {
+    return tape_layer_norm(t, x[0], x[1], x[2]);
+}
+
+/* (x - mean) / √(variance + ε) γ + β of elementary operations. */
+static Tensor *composed_layer_norm(Tape *t, Tensor **x) {
+    Tensor *centred = tape_sub(t, x[0], tape_mean(t, x[0], -1)), *epsilon = tape_constant(t, SCALAR);
+    *epsilon->data = (real)1e-5;
+    Tensor *variance = tape_mean(t, tape_square(t, centred), -1);
+    Tensor *normed = tape_div(t, centred, tape_sqrt(t, tape_add(t, variance, epsilon)));
+    return tape_add(t, tape_mul(t, normed, x[1]), x[2]);
+}
+
+typedef struct Golden {
+    const char *op;
+    Tensor *(*build)(Tape *t, Tensor **x);
+    const char *input[4];
+} Golden;
+
+static void check(const Golden *g) {
+    Tape *t = tape_new();
+    Tensor *x[4];
+    int inputs = 0;
+    for (; g->input[inputs]; inputs++) x[inputs] = input(t, g->op, g->input[inputs]);
+    expect_all(t, g->op, g->build(t, x), inputs, g->input, x);
+    tape_free(t);
+}
+
+static void elementary_operations(void) {
+    open_file();
+    check(&(Golden){"softmax", softmax, {"x"}});
+    check(&(Golden){"log_softmax", log_softmax, {"x"}});
+    check(&(Golden){"gelu", gelu, {"x"}});
+    check(&(Golden){"matmul", matmul, {"a", "b"}});
+    safetensors_free(&file);
+}
+
+static void linear_and_layer_norm(void) {
+    open_file();
+    check(&(Golden){"linear", linear, {"x", "weight", "bias"}});
+    check(&(Golden){"linear", composed_linear, {"x", "weight", "bias"}});
+    check(&(Golden){"layer_norm", layer_norm, {"x", "weight", "bias"}});
+    check(&(Golden){"layer_norm", composed_layer_norm, {"x", "weight", "bias"}});
+    check(&(Golden){"layer_norm_flat", layer_norm, {"x", "weight", "bias"}});
+    check(&(Golden){"layer_norm_flat", composed_layer_norm, {"x", "weight", "bias"}});
+    safetensors_free(&file);
+}
+
+static void integers(const char *op, const char *part, int32_t *out, long count) {
+    const Array *a = need(op, part);
+    Error e = {0};
+    CHECK(a->count == count && array_to_int32(a, out, &e), "%s.%s: %ld numbers %s", op, part, a->count,
+          e.text);
+}
+
+static void embedding_of_ids(void) {
+    open_file();
+    Tape *t = tape_new();
+    int32_t ids[8];
+    integers("embedding", "ids", ids, 8);
+    Tensor *weight = input(t, "embedding", "weight");
+    Tensor *y = tape_embedding(t, weight, 8, ids, 1, NULL, NULL);
+    expect_all(t, "embedding", y, 1, (const char *[]){"weight"}, &weight);
+    tape_free(t);
+    safetensors_free(&file);
+}
+
+static void losses(void) {
+    static const struct {
+        const char *op;
+        int32_t ignore;
+        double smoothing;
+    } loss[] = {{"cross_entropy", 0, 0.1}, {"cross_entropy_plain", -1, 0}};
+    open_file();
+    for (int i = 0; i < 2; i++) {
+        Tape *t = tape_new();
+        int32_t target[7];
+        integers(loss[i].op, "target", target, 7);
+        Tensor *x = input(t, loss[i].op, "x");
+        Tensor *y = tape_cross_entropy(t, x, target, loss[i].ignore, loss[i].smoothing);
+        expect_all(t, loss[i].op, y, 1, (const char *[]){"x"}, &x);
+        tape_free(t);
+    }
+    safetensors_free(&file);
+}
+
+/* ---- Attention: the file has q, k, v and y as [B,h,T,d_k] ---- */
+
+/* As the operation wants them: [B·T, h·d_k]. */
+static Tensor *tokens(Tape *t, Tensor *x) {
+    Shape s = x->shape;
+    Tensor *y = tape_permute(t, x, (int[]){0, 2, 1, 3});
+    return tape_reshape(t, y, SHAPE(s.size[0] * s.size[2], s.size[1] * s.size[3]));
+}
+
+static Tensor *heads(Tape *t, Tensor *x, Shape s) {
+    Tensor *y = tape_reshape(t, x, SHAPE(s.size[0], s.size[2], s.size[1], s.size[3]));
+    return tape_permute(t, y, (int[]){0, 2, 1, 3});
+}
+
+enum { BATCH = 2, MOST_KEYS = 6 };
+
+static Sequences sequences(long length, int32_t *start, int32_t *own, const int32_t *real_length) {
+    for (int i = 0; i < BATCH; i++) start[i] = (int32_t)(i * length), own[i] = (int32_t)length;
+    return (Sequences){BATCH, start, own, real_length, BATCH * length, length};
+}
+
+static Tensor *fused_attention(Tape *t, Tensor **x, const int32_t *hidden, bool causal) {
+    static int32_t start[2][BATCH], own[2][BATCH], seen[BATCH];
+    static Sequences queries, keys;
+    long T = x[0]->shape.size[2], S = x[1]->shape.size[2];
+    for (int i = 0; i < BATCH; i++) {
+        seen[i] = (int32_t)S;
+        while (seen[i] > 0 && hidden[i * S + seen[i] - 1]) seen[i]--;
+    }
+    queries = sequences(T, start[0], own[0], own[0]);
+    keys = sequences(S, start[1], own[1], seen);
+    Tensor *y = tape_attention(t, tokens(t, x[0]), tokens(t, x[1]), tokens(t, x[2]), (int)x[0]->shape.size[1],
+                               &queries, &keys, causal);
+    return tape_contiguous(t, heads(t, y, x[0]->shape));
+}
+
+/* softmax(q kᵀ / √d_k, hidden from what must not be seen) v, of elementary operations. */
+static Tensor *composed_attention(Tape *t, Tensor **x, const int32_t *hidden, bool causal) {
+    static uint8_t mask[BATCH * MOST_KEYS * MOST_KEYS];
+    long T = x[0]->shape.size[2], S = x[1]->shape.size[2];
+    for (long b = 0; b < BATCH; b++)
+        for (long i = 0; i < T; i++)
+            for (long j = 0; j < S; j++) mask[(b * T + i) * S + j] = hidden[b * S + j] || (causal && j > i);
+    Tensor *score = tape_matmul(t, x[0], tape_transpose(t, x[1], -2, -1));
+    score = tape_scale(t, score, (real)(1 / sqrt((double)x[0]->shape.size[3])));
+    score = tape_masked_fill(t, score, mask, SHAPE(BATCH, 1, T, S), (real)-INFINITY);
+    Tensor *p = tape_softmax(t, score, -1);
+    expect(causal ? "attention" : "cross_attention", "p", p->data, 0);
+    return tape_matmul(t, p, x[2]);
+}
+
+static void attention_over_heads(void) {
+    static const char *const name[] = {"q", "k", "v"};
+    open_file();
+    for (int fused = 0; fused < 2; fused++)
+        for (int causal = 0; causal < 2; causal++) {
+            const char *op = causal ? "attention" : "cross_attention";
+            Tape *t = tape_new();
+            Tensor *x[3];
+            int32_t hidden[BATCH * MOST_KEYS];
+            for (int i = 0; i < 3; i++) x[i] = input(t, op, name[i]);
+            integers(op, "key_padding_mask", hidden, BATCH * x[1]->shape.size[2]);
+            Tensor *y = (fused ? fused_attention : composed_attention)(t, x, hidden, causal);
+            expect_all(t, op, y, 3, name, x);
+            tape_free(t);
+        }
+    safetensors_free(&file);
+}
+
+TEST_MAIN({"elementary operations", elementary_operations}, {"linear and layer norm", linear_and_layer_norm},
+          {"embedding of ids", embedding_of_ids}, {"losses", losses},
+          {"attention over heads", attention_over_heads})
