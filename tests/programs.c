@@ -1,0 +1,438 @@
+/* Good input: what train and generate print, write and promise, as a user meets it. */
+#include "child.h"
+#include "tasks/tokenizer.h"
+#include "tensor/json.h"
+#include "tensor/safetensors.h"
+#include <dirent.h>
+#include <sys/ioctl.h>
+#include <time.h>
+
+/* Models small enough to be trained many times. */
+#define TINY "--d-model", "8", "--heads", "2", "--layers", "1", "--batch", "4"
+#define COPY "copy", TINY, "--symbols", "5", "--max-length", "4", "--held-out", "30"
+#define LM   "lm", TINY, "--text", "text", "--context", "8"
+
+static void enter_folder_with_text(void) {
+    enter_folder();
+    char text[2000];
+    for (int i = 0; i < 1999; i++) text[i] = "the cat sat on the mat, \n"[(i * i + i / 7) % 25];
+    text[1999] = 0;
+    write_text("text", text);
+}
+
+/* ---- Metrics ---- */
+
+/* The number of that key in a line of JSON; NAN where it is null, INFINITY where there is no such key. */
+static double number(const char *line, const char *key) {
+    char quoted[40];
+    snprintf(quoted, sizeof quoted, "\"%s\": ", key);
+    const char *at = strstr(line, quoted), *end = strchr(line, '\n');
+    if (!at || (end && at > end)) return INFINITY;
+    at += strlen(quoted);
+    return strncmp(at, "null", 4) == 0 ? NAN : strtod(at, NULL);
+}
+
+static const char *next_line(const char *text) {
+    const char *end = strchr(text, '\n');
+    return end ? end + 1 : text + strlen(text);
+}
+
+/* One object, with these keys in this order and no other. */
+static void check_keys(const char *line, const char *const *keys) {
+    char *copy = strndup(line, (size_t)(next_line(line) - line));
+    Error e = {0};
+    JsonString key;
+    Json j = json_over("line", copy, strlen(copy), &e);
+    CHECK(json_enter(&j, '{'));
+    for (; json_member(&j, &key); keys++) {
+        CHECK(*keys && strcmp(key.text, *keys) == 0, "found %s, want %s", key.text,
+              *keys ? *keys : "no more");
+        if (!*keys) break;
+        json_skip(&j);
+    }
+    CHECK(!*keys, "no %s", *keys);
+    CHECK(json_end(&j), "%s", e.text);
+    free(copy);
+}
+
+/* The last `digits` of two ways to write a number may differ. */
+static void check_column(const char *name, double json, const char **at) {
+    char *end;
+    double csv = strtod(*at, &end);
+    if (isnan(json) || isinf(json))
+        CHECK(end == *at, "%s: found %s", name, *at);
+    else
+        CHECK(end > *at && fabs(csv - json) <= 1e-3 + 1e-5 * fabs(json), "%s: found %.20s, want %g", name,
+              *at, json);
+    *at = end + 1;
+}
+
+static const char *const columns[] = {"task",       "step",     "tokens",       "seconds",  "params",
+                                      "train_loss", "val_loss", "val_accuracy", "val_exact"};
+enum { COLUMNS = sizeof columns / sizeof *columns };
+
+/* metrics.csv says what the JSON lines say. */
+static void check_csv(const char *path, const char *task, const char *json) {
+    size_t size = 0;
+    char *csv = read_bytes(path, &size), head[200] = "";
+    CHECK(csv, "no %s", path);
+    if (!csv) return;
+    for (int i = 0; i < COLUMNS; i++)
+        snprintf(head + strlen(head), sizeof head - strlen(head), "%s%s", i ? "," : "", columns[i]);
+    CHECK(!strncmp(csv, head, strlen(head)) && csv[strlen(head)] == '\n', "%s", csv);
+    CHECK(lines_of(csv) == lines_of(json) + 1, "%d rows, %d lines", lines_of(csv), lines_of(json));
+    const char *row = next_line(csv);
+    for (; *row && *json; row = next_line(row), json = next_line(json)) {
+        CHECK(!strncmp(row, task, strlen(task)), "%s", row);
+        const char *at = row + strlen(task) + 1;
+        for (int i = 1; i < COLUMNS; i++) check_column(columns[i], number(json, columns[i]), &at);
+        CHECK(at == next_line(row), "%s", row);
+    }
+    free(csv);
+}
+
+static long count_parameters(const char *path) {
+    Error e = {0};
+    Safetensors file;
+    long count = 0;
+    CHECK(safetensors_read(&file, path, &e), "%s", e.text);
+    for (int i = 0; i < file.tensors; i++) count += file.tensor[i].count;
+    safetensors_free(&file);
+    return count;
+}
+
+/* --json prints an object an evaluation and a last one with "final"; the run's directory holds the model and
+ * the same figures as a table, and nothing else. */
+static void metrics_are_complete(void) {
+    static const char *const during[] = {"task",       "step",     "tokens",       "seconds", "params",
+                                         "train_loss", "val_loss", "val_accuracy", NULL};
+    static const char *const final_copy[] = {"task",      "step",       "tokens",   "seconds",
+                                             "params",    "train_loss", "val_loss", "val_accuracy",
+                                             "val_exact", "final",      NULL};
+    static const char *const final_lm[] = {"task",       "step",     "tokens",       "seconds", "params",
+                                           "train_loss", "val_loss", "val_accuracy", "final",   NULL};
+    enter_folder_with_text();
+    for (int lm = 0; lm < 2; lm++) {
+        const char *task = lm ? "lm" : "copy";
+        int status = lm ? TRAIN(LM, "--steps", "23", "--eval-every", "5", "--json", "--quiet")
+                        : TRAIN(COPY, "--steps", "23", "--eval-every", "5", "--json", "--quiet");
+        CHECK(status == 0 && !*err, "%s", err);
+        CHECK(lines_of(out) == 5, "%s", out);
+        const char *line = out;
+        for (int i = 0; i < 5; i++, line = next_line(line)) {
+            check_keys(line, i < 4 ? during : lm ? final_lm : final_copy);
+            CHECK(number(line, "step") == (i < 4 ? 5 * (i + 1) : 23), "%s", line);
+            double tokens = number(line, "tokens"), step = number(line, "step");
+            CHECK(lm ? tokens == 32 * step : tokens > 8 * step && tokens <= 20 * step, "%s", line);
+            CHECK(number(line, "train_loss") > 0 && number(line, "train_loss") < 4, "%s", line);
+            CHECK(number(line, "val_loss") > 0 && number(line, "val_loss") < 4, "%s", line);
+        }
+        char path[2][64];
+        snprintf(path[0], sizeof path[0], "runs/%s/model.safetensors", task);
+        snprintf(path[1], sizeof path[1], "runs/%s/metrics.csv", task);
+        CHECK(number(out, "params") == (double)count_parameters(path[0]));
+        check_csv(path[1], task, out);
+    }
+    CHECK(lines_of(list_folder("runs/lm")) == 3, "%s", listing);
+}
+
+/* Of a model that has not been trained there is no training loss. Its loss is near log(vocabulary). */
+static void no_steps(void) {
+    enter_folder();
+    CHECK(TRAIN(COPY, "--steps", "0", "--json", "--run", "a/b/c") == 0, "%s", err);
+    CHECK(lines_of(out) == 1 && isnan(number(out, "train_loss")) && number(out, "tokens") == 0, "%s", out);
+    CHECK_NEAR(number(out, "val_loss"), log(8), 0.5);
+    check_csv("a/b/c/metrics.csv", "copy", out);
+    CHECK(GENERATE("a/b/c", "--prompt", "12") == 0 && lines_of(out) == 1, "%s", err);
+}
+
+/* ---- Determinism ---- */
+
+/* The same seed makes the same file, byte for byte, with any number of threads; another seed another. Sizes
+ * are large enough for the work to be split. */
+static void seeds_make_files(void) {
+    static const char *const tasks[] = {"copy", "lm"}, *const threads[] = {"1", "2", "3", "1"},
+                             *const seeds[] = {"7", "7", "7", "8"},
+                             *const runs[] = {"one", "two", "three", "other"};
+    enter_folder_with_text();
+    for (int i = 0; i < 2; i++) {
+        for (int run = 0; run < 4; run++) {
+            const char *arguments[] = {tasks[i],
+                                       "--d-model",
+                                       "48",
+                                       "--heads",
+                                       "4",
+                                       "--layers",
+                                       "1",
+                                       "--batch",
+                                       "24",
+                                       "--dropout",
+                                       "0.1",
+                                       "--steps",
+                                       "3",
+                                       "--warmup",
+                                       "1",
+                                       "--quiet",
+                                       "--force",
+                                       "--run",
+                                       runs[run],
+                                       "--threads",
+                                       threads[run],
+                                       "--seed",
+                                       seeds[run],
+                                       i ? "--text" : "--held-out",
+                                       i ? "text" : "10",
+                                       NULL};
+            CHECK(run_program("train", arguments, (Streams){0}) == 0, "%s", err);
+        }
+        CHECK(same_files("one/model.safetensors", "two/model.safetensors"), "%s: 2 threads", tasks[i]);
+        CHECK(same_files("one/model.safetensors", "three/model.safetensors"), "%s: 3 threads", tasks[i]);
+        CHECK(!same_files("one/model.safetensors", "other/model.safetensors"), "%s: another seed", tasks[i]);
+    }
+}
+
+/* ---- Talk ---- */
+
+static bool occurs(const char *text, const char *what) {
+    return strstr(text, what) != NULL;
+}
+
+static int count_of(const char *text, const char *what) {
+    int count = 0;
+    for (; (text = strstr(text, what)); text += strlen(what)) count++;
+    return count;
+}
+
+/* Without a terminal: plain lines on stderr, ten of progress, the result, the samples asked for. */
+static void talk_is_plain(void) {
+    enter_folder_with_text();
+    CHECK(TRAIN(COPY, "--steps", "20", "--samples", "3") == 0 && !*out, "%s", err);
+    CHECK(!strchr(err, '\033') && !strchr(err, '\r'), "%s", err);
+    CHECK(count_of(err, "\ncopy ") == 10 && occurs(err, "\ncopy 20/20  loss "), "%s", err);
+    CHECK(count_of(err, " -> ") == 3 && occurs(err, "held-out: loss "), "%s", err);
+    CHECK(occurs(err, "% of 30\n") && occurs(err, "saved in runs/copy"), "%s", err);
+    CHECK(TRAIN(COPY, "--steps", "3", "--samples", "0", "--force") == 0 && !occurs(err, "->"), "%s", err);
+    CHECK(TRAIN(LM, "--steps", "3") == 0 && !*out, "%s", err);
+    CHECK(occurs(err, "unigram entropy") && occurs(err, "a sample at temperature 0.8"), "%s", err);
+    CHECK(TRAIN(LM, "--steps", "3", "--force", "--quiet") == 0 && !*out && !*err, "%s", err);
+}
+
+/* What a terminal of this many columns is sent. */
+static void watch(int columns_wide, const char *kind, char text[MOST_OUTPUT]) {
+    int terminal = posix_openpt(O_RDWR | O_NOCTTY);
+    CHECK(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
+    int other = open(ptsname(terminal), O_RDWR | O_NOCTTY);
+    struct winsize size = {.ws_row = 24, .ws_col = (unsigned short)columns_wide};
+    CHECK(other >= 0 && ioctl(other, TIOCSWINSZ, &size) == 0);
+    setenv("TERM", kind, 1);
+    FILE *to_out = tmpfile();
+    pid_t child = start_program(
+        "train", ARGUMENTS(COPY, "--steps", "400", "--eval-every", "50", "--samples", "0", "--force"),
+        (Streams){.terminal = other}, to_out, to_out);
+    close(other);
+    size_t used = 0;
+    for (ssize_t n; (n = read(terminal, text + used, MOST_OUTPUT - 1 - used)) > 0;) used += (size_t)n;
+    text[used] = 0;
+    CHECK(wait_program(child) == 0, "%s", text);
+    fclose(to_out);
+    close(terminal);
+}
+
+/* The bar begins each time at the start of a cleared line and leaves the last column free, however narrow. */
+static void bar_fits_the_terminal(void) {
+    static char text[MOST_OUTPUT];
+    enter_folder();
+    for (int i = 0; i < 6; i++) {
+        int width = (int[]){80, 60, 40, 20, 10, 3}[i], drawn = 0;
+        watch(width, "xterm", text);
+        for (char *at = text; (at = strstr(at, "\r\033[K")); drawn++) {
+            at += strlen("\r\033[K");
+            int length = (int)strcspn(at, "\r\n\033");
+            CHECK(length < width, "%d columns: found %.*s", width, length, at);
+            CHECK(width < 60 || (occurs(at, "] ") && memcmp(at, "copy [", 6) == 0), "%.*s", length, at);
+        }
+        CHECK(drawn >= 2 && count_of(text, "\033") == drawn, "%d drawn: %s", drawn, text);
+        if (width >= 20) CHECK(occurs(text, " 400/400"), "%s", text);
+        if (width >= 40) CHECK(occurs(text, "400/400  loss ") && occurs(text, " taken\r\n"), "%s", text);
+        if (width >= 60) CHECK(occurs(text, "  val ") && occurs(text, "####] 400/400"), "%s", text);
+        if (width >= 80) CHECK(occurs(text, " tok/s"), "%s", text);
+    }
+    watch(80, "dumb", text);
+    CHECK(!strchr(text, '\033') && occurs(text, "\ncopy 40/400"), "%s", text);
+}
+
+static void help_fits_80_columns(void) {
+    enter_folder();
+    for (int i = 0; i < 2; i++) {
+        CHECK(run_program(i ? "train" : "generate", ARGUMENTS("--help"), (Streams){0}) == 0 && !*err, "%s",
+              err);
+        CHECK(!strncmp(out, i ? "Usage: train " : "Usage: generate ", 12), "%s", out);
+        for (const char *line = out; *line; line = next_line(line))
+            CHECK(strcspn(line, "\n") <= 80, "%.100s", line);
+    }
+}
+
+/* Says what a run would take, and takes nothing. */
+static void dry_run(void) {
+    enter_folder_with_text();
+    char *before = strdup(list_folder("."));
+    CHECK(TRAIN(COPY, "--dry-run") == 0 && !*err, "%s", err);
+    long parameters = 0;
+    double megabytes = 0;
+    const char *at = strrchr(out, ':');
+    CHECK(at && sscanf(at, ": %ld parameters, %lf MB", &parameters, &megabytes) == 2 && lines_of(out) == 1,
+          "%s", out);
+    CHECK(megabytes > (double)parameters * 16e-6 && megabytes < 50, "%s", out);
+    CHECK(!strcmp(list_folder("."), before), "%s", listing);
+    CHECK(TRAIN("copy", "--dry-run", "--batch", "16777216") == 0 && occurs(out, "MB"), "%s", err);
+    free(before);
+    CHECK(TRAIN(COPY, "--steps", "0", "--json", "--quiet") == 0, "%s", err);
+    CHECK(number(out, "params") == (double)parameters, "%s", out);
+}
+
+/* ---- Learning ---- */
+
+/* A verse is learned by heart and said from its first character on. */
+static void learns_a_verse(void) {
+    static const char verse[] = "无可奈何花落去，似曾相识燕归来";
+    enter_folder();
+    write_text("verse", verse);
+    CHECK(TRAIN("lm", "--text", "verse", "--tail", "0", "--context", "14", "--d-model", "32", "--layers", "2",
+                "--batch", "2", "--steps", "150", "--lr", "0.005", "--json", "--run", "run") == 0,
+          "%s", err);
+    const char *last = out;
+    while (*next_line(last)) last = next_line(last);
+    CHECK(occurs(last, "\"final\": true"));
+    CHECK(number(last, "val_loss") < 0.05 && number(last, "val_accuracy") == 1, "%s", last);
+    CHECK(occurs(err, "nothing held out") && occurs(err, verse), "%s", err);
+    CHECK(GENERATE("run", "--prompt", "无", "--length", "14") == 0, "%s", err);
+    CHECK(!strncmp(out, verse, strlen(verse)) && !strcmp(out + strlen(verse), "\n"), "found %s", out);
+    CHECK(GENERATE("run", "--prompt", "无可奈何", "--length", "3") == 0, "%s", err);
+    CHECK(!strcmp(out, "无可奈何花落去\n"), "found %s", out);
+}
+
+/* The whole way of a sequence task: what was learned in training is there in the file. */
+static void learns_to_copy(void) {
+    enter_folder();
+    CHECK(TRAIN("copy", "--d-model", "32", "--layers", "1", "--symbols", "8", "--max-length", "3",
+                "--held-out", "30", "--steps", "250", "--batch", "32", "--lr", "0.01", "--json") == 0,
+          "%s", err);
+    const char *last = strstr(out, "\"step\": 250,");
+    CHECK(last && number(last, "val_exact") >= 0.9, "%s", out);
+    write_text("lines", "123\n8\n77\r\n456");
+    int same = 0;
+    CHECK(run_program("generate", ARGUMENTS("runs/copy"), (Streams){.input = "lines"}) == 0, "%s", err);
+    CHECK(lines_of(out) == 4 && !*err, "%s", out);
+    CHECK(GENERATE("runs/copy", "--prompt", "5128") == 0 && lines_of(out) == 1, "%s", err);
+    for (int i = 0; i < 5; i++) {
+        const char *prompt = (const char *[]){"12", "345", "8", "66", "781"}[i];
+        CHECK(GENERATE("runs/copy", "--prompt", prompt) == 0, "%s", err);
+        same += !strncmp(out, prompt, strlen(prompt)) && out[strlen(prompt)] == '\n';
+    }
+    CHECK(same >= 4, "%d of 5 are copied", same);
+}
+
+/* ---- generate ---- */
+
+/* Text is a function of model, prompt, temperature, top-k and seed; its length is as asked for. */
+static void samples_are_reproducible(void) {
+    char first[200];
+    enter_folder_with_text();
+    CHECK(TRAIN(LM, "--steps", "20", "--quiet", "--run", "run") == 0, "%s", err);
+#define SAMPLE(...) GENERATE("run", "--prompt", "the cat sat on", "--length", "60", __VA_ARGS__)
+    CHECK(SAMPLE("--temperature", "1", "--seed", "3") == 0 && strlen(out) == 14 + 60 + 1, "%s", out);
+    CHECK(!strncmp(out, "the cat sat on", 14), "%s", out);
+    snprintf(first, sizeof first, "%.199s", out);
+    CHECK(SAMPLE("--temperature", "1", "--seed", "3", "--threads", "3") == 0 && !strcmp(out, first), "%s",
+          out);
+    CHECK(SAMPLE("--temperature", "1", "--seed", "4") == 0 && strcmp(out, first) != 0, "%s", out);
+    CHECK(SAMPLE("--temperature", "1", "--seed", "3", "--top-k", "2") == 0 && strcmp(out, first) != 0, "%s",
+          out);
+    CHECK(SAMPLE("--temperature", "0") == 0, "%s", err);
+    snprintf(first, sizeof first, "%.199s", out);
+    CHECK(SAMPLE("--temperature", "1", "--top-k", "1", "--seed", "9") == 0 && !strcmp(out, first), "%s", out);
+    write_text("lines", "the cat sat on\n");
+    CHECK(run_program("generate", ARGUMENTS("run", "--length", "60"), (Streams){.input = "lines"}) == 0);
+    CHECK(!strcmp(out, first) && !*err, "%s", out);
+}
+
+/* ---- Signals ---- */
+
+static void sleep_a_little(void) {
+    nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+}
+
+/* Waits until a training has written so many rows; returns how many there are. */
+static int wait_for_rows(const char *csv, int rows) {
+    for (int i = 0; i < 4000; i++, sleep_a_little()) {
+        size_t size = 0;
+        char *bytes = read_bytes(csv, &size);
+        int found = bytes ? lines_of(bytes) - 1 : 0;
+        free(bytes);
+        if (found >= rows) return found;
+    }
+    CHECK(false, "%s: fewer than %d rows", csv, rows);
+    return 0;
+}
+
+/* Starts a training that would take for ever, in `run`. */
+static pid_t start_endless(FILE *to_out, FILE *to_err) {
+    pid_t child = start_program(
+        "train", ARGUMENTS(COPY, "--steps", "2147483647", "--eval-every", "10", "--json", "--run", "run"),
+        (Streams){0}, to_out, to_err);
+    wait_for_rows("run/metrics.csv", 1);
+    return child;
+}
+
+/* Ctrl-C, or SIGTERM, ends training; model, figures and samples are there; then the program ends by the
+ * signal. Meanwhile nobody else can train in the same place. */
+static void ends_when_told(void) {
+    enter_folder();
+    for (int i = 0; i < 2; i++) {
+        int signal_number = i ? SIGTERM : SIGINT;
+        FILE *to_out = tmpfile(), *to_err = tmpfile();
+        pid_t child = start_endless(to_out, to_err);
+        CHECK(TRAIN(COPY, "--run", "run", "--force") == 73, "%s", err);
+        CHECK(!strcmp(err, "train: run/model.safetensors: another process is writing it\n"), "%s", err);
+        kill(child, signal_number);
+        int status = wait_program(child);
+        CHECK(status == 128 + signal_number, "status %d", status);
+        slurp(to_out, out);
+        slurp(to_err, err);
+        const char *final = strstr(out, "\"final\": true");
+        CHECK(final && *next_line(final) == 0, "%s", out);
+        CHECK(occurs(err, "stopped after step ") && occurs(err, "saved in run"), "%s", err);
+        check_csv("run/metrics.csv", "copy", out);
+        CHECK(GENERATE("run", "--prompt", "12") == 0 && lines_of(out) == 1, "%s", err);
+        CHECK(lines_of(list_folder("run")) == 3, "%s", listing);
+        rename("run", i ? "second" : "first");
+    }
+}
+
+/* A run in the background, which Ctrl-C is not meant for, goes on. A killed one leaves nothing that the next
+ * would stumble over. */
+static void ignores_what_it_should(void) {
+    enter_folder();
+    FILE *to_out = tmpfile(), *to_err = tmpfile();
+    signal(SIGINT, SIG_IGN);
+    pid_t child = start_endless(to_out, to_err);
+    kill(child, SIGINT);
+    wait_for_rows("run/metrics.csv", wait_for_rows("run/metrics.csv", 1) + 2);
+    kill(child, SIGKILL);
+    CHECK(wait_program(child) == 128 + SIGKILL);
+    slurp(to_out, out);
+    slurp(to_err, err);
+    CHECK(!occurs(err, "stopped after"), "%s", err);
+    CHECK(access("run/model.safetensors", F_OK) != 0);
+    CHECK(TRAIN(COPY, "--steps", "2", "--run", "run") == 0, "%s", err);
+    CHECK(lines_of(list_folder("run")) == 3, "%s", listing);
+}
+
+PROGRAM_TEST_MAIN({"metrics are complete", metrics_are_complete}, {"no steps", no_steps},
+                  {"the same seed makes the same file", seeds_make_files},
+                  {"talk is plain without a terminal", talk_is_plain},
+                  {"the bar fits the terminal", bar_fits_the_terminal},
+                  {"help fits 80 columns", help_fits_80_columns}, {"a dry run takes nothing", dry_run},
+                  {"learns a verse by heart", learns_a_verse}, {"learns to copy", learns_to_copy},
+                  {"samples are reproducible", samples_are_reproducible}, {"ends when told", ends_when_told},
+                  {"ignores what it should", ignores_what_it_should})
