@@ -398,16 +398,15 @@ int main(int argc, char **argv) {
                           .clip = 1,
                           .samples = 5};
     Error e = {0};
-    Options options = {
-        "train",
-        "copy|reverse|sort|lm",
-        "Trains a Transformer on a task, into the directory runs/TASK.",
-        table,
-        "Ctrl-C ends training early; the model is saved and judged all the same, and the program\n"
-        "then ends by that signal (status 130). A second Ctrl-C ends it at once.\n",
-        .least = 1,
-        .most = 1,
-        .seed = 1};
+    Options options = {"train",
+                       "copy|reverse|sort|lm",
+                       "Trains a Transformer on a task, into the directory runs/TASK.",
+                       table,
+                       "Ctrl-C ends training early. The model is saved and judged all the same; then the\n"
+                       "program ends by that signal (status 130). A second Ctrl-C ends it at once.\n",
+                       .least = 1,
+                       .most = 1,
+                       .seed = 1};
     if (options_parse(&options, argc, argv, &e)) {
         task_options.seed = options.seed;
         Task *task = task_open(options.operand[0], &task_options, &e);

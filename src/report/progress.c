@@ -76,9 +76,12 @@ static void print_line(const Progress *p, const Report *r, bool last) {
         fprintf(stderr, "%s%s\n", p->label, tail);
         return;
     }
-    /* The last column stays free: a character there would make some terminals begin a line. */
-    int width = terminal_width() - 1, room = width - (int)strlen(p->label), used, left_out = 0;
-    while ((used = compose(tail, p, r, last, left_out)) > room && left_out < 4) left_out++;
+    /* The last column stays free: a character there would make some terminals begin a line. What can be left
+     * out first, the rate, gives way to the bar too. */
+    int width = terminal_width() - 1, room = width - (int)strlen(p->label), left_out = 0;
+    int used = compose(tail, p, r, last, left_out), bar_room = (int)strlen(" []") + NARROWEST_BAR;
+    while (used + (left_out ? 0 : bar_room) > room && left_out < 4)
+        used = compose(tail, p, r, last, ++left_out);
     int cells = room - used - (int)strlen(" []");
     if (cells >= NARROWEST_BAR) {
         if (cells > WIDEST_BAR) cells = WIDEST_BAR;
