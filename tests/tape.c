@@ -338,6 +338,42 @@ static void scratch_memory_is_lent(void) {
     tape_free(t);
 }
 
+/* Doubles in the place of dy what it hands on. */
+static void spoil_backward(Node *n) {
+    long count = shape_count(n->out->shape);
+    CHECK((n->scratch == n->out->grad) == !n->tape->keep);
+    for (long i = 0; i < count; i++) n->scratch[i] = 2 * n->out->grad[i];
+    for (long i = 0; i < count; i++) n->in[0]->grad[i] = n->scratch[i];
+}
+
+static const Op op_spoil = {"spoil", probe_forward, spoil_backward, .stores_fresh = true};
+
+/* Scratch memory in the place of the output's gradient: no memory is taken for it, and with `keep` the gradient stays
+ * as it was. */
+static void scratch_memory_may_be_the_gradient(void) {
+    Tape *t = tape_new();
+    real data[WIDE] = {0}, grad[WIDE];
+    size_t peak[2];
+    for (int keep = 0; keep < 2; keep++) {
+        tape_reset(t);
+        tape_forget_peak(t);
+        t->keep = keep;
+        Tensor *y = NULL, *x = tape_leaf(t, SHAPE(WIDE), data, grad);
+        for (int i = 0; i < 3; i++) {
+            Node *n = tape_node(t, &op_spoil, SHAPE(WIDE), INPUTS(y ? y : x));
+            n->backward_scratch = WIDE, n->scratch_over_grad = true;
+            y = tape_record(n);
+        }
+        tape_backward(t, tape_sum(t, y, ALL_AXES));
+        for (int i = 0; i < WIDE; i++) CHECK(grad[i] == 8, "found %g", (double)grad[i]);
+        for (int i = 0; i < WIDE && keep; i++) CHECK(y->grad[i] == 1, "found %g", (double)y->grad[i]);
+        peak[keep] = tape_peak(t);
+    }
+    CHECK(peak[0] == 5 * WIDE * sizeof(real) && peak[1] == 7 * WIDE * sizeof(real), "%zu, %zu", peak[0],
+          peak[1]);
+    tape_free(t);
+}
+
 /* With `keep` every value and gradient on the way can be looked at after backward. */
 static void keep_keeps_everything(void) {
     Tape *t = tape_new();
@@ -668,6 +704,7 @@ TEST_MAIN({"many uses are summed", many_uses_are_summed},
           {"fresh gradients", fresh_gradients}, {"gradients are handed on", gradients_are_handed_on},
           {"an observer sees every run", an_observer_sees_every_run},
           {"memory is used again", memory_is_used_again}, {"scratch memory is lent", scratch_memory_is_lent},
+          {"scratch memory may be the gradient", scratch_memory_may_be_the_gradient},
           {"keep keeps everything", keep_keeps_everything},
           {"kept tapes run backward again", kept_tapes_run_backward_again}, {"scalars stay", scalars_stay},
           {"a plan is exact", a_plan_is_exact},

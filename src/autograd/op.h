@@ -32,6 +32,11 @@ typedef struct Node {
     long forward_scratch, backward_scratch;
     real *scratch;
 
+    /* Set with the scratch sizes: backward's scratch memory, of the output's size, may be n->out->grad itself.
+     * Backward may spoil that, for nobody reads it afterwards unless it `passes`; with tape->keep it gets memory
+     * of its own. */
+    bool scratch_over_grad;
+
     TapeBlock *arrays; /* output and saved arrays: free once backward has passed */
     TapeBlock grad;    /* the output's gradient, where the tape's memory holds it */
 } Node;

@@ -171,7 +171,10 @@ static void run(Node *n, bool backward) {
     void (*direction)(Node *) = backward ? n->op->backward : n->op->forward;
     long count = backward ? n->backward_scratch : n->forward_scratch;
     TapeBlock scratch = {0};
-    if (count) n->scratch = take(t, count, &scratch);
+    if (backward && n->scratch_over_grad && !t->keep)
+        n->scratch = n->out->grad;
+    else if (count)
+        n->scratch = take(t, count, &scratch);
     if (direction && !t->planning) {
         double start = t->observer ? seconds_now() : 0;
         direction(n);

@@ -49,10 +49,10 @@ static void forward(Node *n) {
                  .before = a->z});
 }
 
-/* dz = dy act'(z), chunk by chunk. */
+/* dz = dy act'(z), in the place of dy, chunk by chunk. */
 typedef struct ActivationBackward {
     const Attr *attr;
-    const real *y, *dy;
+    const real *y;
     real *dz;
 } ActivationBackward;
 
@@ -60,12 +60,12 @@ static void activation_backward(void *context, long chunk) {
     const ActivationBackward *c = context;
     long total = c->attr->n * c->attr->d_out, begin = chunk * WORK_GRAIN,
          end = chunk_end(begin, WORK_GRAIN, total);
-    const real *dy = c->dy, *y = c->y, *z = c->attr->z;
+    const real *y = c->y, *z = c->attr->z;
     real *dz = c->dz;
     if (c->attr->activation == ACT_RELU)
-        for (long i = begin; i < end; i++) dz[i] = y[i] > 0 ? dy[i] : 0;
+        for (long i = begin; i < end; i++) dz[i] = y[i] > 0 ? dz[i] : 0;
     else
-        for (long i = begin; i < end; i++) dz[i] = dy[i] * vm_gelu_grad(z[i]);
+        for (long i = begin; i < end; i++) dz[i] *= vm_gelu_grad(z[i]);
 }
 
 static void backward(Node *n) {
@@ -73,7 +73,8 @@ static void backward(Node *n) {
     Tensor *x = n->in[X], *w = n->in[W], *b = n->in[B], *r = n->in[R];
     const real *dz = n->out->grad;
     if (a->activation != ACT_NONE) {
-        ActivationBackward c = {a, n->out->data, n->out->grad, n->scratch};
+        ActivationBackward c = {a, n->out->data, n->scratch};
+        if (dz != n->scratch) array_scale_to(a->n * a->d_out, 1, dz, n->scratch, false);
         parallel_for(chunks_of(a->n * a->d_out, WORK_GRAIN), activation_backward, &c);
         dz = n->scratch;
     }
@@ -177,6 +178,6 @@ Tensor *tape_linear(Tape *t, Tensor *x, Tensor *weight, Tensor *b, Activation ac
     Attr *a = node_attr(n, sizeof *a);
     *a = (Attr){.n = xs.size[0], .d_in = xs.size[1], .d_out = ws.size[0], .activation = activation};
     if (activation == ACT_GELU && n->out->needs_grad) a->z = node_array(n, a->n * a->d_out);
-    if (activation != ACT_NONE) n->backward_scratch = a->n * a->d_out;
+    if (activation != ACT_NONE) n->backward_scratch = a->n * a->d_out, n->scratch_over_grad = true;
     return tape_record(n);
 }
