@@ -294,7 +294,7 @@ static bool show_result(Trainer *t, const Metrics *m, Error *e) {
             lm ? "character" : "token", 100 * m->val_accuracy);
     if (lm && !samples_yardsticks(t, e)) return false;
     if (!lm)
-        fprintf(stderr, "answers decoded greedily, exact: %.2f %% of %ld\n", 100 * m->val_exact,
+        fprintf(stderr, "greedy answers, from the source alone: %.2f %% of %ld exact\n", 100 * m->val_exact,
                 t->task->held_out);
     if (s.samples == 0) return true;
     return lm ? samples_text(t, e) : samples_answers(t, s.samples, true, &ignored, e);
@@ -372,6 +372,15 @@ static bool run_task(const Task *task, uint64_t seed, Error *e) {
     return ok;
 }
 
+/* For the help: the tasks, and what each asks for. */
+static const char *purpose(char out[512]) {
+    int used = snprintf(out, 512, "Trains a Transformer, into the directory runs/TASK. The tasks:");
+    for (const TaskKind *kind = task_kinds; kind->name && used < 512; kind++)
+        used += snprintf(out + used, 512 - (size_t)used, "%s %s (%s)", kind == task_kinds ? "" : ",",
+                         kind->name, kind->summary);
+    return out;
+}
+
 int main(int argc, char **argv) {
     task_options = task_defaults();
     s = (struct Settings){.layers = UNSET,
@@ -400,7 +409,7 @@ int main(int argc, char **argv) {
     Error e = {0};
     Options options = {"train",
                        "copy|reverse|sort|lm",
-                       "Trains a Transformer on a task, into the directory runs/TASK.",
+                       purpose((char[512]){0}),
                        table,
                        "Ctrl-C ends training early. The model is saved and judged all the same; then the\n"
                        "program ends by that signal (status 130). A second Ctrl-C ends it at once.\n",

@@ -210,7 +210,7 @@ static void talk_is_plain(void) {
     CHECK(!strchr(err, '\033') && !strchr(err, '\r'), "%s", err);
     CHECK(count_of(err, "\ncopy ") == 10 && occurs(err, "\ncopy 20/20  loss "), "%s", err);
     CHECK(count_of(err, " -> ") == 3 && occurs(err, "held-out: loss "), "%s", err);
-    CHECK(occurs(err, "% of 30\n") && occurs(err, "saved in runs/copy"), "%s", err);
+    CHECK(occurs(err, "% of 30 exact\n") && occurs(err, "saved in runs/copy"), "%s", err);
     CHECK(TRAIN(COPY, "--steps", "3", "--samples", "0", "--force") == 0 && !occurs(err, "->"), "%s", err);
     CHECK(TRAIN(LM, "--steps", "3") == 0 && !*out, "%s", err);
     CHECK(occurs(err, "unigram entropy") && occurs(err, "a sample at temperature 0.8"), "%s", err);
@@ -356,6 +356,24 @@ static void samples_are_reproducible(void) {
     CHECK(!strcmp(out, first) && !*err, "%s", out);
 }
 
+/* At a terminal a prompt that cannot be answered is not the end. */
+static void typing_goes_on(void) {
+    enter_folder();
+    CHECK(TRAIN(COPY, "--steps", "1", "--quiet", "--run", "run") == 0, "%s", err);
+    int terminal = posix_openpt(O_RDWR | O_NOCTTY);
+    CHECK(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
+    int other = open(ptsname(terminal), O_RDWR | O_NOCTTY);
+    static const char typed[] = "12\n1?\n\n345\n\004"; /* Ctrl-D at the end */
+    CHECK(other >= 0 && write(terminal, typed, strlen(typed)) == (ssize_t)strlen(typed));
+    int status = run_program("generate", ARGUMENTS("run"), (Streams){.input = ptsname(terminal)});
+    CHECK(status == 0 && lines_of(out) == 2, "%s", out);
+    CHECK(lines_of(err) == 3 && occurs(err, "\nstdin: line 2: byte 1: found '?'") &&
+              occurs(err, "\nstdin: line 3: found no character"),
+          "%s", err);
+    close(other);
+    close(terminal);
+}
+
 /* ---- Signals ---- */
 
 static void sleep_a_little(void) {
@@ -434,5 +452,5 @@ PROGRAM_TEST_MAIN({"metrics are complete", metrics_are_complete}, {"no steps", n
                   {"the bar fits the terminal", bar_fits_the_terminal},
                   {"help fits 80 columns", help_fits_80_columns}, {"a dry run takes nothing", dry_run},
                   {"learns a verse by heart", learns_a_verse}, {"learns to copy", learns_to_copy},
-                  {"samples are reproducible", samples_are_reproducible}, {"ends when told", ends_when_told},
-                  {"ignores what it should", ignores_what_it_should})
+                  {"samples are reproducible", samples_are_reproducible}, {"typing goes on", typing_goes_on},
+                  {"ends when told", ends_when_told}, {"ignores what it should", ignores_what_it_should})

@@ -124,18 +124,22 @@ static bool respond(const Run *r, const char *text, size_t bytes, const char *wh
     return ok;
 }
 
-/* Every line of stdin is a prompt. */
+/* Every line of stdin is a prompt. What cannot be answered ends it, unless somebody types who can try again. */
 static bool respond_to_lines(const Run *r, Error *e) {
     char *line = NULL, where[64];
     size_t room = 0;
-    bool ok = true;
-    if (isatty(STDIN_FILENO)) fprintf(stderr, "a line is a prompt; Ctrl-D ends\n");
+    bool ok = true, typed = isatty(STDIN_FILENO);
+    if (typed) fprintf(stderr, "each line is a prompt; Ctrl-D ends\n");
     for (long number = 1; ok; number++) {
         ssize_t bytes = getline(&line, &room, stdin);
         if (bytes < 0) break;
         while (bytes > 0 && (line[bytes - 1] == '\n' || line[bytes - 1] == '\r')) bytes--;
         snprintf(where, sizeof where, "stdin: line %ld", number);
         ok = respond(r, line, (size_t)bytes, where, e);
+        if (typed && e->status == STATUS_BAD_DATA) {
+            fprintf(stderr, "%s\n", e->text);
+            *e = (Error){0}, ok = true;
+        }
         if (!stdout_flush()) break;
     }
     if (ok && ferror(stdin)) ok = fail(e, STATUS_IO, "stdin: reading failed: %s", strerror(errno));
