@@ -214,7 +214,7 @@ static void answers_are_those_of_one_by_one(void) {
 /* An answer does not depend on which rows stand beside it, nor on where. */
 static void rows_are_independent(void) {
     ModelConfig c = answering(NORM_POST, POSITIONS_SINUSOIDAL);
-    Model *m = lively(c, 8);
+    Model *m = lively(c, 1);
     Sources from = random_sources(&c, 8), turned;
     int32_t out[ROWS][MOST] = {{0}}, again[ROWS][MOST];
     long length[ROWS], again_length[ROWS];
