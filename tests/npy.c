@@ -35,6 +35,7 @@ static const Golden golden[] = {
     {"i8_1x7", DTYPE_I64, 2, {1, 7}, true},
     {"u8_big_endian_7", DTYPE_U64, 1, {7}, false},
     {"u4_2x1x1x1x1x1x1x2", DTYPE_U32, 8, {2, 1, 1, 1, 1, 1, 1, 2}, true},
+    {"i1_long_shape", DTYPE_I8, 3, {1000000000, 0, 1000000000}, true},
     {"f4_version_2", DTYPE_F32, 2, {2, 3}, false},
     {"f4_version_3", DTYPE_F32, 2, {2, 3}, false},
 };
@@ -134,8 +135,10 @@ static const char *message(Bytes b) {
     static char text[ERROR_TEXT];
     Error e = {0};
     Array a;
+    memset(&a, 0xAA, sizeof a);
     bool ok = npy_parse(&a, "t", b.data, b.size, &e);
-    CHECK(ok || (e.status == STATUS_BAD_DATA && !a.owned && !a.bytes), "status %d", e.status);
+    CHECK(ok == (e.status == STATUS_DONE), "status %d", e.status);
+    CHECK(ok || (e.status == STATUS_BAD_DATA && !a.owned && !a.bytes && !a.rank), "status %d", e.status);
     strcpy(text, e.text);
     array_free(&a);
     return text;
@@ -203,6 +206,9 @@ static void refuses_malformed_headers(void) {
         {"{'descr' '<f4'}\n", "t: header, character 9: found \"'<f4'}\", need a colon"},
         {"{descr: '<f4'}\n", "t: header, character 1: found \"descr: '<f4'}\", need one of the keys 'descr', "
                              "'fortran_order' and 'shape'"},
+        {"{|descr|: '<f4'}\n", "t: header, character 1: found \"|descr|: '<f4'}\", need one of the keys "
+                               "'descr', 'fortran_order' and "
+                               "'shape'"},
         {"{'descr: }\n", "t: header, character 1: found \"'descr: }\", need one of the keys 'descr', "
                          "'fortran_order' and 'shape'"},
         {"{'fortran_order': 'True'}\n", "t: header, character 18: found \"'True'}\", need True or False"},
@@ -223,6 +229,7 @@ static void refuses_malformed_headers(void) {
         TYPE("'f4'", "'f4', 'fortran_o"),
         TYPE("'=f4'", "'=f4', 'fortran_"),
         TYPE("'<f4 '", "'<f4 ', 'fortran"),
+        TYPE("|<f4|", "|<f4|, 'fortran_"),
         TYPE("''", "'', 'fortran_ord"),
         TYPE("'<f\\x34'", "'<f\\x34', 'fortr"),
         TYPE("[('a', '<f4')]", "[('a', '<f4')], "),
@@ -259,6 +266,12 @@ static void refuses_other_beginnings(void) {
         b.data[flip] ^= 1;
         CHECK(strcmp(message(b), "t: found no \\x93NUMPY at its start: not a .npy file") == 0);
     }
+
+    CHECK(strcmp(message(npy_bytes(1, 0, "", 0, 0)), "t: header: found no newline at its end") == 0);
+    CHECK(strcmp(message(npy_bytes(2, 0, "", 0, 0)), "t: header: found no newline at its end") == 0);
+    Bytes cut = npy_bytes(2, 0, "", 0, 0);
+    cut.size--;
+    CHECK(strcmp(message(cut), "t: found 11 bytes, need a header") == 0);
 
     /* Lengths that the file does not have, and a true one above the limit: none is allocated. */
     static const uint32_t lengths[] = {56 + 12 + 1, 10001, 0x7FFFFFFF, 0xFFFFFFFF};
@@ -406,6 +419,13 @@ static void refuses_integers_out_of_range(void) {
     static const signed char negative[] = {-1, -128, 127};
     a = over(DTYPE_I8, 3, negative);
     CHECK(array_to_int32(&a, as_int32, &e) && as_int32[0] == -1 && as_int32[1] == -128 && as_int32[2] == 127);
+    static const unsigned char truth[] = {0, 1, 2, 255};
+    double as_double[4];
+    a = over(DTYPE_BOOL, 4, truth);
+    array_to_double(&a, as_double);
+    CHECK(array_to_int32(&a, as_int32, &e));
+    for (int i = 0; i < 4; i++)
+        CHECK(as_int32[i] == (i > 0) && as_double[i] == (i > 0), "boolean %d", truth[i]);
     static const float one[] = {1};
     a = over(DTYPE_F32, 1, one);
     CHECK(!array_to_int64(&a, as_int64, &e));
@@ -455,6 +475,17 @@ static void converts_numbers(void) {
           e.text);
     CHECK(array_check_finite(&a, &(Error){0}));
 
+    static const int16_t i16[] = {-1, INT16_MIN, INT16_MAX};
+    static const int64_t i64[] = {-1, INT64_MIN, -4611686018427387904};
+    double values[3];
+    a = over(DTYPE_I16, 3, i16);
+    array_to_double(&a, values);
+    CHECK(values[0] == -1 && values[1] == -32768 && values[2] == 32767);
+    a = over(DTYPE_I64, 3, i64);
+    array_to_double(&a, values);
+    CHECK(values[0] == -1 && values[1] == -0x1p63 && values[2] == -0x1p62);
+    CHECK(array_to_real(&a, out, &e) && out[0] == -1 && (double)out[1] == -0x1p63);
+
     e = (Error){0};
     a = over(DTYPE_F64, 3, odd);
     CHECK(array_to_real(&a, out, &e) && isinf(out[1]) && out[1] < 0 && isnan(out[2]));
@@ -476,8 +507,10 @@ static void checks_shapes(void) {
     CHECK(!array_expect_shape(&a, SHAPE(2, 3), &e));
     CHECK(strcmp(e.text, "f: x\\x1B: found shape [6], need [2,3]") == 0, "%s", e.text);
     e = (Error){0};
+    a.rank = 6;
+    for (int i = 0; i < 7; i++) a.size[i] = i + 1;
+    CHECK(array_expect_shape(&a, SHAPE(1, 2, 3, 4, 5, 6), &e), "%s", e.text);
     a.rank = 7;
-    for (int i = 0; i < 7; i++) a.size[i] = 1;
     CHECK(!array_expect_shape(&a, SHAPE(1), &e));
     CHECK(strcmp(e.text, "f: x\\x1B: found 7 axes, need at most 6") == 0, "%s", e.text);
 
@@ -486,8 +519,14 @@ static void checks_shapes(void) {
     memcpy(path + 990, "/end.npy", 9);
     a.file = path;
     array_where(&a, where);
-    CHECK(strlen(where) < ARRAY_WHERE && strncmp(where, "...p", 4) == 0 && strstr(where, "/end.npy: x\\x1B"),
-          "%s", where);
+    CHECK(strncmp(where, "...p", 4) == 0 && strstr(where, "/end.npy: x\\x1B"), "%s", where);
+    char name[101]; /* and of the name as much as escaped shows */
+    memset(name, 1, 100);
+    name[100] = 0;
+    a.name = name;
+    array_where(&a, where);
+    CHECK(strcmp(where + strlen(where) - 7, "\\x01...") == 0 && strstr(where, "/end.npy: \\x01"), "%s",
+          where);
 }
 
 TEST_MAIN({"reads what NumPy writes", reads_what_numpy_writes},

@@ -145,17 +145,19 @@ static void what_is_written_comes_back(void) {
     safetensors_free(&s);
     CHECK(!safetensors_write("/nowhere/a", NULL, 0, NULL, 0, &e) && e.status == STATUS_CANNOT_CREATE);
     e = (Error){0};
+    memset(&s, 0xAA, sizeof s);
     CHECK(!safetensors_read(&s, folder, &e) && e.status == STATUS_NO_INPUT && !s.data);
     safetensors_free(&s);
 }
 
 static void wrong_names_are_bugs(void) {
     Error e = {0};
-    Array a[2] = {array_over("x", DTYPE_U8, SCALAR, "1"), array_over("x", DTYPE_U8, SCALAR, "2")};
-    Metadata m[2] = {{"k", "1"}, {"k", "2"}};
+    Array a[3] = {array_over("x", DTYPE_U8, SCALAR, "1"), array_over("y", DTYPE_U8, SCALAR, "2"),
+                  array_over("x", DTYPE_U8, SCALAR, "3")};
+    Metadata m[3] = {{"k", "1"}, {"l", "2"}, {"k", "3"}};
 #define WRITE(n_metadata, n) safetensors_write("/nowhere/x", m, n_metadata, a, n, &e)
-    EXPECT_BUG("safetensors_write: tensor name \"x\" is taken", WRITE(0, 2));
-    EXPECT_BUG("safetensors_write: metadata key \"k\" is taken", WRITE(2, 1));
+    EXPECT_BUG("safetensors_write: tensor name \"x\" is taken", WRITE(0, 3));
+    EXPECT_BUG("safetensors_write: metadata key \"k\" is taken", WRITE(3, 1));
     m[0].key = "crc32";
     EXPECT_BUG("safetensors_write: metadata key \"crc32\" is taken", WRITE(1, 1));
     m[0].key = "\xFF";
@@ -163,6 +165,9 @@ static void wrong_names_are_bugs(void) {
     m[0] = (Metadata){"k", "a\x80"};
     EXPECT_BUG("safetensors_write: byte 1: found 0x80, a continuation byte without a lead, need UTF-8",
                WRITE(1, 1));
+    m[0].value = "1";
+    a[0].name = "\xFF";
+    EXPECT_BUG("safetensors_write: byte 0: found 0xFF, a byte that UTF-8 never has, need UTF-8", WRITE(0, 1));
     a[0].name = "__metadata__";
     EXPECT_BUG("safetensors_write: tensor name \"__metadata__\" is taken", WRITE(0, 1));
     a[0].name = "";

@@ -52,7 +52,6 @@ static bool take(Header *h, const char *word) {
 
 /* A string between single or double quotes, without backslashes, into out. */
 static bool read_string(Header *h, char out[16], const char *what) {
-    skip_blanks(h);
     const char *from = h->at;
     char quote = h->at < h->end ? *h->at : 0;
     if (quote != '\'' && quote != '"') return need(h, what);
@@ -100,7 +99,6 @@ static bool read_order(Header *h) {
 }
 
 static bool read_size(Header *h, long *size) {
-    skip_blanks(h);
     const char *from = h->at;
     long n = 0;
     for (; h->at < h->end && *h->at >= '0' && *h->at <= '9'; h->at++)
@@ -266,20 +264,19 @@ bool npy_write(const Array *a, const char *path, Error *e) {
     while (type < TYPES && types[type].dtype != a->dtype) type++;
     if (type == TYPES) bug("npy_write: %s: NumPy has no type %s", path, dtype_name(a->dtype));
 
-    /* NumPy leaves room for the first size to grow to 21 digits, then fills up to a multiple of 64 bytes. */
-    char header[512], first[32] = "";
-    int n = sprintf(header, "{'descr': '%c%s', 'fortran_order': False, 'shape': (",
-                    dtype_size(a->dtype) == 1 ? '|' : '<', types[type].name);
-    for (int i = 0; i < a->rank; i++) n += sprintf(header + n, i ? ", %ld" : "%ld", a->size[i]);
-    n += sprintf(header + n, a->rank == 1 ? ",), }" : "), }");
-    if (a->rank) n += sprintf(header + n, "%*s", 21 - sprintf(first, "%ld", a->size[0]), "");
-    n += sprintf(header + n, "%*s\n", 64 - (10 + n + 1) % 64, "");
+    /* NumPy fills the header up to a multiple of 64 bytes, and leaves room for the first size to grow. With at most 8
+     * axes, whose sizes have at most 26 digits together or their bytes would not fit in a long, that is always 128. */
+    enum { ALL = 128, BEFORE = 10, LENGTH = ALL - BEFORE };
+    char text[ALL] = "", all[ALL + 1];
+    for (int i = 0, n = 0; i < a->rank; i++) n += sprintf(text + n, i ? ", %ld" : "%ld", a->size[i]);
+    int n = sprintf(all, "\x93NUMPY\1%c%c%c{'descr': '%c%s', 'fortran_order': False, 'shape': (%s%s), }", 0,
+                    LENGTH, 0, dtype_size(a->dtype) == 1 ? '|' : '<', types[type].name, text,
+                    a->rank == 1 ? "," : "");
+    sprintf(all + n, "%*s\n", ALL - 1 - n, "");
 
     File *f = file_create(path, e);
     if (!f) return false;
-    file_write(f, "\x93NUMPY\1\0", 8);
-    file_write(f, (char[]){(char)n, (char)(n >> 8)}, 2);
-    file_write(f, header, (size_t)n);
+    file_write(f, all, ALL);
     file_write(f, a->bytes, (size_t)a->count * dtype_size(a->dtype));
     return file_commit(f, e);
 }
