@@ -267,10 +267,10 @@ bool npy_write(const Array *a, const char *path, Error *e) {
     /* NumPy fills the header up to a multiple of 64 bytes, and leaves room for the first size to grow. With at most 8
      * axes, whose sizes have at most 26 digits together or their bytes would not fit in a long, that is always 128. */
     enum { ALL = 128, BEFORE = 10, LENGTH = ALL - BEFORE };
-    char text[ALL] = "", all[ALL + 1];
-    for (int i = 0, n = 0; i < a->rank; i++) n += sprintf(text + n, i ? ", %ld" : "%ld", a->size[i]);
+    char sizes[48] = "", all[ALL + 1];
+    for (int i = 0, n = 0; i < a->rank; i++) n += sprintf(sizes + n, i ? ", %ld" : "%ld", a->size[i]);
     int n = sprintf(all, "\x93NUMPY\1%c%c%c{'descr': '%c%s', 'fortran_order': False, 'shape': (%s%s), }", 0,
-                    LENGTH, 0, dtype_size(a->dtype) == 1 ? '|' : '<', types[type].name, text,
+                    LENGTH, 0, dtype_size(a->dtype) == 1 ? '|' : '<', types[type].name, sizes,
                     a->rank == 1 ? "," : "");
     sprintf(all + n, "%*s\n", ALL - 1 - n, "");
 
