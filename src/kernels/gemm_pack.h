@@ -1,7 +1,7 @@
 /* Packing: blocks of an operand copied into the order in which the tile reads them.
  *
- * A panel is `width` <= PANEL columns of B over k rows: out[p * stride + j] = B(p, j), where stride is `vectors`
- * whole vectors and the columns from width up to it are 0. */
+ * A panel is `width` <= PANEL columns of B over k rows: out[p * stride + j] = B(p, j), where stride is
+ * `vectors` whole vectors and the columns from width up to it are 0. */
 #ifndef KERNELS_GEMM_PACK_H
 #define KERNELS_GEMM_PACK_H
 

@@ -11,9 +11,9 @@
  *     │ │           │        │        │       sum[i][j] += a[i] · b[j]
  *     └─┘           └────────┴────────┘
  *
- * Every height from 1 to TILE_ROWS has its own function, so that any number of rows is cut into tiles of nearly
- * equal height and none is computed in vain. Sums, B and a number of A fill the register file: 28 + 2 + 1 of 32
- * with AVX-512, 12 + 2 + 1 of 16 with AVX2. */
+ * Every height from 1 to TILE_ROWS has its own function, so that any number of rows is cut into tiles of
+ * nearly equal height and none is computed in vain. Sums, B and a number of A fill the register file: 28 + 2
+ * + 1 of 32 with AVX-512, 12 + 2 + 1 of 16 with AVX2. */
 #ifndef KERNELS_GEMM_TILE_H
 #define KERNELS_GEMM_TILE_H
 
@@ -35,8 +35,9 @@ enum { TILE_VECTORS = 2, PANEL = TILE_VECTORS * LANES };
 /* How A is stored: element (i, p) stands at a[i * lda + p], or at a[p * lda + i]. */
 typedef enum TileOperand { A_BY_ROWS, A_BY_COLUMNS } TileOperand;
 
-/* C = A·B, or C += A·B if accumulate, for one tile: B's element (p, j) at b[p * ldb + j], readable over the whole
- * width; C's at c[i * ldc + j], of whose last vector only the first `last` lanes are read and written. */
+/* C = A·B, or C += A·B if accumulate, for one tile: B's element (p, j) at b[p * ldb + j], readable over the
+ * whole width; C's at c[i * ldc + j], of whose last vector only the first `last` lanes are read and written.
+ */
 typedef void Tile(long k, const real *a, long lda, const real *b, long ldb, real *c, long ldc, long last,
                   bool accumulate);
 
