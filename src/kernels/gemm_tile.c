@@ -43,6 +43,9 @@ static inline __attribute__((always_inline)) void tile(TileOperand operand, int 
         a += lda;
         b += ldb;
     }
+    /* Forgets where the rows of C are, or gcc would compute their addresses once and keep them through the
+     * loop. */
+    __asm__("" : "+r"(c), "+r"(ldc));
 #pragma GCC unroll 16
     for (int i = 0; i < TILE_ROWS; i++)
         if (i < rows) {
@@ -58,7 +61,7 @@ static inline __attribute__((always_inline)) void tile(TileOperand operand, int 
         }
 }
 
-/* A function for every height, tile_by_rows_1_1 to tile_by_columns_2_14. */
+/* A function for every operand, width and height, from tile_by_rows_1_1 on. */
 #define DEFINE(operand, name, vectors, rows)                                                                 \
     static void tile_##name##_##vectors##_##rows(long k, const real *a, long lda, const real *b, long ldb,   \
                                                  real *c, long ldc, long last, bool accumulate) {            \
@@ -66,23 +69,25 @@ static inline __attribute__((always_inline)) void tile(TileOperand operand, int 
     }
 #define LIST(operand, name, vectors, rows) tile_##name##_##vectors##_##rows,
 
-#define UP_TO_4(X, o, n, v) X(o, n, v, 1) X(o, n, v, 2) X(o, n, v, 3) X(o, n, v, 4)
-#define UP_TO_6(X, o, n, v) UP_TO_4(X, o, n, v) X(o, n, v, 5) X(o, n, v, 6)
-#define UP_TO_8(X, o, n, v) UP_TO_6(X, o, n, v) X(o, n, v, 7) X(o, n, v, 8)
-#define UP_TO_14(X, o, n, v)                                                                                 \
-    UP_TO_8(X, o, n, v)                                                                                      \
-    X(o, n, v, 9) X(o, n, v, 10) X(o, n, v, 11) X(o, n, v, 12) X(o, n, v, 13) X(o, n, v, 14)
-#define PASTE_(a, b)        a##b
-#define PASTE(a, b)         PASTE_(a, b)
-#define HEIGHTS(X, o, n, v) PASTE(UP_TO_, TILE_ROWS)(X, o, n, v)
+#define UP_TO_4(X, o, n, v)  X(o, n, v, 1) X(o, n, v, 2) X(o, n, v, 3) X(o, n, v, 4)
+#define UP_TO_6(X, o, n, v)  UP_TO_4(X, o, n, v) X(o, n, v, 5) X(o, n, v, 6)
+#define UP_TO_8(X, o, n, v)  UP_TO_6(X, o, n, v) X(o, n, v, 7) X(o, n, v, 8)
+#define UP_TO_10(X, o, n, v) UP_TO_8(X, o, n, v) X(o, n, v, 9) X(o, n, v, 10)
+#define PASTE_(a, b)         a##b
+#define PASTE(a, b)          PASTE_(a, b)
+#define HEIGHTS(X, o, n, v)  PASTE(UP_TO_, TILE_ROWS)(X, o, n, v)
 
 HEIGHTS(DEFINE, A_BY_ROWS, by_rows, 1)
 HEIGHTS(DEFINE, A_BY_ROWS, by_rows, 2)
 HEIGHTS(DEFINE, A_BY_COLUMNS, by_columns, 1)
 HEIGHTS(DEFINE, A_BY_COLUMNS, by_columns, 2)
 
+#define TABLE(o, n)                                                                                          \
+    {                                                                                                        \
+        {HEIGHTS(LIST, o, n, 1)}, {                                                                          \
+            HEIGHTS(LIST, o, n, 2)                                                                           \
+        }                                                                                                    \
+    }
+
 Tile *const gemm_tile[2][TILE_VECTORS][TILE_ROWS] = {
-    [A_BY_ROWS] = {{HEIGHTS(LIST, A_BY_ROWS, by_rows, 1)}, {HEIGHTS(LIST, A_BY_ROWS, by_rows, 2)}},
-    [A_BY_COLUMNS] = {{HEIGHTS(LIST, A_BY_COLUMNS, by_columns, 1)},
-                      {HEIGHTS(LIST, A_BY_COLUMNS, by_columns, 2)}},
-};
+    [A_BY_ROWS] = TABLE(A_BY_ROWS, by_rows), [A_BY_COLUMNS] = TABLE(A_BY_COLUMNS, by_columns)};

@@ -12,8 +12,11 @@
  *     └─┘           └────────┴────────┘
  *
  * Every height from 1 to TILE_ROWS has its own function, so that any number of rows is cut into tiles of
- * nearly equal height and none is computed in vain. Sums, B and a number of A fill the register file: 28 + 2
- * + 1 of 32 with AVX-512, 12 + 2 + 1 of 16 with AVX2. */
+ * nearly equal height and none is computed in vain.
+ *
+ * A tile needs more sums than multiply-adds are in flight (8), and many to a load. 16 registers have room for 6
+ * rows: 12 sums, 2 vectors of B, 1 number of A. 32 would have room for 14, but then the stores of one tile and
+ * the first sums of the next do not fit into the processor's queues together; up to 10 rows they overlap. */
 #ifndef KERNELS_GEMM_TILE_H
 #define KERNELS_GEMM_TILE_H
 
@@ -21,7 +24,7 @@
 #include <stdbool.h>
 
 #if defined __AVX512F__
-#define TILE_ROWS 14
+#define TILE_ROWS 10
 #elif defined __AVX__
 #define TILE_ROWS 6
 #elif defined __aarch64__
