@@ -17,15 +17,21 @@ static void report(const CaseReport *r) {
     }
 }
 
+/* In float some cases may stay unclear: layer norm at 1000 ± 1 has three digits left to differ in. */
 static void every_operation_passes(void) {
+    int cases = 0, unclear = 0;
     for (int i = 0; i < ops_count; i++) {
         const Op *op = ops_all[i].op;
-        for (int k = 0; k < op->n_cases; k++) {
+        for (int k = 0; k < op->n_cases; k++, cases++) {
             CaseReport r;
             gradcheck_case(op->name, &op->cases[k], 1, &r);
-            report(&r);
+            if (sizeof(real) < sizeof(double) && r.verdict == INCONCLUSIVE)
+                unclear++;
+            else
+                report(&r);
         }
     }
+    CHECK(unclear <= cases / 20, "%d of %d cases are unclear", unclear, cases);
 }
 
 /* A smooth function's derivative is good to nine digits, and usually to twelve. */

@@ -115,7 +115,7 @@ static const Mutant mutants[] = {
     {"relu", "wrong where masked", "y[i] > 0 ? dy[i] : 0", "dy[i]", "only somewhere"},
     {"masked_fill", "wrong where masked", "? 0 : dy[i]", "? dy[i] : dy[i]", "only somewhere"},
     {"clamp", "wrong where masked", "a->low <= v && v <= a->high", "a->low <= v", "only somewhere"},
-    {"linear", "wrong where masked", "dz[i] = y[i] > 0 ? dy[i] : 0", "dz[i] = dy[i]", NULL},
+    {"linear", "wrong where masked", "y[i] > 0 ? dz[i] : 0", "dz[i]", NULL},
     {"reshape", "last one left out", "array_scale_to(shape_count(n->out->shape), 1,",
      "array_scale_to(shape_count(n->out->shape) - 1, 1,", "only somewhere"},
     {"slice", "off by one", "a->start * dx_stride", "(a->start - 1) * dx_stride", "off by one|read-only"},

@@ -8,6 +8,10 @@
  * not confirm the gradient, others start lower: the function may be wild at the scale of x. */
 enum { STEPS = 20, LOWER = 9, SWEEPS = 4 };
 
+/* Numbers below this are made of few digits, or of none: what rounding leaves of them may be anything. */
+#define SMALLEST                                                                                             \
+    (sizeof(real) == sizeof(double) ? DBL_MIN / DBL_EPSILON : (double)FLT_MIN / (double)FLT_EPSILON)
+
 /* The function around the point, seen along one coordinate. */
 typedef struct Line {
     CheckRun *run;
@@ -75,7 +79,9 @@ static void jitter(Line *l, real relative, uint64_t key) {
  * measured. An output that does not answer to them (the logarithm of 1 + something small moves in steps of
  * the 1's last digit) is jolted harder until it does: its first move shows the size of its steps. */
 static void measure_noise(Line *l) {
-    enum { TRIALS = 6, JOLTS = 46 };
+    enum { TRIALS = 6 };
+    const double hardest = 0x1p-6,
+                 gentle = 0x1p-16; /* harder than gentle may be no noise, but the function */
     long n = l->e->outputs;
     double largest = 1;
     for (long i = 0; i < n; i++) {
@@ -85,15 +91,17 @@ static void measure_noise(Line *l) {
         largest = fmax(largest, size);
     }
     l->floor = largest * (double)REAL_EPSILON;
+    double relative = (double)REAL_EPSILON;
     bool all = false;
-    for (int trial = 0; trial < TRIALS + JOLTS && !(all && trial >= TRIALS); trial++) {
+    for (int trial = 0; trial < TRIALS || (!all && relative <= hardest); trial++) {
         bool jolt = trial >= TRIALS;
-        jitter(l, (real)ldexp((double)REAL_EPSILON, jolt ? trial - TRIALS : 0),
-               random_key(0, (uint64_t)trial));
+        if (jolt) relative *= 2;
+        jitter(l, (real)relative, random_key(0, (uint64_t)trial));
         all = true;
         for (long i = 0; i < n; i++) {
             double change = fabs((double)l->above[i] - (double)l->here[i]);
-            bool counts = change > 0 && (jolt ? !l->moved[i] && change < 1024 * l->floor : isfinite(change));
+            bool counts = isfinite(change) && l->run->branches == l->branches;
+            if (jolt) counts &= !l->moved[i] && (relative <= gentle || change < 1024 * l->floor);
             if (counts) l->noise[i] = fmax(l->noise[i], change);
             l->moved[i] |= change > 0;
             all &= l->moved[i];
@@ -113,7 +121,7 @@ static bool all_settled(const Line *l) {
 
 /* Below this the digits of x ± step are not good enough. */
 static double last_step(const Line *l) {
-    return 1024 * (double)REAL_EPSILON * (isfinite(l->at) ? fabs((double)l->at) : 0);
+    return 32 * (double)REAL_EPSILON * (isfinite(l->at) ? fabs((double)l->at) : 0);
 }
 
 /* Central differences at falling steps, as long as all branches are those taken at the point. */
@@ -145,6 +153,12 @@ static void sweep_one_side(Line *l, double step, int side) {
     }
 }
 
+/* The analytic gradient is rounded as well: where it is 0 as the difference of large terms, something is left of
+ * them. */
+static bool is_rounding(const Entry *e, double floor) {
+    return fabs(e->numeric) <= SWEEP_TRUST * e->estimate && fabs(e->analytic) <= 1024 * floor;
+}
+
 /* What one entry says by itself; scale: the largest derivative for the same cotangent. */
 static void judge(Entry *e, double scale, double floor) {
     double d = fabs(e->analytic - e->numeric), size = fmax(fabs(e->analytic), fabs(e->numeric));
@@ -155,16 +169,17 @@ static void judge(Entry *e, double scale, double floor) {
         e->state = ENTRY_WRONG;
     else if (!isfinite(e->numeric))
         e->state = ENTRY_UNCLEAR;
-    else if (e->numeric == 0 && d > SWEEP_TRUST * e->estimate && d <= floor / e->step)
-        e->state = ENTRY_FLAT;
     else if (close && e->estimate <= CHECK_TOLERANCE * size)
         e->state = ENTRY_PROVED;
     else if (!close && !within)
-        e->state = ENTRY_WRONG;
+        e->state = is_rounding(e, floor) ? ENTRY_FLAT : ENTRY_WRONG;
     else if (SWEEP_TRUST * e->estimate <= CHECK_TOLERANCE * scale)
         e->state = ENTRY_PROVED;
+    else if (size <= SMALLEST ||
+             (e->estimate <= SWEEP_TRUST * e->rounding && e->estimate * e->step <= 4096 * floor))
+        e->state = ENTRY_FLAT;
     else
-        e->state = e->estimate <= SWEEP_TRUST * e->rounding ? ENTRY_FLAT : ENTRY_UNCLEAR;
+        e->state = ENTRY_UNCLEAR;
 }
 
 /* Whether a result from smaller steps is to be believed rather than the one there is: if it confirms the
@@ -172,8 +187,9 @@ static void judge(Entry *e, double scale, double floor) {
  * excuses nothing. */
 static bool more_credible(const Entry *found, const Entry *known) {
     if (!isfinite(known->numeric)) return true;
-    if (found->state != known->state && fmin(found->state, known->state) < ENTRY_UNCLEAR)
-        return found->state < known->state;
+    bool confirms = found->state == ENTRY_PROVED || found->state == ENTRY_KINK;
+    bool confirmed = known->state == ENTRY_PROVED || known->state == ENTRY_KINK;
+    if (confirms != confirmed) return confirms;
     double contradiction = fabs(found->numeric - known->numeric);
     return found->estimate < known->estimate ||
            contradiction > SWEEP_TRUST * (found->estimate + known->estimate);

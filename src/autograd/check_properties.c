@@ -150,6 +150,17 @@ static bool changes_nothing(Properties *p, Results one) {
     return true;
 }
 
+/* Runs the case so that the last node has the place on the tape that it has at the point, whatever other nodes this
+ * needs. */
+static Results results_in_place(Properties *p) {
+    point_ready(p->run->point, 0);
+    run_forward(p->run);
+    p->run->first = p->nodes - p->run->tape->nodes;
+    Results found = results(p, p->one, 0);
+    p->run->first = 0;
+    return found;
+}
+
 static bool takes_any_layout(Properties *p, Results one) {
     static const char *const name[] = {
         [CONTIGUOUS] = "contiguous", [TRANSPOSED] = "transposed", [STEPPED] = "stepped"};
@@ -159,15 +170,20 @@ static bool takes_any_layout(Properties *p, Results one) {
         snprintf(what, sizeof what, "with its inputs laid out %s in memory", name[layout]);
         point_lay_out(&other, p->arena, given, (CheckLayout[CHECK_INPUTS]){layout, layout, layout, layout});
         p->run->point = &other;
-        point_ready(&other, 0);
-        run_forward(p->run);
-        p->run->first = p->nodes - p->run->tape->nodes;
-        bool same_results = same(p, results(p, p->one, 0), one, 0, 1, what);
-        p->run->first = 0;
+        bool same_results = same(p, results_in_place(p), one, 0, 1, what);
         p->run->point = given;
         if (!same_results) return false;
     }
     return true;
+}
+
+static bool works_inside_a_graph(Properties *p, Results one) {
+    p->run->relayed = true;
+    p->run->tape->keep = false;
+    Results found = results_in_place(p);
+    p->run->relayed = false;
+    p->run->tape->keep = true;
+    return same(p, found, one, 0, 1, "with inputs that other operations made");
 }
 
 static bool same_range(const CheckInput *a, const CheckInput *b) {
@@ -224,15 +240,16 @@ const char *check_properties(CheckRun *run, Arena *arena, uint64_t seed, char *t
 
     Results one = results(&p, p.one, 0);
     p.floor = largest(p.one, p.outputs) * fmax(1, largest(one.value[CHECK_INPUTS], p.outputs));
-    const char *broken = !zero_gives_zero(&p)         ? "zero"
-                         : !accumulates(&p, one)      ? "accumulates"
-                         : !stores_fresh(&p, one)     ? "stores fresh"
-                         : !changes_nothing(&p, one)  ? "read-only"
-                         : !is_repeatable(&p, one)    ? "repeatable"
-                         : !is_linear(&p, one)        ? "linear"
-                         : !takes_any_layout(&p, one) ? "any layout"
-                         : !pairs_may_be_one(&p)      ? "passed twice"
-                                                      : NULL;
+    const char *broken = !zero_gives_zero(&p)             ? "zero"
+                         : !accumulates(&p, one)          ? "accumulates"
+                         : !stores_fresh(&p, one)         ? "stores fresh"
+                         : !changes_nothing(&p, one)      ? "read-only"
+                         : !is_repeatable(&p, one)        ? "repeatable"
+                         : !is_linear(&p, one)            ? "linear"
+                         : !takes_any_layout(&p, one)     ? "any layout"
+                         : !works_inside_a_graph(&p, one) ? "inside a graph"
+                         : !pairs_may_be_one(&p)          ? "passed twice"
+                                                          : NULL;
     run->tape->keep = keep;
     return broken;
 }

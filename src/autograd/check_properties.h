@@ -7,6 +7,7 @@
  *     repeatable    two runs give the same bits
  *     linear        backward is linear in the cotangent
  *     any layout    inputs may lie in memory as they like: strided, transposed, contiguous
+ *     inside a graph  the same where the inputs are outputs of other operations, whose gradients are the tape's
  *     passed twice  one tensor as two inputs gets the sum of their gradients
  */
 #ifndef AUTOGRAD_CHECK_PROPERTIES_H

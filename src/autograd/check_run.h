@@ -9,8 +9,10 @@ typedef struct CheckRun {
     const CheckCase *c;
     CheckPoint *point;
     Tape *tape;
-    long first;        /* index of the first node: see run_forward */
-    Tensor *y;         /* of the last forward */
+    bool
+        relayed; /* the inputs are not leaves but outputs of another operation: as in the middle of a model */
+    long first;  /* index of the first node: see run_forward */
+    Tensor *y;   /* of the last forward */
     uint64_t branches; /* taken in it, over all operations on the tape */
     long evaluations;
 } CheckRun;

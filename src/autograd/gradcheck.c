@@ -153,7 +153,7 @@ static bool is_among(const char *word, const char *const words[]) {
 static const char *diagnosis_of(const CaseReport *r) {
     static const char *const tells_all[] = {"not a number", "no gradient", "upstream ignored",
                                             "strides ignored", NULL};
-    static const char *const tells_little[] = {"any layout", "passed twice", "", NULL};
+    static const char *const tells_little[] = {"any layout", "inside a graph", "passed twice", "", NULL};
     const char *pattern = "unknown";
     for (int i = r->inputs - 1; i >= 0; i--)
         if (r->in[i].verdict == FAIL && !is_among(r->in[i].pattern, (const char *const[]){"unknown", NULL}))

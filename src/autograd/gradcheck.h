@@ -85,7 +85,9 @@ typedef struct CaseReport {
     char trouble[REPORT_TEXT];   /* how; or what else went wrong with the case as a whole */
     long outputs;                /* elements of the output */
     bool whole_jacobian;
-    bool kinks;       /* the case promises kinks */
+    bool kinks; /* the case promises kinks */
+    bool
+        by_reference; /* judged by values that are known to be right (`analytic` against `numeric`), not by differences */
     int moved;        /* how many points were given up because they lay on a kink */
     long evaluations; /* forward runs */
 } CaseReport;

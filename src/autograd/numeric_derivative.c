@@ -4,6 +4,9 @@
 /* Below this many differences an agreement may be luck. */
 enum { FEWEST = 4 };
 
+/* Two estimates that are further apart than so many times their errors cannot both be right. */
+enum { CONTRADICTION = 8 };
+
 void sweep_start(Sweep *s, int order) {
     *s = (Sweep){.order = order, .value = NAN, .error = INFINITY};
 }
@@ -24,7 +27,7 @@ void sweep_add(Sweep *s, double step, double difference, double noise) {
         if (distance + magnified <= error) value = t, error = distance + magnified, rounding = magnified;
     }
     s->levels++;
-    bool contradicts = fabs(value - s->value) > SWEEP_TRUST * (error + s->error);
+    bool contradicts = fabs(value - s->value) > CONTRADICTION * (error + s->error);
     if (error > s->error && !contradicts) return;
     s->value = value;
     s->error = error;

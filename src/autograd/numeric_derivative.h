@@ -12,13 +12,14 @@
 #ifndef AUTOGRAD_NUMERIC_DERIVATIVE_H
 #define AUTOGRAD_NUMERIC_DERIVATIVE_H
 
+#include "base/real.h"
 #include <stdbool.h>
 
 enum { EXTRAPOLATIONS = 8, CENTRAL = 2, ONE_SIDED = 1 };
 
-/* How often the estimated error may be exceeded by the true one: Ridders' rule is an estimate, not a bound.
- */
-#define SWEEP_TRUST 16
+/* How often the estimated error may be exceeded by the true one: Ridders' rule is an estimate, not a bound, and float
+ * leaves it few steps to look at. */
+#define SWEEP_TRUST (sizeof(real) == sizeof(double) ? 16 : 64)
 
 /* One derivative, while the step falls. */
 typedef struct Sweep {

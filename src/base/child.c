@@ -60,19 +60,21 @@ static bool under_sanitizer(void) {
 #endif
 }
 
-/* The limit, lowered to value where it may be. */
-static const struct rlimit *lowered(struct rlimit *limit, double value) {
-    rlim_t soft = (rlim_t)value;
+/* The limit, lowered to value, and for good where `hard` says so, as far as it may be. */
+static const struct rlimit *lowered(struct rlimit *limit, double value, double hard) {
+    rlim_t soft = (rlim_t)value, most = (rlim_t)hard;
     if (limit->rlim_max == RLIM_INFINITY || soft < limit->rlim_max) limit->rlim_cur = soft;
+    if (limit->rlim_max == RLIM_INFINITY || most < limit->rlim_max) limit->rlim_max = most;
     return limit;
 }
 
 static void set_limits(const ChildLimits *limits) {
     struct rlimit l;
-    if (getrlimit(RLIMIT_CORE, &l) == 0) setrlimit(RLIMIT_CORE, lowered(&l, 0));
-    if (getrlimit(RLIMIT_CPU, &l) == 0) setrlimit(RLIMIT_CPU, lowered(&l, ceil(limits->seconds) + 1));
+    double seconds = ceil(limits->seconds);
+    if (getrlimit(RLIMIT_CORE, &l) == 0) setrlimit(RLIMIT_CORE, lowered(&l, 0, 0));
+    if (getrlimit(RLIMIT_CPU, &l) == 0) setrlimit(RLIMIT_CPU, lowered(&l, seconds, seconds + 1));
     if (limits->bytes && !under_sanitizer() && getrlimit(RLIMIT_AS, &l) == 0)
-        setrlimit(RLIMIT_AS, lowered(&l, (double)limits->bytes));
+        setrlimit(RLIMIT_AS, lowered(&l, (double)limits->bytes, (double)limits->bytes));
 }
 
 static _Noreturn void live(const ChildLimits *limits, const int result[2], const int printed[2],
@@ -117,7 +119,7 @@ static bool bear(Child *c, const ChildLimits *limits, void (*job)(void *context,
     setpgid(c->pid, c->pid);
     c->result = result[0];
     c->printed = printed[0];
-    c->deadline = now() + limits->seconds;
+    c->deadline = now() + 3 * limits->seconds;
     fcntl(c->result, F_SETFL, O_NONBLOCK);
     fcntl(c->printed, F_SETFL, O_NONBLOCK);
     return true;
@@ -227,7 +229,12 @@ void children_run(long jobs, int at_once, const ChildLimits *limits, void (*job)
                 kill(c->pid, SIGKILL);
             }
             int status;
-            if (waitpid(c->pid, &status, WNOHANG) == c->pid) {
+            struct rusage usage;
+            if (wait4(c->pid, &status, WNOHANG, &usage) == c->pid) {
+                double used = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec);
+                if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+                    c->timed_out |= used >= floor(limits->seconds);
+
                 bury(c, status, done, context);
                 *c = child[--living];
             } else {
@@ -246,7 +253,9 @@ const char *child_text(char text[CHILD_TEXT], const ChildEnd *end, const ChildLi
     case CHILD_SIGNALLED:
         snprintf(text, CHILD_TEXT, "crashed: signal %d (%s)", end->number, strsignal(end->number));
         break;
-    case CHILD_TIMED_OUT: snprintf(text, CHILD_TEXT, "did not end within %g seconds", limits->seconds); break;
+    case CHILD_TIMED_OUT:
+        snprintf(text, CHILD_TEXT, "did not end within its time limit of %g s", limits->seconds);
+        break;
     case CHILD_NOT_BORN:
         snprintf(text, CHILD_TEXT, "could not be run: no process or no memory for it");
         break;

@@ -10,7 +10,9 @@
 #include <stddef.h>
 
 typedef struct ChildLimits {
-    double seconds; /* of wall-clock time for each job */
+    double
+        seconds; /* of processor time for each job, and three times as many on the clock: a busy machine is no endless
+                       loop, but sleep is */
     size_t bytes; /* of address space; 0: no limit. Not kept under AddressSanitizer, which needs terabytes of
                      it */
 } ChildLimits;

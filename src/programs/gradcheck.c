@@ -74,11 +74,11 @@ static void show_report(void *context, const CaseReport *r) {
     if (s.json)
         json_report(stdout, r);
     else if (!show->overview)
-        table_rows(stdout, r);
+        gradcheck_rows(stdout, r);
     if (s.json) return;
     if (r->verdict != PASS) fprintf(show->explanations, "\n");
-    table_explain(show->explanations, r);
-    if (s.curve) table_curves(show->explanations, r);
+    gradcheck_explain(show->explanations, r);
+    if (s.curve) gradcheck_curves(show->explanations, r);
     fflush(stdout);
 }
 
@@ -92,7 +92,7 @@ static bool check(CheckPlan *plan, bool overview, Error *e) {
     show.explanations = open_memstream(&show.text, &show.size);
     if (!show.report || !show.explanations)
         return fail(e, STATUS_NO_MEMORY, "memory: %ld reports", plan->items);
-    if (!s.json) (overview ? table_overview_heading : table_heading)(stdout);
+    if (!s.json) (overview ? table_overview_heading : gradcheck_heading)(stdout);
     plan_run(plan, show_report, &show);
     end_of_operation(&show);
     fclose(show.explanations);

@@ -71,7 +71,7 @@ static char *explanation(const CaseReport *r, const InputReport *in) {
     } else {
         part.inputs = 0;
     }
-    table_explain(memory, &part);
+    gradcheck_explain(memory, &part);
     if (part.verdict == PASS) fprintf(memory, "PASS, worst relative error %.1e\n", in ? in->error : 0.0);
     fclose(memory);
     return text;

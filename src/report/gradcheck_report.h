@@ -3,9 +3,8 @@
 #ifndef REPORT_GRADCHECK_REPORT_H
 #define REPORT_GRADCHECK_REPORT_H
 
-#include "autograd/gradcheck.h"
+#include "autograd/gradcheck_text.h"
 #include "base/error.h"
-#include <stdio.h>
 
 /* Counted over many reports. */
 typedef struct CheckTotals {
@@ -22,22 +21,12 @@ void totals_add(CheckTotals *t, const CaseReport *r);
 /* Done, no, or inconclusive: what the program exits with. */
 Status totals_status(const CheckTotals *t);
 
-/* The terminal: one line a part, below a heading; what failed is explained underneath. */
-void table_heading(FILE *out);
-void table_rows(FILE *out, const CaseReport *r);
-
 /* One line an operation, from the totals of its reports. */
 void table_overview_heading(FILE *out);
 void table_overview_row(FILE *out, const char *op, const CheckTotals *t);
 
-/* Why a case failed or is inconclusive; nothing if it passed. */
-void table_explain(FILE *out, const CaseReport *r);
-
 /* The last lines: counts, and a line of its own where something is inconclusive. */
 void table_summary(FILE *out, const CheckTotals *t, double seconds);
-
-/* The error of central differences against their step, as a picture of characters. */
-void table_curves(FILE *out, const CaseReport *r);
 
 /* One JSON object a line for each part; a case without parts has one with "part": null. */
 void json_report(FILE *out, const CaseReport *r);

@@ -1,0 +1,278 @@
+/* What gradcheck says where there is no plain answer: kinks, ties, saturation, noise, wrong gradients on kinks; and that
+ * the numeric derivative knows its error. */
+#include "autograd/gradcheck_text.h"
+#include "autograd/numeric_derivative.h"
+#include "ops/ops.h"
+#include "test.h"
+
+/* Proofs are for double; in float the same verdicts must not be FAIL. */
+#define IN_DOUBLE (sizeof(real) == sizeof(double))
+
+/* --- Numeric derivatives of known functions. --- */
+
+static double slow(double x) {
+    return exp(x) + sin(3 * x);
+}
+
+static Sweep sweep_of(double (*f)(double x), double x, double step, int levels) {
+    Sweep s;
+    sweep_start(&s, CENTRAL);
+    for (int i = 0; i < levels; i++, step /= 2) {
+        double size = fmax(fabs(f(x + step)), fabs(f(x - step)));
+        sweep_add(&s, step, (f(x + step) - f(x - step)) / (2 * step), size * DBL_EPSILON / step);
+    }
+    return s;
+}
+
+static void extrapolation_is_exact_and_knows_it(void) {
+    for (double x = -2; x <= 2; x += 0.1) {
+        Sweep s = sweep_of(slow, x, 0.5, 20);
+        double want = exp(x) + 3 * cos(3 * x), off = fabs(s.value - want);
+        CHECK(off <= SWEEP_TRUST * s.error, "at %g: off by %g, estimated %g", x, off, s.error);
+        CHECK(s.error <= 1e-11 * (1 + fabs(want)), "at %g: estimated error %g", x, s.error);
+    }
+}
+
+static double steep(double x) {
+    return tanh(1000 * x);
+}
+
+/* Far steps see a saturated function whose differences agree with each other: near ones contradict them. */
+static void small_steps_are_believed_against_large_ones(void) {
+    Sweep s = sweep_of(steep, 1e-4, 1, 30);
+    double want = 1000 / pow(cosh(0.1), 2);
+    CHECK(fabs(s.value - want) <= 1e-6 * want, "found %g, want %g", s.value, want);
+}
+
+static double staircase(double x) {
+    return floor(x * 1e6) * 1e-6;
+}
+
+static void noise_is_not_taken_for_a_derivative(void) {
+    Sweep s = sweep_of(staircase, 0.3, 0.125, 20);
+    CHECK(s.error >= fabs(s.value - 1) / SWEEP_TRUST, "off by %g, estimated %g", fabs(s.value - 1), s.error);
+}
+
+/* --- Operations of one's own, written as a student would: no branches told, no flags. --- */
+
+static real (*own_function)(real x);
+static real (*own_slope)(real x);
+
+static void own_forward(Node *n) {
+    long count = shape_count(n->out->shape);
+    tensor_copy_out(n->in[0], n->out->data);
+    for (long i = 0; i < count; i++) n->out->data[i] = own_function(n->out->data[i]);
+}
+
+static void own_backward(Node *n) {
+    long i = 0;
+    for (Walk w = walk(n->in[0]->shape, 1, (const long *[]){n->in[0]->stride}); walk_row(&w);)
+        for (long k = 0; k < w.n; k++, i++)
+            n->in[0]->grad[i] += n->out->grad[i] * own_slope(n->in[0]->data[w.at[0] + k * w.step[0]]);
+}
+
+static const Op own = {"own", own_forward, own_backward};
+
+static Tensor *own_op(Tape *t, Tensor **x) {
+    return tape_record(tape_node(t, &own, x[0]->shape, INPUTS(x[0])));
+}
+
+static CaseReport check(Tensor *(*build)(Tape *t, Tensor **x), CheckInput in, bool kinks) {
+    CaseReport r;
+    CheckCase c = {"case", build, {in}, .kinks = kinks};
+    gradcheck_case("test", &c, 1, &r);
+    return r;
+}
+
+static CaseReport check_own(real (*f)(real x), real (*slope)(real x), CheckInput in) {
+    own_function = f;
+    own_slope = slope;
+    return check(own_op, in, false);
+}
+
+#define SAYS(r, want)                                                                                        \
+    CHECK((r).verdict == (want), "%s: %s %s", verdict_text((r).verdict), (r).trouble, (r).in[0].reason)
+
+static real relu(real x) {
+    return x > 0 ? x : 0;
+}
+static real one_right_of_0(real x) {
+    return x > 0;
+}
+static real half_at_0(real x) {
+    return x > 0 ? 1 : x == 0 ? (real)0.5 : 0;
+}
+static real two_at_0(real x) {
+    return x > 0 ? 1 : x == 0 ? 2 : 0;
+}
+
+static const double around_0[] = {-1, 0, 1, 0, 1e-9, -1e-9};
+
+/* At 0 every value from 0 to 1 is a gradient; 2 is none. Points a billionth beside 0 have one. */
+static void a_relu_that_tells_no_branches_is_judged_rightly(void) {
+    const CheckInput x = {"x", DIMS(6), .values = around_0};
+    CaseReport r = check_own(relu, one_right_of_0, x);
+    SAYS(r, IN_DOUBLE ? PASS : r.verdict);
+    CHECK(r.verdict != FAIL && (!IN_DOUBLE || r.in[0].kinks == 2), "%ld kinks", r.in[0].kinks);
+    r = check_own(relu, half_at_0, x);
+    CHECK(r.verdict != FAIL, "%s", r.in[0].reason);
+    r = check_own(relu, two_at_0, x);
+    SAYS(r, FAIL);
+    CHECK(r.in[0].wrong == 2, "%ld wrong", r.in[0].wrong);
+}
+
+static Tensor *own_relu(Tape *t, Tensor **x) {
+    return tape_relu(t, x[0]);
+}
+static Tensor *own_max(Tape *t, Tensor **x) {
+    return tape_max(t, x[0], -1);
+}
+
+static void kinks_are_reported_where_branches_are_told(void) {
+    static const double zeros[] = {0, 0, 0, -1, 1, 2};
+    CaseReport r = check(own_relu, (CheckInput){"x", DIMS(6), .values = zeros}, false);
+    SAYS(r, PASS);
+    CHECK(r.in[0].kinks == 3, "%ld kinks", r.in[0].kinks);
+    static const double ties[] = {3, 3, 1, 5, 5, 5};
+    r = check(own_max, (CheckInput){"x", DIMS(2, 3), .values = ties}, false);
+    SAYS(r, PASS);
+    CHECK(r.in[0].kinks == 5, "%ld kinks", r.in[0].kinks);
+}
+
+/* A drawn point that lies on a kink is drawn again. */
+static real kink_at_first_draw;
+static Tensor *shifted_relu(Tape *t, Tensor **x) {
+    Tensor *shift = tape_constant(t, SHAPE(1));
+    if (kink_at_first_draw == 0) kink_at_first_draw = x[0]->data[0];
+    shift->data[0] = -kink_at_first_draw;
+    return tape_relu(t, tape_add(t, x[0], shift));
+}
+static void points_move_off_kinks(void) {
+    CaseReport r = check(shifted_relu, (CheckInput){"x", DIMS(1)}, false);
+    SAYS(r, PASS);
+    CHECK(r.moved == 1 && r.in[0].kinks == 0, "moved %d times, %ld kinks", r.moved, r.in[0].kinks);
+}
+
+static Tensor *softmax(Tape *t, Tensor **x) {
+    return tape_softmax(t, x[0], -1);
+}
+static Tensor *wrong_where_flat(Tape *t, Tensor **x) {
+    return tape_add(t, tape_softmax(t, x[0], -1), tape_scale(t, x[0], 0));
+}
+
+static void saturated_softmax_is_no_failure(void) {
+    static const double logits[] = {-1e4, 1e4, 0, 1e4, 1e4, -1e4};
+    CaseReport r = check(softmax, (CheckInput){"x", DIMS(2, 3), .values = logits}, false);
+    if (!IN_DOUBLE) return; /* float has no step at 10000 that shows a slope at all */
+    CHECK(r.verdict != FAIL, "%s", r.in[0].reason);
+    r = check(wrong_where_flat, (CheckInput){"x", DIMS(3), -1e4, 1e4}, false);
+    CHECK(r.verdict != FAIL, "%s", r.in[0].reason);
+}
+
+static real offset(real x) {
+    return (real)1e8 + (real)1e-9 * x;
+}
+static real offset_slope(real x) {
+    (void)x;
+    return (real)1e-9;
+}
+static real zero(real x) {
+    (void)x;
+    return 0;
+}
+
+/* Nothing can be proved, whatever backward says: not even 0. */
+static void below_the_noise_floor_is_inconclusive(void) {
+    if (!IN_DOUBLE) return; /* in float the offset swallows every step there is: a constant */
+    CaseReport r = check_own(offset, offset_slope, (CheckInput){"x", DIMS(3)});
+    SAYS(r, INCONCLUSIVE);
+    CHECK(r.in[0].doubt == DOUBT_FLAT, "doubt %d", (int)r.in[0].doubt);
+    r = check_own(offset, zero, (CheckInput){"x", DIMS(3)});
+    SAYS(r, INCONCLUSIVE);
+}
+
+static real constant(real x) {
+    return x - x + 5;
+}
+static void a_constant_has_a_proved_gradient_of_0(void) {
+    CaseReport r = check_own(constant, zero, (CheckInput){"x", DIMS(3)});
+    SAYS(r, PASS);
+    r = check_own(constant, offset_slope, (CheckInput){"x", DIMS(3)});
+    CHECK(r.verdict != INCONCLUSIVE || !IN_DOUBLE, "%s", verdict_text(r.verdict));
+}
+
+static real rough(real x) {
+    return (real)(0.01 * floor((double)x * 314159.265)); /* a staircase with steps of 0.01 */
+}
+static real rough_slope(real x) {
+    (void)x;
+    return (real)3141.59265;
+}
+static real in_single_precision(real x) {
+    return (real)expf((float)x);
+}
+static real slope_of_exp(real x) {
+    return (real)exp((double)x);
+}
+static void a_noisy_function_is_inconclusive(void) {
+    CaseReport r = check_own(rough, rough_slope, (CheckInput){"x", DIMS(3), 0.5, 0.9});
+    if (IN_DOUBLE)
+        SAYS(r, INCONCLUSIVE);
+    else
+        CHECK(r.verdict != FAIL, "%s", r.in[0].reason);
+    r = check_own(in_single_precision, slope_of_exp, (CheckInput){"x", DIMS(20)});
+    if (IN_DOUBLE) SAYS(r, INCONCLUSIVE);
+    CHECK(!IN_DOUBLE || r.in[0].doubt == DOUBT_NOISE, "doubt %d", (int)r.in[0].doubt);
+}
+
+static real not_a_number(real x) {
+    return x - x + NAN;
+}
+static void nan_never_passes(void) {
+    CaseReport r = check_own(relu, not_a_number, (CheckInput){"x", DIMS(3)});
+    SAYS(r, FAIL);
+    r = check_own(not_a_number, zero, (CheckInput){"x", DIMS(3)});
+    CHECK(r.verdict != PASS, "%s", verdict_text(r.verdict));
+}
+
+/* --- The interface of ten lines. --- */
+
+static Tensor *least_squares(Tape *t, Tensor **x) {
+    return tape_sum(t, tape_square(t, tape_sub(t, tape_matmul(t, x[0], x[1]), x[2])), ALL_AXES);
+}
+
+static Tensor *wrongly_used(Tape *t, Tensor **x) {
+    own_function = relu;
+    own_slope = two_at_0;
+    return tape_sum(t, own_op(t, x), ALL_AXES);
+}
+
+static void functions_and_operations_are_checked_in_a_line(void) {
+    char *text;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    const CheckInput in[] = {{"A", DIMS(4, 3)}, {"x", DIMS(3, 1)}, {"b", DIMS(4, 1)}, {0}};
+    Verdict right = gradcheck_function("least squares", least_squares, in, out);
+    Verdict wrong = gradcheck_function("wrong", wrongly_used,
+                                       (CheckInput[]){{"x", DIMS(1), .values = (double[]){0}}, {0}}, out);
+    Verdict op = gradcheck_op(&op_softmax, out);
+    fclose(out);
+    CHECK(right == PASS && wrong == FAIL && op == PASS, "%d %d %d", (int)right, (int)wrong, (int)op);
+    CHECK(strstr(text, "least squares") && strstr(text, "dA") && strstr(text, "softmax/strided"), "%s", text);
+    CHECK(strstr(text, "1 of 1 elements are wrong"), "%s", text);
+    free(text);
+}
+
+TEST_MAIN({"extrapolation is exact and knows it", extrapolation_is_exact_and_knows_it},
+          {"small steps are believed against large ones", small_steps_are_believed_against_large_ones},
+          {"noise is not taken for a derivative", noise_is_not_taken_for_a_derivative},
+          {"a relu that tells no branches is judged rightly",
+           a_relu_that_tells_no_branches_is_judged_rightly},
+          {"kinks are reported where branches are told", kinks_are_reported_where_branches_are_told},
+          {"points move off kinks", points_move_off_kinks},
+          {"a saturated softmax is no failure", saturated_softmax_is_no_failure},
+          {"below the noise floor is inconclusive", below_the_noise_floor_is_inconclusive},
+          {"a constant has a proved gradient of 0", a_constant_has_a_proved_gradient_of_0},
+          {"a noisy function is inconclusive", a_noisy_function_is_inconclusive},
+          {"NaN never passes", nan_never_passes},
+          {"functions and operations are checked in a line", functions_and_operations_are_checked_in_a_line})
