@@ -1,9 +1,9 @@
 /* The tape: records operations as they run, then runs backward through them in reverse order.
  *
  *     Tape *t = tape_new();
- *     Tensor *y = tape_softmax(t, tape_matmul(t, x, w));     operations run at once and are recorded
- *     tape_backward(t, tape_sum(t, y, …));                   gradients accumulate in x->grad, w->grad
- *     tape_reset(t);                                         everything the tape made is gone
+ *     Tensor *y = tape_softmax(t, tape_matmul(t, x, w), -1);  operations run at once and are recorded
+ *     tape_backward(t, tape_sum(t, y, ALL_AXES));             gradients accumulate in x->grad, w->grad
+ *     tape_reset(t);                                          everything the tape made is gone
  *
  * Memory. Every array that an operation makes lives on the tape's arena. Backward walks the nodes in reverse,
  * so when a node's backward has run nobody needs its output, the output's gradient or what it saved, and

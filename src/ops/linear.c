@@ -4,12 +4,12 @@
  *     x: [n, d_in]   W: [d_out, d_in] (as PyTorch lays it out)   b: [d_out] or none   r: [n, d_out] or none
  *     y: [n, d_out]
  *
- *     z_ij = Σ_k x_ik weightjk + b_j        y = act(z)        or, without activation,        y = r + z
+ *     z_ij = Σ_k x_ik W_jk + b_j        y = act(z)        or, without activation,        y = r + z
  *
  * Backward. With dz_ij = dy_ij act'(z_ij), each of the three factors of the sum gets the two others:
  *
- *     ∂L/∂x_ik = Σ_j dz_ij weightjk         dx += dz W
- *     ∂L/∂weightjk = Σ_i dz_ij x_ik         dW += dzᵀ x
+ *     ∂L/∂x_ik = Σ_j dz_ij W_jk         dx += dz W
+ *     ∂L/∂W_jk = Σ_i dz_ij x_ik         dW += dzᵀ x
  *     ∂L/∂b_j  = Σ_i dz_ij              db += Σ_i dz_i
  *     dr += dy
  *
