@@ -396,7 +396,7 @@ static int wait_for_rows(const char *csv, int rows) {
 /* Starts a training that would take for ever, in `run`. */
 static pid_t start_endless(FILE *to_out, FILE *to_err) {
     pid_t child = start_program(
-        "train", ARGUMENTS(COPY, "--steps", "2147483647", "--eval-every", "10", "--json", "--run", "run"),
+        "train", ARGUMENTS(COPY, "--steps", "2147483647", "--eval-every", "500", "--json", "--run", "run"),
         (Streams){0}, to_out, to_err);
     wait_for_rows("run/metrics.csv", 1);
     return child;
