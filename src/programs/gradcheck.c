@@ -8,27 +8,34 @@
 #include "base/pool.h"
 #include "checking/check_cases.h"
 #include "ops/ops.h"
-#include "report/gradcheck_report.h"
-#include "report/progress.h"
+#include "report/gradcheck_show.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+/* ---- Operations: all, one, or those of a C file ---- */
+
 static struct Settings {
-    bool list, curve, json;
-    const char *junit, *gradescope;
+    ShowOptions show;
+    bool list;
     double seconds, gigabytes;
     long seeds;
 } s = {.seconds = 10, .gigabytes = 4, .seeds = 1};
 
-static const Option table[] = {
+/* How reports are shown: options of every command that makes them. */
+/* clang-format off */
+#define REPORT_OPTIONS(show) \
+    {"json", .help = "print one JSON object a line for each operation, case and gradient", .flag = &(show).json}, \
+    {"junit", "FILE", NULL, "write a JUnit XML report", "none", .text = &(show).junit}, \
+    {"gradescope", "FILE", NULL, "write a results.json for Gradescope", "none", .text = &(show).gradescope}
+/* clang-format on */
+
+static const Option check_options[] = {
     {"What is shown"},
     {"list", .help = "list the operations: name, arguments, formula, section of the paper", .flag = &s.list},
-    {"curve", .help = "draw the error of differences against their step", .flag = &s.curve},
-    {"json", .help = "print one JSON object a line for each operation, case and gradient", .flag = &s.json},
-    {"junit", "FILE", NULL, "write a JUnit XML report", "none", .text = &s.junit},
-    {"gradescope", "FILE", NULL, "write a results.json for Gradescope", "none", .text = &s.gradescope},
+    {"curve", .help = "draw the error of differences against their step", .flag = &s.show.curve},
+    REPORT_OPTIONS(s.show),
     {"What is checked"},
     {"seeds", "N", "[1,1000000]", "each case at N points, those of the seed and of the ones that follow",
      .integer = &s.seeds},
@@ -38,81 +45,25 @@ static const Option table[] = {
     {0},
 };
 
-static const char notes[] = "Exit status: 0 everything is proved; 1 something is wrong; 4 nothing is wrong, "
-                            "but something could not be\n"
-                            "proved; 2 usage; 66 no such file.\n";
+static const char check_notes[] = "Exit status: 0 everything is proved; 1 something is wrong; 4 nothing is "
+                                  "wrong, but something could not be\n"
+                                  "proved; 2 usage; 66 no such file.\n";
 
-static int list_operations(void) {
+static void list_operations(void) {
     for (int i = 0; i < ops_count; i++)
         printf("%-22s %-7s %s\n%30s %s\n", ops_all[i].op->name, ops_all[i].section, ops_all[i].formula, "",
                ops_all[i].arguments);
-    return STATUS_DONE;
-}
-
-/* Takes the reports as they come. */
-typedef struct Show {
-    bool overview;
-    CaseReport *report; /* all of them */
-    long count;
-    CheckTotals totals, op;
-    FILE *explanations; /* what goes below the table */
-    char *text;
-    size_t size;
-} Show;
-
-static void end_of_operation(Show *show) {
-    if (show->overview && !s.json && show->op.cases) table_overview_row(stdout, show->op.last_op, &show->op);
-    show->op = (CheckTotals){0};
-}
-
-static void show_report(void *context, const CaseReport *r) {
-    Show *show = context;
-    if (show->op.cases && strcmp(show->op.last_op, r->op) != 0) end_of_operation(show);
-    totals_add(&show->op, r);
-    totals_add(&show->totals, r);
-    show->report[show->count++] = *r;
-    if (s.json)
-        json_report(stdout, r);
-    else if (!show->overview)
-        gradcheck_rows(stdout, r);
-    if (s.json) return;
-    if (r->verdict != PASS) fprintf(show->explanations, "\n");
-    gradcheck_explain(show->explanations, r);
-    if (s.curve) gradcheck_curves(show->explanations, r);
-    fflush(stdout);
 }
 
 /* Runs the plan and shows what it finds. */
 static bool check(CheckPlan *plan, bool overview, Error *e) {
-    Show show = {.overview = overview};
-    double start = seconds_now();
+    Show show;
     plan->at_once = pool_threads();
-    plan->curves = s.curve;
-    show.report = calloc((size_t)plan->items + 1, sizeof *show.report);
-    show.explanations = open_memstream(&show.text, &show.size);
-    if (!show.report || !show.explanations)
-        return fail(e, STATUS_NO_MEMORY, "memory: %ld reports", plan->items);
-    if (!s.json) (overview ? table_overview_heading : gradcheck_heading)(stdout);
+    plan->curves = s.show.curve;
+    s.show.overview = overview;
+    if (!show_start(&show, &s.show, e)) return false;
     plan_run(plan, show_report, &show);
-    end_of_operation(&show);
-    fclose(show.explanations);
-    double seconds = seconds_now() - start;
-    if (!s.json) {
-        fputs(show.text, stdout);
-        table_summary(stdout, &show.totals, seconds);
-    }
-    bool written = (!s.junit || junit_write(s.junit, show.report, show.count, seconds, e)) &&
-                   (!s.gradescope || gradescope_write(s.gradescope, show.report, show.count, seconds, e));
-    free(show.text);
-    free(show.report);
-    Status status = totals_status(&show.totals);
-    if (!written) return false;
-    if (status == STATUS_NO)
-        return fail(e, status, "%ld of %ld cases failed", show.totals.failed, show.totals.cases);
-    if (status == STATUS_INCONCLUSIVE)
-        return fail(e, status, "%ld of %ld cases are inconclusive", show.totals.inconclusive,
-                    show.totals.cases);
-    return true;
+    return show_finish(&show, e);
 }
 
 static bool check_all(CheckPlan *plan, Error *e) {
@@ -128,7 +79,7 @@ static bool check_operation(CheckPlan *plan, const char *name, const char *part,
                     escaped(shown, name));
     if (!plan_add(plan, entry->op, part))
         return fail(e, STATUS_USAGE, "case: %s has none like '%s'", name, escaped(shown, part));
-    if (!s.json) printf("%s: %s\n\n", name, entry->formula);
+    if (!s.show.json) printf("%s: %s\n\n", name, entry->formula);
     return check(plan, false, e);
 }
 
@@ -161,28 +112,44 @@ static bool is_c_file(const char *name) {
     return n > 2 && strcmp(name + n - 2, ".c") == 0;
 }
 
+static void run_check(const Options *o, Error *e) {
+    CheckPlan plan = {.seed = o->seed,
+                      .seeds = s.seeds,
+                      .limits = {s.seconds * (double)s.seeds, (size_t)(s.gigabytes * 1e9)}};
+    if (s.list)
+        list_operations();
+    else if (!o->operands)
+        check_all(&plan, e);
+    else if (is_c_file(o->operand[0]))
+        check_file(&plan, o->operand[0], e);
+    else
+        check_operation(&plan, o->operand[0], o->operands > 1 ? o->operand[1] : NULL, e);
+    plan_free(&plan);
+}
+
+/* ---- Commands: words that may come first, each with options and --help of its own ---- */
+
+static struct Command {
+    const char *name; /* "": there is none of the others */
+    void (*run)(const Options *o, Error *e);
+    Options options;
+} commands[] = {
+    {"", run_check,
+     .options = {"gradcheck", "[OPERATION [CASE] | FILE.c]",
+                 "Proves gradients by comparing them with differences that know their own error.",
+                 check_options, check_notes, .most = 2, .seed = 1}},
+};
+
+static struct Command *command_of(const char *word) {
+    for (size_t i = 1; i < sizeof commands / sizeof *commands; i++)
+        if (strcmp(commands[i].name, word) == 0) return &commands[i];
+    return commands;
+}
+
 int main(int argc, char **argv) {
     Error e = {0};
-    Options o = {.program = "gradcheck",
-                 .usage = "[OPERATION [CASE] | FILE.c]",
-                 .purpose = "Proves gradients by comparing them with differences that know their own error.",
-                 .table = table,
-                 .notes = notes,
-                 .most = 2,
-                 .seed = 1};
-    if (options_parse(&o, argc, argv, &e)) {
-        CheckPlan plan = {.seed = o.seed,
-                          .seeds = s.seeds,
-                          .limits = {s.seconds * (double)s.seeds, (size_t)(s.gigabytes * 1e9)}};
-        if (s.list)
-            list_operations();
-        else if (!o.operands)
-            check_all(&plan, &e);
-        else if (is_c_file(o.operand[0]))
-            check_file(&plan, o.operand[0], &e);
-        else
-            check_operation(&plan, o.operand[0], o.operands > 1 ? o.operand[1] : NULL, &e);
-        plan_free(&plan);
-    }
+    struct Command *command = command_of(argc > 1 ? argv[1] : "");
+    int words = command == commands ? 0 : 1;
+    if (options_parse(&command->options, argc - words, argv + words, &e)) command->run(&command->options, &e);
     return options_exit("gradcheck", &e);
 }

@@ -1,0 +1,70 @@
+#include "report/gradcheck_show.h"
+#include "report/progress.h"
+#include <stdlib.h>
+#include <string.h>
+
+bool show_start(Show *show, const ShowOptions *how, Error *e) {
+    *show = (Show){.how = how, .start = seconds_now()};
+    show->explanations = open_memstream(&show->text, &show->size);
+    if (!show->explanations) return fail(e, STATUS_NO_MEMORY, "memory: for what the reports say");
+    if (!how->json) (how->overview ? table_overview_heading : gradcheck_heading)(stdout);
+    return true;
+}
+
+static void keep(Show *show, const CaseReport *r) {
+    if (show->count == show->capacity) {
+        show->capacity = 2 * show->capacity + 64;
+        show->report = realloc(show->report, (size_t)show->capacity * sizeof *show->report);
+        if (!show->report) {
+            fprintf(stderr, "out of memory: reports\n");
+            exit(STATUS_NO_MEMORY);
+        }
+    }
+    show->report[show->count++] = *r;
+}
+
+static void end_of_operation(Show *show) {
+    if (show->how->overview && !show->how->json && show->op.cases)
+        table_overview_row(stdout, show->op.last_op, &show->op);
+    show->op = (CheckTotals){0};
+}
+
+void show_report(void *context, const CaseReport *r) {
+    Show *show = context;
+    if (show->op.cases && strcmp(show->op.last_op, r->op) != 0) end_of_operation(show);
+    totals_add(&show->op, r);
+    totals_add(&show->totals, r);
+    keep(show, r);
+    if (show->how->json) {
+        json_report(stdout, r);
+    } else {
+        if (!show->how->overview) gradcheck_rows(stdout, r);
+        if (r->verdict != PASS) fprintf(show->explanations, "\n");
+        gradcheck_explain(show->explanations, r);
+        if (show->how->curve) gradcheck_curves(show->explanations, r);
+    }
+    fflush(stdout);
+}
+
+bool show_finish(Show *show, Error *e) {
+    const ShowOptions *how = show->how;
+    const CheckTotals *t = &show->totals;
+    end_of_operation(show);
+    fclose(show->explanations);
+    double seconds = seconds_now() - show->start;
+    if (!how->json) {
+        fputs(show->text, stdout);
+        table_summary(stdout, t, seconds);
+    }
+    bool written =
+        (!how->junit || junit_write(how->junit, show->report, show->count, seconds, e)) &&
+        (!how->gradescope || gradescope_write(how->gradescope, show->report, show->count, seconds, e));
+    free(show->text);
+    free(show->report);
+    Status status = totals_status(t);
+    if (!written) return false;
+    if (status == STATUS_NO) return fail(e, status, "%ld of %ld cases failed", t->failed, t->cases);
+    if (status == STATUS_INCONCLUSIVE)
+        return fail(e, status, "%ld of %ld cases are inconclusive", t->inconclusive, t->cases);
+    return true;
+}
