@@ -84,6 +84,14 @@ static CaseReport check(Tensor *(*build)(Tape *t, Tensor **x), CheckInput in, bo
     return r;
 }
 
+/* The same where the case says that the function is saturated at its points. */
+static CaseReport check_flat(Tensor *(*build)(Tape *t, Tensor **x), CheckInput in) {
+    CaseReport r;
+    CheckCase c = {"case", build, {in}, .flat = true};
+    gradcheck_case("test", &c, 1, &r);
+    return r;
+}
+
 static CaseReport check_own(real (*f)(real x), real (*slope)(real x), CheckInput in) {
     own_function = f;
     own_slope = slope;
@@ -139,6 +147,53 @@ static void kinks_are_reported_where_branches_are_told(void) {
     CHECK(r.in[0].kinks == 5, "%ld kinks", r.in[0].kinks);
 }
 
+static char *explained(const CaseReport *r) {
+    char *text;
+    size_t size;
+    FILE *memory = open_memstream(&text, &size);
+    gradcheck_explain(memory, r);
+    fclose(memory);
+    return text;
+}
+
+/* A point without a derivative passes, and the report says which it is and what lies on both sides. */
+static void kinks_are_reported_with_both_derivatives(void) {
+    static const double zeros[] = {-1, 2, 1, 0, 0, -2};
+    CaseReport r = check(own_relu, (CheckInput){"x", DIMS(6), .values = zeros}, false);
+    char *text = explained(&r);
+    CHECK(r.in[0].kink == 3, "kink at %ld", r.in[0].kink);
+    CHECK_NEAR(r.in[0].kink_below, 0, 100 * (double)REAL_EPSILON);
+    CHECK_NEAR(r.in[0].kink_above, 1, 100 * (double)REAL_EPSILON);
+    CHECK(strstr(text, "dx: kink at x[3]: one-sided derivatives 0 and 1; 2 such elements"), "%s", text);
+    free(text);
+    static const double ties[] = {3, 4, 1, 5, 7, 7};
+    r = check(own_max, (CheckInput){"x", DIMS(2, 3), .values = ties}, false);
+    text = explained(&r);
+    CHECK(strstr(text, "dx: kink at x[1,1]: one-sided derivatives 0 and 1; 2 such"), "%s", text);
+    free(text);
+    r = check(own_relu, (CheckInput){"x", DIMS(2), .values = ties}, false);
+    text = explained(&r);
+    CHECK(text[0] == 0, "no kink, but it says: %s", text);
+    free(text);
+}
+
+/* Every element of a constant row is as large as the mean: smooth, for epsilon stands inside the root. */
+static Tensor *layer_norm(Tape *t, Tensor **x) {
+    return tape_layer_norm(t, x[0], x[1], x[2]);
+}
+static void layer_norm_of_a_constant_row_is_smooth(void) {
+    const double far = IN_DOUBLE ? -1e3 : -3; /* in float epsilon's root is a few digits at 1000 */
+    const double rows[] = {3, 3, 3, 3, 0, 0, 0, 0, far, far, far, far};
+    CaseReport r;
+    CheckCase c = {
+        "case", layer_norm, {{"x", DIMS(3, 4), .values = rows}, {"gamma", DIMS(4)}, {"beta", DIMS(4)}}};
+    gradcheck_case("test", &c, 1, &r);
+    if (!IN_DOUBLE) CHECK(r.verdict != FAIL, "%s", r.in[0].reason);
+    for (int i = 0; IN_DOUBLE && i < r.inputs; i++)
+        CHECK(r.in[i].verdict == PASS && !r.in[i].kinks && !r.in[i].flat, "%s: %s, %ld kinks, %ld flat",
+              r.in[i].name, verdict_text(r.in[i].verdict), r.in[i].kinks, r.in[i].flat);
+}
+
 /* A drawn point that lies on a kink is drawn again. */
 static real kink_at_first_draw;
 static Tensor *shifted_relu(Tape *t, Tensor **x) {
@@ -165,6 +220,11 @@ static void saturated_softmax_is_no_failure(void) {
     CaseReport r = check(softmax, (CheckInput){"x", DIMS(2, 3), .values = logits}, false);
     if (!IN_DOUBLE) return; /* float has no step at 10000 that shows a slope at all */
     CHECK(r.verdict != FAIL, "%s", r.in[0].reason);
+    r = check_flat(softmax, (CheckInput){"x", DIMS(2, 3), .values = logits});
+    char *text = explained(&r);
+    SAYS(r, PASS);
+    CHECK(r.in[0].flat == 0 || strstr(text, "flat: the derivative is too small"), "%s", text);
+    free(text);
     r = check(wrong_where_flat, (CheckInput){"x", DIMS(3), -1e4, 1e4}, false);
     CHECK(r.verdict != FAIL, "%s", r.in[0].reason);
 }
@@ -235,6 +295,18 @@ static void nan_never_passes(void) {
     CHECK(r.verdict != PASS, "%s", verdict_text(r.verdict));
 }
 
+static real infinite(real x) {
+    return x < 100 ? (real)INFINITY : x;
+}
+static void infinity_never_passes_for_a_number(void) {
+    for (long n = 1; n <= 3; n++) {
+        CaseReport r = check_own(relu, infinite, (CheckInput){"x", DIMS(n), 1, 2});
+        SAYS(r, FAIL);
+        CHECK(r.in[0].verdict == FAIL && strcmp(r.in[0].pattern, "not a number") == 0, "%ld elements: %s, %s",
+              n, verdict_text(r.in[0].verdict), r.in[0].pattern);
+    }
+}
+
 /* --- The interface of ten lines. --- */
 
 static Tensor *least_squares(Tape *t, Tensor **x) {
@@ -259,7 +331,7 @@ static void functions_and_operations_are_checked_in_a_line(void) {
     fclose(out);
     CHECK(right == PASS && wrong == FAIL && op == PASS, "%d %d %d", (int)right, (int)wrong, (int)op);
     CHECK(strstr(text, "least squares") && strstr(text, "dA") && strstr(text, "softmax/strided"), "%s", text);
-    CHECK(strstr(text, "1 of 1 elements are wrong"), "%s", text);
+    CHECK(strstr(text, "the only element is wrong"), "%s", text);
     free(text);
 }
 
@@ -269,10 +341,13 @@ TEST_MAIN({"extrapolation is exact and knows it", extrapolation_is_exact_and_kno
           {"a relu that tells no branches is judged rightly",
            a_relu_that_tells_no_branches_is_judged_rightly},
           {"kinks are reported where branches are told", kinks_are_reported_where_branches_are_told},
+          {"kinks are reported with both derivatives", kinks_are_reported_with_both_derivatives},
+          {"layer norm of a constant row is smooth", layer_norm_of_a_constant_row_is_smooth},
           {"points move off kinks", points_move_off_kinks},
           {"a saturated softmax is no failure", saturated_softmax_is_no_failure},
           {"below the noise floor is inconclusive", below_the_noise_floor_is_inconclusive},
           {"a constant has a proved gradient of 0", a_constant_has_a_proved_gradient_of_0},
           {"a noisy function is inconclusive", a_noisy_function_is_inconclusive},
           {"NaN never passes", nan_never_passes},
+          {"infinity never passes for a number", infinity_never_passes_for_a_number},
           {"functions and operations are checked in a line", functions_and_operations_are_checked_in_a_line})

@@ -165,7 +165,7 @@ static void judge(Entry *e, double scale, double floor) {
     bool resolved = SWEEP_TRUST * e->estimate <= 1e-9 * size;
     e->error = d == 0 ? 0 : d / (resolved ? size : fmax(size, scale));
     bool close = d <= CHECK_TOLERANCE * size, within = d <= SWEEP_TRUST * e->estimate;
-    if (isnan(e->analytic))
+    if (isnan(e->analytic) || (isinf(e->analytic) && isfinite(e->numeric)))
         e->state = ENTRY_WRONG;
     else if (!isfinite(e->numeric))
         e->state = ENTRY_UNCLEAR;
@@ -265,7 +265,11 @@ static void try_kink(Line *l, long coordinate, Sweep *right) {
         bool kink = high - low > SWEEP_TRUST * error + CHECK_TOLERANCE * size;
         if (!kink) found.numeric = (low + high) / 2;
         judge(&found, fmax(l->scale[q], size), l->floor);
-        if (kink && found.state < ENTRY_KINK) found.state = ENTRY_KINK;
+        if (kink && found.state < ENTRY_KINK) {
+            found.state = ENTRY_KINK;
+            found.below = b->value;
+            found.above = a->value;
+        }
         if (more_credible(&found, entry)) *entry = found;
     }
 }

@@ -21,9 +21,10 @@ typedef enum EntryState {               /* by gravity */
 
 typedef struct Entry {
     double analytic, numeric;
-    double estimate; /* of the error of numeric */
-    double rounding; /* the part of it that the last digits of the output explain */
-    double step;     /* at which numeric was found */
+    double estimate;     /* of the error of numeric */
+    double rounding;     /* the part of it that the last digits of the output explain */
+    double step;         /* at which numeric was found */
+    double below, above; /* on a kink: the one-sided derivatives */
     double error; /* |analytic - numeric| relative to the larger of the two; where numeric is not good to nine
                      digits, to the largest derivative for the same cotangent */
     EntryState state;

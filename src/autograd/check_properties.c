@@ -74,7 +74,7 @@ static bool same(Properties *p, Results found, Results want, double offset, doub
             char at[INDEX_TEXT];
             snprintf(p->text, p->size, "%s: %s%s at %s is %.9g, want %.9g", what,
                      output ? "the output" : "gradient of ", output ? "" : point->in[k].name,
-                     index_text(at, s, i), a, b);
+                     index_text(at, s, i), isnan(a) ? (double)NAN : a, b);
             return false;
         }
     }

@@ -17,6 +17,7 @@ long index_along(const AlongAxis *a, long i) {
 
 bool near(const Suspect *s, long q, double a, double b) {
     double size = fmax(fmax(fabs(a), fabs(b)), s->scale[q]);
+    if (!isfinite(size)) return a == b;
     return fabs(a - b) <= CHECK_TOLERANCE * size;
 }
 
@@ -111,15 +112,16 @@ void diagnose(CheckRun *run, const Entries *all, int k, Arena *arena, InputRepor
         bool (*explains)(Suspect *s);
     } pattern[] = {
         {"no gradient", pattern_missing},
+        {"not a number", pattern_not_a_number},
         {"constant factor", pattern_constant_factor},
         {"strides ignored", pattern_strides},
-        {"not a number", pattern_not_a_number},
         {"transposed", pattern_transposed},
         {"another input's", pattern_of_another_input},
         {"upstream ignored", pattern_upstream_ignored},
         {"broadcast sum missing", pattern_broadcast_sum},
         {"overwritten", pattern_one_use},
         {"overwritten", pattern_one_argument},
+        {"use left out", pattern_use_left_out},
         {"factor of values", pattern_factor_of_values},
         {"constant factor", pattern_constant_factor_of_some},
         {"factor of lines", pattern_factor_of_lines},

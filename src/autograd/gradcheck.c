@@ -3,6 +3,7 @@
 #include "autograd/check_properties.h"
 #include "autograd/curve.h"
 #include "autograd/diagnosis.h"
+#include "autograd/numeric_derivative.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -72,6 +73,20 @@ static void report_worst(InputReport *r, const Entries *e) {
     r->step = worst->step;
 }
 
+/* The first kink, at one output by itself where that is known. */
+static void report_kink(InputReport *r, const Entries *e) {
+    for (long j = 0; j < e->coordinates; j++)
+        for (long q = e->cotangents - 1; q >= 0; q--) {
+            const Entry *entry = &e->entry[q * e->coordinates + j];
+            if (e->state[j] != ENTRY_KINK || entry->state != ENTRY_KINK) continue;
+            r->kink = j;
+            r->kink_output = e->whole && q ? q - 1 : -1;
+            r->kink_below = fabs(entry->below) <= SWEEP_TRUST * entry->estimate ? 0 : entry->below;
+            r->kink_above = fabs(entry->above) <= SWEEP_TRUST * entry->estimate ? 0 : entry->above;
+            return;
+        }
+}
+
 static void report_input(InputReport *r, const PointInput *in, const Entries *e) {
     snprintf(r->name, sizeof r->name, "d%s", in->name);
     r->shape = in->shape;
@@ -85,6 +100,7 @@ static void report_input(InputReport *r, const PointInput *in, const Entries *e)
     }
     r->verdict = r->wrong ? FAIL : r->unclear ? INCONCLUSIVE : PASS;
     report_worst(r, e);
+    report_kink(r, e);
 }
 
 static void *zeros(Arena *arena, long count, size_t size) {

@@ -60,6 +60,11 @@ typedef struct InputReport {
     long flat;   /* coordinates with a gradient too small to be seen beside the output's size */
     Doubt doubt; /* why a coordinate is unclear: the gravest reason */
 
+    /* The first coordinate that lies on a kink, where there are any: its place in the shape's order, the output that is
+     * looked at (-1: the sum with a random cotangent), and the derivatives from below and above. */
+    long kink, kink_output;
+    double kink_below, kink_above;
+
     /* The worst entry: of the gravest kind the one with the largest error. */
     long element; /* its place in the shape's order */
     long output;  /* of a one-hot cotangent; -1: a random cotangent */

@@ -27,8 +27,12 @@ Verdict gradcheck_function(const char *name, Tensor *(*f)(Tape *t, Tensor **x), 
 void gradcheck_heading(FILE *out);
 void gradcheck_rows(FILE *out, const CaseReport *r);
 
-/* Why the case failed or is inconclusive; nothing if it passed. */
+/* Why the case failed or is inconclusive, and what is to be known about one that passed: kinks. In lines of at most 80
+ * columns. */
 void gradcheck_explain(FILE *out, const CaseReport *r);
+
+/* The same for all, below a table: what is wrong in the same way as in an earlier case takes a line. */
+void gradcheck_explain_all(FILE *out, const CaseReport *r, long count);
 
 /* The error of central differences against their step, as a picture of characters, for each gradient that has a
  * curve. */

@@ -36,8 +36,8 @@ bool pattern_upstream_ignored(Suspect *s) {
            say(s, "the upstream gradient is not used: the result is that of an upstream gradient of 1");
 }
 
-static bool used_later(const Suspect *s, const void *which, long i, long j) {
-    int step = *(const int *)which; /* 1: looks for a later use, -1: for an earlier one */
+static bool none_beyond(const Suspect *s, const void *which, long i, long j) {
+    int step = *(const int *)which; /* 1: looks for later uses than output i, -1: for earlier ones */
     for (long k = i + step; k >= 0 && k < s->e->outputs; k += step)
         if (jacobian(s, k, j) != 0) return false;
     return true;
@@ -76,10 +76,22 @@ bool pattern_broadcast_sum(Suspect *s) {
 
 bool pattern_one_use(Suspect *s) {
     for (int step = 1; step >= -1; step -= 2)
-        if (fits_sum(s, used_later, &step, true))
+        if (fits_sum(s, none_beyond, &step, true))
             return say(s,
                        "overwritten instead of accumulated: of an element's several uses only the %s counts",
                        step == 1 ? "last" : "first");
+    return false;
+}
+
+static bool some_beyond(const Suspect *s, const void *which, long i, long j) {
+    return !none_beyond(s, which, i, j);
+}
+
+/* As when a loop ends one too early. */
+bool pattern_use_left_out(Suspect *s) {
+    for (int step = 1; step >= -1; step -= 2)
+        if (fits_sum(s, some_beyond, &step, true))
+            return say(s, "of an element's several uses all count but the %s", step == 1 ? "last" : "first");
     return false;
 }
 

@@ -11,7 +11,8 @@ bool pattern_not_a_number(Suspect *s) {
             finite &= isfinite(s->analytic[q * s->e->coordinates + j]);
         bad += !finite;
     }
-    return bad && say(s, "%ld of %ld elements are not finite numbers", bad, s->e->coordinates);
+    if (bad == s->e->coordinates) return say(s, "not a finite number at any element");
+    return bad && say(s, "not a finite number at %ld of %ld elements", bad, s->e->coordinates);
 }
 
 bool pattern_missing(Suspect *s) {
@@ -71,7 +72,7 @@ static bool say_factor(Suspect *s, const char *which, double k) {
     long n;
     bool named = whole(k, &form, &n);
     if (!named && s->e->coordinates == 1) return false; /* any single number is a multiple of another */
-    if (named) snprintf(name, sizeof name, " = %s%s%ld", k < 0 ? "-" : "", form, n);
+    if (named && *form) snprintf(name, sizeof name, " = %s%s%ld", k < 0 ? "-" : "", form, n);
     if (named && find_size(s, n, where, sizeof where))
         snprintf(source, sizeof source, "; %ld is %s", n, where);
     else if (named && n <= 1000 && find_size(s, n * n, where, sizeof where))

@@ -58,6 +58,7 @@ bool pattern_upstream_ignored(Suspect *s);
 bool pattern_broadcast_sum(Suspect *s);
 bool pattern_one_use(Suspect *s);
 bool pattern_one_argument(Suspect *s);
+bool pattern_use_left_out(Suspect *s);
 bool pattern_factor_of_values(Suspect *s);
 bool pattern_factor_of_lines(Suspect *s);
 bool pattern_term(Suspect *s);

@@ -68,7 +68,8 @@ static bool is_sane(CaseReport *r) {
         sane = in->shape.rank >= 0 && in->shape.rank <= MAX_RANK &&
                shape_fits(in->shape.rank, in->shape.size, sizeof(real), &count) && in->coordinates >= 0 &&
                in->coordinates <= count && in->verdict >= PASS && in->verdict <= FAIL && in->element >= 0 &&
-               (in->element < count || !count) && in->curve_points >= 0 && in->curve_points <= CURVE_POINTS;
+               (in->element < count || !count) && in->kink >= 0 && (in->kink < count || !count) &&
+               in->curve_points >= 0 && in->curve_points <= CURVE_POINTS;
     }
     return sane;
 }

@@ -45,6 +45,11 @@ void json_report(FILE *out, const CaseReport *r) {
         json_number(out, "numeric", in->numeric);
         json_number(out, "estimate", in->estimate);
         json_number(out, "error", in->error);
+        if (in->kinks) {
+            fprintf(out, ", \"kink\": %ld", in->kink);
+            json_number(out, "kink_below", in->kink_below);
+            json_number(out, "kink_above", in->kink_above);
+        }
         if (in->pattern[0]) json_text(out, "pattern", in->pattern);
         if (in->reason[0]) json_text(out, "reason", in->reason);
         fprintf(out, "}\n");

@@ -3,12 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool show_start(Show *show, const ShowOptions *how, Error *e) {
+void show_start(Show *show, const ShowOptions *how) {
     *show = (Show){.how = how, .start = seconds_now()};
-    show->explanations = open_memstream(&show->text, &show->size);
-    if (!show->explanations) return fail(e, STATUS_NO_MEMORY, "memory: for what the reports say");
     if (!how->json) (how->overview ? table_overview_heading : gradcheck_heading)(stdout);
-    return true;
 }
 
 static void keep(Show *show, const CaseReport *r) {
@@ -35,14 +32,10 @@ void show_report(void *context, const CaseReport *r) {
     totals_add(&show->op, r);
     totals_add(&show->totals, r);
     keep(show, r);
-    if (show->how->json) {
+    if (show->how->json)
         json_report(stdout, r);
-    } else {
-        if (!show->how->overview) gradcheck_rows(stdout, r);
-        if (r->verdict != PASS) fprintf(show->explanations, "\n");
-        gradcheck_explain(show->explanations, r);
-        if (show->how->curve) gradcheck_curves(show->explanations, r);
-    }
+    else if (!show->how->overview)
+        gradcheck_rows(stdout, r);
     fflush(stdout);
 }
 
@@ -50,16 +43,15 @@ bool show_finish(Show *show, Error *e) {
     const ShowOptions *how = show->how;
     const CheckTotals *t = &show->totals;
     end_of_operation(show);
-    fclose(show->explanations);
     double seconds = seconds_now() - show->start;
     if (!how->json) {
-        fputs(show->text, stdout);
+        gradcheck_explain_all(stdout, show->report, show->count);
+        for (long i = 0; how->curve && i < show->count; i++) gradcheck_curves(stdout, &show->report[i]);
         table_summary(stdout, t, seconds);
     }
     bool written =
         (!how->junit || junit_write(how->junit, show->report, show->count, seconds, e)) &&
         (!how->gradescope || gradescope_write(how->gradescope, show->report, show->count, seconds, e));
-    free(show->text);
     free(show->report);
     Status status = totals_status(t);
     if (!written) return false;

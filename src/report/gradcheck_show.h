@@ -2,7 +2,7 @@
  * for graders.
  *
  *     Show show;
- *     if (!show_start(&show, &how, e)) return false;
+ *     show_start(&show, &how);
  *     … show_report(&show, &report) for each …
  *     return show_finish(&show, e); */
 #ifndef REPORT_GRADCHECK_SHOW_H
@@ -22,14 +22,10 @@ typedef struct Show {
     CaseReport *report; /* all of them */
     long count, capacity;
     CheckTotals totals, op; /* of all, and of the operation at hand */
-    FILE *explanations;     /* what goes below the table */
-    char *text;
-    size_t size;
     double start;
 } Show;
 
-/* False: STATUS_NO_MEMORY. */
-bool show_start(Show *show, const ShowOptions *how, Error *e);
+void show_start(Show *show, const ShowOptions *how);
 
 /* `show` is a Show: as plan_run wants it. */
 void show_report(void *show, const CaseReport *r);
