@@ -128,6 +128,7 @@ static bool changes_nothing(Properties *p, Results one) {
     size_t bytes = (size_t)p->outputs * sizeof(real);
     real *y = arena_alloc(p->arena, bytes);
     Results first = {0};
+    if (point_damage(run->point, damage)) return broken(p, "forward or backward changed", damage);
     point_ready(run->point, 0);
     run_forward(run);
     if (point_damage(run->point, damage)) return broken(p, "forward changed", damage);
