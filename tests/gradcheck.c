@@ -1,7 +1,9 @@
 /* Gradients of every operation, over all its cases: whatever stands in ops.def is checked here. Proofs are
  * for double; in float the same checks run with a tolerance to match, on the float kernels. */
 #include "autograd/gradcheck.h"
+#include "autograd/check_run.h"
 #include "ops/ops.h"
+#include "tensor/json.h"
 #include "test.h"
 
 static void report(const CaseReport *r) {
@@ -83,6 +85,66 @@ static void cases_cover_layouts_and_sizes(void) {
         CHECK(op->n_cases > 0, "%s has no cases", op->name);
         CHECK(strided, "%s has no strided case", op->name);
         CHECK(empty, "%s has no empty case", op->name);
+    }
+}
+
+/* True if a function's list of arguments has one of this name. */
+static bool is_argument(const char *list, const char *name) {
+    for (const char *at = list; (at = strstr(at, name)); at++)
+        if (strchr(" *", at[-1]) && strchr(",)", at[strlen(name)])) return true;
+    return false;
+}
+
+/* The arguments of a node as JSON: each is one that the recording function has, or the mask that dropout drew. */
+static void check_printed(const OpEntry *entry, const Node *n, const char *case_name) {
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    fprintf(out, "{");
+    entry->op->arguments(n, out);
+    fprintf(out, "}");
+    fclose(out);
+    Error e = {0};
+    Json j = json_over(entry->op->name, text, size, &e);
+    JsonString key;
+    long members = 0;
+    for (json_enter(&j, '{'); json_member(&j, &key); json_skip(&j), members++) {
+        CHECK(is_argument(entry->arguments, key.text) || strcmp(key.text, "kept") == 0, "%s/%s: %s",
+              entry->op->name, case_name, key.text);
+    }
+    CHECK(json_end(&j), "%s/%s: %s", entry->op->name, case_name, e.text);
+    CHECK(members > 0, "%s/%s prints no argument", entry->op->name, case_name);
+    free(text);
+}
+
+/* What is neither the tape nor a tensor is an argument that an operation prints: without it nobody can repeat a case in
+ * another language. */
+static void arguments_can_be_printed(void) {
+    Arena arena = {0};
+    Tape *t = tape_new();
+    long printed = 0;
+    for (int i = 0; i < ops_count; i++) {
+        const Op *op = ops_all[i].op;
+        for (int k = 0; op->arguments && k < op->n_cases; k++) {
+            CheckPoint point;
+            CheckRun run = {.op = op->name, .c = &op->cases[k], .tape = t, .point = &point};
+            arena_reset(&arena);
+            point_draw(&point, &arena, op->name, run.c, 1, 0);
+            point_ready(&point, 0);
+            run_forward(&run);
+            for (const Node *n = t->last; n; n = n->previous)
+                if (n->op == op) check_printed(&ops_all[i], n, run.c->name), printed++;
+        }
+    }
+    CHECK(printed > 100, "%ld", printed);
+    tape_free(t);
+    arena_free(&arena);
+    for (int i = 0; i < ops_count; i++) {
+        const char *at = ops_all[i].arguments + strlen("(Tape *t");
+        bool others = false;
+        for (; (at = strchr(at, ',')); at += 2) others |= strncmp(at + 2, "Tensor *", 8) != 0;
+        CHECK(others == (ops_all[i].op->arguments != NULL), "%s %s", ops_all[i].op->name,
+              ops_all[i].arguments);
     }
 }
 
@@ -185,4 +247,5 @@ TEST_MAIN({"every operation passes", every_operation_passes},
           {"errors are small in double", errors_are_small_in_double},
           {"kinks are where they are promised", kinks_are_where_they_are_promised},
           {"cases cover layouts and sizes", cases_cover_layouts_and_sizes},
+          {"arguments can be printed", arguments_can_be_printed},
           {"planted errors are caught in every operation", planted_errors_are_caught_in_every_operation})

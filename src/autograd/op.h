@@ -4,6 +4,7 @@
 #define AUTOGRAD_OP_H
 
 #include "autograd/tape.h"
+#include <stdio.h>
 
 typedef struct Op Op;
 typedef struct CheckCase CheckCase;
@@ -72,6 +73,11 @@ struct Op {
      * What a mask hides does not count, nor what is computed again to save memory.
      * NULL: the operation has no products. */
     double (*flops)(const Node *n);
+
+    /* Prints the arguments that are not tensors as the members of a JSON object, `"axis": 1, "start": 0`: for
+     * who repeats the operation in another language. An axis counts from 0, what belongs to the elements of a
+     * tensor comes in row-major order. NULL: there are none. */
+    void (*arguments)(const Node *n, FILE *out);
 
     /* Where the gradient is checked; see check_case.h. */
     const CheckCase *cases;

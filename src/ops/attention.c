@@ -28,6 +28,7 @@
 #include "base/pool.h"
 #include "base/work.h"
 #include "kernels/rows.h"
+#include "ops/arguments.h"
 #include "ops/ops.h"
 #include <math.h>
 #include <string.h>
@@ -280,6 +281,25 @@ static const int32_t short_start[] = {0, 2, 3}, short_length[] = {2, 1, 0};
 static const Sequences shorter = {3, short_start, short_length, short_length, 3, 2};
 static const Sequences none = {0};
 
+static void print_sequences(FILE *out, const char *name, const Sequences *s) {
+    fprintf(out, "\"%s\": {", name);
+    print_ids(out, "start", s->start, s->count);
+    fprintf(out, ", ");
+    print_ids(out, "rows", s->rows, s->count);
+    fprintf(out, ", ");
+    print_ids(out, "length", s->length, s->count);
+    fprintf(out, "}");
+}
+
+static void arguments(const Node *n, FILE *out) {
+    const Attr *a = n->attr;
+    fprintf(out, "\"heads\": %d, ", a->heads);
+    print_sequences(out, "queries", a->queries);
+    fprintf(out, ", ");
+    print_sequences(out, "keys", a->keys);
+    fprintf(out, ", \"causal\": %s", a->causal ? "true" : "false");
+}
+
 static Tensor *plain(Tape *t, Tensor **x) {
     return tape_attention(t, x[0], x[1], x[2], 2, &packed, &packed, false);
 }
@@ -338,7 +358,9 @@ static const CheckCase cases[] = {
     {"no tokens", nothing, {{"qkv", DIMS(0, 12)}}},
 };
 
-const Op op_attention = {"attention", forward, backward, .stores_fresh = true, .flops = flops, CASES(cases)};
+const Op op_attention = {"attention",          forward,        backward,
+                         .stores_fresh = true, .flops = flops, .arguments = arguments,
+                         CASES(cases)};
 
 static void check_rows(const char *what, const Tensor *x, const Sequences *s, long columns) {
     if (x->shape.rank != 2 || x->shape.size[0] != s->total_rows || x->shape.size[1] != columns)

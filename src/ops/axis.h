@@ -5,13 +5,14 @@
 #include "tensor/tensor.h"
 
 typedef struct Axis {
+    int axis;             /* from 0 */
     long outer, n, inner; /* products of the sizes before it, its own size, and of the sizes after it */
 } Axis;
 
 /* `axis` counts from the end where negative; out of range is a bug in op's name. */
 static inline Axis axis_of(const char *op, Shape s, int axis) {
     axis = shape_axis(op, s, axis);
-    Axis a = {1, s.size[axis], 1};
+    Axis a = {axis, 1, s.size[axis], 1};
     for (int i = 0; i < axis; i++) a.outer *= s.size[i];
     for (int i = axis + 1; i < s.rank; i++) a.inner *= s.size[i];
     return a;

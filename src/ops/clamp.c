@@ -13,6 +13,7 @@
  *
  * Numerical note: NaN stays NaN. */
 #include "kernels/arrays.h"
+#include "ops/arguments.h"
 #include "ops/ops.h"
 
 typedef struct Attr {
@@ -50,6 +51,13 @@ static uint64_t branches(const Node *n) {
     return hash;
 }
 
+static void arguments(const Node *n, FILE *out) {
+    const Attr *a = n->attr;
+    print_number(out, "low", (double)a->low);
+    fprintf(out, ", ");
+    print_number(out, "high", (double)a->high);
+}
+
 static Tensor *to_unit(Tape *t, Tensor **x) {
     return tape_clamp(t, x[0], -1, 1);
 }
@@ -70,7 +78,7 @@ static const CheckCase cases[] = {
     {"at the kinks", to_unit, {{"x", DIMS(4), .values = at_kinks}}, .kinks = true},
 };
 
-const Op op_clamp = {"clamp", forward, backward, .branches = branches, CASES(cases)};
+const Op op_clamp = {"clamp", forward, backward, .branches = branches, .arguments = arguments, CASES(cases)};
 
 Tensor *tape_clamp(Tape *t, Tensor *x, real low, real high) {
     if (!(low <= high))

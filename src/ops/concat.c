@@ -51,6 +51,10 @@ static void backward(Node *n) {
     }
 }
 
+static void arguments(const Node *n, FILE *out) {
+    fprintf(out, "\"axis\": %d", ((const Attr *)n->attr)->axis);
+}
+
 static Tensor *two_last(Tape *t, Tensor **x) {
     return tape_concat(t, -1, INPUTS(x[0], x[1]));
 }
@@ -85,7 +89,7 @@ static const CheckCase cases[] = {
     {"empty", two_first, {{"a", DIMS(2, 0)}, {"b", DIMS(1, 0)}}},
 };
 
-const Op op_concat = {"concat", forward, backward, CASES(cases)};
+const Op op_concat = {"concat", forward, backward, .arguments = arguments, CASES(cases)};
 
 Tensor *tape_concat(Tape *t, int axis, int count, Tensor *const x[]) {
     if (count < 1 || count > MAX_INPUTS) bug("concat: %d tensors, want 1 to %d", count, MAX_INPUTS);

@@ -14,6 +14,7 @@
  *
  * Numerical note: only differences to the row's maximum are exponentiated, and no log of a small p is taken:
  * logits of any size give a finite loss. The mean is summed in double. */
+#include "ops/arguments.h"
 #include "ops/cross_entropy_row.h"
 #include "ops/ops.h"
 
@@ -47,6 +48,13 @@ static void backward(Node *n) {
 
 static const int32_t some_targets[] = {3, 0, -1, 3}, no_targets[] = {-1, -1};
 
+static void arguments(const Node *n, FILE *out) {
+    const Attr *a = n->attr;
+    print_ids(out, "targets", a->targets, a->n);
+    fprintf(out, ", \"ignore\": %ld, ", (long)a->ignore);
+    print_number(out, "smoothing", (double)a->smoothing);
+}
+
 static Tensor *plain(Tape *t, Tensor **x) {
     return tape_cross_entropy(t, x[0], some_targets, -1, 0);
 }
@@ -68,7 +76,7 @@ static const CheckCase cases[] = {
     {"no rows", plain, {{"x", DIMS(0, 5)}}},
 };
 
-const Op op_cross_entropy = {"cross_entropy", forward, backward, CASES(cases)};
+const Op op_cross_entropy = {"cross_entropy", forward, backward, .arguments = arguments, CASES(cases)};
 
 Tensor *tape_cross_entropy(Tape *t, Tensor *x, const int32_t *targets, int32_t ignore, double smoothing) {
     Shape s = x->shape;

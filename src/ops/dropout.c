@@ -30,6 +30,10 @@ static void backward(Node *n) {
     for (long i = 0; i < count; i++) dx[i] += dy[i] * dropout_factor(m, i);
 }
 
+static void arguments(const Node *n, FILE *out) {
+    dropout_print(n->attr, shape_count(n->out->shape), out);
+}
+
 static Tensor *training(Tape *t, Tensor **x, double p) {
     t->training = true;
     return tape_dropout(t, x[0], p);
@@ -55,7 +59,7 @@ static const CheckCase cases[] = {
     {"empty", half, {{"x", DIMS(0, 3)}}},
 };
 
-const Op op_dropout = {"dropout", forward, backward, CASES(cases)};
+const Op op_dropout = {"dropout", forward, backward, .arguments = arguments, CASES(cases)};
 
 Tensor *tape_dropout(Tape *t, Tensor *x, double p) {
     if (!(p >= 0 && p < 1)) bug("dropout: p is %g, want it in [0,1)", p);

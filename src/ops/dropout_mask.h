@@ -5,6 +5,7 @@
 
 #include "autograd/op.h"
 #include "base/random.h"
+#include "ops/arguments.h"
 
 typedef struct DropoutMask {
     uint64_t key;
@@ -22,6 +23,14 @@ static inline DropoutMask dropout_mask(const Node *n, double p) {
 
 static inline real dropout_factor(const DropoutMask *m, long i) {
     return random_bits(m->key, (uint64_t)i) < m->below ? 0 : m->scale;
+}
+
+/* For Op.arguments: which elements stay. */
+static inline void dropout_print(const DropoutMask *m, long count, FILE *out) {
+    print_number(out, "p", (double)m->below * 0x1p-32);
+    fprintf(out, ", \"kept\": [");
+    for (long i = 0; i < count; i++) fprintf(out, i ? ", %d" : "%d", dropout_factor(m, i) > 0);
+    fprintf(out, "]");
 }
 
 #endif

@@ -14,6 +14,7 @@
  * ids and at are the caller's, and must live as long as the tape's step. */
 #include "base/pool.h"
 #include "base/work.h"
+#include "ops/arguments.h"
 #include "ops/ops.h"
 
 enum { E, P };
@@ -80,6 +81,14 @@ static void backward(Node *n) {
 
 static const int32_t some_ids[] = {2, 0, 2, 3, 2}, some_positions[] = {0, 1, 2, 0, 1};
 
+static void arguments(const Node *n, FILE *out) {
+    const Attr *a = n->attr;
+    print_ids(out, "ids", a->ids, a->n);
+    fprintf(out, ", ");
+    print_number(out, "s", (double)a->s);
+    if (n->in[P]) fprintf(out, ", "), print_ids(out, "at", a->at, a->n);
+}
+
 static Tensor *tokens(Tape *t, Tensor **x) {
     return tape_embedding(t, x[0], 5, some_ids, 1, NULL, NULL);
 }
@@ -107,7 +116,7 @@ static const CheckCase cases[] = {
     {"no tokens", no_tokens, {{"E", DIMS(4, 3)}}},
 };
 
-const Op op_embedding = {"embedding", forward, backward, CASES(cases)};
+const Op op_embedding = {"embedding", forward, backward, .arguments = arguments, CASES(cases)};
 
 static void check_rows(const char *what, const Tensor *table, long n, const int32_t *row) {
     for (long i = 0; i < n; i++)

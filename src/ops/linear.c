@@ -116,6 +116,11 @@ static uint64_t branches(const Node *n) {
     return a->activation == ACT_RELU ? sign_hash(n->out->data, a->n * a->d_out) : 0;
 }
 
+static void arguments(const Node *n, FILE *out) {
+    static const char *const name[] = {[ACT_NONE] = "none", [ACT_RELU] = "relu", [ACT_GELU] = "gelu"};
+    fprintf(out, "\"act\": \"%s\"", name[((const Attr *)n->attr)->activation]);
+}
+
 static Tensor *plain(Tape *t, Tensor **x) {
     return tape_linear(t, x[0], x[1], x[2], ACT_NONE, NULL);
 }
@@ -157,9 +162,15 @@ static const CheckCase cases[] = {
     {"no inputs", plain, {{"x", DIMS(3, 0)}, {"W", DIMS(4, 0)}, {"b", DIMS(4)}}},
 };
 
-const Op op_linear = {
-    "linear",        forward,        backward,    .stores_fresh = true, .branches = branches,
-    .passes = 1 + R, .flops = flops, CASES(cases)};
+const Op op_linear = {"linear",
+                      forward,
+                      backward,
+                      .stores_fresh = true,
+                      .branches = branches,
+                      .passes = 1 + R,
+                      .flops = flops,
+                      .arguments = arguments,
+                      CASES(cases)};
 
 Tensor *tape_linear(Tape *t, Tensor *x, Tensor *weight, Tensor *b, Activation activation, Tensor *r) {
     Shape xs = x->shape, ws = weight->shape;

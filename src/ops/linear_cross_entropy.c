@@ -21,6 +21,7 @@
 #include "base/pool.h"
 #include "base/work.h"
 #include "kernels/arrays.h"
+#include "ops/arguments.h"
 #include "ops/cross_entropy_row.h"
 #include "ops/ops.h"
 #include <string.h>
@@ -132,6 +133,13 @@ static double flops(const Node *n) {
 
 static const int32_t some_targets[] = {3, 0, -1, 3}, no_targets[] = {-1, -1};
 
+static void arguments(const Node *n, FILE *out) {
+    const Attr *a = n->attr;
+    print_ids(out, "targets", a->targets, a->n);
+    fprintf(out, ", \"ignore\": %ld, ", (long)a->ignore);
+    print_number(out, "smoothing", (double)a->smoothing);
+}
+
 static Tensor *plain(Tape *t, Tensor **x) {
     return tape_linear_cross_entropy(t, x[0], x[1], some_targets, -1, 0);
 }
@@ -155,8 +163,9 @@ static const CheckCase cases[] = {
     {"no rows", plain, {{"x", DIMS(0, 3)}, {"W", DIMS(5, 3)}}},
 };
 
-const Op op_linear_cross_entropy = {"linear_cross_entropy", forward,        backward,
-                                    .stores_fresh = true,   .flops = flops, CASES(cases)};
+const Op op_linear_cross_entropy = {
+    "linear_cross_entropy", forward,     backward, .stores_fresh = true, .flops = flops,
+    .arguments = arguments, CASES(cases)};
 
 Tensor *tape_linear_cross_entropy(Tape *t, Tensor *x, Tensor *weight, const int32_t *targets, int32_t ignore,
                                   double smoothing) {

@@ -51,6 +51,10 @@ static void backward(Node *n) {
     }
 }
 
+static void arguments(const Node *n, FILE *out) {
+    fprintf(out, "\"axis\": %d", ((const Axis *)n->attr)->axis);
+}
+
 static Tensor *last_axis(Tape *t, Tensor **x) {
     return tape_log_softmax(t, x[0], -1);
 }
@@ -71,7 +75,7 @@ static const CheckCase cases[] = {
     {"no columns", last_axis, {{"x", DIMS(3, 0)}}},
 };
 
-const Op op_log_softmax = {"log_softmax", forward, backward, CASES(cases)};
+const Op op_log_softmax = {"log_softmax", forward, backward, .arguments = arguments, CASES(cases)};
 
 Tensor *tape_log_softmax(Tape *t, Tensor *x, int axis) {
     Axis a = axis_of("log_softmax", x->shape, axis);

@@ -11,6 +11,7 @@
  *
  * `mask` is the caller's, contiguous in mask_shape; it is not copied and must live, unchanged, until backward
  * has run. */
+#include "ops/arguments.h"
 #include "ops/ops.h"
 #include <math.h>
 
@@ -39,6 +40,17 @@ static void backward(Node *n) {
 }
 
 static const uint8_t bits[] = {0, 1, 0, 0, 255, 0, 1, 1, 0, 0, 0, 1};
+
+static void arguments(const Node *n, FILE *out) {
+    const Attr *a = n->attr;
+    const char *comma = "";
+    fprintf(out, "\"mask\": [");
+    for (Walk w = walk(n->out->shape, 1, (const long *[]){a->stride}); walk_row(&w);)
+        for (long i = 0; i < w.n; i++, comma = ", ")
+            fprintf(out, "%s%d", comma, a->mask[w.at[0] + i * w.step[0]] != 0);
+    fprintf(out, "], ");
+    print_number(out, "value", (double)a->value);
+}
 
 static Tensor *full(Tape *t, Tensor **x) {
     return tape_masked_fill(t, x[0], bits, SHAPE(3, 4), -7);
@@ -72,7 +84,7 @@ static const CheckCase cases[] = {
     {"empty", row, {{"x", DIMS(0, 4)}}},
 };
 
-const Op op_masked_fill = {"masked_fill", forward, backward, CASES(cases)};
+const Op op_masked_fill = {"masked_fill", forward, backward, .arguments = arguments, CASES(cases)};
 
 Tensor *tape_masked_fill(Tape *t, Tensor *x, const uint8_t *mask, Shape mask_shape, real value) {
     if (!shape_equal(shape_broadcast("masked_fill", x->shape, mask_shape), x->shape))

@@ -63,6 +63,10 @@ static uint64_t branches(const Node *n) {
     return hash;
 }
 
+static void arguments(const Node *n, FILE *out) {
+    reduction_print(n, out);
+}
+
 static Tensor *last_axis(Tape *t, Tensor **x) {
     return tape_max(t, x[0], -1);
 }
@@ -95,7 +99,7 @@ static const CheckCase cases[] = {
     {"ties", last_axis, {{"x", DIMS(2, 3), .values = tied}}, .kinks = true},
 };
 
-const Op op_max = {"max", forward, backward, .branches = branches, CASES(cases)};
+const Op op_max = {"max", forward, backward, .branches = branches, .arguments = arguments, CASES(cases)};
 
 Tensor *tape_max(Tape *t, Tensor *x, int axis) {
     Node *n = reduction_node(t, &op_max, x, axis);

@@ -38,6 +38,10 @@ static void backward(Node *n) {
             for (long i = 0; i < w.n; i++) dx[w.at[WALK_DX] + i * w.step[WALK_DX]] += dy[o] / (real)r->n;
 }
 
+static void arguments(const Node *n, FILE *out) {
+    reduction_print(n, out);
+}
+
 static Tensor *last_axis(Tape *t, Tensor **x) {
     return tape_mean(t, x[0], -1);
 }
@@ -67,7 +71,7 @@ static const CheckCase cases[] = {
     {"no means", last_axis, {{"x", DIMS(0, 3)}}},
 };
 
-const Op op_mean = {"mean", forward, backward, CASES(cases)};
+const Op op_mean = {"mean", forward, backward, .arguments = arguments, CASES(cases)};
 
 Tensor *tape_mean(Tape *t, Tensor *x, int axis) {
     return tape_record(reduction_node(t, &op_mean, x, axis));

@@ -31,6 +31,13 @@ static void backward(Node *n) {
         for (long i = 0; i < w.n; i++) dx[w.at[0] + i * w.step[0]] += dy[i];
 }
 
+static void arguments(const Node *n, FILE *out) {
+    const Attr *a = n->attr;
+    fprintf(out, "\"order\": [");
+    for (int i = 0; i < n->out->shape.rank; i++) fprintf(out, i ? ", %d" : "%d", a->order[i]);
+    fprintf(out, "]");
+}
+
 static Tensor *rotated(Tape *t, Tensor **x) {
     return tape_permute(t, x[0], (int[]){1, 2, 0});
 }
@@ -63,7 +70,7 @@ static const CheckCase cases[] = {
     {"empty", rotated, {{"x", DIMS(2, 0, 4)}}},
 };
 
-const Op op_permute = {"permute", .backward = backward, .view = true, CASES(cases)};
+const Op op_permute = {"permute", .backward = backward, .view = true, .arguments = arguments, CASES(cases)};
 
 Tensor *tape_permute(Tape *t, Tensor *x, const int *order) {
     Attr a;

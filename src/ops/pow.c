@@ -14,6 +14,7 @@
  * With p = 0 the output is 1 everywhere, its slope 0; the formula would give 0 · ∞ at x = 0.
  *
  * Forward keeps p; x is still there. The slope is not taken as p y / x, which fails at x = 0. */
+#include "ops/arguments.h"
 #include "ops/ops.h"
 #include <tgmath.h>
 
@@ -34,6 +35,10 @@ static void backward(Node *n) {
     if (p == 0) return;
     for (Walk w = walk_over(n->in[0]); walk_row(&w); dx += w.n, dy += w.n)
         for (long i = 0; i < w.n; i++) dx[i] += dy[i] * p * pow(x[w.at[0] + i * w.step[0]], p - 1);
+}
+
+static void arguments(const Node *n, FILE *out) {
+    print_number(out, "p", (double)((const Attr *)n->attr)->p);
 }
 
 static Tensor *cubed(Tape *t, Tensor **x) {
@@ -66,7 +71,7 @@ static const CheckCase cases[] = {
     {"empty", cubed, {{"x", DIMS(2, 0)}}},
 };
 
-const Op op_pow = {"pow", forward, backward, CASES(cases)};
+const Op op_pow = {"pow", forward, backward, .arguments = arguments, CASES(cases)};
 
 Tensor *tape_pow(Tape *t, Tensor *x, real p) {
     Node *n = tape_node(t, &op_pow, x->shape, INPUTS(x));

@@ -13,13 +13,15 @@ typedef struct Reduction {
     long outputs; /* elements of y */
     long n;       /* elements of x for each of them */
     int axis;     /* the innermost one of the walk */
+    bool all;     /* ALL_AXES */
 } Reduction;
 
 /* A node for y = f(x), with its Reduction as attributes. */
 static inline Node *reduction_node(Tape *t, const Op *op, Tensor *x, int axis) {
     Reduction r = {.axis = x->shape.rank - 1, .n = shape_count(x->shape)};
     Shape out = SCALAR;
-    if (axis != ALL_AXES) {
+    r.all = axis == ALL_AXES;
+    if (!r.all) {
         r.axis = shape_axis(op->name, x->shape, axis);
         r.n = x->shape.size[r.axis];
         out = x->shape;
@@ -29,6 +31,15 @@ static inline Node *reduction_node(Tape *t, const Op *op, Tensor *x, int axis) {
     Node *n = tape_node(t, op, out, INPUTS(x));
     *(Reduction *)node_attr(n, sizeof r) = r;
     return n;
+}
+
+/* For Op.arguments. */
+static inline void reduction_print(const Node *n, FILE *out) {
+    const Reduction *r = n->attr;
+    if (r->all)
+        fprintf(out, "\"axis\": \"all\"");
+    else
+        fprintf(out, "\"axis\": %d", r->axis);
 }
 
 /* Walks x and dx (WALK_X, WALK_DX) so that the n elements for one y follow each other, in whole rows, in the

@@ -16,6 +16,10 @@ static void backward(Node *n) {
     if (n->in[0]->grad) array_scale_to(shape_count(n->out->shape), 1, n->out->grad, n->in[0]->grad, true);
 }
 
+static void arguments(const Node *n, FILE *out) {
+    fprintf(out, "\"s\": %s", shape_text(n->out->shape));
+}
+
 static Tensor *flat(Tape *t, Tensor **x) {
     return tape_reshape(t, x[0], SHAPE(shape_count(x[0]->shape)));
 }
@@ -47,7 +51,8 @@ static const CheckCase cases[] = {
     {"empty", flat, {{"x", DIMS(3, 0)}}},
 };
 
-const Op op_reshape = {"reshape", .backward = backward, .view = true, .passes = 1, CASES(cases)};
+const Op op_reshape = {"reshape",   .backward = backward,   .view = true,
+                       .passes = 1, .arguments = arguments, CASES(cases)};
 
 Tensor *tape_reshape(Tape *t, Tensor *x, Shape s) {
     if (shape_count(s) != shape_count(x->shape))

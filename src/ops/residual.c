@@ -58,6 +58,14 @@ static void backward(Node *n) {
     if (f->grad) parallel_for(chunks_of(a->count, WORK_GRAIN), backward_chunk, n);
 }
 
+static void arguments(const Node *n, FILE *out) {
+    const Attr *a = n->attr;
+    if (a->drop)
+        dropout_print(&a->mask, a->count, out);
+    else
+        print_number(out, "p", 0);
+}
+
 static Tensor *training(Tape *t, Tensor **x) {
     t->training = true;
     return tape_residual(t, x[0], x[1], 0.3);
@@ -76,7 +84,8 @@ static const CheckCase cases[] = {
     {"empty", training, {{"x", DIMS(0, 4)}, {"f", DIMS(0, 4)}}},
 };
 
-const Op op_residual = {"residual", forward, backward, .stores_fresh = true, .passes = 1, CASES(cases)};
+const Op op_residual = {
+    "residual", forward, backward, .stores_fresh = true, .passes = 1, .arguments = arguments, CASES(cases)};
 
 Tensor *tape_residual(Tape *t, Tensor *x, Tensor *f, double p) {
     if (!shape_equal(x->shape, f->shape))

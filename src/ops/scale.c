@@ -9,6 +9,7 @@
  *     dx_i += factor · dy_i
  *
  * Forward keeps the factor. */
+#include "ops/arguments.h"
 #include "ops/ops.h"
 
 typedef struct Attr {
@@ -29,6 +30,10 @@ static void backward(Node *n) {
     for (long i = 0; i < count; i++) dx[i] += factor * dy[i];
 }
 
+static void arguments(const Node *n, FILE *out) {
+    print_number(out, "factor", (double)((const Attr *)n->attr)->factor);
+}
+
 static Tensor *by_minus_half(Tape *t, Tensor **x) {
     return tape_scale(t, x[0], (real)-0.5);
 }
@@ -46,7 +51,7 @@ static const CheckCase cases[] = {
     {"empty", by_minus_half, {{"x", DIMS(2, 0)}}},
 };
 
-const Op op_scale = {"scale", forward, backward, CASES(cases)};
+const Op op_scale = {"scale", forward, backward, .arguments = arguments, CASES(cases)};
 
 Tensor *tape_scale(Tape *t, Tensor *x, real factor) {
     Node *n = tape_node(t, &op_scale, x->shape, INPUTS(x));

@@ -26,6 +26,12 @@ static void backward(Node *n) {
         for (long i = 0; i < w.n; i++) dx[w.at[0] + i * w.step[0]] += dy[i];
 }
 
+static void arguments(const Node *n, FILE *out) {
+    const Attr *a = n->attr;
+    fprintf(out, "\"axis\": %d, \"start\": %ld, \"stop\": %ld", a->axis, a->start,
+            a->start + n->out->shape.size[a->axis]);
+}
+
 static Tensor *middle_columns(Tape *t, Tensor **x) {
     return tape_slice(t, x[0], -1, 1, 3);
 }
@@ -59,7 +65,7 @@ static const CheckCase cases[] = {
     {"of nothing", middle_columns, {{"x", DIMS(0, 4)}}},
 };
 
-const Op op_slice = {"slice", .backward = backward, .view = true, CASES(cases)};
+const Op op_slice = {"slice", .backward = backward, .view = true, .arguments = arguments, CASES(cases)};
 
 Tensor *tape_slice(Tape *t, Tensor *x, int axis, long start, long stop) {
     Attr a = {shape_axis("slice", x->shape, axis), start};

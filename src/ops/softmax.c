@@ -51,6 +51,10 @@ static void backward(Node *n) {
     }
 }
 
+static void arguments(const Node *n, FILE *out) {
+    fprintf(out, "\"axis\": %d", ((const Axis *)n->attr)->axis);
+}
+
 static Tensor *last_axis(Tape *t, Tensor **x) {
     return tape_softmax(t, x[0], -1);
 }
@@ -73,7 +77,7 @@ static const CheckCase cases[] = {
     {"no columns", last_axis, {{"x", DIMS(3, 0)}}},
 };
 
-const Op op_softmax = {"softmax", forward, backward, CASES(cases)};
+const Op op_softmax = {"softmax", forward, backward, .arguments = arguments, CASES(cases)};
 
 Tensor *tape_softmax(Tape *t, Tensor *x, int axis) {
     Axis a = axis_of("softmax", x->shape, axis);

@@ -38,6 +38,10 @@ static void backward(Node *n) {
             for (long i = 0; i < w.n; i++) dx[w.at[WALK_DX] + i * w.step[WALK_DX]] += dy[o];
 }
 
+static void arguments(const Node *n, FILE *out) {
+    reduction_print(n, out);
+}
+
 static Tensor *last_axis(Tape *t, Tensor **x) {
     return tape_sum(t, x[0], -1);
 }
@@ -69,7 +73,7 @@ static const CheckCase cases[] = {
     {"no sums", last_axis, {{"x", DIMS(0, 3)}}},
 };
 
-const Op op_sum = {"sum", forward, backward, CASES(cases)};
+const Op op_sum = {"sum", forward, backward, .arguments = arguments, CASES(cases)};
 
 Tensor *tape_sum(Tape *t, Tensor *x, int axis) {
     return tape_record(reduction_node(t, &op_sum, x, axis));

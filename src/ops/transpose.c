@@ -31,6 +31,11 @@ static void backward(Node *n) {
         for (long i = 0; i < w.n; i++) dx[w.at[0] + i * w.step[0]] += dy[i];
 }
 
+static void arguments(const Node *n, FILE *out) {
+    const Attr *axes = n->attr;
+    fprintf(out, "\"a\": %d, \"b\": %d", axes->a, axes->b);
+}
+
 static Tensor *last_two(Tape *t, Tensor **x) {
     return tape_transpose(t, x[0], -2, -1);
 }
@@ -48,7 +53,8 @@ static const CheckCase cases[] = {
     {"empty", last_two, {{"x", DIMS(0, 4)}}},
 };
 
-const Op op_transpose = {"transpose", .backward = backward, .view = true, CASES(cases)};
+const Op op_transpose = {"transpose", .backward = backward, .view = true, .arguments = arguments,
+                         CASES(cases)};
 
 Tensor *tape_transpose(Tape *t, Tensor *x, int a, int b) {
     Attr axes = {shape_axis("transpose", x->shape, a), shape_axis("transpose", x->shape, b)};

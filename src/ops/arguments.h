@@ -1,0 +1,27 @@
+/* For Op.arguments: numbers as members of a JSON object. */
+#ifndef OPS_ARGUMENTS_H
+#define OPS_ARGUMENTS_H
+
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* `"name": 0.1`, with as many digits as bring back the same number. JSON has no infinities: they are "inf" and "-inf",
+ * in quotes. */
+static inline void print_number(FILE *out, const char *name, double x) {
+    char text[32];
+    int digits = 15;
+    do snprintf(text, sizeof text, "%.*g", digits, x);
+    while (strtod(text, NULL) != x && ++digits <= 17);
+    fprintf(out, isfinite(x) ? "\"%s\": %s" : "\"%s\": \"%s\"", name, text);
+}
+
+/* `"name": [2, 0, 2]` */
+static inline void print_ids(FILE *out, const char *name, const int32_t *id, long count) {
+    fprintf(out, "\"%s\": [", name);
+    for (long i = 0; i < count; i++) fprintf(out, i ? ", %ld" : "%ld", (long)id[i]);
+    fprintf(out, "]");
+}
+
+#endif
