@@ -199,19 +199,18 @@ static void texts(void) {
 static void sizes_beyond_memory(void) {
     enter_folder();
     write_text("text", "a text that is long enough for the context that is asked for");
-    TRAIN_REFUSES(71, "memory: the training would take ...", "copy", "--batch", "16777216");
     TRAIN_REFUSES(71, "memory: 16777216 x 1048576 rows of 17 tokens are more than a step can number", "copy",
                   "--batch", "16777216", "--accumulate", "1048576");
     TRAIN_REFUSES(71, "memory: the training would take ...", "copy", "--d-model", "1048576", "--d-ff",
                   "1048576");
     TRAIN_REFUSES(71, "memory: the training would take ...", "copy", "--d-model", "65536", "--layers",
                   "1000");
-    TRAIN_REFUSES(71, "memory: the training would take ...", "copy", "--max-length", "4096", "--batch",
-                  "500000");
+    TRAIN_REFUSES(71, "memory: the training would take ...", "copy", "--max-length", "4096", "--d-model",
+                  "65536", "--layers", "100");
     TRAIN_REFUSES(71, "memory: the training would take ...", "copy", "--symbols", "20000", "--d-model",
                   "262144");
     TRAIN_REFUSES(71, "memory: the training would take ...", "lm", "--text", "text", "--tail", "0",
-                  "--context", "50", "--batch", "16777216");
+                  "--context", "50", "--d-model", "131072");
 }
 
 static void places_that_cannot_be(void) {

@@ -3,6 +3,7 @@
 #include "autograd/tape_memory.h"
 #include "base/pool.h"
 #include "model_helpers.h"
+#include "training/parts.h"
 #include "training/trainer.h"
 #include <sys/resource.h>
 
@@ -114,6 +115,53 @@ static void plan_is_exact(void) {
             check_plan(medium(small_seq2seq()), drops * 0.1);
             check_plan(medium(small_language_model()), drops * 0.1);
         }
+}
+
+/* Bytes that forward of so many rows keeps, as a plan has them. */
+static double kept(Model *outline, long rows, long T) {
+    Tape *t = tape_new();
+    Tokens target = tokens_outline(rows, T);
+    tape_plan(t);
+    nn_loss(t, outline, nn_language_model(t, outline, &target), NULL);
+    double bytes = (double)tape_in_use(t);
+    tape_free(t);
+    return bytes;
+}
+
+/* A batch whose activations are small is one part. Of a large one, a part keeps about 64 MB, or it has not many more
+ * than 512 tokens; and no more parts than that needs. The number of threads does not matter. */
+static void large_batches_are_parted(void) {
+    static const struct {
+        long d_model, rows, T;
+    } cases[] = {{32, 64, 64},    {384, 1, 256},  {384, 8, 256}, {384, 100, 256},
+                 {1024, 64, 512}, {1024, 40, 16}, {64, 4096, 16}};
+    const double most = 64 << 20;
+    Error e = {0};
+    bool whole = false, many = false;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        long d = cases[i].d_model, rows = cases[i].rows, T = cases[i].T, part = 0;
+        ModelConfig c = config_language_model(65, (int)T);
+        c.d_model = (int)d, c.d_ff = (int)(4 * d);
+        Model *outline = must(model_outline(&c, true, &e), &e);
+        for (int threads = 1; threads <= 8; threads += 7) {
+            pool_set_threads(threads);
+            Tape *t = tape_new();
+            long found = part_rows(t, outline, rows, 0, T);
+            CHECK(part == 0 || found == part, "%ld rows for %d threads, %ld for one", found, threads, part);
+            CHECK(t->nodes == 0 && !t->planning && !t->training, "the tape is not as it was");
+            part = found;
+            tape_free(t);
+        }
+        CHECK(part >= 1 && part <= rows, "%ld of %ld rows", part, rows);
+        long parts = (rows + part - 1) / part, fewer = parts > 1 ? (rows + parts - 2) / (parts - 1) : rows;
+        double bytes = kept(outline, part, T), otherwise = kept(outline, fewer, T);
+        CHECK(bytes <= 1.1 * most || part * T < 1024 || part == 1, "%ld rows keep %.3g bytes", part, bytes);
+        CHECK(parts == 1 || part * T >= 512, "a part has %ld tokens", part * T);
+        CHECK(parts == 1 || otherwise > 0.9 * most, "%ld rows would keep only %.3g bytes", fewer, otherwise);
+        whole |= part == rows, many |= part < rows;
+        model_free(outline);
+    }
+    CHECK(whole && many, "only one of the two is tested");
 }
 
 static long page_faults(void) {
@@ -231,5 +279,6 @@ static void steady_trainer(void) {
 }
 
 TEST_MAIN({"allocations are counted", counts_allocations}, {"a plan's peak is the step's", plan_is_exact},
+          {"large batches are parted", large_batches_are_parted},
           {"a steady step takes no memory", steady_step},
           {"a trainer takes no memory while it trains", steady_trainer})

@@ -89,6 +89,7 @@ static void the_best_hole_is_used(void) {
         CHECK(memory_take(&m, i == 1 ? 4 * LINE : i == 3 ? 2 * LINE : LINE, &at[i], &e));
     memory_give_back(&m, at[1], 4 * LINE);
     memory_give_back(&m, at[3], 2 * LINE);
+    CHECK(memory_in_use(&m) == 3 * LINE, "%zu bytes in use", memory_in_use(&m));
     CHECK(memory_take(&m, LINE + 1, &again, &e) && again == at[3], "found %zu, want %zu", again, at[3]);
     CHECK(memory_take(&m, LINE, &again, &e) && again == at[1], "found %zu, want %zu", again, at[1]);
     CHECK(memory_take(&m, LINE, &again, &e) && again == at[1] + LINE, "found %zu", again);

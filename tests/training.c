@@ -340,8 +340,8 @@ static StepResult take_step(Trainer *t) {
     return r;
 }
 
-/* k batches of B are one of kB: the same tokens, loss and gradient, whatever share of the tokens falls to
- * each micro-batch. Sums are taken in another order, so they agree to rounding. */
+/* k batches of B are one of kB, and so are parts of any size: the same tokens, loss and gradient, whatever share of
+ * the tokens falls to each part. Sums are taken in another order, so they agree to rounding. */
 static void accumulation_is_one_batch(void) {
     Task *task = open_copy();
     Trainer *whole = trainer_new(task, 12, 1, 0);
@@ -349,16 +349,18 @@ static void accumulation_is_one_batch(void) {
     const Parameters *p = &whole->model->parameters;
     double *grad = calloc((size_t)p->size, sizeof *grad);
     for (long i = 0; grad && i < p->size; i++) grad[i] = (double)p->grad[i];
-    static const long batches[][2] = {{6, 2}, {4, 3}, {1, 12}};
-    for (int i = 0; i < 3; i++) {
+    static const long batches[][3] = {{6, 2, 6}, {4, 3, 4}, {1, 12, 1}, {12, 1, 5}, {12, 1, 1}, {6, 2, 4}};
+    for (size_t i = 0; i < sizeof batches / sizeof *batches; i++) {
         Trainer *t = trainer_new(task, batches[i][0], batches[i][1], 0);
+        CHECK(t->part == batches[i][0], "%ld rows at a time", t->part);
+        t->part = batches[i][2];
         StepResult r = take_step(t);
         CHECK(r.tokens == want.tokens, "found %ld tokens, want %ld", r.tokens, want.tokens);
         CHECK_NEAR(r.loss, want.loss, 4 * (double)REAL_EPSILON * want.loss);
         CHECK_NEAR(r.grad_norm, want.grad_norm, 16 * (double)REAL_EPSILON * want.grad_norm);
         double error = relative_error(t->model->parameters.grad, grad, p->size);
-        CHECK(error <= 16 * (double)REAL_EPSILON, "%ld batches: gradients differ by %.3g", batches[i][1],
-              error);
+        CHECK(error <= 16 * (double)REAL_EPSILON, "%ld batches in parts of %ld: gradients differ by %.3g",
+              batches[i][1], batches[i][2], error);
         trainer_free(t);
     }
     free(grad);
@@ -376,6 +378,7 @@ static void same_seed_same_bits(void) {
         pool_set_threads(i < 6 ? threads[i] : 1);
         Trainer *t = trainer_new(task, 32, 2, 0.1);
         if (i == 6) t->seed = 2;
+        t->part = 20; /* parts of 20, 20, 20 and 4 rows */
         for (int step = 0; step < 10; step++) take_step(t);
         size = t->model->parameters.size;
         if (i == 0)

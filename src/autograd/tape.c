@@ -58,6 +58,10 @@ void tape_forget_peak(Tape *t) {
     t->memory->peak = 0;
 }
 
+size_t tape_in_use(const Tape *t) {
+    return memory_in_use(t->memory);
+}
+
 bool tape_failed(const Tape *t, Error *e) {
     if (t->error.status) *e = t->error;
     return t->error.status != STATUS_DONE;

@@ -61,6 +61,9 @@ void tape_plan(Tape *t);
 size_t tape_peak(const Tape *t);
 void tape_forget_peak(Tape *t);
 
+/* Bytes of arrays in use now: after forward, what is kept for backward. */
+size_t tape_in_use(const Tape *t);
+
 /* True if memory ran out since the last reset; then e says so. */
 bool tape_failed(const Tape *t, Error *e);
 

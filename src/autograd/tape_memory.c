@@ -100,6 +100,12 @@ void memory_give_back(TapeMemory *m, size_t at, size_t bytes) {
     if (m->hole[m->holes - 1].at + m->hole[m->holes - 1].bytes == m->top) m->top = m->hole[--m->holes].at;
 }
 
+size_t memory_in_use(const TapeMemory *m) {
+    size_t bytes = m->top;
+    for (int i = 0; i < m->holes; i++) bytes -= m->hole[i].bytes;
+    return bytes;
+}
+
 void *memory_at(const TapeMemory *m, size_t at) {
     for (int i = 0; i < m->regions && !m->planning; i++)
         if (at >= m->region[i].start && at - m->region[i].start < m->region[i].bytes)

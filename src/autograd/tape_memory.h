@@ -33,6 +33,9 @@ typedef struct TapeMemory {
 bool memory_take(TapeMemory *m, size_t bytes, size_t *at, Error *e);
 void memory_give_back(TapeMemory *m, size_t at, size_t bytes);
 
+/* Bytes of the blocks that are out. */
+size_t memory_in_use(const TapeMemory *m);
+
 /* The address of a block; NULL while planning. */
 void *memory_at(const TapeMemory *m, size_t at);
 

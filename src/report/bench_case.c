@@ -1,6 +1,7 @@
 #include "report/bench_case.h"
 #include "base/random.h"
 #include "report/progress.h"
+#include "training/parts.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,22 +53,21 @@ bool bench_open(Bench *b, const Case *c, Error *e) {
     config.heads = c->heads, config.d_model = c->d_model, config.d_ff = c->d_ff;
     b->optimizer.weight_decay = 0.01;
     b->model = model_new(&config, true, 1, e);
+    b->source_ids = random_ids(c->batch * c->S, c->vocab, 0, e);
+    b->target_ids = random_ids(c->batch * c->T, c->vocab, 1, e);
     b->targets = random_ids(c->batch * c->T, c->vocab, 2, e);
-    int32_t *source = random_ids(c->batch * c->S, c->vocab, 0, e),
-            *target = random_ids(c->batch * c->T, c->vocab, 1, e);
-    bool ok = b->model && b->targets && source && target &&
-              tokens_new(&b->source, c->batch, c->batch * c->S, e) &&
-              tokens_new(&b->target, c->batch, c->batch * c->T, e);
-    if (ok) {
-        tokens_fill(&b->source, TOKENS_PACKED, c->batch, c->S, source, NO_PAD);
-        tokens_fill(&b->target, TOKENS_PACKED, c->batch, c->T, target, NO_PAD);
-        tape_plan(b->tape);
-        bench_record(b);
-        b->flops = flops_of(b->tape);
-        ok = tape_reserve(b->tape, tape_peak(b->tape), e);
-    }
-    free(source), free(target);
-    return ok;
+    if (!b->model || !b->source_ids || !b->target_ids || !b->targets ||
+        !tokens_new(&b->source, c->batch, c->batch * c->S, e) ||
+        !tokens_new(&b->target, c->batch, c->batch * c->T, e))
+        return false;
+    tape_plan(b->tape);
+    bench_record(b, 0, c->batch);
+    b->flops = flops_of(b->tape);
+    b->part = part_rows(b->tape, b->model, c->batch, c->S, c->T);
+    tape_plan(b->tape);
+    tape_forget_peak(b->tape);
+    bench_record(b, 0, b->part);
+    return tape_reserve(b->tape, tape_peak(b->tape), e);
 }
 
 void bench_close(Bench *b) {
@@ -75,21 +75,33 @@ void bench_close(Bench *b) {
     model_free(b->model);
     tokens_free(&b->source);
     tokens_free(&b->target);
+    free(b->source_ids);
+    free(b->target_ids);
     free(b->targets);
 }
 
-void bench_record(Bench *b) {
+void bench_record(Bench *b, long first, long rows) {
+    const Case *c = b->c;
+    tokens_fill(&b->source, TOKENS_PACKED, rows, c->S, b->source_ids + first * c->S, NO_PAD);
+    tokens_fill(&b->target, TOKENS_PACKED, rows, c->T, b->target_ids + first * c->T, NO_PAD);
     Tensor *hidden = nn_hidden(b->tape, b->model, &b->source, &b->target);
-    tape_backward(b->tape, nn_loss(b->tape, b->model, hidden, b->targets));
+    Tensor *loss = nn_loss(b->tape, b->model, hidden, b->targets + first * c->T);
+    tape_backward_from(b->tape, loss, &(real){(real)rows / (real)c->batch});
+}
+
+void bench_gradient(Bench *b) {
+    parameters_clear_grad(&b->model->parameters);
+    for (long first = 0; first < b->c->batch; first += b->part) {
+        long left = b->c->batch - first;
+        bench_record(b, first, left < b->part ? left : b->part);
+        tape_reset(b->tape);
+    }
+    parameters_settle_grad(&b->model->parameters);
 }
 
 void bench_train(Bench *b) {
-    Parameters *p = &b->model->parameters;
-    parameters_clear_grad(p);
-    bench_record(b);
-    parameters_settle_grad(p);
-    optim_step(&b->optimizer, p, 1e-4, 1);
-    tape_reset(b->tape);
+    bench_gradient(b);
+    optim_step(&b->optimizer, &b->model->parameters, 1e-4, 1);
 }
 
 static int ascending(const void *a, const void *b) {

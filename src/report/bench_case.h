@@ -27,8 +27,9 @@ typedef struct Bench {
     const Case *c;
     Model *model;
     Tape *tape;
-    Tokens source, target;
-    int32_t *targets;
+    int32_t *source_ids, *target_ids, *targets;
+    long part;             /* rows of one forward and backward: see training/parts.h */
+    Tokens source, target; /* those of a part */
     Optimizer optimizer;
     double flops; /* of one step's matrix products: op.h says what counts */
 } Bench;
@@ -37,8 +38,11 @@ typedef struct Bench {
 bool bench_open(Bench *b, const Case *c, Error *e);
 void bench_close(Bench *b);
 
-/* Forward and backward, recorded on the tape, which still holds them. */
-void bench_record(Bench *b);
+/* Forward and backward of `rows` rows from `first` on, recorded on the tape, which still holds them. */
+void bench_record(Bench *b, long first, long rows);
+
+/* Forward and backward of the whole batch: all parameters' gradients. */
+void bench_gradient(Bench *b);
 
 /* A whole training step. */
 void bench_train(Bench *b);

@@ -107,14 +107,10 @@ static double total_of(const Profile *p) {
 
 static double train(void *bench) {
     Bench *b = bench;
-    parameters_clear_grad(&b->model->parameters);
-    bench_record(b);
-    parameters_settle_grad(&b->model->parameters);
+    bench_gradient(b);
     double start = seconds_now();
     optim_step(&b->optimizer, &b->model->parameters, 1e-4, 1);
-    double seconds = seconds_now() - start;
-    tape_reset(b->tape);
-    return seconds;
+    return seconds_now() - start;
 }
 
 /* ---- Printing ---- */

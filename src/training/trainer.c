@@ -1,6 +1,7 @@
 #include "training/trainer.h"
 #include "autograd/op.h"
 #include "kernels/arrays.h"
+#include "training/parts.h"
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -28,11 +29,12 @@ static bool take_memory(Trainer *t, Error *e) {
     const Task *task = t->task;
     if (!rows_fit(task, t->batch, t->accumulate, e)) return false;
     t->tape = tape_new();
+    t->part = part_rows(t->tape, t->model, t->batch, task->max_S, task->max_T);
     t->rows = task_batch(task, t->batch * t->accumulate, e);
-    t->targets = calloc((size_t)(t->batch * task->max_T), sizeof *t->targets);
-    if (!t->targets) fail(e, STATUS_NO_MEMORY, "memory: a batch of %ld targets", t->batch * task->max_T);
-    return t->rows && t->targets && tokens_new(&t->source, t->batch, t->batch * task->max_S, e) &&
-           tokens_new(&t->target, t->batch, t->batch * task->max_T, e);
+    t->targets = calloc((size_t)(t->part * task->max_T), sizeof *t->targets);
+    if (!t->targets) fail(e, STATUS_NO_MEMORY, "memory: a batch of %ld targets", t->part * task->max_T);
+    return t->rows && t->targets && tokens_new(&t->source, t->part, t->part * task->max_S, e) &&
+           tokens_new(&t->target, t->part, t->part * task->max_T, e);
 }
 
 static Tensor *loss_of(Trainer *t, const Tokens *source, const Tokens *target) {
@@ -46,8 +48,7 @@ static Tensor *logits_of(Trainer *t, const Tokens *source, const Tokens *target)
 /* Bytes of the tape in the largest training step and the largest evaluation there can be, every row as long
  * as it gets: found by planning both. */
 static size_t plan(Trainer *t) {
-    Tokens source = tokens_outline(t->batch, t->task->max_S),
-           target = tokens_outline(t->batch, t->task->max_T);
+    Tokens source = tokens_outline(t->part, t->task->max_S), target = tokens_outline(t->part, t->task->max_T);
     tape_plan(t->tape);
     tape_forget_peak(t->tape);
     t->tape->training = true;
@@ -74,10 +75,11 @@ size_t trainer_bytes(const ModelConfig *c, double dropout, const Task *task, lon
     if (!m) return 0;
     m->dropout = dropout;
     Trainer t = {.model = m, .task = task, .batch = batch, .accumulate = accumulate, .tape = tape_new()};
-    /* Token ids: those of all rows of a step, and of a micro-batch with positions and places. */
+    t.part = part_rows(t.tape, m, batch, task->max_S, task->max_T);
+    /* Token ids: those of all rows of a step, and of a part with positions and places. */
     size_t rows = (size_t)(batch * accumulate) * (size_t)(task->max_S + 2 * task->max_T);
-    size_t micro_batch = (size_t)batch * (size_t)(3 * task->max_S + 4 * task->max_T);
-    size_t bytes = model_bytes(m) + plan(&t) + (rows + micro_batch) * sizeof(int32_t);
+    size_t part = (size_t)t.part * (size_t)(3 * task->max_S + 4 * task->max_T);
+    size_t bytes = model_bytes(m) + plan(&t) + (rows + part) * sizeof(int32_t);
     trainer_stop(&t);
     model_free(m);
     return bytes;
@@ -101,14 +103,19 @@ static bool check_loss(const Trainer *t, double loss, Error *e) {
                 first ? first->op->name : "its sum", first ? first->index : t->tape->nodes);
 }
 
-/* Adds one micro-batch's gradient, weighted by its share of the step's tokens, so that the sum is the
+static long parts_of(const Trainer *t) {
+    return (t->rows->rows + t->part - 1) / t->part;
+}
+
+/* Adds the gradient of one part of the step's rows, weighted by its share of the step's tokens, so that the sum is the
  * gradient of the mean over all of them. */
-static bool accumulate(Trainer *t, long micro_batch, long all_tokens, double *loss, Error *e) {
-    take_rows(t, t->rows, micro_batch * t->batch, t->batch);
+static bool accumulate(Trainer *t, long part, long all_tokens, double *loss, Error *e) {
+    long first = part * t->part, left = t->rows->rows - first;
+    take_rows(t, t->rows, first, left < t->part ? left : t->part);
     long tokens = 0;
     for (long i = 0; i < t->target.sequences.total_rows; i++) tokens += t->targets[i] != t->rows->pad_id;
     double share = all_tokens ? (double)tokens / (double)all_tokens : 0;
-    t->tape->step = (uint64_t)(t->optimizer.step * t->accumulate + micro_batch);
+    t->tape->step = (uint64_t)(t->optimizer.step * parts_of(t) + part);
     t->tape->seed = t->seed;
     t->tape->training = true;
     Tensor *mean = loss_of(t, &t->source, &t->target);
@@ -132,8 +139,8 @@ bool trainer_step(Trainer *t, StepResult *result, Error *e) {
     *result = (StepResult){.tokens = batch_target_tokens(t->rows),
                            .learning_rate = schedule_rate(&t->schedule, step)};
     parameters_clear_grad(p);
-    for (long k = 0; k < t->accumulate; k++)
-        if (!accumulate(t, k, result->tokens, &result->loss, e)) return false;
+    for (long part = 0; part < parts_of(t); part++)
+        if (!accumulate(t, part, result->tokens, &result->loss, e)) return false;
     parameters_settle_grad(p);
     result->grad_norm = optim_step(&t->optimizer, p, result->learning_rate, 1);
     if (!isfinite(result->grad_norm))
@@ -164,7 +171,7 @@ bool trainer_evaluate(Trainer *t, long rows, Evaluation *result, Error *e) {
     t->tape->no_grad = true;
     bool ok = true;
     for (long first = 0; ok && first < rows; first += count) {
-        long wanted = rows - first < t->batch ? rows - first : t->batch;
+        long wanted = rows - first < t->part ? rows - first : t->part;
         count = task_held_out_batch(t->task, first, wanted, t->rows);
         take_rows(t, t->rows, 0, count);
         Tensor *logits = logits_of(t, &t->source, &t->target);

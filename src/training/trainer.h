@@ -14,13 +14,14 @@ typedef struct Trainer {
     const Task *task;
     Optimizer optimizer;
     Schedule schedule;
-    long batch;      /* rows of a micro-batch: one forward and backward */
-    long accumulate; /* micro-batches of a step */
+    long batch;      /* rows at a time, at most */
+    long accumulate; /* batches of a step */
     uint64_t seed;   /* of dropout */
 
     Tape *tape;
     Batch *rows;           /* all rows of a step */
-    Tokens source, target; /* those of a micro-batch */
+    long part;             /* rows of one forward and backward: see parts.h */
+    Tokens source, target; /* those of a part */
     int32_t *targets;      /* what is to be predicted at each row of target */
 } Trainer;
 
