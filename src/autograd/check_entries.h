@@ -35,9 +35,12 @@ typedef struct Entries {
     long cotangents, outputs, coordinates;
     bool whole;            /* cotangent 0 is random, cotangent 1 + i is 1 at output i: the whole Jacobian */
     const real *cotangent; /* [cotangents][outputs] */
-    Entry *entry;          /* [cotangents][coordinates] */
-    EntryState *state;     /* [coordinates]: what all entries of a coordinate say together */
-    Doubt *doubt;          /* [coordinates] */
+    Entry *
+        entry; /* [cotangents][coordinates]; the diagnosis also wants the Jacobian's rows, [1 + outputs] of them
+                     where it is whole: those beyond `cotangents` have a numeric value alone */
+    EntryState *state; /* [coordinates]: what all entries of a coordinate say together */
+    Doubt *doubt;      /* [coordinates] */
+    double tolerance;  /* up to which the diagnosis takes numbers for equal; 0: CHECK_TOLERANCE */
 } Entries;
 
 /* Relative error up to which a gradient is right. */

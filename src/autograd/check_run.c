@@ -71,6 +71,16 @@ void run_cotangent(real *dy, long outputs, uint64_t seed, uint64_t number) {
     }
 }
 
+void run_disturb(CheckRun *r, real relative, uint64_t key) {
+    for (const Node *n = r->tape->last; n; n = n->previous) {
+        long count = shape_count(n->out->shape);
+        for (long i = 0; !n->op->view && i < count; i++)
+            n->out->data[i] *=
+                1 +
+                (random_bits(random_key(key, (uint64_t)n->index), (uint64_t)i) & 1 ? relative : -relative);
+    }
+}
+
 const char *index_text(char text[INDEX_TEXT], Shape s, long i) {
     long index[MAX_RANK];
     char *p = text;

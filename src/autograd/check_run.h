@@ -29,6 +29,9 @@ void run_cotangent(real *dy, long outputs, uint64_t seed, uint64_t number);
 /* Backward from the last forward's output, with cotangent dy. */
 void run_backward(CheckRun *r, const real *dy);
 
+/* Changes what the last forward computed, as rounding would: every number by so much of itself, up or down at random. */
+void run_disturb(CheckRun *r, real relative, uint64_t key);
+
 /* "[1,2]": the place of the i-th element of shape s, written into text. */
 enum { INDEX_TEXT = 128 };
 const char *index_text(char text[INDEX_TEXT], Shape s, long i);

@@ -18,7 +18,7 @@ long index_along(const AlongAxis *a, long i) {
 bool near(const Suspect *s, long q, double a, double b) {
     double size = fmax(fmax(fabs(a), fabs(b)), s->scale[q]);
     if (!isfinite(size)) return a == b;
-    return fabs(a - b) <= CHECK_TOLERANCE * size;
+    return fabs(a - b) <= s->tolerance * size;
 }
 
 bool fits(const Suspect *s) {
@@ -84,7 +84,9 @@ bool values_beside(const Suspect *s, int which, double *v, const char **name) {
 
 static void describe(Suspect *s, const CheckRun *run) {
     const Entries *e = s->e;
-    size_t entries = (size_t)(e->cotangents * e->coordinates);
+    size_t rows = (size_t)(e->whole ? 1 + e->outputs : e->cotangents);
+    size_t entries = rows * (size_t)e->coordinates;
+    s->tolerance = e->tolerance > 0 ? e->tolerance : CHECK_TOLERANCE;
     s->shape = s->in->shape;
     if (s->in->repeats > 1) s->shape.size[0] = 1;
     s->y_shape = run->y->shape;
@@ -93,7 +95,7 @@ static void describe(Suspect *s, const CheckRun *run) {
     s->analytic = arena_alloc(s->arena, entries * sizeof(double));
     s->numeric = arena_alloc(s->arena, entries * sizeof(double));
     s->expected = arena_alloc(s->arena, entries * sizeof(double));
-    s->scale = arena_alloc(s->arena, (size_t)e->cotangents * sizeof(double));
+    s->scale = arena_alloc(s->arena, rows * sizeof(double));
     for (size_t i = 0; i < entries; i++) {
         s->analytic[i] = e->entry[i].analytic;
         s->numeric[i] = e->entry[i].numeric;

@@ -22,14 +22,14 @@ bool pattern_missing(Suspect *s) {
 }
 
 /* "√8", "1/3", …: k where it or its square is a whole number or one over it; n is that number. */
-static bool whole(double k, const char **form, long *n) {
+static bool whole(double k, double tolerance, const char **form, long *n) {
     static const struct {
         const char *form;
         double power;
     } known[] = {{"", 1}, {"1/", -1}, {"√", 2}, {"1/√", -2}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         double v = pow(fabs(k), known[i].power);
-        if (v < 1.5 || v > 1e6 || fabs(v - round(v)) > 10 * CHECK_TOLERANCE * v) continue;
+        if (v < 1.5 || v > 1e6 || fabs(v - round(v)) > 10 * tolerance * v) continue;
         *form = known[i].form;
         *n = lround(v);
         return true;
@@ -66,11 +66,11 @@ static double fitting_factor(Suspect *s, bool wrong_alone) {
 }
 
 static bool say_factor(Suspect *s, const char *which, double k) {
-    if (fabs(k + 1) < CHECK_TOLERANCE) return say(s, "%s: the sign is flipped", which);
+    if (fabs(k + 1) < s->tolerance) return say(s, "%s: the sign is flipped", which);
     const char *form;
     char name[64] = "", source[160] = "", where[96];
     long n;
-    bool named = whole(k, &form, &n);
+    bool named = whole(k, s->tolerance, &form, &n);
     if (!named && s->e->coordinates == 1) return false; /* any single number is a multiple of another */
     if (named && *form) snprintf(name, sizeof name, " = %s%s%ld", k < 0 ? "-" : "", form, n);
     if (named && find_size(s, n, where, sizeof where))

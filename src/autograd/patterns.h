@@ -16,6 +16,7 @@ typedef struct Suspect {
     double *analytic, *numeric;
     double *expected; /* what the gradient would be if the pattern at hand were the mistake */
     double *scale;    /* of each cotangent: its largest entry */
+    double tolerance; /* up to which numbers are equal */
     char *reason;     /* REPORT_TEXT bytes for the explanation */
 } Suspect;
 
