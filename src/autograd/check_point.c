@@ -47,10 +47,8 @@ static void draw(PointInput *in, const CheckInput *how, Arena *arena, uint64_t k
 }
 
 /* Memory for `count` reals between two guards. */
-static real *guarded(Arena *arena, long count, real guard) {
-    real *block = arena_alloc(arena, (size_t)(count + 2 * GUARD) * sizeof *block);
-    for (long i = 0; i < count + 2 * GUARD; i++) block[i] = guard;
-    return block;
+static real *guarded(Arena *arena, long count) {
+    return arena_alloc(arena, (size_t)(count + 2 * GUARD) * sizeof(real));
 }
 
 real *point_element(const PointInput *in, long i) {
@@ -61,6 +59,13 @@ real *point_element(const PointInput *in, long i) {
         i /= x->shape.size[axis];
     }
     return x->data + at;
+}
+
+/* Fills an input's memory: values in their places, guards and gaps around them. */
+static void put_values(PointInput *in) {
+    for (long i = 0; i < in->block_count + 2 * GUARD; i++) in->block[i] = NAN;
+    for (long i = 0; i < in->count; i++) *point_element(in, i) = in->value[i];
+    for (long i = 0; !in->constant && i < in->count + 2 * GUARD; i++) in->grad_block[i] = GRAD_GUARD;
 }
 
 /* Gives the input memory in this layout and puts its values there. */
@@ -76,7 +81,7 @@ static void lay_out(PointInput *in, Arena *arena, CheckLayout layout) {
         stored.size[i] = 2 * s.size[i];
         in->block_count *= 2;
     }
-    in->block = guarded(arena, in->block_count, NAN);
+    in->block = guarded(arena, in->block_count);
     *x = tensor_over(in->block + GUARD, stored);
     x->shape = s;
     for (int i = 0; layout == STEPPED && i < s.rank; i++) x->stride[i] *= 2;
@@ -86,8 +91,8 @@ static void lay_out(PointInput *in, Arena *arena, CheckLayout layout) {
         x->stride[s.rank - 2] = kept;
     }
     if (layout == REPEATED && s.rank) x->stride[0] = 0;
-    for (long i = 0; i < in->count; i++) *point_element(in, i) = in->value[i];
-    if (!in->constant) in->grad_block = guarded(arena, in->count, GRAD_GUARD);
+    if (!in->constant) in->grad_block = guarded(arena, in->count);
+    put_values(in);
 }
 
 void point_draw(CheckPoint *p, Arena *arena, const char *op, const CheckCase *c, uint64_t seed, int attempt) {
@@ -138,6 +143,11 @@ void point_jitter(CheckPoint *p, int input, real relative, uint64_t key) {
 void point_restore(CheckPoint *p, int input) {
     const PointInput *in = &p->in[input];
     for (long i = 0; i < in->count / in->repeats; i++) *point_element(in, i) = in->value[i];
+}
+
+void point_repair(CheckPoint *p) {
+    for (int i = 0; i < p->inputs; i++)
+        if (p->in[i].same_as < 0) put_values(&p->in[i]);
 }
 
 void point_ready(CheckPoint *p, real fill) {

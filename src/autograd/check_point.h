@@ -47,6 +47,9 @@ void point_restore(CheckPoint *p, int input);
 /* The place in memory of the i-th element in the order of the shape. */
 real *point_element(const PointInput *in, long i);
 
+/* Makes all memory of the inputs what it was when it was laid out. */
+void point_repair(CheckPoint *p);
+
 /* What is not as it was laid out, in words ("input x", "memory around the gradient of x"), written into text;
  * NULL if nothing is. Gradients themselves may change. */
 enum { DAMAGE_TEXT = 128 };

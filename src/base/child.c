@@ -95,8 +95,7 @@ static _Noreturn void live(const ChildLimits *limits, const int result[2], const
     set_limits(limits);
     job(context, i);
     fflush(NULL);
-    child_send(&end_mark, 1);
-    _exit(0);
+    _exit(child_send(&end_mark, 1) ? 0 : STATUS_IO);
 }
 
 static bool bear(Child *c, const ChildLimits *limits, void (*job)(void *context, long i), void *context,
@@ -249,7 +248,13 @@ const char *child_text(char text[CHILD_TEXT], const ChildEnd *end, const ChildLi
     text[0] = 0;
     switch (end->fate) {
     case CHILD_DONE: break;
-    case CHILD_EXITED: snprintf(text, CHILD_TEXT, "called exit(%d) before it was done", end->number); break;
+    case CHILD_EXITED:
+        if (end->number == STATUS_IO)
+            snprintf(text, CHILD_TEXT,
+                     "could not send its report: it closed a descriptor that is not its own");
+        else
+            snprintf(text, CHILD_TEXT, "called exit(%d) before it was done", end->number);
+        break;
     case CHILD_SIGNALLED:
         snprintf(text, CHILD_TEXT, "crashed: signal %d (%s)", end->number, strsignal(end->number));
         break;

@@ -6,9 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-static const ChildLimits compile_limits = {.seconds = 60};
+static const ChildLimits compile_limits = {.seconds = 20, .bytes = (size_t)4e9};
 
 enum { ARGUMENTS = 64, CANNOT_RUN = 127 };
 
@@ -35,6 +36,7 @@ static void run_compiler(void *context, long i) {
                                   "-fPIC",
                                   "-shared",
                                   "-Wl,-Bsymbolic",
+                                  "-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc",
                                   "-ffp-contract=fast",
                                   "-fno-math-errno",
                                   "-fno-trapping-math",
@@ -80,12 +82,39 @@ static void compiled(void *context, long i, const ChildEnd *end) {
 bool student_compile(const char *source, const char *library, const char *headers, Error *e) {
     char header[4096];
     snprintf(header, sizeof header, "%s/ops/ops.h", headers);
+    struct stat file;
     if (access(source, R_OK) != 0) return fail(e, STATUS_NO_INPUT, "%s: cannot be read", source);
+    if (stat(source, &file) == 0 && S_ISDIR(file.st_mode))
+        return fail(e, STATUS_NO_INPUT, "%s: found a folder, need a C file", source);
     if (access(header, R_OK) != 0)
         return fail(e, STATUS_NO_INPUT, "%s: cannot be read: operations need it", header);
     Compile c = {source, library, headers, e};
     children_run(1, 1, &compile_limits, run_compiler, compiled, &c);
     return e->status == STATUS_DONE;
+}
+
+/* The linker gives a student's code these for malloc, calloc and realloc: where the limit of memory is met, it ends with
+ * a word about it, and not with a crash on a null pointer. */
+void *__wrap_malloc(size_t bytes);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *old, size_t bytes);
+
+static void *checked(void *p, size_t bytes) {
+    if (p || !bytes) return p;
+    fprintf(stderr, "\nran out of memory: asked for %zu bytes more than its limit allows\n", bytes);
+    _exit(STATUS_NO_MEMORY);
+}
+
+void *__wrap_malloc(size_t bytes) {
+    return checked(malloc(bytes), bytes);
+}
+
+void *__wrap_calloc(size_t count, size_t size) {
+    return checked(calloc(count, size), count * size);
+}
+
+void *__wrap_realloc(void *old, size_t bytes) {
+    return checked(realloc(old, bytes), bytes);
 }
 
 /* Replaces comments and the insides of strings by blanks. */

@@ -55,7 +55,8 @@ bool show_finish(Show *show, Error *e) {
     free(show->report);
     Status status = totals_status(t);
     if (!written) return false;
-    if (status == STATUS_NO) return fail(e, status, "%ld of %ld cases failed", t->failed, t->cases);
+    if (status == STATUS_NO)
+        return fail(e, status, "%ld of %ld case%s failed", t->failed, t->cases, t->cases == 1 ? "" : "s");
     if (status == STATUS_INCONCLUSIVE)
         return fail(e, status, "%ld of %ld cases are inconclusive", t->inconclusive, t->cases);
     return true;

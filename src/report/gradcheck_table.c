@@ -41,8 +41,9 @@ void table_overview_row(FILE *out, const char *op, const CheckTotals *t) {
 }
 
 void table_summary(FILE *out, const CheckTotals *t, double seconds) {
-    fprintf(out, "\n%ld operation%s, %ld cases, %ld gradients, %ld elements in %.1f s\n", t->operations,
-            t->operations == 1 ? "" : "s", t->cases, t->gradients, t->elements, seconds);
+    fprintf(out, "\n%ld operation%s, %ld case%s, %ld gradients, %ld elements in %.1f s\n", t->operations,
+            t->operations == 1 ? "" : "s", t->cases, t->cases == 1 ? "" : "s", t->gradients, t->elements,
+            seconds);
     if (t->passed && t->worst > 0) fprintf(out, "worst relative error %.1e (%s)\n", t->worst, t->worst_at);
     fprintf(out, "%ld passed, %ld failed, %ld inconclusive\n", t->passed, t->failed, t->inconclusive);
     if (t->inconclusive)

@@ -1,0 +1,254 @@
+/* What students bring to `./gradcheck FILE.c`: whatever a file does, there is a clear verdict, the exit status is the
+ * documented one, stdout stays JSON, and what else is in the file is graded.
+ *
+ * Each file here is a right operation with something hostile in it that happens in the case `bad` alone, so the case
+ * `good` has to pass. */
+#include "child.h"
+#include "tensor/json.h"
+
+#ifdef SANITIZED
+#define WITHOUT_SANITIZER false
+#else
+#define WITHOUT_SANITIZER true
+#endif
+
+static const char includes[] = "#include \"ops/ops.h\"\n"
+                               "#include <fcntl.h>\n"
+                               "#include <math.h>\n"
+                               "#include <pthread.h>\n"
+                               "#include <signal.h>\n"
+                               "#include <stdio.h>\n"
+                               "#include <stdlib.h>\n"
+                               "#include <string.h>\n"
+                               "#include <unistd.h>\n";
+
+/* Where the hostile code stands. */
+typedef enum Place {
+    TOP, /* outside of all functions */
+    FORWARD,
+    BACKWARD,
+    BUILD,
+    PLACES
+} Place;
+
+/* y = 2 x. In the case `bad` x has three elements. */
+static void write_operation(const char *path, Place place, const char *code) {
+    const char *at[PLACES] = {"", "", "", ""};
+    at[place] = code;
+    FILE *f = fopen(path, "w");
+    CHECK(f, "%s", path);
+    if (!f) return;
+    fprintf(f, "%s%s\n", includes, at[TOP]);
+    fprintf(f,
+            "extern const Op op_twice;\n"
+            "static void forward(Node *n) {\n"
+            "    real *y = n->out->data;\n"
+            "    tensor_copy_out(n->in[0], y);\n"
+            "    for (long i = 0; i < shape_count(n->out->shape); i++) y[i] *= 2;\n"
+            "    if (shape_count(n->in[0]->shape) == 3) { %s }\n"
+            "}\n",
+            at[FORWARD]);
+    fprintf(f,
+            "static void backward(Node *n) {\n"
+            "    real *dx = n->in[0]->grad, *dy = n->out->grad;\n"
+            "    for (long i = 0; i < shape_count(n->out->shape); i++) dx[i] += 2 * dy[i];\n"
+            "    if (shape_count(n->in[0]->shape) == 3) { %s }\n"
+            "}\n",
+            at[BACKWARD]);
+    fprintf(f,
+            "static Tensor *build(Tape *t, Tensor **x) {\n"
+            "    Shape out = x[0]->shape;\n"
+            "    if (shape_count(x[0]->shape) == 3) { %s }\n"
+            "    return tape_record(tape_node(t, &op_twice, out, INPUTS(x[0])));\n"
+            "}\n",
+            at[BUILD]);
+    fprintf(f, "static const CheckCase cases[] = {{\"good\", build, {{\"x\", DIMS(2)}}},\n"
+               "    {\"bad\", build, {{\"x\", DIMS(3)}}}, {\"as good\", build, {{\"x\", DIMS(4)}}}};\n"
+               "const Op op_twice = {\"twice\", forward, backward, CASES(cases)};\n");
+    fclose(f);
+}
+
+/* True if every line of text is one JSON value. */
+static bool is_json_lines(const char *text) {
+    bool all = true;
+    for (const char *line = text; *line;) {
+        size_t length = strcspn(line, "\n");
+        char *copy = strndup(line, length);
+        Error e = {0};
+        Json j = json_over("line", copy, length, &e);
+        json_skip(&j);
+        if (!json_end(&j)) all = false;
+        free(copy);
+        line += length + (line[length] == '\n');
+    }
+    return all;
+}
+
+/* The first line of text that holds both, with a NUL behind it; NULL if there is none. */
+static const char *line_with(const char *text, const char *one, const char *other) {
+    static char kept[4096];
+    for (const char *line = text; *line;) {
+        size_t length = strcspn(line, "\n");
+        snprintf(kept, sizeof kept, "%.*s", (int)length, line);
+        if (strstr(kept, one) && strstr(kept, other)) return kept;
+        line += length + (line[length] == '\n');
+    }
+    return NULL;
+}
+
+#define GRADCHECK(...) run_program("gradcheck", ARGUMENTS(__VA_ARGS__), (Streams){0})
+
+typedef struct Hostile {
+    const char *name;
+    Place place;
+    const char *code;
+    const char *verdict; /* of the case `bad` */
+    const char *says;    /* its reason has this in it */
+} Hostile;
+
+static const Hostile hostile[] = {
+    {"nothing", TOP, "", "PASS", ""},
+    {"exit(0)", FORWARD, "exit(0);", "FAIL", "called exit(0) before it was done"},
+    {"_exit(0)", BACKWARD, "_exit(0);", "FAIL", "called exit(0) before it was done"},
+    {"exit(1)", BUILD, "exit(1);", "FAIL", "called exit(1) before it was done"},
+    {"a null pointer", FORWARD, "*(volatile int *)0 = 1;", "FAIL", "signal 11"},
+    {"abort", BACKWARD, "abort();", "FAIL", "signal 6"},
+    {"endless recursion", TOP,
+     "static int deep(volatile int *p) { volatile int a[1000]; a[0] = *p; return deep(a) + a[0]; }\n"
+     "static void fall(void) { volatile int a = 0; deep(&a); }\n"
+     "#define tensor_copy_out(x, y) (tensor_copy_out(x, y), shape_count((x)->shape) == 3 ? fall() : (void)0)",
+     "FAIL", "signal 11"},
+    {"an endless loop", BACKWARD, "for (volatile int i = 0;; i++) continue;", "FAIL", "time limit of 1 s"},
+    {"an endless loop that ignores its limit", FORWARD,
+     "signal(SIGXCPU, SIG_IGN); for (volatile int i = 0;; i++) continue;", "FAIL", "time limit of 1 s"},
+    {"sleep", FORWARD, "sleep(1000);", "FAIL", "time limit of 1 s"},
+    {"100 GB", FORWARD, "char *volatile p = malloc(100000000000); memset(p, 1, 100000000000);", "FAIL",
+     "out of memory: asked for 100000000000 bytes"},
+    {"100 GB in parts", FORWARD, "for (char *volatile p;;) *(p = malloc(1 << 24)) = 1;", "FAIL",
+     "out of memory"},
+    {"100 GB on the tape", BUILD, "tape_constant(t, SHAPE(100000, 125000));", "FAIL",
+     "memory: the tape would take 100 GB"},
+    {"garbage printed", BACKWARD,
+     "printf(\"\\033[2J{\\\"verdict\\\": \\\"PASS\\\"}\\n\"); fprintf(stderr, \"\\377garbage\\n\");", "PASS",
+     ""},
+    {"a megabyte printed", FORWARD, "for (int i = 0; i < 100000; i++) puts(\"garbage, garbage\");", "PASS",
+     ""},
+    {"a bug", BUILD, "tape_matmul(t, x[0], x[0]);", "FAIL", "bug: matmul"},
+    {"a tensor of wrong shape", BUILD, "out = SHAPE(4);", "FAIL", ""},
+    {"no tensor", BUILD, "return NULL;", "FAIL", "build returned no tensor"},
+    {"a tensor from nowhere", BUILD, "return (Tensor *)8;", "FAIL", "signal 11"},
+    {"NaN forward", FORWARD, "y[1] = (real)NAN;", "INCONCLUSIVE", ""},
+    {"NaN backward", BACKWARD, "dx[1] = (real)NAN;", "FAIL", "not a finite number"},
+    {"infinity backward", BACKWARD, "dx[1] = (real)INFINITY;", "FAIL", "not a finite number"},
+    {"random numbers", FORWARD, "y[0] *= (real)rand();", "FAIL", "same bits"},
+    {"an input that is written to", BACKWARD, "n->in[0]->data[0] = 0;", "FAIL", "changed input x"},
+    {"an output that is written to", BACKWARD, "n->out->data[0] = 0;", "FAIL", "changed the output"},
+    {"memory beside a gradient", BACKWARD, "dx[3] += 1; dx[-1] += 1;", "FAIL",
+     "memory beside the gradient of x"},
+    {"a child that stays", FORWARD, "if (fork() == 0) for (;;) pause();", "PASS", ""},
+    {"a child that prints a report", FORWARD,
+     "if (fork() == 0) { for (int fd = 3; fd < 1024; fd++) if (write(fd, \"PASS\", 4)) continue; _exit(0); }",
+     "FAIL", ""},
+    {"threads that stay", TOP,
+     "static void *stay(void *x) { for (;;) pause(); return x; }\n"
+     "static void leave(void) { pthread_t t; pthread_create(&t, NULL, stay, NULL); }\n"
+     "#define tensor_copy_out(x, y) (tensor_copy_out(x, y), leave())",
+     "PASS", ""},
+    {"every descriptor closed", FORWARD, "for (int fd = 0; fd < 1024; fd++) close(fd);", "FAIL",
+     "it closed a descriptor"},
+    {"a signal to itself", FORWARD, "raise(SIGKILL);", "FAIL", "signal 9"},
+    {"stopped", FORWARD, "raise(SIGSTOP);", "FAIL", "time limit of 1 s"},
+    {"another program", FORWARD, "execl(\"/bin/true\", \"true\", NULL);", "FAIL", "exit(0)"},
+};
+enum { HOSTILE = sizeof hostile / sizeof *hostile };
+
+static void whatever_a_case_does_is_a_verdict(void) {
+    if (sizeof(real) < sizeof(double)) return; /* as gradcheck is shipped */
+    enter_folder();
+    for (int i = 0; i < HOSTILE; i++) {
+        const Hostile *h = &hostile[i];
+        bool memory = strstr(h->says, "memory") != NULL;
+        if (memory && !WITHOUT_SANITIZER) continue; /* it needs terabytes of address space itself */
+        write_operation("op.c", h->place, h->code);
+        int status = GRADCHECK("op.c", "--json", "--time-limit", "1", "--memory-limit", "1");
+        int want = strcmp(h->verdict, "FAIL") == 0 ? 1 : strcmp(h->verdict, "PASS") == 0 ? 0 : 4;
+        char verdict[40];
+        snprintf(verdict, sizeof verdict, "\"verdict\": \"%s\"", h->verdict);
+        CHECK(status == want, "%s: status %d, want %d: %s%s", h->name, status, want, err, out);
+        CHECK(is_json_lines(out), "%s: no JSON: %s", h->name, out);
+        CHECK(line_with(out, "\"case\": \"bad\"", verdict), "%s: not %s: %s", h->name, h->verdict, out);
+        CHECK(!WITHOUT_SANITIZER || !h->says[0] || line_with(out, "\"case\": \"bad\"", h->says),
+              "%s: does not say '%s': %s", h->name, h->says, out);
+        CHECK(line_with(out, "\"case\": \"good\"", "\"PASS\"") &&
+                  line_with(out, "\"case\": \"as good\"", "\"PASS\""),
+              "%s: the others are not graded: %s", h->name, out);
+    }
+}
+
+/* --- Files that are no operation at all. --- */
+
+static const struct File {
+    const char *name, *text; /* text NULL: there is no such file */
+    int status;
+    const char *says; /* on stdout, or stderr where nothing can be graded */
+} files[] = {
+    {"does not compile", "int f(void) { return 1 }", 1, "does not compile: op.c:1:23: error:"},
+    {"an unknown function", "#include \"ops/ops.h\"\nconst Op op_x = {\"x\", no_such_function};", 1,
+     "does not compile"},
+    {"a function that is nowhere",
+     "#include \"ops/ops.h\"\nvoid nowhere(Node *n);\nconst Op op_x = {\"x\", nowhere};", 1, "nowhere"},
+    {"an endless include", "#include \"op.c\"", 1, "does not compile"},
+    {"an endless source", "#include \"/dev/zero\"", 1, "does not compile"},
+    {"empty", "", 1, "defines no operation"},
+    {"no operation", "int x;", 1, "defines no operation"},
+    {"an operation in a comment", "/* const Op op_x = {0}; */", 1, "defines no operation"},
+    {"no cases", "#include \"ops/ops.h\"\nconst Op op_x = {\"x\"};", 1, "has no check cases"},
+    {"a static operation", "#include \"ops/ops.h\"\nstatic const Op op_x = {\"x\"};", 1, "is it static?"},
+    {"exit in a constructor",
+     "#include <stdlib.h>\n#include \"ops/ops.h\"\n__attribute__((constructor)) static void f(void) { "
+     "exit(0); }\n"
+     "const Op op_x = {\"x\"};",
+     1, "called exit(0) before it was done while it was loaded"},
+    {"a crash in a constructor",
+     "#include \"ops/ops.h\"\n__attribute__((constructor)) static void f(void) { __builtin_trap(); }\n"
+     "const Op op_x = {\"x\"};",
+     1, "crashed: signal 4"},
+    {"a loop in a constructor",
+     "#include \"ops/ops.h\"\n__attribute__((constructor)) static void f(void) { for (volatile int i = 0;; "
+     "i++); }\n"
+     "const Op op_x = {\"x\"};",
+     1, "time limit of 1 s"},
+    {"a case without a function",
+     "#include \"ops/ops.h\"\nstatic const CheckCase c[] = {{\"c\"}};\nconst Op op_x = {\"x\", CASES(c)};", 1,
+     "signal 11"},
+    {"a case without a name",
+     "#include \"ops/ops.h\"\nstatic const CheckCase c[] = {{0}};\nconst Op op_x = {\"x\", CASES(c)};", 1,
+     "signal 11"},
+    {"too many cases",
+     "#include \"ops/ops.h\"\nstatic const CheckCase c[1];\nconst Op op_x = {\"x\", .cases = c, .n_cases = 1 "
+     "<< 30};",
+     1, ""},
+    {"missing", NULL, 66, "op.c: cannot be read"},
+};
+
+static void whatever_a_file_is_is_a_verdict(void) {
+    if (sizeof(real) < sizeof(double)) return;
+    enter_folder();
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        const struct File *f = &files[i];
+        unlink("op.c");
+        if (f->text) write_text("op.c", f->text);
+        int status = GRADCHECK("op.c", "--json", "--time-limit", "1", "--memory-limit", "1");
+        CHECK(status == f->status, "%s: status %d, want %d: %s%s", f->name, status, f->status, err, out);
+        CHECK(is_json_lines(out), "%s: no JSON: %s", f->name, out);
+        CHECK(!WITHOUT_SANITIZER || strstr(out, f->says) || strstr(err, f->says),
+              "%s: does not say '%s': %s%s", f->name, f->says, err, out);
+        CHECK(f->status == 66 || line_with(out, "\"verdict\": \"FAIL\"", ""), "%s: no verdict: %s", f->name,
+              out);
+    }
+    CHECK(mkdir("folder.c", 0777) == 0);
+    CHECK(GRADCHECK("folder.c") == 66 && strstr(err, "folder.c: found a folder"), "a folder: %s%s", err, out);
+}
+
+PROGRAM_TEST_MAIN({"whatever a case does is a verdict", whatever_a_case_does_is_a_verdict, 170},
+                  {"whatever a file is is a verdict", whatever_a_file_is_is_a_verdict, 170})
