@@ -59,7 +59,7 @@ $(eval $(call precision,double))
 
 # Models are trained in float; gradients are checked in double.
 $(filter-out gradcheck,$(PROGRAMS)): %: $(BUILD)/float/%
-gradcheck: %: $(BUILD)/double/%
+gradcheck: %: $(BUILD)/double/% $(BUILD)/float/% # the float twin that it runs
 $(PROGRAMS):
 	@rm -f $@
 	cp $< $@

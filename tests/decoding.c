@@ -159,7 +159,7 @@ static Sources random_sources(const ModelConfig *c, uint64_t seed) {
     Sources s = {0};
     for (long i = 0; i < ROWS; i++) {
         s.length[i] = LONGEST_SOURCE - i;
-        random_row(c, random_key(seed, (uint64_t)i), s.length[i], s.id[i]);
+        random_tokens(c, random_key(seed, (uint64_t)i), s.length[i], s.id[i]);
     }
     return s;
 }
@@ -293,7 +293,7 @@ static void check_text(ModelConfig c, long context, Sampler s, uint64_t seed) {
     Heard heard = {.most = MORE + 1};
     int32_t found[PROMPT + MORE], want[PROMPT + MORE];
     real scores[16];
-    random_row(&c, random_key(seed, 77), PROMPT, found);
+    random_tokens(&c, random_key(seed, 77), PROMPT, found);
     memcpy(want, found, sizeof want);
     CHECK(decode_continue(t, m, &s, found, PROMPT, MORE, hear, &heard, &e), "%s", e.text);
     CHECK(t->nodes == 0 && !t->no_grad, "the tape is not as it was");

@@ -5,6 +5,7 @@
 #include "base/random.h"
 #include "nn/model_file.h"
 #include "tasks/batch_file.h"
+#include "tasks/random_batch.h"
 #include "test.h"
 
 static inline void *must(void *p, const Error *e) {
@@ -32,33 +33,10 @@ static inline ModelConfig small_language_model(void) {
     return c;
 }
 
-/* Random tokens that are not padding. Row 0 is as long as it gets; where the model knows padding the others
- * have random lengths, at least 1. Dies with batch_free. */
-static inline int32_t random_token(const ModelConfig *c, uint64_t key, uint64_t i) {
-    long id = random_below(key, i, c->vocab_size - (c->pad_id != NO_PAD));
-    return (int32_t)(id + (c->pad_id != NO_PAD && id >= c->pad_id));
-}
-
-static inline void random_row(const ModelConfig *c, uint64_t key, long n, int32_t *ids) {
-    for (long i = 0; i < n; i++) ids[i] = random_token(c, key, (uint64_t)i);
-}
-
+/* As batch_random; dies with batch_free. */
 static inline Batch *random_batch(const ModelConfig *c, long rows, long S, long T, uint64_t seed) {
     Error e = {0};
-    if (c->kind == KIND_LM) S = 0;
-    Batch *b = must(batch_new(rows, S, T, &e), &e);
-    batch_shape(b, rows, S, T, c->pad_id);
-    uint64_t lengths = random_key(seed, 0);
-    for (long r = 0; r < rows; r++) {
-        bool longest = r == 0 || c->pad_id == NO_PAD;
-        long s = S && !longest ? 1 + random_below(lengths, (uint64_t)(2 * r), S) : S;
-        long t = !longest ? 1 + random_below(lengths, (uint64_t)(2 * r + 1), T) : T;
-        random_row(c, random_key(seed, (uint64_t)(3 * r + 1)), s, b->source + r * S);
-        random_row(c, random_key(seed, (uint64_t)(3 * r + 2)), t, b->target_in + r * T);
-        random_row(c, random_key(seed, (uint64_t)(3 * r + 3)), t, b->target_out + r * T);
-        b->source_length[r] = s, b->target_length[r] = t;
-    }
-    return b;
+    return must(batch_random(c, rows, S, T, seed, &e), &e);
 }
 
 /* A model at work on one batch. */

@@ -103,6 +103,10 @@ double gradcheck_tolerance(void);
 /* Checks one case of an operation at the points that `seed` draws. */
 void gradcheck_case(const char *op, const CheckCase *c, uint64_t seed, CaseReport *report);
 
+/* Compares its gradients with differences, and leaves out the properties (check_properties.h): for a function that
+ * takes long. */
+void gradcheck_differences(const char *op, const CheckCase *c, uint64_t seed, CaseReport *report);
+
 /* Checks it, and draws the curve of each input's worst entry. */
 void gradcheck_case_with_curves(const char *op, const CheckCase *c, uint64_t seed, CaseReport *report);
 

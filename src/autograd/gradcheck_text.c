@@ -99,9 +99,9 @@ static double plain(double x) {
 
 static void explain_worst(FILE *out, const CaseReport *r, const InputReport *in) {
     char at[INDEX_TEXT], where[96] = "";
-    if (in->output >= 0)
+    if (in->output >= 0 && r->outputs > 1)
         snprintf(where, sizeof where, ", for output element %ld", in->output);
-    else if (!r->by_reference)
+    else if (in->output < 0 && !r->by_reference)
         snprintf(where, sizeof where, ", for a random upstream gradient");
     if (in->shape.rank)
         fprintf(out, "%*sworst at %s%s:\n", INDENT, "", index_text(at, in->shape, in->element), where);
@@ -178,6 +178,7 @@ static void explain_trouble(FILE *out, const CaseReport *r, const char *like) {
  * wrong for the same reason), NULL if there is none. */
 static const char *like_before(const CaseReport *r, const InputReport *in, const CaseReport *before,
                                long count) {
+    if (r->by_reference) return NULL; /* each array is a work of its own */
     for (const CaseReport *b = before; b < before + count; b++) {
         if (strcmp(b->op, r->op) != 0) continue;
         if (!in && r->property[0] && strcmp(b->property, r->property) == 0) return b->name;

@@ -3,12 +3,16 @@
  *
  *     ./gradcheck                     every operation, every case
  *     ./gradcheck softmax             one operation
- *     ./gradcheck my_op.c             an operation in a C file */
+ *     ./gradcheck my_op.c             an operation in a C file
+ *     ./gradcheck model               a whole model: made here, or from files */
 #include "base/options.h"
 #include "base/pool.h"
 #include "checking/check_cases.h"
+#include "checking/model_check.h"
 #include "ops/ops.h"
 #include "report/gradcheck_show.h"
+#include "report/model_table.h"
+#include "report/progress.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,6 +131,101 @@ static void run_check(const Options *o, Error *e) {
     plan_free(&plan);
 }
 
+/* ---- A whole model ---- */
+
+static struct ModelSettings {
+    ShowOptions show;
+    ModelCheck check;
+} m = {.show = {.apart = true}, .check = {.samples = 4}};
+
+static const Option model_options[] = {
+    {"The model"},
+    {"weights", "FILE", NULL, "its weights, safetensors", "small models made here", .text = &m.check.weights},
+    {"batch", "FILE", NULL, "a batch of token ids, safetensors", "a random one", .text = &m.check.batch},
+    {"double", .help = "the pass that is written is in double, not in float", .flag = &m.check.in_double},
+    {"What is written"},
+    {"out", "FILE", NULL, "loss, logits and all gradients of the pass, safetensors", "none",
+     .text = &m.check.out},
+    {"save", "DIR", NULL, "weights, batch and gradients, to start a port from", "none",
+     .text = &m.check.save},
+    {"What is checked"},
+    {"against", "FILE", NULL, "a port's gradient file, tensor by tensor", "none", .text = &m.check.against},
+    {"only", "PATTERN", NULL, "parameters whose name fits, like 'decoder.*norm?.bias'", "all",
+     .text = &m.check.only},
+    {"samples", "N", "[0,1000]", "elements of each parameter moved alone", .integer = &m.check.samples},
+    {"unchecked", .help = "write the files, check nothing", .flag = &m.check.unchecked},
+    {"What is shown"},
+    REPORT_OPTIONS(m.show),
+    {0},
+};
+
+static const char model_notes[] = "KIND is seq2seq or lm: one of the models that are made here; both without "
+                                  "it. All differences are taken in\n"
+                                  "double; the float pass is run by the float build of this program.\n"
+                                  "Exit status: 0 everything is proved; 1 something is wrong; 4 nothing is "
+                                  "wrong, but something could not be\n"
+                                  "proved; 2 usage; 65 a file is malformed or of another model; 66 no such "
+                                  "file, or no float build of this\n"
+                                  "program; 73 a file cannot be written.\n";
+
+static void report_model(ModelCheck *c, Show *show, ModelTotals *totals) {
+    FILE *out = m.show.json ? NULL : stdout;
+    totals->models++;
+    if (out) model_table_heading(out, c->pass.model, c->pass.batch, c->values.value[VALUES_LOSS]);
+    for (int t = 0; t < model_check_tensors(c); t++) {
+        static CaseReport differences, values;
+        if (!model_check_tensor(c, t, &differences, &values)) continue;
+        model_table_row(out, &differences, &values, totals);
+        if (differences.inputs) show_report(show, &differences);
+        if (values.inputs || values.trouble[0]) show_report(show, &values);
+    }
+}
+
+static bool model_kinds(const Options *o, int *first, int *last, Error *e) {
+    const char *word = o->operands ? o->operand[0] : NULL;
+    char shown[ESCAPED_TEXT];
+    *first = word && strcmp(word, "lm") == 0 ? KIND_LM : KIND_SEQ2SEQ;
+    *last = word && strcmp(word, "seq2seq") == 0 ? KIND_SEQ2SEQ : KIND_LM;
+    if (word && *first != *last)
+        return fail(e, STATUS_USAGE, "model: found '%s', need seq2seq or lm", escaped(shown, word));
+    if (word && m.check.weights)
+        return fail(e, STATUS_USAGE, "model: found '%s' and --weights, which say the same", word);
+    if (m.check.weights) *last = *first;
+    if (*first != *last && (m.check.batch || m.check.out || m.check.against))
+        return fail(e, STATUS_USAGE, "%s: found two models, need seq2seq, lm or --weights",
+                    m.check.batch ? "--batch"
+                    : m.check.out ? "--out"
+                                  : "--against");
+    return true;
+}
+
+static void run_model(const Options *o, Error *e) {
+    int kind, last;
+    Show show;
+    ModelTotals totals = {0};
+    if (sizeof(real) != sizeof(double) && (m.check.in_double || !m.check.unchecked)) {
+        fail(e, STATUS_USAGE,
+             "model: found the float build of this program, which can only write files: need %s",
+             m.check.in_double ? "the double one" : "--unchecked");
+        return;
+    }
+    if (!model_kinds(o, &kind, &last, e)) return;
+    show_start(&show, &m.show);
+    bool ok = true;
+    for (; ok && kind <= last; kind++) {
+        ModelCheck c = m.check;
+        c.kind = (ModelKind)kind, c.seed = o->seed;
+        ok = model_check_open(&c, e);
+        if (ok && !c.unchecked) report_model(&c, &show, &totals);
+        if (ok && !c.unchecked && !m.show.json && kind < last) printf("\n");
+        model_check_close(&c);
+    }
+    if (!ok || m.check.unchecked) return;
+    show_explanations(&show);
+    if (!m.show.json) model_table_summary(stdout, &totals, seconds_now() - show.start);
+    show_finish(&show, e);
+}
+
 /* ---- Commands: words that may come first, each with options and --help of its own ---- */
 
 static struct Command {
@@ -138,6 +237,11 @@ static struct Command {
      .options = {"gradcheck", "[OPERATION [CASE] | FILE.c]",
                  "Proves gradients by comparing them with differences that know their own error.",
                  check_options, check_notes, .most = 2, .seed = 1}},
+    {"model", run_model,
+     .options =
+         {"gradcheck model", "[KIND]",
+          "Runs a model forward and backward over a batch, and proves the gradient of every parameter.",
+          model_options, model_notes, .most = 1, .seed = 1}},
 };
 
 static struct Command *command_of(const char *word) {

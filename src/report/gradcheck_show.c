@@ -5,7 +5,7 @@
 
 void show_start(Show *show, const ShowOptions *how) {
     *show = (Show){.how = how, .start = seconds_now()};
-    if (!how->json) (how->overview ? table_overview_heading : gradcheck_heading)(stdout);
+    if (!how->json && !how->apart) (how->overview ? table_overview_heading : gradcheck_heading)(stdout);
 }
 
 static void keep(Show *show, const CaseReport *r) {
@@ -34,9 +34,15 @@ void show_report(void *context, const CaseReport *r) {
     keep(show, r);
     if (show->how->json)
         json_report(stdout, r);
-    else if (!show->how->overview)
+    else if (!show->how->overview && !show->how->apart)
         gradcheck_rows(stdout, r);
     fflush(stdout);
+}
+
+void show_explanations(const Show *show) {
+    if (show->how->json) return;
+    gradcheck_explain_all(stdout, show->report, show->count);
+    for (long i = 0; show->how->curve && i < show->count; i++) gradcheck_curves(stdout, &show->report[i]);
 }
 
 bool show_finish(Show *show, Error *e) {
@@ -44,11 +50,8 @@ bool show_finish(Show *show, Error *e) {
     const CheckTotals *t = &show->totals;
     end_of_operation(show);
     double seconds = seconds_now() - show->start;
-    if (!how->json) {
-        gradcheck_explain_all(stdout, show->report, show->count);
-        for (long i = 0; how->curve && i < show->count; i++) gradcheck_curves(stdout, &show->report[i]);
-        table_summary(stdout, t, seconds);
-    }
+    if (!how->apart) show_explanations(show);
+    if (!how->json && !how->apart) table_summary(stdout, t, seconds);
     bool written =
         (!how->junit || junit_write(how->junit, show->report, show->count, seconds, e)) &&
         (!how->gradescope || gradescope_write(how->gradescope, show->report, show->count, seconds, e));

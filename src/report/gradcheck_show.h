@@ -14,6 +14,7 @@ typedef struct ShowOptions {
     bool json;                      /* JSON lines alone */
     bool curve;                     /* the curves that reports have */
     bool overview;                  /* one line an operation, whose reports follow each other */
+    bool apart;                     /* the caller prints table and totals */
     const char *junit, *gradescope; /* files to write; NULL: none */
 } ShowOptions;
 
@@ -29,6 +30,9 @@ void show_start(Show *show, const ShowOptions *how);
 
 /* `show` is a Show: as plan_run wants it. */
 void show_report(void *show, const CaseReport *r);
+
+/* Prints what needs words, for those who print the totals themselves. */
+void show_explanations(const Show *show);
 
 /* False: STATUS_NO if a case failed, STATUS_INCONCLUSIVE if none did but one could not be proved; or a file could not
  * be written. */

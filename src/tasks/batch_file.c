@@ -89,6 +89,13 @@ Batch *batch_read(const char *path, const ModelConfig *c, Error *e) {
     return b;
 }
 
+bool batch_write(const char *path, const Batch *b, Error *e) {
+    Array tensor[] = {array_over("target_in", DTYPE_I32, SHAPE(b->rows, b->T), b->target_in),
+                      array_over("target_out", DTYPE_I32, SHAPE(b->rows, b->T), b->target_out),
+                      array_over("source", DTYPE_I32, SHAPE(b->rows, b->S), b->source)};
+    return safetensors_write(path, NULL, 0, tensor, b->S ? 3 : 2, e);
+}
+
 /* ---- Gradients ---- */
 
 /* Puts the logits of the tokens in their places [B,T,V]. */

@@ -19,6 +19,9 @@
  * stands beside a target_out that is not. */
 Batch *batch_read(const char *path, const ModelConfig *c, Error *e);
 
+/* Writes a batch as batch_read has it, with I32 ids, atomically. */
+bool batch_write(const char *path, const Batch *b, Error *e);
+
 /* Writes the gradients that the model's parameters hold (settled), atomically. `logits` are those of the
  * tokens in target, as filled from b's target_in: [rows, vocab_size]. */
 bool gradients_write(const char *path, const Model *m, const Batch *b, const Tokens *target, real loss,
