@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/options.h"
 #include "nn/model_file.h"
+#include "report/footprint.h"
 #include "report/metrics.h"
 #include "report/progress.h"
 #include "report/samples.h"
@@ -348,9 +349,10 @@ static bool run_task(const Task *task, uint64_t seed, Error *e) {
     choose_training(&t, task, seed);
     if (!check_flags(task, e)) return false;
     ModelConfig c = model_config(task);
-    size_t bytes =
-        config_check(&c, STATUS_USAGE, e) ? trainer_bytes(&c, s.dropout, task, t.batch, t.accumulate, e) : 0;
-    if (!bytes) return false;
+    if (!config_check(&c, STATUS_USAGE, e)) return false;
+    size_t arrays = trainer_bytes(&c, s.dropout, t.optimizer.kind, task, t.batch, t.accumulate, e),
+           bytes = footprint_bytes(arrays);
+    if (!arrays) return false;
     if (s.dry_run) {
         Model *outline = model_outline(&c, true, e);
         if (outline) describe(stdout, task, outline, bytes);

@@ -245,7 +245,7 @@ static void check_trainer(Task *task, ModelConfig c, bool fills) {
     t.model->dropout = 0.1;
     CHECK(trainer_start(&t, &e), "%s", e.text);
     size_t planned = tape_peak(t.tape), bytes = t.tape->memory->region[0].bytes;
-    size_t said = trainer_bytes(&c, 0.1, task, BATCH, 2, &e);
+    size_t said = trainer_bytes(&c, 0.1, OPTIM_ADAMW, task, BATCH, 2, &e);
     CHECK(said >= planned + model_bytes(t.model), "said %zu bytes, planned %zu for the tape alone", said,
           planned);
     tape_forget_peak(t.tape);

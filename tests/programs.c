@@ -290,6 +290,49 @@ static void dry_run(void) {
     CHECK(number(out, "params") == (double)parameters, "%s", out);
 }
 
+/* The most memory that a training held, in MB, by the system's count. */
+static double peak_megabytes(const char *const *arguments) {
+    struct rusage usage = {0};
+    int status = -1;
+    FILE *to_out = tmpfile(), *to_err = tmpfile();
+    pid_t child = start_program("train", arguments, (Streams){0}, to_out, to_err);
+    CHECK(wait4(child, &status, 0, &usage) == child && status == 0, "status %d", status);
+    fclose(to_out), fclose(to_err);
+    return (double)usage.ru_maxrss * 1024e-6; /* Linux counts it in KB */
+}
+
+/* What a dry run says, of a small training and a large one, is what the training takes, to a tenth: all that the
+ * process holds. (A sanitizer holds much of its own.) */
+static void dry_run_tells_the_peak(void) {
+#if !defined SANITIZED && defined __linux__
+    enter_folder_with_text();
+    static const char *const cases[][20] = {
+        {COPY},
+        {LM, "--threads", "1"},
+        {LM, "--threads", "4"},
+        {"copy", "--held-out", "20"},
+        {"lm", "--text", "text"},
+        {"lm", "--text", "text", "--context", "128", "--layers", "1", "--batch", "64", "--dropout", "0.1"},
+        {"sort", "--batch", "1500", "--layers", "1", "--d-model", "64", "--accumulate", "2", "--held-out",
+         "20"},
+        {"copy", "--d-model", "512", "--layers", "1", "--batch", "4", "--optimizer", "sgd", "--held-out",
+         "20"},
+        {"reverse", "--symbols", "9000", "--layers", "1", "--batch", "8", "--held-out", "20"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *arguments[28] = {"--steps", "2", "--force"};
+        int n = 3;
+        for (int j = 0; cases[i][j]; j++) arguments[n++] = cases[i][j];
+        double peak = peak_megabytes(arguments), said = 0;
+        arguments[n] = "--dry-run";
+        CHECK(run_program("train", arguments, (Streams){0}) == 0, "%s", err);
+        const char *at = strstr(out, "parameters, ");
+        CHECK(at && sscanf(at, "parameters, %lf MB", &said) == 1, "%s", out);
+        CHECK(fabs(said / peak - 1) < 0.1, "case %zu: said %.1f MB, took %.1f", i, said, peak);
+    }
+#endif
+}
+
 /* ---- Learning ---- */
 
 /* A verse is learned by heart and said from its first character on. */
@@ -451,6 +494,7 @@ PROGRAM_TEST_MAIN({"metrics are complete", metrics_are_complete}, {"no steps", n
                   {"talk is plain without a terminal", talk_is_plain},
                   {"the bar fits the terminal", bar_fits_the_terminal},
                   {"help fits 80 columns", help_fits_80_columns}, {"a dry run takes nothing", dry_run},
+                  {"a dry run tells the peak", dry_run_tells_the_peak},
                   {"learns a verse by heart", learns_a_verse}, {"learns to copy", learns_to_copy},
                   {"samples are reproducible", samples_are_reproducible}, {"typing goes on", typing_goes_on},
                   {"ends when told", ends_when_told}, {"ignores what it should", ignores_what_it_should})

@@ -49,8 +49,8 @@ void tape_free(Tape *t);
 /* Forgets all nodes. Every tensor made on the tape is dead from here on. Memory is kept for the next step. */
 void tape_reset(Tape *t);
 
-/* Takes `bytes` of memory for arrays now, so that steps within it allocate nothing. False: it is not to be
- * had. */
+/* Takes `bytes` of memory for arrays now, so that steps within it allocate nothing and fault in no page. False: it is
+ * not to be had. */
 bool tape_reserve(Tape *t, size_t bytes, Error *e);
 
 /* Turns the tape to planning until it is reset: operations and backward run over shapes alone, and tape_peak

@@ -122,9 +122,12 @@ static void free_regions(TapeMemory *m) {
 
 bool memory_reserve(TapeMemory *m, size_t bytes, Error *e) {
     memory_reset(m);
-    if (end_of_regions(m) >= bytes) return true;
-    free_regions(m);
-    return add_region(m, bytes, e);
+    if (end_of_regions(m) < bytes) {
+        free_regions(m);
+        if (!add_region(m, bytes, e)) return false;
+    }
+    pages_touch(m->region[0].base, bytes);
+    return true;
 }
 
 void memory_reset(TapeMemory *m) {

@@ -39,7 +39,8 @@ size_t memory_in_use(const TapeMemory *m);
 /* The address of a block; NULL while planning. */
 void *memory_at(const TapeMemory *m, size_t at);
 
-/* One region of at least this size from the start; everything handed out is forgotten. */
+/* One region of at least this size from the start, whose first `bytes` the system has backed with memory; everything
+ * handed out is forgotten. */
 bool memory_reserve(TapeMemory *m, size_t bytes, Error *e);
 void memory_reset(TapeMemory *m);
 void memory_free(TapeMemory *m);

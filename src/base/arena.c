@@ -73,6 +73,11 @@ void *pages_alloc(size_t bytes, const char *what, Error *e) {
     return p;
 }
 
+void pages_touch(void *pages, size_t bytes) {
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    for (size_t at = 0; at < bytes; at += page) ((volatile char *)pages)[at] = 0;
+}
+
 void pages_free(void *pages, size_t bytes) {
     if (pages) munmap(pages, bytes ? bytes : 1);
 }

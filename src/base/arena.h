@@ -24,6 +24,9 @@ bool memory_exists(size_t bytes, const char *what, Error *e);
 /* Whole pages for large arrays, zeroed, in huge pages where the system offers them. NULL with
  * STATUS_NO_MEMORY if the machine cannot hold them. `what` names the use in the message. */
 void *pages_alloc(size_t bytes, const char *what, Error *e);
+
+/* Has the system back `bytes` of pages with memory now, not one by one when they are first written; spoils what they hold. */
+void pages_touch(void *pages, size_t bytes);
 void pages_free(void *pages, size_t bytes);
 
 #endif

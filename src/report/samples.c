@@ -9,17 +9,17 @@
 /* ---- Answers ---- */
 
 typedef struct Answers {
-    int32_t *ids; /* [batch, max_T] */
-    long *length; /* [batch] */
+    int32_t *ids; /* [part, max_T] */
+    long *length; /* [part] */
     char *text;   /* one of them, or of their sources */
 } Answers;
 
 static bool answers_new(Answers *a, const Trainer *t, Error *e) {
-    size_t rows = (size_t)t->batch, most = (size_t)t->task->max_T;
+    size_t rows = (size_t)t->part, most = (size_t)t->task->max_T;
     *a = (Answers){calloc(rows * most, sizeof *a->ids), calloc(rows, sizeof *a->length),
                    malloc(UTF8_MAX * most + 1)};
     return (a->ids && a->length && a->text) ||
-           fail(e, STATUS_NO_MEMORY, "memory: %ld answers of %ld tokens", t->batch, t->task->max_T);
+           fail(e, STATUS_NO_MEMORY, "memory: %ld answers of %ld tokens", t->part, t->task->max_T);
 }
 
 static void answers_free(Answers *a) {
@@ -44,7 +44,7 @@ bool samples_answers(Trainer *t, long rows, bool shown, double *exact, Error *e)
     if (rows == 0 || rows > task->held_out) rows = task->held_out;
     bool ok = answers_new(&a, t, e);
     for (long first = 0; ok && first < rows; first += count) {
-        count = task_held_out_batch(task, first, rows - first < t->batch ? rows - first : t->batch, t->rows);
+        count = task_held_out_batch(task, first, rows - first < t->part ? rows - first : t->part, t->rows);
         ok = decode_answers(t->tape, t->model, &greedy, count, b->S, b->source, task->begin_id, task->end_id,
                             most, a.ids, a.length, e);
         for (long i = 0; ok && i < count; i++) {

@@ -68,8 +68,8 @@ bool trainer_start(Trainer *t, Error *e) {
     return false;
 }
 
-size_t trainer_bytes(const ModelConfig *c, double dropout, const Task *task, long batch, long accumulate,
-                     Error *e) {
+size_t trainer_bytes(const ModelConfig *c, double dropout, OptimizerKind optimizer, const Task *task,
+                     long batch, long accumulate, Error *e) {
     if (!rows_fit(task, batch, accumulate, e)) return 0;
     Model *m = model_outline(c, true, e);
     if (!m) return 0;
@@ -80,6 +80,8 @@ size_t trainer_bytes(const ModelConfig *c, double dropout, const Task *task, lon
     size_t rows = (size_t)(batch * accumulate) * (size_t)(task->max_S + 2 * task->max_T);
     size_t part = (size_t)t.part * (size_t)(3 * task->max_S + 4 * task->max_T);
     size_t bytes = model_bytes(m) + plan(&t) + (rows + part) * sizeof(int32_t);
+    /* Pages that nobody writes take no memory: sgd has no second moments. */
+    if (optimizer == OPTIM_SGD) bytes -= parameters_bytes(&m->parameters, false);
     trainer_stop(&t);
     model_free(m);
     return bytes;

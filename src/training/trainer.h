@@ -45,8 +45,8 @@ void trainer_stop(Trainer *t);
 
 /* Bytes that a training of this model, task and batch takes at its peak: parameters, activations, batches.
  * The model need not exist. 0 with the error if it cannot be. */
-size_t trainer_bytes(const ModelConfig *c, double dropout, const Task *task, long batch, long accumulate,
-                     Error *e);
+size_t trainer_bytes(const ModelConfig *c, double dropout, OptimizerKind optimizer, const Task *task,
+                     long batch, long accumulate, Error *e);
 
 /* Takes step number optimizer.step + 1. False with STATUS_NON_FINITE, the weights untouched, if the loss or
  * the gradient is not finite; of a loss the error names the operation where it began. */
