@@ -1,4 +1,5 @@
 #include "base/directory.h"
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,6 +22,15 @@ bool directory_make(const char *path, Error *e) {
                     errno == EEXIST ? "a file of that name is there" : strerror(errno));
     }
     return true;
+}
+
+bool directory_empty(const char *path) {
+    DIR *d = opendir(path);
+    bool any = false;
+    for (const struct dirent *entry; d && !any && (entry = readdir(d));)
+        any = strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+    if (d) closedir(d);
+    return !any;
 }
 
 bool directory_file(char out[PATH_ROOM], const char *directory, const char *name, Status status, Error *e) {

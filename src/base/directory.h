@@ -7,6 +7,9 @@
 /* Makes the directory and those above it; one that is there already is no error. STATUS_CANNOT_CREATE. */
 bool directory_make(const char *path, Error *e);
 
+/* True if nothing is in the directory; also if it cannot be read. */
+bool directory_empty(const char *path);
+
 /* Writes "DIRECTORY/NAME" into out. False with `status`: it is longer than a path can be. */
 enum { PATH_ROOM = 4096 };
 bool directory_file(char out[PATH_ROOM], const char *directory, const char *name, Status status, Error *e);

@@ -4,11 +4,15 @@
  *     ./gradcheck                     every operation, every case
  *     ./gradcheck softmax             one operation
  *     ./gradcheck my_op.c             an operation in a C file
+ *     ./gradcheck case OP --out DIR   writes a case as .npy files, for another language
+ *     ./gradcheck verify DIR          judges the gradients that were written beside them
  *     ./gradcheck model               a whole model: made here, or from files */
 #include "base/options.h"
 #include "base/pool.h"
+#include "checking/case_files.h"
 #include "checking/check_cases.h"
 #include "checking/model_check.h"
+#include "checking/verify_files.h"
 #include "ops/ops.h"
 #include "report/gradcheck_show.h"
 #include "report/model_table.h"
@@ -49,9 +53,14 @@ static const Option check_options[] = {
     {0},
 };
 
-static const char check_notes[] = "Exit status: 0 everything is proved; 1 something is wrong; 4 nothing is "
-                                  "wrong, but something could not be\n"
-                                  "proved; 2 usage; 66 no such file.\n";
+static const char check_notes[] =
+    "Commands, each with --help of its own:\n"
+    "  case OPERATION [CASE] --out DIR   write a case as .npy files, for another language\n"
+    "  verify DIR...                     judge the gradients written beside them\n"
+    "  model [KIND]                      check a whole model, made here or from files\n\n"
+    "Exit status: 0 everything is proved; 1 something is wrong; 4 nothing is "
+    "wrong, but something could not be\n"
+    "proved; 2 usage; 66 no such file.\n";
 
 static void list_operations(void) {
     for (int i = 0; i < ops_count; i++)
@@ -226,6 +235,77 @@ static void run_model(const Options *o, Error *e) {
     show_finish(&show, e);
 }
 
+/* ---- Files: a case, and what was written beside it ---- */
+
+static struct CaseSettings {
+    const char *out;
+    bool single, force;
+} case_settings;
+
+static const Option case_options[] = {
+    {"out", "DIR", NULL, "the directory for the files, made if need be", .text = &case_settings.out},
+    {"float", .help = "write float32 numbers, not float64", .flag = &case_settings.single},
+    {"force", .help = "write among the files that are in DIR, and over those of the same names",
+     .flag = &case_settings.force},
+    {0},
+};
+
+static const char case_notes[] =
+    "CASE is the name of one of the operation's cases, or a part of it; without "
+    "one the first is taken.\n"
+    "In DIR: case.json, which says what is computed; NAME.npy for every input; y.npy, the output; dy.npy,\n"
+    "the upstream gradient. To be written beside them: dNAME.npy for every input that takes a gradient.\n"
+    "Exit status: 0 written; 2 usage, no such operation or case; 73 DIR is not empty, or cannot be made.\n";
+
+static void run_case(const Options *o, Error *e) {
+    char shown[ESCAPED_TEXT];
+    const OpEntry *entry = ops_find(o->operand[0]);
+    if (!entry) {
+        fail(e, STATUS_USAGE, "operation: found '%s', need one that --list shows",
+             escaped(shown, o->operand[0]));
+        return;
+    }
+    const CheckCase *c = case_find(entry, o->operands > 1 ? o->operand[1] : NULL, e);
+    if (c && !case_settings.out) fail(e, STATUS_USAGE, "--out: found none, need a directory");
+    if (!c || !case_settings.out) return;
+    CaseFiles files;
+    case_open(&files, entry, c, o->seed, case_settings.single);
+    if (case_write(&files, case_settings.out, case_settings.single, case_settings.force, e))
+        case_instruct(&files, case_settings.out, case_settings.single, stdout);
+    case_close(&files);
+}
+
+static ShowOptions verify_show;
+
+static const Option verify_options[] = {REPORT_OPTIONS(verify_show), {0}};
+
+static const char verify_notes[] =
+    "DIR is what `gradcheck case` made. y.npy and each dNAME.npy are judged, float32 or float64, against "
+    "the\n"
+    "operation at the inputs and the upstream gradient that are in DIR. The error allowed is what rounding "
+    "in\n"
+    "the file's precision explains.\n"
+    "Exit status: 0 all is right; 1 something is wrong, missing or unreadable; 4 nothing is wrong, but\n"
+    "something could not be proved; 2 usage; 65 a case.json is damaged; 66 there is no such DIR, or no\n"
+    "case.json in it. Whatever is wrong with one part, the others are judged.\n";
+
+static void run_verify(const Options *o, Error *e) {
+    Show show;
+    Error unusable = {
+        0}; /* of the first directory that cannot be judged: it tells more than that something failed */
+    show_start(&show, &verify_show);
+    for (int i = 0; i < o->operands; i++) {
+        CaseReport report;
+        verify_directory(o->operand[i], &report, stderr, &unusable);
+        show_report(&show, &report);
+    }
+    Error verdict = {0};
+    show_finish(&show, &verdict);
+    bool judged = unusable.status == STATUS_DONE ||
+                  (verdict.status != STATUS_NO && verdict.status != STATUS_INCONCLUSIVE);
+    *e = judged ? verdict : unusable;
+}
+
 /* ---- Commands: words that may come first, each with options and --help of its own ---- */
 
 static struct Command {
@@ -237,6 +317,13 @@ static struct Command {
      .options = {"gradcheck", "[OPERATION [CASE] | FILE.c]",
                  "Proves gradients by comparing them with differences that know their own error.",
                  check_options, check_notes, .most = 2, .seed = 1}},
+    {"case", run_case,
+     .options = {"gradcheck case", "OPERATION [CASE] --out DIR",
+                 "Writes a check case as .npy files, for gradients in another language.", case_options,
+                 case_notes, .least = 1, .most = 2, .seed = 1}},
+    {"verify", run_verify,
+     .options = {"gradcheck verify", "DIR...", "Judges the gradients that were written beside a case.",
+                 verify_options, verify_notes, .least = 1, .most = INT_MAX, .seed = 1}},
     {"model", run_model,
      .options =
          {"gradcheck model", "[KIND]",
