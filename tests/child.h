@@ -57,7 +57,7 @@ static inline void slurp(FILE *file, char text[MOST_OUTPUT]) {
 /* Starts a program with these arguments, NULL behind the last. It must end within CHILD_SECONDS. */
 static inline pid_t start_program(const char *program, const char *const *arguments, Streams s, FILE *to_out,
                                   FILE *to_err) {
-    char path[PATH_MAX + 16], *argv[MOST_ARGUMENTS + 2] = {(char *)program};
+    char path[PATH_MAX + 32], *argv[MOST_ARGUMENTS + 2] = {(char *)program};
     snprintf(path, sizeof path, "%s/%s", program_folder, program);
     for (int n = 0; arguments[n] && n < MOST_ARGUMENTS; n++) argv[n + 1] = (char *)arguments[n];
     fflush(stdout);
