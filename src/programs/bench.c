@@ -1,6 +1,7 @@
 /* bench: how fast this is, beside what the machine can do. */
 #include "report/bench.h"
 #include "base/options.h"
+#include <stdio.h>
 #include <string.h>
 
 static BenchOptions bench = {.seconds = 3};
@@ -18,35 +19,38 @@ static const struct Subject {
     bool (*run)(const char *which, const BenchOptions *o, Error *e);
     bool needs_which;
 } subjects[] = {
-    {"step", bench_step, false},
-    {"profile", bench_profile, true},
-    {"ops", bench_ops, true},
-    {"dispatch", bench_dispatch, false},
+    {"step", bench_step, false},         {"profile", bench_profile, true},  {"ops", bench_ops, true},
+    {"dispatch", bench_dispatch, false}, {"scaling", bench_scaling, false},
 };
+enum { SUBJECTS = sizeof subjects / sizeof *subjects };
+
+/* "step|profile|…" */
+static const char *all_subjects(void) {
+    static char names[160];
+    for (size_t i = 0, at = 0; i < SUBJECTS && at < sizeof names; i++)
+        at += (size_t)snprintf(names + at, sizeof names - at, "%s%s", i ? "|" : "", subjects[i].name);
+    return names;
+}
 
 static bool run(char **operand, int operands, Error *e) {
     const char *which = operands > 1 ? operand[1] : NULL;
-    for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++) {
+    for (size_t i = 0; i < SUBJECTS; i++) {
         if (strcmp(subjects[i].name, operand[0]) != 0) continue;
         if (subjects[i].needs_which && !which)
             return fail(e, STATUS_USAGE, "%s: found no case, need one", operand[0]);
         return subjects[i].run(which, &bench, e);
     }
     char shown[ESCAPED_TEXT];
-    return fail(e, STATUS_USAGE, "found '%s', need step, profile, ops or dispatch",
-                escaped(shown, operand[0]));
+    return fail(e, STATUS_USAGE, "found '%s', need one of %s", escaped(shown, operand[0]), all_subjects());
 }
 
 int main(int argc, char **argv) {
     Error e = {0};
-    Options options = {"bench",
-                       "step|profile|ops|dispatch [CASE]",
-                       "Measures speed.",
-                       table,
-                       "Cases: seed, copy, paper, chars, baby, words.\n",
-                       .least = 1,
-                       .most = 2,
-                       .seed = 1};
+    char usage[200];
+    snprintf(usage, sizeof usage, "%s [CASE]", all_subjects());
+    Options options = {
+        "bench",    usage,     "Measures speed.", table, "Cases: seed, copy, paper, chars, baby, words.\n",
+        .least = 1, .most = 2, .seed = 1};
     if (options_parse(&options, argc, argv, &e)) run(options.operand, options.operands, &e);
     return options_exit(options.program, &e);
 }

@@ -23,6 +23,10 @@ bool bench_profile(const char *name, const BenchOptions *o, Error *e);
  * their gradients through memory. */
 bool bench_ops(const char *name, const BenchOptions *o, Error *e);
 
+/* Training steps at 1, 2, 4 and 8 times the batch, the context and the width of a case (NULL: of a small character
+ * model): time and arithmetic of a token, and their ratios to those at 1. */
+bool bench_scaling(const char *name, const BenchOptions *o, Error *e);
+
 /* What an operation costs besides its arithmetic: in chains of one that does nothing, and in the step of a case, or of
  * all. */
 bool bench_dispatch(const char *name, const BenchOptions *o, Error *e);

@@ -99,7 +99,8 @@ void bench_gradient(Bench *b) {
     parameters_settle_grad(&b->model->parameters);
 }
 
-void bench_train(Bench *b) {
+void bench_train(void *bench) {
+    Bench *b = bench;
     bench_gradient(b);
     optim_step(&b->optimizer, &b->model->parameters, 1e-4, 1);
 }

@@ -44,8 +44,8 @@ void bench_record(Bench *b, long first, long rows);
 /* Forward and backward of the whole batch: all parameters' gradients. */
 void bench_gradient(Bench *b);
 
-/* A whole training step. */
-void bench_train(Bench *b);
+/* A whole training step, for bench_time. */
+void bench_train(void *bench);
 
 /* Seconds that `run(context)` takes, from runs that take about `seconds` together but are at least `least`,
  * after a few that do not count. What is shorter than the clock can tell is measured several runs at a time.

@@ -6,15 +6,11 @@
 #include <stdio.h>
 #include <sys/resource.h>
 
-static void train(void *bench) {
-    bench_train(bench);
-}
-
 static bool measure(const Case *c, const BenchOptions *o, double peak, Error *e) {
     Bench b;
     bool ok = bench_open(&b, c, e);
     if (ok) {
-        Timing t = bench_time(train, &b, o->seconds, 5);
+        Timing t = bench_time(bench_train, &b, o->seconds, 5);
         double tokens = (double)case_tokens(c);
         double share = b.flops / t.median * 1e-9 / (peak * pool_threads());
         struct rusage usage;
