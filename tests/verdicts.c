@@ -164,12 +164,12 @@ static void kinks_are_reported_with_both_derivatives(void) {
     CHECK(r.in[0].kink == 3, "kink at %ld", r.in[0].kink);
     CHECK_NEAR(r.in[0].kink_below, 0, 100 * (double)REAL_EPSILON);
     CHECK_NEAR(r.in[0].kink_above, 1, 100 * (double)REAL_EPSILON);
-    CHECK(strstr(text, "dx: kink at x[3]: one-sided derivatives 0 and 1; 2 such elements"), "%s", text);
+    CHECK(strstr(text, "dx: kink at x[3]: one-sided derivatives 0 and 1; 2 in all"), "%s", text);
     free(text);
     static const double ties[] = {3, 4, 1, 5, 7, 7};
     r = check(own_max, (CheckInput){"x", DIMS(2, 3), .values = ties}, false);
     text = explained(&r);
-    CHECK(strstr(text, "dx: kink at x[1,1]: one-sided derivatives 0 and 1; 2 such"), "%s", text);
+    CHECK(strstr(text, "dx: kink at x[1,1]: one-sided derivatives 0 and 1; 2 in all"), "%s", text);
     free(text);
     r = check(own_relu, (CheckInput){"x", DIMS(2), .values = ties}, false);
     text = explained(&r);

@@ -129,7 +129,7 @@ static const char *how_many(char text[REPORT_TEXT], long some, long all, const c
 /* Points where there is no derivative, and gradients too small to be seen: no failures, but not proofs either. */
 static void explain_remarks(FILE *out, const CaseReport *r, const InputReport *in) {
     char at[INDEX_TEXT], more[64] = "", text[REPORT_TEXT];
-    if (in->kinks > 1) snprintf(more, sizeof more, "; %ld such elements", in->kinks);
+    if (in->kinks > 1) snprintf(more, sizeof more, "; %ld in all", in->kinks);
     if (in->kinks)
         paragraph(out, 0, "%s/%s, %s: kink at %s%s: one-sided derivatives %.6g and %.6g%s%s", r->op, r->name,
                   in->name, in->name + 1, in->shape.rank ? index_text(at, in->shape, in->kink) : "",

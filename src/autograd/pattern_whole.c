@@ -2,6 +2,7 @@
 #include "autograd/patterns.h"
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 bool pattern_not_a_number(Suspect *s) {
     long bad = 0;
@@ -75,7 +76,7 @@ static bool say_factor(Suspect *s, const char *which, double k) {
     if (named && *form) snprintf(name, sizeof name, " = %s%s%ld", k < 0 ? "-" : "", form, n);
     if (named && find_size(s, n, where, sizeof where))
         snprintf(source, sizeof source, "; %ld is %s", n, where);
-    else if (named && n <= 1000 && find_size(s, n * n, where, sizeof where))
+    else if (named && !strstr(form, "√") && n <= 1000 && find_size(s, n * n, where, sizeof where))
         snprintf(source, sizeof source, "; %ld is √%ld, and %ld is %s", n, n * n, n * n, where);
     return say(s, "%s: too %s by the constant factor %.6g%s%s", which, fabs(k) > 1 ? "large" : "small", k,
                name, source);

@@ -40,13 +40,17 @@ void table_overview_row(FILE *out, const char *op, const CheckTotals *t) {
     gradcheck_remarks(out, t->kinks, t->flat, 0);
 }
 
+static const char *plural(long n) {
+    return n == 1 ? "" : "s";
+}
+
 void table_summary(FILE *out, const CheckTotals *t, double seconds) {
-    fprintf(out, "\n%ld operation%s, %ld case%s, %ld gradients, %ld elements in %.1f s\n", t->operations,
-            t->operations == 1 ? "" : "s", t->cases, t->cases == 1 ? "" : "s", t->gradients, t->elements,
-            seconds);
+    fprintf(out, "\n%ld operation%s, %ld case%s, %ld gradient%s, %ld element%s in %.1f s\n", t->operations,
+            plural(t->operations), t->cases, plural(t->cases), t->gradients, plural(t->gradients),
+            t->elements, plural(t->elements), seconds);
     if (t->passed && t->worst > 0) fprintf(out, "worst relative error %.1e (%s)\n", t->worst, t->worst_at);
     fprintf(out, "%ld passed, %ld failed, %ld inconclusive\n", t->passed, t->failed, t->inconclusive);
     if (t->inconclusive)
         fprintf(out, "INCONCLUSIVE: %ld case%s could be neither proved nor refuted\n", t->inconclusive,
-                t->inconclusive == 1 ? "" : "s");
+                plural(t->inconclusive));
 }
