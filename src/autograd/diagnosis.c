@@ -130,6 +130,10 @@ void diagnose(CheckRun *run, const Entries *all, int k, Arena *arena, InputRepor
         {"term missing", pattern_term},
         {"off by one", pattern_shifted},
         {"only somewhere", pattern_place},
+        {"upstream shifted", pattern_upstream_shifted},
+        {"only somewhere", pattern_output_place},
+        {"term missing", pattern_term_but_for_one},
+        {"wrong slope", pattern_slope},
     };
     Suspect s = {.run = run,
                  .all = all,

@@ -28,6 +28,18 @@ static bool condition(Suspect *s, const bool *wrong, char *text, size_t size) {
     return false;
 }
 
+/* True if the elements of the set have one index along the axis. */
+static bool at_one_index(const AlongAxis *a, const bool *set, long n, long *index) {
+    *index = -1;
+    if (a->n < 2) return false;
+    for (long i = 0; i < n; i++) {
+        if (!set[i]) continue;
+        if (*index < 0) *index = index_along(a, i);
+        if (index_along(a, i) != *index) return false;
+    }
+    return *index >= 0;
+}
+
 bool pattern_place(Suspect *s) {
     long n = s->e->coordinates, wrong_count = 0;
     bool *wrong = arena_alloc(s->arena, (size_t)n), *set = arena_alloc(s->arena, (size_t)n);
@@ -49,16 +61,42 @@ bool pattern_place(Suspect *s) {
     if (known) return say(s, "wrong only where %s", where);
     for (int axis = 0; axis < s->shape.rank; axis++) {
         AlongAxis a = along(s->shape, axis);
-        long first = -1;
-        bool one = a.n > 1;
-        for (long j = 0; j < n; j++) {
-            if (!wrong[j]) continue;
-            if (first < 0) first = index_along(&a, j);
-            one &= index_along(&a, j) == first;
-        }
-        if (one && wrong_count > 1)
-            return say(s, "wrong only at index %ld%s of axis %d", first,
-                       first == a.n - 1 ? ", the last," : "", axis);
+        long index;
+        if (wrong_count > 1 && at_one_index(&a, wrong, n, &index))
+            return say(s, "wrong only at index %ld%s of axis %d", index,
+                       index == a.n - 1 ? ", the last," : "", axis);
     }
     return wrong_count == 1 && say(s, "a single element is wrong");
+}
+
+/* The same for outputs: the upstream gradient of some is wrongly passed on. */
+bool pattern_output_place(Suspect *s) {
+    const Entries *e = s->e;
+    if (!e->whole || e->cotangents <= e->outputs) return false;
+    long wrong_count = 0;
+    bool hidden = true; /* the wrong outputs are those that do not depend on the input */
+    bool *wrong = arena_alloc(s->arena, (size_t)e->outputs);
+    for (long i = 0; i < e->outputs; i++) {
+        bool depends = false;
+        for (long j = 0; j < e->coordinates; j++) {
+            long at = (1 + i) * e->coordinates + j;
+            wrong[i] |= e->entry[at].state != ENTRY_KINK && !near(s, 1 + i, s->analytic[at], s->numeric[at]);
+            depends |= s->numeric[at] != 0;
+        }
+        hidden &= !wrong[i] || !depends;
+        wrong_count += wrong[i];
+    }
+    if (wrong_count == 0 || wrong_count == e->outputs) return false;
+    if (hidden)
+        return say(s,
+                   "wrong only for outputs that do not depend on the input (masked, clipped): their upstream "
+                   "gradient must not pass");
+    for (int axis = 0; axis < s->y_shape.rank; axis++) {
+        AlongAxis a = along(s->y_shape, axis);
+        long index;
+        if (at_one_index(&a, wrong, e->outputs, &index))
+            return say(s, "wrong only for outputs at index %ld%s of axis %d", index,
+                       index == a.n - 1 ? ", the last," : "", axis);
+    }
+    return false;
 }

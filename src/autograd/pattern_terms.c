@@ -123,6 +123,26 @@ static void center(const Suspect *s, const AlongAxis *a, double *v) {
     }
 }
 
+/* True if along every line of the axis the error is one number, but for one element. */
+static bool error_is_constant_but_for_one(const Suspect *s, const AlongAxis *a) {
+    for (long q = 0; q < s->e->cotangents; q++)
+        for (long j = 0; j < s->e->coordinates; j++) {
+            if (index_along(a, j) != 0) continue;
+            bool constant = false;
+            for (long but = 0; but < a->n && !constant; but++) {
+                long first = q * s->e->coordinates + j + (but == 0 ? a->inner : 0);
+                constant = true;
+                for (long i = 0; i < a->n && constant; i++) {
+                    long at = q * s->e->coordinates + j + i * a->inner;
+                    double error = s->analytic[first] - s->numeric[first];
+                    constant = i == but || near(s, q, s->analytic[at], s->numeric[at] + error);
+                }
+            }
+            if (!constant) return false;
+        }
+    return true;
+}
+
 /* As when layer norm's mean of the gradient is dropped, or softmax's Σ dy y: the error is one number a line,
  * times 1 or times values that are known. */
 bool pattern_term(Suspect *s) {
@@ -152,6 +172,19 @@ bool pattern_term(Suspect *s) {
     return false;
 }
 
+/* As when a target's row is smoothed in forward and not in backward. */
+bool pattern_term_but_for_one(Suspect *s) {
+    for (int axis = s->shape.rank - 1; axis >= 0; axis--) {
+        AlongAxis a = along(s->shape, axis);
+        if (a.n > 3 && error_is_constant_but_for_one(s, &a))
+            return say(s,
+                       "the error is constant along axis %d but for one element of each line (a target?): a "
+                       "term is missing or wrong",
+                       axis);
+    }
+    return false;
+}
+
 /* Each position has what belongs to its neighbour; at the edge anything. */
 bool pattern_shifted(Suspect *s) {
     for (int axis = 0; axis < s->shape.rank; axis++) {
@@ -170,4 +203,31 @@ bool pattern_shifted(Suspect *s) {
         }
     }
     return false;
+}
+
+/* Where each output depends on one element and each element goes to one output: right upstream gradient, wrong
+ * derivative. */
+bool pattern_slope(Suspect *s) {
+    const Entries *e = s->e;
+    if (!e->whole || e->cotangents <= e->outputs || e->coordinates < 2) return false;
+    long worst = -1;
+    for (long j = 0; j < e->coordinates; j++) {
+        long own = -1;
+        for (long i = 0; i < e->outputs; i++) {
+            long at = (1 + i) * e->coordinates + j;
+            if (s->numeric[at] == 0 && s->analytic[at] == 0) continue;
+            if (own >= 0) return false;
+            own = at;
+        }
+        for (long other = 0; own >= 0 && other < e->coordinates; other++)
+            if (other != j && s->numeric[own - j + other] != 0) return false;
+        double off = own < 0 ? -1 : fabs(s->analytic[own] - s->numeric[own]);
+        if (off > (worst < 0 ? 0 : fabs(s->analytic[worst] - s->numeric[worst]))) worst = own;
+    }
+    if (worst < 0) return false;
+    char at[INDEX_TEXT];
+    long j = worst % e->coordinates;
+    return say(s, "the derivative itself is wrong: for %s%s = %.6g it is %.6g, and should be %.6g",
+               s->in->name, s->shape.rank ? index_text(at, s->shape, j) : "", (double)s->in->value[j],
+               s->analytic[worst], s->numeric[worst]);
 }

@@ -1,6 +1,7 @@
 /* Mistakes in summing over the uses of an element: an output that it goes to, or an argument. */
 #include "autograd/patterns.h"
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The Jacobian, where it is known: ∂y_i/∂x_j. */
@@ -34,6 +35,39 @@ static bool all_count(const Suspect *s, const void *which, long i, long j) {
 bool pattern_upstream_ignored(Suspect *s) {
     return fits_sum(s, all_count, NULL, false) &&
            say(s, "the upstream gradient is not used: the result is that of an upstream gradient of 1");
+}
+
+/* expected for cotangent q = what q would give if backward read the upstream gradient `by` elements further on. */
+static void expect_shifted(Suspect *s, long q, long by) {
+    const Entries *e = s->e;
+    const real *dy = e->cotangent + q * e->outputs;
+    for (long j = 0; j < e->coordinates; j++) s->expected[q * e->coordinates + j] = 0;
+    for (long i = 0; i < e->outputs; i++) {
+        double weight = i + by >= 0 && i + by < e->outputs ? (double)dy[i + by] : 0;
+        for (long j = 0; j < e->coordinates; j++) {
+            double slope = jacobian(s, i, j);
+            if (isfinite(slope)) s->expected[q * e->coordinates + j] += weight * slope;
+        }
+    }
+}
+
+/* As when a part of a gradient is read from the start of the whole. */
+bool pattern_upstream_shifted(Suspect *s) {
+    const Entries *e = s->e;
+    for (long by = 1 - e->outputs; e->whole && by < e->outputs; by++) {
+        bool same = by != 0;
+        for (long q = 0; q < e->cotangents && same; q++) {
+            expect_shifted(s, q, by);
+            for (long j = 0; j < e->coordinates && same; j++) {
+                long at = q * e->coordinates + j;
+                same = e->entry[at].state == ENTRY_KINK || near(s, q, s->analytic[at], s->expected[at]);
+            }
+        }
+        if (same)
+            return say(s, "the upstream gradient is read %ld element%s too %s", labs(by),
+                       labs(by) == 1 ? "" : "s", by < 0 ? "early" : "late");
+    }
+    return false;
 }
 
 static bool none_beyond(const Suspect *s, const void *which, long i, long j) {

@@ -65,5 +65,9 @@ bool pattern_factor_of_lines(Suspect *s);
 bool pattern_term(Suspect *s);
 bool pattern_shifted(Suspect *s);
 bool pattern_place(Suspect *s);
+bool pattern_upstream_shifted(Suspect *s);
+bool pattern_output_place(Suspect *s);
+bool pattern_term_but_for_one(Suspect *s);
+bool pattern_slope(Suspect *s);
 
 #endif
