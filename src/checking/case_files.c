@@ -112,6 +112,18 @@ static void print_tensor(FILE *out, const CaseFiles *f, const Tensor *x, const N
     fprintf(out, "null");
 }
 
+/* True if the case is one step that takes the case's inputs, in their order. */
+static bool is_operation_alone(const CaseFiles *f, const Node *const *step, int steps) {
+    if (steps != 1) return false;
+    int next = 0;
+    for (int k = 0; k < step[0]->inputs; k++) {
+        if (!step[0]->in[k]) continue;
+        if (next == f->point.inputs || step[0]->in[k] != f->point.x[next]) return false;
+        next++;
+    }
+    return next == f->point.inputs;
+}
+
 /* A case that is more, or less, than its operation alone. */
 static void print_steps(FILE *out, const CaseFiles *f, const Node *const *step, int steps) {
     fprintf(out, "  \"steps\": [");
@@ -142,7 +154,7 @@ static void print_case(FILE *out, const CaseFiles *f, bool single) {
     fprintf(out, "  ");
     print_arguments(out, own);
     fprintf(out, ",\n");
-    if (steps != 1) print_steps(out, f, step, steps);
+    if (!is_operation_alone(f, step, steps)) print_steps(out, f, step, steps);
     print_member(out, "dtype", single ? "float32" : "float64");
     fprintf(out, "  \"seed\": %llu,\n  \"inputs\": [", (unsigned long long)f->seed);
     const char *comma = "\n";

@@ -11,6 +11,7 @@ typedef struct DropoutMask {
     uint64_t key;
     uint32_t below; /* drop where 32 random bits are below this: p·2³² */
     real scale;     /* 1/(1-p) */
+    double p;
 } DropoutMask;
 
 enum { STREAM_DROPOUT = 0x5E21 }; /* apart from those of weights and tasks */
@@ -18,7 +19,7 @@ enum { STREAM_DROPOUT = 0x5E21 }; /* apart from those of weights and tasks */
 static inline DropoutMask dropout_mask(const Node *n, double p) {
     uint64_t seed = random_key(n->tape->seed, STREAM_DROPOUT),
              stream = n->tape->step * 0x100000u + (uint64_t)n->index;
-    return (DropoutMask){random_key(seed, stream), (uint32_t)(p * 0x1p32), (real)(1 / (1 - p))};
+    return (DropoutMask){random_key(seed, stream), (uint32_t)(p * 0x1p32), (real)(1 / (1 - p)), p};
 }
 
 static inline real dropout_factor(const DropoutMask *m, long i) {
@@ -27,7 +28,7 @@ static inline real dropout_factor(const DropoutMask *m, long i) {
 
 /* For Op.arguments: which elements stay. */
 static inline void dropout_print(const DropoutMask *m, long count, FILE *out) {
-    print_number(out, "p", (double)m->below * 0x1p-32);
+    print_number(out, "p", m->p);
     fprintf(out, ", \"kept\": [");
     for (long i = 0; i < count; i++) fprintf(out, i ? ", %d" : "%d", dropout_factor(m, i) > 0);
     fprintf(out, "]");

@@ -251,11 +251,12 @@ static const Option case_options[] = {
 };
 
 static const char case_notes[] =
-    "CASE is the name of one of the operation's cases, or a part of it; without "
-    "one the first is taken.\n"
-    "In DIR: case.json, which says what is computed; NAME.npy for every input; y.npy, the output; dy.npy,\n"
-    "the upstream gradient. To be written beside them: dNAME.npy for every input that takes a gradient.\n"
-    "Exit status: 0 written; 2 usage, no such operation or case; 73 DIR is not empty, or cannot be made.\n";
+    "CASE is the name of one of the operation's cases, or a part of it that no other\n"
+    "has; without one the first is taken. In DIR: case.json, which says what is\n"
+    "computed; NAME.npy for every input; y.npy, the output; dy.npy, the upstream\n"
+    "gradient. To be written beside them: dNAME.npy for every input that takes one.\n"
+    "Exit status: 0 written; 2 usage, no such operation or case; 73 DIR is not\n"
+    "empty, or cannot be made.\n";
 
 static void run_case(const Options *o, Error *e) {
     char shown[ESCAPED_TEXT];
@@ -280,14 +281,13 @@ static ShowOptions verify_show;
 static const Option verify_options[] = {REPORT_OPTIONS(verify_show), {0}};
 
 static const char verify_notes[] =
-    "DIR is what `gradcheck case` made. y.npy and each dNAME.npy are judged, float32 or float64, against "
-    "the\n"
-    "operation at the inputs and the upstream gradient that are in DIR. The error allowed is what rounding "
-    "in\n"
-    "the file's precision explains.\n"
-    "Exit status: 0 all is right; 1 something is wrong, missing or unreadable; 4 nothing is wrong, but\n"
-    "something could not be proved; 2 usage; 65 a case.json is damaged; 66 there is no such DIR, or no\n"
-    "case.json in it. Whatever is wrong with one part, the others are judged.\n";
+    "DIR is what `gradcheck case` made. y.npy and each dNAME.npy, float32 or float64,\n"
+    "are judged against the operation at the inputs and the upstream gradient that\n"
+    "are in DIR. The error allowed is what rounding in the file's precision explains.\n"
+    "Exit status: 0 all is right; 1 something is wrong, missing or unreadable;\n"
+    "4 nothing is wrong, but something could not be proved; 2 usage; 65 a case.json\n"
+    "is damaged; 66 there is no such DIR, or no case.json in it. Whatever is wrong\n"
+    "with one part, or one DIR, the others are judged.\n";
 
 static void run_verify(const Options *o, Error *e) {
     Show show;
