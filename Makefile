@@ -69,7 +69,8 @@ run: train
 	./train lm --force
 
 test: $(foreach p,float double,$(TESTS:%=$(BUILD)/$(p)/tests/%)) $(BUILT) all
-	@sh tests/run.sh $(foreach p,float double,$(TESTS:%=$(BUILD)/$(p)/tests/%))
+	@GRADCHECK=$(BUILD)/double/gradcheck sh tests/run.sh $(foreach p,float double,$(TESTS:%=$(BUILD)/$(p)/tests/%)) \
+	    tests/numpy_round_trip.py
 
 lint:
 	@sh tests/lint.sh
