@@ -1,6 +1,8 @@
 /* Decoding: the sampler against closed forms, and the two decoders against loops that feed a model its own
  * output one sequence at a time, the slow way. */
+#include "base/pool.h"
 #include "decoding/decode.h"
+#include "expect_bug.h"
 #include "model_helpers.h"
 
 /* ---- The sampler ---- */
@@ -341,6 +343,120 @@ static void text_ends_when_told(void) {
     model_free(m);
 }
 
+/* ---- The cache ---- */
+
+enum { TOGETHER = 3, LONG = 90 };
+
+/* What a cache is to know: sequences of tokens, with their sources in a sequence to sequence model. */
+typedef struct Known {
+    Model *model;
+    Tape *tape;
+    Tokens source, tokens;
+    KvCache cache;
+    int32_t from[TOGETHER][LONGEST_SOURCE], id[TOGETHER][LONG];
+} Known;
+
+static Known *known_new(ModelConfig c, uint64_t seed) {
+    Error e = {0};
+    Known *k = calloc(1, sizeof *k);
+    k = must(k, &e);
+    k->model = lively(c, seed);
+    k->tape = tape_new();
+    k->tape->no_grad = true;
+    for (int i = 0; i < TOGETHER; i++) {
+        random_tokens(&c, random_key(seed, (uint64_t)i), LONGEST_SOURCE, k->from[i]);
+        random_tokens(&c, random_key(seed, 100 + (uint64_t)i), LONG, k->id[i]);
+    }
+    bool ok = tokens_new(&k->source, TOGETHER, TOGETHER * LONGEST_SOURCE, &e) &&
+              tokens_new(&k->tokens, TOGETHER, TOGETHER * LONG, &e) &&
+              kv_cache_new(&k->cache, &c, TOGETHER, LONG, TOGETHER * LONGEST_SOURCE, &e);
+    CHECK(ok, "%s", e.text);
+    k->tokens.cache = &k->cache;
+    tokens_fill(&k->source, TOKENS_PACKED, TOGETHER, LONGEST_SOURCE, k->from[0], NO_PAD);
+    return k;
+}
+
+static void known_free(Known *k) {
+    tokens_free(&k->source);
+    tokens_free(&k->tokens);
+    kv_cache_free(&k->cache);
+    tape_free(k->tape);
+    model_free(k->model);
+    free(k);
+}
+
+/* The scores of row `row` are those of the first n tokens of sequence s computed from scratch, to the bit. */
+static void check_scores(Known *k, const Tensor *logits, long row, int s, long n) {
+    bool lm = k->model->config.kind == KIND_LM;
+    long V = k->model->config.vocab_size;
+    real *want = calloc((size_t)V, sizeof *want);
+    if (!want) exit(1);
+    next_scores(k->model, k->from[s], lm ? 0 : LONGEST_SOURCE, k->id[s], n, want);
+    CHECK(same_bits(logits->data + row * V, want, V), "sequence %d after %ld tokens", s, n);
+    free(want);
+}
+
+/* A beginning of `begin` tokens at once, then one token at a time; the second sequence ends halfway. */
+static void check_cache(ModelConfig c, uint64_t seed, long begin) {
+    c.max_length = LONG;
+    Known *k = known_new(c, seed);
+    bool lm = c.kind == KIND_LM;
+    for (long n = begin; n <= LONG; n++) {
+        int32_t newest[TOGETHER], start[TOGETHER][LONG];
+        long over = n > LONG / 2 ? 1 : -1;
+        for (int s = 0; s < TOGETHER; s++) {
+            newest[s] = s == over ? NO_PAD : k->id[s][n - 1];
+            memcpy(start[0] + s * n, k->id[s], (size_t)n * sizeof **start);
+        }
+        if (n == begin)
+            tokens_fill(&k->tokens, TOKENS_PACKED, TOGETHER, n, start[0], NO_PAD);
+        else
+            tokens_next(&k->tokens, TOGETHER, newest, n - 1);
+        Tensor *memory = lm || n > begin ? NULL : nn_encoder(k->tape, k->model, &k->source, false);
+        Tensor *hidden = lm ? nn_language_model(k->tape, k->model, &k->tokens)
+                            : nn_decoder(k->tape, k->model, &k->tokens, memory, &k->source);
+        const Tensor *logits = nn_logits(k->tape, k->model, hidden);
+        for (int s = 0; s < TOGETHER; s++) {
+            const Sequences *q = &k->tokens.sequences;
+            if (s != over && (n < begin + 20 || n % 7 == 0 || n > LONG - 3))
+                check_scores(k, logits, q->start[s] + q->rows[s] - 1, s, n);
+        }
+        tape_reset(k->tape);
+    }
+    known_free(k);
+}
+
+/* Scores with the cache have the bits of those computed from scratch: over more tokens than attention takes at a time,
+ * for widths of whole vectors and others, one and more threads, a beginning of one token and of many. */
+static void cached_scores_are_the_recomputed_ones(void) {
+    static const long begins[] = {1, 2, 17, 70};
+    for (int i = 0; i < 4; i++) {
+        pool_set_threads(1 + i % 3);
+        ModelConfig lm = small_language_model(), paper = small_seq2seq(), pre = paper;
+        pre.norm = NORM_PRE, pre.final_norm = true, pre.positions = POSITIONS_LEARNED, pre.tied = false;
+        if (i % 2) lm.d_model = 48, lm.d_ff = 100, lm.heads = 3;
+        check_cache(lm, (uint64_t)i, begins[i]);
+        check_cache(paper, (uint64_t)i, begins[i]);
+        check_cache(pre, (uint64_t)i, begins[i]);
+    }
+    pool_set_threads(1);
+}
+
+/* What a cache has no room for, or cannot mean, is a bug. */
+static void cache_is_not_overrun(void) {
+    Known *k = known_new(small_language_model(), 1);
+    tokens_fill(&k->tokens, TOKENS_PACKED, TOGETHER, LONG, k->id[0], NO_PAD);
+    kv_cache_advance(&k->cache, &k->tokens.sequences);
+    EXPECT_BUG("kv_cache: several tokens, want one: others came before",
+               kv_cache_advance(&k->cache, &k->tokens.sequences));
+    tokens_next(&k->tokens, TOGETHER, k->from[0], 1);
+    EXPECT_BUG("kv_cache: more than 90 tokens", kv_cache_advance(&k->cache, &k->tokens.sequences));
+    kv_cache_clear(&k->cache);
+    kv_cache_advance(&k->cache, &k->tokens.sequences);
+    CHECK(k->cache.length[TOGETHER - 1] == 1);
+    known_free(k);
+}
+
 TEST_MAIN({"sampling: frequencies follow the softmax", frequencies_follow_the_softmax},
           {"sampling: top-k cuts the tail", top_k_cuts_the_tail},
           {"sampling: temperature 0 is greedy", temperature_0_is_greedy},
@@ -350,4 +466,6 @@ TEST_MAIN({"sampling: frequencies follow the softmax", frequencies_follow_the_so
           {"answers do not depend on other rows", rows_are_independent},
           {"answers have bounded lengths", lengths_are_bounded},
           {"a text goes on as from scratch", text_goes_on_as_from_scratch},
-          {"a text ends when told", text_ends_when_told})
+          {"a text ends when told", text_ends_when_told},
+          {"cached scores are the recomputed ones", cached_scores_are_the_recomputed_ones},
+          {"a cache is not overrun", cache_is_not_overrun})

@@ -1,25 +1,46 @@
-/* Language model decoding: a text goes on. */
+/* Language model decoding: a text goes on.
+ *
+ * While the text fits into the model's context, each token is computed alone, with the cache of those before. From
+ * there on the window slides: every token then stands at another position than before, so that nothing of the cache
+ * holds any longer, and the window is computed anew. */
 #include "decoding/decode.h"
 #include <string.h>
 
+/* The scores of what follows the last `seen` of n tokens, of which the cache knows all but the last, or none. */
+static const Tensor *next_scores(Tape *t, Model *m, Tokens *window, const int32_t *ids, long n, long seen,
+                                 bool known) {
+    if (known) {
+        tokens_next(window, 1, ids + n - 1, seen - 1);
+    } else {
+        kv_cache_clear(window->cache);
+        tokens_fill(window, TOKENS_PACKED, 1, seen, ids + n - seen, NO_PAD);
+    }
+    Tensor *hidden = nn_language_model(t, m, window);
+    long rows = hidden->shape.size[0];
+    return nn_logits(t, m, tape_slice(t, hidden, 0, rows - 1, rows));
+}
+
 bool decode_continue(Tape *t, Model *m, const Sampler *s, int32_t *ids, long n, long more,
                      bool (*emit)(void *context, int32_t id), void *context, Error *e) {
-    Tokens window;
-    long V = m->config.vocab_size, context_length = m->config.max_length;
-    if (!tokens_new(&window, 1, context_length, e)) return false;
-    bool ok = true, no_grad = t->no_grad;
+    Tokens window = {0};
+    KvCache cache = {0};
+    long context_length = m->config.max_length, room = n + more < context_length ? n + more : context_length;
+    bool ok = tokens_new(&window, 1, room, e) && kv_cache_new(&cache, &m->config, 1, room, 0, e);
+    bool no_grad = t->no_grad;
+    window.cache = &cache;
     t->no_grad = true;
     t->training = false;
     for (long i = n; ok && i < n + more; i++) {
-        long seen = i < context_length ? i : context_length;
-        tokens_fill(&window, TOKENS_PACKED, 1, seen, ids + i - seen, NO_PAD);
-        Tensor *logits = nn_logits(t, m, nn_language_model(t, m, &window));
+        bool known = i > n && i <= context_length;
+        const Tensor *scores =
+            next_scores(t, m, &window, ids, i, i < context_length ? i : context_length, known);
         ok = !tape_failed(t, e);
-        if (ok) ids[i] = (int32_t)decode_choose(s, logits->data + (seen - 1) * V, V, 0, (uint64_t)i);
+        if (ok) ids[i] = (int32_t)decode_choose(s, scores->data, m->config.vocab_size, 0, (uint64_t)i);
         tape_reset(t);
         if (ok && emit && !emit(context, ids[i])) break;
     }
     t->no_grad = no_grad;
+    kv_cache_free(&cache);
     tokens_free(&window);
     return ok;
 }

@@ -6,9 +6,9 @@
 #include "nn/nn.h"
 
 static Tensor *encoder_layer(Tape *t, const Model *m, EncoderLayer *l, Tensor *x, const Sequences *s,
-                             bool causal) {
+                             bool causal, KvLayer *past) {
     Tensor *y = nn_norm_before(t, m, &l->norm1, x);
-    y = nn_self_attention(t, &l->self_attention, m->config.heads, y, s, causal);
+    y = nn_self_attention(t, &l->self_attention, m->config.heads, y, s, causal, past);
     x = nn_add(t, m, x, &l->self_attention.out, y);
     x = nn_norm_after(t, m, &l->norm1, x);
 
@@ -19,8 +19,9 @@ static Tensor *encoder_layer(Tape *t, const Model *m, EncoderLayer *l, Tensor *x
 }
 
 Tensor *nn_encoder(Tape *t, Model *m, const Tokens *tokens, bool causal) {
+    if (tokens->cache) kv_cache_advance(tokens->cache, &tokens->sequences);
     Tensor *x = nn_embedding(t, m, tokens);
     for (int i = 0; i < m->config.encoder_layers; i++)
-        x = encoder_layer(t, m, &m->encoder[i], x, &tokens->sequences, causal);
+        x = encoder_layer(t, m, &m->encoder[i], x, &tokens->sequences, causal, kv_layer(tokens->cache, i));
     return m->config.final_norm ? nn_norm(t, &m->encoder_norm, x) : x;
 }

@@ -10,6 +10,7 @@
 #define NN_NN_H
 
 #include "nn/config.h"
+#include "nn/kv_cache.h"
 #include "nn/parameters.h"
 #include "nn/tokens.h"
 #include "ops/ops.h"
@@ -72,10 +73,12 @@ Tensor *nn_embedding(Tape *t, Model *m, const Tokens *x);
  */
 void nn_sinusoids(long length, long d, real *out);
 
-/* 3.2: heads side by side, [rows, d_model], before W^O, which the residual connection applies. */
-Tensor *nn_self_attention(Tape *t, Attention *a, int heads, Tensor *x, const Sequences *s, bool causal);
+/* 3.2: heads side by side, [rows, d_model], before W^O, which the residual connection applies. In decoding `past` is
+ * what this layer keeps of the tokens before, and of the memory, which is then NULL; else it is NULL. */
+Tensor *nn_self_attention(Tape *t, Attention *a, int heads, Tensor *x, const Sequences *s, bool causal,
+                          KvLayer *past);
 Tensor *nn_cross_attention(Tape *t, Attention *a, int heads, Tensor *x, const Sequences *s, Tensor *memory,
-                           const Sequences *memory_s);
+                           const Sequences *memory_s, KvLayer *past);
 
 /* 3.3: act(x W_1ᵀ + b_1), [rows, d_ff], before W_2, which the residual connection applies. */
 Tensor *nn_feed_forward(Tape *t, FeedForward *f, Activation activation, Tensor *x);
@@ -91,7 +94,8 @@ Tensor *nn_add(Tape *t, const Model *m, Tensor *x, Linear *projection, Tensor *y
 Tensor *nn_norm_after(Tape *t, const Model *m, Norm *norm, Tensor *x);
 Tensor *nn_norm(Tape *t, Norm *norm, Tensor *x);
 
-/* 3.1: the stacks. A language model is an encoder stack with causal attention. [rows, d_model] */
+/* 3.1: the stacks. A language model is an encoder stack with causal attention. [rows, d_model]. The decoder may take
+ * NULL for the memory where its tokens have a cache that has seen it. */
 Tensor *nn_encoder(Tape *t, Model *m, const Tokens *x, bool causal);
 Tensor *nn_decoder(Tape *t, Model *m, const Tokens *x, Tensor *memory, const Tokens *source);
 

@@ -46,6 +46,22 @@ void tokens_fill(Tokens *x, TokenLayout layout, long sequences, long longest, co
     x->sequences = (Sequences){sequences, x->start, x->rows, x->length, row, most};
 }
 
+void tokens_next(Tokens *x, long sequences, const int32_t *ids, long position) {
+    if (sequences > x->max_sequences || sequences > x->max_rows)
+        bug("tokens: %ld sequences, want at most %ld", sequences, x->max_sequences);
+    long row = 0;
+    for (long s = 0; s < sequences; s++) {
+        x->start[s] = (int32_t)row;
+        x->rows[s] = x->length[s] = ids[s] != NO_PAD;
+        if (ids[s] == NO_PAD) continue;
+        x->id[row] = ids[s];
+        x->at[row] = (int32_t)position;
+        x->column[row] = (int32_t)s;
+        row++;
+    }
+    x->sequences = (Sequences){sequences, x->start, x->rows, x->length, row, row > 0};
+}
+
 Tokens tokens_outline(long sequences, long longest) {
     return (Tokens){.sequences = {.count = sequences, .total_rows = sequences * longest, .longest = longest}};
 }

@@ -18,6 +18,7 @@ typedef struct Tokens {
     int32_t *column;  /* [total_rows] its place in the [sequences, longest] ids that it came from */
     int32_t *start, *rows, *length;
     long max_sequences, max_rows;
+    struct KvCache *cache; /* of the tokens that came before these, in decoding; NULL: these are all */
 } Tokens;
 
 /* Memory for up to `sequences` sequences of together `rows` rows; owned by the caller, for tokens_free. */
@@ -27,6 +28,10 @@ void tokens_free(Tokens *x);
 /* Takes over [sequences, longest] ids, a sequence's real tokens being those that are not pad_id (NO_PAD:
  * all). More than tokens_new made room for is a bug. In a padded layout, padding has to stand at the end. */
 void tokens_fill(Tokens *x, TokenLayout layout, long sequences, long longest, const int32_t *ids, int pad_id);
+
+/* Takes over one token of each sequence, all at the same position; a sequence whose id is NO_PAD is over and has
+ * none. */
+void tokens_next(Tokens *x, long sequences, const int32_t *ids, long position);
 
 /* The outline of a packed batch whose sequences all have `longest` tokens: for a tape that plans, which reads
  * no token. It needs no memory. */

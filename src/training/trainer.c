@@ -80,6 +80,9 @@ size_t trainer_bytes(const ModelConfig *c, double dropout, OptimizerKind optimiz
     size_t rows = (size_t)(batch * accumulate) * (size_t)(task->max_S + 2 * task->max_T);
     size_t part = (size_t)t.part * (size_t)(3 * task->max_S + 4 * task->max_T);
     size_t bytes = model_bytes(m) + plan(&t) + (rows + part) * sizeof(int32_t);
+    /* Of as many answers, or of one text: decoded when training is over. */
+    long answers = task->max_S ? t.part : 1;
+    bytes += kv_cache_bytes(c, answers, task->max_T, answers * task->max_S);
     /* Pages that nobody writes take no memory: sgd has no second moments. */
     if (optimizer == OPTIM_SGD) bytes -= parameters_bytes(&m->parameters, false);
     trainer_stop(&t);

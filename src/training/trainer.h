@@ -43,7 +43,8 @@ typedef struct Evaluation {
 bool trainer_start(Trainer *t, Error *e);
 void trainer_stop(Trainer *t);
 
-/* Bytes that a training of this model, task and batch takes at its peak: parameters, activations, batches.
+/* Bytes that a training of this model, task and batch takes at its peak: parameters, activations, batches, and what
+ * decoding samples takes afterwards.
  * The model need not exist. 0 with the error if it cannot be. */
 size_t trainer_bytes(const ModelConfig *c, double dropout, OptimizerKind optimizer, const Task *task,
                      long batch, long accumulate, Error *e);
