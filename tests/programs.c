@@ -333,6 +333,47 @@ static void dry_run_tells_the_peak(void) {
 #endif
 }
 
+/* ---- Measuring ---- */
+
+/* A line for each size. A token's arithmetic does not depend on the batch, hardly on the context, and grows with the
+ * square of the width. */
+static void bench_scales(void) {
+    enter_folder();
+    const char *const *arguments = ARGUMENTS("scaling", "seed", "--seconds", "0.001", "--json");
+    CHECK(run_program("bench", arguments, (Streams){0}) == 0 && !*err && lines_of(out) == 12, "%s%s", err,
+          out);
+    double most[] = {1, 2, 64}, least[] = {1, 1, 32};
+    const char *line = out;
+    for (int axis = 0; axis < 3; axis++)
+        for (int factor = 1; factor <= 8; factor *= 2, line = next_line(line)) {
+            check_keys(line, (const char *const[]){"case", "grows", "factor", "batch", "context", "d_model",
+                                                   "us_per_token", "mflop_per_token", "time_ratio",
+                                                   "flops_ratio", "flops_utilisation", "threads", NULL});
+            double ratio = number(line, "flops_ratio"), grown = factor == 8 ? least[axis] : 1;
+            CHECK(number(line, "factor") == factor && number(line, "us_per_token") > 0, "%s", line);
+            CHECK(ratio >= grown && ratio <= most[axis] && (factor > 1 || ratio == 1), "%s", line);
+        }
+}
+
+/* A line for a text within its context and beyond it; for one answer and for as many as the batch has. */
+static void bench_decodes(void) {
+    enter_folder();
+    static const char *const keys[] = {"case",         "decodes",      "batch",   "tokens",
+                                       "ms_per_token", "tokens_per_s", "threads", NULL};
+    static const char *const cases[] = {"seed", "chars"};
+    for (int i = 0; i < 2; i++) {
+        const char *const *arguments = ARGUMENTS("decode", cases[i], "--seconds", "0.001", "--json");
+        CHECK(run_program("bench", arguments, (Streams){0}) == 0 && !*err && lines_of(out) == 2, "%s%s", err,
+              out);
+        for (const char *line = out; *line; line = next_line(line)) {
+            check_keys(line, keys);
+            CHECK(number(line, "tokens_per_s") > 0 && number(line, "ms_per_token") > 0, "%s", line);
+        }
+        CHECK(number(out, "batch") == 1 && number(next_line(out), "batch") == (i ? 1 : 8), "%s", out);
+        CHECK(number(out, "tokens") == (i ? 63 : 16), "%s", out);
+    }
+}
+
 /* ---- Learning ---- */
 
 /* A verse is learned by heart and said from its first character on. */
@@ -495,6 +536,7 @@ PROGRAM_TEST_MAIN({"metrics are complete", metrics_are_complete}, {"no steps", n
                   {"the bar fits the terminal", bar_fits_the_terminal},
                   {"help fits 80 columns", help_fits_80_columns}, {"a dry run takes nothing", dry_run},
                   {"a dry run tells the peak", dry_run_tells_the_peak},
+                  {"bench scaling measures", bench_scales}, {"bench decode measures", bench_decodes},
                   {"learns a verse by heart", learns_a_verse}, {"learns to copy", learns_to_copy},
                   {"samples are reproducible", samples_are_reproducible}, {"typing goes on", typing_goes_on},
                   {"ends when told", ends_when_told}, {"ignores what it should", ignores_what_it_should})

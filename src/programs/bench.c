@@ -20,7 +20,7 @@ static const struct Subject {
     bool needs_which;
 } subjects[] = {
     {"step", bench_step, false},         {"profile", bench_profile, true},  {"ops", bench_ops, true},
-    {"dispatch", bench_dispatch, false}, {"scaling", bench_scaling, false},
+    {"dispatch", bench_dispatch, false}, {"scaling", bench_scaling, false}, {"decode", bench_decode, false},
 };
 enum { SUBJECTS = sizeof subjects / sizeof *subjects };
 

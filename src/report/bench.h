@@ -27,6 +27,10 @@ bool bench_ops(const char *name, const BenchOptions *o, Error *e);
  * model): time and arithmetic of a token, and their ratios to those at 1. */
 bool bench_scaling(const char *name, const BenchOptions *o, Error *e);
 
+/* Decoding with the models of a case, or of chars, baby and copy: a language model within its context and beyond it,
+ * where its window slides; answers one at a time, and a batch of them. */
+bool bench_decode(const char *name, const BenchOptions *o, Error *e);
+
 /* What an operation costs besides its arithmetic: in chains of one that does nothing, and in the step of a case, or of
  * all. */
 bool bench_dispatch(const char *name, const BenchOptions *o, Error *e);

@@ -35,27 +35,32 @@ static double flops_of(const Tape *t) {
     return flops;
 }
 
-static int32_t *random_ids(long count, long vocab, uint64_t stream, Error *e) {
+int32_t *case_ids(const Case *c, long count, uint64_t stream, Error *e) {
     int32_t *ids = calloc((size_t)count + 1, sizeof *ids);
     if (!ids) fail(e, STATUS_NO_MEMORY, "memory: %ld tokens", count);
     for (long i = 0; ids && i < count; i++)
-        ids[i] = (int32_t)random_below(random_key(1, stream), (uint64_t)i, vocab);
+        ids[i] = (int32_t)random_below(random_key(1, stream), (uint64_t)i, c->vocab);
     return ids;
 }
 
-bool bench_open(Bench *b, const Case *c, Error *e) {
-    *b = (Bench){.c = c, .tape = tape_new(), .optimizer = optimizer_default(OPTIM_ADAMW)};
+ModelConfig case_config(const Case *c) {
     ModelConfig config = c->kind == KIND_LM
                              ? config_language_model(c->vocab, (int)c->T)
                              : config_seq2seq(c->vocab, (int)(c->S > c->T ? c->S : c->T), NO_PAD);
     config.encoder_layers = c->layers;
     config.decoder_layers = c->kind == KIND_LM ? 0 : c->layers;
     config.heads = c->heads, config.d_model = c->d_model, config.d_ff = c->d_ff;
+    return config;
+}
+
+bool bench_open(Bench *b, const Case *c, Error *e) {
+    *b = (Bench){.c = c, .tape = tape_new(), .optimizer = optimizer_default(OPTIM_ADAMW)};
     b->optimizer.weight_decay = 0.01;
+    ModelConfig config = case_config(c);
     b->model = model_new(&config, true, 1, e);
-    b->source_ids = random_ids(c->batch * c->S, c->vocab, 0, e);
-    b->target_ids = random_ids(c->batch * c->T, c->vocab, 1, e);
-    b->targets = random_ids(c->batch * c->T, c->vocab, 2, e);
+    b->source_ids = case_ids(c, c->batch * c->S, 0, e);
+    b->target_ids = case_ids(c, c->batch * c->T, 1, e);
+    b->targets = case_ids(c, c->batch * c->T, 2, e);
     if (!b->model || !b->source_ids || !b->target_ids || !b->targets ||
         !tokens_new(&b->source, c->batch, c->batch * c->S, e) ||
         !tokens_new(&b->target, c->batch, c->batch * c->T, e))

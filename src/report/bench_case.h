@@ -19,6 +19,12 @@ extern const Case bench_cases[CASES];
 /* The case of that name, or NULL with STATUS_USAGE. */
 const Case *bench_case(const char *name, Error *e);
 
+/* The model of a case. */
+ModelConfig case_config(const Case *c);
+
+/* Random tokens, the same for the same stream; to be freed. NULL with STATUS_NO_MEMORY. */
+int32_t *case_ids(const Case *c, long count, uint64_t stream, Error *e);
+
 /* Tokens that a step learns to predict: the target's. */
 long case_tokens(const Case *c);
 
