@@ -4,163 +4,87 @@
  * minutes a function). In double, where the functions are libm's, it looks at a million numbers spread evenly
  * over the bit patterns. */
 #include "kernels/vector_math.h"
-#include "base/pool.h"
+#include "checking/ulp_sweep.h"
 #include "test.h"
-#include <pthread.h>
 
-#ifdef REAL_DOUBLE
-typedef long double Wide;
-typedef uint64_t Bits;
-#define WIDE(f) f##l
-enum { MIN_EXPONENT = -1074, DIGITS = 53 };
-#else
-typedef double Wide;
-typedef uint32_t Bits;
-#define WIDE(f) f
-enum { MIN_EXPONENT = -149, DIGITS = 24 };
-#endif
-
-static const Wide inv_sqrt_2 = (Wide)0.707106781186547524400844362104849039L;
-static const Wide inv_sqrt_2pi = (Wide)0.398942280401432677939946059934381868L;
-
-static Wide want_exp(Wide x) {
-    return WIDE(exp)(x);
-}
-
-static Wide want_log(Wide x) {
-    return WIDE(log)(x);
-}
-
-static Wide want_tanh(Wide x) {
-    return WIDE(tanh)(x);
-}
-
-static Wide want_erf(Wide x) {
-    return WIDE(erf)(x);
-}
-
-static Wide want_gelu(Wide x) {
-    return x * (WIDE(erfc)(-x * inv_sqrt_2) / 2);
-}
-
-static Wide want_gelu_grad(Wide x) {
-    return WIDE(erfc)(-x * inv_sqrt_2) / 2 + x * inv_sqrt_2pi * WIDE(exp)(-x * x / 2);
-}
-
-/* The functions as the project uses them: in loops that the compiler vectorises. */
-#define LOOP(name)                                                                                           \
-    static void name##_row(real *y, const real *x, long n) {                                                 \
-        for (long i = 0; i < n; i++) y[i] = vm_##name(x[i]);                                                 \
-    }
-LOOP(exp)
-LOOP(log)
-LOOP(tanh)
-LOOP(erf)
-LOOP(gelu)
-LOOP(gelu_grad)
-
-/* The error is counted in units of the last place of `want`, or of `floor` if that is larger. */
-typedef struct Sweep {
-    const char *name;
-    void (*row)(real *y, const real *x, long n);
-    Wide (*want)(Wide x);
-    Wide floor;
-    uint64_t stride;
-    pthread_mutex_t mutex;
-    double worst;
-    real worst_at;
-} Sweep;
-
-static double error_in_ulp(real found, Wide want, Wide floor) {
-    if (found != found || want != want) return (found != found) == (want != want) ? 0 : INFINITY;
-    real rounded = (real)want;
-    if (isinf(found) || isinf(rounded)) {
-        if (found == rounded) return 0;
-        /* One of them overflows: near the limit that is an error of an ulp. */
-        Wide largest = REAL_MAX * (1 + (Wide)REAL_EPSILON);
-        if (isinf(found) && (found > 0 ? want < REAL_MAX : want > -REAL_MAX)) return INFINITY;
-        if (isinf(rounded) && (want > 0 ? want > largest : want < -largest)) return INFINITY;
-        return 1;
-    }
-    if (found == 0 && rounded == 0 && want == 0 && !signbit(found) != !signbit(want)) return INFINITY;
-    int exponent;
-    Wide size = WIDE(fabs)(want);
-    (void)WIDE(frexp)(size > floor ? size : floor, &exponent);
-    exponent = exponent - DIGITS < MIN_EXPONENT ? MIN_EXPONENT : exponent - DIGITS;
-    return (double)WIDE(fabs)(WIDE(ldexp)((Wide)found - want, -exponent));
-}
-
-enum { CHUNKS = 1 << 12, ROW = 1024 };
-
-static void sweep_chunk(void *context, long chunk) {
-    Sweep *s = context;
-    const uint64_t span = ((uint64_t)1 << (8 * sizeof(Bits) - 12)), first = span * (uint64_t)chunk;
-    real x[ROW], y[ROW], at = 0;
-    double worst = 0;
-    for (uint64_t offset = (uint64_t)chunk * 7919 % s->stride; offset < span;) {
-        int n = 0;
-        for (; n < ROW && offset < span; n++, offset += s->stride) {
-            Bits bits = (Bits)(first + offset);
-            memcpy(&x[n], &bits, sizeof bits);
-        }
-        s->row(y, x, n);
-        for (int i = 0; i < n; i++) {
-            double error = error_in_ulp(y[i], s->want((Wide)x[i]), s->floor);
-            if (error > worst) worst = error, at = x[i];
-        }
-    }
-    pthread_mutex_lock(&s->mutex);
-    if (worst > s->worst) s->worst = worst, s->worst_at = at;
-    pthread_mutex_unlock(&s->mutex);
-}
-
-static void sweep(Sweep s, double limit) {
+static void sweep(const char *name) {
     const char *stride = getenv("VECTOR_MATH_STRIDE");
-    s.stride = stride ? strtoull(stride, NULL, 10) : 251;
-    if (s.stride < 1) s.stride = 1;
-#ifdef REAL_DOUBLE
-    s.stride = (s.stride << 36) + 1;
-#endif
-    pthread_mutex_init(&s.mutex, NULL);
-    parallel_for(CHUNKS, sweep_chunk, &s);
-    if (stride) printf("  %s: %.4f ulp at %a\n", s.name, s.worst, (double)s.worst_at);
-    CHECK(s.worst <= limit, "%s: %.4f ulp at %a", s.name, s.worst, (double)s.worst_at);
+    long every = stride ? strtol(stride, NULL, 10) : 251;
+    bool known = false;
+    for (int i = 0; i < ULP_SWEEPS; i++) {
+        UlpSweep s = ulp_sweeps[i];
+        if (strcmp(s.name, name) != 0) continue;
+        known = true;
+        ulp_sweep(&s, every > 0 ? every : 1);
+        if (stride) printf("  %s: %.4f ulp at %a\n", name, s.worst, (double)s.worst_at);
+        CHECK(s.worst <= s.limit, "%s: %.4f ulp at %a", name, s.worst, (double)s.worst_at);
+        CHECK(s.count > 1 << 19, "%s: %ld numbers", name, s.count);
+    }
+    CHECK(known, "no sweep of %s", name);
 }
 
 static void exp_within_its_bound(void) {
-    sweep((Sweep){.name = "exp", .row = exp_row, .want = want_exp}, 1.1);
+    sweep("exp");
 }
 
 static void log_within_its_bound(void) {
-    sweep((Sweep){.name = "log", .row = log_row, .want = want_log}, 1.1);
+    sweep("log");
 }
 
 static void tanh_within_its_bound(void) {
-    sweep((Sweep){.name = "tanh", .row = tanh_row, .want = want_tanh}, 2);
+    sweep("tanh");
 }
 
 static void erf_within_its_bound(void) {
-    sweep((Sweep){.name = "erf", .row = erf_row, .want = want_erf}, 1.75);
+    sweep("erf");
 }
 
-/* The lower tail keeps its relative accuracy as long as Φ is a normal number. Without a fused multiply-add
- * the rounding error of x² counts there x²/2 times; so does that of x/√2 in the erfc of the double version.
- */
 static void gelu_within_its_bound(void) {
-    Wide floor = 16 * (Wide)(sizeof(real) == sizeof(float) ? FLT_MIN : DBL_MIN);
-#if defined REAL_DOUBLE
-    double limit = 1500;
-#elif defined VM_FMA
-    double limit = 9;
-#else
-    double limit = 80;
-#endif
-    sweep((Sweep){.name = "gelu", .row = gelu_row, .want = want_gelu, .floor = floor}, limit);
+    sweep("gelu");
 }
 
-/* Near -0.75 the two terms cancel, so small values are judged by the size of the terms. */
 static void gelu_grad_within_its_bound(void) {
-    sweep((Sweep){.name = "gelu_grad", .row = gelu_grad_row, .want = want_gelu_grad, .floor = (Wide)0.25}, 4);
+    sweep("gelu_grad");
+}
+
+/* The sweep sees what it has to see: errors of a known size at known places, a NaN, a sign of 0, an overflow. */
+static Wide itself(Wide x) {
+    return x;
+}
+
+static void exact_row(real *y, const real *x, long n) {
+    for (long i = 0; i < n; i++) y[i] = x[i];
+}
+
+/* Off by 3 ulps of the numbers in [1, 2). */
+static void off_row(real *y, const real *x, long n) {
+    for (long i = 0; i < n; i++) y[i] = x[i] >= 1 && x[i] < 2 ? x[i] + 3 * REAL_EPSILON : x[i];
+}
+
+static void nan_row(real *y, const real *x, long n) {
+    for (long i = 0; i < n; i++) y[i] = x[i] > 5 && x[i] < 50 ? (real)NAN : x[i];
+}
+
+static void unsigned_row(real *y, const real *x, long n) {
+    for (long i = 0; i < n; i++) y[i] = fabs(x[i]) < 1 ? (real)0 : x[i];
+}
+
+static void overflowing_row(real *y, const real *x, long n) {
+    for (long i = 0; i < n; i++) y[i] = x[i] > REAL_MAX / 2 ? (real)INFINITY : x[i];
+}
+
+static double worst_of(void (*row)(real *y, const real *x, long n), Wide floor) {
+    UlpSweep s = {.name = "test", .row = row, .want = itself, .floor = floor};
+    ulp_sweep(&s, 251);
+    return s.worst;
+}
+
+static void sweeps_see_errors(void) {
+    CHECK(worst_of(exact_row, 0) == 0, "%g", worst_of(exact_row, 0));
+    CHECK(worst_of(off_row, 0) == 3, "%g", worst_of(off_row, 0));
+    CHECK(worst_of(off_row, 2) == 1.5, "%g", worst_of(off_row, 2));
+    CHECK(isinf(worst_of(nan_row, 0)) && isinf(worst_of(overflowing_row, 0)));
+    CHECK(worst_of(unsigned_row, 0) > 1e6, "%g", worst_of(unsigned_row, 0));
 }
 
 static void special_values_are_those_of_libm(void) {
@@ -181,4 +105,5 @@ TEST_MAIN({"exp within its bound", exp_within_its_bound, 3600},
           {"erf within its bound", erf_within_its_bound, 3600},
           {"gelu within its bound", gelu_within_its_bound, 3600},
           {"gelu_grad within its bound", gelu_grad_within_its_bound, 3600},
+          {"sweeps see errors", sweeps_see_errors},
           {"special values are those of libm", special_values_are_those_of_libm})

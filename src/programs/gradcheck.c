@@ -6,17 +6,20 @@
  *     ./gradcheck my_op.c             an operation in a C file
  *     ./gradcheck case OP --out DIR   writes a case as .npy files, for another language
  *     ./gradcheck verify DIR          judges the gradients that were written beside them
- *     ./gradcheck model               a whole model: made here, or from files */
+ *     ./gradcheck model               a whole model: made here, or from files
+ *     ./gradcheck ulps                the float kernels, judged by the double ones */
 #include "base/options.h"
 #include "base/pool.h"
 #include "checking/case_files.h"
 #include "checking/check_cases.h"
 #include "checking/model_check.h"
+#include "checking/ulps.h"
 #include "checking/verify_files.h"
 #include "ops/ops.h"
 #include "report/gradcheck_show.h"
 #include "report/model_table.h"
 #include "report/progress.h"
+#include "report/ulp_table.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -306,6 +309,88 @@ static void run_verify(const Options *o, Error *e) {
     *e = judged ? verdict : unusable;
 }
 
+/* ---- Float kernels by their double twins ---- */
+
+static struct UlpSettings {
+    ShowOptions show;
+    const char *write;
+    long every;
+} u = {.show = {.apart = true}, .every = 251};
+
+static const Option ulp_options[] = {
+    {"What is checked"},
+    {"every", "K", "[1,1000000000]", "sweep functions over every K-th float; 1 takes minutes",
+     .integer = &u.every},
+    {"What is shown"},
+    REPORT_OPTIONS(u.show),
+    {"In the float build of this program"},
+    {"write", "FILE", NULL, "what its kernels give, safetensors, for the double build to judge", "none",
+     .text = &u.write},
+    {0},
+};
+
+static const char ulp_notes[] =
+    "Errors, in JSON as well, are in ulps: units in the last place of a float of the size of the terms that "
+    "the\n"
+    "result is made of. The float side is run by the float build of this program.\n"
+    "Exit status: 0 all are within their bounds; 1 one is not; 2 usage; 66 no float build of this program.\n";
+
+static void judge_operation(const Op *op, uint64_t seed, const Safetensors *twin, Show *show,
+                            UlpTotals *totals) {
+    static CaseReport r;
+    UlpRow row = {0};
+    for (int i = 0; i < op->n_cases; i++) {
+        ulps_judge(op->name, &op->cases[i], i, seed, twin, &r);
+        ulp_row_add(&row, &r);
+        ulp_totals_add(totals, &r, false);
+        show_report(show, &r);
+    }
+    totals->operations++;
+    if (!u.show.json) ulp_table_row(stdout, &row);
+}
+
+static void judge_sweeps(const Safetensors *twin, Show *show, UlpTotals *totals) {
+    static CaseReport r;
+    if (!u.show.json) ulp_sweep_heading(stdout, u.every);
+    for (int i = 0; ulps_judge_sweep(i, twin, &r); i++) {
+        if (!u.show.json) ulp_sweep_row(stdout, &r);
+        ulp_totals_add(totals, &r, true);
+        show_report(show, &r);
+    }
+}
+
+static void judge_twin(const char *name, uint64_t seed, const Safetensors *twin, Show *show, Error *e) {
+    UlpTotals totals = {0};
+    if (!u.show.json) ulp_table_heading(stdout);
+    for (int i = 0; i < ops_count; i++)
+        if (!name || strcmp(ops_all[i].op->name, name) == 0)
+            judge_operation(ops_all[i].op, seed, twin, show, &totals);
+    if (!name) judge_sweeps(twin, show, &totals);
+    show_explanations(show);
+    if (!u.show.json) ulp_table_summary(stdout, &totals, ULPS, seconds_now() - show->start);
+    show_finish(show, e);
+}
+
+static void run_ulps(const Options *o, Error *e) {
+    const char *name = o->operands ? o->operand[0] : NULL;
+    Safetensors twin = {0};
+    Show show;
+    char shown[ESCAPED_TEXT];
+    show_start(&show, &u.show);
+    if (name && !ops_find(name))
+        fail(e, STATUS_USAGE, "operation: found '%s', need one that --list shows", escaped(shown, name));
+    else if (sizeof(real) == sizeof(double) && u.write)
+        fail(e, STATUS_USAGE, "--write: found the double build of this program, need the float one");
+    else if (sizeof(real) != sizeof(double) && !u.write)
+        fail(e, STATUS_USAGE,
+             "ulps: found the float build of this program, which cannot judge: need --write");
+    else if (u.write)
+        ulps_write(u.write, name, o->seed, u.every, e);
+    else if (ulps_ask_twin(&twin, name, o->seed, u.every, e))
+        judge_twin(name, o->seed, &twin, &show, e);
+    safetensors_free(&twin);
+}
+
 /* ---- Commands: words that may come first, each with options and --help of its own ---- */
 
 static struct Command {
@@ -329,6 +414,9 @@ static struct Command {
          {"gradcheck model", "[KIND]",
           "Runs a model forward and backward over a batch, and proves the gradient of every parameter.",
           model_options, model_notes, .most = 1, .seed = 1}},
+    {"ulps", run_ulps,
+     .options = {"gradcheck ulps", "[OPERATION]", "Judges the float kernels by the double ones, in ulps.",
+                 ulp_options, ulp_notes, .most = 1, .seed = 1}},
 };
 
 static struct Command *command_of(const char *word) {
