@@ -21,6 +21,7 @@ static const struct Subject {
 } subjects[] = {
     {"step", bench_step, false},         {"profile", bench_profile, true},  {"ops", bench_ops, true},
     {"dispatch", bench_dispatch, false}, {"scaling", bench_scaling, false}, {"decode", bench_decode, false},
+    {"gemm", bench_gemm, false},
 };
 enum { SUBJECTS = sizeof subjects / sizeof *subjects };
 

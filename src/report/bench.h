@@ -17,6 +17,9 @@ bool bench_step(const char *name, const BenchOptions *o, Error *e);
 /* Where the time of a case's step goes, by operation. */
 bool bench_profile(const char *name, const BenchOptions *o, Error *e);
 
+/* Matrix products of the sizes that small Transformers are made of, in all three layouts; `which` is NULL. */
+bool bench_gemm(const char *which, const BenchOptions *o, Error *e);
+
 /* The same by operation and shapes of its operands; then the elementary operations, which models do without,
  * on matrices of the case's tokens by d_model. The rate of an operation that is made of matrix products is
  * that of their arithmetic, forward and backward together; of another, that of its operands, results and
