@@ -1,50 +1,151 @@
 /* The matrix product.
  *
- *            n                    C is cut into blocks, each a chunk of work for the thread pool. A block goes through
- *      ┌─────┬─────┬──┐           k in steps of at most STEP; in each step it
- *      │     │     │  │             - packs, where that pays, its part of B into panels, PANEL columns wide, which
- *    m ├─────┼─────┼──┤               then lie one after another in the second-level cache;
- *      │     │░░░░░│  │             - takes a strip of up to TILE_ROWS rows of A, which stays in the first-level
- *      └─────┴─────┴──┘               cache, and meets it with one panel after another.
+ *            n               C is computed in phases: at most STEP of k, and as many columns as the part of B
+ *      ┌─────┬─────┬──┐      that belongs to them finds room for where it is packed. A phase
+ *      │     │     │  │        - packs, where that pays, its part of B into panels, PANEL columns wide;
+ *    m ├─────┼─────┼──┤        - cuts its part of C into blocks. In a block a strip, up to TILE_ROWS rows of A,
+ *      │     │░░░░░│  │          which stays in the first-level cache, meets one panel after another.
+ *      └─────┴─────┴──┘      Both are chunks of work for the thread pool.
  *
  *               panels of B       Each meeting is a tile of C, which gemm_tile computes in registers.
  *               ┌──┬──┬──┬─┐
- *               │  │▒▒│  │ │      Small products read A and B where they are: the rows of a panel and the columns
- *               └──┴──┴──┴─┘      of a strip are then far apart, which only large matrices mind. A panel at the
- *     strip  ┌─┐┌──┬──┬──┬─┐      right edge that does not fill its vectors is packed too, and padded with zeros;
- *      of A  │▒││  │░░│  │ │      of C only the columns that exist are touched.
+ *               │  │▒▒│  │ │      Small products read B where it is: the rows of a panel are then far apart, which
+ *               └──┴──┴──┴─┘      only large matrices mind. A panel at the right edge that does not fill its
+ *     strip  ┌─┐┌──┬──┬──┬─┐      vectors is packed in any case, and padded with zeros; of C only the columns that
+ *      of A  │▒││  │░░│  │ │      exist are touched.
  *            └─┘└──┴──┴──┴─┘
  *
- * No path rounds differently than another: an element is one chain of multiply-adds over k, carried from step to
- * step in C itself. So its bits do not depend on blocks, and blocks follow from the sizes alone. */
+ * No path rounds differently than another: an element is one chain of multiply-adds over k, carried from phase to
+ * phase in C itself. So its bits do not depend on blocks, and blocks follow from the sizes alone. */
 #include "kernels/gemm.h"
 #include "base/pool.h"
+#include "kernels/gemm_finish.h"
 #include "kernels/gemm_pack.h"
-#include "kernels/vector_math.h"
+#include <stddef.h>
+#include <stdint.h>
 
 enum {
-    STEP = 512,      /* of k: a strip of A then fills less than half of a first-level cache */
-    PACKED_KB = 512, /* of B, packed in a step: half of a second-level cache of 1 MB */
-    PACKED = PACKED_KB * 1024 / sizeof(real),
-    GRAIN = 1 << 18, /* multiply-adds worth a chunk: a few microseconds */
+    STEP = 512,                         /* of k: a strip of A then fills two thirds of a first-level cache */
+    PACKED = 512 * 1024 / sizeof(real), /* of B, in a phase */
+    LARGE = 1 << 18,                    /* numbers of B that are slow to read in place */
+    GRAIN = 1 << 18,                    /* multiply-adds worth a chunk: a few microseconds */
+    PACKING = 1 << 15,                  /* numbers to copy worth a chunk */
     MOST_CHUNKS = 32,
 };
 
-/* Memory of each thread's own for packed operands. Being static, it cannot fail to be had, and it takes real
+/* Where B is packed: memory of the thread that calls gemm. Being static, it cannot fail to be had, and it takes real
  * memory only where it has been used. */
 static _Thread_local _Alignas(64) real packed_panels[PACKED];
-static _Thread_local _Alignas(64) real packed_strip[STEP * (TILE_ROWS + LANES)];
 
-/* How a product is cut. */
-typedef struct Plan {
+/* The columns of a phase as the tile reads them: `count` whole panels, each `apart` numbers after the one before, and
+ * perhaps a narrower one at the right edge. */
+typedef struct Panels {
+    const real *whole, *edge;
+    long count, apart, ldb;
+    long edge_vectors, edge_last, edge_ldb; /* edge_vectors is 0 where there is none */
+    real *packed, *packed_edge;             /* where they are packed; NULL: they lie in B */
+} Panels;
+
+/* All rows of C, columns [j, j + n), and k numbers of each element's chain: what a, b and c begin with. */
+typedef struct Phase {
     const Gemm *g;
-    long row_blocks, column_blocks, batch; /* a chunk is a block of one product of the batch */
-    long panels, steps;                    /* across n and k */
-    bool pack_a, pack_b;
-} Plan;
+    const real *a, *b;
+    real *c;
+    long j, n, k;
+    bool accumulate, last, pack, far;
+    Panels panels;
+    long packing_chunks, row_blocks, column_blocks;
+} Phase;
 
 static long ceil_div(long a, long b) {
     return (a + b - 1) / b;
+}
+
+static long least(long a, long b) {
+    return a < b ? a : b;
+}
+
+/* Numbers from one column of B to the next. */
+static long column_step(const Gemm *g) {
+    return g->layout == GEMM_NT ? g->ldb : 1;
+}
+
+static void lay_panels(Phase *f) {
+    Panels *panels = &f->panels;
+    long edge = f->n % PANEL, whole = f->n - edge;
+    *panels = (Panels){.whole = f->b, .count = whole / PANEL, .apart = PANEL, .ldb = f->g->ldb};
+    if (f->pack) {
+        panels->whole = panels->packed = packed_panels;
+        panels->apart = PANEL * f->k, panels->ldb = PANEL;
+    }
+    if (edge == 0) return;
+    panels->edge_vectors = pack_vectors(edge);
+    panels->edge_last = edge - (panels->edge_vectors - 1) * LANES;
+    if (f->pack || panels->edge_last != LANES) {
+        panels->edge = panels->packed_edge = packed_panels + (f->pack ? whole * f->k : 0);
+        panels->edge_ldb = panels->edge_vectors * LANES;
+    } else {
+        panels->edge = f->b + whole, panels->edge_ldb = f->g->ldb;
+    }
+}
+
+/* Packs the chunk's share of the whole panels; the last chunk, the edge too. */
+static void pack_chunk(void *phase, long chunk) {
+    const Phase *f = phase;
+    const Panels *panels = &f->panels;
+    long chunks = f->packing_chunks, ldb = f->g->ldb, panel_step = PANEL * column_step(f->g);
+    Pack *copy = f->g->layout == GEMM_NT ? pack_transposed : pack;
+    if (panels->packed) {
+        long q = panels->count * chunk / chunks, end = panels->count * (chunk + 1) / chunks;
+        for (; q < end; q++)
+            copy(panels->packed + q * panels->apart, PANEL, f->b + q * panel_step, ldb, f->k, PANEL);
+    }
+    if (panels->packed_edge && chunk + 1 == chunks)
+        copy(panels->packed_edge, panels->edge_ldb, f->b + panels->count * panel_step, ldb, f->k,
+             f->n - panels->count * PANEL);
+}
+
+/* Asks for a tile of C, which is written when its sums are done, and may be far away. */
+static inline void fetch_tile(const real *c, long ldc, long rows) {
+    for (long i = 0; i < rows; i++, c += ldc) {
+        __builtin_prefetch(c, 1);
+        __builtin_prefetch(c + PANEL - 1, 1);
+    }
+}
+
+/* Rows [i, i + m) of C by the panels [first, end), where the one after the last whole panel is the edge. */
+static void multiply_block(const Phase *f, long i, long m, long first, long end) {
+    const Gemm *g = f->g;
+    const Panels *b = &f->panels;
+    TileOperand operand = g->layout == GEMM_TN ? A_BY_COLUMNS : A_BY_ROWS;
+    long row_step = g->layout == GEMM_TN ? 1 : g->lda;
+    bool finishes = f->last && (g->bias || g->activation != ACT_NONE);
+    long strips = ceil_div(m, TILE_ROWS), height = m / strips, higher = m % strips;
+    for (long s = 0, rows; s < strips; s++, i += rows) {
+        rows = height + (s < higher);
+        const real *a = f->a + i * row_step, *panel = b->whole + first * b->apart;
+        real *strip = f->c + i * g->ldc, *c = strip + first * PANEL;
+        Tile *tile = gemm_tile[operand][TILE_VECTORS - 1][rows - 1];
+        for (long q = first; q < least(end, b->count); q++, panel += b->apart, c += PANEL) {
+            if (f->far) fetch_tile(f->accumulate ? c + PANEL : c, g->ldc, rows);
+            tile(f->k, a, g->lda, panel, b->ldb, c, g->ldc, LANES, f->accumulate);
+        }
+        if (end > b->count) {
+            tile = gemm_tile[operand][b->edge_vectors - 1][rows - 1];
+            tile(f->k, a, g->lda, b->edge, b->edge_ldb, c, g->ldc, b->edge_last, f->accumulate);
+        }
+        if (finishes)
+            gemm_finish(g, strip + first * PANEL - g->c, f->j + first * PANEL, rows,
+                        least(end * PANEL, f->n) - first * PANEL);
+    }
+}
+
+static void multiply_chunk(void *phase, long chunk) {
+    const Phase *f = phase;
+    long row = chunk % f->row_blocks, column = chunk / f->row_blocks, panels = ceil_div(f->n, PANEL);
+    long m = f->g->m, i = m * row / f->row_blocks, i_end = m * (row + 1) / f->row_blocks;
+    multiply_block(f, i, i_end - i, panels * column / f->column_blocks,
+                   panels * (column + 1) / f->column_blocks);
 }
 
 /* A small product goes to few threads, in as large chunks as that leaves; a large one is cut finely, so that none
@@ -55,153 +156,71 @@ static double blocks_wanted(double work) {
     return grains <= 16 ? 4 : grains <= 4 * MOST_CHUNKS ? grains / 4 : MOST_CHUNKS;
 }
 
-static Plan make_plan(const Gemm *g) {
-    Plan plan = {g, 1, 1, g->batch > 1 ? g->batch : 1, ceil_div(g->n, PANEL), 1, false, g->layout == GEMM_NT};
-    if (g->m <= 64 && g->n <= 64 && g->k <= 64 && plan.batch == 1) return plan;
-
-    plan.steps = g->k > STEP ? ceil_div(g->k, STEP) : 1;
-    /* Copying a number of B costs as much as a few multiply-adds; reading it where it is costs nothing while B fits
-     * into the cache. */
-    plan.pack_b |= g->m >= 128 && g->n * g->k >= 2 * PACKED;
-    plan.pack_a = plan.pack_b && g->n >= 512 && g->lda * (long)sizeof(real) % 4096 == 0;
-    if (plan.pack_b) {
-        long fitting = PACKED / PANEL / ceil_div(g->k > 0 ? g->k : 1, plan.steps);
-        plan.column_blocks = ceil_div(plan.panels, fitting);
-    }
-    /* What a block packs is shared among its rows, or columns: it must have many. */
-    long fewest_rows = plan.pack_b ? 384 : 96, fewest_columns = plan.pack_a ? 256 : 2 * PANEL;
-    double wanted = blocks_wanted((double)g->m * (double)g->n * (double)g->k * (double)plan.batch);
-    while (2.0 * (double)(plan.row_blocks * plan.column_blocks * plan.batch) <= wanted) {
-        long rows = g->m / (plan.row_blocks * fewest_rows);
-        long columns = g->n / (plan.column_blocks * fewest_columns);
+static void cut_blocks(Phase *f) {
+    enum { FEWEST_ROWS = 96, FEWEST_COLUMNS = 2 * PANEL };
+    f->row_blocks = f->column_blocks = 1;
+    if (f->g->m <= 64 && f->n <= 64) return;
+    double wanted = blocks_wanted((double)f->g->m * (double)f->n * (double)f->k);
+    while (2.0 * (double)(f->row_blocks * f->column_blocks) <= wanted) {
+        long rows = f->g->m / (f->row_blocks * FEWEST_ROWS),
+             columns = f->n / (f->column_blocks * FEWEST_COLUMNS);
         if (rows < 2 && columns < 2) break;
         if (rows > columns)
-            plan.row_blocks *= 2;
+            f->row_blocks *= 2;
         else
-            plan.column_blocks *= 2;
-    }
-    return plan;
-}
-
-/* Columns of B over k rows, as the tile reads them: `count` panels, each `apart` numbers after the one before, and
- * perhaps a narrower one at the right edge. */
-typedef struct Panels {
-    const real *whole, *edge;
-    long count, apart, ldb;
-    long edge_vectors, edge_last, edge_ldb; /* edge_vectors is 0 where there is none */
-} Panels;
-
-/* Panels of the k×width part of B that starts at b (transposed: stored width×k). They lie in place or, if
- * `packed`, in scratch, which has room for k rows of whole vectors. An edge of partial vectors is packed in any
- * case, so that the tile can read whole ones. */
-static Panels make_panels(const real *b, long ldb, bool transposed, bool packed, long k, long width,
-                          real *scratch) {
-    long edge = width % PANEL, whole = width - edge;
-    long step = transposed ? ldb : 1; /* from one column to the next */
-    Panels panels = {b, b + whole * step, whole / PANEL, PANEL, ldb, .edge_ldb = ldb};
-    void (*copy)(real *, const real *, long, long, long) = transposed ? pack_transposed : pack;
-    if (packed) {
-        panels.whole = scratch, panels.apart = PANEL * k, panels.ldb = PANEL;
-        for (long j = 0; j < whole; j += PANEL, scratch += PANEL * k)
-            copy(scratch, b + j * step, ldb, k, PANEL);
-    }
-    if (edge > 0) {
-        panels.edge_vectors = pack_vectors(edge);
-        panels.edge_last = edge - (panels.edge_vectors - 1) * LANES;
-        if (packed || panels.edge_last != LANES) {
-            copy(scratch, b + whole * step, ldb, k, edge);
-            panels.edge = scratch, panels.edge_ldb = panels.edge_vectors * LANES;
-        }
-    }
-    return panels;
-}
-
-static void activate(Activation activation, real x[LANES]) {
-    if (activation == ACT_RELU)
-        for (int l = 0; l < LANES; l++) x[l] = x[l] < 0 ? 0 : x[l]; /* NaN stays */
-    if (activation == ACT_GELU)
-        for (int l = 0; l < LANES; l++) x[l] = vm_gelu(x[l]);
-}
-
-/* The epilogue, for `rows` by `columns` of C from c[at] on, which is in column `column`, while they are in the
- * cache. */
-static void finish(const Gemm *g, long at, long column, long rows, long columns) {
-    bool keep = g->before && g->activation != ACT_NONE;
-    for (long i = 0; i < rows; i++, at += g->ldc)
-        for (long j = 0; j < columns; j += LANES) {
-            long count = columns - j < LANES ? columns - j : LANES;
-            Vector v = vector_load_part(g->c + at + j, count);
-            if (g->bias) v += vector_load_part(g->bias + column + j, count);
-            if (keep) vector_store_part(g->before + at + j, v, count);
-            real x[LANES];
-            vector_store(x, v);
-            activate(g->activation, x);
-            vector_store_part(g->c + at + j, vector_load(x), count);
-        }
-}
-
-/* A strip of `rows` rows of A meets all panels. */
-static void multiply_strip(TileOperand operand, long rows, long k, const real *a, long lda, const Panels *b,
-                           real *c, long ldc, bool accumulate) {
-    Tile *tile = gemm_tile[operand][TILE_VECTORS - 1][rows - 1];
-    const real *panel = b->whole;
-    for (long q = 0; q < b->count; q++, panel += b->apart, c += PANEL)
-        tile(k, a, lda, panel, b->ldb, c, ldc, LANES, accumulate);
-    if (b->edge_vectors > 0) {
-        tile = gemm_tile[operand][b->edge_vectors - 1][rows - 1];
-        tile(k, a, lda, b->edge, b->edge_ldb, c, ldc, b->edge_last, accumulate);
+            f->column_blocks *= 2;
     }
 }
 
-/* Rows [i, i + m) and columns [j, j + n) of one product of the batch. */
-static void multiply_block(const Plan *plan, long product, long i, long m, long j, long n) {
-    const Gemm *g = plan->g;
-    bool a_turned = g->layout == GEMM_TN, b_turned = g->layout == GEMM_NT;
-    const real *a = g->a + product * g->stride_a + (a_turned ? i : i * g->lda);
-    const real *b = g->b + product * g->stride_b + (b_turned ? j * g->ldb : j);
-    long corner = product * g->stride_c + i * g->ldc + j;
-    long strips = ceil_div(m, TILE_ROWS), height = m / strips, higher = m % strips;
+static void run_phase(Phase *f) {
+    lay_panels(f);
+    f->packing_chunks = f->pack ? least(f->n * f->k / PACKING + 1, MOST_CHUNKS) : 1;
+    if (f->packing_chunks > 1)
+        parallel_for(f->packing_chunks, pack_chunk, f);
+    else if (f->panels.packed || f->panels.packed_edge)
+        pack_chunk(f, 0);
+    cut_blocks(f);
+    if (f->row_blocks * f->column_blocks > 1)
+        parallel_for(f->row_blocks * f->column_blocks, multiply_chunk, f);
+    else
+        multiply_block(f, 0, f->g->m, 0, ceil_div(f->n, PANEL));
+}
 
-    for (long step = 0, p = 0, k; step < plan->steps; step++, p += k) {
-        k = plan->steps == 1 ? g->k : g->k * (step + 1) / plan->steps - p;
-        bool accumulate = g->accumulate || step > 0, last = step + 1 == plan->steps;
-        Panels panels =
-            make_panels(b + (b_turned ? p : p * g->ldb), g->ldb, b_turned, plan->pack_b, k, n, packed_panels);
-        const real *strip = a + (a_turned ? p * g->lda : p);
-        long at = corner;
-        for (long s = 0, rows; s < strips;
-             s++, strip += a_turned ? rows : rows * g->lda, at += rows * g->ldc) {
-            rows = height + (s < higher);
-            if (plan->pack_a) {
-                (a_turned ? pack : pack_transposed)(packed_strip, strip, g->lda, k, rows);
-                multiply_strip(A_BY_COLUMNS, rows, k, packed_strip, pack_vectors(rows) * LANES, &panels,
-                               g->c + at, g->ldc, accumulate);
-            } else {
-                multiply_strip(a_turned ? A_BY_COLUMNS : A_BY_ROWS, rows, k, strip, g->lda, &panels,
-                               g->c + at, g->ldc, accumulate);
-            }
-            if (last && (g->bias || g->activation != ACT_NONE)) finish(g, at, j, rows, n);
+/* One product of the batch. */
+static void multiply(const Gemm *g, long product) {
+    const real *a = g->a + product * g->stride_a, *b = g->b + product * g->stride_b;
+    real *c = g->c + product * g->stride_c;
+    Phase f;
+    f.g = g;
+    f.pack = g->layout == GEMM_NT || (g->m >= 128 && g->n * g->k >= LARGE);
+    f.far = g->m * g->n >= LARGE;
+    long panels = ceil_div(g->n, PANEL), steps = g->k > STEP ? ceil_div(g->k, STEP) : 1, parts = 1;
+    if (f.pack && panels * PANEL * g->k > PACKED)
+        parts = ceil_div(panels, PACKED / PANEL / ceil_div(g->k, steps));
+    for (long part = 0; part < parts; part++) {
+        f.j = panels * part / parts * PANEL;
+        f.n = least(panels * (part + 1) / parts * PANEL, g->n) - f.j;
+        f.c = c + f.j;
+        for (long step = 0, p = 0; step < steps; step++, p += f.k) {
+            f.k = steps == 1 ? g->k : g->k * (step + 1) / steps - p;
+            f.a = a + (g->layout == GEMM_TN ? p * g->lda : p);
+            f.b = b + f.j * column_step(g) + (g->layout == GEMM_NT ? p : p * g->ldb);
+            f.accumulate = g->accumulate || step > 0;
+            f.last = step + 1 == steps;
+            run_phase(&f);
         }
     }
 }
 
-static void multiply_chunk(void *context, long chunk) {
-    const Plan *plan = context;
-    const Gemm *g = plan->g;
-    long row = chunk % plan->row_blocks, column = chunk / plan->row_blocks % plan->column_blocks;
-    long product = chunk / plan->row_blocks / plan->column_blocks;
-    long i = g->m * row / plan->row_blocks, i_end = g->m * (row + 1) / plan->row_blocks;
-    long j = plan->panels * column / plan->column_blocks * PANEL;
-    long j_end = plan->panels * (column + 1) / plan->column_blocks * PANEL;
-    multiply_block(plan, product, i, i_end - i, j, (j_end < g->n ? j_end : g->n) - j);
+static void multiply_product(void *g, long product) {
+    multiply(g, product);
 }
 
 void gemm(const Gemm *g) {
     if (g->m <= 0 || g->n <= 0) return;
-    Plan plan = make_plan(g);
-    long blocks = plan.row_blocks * plan.column_blocks * plan.batch;
-    if (blocks == 1)
-        multiply_block(&plan, 0, 0, g->m, 0, g->n);
+    long batch = g->batch > 1 ? g->batch : 1;
+    if (batch > 1 && (double)g->m * (double)g->n * (double)g->k <= 16.0 * GRAIN)
+        parallel_for(batch, multiply_product, (void *)(uintptr_t)g);
     else
-        parallel_for(blocks, multiply_chunk, &plan);
+        for (long product = 0; product < batch; product++) multiply(g, product);
 }

@@ -1,14 +1,11 @@
 #include "kernels/gemm_pack.h"
 
-void pack(real *out, const real *x, long ld, long k, long width) {
+void pack(real *out, long stride, const real *x, long ld, long k, long width) {
     long vectors = pack_vectors(width), last = width - (vectors - 1) * LANES;
-    for (long p = 0; p < k; p++, x += ld, out += vectors * LANES)
-        for (long v = 0; v < vectors; v++) {
-            if (v + 1 < vectors)
-                vector_store(out + v * LANES, vector_load(x + v * LANES));
-            else
-                vector_store(out + v * LANES, vector_load_part(x + v * LANES, last));
-        }
+    for (long p = 0; p < k; p++, x += ld, out += stride) {
+        for (long v = 0; v + 1 < vectors; v++) vector_store(out + v * LANES, vector_load(x + v * LANES));
+        vector_store(out + (vectors - 1) * LANES, vector_load_part(x + (vectors - 1) * LANES, last));
+    }
 }
 
 /* One vector's width of the transpose: LANES rows of x, or the first `count` and zeros for the others. */
@@ -27,8 +24,7 @@ static inline __attribute__((always_inline)) void transpose_rows(real *out, long
     }
 }
 
-void pack_transposed(real *out, const real *x, long ld, long k, long width) {
-    long stride = pack_vectors(width) * LANES;
+void pack_transposed(real *out, long stride, const real *x, long ld, long k, long width) {
     for (long j = 0; j < width; j += LANES, out += LANES, x += LANES * ld) {
         if (j + LANES <= width)
             transpose_rows(out, stride, x, ld, k, LANES);

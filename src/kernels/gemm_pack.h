@@ -11,9 +11,10 @@ static inline long pack_vectors(long width) {
 
 /* Copies k rows of `width` numbers, x[p * ld + j], to out[p * stride + j], where stride is whole vectors and the
  * columns beyond width are 0. */
-void pack(real *out, const real *x, long ld, long k, long width);
+typedef void Pack(real *out, long stride, const real *x, long ld, long k, long width);
+Pack pack;
 
 /* The same from the transpose, x[j * ld + p]. */
-void pack_transposed(real *out, const real *x, long ld, long k, long width);
+Pack pack_transposed;
 
 #endif

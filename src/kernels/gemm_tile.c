@@ -1,6 +1,9 @@
 /* The register tile in all its heights and widths, from one definition. */
 #include "kernels/gemm_tile.h"
 
+/* Columns of A lie too far apart for the processor to foresee them: they are asked for this many steps of k ahead. */
+enum { AHEAD = 16 };
+
 /* Inlined with operand, rows and vectors constant: then all loops but the one over p are unrolled, their
  * conditions vanish and the sums stay in registers. (The loops run to a constant, because clang unrolls
  * before it inlines.) Rows of A are reached from every third one, which needs few enough pointers for the
@@ -25,6 +28,7 @@ static inline __attribute__((always_inline)) void tile(TileOperand operand, int 
                 }
         }
     for (long p = 0; p < k; p++) {
+        if (operand == A_BY_COLUMNS) __builtin_prefetch(a + AHEAD * lda);
         Vector row[TILE_VECTORS];
 #pragma GCC unroll 4
         for (int j = 0; j < TILE_VECTORS; j++)
