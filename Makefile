@@ -5,11 +5,12 @@
 #   make test            build and run everything quick, in both precisions
 #   make lint            warnings with gcc and clang, format, dependency direction
 #   make SAN=1 test      the same tests under AddressSanitizer and UndefinedBehaviorSanitizer
+#   make BLAS=openblas   with OpenBLAS's matrix product in place of this project's
 #   make ARCH=x86-64-v3  for another processor than this machine's own
 
 CC     ?= cc
 ARCH   ?= native
-BUILD  ?= build$(if $(SAN),-san)
+BUILD  ?= build$(if $(SAN),-san)$(if $(BLAS),-$(BLAS))
 OPT    ?= -O3
 WARN    = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes \
           -Wno-missing-field-initializers
@@ -19,13 +20,19 @@ WARN    = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wm
 CFLAGS  = -std=c11 -D_GNU_SOURCE -Isrc $(OPT) -g -march=$(ARCH) -ffp-contract=fast -fno-math-errno -fno-trapping-math \
           $(WARN) $(EXTRA) -MMD -MP -pthread
 LDLIBS  = -lm -pthread
+ifdef BLAS
+CFLAGS += -DBLAS
+LDLIBS += -l$(BLAS)
+endif
 ifdef SAN
 CFLAGS += -fsanitize=address,undefined -fno-sanitize-recover=all
 OPT     = -O1
 endif
 
 PROGRAMS  = train $(patsubst src/programs/%.c,%,$(wildcard src/programs/*.c))
-LIB_SRC   = $(filter-out src/programs/%,$(wildcard src/*/*.c))
+# The seam of matrix products has two sides: gemm.c, and gemm_blas.c.
+OTHER_SIDE = src/kernels/gemm$(if $(BLAS),,_blas).c
+LIB_SRC   = $(filter-out src/programs/% $(OTHER_SIDE),$(wildcard src/*/*.c))
 TESTS     = $(patsubst tests/%.c,%,$(wildcard tests/*.c))
 
 # Programs are built in both precisions, for the tests, and copied to the top. Sanitized ones stay where they are.
@@ -57,12 +64,11 @@ $(eval $(call precision,float))
 $(eval $(call precision,double))
 .SECONDARY:
 
-# Models are trained in float; gradients are checked in double.
-$(filter-out gradcheck,$(PROGRAMS)): %: $(BUILD)/float/%
-gradcheck: %: $(BUILD)/double/% $(BUILD)/float/% # the float twin that it runs
+# Models are trained in float; gradients are checked in double. What stands at the top may be of another build.
+$(filter-out gradcheck,$(PROGRAMS)): %: $(BUILD)/float/% FORCE
+gradcheck: %: $(BUILD)/double/% $(BUILD)/float/% FORCE # the float twin that it runs
 $(PROGRAMS):
-	@rm -f $@
-	cp $< $@
+	@cmp -s $< $@ || { rm -f $@ && cp $< $@; }
 
 run: train
 	./train copy --force
@@ -79,8 +85,8 @@ print-lint-flags:
 	@echo $(filter-out -MMD -MP,$(CFLAGS))
 
 clean:
-	rm -rf build build-san $(PROGRAMS)
+	rm -rf build build-* $(PROGRAMS)
 
-.PHONY: all run test lint print-lint-flags clean
+.PHONY: all run test lint print-lint-flags clean FORCE
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

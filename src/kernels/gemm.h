@@ -2,7 +2,8 @@
  *
  * C = A·B, all row-major; with the options C += A·B, a bias row, an activation. Each element of C is one
  * chain of multiply-adds over k in ascending order, starting from C (accumulate) or 0, so its bits depend
- * neither on the tile that computes it nor on the number of threads. */
+ * neither on the tile that computes it nor on the number of threads. (Where BLAS is defined, a library computes
+ * instead: then bits depend on the sizes too, but still not on the number of threads.) */
 #ifndef KERNELS_GEMM_H
 #define KERNELS_GEMM_H
 
