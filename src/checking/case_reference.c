@@ -121,6 +121,7 @@ void reference_compute(Reference *r) {
         p->need = zeros(r, p->count, sizeof *p->need);
         p->terms = zeros(r, p->count, sizeof *p->terms);
         p->added = zeros(r, p->count, sizeof *p->added);
+        p->flat = zeros(r, p->count, sizeof *p->flat);
         for (int i = 0; i < PRECISIONS; i++) p->moved[i] = zeros(r, p->count, sizeof(double));
         p->entries = (Entries){.input = p->input,
                                .cotangents = 1,
@@ -145,14 +146,21 @@ void reference_compute(Reference *r) {
     for (int i = 0; i < PRECISIONS; i++)
         for (int trial = 0; trial < TRIALS; trial++)
             move(r, (Precision)i, branches, random_key(1, (uint64_t)trial));
-    for (int k = 1; k < r->parts; k++) check_entries(&f->run, &r->part[k].entries, &f->arena);
+    for (int k = 1; k < r->parts; k++) {
+        ReferencePart *p = &r->part[k];
+        check_entries(&f->run, &p->entries, &f->arena);
+        for (long j = 0; j < p->count; j++) {
+            const Entry *e = &p->entries.entry[j];
+            if (e->state == ENTRY_FLAT) p->flat[j] = fabs(e->analytic - e->numeric);
+        }
+    }
 }
 
 double reference_allowed(const ReferencePart *p, long i, Precision precision) {
     /* What is below the smallest normal number has fewer digits. */
     double smallest = precision == SINGLE || sizeof(real) == sizeof(float) ? (double)FLT_MIN : DBL_MIN;
-    return (double)(p->added[i] + STEPS) *
-           (unit(precision) * p->terms[i] + p->moved[precision][i] + smallest);
+    double move = unit(precision) * p->terms[i] + p->moved[precision][i] + smallest;
+    return (double)(p->added[i] + STEPS) * move + p->flat[i];
 }
 
 double reference_need(const ReferencePart *p, long i, double found) {
