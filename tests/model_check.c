@@ -109,11 +109,11 @@ static void saved_files_give_the_same_gradients(void) {
 
 /* ---- Ports that are wrong ---- */
 
-/* Writes the golden lm's gradients as a port might, changed; in F32. */
-static void write_port(void (*change)(Safetensors *s)) {
+/* Writes a golden model's gradients as a port might, changed; in F32. */
+static void write_port(const char *model, void (*change)(Safetensors *s)) {
     Error e = {0};
     Safetensors s;
-    CHECK(safetensors_read(&s, golden("lm", "grads"), &e), "%s", e.text);
+    CHECK(safetensors_read(&s, golden(model, "grads"), &e), "%s", e.text);
     for (int i = 0; i < s.tensors; i++) {
         Array *a = &s.tensor[i];
         double *wide = malloc((size_t)a->count * sizeof *wide);
@@ -187,7 +187,7 @@ static void ports_are_judged(void) {
     };
     enter_folder();
     for (size_t i = 0; i < sizeof ports / sizeof *ports; i++) {
-        write_port(ports[i].change);
+        write_port("lm", ports[i].change);
         int status = GRADCHECK(MODEL("lm"), "--against", "port", "--samples", "0", "--json");
         int failed = 0;
         for (const char *at = out; (at = strstr(at, "\"FAIL\"")); at++) failed++;
@@ -195,6 +195,38 @@ static void ports_are_judged(void) {
         CHECK(failed == ports[i].failed && strstr(out, ports[i].words), "port %zu, %d failed: %s", i, failed,
               out);
     }
+}
+
+/* Logits of padding are nobody's business, and those of tokens are. */
+static void fill_padding(Safetensors *s) {
+    Error e = {0};
+    Safetensors batch;
+    CHECK(safetensors_read(&batch, golden("seq2seq", "batch"), &e), "%s", e.text);
+    const Array *logits = tensor(s, "logits"), *ids = safetensors_find(&batch, "target_out");
+    int64_t target[64];
+    CHECK(ids && ids->count <= 64 && array_to_int64(ids, target, &e));
+    long filled = 0;
+    for (long i = 0; i < logits->count; i++)
+        if (target[i / logits->size[2]] == 0) numbers(s, "logits")[i] = 7, filled++;
+    CHECK(filled > 0, "the golden batch has no padding");
+    safetensors_free(&batch);
+}
+
+static void change_a_logit(Safetensors *s) {
+    fill_padding(s);
+    numbers(s, "logits")[1] += 1e-3f;
+}
+
+static void padding_is_not_compared(void) {
+    if (!IN_DOUBLE) return;
+    enter_folder();
+    write_port("seq2seq", fill_padding);
+    int status =
+        GRADCHECK(MODEL("seq2seq"), "--against", "port", "--samples", "0", "--only", "embedding.weight");
+    CHECK(status == 0, "status %d: %s", status, err);
+    write_port("seq2seq", change_a_logit);
+    status = GRADCHECK(MODEL("seq2seq"), "--against", "port", "--samples", "0", "--only", "embedding.weight");
+    CHECK(status == STATUS_NO && strstr(out, "/logits, port: 1 of "), "status %d: %s", status, err);
 }
 
 /* ---- Differences ---- */
@@ -392,6 +424,7 @@ PROGRAM_TEST_MAIN({"a pass in float is PyTorch's", float_pass_is_pytorchs},
                   {"golden models pass", golden_models_pass},
                   {"saved files give the same gradients", saved_files_give_the_same_gradients},
                   {"ports are judged, tensor by tensor", ports_are_judged},
+                  {"padding is not compared", padding_is_not_compared},
                   {"wrong gradients are found by differences", wrong_gradients_are_found},
                   {"reported values are the gradient", reported_values_are_the_gradient},
                   {"--only restricts the parameters", only_restricts_the_parameters},

@@ -60,7 +60,8 @@ static const char check_notes[] =
     "Commands, each with --help of its own:\n"
     "  case OPERATION [CASE] --out DIR   write a case as .npy files, for another language\n"
     "  verify DIR...                     judge the gradients written beside them\n"
-    "  model [KIND]                      check a whole model, made here or from files\n\n"
+    "  model [KIND]                      check a whole model, made here or from files\n"
+    "  ulps [OPERATION]                  judge the float kernels by the double ones\n\n"
     "Exit status: 0 everything is proved; 1 something is wrong; 4 nothing is "
     "wrong, but something could not be\n"
     "proved; 2 usage; 66 no such file.\n";
