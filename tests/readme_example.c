@@ -15,15 +15,13 @@ static char *between(const char *text, const char *begin, const char *end, const
     exit(1);
 }
 
-/* text with its one `from` replaced. */
-static char *with(const char *text, const char *from, const char *to) {
-    const char *at = strstr(text, from);
+/* Puts `to` in the place of the one `from` in *text, which is allocated. */
+static void replace(char **text, const char *from, const char *to) {
+    char *at = strstr(*text, from), *replaced;
     CHECK(at && !strstr(at + 1, from), "README.md: found '%s' not once", from);
-    if (!at) exit(1);
-    char *out_text = malloc(strlen(text) + strlen(to) + 1);
-    if (!out_text) exit(1);
-    sprintf(out_text, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
-    return out_text;
+    if (!at || asprintf(&replaced, "%.*s%s%s", (int)(at - *text), *text, to, at + strlen(from)) < 0) exit(1);
+    free(*text);
+    *text = replaced;
 }
 
 static char *program, *command;
@@ -40,22 +38,21 @@ static void take_from_readme(void) {
     program = between(text, "```c\n", "```", "gradcheck_function");
     command = between(text, "\n$ cc ", "\n", "my_test.c");
     free(text);
+    if (sizeof(real) == sizeof(float)) replace(&command, "-DREAL_DOUBLE", "");
     enter_folder();
     CHECK(symlink(source, "src") == 0 && mkdir("build", 0777) == 0 &&
           symlink(program_folder, "build/double") == 0);
 }
 
-/* Builds and runs the program as README says; in float without the flag that makes it double. */
-static int build_and_run(const char *text) {
+/* Builds and runs the program as README says. */
+static int build_and_run(void) {
     char line[1024];
     const char *cc = getenv("CC"), *sanitizers = "";
 #ifdef SANITIZED
     sanitizers = "-fsanitize=address,undefined ";
 #endif
-    char *flags = sizeof(real) == sizeof(double) ? strdup(command) : with(command, "-DREAL_DOUBLE", "");
-    snprintf(line, sizeof line, "{ %s %s%s; } >out 2>err", cc && *cc ? cc : "cc", sanitizers, flags);
-    free(flags);
-    write_text("my_test.c", text);
+    snprintf(line, sizeof line, "{ %s %s%s; } >out 2>err", cc && *cc ? cc : "cc", sanitizers, command);
+    write_text("my_test.c", program);
     int status = system(line);
     size_t size;
     char *printed = read_bytes("out", &size), *complaints = read_bytes("err", &size);
@@ -67,7 +64,7 @@ static int build_and_run(const char *text) {
 
 static void right_gradient_passes(void) {
     take_from_readme();
-    int status = build_and_run(program);
+    int status = build_and_run();
     CHECK(status == 0, "status %d: %s%s", status, out, err);
     CHECK(strstr(out, "PASS\n") && !strstr(out, "FAIL"), "%s", out);
     CHECK(!*err, "the compiler warns: %s", err);
@@ -75,7 +72,8 @@ static void right_gradient_passes(void) {
 
 static void wrong_gradient_fails_and_is_named(void) {
     take_from_readme();
-    int status = build_and_run(with(program, "+= 3 *", "+= 2 *"));
+    replace(&program, "+= 3 *", "+= 2 *");
+    int status = build_and_run();
     CHECK(status == 2, "status %d: %s%s", status, out, err);
     CHECK(strstr(out, "FAIL") && strstr(out, "constant factor 0.666"), "%s", out);
 }
@@ -83,17 +81,17 @@ static void wrong_gradient_fails_and_is_named(void) {
 /* The other function of the interface: an operation with check cases of its own. */
 static void operation_with_cases_passes_and_fails(void) {
     take_from_readme();
-    char *cases =
-        with(program, "static const Op cube = {\"cube\", forward, backward};", "extern const Op cube;");
-    cases = with(cases, "int main(void) {",
-                 "static const CheckCase table[] = {{\"matrix\", f, {{\"x\", DIMS(2, 3)}}}};\n"
-                 "const Op cube = {\"cube\", forward, backward, CASES(table)};\n\nint main(void) {");
-    cases =
-        with(cases, "gradcheck_function(\"softmax of cubes\", f, (CheckInput[]){{\"x\", DIMS(3, 5)}, {0}}, ",
-             "gradcheck_op(&cube, ");
-    int status = build_and_run(cases);
+    replace(&program, "static const Op cube = {\"cube\", forward, backward};", "extern const Op cube;");
+    replace(&program, "int main(void) {",
+            "static const CheckCase table[] = {{\"matrix\", f, {{\"x\", DIMS(2, 3)}}}};\n"
+            "const Op cube = {\"cube\", forward, backward, CASES(table)};\n\nint main(void) {");
+    replace(&program,
+            "gradcheck_function(\"softmax of cubes\", f, (CheckInput[]){{\"x\", DIMS(3, 5)}, {0}}, ",
+            "gradcheck_op(&cube, ");
+    int status = build_and_run();
     CHECK(status == 0 && strstr(out, "cube/matrix"), "status %d: %s%s", status, out, err);
-    status = build_and_run(with(cases, "+= 3 *", "-= 3 *"));
+    replace(&program, "+= 3 *", "-= 3 *");
+    status = build_and_run();
     CHECK(status == 2 && strstr(out, "FAIL"), "status %d: %s%s", status, out, err);
 }
 
