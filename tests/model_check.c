@@ -126,6 +126,8 @@ static void write_port(const char *model, void (*change)(Safetensors *s)) {
     }
     if (change) change(&s);
     CHECK(safetensors_write("port", NULL, 0, s.tensor, s.tensors, &e), "%s", e.text);
+    for (int i = 0; i < s.tensors; i++) free((void *)s.tensor[i].bytes);
+    safetensors_free(&s);
 }
 
 static Array *tensor(Safetensors *s, const char *name) {

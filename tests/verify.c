@@ -493,6 +493,7 @@ static void bad_directories_have_a_status(void) {
     CaseFiles f;
     enter_folder();
     solve_named(&f, "good", "layer_norm", "matrix");
+    case_close(&f);
     solve_named(&f, "case", "layer_norm", "matrix");
     case_close(&f);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
