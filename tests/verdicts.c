@@ -285,6 +285,18 @@ static void a_noisy_function_is_inconclusive(void) {
     CHECK(!IN_DOUBLE || r.in[0].doubt == DOUBT_NOISE, "doubt %d", (int)r.in[0].doubt);
 }
 
+static real in_steps(real x) {
+    return ((real)1e8 + x) * ((real)1e8 + x) - (real)1e16; /* moves in steps of x's, 1.5e-8 wide */
+}
+
+/* Between two steps nothing moves: that is no proof of a gradient of 0. */
+static void a_rest_between_steps_is_no_gradient_of_0(void) {
+    if (!IN_DOUBLE) return; /* a float has no 1e8 + x */
+    CaseReport r = check_own(in_steps, zero, (CheckInput){"x", DIMS(5), -1e-5, 1e-5});
+    CHECK(r.in[0].verdict != PASS && r.in[0].wrong + r.in[0].unclear == 5, "%s: %ld wrong, %ld unclear",
+          verdict_text(r.in[0].verdict), r.in[0].wrong, r.in[0].unclear);
+}
+
 static real not_a_number(real x) {
     return x - x + NAN;
 }
@@ -348,6 +360,7 @@ TEST_MAIN({"extrapolation is exact and knows it", extrapolation_is_exact_and_kno
           {"below the noise floor is inconclusive", below_the_noise_floor_is_inconclusive},
           {"a constant has a proved gradient of 0", a_constant_has_a_proved_gradient_of_0},
           {"a noisy function is inconclusive", a_noisy_function_is_inconclusive},
+          {"a rest between steps is no gradient of 0", a_rest_between_steps_is_no_gradient_of_0},
           {"NaN never passes", nan_never_passes},
           {"infinity never passes for a number", infinity_never_passes_for_a_number},
           {"functions and operations are checked in a line", functions_and_operations_are_checked_in_a_line})

@@ -23,11 +23,13 @@ typedef struct Line {
     double *noise;     /* of each output: what rounding changes in it */
     bool *moved;       /* of each output, while its noise is measured */
     double floor;      /* what rounding may hide in an output of 0, which has no last digit: it may be the
-                          difference      of equal numbers, or the logarithm of a 1 that was rounded */
+                          difference of equal numbers, or the logarithm of a 1 that was rounded */
     Sweep *sweep;      /* one a cotangent */
     double *scale;     /* of each cotangent: its largest derivative over all coordinates */
     uint64_t branches; /* taken at the point */
     bool crossed;      /* the newest sweep ended on the other side of a kink */
+    bool still;        /* at its last step no output moved */
+    bool both_move;    /* at a step so far there were outputs that moved on either side */
 } Line;
 
 static uint64_t outputs_at(Line *l, double x, real *y) {
@@ -46,10 +48,15 @@ static double first_step(double x) {
 /* Gives every cotangent's sweep the difference between the outputs at the points `span` apart. */
 static void add_differences(Line *l, const real *above, const real *below, double step, double span) {
     const Entries *e = l->e;
+    bool moves_above = false, moves_below = false;
     for (long i = 0; i < e->outputs; i++) {
         double a = (double)above[i], b = (double)below[i];
         l->slope[i] = a == b ? 0 : (a - b) / span; /* equal infinities are equal */
+        moves_above |= above[i] != l->here[i];
+        moves_below |= below[i] != l->here[i];
     }
+    l->still = !moves_above && !moves_below;
+    l->both_move |= moves_above && moves_below;
     for (long q = 0; q < e->cotangents; q++) {
         double slope = 0, noise = 0;
         bool one_hot = e->whole && q > 0;
@@ -182,17 +189,35 @@ static void judge(Entry *e, double scale, double floor) {
         e->state = ENTRY_UNCLEAR;
 }
 
+static bool confirms(const Entry *e) {
+    return e->state == ENTRY_PROVED || e->state == ENTRY_KINK;
+}
+
 /* Whether a result from smaller steps is to be believed rather than the one there is: if it confirms the
  * gradient, if it is more certain, or if the two contradict each other. A result that is only less certain
  * excuses nothing. */
 static bool more_credible(const Entry *found, const Entry *known) {
     if (!isfinite(known->numeric)) return true;
-    bool confirms = found->state == ENTRY_PROVED || found->state == ENTRY_KINK;
-    bool confirmed = known->state == ENTRY_PROVED || known->state == ENTRY_KINK;
-    if (confirms != confirmed) return confirms;
+    if (confirms(found) != confirms(known)) return confirms(found);
     double contradiction = fabs(found->numeric - known->numeric);
     return found->estimate < known->estimate ||
            contradiction > SWEEP_TRUST * (found->estimate + known->estimate);
+}
+
+/* Outputs that move evenly over large steps, on either side, and not at all over the smallest move in steps of their
+ * own, as (1e8 + x)² - 1e16 does: between two of them a rest is no proof of a derivative of 0, and the slope over many
+ * is none of another value. Once seen this stays, for still smaller steps only rest again. (Beside a relu's kink there
+ * is rest too, but one side rests over large steps as well.) */
+static void weigh(const Line *l, Entry *entry, const Entry *found) {
+    bool resolved = isfinite(entry->numeric) && entry->estimate <= 1e-3 * fabs(entry->numeric);
+    bool at_rest = l->still && l->both_move && confirms(found);
+    entry->in_steps |= at_rest && resolved && entry->state == ENTRY_WRONG;
+    if (entry->in_steps) {
+        entry->estimate = fabs(entry->numeric - entry->analytic);
+        entry->state = ENTRY_UNCLEAR;
+    } else if (more_credible(found, entry)) {
+        *entry = *found;
+    }
 }
 
 static void take_results(Line *l, long coordinate) {
@@ -203,7 +228,7 @@ static void take_results(Line *l, long coordinate) {
         found.numeric = s->value, found.estimate = s->error;
         found.rounding = s->rounding, found.step = s->step;
         judge(&found, l->scale[q], l->floor);
-        if (more_credible(&found, entry)) *entry = found;
+        weigh(l, entry, &found);
     }
 }
 
@@ -250,7 +275,9 @@ static void try_kink(Line *l, long coordinate, Sweep *right) {
     double step = first_step((double)l->at) / 4;
     sweep_one_side(l, step, 1);
     memcpy(right, l->sweep, (size_t)e->cotangents * sizeof *right);
+    bool still = l->still;
     sweep_one_side(l, step, -1);
+    l->still &= still;
     for (long q = 0; q < e->cotangents; q++) {
         Entry *entry = &e->entry[q * e->coordinates + coordinate], found = *entry;
         const Sweep *a = &right[q], *b = &l->sweep[q];
@@ -270,7 +297,7 @@ static void try_kink(Line *l, long coordinate, Sweep *right) {
             found.below = b->value;
             found.above = a->value;
         }
-        if (more_credible(&found, entry)) *entry = found;
+        weigh(l, entry, &found);
     }
 }
 
@@ -290,6 +317,7 @@ static void set_scales(Line *l) {
 static void set_line(Line *l, long coordinate) {
     l->x = point_element(&l->run->point->in[l->e->input], coordinate);
     l->at = *l->x;
+    l->both_move = false;
 }
 
 void check_entries(CheckRun *run, Entries *e, Arena *arena) {

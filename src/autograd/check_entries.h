@@ -27,6 +27,7 @@ typedef struct Entry {
     double below, above; /* on a kink: the one-sided derivatives */
     double error; /* |analytic - numeric| relative to the larger of the two; where numeric is not good to nine
                      digits, to the largest derivative for the same cotangent */
+    bool in_steps; /* the output moves in steps of its own, and rests between them: nothing is proved */
     EntryState state;
 } Entry;
 
