@@ -77,6 +77,14 @@ static inline real lanes_sum(Lanes v) {
     return v[0] + v[1];
 }
 
+/* The largest of all lanes. */
+static inline real lanes_greatest(Lanes v) {
+    v = lanes_max(v, LANES_ROTATE(v, 8));
+    v = lanes_max(v, LANES_ROTATE(v, 4));
+    v = lanes_max(v, LANES_ROTATE(v, 2));
+    return v[0] > v[1] ? v[0] : v[1];
+}
+
 static inline long row_block_end(long start, long n) {
     return n - start < ROW_BLOCK ? n : start + ROW_BLOCK;
 }
@@ -88,10 +96,7 @@ static inline real row_max(const real *x, long n) {
     long i = 0;
     for (; i + ROW_LANES <= n; i += ROW_LANES) max = lanes_max(lanes_load(x + i), max);
     if (i < n) max = lanes_max(lanes_load_part(x + i, n - i, -INFINITY), max);
-    max = lanes_max(max, LANES_ROTATE(max, 8));
-    max = lanes_max(max, LANES_ROTATE(max, 4));
-    max = lanes_max(max, LANES_ROTATE(max, 2));
-    return max[0] > max[1] ? max[0] : max[1];
+    return lanes_greatest(max);
 }
 
 static inline real row_sum(const real *x, long n) {

@@ -35,12 +35,12 @@ static inline void vector_store(real *x, Vector v) {
 
 /* The first `count` lanes, 0 < count <= LANES; memory beyond them is not touched, the other lanes are 0. */
 static inline Vector vector_load_part(const real *x, long count) {
+    if (count == LANES) return vector_load(x);
 #if defined __AVX512F__ && defined REAL_DOUBLE
     return _mm512_maskz_loadu_pd((__mmask8)(0xffu >> (LANES - count)), x);
 #elif defined __AVX512F__
     return _mm512_maskz_loadu_ps((__mmask16)(0xffffu >> (LANES - count)), x);
 #else
-    if (count == LANES) return vector_load(x);
     Vector v = {0};
     for (long l = 0; l < count; l++) v[l] = x[l];
     return v;
@@ -48,15 +48,16 @@ static inline Vector vector_load_part(const real *x, long count) {
 }
 
 static inline void vector_store_part(real *x, Vector v, long count) {
+    if (count == LANES) {
+        vector_store(x, v);
+        return;
+    }
 #if defined __AVX512F__ && defined REAL_DOUBLE
     _mm512_mask_storeu_pd(x, (__mmask8)(0xffu >> (LANES - count)), v);
 #elif defined __AVX512F__
     _mm512_mask_storeu_ps(x, (__mmask16)(0xffffu >> (LANES - count)), v);
 #else
-    if (count == LANES)
-        vector_store(x, v);
-    else
-        for (long l = 0; l < count; l++) x[l] = v[l];
+    for (long l = 0; l < count; l++) x[l] = v[l];
 #endif
 }
 

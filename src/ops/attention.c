@@ -112,24 +112,42 @@ static void scores(const Attr *a, const Head *h, long first, long rows, long key
                  .ldc = a->ld_p});
 }
 
-/* Hidden columns, and those that fill the row up to whole lanes, become -∞ and thereby weigh exactly 0; so the loops
- * have no tails. */
-static void hide(real *p, long visible, long width) {
-    for (long j = visible; j < width; j++) p[j] = -INFINITY;
+/* Scores j … j + 15 of a query that sees the first `visible` keys. Hidden ones, and those that fill the row up to
+ * whole lanes, are -∞ and thereby weigh exactly 0; so the loops have no tails. */
+static inline Lanes visible_scores(const real *s, long j, long visible) {
+    long count = visible - j < ROW_LANES ? visible - j : ROW_LANES;
+    return lanes_choose(LANE_NUMBERS < (LaneNumber)count, lanes_load(s + j), lanes_of(-INFINITY));
 }
 
-/* y = e^(scale·x - m) over whole lanes; y may be x. */
-static void exponentials(real *x, long width, real scale, real m) {
-    for (long j = 0; j < width; j++) x[j] = vm_exp(x[j] * scale - m);
+static inline Lanes exponentials(Lanes x) {
+    real y[ROW_LANES];
+    lanes_store(y, x);
+    for (int l = 0; l < ROW_LANES; l++) y[l] = vm_exp(y[l]);
+    return lanes_load(y);
 }
 
 /* Scores of one query become probabilities. */
-static void softmax_row(real *p, long width, long visible, real scale, real *m, real *inverse) {
-    hide(p, visible, width);
-    *m = visible ? row_max(p, width) * scale : 0;
-    exponentials(p, width, scale, *m);
-    *inverse = visible ? 1 / row_sum(p, width) : 0;
+static inline void softmax_row(real *p, long width, long visible, real scale, real *m, real *inverse) {
+    Lanes max = lanes_of(-INFINITY), sum = {0};
+    for (long j = 0; j < width; j += ROW_LANES) max = lanes_max(visible_scores(p, j, visible), max);
+    *m = visible ? lanes_greatest(max) * scale : 0;
+    for (long j = 0; j < width; j += ROW_LANES) {
+        Lanes e = exponentials(visible_scores(p, j, visible) * scale - *m);
+        sum += e;
+        lanes_store(p + j, e);
+    }
+    *inverse = visible ? 1 / lanes_sum(sum) : 0;
     for (long j = 0; j < width; j += ROW_LANES) lanes_store(p + j, lanes_load(p + j) * *inverse);
+}
+
+/* Scores of one query become probabilities again, and dp becomes ds. */
+static inline void softmax_backward_row(real *p, real *ds, long width, long visible, real scale, real m,
+                                        real inverse, real D) {
+    for (long j = 0; j < width; j += ROW_LANES) {
+        Lanes weight = exponentials(visible_scores(p, j, visible) * scale - m) * inverse;
+        lanes_store(p + j, weight);
+        lanes_store(ds + j, weight * (lanes_load(ds + j) - D) * scale);
+    }
 }
 
 static void forward_head(void *context, long task) {
@@ -204,13 +222,7 @@ static void backward_head(void *context, long task) {
             real m = h.max[first + i], inverse = h.inverse[first + i];
             long visible = seen(a, &h, first + i);
             real D = row_dot(dy, y, a->d_k);
-            hide(p, visible, width);
-            exponentials(p, width, a->scale, m);
-            for (long j = 0; j < width; j += ROW_LANES) {
-                Lanes weight = lanes_load(p + j) * inverse;
-                lanes_store(p + j, weight);
-                lanes_store(ds + j, weight * (lanes_load(ds + j) - D) * a->scale);
-            }
+            softmax_backward_row(p, ds, width, visible, a->scale, m, inverse, D);
         }
         if (h.dv)
             gemm(&(Gemm){.layout = GEMM_TN,
