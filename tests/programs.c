@@ -301,10 +301,17 @@ static double peak_megabytes(const char *const *arguments) {
     return (double)usage.ru_maxrss * 1024e-6; /* Linux counts it in KB */
 }
 
+/* A sanitizer holds memory of its own, and so does a BLAS library. */
+#if !defined SANITIZED && !defined BLAS && defined __linux__
+enum { ALL_MEMORY_IS_OURS = true };
+#else
+enum { ALL_MEMORY_IS_OURS = false };
+#endif
+
 /* What a dry run says, of a small training and a large one, is what the training takes, to a tenth: all that the
- * process holds. (A sanitizer holds much of its own.) */
+ * process holds. */
 static void dry_run_tells_the_peak(void) {
-#if !defined SANITIZED && defined __linux__
+    if (!ALL_MEMORY_IS_OURS) return;
     enter_folder_with_text();
     static const char *const cases[][20] = {
         {COPY},
@@ -330,7 +337,6 @@ static void dry_run_tells_the_peak(void) {
         CHECK(at && sscanf(at, "parameters, %lf MB", &said) == 1, "%s", out);
         CHECK(fabs(said / peak - 1) < 0.1, "case %zu: said %.1f MB, took %.1f", i, said, peak);
     }
-#endif
 }
 
 /* ---- Measuring ---- */
