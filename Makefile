@@ -3,7 +3,7 @@
 #   make                 the programs: train generate gradcheck explain bench
 #   make run             train the copy task, then a language model on the text in data/
 #   make test            build and run everything quick, in both precisions
-#   make lint            warnings with gcc and clang, format, dependency direction
+#   make lint            warnings with gcc and clang, format, dependency direction, registers of the tile
 #   make SAN=1 test      the same tests under AddressSanitizer and UndefinedBehaviorSanitizer
 #   make BLAS=openblas   with OpenBLAS's matrix product in place of this project's
 #   make ARCH=x86-64-v3  for another processor than this machine's own

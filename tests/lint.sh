@@ -1,5 +1,6 @@
 #!/bin/sh
-# Warnings with gcc and clang where present, format, and the direction of dependencies. Silent where all is well.
+# Warnings with gcc and clang where present, format, the direction of dependencies, and the register tile's machine
+# code. Silent where all is well.
 status=0
 cd "$(dirname "$0")/.." || exit 74
 say() { echo "lint: $*"; status=1; }
@@ -46,6 +47,10 @@ for cc in gcc clang; do
     for precision in "" -DREAL_DOUBLE; do
         echo $files | tr ' ' '\n' | grep '\.c$' |
             xargs -P 2 -n 8 $cc $flags $precision -Werror -fsyntax-only || say "$cc $precision warns"
+        case $(uname -m) in x86_64) for arch in native x86-64 x86-64-v3 x86-64-v4; do
+            found=$($cc $flags $precision -march=$arch -S src/kernels/gemm_tile.c -o - | awk -f tests/tile_loops.awk) ||
+                say "$cc $precision -march=$arch: src/kernels/gemm_tile.c: $found"
+        done ;; esac
     done
 done
 exit $status

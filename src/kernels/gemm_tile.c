@@ -27,6 +27,8 @@ static inline __attribute__((always_inline)) void tile(TileOperand operand, int 
                         sum[i][j] = j + 1 < vectors ? vector_load(at) : vector_load_part(at, last);
                 }
         }
+        /* Not unrolled: clang would run out of integer registers for the addresses. */
+#pragma GCC unroll 1
     for (long p = 0; p < k; p++) {
         if (operand == A_BY_COLUMNS) __builtin_prefetch(a + AHEAD * lda);
         Vector row[TILE_VECTORS];
