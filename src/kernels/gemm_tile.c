@@ -7,7 +7,7 @@ enum { AHEAD = 16 };
 /* Inlined with operand, rows and vectors constant: then all loops but the one over p are unrolled, their
  * conditions vanish and the sums stay in registers. (The loops run to a constant, because clang unrolls
  * before it inlines.) Rows of A are reached from every third one, which needs few enough pointers for the
- * integer registers. */
+ * integer registers; so does the loop over p, where it is not unrolled. */
 static inline __attribute__((always_inline)) void tile(TileOperand operand, int rows, int vectors, long k,
                                                        const real *a, long lda, const real *b, long ldb,
                                                        real *c, long ldc, long last, bool accumulate) {
@@ -27,7 +27,6 @@ static inline __attribute__((always_inline)) void tile(TileOperand operand, int 
                         sum[i][j] = j + 1 < vectors ? vector_load(at) : vector_load_part(at, last);
                 }
         }
-        /* Not unrolled: clang would run out of integer registers for the addresses. */
 #pragma GCC unroll 1
     for (long p = 0; p < k; p++) {
         if (operand == A_BY_COLUMNS) __builtin_prefetch(a + AHEAD * lda);
