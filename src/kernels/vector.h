@@ -35,18 +35,19 @@ static inline void vector_store(real *x, Vector v) {
 
 /* The first `count` lanes, 0 < count <= LANES; memory beyond them is not touched, the other lanes are 0. */
 static inline Vector vector_load_part(const real *x, long count) {
-    if (count == LANES) return vector_load(x);
 #if defined __AVX512F__ && defined REAL_DOUBLE
     return _mm512_maskz_loadu_pd((__mmask8)(0xffu >> (LANES - count)), x);
 #elif defined __AVX512F__
     return _mm512_maskz_loadu_ps((__mmask16)(0xffffu >> (LANES - count)), x);
 #else
+    if (count == LANES) return vector_load(x);
     Vector v = {0};
     for (long l = 0; l < count; l++) v[l] = x[l];
     return v;
 #endif
 }
 
+/* A whole vector is not stored with a mask: what loads it next would have to wait for the store's end. */
 static inline void vector_store_part(real *x, Vector v, long count) {
     if (count == LANES) {
         vector_store(x, v);
