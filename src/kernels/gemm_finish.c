@@ -1,6 +1,7 @@
 #include "kernels/gemm_finish.h"
 #include "kernels/vector.h"
 #include "kernels/vector_math.h"
+#include <stddef.h>
 
 /* A NaN stays. */
 static inline Vector relu(Vector x) {
