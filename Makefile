@@ -13,7 +13,7 @@ ARCH   ?= native
 BUILD  ?= build$(if $(SAN),-san)$(if $(BLAS),-$(BLAS))
 OPT    ?= -O3
 WARN    = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes \
-          -Wno-missing-field-initializers
+          -Wno-missing-field-initializers -Wno-psabi
 
 # -ffp-contract=fast lets the compiler fuse a*b+c, which -std=c11 alone forbids. The two others only give up errno
 # and floating-point traps, which nothing here reads; isnan and infinities keep their meaning.

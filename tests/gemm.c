@@ -128,7 +128,7 @@ static void sizes_around_every_edge(void) {
     static const long sizes[][3] = {{13, 31, 511},   {14, 32, 512}, {15, 33, 513},   {29, 65, 1025},
                                     {1, 300, 70},    {300, 1, 70},  {97, 129, 1},    {200, 520, 600},
                                     {260, 40, 1030}, {5, 700, 513}, {193, 700, 400}, {400, 257, 1024},
-                                    {1, 1, 3000}};
+                                    {1, 1, 3000},    {70, 36, 200}, {64, 18, 128},   {100, 19, 300}};
     for (GemmLayout layout = GEMM_NN; layout <= GEMM_TN; layout++)
         for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
             for (long gap = 0; gap <= 5; gap += 5)
@@ -213,7 +213,7 @@ static void bits_do_not_depend_on_threads(void) {
 
 /* An element is the same whether it lies in the middle of a large product or at the edge of a small one. */
 static void bits_do_not_depend_on_the_place(void) {
-    enum { M = 61, N = 83, K = 600 };
+    enum { M = 131, N = 81, K = 600 };
     for (GemmLayout layout = GEMM_NN; layout <= GEMM_TN; layout++) {
         Case whole = make_case(layout, M, N, K, 0, 1);
         whole.g.bias = whole.bias, whole.g.activation = ACT_GELU;

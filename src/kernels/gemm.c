@@ -12,7 +12,7 @@
  *               │  │▒▒│  │ │      Small products read B where it is: the rows of a panel are then far apart, which
  *               └──┴──┴──┴─┘      only large matrices mind. A panel at the right edge that does not fill its
  *     strip  ┌─┐┌──┬──┬──┬─┐      vectors is packed in any case, and padded with zeros; of C only the columns that
- *      of A  │▒││  │░░│  │ │      exist are touched.
+ *      of A  │▒││  │░░│  │ │      exist are touched. (A few last columns are left to gemm_thin.c.)
  *            └─┘└──┴──┴──┴─┘
  *
  * No path rounds differently than another: an element is one chain of multiply-adds over k, carried from phase to
@@ -21,6 +21,7 @@
 #include "base/pool.h"
 #include "kernels/gemm_finish.h"
 #include "kernels/gemm_pack.h"
+#include "kernels/gemm_thin.h"
 #include <stddef.h>
 #include <stdint.h>
 
@@ -51,7 +52,7 @@ typedef struct Phase {
     const Gemm *g;
     const real *a, *b;
     real *c;
-    long j, n, k;
+    long j, n, k, thin; /* thin: columns behind these that are left to multiply_thin */
     bool accumulate, last, pack, far;
     Panels panels;
     long packing_chunks, row_blocks, column_blocks;
@@ -120,6 +121,10 @@ static void multiply_block(const Phase *f, long i, long m, long first, long end)
     TileOperand operand = g->layout == GEMM_TN ? A_BY_COLUMNS : A_BY_ROWS;
     long row_step = g->layout == GEMM_TN ? 1 : g->lda;
     bool finishes = f->last && (g->bias || g->activation != ACT_NONE);
+    long last_column = end * PANEL < f->n ? end * PANEL : f->n + f->thin;
+    if (f->thin && last_column > f->n)
+        multiply_thin(g, m, f->thin, f->k, f->a + i * row_step, f->b + f->n * column_step(g),
+                      f->c + i * g->ldc + f->n, f->accumulate);
     long strips = ceil_div(m, TILE_ROWS), height = m / strips, higher = m % strips;
     for (long s = 0, rows; s < strips; s++, i += rows) {
         rows = height + (s < higher);
@@ -136,7 +141,7 @@ static void multiply_block(const Phase *f, long i, long m, long first, long end)
         }
         if (finishes)
             gemm_finish(g, strip + first * PANEL - g->c, f->j + first * PANEL, rows,
-                        least(end * PANEL, f->n) - first * PANEL);
+                        last_column - first * PANEL);
     }
 }
 
@@ -194,12 +199,14 @@ static void multiply(const Gemm *g, long product) {
     f.g = g;
     f.pack = g->layout == GEMM_NT || (g->m >= 128 && g->n * g->k >= LARGE);
     f.far = g->m * g->n >= LARGE;
-    long panels = ceil_div(g->n, PANEL), steps = g->k > STEP ? ceil_div(g->k, STEP) : 1, parts = 1;
+    long thin = thin_columns(g), n = g->n - thin;
+    long panels = ceil_div(n, PANEL), steps = g->k > STEP ? ceil_div(g->k, STEP) : 1, parts = 1;
     if (f.pack && panels * PANEL * g->k > PACKED)
         parts = ceil_div(panels, PACKED / PANEL / ceil_div(g->k, steps));
     for (long part = 0; part < parts; part++) {
         f.j = panels * part / parts * PANEL;
-        f.n = least(panels * (part + 1) / parts * PANEL, g->n) - f.j;
+        f.n = least(panels * (part + 1) / parts * PANEL, n) - f.j;
+        f.thin = f.j + f.n == n ? thin : 0;
         f.c = c + f.j;
         for (long step = 0, p = 0; step < steps; step++, p += f.k) {
             f.k = steps == 1 ? g->k : g->k * (step + 1) / steps - p;
