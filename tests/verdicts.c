@@ -297,6 +297,19 @@ static void a_rest_between_steps_is_no_gradient_of_0(void) {
           verdict_text(r.in[0].verdict), r.in[0].wrong, r.in[0].unclear);
 }
 
+static real wave(real x) {
+    return (real)sin((double)x);
+}
+static real nearly_its_slope(real x) {
+    return (real)cos((double)x) + (real)1e-4;
+}
+static void what_is_nearly_right_fails_and_is_called_so(void) {
+    if (!IN_DOUBLE) return; /* there it is right */
+    CaseReport r = check_own(wave, nearly_its_slope, (CheckInput){"x", DIMS(5)});
+    SAYS(r, FAIL);
+    CHECK(strcmp(r.in[0].pattern, "nearly right") == 0, "%s", r.in[0].pattern);
+}
+
 static real not_a_number(real x) {
     return x - x + NAN;
 }
@@ -361,6 +374,7 @@ TEST_MAIN({"extrapolation is exact and knows it", extrapolation_is_exact_and_kno
           {"a constant has a proved gradient of 0", a_constant_has_a_proved_gradient_of_0},
           {"a noisy function is inconclusive", a_noisy_function_is_inconclusive},
           {"a rest between steps is no gradient of 0", a_rest_between_steps_is_no_gradient_of_0},
+          {"what is nearly right fails and is called so", what_is_nearly_right_fails_and_is_called_so},
           {"NaN never passes", nan_never_passes},
           {"infinity never passes for a number", infinity_never_passes_for_a_number},
           {"functions and operations are checked in a line", functions_and_operations_are_checked_in_a_line})

@@ -3,8 +3,9 @@
  *     zero          a cotangent of zero gives a gradient of exactly zero
  *     accumulates   backward adds to what a gradient holds
  *     stores fresh  … and where the gradient is marked fresh, what it holds does not matter
- *     read-only     forward and backward change no input, no output, no cotangent, and nothing that was saved
- *     repeatable    two runs give the same bits
+ *     read-only     forward and backward change no input, no output, no cotangent, nothing that was saved, and no memory
+ *                   beside these; what is read there is NaN (tape->guard)
+ *     repeatable    two runs give the same bits, whatever ran before the first and between them
  *     linear        backward is linear in the cotangent
  *     any layout    inputs may lie in memory as they like: strided, transposed, contiguous
  *     inside a graph  the same where the inputs are outputs of other operations, whose gradients are the tape's

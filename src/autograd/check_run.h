@@ -15,6 +15,9 @@ typedef struct CheckRun {
     Tensor *y;   /* of the last forward */
     uint64_t branches; /* taken in it, over all operations on the tape */
     long evaluations;
+
+    /* What the first backward of all found, with the cotangent first_dy; one array an input that has a gradient. */
+    const real *first_dy, *first_grad[CHECK_INPUTS];
 } CheckRun;
 
 /* Records the case at its point. Dropout depends on the tape's seed and step and on the place of a node on

@@ -133,6 +133,7 @@ void diagnose(CheckRun *run, const Entries *all, int k, Arena *arena, InputRepor
         {"upstream shifted", pattern_upstream_shifted},
         {"only somewhere", pattern_output_place},
         {"term missing", pattern_term_but_for_one},
+        {"nearly right", pattern_nearly_right},
         {"wrong slope", pattern_slope},
     };
     Suspect s = {.run = run,

@@ -12,8 +12,12 @@ bool pattern_not_a_number(Suspect *s) {
             finite &= isfinite(s->analytic[q * s->e->coordinates + j]);
         bad += !finite;
     }
-    if (bad == s->e->coordinates) return say(s, "not a finite number at any element");
-    return bad && say(s, "not a finite number at %ld of %ld elements", bad, s->e->coordinates);
+    const char *why =
+        s->run->tape->guard
+            ? ": 0/0, infinity - infinity, or read from beside an array, where the checker puts NaN"
+            : "";
+    if (bad == s->e->coordinates) return say(s, "not a finite number at any element%s", why);
+    return bad && say(s, "not a finite number at %ld of %ld elements%s", bad, s->e->coordinates, why);
 }
 
 bool pattern_missing(Suspect *s) {
@@ -168,4 +172,16 @@ bool pattern_of_another_input(Suspect *s) {
         if (fits(s)) return say(s, "it is the gradient of %s", s->run->point->in[k].name);
     }
     return false;
+}
+
+/* Mistakes in a formula show in the first digits. What is off in later ones alone is another constant, or rounding. */
+bool pattern_nearly_right(Suspect *s) {
+    const double part = 0.01;
+    for (long q = 0; q < s->e->cotangents; q++)
+        for (long j = 0; j < s->e->coordinates; j++) {
+            long at = q * s->e->coordinates + j;
+            if (!(fabs(s->analytic[at] - s->numeric[at]) <= part * s->scale[q])) return false;
+        }
+    return say(s, "right to 1 %% of the largest, but not to all digits: another epsilon than forward's, an "
+                  "approximation, or numbers kept in single precision?");
 }

@@ -69,5 +69,6 @@ bool pattern_upstream_shifted(Suspect *s);
 bool pattern_output_place(Suspect *s);
 bool pattern_term_but_for_one(Suspect *s);
 bool pattern_slope(Suspect *s);
+bool pattern_nearly_right(Suspect *s);
 
 #endif

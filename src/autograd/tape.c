@@ -11,6 +11,8 @@
 /* Arrays up to this size lie with the records and live until reset: so a loss can be read after backward. */
 enum { SMALL_ARRAY = 64 };
 
+enum { GUARD = 16 }; /* reals on either side of a guarded array: whole cache lines */
+
 Tape *tape_new(void) {
     Tape *t = calloc(1, sizeof *t);
     if (t) t->memory = calloc(1, sizeof *t->memory);
@@ -70,13 +72,28 @@ bool tape_failed(const Tape *t, Error *e) {
 /* Takes memory for `count` reals. Where there is none, the tape goes on planning, so that the operations
  * still to come have shapes to work with and the caller hears of it once, from tape_failed. */
 static real *take(Tape *t, long count, TapeBlock *array) {
-    array->bytes = (size_t)count * sizeof(real);
+    long guard = t->guard ? GUARD : 0;
+    array->bytes = (size_t)(count + 2 * guard) * sizeof(real);
     if (!memory_take(t->memory, array->bytes, &array->at, &t->error)) {
         t->planning = t->memory->planning = true;
         array->bytes = 0;
         return NULL;
     }
-    return memory_at(t->memory, array->at);
+    real *memory = memory_at(t->memory, array->at);
+    for (long i = 0; guard && memory && i < count + 2 * guard; i++) memory[i] = NAN;
+    return memory ? memory + guard : NULL;
+}
+
+static bool all_nan(const real *x, long count) {
+    for (long i = 0; i < count; i++)
+        if (!isnan(x[i])) return false;
+    return true;
+}
+
+bool tape_guards_hold(const Tensor *x) {
+    long count = shape_count(x->shape);
+    bool data = all_nan(x->data - GUARD, GUARD) && all_nan(x->data + count, GUARD);
+    return data && (!x->has_grad || (all_nan(x->grad - GUARD, GUARD) && all_nan(x->grad + count, GUARD)));
 }
 
 static void give_back(Tape *t, const TapeBlock *array) {
@@ -89,6 +106,11 @@ static Tensor *new_tensor(Tape *t, Shape s, real *data) {
     x->data = data;
     contiguous_strides(s, x->stride);
     return x;
+}
+
+/* Guarded arrays are all alike. */
+static bool is_small(const Tape *t, long count) {
+    return count * (long)sizeof(real) <= SMALL_ARRAY && !t->guard;
 }
 
 static real *small_array(Tape *t, long count) {
@@ -105,7 +127,7 @@ Tensor *tape_leaf(Tape *t, Shape s, real *data, real *grad) {
 Tensor *tape_constant(Tape *t, Shape s) {
     long count = shape_count(s);
     TapeBlock array;
-    real *data = count * (long)sizeof(real) <= SMALL_ARRAY ? small_array(t, count) : take(t, count, &array);
+    real *data = is_small(t, count) ? small_array(t, count) : take(t, count, &array);
     if (data) memset(data, 0, (size_t)count * sizeof(real));
     return new_tensor(t, s, data);
 }
@@ -132,7 +154,7 @@ static void set_output(Node *n, Tensor *out) {
 }
 
 real *node_array(Node *n, long count) {
-    if (count * (long)sizeof(real) <= SMALL_ARRAY) return small_array(n->tape, count);
+    if (is_small(n->tape, count)) return small_array(n->tape, count);
     TapeBlock *array = arena_alloc(n->tape->records, sizeof *array);
     real *data = take(n->tape, count, array);
     array->next = n->arrays;
@@ -215,8 +237,7 @@ static void prepare_input_gradients(Node *n, const Tensor *heir) {
         if (!x || !x->needs_grad || x == heir) continue;
         long count = shape_count(x->shape);
         if (!x->has_grad) {
-            x->grad = count * (long)sizeof(real) <= SMALL_ARRAY ? small_array(t, count)
-                                                                : take(t, count, &x->maker->grad);
+            x->grad = is_small(t, count) ? small_array(t, count) : take(t, count, &x->maker->grad);
             x->has_grad = x->grad_fresh = true;
         }
         if (x->grad_fresh && (!n->op->stores_fresh || passed_twice(n, i))) {
@@ -254,8 +275,7 @@ void tape_backward_from(Tape *t, Tensor *y, const real *dy) {
     for (Node *n = t->last; n && t->spent; n = n->previous) n->out->has_grad = false;
     t->spent = true;
     long count = shape_count(y->shape);
-    y->grad =
-        count * (long)sizeof(real) <= SMALL_ARRAY ? small_array(t, count) : take(t, count, &y->maker->grad);
+    y->grad = is_small(t, count) ? small_array(t, count) : take(t, count, &y->maker->grad);
     y->has_grad = true;
     if (!t->planning && count) memcpy(y->grad, dy, (size_t)count * sizeof(real));
     for (Node *n = t->last; n; n = n->previous) backward_node(n);

@@ -25,6 +25,9 @@ typedef struct Tape {
     bool training; /* dropout drops */
     bool no_grad;  /* record nothing for backward: evaluation and decoding */
     bool keep;     /* intermediate values and gradients survive backward: for looking at them */
+    bool
+        guard; /* arrays lie between NaNs and are NaN until they are written: what reads beside them, or before
+                      they are written, shows; see tape_guards_hold */
     uint64_t seed; /* of dropout */
     uint64_t
         step; /* of training: with seed and the operation's place on the tape it fixes every random draw */
@@ -56,6 +59,9 @@ bool tape_reserve(Tape *t, size_t bytes, Error *e);
 /* Turns the tape to planning until it is reset: operations and backward run over shapes alone, and tape_peak
  * says what the same calls would need. */
 void tape_plan(Tape *t);
+
+/* With `guard`: whether the memory beside x's data and gradient, made on the tape and kept, is still NaN. */
+bool tape_guards_hold(const Tensor *x);
 
 /* Most bytes of arrays in use at once since the tape was made or tape_forget_peak was called. */
 size_t tape_peak(const Tape *t);
