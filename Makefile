@@ -2,7 +2,7 @@
 #
 #   make                 the programs: train generate gradcheck explain bench
 #   make run             train the copy task, then a language model on the text in data/
-#   make test            build and run everything quick, in both precisions
+#   make test            build and run everything quick, in both precisions; TESTS="gemm model": these alone
 #   make lint            warnings with gcc and clang, format, dependency direction, registers of the tile
 #   make SAN=1 test      the same tests under AddressSanitizer and UndefinedBehaviorSanitizer
 #   make BLAS=openblas   with OpenBLAS's matrix product in place of this project's
@@ -70,7 +70,7 @@ gradcheck: %: $(BUILD)/double/% $(BUILD)/float/% FORCE # the float twin that it 
 $(PROGRAMS):
 	@cmp -s $< $@ || { rm -f $@ && cp $< $@; }
 
-run: train
+run: train generate
 	./train copy --force
 	./train lm --force
 

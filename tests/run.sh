@@ -1,33 +1,66 @@
 #!/bin/sh
-# Runs test programs and prints, last, the line `N passed, N failed`. Status 1 if any test failed or a program died.
+# Runs test programs, as many at once as there are processors (or JOBS), prints what they print in the order given, and
+# last the line `N passed, N failed`. Status 1 if any test failed or a program died.
 # A program in Python wants NumPy too; where that is missing it is skipped, with a line that says so, and counts neither
 # as passed nor as failed.
-passed=0 failed=0
-out=$(mktemp) || exit 74
-trap 'rm -f "$out"' EXIT
-for program in "$@"; do
-    case $program in
+jobs=${JOBS:-$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)}
+folder=$(mktemp -d) || exit 74
+trap 'rm -rf "$folder"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+# Runs program $3, the $2th; what it prints goes to a file in folder $1. Says its number when it has ended.
+run='
+    case $3 in
     *.py)
-        if ! python3 -c 'import numpy' >/dev/null 2>&1; then
-            echo "skip $program: there is no python3 with numpy"
-            continue
+        if python3 -c "import numpy" >/dev/null 2>&1; then
+            python3 "$3"
+        else
+            echo "skip $3: there is no python3 with numpy"
         fi
-        python3 "$program" >"$out" 2>&1
         ;;
-    *) "$program" >"$out" 2>&1 ;;
-    esac
-    status=$?
+    *) "$3" ;;
+    esac >"$1/$2.out" 2>&1
+    echo $? >"$1/$2.status"
+    echo "$2"
+'
+
+# Shows what program $1, the $2th, printed, and counts.
+show() {
+    out=$folder/$2.out
+    status=$(cat "$folder/$2.status")
     cat "$out"
     ok=$(grep -c '^ok   ' "$out")
     bad=$(grep -c '^FAIL ' "$out")
     if [ "$status" -ne 0 ] && [ "$bad" -eq 0 ]; then
-        echo "FAIL $program: exit status $status"
+        echo "FAIL $1: exit status $status"
         bad=1
-    elif [ "$ok" -eq 0 ] && [ "$bad" -eq 0 ]; then
-        echo "FAIL $program: ran no test"
+    elif [ "$ok" -eq 0 ] && [ "$bad" -eq 0 ] && ! grep -q '^skip ' "$out"; then
+        echo "FAIL $1: ran no test"
         bad=1
     fi
     passed=$((passed + ok)) failed=$((failed + bad))
-done
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+}
+
+number=0
+for program in "$@"; do
+    number=$((number + 1))
+    printf '%s\n' "$number" "$program"
+done >"$folder/programs"
+
+xargs -n 2 -P "$jobs" sh -c "$run" run "$folder" <"$folder/programs" | {
+    number=1 passed=0 failed=0
+    while read -r _; do
+        while [ $# -gt 0 ] && [ -e "$folder/$number.status" ]; do
+            show "$1" $number
+            number=$((number + 1))
+            shift
+        done
+    done
+    for program in "$@"; do
+        echo "FAIL $program: did not end"
+        failed=$((failed + 1))
+    done
+    echo "$passed passed, $failed failed"
+    [ "$failed" -eq 0 ]
+}
