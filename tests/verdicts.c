@@ -310,6 +310,21 @@ static void what_is_nearly_right_fails_and_is_called_so(void) {
     CHECK(strcmp(r.in[0].pattern, "nearly right") == 0, "%s", r.in[0].pattern);
 }
 
+static real partly_single(real x) {
+    return x * (real)(float)(1 / sqrt((double)(x * x + 1)));
+}
+static real its_slope(real x) {
+    return (real)pow((double)(x * x + 1), -1.5);
+}
+
+/* A float on the way makes a staircase of forward: no gradient fits it, and forward is named. */
+static void a_float_on_the_way_is_named(void) {
+    if (!IN_DOUBLE) return;
+    CaseReport r = check_own(partly_single, its_slope, (CheckInput){"x", DIMS(12)});
+    CHECK(r.verdict != PASS, "%ld kinks", r.in[0].kinks);
+    CHECK(strcmp(r.in[0].pattern, "in steps") == 0, "%s: %s", r.in[0].pattern, r.in[0].reason);
+}
+
 static real not_a_number(real x) {
     return x - x + NAN;
 }
@@ -375,6 +390,7 @@ TEST_MAIN({"extrapolation is exact and knows it", extrapolation_is_exact_and_kno
           {"a noisy function is inconclusive", a_noisy_function_is_inconclusive},
           {"a rest between steps is no gradient of 0", a_rest_between_steps_is_no_gradient_of_0},
           {"what is nearly right fails and is called so", what_is_nearly_right_fails_and_is_called_so},
+          {"a float on the way is named", a_float_on_the_way_is_named},
           {"NaN never passes", nan_never_passes},
           {"infinity never passes for a number", infinity_never_passes_for_a_number},
           {"functions and operations are checked in a line", functions_and_operations_are_checked_in_a_line})

@@ -115,6 +115,7 @@ void diagnose(CheckRun *run, const Entries *all, int k, Arena *arena, InputRepor
     } pattern[] = {
         {"no gradient", pattern_missing},
         {"not a number", pattern_not_a_number},
+        {"in steps", pattern_in_steps},
         {"constant factor", pattern_constant_factor},
         {"strides ignored", pattern_strides},
         {"transposed", pattern_transposed},

@@ -20,6 +20,17 @@ bool pattern_not_a_number(Suspect *s) {
     return bad && say(s, "not a finite number at %ld of %ld elements%s", bad, s->e->coordinates, why);
 }
 
+/* A kink here and there is one; many, where the case promises none, are the steps of an output that is rounded on the
+ * way. Then it is forward that is to blame. */
+bool pattern_in_steps(Suspect *s) {
+    long kinks = 0;
+    for (long j = 0; j < s->e->coordinates; j++) kinks += s->e->state[j] == ENTRY_KINK;
+    if (s->run->c->kinks || kinks < 2 || 4 * kinks < s->e->coordinates) return false;
+    return say(
+        s, "forward moves in steps, many elements lie on a kink: is a number on the way kept in float, or "
+           "rounded?");
+}
+
 bool pattern_missing(Suspect *s) {
     for (long i = 0; i < s->e->cotangents * s->e->coordinates; i++)
         if (s->analytic[i] != 0) return false;

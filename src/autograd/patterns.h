@@ -50,6 +50,7 @@ bool values_beside(const Suspect *s, int which, double *v, const char **name);
 /* The patterns. Each returns true, having said why, if it explains the gradient. */
 bool pattern_not_a_number(Suspect *s);
 bool pattern_missing(Suspect *s);
+bool pattern_in_steps(Suspect *s);
 bool pattern_strides(Suspect *s);
 bool pattern_constant_factor(Suspect *s);
 bool pattern_constant_factor_of_some(Suspect *s);
