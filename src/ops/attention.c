@@ -33,8 +33,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Queries at a time: a block of p stays in the cache. */
-enum { BLOCK = 64 };
+/* Queries at a time. Few, as a causal block computes hidden scores in its last square; but k is packed anew for each. */
+enum { BLOCK = 32 };
 
 /* Where one of q, k, v lies: in which input, at which column, and how far its rows are apart. */
 typedef struct Place {
@@ -126,28 +126,38 @@ static inline Lanes exponentials(Lanes x) {
     return lanes_load(y);
 }
 
+/* Probabilities, or gradients of scores, from lane `from` on, of keys that all are hidden. */
+static inline void clear(real *p, long from, long width) {
+    if (from < width) memset(p + from, 0, (size_t)(width - from) * sizeof *p);
+}
+
 /* Scores of one query become probabilities. */
 static inline void softmax_row(real *p, long width, long visible, real scale, real *m, real *inverse) {
+    long used = whole_lanes(visible);
     Lanes max = lanes_of(-INFINITY), sum = {0};
-    for (long j = 0; j < width; j += ROW_LANES) max = lanes_max(visible_scores(p, j, visible), max);
+    for (long j = 0; j < used; j += ROW_LANES) max = lanes_max(visible_scores(p, j, visible), max);
     *m = visible ? lanes_greatest(max) * scale : 0;
-    for (long j = 0; j < width; j += ROW_LANES) {
+    for (long j = 0; j < used; j += ROW_LANES) {
         Lanes e = exponentials(visible_scores(p, j, visible) * scale - *m);
         sum += e;
         lanes_store(p + j, e);
     }
     *inverse = visible ? 1 / lanes_sum(sum) : 0;
-    for (long j = 0; j < width; j += ROW_LANES) lanes_store(p + j, lanes_load(p + j) * *inverse);
+    for (long j = 0; j < used; j += ROW_LANES) lanes_store(p + j, lanes_load(p + j) * *inverse);
+    clear(p, used, width);
 }
 
 /* Scores of one query become probabilities again, and dp becomes ds. */
 static inline void softmax_backward_row(real *p, real *ds, long width, long visible, real scale, real m,
                                         real inverse, real D) {
-    for (long j = 0; j < width; j += ROW_LANES) {
+    long used = whole_lanes(visible);
+    for (long j = 0; j < used; j += ROW_LANES) {
         Lanes weight = exponentials(visible_scores(p, j, visible) * scale - m) * inverse;
         lanes_store(p + j, weight);
         lanes_store(ds + j, weight * (lanes_load(ds + j) - D) * scale);
     }
+    clear(p, used, width);
+    clear(ds, used, width);
 }
 
 static void forward_head(void *context, long task) {
@@ -366,7 +376,9 @@ static const CheckCase cases[] = {
      plain,
      {{"q", DIMS(6, 4), -100, 100}, {"k", DIMS(6, 4), -100, 100}, {"v", DIMS(6, 4)}},
      .flat = true},
-    {"more than a block", two_blocks, {{"q", DIMS(70, 2)}, {"k", DIMS(70, 2)}, {"v", DIMS(70, 2)}}},
+    {"more than a block",
+     two_blocks,
+     {{"q", DIMS(BLOCK + 6, 2)}, {"k", DIMS(BLOCK + 6, 2)}, {"v", DIMS(BLOCK + 6, 2)}}},
     {"no tokens", nothing, {{"qkv", DIMS(0, 12)}}},
 };
 
