@@ -327,6 +327,7 @@ static bool run_in(const char *directory, Trainer *t, size_t bytes, Error *e) {
     }
     if (!s.quiet) describe(stderr, t->task, t->model, bytes);
     heed(SIGINT), heed(SIGTERM);
+    signal(SIGPIPE, SIG_IGN); /* a reader that goes costs its figures, not the run */
     Metrics m = {.task = t->task->name,
                  .params = t->model->parameters.elements,
                  .start = seconds_now(),

@@ -2,6 +2,7 @@
  * what was found and what is needed, nothing on stdout, and not a file made or changed. */
 #include "base/error.h"
 #include "child.h"
+#include <poll.h>
 #include <sys/stat.h>
 
 /* A run small enough to be trained many times. */
@@ -396,6 +397,27 @@ static void lost_output(void) {
           "%s", err);
 }
 
+/* A reader of figures that goes, as `| head -n 1` does, does not take the run with it. */
+static void reader_goes(void) {
+    enter_folder();
+    char first[16];
+    CHECK(mkfifo("pipe", 0600) == 0);
+    int reader = open("pipe", O_RDONLY | O_NONBLOCK);
+    FILE *to_out = tmpfile(), *to_err = tmpfile();
+    pid_t child = start_program(
+        "train", ARGUMENTS(SMALL_COPY, "--steps", "300", "--eval-every", "3", "--json", "--run", "run"),
+        (Streams){.output = "pipe"}, to_out, to_err);
+    CHECK(poll(&(struct pollfd){.fd = reader, .events = POLLIN}, 1, 50000) == 1);
+    CHECK(read(reader, first, sizeof first) > 0);
+    close(reader);
+    int status = wait_program(child);
+    slurp(to_out, out);
+    slurp(to_err, err);
+    CHECK(status == STATUS_IO, "status %d: %s", status, err);
+    CHECK(strcmp(err, "train: standard output: Broken pipe\n") == 0, "%s", err);
+    CHECK(GENERATE("run", "--prompt", "12") == 0 && *out, "%s", err);
+}
+
 /* With standard streams closed a run leaves the same files: nothing that is meant for them gets into these. */
 static void closed_streams(void) {
     enter_folder();
@@ -426,4 +448,5 @@ PROGRAM_TEST_MAIN({"train: tasks and flags", tasks_and_flags},
                   {"train: places that cannot be", places_that_cannot_be},
                   {"train: a run is not lost", a_run_is_not_lost},
                   {"generate: models that cannot be", models_that_cannot_be}, {"generate: prompts", prompts},
-                  {"output that is lost", lost_output}, {"streams that are closed", closed_streams})
+                  {"output that is lost", lost_output}, {"a reader that goes", reader_goes},
+                  {"streams that are closed", closed_streams})

@@ -98,7 +98,7 @@ void parameters_init(Parameters *p, uint64_t seed) {
     for (int i = 0; i < p->count; i++) {
         const Parameter *entry = &p->entry[i];
         real *x = p->value + entry->offset;
-        uint64_t key = random_key(seed, (uint64_t)i);
+        uint64_t key = random_key(seed, STREAM_WEIGHTS + (uint64_t)i);
         double scale = entry->init.scale;
         for (long j = 0, count = shape_count(entry->shape); j < count; j++) switch (entry->init.how) {
             case INIT_ZERO: x[j] = 0; break;

@@ -14,8 +14,6 @@ typedef struct DropoutMask {
     double p;
 } DropoutMask;
 
-enum { STREAM_DROPOUT = 0x5E21 }; /* apart from those of weights and tasks */
-
 static inline DropoutMask dropout_mask(const Node *n, double p) {
     uint64_t seed = random_key(n->tape->seed, STREAM_DROPOUT),
              stream = n->tape->step * 0x100000u + (uint64_t)n->index;

@@ -6,9 +6,6 @@
 
 enum { SPLIT = 8 }; /* one sequence in SPLIT is held out */
 
-/* What the random numbers are for. */
-enum { STREAM_SPLIT = 0x5E01, STREAM_TRAINING, STREAM_HELD_OUT, STREAM_ORDER };
-
 typedef struct SequenceTask {
     Task task;
     void (*answer)(const int32_t *x, long n, int32_t *y);

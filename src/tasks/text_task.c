@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STREAM_WINDOWS = 0x5E11 };
-
 typedef struct TextTask {
     Task task;
     Corpus *corpus;
