@@ -25,6 +25,9 @@ for file in src/*/*.c src/*/*.h src/*/*.def; do
         fi
     done
 done
+# Members of an archive have no folder: one name, one file.
+twice=$(for file in src/*/*.c; do case $file in src/programs/*) ;; *) basename "$file" ;; esac; done | sort | uniq -d)
+[ -z "$twice" ] || say "more than one file of the library is called" $twice
 # The tape names no operation.
 if grep -nE 'tape_(add|matmul|softmax|linear|layer_norm|attention)\b' src/autograd/*.c; then
     say "src/autograd names an operation"
