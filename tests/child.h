@@ -32,7 +32,7 @@ static inline void enter_folder(void) {
     CHECK(chdir(folder) == 0);
 }
 
-enum { MOST_OUTPUT = 1 << 17, MOST_ARGUMENTS = 48, CHILD_SECONDS = 50 };
+enum { MOST_OUTPUT = 1 << 17, MOST_ARGUMENTS = 48, CHILD_SECONDS = 50 * PATIENCE };
 static char out[MOST_OUTPUT], err[MOST_OUTPUT]; /* what the last child printed */
 
 /* What stands at the three standard streams. */

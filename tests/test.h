@@ -28,10 +28,17 @@
 #endif
 #endif
 
+/* Limits of time catch what hangs; a sanitizer slows down what does not, this much at most. */
+#ifdef SANITIZED
+enum { PATIENCE = 4 };
+#else
+enum { PATIENCE = 1 };
+#endif
+
 typedef struct Test {
     const char *name;
     void (*run)(void);
-    int seconds; /* time limit; 0: 60 */
+    int seconds; /* time limit, without a sanitizer; 0: 60 */
 } Test;
 
 static int test_failures;
@@ -68,7 +75,7 @@ static inline int test_main(const char *program, const Test *tests, size_t count
         fflush(stdout);
         pid_t child = fork();
         if (child == 0) {
-            alarm((unsigned)(tests[i].seconds ? tests[i].seconds : 60));
+            alarm((unsigned)((tests[i].seconds ? tests[i].seconds : 60) * PATIENCE));
             tests[i].run();
             exit(test_failures ? 1 : 0);
         }
