@@ -120,13 +120,14 @@ static void run_chunks(void) {
     }
 }
 
-/* Waits for a job other than the one seen last, and enters it. False: the pool stops. */
+/* Waits for a job other than the one seen last, and enters it. False: the pool stops. Who is woken too late for a job
+ * spins again before he sleeps: a processor may take longer to wake than a job takes, and would miss all of them. */
 static bool enter(uint64_t *seen) {
     for (;;) {
         if (!spin_until(job_waits, *seen)) {
             pthread_mutex_lock(&pool.mutex);
             atomic_fetch_add(&pool.sleepers, 1);
-            while (!job_waits(*seen)) pthread_cond_wait(&pool.opened, &pool.mutex);
+            if (!job_waits(*seen)) pthread_cond_wait(&pool.opened, &pool.mutex);
             atomic_fetch_sub(&pool.sleepers, 1);
             pthread_mutex_unlock(&pool.mutex);
         }
