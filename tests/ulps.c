@@ -27,7 +27,7 @@ static void all_operations_pass(void) {
 static void other_seeds_pass(void) {
     if (!IN_DOUBLE) return;
     for (int seed = 2; seed < 12; seed++) {
-        char text[8];
+        char text[12];
         snprintf(text, sizeof text, "%d", seed);
         int status = GRADCHECK("--seed", text, "--every", "100003");
         CHECK(status == 0, "seed %d: status %d: %s", seed, status, err);
