@@ -25,9 +25,9 @@ typedef struct Tape {
     bool training; /* dropout drops */
     bool no_grad;  /* record nothing for backward: evaluation and decoding */
     bool keep;     /* intermediate values and gradients survive backward: for looking at them */
-    bool
-        guard; /* arrays lie between NaNs and are NaN until they are written: what reads beside them, or before
-                      they are written, shows; see tape_guards_hold */
+    /* Arrays lie between NaNs and are NaN until they are written: what reads beside them, or before they are written,
+     * shows; see tape_guards_hold. */
+    bool guard;
     uint64_t seed; /* of dropout */
     uint64_t
         step; /* of training: with seed and the operation's place on the tape it fixes every random draw */

@@ -28,9 +28,9 @@ typedef struct ReferencePart {
     double *terms; /* Σ|t_i| */
     long *added;   /* n */
     double *moved[PRECISIONS];
-    double *
-        flat; /* how far the reference itself is from the numeric derivative, where that is too small to be seen and
-                     the reference perhaps no more than what rounding left of terms that cancel */
+    /* How far the reference itself is from the numeric derivative, where that is too small to be seen and the reference
+     * perhaps no more than what rounding left of terms that cancel. */
+    double *flat;
 
     /* Of a gradient: its entries, whose analytic values are the built-in operation's; cotangent 0 is dy, and the rows
      * behind it are the Jacobian's. Their states say what differences prove. */

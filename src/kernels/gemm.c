@@ -122,7 +122,7 @@ static void multiply_block(const Phase *f, long i, long m, long first, long end)
     long row_step = g->layout == GEMM_TN ? 1 : g->lda;
     bool finishes = f->last && (g->bias || g->activation != ACT_NONE);
     long last_column = end * PANEL < f->n ? end * PANEL : f->n + f->thin;
-    if (f->thin && last_column > f->n)
+    if (last_column > f->n)
         multiply_thin(g, m, f->thin, f->k, f->a + i * row_step, f->b + f->n * column_step(g),
                       f->c + i * g->ldc + f->n, f->accumulate);
     long strips = ceil_div(m, TILE_ROWS), height = m / strips, higher = m % strips;
