@@ -5,7 +5,7 @@
  *
  * For every sequence and every head, over the queries i and the keys j that i may see:
  *
- *     s_ij = 1/√d_k Σ_c q_ic k_jc         p_ij = e^s_ij / Σ_j' e^s_ij'         y_ic = Σ_j p_ij v_jc
+ *     (1) s_ij = 1/√d_k Σ_c q_ic k_jc       (2) p_ij = e^s_ij / Σ_j' e^s_ij'       (3) y_ic = Σ_j p_ij v_jc
  *
  * A key is hidden if it is padding (beyond its sequence's length) or, with `causal`, if it lies after the
  * query (j > i). A query that sees no key gives 0, and takes and gives no gradient.
@@ -15,11 +15,10 @@
  *
  * Backward, with dp and ds for the gradients of p and s:
  *
- *     dv_jc += Σ_i p_ij dy_ic
- *     dp_ij = Σ_c dy_ic v_jc
- *     ds_ij = p_ij (dp_ij - Σ_j' p_ij' dp_ij')          (softmax.c)
- *           = p_ij (dp_ij - D_i)          with D_i = Σ_j' p_ij' Σ_c dy_ic v_j'c = Σ_c dy_ic y_ic
- *     dq_ic += 1/√d_k Σ_j ds_ij k_jc       dk_jc += 1/√d_k Σ_i ds_ij q_ic
+ *     (3) dp_ij = Σ_c dy_ic v_jc            dv_jc += Σ_i p_ij dy_ic
+ *     (2) ds_ij = p_ij (dp_ij - Σ_j' p_ij' dp_ij')          (softmax.c)
+ *               = p_ij (dp_ij - D_i)        with D_i = Σ_j' p_ij' Σ_c dy_ic v_j'c = Σ_c dy_ic y_ic
+ *     (1) dq_ic += 1/√d_k Σ_j ds_ij k_jc    dk_jc += 1/√d_k Σ_i ds_ij q_ic
  *
  * p is [n_q, n_k] a head, the largest array of a Transformer, and cheap to make again: forward works on
  * blocks of queries and keeps only each row's maximum m_i and 1/Σ_j e^(s_ij - m_i), from which backward
@@ -27,6 +26,7 @@
  * `causal` a block stops at the diagonal, so the upper half is not computed. */
 #include "base/pool.h"
 #include "base/work.h"
+#include "kernels/product.h"
 #include "kernels/rows.h"
 #include "ops/arguments.h"
 #include "ops/ops.h"
@@ -54,38 +54,37 @@ typedef struct Attr {
     long block_size;     /* elements from one thread's scratch memory to the next's */
 } Attr;
 
-/* One head of one sequence: pointers to its first row. */
+/* One head of one sequence. A gradient that is not wanted is at NULL. */
 typedef struct Head {
-    long rows, keys; /* queries, and keys that are not padding */
-    const real *q, *k, *v, *y, *dy;
-    real *dq, *dk, *dv, *max, *inverse;
+    long rows, keys;   /* queries, and keys that are not padding */
+    Matrix q, k, v, y; /* k and v: with the rows of padding */
+    Matrix dq, dk, dv, dy;
+    real *max, *inverse;
 } Head;
 
-static const real *place_data(const Node *n, Place p, long row, long column) {
-    return n->in[p.input]->data + row * p.ld + p.column + column;
-}
-
-static real *place_grad(const Node *n, Place p, long row, long column) {
-    real *grad = n->in[p.input]->grad;
-    return grad ? grad + row * p.ld + p.column + column : NULL;
+/* `rows` rows, from `row` on, of d_k columns from `column` on of a place's data, or of its gradient. */
+static Matrix place_matrix(Place p, real *all, long row, long column, long rows, long d_k) {
+    return (Matrix){all ? all + row * p.ld + p.column + column : NULL, rows, d_k, p.ld};
 }
 
 static Head head_of(const Node *n, long task) {
     const Attr *a = n->attr;
+    Tensor *q = n->in[a->q.input], *k = n->in[a->k.input], *v = n->in[a->v.input];
     long s = task / a->heads, head = task % a->heads, column = head * a->d_k;
-    long q = a->queries->start[s], k = a->keys->start[s];
-    return (Head){.rows = a->queries->rows[s],
+    long i = a->queries->start[s], j = a->keys->start[s], rows = a->queries->rows[s], all = a->keys->rows[s];
+    Place y = {.ld = a->d};
+    return (Head){.rows = rows,
                   .keys = a->keys->length[s],
-                  .q = place_data(n, a->q, q, column),
-                  .k = place_data(n, a->k, k, column),
-                  .v = place_data(n, a->v, k, column),
-                  .y = n->out->data + q * a->d + column,
-                  .dy = n->out->grad ? n->out->grad + q * a->d + column : NULL,
-                  .dq = place_grad(n, a->q, q, column),
-                  .dk = place_grad(n, a->k, k, column),
-                  .dv = place_grad(n, a->v, k, column),
-                  .max = a->max + head * a->queries->total_rows + q,
-                  .inverse = a->inverse + head * a->queries->total_rows + q};
+                  .q = place_matrix(a->q, q->data, i, column, rows, a->d_k),
+                  .k = place_matrix(a->k, k->data, j, column, all, a->d_k),
+                  .v = place_matrix(a->v, v->data, j, column, all, a->d_k),
+                  .y = place_matrix(y, n->out->data, i, column, rows, a->d_k),
+                  .dq = place_matrix(a->q, q->grad, i, column, rows, a->d_k),
+                  .dk = place_matrix(a->k, k->grad, j, column, all, a->d_k),
+                  .dv = place_matrix(a->v, v->grad, j, column, all, a->d_k),
+                  .dy = place_matrix(y, n->out->grad, i, column, rows, a->d_k),
+                  .max = a->max + head * a->queries->total_rows + i,
+                  .inverse = a->inverse + head * a->queries->total_rows + i};
 }
 
 static long whole_lanes(long columns) {
@@ -95,21 +94,6 @@ static long whole_lanes(long columns) {
 /* Keys that query i sees are the first of its sequence: this many. */
 static long seen(const Attr *a, const Head *h, long i) {
     return a->causal && i + 1 < h->keys ? i + 1 : h->keys;
-}
-
-/* s without its factor 1/√d_k, for `rows` queries from `first` on, against the keys that the last of them
- * sees. */
-static void scores(const Attr *a, const Head *h, long first, long rows, long keys, real *s) {
-    gemm(&(Gemm){.layout = GEMM_NT,
-                 .m = rows,
-                 .n = keys,
-                 .k = a->d_k,
-                 .a = h->q + first * a->q.ld,
-                 .lda = a->q.ld,
-                 .b = h->k,
-                 .ldb = a->k.ld,
-                 .c = s,
-                 .ldc = a->ld_p});
 }
 
 /* Scores j … j + 15 of a query that sees the first `visible` keys. Hidden ones, and those that fill the row up to
@@ -160,30 +144,39 @@ static inline void softmax_backward_row(real *p, real *ds, long width, long visi
     clear(ds, used, width);
 }
 
+/* A block at work: queries [first, first + rows), and the keys that the last of them sees. */
+typedef struct Block {
+    long first, rows, keys, width; /* width: of p's rows that are used, whole lanes */
+    Matrix q, k, v, y;
+    Matrix p; /* first s without its factor 1/√d_k, then p */
+} Block;
+
+static Block block_of(const Attr *a, const Head *h, long first, real *p) {
+    long rows = chunk_end(first, BLOCK, h->rows) - first, keys = seen(a, h, first + rows - 1);
+    return (Block){.first = first,
+                   .rows = rows,
+                   .keys = keys,
+                   .width = whole_lanes(keys),
+                   .q = matrix_rows(h->q, first, rows),
+                   .k = matrix_rows(h->k, 0, keys),
+                   .v = matrix_rows(h->v, 0, keys),
+                   .y = matrix_rows(h->y, first, rows),
+                   .p = {p, rows, keys, a->ld_p}};
+}
+
 static void forward_head(void *context, long task) {
     Node *n = context;
     const Attr *a = n->attr;
     Head h = head_of(n, task);
-    real *block = n->scratch + pool_thread_index() * a->block_size;
     for (long first = 0; first < h.rows; first += BLOCK) {
-        long rows = chunk_end(first, BLOCK, h.rows) - first, keys = seen(a, &h, first + rows - 1);
-        long width = whole_lanes(keys);
-        scores(a, &h, first, rows, keys, block);
-        for (long i = 0; i < rows; i++) {
-            real *p = block + i * a->ld_p, m, inverse;
-            softmax_row(p, width, seen(a, &h, first + i), a->scale, &m, &inverse);
+        Block b = block_of(a, &h, first, n->scratch + pool_thread_index() * a->block_size);
+        product_nt(b.q, b.k, b.p, false);   /* (1) */
+        for (long i = 0; i < b.rows; i++) { /* (2) */
+            real m, inverse;
+            softmax_row(b.p.at + i * a->ld_p, b.width, seen(a, &h, first + i), a->scale, &m, &inverse);
             h.max[first + i] = m, h.inverse[first + i] = inverse;
         }
-        gemm(&(Gemm){.layout = GEMM_NN,
-                     .m = rows,
-                     .n = a->d_k,
-                     .k = keys,
-                     .a = block,
-                     .lda = a->ld_p,
-                     .b = h.v,
-                     .ldb = a->v.ld,
-                     .c = (real *)h.y + first * a->d,
-                     .ldc = a->d});
+        product_nn(b.p, b.v, b.y, false); /* (3) */
     }
 }
 
@@ -194,82 +187,39 @@ static void forward(Node *n) {
 
 /* Rows of a fresh gradient that no query reaches (padding among the keys, keys after the last query) become
  * 0. */
-static void clear_unreached(const Attr *a, const Tensor *x, real *grad, long ld, long reached, long rows) {
-    for (long j = reached; grad && x->grad_fresh && j < rows; j++)
-        memset(grad + j * ld, 0, (size_t)a->d_k * sizeof(real));
+static void clear_unreached(const Tensor *x, Matrix grad, long reached) {
+    for (long j = reached; grad.at && x->grad_fresh && j < grad.rows; j++)
+        memset(grad.at + j * grad.ld, 0, (size_t)grad.columns * sizeof(real));
 }
 
 static void backward_head(void *context, long task) {
     Node *n = context;
     const Attr *a = n->attr;
     Head h = head_of(n, task);
-    real *block_p = n->scratch + pool_thread_index() * a->block_size, *block_ds = block_p + a->block_size / 2;
+    real *block_p = n->scratch + pool_thread_index() * a->block_size;
     Tensor *q = n->in[a->q.input], *k = n->in[a->k.input], *v = n->in[a->v.input];
-    long reached = h.rows ? seen(a, &h, h.rows - 1) : 0, all = a->keys->rows[task / a->heads];
-    clear_unreached(a, k, h.dk, a->k.ld, reached, all);
-    clear_unreached(a, v, h.dv, a->v.ld, reached, all);
+    long reached = h.rows ? seen(a, &h, h.rows - 1) : 0;
+    clear_unreached(k, h.dk, reached);
+    clear_unreached(v, h.dv, reached);
     /* From the last block to the first: the last sees every key, so its products store all rows of fresh
      * gradients and the others add to them. */
     long last = h.rows > 0 ? (h.rows - 1) / BLOCK * BLOCK : -BLOCK;
     for (long first = last; first >= 0; first -= BLOCK) {
         bool again = first < last;
-        long rows = chunk_end(first, BLOCK, h.rows) - first, keys = seen(a, &h, first + rows - 1);
-        long width = whole_lanes(keys);
-        scores(a, &h, first, rows, keys, block_p);
-        gemm(&(Gemm){.layout = GEMM_NT,
-                     .m = rows,
-                     .n = keys,
-                     .k = a->d_k,
-                     .a = h.dy + first * a->d,
-                     .lda = a->d,
-                     .b = h.v,
-                     .ldb = a->v.ld,
-                     .c = block_ds,
-                     .ldc = a->ld_p});
-        for (long i = 0; i < rows; i++) {
-            real *p = block_p + i * a->ld_p, *ds = block_ds + i * a->ld_p;
-            const real *y = h.y + (first + i) * a->d, *dy = h.dy + (first + i) * a->d;
+        Block b = block_of(a, &h, first, block_p);
+        Matrix dy = matrix_rows(h.dy, first, b.rows), ds = b.p; /* ds: first dp, then ds */
+        ds.at += a->block_size / 2;
+        product_nt(b.q, b.k, b.p, false);   /* (1) again */
+        product_nt(dy, b.v, ds, false);     /* (3): dp */
+        for (long i = 0; i < b.rows; i++) { /* (2): p again, and ds */
+            real *p_row = b.p.at + i * b.p.ld, *ds_row = ds.at + i * ds.ld;
             real m = h.max[first + i], inverse = h.inverse[first + i];
-            long visible = seen(a, &h, first + i);
-            real D = row_dot(dy, y, a->d_k);
-            softmax_backward_row(p, ds, width, visible, a->scale, m, inverse, D);
+            real D = row_dot(dy.at + i * dy.ld, b.y.at + i * b.y.ld, a->d_k);
+            softmax_backward_row(p_row, ds_row, b.width, seen(a, &h, first + i), a->scale, m, inverse, D);
         }
-        if (h.dv)
-            gemm(&(Gemm){.layout = GEMM_TN,
-                         .m = keys,
-                         .n = a->d_k,
-                         .k = rows,
-                         .a = block_p,
-                         .lda = a->ld_p,
-                         .b = h.dy + first * a->d,
-                         .ldb = a->d,
-                         .c = h.dv,
-                         .ldc = a->v.ld,
-                         .accumulate = again || !v->grad_fresh});
-        if (h.dk)
-            gemm(&(Gemm){.layout = GEMM_TN,
-                         .m = keys,
-                         .n = a->d_k,
-                         .k = rows,
-                         .a = block_ds,
-                         .lda = a->ld_p,
-                         .b = h.q + first * a->q.ld,
-                         .ldb = a->q.ld,
-                         .c = h.dk,
-                         .ldc = a->k.ld,
-                         .accumulate = again || !k->grad_fresh});
-        if (h.dq)
-            gemm(&(Gemm){.layout = GEMM_NN,
-                         .m = rows,
-                         .n = a->d_k,
-                         .k = keys,
-                         .a = block_ds,
-                         .lda = a->ld_p,
-                         .b = h.k,
-                         .ldb = a->k.ld,
-                         .c = h.dq + first * a->q.ld,
-                         .ldc = a->q.ld,
-                         .accumulate = !q->grad_fresh});
+        if (h.dv.at) product_tn(b.p, dy, matrix_rows(h.dv, 0, b.keys), again || !v->grad_fresh); /* (3) */
+        if (h.dk.at) product_tn(ds, b.q, matrix_rows(h.dk, 0, b.keys), again || !k->grad_fresh); /* (1) */
+        if (h.dq.at) product_nn(ds, b.k, matrix_rows(h.dq, first, b.rows), !q->grad_fresh);
     }
 }
 

@@ -17,6 +17,7 @@
 #include "base/pool.h"
 #include "base/work.h"
 #include "kernels/arrays.h"
+#include "kernels/product.h"
 #include "kernels/vector_math.h"
 #include "ops/ops.h"
 #include <string.h>
@@ -33,20 +34,12 @@ static void forward(Node *n) {
     const Attr *a = n->attr;
     real *y = n->out->data;
     if (n->in[R]) tensor_copy_out(n->in[R], y);
-    gemm(&(Gemm){.layout = GEMM_NT,
-                 .m = a->n,
-                 .n = a->d_out,
-                 .k = a->d_in,
-                 .a = n->in[X]->data,
-                 .lda = n->in[X]->stride[0],
-                 .b = n->in[W]->data,
-                 .ldb = n->in[W]->stride[0],
-                 .c = y,
-                 .ldc = a->d_out,
-                 .accumulate = n->in[R] != NULL,
-                 .bias = n->in[B] ? n->in[B]->data : NULL,
-                 .activation = a->activation,
-                 .before = a->z});
+    Gemm g = product_of(GEMM_NT, matrix_of(n->in[X]->data, a->n, a->d_in),
+                        matrix_of(n->in[W]->data, a->d_out, a->d_in), matrix_of(y, a->n, a->d_out),
+                        n->in[R] != NULL);
+    g.bias = n->in[B] ? n->in[B]->data : NULL;
+    g.activation = a->activation, g.before = a->z;
+    gemm(&g);
 }
 
 /* dz = dy act'(z), in the place of dy, chunk by chunk. */
@@ -71,38 +64,20 @@ static void activation_backward(void *context, long chunk) {
 static void backward(Node *n) {
     const Attr *a = n->attr;
     Tensor *x = n->in[X], *w = n->in[W], *b = n->in[B], *r = n->in[R];
-    const real *dz = n->out->grad;
+    Matrix dz = matrix_of(n->out->grad, a->n, a->d_out);
     if (a->activation != ACT_NONE) {
         ActivationBackward c = {a, n->out->data, n->scratch};
-        if (dz != n->scratch) array_scale_to(a->n * a->d_out, 1, dz, n->scratch, false);
+        if (dz.at != n->scratch) array_scale_to(a->n * a->d_out, 1, dz.at, n->scratch, false);
         parallel_for(chunks_of(a->n * a->d_out, WORK_GRAIN), activation_backward, &c);
-        dz = n->scratch;
+        dz.at = n->scratch;
     }
     if (x->grad)
-        gemm(&(Gemm){.layout = GEMM_NN,
-                     .m = a->n,
-                     .n = a->d_in,
-                     .k = a->d_out,
-                     .a = dz,
-                     .lda = a->d_out,
-                     .b = w->data,
-                     .ldb = w->stride[0],
-                     .c = x->grad,
-                     .ldc = a->d_in,
-                     .accumulate = !x->grad_fresh});
+        product_nn(dz, matrix_of(w->data, a->d_out, a->d_in), matrix_of(x->grad, a->n, a->d_in),
+                   !x->grad_fresh);
     if (w->grad)
-        gemm(&(Gemm){.layout = GEMM_TN,
-                     .m = a->d_out,
-                     .n = a->d_in,
-                     .k = a->n,
-                     .a = dz,
-                     .lda = a->d_out,
-                     .b = x->data,
-                     .ldb = x->stride[0],
-                     .c = w->grad,
-                     .ldc = a->d_in,
-                     .accumulate = !w->grad_fresh});
-    if (b && b->grad) column_sums(a->n, a->d_out, dz, a->d_out, b->grad, !b->grad_fresh);
+        product_tn(dz, matrix_of(x->data, a->n, a->d_in), matrix_of(w->grad, a->d_out, a->d_in),
+                   !w->grad_fresh);
+    if (b && b->grad) column_sums(a->n, a->d_out, dz.at, dz.ld, b->grad, !b->grad_fresh);
     if (r && r->grad) array_scale_to(a->n * a->d_out, 1, n->out->grad, r->grad, !r->grad_fresh);
 }
 

@@ -21,6 +21,7 @@
 #include "base/pool.h"
 #include "base/work.h"
 #include "kernels/arrays.h"
+#include "kernels/product.h"
 #include "ops/arguments.h"
 #include "ops/cross_entropy_row.h"
 #include "ops/ops.h"
@@ -72,47 +73,17 @@ static void loss_rows(void *context, long chunk) {
 
 static void forward(Node *n) {
     Attr *a = n->attr;
-    const real *x = n->in[X]->data, *w = n->in[W]->data;
-    real *l = n->scratch;
+    Matrix x = matrix_of(n->in[X]->data, a->n, a->d), w = matrix_of(n->in[W]->data, a->V, a->d);
+    Matrix saved_x = matrix_of(a->saved_x, a->n, a->d), saved_w = matrix_of(a->saved_w, a->V, a->d);
     double sum = 0;
     for (a->first = 0; a->first < a->n; a->first += a->block) {
         long rows = chunk_end(a->first, a->block, a->n) - a->first;
-        const real *x_block = x + a->first * a->d;
-        gemm(&(Gemm){.layout = GEMM_NT,
-                     .m = rows,
-                     .n = a->V,
-                     .k = a->d,
-                     .a = x_block,
-                     .lda = a->d,
-                     .b = w,
-                     .ldb = a->d,
-                     .c = l,
-                     .ldc = a->V});
+        Matrix x_block = matrix_rows(x, a->first, rows), l = matrix_of(n->scratch, rows, a->V);
+        product_nt(x_block, w, l, false);
         parallel_for(chunks_of(rows, loss_rows_per_chunk(a->V)), loss_rows, n);
         for (long i = 0; i < rows; i++) sum += a->row_loss[i];
-        if (a->saved_x)
-            gemm(&(Gemm){.layout = GEMM_NN,
-                         .m = rows,
-                         .n = a->d,
-                         .k = a->V,
-                         .a = l,
-                         .lda = a->V,
-                         .b = w,
-                         .ldb = a->d,
-                         .c = a->saved_x + a->first * a->d,
-                         .ldc = a->d});
-        if (a->saved_w)
-            gemm(&(Gemm){.layout = GEMM_TN,
-                         .m = a->V,
-                         .n = a->d,
-                         .k = rows,
-                         .a = l,
-                         .lda = a->V,
-                         .b = x_block,
-                         .ldb = a->d,
-                         .c = a->saved_w,
-                         .ldc = a->d,
-                         .accumulate = a->first > 0});
+        if (a->saved_x) product_nn(l, w, matrix_rows(saved_x, a->first, rows), false);
+        if (a->saved_w) product_tn(l, x_block, saved_w, a->first > 0);
     }
     n->out->data[0] = a->counted ? (real)(sum / (double)a->counted) : 0;
 }

@@ -14,6 +14,7 @@
  *
  * Forward keeps nothing: both inputs are still there. They are read where they lie, by rows, or by columns as
  * a transpose leaves them; an input with other strides is first copied by `contiguous`. */
+#include "kernels/product.h"
 #include "ops/ops.h"
 
 /* How the matrices of an operand lie in memory. */
@@ -63,52 +64,35 @@ static void products(Gemm g, const Attr *attr, const long *a, const long *b, con
     }
 }
 
+/* The first matrix of A or B as it is stored: where that is by columns, its transpose. */
+static Matrix stored(const Node *n, int operand) {
+    const Attr *s = n->attr;
+    long rows = operand == A ? s->m : s->k, columns = operand == A ? s->k : s->n;
+    Matrix x = {n->in[operand]->data, rows, columns, s->ld[operand]};
+    if (s->order[operand] == BY_COLUMNS) x.rows = columns, x.columns = rows;
+    return x;
+}
+
 static void forward(Node *n) {
     const Attr *s = n->attr;
-    products((Gemm){.layout = s->order[A] == BY_COLUMNS   ? GEMM_TN
-                              : s->order[B] == BY_COLUMNS ? GEMM_NT
-                                                          : GEMM_NN,
-                    .m = s->m,
-                    .n = s->n,
-                    .k = s->k,
-                    .a = n->in[A]->data,
-                    .lda = s->ld[A],
-                    .b = n->in[B]->data,
-                    .ldb = s->ld[B],
-                    .c = n->out->data,
-                    .ldc = s->n},
-             s, s->step[A], s->step[B], s->step[Y]);
+    GemmLayout layout = s->order[A] == BY_COLUMNS ? GEMM_TN : s->order[B] == BY_COLUMNS ? GEMM_NT : GEMM_NN;
+    Gemm y = product_of(layout, stored(n, A), stored(n, B), matrix_of(n->out->data, s->m, s->n), false);
+    products(y, s, s->step[A], s->step[B], s->step[Y]);
 }
 
 static void backward(Node *n) {
     const Attr *s = n->attr;
-    Tensor *a = n->in[A], *b = n->in[B];
-    if (a->grad)
-        products((Gemm){.layout = s->order[B] == BY_COLUMNS ? GEMM_NN : GEMM_NT,
-                        .m = s->m,
-                        .n = s->k,
-                        .k = s->n,
-                        .a = n->out->grad,
-                        .lda = s->n,
-                        .b = b->data,
-                        .ldb = s->ld[B],
-                        .c = a->grad,
-                        .ldc = s->k,
-                        .accumulate = true},
-                 s, s->step[Y], s->step[B], s->grad_step[A]);
-    if (b->grad)
-        products((Gemm){.layout = s->order[A] == BY_COLUMNS ? GEMM_NN : GEMM_TN,
-                        .m = s->k,
-                        .n = s->n,
-                        .k = s->m,
-                        .a = a->data,
-                        .lda = s->ld[A],
-                        .b = n->out->grad,
-                        .ldb = s->n,
-                        .c = b->grad,
-                        .ldc = s->n,
-                        .accumulate = true},
-                 s, s->step[A], s->step[Y], s->grad_step[B]);
+    Matrix dy = matrix_of(n->out->grad, s->m, s->n);
+    if (n->in[A]->grad) {
+        GemmLayout layout = s->order[B] == BY_COLUMNS ? GEMM_NN : GEMM_NT;
+        Gemm da = product_of(layout, dy, stored(n, B), matrix_of(n->in[A]->grad, s->m, s->k), true);
+        products(da, s, s->step[Y], s->step[B], s->grad_step[A]);
+    }
+    if (n->in[B]->grad) {
+        GemmLayout layout = s->order[A] == BY_COLUMNS ? GEMM_NN : GEMM_TN;
+        Gemm db = product_of(layout, stored(n, A), dy, matrix_of(n->in[B]->grad, s->k, s->n), true);
+        products(db, s, s->step[A], s->step[Y], s->grad_step[B]);
+    }
 }
 
 static double flops(const Node *n) {
