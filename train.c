@@ -6,6 +6,7 @@
  * The parts are in src/: the task supplies batches (5.1), the trainer takes steps (5.2 to 5.4); here they are
  * put together, watched, judged and saved. */
 #include "base/arena.h"
+#include "base/clock.h"
 #include "base/directory.h"
 #include "base/file.h"
 #include "base/options.h"
@@ -206,13 +207,13 @@ static bool check_flags(const Task *task, Error *e) {
     };
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (rules[i].given && !rules[i].fits)
-            return fail(e, STATUS_USAGE, "--%s: found %s, need %s", rules[i].flag, rules[i].found,
-                        rules[i].need);
+            return error_set(e, STATUS_USAGE, "--%s: found %s, need %s", rules[i].flag, rules[i].found,
+                             rules[i].need);
     if (s.warmup > s.steps)
-        return fail(e, STATUS_USAGE, "--warmup: found %ld, need at most the %ld of --steps", s.warmup,
-                    s.steps);
+        return error_set(e, STATUS_USAGE, "--warmup: found %ld, need at most the %ld of --steps", s.warmup,
+                         s.steps);
     if (s.min_lr > s.lr)
-        return fail(e, STATUS_USAGE, "--min-lr: found %g, need at most the %g of --lr", s.min_lr, s.lr);
+        return error_set(e, STATUS_USAGE, "--min-lr: found %g, need at most the %g of --lr", s.min_lr, s.lr);
     return true;
 }
 
@@ -221,15 +222,16 @@ static bool judge(Trainer *t, Metrics *m, Error *e) {
     Evaluation v;
     if (!trainer_evaluate(t, m->final ? 0 : 4 * t->batch, &v, e)) return false;
     if (!isfinite(v.loss))
-        return fail(e, STATUS_NON_FINITE, "step %ld: found a held-out loss that is %s, need a finite one",
-                    m->step, isnan(v.loss) ? "not a number" : "infinite");
+        return error_set(e, STATUS_NON_FINITE,
+                         "step %ld: found a held-out loss that is %s, need a finite one", m->step,
+                         isnan(v.loss) ? "not a number" : "infinite");
     m->val_loss = v.loss, m->val_accuracy = v.accuracy;
     return true;
 }
 
 /* Writes a row of metrics. */
 static void record(MetricsFile *file, Metrics *m) {
-    m->seconds = seconds_now() - m->start;
+    m->seconds = clock_seconds() - m->start;
     metrics_write(file, m);
     if (s.json) metrics_json(m);
 }
@@ -244,10 +246,10 @@ static bool train(Trainer *t, MetricsFile *file, Metrics *m, Error *e) {
     bool ok = true;
     while (ok && m->step < s.steps && !interrupted) {
         StepResult r;
-        double begin = seconds_now();
+        double begin = clock_seconds();
         ok = trainer_step(t, &r, e);
         if (!ok) break;
-        seconds += seconds_now() - begin;
+        seconds += clock_seconds() - begin;
         m->step++, summed++;
         m->tokens += r.tokens, sum += r.loss;
         m->train_loss = sum / (double)summed;
@@ -317,7 +319,8 @@ static bool run_in(const char *directory, Trainer *t, size_t bytes, Error *e) {
     char path[PATH_ROOM];
     if (!directory_file(path, directory, "model.safetensors", STATUS_CANNOT_CREATE, e)) return false;
     if (!s.force && access(path, F_OK) == 0)
-        return fail(e, STATUS_CANNOT_CREATE, "%s: found a run there, need --force to replace it", directory);
+        return error_set(e, STATUS_CANNOT_CREATE, "%s: found a run there, need --force to replace it",
+                         directory);
     if (!directory_make(directory, e)) return false;
     File *place = file_create(path, e);
     MetricsFile file;
@@ -330,7 +333,7 @@ static bool run_in(const char *directory, Trainer *t, size_t bytes, Error *e) {
     signal(SIGPIPE, SIG_IGN); /* a reader that goes costs its figures, not the run */
     Metrics m = {.task = t->task->name,
                  .params = t->model->parameters.elements,
-                 .start = seconds_now(),
+                 .start = clock_seconds(),
                  .train_loss = NAN,
                  .val_exact = NAN};
     bool ok = train(t, &file, &m, e);
@@ -360,7 +363,7 @@ static bool run_task(const Task *task, uint64_t seed, Error *e) {
         model_free(outline);
         return outline != NULL;
     }
-    if (!memory_exists(bytes, "the training", e)) return false;
+    if (!pages_exist(bytes, "the training", e)) return false;
     t.model = model_new(&c, true, seed, e);
     if (!t.model) return false;
     t.model->dropout = s.dropout;

@@ -1,5 +1,5 @@
 /* Corpora, their entropies, the lm task, and the texts that ship. */
-#include "tasks/corpus.h"
+#include "text/corpus.h"
 #include "base/random.h"
 #include "task_helpers.h"
 #include "tasks/text_task.h"
@@ -9,20 +9,21 @@ static void entropies_by_hand(void) {
     Error e = {0};
     /* a b a b: half and half, and each decides the next. */
     static const int32_t abab[] = {0, 1, 0, 1};
-    CHECK_NEAR(unigram_entropy(abab, 4, 2, &e), 0.69314718055994531, 1e-15); /* log 2 */
-    CHECK_NEAR(bigram_entropy(abab, 4, 2, &e), 0, 1e-15);
+    CHECK_NEAR(corpus_unigram_entropy(abab, 4, 2, &e), 0.69314718055994531, 1e-15); /* log 2 */
+    CHECK_NEAR(corpus_bigram_entropy(abab, 4, 2, &e), 0, 1e-15);
     /* a a b a b: p(a) = 3/5. Pairs aa ab ba ab: three after a, of which 1/3 a and 2/3 b, and one after b. */
     static const int32_t aabab[] = {0, 0, 1, 0, 1};
-    CHECK_NEAR(unigram_entropy(aabab, 5, 2, &e), 0.67301166700925644, 1e-15);
-    CHECK_NEAR(bigram_entropy(aabab, 5, 2, &e), 0.4773856262211097, 1e-15);
+    CHECK_NEAR(corpus_unigram_entropy(aabab, 5, 2, &e), 0.67301166700925644, 1e-15);
+    CHECK_NEAR(corpus_bigram_entropy(aabab, 5, 2, &e), 0.4773856262211097, 1e-15);
     /* abracadabra: a 5, b 2, r 2, c 1, d 1 of 11. Pairs: after a b·2 c d, after b r·2, after r a·2, after c
      * a, d a. */
     static const int32_t abracadabra[] = {0, 1, 2, 0, 3, 0, 4, 0, 1, 2, 0};
-    CHECK_NEAR(unigram_entropy(abracadabra, 11, 5, &e), 1.4142790651247086, 1e-15);
-    CHECK_NEAR(bigram_entropy(abracadabra, 11, 5, &e), 0.41588830833596718, 1e-15); /* 4/10 · 3/2 log 2 */
+    CHECK_NEAR(corpus_unigram_entropy(abracadabra, 11, 5, &e), 1.4142790651247086, 1e-15);
+    CHECK_NEAR(corpus_bigram_entropy(abracadabra, 11, 5, &e), 0.41588830833596718,
+               1e-15); /* 4/10 · 3/2 log 2 */
 
-    CHECK(unigram_entropy(abab, 0, 2, &e) == 0 && bigram_entropy(abab, 1, 2, &e) == 0);
-    CHECK(unigram_entropy(abab, 1, 2, &e) == 0 && bigram_entropy(abab, 2, 2, &e) == 0);
+    CHECK(corpus_unigram_entropy(abab, 0, 2, &e) == 0 && corpus_bigram_entropy(abab, 1, 2, &e) == 0);
+    CHECK(corpus_unigram_entropy(abab, 1, 2, &e) == 0 && corpus_bigram_entropy(abab, 2, 2, &e) == 0);
 }
 
 /* A de Bruijn sequence of order 2 has every pair once: both entropies are log V. A random text against tables
@@ -38,8 +39,8 @@ static void entropies_in_closed_form(void) {
     }
     ids[count++] = 0;
     CHECK(count == V * V + 1);
-    CHECK_NEAR(unigram_entropy(ids, count - 1, V, &e), log(V), 1e-14);
-    CHECK_NEAR(bigram_entropy(ids, count, V, &e), log(V), 1e-14);
+    CHECK_NEAR(corpus_unigram_entropy(ids, count - 1, V, &e), log(V), 1e-14);
+    CHECK_NEAR(corpus_bigram_entropy(ids, count, V, &e), log(V), 1e-14);
 
     uint64_t key = random_key(8, 0);
     static double n[V + 1], pairs[V][V], from[V];
@@ -55,8 +56,8 @@ static void entropies_in_closed_form(void) {
         for (int b = 0; b < V; b++)
             if (pairs[a][b] > 0) bigram -= pairs[a][b] / (N - 1) * log(pairs[a][b] / from[a]);
     }
-    CHECK_NEAR(unigram_entropy(ids, N, V + 1, &e), unigram, 1e-12); /* one id that never comes */
-    CHECK_NEAR(bigram_entropy(ids, N, V + 1, &e), bigram, 1e-12);
+    CHECK_NEAR(corpus_unigram_entropy(ids, N, V + 1, &e), unigram, 1e-12); /* one id that never comes */
+    CHECK_NEAR(corpus_bigram_entropy(ids, N, V + 1, &e), bigram, 1e-12);
     CHECK(bigram < unigram - 0.3);
 }
 
@@ -167,7 +168,7 @@ static void corpus_from_a_file(void) {
 
 static void text_rows_are_shifted_windows(void) {
     Task *task = opened("lm", task_defaults());
-    const Corpus *c = text_task_corpus(task);
+    const Corpus *c = task_text_corpus(task);
     CHECK(c && task->vocab_size == c->tokenizer->size && task->max_S == 0 && task->max_T == 64);
     CHECK(task->begin_id == NO_TOKEN && task->end_id == NO_TOKEN && task->pad_id == NO_TOKEN);
     CHECK(c->training == c->count * 9 / 10, "%ld of %ld", c->training, c->count);
@@ -188,7 +189,7 @@ static void text_rows_are_shifted_windows(void) {
     CHECK(!memcmp(b->target_out, c->ids + c->training + 65, 128 * sizeof(int32_t)));
     batch_free(b), task_free(task);
     task = opened("copy", task_defaults());
-    CHECK(!text_task_corpus(task));
+    CHECK(!task_text_corpus(task));
     task_free(task);
 }
 
@@ -201,7 +202,7 @@ static int by_text(const void *a, const void *b) {
 static void chronicle_is_fit_to_learn_from(void) {
     Error e = {0};
     Task *task = opened("lm", task_defaults());
-    const Corpus *c = text_task_corpus(task);
+    const Corpus *c = task_text_corpus(task);
     CHECK(c->count >= 60 * 1024, "%ld", c->count);
     CHECK(task->vocab_size == 58, "data/README.md says 58, found %ld", task->vocab_size);
     for (long i = 0; i < c->count; i++) CHECK(c->tokenizer->character[c->ids[i]] < 0x80);
@@ -220,8 +221,8 @@ static void chronicle_is_fit_to_learn_from(void) {
         CHECK(strcmp(paragraph[i - 1], paragraph[i]), "twice: %s", paragraph[i]);
     free(text);
 
-    double unigram = unigram_entropy(c->ids, c->count, task->vocab_size, &e);
-    double bigram = bigram_entropy(c->ids, c->count, task->vocab_size, &e);
+    double unigram = corpus_unigram_entropy(c->ids, c->count, task->vocab_size, &e);
+    double bigram = corpus_bigram_entropy(c->ids, c->count, task->vocab_size, &e);
     CHECK_NEAR(unigram, 2.986, 0.001); /* as ten lines of Python count them */
     CHECK_NEAR(bigram, 2.145, 0.001);
     task_free(task);

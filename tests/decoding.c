@@ -161,7 +161,7 @@ static Sources random_sources(const ModelConfig *c, uint64_t seed) {
     Sources s = {0};
     for (long i = 0; i < ROWS; i++) {
         s.length[i] = LONGEST_SOURCE - i;
-        random_tokens(c, random_key(seed, (uint64_t)i), s.length[i], s.id[i]);
+        batch_random_tokens(c, random_key(seed, (uint64_t)i), s.length[i], s.id[i]);
     }
     return s;
 }
@@ -295,7 +295,7 @@ static void check_text(ModelConfig c, long context, Sampler s, uint64_t seed) {
     Heard heard = {.most = MORE + 1};
     int32_t found[PROMPT + MORE], want[PROMPT + MORE];
     real scores[16];
-    random_tokens(&c, random_key(seed, 77), PROMPT, found);
+    batch_random_tokens(&c, random_key(seed, 77), PROMPT, found);
     memcpy(want, found, sizeof want);
     CHECK(decode_continue(t, m, &s, found, PROMPT, MORE, hear, &heard, &e), "%s", e.text);
     CHECK(t->nodes == 0 && !t->no_grad, "the tape is not as it was");
@@ -364,8 +364,8 @@ static Known *known_new(ModelConfig c, uint64_t seed) {
     k->tape = tape_new();
     k->tape->no_grad = true;
     for (int i = 0; i < TOGETHER; i++) {
-        random_tokens(&c, random_key(seed, (uint64_t)i), LONGEST_SOURCE, k->from[i]);
-        random_tokens(&c, random_key(seed, 100 + (uint64_t)i), LONG, k->id[i]);
+        batch_random_tokens(&c, random_key(seed, (uint64_t)i), LONGEST_SOURCE, k->from[i]);
+        batch_random_tokens(&c, random_key(seed, 100 + (uint64_t)i), LONG, k->id[i]);
     }
     bool ok = tokens_new(&k->source, TOGETHER, TOGETHER * LONGEST_SOURCE, &e) &&
               tokens_new(&k->tokens, TOGETHER, TOGETHER * LONG, &e) &&

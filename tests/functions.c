@@ -1,8 +1,8 @@
 /* Functions of one variable that are hard on differences: steep, wavy, spiky, kinked, tiny, huge, far from zero.
  * With their own derivative none may FAIL; with one that is a hundred thousandth too large, half, negated or 0,
  * none may PASS. */
-#include "autograd/gradcheck.h"
 #include "base/random.h"
+#include "gradcheck/gradcheck.h"
 #include "ops/ops.h"
 #include "test.h"
 
@@ -17,7 +17,7 @@ static void forward(Node *n) {
 
 static void backward(Node *n) {
     long i = 0;
-    for (Walk w = walk_over(n->in[0]); walk_row(&w);)
+    for (Walk w = tensor_walk_over(n->in[0]); tensor_walk_row(&w);)
         for (long k = 0; k < w.n; k++, i++)
             n->in[0]->grad[i] +=
                 n->out->grad[i] * (real)(factor * slope_of((double)n->in[0]->data[w.at[0] + k * w.step[0]]));

@@ -1,13 +1,14 @@
 /* Gradients of every operation, over all its cases: whatever stands in ops.def is checked here. Proofs are
  * for double; in float the same checks run with a tolerance to match, on the float kernels. */
-#include "autograd/gradcheck.h"
-#include "autograd/check_run.h"
+#include "gradcheck/gradcheck.h"
+#include "formats/json.h"
+#include "gradcheck/check_run.h"
 #include "ops/ops.h"
-#include "tensor/json.h"
 #include "test.h"
 
 static void report(const CaseReport *r) {
-    CHECK(r->verdict == PASS, "%s/%s is %s, %s", r->op, r->name, verdict_text(r->verdict), r->trouble);
+    CHECK(r->verdict == PASS, "%s/%s is %s, %s", r->op, r->name, gradcheck_verdict_text(r->verdict),
+          r->trouble);
     for (int i = 0; i < r->inputs; i++) {
         const InputReport *in = &r->in[i];
         CHECK(in->verdict == PASS,
@@ -143,7 +144,7 @@ static void arguments_can_be_printed(void) {
             arena_reset(&arena);
             point_draw(&point, &arena, op->name, run.c, 1, 0);
             point_ready(&point, 0);
-            run_forward(&run);
+            check_run_forward(&run);
             for (const Node *n = t->last; n; n = n->previous)
                 if (n->op == op) check_printed(&ops_all[i], n, run.c->name), printed++;
         }

@@ -1,5 +1,5 @@
 /* JSON: the grammar of RFC 8259, accepted and refused case by case, and what strings and numbers mean. */
-#include "tensor/json.h"
+#include "formats/json.h"
 #include "base/utf8.h"
 #include "expect_bug.h"
 

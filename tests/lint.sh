@@ -5,25 +5,33 @@ status=0
 cd "$(dirname "$0")/.." || exit 74
 say() { echo "lint: $*"; status=1; }
 
-# base <- tensor <- kernels <- autograd <- ops <- nn <- tasks <- training, decoding <- checking, report <- programs
-level() {
-    case $1 in
-    base) echo 0 ;; tensor) echo 1 ;; kernels) echo 2 ;; autograd) echo 3 ;; ops) echo 4 ;; nn) echo 5 ;;
-    tasks) echo 6 ;; training) echo 7 ;; decoding) echo 7.5 ;; checking) echo 8 ;; report) echo 8 ;; programs) echo 9 ;; *) echo none ;;
-    esac
-}
-for file in src/*/*.c src/*/*.h src/*/*.def; do
-    [ -e "$file" ] || continue
-    room=${file#src/}; room=${room%%/*}
+# The rooms of src/ from the ground up: each includes from itself and from those on lines above its own only.
+rooms='base
+formats
+text kernels
+autograd
+gradcheck
+ops
+nn
+tasks
+training decoding
+report
+grading bench
+programs'
+level() { printf '%s\n' "$rooms" | grep -nw -- "$1" | cut -d : -f 1; }
+for room in src/*/; do
+    room=$(basename "$room")
     here=$(level "$room")
-    for other in $(sed -n 's|^#include "\([a-z_]*\)/.*|\1|p' "$file" | sort -u); do
+    [ -n "$here" ] || { say "src/$room: found a room without a place in the order of tests/lint.sh"; continue; }
+    while IFS=: read -r file line include; do
+        other=$(expr "$include" : '#include "\([a-z_]*\)/')
         there=$(level "$other")
-        [ "$there" = none ] && say "$file: includes from $other, which is no room of the house"
-        [ "$other" = "$room" ] && continue
-        if awk "BEGIN { exit !(int($there) >= int($here)) }"; then
-            say "$file: includes from $other, but $other does not come before $room"
+        if [ "$other" != "$room" ] && { [ -z "$there" ] || [ "$there" -ge "$here" ]; }; then
+            say "$file:$line: $include: $room may not include from $other"
         fi
-    done
+    done <<END
+$(grep -n '^#include "[a-z_]*/' src/"$room"/*.[ch] src/"$room"/*.def /dev/null 2>/dev/null)
+END
 done
 # Members of an archive have no folder: one name, one file.
 twice=$(for file in src/*/*.c; do case $file in src/programs/*) ;; *) basename "$file" ;; esac; done | sort | uniq -d)

@@ -146,7 +146,7 @@ static void large_batches_are_parted(void) {
         for (int threads = 1; threads <= 8; threads += 7) {
             pool_set_threads(threads);
             Tape *t = tape_new();
-            long found = part_rows(t, outline, rows, 0, T);
+            long found = trainer_part_rows(t, outline, rows, 0, T);
             CHECK(part == 0 || found == part, "%ld rows for %d threads, %ld for one", found, threads, part);
             CHECK(t->nodes == 0 && !t->planning && !t->training, "the tape is not as it was");
             part = found;
@@ -195,7 +195,7 @@ static void check_steady(ModelConfig c) {
     enum { BATCHES = 4, STEPS = 3 * BATCHES };
     Model *m = new_model(c, 2);
     m->dropout = 0.1;
-    Optimizer o = optimizer_default(OPTIM_ADAMW);
+    Optimizer o = optim_default(OPTIM_ADAMW);
     Batch *b[BATCHES];
     for (int i = 0; i < BATCHES; i++) b[i] = random_batch(&c, 6, 30, 40, (uint64_t)i);
     Pass p = pass_new(m, b[0]);
@@ -240,7 +240,7 @@ static void check_trainer(Task *task, ModelConfig c, bool fills) {
     Error e = {0};
     Trainer t = {.model = new_model(c, 1),
                  .task = task,
-                 .optimizer = optimizer_default(OPTIM_ADAMW),
+                 .optimizer = optim_default(OPTIM_ADAMW),
                  .schedule = {.kind = SCHEDULE_CONSTANT, .rate = 1e-3},
                  .batch = BATCH,
                  .accumulate = 2};

@@ -1,8 +1,8 @@
 /* gradcheck model: passes in both precisions against PyTorch's golden values, ports judged tensor by tensor, wrong
  * gradients found by differences, and a clear line for each file that does not fit. */
-#include "checking/model_differences.h"
 #include "child.h"
-#include "tensor/safetensors.h"
+#include "formats/safetensors.h"
+#include "grading/model_differences.h"
 
 #define IN_DOUBLE      (sizeof(real) == sizeof(double))
 #define GRADCHECK(...) run_program("gradcheck", ARGUMENTS("model", __VA_ARGS__), (Streams){0})
@@ -250,7 +250,7 @@ static void wrong_gradients_are_found(void) {
         if (!wrong && strcmp(all->entry[i].name, "norm.weight") != 0) continue;
         model_differences(&p, i, dw, 3, 1, "lm", &r);
         CHECK(r.verdict == (wrong ? FAIL : PASS) && r.inputs == 2, "%s: %s", all->entry[i].name,
-              verdict_text(r.verdict));
+              gradcheck_verdict_text(r.verdict));
         CHECK(r.in[0].wrong == wrong && r.in[1].wrong == 3 * wrong && r.in[1].coordinates == 3);
         CHECK(!wrong || (r.in[1].numeric == 0 && fabs(r.in[1].analytic) > 1e-4), "%g %g", r.in[1].numeric,
               r.in[1].analytic);

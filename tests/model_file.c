@@ -41,11 +41,12 @@ static void check_round_trip(ModelConfig c) {
         for (long i = 0; training && i < 3 * p->size; i++) CHECK(n->parameters.grad[i] == 0);
         CHECK(notes.count == SOME_NOTES, "found %d notes", notes.count);
         for (int i = 0; i < SOME_NOTES; i++) {
-            const char *value = notes_find(&notes, some_notes[i].key);
+            const char *value = model_notes_find(&notes, some_notes[i].key);
             CHECK(value && strcmp(value, some_notes[i].value) == 0, "%s: found %s", some_notes[i].key, value);
         }
-        CHECK(!notes_find(&notes, "d_model") && !notes_find(&notes, "crc32") && !notes_find(&notes, "no"));
-        notes_free(&notes);
+        CHECK(!model_notes_find(&notes, "d_model") && !model_notes_find(&notes, "crc32") &&
+              !model_notes_find(&notes, "no"));
+        model_notes_free(&notes);
         CHECK(same_bits(n->positions.data, m->positions.data, shape_count(m->positions.shape)));
         model_free(n);
     }

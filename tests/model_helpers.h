@@ -3,9 +3,9 @@
 #define TESTS_MODEL_HELPERS_H
 
 #include "base/random.h"
+#include "grading/batch_file.h"
+#include "grading/random_batch.h"
 #include "nn/model_file.h"
-#include "tasks/batch_file.h"
-#include "tasks/random_batch.h"
 #include "test.h"
 
 static inline void *must(void *p, const Error *e) {

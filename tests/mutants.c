@@ -6,10 +6,10 @@
  * student's file is. A piece that is no longer in the source is a failure: then this table has to follow.
  *
  * Gradients are proved in double. The float build only looks whether the table fits the sources. */
-#include "autograd/gradcheck.h"
 #include "base/child.h"
 #include "base/file.h"
-#include "checking/student_op.h"
+#include "gradcheck/gradcheck.h"
+#include "grading/student_op.h"
 #include "ops/ops.h"
 #include "other_rules.h"
 #include "test.h"
@@ -225,7 +225,7 @@ static void every_mutant_is_caught_and_named(void) {
     CHECK(directory, "no directory %s", path);
     if (!directory) return;
     accuse_the_correct();
-    children_run(MUTANTS, 2, &(ChildLimits){.seconds = 60}, try_mutant, take_finding, NULL);
+    child_run_all(MUTANTS, 2, &(ChildLimits){.seconds = 60}, try_mutant, take_finding, NULL);
     rmdir(directory);
     print_mutants();
     print_table();

@@ -2,8 +2,8 @@
  * STATUS_NO_MEMORY, frees what it had, and leaves the file that was there; or it does without, and is right. */
 #include "base/file.h"
 #include "folder.h"
-#include "tensor/npy.h"
-#include "tensor/safetensors.h"
+#include "formats/npy.h"
+#include "formats/safetensors.h"
 #include <errno.h>
 
 /* ---- An allocator that fails ---- */

@@ -1,6 +1,6 @@
 /* .npy files: NumPy's own are read and written exactly; everything else is refused with what is wrong with
  * it. */
-#include "tensor/npy.h"
+#include "formats/npy.h"
 #include "base/file.h"
 #include "expect_bug.h"
 #include "folder.h"

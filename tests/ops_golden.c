@@ -1,6 +1,6 @@
 /* Values and gradients of operations against PyTorch's: tests/golden/operations.py made them, in double. */
+#include "formats/safetensors.h"
 #include "ops_helpers.h"
-#include "tensor/safetensors.h"
 
 static Safetensors file;
 

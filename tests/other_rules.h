@@ -3,8 +3,8 @@
 #ifndef TESTS_OTHER_RULES_H
 #define TESTS_OTHER_RULES_H
 
-#include "autograd/check_run.h"
 #include "base/random.h"
+#include "gradcheck/check_run.h"
 #include <math.h>
 #include <string.h>
 
@@ -51,8 +51,8 @@ static long own_elements(const PointInput *in) {
 /* Gradients for one cotangent, each in memory of its own; NULL where none is wanted. */
 static void gradients(Trial *t, const real *cotangent, double *gradient[CHECK_INPUTS]) {
     point_ready(&t->point, 0);
-    run_forward(&t->run);
-    run_backward(&t->run, cotangent);
+    check_run_forward(&t->run);
+    check_run_backward(&t->run, cotangent);
     for (int k = 0; k < t->point.inputs; k++) {
         const PointInput *in = &t->point.in[k];
         gradient[k] = NULL;
@@ -67,10 +67,10 @@ static void both_sides(Trial *t, const PointInput *in, long j, double step) {
     real *x = point_element(in, j), at = *x;
     *x = (real)((double)at + step);
     point_ready(&t->point, 0);
-    tensor_copy_out(run_forward(&t->run), t->above);
+    tensor_copy_out(check_run_forward(&t->run), t->above);
     *x = (real)((double)at - step);
     point_ready(&t->point, 0);
-    tensor_copy_out(run_forward(&t->run), t->below);
+    tensor_copy_out(check_run_forward(&t->run), t->below);
     *x = at;
 }
 
@@ -130,7 +130,7 @@ static bool rule_passes(const Rule *rule, const char *op, const CheckCase *check
     t.run.point = &t.point;
     point_draw(&t.point, &t.arena, op, check, 1, 0);
     point_ready(&t.point, 0);
-    t.outputs = shape_count(run_forward(&t.run)->shape);
+    t.outputs = shape_count(check_run_forward(&t.run)->shape);
     size_t bytes = (size_t)t.outputs * sizeof(real);
     t.above = arena_alloc(&t.arena, bytes);
     t.below = arena_alloc(&t.arena, bytes);
@@ -140,7 +140,7 @@ static bool rule_passes(const Rule *rule, const char *op, const CheckCase *check
     } else if (t.run.y->needs_grad) {
         real *cotangent = arena_alloc(&t.arena, bytes);
         double *gradient[CHECK_INPUTS];
-        run_cotangent(cotangent, t.outputs, 1, 0);
+        check_run_cotangent(cotangent, t.outputs, 1, 0);
         for (long i = 0; rule->plain_sum && i < t.outputs; i++) cotangent[i] = 1;
         gradients(&t, cotangent, gradient);
         for (int k = 0; k < t.point.inputs && passes; k++)

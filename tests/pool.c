@@ -25,10 +25,10 @@ static void every_chunk_runs_once(void) {
     for (int threads = 1; threads <= 9; threads++) {
         pool_set_threads(threads);
         for (long chunks = 0; chunks <= 20; chunks++) {
-            parallel_for(chunks, count_run, NULL);
+            pool_for(chunks, count_run, NULL);
             check_runs(chunks, 1);
         }
-        parallel_for(CHUNKS, count_run, NULL);
+        pool_for(CHUNKS, count_run, NULL);
         check_runs(CHUNKS, 1);
     }
 }
@@ -38,7 +38,7 @@ static void many_small_jobs_in_a_row(void) {
     enum { JOBS = 20000 };
     for (int threads = 2; threads <= 8; threads *= 2) {
         pool_set_threads(threads);
-        for (int job = 0; job < JOBS; job++) parallel_for(3, count_run, NULL);
+        for (int job = 0; job < JOBS; job++) pool_for(3, count_run, NULL);
         check_runs(3, JOBS);
     }
 }
@@ -55,7 +55,7 @@ static void chunks_run_at_the_same_time(void) {
     pool_set_threads(2);
     for (int pause = 0; pause < 3; pause++) {
         atomic_int arrived = 0;
-        parallel_for(2, wait_for_both, &arrived);
+        pool_for(2, wait_for_both, &arrived);
         usleep(10000); /* long enough for the worker to fall asleep */
     }
 }
@@ -64,14 +64,14 @@ static void nest(void *context, long chunk) {
     long *order = context;
     int index = pool_thread_index();
     order[chunk] = 0;
-    for (int depth = 0; depth < 2; depth++) parallel_for(10, count_run, NULL);
+    for (int depth = 0; depth < 2; depth++) pool_for(10, count_run, NULL);
     order[chunk] = index == pool_thread_index();
 }
 
 static void a_nested_loop_runs_on_its_own_thread(void) {
     pool_set_threads(4);
     long same[50];
-    parallel_for(50, nest, same);
+    pool_for(50, nest, same);
     for (int i = 0; i < 50; i++) CHECK(same[i] == 1, "chunk %d changed its thread", i);
     check_runs(10, 100);
 }
@@ -90,27 +90,27 @@ static void hold_index(void *context, long chunk) {
 static void indices_are_the_threads_own(void) {
     CHECK(pool_thread_index() == 0, "found %d", pool_thread_index());
     pool_set_threads(8);
-    for (int job = 0; job < 200; job++) parallel_for(100, hold_index, NULL);
+    for (int job = 0; job < 200; job++) pool_for(100, hold_index, NULL);
 }
 
 static void a_child_process_has_a_working_pool(void) {
     pool_set_threads(2);
-    parallel_for(CHUNKS, count_run, NULL);
+    pool_for(CHUNKS, count_run, NULL);
     check_runs(CHUNKS, 1);
     for (int i = 0; i < 20; i++) {
         pid_t child = fork();
         if (child == 0) {
             alarm(20);
             atomic_int arrived = 0;
-            parallel_for(2, wait_for_both, &arrived); /* so the child has a worker */
-            parallel_for(CHUNKS, count_run, NULL);
+            pool_for(2, wait_for_both, &arrived); /* so the child has a worker */
+            pool_for(CHUNKS, count_run, NULL);
             check_runs(CHUNKS, 1);
             exit(test_failures ? 1 : 0);
         }
         int status = -1;
         waitpid(child, &status, 0);
         CHECK(status == 0, "the child's status is %d", status);
-        parallel_for(CHUNKS, count_run, NULL); /* and the parent still has its own */
+        pool_for(CHUNKS, count_run, NULL); /* and the parent still has its own */
         check_runs(CHUNKS, 1);
     }
 }
@@ -127,7 +127,7 @@ static void exit_inside_a_body_ends_the_process(void) {
         if (child == 0) {
             alarm(20);
             pool_set_threads(4);
-            for (;;) parallel_for(8, leave_from_chunk, NULL);
+            for (;;) pool_for(8, leave_from_chunk, NULL);
         }
         int status = -1;
         waitpid(child, &status, 0);
@@ -136,7 +136,7 @@ static void exit_inside_a_body_ends_the_process(void) {
 }
 
 static void *call_from_outside(void *context) {
-    for (int i = 0; i < 500; i++) parallel_for(CHUNKS, count_run, context);
+    for (int i = 0; i < 500; i++) pool_for(CHUNKS, count_run, context);
     return NULL;
 }
 
@@ -155,7 +155,7 @@ static void silly_thread_counts_are_clamped(void) {
     CHECK(pool_threads() == 1, "found %d", pool_threads());
     pool_set_threads(1 << 30);
     CHECK(pool_threads() > 1, "found %d", pool_threads());
-    parallel_for(CHUNKS, count_run, NULL);
+    pool_for(CHUNKS, count_run, NULL);
     check_runs(CHUNKS, 1);
 }
 

@@ -1,8 +1,8 @@
 /* Good input: what train and generate print, write and promise, as a user meets it. */
 #include "child.h"
-#include "tasks/tokenizer.h"
-#include "tensor/json.h"
-#include "tensor/safetensors.h"
+#include "formats/json.h"
+#include "formats/safetensors.h"
+#include "text/tokenizer.h"
 #include <dirent.h>
 #include <sys/ioctl.h>
 #include <time.h>

@@ -1,6 +1,6 @@
 /* .safetensors files: what the format's own library writes is read, what is written comes back, and whatever
  * is malformed, cut or damaged is refused with what is wrong with it. */
-#include "tensor/safetensors.h"
+#include "formats/safetensors.h"
 #include "base/crc32.h"
 #include "base/file.h"
 #include "expect_bug.h"

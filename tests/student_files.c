@@ -4,7 +4,7 @@
  * Each file here is a right operation with something hostile in it that happens in the case `bad` alone, so the case
  * `good` has to pass. */
 #include "child.h"
-#include "tensor/json.h"
+#include "formats/json.h"
 
 #ifdef SANITIZED
 #define WITHOUT_SANITIZER false

@@ -13,11 +13,11 @@ typedef struct Taken {
 } Taken;
 
 static void fill(const TapeMemory *m, const Taken *b) {
-    memset(memory_at(m, b->at), b->mark, b->bytes);
+    memset(tape_memory_at(m, b->at), b->mark, b->bytes);
 }
 
 static void check_filled(const TapeMemory *m, const Taken *b) {
-    const unsigned char *p = memory_at(m, b->at);
+    const unsigned char *p = tape_memory_at(m, b->at);
     for (size_t i = 0; i < b->bytes; i++)
         if (p[i] != b->mark) {
             CHECK(false, "byte %zu of the block at %zu was written by another", i, b->at);
@@ -36,14 +36,14 @@ static void blocks_do_not_overlap(void) {
         Taken *b = &block[random_below(key, 3 * step, BLOCKS)];
         if (b->bytes) {
             check_filled(&m, b);
-            memory_give_back(&m, b->at, b->bytes);
+            tape_memory_give_back(&m, b->at, b->bytes);
             b->bytes = 0;
         } else {
             long scale = random_below(key, 3 * step + 1, 100) == 0 ? 3000000 : 3000;
             b->bytes = 1 + (size_t)random_below(key, 3 * step + 2, scale);
             b->mark = (unsigned char)step;
-            CHECK(memory_take(&m, b->bytes, &b->at, &e), "%s", e.text);
-            CHECK(b->at % LINE == 0 && (uintptr_t)memory_at(&m, b->at) % LINE == 0, "at %zu", b->at);
+            CHECK(tape_memory_take(&m, b->bytes, &b->at, &e), "%s", e.text);
+            CHECK(b->at % LINE == 0 && (uintptr_t)tape_memory_at(&m, b->at) % LINE == 0, "at %zu", b->at);
             fill(&m, b);
         }
     }
@@ -51,9 +51,9 @@ static void blocks_do_not_overlap(void) {
     for (int i = 0; i < BLOCKS; i++)
         if (block[i].bytes) {
             check_filled(&m, &block[i]);
-            memory_give_back(&m, block[i].at, block[i].bytes);
+            tape_memory_give_back(&m, block[i].at, block[i].bytes);
         }
-    memory_free(&m);
+    tape_memory_free(&m);
 }
 
 /* In any order of giving back, within one region, nothing is lost: no hole is left, the top is 0. */
@@ -61,23 +61,23 @@ static void all_given_back_is_whole_again(void) {
     TapeMemory m = {0};
     Error e = {0};
     uint64_t key = random_key(2, 1);
-    CHECK(memory_reserve(&m, 1 << 20, &e), "%s", e.text);
+    CHECK(tape_memory_reserve(&m, 1 << 20, &e), "%s", e.text);
     for (int round = 0; round < 200; round++) {
         enum { N = 40 };
         Taken block[N];
         for (int i = 0; i < N; i++) {
             block[i].bytes = (size_t)random_below(key, (uint64_t)(round * 100 + i), 2000);
-            CHECK(memory_take(&m, block[i].bytes, &block[i].at, &e), "%s", e.text);
+            CHECK(tape_memory_take(&m, block[i].bytes, &block[i].at, &e), "%s", e.text);
         }
         for (int left = N; left > 0; left--) {
             int i = (int)random_below(key, (uint64_t)(round * 100 + 50 + left), left);
-            memory_give_back(&m, block[i].at, block[i].bytes);
+            tape_memory_give_back(&m, block[i].at, block[i].bytes);
             block[i] = block[left - 1];
         }
         CHECK(m.top == 0 && m.holes == 0, "top %zu, %d holes", m.top, m.holes);
     }
     CHECK(m.regions == 1);
-    memory_free(&m);
+    tape_memory_free(&m);
 }
 
 /* The smallest hole that is large enough is taken. */
@@ -86,16 +86,16 @@ static void the_best_hole_is_used(void) {
     Error e = {0};
     size_t at[5], again;
     for (int i = 0; i < 5; i++)
-        CHECK(memory_take(&m, i == 1 ? 4 * LINE : i == 3 ? 2 * LINE : LINE, &at[i], &e));
-    memory_give_back(&m, at[1], 4 * LINE);
-    memory_give_back(&m, at[3], 2 * LINE);
-    CHECK(memory_in_use(&m) == 3 * LINE, "%zu bytes in use", memory_in_use(&m));
-    CHECK(memory_take(&m, LINE + 1, &again, &e) && again == at[3], "found %zu, want %zu", again, at[3]);
-    CHECK(memory_take(&m, LINE, &again, &e) && again == at[1], "found %zu, want %zu", again, at[1]);
-    CHECK(memory_take(&m, LINE, &again, &e) && again == at[1] + LINE, "found %zu", again);
-    CHECK(memory_take(&m, 2 * LINE, &again, &e) && again == at[1] + 2 * LINE, "found %zu", again);
+        CHECK(tape_memory_take(&m, i == 1 ? 4 * LINE : i == 3 ? 2 * LINE : LINE, &at[i], &e));
+    tape_memory_give_back(&m, at[1], 4 * LINE);
+    tape_memory_give_back(&m, at[3], 2 * LINE);
+    CHECK(tape_memory_in_use(&m) == 3 * LINE, "%zu bytes in use", tape_memory_in_use(&m));
+    CHECK(tape_memory_take(&m, LINE + 1, &again, &e) && again == at[3], "found %zu, want %zu", again, at[3]);
+    CHECK(tape_memory_take(&m, LINE, &again, &e) && again == at[1], "found %zu, want %zu", again, at[1]);
+    CHECK(tape_memory_take(&m, LINE, &again, &e) && again == at[1] + LINE, "found %zu", again);
+    CHECK(tape_memory_take(&m, 2 * LINE, &again, &e) && again == at[1] + 2 * LINE, "found %zu", again);
     CHECK(m.top == 9 * LINE && m.holes == 0, "top %zu, %d holes", m.top, m.holes);
-    memory_free(&m);
+    tape_memory_free(&m);
 }
 
 /* Regions are neighbours in offsets and not in addresses: free blocks on both sides of a border are not one.
@@ -107,15 +107,16 @@ static void no_block_crosses_regions(void) {
         Error e = {0};
         Taken first = {0, region, 1}, second = {0, region, 2}, third = {0, LINE, 3},
               large = {0, 3 * region / 2, 4};
-        CHECK(memory_take(&m, first.bytes, &first.at, &e) && memory_take(&m, second.bytes, &second.at, &e) &&
-              memory_take(&m, third.bytes, &third.at, &e));
+        CHECK(tape_memory_take(&m, first.bytes, &first.at, &e) &&
+              tape_memory_take(&m, second.bytes, &second.at, &e) &&
+              tape_memory_take(&m, third.bytes, &third.at, &e));
         CHECK(m.regions == 3 && third.at == m.region[2].start, "the test meant to fill two regions");
         fill(&m, &third);
-        memory_give_back(&m, second_first ? second.at : first.at, region);
-        memory_give_back(&m, second_first ? first.at : second.at, region);
-        CHECK(memory_take(&m, large.bytes, &large.at, &e), "%s", e.text);
+        tape_memory_give_back(&m, second_first ? second.at : first.at, region);
+        tape_memory_give_back(&m, second_first ? first.at : second.at, region);
+        CHECK(tape_memory_take(&m, large.bytes, &large.at, &e), "%s", e.text);
         CHECK(large.at > third.at, "at %zu", large.at);
-        memory_free(&m);
+        tape_memory_free(&m);
     }
 }
 
@@ -127,27 +128,27 @@ static void a_plan_tells_the_offsets(void) {
     for (int pass = 0; pass < 2; pass++) {
         TapeMemory *m = pass ? &real_one : &plan;
         uint64_t key = random_key(3, 1);
-        if (pass) CHECK(memory_reserve(m, plan.peak, &e), "%s", e.text);
+        if (pass) CHECK(tape_memory_reserve(m, plan.peak, &e), "%s", e.text);
         for (uint64_t step = 0; step < 2000; step++) {
             Taken *b = &block[random_below(key, 2 * step, BLOCKS)];
             if (b->bytes) {
-                memory_give_back(m, b->at, b->bytes);
+                tape_memory_give_back(m, b->at, b->bytes);
                 b->bytes = 0;
             } else {
                 b->bytes = 1 + (size_t)random_below(key, 2 * step + 1, 50000);
-                CHECK(memory_take(m, b->bytes, &b->at, &e), "%s", e.text);
+                CHECK(tape_memory_take(m, b->bytes, &b->at, &e), "%s", e.text);
             }
-            CHECK(pass || !memory_at(m, b->at), "a plan has an address");
+            CHECK(pass || !tape_memory_at(m, b->at), "a plan has an address");
         }
         for (int i = 0; i < BLOCKS; i++) {
-            if (block[i].bytes) memory_give_back(m, block[i].at, block[i].bytes);
+            if (block[i].bytes) tape_memory_give_back(m, block[i].at, block[i].bytes);
             block[i].bytes = 0;
         }
     }
     CHECK(real_one.peak == plan.peak && real_one.regions == 1, "peak %zu, planned %zu, %d regions",
           real_one.peak, plan.peak, real_one.regions);
-    memory_free(&plan);
-    memory_free(&real_one);
+    tape_memory_free(&plan);
+    tape_memory_free(&real_one);
 }
 
 /* A first step that needed several regions leaves one of their joint size behind, and no step after it more.
@@ -157,12 +158,12 @@ static void reset_joins_regions(void) {
     Error e = {0};
     size_t at;
     for (int step = 0; step < 3; step++) {
-        for (int i = 0; i < 8; i++) CHECK(memory_take(&m, 3 << 20, &at, &e), "%s", e.text);
+        for (int i = 0; i < 8; i++) CHECK(tape_memory_take(&m, 3 << 20, &at, &e), "%s", e.text);
         CHECK(step == 0 ? m.regions > 1 : m.regions == 1, "step %d: %d regions", step, m.regions);
-        memory_reset(&m);
+        tape_memory_reset(&m);
         CHECK(m.regions == 1 && m.top == 0 && m.holes == 0);
     }
-    memory_free(&m);
+    tape_memory_free(&m);
 }
 
 /* What no machine has is an error of the world, in one line. */
@@ -170,17 +171,19 @@ static void too_much_is_refused(void) {
     TapeMemory m = {0};
     Error e = {0};
     size_t at;
-    CHECK(!memory_take(&m, SIZE_MAX / 2, &at, &e) && e.status == STATUS_NO_MEMORY && *e.text, "%s", e.text);
-    e = (Error){0};
-    CHECK(!memory_take(&m, SIZE_MAX, &at, &e) && e.status == STATUS_NO_MEMORY && *e.text, "%s", e.text);
-    e = (Error){0};
-    CHECK(!memory_take(&m, (size_t)1 << 60, &at, &e) && e.status == STATUS_NO_MEMORY && *e.text, "%s",
+    CHECK(!tape_memory_take(&m, SIZE_MAX / 2, &at, &e) && e.status == STATUS_NO_MEMORY && *e.text, "%s",
           e.text);
     e = (Error){0};
-    CHECK(!memory_reserve(&m, (size_t)1 << 60, &e) && e.status == STATUS_NO_MEMORY && *e.text, "%s", e.text);
+    CHECK(!tape_memory_take(&m, SIZE_MAX, &at, &e) && e.status == STATUS_NO_MEMORY && *e.text, "%s", e.text);
     e = (Error){0};
-    CHECK(memory_take(&m, 100, &at, &e) && memory_at(&m, at), "%s", e.text);
-    memory_free(&m);
+    CHECK(!tape_memory_take(&m, (size_t)1 << 60, &at, &e) && e.status == STATUS_NO_MEMORY && *e.text, "%s",
+          e.text);
+    e = (Error){0};
+    CHECK(!tape_memory_reserve(&m, (size_t)1 << 60, &e) && e.status == STATUS_NO_MEMORY && *e.text, "%s",
+          e.text);
+    e = (Error){0};
+    CHECK(tape_memory_take(&m, 100, &at, &e) && tape_memory_at(&m, at), "%s", e.text);
+    tape_memory_free(&m);
 }
 
 TEST_MAIN({"blocks do not overlap", blocks_do_not_overlap},

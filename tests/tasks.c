@@ -133,7 +133,7 @@ static void split_by_enumeration(void) {
                     int32_t x[16];
                     for (long i = 0, rest = c; i < n; i++, rest /= worlds[w].symbols)
                         x[i] = (int32_t)(rest % worlds[w].symbols);
-                    held_out += sequence_task_held_out(task, x, n);
+                    held_out += task_sequence_held_out(task, x, n);
                 }
                 long want = worlds[w].reserved * power(worlds[w].symbols, n - 1);
                 CHECK(held_out == want && held_out < all, "%ld of %ld held out, want %ld", held_out, all,
@@ -188,7 +188,7 @@ static void default_held_out_set(void) {
             long n = b->source_length[r];
             of_length[n]++;
             short_ones += r < 100 && n <= 8;
-            CHECK(sequence_task_held_out(task, b->source + r * 16, n));
+            CHECK(task_sequence_held_out(task, b->source + r * 16, n));
             for (long q = 0; q < r; q++)
                 CHECK(memcmp(b->source + q * 16, b->source + r * 16, 16 * sizeof(int32_t)));
         }
@@ -198,7 +198,7 @@ static void default_held_out_set(void) {
         for (uint64_t step = 0; step < 100; step++) {
             task_training_batch(task, step, 0, 400, training);
             for (long r = 0; r < 400; r++)
-                CHECK(!sequence_task_held_out(task, training->source + r * training->S,
+                CHECK(!task_sequence_held_out(task, training->source + r * training->S,
                                               training->source_length[r]));
         }
         batch_free(b), batch_free(training), task_free(task);
@@ -213,7 +213,7 @@ static void seeds_differ(void) {
     task_held_out_batch(two, 0, 1000, b);
     long both = 0;
     for (long r = 0; r < 1000; r++)
-        both += sequence_task_held_out(two, a->source + r * 16, a->source_length[r]);
+        both += task_sequence_held_out(two, a->source + r * 16, a->source_length[r]);
     CHECK(both > 50 && both < 200, "%ld of 1000 are held out with either seed, want about 1000 · 7 / 61",
           both);
     CHECK(memcmp(a->source, b->source, 16000 * sizeof(int32_t)));

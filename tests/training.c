@@ -74,7 +74,7 @@ static void check_optimizer(const char *name, Optimizer o, bool vector) {
 }
 
 static void optimizers_agree(void) {
-    Optimizer adam = optimizer_default(OPTIM_ADAMW), sgd = optimizer_default(OPTIM_SGD);
+    Optimizer adam = optim_default(OPTIM_ADAMW), sgd = optim_default(OPTIM_SGD);
     for (int vector = 0; vector < 2; vector++) {
         check_optimizer("adam", adam, vector);
         check_optimizer("sgd", sgd, vector);
@@ -91,7 +91,7 @@ static void optimizers_agree(void) {
 static void vectors_do_not_decay(void) {
     for (OptimizerKind kind = OPTIM_ADAMW; kind <= OPTIM_SGD; kind++) {
         Parameters p = two_tensors(2, 3, 4);
-        Optimizer o = optimizer_default(kind);
+        Optimizer o = optim_default(kind);
         o.weight_decay = 0.5;
         for (int i = 0; i < 6; i++) p.value[p.entry[0].offset + i] = 2;
         for (int i = 0; i < 4; i++) p.value[p.entry[1].offset + i] = 2;
@@ -109,7 +109,7 @@ static void clipping_agrees(void) {
     for (int i = 0; i < 2; i++)
         for (int k = 1; k <= 4; k *= 4) { /* a sum over k batches, scaled by 1/k, is clipped as their mean */
             Parameters p = two_tensors(2, 3, 4);
-            Optimizer o = optimizer_default(OPTIM_SGD);
+            Optimizer o = optim_default(OPTIM_SGD);
             o.momentum = 0;
             double x[6], norm;
             for (int j = 0; j < 2; j++) {
@@ -148,7 +148,7 @@ static void large_store(void) {
     static const int threads[] = {1, 2, 3, 4, 8};
     for (int i = 0; i < 5; i++) {
         pool_set_threads(threads[i]);
-        Optimizer o = optimizer_default(OPTIM_ADAMW);
+        Optimizer o = optim_default(OPTIM_ADAMW);
         o.weight_decay = 0.1;
         memcpy(p.value, start, (size_t)p.size * sizeof(real));
         memset(p.moment1, 0, 2 * (size_t)p.size * sizeof(real));
@@ -178,7 +178,7 @@ static void non_finite_gradient(void) {
     for (OptimizerKind kind = OPTIM_ADAMW; kind <= OPTIM_SGD; kind++)
         for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
             Parameters p = two_tensors(2, 3, 4);
-            Optimizer o = optimizer_default(kind);
+            Optimizer o = optim_default(kind);
             for (long j = 0; j < 6; j++) p.value[j] = p.grad[j] = (real)j;
             optim_step(&o, &p, 0.1, 1);
             real *before = copy_of(p.value, 4 * p.size);
@@ -317,7 +317,7 @@ static Trainer *trainer_new(const Task *task, long batch, long accumulate, doubl
     if (!t) exit(1);
     *t = (Trainer){.model = new_model(c, 1),
                    .task = task,
-                   .optimizer = optimizer_default(OPTIM_ADAMW),
+                   .optimizer = optim_default(OPTIM_ADAMW),
                    .schedule = {.kind = SCHEDULE_CONSTANT, .rate = 2e-3},
                    .batch = batch,
                    .accumulate = accumulate,

@@ -1,6 +1,6 @@
 /* gradcheck ulps: float kernels judged by their double twins. Right ones pass for any seed; an inaccuracy planted in any
  * operation's result or gradient is seen. */
-#include "checking/ulps.h"
+#include "grading/ulps.h"
 #include "base/pool.h"
 #include "child.h"
 #include "ops/ops.h"

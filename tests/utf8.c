@@ -130,7 +130,7 @@ static void escapes_names(void) {
     };
     char out[ESCAPED_TEXT];
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        CHECK(strcmp(escaped(out, cases[i].text), cases[i].want) == 0, "found \"%s\", want \"%s\"", out,
+        CHECK(strcmp(utf8_escape(out, cases[i].text), cases[i].want) == 0, "found \"%s\", want \"%s\"", out,
               cases[i].want);
 
     /* Controls (C0, DEL, C1), separators and directions (Unicode 15, sections 23.1 and 23.2), and no others.
@@ -142,31 +142,31 @@ static void escapes_names(void) {
         char text[UTF8_MAX + 1] = "";
         utf8_encode(c, text);
         if (c > hidden[range][1]) range++;
-        CHECK((strcmp(escaped(out, text), text) != 0) == (c >= hidden[range][0]), "U+%04X: %s", c, out);
+        CHECK((strcmp(utf8_escape(out, text), text) != 0) == (c >= hidden[range][0]), "U+%04X: %s", c, out);
     }
 
     char name[101] = "", want[ESCAPED_TEXT] = "";
     memset(name, 1, 100);
     for (int i = 0; i < 64; i++) strcat(want, "\\x01");
     strcat(want, "...");
-    CHECK(strcmp(escaped(out, name), want) == 0, "found \"%s\"", out);
+    CHECK(strcmp(utf8_escape(out, name), want) == 0, "found \"%s\"", out);
     memset(name, 'a', 100);
     memcpy(name + 62, "\xE2\x82\xAC", 3); /* a character across the limit is not cut in two */
-    CHECK(strlen(escaped(out, name)) == 62 + 3, "found \"%s\"", out);
+    CHECK(strlen(utf8_escape(out, name)) == 62 + 3, "found \"%s\"", out);
 }
 
 /* The first error stays; a text is one line however it is put together, and keeps its two ends. */
 static void keeps_the_first_error(void) {
     Error e = {0};
-    CHECK(!fail(&e, STATUS_IO, "%s: %d", "a\nb\x1B", 5));
-    CHECK(!fail(&e, STATUS_USAGE, "later"));
+    CHECK(!error_set(&e, STATUS_IO, "%s: %d", "a\nb\x1B", 5));
+    CHECK(!error_set(&e, STATUS_USAGE, "later"));
     CHECK(e.status == STATUS_IO && strcmp(e.text, "a?b?: 5") == 0, "found \"%s\"", e.text);
 
     for (size_t n = ERROR_TEXT - 20; n<9000; n += n> ERROR_TEXT + 20 ? 1000 : 1) {
         char path[9001] = "";
         memset(path, 'p', n);
         Error cut = {0};
-        fail(&cut, STATUS_NO_INPUT, "%s: gone", path);
+        error_set(&cut, STATUS_NO_INPUT, "%s: gone", path);
         CHECK(strlen(cut.text) == (n + 6 < ERROR_TEXT ? n + 6 : ERROR_TEXT - 1), "%zu: found %zu bytes", n,
               strlen(cut.text));
         if (n < 8000) CHECK(strcmp(cut.text + strlen(cut.text) - 6, ": gone") == 0, "found \"%s\"", cut.text);

@@ -4,7 +4,7 @@
  * minutes a function). In double, where the functions are libm's, it looks at a million numbers spread evenly
  * over the bit patterns. */
 #include "kernels/vector_math.h"
-#include "checking/ulp_sweep.h"
+#include "grading/ulp_sweep.h"
 #include "test.h"
 
 static void sweep(const char *name) {

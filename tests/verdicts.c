@@ -1,7 +1,7 @@
 /* What gradcheck says where there is no plain answer: kinks, ties, saturation, noise, wrong gradients on kinks; and that
  * the numeric derivative knows its error. */
-#include "autograd/gradcheck_text.h"
-#include "autograd/numeric_derivative.h"
+#include "gradcheck/gradcheck_text.h"
+#include "gradcheck/numeric_derivative.h"
 #include "ops/ops.h"
 #include "test.h"
 
@@ -66,7 +66,7 @@ static void own_forward(Node *n) {
 
 static void own_backward(Node *n) {
     long i = 0;
-    for (Walk w = walk(n->in[0]->shape, 1, (const long *[]){n->in[0]->stride}); walk_row(&w);)
+    for (Walk w = tensor_walk(n->in[0]->shape, 1, (const long *[]){n->in[0]->stride}); tensor_walk_row(&w);)
         for (long k = 0; k < w.n; k++, i++)
             n->in[0]->grad[i] += n->out->grad[i] * own_slope(n->in[0]->data[w.at[0] + k * w.step[0]]);
 }
@@ -99,7 +99,8 @@ static CaseReport check_own(real (*f)(real x), real (*slope)(real x), CheckInput
 }
 
 #define SAYS(r, want)                                                                                        \
-    CHECK((r).verdict == (want), "%s: %s %s", verdict_text((r).verdict), (r).trouble, (r).in[0].reason)
+    CHECK((r).verdict == (want), "%s: %s %s", gradcheck_verdict_text((r).verdict), (r).trouble,              \
+          (r).in[0].reason)
 
 static real relu(real x) {
     return x > 0 ? x : 0;
@@ -191,7 +192,7 @@ static void layer_norm_of_a_constant_row_is_smooth(void) {
     if (!IN_DOUBLE) CHECK(r.verdict != FAIL, "%s", r.in[0].reason);
     for (int i = 0; IN_DOUBLE && i < r.inputs; i++)
         CHECK(r.in[i].verdict == PASS && !r.in[i].kinks && !r.in[i].flat, "%s: %s, %ld kinks, %ld flat",
-              r.in[i].name, verdict_text(r.in[i].verdict), r.in[i].kinks, r.in[i].flat);
+              r.in[i].name, gradcheck_verdict_text(r.in[i].verdict), r.in[i].kinks, r.in[i].flat);
 }
 
 /* A drawn point that lies on a kink is drawn again. */
@@ -258,7 +259,7 @@ static void a_constant_has_a_proved_gradient_of_0(void) {
     CaseReport r = check_own(constant, zero, (CheckInput){"x", DIMS(3)});
     SAYS(r, PASS);
     r = check_own(constant, offset_slope, (CheckInput){"x", DIMS(3)});
-    CHECK(r.verdict != INCONCLUSIVE || !IN_DOUBLE, "%s", verdict_text(r.verdict));
+    CHECK(r.verdict != INCONCLUSIVE || !IN_DOUBLE, "%s", gradcheck_verdict_text(r.verdict));
 }
 
 static real rough(real x) {
@@ -294,7 +295,7 @@ static void a_rest_between_steps_is_no_gradient_of_0(void) {
     if (!IN_DOUBLE) return; /* a float has no 1e8 + x */
     CaseReport r = check_own(in_steps, zero, (CheckInput){"x", DIMS(5), -1e-5, 1e-5});
     CHECK(r.in[0].verdict != PASS && r.in[0].wrong + r.in[0].unclear == 5, "%s: %ld wrong, %ld unclear",
-          verdict_text(r.in[0].verdict), r.in[0].wrong, r.in[0].unclear);
+          gradcheck_verdict_text(r.in[0].verdict), r.in[0].wrong, r.in[0].unclear);
 }
 
 static real wave(real x) {
@@ -332,7 +333,7 @@ static void nan_never_passes(void) {
     CaseReport r = check_own(relu, not_a_number, (CheckInput){"x", DIMS(3)});
     SAYS(r, FAIL);
     r = check_own(not_a_number, zero, (CheckInput){"x", DIMS(3)});
-    CHECK(r.verdict != PASS, "%s", verdict_text(r.verdict));
+    CHECK(r.verdict != PASS, "%s", gradcheck_verdict_text(r.verdict));
 }
 
 static real infinite(real x) {
@@ -343,7 +344,7 @@ static void infinity_never_passes_for_a_number(void) {
         CaseReport r = check_own(relu, infinite, (CheckInput){"x", DIMS(n), 1, 2});
         SAYS(r, FAIL);
         CHECK(r.in[0].verdict == FAIL && strcmp(r.in[0].pattern, "not a number") == 0, "%ld elements: %s, %s",
-              n, verdict_text(r.in[0].verdict), r.in[0].pattern);
+              n, gradcheck_verdict_text(r.in[0].verdict), r.in[0].pattern);
     }
 }
 

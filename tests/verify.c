@@ -1,8 +1,8 @@
 /* Check cases as files: what gradcheck writes for a student, and what it says about what students write. */
-#include "checking/case_files.h"
 #include "child.h"
-#include "tensor/json.h"
-#include "tensor/npy.h"
+#include "formats/json.h"
+#include "formats/npy.h"
+#include "grading/case_files.h"
 
 /* Proofs are for double: its program judges the files that either precision computes. */
 #define GRADCHECK "../double/gradcheck"
@@ -25,8 +25,8 @@ static void gradient_name(char name[CASE_FILE], const CaseFiles *f, int k) {
 /* The built-in operation as a student who works in this precision. */
 static void write_gradients(const char *directory, CaseFiles *f) {
     point_ready(&f->point, 0);
-    run_forward(&f->run);
-    run_backward(&f->run, f->dy);
+    check_run_forward(&f->run);
+    check_run_backward(&f->run, f->dy);
     for (int k = 0; k < f->point.inputs; k++) {
         char name[CASE_FILE];
         gradient_name(name, f, k);

@@ -2,11 +2,11 @@
 #include "autograd/op.h"
 #include "autograd/tape_memory.h"
 #include "base/arena.h"
+#include "base/clock.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* Arrays up to this size lie with the records and live until reset: so a loss can be read after backward. */
 enum { SMALL_ARRAY = 64 };
@@ -26,7 +26,7 @@ Tape *tape_new(void) {
 
 void tape_free(Tape *t) {
     if (!t) return;
-    memory_free(t->memory);
+    tape_memory_free(t->memory);
     arena_free(t->records);
     free(t->memory);
     free(t->records);
@@ -34,7 +34,7 @@ void tape_free(Tape *t) {
 }
 
 void tape_reset(Tape *t) {
-    memory_reset(t->memory);
+    tape_memory_reset(t->memory);
     arena_reset(t->records);
     t->last = NULL;
     t->nodes = 0;
@@ -44,7 +44,7 @@ void tape_reset(Tape *t) {
 
 bool tape_reserve(Tape *t, size_t bytes, Error *e) {
     tape_reset(t);
-    return memory_reserve(t->memory, bytes, e);
+    return tape_memory_reserve(t->memory, bytes, e);
 }
 
 void tape_plan(Tape *t) {
@@ -61,7 +61,7 @@ void tape_forget_peak(Tape *t) {
 }
 
 size_t tape_in_use(const Tape *t) {
-    return memory_in_use(t->memory);
+    return tape_memory_in_use(t->memory);
 }
 
 bool tape_failed(const Tape *t, Error *e) {
@@ -74,12 +74,12 @@ bool tape_failed(const Tape *t, Error *e) {
 static real *take(Tape *t, long count, TapeBlock *array) {
     long guard = t->guard ? GUARD : 0;
     array->bytes = (size_t)(count + 2 * guard) * sizeof(real);
-    if (!memory_take(t->memory, array->bytes, &array->at, &t->error)) {
+    if (!tape_memory_take(t->memory, array->bytes, &array->at, &t->error)) {
         t->planning = t->memory->planning = true;
         array->bytes = 0;
         return NULL;
     }
-    real *memory = memory_at(t->memory, array->at);
+    real *memory = tape_memory_at(t->memory, array->at);
     for (long i = 0; guard && memory && i < count + 2 * guard; i++) memory[i] = NAN;
     return memory ? memory + guard : NULL;
 }
@@ -97,7 +97,7 @@ bool tape_guards_hold(const Tensor *x) {
 }
 
 static void give_back(Tape *t, const TapeBlock *array) {
-    if (array->bytes) memory_give_back(t->memory, array->at, array->bytes);
+    if (array->bytes) tape_memory_give_back(t->memory, array->at, array->bytes);
 }
 
 static Tensor *new_tensor(Tape *t, Shape s, real *data) {
@@ -133,7 +133,7 @@ Tensor *tape_constant(Tape *t, Shape s) {
 }
 
 static Node *new_node(Tape *t, const Op *op, int inputs, Tensor *const in[]) {
-    if (inputs > MAX_INPUTS) bug("%s: %d inputs, want at most %d", op->name, inputs, MAX_INPUTS);
+    if (inputs > MAX_INPUTS) error_bug("%s: %d inputs, want at most %d", op->name, inputs, MAX_INPUTS);
     Node *n = arena_alloc(t->records, sizeof *n);
     n->op = op;
     n->tape = t;
@@ -185,12 +185,6 @@ void *node_attr(Node *n, size_t bytes) {
     return n->attr = node_record(n, bytes);
 }
 
-static double seconds_now(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
 /* Runs one direction of a node, with its scratch memory, under the observer's eyes if there is one. */
 static void run(Node *n, bool backward) {
     Tape *t = n->tape;
@@ -202,9 +196,9 @@ static void run(Node *n, bool backward) {
     else if (count)
         n->scratch = take(t, count, &scratch);
     if (direction && !t->planning) {
-        double start = t->observer ? seconds_now() : 0;
+        double start = t->observer ? clock_seconds() : 0;
         direction(n);
-        if (t->observer) t->observer(t->observer_context, n, backward, seconds_now() - start);
+        if (t->observer) t->observer(t->observer_context, n, backward, clock_seconds() - start);
     }
     give_back(t, &scratch);
     n->scratch = NULL;
@@ -251,7 +245,7 @@ static void prepare_input_gradients(Node *n, const Tensor *heir) {
 static void backward_node(Node *n) {
     Tape *t = n->tape;
     if (n->out->has_grad) {
-        if (!n->op->backward) bug("%s: has no backward, but its output needs a gradient", n->op->name);
+        if (!n->op->backward) error_bug("%s: has no backward, but its output needs a gradient", n->op->name);
         Tensor *x = heir(n);
         prepare_input_gradients(n, x);
         run(n, true);
@@ -269,9 +263,9 @@ static void backward_node(Node *n) {
 }
 
 void tape_backward_from(Tape *t, Tensor *y, const real *dy) {
-    if (!y->needs_grad) bug("backward: the output depends on nothing that needs a gradient");
-    if (!y->maker) bug("backward: the output is a leaf");
-    if (t->spent && !t->keep) bug("backward: it has run already, want tape_reset before it runs again");
+    if (!y->needs_grad) error_bug("backward: the output depends on nothing that needs a gradient");
+    if (!y->maker) error_bug("backward: the output is a leaf");
+    if (t->spent && !t->keep) error_bug("backward: it has run already, want tape_reset before it runs again");
     for (Node *n = t->last; n && t->spent; n = n->previous) n->out->has_grad = false;
     t->spent = true;
     long count = shape_count(y->shape);
@@ -283,7 +277,7 @@ void tape_backward_from(Tape *t, Tensor *y, const real *dy) {
 
 void tape_backward(Tape *t, Tensor *loss) {
     if (shape_count(loss->shape) != 1)
-        bug("backward: the loss is %s, want one element", shape_text(loss->shape));
+        error_bug("backward: the loss is %s, want one element", shape_text(loss->shape));
     tape_backward_from(t, loss, &(real){1});
 }
 

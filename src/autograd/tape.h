@@ -16,8 +16,8 @@
 #ifndef AUTOGRAD_TAPE_H
 #define AUTOGRAD_TAPE_H
 
+#include "autograd/tensor.h"
 #include "base/error.h"
-#include "tensor/tensor.h"
 #include <stdint.h>
 
 typedef struct Tape {

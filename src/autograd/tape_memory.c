@@ -24,7 +24,8 @@ static bool starts_region(const TapeMemory *m, size_t at) {
 }
 
 static bool add_region(TapeMemory *m, size_t bytes, Error *e) {
-    if (m->regions == MEMORY_REGIONS) return fail(e, STATUS_NO_MEMORY, "memory: the tape grew too often");
+    if (m->regions == MEMORY_REGIONS)
+        return error_set(e, STATUS_NO_MEMORY, "memory: the tape grew too often");
     size_t start = end_of_regions(m);
     if (bytes < start) bytes = start; /* double at least, so that growth is rare */
     if (bytes < SMALLEST_REGION) bytes = SMALLEST_REGION;
@@ -50,9 +51,9 @@ static bool insert_hole(TapeMemory *m, int i, FreeBlock b) {
     return true;
 }
 
-bool memory_take(TapeMemory *m, size_t bytes, size_t *at, Error *e) {
+bool tape_memory_take(TapeMemory *m, size_t bytes, size_t *at, Error *e) {
     if (bytes > SIZE_MAX / 4)
-        return fail(e, STATUS_NO_MEMORY, "memory: one array of %.3g GB", (double)bytes * 1e-9);
+        return error_set(e, STATUS_NO_MEMORY, "memory: one array of %.3g GB", (double)bytes * 1e-9);
     bytes = whole_lines(bytes ? bytes : 1);
     int best = -1;
     for (int i = 0; i < m->holes; i++)
@@ -78,7 +79,7 @@ bool memory_take(TapeMemory *m, size_t bytes, size_t *at, Error *e) {
     return true;
 }
 
-void memory_give_back(TapeMemory *m, size_t at, size_t bytes) {
+void tape_memory_give_back(TapeMemory *m, size_t at, size_t bytes) {
     bytes = whole_lines(bytes ? bytes : 1);
     int i = 0;
     while (i < m->holes && m->hole[i].at < at) i++;
@@ -100,13 +101,13 @@ void memory_give_back(TapeMemory *m, size_t at, size_t bytes) {
     if (m->hole[m->holes - 1].at + m->hole[m->holes - 1].bytes == m->top) m->top = m->hole[--m->holes].at;
 }
 
-size_t memory_in_use(const TapeMemory *m) {
+size_t tape_memory_in_use(const TapeMemory *m) {
     size_t bytes = m->top;
     for (int i = 0; i < m->holes; i++) bytes -= m->hole[i].bytes;
     return bytes;
 }
 
-void *memory_at(const TapeMemory *m, size_t at) {
+void *tape_memory_at(const TapeMemory *m, size_t at) {
     for (int i = 0; i < m->regions && !m->planning; i++)
         if (at >= m->region[i].start && at - m->region[i].start < m->region[i].bytes)
             return m->region[i].base + (at - m->region[i].start);
@@ -120,8 +121,8 @@ static void free_regions(TapeMemory *m) {
     }
 }
 
-bool memory_reserve(TapeMemory *m, size_t bytes, Error *e) {
-    memory_reset(m);
+bool tape_memory_reserve(TapeMemory *m, size_t bytes, Error *e) {
+    tape_memory_reset(m);
     if (end_of_regions(m) < bytes) {
         free_regions(m);
         if (!add_region(m, bytes, e)) return false;
@@ -130,7 +131,7 @@ bool memory_reserve(TapeMemory *m, size_t bytes, Error *e) {
     return true;
 }
 
-void memory_reset(TapeMemory *m) {
+void tape_memory_reset(TapeMemory *m) {
     m->planning = false;
     if (m->regions > 1) {
         size_t bytes = end_of_regions(m);
@@ -142,7 +143,7 @@ void memory_reset(TapeMemory *m) {
     m->holes = 0;
 }
 
-void memory_free(TapeMemory *m) {
+void tape_memory_free(TapeMemory *m) {
     free_regions(m);
     free(m->hole);
     *m = (TapeMemory){0};

@@ -30,19 +30,19 @@ typedef struct TapeMemory {
 } TapeMemory;
 
 /* A block of `bytes` rounded up to whole cache lines; false with STATUS_NO_MEMORY if there is none. */
-bool memory_take(TapeMemory *m, size_t bytes, size_t *at, Error *e);
-void memory_give_back(TapeMemory *m, size_t at, size_t bytes);
+bool tape_memory_take(TapeMemory *m, size_t bytes, size_t *at, Error *e);
+void tape_memory_give_back(TapeMemory *m, size_t at, size_t bytes);
 
 /* Bytes of the blocks that are out. */
-size_t memory_in_use(const TapeMemory *m);
+size_t tape_memory_in_use(const TapeMemory *m);
 
 /* The address of a block; NULL while planning. */
-void *memory_at(const TapeMemory *m, size_t at);
+void *tape_memory_at(const TapeMemory *m, size_t at);
 
 /* One region of at least this size from the start, whose first `bytes` the system has backed with memory; everything
  * handed out is forgotten. */
-bool memory_reserve(TapeMemory *m, size_t bytes, Error *e);
-void memory_reset(TapeMemory *m);
-void memory_free(TapeMemory *m);
+bool tape_memory_reserve(TapeMemory *m, size_t bytes, Error *e);
+void tape_memory_reset(TapeMemory *m);
+void tape_memory_free(TapeMemory *m);
 
 #endif

@@ -52,19 +52,19 @@ void arena_free(Arena *a) {
 
 /* mmap promises address space, not memory: asked for more than the machine has, it would succeed and the
  * program would be killed later, in the middle of a step. So the machine's memory is the limit here. */
-bool memory_exists(size_t bytes, const char *what, Error *e) {
+bool pages_exist(size_t bytes, const char *what, Error *e) {
     double machine = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
     if (machine <= 0 || (double)bytes <= machine) return true;
-    return fail(e, STATUS_NO_MEMORY, "memory: %s would take %.3g GB, this machine has %.3g GB", what,
-                (double)bytes * 1e-9, machine * 1e-9);
+    return error_set(e, STATUS_NO_MEMORY, "memory: %s would take %.3g GB, this machine has %.3g GB", what,
+                     (double)bytes * 1e-9, machine * 1e-9);
 }
 
 void *pages_alloc(size_t bytes, const char *what, Error *e) {
-    if (!memory_exists(bytes, what, e)) return NULL;
+    if (!pages_exist(bytes, what, e)) return NULL;
     void *p = mmap(NULL, bytes ? bytes : 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (p == MAP_FAILED) {
-        fail(e, STATUS_NO_MEMORY, "memory: %s takes %.3g GB, which is not to be had", what,
-             (double)bytes * 1e-9);
+        error_set(e, STATUS_NO_MEMORY, "memory: %s takes %.3g GB, which is not to be had", what,
+                  (double)bytes * 1e-9);
         return NULL;
     }
 #ifdef MADV_HUGEPAGE

@@ -19,7 +19,7 @@ void arena_reset(Arena *a);
 void arena_free(Arena *a);
 
 /* False with STATUS_NO_MEMORY if the machine does not have `bytes` at all. `what` names their use. */
-bool memory_exists(size_t bytes, const char *what, Error *e);
+bool pages_exist(size_t bytes, const char *what, Error *e);
 
 /* Whole pages for large arrays, zeroed, in huge pages where the system offers them. NULL with
  * STATUS_NO_MEMORY if the machine cannot hold them. `what` names the use in the message. */

@@ -1,4 +1,5 @@
 #include "base/child.h"
+#include "base/clock.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -31,12 +32,6 @@ typedef struct Child {
 } Child;
 
 static int result_pipe = -1; /* in a child */
-
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 bool child_send(const void *bytes, size_t size) {
     const char *at = bytes;
@@ -118,7 +113,7 @@ static bool bear(Child *c, const ChildLimits *limits, void (*job)(void *context,
     setpgid(c->pid, c->pid);
     c->result = result[0];
     c->printed = printed[0];
-    c->deadline = now() + 3 * limits->seconds;
+    c->deadline = clock_seconds() + 3 * limits->seconds;
     fcntl(c->result, F_SETFL, O_NONBLOCK);
     fcntl(c->printed, F_SETFL, O_NONBLOCK);
     return true;
@@ -197,12 +192,12 @@ static void wait_for_news(Child *child, int children) {
         soonest = fmin(soonest, child[i].deadline);
     }
     /* A child whose pipe is closed dies soon, without a sign; one that closed it itself may live on. */
-    double seconds = fmin(fmax(soonest - now(), 0), silent ? 0.002 : 0.25);
+    double seconds = fmin(fmax(soonest - clock_seconds(), 0), silent ? 0.002 : 0.25);
     poll(fd, count, (int)ceil(seconds * 1000));
 }
 
-void children_run(long jobs, int at_once, const ChildLimits *limits, void (*job)(void *context, long i),
-                  void (*done)(void *context, long i, const ChildEnd *end), void *context) {
+void child_run_all(long jobs, int at_once, const ChildLimits *limits, void (*job)(void *context, long i),
+                   void (*done)(void *context, long i, const ChildEnd *end), void *context) {
     Child *child = calloc(AT_ONCE, sizeof *child);
     int living = 0;
     if (at_once > AT_ONCE) at_once = AT_ONCE;
@@ -222,7 +217,7 @@ void children_run(long jobs, int at_once, const ChildLimits *limits, void (*job)
             Child *c = &child[i];
             drain(c, &c->result, keep_result);
             drain(c, &c->printed, keep_text);
-            if (now() > c->deadline && !c->timed_out) {
+            if (clock_seconds() > c->deadline && !c->timed_out) {
                 c->timed_out = true;
                 kill(-c->pid, SIGKILL);
                 kill(c->pid, SIGKILL);

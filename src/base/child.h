@@ -40,8 +40,8 @@ bool child_send(const void *bytes, size_t size);
 
 /* Runs job(context, i) for i in [0, jobs), each in a child of its own, `at_once` together, and calls
  * done(context, i, end) for each as it ends, in no order. A job's own children die with it. */
-void children_run(long jobs, int at_once, const ChildLimits *limits, void (*job)(void *context, long i),
-                  void (*done)(void *context, long i, const ChildEnd *end), void *context);
+void child_run_all(long jobs, int at_once, const ChildLimits *limits, void (*job)(void *context, long i),
+                   void (*done)(void *context, long i, const ChildEnd *end), void *context);
 
 /* "crashed: signal 11 (Segmentation fault)": the end in words; "" for CHILD_DONE. */
 enum { CHILD_TEXT = 160 };

@@ -1,4 +1,5 @@
 #include "base/directory.h"
+#include "base/utf8.h"
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -9,8 +10,8 @@ bool directory_make(const char *path, Error *e) {
     char prefix[PATH_ROOM];
     size_t length = strlen(path);
     if (length == 0 || length >= sizeof prefix)
-        return fail(e, STATUS_CANNOT_CREATE, "directory: found a path of %zu bytes, need 1 to %zu", length,
-                    sizeof prefix - 1);
+        return error_set(e, STATUS_CANNOT_CREATE, "directory: found a path of %zu bytes, need 1 to %zu",
+                         length, sizeof prefix - 1);
     for (size_t i = 1; i <= length; i++) {
         if (path[i] != '/' && path[i] != '\0') continue;
         memcpy(prefix, path, i);
@@ -18,8 +19,9 @@ bool directory_make(const char *path, Error *e) {
         struct stat found;
         if (mkdir(prefix, 0777) == 0 || (stat(prefix, &found) == 0 && S_ISDIR(found.st_mode))) continue;
         char shown[ESCAPED_TEXT];
-        return fail(e, STATUS_CANNOT_CREATE, "%s: cannot be made a directory: %s", escaped(shown, prefix),
-                    errno == EEXIST ? "a file of that name is there" : strerror(errno));
+        return error_set(e, STATUS_CANNOT_CREATE, "%s: cannot be made a directory: %s",
+                         utf8_escape(shown, prefix),
+                         errno == EEXIST ? "a file of that name is there" : strerror(errno));
     }
     return true;
 }
@@ -35,5 +37,5 @@ bool directory_empty(const char *path) {
 
 bool directory_file(char out[PATH_ROOM], const char *directory, const char *name, Status status, Error *e) {
     int length = snprintf(out, PATH_ROOM, "%s/%s", directory, name);
-    return length < PATH_ROOM || fail(e, status, "%s/%s: %s", directory, name, strerror(ENAMETOOLONG));
+    return length < PATH_ROOM || error_set(e, status, "%s/%s: %s", directory, name, strerror(ENAMETOOLONG));
 }

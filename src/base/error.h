@@ -34,20 +34,13 @@ typedef struct Error {
     char text[ERROR_TEXT];
 } Error;
 
-/* Fills e and returns false, so that a failing function can `return fail(e, STATUS_IO, "%s: …", path)`.
+/* Fills e and returns false, so that a failing function can `return error_set(e, STATUS_IO, "%s: …", path)`.
  * The text is one line, `FILE: WHERE: found X, need Y`, without the program's name; control bytes in it
- * become
- * '?', and of a text too long its start and its end are kept. An error already in e stays: the first cause is
- * the one that counts. */
-bool fail(Error *e, Status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
+ * become '?', and of a text too long its start and its end are kept. An error already in e stays: the first cause
+ * is the one that counts. */
+bool error_set(Error *e, Status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* Prints `bug: …` on stderr and exits with STATUS_BUG. */
-_Noreturn void bug(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-/* Copies the first 64 bytes of an untrusted name into out, so that printing it cannot drive a terminal:
- * control characters, line separators, bidirectional overrides and invalid UTF-8 are written as \xNN. A name
- * that is cut ends in "...". Returns out. */
-enum { ESCAPED_BYTES = 64, ESCAPED_TEXT = 4 * ESCAPED_BYTES + 4 };
-const char *escaped(char out[ESCAPED_TEXT], const char *text);
+_Noreturn void error_bug(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

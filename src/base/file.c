@@ -38,21 +38,22 @@ static ssize_t read_up_to(int fd, char *buffer, size_t room) {
 
 static bool read_open_file(int fd, const char *path, size_t limit, char **data, size_t *size, Error *e) {
     struct stat st;
-    if (fstat(fd, &st) != 0) return fail(e, STATUS_IO, "%s: %s", path, strerror(errno));
+    if (fstat(fd, &st) != 0) return error_set(e, STATUS_IO, "%s: %s", path, strerror(errno));
     if (!S_ISREG(st.st_mode))
-        return fail(e, STATUS_NO_INPUT, "%s: found %s, need a regular file", path, kind_of_file(st.st_mode));
+        return error_set(e, STATUS_NO_INPUT, "%s: found %s, need a regular file", path,
+                         kind_of_file(st.st_mode));
     uintmax_t bytes = (uintmax_t)st.st_size;
     if (limit && bytes > limit)
-        return fail(e, STATUS_BAD_DATA, "%s: found %ju bytes, need at most %zu", path, bytes, limit);
+        return error_set(e, STATUS_BAD_DATA, "%s: found %ju bytes, need at most %zu", path, bytes, limit);
 
     char *buffer = bytes < SSIZE_MAX ? malloc((size_t)bytes + 1) : NULL;
-    if (!buffer) return fail(e, STATUS_NO_MEMORY, "%s: no memory for its %ju bytes", path, bytes);
+    if (!buffer) return error_set(e, STATUS_NO_MEMORY, "%s: no memory for its %ju bytes", path, bytes);
     ssize_t got =
         read_up_to(fd, buffer, (size_t)bytes + 1); /* one more than there should be: has it grown? */
     if (got < 0)
-        fail(e, STATUS_IO, "%s: %s", path, strerror(errno));
+        error_set(e, STATUS_IO, "%s: %s", path, strerror(errno));
     else if ((uintmax_t)got != bytes)
-        fail(e, STATUS_IO, "%s: its size changed while it was read", path);
+        error_set(e, STATUS_IO, "%s: its size changed while it was read", path);
     else {
         buffer[bytes] = 0;
         *data = buffer;
@@ -67,7 +68,7 @@ bool file_read(const char *path, size_t limit, char **data, size_t *size, Error 
     int fd;
     do fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK); /* a FIFO must not keep us waiting */
     while (fd < 0 && errno == EINTR);
-    if (fd < 0) return fail(e, STATUS_NO_INPUT, "%s: %s", path, strerror(errno));
+    if (fd < 0) return error_set(e, STATUS_NO_INPUT, "%s: %s", path, strerror(errno));
     bool ok = read_open_file(fd, path, limit, data, size, e);
     close(fd);
     return ok;
@@ -87,8 +88,8 @@ struct File {
 };
 
 static bool cannot_create(const char *path, Error *e) {
-    return fail(e, errno == ENOMEM ? STATUS_NO_MEMORY : STATUS_CANNOT_CREATE, "%s: %s", path,
-                strerror(errno));
+    return error_set(e, errno == ENOMEM ? STATUS_NO_MEMORY : STATUS_CANNOT_CREATE, "%s: %s", path,
+                     strerror(errno));
 }
 
 /* The path that symbolic links lead to from `path`, to be freed; nothing need exist there. NULL: errno. */
@@ -131,7 +132,7 @@ static bool remove_stale(const File *f, Error *e) {
     bool stale = lock(fd);
     if (stale && still_named(f->folder, f->temporary, fd)) unlinkat(f->folder, f->temporary, 0);
     close(fd);
-    return stale || fail(e, STATUS_CANNOT_CREATE, "%s: another process is writing it", f->path);
+    return stale || error_set(e, STATUS_CANNOT_CREATE, "%s: another process is writing it", f->path);
 }
 
 /* Creates the temporary file and locks it. */
@@ -149,7 +150,7 @@ static bool create_temporary(File *f, Error *e) {
             return cannot_create(f->path, e);
         }
     }
-    return fail(e, STATUS_CANNOT_CREATE, "%s: other processes keep writing it", f->path);
+    return error_set(e, STATUS_CANNOT_CREATE, "%s: other processes keep writing it", f->path);
 }
 
 static bool open_folder(File *f, Error *e) {
@@ -161,7 +162,7 @@ static bool open_folder(File *f, Error *e) {
     if (!folder || asprintf(&f->temporary, ".%s.tapeformer-tmp", f->name) < 0) {
         f->temporary = NULL;
         free(folder);
-        return fail(e, STATUS_NO_MEMORY, "%s: no memory", f->path);
+        return error_set(e, STATUS_NO_MEMORY, "%s: no memory", f->path);
     }
     do f->folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     while (f->folder < 0 && errno == EINTR);
@@ -176,8 +177,8 @@ static bool start(File *f, Error *e) {
     if (!open_folder(f, e)) return false;
     bool there = fstatat(f->folder, *f->name ? f->name : ".", &st, AT_SYMLINK_NOFOLLOW) == 0;
     if (there && !S_ISREG(st.st_mode))
-        return fail(e, STATUS_CANNOT_CREATE, "%s: found %s, need a regular file", f->path,
-                    kind_of_file(st.st_mode));
+        return error_set(e, STATUS_CANNOT_CREATE, "%s: found %s, need a regular file", f->path,
+                         kind_of_file(st.st_mode));
     /* rename would not ask. */
     if (there && faccessat(f->folder, f->name, W_OK, AT_EACCESS) != 0) return cannot_create(f->path, e);
     if (!create_temporary(f, e)) return false;
@@ -200,7 +201,7 @@ File *file_create(const char *path, Error *e) {
     if (f) f->path = strdup(path);
     if (!f || !f->path) {
         free(f);
-        fail(e, STATUS_NO_MEMORY, "%s: no memory", path);
+        error_set(e, STATUS_NO_MEMORY, "%s: no memory", path);
         return NULL;
     }
     f->folder = f->fd = -1;
@@ -210,7 +211,7 @@ File *file_create(const char *path, Error *e) {
 }
 
 static bool io_failed(File *f) {
-    return fail(&f->error, STATUS_IO, "%s: %s", f->path, strerror(errno));
+    return error_set(&f->error, STATUS_IO, "%s: %s", f->path, strerror(errno));
 }
 
 static void write_out(File *f, const char *bytes, size_t n) {
@@ -249,7 +250,7 @@ void file_print(File *f, const char *format, ...) {
     int length = vasprintf(&text, format, arguments);
     va_end(arguments);
     if (length < 0) {
-        fail(&f->error, STATUS_NO_MEMORY, "%s: no memory", f->path);
+        error_set(&f->error, STATUS_NO_MEMORY, "%s: no memory", f->path);
         return;
     }
     file_write(f, text, (size_t)length);
@@ -283,7 +284,7 @@ bool file_commit(File *f, Error *e) {
     /* The new name too has to be on disk. Some file systems cannot do it for a directory and say EINVAL. */
     else if (!sync_to_disk(f->folder) && errno != EINVAL)
         io_failed(f);
-    bool ok = f->error.status == STATUS_DONE || fail(e, f->error.status, "%s", f->error.text);
+    bool ok = f->error.status == STATUS_DONE || error_set(e, f->error.status, "%s", f->error.text);
     release(f);
     return ok;
 }

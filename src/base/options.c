@@ -37,7 +37,7 @@ static bool in_interval(const Option *o, long double value) {
     long double high = comma && *comma == ',' ? strtold(comma + 1, &end) : 0;
     if (!comma || comma == start + 1 || *comma != ',' || end == comma + 1 || !strchr("[(", *start) ||
         (strcmp(end, "]") != 0 && strcmp(end, ")") != 0))
-        bug("options_parse: --%s: \"%s\" is no interval", o->name, start);
+        error_bug("options_parse: --%s: \"%s\" is no interval", o->name, start);
     return (*start == '[' ? value >= low : value > low) && (*end == ']' ? value <= high : value < high);
 }
 
@@ -137,9 +137,9 @@ static void fallback_text(const Option *o, char out[FALLBACK_TEXT]) {
 
 static void add_rows(Rows *rows, const Option *table) {
     for (const Option *o = table; o->name; o++) {
-        if (rows->n == MAX_ROWS) bug("options_parse: more than %d rows", MAX_ROWS);
+        if (rows->n == MAX_ROWS) error_bug("options_parse: more than %d rows", MAX_ROWS);
         if (o->integer || o->real) in_interval(o, 0); /* ends the program here if the table is wrong */
-        if (o->choice && !o->allowed) bug("options_parse: --%s: no words to choose from", o->name);
+        if (o->choice && !o->allowed) error_bug("options_parse: --%s: no words to choose from", o->name);
         fallback_text(o, rows->fallback[rows->n]);
         rows->row[rows->n++] = o;
     }
@@ -247,9 +247,9 @@ static bool refuse_unknown(const Rows *rows, const char *element, Error *e) {
     snprintf(name, sizeof name, "%.*s", (int)strcspn(element, "="), element);
     const Option *meant = nearest(rows, name + strspn(name, "-"));
     if (meant)
-        return fail(e, STATUS_USAGE, "%s: no such option, did you mean --%s?", escaped(typed, name),
-                    meant->name);
-    return fail(e, STATUS_USAGE, "%s: no such option, see --help", escaped(typed, name));
+        return error_set(e, STATUS_USAGE, "%s: no such option, did you mean --%s?", utf8_escape(typed, name),
+                         meant->name);
+    return error_set(e, STATUS_USAGE, "%s: no such option, see --help", utf8_escape(typed, name));
 }
 
 /* The row that the element `--name` or `--name=value` names in full: getopt_long would also take a beginning
@@ -272,13 +272,13 @@ static bool take_option(Rows *rows, int code, const char *element, Error *e) {
     const Option *row = rows->row[i];
     char found[ESCAPED_TEXT], want[WANTED_TEXT];
     if (code == ':')
-        return fail(e, STATUS_USAGE, "--%s: found no value, need %s", row->name, wanted(row, want));
-    if (code == '?') return fail(e, STATUS_USAGE, "--%s: found a value, need none", row->name);
-    if (rows->seen[i]) return fail(e, STATUS_USAGE, "--%s: found twice, need it once", row->name);
+        return error_set(e, STATUS_USAGE, "--%s: found no value, need %s", row->name, wanted(row, want));
+    if (code == '?') return error_set(e, STATUS_USAGE, "--%s: found a value, need none", row->name);
+    if (rows->seen[i]) return error_set(e, STATUS_USAGE, "--%s: found twice, need it once", row->name);
     rows->seen[i] = true;
     if (!read_value(row, optarg))
-        return fail(e, STATUS_USAGE, "--%s: found \"%s\", need %s", row->name, escaped(found, optarg),
-                    wanted(row, want));
+        return error_set(e, STATUS_USAGE, "--%s: found \"%s\", need %s", row->name,
+                         utf8_escape(found, optarg), wanted(row, want));
     if (row->given) *row->given = true;
     return true;
 }
@@ -312,11 +312,11 @@ static bool parse(Options *o, Rows *rows, const bool *help, int argc, char **arg
 
     char found[ESCAPED_TEXT];
     if (o->operands > o->most)
-        return fail(e, STATUS_USAGE, "\"%s\": found one operand too many, need %s",
-                    escaped(found, o->operand[o->most]), o->most ? o->usage : "none");
+        return error_set(e, STATUS_USAGE, "\"%s\": found one operand too many, need %s",
+                         utf8_escape(found, o->operand[o->most]), o->most ? o->usage : "none");
     if (o->operands < o->least)
-        return fail(e, STATUS_USAGE, "found %d operand%s, need %s, see --help", o->operands,
-                    o->operands == 1 ? "" : "s", o->usage);
+        return error_set(e, STATUS_USAGE, "found %d operand%s, need %s, see --help", o->operands,
+                         o->operands == 1 ? "" : "s", o->usage);
     return true;
 }
 
@@ -343,7 +343,8 @@ bool options_parse(Options *o, int argc, char **argv, Error *e) {
         char where[32];
         Error bad = {0};
         snprintf(where, sizeof where, "argument %d", i);
-        if (!utf8_check(where, argv[i], strlen(argv[i]), &bad)) return fail(e, STATUS_USAGE, "%s", bad.text);
+        if (!utf8_check(where, argv[i], strlen(argv[i]), &bad))
+            return error_set(e, STATUS_USAGE, "%s", bad.text);
     }
 
     /* Numbers have a point in them, whatever locale the program has set. */
@@ -374,8 +375,8 @@ bool stdout_finish(Error *e) {
         lost = true;
         stdout_cause = errno;
     }
-    return !lost || fail(e, STATUS_IO, "standard output: %s",
-                         stdout_cause ? strerror(stdout_cause) : "a write failed");
+    return !lost || error_set(e, STATUS_IO, "standard output: %s",
+                              stdout_cause ? strerror(stdout_cause) : "a write failed");
 }
 
 int options_exit(const char *program, Error *e) {

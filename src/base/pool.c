@@ -11,6 +11,7 @@
  * Waiting is spinning for a short time and then sleeping; where there are more threads than processors it is
  * sleeping at once. */
 #include "base/pool.h"
+#include "base/clock.h"
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -21,7 +22,8 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MAX_THREADS = 256, SPIN_MICROSECONDS = 50 };
+enum { MAX_THREADS = 256 };
+#define SPIN_SECONDS 50e-6
 
 /* The gate's parts. The low half counts the workers inside. */
 #define GATE_JOB  ((uint64_t)1 << 34)
@@ -77,23 +79,17 @@ static inline void pause_briefly(void) {
 #endif
 }
 
-static int64_t microseconds(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
-}
-
 /* Spins until holds(seen) or the time is over; returns whether it holds. */
 static bool spin_until(bool (*holds)(uint64_t seen), uint64_t seen) {
     if (holds(seen)) return true;
     if (!pool.spins) return false;
-    int64_t end = microseconds() + SPIN_MICROSECONDS;
+    double end = clock_seconds() + SPIN_SECONDS;
     do
         for (int i = 0; i < 64; i++) {
             if (holds(seen)) return true;
             pause_briefly();
         }
-    while (microseconds() < end);
+    while (clock_seconds() < end);
     return false;
 }
 
@@ -243,7 +239,7 @@ int pool_threads(void) {
     return pool.threads;
 }
 
-void parallel_for(long chunks, void (*body)(void *context, long chunk), void *context) {
+void pool_for(long chunks, void (*body)(void *context, long chunk), void *context) {
     if (in_body || chunks <= 1 || pool_threads() == 1) {
         for (long i = 0; i < chunks; i++) body(context, i);
         return;

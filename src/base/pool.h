@@ -12,9 +12,9 @@ int pool_threads(void);
 
 /* Runs body(context, i) for every i in [0, chunks), in any order, on all threads, and returns when all are
  * done. Called from inside a body it runs the chunks one after another on the calling thread. */
-void parallel_for(long chunks, void (*body)(void *context, long chunk), void *context);
+void pool_for(long chunks, void (*body)(void *context, long chunk), void *context);
 
-/* Which of the pool's threads is running: 0 is the caller of parallel_for. For per-thread scratch memory
+/* Which of the pool's threads is running: 0 is the caller of pool_for. For per-thread scratch memory
  * only: a result must not depend on it. */
 int pool_thread_index(void);
 

@@ -1,5 +1,7 @@
 /* UTF-8: one decoder, which the checks and the messages share. */
 #include "base/utf8.h"
+#include <stdio.h>
+#include <string.h>
 
 /* The lead byte fixes how many bytes follow; which lead bytes exist and which second bytes may follow them is
  * what rules out overlong forms, surrogates and numbers above U+10FFFF (RFC 3629, section 4). *problem is
@@ -60,7 +62,8 @@ int utf8_encode(uint32_t c, char out[UTF8_MAX]) {
         out[0] = (char)c;
         return 1;
     }
-    if (c > 0x10FFFF || (c >= 0xD800 && c <= 0xDFFF)) bug("utf8_encode: U+%04X is no character", (unsigned)c);
+    if (c > 0x10FFFF || (c >= 0xD800 && c <= 0xDFFF))
+        error_bug("utf8_encode: U+%04X is no character", (unsigned)c);
     int follow = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
     for (int i = follow; i > 0; i--, c >>= 6) out[i] = (char)(0x80 | (c & 0x3F));
     out[0] = (char)((0x780u >> follow & 0xFF) | c);
@@ -72,8 +75,8 @@ bool utf8_check(const char *where, const char *text, size_t length, Error *e) {
     for (size_t at = 0; at < length;) {
         int bytes = utf8_decode(text + at, length - at, &character);
         if (!bytes)
-            return fail(e, STATUS_BAD_DATA, "%s: byte %zu: found 0x%02X, %s, need UTF-8", where, at,
-                        (unsigned)(unsigned char)text[at], utf8_problem(text + at, length - at));
+            return error_set(e, STATUS_BAD_DATA, "%s: byte %zu: found 0x%02X, %s, need UTF-8", where, at,
+                             (unsigned)(unsigned char)text[at], utf8_problem(text + at, length - at));
         at += (size_t)bytes;
     }
     return true;
@@ -83,4 +86,30 @@ size_t utf8_count(const char *text, size_t length) {
     size_t count = 0;
     for (size_t i = 0; i < length; i++) count += ((unsigned char)text[i] & 0xC0) != 0x80;
     return count;
+}
+
+/* Characters that move the cursor, end a line or turn the direction of writing. */
+static bool drives_terminal(uint32_t c) {
+    return c < ' ' || (c >= 0x7F && c < 0xA0) || c == 0x061C || c == 0x200E || c == 0x200F ||
+           (c >= 0x2028 && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
+}
+
+const char *utf8_escape(char out[ESCAPED_TEXT], const char *text) {
+    size_t length = strlen(text), at = 0;
+    char *end = out;
+    while (at < length) {
+        uint32_t character;
+        int bytes = utf8_decode(text + at, length - at, &character);
+        bool plain = bytes && !drives_terminal(character);
+        if (!bytes) bytes = 1;
+        if (at + (size_t)bytes > ESCAPED_BYTES) break;
+        for (int i = 0; i < bytes; i++, at++) {
+            if (plain)
+                *end++ = text[at];
+            else
+                end += sprintf(end, "\\x%02X", (unsigned)(unsigned char)text[at]);
+        }
+    }
+    strcpy(end, at < length ? "..." : "");
+    return out;
 }

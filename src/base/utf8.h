@@ -26,4 +26,10 @@ bool utf8_check(const char *where, const char *text, size_t length, Error *e);
 /* Characters in text, which is UTF-8. */
 size_t utf8_count(const char *text, size_t length);
 
+/* Copies the first 64 bytes of an untrusted name into out, so that printing it cannot drive a terminal:
+ * control characters, line separators, bidirectional overrides and invalid UTF-8 are written as \xNN. A name
+ * that is cut ends in "...". Returns out. */
+enum { ESCAPED_BYTES = 64, ESCAPED_TEXT = 4 * ESCAPED_BYTES + 4 };
+const char *utf8_escape(char out[ESCAPED_TEXT], const char *text);
+
 #endif

@@ -1,4 +1,4 @@
-/* How element-wise work is cut into chunks for parallel_for: by its size alone, so that the bits of the
+/* How element-wise work is cut into chunks for pool_for: by its size alone, so that the bits of the
  * result do not depend on the number of threads. */
 #ifndef BASE_WORK_H
 #define BASE_WORK_H

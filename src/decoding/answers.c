@@ -20,7 +20,7 @@ static void answers_free(Answers *a) {
 
 static bool answers_new(Answers *a, const ModelConfig *c, long count, long S, long room, Error *e) {
     *a = (Answers){.room = room, .last = calloc((size_t)count + 1, sizeof *a->last)};
-    if (!a->last) return fail(e, STATUS_NO_MEMORY, "memory: %ld answers", count);
+    if (!a->last) return error_set(e, STATUS_NO_MEMORY, "memory: %ld answers", count);
     bool ok = tokens_new(&a->source, count, count * S, e) && tokens_new(&a->target, count, count, e) &&
               kv_cache_new(&a->cache, c, count, room, count * S, e);
     a->target.cache = &a->cache;

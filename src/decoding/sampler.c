@@ -24,7 +24,7 @@ static real threshold(const real *scores, long count, long k) {
 }
 
 long decode_choose(const Sampler *s, const real *scores, long count, uint64_t sequence, uint64_t position) {
-    long best = array_argmax(count, scores);
+    long best = kernel_argmax(count, scores);
     if (s->temperature <= 0) return best;
     real least = s->top_k > 0 && s->top_k < count ? threshold(scores, count, s->top_k) : -INFINITY;
     double sum = 0;

@@ -22,8 +22,8 @@ static void scale_to_chunk(void *context, long chunk) {
         for (long i = begin; i < end; i++) y[i] = factor * x[i];
 }
 
-void array_scale_to(long count, real factor, const real *x, real *y, bool accumulate) {
-    parallel_for(chunks_of(count, WORK_GRAIN), scale_to_chunk, &(ScaleTo){count, factor, x, y, accumulate});
+void kernel_scale_to(long count, real factor, const real *x, real *y, bool accumulate) {
+    pool_for(chunks_of(count, WORK_GRAIN), scale_to_chunk, &(ScaleTo){count, factor, x, y, accumulate});
 }
 
 typedef struct ColumnSums {
@@ -57,23 +57,23 @@ static void column_strip(void *context, long strip) {
     memcpy(c->out + begin, total, (size_t)width * sizeof(real));
 }
 
-void column_sums(long rows, long columns, const real *x, long ld, real *out, bool accumulate) {
+void kernel_column_sums(long rows, long columns, const real *x, long ld, real *out, bool accumulate) {
     ColumnSums c = {rows, columns, ld, x, out, accumulate};
     long strips = chunks_of(columns, STRIP);
     if (rows * columns >= WORK_GRAIN)
-        parallel_for(strips, column_strip, &c);
+        pool_for(strips, column_strip, &c);
     else
         for (long i = 0; i < strips; i++) column_strip(&c, i);
 }
 
-long array_argmax(long count, const real *x) {
+long kernel_argmax(long count, const real *x) {
     long best = 0;
     for (long i = 1; i < count; i++)
         if (x[i] > x[best]) best = i;
     return best;
 }
 
-uint64_t sign_hash(const real *x, long count) {
+uint64_t kernel_sign_hash(const real *x, long count) {
     uint64_t hash = 0;
     for (long i = 0; i < count; i++) hash = branch_hash(hash, x[i] > 0);
     return hash;

@@ -7,16 +7,16 @@
 #include <stdint.h>
 
 /* y = factor·x, or y += factor·x. The arrays must not overlap, unless they are one. */
-void array_scale_to(long count, real factor, const real *x, real *y, bool accumulate);
+void kernel_scale_to(long count, real factor, const real *x, real *y, bool accumulate);
 
 /* out[j] = Σ_i x[i·ld + j] over `rows` rows of `columns` columns, or out[j] += it. Rows are summed in blocks
  * of COLUMN_BLOCK, then block by block: a fixed order, whose rounding error grows with the block and not with
  * rows. */
 enum { COLUMN_BLOCK = 128 };
-void column_sums(long rows, long columns, const real *x, long ld, real *out, bool accumulate);
+void kernel_column_sums(long rows, long columns, const real *x, long ld, real *out, bool accumulate);
 
 /* The index of the largest of count >= 1 elements; the first of several. */
-long array_argmax(long count, const real *x);
+long kernel_argmax(long count, const real *x);
 
 /* The hash of branches taken, with one more: of the side that an element took, of a winner. Starts at 0. */
 static inline uint64_t branch_hash(uint64_t hash, long branch) {
@@ -24,6 +24,6 @@ static inline uint64_t branch_hash(uint64_t hash, long branch) {
 }
 
 /* The branch_hash of which elements are above 0: of the side that each took at relu's kink. */
-uint64_t sign_hash(const real *x, long count);
+uint64_t kernel_sign_hash(const real *x, long count);
 
 #endif

@@ -181,12 +181,12 @@ static void run_phase(Phase *f) {
     lay_panels(f);
     f->packing_chunks = f->pack ? least(f->n * f->k / PACKING + 1, MOST_CHUNKS) : 1;
     if (f->packing_chunks > 1)
-        parallel_for(f->packing_chunks, pack_chunk, f);
+        pool_for(f->packing_chunks, pack_chunk, f);
     else if (f->panels.packed || f->panels.packed_edge)
         pack_chunk(f, 0);
     cut_blocks(f);
     if (f->row_blocks * f->column_blocks > 1)
-        parallel_for(f->row_blocks * f->column_blocks, multiply_chunk, f);
+        pool_for(f->row_blocks * f->column_blocks, multiply_chunk, f);
     else
         multiply_block(f, 0, f->g->m, 0, ceil_div(f->n, PANEL));
 }
@@ -227,7 +227,7 @@ void gemm(const Gemm *g) {
     if (g->m <= 0 || g->n <= 0) return;
     long batch = g->batch > 1 ? g->batch : 1;
     if (batch > 1 && (double)g->m * (double)g->n * (double)g->k <= 16.0 * GRAIN)
-        parallel_for(batch, multiply_product, (void *)(uintptr_t)g);
+        pool_for(batch, multiply_product, (void *)(uintptr_t)g);
     else
         for (long product = 0; product < batch; product++) multiply(g, product);
 }

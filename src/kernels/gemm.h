@@ -35,7 +35,7 @@ typedef struct Gemm {
     long batch, stride_a, stride_b, stride_c;
 } Gemm;
 
-/* Splits the product over the pool's threads where that pays. Inside a parallel_for body it runs on the
+/* Splits the product over the pool's threads where that pays. Inside a pool_for body it runs on the
  * calling thread. k = 0 gives C = epilogue(0). Operands must not overlap C. */
 void gemm(const Gemm *g);
 

@@ -24,7 +24,7 @@ typedef struct Plan {
 } Plan;
 
 static int size(long n) {
-    if (n > INT_MAX) bug("gemm: a size or stride of %ld, which is more than the BLAS library takes", n);
+    if (n > INT_MAX) error_bug("gemm: a size or stride of %ld, which is more than the BLAS library takes", n);
     return (int)n;
 }
 
@@ -58,5 +58,5 @@ void gemm(const Gemm *g) {
     Plan plan = {g, 1};
     while (plan.blocks < MOST_BLOCKS && (double)plan.blocks < grains && g->m / plan.blocks >= 2 * FEWEST_ROWS)
         plan.blocks *= 2;
-    parallel_for(plan.blocks * batch, multiply_rows, &plan);
+    pool_for(plan.blocks * batch, multiply_rows, &plan);
 }

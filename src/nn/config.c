@@ -1,4 +1,5 @@
 #include "nn/config.h"
+#include "base/utf8.h"
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
@@ -45,7 +46,8 @@ ModelConfig config_language_model(int vocab_size, int max_length) {
 enum { MOST_LAYERS = 1000, MOST_WIDTH = 1 << 20, MOST_TOKENS = 1 << 24 };
 
 static bool in_range(const char *name, int value, int most, Status status, Error *e) {
-    return (value >= 1 && value <= most) || fail(e, status, "%s: found %d, need 1 to %d", name, value, most);
+    return (value >= 1 && value <= most) ||
+           error_set(e, status, "%s: found %d, need 1 to %d", name, value, most);
 }
 
 bool config_check(const ModelConfig *c, Status status, Error *e) {
@@ -59,15 +61,18 @@ bool config_check(const ModelConfig *c, Status status, Error *e) {
     if (c->kind == KIND_SEQ2SEQ && !in_range("decoder_layers", c->decoder_layers, MOST_LAYERS, status, e))
         return false;
     if (c->kind == KIND_LM && c->decoder_layers != 0)
-        return fail(e, status, "decoder_layers: found %d, need 0 in a language model", c->decoder_layers);
+        return error_set(e, status, "decoder_layers: found %d, need 0 in a language model",
+                         c->decoder_layers);
     if (c->d_model % c->heads)
-        return fail(e, status, "heads: found %d, need a divisor of d_model %d", c->heads, c->d_model);
+        return error_set(e, status, "heads: found %d, need a divisor of d_model %d", c->heads, c->d_model);
     if (c->positions == POSITIONS_SINUSOIDAL && c->d_model % 2)
-        return fail(e, status, "d_model: found %d, need an even number for sinusoidal positions", c->d_model);
+        return error_set(e, status, "d_model: found %d, need an even number for sinusoidal positions",
+                         c->d_model);
     if (!(c->label_smoothing >= 0 && c->label_smoothing <= 1))
-        return fail(e, status, "label_smoothing: found %g, need a number in [0,1]", c->label_smoothing);
+        return error_set(e, status, "label_smoothing: found %g, need a number in [0,1]", c->label_smoothing);
     if (c->pad_id != NO_PAD && (c->pad_id < 0 || c->pad_id >= c->vocab_size))
-        return fail(e, status, "pad_id: found %d, need a token in [0,%d) or none", c->pad_id, c->vocab_size);
+        return error_set(e, status, "pad_id: found %d, need a token in [0,%d) or none", c->pad_id,
+                         c->vocab_size);
     return true;
 }
 
@@ -185,20 +190,21 @@ bool config_parse(ModelConfig *c, const char *file, const char *(*get)(void *con
     for (int i = 0; i < FIELDS; i++) {
         const char *text = get(context, fields[i].name);
         if (!text)
-            return fail(e, STATUS_BAD_DATA, "%s: metadata: found no %s, need it", file, fields[i].name);
+            return error_set(e, STATUS_BAD_DATA, "%s: metadata: found no %s, need it", file, fields[i].name);
         if (!parse_field(&fields[i], text, c)) {
             if (fields[i].choice[0])
-                return fail(e, STATUS_BAD_DATA, "%s: metadata: %s: found \"%s\", need %s or %s", file,
-                            fields[i].name, escaped(shown, text), fields[i].choice[0], fields[i].choice[1]);
-            return fail(e, STATUS_BAD_DATA, "%s: metadata: %s: found \"%s\", need a number", file,
-                        fields[i].name, escaped(shown, text));
+                return error_set(e, STATUS_BAD_DATA, "%s: metadata: %s: found \"%s\", need %s or %s", file,
+                                 fields[i].name, utf8_escape(shown, text), fields[i].choice[0],
+                                 fields[i].choice[1]);
+            return error_set(e, STATUS_BAD_DATA, "%s: metadata: %s: found \"%s\", need a number", file,
+                             fields[i].name, utf8_escape(shown, text));
         }
     }
     const char *attention = get(context, "attention");
     if (attention && strcmp(attention, attention_kind) != 0)
-        return fail(e, STATUS_BAD_DATA, "%s: metadata: attention: found \"%s\", need %s", file,
-                    escaped(shown, attention), attention_kind);
+        return error_set(e, STATUS_BAD_DATA, "%s: metadata: attention: found \"%s\", need %s", file,
+                         utf8_escape(shown, attention), attention_kind);
     Error cause = {0};
     return config_check(c, STATUS_BAD_DATA, &cause) ||
-           fail(e, cause.status, "%s: metadata: %s", file, cause.text);
+           error_set(e, cause.status, "%s: metadata: %s", file, cause.text);
 }

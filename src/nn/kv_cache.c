@@ -20,7 +20,7 @@ bool kv_cache_new(KvCache *c, const ModelConfig *config, long sequences, long ro
     c->start = calloc(3 * (size_t)sequences + 1, sizeof *c->start);
     c->layer = calloc((size_t)layers, sizeof *c->layer);
     if (!c->start || !c->layer)
-        return fail(e, STATUS_NO_MEMORY, "memory: keys and values of %ld sequences", sequences);
+        return error_set(e, STATUS_NO_MEMORY, "memory: keys and values of %ld sequences", sequences);
     c->memory = pages_alloc(c->bytes, "the cache of keys and values", e);
     if (!c->memory) return false;
     c->rows = c->start + sequences, c->length = c->rows + sequences;
@@ -48,10 +48,11 @@ void kv_cache_clear(KvCache *c) {
 }
 
 void kv_cache_advance(KvCache *c, const Sequences *s) {
-    if (s->count != c->keys.count) bug("kv_cache: %ld sequences, want %ld", s->count, c->keys.count);
+    if (s->count != c->keys.count) error_bug("kv_cache: %ld sequences, want %ld", s->count, c->keys.count);
     for (long i = 0; i < s->count; i++) {
-        if (s->longest > 1 && c->length[i] > 0) bug("kv_cache: several tokens, want one: others came before");
-        if (c->length[i] + s->rows[i] > c->room) bug("kv_cache: more than %ld tokens", c->room);
+        if (s->longest > 1 && c->length[i] > 0)
+            error_bug("kv_cache: several tokens, want one: others came before");
+        if (c->length[i] + s->rows[i] > c->room) error_bug("kv_cache: more than %ld tokens", c->room);
         c->length[i] += s->rows[i];
     }
 }
@@ -69,7 +70,8 @@ void kv_layer_append(KvLayer *l, const Tensor *qkv, const Sequences *s) {
 
 void kv_layer_keep_source(KvLayer *l, const Tensor *kv) {
     if (kv->shape.size[0] > l->source.shape.size[0])
-        bug("kv_cache: a source is %s, want at most %s", shape_text(kv->shape), shape_text(l->source.shape));
+        error_bug("kv_cache: a source is %s, want at most %s", shape_text(kv->shape),
+                  shape_text(l->source.shape));
     l->source = tensor_over(l->source.data, kv->shape);
     if (kv->data) tensor_copy_out(kv, l->source.data);
 }

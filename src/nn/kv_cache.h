@@ -8,9 +8,9 @@
 #ifndef NN_KV_CACHE_H
 #define NN_KV_CACHE_H
 
+#include "autograd/tensor.h"
 #include "nn/config.h"
 #include "ops/sequences.h"
-#include "tensor/tensor.h"
 
 typedef struct KvLayer {
     struct KvCache *cache;

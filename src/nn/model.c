@@ -122,7 +122,7 @@ static Model *described(const ModelConfig *c, Error *e) {
     if (m) m->encoder = calloc((size_t)c->encoder_layers, sizeof *m->encoder);
     if (m) m->decoder = calloc((size_t)c->decoder_layers + 1, sizeof *m->decoder);
     if (!m || !m->encoder || !m->decoder) {
-        fail(e, STATUS_NO_MEMORY, "memory: the layers of the model");
+        error_set(e, STATUS_NO_MEMORY, "memory: the layers of the model");
         model_free(m);
         return NULL;
     }
@@ -157,7 +157,8 @@ size_t model_bytes(const Model *m) {
 static bool make_sinusoids(Model *m, Error *e) {
     long length = m->config.max_length, d = m->config.d_model;
     m->sinusoids = calloc((size_t)length, (size_t)d * sizeof(real));
-    if (!m->sinusoids) return fail(e, STATUS_NO_MEMORY, "memory: %ld positional encodings of %ld", length, d);
+    if (!m->sinusoids)
+        return error_set(e, STATUS_NO_MEMORY, "memory: %ld positional encodings of %ld", length, d);
     nn_sinusoids(length, d, m->sinusoids);
     m->positions = tensor_over(m->sinusoids, SHAPE(length, d));
     return true;

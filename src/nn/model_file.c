@@ -2,13 +2,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *notes_find(const Notes *n, const char *key) {
+const char *model_notes_find(const Notes *n, const char *key) {
     for (int i = 0; i < n->count; i++)
         if (strcmp(n->entry[i].key, key) == 0) return n->entry[i].value;
     return NULL;
 }
 
-void notes_free(Notes *n) {
+void model_notes_free(Notes *n) {
     for (int i = 0; i < n->count; i++) free((char *)n->entry[i].key);
     free(n->entry);
     *n = (Notes){0};
@@ -31,7 +31,7 @@ bool model_save(const Model *m, const char *path, const Metadata *note, int coun
     Metadata *metadata = calloc((size_t)(fields + count), sizeof *metadata);
     Array *tensor = calloc((size_t)p->count, sizeof *tensor);
     bool ok = value && metadata && tensor;
-    if (!ok) fail(e, STATUS_NO_MEMORY, "%s: no memory for its header", path);
+    if (!ok) error_set(e, STATUS_NO_MEMORY, "%s: no memory for its header", path);
     for (int i = 0; ok && i < fields; i++) {
         config_field(&m->config, i, &metadata[i].key, value[i]);
         metadata[i].value = value[i];
@@ -81,8 +81,8 @@ static bool read_notes(const Safetensors *file, Notes *notes, Error *e) {
         ok = copy_note(&notes->entry[notes->count], &file->metadata[i]);
         notes->count += ok;
     }
-    if (!ok) notes_free(notes);
-    return ok || fail(e, STATUS_NO_MEMORY, "%s: no memory for its metadata", file->path);
+    if (!ok) model_notes_free(notes);
+    return ok || error_set(e, STATUS_NO_MEMORY, "%s: no memory for its metadata", file->path);
 }
 
 /* The file's tensors are the model's, no more and no less, in their shapes. Looked at before the model has
@@ -92,15 +92,16 @@ static bool check_tensors(const Safetensors *file, const Parameters *p, Error *e
         const Parameter *entry = &p->entry[i];
         const Array *a = safetensors_find(file, entry->name);
         if (!a)
-            return fail(e, STATUS_BAD_DATA, "%s: %s: found no such tensor, need one of shape %s", file->path,
-                        entry->name, shape_text(entry->shape));
+            return error_set(e, STATUS_BAD_DATA, "%s: %s: found no such tensor, need one of shape %s",
+                             file->path, entry->name, shape_text(entry->shape));
         if (!array_expect_shape(a, entry->shape, e)) return false;
     }
     for (int i = 0; i < file->tensors; i++)
         if (!parameters_find(p, file->tensor[i].name)) {
             char where[ARRAY_WHERE];
-            return fail(e, STATUS_BAD_DATA, "%s: found a tensor that the model has not, need its %d alone",
-                        array_where(&file->tensor[i], where), p->count);
+            return error_set(e, STATUS_BAD_DATA,
+                             "%s: found a tensor that the model has not, need its %d alone",
+                             array_where(&file->tensor[i], where), p->count);
         }
     return true;
 }
@@ -108,8 +109,8 @@ static bool check_tensors(const Safetensors *file, const Parameters *p, Error *e
 static bool check_type(const Array *a, Error *e) {
     if (a->dtype >= DTYPE_F16) return true;
     char where[ARRAY_WHERE];
-    return fail(e, STATUS_BAD_DATA, "%s: found %s, need F64, F32, F16 or BF16", array_where(a, where),
-                dtype_name(a->dtype));
+    return error_set(e, STATUS_BAD_DATA, "%s: found %s, need F64, F32, F16 or BF16", array_where(a, where),
+                     dtype_name(a->dtype));
 }
 
 static bool read_tensors(const Safetensors *file, Parameters *p, Error *e) {

@@ -4,8 +4,8 @@
 #ifndef NN_MODEL_FILE_H
 #define NN_MODEL_FILE_H
 
+#include "formats/safetensors.h"
 #include "nn/nn.h"
-#include "tensor/safetensors.h"
 
 /* Notes of a file that was read; they own their strings. */
 typedef struct Notes {
@@ -14,15 +14,15 @@ typedef struct Notes {
 } Notes;
 
 /* The value of that key, or NULL. */
-const char *notes_find(const Notes *n, const char *key);
-void notes_free(Notes *n);
+const char *model_notes_find(const Notes *n, const char *key);
+void model_notes_free(Notes *n);
 
 /* Writes the model with `count` notes, atomically. STATUS_CANNOT_CREATE, STATUS_IO, STATUS_NO_MEMORY. A note
  * under the name of one of the configuration's fields is a bug. */
 bool model_save(const Model *m, const char *path, const Metadata *note, int count, Error *e);
 
 /* Reads a model, as model_new makes it: `training` gives it gradients and moments, which are 0. Where notes
- * is not NULL it gets the file's notes, for notes_free. NULL with the error if the file cannot be had as
+ * is not NULL it gets the file's notes, for model_notes_free. NULL with the error if the file cannot be had as
  * safetensors_read has it, or with STATUS_BAD_DATA if its metadata describes no model, or a tensor is
  * missing, not the model's, of another shape, of integers, or holds a number that is not finite. */
 Model *model_load(const char *path, bool training, Notes *notes, Error *e);

@@ -16,13 +16,13 @@ bool parameters_add_split(Parameters *p, const char *name, Shape shape, Init ini
     if (p->count == p->capacity) {
         int capacity = p->capacity ? 2 * p->capacity : 64;
         Parameter *grown = realloc(p->entry, (size_t)capacity * sizeof *grown);
-        if (!grown) return fail(e, STATUS_NO_MEMORY, "memory: the list of parameters");
+        if (!grown) return error_set(e, STATUS_NO_MEMORY, "memory: the list of parameters");
         p->entry = grown, p->capacity = capacity;
     }
     long count;
     if (!shape_fits(shape.rank, shape.size, sizeof(real), &count) || count > ((long)1 << 56) - p->elements)
-        return fail(e, STATUS_NO_MEMORY, "memory: %s is %s, more than any machine holds", name,
-                    shape_text(shape));
+        return error_set(e, STATUS_NO_MEMORY, "memory: %s is %s, more than any machine holds", name,
+                         shape_text(shape));
     Parameter *entry = &p->entry[p->count++];
     *entry = (Parameter){.shape = shape, .init = init, .part = {upper, lower}};
     snprintf(entry->name, sizeof entry->name, "%s", name);

@@ -8,8 +8,8 @@
 #ifndef NN_PARAMETERS_H
 #define NN_PARAMETERS_H
 
+#include "autograd/tensor.h"
 #include "base/error.h"
-#include "tensor/tensor.h"
 #include <stdint.h>
 
 /* How a tensor starts. */

@@ -182,7 +182,7 @@ static void forward_head(void *context, long task) {
 
 static void forward(Node *n) {
     const Attr *a = n->attr;
-    parallel_for(a->queries->count * a->heads, forward_head, n);
+    pool_for(a->queries->count * a->heads, forward_head, n);
 }
 
 /* Rows of a fresh gradient that no query reaches (padding among the keys, keys after the last query) become
@@ -225,7 +225,7 @@ static void backward_head(void *context, long task) {
 
 static void backward(Node *n) {
     const Attr *a = n->attr;
-    parallel_for(a->queries->count * a->heads, backward_head, n);
+    pool_for(a->queries->count * a->heads, backward_head, n);
 }
 
 /* Two products, over the pairs of query and key that see each other. */
@@ -338,16 +338,17 @@ const Op op_attention = {"attention",          forward,        backward,
 
 static void check_rows(const char *what, const Tensor *x, const Sequences *s, long columns) {
     if (x->shape.rank != 2 || x->shape.size[0] != s->total_rows || x->shape.size[1] != columns)
-        bug("attention: %s is %s, want [%ld,%ld]", what, shape_text(x->shape), s->total_rows, columns);
+        error_bug("attention: %s is %s, want [%ld,%ld]", what, shape_text(x->shape), s->total_rows, columns);
 }
 
 Tensor *tape_attention(Tape *t, Tensor *q, Tensor *k, Tensor *v, int heads, const Sequences *queries,
                        const Sequences *keys, bool causal) {
-    if (q->shape.rank != 2) bug("attention: q is %s, want [n,d]", shape_text(q->shape));
+    if (q->shape.rank != 2) error_bug("attention: q is %s, want [n,d]", shape_text(q->shape));
     long d = q->shape.size[1] / (k ? 1 : 3);
-    if (heads < 1 || d % heads || d < 1) bug("attention: %d heads of width %ld, want a divisor", heads, d);
+    if (heads < 1 || d % heads || d < 1)
+        error_bug("attention: %d heads of width %ld, want a divisor", heads, d);
     if (queries->count != keys->count)
-        bug("attention: %ld sequences of keys, want %ld", keys->count, queries->count);
+        error_bug("attention: %ld sequences of keys, want %ld", keys->count, queries->count);
     check_rows("q", q, queries, k ? d : 3 * d);
     if (k) check_rows("k", k, keys, v ? d : 2 * d);
     if (v) check_rows("v", v, keys, d);

@@ -2,7 +2,7 @@
 #ifndef OPS_AXIS_H
 #define OPS_AXIS_H
 
-#include "tensor/tensor.h"
+#include "autograd/tensor.h"
 
 typedef struct Axis {
     int axis;             /* from 0 */

@@ -18,11 +18,11 @@ static inline Walk broadcast_walk(const Node *n) {
     long stride[4][MAX_RANK], contiguous[MAX_RANK];
     for (int i = 0; i < 2; i++) {
         const Tensor *x = n->in[i];
-        broadcast_strides(x->shape, x->stride, n->out->shape, stride[WALK_A + i]);
+        tensor_broadcast_strides(x->shape, x->stride, n->out->shape, stride[WALK_A + i]);
         contiguous_strides(x->shape, contiguous);
-        broadcast_strides(x->shape, contiguous, n->out->shape, stride[WALK_DA + i]);
+        tensor_broadcast_strides(x->shape, contiguous, n->out->shape, stride[WALK_DA + i]);
     }
-    return walk(n->out->shape, 4, (const long *[]){stride[0], stride[1], stride[2], stride[3]});
+    return tensor_walk(n->out->shape, 4, (const long *[]){stride[0], stride[1], stride[2], stride[3]});
 }
 
 #endif

@@ -32,7 +32,7 @@ static void backward(Node *n) {
     const Attr *a = n->attr;
     const real *x = n->in[0]->data, *dy = n->out->grad;
     real *dx = n->in[0]->grad;
-    for (Walk w = walk_over(n->in[0]); walk_row(&w); dx += w.n, dy += w.n)
+    for (Walk w = tensor_walk_over(n->in[0]); tensor_walk_row(&w); dx += w.n, dy += w.n)
         for (long i = 0; i < w.n; i++) {
             real v = x[w.at[0] + i * w.step[0]];
             dx[i] += a->low <= v && v <= a->high ? dy[i] : 0;
@@ -43,7 +43,7 @@ static uint64_t branches(const Node *n) {
     const Attr *a = n->attr;
     const real *x = n->in[0]->data;
     uint64_t hash = 0;
-    for (Walk w = walk_over(n->in[0]); walk_row(&w);)
+    for (Walk w = tensor_walk_over(n->in[0]); tensor_walk_row(&w);)
         for (long i = 0; i < w.n; i++) {
             real v = x[w.at[0] + i * w.step[0]];
             hash = branch_hash(hash, (v >= a->low) + (v > a->high));
@@ -82,7 +82,7 @@ const Op op_clamp = {"clamp", forward, backward, .branches = branches, .argument
 
 Tensor *tape_clamp(Tape *t, Tensor *x, real low, real high) {
     if (!(low <= high))
-        bug("clamp: the interval is [%g,%g], want its low end first", (double)low, (double)high);
+        error_bug("clamp: the interval is [%g,%g], want its low end first", (double)low, (double)high);
     Node *n = tape_node(t, &op_clamp, x->shape, INPUTS(x));
     *(Attr *)node_attr(n, sizeof(Attr)) = (Attr){low, high};
     return tape_record(n);

@@ -26,7 +26,7 @@ static Walk part_walk(const Node *n, int p, long *start) {
     long dx_stride[MAX_RANK];
     contiguous_strides(x->shape, dx_stride);
     *start += x->shape.size[axis] * n->out->stride[axis];
-    return walk(x->shape, 3, (const long *[]){x->stride, dx_stride, n->out->stride});
+    return tensor_walk(x->shape, 3, (const long *[]){x->stride, dx_stride, n->out->stride});
 }
 
 static void forward(Node *n) {
@@ -34,7 +34,7 @@ static void forward(Node *n) {
     for (int p = 0; p < n->inputs; p++) {
         const real *x = n->in[p]->data;
         real *y = n->out->data + start;
-        for (Walk w = part_walk(n, p, &start); walk_row(&w);)
+        for (Walk w = part_walk(n, p, &start); tensor_walk_row(&w);)
             for (long i = 0; i < w.n; i++)
                 y[w.at[WALK_Y] + i * w.step[WALK_Y]] = x[w.at[WALK_X] + i * w.step[WALK_X]];
     }
@@ -45,7 +45,7 @@ static void backward(Node *n) {
     for (int p = 0; p < n->inputs; p++) {
         const real *dy = n->out->grad + start;
         real *dx = n->in[p]->grad;
-        for (Walk w = part_walk(n, p, &start); dx && walk_row(&w);)
+        for (Walk w = part_walk(n, p, &start); dx && tensor_walk_row(&w);)
             for (long i = 0; i < w.n; i++)
                 dx[w.at[WALK_DX] + i * w.step[WALK_DX]] += dy[w.at[WALK_Y] + i * w.step[WALK_Y]];
     }
@@ -92,15 +92,15 @@ static const CheckCase cases[] = {
 const Op op_concat = {"concat", forward, backward, .arguments = arguments, CASES(cases)};
 
 Tensor *tape_concat(Tape *t, int axis, int count, Tensor *const x[]) {
-    if (count < 1 || count > MAX_INPUTS) bug("concat: %d tensors, want 1 to %d", count, MAX_INPUTS);
+    if (count < 1 || count > MAX_INPUTS) error_bug("concat: %d tensors, want 1 to %d", count, MAX_INPUTS);
     Attr a = {shape_axis("concat", x[0]->shape, axis)};
     Shape out = x[0]->shape;
     for (int p = 1; p < count; p++) {
         Shape like = x[p]->shape;
         if (like.rank == out.rank) like.size[a.axis] = out.size[a.axis];
         if (!shape_equal(like, out))
-            bug("concat: argument %d is %s, want %s but for axis %d", p + 1, shape_text(x[p]->shape),
-                shape_text(x[0]->shape), a.axis);
+            error_bug("concat: argument %d is %s, want %s but for axis %d", p + 1, shape_text(x[p]->shape),
+                      shape_text(x[0]->shape), a.axis);
         out.size[a.axis] += x[p]->shape.size[a.axis];
     }
     Node *n = tape_node(t, &op_concat, out, count, x);

@@ -13,7 +13,7 @@ static void forward(Node *n) {
 }
 
 static void backward(Node *n) {
-    if (n->in[0]->grad) array_scale_to(shape_count(n->out->shape), 1, n->out->grad, n->in[0]->grad, true);
+    if (n->in[0]->grad) kernel_scale_to(shape_count(n->out->shape), 1, n->out->grad, n->in[0]->grad, true);
 }
 
 static Tensor *build(Tape *t, Tensor **x) {

@@ -80,9 +80,9 @@ const Op op_cross_entropy = {"cross_entropy", forward, backward, .arguments = ar
 
 Tensor *tape_cross_entropy(Tape *t, Tensor *x, const int32_t *targets, int32_t ignore, double smoothing) {
     Shape s = x->shape;
-    if (s.rank != 2 || s.size[1] < 1) bug("cross_entropy: x is %s, want [n,V], V >= 1", shape_text(s));
+    if (s.rank != 2 || s.size[1] < 1) error_bug("cross_entropy: x is %s, want [n,V], V >= 1", shape_text(s));
     if (!(smoothing >= 0 && smoothing <= 1))
-        bug("cross_entropy: smoothing is %g, want it in [0,1]", smoothing);
+        error_bug("cross_entropy: smoothing is %g, want it in [0,1]", smoothing);
     if (!t->planning) check_targets("cross_entropy", s.size[0], targets, ignore, s.size[1]);
     x = tape_contiguous(t, x);
     Node *n = tape_node(t, &op_cross_entropy, SCALAR, INPUTS(x));

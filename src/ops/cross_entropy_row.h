@@ -40,7 +40,7 @@ static inline long counted_targets(long n, const int32_t *targets, int32_t ignor
 static inline void check_targets(const char *op, long n, const int32_t *targets, int32_t ignore, long V) {
     for (long i = 0; i < n; i++)
         if (targets[i] != ignore && (targets[i] < 0 || targets[i] >= V))
-            bug("%s: target %ld is %ld, want it in [0,%ld)", op, i, (long)targets[i], V);
+            error_bug("%s: target %ld is %ld, want it in [0,%ld)", op, i, (long)targets[i], V);
 }
 
 #endif

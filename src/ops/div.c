@@ -20,7 +20,7 @@
 static void forward(Node *n) {
     const real *a = n->in[0]->data, *b = n->in[1]->data;
     real *y = n->out->data;
-    for (Walk w = broadcast_walk(n); walk_row(&w); y += w.n)
+    for (Walk w = broadcast_walk(n); tensor_walk_row(&w); y += w.n)
         for (long i = 0; i < w.n; i++)
             y[i] = a[w.at[WALK_A] + i * w.step[WALK_A]] / b[w.at[WALK_B] + i * w.step[WALK_B]];
 }
@@ -28,7 +28,7 @@ static void forward(Node *n) {
 static void backward(Node *n) {
     const real *b = n->in[1]->data, *y = n->out->data, *dy = n->out->grad;
     real *da = n->in[0]->grad, *db = n->in[1]->grad;
-    for (Walk w = broadcast_walk(n); walk_row(&w); y += w.n, dy += w.n) {
+    for (Walk w = broadcast_walk(n); tensor_walk_row(&w); y += w.n, dy += w.n) {
         for (long i = 0; da && i < w.n; i++)
             da[w.at[WALK_DA] + i * w.step[WALK_DA]] += dy[i] / b[w.at[WALK_B] + i * w.step[WALK_B]];
         for (long i = 0; db && i < w.n; i++)

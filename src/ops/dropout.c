@@ -62,7 +62,7 @@ static const CheckCase cases[] = {
 const Op op_dropout = {"dropout", forward, backward, .arguments = arguments, CASES(cases)};
 
 Tensor *tape_dropout(Tape *t, Tensor *x, double p) {
-    if (!(p >= 0 && p < 1)) bug("dropout: p is %g, want it in [0,1)", p);
+    if (!(p >= 0 && p < 1)) error_bug("dropout: p is %g, want it in [0,1)", p);
     if (!t->training || p == 0) return x;
     Node *n = tape_node(t, &op_dropout, x->shape, INPUTS(x));
     *(DropoutMask *)node_attr(n, sizeof(DropoutMask)) = dropout_mask(n, p);

@@ -42,7 +42,7 @@ static void forward_rows(void *context, long chunk) {
 
 static void forward(Node *n) {
     const Attr *a = n->attr;
-    parallel_for(chunks_of(a->n, rows_per_chunk(a->d)), forward_rows, n);
+    pool_for(chunks_of(a->n, rows_per_chunk(a->d)), forward_rows, n);
 }
 
 /* dtable_row += s Σ dy over the tokens that used the row, for the rows of one range. */
@@ -70,7 +70,7 @@ static void scatter(const Attr *a, const int32_t *row, real s, const real *dy, T
     enum { RANGES = 16 };
     long rows = table->shape.size[0], ranges = a->n * a->d < WORK_GRAIN ? 1 : RANGES;
     Scatter c = {a, row, dy, table->grad, s, rows, (rows + ranges - 1) / ranges};
-    if (c.per_range) parallel_for(chunks_of(rows, c.per_range), scatter_range, &c);
+    if (c.per_range) pool_for(chunks_of(rows, c.per_range), scatter_range, &c);
 }
 
 static void backward(Node *n) {
@@ -121,15 +121,16 @@ const Op op_embedding = {"embedding", forward, backward, .arguments = arguments,
 static void check_rows(const char *what, const Tensor *table, long n, const int32_t *row) {
     for (long i = 0; i < n; i++)
         if (row[i] < 0 || row[i] >= table->shape.size[0])
-            bug("embedding: %s %ld is %ld, want it in [0,%ld)", what, i, (long)row[i], table->shape.size[0]);
+            error_bug("embedding: %s %ld is %ld, want it in [0,%ld)", what, i, (long)row[i],
+                      table->shape.size[0]);
 }
 
 Tensor *tape_embedding(Tape *t, Tensor *table, long count, const int32_t *ids, double s, Tensor *positions,
                        const int32_t *at) {
-    if (table->shape.rank != 2) bug("embedding: E is %s, want [V,d]", shape_text(table->shape));
+    if (table->shape.rank != 2) error_bug("embedding: E is %s, want [V,d]", shape_text(table->shape));
     long d = table->shape.size[1];
     if (positions && (positions->shape.rank != 2 || positions->shape.size[1] != d))
-        bug("embedding: P is %s, want [*,%ld]", shape_text(positions->shape), d);
+        error_bug("embedding: P is %s, want [*,%ld]", shape_text(positions->shape), d);
     if (!t->planning) {
         check_rows("token", table, count, ids);
         if (positions) check_rows("position", positions, count, at);

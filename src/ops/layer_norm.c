@@ -51,7 +51,7 @@ static void forward_rows(void *context, long chunk) {
 
 static void forward(Node *n) {
     const Attr *a = n->attr;
-    parallel_for(chunks_of(a->n, rows_per_chunk(a->d)), forward_rows, n);
+    pool_for(chunks_of(a->n, rows_per_chunk(a->d)), forward_rows, n);
 }
 
 /* One row: adds its part of dγ and dβ, and finds the two means in dx. The sums run in ROW_LANES lanes, as
@@ -109,9 +109,10 @@ static void backward(Node *n) {
     const Attr *a = n->attr;
     Tensor *gamma = n->in[GAMMA], *beta = n->in[BETA];
     long chunks = chunks_of(a->n, rows_per_chunk(a->d));
-    parallel_for(chunks, backward_rows, n);
-    if (gamma->grad) column_sums(chunks, a->d, n->scratch, 2 * a->d, gamma->grad, !gamma->grad_fresh);
-    if (beta->grad) column_sums(chunks, a->d, n->scratch + a->d, 2 * a->d, beta->grad, !beta->grad_fresh);
+    pool_for(chunks, backward_rows, n);
+    if (gamma->grad) kernel_column_sums(chunks, a->d, n->scratch, 2 * a->d, gamma->grad, !gamma->grad_fresh);
+    if (beta->grad)
+        kernel_column_sums(chunks, a->d, n->scratch + a->d, 2 * a->d, beta->grad, !beta->grad_fresh);
 }
 
 static Tensor *build(Tape *t, Tensor **x) {
@@ -142,12 +143,13 @@ const Op op_layer_norm = {"layer_norm", forward, backward, .stores_fresh = true,
 
 Tensor *tape_layer_norm(Tape *t, Tensor *x, Tensor *gamma, Tensor *beta) {
     Shape s = x->shape;
-    if (s.rank < 1 || s.size[s.rank - 1] < 1) bug("layer_norm: x is %s, want […,d], d >= 1", shape_text(s));
+    if (s.rank < 1 || s.size[s.rank - 1] < 1)
+        error_bug("layer_norm: x is %s, want […,d], d >= 1", shape_text(s));
     long d = s.size[s.rank - 1];
     if (!shape_equal(gamma->shape, SHAPE(d)))
-        bug("layer_norm: gamma is %s, want [%ld]", shape_text(gamma->shape), d);
+        error_bug("layer_norm: gamma is %s, want [%ld]", shape_text(gamma->shape), d);
     if (!shape_equal(beta->shape, SHAPE(d)))
-        bug("layer_norm: beta is %s, want [%ld]", shape_text(beta->shape), d);
+        error_bug("layer_norm: beta is %s, want [%ld]", shape_text(beta->shape), d);
     x = tape_contiguous(t, x), gamma = tape_contiguous(t, gamma), beta = tape_contiguous(t, beta);
     Node *n = tape_node(t, &op_layer_norm, s, INPUTS(x, gamma, beta));
     Attr *a = node_attr(n, sizeof *a);

@@ -67,8 +67,8 @@ static void backward(Node *n) {
     Matrix dz = matrix_of(n->out->grad, a->n, a->d_out);
     if (a->activation != ACT_NONE) {
         ActivationBackward c = {a, n->out->data, n->scratch};
-        if (dz.at != n->scratch) array_scale_to(a->n * a->d_out, 1, dz.at, n->scratch, false);
-        parallel_for(chunks_of(a->n * a->d_out, WORK_GRAIN), activation_backward, &c);
+        if (dz.at != n->scratch) kernel_scale_to(a->n * a->d_out, 1, dz.at, n->scratch, false);
+        pool_for(chunks_of(a->n * a->d_out, WORK_GRAIN), activation_backward, &c);
         dz.at = n->scratch;
     }
     if (x->grad)
@@ -77,8 +77,8 @@ static void backward(Node *n) {
     if (w->grad)
         product_tn(dz, matrix_of(x->data, a->n, a->d_in), matrix_of(w->grad, a->d_out, a->d_in),
                    !w->grad_fresh);
-    if (b && b->grad) column_sums(a->n, a->d_out, dz.at, dz.ld, b->grad, !b->grad_fresh);
-    if (r && r->grad) array_scale_to(a->n * a->d_out, 1, n->out->grad, r->grad, !r->grad_fresh);
+    if (b && b->grad) kernel_column_sums(a->n, a->d_out, dz.at, dz.ld, b->grad, !b->grad_fresh);
+    if (r && r->grad) kernel_scale_to(a->n * a->d_out, 1, n->out->grad, r->grad, !r->grad_fresh);
 }
 
 static double flops(const Node *n) {
@@ -88,7 +88,7 @@ static double flops(const Node *n) {
 
 static uint64_t branches(const Node *n) {
     const Attr *a = n->attr;
-    return a->activation == ACT_RELU ? sign_hash(n->out->data, a->n * a->d_out) : 0;
+    return a->activation == ACT_RELU ? kernel_sign_hash(n->out->data, a->n * a->d_out) : 0;
 }
 
 static void arguments(const Node *n, FILE *out) {
@@ -149,15 +149,15 @@ const Op op_linear = {"linear",
 
 Tensor *tape_linear(Tape *t, Tensor *x, Tensor *weight, Tensor *b, Activation activation, Tensor *r) {
     Shape xs = x->shape, ws = weight->shape;
-    if (xs.rank != 2) bug("linear: x is %s, want [n,d_in]", shape_text(xs));
+    if (xs.rank != 2) error_bug("linear: x is %s, want [n,d_in]", shape_text(xs));
     if (ws.rank != 2 || ws.size[1] != xs.size[1])
-        bug("linear: W is %s, want [d_out,%ld]", shape_text(ws), xs.size[1]);
+        error_bug("linear: W is %s, want [d_out,%ld]", shape_text(ws), xs.size[1]);
     Shape out = SHAPE(xs.size[0], ws.size[0]);
     if (b && !shape_equal(b->shape, SHAPE(ws.size[0])))
-        bug("linear: b is %s, want [%ld]", shape_text(b->shape), ws.size[0]);
+        error_bug("linear: b is %s, want [%ld]", shape_text(b->shape), ws.size[0]);
     if (r && !shape_equal(r->shape, out))
-        bug("linear: r is %s, want %s", shape_text(r->shape), shape_text(out));
-    if (r && activation != ACT_NONE) bug("linear: a residual and an activation, want one of them");
+        error_bug("linear: r is %s, want %s", shape_text(r->shape), shape_text(out));
+    if (r && activation != ACT_NONE) error_bug("linear: a residual and an activation, want one of them");
     x = tape_contiguous(t, x), weight = tape_contiguous(t, weight);
     if (b) b = tape_contiguous(t, b);
     Node *n = tape_node(t, &op_linear, out, INPUTS(x, weight, b, r));

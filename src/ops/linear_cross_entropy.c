@@ -80,7 +80,7 @@ static void forward(Node *n) {
         long rows = chunk_end(a->first, a->block, a->n) - a->first;
         Matrix x_block = matrix_rows(x, a->first, rows), l = matrix_of(n->scratch, rows, a->V);
         product_nt(x_block, w, l, false);
-        parallel_for(chunks_of(rows, loss_rows_per_chunk(a->V)), loss_rows, n);
+        pool_for(chunks_of(rows, loss_rows_per_chunk(a->V)), loss_rows, n);
         for (long i = 0; i < rows; i++) sum += a->row_loss[i];
         if (a->saved_x) product_nn(l, w, matrix_rows(saved_x, a->first, rows), false);
         if (a->saved_w) product_tn(l, x_block, saved_w, a->first > 0);
@@ -92,8 +92,8 @@ static void backward(Node *n) {
     const Attr *a = n->attr;
     Tensor *x = n->in[X], *w = n->in[W];
     real dy = n->out->grad[0];
-    if (x->grad) array_scale_to(a->n * a->d, dy, a->saved_x, x->grad, !x->grad_fresh);
-    if (w->grad && a->n) array_scale_to(a->V * a->d, dy, a->saved_w, w->grad, !w->grad_fresh);
+    if (x->grad) kernel_scale_to(a->n * a->d, dy, a->saved_x, x->grad, !x->grad_fresh);
+    if (w->grad && a->n) kernel_scale_to(a->V * a->d, dy, a->saved_w, w->grad, !w->grad_fresh);
     if (w->grad && !a->n && w->grad_fresh) memset(w->grad, 0, (size_t)(a->V * a->d) * sizeof(real));
 }
 
@@ -141,11 +141,11 @@ const Op op_linear_cross_entropy = {
 Tensor *tape_linear_cross_entropy(Tape *t, Tensor *x, Tensor *weight, const int32_t *targets, int32_t ignore,
                                   double smoothing) {
     Shape xs = x->shape, ws = weight->shape;
-    if (xs.rank != 2) bug("linear_cross_entropy: x is %s, want [n,d]", shape_text(xs));
+    if (xs.rank != 2) error_bug("linear_cross_entropy: x is %s, want [n,d]", shape_text(xs));
     if (ws.rank != 2 || ws.size[1] != xs.size[1] || ws.size[0] < 1)
-        bug("linear_cross_entropy: W is %s, want [V,%ld], V >= 1", shape_text(ws), xs.size[1]);
+        error_bug("linear_cross_entropy: W is %s, want [V,%ld], V >= 1", shape_text(ws), xs.size[1]);
     if (!(smoothing >= 0 && smoothing <= 1))
-        bug("linear_cross_entropy: smoothing is %g, want it in [0,1]", smoothing);
+        error_bug("linear_cross_entropy: smoothing is %g, want it in [0,1]", smoothing);
     if (!t->planning) check_targets("linear_cross_entropy", xs.size[0], targets, ignore, ws.size[0]);
     x = tape_contiguous(t, x), weight = tape_contiguous(t, weight);
     Node *n = tape_node(t, &op_linear_cross_entropy, SCALAR, INPUTS(x, weight));

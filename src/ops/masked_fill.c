@@ -26,7 +26,7 @@ static void forward(Node *n) {
     const uint8_t *mask = a->mask;
     real *y = n->out->data;
     tensor_copy_out(n->in[0], y);
-    for (Walk w = walk(n->out->shape, 1, (const long *[]){a->stride}); walk_row(&w); y += w.n)
+    for (Walk w = tensor_walk(n->out->shape, 1, (const long *[]){a->stride}); tensor_walk_row(&w); y += w.n)
         for (long i = 0; i < w.n; i++) y[i] = mask[w.at[0] + i * w.step[0]] ? a->value : y[i];
 }
 
@@ -35,7 +35,8 @@ static void backward(Node *n) {
     const uint8_t *mask = a->mask;
     const real *dy = n->out->grad;
     real *dx = n->in[0]->grad;
-    for (Walk w = walk(n->out->shape, 1, (const long *[]){a->stride}); walk_row(&w); dx += w.n, dy += w.n)
+    for (Walk w = tensor_walk(n->out->shape, 1, (const long *[]){a->stride}); tensor_walk_row(&w);
+         dx += w.n, dy += w.n)
         for (long i = 0; i < w.n; i++) dx[i] += mask[w.at[0] + i * w.step[0]] ? 0 : dy[i];
 }
 
@@ -45,7 +46,7 @@ static void arguments(const Node *n, FILE *out) {
     const Attr *a = n->attr;
     const char *comma = "";
     fprintf(out, "\"mask\": [");
-    for (Walk w = walk(n->out->shape, 1, (const long *[]){a->stride}); walk_row(&w);)
+    for (Walk w = tensor_walk(n->out->shape, 1, (const long *[]){a->stride}); tensor_walk_row(&w);)
         for (long i = 0; i < w.n; i++, comma = ", ")
             fprintf(out, "%s%d", comma, a->mask[w.at[0] + i * w.step[0]] != 0);
     fprintf(out, "], ");
@@ -88,13 +89,13 @@ const Op op_masked_fill = {"masked_fill", forward, backward, .arguments = argume
 
 Tensor *tape_masked_fill(Tape *t, Tensor *x, const uint8_t *mask, Shape mask_shape, real value) {
     if (!shape_equal(shape_broadcast("masked_fill", x->shape, mask_shape), x->shape))
-        bug("masked_fill: the mask is %s, want a shape that broadcasts to %s", shape_text(mask_shape),
-            shape_text(x->shape));
+        error_bug("masked_fill: the mask is %s, want a shape that broadcasts to %s", shape_text(mask_shape),
+                  shape_text(x->shape));
     Node *n = tape_node(t, &op_masked_fill, x->shape, INPUTS(x));
     Attr *a = node_attr(n, sizeof *a);
     long contiguous[MAX_RANK];
     contiguous_strides(mask_shape, contiguous);
-    broadcast_strides(mask_shape, contiguous, x->shape, a->stride);
+    tensor_broadcast_strides(mask_shape, contiguous, x->shape, a->stride);
     a->mask = mask, a->value = value;
     return tape_record(n);
 }

@@ -50,7 +50,7 @@ static Order order_of(const Tensor *x, long *ld) {
 
 /* One product for each place. Those that add into one matrix run one after another. */
 static void products(Gemm g, const Attr *attr, const long *a, const long *b, const long *c) {
-    for (Walk w = walk(attr->places, 3, (const long *[]){a, b, c}); walk_row(&w);) {
+    for (Walk w = tensor_walk(attr->places, 3, (const long *[]){a, b, c}); tensor_walk_row(&w);) {
         long together = w.step[2] == 0 ? 1 : w.n;
         for (long i = 0; i < w.n; i += together) {
             Gemm some = g;
@@ -152,10 +152,10 @@ static Shape places_of(Shape s) {
 
 Tensor *tape_matmul(Tape *t, Tensor *a, Tensor *b) {
     int ra = a->shape.rank, rb = b->shape.rank;
-    if (ra < 2) bug("matmul: argument 1 is %s, want [*,*]", shape_text(a->shape));
+    if (ra < 2) error_bug("matmul: argument 1 is %s, want [*,*]", shape_text(a->shape));
     long m = a->shape.size[ra - 2], k = a->shape.size[ra - 1];
     if (rb < 2 || b->shape.size[rb - 2] != k)
-        bug("matmul: argument 2 is %s, want [%s%ld,*]", shape_text(b->shape), rb > 2 ? "…," : "", k);
+        error_bug("matmul: argument 2 is %s, want [%s%ld,*]", shape_text(b->shape), rb > 2 ? "…," : "", k);
     long n = b->shape.size[rb - 1];
     Attr s = {.places = shape_broadcast("matmul, leading axes", places_of(a->shape), places_of(b->shape)),
               .m = m,
@@ -176,8 +176,8 @@ Tensor *tape_matmul(Tape *t, Tensor *a, Tensor *b) {
         Tensor *x = node->in[i];
         long contiguous[MAX_RANK];
         contiguous_strides(x->shape, contiguous);
-        broadcast_strides(places_of(x->shape), x->stride, s.places, s.step[i]);
-        broadcast_strides(places_of(x->shape), contiguous, s.places, s.grad_step[i]);
+        tensor_broadcast_strides(places_of(x->shape), x->stride, s.places, s.step[i]);
+        tensor_broadcast_strides(places_of(x->shape), contiguous, s.places, s.grad_step[i]);
     }
     for (int i = 0; i < s.places.rank; i++) s.step[Y][i] = node->out->stride[i];
     *(Attr *)node_attr(node, sizeof s) = s;

@@ -25,7 +25,7 @@ static void forward(Node *n) {
     Walk w = reduction_walk(n);
     for (long o = 0; o < r->outputs; o++) {
         real max = -INFINITY;
-        for (long left = r->n; left > 0 && walk_row(&w); left -= w.n)
+        for (long left = r->n; left > 0 && tensor_walk_row(&w); left -= w.n)
             for (long i = 0; i < w.n; i++) {
                 real v = x[w.at[WALK_X] + i * w.step[WALK_X]];
                 if (v > max || isnan(v)) max = v;
@@ -37,7 +37,7 @@ static void forward(Node *n) {
 /* The place in dx of the first element of w's next line that equals y; -1 if none does. */
 static long winner(const Reduction *r, Walk *w, const real *x, real y) {
     long found = -1;
-    for (long left = r->n; left > 0 && walk_row(w); left -= w->n)
+    for (long left = r->n; left > 0 && tensor_walk_row(w); left -= w->n)
         for (long i = 0; i < w->n && found < 0; i++)
             if (x[w->at[WALK_X] + i * w->step[WALK_X]] == y) found = w->at[WALK_DX] + i * w->step[WALK_DX];
     return found;
@@ -104,6 +104,6 @@ const Op op_max = {"max", forward, backward, .branches = branches, .arguments = 
 Tensor *tape_max(Tape *t, Tensor *x, int axis) {
     Node *n = reduction_node(t, &op_max, x, axis);
     if (((Reduction *)n->attr)->n == 0)
-        bug("max: x is %s, want at least one element to choose from", shape_text(x->shape));
+        error_bug("max: x is %s, want at least one element to choose from", shape_text(x->shape));
     return tape_record(n);
 }

@@ -22,7 +22,7 @@ static void forward(Node *n) {
     Walk w = reduction_walk(n);
     for (long o = 0; o < r->outputs; o++) {
         double sum = 0;
-        for (long left = r->n; left > 0 && walk_row(&w); left -= w.n)
+        for (long left = r->n; left > 0 && tensor_walk_row(&w); left -= w.n)
             for (long i = 0; i < w.n; i++) sum += (double)x[w.at[WALK_X] + i * w.step[WALK_X]];
         y[o] = (real)(sum / (double)r->n);
     }
@@ -34,7 +34,7 @@ static void backward(Node *n) {
     real *dx = n->in[0]->grad;
     Walk w = reduction_walk(n);
     for (long o = 0; o < r->outputs; o++)
-        for (long left = r->n; left > 0 && walk_row(&w); left -= w.n)
+        for (long left = r->n; left > 0 && tensor_walk_row(&w); left -= w.n)
             for (long i = 0; i < w.n; i++) dx[w.at[WALK_DX] + i * w.step[WALK_DX]] += dy[o] / (real)r->n;
 }
 

@@ -3,8 +3,8 @@
 #ifndef OPS_OPS_H
 #define OPS_OPS_H
 
-#include "autograd/check_case.h"
 #include "autograd/op.h"
+#include "gradcheck/check_case.h"
 #include "kernels/gemm.h"
 #include "ops/sequences.h"
 #include <limits.h>

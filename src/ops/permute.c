@@ -27,7 +27,7 @@ static void backward(Node *n) {
     long x_stride[MAX_RANK], dx_stride[MAX_RANK];
     contiguous_strides(n->in[0]->shape, x_stride);
     permute(n->out->shape.rank, ((Attr *)n->attr)->order, x_stride, dx_stride);
-    for (Walk w = walk(n->out->shape, 1, (const long *[]){dx_stride}); walk_row(&w); dy += w.n)
+    for (Walk w = tensor_walk(n->out->shape, 1, (const long *[]){dx_stride}); tensor_walk_row(&w); dy += w.n)
         for (long i = 0; i < w.n; i++) dx[w.at[0] + i * w.step[0]] += dy[i];
 }
 
@@ -78,7 +78,7 @@ Tensor *tape_permute(Tape *t, Tensor *x, const int *order) {
     for (int i = 0; i < x->shape.rank; i++) {
         a.order[i] = shape_axis("permute", x->shape, order[i]);
         if (used[a.order[i]])
-            bug("permute: axis %d of %s twice, want each once", order[i], shape_text(x->shape));
+            error_bug("permute: axis %d of %s twice, want each once", order[i], shape_text(x->shape));
         used[a.order[i]] = true;
     }
     Shape shape = {.rank = x->shape.rank};

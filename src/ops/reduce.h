@@ -46,7 +46,7 @@ static inline void reduction_print(const Node *n, FILE *out) {
  * order of y:
  *
  *     for (long o = 0; o < r->outputs; o++)
- *         for (long left = r->n; left > 0 && walk_row(&w); left -= w.n) … w.n elements for y[o] …
+ *         for (long left = r->n; left > 0 && tensor_walk_row(&w); left -= w.n) … w.n elements for y[o] …
  */
 static inline Walk reduction_walk(const Node *n) {
     const Tensor *x = n->in[0];
@@ -60,7 +60,7 @@ static inline Walk reduction_walk(const Node *n) {
         x_stride[place] = x->stride[i];
         dx_stride[place] = contiguous[i];
     }
-    return walk(s, 2, (const long *[]){x_stride, dx_stride});
+    return tensor_walk(s, 2, (const long *[]){x_stride, dx_stride});
 }
 
 #endif

@@ -30,7 +30,7 @@ static void backward(Node *n) {
 }
 
 static uint64_t branches(const Node *n) {
-    return sign_hash(n->out->data, shape_count(n->out->shape));
+    return kernel_sign_hash(n->out->data, shape_count(n->out->shape));
 }
 
 static Tensor *build(Tape *t, Tensor **x) {

@@ -13,7 +13,7 @@
 #include "ops/ops.h"
 
 static void backward(Node *n) {
-    if (n->in[0]->grad) array_scale_to(shape_count(n->out->shape), 1, n->out->grad, n->in[0]->grad, true);
+    if (n->in[0]->grad) kernel_scale_to(shape_count(n->out->shape), 1, n->out->grad, n->in[0]->grad, true);
 }
 
 static void arguments(const Node *n, FILE *out) {
@@ -56,7 +56,7 @@ const Op op_reshape = {"reshape",   .backward = backward,   .view = true,
 
 Tensor *tape_reshape(Tape *t, Tensor *x, Shape s) {
     if (shape_count(s) != shape_count(x->shape))
-        bug("reshape: x is %s, want as many elements as %s", shape_text(x->shape), shape_text(s));
+        error_bug("reshape: x is %s, want as many elements as %s", shape_text(x->shape), shape_text(s));
     long stride[MAX_RANK];
     contiguous_strides(s, stride);
     return tape_record(tape_view(t, &op_reshape, tape_contiguous(t, x), s, stride, 0));

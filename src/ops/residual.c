@@ -35,7 +35,7 @@ static void forward_chunk(void *context, long chunk) {
 
 static void forward(Node *n) {
     const Attr *a = n->attr;
-    parallel_for(chunks_of(a->count, WORK_GRAIN), forward_chunk, n);
+    pool_for(chunks_of(a->count, WORK_GRAIN), forward_chunk, n);
 }
 
 static void backward_chunk(void *context, long chunk) {
@@ -54,8 +54,8 @@ static void backward_chunk(void *context, long chunk) {
 static void backward(Node *n) {
     const Attr *a = n->attr;
     Tensor *x = n->in[0], *f = n->in[1];
-    if (x->grad) array_scale_to(a->count, 1, n->out->grad, x->grad, !x->grad_fresh);
-    if (f->grad) parallel_for(chunks_of(a->count, WORK_GRAIN), backward_chunk, n);
+    if (x->grad) kernel_scale_to(a->count, 1, n->out->grad, x->grad, !x->grad_fresh);
+    if (f->grad) pool_for(chunks_of(a->count, WORK_GRAIN), backward_chunk, n);
 }
 
 static void arguments(const Node *n, FILE *out) {
@@ -89,8 +89,8 @@ const Op op_residual = {
 
 Tensor *tape_residual(Tape *t, Tensor *x, Tensor *f, double p) {
     if (!shape_equal(x->shape, f->shape))
-        bug("residual: f is %s, want %s", shape_text(f->shape), shape_text(x->shape));
-    if (!(p >= 0 && p < 1)) bug("residual: p is %g, want it in [0,1)", p);
+        error_bug("residual: f is %s, want %s", shape_text(f->shape), shape_text(x->shape));
+    if (!(p >= 0 && p < 1)) error_bug("residual: p is %g, want it in [0,1)", p);
     x = tape_contiguous(t, x), f = tape_contiguous(t, f);
     Node *n = tape_node(t, &op_residual, x->shape, INPUTS(x, f));
     Attr *a = node_attr(n, sizeof *a);

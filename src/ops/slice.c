@@ -22,7 +22,7 @@ static void backward(Node *n) {
     long dx_stride[MAX_RANK];
     contiguous_strides(n->in[0]->shape, dx_stride);
     real *dx = n->in[0]->grad + a->start * dx_stride[a->axis];
-    for (Walk w = walk(n->out->shape, 1, (const long *[]){dx_stride}); walk_row(&w); dy += w.n)
+    for (Walk w = tensor_walk(n->out->shape, 1, (const long *[]){dx_stride}); tensor_walk_row(&w); dy += w.n)
         for (long i = 0; i < w.n; i++) dx[w.at[0] + i * w.step[0]] += dy[i];
 }
 
@@ -71,8 +71,8 @@ Tensor *tape_slice(Tape *t, Tensor *x, int axis, long start, long stop) {
     Attr a = {shape_axis("slice", x->shape, axis), start};
     Shape shape = x->shape;
     if (start < 0 || start > stop || stop > shape.size[a.axis])
-        bug("slice: [%ld,%ld) along axis %d of %s, want a part of [0,%ld)", start, stop, axis,
-            shape_text(shape), shape.size[a.axis]);
+        error_bug("slice: [%ld,%ld) along axis %d of %s, want a part of [0,%ld)", start, stop, axis,
+                  shape_text(shape), shape.size[a.axis]);
     shape.size[a.axis] = stop - start;
     Node *n = tape_view(t, &op_slice, x, shape, x->stride, start * x->stride[a.axis]);
     *(Attr *)node_attr(n, sizeof a) = a;

@@ -21,7 +21,7 @@ static void forward(Node *n) {
 static void backward(Node *n) {
     const real *x = n->in[0]->data, *dy = n->out->grad;
     real *dx = n->in[0]->grad;
-    for (Walk w = walk_over(n->in[0]); walk_row(&w); dx += w.n, dy += w.n)
+    for (Walk w = tensor_walk_over(n->in[0]); tensor_walk_row(&w); dx += w.n, dy += w.n)
         for (long i = 0; i < w.n; i++) dx[i] += 2 * x[w.at[0] + i * w.step[0]] * dy[i];
 }
 

@@ -1,6 +1,7 @@
 /* bench: how fast this is, beside what the machine can do. */
-#include "report/bench.h"
+#include "bench/bench.h"
 #include "base/options.h"
+#include "base/utf8.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -38,11 +39,12 @@ static bool run(char **operand, int operands, Error *e) {
     for (size_t i = 0; i < SUBJECTS; i++) {
         if (strcmp(subjects[i].name, operand[0]) != 0) continue;
         if (subjects[i].needs_which && !which)
-            return fail(e, STATUS_USAGE, "%s: found no case, need one", operand[0]);
+            return error_set(e, STATUS_USAGE, "%s: found no case, need one", operand[0]);
         return subjects[i].run(which, &bench, e);
     }
     char shown[ESCAPED_TEXT];
-    return fail(e, STATUS_USAGE, "found '%s', need one of %s", escaped(shown, operand[0]), all_subjects());
+    return error_set(e, STATUS_USAGE, "found '%s', need one of %s", utf8_escape(shown, operand[0]),
+                     all_subjects());
 }
 
 int main(int argc, char **argv) {

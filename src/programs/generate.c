@@ -6,7 +6,7 @@
 #include "base/options.h"
 #include "decoding/decode.h"
 #include "nn/model_file.h"
-#include "tasks/tokenizer.h"
+#include "text/tokenizer.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,19 +44,19 @@ typedef struct Run {
 static void run_close(Run *r) {
     tape_free(r->tape);
     tokenizer_free(r->tokenizer);
-    notes_free(&r->notes);
+    model_notes_free(&r->notes);
     model_free(r->model);
 }
 
 /* An id that the file says in its notes. */
 static bool read_id(const Run *r, const char *path, const char *key, long *id, Error *e) {
-    const char *text = notes_find(&r->notes, key);
+    const char *text = model_notes_find(&r->notes, key);
     char *end;
     errno = 0;
     *id = text ? strtol(text, &end, 10) : 0;
     if (!text || !*text || *end || errno || *id < 0 || *id >= r->model->config.vocab_size)
-        return fail(e, STATUS_BAD_DATA, "%s: metadata: %s: found %s, need a token in [0,%d)", path, key,
-                    text ? "something else" : "none", r->model->config.vocab_size);
+        return error_set(e, STATUS_BAD_DATA, "%s: metadata: %s: found %s, need a token in [0,%d)", path, key,
+                         text ? "something else" : "none", r->model->config.vocab_size);
     return true;
 }
 
@@ -65,13 +65,14 @@ static bool run_open(Run *r, const char *directory, uint64_t seed, Error *e) {
     if (!directory_file(path, directory, "model.safetensors", STATUS_NO_INPUT, e)) return false;
     r->model = model_load(path, false, &r->notes, e);
     if (!r->model) return false;
-    const char *vocabulary = notes_find(&r->notes, "vocabulary");
-    if (!vocabulary) return fail(e, STATUS_BAD_DATA, "%s: metadata: found no vocabulary, need it", path);
+    const char *vocabulary = model_notes_find(&r->notes, "vocabulary");
+    if (!vocabulary) return error_set(e, STATUS_BAD_DATA, "%s: metadata: found no vocabulary, need it", path);
     r->tokenizer = tokenizer_parse(path, vocabulary, e);
     if (!r->tokenizer) return false;
     if (r->tokenizer->size > r->model->config.vocab_size)
-        return fail(e, STATUS_BAD_DATA, "%s: metadata: vocabulary: found %ld characters, need at most %d",
-                    path, r->tokenizer->size, r->model->config.vocab_size);
+        return error_set(e, STATUS_BAD_DATA,
+                         "%s: metadata: vocabulary: found %ld characters, need at most %d", path,
+                         r->tokenizer->size, r->model->config.vocab_size);
     r->tape = tape_new();
     r->sampler = (Sampler){.temperature = s.temperature, .top_k = s.top_k, .seed = seed};
     return r->model->config.kind == KIND_LM ||
@@ -98,10 +99,11 @@ static bool answer(const Run *r, const int32_t *ids, long n, const char *where, 
     const ModelConfig *c = &r->model->config;
     long most = s.length_given && s.length < c->max_length ? s.length : c->max_length, length;
     if (n > c->max_length)
-        return fail(e, STATUS_BAD_DATA, "%s: found %ld symbols, need at most %d", where, n, c->max_length);
+        return error_set(e, STATUS_BAD_DATA, "%s: found %ld symbols, need at most %d", where, n,
+                         c->max_length);
     int32_t *out = calloc((size_t)most, sizeof *out);
     char *text = malloc(UTF8_MAX * (size_t)most + 1);
-    bool ok = (out && text) || fail(e, STATUS_NO_MEMORY, "memory: an answer of %ld symbols", most);
+    bool ok = (out && text) || error_set(e, STATUS_NO_MEMORY, "memory: an answer of %ld symbols", most);
     ok = ok && decode_answers(r->tape, r->model, &r->sampler, 1, n, ids, (int32_t)r->begin_id,
                               (int32_t)r->end_id, most, out, &length, e);
     if (ok) {
@@ -113,11 +115,11 @@ static bool answer(const Run *r, const int32_t *ids, long n, const char *where, 
 }
 
 static bool respond(const Run *r, const char *text, size_t bytes, const char *where, Error *e) {
-    if (bytes == 0) return fail(e, STATUS_BAD_DATA, "%s: found no character, need at least one", where);
+    if (bytes == 0) return error_set(e, STATUS_BAD_DATA, "%s: found no character, need at least one", where);
     size_t room = bytes + (size_t)s.length;
     int32_t *ids = calloc(room, sizeof *ids);
     long n;
-    bool ok = ids || fail(e, STATUS_NO_MEMORY, "memory: %zu tokens", room);
+    bool ok = ids || error_set(e, STATUS_NO_MEMORY, "memory: %zu tokens", room);
     ok = ok && tokenizer_encode(r->tokenizer, where, text, bytes, ids, &n, e);
     if (ok) ok = r->model->config.kind == KIND_LM ? write_on(r, ids, n, e) : answer(r, ids, n, where, e);
     free(ids);
@@ -142,7 +144,7 @@ static bool respond_to_lines(const Run *r, Error *e) {
         }
         if (!stdout_flush()) break;
     }
-    if (ok && ferror(stdin)) ok = fail(e, STATUS_IO, "stdin: reading failed: %s", strerror(errno));
+    if (ok && ferror(stdin)) ok = error_set(e, STATUS_IO, "stdin: reading failed: %s", strerror(errno));
     free(line);
     return ok;
 }
@@ -155,8 +157,8 @@ int main(int argc, char **argv) {
         .seed = 1};
     bool ok = options_parse(&options, argc, argv, &e);
     if (ok && s.top_k && s.temperature == 0)
-        ok = fail(&e, STATUS_USAGE,
-                  "--top-k: found --temperature 0, which takes the likeliest, need a higher one");
+        ok = error_set(&e, STATUS_USAGE,
+                       "--top-k: found --temperature 0, which takes the likeliest, need a higher one");
     if (ok) {
         Run r = {0};
         if (run_open(&r, options.operand[0], options.seed, &e)) {

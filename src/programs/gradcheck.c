@@ -8,18 +8,20 @@
  *     ./gradcheck verify DIR          judges the gradients that were written beside them
  *     ./gradcheck model               a whole model: made here, or from files
  *     ./gradcheck ulps                the float kernels, judged by the double ones */
+#include "base/clock.h"
 #include "base/options.h"
 #include "base/pool.h"
-#include "checking/case_files.h"
-#include "checking/check_cases.h"
-#include "checking/model_check.h"
-#include "checking/ulps.h"
-#include "checking/verify_files.h"
+#include "base/utf8.h"
+#include "grading/case_files.h"
+#include "grading/check_cases.h"
+#include "grading/gradcheck_show.h"
+#include "grading/model_check.h"
+#include "grading/model_table.h"
+#include "grading/ulp_table.h"
+#include "grading/ulps.h"
+#include "grading/verify_files.h"
 #include "ops/ops.h"
-#include "report/gradcheck_show.h"
-#include "report/model_table.h"
 #include "report/progress.h"
-#include "report/ulp_table.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,10 +94,10 @@ static bool check_operation(CheckPlan *plan, const char *name, const char *part,
     const OpEntry *entry = ops_find(name);
     char shown[ESCAPED_TEXT];
     if (!entry)
-        return fail(e, STATUS_USAGE, "operation: found '%s', need one that --list shows, or a .c file",
-                    escaped(shown, name));
+        return error_set(e, STATUS_USAGE, "operation: found '%s', need one that --list shows, or a .c file",
+                         utf8_escape(shown, name));
     if (!plan_add(plan, entry->op, part))
-        return fail(e, STATUS_USAGE, "case: %s has none like '%s'", name, escaped(shown, part));
+        return error_set(e, STATUS_USAGE, "case: %s has none like '%s'", name, utf8_escape(shown, part));
     if (!s.show.json) printf("%s: %s\n\n", name, entry->formula);
     return check(plan, false, e);
 }
@@ -116,7 +118,7 @@ static void find_headers(char *path, size_t size) {
 static bool check_file(CheckPlan *plan, const char *source, Error *e) {
     char headers[4096], directory[] = "/tmp/gradcheck-XXXXXX", library[sizeof directory + 8];
     find_headers(headers, sizeof headers);
-    if (!mkdtemp(directory)) return fail(e, STATUS_CANNOT_CREATE, "%s: cannot be made", directory);
+    if (!mkdtemp(directory)) return error_set(e, STATUS_CANNOT_CREATE, "%s: cannot be made", directory);
     snprintf(library, sizeof library, "%s/op.so", directory);
     bool ok = plan_add_file(plan, source, library, headers, e) && check(plan, false, e);
     unlink(library);
@@ -200,15 +202,15 @@ static bool model_kinds(const Options *o, int *first, int *last, Error *e) {
     *first = word && strcmp(word, "lm") == 0 ? KIND_LM : KIND_SEQ2SEQ;
     *last = word && strcmp(word, "seq2seq") == 0 ? KIND_SEQ2SEQ : KIND_LM;
     if (word && *first != *last)
-        return fail(e, STATUS_USAGE, "model: found '%s', need seq2seq or lm", escaped(shown, word));
+        return error_set(e, STATUS_USAGE, "model: found '%s', need seq2seq or lm", utf8_escape(shown, word));
     if (word && m.check.weights)
-        return fail(e, STATUS_USAGE, "model: found '%s' and --weights, which say the same", word);
+        return error_set(e, STATUS_USAGE, "model: found '%s' and --weights, which say the same", word);
     if (m.check.weights) *last = *first;
     if (*first != *last && (m.check.batch || m.check.out || m.check.against))
-        return fail(e, STATUS_USAGE, "%s: found two models, need seq2seq, lm or --weights",
-                    m.check.batch ? "--batch"
-                    : m.check.out ? "--out"
-                                  : "--against");
+        return error_set(e, STATUS_USAGE, "%s: found two models, need seq2seq, lm or --weights",
+                         m.check.batch ? "--batch"
+                         : m.check.out ? "--out"
+                                       : "--against");
     return true;
 }
 
@@ -217,9 +219,9 @@ static void run_model(const Options *o, Error *e) {
     Show show;
     ModelTotals totals = {0};
     if (sizeof(real) != sizeof(double) && (m.check.in_double || !m.check.unchecked)) {
-        fail(e, STATUS_USAGE,
-             "model: found the float build of this program, which can only write files: need %s",
-             m.check.in_double ? "the double one" : "--unchecked");
+        error_set(e, STATUS_USAGE,
+                  "model: found the float build of this program, which can only write files: need %s",
+                  m.check.in_double ? "the double one" : "--unchecked");
         return;
     }
     if (!model_kinds(o, &kind, &last, e)) return;
@@ -235,7 +237,7 @@ static void run_model(const Options *o, Error *e) {
     }
     if (!ok || m.check.unchecked) return;
     show_explanations(&show);
-    if (!m.show.json) model_table_summary(stdout, &totals, seconds_now() - show.start);
+    if (!m.show.json) model_table_summary(stdout, &totals, clock_seconds() - show.start);
     show_finish(&show, e);
 }
 
@@ -266,12 +268,12 @@ static void run_case(const Options *o, Error *e) {
     char shown[ESCAPED_TEXT];
     const OpEntry *entry = ops_find(o->operand[0]);
     if (!entry) {
-        fail(e, STATUS_USAGE, "operation: found '%s', need one that --list shows",
-             escaped(shown, o->operand[0]));
+        error_set(e, STATUS_USAGE, "operation: found '%s', need one that --list shows",
+                  utf8_escape(shown, o->operand[0]));
         return;
     }
     const CheckCase *c = case_find(entry, o->operands > 1 ? o->operand[1] : NULL, e);
-    if (c && !case_settings.out) fail(e, STATUS_USAGE, "--out: found none, need a directory");
+    if (c && !case_settings.out) error_set(e, STATUS_USAGE, "--out: found none, need a directory");
     if (!c || !case_settings.out) return;
     CaseFiles files;
     case_open(&files, entry, c, o->seed, case_settings.single);
@@ -300,7 +302,7 @@ static void run_verify(const Options *o, Error *e) {
     show_start(&show, &verify_show);
     for (int i = 0; i < o->operands; i++) {
         CaseReport report;
-        verify_directory(o->operand[i], &report, stderr, &unusable);
+        grading_verify_directory(o->operand[i], &report, stderr, &unusable);
         show_report(&show, &report);
     }
     Error verdict = {0};
@@ -368,7 +370,7 @@ static void judge_twin(const char *name, uint64_t seed, const Safetensors *twin,
             judge_operation(ops_all[i].op, seed, twin, show, &totals);
     if (!name) judge_sweeps(twin, show, &totals);
     show_explanations(show);
-    if (!u.show.json) ulp_table_summary(stdout, &totals, ULPS, seconds_now() - show->start);
+    if (!u.show.json) ulp_table_summary(stdout, &totals, ULPS, clock_seconds() - show->start);
     show_finish(show, e);
 }
 
@@ -379,12 +381,13 @@ static void run_ulps(const Options *o, Error *e) {
     char shown[ESCAPED_TEXT];
     show_start(&show, &u.show);
     if (name && !ops_find(name))
-        fail(e, STATUS_USAGE, "operation: found '%s', need one that --list shows", escaped(shown, name));
+        error_set(e, STATUS_USAGE, "operation: found '%s', need one that --list shows",
+                  utf8_escape(shown, name));
     else if (sizeof(real) == sizeof(double) && u.write)
-        fail(e, STATUS_USAGE, "--write: found the double build of this program, need the float one");
+        error_set(e, STATUS_USAGE, "--write: found the double build of this program, need the float one");
     else if (sizeof(real) != sizeof(double) && !u.write)
-        fail(e, STATUS_USAGE,
-             "ulps: found the float build of this program, which cannot judge: need --write");
+        error_set(e, STATUS_USAGE,
+                  "ulps: found the float build of this program, which cannot judge: need --write");
     else if (u.write)
         ulps_write(u.write, name, o->seed, u.every, e);
     else if (ulps_ask_twin(&twin, name, o->seed, u.every, e))

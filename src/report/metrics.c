@@ -8,7 +8,7 @@ bool metrics_open(MetricsFile *f, const char *directory, Error *e) {
     *f = (MetricsFile){0};
     if (!directory_file(f->path, directory, "metrics.csv", STATUS_CANNOT_CREATE, e)) return false;
     f->csv = fopen(f->path, "we");
-    if (!f->csv) return fail(e, STATUS_CANNOT_CREATE, "%s: %s", f->path, strerror(errno));
+    if (!f->csv) return error_set(e, STATUS_CANNOT_CREATE, "%s: %s", f->path, strerror(errno));
     fputs("task,step,tokens,seconds,params,train_loss,val_loss,val_accuracy,val_exact\n", f->csv);
     return true;
 }
@@ -33,7 +33,7 @@ void metrics_write(MetricsFile *f, const Metrics *m) {
 
 bool metrics_close(MetricsFile *f, Error *e) {
     if (fclose(f->csv) != 0 && !f->error) f->error = errno;
-    return !f->error || fail(e, STATUS_IO, "%s: %s", f->path, strerror(f->error));
+    return !f->error || error_set(e, STATUS_IO, "%s: %s", f->path, strerror(f->error));
 }
 
 /* JSON has no NaN and no infinity. */

@@ -10,7 +10,7 @@
 typedef struct Metrics {
     const char *task;
     long step, tokens; /* updates, and target tokens trained on, so far */
-    double start;      /* when it began, on the clock of seconds_now */
+    double start;      /* when it began, on the clock of clock_seconds */
     double seconds;    /* since then: of training and evaluation */
     long params;
     /* NAN: not measured. */

@@ -1,20 +1,14 @@
 #include "report/progress.h"
+#include "base/clock.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
 /* A terminal is redrawn ten times a second; elsewhere a line tells of every tenth of the way. */
 #define REDRAW_SECONDS 0.1
 enum { LINES = 10, NARROWEST_BAR = 8, WIDEST_BAR = 30, LINE = 512 };
-
-double seconds_now(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
 
 /* A terminal that can move its cursor. */
 static bool can_redraw(void) {
@@ -27,7 +21,7 @@ Progress progress_start(const char *label, long total, bool quiet) {
                       .total = total,
                       .quiet = quiet,
                       .terminal = !quiet && can_redraw(),
-                      .start = seconds_now(),
+                      .start = clock_seconds(),
                       .shown = -1};
 }
 
@@ -58,7 +52,7 @@ static const char *short_number(char out[32], double x) {
 
 /* The line without its bar. The less room there is the less it says: `left_out` counts what is missing. */
 static int compose(char out[LINE], const Progress *p, const Report *r, bool last, int left_out) {
-    double elapsed = seconds_now() - p->start,
+    double elapsed = clock_seconds() - p->start,
            left = r->done > 0 ? elapsed / (double)r->done * (double)(p->total - r->done) : 0;
     char clock[32], number[32], words[LINE] = "", more[LINE] = "", rate[64] = "", time[64] = "";
     if (left_out < 4) snprintf(words, sizeof words, "  %s", r->words);
@@ -97,7 +91,7 @@ static void print_line(const Progress *p, const Report *r, bool last) {
 
 void progress_show(Progress *p, const Report *r) {
     if (p->quiet || r->done >= p->total) return;
-    double now = seconds_now();
+    double now = clock_seconds();
     if (p->terminal ? p->shown >= 0 && now - p->shown < REDRAW_SECONDS
                     : r->done * LINES < (p->lines + 1) * p->total)
         return;

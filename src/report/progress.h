@@ -22,9 +22,6 @@ typedef struct Report {
     const char *unit;  /* "tokens/s" */
 } Report;
 
-/* Seconds on a clock that only goes forward. */
-double seconds_now(void);
-
 Progress progress_start(const char *label, long total, bool quiet);
 
 /* Prints where the work stands, with the time left; only as often as is useful, and not at the end. */

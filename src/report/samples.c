@@ -19,7 +19,7 @@ static bool answers_new(Answers *a, const Trainer *t, Error *e) {
     *a = (Answers){calloc(rows * most, sizeof *a->ids), calloc(rows, sizeof *a->length),
                    malloc(UTF8_MAX * most + 1)};
     return (a->ids && a->length && a->text) ||
-           fail(e, STATUS_NO_MEMORY, "memory: %ld answers of %ld tokens", t->part, t->task->max_T);
+           error_set(e, STATUS_NO_MEMORY, "memory: %ld answers of %ld tokens", t->part, t->task->max_T);
 }
 
 static void answers_free(Answers *a) {
@@ -64,7 +64,7 @@ bool samples_answers(Trainer *t, long rows, bool shown, double *exact, Error *e)
 
 bool samples_text(Trainer *t, Error *e) {
     enum { PROMPT = 16, WRITTEN = 300 };
-    const Corpus *corpus = text_task_corpus(t->task);
+    const Corpus *corpus = task_text_corpus(t->task);
     int32_t ids[PROMPT + WRITTEN];
     char text[UTF8_MAX * (PROMPT + WRITTEN) + 1];
     long prompt = corpus->context < 4 * PROMPT ? (corpus->context + 3) / 4 : PROMPT;
@@ -79,11 +79,11 @@ bool samples_text(Trainer *t, Error *e) {
 }
 
 bool samples_yardsticks(const Trainer *t, Error *e) {
-    const Corpus *c = text_task_corpus(t->task);
+    const Corpus *c = task_text_corpus(t->task);
     const int32_t *judged = c->ids + c->tail;
     long count = c->count - c->tail, characters = c->tokenizer->size;
-    double unigram = unigram_entropy(judged, count, characters, e);
-    double bigram = bigram_entropy(judged, count, characters, e);
+    double unigram = corpus_unigram_entropy(judged, count, characters, e);
+    double bigram = corpus_bigram_entropy(judged, count, characters, e);
     if (unigram < 0 || bigram < 0) return false;
     fprintf(stderr, "yardsticks: uniform %.3f, unigram entropy %.3f, bigram entropy %.3f\n",
             log((double)characters), unigram, bigram);

@@ -5,8 +5,8 @@
 
 #include <stdint.h>
 
-void copy_answer(const int32_t *x, long n, int32_t *y);
-void reverse_answer(const int32_t *x, long n, int32_t *y);
-void sort_answer(const int32_t *x, long n, int32_t *y);
+void task_copy_answer(const int32_t *x, long n, int32_t *y);
+void task_reverse_answer(const int32_t *x, long n, int32_t *y);
+void task_sort_answer(const int32_t *x, long n, int32_t *y);
 
 #endif

@@ -1,6 +1,6 @@
 /* Padded rows of token ids, laid out anew every step in memory taken once. */
 #include "tasks/batch.h"
-#include "tensor/tensor.h"
+#include "autograd/tensor.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,8 +22,8 @@ Batch *batch_new(long max_rows, long max_S, long max_T, Error *e) {
         b->target_length = take(max_rows, 1, sizeof *b->target_length);
         if (b->source && b->target_in && b->target_out && b->source_length && b->target_length) return b;
     }
-    fail(e, STATUS_NO_MEMORY, "no memory for a batch of %ld rows of %ld + %ld tokens", max_rows, max_S,
-         max_T);
+    error_set(e, STATUS_NO_MEMORY, "no memory for a batch of %ld rows of %ld + %ld tokens", max_rows, max_S,
+              max_T);
     batch_free(b);
     return NULL;
 }
@@ -44,8 +44,8 @@ static void fill(int32_t *ids, long count, int32_t id) {
 
 void batch_shape(Batch *b, long rows, long S, long T, int32_t pad_id) {
     if (rows > b->max_rows || S > b->max_S || T > b->max_T)
-        bug("batch_shape: rows, S, T are %ld, %ld, %ld, want at most %ld, %ld, %ld", rows, S, T, b->max_rows,
-            b->max_S, b->max_T);
+        error_bug("batch_shape: rows, S, T are %ld, %ld, %ld, want at most %ld, %ld, %ld", rows, S, T,
+                  b->max_rows, b->max_S, b->max_T);
     b->rows = rows, b->S = S, b->T = T, b->pad_id = pad_id;
     fill(b->source, rows * S, pad_id);
     fill(b->target_in, rows * T, pad_id);
@@ -55,7 +55,8 @@ void batch_shape(Batch *b, long rows, long S, long T, int32_t pad_id) {
 
 void batch_teach(Batch *b, long r, int32_t begin, const int32_t *answer, long n, int32_t end) {
     if (r >= b->rows || n >= b->T)
-        bug("batch_teach: row %ld of %ld, answer of %ld tokens, want at most %ld", r, b->rows, n, b->T - 1);
+        error_bug("batch_teach: row %ld of %ld, answer of %ld tokens, want at most %ld", r, b->rows, n,
+                  b->T - 1);
     int32_t *in = b->target_in + r * b->T, *out = b->target_out + r * b->T;
     in[0] = begin;
     memcpy(in + 1, answer, (size_t)n * sizeof *in);

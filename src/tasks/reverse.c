@@ -2,6 +2,6 @@
  * which the model must read off the padding or the encoder's states. */
 #include "tasks/answers.h"
 
-void reverse_answer(const int32_t *x, long n, int32_t *y) {
+void task_reverse_answer(const int32_t *x, long n, int32_t *y) {
     for (long i = 0; i < n; i++) y[i] = x[n - 1 - i];
 }

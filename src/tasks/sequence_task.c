@@ -22,7 +22,7 @@ static long shift(const SequenceTask *t, const int32_t *x, long n) {
     return (long)((hash >> 32) % (uint64_t)t->symbols);
 }
 
-bool sequence_task_held_out(const Task *task, const int32_t *x, long n) {
+bool task_sequence_held_out(const Task *task, const int32_t *x, long n) {
     const SequenceTask *t = (const SequenceTask *)task;
     return (x[0] + shift(t, x, n)) % t->symbols < t->reserved;
 }
@@ -149,10 +149,10 @@ static Tokenizer *alphabet(const char *name, long symbols, Error *e) {
 
 static bool in_range(const char *task, const char *what, long found, long low, long high, Error *e) {
     if (found >= low && found <= high) return true;
-    return fail(e, STATUS_USAGE, "%s: %s: found %ld, need %ld to %ld", task, what, found, low, high);
+    return error_set(e, STATUS_USAGE, "%s: %s: found %ld, need %ld to %ld", task, what, found, low, high);
 }
 
-Task *sequence_task_open(const TaskKind *kind, const TaskOptions *o, Error *e) {
+Task *task_sequence_open(const TaskKind *kind, const TaskOptions *o, Error *e) {
     if (!in_range(kind->name, "symbols", o->symbols, 2, MAX_SYMBOLS, e) ||
         !in_range(kind->name, "longest sequence", o->max_length, 1, MAX_SEQUENCE, e) ||
         !in_range(kind->name, "held-out sequences", o->held_out, 1, MAX_HELD_OUT, e))
@@ -160,7 +160,7 @@ Task *sequence_task_open(const TaskKind *kind, const TaskOptions *o, Error *e) {
 
     SequenceTask *t = calloc(1, sizeof *t);
     if (!t) {
-        fail(e, STATUS_NO_MEMORY, "%s: no memory for a task", kind->name);
+        error_set(e, STATUS_NO_MEMORY, "%s: no memory for a task", kind->name);
         return NULL;
     }
     int32_t n = (int32_t)o->symbols;
@@ -185,7 +185,7 @@ Task *sequence_task_open(const TaskKind *kind, const TaskOptions *o, Error *e) {
     t->held_out = calloc((size_t)(o->held_out * o->max_length), sizeof *t->held_out);
     t->held_out_length = malloc((size_t)o->held_out * sizeof *t->held_out_length);
     if (!t->task.tokenizer || !t->held_out || !t->held_out_length) {
-        fail(e, STATUS_NO_MEMORY, "%s: no memory for %ld held-out sequences", kind->name, o->held_out);
+        error_set(e, STATUS_NO_MEMORY, "%s: no memory for %ld held-out sequences", kind->name, o->held_out);
         task_free(&t->task);
         return NULL;
     }

@@ -17,9 +17,9 @@
 
 #include "tasks/task.h"
 
-Task *sequence_task_open(const TaskKind *kind, const TaskOptions *o, Error *e);
+Task *task_sequence_open(const TaskKind *kind, const TaskOptions *o, Error *e);
 
 /* True if the sequence x, n ≥ 1 symbols, is on the held-out side. */
-bool sequence_task_held_out(const Task *task, const int32_t *x, long n);
+bool task_sequence_held_out(const Task *task, const int32_t *x, long n);
 
 #endif

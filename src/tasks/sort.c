@@ -9,7 +9,7 @@ static int by_id(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-void sort_answer(const int32_t *x, long n, int32_t *y) {
+void task_sort_answer(const int32_t *x, long n, int32_t *y) {
     memcpy(y, x, (size_t)n * sizeof *y);
     qsort(y, (size_t)n, sizeof *y, by_id);
 }

@@ -1,5 +1,6 @@
 /* The tasks by name. */
 #include "tasks/task.h"
+#include "base/utf8.h"
 #include "tasks/answers.h"
 #include "tasks/sequence_task.h"
 #include "tasks/text_task.h"
@@ -7,10 +8,10 @@
 #include <string.h>
 
 const TaskKind task_kinds[] = {
-    {"copy", "say a sequence again", sequence_task_open, copy_answer},
-    {"reverse", "say a sequence backwards", sequence_task_open, reverse_answer},
-    {"sort", "say the symbols of a sequence in rising order", sequence_task_open, sort_answer},
-    {"lm", "say the next character of a text", text_task_open, NULL},
+    {"copy", "say a sequence again", task_sequence_open, task_copy_answer},
+    {"reverse", "say a sequence backwards", task_sequence_open, task_reverse_answer},
+    {"sort", "say the symbols of a sequence in rising order", task_sequence_open, task_sort_answer},
+    {"lm", "say the next character of a text", task_text_open, NULL},
     {NULL},
 };
 
@@ -32,7 +33,7 @@ Task *task_open(const char *name, const TaskOptions *o, Error *e) {
     char names[200] = "", shown[ESCAPED_TEXT];
     for (const TaskKind *kind = task_kinds; kind->name; kind++)
         snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", *names ? ", " : "", kind->name);
-    fail(e, STATUS_USAGE, "task: found '%s', need one of %s", escaped(shown, name), names);
+    error_set(e, STATUS_USAGE, "task: found '%s', need one of %s", utf8_escape(shown, name), names);
     return NULL;
 }
 
@@ -50,7 +51,7 @@ void task_training_batch(const Task *task, uint64_t step, long first, long rows,
 
 long task_held_out_batch(const Task *task, long first, long rows, Batch *b) {
     if (first < 0 || rows < 0)
-        bug("task_held_out_batch: first is %ld, rows %ld, want at least 0", first, rows);
+        error_bug("task_held_out_batch: first is %ld, rows %ld, want at least 0", first, rows);
     long left = first < task->held_out ? task->held_out - first : 0;
     if (rows > left) rows = left;
     if (rows > 0) task->judging(task, first, rows, b);

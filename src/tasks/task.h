@@ -8,7 +8,7 @@
 
 #include "nn/config.h"
 #include "tasks/batch.h"
-#include "tasks/tokenizer.h"
+#include "text/tokenizer.h"
 
 enum { NO_TOKEN = NO_PAD };
 

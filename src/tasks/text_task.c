@@ -35,14 +35,14 @@ static void free_text_task(Task *task) {
     free(t);
 }
 
-const Corpus *text_task_corpus(const Task *task) {
+const Corpus *task_text_corpus(const Task *task) {
     return task->free == free_text_task ? ((const TextTask *)task)->corpus : NULL;
 }
 
-Task *text_task_open(const TaskKind *kind, const TaskOptions *o, Error *e) {
+Task *task_text_open(const TaskKind *kind, const TaskOptions *o, Error *e) {
     TextTask *t = calloc(1, sizeof *t);
     if (!t) {
-        fail(e, STATUS_NO_MEMORY, "%s: no memory for a task", kind->name);
+        error_set(e, STATUS_NO_MEMORY, "%s: no memory for a task", kind->name);
         return NULL;
     }
     t->corpus = corpus_load(o->text, o->context, o->tail, e);

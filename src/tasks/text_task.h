@@ -2,12 +2,12 @@
 #ifndef TASKS_TEXT_TASK_H
 #define TASKS_TEXT_TASK_H
 
-#include "tasks/corpus.h"
 #include "tasks/task.h"
+#include "text/corpus.h"
 
-Task *text_task_open(const TaskKind *kind, const TaskOptions *o, Error *e);
+Task *task_text_open(const TaskKind *kind, const TaskOptions *o, Error *e);
 
 /* The text behind an lm task, which stays the task's: for entropies and prompts. NULL for any other task. */
-const Corpus *text_task_corpus(const Task *task);
+const Corpus *task_text_corpus(const Task *task);
 
 #endif

@@ -3,7 +3,7 @@
 #include "base/work.h"
 #include <math.h>
 
-Optimizer optimizer_default(OptimizerKind kind) {
+Optimizer optim_default(OptimizerKind kind) {
     return (Optimizer){
         .kind = kind, .beta1 = 0.9, .beta2 = 0.98, .epsilon = 1e-9, .momentum = 0.9, .clip_norm = 1};
 }
@@ -32,7 +32,7 @@ double optim_grad_norm(const Parameters *p) {
     SquareSum c = {.g = p->grad, .size = p->size, .per_chunk = NORM_CHUNK};
     while (chunks_of(c.size, c.per_chunk) > PARTIAL_SUMS) c.per_chunk *= 2;
     long chunks = chunks_of(c.size, c.per_chunk);
-    parallel_for(chunks, square_sum_chunk, &c);
+    pool_for(chunks, square_sum_chunk, &c);
     double sum = 0;
     for (long i = 0; i < chunks; i++) sum += c.sum[i];
     return sqrt(sum);
@@ -91,6 +91,6 @@ double optim_step(Optimizer *o, Parameters *p, double learning_rate, double scal
                 .scale = (real)factor,
                 .correction1 = (real)(1 / (1 - pow(o->beta1, (double)o->step))),
                 .correction2 = (real)(1 / (1 - pow(o->beta2, (double)o->step)))};
-    parallel_for(chunks_of(p->size, WORK_GRAIN), update_chunk, &u);
+    pool_for(chunks_of(p->size, WORK_GRAIN), update_chunk, &u);
     return norm;
 }

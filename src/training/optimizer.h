@@ -30,7 +30,7 @@ typedef struct Optimizer {
 } Optimizer;
 
 /* β = (0.9, 0.98), ε = 1e-9 as in section 5.3; no decay; clipping to norm 1. */
-Optimizer optimizer_default(OptimizerKind kind);
+Optimizer optim_default(OptimizerKind kind);
 
 /* √Σ g², over all parameters, of gradients that are settled (parameters_settle_grad). Summed in double, in an
  * order that does not depend on the number of threads. */

@@ -17,7 +17,7 @@ static double kept_bytes(Tape *t, Model *m, long rows, long S, long T) {
     return bytes;
 }
 
-long part_rows(Tape *t, Model *m, long rows, long S, long T) {
+long trainer_part_rows(Tape *t, Model *m, long rows, long S, long T) {
     long tokens = rows * (S > T ? S : T), most = tokens / PART_TOKENS;
     double wanted = kept_bytes(t, m, rows, S, T) / PART_BYTES;
     long parts = wanted < (double)most ? (long)wanted + 1 : most;

@@ -9,6 +9,6 @@
 /* Rows to take at a time of a batch of `rows` rows of S source (a language model: 0) and T target tokens. Found by
  * planning on the tape, which is empty before and after; m may be an outline. A function of the sizes alone, and so
  * are the results. */
-long part_rows(Tape *t, Model *m, long rows, long S, long T);
+long trainer_part_rows(Tape *t, Model *m, long rows, long S, long T);
 
 #endif

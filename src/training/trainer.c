@@ -19,9 +19,9 @@ static void take_rows(Trainer *t, const Batch *b, long first, long count) {
 static bool rows_fit(const Task *task, long batch, long accumulate, Error *e) {
     long longest = task->max_T > task->max_S ? task->max_T : task->max_S;
     if (batch > INT32_MAX / accumulate / longest)
-        return fail(e, STATUS_NO_MEMORY,
-                    "memory: %ld x %ld rows of %ld tokens are more than a step can number", batch, accumulate,
-                    longest);
+        return error_set(e, STATUS_NO_MEMORY,
+                         "memory: %ld x %ld rows of %ld tokens are more than a step can number", batch,
+                         accumulate, longest);
     return true;
 }
 
@@ -29,10 +29,10 @@ static bool take_memory(Trainer *t, Error *e) {
     const Task *task = t->task;
     if (!rows_fit(task, t->batch, t->accumulate, e)) return false;
     t->tape = tape_new();
-    t->part = part_rows(t->tape, t->model, t->batch, task->max_S, task->max_T);
+    t->part = trainer_part_rows(t->tape, t->model, t->batch, task->max_S, task->max_T);
     t->rows = task_batch(task, t->batch * t->accumulate, e);
     t->targets = calloc((size_t)(t->part * task->max_T), sizeof *t->targets);
-    if (!t->targets) fail(e, STATUS_NO_MEMORY, "memory: a batch of %ld targets", t->part * task->max_T);
+    if (!t->targets) error_set(e, STATUS_NO_MEMORY, "memory: a batch of %ld targets", t->part * task->max_T);
     return t->rows && t->targets && tokens_new(&t->source, t->part, t->part * task->max_S, e) &&
            tokens_new(&t->target, t->part, t->part * task->max_T, e);
 }
@@ -75,7 +75,7 @@ size_t trainer_bytes(const ModelConfig *c, double dropout, OptimizerKind optimiz
     if (!m) return 0;
     m->dropout = dropout;
     Trainer t = {.model = m, .task = task, .batch = batch, .accumulate = accumulate, .tape = tape_new()};
-    t.part = part_rows(t.tape, m, batch, task->max_S, task->max_T);
+    t.part = trainer_part_rows(t.tape, m, batch, task->max_S, task->max_T);
     /* Token ids: those of all rows of a step, and of a part with positions and places. */
     size_t rows = (size_t)(batch * accumulate) * (size_t)(task->max_S + 2 * task->max_T);
     size_t part = (size_t)t.part * (size_t)(3 * task->max_S + 4 * task->max_T);
@@ -102,10 +102,10 @@ void trainer_stop(Trainer *t) {
 static bool check_loss(const Trainer *t, double loss, Error *e) {
     if (isfinite(loss)) return true;
     const Node *first = tape_first_non_finite(t->tape);
-    return fail(e, STATUS_NON_FINITE,
-                "step %ld: found a loss that is %s, first in %s (operation %ld), need a finite one",
-                t->optimizer.step + 1, isnan(loss) ? "not a number" : "infinite",
-                first ? first->op->name : "its sum", first ? first->index : t->tape->nodes);
+    return error_set(e, STATUS_NON_FINITE,
+                     "step %ld: found a loss that is %s, first in %s (operation %ld), need a finite one",
+                     t->optimizer.step + 1, isnan(loss) ? "not a number" : "infinite",
+                     first ? first->op->name : "its sum", first ? first->index : t->tape->nodes);
 }
 
 static long parts_of(const Trainer *t) {
@@ -149,8 +149,9 @@ bool trainer_step(Trainer *t, StepResult *result, Error *e) {
     parameters_settle_grad(p);
     result->grad_norm = optim_step(&t->optimizer, p, result->learning_rate, 1);
     if (!isfinite(result->grad_norm))
-        return fail(e, STATUS_NON_FINITE, "step %ld: found a gradient whose norm is %s, need a finite one",
-                    step, isnan(result->grad_norm) ? "not a number" : "infinite");
+        return error_set(e, STATUS_NON_FINITE,
+                         "step %ld: found a gradient whose norm is %s, need a finite one", step,
+                         isnan(result->grad_norm) ? "not a number" : "infinite");
     return true;
 }
 
@@ -160,9 +161,9 @@ bool trainer_check(const Trainer *t, Error *e) {
         const Parameter *w = &p->entry[i];
         for (long j = 0, count = shape_count(w->shape); j < count; j++)
             if (!isfinite(p->value[w->offset + j]))
-                return fail(e, STATUS_NON_FINITE,
-                            "step %ld: found a weight of %s that is not finite, need finite ones",
-                            t->optimizer.step, w->name);
+                return error_set(e, STATUS_NON_FINITE,
+                                 "step %ld: found a weight of %s that is not finite, need finite ones",
+                                 t->optimizer.step, w->name);
     }
     return true;
 }
@@ -184,7 +185,7 @@ bool trainer_evaluate(Trainer *t, long rows, Evaluation *result, Error *e) {
         ok = !tape_failed(t->tape, e);
         long tokens = batch_target_tokens(t->rows);
         for (long i = 0; ok && i < t->target.sequences.total_rows; i++)
-            correct += array_argmax(V, logits->data + i * V) == t->targets[i];
+            correct += kernel_argmax(V, logits->data + i * V) == t->targets[i];
         if (ok) sum += (double)loss->data[0] * (double)tokens;
         result->tokens += tokens;
         tape_reset(t->tape);

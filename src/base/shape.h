@@ -1,0 +1,49 @@
+/* The shape of an array: how many axes it has, and its size along each. */
+#ifndef BASE_SHAPE_H
+#define BASE_SHAPE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { MAX_RANK = 6 };
+
+typedef struct Shape {
+    int rank; /* 0 is a scalar: one element */
+    long size[MAX_RANK];
+} Shape;
+
+/* A brace initialiser, for static tables: DIMS(2, 3) is { 2, { 2, 3 } }. */
+#define DIMS(...)                                                                                            \
+    {                                                                                                        \
+        (int)(sizeof((long[]){__VA_ARGS__}) / sizeof(long)), {                                               \
+            __VA_ARGS__                                                                                      \
+        }                                                                                                    \
+    }
+#define SHAPE(...) ((Shape)DIMS(__VA_ARGS__))
+#define SCALAR     ((Shape){0})
+
+/* Number of elements; 1 for a scalar, 0 when an axis has size 0. Overflow is a bug: sizes from the world are
+ * checked with shape_fits before a shape is made of them. */
+long shape_count(Shape s);
+
+/* True if the element count times element_size fits in a long; then *count is the element count. Negative
+ * sizes do not fit. */
+bool shape_fits(int rank, const long *size, size_t element_size, long *count);
+
+/* Inline: a call would copy the shapes, which costs more than the work. */
+static inline bool shape_equal(Shape a, Shape b) {
+    bool equal = a.rank == b.rank;
+    for (int i = 0; i < a.rank && equal; i++) equal = a.size[i] == b.size[i];
+    return equal;
+}
+
+/* An axis counted from the end where negative: -1 is the last. Out of range is a bug, reported in op's name. */
+int shape_axis(const char *op, Shape s, int axis);
+
+/* The shape that a and b broadcast to (aligned at the last axis; sizes equal or 1), or a bug in op's name. */
+Shape shape_broadcast(const char *op, Shape a, Shape b);
+
+/* "[2,3]", in one of a few static buffers of the calling thread: for messages. */
+const char *shape_text(Shape s);
+
+#endif

@@ -1,0 +1,138 @@
+#include "bench/bench_case.h"
+#include "base/clock.h"
+#include "base/random.h"
+#include "base/utf8.h"
+#include "report/progress.h"
+#include "training/parts.h"
+#include <stdlib.h>
+#include <string.h>
+
+const Case bench_cases[CASES] = {
+    {"seed", KIND_SEQ2SEQ, 2, 4, 32, 128, 16, 8, 16, 16},    /* a tutorial's sizes */
+    {"copy", KIND_SEQ2SEQ, 2, 4, 128, 512, 64, 64, 16, 17},  /* the copy task */
+    {"paper", KIND_SEQ2SEQ, 2, 8, 512, 2048, 11, 80, 10, 9}, /* the Annotated Transformer's copy task */
+    {"chars", KIND_LM, 4, 4, 128, 512, 65, 12, 0, 64},       /* nanoGPT's character model for CPUs */
+    {"baby", KIND_LM, 6, 6, 384, 1536, 65, 8, 0, 256},       /* nanoGPT's baby GPT, batch 8 */
+    {"words", KIND_LM, 4, 4, 256, 1024, 8192, 16, 0, 128},   /* a word model: the output layer dominates */
+};
+
+const Case *bench_case(const char *name, Error *e) {
+    for (int i = 0; i < CASES; i++)
+        if (strcmp(bench_cases[i].name, name) == 0) return &bench_cases[i];
+    char shown[ESCAPED_TEXT];
+    error_set(e, STATUS_USAGE, "case: found '%s', need one of seed, copy, paper, chars, baby, words",
+              utf8_escape(shown, name));
+    return NULL;
+}
+
+long case_tokens(const Case *c) {
+    return c->batch * c->T;
+}
+
+/* Forward's products once, and twice as many for backward. */
+static double flops_of(const Tape *t) {
+    double flops = 0;
+    for (const Node *n = t->last; n; n = n->previous)
+        if (n->op->flops) flops += 3 * n->op->flops(n);
+    return flops;
+}
+
+int32_t *case_ids(const Case *c, long count, uint64_t stream, Error *e) {
+    int32_t *ids = calloc((size_t)count + 1, sizeof *ids);
+    if (!ids) error_set(e, STATUS_NO_MEMORY, "memory: %ld tokens", count);
+    for (long i = 0; ids && i < count; i++)
+        ids[i] = (int32_t)random_below(random_key(1, stream), (uint64_t)i, c->vocab);
+    return ids;
+}
+
+ModelConfig case_config(const Case *c) {
+    ModelConfig config = c->kind == KIND_LM
+                             ? config_language_model(c->vocab, (int)c->T)
+                             : config_seq2seq(c->vocab, (int)(c->S > c->T ? c->S : c->T), NO_PAD);
+    config.encoder_layers = c->layers;
+    config.decoder_layers = c->kind == KIND_LM ? 0 : c->layers;
+    config.heads = c->heads, config.d_model = c->d_model, config.d_ff = c->d_ff;
+    return config;
+}
+
+bool bench_open(Bench *b, const Case *c, Error *e) {
+    *b = (Bench){.c = c, .tape = tape_new(), .optimizer = optim_default(OPTIM_ADAMW)};
+    b->optimizer.weight_decay = 0.01;
+    ModelConfig config = case_config(c);
+    b->model = model_new(&config, true, 1, e);
+    b->source_ids = case_ids(c, c->batch * c->S, 0, e);
+    b->target_ids = case_ids(c, c->batch * c->T, 1, e);
+    b->targets = case_ids(c, c->batch * c->T, 2, e);
+    if (!b->model || !b->source_ids || !b->target_ids || !b->targets ||
+        !tokens_new(&b->source, c->batch, c->batch * c->S, e) ||
+        !tokens_new(&b->target, c->batch, c->batch * c->T, e))
+        return false;
+    tape_plan(b->tape);
+    bench_record(b, 0, c->batch);
+    b->flops = flops_of(b->tape);
+    b->part = trainer_part_rows(b->tape, b->model, c->batch, c->S, c->T);
+    tape_plan(b->tape);
+    tape_forget_peak(b->tape);
+    bench_record(b, 0, b->part);
+    return tape_reserve(b->tape, tape_peak(b->tape), e);
+}
+
+void bench_close(Bench *b) {
+    tape_free(b->tape);
+    model_free(b->model);
+    tokens_free(&b->source);
+    tokens_free(&b->target);
+    free(b->source_ids);
+    free(b->target_ids);
+    free(b->targets);
+}
+
+void bench_record(Bench *b, long first, long rows) {
+    const Case *c = b->c;
+    tokens_fill(&b->source, TOKENS_PACKED, rows, c->S, b->source_ids + first * c->S, NO_PAD);
+    tokens_fill(&b->target, TOKENS_PACKED, rows, c->T, b->target_ids + first * c->T, NO_PAD);
+    Tensor *hidden = nn_hidden(b->tape, b->model, &b->source, &b->target);
+    Tensor *loss = nn_loss(b->tape, b->model, hidden, b->targets + first * c->T);
+    tape_backward_from(b->tape, loss, &(real){(real)rows / (real)c->batch});
+}
+
+void bench_gradient(Bench *b) {
+    parameters_clear_grad(&b->model->parameters);
+    for (long first = 0; first < b->c->batch; first += b->part) {
+        long left = b->c->batch - first;
+        bench_record(b, first, left < b->part ? left : b->part);
+        tape_reset(b->tape);
+    }
+    parameters_settle_grad(&b->model->parameters);
+}
+
+void bench_train(void *bench) {
+    Bench *b = bench;
+    bench_gradient(b);
+    optim_step(&b->optimizer, &b->model->parameters, 1e-4, 1);
+}
+
+static int ascending(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double time_of(void (*run)(void *context), void *context, long times) {
+    double start = clock_seconds();
+    for (long i = 0; i < times; i++) run(context);
+    return (clock_seconds() - start) / (double)times;
+}
+
+Timing bench_time(void (*run)(void *context), void *context, double seconds, int least) {
+    enum { WARM_UP = 5, MOST_SAMPLES = 100000 };
+    const double resolution = 20e-6; /* some hundred times the clock's */
+    static double sample[MOST_SAMPLES];
+    time_of(run, context, WARM_UP);
+    double once = time_of(run, context, 1);
+    long together = once < resolution ? (long)(resolution / once) + 1 : 1, count = 0;
+    double end = clock_seconds() + seconds;
+    while (count < MOST_SAMPLES && (count < least || clock_seconds() < end))
+        sample[count++] = time_of(run, context, together);
+    qsort(sample, (size_t)count, sizeof *sample, ascending);
+    return (Timing){sample[0], sample[count / 2], count * together};
+}

@@ -1,0 +1,91 @@
+/* ./bench decode: how many tokens a second a model says, fed its own output. */
+#include "base/pool.h"
+#include "bench/bench.h"
+#include "bench/bench_case.h"
+#include "decoding/decode.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A decoding: of `more` tokens after `prompt` tokens of a text, or of `batch` answers of `more` tokens. */
+typedef struct Decoding {
+    const Case *c;
+    Model *model;
+    Tape *tape;
+    int32_t *ids, *out;
+    long *length;
+    long batch, prompt, more;
+    Error error;
+} Decoding;
+
+static void decode(void *decoding) {
+    enum { NO_END = -2 }; /* no token: answers are as long as they may be */
+    Decoding *d = decoding;
+    Sampler greedy = {0};
+    if (d->error.status) return;
+    if (d->c->kind == KIND_LM)
+        decode_continue(d->tape, d->model, &greedy, d->ids, d->prompt, d->more, NULL, NULL, &d->error);
+    else
+        decode_answers(d->tape, d->model, &greedy, d->batch, d->c->S, d->ids, 0, NO_END, d->more, d->out,
+                       d->length, &d->error);
+}
+
+static bool measure(Decoding *d, const char *what, const BenchOptions *o, Error *e) {
+    Timing t = bench_time(decode, d, o->seconds, 3);
+    if (d->error.status) return error_set(e, d->error.status, "%s", d->error.text);
+    double each = t.median / (double)d->more, rate = (double)d->batch / each;
+    if (o->json)
+        printf("{\"case\": \"%s\", \"decodes\": \"%s\", \"batch\": %ld, \"tokens\": %ld, \"ms_per_token\": "
+               "%.4f, "
+               "\"tokens_per_s\": %.0f, \"threads\": %d}\n",
+               d->c->name, what, d->batch, d->more, each * 1e3, rate, pool_threads());
+    else
+        printf("%-6s %2d threads  %-22s batch %3ld  %5ld tokens %9.3f ms/token %9.0f tokens/s\n", d->c->name,
+               pool_threads(), what, d->batch, d->more, each * 1e3, rate);
+    fflush(stdout);
+    return true;
+}
+
+static bool measure_text(Decoding *d, const BenchOptions *o, Error *e) {
+    enum { BEYOND = 8 };
+    d->batch = 1;
+    d->prompt = 1, d->more = d->c->T - 1;
+    if (!measure(d, "text within context", o, e)) return false;
+    d->prompt = d->c->T, d->more = BEYOND;
+    return measure(d, "text, window slides", o, e);
+}
+
+static bool measure_answers(Decoding *d, const BenchOptions *o, Error *e) {
+    d->more = d->c->T;
+    d->batch = 1;
+    if (!measure(d, "an answer", o, e)) return false;
+    d->batch = d->c->batch;
+    return measure(d, "answers", o, e);
+}
+
+static bool measure_case(const Case *c, const BenchOptions *o, Error *e) {
+    ModelConfig config = case_config(c);
+    size_t most = (size_t)(c->batch * (c->S + 2 * c->T));
+    Decoding d = {.c = c,
+                  .model = model_new(&config, false, 1, e),
+                  .tape = tape_new(),
+                  .ids = case_ids(c, (long)most, 0, e),
+                  .out = calloc(most, sizeof *d.out),
+                  .length = calloc((size_t)c->batch, sizeof *d.length)};
+    bool ok = d.model && d.ids && d.out && d.length;
+    if (!ok) error_set(e, STATUS_NO_MEMORY, "memory: %zu tokens", most);
+    ok = ok && (c->kind == KIND_LM ? measure_text(&d, o, e) : measure_answers(&d, o, e));
+    tape_free(d.tape);
+    model_free(d.model);
+    free(d.ids), free(d.out), free(d.length);
+    return ok;
+}
+
+bool bench_decode(const char *name, const BenchOptions *o, Error *e) {
+    static const char *const usual[] = {"chars", "baby", "copy"};
+    for (size_t i = 0; i < (name ? 1 : sizeof usual / sizeof *usual); i++) {
+        const Case *c = bench_case(name ? name : usual[i], e);
+        if (!c || !measure_case(c, o, e)) return false;
+    }
+    return true;
+}

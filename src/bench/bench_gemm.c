@@ -1,0 +1,72 @@
+/* ./bench gemm: matrix products of the sizes that small Transformers are made of. */
+#include "base/pool.h"
+#include "base/random.h"
+#include "bench/bench.h"
+#include "bench/bench_case.h"
+#include "bench/peak.h"
+#include "kernels/gemm.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Cubes, heads of attention, and the layers of the six cases. */
+static const struct Product {
+    long m, n, k;
+} products[] = {{16, 16, 16},      {32, 32, 32},    {64, 64, 64},      {128, 32, 32},     {128, 128, 32},
+                {64, 64, 16},      {128, 128, 128}, {256, 256, 256},   {1024, 384, 128},  {1024, 512, 128},
+                {1024, 128, 512},  {768, 65, 128},  {720, 2048, 512},  {2048, 1536, 384}, {2048, 384, 1536},
+                {2048, 8192, 256}, {512, 512, 512}, {1024, 1024, 1024}};
+static const char *const layouts[] = {[GEMM_NN] = "NN", [GEMM_NT] = "NT", [GEMM_TN] = "TN"};
+enum { PRODUCTS = sizeof products / sizeof *products, LAYOUTS = sizeof layouts / sizeof *layouts };
+
+static void multiply(void *g) {
+    gemm(g);
+}
+
+static real *random_matrix(long elements, uint64_t stream) {
+    real *x = malloc((size_t)elements * sizeof *x);
+    for (long i = 0; x && i < elements; i++)
+        x[i] = random_uniform(random_key(1, stream), (uint64_t)i) - (real)0.5;
+    return x;
+}
+
+static void measure(const struct Product *p, GemmLayout layout, real *a, real *b, real *c, double peak,
+                    const BenchOptions *o) {
+    Gemm g = {layout, p->m, p->n, p->k, a, b, c, .ldc = p->n};
+    g.lda = layout == GEMM_TN ? p->m : p->k;
+    g.ldb = layout == GEMM_NT ? p->k : p->n;
+    Timing t = bench_time(multiply, &g, o->seconds / LAYOUTS, 5);
+    double gigaflops = 2e-9 * (double)p->m * (double)p->n * (double)p->k;
+    double best = gigaflops / t.best, median = gigaflops / t.median;
+    if (o->json)
+        printf("{\"layout\": \"%s\", \"m\": %ld, \"n\": %ld, \"k\": %ld, \"gflops\": %.1f, "
+               "\"median_gflops\": %.1f, "
+               "\"bench_peak_gflops\": %.1f, \"threads\": %d}\n",
+               layouts[layout], p->m, p->n, p->k, best, median, peak, pool_threads());
+    else
+        printf("  %s %6.1f %6.1f %5.2f", layouts[layout], best, median, best / peak);
+    fflush(stdout);
+}
+
+bool bench_gemm(const char *which, const BenchOptions *o, Error *e) {
+    if (which) return error_set(e, STATUS_USAGE, "gemm: found a second operand, need none");
+    double peak = bench_peak_gflops(0.2) * pool_threads();
+    if (!o->json) {
+        printf("GFLOP/s of %d threads: best, median, share of the peak of %.1f\n%5s %5s %5s\n",
+               pool_threads(), peak, "m", "n", "k");
+    }
+    for (int i = 0; i < PRODUCTS; i++) {
+        const struct Product *p = &products[i];
+        real *a = random_matrix(p->m * p->k, 0), *b = random_matrix(p->k * p->n, 1),
+             *c = random_matrix(p->m * p->n, 2);
+        bool ok = a && b && c;
+        if (ok && !o->json) printf("%5ld %5ld %5ld", p->m, p->n, p->k);
+        for (int layout = 0; ok && layout < LAYOUTS; layout++)
+            measure(p, (GemmLayout)layout, a, b, c, peak, o);
+        if (ok && !o->json) printf("\n");
+        free(a), free(b), free(c);
+        if (!ok)
+            return error_set(e, STATUS_NO_MEMORY, "memory: a product of %ld by %ld by %ld", p->m, p->n, p->k);
+    }
+    return true;
+}

@@ -1,0 +1,249 @@
+/* JSON, walked through. Every function starts at the first byte that is not yet read. */
+#include "formats/json.h"
+#include "base/utf8.h"
+#include <stdarg.h>
+#include <string.h>
+
+Json json_over(const char *where, char *text, size_t length, Error *e) {
+    return (Json){.where = where, .text = text, .length = length, .error = e};
+}
+
+bool json_fail(Json *j, const char *format, ...) {
+    char text[ERROR_TEXT];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    if (!j->failed) error_set(j->error, STATUS_BAD_DATA, "%s: byte %zu: %s", j->where, j->at, text);
+    j->failed = true;
+    return false;
+}
+
+static bool need(Json *j, const char *what) {
+    if (j->at == j->length) return json_fail(j, "found the end, need %s", what);
+    unsigned char next = (unsigned char)j->text[j->at];
+    if (next > ' ' && next < 0x7F) return json_fail(j, "found '%c', need %s", next, what);
+    return json_fail(j, "found byte 0x%02X, need %s", (unsigned)next, what);
+}
+
+/* The next byte, behind white space; 0 at the end or after a failure. */
+static char peek(Json *j) {
+    while (j->at < j->length && j->text[j->at] && strchr(" \t\n\r", j->text[j->at])) j->at++;
+    return j->failed || j->at == j->length ? 0 : j->text[j->at];
+}
+
+static bool take(Json *j, char byte, const char *what) {
+    if (peek(j) != byte || j->failed) return need(j, what);
+    j->at++;
+    return true;
+}
+
+/* ---- Objects and arrays ---- */
+
+bool json_enter(Json *j, char bracket) {
+    if (peek(j) != bracket) return need(j, bracket == '{' ? "an object" : "an array");
+    if (j->depth == JSON_DEPTH) return need(j, "less depth");
+    j->at++;
+    j->open[j->depth++] = bracket;
+    j->first = true;
+    return !j->failed;
+}
+
+/* Goes to the next value in the innermost bracket; false if that closes. */
+static bool next_in(Json *j, char open, char close) {
+    if (j->failed) return false;
+    if (!j->depth || j->open[j->depth - 1] != open) error_bug("json: %s: no %c is open", j->where, open);
+    if (peek(j) == close) {
+        j->at++;
+        j->depth--;
+        j->first = false;
+        return false;
+    }
+    bool first = j->first;
+    j->first = false;
+    return first || take(j, ',', open == '{' ? "a comma or }" : "a comma or ]");
+}
+
+bool json_element(Json *j) {
+    return next_in(j, '[', ']');
+}
+
+bool json_member(Json *j, JsonString *key) {
+    return next_in(j, '{', '}') && json_string(j, key) && take(j, ':', "a colon");
+}
+
+bool json_end(Json *j) {
+    if (!j->failed && j->depth) error_bug("json: %s: a bracket is still open", j->where);
+    if (peek(j) || j->at < j->length) need(j, "nothing more");
+    return !j->failed;
+}
+
+/* ---- Strings ---- */
+
+/* Four hexadecimal digits. */
+static bool hexadecimal(Json *j, uint32_t *n) {
+    *n = 0;
+    for (int i = 0; i < 4; i++, j->at++) {
+        char c = j->at < j->length ? j->text[j->at] : 0;
+        char low = (char)(c | 0x20);
+        int digit = c >= '0' && c <= '9' ? c - '0' : low >= 'a' && low <= 'f' ? low - 'a' + 10 : -1;
+        if (digit < 0) return need(j, "a hexadecimal digit");
+        *n = *n << 4 | (uint32_t)digit;
+    }
+    return true;
+}
+
+/* What stands behind a backslash, as UTF-8 at *out. Of a character outside the basic plane, both halves. */
+static bool escape(Json *j, char **out) {
+    static const char names[] = "\"\\/bfnrt", bytes[] = "\"\\/\b\f\n\r\t";
+    char name = j->at < j->length ? j->text[j->at] : 0;
+    const char *found = name ? strchr(names, name) : NULL;
+    if (!found && name != 'u') return need(j, "an escape of JSON's");
+    j->at++;
+    if (found) {
+        *(*out)++ = bytes[found - names];
+        return true;
+    }
+    uint32_t c, low;
+    if (!hexadecimal(j, &c)) return false;
+    if (c >= 0xDC00 && c <= 0xDFFF) return json_fail(j, "found the second half of a surrogate pair alone");
+    if (c >= 0xD800 && c <= 0xDBFF) {
+        bool follows = j->length - j->at >= 2 && memcmp(j->text + j->at, "\\u", 2) == 0;
+        if (follows) j->at += 2;
+        if (follows && !hexadecimal(j, &low)) return false;
+        if (!follows || low < 0xDC00 || low > 0xDFFF)
+            return json_fail(j, "found the first half of a surrogate pair alone");
+        c = 0x10000 + ((c - 0xD800) << 10) + (low - 0xDC00);
+    }
+    *out += utf8_encode(c, *out); /* at most as long as the escape, so it stays behind the reading */
+    return true;
+}
+
+bool json_string(Json *j, JsonString *s) {
+    if (!take(j, '"', "a string")) return false;
+    char *start = j->text + j->at, *out = start;
+    for (;;) {
+        uint32_t c;
+        int bytes = utf8_decode(j->text + j->at, j->length - j->at, &c);
+        if (!bytes && j->at < j->length) return need(j, "UTF-8");
+        if (!bytes) return need(j, "a closing quote");
+        if (c < ' ') return json_fail(j, "found control character 0x%02X in a string", (unsigned)c);
+        if (c == '"') break;
+        if (c == '\\') {
+            j->at++;
+            if (!escape(j, &out)) return false;
+            continue;
+        }
+        memmove(out, j->text + j->at, (size_t)bytes);
+        out += bytes;
+        j->at += (size_t)bytes;
+    }
+    j->at++;
+    *out = 0; /* over the quote, or before it */
+    *s = (JsonString){start, (size_t)(out - start)};
+    return true;
+}
+
+void json_print(FILE *out, const char *text) {
+    static const char bytes[] = "\"\\\b\f\n\r\t", names[] = "\"\\bfnrt";
+    size_t length = strlen(text);
+    fputc('"', out);
+    for (size_t at = 0; at < length;) {
+        uint32_t c;
+        int n = utf8_decode(text + at, length - at, &c);
+        const char *special = strchr(bytes, text[at]);
+        if (!n)
+            fputs("\xEF\xBF\xBD", out);
+        else if (special)
+            fprintf(out, "\\%c", names[special - bytes]);
+        else if (c < ' ' || c == 0x7F)
+            fprintf(out, "\\u%04X", (unsigned)c);
+        else
+            fwrite(text + at, 1, (size_t)n, out);
+        at += n ? (size_t)n : 1;
+    }
+    fputc('"', out);
+}
+
+/* ---- Numbers and words ---- */
+
+static bool is_digit(const Json *j) {
+    return j->at < j->length && j->text[j->at] >= '0' && j->text[j->at] <= '9';
+}
+
+static bool is_one_of(const Json *j, const char *bytes) {
+    return j->at < j->length && j->text[j->at] && strchr(bytes, j->text[j->at]);
+}
+
+static bool digits(Json *j) {
+    if (!is_digit(j)) return need(j, "a digit");
+    while (is_digit(j)) j->at++;
+    return true;
+}
+
+/* The digits before the point: 0, or some that do not start with 0. */
+static bool whole_part(Json *j) {
+    if (j->failed || !is_digit(j) || j->text[j->at] != '0') return digits(j);
+    j->at++;
+    return !is_digit(j) || need(j, "no digit behind a leading zero");
+}
+
+static bool skip_number(Json *j) {
+    if (is_one_of(j, "-")) j->at++;
+    if (!whole_part(j)) return false;
+    if (is_one_of(j, ".")) {
+        j->at++;
+        if (!digits(j)) return false;
+    }
+    if (is_one_of(j, "eE")) {
+        j->at++;
+        if (is_one_of(j, "+-")) j->at++;
+        if (!digits(j)) return false;
+    }
+    return true;
+}
+
+bool json_natural(Json *j, uint64_t *n) {
+    peek(j);
+    if (j->failed || !is_digit(j)) return need(j, "a number of digits alone");
+    size_t from = j->at;
+    if (!whole_part(j)) return false;
+    if (is_one_of(j, ".eE")) return need(j, "a number of digits alone");
+    uint64_t value = 0;
+    for (size_t i = from; i < j->at; i++)
+        if (__builtin_mul_overflow(value, 10, &value) ||
+            __builtin_add_overflow(value, (uint64_t)(j->text[i] - '0'), &value)) {
+            j->at = from;
+            return need(j, "a number below 2^64");
+        }
+    *n = value;
+    return true;
+}
+
+static bool skip_word(Json *j, const char *word) {
+    size_t n = strlen(word);
+    if (j->length - j->at < n || memcmp(j->text + j->at, word, n) != 0) return need(j, "a value");
+    j->at += n;
+    return true;
+}
+
+/* Brackets open in brackets at most JSON_DEPTH deep, and so is this recursion. */
+bool json_skip(Json *j) {
+    JsonString text;
+    if (j->failed) return false;
+    switch (peek(j)) {
+    case '{':
+        json_enter(j, '{');
+        while (json_member(j, &text)) json_skip(j);
+        return !j->failed;
+    case '[':
+        json_enter(j, '[');
+        while (json_element(j)) json_skip(j);
+        return !j->failed;
+    case '"': return json_string(j, &text);
+    case 't': return skip_word(j, "true");
+    case 'f': return skip_word(j, "false");
+    case 'n': return skip_word(j, "null");
+    default: return is_digit(j) || is_one_of(j, "-") ? skip_number(j) : need(j, "a value");
+    }
+}

@@ -1,0 +1,395 @@
+/* Reading and writing .safetensors. What the reader accepts is a subset of what the format's own library
+ * does. */
+#include "formats/safetensors.h"
+#include "base/crc32.h"
+#include "base/file.h"
+#include "base/utf8.h"
+#include "formats/json.h"
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_HEADER = 100000000 }; /* as in the format's own library */
+
+static const char checksum_opening[] = "{\"__metadata__\": {\"crc32\": \"";
+enum { OPENING = sizeof checksum_opening - 1, DIGITS = 8 };
+
+/* ---- Reading: the header ---- */
+
+/* The array of `count` elements with room for one more, moved perhaps; NULL: no memory. Their number is
+ * bounded by the header, whose bytes are there. */
+static void *grown(const Safetensors *s, void *array, int count, size_t size, Error *e) {
+    if (count & (count - 1)) return array; /* it is full at 0 and at the powers of two */
+    void *larger = realloc(array, (count ? 2 * (size_t)count : 1) * size);
+    if (!larger) error_set(e, STATUS_NO_MEMORY, "%s: no memory for the header", s->path);
+    return larger;
+}
+
+/* A string without U+0000: a C string. */
+static bool plain(Json *j, const JsonString *s) {
+    return !memchr(s->text, 0, s->length) || json_fail(j, "found U+0000 in a string");
+}
+
+static bool read_metadata(Safetensors *s, Json *j) {
+    JsonString key, value;
+    json_enter(j, '{');
+    while (json_member(j, &key)) {
+        if (!plain(j, &key) || !json_string(j, &value) || !plain(j, &value)) return false;
+        if (strcmp(key.text, "crc32") == 0) continue; /* says something of the file, not of what is in it */
+        Metadata *room = grown(s, s->metadata, s->metadata_count, sizeof *room, j->error);
+        if (!room) return false;
+        s->metadata = room;
+        s->metadata[s->metadata_count++] = (Metadata){key.text, value.text};
+    }
+    return !j->failed;
+}
+
+static bool read_dtype(Json *j, Array *a) {
+    JsonString name;
+    char text[ESCAPED_TEXT];
+    if (!json_string(j, &name) || !plain(j, &name)) return false;
+    for (int d = 0; d < DTYPES; d++)
+        if (strcmp(name.text, dtype_name((Dtype)d)) == 0) {
+            a->dtype = (Dtype)d;
+            return true;
+        }
+    return json_fail(
+        j, "found type \"%s\", need BOOL, U8, I8, U16, I16, U32, I32, U64, I64, F16, BF16, F32 or F64",
+        utf8_escape(text, name.text));
+}
+
+static bool read_shape(Json *j, Array *a) {
+    json_enter(j, '[');
+    while (json_element(j)) {
+        uint64_t size;
+        if (a->rank == ARRAY_RANK) return json_fail(j, "found more than %d axes", ARRAY_RANK);
+        if (!json_natural(j, &size)) return false;
+        if (size > LONG_MAX) return json_fail(j, "found size %" PRIu64 ", need one below 2^63", size);
+        a->size[a->rank++] = (long)size;
+    }
+    return !j->failed;
+}
+
+static bool read_offsets(Json *j, uint64_t offset[2]) {
+    json_enter(j, '[');
+    for (int i = 0; i < 2; i++)
+        if (!json_element(j) || !json_natural(j, &offset[i]))
+            return json_fail(j, "found fewer than two offsets");
+    return !json_element(j) ? !j->failed : json_fail(j, "found more than two offsets");
+}
+
+/* The value of a tensor's name: its type, its shape, and where it lies in the `size` bytes at `data`. */
+static bool read_tensor(Json *j, Array *a, const char *data, size_t size) {
+    static const char *const fields[] = {"dtype", "shape", "data_offsets"};
+    enum { FIELDS = 3 };
+    uint64_t offset[2] = {0};
+    bool seen[FIELDS] = {0};
+    JsonString key;
+    char text[ESCAPED_TEXT];
+    json_enter(j, '{');
+    while (json_member(j, &key)) {
+        if (!plain(j, &key)) return false;
+        int i = 0;
+        while (i < FIELDS && strcmp(key.text, fields[i]) != 0) i++;
+        if (i == FIELDS)
+            return json_fail(j, "found key \"%s\", need dtype, shape and data_offsets",
+                             utf8_escape(text, key.text));
+        if (seen[i]) return json_fail(j, "found duplicate key \"%s\"", fields[i]);
+        seen[i] = true;
+        if (!(i == 0 ? read_dtype(j, a) : i == 1 ? read_shape(j, a) : read_offsets(j, offset))) return false;
+    }
+    for (int i = 0; i < FIELDS; i++)
+        if (!seen[i]) return json_fail(j, "found a tensor without %s", fields[i]);
+    if (!shape_fits(a->rank, a->size, dtype_size(a->dtype), &a->count))
+        return json_fail(j, "found a shape of more than 2^63 bytes");
+    if (offset[0] > offset[1] || offset[1] > size)
+        return json_fail(j, "found data from %" PRIu64 " to %" PRIu64 ", need a range in the file's %zu",
+                         offset[0], offset[1], size);
+    size_t bytes = (size_t)a->count * dtype_size(a->dtype);
+    if (offset[1] - offset[0] != bytes)
+        return json_fail(j, "found %" PRIu64 " bytes of data, need %zu for type and shape",
+                         offset[1] - offset[0], bytes);
+    a->bytes = data + offset[0];
+    return true;
+}
+
+static bool read_header(Safetensors *s, Json *j, const char *data, size_t size) {
+    bool metadata = false;
+    JsonString key;
+    json_enter(j, '{');
+    while (json_member(j, &key)) {
+        if (!plain(j, &key)) return false;
+        if (strcmp(key.text, "__metadata__") == 0) {
+            if (metadata) return json_fail(j, "found duplicate key \"__metadata__\"");
+            metadata = true;
+            if (!read_metadata(s, j)) return false;
+            continue;
+        }
+        Array a = {.file = s->path, .name = key.text};
+        if (!*a.name) return json_fail(j, "found a tensor without a name");
+        if (!read_tensor(j, &a, data, size)) return false;
+        Array *room = grown(s, s->tensor, s->tensors, sizeof *room, j->error);
+        if (!room) return false;
+        s->tensor = room;
+        s->tensor[s->tensors++] = a;
+    }
+    return json_end(j);
+}
+
+/* ---- Reading: the whole ---- */
+
+static int by_name(const void *a, const void *b) {
+    return strcmp(((const Array *)a)->name, ((const Array *)b)->name);
+}
+
+static int by_key(const void *a, const void *b) {
+    return strcmp(((const Metadata *)a)->key, ((const Metadata *)b)->key);
+}
+
+static size_t array_bytes(const Array *a) {
+    return (size_t)a->count * dtype_size(a->dtype);
+}
+
+/* In the order of the data; those without any come before what starts at the same place. */
+static int by_place(const void *a, const void *b) {
+    const Array *x = a, *y = b;
+    if (x->bytes != y->bytes) return (const char *)x->bytes < (const char *)y->bytes ? -1 : 1;
+    return (array_bytes(x) > array_bytes(y)) - (array_bytes(x) < array_bytes(y));
+}
+
+static bool duplicate(const Safetensors *s, const char *key, Error *e) {
+    char text[ESCAPED_TEXT];
+    return error_set(e, STATUS_BAD_DATA, "%s: header: found duplicate key \"%s\"", s->path,
+                     utf8_escape(text, key));
+}
+
+static bool keys_differ(Safetensors *s, Error *e) {
+    if (s->tensors) qsort(s->tensor, (size_t)s->tensors, sizeof *s->tensor, by_name);
+    if (s->metadata_count) qsort(s->metadata, (size_t)s->metadata_count, sizeof *s->metadata, by_key);
+    for (int i = 1; i < s->tensors; i++)
+        if (by_name(&s->tensor[i - 1], &s->tensor[i]) == 0) return duplicate(s, s->tensor[i].name, e);
+    for (int i = 1; i < s->metadata_count; i++)
+        if (by_key(&s->metadata[i - 1], &s->metadata[i]) == 0) return duplicate(s, s->metadata[i].key, e);
+    return true;
+}
+
+/* Every byte of the data belongs to exactly one tensor. */
+static bool data_is_covered(Safetensors *s, const char *data, size_t size, Error *e) {
+    char text[ARRAY_WHERE];
+    const char *at = data;
+    if (s->tensors) qsort(s->tensor, (size_t)s->tensors, sizeof *s->tensor, by_place);
+    for (int i = 0; i < s->tensors; i++) {
+        const char *start = s->tensor[i].bytes;
+        if (start != at)
+            return error_set(e, STATUS_BAD_DATA,
+                             "%s: found its data at %td, need them at %td, where the last tensor's end",
+                             array_where(&s->tensor[i], text), start - data, at - data);
+        at = start + array_bytes(&s->tensor[i]);
+    }
+    return at == data + size ||
+           error_set(e, STATUS_BAD_DATA, "%s: found %td bytes behind the last tensor's data", s->path,
+                     data + size - at);
+}
+
+/* The checksum of the file with eight zeros for the digits in it, of which the first is at `digits`. */
+static uint32_t checksum(const char *file, size_t size, size_t digits) {
+    uint32_t crc = crc32_update(crc32_update(0, file, digits), "00000000", DIGITS);
+    return crc32_update(crc, file + digits + DIGITS, size - digits - DIGITS);
+}
+
+/* A file that begins as safetensors_write's do has the checksum that it says. */
+static bool checksum_fits(const char *path, const char *file, size_t size, Error *e) {
+    const size_t digits = 8 + OPENING;
+    if (size < digits + DIGITS || memcmp(file + 8, checksum_opening, OPENING) != 0) return true;
+    char need[DIGITS + 1], found[DIGITS + 1] = "", text[ESCAPED_TEXT];
+    memcpy(found, file + digits, DIGITS);
+    sprintf(need, "%08X", (unsigned)checksum(file, size, digits));
+    return strcmp(found, need) == 0 ||
+           error_set(e, STATUS_BAD_DATA, "%s: the file is damaged: found checksum %s, need %s", path,
+                     utf8_escape(text, found), need);
+}
+
+static bool parse(Safetensors *s, size_t size, Error *e) {
+    if (size < 8) return error_set(e, STATUS_BAD_DATA, "%s: found %zu bytes, need at least 8", s->path, size);
+    uint64_t length;
+    memcpy(&length, s->data, sizeof length);
+    uint64_t most = size - 8 < MAX_HEADER ? size - 8 : MAX_HEADER;
+    if (length > most)
+        return error_set(e, STATUS_BAD_DATA, "%s: found a header of %" PRIu64 " bytes, need at most %" PRIu64,
+                         s->path, length, most);
+    if (!checksum_fits(s->path, s->data, size, e)) return false;
+
+    char where[ARRAY_WHERE], header_where[ARRAY_WHERE + 16];
+    snprintf(header_where, sizeof header_where, "%s: header", array_where(&(Array){.file = s->path}, where));
+    char *data = s->data + 8 + length;
+    Json j = json_over(header_where, s->data + 8, (size_t)length, e);
+    size_t data_size = size - 8 - (size_t)length;
+    if (!read_header(s, &j, data, data_size)) return false;
+    if (!keys_differ(s, e) || !data_is_covered(s, data, data_size, e)) return false;
+    if (s->tensors) qsort(s->tensor, (size_t)s->tensors, sizeof *s->tensor, by_name);
+    return true;
+}
+
+bool safetensors_parse(Safetensors *s, const char *path, char *data, size_t size, Error *e) {
+    *s = (Safetensors){.path = path, .data = data};
+    if (parse(s, size, e)) return true;
+    safetensors_free(s);
+    return false;
+}
+
+bool safetensors_read(Safetensors *s, const char *path, Error *e) {
+    char *data;
+    size_t size;
+    *s = (Safetensors){0};
+    return file_read(path, 0, &data, &size, e) && safetensors_parse(s, path, data, size, e);
+}
+
+void safetensors_free(Safetensors *s) {
+    free(s->tensor);
+    free(s->metadata);
+    free(s->data);
+    *s = (Safetensors){0};
+}
+
+const Array *safetensors_find(const Safetensors *s, const char *name) {
+    Array key = {.name = name};
+    return s->tensors ? bsearch(&key, s->tensor, (size_t)s->tensors, sizeof key, by_name) : NULL;
+}
+
+const Array *safetensors_need(const Safetensors *s, const char *name, Error *e) {
+    const Array *a = safetensors_find(s, name);
+    if (!a) error_set(e, STATUS_BAD_DATA, "%s: found no tensor \"%s\"", s->path, name);
+    return a;
+}
+
+const char *safetensors_metadata(const Safetensors *s, const char *key) {
+    Metadata wanted = {.key = key};
+    const Metadata *found =
+        s->metadata_count ? bsearch(&wanted, s->metadata, (size_t)s->metadata_count, sizeof wanted, by_key)
+                          : NULL;
+    return found ? found->value : NULL;
+}
+
+/* ---- Writing ---- */
+
+static void need_utf8(const char *text) {
+    Error e = {0};
+    if (!utf8_check("safetensors_write", text, strlen(text), &e)) error_bug("%s", e.text);
+}
+
+static void check_names(const Metadata *metadata, int metadata_count, const Array *tensors, int count) {
+    for (int i = 0; i < metadata_count; i++) {
+        need_utf8(metadata[i].key);
+        need_utf8(metadata[i].value);
+        bool taken = strcmp(metadata[i].key, "crc32") == 0;
+        for (int k = 0; k < i; k++) taken |= by_key(&metadata[i], &metadata[k]) == 0;
+        if (taken) error_bug("safetensors_write: metadata key \"%s\" is taken", metadata[i].key);
+    }
+    for (int i = 0; i < count; i++) {
+        if (!tensors[i].name || !*tensors[i].name) error_bug("safetensors_write: tensor %d has no name", i);
+        need_utf8(tensors[i].name);
+        bool taken = strcmp(tensors[i].name, "__metadata__") == 0;
+        for (int k = 0; k < i; k++) taken |= by_name(&tensors[i], &tensors[k]) == 0;
+        if (taken) error_bug("safetensors_write: tensor name \"%s\" is taken", tensors[i].name);
+    }
+}
+
+/* Calls visit for every array in the order of the file. */
+static void in_file_order(const Array *tensors, int count, void (*visit)(void *context, const Array *a),
+                          void *context) {
+    for (size_t size = 8; size; size /= 2)
+        for (int i = 0; i < count; i++)
+            if (dtype_size(tensors[i].dtype) == size) visit(context, &tensors[i]);
+}
+
+typedef struct HeaderWriter {
+    FILE *text;
+    size_t offset;
+} HeaderWriter;
+
+static void print_tensor(void *context, const Array *a) {
+    HeaderWriter *h = context;
+    fprintf(h->text, ", ");
+    json_print(h->text, a->name);
+    fprintf(h->text, ": {\"dtype\": \"%s\", \"shape\": [", dtype_name(a->dtype));
+    for (int i = 0; i < a->rank; i++) fprintf(h->text, i ? ", %ld" : "%ld", a->size[i]);
+    fprintf(h->text, "], \"data_offsets\": [%zu, %zu]}", h->offset, h->offset + array_bytes(a));
+    h->offset += array_bytes(a);
+}
+
+static void add_checksum(void *context, const Array *a) {
+    uint32_t *crc = context;
+    *crc = crc32_update(*crc, a->bytes, array_bytes(a));
+}
+
+static void write_bytes(void *context, const Array *a) {
+    file_write(context, a->bytes, array_bytes(a));
+}
+
+/* At least as many bytes as the header takes: a byte of a text may become \u0000, a number has up to 20 digits. */
+static size_t header_room(const Metadata *metadata, int metadata_count, const Array *tensors, int count) {
+    size_t room = 256;
+    for (int i = 0; i < metadata_count; i++)
+        room += 6 * (strlen(metadata[i].key) + strlen(metadata[i].value)) + 16;
+    for (int i = 0; i < count; i++) room += 6 * strlen(tensors[i].name) + 128 + 24 * (size_t)tensors[i].rank;
+    return room;
+}
+
+/* The first 8 bytes and the header, without the checksum, into text; returns how many, a multiple of 8. */
+static size_t print_header(FILE *text, const Metadata *metadata, int metadata_count, const Array *tensors,
+                           int count) {
+    fprintf(text, "%8s%s00000000\"", "", checksum_opening);
+    for (int i = 0; i < metadata_count; i++) {
+        fprintf(text, ", ");
+        json_print(text, metadata[i].key);
+        fprintf(text, ": ");
+        json_print(text, metadata[i].value);
+    }
+    fprintf(text, "}");
+    HeaderWriter h = {.text = text};
+    in_file_order(tensors, count, print_tensor, &h);
+    fprintf(text, "}");
+    fprintf(text, "%*s", (int)(7 - (ftell(text) + 7) % 8), "");
+    return (size_t)ftell(text);
+}
+
+/* The same in memory from malloc. NULL: there is none. (A stream that grows would not always say so.) */
+static char *make_header(const Metadata *metadata, int metadata_count, const Array *tensors, int count,
+                         size_t *size) {
+    size_t room = header_room(metadata, metadata_count, tensors, count);
+    char *header = malloc(room);
+    FILE *text = header ? fmemopen(header, room, "w") : NULL;
+    if (text) *size = print_header(text, metadata, metadata_count, tensors, count);
+    if (!text || fclose(text) != 0) {
+        free(header);
+        return NULL;
+    }
+    uint64_t length = *size - 8;
+    memcpy(header, &length, sizeof length);
+    return header;
+}
+
+bool safetensors_write(const char *path, const Metadata *metadata, int metadata_count, const Array *tensors,
+                       int count, Error *e) {
+    check_names(metadata, metadata_count, tensors, count);
+    size_t size;
+    char *header = make_header(metadata, metadata_count, tensors, count, &size);
+    if (!header) return error_set(e, STATUS_NO_MEMORY, "%s: no memory for the header", path);
+    if (size - 8 > MAX_HEADER) error_bug("safetensors_write: %s: a header of %zu bytes", path, size);
+
+    char digits[DIGITS + 1];
+    uint32_t crc = crc32_update(0, header, size);
+    in_file_order(tensors, count, add_checksum, &crc);
+    sprintf(digits, "%08X", (unsigned)crc);
+    memcpy(header + 8 + OPENING, digits, DIGITS);
+
+    File *f = file_create(path, e);
+    if (f) {
+        file_write(f, header, size);
+        in_file_order(tensors, count, write_bytes, f);
+    }
+    free(header);
+    return f && file_commit(f, e);
+}

@@ -1,0 +1,53 @@
+/* The check cases of an operation: a table, in its own file, of the inputs at which its gradient is proved.
+ *
+ *     static Tensor *rows(Tape *t, Tensor **x) { return tape_softmax(t, x[0]); }
+ *     static const CheckCase cases[] = {
+ *         {"matrix", rows, {{"x", DIMS(3, 5)}}},
+ *         {"strided", rows, {{"x", DIMS(3, 5), .layout = TRANSPOSED}}},
+ *         {"empty", rows, {{"x", DIMS(0, 5)}}},
+ *     };
+ *
+ * Values are drawn from a stream fixed by operation, case and input, so every run checks the same points;
+ * another seed draws others. */
+#ifndef GRADCHECK_CHECK_CASE_H
+#define GRADCHECK_CHECK_CASE_H
+
+#include "autograd/op.h"
+
+/* How an input's elements lie in memory. */
+typedef enum CheckLayout {
+    CONTIGUOUS,
+    TRANSPOSED, /* the last two axes are stored swapped */
+    STEPPED,    /* every second element of a larger array, in every axis */
+    REPEATED,   /* stride 0 along the first axis: all its slices are one */
+} CheckLayout;
+
+typedef struct CheckInput {
+    const char *name; /* as in the operation's derivation: x, gamma, … */
+    Shape shape;
+    double low, high;     /* values are uniform in [low, high]; both 0: [-2, 2] */
+    double away_from;     /* … but at least `margin` away from this point (poles, kinks) */
+    double margin;        /* 0: no such point */
+    bool distinct;        /* no two elements closer than (high - low) / (2 · count): no ties */
+    const double *values; /* these instead, as many as the shape has elements */
+    CheckLayout layout;
+    int same_as;   /* 1 + index of an earlier input: the same tensor is passed twice */
+    bool constant; /* takes no gradient here: the operation must cope with that */
+} CheckInput;
+
+enum { CHECK_INPUTS = 4 };
+
+struct CheckCase {
+    const char *name;
+    Tensor *(*build)(Tape *t, Tensor **x); /* records the operation on x[0], x[1], …; returns its output */
+    CheckInput in[CHECK_INPUTS];           /* ends at the first without a name */
+    bool kinks; /* the points lie on kinks or ties on purpose: there the checker must report a kink, not a
+                   failure */
+    bool flat;  /* the function is saturated at the points on purpose: a gradient too small to be seen in the
+                   output's last digit is reported as flat, where otherwise the check would be inconclusive */
+};
+
+/* Puts a case table into an Op: `CASES(cases)`. */
+#define CASES(table) .cases = (table), .n_cases = (int)(sizeof(table) / sizeof *(table))
+
+#endif

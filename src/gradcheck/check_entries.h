@@ -1,0 +1,54 @@
+/* Analytic against numeric: the gradient of one input, entry by entry.
+ *
+ * An entry is a pair (cotangent, coordinate of the input). All entries of a coordinate come from the same
+ * evaluations of the output at x ± h. */
+#ifndef GRADCHECK_CHECK_ENTRIES_H
+#define GRADCHECK_CHECK_ENTRIES_H
+
+#include "gradcheck/check_run.h"
+#include "gradcheck/gradcheck.h"
+
+typedef enum EntryState {               /* by gravity */
+                          ENTRY_PROVED, /* agrees within the tolerance */
+                          ENTRY_FLAT, /* agrees, but so small beside the output that a double does not show it
+                                       */
+                          ENTRY_KINK, /* there is no derivative, and the gradient lies between the one-sided
+                                         ones */
+                          ENTRY_UNCLEAR, /* agrees within the numeric error, which is too large to prove
+                                            anything */
+                          ENTRY_WRONG,
+} EntryState;
+
+typedef struct Entry {
+    double analytic, numeric;
+    double estimate;     /* of the error of numeric */
+    double rounding;     /* the part of it that the last digits of the output explain */
+    double step;         /* at which numeric was found */
+    double below, above; /* on a kink: the one-sided derivatives */
+    double error; /* |analytic - numeric| relative to the larger of the two; where numeric is not good to nine
+                     digits, to the largest derivative for the same cotangent */
+    bool in_steps; /* the output moves in steps of its own, and rests between them: nothing is proved */
+    EntryState state;
+} Entry;
+
+typedef struct Entries {
+    int input;
+    long cotangents, outputs, coordinates;
+    bool whole;            /* cotangent 0 is random, cotangent 1 + i is 1 at output i: the whole Jacobian */
+    const real *cotangent; /* [cotangents][outputs] */
+    Entry *
+        entry; /* [cotangents][coordinates]; the diagnosis also wants the Jacobian's rows, [1 + outputs] of them
+                     where it is whole: those beyond `cotangents` have a numeric value alone */
+    EntryState *state; /* [coordinates]: what all entries of a coordinate say together */
+    Doubt *doubt;      /* [coordinates] */
+    double tolerance;  /* up to which the diagnosis takes numbers for equal; 0: CHECK_TOLERANCE */
+} Entries;
+
+/* Relative error up to which a gradient is right. */
+#define CHECK_TOLERANCE (sizeof(real) == sizeof(double) ? 1e-6 : 1e-2)
+
+/* Differentiates the run's output with respect to one input and judges every entry, whose analytic value is
+ * given. Leaves the point as it was. */
+void check_entries(CheckRun *run, Entries *e, Arena *arena);
+
+#endif

@@ -1,0 +1,42 @@
+/* Runs of a check case: its operation recorded at a point on an empty tape, forward and backward. */
+#ifndef GRADCHECK_CHECK_RUN_H
+#define GRADCHECK_CHECK_RUN_H
+
+#include "gradcheck/check_point.h"
+
+typedef struct CheckRun {
+    const char *op;
+    const CheckCase *c;
+    CheckPoint *point;
+    Tape *tape;
+    bool
+        relayed; /* the inputs are not leaves but outputs of another operation: as in the middle of a model */
+    long first;  /* index of the first node: see check_run_forward */
+    Tensor *y;   /* of the last forward */
+    uint64_t branches; /* taken in it, over all operations on the tape */
+    long evaluations;
+
+    /* What the first backward of all found, with the cotangent first_dy; one array an input that has a gradient. */
+    const real *first_dy, *first_grad[CHECK_INPUTS];
+} CheckRun;
+
+/* Records the case at its point. Dropout depends on the tape's seed and step and on the place of a node on
+ * the tape: all runs see the same. Where one needs more nodes than another (to copy what is not contiguous),
+ * `first` makes up for it, so that the last node's place stays. */
+Tensor *check_run_forward(CheckRun *r);
+
+/* A random cotangent: signed, of sizes in [0.5, 1.5), so that no part of a gradient is hidden by a weight
+ * near 0. */
+void check_run_cotangent(real *dy, long outputs, uint64_t seed, uint64_t number);
+
+/* Backward from the last forward's output, with cotangent dy. */
+void check_run_backward(CheckRun *r, const real *dy);
+
+/* Changes what the last forward computed, as rounding would: every number by so much of itself, up or down at random. */
+void check_run_disturb(CheckRun *r, real relative, uint64_t key);
+
+/* "[1,2]": the place of the i-th element of shape s, written into text. */
+enum { INDEX_TEXT = 128 };
+const char *gradcheck_index_text(char text[INDEX_TEXT], Shape s, long i);
+
+#endif

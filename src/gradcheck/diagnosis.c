@@ -1,0 +1,156 @@
+#include "gradcheck/diagnosis.h"
+#include "gradcheck/numeric_derivative.h"
+#include "gradcheck/patterns.h"
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+AlongAxis pattern_along(Shape s, int axis) {
+    AlongAxis a = {axis, s.size[axis], 1};
+    for (int i = axis + 1; i < s.rank; i++) a.inner *= s.size[i];
+    return a;
+}
+
+long pattern_index_along(const AlongAxis *a, long i) {
+    return i / a->inner % a->n;
+}
+
+bool pattern_near(const Suspect *s, long q, double a, double b) {
+    double size = fmax(fmax(fabs(a), fabs(b)), s->scale[q]);
+    if (!isfinite(size)) return a == b;
+    return fabs(a - b) <= s->tolerance * size;
+}
+
+bool pattern_fits(const Suspect *s) {
+    bool any = false;
+    for (long q = 0; q < s->e->cotangents; q++)
+        for (long j = 0; j < s->e->coordinates; j++) {
+            long at = q * s->e->coordinates + j;
+            if (s->e->entry[at].state == ENTRY_KINK || !isfinite(s->numeric[at])) continue;
+            if (!pattern_near(s, q, s->analytic[at], s->expected[at])) return false;
+            any = true;
+        }
+    return any;
+}
+
+bool pattern_fits_factors(Suspect *s, const double *factor) {
+    for (long q = 0; q < s->e->cotangents; q++)
+        for (long j = 0; j < s->e->coordinates; j++) {
+            long at = q * s->e->coordinates + j;
+            s->expected[at] = s->numeric[at] * factor[j];
+        }
+    return pattern_fits(s);
+}
+
+bool pattern_fits_moved(Suspect *s, const long *from) {
+    for (long q = 0; q < s->e->cotangents; q++)
+        for (long j = 0; j < s->e->coordinates; j++)
+            s->expected[q * s->e->coordinates + j] =
+                from[j] < 0 ? 0 : s->numeric[q * s->e->coordinates + from[j]];
+    return pattern_fits(s);
+}
+
+bool pattern_say(Suspect *s, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(s->reason, REPORT_TEXT, format, arguments);
+    va_end(arguments);
+    return true;
+}
+
+bool pattern_values_beside(const Suspect *s, int which, double *v, const char **name) {
+    const CheckPoint *p = s->run->point;
+    Shape from = which < p->inputs ? p->in[which].shape : s->y_shape;
+    const real *value = which < p->inputs ? p->in[which].value : s->y;
+    long contiguous[MAX_RANK], stride[MAX_RANK];
+    *name = which < p->inputs ? p->in[which].name : "the output";
+    if (from.rank > s->shape.rank || shape_count(from) == 0) return false;
+    for (int i = 1; i <= from.rank; i++) {
+        long n = from.size[from.rank - i];
+        if (n != 1 && n != s->shape.size[s->shape.rank - i]) return false;
+    }
+    contiguous_strides(from, contiguous);
+    tensor_broadcast_strides(from, contiguous, s->shape, stride);
+    for (long j = 0; j < s->e->coordinates; j++) {
+        long at = 0;
+        for (int axis = 0; axis < s->shape.rank; axis++) {
+            AlongAxis a = pattern_along(s->shape, axis);
+            at += pattern_index_along(&a, j) * stride[axis];
+        }
+        v[j] = (double)value[at];
+    }
+    return true;
+}
+
+static void describe(Suspect *s, const CheckRun *run) {
+    const Entries *e = s->e;
+    size_t rows = (size_t)(e->whole ? 1 + e->outputs : e->cotangents);
+    size_t entries = rows * (size_t)e->coordinates;
+    s->tolerance = e->tolerance > 0 ? e->tolerance : CHECK_TOLERANCE;
+    s->shape = s->in->shape;
+    if (s->in->repeats > 1) s->shape.size[0] = 1;
+    s->y_shape = run->y->shape;
+    s->y = arena_alloc(s->arena, (size_t)e->outputs * sizeof *s->y);
+    tensor_copy_out(run->y, s->y);
+    s->analytic = arena_alloc(s->arena, entries * sizeof(double));
+    s->numeric = arena_alloc(s->arena, entries * sizeof(double));
+    s->expected = arena_alloc(s->arena, entries * sizeof(double));
+    s->scale = arena_alloc(s->arena, rows * sizeof(double));
+    for (size_t i = 0; i < entries; i++) {
+        s->analytic[i] = e->entry[i].analytic;
+        s->numeric[i] = e->entry[i].numeric;
+        /* What is not resolved is 0 for a pattern. */
+        if (fabs(s->numeric[i]) <= SWEEP_TRUST * e->entry[i].estimate) s->numeric[i] = 0;
+        if (isfinite(s->numeric[i])) {
+            double *scale = &s->scale[i / (size_t)e->coordinates];
+            *scale = fmax(*scale, fabs(s->numeric[i]));
+        }
+    }
+}
+
+void gradcheck_diagnose(CheckRun *run, const Entries *all, int k, Arena *arena, InputReport *report) {
+    static const struct {
+        const char *name;
+        bool (*explains)(Suspect *s);
+    } pattern[] = {
+        {"no gradient", pattern_missing},
+        {"not a number", pattern_not_a_number},
+        {"in steps", pattern_in_steps},
+        {"constant factor", pattern_constant_factor},
+        {"strides ignored", pattern_strides},
+        {"transposed", pattern_transposed},
+        {"another input's", pattern_of_another_input},
+        {"upstream ignored", pattern_upstream_ignored},
+        {"broadcast sum missing", pattern_broadcast_sum},
+        {"overwritten", pattern_one_use},
+        {"overwritten", pattern_one_argument},
+        {"use left out", pattern_use_left_out},
+        {"factor of values", pattern_factor_of_values},
+        {"constant factor", pattern_constant_factor_of_some},
+        {"factor of lines", pattern_factor_of_lines},
+        {"term missing", pattern_term},
+        {"off by one", pattern_shifted},
+        {"only somewhere", pattern_place},
+        {"upstream shifted", pattern_upstream_shifted},
+        {"only somewhere", pattern_output_place},
+        {"term missing", pattern_term_but_for_one},
+        {"nearly right", pattern_nearly_right},
+        {"wrong slope", pattern_slope},
+    };
+    Suspect s = {.run = run,
+                 .all = all,
+                 .e = &all[k],
+                 .in = &run->point->in[k],
+                 .arena = arena,
+                 .reason = report->reason};
+    point_ready(run->point, 0);
+    check_run_forward(run);
+    describe(&s, run);
+    report->reason[0] = 0;
+    snprintf(report->pattern, sizeof report->pattern, "unknown");
+    for (size_t i = 0; i < sizeof pattern / sizeof *pattern; i++)
+        if (pattern[i].explains(&s)) {
+            snprintf(report->pattern, sizeof report->pattern, "%s", pattern[i].name);
+            return;
+        }
+}

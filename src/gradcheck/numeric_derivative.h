@@ -1,0 +1,43 @@
+/* A numeric derivative that knows its own error.
+ *
+ * A difference D(h) of values at x ± h differs from the derivative by a series in h: c₁h^p + c₂h^2p + …, with
+ * p = 2 for the central difference (f(x+h) - f(x-h)) / 2h and p = 1 for a one-sided one. With steps that
+ * halve, Richardson's extrapolation removes one term of the series after the other:
+ *
+ *     T(l,0) = D(h_l),   T(l,k) = T(l,k-1) + (T(l,k-1) - T(l-1,k-1)) / (2^pk - 1)
+ *
+ * As h falls the truncation error falls and the rounding error grows. Ridders' rule (1982) takes the T that
+ * agrees best with the two it is made of, and their distance tells its error; to this comes what rounding
+ * alone can do, the caller's `noise`, as far as the extrapolation magnifies it. */
+#ifndef GRADCHECK_NUMERIC_DERIVATIVE_H
+#define GRADCHECK_NUMERIC_DERIVATIVE_H
+
+#include "base/real.h"
+#include <stdbool.h>
+
+enum { EXTRAPOLATIONS = 8, CENTRAL = 2, ONE_SIDED = 1 };
+
+/* How often the estimated error may be exceeded by the true one: Ridders' rule is an estimate, not a bound, and float
+ * leaves it few steps to look at. */
+#define SWEEP_TRUST (sizeof(real) == sizeof(double) ? 16 : 64)
+
+/* One derivative, while the step falls. */
+typedef struct Sweep {
+    int order;                  /* p: CENTRAL or ONE_SIDED */
+    int levels;                 /* differences so far */
+    double row[EXTRAPOLATIONS]; /* the newest row of the triangle, T(levels-1, 0…) */
+    double value, error;        /* the best estimate so far and its error; infinite until there are two */
+    double step;                /* at which it was found */
+    double rounding;            /* the part of the error that rounding explains */
+    double noise;               /* of the newest difference */
+} Sweep;
+
+void sweep_start(Sweep *s, int order);
+
+/* Takes the difference at the next step, half the one before; noise: what rounding can change in it. */
+void sweep_add(Sweep *s, double step, double difference, double noise);
+
+/* True if smaller steps cannot help: the estimate is good to `relative`, or rounding is all that is left. */
+bool sweep_settled(const Sweep *s, double relative);
+
+#endif

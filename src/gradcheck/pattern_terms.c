@@ -1,0 +1,237 @@
+/* Mistakes in a formula: a factor or a term that is wrong, or the neighbour's. */
+#include "gradcheck/patterns.h"
+#include <math.h>
+#include <stdio.h>
+
+/* What derivatives multiply with: a value v itself, v², 1 - v, …; each may be there by mistake, or be
+ * missing. */
+static double value_itself(double v) {
+    return v;
+}
+static double value_squared(double v) {
+    return v * v;
+}
+static double one_minus(double v) {
+    return 1 - v;
+}
+static double one_plus(double v) {
+    return 1 + v;
+}
+static double one_minus_square(double v) {
+    return 1 - v * v;
+}
+
+static const struct {
+    const char *text; /* %s: the value's name */
+    double (*of)(double v);
+} form[] = {{"%s", value_itself},
+            {"%s²", value_squared},
+            {"(1 - %s)", one_minus},
+            {"(1 + %s)", one_plus},
+            {"(1 - %s²)", one_minus_square}};
+enum { FORMS = sizeof form / sizeof *form };
+
+/* One value where another belongs: x for y, a for b. */
+static bool instead_of(Suspect *s, double *right, double *factor) {
+    double *wrong = arena_alloc(s->arena, (size_t)s->e->coordinates * sizeof *wrong);
+    int values = s->run->point->inputs + 1;
+    for (int i = 0; i < values * values; i++) {
+        const char *name, *other;
+        if (!pattern_values_beside(s, i / values, right, &name) ||
+            !pattern_values_beside(s, i % values, wrong, &other))
+            continue;
+        for (long j = 0; j < s->e->coordinates; j++) factor[j] = wrong[j] / right[j];
+        if (pattern_fits_factors(s, factor))
+            return pattern_say(s, "every element is multiplied by %s where %s belongs", other, name);
+    }
+    return false;
+}
+
+bool pattern_factor_of_values(Suspect *s) {
+    double *v = arena_alloc(s->arena, (size_t)s->e->coordinates * sizeof *v);
+    double *factor = arena_alloc(s->arena, (size_t)s->e->coordinates * sizeof *factor);
+    for (int which = 0; which <= s->run->point->inputs; which++) {
+        const char *name;
+        char text[2 * REPORT_NAME];
+        if (!pattern_values_beside(s, which, v, &name)) continue;
+        for (int f = 0; f < FORMS; f++) {
+            snprintf(text, sizeof text, form[f].text, name);
+            for (long j = 0; j < s->e->coordinates; j++) factor[j] = form[f].of(v[j]);
+            if (pattern_fits_factors(s, factor))
+                return pattern_say(s, "every element is multiplied by a factor %s too many", text);
+            for (long j = 0; j < s->e->coordinates; j++) factor[j] = 1 / form[f].of(v[j]);
+            if (pattern_fits_factors(s, factor))
+                return pattern_say(s, "a factor %s is missing at every element", text);
+        }
+    }
+    return instead_of(s, v, factor);
+}
+
+/* One factor for each line, as when a row's 1/σ is dropped. */
+bool pattern_factor_of_lines(Suspect *s) {
+    double *factor = arena_alloc(s->arena, (size_t)s->e->coordinates * sizeof *factor);
+    for (int axis = s->shape.rank - 1; axis >= 0; axis--) {
+        AlongAxis a = pattern_along(s->shape, axis);
+        if (a.n < 2 || a.n == s->e->coordinates) continue;
+        for (long j = 0; j < s->e->coordinates; j++) {
+            long first = j - pattern_index_along(&a, j) * a.inner;
+            double largest = 0;
+            factor[j] = 0;
+            for (long q = 0; q < s->e->cotangents; q++)
+                for (long i = 0; i < a.n; i++) {
+                    long at = q * s->e->coordinates + first + i * a.inner;
+                    if (!(fabs(s->numeric[at]) > largest)) continue;
+                    largest = fabs(s->numeric[at]);
+                    factor[j] = s->analytic[at] / s->numeric[at];
+                }
+        }
+        if (pattern_fits_factors(s, factor))
+            return pattern_say(
+                s,
+                "a factor is wrong or missing that is the same along axis %d and differs between its lines",
+                axis);
+    }
+    return false;
+}
+
+/* True if along every line of the axis the error is a multiple of v (NULL: of 1). */
+static bool error_is_multiple(const Suspect *s, const AlongAxis *a, const double *v) {
+    for (long q = 0; q < s->e->cotangents; q++)
+        for (long j = 0; j < s->e->coordinates; j++) {
+            if (pattern_index_along(a, j) != 0) continue;
+            double ve = 0, vv = 0;
+            for (long i = 0; i < a->n; i++) {
+                long at = q * s->e->coordinates + j + i * a->inner;
+                double w = v ? v[j + i * a->inner] : 1;
+                ve += w * (s->analytic[at] - s->numeric[at]);
+                vv += w * w;
+            }
+            for (long i = 0; i < a->n; i++) {
+                long at = q * s->e->coordinates + j + i * a->inner;
+                double w = v ? v[j + i * a->inner] : 1;
+                if (!pattern_near(s, q, s->analytic[at], s->numeric[at] + (vv > 0 ? ve / vv * w : 0)))
+                    return false;
+            }
+        }
+    return true;
+}
+
+/* Subtracts its mean from every line. */
+static void center(const Suspect *s, const AlongAxis *a, double *v) {
+    for (long j = 0; j < s->e->coordinates; j++) {
+        if (pattern_index_along(a, j) != 0) continue;
+        double mean = 0;
+        for (long i = 0; i < a->n; i++) mean += v[j + i * a->inner] / (double)a->n;
+        for (long i = 0; i < a->n; i++) v[j + i * a->inner] -= mean;
+    }
+}
+
+/* True if along every line of the axis the error is one number, but for one element. */
+static bool error_is_constant_but_for_one(const Suspect *s, const AlongAxis *a) {
+    for (long q = 0; q < s->e->cotangents; q++)
+        for (long j = 0; j < s->e->coordinates; j++) {
+            if (pattern_index_along(a, j) != 0) continue;
+            bool constant = false;
+            for (long but = 0; but < a->n && !constant; but++) {
+                long first = q * s->e->coordinates + j + (but == 0 ? a->inner : 0);
+                constant = true;
+                for (long i = 0; i < a->n && constant; i++) {
+                    long at = q * s->e->coordinates + j + i * a->inner;
+                    double error = s->analytic[first] - s->numeric[first];
+                    constant = i == but || pattern_near(s, q, s->analytic[at], s->numeric[at] + error);
+                }
+            }
+            if (!constant) return false;
+        }
+    return true;
+}
+
+/* As when layer norm's mean of the gradient is dropped, or softmax's Σ dy y: the error is one number a line,
+ * times 1 or times values that are known. */
+bool pattern_term(Suspect *s) {
+    static const char missing[] = "a term that sums over this axis is missing or wrong";
+    double *v = arena_alloc(s->arena, (size_t)s->e->coordinates * sizeof *v);
+    double *power = arena_alloc(s->arena, (size_t)s->e->coordinates * sizeof *power);
+    for (int axis = s->shape.rank - 1; axis >= 0; axis--) {
+        AlongAxis a = pattern_along(s->shape, axis);
+        if (a.n < 3) continue;
+        if (error_is_multiple(s, &a, NULL))
+            return pattern_say(s, "the error is constant along axis %d: %s", axis, missing);
+        for (int which = s->run->point->inputs; which >= 0; which--) {
+            const char *name;
+            if (!pattern_values_beside(s, which, v, &name)) continue;
+            if (error_is_multiple(s, &a, v))
+                return pattern_say(s, "the error is a multiple of %s along axis %d: %s", name, axis, missing);
+            for (long j = 0; j < s->e->coordinates; j++) power[j] = exp(v[j]);
+            if (error_is_multiple(s, &a, power))
+                return pattern_say(s, "the error is a multiple of e to the power of %s along axis %d: %s",
+                                   name, axis, missing);
+            center(s, &a, v);
+            if (error_is_multiple(s, &a, v))
+                return pattern_say(s, "the error is a multiple of %s minus its mean along axis %d: %s", name,
+                                   axis, missing);
+        }
+    }
+    return false;
+}
+
+/* As when a target's row is smoothed in forward and not in backward. */
+bool pattern_term_but_for_one(Suspect *s) {
+    for (int axis = s->shape.rank - 1; axis >= 0; axis--) {
+        AlongAxis a = pattern_along(s->shape, axis);
+        if (a.n > 3 && error_is_constant_but_for_one(s, &a))
+            return pattern_say(
+                s,
+                "the error is constant along axis %d but for one element of each line (a target?): a "
+                "term is missing or wrong",
+                axis);
+    }
+    return false;
+}
+
+/* Each position has what belongs to its neighbour; at the edge anything. */
+bool pattern_shifted(Suspect *s) {
+    for (int axis = 0; axis < s->shape.rank; axis++) {
+        AlongAxis a = pattern_along(s->shape, axis);
+        if (a.n < 3) continue;
+        for (int by = -1; by <= 1; by += 2) {
+            for (long q = 0; q < s->e->cotangents; q++)
+                for (long j = 0; j < s->e->coordinates; j++) {
+                    long there = pattern_index_along(&a, j) + by, at = q * s->e->coordinates + j;
+                    bool edge = there < 0 || there >= a.n;
+                    s->expected[at] = edge ? s->analytic[at] : s->numeric[at + by * a.inner];
+                }
+            if (pattern_fits(s))
+                return pattern_say(
+                    s, "off by one position along axis %d: each element has its neighbour's gradient", axis);
+        }
+    }
+    return false;
+}
+
+/* Where each output depends on one element and each element goes to one output: right upstream gradient, wrong
+ * derivative. */
+bool pattern_slope(Suspect *s) {
+    const Entries *e = s->e;
+    if (!e->whole || e->cotangents <= e->outputs || e->coordinates < 2) return false;
+    long worst = -1;
+    for (long j = 0; j < e->coordinates; j++) {
+        long own = -1;
+        for (long i = 0; i < e->outputs; i++) {
+            long at = (1 + i) * e->coordinates + j;
+            if (s->numeric[at] == 0 && s->analytic[at] == 0) continue;
+            if (own >= 0) return false;
+            own = at;
+        }
+        for (long other = 0; own >= 0 && other < e->coordinates; other++)
+            if (other != j && s->numeric[own - j + other] != 0) return false;
+        double off = own < 0 ? -1 : fabs(s->analytic[own] - s->numeric[own]);
+        if (off > (worst < 0 ? 0 : fabs(s->analytic[worst] - s->numeric[worst]))) worst = own;
+    }
+    if (worst < 0) return false;
+    char at[INDEX_TEXT];
+    long j = worst % e->coordinates;
+    return pattern_say(s, "the derivative itself is wrong: for %s%s = %.6g it is %.6g, and should be %.6g",
+                       s->in->name, s->shape.rank ? gradcheck_index_text(at, s->shape, j) : "",
+                       (double)s->in->value[j], s->analytic[worst], s->numeric[worst]);
+}

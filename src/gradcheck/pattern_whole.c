@@ -1,0 +1,200 @@
+/* Mistakes that change the whole gradient at once. */
+#include "gradcheck/patterns.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+bool pattern_not_a_number(Suspect *s) {
+    long bad = 0;
+    for (long j = 0; j < s->e->coordinates; j++) {
+        bool finite = true;
+        for (long q = 0; q < s->e->cotangents; q++)
+            finite &= isfinite(s->analytic[q * s->e->coordinates + j]);
+        bad += !finite;
+    }
+    const char *why =
+        s->run->tape->guard
+            ? ": 0/0, infinity - infinity, or read from beside an array, where the checker puts NaN"
+            : "";
+    if (bad == s->e->coordinates) return pattern_say(s, "not a finite number at any element%s", why);
+    return bad && pattern_say(s, "not a finite number at %ld of %ld elements%s", bad, s->e->coordinates, why);
+}
+
+/* A kink here and there is one; many, where the case promises none, are the steps of an output that is rounded on the
+ * way. Then it is forward that is to blame. */
+bool pattern_in_steps(Suspect *s) {
+    long kinks = 0;
+    for (long j = 0; j < s->e->coordinates; j++) kinks += s->e->state[j] == ENTRY_KINK;
+    if (s->run->c->kinks || kinks < 2 || 4 * kinks < s->e->coordinates) return false;
+    return pattern_say(
+        s, "forward moves in steps, many elements lie on a kink: is a number on the way kept in float, or "
+           "rounded?");
+}
+
+bool pattern_missing(Suspect *s) {
+    for (long i = 0; i < s->e->cotangents * s->e->coordinates; i++)
+        if (s->analytic[i] != 0) return false;
+    return pattern_say(s, "no gradient arrives at all: it is 0 everywhere");
+}
+
+/* "√8", "1/3", …: k where it or its square is a whole number or one over it; n is that number. */
+static bool whole(double k, double tolerance, const char **form, long *n) {
+    static const struct {
+        const char *form;
+        double power;
+    } known[] = {{"", 1}, {"1/", -1}, {"√", 2}, {"1/√", -2}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        double v = pow(fabs(k), known[i].power);
+        if (v < 1.5 || v > 1e6 || fabs(v - round(v)) > 10 * tolerance * v) continue;
+        *form = known[i].form;
+        *n = lround(v);
+        return true;
+    }
+    return false;
+}
+
+/* Where a size n comes from: "the size of axis 1 of x". */
+static bool find_size(const Suspect *s, long n, char *text, size_t size) {
+    const CheckPoint *p = s->run->point;
+    for (int i = -1; i <= p->inputs; i++) {
+        const PointInput *in = i < 0 ? s->in : i < p->inputs ? &p->in[i] : NULL;
+        Shape shape = in ? in->shape : s->y_shape;
+        const char *name = in ? in->name : "the output";
+        for (int axis = shape.rank - 1; axis >= 0; axis--)
+            if (shape.size[axis] == n)
+                return snprintf(text, size, "the size of axis %d of %s", axis, name) > 0;
+        if (shape_count(shape) == n) return snprintf(text, size, "the number of elements of %s", name) > 0;
+    }
+    return false;
+}
+
+/* Fits factor k, taken from the largest entry, at every coordinate, or at those alone that are wrong. */
+static double fitting_factor(Suspect *s, bool wrong_alone) {
+    long n = s->e->coordinates, largest = -1;
+    double *factor = arena_alloc(s->arena, (size_t)n * sizeof *factor);
+    for (long i = 0; i < s->e->cotangents * n; i++) {
+        if (wrong_alone && s->e->state[i % n] != ENTRY_WRONG) continue;
+        if (largest < 0 || fabs(s->numeric[i]) > fabs(s->numeric[largest])) largest = i;
+    }
+    double k = largest < 0 ? NAN : s->analytic[largest] / s->numeric[largest];
+    for (long j = 0; j < n; j++) factor[j] = wrong_alone && s->e->state[j] != ENTRY_WRONG ? 1 : k;
+    return isfinite(k) && k != 0 && pattern_fits_factors(s, factor) ? k : NAN;
+}
+
+static bool say_factor(Suspect *s, const char *which, double k) {
+    if (fabs(k + 1) < s->tolerance) return pattern_say(s, "%s: the sign is flipped", which);
+    const char *form;
+    char name[64] = "", source[160] = "", where[96];
+    long n;
+    bool named = whole(k, s->tolerance, &form, &n);
+    if (!named && s->e->coordinates == 1) return false; /* any single number is a multiple of another */
+    if (named && *form) snprintf(name, sizeof name, " = %s%s%ld", k < 0 ? "-" : "", form, n);
+    if (named && find_size(s, n, where, sizeof where))
+        snprintf(source, sizeof source, "; %ld is %s", n, where);
+    else if (named && !strstr(form, "√") && n <= 1000 && find_size(s, n * n, where, sizeof where))
+        snprintf(source, sizeof source, "; %ld is √%ld, and %ld is %s", n, n * n, n * n, where);
+    return pattern_say(s, "%s: too %s by the constant factor %.6g%s%s", which,
+                       fabs(k) > 1 ? "large" : "small", k, name, source);
+}
+
+bool pattern_constant_factor(Suspect *s) {
+    double k = fitting_factor(s, false);
+    return isfinite(k) && say_factor(s, "every element", k);
+}
+
+/* As when one of several parts of an input (the heads of a projection) is wrong. */
+bool pattern_constant_factor_of_some(Suspect *s) {
+    double k = fitting_factor(s, true);
+    long wrong = 0;
+    for (long j = 0; j < s->e->coordinates; j++) wrong += s->e->state[j] == ENTRY_WRONG;
+    return isfinite(k) && wrong > 1 && say_factor(s, "the elements that are wrong", k);
+}
+
+/* The gradient of the same values laid out contiguously, where they are not. */
+bool pattern_strides(Suspect *s) {
+    CheckRun *run = s->run;
+    CheckPoint *given = run->point, contiguous;
+    bool strided = false;
+    for (int i = 0; i < given->inputs; i++) strided |= !tensor_contiguous(&given->in[i].tensor);
+    if (!strided) return false;
+    point_lay_out(&contiguous, s->arena, given, (CheckLayout[CHECK_INPUTS]){0});
+    run->point = &contiguous;
+    bool right = true;
+    const PointInput *in = &contiguous.in[s->e->input];
+    for (long q = 0; q < s->e->cotangents && right; q++) {
+        point_ready(&contiguous, 0);
+        check_run_forward(run);
+        check_run_backward(run, s->e->cotangent + q * s->e->outputs);
+        for (long j = 0; j < s->e->coordinates && right; j++) {
+            double sum = 0;
+            for (long i = j; i < in->count; i += s->e->coordinates) sum += (double)in->tensor.grad[i];
+            right = s->e->entry[q * s->e->coordinates + j].state == ENTRY_KINK ||
+                    pattern_near(s, q, sum, s->numeric[q * s->e->coordinates + j]);
+        }
+    }
+    run->point = given;
+    return right &&
+           pattern_say(s, "right where the inputs are contiguous in memory, wrong for their strides here");
+}
+
+/* All orders of the axes; the next one in `order`, which begins ascending. */
+static bool next_order(int *order, int rank) {
+    int i = rank - 2, j = rank - 1;
+    while (i >= 0 && order[i] > order[i + 1]) i--;
+    if (i < 0) return false;
+    while (order[j] < order[i]) j--;
+    int kept = order[i];
+    order[i] = order[j], order[j] = kept;
+    for (int a = i + 1, b = rank - 1; a < b; a++, b--) kept = order[a], order[a] = order[b], order[b] = kept;
+    return true;
+}
+
+bool pattern_transposed(Suspect *s) {
+    int rank = s->shape.rank, order[MAX_RANK];
+    if (rank < 2 || rank > 4) return false;
+    long *from = arena_alloc(s->arena, (size_t)s->e->coordinates * sizeof *from);
+    for (int i = 0; i < rank; i++) order[i] = i;
+    while (next_order(order, rank)) {
+        bool moves = false;
+        for (long j = 0; j < s->e->coordinates; j++) {
+            /* The place of element j if the axes are written in this order. */
+            long place = 0;
+            for (int i = 0; i < rank; i++) {
+                AlongAxis a = pattern_along(s->shape, order[i]);
+                place = place * a.n + pattern_index_along(&a, j);
+            }
+            from[place] = j;
+            moves |= place != j;
+        }
+        if (!moves || !pattern_fits_moved(s, from)) continue;
+        bool square = rank == 2 && s->shape.size[0] == s->shape.size[1];
+        return pattern_say(
+            s, square ? "it equals the transpose of the right gradient"
+                      : "it is the right gradient with its axes written in another order (transposed)");
+    }
+    return false;
+}
+
+bool pattern_of_another_input(Suspect *s) {
+    for (int k = 0; k < s->run->point->inputs; k++) {
+        const Entries *other = &s->all[k];
+        if (other == s->e || !other->entry || other->coordinates != s->e->coordinates) continue;
+        for (long i = 0; i < s->e->cotangents * s->e->coordinates; i++)
+            s->expected[i] = other->entry[i].numeric;
+        if (pattern_fits(s)) return pattern_say(s, "it is the gradient of %s", s->run->point->in[k].name);
+    }
+    return false;
+}
+
+/* Mistakes in a formula show in the first digits. What is off in later ones alone is another constant, or rounding. */
+bool pattern_nearly_right(Suspect *s) {
+    const double part = 0.01;
+    for (long q = 0; q < s->e->cotangents; q++)
+        for (long j = 0; j < s->e->coordinates; j++) {
+            long at = q * s->e->coordinates + j;
+            if (!(fabs(s->analytic[at] - s->numeric[at]) <= part * s->scale[q])) return false;
+        }
+    return pattern_say(
+        s, "right to 1 %% of the largest, but not to all digits: another epsilon than forward's, an "
+           "approximation, or numbers kept in single precision?");
+}

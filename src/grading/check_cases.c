@@ -1,0 +1,246 @@
+#include "grading/check_cases.h"
+#include "base/pool.h"
+#include "base/utf8.h"
+#include "grading/student_op.h"
+#include "ops/ops.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static CheckItem *new_item(CheckPlan *p, const char *op, const char *name, int index) {
+    if (p->items == p->capacity) {
+        p->capacity = 2 * p->capacity + 64;
+        p->item = realloc(p->item, (size_t)p->capacity * sizeof *p->item);
+        if (!p->item) {
+            fprintf(stderr, "out of memory: the list of cases\n");
+            exit(STATUS_NO_MEMORY);
+        }
+    }
+    CheckItem *item = &p->item[p->items++];
+    *item = (CheckItem){.index = index};
+    snprintf(item->op, sizeof item->op, "%s", op);
+    snprintf(item->name, sizeof item->name, "%s", name);
+    return item;
+}
+
+void plan_free(CheckPlan *p) {
+    free(p->item);
+    p->item = NULL;
+    p->items = p->capacity = 0;
+}
+
+int plan_add(CheckPlan *p, const Op *op, const char *part) {
+    int added = 0;
+    for (int i = 0; i < op->n_cases; i++) {
+        if (part && !strstr(op->cases[i].name, part)) continue;
+        new_item(p, op->name, op->cases[i].name, i);
+        added++;
+    }
+    return added;
+}
+
+static void copy_text(char *to, size_t size, const char *from) {
+    snprintf(to, size, "%.*s", (int)size - 1, from);
+}
+
+/* What a student's program says may hold anything: only what can be printed stays. */
+static void make_printable(char *text) {
+    for (uint32_t character; *text;) {
+        int bytes = utf8_decode(text, strlen(text), &character);
+        if (bytes && character >= ' ' && (character < 0x7F || character > 0x9F))
+            text += bytes;
+        else
+            *text++ = '?';
+    }
+}
+
+/* A child whose memory was written over may have sent nonsense. */
+static bool is_sane(CaseReport *r) {
+    bool sane = r->inputs >= 0 && r->inputs <= REPORT_INPUTS && r->verdict >= PASS && r->verdict <= FAIL;
+    r->property[REPORT_WORD - 1] = r->diagnosis[REPORT_WORD - 1] = r->trouble[REPORT_TEXT - 1] = 0;
+    make_printable(r->property), make_printable(r->diagnosis), make_printable(r->trouble);
+    for (int i = 0; sane && i < r->inputs; i++) {
+        InputReport *in = &r->in[i];
+        long count;
+        in->name[REPORT_NAME - 1] = in->pattern[REPORT_WORD - 1] = in->reason[REPORT_TEXT - 1] = 0;
+        make_printable(in->name), make_printable(in->pattern), make_printable(in->reason);
+        sane = in->shape.rank >= 0 && in->shape.rank <= MAX_RANK &&
+               shape_fits(in->shape.rank, in->shape.size, sizeof(real), &count) && in->coordinates >= 0 &&
+               in->coordinates <= count && in->verdict >= PASS && in->verdict <= FAIL && in->element >= 0 &&
+               (in->element < count || !count) && in->kink >= 0 && (in->kink < count || !count) &&
+               in->curve_points >= 0 && in->curve_points <= CURVE_POINTS;
+    }
+    return sane;
+}
+
+/* The last line of what was printed: a bug's message, where it died of one. */
+static const char *last_line(const char *printed, char *text, size_t size) {
+    copy_text(text, size, "");
+    for (const char *line = printed; *line;) {
+        size_t length = strcspn(line, "\n");
+        if (length) snprintf(text, size, "%.*s", (int)length, line);
+        line += length + (line[length] == '\n');
+    }
+    return text;
+}
+
+/* --- A student's file: a child loads it and tells the names of its cases. --- */
+
+enum { MOST_OPS = 16 };
+
+typedef struct Listing {
+    CheckPlan *plan;
+    const char *library;
+    char (*name)[STUDENT_NAME];
+} Listing;
+
+static void list_cases(void *context, long i) {
+    const Listing *l = context;
+    Error e = {0};
+    const Op *op = student_load(l->library, l->name[i], &e);
+    if (!op) {
+        printf("%s\n", e.text);
+        exit(STATUS_NO);
+    }
+    for (int k = 0; k < op->n_cases; k++) {
+        CheckItem item = {.index = k};
+        snprintf(item.op, sizeof item.op, "%s", l->name[i]);
+        snprintf(item.name, sizeof item.name, "%s", op->cases[k].name);
+        child_send(&item, sizeof item);
+    }
+}
+
+static void take_listing(void *context, long i, const ChildEnd *end) {
+    const Listing *l = context;
+    const CheckItem *item = (const void *)end->result;
+    char text[CHILD_TEXT];
+    for (size_t k = 0; k < end->size / sizeof *item; k++) {
+        CheckItem copy;
+        memcpy(&copy, item + k, sizeof copy);
+        copy.op[REPORT_NAME - 1] = copy.name[REPORT_NAME - 1] = 0;
+        make_printable(copy.name);
+        new_item(l->plan, copy.op, copy.name, copy.index);
+    }
+    if (end->fate == CHILD_DONE && end->size) return;
+    CheckItem *bad = new_item(l->plan, l->name[i], end->fate == CHILD_DONE ? "cases" : "loading", -1);
+    char *trouble = bad->trouble;
+    if (end->fate == CHILD_DONE)
+        snprintf(trouble, REPORT_TEXT, "has no check cases: found no CASES(…) in op_%s", l->name[i]);
+    else if (end->fate == CHILD_EXITED && end->number == STATUS_NO)
+        last_line(end->printed, trouble, REPORT_TEXT);
+    else
+        snprintf(trouble, REPORT_TEXT, "%s while it was loaded", child_text(text, end, &l->plan->limits));
+}
+
+/* The file's name without directory and .c. */
+static void file_stem(const char *path, char *out, size_t size) {
+    const char *slash = strrchr(path, '/');
+    snprintf(out, size, "%s", slash ? slash + 1 : path);
+    char *dot = strrchr(out, '.');
+    if (dot) *dot = 0;
+}
+
+bool plan_add_file(CheckPlan *p, const char *source, const char *library, const char *headers, Error *e) {
+    char names[MOST_OPS][STUDENT_NAME], stem[REPORT_NAME];
+    Error e2 = {0};
+    int count = 0;
+    file_stem(source, stem, sizeof stem);
+    if (student_compile(source, library, headers, &e2)) count = student_names(source, names, MOST_OPS, &e2);
+    if (e2.status != STATUS_DONE && e2.status != STATUS_NO) return error_set(e, e2.status, "%s", e2.text);
+    if (e2.status == STATUS_NO) {
+        CheckItem *bad = new_item(p, stem, "compiling", -1);
+        copy_text(bad->trouble, sizeof bad->trouble, e2.text);
+        return true;
+    }
+    p->library = library;
+    Listing l = {p, library, names};
+    child_run_all(count, 1, &p->limits, list_cases, take_listing, &l);
+    return true;
+}
+
+/* --- Running. --- */
+
+typedef struct Checking {
+    const CheckPlan *plan;
+    CaseReport **report; /* [items], NULL: not there yet, or handed over */
+    long next;           /* item to be handed over */
+    void (*sink)(void *context, const CaseReport *r);
+    void *context;
+} Checking;
+
+static double largest_error(const CaseReport *r) {
+    double largest = 0;
+    for (int i = 0; i < r->inputs; i++) largest = fmax(largest, r->in[i].error);
+    return largest;
+}
+
+static void check_item(void *context, long i) {
+    const CheckPlan *p = ((Checking *)context)->plan;
+    const CheckItem *item = &p->item[i];
+    Error e = {0};
+    if (item->index < 0) return;
+    pool_set_threads(1); /* the cases run side by side */
+    const Op *op = p->library ? student_load(p->library, item->op, &e) : ops_find(item->op)->op;
+    if (!op) error_bug("%s", e.text);
+    CaseReport worst, report;
+    for (long k = 0; k < p->seeds; k++) {
+        (p->curves ? gradcheck_case_with_curves : gradcheck_case)(item->op, &op->cases[item->index],
+                                                                  p->seed + (uint64_t)k, &report);
+        if (k == 0 || report.verdict > worst.verdict ||
+            (report.verdict == worst.verdict && largest_error(&report) > largest_error(&worst)))
+            worst = report;
+    }
+    child_send(&worst, sizeof worst);
+}
+
+/* A case that came to no report has failed. */
+static void not_checked(CaseReport *r, const CheckItem *item, const ChildEnd *end,
+                        const ChildLimits *limits) {
+    char text[CHILD_TEXT], line[REPORT_TEXT];
+    const char *why = child_text(text, end, limits);
+    last_line(end->printed, line, sizeof line);
+    if (item->index < 0)
+        why = item->trouble;
+    else if (end->fate == CHILD_DONE)
+        why = "its report was damaged";
+    else if (end->fate == CHILD_EXITED && end->number == STATUS_BUG && line[0])
+        why = line;
+    else if (end->fate == CHILD_EXITED && end->number == STATUS_NO_MEMORY)
+        why = line[0] ? line : "ran out of memory";
+    *r = (CaseReport){.verdict = FAIL};
+    copy_text(r->trouble, sizeof r->trouble, why);
+    copy_text(r->diagnosis, sizeof r->diagnosis, "not checked");
+    make_printable(r->trouble);
+}
+
+static void take_report(void *context, long i, const ChildEnd *end) {
+    Checking *c = context;
+    const CheckItem *item = &c->plan->item[i];
+    CaseReport *r = calloc(1, sizeof *r);
+    if (!r) {
+        fprintf(stderr, "out of memory: reports\n");
+        exit(STATUS_NO_MEMORY);
+    }
+    bool whole = end->fate == CHILD_DONE && end->size == sizeof *r;
+    if (whole) memcpy(r, end->result, sizeof *r);
+    if (!whole || !is_sane(r)) not_checked(r, item, end, &c->plan->limits);
+    copy_text(r->op, sizeof r->op, item->op);
+    copy_text(r->name, sizeof r->name, item->name);
+    c->report[i] = r;
+    while (c->next < c->plan->items && c->report[c->next]) {
+        c->sink(c->context, c->report[c->next]);
+        free(c->report[c->next++]);
+    }
+}
+
+void plan_run(const CheckPlan *p, void (*sink)(void *context, const CaseReport *r), void *context) {
+    Checking c = {.plan = p, .sink = sink, .context = context};
+    c.report = calloc((size_t)p->items + 1, sizeof *c.report);
+    if (!c.report) {
+        fprintf(stderr, "out of memory: reports\n");
+        exit(STATUS_NO_MEMORY);
+    }
+    child_run_all(p->items, p->at_once, &p->limits, check_item, take_report, &c);
+    free(c.report);
+}

@@ -1,0 +1,39 @@
+/* Many cases checked, each in a process of its own, with limits on time and memory: whatever happens in one,
+ * it is a verdict, and the others are checked. */
+#ifndef GRADING_CHECK_CASES_H
+#define GRADING_CHECK_CASES_H
+
+#include "base/child.h"
+#include "gradcheck/gradcheck.h"
+
+typedef struct CheckItem {
+    char op[REPORT_NAME], name[REPORT_NAME];
+    int index; /* of the case in the operation's table; -1: there is nothing to run, `trouble` says why */
+    char trouble[REPORT_TEXT];
+} CheckItem;
+
+typedef struct CheckPlan {
+    CheckItem *item;
+    long items, capacity;
+    const char *library; /* where the operations are, as student_compile made it; NULL: built in */
+    uint64_t seed;
+    long seeds; /* each case is checked at the points of so many seeds, `seed` and those that follow; at least
+                   1 */
+    bool curves;
+    int at_once;
+    ChildLimits limits;
+} CheckPlan;
+
+/* Adds the cases of a built-in operation whose names contain `part` (NULL: all). Returns how many. */
+int plan_add(CheckPlan *p, const Op *op, const char *part);
+
+/* Adds all cases of all operations of a C file, which is compiled into `library`. Where that fails the plan
+ * gets an item that fails; other errors (no such file, no headers) are e's. */
+bool plan_add_file(CheckPlan *p, const char *source, const char *library, const char *headers, Error *e);
+
+void plan_free(CheckPlan *p);
+
+/* Checks all items, and hands their reports to `sink` in the plan's order as soon as they are there. */
+void plan_run(const CheckPlan *p, void (*sink)(void *context, const CaseReport *r), void *context);
+
+#endif

@@ -1,0 +1,41 @@
+/* Reports shown as they come: a table or JSON lines first, what needs words below it, then the totals and the files
+ * for graders.
+ *
+ *     Show show;
+ *     show_start(&show, &how);
+ *     … show_report(&show, &report) for each …
+ *     return show_finish(&show, e); */
+#ifndef GRADING_GRADCHECK_SHOW_H
+#define GRADING_GRADCHECK_SHOW_H
+
+#include "grading/gradcheck_report.h"
+
+typedef struct ShowOptions {
+    bool json;                      /* JSON lines alone */
+    bool curve;                     /* the curves that reports have */
+    bool overview;                  /* one line an operation, whose reports follow each other */
+    bool apart;                     /* the caller prints table and totals */
+    const char *junit, *gradescope; /* files to write; NULL: none */
+} ShowOptions;
+
+typedef struct Show {
+    const ShowOptions *how;
+    CaseReport *report; /* all of them */
+    long count, capacity;
+    CheckTotals totals, op; /* of all, and of the operation at hand */
+    double start;
+} Show;
+
+void show_start(Show *show, const ShowOptions *how);
+
+/* `show` is a Show: as plan_run wants it. */
+void show_report(void *show, const CaseReport *r);
+
+/* Prints what needs words, for those who print the totals themselves. */
+void show_explanations(const Show *show);
+
+/* False: STATUS_NO if a case failed, STATUS_INCONCLUSIVE if none did but one could not be proved; or a file could not
+ * be written. */
+bool show_finish(Show *show, Error *e);
+
+#endif

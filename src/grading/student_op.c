@@ -1,0 +1,182 @@
+#include "grading/student_op.h"
+#include "base/child.h"
+#include "base/file.h"
+#include <ctype.h>
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const ChildLimits compile_limits = {.seconds = 20, .bytes = (size_t)4e9};
+
+enum { ARGUMENTS = 64, CANNOT_RUN = 127 };
+
+typedef struct Compile {
+    const char *source, *library, *headers;
+    Error *error;
+} Compile;
+
+/* $CC may hold options: "gcc -m64". */
+static void run_compiler(void *context, long i) {
+    const Compile *c = context;
+    const char *cc = getenv("CC");
+    char *words = strdup(cc && *cc ? cc : "cc"), *argument[ARGUMENTS], include[4096], source[4096];
+    int n = 0;
+    (void)i;
+    for (char *word = strtok(words, " \t"); word && n < ARGUMENTS / 2; word = strtok(NULL, " \t"))
+        argument[n++] = word;
+    snprintf(include, sizeof include, "-I%s", c->headers);
+    snprintf(source, sizeof source, "%s%s", c->source[0] == '-' ? "./" : "", c->source);
+    static char *const flags[] = {"-std=c11",
+                                  "-D_GNU_SOURCE",
+                                  "-O1",
+                                  "-g",
+                                  "-fPIC",
+                                  "-shared",
+                                  "-Wl,-Bsymbolic",
+                                  "-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc",
+                                  "-ffp-contract=fast",
+                                  "-fno-math-errno",
+                                  "-fno-trapping-math",
+                                  "-fdiagnostics-color=never",
+                                  sizeof(real) == sizeof(double) ? "-DREAL_DOUBLE" : "-DREAL_FLOAT"};
+    for (size_t f = 0; f < sizeof flags / sizeof *flags; f++) argument[n++] = flags[f];
+    argument[n++] = include;
+    argument[n++] = source;
+    argument[n++] = "-o";
+    argument[n++] = strdup(c->library);
+    argument[n] = NULL;
+    execvp(argument[0], argument);
+    printf("%s: cannot be run", argument[0]);
+    fflush(stdout);
+    _exit(CANNOT_RUN);
+}
+
+/* The first line that speaks of an error, or the first at all. */
+static const char *first_error(char *text) {
+    char *line = strstr(text, "error:");
+    if (!line) line = strstr(text, "undefined");
+    while (line && line > text && line[-1] != '\n') line--;
+    if (!line) line = text;
+    line[strcspn(line, "\n")] = 0;
+    return line;
+}
+
+static void compiled(void *context, long i, const ChildEnd *end) {
+    const Compile *c = context;
+    char text[CHILD_TEXT], printed[CHILD_PRINTED + 1];
+    (void)i;
+    if (end->fate == CHILD_EXITED && end->number == 0) return;
+    strcpy(printed, end->printed);
+    if (end->fate == CHILD_EXITED && end->number == CANNOT_RUN)
+        error_set(c->error, STATUS_BUG, "CC: %s", printed);
+    else if (end->fate == CHILD_EXITED)
+        error_set(c->error, STATUS_NO, "does not compile: %s", first_error(printed));
+    else
+        error_set(c->error, STATUS_NO, "does not compile: the compiler %s",
+                  child_text(text, end, &compile_limits));
+}
+
+bool student_compile(const char *source, const char *library, const char *headers, Error *e) {
+    char header[4096];
+    snprintf(header, sizeof header, "%s/ops/ops.h", headers);
+    struct stat file;
+    if (access(source, R_OK) != 0) return error_set(e, STATUS_NO_INPUT, "%s: cannot be read", source);
+    if (stat(source, &file) == 0 && S_ISDIR(file.st_mode))
+        return error_set(e, STATUS_NO_INPUT, "%s: found a folder, need a C file", source);
+    if (access(header, R_OK) != 0)
+        return error_set(e, STATUS_NO_INPUT, "%s: cannot be read: operations need it", header);
+    Compile c = {source, library, headers, e};
+    child_run_all(1, 1, &compile_limits, run_compiler, compiled, &c);
+    return e->status == STATUS_DONE;
+}
+
+/* The linker gives a student's code these for malloc, calloc and realloc: where the limit of memory is met, it ends with
+ * a word about it, and not with a crash on a null pointer. */
+void *__wrap_malloc(size_t bytes);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *old, size_t bytes);
+
+static void *checked(void *p, size_t bytes) {
+    if (p || !bytes) return p;
+    fprintf(stderr, "\nran out of memory: asked for %zu bytes more than its limit allows\n", bytes);
+    _exit(STATUS_NO_MEMORY);
+}
+
+void *__wrap_malloc(size_t bytes) {
+    return checked(malloc(bytes), bytes);
+}
+
+void *__wrap_calloc(size_t count, size_t size) {
+    return checked(calloc(count, size), count * size);
+}
+
+void *__wrap_realloc(void *old, size_t bytes) {
+    return checked(realloc(old, bytes), bytes);
+}
+
+/* Replaces comments and the insides of strings by blanks. */
+static void blank_comments(char *text) {
+    for (char *p = text; *p; p++) {
+        char quote = *p;
+        if (quote == '"' || quote == '\'') {
+            for (p++; *p && *p != quote && *p != '\n'; p++) {
+                if (*p == '\\' && p[1]) *p++ = ' ';
+                *p = ' ';
+            }
+            if (!*p) return;
+        } else if (p[0] == '/' && p[1] == '*') {
+            char *end = strstr(p + 2, "*/");
+            size_t length = end ? (size_t)(end + 2 - p) : strlen(p);
+            memset(p, ' ', length);
+            p += length - 1;
+        } else if (p[0] == '/' && p[1] == '/') {
+            size_t length = strcspn(p, "\n");
+            memset(p, ' ', length);
+            p += length - 1;
+        }
+    }
+}
+
+static bool is_name(char c) {
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+int student_names(const char *source, char (*names)[STUDENT_NAME], int most, Error *e) {
+    char *text;
+    size_t size;
+    int count = 0;
+    if (!file_read(source, 1 << 24, &text, &size, e)) return 0;
+    blank_comments(text);
+    for (char *p = text; (p = strstr(p, "op_")) && count < most; p++) {
+        const char *before = p;
+        while (before > text && isspace((unsigned char)before[-1])) before--;
+        bool defines = before < p && before - text >= 2 && strncmp(before - 2, "Op", 2) == 0 &&
+                       (before - text == 2 || !is_name(before[-3]));
+        size_t length = 3;
+        while (is_name(p[length])) length++;
+        const char *after = p + length;
+        while (isspace((unsigned char)*after)) after++;
+        if (!defines || *after != '=' || length - 3 == 0 || length - 3 >= STUDENT_NAME) continue;
+        snprintf(names[count++], STUDENT_NAME, "%.*s", (int)(length - 3), p + 3);
+    }
+    free(text);
+    if (!count) error_set(e, STATUS_NO, "defines no operation: found no `const Op op_NAME = {…}`");
+    return count;
+}
+
+const Op *student_load(const char *library, const char *name, Error *e) {
+    char symbol[STUDENT_NAME + 3];
+    snprintf(symbol, sizeof symbol, "op_%s", name);
+    void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+    if (!handle) {
+        const char *why = dlerror(), *colon = strstr(why, ": ");
+        error_set(e, STATUS_NO, "cannot be loaded: %s", colon ? colon + 2 : why);
+        return NULL;
+    }
+    const Op *op = dlsym(handle, symbol);
+    if (!op) error_set(e, STATUS_NO, "defines no %s that can be seen from outside: is it static?", symbol);
+    return op;
+}

@@ -1,0 +1,28 @@
+/* An operation that somebody else wrote: a C file in the form of src/ops/NAME.c, compiled with $CC and
+ * loaded.
+ *
+ * The file defines `const Op op_NAME` with its cases and the function that records it; several operations in
+ * a file are several checks. What it defines itself takes the place of what the program has under the same
+ * name.
+ *
+ * Everything that runs the student's code belongs into a child process (base/child.h): loading it already
+ * does. */
+#ifndef GRADING_STUDENT_OP_H
+#define GRADING_STUDENT_OP_H
+
+#include "autograd/op.h"
+#include "base/error.h"
+
+/* Compiles `source` into the shared library `library`, with the headers in `headers` (the project's src).
+ * False with STATUS_NO_INPUT where there is no such source, STATUS_BUG where there are no headers or no
+ * compiler, STATUS_NO where it does not compile: then the text has the compiler's first error. */
+bool student_compile(const char *source, const char *library, const char *headers, Error *e);
+
+/* The names of the operations that a source defines, `op_` left out: at most `most`. Returns how many. */
+enum { STUDENT_NAME = 64 };
+int student_names(const char *source, char (*names)[STUDENT_NAME], int most, Error *e);
+
+/* Loads the library and finds op_NAME in it. NULL: the error says why. The library stays loaded. */
+const Op *student_load(const char *library, const char *name, Error *e);
+
+#endif
