@@ -6,8 +6,8 @@ Gemm product_of(GemmLayout layout, Matrix a, Matrix b, Matrix c, bool accumulate
     long k = a_transposed ? a.rows : a.columns;
     if ((a_transposed ? a.columns : a.rows) != c.rows || (b_transposed ? b.rows : b.columns) != c.columns ||
         (b_transposed ? b.columns : b.rows) != k)
-        error_bug("product: %ldx%ld%s times %ldx%ld%s into %ldx%ld", a.rows, a.columns, a_transposed ? "ᵀ" : "",
-            b.rows, b.columns, b_transposed ? "ᵀ" : "", c.rows, c.columns);
+        error_bug("product: %ldx%ld%s times %ldx%ld%s into %ldx%ld", a.rows, a.columns,
+                  a_transposed ? "ᵀ" : "", b.rows, b.columns, b_transposed ? "ᵀ" : "", c.rows, c.columns);
     return (Gemm){.layout = layout,
                   .m = c.rows,
                   .n = c.columns,
