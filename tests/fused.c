@@ -63,7 +63,7 @@ static Outcome run(const Case *c, Build build, Start start) {
         if (!out.dx[i]) exit(1);
         for (long j = 0; j < count; j++) out.dx[i][j] = before(start, j);
         x[i] = tape_leaf(t, c->in[i], data[i], out.dx[i]);
-        x[i]->grad_fresh = start == FRESH;
+        x[i]->grad_state = start == FRESH ? GRAD_FRESH : GRAD_SUM;
         if (start == INNER) x[i] = tape_scale(t, x[i], 1);
     }
     Tensor *y = build(t, x, c->context);

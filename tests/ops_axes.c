@@ -95,7 +95,7 @@ static void long_sums_are_exact(void) {
     Tape *t = new_tape();
     double tenth = (double)(float)0.1;
     Tensor *x = leaf_of(t, SHAPE(1), PLAIN, &tenth);
-    x->shape = SHAPE(MILLION), x->stride[0] = 0, x->needs_grad = false;
+    x->shape = SHAPE(MILLION), x->stride[0] = 0, x->grad_state = GRAD_UNWANTED;
     CHECK_NEAR(*tape_sum(t, x, 0)->data, MILLION * tenth,
                MILLION * tenth * fmax((double)REAL_EPSILON, 1e-11));
     CHECK_NEAR(*tape_mean(t, x, 0)->data, tenth, tenth * fmax((double)REAL_EPSILON, 1e-11));

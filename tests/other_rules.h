@@ -135,9 +135,9 @@ static bool rule_passes(const Rule *rule, const char *op, const CheckCase *check
     t.above = arena_alloc(&t.arena, bytes);
     t.below = arena_alloc(&t.arena, bytes);
     bool passes = true;
-    if (t.run.y->needs_grad && rule->jacobian) {
+    if (tensor_wants_grad(t.run.y) && rule->jacobian) {
         passes = jacobian_passes(rule, &t);
-    } else if (t.run.y->needs_grad) {
+    } else if (tensor_wants_grad(t.run.y)) {
         real *cotangent = arena_alloc(&t.arena, bytes);
         double *gradient[CHECK_INPUTS];
         check_run_cotangent(cotangent, t.outputs, 1, 0);

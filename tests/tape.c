@@ -142,7 +142,8 @@ static void constants_and_unused_leaves_get_none(void) {
     tape_exp(t, tape_leaf(t, SHAPE(2), unused, dunused));
     Tensor *free_of_leaves = tape_exp(t, one);
     Tensor *y = tape_mul(t, tape_mul(t, tape_leaf(t, SHAPE(2), a, da), fixed), free_of_leaves);
-    CHECK(!fixed->needs_grad && !one->needs_grad && !free_of_leaves->needs_grad && y->needs_grad);
+    CHECK(!tensor_wants_grad(fixed) && !tensor_wants_grad(one) && !tensor_wants_grad(free_of_leaves) &&
+          tensor_wants_grad(y));
     tape_backward(t, tape_sum(t, y, ALL_AXES));
     CHECK(!fixed->grad && !one->grad && !free_of_leaves->grad);
     CHECK_NEAR(da[0], 5 * exp(1.0), 16 * REAL_EPSILON * 16);
@@ -167,9 +168,9 @@ static void probe_backward(Node *n) {
     long count = shape_count(n->out->shape);
     for (int i = 0; i < n->inputs; i++) {
         Tensor *x = n->in[i];
-        if (told.calls < TOLD) told.fresh[told.calls++] = x->grad_fresh;
+        if (told.calls < TOLD) told.fresh[told.calls++] = x->grad_state == GRAD_FRESH;
         for (long j = 0; j < count; j++)
-            x->grad[j] = x->grad_fresh ? n->out->grad[j] : x->grad[j] + n->out->grad[j];
+            x->grad[j] = x->grad_state == GRAD_FRESH ? n->out->grad[j] : x->grad[j] + n->out->grad[j];
     }
 }
 
@@ -341,16 +342,16 @@ static void scratch_memory_is_lent(void) {
 /* Doubles in the place of dy what it hands on. */
 static void spoil_backward(Node *n) {
     long count = shape_count(n->out->shape);
-    CHECK((n->scratch == n->out->grad) == !n->tape->keep);
-    for (long i = 0; i < count; i++) n->scratch[i] = 2 * n->out->grad[i];
-    for (long i = 0; i < count; i++) n->in[0]->grad[i] = n->scratch[i];
+    real *twice = n->scratch ? n->scratch : n->out->grad;
+    for (long i = 0; i < count; i++) twice[i] = 2 * n->out->grad[i];
+    for (long i = 0; i < count; i++) n->in[0]->grad[i] = twice[i];
 }
 
 static const Op op_spoil = {"spoil", probe_forward, spoil_backward, .stores_fresh = true};
 
-/* Scratch memory in the place of the output's gradient: no memory is taken for it, and with `keep` the gradient stays
- * as it was. */
-static void scratch_memory_may_be_the_gradient(void) {
+/* A backward that works in the place of the output's gradient takes no memory for it; with `keep` it has scratch
+ * memory, and the gradient stays as it was. */
+static void backward_may_spoil_the_gradient(void) {
     Tape *t = tape_new();
     real data[WIDE] = {0}, grad[WIDE];
     size_t peak[2];
@@ -361,7 +362,7 @@ static void scratch_memory_may_be_the_gradient(void) {
         Tensor *y = NULL, *x = tape_leaf(t, SHAPE(WIDE), data, grad);
         for (int i = 0; i < 3; i++) {
             Node *n = tape_node(t, &op_spoil, SHAPE(WIDE), INPUTS(y ? y : x));
-            n->backward_scratch = WIDE, n->scratch_over_grad = true;
+            if (keep) n->backward_scratch = WIDE;
             y = tape_record(n);
         }
         tape_backward(t, tape_sum(t, y, ALL_AXES));
@@ -652,8 +653,8 @@ static void no_grad_needs_no_gradient(void) {
     t->no_grad = true;
     x = tape_leaf(t, SHAPE(24, 24), m.x, m.dx), w = tape_leaf(t, SHAPE(24, 24), m.w, m.dw);
     Tensor *loss = mixed(t, x, w);
-    CHECK(!loss->needs_grad && loss->data[0] == with);
-    for (const Node *n = t->last; n; n = n->previous) CHECK(!n->out->needs_grad, "%s", n->op->name);
+    CHECK(!tensor_wants_grad(loss) && loss->data[0] == with);
+    for (const Node *n = t->last; n; n = n->previous) CHECK(!tensor_wants_grad(n->out), "%s", n->op->name);
     EXPECT_BUG("backward: the output depends on nothing that needs a gradient", tape_backward(t, loss));
     tape_free(t);
 }
@@ -704,7 +705,7 @@ TEST_MAIN({"many uses are summed", many_uses_are_summed},
           {"fresh gradients", fresh_gradients}, {"gradients are handed on", gradients_are_handed_on},
           {"an observer sees every run", an_observer_sees_every_run},
           {"memory is used again", memory_is_used_again}, {"scratch memory is lent", scratch_memory_is_lent},
-          {"scratch memory may be the gradient", scratch_memory_may_be_the_gradient},
+          {"backward may spoil the gradient", backward_may_spoil_the_gradient},
           {"keep keeps everything", keep_keeps_everything},
           {"kept tapes run backward again", kept_tapes_run_backward_again}, {"scalars stay", scalars_stay},
           {"a plan is exact", a_plan_is_exact},

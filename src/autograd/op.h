@@ -33,11 +33,6 @@ typedef struct Node {
     long forward_scratch, backward_scratch;
     real *scratch;
 
-    /* Set with the scratch sizes: backward's scratch memory, of the output's size, may be n->out->grad itself.
-     * Backward may spoil that, for nobody reads it afterwards unless it `passes`; with tape->keep it gets memory
-     * of its own. */
-    bool scratch_over_grad;
-
     TapeBlock *arrays; /* output and saved arrays: free once backward has passed */
     TapeBlock grad;    /* the output's gradient, where the tape's memory holds it */
 } Node;
@@ -50,13 +45,14 @@ struct Op {
     void (*forward)(Node *n);
 
     /* Adds to each n->in[i]->grad that is not NULL its part of the gradient, given n->out->grad. May use
-     * inputs, output and attributes; changes none of them. */
+     * inputs, output and attributes; changes none of them,
+     * but where tape->keep is not set n->out->grad, which nobody reads afterwards unless it `passes`. */
     void (*backward)(Node *n);
 
     /* The output shares the first input's memory: forward is NULL, and recording set data and strides. */
     bool view;
 
-    /* Backward looks at in[i]->grad_fresh and stores instead of adding where it is set. Otherwise a fresh
+    /* Backward asks tensor_grad_adds(in[i]) and stores where it says no. Otherwise a fresh
      * gradient is zero-filled before backward runs. Never set for a tensor that is passed twice. */
     bool stores_fresh;
 

@@ -10,19 +10,36 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* What a tensor's gradient is, in the order in which a gradient comes to be. Backward takes a tensor on the tape from
+ * awaited to fresh, when the first operation that reads it asks for memory, and at once to sum, when that operation has
+ * written it. A leaf starts with its caller's sum. */
+typedef enum GradState {
+    GRAD_UNWANTED, /* nothing asks for it */
+    GRAD_AWAITED,  /* wanted, and backward has not reached it: no memory */
+    GRAD_FRESH,    /* memory that holds nothing: who writes first stores, and needs no zeros */
+    GRAD_SUM,      /* the sum of what has been added: who writes adds */
+} GradState;
+
 typedef struct Tensor {
     Shape shape;
     long stride[MAX_RANK]; /* of data, in elements; 0 along an axis that is broadcast */
     real *data;            /* NULL on a tape that only plans */
     real *grad; /* contiguous in shape, whatever the strides of data; NULL until backward reaches it */
-    bool needs_grad;
-    bool has_grad;   /* backward has reached it, or it is a leaf with a gradient */
-    bool grad_fresh; /* grad holds no sum yet: whoever writes it first stores, or zero-fills before adding */
+    GradState grad_state;
     struct Node *maker; /* the recorded operation that made it; NULL for a leaf */
 } Tensor;
 
 /* A contiguous tensor over data, which stays its owner's; no gradient. */
 Tensor tensor_over(real *data, Shape s);
+
+static inline bool tensor_wants_grad(const Tensor *x) {
+    return x->grad_state != GRAD_UNWANTED;
+}
+
+/* Whether a backward that may store has to add to x's gradient. */
+static inline bool tensor_grad_adds(const Tensor *x) {
+    return x->grad_state == GRAD_SUM;
+}
 
 bool tensor_contiguous(const Tensor *x);
 

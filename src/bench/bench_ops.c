@@ -50,7 +50,8 @@ static Line *line_of(Profile *p, const Node *n) {
 static double bytes_of(const Node *n, bool backward) {
     long count = shape_count(n->out->shape);
     for (int i = 0; i < n->inputs; i++)
-        if (n->in[i]) count += shape_count(n->in[i]->shape) * (backward && n->in[i]->needs_grad ? 2 : 1);
+        if (n->in[i])
+            count += shape_count(n->in[i]->shape) * (backward && tensor_wants_grad(n->in[i]) ? 2 : 1);
     return (double)count * sizeof(real);
 }
 
@@ -219,7 +220,7 @@ static double run_alone(void *context) {
         real *at = c->memory;
         Tensor *a = tape_leaf(c->tape, c->shape, at, at + 2 * count);
         Tensor *b = tape_leaf(c->tape, c->shape, at + count, at + 3 * count);
-        a->grad_fresh = b->grad_fresh = true;
+        a->grad_state = b->grad_state = GRAD_FRESH;
         tape_backward_from(c->tape, elementary[i](c->tape, a, b), at + 4 * count);
         tape_reset(c->tape);
     }

@@ -110,7 +110,7 @@ static bool accumulates(Properties *p, Results one) {
 static bool stores_fresh(Properties *p, Results one) {
     point_ready(p->run->point, NAN);
     for (int i = 0; i < p->run->point->inputs; i++)
-        if (has_gradient(p->run->point, i)) p->run->point->in[i].tensor.grad_fresh = true;
+        if (has_gradient(p->run->point, i)) p->run->point->in[i].tensor.grad_state = GRAD_FRESH;
     check_run_forward(p->run);
     check_run_backward(p->run, p->one);
     return same(p, copy_results(p, one.value[CHECK_INPUTS]), one, 0, 1,
@@ -170,7 +170,6 @@ static bool keeps_what_is_saved(Properties *p, Results one) {
     check_run_forward(run);
     for (int time = 1; time <= 2; time++) {
         point_ready(run->point, 0);
-        for (Node *n = run->tape->last; n; n = n->previous) n->out->has_grad = n->out->grad_fresh = false;
         check_run_backward(run, p->one);
         if (time == 1) first = copy_results(p, y);
     }

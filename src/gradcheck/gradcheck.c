@@ -117,7 +117,7 @@ static void check_gradients(CheckRun *run, Arena *arena, uint64_t seed, CaseRepo
     point_ready(point, 0);
     Tensor *y = check_run_forward(run);
     long outputs = report->outputs = shape_count(y->shape), coordinates = 0;
-    if (!y->needs_grad) return;
+    if (!tensor_wants_grad(y)) return;
     for (int k = 0; k < point->inputs; k++)
         if (point->in[k].same_as < 0 && !point->in[k].constant)
             coordinates += point->in[k].count / point->in[k].repeats;

@@ -36,7 +36,7 @@ void ulp_case_open(UlpCase *s, Arena *arena, const char *op, const CheckCase *c,
     point_ready(&s->point, 0);
     const Tensor *y = check_run_forward(&s->run);
     s->outputs = shape_count(y->shape);
-    s->backward = y->needs_grad;
+    s->backward = tensor_wants_grad(y);
     s->dy = arena_alloc(arena, (size_t)(s->outputs + 1) * sizeof *s->dy);
     check_run_cotangent(s->dy, s->outputs, seed, 0);
 }

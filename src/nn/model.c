@@ -139,7 +139,7 @@ Model *model_outline(const ModelConfig *c, bool training, Error *e) {
     for (int i = 0; i < m->parameters.count; i++)
         for (int part = 0; part < PARAMETER_PARTS && m->parameters.entry[i].part[part]; part++) {
             Tensor *x = m->parameters.entry[i].part[part];
-            x->needs_grad = x->has_grad = training;
+            x->grad_state = training ? GRAD_SUM : GRAD_UNWANTED;
         }
     if (c->positions == POSITIONS_SINUSOIDAL)
         m->positions = tensor_over(NULL, SHAPE(c->max_length, c->d_model));

@@ -81,7 +81,7 @@ bool parameters_allocate(Parameters *p, bool training, Error *e) {
             Tensor *x = p->entry[i].part[part];
             x->data = p->value + offset;
             x->grad = training ? p->grad + offset : NULL;
-            x->needs_grad = x->has_grad = training;
+            x->grad_state = training ? GRAD_SUM : GRAD_UNWANTED;
             offset += shape_count(x->shape);
         }
     }
@@ -114,15 +114,16 @@ void parameters_init(Parameters *p, uint64_t seed) {
 void parameters_clear_grad(Parameters *p) {
     for (int i = 0; i < p->count; i++)
         for (int part = 0; part < PARAMETER_PARTS && p->entry[i].part[part]; part++)
-            p->entry[i].part[part]->grad_fresh = true;
+            p->entry[i].part[part]->grad_state = GRAD_FRESH;
 }
 
 void parameters_settle_grad(Parameters *p) {
     for (int i = 0; i < p->count; i++)
         for (int part = 0; part < PARAMETER_PARTS && p->entry[i].part[part]; part++) {
             Tensor *x = p->entry[i].part[part];
-            if (x->grad_fresh) memset(x->grad, 0, (size_t)shape_count(x->shape) * sizeof(real));
-            x->grad_fresh = false;
+            if (x->grad_state != GRAD_FRESH) continue;
+            memset(x->grad, 0, (size_t)shape_count(x->shape) * sizeof(real));
+            x->grad_state = GRAD_SUM;
         }
 }
 

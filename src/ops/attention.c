@@ -188,7 +188,7 @@ static void forward(Node *n) {
 /* Rows of a fresh gradient that no query reaches (padding among the keys, keys after the last query) become
  * 0. */
 static void clear_unreached(const Tensor *x, Matrix grad, long reached) {
-    for (long j = reached; grad.at && x->grad_fresh && j < grad.rows; j++)
+    for (long j = reached; grad.at && !tensor_grad_adds(x) && j < grad.rows; j++)
         memset(grad.at + j * grad.ld, 0, (size_t)grad.columns * sizeof(real));
 }
 
@@ -217,9 +217,11 @@ static void backward_head(void *context, long task) {
             real D = row_dot(dy.at + i * dy.ld, b.y.at + i * b.y.ld, a->d_k);
             softmax_backward_row(p_row, ds_row, b.width, seen(a, &h, first + i), a->scale, m, inverse, D);
         }
-        if (h.dv.at) product_tn(b.p, dy, matrix_rows(h.dv, 0, b.keys), again || !v->grad_fresh); /* (3) */
-        if (h.dk.at) product_tn(ds, b.q, matrix_rows(h.dk, 0, b.keys), again || !k->grad_fresh); /* (1) */
-        if (h.dq.at) product_nn(ds, b.k, matrix_rows(h.dq, first, b.rows), !q->grad_fresh);
+        if (h.dv.at)
+            product_tn(b.p, dy, matrix_rows(h.dv, 0, b.keys), again || tensor_grad_adds(v)); /* (3) */
+        if (h.dk.at)
+            product_tn(ds, b.q, matrix_rows(h.dk, 0, b.keys), again || tensor_grad_adds(k)); /* (1) */
+        if (h.dq.at) product_nn(ds, b.k, matrix_rows(h.dq, first, b.rows), tensor_grad_adds(q));
     }
 }
 

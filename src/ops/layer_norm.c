@@ -86,7 +86,7 @@ static void backward_rows(void *context, long chunk) {
     Node *n = context;
     const Attr *a = n->attr;
     const real *gamma = n->in[GAMMA]->data;
-    bool store = n->in[X]->grad_fresh;
+    bool store = !tensor_grad_adds(n->in[X]);
     long d = a->d, per_chunk = rows_per_chunk(d), begin = chunk * per_chunk;
     real *restrict dgamma = n->scratch + chunk * 2 * d, *restrict dbeta = dgamma + d;
     memset(dgamma, 0, 2 * (size_t)d * sizeof(real));
@@ -110,9 +110,10 @@ static void backward(Node *n) {
     Tensor *gamma = n->in[GAMMA], *beta = n->in[BETA];
     long chunks = chunks_of(a->n, rows_per_chunk(a->d));
     pool_for(chunks, backward_rows, n);
-    if (gamma->grad) kernel_column_sums(chunks, a->d, n->scratch, 2 * a->d, gamma->grad, !gamma->grad_fresh);
+    if (gamma->grad)
+        kernel_column_sums(chunks, a->d, n->scratch, 2 * a->d, gamma->grad, tensor_grad_adds(gamma));
     if (beta->grad)
-        kernel_column_sums(chunks, a->d, n->scratch + a->d, 2 * a->d, beta->grad, !beta->grad_fresh);
+        kernel_column_sums(chunks, a->d, n->scratch + a->d, 2 * a->d, beta->grad, tensor_grad_adds(beta));
 }
 
 static Tensor *build(Tape *t, Tensor **x) {

@@ -66,19 +66,19 @@ static void backward(Node *n) {
     Tensor *x = n->in[X], *w = n->in[W], *b = n->in[B], *r = n->in[R];
     Matrix dz = matrix_of(n->out->grad, a->n, a->d_out);
     if (a->activation != ACT_NONE) {
-        ActivationBackward c = {a, n->out->data, n->scratch};
-        if (dz.at != n->scratch) kernel_scale_to(a->n * a->d_out, 1, dz.at, n->scratch, false);
+        /* In the place of dy, unless that is to be kept. */
+        if (n->scratch) kernel_scale_to(a->n * a->d_out, 1, dz.at, n->scratch, false), dz.at = n->scratch;
+        ActivationBackward c = {a, n->out->data, dz.at};
         pool_for(chunks_of(a->n * a->d_out, WORK_GRAIN), activation_backward, &c);
-        dz.at = n->scratch;
     }
     if (x->grad)
         product_nn(dz, matrix_of(w->data, a->d_out, a->d_in), matrix_of(x->grad, a->n, a->d_in),
-                   !x->grad_fresh);
+                   tensor_grad_adds(x));
     if (w->grad)
         product_tn(dz, matrix_of(x->data, a->n, a->d_in), matrix_of(w->grad, a->d_out, a->d_in),
-                   !w->grad_fresh);
-    if (b && b->grad) kernel_column_sums(a->n, a->d_out, dz.at, dz.ld, b->grad, !b->grad_fresh);
-    if (r && r->grad) kernel_scale_to(a->n * a->d_out, 1, n->out->grad, r->grad, !r->grad_fresh);
+                   tensor_grad_adds(w));
+    if (b && b->grad) kernel_column_sums(a->n, a->d_out, dz.at, dz.ld, b->grad, tensor_grad_adds(b));
+    if (r && r->grad) kernel_scale_to(a->n * a->d_out, 1, n->out->grad, r->grad, tensor_grad_adds(r));
 }
 
 static double flops(const Node *n) {
@@ -163,7 +163,7 @@ Tensor *tape_linear(Tape *t, Tensor *x, Tensor *weight, Tensor *b, Activation ac
     Node *n = tape_node(t, &op_linear, out, INPUTS(x, weight, b, r));
     Attr *a = node_attr(n, sizeof *a);
     *a = (Attr){.n = xs.size[0], .d_in = xs.size[1], .d_out = ws.size[0], .activation = activation};
-    if (activation == ACT_GELU && n->out->needs_grad) a->z = node_array(n, a->n * a->d_out);
-    if (activation != ACT_NONE) n->backward_scratch = a->n * a->d_out, n->scratch_over_grad = true;
+    if (activation == ACT_GELU && tensor_wants_grad(n->out)) a->z = node_array(n, a->n * a->d_out);
+    if (activation != ACT_NONE && t->keep) n->backward_scratch = a->n * a->d_out;
     return tape_record(n);
 }

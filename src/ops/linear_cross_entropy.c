@@ -92,9 +92,9 @@ static void backward(Node *n) {
     const Attr *a = n->attr;
     Tensor *x = n->in[X], *w = n->in[W];
     real dy = n->out->grad[0];
-    if (x->grad) kernel_scale_to(a->n * a->d, dy, a->saved_x, x->grad, !x->grad_fresh);
-    if (w->grad && a->n) kernel_scale_to(a->V * a->d, dy, a->saved_w, w->grad, !w->grad_fresh);
-    if (w->grad && !a->n && w->grad_fresh) memset(w->grad, 0, (size_t)(a->V * a->d) * sizeof(real));
+    if (x->grad) kernel_scale_to(a->n * a->d, dy, a->saved_x, x->grad, tensor_grad_adds(x));
+    if (w->grad && a->n) kernel_scale_to(a->V * a->d, dy, a->saved_w, w->grad, tensor_grad_adds(w));
+    if (w->grad && !a->n && !tensor_grad_adds(w)) memset(w->grad, 0, (size_t)(a->V * a->d) * sizeof(real));
 }
 
 static double flops(const Node *n) {
@@ -159,8 +159,8 @@ Tensor *tape_linear_cross_entropy(Tape *t, Tensor *x, Tensor *weight, const int3
                 .block = block_rows(xs.size[0], ws.size[0])};
     if (!t->planning) a->counted = counted_targets(a->n, targets, ignore);
     a->row_loss = node_record(n, (size_t)a->block * sizeof(double));
-    if (n->out->needs_grad && x->needs_grad) a->saved_x = node_array(n, a->n * a->d);
-    if (n->out->needs_grad && weight->needs_grad) a->saved_w = node_array(n, a->V * a->d);
+    if (tensor_wants_grad(n->out) && tensor_wants_grad(x)) a->saved_x = node_array(n, a->n * a->d);
+    if (tensor_wants_grad(n->out) && tensor_wants_grad(weight)) a->saved_w = node_array(n, a->V * a->d);
     n->forward_scratch = a->block * a->V;
     return tape_record(n);
 }

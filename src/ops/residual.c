@@ -43,7 +43,7 @@ static void backward_chunk(void *context, long chunk) {
     const Attr *a = n->attr;
     const real *dy = n->out->grad;
     real *df = n->in[1]->grad;
-    bool store = n->in[1]->grad_fresh;
+    bool store = !tensor_grad_adds(n->in[1]);
     long begin = chunk * WORK_GRAIN, end = chunk_end(begin, WORK_GRAIN, a->count);
     for (long i = begin; i < end; i++) {
         real part = a->drop ? dy[i] * dropout_factor(&a->mask, i) : dy[i];
@@ -54,7 +54,7 @@ static void backward_chunk(void *context, long chunk) {
 static void backward(Node *n) {
     const Attr *a = n->attr;
     Tensor *x = n->in[0], *f = n->in[1];
-    if (x->grad) kernel_scale_to(a->count, 1, n->out->grad, x->grad, !x->grad_fresh);
+    if (x->grad) kernel_scale_to(a->count, 1, n->out->grad, x->grad, tensor_grad_adds(x));
     if (f->grad) pool_for(chunks_of(a->count, WORK_GRAIN), backward_chunk, n);
 }
 

@@ -1,0 +1,78 @@
+/* A tape's life: made, reset between steps, asked about its memory and its failures, freed. */
+#include "autograd/op.h"
+#include "autograd/tape_memory.h"
+#include "base/arena.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+Tape *tape_new(void) {
+    Tape *t = calloc(1, sizeof *t);
+    if (t) t->memory = calloc(1, sizeof *t->memory);
+    if (t) t->records = calloc(1, sizeof *t->records);
+    if (!t || !t->memory || !t->records) {
+        fprintf(stderr, "out of memory: a tape\n");
+        exit(STATUS_NO_MEMORY);
+    }
+    return t;
+}
+
+void tape_free(Tape *t) {
+    if (!t) return;
+    tape_memory_free(t->memory);
+    arena_free(t->records);
+    free(t->memory);
+    free(t->records);
+    free(t);
+}
+
+void tape_reset(Tape *t) {
+    tape_memory_reset(t->memory);
+    arena_reset(t->records);
+    t->last = NULL;
+    t->nodes = 0;
+    t->spent = t->planning = false;
+    t->error = (Error){0};
+}
+
+bool tape_reserve(Tape *t, size_t bytes, Error *e) {
+    tape_reset(t);
+    return tape_memory_reserve(t->memory, bytes, e);
+}
+
+void tape_plan(Tape *t) {
+    tape_reset(t);
+    t->planning = t->memory->planning = true;
+}
+
+size_t tape_peak(const Tape *t) {
+    return t->memory->peak;
+}
+
+void tape_forget_peak(Tape *t) {
+    t->memory->peak = 0;
+}
+
+size_t tape_in_use(const Tape *t) {
+    return tape_memory_in_use(t->memory);
+}
+
+bool tape_failed(const Tape *t, Error *e) {
+    if (t->error.status) *e = t->error;
+    return t->error.status != STATUS_DONE;
+}
+
+const Node *tape_first_non_finite(const Tape *t) {
+    const Node *found = NULL;
+    for (const Node *n = t->last; n && !t->planning; n = n->previous) {
+        if (n->op->view) continue;
+        const real *y = n->out->data;
+        long count = shape_count(n->out->shape);
+        for (long i = 0; i < count; i++)
+            if (!isfinite(y[i])) {
+                found = n;
+                break;
+            }
+    }
+    return found;
+}
