@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "child.h"
 #include <poll.h>
+#include <stdint.h>
 #include <sys/stat.h>
 
 /* A run small enough to be trained many times. */
@@ -233,6 +234,7 @@ static void places_that_cannot_be(void) {
         {"file/run", "file: cannot be made a directory: a file of that name is there"},
         {"/proc/run", "/proc/run: cannot be made a directory: No such file or directory"},
         {"/proc", "/proc/model.safetensors: No such file or directory"},
+        {"/proc/1/fd/run", "/proc/1/fd/run: cannot be made a directory: No such file or directory"},
         {"/dev/null", "/dev/null: cannot be made a directory: a file of that name is there"},
         {"metrics in the way", "metrics in the way/metrics.csv: Is a directory"},
         {"model in the way", "model in the way: found a run there, need --force to replace it"},
@@ -270,9 +272,6 @@ static void copy_with_change(const char *from, const char *to, const char *find,
     char *bytes = read_bytes(from, &size), *at = bytes ? memmem(bytes, size, find, strlen(find)) : NULL;
     CHECK(at && strlen(find) == strlen(replace), "%s: no %s", from, find);
     if (at) memcpy(at, replace, strlen(find));
-    /* Without the checksum at its beginning the file is one made elsewhere. */
-    char *sum = bytes ? memmem(bytes, size, "\"crc32\"", 7) : NULL;
-    if (sum) memcpy(sum, "\"crc-2\"", 7);
     mkdir(to, 0777);
     char path[256];
     snprintf(path, sizeof path, "%s/model.safetensors", to);
@@ -306,30 +305,77 @@ static void models_that_cannot_be(void) {
     if (bytes) write_bytes("damaged/model.safetensors", bytes, size);
     GENERATE_REFUSES(65, "damaged/model.safetensors: ...", "damaged", "--prompt", "12");
     if (bytes) memset(bytes + size - sizeof(real), 0xFF, sizeof(real)); /* a NaN */
-    char *sum = bytes ? memmem(bytes, size, "\"crc32\"", 7) : NULL;
-    if (sum) memcpy(sum, "\"crc-2\"", 7);
     if (bytes) write_bytes("damaged/model.safetensors", bytes, size);
-    GENERATE_REFUSES(65, "damaged/model.safetensors: ...", "damaged", "--prompt", "12");
+    GENERATE_REFUSES(65, "damaged/model.safetensors: the file is damaged: ...", "damaged", "--prompt", "12");
+    GENERATE_REFUSES(65, "damaged/model.safetensors: ...", "damaged", "--no-checksum", "--prompt", "12");
     CHECK(strstr(err, "found nan") || strstr(err, "found -nan"), "%s", err);
     free(bytes);
 
-    copy_with_change("run/model.safetensors", "changed", "\"vocabulary\"", "\"vocabulari\"");
-    GENERATE_REFUSES(65, "changed/model.safetensors: metadata: found no vocabulary, need it", "changed",
-                     "--prompt", "12");
-    copy_with_change("run/model.safetensors", "changed", "\"12345\"", "\"12344\"");
-    GENERATE_REFUSES(
-        65, "changed/model.safetensors: byte 4: found a character for the second time, need each once",
-        "changed", "--prompt", "12");
-    copy_with_change("run/model.safetensors", "changed", "\"begin_id\": \"5\"", "\"begin_id\": \"9\"");
-    GENERATE_REFUSES(
-        65, "changed/model.safetensors: metadata: begin_id: found something else, need a token in [0,8)",
-        "changed", "--prompt", "12");
-    copy_with_change("run/model.safetensors", "changed", "\"end_id\"", "\"no_end\"");
-    GENERATE_REFUSES(65, "changed/model.safetensors: metadata: end_id: found none, need a token in [0,8)",
+    static const struct {
+        const char *find, *replace, *want; /* behind the path */
+    } cases[] = {
+        {"\"vocabulary\"", "\"vocabulari\"", "metadata: found no vocabulary, need it"},
+        {"\"12345\"", "\"12344\"", "byte 4: found a character for the second time, need each once"},
+        {"\"12345\"", "\"1234\" ", "metadata: vocabulary: found 4 characters, need 5"},
+        {"\"begin_id\": \"5\"", "\"begin_id\": \"9\"",
+         "metadata: begin_id: found 9, need a token in [5,8), not padding"},
+        {"\"begin_id\": \"5\"", "\"begin_id\":\" 5\"",
+         "metadata: begin_id: found  5, need a token in [5,8), not padding"},
+        {"\"begin_id\": \"5\"", "\"begin_id\": \"4\"",
+         "metadata: begin_id: found 4, need a token in [5,8), not padding"},
+        {"\"begin_id\": \"5\"", "\"begin_id\": \"7\"",
+         "metadata: begin_id: found 7, need a token in [5,8), not padding"},
+        {"\"begin_id\": \"5\"", "\"begin_id\": \"6\"",
+         "metadata: end_id: found 6, need another than begin_id"},
+        {"\"end_id\"", "\"no_end\"", "metadata: end_id: found none, need a token in [5,8), not padding"},
+        {"\"heads\": \"2\"", "\"heads\": \"3\"", "metadata: heads: found 3, need a divisor of d_model 8"},
+        {"\"heads\": \"2\"", "\"heads\":\" 2\"", "metadata: heads: found \" 2\", need a number"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char want[200];
+        snprintf(want, sizeof want, "changed/model.safetensors: %s", cases[i].want);
+        copy_with_change("run/model.safetensors", "changed", cases[i].find, cases[i].replace);
+        GENERATE_REFUSES(65, want, "changed", "--no-checksum", "--prompt", "12");
+        GENERATE_REFUSES(65, "changed/model.safetensors: the file is damaged: ...", "changed", "--prompt",
+                         "12");
+    }
+}
+
+/* A file whose checksum is misspelt is refused unless asked for; one that has none is read, and it is said. */
+static void models_without_a_checksum(void) {
+    enter_folder();
+    CHECK(TRAIN(SMALL_COPY, "--steps", "1", "--run", "run") == 0, "%s", err);
+    copy_with_change("run/model.safetensors", "changed", "\"crc32\"", "\"crc-2\"");
+    GENERATE_REFUSES(65, "changed/model.safetensors: the file is damaged: found no \"crc32\" at its checksum",
                      "changed", "--prompt", "12");
-    copy_with_change("run/model.safetensors", "changed", "\"heads\": \"2\"", "\"heads\": \"3\"");
-    GENERATE_REFUSES(65, "changed/model.safetensors: metadata: heads: found 3, need a divisor of d_model 8",
-                     "changed", "--prompt", "12");
+    CHECK(GENERATE("changed", "--no-checksum", "--prompt", "12") == 0 && lines_of(out) == 1, "%s", err);
+    CHECK(!strcmp(err, "generate: changed/model.safetensors: its checksum is not looked at\n"), "%s", err);
+    copy_with_change("run/model.safetensors", "changed", "__\": {", "__\":{ ");
+    CHECK(GENERATE("changed", "--prompt", "12") == 0 && lines_of(out) == 1, "%s", err);
+    CHECK(!strcmp(err, "generate: changed/model.safetensors: it has no checksum, as files made elsewhere\n"),
+          "%s", err);
+}
+
+/* Weights that are numbers, but so large that nothing can be computed with them: nothing of an answer is printed. */
+static void models_that_compute_nothing(void) {
+    if (sizeof(real) == sizeof(double)) return; /* which such weights do not overflow */
+    enter_folder();
+    write_text("text", "a text that is long enough for the context that is asked for");
+    CHECK(TRAIN("lm", SMALL, "--text", "text", "--tail", "0", "--context", "8", "--steps", "1", "--run",
+                "run") == 0,
+          "%s", err);
+    size_t size = 0;
+    char *bytes = read_bytes("run/model.safetensors", &size);
+    uint64_t header = 0;
+    if (bytes) memcpy(&header, bytes, sizeof header);
+    for (size_t at = 8 + header; bytes && at < size; at += sizeof(real))
+        memcpy(bytes + at, &(real){(real)0.9e18}, sizeof(real));
+    mkdir("large", 0777);
+    if (bytes) write_bytes("large/model.safetensors", bytes, size);
+    free(bytes);
+    CHECK(GENERATE("large", "--no-checksum", "--prompt", "a") == 65 && !*out, "%s", out);
+    CHECK(strstr(err, "generate: the model: found a score of ") && strstr(err, ", need a finite number\n"),
+          "%s", err);
 }
 
 static void prompts(void) {
@@ -447,6 +493,8 @@ PROGRAM_TEST_MAIN({"train: tasks and flags", tasks_and_flags},
                   {"train: sizes beyond memory", sizes_beyond_memory},
                   {"train: places that cannot be", places_that_cannot_be},
                   {"train: a run is not lost", a_run_is_not_lost},
-                  {"generate: models that cannot be", models_that_cannot_be}, {"generate: prompts", prompts},
-                  {"output that is lost", lost_output}, {"a reader that goes", reader_goes},
-                  {"streams that are closed", closed_streams})
+                  {"generate: models that cannot be", models_that_cannot_be},
+                  {"generate: models without a checksum", models_without_a_checksum},
+                  {"generate: models that compute nothing", models_that_compute_nothing},
+                  {"generate: prompts", prompts}, {"output that is lost", lost_output},
+                  {"a reader that goes", reader_goes}, {"streams that are closed", closed_streams})

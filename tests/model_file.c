@@ -197,6 +197,11 @@ static void weights_that_are_not_finite(void) {
     const Parameter *p = parameters_find(&s->model->parameters, "embedding.weight");
     s->model->parameters.value[p->offset + 87] = (real)NAN;
     expect_refused(s, STATUS_BAD_DATA, ": embedding.weight: element 87: found nan, need a finite number");
+    s = spoilt_new(small_seq2seq());
+    p = parameters_find(&s->model->parameters, "embedding.weight");
+    s->model->parameters.value[p->offset + 3] = (real)-3e38;
+    expect_refused(s, STATUS_BAD_DATA,
+                   ": embedding.weight: element 3: found -3e+38, need a weight within 1e+18");
 #ifndef REAL_DOUBLE
     double large[8] = {0, 0, -1e39};
     s = spoilt_new(small_seq2seq());

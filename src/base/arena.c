@@ -1,4 +1,5 @@
 #include "base/arena.h"
+#include "base/memory_limit.h"
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,12 +52,13 @@ void arena_free(Arena *a) {
 }
 
 /* mmap promises address space, not memory: asked for more than the machine has, it would succeed and the
- * program would be killed later, in the middle of a step. So the machine's memory is the limit here. */
+ * program would be killed later, in the middle of a step. So the memory that there is is the limit here. */
 bool pages_exist(size_t bytes, const char *what, Error *e) {
-    double machine = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
-    if (machine <= 0 || (double)bytes <= machine) return true;
-    return error_set(e, STATUS_NO_MEMORY, "memory: %s would take %.3g GB, this machine has %.3g GB", what,
-                     (double)bytes * 1e-9, machine * 1e-9);
+    double machine = memory_of_machine(), groups = memory_of_groups("/proc/self/cgroup", "/sys/fs/cgroup");
+    double least = groups < machine ? groups : machine;
+    if ((double)bytes <= least) return true;
+    return error_set(e, STATUS_NO_MEMORY, "memory: %s would take %.3g GB, this %s has %.3g GB", what,
+                     (double)bytes * 1e-9, groups < machine ? "container" : "machine", least * 1e-9);
 }
 
 void *pages_alloc(size_t bytes, const char *what, Error *e) {

@@ -18,7 +18,8 @@ void *arena_alloc(Arena *a, size_t bytes);
 void arena_reset(Arena *a);
 void arena_free(Arena *a);
 
-/* False with STATUS_NO_MEMORY if the machine does not have `bytes` at all. `what` names their use. */
+/* False with STATUS_NO_MEMORY if the machine, or the container that this runs in, does not have `bytes` at all. `what`
+ * names their use. */
 bool pages_exist(size_t bytes, const char *what, Error *e);
 
 /* Whole pages for large arrays, zeroed, in huge pages where the system offers them. NULL with

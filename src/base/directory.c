@@ -16,12 +16,14 @@ bool directory_make(const char *path, Error *e) {
         if (path[i] != '/' && path[i] != '\0') continue;
         memcpy(prefix, path, i);
         prefix[i] = '\0';
+        if (mkdir(prefix, 0777) == 0) continue;
+        int cause = errno; /* stat has another, where nothing is there */
         struct stat found;
-        if (mkdir(prefix, 0777) == 0 || (stat(prefix, &found) == 0 && S_ISDIR(found.st_mode))) continue;
+        if (stat(prefix, &found) == 0 && S_ISDIR(found.st_mode)) continue;
         char shown[ESCAPED_TEXT];
         return error_set(e, STATUS_CANNOT_CREATE, "%s: cannot be made a directory: %s",
                          utf8_escape(shown, prefix),
-                         errno == EEXIST ? "a file of that name is there" : strerror(errno));
+                         cause == EEXIST ? "a file of that name is there" : strerror(cause));
     }
     return true;
 }

@@ -60,7 +60,7 @@ bool decode_answers(Tape *t, Model *m, const Sampler *s, long count, long S, con
         tokens_next(&a.target, count, a.last, position);
         Tensor *memory = position == 0 ? nn_encoder(t, m, &a.source, false) : NULL;
         Tensor *logits = nn_logits(t, m, nn_decoder(t, m, &a.target, memory, &a.source));
-        ok = !tape_failed(t, e);
+        ok = !tape_failed(t, e) && decode_check_scores(logits->data, shape_count(logits->shape), e);
         if (ok) unfinished = extend(&a, m, s, logits, count, most, position, end_id, out, length);
         tape_reset(t);
     }

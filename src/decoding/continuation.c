@@ -34,7 +34,7 @@ bool decode_continue(Tape *t, Model *m, const Sampler *s, int32_t *ids, long n, 
         bool known = i > n && i <= context_length;
         const Tensor *scores =
             next_scores(t, m, &window, ids, i, i < context_length ? i : context_length, known);
-        ok = !tape_failed(t, e);
+        ok = !tape_failed(t, e) && decode_check_scores(scores->data, m->config.vocab_size, e);
         if (ok) ids[i] = (int32_t)decode_choose(s, scores->data, m->config.vocab_size, 0, (uint64_t)i);
         tape_reset(t);
         if (ok && emit && !emit(context, ids[i])) break;

@@ -15,6 +15,9 @@ typedef struct Sampler {
 /* The id chosen from `count` scores for this position of this sequence. */
 long decode_choose(const Sampler *s, const real *scores, long count, uint64_t sequence, uint64_t position);
 
+/* False with STATUS_BAD_DATA if one of `count` scores is infinite or not a number: there is nothing to choose by. */
+bool decode_check_scores(const real *scores, long count, Error *e);
+
 /* Sequence to sequence: the answers to `count` sources, [count, S] ids padded with the model's pad_id. Row i
  * of out, [count, most], gets the tokens up to end_id, which is not among them, and length[i] their number; a
  * row that does not end is cut at `most`. */

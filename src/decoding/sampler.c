@@ -23,6 +23,15 @@ static real threshold(const real *scores, long count, long k) {
     return bound;
 }
 
+bool decode_check_scores(const real *scores, long count, Error *e) {
+    for (long i = 0; i < count; i++)
+        if (!isfinite(scores[i]))
+            return error_set(e, STATUS_BAD_DATA,
+                             "the model: found a score of %g for token %ld, need a finite number",
+                             (double)scores[i], i);
+    return true;
+}
+
 long decode_choose(const Sampler *s, const real *scores, long count, uint64_t sequence, uint64_t position) {
     long best = kernel_argmax(count, scores);
     if (s->temperature <= 0) return best;

@@ -7,7 +7,8 @@
  *
  * The files that safetensors_write makes also carry a checksum. Their header begins with exactly
  * `{"__metadata__": {"crc32": "XXXXXXXX"`, where XXXXXXXX is the CRC-32 of the whole file with eight zeros in
- * its place. A header that begins otherwise, of a file made elsewhere, is read without. */
+ * its place. One that differs from this in the letters of `crc32` alone is damaged. A header that begins otherwise, of
+ * a file made elsewhere, has no checksum. */
 #ifndef FORMATS_SAFETENSORS_H
 #define FORMATS_SAFETENSORS_H
 
@@ -23,7 +24,8 @@ typedef struct Safetensors {
     int tensors;
     Metadata *metadata; /* in the order of their keys */
     int metadata_count;
-    char *data; /* the file */
+    bool checksum; /* the file has one, and it fits */
+    char *data;    /* the file */
 } Safetensors;
 
 /* Reads a file, whole. Refused with STATUS_BAD_DATA: a header of more than 100,000,000 bytes, a key given
@@ -32,7 +34,10 @@ typedef struct Safetensors {
  * safetensors_free, also after failure. */
 bool safetensors_read(Safetensors *s, const char *path, Error *e);
 
-/* The same from `size` bytes in memory, from malloc, which it takes over. */
+/* The same, whatever checksum the file has. */
+bool safetensors_read_damaged(Safetensors *s, const char *path, Error *e);
+
+/* As safetensors_read, from `size` bytes in memory, from malloc, which it takes over. */
 bool safetensors_parse(Safetensors *s, const char *path, char *data, size_t size, Error *e);
 
 void safetensors_free(Safetensors *s);

@@ -137,7 +137,7 @@ bool config_field(const ModelConfig *c, int index, const char **name, char value
     return true;
 }
 
-static bool parse_integer(const char *text, int *out) {
+bool config_integer(const char *text, int *out) {
     char *end;
     errno = 0;
     long value = strtol(text, &end, 10);
@@ -147,10 +147,11 @@ static bool parse_integer(const char *text, int *out) {
     return true;
 }
 
+/* strtod also takes blanks, hexadecimal, inf and nan. */
 static bool parse_number(const char *text, double *out) {
     char *end;
     *out = strtod(text, &end);
-    return *text && !*end && isfinite(*out);
+    return *text && strspn(text, "+-.0123456789eE") == strlen(text) && !*end && isfinite(*out);
 }
 
 static bool parse_choice(const char *text, const Field *f, int *out) {
@@ -166,7 +167,7 @@ static bool parse_field(const Field *f, const char *text, ModelConfig *c) {
     void *at = (char *)c + f->offset;
     int truth;
     switch (f->type) {
-    case INTEGER: return parse_integer(text, at);
+    case INTEGER: return config_integer(text, at);
     case CHOICE: return parse_choice(text, f, at);
     case NUMBER: return parse_number(text, at);
     case TRUTH:
@@ -178,7 +179,7 @@ static bool parse_field(const Field *f, const char *text, ModelConfig *c) {
             *(int *)at = NO_PAD;
             return true;
         }
-        return parse_integer(text, at);
+        return config_integer(text, at);
     }
     return false;
 }

@@ -49,4 +49,7 @@ bool config_field(const ModelConfig *c, int index, const char **name, char value
 bool config_parse(ModelConfig *c, const char *file, const char *(*get)(void *context, const char *name),
                   void *context, Error *e);
 
+/* The number that a text of digits alone says, as metadata hold integers; false where it is none below 2^31. */
+bool config_integer(const char *text, int *out);
+
 #endif

@@ -17,12 +17,14 @@ static struct Settings {
     const char *prompt;
     long length, top_k;
     double temperature;
-    bool length_given;
+    bool length_given, no_checksum;
 } s = {.length = 400};
 
 static const Option table[] = {
     {"Input"},
     {"prompt", "TEXT", NULL, "what to answer or to continue", "each line of stdin", .text = &s.prompt},
+    {"no-checksum", NULL, NULL, "read the model even if its checksum says that it is damaged",
+     .flag = &s.no_checksum},
     {"Decoding"},
     {"length", "N", "[1,1000000]", "characters to write; of an answer, the most",
      "400; of an answer as many as the model can number", .integer = &s.length, .given = &s.length_given},
@@ -36,7 +38,7 @@ typedef struct Run {
     Model *model;
     Notes notes;
     Tokenizer *tokenizer;
-    long begin_id, end_id;
+    int begin_id, end_id;
     Tape *tape;
     Sampler sampler;
 } Run;
@@ -48,50 +50,80 @@ static void run_close(Run *r) {
     model_free(r->model);
 }
 
-/* An id that the file says in its notes. */
-static bool read_id(const Run *r, const char *path, const char *key, long *id, Error *e) {
+/* An id that the file says in its notes: one behind the characters', and not padding. */
+static bool read_id(const Run *r, const char *path, const char *key, int *id, Error *e) {
     const char *text = model_notes_find(&r->notes, key);
-    char *end;
-    errno = 0;
-    *id = text ? strtol(text, &end, 10) : 0;
-    if (!text || !*text || *end || errno || *id < 0 || *id >= r->model->config.vocab_size)
-        return error_set(e, STATUS_BAD_DATA, "%s: metadata: %s: found %s, need a token in [0,%d)", path, key,
-                         text ? "something else" : "none", r->model->config.vocab_size);
-    return true;
+    const ModelConfig *c = &r->model->config;
+    char shown[ESCAPED_TEXT];
+    if (text && config_integer(text, id) && *id >= r->tokenizer->size && *id < c->vocab_size &&
+        *id != c->pad_id)
+        return true;
+    return error_set(e, STATUS_BAD_DATA, "%s: metadata: %s: found %s, need a token in [%ld,%d), not padding",
+                     path, key, text ? utf8_escape(shown, text) : "none", r->tokenizer->size, c->vocab_size);
+}
+
+static bool read_ids(Run *r, const char *path, Error *e) {
+    return read_id(r, path, "begin_id", &r->begin_id, e) && read_id(r, path, "end_id", &r->end_id, e) &&
+           (r->begin_id != r->end_id ||
+            error_set(e, STATUS_BAD_DATA, "%s: metadata: end_id: found %d, need another than begin_id", path,
+                      r->end_id));
+}
+
+/* The model's tokens are the characters, and, where it has them, begin, end and padding. */
+static bool check_vocabulary(const Run *r, const char *path, Error *e) {
+    const ModelConfig *c = &r->model->config;
+    long need = c->vocab_size - (c->kind == KIND_LM ? 0 : 2) - (c->pad_id != NO_PAD);
+    return r->tokenizer->size == need ||
+           error_set(e, STATUS_BAD_DATA, "%s: metadata: vocabulary: found %ld characters, need %ld", path,
+                     r->tokenizer->size, need);
 }
 
 static bool run_open(Run *r, const char *directory, uint64_t seed, Error *e) {
     char path[PATH_ROOM];
     if (!directory_file(path, directory, "model.safetensors", STATUS_NO_INPUT, e)) return false;
-    r->model = model_load(path, false, &r->notes, e);
+    r->model = (s.no_checksum ? model_load_damaged : model_load)(path, false, &r->notes, e);
     if (!r->model) return false;
     const char *vocabulary = model_notes_find(&r->notes, "vocabulary");
     if (!vocabulary) return error_set(e, STATUS_BAD_DATA, "%s: metadata: found no vocabulary, need it", path);
     r->tokenizer = tokenizer_parse(path, vocabulary, e);
     if (!r->tokenizer) return false;
-    if (r->tokenizer->size > r->model->config.vocab_size)
-        return error_set(e, STATUS_BAD_DATA,
-                         "%s: metadata: vocabulary: found %ld characters, need at most %d", path,
-                         r->tokenizer->size, r->model->config.vocab_size);
+    if (!check_vocabulary(r, path, e)) return false;
     r->tape = tape_new();
     r->sampler = (Sampler){.temperature = s.temperature, .top_k = s.top_k, .seed = seed};
-    return r->model->config.kind == KIND_LM ||
-           (read_id(r, path, "begin_id", &r->begin_id, e) && read_id(r, path, "end_id", &r->end_id, e));
+    if (r->model->config.kind == KIND_SEQ2SEQ && !read_ids(r, path, e)) return false;
+    if (!r->notes.checksum)
+        fprintf(stderr, "generate: %s: %s\n", path,
+                s.no_checksum ? "its checksum is not looked at"
+                              : "it has no checksum, as files made elsewhere");
+    return true;
 }
 
-/* Writes a character of the text as soon as it is decoded. */
+/* A text that is being written. */
+typedef struct Text {
+    const Tokenizer *tokenizer;
+    const int32_t *prompt;
+    long prompt_length; /* 0 once it is written */
+} Text;
+
+/* Writes a character as soon as it is decoded; before the first one, the prompt. */
 static bool emit(void *context, int32_t id) {
-    char text[UTF8_MAX + 1];
-    tokenizer_decode(context, &id, 1, text);
-    fputs(text, stdout);
+    Text *text = context;
+    char character[UTF8_MAX + 1];
+    for (long i = 0; i < text->prompt_length; i++) {
+        tokenizer_decode(text->tokenizer, text->prompt + i, 1, character);
+        fputs(character, stdout);
+    }
+    text->prompt_length = 0;
+    tokenizer_decode(text->tokenizer, &id, 1, character);
+    fputs(character, stdout);
     return stdout_flush();
 }
 
 /* The prompt and what the model makes of it, on stdout. */
 static bool write_on(const Run *r, int32_t *ids, long n, Error *e) {
-    for (long i = 0; i < n; i++) emit(r->tokenizer, ids[i]);
-    bool ok = decode_continue(r->tape, r->model, &r->sampler, ids, n, s.length, emit, r->tokenizer, e);
-    putchar('\n');
+    Text text = {r->tokenizer, ids, n};
+    bool ok = decode_continue(r->tape, r->model, &r->sampler, ids, n, s.length, emit, &text, e);
+    if (!text.prompt_length) putchar('\n');
     return ok;
 }
 
@@ -104,8 +136,8 @@ static bool answer(const Run *r, const int32_t *ids, long n, const char *where, 
     int32_t *out = calloc((size_t)most, sizeof *out);
     char *text = malloc(UTF8_MAX * (size_t)most + 1);
     bool ok = (out && text) || error_set(e, STATUS_NO_MEMORY, "memory: an answer of %ld symbols", most);
-    ok = ok && decode_answers(r->tape, r->model, &r->sampler, 1, n, ids, (int32_t)r->begin_id,
-                              (int32_t)r->end_id, most, out, &length, e);
+    ok = ok && decode_answers(r->tape, r->model, &r->sampler, 1, n, ids, r->begin_id, r->end_id, most, out,
+                              &length, e);
     if (ok) {
         tokenizer_decode(r->tokenizer, out, length, text);
         puts(text);
