@@ -8,15 +8,13 @@
 #include "gradcheck/check_run.h"
 #include "gradcheck/gradcheck.h"
 
-typedef enum EntryState {               /* by gravity */
-                          ENTRY_PROVED, /* agrees within the tolerance */
-                          ENTRY_FLAT, /* agrees, but so small beside the output that a double does not show it
-                                       */
-                          ENTRY_KINK, /* there is no derivative, and the gradient lies between the one-sided
-                                         ones */
-                          ENTRY_UNCLEAR, /* agrees within the numeric error, which is too large to prove
-                                            anything */
-                          ENTRY_WRONG,
+/* By gravity. */
+typedef enum EntryState {
+    ENTRY_PROVED,  /* agrees within the tolerance */
+    ENTRY_FLAT,    /* agrees, but so small beside the output that a double does not show it */
+    ENTRY_KINK,    /* there is no derivative, and the gradient lies between the one-sided ones */
+    ENTRY_UNCLEAR, /* agrees within the numeric error, which is too large to prove anything */
+    ENTRY_WRONG,
 } EntryState;
 
 typedef struct Entry {
@@ -25,8 +23,9 @@ typedef struct Entry {
     double rounding;     /* the part of it that the last digits of the output explain */
     double step;         /* at which numeric was found */
     double below, above; /* on a kink: the one-sided derivatives */
-    double error; /* |analytic - numeric| relative to the larger of the two; where numeric is not good to nine
-                     digits, to the largest derivative for the same cotangent */
+    /* |analytic - numeric| relative to the larger of the two; where numeric is not good to nine digits, to the largest
+     * derivative for the same cotangent. */
+    double error;
     bool in_steps; /* the output moves in steps of its own, and rests between them: nothing is proved */
     EntryState state;
 } Entry;
@@ -36,9 +35,9 @@ typedef struct Entries {
     long cotangents, outputs, coordinates;
     bool whole;            /* cotangent 0 is random, cotangent 1 + i is 1 at output i: the whole Jacobian */
     const real *cotangent; /* [cotangents][outputs] */
-    Entry *
-        entry; /* [cotangents][coordinates]; the diagnosis also wants the Jacobian's rows, [1 + outputs] of them
-                     where it is whole: those beyond `cotangents` have a numeric value alone */
+    /* [cotangents][coordinates]; the diagnosis also wants the Jacobian's rows, [1 + outputs] of them where it is whole:
+     * those beyond `cotangents` have a numeric value alone. */
+    Entry *entry;
     EntryState *state; /* [coordinates]: what all entries of a coordinate say together */
     Doubt *doubt;      /* [coordinates] */
     double tolerance;  /* up to which the diagnosis takes numbers for equal; 0: CHECK_TOLERANCE */

@@ -1,19 +1,23 @@
-/* Gradients proved by differences.
+/* Gradients proved by differences. The identity that is tested, for every input x, output y and cotangent c:
  *
- * For an input x, an output y and a cotangent c, backward computes the gradient of L = Σ_i c_i y_i; the same
- * gradient follows, one coordinate of x after the other, from values of y at x ± h alone. The two are
- * compared entry by entry: every coordinate of every input, with random signed cotangents and, where the case
+ *     backward's dx_j  =  Σ_i c_i ∂y_i/∂x_j  =  lim_{h→0} Σ_i c_i (y_i(x + h e_j) - y_i(x - h e_j)) / 2h
+ *
+ * To be read in this order: check_case.h (where), check_point and check_run (an operation at a point),
+ * numeric_derivative (the limit), check_entries (the two sides compared), check_properties (what holds without a
+ * limit), gradcheck (all of it); then diagnosis and pattern_* (what a mistake looks like), gradcheck_text and curve.
+ *
+ * The two sides are compared entry by entry: every coordinate of every input, with random signed cotangents and, where the case
  * is small, with each one-hot cotangent too, which makes it the whole Jacobian matrix.
  *
  * The numeric derivative knows its own error (numeric_derivative.h), so there are three verdicts:
  *
  *     PASS          every entry agrees, and could not have agreed if it were wrong by more than the tolerance
- *     FAIL          an entry differs by more than the tolerance and by more than the numeric derivative's
- * error; or a property that holds exactly for every gradient is broken (check_properties.h) INCONCLUSIVE  the
- * numeric derivative is too uncertain to say: the reason says why
+ *     FAIL          an entry differs by more than the tolerance and by more than the numeric derivative's error;
+ *                   or a property that holds exactly for every gradient is broken (check_properties.h)
+ *     INCONCLUSIVE  the numeric derivative is too uncertain to say: the reason says why
  *
- * A kink (relu at 0, max at a tie) has no derivative. It is found by the branches that operations take at x -
- * h, x and x + h, and where an operation does not tell them, by one-sided derivatives that differ. A nearby
+ * A kink (relu at 0, max at a tie) has no derivative. It is found by the branches that operations take at x - h,
+ * x and x + h, and where an operation does not tell them, by one-sided derivatives that differ. A nearby
  * kink shrinks the step. On a kink the gradient must lie between the one-sided derivatives, and the entry is
  * reported as a kink.
  *
