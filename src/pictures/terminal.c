@@ -1,0 +1,31 @@
+#include "pictures/terminal.h"
+#include <langinfo.h>
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+enum { USUAL_COLUMNS = 80 };
+
+int terminal_columns(FILE *out) {
+    struct winsize size;
+    return ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : USUAL_COLUMNS;
+}
+
+bool terminal_unicode(void) {
+    locale_t locale = newlocale(LC_CTYPE_MASK, "", (locale_t)0);
+    if (!locale) return false;
+    bool unicode = strcmp(nl_langinfo_l(CODESET, locale), "UTF-8") == 0;
+    freelocale(locale);
+    return unicode;
+}
+
+static bool has_colour(FILE *out) {
+    const char *kind = getenv("TERM"), *no = getenv("NO_COLOR");
+    return isatty(fileno(out)) && kind && *kind && strcmp(kind, "dumb") != 0 && !(no && *no);
+}
+
+Terminal terminal_of(FILE *out) {
+    return (Terminal){out, terminal_columns(out) - 1, has_colour(out), terminal_unicode()};
+}
