@@ -151,8 +151,30 @@ typedef struct Block {
     Matrix p; /* first s without its factor 1/√d_k, then p */
 } Block;
 
-static Block block_of(const Attr *a, const Head *h, long first, real *p) {
-    long rows = chunk_end(first, BLOCK, h->rows) - first, keys = seen(a, h, first + rows - 1);
+/* Whether rows [first, end) of a matrix, some of which may lie outside it, hold finite numbers only. */
+static bool finite_rows(Matrix x, long first, long end) {
+    Lanes difference = {0};
+    for (long i = first; i < end && i < x.rows; i++)
+        for (long c = 0; c < x.columns; c += ROW_LANES) {
+            const real *at = x.at + i * x.ld + c;
+            Lanes v = c + ROW_LANES <= x.columns ? lanes_load(at) : lanes_load_part(at, x.columns - c, 0);
+            difference += v - v; /* NaN for what is not finite, for ever */
+        }
+    return lanes_sum(difference) == 0;
+}
+
+/* The first query of the block that ends before query `end`. A causal block multiplies what its earlier queries do not
+ * see by 0, which of numbers that are not finite makes NaN: where the block has any, in one of `count` matrices, its
+ * queries come one by one, and nothing hidden is multiplied at all. */
+static long block_start(const Attr *a, long end, const Matrix *multiplied, int count) {
+    long first = (end - 1) / BLOCK * BLOCK;
+    for (int i = 0; a->causal && i < count; i++)
+        if (!finite_rows(multiplied[i], first, first + BLOCK)) return end - 1;
+    return first;
+}
+
+static Block block_of(const Attr *a, const Head *h, long first, long end, real *p) {
+    long rows = end - first, keys = seen(a, h, end - 1);
     return (Block){.first = first,
                    .rows = rows,
                    .keys = keys,
@@ -168,8 +190,9 @@ static void forward_head(void *context, long task) {
     Node *n = context;
     const Attr *a = n->attr;
     Head h = head_of(n, task);
-    for (long first = 0; first < h.rows; first += BLOCK) {
-        Block b = block_of(a, &h, first, n->scratch + pool_thread_index() * a->block_size);
+    for (long end = h.rows, first; end > 0; end = first) {
+        first = block_start(a, end, &h.v, 1);
+        Block b = block_of(a, &h, first, end, n->scratch + pool_thread_index() * a->block_size);
         product_nt(b.q, b.k, b.p, false);   /* (1) */
         for (long i = 0; i < b.rows; i++) { /* (2) */
             real m, inverse;
@@ -203,10 +226,10 @@ static void backward_head(void *context, long task) {
     clear_unreached(v, h.dv, reached);
     /* From the last block to the first: the last sees every key, so its products store all rows of fresh
      * gradients and the others add to them. */
-    long last = h.rows > 0 ? (h.rows - 1) / BLOCK * BLOCK : -BLOCK;
-    for (long first = last; first >= 0; first -= BLOCK) {
-        bool again = first < last;
-        Block b = block_of(a, &h, first, block_p);
+    for (long end = h.rows, first; end > 0; end = first) {
+        bool again = end < h.rows;
+        first = block_start(a, end, (Matrix[]){h.q, h.k, h.v, h.dy}, 4);
+        Block b = block_of(a, &h, first, end, block_p);
         Matrix dy = matrix_rows(h.dy, first, b.rows), ds = b.p; /* ds: first dp, then ds */
         ds.at += a->block_size / 2;
         product_nt(b.q, b.k, b.p, false);   /* (1) again */
