@@ -1,12 +1,22 @@
-# tapeformer: `make run` trains, `make test` tests. A C compiler and make are all they need.
+# tapeformer: `make run` trains, `make test` tests. A C compiler and GNU make are all they need.
 #
 #   make                 the programs: train generate gradcheck bench
 #   make run             train the copy task, then a language model on the text in data/
 #   make test            build and run everything quick, in both precisions; TESTS="gemm model": these alone
 #   make lint            warnings with gcc and clang, format, dependency direction, registers of the tile
+#   make clean           take away all that was built; runs/ stays
+#   make help            this text
+#
+#   make V=1             show whole commands
 #   make SAN=1 test      the same tests under AddressSanitizer and UndefinedBehaviorSanitizer
 #   make BLAS=openblas   with OpenBLAS's matrix product in place of this project's
 #   make ARCH=x86-64-v3  for another processor than this machine's own
+#   make CC=clang        with another compiler
+#   make -j1             one file at a time; otherwise as many as there are processors
+
+# To another make this line is an error with a text; to GNU make it is a rule that nobody asks for.
+.error tapeformer_is_built_with_GNU_make: gmake
+.DEFAULT_GOAL = all
 
 CC     ?= cc
 ARCH   ?= native
@@ -15,9 +25,14 @@ OPT    ?= -O3
 WARN    = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes \
           -Wno-missing-field-initializers -Wno-psabi
 
+# The first of these flags that the compiler takes and can link a program with; nothing where it takes none.
+takes   = $(shell echo 'int main(void) { return 0; }' | $(CC) -Werror $(1) -x c - -o /dev/null $(2) 2>/dev/null && echo yes)
+first   = $(firstword $(foreach flag,$(1),$(if $(call takes,$(flag)),$(flag))))
+
 # -ffp-contract=fast lets the compiler fuse a*b+c, which -std=c11 alone forbids. The two others only give up errno
 # and floating-point traps, which nothing here reads; isnan and infinities keep their meaning.
-CFLAGS  = -std=c11 -D_GNU_SOURCE -Isrc $(OPT) -g -march=$(ARCH) -ffp-contract=fast -fno-math-errno -fno-trapping-math \
+MACHINE := $(call first,-march=$(ARCH) -mcpu=$(ARCH))
+CFLAGS  = -std=c11 -D_GNU_SOURCE -Isrc $(OPT) -g $(MACHINE) -ffp-contract=fast -fno-math-errno -fno-trapping-math \
           $(WARN) $(EXTRA) -MMD -MP -pthread
 LDLIBS  = -lm -pthread
 ifdef BLAS
@@ -29,11 +44,24 @@ CFLAGS += -fsanitize=address,undefined -fno-sanitize-recover=all
 OPT     = -O1
 endif
 
-PROGRAMS  = train $(patsubst src/programs/%.c,%,$(wildcard src/programs/*.c))
+# All processors, unless -j says how many or another make has said it.
+ifeq ($(MAKELEVEL)$(filter -j% --jobs%,$(MAKEFLAGS)),0)
+MAKEFLAGS += -j$(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
+endif
+
+# One short line a file: $(call say,WHAT,FILE) before the command $(Q).
+Q   = $(if $(V),,@)
+say = $(if $(V),@:,@echo "$(1) $(2)")
+
+# What belongs to programs alone stays outside the library. `make run` builds nothing of it.
+PROGRAM_ROOMS = grading bench explain programs
+LIGHT    = train generate
+PROGRAMS = train $(patsubst src/programs/%.c,%,$(wildcard src/programs/*.c))
 # The seam of matrix products has two sides: gemm.c, and gemm_blas.c.
 OTHER_SIDE = src/kernels/gemm$(if $(BLAS),,_blas).c
-LIB_SRC   = $(filter-out src/programs/% $(OTHER_SIDE),$(wildcard src/*/*.c))
-TESTS     = $(patsubst tests/%.c,%,$(wildcard tests/*.c))
+LIB_SRC  = $(filter-out $(PROGRAM_ROOMS:%=src/%/%) $(OTHER_SIDE),$(wildcard src/*/*.c))
+MORE_SRC = $(filter-out src/programs/%,$(wildcard $(PROGRAM_ROOMS:%=src/%/*.c)))
+TESTS    = $(patsubst tests/%.c,%,$(wildcard tests/*.c))
 
 # Programs are built in both precisions, for the tests, and copied to the top. Sanitized ones stay where they are.
 BUILT     = $(foreach p,float double,$(PROGRAMS:%=$(BUILD)/$(p)/%))
@@ -41,28 +69,41 @@ all: $(if $(SAN),$(BUILT),$(PROGRAMS))
 
 # Programs that load code at run time, which calls back into them: all of the library is in them, and to be seen.
 LOADERS = gradcheck tests/mutants
-WHOLE   = -rdynamic -Wl,--whole-archive
-PARTS   = -Wl,--no-whole-archive
-link    = $(if $(filter $(1),$(LOADERS)),$(WHOLE) $(2) $(PARTS) -ldl,$(2))
+DL      = $(if $(call takes,,-ldl),-ldl)
 
-# One precision: objects, library, tests and programs under $(BUILD)/float or $(BUILD)/double.
+# One precision: objects, libraries, tests and programs under $(BUILD)/float or $(BUILD)/double.
 FLAGS_float  =
 FLAGS_double = -DREAL_DOUBLE
 define precision
-$(BUILD)/$(1)/%.o: %.c Makefile
+$(BUILD)/$(1)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $$(@D)
-	$$(CC) $$(CFLAGS) $$(FLAGS_$(1)) -c $$< -o $$@
+	$$(call say,CC,$$@)
+	$$(Q)$$(CC) $$(CFLAGS) $$(FLAGS_$(1)) -c $$< -o $$@
 $(BUILD)/$(1)/libtapeformer.a: $$(LIB_SRC:%.c=$(BUILD)/$(1)/%.o)
+$(BUILD)/$(1)/libprograms.a: $$(MORE_SRC:%.c=$(BUILD)/$(1)/%.o)
+$(BUILD)/$(1)/%.a:
+	$$(call say,AR,$$@)
 	@rm -f $$@
-	$$(AR) rcs $$@ $$^
-$(BUILD)/$(1)/%: $(BUILD)/$(1)/%.o $(BUILD)/$(1)/libtapeformer.a
-	$$(CC) $$(CFLAGS) $$(call link,$$*,$$^) $$(LDLIBS) -o $$@
-$(BUILD)/$(1)/%: $(BUILD)/$(1)/src/programs/%.o $(BUILD)/$(1)/libtapeformer.a
-	$$(CC) $$(CFLAGS) $$(call link,$$*,$$^) $$(LDLIBS) -o $$@
+	$$(Q)$$(AR) rc $$@ $$^
+$(foreach name,$(PROGRAMS) $(TESTS:%=tests/%),$(eval $(call program,$(1),$(name))))
+endef
+# Program $(2) of precision $(1).
+define program
+$(BUILD)/$(1)/$(2): $(BUILD)/$(1)/$(if $(wildcard $(2).c),,src/programs/)$(2).o \
+    $(if $(filter $(LIGHT),$(2)),,$(BUILD)/$(1)/libprograms.a) \
+    $(if $(filter $(LOADERS),$(2)),$(LIB_SRC:%.c=$(BUILD)/$(1)/%.o),$(BUILD)/$(1)/libtapeformer.a)
+	$$(call say,LD,$$@)
+	$$(Q)$$(CC) $$(CFLAGS) $(if $(filter $(LOADERS),$(2)),-rdynamic) $$^ \
+	    $(if $(filter $(LOADERS),$(2)),$$(DL)) $$(LDLIBS) -o $$@
 endef
 $(eval $(call precision,float))
 $(eval $(call precision,double))
 .SECONDARY:
+
+# What was compiled in another way is compiled again.
+$(BUILD)/flags: FORCE
+	@mkdir -p $(@D)
+	@echo '$(filter-out ccache,$(CC)) $(CFLAGS)' | cmp -s - $@ || echo '$(filter-out ccache,$(CC)) $(CFLAGS)' >$@
 
 # Models are trained in float; gradients are checked in double. What stands at the top may be of another build.
 $(filter-out gradcheck,$(PROGRAMS)): %: $(BUILD)/float/% FORCE
@@ -84,9 +125,12 @@ lint:
 print-lint-flags:
 	@echo $(filter-out -MMD -MP,$(CFLAGS))
 
+help:
+	@sed -n 's/^#   //p' Makefile
+
 clean:
 	rm -rf build build-* $(PROGRAMS)
 
-.PHONY: all run test lint print-lint-flags clean FORCE
+.PHONY: all run test lint print-lint-flags help clean FORCE
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -48,7 +48,7 @@ else
     echo "lint: clang-format is not installed, format not checked" >&2
 fi
 
-flags=$(make -s print-lint-flags)
+flags=$(MAKEFLAGS= make -s print-lint-flags)
 if ! echo '#include <cblas.h>' | ${CC:-cc} -E - >/dev/null 2>&1; then
     echo "lint: cblas.h is not installed, src/kernels/gemm_blas.c not checked" >&2
     files=$(echo "$files" | grep -v gemm_blas)
