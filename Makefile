@@ -105,9 +105,12 @@ $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
 	@echo '$(filter-out ccache,$(CC)) $(CFLAGS)' | cmp -s - $@ || echo '$(filter-out ccache,$(CC)) $(CFLAGS)' >$@
 
-# Models are trained in float; gradients are checked in double. What stands at the top may be of another build.
-$(filter-out gradcheck,$(PROGRAMS)): %: $(BUILD)/float/% FORCE
-gradcheck: %: $(BUILD)/double/% $(BUILD)/float/% FORCE # the float twin that it runs
+# Models are trained in float; gradients are checked, and numbers shown, in double. What stands at the top may be of
+# another build.
+DOUBLE = gradcheck explain
+$(filter-out $(DOUBLE),$(PROGRAMS)): %: $(BUILD)/float/% FORCE
+$(filter $(DOUBLE),$(PROGRAMS)): %: $(BUILD)/double/% FORCE
+gradcheck: $(BUILD)/float/gradcheck # the twin that it runs
 $(PROGRAMS):
 	@cmp -s $< $@ || { rm -f $@ && cp $< $@; }
 
