@@ -36,7 +36,7 @@ static bool same(const real *a, const real *b, long first, long end) {
 }
 
 /* As same, but for what adding queries one by one rounds otherwise. */
-static bool close(const real *a, const real *b, long first, long end) {
+static bool nearly(const real *a, const real *b, long first, long end) {
     for (long i = first * WIDTH; i < end * WIDTH; i++)
         if (!(fabs((double)a[i] - (double)b[i]) <= 100 * REAL_EPSILON)) return false;
     return true;
@@ -57,13 +57,13 @@ static void hidden_numbers_have_no_effect(void) {
         /* A query is read by its own row of y alone; the keys and values behind it never meet it. */
         run(Q, bad[i], &found);
         CHECK(same(found.y, clean.y, BAD_ROW + 1, ROWS), "y behind the query");
-        CHECK(close(found.d[K], clean.d[K], BAD_ROW + 1, ROWS), "dk behind the query");
-        CHECK(close(found.d[V], clean.d[V], BAD_ROW + 1, ROWS), "dv behind the query");
+        CHECK(nearly(found.d[K], clean.d[K], BAD_ROW + 1, ROWS), "dk behind the query");
+        CHECK(nearly(found.d[V], clean.d[V], BAD_ROW + 1, ROWS), "dv behind the query");
         run(PARTS, bad[i], &found);
         CHECK(same(found.d[Q], clean.d[Q], 0, BAD_ROW) && same(found.d[Q], clean.d[Q], BAD_ROW + 1, ROWS),
               "dq of other rows than the gradient's");
-        CHECK(close(found.d[K], clean.d[K], BAD_ROW + 1, ROWS), "dk behind the gradient");
-        CHECK(close(found.d[V], clean.d[V], BAD_ROW + 1, ROWS), "dv behind the gradient");
+        CHECK(nearly(found.d[K], clean.d[K], BAD_ROW + 1, ROWS), "dk behind the gradient");
+        CHECK(nearly(found.d[V], clean.d[V], BAD_ROW + 1, ROWS), "dv behind the gradient");
     }
 }
 
