@@ -129,7 +129,8 @@ static void next_scores(Model *m, const int32_t *source, long S, const int32_t *
     tokens_fill(&from, TOKENS_PACKED, 1, S, source, NO_PAD);
     tokens_fill(&to, TOKENS_PACKED, 1, n, ids, NO_PAD);
     long V = m->config.vocab_size;
-    const Tensor *logits = nn_logits(t, m, nn_hidden(t, m, &from, &to));
+    Forward f = {t, m, &from, &to};
+    const Tensor *logits = nn_logits(&f, nn_hidden(&f));
     memcpy(scores, logits->data + (n - 1) * V, (size_t)V * sizeof *scores);
     tokens_free(&from);
     tokens_free(&to);
@@ -371,7 +372,6 @@ static Known *known_new(ModelConfig c, uint64_t seed) {
               tokens_new(&k->tokens, TOGETHER, TOGETHER * LONG, &e) &&
               kv_cache_new(&k->cache, &c, TOGETHER, LONG, TOGETHER * LONGEST_SOURCE, &e);
     CHECK(ok, "%s", e.text);
-    k->tokens.cache = &k->cache;
     tokens_fill(&k->source, TOKENS_PACKED, TOGETHER, LONGEST_SOURCE, k->from[0], NO_PAD);
     return k;
 }
@@ -425,10 +425,9 @@ static void check_cache(ModelConfig c, uint64_t seed, long begin) {
             tokens_fill(&k->tokens, TOKENS_PACKED, TOGETHER, n, start[0], NO_PAD);
         else
             tokens_next(&k->tokens, TOGETHER, newest, n - 1);
-        Tensor *memory = lm || n > begin ? NULL : nn_encoder(k->tape, k->model, &k->source, false);
-        Tensor *hidden = lm ? nn_language_model(k->tape, k->model, &k->tokens)
-                            : nn_decoder(k->tape, k->model, &k->tokens, memory, &k->source);
-        const Tensor *logits = nn_logits(k->tape, k->model, hidden);
+        Forward f = {k->tape, k->model, &k->source, &k->tokens, &k->cache};
+        Tensor *hidden = n > begin && !lm ? nn_decoder(&f) : nn_hidden(&f);
+        const Tensor *logits = nn_logits(&f, hidden);
         for (int s = 0; s < TOGETHER; s++) {
             const Sequences *q = &k->tokens.sequences;
             if (s != over && (n < begin + 20 || n % 7 == 0 || n > LONG - 3))

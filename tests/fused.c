@@ -1,6 +1,7 @@
 /* Every fused operation equals the composition of elementary operations that it stands for: values, and the
  * gradients of all its inputs, whether they start out fresh, are added to, or belong to other nodes. */
 #include "base/random.h"
+#include "nn/attention_trace.h"
 #include "ops/ops.h"
 #include "test.h"
 
@@ -204,35 +205,8 @@ static Tensor *open_attention_fused(Tape *t, Tensor **x, const void *context) {
     return tape_attention(t, x[0], x[1], x[2], c->heads, c->queries, c->keys, c->causal);
 }
 
-enum { LONGEST = 150 };
-
-/* One head of one sequence: softmax(q kᵀ / √d_k) v over the real keys, by slices and a mask. A key that is
- * padding is cut away; a query without a key gives 0. */
-static Tensor *one_head(Tape *t, Tensor *q, Tensor *k, Tensor *v, const AttentionContext *c, long s,
-                        long head) {
-    long d_k = q->shape.size[1] / c->heads, rows = c->queries->rows[s], keys = c->keys->length[s];
-    long q_start = c->queries->start[s], k_start = c->keys->start[s], column = head * d_k;
-    q = tape_slice(t, tape_slice(t, q, 0, q_start, q_start + rows), 1, column, column + d_k);
-    k = tape_slice(t, tape_slice(t, k, 0, k_start, k_start + keys), 1, column, column + d_k);
-    v = tape_slice(t, tape_slice(t, v, 0, k_start, k_start + keys), 1, column, column + d_k);
-    Tensor *scores =
-        tape_scale(t, tape_matmul(t, q, tape_transpose(t, k, 0, 1)), (real)(1 / sqrt((double)d_k)));
-    if (c->causal) {
-        static uint8_t mask[8][LONGEST * LONGEST]; /* one a sequence: they live until backward */
-        for (long i = 0; i < rows; i++)
-            for (long j = 0; j < keys; j++) mask[s][i * keys + j] = j > i;
-        scores = tape_masked_fill(t, scores, mask[s], SHAPE(rows, keys), (real)-INFINITY);
-    }
-    return tape_matmul(t, tape_softmax(t, scores, -1), v);
-}
-
 static Tensor *attention_of(Tape *t, Tensor *q, Tensor *k, Tensor *v, const AttentionContext *c) {
-    Tensor *sequence[MAX_INPUTS], *head[MAX_INPUTS];
-    for (long s = 0; s < c->queries->count; s++) {
-        for (int h = 0; h < c->heads; h++) head[h] = one_head(t, q, k, v, c, s, h);
-        sequence[s] = tape_concat(t, 1, c->heads, head);
-    }
-    return tape_concat(t, 0, (int)c->queries->count, sequence);
+    return nn_plain_attention(t, q, k, v, c->heads, c->queries, c->keys, c->causal, NULL);
 }
 
 static Tensor *attention_composed(Tape *t, Tensor **x, const void *context) {

@@ -65,8 +65,8 @@ static ModelConfig medium(ModelConfig c) {
 /* What a training step records on the tape. */
 static void record_step(Pass *p, Model *m) {
     p->tape->training = true;
-    Tensor *loss = nn_loss(p->tape, m, nn_hidden(p->tape, m, &p->source, &p->target), p->targets);
-    tape_backward(p->tape, loss);
+    Forward f = {p->tape, m, &p->source, &p->target};
+    tape_backward(p->tape, nn_loss(&f, nn_hidden(&f), p->targets));
 }
 
 static void train_step(Pass *p, Optimizer *o) {
@@ -122,7 +122,8 @@ static double kept(Model *outline, long rows, long T) {
     Tape *t = tape_new();
     Tokens target = tokens_outline(rows, T);
     tape_plan(t);
-    nn_loss(t, outline, nn_language_model(t, outline, &target), NULL);
+    Forward f = {t, outline, NULL, &target};
+    nn_loss(&f, nn_hidden(&f), NULL);
     double bytes = (double)tape_in_use(t);
     tape_free(t);
     return bytes;

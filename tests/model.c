@@ -358,9 +358,10 @@ static void tied_embedding_sums_uses(void) {
     Pass p = pass_new(tied, b);
     pass_run(&p, TOKENS_PACKED);
     Tape *t = p.tape;
-    Tensor *memory = nn_encoder(t, use[0], &p.source, false);
-    Tensor *hidden = nn_decoder(t, use[1], &p.target, memory, &p.source);
-    Tensor *loss = nn_loss(t, use[2], hidden, p.targets);
+    Forward as_source = {t, use[0], &p.source, &p.target}, as_target = as_source, as_output = as_source;
+    as_target.model = use[1], as_output.model = use[2];
+    as_target.memory = nn_encoder(&as_source);
+    Tensor *loss = nn_loss(&as_output, nn_decoder(&as_target), p.targets);
     CHECK(loss->data[0] == p.loss);
     tape_backward(t, loss);
     for (int i = 0; i < 3; i++) parameters_settle_grad(&use[i]->parameters);

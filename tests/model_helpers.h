@@ -43,7 +43,8 @@ static inline Batch *random_batch(const ModelConfig *c, long rows, long S, long 
 typedef struct Pass {
     Model *model;
     const Batch *batch;
-    Tape *tape; /* dropout: set its training, seed and step */
+    Tape *tape;   /* dropout: set its training, seed and step */
+    Trace *trace; /* of attention, or NULL */
     Tokens source, target;
     int32_t *targets; /* [rows of target] */
     real loss;
@@ -98,11 +99,12 @@ static inline void pass_run(Pass *p, TokenLayout layout) {
     Tape *t = p->tape;
     pass_fill(p, layout);
     parameters_clear_grad(&p->model->parameters);
-    Tensor *hidden = nn_hidden(t, p->model, &p->source, &p->target);
+    Forward f = {t, p->model, &p->source, &p->target, .trace = p->trace};
+    Tensor *hidden = nn_hidden(&f);
     t->no_grad = true;
-    pass_keep_logits(p, nn_logits(t, p->model, hidden));
+    pass_keep_logits(p, nn_logits(&f, hidden));
     t->no_grad = false;
-    Tensor *loss = nn_loss(t, p->model, hidden, p->targets);
+    Tensor *loss = nn_loss(&f, hidden, p->targets);
     p->loss = loss->data[0];
     tape_backward(t, loss);
     parameters_settle_grad(&p->model->parameters);
@@ -116,7 +118,8 @@ static inline real pass_loss(Pass *p, TokenLayout layout) {
     Tape *t = p->tape;
     pass_fill(p, layout);
     t->no_grad = true;
-    real loss = nn_loss(t, p->model, nn_hidden(t, p->model, &p->source, &p->target), p->targets)->data[0];
+    Forward f = {t, p->model, &p->source, &p->target};
+    real loss = nn_loss(&f, nn_hidden(&f), p->targets)->data[0];
     t->no_grad = false;
     tape_reset(t);
     return loss;

@@ -283,7 +283,7 @@ static void unreached_gradients_are_0(void) {
     pass_run(&p, TOKENS_PACKED);
     pass_fill(&p, TOKENS_PACKED);
     parameters_clear_grad(q);
-    Tensor *y = nn_encoder(p.tape, m, &p.source, false);
+    Tensor *y = nn_encoder(&(Forward){p.tape, m, &p.source, &p.target});
     real *dy = calloc((size_t)shape_count(y->shape), sizeof *dy);
     if (!dy) exit(1);
     for (long i = 0; i < shape_count(y->shape); i++) dy[i] = (real)i;

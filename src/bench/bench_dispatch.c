@@ -37,8 +37,8 @@ static void plan_step(void *subject) {
     Subject *s = subject;
     Bench *b = s->bench;
     tape_plan(b->tape);
-    Tensor *loss =
-        nn_loss(b->tape, b->model, nn_hidden(b->tape, b->model, &b->source, &b->target), b->targets);
+    Forward f = {b->tape, b->model, &b->source, &b->target};
+    Tensor *loss = nn_loss(&f, nn_hidden(&f), b->targets);
     if (s->backward) tape_backward(b->tape, loss);
 }
 

@@ -23,7 +23,6 @@ static bool answers_new(Answers *a, const ModelConfig *c, long count, long S, lo
     if (!a->last) return error_set(e, STATUS_NO_MEMORY, "memory: %ld answers", count);
     bool ok = tokens_new(&a->source, count, count * S, e) && tokens_new(&a->target, count, count, e) &&
               kv_cache_new(&a->cache, c, count, room, count * S, e);
-    a->target.cache = &a->cache;
     return ok;
 }
 
@@ -58,8 +57,8 @@ bool decode_answers(Tape *t, Model *m, const Sampler *s, long count, long S, con
     if (ok) tokens_fill(&a.source, TOKENS_PACKED, count, S, source, m->config.pad_id);
     for (long position = 0, unfinished = count; ok && unfinished && position < room; position++) {
         tokens_next(&a.target, count, a.last, position);
-        Tensor *memory = position == 0 ? nn_encoder(t, m, &a.source, false) : NULL;
-        Tensor *logits = nn_logits(t, m, nn_decoder(t, m, &a.target, memory, &a.source));
+        Forward f = {t, m, &a.source, &a.target, &a.cache};
+        Tensor *logits = nn_logits(&f, position == 0 ? nn_transformer(&f) : nn_decoder(&f));
         ok = !tape_failed(t, e) && decode_check_scores(logits->data, shape_count(logits->shape), e);
         if (ok) unfinished = extend(&a, m, s, logits, count, most, position, end_id, out, length);
         tape_reset(t);

@@ -7,17 +7,17 @@
 #include <string.h>
 
 /* The scores of what follows the last `seen` of n tokens, of which the cache knows all but the last, or none. */
-static const Tensor *next_scores(Tape *t, Model *m, Tokens *window, const int32_t *ids, long n, long seen,
+static const Tensor *next_scores(const Forward *f, Tokens *window, const int32_t *ids, long n, long seen,
                                  bool known) {
     if (known) {
         tokens_next(window, 1, ids + n - 1, seen - 1);
     } else {
-        kv_cache_clear(window->cache);
+        kv_cache_clear(f->cache);
         tokens_fill(window, TOKENS_PACKED, 1, seen, ids + n - seen, NO_PAD);
     }
-    Tensor *hidden = nn_language_model(t, m, window);
+    Tensor *hidden = nn_language_model(f);
     long rows = hidden->shape.size[0];
-    return nn_logits(t, m, tape_slice(t, hidden, 0, rows - 1, rows));
+    return nn_logits(f, tape_slice(f->tape, hidden, 0, rows - 1, rows));
 }
 
 bool decode_continue(Tape *t, Model *m, const Sampler *s, int32_t *ids, long n, long more,
@@ -27,13 +27,13 @@ bool decode_continue(Tape *t, Model *m, const Sampler *s, int32_t *ids, long n, 
     long context_length = m->config.max_length, room = n + more < context_length ? n + more : context_length;
     bool ok = tokens_new(&window, 1, room, e) && kv_cache_new(&cache, &m->config, 1, room, 0, e);
     bool no_grad = t->no_grad;
-    window.cache = &cache;
+    Forward f = {t, m, NULL, &window, &cache};
     t->no_grad = true;
     t->training = false;
     for (long i = n; ok && i < n + more; i++) {
         bool known = i > n && i <= context_length;
         const Tensor *scores =
-            next_scores(t, m, &window, ids, i, i < context_length ? i : context_length, known);
+            next_scores(&f, &window, ids, i, i < context_length ? i : context_length, known);
         ok = !tape_failed(t, e) && decode_check_scores(scores->data, m->config.vocab_size, e);
         if (ok) ids[i] = (int32_t)decode_choose(s, scores->data, m->config.vocab_size, 0, (uint64_t)i);
         tape_reset(t);

@@ -82,7 +82,8 @@ bool pass_round_weights(ModelPass *p, Error *e) {
 }
 
 Tensor *pass_record(ModelPass *p, Tape *t) {
-    return nn_loss(t, p->model, nn_hidden(t, p->model, &p->source, &p->target), p->targets);
+    Forward f = {t, p->model, &p->source, &p->target};
+    return nn_loss(&f, nn_hidden(&f), p->targets);
 }
 
 static bool all_finite(const ModelPass *p, const char *name, Error *e) {
@@ -102,11 +103,12 @@ bool pass_run(ModelPass *p, const char *name, Error *e) {
     Tape *t = p->tape;
     size_t logits = (size_t)p->target.sequences.total_rows * (size_t)p->model->config.vocab_size;
     parameters_clear_grad(&p->model->parameters);
-    Tensor *hidden = nn_hidden(t, p->model, &p->source, &p->target);
+    Forward f = {t, p->model, &p->source, &p->target};
+    Tensor *hidden = nn_hidden(&f);
     t->no_grad = true;
-    const Tensor *scores = nn_logits(t, p->model, hidden);
+    const Tensor *scores = nn_logits(&f, hidden);
     t->no_grad = false;
-    Tensor *loss = nn_loss(t, p->model, hidden, p->targets);
+    Tensor *loss = nn_loss(&f, hidden, p->targets);
     bool ok = !tape_failed(t, e);
     if (ok) {
         p->loss = loss->data[0];

@@ -1,22 +1,19 @@
 /* Add & Norm: the residual connection, dropout and layer norm around every sublayer (3.1, 5.4). */
 #include "nn/nn.h"
 
-Tensor *nn_norm(Tape *t, Norm *norm, Tensor *x) {
-    return tape_layer_norm(t, x, &norm->weight, &norm->bias);
+Tensor *nn_norm(const Forward *f, Norm *norm, Tensor *x) {
+    return tape_layer_norm(f->tape, x, &norm->weight, &norm->bias);
 }
 
-Tensor *nn_norm_before(Tape *t, const Model *m, Norm *norm, Tensor *x) {
-    return m->config.norm == NORM_PRE ? nn_norm(t, norm, x) : x;
+Tensor *nn_add_and_norm(const Forward *f, Sublayer *sublayer, void *module, Norm *norm, Tensor *x) {
+    if (f->model->config.norm == NORM_PRE) return sublayer(f, module, nn_norm(f, norm, x), x);
+    return nn_norm(f, norm, sublayer(f, module, x, x));
 }
 
-Tensor *nn_norm_after(Tape *t, const Model *m, Norm *norm, Tensor *x) {
-    return m->config.norm == NORM_POST ? nn_norm(t, norm, x) : x;
-}
-
-/* x + Dropout(y Wᵀ + b). Where nothing is dropped the sum is part of the matrix product. */
-Tensor *nn_add(Tape *t, const Model *m, Tensor *x, Linear *projection, Tensor *y) {
-    bool drops = t->training && m->dropout > 0;
-    if (!drops) return tape_linear(t, y, &projection->weight, &projection->bias, ACT_NONE, x);
-    Tensor *f = tape_linear(t, y, &projection->weight, &projection->bias, ACT_NONE, NULL);
-    return tape_residual(t, x, f, m->dropout);
+/* Where nothing is dropped the sum is part of the matrix product. */
+Tensor *nn_add(const Forward *f, Tensor *residual, Linear *l, Tensor *x) {
+    bool drops = f->tape->training && f->model->dropout > 0;
+    if (!drops) return tape_linear(f->tape, x, &l->weight, &l->bias, ACT_NONE, residual);
+    Tensor *y = tape_linear(f->tape, x, &l->weight, &l->bias, ACT_NONE, NULL);
+    return tape_residual(f->tape, residual, y, f->model->dropout);
 }

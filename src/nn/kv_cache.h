@@ -2,7 +2,7 @@
  * layer. With it a new token is computed alone, and to the same bits as together with all before it: every number of
  * the model is a sum in an order that does not depend on what else is computed.
  *
- * A batch with a cache (Tokens.cache) goes on where the last one ended: first the whole beginning of each sequence,
+ * A pass with a cache (Forward.cache) goes on where the last one ended: first the whole beginning of each sequence,
  * then one token at a time. The modules append and look up; the source of a sequence to sequence model is looked at
  * once (see nn_decoder). Only for tapes with no_grad. */
 #ifndef NN_KV_CACHE_H

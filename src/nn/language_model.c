@@ -3,6 +3,7 @@
  * cross-attend to, so the layer is the encoder's, under a causal mask (Liu et al., arXiv:1801.10198; GPT). */
 #include "nn/nn.h"
 
-Tensor *nn_language_model(Tape *t, Model *m, const Tokens *x) {
-    return nn_encoder(t, m, x, true);
+Tensor *nn_language_model(const Forward *f) {
+    if (f->cache) kv_cache_advance(f->cache, &f->target->sequences);
+    return nn_encoder(f);
 }

@@ -55,17 +55,21 @@ static void add_norm(Builder *b, const char *name, Norm *n) {
     add(b, part, SHAPE(b->m->config.d_model), zeros, &n->bias);
 }
 
-static void add_self_attention(Builder *b, Attention *a) {
+static void add_self_attention(Builder *b, Attention *a, bool of_target, int layer) {
     long d = b->m->config.d_model;
+    a->of_target = of_target, a->layer = layer;
+    full_name(b, "self_attn", a->name);
     add(b, "self_attn.in_proj_weight", SHAPE(3 * d, d), glorot(d, d), &a->in.weight);
     add(b, "self_attn.in_proj_bias", SHAPE(3 * d), zeros, &a->in.bias);
     add_linear(b, "self_attn.out_proj", d, d, &a->out);
 }
 
-static void add_cross_attention(Builder *b, Attention *a) {
+static void add_cross_attention(Builder *b, Attention *a, int layer) {
     long d = b->m->config.d_model;
     Parameters *p = &b->m->parameters;
     char name[PARAMETER_NAME];
+    a->layer = layer;
+    full_name(b, "multihead_attn", a->name);
     b->ok = b->ok &&
             parameters_add_split(p, full_name(b, "multihead_attn.in_proj_weight", name), SHAPE(3 * d, d),
                                  glorot(d, d), &a->q.weight, d, &a->kv.weight, b->e) &&
@@ -93,7 +97,7 @@ static bool add_all(Model *m, Error *e) {
     for (int i = 0; i < c->encoder_layers; i++) {
         EncoderLayer *l = &m->encoder[i];
         enter(&b, "encoder.layers.%d.", i);
-        add_self_attention(&b, &l->self_attention);
+        add_self_attention(&b, &l->self_attention, c->kind == KIND_LM, i);
         add_feed_forward(&b, &l->feed_forward);
         add_norm(&b, "norm1", &l->norm1);
         add_norm(&b, "norm2", &l->norm2);
@@ -101,8 +105,8 @@ static bool add_all(Model *m, Error *e) {
     for (int i = 0; i < c->decoder_layers; i++) {
         DecoderLayer *l = &m->decoder[i];
         enter(&b, "decoder.layers.%d.", i);
-        add_self_attention(&b, &l->self_attention);
-        add_cross_attention(&b, &l->cross_attention);
+        add_self_attention(&b, &l->self_attention, true, i);
+        add_cross_attention(&b, &l->cross_attention, i);
         add_feed_forward(&b, &l->feed_forward);
         add_norm(&b, "norm1", &l->norm1);
         add_norm(&b, "norm2", &l->norm2);

@@ -1,7 +1,7 @@
 /* The Transformer, module by module, in the order of "Attention Is All You Need" (arXiv:1706.03762).
  *
  * A module is a struct of weights and a function that records its forward computation on a tape; backward is
- * the tape's. Activations are matrices [rows, d_model], one row a token (see tokens.h): the sequences of a
+ * the tape's. What the computation is about beside its input, a Forward, every function is given. Activations are matrices [rows, d_model], one row a token (see tokens.h): the sequences of a
  * batch stand one after another. Weights have the layout of PyTorch's modules: a linear layer's matrix is
  * [out, in].
  *
@@ -9,6 +9,7 @@
 #ifndef NN_NN_H
 #define NN_NN_H
 
+#include "nn/attention_trace.h"
 #include "nn/config.h"
 #include "nn/kv_cache.h"
 #include "nn/parameters.h"
@@ -32,6 +33,9 @@ typedef struct Attention {
     Linear in;    /* self-attention: q, k, v in one product */
     Linear q, kv; /* cross-attention: the same rows, split */
     Linear out;
+    bool of_target; /* self-attention over what is generated: causal, and in decoding with a cache */
+    int layer;      /* whose keys and values are the cache's layer of that number */
+    char name[PARAMETER_NAME];
 } Attention;
 
 /* 3.3 Position-wise feed-forward network: W_1, b_1, W_2, b_2. */
@@ -66,51 +70,60 @@ typedef struct Model {
     real *sinusoids;
 } Model;
 
+/* What a forward pass is about: Forward f = {tape, model, &source, &target}. */
+typedef struct Forward {
+    Tape *tape;
+    Model *model;
+    const Tokens *source, *target; /* what encoder and decoder read; a language model has no source */
+    KvCache *cache; /* decoding: of the tokens that came before the target's; NULL: these are all */
+    Trace *trace;   /* where attention leaves its steps; NULL: it takes the fast way, which has none */
+    Tensor *memory; /* the encoder's output, [source rows, d_model]; NULL where the cache has seen it */
+} Forward;
+
 /* 3.4, 3.5: rows of the embedding matrix, scaled, plus positions; then dropout. [rows, d_model] */
-Tensor *nn_embedding(Tape *t, Model *m, const Tokens *x);
+Tensor *nn_embedding(const Forward *f, const Tokens *x);
 
 /* 3.5: PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i+1) = cos(pos / 10000^(2i/d)), into out [length, d].
  */
 void nn_sinusoids(long length, long d, real *out);
 
-/* 3.2: heads side by side, [rows, d_model], before W^O, which the residual connection applies. In decoding `past` is
- * what this layer keeps of the tokens before, and of the memory, which is then NULL; else it is NULL. */
-Tensor *nn_self_attention(Tape *t, Attention *a, int heads, Tensor *x, const Sequences *s, bool causal,
-                          KvLayer *past);
-Tensor *nn_cross_attention(Tape *t, Attention *a, int heads, Tensor *x, const Sequences *s, Tensor *memory,
-                           const Sequences *memory_s, KvLayer *past);
+/* A sublayer ends in a linear layer whose output goes through dropout onto a residual, which it therefore takes
+ * along: residual + Dropout(Sublayer(x)), all [rows, d_model]. */
+typedef Tensor *Sublayer(const Forward *f, void *module, Tensor *x, Tensor *residual);
 
-/* 3.3: act(x W_1ᵀ + b_1), [rows, d_ff], before W_2, which the residual connection applies. */
-Tensor *nn_feed_forward(Tape *t, FeedForward *f, Activation activation, Tensor *x);
+/* 3.2: of an Attention, over the target's tokens or the source's, and from the target's to the memory. */
+Sublayer nn_self_attention, nn_cross_attention;
 
-/* 5.4, the frame around every sublayer, Add & Norm in Figure 1. With post-norm (the paper):
- *     x = LayerNorm(x + Dropout(Sublayer(x)))
+/* 3.3: act(x W_1ᵀ + b_1) W_2ᵀ + b_2, of a FeedForward. */
+Sublayer nn_feed_forward;
+
+/* 3.1, 5.4: residual + Dropout(x Wᵀ + b), how every sublayer ends. */
+Tensor *nn_add(const Forward *f, Tensor *residual, Linear *l, Tensor *x);
+
+/* 3.1: the frame around every sublayer, Add & Norm in Figure 1. With post-norm (the paper):
+ *     LayerNorm(x + Dropout(Sublayer(x)))
  * With pre-norm (Xiong et al., arXiv:2002.04745):
- *     x = x + Dropout(Sublayer(LayerNorm(x)))
- * nn_norm_before gives what the sublayer reads, nn_add the sum, y being the sublayer without its last
- * projection, and nn_norm_after what the next sublayer reads. */
-Tensor *nn_norm_before(Tape *t, const Model *m, Norm *norm, Tensor *x);
-Tensor *nn_add(Tape *t, const Model *m, Tensor *x, Linear *projection, Tensor *y);
-Tensor *nn_norm_after(Tape *t, const Model *m, Norm *norm, Tensor *x);
-Tensor *nn_norm(Tape *t, Norm *norm, Tensor *x);
+ *     x + Dropout(Sublayer(LayerNorm(x))) */
+Tensor *nn_add_and_norm(const Forward *f, Sublayer *sublayer, void *module, Norm *norm, Tensor *x);
+Tensor *nn_norm(const Forward *f, Norm *norm, Tensor *x);
 
-/* 3.1: the stacks. A language model is an encoder stack with causal attention. [rows, d_model]. The decoder may take
- * NULL for the memory where its tokens have a cache that has seen it. */
-Tensor *nn_encoder(Tape *t, Model *m, const Tokens *x, bool causal);
-Tensor *nn_decoder(Tape *t, Model *m, const Tokens *x, Tensor *memory, const Tokens *source);
+/* 3.1: the stacks. The encoder reads the source, or in a language model the target, causally; the decoder the target
+ * and f->memory. [rows, d_model] */
+Tensor *nn_encoder(const Forward *f);
+Tensor *nn_decoder(const Forward *f);
 
-/* The whole model up to the output projection: hidden states of the target's tokens, [rows, d_model]. A
- * language model has no source. */
-Tensor *nn_transformer(Tape *t, Model *m, const Tokens *source, const Tokens *target);
-Tensor *nn_language_model(Tape *t, Model *m, const Tokens *x);
-Tensor *nn_hidden(Tape *t, Model *m, const Tokens *source, const Tokens *target);
+/* The whole model up to the output projection: hidden states of the target's tokens, [rows, d_model].
+ * nn_transformer sets f->memory. */
+Tensor *nn_transformer(Forward *f);
+Tensor *nn_language_model(const Forward *f);
+Tensor *nn_hidden(Forward *f);
 
 /* 3.4: scores of all tokens, [rows, vocab_size]. */
-Tensor *nn_logits(Tape *t, Model *m, Tensor *hidden);
+Tensor *nn_logits(const Forward *f, Tensor *hidden);
 
 /* 5.4: mean cross-entropy with label smoothing of the targets, one for each row; those that are pad_id do not
  * count. The caller's targets must live as long as the tape's step. */
-Tensor *nn_loss(Tape *t, Model *m, Tensor *hidden, const int32_t *targets);
+Tensor *nn_loss(const Forward *f, Tensor *hidden, const int32_t *targets);
 
 /* A model of this description with starting weights drawn from the seed; `training` gives it gradients and
  * moments. NULL with the error if it cannot be had. Owned by the caller, for model_free; it must not be

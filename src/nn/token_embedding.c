@@ -3,8 +3,10 @@
 #include "nn/nn.h"
 #include <math.h>
 
-Tensor *nn_embedding(Tape *t, Model *m, const Tokens *x) {
+Tensor *nn_embedding(const Forward *f, const Tokens *x) {
+    Model *m = f->model;
     double scale = m->config.scale_embedding ? sqrt(m->config.d_model) : 1;
-    Tensor *y = tape_embedding(t, &m->embedding, x->sequences.total_rows, x->id, scale, &m->positions, x->at);
-    return tape_dropout(t, y, m->dropout);
+    Tensor *y =
+        tape_embedding(f->tape, &m->embedding, x->sequences.total_rows, x->id, scale, &m->positions, x->at);
+    return tape_dropout(f->tape, y, m->dropout);
 }

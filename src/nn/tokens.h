@@ -18,7 +18,6 @@ typedef struct Tokens {
     int32_t *column;  /* [total_rows] its place in the [sequences, longest] ids that it came from */
     int32_t *start, *rows, *length;
     long max_sequences, max_rows;
-    struct KvCache *cache; /* of the tokens that came before these, in decoding; NULL: these are all */
 } Tokens;
 
 /* Memory for up to `sequences` sequences of together `rows` rows; owned by the caller, for tokens_free. */

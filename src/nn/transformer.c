@@ -2,13 +2,13 @@
  * the decoder reads the target so far and predicts the next token at every position (Figure 1). */
 #include "nn/nn.h"
 
-Tensor *nn_transformer(Tape *t, Model *m, const Tokens *source, const Tokens *target) {
-    Tensor *memory = nn_encoder(t, m, source, false);
-    return nn_decoder(t, m, target, memory, source);
+Tensor *nn_transformer(Forward *f) {
+    f->memory = nn_encoder(f);
+    return nn_decoder(f);
 }
 
-Tensor *nn_hidden(Tape *t, Model *m, const Tokens *source, const Tokens *target) {
-    return m->config.kind == KIND_LM ? nn_language_model(t, m, target) : nn_transformer(t, m, source, target);
+Tensor *nn_hidden(Forward *f) {
+    return f->model->config.kind == KIND_LM ? nn_language_model(f) : nn_transformer(f);
 }
 
 /* 3.4: "we share the same weight matrix between the two embedding layers and the pre-softmax linear
@@ -18,11 +18,12 @@ static Tensor *output_matrix(Model *m) {
     return m->config.tied ? &m->embedding : &m->output;
 }
 
-Tensor *nn_logits(Tape *t, Model *m, Tensor *hidden) {
-    return tape_linear(t, hidden, output_matrix(m), NULL, ACT_NONE, NULL);
+Tensor *nn_logits(const Forward *f, Tensor *hidden) {
+    return tape_linear(f->tape, hidden, output_matrix(f->model), NULL, ACT_NONE, NULL);
 }
 
-Tensor *nn_loss(Tape *t, Model *m, Tensor *hidden, const int32_t *targets) {
-    return tape_linear_cross_entropy(t, hidden, output_matrix(m), targets, m->config.pad_id,
-                                     m->config.label_smoothing);
+Tensor *nn_loss(const Forward *f, Tensor *hidden, const int32_t *targets) {
+    const ModelConfig *c = &f->model->config;
+    return tape_linear_cross_entropy(f->tape, hidden, output_matrix(f->model), targets, c->pad_id,
+                                     c->label_smoothing);
 }

@@ -1,5 +1,5 @@
 /* layer_norm: every row shifted to mean 0 and scaled to variance 1, then by a learned gain and bias.
- * Section 5.4 (Add & Norm); Ba, Kiros & Hinton, arXiv:1607.06450.
+ * Section 3.1 (Add & Norm); Ba, Kiros & Hinton, arXiv:1607.06450.
  *
  *     x: [… d]   γ, β: [d]      y: as x
  *

@@ -10,7 +10,8 @@ static double kept_bytes(Tape *t, Model *m, long rows, long S, long T) {
     bool training = t->training;
     tape_plan(t);
     t->training = true;
-    nn_loss(t, m, nn_hidden(t, m, &source, &target), NULL);
+    Forward f = {t, m, &source, &target};
+    nn_loss(&f, nn_hidden(&f), NULL);
     double bytes = (double)tape_in_use(t);
     tape_reset(t);
     t->training = training;

@@ -38,11 +38,13 @@ static bool take_memory(Trainer *t, Error *e) {
 }
 
 static Tensor *loss_of(Trainer *t, const Tokens *source, const Tokens *target) {
-    return nn_loss(t->tape, t->model, nn_hidden(t->tape, t->model, source, target), t->targets);
+    Forward f = {t->tape, t->model, source, target};
+    return nn_loss(&f, nn_hidden(&f), t->targets);
 }
 
 static Tensor *logits_of(Trainer *t, const Tokens *source, const Tokens *target) {
-    return nn_logits(t->tape, t->model, nn_hidden(t->tape, t->model, source, target));
+    Forward f = {t->tape, t->model, source, target};
+    return nn_logits(&f, nn_hidden(&f));
 }
 
 /* Bytes of the tape in the largest training step and the largest evaluation there can be, every row as long
