@@ -1,8 +1,7 @@
 /* Every fused operation equals the composition of elementary operations that it stands for: values, and the
  * gradients of all its inputs, whether they start out fresh, are added to, or belong to other nodes. */
 #include "base/random.h"
-#include "nn/attention_trace.h"
-#include "ops/ops.h"
+#include "nn/trace.h"
 #include "test.h"
 
 enum { MOST_INPUTS = 4 };

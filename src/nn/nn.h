@@ -9,11 +9,11 @@
 #ifndef NN_NN_H
 #define NN_NN_H
 
-#include "nn/attention_trace.h"
 #include "nn/config.h"
 #include "nn/kv_cache.h"
 #include "nn/parameters.h"
 #include "nn/tokens.h"
+#include "nn/trace.h"
 #include "ops/ops.h"
 
 /* y = x Wᵀ + b */
@@ -76,7 +76,8 @@ typedef struct Forward {
     Model *model;
     const Tokens *source, *target; /* what encoder and decoder read; a language model has no source */
     KvCache *cache; /* decoding: of the tokens that came before the target's; NULL: these are all */
-    Trace *trace;   /* where attention leaves its steps; NULL: it takes the fast way, which has none */
+    Trace *
+        trace; /* where modules leave what they compute, and attention its steps; NULL: nowhere, and faster */
     Tensor *memory; /* the encoder's output, [source rows, d_model]; NULL where the cache has seen it */
 } Forward;
 

@@ -5,25 +5,8 @@
  * in every head of every sequence by itself. ops/attention.c computes the same in blocks, without ever holding the
  * whole matrix of weights. */
 #include "autograd/op.h"
-#include "nn/attention_trace.h"
-#include "ops/ops.h"
+#include "nn/trace.h"
 #include <math.h>
-#include <string.h>
-
-const AttentionTrace *nn_trace_find(const Trace *trace, const char *name) {
-    for (const AttentionTrace *a = trace->first; a; a = a->next)
-        if (strcmp(a->name, name) == 0) return a;
-    return NULL;
-}
-
-AttentionTrace *nn_trace_add(Trace *trace, const Tensor *x, const char *name, long sequences) {
-    AttentionTrace *a = node_record(x->maker, sizeof *a);
-    *a = (AttentionTrace){.name = name, .sequences = sequences};
-    a->steps = node_record(x->maker, (size_t)sequences * sizeof *a->steps);
-    *(trace->last ? &trace->last->next : &trace->first) = a;
-    trace->last = a;
-    return a;
-}
 
 /* Rows start … start + n - 1 of x, each head by itself: [rows, d_model] to [h, n, d_k]. */
 static Tensor *split_heads(Tape *t, Tensor *x, int heads, long start, long n) {

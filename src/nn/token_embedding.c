@@ -8,5 +8,7 @@ Tensor *nn_embedding(const Forward *f, const Tokens *x) {
     double scale = m->config.scale_embedding ? sqrt(m->config.d_model) : 1;
     Tensor *y =
         tape_embedding(f->tape, &m->embedding, x->sequences.total_rows, x->id, scale, &m->positions, x->at);
-    return tape_dropout(f->tape, y, m->dropout);
+    y = tape_dropout(f->tape, y, m->dropout);
+    nn_trace_keep(f->trace, &m->parameters, &m->embedding, NULL, y);
+    return y;
 }
