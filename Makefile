@@ -10,6 +10,7 @@
 #   make V=1             show whole commands
 #   make SAN=1 test      the same tests under AddressSanitizer and UndefinedBehaviorSanitizer
 #   make BLAS=openblas   with OpenBLAS's matrix product in place of this project's
+#   make fuzz            random input for every reader, SECONDS=60 for each; wants clang
 #   make ARCH=x86-64-v3  for another processor than this machine's own
 #   make CC=clang        with another compiler
 #   make -j1             one file at a time; otherwise as many as there are processors
@@ -125,6 +126,17 @@ test: $(foreach p,float double,$(TESTS:%=$(BUILD)/$(p)/tests/%)) $(BUILT) all
 lint:
 	@sh tests/lint.sh
 
+# libFuzzer comes with clang. SECONDS for each reader, of tests/fuzz/readers.h.
+FUZZ = build-fuzz/float
+SECONDS ?= 60
+fuzz:
+	@if ! echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' | clang -fsanitize=fuzzer -x c - -o /dev/null 2>/dev/null; \
+	    then echo "skip fuzz: there is no clang with libFuzzer"; echo "0 passed, 0 failed"; else \
+	    $(MAKE) -s CC="$(filter ccache,$(CC)) clang" BUILD=build-fuzz SAN=1 EXTRA=-fsanitize=fuzzer-no-link $(FUZZ)/fuzz && \
+	    SECONDS_EACH=$(SECONDS) sh tests/fuzz/run.sh $(FUZZ); fi
+build-fuzz/float/fuzz: tests/fuzz/fuzz.c build-fuzz/float/libprograms.a build-fuzz/float/libtapeformer.a
+	$(Q)$(CC) $(CFLAGS) -fsanitize=fuzzer $^ $(LDLIBS) -o $@
+
 print-lint-flags:
 	@echo $(filter-out -MMD -MP,$(CFLAGS))
 
@@ -134,6 +146,6 @@ help:
 clean:
 	rm -rf build build-* $(PROGRAMS)
 
-.PHONY: all run test lint print-lint-flags help clean FORCE
+.PHONY: all run test lint fuzz print-lint-flags help clean FORCE
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -1,0 +1,279 @@
+/* What reads bytes of the world: one function a reader, which is handed any bytes and holds what the reader promises
+ * of them. libFuzzer calls them by fuzz.c; tests/fuzz_seeds.c runs the seeds, whole, cut and changed. A broken promise
+ * ends the process. */
+#ifndef TESTS_FUZZ_READERS_H
+#define TESTS_FUZZ_READERS_H
+
+#include "base/utf8.h"
+#include "formats/json.h"
+#include "formats/npy.h"
+#include "formats/safetensors.h"
+#include "grading/batch_file.h"
+#include "nn/model_file.h"
+#include "text/corpus.h"
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define PROMISE(condition)                                                                                   \
+    do {                                                                                                     \
+        if (!(condition)) {                                                                                  \
+            fprintf(stderr, "%s:%d: broken: %s\n", __FILE__, __LINE__, #condition);                          \
+            abort();                                                                                         \
+        }                                                                                                    \
+    } while (0)
+
+/* What a reader says when it refuses: one line that a terminal can be shown. */
+static inline void promise_error(bool ok, const Error *e) {
+    PROMISE(ok == (e->status == STATUS_DONE));
+    if (ok) return;
+    PROMISE(e->status == STATUS_BAD_DATA && *e->text && strlen(e->text) < ERROR_TEXT);
+    for (const char *at = e->text; *at; at++) PROMISE((unsigned char)*at >= ' ' && *at != 0x7F);
+}
+
+/* A copy of exactly these bytes, from malloc, so that a sanitizer sees the first one behind them. */
+static inline char *copy_of(const uint8_t *data, size_t size) {
+    char *copy = malloc(size ? size : 1);
+    PROMISE(copy);
+    if (size) memcpy(copy, data, size);
+    return copy;
+}
+
+/* The same with a NUL behind them. */
+static inline char *text_of(const uint8_t *data, size_t size) {
+    char *text = malloc(size + 1);
+    PROMISE(text);
+    if (size) memcpy(text, data, size);
+    text[size] = 0;
+    return text;
+}
+
+/* The path of a file in memory that holds these bytes. */
+static inline const char *file_of(const uint8_t *data, size_t size) {
+    static char path[32];
+    static int fd = -1;
+    if (fd < 0) fd = memfd_create("fuzz", MFD_CLOEXEC);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    PROMISE(fd >= 0 && ftruncate(fd, (off_t)size) == 0 && pwrite(fd, data, size, 0) == (ssize_t)size);
+    return path;
+}
+
+/* Every way to read an array's elements ends, in a value or in a line. */
+static inline void read_elements(const Array *a) {
+    Error e = {0};
+    size_t count = (size_t)a->count + 1;
+    double *numbers = malloc(count * sizeof *numbers);
+    real *reals = malloc(count * sizeof *reals);
+    int32_t *narrow = malloc(count * sizeof *narrow);
+    int64_t *wide = malloc(count * sizeof *wide);
+    PROMISE(numbers && reals && narrow && wide);
+    array_to_double(a, numbers);
+    promise_error(array_to_real(a, reals, &e), &e);
+    e = (Error){0};
+    promise_error(array_to_int32(a, narrow, &e), &e);
+    e = (Error){0};
+    promise_error(array_to_int64(a, wide, &e), &e);
+    e = (Error){0};
+    promise_error(array_check_finite(a, &e), &e);
+    free(numbers), free(reals), free(narrow), free(wide);
+}
+
+static inline void read_safetensors(const uint8_t *data, size_t size) {
+    Safetensors s;
+    Error e = {0};
+    bool ok = safetensors_parse(&s, "f", copy_of(data, size), size, &e);
+    promise_error(ok, &e);
+    size_t bytes = 0;
+    for (int i = 0; ok && i < s.tensors; i++) {
+        PROMISE(safetensors_find(&s, s.tensor[i].name) == &s.tensor[i]);
+        bytes += (size_t)s.tensor[i].count * dtype_size(s.tensor[i].dtype);
+        read_elements(&s.tensor[i]);
+    }
+    for (int i = 0; ok && i < s.metadata_count; i++)
+        PROMISE(safetensors_metadata(&s, s.metadata[i].key) == s.metadata[i].value);
+    PROMISE(!ok || bytes <= size - 8);
+    safetensors_free(&s);
+}
+
+static inline void read_npy(const uint8_t *data, size_t size) {
+    Array a;
+    Error e = {0};
+    bool ok = npy_parse(&a, "f", copy_of(data, size), size, &e);
+    promise_error(ok, &e);
+    if (!ok) return;
+    PROMISE((size_t)a.count * dtype_size(a.dtype) <= size);
+    read_elements(&a);
+    array_free(&a);
+}
+
+/* A string, printed and read again, is the same. */
+static inline void print_and_read(const char *text) {
+    char *printed = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&printed, &size);
+    PROMISE(out);
+    json_print(out, text);
+    PROMISE(fclose(out) == 0);
+    Error e = {0};
+    JsonString again;
+    Json j = json_over("f", printed, size, &e);
+    PROMISE(json_string(&j, &again) && json_end(&j) && strcmp(again.text, text) == 0);
+    free(printed);
+}
+
+static inline void read_json(const uint8_t *data, size_t size) {
+    Error e = {0};
+    JsonString key;
+    uint64_t n;
+    char *text = copy_of(data, size);
+    Json j = json_over("f", text, size, &e);
+    json_skip(&j);
+    promise_error(json_end(&j), &e);
+    free(text);
+
+    e = (Error){0};
+    text = copy_of(data, size);
+    j = json_over("f", text, size, &e);
+    json_enter(&j, '{');
+    while (json_member(&j, &key)) {
+        if (!memchr(key.text, 0, key.length)) print_and_read(key.text);
+        if (key.length % 2)
+            json_natural(&j, &n);
+        else
+            json_skip(&j);
+    }
+    promise_error(json_end(&j), &e);
+    free(text);
+}
+
+static inline void read_model(const uint8_t *data, size_t size) {
+    Error e = {0};
+    Notes notes = {0};
+    Model *m = model_load_damaged(file_of(data, size), size % 2, &notes, &e);
+    promise_error(m != NULL, &e);
+    if (!m) return;
+    for (long i = 0; i < m->parameters.size; i++)
+        PROMISE(m->parameters.value[i] - m->parameters.value[i] == 0);
+    for (int i = 0; i < notes.count; i++) PROMISE(model_notes_find(&notes, notes.entry[i].key));
+    model_notes_free(&notes);
+    model_free(m);
+}
+
+static inline void read_batch(const uint8_t *data, size_t size) {
+    for (int lm = 0; lm < 2; lm++) {
+        Error e = {0};
+        ModelConfig c = lm ? config_language_model(13, 80) : config_seq2seq(11, 80, 0);
+        Batch *b = batch_read(file_of(data, size), &c, &e);
+        promise_error(b != NULL, &e);
+        Tokens x = {0};
+        if (b && tokens_new(&x, b->rows, b->rows * b->T, &e)) {
+            tokens_fill(&x, TOKENS_PACKED, b->rows, b->T, b->target_in, c.pad_id);
+            for (long i = 0; i < x.sequences.total_rows; i++) PROMISE(x.id[i] >= 0 && x.id[i] < c.vocab_size);
+        }
+        tokens_free(&x);
+        batch_free(b);
+    }
+}
+
+static inline void read_text(const uint8_t *data, size_t size) {
+    Error e = {0};
+    char *text = copy_of(data, size), shown[ESCAPED_TEXT];
+    bool ok = utf8_check("f", text, size, &e);
+    promise_error(ok, &e);
+    size_t wrong = ok ? 0 : (size_t)atol(strstr(e.text, "byte ") + 5);
+    PROMISE(ok || (wrong < size && utf8_problem(text + wrong, size - wrong)));
+    e = (Error){0};
+    Corpus *c = corpus_make("f", text, size, 1 + (long)(size % 8), 0.25, &e);
+    promise_error(c != NULL, &e);
+    if (c) {
+        PROMISE((size_t)c->count == utf8_count(text, size));
+        double one = corpus_unigram_entropy(c->ids, c->count, c->tokenizer->size, &e);
+        double two = corpus_bigram_entropy(c->ids, c->count, c->tokenizer->size, &e);
+        PROMISE(one >= -1e-9 && two >= -1e-9 && two < 14);
+    }
+    corpus_free(c);
+    free(text);
+    text = text_of(data, size);
+    utf8_escape(shown, text);
+    for (const char *at = shown; *at; at++) PROMISE((unsigned char)*at >= ' ' && *at != 0x7F);
+    free(text);
+}
+
+/* The first line is a vocabulary, the rest a text: both come back from what is made of them. */
+static inline void read_vocabulary(const uint8_t *data, size_t size) {
+    Error e = {0};
+    char *vocabulary = text_of(data, size), *text = strchr(vocabulary, '\n');
+    if (text) *text++ = 0;
+    Tokenizer *k = tokenizer_parse("f", vocabulary, &e);
+    promise_error(k != NULL, &e);
+    if (k) {
+        char *string = tokenizer_string(k, &e);
+        PROMISE(string && strcmp(string, vocabulary) == 0);
+        free(string);
+        size_t length = text ? strlen(text) : 0;
+        int32_t *ids = malloc((length + 1) * sizeof *ids);
+        char *back = malloc(UTF8_MAX * length + 1);
+        long count;
+        PROMISE(ids && back);
+        bool ok = tokenizer_encode(k, "f", text ? text : "", length, ids, &count, &e);
+        promise_error(ok, &e);
+        if (ok)
+            PROMISE(tokenizer_decode(k, ids, count, back) == length &&
+                    !memcmp(back, text ? text : "", length));
+        free(ids), free(back);
+    }
+    tokenizer_free(k);
+    free(vocabulary);
+}
+
+/* The value of `name` in lines `name=value`, each ended with a NUL, and two at the end. */
+static inline const char *line_value(void *lines, const char *name) {
+    size_t length = strlen(name);
+    for (const char *at = lines; *at; at += strlen(at) + 1)
+        if (strncmp(at, name, length) == 0 && at[length] == '=') return at + length + 1;
+    return NULL;
+}
+
+/* What is read of a configuration is what it writes. */
+static inline void read_config(const uint8_t *data, size_t size) {
+    Error e = {0};
+    ModelConfig c, again;
+    char *lines = malloc(size + 2), printed[64 * CONFIG_TEXT] = "";
+    PROMISE(lines);
+    if (size) memcpy(lines, data, size);
+    lines[size] = lines[size + 1] = 0;
+    for (size_t i = 0; i < size; i++)
+        if (lines[i] == '\n') lines[i] = 0;
+    bool ok = config_parse(&c, "f", line_value, lines, &e);
+    promise_error(ok, &e);
+    free(lines);
+    if (!ok) return;
+    const char *name;
+    char value[CONFIG_TEXT], *at = printed;
+    for (int i = 0; config_field(&c, i, &name, value); i++) at += sprintf(at, "%s=%s", name, value) + 1;
+    PROMISE(config_parse(&again, "f", line_value, printed, &e) && memcmp(&c, &again, sizeof c) == 0);
+    Model *m = model_outline(&c, false, &e);
+    PROMISE(m || e.status == STATUS_NO_MEMORY);
+    model_free(m);
+}
+
+static const struct Reader {
+    const char *name;
+    void (*read)(const uint8_t *data, size_t size);
+    int header; /* 8: safetensors, 10: npy: the bytes before a header that say how long it is; 0: there is none */
+} readers[] = {
+    {"safetensors", read_safetensors, 8},
+    {"npy", read_npy, 10},
+    {"json", read_json, 0},
+    {"model", read_model, 8},
+    {"batch", read_batch, 8},
+    {"text", read_text, 0},
+    {"vocabulary", read_vocabulary, 0},
+    {"config", read_config, 0},
+};
+enum { READERS = sizeof readers / sizeof *readers };
+
+#endif
