@@ -134,7 +134,7 @@ fuzz:
 	    then echo "skip fuzz: there is no clang with libFuzzer"; echo "0 passed, 0 failed"; else \
 	    $(MAKE) -s CC="$(filter ccache,$(CC)) clang" BUILD=build-fuzz SAN=1 EXTRA=-fsanitize=fuzzer-no-link $(FUZZ)/fuzz && \
 	    SECONDS_EACH=$(SECONDS) sh tests/fuzz/run.sh $(FUZZ); fi
-build-fuzz/float/fuzz: tests/fuzz/fuzz.c build-fuzz/float/libprograms.a build-fuzz/float/libtapeformer.a
+$(FUZZ)/fuzz: $(FUZZ)/tests/fuzz/fuzz.o $(FUZZ)/libprograms.a $(FUZZ)/libtapeformer.a
 	$(Q)$(CC) $(CFLAGS) -fsanitize=fuzzer $^ $(LDLIBS) -o $@
 
 print-lint-flags:
