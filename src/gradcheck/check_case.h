@@ -35,7 +35,7 @@ typedef struct CheckInput {
     bool constant; /* takes no gradient here: the operation must cope with that */
 } CheckInput;
 
-enum { CHECK_INPUTS = 4 };
+enum { CHECK_INPUTS = MAX_INPUTS };
 
 struct CheckCase {
     const char *name;

@@ -32,11 +32,23 @@ typedef struct Line {
     bool both_move;    /* at a step so far there were outputs that moved on either side */
 } Line;
 
+/* All inputs, so far from where they are along the direction. */
+static void move_along(Line *l, double far) {
+    for (int k = 0; k < l->run->point->inputs; k++)
+        if (l->e->direction[k]) point_move(l->run->point, k, l->e->direction[k], (real)far);
+}
+
 static uint64_t outputs_at(Line *l, double x, real *y) {
-    *l->x = (real)x;
+    if (l->e->direction)
+        move_along(l, x);
+    else
+        *l->x = (real)x;
     point_ready(l->run->point, 0);
     tensor_copy_out(check_run_forward(l->run), y);
-    *l->x = l->at;
+    if (l->e->direction)
+        move_along(l, 0);
+    else
+        *l->x = l->at;
     return l->run->branches;
 }
 
@@ -166,16 +178,28 @@ static bool is_rounding(const Entry *e, double floor) {
     return fabs(e->numeric) <= SWEEP_TRUST * e->estimate && fabs(e->analytic) <= 1024 * floor;
 }
 
+/* How far an entry may be off that is right. Where the numeric derivative is known better than the tolerance asks, so
+ * much may the gradient be: what is left to it is its own rounding, which is that of terms as large as the largest
+ * derivative, or as the output. */
+static double room_of(const Entry *e, double size, double scale, double floor) {
+    const double rounding = 1e4 * (double)REAL_EPSILON;
+    bool sharp = SWEEP_TRUST * e->estimate <= CHECK_SHARP / 10 * size;
+    double tolerance = sharp ? CHECK_SHARP : CHECK_TOLERANCE;
+    return fmin(fmax(tolerance * size, rounding * scale + 1024 * floor), CHECK_TOLERANCE * size);
+}
+
 /* What one entry says by itself; scale: the largest derivative for the same cotangent. */
 static void judge(Entry *e, double scale, double floor) {
     double d = fabs(e->analytic - e->numeric), size = fmax(fabs(e->analytic), fabs(e->numeric));
     bool resolved = SWEEP_TRUST * e->estimate <= 1e-9 * size;
     e->error = d == 0 ? 0 : d / (resolved ? size : fmax(size, scale));
-    bool close = d <= CHECK_TOLERANCE * size, within = d <= SWEEP_TRUST * e->estimate;
+    bool close = d <= room_of(e, size, scale, floor), within = d <= SWEEP_TRUST * e->estimate;
     if (isnan(e->analytic) || (isinf(e->analytic) && isfinite(e->numeric)))
         e->state = ENTRY_WRONG;
     else if (!isfinite(e->numeric))
         e->state = ENTRY_UNCLEAR;
+    else if (size <= SMALLEST && e->estimate <= SMALLEST)
+        e->state = ENTRY_PROVED; /* 0, but for numbers that have lost their digits */
     else if (close && e->estimate <= CHECK_TOLERANCE * size)
         e->state = ENTRY_PROVED;
     else if (!close && !within)
@@ -315,9 +339,15 @@ static void set_scales(Line *l) {
 }
 
 static void set_line(Line *l, long coordinate) {
-    l->x = point_element(&l->run->point->in[l->e->input], coordinate);
-    l->at = *l->x;
     l->both_move = false;
+    l->at = 0;
+    if (l->e->direction) return;
+    l->x = point_element(&l->run->point->in[l->e->input], check_entries_element(l->e, coordinate));
+    l->at = *l->x;
+}
+
+long check_entries_element(const Entries *e, long j) {
+    return e->place ? e->place[j] : j;
 }
 
 void check_entries(CheckRun *run, Entries *e, Arena *arena) {

@@ -32,6 +32,11 @@ typedef struct Entry {
 
 typedef struct Entries {
     int input;
+    /* Which elements the coordinates are; NULL: all of them, in their order. */
+    const long *place;
+    /* NULL, or for each input of the point the direction in which its elements move: then there is one coordinate, the
+     * distance along it. NULL for an input that rests. */
+    const real *const *direction;
     long cotangents, outputs, coordinates;
     bool whole;            /* cotangent 0 is random, cotangent 1 + i is 1 at output i: the whole Jacobian */
     const real *cotangent; /* [cotangents][outputs] */
@@ -45,6 +50,12 @@ typedef struct Entries {
 
 /* Relative error up to which a gradient is right. */
 #define CHECK_TOLERANCE (sizeof(real) == sizeof(double) ? 1e-6 : 1e-2)
+
+/* The same where the numeric derivative is known ten times better than that. */
+#define CHECK_SHARP (sizeof(real) == sizeof(double) ? 1e-9 : 1e-2)
+
+/* The element of the input that is coordinate j. */
+long check_entries_element(const Entries *e, long j);
 
 /* Differentiates the run's output with respect to one input and judges every entry, whose analytic value is
  * given. Leaves the point as it was. */

@@ -146,6 +146,12 @@ void point_restore(CheckPoint *p, int input) {
     for (long i = 0; i < in->count / in->repeats; i++) *point_element(in, i) = in->value[i];
 }
 
+void point_move(CheckPoint *p, int input, const real *direction, real far) {
+    const PointInput *in = &p->in[input];
+    for (long i = 0; i < in->count / in->repeats; i++)
+        *point_element(in, i) = in->value[i] + far * direction[i];
+}
+
 void point_repair(CheckPoint *p) {
     for (int i = 0; i < p->inputs; i++)
         if (p->in[i].same_as < 0) put_values(&p->in[i]);

@@ -44,6 +44,10 @@ void point_ready(CheckPoint *p, real fill);
 void point_jitter(CheckPoint *p, int input, real relative, uint64_t key);
 void point_restore(CheckPoint *p, int input);
 
+/* Sets every value of an input to what was drawn, and so far along a direction, which has a number for each element of
+ * memory. */
+void point_move(CheckPoint *p, int input, const real *direction, real far);
+
 /* The place in memory of the i-th element in the order of the shape. */
 real *point_element(const PointInput *in, long i);
 

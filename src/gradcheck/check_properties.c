@@ -194,7 +194,9 @@ static bool takes_any_layout(Properties *p, Results one) {
     for (CheckLayout layout = CONTIGUOUS; layout <= STEPPED; layout++) {
         char what[80];
         snprintf(what, sizeof what, "with its inputs laid out %s in memory", name[layout]);
-        point_lay_out(&other, p->arena, given, (CheckLayout[CHECK_INPUTS]){layout, layout, layout, layout});
+        CheckLayout all[CHECK_INPUTS];
+        for (int i = 0; i < CHECK_INPUTS; i++) all[i] = layout;
+        point_lay_out(&other, p->arena, given, all);
         p->run->point = &other;
         bool same_results = same(p, results_in_place(p), one, 0, 1, what);
         p->run->point = given;

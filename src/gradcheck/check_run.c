@@ -60,7 +60,8 @@ void check_run_backward(CheckRun *r, const real *dy) {
     }
     /* The operation had nothing to do and returned its input. */
     long count = shape_count(r->y->shape);
-    for (long i = 0; r->y->grad && i < count; i++) r->y->grad[i] += dy[i];
+    for (long i = 0; r->y->grad && i < count; i++)
+        r->y->grad[i] = tensor_grad_adds(r->y) ? r->y->grad[i] + dy[i] : dy[i];
 }
 
 void check_run_cotangent(real *dy, long outputs, uint64_t seed, uint64_t number) {

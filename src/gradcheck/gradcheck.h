@@ -59,7 +59,9 @@ typedef struct InputReport {
     char name[REPORT_NAME]; /* of the gradient: dx */
     Shape shape;
     Verdict verdict;
-    long coordinates;           /* elements in memory, all of them checked */
+    long coordinates; /* elements in memory */
+    long alone;       /* of them, moved alone: all, or where there are too many a sample; then all are moved
+                                 * together as well, along a random direction */
     long wrong, unclear, kinks; /* of them */
     long flat;   /* coordinates with a gradient too small to be seen beside the output's size */
     Doubt doubt; /* why a coordinate is unclear: the gravest reason */
