@@ -1,6 +1,6 @@
 # tapeformer: `make run` trains, `make test` tests. A C compiler and GNU make are all they need.
 #
-#   make                 the programs: train generate gradcheck bench
+#   make                 the programs: train generate gradcheck explain bench
 #   make run             train the copy task, then a language model on the text in data/
 #   make test            build and run everything quick, in both precisions; TESTS="gemm model": these alone
 #   make lint            warnings with gcc and clang, format, dependency direction, registers of the tile

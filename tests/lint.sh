@@ -16,7 +16,7 @@ nn
 tasks
 training decoding
 report
-grading bench
+grading bench explain
 programs'
 level() { printf '%s\n' "$rooms" | grep -nw -- "$1" | cut -d : -f 1; }
 for room in src/*/; do

@@ -43,7 +43,8 @@ enum {
     STREAM_HELD_OUT,
     STREAM_ORDER,            /* of the held-out ones */
     STREAM_WINDOWS = 0x5E11, /* of a text */
-    STREAM_DROPOUT = 0x5E21
+    STREAM_DROPOUT = 0x5E21,
+    STREAM_EXPERIMENT = 0x5F000 /* of ./explain: what an experiment draws, from here on */
 };
 
 #endif

@@ -1,0 +1,47 @@
+/* What ./explain shows besides the walk: experiments, each run while the reader waits. Each prints a table, draws a
+ * picture, and ends with a line that says what was found; as JSON it prints its rows, one object a line. */
+#ifndef EXPLAIN_EXPLAIN_H
+#define EXPLAIN_EXPLAIN_H
+
+#include "base/error.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct ExplainOptions {
+    uint64_t seed;
+    bool json;       /* rows as JSON objects; no prose, no pictures in the terminal */
+    const char *svg; /* the file that gets the pictures; NULL: none */
+    const char *dot; /* the file that gets the tape's graph for Graphviz; NULL: none */
+} ExplainOptions;
+
+typedef bool Experiment(const ExplainOptions *o, Error *e);
+
+/* 3.2: relevance by a fixed ratio, by keys alone, and by queries and keys, each trained where one word has to look at
+ * another that must not look back. */
+Experiment explain_relevance;
+
+/* 3.2.1: what dividing by √d_k does to scores, to the softmax and to its gradient. */
+Experiment explain_scaling;
+
+/* Attention as Nadaraya–Watson regression, with fixed, learnt and trained kernels. */
+Experiment explain_kernels;
+
+/* 3.2.1: scaled dot-product against additive attention. */
+Experiment explain_scores;
+
+/* 3.5: the sinusoids, and what a model is without them. */
+Experiment explain_positions;
+
+/* 3.2.2: one head against four. */
+Experiment explain_heads;
+
+/* Shifting right, and teacher-forced against free-running accuracy. */
+Experiment explain_teacher;
+
+/* A convolution as attention with fixed relative weights. */
+Experiment explain_convolution;
+
+/* The operations that one layer records. */
+Experiment explain_tape;
+
+#endif

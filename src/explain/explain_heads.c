@@ -1,0 +1,181 @@
+/* heads: "Multi-head attention allows the model to jointly attend to information from different representation
+ * subspaces at different positions. With a single attention head, averaging inhibits this" (3.2.2).
+ *
+ * The task needs two relations at once: at every place of a circle of symbols, name the one before and the one behind.
+ * The model is one attention over embeddings and learnt positions, projected to the scores of both answers, with h
+ * heads of width 32 / h: the same parameters for every h. */
+#include "base/random.h"
+#include "explain/fit.h"
+#include "explain/show.h"
+#include "kernels/arrays.h"
+#include "nn/trace.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    PLACES = 8,
+    SYMBOLS = 8,
+    WIDTH = 32,
+    BATCH = 32,
+    TOKENS = BATCH * PLACES,
+    STEPS = 500,
+    JUDGED = 16,
+    SEEDS = 3
+};
+
+typedef struct Circle {
+    Fit fit;
+    int heads;
+    Tensor embedding, positions, query, key, value,
+        out; /* [SYMBOLS, WIDTH], [PLACES, WIDTH], …, [2 SYMBOLS, WIDTH] */
+    int32_t symbol[TOKENS], place[TOKENS];
+    int32_t answer[2 * TOKENS]; /* of every token: the symbol before, the symbol behind */
+    int32_t start[BATCH], length[BATCH];
+    Sequences sequences;
+} Circle;
+
+static bool open(Circle *c, int heads, uint64_t seed, Error *e) {
+    *c = (Circle){.heads = heads};
+    Parameters *p = &c->fit.weights;
+    Init small = {INIT_NORMAL, 1}, start = {INIT_NORMAL, 1 / sqrt(WIDTH)};
+    for (int s = 0; s < BATCH; s++) c->start[s] = s * PLACES, c->length[s] = PLACES;
+    c->sequences = (Sequences){BATCH, c->start, c->length, c->length, TOKENS, PLACES};
+    for (int i = 0; i < TOKENS; i++) c->place[i] = i % PLACES;
+    return parameters_add(p, "embedding", SHAPE(SYMBOLS, WIDTH), small, &c->embedding, e) &&
+           parameters_add(p, "positions", SHAPE(PLACES, WIDTH), small, &c->positions, e) &&
+           parameters_add(p, "query", SHAPE(WIDTH, WIDTH), start, &c->query, e) &&
+           parameters_add(p, "key", SHAPE(WIDTH, WIDTH), start, &c->key, e) &&
+           parameters_add(p, "value", SHAPE(WIDTH, WIDTH), start, &c->value, e) &&
+           parameters_add(p, "out", SHAPE(2 * SYMBOLS, WIDTH), start, &c->out, e) &&
+           fit_start(&c->fit, seed, e);
+}
+
+static void draw(Circle *c, uint64_t seed, uint64_t batch) {
+    uint64_t key = random_key(seed, STREAM_EXPERIMENT);
+    for (int i = 0; i < TOKENS; i++)
+        c->symbol[i] = (int32_t)random_below(key, batch * TOKENS + (uint64_t)i, SYMBOLS);
+    for (int i = 0; i < TOKENS; i++) {
+        int first = i / PLACES * PLACES, place = i % PLACES;
+        c->answer[2 * i] = c->symbol[first + (place + PLACES - 1) % PLACES];
+        c->answer[2 * i + 1] = c->symbol[first + (place + 1) % PLACES];
+    }
+}
+
+/* Scores of both answers: [2 TOKENS, SYMBOLS]. With `steps`, for every sequence, attention is computed step by step. */
+static Tensor *scores(Circle *c, AttentionSteps *steps) {
+    Tape *t = c->fit.tape;
+    Tensor *x = tape_embedding(t, &c->embedding, TOKENS, c->symbol, 1, &c->positions, c->place);
+    Tensor *q = tape_linear(t, x, &c->query, NULL, ACT_NONE, NULL),
+           *k = tape_linear(t, x, &c->key, NULL, ACT_NONE, NULL),
+           *v = tape_linear(t, x, &c->value, NULL, ACT_NONE, NULL);
+    const Sequences *s = &c->sequences;
+    Tensor *z = steps ? nn_plain_attention(t, q, k, v, c->heads, s, s, false, steps)
+                      : tape_attention(t, q, k, v, c->heads, s, s, false);
+    Tensor *y = tape_linear(t, z, &c->out, NULL, ACT_NONE, NULL);
+    return tape_reshape(t, y, SHAPE(2 * TOKENS, SYMBOLS));
+}
+
+static bool train(Circle *c, uint64_t seed, Error *e) {
+    bool ok = true;
+    for (uint64_t step = 0; ok && step < STEPS; step++) {
+        draw(c, seed, JUDGED + step);
+        Tensor *loss = tape_cross_entropy(c->fit.tape, scores(c, NULL), c->answer, -1, 0);
+        ok = fit_step(&c->fit, loss, 0.01, e);
+    }
+    return ok;
+}
+
+/* Shares of tokens whose symbol before, behind, and both are named. */
+typedef struct Shares {
+    double before, behind, both;
+} Shares;
+
+/* Over batches that training has not seen. */
+static bool judge(Circle *c, uint64_t seed, Shares *shares, Error *e) {
+    long before = 0, behind = 0, both = 0;
+    for (uint64_t batch = 0; batch < JUDGED; batch++) {
+        draw(c, seed, batch);
+        Tensor *y = scores(c, NULL);
+        if (tape_failed(c->fit.tape, e)) return false;
+        for (int i = 0; i < TOKENS; i++) {
+            bool a = kernel_argmax(SYMBOLS, y->data + 2 * i * SYMBOLS) == c->answer[2 * i];
+            bool b = kernel_argmax(SYMBOLS, y->data + (2 * i + 1) * SYMBOLS) == c->answer[2 * i + 1];
+            before += a, behind += b, both += a && b;
+        }
+        tape_reset(c->fit.tape);
+    }
+    double all = JUDGED * TOKENS;
+    *shares = (Shares){(double)before / all, (double)behind / all, (double)both / all};
+    return true;
+}
+
+/* The weights of all heads in the first sequence of the first batch: [heads, PLACES, PLACES]. */
+static bool look(Circle *c, uint64_t seed, double *maps, Error *e) {
+    AttentionSteps steps[BATCH];
+    draw(c, seed, 0);
+    scores(c, steps);
+    if (tape_failed(c->fit.tape, e)) return false;
+    for (long i = 0; i < shape_count(steps[0].weights->shape); i++)
+        maps[i] = (double)steps[0].weights->data[i];
+    tape_reset(c->fit.tape);
+    return true;
+}
+
+enum { MOST_HEADS = 4, COUNTS = 3 };
+static const int heads_of[COUNTS] = {1, 2, MOST_HEADS};
+
+static const Column columns[] = {{"heads", "heads", 5, 0},
+                                 {"seed", "seed", 5, 0},
+                                 {"before", "before %", 8, 2},
+                                 {"behind", "behind %", 8, 2},
+                                 {"both", "both %", 8, 2}};
+enum { COLUMNS = sizeof columns / sizeof *columns };
+
+static bool run(const ExplainOptions *o, int heads, uint64_t seed, Shares *s, double *maps, Error *e) {
+    Circle *c = malloc(sizeof *c);
+    if (!c) return error_set(e, STATUS_NO_MEMORY, "memory: %d sequences", BATCH);
+    bool ok = open(c, heads, seed, e) && train(c, seed, e) && judge(c, seed, s, e) && look(c, seed, maps, e);
+    if (ok)
+        show_row(o, "heads", columns, COLUMNS,
+                 (Cell[]){NUMBER(heads), NUMBER(seed), NUMBER(100 * s->before), NUMBER(100 * s->behind),
+                          NUMBER(100 * s->both)});
+    fit_stop(&c->fit);
+    free(c);
+    return ok;
+}
+
+bool explain_heads(const ExplainOptions *o, Error *e) {
+    double maps[COUNTS][MOST_HEADS * PLACES * PLACES], least = 1, most = 0;
+    Shares s = {0};
+    show_say(
+        o,
+        "At each of %d places in a circle of %d different symbols, name the symbol before and the one "
+        "behind. One "
+        "attention of width %d, %d steps; the heads share the width. Right on circles that it has not seen:",
+        PLACES, SYMBOLS, WIDTH, STEPS);
+    show_head(o, columns, COLUMNS);
+    for (int i = 0; i < COUNTS; i++)
+        for (uint64_t seed = SEEDS; seed-- > 0;) { /* the pictures are of the seed asked for, the last */
+            if (!run(o, heads_of[i], o->seed + seed, &s, maps[i], e)) return false;
+            if (heads_of[i] == 1) most = fmax(most, s.both);
+            if (heads_of[i] == MOST_HEADS) least = fmin(least, s.both);
+        }
+    Picture pictures[1 + MOST_HEADS];
+    static const char *const title[MOST_HEADS] = {"Head 1 of four", "Head 2 of four", "Head 3 of four",
+                                                  "Head 4 of four"};
+    pictures[0] =
+        (Picture){PICTURE_MAP, "One head", "One head looks at both neighbours and takes their mean.",
+                  .map = {PLACES, PLACES, "query", "key", .values = maps[0], .high = 1}};
+    for (int i = 0; i < MOST_HEADS; i++)
+        pictures[1 + i] = (Picture){PICTURE_MAP, title[i], "Heads that look at one neighbour are a diagonal.",
+                                    .map = {PLACES, PLACES, "query", "key",
+                                            .values = maps[COUNTS - 1] + i * PLACES * PLACES, .high = 1}};
+    if (!show_pictures(o, pictures, 1 + MOST_HEADS, e)) return false;
+    show_found(
+        o, "heads",
+        "%d heads of width %d name both at %.2f %% of the places or more, one head of width %d at %.2f %% "
+        "at most: its weights are one mean, and which symbol stood where is lost in it.",
+        MOST_HEADS, WIDTH / MOST_HEADS, 100 * least, WIDTH, 100 * most);
+    return true;
+}

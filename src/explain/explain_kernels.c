@@ -1,0 +1,290 @@
+/* kernels: attention as Nadaraya–Watson regression. The value at x is a mean of the values y_j of the points that are
+ * known, weighted by how near they are: ŷ(x) = Σ_j a_j y_j with a_j = K(x, x_j) / Σ_j' K(x, x_j').
+ *
+ *     gauss         K = e^(-(x - x_j)² / h)      a softmax of -(x - x_j)² / h
+ *     box           K = 1 where |x - x_j| <= h   no slope in h: a tape cannot learn it
+ *     triangle      K = [1 - |x - x_j| / h]₊
+ *     attention     K = e^(q·k_j / √d_k)         q = W^Q φ(x), k_j = W^K φ(x_j), φ: sines and cosines
+ *
+ * x is the query, x_j the keys, y_j the values. What can be learnt (ln h; W^Q and W^K) is learnt by predicting each
+ * known point from all others, which hides the diagonal of a. Held-out points are used for judging alone. */
+#include "base/random.h"
+#include "explain/fit.h"
+#include "explain/show.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KNOWN = 160, HELD_OUT = 1000, WAVES = 4, FEATURES = 2 * WAVES, STEPS = 300, GRID = 200, CURVE = 40 };
+enum { TOGETHER = KNOWN / CURVE }; /* neighbours that share a column of a weight map */
+static const double longest = 5;   /* x is in [0, longest) */
+
+typedef enum Kernel { GAUSS, BOX, TRIANGLE, ATTENTION, KERNELS } Kernel;
+static const char *const kernel_name[KERNELS] = {"gauss", "box", "triangle", "attention"};
+
+typedef struct Points {
+    long count;
+    real x[HELD_OUT], y[HELD_OUT];
+} Points;
+
+typedef struct Regression {
+    Kernel kernel;
+    Fit fit;
+    Tensor log_h, query, key; /* [1], [FEATURES, FEATURES] */
+    const Points *known;
+    real features[KNOWN * FEATURES];
+} Regression;
+
+static double truth(double x) {
+    return 2 * sin(x) + pow(x, 0.8);
+}
+
+static int ascending(const void *a, const void *b) {
+    real x = *(const real *)a, y = *(const real *)b;
+    return (x > y) - (x < y);
+}
+
+/* Noisy points of the curve, from left to right. */
+static void draw(Points *p, long count, uint64_t seed, uint64_t which) {
+    uint64_t places = random_key(seed, STREAM_EXPERIMENT + 2 * which),
+             noise = random_key(seed, STREAM_EXPERIMENT + 2 * which + 1);
+    p->count = count;
+    for (long i = 0; i < count; i++) p->x[i] = (real)(longest * (double)random_uniform(places, (uint64_t)i));
+    qsort(p->x, (size_t)count, sizeof *p->x, ascending);
+    for (long i = 0; i < count; i++)
+        p->y[i] = (real)(truth((double)p->x[i]) + 0.5 * random_normal(noise, (uint64_t)i));
+}
+
+static void features_of(long count, const real *x, real *out) {
+    for (long i = 0; i < count; i++)
+        for (int wave = 0; wave < WAVES; wave++) {
+            double angle = (wave + 1) * acos(-1) * (double)x[i] / longest;
+            out[i * FEATURES + 2 * wave] = (real)sin(angle);
+            out[i * FEATURES + 2 * wave + 1] = (real)cos(angle);
+        }
+}
+
+static bool open(Regression *r, Kernel kernel, double h, const Points *known, uint64_t seed, Error *e) {
+    *r = (Regression){.kernel = kernel, .known = known};
+    Parameters *p = &r->fit.weights;
+    Init start = {INIT_NORMAL, 1 / sqrt(FEATURES)};
+    features_of(KNOWN, known->x, r->features);
+    bool ok = parameters_add(p, "log_h", SHAPE(1), (Init){INIT_ZERO, 0}, &r->log_h, e) &&
+              parameters_add(p, "query", SHAPE(FEATURES, FEATURES), start, &r->query, e) &&
+              parameters_add(p, "key", SHAPE(FEATURES, FEATURES), start, &r->key, e) &&
+              fit_start(&r->fit, seed, e);
+    if (ok) r->log_h.data[0] = (real)log(h);
+    return ok;
+}
+
+/* -∞ at the diagonal, where a point would look at itself. */
+static Tensor *hide_self(Tape *t, Tensor *scores, double value) {
+    static uint8_t diagonal[KNOWN * KNOWN];
+    for (int i = 0; i < KNOWN; i++) diagonal[i * KNOWN + i] = 1;
+    return tape_masked_fill(t, scores, diagonal, SHAPE(KNOWN, KNOWN), (real)value);
+}
+
+static Tensor *attention_weights(Regression *r, long count, const real *x, bool leave_out) {
+    Tape *t = r->fit.tape;
+    Tensor *f = tape_constant(t, SHAPE(count, FEATURES));
+    if (f->data) features_of(count, x, f->data);
+    Tensor *q = tape_linear(t, f, &r->query, NULL, ACT_NONE, NULL);
+    Tensor *known = fit_data(&r->fit, SHAPE(KNOWN, FEATURES), r->features);
+    Tensor *k = tape_linear(t, known, &r->key, NULL, ACT_NONE, NULL);
+    Tensor *scores = tape_scale(t, tape_matmul(t, q, tape_transpose(t, k, 0, 1)), (real)(1 / sqrt(FEATURES)));
+    return tape_softmax(t, leave_out ? hide_self(t, scores, -INFINITY) : scores, -1);
+}
+
+/* Column j: |x_i - x_j|. */
+static Tensor *distances(Regression *r, long count, const real *x) {
+    Tensor *d = tape_constant(r->fit.tape, SHAPE(count, KNOWN));
+    for (long i = 0; d->data && i < count * KNOWN; i++)
+        d->data[i] = (real)fabs((double)(x[i / KNOWN] - r->known->x[i % KNOWN]));
+    return d;
+}
+
+/* 1 where the distance is at most h: a constant, for it has no slope. */
+static Tensor *box(Regression *r, Tensor *distance) {
+    double h = exp((double)r->log_h.data[0]);
+    for (long i = 0; distance->data && i < shape_count(distance->shape); i++)
+        distance->data[i] = (double)distance->data[i] <= h;
+    return distance;
+}
+
+/* a: [count, KNOWN]; a row sums to 1, or is 0 where nothing is near. */
+static Tensor *weights(Regression *r, long count, const real *x, bool leave_out) {
+    if (r->kernel == ATTENTION) return attention_weights(r, count, x, leave_out);
+    Tape *t = r->fit.tape;
+    Tensor *distance = distances(r, count, x), *inverse_h = tape_exp(t, tape_neg(t, &r->log_h));
+    if (r->kernel == GAUSS) {
+        Tensor *scores = tape_neg(t, tape_mul(t, tape_square(t, distance), inverse_h));
+        return tape_softmax(t, leave_out ? hide_self(t, scores, -INFINITY) : scores, -1);
+    }
+    static const real one = 1;
+    Tensor *k =
+        r->kernel == BOX
+            ? box(r, distance)
+            : tape_relu(t, tape_sub(t, fit_data(&r->fit, SHAPE(1), &one), tape_mul(t, distance, inverse_h)));
+    if (leave_out) k = hide_self(t, k, 0);
+    return tape_div(t, k, tape_clamp(t, tape_sum(t, k, -1), (real)1e-30, REAL_MAX));
+}
+
+/* ŷ: [count, 1] */
+static Tensor *predict(Regression *r, long count, const real *x, bool leave_out) {
+    Tensor *y = fit_data(&r->fit, SHAPE(KNOWN, 1), r->known->y);
+    return tape_matmul(r->fit.tape, weights(r, count, x, leave_out), y);
+}
+
+/* The mean square of what is wrong: [] */
+static Tensor *error_of(Regression *r, const Points *p, bool leave_out) {
+    Tape *t = r->fit.tape;
+    Tensor *y = fit_data(&r->fit, SHAPE(p->count, 1), p->y);
+    return tape_mean(t, tape_square(t, tape_sub(t, predict(r, p->count, p->x, leave_out), y)), ALL_AXES);
+}
+
+static bool learn(Regression *r, Error *e) {
+    bool ok = true;
+    for (int step = 0; ok && step < STEPS; step++)
+        ok = fit_step(&r->fit, error_of(r, r->known, true), 0.02, e);
+    return ok;
+}
+
+static bool judge(Regression *r, const Points *p, double *error, Error *e) {
+    r->fit.tape->no_grad = true;
+    Tensor *mean = error_of(r, p, false);
+    bool ok = !tape_failed(r->fit.tape, e);
+    if (ok) *error = (double)mean->data[0];
+    tape_reset(r->fit.tape);
+    r->fit.tape->no_grad = false;
+    return ok;
+}
+
+/* The least held-out error on a grid of widths from 0.01 to 100. */
+static bool best_of_grid(Kernel kernel, const Points *known, const Points *held_out, double *least,
+                         Error *e) {
+    Regression r;
+    double error = 0;
+    bool ok = open(&r, kernel, 1, known, 1, e);
+    *least = INFINITY;
+    for (int i = 0; ok && i < GRID; i++) {
+        r.log_h.data[0] = (real)(log(0.01) + log(1e4) * i / (GRID - 1));
+        ok = judge(&r, held_out, &error, e);
+        *least = fmin(*least, error);
+    }
+    fit_stop(&r.fit);
+    return ok;
+}
+
+/* ---- What is shown ---- */
+
+static const Column columns[] = {{"kernel", "kernel", 9, AS_TEXT},
+                                 {"width", "width", 7, AS_TEXT},
+                                 {"h", "h", 7, 3},
+                                 {"error", "held-out error", 14, 4},
+                                 {"best", "best of all h", 13, 4}};
+enum { COLUMNS = sizeof columns / sizeof *columns };
+
+/* One line of the table: a kernel, and the width that it has or starts with. */
+static const struct Row {
+    Kernel kernel;
+    double h;
+    bool learnt;
+} rows[] = {{GAUSS, 20, false},     {GAUSS, 0.01, false}, {GAUSS, 1, true},
+            {BOX, 2, false},        {BOX, 0.5, false},    {TRIANGLE, 4, false},
+            {TRIANGLE, 0.2, false}, {TRIANGLE, 1, true},  {ATTENTION, 1, true}};
+enum { ROWS = sizeof rows / sizeof *rows };
+
+/* What a line came to: its curve and its weights over the range of x. */
+typedef struct Result {
+    double h, error, curve[CURVE], map[CURVE * CURVE];
+} Result;
+
+static bool look(Regression *r, Result *result, Error *e) {
+    real x[CURVE];
+    for (int i = 0; i < CURVE; i++) x[i] = (real)(longest * i / CURVE);
+    Tensor *y = predict(r, CURVE, x, false), *a = weights(r, CURVE, x, false);
+    if (tape_failed(r->fit.tape, e)) return false;
+    for (int i = 0; i < CURVE; i++) result->curve[i] = (double)y->data[i];
+    for (int i = 0; i < CURVE * KNOWN; i++) result->map[i / TOGETHER] += (double)a->data[i];
+    tape_reset(r->fit.tape);
+    return true;
+}
+
+/* W^Q and W^K, for who wants to compute what they give. */
+static void print_weights(const ExplainOptions *o, const Regression *r) {
+    const Tensor *w[] = {&r->query, &r->key};
+    for (int i = 0; i < 2 && o->json && r->kernel == ATTENTION; i++)
+        show_array("kernels", i ? "W^K" : "W^Q", w[i]->data, FEATURES * FEATURES);
+}
+
+static bool run_row(const ExplainOptions *o, const struct Row *row, const Points *known,
+                    const Points *held_out, double best, Result *result, Error *e) {
+    Regression r;
+    *result = (Result){0};
+    bool ok = open(&r, row->kernel, row->h, known, o->seed, e) && (!row->learnt || learn(&r, e)) &&
+              judge(&r, held_out, &result->error, e) && look(&r, result, e);
+    if (ok) {
+        result->h = row->kernel == ATTENTION ? NAN : exp((double)r.log_h.data[0]);
+        show_row(o, "kernels", columns, COLUMNS,
+                 (Cell[]){TEXT(kernel_name[row->kernel]), TEXT(row->learnt ? "learnt" : "fixed"),
+                          NUMBER(result->h), NUMBER(result->error), NUMBER(best)});
+        print_weights(o, &r);
+    }
+    fit_stop(&r.fit);
+    return ok;
+}
+
+static bool draw_pictures(const ExplainOptions *o, const Points *known, const Result *result, Error *e) {
+    double x[CURVE], curve[CURVE], known_x[KNOWN], known_y[KNOWN];
+    for (int i = 0; i < CURVE; i++) x[i] = longest * i / CURVE, curve[i] = truth(x[i]);
+    for (int i = 0; i < KNOWN; i++) known_x[i] = (double)known->x[i], known_y[i] = (double)known->y[i];
+    enum { GAUSS_ROW = 2, BOX_ROW = 4, TRIANGLE_ROW = 7, ATTENTION_ROW = 8 };
+    Series series[] = {{"known points", KNOWN, known_x, known_y, .points = true},
+                       {"the curve", CURVE, x, curve},
+                       {"gauss, learnt", CURVE, x, result[GAUSS_ROW].curve},
+                       {"box", CURVE, x, result[BOX_ROW].curve},
+                       {"attention", CURVE, x, result[ATTENTION_ROW].curve}};
+    Picture pictures[4] = {
+        {PICTURE_CHART, "Regression by attention",
+         "The learnt kernels follow the curve through the noisy points; the box makes steps.",
+         .chart = {"x", "y", .series = series, .count = 5}}};
+    static const int shown[] = {GAUSS_ROW, BOX_ROW, ATTENTION_ROW};
+    static const char *const title[] = {"Weights: gauss, learnt", "Weights: box",
+                                        "Weights: trained attention"};
+    for (int i = 0; i < 3; i++)
+        pictures[1 + i] = (Picture){PICTURE_MAP, title[i], "Every point takes most from its neighbours.",
+                                    .map = {CURVE, CURVE, "query", "key", .values = result[shown[i]].map}};
+    return show_pictures(o, pictures, 4, e);
+}
+
+bool explain_kernels(const ExplainOptions *o, Error *e) {
+    static Points known, held_out;
+    static Result result[ROWS];
+    draw(&known, KNOWN, o->seed, 0);
+    draw(&held_out, HELD_OUT, o->seed, 1);
+    show_say(o,
+             "%d points of the curve 2 sin x + x^0.8, with noise of variance 0.25, are known. Mean squared "
+             "error at "
+             "%d other points:",
+             KNOWN, HELD_OUT);
+    if (o->json) {
+        show_array("kernels", "x", known.x, KNOWN), show_array("kernels", "y", known.y, KNOWN);
+        show_array("kernels", "held_out_x", held_out.x, HELD_OUT);
+        show_array("kernels", "held_out_y", held_out.y, HELD_OUT);
+    }
+    show_head(o, columns, COLUMNS);
+    double best[KERNELS] = {[ATTENTION] = NAN};
+    for (Kernel k = GAUSS; k < ATTENTION; k++)
+        if (!best_of_grid(k, &known, &held_out, &best[k], e)) return false;
+    for (int i = 0; i < ROWS; i++)
+        if (!run_row(o, &rows[i], &known, &held_out, best[rows[i].kernel], &result[i], e)) return false;
+    if (!draw_pictures(o, &known, result, e)) return false;
+    const Result *g = &result[2], *t = &result[7];
+    show_found(
+        o, "kernels",
+        "the widths learnt from the known points, %.3f for gauss and %.3f for triangle, are %.1f %% and "
+        "%.1f %% above the least held-out errors that any width has. Trained attention: %.4f; gauss: %.4f.",
+        g->h, t->h, 100 * (g->error / best[GAUSS] - 1), 100 * (t->error / best[TRIANGLE] - 1),
+        result[8].error, g->error);
+    return true;
+}

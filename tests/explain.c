@@ -1,0 +1,162 @@
+/* ./explain: what its experiments claim holds, by their own numbers and by bounds known beforehand; and what it refuses. */
+#include "child.h"
+#include "formats/json.h"
+
+#define EXPLAIN(...) run_program("explain", ARGUMENTS(__VA_ARGS__), (Streams){0})
+
+/* The double build is the one that users have; in the float build the same holds less sharply. */
+static const bool exact = sizeof(real) == sizeof(double);
+
+/* ---- Rows of an experiment: lines of JSON in `out` ---- */
+
+static const char *next_line(const char *text) {
+    const char *end = strchr(text, '\n');
+    return end ? end + 1 : text + strlen(text);
+}
+
+/* The value of that key in a line as it stands there; NULL where there is none. */
+static const char *value(const char *line, const char *key) {
+    char quoted[40];
+    snprintf(quoted, sizeof quoted, "\"%s\": ", key);
+    const char *at = strstr(line, quoted), *end = next_line(line);
+    return at && at < end ? at + strlen(quoted) : NULL;
+}
+
+static double number(const char *line, const char *key) {
+    const char *at = value(line, key);
+    return at ? strtod(at, NULL) : NAN;
+}
+
+/* Goes to the first line, from `line` on, that says `key`: `text`; NULL behind the last. */
+static const char *row(const char *line, const char *key, const char *text) {
+    char quoted[40];
+    snprintf(quoted, sizeof quoted, "\"%s\"", text);
+    for (; *line; line = next_line(line)) {
+        const char *at = value(line, key);
+        if (at && strncmp(at, quoted, strlen(quoted)) == 0) return line;
+    }
+    return NULL;
+}
+
+/* Runs the experiment for its rows. */
+static void experiment(const char *name) {
+    int status = EXPLAIN(name, "--json");
+    CHECK(status == 0, "status %d: %s", status, err);
+    CHECK(lines_of(out) > 1 && strstr(out, "\"found\": "));
+}
+
+/* ---- Experiments ---- */
+
+static void symmetry_bounds_relevance(void) {
+    experiment("relevance");
+    double bound = number(row(out, "way", "at most"), "to_another");
+    int runs = 0;
+    CHECK_NEAR(bound, 75, 0);
+    CHECK_NEAR(number(row(out, "way", "fixed"), "to_another"), 50, 0);
+    for (const char *at = row(out, "way", "symmetric"); at;
+         at = row(next_line(at), "way", "symmetric"), runs++)
+        CHECK(number(at, "to_another") <= bound && number(at, "to_another") > 60, "%g",
+              number(at, "to_another"));
+    for (const char *at = row(out, "way", "asymmetric"); at;
+         at = row(next_line(at), "way", "asymmetric"), runs++)
+        CHECK(number(at, "all") >= 99, "%g", number(at, "all"));
+    CHECK(runs == 10, "found %d runs", runs);
+}
+
+static void variance_is_d_k(void) {
+    double gradient = 0, scaled = 0;
+    int rows = 0;
+    experiment("scaling");
+    for (const char *at = out; value(at, "d_k"); at = next_line(at), rows++) {
+        CHECK(number(at, "d_k") == 1 << rows);
+        CHECK_NEAR(number(at, "variance") / number(at, "d_k"), 1, 0.02);
+        CHECK(number(at, "entropy_scaled") > 3.5, "%g", number(at, "entropy_scaled"));
+        gradient = number(at, "gradient"), scaled = number(at, "gradient_scaled");
+    }
+    CHECK(rows == 13, "found %d sizes", rows);
+    CHECK(scaled > 5 * gradient, "at the largest d_k: %g with the division, %g without", scaled, gradient);
+}
+
+/* The width that is learnt is about as good as any, and better than those that are shown beside it. */
+static void widths_are_learnt(void) {
+    static const char *const kernels[] = {"gauss", "triangle"};
+    experiment("kernels");
+    for (int i = 0; i < 2; i++) {
+        double learnt = NAN, fixed = INFINITY;
+        for (const char *at = row(out, "kernel", kernels[i]); at;
+             at = row(next_line(at), "kernel", kernels[i])) {
+            double error = number(at, "error");
+            bool is_learnt = strncmp(value(at, "width"), "\"learnt\"", 8) == 0;
+            *(is_learnt ? &learnt : &fixed) = is_learnt ? error : fmin(fixed, error);
+            CHECK(!is_learnt || error <= 1.05 * number(at, "best"), "%s: %g", kernels[i], error);
+        }
+        CHECK(learnt < fixed, "%s: learnt %g, fixed %g", kernels[i], learnt, fixed);
+    }
+}
+
+static void convolution_is_attention(void) {
+    const char *last = out;
+    experiment("convolution");
+    while (value(next_line(last), "inside")) last = next_line(last);
+    CHECK(strncmp(value(last, "alpha"), "null", 4) == 0); /* infinitely sharp */
+    CHECK(number(last, "inside") <= (exact ? 1e-6 : 1e-5), "%g", number(last, "inside"));
+    CHECK(number(last, "ends") <= (exact ? 1e-6 : 1e-5), "%g", number(last, "ends"));
+}
+
+#if defined(REAL_DOUBLE) && !defined(SANITIZED) /* what trains for seconds is tested as users have it */
+static void order_needs_positions(void) {
+    experiment("positions");
+    double blind = number(row(out, "positions", "order-blind reader"), "accuracy");
+    double without = number(row(out, "positions", "without"), "accuracy");
+    CHECK(number(row(out, "positions", "with"), "accuracy") >= 99);
+    CHECK(without < blind + 1.5 && without > blind - 8, "without %g %%, order-blind %g %%", without, blind);
+}
+
+static void four_heads_see_two_relations(void) {
+    int heads[5] = {0};
+    experiment("heads");
+    for (const char *at = out; value(at, "heads"); at = next_line(at)) {
+        int h = (int)number(at, "heads");
+        heads[h < 5 ? h : 0]++;
+        CHECK(h == 1 ? number(at, "both") < 50 : number(at, "both") > 99, "%d: %g", h, number(at, "both"));
+    }
+    CHECK(heads[1] == 3 && heads[2] == 3 && heads[4] == 3);
+}
+#define SLOW(...) __VA_ARGS__,
+#else
+#define SLOW(...)
+#endif
+
+/* ---- What is printed and refused ---- */
+
+static void says_what_was_found(void) {
+    enter_folder();
+    CHECK(EXPLAIN("convolution", "--svg", "picture.svg") == 0, "%s", err);
+    size_t bytes;
+    char *svg = read_bytes("picture.svg", &bytes);
+    CHECK(svg && strncmp(svg, "<svg", 4) == 0 && strstr(svg, "</svg>"), "no picture was saved");
+    free(svg);
+    const char *last = out, *found = NULL;
+    for (; *last; last = next_line(last))
+        if (strncmp(last, "Found: ", 7) == 0) found = last;
+    CHECK(found && strstr(found, "within"), "%s", out);
+    CHECK(!*err, "%s", err);
+}
+
+static void refuses(void) {
+    enter_folder();
+    CHECK(EXPLAIN("nothing") == 2 && strstr(err, "need one of") && lines_of(err) == 1, "%s", err);
+    CHECK(EXPLAIN("scaling", "relevance") == 2 && lines_of(err) == 1, "%s", err);
+    CHECK(EXPLAIN("convolution", "--svg", "none/picture.svg") == 73 && lines_of(err) == 1, "%s", err);
+    CHECK(lines_of(list_folder(".")) == 1, "left behind: %s", listing);
+}
+
+PROGRAM_TEST_MAIN(
+    {"relevance: the bound of symmetry is kept, and broken without it", symmetry_bounds_relevance},
+    {"scaling: the variance of q.k is d_k", variance_is_d_k},
+    {"kernels: a learnt width is about the best", widths_are_learnt},
+    {"convolution: attention gives the same", convolution_is_attention},
+    SLOW({"positions: without them copying is as order-blind readers do it", order_needs_positions})
+        SLOW({"heads: four name two relations, one does not", four_heads_see_two_relations}){
+            "an experiment saves its pictures and ends with what it found", says_what_was_found},
+    {"what cannot be shown is refused in a line", refuses})
