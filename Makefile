@@ -4,6 +4,8 @@
 #   make run             train the copy task, then a language model on the text in data/
 #   make test            build and run everything quick, in both precisions; TESTS="gemm model": these alone
 #   make lint            warnings with gcc and clang, format, dependency direction, registers of the tile
+#   make install         programs, libraries, header and manual pages below PREFIX=/usr/local; DESTDIR=FOLDER before it
+#   make uninstall       take away what install has put there
 #   make clean           take away all that was built; runs/ stays
 #   make help            this text
 #
@@ -33,8 +35,10 @@ first   = $(firstword $(foreach flag,$(1),$(if $(call takes,$(flag)),$(flag))))
 # -ffp-contract=fast lets the compiler fuse a*b+c, which -std=c11 alone forbids. The two others only give up errno
 # and floating-point traps, which nothing here reads; isnan and infinities keep their meaning.
 MACHINE := $(call first,-march=$(ARCH) -mcpu=$(ARCH))
+# The same objects make the static and the shared library; functions of a file may know each other in both.
+SHARED  := -fPIC $(call first,-fno-semantic-interposition)
 CFLAGS  = -std=c11 -D_GNU_SOURCE -Isrc $(OPT) -g $(MACHINE) -ffp-contract=fast -fno-math-errno -fno-trapping-math \
-          $(WARN) $(EXTRA) -MMD -MP -pthread
+          $(SHARED) $(WARN) $(EXTRA) -MMD -MP -pthread
 LDLIBS  = -lm -pthread
 ifdef BLAS
 CFLAGS += -DBLAS
@@ -115,6 +119,99 @@ gradcheck: $(BUILD)/float/gradcheck # the twin that it runs
 $(PROGRAMS):
 	@cmp -s $< $@ || { rm -f $@ && cp $< $@; }
 
+# ---- For other programs: one header, a static and a shared library in both precisions, which show what it declares ----
+
+PREFIX  ?= /usr/local
+VERSION  = 0.1.0
+NAME_float  = tapeformer
+NAME_double = tapeformer-double
+OBJCOPY := $(shell $(CC) -print-prog-name=objcopy)
+
+$(BUILD)/tapeformer.h: src/tapeformer.h src/install/header.awk src/ops/ops.def $(wildcard src/*/*.h)
+	@mkdir -p $(@D)
+	@awk -f src/install/header.awk $< >$@
+
+# A list of names, for the linker that makes a shared library, and for objcopy.
+ifeq ($(shell uname),Darwin)
+so      = lib$(1).0.dylib
+so_link = lib$(1).dylib
+SO_FLAGS = -dynamiclib -install_name $(PREFIX)/lib/$(@F) -Wl,-exported_symbols_list,$(@D)/exports
+so_list = sed 's/^/_/'
+else
+so      = lib$(1).so.0
+so_link = lib$(1).so
+SO_FLAGS = -shared -Wl,-soname,$(@F) -Wl,--version-script=$(@D)/exports
+so_list = { echo '{ global:'; sed 's/$$/;/'; echo 'local: *; };'; }
+endif
+
+define library
+$(BUILD)/$(1)/names: $(BUILD)/tapeformer.h src/install/exports.awk
+	@mkdir -p $$(@D)
+	@$$(CC) -std=c11 -E $$(FLAGS_$(1)) $$< | awk -v header=$$< -f src/install/exports.awk >$$@
+$(BUILD)/$(1)/exports: $(BUILD)/$(1)/names
+	@$$(so_list) <$$< >$$@
+$(BUILD)/$(1)/$(call so,$(NAME_$(1))): $(BUILD)/$(1)/exports $$(LIB_SRC:%.c=$(BUILD)/$(1)/%.o)
+	$$(call say,LD,$$@)
+	$$(Q)$$(CC) $$(CFLAGS) $$(SO_FLAGS) $$(filter %.o,$$^) $$(LDLIBS) -o $$@
+# One object, in which only the listed names are seen from outside. Without objcopy all are.
+$(BUILD)/$(1)/installed/lib$(NAME_$(1)).a: $(BUILD)/$(1)/names $$(LIB_SRC:%.c=$(BUILD)/$(1)/%.o)
+	$$(call say,AR,$$@)
+	@mkdir -p $$(@D)
+	@rm -f $$@
+	$$(Q)$$(CC) -r -nostdlib $$(filter %.o,$$^) -o $$(@D)/tapeformer.o
+	$$(Q)! command -v $$(OBJCOPY) >/dev/null || $$(OBJCOPY) --keep-global-symbols=$$< $$(@D)/tapeformer.o
+	$$(Q)$$(AR) rc $$@ $$(@D)/tapeformer.o
+endef
+$(foreach p,float double,$(eval $(call library,$(p))))
+
+# A manual page of what --help says, and what it says about each command that has a help of its own.
+TO_PAGE = -v page=tapeformer-$* -v version=$(VERSION) -f src/install/manual.awk
+MANUALS = $(PROGRAMS:%=$(BUILD)/man/tapeformer-%.1)
+$(MANUALS): $(BUILD)/man/tapeformer-%.1: % src/install/manual.awk
+	@mkdir -p $(@D)
+	@{ ./$* --help | awk $(TO_PAGE); \
+	   for command in $$(./$* --help | awk '!NF { on = 0 } on { print $$1 } /^Commands, each with/ { on = 1 }'); do \
+	       ./$* $$command --help | awk -v command=$$command $(TO_PAGE); \
+	   done; } >$@
+
+# Everything that install puts somewhere, and uninstall takes away.
+to        = $(DESTDIR)$(PREFIX)
+LIBRARIES = $(foreach p,float double,$(BUILD)/$(p)/$(call so,$(NAME_$(p))) $(BUILD)/$(p)/installed/lib$(NAME_$(p)).a)
+INSTALLED = $(PROGRAMS:%=bin/tapeformer-%) $(PROGRAMS:%=share/man/man1/tapeformer-%.1) include/tapeformer.h \
+            $(patsubst %,lib/%,$(notdir $(LIBRARIES)) $(foreach p,float double,$(call so_link,$(NAME_$(p)))) \
+            $(foreach p,float double,pkgconfig/$(NAME_$(p)).pc)) libexec/tapeformer/float/tapeformer-gradcheck
+# The pkg-config file of precision $(1).
+define pc
+prefix=$(PREFIX)
+includedir=$${prefix}/include
+libdir=$${prefix}/lib
+
+Name: $(NAME_$(1))
+Description: a Transformer and the autograd under it, in $(1)
+Version: $(VERSION)
+Cflags: -I$${includedir} $(FLAGS_$(1))
+Libs: -L$${libdir} -l$(NAME_$(1))
+Libs.private: $(LDLIBS)
+endef
+export pc_float  = $(call pc,float)
+export pc_double = $(call pc,double)
+
+install: all $(LIBRARIES) $(BUILD)/tapeformer.h $(MANUALS)
+	@mkdir -p $(addprefix $(to)/,$(sort $(dir $(INSTALLED))))
+	@for p in $(PROGRAMS); do install -m 755 $$p $(to)/bin/tapeformer-$$p || exit; done
+	@install -m 755 $(BUILD)/float/gradcheck $(to)/libexec/tapeformer/float/tapeformer-gradcheck
+	@install -m 644 $(MANUALS) $(to)/share/man/man1
+	@install -m 644 $(BUILD)/tapeformer.h $(to)/include
+	@install -m 755 $(filter-out %.a,$(LIBRARIES)) $(to)/lib
+	@install -m 644 $(filter %.a,$(LIBRARIES)) $(to)/lib
+	@$(foreach p,float double,ln -sf $(call so,$(NAME_$(p))) $(to)/lib/$(call so_link,$(NAME_$(p)));)
+	@$(foreach p,float double,printf '%s\n' "$$pc_$(p)" >$(to)/lib/pkgconfig/$(NAME_$(p)).pc;)
+	@echo "installed below $(to)"
+
+uninstall:
+	rm -f $(addprefix $(to)/,$(INSTALLED))
+	@-rmdir $(to)/libexec/tapeformer/float $(to)/libexec/tapeformer 2>/dev/null || :
+
 run: train generate
 	./train copy --force
 	./train lm --force
@@ -146,6 +243,6 @@ help:
 clean:
 	rm -rf build build-* $(PROGRAMS)
 
-.PHONY: all run test lint fuzz print-lint-flags help clean FORCE
+.PHONY: all install uninstall run test lint fuzz print-lint-flags help clean FORCE
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -67,14 +67,14 @@ static inline Tensor *blank_leaf(Tape *t, Shape s, Layout layout) {
         Shape turned = s;
         long *last = &x->stride[s.rank - 2];
         turned.size[s.rank - 2] = s.size[s.rank - 1], turned.size[s.rank - 1] = s.size[s.rank - 2];
-        contiguous_strides(turned, x->stride);
+        tensor_contiguous_strides(turned, x->stride);
         long stride = last[0];
         last[0] = last[1], last[1] = stride;
     }
     if (layout == SPREAD) {
         Shape larger = s;
         for (int axis = 0; axis < s.rank; axis++) larger.size[axis] *= 2;
-        contiguous_strides(larger, x->stride);
+        tensor_contiguous_strides(larger, x->stride);
         for (int axis = 0; axis < s.rank; axis++) x->stride[axis] *= 2;
     }
     return x;

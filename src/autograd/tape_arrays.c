@@ -51,7 +51,7 @@ Tensor *tape_tensor(Tape *t, Shape s, real *data) {
     Tensor *x = arena_alloc(t->records, sizeof *x);
     x->shape = s;
     x->data = data;
-    contiguous_strides(s, x->stride);
+    tensor_contiguous_strides(s, x->stride);
     return x;
 }
 

@@ -6,7 +6,7 @@
 
 Tensor tensor_over(real *data, Shape s) {
     Tensor x = {.shape = s, .data = data};
-    contiguous_strides(s, x.stride);
+    tensor_contiguous_strides(s, x.stride);
     return x;
 }
 

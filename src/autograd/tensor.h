@@ -47,7 +47,7 @@ bool tensor_contiguous(const Tensor *x);
 void tensor_broadcast_strides(Shape x, const long *stride, Shape to, long *out);
 
 /* Row-major strides of s. */
-static inline void contiguous_strides(Shape s, long *stride) {
+static inline void tensor_contiguous_strides(Shape s, long *stride) {
     long step = 1;
     for (int i = s.rank - 1; i >= 0; i--) {
         stride[i] = step;

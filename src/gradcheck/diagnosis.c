@@ -69,7 +69,7 @@ bool pattern_values_beside(const Suspect *s, int which, double *v, const char **
         long n = from.size[from.rank - i];
         if (n != 1 && n != s->shape.size[s->shape.rank - i]) return false;
     }
-    contiguous_strides(from, contiguous);
+    tensor_contiguous_strides(from, contiguous);
     tensor_broadcast_strides(from, contiguous, s->shape, stride);
     for (long j = 0; j < s->e->coordinates; j++) {
         long at = 0;

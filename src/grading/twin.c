@@ -17,7 +17,8 @@ typedef struct Twin {
     Error *error;
 } Twin;
 
-/* FOLDER/gradcheck: of FOLDER = …/double the twin is …/float/gradcheck, else FOLDER/build/float/gradcheck. */
+/* FOLDER/gradcheck: of FOLDER = …/double the twin is …/float/gradcheck, of an installed …/bin it is
+ * …/libexec/tapeformer/float/gradcheck, else FOLDER/build/float/gradcheck. */
 static bool find(Twin *t, Error *e) {
     char self[PATH_MAX];
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
@@ -29,9 +30,10 @@ static bool find(Twin *t, Error *e) {
     *name++ = 0;
     t->name = name;
     const char *folder = strrchr(self, '/');
-    bool built = folder && strcmp(folder, "/double") == 0;
-    int length = built ? (int)(folder - self) : (int)strlen(self);
-    if (snprintf(t->path, sizeof t->path, "%.*s%s/float/%s", length, self, built ? "" : "/build", name) >=
+    bool built = folder && strcmp(folder, "/double") == 0, installed = folder && strcmp(folder, "/bin") == 0;
+    int length = built || installed ? (int)(folder - self) : (int)strlen(self);
+    const char *below = built ? "" : installed ? "/libexec/tapeformer" : "/build";
+    if (snprintf(t->path, sizeof t->path, "%.*s%s/float/%s", length, self, below, name) >=
         (int)sizeof t->path)
         return error_set(e, STATUS_NO_INPUT, "%s: the path is too long", self);
     if (access(t->path, X_OK) == 0) return true;

@@ -8,6 +8,7 @@
 #define KERNELS_GEMM_H
 
 #include "base/real.h"
+#include "kernels/activation.h"
 #include <stdbool.h>
 
 typedef enum GemmLayout {
@@ -15,8 +16,6 @@ typedef enum GemmLayout {
     GEMM_NT, /* A is stored m×k, B n×k: C = A·Bᵀ */
     GEMM_TN, /* A is stored k×m, B k×n: C = Aᵀ·B */
 } GemmLayout;
-
-typedef enum Activation { ACT_NONE, ACT_RELU, ACT_GELU } Activation;
 
 typedef struct Gemm {
     GemmLayout layout;

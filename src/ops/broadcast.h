@@ -19,7 +19,7 @@ static inline Walk broadcast_walk(const Node *n) {
     for (int i = 0; i < 2; i++) {
         const Tensor *x = n->in[i];
         tensor_broadcast_strides(x->shape, x->stride, n->out->shape, stride[WALK_A + i]);
-        contiguous_strides(x->shape, contiguous);
+        tensor_contiguous_strides(x->shape, contiguous);
         tensor_broadcast_strides(x->shape, contiguous, n->out->shape, stride[WALK_DA + i]);
     }
     return tensor_walk(n->out->shape, 4, (const long *[]){stride[0], stride[1], stride[2], stride[3]});

@@ -24,7 +24,7 @@ static Walk part_walk(const Node *n, int p, long *start) {
     const Tensor *x = n->in[p];
     int axis = ((const Attr *)n->attr)->axis;
     long dx_stride[MAX_RANK];
-    contiguous_strides(x->shape, dx_stride);
+    tensor_contiguous_strides(x->shape, dx_stride);
     *start += x->shape.size[axis] * n->out->stride[axis];
     return tensor_walk(x->shape, 3, (const long *[]){x->stride, dx_stride, n->out->stride});
 }

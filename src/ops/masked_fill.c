@@ -94,7 +94,7 @@ Tensor *tape_masked_fill(Tape *t, Tensor *x, const uint8_t *mask, Shape mask_sha
     Node *n = tape_node(t, &op_masked_fill, x->shape, INPUTS(x));
     Attr *a = node_attr(n, sizeof *a);
     long contiguous[MAX_RANK];
-    contiguous_strides(mask_shape, contiguous);
+    tensor_contiguous_strides(mask_shape, contiguous);
     tensor_broadcast_strides(mask_shape, contiguous, x->shape, a->stride);
     a->mask = mask, a->value = value;
     return tape_record(n);

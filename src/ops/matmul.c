@@ -175,7 +175,7 @@ Tensor *tape_matmul(Tape *t, Tensor *a, Tensor *b) {
     for (int i = 0; i < 2; i++) {
         Tensor *x = node->in[i];
         long contiguous[MAX_RANK];
-        contiguous_strides(x->shape, contiguous);
+        tensor_contiguous_strides(x->shape, contiguous);
         tensor_broadcast_strides(places_of(x->shape), x->stride, s.places, s.step[i]);
         tensor_broadcast_strides(places_of(x->shape), contiguous, s.places, s.grad_step[i]);
     }

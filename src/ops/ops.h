@@ -5,7 +5,7 @@
 
 #include "autograd/op.h"
 #include "gradcheck/check_case.h"
-#include "kernels/gemm.h"
+#include "kernels/activation.h"
 #include "ops/sequences.h"
 #include <limits.h>
 

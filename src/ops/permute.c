@@ -25,7 +25,7 @@ static void backward(Node *n) {
     const real *dy = n->out->grad;
     real *dx = n->in[0]->grad;
     long x_stride[MAX_RANK], dx_stride[MAX_RANK];
-    contiguous_strides(n->in[0]->shape, x_stride);
+    tensor_contiguous_strides(n->in[0]->shape, x_stride);
     permute(n->out->shape.rank, ((Attr *)n->attr)->order, x_stride, dx_stride);
     for (Walk w = tensor_walk(n->out->shape, 1, (const long *[]){dx_stride}); tensor_walk_row(&w); dy += w.n)
         for (long i = 0; i < w.n; i++) dx[w.at[0] + i * w.step[0]] += dy[i];

@@ -52,7 +52,7 @@ static inline Walk reduction_walk(const Node *n) {
     const Tensor *x = n->in[0];
     Shape s = x->shape;
     long x_stride[MAX_RANK], dx_stride[MAX_RANK], contiguous[MAX_RANK];
-    contiguous_strides(s, contiguous);
+    tensor_contiguous_strides(s, contiguous);
     for (int i = 0, to = 0; i < s.rank; i++) {
         int axis = ((const Reduction *)n->attr)->axis;
         int place = i == axis ? s.rank - 1 : to++;

@@ -58,6 +58,6 @@ Tensor *tape_reshape(Tape *t, Tensor *x, Shape s) {
     if (shape_count(s) != shape_count(x->shape))
         error_bug("reshape: x is %s, want as many elements as %s", shape_text(x->shape), shape_text(s));
     long stride[MAX_RANK];
-    contiguous_strides(s, stride);
+    tensor_contiguous_strides(s, stride);
     return tape_record(tape_view(t, &op_reshape, tape_contiguous(t, x), s, stride, 0));
 }

@@ -20,7 +20,7 @@ static void backward(Node *n) {
     const Attr *a = n->attr;
     const real *dy = n->out->grad;
     long dx_stride[MAX_RANK];
-    contiguous_strides(n->in[0]->shape, dx_stride);
+    tensor_contiguous_strides(n->in[0]->shape, dx_stride);
     real *dx = n->in[0]->grad + a->start * dx_stride[a->axis];
     for (Walk w = tensor_walk(n->out->shape, 1, (const long *[]){dx_stride}); tensor_walk_row(&w); dy += w.n)
         for (long i = 0; i < w.n; i++) dx[w.at[0] + i * w.step[0]] += dy[i];

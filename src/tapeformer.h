@@ -1,0 +1,156 @@
+/* tapeformer: a Transformer and the autograd under it, as a library. What a program includes, and an operation of one's
+ * own; a line of meaning beside each function. Units, errors and ownership stand with the types and in the headers of
+ * the rooms, which this one brings along.
+ *
+ *     #include <tapeformer.h>              cc my.c $(pkg-config --cflags --libs tapeformer)
+ *     in single precision, as models train; in double, as gradients are checked: tapeformer-double
+ *
+ * Every exported name begins with the prefix of its kind:
+ *
+ *     error_ shape_ pool_                  messages, shapes, threads
+ *     tensor_ tape_ node_ op_ ops_         tensors, the tape, operations
+ *     gradcheck_                           gradients proved by differences
+ *     config_ model_ parameters_ nn_ tokens_   the Transformer
+ *     task_ batch_ optim_ schedule_ trainer_   training
+ *     decode_ tokenizer_                   text and answers
+ *     array_ npy_ safetensors_             files
+ *
+ * A function that may fail for what the world does takes an Error and returns false or NULL with it filled in; a
+ * programmer's mistake ends the program with a line that says which. */
+#ifndef TAPEFORMER_H
+#define TAPEFORMER_H
+
+#include "autograd/op.h"
+#include "base/pool.h"
+#include "decoding/decode.h"
+#include "formats/npy.h"
+#include "formats/safetensors.h"
+#include "gradcheck/gradcheck.h"
+#include "gradcheck/gradcheck_text.h"
+#include "nn/model_file.h"
+#include "nn/nn.h"
+#include "ops/ops.h"
+#include "tasks/task.h"
+#include "text/tokenizer.h"
+#include "training/trainer.h"
+
+/* clang-format off */
+
+/* ---- Errors, shapes, threads ---- */
+
+bool error_set(Error *e, Status status, const char *format, ...);   /* fills e, returns false; the first cause stays */
+_Noreturn void error_bug(const char *format, ...);                  /* prints `bug: …`, ends with status 70 */
+long shape_count(Shape s);                                          /* elements: Π size_i, 1 for a scalar */
+int shape_axis(const char *op, Shape s, int axis);                  /* axis, from the end where negative, in range */
+Shape shape_broadcast(const char *op, Shape a, Shape b);            /* what a and b broadcast to */
+const char *shape_text(Shape s);                                    /* "[2,3]", for messages */
+void pool_set_threads(int threads);                                 /* threads from now on, ≥ 1 */
+int pool_threads(void);                                             /* how many work now */
+
+/* ---- Tensors: strided views of real numbers. Nobody frees them ---- */
+
+Tensor tensor_over(real *data, Shape s);                            /* a contiguous tensor over the caller's memory */
+bool tensor_contiguous(const Tensor *x);                            /* row-major without gaps */
+void tensor_copy_out(const Tensor *x, real *out);                   /* x in row-major order, whatever its strides */
+void tensor_broadcast_strides(Shape x, const long *stride, Shape to, long *out); /* x's strides in `to`, 0: repeated */
+Walk tensor_walk(Shape shape, int operands, const long *const stride[]); /* operands over one shape, row by row */
+bool tensor_walk_row(Walk *w);                                      /* goes to the next row; false behind the last */
+
+/* ---- The tape: records operations as they run, and runs backward through them ---- */
+
+Tape *tape_new(void);                                               /* an empty tape; for tape_free */
+void tape_free(Tape *t);                                            /* with all that was made on it */
+void tape_reset(Tape *t);                                           /* forgets all; memory stays for the next step */
+Tensor *tape_leaf(Tape *t, Shape s, real *data, real *grad);        /* over the caller's memory; grad NULL: fixed */
+Tensor *tape_constant(Tape *t, Shape s);                            /* zeros of the tape's own, to be written at once */
+void tape_backward(Tape *t, Tensor *loss);                          /* ∂loss/∂x is added to every leaf's grad */
+void tape_backward_from(Tape *t, Tensor *y, const real *dy);        /* Σ_i dy_i ∂y_i/∂x is */
+bool tape_failed(const Tape *t, Error *e);                          /* memory ran out since the last reset */
+size_t tape_peak(const Tape *t);                                    /* most bytes of arrays at once */
+const struct Node *tape_first_non_finite(const Tape *t);            /* where a NaN began, before backward */
+
+/* tape_add, tape_matmul, tape_softmax, …: one function an operation, with its formula in ops/ops.def. */
+
+/* ---- An operation of one's own: an Op with forward, backward and cases, and a function that records it ---- */
+
+Node *tape_node(Tape *t, const Op *op, Shape out, int inputs, Tensor *const in[]); /* a run, with its output */
+Node *tape_view(Tape *t, const Op *op, Tensor *in, Shape out, const long *stride, long offset); /* in's memory again */
+void *node_attr(Node *n, size_t bytes);                             /* its attributes, zeroed, n->attr */
+void *node_record(Node *n, size_t bytes);                           /* zeroed memory until reset */
+real *node_array(Node *n, long count);                              /* reals saved for backward; NULL while planning */
+Tensor *tape_record(Node *n);                                       /* runs forward; the output */
+
+/* ---- Gradient checks, which prove in double: PASS 0, INCONCLUSIVE 1, FAIL 2 ---- */
+
+Verdict gradcheck_op(const Op *op, FILE *out);                      /* every case of an operation, and why it fails */
+Verdict gradcheck_function(const char *name, Tensor *(*f)(Tape *t, Tensor **x), const CheckInput *in,
+                           FILE *out);                              /* a function of tape operations */
+void gradcheck_case(const char *op, const CheckCase *c, uint64_t seed, CaseReport *report); /* one case, as numbers */
+double gradcheck_tolerance(void);                                   /* relative error up to which a gradient passes */
+
+/* ---- The Transformer ---- */
+
+ModelConfig config_seq2seq(int vocab_size, int max_length, int pad_id); /* the paper's, N = 2, d_model = 128 */
+ModelConfig config_language_model(int vocab_size, int max_length);  /* decoder-only, N = 4, d_model = 128 */
+bool config_check(const ModelConfig *c, Status status, Error *e);   /* whether there can be such a model */
+Model *model_new(const ModelConfig *c, bool training, uint64_t seed, Error *e); /* weights drawn; for model_free */
+void model_free(Model *m);
+bool model_save(const Model *m, const char *path, const Metadata *note, int count, Error *e); /* .safetensors */
+Model *model_load(const char *path, bool training, Notes *notes, Error *e); /* and the notes saved with it */
+const char *model_notes_find(const Notes *n, const char *key);      /* NULL: there is none */
+void model_notes_free(Notes *n);
+bool tokens_new(Tokens *x, long sequences, long rows, Error *e);    /* room for packed token sequences */
+void tokens_free(Tokens *x);
+void tokens_fill(Tokens *x, TokenLayout layout, long sequences, long longest, const int32_t *ids, int pad_id);
+                                                                    /* takes over [sequences, longest] ids */
+Tensor *nn_hidden(Forward *f);                                      /* the stacks: [target tokens, d_model] */
+Tensor *nn_logits(const Forward *f, Tensor *hidden);                /* hidden Eᵀ: [target tokens, vocab_size] */
+Tensor *nn_loss(const Forward *f, Tensor *hidden, const int32_t *targets); /* mean cross-entropy, labels smoothed */
+void parameters_clear_grad(Parameters *p);                          /* before backward: gradients hold nothing */
+void parameters_settle_grad(Parameters *p);                         /* after it: those not reached are 0 */
+
+/* ---- Training: 5.1 to 5.4 ---- */
+
+TaskOptions task_defaults(void);
+Task *task_open(const char *name, const TaskOptions *o, Error *e);  /* copy, reverse, sort, lm; for task_free */
+void task_free(Task *task);
+void batch_shape(Batch *b, long rows, long S, long T, int32_t pad_id); /* in a task of one's own: rows of padding */
+void batch_teach(Batch *b, long r, int32_t begin, const int32_t *answer, long n, int32_t end); /* row r's target */
+Optimizer optim_default(OptimizerKind kind);                        /* section 5.3's Adam, or SGD */
+double optim_step(Optimizer *o, Parameters *p, double learning_rate, double scale); /* one step; the gradient's norm */
+double schedule_rate(const Schedule *s, long step);                 /* η of step 1, 2, … */
+bool trainer_start(Trainer *t, Error *e);                           /* memory for steps and evaluations */
+void trainer_stop(Trainer *t);
+bool trainer_step(Trainer *t, StepResult *result, Error *e);        /* a batch forward, backward, one optimizer step */
+bool trainer_evaluate(Trainer *t, long rows, Evaluation *result, Error *e); /* loss and accuracy, held out */
+
+/* ---- Text and answers ---- */
+
+bool decode_answers(Tape *t, Model *m, const Sampler *s, long count, long S, const int32_t *source, int32_t begin_id,
+                    int32_t end_id, long most, int32_t *out, long *length, Error *e); /* of a seq2seq model */
+bool decode_continue(Tape *t, Model *m, const Sampler *s, int32_t *ids, long n, long more,
+                     bool (*emit)(void *context, int32_t id), void *context, Error *e); /* of a language model */
+Tokenizer *tokenizer_learn(const char *where, const char *text, size_t length, Error *e); /* of a text's characters */
+Tokenizer *tokenizer_parse(const char *where, const char *vocabulary, Error *e); /* of the note "vocabulary" */
+char *tokenizer_string(const Tokenizer *k, Error *e);               /* that note; to be freed */
+void tokenizer_free(Tokenizer *k);
+bool tokenizer_encode(const Tokenizer *k, const char *where, const char *text, size_t length, int32_t *ids,
+                      long *count, Error *e);                       /* characters to ids */
+size_t tokenizer_decode(const Tokenizer *k, const int32_t *ids, long count, char *out); /* ids to characters */
+
+/* ---- Files ---- */
+
+Array array_over(const char *name, Dtype d, Shape s, const void *bytes); /* an array to be written */
+void array_free(Array *a);
+bool array_to_real(const Array *a, real *out, Error *e);            /* its elements, whatever their type */
+bool npy_read(Array *a, const char *path, Error *e);                /* NumPy's .npy */
+bool npy_write(const Array *a, const char *path, Error *e);
+bool safetensors_read(Safetensors *s, const char *path, Error *e);  /* named arrays and strings */
+void safetensors_free(Safetensors *s);
+const Array *safetensors_find(const Safetensors *s, const char *name); /* NULL: there is none */
+bool safetensors_write(const char *path, const Metadata *metadata, int metadata_count, const Array *tensors, int count,
+                       Error *e);
+
+/* clang-format on */
+
+#endif
