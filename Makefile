@@ -3,6 +3,7 @@
 #   make                 the programs: train generate gradcheck explain bench
 #   make run             train the copy task, then a language model on the text in data/
 #   make test            build and run everything quick, in both precisions; TESTS="gemm model": these alone
+#   make test-all        the same and what takes minutes: files of PyTorch, safetensors and NumPy, ten thousand of each
 #   make lint            warnings with gcc and clang, format, dependency direction, registers of the tile
 #   make install         programs, libraries, header and manual pages below PREFIX=/usr/local; DESTDIR=FOLDER before it
 #   make uninstall       take away what install has put there
@@ -90,7 +91,7 @@ $(BUILD)/$(1)/%.a:
 	$$(call say,AR,$$@)
 	@rm -f $$@
 	$$(Q)$$(AR) rc $$@ $$^
-$(foreach name,$(PROGRAMS) $(TESTS:%=tests/%),$(eval $(call program,$(1),$(name))))
+$(foreach name,$(PROGRAMS) $(TESTS:%=tests/%) tests/interop/files,$(eval $(call program,$(1),$(name))))
 endef
 # Program $(2) of precision $(1).
 define program
@@ -220,6 +221,10 @@ test: $(foreach p,float double,$(TESTS:%=$(BUILD)/$(p)/tests/%)) $(BUILT) all
 	@GRADCHECK=$(BUILD)/double/gradcheck sh tests/run.sh $(foreach p,float double,$(TESTS:%=$(BUILD)/$(p)/tests/%)) \
 	    tests/numpy_round_trip.py
 
+# What takes longer, and wants more than a compiler.
+test-all: test $(BUILD)/float/tests/interop/files
+	@BUILD=$(BUILD) sh tests/run.sh tests/interop/check.py tests/interop/differential.py
+
 lint:
 	@sh tests/lint.sh
 
@@ -243,6 +248,6 @@ help:
 clean:
 	rm -rf build build-* $(PROGRAMS)
 
-.PHONY: all install uninstall run test lint fuzz print-lint-flags help clean FORCE
+.PHONY: all install uninstall run test test-all lint fuzz print-lint-flags help clean FORCE
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

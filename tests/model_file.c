@@ -3,6 +3,7 @@
 #include "expect_bug.h"
 #include "folder.h"
 #include "model_helpers.h"
+#include <sys/resource.h>
 
 /* ---- Models ---- */
 
@@ -47,6 +48,7 @@ static void check_round_trip(ModelConfig c) {
         CHECK(!model_notes_find(&notes, "d_model") && !model_notes_find(&notes, "crc32") &&
               !model_notes_find(&notes, "no"));
         model_notes_free(&notes);
+        nn_sinusoids(n, c.max_length), nn_sinusoids(m, c.max_length);
         CHECK(same_bits(n->positions.data, m->positions.data, shape_count(m->positions.shape)));
         model_free(n);
     }
@@ -76,6 +78,23 @@ static void note_with_a_taken_name(void) {
     EXPECT_BUG("safetensors_write: metadata key \"heads\" is taken",
                model_save(m, path, &(Metadata){"heads", "2"}, 1, &e));
     model_free(m);
+}
+
+/* Nothing in a file bears out how long the longest sequence is: until one so long comes, it costs no memory. */
+static void long_sequences_cost_nothing(void) {
+    Error e = {0};
+    struct rusage before, after;
+    ModelConfig c = small_seq2seq();
+    c.max_length = 1 << 24;
+    make_folder();
+    Model *m = new_model(c, 1);
+    CHECK(model_save(m, in_folder("model"), NULL, 0, &e), "%s", e.text);
+    getrusage(RUSAGE_SELF, &before);
+    Model *n = must(model_load(in_folder("model"), false, NULL, &e), &e);
+    getrusage(RUSAGE_SELF, &after);
+    CHECK(after.ru_maxrss - before.ru_maxrss < 64 << 10, "found %ld KB", after.ru_maxrss - before.ru_maxrss);
+    model_free(m);
+    model_free(n);
 }
 
 /* A file that cannot be written leaves nothing behind. */
@@ -419,6 +438,7 @@ TEST_MAIN({"a seq2seq comes back to the bit", round_trip_seq2seq},
           {"an lm comes back to the bit", round_trip_lm},
           {"other choices come back", round_trip_other_choices},
           {"a note under a configuration's name is a bug", note_with_a_taken_name},
+          {"long sequences cost nothing", long_sequences_cost_nothing},
           {"a model that cannot be written", save_nowhere}, {"tensors that do not fit", wrong_tensors},
           {"weights that are not finite", weights_that_are_not_finite},
           {"metadata that describes no model", wrong_metadata}, {"no file", no_file},

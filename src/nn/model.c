@@ -1,4 +1,5 @@
 /* Making a model: every tensor under its name in a weight file, and how it starts. */
+#include "base/arena.h"
 #include "nn/nn.h"
 #include <math.h>
 #include <stdarg.h>
@@ -157,20 +158,18 @@ size_t model_bytes(const Model *m) {
     return parameters_bytes(&m->parameters, m->parameters.training) + sinusoids;
 }
 
-/* The sinusoids are a constant of the model, beside the parameters. */
-static bool make_sinusoids(Model *m, Error *e) {
-    long length = m->config.max_length, d = m->config.d_model;
-    m->sinusoids = calloc((size_t)length, (size_t)d * sizeof(real));
-    if (!m->sinusoids)
-        return error_set(e, STATUS_NO_MEMORY, "memory: %ld positional encodings of %ld", length, d);
-    nn_sinusoids(length, d, m->sinusoids);
-    m->positions = tensor_over(m->sinusoids, SHAPE(length, d));
-    return true;
+/* The sinusoids are a constant of the model, beside the parameters. What a file says of max_length nothing else in it
+ * bears out: pages that nobody reads cost nothing. */
+static bool reserve_sinusoids(Model *m, Error *e) {
+    Shape shape = SHAPE(m->config.max_length, m->config.d_model);
+    m->sinusoids = pages_alloc((size_t)shape_count(shape) * sizeof(real), "positional encodings", e);
+    if (m->sinusoids) m->positions = tensor_over(m->sinusoids, shape);
+    return m->sinusoids;
 }
 
 bool model_allocate(Model *m, Error *e) {
     return parameters_allocate(&m->parameters, m->parameters.training, e) &&
-           (m->config.positions != POSITIONS_SINUSOIDAL || make_sinusoids(m, e));
+           (m->config.positions != POSITIONS_SINUSOIDAL || reserve_sinusoids(m, e));
 }
 
 Model *model_new(const ModelConfig *c, bool training, uint64_t seed, Error *e) {
@@ -189,6 +188,6 @@ void model_free(Model *m) {
     parameters_free(&m->parameters);
     free(m->encoder);
     free(m->decoder);
-    free(m->sinusoids);
+    pages_free(m->sinusoids, (size_t)m->config.max_length * (size_t)m->config.d_model * sizeof(real));
     free(m);
 }

@@ -98,7 +98,7 @@ static bool check_tensors(const Safetensors *file, const Parameters *p, Error *e
                              file->path, entry->name, shape_text(entry->shape));
         if (!array_expect_shape(a, entry->shape, e)) return false;
     }
-    for (int i = 0; i < file->tensors; i++)
+    for (int i = 0; file->tensors > p->count && i < file->tensors; i++)
         if (!parameters_find(p, file->tensor[i].name)) {
             char where[ARRAY_WHERE];
             return error_set(e, STATUS_BAD_DATA,

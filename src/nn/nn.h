@@ -67,7 +67,8 @@ typedef struct Model {
     DecoderLayer *decoder;           /* [decoder_layers] */
     Norm encoder_norm, decoder_norm; /* where config.final_norm */
     Tensor output;                   /* [vocab_size, d_model] where not tied */
-    real *sinusoids;
+    real *sinusoids;                 /* [max_length, d_model], of which sinusoids_made rows are there */
+    long sinusoids_made;
 } Model;
 
 /* What a forward pass is about: Forward f = {tape, model, &source, &target}. */
@@ -84,9 +85,9 @@ typedef struct Forward {
 /* 3.4, 3.5: rows of the embedding matrix, scaled, plus positions; then dropout. [rows, d_model] */
 Tensor *nn_embedding(const Forward *f, const Tokens *x);
 
-/* 3.5: PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i+1) = cos(pos / 10000^(2i/d)), into out [length, d].
- */
-void nn_sinusoids(long length, long d, real *out);
+/* 3.5: PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i+1) = cos(pos / 10000^(2i/d)), of the positions below `length`
+ * that the model has not made yet; nothing where its positions are learned. */
+void nn_sinusoids(Model *m, long length);
 
 /* A sublayer ends in a linear layer whose output goes through dropout onto a residual, which it therefore takes
  * along: residual + Dropout(Sublayer(x)), all [rows, d_model]. */

@@ -1,0 +1,104 @@
+"""What PyTorch and this project hand each other is right: a run's weights load strict=True into stock layers, whose
+logits and gradients are ours; training goes on over two processes; and what was trained there is read here.
+
+    BUILD=build python3 tests/interop/check.py
+
+Prints a line `ok   …` or `FAIL …` a test, as the test programs do. Wants torch and safetensors."""
+import os
+import subprocess
+import sys
+import tempfile
+
+import torch
+from safetensors.torch import load_file, save_file
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+import go_on  # noqa: E402
+from models import gradients  # noqa: E402
+
+BUILD = os.path.abspath(os.environ.get("BUILD", "build"))
+TEXT = "the cat sat on the mat, and the dog sat on the cat.\n" * 40
+RUNS = {
+    "lm": ["lm", "--text", "text", "--context", "16"],
+    "copy": ["copy", "--symbols", "8", "--max-length", "6"],
+}
+SMALL = ["--d-model", "16", "--heads", "2", "--layers", "2", "--batch", "8", "--steps", "40", "--quiet"]
+
+
+def run(program, *arguments, status=0):
+    done = subprocess.run([program, *arguments], capture_output=True, text=True)
+    if done.returncode != status:
+        raise AssertionError(f"{program} {arguments}: status {done.returncode}: {done.stdout}{done.stderr}")
+    return done
+
+
+def same_as_ours(weights):
+    """Logits, loss and gradients of stock PyTorch over a batch made here, judged by gradcheck."""
+    gradcheck = os.path.join(BUILD, "double", "gradcheck")
+    start = os.path.dirname(weights) + "-start"
+    run(gradcheck, "model", "--weights", weights, "--save", start, "--unchecked", "--double")
+    [batch] = [f"{start}/{name}" for name in os.listdir(start) if name.endswith(".batch.safetensors")]
+    [ours] = [f"{start}/{name}" for name in os.listdir(start) if name.endswith(".grads.safetensors")]
+    meta = go_on.read(os.path.dirname(weights))[1]
+    doubles = {name: x.double() for name, x in load_file(weights).items()}
+    theirs = gradients(meta, doubles, load_file(batch))
+    save_file({name: x.contiguous() for name, x in theirs.items()}, "theirs.safetensors")
+    run(gradcheck, "model", "--weights", weights, "--batch", batch, "--against", "theirs.safetensors")
+    worst = (theirs["logits"] - load_file(ours)["logits"].double()).abs().max().item()
+    assert worst < 1e-9, worst
+
+
+def go(name, out, processes):
+    text = ["--text", "text"] if name == "lm" else []
+    return run(sys.executable, os.path.join(HERE, "go_on.py"), name, out, *text, "--steps", "30", "--batch", "8", "--lr",
+               "0.003", "--processes", str(processes), "--port", str(20000 + os.getpid() % 20000)).stdout
+
+
+def test_loads(name):
+    """strict=True, and the same logits and gradients."""
+    run(os.path.join(BUILD, "float", "train"), *RUNS[name], *SMALL, "--run", name)
+    same_as_ours(f"{name}/model.safetensors")
+
+
+def test_goes_on(name):
+    """The loss falls, and two processes learn what one does."""
+    said = go(name, f"{name}-two", 2).split()
+    first, last = float(said[3]), float(said[7])
+    assert last < 0.98 * first, said
+    if name == "lm":  # elsewhere rows differ in length, and a mean of means is another
+        go(name, f"{name}-one", 1)
+        start, one, two = (load_file(f"{run}/model.safetensors") for run in (name, f"{name}-one", f"{name}-two"))
+        way = sum((one[key] - start[key]).square().sum().item() for key in start)
+        apart = sum((one[key] - two[key]).square().sum().item() for key in start)
+        assert way > 0.1 and apart < 1e-4 * way, (way, apart)
+
+
+def test_comes_back(name):
+    """The model is read here, which says that there is no checksum; its logits are PyTorch's."""
+    done = run(os.path.join(BUILD, "float", "generate"), f"{name}-two", "--prompt", "the " if name == "lm" else "123")
+    assert done.stdout and "has no checksum" in done.stderr, done
+    same_as_ours(f"{name}-two/model.safetensors")
+
+
+def main():
+    failed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        with open("text", "w") as file:
+            file.write(TEXT)
+        for name in RUNS:
+            for test in (test_loads, test_goes_on, test_comes_back):
+                line = f"interop: {name}: {test.__name__[5:].replace('_', ' ')}"
+                try:
+                    test(name)
+                    print("ok  ", line, flush=True)
+                except Exception as e:  # noqa: BLE001
+                    failed += 1
+                    print(f"  {type(e).__name__}: {e}\nFAIL {line}", flush=True)
+        os.chdir("/")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,241 @@
+"""Files by the thousand, read by two programs: this project's readers against the safetensors and NumPy packages.
+
+    BUILD=build python3 tests/interop/differential.py [FILES [SEED]]
+
+Half of the files of each format are the packages' own, changed at random (or not); there both must find the same
+arrays, or ours alone may refuse, for a reason that is in the list below. The other half are ours, which the packages
+must read as they were meant. Prints how often each divergence was met, then `ok   …` or `FAIL …`."""
+import collections
+import io
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import warnings
+import zlib
+
+import numpy as np
+import safetensors
+
+BUILD = os.path.abspath(os.environ.get("BUILD", "build"))
+NUMPY_NAMES = {"b1": "BOOL", "u1": "U8", "i1": "I8", "u2": "U16", "i2": "I16", "u4": "U32", "i4": "I32", "u8": "U64",
+               "i8": "I64", "f2": "F16", "f4": "F32", "f8": "F64"}
+TYPES = {"BOOL": 1, "U8": 1, "I8": 1, "U16": 2, "I16": 2, "U32": 4, "I32": 4, "U64": 8, "I64": 8, "F16": 2, "BF16": 2,
+         "F32": 4, "F64": 8}
+
+# What ours refuses and the package reads: the line ours says, and why.
+STRICTER = {
+    "safetensors": [
+        (r"found type ", "types of 8 bits and less, and complex ones, which nothing here computes with"),
+        (r"found key ", "a key that the format does not have, which the package passes over"),
+        (r"found U\+0000", "a NUL in a name, which no C string holds"),
+        (r"found duplicate key", "a key given twice: the package takes the last one, and says nothing"),
+        (r"found more than 8 axes", "more than 8 axes"),
+        (r"tensor without a name", "a tensor whose name is empty"),
+        (r"file is damaged", "a checksum of ours that does not fit"),
+        (r"size \d+, need one below 2\^63|more than 2\^63 bytes", "a size that no array has, beside one of 0"),
+        (r"found '\[', need less depth", "brackets 64 deep"),
+    ],
+    "npy": [
+        (r"bytes of elements, need", "bytes behind the last element, which NumPy does not look at"),
+        (r"need a type like", "types other than numbers and booleans, which nothing here computes with"),
+        (r"object arrays refused", "objects"),
+        (r"need a size: digits alone", "sizes that Python reads as numbers: -1, True, 1_0, 0x3"),
+        (r"need a comma, as in|need a shape like|need a comma or", "a header that Python reads otherwise"),
+        (r"need one of the keys|need each key once|need a colon|need \{|need blanks|need True or False",
+         "a header that Python reads otherwise: comments, line breaks, escapes, a key twice"),
+        (r"found more than 8 axes", "more than 8 axes"),
+        (r"no newline at its end", "a header whose last byte is no newline"),
+        (r"need a size below 2\^63|more than 2\^63 bytes", "a size that no array has, beside one of 0"),
+    ],
+}
+
+
+class Ours:
+    """tests/interop/files.c, kept running."""
+
+    def __init__(self):
+        program = os.path.join(BUILD, "float", "tests", "interop", "files")
+        self.process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def ask(self, order):
+        self.process.stdin.write(order.encode() + b"\n")
+        self.process.stdin.flush()
+        line = self.process.stdout.readline()
+        if not line.endswith(b"\n"):
+            raise SystemExit(f"{order}: no answer, status {self.process.wait()}")
+        return line.decode()[:-1]
+
+
+def quoted(text):
+    """As json_print has it."""
+    names = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+    return '"' + "".join(names.get(c) or ("\\u%04X" % ord(c) if c < " " or c == "\x7f" else c) for c in text) + '"'
+
+
+def described(name, dtype, shape, data):
+    return f" {quoted(name)} {dtype} [{','.join(map(str, shape))}] {zlib.crc32(data):08X}"
+
+
+def read_safetensors(data):
+    """What the package finds in a file, as files.c prints it; None where it refuses."""
+    try:
+        tensors = safetensors.deserialize(data)
+    except (safetensors.SafetensorError, OverflowError):
+        return None
+    length = int.from_bytes(data[:8], "little")
+    pairs = json.loads(data[8 : 8 + length]).get("__metadata__") or {}
+    pairs.pop("crc32", None)
+    found = sorted((name.encode(), described(name, t["dtype"], t["shape"], bytes(t["data"]))) for name, t in tensors)
+    pairs = sorted((key.encode(), f" {quoted(key)}={quoted(value)}") for key, value in pairs.items())
+    return "ok" + "".join(text for _, text in found + pairs)
+
+
+def read_npy(data):
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            x = np.lib.format.read_array(io.BytesIO(data), allow_pickle=False)
+    except Exception:  # noqa: BLE001 NumPy's reader lets through what Python's parser raises
+        return None
+    name = NUMPY_NAMES.get(x.dtype.str[1:], x.dtype.str)
+    little = x if x.dtype.byteorder != ">" else x.astype(x.dtype.newbyteorder("<"))
+    return "ok" + described("", name, x.shape, np.ascontiguousarray(little).tobytes())
+
+
+# ---- Files, right and wrong ----
+
+def any_shape(rng):
+    return [rng.randrange(5) for _ in range(rng.randrange(4))]
+
+
+def make_safetensors(rng):
+    """Header and data of a file as the package writes it, mostly, and sometimes with odd entries."""
+    header, data = {}, b""
+    if rng.random() < 0.5:
+        header["__metadata__"] = {rng.choice(["a", "format", "é\n", "crc32"]): rng.choice(["", "pt", '"x"'])}
+    for i in range(rng.randrange(4)):
+        dtype, shape = rng.choice(list(TYPES)), any_shape(rng)
+        size = TYPES[dtype] * int(np.prod(shape, dtype=int))
+        name = rng.choice(["w", "a.b", "无", "", "x y", "__metadata__ "]) + str(i) * rng.randrange(2)
+        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [len(data), len(data) + size]}
+        data += bytes(rng.randrange(2 if dtype == "BOOL" else 256) for _ in range(size))
+    text = json.dumps(header, ensure_ascii=rng.random() < 0.5, separators=(",", ":") if rng.random() < 0.5 else None)
+    return text + " " * (-len(text.encode()) % 8), data
+
+
+EDITS = [(r"\d+", ["0", "1", "-1", "1.0", "1e1", "01", "99999999999999999999", "9223372036854775808", "2", "8"]),
+         (r'"[FIUB]\w+"', ['"F32"', '"F8_E4M3"', '"C64"', '"f32"', '"U8"', "null"]),
+         (r'"shape"', ['"dtype"', '"sha\\u0070e"', '"Shape"', '"x": 1, "shape"']),
+         (r'"(\w+)":', ['"w":', '"\\u0000":', '"":', '"__metadata__":']),
+         (r"\[([\d, ]*)\]", ["[]", "[[1]]", "{}", "[1,1,1,1,1,1,1,1,1]", "[0,9223372036854775807,3]", "[true]", "[0,0]"]),
+         (r"[{}\[\],: ]", ["", " ", "\t", "\n", ",", "\v", "{", "]"]),
+         (r"'\w+'", ["'<f4'", "'>i2'", "'|b1'", "'<c8'", "'|S3'", "'f4'", "'=f8'", "'|O'", '"shape"', "'<M8[s]'"]),
+         (r"True|False", ["True", "False", "1", "'True'", "None", "false"]),
+         (r"\((\d*),?", ["(True,", "(-1,", "(3L,", "(1_0,", "(0x3,", "[", "(2,-3,", "(", "(03,", "(1,1,1,1,1,1,1,1,1,"])]
+
+
+def edit(text, rng):
+    """One place that looks like something becomes something else."""
+    pattern, others = rng.choice(EDITS)
+    places = list(re.finditer(pattern, text))
+    if not places:
+        return text
+    place = rng.choice(places)
+    return text[: place.start()] + rng.choice(others) + text[place.end() :]
+
+
+def damage(data, rng):
+    """Bytes changed, cut off or added."""
+    data = bytearray(data)
+    kind = rng.randrange(3)
+    if kind == 0 and data:
+        data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+    elif kind == 1:
+        del data[rng.randrange(len(data) + 1) :]
+    else:
+        data += bytes(rng.randrange(256) for _ in range(rng.randrange(1, 9)))
+    return bytes(data)
+
+
+def changed_safetensors(rng):
+    text, data = make_safetensors(rng)
+    for _ in range(rng.choice([0, 0, 1, 1, 2])):
+        text = edit(text, rng)
+    raw = text.encode()
+    whole = len(raw).to_bytes(8, "little") + raw + data
+    return damage(whole, rng) if rng.random() < 0.2 else whole
+
+
+def changed_npy(rng):
+    order, name = rng.choice("<>"), rng.choice(list(NUMPY_NAMES))
+    count = any_shape(rng)
+    size = int(name[1]) * int(np.prod(count, dtype=int))
+    raw = bytes(rng.randrange(2 if name == "b1" else 256) for _ in range(size))
+    x = np.frombuffer(raw, np.dtype(order + name)).reshape(count)
+    out = io.BytesIO()
+    np.lib.format.write_array(out, np.asfortranarray(x) if rng.random() < 0.3 else x,
+                              version=rng.choice([None, (2, 0), (3, 0)]))
+    whole = out.getvalue()
+    start = 10 if whole[6] == 1 else 12
+    end = whole.index(b"\n") + 1
+    text, data = whole[start:end].decode("latin-1"), whole[end:]
+    for _ in range(rng.choice([0, 0, 1, 1, 2])):
+        text = edit(text, rng)
+    head = text.encode("latin-1")
+    whole = whole[:8] + len(head).to_bytes(start - 8, "little") + head + data
+    return damage(whole, rng) if rng.random() < 0.2 else whole
+
+
+# ---- The comparison ----
+
+def compare(form, files, seed):
+    change, read = {"safetensors": (changed_safetensors, read_safetensors), "npy": (changed_npy, read_npy)}[form]
+    rng, ours, count, wrong = random.Random(f"{form} {seed}"), Ours(), collections.Counter(), 0
+    for i in range(files):
+        path, mine = f"file.{form}", i % 2 == 1
+        if mine:
+            want = ours.ask(f"write {path} {seed * files + i}")
+            data = open(path, "rb").read()
+        else:
+            data = change(rng)
+            with open(path, "wb") as file:
+                file.write(data)
+        theirs, found = read(data), ours.ask(f"read {path}")
+        if mine and not sorted(want.split(" ")) == sorted(found.split(" ")) == sorted((theirs or "").split(" ")):
+            kind = "FAIL: a file of ours is read otherwise"
+        elif found == theirs:
+            kind = "both read it, and find the same"
+        elif found.startswith("no ") and theirs is None:
+            kind = "both refuse it"
+        elif found.startswith("no "):
+            whys = [why for line, why in STRICTER[form] if re.search(line, found)]
+            kind = f"ours refuses {whys[0]}" if whys else "FAIL: ours refuses it, and nobody knows why"
+        else:
+            kind = "FAIL: ours reads it, or finds other arrays"
+        count[kind] += 1
+        if kind.startswith("FAIL"):
+            wrong += 1
+            if wrong <= 5:
+                print(f"  {form} {i}: {kind[6:]}\n    {data!r}\n    ours   {found}\n    theirs {theirs}")
+    for kind, n in count.most_common():
+        print(f"  {form}: {n:6d} {kind}")
+    print(f"{'FAIL' if wrong else 'ok  '} differential: {form}: {files} files", flush=True)
+    return wrong
+
+
+def main():
+    files = int(sys.argv[1]) if len(sys.argv) > 1 else 10000
+    seed = int(sys.argv[2]) if len(sys.argv) > 2 else 1
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        wrong = sum(compare(form, files, seed) for form in ("safetensors", "npy"))
+        os.chdir("/")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,107 @@
+"""Goes on with a run in PyTorch, over as many processes as wanted: reads the model that ./train left, into stock
+nn.TransformerEncoder and nn.TransformerDecoder (tests/golden/models.py), trains it with DistributedDataParallel, and
+writes a model that ./generate reads.
+
+    python3 tests/interop/go_on.py runs/lm runs/more --text data/poems.txt --processes 2
+
+The processes speak over loopback here; torchrun starts them on other machines as well. Wants torch and safetensors."""
+import argparse
+import os
+import sys
+
+import torch
+import torch.distributed as dist
+import torch.multiprocessing
+from safetensors import safe_open
+from safetensors.torch import save_file
+from torch.nn.parallel import DistributedDataParallel
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "golden"))
+from models import Model  # noqa: E402
+
+
+def read(run):
+    """The model of a run, and what its file says of it."""
+    with safe_open(os.path.join(run, "model.safetensors"), "pt") as file:
+        meta = file.metadata()
+        weights = {name: file.get_tensor(name) for name in file.keys()}
+    model = Model(meta).to(weights["embedding.weight"].dtype)
+    model.load_state_dict(weights, strict=True)
+    return model, meta
+
+
+def write(model, meta, run):
+    """The checksum in meta is of the old file: the new one has none."""
+    os.makedirs(run, exist_ok=True)
+    meta = {key: value for key, value in meta.items() if key != "crc32"}
+    save_file(model.state_dict(), os.path.join(run, "model.safetensors"), meta)
+
+
+def text_batch(meta, ids, rows, rng):
+    context = int(meta["max_length"])
+    start = torch.randint(len(ids) - context, (rows,), generator=rng).tolist()
+    window = torch.stack([ids[i : i + context + 1] for i in start])
+    return {"target_in": window[:, :-1], "target_out": window[:, 1:]}
+
+
+ANSWERS = {"copy": lambda x: x, "reverse": lambda x: x.flip(0), "sort": lambda x: x.sort().values}
+
+
+def task_batch(meta, rows, rng):
+    """Symbols and their answer, behind begin and before end, padded."""
+    begin, end, pad = int(meta["begin_id"]), int(meta["end_id"]), int(meta["pad_id"])
+    longest = int(meta["max_length"]) - 1
+    batch = {name: torch.full((rows, longest + 1), pad) for name in ("source", "target_in", "target_out")}
+    for r in range(rows):
+        n = int(torch.randint(1, longest + 1, (1,), generator=rng))
+        source = torch.randint(len(meta["vocabulary"]), (n,), generator=rng)
+        answer = ANSWERS[meta["task"]](source)
+        batch["source"][r, :n] = source
+        batch["target_in"][r, : n + 1] = torch.cat([torch.tensor([begin]), answer])
+        batch["target_out"][r, : n + 1] = torch.cat([answer, torch.tensor([end])])
+    return batch
+
+
+def train(rank, a):
+    """One of a.processes: its share of every batch. All see the same batches, whatever their number."""
+    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(a.port), GLOO_SOCKET_IFNAME="lo")
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo", rank=rank, world_size=a.processes)
+    model, meta = read(a.run)
+    parallel = DistributedDataParallel(model)
+    optimizer = torch.optim.AdamW(parallel.parameters(), lr=a.lr)
+    rng = torch.Generator().manual_seed(a.seed)
+    if a.text:
+        number = {character: i for i, character in enumerate(meta["vocabulary"])}
+        ids = torch.tensor([number[c] for c in open(a.text, encoding="utf-8", newline="").read()])
+    for step in range(1, a.steps + 1):
+        batch = text_batch(meta, ids, a.batch, rng) if a.text else task_batch(meta, a.batch, rng)
+        mine = {name: x[rank :: a.processes] for name, x in batch.items()}
+        loss = model.loss(parallel(mine["target_in"], mine.get("source")), mine["target_out"])
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        if rank == 0 and (step == 1 or step == a.steps):
+            print(f"step {step}: loss {loss.item():.4f}", flush=True)
+    if rank == 0:
+        write(model, meta, a.out)
+    dist.destroy_process_group()
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("run", help="where ./train left a model")
+    parser.add_argument("out", help="where the model goes")
+    parser.add_argument("--text", help="of a language model: what to train on")
+    parser.add_argument("--steps", type=int, default=100)
+    parser.add_argument("--batch", type=int, default=32, help="sequences of a step, of all processes together")
+    parser.add_argument("--lr", type=float, default=0.001)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--port", type=int, default=29431)
+    a = parser.parse_args()
+    torch.multiprocessing.spawn(train, (a,), nprocs=a.processes)
+
+
+if __name__ == "__main__":
+    main()
