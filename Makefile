@@ -38,8 +38,8 @@ first   = $(firstword $(foreach flag,$(1),$(if $(call takes,$(flag)),$(flag))))
 MACHINE := $(call first,-march=$(ARCH) -mcpu=$(ARCH))
 # The same objects make the static and the shared library; functions of a file may know each other in both.
 SHARED  := -fPIC $(call first,-fno-semantic-interposition)
-CFLAGS  = -std=c11 -D_GNU_SOURCE -Isrc $(OPT) -g $(MACHINE) -ffp-contract=fast -fno-math-errno -fno-trapping-math \
-          $(SHARED) $(WARN) $(EXTRA) -MMD -MP -pthread
+CFLAGS  = -std=c11 -D_GNU_SOURCE -Isrc -I$(BUILD)/generated $(OPT) -g $(MACHINE) -ffp-contract=fast -fno-math-errno \
+          -fno-trapping-math $(SHARED) $(WARN) $(EXTRA) -MMD -MP -pthread
 LDLIBS  = -lm -pthread
 ifdef BLAS
 CFLAGS += -DBLAS
@@ -110,6 +110,13 @@ $(eval $(call precision,double))
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
 	@echo '$(filter-out ccache,$(CC)) $(CFLAGS)' | cmp -s - $@ || echo '$(filter-out ccache,$(CC)) $(CFLAGS)' >$@
+
+# The page's style and script, as lines of C strings.
+GENERATED = $(patsubst src/%,$(BUILD)/generated/%.inc,$(wildcard src/report/page.css src/report/page.js))
+$(BUILD)/generated/%.inc: src/%
+	@mkdir -p $(@D)
+	@sed 's/[\\"?]/\\&/g; s/.*/"&\\n",/' $< >$@
+$(foreach p,float double,$(BUILD)/$(p)/src/report/page_files.o): $(GENERATED)
 
 # Models are trained in float; gradients are checked, and numbers shown, in double. What stands at the top may be of
 # another build.
@@ -225,7 +232,7 @@ test: $(foreach p,float double,$(TESTS:%=$(BUILD)/$(p)/tests/%)) $(BUILT) all
 test-all: test $(BUILD)/float/tests/interop/files
 	@BUILD=$(BUILD) sh tests/run.sh tests/interop/check.py tests/interop/differential.py
 
-lint:
+lint: $(GENERATED)
 	@sh tests/lint.sh
 
 # libFuzzer comes with clang. SECONDS for each reader, of tests/fuzz/readers.h.

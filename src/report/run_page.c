@@ -1,0 +1,156 @@
+#include "report/run_page.h"
+#include "base/clock.h"
+#include "report/run_curves.h"
+#include "report/watch.h"
+#include "tasks/text_task.h"
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+/* Of the time since training began; above it, evaluations are passed over. */
+#define MOST_SHARE 0.015
+
+enum { FACTS = 48, FIGURES = 6, FIGURE_TEXT = 32, LINE = 128, FINAL_PARTS = 8 };
+
+struct RunPage {
+    RunPageFacts given;
+    Trainer *trainer;
+    char path[PATH_ROOM];
+    RunCurves curves;
+    Watch watch;
+    double spent; /* seconds on all of this */
+};
+
+/* The page's first lines. */
+typedef struct Draft {
+    Page page;
+    RunPictures pictures;
+    PageFact figure[FIGURES], fact[FACTS];
+    char figure_text[FIGURES][FIGURE_TEXT], config_text[FACTS][CONFIG_TEXT], title[LINE], status[LINE];
+} Draft;
+
+static bool find_yardsticks(RunCurves *c, const Task *task, Error *e) {
+    const Corpus *corpus = task_text_corpus(task);
+    long symbols = task->tokenizer->size;
+    c->yardstick[0] = log((double)symbols);
+    if (!corpus) return true;
+    const int32_t *judged = corpus->ids + corpus->tail;
+    c->yardstick[1] = corpus_unigram_entropy(judged, corpus->count - corpus->tail, symbols, e);
+    c->yardstick[2] = corpus_bigram_entropy(judged, corpus->count - corpus->tail, symbols, e);
+    return c->yardstick[1] >= 0 && c->yardstick[2] >= 0;
+}
+
+RunPage *run_page_new(const RunPageFacts *facts, Trainer *t, Error *e) {
+    RunPage *p = calloc(1, sizeof *p);
+    if (!p) {
+        error_set(e, STATUS_NO_MEMORY, "memory: %zu bytes for the page", sizeof *p);
+        return NULL;
+    }
+    p->given = *facts;
+    p->trainer = t;
+    p->curves.text = t->task->max_S == 0;
+    p->curves.longest =
+        t->task->max_T - (p->curves.text ? 0 : 1); /* the answer's end is none of its tokens */
+    if (directory_file(p->path, facts->directory, "report.html", STATUS_CANNOT_CREATE, e) &&
+        find_yardsticks(&p->curves, t->task, e) && watch_open(&p->watch, t, e))
+        return p;
+    run_page_free(p);
+    return NULL;
+}
+
+void run_page_free(RunPage *p) {
+    if (p) watch_close(&p->watch);
+    free(p);
+}
+
+const char *run_page_path(const RunPage *p) {
+    return p->path;
+}
+
+void run_page_step(RunPage *p, long step, const StepResult *r, double seconds) {
+    curves_note(&p->curves, CURVE_LOSS, step, r->loss);
+    curves_note(&p->curves, CURVE_RATE, step, r->learning_rate);
+    curves_note(&p->curves, CURVE_NORM, step, r->grad_norm);
+    curves_note(&p->curves, CURVE_SPEED, step, (double)r->tokens / seconds);
+}
+
+/* Held-out rows by their classes, and rows of the step to come, which the model has not been trained on yet. */
+static bool judge(RunPage *p, const Metrics *m, Error *e) {
+    Trainer *t = p->trainer;
+    RunCurves *c = &p->curves;
+    Judgement training = {0};
+    long part = (t->part + 1) / 2, rows = m->final ? FINAL_PARTS * part : part, count;
+    if (rows > t->task->held_out) rows = t->task->held_out;
+    c->held_out = (Judgement){0};
+    bool ok = true;
+    for (long first = 0; ok && first < rows; first += count) {
+        count = task_held_out_batch(t->task, first, rows - first < part ? rows - first : part, t->rows);
+        ok = judge_rows(t, t->rows, &c->held_out, e);
+    }
+    task_training_batch(t->task, (uint64_t)m->step + 1, 0, part, t->rows);
+    if (!ok || !judge_rows(t, t->rows, &training, e)) return false;
+    curves_note(c, CURVE_TRAIN_LOSS, m->step, training.loss / (double)training.tokens);
+    curves_note(c, CURVE_TRAIN_ACCURACY, m->step, training.right / (double)training.tokens);
+    curves_note(c, CURVE_VAL_LOSS, m->step, m->val_loss);
+    curves_note(c, CURVE_VAL_ACCURACY, m->step, m->val_accuracy);
+    curves_note(c, CURVE_VAL_EXACT, m->step, m->val_exact);
+    return true;
+}
+
+__attribute__((format(printf, 3, 4))) static void add_figure(Draft *d, const char *name, const char *format,
+                                                             ...) {
+    int i = d->page.figure_count++;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(d->figure_text[i], FIGURE_TEXT, format, arguments);
+    va_end(arguments);
+    d->figure[i] = (PageFact){name, d->figure_text[i]};
+}
+
+static void write_figures(Draft *d, const Metrics *m) {
+    add_figure(d, "held-out loss", "%.4f", m->val_loss);
+    add_figure(d, "held-out accuracy", "%.2f %%", 100 * m->val_accuracy);
+    if (!isnan(m->val_exact)) add_figure(d, "whole answers right", "%.2f %%", 100 * m->val_exact);
+    add_figure(d, "parameters", "%ld", m->params);
+    add_figure(d, "tokens trained on", "%ld", m->tokens);
+    add_figure(d, "seconds", "%.1f", m->seconds);
+    d->page.figures = d->figure;
+}
+
+/* What the model is, and how it is trained. */
+static void write_facts(Draft *d, const RunPage *p) {
+    int *count = &d->page.fact_count;
+    const char *name;
+    while (*count < FACTS &&
+           config_field(&p->trainer->model->config, *count, &name, d->config_text[*count])) {
+        d->fact[*count] = (PageFact){name, d->config_text[*count]};
+        ++*count;
+    }
+    for (int i = 0; i < p->given.facts && *count < FACTS; i++) d->fact[(*count)++] = p->given.fact[i];
+    d->page.facts = d->fact;
+}
+
+static bool write_page(RunPage *p, const Metrics *m, Error *e) {
+    Draft *d = calloc(1, sizeof *d);
+    if (!d) return error_set(e, STATUS_NO_MEMORY, "memory: %zu bytes for the page", sizeof *d);
+    d->page = (Page){.title = d->title, .status = d->status, .command = p->given.command};
+    snprintf(d->title, LINE, "A Transformer learns: %s", m->task);
+    snprintf(d->status, LINE, m->final ? "Ended after step %ld of %ld." : "In training, at step %ld of %ld.",
+             m->step, p->given.steps);
+    write_figures(d, m);
+    write_facts(d, p);
+    curves_draw(&p->curves, m->step, &d->pictures);
+    d->page.curves = d->pictures.picture, d->page.curve_count = d->pictures.count;
+    watch_show(&p->watch, &d->page);
+    bool ok = page_write(&d->page, p->path, e);
+    free(d);
+    return ok;
+}
+
+bool run_page_evaluation(RunPage *p, const Metrics *m, Error *e) {
+    double start = clock_seconds();
+    if (!m->final && p->spent > MOST_SHARE * (start - m->start)) return true;
+    bool ok = judge(p, m, e) && watch_look(&p->watch, p->trainer, m->step, e) && write_page(p, m, e);
+    p->spent += clock_seconds() - start;
+    return ok;
+}

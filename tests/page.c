@@ -1,0 +1,125 @@
+/* The page of a run, as a file: whole, small, and with texts that can be nothing but texts. */
+#include "base/shell.h"
+#include "folder.h"
+#include "page_helpers.h"
+#include "report/history.h"
+#include "report/judge.h"
+#include "test.h"
+
+static char *written(const Page *p) {
+    Error e = {0};
+    char *text = NULL;
+    size_t size;
+    make_folder();
+    const char *path = in_folder("report.html");
+    CHECK(page_write(p, path, &e), "%s", e.text);
+    CHECK(file_read(path, 0, &text, &size, &e), "%s", e.text);
+    return text;
+}
+
+/* How often a text stands in another. */
+static int times(const char *text, const char *what) {
+    int count = 0;
+    for (const char *at = text; (at = strstr(at, what)); at += strlen(what)) count++;
+    return count;
+}
+
+static void texts_stay_texts(void) {
+    SamplePage s;
+    sample_page(&s, HOSTILE);
+    char *text = written(&s.page);
+    CHECK(times(text, "<script") == 2 && times(text, "</script") == 2, "%d scripts begin, %d end",
+          times(text, "<script"), times(text, "</script"));
+    CHECK(!strstr(text, "<img") && !strstr(text, "<b>") && !strstr(text, "onerror=\""), "markup of a text");
+    CHECK(times(text, "&#60;/script&#62;") > 10, "the text is not there");
+    free(text);
+}
+
+static void nothing_from_outside(void) {
+    SamplePage s;
+    sample_page(&s, HARMLESS);
+    char *text = written(&s.page);
+    CHECK(!strstr(text, "http:") && !strstr(text, "https:") && !strstr(text, "src=") &&
+              !strstr(text, "url(") && !strstr(text, "@import"),
+          "something that is loaded");
+    CHECK(strstr(text, "default-src 'none'"), "the browser is not told to load nothing");
+    free(text);
+}
+
+static void all_is_there(void) {
+    SamplePage s;
+    sample_page(&s, HARMLESS);
+    char *text = written(&s.page);
+    int maps = 0;
+    for (int i = 0; i < s.page.example_count; i++)
+        for (int g = 0; g < s.page.examples[i].groups; g++)
+            maps += s.page.examples[i].group[g].layers * s.page.examples[i].group[g].heads;
+    CHECK(times(text, "<figure class=\"head\"") == maps, "%d heads, need %d",
+          times(text, "<figure class=\"head\""), maps);
+    CHECK(times(text, "role=\"img\"") == times(text, "<desc>") &&
+              times(text, "<desc>") == maps + s.page.curve_count,
+          "%d pictures, %d descriptions", times(text, "role=\"img\""), times(text, "<desc>"));
+    CHECK(strstr(text, "layer 2, head 1") && strstr(text, "./train copy"), "something is missing");
+    CHECK(times(text, "<mark>") == 3, "%d wrong tokens are marked, need 3", times(text, "<mark>"));
+    free(text);
+}
+
+/* Without a second frame there is nothing to slide, and no script. */
+static void one_frame_needs_no_script(void) {
+    SamplePage s;
+    sample_page(&s, HARMLESS);
+    s.page.frame_count = 1;
+    char *text = written(&s.page);
+    CHECK(!strstr(text, "<script") && !strstr(text, "type=\"range\""), "a slider of one step");
+    CHECK(strstr(text, "class=\"head\""), "no maps");
+    free(text);
+}
+
+static void history_keeps_means(void) {
+    static History h;
+    long count = 10000;
+    double sum = 0;
+    for (long i = 0; i < count; i++) history_add(&h, (double)i, (double)i * 2);
+    CHECK(h.count <= HISTORY_ROOM && h.count > HISTORY_ROOM / 2 - 1, "%ld points", h.count);
+    for (long i = 0; i < h.count; i++) {
+        long values = i + 1 < h.count ? h.merged : h.last;
+        CHECK_NEAR(h.y[i], 2 * h.x[i], 1e-6);
+        sum += h.y[i] * (double)values;
+    }
+    CHECK_NEAR(sum, (double)count * (double)(count - 1), 1e-3);
+}
+
+static void classes_cover_all(void) {
+    for (long most = 1; most < 100; most++) {
+        long next = 1, first, last;
+        for (int c = 0; c < CLASSES; c++) {
+            judge_class_range(c, most, &first, &last);
+            for (long n = first; n <= last; n++) CHECK(judge_class(n, most) == c, "%ld of %ld", n, most);
+            if (first > last) continue;
+            CHECK(first == next, "class %d of %ld begins with %ld", c, most, first);
+            next = last + 1;
+        }
+        CHECK(next == most + 1, "of %ld, classes end at %ld", most, next - 1);
+    }
+}
+
+static void command_can_be_run(void) {
+    Error e = {0};
+    char *words[] = {"./train", "lm", "--text", "it's $HOME.txt", ""}, echoed[128] = "";
+    char *command = shell_command(5, words, &e), script[256];
+    CHECK(command && strcmp(command, "./train lm --text 'it'\\''s $HOME.txt' ''") == 0, "found %s", command);
+    snprintf(script, sizeof script, "printf '[%%s]' %s", command);
+    FILE *f = popen(script, "r");
+    CHECK(f && fgets(echoed, sizeof echoed, f) &&
+              strcmp(echoed, "[./train][lm][--text][it's $HOME.txt][]") == 0,
+          "found %s", echoed);
+    if (f) pclose(f);
+    free(command);
+}
+
+TEST_MAIN({"texts stay texts", texts_stay_texts}, {"a page loads nothing", nothing_from_outside},
+          {"every head, every picture with words, wrong tokens marked", all_is_there},
+          {"one step needs no script", one_frame_needs_no_script},
+          {"a history keeps means in bounded memory", history_keeps_means},
+          {"every length and position has one class", classes_cover_all},
+          {"the command of a page can be run", command_can_be_run})
