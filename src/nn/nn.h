@@ -85,9 +85,12 @@ typedef struct Forward {
 /* 3.4, 3.5: rows of the embedding matrix, scaled, plus positions; then dropout. [rows, d_model] */
 Tensor *nn_embedding(const Forward *f, const Tokens *x);
 
-/* 3.5: PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i+1) = cos(pos / 10000^(2i/d)), of the positions below `length`
- * that the model has not made yet; nothing where its positions are learned. */
-void nn_sinusoids(Model *m, long length);
+/* 3.5: PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i+1) = cos(pos / 10000^(2i/d)), into out [length, d]. */
+void nn_sinusoids(long length, long d, real *out);
+
+/* Has the model make those of its sinusoids below `length` that it has not made yet; nothing where positions are
+ * learned. */
+void nn_reach(Model *m, long length);
 
 /* A sublayer ends in a linear layer whose output goes through dropout onto a residual, which it therefore takes
  * along: residual + Dropout(Sublayer(x)), all [rows, d_model]. */

@@ -2,13 +2,21 @@
 #include "nn/nn.h"
 #include <math.h>
 
-void nn_sinusoids(Model *m, long length) {
-    long d = m->config.d_model;
-    real *out = m->sinusoids;
-    for (long pos = m->sinusoids_made; out && pos < length; m->sinusoids_made = ++pos)
+static void rows(long from, long to, long d, real *out) {
+    for (long pos = from; pos < to; pos++)
         for (long i = 0; i < d; i += 2) {
             double angle = (double)pos * exp(-log(10000.0) * (double)i / (double)d);
             out[pos * d + i] = (real)sin(angle);
             out[pos * d + i + 1] = (real)cos(angle);
         }
+}
+
+void nn_sinusoids(long length, long d, real *out) {
+    rows(0, length, d, out);
+}
+
+void nn_reach(Model *m, long length) {
+    if (!m->sinusoids || length <= m->sinusoids_made) return;
+    rows(m->sinusoids_made, length, m->config.d_model, m->sinusoids);
+    m->sinusoids_made = length;
 }
