@@ -1,0 +1,127 @@
+/* The page of a run in a browser: headless Chromium, where it is installed, at the widths of a desk and of a phone, in
+ * light and dark. A script of the test's own, put into the page, does what a reader does, and reports in words. */
+#include "folder.h"
+#include "page_helpers.h"
+#include "test.h"
+
+/* What a reader does. `say` is called with every thing that is not as it should be. */
+static const char reader[] =
+    "<script>addEventListener('load', () => {\n"
+    "const faults = [], say = (ok, what) => { if (!ok) faults.push(what); };\n"
+    "const one = s => document.querySelector(s), all = s => [...document.querySelectorAll(s)];\n"
+    "const root = document.documentElement, slider = one('#step'), heads = all('.example:not([hidden]) "
+    ".head');\n"
+    "const full = n => [0, 1, 2, 3, 4].map(i => 'M' + n + ' ' + i + '.5h1').join('');\n"
+    "const darkest = () => heads[0].querySelector('.shade path:last-child').getAttribute('d');\n"
+    "say(root.scrollWidth <= root.clientWidth, 'wider than the window: ' + root.scrollWidth);\n"
+    "say(!one('#controls').hidden, 'no controls');\n"
+    "say(heads.length === 12, heads.length + ' heads are shown');\n"
+    "say(darkest() === full(2), 'the last step: ' + darkest());\n"
+    "slider.value = 0; slider.dispatchEvent(new Event('input'));\n"
+    "say(one('#said').textContent === 'step 100', 'the slider says ' + one('#said').textContent);\n"
+    "say(darkest() === full(0), 'the first step: ' + darkest());\n"
+    "const cells = heads[0].querySelectorAll('td');\n"
+    "say(cells.length === 25 && cells[0].textContent === '1.0' && cells[2].textContent === '.00', "
+    "'numbers');\n"
+    "say(heads[0].querySelector('desc').textContent.startsWith('a to a 1.0, b to a 1.0'), 'words: ' +\n"
+    "    heads[0].querySelector('desc').textContent);\n"
+    "say(getComputedStyle(heads[0].querySelector('.large')).display === 'none', 'large before it is asked "
+    "for');\n"
+    "say(heads.filter(h => h.tabIndex === 0).length === 1, 'Tab stops at more heads than one');\n"
+    "heads[0].focus();\n"
+    "heads[0].dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowRight', bubbles: true}));\n"
+    "say(document.activeElement === heads[1], 'an arrow key leads elsewhere');\n"
+    "const large = heads[1].querySelector('.large'), box = large.getBoundingClientRect();\n"
+    "say(getComputedStyle(large).display === 'block', 'not large with the focus');\n"
+    "say(box.left >= 0 && box.right <= innerWidth && box.top >= 0 && box.bottom <= innerHeight, 'large is "
+    "cut off');\n"
+    "for (const svg of all('.curves svg, .example:not([hidden]) .head > svg')) {\n"
+    "  const r = svg.getBoundingClientRect();\n"
+    "  say(r.left >= 0 && r.right <= innerWidth && r.width > 50, 'a picture from ' + r.left + ' to ' + "
+    "r.right);\n"
+    "}\n"
+    "one('#choose').value = 1; one('#choose').dispatchEvent(new Event('change'));\n"
+    "say(all('.example')[0].hidden && !all('.example')[1].hidden, 'the other example is not shown');\n"
+    "const dark = matchMedia('(prefers-color-scheme: dark)').matches;\n"
+    "const paper = getComputedStyle(document.body).backgroundColor;\n"
+    "say(paper === (dark ? 'rgb(22, 24, 28)' : 'rgb(255, 255, 255)'), 'paper of ' + paper);\n"
+    "parent.postMessage('seen ' + innerWidth + (dark ? ' dark' : ' light') + ': ' + (faults.join('; ') || "
+    "'well'), '*');\n"
+    "});</script>\n";
+
+/* The page, with the reader in it, in a frame of this width inside of a page that notes what it says. */
+static void write_files(const char *const *token, int width) {
+    SamplePage s;
+    Error e = {0};
+    char *text = NULL;
+    size_t size;
+    sample_page(&s, token);
+    CHECK(page_write(&s.page, in_folder("page.html"), &e) &&
+              file_read(in_folder("page.html"), 0, &text, &size, &e),
+          "%s", e.text);
+    File *f = file_create(in_folder("page.html"), &e);
+    char *end = strstr(text, "</body>");
+    file_write(f, text, (size_t)(end - text));
+    file_print(f, "%s%s", reader, end);
+    CHECK(file_commit(f, &e), "%s", e.text);
+    free(text);
+    f = file_create(in_folder("frame.html"), &e);
+    file_print(
+        f,
+        "<body><iframe src=\"page.html\" style=\"border:0\" width=\"%d\" height=\"800\"></iframe><script>"
+        "addEventListener('message', m => { document.body.append(m.data); })</script>",
+        width);
+    CHECK(file_commit(f, &e), "%s", e.text);
+}
+
+/* What the browser says of it, and what it prints on its console. */
+static void browse(const char *const *token, int width, bool dark, const char *want) {
+    char command[1024], line[4096];
+    bool found = false;
+    make_folder();
+    write_files(token, width);
+    snprintf(command, sizeof command,
+             "timeout 100 chromium --headless --no-sandbox --disable-gpu --user-data-dir=%s/profile "
+             "--window-size=1400,900 "
+             "--virtual-time-budget=5000 --enable-logging=stderr %s --dump-dom file://%s/frame.html 2>&1",
+             folder, dark ? "--force-dark-mode" : "", folder);
+    FILE *f = popen(command, "r");
+    while (f && fgets(line, sizeof line, f)) {
+        CHECK(!strstr(line, "CONSOLE"), "%s", line);
+        char *said = strstr(line, "seen ");
+        if (!said) continue;
+        found = true;
+        CHECK(strncmp(said, want, strlen(want)) == 0, "found %s", said);
+    }
+    if (f) pclose(f);
+    CHECK(found, "the page said nothing");
+}
+
+static void at_a_desk(void) {
+    browse(HARMLESS, 1280, false, "seen 1280 light: well");
+}
+
+static void on_a_phone(void) {
+    browse(HARMLESS, 390, false, "seen 390 light: well");
+}
+
+static void in_the_dark(void) {
+    browse(HARMLESS, 1280, true, "seen 1280 dark: well");
+}
+
+/* Its words are other ones; all else is as it should be, and nothing of it has run. */
+static void with_hostile_texts(void) {
+    browse(HOSTILE, 390, false, "seen 390 light: words: ");
+}
+
+int main(int argc, char **argv) {
+    static const Test tests[] = {{"a page at a desk", at_a_desk, 110},
+                                 {"a page on a phone", on_a_phone, 110},
+                                 {"a page in the dark", in_the_dark, 110},
+                                 {"a page of hostile texts", with_hostile_texts, 110}};
+    if (system("command -v chromium >/dev/null") != 0) {
+        printf("skip %s: there is no chromium\n", argv[0]);
+        return 0;
+    }
+    return test_main(argv[0], tests, sizeof tests / sizeof *tests, argc, argv);
+}
