@@ -2,11 +2,9 @@
  *
  *     ./generate runs/lm --prompt "The mill"
  *     echo ABC | ./generate runs/copy */
-#include "base/directory.h"
 #include "base/options.h"
 #include "decoding/decode.h"
-#include "nn/model_file.h"
-#include "text/tokenizer.h"
+#include "decoding/saved_run.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,66 +31,24 @@ static const Option table[] = {
     {0},
 };
 
-/* A trained model and what else its file says. */
+/* A trained model at work. */
 typedef struct Run {
-    Model *model;
-    Notes notes;
-    Tokenizer *tokenizer;
-    int begin_id, end_id;
+    SavedRun saved;
     Tape *tape;
     Sampler sampler;
 } Run;
 
 static void run_close(Run *r) {
     tape_free(r->tape);
-    tokenizer_free(r->tokenizer);
-    model_notes_free(&r->notes);
-    model_free(r->model);
-}
-
-/* An id that the file says in its notes: one behind the characters', and not padding. */
-static bool read_id(const Run *r, const char *path, const char *key, int *id, Error *e) {
-    const char *text = model_notes_find(&r->notes, key);
-    const ModelConfig *c = &r->model->config;
-    char shown[ESCAPED_TEXT];
-    if (text && config_integer(text, id) && *id >= r->tokenizer->size && *id < c->vocab_size &&
-        *id != c->pad_id)
-        return true;
-    return error_set(e, STATUS_BAD_DATA, "%s: metadata: %s: found %s, need a token in [%ld,%d), not padding",
-                     path, key, text ? utf8_escape(shown, text) : "none", r->tokenizer->size, c->vocab_size);
-}
-
-static bool read_ids(Run *r, const char *path, Error *e) {
-    return read_id(r, path, "begin_id", &r->begin_id, e) && read_id(r, path, "end_id", &r->end_id, e) &&
-           (r->begin_id != r->end_id ||
-            error_set(e, STATUS_BAD_DATA, "%s: metadata: end_id: found %d, need another than begin_id", path,
-                      r->end_id));
-}
-
-/* The model's tokens are the characters, and, where it has them, begin, end and padding. */
-static bool check_vocabulary(const Run *r, const char *path, Error *e) {
-    const ModelConfig *c = &r->model->config;
-    long need = c->vocab_size - (c->kind == KIND_LM ? 0 : 2) - (c->pad_id != NO_PAD);
-    return r->tokenizer->size == need ||
-           error_set(e, STATUS_BAD_DATA, "%s: metadata: vocabulary: found %ld characters, need %ld", path,
-                     r->tokenizer->size, need);
+    saved_run_close(&r->saved);
 }
 
 static bool run_open(Run *r, const char *directory, uint64_t seed, Error *e) {
-    char path[PATH_ROOM];
-    if (!directory_file(path, directory, "model.safetensors", STATUS_NO_INPUT, e)) return false;
-    r->model = (s.no_checksum ? model_load_damaged : model_load)(path, false, &r->notes, e);
-    if (!r->model) return false;
-    const char *vocabulary = model_notes_find(&r->notes, "vocabulary");
-    if (!vocabulary) return error_set(e, STATUS_BAD_DATA, "%s: metadata: found no vocabulary, need it", path);
-    r->tokenizer = tokenizer_parse(path, vocabulary, e);
-    if (!r->tokenizer) return false;
-    if (!check_vocabulary(r, path, e)) return false;
+    if (!saved_run_open(&r->saved, directory, s.no_checksum, e)) return false;
     r->tape = tape_new();
     r->sampler = (Sampler){.temperature = s.temperature, .top_k = s.top_k, .seed = seed};
-    if (r->model->config.kind == KIND_SEQ2SEQ && !read_ids(r, path, e)) return false;
-    if (!r->notes.checksum)
-        fprintf(stderr, "generate: %s: %s\n", path,
+    if (!r->saved.notes.checksum)
+        fprintf(stderr, "generate: %s: %s\n", r->saved.path,
                 s.no_checksum ? "its checksum is not looked at"
                               : "it has no checksum, as files made elsewhere");
     return true;
@@ -121,14 +77,14 @@ static bool emit(void *context, int32_t id) {
 
 /* The prompt and what the model makes of it, on stdout. */
 static bool write_on(const Run *r, int32_t *ids, long n, Error *e) {
-    Text text = {r->tokenizer, ids, n};
-    bool ok = decode_continue(r->tape, r->model, &r->sampler, ids, n, s.length, emit, &text, e);
+    Text text = {r->saved.tokenizer, ids, n};
+    bool ok = decode_continue(r->tape, r->saved.model, &r->sampler, ids, n, s.length, emit, &text, e);
     if (!text.prompt_length) putchar('\n');
     return ok;
 }
 
 static bool answer(const Run *r, const int32_t *ids, long n, const char *where, Error *e) {
-    const ModelConfig *c = &r->model->config;
+    const ModelConfig *c = &r->saved.model->config;
     long most = s.length_given && s.length < c->max_length ? s.length : c->max_length, length;
     if (n > c->max_length)
         return error_set(e, STATUS_BAD_DATA, "%s: found %ld symbols, need at most %d", where, n,
@@ -136,10 +92,10 @@ static bool answer(const Run *r, const int32_t *ids, long n, const char *where, 
     int32_t *out = calloc((size_t)most, sizeof *out);
     char *text = malloc(UTF8_MAX * (size_t)most + 1);
     bool ok = (out && text) || error_set(e, STATUS_NO_MEMORY, "memory: an answer of %ld symbols", most);
-    ok = ok && decode_answers(r->tape, r->model, &r->sampler, 1, n, ids, r->begin_id, r->end_id, most, out,
-                              &length, e);
+    ok = ok && decode_answers(r->tape, r->saved.model, &r->sampler, 1, n, ids, r->saved.begin_id,
+                              r->saved.end_id, most, out, &length, e);
     if (ok) {
-        tokenizer_decode(r->tokenizer, out, length, text);
+        tokenizer_decode(r->saved.tokenizer, out, length, text);
         puts(text);
     }
     free(out), free(text);
@@ -152,8 +108,9 @@ static bool respond(const Run *r, const char *text, size_t bytes, const char *wh
     int32_t *ids = calloc(room, sizeof *ids);
     long n;
     bool ok = ids || error_set(e, STATUS_NO_MEMORY, "memory: %zu tokens", room);
-    ok = ok && tokenizer_encode(r->tokenizer, where, text, bytes, ids, &n, e);
-    if (ok) ok = r->model->config.kind == KIND_LM ? write_on(r, ids, n, e) : answer(r, ids, n, where, e);
+    ok = ok && tokenizer_encode(r->saved.tokenizer, where, text, bytes, ids, &n, e);
+    if (ok)
+        ok = r->saved.model->config.kind == KIND_LM ? write_on(r, ids, n, e) : answer(r, ids, n, where, e);
     free(ids);
     return ok;
 }
