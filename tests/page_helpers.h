@@ -33,10 +33,10 @@ static inline void sample_page(SamplePage *s, const char *const *token) {
     for (int i = 0; i < SAMPLE_EXAMPLES; i++) {
         PageExample *x = &s->example[i];
         *x = (PageExample){.title = token[i], .groups = 2};
-        x->group[0] =
-            (PageGroup){"Encoder", 2, 3, SAMPLE_TOKENS, SAMPLE_TOKENS, sample_ids, sample_ids, false};
-        x->group[1] =
-            (PageGroup){"Decoder", 2, 3, SAMPLE_TOKENS, SAMPLE_TOKENS, sample_ids, sample_ids, true};
+        x->group[0] = (PageGroup){"Encoder",     "encoder",  2,          3,    SAMPLE_TOKENS,
+                                  SAMPLE_TOKENS, sample_ids, sample_ids, false};
+        x->group[1] = (PageGroup){"Decoder",     "decoder",  2,          3,   SAMPLE_TOKENS,
+                                  SAMPLE_TOKENS, sample_ids, sample_ids, true};
         for (int f = 0; f < SAMPLE_FRAMES; f++) {
             uint16_t *w = s->weights[f][i] = s->room[f][i];
             for (int g = 0; g < 2; g++)

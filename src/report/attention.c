@@ -7,14 +7,17 @@
 /* The attentions that there are, by their names in a weight file. */
 static const struct {
     ModelKind kind;
-    const char *name, *pattern;
+    const char *name, *file_name, *pattern;
     bool in_decoder, to_source, from_source, causal;
 } kinds[] = {
-    {KIND_SEQ2SEQ, "Encoder", "encoder.layers.%d.self_attn", .from_source = true, .to_source = true},
-    {KIND_SEQ2SEQ, "Decoder, to itself", "decoder.layers.%d.self_attn", .in_decoder = true, .causal = true},
-    {KIND_SEQ2SEQ, "Decoder, to the encoder", "decoder.layers.%d.multihead_attn", .in_decoder = true,
+    {KIND_SEQ2SEQ, "Encoder", "encoder", "encoder.layers.%d.self_attn", .from_source = true,
      .to_source = true},
-    {KIND_LM, "Each token, to those before it and itself", "encoder.layers.%d.self_attn", .causal = true},
+    {KIND_SEQ2SEQ, "Decoder, to itself", "decoder", "decoder.layers.%d.self_attn", .in_decoder = true,
+     .causal = true},
+    {KIND_SEQ2SEQ, "Decoder, to the encoder", "cross", "decoder.layers.%d.multihead_attn", .in_decoder = true,
+     .to_source = true},
+    {KIND_LM, "Each token, to those before it and itself", "text", "encoder.layers.%d.self_attn",
+     .causal = true},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -25,6 +28,7 @@ void attention_groups(PageExample *x, const ModelConfig *c, const int32_t *sourc
         if (kinds[i].kind != c->kind) continue;
         x->group[x->groups++] = (PageGroup){
             .name = kinds[i].name,
+            .file_name = kinds[i].file_name,
             .layers = kinds[i].in_decoder ? c->decoder_layers : c->encoder_layers,
             .heads = c->heads,
             .rows = kinds[i].from_source ? n : m,

@@ -10,7 +10,7 @@
 
 /* The attentions of one kind: of every layer and head, between the same tokens. Tokens are ids. */
 typedef struct PageGroup {
-    const char *name; /* "Encoder" */
+    const char *name, *file_name; /* "Decoder, to itself", and what a file of it is called after: "decoder" */
     int layers, heads;
     long rows, columns; /* queries and keys */
     const int32_t *row_tokens, *column_tokens;
@@ -32,15 +32,15 @@ enum { WEIGHT_ONE = 4095 };
 /* How all examples were attended to at one step: [examples] arrays of page_weights(example) weights. A group's lie as
  * [layers, heads, rows, columns], of a causal one those of row i up to column i, the groups one after another. */
 typedef struct PageFrame {
-    long step; /* -1: no step is known */
+    long step; /* below 0: it is not known */
     uint16_t **weights;
 } PageFrame;
 
 /* Tokens that the model gave at one step. Against the wanted ones, where there are any, wrong and missing ones are
  * marked. */
 typedef struct PageAnswer {
-    long step, count;
-    int32_t *tokens; /* [count] */
+    long step, count; /* a step below 0 is not known */
+    int32_t *tokens;  /* [count] */
 } PageAnswer;
 
 typedef struct PageSample {

@@ -23,7 +23,10 @@ static void wrong(const Page *p, int32_t id, FILE *out) {
 
 static void answer(const Page *p, const PageSample *s, const PageAnswer *a, FILE *out) {
     long mistakes = 0;
-    fprintf(out, "<tr><th scope=\"row\">step %ld<td>", a->step);
+    if (a->step < 0)
+        fputs("<tr><th scope=\"row\">answer<td>", out);
+    else
+        fprintf(out, "<tr><th scope=\"row\">step %ld<td>", a->step);
     for (long i = 0; i < a->count; i++) {
         bool right = !s->wanted || (i < s->wanted_count && a->tokens[i] == s->wanted[i]);
         mistakes += !right;

@@ -1,14 +1,16 @@
 #include "report/progress.h"
 #include "base/clock.h"
+#include "base/utf8.h"
+#include "pictures/sparkline.h"
+#include "pictures/terminal.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 /* A terminal is redrawn ten times a second; elsewhere a line tells of every tenth of the way. */
 #define REDRAW_SECONDS 0.1
-enum { LINES = 10, NARROWEST_BAR = 8, WIDEST_BAR = 30, LINE = 512 };
+enum { LINES = 10, NARROWEST_BAR = 8, WIDEST_BAR = 30, TREND = 16, LINE = 512 };
 
 /* A terminal that can move its cursor. */
 static bool can_redraw(void) {
@@ -21,14 +23,18 @@ Progress progress_start(const char *label, long total, bool quiet) {
                       .total = total,
                       .quiet = quiet,
                       .terminal = !quiet && can_redraw(),
+                      .unicode = terminal_unicode(),
                       .start = clock_seconds(),
                       .shown = -1};
 }
 
 static int terminal_width(void) {
-    struct winsize size;
-    int width = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 80;
+    int width = terminal_columns(stderr);
     return width < LINE ? width : LINE;
+}
+
+static int columns_of(const char *text) {
+    return (int)utf8_count(text, strlen(text));
 }
 
 /* "1:05", "2:03:04" */
@@ -50,17 +56,22 @@ static const char *short_number(char out[32], double x) {
     return out;
 }
 
-/* The line without its bar. The less room there is the less it says: `left_out` counts what is missing. */
+/* The line without its bar, and how many columns it takes. The less room there is the less it says: `left_out` counts
+ * what is missing. */
 static int compose(char out[LINE], const Progress *p, const Report *r, bool last, int left_out) {
     double elapsed = clock_seconds() - p->start,
            left = r->done > 0 ? elapsed / (double)r->done * (double)(p->total - r->done) : 0;
     char clock[32], number[32], words[LINE] = "", more[LINE] = "", rate[64] = "", time[64] = "";
+    char trend[SPARKLINE_TEXT + 2] = "", spark[SPARKLINE_TEXT];
     if (left_out < 4) snprintf(words, sizeof words, "  %s", r->words);
     if (left_out < 3) snprintf(time, sizeof time, "  %s", clock_text(clock, last ? elapsed : left));
     if (left_out < 3) strcat(time, last ? " taken" : " left");
+    if (left_out < 2 && p->terminal && p->trend.count > 1)
+        snprintf(trend, sizeof trend, " %s", sparkline(spark, p->trend.y, p->trend.count, TREND, p->unicode));
     if (left_out < 2 && *r->more) snprintf(more, sizeof more, "  %s", r->more);
     if (left_out < 1) snprintf(rate, sizeof rate, "  %s %s", short_number(number, r->rate), r->unit);
-    return snprintf(out, LINE, " %ld/%ld%s%s%s%s", r->done, p->total, words, more, rate, time);
+    snprintf(out, LINE, " %ld/%ld%s%s%s%s%s", r->done, p->total, words, trend, more, rate, time);
+    return columns_of(out);
 }
 
 static void print_line(const Progress *p, const Report *r, bool last) {
@@ -72,7 +83,7 @@ static void print_line(const Progress *p, const Report *r, bool last) {
     }
     /* The last column stays free: a character there would make some terminals begin a line. What can be left
      * out first, the rate, gives way to the bar too. */
-    int width = terminal_width() - 1, room = width - (int)strlen(p->label), left_out = 0;
+    int width = terminal_width() - 1, room = width - columns_of(p->label), left_out = 0;
     int used = compose(tail, p, r, last, left_out), bar_room = (int)strlen(" []") + NARROWEST_BAR;
     while (used + (left_out ? 0 : bar_room) > room && left_out < 4)
         used = compose(tail, p, r, last, ++left_out);
@@ -85,8 +96,18 @@ static void print_line(const Progress *p, const Report *r, bool last) {
         strcpy(end, "]");
     }
     snprintf(line, sizeof line, "%s%s%s", p->label, bar, tail);
-    fprintf(stderr, "\r\033[K%.*s%s", width, line, last ? "\n" : "");
+    size_t bytes = 0;
+    for (int columns = 0; line[bytes]; bytes++) {
+        bool starts = ((unsigned char)line[bytes] & 0xC0) != 0x80;
+        if (starts && columns == width) break;
+        columns += starts;
+    }
+    fprintf(stderr, "\r\033[K%.*s%s", (int)bytes, line, last ? "\n" : "");
     fflush(stderr);
+}
+
+void progress_note(Progress *p, double value) {
+    if (p->terminal) history_add(&p->trend, 0, value);
 }
 
 void progress_show(Progress *p, const Report *r) {

@@ -3,14 +3,16 @@
 #ifndef REPORT_PROGRESS_H
 #define REPORT_PROGRESS_H
 
+#include "report/history.h"
 #include <stdbool.h>
 
 typedef struct Progress {
     const char *label;
     long total;
-    bool quiet, terminal;
+    bool quiet, terminal, unicode;
     double start, shown; /* seconds: begin, and when it last printed */
     long lines;          /* printed, where it is no terminal */
+    History trend;       /* of what progress_note was told */
 } Progress;
 
 /* What there is to say about the work done. */
@@ -23,6 +25,9 @@ typedef struct Report {
 } Report;
 
 Progress progress_start(const char *label, long total, bool quiet);
+
+/* Notes a number whose course is drawn beside the words where stderr is a terminal. */
+void progress_note(Progress *p, double value);
 
 /* Prints where the work stands, with the time left; only as often as is useful, and not at the end. */
 void progress_show(Progress *p, const Report *r);
