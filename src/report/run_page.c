@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Of the time since training began; above it, evaluations are passed over. */
 #define MOST_SHARE 0.015
@@ -117,12 +118,22 @@ static void write_figures(Draft *d, const Metrics *m) {
     d->page.figures = d->figure;
 }
 
+/* Digits that a decimal fraction has only as a double are left out: 0.10000000000000001 reads 0.1. */
+static void shorten(char text[CONFIG_TEXT]) {
+    char *end, shorter[CONFIG_TEXT];
+    double value = strtod(text, &end);
+    snprintf(shorter, CONFIG_TEXT, "%.6g", value);
+    if (end != text && !*end && strlen(shorter) < strlen(text) && strtod(shorter, NULL) == value)
+        strcpy(text, shorter);
+}
+
 /* What the model is, and how it is trained. */
 static void write_facts(Draft *d, const RunPage *p) {
     int *count = &d->page.fact_count;
     const char *name;
     while (*count < FACTS &&
            config_field(&p->trainer->model->config, *count, &name, d->config_text[*count])) {
+        shorten(d->config_text[*count]);
         d->fact[*count] = (PageFact){name, d->config_text[*count]};
         ++*count;
     }
