@@ -73,8 +73,11 @@ TESTS    = $(patsubst tests/%.c,%,$(wildcard tests/*.c))
 BUILT     = $(foreach p,float double,$(PROGRAMS:%=$(BUILD)/$(p)/%))
 all: $(if $(SAN),$(BUILT),$(PROGRAMS))
 
-# Programs that load code at run time, which calls back into them: all of the library is in them, and to be seen.
+# Programs that load code at run time, which calls back into them: all of the library is in them, and to be seen. Of
+# gradcheck, which judges that code, no more than it needs: the engine, and operations that only move numbers.
 LOADERS = gradcheck tests/mutants
+SEEN    = $(wildcard src/base/*.c src/kernels/*.c src/autograd/*.c) \
+          $(patsubst %,src/ops/%.c,contiguous reshape transpose permute slice concat)
 DL      = $(if $(call takes,,-ldl),-ldl)
 
 # One precision: objects, libraries, tests and programs under $(BUILD)/float or $(BUILD)/double.
@@ -86,6 +89,9 @@ $(BUILD)/$(1)/%.o: %.c $(BUILD)/flags
 	$$(call say,CC,$$@)
 	$$(Q)$$(CC) $$(CFLAGS) $$(FLAGS_$(1)) -c $$< -o $$@
 $(BUILD)/$(1)/libtapeformer.a: $$(LIB_SRC:%.c=$(BUILD)/$(1)/%.o)
+$(BUILD)/$(1)/seen.list: $$(patsubst %.c,$(BUILD)/$(1)/%.o,$$(filter-out $$(OTHER_SIDE),$$(SEEN)))
+	$$(Q){ echo '{'; nm -g $$^ | sed -n 's/^[0-9a-f]* [A-TV-Z] \(.*\)/\1;/p'; \
+	    echo '__wrap_malloc; __wrap_calloc; __wrap_realloc; };'; } >$$@
 $(BUILD)/$(1)/libprograms.a: $$(MORE_SRC:%.c=$(BUILD)/$(1)/%.o)
 $(BUILD)/$(1)/%.a:
 	$$(call say,AR,$$@)
@@ -93,13 +99,17 @@ $(BUILD)/$(1)/%.a:
 	$$(Q)$$(AR) rc $$@ $$^
 $(foreach name,$(PROGRAMS) $(TESTS:%=tests/%) tests/interop/files,$(eval $(call program,$(1),$(name))))
 endef
+# What loaded code sees of it.
+shown = $(if $(filter gradcheck,$(2)),-Wl$(comma)--dynamic-list=$(BUILD)/$(1)/seen.list,$(if $(filter $(LOADERS),$(2)),-rdynamic))
+comma = ,
 # Program $(2) of precision $(1).
 define program
 $(BUILD)/$(1)/$(2): $(BUILD)/$(1)/$(if $(wildcard $(2).c),,src/programs/)$(2).o \
     $(if $(filter $(LIGHT),$(2)),,$(BUILD)/$(1)/libprograms.a) \
-    $(if $(filter $(LOADERS),$(2)),$(LIB_SRC:%.c=$(BUILD)/$(1)/%.o),$(BUILD)/$(1)/libtapeformer.a)
+    $(if $(filter $(LOADERS),$(2)),$(LIB_SRC:%.c=$(BUILD)/$(1)/%.o),$(BUILD)/$(1)/libtapeformer.a) \
+    $(if $(filter gradcheck,$(2)),$(BUILD)/$(1)/seen.list)
 	$$(call say,LD,$$@)
-	$$(Q)$$(CC) $$(CFLAGS) $(if $(filter $(LOADERS),$(2)),-rdynamic) $$^ \
+	$$(Q)$$(CC) $$(CFLAGS) $(call shown,$(1),$(2)) $$(filter-out %.list,$$^) \
 	    $(if $(filter $(LOADERS),$(2)),$$(DL)) $$(LDLIBS) -o $$@
 endef
 $(eval $(call precision,float))

@@ -19,9 +19,10 @@ enum { AT_ONCE = 64, RESULT_LIMIT = 1 << 26 };
 /* Sent last: the job came to its end by itself. */
 static const char end_mark = 'E';
 
-typedef struct Child {
+struct Child {
     pid_t pid;
     long job;
+    double seconds; /* its limit */
     double deadline;
     int result, printed; /* pipes; -1: closed */
     char *bytes;
@@ -29,7 +30,8 @@ typedef struct Child {
     char text[CHILD_PRINTED + 1];
     size_t text_size;
     bool timed_out, lost; /* lost: its result is too long, or there is no memory for it */
-} Child;
+    bool ended;
+};
 
 static int result_pipe = -1; /* in a child */
 
@@ -43,6 +45,11 @@ bool child_send(const void *bytes, size_t size) {
         size -= (size_t)n;
     }
     return true;
+}
+
+_Noreturn void child_finish(void) {
+    fflush(NULL);
+    _exit(child_send(&end_mark, 1) ? 0 : STATUS_IO);
 }
 
 static bool under_sanitizer(void) {
@@ -72,6 +79,8 @@ static void set_limits(const ChildLimits *limits) {
         setrlimit(RLIMIT_AS, lowered(&l, (double)limits->bytes, (double)limits->bytes));
 }
 
+enum { FIRST_FREE = 3, MOST_DESCRIPTORS = 1024 };
+
 static _Noreturn void live(const ChildLimits *limits, const int result[2], const int printed[2],
                            void (*job)(void *context, long i), void *context, long i) {
     setpgid(0, 0);
@@ -84,19 +93,18 @@ static _Noreturn void live(const ChildLimits *limits, const int result[2], const
     /* High, so that a job that closes or writes low numbers does not meet it; not for a program that follows.
      */
     result_pipe = fcntl(result[1], F_DUPFD_CLOEXEC, 200);
-    close(nothing);
-    close(result[0]), close(result[1]);
-    close(printed[0]), close(printed[1]);
+    /* Nothing else of what the parent has open is a job's business. */
+    for (int fd = FIRST_FREE; fd < MOST_DESCRIPTORS; fd++)
+        if (fd != result_pipe) close(fd);
     set_limits(limits);
     job(context, i);
-    fflush(NULL);
-    _exit(child_send(&end_mark, 1) ? 0 : STATUS_IO);
+    child_finish();
 }
 
 static bool bear(Child *c, const ChildLimits *limits, void (*job)(void *context, long i), void *context,
                  long i) {
     int result[2], printed[2];
-    *c = (Child){.job = i, .pid = -1, .result = -1, .printed = -1};
+    *c = (Child){.job = i, .pid = -1, .seconds = limits->seconds, .result = -1, .printed = -1};
     if (pipe2(result, O_CLOEXEC) != 0) return false;
     if (pipe2(printed, O_CLOEXEC) != 0) {
         close(result[0]), close(result[1]);
@@ -156,9 +164,9 @@ static void drain(Child *c, int *pipe, void (*keep)(Child *c, const char *bytes,
 }
 
 /* The child has ended: its family is ended too, and the rest of what it wrote is read. */
-static void bury(Child *c, int status, void (*done)(void *context, long i, const ChildEnd *end),
-                 void *context) {
+static ChildEnd bury(Child *c, int status) {
     kill(-c->pid, SIGKILL);
+    c->ended = true;
     drain(c, &c->result, keep_result);
     drain(c, &c->printed, keep_text);
     if (c->result >= 0) close(c->result);
@@ -176,8 +184,43 @@ static void bury(Child *c, int status, void (*done)(void *context, long i, const
         end.size = c->size - (end.fate == CHILD_DONE);
         c->bytes[end.size] = 0;
     }
-    done(context, c->job, &end);
+    return end;
+}
+
+bool child_lives(Child *c, ChildEnd *end) {
+    int status;
+    struct rusage usage;
+    drain(c, &c->result, keep_result);
+    drain(c, &c->printed, keep_text);
+    if (clock_seconds() > c->deadline && !c->timed_out) {
+        c->timed_out = true;
+        kill(-c->pid, SIGKILL);
+        kill(c->pid, SIGKILL);
+    }
+    if (wait4(c->pid, &status, WNOHANG, &usage) != c->pid) return true;
+    double used = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec);
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) c->timed_out |= used >= floor(c->seconds);
+    *end = bury(c, status);
+    return false;
+}
+
+Child *child_start(const ChildLimits *limits, void (*job)(void *context, long i), void *context) {
+    Child *c = malloc(sizeof *c);
+    if (c && bear(c, limits, job, context, 0)) return c;
+    free(c);
+    return NULL;
+}
+
+void child_stop(Child *c) {
+    int status;
+    if (!c->ended) {
+        kill(-c->pid, SIGKILL);
+        kill(c->pid, SIGKILL);
+        waitpid(c->pid, &status, 0);
+        bury(c, status);
+    }
     free(c->bytes);
+    free(c);
 }
 
 static void wait_for_news(Child *child, int children) {
@@ -214,26 +257,14 @@ void child_run_all(long jobs, int at_once, const ChildLimits *limits, void (*job
         if (!living) continue;
         wait_for_news(child, living);
         for (int i = 0; i < living;) {
-            Child *c = &child[i];
-            drain(c, &c->result, keep_result);
-            drain(c, &c->printed, keep_text);
-            if (clock_seconds() > c->deadline && !c->timed_out) {
-                c->timed_out = true;
-                kill(-c->pid, SIGKILL);
-                kill(c->pid, SIGKILL);
-            }
-            int status;
-            struct rusage usage;
-            if (wait4(c->pid, &status, WNOHANG, &usage) == c->pid) {
-                double used = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec);
-                if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
-                    c->timed_out |= used >= floor(limits->seconds);
-
-                bury(c, status, done, context);
-                *c = child[--living];
-            } else {
+            ChildEnd end;
+            if (child_lives(&child[i], &end)) {
                 i++;
+                continue;
             }
+            done(context, child[i].job, &end);
+            free(child[i].bytes);
+            child[i] = child[--living];
         }
     }
     free(child);

@@ -11,10 +11,10 @@
 
 typedef struct ChildLimits {
     double
-        seconds; /* of processor time for each job, and three times as many on the clock: a busy machine is no endless
-                       loop, but sleep is */
-    size_t bytes; /* of address space; 0: no limit. Not kept under AddressSanitizer, which needs terabytes of
-                     it */
+        seconds; /* of processor time for each job, and three times as many on the clock: a busy machine is no
+                       endless loop, but sleep is */
+    size_t
+        bytes; /* of address space; 0: no limit. Not kept under AddressSanitizer, which needs terabytes of it */
 } ChildLimits;
 
 typedef enum ChildFate {
@@ -38,10 +38,24 @@ typedef struct ChildEnd {
 /* Sends bytes of the result; for use inside a job. False if nobody listens any more. */
 bool child_send(const void *bytes, size_t size);
 
+/* Ends the job here, as if its function had returned. */
+_Noreturn void child_finish(void);
+
 /* Runs job(context, i) for i in [0, jobs), each in a child of its own, `at_once` together, and calls
  * done(context, i, end) for each as it ends, in no order. A job's own children die with it. */
 void child_run_all(long jobs, int at_once, const ChildLimits *limits, void (*job)(void *context, long i),
                    void (*done)(void *context, long i, const ChildEnd *end), void *context);
+
+/* One child that is talked to while it lives, by memory that both share: runs job(context, 0) in it. NULL: it could not be
+ * born. */
+typedef struct Child Child;
+Child *child_start(const ChildLimits *limits, void (*job)(void *context, long i), void *context);
+
+/* False once it has ended; then `end` says how, until child_stop. Ends a child whose time is over. */
+bool child_lives(Child *c, ChildEnd *end);
+
+/* Ends it, if it still lives, and its family; frees c. */
+void child_stop(Child *c);
 
 /* "crashed: signal 11 (Segmentation fault)": the end in words; "" for CHILD_DONE. */
 enum { CHILD_TEXT = 160 };

@@ -54,6 +54,9 @@ typedef struct Entries {
 /* The same where the numeric derivative is known ten times better than that. */
 #define CHECK_SHARP (sizeof(real) == sizeof(double) ? 1e-9 : 1e-2)
 
+/* Runs of forward that a coordinate takes, about. */
+enum { CHECK_ENTRIES_RUNS = 20 };
+
 /* The element of the input that is coordinate j. */
 long check_entries_element(const Entries *e, long j);
 

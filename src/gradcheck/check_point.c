@@ -47,8 +47,14 @@ static void draw(PointInput *in, const CheckInput *how, Arena *arena, uint64_t k
 }
 
 /* Memory for `count` reals between two guards. */
-static real *guarded(Arena *arena, long count) {
-    return arena_alloc(arena, (size_t)(count + 2 * GUARD) * sizeof(real));
+static real *guarded(Arena *arena, CheckMemory *memory, long count) {
+    size_t bytes = (size_t)(count + 2 * GUARD) * sizeof(real);
+    if (!memory) return arena_alloc(arena, bytes);
+    if (bytes > memory->size - memory->used)
+        error_bug("an input of %ld elements is too large to be checked", count);
+    real *block = (real *)(void *)(memory->at + memory->used);
+    memory->used += (bytes + 63) / 64 * 64;
+    return block;
 }
 
 real *point_element(const PointInput *in, long i) {
@@ -69,7 +75,7 @@ static void put_values(PointInput *in) {
 }
 
 /* Gives the input memory in this layout and puts its values there. */
-static void lay_out(PointInput *in, Arena *arena, CheckLayout layout) {
+static void lay_out(PointInput *in, Arena *arena, CheckMemory *memory, CheckLayout layout) {
     Shape s = in->shape, stored = s;
     Tensor *x = &in->tensor;
     in->block_count = in->count / in->repeats;
@@ -81,7 +87,7 @@ static void lay_out(PointInput *in, Arena *arena, CheckLayout layout) {
         stored.size[i] = 2 * s.size[i];
         in->block_count *= 2;
     }
-    in->block = guarded(arena, in->block_count);
+    in->block = guarded(arena, memory, in->block_count);
     *x = tensor_over(in->block + GUARD, stored);
     x->shape = s;
     for (int i = 0; layout == STEPPED && i < s.rank; i++) x->stride[i] *= 2;
@@ -91,13 +97,14 @@ static void lay_out(PointInput *in, Arena *arena, CheckLayout layout) {
         x->stride[s.rank - 2] = kept;
     }
     if (layout == REPEATED && s.rank) x->stride[0] = 0;
-    if (!in->constant) in->grad_block = guarded(arena, in->count);
+    if (!in->constant) in->grad_block = guarded(arena, memory, in->count);
     put_values(in);
 }
 
-void point_draw(CheckPoint *p, Arena *arena, const char *op, const CheckCase *c, uint64_t seed, int attempt) {
+void point_draw(CheckPoint *p, Arena *arena, CheckMemory *memory, const char *op, const CheckCase *c,
+                uint64_t seed, int attempt) {
     uint64_t stream = name_hash(name_hash(0xcbf29ce484222325, op), c->name);
-    *p = (CheckPoint){0};
+    *p = (CheckPoint){.memory = memory};
     for (int i = 0; i < CHECK_INPUTS && c->in[i].name; i++) {
         const CheckInput *how = &c->in[i];
         PointInput *in = &p->in[p->inputs++];
@@ -117,7 +124,7 @@ void point_draw(CheckPoint *p, Arena *arena, const char *op, const CheckCase *c,
             in->constant = how->constant;
             in->value = arena_alloc(arena, (size_t)in->count * sizeof *in->value);
             draw(in, how, arena, random_key(seed + ((uint64_t)attempt << 32), stream + (uint64_t)i));
-            lay_out(in, arena, how->layout);
+            lay_out(in, arena, memory, how->layout);
             p->x[i] = &in->tensor;
         }
         in->name = how->name;
@@ -130,7 +137,7 @@ void point_lay_out(CheckPoint *to, Arena *arena, const CheckPoint *from, const C
         PointInput *in = &to->in[i];
         to->x[i] = &to->in[in->same_as < 0 ? i : in->same_as].tensor;
         in->repeats = 1;
-        if (in->same_as < 0) lay_out(in, arena, layout[i]);
+        if (in->same_as < 0) lay_out(in, arena, to->memory, layout[i]);
     }
 }
 

@@ -23,15 +23,23 @@ typedef struct PointInput {
     real *grad_block; /* guard, gradient, guard */
 } PointInput;
 
+/* Memory that somebody else sees too, handed out from its start. */
+typedef struct CheckMemory {
+    char *at;
+    size_t used, size;
+} CheckMemory;
+
 typedef struct CheckPoint {
+    CheckMemory *memory; /* where the blocks lie; NULL: in the arena */
     int inputs;
     PointInput in[CHECK_INPUTS];
     Tensor *x[CHECK_INPUTS]; /* as build wants them */
 } CheckPoint;
 
-/* Draws the point number `attempt` of an operation's case for this seed and lays it out as the case says. All
- * memory is the arena's. */
-void point_draw(CheckPoint *p, Arena *arena, const char *op, const CheckCase *c, uint64_t seed, int attempt);
+/* Draws the point number `attempt` of an operation's case for this seed and lays it out as the case says. Memory is the
+ * arena's, that of blocks `memory`'s where it is not NULL; where that is too small it is a bug. */
+void point_draw(CheckPoint *p, Arena *arena, CheckMemory *memory, const char *op, const CheckCase *c,
+                uint64_t seed, int attempt);
 
 /* Lays the same values out anew, input i as layout[i]. Not as REPEATED, whose slices would have to be equal.
  */

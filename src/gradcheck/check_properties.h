@@ -10,6 +10,8 @@
  *     any layout    inputs may lie in memory as they like: strided, transposed, contiguous
  *     inside a graph  the same where the inputs are outputs of other operations, whose gradients are the tape's
  *     passed twice  one tensor as two inputs gets the sum of their gradients
+ *     two on a tape  each of two that wait for their backward has kept what it needs
+ *     beside constants  an input that takes no gradient changes nothing for the others
  */
 #ifndef GRADCHECK_CHECK_PROPERTIES_H
 #define GRADCHECK_CHECK_PROPERTIES_H

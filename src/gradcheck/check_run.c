@@ -1,5 +1,6 @@
 #include "gradcheck/check_run.h"
 #include "base/random.h"
+#include "gradcheck/check_host.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,34 +35,91 @@ static void relay_inputs(CheckRun *r, Tensor **x) {
     }
 }
 
-Tensor *check_run_forward(CheckRun *r) {
-    tape_reset(r->tape);
-    r->tape->training = false; /* a case that wants dropout says so */
-    r->tape->nodes = r->first;
-    r->evaluations++;
+/* Records the case at a point. */
+static Tensor *record(CheckRun *r, CheckPoint *point) {
     Tensor *x[CHECK_INPUTS] = {0};
-    memcpy(x, r->point->x, sizeof x);
+    CheckPoint *given = r->point;
+    r->point = point;
+    memcpy(x, point->x, sizeof x);
     if (r->relayed) relay_inputs(r, x);
-    r->y = r->c->build(r->tape, x);
+    r->point = given;
+    Tensor *y = r->c->build(r->tape, x);
     Error e = {0};
     if (tape_failed(r->tape, &e)) {
         fprintf(stderr, "%s\n", e.text);
         exit((int)e.status);
     }
-    if (!r->y) error_bug("%s, case %s: build returned no tensor", r->op, r->c->name);
+    if (!y) error_bug("%s, case %s: build returned no tensor", r->op, r->c->name);
+    return y;
+}
+
+static void begin(CheckRun *r) {
+    tape_reset(r->tape);
+    r->tape->training = false; /* a case that wants dropout says so */
+    r->tape->guard = r->guard, r->tape->keep = r->keep;
+    r->tape->nodes = r->first;
+}
+
+/* What the tape made may be a view of an input, or the input itself. */
+static bool beside_output_is_untouched(const CheckRun *r) {
+    return !r->guard || !r->keep || !r->y->maker || r->y->maker->op->view || tape_guards_hold(r->y);
+}
+
+Tensor *check_run_forward(CheckRun *r) {
+    r->evaluations++;
+    if (r->host) return check_host_forward(r->host, r);
+    begin(r);
+    r->y = record(r, r->point);
+    r->nodes = r->tape->nodes;
     r->branches = branches_taken(r->tape);
+    r->untouched = beside_output_is_untouched(r);
     return r->y;
 }
 
 void check_run_backward(CheckRun *r, const real *dy) {
+    if (r->host) {
+        check_host_backward(r->host, r, dy);
+        return;
+    }
     if (r->y->maker) {
         tape_backward_from(r->tape, r->y, dy);
+        r->untouched = beside_output_is_untouched(r);
         return;
     }
     /* The operation had nothing to do and returned its input. */
     long count = shape_count(r->y->shape);
     for (long i = 0; r->y->grad && i < count; i++)
         r->y->grad[i] = tensor_grad_adds(r->y) ? r->y->grad[i] + dy[i] : dy[i];
+}
+
+/* The two outputs one behind the other. */
+static void join_forward(Node *n) {
+    tensor_copy_out(n->in[0], n->out->data);
+    tensor_copy_out(n->in[1], n->out->data + shape_count(n->in[0]->shape));
+}
+
+static void join_backward(Node *n) {
+    const real *dy = n->out->grad;
+    for (int k = 0; k < 2; k++)
+        for (long i = 0; i < shape_count(n->in[k]->shape); i++, dy++)
+            if (n->in[k]->grad) n->in[k]->grad[i] += *dy;
+}
+
+static const Op join = {"join", join_forward, join_backward};
+
+void check_run_pair(CheckRun *r, CheckPoint *other, const real *dy, const real *other_dy) {
+    if (r->host) {
+        check_host_pair(r->host, r, other, dy, other_dy);
+        return;
+    }
+    begin(r);
+    Tensor *one = record(r, r->point), *two = record(r, other);
+    long first = shape_count(one->shape), second = shape_count(two->shape);
+    Node *n = tape_node(r->tape, &join, SHAPE(first + second), INPUTS(one, two));
+    real *both = node_record(n, (size_t)(first + second) * sizeof *both);
+    memcpy(both, dy, (size_t)first * sizeof *both);
+    memcpy(both + first, other_dy, (size_t)second * sizeof *both);
+    tape_backward_from(r->tape, tape_record(n), both);
 }
 
 void check_run_cotangent(real *dy, long outputs, uint64_t seed, uint64_t number) {

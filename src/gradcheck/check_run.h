@@ -1,4 +1,5 @@
-/* Runs of a check case: its operation recorded at a point on an empty tape, forward and backward. */
+/* Runs of a check case: its operation recorded at a point on an empty tape, forward and backward. Here, or in a process
+ * of its own (check_host.h): who looks at a run does not see the difference. */
 #ifndef GRADCHECK_CHECK_RUN_H
 #define GRADCHECK_CHECK_RUN_H
 
@@ -8,13 +9,24 @@ typedef struct CheckRun {
     const char *op;
     const CheckCase *c;
     CheckPoint *point;
-    Tape *tape;
+    Tape *tape;             /* where it runs here */
+    struct CheckHost *host; /* NULL: it runs here */
+    bool guard;             /* arrays of the tape lie between NaNs */
+    bool keep;              /* output and upstream gradient can be looked at after backward */
     bool
         relayed; /* the inputs are not leaves but outputs of another operation: as in the middle of a model */
     long first;  /* index of the first node: see check_run_forward */
-    Tensor *y;   /* of the last forward */
-    uint64_t branches; /* taken in it, over all operations on the tape */
-    long evaluations;
+    const char
+        *stage; /* what is looked at, in words, for who has to say where a run came to its end; NULL: no more
+                               than the operation itself */
+
+    /* Of the last forward. */
+    Tensor *y;
+    long nodes;        /* on the tape */
+    uint64_t branches; /* taken, over all operations on the tape */
+    bool untouched;    /* after the last run: the memory beside the output and its gradient is as it was */
+    long evaluations;  /* of forward, in all */
+    long planned;      /* about so many there will be */
 
     /* What the first backward of all found, with the cotangent first_dy; one array an input that has a gradient. */
     const real *first_dy, *first_grad[CHECK_INPUTS];
@@ -29,8 +41,12 @@ Tensor *check_run_forward(CheckRun *r);
  * near 0. */
 void check_run_cotangent(real *dy, long outputs, uint64_t seed, uint64_t number);
 
-/* Backward from the last forward's output, with cotangent dy. */
+/* Backward from the last forward's output, with cotangent dy. With `keep` it may run again. */
 void check_run_backward(CheckRun *r, const real *dy);
+
+/* Records the case at its point and, on the same tape, at another one, then runs backward through both at once, the other
+ * first. Their gradients are those of the two points. */
+void check_run_pair(CheckRun *r, CheckPoint *other, const real *dy, const real *other_dy);
 
 /* Changes what the last forward computed, as rounding would: every number by so much of itself, up or down at random. */
 void check_run_disturb(CheckRun *r, real relative, uint64_t key);

@@ -1,5 +1,6 @@
 #include "gradcheck/gradcheck.h"
 #include "gradcheck/check_gradients.h"
+#include "gradcheck/check_host.h"
 #include "gradcheck/check_properties.h"
 #include "gradcheck/curve.h"
 #include <stdio.h>
@@ -67,40 +68,42 @@ static const char *broken_property(CheckRun *run, Arena *arena, uint64_t seed, C
     CheckPoint other, *first = run->point;
     const char *broken = check_properties(run, arena, seed, report->trouble, sizeof report->trouble);
     if (broken || report->verdict != PASS || run->c->kinks || run->c->flat) return broken;
-    point_draw(&other, arena, run->op, run->c, seed, OTHER_POINT);
+    point_draw(&other, arena, first->memory, run->op, run->c, seed, OTHER_POINT);
     run->point = &other;
     bool right = check_other_point(run, arena, seed, report->trouble, sizeof report->trouble);
     run->point = first;
     return right ? NULL : "any point";
 }
 
-static void check_case(const char *op, const CheckCase *c, uint64_t seed, bool properties, bool curves,
-                       CaseReport *report) {
+void gradcheck_case_with(const char *op, const CheckCase *c, const CheckOptions *how, CaseReport *report) {
     Arena arena = {0};
     CheckPoint point;
-    CheckRun run = {.op = op, .c = c, .tape = tape_new(), .point = &point};
-    run.tape->guard = properties;
+    CheckRun run = {.op = op, .c = c, .point = &point, .host = how->host, .guard = !how->differences};
+    CheckMemory *memory = how->host ? check_host_memory(how->host) : NULL;
+    uint64_t seed = how->seed;
+    if (!run.host) run.tape = tape_new();
     *report = (CaseReport){0};
     copy_text(report->op, sizeof report->op, op);
     copy_text(report->name, sizeof report->name, c->name);
     report->kinks = c->kinks;
     for (int attempt = 0; attempt < POINTS; attempt++) {
         arena_reset(&arena);
+        if (memory) memory->used = 0;
         run.first_dy = NULL;
-        point_draw(&point, &arena, op, c, seed, attempt);
+        point_draw(&point, &arena, memory, op, c, seed, attempt);
         report->verdict = PASS;
         check_gradients(&run, &arena, seed, report);
         if (!on_kink_by_chance(c, report)) break;
         report->moved++;
     }
-    const char *broken = properties ? broken_property(&run, &arena, seed, report) : NULL;
+    const char *broken = !how->differences ? broken_property(&run, &arena, seed, report) : NULL;
     if (broken) {
         copy_text(report->property, sizeof report->property, broken);
         report->verdict = FAIL;
         if (strcmp(broken, "repeatable") == 0) forget_patterns(report);
     }
     if (report->verdict == FAIL) copy_text(report->diagnosis, sizeof report->diagnosis, diagnosis_of(report));
-    for (int k = 0, i = 0; curves && k < point.inputs && i < report->inputs; k++)
+    for (int k = 0, i = 0; how->curves && k < point.inputs && i < report->inputs; k++)
         if (point.in[k].same_as < 0 && !point.in[k].constant)
             gradcheck_curve(&run, k, seed, &arena, &report->in[i++]);
     report->evaluations = run.evaluations;
@@ -109,13 +112,5 @@ static void check_case(const char *op, const CheckCase *c, uint64_t seed, bool p
 }
 
 void gradcheck_case(const char *op, const CheckCase *c, uint64_t seed, CaseReport *report) {
-    check_case(op, c, seed, true, false, report);
-}
-
-void gradcheck_differences(const char *op, const CheckCase *c, uint64_t seed, CaseReport *report) {
-    check_case(op, c, seed, false, false, report);
-}
-
-void gradcheck_case_with_curves(const char *op, const CheckCase *c, uint64_t seed, CaseReport *report) {
-    check_case(op, c, seed, true, true, report);
+    gradcheck_case_with(op, c, &(CheckOptions){.seed = seed}, report);
 }

@@ -109,12 +109,15 @@ double gradcheck_tolerance(void);
 /* Checks one case of an operation at the points that `seed` draws. */
 void gradcheck_case(const char *op, const CheckCase *c, uint64_t seed, CaseReport *report);
 
-/* Compares its gradients with differences, and leaves out the properties (check_properties.h): for a function that
- * takes long. */
-void gradcheck_differences(const char *op, const CheckCase *c, uint64_t seed, CaseReport *report);
+typedef struct CheckOptions {
+    uint64_t seed;
+    bool
+        differences; /* they alone, without the properties (check_properties.h): for a function that takes long */
+    bool curves;     /* draws the curve of each input's worst entry */
+    struct CheckHost *host; /* where the case runs (check_host.h); NULL: here */
+} CheckOptions;
 
-/* Checks it, and draws the curve of each input's worst entry. */
-void gradcheck_case_with_curves(const char *op, const CheckCase *c, uint64_t seed, CaseReport *report);
+void gradcheck_case_with(const char *op, const CheckCase *c, const CheckOptions *how, CaseReport *report);
 
 const char *gradcheck_verdict_text(Verdict v);
 

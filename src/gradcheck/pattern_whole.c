@@ -13,9 +13,8 @@ bool pattern_not_a_number(Suspect *s) {
         bad += !finite;
     }
     const char *why =
-        s->run->tape->guard
-            ? ": 0/0, infinity - infinity, or read from beside an array, where the checker puts NaN"
-            : "";
+        s->run->guard ? ": 0/0, infinity - infinity, or read from beside an array, where the checker puts NaN"
+                      : "";
     if (bad == s->e->coordinates) return pattern_say(s, "not a finite number at any element%s", why);
     return bad && pattern_say(s, "not a finite number at %ld of %ld elements%s", bad, s->e->coordinates, why);
 }

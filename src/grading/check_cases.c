@@ -1,6 +1,8 @@
 #include "grading/check_cases.h"
 #include "base/pool.h"
 #include "base/utf8.h"
+#include "gradcheck/check_host.h"
+#include "grading/student_case.h"
 #include "grading/student_op.h"
 #include "ops/ops.h"
 #include <math.h>
@@ -25,6 +27,7 @@ static CheckItem *new_item(CheckPlan *p, const char *op, const char *name, int i
 }
 
 void plan_free(CheckPlan *p) {
+    arena_free(&p->arena);
     free(p->item);
     p->item = NULL;
     p->items = p->capacity = 0;
@@ -55,25 +58,6 @@ static void make_printable(char *text) {
     }
 }
 
-/* A child whose memory was written over may have sent nonsense. */
-static bool is_sane(CaseReport *r) {
-    bool sane = r->inputs >= 0 && r->inputs <= REPORT_INPUTS && r->verdict >= PASS && r->verdict <= FAIL;
-    r->property[REPORT_WORD - 1] = r->diagnosis[REPORT_WORD - 1] = r->trouble[REPORT_TEXT - 1] = 0;
-    make_printable(r->property), make_printable(r->diagnosis), make_printable(r->trouble);
-    for (int i = 0; sane && i < r->inputs; i++) {
-        InputReport *in = &r->in[i];
-        long count;
-        in->name[REPORT_NAME - 1] = in->pattern[REPORT_WORD - 1] = in->reason[REPORT_TEXT - 1] = 0;
-        make_printable(in->name), make_printable(in->pattern), make_printable(in->reason);
-        sane = in->shape.rank >= 0 && in->shape.rank <= MAX_RANK &&
-               shape_fits(in->shape.rank, in->shape.size, sizeof(real), &count) && in->coordinates >= 0 &&
-               in->coordinates <= count && in->verdict >= PASS && in->verdict <= FAIL && in->element >= 0 &&
-               (in->element < count || !count) && in->kink >= 0 && (in->kink < count || !count) &&
-               in->curve_points >= 0 && in->curve_points <= CURVE_POINTS;
-    }
-    return sane;
-}
-
 /* The last line of what was printed: a bug's message, where it died of one. */
 static const char *last_line(const char *printed, char *text, size_t size) {
     copy_text(text, size, "");
@@ -87,7 +71,7 @@ static const char *last_line(const char *printed, char *text, size_t size) {
 
 /* --- A student's file: a child loads it and tells the names of its cases. --- */
 
-enum { MOST_OPS = 16 };
+enum { MOST_OPS = 16, ENOUGH_RUNS = 100 };
 
 typedef struct Listing {
     CheckPlan *plan;
@@ -103,24 +87,19 @@ static void list_cases(void *context, long i) {
         printf("%s\n", e.text);
         exit(STATUS_NO);
     }
-    for (int k = 0; k < op->n_cases; k++) {
-        CheckItem item = {.index = k};
-        snprintf(item.op, sizeof item.op, "%s", l->name[i]);
-        snprintf(item.name, sizeof item.name, "%s", op->cases[k].name);
-        child_send(&item, sizeof item);
-    }
+    student_send_cases(op->cases, op->n_cases);
 }
 
 static void take_listing(void *context, long i, const ChildEnd *end) {
     const Listing *l = context;
-    const CheckItem *item = (const void *)end->result;
+    const char *at = end->result;
     char text[CHILD_TEXT];
-    for (size_t k = 0; k < end->size / sizeof *item; k++) {
-        CheckItem copy;
-        memcpy(&copy, item + k, sizeof copy);
-        copy.op[REPORT_NAME - 1] = copy.name[REPORT_NAME - 1] = 0;
-        make_printable(copy.name);
-        new_item(l->plan, copy.op, copy.name, copy.index);
+    CheckCase c;
+    for (int k = 0; student_take_case(&at, end->result + end->size, &c, &l->plan->arena); k++) {
+        CheckItem *item = new_item(l->plan, l->name[i], c.name, k);
+        make_printable(item->name);
+        item->c = c;
+        item->c.name = NULL; /* the item's, which may move */
     }
     if (end->fate == CHILD_DONE && end->size) return;
     CheckItem *bad = new_item(l->plan, l->name[i], end->fate == CHILD_DONE ? "cases" : "loading", -1);
@@ -175,28 +154,9 @@ static double largest_error(const CaseReport *r) {
     return largest;
 }
 
-static void check_item(void *context, long i) {
-    const CheckPlan *p = ((Checking *)context)->plan;
-    const CheckItem *item = &p->item[i];
-    Error e = {0};
-    if (item->index < 0) return;
-    pool_set_threads(1); /* the cases run side by side */
-    const Op *op = p->library ? student_load(p->library, item->op, &e) : ops_find(item->op)->op;
-    if (!op) error_bug("%s", e.text);
-    CaseReport worst, report;
-    for (long k = 0; k < p->seeds; k++) {
-        (p->curves ? gradcheck_case_with_curves : gradcheck_case)(item->op, &op->cases[item->index],
-                                                                  p->seed + (uint64_t)k, &report);
-        if (k == 0 || report.verdict > worst.verdict ||
-            (report.verdict == worst.verdict && largest_error(&report) > largest_error(&worst)))
-            worst = report;
-    }
-    child_send(&worst, sizeof worst);
-}
-
 /* A case that came to no report has failed. */
-static void not_checked(CaseReport *r, const CheckItem *item, const ChildEnd *end,
-                        const ChildLimits *limits) {
+static void not_checked(CaseReport *r, const CheckItem *item, const ChildEnd *end, const ChildLimits *limits,
+                        const char *stage) {
     char text[CHILD_TEXT], line[REPORT_TEXT];
     const char *why = child_text(text, end, limits);
     last_line(end->printed, line, sizeof line);
@@ -209,9 +169,72 @@ static void not_checked(CaseReport *r, const CheckItem *item, const ChildEnd *en
     else if (end->fate == CHILD_EXITED && end->number == STATUS_NO_MEMORY)
         why = line[0] ? line : "ran out of memory";
     *r = (CaseReport){.verdict = FAIL};
-    copy_text(r->trouble, sizeof r->trouble, why);
+    snprintf(r->trouble, sizeof r->trouble, "%.*s%s%s", REPORT_TEXT / 2, why, stage ? ", " : "",
+             stage ? stage : "");
     copy_text(r->diagnosis, sizeof r->diagnosis, "not checked");
     make_printable(r->trouble);
+}
+
+/* ---- In the process that judges an item ---- */
+
+typedef struct Judging {
+    const CheckPlan *plan;
+    const CheckItem *item;
+} Judging;
+
+/* In the host. */
+static const CheckCase *load_case(void *context) {
+    const Judging *j = context;
+    Error e = {0};
+    const Op *op = student_load(j->plan->library, j->item->op, &e);
+    if (!op) error_bug("%s", e.text);
+    return &op->cases[j->item->index];
+}
+
+/* The host is gone: that is the verdict. Where its time ran out in the middle of many short runs, nothing is known but
+ * that it was not enough. */
+static void lost_host(void *context, const ChildEnd *end, const CheckRun *run) {
+    const Judging *j = context;
+    const ChildLimits *limits = &j->plan->limits;
+    CaseReport r;
+    not_checked(&r, j->item, end, limits, run->stage);
+    double wanted = limits->seconds * (double)run->planned / (double)(run->evaluations + 1);
+    if (end->fate == CHILD_TIMED_OUT && run->evaluations > ENOUGH_RUNS) {
+        r.verdict = INCONCLUSIVE, r.diagnosis[0] = 0;
+        snprintf(r.trouble, sizeof r.trouble,
+                 "its time limit of %g s ran out after %ld runs: --time-limit %.0f may be enough, or smaller "
+                 "inputs",
+                 limits->seconds, run->evaluations, ceil(3 * fmax(wanted, limits->seconds)));
+    }
+    child_send(&r, sizeof r);
+    child_finish();
+}
+
+static void check_item(void *context, long i) {
+    const CheckPlan *p = ((Checking *)context)->plan;
+    const CheckItem *item = &p->item[i];
+    Judging judging = {p, item};
+    CheckOptions how = {.curves = p->curves};
+    CheckCase c = item->c;
+    if (item->index < 0) return;
+    pool_set_threads(1); /* the cases run side by side */
+    if (p->library) {
+        how.host = check_host_start(&p->limits, load_case, lost_host, &judging);
+        if (!how.host) error_bug("no process for the host");
+        c.name = item->name;
+    } else {
+        c = ops_find(item->op)->op->cases[item->index];
+    }
+    CaseReport worst, report;
+    for (long k = 0; k < p->seeds; k++) {
+        how.seed = p->seed + (uint64_t)k;
+        gradcheck_case_with(item->op, &c, &how, &report);
+        if (k == 0 || report.verdict > worst.verdict ||
+            (report.verdict == worst.verdict && largest_error(&report) > largest_error(&worst)))
+            worst = report;
+    }
+    if (how.host) check_host_stop(how.host);
+    child_send(&worst, sizeof worst);
 }
 
 static void take_report(void *context, long i, const ChildEnd *end) {
@@ -222,9 +245,10 @@ static void take_report(void *context, long i, const ChildEnd *end) {
         fprintf(stderr, "out of memory: reports\n");
         exit(STATUS_NO_MEMORY);
     }
-    bool whole = end->fate == CHILD_DONE && end->size == sizeof *r;
-    if (whole) memcpy(r, end->result, sizeof *r);
-    if (!whole || !is_sane(r)) not_checked(r, item, end, &c->plan->limits);
+    if (end->fate == CHILD_DONE && end->size == sizeof *r)
+        memcpy(r, end->result, sizeof *r);
+    else
+        not_checked(r, item, end, &c->plan->limits, NULL);
     copy_text(r->op, sizeof r->op, item->op);
     copy_text(r->name, sizeof r->name, item->name);
     c->report[i] = r;
@@ -241,6 +265,9 @@ void plan_run(const CheckPlan *p, void (*sink)(void *context, const CaseReport *
         fprintf(stderr, "out of memory: reports\n");
         exit(STATUS_NO_MEMORY);
     }
-    child_run_all(p->items, p->at_once, &p->limits, check_item, take_report, &c);
+    /* Where there is a host, it is the one that runs out of time first. */
+    ChildLimits limits = p->limits;
+    if (p->library) limits = (ChildLimits){.seconds = 2 * limits.seconds + 1};
+    child_run_all(p->items, p->at_once, &limits, check_item, take_report, &c);
     free(c.report);
 }

@@ -1,18 +1,22 @@
 /* Many cases checked, each in a process of its own, with limits on time and memory: whatever happens in one,
- * it is a verdict, and the others are checked. */
+ * it is a verdict, and the others are checked. A student's code runs in yet another, the case's host (check_host.h): the
+ * process that judges has none of it. */
 #ifndef GRADING_CHECK_CASES_H
 #define GRADING_CHECK_CASES_H
 
+#include "base/arena.h"
 #include "base/child.h"
 #include "gradcheck/gradcheck.h"
 
 typedef struct CheckItem {
     char op[REPORT_NAME], name[REPORT_NAME];
-    int index; /* of the case in the operation's table; -1: there is nothing to run, `trouble` says why */
+    int index;   /* of the case in the operation's table; -1: there is nothing to run, `trouble` says why */
+    CheckCase c; /* of a student's file: without its code */
     char trouble[REPORT_TEXT];
 } CheckItem;
 
 typedef struct CheckPlan {
+    Arena arena; /* of names and values of a student's cases */
     CheckItem *item;
     long items, capacity;
     const char *library; /* where the operations are, as student_compile made it; NULL: built in */

@@ -132,7 +132,7 @@ void model_differences(ModelPass *p, int i, const double *dw, long samples, uint
                    loss_at,
                    {[DIRECTION] = {"s", SCALAR, .values = ones},
                     [ELEMENTS] = {"w", SHAPE(probe.samples), .values = ones}}};
-    gradcheck_differences(model, &c, seed, report);
+    gradcheck_case_with(model, &c, &(CheckOptions){.seed = seed, .differences = true}, report);
     for (int k = 0; k < report->inputs; k++) to_gradient(&report->in[k], seed);
     if (probe.samples) {
         report->in[ELEMENTS].shape = w->shape;

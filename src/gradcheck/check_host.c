@@ -1,0 +1,193 @@
+#include "gradcheck/check_host.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <semaphore.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Of the memory that is shared: most numbers of an output, and bytes for the blocks of points. */
+enum { MOST_OUTPUTS = 1 << 20, BLOCKS = 1 << 27 };
+
+typedef enum Command { FORWARD, BACKWARD, PAIR } Command;
+
+/* What the two processes tell each other. */
+typedef struct Desk {
+    sem_t asked, answered;
+    Command command;
+
+    /* From the judge. */
+    bool guard, keep, relayed;
+    long first;
+    CheckPoint point[2];
+    real dy[2][MOST_OUTPUTS];
+
+    /* From the host. */
+    Shape shape;
+    bool wants_grad, has_maker, untouched;
+    long nodes;
+    uint64_t branches;
+    real y[MOST_OUTPUTS], grad[MOST_OUTPUTS]; /* the output, and its gradient after backward */
+} Desk;
+
+struct CheckHost {
+    Desk *desk;
+    CheckMemory memory;
+    Child *child;
+    void (*lost)(void *context, const ChildEnd *end, const CheckRun *r);
+    const CheckCase *(*load)(void *context);
+    void *context;
+    Tensor y; /* the judge's copy of the last output */
+    long capacity;
+};
+
+/* ---- The host's side ---- */
+
+/* The judge's point with pointers that hold here. */
+static void take_point(CheckPoint *p, const CheckPoint *from) {
+    *p = *from;
+    for (int i = 0; i < p->inputs; i++) p->x[i] = &p->in[p->in[i].same_as < 0 ? i : p->in[i].same_as].tensor;
+}
+
+static void tell_output(Desk *d, const CheckRun *r) {
+    long count = shape_count(r->y->shape);
+    if (count > MOST_OUTPUTS) error_bug("an output of %ld elements is too large to be checked", count);
+    d->shape = r->y->shape;
+    d->wants_grad = tensor_wants_grad(r->y), d->has_maker = r->y->maker != NULL;
+    d->untouched = r->untouched;
+    d->nodes = r->nodes, d->branches = r->branches;
+    tensor_copy_out(r->y, d->y);
+    if (d->command == BACKWARD && r->keep && r->y->grad)
+        memcpy(d->grad, r->y->grad, (size_t)count * sizeof(real));
+}
+
+static void serve(void *context, long i) {
+    CheckHost *h = context;
+    Desk *d = h->desk;
+    CheckPoint point[2];
+    CheckRun r = {.op = "operation", .c = h->load(h->context), .point = &point[0], .tape = tape_new()};
+    (void)i;
+    /* Who prints more than is read loses the rest. */
+    fcntl(STDOUT_FILENO, F_SETFL, O_NONBLOCK);
+    fcntl(STDERR_FILENO, F_SETFL, O_NONBLOCK);
+    for (;;) {
+        while (sem_wait(&d->asked) != 0) continue;
+        r.guard = d->guard, r.keep = d->keep, r.relayed = d->relayed, r.first = d->first;
+        if (d->command == FORWARD) {
+            take_point(&point[0], &d->point[0]);
+            check_run_forward(&r);
+        } else if (d->command == BACKWARD) {
+            check_run_backward(&r, d->dy[0]);
+        } else {
+            take_point(&point[0], &d->point[0]);
+            take_point(&point[1], &d->point[1]);
+            check_run_pair(&r, &point[1], d->dy[0], d->dy[1]);
+        }
+        if (d->command != PAIR) tell_output(d, &r);
+        sem_post(&d->answered);
+    }
+}
+
+/* ---- The judge's side ---- */
+
+CheckHost *check_host_start(const ChildLimits *limits, const CheckCase *(*load)(void *context),
+                            void (*lost)(void *context, const ChildEnd *end, const CheckRun *r),
+                            void *context) {
+    CheckHost *h = calloc(1, sizeof *h);
+    size_t bytes = (sizeof(Desk) + 63) / 64 * 64 + BLOCKS;
+    void *shared =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (!h || shared == MAP_FAILED) {
+        free(h);
+        return NULL;
+    }
+    h->desk = shared;
+    h->memory = (CheckMemory){.at = (char *)shared + bytes - BLOCKS, .size = BLOCKS};
+    h->load = load, h->lost = lost, h->context = context;
+    sem_init(&h->desk->asked, 1, 0);
+    sem_init(&h->desk->answered, 1, 0);
+    h->child = child_start(limits, serve, h);
+    if (h->child) return h;
+    munmap(shared, bytes);
+    free(h);
+    return NULL;
+}
+
+void check_host_stop(CheckHost *h) {
+    child_stop(h->child);
+    munmap(h->desk, (size_t)(h->memory.at + h->memory.size - (char *)h->desk));
+    free(h->y.data);
+    free(h->y.grad);
+    free(h);
+}
+
+CheckMemory *check_host_memory(CheckHost *h) {
+    return &h->memory;
+}
+
+/* Asks, and waits for the answer as long as there is somebody to give one. */
+static void ask(CheckHost *h, const CheckRun *r, Command command) {
+    enum { GLANCE = 20000000 }; /* nanoseconds between two looks at whether the host lives */
+    Desk *d = h->desk;
+    d->command = command;
+    d->guard = r->guard, d->keep = r->keep, d->relayed = r->relayed, d->first = r->first;
+    sem_post(&d->asked);
+    for (;;) {
+        struct timespec until;
+        ChildEnd end;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += GLANCE;
+        if (until.tv_nsec >= 1000000000) until.tv_sec++, until.tv_nsec -= 1000000000;
+        if (sem_timedwait(&d->answered, &until) == 0) return;
+        if (errno != EINTR && !child_lives(h->child, &end)) h->lost(h->context, &end, r);
+    }
+}
+
+/* Takes what the host says about its output, as far as it can be true. */
+static void take_output(CheckHost *h, CheckRun *r) {
+    const Desk *d = h->desk;
+    Shape s = d->shape;
+    long count;
+    if (s.rank < 0 || s.rank > MAX_RANK || !shape_fits(s.rank, s.size, sizeof(real), &count) ||
+        count > MOST_OUTPUTS)
+        error_bug("%s, case %s: the output has no shape", r->op, r->c->name);
+    if (count > h->capacity || !h->y.data) {
+        h->capacity = count;
+        h->y.data = realloc(h->y.data, (size_t)(count + 1) * sizeof(real));
+        h->y.grad = realloc(h->y.grad, (size_t)(count + 1) * sizeof(real));
+        if (!h->y.data || !h->y.grad) exit(STATUS_NO_MEMORY);
+    }
+    real *data = h->y.data, *grad = h->y.grad;
+    h->y = tensor_over(data, s);
+    h->y.grad = grad;
+    h->y.grad_state = d->wants_grad ? GRAD_SUM : GRAD_UNWANTED;
+    memcpy(data, d->y, (size_t)count * sizeof(real));
+    memcpy(grad, d->grad, (size_t)count * sizeof(real));
+    r->y = &h->y;
+    r->nodes = d->nodes, r->branches = d->branches, r->untouched = d->untouched;
+}
+
+Tensor *check_host_forward(CheckHost *h, CheckRun *r) {
+    h->desk->point[0] = *r->point;
+    ask(h, r, FORWARD);
+    take_output(h, r);
+    return r->y;
+}
+
+void check_host_backward(CheckHost *h, CheckRun *r, const real *dy) {
+    memcpy(h->desk->dy[0], dy, (size_t)shape_count(r->y->shape) * sizeof(real));
+    ask(h, r, BACKWARD);
+    take_output(h, r);
+}
+
+void check_host_pair(CheckHost *h, CheckRun *r, const CheckPoint *other, const real *dy,
+                     const real *other_dy) {
+    size_t bytes = (size_t)shape_count(r->y->shape) * sizeof(real);
+    h->desk->point[0] = *r->point, h->desk->point[1] = *other;
+    memcpy(h->desk->dy[0], dy, bytes);
+    memcpy(h->desk->dy[1], other_dy, bytes);
+    ask(h, r, PAIR);
+}
