@@ -1,5 +1,6 @@
 /* The properties that concern what is around an operation: memory, other operations, itself. */
 #include "base/random.h"
+#include "gradcheck/check_host.h"
 #include "gradcheck/property.h"
 #include <stdio.h>
 #include <string.h>
@@ -147,4 +148,23 @@ bool property_beside_constants(Properties *p, PropertyResults one) {
         if (!right) return false;
     }
     return true;
+}
+
+/* What a run leaves behind may be right for the point that it was at, and wrong for the next. */
+bool property_any_process(Properties *p, CheckHost *fresh, uint64_t seed) {
+    enum { OTHER_POINT = 100 };
+    CheckRun *run = p->run;
+    CheckHost *host = run->host;
+    CheckPoint *given = run->point, there, here;
+    if (!tensor_wants_grad(run->y)) return true;
+    point_draw(&there, p->arena, check_host_memory(fresh), run->op, run->c, seed, OTHER_POINT);
+    point_draw(&here, p->arena, given->memory, run->op, run->c, seed, OTHER_POINT);
+    run->point = &there, run->host = fresh;
+    PropertyResults want = property_run(p, p->one, 0);
+    run->point = &here, run->host = host;
+    PropertyResults found = property_run(p, p->one, 0);
+    bool same = property_same(p, found, want, 0, 0,
+                              "after other points, against a process that knows none (is something kept?)");
+    run->point = given;
+    return same;
 }

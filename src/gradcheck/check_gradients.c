@@ -270,38 +270,3 @@ void check_gradients(CheckRun *run, Arena *arena, uint64_t seed, CaseReport *rep
         if (g.element[k].entry) explain(&g, k, &report->in[i++]);
     if (g.whole && kinks) report_ties(&g, report);
 }
-
-/* What is kept from another point is another point's altogether. */
-#define GROSS 1e-3
-
-bool check_other_point(CheckRun *run, Arena *arena, uint64_t seed, char *text, size_t size) {
-    Gradients g = {.run = run, .arena = arena, .cotangents = 1};
-    const CheckPoint *point = run->point;
-    const real **direction = zeros(arena, CHECK_INPUTS, sizeof *direction);
-    point_ready(run->point, 0);
-    const Tensor *y = check_run_forward(run);
-    g.outputs = shape_count(y->shape);
-    if (!tensor_wants_grad(y)) return true;
-    real *cotangent = zeros(arena, g.outputs, sizeof *cotangent);
-    check_run_cotangent(cotangent, g.outputs, seed, 3);
-    g.cotangent = cotangent;
-    Entries e = new_entries(&g, 0, 1);
-    check_run_backward(run, cotangent);
-    for (int k = 0; k < point->inputs; k++) {
-        const PointInput *in = &point->in[k];
-        if (!has_gradient(in)) continue;
-        e.input = k;
-        direction[k] = random_direction(arena, own_elements(in), random_key(seed, 0x07E600 + (uint64_t)k));
-        for (long i = 0; i < in->count; i++)
-            e.entry->analytic += (double)direction[k][i % own_elements(in)] * (double)in->tensor.grad[i];
-    }
-    e.direction = (const real *const *)direction;
-    check_entries(run, &e, arena);
-    if (e.state[0] != ENTRY_WRONG || e.entry->error < GROSS) return true;
-    snprintf(text, size,
-             "at another point, looked at later, the gradient along a random direction is %.9g, and should "
-             "be %.9g: "
-             "is something kept from the first run?",
-             e.entry->analytic, e.entry->numeric);
-    return false;
-}

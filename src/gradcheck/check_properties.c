@@ -155,10 +155,8 @@ static bool keeps_what_is_saved(Properties *p, PropertyResults one) {
     return property_same(p, property_copy(p, y), first, 0, 0, "backward changed what forward saved");
 }
 
-const char *check_properties(CheckRun *run, Arena *arena, uint64_t seed, char *text, size_t size) {
+static Properties begin(CheckRun *run, Arena *arena, uint64_t seed, char *text, size_t size) {
     Properties p = {.run = run, .arena = arena, .text = text, .size = size};
-    bool keep = run->keep;
-    run->keep = true; /* so that output and cotangent can be looked at after backward */
     point_ready(run->point, 0);
     p.shape = check_run_forward(run)->shape;
     p.outputs = shape_count(p.shape);
@@ -171,7 +169,19 @@ const char *check_properties(CheckRun *run, Arena *arena, uint64_t seed, char *t
     check_run_cotangent(p.one, p.outputs, seed, 1);
     check_run_cotangent(p.other, p.outputs, seed, 2);
     for (long i = 0; i < p.outputs; i++) p.both[i] = p.one[i] + p.other[i];
+    return p;
+}
 
+bool check_any_process(CheckRun *run, struct CheckHost *fresh, Arena *arena, uint64_t seed, char *text,
+                       size_t size) {
+    Properties p = begin(run, arena, seed, text, size);
+    return property_any_process(&p, fresh, seed);
+}
+
+const char *check_properties(CheckRun *run, Arena *arena, uint64_t seed, char *text, size_t size) {
+    bool keep = run->keep;
+    run->keep = true; /* so that output and cotangent can be looked at after backward */
+    Properties p = begin(run, arena, seed, text, size);
     PropertyResults one = property_run(&p, p.one, 0);
     p.floor = largest(p.one, p.outputs) * fmax(1, largest(one.value[CHECK_INPUTS], p.outputs));
     const char *broken = !leaves_alone(&p)                     ? "read-only"

@@ -12,6 +12,7 @@
  *     passed twice  one tensor as two inputs gets the sum of their gradients
  *     two on a tape  each of two that wait for their backward has kept what it needs
  *     beside constants  an input that takes no gradient changes nothing for the others
+ *     any process   another point has the same gradient in a process where it is the first that is looked at
  */
 #ifndef GRADCHECK_CHECK_PROPERTIES_H
 #define GRADCHECK_CHECK_PROPERTIES_H
@@ -21,5 +22,9 @@
 /* The name of the first property that is broken, and how, written into text of `size` bytes; NULL if all
  * hold. */
 const char *check_properties(CheckRun *run, Arena *arena, uint64_t seed, char *text, size_t size);
+
+/* Whether `any process` holds, where `fresh` is a host that has run nothing. */
+bool check_any_process(CheckRun *run, struct CheckHost *fresh, Arena *arena, uint64_t seed, char *text,
+                       size_t size);
 
 #endif

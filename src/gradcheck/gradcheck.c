@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* A point that lies on a kink by chance is drawn again. */
-enum { POINTS = 8, OTHER_POINT = 100 };
+enum { POINTS = 8 };
 
 double gradcheck_tolerance(void) {
     return CHECK_TOLERANCE;
@@ -63,16 +63,12 @@ static bool on_kink_by_chance(const CheckCase *c, const CaseReport *r) {
     return false;
 }
 
-/* What holds without a limit; and the gradient at a point that is looked at when others have been. */
-static const char *broken_property(CheckRun *run, Arena *arena, uint64_t seed, CaseReport *report) {
-    CheckPoint other, *first = run->point;
-    const char *broken = check_properties(run, arena, seed, report->trouble, sizeof report->trouble);
-    if (broken || report->verdict != PASS || run->c->kinks || run->c->flat) return broken;
-    point_draw(&other, arena, first->memory, run->op, run->c, seed, OTHER_POINT);
-    run->point = &other;
-    bool right = check_other_point(run, arena, seed, report->trouble, sizeof report->trouble);
-    run->point = first;
-    return right ? NULL : "any point";
+static const char *broken_property(CheckRun *run, const CheckOptions *how, Arena *arena, CaseReport *report) {
+    const char *broken = check_properties(run, arena, how->seed, report->trouble, sizeof report->trouble);
+    if (broken || !how->fresh) return broken;
+    return check_any_process(run, how->fresh, arena, how->seed, report->trouble, sizeof report->trouble)
+               ? NULL
+               : "any process";
 }
 
 void gradcheck_case_with(const char *op, const CheckCase *c, const CheckOptions *how, CaseReport *report) {
@@ -96,7 +92,7 @@ void gradcheck_case_with(const char *op, const CheckCase *c, const CheckOptions 
         if (!on_kink_by_chance(c, report)) break;
         report->moved++;
     }
-    const char *broken = !how->differences ? broken_property(&run, &arena, seed, report) : NULL;
+    const char *broken = !how->differences ? broken_property(&run, how, &arena, report) : NULL;
     if (broken) {
         copy_text(report->property, sizeof report->property, broken);
         report->verdict = FAIL;

@@ -114,7 +114,8 @@ typedef struct CheckOptions {
     bool
         differences; /* they alone, without the properties (check_properties.h): for a function that takes long */
     bool curves;     /* draws the curve of each input's worst entry */
-    struct CheckHost *host; /* where the case runs (check_host.h); NULL: here */
+    /* Where the case runs (check_host.h), and another such process that has run nothing; NULL: here, and none. */
+    struct CheckHost *host, *fresh;
 } CheckOptions;
 
 void gradcheck_case_with(const char *op, const CheckCase *c, const CheckOptions *how, CaseReport *report);

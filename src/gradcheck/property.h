@@ -39,5 +39,6 @@ bool property_inside_a_graph(Properties *p, PropertyResults one);
 bool property_passed_twice(Properties *p);
 bool property_two_on_a_tape(Properties *p, PropertyResults one);
 bool property_beside_constants(Properties *p, PropertyResults one);
+bool property_any_process(Properties *p, struct CheckHost *fresh, uint64_t seed);
 
 #endif

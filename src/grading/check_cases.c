@@ -220,7 +220,8 @@ static void check_item(void *context, long i) {
     pool_set_threads(1); /* the cases run side by side */
     if (p->library) {
         how.host = check_host_start(&p->limits, load_case, lost_host, &judging);
-        if (!how.host) error_bug("no process for the host");
+        how.fresh = check_host_start(&p->limits, load_case, lost_host, &judging);
+        if (!how.host || !how.fresh) error_bug("no process for the host");
         c.name = item->name;
     } else {
         c = ops_find(item->op)->op->cases[item->index];
@@ -229,6 +230,7 @@ static void check_item(void *context, long i) {
     for (long k = 0; k < p->seeds; k++) {
         how.seed = p->seed + (uint64_t)k;
         gradcheck_case_with(item->op, &c, &how, &report);
+        if (how.fresh) check_host_stop(how.fresh), how.fresh = NULL;
         if (k == 0 || report.verdict > worst.verdict ||
             (report.verdict == worst.verdict && largest_error(&report) > largest_error(&worst)))
             worst = report;
