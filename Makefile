@@ -3,7 +3,7 @@
 #   make                 the programs: train generate gradcheck explain bench
 #   make run             train the copy task, then a language model on the text in data/
 #   make test            build and run everything quick, in both precisions; TESTS="gemm model": these alone
-#   make test-all        the same and what takes minutes: files of PyTorch, safetensors and NumPy, ten thousand of each
+#   make test-all        the same and what takes minutes: files of other programs by the thousand, every fault
 #   make lint            warnings with gcc and clang, format, dependency direction, registers of the tile
 #   make install         programs, libraries, header and manual pages below PREFIX=/usr/local; DESTDIR=FOLDER before it
 #   make uninstall       take away what install has put there
@@ -235,12 +235,13 @@ run: train generate
 	./train lm --force
 
 test: $(foreach p,float double,$(TESTS:%=$(BUILD)/$(p)/tests/%)) $(BUILT) all
-	@GRADCHECK=$(BUILD)/double/gradcheck sh tests/run.sh $(foreach p,float double,$(TESTS:%=$(BUILD)/$(p)/tests/%)) \
-	    tests/numpy_round_trip.py
+	@BUILD=$(BUILD) GRADCHECK=$(BUILD)/double/gradcheck sh tests/run.sh $(foreach p,float double,$(TESTS:%=$(BUILD)/$(p)/tests/%)) \
+	    tests/numpy_round_trip.py \
+	    $(if $(SAN)$(filter command,$(origin TESTS)),,tests/faults/faults.py) # which puts an allocator of its own before
 
 # What takes longer, and wants more than a compiler.
 test-all: test $(BUILD)/float/tests/interop/files
-	@BUILD=$(BUILD) sh tests/run.sh tests/interop/check.py tests/interop/differential.py
+	@BUILD=$(BUILD) ALL=1 sh tests/run.sh tests/interop/check.py tests/interop/differential.py tests/faults/faults.py
 
 lint: $(GENERATED)
 	@sh tests/lint.sh

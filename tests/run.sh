@@ -1,8 +1,8 @@
 #!/bin/sh
 # Runs test programs, as many at once as there are processors (or JOBS), prints what they print in the order given, and
 # last the line `N passed, N failed`. Status 1 if any test failed or a program died.
-# A program in Python wants NumPy too, those of tests/interop PyTorch and safetensors; where these are missing it is
-# skipped, with a line that says so, and counts neither as passed nor as failed.
+# A program in Python wants NumPy too (of tests/faults: nothing; of tests/interop: PyTorch and safetensors as well); where
+# these are missing it is skipped, with a line that says so, and counts neither as passed nor as failed.
 jobs=${JOBS:-$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)}
 folder=$(mktemp -d) || exit 74
 trap 'rm -rf "$folder"' EXIT
@@ -13,7 +13,11 @@ trap 'exit 143' TERM
 run='
     case $3 in
     *.py)
-        case $3 in tests/interop/*) modules="numpy, safetensors, torch" ;; *) modules=numpy ;; esac
+        case $3 in
+        tests/interop/*) modules="numpy, safetensors, torch" ;;
+        tests/faults/*) modules=subprocess ;;
+        *) modules=numpy ;;
+        esac
         if python3 -c "import $modules" >/dev/null 2>&1; then
             python3 "$3"
         else

@@ -8,7 +8,7 @@ mkdir -p "$folder/found"
 for reader in ${READERS:-safetensors npy json model batch text vocabulary config}; do
     mkdir -p "$folder/corpus/$reader"
     ln -sf fuzz "$folder/$reader"
-    ASAN_OPTIONS=quarantine_size_mb=16 "$folder/$reader" -verbosity=1 -print_final_stats=1 -timeout=5 \
+    ASAN_OPTIONS=quarantine_size_mb=16:clear_shadow_mmap_threshold=100000000 "$folder/$reader" -verbosity=1 -print_final_stats=1 -timeout=5 \
         -malloc_limit_mb=64 -rss_limit_mb=512 -max_len=8192 -artifact_prefix="$folder/found/$reader-" \
         ${RUNS:+-runs=$RUNS} ${SECONDS_EACH:+-max_total_time=$SECONDS_EACH} \
         "$folder/corpus/$reader" "tests/fuzz/$reader" >"$folder/$reader.log" 2>&1

@@ -1,0 +1,325 @@
+"""What train, generate and gradcheck do when the system fails them: an allocation, a system call, a kill, a full disk.
+Whatever fails, they end with a documented status and one line; the model that was there is there as it was, or the
+new one is, whole; nothing else is left; and the next run does what it would have done.
+
+    BUILD=build [ALL=1] python3 tests/faults/faults.py
+
+Without ALL a sample of the places; with it every one, and a thousand kills at random moments. System calls fail by
+strace, which is skipped where there is none; the full disk wants the right to mount one. Prints `ok   …` or `FAIL …` a
+test, as the test programs do."""
+import collections
+import errno
+import hashlib
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+BUILD = os.path.abspath(os.environ.get("BUILD", "build"))
+SHIM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "shim.c")
+ALL = bool(os.environ.get("ALL"))
+STATUSES = {0, 1, 2, 3, 65, 66, 71, 73, 74, 78}
+TEXT = "the cat sat on the mat, and the dog sat on the cat.\n" * 20
+TRAIN = ["float/train", "lm", "--text", "text", "--context", "8", "--d-model", "8", "--heads", "2", "--layers", "1",
+         "--batch", "4", "--steps", "6", "--eval-every", "3", "--threads", "2", "--quiet", "--force", "--run", "run"]
+OLD = TRAIN[:-2] + ["--seed", "9", "--run", "run"]
+JOBS = {
+    "train": TRAIN,
+    "generate": ["float/generate", "run", "--prompt", "the", "--length", "20"],
+    "gradcheck": ["double/gradcheck", "model", "lm", "--double", "--out", "gradients"],
+}
+RESULTS = ("run/model.safetensors", "gradients")
+
+
+def command(job):
+    return [os.path.join(BUILD, job[0]), *job[1:]]
+
+
+def run(arguments, env=None):
+    done = subprocess.run(arguments, capture_output=True, stdin=subprocess.DEVNULL, env={**os.environ, **(env or {})},
+                          timeout=120)
+    return done.returncode, timeless(done.stdout), done.stderr.decode(errors="replace")
+
+
+def timeless(out):
+    return re.sub(rb"in \d+\.\d s", b"in a while", out)
+
+
+def digest(path):
+    try:
+        with open(path, "rb") as file:
+            return hashlib.sha256(file.read()).hexdigest()
+    except FileNotFoundError:
+        return None
+
+
+def state():
+    return [digest(path) for path in RESULTS]
+
+
+def files():
+    return sorted(os.path.join(folder, name) for folder, _, names in os.walk(".") for name in names)
+
+
+class Job:
+    """A program in a folder where an old run is: how it goes undisturbed, and then how it goes."""
+
+    def __init__(self, name):
+        self.name, self.command = name, command(JOBS[name])
+        self.reset()
+        self.old = state()
+        status, self.out, err = run(self.command)
+        if status:
+            raise SystemExit(f"{name}: status {status}: {err}")
+        self.new, self.files = state(), files()
+
+    @staticmethod
+    def reset():
+        """The old run, with the old weights."""
+        if not os.path.exists("../old"):
+            status, _, err = run(command(OLD))
+            if status:
+                raise SystemExit(f"train: status {status}: {err}")
+            shutil.copytree(".", "../old")
+        for path in files():
+            os.remove(path)
+        shutil.copytree("../old", ".", dirs_exist_ok=True)
+
+    def check(self, where, status, out, err, killed=False):
+        """The promises; raises where one is broken."""
+        lines = err.splitlines()
+        found = state()
+        if killed and status == -signal.SIGKILL:
+            assert all(f in (o, n) for f, o, n in zip(found, self.old, self.new)), f"{where}: a file is neither old nor new"
+        else:
+            assert status in STATUSES, f"{where}: status {status}: {err}"
+            assert len(lines) == (status != 0), f"{where}: status {status}, found {len(lines)} lines: {err}"
+            assert all(f in (o, n) for f, o, n in zip(found, self.old, self.new)), f"{where}: a file is neither old nor new"
+            assert status or (found == self.new and out == self.out), f"{where}: done, and it is not"
+            left = [path for path in files() if "tmp" in path]
+            assert not left or "unlink" in where, f"{where}: {left} left"
+        if not left_alone(found, self):
+            self.reset()
+
+    def goes_again(self, where):
+        """Nothing that is left keeps the next run from what it does."""
+        status, out, err = run(self.command)
+        assert status == 0 and state() == self.new and out == self.out, f"behind {where}: status {status}: {err}"
+        assert files() == self.files, f"behind {where}: {set(files()) ^ set(self.files)}"
+        self.reset()
+
+
+def left_alone(found, job):
+    return found == job.old and not any("tmp" in path for path in files())
+
+
+def sample(count, most):
+    """1 … count; without ALL the first, the last and some between."""
+    if ALL or count <= most:
+        return range(1, count + 1)
+    return sorted({1 + i * (count - 1) // (most - 1) for i in range(most)})
+
+
+# ---- Allocations, and writes cut short ----
+
+def shim_env(shim, kind, at, sticky=False):
+    env = {"LD_PRELOAD": shim, "FAULT": kind, "FAULT_AT": str(at), "FAULT_COUNT": os.path.abspath("../count")}
+    return {**env, "FAULT_STICKY": "1"} if sticky else env
+
+
+def test_memory(job, shim):
+    """Every allocation fails, once and from there on."""
+    run(job.command, shim_env(shim, "malloc", 0))
+    count = int(open("../count").read().split()[0])
+    job.reset()
+    for sticky in (False, True):
+        for at in sample(count, 12):
+            where = f"allocation {at} of {count}{' and all behind' if sticky else ''}"
+            status, out, err = run(job.command, shim_env(shim, "malloc", at, sticky))
+            job.check(where, status, out, err)
+    job.goes_again("allocations")
+    return f"{2 * len(sample(count, 12))} of {2 * count} allocations"
+
+
+def test_short_writes(job, shim):
+    run(job.command, shim_env(shim, "write", 0))
+    count = int(open("../count").read().split()[1])
+    job.reset()
+    for at in range(1, count + 1):
+        status, out, err = run(job.command, shim_env(shim, "write", at))
+        assert status == 0, f"short write {at}: status {status}: {err}"
+        job.check(f"short write {at}", status, out, err)
+    return f"{count} writes"
+
+
+# ---- System calls ----
+
+CALLS = ["open", "openat", "read", "pread64", "write", "pwrite64", "writev", "close", "fsync", "fdatasync", "rename", "renameat",
+         "renameat2", "unlink", "unlinkat", "mkdir", "flock", "fcntl", "fstat", "newfstatat", "lseek", "readlink", "faccessat2",
+         "fchmod", "ftruncate", "fallocate", "mmap"]
+ERRORS = ["EIO", "ENOSPC", "EINTR", "ENOMEM"]
+
+
+def known(calls):
+    """Those that this machine has."""
+    return [c for c in calls if run(["strace", "-o", "/dev/null", "-e", f"trace={c}", "true"])[0] == 0]
+
+
+def traced(job, *options):
+    return run(["strace", "-f", "-qq", "-o", "../trace", *options, *job.command])
+
+
+def count_calls(job, calls):
+    """How often each is called, and how often of these before main: the loader's are not the program's."""
+    traced(job, "-e", "trace=" + ",".join(calls))
+    names = [re.match(r"\d+ +(\w+)\(", line) for line in open("../trace", errors="replace")]
+    names = [m.group(1) for m in names if m]
+    loading = run(["strace", "-f", "-qq", "-o", "../trace", "-e", "trace=" + ",".join(calls), job.command[0], "--nonsense"])
+    loaded = [re.match(r"\d+ +(\w+)\((.*)", line) for line in open("../trace", errors="replace")]
+    before = collections.Counter()
+    for m in loaded:
+        if m and m.group(1) == "write":
+            break
+        if m:
+            before[m.group(1)] += 1
+    assert loading[0] == 2, loading
+    job.reset()
+    return collections.Counter(names), before
+
+
+def places(job, calls, most):
+    """(call, n) for the program's calls."""
+    counts, before = count_calls(job, calls)
+    everywhere = [(c, n) for c in calls for n in range(before[c] + 1, counts[c] + 1)]
+    return [everywhere[i - 1] for i in sample(len(everywhere), most)], len(everywhere)
+
+
+def test_system_calls(job, calls):
+    """Every one of them fails, in four ways."""
+    some, count = places(job, calls, 12)
+    for i, (call, n) in enumerate(some):
+        for error in ERRORS if ALL else [ERRORS[i % len(ERRORS)]]:
+            where = f"{call} {n}: {error}"
+            status, out, err = traced(job, "-e", f"trace={call}", "-e", f"inject={call}:error={error}:when={n}")
+            job.check(where, status, out, err)
+    job.goes_again("system calls")
+    return f"{len(some) * (len(ERRORS) if ALL else 1)} of {count * len(ERRORS)} failing calls"
+
+
+def test_kills(job, calls):
+    """Killed at every one of them."""
+    some, count = places(job, calls, 12)
+    for call, n in some:
+        where = f"killed at {call} {n}"
+        status, out, err = traced(job, "-e", f"trace={call}", "-e", f"inject={call}:signal=KILL:when={n}")
+        job.check(where, status, out, err, killed=True)
+        job.goes_again(where)
+    return f"{len(some)} of {count} calls"
+
+
+def test_random_kills(job, _):
+    """Killed at moments spread over the time that it takes, and half beyond."""
+    rng, kills, landed = random.Random(1), 1000 if ALL else 15, 0
+    began = time.monotonic()
+    run(job.command)
+    took = time.monotonic() - began
+    job.reset()
+    for i in range(kills):
+        process = subprocess.Popen(job.command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        time.sleep(rng.random() * took)
+        process.kill()
+        out, err = process.communicate()
+        landed += process.returncode == -signal.SIGKILL
+        job.check(f"kill {i}", process.returncode, timeless(out), err.decode(), killed=True)
+        if i % 20 == 0:
+            job.goes_again(f"kill {i}")
+    assert landed > kills // 4, f"{landed} of {kills} kills met it alive"
+    return f"{landed} kills"
+
+
+# ---- Places that hold nothing ----
+
+def test_full_disk(job, _):
+    """Disks with room for more and more of what is written."""
+    os.makedirs("../disk", exist_ok=True)
+    here, sizes = os.getcwd(), range(8, 76, 4) if ALL else (8, 12, 16, 24)
+    if run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", "../disk"])[0]:
+        return None
+    run(["umount", "../disk"])
+    full = 0
+    for kilobytes in sizes:
+        assert run(["mount", "-t", "tmpfs", "-o", f"size={kilobytes}k,nr_inodes=16", "tmpfs", "../disk"])[0] == 0
+        try:
+            os.chdir("../disk")
+            try:
+                shutil.copytree(here, ".", dirs_exist_ok=True)
+            except (OSError, shutil.Error):
+                continue
+            status, out, err = run(job.command)
+            full += status in (73, 74)
+            job_state = state()
+            assert status in (0, 73, 74), f"{kilobytes} KB: status {status}: {err}"
+            assert len(err.splitlines()) == (status != 0), err
+            assert status == 0 or job_state[0] == job.old[0] or job.name == "gradcheck", f"{kilobytes} KB: the old model is gone"
+            assert not [path for path in files() if "tmp" in path], files()
+        finally:
+            os.chdir(here)
+            run(["umount", "../disk"])
+    assert full or job.name == "generate", "no disk was full"
+    return f"{len(sizes)} sizes, {full} full"
+
+
+def test_read_only(job, _):
+    """A disk that nothing can be written to."""
+    here = os.getcwd()
+    os.makedirs("../disk", exist_ok=True)
+    if run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", "../disk"])[0]:
+        return None
+    try:
+        shutil.copytree(here, "../disk", dirs_exist_ok=True)
+        run(["mount", "-o", "remount,ro", "../disk"])
+        os.chdir("../disk")
+        status, _, err = run(job.command)
+        want = 0 if job.name == "generate" else 73
+        assert status == want and len(err.splitlines()) == (want != 0), f"status {status}: {err}"
+        assert want == 0 or os.strerror(errno.EROFS) in err, err
+    finally:
+        os.chdir(here)
+        run(["umount", "../disk"])
+    return ""
+
+
+def main():
+    failed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        os.makedirs(os.path.join(folder, "here"))
+        os.chdir(os.path.join(folder, "here"))
+        with open("text", "w") as file:
+            file.write(TEXT)
+        shim = os.path.join(folder, "shim.so")
+        subprocess.run([os.environ.get("CC", "cc"), "-shared", "-fPIC", "-D_GNU_SOURCE", SHIM, "-o", shim], check=True)
+        calls = known(CALLS) if shutil.which("strace") and run(["strace", "true"])[0] == 0 else None
+        tests = [(test_memory, shim), (test_short_writes, shim), (test_system_calls, calls), (test_kills, calls),
+                 (test_random_kills, True), (test_full_disk, True), (test_read_only, True)]
+        for name in JOBS:
+            job = Job(name)
+            for test, argument in tests:
+                line = f"faults: {name}: {test.__name__[5:].replace('_', ' ')}"
+                try:
+                    job.reset()
+                    said = test(job, argument) if argument else None
+                    print(f"skip {line}" if said is None else f"ok   {line}{': ' if said else ''}{said}", flush=True)
+                except AssertionError as e:
+                    failed += 1
+                    print(f"  {e}\nFAIL {line}", flush=True)
+        os.chdir("/")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
