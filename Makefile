@@ -67,7 +67,12 @@ PROGRAMS = train $(patsubst src/programs/%.c,%,$(wildcard src/programs/*.c))
 OTHER_SIDE = src/kernels/gemm$(if $(BLAS),,_blas).c
 LIB_SRC  = $(filter-out $(PROGRAM_ROOMS:%=src/%/%) $(OTHER_SIDE),$(wildcard src/*/*.c))
 MORE_SRC = $(filter-out src/programs/%,$(wildcard $(PROGRAM_ROOMS:%=src/%/*.c)))
-TESTS    = $(patsubst tests/%.c,%,$(wildcard tests/*.c))
+
+# The tests: C programs, each in both precisions, and scripts.
+TESTS    = $(C_TESTS) $(basename $(notdir $(SCRIPTS)))
+C_TESTS  = $(patsubst tests/%.c,%,$(wildcard tests/*.c))
+# tests/faults puts an allocator of its own before a sanitizer's.
+SCRIPTS  = tests/numpy_round_trip.py $(if $(SAN),,tests/faults/faults.py tests/installed.sh)
 
 # Programs are built in both precisions, for the tests, and copied to the top. Sanitized ones stay where they are.
 BUILT     = $(foreach p,float double,$(PROGRAMS:%=$(BUILD)/$(p)/%))
@@ -97,7 +102,7 @@ $(BUILD)/$(1)/%.a:
 	$$(call say,AR,$$@)
 	@rm -f $$@
 	$$(Q)$$(AR) rc $$@ $$^
-$(foreach name,$(PROGRAMS) $(TESTS:%=tests/%) tests/interop/files,$(eval $(call program,$(1),$(name))))
+$(foreach name,$(PROGRAMS) $(C_TESTS:%=tests/%) tests/interop/files,$(eval $(call program,$(1),$(name))))
 endef
 # What loaded code sees of it.
 shown = $(if $(filter gradcheck,$(2)),-Wl$(comma)--dynamic-list=$(BUILD)/$(1)/seen.list,$(if $(filter $(LOADERS),$(2)),-rdynamic))
@@ -234,10 +239,13 @@ run: train generate
 	./train copy --force
 	./train lm --force
 
-test: $(foreach p,float double,$(TESTS:%=$(BUILD)/$(p)/tests/%)) $(BUILT) all
-	@BUILD=$(BUILD) GRADCHECK=$(BUILD)/double/gradcheck sh tests/run.sh $(foreach p,float double,$(TESTS:%=$(BUILD)/$(p)/tests/%)) \
-	    tests/numpy_round_trip.py \
-	    $(if $(SAN)$(filter command,$(origin TESTS)),,tests/faults/faults.py) # which puts an allocator of its own before
+# Not $(MAKE) in the recipe: make would take that for a make of its own.
+THIS_MAKE  := $(MAKE)
+# Those of TESTS, programs and scripts; what the scripts want is built before, by all processors.
+RUN_C       = $(foreach p,float double,$(patsubst %,$(BUILD)/$(p)/tests/%,$(filter $(C_TESTS),$(TESTS))))
+RUN_SCRIPTS = $(foreach s,$(SCRIPTS),$(if $(filter $(basename $(notdir $(s))),$(TESTS)),$(s)))
+test: $(RUN_C) $(BUILT) all $(if $(filter tests/installed.sh,$(RUN_SCRIPTS)),$(LIBRARIES) $(BUILD)/tapeformer.h $(MANUALS))
+	@BUILD=$(BUILD) GRADCHECK=$(BUILD)/double/gradcheck MAKE=$(THIS_MAKE) sh tests/run.sh $(RUN_C) $(RUN_SCRIPTS)
 
 # What takes longer, and wants more than a compiler.
 test-all: test $(BUILD)/float/tests/interop/files

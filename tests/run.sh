@@ -24,6 +24,7 @@ run='
             echo "skip $3: there is no python3 with $modules"
         fi
         ;;
+    *.sh) sh "$3" ;;
     *) "$3" ;;
     esac >"$1/$2.out" 2>&1
     echo $? >"$1/$2.status"

@@ -107,7 +107,7 @@ static void measure_noise(Line *l) {
         double size = isfinite(l->here[i]) ? fabs((double)l->here[i]) : 0;
         l->noise[i] = size * (double)REAL_EPSILON;
         l->moved[i] = false;
-        largest = fmax(largest, size);
+        if (size > largest) largest = size;
     }
     l->floor = largest * (double)REAL_EPSILON;
     double relative = (double)REAL_EPSILON;
