@@ -127,6 +127,49 @@ static void four_heads_see_two_relations(void) {
 #define SLOW(...)
 #endif
 
+/* ---- The walk; its numbers are judged by tests/numpy_walk.py ---- */
+
+#define TINY "--d-model", "16", "--heads", "2", "--layers", "1", "--batch", "4", "--steps", "3", "--quiet"
+
+/* A run's own weights: what the walk calls its output is what its weights make of what it calls its input. */
+static void walks_through_a_run(void) {
+    enter_folder();
+    write_text("text", "the cat sat on the mat, and the rat sat on the cat and the mat");
+    CHECK(TRAIN("copy", TINY, "--symbols", "5", "--max-length", "4", "--run", "copy") == 0, "%s", err);
+    CHECK(TRAIN("lm", TINY, "--text", "text", "--context", "8", "--run", "lm") == 0, "%s", err);
+    static const char *const sides[] = {"encoder", "decoder", "cross"};
+    for (int i = 0; i < 3; i++) {
+        CHECK(EXPLAIN("--model", "copy", "--text", "1234", "--side", sides[i], "--head", "2") == 0, "%s",
+              err);
+        CHECK(strstr(out, "weights of the run") && strstr(out, "heads: A of all heads, [2,"));
+    }
+    CHECK(strstr(out, "<begin>"), "the decoder of a run begins");
+    CHECK(EXPLAIN("--model", "lm", "--text", "the mat", "--step", "mask", "--json") == 0, "%s", err);
+    CHECK(lines_of(out) == 1 && strstr(out, "\"shape\": [7, 7]") && strstr(out, "null"), "%s", out);
+    CHECK(EXPLAIN("--model", "lm", "--text", "the mat", "--side", "cross") == 2, "%s", err);
+    CHECK(EXPLAIN("--model", "lm", "--text", "the dog") == 65, "%s", err);
+    CHECK(EXPLAIN("--model", "copy", "--text", "12345") == 65 && lines_of(err) == 1, "%s", err);
+    CHECK(EXPLAIN("--model", "copy", "--text", "12", "--layer", "2") == 2, "%s", err);
+    CHECK(EXPLAIN("--model", "none", "--text", "12") == 66, "%s", err);
+}
+
+/* Whatever the sentence, and one step alone. */
+static void walks_through_any_sentence(void) {
+    char longest[201] = "", too_long[2001] = "";
+    memset(longest, 'a', 200), memset(too_long, 'b', 2000);
+    CHECK(EXPLAIN("--text", "a") == 0 && strstr(out, "softmax: A, [1,1]"), "%s", err);
+    CHECK(EXPLAIN("--text", longest) == 0 && strstr(out, "softmax: A, [200,200]"), "%s", err);
+    CHECK(EXPLAIN("walk", "--step", "scores") == 0 && strstr(out, "scores: S, [15,15]"), "%s", err);
+    CHECK(!strstr(out, "softmax: ") && !strstr(out, "tokens: "), "more than one step: %s", out);
+    CHECK(EXPLAIN("--words", "--vocabulary", "[UNK] I was", "--text", "was I me", "--step", "tokens") == 0);
+    CHECK(strstr(out, "was    2\n") && strstr(out, "I      1\n") && strstr(out, "[UNK]  0\n"), "%s", out);
+    CHECK(EXPLAIN("--text", "") == 65 && lines_of(err) == 1, "%s", err);
+    CHECK(EXPLAIN("--words", "--text", "  ") == 65 && lines_of(err) == 1, "%s", err);
+    CHECK(EXPLAIN("--text", "\xff") == 2 && lines_of(err) == 1, "%s", err);
+    CHECK(EXPLAIN("--text", too_long) == 65 && lines_of(err) == 1, "%s", err);
+    CHECK(EXPLAIN("--text", "ab", "--vocabulary", "a") == 65 && lines_of(err) == 1, "%s", err);
+}
+
 /* ---- What is printed and refused ---- */
 
 static void says_what_was_found(void) {
@@ -147,6 +190,10 @@ static void refuses(void) {
     enter_folder();
     CHECK(EXPLAIN("nothing") == 2 && strstr(err, "need one of") && lines_of(err) == 1, "%s", err);
     CHECK(EXPLAIN("scaling", "relevance") == 2 && lines_of(err) == 1, "%s", err);
+    CHECK(EXPLAIN("scaling", "--head", "2") == 2 && lines_of(err) == 1, "%s", err);
+    CHECK(EXPLAIN("--svg", "picture.svg") == 2 && lines_of(err) == 1, "%s", err);
+    CHECK(EXPLAIN("--step", "nothing") == 2 && strstr(err, "need one of tokens") && lines_of(err) == 1, "%s",
+          err);
     CHECK(EXPLAIN("convolution", "--svg", "none/picture.svg") == 73 && lines_of(err) == 1, "%s", err);
     CHECK(lines_of(list_folder(".")) == 1, "left behind: %s", listing);
 }

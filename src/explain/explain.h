@@ -11,7 +11,6 @@ typedef struct ExplainOptions {
     uint64_t seed;
     bool json;       /* rows as JSON objects; no prose, no pictures in the terminal */
     const char *svg; /* the file that gets the pictures; NULL: none */
-    const char *dot; /* the file that gets the tape's graph for Graphviz; NULL: none */
 } ExplainOptions;
 
 typedef bool Experiment(const ExplainOptions *o, Error *e);

@@ -55,13 +55,12 @@ void show_array(const char *experiment, const char *name, const real *values, lo
     printf("]}\n");
 }
 
-/* Words of a sentence, in lines of at most the terminal's width. */
-static void print_wrapped(const char *text) {
+void show_wrapped(const char *text, int indent) {
     int width = terminal_of(stdout).width, column = 0;
     while (*text) {
         int word = (int)strcspn(text, " ");
-        if (column && column + 1 + word > width) column = 0, putchar('\n');
-        column += printf("%s%.*s", column ? " " : "", word, text);
+        if (column > indent && column + 1 + word > width) column = 0, putchar('\n');
+        column += column ? printf(" %.*s", word, text) : printf("%*s%.*s", indent, "", word, text);
         text += word + (int)strspn(text + word, " ");
     }
     putchar('\n');
@@ -74,7 +73,7 @@ void show_say(const ExplainOptions *o, const char *format, ...) {
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    print_wrapped(text);
+    show_wrapped(text, 0);
 }
 
 bool show_pictures(const ExplainOptions *o, const Picture *p, long count, Error *e) {
@@ -100,6 +99,6 @@ void show_found(const ExplainOptions *o, const char *experiment, const char *for
         char line[SENTENCE + 8];
         snprintf(line, sizeof line, "Found: %s", text);
         putchar('\n');
-        print_wrapped(line);
+        show_wrapped(line, 0);
     }
 }

@@ -36,6 +36,9 @@ void show_array(const char *experiment, const char *name, const real *values, lo
 /* Prose, broken into lines at the terminal's width; nothing in JSON. */
 void show_say(const ExplainOptions *o, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* A text in such lines, `indent` blanks before each. */
+void show_wrapped(const char *text, int indent);
+
 /* Draws the pictures, unless as JSON, and saves them where that is asked for. */
 bool show_pictures(const ExplainOptions *o, const Picture *p, long count, Error *e);
 

@@ -1,18 +1,42 @@
-/* explain: shows what attention does, and why it has the shape it has, by running it.
+/* explain: shows what attention does to a sentence, step by step, and why it has the shape it has.
  *
- *     ./explain scaling         why scores are divided by the root of d_k */
+ *     ./explain                 every matrix of a sentence's way through attention
+ *     ./explain scaling         an experiment: why scores are divided by the root of d_k */
 #include "explain/explain.h"
 #include "base/options.h"
 #include "base/utf8.h"
+#include "explain/walk.h"
 #include <stdio.h>
 #include <string.h>
 
-static ExplainOptions o;
+static WalkOptions walk = {.layer = 1, .head = 1, .decimals = 4};
+static const char *svg;
+static bool json;
+static int side;
+
+/* Whether the flags were given that only one of the two heeds. */
+static struct Given {
+    bool text, vocabulary, words, model, side, layer, head, step, decimals, whole, svg;
+} given;
 
 static const Option table[] = {
+    {"The walk"},
+    {"text", "TEXT", NULL, "the sentence, UTF-8", "无可奈何花落去，似曾相识燕归来", .text = &walk.text,
+     .given = &given.text},
+    {"words", .help = "tokens are words; one that the vocabulary lacks is [UNK], id 0", .flag = &walk.words},
+    {"vocabulary", "TEXT", NULL, "what the vocabulary is made of", "the sentence", .text = &walk.vocabulary,
+     .given = &given.vocabulary},
+    {"model", "RUN", NULL, "the model of the run in this directory", "random weights", .text = &walk.model,
+     .given = &given.model},
+    {"side", NULL, "encoder|decoder|cross", "whose attention", .choice = &side, .given = &given.side},
+    {"layer", "N", "[1,1000]", "of which layer", .integer = &walk.layer, .given = &given.layer},
+    {"head", "N", "[1,1048576]", "which head is shown alone", .integer = &walk.head, .given = &given.head},
+    {"step", "NAME", NULL, "show this step alone", .text = &walk.step, .given = &given.step},
+    {"decimals", "N", "[0,15]", "of every number", .integer = &walk.decimals, .given = &given.decimals},
+    {"whole", .help = "all of large matrices, not their corners", .flag = &walk.whole},
     {"Output"},
-    {"svg", "FILE", NULL, "where the pictures go, as SVG", .text = &o.svg},
-    {"json", .help = "print JSON, one object a line; no pictures", .flag = &o.json},
+    {"svg", "FILE", NULL, "experiments: where the pictures go", .text = &svg, .given = &given.svg},
+    {"json", .help = "print JSON, one object a line; no pictures", .flag = &json},
     {0},
 };
 
@@ -29,27 +53,66 @@ static const struct Subject {
 };
 enum { EXPERIMENTS = sizeof experiments / sizeof *experiments, ALL_NAMES = 200, NOTES = 2000 };
 
-/* "relevance, scaling, …" */
+/* "walk, relevance, …" */
 static const char *all_names(char out[ALL_NAMES]) {
-    size_t at = 0;
+    size_t at = (size_t)snprintf(out, ALL_NAMES, "walk");
     for (size_t i = 0; i < EXPERIMENTS; i++)
-        at += (size_t)snprintf(out + at, ALL_NAMES - at, "%s%s", i ? ", " : "", experiments[i].name);
+        at += (size_t)snprintf(out + at, ALL_NAMES - at, ", %s", experiments[i].name);
     return out;
 }
 
 /* The end of the help: what there is to see. */
 static const char *notes(char out[NOTES]) {
-    size_t at = (size_t)snprintf(out, NOTES, "Experiments\n");
+    size_t at = (size_t)snprintf(
+        out, NOTES, "Without an EXPERIMENT the walk; its steps:\n  %s\n\nExperiments\n", walk_step_names());
     for (size_t i = 0; i < EXPERIMENTS; i++)
-        at += (size_t)snprintf(out + at, NOTES - at, "  %-22s  %s\n", experiments[i].name,
+        at += (size_t)snprintf(out + at, NOTES - at, "  %-12s %s\n", experiments[i].name,
                                experiments[i].summary);
     return out;
 }
 
-static bool run(const char *name, Error *e) {
+/* A flag without effect, or against another, is a mistake of whoever gave it. */
+static bool check_flags(bool walks, Error *e) {
+    const char *experiment = "an experiment";
+    const struct {
+        bool given, fits;
+        const char *flag, *found, *need;
+    } rules[] = {
+        {given.text, walks, "text", experiment, "the walk"},
+        {walk.words, walks, "words", experiment, "the walk"},
+        {given.vocabulary, walks, "vocabulary", experiment, "the walk"},
+        {given.model, walks, "model", experiment, "the walk"},
+        {given.side, walks, "side", experiment, "the walk"},
+        {given.layer, walks, "layer", experiment, "the walk"},
+        {given.head, walks, "head", experiment, "the walk"},
+        {given.step, walks, "step", experiment, "the walk"},
+        {given.decimals, walks, "decimals", experiment, "the walk"},
+        {walk.whole, walks, "whole", experiment, "the walk"},
+        {given.svg, !walks, "svg", "the walk", "an experiment"},
+        {walk.words, !given.model, "words", "--model, which has tokens of its own", "one of the two"},
+        {given.vocabulary, !given.model, "vocabulary", "--model, which has its own", "one of the two"},
+        {given.model, given.text, "model", "no --text", "one that its vocabulary holds"},
+        {given.decimals, !json, "decimals", "--json, which gives all digits", "one of the two"},
+        {walk.whole, !json, "whole", "--json, which gives all", "one of the two"},
+    };
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        if (rules[i].given && !rules[i].fits)
+            return error_set(e, STATUS_USAGE, "--%s: found %s, need %s", rules[i].flag, rules[i].found,
+                             rules[i].need);
+    return true;
+}
+
+static bool run(const char *name, uint64_t seed, Error *e) {
     char shown[ESCAPED_TEXT], names[ALL_NAMES];
+    if (strcmp(name, "walk") == 0) {
+        walk.text = walk.text ? walk.text : walk_sentence;
+        walk.side = (Side)side, walk.side_given = given.side;
+        walk.json = json, walk.seed = seed;
+        return check_flags(true, e) && explain_walk(&walk, e);
+    }
     for (size_t i = 0; i < EXPERIMENTS; i++)
-        if (strcmp(experiments[i].name, name) == 0) return experiments[i].run(&o, e);
+        if (strcmp(experiments[i].name, name) == 0)
+            return check_flags(false, e) && experiments[i].run(&(ExplainOptions){seed, json, svg}, e);
     return error_set(e, STATUS_USAGE, "found \"%s\", need one of %s", utf8_escape(shown, name),
                      all_names(names));
 }
@@ -58,12 +121,15 @@ int main(int argc, char **argv) {
     Error e = {0};
     char end[NOTES];
     Options options = {
-        "explain", "EXPERIMENT", "Shows why attention has the shape it has, by experiments that are run.",
-        table,     notes(end),   .least = 1,
-        .most = 1, .seed = 1};
-    if (options_parse(&options, argc, argv, &e)) {
-        o.seed = options.seed;
-        run(options.operand[0], &e);
-    }
+        "explain",
+        "[EXPERIMENT]",
+        "Walks through attention, every matrix with its numbers; or runs an experiment that shows why it "
+        "has the shape it has.",
+        table,
+        notes(end),
+        .most = 1,
+        .seed = 1};
+    if (options_parse(&options, argc, argv, &e))
+        run(options.operands ? options.operand[0] : "walk", options.seed, &e);
     return options_exit(options.program, &e);
 }

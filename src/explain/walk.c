@@ -1,0 +1,249 @@
+/* The steps of the walk, in the order in which the paper has them: which matrix each shows, its formula, and what it is
+ * for. The numbers are the model's own, from the trace of its forward pass. */
+#include "explain/walk.h"
+#include "explain/show.h"
+#include "formats/json.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST_MATRICES = 40, ALL_NAMES = 256, MOST_DRAWN = 1 << 14 };
+
+typedef struct Steps {
+    WalkThrough *walk;
+    int count;
+    WalkMatrix matrix[MOST_MATRICES];
+} Steps;
+
+static void add(Steps *s, const char *step, const char *name, const char *formula, const Tensor *value,
+                const WalkText *rows, const WalkText *columns, const char *purpose) {
+    s->matrix[s->count++] = (WalkMatrix){step, name, formula, purpose, value, rows, columns};
+}
+
+/* The trace of a module of this layer. */
+static const ModuleTrace *module(const WalkThrough *w, const char *name) {
+    char full[PARAMETER_NAME];
+    snprintf(full, sizeof full, "%.40s%.20s", w->layer, name);
+    return nn_trace_module(&w->trace, full);
+}
+
+/* [heads, rows, columns] of the head that is shown: [rows, columns] */
+static Tensor *head_of(const WalkThrough *w, Tensor *all) {
+    long head = w->options->head;
+    Tensor *one = tape_contiguous(w->tape, tape_slice(w->tape, all, 0, head - 1, head));
+    return tape_reshape(w->tape, one, SHAPE(one->shape.size[1], one->shape.size[2]));
+}
+
+/* ---- 3.4, 3.5 ---- */
+
+/* The ids as numbers: [n] */
+static Tensor *ids_of(const WalkThrough *w, const WalkText *x) {
+    Tensor *ids = tape_constant(w->tape, SHAPE(x->count));
+    for (long i = 0; ids->data && i < x->count; i++) ids->data[i] = (real)x->id[i];
+    return ids;
+}
+
+static void add_embedding(Steps *s) {
+    WalkThrough *w = s->walk;
+    Model *m = w->run.model;
+    const WalkText *x = w->queries;
+    const Tokens *tokens = x == &w->source ? &w->source_tokens : &w->target_tokens;
+    double scale = m->config.scale_embedding ? sqrt(m->config.d_model) : 1;
+    Tensor *rows = tape_embedding(w->tape, &m->embedding, x->count, tokens->id, scale, NULL, NULL);
+    Tensor *positions = tape_embedding(w->tape, &m->positions, x->count, tokens->at, 1, NULL, NULL);
+    add(s, "tokens", "x", "x_i = id of token i", ids_of(w, x), x, NULL,
+        "The sentence as numbers: every different token of the vocabulary has one, from 0 in order of "
+        "appearance.");
+    add(s, "embedding", "E", m->config.scale_embedding ? "E_i = sqrt(d_model) W_(x_i)" : "E_i = W_(x_i)",
+        rows, x, NULL,
+        "Every token becomes a row of learnt numbers, its meaning; equal tokens become equal rows.");
+    add(s, "positions", "PE",
+        m->config.positions == POSITIONS_LEARNED
+            ? "PE_i = row i of a learnt table"
+            : "PE_(i,2c) = sin(i / 10000^(2c/d_model)), PE_(i,2c+1) = cos(the same)",
+        positions, x, NULL,
+        "Where a token stands. Without it a sentence would be a set: nothing below knows order.");
+    add(s, "positions", "E + PE", "X = E + PE", tape_add(w->tape, rows, positions), x, NULL, NULL);
+}
+
+/* ---- 3.2 ---- */
+
+/* What this attention reads: [n, d_model] */
+static Tensor *input_of(const WalkThrough *w) {
+    bool cross = w->side == SIDE_CROSS, pre = w->run.model->config.norm == NORM_PRE;
+    if (pre) return (Tensor *)module(w, cross ? "norm2" : "norm1")->out;
+    if (cross) return (Tensor *)module(w, "norm1")->out;
+    if (w->options->layer > 1) {
+        bool decoder = strncmp(w->layer, "decoder", 7) == 0;
+        char name[PARAMETER_NAME];
+        snprintf(name, sizeof name, "%s.layers.%ld.%s", decoder ? "decoder" : "encoder",
+                 w->options->layer - 2, decoder ? "norm3" : "norm2");
+        return (Tensor *)nn_trace_module(&w->trace, name)->out;
+    }
+    /* The target's embedding is the last. */
+    const Tensor *found = NULL;
+    for (const ModuleTrace *m = w->trace.first_module; m; m = m->next)
+        if (strncmp(m->name, "embedding", 9) == 0 && (!found || w->side == SIDE_DECODER)) found = m->out;
+    return (Tensor *)found;
+}
+
+/* The encoder's output: [m, d_model] */
+static const Tensor *memory_of(const WalkThrough *w) {
+    const Tensor *found = NULL;
+    for (const ModuleTrace *m = w->trace.first_module; m; m = m->next)
+        if (strncmp(m->name, "encoder.", 8) == 0 && strstr(m->name, "norm")) found = m->out;
+    return found;
+}
+
+static void add_head(Steps *s, Tensor *x) {
+    const WalkThrough *w = s->walk;
+    const AttentionSteps *a = w->steps;
+    const WalkText *q = w->queries, *k = w->keys;
+    bool cross = w->side == SIDE_CROSS;
+    add(s, "input", "X", "X = what this attention reads", x, q, NULL,
+        "Every token as it comes here, in d_model numbers.");
+    if (cross)
+        add(s, "input", "M", "M = the encoder's output", memory_of(w), k, NULL,
+            "The memory: every token of the source, as the encoder has understood it.");
+    add(s, "projections", "Q", "Q = X W^Q + b^Q", head_of(w, a->q), q, NULL,
+        "What each token asks for, in this head's d_k numbers.");
+    add(s, "projections", "K", cross ? "K = M W^K + b^K" : "K = X W^K + b^K", head_of(w, a->k), k, NULL,
+        "What each token offers to be found by.");
+    add(s, "projections", "V", cross ? "V = M W^V + b^V" : "V = X W^V + b^V", head_of(w, a->v), k, NULL,
+        "What each token gives to those who look at it.");
+    add(s, "scores", "S", "S = Q K^T", head_of(w, a->scores), q, k,
+        "Row i: how well the question of token i fits what each token offers. Not symmetric: that i wants j "
+        "says nothing "
+        "about j wanting i.");
+    add(s, "scaling", "S / sqrt(d_k)", "S' = S / sqrt(d_k)", head_of(w, a->scaled), q, k,
+        "A sum of d_k products has a variance of d_k; divided, the softmax stays where it has a slope.");
+    add(s, "mask", "masked", "S'_ij = -inf where i may not look at j", head_of(w, a->masked), q, k,
+        a->masked == a->scaled
+            ? "Here every token may look at every other: nothing is hidden."
+            : "No token may look at those behind it. Hidden before the softmax, so that the weights of "
+              "the others sum to 1.");
+    add(s, "softmax", "A", "A_ij = e^(S'_ij) / sum_j e^(S'_ij)", head_of(w, a->weights), q, k,
+        "Row i: how token i spreads its attention. Positive, and each row sums to 1.");
+    add(s, "values", "Z", "Z = A V", head_of(w, a->z), q, NULL,
+        "Every token becomes a mean of what the tokens give, weighted by its attention.");
+}
+
+static void add_heads(Steps *s, Tensor *x) {
+    const WalkThrough *w = s->walk;
+    const AttentionSteps *a = w->steps;
+    const WalkText *q = w->queries, *k = w->keys;
+    add(s, "heads", "S of all heads", "S^h = Q^h K^h^T", a->scores, q, k,
+        "Every head asks with projections of its own, so that a token can look for several things at once.");
+    add(s, "heads", "A of all heads", "A^h = softmax(S^h / sqrt(d_k))", a->weights, q, k, NULL);
+    add(s, "concatenation", "Z of all heads", "Z = [Z^1 Z^2 ... Z^h]", a->concatenation, q, NULL,
+        "What the heads found, side by side: again d_model numbers a token.");
+    Tensor *before = tape_slice(w->tape, x, 0, 0, 1), *after = tape_slice(w->tape, a->concatenation, 0, 0, 1);
+    static const char *labels[] = {"X_0", "Z_0"};
+    static const WalkText both = {.count = 2, .label = labels};
+    add(s, "before-after", "row 0 of X and of Z", "X_0: I was myself. Z_0: I no longer am.",
+        tape_concat(w->tape, 0, 2, (Tensor *[]){before, after}), &both, NULL,
+        "The same token before and after: now it holds what it took up from the others.");
+    add(s, "output", "Z W^O", "Y = Z W^O + b^O", a->output, q, NULL, "The heads' findings mixed into one.");
+}
+
+/* ---- 3.1, 3.3 ---- */
+
+static void add_rest(Steps *s) {
+    const WalkThrough *w = s->walk;
+    const WalkText *q = w->queries;
+    bool pre = w->run.model->config.norm == NORM_PRE, decoder = strncmp(w->layer, "decoder", 7) == 0;
+    const char *after_attention = w->side == SIDE_CROSS ? pre ? "norm3" : "norm2" : pre ? "norm2" : "norm1";
+    const ModuleTrace *norm = module(w, after_attention), *inner = module(w, "linear1"),
+                      *projected = module(w, "linear2");
+    add(s, "residual", "X + Y", pre ? "R = x + Y, x from before the norm" : "R = X + Y", norm->in, q, NULL,
+        "The token keeps itself and adds what it has found.");
+    add(s, "residual", "LayerNorm", "N = gamma (R - mean) / sqrt(variance + 1e-5) + beta", norm->out, q, NULL,
+        "Every row is brought to mean 0 and variance 1, then to a learnt scale.");
+    add(s, "feed-forward", "hidden",
+        w->run.model->config.activation == ACT_GELU ? "H = gelu(N W_1 + b_1)" : "H = max(0, N W_1 + b_1)",
+        inner->out, q, NULL,
+        "Every token by itself, through a wider layer: what it has found is worked over.");
+    add(s, "feed-forward", "projected", "F = H W_2 + b_2", projected->out, q, NULL, NULL);
+    const ModuleTrace *last = module(w, decoder ? "norm3" : "norm2");
+    Tensor *sum = tape_add(w->tape, (Tensor *)last->in, (Tensor *)projected->out);
+    add(s, "feed-forward", "N + F", pre ? "R = R + F" : "R = N + F", pre ? sum : last->in, q, NULL, NULL);
+    if (!pre)
+        add(s, "feed-forward", "LayerNorm of it", "the layer's output, which the next one reads", last->out,
+            q, NULL, NULL);
+}
+
+/* ---- All ---- */
+
+static const char *const step_names[] = {"tokens",       "embedding", "positions", "input",
+                                         "projections",  "scores",    "scaling",   "mask",
+                                         "softmax",      "values",    "heads",     "concatenation",
+                                         "before-after", "output",    "residual",  "feed-forward"};
+enum { STEPS = sizeof step_names / sizeof *step_names };
+
+const char *walk_step_names(void) {
+    static char names[ALL_NAMES];
+    size_t at = 0;
+    for (int i = 0; i < STEPS; i++)
+        at += (size_t)snprintf(names + at, sizeof names - at, "%s%s", i ? ", " : "", step_names[i]);
+    return names;
+}
+
+static bool known_step(const char *name, Error *e) {
+    char shown[ESCAPED_TEXT];
+    for (int i = 0; i < STEPS; i++)
+        if (strcmp(step_names[i], name) == 0) return true;
+    return error_set(e, STATUS_USAGE, "--step: found \"%s\", need one of %s", utf8_escape(shown, name),
+                     walk_step_names());
+}
+
+/* A map of the weights, beside their numbers; none where there are too many to see. */
+static void draw_weights(const WalkMatrix *m) {
+    double values[MOST_DRAWN];
+    long count = shape_count(m->value->shape);
+    if (count > MOST_DRAWN) return;
+    for (long i = 0; i < count; i++) values[i] = (double)m->value->data[i];
+    Terminal t = terminal_of(stdout);
+    bool rows = walk_readable(m->rows, t.unicode), columns = walk_readable(m->columns, t.unicode);
+    Picture p = {PICTURE_MAP, "Who attends to whom", NULL,
+                 .map = {m->rows->count, m->columns->count, "query", "key", rows ? m->rows->label : NULL,
+                         columns ? m->columns->label : NULL, values}};
+    picture_draw(&p, &t);
+    putchar('\n');
+}
+
+/* What is walked through. */
+static void introduce(const WalkThrough *w) {
+    const WalkOptions *o = w->options;
+    const ModelConfig *c = &w->run.model->config;
+    static const char *const side[] = {"encoder", "decoder", "cross"};
+    char text[200];
+    snprintf(text, sizeof text, "%s attention, layer %ld, head %ld; d_model %d, %d heads of d_k %d; %s",
+             side[w->side], o->layer, o->head, c->d_model, c->heads, c->d_model / c->heads,
+             o->model ? "weights of the run" : "random weights");
+    show_wrapped(text, 0);
+    putchar('\n');
+}
+
+static bool print_all(WalkThrough *w, Error *e) {
+    const WalkOptions *o = w->options;
+    Steps s = {.walk = w};
+    Tensor *x = input_of(w);
+    add_embedding(&s), add_head(&s, x), add_heads(&s, x), add_rest(&s);
+    if (tape_failed(w->tape, e)) return false;
+    if (o->json && !o->step) walk_print_weights(w);
+    if (!o->json) introduce(w);
+    for (int i = 0; i < s.count; i++) {
+        if (o->step && strcmp(o->step, s.matrix[i].step) != 0) continue;
+        if (!walk_print(o, &s.matrix[i], e)) return false;
+        if (!o->json && strcmp(s.matrix[i].step, "softmax") == 0) draw_weights(&s.matrix[i]);
+    }
+    return true;
+}
+
+bool explain_walk(const WalkOptions *o, Error *e) {
+    WalkThrough w;
+    if (o->step && !known_step(o->step, e)) return false;
+    bool ok = walk_open(&w, o, e) && print_all(&w, e);
+    walk_close(&w);
+    return ok;
+}

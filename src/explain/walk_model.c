@@ -1,0 +1,127 @@
+/* What the walk goes through: tokens, a model, and the forward pass that it looks at. */
+#include "decoding/decode.h"
+#include "explain/walk.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const walk_sentence = "无可奈何花落去，似曾相识燕归来";
+
+enum { MOST_TOKENS = 1000 }; /* of a random model; n² scores a head */
+
+/* A model of the sentence's own size, with random weights: width 32, 4 heads of 8. */
+static bool make_model(WalkThrough *w, int vocabulary, Error *e) {
+    long n = w->source.count;
+    if (n > MOST_TOKENS)
+        return error_set(e, STATUS_BAD_DATA, "--text: found %ld tokens, need at most %d", n, MOST_TOKENS);
+    ModelConfig c = config_seq2seq(vocabulary < 2 ? 2 : vocabulary, (int)n, NO_PAD);
+    c.d_model = 32, c.d_ff = 128;
+    w->run.model = model_new(&c, false, w->options->seed, e);
+    return w->run.model != NULL;
+}
+
+/* Source and target are the sentence. */
+static bool open_random(WalkThrough *w, Error *e) {
+    const WalkOptions *o = w->options;
+    const char *vocabulary = o->vocabulary ? o->vocabulary : o->text;
+    if (o->words) {
+        int size;
+        return walk_words(&w->source, o->text, o->vocabulary, &size, e) &&
+               walk_words(&w->target, o->text, o->vocabulary, &size, e) && make_model(w, size, e);
+    }
+    const char *where = o->vocabulary ? "--vocabulary" : "--text";
+    if (!*vocabulary)
+        return error_set(e, STATUS_BAD_DATA, "%s: found no character, need at least one", where);
+    w->run.tokenizer = tokenizer_learn(where, vocabulary, strlen(vocabulary), e);
+    return w->run.tokenizer && walk_characters(&w->source, w->run.tokenizer, o->text, e) &&
+           walk_characters(&w->target, w->run.tokenizer, o->text, e) &&
+           make_model(w, (int)w->run.tokenizer->size, e);
+}
+
+static bool fits(const WalkText *x, const ModelConfig *c, Error *e) {
+    return x->count <= c->max_length ||
+           error_set(e, STATUS_BAD_DATA, "--text: found %ld tokens, need at most %d", x->count,
+                     c->max_length);
+}
+
+/* The target is begin and what the model itself answers. */
+static bool answer(WalkThrough *w, Error *e) {
+    const SavedRun *r = &w->run;
+    long most = r->model->config.max_length - 1, length = 0;
+    int32_t *out = calloc((size_t)most + 1, sizeof *out);
+    if (!out) return error_set(e, STATUS_NO_MEMORY, "memory: an answer of %ld tokens", most);
+    out[0] = r->begin_id;
+    Sampler greedy = {0};
+    bool ok = decode_answers(w->tape, r->model, &greedy, 1, w->source.count, w->source.id, r->begin_id,
+                             r->end_id, most, out + 1, &length, e) &&
+              walk_ids(&w->target, r, out, length + 1, e);
+    free(out);
+    return ok;
+}
+
+static bool open_run(WalkThrough *w, Error *e) {
+    const WalkOptions *o = w->options;
+    if (!saved_run_open(&w->run, o->model, false, e)) return false;
+    bool lm = w->run.model->config.kind == KIND_LM;
+    WalkText *read = lm ? &w->target : &w->source;
+    return walk_characters(read, w->run.tokenizer, o->text, e) && fits(read, &w->run.model->config, e) &&
+           (lm || answer(w, e));
+}
+
+/* Which attention it is: its names in the trace, and the tokens on both sides. */
+static bool choose(WalkThrough *w, Error *e) {
+    const WalkOptions *o = w->options;
+    const ModelConfig *c = &w->run.model->config;
+    bool lm = c->kind == KIND_LM;
+    w->side = lm && !o->side_given ? SIDE_DECODER : o->side;
+    if (lm && w->side != SIDE_DECODER)
+        return error_set(e, STATUS_USAGE,
+                         "--side: found another, need decoder: a language model has no more");
+    int layers = w->side == SIDE_ENCODER || lm ? c->encoder_layers : c->decoder_layers;
+    if (o->layer > layers)
+        return error_set(e, STATUS_USAGE, "--layer: found %ld, need at most %d", o->layer, layers);
+    if (o->head > c->heads)
+        return error_set(e, STATUS_USAGE, "--head: found %ld, need at most %d", o->head, c->heads);
+    snprintf(w->layer, sizeof w->layer, "%s.layers.%ld.",
+             w->side == SIDE_ENCODER || lm ? "encoder" : "decoder", o->layer - 1);
+    snprintf(w->attention, sizeof w->attention, "%.40s%s", w->layer,
+             w->side == SIDE_CROSS ? "multihead_attn" : "self_attn");
+    w->queries = w->side == SIDE_ENCODER ? &w->source : &w->target;
+    w->keys = w->side == SIDE_DECODER ? &w->target : &w->source;
+    return true;
+}
+
+static bool tokens_of(Tokens *tokens, const WalkText *x, Error *e) {
+    if (!tokens_new(tokens, 1, x->count, e)) return false;
+    tokens_fill(tokens, TOKENS_PACKED, 1, x->count, x->id, NO_PAD);
+    return true;
+}
+
+static bool run_forward(WalkThrough *w, Error *e) {
+    Model *m = w->run.model;
+    Forward f = {.tape = w->tape, .model = m, .target = &w->target_tokens, .trace = &w->trace};
+    if (!tokens_of(&w->target_tokens, &w->target, e)) return false;
+    if (m->config.kind == KIND_SEQ2SEQ) {
+        if (!tokens_of(&w->source_tokens, &w->source, e)) return false;
+        f.source = &w->source_tokens;
+    }
+    nn_hidden(&f);
+    if (tape_failed(w->tape, e)) return false;
+    w->steps = nn_trace_find(&w->trace, w->attention)->steps;
+    return true;
+}
+
+bool walk_open(WalkThrough *w, const WalkOptions *o, Error *e) {
+    *w = (WalkThrough){.options = o, .tape = tape_new()};
+    w->tape->no_grad = true;
+    return (o->model ? open_run(w, e) : open_random(w, e)) && choose(w, e) && run_forward(w, e);
+}
+
+void walk_close(WalkThrough *w) {
+    tape_free(w->tape);
+    tokens_free(&w->source_tokens);
+    tokens_free(&w->target_tokens);
+    walk_text_free(&w->source);
+    walk_text_free(&w->target);
+    saved_run_close(&w->run);
+}

@@ -1,0 +1,104 @@
+/* Sentences as tokens: characters or words, numbered in the order in which the vocabulary shows them first. */
+#include "base/utf8.h"
+#include "explain/walk.h"
+#include <stdlib.h>
+#include <string.h>
+
+static const char blanks[] = " \t\n\r\v\f", unknown[] = "[UNK]";
+
+/* Room for so many tokens whose labels take `bytes`, their NULs not counted. */
+static bool make_room(WalkText *x, long count, size_t bytes, Error *e) {
+    size_t n = (size_t)count;
+    *x = (WalkText){.id = calloc(n + 1, sizeof *x->id),
+                    .label = calloc(n + 1, sizeof *x->label),
+                    .memory = calloc(1, bytes + n + 1)};
+    return (x->id && x->label && x->memory) || error_set(e, STATUS_NO_MEMORY, "memory: %ld tokens", count);
+}
+
+void walk_text_free(WalkText *x) {
+    free(x->id);
+    free(x->label);
+    free(x->memory);
+    *x = (WalkText){0};
+}
+
+/* Appends a token whose label is `bytes` bytes of text; `at` is the end of the labels so far. */
+static char *append(WalkText *x, char *at, int32_t id, const char *text, size_t bytes) {
+    memcpy(at, text, bytes);
+    at[bytes] = 0;
+    x->id[x->count] = id;
+    x->label[x->count++] = at;
+    return at + bytes + 1;
+}
+
+/* The words of a text, all with id 0; at least one. */
+static bool split(WalkText *x, const char *where, const char *text, Error *e) {
+    long words = 0;
+    for (const char *at = text + strspn(text, blanks); *at; words++) {
+        at += strcspn(at, blanks);
+        at += strspn(at, blanks);
+    }
+    if (!make_room(x, words, strlen(text), e)) return false;
+    char *end = x->memory;
+    for (const char *at = text + strspn(text, blanks); *at; at += strspn(at, blanks)) {
+        size_t bytes = strcspn(at, blanks);
+        end = append(x, end, 0, at, bytes);
+        at += bytes;
+    }
+    return words > 0 || error_set(e, STATUS_BAD_DATA, "%s: found no word, need at least one", where);
+}
+
+/* The first word of x among the first `count` that reads so; -1: none. */
+static long find(const WalkText *x, long count, const char *word) {
+    for (long i = 0; i < count; i++)
+        if (strcmp(x->label[i], word) == 0) return i;
+    return -1;
+}
+
+bool walk_words(WalkText *x, const char *text, const char *vocabulary, int *size, Error *e) {
+    WalkText all = {0};
+    bool ok = split(&all, vocabulary ? "--vocabulary" : "--text", vocabulary ? vocabulary : text, e) &&
+              split(x, "--text", text, e);
+    int next = 1; /* 0 is [UNK], whether the vocabulary says it or not */
+    for (long i = 0; ok && i < all.count; i++) {
+        long before = find(&all, i, all.label[i]);
+        bool is_unknown = strcmp(all.label[i], unknown) == 0;
+        all.id[i] = is_unknown ? 0 : before >= 0 ? all.id[before] : next++;
+    }
+    for (long i = 0; ok && i < x->count; i++) {
+        long known = find(&all, all.count, x->label[i]);
+        x->id[i] = known >= 0 ? all.id[known] : 0;
+        if (known < 0) x->label[i] = unknown;
+    }
+    *size = next;
+    walk_text_free(&all);
+    return ok;
+}
+
+bool walk_characters(WalkText *x, const Tokenizer *k, const char *text, Error *e) {
+    size_t bytes = strlen(text);
+    long count;
+    if (bytes == 0) return error_set(e, STATUS_BAD_DATA, "--text: found no character, need at least one");
+    if (!make_room(x, (long)bytes, bytes, e) || !tokenizer_encode(k, "--text", text, bytes, x->id, &count, e))
+        return false;
+    char *end = x->memory;
+    for (const char *at = text; x->count < count;) {
+        uint32_t character;
+        int length = utf8_decode(at, strlen(at), &character);
+        end = append(x, end, x->id[x->count], at, (size_t)length);
+        at += length;
+    }
+    return true;
+}
+
+bool walk_ids(WalkText *x, const SavedRun *r, const int32_t *id, long count, Error *e) {
+    static const char begin[] = "<begin>";
+    if (!make_room(x, count, (size_t)count * sizeof begin, e)) return false;
+    char *end = x->memory, character[UTF8_MAX + 1];
+    for (long i = 0; i < count; i++) {
+        tokenizer_decode(r->tokenizer, &id[i], 1, character);
+        const char *label = id[i] == r->begin_id ? begin : character;
+        end = append(x, end, id[i], label, strlen(label));
+    }
+    return true;
+}
