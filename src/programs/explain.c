@@ -1,26 +1,29 @@
 /* explain: shows what attention does to a sentence, step by step, and why it has the shape it has.
  *
  *     ./explain                 every matrix of a sentence's way through attention
- *     ./explain scaling         an experiment: why scores are divided by the root of d_k */
+ *     ./explain scaling         an experiment: why scores are divided by the root of d_k
+ *     ./explain runs/copy --text ABC --html page.html       what a trained model looks at */
 #include "explain/explain.h"
 #include "base/options.h"
 #include "base/utf8.h"
+#include "explain/explain_run.h"
 #include "explain/walk.h"
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static WalkOptions walk = {.layer = 1, .head = 1, .decimals = 4};
-static const char *svg;
+static const char *svg, *html;
 static bool json;
 static int side;
 
-/* Whether the flags were given that only one of the two heeds. */
+/* Whether the flags were given that not everything heeds. */
 static struct Given {
-    bool text, vocabulary, words, model, side, layer, head, step, decimals, whole, svg;
+    bool text, vocabulary, words, model, side, layer, head, step, decimals, html, svg;
 } given;
 
 static const Option table[] = {
-    {"The walk"},
+    {"The walk, and runs"},
     {"text", "TEXT", NULL, "the sentence, UTF-8", "无可奈何花落去，似曾相识燕归来", .text = &walk.text,
      .given = &given.text},
     {"words", .help = "tokens are words; one that the vocabulary lacks is [UNK], id 0", .flag = &walk.words},
@@ -29,13 +32,17 @@ static const Option table[] = {
     {"model", "RUN", NULL, "the model of the run in this directory", "random weights", .text = &walk.model,
      .given = &given.model},
     {"side", NULL, "encoder|decoder|cross", "whose attention", .choice = &side, .given = &given.side},
-    {"layer", "N", "[1,1000]", "of which layer", .integer = &walk.layer, .given = &given.layer},
-    {"head", "N", "[1,1048576]", "which head is shown alone", .integer = &walk.head, .given = &given.head},
+    {"layer", "N", "[1,1000]", "of which layer", "1; of a run all", .integer = &walk.layer,
+     .given = &given.layer},
+    {"head", "N", "[1,1048576]", "which head is shown alone", "1; of a run all", .integer = &walk.head,
+     .given = &given.head},
     {"step", "NAME", NULL, "show this step alone", .text = &walk.step, .given = &given.step},
     {"decimals", "N", "[0,15]", "of every number", .integer = &walk.decimals, .given = &given.decimals},
     {"whole", .help = "all of large matrices, not their corners", .flag = &walk.whole},
     {"Output"},
-    {"svg", "FILE", NULL, "experiments: where the pictures go", .text = &svg, .given = &given.svg},
+    {"svg", "FILE", NULL, "where an experiment's pictures go; of a run, the directory", .text = &svg,
+     .given = &given.svg},
+    {"html", "FILE", NULL, "runs: where the page goes", .text = &html, .given = &given.html},
     {"json", .help = "print JSON, one object a line; no pictures", .flag = &json},
     {0},
 };
@@ -71,24 +78,30 @@ static const char *notes(char out[NOTES]) {
     return out;
 }
 
+/* What is explained. */
+typedef enum What { WALK, EXPERIMENT, RUN } What;
+
 /* A flag without effect, or against another, is a mistake of whoever gave it. */
-static bool check_flags(bool walks, Error *e) {
-    const char *experiment = "an experiment";
+static bool check_flags(What what, Error *e) {
+    const char *found = what == WALK ? "the walk" : what == RUN ? "a run" : "an experiment";
+    bool walks = what == WALK, reads = what != EXPERIMENT;
     const struct {
         bool given, fits;
         const char *flag, *found, *need;
     } rules[] = {
-        {given.text, walks, "text", experiment, "the walk"},
-        {walk.words, walks, "words", experiment, "the walk"},
-        {given.vocabulary, walks, "vocabulary", experiment, "the walk"},
-        {given.model, walks, "model", experiment, "the walk"},
-        {given.side, walks, "side", experiment, "the walk"},
-        {given.layer, walks, "layer", experiment, "the walk"},
-        {given.head, walks, "head", experiment, "the walk"},
-        {given.step, walks, "step", experiment, "the walk"},
-        {given.decimals, walks, "decimals", experiment, "the walk"},
-        {walk.whole, walks, "whole", experiment, "the walk"},
-        {given.svg, !walks, "svg", "the walk", "an experiment"},
+        {given.text, reads, "text", found, "the walk or a run"},
+        {given.layer, reads, "layer", found, "the walk or a run"},
+        {given.head, reads, "head", found, "the walk or a run"},
+        {walk.words, walks, "words", found, "the walk"},
+        {given.vocabulary, walks, "vocabulary", found, "the walk"},
+        {given.model, walks, "model", found, "the walk"},
+        {given.side, walks, "side", found, "the walk"},
+        {given.step, walks, "step", found, "the walk"},
+        {given.decimals, walks, "decimals", found, "the walk"},
+        {walk.whole, walks, "whole", found, "the walk"},
+        {given.svg, !walks, "svg", found, "an experiment or a run"},
+        {given.html, what == RUN, "html", found, "a run"},
+        {json, what != RUN, "json", found, "the walk or an experiment"},
         {walk.words, !given.model, "words", "--model, which has tokens of its own", "one of the two"},
         {given.vocabulary, !given.model, "vocabulary", "--model, which has its own", "one of the two"},
         {given.model, given.text, "model", "no --text", "one that its vocabulary holds"},
@@ -99,22 +112,32 @@ static bool check_flags(bool walks, Error *e) {
         if (rules[i].given && !rules[i].fits)
             return error_set(e, STATUS_USAGE, "--%s: found %s, need %s", rules[i].flag, rules[i].found,
                              rules[i].need);
+    if (what == RUN && !given.text)
+        return error_set(e, STATUS_USAGE, "found no --text, need one that the run's vocabulary holds");
     return true;
+}
+
+static bool run_walk(uint64_t seed, Error *e) {
+    walk.text = walk.text ? walk.text : walk_sentence;
+    walk.side = (Side)side, walk.side_given = given.side;
+    walk.json = json, walk.seed = seed;
+    return check_flags(WALK, e) && explain_walk(&walk, e);
 }
 
 static bool run(const char *name, uint64_t seed, Error *e) {
     char shown[ESCAPED_TEXT], names[ALL_NAMES];
-    if (strcmp(name, "walk") == 0) {
-        walk.text = walk.text ? walk.text : walk_sentence;
-        walk.side = (Side)side, walk.side_given = given.side;
-        walk.json = json, walk.seed = seed;
-        return check_flags(true, e) && explain_walk(&walk, e);
-    }
+    struct stat s;
+    if (strcmp(name, "walk") == 0) return run_walk(seed, e);
     for (size_t i = 0; i < EXPERIMENTS; i++)
         if (strcmp(experiments[i].name, name) == 0)
-            return check_flags(false, e) && experiments[i].run(&(ExplainOptions){seed, json, svg}, e);
-    return error_set(e, STATUS_USAGE, "found \"%s\", need one of %s", utf8_escape(shown, name),
-                     all_names(names));
+            return check_flags(EXPERIMENT, e) && experiments[i].run(&(ExplainOptions){seed, json, svg}, e);
+    if (stat(name, &s) == 0 && S_ISDIR(s.st_mode))
+        return check_flags(RUN, e) &&
+               explain_run(&(RunOptions){name, walk.text, html, svg, given.layer ? walk.layer : 0,
+                                         given.head ? walk.head : 0},
+                           e);
+    return error_set(e, STATUS_USAGE, "found \"%s\", need a run's directory or one of %s",
+                     utf8_escape(shown, name), all_names(names));
 }
 
 int main(int argc, char **argv) {
@@ -122,7 +145,7 @@ int main(int argc, char **argv) {
     char end[NOTES];
     Options options = {
         "explain",
-        "[EXPERIMENT]",
+        "[EXPERIMENT | RUN]",
         "Walks through attention, every matrix with its numbers; or runs an experiment that shows why it "
         "has the shape it has.",
         table,
