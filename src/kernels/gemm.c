@@ -1,6 +1,6 @@
 /* The matrix product.
  *
- *            n               C is computed in phases: at most STEP of k, and as many columns as the part of B
+ *            n               C is computed in phases: at most a step of k, and as many columns as the part of B
  *      ┌─────┬─────┬──┐      that belongs to them finds room for where it is packed. A phase
  *      │     │     │  │        - packs, where that pays, its part of B into panels, PANEL columns wide;
  *    m ├─────┼─────┼──┤        - cuts its part of C into blocks. In a block a strip, up to TILE_ROWS rows of A,
@@ -9,15 +9,18 @@
  *
  *               panels of B       Each meeting is a tile of C, which gemm_tile computes in registers.
  *               ┌──┬──┬──┬─┐
- *               │  │▒▒│  │ │      Small products read B where it is: the rows of a panel are then far apart, which
- *               └──┴──┴──┴─┘      only large matrices mind. A panel at the right edge that does not fill its
- *     strip  ┌─┐┌──┬──┬──┬─┐      vectors is packed in any case, and padded with zeros; of C only the columns that
- *      of A  │▒││  │░░│  │ │      exist are touched. (A few last columns are left to gemm_thin.c.)
- *            └─┘└──┴──┴──┴─┘
+ *               │  │▒▒│  │ │      Large products pack strips too, several at a time, and let these meet the panels
+ *               └──┴──┴──┴─┘      in rounds, as many panels as stay in the second-level cache. What is packed is
+ *     strip  ┌─┐┌──┬──┬──┬─┐      dense: rows a power of two apart would share a few sets of a cache, and each be
+ *      of A  │▒││  │░░│  │ │      on another page. Small products have no time for that, and read A and B where
+ *            └─┘└──┴──┴──┴─┘      they are. A panel at the right edge that does not fill its vectors is packed in
+ *                                 any case, and padded with zeros; of C only the columns that exist are touched.
+ *                                 (A few last columns are left to gemm_thin.c.)
  *
  * No path rounds differently than another: an element is one chain of multiply-adds over k, carried from phase to
- * phase in C itself. So its bits do not depend on blocks, and blocks follow from the sizes alone. */
+ * phase in C itself. So its bits depend neither on blocks nor on the caches that these are made for. */
 #include "kernels/gemm.h"
+#include "base/cache.h"
 #include "base/pool.h"
 #include "kernels/gemm_finish.h"
 #include "kernels/gemm_pack.h"
@@ -26,25 +29,30 @@
 #include <stdint.h>
 
 enum {
-    STEP = 512,                         /* of k: a strip of A then fills two thirds of a first-level cache */
-    PACKED = 512 * 1024 / sizeof(real), /* of B, in a phase */
-    LARGE = 1 << 18,                    /* numbers of B that are slow to read in place */
-    GRAIN = 1 << 18,                    /* multiply-adds worth a chunk: a few microseconds */
-    PACKING = 1 << 15,                  /* numbers to copy worth a chunk */
+    SHORT_STEP = 128, /* of k: never cut */
+    MOST_STEP = 512,  /* of k */
+    STRIP_WIDTH = (TILE_ROWS + LANES - 1) / LANES * LANES,
+    STRIP = STRIP_WIDTH * MOST_STEP,     /* numbers of a packed strip, at most */
+    STRIPS = 8,                          /* packed at a time */
+    PACKED = 1024 * 1024 / sizeof(real), /* of B, in a phase */
+    LARGE = 1 << 18,                     /* numbers of B that are slow to read in place */
+    GRAIN = 1 << 18,                     /* multiply-adds worth a chunk: a few microseconds */
+    PACKING = 1 << 15,                   /* numbers to copy worth a chunk */
     MOST_CHUNKS = 32,
 };
 
-/* Where B is packed: memory of the thread that calls gemm. Being static, it cannot fail to be had, and it takes real
- * memory only where it has been used. */
+/* Panels are packed for all threads by the one that calls gemm, strips by each for itself. Being static, this memory
+ * cannot fail to be had. */
 static _Thread_local _Alignas(64) real packed_panels[PACKED];
+static _Thread_local _Alignas(64) real packed_strips[STRIPS * STRIP];
 
-/* The columns of a phase as the tile reads them: `count` whole panels, each `apart` numbers after the one before, and
- * perhaps a narrower one at the right edge. */
+/* The columns of a phase as the tile reads them: `whole` panels from `at` on, each `apart` numbers after the one before,
+ * and perhaps a narrower one at the right edge. */
 typedef struct Panels {
-    const real *whole, *edge;
-    long count, apart, ldb;
-    long edge_vectors, edge_last, edge_ldb; /* edge_vectors is 0 where there is none */
-    real *packed, *packed_edge;             /* where they are packed; NULL: they lie in B */
+    const real *at, *edge;
+    long whole, apart, ld;
+    long edge_vectors, edge_last, edge_ld; /* edge_vectors is 0 where there is none */
+    real *packed; /* where panels are packed: all, or if pack_b is not set, the edge; NULL: all lie in B */
 } Panels;
 
 /* All rows of C, columns [j, j + n), and k numbers of each element's chain: what a, b and c begin with. */
@@ -53,8 +61,9 @@ typedef struct Phase {
     const real *a, *b;
     real *c;
     long j, n, k, thin; /* thin: columns behind these that are left to multiply_thin */
-    bool accumulate, last, pack, far;
+    bool accumulate, last, far, pack_a, pack_b;
     Panels panels;
+    long count, round; /* panels; how many of them a strip meets before the next strip does */
     long packing_chunks, row_blocks, column_blocks;
 } Phase;
 
@@ -66,44 +75,44 @@ static long least(long a, long b) {
     return a < b ? a : b;
 }
 
-/* Numbers from one column of B to the next. */
+/* Numbers from one row of A to the next, and from one column of B to the next. */
+static long row_step(const Gemm *g) {
+    return g->layout == GEMM_TN ? 1 : g->lda;
+}
+
 static long column_step(const Gemm *g) {
     return g->layout == GEMM_NT ? g->ldb : 1;
 }
 
 static void lay_panels(Phase *f) {
-    Panels *panels = &f->panels;
-    long edge = f->n % PANEL, whole = f->n - edge;
-    *panels = (Panels){.whole = f->b, .count = whole / PANEL, .apart = PANEL, .ldb = f->g->ldb};
-    if (f->pack) {
-        panels->whole = panels->packed = packed_panels;
-        panels->apart = PANEL * f->k, panels->ldb = PANEL;
-    }
+    Panels *b = &f->panels;
+    long edge = f->n % PANEL, ld = f->g->ldb;
+    *b = (Panels){.at = f->b, .whole = f->n / PANEL, .apart = PANEL, .ld = ld};
+    if (f->pack_b) b->at = b->packed = packed_panels, b->apart = PANEL * f->k, b->ld = PANEL;
+    f->count = b->whole + (edge > 0);
     if (edge == 0) return;
-    panels->edge_vectors = pack_vectors(edge);
-    panels->edge_last = edge - (panels->edge_vectors - 1) * LANES;
-    if (f->pack || panels->edge_last != LANES) {
-        panels->edge = panels->packed_edge = packed_panels + (f->pack ? whole * f->k : 0);
-        panels->edge_ldb = panels->edge_vectors * LANES;
-    } else {
-        panels->edge = f->b + whole, panels->edge_ldb = f->g->ldb;
-    }
+    b->edge = b->at + b->whole * b->apart, b->edge_ld = b->ld;
+    b->edge_vectors = pack_vectors(edge);
+    b->edge_last = edge - (b->edge_vectors - 1) * LANES;
+    if (b->edge_last != LANES && !f->pack_b) b->edge = b->packed = packed_panels, b->edge_ld = PANEL;
 }
 
-/* Packs the chunk's share of the whole panels; the last chunk, the edge too. */
+/* Packs the chunk's share: of panels where B is transposed, of rows where not, as it is read by rows. */
 static void pack_chunk(void *phase, long chunk) {
     const Phase *f = phase;
-    const Panels *panels = &f->panels;
-    long chunks = f->packing_chunks, ldb = f->g->ldb, panel_step = PANEL * column_step(f->g);
-    Pack *copy = f->g->layout == GEMM_NT ? pack_transposed : pack;
-    if (panels->packed) {
-        long q = panels->count * chunk / chunks, end = panels->count * (chunk + 1) / chunks;
-        for (; q < end; q++)
-            copy(panels->packed + q * panels->apart, PANEL, f->b + q * panel_step, ldb, f->k, PANEL);
+    bool transposed = f->g->layout == GEMM_NT;
+    long chunks = f->packing_chunks, ldb = f->g->ldb;
+    long q = f->pack_b ? 0 : f->panels.whole, q_end = f->count, p = 0, p_end = f->k;
+    if (chunks > 1 && transposed) q = f->count * chunk / chunks, q_end = f->count * (chunk + 1) / chunks;
+    if (chunks > 1 && !transposed) p = f->k * chunk / chunks, p_end = f->k * (chunk + 1) / chunks;
+    real *out = f->panels.packed + (f->pack_b ? q * f->panels.apart : 0) + p * PANEL;
+    for (; q < q_end; q++, out += f->panels.apart) {
+        long width = least(PANEL, f->n - q * PANEL);
+        if (transposed)
+            pack_transposed(out, PANEL, f->b + q * PANEL * ldb, ldb, f->k, width);
+        else
+            pack(out, PANEL, f->b + q * PANEL + p * ldb, ldb, p_end - p, width);
     }
-    if (panels->packed_edge && chunk + 1 == chunks)
-        copy(panels->packed_edge, panels->edge_ldb, f->b + panels->count * panel_step, ldb, f->k,
-             f->n - panels->count * PANEL);
 }
 
 /* Asks for a tile of C, which is written when its sums are done, and may be far away. */
@@ -114,43 +123,86 @@ static inline void fetch_tile(const real *c, long ldc, long rows) {
     }
 }
 
-/* Rows [i, i + m) of C by the panels [first, end), where the one after the last whole panel is the edge. */
+/* Rows [i, i + rows) of C by the panels [first, end). */
+static void multiply_strip(const Phase *f, Strip a, long i, long rows, long first, long end) {
+    const Gemm *g = f->g;
+    const Panels *panels = &f->panels;
+    const real *b = panels->at + first * panels->apart;
+    real *c = f->c + i * g->ldc + first * PANEL;
+    Tile *tile = gemm_tile[TILE_VECTORS - 1][rows - 1];
+    for (long q = first; q < least(end, panels->whole); q++, b += panels->apart, c += PANEL) {
+        if (f->far) fetch_tile(f->accumulate ? c + PANEL : c, g->ldc, rows);
+        tile(f->k, a, b, panels->ld, c, g->ldc, LANES, f->accumulate);
+    }
+    if (end > panels->whole)
+        gemm_tile[panels->edge_vectors - 1][rows - 1](f->k, a, panels->edge, panels->edge_ld, c, g->ldc,
+                                                      panels->edge_last, f->accumulate);
+    if (f->last && (g->bias || g->activation != ACT_NONE)) {
+        long column = first * PANEL, columns = end < f->count ? end * PANEL : f->n + f->thin;
+        gemm_finish(g, f->c + i * g->ldc + column - g->c, f->j + column, rows, columns - column);
+    }
+}
+
+/* Rows [i, i + m) of C by the panels [first, end), with A where it is. */
+static void multiply_in_place(const Phase *f, long i, long m, long first, long end) {
+    Strip a = {f->a + i * row_step(f->g), row_step(f->g), f->g->layout == GEMM_TN ? f->g->lda : 1};
+    long strips = ceil_div(m, SHORT_ROWS), height = m / strips, higher = m % strips;
+    for (long s = 0, rows; s < strips; s++, i += rows, a.at += rows * a.row) {
+        rows = height + (s < higher);
+        multiply_strip(f, a, i, rows, first, end);
+    }
+}
+
+/* Packs a strip of `rows` rows from row i on, or of its chain the part [p, p + k). */
+static void pack_strip(const Phase *f, long i, long rows, long p, long k, real *out) {
+    const Gemm *g = f->g;
+    if (g->layout == GEMM_TN)
+        pack(out + p * STRIP_WIDTH, STRIP_WIDTH, f->a + p * g->lda + i, g->lda, k,
+             least(STRIP_WIDTH, g->m - i));
+    else
+        pack(out + p, pack_vectors(f->k) * LANES, f->a + i * g->lda + p, g->lda, rows, k);
+}
+
+/* The same with strips of A packed, all of `m` <= STRIPS * TILE_ROWS rows. Aᵀ is read PAGES rows at a time: they may be
+ * that far apart, and each is of use to all strips. */
+static void multiply_packed(const Phase *f, long i, long m, long first, long end) {
+    enum { PAGES = 16 };
+    bool transposed = f->g->layout == GEMM_TN;
+    long strips = ceil_div(m, TILE_ROWS), step = transposed ? PAGES : f->k;
+    for (long p = 0; p < f->k; p += step)
+        for (long s = 0; s < strips; s++)
+            pack_strip(f, i + m * s / strips, m * (s + 1) / strips - m * s / strips, p, least(step, f->k - p),
+                       packed_strips + s * STRIP);
+    for (long q = first; q < end; q += f->round)
+        for (long s = 0; s < strips; s++) {
+            long row = m * s / strips, next = m * (s + 1) / strips;
+            Strip a = {packed_strips + s * STRIP, transposed ? 1 : pack_vectors(f->k) * LANES,
+                       transposed ? STRIP_WIDTH : 1};
+            multiply_strip(f, a, i + row, next - row, q, least(q + f->round, end));
+        }
+}
+
+/* Rows [i, i + m) of C by the panels [first, end), and by the thin columns behind the last. */
 static void multiply_block(const Phase *f, long i, long m, long first, long end) {
     const Gemm *g = f->g;
-    const Panels *b = &f->panels;
-    TileOperand operand = g->layout == GEMM_TN ? A_BY_COLUMNS : A_BY_ROWS;
-    long row_step = g->layout == GEMM_TN ? 1 : g->lda;
-    bool finishes = f->last && (g->bias || g->activation != ACT_NONE);
-    long last_column = end * PANEL < f->n ? end * PANEL : f->n + f->thin;
-    if (last_column > f->n)
-        multiply_thin(g, m, f->thin, f->k, f->a + i * row_step, f->b + f->n * column_step(g),
+    if (f->thin && end == f->count)
+        multiply_thin(g, m, f->thin, f->k, f->a + i * row_step(g), f->b + f->n * column_step(g),
                       f->c + i * g->ldc + f->n, f->accumulate);
-    long strips = ceil_div(m, TILE_ROWS), height = m / strips, higher = m % strips;
-    for (long s = 0, rows; s < strips; s++, i += rows) {
-        rows = height + (s < higher);
-        const real *a = f->a + i * row_step, *panel = b->whole + first * b->apart;
-        real *strip = f->c + i * g->ldc, *c = strip + first * PANEL;
-        Tile *tile = gemm_tile[operand][TILE_VECTORS - 1][rows - 1];
-        for (long q = first; q < least(end, b->count); q++, panel += b->apart, c += PANEL) {
-            if (f->far) fetch_tile(f->accumulate ? c + PANEL : c, g->ldc, rows);
-            tile(f->k, a, g->lda, panel, b->ldb, c, g->ldc, LANES, f->accumulate);
-        }
-        if (end > b->count) {
-            tile = gemm_tile[operand][b->edge_vectors - 1][rows - 1];
-            tile(f->k, a, g->lda, b->edge, b->edge_ldb, c, g->ldc, b->edge_last, f->accumulate);
-        }
-        if (finishes)
-            gemm_finish(g, strip + first * PANEL - g->c, f->j + first * PANEL, rows,
-                        last_column - first * PANEL);
+    if (!f->pack_a) {
+        multiply_in_place(f, i, m, first, end);
+        return;
     }
+    long times = ceil_div(m, STRIPS * TILE_ROWS);
+    for (long t = 0; t < times; t++)
+        multiply_packed(f, i + m * t / times, m * (t + 1) / times - m * t / times, first, end);
 }
 
 static void multiply_chunk(void *phase, long chunk) {
     const Phase *f = phase;
-    long row = chunk % f->row_blocks, column = chunk / f->row_blocks, panels = ceil_div(f->n, PANEL);
-    long m = f->g->m, i = m * row / f->row_blocks, i_end = m * (row + 1) / f->row_blocks;
-    multiply_block(f, i, i_end - i, panels * column / f->column_blocks,
-                   panels * (column + 1) / f->column_blocks);
+    long row = chunk % f->row_blocks, column = chunk / f->row_blocks, m = f->g->m;
+    long i = m * row / f->row_blocks, i_end = m * (row + 1) / f->row_blocks;
+    multiply_block(f, i, i_end - i, f->count * column / f->column_blocks,
+                   f->count * (column + 1) / f->column_blocks);
 }
 
 /* A small product goes to few threads, in as large chunks as that leaves; a large one is cut finely, so that none
@@ -161,16 +213,17 @@ static double blocks_wanted(double work) {
     return grains <= 16 ? 4 : grains <= 4 * MOST_CHUNKS ? grains / 4 : MOST_CHUNKS;
 }
 
+/* Rows that are packed meet all columns, if they can. */
 static void cut_blocks(Phase *f) {
-    enum { FEWEST_ROWS = 96, FEWEST_COLUMNS = 2 * PANEL };
+    long fewest_rows = 96, fewest_columns = f->pack_a ? 8 * PANEL : 2 * PANEL;
     f->row_blocks = f->column_blocks = 1;
     if (f->g->m <= 64 && f->n <= 64) return;
     double wanted = blocks_wanted((double)f->g->m * (double)f->n * (double)f->k);
     while (2.0 * (double)(f->row_blocks * f->column_blocks) <= wanted) {
-        long rows = f->g->m / (f->row_blocks * FEWEST_ROWS),
-             columns = f->n / (f->column_blocks * FEWEST_COLUMNS);
+        long rows = f->g->m / (f->row_blocks * fewest_rows),
+             columns = f->n / (f->column_blocks * fewest_columns);
         if (rows < 2 && columns < 2) break;
-        if (rows > columns)
+        if (f->pack_a ? rows >= 2 : rows > columns)
             f->row_blocks *= 2;
         else
             f->column_blocks *= 2;
@@ -179,29 +232,44 @@ static void cut_blocks(Phase *f) {
 
 static void run_phase(Phase *f) {
     lay_panels(f);
-    f->packing_chunks = f->pack ? least(f->n * f->k / PACKING + 1, MOST_CHUNKS) : 1;
+    f->round = f->count;
+    if (f->pack_a) f->round = ceil_div(cache_bytes(2) / 2, PANEL * f->k * (long)sizeof(real));
+    f->packing_chunks = f->pack_b ? least(f->n * f->k / PACKING + 1, MOST_CHUNKS) : 1;
     if (f->packing_chunks > 1)
         pool_for(f->packing_chunks, pack_chunk, f);
-    else if (f->panels.packed || f->panels.packed_edge)
+    else if (f->panels.packed)
         pack_chunk(f, 0);
     cut_blocks(f);
     if (f->row_blocks * f->column_blocks > 1)
         pool_for(f->row_blocks * f->column_blocks, multiply_chunk, f);
     else
-        multiply_block(f, 0, f->g->m, 0, ceil_div(f->n, PANEL));
+        multiply_block(f, 0, f->g->m, 0, f->count);
+}
+
+/* The longest step of k whose packed strips fill no more than three quarters of a first-level cache. */
+static long longest_step(void) {
+    long step = cache_bytes(1) / 4 * 3 / (STRIP_WIDTH * (long)sizeof(real));
+    return least(step, MOST_STEP);
+}
+
+/* Packs what is used often enough. Rows of A in place are read well enough for longer than columns are. */
+static void choose_packing(Phase *f) {
+    const Gemm *g = f->g;
+    enum { USES = 256, USES_OF_COLUMNS = 128, MANY = 1 << 15 };
+    f->pack_a = g->m >= 64 && g->n >= (g->layout == GEMM_TN ? USES_OF_COLUMNS : USES) && g->m * g->k >= MANY;
+    f->pack_b = g->layout == GEMM_NT || (g->m >= 128 && g->n * g->k >= (f->pack_a ? MANY : LARGE));
 }
 
 /* One product of the batch. */
 static void multiply(const Gemm *g, long product) {
     const real *a = g->a + product * g->stride_a, *b = g->b + product * g->stride_b;
     real *c = g->c + product * g->stride_c;
-    Phase f;
-    f.g = g;
-    f.pack = g->layout == GEMM_NT || (g->m >= 128 && g->n * g->k >= LARGE);
-    f.far = g->m * g->n >= LARGE;
+    Phase f = {.g = g, .far = g->m * g->n >= LARGE};
+    choose_packing(&f);
     long thin = thin_columns(g), n = g->n - thin;
-    long panels = ceil_div(n, PANEL), steps = g->k > STEP ? ceil_div(g->k, STEP) : 1, parts = 1;
-    if (f.pack && panels * PANEL * g->k > PACKED)
+    long panels = ceil_div(n, PANEL), steps = g->k > SHORT_STEP ? ceil_div(g->k, longest_step()) : 1,
+         parts = 1;
+    if (f.pack_b && panels * PANEL * g->k > PACKED)
         parts = ceil_div(panels, PACKED / PANEL / ceil_div(g->k, steps));
     for (long part = 0; part < parts; part++) {
         f.j = panels * part / parts * PANEL;

@@ -21,8 +21,8 @@ static void multiply_rows(const Gemm *g, long rows, long columns, long k, const 
                           real *c, bool accumulate) {
     real transposed[STEP * PANEL], ct[MOST_COLUMNS * PANEL];
     long vectors = pack_vectors(rows), last = rows - (vectors - 1) * LANES;
-    TileOperand operand = g->layout == GEMM_NT ? A_BY_ROWS : A_BY_COLUMNS;
-    Tile *tile = gemm_tile[operand][vectors - 1][columns - 1];
+    Strip strip = g->layout == GEMM_NT ? (Strip){b, g->ldb, 1} : (Strip){b, 1, g->ldb}; /* rows of Bᵀ */
+    Tile *tile = gemm_tile[vectors - 1][columns - 1];
     for (long j = 0; j < columns; j++)
         for (long i = 0; i < rows; i++) ct[j * PANEL + i] = accumulate ? c[i * g->ldc + j] : 0;
     for (long p = 0; p < k; p += STEP) {
@@ -31,8 +31,8 @@ static void multiply_rows(const Gemm *g, long rows, long columns, long k, const 
             pack(transposed, PANEL, a + p * g->lda, g->lda, step, rows);
         else
             pack_transposed(transposed, PANEL, a + p, g->lda, step, rows);
-        tile(step, b + (operand == A_BY_ROWS ? p : p * g->ldb), g->ldb, transposed, PANEL, ct, PANEL, last,
-             true);
+        tile(step, strip, transposed, PANEL, ct, PANEL, last, true);
+        strip.at += step * strip.step;
     }
     for (long i = 0; i < rows; i++)
         for (long j = 0; j < columns; j++) c[i * g->ldc + j] = ct[j * PANEL + i];

@@ -1,22 +1,22 @@
 /* The register tile in all its heights and widths, from one definition. */
 #include "kernels/gemm_tile.h"
 
-/* Columns of A lie too far apart for the processor to foresee them: they are asked for this many steps of k ahead. */
+/* Columns of A may lie too far apart for the processor to foresee them: they are asked for this many steps of k ahead. */
 enum { AHEAD = 16 };
 
-/* Inlined with operand, rows and vectors constant: then all loops but the one over p are unrolled, their
- * conditions vanish and the sums stay in registers. (The loops run to a constant, because clang unrolls
- * before it inlines.) Rows of A are reached from every third one, which needs few enough pointers for the
- * integer registers; so does the loop over p, where it is not unrolled. */
-static inline __attribute__((always_inline)) void tile(TileOperand operand, int rows, int vectors, long k,
-                                                       const real *a, long lda, const real *b, long ldb,
-                                                       real *c, long ldc, long last, bool accumulate) {
+/* Inlined with rows and vectors constant: then all loops but the one over p are unrolled, their conditions vanish and
+ * the sums stay in registers. (The loops run to a constant, because clang unrolls before it inlines.) Rows of A are
+ * reached from every fifth one, which needs few enough pointers for the integer registers; so does the loop over p,
+ * where it is not unrolled. */
+static inline __attribute__((always_inline)) void tile(int rows, int vectors, long k, Strip a, const real *b,
+                                                       long ldb, real *c, long ldc, long last,
+                                                       bool accumulate) {
     Vector sum[TILE_ROWS][TILE_VECTORS];
-    const real *third[TILE_ROWS];
+    const real *fifth[TILE_ROWS];
 #pragma GCC unroll 16
     for (int i = 0; i < TILE_ROWS; i++)
         if (i < rows) {
-            if (i % 3 == 0) third[i] = a + i * lda;
+            if (i % 5 == 0) fifth[i] = a.at + i * a.row;
 #pragma GCC unroll 4
             for (int j = 0; j < TILE_VECTORS; j++)
                 if (j < vectors) {
@@ -29,7 +29,7 @@ static inline __attribute__((always_inline)) void tile(TileOperand operand, int 
         }
 #pragma GCC unroll 1
     for (long p = 0; p < k; p++) {
-        if (operand == A_BY_COLUMNS) __builtin_prefetch(a + AHEAD * lda);
+        __builtin_prefetch(fifth[0] + AHEAD * a.step);
         Vector row[TILE_VECTORS];
 #pragma GCC unroll 4
         for (int j = 0; j < TILE_VECTORS; j++)
@@ -37,15 +37,14 @@ static inline __attribute__((always_inline)) void tile(TileOperand operand, int 
 #pragma GCC unroll 16
         for (int i = 0; i < TILE_ROWS; i++)
             if (i < rows) {
-                real x = operand == A_BY_ROWS ? third[i - i % 3][i % 3 * lda] : a[i];
+                real x = fifth[i - i % 5][i % 5 * a.row];
 #pragma GCC unroll 4
                 for (int j = 0; j < TILE_VECTORS; j++)
                     if (j < vectors) sum[i][j] += x * row[j];
             }
 #pragma GCC unroll 16
-        for (int i = 0; i < TILE_ROWS; i += 3)
-            if (i < rows) third[i]++;
-        a += lda;
+        for (int i = 0; i < TILE_ROWS; i += 5)
+            if (i < rows) fifth[i] += a.step;
         b += ldb;
     }
     /* Forgets where the rows of C are, or gcc would compute their addresses once and keep them through the
@@ -66,33 +65,24 @@ static inline __attribute__((always_inline)) void tile(TileOperand operand, int 
         }
 }
 
-/* A function for every operand, width and height, from tile_by_rows_1_1 on. */
-#define DEFINE(operand, name, vectors, rows)                                                                 \
-    static void tile_##name##_##vectors##_##rows(long k, const real *a, long lda, const real *b, long ldb,   \
-                                                 real *c, long ldc, long last, bool accumulate) {            \
-        tile(operand, rows, vectors, k, a, lda, b, ldb, c, ldc, last, accumulate);                           \
+/* A function for every width and height, from tile_1_1 on. */
+#define DEFINE(vectors, rows)                                                                                \
+    static void tile_##vectors##_##rows(long k, Strip a, const real *b, long ldb, real *c, long ldc,         \
+                                        long last, bool accumulate) {                                        \
+        tile(rows, vectors, k, a, b, ldb, c, ldc, last, accumulate);                                         \
     }
-#define LIST(operand, name, vectors, rows) tile_##name##_##vectors##_##rows,
+#define LIST(vectors, rows) tile_##vectors##_##rows,
 
-#define UP_TO_4(X, o, n, v)  X(o, n, v, 1) X(o, n, v, 2) X(o, n, v, 3) X(o, n, v, 4)
-#define UP_TO_6(X, o, n, v)  UP_TO_4(X, o, n, v) X(o, n, v, 5) X(o, n, v, 6)
-#define UP_TO_8(X, o, n, v)  UP_TO_6(X, o, n, v) X(o, n, v, 7) X(o, n, v, 8)
-#define UP_TO_10(X, o, n, v) UP_TO_8(X, o, n, v) X(o, n, v, 9) X(o, n, v, 10)
-#define PASTE_(a, b)         a##b
-#define PASTE(a, b)          PASTE_(a, b)
-#define HEIGHTS(X, o, n, v)  PASTE(UP_TO_, TILE_ROWS)(X, o, n, v)
+#define UP_TO_4(X, v)  X(v, 1) X(v, 2) X(v, 3) X(v, 4)
+#define UP_TO_6(X, v)  UP_TO_4(X, v) X(v, 5) X(v, 6)
+#define UP_TO_8(X, v)  UP_TO_6(X, v) X(v, 7) X(v, 8)
+#define UP_TO_12(X, v) UP_TO_8(X, v) X(v, 9) X(v, 10) X(v, 11) X(v, 12)
+#define UP_TO_14(X, v) UP_TO_12(X, v) X(v, 13) X(v, 14)
+#define PASTE_(a, b)   a##b
+#define PASTE(a, b)    PASTE_(a, b)
+#define HEIGHTS(X, v)  PASTE(UP_TO_, TILE_ROWS)(X, v)
 
-HEIGHTS(DEFINE, A_BY_ROWS, by_rows, 1)
-HEIGHTS(DEFINE, A_BY_ROWS, by_rows, 2)
-HEIGHTS(DEFINE, A_BY_COLUMNS, by_columns, 1)
-HEIGHTS(DEFINE, A_BY_COLUMNS, by_columns, 2)
+HEIGHTS(DEFINE, 1)
+HEIGHTS(DEFINE, 2)
 
-#define TABLE(o, n)                                                                                          \
-    {                                                                                                        \
-        {HEIGHTS(LIST, o, n, 1)}, {                                                                          \
-            HEIGHTS(LIST, o, n, 2)                                                                           \
-        }                                                                                                    \
-    }
-
-Tile *const gemm_tile[2][TILE_VECTORS][TILE_ROWS] = {
-    [A_BY_ROWS] = TABLE(A_BY_ROWS, by_rows), [A_BY_COLUMNS] = TABLE(A_BY_COLUMNS, by_columns)};
+Tile *const gemm_tile[TILE_VECTORS][TILE_ROWS] = {{HEIGHTS(LIST, 1)}, {HEIGHTS(LIST, 2)}};

@@ -14,9 +14,9 @@
  * Every height from 1 to TILE_ROWS has its own function, so that any number of rows is cut into tiles of
  * nearly equal height and none is computed in vain.
  *
- * A tile needs more sums than multiply-adds are in flight (8), and many to a load. 16 registers have room for 6
- * rows: 12 sums, 2 vectors of B, 1 number of A. 32 would have room for 14, but then the stores of one tile and
- * the first sums of the next do not fit into the processor's queues together; up to 10 rows they overlap. */
+ * A tile needs more sums than multiply-adds are in flight (8), and many to a load: 16 registers have room for 6 rows
+ * (12 sums, 2 vectors of B, 1 number of A), 32 have room for 14. Where k is short the stores of one tile and the first
+ * sums of the next should fit into the processor's queues together, which they do up to SHORT_ROWS. */
 #ifndef KERNELS_GEMM_TILE_H
 #define KERNELS_GEMM_TILE_H
 
@@ -24,27 +24,33 @@
 #include <stdbool.h>
 
 #if defined __AVX512F__
-#define TILE_ROWS 10
+#define TILE_ROWS 14
+enum { SHORT_ROWS = 10 };
 #elif defined __AVX__
 #define TILE_ROWS 6
+enum { SHORT_ROWS = TILE_ROWS };
 #elif defined __aarch64__
 #define TILE_ROWS 8
+enum { SHORT_ROWS = TILE_ROWS };
 #else
 #define TILE_ROWS 4
+enum { SHORT_ROWS = TILE_ROWS };
 #endif
 
 enum { TILE_VECTORS = 2, PANEL = TILE_VECTORS * LANES };
 
-/* How A is stored: element (i, p) stands at a[i * lda + p], or at a[p * lda + i]. */
-typedef enum TileOperand { A_BY_ROWS, A_BY_COLUMNS } TileOperand;
+/* Rows of A: element (i, p) at at[i * row + p * step]. */
+typedef struct Strip {
+    const real *at;
+    long row, step;
+} Strip;
 
 /* C = A·B, or C += A·B if accumulate, for one tile: B's element (p, j) at b[p * ldb + j], readable over the
  * whole width; C's at c[i * ldc + j], of whose last vector only the first `last` lanes are read and written.
  */
-typedef void Tile(long k, const real *a, long lda, const real *b, long ldb, real *c, long ldc, long last,
-                  bool accumulate);
+typedef void Tile(long k, Strip a, const real *b, long ldb, real *c, long ldc, long last, bool accumulate);
 
-/* [operand][vectors - 1][rows - 1] */
-extern Tile *const gemm_tile[2][TILE_VECTORS][TILE_ROWS];
+/* [vectors - 1][rows - 1] */
+extern Tile *const gemm_tile[TILE_VECTORS][TILE_ROWS];
 
 #endif
