@@ -73,6 +73,7 @@ static void numbers_out_of_range(void) {
             {"accumulate", "[1,1048576]", "0", "1048577"},
             {"warmup", "[0,2147483647]", "-1", "2147483648"},
             {"eval-every", "[1,2147483647]", "0", "2147483648"},
+            {"checkpoint-every", "[0,2147483647]", "-1", "2147483648"},
             {"samples", "[0,1000]", "-1", "1001"},
             {"threads", "[1,256]", "0", "257"},
         },
@@ -84,7 +85,7 @@ static void numbers_out_of_range(void) {
           {"min-lr", "[0,inf)", "-1", "1e309"},
           {"beta1", "[0,1)", "-0.1", "1"},
           {"beta2", "[0,1)", "-0.1", "1"},
-          {"epsilon", "(0,inf)", "0", "1e999"},
+          {"epsilon", "[1e-20,inf)", "1e-300", "1e999"},
           {"momentum", "[0,1)", "-0.1", "1"},
           {"weight-decay", "[0,inf)", "-1e-3", "1e999"},
           {"clip", "[0,inf)", "-1", "1e999"},
@@ -122,7 +123,8 @@ static void contradictions(void) {
                   "128");
     TRAIN_REFUSES(2, "d_model: found 7, need an even number for sinusoidal positions", "copy", "--d-model",
                   "7", "--heads", "7");
-    TRAIN_REFUSES(2, "d_ff: found 4194304, need 1 to 1048576", "copy", "--d-model", "1048576");
+    TRAIN_REFUSES(2, "--d-model: found 1048576, need at most 262144, or a --d-ff of its own", "copy", "--d-model",
+                  "1048576");
     TRAIN_REFUSES(2, "--warmup: found 11, need at most the 10 of --steps", "copy", "--steps", "10",
                   "--warmup", "11");
     TRAIN_REFUSES(2, "--min-lr: found 0.2, need at most the 0.1 of --lr", "copy", "--lr", "0.1", "--min-lr",
@@ -236,8 +238,8 @@ static void places_that_cannot_be(void) {
         {"/proc", "/proc/model.safetensors: No such file or directory"},
         {"/proc/1/fd/run", "/proc/1/fd/run: cannot be made a directory: No such file or directory"},
         {"/dev/null", "/dev/null: cannot be made a directory: a file of that name is there"},
-        {"metrics in the way", "metrics in the way/metrics.csv: Is a directory"},
-        {"model in the way", "model in the way: found a run there, need --force to replace it"},
+        {"metrics in the way", "metrics in the way/metrics.csv: found a directory, need a regular file"},
+        {"model in the way", "model in the way: found a run there, need --resume to go on with it or --force to replace it"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         TRAIN_REFUSES(73, cases[i].want, SMALL_COPY, "--run", cases[i].run);
@@ -252,7 +254,7 @@ static void places_that_cannot_be(void) {
 static void a_run_is_not_lost(void) {
     enter_folder();
     CHECK(TRAIN(SMALL_COPY, "--steps", "3", "--run", "run") == 0, "%s", err);
-    TRAIN_REFUSES(73, "run: found a run there, need --force to replace it", SMALL_COPY, "--run", "run");
+    TRAIN_REFUSES(73, "run: found a run there, need --resume to go on with it or --force to replace it", SMALL_COPY, "--run", "run");
     CHECK(link("run/model.safetensors", "kept") == 0);
     int status = TRAIN(SMALL_COPY, "--steps", "3", "--run", "run", "--force", "--lr", "1e300");
     check_refusal("train", status, STATUS_NON_FINITE, "step ...", "--lr 1e300");

@@ -149,17 +149,17 @@ static void corpus_from_a_file(void) {
           file);
     fclose(file);
     Error e = {0};
-    Corpus *c = corpus_load(path, 2, 0.2, &e);
+    Corpus *c = corpus_load(path, false, 2, 0.2, &e);
     CHECK(c && c->count == 18 && c->training == 14 && c->ids[0] == 0 && c->tokenizer->character[0] == 'e',
           "%s", e.text);
     corpus_free(c);
-    CHECK(!corpus_load(path, 4, 0.2, &e));
+    CHECK(!corpus_load(path, false, 4, 0.2, &e));
     snprintf(want, sizeof want, "%s: held-out tail: found 4 characters, need 5 (context 4 and one more)",
              path);
     CHECK_ERROR(e, STATUS_BAD_DATA, want);
     unlink(path);
     e = (Error){0};
-    CHECK(!corpus_load(path, 4, 0.2, &e) && e.status == STATUS_NO_INPUT && strstr(e.text, path), "%s",
+    CHECK(!corpus_load(path, false, 4, 0.2, &e) && e.status == STATUS_NO_INPUT && strstr(e.text, path), "%s",
           e.text);
     rmdir(folder);
 }

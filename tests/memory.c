@@ -243,12 +243,12 @@ static void check_trainer(Task *task, ModelConfig c, bool fills) {
                  .task = task,
                  .optimizer = optim_default(OPTIM_ADAMW),
                  .schedule = {.kind = SCHEDULE_CONSTANT, .rate = 1e-3},
-                 .batch = BATCH,
+                 .rows = BATCH,
                  .accumulate = 2};
     t.model->dropout = 0.1;
     CHECK(trainer_start(&t, &e), "%s", e.text);
     size_t planned = tape_peak(t.tape), bytes = t.tape->memory->region[0].bytes;
-    size_t said = trainer_bytes(&c, 0.1, OPTIM_ADAMW, task, BATCH, 2, &e);
+    size_t said = trainer_bytes(&t, &c, 0.1, &e);
     CHECK(said >= planned + model_bytes(t.model), "said %zu bytes, planned %zu for the tape alone", said,
           planned);
     tape_forget_peak(t.tape);

@@ -133,7 +133,7 @@ static void metrics_are_complete(void) {
         CHECK(number(out, "params") == (double)count_parameters(path[0]));
         check_csv(path[1], task, out);
     }
-    CHECK(lines_of(list_folder("runs/lm")) == 3, "%s", listing);
+    CHECK(lines_of(list_folder("runs/lm")) == 5, "%s", listing);
 }
 
 /* Of a model that has not been trained there is no training loss. Its loss is near log(vocabulary). */
@@ -512,7 +512,7 @@ static void ends_when_told(void) {
         CHECK(occurs(err, "stopped after step ") && occurs(err, "saved in run"), "%s", err);
         check_csv("run/metrics.csv", "copy", out);
         CHECK(GENERATE("run", "--prompt", "12") == 0 && lines_of(out) == 1, "%s", err);
-        CHECK(lines_of(list_folder("run")) == 3, "%s", listing);
+        CHECK(lines_of(list_folder("run")) == 5, "%s", listing);
         rename("run", i ? "second" : "first");
     }
 }
@@ -533,7 +533,7 @@ static void ignores_what_it_should(void) {
     CHECK(!occurs(err, "stopped after"), "%s", err);
     CHECK(access("run/model.safetensors", F_OK) != 0);
     CHECK(TRAIN(COPY, "--steps", "2", "--run", "run") == 0, "%s", err);
-    CHECK(lines_of(list_folder("run")) == 3, "%s", listing);
+    CHECK(lines_of(list_folder("run")) == 5, "%s", listing);
 }
 
 PROGRAM_TEST_MAIN({"metrics are complete", metrics_are_complete}, {"no steps", no_steps},

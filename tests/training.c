@@ -309,7 +309,7 @@ static Task *open_copy(void) {
     return must(task_open("copy", &o, &e), &e);
 }
 
-static Trainer *trainer_new(const Task *task, long batch, long accumulate, double dropout) {
+static Trainer *trainer_new(const Task *task, long rows, long accumulate, double dropout) {
     Error e = {0};
     Trainer *t = calloc(1, sizeof *t);
     ModelConfig c = config_seq2seq((int)task->vocab_size, 8, task->pad_id);
@@ -319,7 +319,7 @@ static Trainer *trainer_new(const Task *task, long batch, long accumulate, doubl
                    .task = task,
                    .optimizer = optim_default(OPTIM_ADAMW),
                    .schedule = {.kind = SCHEDULE_CONSTANT, .rate = 2e-3},
-                   .batch = batch,
+                   .rows = rows,
                    .accumulate = accumulate,
                    .seed = 1};
     t->model->dropout = dropout;
@@ -404,8 +404,8 @@ static void non_finite_step(void) {
         char line[128];
         CHECK(trainer_check(t, &weight), "%s", weight.text);
         p->value[parameters_find(p, name[i])->offset + 3] = i ? (real)NAN : (real)INFINITY;
-        snprintf(line, sizeof line, "step 1: found a weight of %s that is not finite, need finite ones",
-                 name[i]);
+        snprintf(line, sizeof line, "step 1: found a weight of %s that is %s, need them within 1e+18",
+                 name[i], i ? "nan" : "inf");
         CHECK(!trainer_check(t, &weight) && weight.status == STATUS_NON_FINITE);
         CHECK(strcmp(weight.text, line) == 0, "found \"%s\", want \"%s\"", weight.text, line);
         real *value = copy_of(p->value, p->size), *moments = copy_of(p->moment1, 2 * p->size);

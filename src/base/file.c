@@ -76,6 +76,13 @@ bool file_read(const char *path, size_t limit, char **data, size_t *size, Error 
 
 /* ---- Writing ---- */
 
+bool file_may_be_written(const char *path, Error *e) {
+    struct stat st;
+    return stat(path, &st) != 0 || S_ISREG(st.st_mode) ||
+           error_set(e, STATUS_CANNOT_CREATE, "%s: found %s, need a regular file", path,
+                     kind_of_file(st.st_mode));
+}
+
 struct File {
     char *path;   /* as the caller named it, for messages */
     char *target; /* what it leads to; `name` is the last part of it */
@@ -83,6 +90,7 @@ struct File {
     char *temporary; /* beside name */
     int folder, fd;
     Error error;
+    off_t written;
     size_t used; /* of buffer */
     char buffer[1 << 16];
 };
@@ -220,6 +228,7 @@ static void write_out(File *f, const char *bytes, size_t n) {
         if (written > 0) {
             bytes += written;
             n -= (size_t)written;
+            f->written += written;
         } else if (written == 0 || errno != EINTR) {
             if (written == 0) errno = EIO;
             io_failed(f);
@@ -257,6 +266,18 @@ void file_print(File *f, const char *format, ...) {
     free(text);
 }
 
+const char *file_path(const File *f) {
+    return f->path;
+}
+
+bool file_reserve(File *f, size_t size, Error *e) {
+    int cause;
+    do cause = posix_fallocate(f->fd, 0, (off_t)size);
+    while (cause == EINTR);
+    return (cause != ENOSPC && cause != EFBIG && cause != EDQUOT) ||
+           error_set(e, STATUS_IO, "%s: %s", f->path, strerror(cause));
+}
+
 static bool sync_to_disk(int fd) {
     int result;
     do result = fsync(fd);
@@ -268,6 +289,7 @@ static bool sync_to_disk(int fd) {
 static bool put_in_place(File *f) {
     flush(f);
     if (f->error.status != STATUS_DONE) return false;
+    if (ftruncate(f->fd, f->written) != 0) return io_failed(f); /* what was reserved beyond it */
     if (!sync_to_disk(f->fd)) return io_failed(f);
 
     /* Closing can be where a write's failure shows, so it comes before the renaming; the copy keeps the lock.

@@ -11,6 +11,9 @@
  * STATUS_NO_MEMORY. */
 bool file_read(const char *path, size_t limit, char **data, size_t *size, Error *e);
 
+/* Where another kind of file is than a regular one, STATUS_CANNOT_CREATE; nothing there is no error. */
+bool file_may_be_written(const char *path, Error *e);
+
 /* A file being written. It grows under another name, `.NAME.tapeformer-tmp` beside the target, and takes the
  * target's name when it is complete and on disk:
  *
@@ -32,6 +35,13 @@ File *file_create(const char *path, Error *e);
 
 void file_write(File *f, const void *data, size_t size);
 void file_print(File *f, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* What file_create was given. */
+const char *file_path(const File *f);
+
+/* Has the disk keep room for `size` bytes, so that a full one shows before the work and not after it. STATUS_IO; no
+ * error where the file system cannot do it. */
+bool file_reserve(File *f, size_t size, Error *e);
 
 /* Puts the file on disk and in its place, and frees f. False: STATUS_IO. */
 bool file_commit(File *f, Error *e);

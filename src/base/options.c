@@ -13,14 +13,14 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MAX_ROWS = 128, HELP_WIDTH = 80, LABEL_WIDTH = 26, FALLBACK_TEXT = 64 };
+enum { MAX_ROWS = 128, HELP_WIDTH = 80, LABEL_WIDTH = 26 };
 
 /* The program's rows and, behind them, those that all programs share. */
 typedef struct Rows {
     int n;
     const Option *row[MAX_ROWS];
     bool seen[MAX_ROWS];
-    char fallback[MAX_ROWS][FALLBACK_TEXT]; /* from before anything is read */
+    char fallback[MAX_ROWS][OPTION_TEXT]; /* from before anything is read */
 } Rows;
 
 static bool is_heading(const Option *o) {
@@ -103,6 +103,7 @@ enum { WANTED_TEXT = 160 };
 static const char *wanted(const Option *o, char out[WANTED_TEXT]) {
     if (o->natural) return "an integer in [0,2^64)";
     if (o->text) return "a text";
+    if (o->flag) return "true or false";
     const char *what = o->choice ? "one of" : o->integer ? "an integer in" : "a number in";
     snprintf(out, WANTED_TEXT, "%s %s", what, o->allowed);
     return out;
@@ -114,25 +115,29 @@ static bool read_value(const Option *o, const char *text) {
     if (o->real) return read_real(o, text);
     if (o->choice) return read_choice(o, text);
     if (o->text) *o->text = text;
-    if (o->flag) *o->flag = true;
-    return true;
+    if (o->flag) *o->flag = !text || strcmp(text, "true") == 0;
+    return !o->flag || !text || *o->flag || strcmp(text, "false") == 0;
 }
 
-/* The default as text, for the help; "" where there is none to show. */
-static void fallback_text(const Option *o, char out[FALLBACK_TEXT]) {
-    const char *text = o->text && *o->text ? *o->text : "";
-    int length = (int)strlen(text);
-    if (o->choice) text = word(o, *o->choice, &length);
-    if (o->otherwise)
-        snprintf(out, FALLBACK_TEXT, "%s", o->otherwise);
-    else if (o->integer)
-        snprintf(out, FALLBACK_TEXT, "%ld", *o->integer);
-    else if (o->natural)
-        snprintf(out, FALLBACK_TEXT, "%" PRIu64, *o->natural);
-    else if (o->real)
-        snprintf(out, FALLBACK_TEXT, "%g", *o->real);
-    else
-        snprintf(out, FALLBACK_TEXT, "%.*s", length, text ? text : "");
+bool option_read(const Option *o, const char *text, const char *where, Status status, Error *e) {
+    char found[ESCAPED_TEXT], want[WANTED_TEXT];
+    return read_value(o, text) || error_set(e, status, "%s: found \"%s\", need %s", where,
+                                            utf8_escape(found, text), wanted(o, want));
+}
+
+const char *option_text(const Option *o, char out[OPTION_TEXT]) {
+    int length = 0;
+    if (o->text) return *o->text ? *o->text : "";
+    const char *choice = o->choice ? word(o, *o->choice, &length) : NULL;
+    if (choice) snprintf(out, OPTION_TEXT, "%.*s", length, choice);
+    if (o->flag) snprintf(out, OPTION_TEXT, "%s", *o->flag ? "true" : "false");
+    if (o->integer) snprintf(out, OPTION_TEXT, "%ld", *o->integer);
+    if (o->natural) snprintf(out, OPTION_TEXT, "%" PRIu64, *o->natural);
+    for (int digits = 6; o->real && digits <= 17; digits++) { /* the shortest that reads back */
+        snprintf(out, OPTION_TEXT, "%.*g", digits, *o->real);
+        if (strtod(out, NULL) == *o->real) break;
+    }
+    return out;
 }
 
 static void add_rows(Rows *rows, const Option *table) {
@@ -140,7 +145,11 @@ static void add_rows(Rows *rows, const Option *table) {
         if (rows->n == MAX_ROWS) error_bug("options_parse: more than %d rows", MAX_ROWS);
         if (o->integer || o->real) in_interval(o, 0); /* ends the program here if the table is wrong */
         if (o->choice && !o->allowed) error_bug("options_parse: --%s: no words to choose from", o->name);
-        fallback_text(o, rows->fallback[rows->n]);
+        char value[OPTION_TEXT];
+        const char *fallback = o->otherwise               ? o->otherwise
+                               : is_heading(o) || o->flag ? ""
+                                                          : option_text(o, value);
+        snprintf(rows->fallback[rows->n], OPTION_TEXT, "%s", fallback);
         rows->row[rows->n++] = o;
     }
 }
@@ -197,6 +206,7 @@ static void print_help(const Options *o, const Rows *rows) {
            "   1  ran, and the verdict is no\n"
            "   2  a flag or an operand is wrong\n"
            "   3  training stopped on a number that is not finite\n"
+           "   4  nothing is wrong, but something could not be proved\n"
            "  65  an input is malformed\n"
            "  66  an input cannot be opened\n"
            "  70  a bug in this program\n"
@@ -334,7 +344,8 @@ bool options_parse(Options *o, int argc, char **argv, Error *e) {
     const Option common[] = {
         {"Common"},
         {"threads", "N", "[1,256]", "threads to work with", "one a processor", .integer = &threads},
-        {"seed", "N", .help = "where all random numbers come from", .natural = &o->seed},
+        {"seed", "N", .help = "where all random numbers come from", .natural = &o->seed,
+         .given = &o->seed_given},
         {"help", .help = "print this and end", .flag = &help},
         {0},
     };

@@ -12,9 +12,9 @@
  *
  *     int main(int argc, char **argv) {
  *         Error e = {0};
- *         Options options = {"train", "TASK", "Trains a Transformer.", table, .least = 1, .most = 1, .seed =
- * 1}; if (options_parse(&options, argc, argv, &e)) run(options.operand[0], &e); return
- * options_exit(options.program, &e);
+ *         Options options = {"train", "TASK", "Trains a Transformer.", table, .least = 1, .most = 1, .seed = 1};
+ *         if (options_parse(&options, argc, argv, &e)) run(options.operand[0], &e);
+ *         return options_exit(options.program, &e);
  *     }
  *
  * From the table come the parser, the checks and --help; --threads, --seed and --help itself are every
@@ -32,8 +32,8 @@ typedef struct Option {
     const char *argument; /* what the help calls the value: "N" */
     const char *allowed;  /* "[1,64]", "(0,inf)": a round bracket where the end is not in; "post|pre" */
     const char *help;
-    const char
-        *otherwise; /* what the help calls the default where the value does not say: "one a processor" */
+    /* What the help calls the default where the value does not say: "one a processor". */
+    const char *otherwise;
 
     /* Where the value goes: one of these. What it holds before the command line is read is the default. */
     bool *flag;        /* takes no value; set to true */
@@ -54,6 +54,7 @@ typedef struct Options {
     int least, most;   /* operands that the program takes */
 
     uint64_t seed; /* the default; then the value */
+    bool seed_given;
 
     char **operand; /* what was given, in order; argv's own strings */
     int operands;   /* how many of them */
@@ -63,6 +64,14 @@ typedef struct Options {
  * number of threads. False: stop, by way of options_exit. Then either e is STATUS_USAGE, or the help was
  * asked for and printed. The elements of argv are put in another order. */
 bool options_parse(Options *o, int argc, char **argv, Error *e);
+
+/* For values from elsewhere, a file say. Reads one as the command line has it; false, with `status`, if it is none
+ * that the option takes: "WHERE: found "x", need an integer in [1,64]". A flag takes true and false. */
+bool option_read(const Option *o, const char *text, const char *where, Status status, Error *e);
+
+/* The value as it is now, as text that reads back as the same value. Points to `out` or into the option's own text. */
+enum { OPTION_TEXT = 64 };
+const char *option_text(const Option *o, char out[OPTION_TEXT]);
 
 /* Writes out what is buffered for stdout. False if that failed; why it first did, stdout_finish will tell. */
 bool stdout_flush(void);

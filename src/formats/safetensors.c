@@ -398,25 +398,30 @@ static char *make_header(const Metadata *metadata, int metadata_count, const Arr
     return header;
 }
 
-bool safetensors_write(const char *path, const Metadata *metadata, int metadata_count, const Array *tensors,
-                       int count, Error *e) {
+bool safetensors_write_into(File *f, const Metadata *metadata, int metadata_count, const Array *tensors,
+                            int count, Error *e) {
     check_names(metadata, metadata_count, tensors, count);
     size_t size;
     char *header = make_header(metadata, metadata_count, tensors, count, &size);
-    if (!header) return error_set(e, STATUS_NO_MEMORY, "%s: no memory for the header", path);
-    if (size - 8 > MAX_HEADER) error_bug("safetensors_write: %s: a header of %zu bytes", path, size);
+    if (!header) return error_set(e, STATUS_NO_MEMORY, "%s: no memory for the header", file_path(f));
+    if (size - 8 > MAX_HEADER) error_bug("safetensors_write: %s: a header of %zu bytes", file_path(f), size);
 
     char digits[DIGITS + 1];
     uint32_t crc = crc32_update(0, header, size);
     in_file_order(tensors, count, add_checksum, &crc);
     sprintf(digits, "%08X", (unsigned)crc);
     memcpy(header + 8 + OPENING, digits, DIGITS);
-
-    File *f = file_create(path, e);
-    if (f) {
-        file_write(f, header, size);
-        in_file_order(tensors, count, write_bytes, f);
-    }
+    file_write(f, header, size);
+    in_file_order(tensors, count, write_bytes, f);
     free(header);
-    return f && file_commit(f, e);
+    return true;
+}
+
+bool safetensors_write(const char *path, const Metadata *metadata, int metadata_count, const Array *tensors,
+                       int count, Error *e) {
+    File *f = file_create(path, e);
+    if (!f) return false;
+    if (safetensors_write_into(f, metadata, metadata_count, tensors, count, e)) return file_commit(f, e);
+    file_abandon(f);
+    return false;
 }

@@ -12,6 +12,7 @@
 #ifndef FORMATS_SAFETENSORS_H
 #define FORMATS_SAFETENSORS_H
 
+#include "base/file.h"
 #include "formats/array.h"
 
 typedef struct Metadata {
@@ -54,5 +55,9 @@ const char *safetensors_metadata(const Safetensors *s, const char *key);
  * keys all different and not "crc32": else it is a bug. */
 bool safetensors_write(const char *path, const Metadata *metadata, int metadata_count, const Array *tensors,
                        int count, Error *e);
+
+/* The same into a file that is open and has nothing in it yet; the caller commits it. */
+bool safetensors_write_into(File *f, const Metadata *metadata, int metadata_count, const Array *tensors,
+                            int count, Error *e);
 
 #endif

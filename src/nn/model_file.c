@@ -25,14 +25,15 @@ static int config_fields(const ModelConfig *c) {
     return count;
 }
 
-bool model_save(const Model *m, const char *path, const Metadata *note, int count, Error *e) {
+bool model_write(const Model *m, File *f, const Metadata *note, int count, const Array *more, int arrays,
+                 Error *e) {
     const Parameters *p = &m->parameters;
     int fields = config_fields(&m->config);
     char(*value)[CONFIG_TEXT] = calloc((size_t)fields, sizeof *value);
     Metadata *metadata = calloc((size_t)(fields + count), sizeof *metadata);
-    Array *tensor = calloc((size_t)p->count, sizeof *tensor);
+    Array *tensor = calloc((size_t)(p->count + arrays), sizeof *tensor);
     bool ok = value && metadata && tensor;
-    if (!ok) error_set(e, STATUS_NO_MEMORY, "%s: no memory for its header", path);
+    if (!ok) error_set(e, STATUS_NO_MEMORY, "%s: no memory for its header", file_path(f));
     for (int i = 0; ok && i < fields; i++) {
         config_field(&m->config, i, &metadata[i].key, value[i]);
         metadata[i].value = value[i];
@@ -41,11 +42,20 @@ bool model_save(const Model *m, const char *path, const Metadata *note, int coun
     for (int i = 0; ok && i < p->count; i++)
         tensor[i] =
             array_over(p->entry[i].name, DTYPE_REAL, p->entry[i].shape, p->value + p->entry[i].offset);
-    ok = ok && safetensors_write(path, metadata, fields + count, tensor, p->count, e);
+    for (int i = 0; ok && i < arrays; i++) tensor[p->count + i] = more[i];
+    ok = ok && safetensors_write_into(f, metadata, fields + count, tensor, p->count + arrays, e);
     free(value);
     free(metadata);
     free(tensor);
     return ok;
+}
+
+bool model_save(const Model *m, const char *path, const Metadata *note, int count, Error *e) {
+    File *f = file_create(path, e);
+    if (!f) return false;
+    if (model_write(m, f, note, count, NULL, 0, e)) return file_commit(f, e);
+    file_abandon(f);
+    return false;
 }
 
 /* ---- Reading ---- */
@@ -115,15 +125,14 @@ static bool check_type(const Array *a, Error *e) {
                      dtype_name(a->dtype));
 }
 
-/* Of a larger weight not even the square is a float: no model computes with it. */
-static const double largest_weight = 1e18;
+const double model_largest_weight = 1e18;
 
 static bool check_sizes(const Array *a, const real *value, Error *e) {
     char where[ARRAY_WHERE];
     for (long i = 0; i < a->count; i++)
-        if (fabs((double)value[i]) > largest_weight)
+        if (fabs((double)value[i]) > model_largest_weight)
             return error_set(e, STATUS_BAD_DATA, "%s: element %ld: found %g, need a weight within %g",
-                             array_where(a, where), i, (double)value[i], largest_weight);
+                             array_where(a, where), i, (double)value[i], model_largest_weight);
     return true;
 }
 

@@ -22,6 +22,14 @@ void model_notes_free(Notes *n);
  * under the name of one of the configuration's fields is a bug. */
 bool model_save(const Model *m, const char *path, const Metadata *note, int count, Error *e);
 
+/* The same into a file that is open and has nothing in it yet, with more arrays behind the weights; the caller commits
+ * it. STATUS_NO_MEMORY. */
+bool model_write(const Model *m, File *f, const Metadata *note, int count, const Array *more, int arrays,
+                 Error *e);
+
+/* Of a larger weight not even the square is a float: no model computes with it. */
+extern const double model_largest_weight; /* 1e18 */
+
 /* Reads a model, as model_new makes it: `training` gives it gradients and moments, which are 0. Where notes
  * is not NULL it gets the file's notes, for model_notes_free. NULL with the error if the file cannot be had as
  * safetensors_read has it, or with STATUS_BAD_DATA if its metadata describes no model, or a tensor is

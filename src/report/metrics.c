@@ -1,16 +1,81 @@
 #include "report/metrics.h"
+#include "base/file.h"
 #include "base/options.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-bool metrics_open(MetricsFile *f, const char *directory, Error *e) {
+static const char head[] = "task,step,tokens,seconds,params,train_loss,val_loss,val_accuracy,val_exact\n";
+
+/* Opens f->path for reading and writing, with `flags`. */
+static FILE *open_csv(const MetricsFile *f, int flags) {
+    int fd = open(f->path, O_RDWR | O_CREAT | O_CLOEXEC | flags, 0666);
+    return fd < 0 ? NULL : fdopen(fd, "r+");
+}
+
+static bool cannot_open(const MetricsFile *f, Error *e) {
+    return error_set(e, STATUS_CANNOT_CREATE, "%s: %s", f->path, strerror(errno));
+}
+
+bool metrics_open(MetricsFile *f, const char *directory, bool replace, Error *e) {
     *f = (MetricsFile){0};
-    if (!directory_file(f->path, directory, "metrics.csv", STATUS_CANNOT_CREATE, e)) return false;
-    f->csv = fopen(f->path, "we");
-    if (!f->csv) return error_set(e, STATUS_CANNOT_CREATE, "%s: %s", f->path, strerror(errno));
-    fputs("task,step,tokens,seconds,params,train_loss,val_loss,val_accuracy,val_exact\n", f->csv);
+    if (!directory_file(f->place, directory, "metrics.csv", STATUS_CANNOT_CREATE, e) ||
+        !directory_file(f->path, directory, replace ? ".metrics.csv.new" : "metrics.csv",
+                        STATUS_CANNOT_CREATE, e) ||
+        !file_may_be_written(f->place, e) || !file_may_be_written(f->path, e))
+        return false;
+    f->csv = open_csv(f, O_TRUNC);
+    if (!f->csv) return cannot_open(f, e);
+    fputs(head, f->csv);
     return true;
+}
+
+/* The fourth column of the last row that begins before `end`. */
+static double last_seconds(FILE *csv, long end) {
+    char row[512];
+    double seconds = 0;
+    rewind(csv);
+    while (ftell(csv) < end && fgets(row, sizeof row, csv)) sscanf(row, "%*[^,],%*d,%*d,%lf", &seconds);
+    return seconds;
+}
+
+bool metrics_resume(MetricsFile *f, const char *directory, long bytes, double *seconds, Error *e) {
+    struct stat st;
+    *f = (MetricsFile){0};
+    *seconds = 0;
+    if (!directory_file(f->path, directory, "metrics.csv", STATUS_CANNOT_CREATE, e)) return false;
+    if (stat(f->path, &st) != 0 || (S_ISREG(st.st_mode) && st.st_size < bytes))
+        return metrics_open(f, directory, false, e);
+    if (!file_may_be_written(f->path, e)) return false;
+    strcpy(f->place, f->path);
+    f->csv = open_csv(f, 0);
+    if (!f->csv || ftruncate(fileno(f->csv), bytes) != 0) return cannot_open(f, e);
+    *seconds = last_seconds(f->csv, bytes);
+    fseek(f->csv, 0, SEEK_END);
+    return true;
+}
+
+void metrics_place(MetricsFile *f) {
+    if (strcmp(f->path, f->place) != 0 && rename(f->path, f->place) == 0) strcpy(f->path, f->place);
+}
+
+void metrics_restore(MetricsFile *f) {
+    char block[4096];
+    if (access(f->path, F_OK) == 0) return;
+    FILE *again = open_csv(f, O_TRUNC);
+    if (!again) return;
+    fflush(f->csv);
+    rewind(f->csv);
+    for (size_t n; (n = fread(block, 1, sizeof block, f->csv));) fwrite(block, 1, n, again);
+    fclose(f->csv);
+    f->csv = again;
+}
+
+long metrics_bytes(MetricsFile *f) {
+    return ftell(f->csv);
 }
 
 /* What was not measured leaves its column empty. */
@@ -28,11 +93,14 @@ void metrics_write(MetricsFile *f, const Metrics *m) {
     write_number(f->csv, m->val_accuracy);
     write_number(f->csv, m->val_exact);
     fputc('\n', f->csv);
-    if (fflush(f->csv) != 0 && !f->error) f->error = errno;
+    if (fflush(f->csv) == 0 || f->error) return;
+    f->error = errno;
+    fprintf(stderr, "%s: %s\n", f->path, strerror(f->error));
 }
 
 bool metrics_close(MetricsFile *f, Error *e) {
     if (fclose(f->csv) != 0 && !f->error) f->error = errno;
+    if (strcmp(f->path, f->place) != 0) unlink(f->path);
     return !f->error || error_set(e, STATUS_IO, "%s: %s", f->path, strerror(f->error));
 }
 

@@ -23,17 +23,31 @@ typedef struct Metrics {
 
 typedef struct MetricsFile {
     FILE *csv;
-    int error; /* errno of the first write that failed */
-    char path[PATH_ROOM];
+    int error;                              /* errno of the first write that failed */
+    char path[PATH_ROOM], place[PATH_ROOM]; /* where it is, and where it belongs */
 } MetricsFile;
 
-/* Starts DIRECTORY/metrics.csv with its head line. STATUS_CANNOT_CREATE. */
-bool metrics_open(MetricsFile *f, const char *directory, Error *e);
+/* Starts DIRECTORY/metrics.csv with its head line; where that of another run is to be replaced, under another name until
+ * metrics_place. STATUS_CANNOT_CREATE. */
+bool metrics_open(MetricsFile *f, const char *directory, bool replace, Error *e);
 
-/* Adds a row, and flushes it: a run that dies keeps what it measured. */
+/* Goes on with DIRECTORY/metrics.csv behind its first `bytes` bytes, what follows them being dropped; *seconds is what
+ * its last row says. Starts it where there is none. STATUS_CANNOT_CREATE. */
+bool metrics_resume(MetricsFile *f, const char *directory, long bytes, double *seconds, Error *e);
+
+/* Puts the file in its place. */
+void metrics_place(MetricsFile *f);
+
+/* Writes it again where it was deleted, its directory being there. */
+void metrics_restore(MetricsFile *f);
+
+/* Adds a row, and flushes it: a run that dies keeps what it measured. The first that fails is said on stderr. */
 void metrics_write(MetricsFile *f, const Metrics *m);
 
-/* STATUS_IO if a row could not be written. */
+/* Bytes so far. */
+long metrics_bytes(MetricsFile *f);
+
+/* STATUS_IO if a row could not be written. A file that is not in its place is removed. */
 bool metrics_close(MetricsFile *f, Error *e);
 
 /* The same as one JSON object on a line of stdout, written out at once. */

@@ -37,14 +37,14 @@ static void show(const Tokenizer *k, const Answers *a, const Batch *b, long i, l
 
 bool samples_answers(Trainer *t, long rows, bool shown, double *exact, Error *e) {
     const Task *task = t->task;
-    const Batch *b = t->rows;
+    const Batch *b = t->batch;
     Sampler greedy = {0};
     Answers a;
     long most = task->max_T, right = 0, count = 0;
     if (rows == 0 || rows > task->held_out) rows = task->held_out;
     bool ok = answers_new(&a, t, e);
     for (long first = 0; ok && first < rows; first += count) {
-        count = task_held_out_batch(task, first, rows - first < t->part ? rows - first : t->part, t->rows);
+        count = task_held_out_batch(task, first, rows - first < t->part ? rows - first : t->part, t->batch);
         ok = decode_answers(t->tape, t->model, &greedy, count, b->S, b->source, task->begin_id, task->end_id,
                             most, a.ids, a.length, e);
         for (long i = 0; ok && i < count; i++) {

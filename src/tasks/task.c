@@ -41,6 +41,10 @@ void task_free(Task *task) {
     if (task) task->free(task);
 }
 
+bool task_is_language_model(const Task *task) {
+    return task->max_S == 0;
+}
+
 Batch *task_batch(const Task *task, long max_rows, Error *e) {
     return batch_new(max_rows, task->max_S, task->max_T, e);
 }

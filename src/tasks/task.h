@@ -23,7 +23,8 @@ typedef struct TaskOptions {
     /* lm */
     const char *text; /* path of a UTF-8 file */
     long context;     /* tokens of a window */
-    double tail; /* part of the text held out at its end, [0, 1); 0: train on all of it, judge by it too */
+    int unix_newlines; /* 1: each CR LF is one LF */
+    double tail;       /* part of the text held out at its end, [0, 1); 0: train on all of it, judge by it too */
 } TaskOptions;
 
 enum { MAX_SYMBOLS = 20000, MAX_SEQUENCE = 4096, MAX_HELD_OUT = 10000 };
@@ -59,6 +60,9 @@ extern const TaskKind task_kinds[];
  * (STATUS_USAGE), what the text's file brings with it (see corpus.h), or STATUS_NO_MEMORY. */
 Task *task_open(const char *name, const TaskOptions *o, Error *e);
 void task_free(Task *task);
+
+/* It goes on with what it reads, and has no source. */
+bool task_is_language_model(const Task *task);
 
 /* A batch with room for max_rows rows of this task; the caller frees it. NULL: STATUS_NO_MEMORY. */
 Batch *task_batch(const Task *task, long max_rows, Error *e);

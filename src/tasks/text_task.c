@@ -45,7 +45,7 @@ Task *task_text_open(const TaskKind *kind, const TaskOptions *o, Error *e) {
         error_set(e, STATUS_NO_MEMORY, "%s: no memory for a task", kind->name);
         return NULL;
     }
-    t->corpus = corpus_load(o->text, o->context, o->tail, e);
+    t->corpus = corpus_load(o->text, o->unix_newlines, o->context, o->tail, e);
     if (!t->corpus) {
         free(t);
         return NULL;

@@ -1,5 +1,6 @@
 /* Text in, token windows out; and what the text's own statistics give away. */
 #include "text/corpus.h"
+#include "base/crc32.h"
 #include "base/file.h"
 #include "base/random.h"
 #include <math.h>
@@ -20,6 +21,8 @@ static bool fill(Corpus *c, const char *name, const char *text, size_t length, l
         return error_set(e, STATUS_USAGE, "lm: held-out tail: found %g, need a part from 0 to less than 1",
                          tail);
     c->context = context;
+    c->checksum = crc32_update(0, text, length);
+    for (size_t i = 0; i < length; i++) c->carriage_returns += text[i] == '\r';
     c->tokenizer = tokenizer_learn(name, text, length, e);
     if (!c->tokenizer) return false;
     c->ids = malloc((length + 1) * sizeof *c->ids);
@@ -39,12 +42,23 @@ Corpus *corpus_make(const char *name, const char *text, size_t length, long cont
     return NULL;
 }
 
-Corpus *corpus_load(const char *path, long context, double tail, Error *e) {
+/* Takes the carriage return out of each CR LF; returns what is left of the length. */
+static size_t without_returns(char *text, size_t length) {
+    size_t left = 0;
+    for (size_t i = 0; i < length; i++)
+        if (text[i] != '\r' || i + 1 == length || text[i + 1] != '\n') text[left++] = text[i];
+    return left;
+}
+
+Corpus *corpus_load(const char *path, bool unix_newlines, long context, double tail, Error *e) {
     char *text;
     size_t length;
     if (!file_read(path, INT32_MAX, &text, &length, e)) return NULL;
     size_t mark = length >= 3 && !memcmp(text, "\xEF\xBB\xBF", 3) ? 3 : 0;
-    Corpus *c = corpus_make(path, text + mark, length - mark, context, tail, e);
+    length -= mark;
+    if (unix_newlines) length = without_returns(text + mark, length);
+    Corpus *c = corpus_make(path, text + mark, length, context, tail, e);
+    if (c) c->byte_order_mark = mark > 0;
     free(text);
     return c;
 }

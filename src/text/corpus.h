@@ -17,13 +17,17 @@ typedef struct Corpus {
     long training; /* training part: ids 0 … training-1 */
     long tail;     /* judged part: ids tail … count-1; 0 where nothing is held out, training otherwise */
     long context;
+
+    uint32_t checksum;     /* CRC-32 of the text, as it is learned */
+    bool byte_order_mark;  /* it began with one, which is left out */
+    long carriage_returns; /* among its characters */
 } Corpus;
 
-/* Reads the text at path, without a leading byte-order mark, and holds out its last `tail` part, [0, 1). With
- * tail 0 nothing is held out: the corpus is trained on and judged as a whole. The caller frees it. NULL: what
+/* Reads the text at path, without a leading byte-order mark, and with unix_newlines without the carriage return of each
+ * CR LF, and holds out its last `tail` part, [0, 1). With tail 0 nothing is held out: the corpus is trained on and judged as a whole. The caller frees it. NULL: what
  * file_read fails with; STATUS_BAD_DATA for what is not UTF-8, or where the training part or the tail has
  * fewer than context + 1 characters; STATUS_USAGE for a context or a tail out of range; STATUS_NO_MEMORY. */
-Corpus *corpus_load(const char *path, long context, double tail, Error *e);
+Corpus *corpus_load(const char *path, bool unix_newlines, long context, double tail, Error *e);
 
 /* As corpus_load, from memory; `name` stands in messages. */
 Corpus *corpus_make(const char *name, const char *text, size_t length, long context, double tail, Error *e);

@@ -1,6 +1,7 @@
 #include "training/trainer.h"
 #include "autograd/op.h"
 #include "kernels/arrays.h"
+#include "nn/model_file.h"
 #include "training/parts.h"
 #include <limits.h>
 #include <math.h>
@@ -16,24 +17,25 @@ static void take_rows(Trainer *t, const Batch *b, long first, long count) {
     tokens_gather(&t->target, b->target_out + first * b->T, t->targets);
 }
 
-static bool rows_fit(const Task *task, long batch, long accumulate, Error *e) {
+static bool rows_fit(const Trainer *t, Error *e) {
+    const Task *task = t->task;
     long longest = task->max_T > task->max_S ? task->max_T : task->max_S;
-    if (batch > INT32_MAX / accumulate / longest)
+    if (t->rows > INT32_MAX / t->accumulate / longest)
         return error_set(e, STATUS_NO_MEMORY,
-                         "memory: %ld x %ld rows of %ld tokens are more than a step can number", batch,
-                         accumulate, longest);
+                         "memory: %ld x %ld rows of %ld tokens are more than a step can number", t->rows,
+                         t->accumulate, longest);
     return true;
 }
 
 static bool take_memory(Trainer *t, Error *e) {
     const Task *task = t->task;
-    if (!rows_fit(task, t->batch, t->accumulate, e)) return false;
+    if (!rows_fit(t, e)) return false;
     t->tape = tape_new();
-    t->part = trainer_part_rows(t->tape, t->model, t->batch, task->max_S, task->max_T);
-    t->rows = task_batch(task, t->batch * t->accumulate, e);
+    t->part = trainer_part_rows(t->tape, t->model, t->rows, task->max_S, task->max_T);
+    t->batch = task_batch(task, t->rows * t->accumulate, e);
     t->targets = calloc((size_t)(t->part * task->max_T), sizeof *t->targets);
     if (!t->targets) error_set(e, STATUS_NO_MEMORY, "memory: a batch of %ld targets", t->part * task->max_T);
-    return t->rows && t->targets && tokens_new(&t->source, t->part, t->part * task->max_S, e) &&
+    return t->batch && t->targets && tokens_new(&t->source, t->part, t->part * task->max_S, e) &&
            tokens_new(&t->target, t->part, t->part * task->max_T, e);
 }
 
@@ -70,23 +72,23 @@ bool trainer_start(Trainer *t, Error *e) {
     return false;
 }
 
-size_t trainer_bytes(const ModelConfig *c, double dropout, OptimizerKind optimizer, const Task *task,
-                     long batch, long accumulate, Error *e) {
-    if (!rows_fit(task, batch, accumulate, e)) return 0;
+size_t trainer_bytes(const Trainer *of, const ModelConfig *c, double dropout, Error *e) {
+    const Task *task = of->task;
+    if (!rows_fit(of, e)) return 0;
     Model *m = model_outline(c, true, e);
     if (!m) return 0;
     m->dropout = dropout;
-    Trainer t = {.model = m, .task = task, .batch = batch, .accumulate = accumulate, .tape = tape_new()};
-    t.part = trainer_part_rows(t.tape, m, batch, task->max_S, task->max_T);
+    Trainer t = {.model = m, .task = task, .tape = tape_new()};
+    t.part = trainer_part_rows(t.tape, m, of->rows, task->max_S, task->max_T);
     /* Token ids: those of all rows of a step, and of a part with positions and places. */
-    size_t rows = (size_t)(batch * accumulate) * (size_t)(task->max_S + 2 * task->max_T);
+    size_t rows = (size_t)(of->rows * of->accumulate) * (size_t)(task->max_S + 2 * task->max_T);
     size_t part = (size_t)t.part * (size_t)(3 * task->max_S + 4 * task->max_T);
     size_t bytes = model_bytes(m) + plan(&t) + (rows + part) * sizeof(int32_t);
     /* Of as many answers, or of one text: decoded when training is over. */
-    long answers = task->max_S ? t.part : 1;
+    long answers = task_is_language_model(task) ? 1 : t.part;
     bytes += kv_cache_bytes(c, answers, task->max_T, answers * task->max_S);
     /* Pages that nobody writes take no memory: sgd has no second moments. */
-    if (optimizer == OPTIM_SGD) bytes -= parameters_bytes(&m->parameters, false);
+    if (of->optimizer.kind == OPTIM_SGD) bytes -= parameters_bytes(&m->parameters, false);
     trainer_stop(&t);
     model_free(m);
     return bytes;
@@ -94,11 +96,11 @@ size_t trainer_bytes(const ModelConfig *c, double dropout, OptimizerKind optimiz
 
 void trainer_stop(Trainer *t) {
     tape_free(t->tape);
-    batch_free(t->rows);
+    batch_free(t->batch);
     tokens_free(&t->source);
     tokens_free(&t->target);
     free(t->targets);
-    t->tape = NULL, t->rows = NULL, t->targets = NULL;
+    t->tape = NULL, t->batch = NULL, t->targets = NULL;
 }
 
 static bool check_loss(const Trainer *t, double loss, Error *e) {
@@ -111,16 +113,16 @@ static bool check_loss(const Trainer *t, double loss, Error *e) {
 }
 
 static long parts_of(const Trainer *t) {
-    return (t->rows->rows + t->part - 1) / t->part;
+    return (t->batch->rows + t->part - 1) / t->part;
 }
 
 /* Adds the gradient of one part of the step's rows, weighted by its share of the step's tokens, so that the sum is the
  * gradient of the mean over all of them. */
 static bool accumulate(Trainer *t, long part, long all_tokens, double *loss, Error *e) {
-    long first = part * t->part, left = t->rows->rows - first;
-    take_rows(t, t->rows, first, left < t->part ? left : t->part);
+    long first = part * t->part, left = t->batch->rows - first;
+    take_rows(t, t->batch, first, left < t->part ? left : t->part);
     long tokens = 0;
-    for (long i = 0; i < t->target.sequences.total_rows; i++) tokens += t->targets[i] != t->rows->pad_id;
+    for (long i = 0; i < t->target.sequences.total_rows; i++) tokens += t->targets[i] != t->batch->pad_id;
     double share = all_tokens ? (double)tokens / (double)all_tokens : 0;
     t->tape->step = (uint64_t)(t->optimizer.step * parts_of(t) + part);
     t->tape->seed = t->seed;
@@ -139,17 +141,26 @@ static bool accumulate(Trainer *t, long part, long all_tokens, double *loss, Err
     return ok;
 }
 
-bool trainer_step(Trainer *t, StepResult *result, Error *e) {
-    Parameters *p = &t->model->parameters;
-    long step = t->optimizer.step + 1;
-    task_training_batch(t->task, (uint64_t)step, 0, t->batch * t->accumulate, t->rows);
-    *result = (StepResult){.tokens = batch_target_tokens(t->rows),
-                           .learning_rate = schedule_rate(&t->schedule, step)};
-    parameters_clear_grad(p);
-    for (long part = 0; part < parts_of(t); part++)
+void trainer_draw(Trainer *t, StepResult *result) {
+    uint64_t step = (uint64_t)t->optimizer.step + 1;
+    task_training_batch(t->task, step, 0, t->rows * t->accumulate, t->batch);
+    *result = (StepResult){.tokens = batch_target_tokens(t->batch)};
+}
+
+bool trainer_gradient(Trainer *t, StepResult *result, Error *e) {
+    parameters_clear_grad(&t->model->parameters);
+    for (long part = 0, parts = parts_of(t); part < parts && !result->given_up; part++) {
         if (!accumulate(t, part, result->tokens, &result->loss, e)) return false;
-    parameters_settle_grad(p);
-    result->grad_norm = optim_step(&t->optimizer, p, result->learning_rate, 1);
+        if (t->between && part + 1 < parts) result->given_up = !t->between(t->context, part + 1, parts);
+    }
+    parameters_settle_grad(&t->model->parameters);
+    return true;
+}
+
+bool trainer_update(Trainer *t, StepResult *result, Error *e) {
+    long step = t->optimizer.step + 1;
+    result->learning_rate = schedule_rate(&t->schedule, step);
+    result->grad_norm = optim_step(&t->optimizer, &t->model->parameters, result->learning_rate, 1);
     if (!isfinite(result->grad_norm))
         return error_set(e, STATUS_NON_FINITE,
                          "step %ld: found a gradient whose norm is %s, need a finite one", step,
@@ -157,15 +168,20 @@ bool trainer_step(Trainer *t, StepResult *result, Error *e) {
     return true;
 }
 
+bool trainer_step(Trainer *t, StepResult *result, Error *e) {
+    trainer_draw(t, result);
+    return trainer_gradient(t, result, e) && (result->given_up || trainer_update(t, result, e));
+}
+
 bool trainer_check(const Trainer *t, Error *e) {
     const Parameters *p = &t->model->parameters;
     for (int i = 0; i < p->count; i++) {
         const Parameter *w = &p->entry[i];
         for (long j = 0, count = shape_count(w->shape); j < count; j++)
-            if (!isfinite(p->value[w->offset + j]))
-                return error_set(e, STATUS_NON_FINITE,
-                                 "step %ld: found a weight of %s that is not finite, need finite ones",
-                                 t->optimizer.step, w->name);
+            if (!(fabs((double)p->value[w->offset + j]) <= model_largest_weight))
+                return error_set(
+                    e, STATUS_NON_FINITE, "step %ld: found a weight of %s that is %g, need them within %g",
+                    t->optimizer.step, w->name, (double)p->value[w->offset + j], model_largest_weight);
     }
     return true;
 }
@@ -180,12 +196,12 @@ bool trainer_evaluate(Trainer *t, long rows, Evaluation *result, Error *e) {
     bool ok = true;
     for (long first = 0; ok && first < rows; first += count) {
         long wanted = rows - first < t->part ? rows - first : t->part;
-        count = task_held_out_batch(t->task, first, wanted, t->rows);
-        take_rows(t, t->rows, 0, count);
+        count = task_held_out_batch(t->task, first, wanted, t->batch);
+        take_rows(t, t->batch, 0, count);
         Tensor *logits = logits_of(t, &t->source, &t->target);
-        Tensor *loss = tape_cross_entropy(t->tape, logits, t->targets, t->rows->pad_id, 0);
+        Tensor *loss = tape_cross_entropy(t->tape, logits, t->targets, t->batch->pad_id, 0);
         ok = !tape_failed(t->tape, e);
-        long tokens = batch_target_tokens(t->rows);
+        long tokens = batch_target_tokens(t->batch);
         for (long i = 0; ok && i < t->target.sequences.total_rows; i++)
             correct += kernel_argmax(V, logits->data + i * V) == t->targets[i];
         if (ok) sum += (double)loss->data[0] * (double)tokens;

@@ -1,4 +1,4 @@
-/* Training: the loop's body. One step draws a batch, runs the model forward and backward with shifted-right
+/* Training: the loop's body. A step draws a batch, runs the model forward and backward with shifted-right
  * teacher forcing, and takes one optimizer step. Sections 5.1 to 5.4. */
 #ifndef TRAINING_TRAINER_H
 #define TRAINING_TRAINER_H
@@ -14,12 +14,16 @@ typedef struct Trainer {
     const Task *task;
     Optimizer optimizer;
     Schedule schedule;
-    long batch;      /* rows at a time, at most */
+    long rows;       /* of a batch */
     long accumulate; /* batches of a step */
     uint64_t seed;   /* of dropout */
 
+    /* Called, where set, between two parts of a step; false gives the step up. */
+    bool (*between)(void *context, long part, long parts);
+    void *context;
+
     Tape *tape;
-    Batch *rows;           /* all rows of a step */
+    Batch *batch;          /* all rows of a step */
     long part;             /* rows of one forward and backward: see parts.h */
     Tokens source, target; /* those of a part */
     int32_t *targets;      /* what is to be predicted at each row of target */
@@ -29,7 +33,8 @@ typedef struct StepResult {
     double loss;      /* mean over the step's target tokens, label smoothing included */
     double grad_norm; /* before clipping */
     double learning_rate;
-    long tokens; /* target tokens */
+    long tokens;   /* target tokens */
+    bool given_up; /* by `between`; weights and moments are as before the step */
 } StepResult;
 
 typedef struct Evaluation {
@@ -43,17 +48,26 @@ typedef struct Evaluation {
 bool trainer_start(Trainer *t, Error *e);
 void trainer_stop(Trainer *t);
 
-/* Bytes that a training of this model, task and batch takes at its peak: parameters, activations, batches, and what
- * decoding samples takes afterwards.
- * The model need not exist. 0 with the error if it cannot be. */
-size_t trainer_bytes(const ModelConfig *c, double dropout, OptimizerKind optimizer, const Task *task,
-                     long batch, long accumulate, Error *e);
+/* Bytes that a training of this model takes at its peak, by the trainer's task, rows, accumulation and optimizer:
+ * parameters, activations, batches, and what decoding samples takes afterwards. The trainer's model need not exist.
+ * 0 with the error if it cannot be. */
+size_t trainer_bytes(const Trainer *t, const ModelConfig *c, double dropout, Error *e);
 
-/* Takes step number optimizer.step + 1. False with STATUS_NON_FINITE, the weights untouched, if the loss or
- * the gradient is not finite; of a loss the error names the operation where it began. */
+/* 5.1: draws the batch of step number optimizer.step + 1. */
+void trainer_draw(Trainer *t, StepResult *result);
+
+/* The loss of that batch, and backward through it: the model's gradients are their sums over all parts. False with
+ * STATUS_NON_FINITE if the loss is not finite; the error names the operation where it began. */
+bool trainer_gradient(Trainer *t, StepResult *result, Error *e);
+
+/* 5.3: clips the gradient and takes the step at its rate. False with STATUS_NON_FINITE if the gradient is not finite;
+ * the weights are untouched. */
+bool trainer_update(Trainer *t, StepResult *result, Error *e);
+
+/* The three, one after another. */
 bool trainer_step(Trainer *t, StepResult *result, Error *e);
 
-/* False with STATUS_NON_FINITE if a weight is not finite, as the last step may have left it: such a model is
+/* False with STATUS_NON_FINITE if a weight is not finite, or too large for a model's file, as the last step may have left it: such a model is
  * not to be saved. */
 bool trainer_check(const Trainer *t, Error *e);
 

@@ -1,0 +1,13 @@
+/* Signals that ask a program to end, heeded between two pieces of work. */
+#ifndef BASE_INTERRUPT_H
+#define BASE_INTERRUPT_H
+
+/* From here on Ctrl-C (SIGINT), SIGTERM and a closed terminal (SIGHUP) are noted: a second one kills at once. One that
+ * was ignored stays so: of a program in the background, Ctrl-C means another. A reader of stdout that goes and a limit
+ * on the size of files cost their bytes, as a full disk does, and not the program. */
+void interrupt_heed(void);
+
+/* The signal that came; 0: none. */
+int interrupt_signal(void);
+
+#endif

@@ -1,0 +1,41 @@
+/* A recipe as a model and a trainer. */
+#include "training/recipe.h"
+
+ModelConfig recipe_model(const Recipe *r, const Task *task) {
+    long longest = task->max_T > task->max_S ? task->max_T : task->max_S;
+    bool lm = task_is_language_model(task);
+    ModelConfig c = lm ? config_language_model((int)task->vocab_size, (int)longest)
+                       : config_seq2seq((int)task->vocab_size, (int)longest, task->pad_id);
+    c.encoder_layers = (int)r->layers;
+    c.decoder_layers = lm ? 0 : (int)r->layers;
+    c.heads = (int)r->heads;
+    c.d_model = (int)r->d_model;
+    c.d_ff = (int)r->d_ff;
+    c.norm = (NormPlace)r->norm;
+    c.final_norm = c.norm == NORM_PRE;
+    c.positions = (PositionKind)r->positions;
+    c.activation = (Activation)(r->activation + ACT_RELU);
+    c.tied = !r->untied;
+    c.label_smoothing = r->label_smoothing;
+    return c;
+}
+
+Trainer recipe_trainer(const Recipe *r, const Task *task) {
+    return (Trainer){.task = task,
+                     .optimizer = {.kind = (OptimizerKind)r->optimizer,
+                                   .beta1 = r->beta1,
+                                   .beta2 = r->beta2,
+                                   .epsilon = r->epsilon,
+                                   .momentum = r->momentum,
+                                   .weight_decay = r->weight_decay,
+                                   .clip_norm = r->clip},
+                     .schedule = {.kind = (ScheduleKind)r->schedule,
+                                  .rate = r->lr,
+                                  .min_rate = r->min_lr,
+                                  .warmup = r->warmup,
+                                  .steps = r->steps,
+                                  .d_model = (int)r->d_model},
+                     .rows = r->batch,
+                     .accumulate = r->accumulate,
+                     .seed = r->data.seed};
+}
