@@ -123,8 +123,8 @@ static void contradictions(void) {
                   "128");
     TRAIN_REFUSES(2, "d_model: found 7, need an even number for sinusoidal positions", "copy", "--d-model",
                   "7", "--heads", "7");
-    TRAIN_REFUSES(2, "--d-model: found 1048576, need at most 262144, or a --d-ff of its own", "copy", "--d-model",
-                  "1048576");
+    TRAIN_REFUSES(2, "--d-model: found 1048576, need at most 262144, or a --d-ff of its own", "copy",
+                  "--d-model", "1048576");
     TRAIN_REFUSES(2, "--warmup: found 11, need at most the 10 of --steps", "copy", "--steps", "10",
                   "--warmup", "11");
     TRAIN_REFUSES(2, "--min-lr: found 0.2, need at most the 0.1 of --lr", "copy", "--lr", "0.1", "--min-lr",
@@ -239,7 +239,8 @@ static void places_that_cannot_be(void) {
         {"/proc/1/fd/run", "/proc/1/fd/run: cannot be made a directory: No such file or directory"},
         {"/dev/null", "/dev/null: cannot be made a directory: a file of that name is there"},
         {"metrics in the way", "metrics in the way/metrics.csv: found a directory, need a regular file"},
-        {"model in the way", "model in the way: found a run there, need --resume to go on with it or --force to replace it"},
+        {"model in the way",
+         "model in the way: found a run there, need --resume to go on with it or --force to replace it"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         TRAIN_REFUSES(73, cases[i].want, SMALL_COPY, "--run", cases[i].run);
@@ -254,7 +255,8 @@ static void places_that_cannot_be(void) {
 static void a_run_is_not_lost(void) {
     enter_folder();
     CHECK(TRAIN(SMALL_COPY, "--steps", "3", "--run", "run") == 0, "%s", err);
-    TRAIN_REFUSES(73, "run: found a run there, need --resume to go on with it or --force to replace it", SMALL_COPY, "--run", "run");
+    TRAIN_REFUSES(73, "run: found a run there, need --resume to go on with it or --force to replace it",
+                  SMALL_COPY, "--run", "run");
     CHECK(link("run/model.safetensors", "kept") == 0);
     int status = TRAIN(SMALL_COPY, "--steps", "3", "--run", "run", "--force", "--lr", "1e300");
     check_refusal("train", status, STATUS_NON_FINITE, "step ...", "--lr 1e300");

@@ -23,7 +23,7 @@ bool lesson_begin(Lesson *l, const char *task, long symbols, long max_length, lo
                                         .warmup = steps / 5,
                                         .steps = steps,
                                         .d_model = c.d_model},
-                           .batch = 32,
+                           .rows = 32,
                            .accumulate = 1,
                            .seed = seed};
     l->progress = progress_start(task, steps, false);

@@ -30,8 +30,8 @@ static void copy_row(WatchedRow *row, const Batch *b, long r, const char *const 
 
 /* Of a text a row may be cut; of a question it may not. */
 static void choose_rows(Watch *w, const Trainer *t) {
-    const Batch *b = t->rows;
-    long count = task_held_out_batch(t->task, 0, t->part, t->rows);
+    const Batch *b = t->batch;
+    long count = task_held_out_batch(t->task, 0, t->part, t->batch);
     for (long r = 0; r < count && w->rows < (b->S ? WATCHED_ROWS : 2); r++) {
         if (b->S && (b->source_length[r] > WATCHED_TOKENS || b->target_length[r] > WATCHED_TOKENS)) continue;
         copy_row(&w->row[w->rows++], b, r, w->token);
