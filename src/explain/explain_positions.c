@@ -80,7 +80,7 @@ static bool copy(const ExplainOptions *o, bool with, double *accuracy, double *b
         memset(l.model->sinusoids, 0, (size_t)shape_count(l.model->positions.shape) * sizeof(real));
     ok = ok && lesson_train(&l, STEPS, e) && lesson_judge(&l, JUDGED, accuracy, &exact, e);
     if (ok) {
-        *blind = order_blind(l.task, l.trainer.rows);
+        *blind = order_blind(l.task, l.trainer.batch);
         show_row(o, "positions", columns, COLUMNS,
                  (Cell[]){TEXT(with ? "with" : "without"), NUMBER(100 * *accuracy), NUMBER(100 * exact)});
     }
