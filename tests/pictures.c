@@ -146,6 +146,9 @@ static void ticks_are_round(void) {
     count = axis_ticks(&a, 6, ticks);
     CHECK(count == 4 && ticks[0] == 1 && ticks[3] == 1000, "%d ticks", count);
     CHECK_NEAR(axis_place(&a, 64), 0.5, 1e-12);
+    a = axis_over(0.3, 6, true);
+    count = axis_ticks(&a, 6, ticks);
+    CHECK(count == 4 && ticks[0] == 0.5 && ticks[3] == 5, "%d ticks from %g", count, ticks[0]);
     a = axis_over(INFINITY, -INFINITY, false);
     CHECK(a.low < a.high, "an axis of nothing from %g to %g", a.low, a.high);
     a = axis_over(5, 5, false);

@@ -68,8 +68,12 @@ static void curves(const Page *p, FILE *out) {
 }
 
 static void about(const Page *p, FILE *out) {
-    fputs("<section>\n<h2>What this is</h2>\n", out);
+    fputs("<section>\n<h2>The model</h2>\n", out);
     facts(p->facts, p->fact_count, "facts", out);
+    if (p->choice_count) {
+        fputs("<h2>Its training</h2>\n", out);
+        facts(p->choices, p->choice_count, "facts", out);
+    }
     if (p->command) {
         fputs("<p>The command that repeats it:</p>\n<pre>", out);
         markup_text(out, p->command);

@@ -66,9 +66,10 @@ typedef struct Page {
     const PageExample *examples;
     const PageFrame *frames;   /* [frame_count], the last of which is what the page shows at first */
     const PageSample *samples; /* [sample_count] */
-    const PageFact *facts;     /* [fact_count] */
+    const PageFact *facts;     /* [fact_count], what the model is */
+    const PageFact *choices;   /* [choice_count], how it was trained */
     const char *command;       /* that repeats it; NULL: none is said */
-    int figure_count, curve_count, example_count, frame_count, sample_count, fact_count;
+    int figure_count, curve_count, example_count, frame_count, sample_count, fact_count, choice_count;
 } Page;
 
 /* Weights of an example, or of one layer and head of a group, in a frame. */

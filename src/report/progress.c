@@ -63,12 +63,12 @@ static int compose(char out[LINE], const Progress *p, const Report *r, bool last
            left = r->done > 0 ? elapsed / (double)r->done * (double)(p->total - r->done) : 0;
     char clock[32], number[32], words[LINE] = "", more[LINE] = "", rate[64] = "", time[64] = "";
     char trend[SPARKLINE_TEXT + 2] = "", spark[SPARKLINE_TEXT];
-    if (left_out < 4) snprintf(words, sizeof words, "  %s", r->words);
-    if (left_out < 3) snprintf(time, sizeof time, "  %s", clock_text(clock, last ? elapsed : left));
-    if (left_out < 3) strcat(time, last ? " taken" : " left");
+    if (left_out < 5) snprintf(words, sizeof words, "  %s", r->words);
+    if (left_out < 4) snprintf(time, sizeof time, "  %s", clock_text(clock, last ? elapsed : left));
+    if (left_out < 4) strcat(time, last ? " taken" : " left");
     if (left_out < 2 && p->terminal && p->trend.count > 1)
         snprintf(trend, sizeof trend, " %s", sparkline(spark, p->trend.y, p->trend.count, TREND, p->unicode));
-    if (left_out < 2 && *r->more) snprintf(more, sizeof more, "  %s", r->more);
+    if (left_out < 3 && *r->more) snprintf(more, sizeof more, "  %s", r->more);
     if (left_out < 1) snprintf(rate, sizeof rate, "  %s %s", short_number(number, r->rate), r->unit);
     snprintf(out, LINE, " %ld/%ld%s%s%s%s%s", r->done, p->total, words, trend, more, rate, time);
     return columns_of(out);
@@ -85,7 +85,7 @@ static void print_line(const Progress *p, const Report *r, bool last) {
      * out first, the rate, gives way to the bar too. */
     int width = terminal_width() - 1, room = width - columns_of(p->label), left_out = 0;
     int used = compose(tail, p, r, last, left_out), bar_room = (int)strlen(" []") + NARROWEST_BAR;
-    while (used + (left_out ? 0 : bar_room) > room && left_out < 4)
+    while (used + (left_out ? 0 : bar_room) > room && left_out < 5)
         used = compose(tail, p, r, last, ++left_out);
     int cells = room - used - (int)strlen(" []");
     if (cells >= NARROWEST_BAR) {

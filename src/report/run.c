@@ -52,12 +52,14 @@ void run_begin_step(Run *r) {
 
 void run_end_step(Run *r, const StepResult *step) {
     RunState *s = &r->state;
-    r->training_seconds += clock_seconds() - r->step_started;
+    double seconds = clock_seconds() - r->step_started;
+    r->training_seconds += seconds;
     if (r->steps_here < 0) r->steps_here = 0;
     r->steps_here++;
     r->metrics.tokens += step->tokens;
     s->step++, s->losses++;
     s->tokens += step->tokens, s->loss_sum += step->loss;
+    run_page_step(r->page, s->step, step, seconds);
     snprintf(r->loss, sizeof r->loss, "loss %.3f", step->loss);
     r->report.done = s->step;
     r->report.rate = (double)r->metrics.tokens / r->training_seconds;
@@ -162,7 +164,15 @@ bool run_evaluation_due(const Run *r) {
     return s->step > s->evaluated && s->step % r->recipe->eval_every == 0 && s->step < r->recipe->steps;
 }
 
-/* Writes a row of metrics. */
+/* A page that cannot be written is said; the run goes on. */
+static void renew_page(Run *r, const Metrics *m) {
+    Error e = {0};
+    if (run_page_evaluation(r->page, m, &e)) return;
+    progress_clear(&r->bar);
+    fprintf(stderr, "no page at step %ld: %s\n", m->step, e.text);
+}
+
+/* Writes a row of metrics, and the page. */
 static void record(Run *r, const Evaluation *v) {
     Metrics m = r->metrics;
     m.step = r->state.step, m.tokens = r->state.tokens;
@@ -171,6 +181,7 @@ static void record(Run *r, const Evaluation *v) {
     m.seconds += clock_seconds() - m.start;
     metrics_write(&r->file, &m);
     if (r->recipe->json) progress_clear(&r->bar), metrics_json(&m);
+    renew_page(r, &m);
 }
 
 static bool is_finite(const Run *r, const Evaluation *v, Error *e) {
@@ -214,7 +225,10 @@ bool run_finish(Run *r, const Evaluation *v, Error *e) {
     if (answers && !samples_answers(r->trainer, 0, false, &r->metrics.val_exact, e)) return false;
     r->metrics.final = true;
     record(r, v);
-    return r->recipe->quiet || show_result(r, v, e);
+    if (r->recipe->quiet) return true;
+    bool ok = show_result(r, v, e);
+    if (ok) fprintf(stderr, "the page of this run: %s\n", run_page_path(r->page));
+    return ok;
 }
 
 /* ---- Beginning and end ---- */
@@ -258,6 +272,8 @@ bool run_open(Run *r, const Recipe *recipe, Trainer *t, const Checkpoint *past, 
                            .seconds = before,
                            .val_exact = NAN};
     r->report = (Report){.done = r->state.step, .words = r->loss, .more = r->val_loss, .unit = "tok/s"};
+    r->page = run_page_new(recipe, t, r->state.step, e);
+    if (!r->page) return false;
     r->bar = progress_start(t->task->name, recipe->steps, recipe->quiet);
     r->saved = r->metrics.start, r->saved_step = r->state.step;
     interrupt_heed();
@@ -266,5 +282,6 @@ bool run_open(Run *r, const Recipe *recipe, Trainer *t, const Checkpoint *past, 
 
 bool run_close(Run *r, Error *e) {
     file_abandon(r->place);
+    run_page_free(r->page);
     return !r->file.csv || metrics_close(&r->file, e);
 }

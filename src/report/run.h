@@ -3,13 +3,15 @@
  *     model.safetensors       the weights at the end, for ./generate
  *     best.safetensors        those with the lowest held-out loss on the way
  *     checkpoint.safetensors  all that --resume needs: training/checkpoint.h
- *     metrics.csv             a row an evaluation: report/metrics.h */
+ *     metrics.csv             a row an evaluation: report/metrics.h
+ *     report.html             what can be seen of all that: report/run_page.h */
 #ifndef REPORT_RUN_H
 #define REPORT_RUN_H
 
 #include "base/file.h"
 #include "report/metrics.h"
 #include "report/progress.h"
+#include "report/run_page.h"
 #include "training/checkpoint.h"
 
 typedef struct Run {
@@ -18,6 +20,7 @@ typedef struct Run {
     RunState state;
     Metrics metrics;
     MetricsFile file;
+    RunPage *page;
     Progress bar;
     Report report;
     char loss[64], val_loss[64];

@@ -1,5 +1,6 @@
 #include "report/run_page.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "report/run_curves.h"
 #include "report/watch.h"
 #include "tasks/text_task.h"
@@ -14,8 +15,11 @@
 enum { FACTS = 48, FIGURES = 6, FIGURE_TEXT = 32, LINE = 128, FINAL_PARTS = 8 };
 
 struct RunPage {
-    RunPageFacts given;
+    const Recipe *recipe;
     Trainer *trainer;
+    char *command;     /* that repeats the run */
+    Metadata *choices; /* [choice_count] */
+    int choice_count;
     char path[PATH_ROOM];
     RunCurves curves;
     Watch watch;
@@ -26,7 +30,7 @@ struct RunPage {
 typedef struct Draft {
     Page page;
     RunPictures pictures;
-    PageFact figure[FIGURES], fact[FACTS];
+    PageFact figure[FIGURES], fact[FACTS], choice[RECIPE_CHOICES];
     char figure_text[FIGURES][FIGURE_TEXT], config_text[FACTS][CONFIG_TEXT], title[LINE], status[LINE];
 } Draft;
 
@@ -41,26 +45,56 @@ static bool find_yardsticks(RunCurves *c, const Task *task, Error *e) {
     return c->yardstick[1] >= 0 && c->yardstick[2] >= 0;
 }
 
-RunPage *run_page_new(const RunPageFacts *facts, Trainer *t, Error *e) {
+/* The evaluations of a run that goes on: the rows of its metrics, whose head line is none. */
+static void note_past(RunCurves *c, const char *metrics) {
+    for (const char *line = strchr(metrics, '\n'); line && line[1]; line = strchr(line + 1, '\n')) {
+        long step;
+        double loss, val_loss, val_accuracy;
+        if (sscanf(line + 1, "%*[^,],%ld,%*[^,],%*[^,],%*[^,],%lf,%lf,%lf", &step, &loss, &val_loss,
+                   &val_accuracy) != 4)
+            continue;
+        curves_note(c, CURVE_LOSS, step, loss);
+        curves_note(c, CURVE_VAL_LOSS, step, val_loss);
+        curves_note(c, CURVE_VAL_ACCURACY, step, val_accuracy);
+    }
+}
+
+static bool find_past(RunPage *p, Error *e) {
+    char path[PATH_ROOM], *metrics = NULL;
+    size_t size;
+    if (!directory_file(path, p->recipe->run, "metrics.csv", STATUS_NO_INPUT, e) ||
+        !file_read(path, 0, &metrics, &size, e))
+        return false;
+    note_past(&p->curves, metrics);
+    free(metrics);
+    return true;
+}
+
+RunPage *run_page_new(const Recipe *r, Trainer *t, long past, Error *e) {
     RunPage *p = calloc(1, sizeof *p);
     if (!p) {
         error_set(e, STATUS_NO_MEMORY, "memory: %zu bytes for the page", sizeof *p);
         return NULL;
     }
-    p->given = *facts;
+    p->recipe = r;
     p->trainer = t;
-    p->curves.text = t->task->max_S == 0;
+    p->curves.text = task_is_language_model(t->task);
     p->curves.longest =
         t->task->max_T - (p->curves.text ? 0 : 1); /* the answer's end is none of its tokens */
-    if (directory_file(p->path, facts->directory, "report.html", STATUS_CANNOT_CREATE, e) &&
-        find_yardsticks(&p->curves, t->task, e) && watch_open(&p->watch, t, e))
+    p->command = recipe_command(r, e);
+    p->choices = recipe_notes(r, &p->choice_count, e);
+    if (p->command && p->choices && directory_file(p->path, r->run, "report.html", STATUS_CANNOT_CREATE, e) &&
+        find_yardsticks(&p->curves, t->task, e) && (!past || find_past(p, e)) && watch_open(&p->watch, t, e))
         return p;
     run_page_free(p);
     return NULL;
 }
 
 void run_page_free(RunPage *p) {
-    if (p) watch_close(&p->watch);
+    if (!p) return;
+    watch_close(&p->watch);
+    recipe_notes_free(p->choices, p->choice_count);
+    free(p->command);
     free(p);
 }
 
@@ -137,17 +171,21 @@ static void write_facts(Draft *d, const RunPage *p) {
         d->fact[*count] = (PageFact){name, d->config_text[*count]};
         ++*count;
     }
-    for (int i = 0; i < p->given.facts && *count < FACTS; i++) d->fact[(*count)++] = p->given.fact[i];
     d->page.facts = d->fact;
+    for (int i = 0; i < p->choice_count; i++) {
+        const char *dot = strchr(p->choices[i].key, '.'); /* "recipe.lr" */
+        d->choice[i] = (PageFact){dot ? dot + 1 : p->choices[i].key, p->choices[i].value};
+    }
+    d->page.choices = d->choice, d->page.choice_count = p->choice_count;
 }
 
 static bool write_page(RunPage *p, const Metrics *m, Error *e) {
     Draft *d = calloc(1, sizeof *d);
     if (!d) return error_set(e, STATUS_NO_MEMORY, "memory: %zu bytes for the page", sizeof *d);
-    d->page = (Page){.title = d->title, .status = d->status, .command = p->given.command};
+    d->page = (Page){.title = d->title, .status = d->status, .command = p->command};
     snprintf(d->title, LINE, "A Transformer learns: %s", m->task);
     snprintf(d->status, LINE, m->final ? "Ended after step %ld of %ld." : "In training, at step %ld of %ld.",
-             m->step, p->given.steps);
+             m->step, p->recipe->steps);
     write_figures(d, m);
     write_facts(d, p);
     curves_draw(&p->curves, m->step, &d->pictures);

@@ -4,21 +4,14 @@
 
 #include "report/metrics.h"
 #include "report/page.h"
-#include "training/trainer.h"
+#include "training/recipe.h"
 
 typedef struct RunPage RunPage;
 
-/* What the page cannot know from the trainer; all of it stays the caller's and has to stay. */
-typedef struct RunPageFacts {
-    const char *directory; /* the run's, where report.html goes */
-    const char *command;   /* that repeats the run */
-    long steps;            /* that it is to take */
-    const PageFact *fact;  /* [facts]: how it is trained */
-    int facts;
-} RunPageFacts;
-
-/* Starts a page, without writing one. The trainer has been started. NULL: STATUS_CANNOT_CREATE, STATUS_NO_MEMORY. */
-RunPage *run_page_new(const RunPageFacts *facts, Trainer *t, Error *e);
+/* Starts the page of this run, without writing one. The trainer has been started; `past` steps were taken before, and
+ * what metrics.csv says of them is noted. What is given stays the caller's and has to stay. NULL: STATUS_CANNOT_CREATE,
+ * STATUS_NO_MEMORY. */
+RunPage *run_page_new(const Recipe *r, Trainer *t, long past, Error *e);
 
 /* Notes a step of training, which took so many seconds. */
 void run_page_step(RunPage *p, long step, const StepResult *r, double seconds);

@@ -50,6 +50,10 @@ bool recipe_complete(Recipe *r, Error *e);
 Metadata *recipe_notes(const Recipe *r, int *count, Error *e);
 void recipe_notes_free(Metadata *notes, int count);
 
+/* The command that makes the same run, of the choices that are not as they usually are; for the caller to free. NULL:
+ * STATUS_NO_MEMORY. */
+char *recipe_command(const Recipe *r, Error *e);
+
 /* Takes over the choices that a checkpoint records, by way of find(context, "recipe.lr"), whose strings are copied.
  * What was given before counts where it may change; every other difference is listed: STATUS_OTHER_MODEL. STATUS_BAD_DATA:
  * a choice is missing or none that the option takes. `where` is the run that r->resume names. */

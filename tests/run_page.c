@@ -1,0 +1,102 @@
+/* The page that a training run leaves: what is on it, that it is small, and that it can be nothing but text. */
+#include "child.h"
+
+#define TINY "--layers", "1", "--heads", "2", "--d-model", "16", "--batch", "8"
+#define COPY "copy", TINY, "--symbols", "5", "--max-length", "4", "--held-out", "30"
+
+enum { MOST_BYTES = 2 << 20 };
+
+static int times(const char *text, const char *what) {
+    int count = 0;
+    for (const char *at = text; (at = strstr(at, what)); at += strlen(what)) count++;
+    return count;
+}
+
+/* The page of a run, to be freed. */
+static char *page_of(const char *path) {
+    size_t size = 0;
+    char *text = read_bytes(path, &size);
+    CHECK(text && size > 10000 && size < MOST_BYTES, "%s has %zu bytes", path, size);
+    return text ? text : strdup("");
+}
+
+static void is_told_of_and_whole(void) {
+    enter_folder();
+    CHECK(TRAIN(COPY, "--steps", "30", "--seed", "7") == 0, "%s", err);
+    CHECK(strstr(err, "the page of this run: runs/copy/report.html\n"), "%s", err);
+    CHECK(!strcmp(strstr(err, "the page of this run"), "the page of this run: runs/copy/report.html\n"), "%s",
+          err);
+    char *text = page_of("runs/copy/report.html");
+    CHECK(strstr(text, "Ended after step 30 of 30."), "no status");
+    CHECK(times(text, "class=\"example\"") == 3 && times(text, "class=\"answers\"") == 5,
+          "examples or answers");
+    CHECK(times(text, "<figure class=\"head\"") == 3 * 3 * 2, "%d heads",
+          times(text, "<figure class=\"head\""));
+    CHECK(times(text, "<div class=\"curves\">") == 1 && strstr(text, "uniform guess"), "curves");
+    CHECK(strstr(text, "<dt>d_model</dt><dd>16</dd>") && strstr(text, "<dt>lr</dt><dd>0.002</dd>"), "facts");
+    free(text);
+}
+
+/* The command on the page makes the same weights. */
+static void command_repeats_the_run(void) {
+    enter_folder();
+    char words[PATH_MAX + 700];
+    CHECK(TRAIN(COPY, "--steps", "12", "--lr", "0.01", "--seed", "3", "--run", "a b") == 0, "%s", err);
+    char *text = page_of("a b/report.html"), *start = strstr(text, "<pre>./train "),
+         *end = start ? strstr(start, "</pre>") : NULL;
+    CHECK(start && end, "no command");
+    if (!start || !end) return;
+    *end = 0;
+    CHECK(rename("a b", "first") == 0);
+    /* Of what the page writes as references, quotes are all that a command can have here. */
+    char command[600];
+    size_t used = 0;
+    for (const char *c = start + strlen("<pre>./train"); *c && used < sizeof command - 1;) {
+        bool quote = strncmp(c, "&#39;", 5) == 0;
+        command[used++] = quote ? '\'' : *c;
+        c += quote ? 5 : 1;
+    }
+    command[used] = 0;
+    snprintf(words, sizeof words, "%s/train%s --quiet", program_folder, command);
+    CHECK(system(words) == 0, "%s", words);
+    CHECK(same_files("first/model.safetensors", "a b/model.safetensors"), "%s makes other weights", words);
+    free(text);
+}
+
+static void text_stays_text(void) {
+    enter_folder();
+    FILE *f = fopen("text", "w");
+    for (int i = 0; f && i < 60; i++) fputs("</script><img src=x onerror=alert(1)><b>&amp;\"'\n", f);
+    if (f) fclose(f);
+    CHECK(TRAIN("lm", TINY, "--text", "text", "--context", "32", "--steps", "20") == 0, "%s", err);
+    char *text = page_of("runs/lm/report.html");
+    CHECK(times(text, "<script") == 2 && times(text, "</script") == 2, "%d scripts begin, %d end",
+          times(text, "<script"), times(text, "</script"));
+    CHECK(!strstr(text, "<img") && !strstr(text, "<b>") && strstr(text, "&#60;/script&#62;&#60;img"),
+          "markup");
+    CHECK(strstr(text, "bigram entropy") && strstr(text, "by position"), "yardsticks");
+    free(text);
+}
+
+static void goes_on_with_the_run(void) {
+    enter_folder();
+    CHECK(TRAIN(COPY, "--steps", "20", "--eval-every", "5") == 0, "%s", err);
+    CHECK(TRAIN("--resume", "runs/copy", "--steps", "40") == 0, "%s", err);
+    char *text = page_of("runs/copy/report.html"), *held_out = strstr(text, "held-out: from ");
+    char *csv = NULL, first[32] = "";
+    size_t size;
+    csv = read_bytes("runs/copy/metrics.csv", &size);
+    double loss = 0;
+    if (csv) sscanf(strchr(csv, '\n') + 1, "%*[^,],%*[^,],%*[^,],%*[^,],%*[^,],%*[^,],%lf", &loss);
+    snprintf(first, sizeof first, "held-out: from %.4g ", loss);
+    CHECK(strstr(text, "Ended after step 40 of 40.") && held_out &&
+              strncmp(held_out, first, strlen(first)) == 0,
+          "found %.40s, need %s", held_out ? held_out : "nothing", first);
+    free(csv);
+    free(text);
+}
+
+PROGRAM_TEST_MAIN({"a run's page is told of, and whole", is_told_of_and_whole},
+                  {"the command on a page repeats the run", command_repeats_the_run},
+                  {"a text that is markup is text", text_stays_text},
+                  {"the page of a run that goes on begins where that began", goes_on_with_the_run})
