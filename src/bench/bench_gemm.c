@@ -41,7 +41,7 @@ static void measure(const struct Product *p, GemmLayout layout, real *a, real *b
     if (o->json)
         printf("{\"layout\": \"%s\", \"m\": %ld, \"n\": %ld, \"k\": %ld, \"gflops\": %.1f, "
                "\"median_gflops\": %.1f, "
-               "\"bench_peak_gflops\": %.1f, \"threads\": %d}\n",
+               "\"peak_gflops\": %.1f, \"threads\": %d}\n",
                layouts[layout], p->m, p->n, p->k, best, median, peak, pool_threads());
     else
         printf("  %s %6.1f %6.1f %5.2f", layouts[layout], best, median, best / peak);

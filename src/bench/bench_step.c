@@ -16,13 +16,12 @@ static bool measure(const Case *c, const BenchOptions *o, double peak, Error *e)
         struct rusage usage;
         getrusage(RUSAGE_SELF, &usage);
         if (o->json)
-            printf(
-                "{\"case\": \"%s\", \"ms_per_step\": %.4f, \"best_ms\": %.4f, \"tokens_per_s\": %.0f, "
-                "\"params\": %ld, "
-                "\"threads\": %d, \"flops_utilisation\": %.4f, \"bench_peak_gflops\": %.1f, \"steps\": %ld, "
-                "\"peak_mb\": %.1f}\n",
-                c->name, t.median * 1e3, t.best * 1e3, tokens / t.median, b.model->parameters.elements,
-                pool_threads(), share, peak, t.runs, (double)usage.ru_maxrss / 1024);
+            printf("{\"case\": \"%s\", \"ms_per_step\": %.4f, \"best_ms\": %.4f, \"tokens_per_s\": %.0f, "
+                   "\"params\": %ld, "
+                   "\"threads\": %d, \"flops_utilisation\": %.4f, \"peak_gflops\": %.1f, \"steps\": %ld, "
+                   "\"peak_mb\": %.1f}\n",
+                   c->name, t.median * 1e3, t.best * 1e3, tokens / t.median, b.model->parameters.elements,
+                   pool_threads(), share, peak, t.runs, (double)usage.ru_maxrss / 1024);
         else
             printf(
                 "%-6s %d threads %9.3f ms/step (best %9.3f) %10.0f tokens/s %9ld parameters  %.2f of peak\n",

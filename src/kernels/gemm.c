@@ -15,7 +15,7 @@
  *      of A  │▒││  │░░│  │ │      on another page. Small products have no time for that, and read A and B where
  *            └─┘└──┴──┴──┴─┘      they are. A panel at the right edge that does not fill its vectors is packed in
  *                                 any case, and padded with zeros; of C only the columns that exist are touched.
- *                                 (A few last columns are left to gemm_thin.c.)
+ *                                 (A few last columns are left to gemm_thin.c, a single row to gemm_row.c.)
  *
  * No path rounds differently than another: an element is one chain of multiply-adds over k, carried from phase to
  * phase in C itself. So its bits depend neither on blocks nor on the caches that these are made for. */
@@ -24,6 +24,7 @@
 #include "base/pool.h"
 #include "kernels/gemm_finish.h"
 #include "kernels/gemm_pack.h"
+#include "kernels/gemm_row.h"
 #include "kernels/gemm_thin.h"
 #include <stddef.h>
 #include <stdint.h>
@@ -264,6 +265,10 @@ static void choose_packing(Phase *f) {
 static void multiply(const Gemm *g, long product) {
     const real *a = g->a + product * g->stride_a, *b = g->b + product * g->stride_b;
     real *c = g->c + product * g->stride_c;
+    if (g->m == 1 && g->layout == GEMM_NT) {
+        multiply_row(g, a, b, c);
+        return;
+    }
     Phase f = {.g = g, .far = g->m * g->n >= LARGE};
     choose_packing(&f);
     long thin = thin_columns(g), n = g->n - thin;

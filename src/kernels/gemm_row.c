@@ -1,0 +1,52 @@
+/* Every number of B is used once, so that packing would write and read again all that is read at all. Instead a square
+ * of LANES columns of C by LANES steps of k is transposed on its way through the registers. Each element is still one
+ * chain of multiply-adds over k, and so has the same bits as from a tile. */
+#include "kernels/gemm_row.h"
+#include "base/pool.h"
+#include "kernels/gemm_finish.h"
+#include "kernels/vector.h"
+
+enum { CHUNK = 1 << 15 }; /* numbers of B worth a chunk of work */
+
+typedef struct Row {
+    const Gemm *g;
+    const real *a, *b;
+    real *c;
+    long columns; /* of a chunk: whole vectors */
+} Row;
+
+/* Adds `steps` <= LANES steps of k to `count` <= LANES columns. Inlined with these constant where squares are whole. */
+static inline __attribute__((always_inline)) Vector add_square(Vector sum, const real *a, const real *b,
+                                                               long ldb, long count, long steps) {
+    Vector row[LANES];
+#pragma GCC unroll 16
+    for (long i = 0; i < LANES; i++) row[i] = i < count ? vector_load_part(b + i * ldb, steps) : (Vector){0};
+    vector_transpose(row);
+#pragma GCC unroll 16
+    for (long i = 0; i < LANES; i++)
+        if (i < steps) sum += a[i] * row[i];
+    return sum;
+}
+
+static void row_chunk(void *row, long chunk) {
+    const Row *r = row;
+    const Gemm *g = r->g;
+    long begin = chunk * r->columns, end = begin + r->columns < g->n ? begin + r->columns : g->n;
+    for (long j = begin; j < end; j += LANES) {
+        long count = end - j < LANES ? end - j : LANES, p = 0;
+        const real *b = r->b + j * g->ldb;
+        Vector sum = g->accumulate ? vector_load_part(r->c + j, count) : (Vector){0};
+        for (; count == LANES && p + LANES <= g->k; p += LANES)
+            sum = add_square(sum, r->a + p, b + p, g->ldb, LANES, LANES);
+        for (; p < g->k; p += LANES)
+            sum = add_square(sum, r->a + p, b + p, g->ldb, count, g->k - p < LANES ? g->k - p : LANES);
+        vector_store_part(r->c + j, sum, count);
+    }
+    if (g->bias || g->activation != ACT_NONE) gemm_finish(g, r->c + begin - g->c, begin, 1, end - begin);
+}
+
+void multiply_row(const Gemm *g, const real *a, const real *b, real *c) {
+    long columns = CHUNK / (g->k + 1) / LANES * LANES;
+    Row r = {g, a, b, c, columns > 0 ? columns : LANES};
+    pool_for((g->n + r.columns - 1) / r.columns, row_chunk, &r);
+}
