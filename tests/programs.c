@@ -248,9 +248,9 @@ static void bar_fits_the_terminal(void) {
         for (char *at = text; (at = strstr(at, "\r\033[K")); drawn++) {
             at += strlen("\r\033[K");
             int length = (int)strcspn(at, "\r\n\033");
-            int columns = 0; /* of UTF-8, without what continues a character */
-            for (int b = 0; b < length; b++) columns += ((unsigned char)at[b] & 0xC0) != 0x80;
-            CHECK(columns < width, "%d columns: found %.*s", width, length, at);
+            int shown = 0; /* of UTF-8, without what continues a character */
+            for (int b = 0; b < length; b++) shown += ((unsigned char)at[b] & 0xC0) != 0x80;
+            CHECK(shown < width, "%d columns: found %.*s", width, length, at);
             CHECK(width < 60 || (occurs(at, "] ") && memcmp(at, "copy [", 6) == 0), "%.*s", length, at);
         }
         CHECK(drawn >= 2 && count_of(text, "\033") == drawn, "%d drawn: %s", drawn, text);
