@@ -1,4 +1,5 @@
 /* The page that a training run leaves: what is on it, that it is small, and that it can be nothing but text. */
+#include "base/error.h"
 #include "child.h"
 
 #define TINY "--layers", "1", "--heads", "2", "--d-model", "16", "--batch", "8"
@@ -96,7 +97,18 @@ static void goes_on_with_the_run(void) {
     free(text);
 }
 
+/* A page that cannot be written costs nothing else, and is told of at the end. */
+static void page_in_the_way(void) {
+    enter_folder();
+    mkdir("run", 0777);
+    mkdir("run/report.html", 0777);
+    CHECK(TRAIN(COPY, "--steps", "10", "--run", "run", "--quiet") == STATUS_CANNOT_CREATE, "%s", err);
+    CHECK(!strncmp(err, "train: run/report.html: ", 24) && lines_of(err) == 1, "%s", err);
+    CHECK(access("run/model.safetensors", F_OK) == 0, "no model");
+}
+
 PROGRAM_TEST_MAIN({"a run's page is told of, and whole", is_told_of_and_whole},
                   {"the command on a page repeats the run", command_repeats_the_run},
+                  {"a page that cannot be written costs no model", page_in_the_way},
                   {"a text that is markup is text", text_stays_text},
                   {"the page of a run that goes on begins where that began", goes_on_with_the_run})

@@ -164,16 +164,8 @@ bool run_evaluation_due(const Run *r) {
     return s->step > s->evaluated && s->step % r->recipe->eval_every == 0 && s->step < r->recipe->steps;
 }
 
-/* A page that cannot be written is said; the run goes on. */
-static void renew_page(Run *r, const Metrics *m) {
-    Error e = {0};
-    if (run_page_evaluation(r->page, m, &e)) return;
-    progress_clear(&r->bar);
-    fprintf(stderr, "no page at step %ld: %s\n", m->step, e.text);
-}
-
 /* Writes a row of metrics, and the page. */
-static void record(Run *r, const Evaluation *v) {
+static bool record(Run *r, const Evaluation *v, Error *e) {
     Metrics m = r->metrics;
     m.step = r->state.step, m.tokens = r->state.tokens;
     m.train_loss = r->state.losses ? r->state.loss_sum / (double)r->state.losses : NAN;
@@ -181,7 +173,7 @@ static void record(Run *r, const Evaluation *v) {
     m.seconds += clock_seconds() - m.start;
     metrics_write(&r->file, &m);
     if (r->recipe->json) progress_clear(&r->bar), metrics_json(&m);
-    renew_page(r, &m);
+    return run_page_evaluation(r->page, &m, e);
 }
 
 static bool is_finite(const Run *r, const Evaluation *v, Error *e) {
@@ -193,7 +185,7 @@ static bool is_finite(const Run *r, const Evaluation *v, Error *e) {
 bool run_evaluated(Run *r, const Evaluation *v, Error *e) {
     RunState *s = &r->state;
     if (!is_finite(r, v, e)) return false;
-    record(r, v);
+    record(r, v, &(Error){0}); /* a page that cannot be written is told of at the end, if it still cannot */
     s->evaluated = s->step, s->loss_sum = 0, s->losses = 0;
     s->metrics_bytes = metrics_bytes(&r->file);
     snprintf(r->val_loss, sizeof r->val_loss, "val %.3f", v->loss);
@@ -224,11 +216,12 @@ bool run_finish(Run *r, const Evaluation *v, Error *e) {
     bool answers = !task_is_language_model(r->trainer->task);
     if (answers && !samples_answers(r->trainer, 0, false, &r->metrics.val_exact, e)) return false;
     r->metrics.final = true;
-    record(r, v);
-    if (r->recipe->quiet) return true;
-    bool ok = show_result(r, v, e);
-    if (ok) fprintf(stderr, "the page of this run: %s\n", run_page_path(r->page));
-    return ok;
+    Error page = {0};
+    record(r, v, &page);
+    if (!r->recipe->quiet && !show_result(r, v, e)) return false;
+    if (page.status != STATUS_DONE) return error_set(e, page.status, "%s", page.text);
+    if (!r->recipe->quiet) fprintf(stderr, "the page of this run: %s\n", run_page_path(r->page));
+    return true;
 }
 
 /* ---- Beginning and end ---- */
