@@ -63,7 +63,6 @@ void run_end_step(Run *r, const StepResult *step) {
     snprintf(r->loss, sizeof r->loss, "loss %.3f", step->loss);
     r->report.done = s->step;
     r->report.rate = (double)r->metrics.tokens / r->training_seconds;
-    progress_note(&r->bar, step->loss);
     if (!run_evaluation_due(r)) progress_show(&r->bar, &r->report);
 }
 
@@ -249,6 +248,7 @@ bool run_open(Run *r, const Recipe *recipe, Trainer *t, const Checkpoint *past, 
         return error_set(e, STATUS_CANNOT_CREATE,
                          "%s: found a run there, need --resume to go on with it or --force to replace it",
                          recipe->run);
+    interrupt_heed();
     if (!directory_make(recipe->run, e) || !(r->place = file_create(path, e))) return false;
     double before = 0;
     if (past ? !metrics_resume(&r->file, recipe->run, past->state.metrics_bytes, &before, e)
@@ -269,7 +269,6 @@ bool run_open(Run *r, const Recipe *recipe, Trainer *t, const Checkpoint *past, 
     if (!r->page) return false;
     r->bar = progress_start(t->task->name, recipe->steps, recipe->quiet);
     r->saved = r->metrics.start, r->saved_step = r->state.step;
-    interrupt_heed();
     return true;
 }
 

@@ -15,6 +15,8 @@ ModelConfig recipe_model(const Recipe *r, const Task *task) {
     c.final_norm = c.norm == NORM_PRE;
     c.positions = (PositionKind)r->positions;
     c.activation = (Activation)(r->activation + ACT_RELU);
+    /* 3.4: beside sinusoids of size 1 embeddings must not be small. */
+    c.scale_embedding = c.scale_embedding || c.positions == POSITIONS_SINUSOIDAL;
     c.tied = !r->untied;
     c.label_smoothing = r->label_smoothing;
     return c;
