@@ -4,6 +4,8 @@
 #   make run             train the copy task, then a language model on the text in data/
 #   make test            build and run everything quick, in both precisions; TESTS="gemm model": these alone
 #   make test-all        the same and what takes minutes: files of other programs by the thousand, every fault
+#   make coverage        lines and branches of src/ that the tests go through, and which they do not
+#   make mutate          operators changed one by one, MUTANTS=100 of them or all: which of them no test notices
 #   make lint            warnings with gcc and clang, format, dependency direction, registers of the tile
 #   make install         programs, libraries, header and manual pages below PREFIX=/usr/local; DESTDIR=FOLDER before it
 #   make uninstall       take away what install has put there
@@ -252,6 +254,15 @@ test: $(RUN_C) $(BUILT) all $(if $(filter tests/installed.sh,$(RUN_SCRIPTS)),$(L
 test-all: test $(BUILD)/float/tests/interop/files
 	@BUILD=$(BUILD) ALL=1 sh tests/run.sh tests/interop/check.py tests/interop/differential.py tests/faults/faults.py
 
+# What of src/ the tests go through, and what they notice of it; MUTANTS=100 tries so many, otherwise all, for hours.
+coverage:
+	@$(MAKE) -s BUILD=build-coverage OPT=-O1 EXTRA=--coverage run-tests
+	@python3 tests/coverage.py build-coverage
+mutate: $(RUN_C) $(BUILT)
+	@python3 tests/mutate.py $(BUILD) $(MUTANTS)
+run-tests: $(RUN_C) $(BUILT)
+	@GRADCHECK=$(BUILD)/double/gradcheck sh tests/run.sh $(RUN_C) | grep -v '^ok '
+
 lint: $(GENERATED)
 	@sh tests/lint.sh
 
@@ -275,6 +286,6 @@ help:
 clean:
 	rm -rf build build-* $(PROGRAMS)
 
-.PHONY: all install uninstall run test test-all lint fuzz print-lint-flags help clean FORCE
+.PHONY: all coverage mutate run-tests install uninstall run test test-all lint fuzz print-lint-flags help clean FORCE
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
