@@ -19,7 +19,7 @@ char *shell_command(int argc, char *const *argv, Error *e) {
         for (const char *c = argv[i]; *c; c++) fputs(*c == '\'' ? "'\\''" : (char[]){*c, 0}, out);
         fputs(quote, out);
     }
-    if (out && fclose(out) == 0) return text;
+    if (out && fclose(out) == 0 && text) return text; /* closing may find no memory, and say nothing */
     free(text);
     error_set(e, STATUS_NO_MEMORY, "memory: a command of %d words", argc);
     return NULL;

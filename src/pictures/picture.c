@@ -97,7 +97,7 @@ bool pictures_save(const Picture *p, long count, const char *path, Error *e) {
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     if (out) write_file(p, count, out);
-    if (!out || fclose(out) != 0) {
+    if (!out || fclose(out) != 0 || !text) { /* closing may find no memory, and say nothing */
         free(text);
         return error_set(e, STATUS_NO_MEMORY, "%s: no memory for the picture", path);
     }

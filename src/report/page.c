@@ -104,7 +104,7 @@ bool page_write(const Page *p, const char *path, Error *e) {
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     if (out) write_page(p, out);
-    if (!out || fclose(out) != 0) {
+    if (!out || fclose(out) != 0 || !text) { /* closing may find no memory, and say nothing */
         free(text);
         return error_set(e, STATUS_NO_MEMORY, "%s: no memory for the page", path);
     }
