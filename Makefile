@@ -83,7 +83,7 @@ all: $(if $(SAN),$(BUILT),$(PROGRAMS))
 
 # Programs that load code at run time, which calls back into them: all of the library is in them, and to be seen. Of
 # gradcheck, which judges that code, no more than it needs: the engine, and operations that only move numbers.
-LOADERS = gradcheck tests/mutants
+LOADERS = gradcheck tests/mutants tests/students
 SEEN    = $(wildcard src/base/*.c src/kernels/*.c src/autograd/*.c) \
           $(patsubst %,src/ops/%.c,contiguous reshape transpose permute slice concat)
 DL      = $(if $(call takes,,-ldl),-ldl)

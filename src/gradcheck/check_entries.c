@@ -228,10 +228,11 @@ static bool confirms(const Entry *e) {
  * excuses nothing. */
 static bool more_credible(const Entry *found, const Entry *known) {
     if (!isfinite(known->numeric)) return true;
-    if (confirms(found) != confirms(known)) return confirms(found);
     double contradiction = fabs(found->numeric - known->numeric);
-    return found->estimate < known->estimate ||
-           contradiction > SWEEP_TRUST * (found->estimate + known->estimate);
+    bool contradicts = contradiction > SWEEP_TRUST * (found->estimate + known->estimate);
+    if (is_small_error(known) && found->estimate >= known->estimate) return contradicts;
+    if (confirms(found) != confirms(known)) return confirms(found);
+    return found->estimate < known->estimate || contradicts;
 }
 
 /* Outputs that move evenly over large steps, on either side, and not at all over the smallest move in steps of their

@@ -12,7 +12,7 @@ enum { WHOLE_OUTPUTS = 128, WHOLE_ENTRIES = 1 << 14, RANDOM = 3 };
 
 /* All elements are moved alone as long as their number times that of all numbers at hand, which each move computes anew,
  * stays below WORK; above, so many of each input that it does, but LEAST. */
-enum { WORK = 1 << 24, LEAST = 4 };
+enum { WORK = 1 << 22, LEAST = 4 };
 
 static const char *const doubt_text[] = {
     [DOUBT_NONE] = "",

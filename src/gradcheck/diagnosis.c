@@ -108,6 +108,16 @@ static void describe(Suspect *s, const CheckRun *run) {
     }
 }
 
+/* What explains small errors has to be nearer than they are. */
+static void sharpen(Suspect *s) {
+    double largest = 0;
+    for (long i = 0; i < s->e->cotangents * s->e->coordinates; i++) {
+        double off = fabs(s->analytic[i] - s->numeric[i]) / s->scale[i / s->e->coordinates];
+        if (isfinite(off)) largest = fmax(largest, off);
+    }
+    if (largest > 0) s->tolerance = fmin(s->tolerance, fmax(largest / 20, 1e4 * (double)REAL_EPSILON));
+}
+
 void gradcheck_diagnose(CheckRun *run, const Entries *all, int k, Arena *arena, InputReport *report) {
     static const struct {
         const char *name;
@@ -119,6 +129,7 @@ void gradcheck_diagnose(CheckRun *run, const Entries *all, int k, Arena *arena, 
         {"constant factor", pattern_constant_factor},
         {"strides ignored", pattern_strides},
         {"transposed", pattern_transposed},
+        {"jacobian transposed", pattern_jacobian},
         {"another input's", pattern_of_another_input},
         {"upstream ignored", pattern_upstream_ignored},
         {"broadcast sum missing", pattern_broadcast_sum},
@@ -146,6 +157,7 @@ void gradcheck_diagnose(CheckRun *run, const Entries *all, int k, Arena *arena, 
     point_ready(run->point, 0);
     check_run_forward(run);
     describe(&s, run);
+    sharpen(&s);
     report->reason[0] = 0;
     snprintf(report->pattern, sizeof report->pattern, "unknown");
     for (size_t i = 0; i < sizeof pattern / sizeof *pattern; i++)

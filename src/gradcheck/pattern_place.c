@@ -10,6 +10,8 @@ static bool same_set(const bool *a, const bool *b, long n) {
 
 /* "x is < 0": what the elements of the set, and they alone, have in common; false if nothing. */
 static bool condition(Suspect *s, const bool *wrong, char *text, size_t size) {
+    enum { EVIDENCE = 5 }; /* of fewer elements some condition is true by chance */
+    if (s->e->coordinates < EVIDENCE) return false;
     static const char *const form_text[] = {"< 0", "> 0", "= 0", "infinite", "> 1", "< -1"};
     long n = s->e->coordinates;
     bool *set = arena_alloc(s->arena, (size_t)n);

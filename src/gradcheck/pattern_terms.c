@@ -47,7 +47,15 @@ static bool instead_of(Suspect *s, double *right, double *factor) {
     return false;
 }
 
+/* Elements that are wrong: what fits one or two of them may do so by chance. */
+static bool evident(const Suspect *s) {
+    long count = 0;
+    for (long j = 0; j < s->e->coordinates; j++) count += s->e->state[j] == ENTRY_WRONG;
+    return count > 2 || count == s->e->coordinates;
+}
+
 bool pattern_factor_of_values(Suspect *s) {
+    if (!evident(s)) return false;
     double *v = arena_alloc(s->arena, (size_t)s->e->coordinates * sizeof *v);
     double *factor = arena_alloc(s->arena, (size_t)s->e->coordinates * sizeof *factor);
     for (int which = 0; which <= s->run->point->inputs; which++) {

@@ -92,8 +92,9 @@ static bool say_factor(Suspect *s, const char *which, double k) {
         snprintf(source, sizeof source, "; %ld is %s", n, where);
     else if (named && !strstr(form, "√") && n <= 1000 && find_size(s, n * n, where, sizeof where))
         snprintf(source, sizeof source, "; %ld is √%ld, and %ld is %s", n, n * n, n * n, where);
-    return pattern_say(s, "%s: too %s by the constant factor %.6g%s%s", which,
-                       fabs(k) > 1 ? "large" : "small", k, name, source);
+    int digits = 6 + (int)fmax(0, -log10(fabs(k - 1)));
+    return pattern_say(s, "%s: too %s by the constant factor %.*g%s%s", which,
+                       fabs(k) > 1 ? "large" : "small", digits > 17 ? 17 : digits, k, name, source);
 }
 
 bool pattern_constant_factor(Suspect *s) {
@@ -172,6 +173,24 @@ bool pattern_transposed(Suspect *s) {
                       : "it is the right gradient with its axes written in another order (transposed)");
     }
     return false;
+}
+
+/* As when a cumulative sum, a rotation or a product with a matrix goes the same way in backward as in forward. */
+bool pattern_jacobian(Suspect *s) {
+    const Entries *e = s->e;
+    long n = e->coordinates;
+    if (!e->whole || e->cotangents <= e->outputs || e->outputs != n || n < 2) return false;
+    for (long j = 0; j < n; j++) {
+        s->expected[j] = 0;
+        for (long i = 0; i < n; i++) {
+            double slope = s->numeric[(1 + j) * n + i]; /* ∂y_j/∂x_i */
+            s->expected[(1 + i) * n + j] = slope;
+            s->expected[j] += (double)e->cotangent[i] * slope;
+        }
+    }
+    return pattern_fits(s) && pattern_say(s, "the Jacobian stands where its transpose belongs: backward goes "
+                                             "the same way as forward (A for "
+                                             "Aᵀ, a cumulative sum or a rotation in the wrong direction)");
 }
 
 bool pattern_of_another_input(Suspect *s) {

@@ -55,6 +55,7 @@ bool pattern_strides(Suspect *s);
 bool pattern_constant_factor(Suspect *s);
 bool pattern_constant_factor_of_some(Suspect *s);
 bool pattern_transposed(Suspect *s);
+bool pattern_jacobian(Suspect *s);
 bool pattern_of_another_input(Suspect *s);
 bool pattern_upstream_ignored(Suspect *s);
 bool pattern_broadcast_sum(Suspect *s);

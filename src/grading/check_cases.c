@@ -71,7 +71,7 @@ static const char *last_line(const char *printed, char *text, size_t size) {
 
 /* --- A student's file: a child loads it and tells the names of its cases. --- */
 
-enum { MOST_OPS = 16, ENOUGH_RUNS = 100 };
+enum { MOST_OPS = 64, ENOUGH_RUNS = 100 };
 
 typedef struct Listing {
     CheckPlan *plan;

@@ -1,0 +1,284 @@
+/* The checker on files as students write them: tests/students/elementwise.c and arrays.c hold right operations, one after
+ * the other; wrong.def says how each is made wrong. No right one may be accused, no wrong one pass, and what is said of a
+ * wrong one has to be its mistake. Beside it the rules that other projects check gradients by judge the same files.
+ *
+ * Gradients are proved in double. */
+#include "base/child.h"
+#include "base/file.h"
+#include "gradcheck/gradcheck.h"
+#include "grading/student_op.h"
+#include "other_rules.h"
+#include "test.h"
+#include <ctype.h>
+#include <limits.h>
+
+typedef struct Wrong {
+    const char *op, *kind, *from, *to, *diagnosis;
+} Wrong;
+
+static const Wrong wrong[] = {
+#define WRONG(...) {__VA_ARGS__},
+#include "students/wrong.def"
+#undef WRONG
+};
+enum { WRONGS = sizeof wrong / sizeof *wrong, MOST_RIGHT = 128, BATCHES = 10 };
+
+static const char *const sources[] = {"tests/students/elementwise.c", "tests/students/arrays.c"};
+enum { SOURCES = sizeof sources / sizeof *sources };
+
+static char (*right)[STUDENT_NAME]; /* of all sources */
+static int rights;
+static char *part[MOST_RIGHT]; /* the text of each */
+
+/* ---- Texts ---- */
+
+/* The operations of the sources, each with what follows its line `---- NAME ----` up to the next. */
+static void read_parts(void) {
+    static const char mark[] = "/* ---- ";
+    right = calloc(MOST_RIGHT, sizeof *right);
+    for (int i = 0; i < SOURCES; i++) {
+        char *text;
+        size_t size;
+        Error e = {0};
+        CHECK(file_read(sources[i], 0, &text, &size, &e), "%s", e.text);
+        for (char *at = e.status ? NULL : strstr(text, mark); at && rights < MOST_RIGHT; rights++) {
+            at += strlen(mark);
+            char *next = strstr(at, mark), *line = strchr(at, '\n');
+            snprintf(right[rights], STUDENT_NAME, "%.*s", (int)strcspn(at, " "), at);
+            part[rights] = next ? strndup(line, (size_t)(next - line)) : strdup(line);
+            at = next;
+        }
+    }
+}
+
+static int find_right(const char *name) {
+    for (int i = 0; i < rights; i++)
+        if (strcmp(right[i], name) == 0) return i;
+    return -1;
+}
+
+static bool begins(const char *text, const char *pattern) {
+    while (*pattern) {
+        if (isspace((unsigned char)*pattern)) {
+            if (!isspace((unsigned char)*text)) return false;
+            while (isspace((unsigned char)*pattern)) pattern++;
+            while (isspace((unsigned char)*text)) text++;
+        } else if (*pattern++ != *text++) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* How much of text the pattern takes, runs of white space being all alike. */
+static size_t taken(const char *text, const char *pattern) {
+    size_t n = 0;
+    for (; *pattern; pattern++) {
+        if (!isspace((unsigned char)*pattern)) {
+            n++;
+        } else {
+            while (isspace((unsigned char)text[n])) n++;
+            while (isspace((unsigned char)pattern[1])) pattern++;
+        }
+    }
+    return n;
+}
+
+static bool is_letter(char c) {
+    return isalnum((unsigned char)c);
+}
+
+/* Writes the text up to its end with every NAME called NAMEi, and `from` replaced where it is not NULL. */
+static int write_renamed(FILE *out, const char *text, int i, const char *from) {
+    const Wrong *w = &wrong[i];
+    size_t length = strlen(w->op);
+    int replaced = 0;
+    for (const char *at = text; *at;) {
+        if (from && begins(at, from)) {
+            write_renamed(out, w->to, i, NULL);
+            at += taken(at, from);
+            replaced++;
+        } else if (strncmp(at, w->op, length) == 0 && !is_letter(at[length]) &&
+                   (at == text || !is_letter(at[-1]))) {
+            fprintf(out, "%s%d", w->op, i);
+            at += length;
+        } else {
+            fputc(*at++, out);
+        }
+    }
+    return replaced;
+}
+
+static int write_wrong(FILE *out, int i) {
+    int k = find_right(wrong[i].op);
+    return k < 0 ? 0 : write_renamed(out, part[k], i, wrong[i].from);
+}
+
+static void every_mistake_fits_its_operation(void) {
+    read_parts();
+    FILE *nowhere = fopen("/dev/null", "w");
+    for (int i = 0; i < WRONGS; i++)
+        CHECK(write_wrong(nowhere, i) > 0, "%s has no `%s`", wrong[i].op, wrong[i].from);
+    fclose(nowhere);
+    CHECK(rights >= 60 && WRONGS >= 120, "%d right, %d wrong", rights, WRONGS);
+}
+
+/* ---- Trials, in children ---- */
+
+static const char *directory; /* of the libraries */
+
+typedef struct Finding {
+    bool judged, failed, proved; /* by gradcheck: a case failed; all passed */
+    char said[REPORT_WORD];      /* what most of its failing cases are diagnosed as */
+    bool refused[RULES];         /* a rule finds a case wrong */
+} Finding;
+static Finding of_right[MOST_RIGHT], of_wrong[WRONGS];
+
+static void judge(const Op *op, const char *name, Finding *f) {
+    enum { CASES_MOST = 8 };
+    char said[CASES_MOST][REPORT_WORD];
+    int failing = 0;
+    f->judged = f->proved = true;
+    for (int k = 0; k < op->n_cases; k++) {
+        CaseReport r;
+        gradcheck_case(name, &op->cases[k], 1, &r);
+        f->failed |= r.verdict == FAIL;
+        f->proved &= r.verdict == PASS;
+        if (r.verdict == FAIL && failing < CASES_MOST)
+            snprintf(said[failing++], REPORT_WORD, "%s", r.diagnosis);
+        bool large = r.outputs > 1000; /* an hour for those who move every element */
+        for (int i = 0; i < RULES && !large; i++)
+            f->refused[i] |= !rule_passes(&rules[i], name, &op->cases[k]);
+    }
+    for (int k = 0, most = 0; k < failing; k++) {
+        int same = 0;
+        for (int j = 0; j < failing; j++) same += strcmp(said[j], said[k]) == 0;
+        if (same > most) most = same, memcpy(f->said, said[k], sizeof f->said);
+    }
+}
+
+/* In a process of its own: some crash. */
+static void send_finding(const char *library, const char *name, int i) {
+    Finding f = {.judged = true, .failed = true, .said = "crash"};
+    Error e = {0};
+    int status;
+    pid_t child = fork();
+    if (child == 0) {
+        const Op *op = student_load(library, name, &e);
+        f = (Finding){0};
+        if (op) judge(op, name, &f);
+        child_send(&i, sizeof i);
+        child_send(&f, sizeof f);
+        _exit(0);
+    }
+    if (waitpid(child, &status, 0) == child && WIFEXITED(status)) return;
+    for (int r = 0; r < RULES; r++) f.refused[r] = false;
+    child_send(&i, sizeof i);
+    child_send(&f, sizeof f);
+}
+
+/* The wrong ones of a batch: those of one operation are in different ones. */
+static void try_wrong(void *context, long batch) {
+    char source[PATH_MAX], library[PATH_MAX], here[PATH_MAX], name[STUDENT_NAME + 16];
+    Error e = {0};
+    (void)context;
+    snprintf(source, sizeof source, "%s/wrong%ld.c", directory, batch);
+    snprintf(library, sizeof library, "%s/wrong%ld.so", directory, batch);
+    FILE *out = fopen(source, "w");
+    if (!out || !getcwd(here, sizeof here)) return;
+    fprintf(out, "#include \"%s/tests/students/student.h\"\n", here);
+    for (int i = (int)batch; i < WRONGS; i += BATCHES) write_wrong(out, i);
+    fclose(out);
+    if (!student_compile(source, library, "src", &e)) printf("%s\n", e.text);
+    for (int i = (int)batch; i < WRONGS && !e.status; i += BATCHES) {
+        snprintf(name, sizeof name, "%s%d", wrong[i].op, i);
+        send_finding(library, name, i);
+    }
+    unlink(source), unlink(library);
+}
+
+static void try_right(void *context, long which) {
+    char library[PATH_MAX], (*name)[STUDENT_NAME] = calloc(MOST_RIGHT, sizeof *name);
+    Error e = {0};
+    (void)context;
+    snprintf(library, sizeof library, "%s/right%ld.so", directory, which);
+    int count = student_compile(sources[which], library, "src", &e)
+                    ? student_names(sources[which], name, MOST_RIGHT, &e)
+                    : 0;
+    if (e.status) printf("%s\n", e.text);
+    for (int i = 0; i < count; i++) send_finding(library, name[i], find_right(name[i]));
+    unlink(library);
+}
+
+static void take_findings(void *context, long i, const ChildEnd *end) {
+    Finding *of = context;
+    const size_t record = sizeof(int) + sizeof(Finding);
+    if (end->fate != CHILD_DONE || end->printed[0])
+        printf("  part %ld ended %d: %s\n", i, end->fate, end->printed);
+    for (size_t at = 0; at + record <= end->size; at += record) {
+        int which;
+        memcpy(&which, end->result + at, sizeof which);
+        memcpy(&of[which], end->result + at + sizeof which, sizeof(Finding));
+    }
+}
+
+/* ---- What came of it ---- */
+
+static bool among(const char *words, const char *word) {
+    size_t length = strlen(word);
+    for (const char *at = words; length && (at = strstr(at, word)); at++)
+        if ((at == words || at[-1] == '|') && (at[length] == 0 || at[length] == '|')) return true;
+    return false;
+}
+
+/* Nothing is said about the kind of mistake, or a property that many break. */
+static bool says_little(const char *said) {
+    return among("unknown|any layout|inside a graph|passed twice|linear|not checked", said);
+}
+
+static void print_row(const char *name, int count, const int numbers[1 + RULES]) {
+    printf("  %-27s %7d %10d", name, count, numbers[0]);
+    for (int r = 0; r < RULES; r++) printf(" %5d", numbers[1 + r]);
+    printf("\n");
+}
+
+static void students_are_judged_rightly(void) {
+    if (sizeof(real) < sizeof(double)) return; /* proofs are for double */
+    char path[] = "/tmp/students-XXXXXX";
+    int accused[1 + RULES] = {0}, passed[1 + RULES] = {0}, named = 0, misled = 0;
+    read_parts();
+    directory = mkdtemp(path);
+    CHECK(directory, "no directory %s", path);
+    const ChildLimits limits = {.seconds = 100};
+    child_run_all(SOURCES, 2, &limits, try_right, take_findings, of_right);
+    child_run_all(BATCHES, 2, &limits, try_wrong, take_findings, of_wrong);
+    rmdir(path);
+    for (int i = 0; i < rights; i++) {
+        CHECK(of_right[i].judged && of_right[i].proved, "%s is right: %s", right[i],
+              of_right[i].failed ? of_right[i].said : "not proved");
+        accused[0] += of_right[i].failed;
+        for (int r = 0; r < RULES; r++) accused[1 + r] += of_right[i].refused[r];
+    }
+    for (int i = 0; i < WRONGS; i++) {
+        const Finding *f = &of_wrong[i];
+        bool is_named = among(wrong[i].diagnosis, f->said);
+        CHECK(f->judged && f->failed, "%s, %s: passes", wrong[i].op, wrong[i].kind);
+        named += is_named;
+        misled += !is_named && !says_little(f->said);
+        if (f->failed && !is_named)
+            printf("  %s, %s: named %s, want %s\n", wrong[i].op, wrong[i].kind, f->said, wrong[i].diagnosis);
+        passed[0] += !f->failed;
+        for (int r = 0; r < RULES; r++) passed[1 + r] += !f->refused[r];
+    }
+    printf("  %-27s %7s %10s", "students' operations", "all", "gradcheck");
+    for (int r = 0; r < RULES; r++) printf(" %5s", rules[r].name);
+    printf("\n");
+    print_row("right, accused", rights, accused);
+    print_row("wrong, passed", WRONGS, passed);
+    printf("  of %d wrong ones %d are named rightly, %d wrongly\n", WRONGS, named, misled);
+    CHECK(named * 100 >= WRONGS * 85, "%d of %d are named rightly", named, WRONGS);
+    CHECK(misled * 100 <= WRONGS * 2, "%d of %d are named wrongly", misled, WRONGS);
+}
+
+TEST_MAIN({"every mistake fits its operation", every_mistake_fits_its_operation},
+          {"students are judged rightly", students_are_judged_rightly, 170})

@@ -1,0 +1,390 @@
+/* Functions of rows, matrices and several inputs. */
+#include "student.h"
+
+/* ---- rowsoftmax ---- */
+static void rowsoftmax_forward(Node *n) {
+    const real *x = values(n, 0);
+    real *y = n->out->data;
+    long C = columns(n, 0);
+    for (long r = 0; r < rows(n, 0); r++, x += C, y += C) {
+        real max = x[0], sum = 0;
+        for (long j = 0; j < C; j++) max = x[j] > max ? x[j] : max;
+        for (long j = 0; j < C; j++) sum += y[j] = exp(x[j] - max);
+        for (long j = 0; j < C; j++) y[j] /= sum;
+    }
+}
+static void rowsoftmax_backward(Node *n) {
+    const real *y = n->out->data, *dy = n->out->grad;
+    real *dx = n->in[0]->grad;
+    long C = columns(n, 0);
+    for (long r = 0; r < rows(n, 0); r++, dx += C, y += C, dy += C) {
+        real dot = 0;
+        for (long j = 0; j < C; j++) dot += dy[j] * y[j];
+        for (long j = 0; j < C; j++) dx[j] += y[j] * (dy[j] - dot);
+    }
+}
+BUILD(rowsoftmax, x[0]->shape, x[0])
+static const CheckCase rowsoftmax_cases[] = {{"rows", rowsoftmax_build, {{"x", DIMS(3, 5)}}},
+                                             {"square", rowsoftmax_build, {{"x", DIMS(4, 4)}}}};
+const Op op_rowsoftmax = {"rowsoftmax", rowsoftmax_forward, rowsoftmax_backward, CASES(rowsoftmax_cases)};
+
+/* ---- lse ---- */
+static void lse_forward(Node *n) {
+    const real *x = values(n, 0);
+    long C = columns(n, 0);
+    for (long r = 0; r < rows(n, 0); r++) {
+        real sum = 0;
+        for (long j = 0; j < C; j++) sum += exp(x[r * C + j]);
+        n->out->data[r] = log(sum);
+    }
+}
+static void lse_backward(Node *n) {
+    const real *x = values(n, 0);
+    long C = columns(n, 0);
+    for (long r = 0; r < rows(n, 0); r++)
+        for (long j = 0; j < C; j++)
+            n->in[0]->grad[r * C + j] += n->out->grad[r] * exp(x[r * C + j] - n->out->data[r]);
+}
+BUILD(lse, SHAPE(x[0]->shape.size[0]), x[0])
+static const CheckCase lse_cases[] = {{"rows", lse_build, {{"x", DIMS(3, 5)}}}};
+const Op op_lse = {"lse", lse_forward, lse_backward, CASES(lse_cases)};
+
+/* ---- rms ---- */
+static real rms_of(const real *x, long C) {
+    real sum = 0;
+    for (long j = 0; j < C; j++) sum += x[j] * x[j];
+    return sqrt(sum / (real)C + (real)1e-5);
+}
+static void rms_forward(Node *n) {
+    const real *x = values(n, 0), *g = values(n, 1);
+    long C = columns(n, 0);
+    for (long r = 0; r < rows(n, 0); r++)
+        for (long j = 0; j < C; j++) n->out->data[r * C + j] = g[j] * x[r * C + j] / rms_of(x + r * C, C);
+}
+static void rms_backward(Node *n) {
+    const real *x = values(n, 0), *g = values(n, 1), *dy = n->out->grad;
+    long C = columns(n, 0);
+    for (long r = 0; r < rows(n, 0); r++, x += C, dy += C) {
+        real s = rms_of(x, C), dot = 0;
+        for (long j = 0; j < C; j++) dot += dy[j] * g[j] * x[j];
+        for (long j = 0; j < C; j++) {
+            if (n->in[0]->grad)
+                n->in[0]->grad[r * C + j] += dy[j] * g[j] / s - x[j] * dot / ((real)C * s * s * s);
+            if (n->in[1]->grad) n->in[1]->grad[j] += dy[j] * x[j] / s;
+        }
+    }
+}
+BUILD(rms, x[0]->shape, x[0], x[1])
+static const CheckCase rms_cases[] = {
+    {"rows", rms_build, {{"x", DIMS(3, 5)}, {"gamma", DIMS(5), .low = 0.5, .high = 2}}}};
+const Op op_rms = {"rms", rms_forward, rms_backward, CASES(rms_cases)};
+
+/* ---- center ---- */
+static void center_forward(Node *n) {
+    const real *x = values(n, 0);
+    long C = columns(n, 0);
+    for (long r = 0; r < rows(n, 0); r++) {
+        real mean = 0;
+        for (long j = 0; j < C; j++) mean += x[r * C + j] / (real)C;
+        for (long j = 0; j < C; j++) n->out->data[r * C + j] = x[r * C + j] - mean;
+    }
+}
+static void center_backward(Node *n) {
+    const real *dy = n->out->grad;
+    long C = columns(n, 0);
+    for (long r = 0; r < rows(n, 0); r++) {
+        real mean = 0;
+        for (long j = 0; j < C; j++) mean += dy[r * C + j] / (real)C;
+        for (long j = 0; j < C; j++) n->in[0]->grad[r * C + j] += dy[r * C + j] - mean;
+    }
+}
+BUILD(center, x[0]->shape, x[0])
+static const CheckCase center_cases[] = {{"rows", center_build, {{"x", DIMS(3, 5)}}}};
+const Op op_center = {"center", center_forward, center_backward, CASES(center_cases)};
+
+/* ---- running ---- */
+static void running_forward(Node *n) {
+    const real *x = values(n, 0);
+    real sum = 0;
+    for (long i = 0; i < count(n, 0); i++) n->out->data[i] = sum += x[i];
+}
+static void running_backward(Node *n) {
+    real sum = 0;
+    for (long i = count(n, 0) - 1; i >= 0; i--) n->in[0]->grad[i] += sum += n->out->grad[i];
+}
+BUILD(running, x[0]->shape, x[0])
+static const CheckCase running_cases[] = {{"seven", running_build, {{"x", DIMS(7)}}}};
+const Op op_running = {"running", running_forward, running_backward, CASES(running_cases)};
+
+/* ---- rotate ---- */
+static void rotate_forward(Node *n) {
+    const real *x = values(n, 0);
+    long N = count(n, 0);
+    for (long i = 0; i < N; i++) n->out->data[(i + 2) % N] = x[i];
+}
+static void rotate_backward(Node *n) {
+    long N = count(n, 0);
+    for (long i = 0; i < N; i++) n->in[0]->grad[i] += n->out->grad[(i + 2) % N];
+}
+BUILD(rotate, x[0]->shape, x[0])
+static const CheckCase rotate_cases[] = {{"seven", rotate_build, {{"x", DIMS(7)}}}};
+const Op op_rotate = {"rotate", rotate_forward, rotate_backward, CASES(rotate_cases)};
+
+/* ---- reverse ---- */
+static void reverse_forward(Node *n) {
+    const real *x = values(n, 0);
+    for (long i = 0; i < count(n, 0); i++) n->out->data[i] = x[count(n, 0) - 1 - i];
+}
+static void reverse_backward(Node *n) {
+    for (long i = 0; i < count(n, 0); i++) n->in[0]->grad[i] += n->out->grad[count(n, 0) - 1 - i];
+}
+BUILD(reverse, x[0]->shape, x[0])
+static const CheckCase reverse_cases[] = {{"six", reverse_build, {{"x", DIMS(6)}}}};
+const Op op_reverse = {"reverse", reverse_forward, reverse_backward, CASES(reverse_cases)};
+
+/* ---- variance ---- */
+static void variance_forward(Node *n) {
+    const real *x = values(n, 0);
+    long N = count(n, 0);
+    real mean = 0, sum = 0;
+    for (long i = 0; i < N; i++) mean += x[i] / (real)N;
+    for (long i = 0; i < N; i++) sum += (x[i] - mean) * (x[i] - mean);
+    n->out->data[0] = sum / (real)(N - 1);
+}
+static void variance_backward(Node *n) {
+    const real *x = values(n, 0);
+    long N = count(n, 0);
+    real mean = 0;
+    for (long i = 0; i < N; i++) mean += x[i] / (real)N;
+    for (long i = 0; i < N; i++) n->in[0]->grad[i] += 2 * (x[i] - mean) / (real)(N - 1) * n->out->grad[0];
+}
+BUILD(variance, SCALAR, x[0])
+static const CheckCase variance_cases[] = {{"six", variance_build, {{"x", DIMS(6)}}}};
+const Op op_variance = {"variance", variance_forward, variance_backward, CASES(variance_cases)};
+
+/* ---- rowmax ---- */
+static void rowmax_forward(Node *n) {
+    const real *x = values(n, 0);
+    long C = columns(n, 0);
+    for (long r = 0; r < rows(n, 0); r++) {
+        n->out->data[r] = x[r * C];
+        for (long j = 1; j < C; j++) n->out->data[r] = fmax(n->out->data[r], x[r * C + j]);
+    }
+}
+static void rowmax_backward(Node *n) {
+    const real *x = values(n, 0);
+    long C = columns(n, 0);
+    for (long r = 0; r < rows(n, 0); r++) {
+        real ties = 0;
+        for (long j = 0; j < C; j++) ties += x[r * C + j] == n->out->data[r];
+        for (long j = 0; j < C; j++)
+            if (x[r * C + j] == n->out->data[r]) n->in[0]->grad[r * C + j] += n->out->grad[r] / ties;
+    }
+}
+BUILD(rowmax, SHAPE(x[0]->shape.size[0]), x[0])
+static const double rowmax_ties[] = {1, 3, 3, 2, 2, 2};
+static const CheckCase rowmax_cases[] = {
+    {"rows", rowmax_build, {{"x", DIMS(3, 5), .distinct = true}}},
+    {"ties", rowmax_build, {{"x", DIMS(2, 3), .values = rowmax_ties}}, .kinks = true}};
+const Op op_rowmax = {"rowmax", rowmax_forward, rowmax_backward, CASES(rowmax_cases)};
+
+/* ---- product ---- */
+static void product_forward(Node *n) {
+    const real *a = values(n, 0), *b = values(n, 1);
+    long R = rows(n, 0), K = columns(n, 0), C = columns(n, 1);
+    for (long i = 0; i < R; i++)
+        for (long j = 0; j < C; j++) {
+            real sum = 0;
+            for (long k = 0; k < K; k++) sum += a[i * K + k] * b[k * C + j];
+            n->out->data[i * C + j] = sum;
+        }
+}
+static void product_backward(Node *n) {
+    const real *a = values(n, 0), *b = values(n, 1), *dy = n->out->grad;
+    real *da = n->in[0]->grad, *db = n->in[1]->grad;
+    long R = rows(n, 0), K = columns(n, 0), C = columns(n, 1);
+    for (long i = 0; i < R; i++)
+        for (long j = 0; j < C; j++)
+            for (long k = 0; k < K; k++) {
+                if (da) da[i * K + k] += dy[i * C + j] * b[k * C + j];
+                if (db) db[k * C + j] += dy[i * C + j] * a[i * K + k];
+            }
+}
+BUILD(product, SHAPE(x[0]->shape.size[0], x[1]->shape.size[1]), x[0], x[1])
+static const CheckCase product_cases[] = {{"oblong", product_build, {{"a", DIMS(2, 3)}, {"b", DIMS(3, 4)}}},
+                                          {"square", product_build, {{"a", DIMS(3, 3)}, {"b", DIMS(3, 3)}}}};
+const Op op_product = {"product", product_forward, product_backward, CASES(product_cases)};
+
+/* ---- mixing ---- */
+static const real mixing_matrix[3][3] = {{1, 2, 3}, {0, 1, 4}, {5, 6, 0}};
+static void mixing_forward(Node *n) {
+    const real *x = values(n, 0);
+    for (int i = 0; i < 3; i++) {
+        n->out->data[i] = 0;
+        for (int j = 0; j < 3; j++) n->out->data[i] += mixing_matrix[i][j] * x[j];
+    }
+}
+static void mixing_backward(Node *n) {
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) n->in[0]->grad[j] += mixing_matrix[i][j] * n->out->grad[i];
+}
+BUILD(mixing, x[0]->shape, x[0])
+static const CheckCase mixing_cases[] = {{"three", mixing_build, {{"x", DIMS(3)}}}};
+const Op op_mixing = {"mixing", mixing_forward, mixing_backward, CASES(mixing_cases)};
+
+/* ---- outer ---- */
+static void outer_forward(Node *n) {
+    const real *a = values(n, 0), *b = values(n, 1);
+    for (long i = 0; i < count(n, 0); i++)
+        for (long j = 0; j < count(n, 1); j++) n->out->data[i * count(n, 1) + j] = a[i] * b[j];
+}
+static void outer_backward(Node *n) {
+    const real *a = values(n, 0), *b = values(n, 1), *dy = n->out->grad;
+    for (long i = 0; i < count(n, 0); i++)
+        for (long j = 0; j < count(n, 1); j++, dy++) {
+            if (n->in[0]->grad) n->in[0]->grad[i] += *dy * b[j];
+            if (n->in[1]->grad) n->in[1]->grad[j] += *dy * a[i];
+        }
+}
+BUILD(outer, SHAPE(shape_count(x[0]->shape), shape_count(x[1]->shape)), x[0], x[1])
+static const CheckCase outer_cases[] = {{"3 by 4", outer_build, {{"a", DIMS(3)}, {"b", DIMS(4)}}}};
+const Op op_outer = {"outer", outer_forward, outer_backward, CASES(outer_cases)};
+
+/* ---- quadratic ---- */
+static void quadratic_forward(Node *n) {
+    const real *x = values(n, 0), *A = values(n, 1);
+    long N = count(n, 0);
+    n->out->data[0] = 0;
+    for (long i = 0; i < N; i++)
+        for (long j = 0; j < N; j++) n->out->data[0] += x[i] * A[i * N + j] * x[j];
+}
+static void quadratic_backward(Node *n) {
+    const real *x = values(n, 0), *A = values(n, 1), dy = n->out->grad[0];
+    long N = count(n, 0);
+    for (long i = 0; i < N; i++)
+        for (long j = 0; j < N; j++) {
+            if (n->in[0]->grad) n->in[0]->grad[i] += dy * (A[i * N + j] + A[j * N + i]) * x[j];
+            if (n->in[1]->grad) n->in[1]->grad[i * N + j] += dy * x[i] * x[j];
+        }
+}
+BUILD(quadratic, SCALAR, x[0], x[1])
+static const CheckCase quadratic_cases[] = {{"three", quadratic_build, {{"x", DIMS(3)}, {"A", DIMS(3, 3)}}}};
+const Op op_quadratic = {"quadratic", quadratic_forward, quadratic_backward, CASES(quadratic_cases)};
+
+/* ---- conv ---- */
+static void conv_forward(Node *n) {
+    const real *x = values(n, 0), *w = values(n, 1);
+    long K = count(n, 1), N = count(n, 0) - K + 1;
+    for (long i = 0; i < N; i++) {
+        n->out->data[i] = 0;
+        for (long k = 0; k < K; k++) n->out->data[i] += x[i + k] * w[k];
+    }
+}
+static void conv_backward(Node *n) {
+    const real *x = values(n, 0), *w = values(n, 1), *dy = n->out->grad;
+    real *dx = n->in[0]->grad, *dw = n->in[1]->grad;
+    long K = count(n, 1), N = count(n, 0) - K + 1;
+    for (long i = 0; i < N; i++)
+        for (long k = 0; k < K; k++) {
+            if (dx) dx[i + k] += dy[i] * w[k];
+            if (dw) dw[k] += dy[i] * x[i + k];
+        }
+}
+BUILD(conv, SHAPE(shape_count(x[0]->shape) - shape_count(x[1]->shape) + 1), x[0], x[1])
+static const CheckCase conv_cases[] = {{"seven", conv_build, {{"x", DIMS(7)}, {"w", DIMS(3)}}}};
+const Op op_conv = {"conv", conv_forward, conv_backward, CASES(conv_cases)};
+
+/* ---- affine ---- */
+static void affine_forward(Node *n) {
+    const real *x = values(n, 0), *w = values(n, 1), *b = values(n, 2);
+    long C = columns(n, 0);
+    for (long i = 0; i < count(n, 0); i++) n->out->data[i] = x[i] * w[i % C] + b[i % C];
+}
+static void affine_backward(Node *n) {
+    const real *x = values(n, 0), *w = values(n, 1), *dy = n->out->grad;
+    long C = columns(n, 0);
+    for (long i = 0; i < count(n, 0); i++) {
+        if (n->in[0]->grad) n->in[0]->grad[i] += dy[i] * w[i % C];
+        if (n->in[1]->grad) n->in[1]->grad[i % C] += dy[i] * x[i];
+        if (n->in[2]->grad) n->in[2]->grad[i % C] += dy[i];
+    }
+}
+BUILD(affine, x[0]->shape, x[0], x[1], x[2])
+static const CheckCase affine_cases[] = {
+    {"rows", affine_build, {{"x", DIMS(3, 4)}, {"w", DIMS(4)}, {"b", DIMS(4)}}}};
+const Op op_affine = {"affine", affine_forward, affine_backward, CASES(affine_cases)};
+
+/* ---- squared_error ---- */
+static void squared_error_forward(Node *n) {
+    const real *p = values(n, 0), *t = values(n, 1);
+    long N = count(n, 0);
+    n->out->data[0] = 0;
+    for (long i = 0; i < N; i++) n->out->data[0] += (p[i] - t[i]) * (p[i] - t[i]) / (real)N;
+}
+static void squared_error_backward(Node *n) {
+    const real *p = values(n, 0), *t = values(n, 1);
+    long N = count(n, 0);
+    for (long i = 0; i < N; i++) {
+        if (n->in[0]->grad) n->in[0]->grad[i] += n->out->grad[0] * 2 * (p[i] - t[i]) / (real)N;
+        if (n->in[1]->grad) n->in[1]->grad[i] -= n->out->grad[0] * 2 * (p[i] - t[i]) / (real)N;
+    }
+}
+BUILD(squared_error, SCALAR, x[0], x[1])
+static const CheckCase squared_error_cases[] = {
+    {"six", squared_error_build, {{"p", DIMS(6)}, {"t", DIMS(6)}}}};
+const Op op_squared_error = {"squared_error", squared_error_forward, squared_error_backward,
+                             CASES(squared_error_cases)};
+
+/* ---- cosine ---- */
+static void cosine_forward(Node *n) {
+    const real *a = values(n, 0), *b = values(n, 1);
+    real ab = 0, aa = 0, bb = 0;
+    for (long i = 0; i < count(n, 0); i++) ab += a[i] * b[i], aa += a[i] * a[i], bb += b[i] * b[i];
+    n->out->data[0] = ab / sqrt(aa * bb);
+}
+static void cosine_backward(Node *n) {
+    const real *a = values(n, 0), *b = values(n, 1);
+    real aa = 0, bb = 0, y = n->out->data[0], dy = n->out->grad[0];
+    for (long i = 0; i < count(n, 0); i++) aa += a[i] * a[i], bb += b[i] * b[i];
+    for (long i = 0; i < count(n, 0); i++) {
+        if (n->in[0]->grad) n->in[0]->grad[i] += dy * (b[i] / sqrt(aa * bb) - y * a[i] / aa);
+        if (n->in[1]->grad) n->in[1]->grad[i] += dy * (a[i] / sqrt(aa * bb) - y * b[i] / bb);
+    }
+}
+BUILD(cosine, SCALAR, x[0], x[1])
+static const CheckCase cosine_cases[] = {
+    {"five", cosine_build, {{"a", DIMS(5), .low = 0.5, .high = 2}, {"b", DIMS(5)}}}};
+const Op op_cosine = {"cosine", cosine_forward, cosine_backward, CASES(cosine_cases)};
+
+/* ---- same ---- */
+static Tensor *same_build(Tape *t, Tensor **x) {
+    (void)t;
+    return x[0];
+}
+static const CheckCase same_cases[] = {{"as it is", same_build, {{"x", DIMS(3, 4)}}}};
+const Op op_same = {"same", .cases = same_cases, .n_cases = 1};
+
+/* ---- five ---- */
+static void five_forward(Node *n) {
+    for (long i = 0; i < count(n, 0); i++) n->out->data[i] = 0;
+    for (int k = 0; k < 5; k++) {
+        const real *x = values(n, k);
+        for (long i = 0; i < count(n, 0); i++) n->out->data[i] += (real)(k + 1) * x[i] * x[i];
+    }
+}
+static void five_backward(Node *n) {
+    for (int k = 0; k < 5; k++) {
+        const real *x = values(n, k);
+        for (long i = 0; n->in[k]->grad && i < count(n, 0); i++)
+            n->in[k]->grad[i] += n->out->grad[i] * (real)(2 * (k + 1)) * x[i];
+    }
+}
+BUILD(five, x[0]->shape, x[0], x[1], x[2], x[3], x[4])
+static const CheckCase five_cases[] = {
+    {"inputs", five_build, {{"a", DIMS(3)}, {"b", DIMS(3)}, {"c", DIMS(3)}, {"d", DIMS(3)}, {"e", DIMS(3)}}}};
+const Op op_five = {"five", five_forward, five_backward, CASES(five_cases)};
+
+/* ---- wide ---- */
+ELEMENTWISE(wide, sin(x), cos(x))
+static const CheckCase wide_cases[] = {{"256 by 128", wide_build, {{"x", DIMS(256, 128)}}}};
+const Op op_wide = {"wide", wide_forward, wide_backward, CASES(wide_cases)};
