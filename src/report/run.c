@@ -63,6 +63,7 @@ void run_end_step(Run *r, const StepResult *step) {
     snprintf(r->loss, sizeof r->loss, "loss %.3f", step->loss);
     r->report.done = s->step;
     r->report.rate = (double)r->metrics.tokens / r->training_seconds;
+    progress_note(&r->bar, step->loss);
     if (!run_evaluation_due(r)) progress_show(&r->bar, &r->report);
 }
 

@@ -12,7 +12,7 @@
 /* Of the time since training began; above it, evaluations are passed over. */
 #define MOST_SHARE 0.015
 
-enum { FACTS = 48, FIGURES = 6, FIGURE_TEXT = 32, LINE = 128, FINAL_PARTS = 8 };
+enum { FACTS = 48, FIGURES = 6, FIGURE_TEXT = 32, LINE = 160, FINAL_PARTS = 8 };
 
 struct RunPage {
     const Recipe *recipe;
@@ -184,8 +184,9 @@ static bool write_page(RunPage *p, const Metrics *m, Error *e) {
     if (!d) return error_set(e, STATUS_NO_MEMORY, "memory: %zu bytes for the page", sizeof *d);
     d->page = (Page){.title = d->title, .status = d->status, .command = p->command};
     snprintf(d->title, LINE, "A Transformer learns: %s", m->task);
-    snprintf(d->status, LINE, m->final ? "Ended after step %ld of %ld." : "In training, at step %ld of %ld.",
-             m->step, p->recipe->steps);
+    snprintf(d->status, LINE, "%s step %ld of %ld. This page has taken %.1f %% of the time.",
+             m->final ? "Ended after" : "In training, at", m->step, p->recipe->steps,
+             100 * p->spent / m->seconds);
     write_figures(d, m);
     write_facts(d, p);
     curves_draw(&p->curves, m->step, &d->pictures);
