@@ -287,7 +287,7 @@ static bool hear(void *context, int32_t id) {
 }
 
 /* A text goes on as from scratch for each token, seeing as many of the last ones as the model has positions
- * for, whether it has room for all, fills up on the way, or the prompt alone is too long. */
+ * for, or as are left when the window moves on by more than one, whether it has room for all, fills up on the way, or the prompt alone is too long. */
 static void check_text(ModelConfig c, long context, Sampler s, uint64_t seed) {
     c.max_length = (int)context;
     Error e = {0};
@@ -300,8 +300,9 @@ static void check_text(ModelConfig c, long context, Sampler s, uint64_t seed) {
     memcpy(want, found, sizeof want);
     CHECK(decode_continue(t, m, &s, found, PROMPT, MORE, hear, &heard, &e), "%s", e.text);
     CHECK(t->nodes == 0 && !t->no_grad, "the tape is not as it was");
-    for (long i = PROMPT; i < PROMPT + MORE; i++) {
-        long seen = i < context ? i : context;
+    long slide = s.slide < 1 ? 1 : s.slide < context ? s.slide : context;
+    for (long i = PROMPT, seen = PROMPT < context ? PROMPT : context; i < PROMPT + MORE; i++, seen++) {
+        if (seen > context) seen -= slide;
         next_scores(m, NULL, 0, want + i - seen, seen, scores);
         want[i] = (int32_t)decode_choose(&s, scores, c.vocab_size, 0, (uint64_t)i);
     }
@@ -321,6 +322,8 @@ static void text_goes_on_as_from_scratch(void) {
                 long context = (long[]){1, 2, 3, 10, 40}[i];
                 check_text(learned, context, s, seed);
                 check_text(post, context, s, seed);
+                s.slide = (long[]){1, 2, 2, 5, 60}[i];
+                check_text(learned, context, s, seed);
             }
 }
 

@@ -1,8 +1,10 @@
 /* ./bench decode: how many tokens a second a model says, fed its own output. */
 #include "base/pool.h"
+#include "base/work.h"
 #include "bench/bench.h"
 #include "bench/bench_case.h"
 #include "decoding/decode.h"
+#include "kernels/rows.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,20 +16,46 @@ typedef struct Decoding {
     Tape *tape;
     int32_t *ids, *out;
     long *length;
-    long batch, prompt, more;
+    long batch, prompt, more, slide;
     Error error;
 } Decoding;
 
 static void decode(void *decoding) {
     enum { NO_END = -2 }; /* no token: answers are as long as they may be */
     Decoding *d = decoding;
-    Sampler greedy = {0};
+    Sampler greedy = {.slide = d->slide};
     if (d->error.status) return;
     if (d->c->kind == KIND_LM)
         decode_continue(d->tape, d->model, &greedy, d->ids, d->prompt, d->more, NULL, NULL, &d->error);
     else
         decode_answers(d->tape, d->model, &greedy, d->batch, d->c->S, d->ids, 0, NO_END, d->more, d->out,
                        d->length, &d->error);
+}
+
+enum { SUM_CHUNK = 1 << 15 };
+static volatile real sink; /* keeps the sums from being optimised away */
+
+static void sum_chunk(void *decoding, long chunk) {
+    const Parameters *p = &((Decoding *)decoding)->model->parameters;
+    long begin = chunk * SUM_CHUNK;
+    sink = row_sum(p->value + begin, chunk_end(begin, SUM_CHUNK, p->size) - begin);
+}
+
+/* Reads all weights once, as each token must, and only adds them up: no token can take less time for long. */
+static void sum_weights(void *decoding) {
+    Decoding *d = decoding;
+    pool_for(chunks_of(d->model->parameters.size, SUM_CHUNK), sum_chunk, d);
+}
+
+static void show_sum(Decoding *d, const BenchOptions *o) {
+    Timing t = bench_time(sum_weights, d, o->seconds, 3);
+    double megabytes = (double)d->model->parameters.size * sizeof(real) * 1e-6;
+    if (o->json)
+        printf("{\"case\": \"%s\", \"sums_mb\": %.2f, \"ms\": %.4f, \"threads\": %d}\n", d->c->name,
+               megabytes, t.median * 1e3, pool_threads());
+    else
+        printf("%-6s %2d threads  a sum over the weights, %8.2f MB %13.3f ms\n", d->c->name, pool_threads(),
+               megabytes, t.median * 1e3);
 }
 
 static bool measure(Decoding *d, const char *what, const BenchOptions *o, Error *e) {
@@ -52,7 +80,9 @@ static bool measure_text(Decoding *d, const BenchOptions *o, Error *e) {
     d->prompt = 1, d->more = d->c->T - 1;
     if (!measure(d, "text within context", o, e)) return false;
     d->prompt = d->c->T, d->more = BEYOND;
-    return measure(d, "text, window slides", o, e);
+    if (!measure(d, "text, window slides", o, e)) return false;
+    d->more = d->c->T, d->slide = d->c->T / 2;
+    return measure(d, "text, by half of it", o, e);
 }
 
 static bool measure_answers(Decoding *d, const BenchOptions *o, Error *e) {
@@ -74,6 +104,7 @@ static bool measure_case(const Case *c, const BenchOptions *o, Error *e) {
                   .length = calloc((size_t)c->batch, sizeof *d.length)};
     bool ok = d.model && d.ids && d.out && d.length;
     if (!ok) error_set(e, STATUS_NO_MEMORY, "memory: %zu tokens", most);
+    if (ok) show_sum(&d, o);
     ok = ok && (c->kind == KIND_LM ? measure_text(&d, o, e) : measure_answers(&d, o, e));
     tape_free(d.tape);
     model_free(d.model);

@@ -2,7 +2,8 @@
  *
  * While the text fits into the model's context, each token is computed alone, with the cache of those before. From
  * there on the window slides: every token then stands at another position than before, so that nothing of the cache
- * holds any longer, and the window is computed anew. */
+ * holds any longer, and the window is computed anew. Where it moves by one token, that is the price of each; where it
+ * moves by half of the context, of one in so many, and a token sees between half and all of the context. */
 #include "decoding/decode.h"
 #include <string.h>
 
@@ -25,15 +26,17 @@ bool decode_continue(Tape *t, Model *m, const Sampler *s, int32_t *ids, long n, 
     Tokens window = {0};
     KvCache cache = {0};
     long context_length = m->config.max_length, room = n + more < context_length ? n + more : context_length;
+    long start = n > context_length ? n - context_length : 0, slide = s->slide > 0 ? s->slide : 1;
+    if (slide > context_length) slide = context_length;
     bool ok = tokens_new(&window, 1, room, e) && kv_cache_new(&cache, &m->config, 1, room, 0, e);
     bool no_grad = t->no_grad;
     Forward f = {t, m, NULL, &window, &cache};
     t->no_grad = true;
     t->training = false;
     for (long i = n; ok && i < n + more; i++) {
-        bool known = i > n && i <= context_length;
-        const Tensor *scores =
-            next_scores(&f, &window, ids, i, i < context_length ? i : context_length, known);
+        bool full = i - start > context_length;
+        if (full) start += slide;
+        const Tensor *scores = next_scores(&f, &window, ids, i, i - start, i > n && !full);
         ok = !tape_failed(t, e) && decode_check_scores(scores->data, m->config.vocab_size, e);
         if (ok) ids[i] = (int32_t)decode_choose(s, scores->data, m->config.vocab_size, 0, (uint64_t)i);
         tape_reset(t);

@@ -10,6 +10,9 @@ typedef struct Sampler {
     double temperature; /* scores are divided by it before the softmax; 0: the likeliest token, greedy */
     long top_k;         /* only among the k likeliest; 0: among all */
     uint64_t seed;
+    /* How many tokens the window moves on each time that a text has outgrown the model's context, at most the
+     * context; 0: one. With one, each token sees as much as it can, for the price of the whole window. */
+    long slide;
 } Sampler;
 
 /* The id chosen from `count` scores for this position of this sequence. */
@@ -25,7 +28,7 @@ bool decode_answers(Tape *t, Model *m, const Sampler *s, long count, long S, con
                     int32_t begin_id, int32_t end_id, long most, int32_t *out, long *length, Error *e);
 
 /* Language model: writes into ids[n …] the `more` tokens that follow the prompt ids[0 … n), n >= 1. The model
- * sees the last max_length tokens. Each is handed to `emit`, if not NULL, as soon as it is known; false from
+ * sees the last max_length tokens, or with s->slide fewer. Each is handed to `emit`, if not NULL, as soon as it is known; false from
  * it ends decoding. */
 bool decode_continue(Tape *t, Model *m, const Sampler *s, int32_t *ids, long n, long more,
                      bool (*emit)(void *context, int32_t id), void *context, Error *e);

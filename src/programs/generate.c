@@ -13,7 +13,7 @@
 
 static struct Settings {
     const char *prompt;
-    long length, top_k;
+    long length, top_k, slide;
     double temperature;
     bool length_given, no_checksum;
 } s = {.length = 400};
@@ -28,6 +28,8 @@ static const Option table[] = {
      "400; of an answer as many as the model can number", .integer = &s.length, .given = &s.length_given},
     {"temperature", "X", "[0,1000]", "of the softmax; 0: always the likeliest", .real = &s.temperature},
     {"top-k", "N", "[0,16777216]", "choose among the k likeliest; 0: among all", .integer = &s.top_k},
+    {"slide", "N", "[1,16777216]", "tokens that the window moves on when a text outgrows the context", "1",
+     .integer = &s.slide},
     {0},
 };
 
@@ -46,7 +48,7 @@ static void run_close(Run *r) {
 static bool run_open(Run *r, const char *directory, uint64_t seed, Error *e) {
     if (!saved_run_open(&r->saved, directory, s.no_checksum, e)) return false;
     r->tape = tape_new();
-    r->sampler = (Sampler){.temperature = s.temperature, .top_k = s.top_k, .seed = seed};
+    r->sampler = (Sampler){.temperature = s.temperature, .top_k = s.top_k, .seed = seed, .slide = s.slide};
     if (!r->saved.notes.checksum)
         fprintf(stderr, "generate: %s: %s\n", r->saved.path,
                 s.no_checksum ? "its checksum is not looked at"
