@@ -60,6 +60,21 @@ static_library_shows_the_same() {
     done
 }
 
+# Of the library's files only base/system.o may want what POSIX.1-2017 has not; tests/posix.txt lists what others may.
+# What begins with two underscores is a C library's own name for such a function; gcc makes sincos of sin and cos.
+only_posix_is_wanted() {
+    library=${BUILD:-build}/float/libtapeformer.a
+    nm --defined-only "$library" | awk 'NF == 3 { print $3 }' >"$folder/own"
+    nm -A -u "$library" | awk -v OFS=': ' '
+        FILENAME != "-" { known[$1]; next }
+        { split($1, place, ":") }
+        place[2] != "system.o" && !($NF in known) && $NF !~ /^__|^_GLOBAL_OFFSET_TABLE_$|^sincosf?$/ {
+            print place[2], $NF " is not in tests/posix.txt"
+            bad = 1
+        }
+        END { exit bad }' "$folder/own" tests/posix.txt -
+}
+
 header_stands_alone() {
     for flag in '' -DREAL_DOUBLE; do
         $cc -std=c11 -Wall -Wextra -Wpedantic -Werror $flag -fsyntax-only "$to/include/tapeformer.h" || return 1
@@ -124,6 +139,7 @@ nothing_stays() {
 check "make install fills a folder" install_all
 check "the shared library shows documented prefixes, and few functions" shared_library_shows
 check "the static library shows what the shared one does" static_library_shows_the_same
+check "of the system the library wants what POSIX has" only_posix_is_wanted
 check "the header stands alone" header_stands_alone
 if command -v pkg-config >/dev/null; then
     check "example: linear regression" example regression tapeformer '^y = 3.00 x0 -2.00 x1 +0.50$'

@@ -1,6 +1,7 @@
 /* How much memory there is: a container's limit, wherever above the process it stands, in both versions of control
  * groups. */
 #include "base/memory_limit.h"
+#include "base/system.h"
 #include "base/arena.h"
 #include "child.h"
 #include <stdint.h>
@@ -44,7 +45,7 @@ static void lowest_limit_counts(void) {
 
 static void machine_has_memory(void) {
     Error e = {0};
-    double machine = memory_of_machine();
+    double machine = system_memory();
     CHECK(machine > 1e6 && machine < 1e15, "found %g", machine);
     CHECK(pages_exist(1000, "little", &e) && !pages_exist(SIZE_MAX, "all", &e));
     CHECK(e.status == STATUS_NO_MEMORY && strstr(e.text, "memory: all would take 1.84e+10 GB, this "), "%s",

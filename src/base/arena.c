@@ -1,5 +1,6 @@
 #include "base/arena.h"
 #include "base/memory_limit.h"
+#include "base/system.h"
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,7 +55,7 @@ void arena_free(Arena *a) {
 /* mmap promises address space, not memory: asked for more than the machine has, it would succeed and the
  * program would be killed later, in the middle of a step. So the memory that there is is the limit here. */
 bool pages_exist(size_t bytes, const char *what, Error *e) {
-    double machine = memory_of_machine(), groups = memory_of_groups("/proc/self/cgroup", "/sys/fs/cgroup");
+    double machine = system_memory(), groups = memory_of_groups("/proc/self/cgroup", "/sys/fs/cgroup");
     double least = groups < machine ? groups : machine;
     if ((double)bytes <= least) return true;
     return error_set(e, STATUS_NO_MEMORY, "memory: %s would take %.3g GB, this %s has %.3g GB", what,
@@ -63,15 +64,13 @@ bool pages_exist(size_t bytes, const char *what, Error *e) {
 
 void *pages_alloc(size_t bytes, const char *what, Error *e) {
     if (!pages_exist(bytes, what, e)) return NULL;
-    void *p = mmap(NULL, bytes ? bytes : 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (p == MAP_FAILED) {
+    void *p = system_pages(bytes ? bytes : 1, false);
+    if (!p) {
         error_set(e, STATUS_NO_MEMORY, "memory: %s takes %.3g GB, which is not to be had", what,
                   (double)bytes * 1e-9);
         return NULL;
     }
-#ifdef MADV_HUGEPAGE
-    madvise(p, bytes, MADV_HUGEPAGE); /* only speed depends on it */
-#endif
+    system_large_pages(p, bytes);
     return p;
 }
 

@@ -1,5 +1,6 @@
 #include "base/child.h"
 #include "base/clock.h"
+#include "base/system.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -8,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -84,7 +84,7 @@ enum { FIRST_FREE = 3, MOST_DESCRIPTORS = 1024 };
 static _Noreturn void live(const ChildLimits *limits, const int result[2], const int printed[2],
                            void (*job)(void *context, long i), void *context, long i) {
     setpgid(0, 0);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    system_end_with_parent();
     signal(SIGPIPE, SIG_DFL);
     int nothing = open("/dev/null", O_RDONLY);
     if (nothing >= 0) dup2(nothing, STDIN_FILENO);
@@ -101,12 +101,20 @@ static _Noreturn void live(const ChildLimits *limits, const int result[2], const
     child_finish();
 }
 
+/* A pipe that a program which follows does not inherit. */
+static bool open_pipe(int end[2]) {
+    if (pipe(end) != 0) return false;
+    if (fcntl(end[0], F_SETFD, FD_CLOEXEC) == 0 && fcntl(end[1], F_SETFD, FD_CLOEXEC) == 0) return true;
+    close(end[0]), close(end[1]);
+    return false;
+}
+
 static bool bear(Child *c, const ChildLimits *limits, void (*job)(void *context, long i), void *context,
                  long i) {
     int result[2], printed[2];
     *c = (Child){.job = i, .pid = -1, .seconds = limits->seconds, .result = -1, .printed = -1};
-    if (pipe2(result, O_CLOEXEC) != 0) return false;
-    if (pipe2(printed, O_CLOEXEC) != 0) {
+    if (!open_pipe(result)) return false;
+    if (!open_pipe(printed)) {
         close(result[0]), close(result[1]);
         return false;
     }
@@ -187,9 +195,16 @@ static ChildEnd bury(Child *c, int status) {
     return end;
 }
 
+/* Processor time of all children that were waited for. */
+static double seconds_of_dead_children(void) {
+    struct rusage all;
+    if (getrusage(RUSAGE_CHILDREN, &all) != 0) return 0;
+    return (double)(all.ru_utime.tv_sec + all.ru_stime.tv_sec) +
+           1e-6 * (double)(all.ru_utime.tv_usec + all.ru_stime.tv_usec);
+}
+
 bool child_lives(Child *c, ChildEnd *end) {
     int status;
-    struct rusage usage;
     drain(c, &c->result, keep_result);
     drain(c, &c->printed, keep_text);
     if (clock_seconds() > c->deadline && !c->timed_out) {
@@ -197,8 +212,9 @@ bool child_lives(Child *c, ChildEnd *end) {
         kill(-c->pid, SIGKILL);
         kill(c->pid, SIGKILL);
     }
-    if (wait4(c->pid, &status, WNOHANG, &usage) != c->pid) return true;
-    double used = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec);
+    double before = seconds_of_dead_children();
+    if (waitpid(c->pid, &status, WNOHANG) != c->pid) return true;
+    double used = seconds_of_dead_children() - before;
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) c->timed_out |= used >= floor(c->seconds);
     *end = bury(c, status);
     return false;

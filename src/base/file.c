@@ -1,5 +1,6 @@
 /* Reading files whole and writing them atomically. */
 #include "base/file.h"
+#include "base/system.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -8,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -100,6 +100,26 @@ static bool cannot_create(const char *path, Error *e) {
                      strerror(errno));
 }
 
+/* The text in memory of its own, to be freed; its length, or -1: there is no memory. */
+static int print_new_with(char **text, const char *format, va_list arguments) {
+    va_list again;
+    va_copy(again, arguments);
+    int length = vsnprintf(NULL, 0, format, arguments);
+    *text = length < 0 ? NULL : malloc((size_t)length + 1);
+    if (*text) vsnprintf(*text, (size_t)length + 1, format, again);
+    va_end(again);
+    return *text ? length : -1;
+}
+
+static int print_new(char **text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static int print_new(char **text, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    int length = print_new_with(text, format, arguments);
+    va_end(arguments);
+    return length;
+}
+
 /* The path that symbolic links lead to from `path`, to be freed; nothing need exist there. NULL: errno. */
 static char *follow_links(const char *path) {
     enum { LINKS = 40 }; /* as many as the kernel follows */
@@ -112,7 +132,7 @@ static char *follow_links(const char *path) {
         char *next = NULL;
         if (i == LINKS)
             errno = ELOOP;
-        else if (asprintf(&next, "%.*s%.*s", folder, at, (int)length, link) < 0)
+        else if (print_new(&next, "%.*s%.*s", folder, at, (int)length, link) < 0)
             next = NULL;
         free(at);
         at = next;
@@ -129,7 +149,7 @@ static bool still_named(int folder, const char *name, int fd) {
 
 /* True unless another process has the file locked. A file system that has no locks locks nobody out. */
 static bool lock(int fd) {
-    return flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+    return system_lock(fd) || errno != EWOULDBLOCK;
 }
 
 /* A temporary file is locked by who writes it, so one that is not locked was left by a process that was
@@ -167,7 +187,7 @@ static bool open_folder(File *f, Error *e) {
     char *folder = slash == f->target ? strdup("/")
                    : slash            ? strndup(f->target, (size_t)(slash - f->target))
                                       : strdup(".");
-    if (!folder || asprintf(&f->temporary, ".%s.tapeformer-tmp", f->name) < 0) {
+    if (!folder || print_new(&f->temporary, ".%s.tapeformer-tmp", f->name) < 0) {
         f->temporary = NULL;
         free(folder);
         return error_set(e, STATUS_NO_MEMORY, "%s: no memory", f->path);
@@ -256,7 +276,7 @@ void file_print(File *f, const char *format, ...) {
     char *text;
     va_list arguments;
     va_start(arguments, format);
-    int length = vasprintf(&text, format, arguments);
+    int length = print_new_with(&text, format, arguments);
     va_end(arguments);
     if (length < 0) {
         error_set(&f->error, STATUS_NO_MEMORY, "%s: no memory", f->path);

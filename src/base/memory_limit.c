@@ -7,11 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-double memory_of_machine(void) {
-    double bytes = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
-    return bytes > 0 ? bytes : (double)INFINITY;
-}
-
 /* The number in the file of that name in a group's folder; INFINITY where there is none, as in "max". */
 static double limit_in(const char *folder, const char *name) {
     char path[3 * PATH_MAX], text[64] = "", *end;

@@ -1,9 +1,6 @@
-/* How much memory there is for this process: the machine's, or less where a container's limit is lower. */
+/* How much memory a container leaves to this process. */
 #ifndef BASE_MEMORY_LIMIT_H
 #define BASE_MEMORY_LIMIT_H
-
-/* Bytes; INFINITY where the system does not say. */
-double memory_of_machine(void);
 
 /* The lowest limit of the control groups that a process is in, in bytes; INFINITY: none. `groups` is a file like
  * /proc/self/cgroup, whose lines `N:CONTROLLERS:PATH` say where in the tree `root`, as /sys/fs/cgroup is one, the

@@ -1,6 +1,7 @@
 /* Command lines. getopt_long takes them apart; what may stand in them, and the help, come from the table. */
 #include "base/options.h"
 #include "base/pool.h"
+#include "base/system.h"
 #include "base/utf8.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -307,10 +308,10 @@ static bool parse(Options *o, Rows *rows, const bool *help, int argc, char **arg
     o->operand = argv + 1;
     o->operands = 0;
     opterr = 0;
-    optind = 0; /* start anew: glibc and musl both read it so */
+    system_start_options();
     for (;;) {
         int at = optind ? optind : 1;
-        int code = getopt_long(argc, argv, "-:h", options, NULL); /* "-": it reports operands too, as 1 */
+        int code = system_option(argc, argv, "-:h", options); /* "-": it reports operands too, as 1 */
         if (code == -1) break;
         if (code == 1)
             o->operand[o->operands++] = optarg; /* at or before the element just read */

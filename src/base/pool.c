@@ -12,6 +12,7 @@
  * sleeping at once. */
 #include "base/pool.h"
 #include "base/clock.h"
+#include "base/system.h"
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -63,12 +64,8 @@ static _Thread_local int thread_index;
 static _Thread_local bool in_body;
 
 static int processors(void) {
-#ifdef __linux__
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
-#endif
-    long n = sysconf(_SC_NPROCESSORS_ONLN);
-    return n < 1 ? 1 : n > MAX_THREADS ? MAX_THREADS : (int)n;
+    int n = system_processors();
+    return n > MAX_THREADS ? MAX_THREADS : n;
 }
 
 static inline void pause_briefly(void) {

@@ -1,4 +1,5 @@
 #include "gradcheck/check_host.h"
+#include "base/system.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -98,9 +99,8 @@ CheckHost *check_host_start(const ChildLimits *limits, const CheckCase *(*load)(
                             void *context) {
     CheckHost *h = calloc(1, sizeof *h);
     size_t bytes = (sizeof(Desk) + 63) / 64 * 64 + BLOCKS;
-    void *shared =
-        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (!h || shared == MAP_FAILED) {
+    void *shared = system_pages(bytes, true);
+    if (!h || !shared) {
         free(h);
         return NULL;
     }

@@ -1,5 +1,6 @@
 #include "base/options.h"
 #include "base/pool.h"
+#include "base/system.h"
 #include "base/utf8.h"
 #include "grading/check_cases.h"
 #include "grading/commands.h"
@@ -56,8 +57,7 @@ static bool check_operation(CheckPlan *plan, const char *name, const char *part,
 
 /* The project's headers stand in src beside this program, or beside the folder that it was built in. */
 static void find_headers(char *path, size_t size) {
-    ssize_t n = readlink("/proc/self/exe", path, size - 32);
-    path[n < 0 ? 0 : n] = 0;
+    system_program(path, size - 32);
     for (char *slash; (slash = strrchr(path, '/'));) {
         strcpy(slash, "/src/ops/ops.h");
         bool here = access(path, R_OK) == 0;

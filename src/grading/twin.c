@@ -1,5 +1,6 @@
 #include "grading/twin.h"
 #include "base/child.h"
+#include "base/system.h"
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,12 +22,10 @@ typedef struct Twin {
  * …/libexec/tapeformer/float/gradcheck, else FOLDER/build/float/gradcheck. */
 static bool find(Twin *t, Error *e) {
     char self[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    self[n < 0 ? 0 : n] = 0;
-    char *name = strrchr(self, '/');
+    char *name = system_program(self, sizeof self) ? strrchr(self, '/') : NULL;
     if (!name)
         return error_set(e, STATUS_NO_INPUT,
-                         "/proc/self/exe: cannot be read, need it to find the float twin");
+                         "gradcheck: found no path of its own, need it to find the float twin");
     *name++ = 0;
     t->name = name;
     const char *folder = strrchr(self, '/');

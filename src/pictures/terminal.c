@@ -1,16 +1,16 @@
 #include "pictures/terminal.h"
+#include "base/system.h"
 #include <langinfo.h>
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 enum { USUAL_COLUMNS = 80 };
 
 int terminal_columns(FILE *out) {
-    struct winsize size;
-    return ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : USUAL_COLUMNS;
+    int columns = system_columns(fileno(out));
+    return columns ? columns : USUAL_COLUMNS;
 }
 
 bool terminal_unicode(void) {
