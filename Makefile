@@ -40,7 +40,7 @@ first   = $(firstword $(foreach flag,$(1),$(if $(call takes,$(flag)),$(flag))))
 MACHINE := $(call first,-march=$(ARCH) -mcpu=$(ARCH))
 # The sources keep to POSIX, but for base/system.c; tests may ask for more. Floats are floats: where a processor computes
 # in more digits of its own accord, it is asked not to.
-SYSTEM   = $(if $(filter src/% train.c FORCE,$<),-D_XOPEN_SOURCE=700,-D_GNU_SOURCE)
+SYSTEM   = $(if $(filter src/% train.c FORCE,$<),-D_XOPEN_SOURCE=700,-D_GNU_SOURCE) -D_FILE_OFFSET_BITS=64
 FLOATS  := $(if $(call takes,-msse2 -mfpmath=sse),-msse2 -mfpmath=sse) $(call first,-fexcess-precision=fast)
 # The same objects make the static and the shared library; functions of a file may know each other in both.
 SHARED  := -fPIC $(call first,-fno-semantic-interposition)

@@ -7,9 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Files are little-endian, and so is every machine this is built for: bytes are numbers as they lie. */
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the bytes of arrays would have to be swapped");
-
 typedef enum Kind { BOOLEAN, UNSIGNED, SIGNED, FLOAT } Kind;
 
 static const struct {
@@ -79,9 +76,14 @@ bool array_expect_shape(const Array *a, Shape want, Error *e) {
 /* The element's bytes, which may be unaligned, as the low bits of a number. */
 static uint64_t element_bits(const Array *a, long i) {
     size_t size = dtypes[a->dtype].size;
-    uint64_t bits = 0;
+    union {
+        uint8_t one;
+        uint16_t two;
+        uint32_t four;
+        uint64_t eight;
+    } bits;
     memcpy(&bits, (const char *)a->bytes + (size_t)i * size, size);
-    return bits;
+    return size == 1 ? bits.one : size == 2 ? bits.two : size == 4 ? bits.four : bits.eight;
 }
 
 static int64_t sign_extended(uint64_t bits, size_t size) {

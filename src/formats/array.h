@@ -42,7 +42,7 @@ typedef struct Array {
     int rank; /* up to ARRAY_RANK; tensors stop at MAX_RANK, see array_shape */
     long size[ARRAY_RANK];
     long count;        /* of elements; their bytes fit in a long */
-    const void *bytes; /* row-major, little-endian, perhaps unaligned */
+    const void *bytes; /* row-major, in the machine's order of bytes, perhaps unaligned */
     void *owned;       /* memory that goes with the array; NULL: the bytes are somebody else's */
 } Array;
 

@@ -9,6 +9,7 @@
 #include "formats/npy.h"
 #include "base/file.h"
 #include "base/utf8.h"
+#include "formats/bytes.h"
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,7 +89,7 @@ static bool read_descr(Header *h) {
         if (!*descr || !strchr(one_byte ? "|<>" : "<>", *descr) || strcmp(descr + 1, types[i].name) != 0)
             continue;
         h->array->dtype = types[i].dtype;
-        h->swapped = *descr == '>' && !one_byte;
+        h->swapped = *descr == (BYTES_BIG_ENDIAN ? '<' : '>') && !one_byte;
         return true;
     }
     h->at = before.at;
@@ -176,15 +177,6 @@ static bool read_header(Header *h) {
 
 /* ---- The elements ---- */
 
-static void swap_bytes(char *bytes, long count, size_t size) {
-    for (char *element = bytes; count; count--, element += size)
-        for (size_t i = 0; i < size / 2; i++) {
-            char byte = element[i];
-            element[i] = element[size - 1 - i];
-            element[size - 1 - i] = byte;
-        }
-}
-
 /* Copies the elements, stored with the first index running fastest, to where the last one does. */
 static void to_row_major(const Array *a, const char *from, char *to) {
     size_t size = dtype_size(a->dtype);
@@ -233,7 +225,7 @@ static bool parse(Array *a, const char *path, char *data, size_t size, Error *e)
         return error_set(e, STATUS_BAD_DATA, "%s: found %zu bytes of elements, need %zu", path, found, bytes);
 
     char *elements = data + start + length;
-    if (h.swapped) swap_bytes(elements, a->count, dtype_size(a->dtype));
+    if (h.swapped) bytes_swap(elements, a->count, dtype_size(a->dtype));
     a->bytes = elements;
     a->owned = data;
     if (!h.fortran || a->rank < 2) return true;
@@ -261,6 +253,10 @@ bool npy_read(Array *a, const char *path, Error *e) {
     return file_read(path, 0, &data, &size, e) && npy_parse(a, path, data, size, e);
 }
 
+static void write_piece(void *file, const void *piece, size_t bytes) {
+    file_write(file, piece, bytes);
+}
+
 bool npy_write(const Array *a, const char *path, Error *e) {
     int type = 0;
     while (type < TYPES && types[type].dtype != a->dtype) type++;
@@ -279,6 +275,6 @@ bool npy_write(const Array *a, const char *path, Error *e) {
     File *f = file_create(path, e);
     if (!f) return false;
     file_write(f, all, ALL);
-    file_write(f, a->bytes, (size_t)a->count * dtype_size(a->dtype));
+    bytes_for_file(a->bytes, a->count, dtype_size(a->dtype), write_piece, f);
     return file_commit(f, e);
 }

@@ -4,6 +4,7 @@
 #include "base/crc32.h"
 #include "base/file.h"
 #include "base/utf8.h"
+#include "formats/bytes.h"
 #include "formats/json.h"
 #include <inttypes.h>
 #include <limits.h>
@@ -166,6 +167,8 @@ static bool duplicate(const Safetensors *s, const char *key, Error *e) {
 }
 
 static bool keys_differ(Safetensors *s, Error *e) {
+    for (int i = 0; i < s->tensors && BYTES_BIG_ENDIAN; i++)
+        bytes_swap((void *)s->tensor[i].bytes, s->tensor[i].count, dtype_size(s->tensor[i].dtype));
     if (s->tensors) qsort(s->tensor, (size_t)s->tensors, sizeof *s->tensor, by_name);
     if (s->metadata_count) qsort(s->metadata, (size_t)s->metadata_count, sizeof *s->metadata, by_key);
     for (int i = 1; i < s->tensors; i++)
@@ -179,6 +182,8 @@ static bool keys_differ(Safetensors *s, Error *e) {
 static bool data_is_covered(Safetensors *s, const char *data, size_t size, Error *e) {
     char text[ARRAY_WHERE];
     const char *at = data;
+    for (int i = 0; i < s->tensors && BYTES_BIG_ENDIAN; i++)
+        bytes_swap((void *)s->tensor[i].bytes, s->tensor[i].count, dtype_size(s->tensor[i].dtype));
     if (s->tensors) qsort(s->tensor, (size_t)s->tensors, sizeof *s->tensor, by_place);
     for (int i = 0; i < s->tensors; i++) {
         const char *start = s->tensor[i].bytes;
@@ -227,8 +232,7 @@ static bool checksum_fits(const char *path, const char *file, size_t size, Error
 
 static bool parse(Safetensors *s, size_t size, bool check, Error *e) {
     if (size < 8) return error_set(e, STATUS_BAD_DATA, "%s: found %zu bytes, need at least 8", s->path, size);
-    uint64_t length;
-    memcpy(&length, s->data, sizeof length);
+    uint64_t length = bytes_number(s->data);
     uint64_t most = size - 8 < MAX_HEADER ? size - 8 : MAX_HEADER;
     if (length > most)
         return error_set(e, STATUS_BAD_DATA, "%s: found a header of %" PRIu64 " bytes, need at most %" PRIu64,
@@ -243,6 +247,8 @@ static bool parse(Safetensors *s, size_t size, bool check, Error *e) {
     size_t data_size = size - 8 - (size_t)length;
     if (!read_header(s, &j, data, data_size)) return false;
     if (!keys_differ(s, e) || !data_is_covered(s, data, data_size, e)) return false;
+    for (int i = 0; i < s->tensors && BYTES_BIG_ENDIAN; i++)
+        bytes_swap((void *)s->tensor[i].bytes, s->tensor[i].count, dtype_size(s->tensor[i].dtype));
     if (s->tensors) qsort(s->tensor, (size_t)s->tensors, sizeof *s->tensor, by_name);
     return true;
 }
@@ -346,13 +352,20 @@ static void print_tensor(void *context, const Array *a) {
     h->offset += array_bytes(a);
 }
 
-static void add_checksum(void *context, const Array *a) {
-    uint32_t *crc = context;
-    *crc = crc32_update(*crc, a->bytes, array_bytes(a));
+static void add_piece(void *crc, const void *piece, size_t bytes) {
+    *(uint32_t *)crc = crc32_update(*(uint32_t *)crc, piece, bytes);
 }
 
-static void write_bytes(void *context, const Array *a) {
-    file_write(context, a->bytes, array_bytes(a));
+static void add_checksum(void *crc, const Array *a) {
+    bytes_for_file(a->bytes, a->count, dtype_size(a->dtype), add_piece, crc);
+}
+
+static void write_piece(void *file, const void *piece, size_t bytes) {
+    file_write(file, piece, bytes);
+}
+
+static void write_bytes(void *file, const Array *a) {
+    bytes_for_file(a->bytes, a->count, dtype_size(a->dtype), write_piece, file);
 }
 
 /* At least as many bytes as the header takes: a byte of a text may become \u0000, a number has up to 20 digits. */
@@ -393,8 +406,7 @@ static char *make_header(const Metadata *metadata, int metadata_count, const Arr
         free(header);
         return NULL;
     }
-    uint64_t length = *size - 8;
-    memcpy(header, &length, sizeof length);
+    bytes_put_number(header, *size - 8);
     return header;
 }
 

@@ -1,6 +1,7 @@
 #include "nn/parameters.h"
 #include "base/arena.h"
 #include "base/random.h"
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,7 @@ bool parameters_add_split(Parameters *p, const char *name, Shape shape, Init ini
         p->entry = grown, p->capacity = capacity;
     }
     long count;
-    if (!shape_fits(shape.rank, shape.size, sizeof(real), &count) || count > ((long)1 << 56) - p->elements)
+    if (!shape_fits(shape.rank, shape.size, sizeof(real), &count) || count > LONG_MAX / 128 - p->elements)
         return error_set(e, STATUS_NO_MEMORY, "memory: %s is %s, more than any machine holds", name,
                          shape_text(shape));
     Parameter *entry = &p->entry[p->count++];
