@@ -431,6 +431,7 @@ bool safetensors_write_into(File *f, const Metadata *metadata, int metadata_coun
 
 bool safetensors_write(const char *path, const Metadata *metadata, int metadata_count, const Array *tensors,
                        int count, Error *e) {
+    check_names(metadata, metadata_count, tensors, count); /* a bug, whatever becomes of the file */
     File *f = file_create(path, e);
     if (!f) return false;
     if (safetensors_write_into(f, metadata, metadata_count, tensors, count, e)) return file_commit(f, e);
