@@ -1,11 +1,11 @@
 /* What attention is shown to be: every row of every map is a distribution, a model that has learnt to reverse looks
  * where it has to, and a saved run's attention over any sentence becomes files. */
-#include "report/attention.h"
 #include "base/file.h"
 #include "explain/explain_run.h"
 #include "explain/lesson.h"
 #include "folder.h"
 #include "nn/model_file.h"
+#include "report/attention_look.h"
 #include "test.h"
 
 /* A decoder that writes the i-th token of a reversed sequence of n has to find the (n-1-i)-th of the source. */

@@ -199,7 +199,8 @@ void page_maps(const Page *p, FILE *out) {
     fputs("<section class=\"maps\">\n<h2>Attention</h2>\n<p>A row is a token that looks, a column one that "
           "is looked at; the "
           "darker, the larger the weight. A row's weights sum to 1.</p>\n"
-          "<p class=\"screen faint\">Point at a map, or give it the focus, to see it large and in numbers.</p>\n",
+          "<p class=\"screen faint\">Point at a map, or give it the focus, to see it large and in "
+          "numbers.</p>\n",
           out);
     if (p->frame_count > 1) controls(p, out);
     for (int i = 0; i < p->example_count; i++) {

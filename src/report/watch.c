@@ -1,6 +1,6 @@
 #include "report/watch.h"
 #include "decoding/decode.h"
-#include "report/attention.h"
+#include "report/attention_look.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* A model's attention, made fit for a page: weights of every layer and head over one example. */
-#ifndef REPORT_ATTENTION_H
-#define REPORT_ATTENTION_H
+#ifndef REPORT_ATTENTION_LOOK_H
+#define REPORT_ATTENTION_LOOK_H
 
 #include "nn/nn.h"
 #include "report/page.h"

@@ -1,4 +1,4 @@
-#include "report/attention.h"
+#include "report/attention_look.h"
 #include "kernels/arrays.h"
 #include <math.h>
 #include <stdlib.h>
