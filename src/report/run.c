@@ -154,7 +154,10 @@ bool run_save(Run *r, Error *e) {
     if (!trainer_check(r->trainer, e) || !restore_folder(r, e)) return false;
     File *place = r->place;
     r->place = NULL;
-    return save_checkpoint(r, e) && save_model(r, place, e);
+    /* Where there is no room for a checkpoint, there may be for the model. */
+    Error other = {0};
+    bool kept = save_checkpoint(r, e);
+    return save_model(r, place, kept ? e : &other) && kept;
 }
 
 /* ---- Evaluations ---- */

@@ -1,6 +1,7 @@
 """What train, generate and gradcheck do when the system fails them: an allocation, a system call, a kill, a full disk.
-Whatever fails, they end with a documented status and one line; the model that was there is there as it was, or the
-new one is, whole; nothing else is left; and the next run does what it would have done.
+Whatever fails, they end with a documented status and one line; the model that was there is there as it was, or what
+the new run has saved is, whole; nothing else is left; and the next run does what it would have done. A training that
+has a checkpoint is gone on with, and ends in the bits of one that nothing befell.
 
     BUILD=build [ALL=1] python3 tests/faults/faults.py
 
@@ -26,14 +27,17 @@ ALL = bool(os.environ.get("ALL"))
 STATUSES = {0, 1, 2, 3, 65, 66, 71, 73, 74, 78}
 TEXT = "the cat sat on the mat, and the dog sat on the cat.\n" * 20
 TRAIN = ["float/train", "lm", "--text", "text", "--context", "8", "--d-model", "8", "--heads", "2", "--layers", "1",
-         "--batch", "4", "--steps", "6", "--eval-every", "3", "--threads", "2", "--quiet", "--force", "--run", "run"]
+         "--batch", "4", "--steps", "6", "--eval-every", "3", "--checkpoint-every", "2", "--threads", "2", "--quiet",
+         "--force", "--run", "run"]
+RESUME = ["float/train", "--resume", "run", "--quiet"]
 OLD = TRAIN[:-2] + ["--seed", "9", "--run", "run"]
 JOBS = {
     "train": TRAIN,
     "generate": ["float/generate", "run", "--prompt", "the", "--length", "20"],
     "gradcheck": ["double/gradcheck", "model", "lm", "--double", "--out", "gradients"],
 }
-RESULTS = ("run/model.safetensors", "gradients")
+MODEL, CHECKPOINT, GRADIENTS = "run/model.safetensors", "run/checkpoint.safetensors", "gradients"
+RESULTS = (MODEL, CHECKPOINT, "run/best.safetensors", GRADIENTS)
 
 
 def command(job):
@@ -62,6 +66,12 @@ def state():
     return [digest(path) for path in RESULTS]
 
 
+def figures():
+    """metrics.csv but for its seconds."""
+    with open("run/metrics.csv") as file:
+        return [line.split(",")[:3] + line.split(",")[4:] for line in file]
+
+
 def files():
     return sorted(os.path.join(folder, name) for folder, _, names in os.walk(".") for name in names)
 
@@ -76,7 +86,7 @@ class Job:
         status, self.out, err = run(self.command)
         if status:
             raise SystemExit(f"{name}: status {status}: {err}")
-        self.new, self.files = state(), files()
+        self.new, self.files, self.figures = state(), files(), figures()
 
     @staticmethod
     def reset():
@@ -92,19 +102,31 @@ class Job:
 
     def check(self, where, status, out, err, killed=False):
         """The promises; raises where one is broken."""
-        lines = err.splitlines()
-        found = state()
-        if killed and status == -signal.SIGKILL:
-            assert all(f in (o, n) for f, o, n in zip(found, self.old, self.new)), f"{where}: a file is neither old nor new"
-        else:
+        if not (killed and status == -signal.SIGKILL):
+            lines = err.splitlines()
             assert status in STATUSES, f"{where}: status {status}: {err}"
+            lines = [line for line in lines if not line.startswith("no checkpoint at step ")]  # said, and gone on
             assert len(lines) == (status != 0), f"{where}: status {status}, found {len(lines)} lines: {err}"
-            assert all(f in (o, n) for f, o, n in zip(found, self.old, self.new)), f"{where}: a file is neither old nor new"
-            assert status or (found == self.new and out == self.out), f"{where}: done, and it is not"
+            assert status or (state() == self.new and out == self.out), f"{where}: done, and it is not"
             left = [path for path in files() if "tmp" in path]
             assert not left or "unlink" in where, f"{where}: {left} left"
-        if not left_alone(found, self):
+        for path, old, new in ((MODEL, self.old[0], self.new[0]), (GRADIENTS, self.old[3], self.new[3])):
+            assert digest(path) in (old, new, None), f"{where}: {path} is neither old nor new"
+        if state() != self.old or any("tmp" in path for path in files()):
+            self.recover(where)
             self.reset()
+
+    def recover(self, where):
+        """Of a run that was to replace another, the old model is there, or something that the new one learned."""
+        if self.name != "train":
+            return
+        if digest(CHECKPOINT) in (self.old[1], None):
+            kept = digest(MODEL) in (self.old[0], self.new[0]) or digest("run/best.safetensors") not in (self.old[2], None)
+            assert kept, f"{where}: the old run is gone, and nothing of the new one is there"
+            return
+        status, _, err = run(command(RESUME))
+        assert status == 0, f"{where}: gone on with: status {status}: {err}"
+        assert state() == self.new and figures() == self.figures, f"{where}: gone on with, it ends in other bits"
 
     def goes_again(self, where):
         """Nothing that is left keeps the next run from what it does."""
@@ -112,10 +134,6 @@ class Job:
         assert status == 0 and state() == self.new and out == self.out, f"behind {where}: status {status}: {err}"
         assert files() == self.files, f"behind {where}: {set(files()) ^ set(self.files)}"
         self.reset()
-
-
-def left_alone(found, job):
-    return found == job.old and not any("tmp" in path for path in files())
 
 
 def sample(count, most):
@@ -247,13 +265,14 @@ def test_random_kills(job, _):
 def test_full_disk(job, _):
     """Disks with room for more and more of what is written."""
     os.makedirs("../disk", exist_ok=True)
-    here, sizes = os.getcwd(), range(8, 76, 4) if ALL else (8, 12, 16, 24)
+    used = sum(-(-os.path.getsize(path) // 4096) * 4 for path in files()) + 16  # KB, about, and there is some room
+    here, sizes = os.getcwd(), [used + more for more in (range(0, 80, 4) if ALL else (0, 8, 24, 48))]
     if run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", "../disk"])[0]:
         return None
     run(["umount", "../disk"])
     full = 0
     for kilobytes in sizes:
-        assert run(["mount", "-t", "tmpfs", "-o", f"size={kilobytes}k,nr_inodes=16", "tmpfs", "../disk"])[0] == 0
+        assert run(["mount", "-t", "tmpfs", "-o", f"size={kilobytes}k,nr_inodes=40", "tmpfs", "../disk"])[0] == 0
         try:
             os.chdir("../disk")
             try:
@@ -262,15 +281,16 @@ def test_full_disk(job, _):
                 continue
             status, out, err = run(job.command)
             full += status in (73, 74)
-            job_state = state()
             assert status in (0, 73, 74), f"{kilobytes} KB: status {status}: {err}"
-            assert len(err.splitlines()) == (status != 0), err
-            assert status == 0 or job_state[0] == job.old[0] or job.name == "gradcheck", f"{kilobytes} KB: the old model is gone"
+            assert len([x for x in err.splitlines() if "no checkpoint" not in x]) == (status != 0), err
+            assert status == 0 or digest(MODEL) in (job.old[0], job.new[0], None), f"{kilobytes} KB: the old model is gone"
+            if status and digest(MODEL) is None and job.name == "train":
+                assert digest(CHECKPOINT) or digest("run/best.safetensors"), f"{kilobytes} KB: all is gone"
             assert not [path for path in files() if "tmp" in path], files()
         finally:
             os.chdir(here)
             run(["umount", "../disk"])
-    assert full or job.name == "generate", "no disk was full"
+    assert full > 0 or job.name == "generate", "no disk was full"
     return f"{len(sizes)} sizes, {full} full"
 
 
