@@ -41,6 +41,7 @@ static inline bool tensor_grad_adds(const Tensor *x) {
     return x->grad_state == GRAD_SUM;
 }
 
+/* Whether x lies row-major without gaps. */
 bool tensor_contiguous(const Tensor *x);
 
 /* The stride of x along each axis of `to`, which x broadcasts to: 0 where x is repeated. */

@@ -33,6 +33,7 @@ typedef struct File File;
  * another process is writing it. */
 File *file_create(const char *path, Error *e);
 
+/* Appends bytes; what fails is told by file_commit. */
 void file_write(File *f, const void *data, size_t size);
 void file_print(File *f, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -1,5 +1,6 @@
 /* Reading and writing .safetensors. What the reader accepts is a subset of what the format's own library
  * does. */
+/* long: reading and writing are two sides of one format, and share its checksum's place and its rules of names */
 #include "formats/safetensors.h"
 #include "base/crc32.h"
 #include "base/file.h"

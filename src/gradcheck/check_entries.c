@@ -1,3 +1,4 @@
+/* long: what a line through a point knows (Line) is this file's own, and all that judges an entry reads it */
 #include "gradcheck/check_entries.h"
 #include "base/random.h"
 #include "gradcheck/numeric_derivative.h"

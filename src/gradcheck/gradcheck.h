@@ -118,8 +118,10 @@ typedef struct CheckOptions {
     struct CheckHost *host, *fresh;
 } CheckOptions;
 
+/* Checks the case as the options say. */
 void gradcheck_case_with(const char *op, const CheckCase *c, const CheckOptions *how, CaseReport *report);
 
+/* "PASS", "INCONCLUSIVE" or "FAIL". */
 const char *gradcheck_verdict_text(Verdict v);
 
 #endif

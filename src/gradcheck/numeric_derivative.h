@@ -32,6 +32,7 @@ typedef struct Sweep {
     double noise;               /* of the newest difference */
 } Sweep;
 
+/* An empty sweep, for differences of this order. */
 void sweep_start(Sweep *s, int order);
 
 /* Takes the difference at the next step, half the one before; noise: what rounding can change in it. */

@@ -26,6 +26,7 @@ typedef struct AlongAxis {
     long n, inner;
 } AlongAxis;
 
+/* How elements of the shape lie along the axis. */
 AlongAxis pattern_along(Shape s, int axis);
 long pattern_index_along(const AlongAxis *a, long i);
 

@@ -20,6 +20,7 @@ typedef struct Properties {
     size_t size;
 } Properties;
 
+/* Whether input i of the point takes a gradient. */
 bool property_has_gradient(const CheckPoint *p, int i);
 
 /* The gradients as they are, and the output y. */

@@ -16,6 +16,7 @@ typedef struct CheckTotals {
     char last_op[REPORT_NAME];
 } CheckTotals;
 
+/* Counts one more case. */
 void totals_add(CheckTotals *t, const CaseReport *r);
 
 /* Done, no, or inconclusive: what the program exits with. */

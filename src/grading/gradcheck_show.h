@@ -34,6 +34,7 @@ typedef struct Show {
     double start;
 } Show;
 
+/* Begins a report in the ways that the options ask for. */
 void show_start(Show *show, const ShowOptions *how);
 
 /* `show` is a Show: as plan_run wants it. */

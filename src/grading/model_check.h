@@ -29,6 +29,7 @@ typedef struct ModelCheck {
 bool model_check_open(ModelCheck *c, Error *e);
 void model_check_close(ModelCheck *c);
 
+/* "seq2seq" or "lm". */
 const char *model_check_kind(const ModelCheck *c);
 
 /* How many tensors there are to be reported: loss, logits, then one a parameter. */

@@ -15,6 +15,7 @@ typedef struct ModelTotals {
     char worst_at[3][2 * REPORT_NAME];
 } ModelTotals;
 
+/* The lines above the table. */
 void model_table_heading(FILE *out, const Model *m, const Batch *b, double loss);
 
 /* A tensor: its gradient against differences, its values against others; either may have no parts. Prints nothing

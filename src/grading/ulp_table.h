@@ -27,6 +27,7 @@ typedef struct UlpTotals {
     char worst_at[3 * REPORT_NAME];
 } UlpTotals;
 
+/* The line above the table of operations. */
 void ulp_table_heading(FILE *out);
 void ulp_row_add(UlpRow *row, const CaseReport *r);
 void ulp_table_row(FILE *out, const UlpRow *row);
@@ -35,6 +36,7 @@ void ulp_table_row(FILE *out, const UlpRow *row);
 void ulp_sweep_heading(FILE *out, long every);
 void ulp_sweep_row(FILE *out, const CaseReport *r);
 
+/* Counts one more case, or function of the sweep. */
 void ulp_totals_add(UlpTotals *t, const CaseReport *r, bool sweep);
 void ulp_table_summary(FILE *out, const UlpTotals *t, int bound, double seconds);
 

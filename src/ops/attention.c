@@ -24,6 +24,7 @@
  * blocks of queries and keeps only each row's maximum m_i and 1/Σ_j e^(s_ij - m_i), from which backward
  * recomputes p to the same bits (Dao et al., arXiv:2205.14135; Rabe & Staats, arXiv:2112.05682). With
  * `causal` a block stops at the diagonal, so the upper half is not computed. */
+/* long: an operation is one file, and this one has the longest derivation */
 #include "base/pool.h"
 #include "base/work.h"
 #include "kernels/product.h"

@@ -24,6 +24,7 @@ Label label_number(long number);
 /* 0, 1 or 2 columns, as terminals have it. */
 int character_columns(uint32_t character);
 
+/* Writes the label. */
 void label_write(FILE *out, const Label *l);
 
 /* The same in HTML and in SVG: <, >, &, " and ' as character references. */

@@ -24,6 +24,7 @@ typedef struct Report {
     const char *unit;  /* "tokens/s" */
 } Report;
 
+/* A bar, or plain lines, for `total` steps; nothing where quiet. */
 Progress progress_start(const char *label, long total, bool quiet);
 
 /* Notes a number whose course is drawn beside the words where stderr is a terminal. */

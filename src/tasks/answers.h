@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+/* y = x; x backwards; x in ascending order: n tokens each. */
 void task_copy_answer(const int32_t *x, long n, int32_t *y);
 void task_reverse_answer(const int32_t *x, long n, int32_t *y);
 void task_sort_answer(const int32_t *x, long n, int32_t *y);

@@ -17,6 +17,7 @@
 
 #include "tasks/task.h"
 
+/* copy, reverse or sort, as task_open has it. */
 Task *task_sequence_open(const TaskKind *kind, const TaskOptions *o, Error *e);
 
 /* True if the sequence x, n ≥ 1 symbols, is on the held-out side. */

@@ -5,6 +5,7 @@
 #include "tasks/task.h"
 #include "text/corpus.h"
 
+/* lm, as task_open has it. */
 Task *task_text_open(const TaskKind *kind, const TaskOptions *o, Error *e);
 
 /* The text behind an lm task, which stays the task's: for entropies and prompts. NULL for any other task. */

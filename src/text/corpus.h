@@ -37,6 +37,7 @@ void corpus_free(Corpus *c);
 /* Row `row` of training step `step`: context + 1 consecutive tokens of the training part. key: the run's. */
 const int32_t *corpus_training_window(const Corpus *c, uint64_t key, uint64_t step, long row);
 
+/* Windows of the judged part, and the i-th of them: context + 1 tokens. */
 long corpus_held_out_windows(const Corpus *c);
 const int32_t *corpus_held_out_window(const Corpus *c, long i);
 

@@ -1,0 +1,77 @@
+#!/bin/sh
+# What a reader relies on and no compiler looks at: sizes of files and functions, comments of public functions, headers
+# that need no other before them, and nothing that nobody uses. A line that says /* long: WHY */ excuses its file or
+# function. Prints what is not so, a line each.
+cd "$(dirname "$0")/.." || exit 74
+status=0
+say() { echo "lint: $*"; status=1; }
+
+# limit LINES FILES...: none of the files, which are one, has more lines.
+limit() {
+    most=$1 what=$2
+    shift 2
+    lines=$(cat "$@" | wc -l)
+    [ "$lines" -le "$most" ] || say "$what: found $lines lines, need at most $most"
+}
+for file in src/*/*.[ch] train.c; do
+    grep -q '/\* long: ' "$file" || limit 400 "$file" "$file"
+done
+limit 999 src/autograd src/autograd/*.[ch]
+limit 149 src/autograd/tape.c src/autograd/tape.c
+limit 179 train.c train.c
+
+found=$(awk '
+    FNR == 1 { start = 0 }
+    /^[a-z].*\{$/ && !/^(typedef|struct|enum|union)/ && !/=/ { start = FNR; name = $0; excused = 0 }
+    /\/\* long: / { excused = 1 }
+    /^}$/ && start {
+        if (FNR - start + 1 > 60 && !excused)
+            print FILENAME ":" start ": a function of " FNR - start + 1 " lines, need at most 60"
+        start = 0
+    }' src/*/*.[ch] train.c)
+[ -z "$found" ] || say "$found"
+
+# A prototype stands in a paragraph with a comment, beside or above it; what frees or closes needs none.
+found=$(awk '
+    function end_part() { if (bare && !comment) print bare; bare = ""; comment = 0 }
+    FNR == 1 { end_part() }
+    NF == 0 { end_part() }
+    /\/\*/ { comment = 1 }
+    /^[A-Za-z_][^#=(]* \**[a-z_0-9]+\(.*;/ && !/^(typedef|static|extern|OP)/ && !/_(free|close)\(/ { if (!bare) bare = FILENAME ":" FNR ": no comment: " $0 }
+    END { end_part() }' src/*/*.h)
+[ -z "$found" ] || say "$found"
+
+# A function that a header declares has a use beside its definition: in src, in src/tapeformer.h, or in the
+# tests, which may look at what programs have no need to.
+found=$(awk '
+    FILENAME ~ /\.h$/ && FILENAME != "src/tapeformer.h" {
+        if ($0 ~ /^[A-Za-z_][^#=(]* \**[a-z_0-9]+\(/ && $0 !~ /^(typedef|static|extern|OP)/) {
+            name = $0
+            sub(/\(.*/, "", name)
+            sub(/.*[ *]/, "", name)
+            place[name] = FILENAME
+            next
+        }
+    }
+    {
+        line = $0
+        while (match(line, /[A-Za-z_][A-Za-z_0-9]*/)) {
+            uses[substr(line, RSTART, RLENGTH)]++
+            line = substr(line, RSTART + RLENGTH)
+        }
+    }
+    END { for (name in place) if (uses[name] < 2) print place[name] ": nobody calls " name }
+' src/*/*.[ch] src/*/*.def src/tapeformer.h train.c tests/*.c tests/*/*.c | sort)
+[ -z "$found" ] || say "$found"
+
+for name in $(grep -o '^    STATUS_[A-Z_]*' src/base/error.h); do
+    grep -qw "$name" $(ls src/*/*.c) train.c || say "src/base/error.h: nobody returns $name"
+done
+
+flags=$(MAKEFLAGS= make -s print-lint-flags)
+for header in src/*/*.h src/tapeformer.h; do
+    echo "#include \"${header#src/}\"" | ${CC:-cc} $flags -Werror -fsyntax-only -x c - 2>"${TMPDIR:-/tmp}/structure.$$" ||
+        say "$header does not stand alone: $(head -n 1 "${TMPDIR:-/tmp}/structure.$$")"
+done
+rm -f "${TMPDIR:-/tmp}/structure.$$"
+exit $status
