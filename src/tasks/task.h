@@ -21,10 +21,10 @@ typedef struct TaskOptions {
     long held_out;   /* sequences to judge by, 1 … MAX_HELD_OUT; all there are where there are fewer */
 
     /* lm */
-    const char *text; /* path of a UTF-8 file */
-    long context;     /* tokens of a window */
+    const char *text;  /* path of a UTF-8 file */
+    long context;      /* tokens of a window */
     int unix_newlines; /* 1: each CR LF is one LF */
-    double tail;       /* part of the text held out at its end, [0, 1); 0: train on all of it, judge by it too */
+    double tail; /* part of the text held out at its end, [0, 1); 0: train on all of it, judge by it too */
 } TaskOptions;
 
 enum { MAX_SYMBOLS = 20000, MAX_SEQUENCE = 4096, MAX_HELD_OUT = 10000 };
