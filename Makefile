@@ -260,6 +260,7 @@ test-all: test $(BUILD)/float/tests/interop/files
 
 # What of src/ the tests go through, and what they notice of it; MUTANTS=100 tries so many, otherwise all, for hours.
 coverage:
+	@find build-coverage -name '*.gcda' -delete 2>/dev/null || :
 	@$(MAKE) -s BUILD=build-coverage OPT=-O1 EXTRA=--coverage run-tests
 	@python3 tests/coverage.py build-coverage
 mutate: $(RUN_C) $(BUILT)
