@@ -44,6 +44,9 @@ enum {
     STREAM_ORDER,            /* of the held-out ones */
     STREAM_WINDOWS = 0x5E11, /* of a text */
     STREAM_DROPOUT = 0x5E21,
+    STREAM_SAMPLES = 0x5E31,    /* of decoding */
+    STREAM_BATCH = 0x5E41,      /* made for a gradient check … */
+    STREAM_DISTURBANCE,         /* … and of its model's weights */
     STREAM_EXPERIMENT = 0x5F000 /* of ./explain: what an experiment draws, from here on */
 };
 

@@ -39,7 +39,8 @@ long decode_choose(const Sampler *s, const real *scores, long count, uint64_t se
     double sum = 0;
     for (long i = 0; i < count; i++)
         if (scores[i] >= least) sum += exp((double)(scores[i] - scores[best]) / s->temperature);
-    double left = sum * (double)random_uniform(random_key(s->seed, sequence), position);
+    double left =
+        sum * (double)random_uniform(random_key(random_key(s->seed, STREAM_SAMPLES), sequence), position);
     for (long i = 0; i < count; i++) {
         if (!(scores[i] >= least)) continue;
         left -= exp((double)(scores[i] - scores[best]) / s->temperature);

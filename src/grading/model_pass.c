@@ -49,10 +49,11 @@ bool pass_make(ModelPass *p, ModelKind kind, uint64_t seed, Error *e) {
     *p = (ModelPass){.model = model_new(&c, true, seed, e)};
     if (!p->model) return false;
     Parameters *w = &p->model->parameters;
+    uint64_t key = random_key(seed, STREAM_DISTURBANCE);
     for (int i = 0; i < w->count; i++)
         for (long j = 0, n = shape_count(w->entry[i].shape); j < n; j++)
             w->value[w->entry[i].offset + j] +=
-                (real)(0.1 * random_normal(random_key(seed, (uint64_t)(1000 + i)), (uint64_t)j));
+                (real)(0.1 * random_normal(random_key(key, (uint64_t)i), (uint64_t)j));
     p->batch = made_batch(&c, seed, e);
     return p->batch && pass_round_weights(p, e) && make_ready(p, e);
 }

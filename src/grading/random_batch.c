@@ -16,14 +16,14 @@ Batch *batch_random(const ModelConfig *c, long rows, long S, long T, uint64_t se
     Batch *b = batch_new(rows, S, T, e);
     if (!b) return NULL;
     batch_shape(b, rows, S, T, c->pad_id);
-    uint64_t lengths = random_key(seed, 0);
+    uint64_t key = random_key(seed, STREAM_BATCH), lengths = random_key(key, 0);
     for (long r = 0; r < rows; r++) {
         bool longest = r == 0 || c->pad_id == NO_PAD;
         long s = S && !longest ? 1 + random_below(lengths, (uint64_t)(2 * r), S) : S;
         long t = !longest ? 1 + random_below(lengths, (uint64_t)(2 * r + 1), T) : T;
-        batch_random_tokens(c, random_key(seed, (uint64_t)(3 * r + 1)), s, b->source + r * S);
-        batch_random_tokens(c, random_key(seed, (uint64_t)(3 * r + 2)), t, b->target_in + r * T);
-        batch_random_tokens(c, random_key(seed, (uint64_t)(3 * r + 3)), t, b->target_out + r * T);
+        batch_random_tokens(c, random_key(key, (uint64_t)(3 * r + 1)), s, b->source + r * S);
+        batch_random_tokens(c, random_key(key, (uint64_t)(3 * r + 2)), t, b->target_in + r * T);
+        batch_random_tokens(c, random_key(key, (uint64_t)(3 * r + 3)), t, b->target_out + r * T);
         b->source_length[r] = s, b->target_length[r] = t;
     }
     return b;

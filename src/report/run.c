@@ -80,12 +80,13 @@ bool run_end_training(Run *r, bool ok) {
 
 /* ---- Saving ---- */
 
-/* What was there before goes, once something of this run is there: the file of that name. */
+/* What was there before goes, once something of this run is there: the file of that name. The model alone stands until
+ * there is one to take its place. */
 static bool replace_old(Run *r, const char *written) {
-    static const char *const names[] = {"model.safetensors", "best.safetensors", "checkpoint.safetensors"};
+    static const char *const names[] = {"best.safetensors", "checkpoint.safetensors"};
     char path[PATH_ROOM];
     Error ignored = {0};
-    for (int i = 0; i < 3 && r->replaces; i++)
+    for (int i = 0; i < 2 && r->replaces; i++)
         if (strcmp(names[i], written) != 0 && path_of(r, names[i], path, &ignored)) unlink(path);
     r->replaces = false;
     metrics_place(&r->file);
