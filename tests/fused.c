@@ -205,7 +205,7 @@ static Tensor *open_attention_fused(Tape *t, Tensor **x, const void *context) {
 }
 
 static Tensor *attention_of(Tape *t, Tensor *q, Tensor *k, Tensor *v, const AttentionContext *c) {
-    return nn_plain_attention(t, q, k, v, c->heads, c->queries, c->keys, c->causal, NULL);
+    return nn_plain_attention(t, q, k, v, NULL, c->heads, c->queries, c->keys, c->causal, NULL);
 }
 
 static Tensor *attention_composed(Tape *t, Tensor **x, const void *context) {
@@ -221,6 +221,31 @@ static Tensor *cross_attention_composed(Tape *t, Tensor **x, const void *context
 
 static Tensor *open_attention_composed(Tape *t, Tensor **x, const void *context) {
     return attention_of(t, x[0], x[1], x[2], context);
+}
+
+static Tensor *additive_fused(Tape *t, Tensor **x, const void *context) {
+    const AttentionContext *c = context;
+    return tape_additive_attention(t, x[0], x[1], x[2], x[3], c->heads, c->queries, c->keys, c->causal);
+}
+
+static Tensor *additive_composed(Tape *t, Tensor **x, const void *context) {
+    const AttentionContext *c = context;
+    return nn_plain_attention(t, x[0], x[1], x[2], x[3], c->heads, c->queries, c->keys, c->causal, NULL);
+}
+
+/* Columns of one matrix, as a model has them. */
+static Tensor *additive_columns_fused(Tape *t, Tensor **x, const void *context) {
+    long d = x[0]->shape.size[1] / 3;
+    Tensor *parts[] = {tape_slice(t, x[0], 1, 0, d), tape_slice(t, x[0], 1, d, 2 * d),
+                       tape_slice(t, x[0], 1, 2 * d, 3 * d), x[1]};
+    return additive_fused(t, parts, context);
+}
+
+static Tensor *additive_columns_composed(Tape *t, Tensor **x, const void *context) {
+    long d = x[0]->shape.size[1] / 3;
+    Tensor *parts[] = {tape_slice(t, x[0], 1, 0, d), tape_slice(t, x[0], 1, d, 2 * d),
+                       tape_slice(t, x[0], 1, 2 * d, 3 * d), x[1]};
+    return additive_composed(t, parts, context);
 }
 
 /* Sequences that fill their rows, and such with padding behind them: one of those has no token. */
@@ -259,6 +284,22 @@ static void attention(void) {
          open_attention_fused,
          open_attention_composed,
          &cross},
+        {"additive", {DIMS(9, 8), DIMS(9, 8), DIMS(9, 8), DIMS(8)}, additive_fused, additive_composed, &all},
+        {"additive, cross",
+         {DIMS(201, 8), DIMS(179, 8), DIMS(179, 8), DIMS(8)},
+         additive_fused,
+         additive_composed,
+         &cross},
+        {"additive, causal columns",
+         {DIMS(9, 24), DIMS(8)},
+         additive_columns_fused,
+         additive_columns_composed,
+         &causal},
+        {"additive, padding",
+         {DIMS(12, 27), DIMS(9)},
+         additive_columns_fused,
+         additive_columns_composed,
+         &causal_with_padding},
     };
     CHECK_ALL(cases);
 }

@@ -242,7 +242,7 @@ static void wrong_metadata(void) {
         {"d_ff", "", ": metadata: d_ff: found \"\", need a number"},
         {"decoder_layers", "1", ": metadata: decoder_layers: found 1, need 0 in a language model"},
         {"tied", "yes", ": metadata: tied: found \"yes\", need false or true"},
-        {"attention", "local", ": metadata: attention: found \"local\", need dot"},
+        {"attention", "local", ": metadata: attention: found \"local\", need dot or additive"},
         {"label_smoothing", "nan", ": metadata: label_smoothing: found \"nan\", need a number"},
         {"label_smoothing", "2", ": metadata: label_smoothing: found 2, need a number in [0,1]"},
         {"pad_id", "13", ": metadata: pad_id: found 13, need a token in [0,13) or none"},

@@ -198,7 +198,8 @@ static Sequences sequences(long length, int32_t *start, int32_t *own, const int3
     return (Sequences){BATCH, start, own, real_length, BATCH * length, length};
 }
 
-static Tensor *fused_attention(Tape *t, Tensor **x, const int32_t *hidden, bool causal) {
+/* With w, [h, d_k], additive attention. */
+static Tensor *attention_of(Tape *t, Tensor **x, Tensor *w, const int32_t *hidden, bool causal) {
     static int32_t start[2][BATCH], own[2][BATCH], seen[BATCH];
     static Sequences queries, keys;
     long T = x[0]->shape.size[2], S = x[1]->shape.size[2];
@@ -208,9 +209,16 @@ static Tensor *fused_attention(Tape *t, Tensor **x, const int32_t *hidden, bool 
     }
     queries = sequences(T, start[0], own[0], own[0]);
     keys = sequences(S, start[1], own[1], seen);
-    Tensor *y = tape_attention(t, tokens(t, x[0]), tokens(t, x[1]), tokens(t, x[2]), (int)x[0]->shape.size[1],
-                               &queries, &keys, causal);
+    Tensor *q = tokens(t, x[0]), *k = tokens(t, x[1]), *v = tokens(t, x[2]);
+    int h = (int)x[0]->shape.size[1];
+    Tensor *y = w ? tape_additive_attention(t, q, k, v, tape_reshape(t, w, SHAPE(shape_count(w->shape))), h,
+                                            &queries, &keys, causal)
+                  : tape_attention(t, q, k, v, h, &queries, &keys, causal);
     return tape_contiguous(t, heads(t, y, x[0]->shape));
+}
+
+static Tensor *fused_attention(Tape *t, Tensor **x, const int32_t *hidden, bool causal) {
+    return attention_of(t, x, NULL, hidden, causal);
 }
 
 /* softmax(q kᵀ / √d_k, hidden from what must not be seen) v, of elementary operations. */
@@ -246,6 +254,21 @@ static void attention_over_heads(void) {
     safetensors_free(&file);
 }
 
+static void additive_attention_over_heads(void) {
+    static const char *const name[] = {"q", "k", "v", "w"};
+    static const char op[] = "additive_attention";
+    open_file();
+    Tape *t = tape_new();
+    Tensor *x[4];
+    int32_t hidden[BATCH * MOST_KEYS];
+    for (int i = 0; i < 4; i++) x[i] = input(t, op, name[i]);
+    integers(op, "key_padding_mask", hidden, BATCH * x[1]->shape.size[2]);
+    expect_all(t, op, attention_of(t, x, x[3], hidden, true), 4, name, x);
+    tape_free(t);
+    safetensors_free(&file);
+}
+
 TEST_MAIN({"elementary operations", elementary_operations}, {"linear and layer norm", linear_and_layer_norm},
           {"embedding of ids", embedding_of_ids}, {"losses", losses},
-          {"attention over heads", attention_over_heads})
+          {"attention over heads", attention_over_heads},
+          {"additive attention over heads", additive_attention_over_heads})

@@ -70,7 +70,7 @@ static Tensor *scores(Circle *c, AttentionSteps *steps) {
            *k = tape_linear(t, x, &c->key, NULL, ACT_NONE, NULL),
            *v = tape_linear(t, x, &c->value, NULL, ACT_NONE, NULL);
     const Sequences *s = &c->sequences;
-    Tensor *z = steps ? nn_plain_attention(t, q, k, v, c->heads, s, s, false, steps)
+    Tensor *z = steps ? nn_plain_attention(t, q, k, v, NULL, c->heads, s, s, false, steps)
                       : tape_attention(t, q, k, v, c->heads, s, s, false);
     Tensor *y = tape_linear(t, z, &c->out, NULL, ACT_NONE, NULL);
     return tape_reshape(t, y, SHAPE(2 * TOKENS, SYMBOLS));

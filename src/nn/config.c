@@ -87,7 +87,6 @@ typedef struct Field {
 } Field;
 
 #define AT(member) offsetof(ModelConfig, member)
-static const char *const attention_kind = "dot";
 static const Field fields[] = {
     {"kind", CHOICE, AT(kind), {"seq2seq", "lm"}},
     {"encoder_layers", INTEGER, AT(encoder_layers), {0}},
@@ -105,6 +104,7 @@ static const Field fields[] = {
     {"scale_embedding", TRUTH, AT(scale_embedding), {"false", "true"}},
     {"label_smoothing", NUMBER, AT(label_smoothing), {0}},
     {"pad_id", TOKEN, AT(pad_id), {0}},
+    {"attention", CHOICE, AT(attention), {"dot", "additive"}},
 };
 enum { FIELDS = sizeof fields / sizeof *fields };
 
@@ -114,12 +114,7 @@ static int choice_base(const Field *f) {
 }
 
 bool config_field(const ModelConfig *c, int index, const char **name, char value[CONFIG_TEXT]) {
-    if (index == FIELDS) {
-        *name = "attention";
-        snprintf(value, CONFIG_TEXT, "%s", attention_kind);
-        return true;
-    }
-    if (index < 0 || index > FIELDS) return false;
+    if (index < 0 || index >= FIELDS) return false;
     const Field *f = &fields[index];
     const void *at = (const char *)c + f->offset;
     *name = f->name;
@@ -190,6 +185,8 @@ bool config_parse(ModelConfig *c, const char *file, const char *(*get)(void *con
     char shown[ESCAPED_TEXT];
     for (int i = 0; i < FIELDS; i++) {
         const char *text = get(context, fields[i].name);
+        if (!text && fields[i].offset == AT(attention))
+            continue; /* dot, as a file says that does not say it */
         if (!text)
             return error_set(e, STATUS_BAD_DATA, "%s: metadata: found no %s, need it", file, fields[i].name);
         if (!parse_field(&fields[i], text, c)) {
@@ -201,10 +198,6 @@ bool config_parse(ModelConfig *c, const char *file, const char *(*get)(void *con
                              fields[i].name, utf8_escape(shown, text));
         }
     }
-    const char *attention = get(context, "attention");
-    if (attention && strcmp(attention, attention_kind) != 0)
-        return error_set(e, STATUS_BAD_DATA, "%s: metadata: attention: found \"%s\", need %s", file,
-                         utf8_escape(shown, attention), attention_kind);
     Error cause = {0};
     return config_check(c, STATUS_BAD_DATA, &cause) ||
            error_set(e, cause.status, "%s: metadata: %s", file, cause.text);

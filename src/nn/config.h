@@ -10,6 +10,7 @@
 typedef enum ModelKind { KIND_SEQ2SEQ, KIND_LM } ModelKind;
 typedef enum NormPlace { NORM_POST, NORM_PRE } NormPlace;
 typedef enum PositionKind { POSITIONS_SINUSOIDAL, POSITIONS_LEARNED } PositionKind;
+typedef enum AttentionKind { ATTENTION_DOT, ATTENTION_ADDITIVE } AttentionKind;
 
 enum { NO_PAD = -1 };
 
@@ -25,8 +26,9 @@ typedef struct ModelConfig {
     bool final_norm; /* one more norm after each stack */
     Activation activation;
     PositionKind positions;
-    bool tied;            /* one matrix embeds source and target and projects the output */
-    bool scale_embedding; /* by √d_model */
+    AttentionKind attention; /* 3.2.1: how a query and a key are scored */
+    bool tied;               /* one matrix embeds source and target and projects the output */
+    bool scale_embedding;    /* by √d_model */
     double label_smoothing;
     int pad_id; /* NO_PAD: none */
 } ModelConfig;

@@ -56,6 +56,15 @@ static void add_norm(Builder *b, const char *name, Norm *n) {
     add(b, part, SHAPE(b->m->config.d_model), zeros, &n->bias);
 }
 
+/* What scores are made with; the dot product needs nothing. */
+static void add_score(Builder *b, const char *name, Attention *a) {
+    const ModelConfig *c = &b->m->config;
+    char part[PARAMETER_NAME];
+    if (c->attention == ATTENTION_DOT) return;
+    snprintf(part, sizeof part, "%s.score_weight", name);
+    add(b, part, SHAPE(c->d_model), glorot(c->d_model / c->heads, 1), &a->score);
+}
+
 static void add_self_attention(Builder *b, Attention *a, bool of_target, int layer) {
     long d = b->m->config.d_model;
     a->of_target = of_target, a->layer = layer;
@@ -63,6 +72,7 @@ static void add_self_attention(Builder *b, Attention *a, bool of_target, int lay
     add(b, "self_attn.in_proj_weight", SHAPE(3 * d, d), glorot(d, d), &a->in.weight);
     add(b, "self_attn.in_proj_bias", SHAPE(3 * d), zeros, &a->in.bias);
     add_linear(b, "self_attn.out_proj", d, d, &a->out);
+    add_score(b, "self_attn", a);
 }
 
 static void add_cross_attention(Builder *b, Attention *a, int layer) {
@@ -77,6 +87,7 @@ static void add_cross_attention(Builder *b, Attention *a, int layer) {
             parameters_add_split(p, full_name(b, "multihead_attn.in_proj_bias", name), SHAPE(3 * d), zeros,
                                  &a->q.bias, d, &a->kv.bias, b->e);
     add_linear(b, "multihead_attn.out_proj", d, d, &a->out);
+    add_score(b, "multihead_attn", a);
 }
 
 static void add_feed_forward(Builder *b, FeedForward *f) {

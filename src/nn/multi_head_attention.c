@@ -17,14 +17,27 @@ static Tensor *third(Tape *t, Tensor *x, long i, long d) {
     return tape_slice(t, x, 1, i * d, (i + 1) * d);
 }
 
+/* The parts of what attention reads, each [rows, d_model]. */
+static Tensor *query(const Forward *f, const Heads *in) {
+    return third(f->tape, in->q, 0, f->model->config.d_model);
+}
+
+static Tensor *key(const Forward *f, const Heads *in) {
+    return third(f->tape, in->kv ? in->kv : in->q, in->kv ? 0 : 1, f->model->config.d_model);
+}
+
+static Tensor *value(const Forward *f, const Heads *in) {
+    return third(f->tape, in->kv ? in->kv : in->q, in->kv ? 1 : 2, f->model->config.d_model);
+}
+
 /* Step by step, for the trace. */
 static Tensor *traced(const Forward *f, Attention *a, const Heads *in, Tensor *residual) {
     Tape *t = f->tape;
-    long d = f->model->config.d_model, before = in->kv ? 0 : 1;
-    Tensor *kv = in->kv ? in->kv : in->q, *k = third(t, kv, before, d), *v = third(t, kv, before + 1, d);
+    Tensor *q = query(f, in), *k = key(f, in), *v = value(f, in);
     AttentionTrace *trace = nn_trace_add(f->trace, k, a->name, in->queries->count);
-    Tensor *z = nn_plain_attention(t, third(t, in->q, 0, d), k, v, f->model->config.heads, in->queries,
-                                   in->keys, in->causal, trace->steps);
+    Tensor *score = f->model->config.attention == ATTENTION_ADDITIVE ? &a->score : NULL;
+    Tensor *z = nn_plain_attention(t, q, k, v, score, f->model->config.heads, in->queries, in->keys,
+                                   in->causal, trace->steps);
     Tensor *y = tape_linear(t, z, &a->out.weight, &a->out.bias, ACT_NONE, NULL);
     for (long s = 0; s < trace->sequences; s++) {
         long start = in->queries->start[s];
@@ -36,8 +49,11 @@ static Tensor *traced(const Forward *f, Attention *a, const Heads *in, Tensor *r
 /* residual + Dropout(Concat(head_1, …, head_h) W^O) */
 static Tensor *multi_head(const Forward *f, Attention *a, const Heads *in, Tensor *residual) {
     if (f->trace) return traced(f, a, in, residual);
-    Tensor *z = tape_attention(f->tape, in->q, in->kv, NULL, f->model->config.heads, in->queries, in->keys,
-                               in->causal);
+    int h = f->model->config.heads;
+    Tensor *z = f->model->config.attention == ATTENTION_ADDITIVE
+                    ? tape_additive_attention(f->tape, query(f, in), key(f, in), value(f, in), &a->score, h,
+                                              in->queries, in->keys, in->causal)
+                    : tape_attention(f->tape, in->q, in->kv, NULL, h, in->queries, in->keys, in->causal);
     return nn_add(f, residual, &a->out, z);
 }
 

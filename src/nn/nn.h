@@ -33,6 +33,7 @@ typedef struct Attention {
     Linear in;    /* self-attention: q, k, v in one product */
     Linear q, kv; /* cross-attention: the same rows, split */
     Linear out;
+    Tensor score;   /* [d_model], additive attention: w of ops/additive_attention.c */
     bool of_target; /* self-attention over what is generated: causal, and in decoding with a cache */
     int layer;      /* whose keys and values are the cache's layer of that number */
     char name[PARAMETER_NAME];

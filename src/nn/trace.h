@@ -9,8 +9,8 @@
 /* 3.2, of one sequence: n queries, m keys, h heads. */
 typedef struct AttentionSteps {
     Tensor *q, *k, *v; /* [h, n, d_k], [h, m, d_k], [h, m, d_k] */
-    Tensor *scores;    /* [h, n, m] q kᵀ */
-    Tensor *scaled;    /* [h, n, m] over √d_k */
+    Tensor *scores;    /* [h, n, m] q kᵀ; of additive attention Σ w tanh(q + k) */
+    Tensor *scaled;    /* [h, n, m] over √d_k; of additive attention `scores` itself */
     Tensor *masked;  /* [h, n, m] -∞ where a query may not look; `scaled` itself where it may everywhere */
     Tensor *weights; /* [h, n, m] softmax: each row sums to 1 */
     Tensor *z;       /* [h, n, d_k] weights v */
@@ -53,9 +53,11 @@ void nn_trace_keep(Trace *trace, const Parameters *p, const Tensor *weight, cons
                    const Tensor *out);
 
 /* 3.2.1, 3.2.2: as tape_attention, of elementary operations alone: one that a reader can follow, and equal to the fast
- * one up to rounding. q, k, v are [rows, d_model]. The steps of every sequence of queries go to `steps`, if not NULL.
+ * one up to rounding. q, k, v are [rows, d_model]. With w, [d_model], as
+ * tape_additive_attention. The steps of every sequence of queries go to `steps`, if not NULL.
  * [query rows, d_model] */
-Tensor *nn_plain_attention(Tape *t, Tensor *q, Tensor *k, Tensor *v, int heads, const Sequences *queries,
-                           const Sequences *keys, bool causal, AttentionSteps *steps);
+Tensor *nn_plain_attention(Tape *t, Tensor *q, Tensor *k, Tensor *v, Tensor *w, int heads,
+                           const Sequences *queries, const Sequences *keys, bool causal,
+                           AttentionSteps *steps);
 
 #endif

@@ -2,6 +2,7 @@
 #ifndef OPS_ARGUMENTS_H
 #define OPS_ARGUMENTS_H
 
+#include "ops/sequences.h"
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -22,6 +23,17 @@ static inline void print_ids(FILE *out, const char *name, const int32_t *id, lon
     fprintf(out, "\"%s\": [", name);
     for (long i = 0; i < count; i++) fprintf(out, i ? ", %ld" : "%ld", (long)id[i]);
     fprintf(out, "]");
+}
+
+/* `"name": {"start": [0, 3], "rows": [3, 1], "length": [3, 1]}` */
+static inline void print_sequences(FILE *out, const char *name, const Sequences *s) {
+    fprintf(out, "\"%s\": {", name);
+    print_ids(out, "start", s->start, s->count);
+    fprintf(out, ", ");
+    print_ids(out, "rows", s->rows, s->count);
+    fprintf(out, ", ");
+    print_ids(out, "length", s->length, s->count);
+    fprintf(out, "}");
 }
 
 #endif

@@ -279,16 +279,6 @@ static const int32_t short_start[] = {0, 2, 3}, short_length[] = {2, 1, 0};
 static const Sequences shorter = {3, short_start, short_length, short_length, 3, 2};
 static const Sequences none = {0};
 
-static void print_sequences(FILE *out, const char *name, const Sequences *s) {
-    fprintf(out, "\"%s\": {", name);
-    print_ids(out, "start", s->start, s->count);
-    fprintf(out, ", ");
-    print_ids(out, "rows", s->rows, s->count);
-    fprintf(out, ", ");
-    print_ids(out, "length", s->length, s->count);
-    fprintf(out, "}");
-}
-
 static void arguments(const Node *n, FILE *out) {
     const Attr *a = n->attr;
     fprintf(out, "\"heads\": %d, ", a->heads);

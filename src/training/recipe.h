@@ -17,7 +17,7 @@ typedef struct Recipe {
 
     /* Section 3: the model */
     long layers, heads, d_model, d_ff;
-    int norm, positions, activation, untied;
+    int norm, positions, attention, activation, untied;
     double dropout, label_smoothing;
 
     /* Section 5: its training */

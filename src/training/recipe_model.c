@@ -14,6 +14,7 @@ ModelConfig recipe_model(const Recipe *r, const Task *task) {
     c.norm = (NormPlace)r->norm;
     c.final_norm = c.norm == NORM_PRE;
     c.positions = (PositionKind)r->positions;
+    c.attention = (AttentionKind)r->attention;
     c.activation = (Activation)(r->activation + ACT_RELU);
     /* 3.4: beside sinusoids of size 1 embeddings must not be small. */
     c.scale_embedding = c.scale_embedding || c.positions == POSITIONS_SINUSOIDAL;

@@ -21,6 +21,7 @@ METADATA = {
     "attention": "q k v [B,h,T,d_k]; causal, and key_padding_mask [B,S] is 1 where a key is hidden; scores "
     "over sqrt d_k; p are the probabilities",
     "cross_attention": "the same without causal mask, T and S differ",
+    "additive_attention": "as attention, with scores sum_c w_c tanh(q_c + k_c), w [h,d_k], not divided",
     "matmul": "a [2,1,3,4] by b [5,4,2]: leading axes broadcast",
 }
 
@@ -53,6 +54,19 @@ def attend(q, k, key_padding_mask, causal):
     if causal:
         score = np.where(np.tri(*score.shape[-2:], dtype=bool), score, -np.inf)
     return softmax(score)
+
+
+def attend_additively(q, k, v, w, key_padding_mask):
+    """The causal one, in NumPy."""
+    score = (np.tanh(q[:, :, :, None] + k[:, :, None]) * w[None, :, None, None]).sum(-1)
+    score = np.where(key_padding_mask[:, None, None, :], -np.inf, score)
+    return softmax(np.where(np.tri(*score.shape[-2:], dtype=bool), score, -np.inf)) @ v
+
+
+def torch_additive(q, k, v, w, key_padding_mask):
+    score = torch.einsum("bhijc,hc->bhij", torch.tanh(q.unsqueeze(3) + k.unsqueeze(2)), w)
+    seen = (key_padding_mask == 0)[:, None, None, :].expand(-1, 1, q.shape[-2], -1).tril()
+    return F.softmax(score.masked_fill(~seen, -math.inf), -1) @ v
 
 
 def torch_attention(q, k, v, key_padding_mask, causal):
@@ -132,4 +146,16 @@ def operations():
             v=normal(rng, 2, 3, keys, 4),
         )
         out[f"{op}.p"] = attend(out[f"{op}.q"], out[f"{op}.k"], hidden, causal)
+    hidden = (np.arange(5) >= np.array([5, 3])[:, None]).astype(np.int64)
+    golden(
+        out,
+        "additive_attention",
+        torch_additive,
+        attend_additively,
+        {"key_padding_mask": hidden},
+        q=normal(rng, 2, 3, 5, 4),
+        k=normal(rng, 2, 3, 5, 4),
+        v=normal(rng, 2, 3, 5, 4),
+        w=normal(rng, 3, 4),
+    )
     return out

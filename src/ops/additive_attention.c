@@ -1,0 +1,285 @@
+/* additive_attention: attention whose scores are a small network of query and key (Bahdanau et al., arXiv:1409.0473),
+ * which section 3.2.1 sets beside the dot product.
+ *
+ *     q: [n_q, d]   k, v: [n_k, d]   w: [d]      y: [n_q, d]      d = h d_k; head a owns columns a·d_k … (a+1)·d_k - 1
+ *
+ * For every sequence and every head, over the queries i and the keys j that i may see, as in attention.c:
+ *
+ *     (1) u_ijc = tanh(q_ic + k_jc)      (2) s_ij = Σ_c w_c u_ijc
+ *     (3) p_ij = e^s_ij / Σ_j' e^s_ij'   (4) y_ic = Σ_j p_ij v_jc
+ *
+ * With q = W x and k = U x, as a model projects them, s is Bahdanau's wᵀ tanh(W x_i + U x_j). A query that sees no key
+ * gives 0, and takes and gives no gradient.
+ *
+ * Backward, with dp, ds and da for the gradients of p, s and of the sum inside the tanh:
+ *
+ *     (4) dp_ij = Σ_c dy_ic v_jc                          dv_jc += Σ_i p_ij dy_ic
+ *     (3) ds_ij = p_ij (dp_ij - Σ_j' p_ij' dp_ij')        (softmax.c)
+ *     (2) dw_c += Σ_ij ds_ij u_ijc
+ *     (1) da_ijc = ds_ij w_c (1 - u_ijc²)                 dq_ic += Σ_j da_ijc      dk_jc += Σ_i da_ijc
+ *
+ * Forward keeps p, [h, n_q, longest keys]; u, d_k times as large, is computed again. A task is one head of one sequence
+ * and owns what it writes, but for dw: that is summed for each task by itself, and then in the order of tasks.
+ *
+ * Numerical note: the largest s of a row is subtracted before e^s; |s| is at most Σ |w_c|. */
+#include "base/pool.h"
+#include "kernels/rows.h"
+#include "ops/arguments.h"
+#include "ops/ops.h"
+#include <math.h>
+#include <string.h>
+
+enum { Q, K, V, W };
+
+typedef struct Attr {
+    int heads;
+    long d_k;
+    bool causal;
+    const Sequences *queries, *keys;
+    real *p; /* [heads, n_q, longest keys] */
+} Attr;
+
+/* One head of one sequence. */
+typedef struct Head {
+    long rows, keys; /* queries, and keys that are not padding */
+    long column;
+    long first_query, first_key;
+    real *p; /* [rows, longest keys] */
+} Head;
+
+static Head head_of(const Attr *a, long task) {
+    long s = task / a->heads, head = task % a->heads, i = a->queries->start[s];
+    return (Head){.rows = a->queries->rows[s],
+                  .keys = a->keys->length[s],
+                  .column = head * a->d_k,
+                  .first_query = i,
+                  .first_key = a->keys->start[s],
+                  .p = a->p + (head * a->queries->total_rows + i) * a->keys->longest};
+}
+
+/* The head's part of a row of x, or of its gradient. */
+static real *data_row(const Tensor *x, long row, long column) {
+    return x->data + row * x->stride[0] + column;
+}
+
+static real *grad_row(const Tensor *x, long row, long column) {
+    return x->grad ? x->grad + row * x->shape.size[1] + column : NULL;
+}
+
+/* Keys that query i sees are the first of its sequence: this many. */
+static long seen(const Attr *a, const Head *h, long i) {
+    return a->causal && i + 1 < h->keys ? i + 1 : h->keys;
+}
+
+/* (1) of one pair of query and key. */
+static void inner(long d_k, const real *q, const real *k, real *restrict u) {
+    for (long c = 0; c < d_k; c++) u[c] = vm_tanh(q[c] + k[c]);
+}
+
+static void add_to(long d_k, real factor, const real *x, real *sum) {
+    for (long c = 0; c < d_k; c++) sum[c] += factor * x[c];
+}
+
+/* Scores of one query, [visible], become probabilities. */
+static void softmax_row(real *p, long visible) {
+    real m = -INFINITY, sum = 0;
+    for (long j = 0; j < visible; j++) m = p[j] > m ? p[j] : m;
+    for (long j = 0; j < visible; j++) sum += p[j] = vm_exp(p[j] - m);
+    for (long j = 0; j < visible; j++) p[j] /= sum;
+}
+
+static long tasks_of(const Attr *a) {
+    return a->queries->count * a->heads;
+}
+
+static void forward_head(void *context, long task) {
+    const Node *n = context;
+    const Attr *a = n->attr;
+    Head h = head_of(a, task);
+    const real *w = n->in[W]->data + h.column;
+    real *u = n->scratch + pool_thread_index() * a->d_k;
+    for (long i = 0; i < h.rows; i++) {
+        const real *q = data_row(n->in[Q], h.first_query + i, h.column);
+        real *p = h.p + i * a->keys->longest, *y = data_row(n->out, h.first_query + i, h.column);
+        long visible = seen(a, &h, i);
+        for (long j = 0; j < visible; j++) { /* (1), (2) */
+            inner(a->d_k, q, data_row(n->in[K], h.first_key + j, h.column), u);
+            p[j] = row_dot(w, u, a->d_k);
+        }
+        softmax_row(p, visible); /* (3) */
+        memset(y, 0, (size_t)a->d_k * sizeof *y);
+        for (long j = 0; j < visible; j++) /* (4) */
+            add_to(a->d_k, p[j], data_row(n->in[V], h.first_key + j, h.column), y);
+    }
+}
+
+static void forward(Node *n) {
+    pool_for(tasks_of(n->attr), forward_head, n);
+}
+
+/* What one pair of query and key gives to dq, dk, where they are wanted, and dw; u holds the pair's (1), and is spoilt. */
+static void backward_pair(long d_k, const real *w, real ds, real *u, real *dq, real *dk, real *dw) {
+    add_to(d_k, ds, u, dw);
+    for (long c = 0; c < d_k; c++) u[c] = w[c] * (1 - u[c] * u[c]);
+    if (dq) add_to(d_k, ds, u, dq);
+    if (dk) add_to(d_k, ds, u, dk);
+}
+
+/* The scratch memory: dw of every task, then of every thread dp, [longest keys], and u, [d_k]. */
+static real *thread_scratch(const Node *n, const Attr *a) {
+    return n->scratch + tasks_of(a) * a->d_k + pool_thread_index() * (a->keys->longest + a->d_k);
+}
+
+static void backward_head(void *context, long task) {
+    Node *n = context;
+    const Attr *a = n->attr;
+    const Tensor *key = n->in[K], *value = n->in[V];
+    Head h = head_of(a, task);
+    long d_k = a->d_k;
+    const real *w = n->in[W]->data + h.column;
+    real *dw = n->scratch + task * d_k, *dp = thread_scratch(n, a), *u = dp + a->keys->longest;
+    memset(dw, 0, (size_t)d_k * sizeof *dw);
+    for (long i = 0; i < h.rows; i++) {
+        long query = h.first_query + i, visible = seen(a, &h, i);
+        const real *p = h.p + i * a->keys->longest, *q = data_row(n->in[Q], query, h.column);
+        const real *dy = grad_row(n->out, query, h.column);
+        real *dq = grad_row(n->in[Q], query, h.column), mean = 0;
+        for (long j = 0; j < visible; j++) { /* (4) */
+            dp[j] = row_dot(dy, data_row(value, h.first_key + j, h.column), d_k);
+            mean += p[j] * dp[j];
+            if (value->grad) add_to(d_k, p[j], dy, grad_row(value, h.first_key + j, h.column));
+        }
+        for (long j = 0; j < visible; j++) { /* (3), (2), (1) */
+            inner(d_k, q, data_row(key, h.first_key + j, h.column), u);
+            backward_pair(d_k, w, p[j] * (dp[j] - mean), u, dq, grad_row(key, h.first_key + j, h.column), dw);
+        }
+    }
+}
+
+static void backward(Node *n) {
+    const Attr *a = n->attr;
+    pool_for(tasks_of(a), backward_head, n);
+    real *dw = n->in[W]->grad;
+    for (long task = 0; dw && task < tasks_of(a); task++)
+        for (long c = 0; c < a->d_k; c++) dw[task % a->heads * a->d_k + c] += n->scratch[task * a->d_k + c];
+}
+
+/* Two products, with w and with v, over the pairs of query and key that see each other. */
+static double flops(const Node *n) {
+    const Attr *a = n->attr;
+    double pairs = 0;
+    for (long task = 0; task < tasks_of(a); task++) {
+        Head h = head_of(a, task);
+        for (long i = 0; i < h.rows; i++) pairs += (double)seen(a, &h, i);
+    }
+    return 2 * 2 * pairs * (double)a->d_k;
+}
+
+static void arguments(const Node *n, FILE *out) {
+    const Attr *a = n->attr;
+    fprintf(out, "\"heads\": %d, ", a->heads);
+    print_sequences(out, "queries", a->queries);
+    fprintf(out, ", ");
+    print_sequences(out, "keys", a->keys);
+    fprintf(out, ", \"causal\": %s", a->causal ? "true" : "false");
+}
+
+/* Three sequences of 3, 1 and 2 tokens, packed; the same in a padded layout of 3 rows each, where the third has no
+ * token at all; and sources for them. */
+static const int32_t packed_start[] = {0, 3, 4}, packed_length[] = {3, 1, 2};
+static const int32_t padded_start[] = {0, 3, 6}, padded_rows[] = {3, 3, 3}, padded_length[] = {3, 1, 0};
+static const int32_t memory_start[] = {0, 2, 6}, memory_length[] = {2, 4, 1};
+static const Sequences packed = {3, packed_start, packed_length, packed_length, 6, 3};
+static const Sequences padded = {3, padded_start, padded_rows, padded_length, 9, 3};
+static const Sequences memory = {3, memory_start, memory_length, memory_length, 7, 4};
+static const Sequences none = {0};
+
+static Tensor *plain(Tape *t, Tensor **x) {
+    return tape_additive_attention(t, x[0], x[1], x[2], x[3], 2, &packed, &packed, false);
+}
+
+static Tensor *causal(Tape *t, Tensor **x) {
+    return tape_additive_attention(t, x[0], x[1], x[2], x[3], 2, &packed, &packed, true);
+}
+
+static Tensor *with_padding(Tape *t, Tensor **x) {
+    return tape_additive_attention(t, x[0], x[1], x[2], x[3], 1, &padded, &padded, false);
+}
+
+static Tensor *cross(Tape *t, Tensor **x) {
+    return tape_additive_attention(t, x[0], x[1], x[2], x[3], 2, &packed, &memory, false);
+}
+
+static Tensor *nothing(Tape *t, Tensor **x) {
+    return tape_additive_attention(t, x[0], x[1], x[2], x[3], 2, &none, &none, false);
+}
+
+static const CheckCase cases[] = {
+    {"plain", plain, {{"q", DIMS(6, 4)}, {"k", DIMS(6, 4)}, {"v", DIMS(6, 4)}, {"w", DIMS(4)}}},
+    {"causal", causal, {{"q", DIMS(6, 4)}, {"k", DIMS(6, 4)}, {"v", DIMS(6, 4)}, {"w", DIMS(4)}}},
+    {"strided",
+     causal,
+     {{"q", DIMS(6, 4), .layout = TRANSPOSED},
+      {"k", DIMS(6, 4), .layout = STEPPED},
+      {"v", DIMS(6, 4)},
+      {"w", DIMS(4), .layout = STEPPED}}},
+    {"one tensor thrice",
+     causal,
+     {{"q", DIMS(6, 4)}, {"q", .same_as = 1}, {"q", .same_as = 1}, {"w", DIMS(4)}}},
+    {"padding, one sequence empty",
+     with_padding,
+     {{"q", DIMS(9, 2)}, {"k", DIMS(9, 2)}, {"v", DIMS(9, 2)}, {"w", DIMS(2)}}},
+    {"cross", cross, {{"q", DIMS(6, 4)}, {"k", DIMS(7, 4)}, {"v", DIMS(7, 4)}, {"w", DIMS(4)}}},
+    {"memory fixed",
+     cross,
+     {{"q", DIMS(6, 4)},
+      {"k", DIMS(7, 4), .constant = true},
+      {"v", DIMS(7, 4), .constant = true},
+      {"w", DIMS(4)}}},
+    {"queries and w fixed",
+     cross,
+     {{"q", DIMS(6, 4), .constant = true},
+      {"k", DIMS(7, 4)},
+      {"v", DIMS(7, 4)},
+      {"w", DIMS(4), .constant = true}}},
+    {"saturated",
+     plain,
+     {{"q", DIMS(6, 4), -100, 100}, {"k", DIMS(6, 4), -100, 100}, {"v", DIMS(6, 4)}, {"w", DIMS(4)}},
+     .flat = true},
+    {"nothing", nothing, {{"q", DIMS(0, 4)}, {"k", DIMS(0, 4)}, {"v", DIMS(0, 4)}, {"w", DIMS(4)}}},
+};
+
+const Op op_additive_attention = {"additive_attention",   forward,     backward, .flops = flops,
+                                  .arguments = arguments, CASES(cases)};
+
+static void check_rows(const char *what, const Tensor *x, const Sequences *s, long d) {
+    if (!shape_equal(x->shape, SHAPE(s->total_rows, d)))
+        error_bug("additive_attention: %s is %s, want [%ld,%ld]", what, shape_text(x->shape), s->total_rows,
+                  d);
+}
+
+/* Columns of a wider matrix are read where they stand. */
+static Tensor *plain_rows(Tape *t, Tensor *x) {
+    return x->stride[1] == 1 ? x : tape_contiguous(t, x);
+}
+
+Tensor *tape_additive_attention(Tape *t, Tensor *q, Tensor *k, Tensor *v, Tensor *w, int heads,
+                                const Sequences *queries, const Sequences *keys, bool causal) {
+    if (q->shape.rank != 2) error_bug("additive_attention: q is %s, want [n,d]", shape_text(q->shape));
+    long d = q->shape.size[1];
+    if (heads < 1 || d < 1 || d % heads)
+        error_bug("additive_attention: %d heads of width %ld, want a divisor", heads, d);
+    if (queries->count != keys->count)
+        error_bug("additive_attention: %ld sequences of keys, want %ld", keys->count, queries->count);
+    check_rows("q", q, queries, d), check_rows("k", k, keys, d), check_rows("v", v, keys, d);
+    if (!shape_equal(w->shape, SHAPE(d)))
+        error_bug("additive_attention: w is %s, want [%ld]", shape_text(w->shape), d);
+    q = plain_rows(t, q), k = plain_rows(t, k), v = plain_rows(t, v), w = tape_contiguous(t, w);
+    Node *n = tape_node(t, &op_additive_attention, SHAPE(queries->total_rows, d), INPUTS(q, k, v, w));
+    Attr *a = node_attr(n, sizeof *a);
+    *a = (Attr){.heads = heads, .d_k = d / heads, .causal = causal, .queries = queries, .keys = keys};
+    a->p = node_array(n, heads * queries->total_rows * keys->longest);
+    n->forward_scratch = pool_threads() * a->d_k;
+    n->backward_scratch = tasks_of(a) * a->d_k + pool_threads() * (keys->longest + a->d_k);
+    return tape_record(n);
+}
