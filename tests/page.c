@@ -75,6 +75,30 @@ static void one_frame_needs_no_script(void) {
     free(text);
 }
 
+/* As many weights as watch.c lets onto a page, none of them like its neighbours. */
+static void largest_page_is_small(void) {
+    enum { SIDE = 28, HEADS = 8, LAYERS = 6, FRAMES = 10, WEIGHTS = LAYERS * HEADS * SIDE * SIDE };
+    static uint16_t weights[FRAMES][WEIGHTS], *place[FRAMES];
+    static int32_t ids[SIDE];
+    static PageFrame frames[FRAMES];
+    SamplePage s;
+    sample_page(&s, HARMLESS);
+    PageExample x = {.title = "largest", .groups = 1};
+    x.group[0] = (PageGroup){"Encoder", "encoder", LAYERS, HEADS, SIDE, SIDE, ids, ids, false};
+    uint32_t random = 1;
+    for (int f = 0; f < FRAMES; f++) {
+        for (int i = 0; i < WEIGHTS; i++)
+            weights[f][i] = (uint16_t)((random = random * 1664525 + 1013904223) >> 20);
+        place[f] = weights[f];
+        frames[f] = (PageFrame){f, &place[f]};
+    }
+    s.page.examples = &x, s.page.example_count = 1;
+    s.page.frames = frames, s.page.frame_count = FRAMES;
+    char *text = written(&s.page);
+    CHECK(strlen(text) < 2 << 20 && strlen(text) > 2 * FRAMES * WEIGHTS, "%zu bytes", strlen(text));
+    free(text);
+}
+
 static void history_keeps_means(void) {
     static History h;
     long count = 10000;
@@ -120,6 +144,7 @@ static void command_can_be_run(void) {
 TEST_MAIN({"texts stay texts", texts_stay_texts}, {"a page loads nothing", nothing_from_outside},
           {"every head, every picture with words, wrong tokens marked", all_is_there},
           {"one step needs no script", one_frame_needs_no_script},
+          {"the largest page is below 2 MB", largest_page_is_small},
           {"a history keeps means in bounded memory", history_keeps_means},
           {"every length and position has one class", classes_cover_all},
           {"the command of a page can be run", command_can_be_run})
