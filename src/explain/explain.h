@@ -25,22 +25,13 @@ Experiment explain_scaling;
 /* Attention as Nadaraya–Watson regression, with fixed, learnt and trained kernels. */
 Experiment explain_kernels;
 
-/* 3.2.1: scaled dot-product against additive attention. */
-Experiment explain_scores;
-
 /* 3.5: the sinusoids, and what a model is without them. */
 Experiment explain_positions;
 
 /* 3.2.2: one head against four. */
 Experiment explain_heads;
 
-/* Shifting right, and teacher-forced against free-running accuracy. */
-Experiment explain_teacher;
-
 /* A convolution as attention with fixed relative weights. */
 Experiment explain_convolution;
-
-/* The operations that one layer records. */
-Experiment explain_tape;
 
 #endif

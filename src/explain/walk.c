@@ -99,7 +99,7 @@ static void add_head(Steps *s, Tensor *x) {
     const WalkThrough *w = s->walk;
     const AttentionSteps *a = w->steps;
     const WalkText *q = w->queries, *k = w->keys;
-    bool cross = w->side == SIDE_CROSS;
+    bool cross = w->side == SIDE_CROSS, additive = w->run.model->config.attention == ATTENTION_ADDITIVE;
     add(s, "input", "X", "X = what this attention reads", x, q, NULL,
         "Every token as it comes here, in d_model numbers.");
     if (cross)
@@ -111,12 +111,14 @@ static void add_head(Steps *s, Tensor *x) {
         "What each token offers to be found by.");
     add(s, "projections", "V", cross ? "V = M W^V + b^V" : "V = X W^V + b^V", head_of(w, a->v), k, NULL,
         "What each token gives to those who look at it.");
-    add(s, "scores", "S", "S = Q K^T", head_of(w, a->scores), q, k,
+    add(s, "scores", "S", additive ? "S_ij = sum_c w_c tanh(Q_ic + K_jc)" : "S = Q K^T",
+        head_of(w, a->scores), q, k,
         "Row i: how well the question of token i fits what each token offers. Not symmetric: that i wants j "
         "says nothing "
         "about j wanting i.");
-    add(s, "scaling", "S / sqrt(d_k)", "S' = S / sqrt(d_k)", head_of(w, a->scaled), q, k,
-        "A sum of d_k products has a variance of d_k; divided, the softmax stays where it has a slope.");
+    if (!additive) /* whose scores are bounded by their weights */
+        add(s, "scaling", "S / sqrt(d_k)", "S' = S / sqrt(d_k)", head_of(w, a->scaled), q, k,
+            "A sum of d_k products has a variance of d_k; divided, the softmax stays where it has a slope.");
     add(s, "mask", "masked", "S'_ij = -inf where i may not look at j", head_of(w, a->masked), q, k,
         a->masked == a->scaled
             ? "Here every token may look at every other: nothing is hidden."
@@ -132,9 +134,9 @@ static void add_heads(Steps *s, Tensor *x) {
     const WalkThrough *w = s->walk;
     const AttentionSteps *a = w->steps;
     const WalkText *q = w->queries, *k = w->keys;
-    add(s, "heads", "S of all heads", "S^h = Q^h K^h^T", a->scores, q, k,
+    add(s, "heads", "S of all heads", "S^h, of Q^h and K^h", a->scores, q, k,
         "Every head asks with projections of its own, so that a token can look for several things at once.");
-    add(s, "heads", "A of all heads", "A^h = softmax(S^h / sqrt(d_k))", a->weights, q, k, NULL);
+    add(s, "heads", "A of all heads", "A^h = softmax(S'^h)", a->weights, q, k, NULL);
     add(s, "concatenation", "Z of all heads", "Z = [Z^1 Z^2 ... Z^h]", a->concatenation, q, NULL,
         "What the heads found, side by side: again d_model numbers a token.");
     Tensor *before = tape_slice(w->tape, x, 0, 0, 1), *after = tape_slice(w->tape, a->concatenation, 0, 0, 1);
