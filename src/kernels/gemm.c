@@ -42,10 +42,15 @@ enum {
     MOST_CHUNKS = 32,
 };
 
-/* Panels are packed for all threads by the one that calls gemm, strips by each for itself. Being static, this memory
- * cannot fail to be had. */
-static _Thread_local _Alignas(64) real packed_panels[PACKED];
-static _Thread_local _Alignas(64) real packed_strips[STRIPS * STRIP];
+/* Panels are packed for all threads by the one that calls gemm, strips by each for itself. */
+typedef struct Packing {
+    _Alignas(64) real panels[PACKED];
+    real strips[STRIPS * STRIP];
+} Packing;
+
+static Packing *packing(void) {
+    return pack_memory(sizeof(Packing));
+}
 
 /* The columns of a phase as the tile reads them: `whole` panels from `at` on, each `apart` numbers after the one before,
  * and perhaps a narrower one at the right edge. */
@@ -89,13 +94,13 @@ static void lay_panels(Phase *f) {
     Panels *b = &f->panels;
     long edge = f->n % PANEL, ld = f->g->ldb;
     *b = (Panels){.at = f->b, .whole = f->n / PANEL, .apart = PANEL, .ld = ld};
-    if (f->pack_b) b->at = b->packed = packed_panels, b->apart = PANEL * f->k, b->ld = PANEL;
+    if (f->pack_b) b->at = b->packed = packing()->panels, b->apart = PANEL * f->k, b->ld = PANEL;
     f->count = b->whole + (edge > 0);
     if (edge == 0) return;
     b->edge = b->at + b->whole * b->apart, b->edge_ld = b->ld;
     b->edge_vectors = pack_vectors(edge);
     b->edge_last = edge - (b->edge_vectors - 1) * LANES;
-    if (b->edge_last != LANES && !f->pack_b) b->edge = b->packed = packed_panels, b->edge_ld = PANEL;
+    if (b->edge_last != LANES && !f->pack_b) b->edge = b->packed = packing()->panels, b->edge_ld = PANEL;
 }
 
 /* Packs the chunk's share: of panels where B is transposed, of rows where not, as it is read by rows. */
@@ -169,15 +174,16 @@ static void pack_strip(const Phase *f, long i, long rows, long p, long k, real *
 static void multiply_packed(const Phase *f, long i, long m, long first, long end) {
     enum { PAGES = 16 };
     bool transposed = f->g->layout == GEMM_TN;
+    real *packed = packing()->strips;
     long strips = ceil_div(m, TILE_ROWS), step = transposed ? PAGES : f->k;
     for (long p = 0; p < f->k; p += step)
         for (long s = 0; s < strips; s++)
             pack_strip(f, i + m * s / strips, m * (s + 1) / strips - m * s / strips, p, least(step, f->k - p),
-                       packed_strips + s * STRIP);
+                       packed + s * STRIP);
     for (long q = first; q < end; q += f->round)
         for (long s = 0; s < strips; s++) {
             long row = m * s / strips, next = m * (s + 1) / strips;
-            Strip a = {packed_strips + s * STRIP, transposed ? 1 : pack_vectors(f->k) * LANES,
+            Strip a = {packed + s * STRIP, transposed ? 1 : pack_vectors(f->k) * LANES,
                        transposed ? STRIP_WIDTH : 1};
             multiply_strip(f, a, i + row, next - row, q, least(q + f->round, end));
         }

@@ -1,4 +1,27 @@
 #include "kernels/gemm_pack.h"
+#include "base/error.h"
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static pthread_key_t memory_key;
+
+static void make_key(void) {
+    if (pthread_key_create(&memory_key, free)) error_bug("pack_memory: no key is left for a thread's memory");
+}
+
+void *pack_memory(size_t bytes) {
+    static _Thread_local void *memory;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    if (memory) return memory;
+    pthread_once(&once, make_key);
+    memory = aligned_alloc(64, (bytes + 63) / 64 * 64);
+    if (!memory || pthread_setspecific(memory_key, memory)) {
+        fprintf(stderr, "out of memory: %zu bytes for packed operands\n", bytes);
+        exit(STATUS_NO_MEMORY);
+    }
+    return memory;
+}
 
 void pack(real *out, long stride, const real *x, long ld, long k, long width) {
     long vectors = pack_vectors(width), last = width - (vectors - 1) * LANES;

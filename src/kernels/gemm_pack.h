@@ -3,6 +3,11 @@
 #define KERNELS_GEMM_PACK_H
 
 #include "kernels/gemm_tile.h"
+#include <stddef.h>
+
+/* The calling thread's memory for what it packs, on a cache line: taken at its first call, which says how much, and freed
+ * when the thread ends. If it is not to be had, the program ends with STATUS_NO_MEMORY. */
+void *pack_memory(size_t bytes);
 
 /* Whole vectors that hold `width` numbers. */
 static inline long pack_vectors(long width) {
