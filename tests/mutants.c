@@ -117,8 +117,8 @@ static void try_mutant(void *context, long i) {
     (void)context;
     snprintf(source, sizeof source, "%s/mutant%ld.c", directory, i);
     snprintf(library, sizeof library, "%s/mutant%ld.so", directory, i);
-    const Op *op = write_source(m, source) && student_compile(source, library, "src", &e)
-                       ? student_load(library, m->op, &e)
+    const Op *op = write_source(m, source) && student_compile(source, library, "src", false, &e)
+                       ? student_load(library, m->op, false, &e)
                        : NULL;
     f.built = op != NULL;
     snprintf(f.said, sizeof f.said, "%.*s", REPORT_TEXT - 1, e.text);

@@ -164,7 +164,7 @@ static void send_finding(const char *library, const char *name, int i) {
     int status;
     pid_t child = fork();
     if (child == 0) {
-        const Op *op = student_load(library, name, &e);
+        const Op *op = student_load(library, name, false, &e);
         f = (Finding){0};
         if (op) judge(op, name, &f);
         child_send(&i, sizeof i);
@@ -189,7 +189,7 @@ static void try_wrong(void *context, long batch) {
     fprintf(out, "#include \"%s/tests/students/student.h\"\n", here);
     for (int i = (int)batch; i < WRONGS; i += BATCHES) write_wrong(out, i);
     fclose(out);
-    if (!student_compile(source, library, "src", &e)) printf("%s\n", e.text);
+    if (!student_compile(source, library, "src", false, &e)) printf("%s\n", e.text);
     for (int i = (int)batch; i < WRONGS && !e.status; i += BATCHES) {
         snprintf(name, sizeof name, "%s%d", wrong[i].op, i);
         send_finding(library, name, i);
@@ -202,7 +202,7 @@ static void try_right(void *context, long which) {
     Error e = {0};
     (void)context;
     snprintf(library, sizeof library, "%s/right%ld.so", directory, which);
-    int count = student_compile(sources[which], library, "src", &e)
+    int count = student_compile(sources[which], library, "src", false, &e)
                     ? student_names(sources[which], name, MOST_RIGHT, &e)
                     : 0;
     if (e.status) printf("%s\n", e.text);

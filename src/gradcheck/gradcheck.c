@@ -3,6 +3,7 @@
 #include "gradcheck/check_host.h"
 #include "gradcheck/check_properties.h"
 #include "gradcheck/curve.h"
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -63,7 +64,45 @@ static bool on_kink_by_chance(const CheckCase *c, const CaseReport *r) {
     return false;
 }
 
+/* Compares the output with that of the reference, at the point where the run is. False: the text says how it differs. */
+static bool is_like(CheckRun *run, const CheckCase *reference, Arena *arena, char *text, size_t size) {
+    CheckRun other = {.op = run->op, .c = reference, .tape = tape_new()};
+    CheckPoint point;
+    CheckLayout layout[CHECK_INPUTS] = {0};
+    CheckPoint given = *run->point;
+    given.memory = NULL;
+    point_lay_out(&point, arena, &given, layout);
+    other.point = &point;
+    point_ready(&point, 0);
+    point_ready(run->point, 0);
+    const Tensor *want = check_run_forward(&other), *found = check_run_forward(run);
+    long count = shape_count(want->shape), wrong = -1;
+    double largest = 1;
+    bool same = shape_equal(want->shape, found->shape);
+    if (!same)
+        snprintf(text, size, "its output is %s, and need be %s", shape_text(found->shape),
+                 shape_text(want->shape));
+    real *w = arena_alloc(arena, (size_t)(count + 1) * sizeof *w),
+         *f = arena_alloc(arena, (size_t)(count + 1) * sizeof *f);
+    if (same) tensor_copy_out(want, w), tensor_copy_out(found, f);
+    for (long i = 0; i < count; i++)
+        if (isfinite(w[i])) largest = fmax(largest, fabs((double)w[i]));
+    for (long i = 0; same && i < count && wrong < 0; i++)
+        if (!(w[i] == f[i] || fabs((double)w[i] - (double)f[i]) <= CHECK_SHARP * largest) &&
+            !(isnan(w[i]) && isnan(f[i])))
+            wrong = i;
+    char at[INDEX_TEXT];
+    if (wrong >= 0)
+        snprintf(text, size, "its forward is another function: y%s is %.9g, and has to be %.9g",
+                 want->shape.rank ? gradcheck_index_text(at, want->shape, wrong) : "", (double)f[wrong],
+                 (double)w[wrong]);
+    tape_free(other.tape);
+    return same && wrong < 0;
+}
+
 static const char *broken_property(CheckRun *run, const CheckOptions *how, Arena *arena, CaseReport *report) {
+    if (how->reference && !is_like(run, how->reference, arena, report->trouble, sizeof report->trouble))
+        return "forward";
     const char *broken = check_properties(run, arena, how->seed, report->trouble, sizeof report->trouble);
     if (broken || !how->fresh) return broken;
     return check_any_process(run, how->fresh, arena, how->seed, report->trouble, sizeof report->trouble)

@@ -116,6 +116,8 @@ typedef struct CheckOptions {
     bool curves;     /* draws the curve of each input's worst entry */
     /* Where the case runs (check_host.h), and another such process that has run nothing; NULL: here, and none. */
     struct CheckHost *host, *fresh;
+    const CheckCase *
+        reference; /* the same case with another build, which runs here: what forward has to give; NULL: none */
 } CheckOptions;
 
 /* Checks the case as the options say. */

@@ -5,10 +5,12 @@
 #include "grading/student_case.h"
 #include "grading/student_op.h"
 #include "ops/ops.h"
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static CheckItem *new_item(CheckPlan *p, const char *op, const char *name, int index) {
     if (p->items == p->capacity) {
@@ -82,7 +84,7 @@ typedef struct Listing {
 static void list_cases(void *context, long i) {
     const Listing *l = context;
     Error e = {0};
-    const Op *op = student_load(l->library, l->name[i], &e);
+    const Op *op = student_load(l->library, l->name[i], l->plan->cases != NULL, &e);
     if (!op) {
         printf("%s\n", e.text);
         exit(STATUS_NO);
@@ -120,20 +122,50 @@ static void file_stem(const char *path, char *out, size_t size) {
     if (dot) *dot = 0;
 }
 
-bool plan_add_file(CheckPlan *p, const char *source, const char *library, const char *headers, Error *e) {
-    char names[MOST_OPS][STUDENT_NAME], stem[REPORT_NAME];
-    Error e2 = {0};
+static void add_failure(CheckPlan *p, const char *op, const char *name, const char *trouble) {
+    CheckItem *bad = new_item(p, op, name, -1);
+    copy_text(bad->trouble, sizeof bad->trouble, trouble);
+}
+
+/* Cases that are not the student's: told by a process that has nothing of his. */
+static bool compile_cases(CheckPlan *p, const StudentFile *f, Error *e) {
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/cases.so", f->folder);
+    char *library = strcpy(arena_alloc(&p->arena, strlen(path) + 1), path);
+    if (f->like)
+        snprintf(path, sizeof path, "%s/ops/%s.c", f->headers, f->like->op->name);
+    else
+        snprintf(path, sizeof path, "%s", f->cases);
+    Error own = {0};
+    p->cases = library, p->like = f->like;
+    return student_compile(path, library, f->headers, true, &own) ||
+           error_set(e, own.status == STATUS_NO ? STATUS_BAD_DATA : own.status, "%s: %s", path, own.text);
+}
+
+bool plan_add_file(CheckPlan *p, const StudentFile *f, Error *e) {
+    char names[MOST_OPS][STUDENT_NAME], stem[REPORT_NAME], path[PATH_MAX];
+    const char *told_by = f->source;
+    Error own = {0};
     int count = 0;
-    file_stem(source, stem, sizeof stem);
-    if (student_compile(source, library, headers, &e2)) count = student_names(source, names, MOST_OPS, &e2);
-    if (e2.status != STATUS_DONE && e2.status != STATUS_NO) return error_set(e, e2.status, "%s", e2.text);
-    if (e2.status == STATUS_NO) {
-        CheckItem *bad = new_item(p, stem, "compiling", -1);
-        copy_text(bad->trouble, sizeof bad->trouble, e2.text);
+    bool given = f->cases || f->like;
+    file_stem(f->source, stem, sizeof stem);
+    snprintf(path, sizeof path, "%s/op.so", f->folder);
+    char *library = strcpy(arena_alloc(&p->arena, strlen(path) + 1), path);
+    if (given && !compile_cases(p, f, e)) return false;
+    if (f->cases) told_by = f->cases;
+    if (f->like) count = 1, snprintf(names[0], STUDENT_NAME, "%.*s", STUDENT_NAME - 1, f->like->op->name);
+    if (student_compile(f->source, library, f->headers, false, &own) && !f->like)
+        count = student_names(told_by, names, MOST_OPS, &own);
+    if (own.status != STATUS_DONE && own.status != STATUS_NO) return error_set(e, own.status, "%s", own.text);
+    char *included = p->solution && !own.status ? student_includes(library, f->headers) : NULL;
+    if (included) error_set(&own, STATUS_NO, "is no solution: it includes %s", included);
+    free(included);
+    if (own.status == STATUS_NO) {
+        add_failure(p, stem, "compiling", own.text);
         return true;
     }
     p->library = library;
-    Listing l = {p, library, names};
+    Listing l = {p, given ? p->cases : library, names};
     child_run_all(count, 1, &p->limits, list_cases, take_listing, &l);
     return true;
 }
@@ -186,8 +218,14 @@ typedef struct Judging {
 static const CheckCase *load_case(void *context) {
     const Judging *j = context;
     Error e = {0};
-    const Op *op = student_load(j->plan->library, j->item->op, &e);
-    if (!op) error_bug("%s", e.text);
+    const CheckPlan *p = j->plan;
+    if (p->cases) student_load_solution(p->library, j->item->op, &e);
+    const Op *op = e.status ? NULL : student_load(p->cases ? p->cases : p->library, j->item->op, false, &e);
+    if (!op) {
+        printf("%s\n", e.text);
+        fflush(stdout);
+        _exit(STATUS_BUG);
+    }
     return &op->cases[j->item->index];
 }
 
@@ -223,6 +261,7 @@ static void check_item(void *context, long i) {
         how.fresh = check_host_start(&p->limits, load_case, lost_host, &judging);
         if (!how.host || !how.fresh) error_bug("no process for the host");
         c.name = item->name;
+        if (p->like) how.reference = &p->like->op->cases[item->index];
     } else {
         c = ops_find(item->op)->op->cases[item->index];
     }

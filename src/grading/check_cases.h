@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/child.h"
 #include "gradcheck/gradcheck.h"
+#include "ops/ops.h"
 
 typedef struct CheckItem {
     char op[REPORT_NAME], name[REPORT_NAME];
@@ -20,6 +21,11 @@ typedef struct CheckPlan {
     CheckItem *item;
     long items, capacity;
     const char *library; /* where the operations are, as student_compile made it; NULL: built in */
+    const char *
+        cases; /* another that has the cases, which call tape_NAME of the first; NULL: each operation's own */
+    const OpEntry *
+        like; /* those are this operation's, and so is what forward has to give; NULL: they are a teacher's */
+    bool solution; /* a file that includes the project's own is refused */
     uint64_t seed;
     long seeds; /* each case is checked at the points of so many seeds, `seed` and those that follow; at least
                    1 */
@@ -31,9 +37,18 @@ typedef struct CheckPlan {
 /* Adds the cases of a built-in operation whose names contain `part` (NULL: all). Returns how many. */
 int plan_add(CheckPlan *p, const Op *op, const char *part);
 
-/* Adds all cases of all operations of a C file, which is compiled into `library`. Where that fails the plan
- * gets an item that fails; other errors (no such file, no headers) are e's. */
-bool plan_add_file(CheckPlan *p, const char *source, const char *library, const char *headers, Error *e);
+/* What a C file is judged by. */
+typedef struct StudentFile {
+    const char *source;
+    const char *cases;   /* a teacher's C file of cases: op_NAME with CASES alone; NULL: there is none */
+    const OpEntry *like; /* or an operation whose cases they are; NULL: none */
+    const char *folder;  /* for what is compiled */
+    const char *headers; /* the project's src */
+} StudentFile;
+
+/* Adds all cases of all operations of a C file. Where it cannot be compiled or loaded the plan gets an item that fails;
+ * other errors (no such file, no headers, cases that do not compile) are e's. */
+bool plan_add_file(CheckPlan *p, const StudentFile *f, Error *e);
 
 void plan_free(CheckPlan *p);
 

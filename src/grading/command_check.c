@@ -4,6 +4,7 @@
 #include "base/utf8.h"
 #include "grading/check_cases.h"
 #include "grading/commands.h"
+#include "grading/coverage.h"
 #include "grading/gradcheck_show.h"
 #include "ops/ops.h"
 #include <stdio.h>
@@ -20,6 +21,29 @@ static const char notes[] =
     "Exit status: 0 everything is proved; 1 something is wrong; 4 nothing is "
     "wrong, but something could not be\n"
     "proved; 2 usage; 66 no such file.\n";
+
+static const char grading_help[] =
+    "From an exercise to points, in four steps.\n\n"
+    "1. Choose an operation that is here (./gradcheck --list), or write one of your own with cases.\n"
+    "   Students hand in a C file in the form of src/ops/NAME.c: forward, backward, const Op op_NAME and\n"
+    "   the function tape_NAME that records it.\n"
+    "2. Grade it by cases that are not theirs:\n"
+    "       ./gradcheck FILE.c --like softmax --solution --gradescope results.json\n"
+    "   asks for the operation's own forward as well, at its own cases; or, with a file that has\n"
+    "   const Op op_NAME = {\"NAME\", CASES(cases)}, whose cases call tape_NAME:\n"
+    "       ./gradcheck FILE.c --cases CASES.c --solution --gradescope results.json\n"
+    "   Without either a student's own cases count; --strict says where these hardly test anything.\n"
+    "3. results.json and --junit FILE have a test for each gradient, passed or failed, with the reason. They "
+    "are\n"
+    "   there also where nothing could be judged: no file, or a run that was killed.\n"
+    "4. In Gradescope the autograder's run_autograder ends with\n"
+    "       ./gradcheck submission/FILE.c --like softmax --solution --gradescope results/results.json\n\n"
+    "A file's code runs in a process of its own that judges nothing, without the operations of this project "
+    "but those\n"
+    "that only move numbers. What is left to a cheat: a process that outlives the run, files on the same "
+    "machine, or a\n"
+    "backward that takes differences exact to thirteen digits. Grade on a machine of its own, and use "
+    "--like.\n";
 
 static void list_operations(void) {
     for (int i = 0; i < ops_count; i++)
@@ -67,14 +91,35 @@ static void find_headers(char *path, size_t size) {
     strcpy(path, "src");
 }
 
-static bool check_file(CheckPlan *plan, const char *source, ShowOptions *how, Error *e) {
-    char headers[4096], directory[] = "/tmp/gradcheck-XXXXXX", library[sizeof directory + 8];
+/* As `check`, for a student's file, whose cases may be few. */
+static bool check_student(CheckPlan *plan, ShowOptions *how, bool strict, Error *e) {
+    Show show;
+    plan->at_once = pool_threads();
+    plan->curves = how->curve;
+    show_start(&show, how);
+    plan_run(plan, show_report, &show);
+    if (!plan->cases) {
+        CaseReport *all = malloc(((size_t)show.count + 1) * sizeof *all);
+        if (!all) return error_set(e, STATUS_NO_MEMORY, "memory: %ld reports", show.count);
+        memcpy(all, show.report, (size_t)show.count * sizeof *all);
+        coverage_report(plan, all, strict, show_report, &show);
+        free(all);
+    }
+    return show_finish(&show, e);
+}
+
+static bool check_file(CheckPlan *plan, StudentFile *f, ShowOptions *how, bool strict, Error *e) {
+    static const char *const made[] = {"op.so", "op.d", "cases.so", "cases.d"};
+    char headers[4096], folder[] = "/tmp/gradcheck-XXXXXX", path[sizeof folder + 16];
     find_headers(headers, sizeof headers);
-    if (!mkdtemp(directory)) return error_set(e, STATUS_CANNOT_CREATE, "%s: cannot be made", directory);
-    snprintf(library, sizeof library, "%s/op.so", directory);
-    bool ok = plan_add_file(plan, source, library, headers, e) && check(plan, how, e);
-    unlink(library);
-    rmdir(directory);
+    if (!mkdtemp(folder)) return error_set(e, STATUS_CANNOT_CREATE, "%s: cannot be made", folder);
+    f->folder = folder, f->headers = headers;
+    bool ok = plan_add_file(plan, f, e) && check_student(plan, how, strict, e);
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, made[i]);
+        unlink(path);
+    }
+    rmdir(folder);
     return ok;
 }
 
@@ -85,7 +130,8 @@ static bool is_c_file(const char *name) {
 
 void grading_command_check(int argc, char **argv, Error *e) {
     ShowOptions show = {0};
-    bool list = false;
+    bool list = false, strict = false, solution = false, help_grading = false;
+    const char *cases = NULL, *like = NULL;
     double seconds = 10, gigabytes = 4;
     long seeds = 1;
     const Option table[] = {
@@ -97,6 +143,14 @@ void grading_command_check(int argc, char **argv, Error *e) {
         {"What is checked"},
         {"seeds", "N", "[1,1000000]", "each case at N points, those of the seed and of the ones that follow",
          .integer = &seeds},
+        {"A file that is to be graded"},
+        {"cases", "CASES.c", NULL, "a teacher's cases, which call what the file defines", "its own",
+         .text = &cases},
+        {"like", "OPERATION", NULL, "the cases of an operation here, whose forward it has to have", "none",
+         .text = &like},
+        {"solution", .help = "refuse a file that includes the operations of this project", .flag = &solution},
+        {"strict", .help = "inconclusive is what its own cases hardly test", .flag = &strict},
+        {"help-grading", .help = "print how an exercise is graded, and end", .flag = &help_grading},
         {"Limits of each case"},
         {"time-limit", "S", "(0,86400]", "seconds", .real = &seconds},
         {"memory-limit", "GB", "(0,1000000]", "gigabytes", .real = &gigabytes},
@@ -110,16 +164,36 @@ void grading_command_check(int argc, char **argv, Error *e) {
                  .most = 2,
                  .seed = 1};
     if (!options_parse(&o, argc, argv, e)) return;
-    CheckPlan plan = {
-        .seed = o.seed, .seeds = seeds, .limits = {seconds * (double)seeds, (size_t)(gigabytes * 1e9)}};
+    CheckPlan plan = {.seed = o.seed,
+                      .seeds = seeds,
+                      .solution = solution,
+                      .limits = {seconds * (double)seeds, (size_t)(gigabytes * 1e9)}};
     const char *name = o.operands ? o.operand[0] : NULL;
+    StudentFile file = {.source = name, .cases = cases, .like = like ? ops_find(like) : NULL};
+    bool is_file = name && is_c_file(name);
+    char shown[ESCAPED_TEXT];
+    if (help_grading) {
+        fputs(grading_help, stdout);
+        return;
+    }
+    if ((cases || like) && !is_file)
+        error_set(e, STATUS_USAGE, "%s: found no C file to grade, need one", cases ? "--cases" : "--like");
+    else if (cases && like)
+        error_set(e, STATUS_USAGE, "--like: found --cases as well, need one of the two");
+    else if (like && !file.like)
+        error_set(e, STATUS_USAGE, "--like: found '%s', need an operation that --list shows",
+                  utf8_escape(shown, like));
+    if (e->status || !show_unjudged(&show, "the run did not come to its end", e)) return;
     if (list)
         list_operations();
     else if (!name)
         check_all(&plan, &show, e);
-    else if (is_c_file(name))
-        check_file(&plan, name, &show, e);
+    else if (is_file)
+        check_file(&plan, &file, &show, strict, e);
     else
         check_operation(&plan, name, o.operands > 1 ? o.operand[1] : NULL, &show, e);
+    Error unwritten = {0};
+    if (e->status != STATUS_DONE && e->status != STATUS_NO && e->status != STATUS_INCONCLUSIVE)
+        show_unjudged(&show, e->text, &unwritten);
     plan_free(&plan);
 }

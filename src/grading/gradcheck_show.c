@@ -46,6 +46,13 @@ void show_explanations(const Show *show) {
     for (long i = 0; show->how->curve && i < show->count; i++) gradcheck_curves(stdout, &show->report[i]);
 }
 
+bool show_unjudged(const ShowOptions *how, const char *reason, Error *e) {
+    CaseReport r = {.op = "gradcheck", .name = "run", .verdict = FAIL};
+    snprintf(r.trouble, sizeof r.trouble, "%.*s", REPORT_TEXT - 1, reason);
+    return (!how->junit || junit_write(how->junit, &r, 1, 0, e)) &&
+           (!how->gradescope || gradescope_write(how->gradescope, &r, 1, 0, e));
+}
+
 bool show_finish(Show *show, Error *e) {
     const ShowOptions *how = show->how;
     const CheckTotals *t = &show->totals;

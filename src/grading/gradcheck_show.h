@@ -40,6 +40,10 @@ void show_start(Show *show, const ShowOptions *how);
 /* `show` is a Show: as plan_run wants it. */
 void show_report(void *show, const CaseReport *r);
 
+/* Writes the files for graders as long as there is nothing else to write: one part, that failed for this reason. So no old
+ * file stays where a run cannot be finished. */
+bool show_unjudged(const ShowOptions *how, const char *reason, Error *e);
+
 /* Prints what needs words, for those who print the totals themselves. */
 void show_explanations(const Show *show);
 

@@ -15,6 +15,7 @@ enum { ARGUMENTS = 64, CANNOT_RUN = 127 };
 
 typedef struct Compile {
     const char *source, *library, *headers;
+    bool open;
     Error *error;
 } Compile;
 
@@ -35,7 +36,7 @@ static void run_compiler(void *context, long i) {
                                   "-g",
                                   "-fPIC",
                                   "-shared",
-                                  "-Wl,-Bsymbolic",
+                                  "-MMD",
                                   "-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc",
                                   "-ffp-contract=fast",
                                   "-fno-math-errno",
@@ -43,6 +44,7 @@ static void run_compiler(void *context, long i) {
                                   "-fdiagnostics-color=never",
                                   sizeof(real) == sizeof(double) ? "-DREAL_DOUBLE" : "-DREAL_FLOAT"};
     for (size_t f = 0; f < sizeof flags / sizeof *flags; f++) argument[n++] = flags[f];
+    argument[n++] = c->open ? "-fno-inline" : "-Wl,-Bsymbolic";
     argument[n++] = include;
     argument[n++] = source;
     argument[n++] = "-o";
@@ -79,7 +81,7 @@ static void compiled(void *context, long i, const ChildEnd *end) {
                   child_text(text, end, &compile_limits));
 }
 
-bool student_compile(const char *source, const char *library, const char *headers, Error *e) {
+bool student_compile(const char *source, const char *library, const char *headers, bool open, Error *e) {
     char header[4096];
     snprintf(header, sizeof header, "%s/ops/ops.h", headers);
     struct stat file;
@@ -88,7 +90,7 @@ bool student_compile(const char *source, const char *library, const char *header
         return error_set(e, STATUS_NO_INPUT, "%s: found a folder, need a C file", source);
     if (access(header, R_OK) != 0)
         return error_set(e, STATUS_NO_INPUT, "%s: cannot be read: operations need it", header);
-    Compile c = {source, library, headers, e};
+    Compile c = {source, library, headers, open, e};
     child_run_all(1, 1, &compile_limits, run_compiler, compiled, &c);
     return e->status == STATUS_DONE;
 }
@@ -167,10 +169,45 @@ int student_names(const char *source, char (*names)[STUDENT_NAME], int most, Err
     return count;
 }
 
-const Op *student_load(const char *library, const char *name, Error *e) {
+/* LIBRARY without .so, and .d. */
+static void dependency_path(const char *library, char path[4096]) {
+    snprintf(path, 4096, "%s", library);
+    char *dot = strrchr(path, '.');
+    snprintf(dot ? dot : path, 4, ".d");
+}
+
+char *student_includes(const char *library, const char *headers) {
+    char path[4096], *text, *found = NULL;
+    size_t size, length = strlen(headers);
+    Error e = {0};
+    dependency_path(library, path);
+    if (!file_read(path, 1 << 24, &text, &size, &e)) return NULL;
+    strtok(text, " \\\n");
+    for (char *word; (word = strtok(NULL, " \\\n")) && !found;) {
+        size_t n = strlen(word);
+        if (n > length + 2 && strncmp(word, headers, length) == 0 && strcmp(word + n - 2, ".c") == 0)
+            found = strdup(word + length + 1);
+    }
+    free(text);
+    return found;
+}
+
+bool student_load_solution(const char *library, const char *name, Error *e) {
+    char symbol[STUDENT_NAME + 8];
+    Dl_info place;
+    snprintf(symbol, sizeof symbol, "tape_%.*s", STUDENT_NAME, name);
+    void *handle = dlopen(library, RTLD_NOW | RTLD_GLOBAL), *function = handle ? dlsym(handle, symbol) : NULL;
+    if (!handle) return error_set(e, STATUS_NO, "cannot be loaded: %s", dlerror());
+    if (!function || !dladdr(function, &place) || strcmp(place.dli_fname, library) != 0)
+        return error_set(e, STATUS_NO, "defines no %s that can be seen from outside, and the cases call it",
+                         symbol);
+    return true;
+}
+
+const Op *student_load(const char *library, const char *name, bool lazily, Error *e) {
     char symbol[STUDENT_NAME + 3];
     snprintf(symbol, sizeof symbol, "op_%s", name);
-    void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+    void *handle = dlopen(library, (lazily ? RTLD_LAZY : RTLD_NOW) | RTLD_LOCAL);
     if (!handle) {
         const char *why = dlerror(), *colon = strstr(why, ": ");
         error_set(e, STATUS_NO, "cannot be loaded: %s", colon ? colon + 2 : why);
