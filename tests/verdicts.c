@@ -376,6 +376,88 @@ static void functions_and_operations_are_checked_in_a_line(void) {
     free(text);
 }
 
+/* --- Ties, an input returned, many elements. --- */
+
+static real tie_share; /* of each of the tied elements */
+
+static void tied_forward(Node *n) {
+    real *y = n->out->data, x[3];
+    tensor_copy_out(n->in[0], x);
+    y[0] = (real)fmax(x[0], fmax(x[1], x[2]));
+}
+
+static void tied_backward(Node *n) {
+    real x[3];
+    tensor_copy_out(n->in[0], x);
+    for (int i = 0; i < 3; i++)
+        if (x[i] == n->out->data[0]) n->in[0]->grad[i] += tie_share * n->out->grad[0];
+}
+
+static const Op tied = {"tied", tied_forward, tied_backward};
+
+static Tensor *tied_build(Tape *t, Tensor **x) {
+    return tape_record(tape_node(t, &tied, SCALAR, INPUTS(x[0])));
+}
+
+static void shares_of_a_tie_add_up(void) {
+    static const double ties[] = {2, 2, 1};
+    static const struct {
+        double share;
+        Verdict verdict;
+    } shares[] = {{1, FAIL}, {0, FAIL}, {0.25, FAIL}, {0.5, PASS}};
+    CheckCase c = {"ties", tied_build, {{"x", DIMS(3), .values = ties}}, .kinks = true};
+    for (size_t i = 0; i < sizeof shares / sizeof *shares && IN_DOUBLE; i++) {
+        CaseReport r;
+        tie_share = (real)shares[i].share;
+        gradcheck_case("tied", &c, 1, &r);
+        CHECK(r.verdict == shares[i].verdict, "shares of %g: %s", shares[i].share,
+              gradcheck_verdict_text(r.verdict));
+    }
+}
+
+static Tensor *nothing_to_do(Tape *t, Tensor **x) {
+    (void)t;
+    return x[0];
+}
+
+static void an_input_returned_is_right(void) {
+    CheckCase c = {"as it is", nothing_to_do, {{"x", DIMS(3, 4), .layout = TRANSPOSED}}};
+    CaseReport r;
+    gradcheck_case("same", &c, 1, &r);
+    CHECK(r.verdict == PASS && r.inputs == 1, "%s %s", gradcheck_verdict_text(r.verdict), r.trouble);
+}
+
+/* One element of many is wrong: not among those that are moved alone, it shows along the direction. */
+static long own_spoiled; /* -1: none */
+
+static void spoil_backward(Node *n) {
+    for (long i = 0; i < shape_count(n->out->shape); i++)
+        n->in[0]->grad[i] += i == own_spoiled ? 0 : 2 * n->out->grad[i];
+}
+
+static void spoil_forward(Node *n) {
+    tensor_copy_out(n->in[0], n->out->data);
+    for (long i = 0; i < shape_count(n->out->shape); i++) n->out->data[i] *= 2;
+}
+
+static const Op spoil = {"spoil", spoil_forward, spoil_backward};
+
+static Tensor *spoil_build(Tape *t, Tensor **x) {
+    return tape_record(tape_node(t, &spoil, x[0]->shape, INPUTS(x[0])));
+}
+
+static void many_elements_are_sampled_and_all_are_seen(void) {
+    CheckCase c = {"many", spoil_build, {{"x", DIMS(64, 64)}}};
+    for (own_spoiled = -1; own_spoiled < 4000 && IN_DOUBLE; own_spoiled += 1234) {
+        CaseReport r;
+        gradcheck_case("spoil", &c, 1, &r);
+        CHECK(r.in[0].alone < r.in[0].coordinates, "%ld of %ld moved alone", r.in[0].alone,
+              r.in[0].coordinates);
+        CHECK(r.verdict == (own_spoiled < 0 ? PASS : FAIL), "element %ld spoiled: %s", own_spoiled,
+              gradcheck_verdict_text(r.verdict));
+    }
+}
+
 TEST_MAIN({"extrapolation is exact and knows it", extrapolation_is_exact_and_knows_it},
           {"small steps are believed against large ones", small_steps_are_believed_against_large_ones},
           {"noise is not taken for a derivative", noise_is_not_taken_for_a_derivative},
@@ -392,6 +474,9 @@ TEST_MAIN({"extrapolation is exact and knows it", extrapolation_is_exact_and_kno
           {"a rest between steps is no gradient of 0", a_rest_between_steps_is_no_gradient_of_0},
           {"what is nearly right fails and is called so", what_is_nearly_right_fails_and_is_called_so},
           {"a float on the way is named", a_float_on_the_way_is_named},
+          {"shares of a tie add up", shares_of_a_tie_add_up},
+          {"an input returned is right", an_input_returned_is_right},
+          {"many elements are sampled and all are seen", many_elements_are_sampled_and_all_are_seen},
           {"NaN never passes", nan_never_passes},
           {"infinity never passes for a number", infinity_never_passes_for_a_number},
           {"functions and operations are checked in a line", functions_and_operations_are_checked_in_a_line})

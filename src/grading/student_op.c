@@ -194,11 +194,10 @@ char *student_includes(const char *library, const char *headers) {
 
 bool student_load_solution(const char *library, const char *name, Error *e) {
     char symbol[STUDENT_NAME + 8];
-    Dl_info place;
     snprintf(symbol, sizeof symbol, "tape_%.*s", STUDENT_NAME, name);
     void *handle = dlopen(library, RTLD_NOW | RTLD_GLOBAL), *function = handle ? dlsym(handle, symbol) : NULL;
     if (!handle) return error_set(e, STATUS_NO, "cannot be loaded: %s", dlerror());
-    if (!function || !dladdr(function, &place) || strcmp(place.dli_fname, library) != 0)
+    if (!function)
         return error_set(e, STATUS_NO, "defines no %s that can be seen from outside, and the cases call it",
                          symbol);
     return true;
