@@ -382,11 +382,11 @@ static void bad_files_get_one_line(void) {
     expect(GRADCHECK("--weights", "weights", "--unchecked"), STATUS_BAD_DATA, "weights: norm.weight");
     write_weights(1e300);
     expect(GRADCHECK("--weights", "weights", "--unchecked"), STATUS_BAD_DATA, "norm.weight: ");
-    /* Finite, but what is computed with it is not. */
+    /* Finite, but nothing can be computed with it. */
     write_weights(3e38);
     write_batch(2);
     expect(GRADCHECK("--weights", "weights", "--batch", "batch", "--unchecked", "--out", "g"),
-           STATUS_BAD_DATA, "need a finite");
+           STATUS_BAD_DATA, "need a weight within");
     CHECK(access("g", F_OK) != 0, "a gradient file is left");
     expect(GRADCHECK("--weights", lm, "--unchecked", "--out", "none/g"), STATUS_CANNOT_CREATE, "none/g: ");
     expect(GRADCHECK("--weights", lm, "--unchecked", "--against", "none"), STATUS_NO_INPUT, "none: ");

@@ -1,6 +1,7 @@
 /* long: what a line through a point knows (Line) is this file's own, and all that judges an entry reads it */
 #include "gradcheck/check_entries.h"
 #include "base/random.h"
+#include "gradcheck/check_entry.h"
 #include "gradcheck/numeric_derivative.h"
 #include <math.h>
 #include <string.h>
@@ -8,10 +9,6 @@
 /* A step falls from a power of two near |x| / 8 by halves; a sweep has so many. Where the first sweep does
  * not confirm the gradient, others start lower: the function may be wild at the scale of x. */
 enum { STEPS = 20, LOWER = 9, SWEEPS = 4 };
-
-/* Numbers below this are made of few digits, or of none: what rounding leaves of them may be anything. */
-#define SMALLEST                                                                                             \
-    (sizeof(real) == sizeof(double) ? DBL_MIN / DBL_EPSILON : (double)FLT_MIN / (double)FLT_EPSILON)
 
 /* The function around the point, seen along one coordinate. */
 typedef struct Line {
@@ -173,81 +170,18 @@ static void sweep_one_side(Line *l, double step, int side) {
     }
 }
 
-/* The analytic gradient is rounded as well: where it is 0 as the difference of large terms, something is left of
- * them. */
-static bool is_rounding(const Entry *e, double floor) {
-    return fabs(e->numeric) <= SWEEP_TRUST * e->estimate && fabs(e->analytic) <= 1024 * floor;
-}
-
-/* How far an entry may be off that is right. Where the numeric derivative is known better than the tolerance asks, so
- * much may the gradient be: what is left to it is its own rounding, which is that of terms as large as the largest
- * derivative, or as the output. */
-static double room_of(const Entry *e, double size, double scale, double floor) {
-    const double rounding = 1e4 * (double)REAL_EPSILON;
-    bool sharp = SWEEP_TRUST * e->estimate <= CHECK_SHARP / 10 * size;
-    double tolerance = sharp ? CHECK_SHARP : CHECK_TOLERANCE;
-    return fmin(fmax(tolerance * size, rounding * scale + 1024 * floor), CHECK_TOLERANCE * size);
-}
-
-/* What one entry says by itself; scale: the largest derivative for the same cotangent. */
-static void judge(Entry *e, double scale, double floor) {
-    double d = fabs(e->analytic - e->numeric), size = fmax(fabs(e->analytic), fabs(e->numeric));
-    bool resolved = SWEEP_TRUST * e->estimate <= 1e-9 * size;
-    e->error = d == 0 ? 0 : d / (resolved ? size : fmax(size, scale));
-    bool close = d <= room_of(e, size, scale, floor), within = d <= SWEEP_TRUST * e->estimate;
-    if (isnan(e->analytic) || (isinf(e->analytic) && isfinite(e->numeric)))
-        e->state = ENTRY_WRONG;
-    else if (!isfinite(e->numeric))
-        e->state = ENTRY_UNCLEAR;
-    else if (size <= SMALLEST && e->estimate <= SMALLEST)
-        e->state = ENTRY_PROVED; /* 0, but for numbers that have lost their digits */
-    else if (close && e->estimate <= CHECK_TOLERANCE * size)
-        e->state = ENTRY_PROVED;
-    else if (!close && !within)
-        e->state = is_rounding(e, floor) ? ENTRY_FLAT : ENTRY_WRONG;
-    else if (SWEEP_TRUST * e->estimate <= CHECK_TOLERANCE * scale)
-        e->state = ENTRY_PROVED;
-    else if (size <= SMALLEST ||
-             (e->estimate <= SWEEP_TRUST * e->rounding && e->estimate * e->step <= 4096 * floor))
-        e->state = ENTRY_FLAT;
-    else
-        e->state = ENTRY_UNCLEAR;
-}
-
-/* Wrong, but within the tolerance for what is known less well. */
-static bool is_small_error(const Entry *e) {
-    double size = fmax(fabs(e->analytic), fabs(e->numeric));
-    return e->state == ENTRY_WRONG && fabs(e->analytic - e->numeric) <= CHECK_TOLERANCE * size;
-}
-
-static bool confirms(const Entry *e) {
-    return e->state == ENTRY_PROVED || e->state == ENTRY_KINK;
-}
-
-/* Whether a result from smaller steps is to be believed rather than the one there is: if it confirms the
- * gradient, if it is more certain, or if the two contradict each other. A result that is only less certain
- * excuses nothing. */
-static bool more_credible(const Entry *found, const Entry *known) {
-    if (!isfinite(known->numeric)) return true;
-    double contradiction = fabs(found->numeric - known->numeric);
-    bool contradicts = contradiction > SWEEP_TRUST * (found->estimate + known->estimate);
-    if (is_small_error(known) && found->estimate >= known->estimate) return contradicts;
-    if (confirms(found) != confirms(known)) return confirms(found);
-    return found->estimate < known->estimate || contradicts;
-}
-
 /* Outputs that move evenly over large steps, on either side, and not at all over the smallest move in steps of their
  * own, as (1e8 + x)² - 1e16 does: between two of them a rest is no proof of a derivative of 0, and the slope over many
  * is none of another value. Once seen this stays, for still smaller steps only rest again. (Beside a relu's kink there
  * is rest too, but one side rests over large steps as well.) */
 static void weigh(const Line *l, Entry *entry, const Entry *found) {
     bool resolved = isfinite(entry->numeric) && entry->estimate <= 1e-3 * fabs(entry->numeric);
-    bool at_rest = l->still && l->both_move && confirms(found);
+    bool at_rest = l->still && l->both_move && check_entry_confirms(found);
     entry->in_steps |= at_rest && resolved && entry->state == ENTRY_WRONG;
     if (entry->in_steps) {
         entry->estimate = fabs(entry->numeric - entry->analytic);
         entry->state = ENTRY_UNCLEAR;
-    } else if (more_credible(found, entry)) {
+    } else if (check_entry_more_credible(found, entry)) {
         *entry = *found;
     }
 }
@@ -259,7 +193,7 @@ static void take_results(Line *l, long coordinate) {
         const Sweep *s = &l->sweep[q];
         found.numeric = s->value, found.estimate = s->error;
         found.rounding = s->rounding, found.step = s->step;
-        judge(&found, l->scale[q], l->floor);
+        check_entry_judge(&found, l->scale[q], l->floor);
         weigh(l, entry, &found);
     }
 }
@@ -323,7 +257,7 @@ static void try_kink(Line *l, long coordinate, Sweep *right) {
         if (error <= size) l->scale[q] = fmax(l->scale[q], size);
         bool kink = high - low > SWEEP_TRUST * error + CHECK_TOLERANCE * size;
         if (!kink) found.numeric = (low + high) / 2;
-        judge(&found, fmax(l->scale[q], size), l->floor);
+        check_entry_judge(&found, fmax(l->scale[q], size), l->floor);
         if (kink && found.state < ENTRY_KINK) {
             found.state = ENTRY_KINK;
             found.below = b->value;
@@ -341,13 +275,13 @@ static void confirm_small_errors(Line *l, long coordinate) {
     Entries *e = l->e;
     bool doubted = false;
     for (long q = 0; q < e->cotangents; q++)
-        doubted |= is_small_error(&e->entry[q * e->coordinates + coordinate]);
+        doubted |= check_entry_small_error(&e->entry[q * e->coordinates + coordinate]);
     for (size_t i = 0; doubted && i < sizeof other / sizeof *other; i++) {
         sweep_both_sides(l, other[i] * first_step((double)l->at));
         for (long q = 0; q < e->cotangents; q++) {
             Entry *entry = &e->entry[q * e->coordinates + coordinate];
             double off = fabs(entry->analytic - entry->numeric);
-            if (is_small_error(entry) && !(fabs(l->sweep[q].value - entry->numeric) <= off / 8))
+            if (check_entry_small_error(entry) && !(fabs(l->sweep[q].value - entry->numeric) <= off / 8))
                 entry->state = ENTRY_PROVED;
         }
     }
@@ -362,7 +296,7 @@ static void set_scales(Line *l) {
             if (row[j].estimate <= fabs(row[j].numeric))
                 l->scale[q] = fmax(l->scale[q], fabs(row[j].numeric));
         for (long j = 0; j < e->coordinates; j++)
-            if (row[j].state != ENTRY_KINK) judge(&row[j], l->scale[q], l->floor);
+            if (row[j].state != ENTRY_KINK) check_entry_judge(&row[j], l->scale[q], l->floor);
     }
 }
 

@@ -128,6 +128,20 @@ static bool is_c_file(const char *name) {
     return n > 2 && strcmp(name + n - 2, ".c") == 0;
 }
 
+/* Whether cases that are not the file's own are asked for as they can be. */
+static bool may_be_graded(const StudentFile *f, bool is_file, const char *like, Error *e) {
+    char shown[ESCAPED_TEXT];
+    if ((f->cases || like) && !is_file)
+        return error_set(e, STATUS_USAGE, "%s: found no C file to grade, need one",
+                         f->cases ? "--cases" : "--like");
+    if (f->cases && like)
+        return error_set(e, STATUS_USAGE, "--like: found --cases as well, need one of the two");
+    if (like && !f->like)
+        return error_set(e, STATUS_USAGE, "--like: found '%s', need an operation that --list shows",
+                         utf8_escape(shown, like));
+    return true;
+}
+
 void grading_command_check(int argc, char **argv, Error *e) {
     ShowOptions show = {0};
     bool list = false, strict = false, solution = false, help_grading = false;
@@ -171,19 +185,13 @@ void grading_command_check(int argc, char **argv, Error *e) {
     const char *name = o.operands ? o.operand[0] : NULL;
     StudentFile file = {.source = name, .cases = cases, .like = like ? ops_find(like) : NULL};
     bool is_file = name && is_c_file(name);
-    char shown[ESCAPED_TEXT];
     if (help_grading) {
         fputs(grading_help, stdout);
         return;
     }
-    if ((cases || like) && !is_file)
-        error_set(e, STATUS_USAGE, "%s: found no C file to grade, need one", cases ? "--cases" : "--like");
-    else if (cases && like)
-        error_set(e, STATUS_USAGE, "--like: found --cases as well, need one of the two");
-    else if (like && !file.like)
-        error_set(e, STATUS_USAGE, "--like: found '%s', need an operation that --list shows",
-                  utf8_escape(shown, like));
-    if (e->status || !show_unjudged(&show, "the run did not come to its end", e)) return;
+    if (!may_be_graded(&file, is_file, like, e) ||
+        !show_unjudged(&show, "the run did not come to its end", e))
+        return;
     if (list)
         list_operations();
     else if (!name)
