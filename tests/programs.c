@@ -363,7 +363,8 @@ static void bench_scales(void) {
         }
 }
 
-/* A line for a text within its context and beyond it; for one answer and for as many as the batch has. */
+/* A line for the sum over the weights; then one for a text within its context, beyond it a token at a time, and beyond
+ * it by half of it; or for one answer and for as many as the batch has. */
 static void bench_decodes(void) {
     enter_folder();
     static const char *const keys[] = {"case",         "decodes",      "batch",   "tokens",
@@ -371,14 +372,16 @@ static void bench_decodes(void) {
     static const char *const cases[] = {"seed", "chars"};
     for (int i = 0; i < 2; i++) {
         const char *const *arguments = ARGUMENTS("decode", cases[i], "--seconds", "0.001", "--json");
-        CHECK(run_program("bench", arguments, (Streams){0}) == 0 && !*err && lines_of(out) == 2, "%s%s", err,
-              out);
-        for (const char *line = out; *line; line = next_line(line)) {
+        CHECK(run_program("bench", arguments, (Streams){0}) == 0 && !*err, "%s%s", err, out);
+        CHECK(lines_of(out) == (i ? 4 : 3), "%s", out);
+        check_keys(out, (const char *const[]){"case", "sums_mb", "ms", "threads", NULL});
+        const char *first = next_line(out);
+        for (const char *line = first; *line; line = next_line(line)) {
             check_keys(line, keys);
             CHECK(number(line, "tokens_per_s") > 0 && number(line, "ms_per_token") > 0, "%s", line);
         }
-        CHECK(number(out, "batch") == 1 && number(next_line(out), "batch") == (i ? 1 : 8), "%s", out);
-        CHECK(number(out, "tokens") == (i ? 63 : 16), "%s", out);
+        CHECK(number(first, "batch") == 1 && number(next_line(first), "batch") == (i ? 1 : 8), "%s", out);
+        CHECK(number(first, "tokens") == (i ? 63 : 16), "%s", out);
     }
 }
 

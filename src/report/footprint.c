@@ -4,11 +4,13 @@
 
 enum {
     KB = 1024,
-    THREAD_BYTES = 600 * KB, /* stack, and the packed operands of kernels/gemm.c */
+    THREAD_BYTES = 64 * KB, /* stack, and strips that kernels/gemm.c packs */
+    PANEL_BYTES =
+        600 * KB, /* of the thread that calls it: its panels, most of which small models never touch */
     USUAL_BYTES = 3072 * KB, /* of a process at its start, where the system does not say */
 };
 
 size_t footprint_bytes(size_t more) {
     size_t resident = system_resident();
-    return (resident ? resident : USUAL_BYTES) + more + (size_t)pool_threads() * THREAD_BYTES;
+    return (resident ? resident : USUAL_BYTES) + more + PANEL_BYTES + (size_t)pool_threads() * THREAD_BYTES;
 }

@@ -322,7 +322,7 @@ def main():
         with open("text", "w") as file:
             file.write(TEXT)
         shim = os.path.join(folder, "shim.so")
-        subprocess.run([os.environ.get("CC", "cc"), "-shared", "-fPIC", "-D_GNU_SOURCE", SHIM, "-o", shim], check=True)
+        subprocess.run(os.environ.get("CC", "cc").split() + ["-shared", "-fPIC", "-D_GNU_SOURCE", SHIM, "-o", shim], check=True)
         calls = known(CALLS) if shutil.which("strace") and run(["strace", "true"])[0] == 0 else None
         tests = [(test_memory, shim), (test_short_writes, shim), (test_system_calls, calls), (test_kills, calls),
                  (test_random_kills, True), (test_full_disk, True), (test_read_only, True)]
