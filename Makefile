@@ -79,7 +79,8 @@ TESTS    = $(C_TESTS) $(basename $(notdir $(SCRIPTS)))
 C_TESTS  = $(patsubst tests/%.c,%,$(wildcard tests/*.c))
 # tests/faults puts an allocator of its own before a sanitizer's.
 SCRIPTS  = tests/numpy_round_trip.py tests/numpy_walk.py \
-           $(if $(SAN),,tests/faults/faults.py tests/installed.sh tests/cache_misses.sh)
+           $(if $(SAN),,tests/faults/faults.py tests/installed.sh tests/cache_misses.sh \
+               tests/adding_an_operation.sh)
 
 # Programs are built in both precisions, for the tests, and copied to the top. Sanitized ones stay where they are.
 BUILT     = $(foreach p,float double,$(PROGRAMS:%=$(BUILD)/$(p)/%))

@@ -17,9 +17,12 @@ static void all_operations_pass(void) {
         snprintf(row, sizeof row, "\n%s ", ops_all[i].op->name);
         CHECK(strstr(out, row), "no row for %s", ops_all[i].op->name);
     }
-    static const char *const functions[] = {"\nexp  ", "\nlog  ", "\ntanh  ", "\nerf  ", "\n38 operations, "};
+    static const char *const functions[] = {"\nexp  ", "\nlog  ", "\ntanh  ", "\nerf  "};
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
         CHECK(strstr(out, functions[i]), "found no '%s'", functions[i] + 1);
+    char sum[32];
+    snprintf(sum, sizeof sum, "\n%d operations, ", ops_count);
+    CHECK(strstr(out, sum), "found no '%s'", sum + 1);
     CHECK(strstr(out, " 0 failed\n") && !strstr(out, "FAIL"));
 }
 
