@@ -129,7 +129,8 @@ static void never_fails(const char *name, double low, const CaseReport *r, bool 
     (void)moves;
     proved += r->verdict == PASS;
     CHECK(r->verdict != FAIL, "%s from %g: %s: analytic %.9g, numeric %.9g ± %.2g", name, low,
-          r->trouble[0] ? r->trouble : r->in[0].reason, r->in[0].analytic, r->in[0].numeric, r->in[0].estimate);
+          r->trouble[0] ? r->trouble : r->in[0].reason, r->in[0].analytic, r->in[0].numeric,
+          r->in[0].estimate);
 }
 
 static void never_passes(const char *name, double low, const CaseReport *r, bool moves) {

@@ -1,8 +1,8 @@
 /* How much memory there is: a container's limit, wherever above the process it stands, in both versions of control
  * groups. */
 #include "base/memory_limit.h"
-#include "base/system.h"
 #include "base/arena.h"
+#include "base/system.h"
 #include "child.h"
 #include <stdint.h>
 

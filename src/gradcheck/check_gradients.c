@@ -16,9 +16,9 @@ enum { WORK = 1 << 22, LEAST = 4 };
 
 static const char *const doubt_text[] = {
     [DOUBT_NONE] = "",
-    [DOUBT_FLAT] =
-        "the gradient is below the noise floor: the output hardly changes, or not at all. Where the function "
-        "is saturated on purpose, a case says so with .flat = true",
+    [DOUBT_FLAT] = ("the gradient is below the noise floor: the output hardly changes, or not at all. Where "
+                    "the function "
+                    "is saturated on purpose, a case says so with .flat = true"),
     [DOUBT_KINK] = "a kink is crossed at every usable step",
     [DOUBT_NOISE] = "the numeric derivative does not settle: the output is noisy, or not smooth",
 };
@@ -190,7 +190,8 @@ static void report_kink(InputReport *r, const Entries *e) {
 /* What is worked out is right to rounding; differences of forward are off by more at most elements, and not by enough to be
  * wrong. */
 static bool looks_like_differences(const Entries *e) {
-    const double exact = 1e-11, least = 8;
+    const double exact = 1e-11;
+    const long least = 8;
     long known = 0, off = 0;
     for (long i = 0; i < e->cotangents * e->coordinates && sizeof(real) == sizeof(double); i++) {
         const Entry *entry = &e->entry[i];

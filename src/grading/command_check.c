@@ -142,6 +142,13 @@ static bool may_be_graded(const StudentFile *f, bool is_file, const char *like, 
     return true;
 }
 
+/* A run that ended without a verdict leaves graders' files that say why. */
+static void say_what_stopped(const ShowOptions *show, const Error *e) {
+    Error unwritten = {0};
+    if (e->status != STATUS_DONE && e->status != STATUS_NO && e->status != STATUS_INCONCLUSIVE)
+        show_unjudged(show, e->text, &unwritten);
+}
+
 void grading_command_check(int argc, char **argv, Error *e) {
     ShowOptions show = {0};
     bool list = false, strict = false, solution = false, help_grading = false;
@@ -185,10 +192,7 @@ void grading_command_check(int argc, char **argv, Error *e) {
     const char *name = o.operands ? o.operand[0] : NULL;
     StudentFile file = {.source = name, .cases = cases, .like = like ? ops_find(like) : NULL};
     bool is_file = name && is_c_file(name);
-    if (help_grading) {
-        fputs(grading_help, stdout);
-        return;
-    }
+    if (help_grading && fputs(grading_help, stdout) != EOF) return;
     if (!may_be_graded(&file, is_file, like, e) ||
         !show_unjudged(&show, "the run did not come to its end", e))
         return;
@@ -200,8 +204,6 @@ void grading_command_check(int argc, char **argv, Error *e) {
         check_file(&plan, &file, &show, strict, e);
     else
         check_operation(&plan, name, o.operands > 1 ? o.operand[1] : NULL, &show, e);
-    Error unwritten = {0};
-    if (e->status != STATUS_DONE && e->status != STATUS_NO && e->status != STATUS_INCONCLUSIVE)
-        show_unjudged(&show, e->text, &unwritten);
+    say_what_stopped(&show, e);
     plan_free(&plan);
 }

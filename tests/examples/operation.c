@@ -35,5 +35,5 @@ static Tensor *softsign(Tape *t, Tensor *x) {
 }
 
 int main(void) {
-    return gradcheck_op(&op_softsign, stdout);
+    return (int)gradcheck_op(&op_softsign, stdout);
 }
