@@ -48,6 +48,7 @@ static void read_parts(void) {
             part[rights] = next ? strndup(line, (size_t)(next - line)) : strdup(line);
             at = next;
         }
+        if (e.status == STATUS_DONE) free(text);
     }
 }
 
