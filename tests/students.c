@@ -244,6 +244,9 @@ static void print_row(const char *name, int count, const int numbers[1 + RULES])
 }
 
 static void students_are_judged_rightly(void) {
+#ifdef SANITIZED
+    return; /* a sanitizer ends what a wrong file does before it can be judged */
+#endif
     if (sizeof(real) < sizeof(double)) return; /* proofs are for double */
     char path[] = "/tmp/students-XXXXXX";
     int accused[1 + RULES] = {0}, passed[1 + RULES] = {0}, named = 0, misled = 0;
