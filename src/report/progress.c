@@ -82,10 +82,10 @@ static void print_line(const Progress *p, const Report *r, bool last) {
         return;
     }
     /* The last column stays free: a character there would make some terminals begin a line. What can be left
-     * out first, the rate, gives way to the bar too. */
+     * out first, the rate and the trend, gives way to the bar too. */
     int width = terminal_width() - 1, room = width - columns_of(p->label), left_out = 0;
     int used = compose(tail, p, r, last, left_out), bar_room = (int)strlen(" []") + NARROWEST_BAR;
-    while (used + (left_out ? 0 : bar_room) > room && left_out < 5)
+    while (used + (left_out < 2 ? bar_room : 0) > room && left_out < 5)
         used = compose(tail, p, r, last, ++left_out);
     int cells = room - used - (int)strlen(" []");
     if (cells >= NARROWEST_BAR) {
