@@ -101,6 +101,7 @@ const char *model_notes_find(const Notes *n, const char *key);      /* NULL: the
 void model_notes_free(Notes *n);
 bool tokens_new(Tokens *x, long sequences, long rows, Error *e);    /* room for packed token sequences */
 void tokens_free(Tokens *x);
+void tokens_pack(Tokens *x, long sequences, const long *start, const int32_t *ids); /* s: ids[start[s]] … start[s+1] */
 void tokens_fill(Tokens *x, TokenLayout layout, long sequences, long longest, const int32_t *ids, int pad_id);
                                                                     /* takes over [sequences, longest] ids */
 Tensor *nn_hidden(Forward *f);                                      /* the stacks: [target tokens, d_model] */
@@ -114,8 +115,9 @@ void parameters_settle_grad(Parameters *p);                         /* after it:
 TaskOptions task_defaults(void);
 Task *task_open(const char *name, const TaskOptions *o, Error *e);  /* copy, reverse, sort, lm; for task_free */
 void task_free(Task *task);
-void batch_shape(Batch *b, long rows, long S, long T, int32_t pad_id); /* in a task of one's own: rows of padding */
-void batch_teach(Batch *b, long r, int32_t begin, const int32_t *answer, long n, int32_t end); /* row r's target */
+void batch_clear(Batch *b);                                         /* in a task of one's own: takes all rows out */
+BatchRow batch_add(Batch *b, long S, long T);                       /* a further row, to be written */
+void batch_teach(BatchRow row, int32_t begin, const int32_t *answer, int32_t end); /* its target, shifted right */
 Optimizer optim_default(OptimizerKind kind);                        /* section 5.3's Adam, or SGD */
 double optim_step(Optimizer *o, Parameters *p, double learning_rate, double scale); /* one step; the gradient's norm */
 double schedule_rate(const Schedule *s, long step);                 /* η of step 1, 2, … */
@@ -126,8 +128,9 @@ bool trainer_evaluate(Trainer *t, long rows, Evaluation *result, Error *e); /* l
 
 /* ---- Text and answers ---- */
 
-bool decode_answers(Tape *t, Model *m, const Sampler *s, long count, long S, const int32_t *source, int32_t begin_id,
-                    int32_t end_id, long most, int32_t *out, long *length, Error *e); /* of a seq2seq model */
+bool decode_answers(Tape *t, Model *m, const Sampler *s, long count, const long *start, const int32_t *source,
+                    int32_t begin_id, int32_t end_id, long most, int32_t *out, long *length,
+                    Error *e);                                      /* of a seq2seq model */
 bool decode_continue(Tape *t, Model *m, const Sampler *s, int32_t *ids, long n, long more,
                      bool (*emit)(void *context, int32_t id), void *context, Error *e); /* of a language model */
 Tokenizer *tokenizer_learn(const char *where, const char *text, size_t length, Error *e); /* of a text's characters */

@@ -19,10 +19,11 @@ static void reverse_looks_at_the_mirror(void) {
     CHECK(b, "%s", e.text);
     if (b) task_held_out_batch(l.task, 0, ROWS, b);
     for (long r = 0; b && r < b->rows; r++) {
-        long n = b->source_length[r];
+        BatchRow row = batch_row(b, r);
+        long n = row.S;
         PageExample x;
         uint16_t weights[10000];
-        attention_groups(&x, &l.model->config, b->source + r * b->S, n, b->target_in + r * b->T, n + 1);
+        attention_groups(&x, &l.model->config, row.source, n, row.target_in, row.T);
         CHECK(attention_look(&x, l.trainer.tape, l.model, weights, NULL, &e), "%s", e.text);
         const PageGroup *cross = &x.group[2];
         const uint16_t *maps = weights;
@@ -31,10 +32,10 @@ static void reverse_looks_at_the_mirror(void) {
         for (long i = 0; i < n; i++, all++) {
             bool found = false;
             for (int map = 0; map < cross->layers * cross->heads; map++) {
-                const uint16_t *row = maps + map * page_map_weights(cross) + i * n;
+                const uint16_t *weight = maps + map * page_map_weights(cross) + i * n;
                 long best = 0;
                 for (long j = 1; j < n; j++)
-                    if (row[j] > row[best]) best = j;
+                    if (weight[j] > weight[best]) best = j;
                 found |= best == n - 1 - i;
             }
             right += found;

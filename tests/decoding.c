@@ -152,26 +152,32 @@ static long answer_alone(Model *m, const Sampler *s, uint64_t row, const int32_t
     return most;
 }
 
-/* Sources of all lengths from LONGEST_SOURCE down, padded with 0. */
+/* Sources of all lengths from LONGEST_SOURCE down, one behind another. */
 typedef struct Sources {
-    int32_t id[ROWS][LONGEST_SOURCE];
-    long length[ROWS];
+    int32_t id[ROWS * LONGEST_SOURCE];
+    long start[ROWS + 1];
 } Sources;
+
+static void add_source(Sources *s, long i, const int32_t *ids, long n) {
+    memcpy(s->id + s->start[i], ids, (size_t)n * sizeof *ids);
+    s->start[i + 1] = s->start[i] + n;
+}
 
 static Sources random_sources(const ModelConfig *c, uint64_t seed) {
     Sources s = {0};
     for (long i = 0; i < ROWS; i++) {
-        s.length[i] = LONGEST_SOURCE - i;
-        batch_random_tokens(c, random_key(seed, (uint64_t)i), s.length[i], s.id[i]);
+        int32_t ids[LONGEST_SOURCE];
+        batch_random_tokens(c, random_key(seed, (uint64_t)i), LONGEST_SOURCE - i, ids);
+        add_source(&s, i, ids, LONGEST_SOURCE - i);
     }
     return s;
 }
 
-static void decode(Model *m, const Sampler *s, long count, const int32_t *source, int32_t end, long most,
+static void decode(Model *m, const Sampler *s, long count, const Sources *from, int32_t end, long most,
                    int32_t *out, long *length) {
     Error e = {0};
     Tape *t = tape_new();
-    CHECK(decode_answers(t, m, s, count, LONGEST_SOURCE, source, BEGIN, end, most, out, length, &e), "%s",
+    CHECK(decode_answers(t, m, s, count, from->start, from->id, BEGIN, end, most, out, length, &e), "%s",
           e.text);
     CHECK(t->nodes == 0 && !t->no_grad, "the tape is not as it was");
     tape_free(t);
@@ -183,10 +189,11 @@ static void check_answers(ModelConfig c, Sampler s, uint64_t seed, int *cut, int
     int32_t out[ROWS][MOST];
     long length[ROWS];
     memset(out, 0x7F, sizeof out);
-    decode(m, &s, ROWS, from.id[0], END, MOST, out[0], length);
+    decode(m, &s, ROWS, &from, END, MOST, out[0], length);
     for (long i = 0; i < ROWS; i++) {
         int32_t want[MOST];
-        long n = answer_alone(m, &s, (uint64_t)i, from.id[i], from.length[i], MOST, want);
+        long n = answer_alone(m, &s, (uint64_t)i, from.id + from.start[i], from.start[i + 1] - from.start[i],
+                              MOST, want);
         CHECK(length[i] == n, "row %ld: found %ld tokens, want %ld", i, length[i], n);
         CHECK(memcmp(out[i], want, (size_t)n * sizeof *want) == 0, "row %ld differs", i);
         *cut += n == MOST;
@@ -218,20 +225,24 @@ static void answers_are_those_of_one_by_one(void) {
 static void rows_are_independent(void) {
     ModelConfig c = answering(NORM_POST, POSITIONS_SINUSOIDAL);
     Model *m = lively(c, 1);
-    Sources from = random_sources(&c, 8), turned;
+    Sources from = random_sources(&c, 8);
     int32_t out[ROWS][MOST] = {{0}}, again[ROWS][MOST];
     long length[ROWS], again_length[ROWS];
     Sampler greedy = {0};
-    decode(m, &greedy, ROWS, from.id[0], END, MOST, out[0], length);
+    decode(m, &greedy, ROWS, &from, END, MOST, out[0], length);
     bool some_differ = false;
     for (long i = 1; i < ROWS; i++)
         some_differ |=
             length[i] != length[0] || memcmp(out[i], out[0], (size_t)length[0] * sizeof **out) != 0;
     CHECK(some_differ, "all answers are the same");
     for (long turn = 1; turn < ROWS; turn++) {
-        for (long i = 0; i < ROWS; i++) memcpy(turned.id[(i + turn) % ROWS], from.id[i], sizeof from.id[i]);
+        Sources turned = {0};
+        for (long at = 0; at < ROWS; at++) {
+            const long *start = from.start + (at + ROWS - turn) % ROWS;
+            add_source(&turned, at, from.id + start[0], start[1] - start[0]);
+        }
         long count = ROWS - turn / 2;
-        decode(m, &greedy, count, turned.id[0], END, MOST, again[0], again_length);
+        decode(m, &greedy, count, &turned, END, MOST, again[0], again_length);
         for (long i = 0; i < ROWS; i++) {
             long at = (i + turn) % ROWS;
             if (at >= count) continue;
@@ -250,24 +261,24 @@ static void lengths_are_bounded(void) {
     c.pad_id = 8, c.max_length = MOST - 2;
     Model *m = new_model(c, 1);
     memset(m->parameters.value, 0, (size_t)m->parameters.size * sizeof(real));
-    int32_t source[2][LONGEST_SOURCE] = {{1, 2, 3, 8, 8, 8, 8, 8, 8}, {4, 4, 4, 4, 4, 4, 4, 4, 4}};
+    Sources source = {.id = {1, 2, 3, 4, 4, 4, 4, 4, 4, 4, 4, 4}, .start = {0, 3, 12}};
     Sampler greedy = {0};
     for (long most = 0; most <= MOST; most++) {
         int32_t out[2 * MOST];
         long length[2] = {-1, -1}, want = most < c.max_length ? most : c.max_length;
         memset(out, 0x7F, sizeof out);
-        decode(m, &greedy, 2, source[0], END, most, out, length);
+        decode(m, &greedy, 2, &source, END, most, out, length);
         CHECK(length[0] == want && length[1] == want, "found %ld and %ld, want %ld", length[0], length[1],
               want);
         for (long i = 0; i < 2 * MOST; i++) {
             bool written = i < 2 * most && i % (most ? most : 1) < want;
             CHECK(out[i] == (written ? 0 : 0x7F7F7F7F), "of %ld: %ld is %d", most, i, out[i]);
         }
-        decode(m, &greedy, 2, source[0], 0, most, out, length);
+        decode(m, &greedy, 2, &source, 0, most, out, length);
         CHECK(length[0] == 0 && length[1] == 0);
     }
     int32_t none;
-    decode(m, &greedy, 0, source[0], END, MOST, &none, NULL);
+    decode(m, &greedy, 0, &source, END, MOST, &none, NULL);
     model_free(m);
 }
 

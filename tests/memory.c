@@ -86,7 +86,7 @@ static void check_plan(ModelConfig c, double dropout) {
     Error e = {0};
     Model *m = new_model(c, 1), *outline = must(model_outline(&c, true, &e), &e);
     m->dropout = outline->dropout = dropout;
-    Batch *b = random_batch(&c, 7, 20, 30, 1);
+    PaddedBatch *b = random_batch(&c, 7, 20, 30, 1);
     Pass p = pass_new(m, b);
     pass_fill(&p, TOKENS_PACKED);
     tape_plan(p.tape);
@@ -103,7 +103,7 @@ static void check_plan(ModelConfig c, double dropout) {
     CHECK(!tape_failed(p.tape, &e), "%s", e.text);
     tape_reset(p.tape);
     pass_free(&p);
-    batch_free(b);
+    batch_padded_free(b);
     model_free(m);
     model_free(outline);
 }
@@ -197,7 +197,7 @@ static void check_steady(ModelConfig c) {
     Model *m = new_model(c, 2);
     m->dropout = 0.1;
     Optimizer o = optim_default(OPTIM_ADAMW);
-    Batch *b[BATCHES];
+    PaddedBatch *b[BATCHES];
     for (int i = 0; i < BATCHES; i++) b[i] = random_batch(&c, 6, 30, 40, (uint64_t)i);
     Pass p = pass_new(m, b[0]);
     for (int i = 0; i < STEPS; i++) {
@@ -217,7 +217,7 @@ static void check_steady(ModelConfig c) {
     CHECK(taken.faults == 0, "%ld page faults in %d steps", taken.faults, STEPS);
     CHECK(p.tape->memory->regions == 1 && p.tape->memory->region[0].bytes == bytes, "the tape grows");
     pass_free(&p);
-    for (int i = 0; i < BATCHES; i++) batch_free(b[i]);
+    for (int i = 0; i < BATCHES; i++) batch_padded_free(b[i]);
     model_free(m);
 }
 

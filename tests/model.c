@@ -43,7 +43,7 @@ static void golden(const char *name) {
         snprintf(path[i], sizeof path[i], "tests/golden/%s.%s.safetensors", name, part[i]);
     Error e = {0};
     Model *m = must(model_load(path[0], true, NULL, &e), &e);
-    Batch *b = must(batch_read(path[1], &m->config, &e), &e);
+    PaddedBatch *b = must(batch_read(path[1], &m->config, &e), &e);
     Safetensors want;
     CHECK(safetensors_read(&want, path[2], &e), "%s", e.text);
     Pass p = pass_new(m, b);
@@ -55,7 +55,7 @@ static void golden(const char *name) {
     }
     pass_free(&p);
     safetensors_free(&want);
-    batch_free(b);
+    batch_padded_free(b);
     model_free(m);
 }
 
@@ -82,7 +82,7 @@ static void golden_lm_padded(void) {
 static void check_causality(ModelConfig c) {
     enum { T = 70 };
     Model *m = new_model(c, 1);
-    Batch *b = random_batch(&c, 2, 5, T, 1);
+    PaddedBatch *b = random_batch(&c, 2, 5, T, 1);
     long V = c.vocab_size, row = T * V;
     Pass p = pass_new(m, b);
     for (TokenLayout layout = TOKENS_PACKED; layout <= TOKENS_PADDED; layout++) {
@@ -102,7 +102,7 @@ static void check_causality(ModelConfig c) {
         free(before);
     }
     pass_free(&p);
-    batch_free(b);
+    batch_padded_free(b);
     model_free(m);
 }
 
@@ -125,7 +125,7 @@ static void sees_whole_source(void) {
     enum { S = 67, T = 4 };
     ModelConfig c = small_seq2seq();
     Model *m = new_model(c, 1);
-    Batch *b = random_batch(&c, 2, S, T, 1);
+    PaddedBatch *b = random_batch(&c, 2, S, T, 1);
     long V = c.vocab_size, row = T * V;
     Pass p = pass_new(m, b);
     pass_run(&p, TOKENS_PACKED);
@@ -142,17 +142,16 @@ static void sees_whole_source(void) {
     }
     free(before);
     pass_free(&p);
-    batch_free(b);
+    batch_padded_free(b);
     model_free(m);
 }
 
 /* ---- Padding ---- */
 
 /* The batch with `more` columns of padding behind source and target. */
-static Batch *with_padding(const Batch *b, long more) {
+static PaddedBatch *with_padding(const PaddedBatch *b, long more) {
     Error e = {0};
-    Batch *wide = must(batch_new(b->rows, b->S ? b->S + more : 0, b->T + more, &e), &e);
-    batch_shape(wide, b->rows, wide->max_S, wide->max_T, b->pad_id);
+    PaddedBatch *wide = must(batch_padded(b->rows, b->S ? b->S + more : 0, b->T + more, b->pad_id, &e), &e);
     for (long r = 0; r < b->rows; r++) {
         memcpy(wide->source + r * wide->S, b->source + r * b->S, (size_t)b->S * sizeof(int32_t));
         memcpy(wide->target_in + r * wide->T, b->target_in + r * b->T, (size_t)b->T * sizeof(int32_t));
@@ -167,7 +166,7 @@ static Batch *with_padding(const Batch *b, long more) {
 static void check_padding(ModelConfig c) {
     Model *m = new_model(c, 3);
     Parameters *parameters = &m->parameters;
-    Batch *b = random_batch(&c, 5, 6, 7, 3), *wide = with_padding(b, 64);
+    PaddedBatch *b = random_batch(&c, 5, 6, 7, 3), *wide = with_padding(b, 64);
     Pass p = pass_new(m, b), q = pass_new(m, wide);
     long V = c.vocab_size;
     pass_run(&p, TOKENS_PACKED);
@@ -188,8 +187,8 @@ static void check_padding(ModelConfig c) {
     free(want);
     pass_free(&p);
     pass_free(&q);
-    batch_free(b);
-    batch_free(wide);
+    batch_padded_free(b);
+    batch_padded_free(wide);
     model_free(m);
 }
 
@@ -212,7 +211,7 @@ static bool all_finite(const real *x, long count) {
 static void empty_source(void) {
     ModelConfig c = small_seq2seq();
     Model *m = new_model(c, 4);
-    Batch *b = random_batch(&c, 3, 5, 6, 4);
+    PaddedBatch *b = random_batch(&c, 3, 5, 6, 4);
     Pass p = pass_new(m, b);
     long row = b->T * c.vocab_size;
     pass_run(&p, TOKENS_PACKED);
@@ -229,7 +228,7 @@ static void empty_source(void) {
     }
     free(before);
     pass_free(&p);
-    batch_free(b);
+    batch_padded_free(b);
     model_free(m);
 }
 
@@ -258,12 +257,12 @@ static void first_loss(void) {
     for (int kind = 0; kind < 2; kind++)
         for (uint64_t seed = 1; seed <= 5; seed++) {
             Model *m = new_model(config[kind], seed);
-            Batch *b = random_batch(&config[kind], 8, 16, 16, seed);
+            PaddedBatch *b = random_batch(&config[kind], 8, 16, 16, seed);
             Pass p = pass_new(m, b);
             double loss = (double)pass_loss(&p, TOKENS_PACKED), want = log(config[kind].vocab_size);
             CHECK(fabs(loss - want) < 0.25, "seed %d: loss %.3f, log V is %.3f", (int)seed, loss, want);
             pass_free(&p);
-            batch_free(b);
+            batch_padded_free(b);
             model_free(m);
         }
 }
@@ -272,7 +271,7 @@ static void first_loss(void) {
 
 static void check_dropout(ModelConfig c) {
     Model *m = new_model(c, 5);
-    Batch *b = random_batch(&c, 4, 6, 6, 5);
+    PaddedBatch *b = random_batch(&c, 4, 6, 6, 5);
     Pass p = pass_new(m, b);
     long size = m->parameters.size;
     p.tape->training = true, p.tape->seed = 9, p.tape->step = 3;
@@ -299,7 +298,7 @@ static void check_dropout(ModelConfig c) {
     CHECK(p.loss != dropped, "another seed drops the same");
     free(grad);
     pass_free(&p);
-    batch_free(b);
+    batch_padded_free(b);
     model_free(m);
 }
 
@@ -316,7 +315,7 @@ static void check_threads(ModelConfig c) {
     c.d_model = 64, c.d_ff = 192, c.heads = 4, c.vocab_size = 300;
     Model *m = new_model(c, 6);
     m->dropout = 0.1;
-    Batch *b = random_batch(&c, 8, 75, 75, 6);
+    PaddedBatch *b = random_batch(&c, 8, 75, 75, 6);
     Pass p = pass_new(m, b);
     p.tape->training = true;
     long size = m->parameters.size, logits = b->rows * b->T * c.vocab_size;
@@ -334,7 +333,7 @@ static void check_threads(ModelConfig c) {
     free(grad);
     free(out);
     pass_free(&p);
-    batch_free(b);
+    batch_padded_free(b);
     model_free(m);
 }
 
@@ -354,7 +353,7 @@ static void tied_embedding_sums_uses(void) {
         use[i] = new_model(c, 7);
         parameters_clear_grad(&use[i]->parameters);
     }
-    Batch *b = random_batch(&c, 3, 5, 6, 7);
+    PaddedBatch *b = random_batch(&c, 3, 5, 6, 7);
     Pass p = pass_new(tied, b);
     pass_run(&p, TOKENS_PACKED);
     Tape *t = p.tape;
@@ -387,7 +386,7 @@ static void tied_embedding_sums_uses(void) {
         CHECK(some, "use %d gives the embedding no gradient", k);
     }
     pass_free(&p);
-    batch_free(b);
+    batch_padded_free(b);
     model_free(tied);
     for (int i = 0; i < 3; i++) model_free(use[i]);
 }
@@ -422,7 +421,7 @@ static void check_gradient(ModelConfig c, double dropout_rate, double h) {
     for (int i = 0; i < q->count; i++)
         for (long j = 0; j < shape_count(q->entry[i].shape) && q->entry[i].shape.rank == 1; j++)
             q->value[q->entry[i].offset + j] += 0.1 * random_normal(random_key(8, (uint64_t)i), (uint64_t)j);
-    Batch *b = random_batch(&c, 3, 5, 6, 8);
+    PaddedBatch *b = random_batch(&c, 3, 5, 6, 8);
     Pass p = pass_new(m, b);
     p.tape->training = dropout_rate > 0;
     pass_run(&p, TOKENS_PACKED);
@@ -446,7 +445,7 @@ static void check_gradient(ModelConfig c, double dropout_rate, double h) {
         }
     }
     pass_free(&p);
-    batch_free(b);
+    batch_padded_free(b);
     model_free(m);
 }
 

@@ -293,7 +293,7 @@ static Ids ids_new(void) {
                  .tensors = 3};
 }
 
-static Batch *read_back(Ids *x, ModelConfig c, const char **path, Error *e) {
+static PaddedBatch *read_back(Ids *x, ModelConfig c, const char **path, Error *e) {
     static int files;
     char name[32];
     if (!files) make_folder();
@@ -316,13 +316,12 @@ static void batch_as_written(void) {
     Error e = {0};
     const char *path;
     Ids x = ids_new();
-    Batch *b = must(read_back(&x, small_seq2seq(), &path, &e), &e);
+    PaddedBatch *b = must(read_back(&x, small_seq2seq(), &path, &e), &e);
     CHECK(b->rows == ROWS && b->S == S && b->T == T && b->pad_id == 0);
     CHECK(same_ids(b->source, x.source, ROWS * S) && same_ids(b->target_in, x.in, ROWS * T) &&
           same_ids(b->target_out, x.out, ROWS * T));
-    CHECK(b->source_length[0] == 3 && b->source_length[1] == 1);
-    CHECK(b->target_length[0] == 4 && b->target_length[1] == 2);
-    batch_free(b);
+    CHECK(batch_padded_targets(b) == 4 + 2);
+    batch_padded_free(b);
 
     /* I32; no source in a language model; without a pad_id every id is a token. */
     int32_t in[] = {0, 1, 2, 12}, out[] = {1, 2, 12, 0};
@@ -330,9 +329,9 @@ static void batch_as_written(void) {
     x.tensor[1] = array_over("target_in", DTYPE_I32, SHAPE(1, 4), in);
     x.tensors = 2;
     b = must(read_back(&x, small_language_model(), &path, &e), &e);
-    CHECK(b->rows == 1 && b->S == 0 && b->T == 4 && b->pad_id == NO_PAD && b->target_length[0] == 4);
+    CHECK(b->rows == 1 && b->S == 0 && b->T == 4 && b->pad_id == NO_PAD && batch_padded_targets(b) == 4);
     CHECK(memcmp(b->target_in, in, sizeof in) == 0 && memcmp(b->target_out, out, sizeof out) == 0);
-    batch_free(b);
+    batch_padded_free(b);
 }
 
 static void expect_no_batch(Ids x, const char *line) {
@@ -340,11 +339,11 @@ static void expect_no_batch(Ids x, const char *line) {
     const char *path;
     ModelConfig c = small_seq2seq();
     c.max_length = 4;
-    Batch *b = read_back(&x, c, &path, &e);
+    PaddedBatch *b = read_back(&x, c, &path, &e);
     CHECK(!b && e.status == STATUS_BAD_DATA, "want \"%s\", status %d", line, (int)e.status);
     const char *found = strncmp(e.text, path, strlen(path)) == 0 ? e.text + strlen(path) : e.text;
     CHECK(strcmp(found, line) == 0, "found \"%s\",\n    want \"%s\"", found, line);
-    batch_free(b);
+    batch_padded_free(b);
 }
 
 static void wrong_batches(void) {
@@ -396,7 +395,7 @@ static void gradients_as_computed(void) {
     Error e = {0};
     make_folder();
     Model *m = must(model_load("tests/golden/seq2seq.weights.safetensors", true, NULL, &e), &e);
-    Batch *b = must(batch_read("tests/golden/seq2seq.batch.safetensors", &m->config, &e), &e);
+    PaddedBatch *b = must(batch_read("tests/golden/seq2seq.batch.safetensors", &m->config, &e), &e);
     Pass p = pass_new(m, b);
     Safetensors want, found;
     CHECK(safetensors_read(&want, "tests/golden/seq2seq.grads.safetensors", &e), "%s", e.text);
@@ -430,7 +429,7 @@ static void gradients_as_computed(void) {
     safetensors_free(&found);
     safetensors_free(&want);
     pass_free(&p);
-    batch_free(b);
+    batch_padded_free(b);
     model_free(m);
 }
 

@@ -34,7 +34,7 @@ static inline ModelConfig small_language_model(void) {
 }
 
 /* As batch_random; dies with batch_free. */
-static inline Batch *random_batch(const ModelConfig *c, long rows, long S, long T, uint64_t seed) {
+static inline PaddedBatch *random_batch(const ModelConfig *c, long rows, long S, long T, uint64_t seed) {
     Error e = {0};
     return must(batch_random(c, rows, S, T, seed, &e), &e);
 }
@@ -42,7 +42,7 @@ static inline Batch *random_batch(const ModelConfig *c, long rows, long S, long 
 /* A model at work on one batch. */
 typedef struct Pass {
     Model *model;
-    const Batch *batch;
+    const PaddedBatch *batch;
     Tape *tape;   /* dropout: set its training, seed and step */
     Trace *trace; /* of attention, or NULL */
     Tokens source, target;
@@ -51,7 +51,7 @@ typedef struct Pass {
     real *logits; /* [B,T,V], 0 where target_out is padding */
 } Pass;
 
-static inline Pass pass_new(Model *m, const Batch *b) {
+static inline Pass pass_new(Model *m, const PaddedBatch *b) {
     Error e = {0};
     long tokens = b->rows * b->T;
     Pass p = {.model = m, .batch = b, .tape = tape_new()};
@@ -72,7 +72,7 @@ static inline void pass_free(Pass *p) {
 }
 
 static inline void pass_fill(Pass *p, TokenLayout layout) {
-    const Batch *b = p->batch;
+    const PaddedBatch *b = p->batch;
     int pad = p->model->config.pad_id;
     if (b->S) tokens_fill(&p->source, layout, b->rows, b->S, b->source, pad);
     tokens_fill(&p->target, layout, b->rows, b->T, b->target_in, pad);

@@ -52,7 +52,7 @@ static void check_modules(const Trace *trace, const Model *m) {
 /* Loss, logits and gradients are those of the fast way up to rounding; every attention of every sequence is there. */
 static void check_trace(ModelConfig c, const char *const *names) {
     Model *m = new_model(c, 3);
-    Batch *b = random_batch(&c, 3, 5, 6, 3);
+    PaddedBatch *b = random_batch(&c, 3, 5, 6, 3);
     Pass p = pass_new(m, b);
     pass_run(&p, TOKENS_PACKED);
     long logits = b->rows * b->T * c.vocab_size, size = m->parameters.size;
@@ -83,7 +83,7 @@ static void check_trace(ModelConfig c, const char *const *names) {
     free(out);
     free(grad);
     pass_free(&p);
-    batch_free(b);
+    batch_padded_free(b);
     model_free(m);
 }
 

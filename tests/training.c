@@ -260,7 +260,7 @@ static void loss_is_its_closed_form(void) {
             ModelConfig c = kind ? small_language_model() : small_seq2seq();
             c.label_smoothing = smoothing[i], c.pad_id = 0;
             Model *m = new_model(c, 1);
-            Batch *b = random_batch(&c, 4, 5, 9, 1);
+            PaddedBatch *b = random_batch(&c, 4, 5, 9, 1);
             Pass p = pass_new(m, b);
             for (TokenLayout layout = TOKENS_PACKED; layout <= TOKENS_PADDED; layout++) {
                 pass_run(&p, layout);
@@ -268,7 +268,7 @@ static void loss_is_its_closed_form(void) {
                 CHECK_NEAR(p.loss, want, 8 * (double)REAL_EPSILON * want);
             }
             pass_free(&p);
-            batch_free(b);
+            batch_padded_free(b);
             model_free(m);
         }
 }
@@ -278,7 +278,7 @@ static void unreached_gradients_are_0(void) {
     ModelConfig c = small_seq2seq();
     Model *m = new_model(c, 1);
     Parameters *q = &m->parameters;
-    Batch *b = random_batch(&c, 2, 4, 4, 1);
+    PaddedBatch *b = random_batch(&c, 2, 4, 4, 1);
     Pass p = pass_new(m, b);
     pass_run(&p, TOKENS_PACKED);
     pass_fill(&p, TOKENS_PACKED);
@@ -296,7 +296,7 @@ static void unreached_gradients_are_0(void) {
     }
     free(dy);
     pass_free(&p);
-    batch_free(b);
+    batch_padded_free(b);
     model_free(m);
 }
 
@@ -422,6 +422,23 @@ static void non_finite_step(void) {
     task_free(task);
 }
 
+/* All held-out rows of a task, as a batch file would have them. */
+static PaddedBatch *held_out_padded(const Task *task) {
+    Error e = {0};
+    Batch *b = must(task_batch(task, task->held_out, &e), &e);
+    long rows = task_held_out_batch(task, 0, task->held_out, b);
+    CHECK(rows == task->held_out);
+    PaddedBatch *p = must(batch_padded(rows, task->max_S, task->max_T, task->pad_id, &e), &e);
+    for (long r = 0; r < rows; r++) {
+        BatchRow row = batch_row(b, r);
+        memcpy(p->source + r * p->S, row.source, (size_t)row.S * sizeof(int32_t));
+        memcpy(p->target_in + r * p->T, row.target_in, (size_t)row.T * sizeof(int32_t));
+        memcpy(p->target_out + r * p->T, row.target_out, (size_t)row.T * sizeof(int32_t));
+    }
+    batch_free(b);
+    return p;
+}
+
 /* The evaluation is the mean over all held-out tokens, however they are cut into batches, and leaves the
  * model alone; dropout is off. */
 static void evaluation_is_a_mean_over_tokens(void) {
@@ -438,16 +455,14 @@ static void evaluation_is_a_mean_over_tokens(void) {
         CHECK(trainer_evaluate(t, 0, &found, &e), "%s", e.text);
         if (i == 0) {
             want = found;
-            Batch *b = must(task_batch(task, task->held_out, &e), &e);
-            CHECK(task_held_out_batch(task, 0, task->held_out, b) == task->held_out);
+            PaddedBatch *b = held_out_padded(task);
             t->model->config.label_smoothing = 0;
             Pass q = pass_new(t->model, b);
-            pass_fill(&q, TOKENS_PACKED);
-            CHECK(found.tokens == batch_target_tokens(b), "found %ld tokens", found.tokens);
+            CHECK(found.tokens == batch_padded_targets(b), "found %ld tokens", found.tokens);
             CHECK_NEAR(found.loss, pass_loss(&q, TOKENS_PACKED), 8 * (double)REAL_EPSILON * found.loss);
             CHECK(found.accuracy > 0 && found.accuracy < 0.5, "accuracy %g before training", found.accuracy);
             pass_free(&q);
-            batch_free(b);
+            batch_padded_free(b);
         }
         CHECK(found.tokens == want.tokens && found.accuracy == want.accuracy);
         CHECK_NEAR(found.loss, want.loss, 8 * (double)REAL_EPSILON * want.loss);

@@ -15,7 +15,7 @@ typedef struct Decoding {
     Model *model;
     Tape *tape;
     int32_t *ids, *out;
-    long *length;
+    long *start, *length; /* of sources and answers */
     long batch, prompt, more, slide;
     Error error;
 } Decoding;
@@ -28,7 +28,7 @@ static void decode(void *decoding) {
     if (d->c->kind == KIND_LM)
         decode_continue(d->tape, d->model, &greedy, d->ids, d->prompt, d->more, NULL, NULL, &d->error);
     else
-        decode_answers(d->tape, d->model, &greedy, d->batch, d->c->S, d->ids, 0, NO_END, d->more, d->out,
+        decode_answers(d->tape, d->model, &greedy, d->batch, d->start, d->ids, 0, NO_END, d->more, d->out,
                        d->length, &d->error);
 }
 
@@ -101,14 +101,16 @@ static bool measure_case(const Case *c, const BenchOptions *o, Error *e) {
                   .tape = tape_new(),
                   .ids = case_ids(c, (long)most, 0, e),
                   .out = calloc(most, sizeof *d.out),
+                  .start = calloc((size_t)c->batch + 1, sizeof *d.start),
                   .length = calloc((size_t)c->batch, sizeof *d.length)};
-    bool ok = d.model && d.ids && d.out && d.length;
+    bool ok = d.model && d.ids && d.out && d.start && d.length;
     if (!ok) error_set(e, STATUS_NO_MEMORY, "memory: %zu tokens", most);
+    for (long i = 0; ok && i <= c->batch; i++) d.start[i] = i * c->S;
     if (ok) show_sum(&d, o);
     ok = ok && (c->kind == KIND_LM ? measure_text(&d, o, e) : measure_answers(&d, o, e));
     tape_free(d.tape);
     model_free(d.model);
-    free(d.ids), free(d.out), free(d.length);
+    free(d.ids), free(d.out), free(d.start), free(d.length);
     return ok;
 }
 

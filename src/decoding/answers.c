@@ -18,11 +18,11 @@ static void answers_free(Answers *a) {
     free(a->last);
 }
 
-static bool answers_new(Answers *a, const ModelConfig *c, long count, long S, long room, Error *e) {
+static bool answers_new(Answers *a, const ModelConfig *c, long count, long tokens, long room, Error *e) {
     *a = (Answers){.room = room, .last = calloc((size_t)count + 1, sizeof *a->last)};
     if (!a->last) return error_set(e, STATUS_NO_MEMORY, "memory: %ld answers", count);
-    bool ok = tokens_new(&a->source, count, count * S, e) && tokens_new(&a->target, count, count, e) &&
-              kv_cache_new(&a->cache, c, count, room, count * S, e);
+    bool ok = tokens_new(&a->source, count, tokens, e) && tokens_new(&a->target, count, count, e) &&
+              kv_cache_new(&a->cache, c, count, room, tokens, e);
     return ok;
 }
 
@@ -45,16 +45,16 @@ static long extend(Answers *a, const Model *m, const Sampler *s, const Tensor *l
     return unfinished;
 }
 
-bool decode_answers(Tape *t, Model *m, const Sampler *s, long count, long S, const int32_t *source,
+bool decode_answers(Tape *t, Model *m, const Sampler *s, long count, const long *start, const int32_t *source,
                     int32_t begin_id, int32_t end_id, long most, int32_t *out, long *length, Error *e) {
     Answers a;
     long room = most < m->config.max_length ? most : m->config.max_length;
-    bool ok = answers_new(&a, &m->config, count, S, room, e);
+    bool ok = answers_new(&a, &m->config, count, start[count] - start[0], room, e);
     for (long i = 0; ok && i < count; i++) a.last[i] = begin_id, length[i] = 0;
     bool no_grad = t->no_grad;
     t->no_grad = true;
     t->training = false;
-    if (ok) tokens_fill(&a.source, TOKENS_PACKED, count, S, source, m->config.pad_id);
+    if (ok) tokens_pack(&a.source, count, start, source);
     for (long position = 0, unfinished = count; ok && unfinished && position < room; position++) {
         tokens_next(&a.target, count, a.last, position);
         Forward f = {t, m, &a.source, &a.target, &a.cache};

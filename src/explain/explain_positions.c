@@ -53,15 +53,16 @@ static double order_blind(const Task *task, Batch *b) {
     for (long first = 0; first < JUDGED && (count = task_held_out_batch(task, first, b->max_rows, b)) > 0;
          first += count)
         for (long r = 0; r < count; r++) {
-            long n = b->source_length[r], left[SYMBOLS] = {0};
-            for (long i = 0; i < n; i++) left[b->source[r * b->S + i]]++;
-            for (long i = 0; i < n; i++) {
+            BatchRow row = batch_row(b, r);
+            long left[SYMBOLS] = {0};
+            for (long i = 0; i < row.S; i++) left[row.source[i]]++;
+            for (long i = 0; i < row.S; i++) {
                 long most = 0;
                 for (int s = 0; s < SYMBOLS; s++) most = left[s] > most ? left[s] : most;
-                right += (double)most / (double)(n - i);
-                left[b->source[r * b->S + i]]--;
+                right += (double)most / (double)(row.S - i);
+                left[row.source[i]]--;
             }
-            right++, tokens += (double)n + 1; /* the end */
+            right++, tokens += (double)row.T; /* the end */
         }
     return right / tokens;
 }

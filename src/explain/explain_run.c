@@ -41,8 +41,8 @@ static bool choose_target(Looked *l, Error *e) {
         return true;
     }
     *read = l->run.begin_id;
-    if (!decode_answers(l->tape, m, &(Sampler){0}, 1, l->n, l->ids, l->run.begin_id, l->run.end_id,
-                        m->config.max_length - 1, read + 1, &l->m, e))
+    if (!decode_answers(l->tape, m, &(Sampler){0}, 1, (long[]){0, l->n}, l->ids, l->run.begin_id,
+                        l->run.end_id, m->config.max_length - 1, read + 1, &l->m, e))
         return false;
     l->m++;
     attention_groups(&l->example, &m->config, l->ids, l->n, read, l->m);

@@ -52,8 +52,8 @@ static bool answer(WalkThrough *w, Error *e) {
     if (!out) return error_set(e, STATUS_NO_MEMORY, "memory: an answer of %ld tokens", most);
     out[0] = r->begin_id;
     Sampler greedy = {0};
-    bool ok = decode_answers(w->tape, r->model, &greedy, 1, w->source.count, w->source.id, r->begin_id,
-                             r->end_id, most, out + 1, &length, e) &&
+    bool ok = decode_answers(w->tape, r->model, &greedy, 1, (long[]){0, w->source.count}, w->source.id,
+                             r->begin_id, r->end_id, most, out + 1, &length, e) &&
               walk_ids(&w->target, r, out, length + 1, e);
     free(out);
     return ok;

@@ -6,6 +6,40 @@
 
 /* ---- Batches ---- */
 
+static int32_t *padding(long rows, long columns, int32_t pad_id) {
+    long count;
+    if (!shape_fits(2, (long[]){rows, columns}, sizeof pad_id, &count)) return NULL;
+    int32_t *ids = malloc((size_t)count * sizeof *ids + 1);
+    for (long i = 0; ids && i < count; i++) ids[i] = pad_id;
+    return ids;
+}
+
+PaddedBatch *batch_padded(long rows, long S, long T, int32_t pad_id, Error *e) {
+    PaddedBatch *b = calloc(1, sizeof *b);
+    if (b) {
+        *b = (PaddedBatch){
+            rows, S, T, pad_id, padding(rows, S, pad_id), padding(rows, T, pad_id), padding(rows, T, pad_id)};
+        if (b->source && b->target_in && b->target_out) return b;
+    }
+    error_set(e, STATUS_NO_MEMORY, "no memory for a batch of %ld rows of %ld + %ld tokens", rows, S, T);
+    batch_padded_free(b);
+    return NULL;
+}
+
+void batch_padded_free(PaddedBatch *b) {
+    if (!b) return;
+    free(b->source);
+    free(b->target_in);
+    free(b->target_out);
+    free(b);
+}
+
+long batch_padded_targets(const PaddedBatch *b) {
+    long tokens = 0;
+    for (long i = 0; i < b->rows * b->T; i++) tokens += b->pad_id == NO_PAD || b->target_out[i] != b->pad_id;
+    return tokens;
+}
+
 /* The [B,T] ids of that name; B of -1 stands for any number of rows. */
 static const Array *find_ids(const Safetensors *file, const char *name, long B, const ModelConfig *c,
                              Error *e) {
@@ -43,16 +77,8 @@ static bool read_ids(const Array *a, const ModelConfig *c, int32_t *out, Error *
     return true;
 }
 
-/* Counts every row's tokens. */
-static void measure(long rows, long columns, const int32_t *ids, int pad_id, long *length) {
-    for (long r = 0; r < rows; r++) {
-        length[r] = 0;
-        for (long i = 0; i < columns; i++) length[r] += pad_id == NO_PAD || ids[r * columns + i] != pad_id;
-    }
-}
-
 /* A position that is padding is not computed, so nothing can be asked of it. */
-static bool check_targets(const Batch *b, const char *path, Error *e) {
+static bool check_targets(const PaddedBatch *b, const char *path, Error *e) {
     for (long i = 0; i < b->rows * b->T && b->pad_id != NO_PAD; i++)
         if (b->target_in[i] == b->pad_id && b->target_out[i] != b->pad_id)
             return error_set(e, STATUS_BAD_DATA,
@@ -62,7 +88,7 @@ static bool check_targets(const Batch *b, const char *path, Error *e) {
     return true;
 }
 
-static Batch *read_batch(const Safetensors *file, const ModelConfig *c, Error *e) {
+static PaddedBatch *read_batch(const Safetensors *file, const ModelConfig *c, Error *e) {
     const Array *in = find_ids(file, "target_in", -1, c, e);
     if (!in) return NULL;
     long B = in->size[0], T = in->size[1], S = 0;
@@ -72,26 +98,23 @@ static Batch *read_batch(const Safetensors *file, const ModelConfig *c, Error *e
         if (!(source = find_ids(file, "source", B, c, e))) return NULL;
         S = source->size[1];
     }
-    Batch *b = batch_new(B, S, T, e);
+    PaddedBatch *b = batch_padded(B, S, T, c->pad_id, e);
     if (!b) return NULL;
-    batch_shape(b, B, S, T, c->pad_id);
     bool ok = read_ids(in, c, b->target_in, e) && read_ids(out, c, b->target_out, e) &&
               (!source || read_ids(source, c, b->source, e)) && check_targets(b, file->path, e);
-    measure(B, S, b->source, c->pad_id, b->source_length);
-    measure(B, T, b->target_out, c->pad_id, b->target_length);
     if (ok) return b;
-    batch_free(b);
+    batch_padded_free(b);
     return NULL;
 }
 
-Batch *batch_read(const char *path, const ModelConfig *c, Error *e) {
+PaddedBatch *batch_read(const char *path, const ModelConfig *c, Error *e) {
     Safetensors file;
-    Batch *b = safetensors_read(&file, path, e) ? read_batch(&file, c, e) : NULL;
+    PaddedBatch *b = safetensors_read(&file, path, e) ? read_batch(&file, c, e) : NULL;
     safetensors_free(&file);
     return b;
 }
 
-bool batch_write(const char *path, const Batch *b, Error *e) {
+bool batch_write(const char *path, const PaddedBatch *b, Error *e) {
     Array tensor[] = {array_over("target_in", DTYPE_I32, SHAPE(b->rows, b->T), b->target_in),
                       array_over("target_out", DTYPE_I32, SHAPE(b->rows, b->T), b->target_out),
                       array_over("source", DTYPE_I32, SHAPE(b->rows, b->S), b->source)};
@@ -101,7 +124,7 @@ bool batch_write(const char *path, const Batch *b, Error *e) {
 /* ---- Gradients ---- */
 
 /* Puts the logits of the tokens in their places [B,T,V]. */
-static void spread(const Batch *b, const Tokens *target, long V, const real *logits, real *out) {
+static void spread(const PaddedBatch *b, const Tokens *target, long V, const real *logits, real *out) {
     for (long i = 0; i < target->sequences.total_rows; i++) {
         long at = target->column[i];
         if (b->pad_id != NO_PAD && b->target_out[at] == b->pad_id) continue;
@@ -109,7 +132,7 @@ static void spread(const Batch *b, const Tokens *target, long V, const real *log
     }
 }
 
-bool gradients_write(const char *path, const Model *m, const Batch *b, const Tokens *target, real loss,
+bool gradients_write(const char *path, const Model *m, const PaddedBatch *b, const Tokens *target, real loss,
                      const real *logits, Error *e) {
     enum { OTHERS = 2, NAME = PARAMETER_NAME + 8 };
     const Parameters *p = &m->parameters;

@@ -1,6 +1,5 @@
 #include "grading/model_pass.h"
 #include "base/random.h"
-#include "grading/batch_file.h"
 #include "grading/random_batch.h"
 #include "nn/model_file.h"
 #include <math.h>
@@ -11,7 +10,7 @@
 enum { ROWS = 3, SOURCE = 7, TARGET = 6 };
 
 static bool make_ready(ModelPass *p, Error *e) {
-    const Batch *b = p->batch;
+    const PaddedBatch *b = p->batch;
     const int pad = p->model->config.pad_id;
     p->tape = tape_new();
     p->targets = calloc((size_t)(b->rows * b->T), sizeof *p->targets);
@@ -31,7 +30,7 @@ static long shorter(long a, long b) {
     return a < b ? a : b;
 }
 
-static Batch *made_batch(const ModelConfig *c, uint64_t seed, Error *e) {
+static PaddedBatch *made_batch(const ModelConfig *c, uint64_t seed, Error *e) {
     return batch_random(c, ROWS, shorter(SOURCE, c->max_length), shorter(TARGET, c->max_length), seed, e);
 }
 
@@ -61,7 +60,7 @@ bool pass_make(ModelPass *p, ModelKind kind, uint64_t seed, Error *e) {
 void pass_close(ModelPass *p) {
     if (p->tape) tape_free(p->tape);
     model_free(p->model);
-    if (p->batch) batch_free(p->batch);
+    batch_padded_free(p->batch);
     tokens_free(&p->source);
     tokens_free(&p->target);
     free(p->targets);

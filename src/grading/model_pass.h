@@ -3,12 +3,11 @@
 #ifndef GRADING_MODEL_PASS_H
 #define GRADING_MODEL_PASS_H
 
-#include "nn/nn.h"
-#include "tasks/batch.h"
+#include "grading/batch_file.h"
 
 typedef struct ModelPass {
     Model *model;
-    Batch *batch;
+    PaddedBatch *batch;
     Tape *tape;
     Tokens source, target;
     int32_t *targets; /* [rows of target] */

@@ -6,14 +6,14 @@
 /* The columns of errors. */
 enum { DIFFERENCES, FLOAT, PORT, COLUMNS };
 
-void model_table_heading(FILE *out, const Model *m, const Batch *b, double loss) {
+void model_table_heading(FILE *out, const Model *m, const PaddedBatch *b, double loss) {
     const ModelConfig *c = &m->config;
     bool lm = c->kind == KIND_LM;
     fprintf(out, "%s: %d", lm ? "lm" : "seq2seq", c->encoder_layers);
     if (!lm) fprintf(out, " + %d", c->decoder_layers);
     fprintf(out,
             " layers, d_model %d, %d heads, %ld parameters; %ld sequences, %ld target tokens; loss %.10g\n\n",
-            c->d_model, c->heads, m->parameters.elements, b->rows, batch_target_tokens(b), loss);
+            c->d_model, c->heads, m->parameters.elements, b->rows, batch_padded_targets(b), loss);
     fprintf(out, "%-46s %8s %11s %9s %9s  %s\n", "tensor", "elements", "differences", "float", "port",
             "verdict");
 }

@@ -3,8 +3,7 @@
 #define GRADING_MODEL_TABLE_H
 
 #include "gradcheck/gradcheck.h"
-#include "nn/nn.h"
-#include "tasks/batch.h"
+#include "grading/batch_file.h"
 #include <stdio.h>
 
 /* Counted over all models. */
@@ -16,7 +15,7 @@ typedef struct ModelTotals {
 } ModelTotals;
 
 /* The lines above the table. */
-void model_table_heading(FILE *out, const Model *m, const Batch *b, double loss);
+void model_table_heading(FILE *out, const Model *m, const PaddedBatch *b, double loss);
 
 /* A tensor: its gradient against differences, its values against others; either may have no parts. Prints nothing
  * where out is NULL. */

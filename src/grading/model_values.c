@@ -39,7 +39,7 @@ static void collect(const ModelValues *v, double *out) {
 
 /* Nothing is asked of a position that is padding. */
 static void leave_out_padding(ModelValues *v) {
-    const Batch *b = v->pass->batch;
+    const PaddedBatch *b = v->pass->batch;
     long V = v->pass->model->config.vocab_size;
     for (long i = 0; i < b->rows * b->T * V; i++)
         if (b->pad_id != NO_PAD && b->target_out[i / V] == b->pad_id) v->moved[1 + i] = INFINITY;

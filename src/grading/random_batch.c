@@ -11,11 +11,10 @@ void batch_random_tokens(const ModelConfig *c, uint64_t key, long n, int32_t *id
     for (long i = 0; i < n; i++) ids[i] = random_token(c, key, (uint64_t)i);
 }
 
-Batch *batch_random(const ModelConfig *c, long rows, long S, long T, uint64_t seed, Error *e) {
+PaddedBatch *batch_random(const ModelConfig *c, long rows, long S, long T, uint64_t seed, Error *e) {
     if (c->kind == KIND_LM) S = 0;
-    Batch *b = batch_new(rows, S, T, e);
+    PaddedBatch *b = batch_padded(rows, S, T, c->pad_id, e);
     if (!b) return NULL;
-    batch_shape(b, rows, S, T, c->pad_id);
     uint64_t key = random_key(seed, STREAM_BATCH), lengths = random_key(key, 0);
     for (long r = 0; r < rows; r++) {
         bool longest = r == 0 || c->pad_id == NO_PAD;
@@ -24,7 +23,6 @@ Batch *batch_random(const ModelConfig *c, long rows, long S, long T, uint64_t se
         batch_random_tokens(c, random_key(key, (uint64_t)(3 * r + 1)), s, b->source + r * S);
         batch_random_tokens(c, random_key(key, (uint64_t)(3 * r + 2)), t, b->target_in + r * T);
         batch_random_tokens(c, random_key(key, (uint64_t)(3 * r + 3)), t, b->target_out + r * T);
-        b->source_length[r] = s, b->target_length[r] = t;
     }
     return b;
 }

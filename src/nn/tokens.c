@@ -20,47 +20,64 @@ void tokens_free(Tokens *x) {
     *x = (Tokens){0};
 }
 
-void tokens_fill(Tokens *x, TokenLayout layout, long sequences, long longest, const int32_t *ids,
-                 int pad_id) {
+/* Makes x empty, for up to so many sequences. */
+static void begin(Tokens *x, long sequences) {
     if (sequences > x->max_sequences)
         error_bug("tokens: %ld sequences, want at most %ld", sequences, x->max_sequences);
-    long row = 0, most = 0;
+    x->sequences = (Sequences){sequences, x->start, x->rows, x->length, 0, 0};
+}
+
+static void add_token(Tokens *x, int32_t id, long at, long column) {
+    long row = x->sequences.total_rows++;
+    if (row == x->max_rows) error_bug("tokens: more than %ld rows", x->max_rows);
+    x->id[row] = id;
+    x->at[row] = (int32_t)at;
+    x->column[row] = (int32_t)column;
+}
+
+/* Sequence s is what was added from row `first` on, `length` of it real tokens. */
+static void end_sequence(Tokens *x, long s, long first, long length) {
+    long rows = x->sequences.total_rows - first;
+    x->start[s] = (int32_t)first;
+    x->rows[s] = (int32_t)rows;
+    x->length[s] = (int32_t)length;
+    if (rows > x->sequences.longest) x->sequences.longest = rows;
+}
+
+void tokens_pack(Tokens *x, long sequences, const long *start, const int32_t *ids) {
+    begin(x, sequences);
     for (long s = 0; s < sequences; s++) {
-        long first = row, real_tokens = 0;
-        for (long i = 0; i < longest; i++) {
-            bool pad = ids[s * longest + i] == pad_id && pad_id != NO_PAD;
-            if (pad && layout == TOKENS_PACKED) continue;
-            if (!pad && real_tokens < row - first)
-                error_bug("tokens: padding before a token, want it at the end");
-            if (row == x->max_rows) error_bug("tokens: more than %ld rows", x->max_rows);
-            x->id[row] = ids[s * longest + i];
-            x->at[row] = (int32_t)i;
-            x->column[row] = (int32_t)(s * longest + i);
-            row++;
-            real_tokens += !pad;
-        }
-        x->start[s] = (int32_t)first;
-        x->rows[s] = (int32_t)(row - first);
-        x->length[s] = (int32_t)real_tokens;
-        if (row - first > most) most = row - first;
+        long first = x->sequences.total_rows, length = start[s + 1] - start[s];
+        for (long i = 0; i < length; i++) add_token(x, ids[start[s] + i], i, start[s] + i);
+        end_sequence(x, s, first, length);
     }
-    x->sequences = (Sequences){sequences, x->start, x->rows, x->length, row, most};
+}
+
+void tokens_fill(Tokens *x, TokenLayout layout, long sequences, long longest, const int32_t *ids,
+                 int pad_id) {
+    begin(x, sequences);
+    for (long s = 0; s < sequences; s++) {
+        long first = x->sequences.total_rows, length = 0;
+        for (long i = 0; i < longest; i++) {
+            int32_t id = ids[s * longest + i];
+            bool pad = id == pad_id && pad_id != NO_PAD;
+            if (pad && layout == TOKENS_PACKED) continue;
+            if (!pad && length < x->sequences.total_rows - first)
+                error_bug("tokens: padding before a token, want it at the end");
+            add_token(x, id, i, s * longest + i);
+            length += !pad;
+        }
+        end_sequence(x, s, first, length);
+    }
 }
 
 void tokens_next(Tokens *x, long sequences, const int32_t *ids, long position) {
-    if (sequences > x->max_sequences || sequences > x->max_rows)
-        error_bug("tokens: %ld sequences, want at most %ld", sequences, x->max_sequences);
-    long row = 0;
+    begin(x, sequences);
     for (long s = 0; s < sequences; s++) {
-        x->start[s] = (int32_t)row;
-        x->rows[s] = x->length[s] = ids[s] != NO_PAD;
-        if (ids[s] == NO_PAD) continue;
-        x->id[row] = ids[s];
-        x->at[row] = (int32_t)position;
-        x->column[row] = (int32_t)s;
-        row++;
+        long first = x->sequences.total_rows;
+        if (ids[s] != NO_PAD) add_token(x, ids[s], position, s);
+        end_sequence(x, s, first, ids[s] != NO_PAD);
     }
-    x->sequences = (Sequences){sequences, x->start, x->rows, x->length, row, row > 0};
 }
 
 Tokens tokens_outline(long sequences, long longest) {

@@ -15,7 +15,7 @@ typedef enum TokenLayout { TOKENS_PACKED, TOKENS_PADDED } TokenLayout;
 typedef struct Tokens {
     Sequences sequences;
     int32_t *id, *at; /* [total_rows] token, and its position in its sequence */
-    int32_t *column;  /* [total_rows] its place in the [sequences, longest] ids that it came from */
+    int32_t *column;  /* [total_rows] its place in the ids that it came from */
     int32_t *start, *rows, *length;
     long max_sequences, max_rows;
 } Tokens;
@@ -24,8 +24,12 @@ typedef struct Tokens {
 bool tokens_new(Tokens *x, long sequences, long rows, Error *e);
 void tokens_free(Tokens *x);
 
+/* Takes over sequences that stand one behind another: sequence s is ids[start[s]] … ids[start[s + 1] - 1]. More than
+ * tokens_new made room for is a bug. */
+void tokens_pack(Tokens *x, long sequences, const long *start, const int32_t *ids);
+
 /* Takes over [sequences, longest] ids, a sequence's real tokens being those that are not pad_id (NO_PAD:
- * all). More than tokens_new made room for is a bug. In a padded layout, padding has to stand at the end. */
+ * all). In a padded layout, padding has to stand at the end. */
 void tokens_fill(Tokens *x, TokenLayout layout, long sequences, long longest, const int32_t *ids, int pad_id);
 
 /* Takes over one token of each sequence, all at the same position; a sequence whose id is NO_PAD is over and has

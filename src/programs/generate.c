@@ -94,7 +94,7 @@ static bool answer(const Run *r, const int32_t *ids, long n, const char *where, 
     int32_t *out = calloc((size_t)most, sizeof *out);
     char *text = malloc(UTF8_MAX * (size_t)most + 1);
     bool ok = (out && text) || error_set(e, STATUS_NO_MEMORY, "memory: an answer of %ld symbols", most);
-    ok = ok && decode_answers(r->tape, r->saved.model, &r->sampler, 1, n, ids, r->saved.begin_id,
+    ok = ok && decode_answers(r->tape, r->saved.model, &r->sampler, 1, (long[]){0, n}, ids, r->saved.begin_id,
                               r->saved.end_id, most, out, &length, e);
     if (ok) {
         tokenizer_decode(r->saved.tokenizer, out, length, text);

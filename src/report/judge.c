@@ -25,23 +25,24 @@ static void count_token(Judgement *j, int class, double loss, bool right) {
     j->class[class].loss += loss, j->class[class].right += right, j->class[class].tokens++;
 }
 
-bool judge_rows(Trainer *t, const Batch *b, Judgement *j, Error *e) {
+bool judge_batch(Trainer *t, Judgement *j, Error *e) {
     long V = t->model->config.vocab_size;
-    if (b->S) tokens_fill(&t->source, TOKENS_PACKED, b->rows, b->S, b->source, b->pad_id);
-    tokens_fill(&t->target, TOKENS_PACKED, b->rows, b->T, b->target_in, b->pad_id);
+    trainer_take(t, 0, t->batch->rows);
     t->tape->training = false;
     t->tape->no_grad = true;
     Forward f = {t->tape, t->model, &t->source, &t->target};
     Tensor *logits = nn_logits(&f, nn_hidden(&f));
     bool ok = !tape_failed(t->tape, e);
-    for (long r = 0; ok && r < b->rows; r++)
-        for (long i = 0; i < b->target_length[r]; i++) {
-            const real *scores = logits->data + (t->target.sequences.start[r] + i) * V;
-            long want = b->target_out[r * b->T + i];
-            int class = b->S ? judge_class(b->target_length[r] - 1, t->task->max_T - 1)
-                             : judge_class(i + 1, t->task->max_T);
+    const real *scores = ok ? logits->data : NULL;
+    for (long r = 0; ok && r < t->batch->rows; r++) {
+        BatchRow row = batch_row(t->batch, r);
+        for (long i = 0; i < row.T; i++, scores += V) {
+            int class =
+                row.S ? judge_class(row.T - 1, t->task->max_T - 1) : judge_class(i + 1, t->task->max_T);
+            long want = row.target_out[i];
             count_token(j, class, nats(scores, V, want), kernel_argmax(V, scores) == want);
         }
+    }
     tape_reset(t->tape);
     t->tape->no_grad = false;
     return ok;

@@ -23,7 +23,7 @@ typedef struct Judgement {
 int judge_class(long number, long most);
 void judge_class_range(int class, long most, long *first, long *last);
 
-/* Adds to j what the model makes of the rows of b, which the trainer has room for, under teacher forcing. */
-bool judge_rows(Trainer *t, const Batch *b, Judgement *j, Error *e);
+/* Adds to j what the model makes of the trainer's batch, no larger than a part, under teacher forcing. */
+bool judge_batch(Trainer *t, Judgement *j, Error *e);
 
 #endif

@@ -120,10 +120,10 @@ static bool judge(RunPage *p, const Metrics *m, Error *e) {
     bool ok = true;
     for (long first = 0; ok && first < rows; first += count) {
         count = task_held_out_batch(t->task, first, rows - first < part ? rows - first : part, t->batch);
-        ok = judge_rows(t, t->batch, &c->held_out, e);
+        ok = judge_batch(t, &c->held_out, e);
     }
     task_training_batch(t->task, (uint64_t)m->step + 1, 0, part, t->batch);
-    if (!ok || !judge_rows(t, t->batch, &training, e)) return false;
+    if (!ok || !judge_batch(t, &training, e)) return false;
     curves_note(c, CURVE_TRAIN_LOSS, m->step, training.loss / (double)training.tokens);
     curves_note(c, CURVE_TRAIN_ACCURACY, m->step, training.right / (double)training.tokens);
     curves_note(c, CURVE_VAL_LOSS, m->step, m->val_loss);

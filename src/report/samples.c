@@ -28,8 +28,8 @@ static void answers_free(Answers *a) {
     free(a->text);
 }
 
-static void show(const Tokenizer *k, const Answers *a, const Batch *b, long i, long most, bool right) {
-    tokenizer_decode(k, b->source + i * b->S, b->source_length[i], a->text);
+static void show(const Tokenizer *k, const Answers *a, BatchRow row, long i, long most, bool right) {
+    tokenizer_decode(k, row.source, row.S, a->text);
     fprintf(stderr, "  %s -> ", a->text);
     tokenizer_decode(k, a->ids + i * most, a->length[i], a->text);
     fprintf(stderr, "%s%s\n", a->text, right ? "" : "   (wrong)");
@@ -45,14 +45,15 @@ bool samples_answers(Trainer *t, long rows, bool shown, double *exact, Error *e)
     bool ok = answers_new(&a, t, e);
     for (long first = 0; ok && first < rows; first += count) {
         count = task_held_out_batch(task, first, rows - first < t->part ? rows - first : t->part, t->batch);
-        ok = decode_answers(t->tape, t->model, &greedy, count, b->S, b->source, task->begin_id, task->end_id,
-                            most, a.ids, a.length, e);
+        ok = decode_answers(t->tape, t->model, &greedy, count, b->source_start, b->source, task->begin_id,
+                            task->end_id, most, a.ids, a.length, e);
         for (long i = 0; ok && i < count; i++) {
-            long want = b->target_length[i] - 1; /* without end */
+            BatchRow row = batch_row(b, i);
+            long want = row.T - 1; /* without end */
             bool same = a.length[i] == want &&
-                        memcmp(a.ids + i * most, b->target_out + i * b->T, (size_t)want * sizeof *a.ids) == 0;
+                        memcmp(a.ids + i * most, row.target_out, (size_t)want * sizeof *a.ids) == 0;
             right += same;
-            if (shown) show(task->tokenizer, &a, b, i, most, same);
+            if (shown) show(task->tokenizer, &a, row, i, most, same);
         }
     }
     *exact = (double)right / (double)rows;

@@ -16,12 +16,12 @@ enum {
 
 /* ---- What is watched ---- */
 
-static void copy_row(WatchedRow *row, const Batch *b, long r, const char *const *token) {
-    row->n = b->S ? b->source_length[r] : 0;
-    row->m = b->target_length[r] < WATCHED_TOKENS ? b->target_length[r] : WATCHED_TOKENS;
-    memcpy(row->source, b->source + r * b->S, (size_t)row->n * sizeof *row->source);
-    memcpy(row->target_in, b->target_in + r * b->T, (size_t)row->m * sizeof *row->source);
-    memcpy(row->target_out, b->target_out + r * b->T, (size_t)row->m * sizeof *row->source);
+static void copy_row(WatchedRow *row, BatchRow from, const char *const *token) {
+    row->n = from.S;
+    row->m = from.T < WATCHED_TOKENS ? from.T : WATCHED_TOKENS;
+    memcpy(row->source, from.source, (size_t)row->n * sizeof *row->source);
+    memcpy(row->target_in, from.target_in, (size_t)row->m * sizeof *row->source);
+    memcpy(row->target_out, from.target_out, (size_t)row->m * sizeof *row->source);
     const int32_t *ids = row->n ? row->source : row->target_in;
     char *end = row->title;
     for (long i = 0; i < (row->n ? row->n : row->m); i++)
@@ -30,11 +30,12 @@ static void copy_row(WatchedRow *row, const Batch *b, long r, const char *const 
 
 /* Of a text a row may be cut; of a question it may not. */
 static void choose_rows(Watch *w, const Trainer *t) {
-    const Batch *b = t->batch;
     long count = task_held_out_batch(t->task, 0, t->part, t->batch);
-    for (long r = 0; r < count && w->rows < (b->S ? WATCHED_ROWS : 2); r++) {
-        if (b->S && (b->source_length[r] > WATCHED_TOKENS || b->target_length[r] > WATCHED_TOKENS)) continue;
-        copy_row(&w->row[w->rows++], b, r, w->token);
+    for (long r = 0; r < count; r++) {
+        BatchRow row = batch_row(t->batch, r);
+        if (w->rows == (row.S ? WATCHED_ROWS : 2)) return;
+        if (row.S && (row.S > WATCHED_TOKENS || row.T > WATCHED_TOKENS)) continue;
+        copy_row(&w->row[w->rows++], row, w->token);
     }
 }
 
@@ -135,8 +136,8 @@ static bool answer(const Watch *w, int i, Trainer *t, PageAnswer *a, Error *e) {
     const PageSample *s = &w->sample[i];
     const Task *task = t->task;
     if (task->max_S)
-        return decode_answers(t->tape, t->model, &(Sampler){0}, 1, s->given_count, s->given, task->begin_id,
-                              task->end_id, answer_room(s), a->tokens, &a->count, e);
+        return decode_answers(t->tape, t->model, &(Sampler){0}, 1, (long[]){0, s->given_count}, s->given,
+                              task->begin_id, task->end_id, answer_room(s), a->tokens, &a->count, e);
     if (!s->wanted) {
         int32_t ids[PROMPT + CONTINUED];
         Sampler sampler = {.temperature = 0.8, .seed = t->seed};

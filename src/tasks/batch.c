@@ -1,4 +1,4 @@
-/* Padded rows of token ids, laid out anew every step in memory taken once. */
+/* Packed rows of token ids, laid out anew every step in memory taken once. */
 #include "tasks/batch.h"
 #include "autograd/tensor.h"
 #include <stdlib.h>
@@ -18,9 +18,12 @@ Batch *batch_new(long max_rows, long max_S, long max_T, Error *e) {
         b->source = take(max_rows, max_S, sizeof *b->source);
         b->target_in = take(max_rows, max_T, sizeof *b->target_in);
         b->target_out = take(max_rows, max_T, sizeof *b->target_out);
-        b->source_length = take(max_rows, 1, sizeof *b->source_length);
-        b->target_length = take(max_rows, 1, sizeof *b->target_length);
-        if (b->source && b->target_in && b->target_out && b->source_length && b->target_length) return b;
+        b->source_start = take(max_rows + 1, 1, sizeof *b->source_start);
+        b->target_start = take(max_rows + 1, 1, sizeof *b->target_start);
+        if (b->source && b->target_in && b->target_out && b->source_start && b->target_start) {
+            batch_clear(b);
+            return b;
+        }
     }
     error_set(e, STATUS_NO_MEMORY, "no memory for a batch of %ld rows of %ld + %ld tokens", max_rows, max_S,
               max_T);
@@ -33,40 +36,39 @@ void batch_free(Batch *b) {
     free(b->source);
     free(b->target_in);
     free(b->target_out);
-    free(b->source_length);
-    free(b->target_length);
+    free(b->source_start);
+    free(b->target_start);
     free(b);
 }
 
-static void fill(int32_t *ids, long count, int32_t id) {
-    for (long i = 0; i < count; i++) ids[i] = id;
+void batch_clear(Batch *b) {
+    b->rows = b->source_start[0] = b->target_start[0] = 0;
 }
 
-void batch_shape(Batch *b, long rows, long S, long T, int32_t pad_id) {
-    if (rows > b->max_rows || S > b->max_S || T > b->max_T)
-        error_bug("batch_shape: rows, S, T are %ld, %ld, %ld, want at most %ld, %ld, %ld", rows, S, T,
+BatchRow batch_add(Batch *b, long S, long T) {
+    if (b->rows == b->max_rows || S > b->max_S || T > b->max_T)
+        error_bug("batch_add: row %ld of %ld + %ld tokens, want at most %ld rows of %ld + %ld", b->rows, S, T,
                   b->max_rows, b->max_S, b->max_T);
-    b->rows = rows, b->S = S, b->T = T, b->pad_id = pad_id;
-    fill(b->source, rows * S, pad_id);
-    fill(b->target_in, rows * T, pad_id);
-    fill(b->target_out, rows * T, pad_id);
-    for (long r = 0; r < rows; r++) b->source_length[r] = b->target_length[r] = 0;
+    long r = b->rows++;
+    b->source_start[r + 1] = b->source_start[r] + S;
+    b->target_start[r + 1] = b->target_start[r] + T;
+    return batch_row(b, r);
 }
 
-void batch_teach(Batch *b, long r, int32_t begin, const int32_t *answer, long n, int32_t end) {
-    if (r >= b->rows || n >= b->T)
-        error_bug("batch_teach: row %ld of %ld, answer of %ld tokens, want at most %ld", r, b->rows, n,
-                  b->T - 1);
-    int32_t *in = b->target_in + r * b->T, *out = b->target_out + r * b->T;
-    in[0] = begin;
-    memcpy(in + 1, answer, (size_t)n * sizeof *in);
-    memmove(out, answer, (size_t)n * sizeof *out);
-    out[n] = end;
-    b->target_length[r] = n + 1;
+BatchRow batch_row(const Batch *b, long r) {
+    const long *source = b->source_start + r, *target = b->target_start + r;
+    return (BatchRow){b->source + *source, b->target_in + *target, b->target_out + *target,
+                      .S = source[1] - source[0], .T = target[1] - target[0]};
+}
+
+void batch_teach(BatchRow row, int32_t begin, const int32_t *answer, int32_t end) {
+    size_t bytes = (size_t)(row.T - 1) * sizeof *answer;
+    row.target_in[0] = begin;
+    memcpy(row.target_in + 1, answer, bytes);
+    memmove(row.target_out, answer, bytes);
+    row.target_out[row.T - 1] = end;
 }
 
 long batch_target_tokens(const Batch *b) {
-    long tokens = 0;
-    for (long r = 0; r < b->rows; r++) tokens += b->target_length[r];
-    return tokens;
+    return b->target_start[b->rows];
 }

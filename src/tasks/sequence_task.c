@@ -81,12 +81,10 @@ static void shuffle_held_out(SequenceTask *t, uint64_t seed) {
     }
 }
 
-/* Row r of b from its source, n symbols that stand there already. */
-static void finish_row(const SequenceTask *t, Batch *b, long r, long n) {
-    int32_t *answer = b->target_out + r * b->T;
-    b->source_length[r] = n;
-    t->answer(b->source + r * b->S, n, answer);
-    batch_teach(b, r, t->task.begin_id, answer, n, t->task.end_id);
+/* The targets of a row whose source stands there already. */
+static void finish_row(const SequenceTask *t, BatchRow row) {
+    t->answer(row.source, row.S, row.target_out);
+    batch_teach(row, t->task.begin_id, row.target_out, t->task.end_id);
 }
 
 /* The stream of one training row: position 0 is its length, the rest its symbols. */
@@ -94,37 +92,26 @@ static uint64_t row_key(const SequenceTask *t, uint64_t step, long row) {
     return random_key(random_key(t->training_key, step), (uint64_t)row);
 }
 
-static long row_length(const SequenceTask *t, uint64_t key) {
-    return 1 + random_below(key, 0, t->task.max_S);
-}
-
 static void training_rows(const Task *task, uint64_t step, long first, long rows, Batch *b) {
     const SequenceTask *t = (const SequenceTask *)task;
-    long longest = 0;
-    for (long r = 0; r < rows; r++) {
-        long n = row_length(t, row_key(t, step, first + r));
-        if (n > longest) longest = n;
-    }
-    batch_shape(b, rows, longest, longest + 1, task->pad_id);
+    batch_clear(b);
     for (long r = 0; r < rows; r++) {
         uint64_t key = row_key(t, step, first + r);
-        long n = row_length(t, key);
-        draw(t, key, 1, t->reserved, t->symbols, b->source + r * b->S, n);
-        finish_row(t, b, r, n);
+        long n = 1 + random_below(key, 0, task->max_S);
+        BatchRow row = batch_add(b, n, n + 1);
+        draw(t, key, 1, t->reserved, t->symbols, row.source, n);
+        finish_row(t, row);
     }
 }
 
 static void held_out_rows(const Task *task, long first, long rows, Batch *b) {
     const SequenceTask *t = (const SequenceTask *)task;
-    const long *length = t->held_out_length + first;
-    long longest = 0;
-    for (long r = 0; r < rows; r++)
-        if (length[r] > longest) longest = length[r];
-    batch_shape(b, rows, longest, longest + 1, task->pad_id);
-    for (long r = 0; r < rows; r++) {
-        const int32_t *x = t->held_out + (first + r) * task->max_S;
-        memcpy(b->source + r * b->S, x, (size_t)length[r] * sizeof *x);
-        finish_row(t, b, r, length[r]);
+    batch_clear(b);
+    for (long r = first; r < first + rows; r++) {
+        long n = t->held_out_length[r];
+        BatchRow row = batch_add(b, n, n + 1);
+        memcpy(row.source, t->held_out + r * task->max_S, (size_t)n * sizeof *row.source);
+        finish_row(t, row);
     }
 }
 

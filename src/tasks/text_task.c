@@ -11,22 +11,24 @@ typedef struct TextTask {
     uint64_t key;
 } TextTask;
 
-static void set_row(Batch *b, long r, const int32_t *window) {
-    memcpy(b->target_in + r * b->T, window, (size_t)b->T * sizeof *window);
-    memcpy(b->target_out + r * b->T, window + 1, (size_t)b->T * sizeof *window);
-    b->target_length[r] = b->T;
+static void add_row(Batch *b, const int32_t *window, long context) {
+    BatchRow row = batch_add(b, 0, context);
+    memcpy(row.target_in, window, (size_t)context * sizeof *window);
+    memcpy(row.target_out, window + 1, (size_t)context * sizeof *window);
 }
 
 static void training_rows(const Task *task, uint64_t step, long first, long rows, Batch *b) {
     const TextTask *t = (const TextTask *)task;
-    batch_shape(b, rows, 0, t->corpus->context, NO_TOKEN);
-    for (long r = 0; r < rows; r++) set_row(b, r, corpus_training_window(t->corpus, t->key, step, first + r));
+    const Corpus *c = t->corpus;
+    batch_clear(b);
+    for (long r = first; r < first + rows; r++)
+        add_row(b, corpus_training_window(c, t->key, step, r), c->context);
 }
 
 static void held_out_rows(const Task *task, long first, long rows, Batch *b) {
-    const TextTask *t = (const TextTask *)task;
-    batch_shape(b, rows, 0, t->corpus->context, NO_TOKEN);
-    for (long r = 0; r < rows; r++) set_row(b, r, corpus_held_out_window(t->corpus, first + r));
+    const Corpus *c = ((const TextTask *)task)->corpus;
+    batch_clear(b);
+    for (long r = first; r < first + rows; r++) add_row(b, corpus_held_out_window(c, r), c->context);
 }
 
 static void free_text_task(Task *task) {

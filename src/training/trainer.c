@@ -8,13 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The target's tokens of rows [first, first + count) of the step's batch become x, y what they are to
- * predict. */
-static void take_rows(Trainer *t, const Batch *b, long first, long count) {
-    int pad = b->pad_id;
-    if (b->S) tokens_fill(&t->source, TOKENS_PACKED, count, b->S, b->source + first * b->S, pad);
-    tokens_fill(&t->target, TOKENS_PACKED, count, b->T, b->target_in + first * b->T, pad);
-    tokens_gather(&t->target, b->target_out + first * b->T, t->targets);
+void trainer_take(Trainer *t, long first, long count) {
+    const Batch *b = t->batch;
+    tokens_pack(&t->source, count, b->source_start + first, b->source);
+    tokens_pack(&t->target, count, b->target_start + first, b->target_in);
+    t->targets = b->target_out + b->target_start[first];
 }
 
 static bool rows_fit(const Trainer *t, Error *e) {
@@ -33,9 +31,7 @@ static bool take_memory(Trainer *t, Error *e) {
     t->tape = tape_new();
     t->part = trainer_part_rows(t->tape, t->model, t->rows, task->max_S, task->max_T);
     t->batch = task_batch(task, t->rows * t->accumulate, e);
-    t->targets = calloc((size_t)(t->part * task->max_T), sizeof *t->targets);
-    if (!t->targets) error_set(e, STATUS_NO_MEMORY, "memory: a batch of %ld targets", t->part * task->max_T);
-    return t->batch && t->targets && tokens_new(&t->source, t->part, t->part * task->max_S, e) &&
+    return t->batch && tokens_new(&t->source, t->part, t->part * task->max_S, e) &&
            tokens_new(&t->target, t->part, t->part * task->max_T, e);
 }
 
@@ -82,7 +78,7 @@ size_t trainer_bytes(const Trainer *of, const ModelConfig *c, double dropout, Er
     t.part = trainer_part_rows(t.tape, m, of->rows, task->max_S, task->max_T);
     /* Token ids: those of all rows of a step, and of a part with positions and places. */
     size_t rows = (size_t)(of->rows * of->accumulate) * (size_t)(task->max_S + 2 * task->max_T);
-    size_t part = (size_t)t.part * (size_t)(3 * task->max_S + 4 * task->max_T);
+    size_t part = (size_t)t.part * (size_t)(3 * task->max_S + 3 * task->max_T);
     size_t bytes = model_bytes(m) + plan(&t) + (rows + part) * sizeof(int32_t);
     /* Of as many answers, or of one text: decoded when training is over. */
     long answers = task_is_language_model(task) ? 1 : t.part;
@@ -99,7 +95,6 @@ void trainer_stop(Trainer *t) {
     batch_free(t->batch);
     tokens_free(&t->source);
     tokens_free(&t->target);
-    free(t->targets);
     t->tape = NULL, t->batch = NULL, t->targets = NULL;
 }
 
@@ -120,10 +115,8 @@ static long parts_of(const Trainer *t) {
  * gradient of the mean over all of them. */
 static bool accumulate(Trainer *t, long part, long all_tokens, double *loss, Error *e) {
     long first = part * t->part, left = t->batch->rows - first;
-    take_rows(t, t->batch, first, left < t->part ? left : t->part);
-    long tokens = 0;
-    for (long i = 0; i < t->target.sequences.total_rows; i++) tokens += t->targets[i] != t->batch->pad_id;
-    double share = all_tokens ? (double)tokens / (double)all_tokens : 0;
+    trainer_take(t, first, left < t->part ? left : t->part);
+    double share = (double)t->target.sequences.total_rows / (double)all_tokens;
     t->tape->step = (uint64_t)(t->optimizer.step * parts_of(t) + part);
     t->tape->seed = t->seed;
     t->tape->training = true;
@@ -197,9 +190,9 @@ bool trainer_evaluate(Trainer *t, long rows, Evaluation *result, Error *e) {
     for (long first = 0; ok && first < rows; first += count) {
         long wanted = rows - first < t->part ? rows - first : t->part;
         count = task_held_out_batch(t->task, first, wanted, t->batch);
-        take_rows(t, t->batch, 0, count);
+        trainer_take(t, 0, count);
         Tensor *logits = logits_of(t, &t->source, &t->target);
-        Tensor *loss = tape_cross_entropy(t->tape, logits, t->targets, t->batch->pad_id, 0);
+        Tensor *loss = tape_cross_entropy(t->tape, logits, t->targets, t->task->pad_id, 0);
         ok = !tape_failed(t->tape, e);
         long tokens = batch_target_tokens(t->batch);
         for (long i = 0; ok && i < t->target.sequences.total_rows; i++)

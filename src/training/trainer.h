@@ -23,10 +23,10 @@ typedef struct Trainer {
     void *context;
 
     Tape *tape;
-    Batch *batch;          /* all rows of a step */
-    long part;             /* rows of one forward and backward: see parts.h */
-    Tokens source, target; /* those of a part */
-    int32_t *targets;      /* what is to be predicted at each row of target */
+    Batch *batch;           /* all rows of a step */
+    long part;              /* rows of one forward and backward: see parts.h */
+    Tokens source, target;  /* those of a part */
+    const int32_t *targets; /* what is to be predicted at each row of target, in the batch */
 } Trainer;
 
 typedef struct StepResult {
@@ -55,6 +55,9 @@ size_t trainer_bytes(const Trainer *t, const ModelConfig *c, double dropout, Err
 
 /* 5.1: draws the batch of step number optimizer.step + 1. */
 void trainer_draw(Trainer *t, StepResult *result);
+
+/* Makes rows [first, first + count) of the batch what source, target and targets are. */
+void trainer_take(Trainer *t, long first, long count);
 
 /* The loss of that batch, and backward through it: the model's gradients are their sums over all parts. False with
  * STATUS_NON_FINITE if the loss is not finite; the error names the operation where it began. */

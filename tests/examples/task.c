@@ -42,8 +42,8 @@ int main(void) {
     }
     long length;
     int32_t question[DIGITS] = {1, 9, 0, 7}, answer[DIGITS + 1];
-    if (!decode_answers(t, m, &(Sampler){0}, 1, DIGITS, question, BEGIN, END, DIGITS + 1, answer, &length,
-                        &e))
+    if (!decode_answers(t, m, &(Sampler){0}, 1, (long[]){0, DIGITS}, question, BEGIN, END, DIGITS + 1, answer,
+                        &length, &e))
         return fprintf(stderr, "%s\n", e.text), (int)e.status;
     printf("1907 -> ");
     for (long i = 0; i < length; i++) printf("%d", answer[i]);

@@ -166,7 +166,7 @@ static inline void read_batch(const uint8_t *data, size_t size) {
     for (int lm = 0; lm < 2; lm++) {
         Error e = {0};
         ModelConfig c = lm ? config_language_model(13, 80) : config_seq2seq(11, 80, 0);
-        Batch *b = batch_read(file_of(data, size), &c, &e);
+        PaddedBatch *b = batch_read(file_of(data, size), &c, &e);
         promise_error(b != NULL, &e);
         Tokens x = {0};
         if (b && tokens_new(&x, b->rows, b->rows * b->T, &e)) {
@@ -174,7 +174,7 @@ static inline void read_batch(const uint8_t *data, size_t size) {
             for (long i = 0; i < x.sequences.total_rows; i++) PROMISE(x.id[i] >= 0 && x.id[i] < c.vocab_size);
         }
         tokens_free(&x);
-        batch_free(b);
+        batch_padded_free(b);
     }
 }
 
