@@ -158,7 +158,7 @@ static void judge(const Op *op, const char *name, Finding *f) {
     }
 }
 
-/* In a process of its own: some crash. */
+/* In a process of its own: some crash, which a sanitizer turns into an exit. */
 static void send_finding(const char *library, const char *name, int i) {
     Finding f = {.judged = true, .failed = true, .said = "crash"};
     Error e = {0};
@@ -172,7 +172,7 @@ static void send_finding(const char *library, const char *name, int i) {
         child_send(&f, sizeof f);
         _exit(0);
     }
-    if (waitpid(child, &status, 0) == child && WIFEXITED(status)) return;
+    if (waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
     for (int r = 0; r < RULES; r++) f.refused[r] = false;
     child_send(&i, sizeof i);
     child_send(&f, sizeof f);
@@ -244,9 +244,6 @@ static void print_row(const char *name, int count, const int numbers[1 + RULES])
 }
 
 static void students_are_judged_rightly(void) {
-#ifdef SANITIZED
-    return; /* a sanitizer ends what a wrong file does before it can be judged */
-#endif
     if (sizeof(real) < sizeof(double)) return; /* proofs are for double */
     char path[] = "/tmp/students-XXXXXX";
     int accused[1 + RULES] = {0}, passed[1 + RULES] = {0}, named = 0, misled = 0;
