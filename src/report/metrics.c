@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <math.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 static const char head[] = "task,step,tokens,seconds,params,train_loss,val_loss,val_accuracy,val_exact\n";
@@ -33,28 +32,32 @@ bool metrics_open(MetricsFile *f, const char *directory, bool replace, Error *e)
     return true;
 }
 
-/* The fourth column of the last row that begins before `end`. */
-static double last_seconds(FILE *csv, long end) {
-    char row[512];
-    double seconds = 0;
-    rewind(csv);
-    while (ftell(csv) < end && fgets(row, sizeof row, csv)) sscanf(row, "%*[^,],%*d,%*d,%lf", &seconds);
-    return seconds;
+/* Where `rows` rows behind the head end, -1 if there are not so many; *seconds is the fourth column of the last one. */
+static long end_of_rows(FILE *csv, long rows, double *seconds) {
+    char line[512];
+    *seconds = 0;
+    for (long i = 0; i <= rows; i++) {
+        if (!fgets(line, sizeof line, csv) || !strchr(line, '\n')) return -1;
+        sscanf(line, "%*[^,],%*d,%*d,%lf", seconds);
+    }
+    return ftell(csv);
 }
 
-bool metrics_resume(MetricsFile *f, const char *directory, long bytes, double *seconds, Error *e) {
-    struct stat st;
-    *f = (MetricsFile){0};
-    *seconds = 0;
-    if (!directory_file(f->path, directory, "metrics.csv", STATUS_CANNOT_CREATE, e)) return false;
-    if (stat(f->path, &st) != 0 || (S_ISREG(st.st_mode) && st.st_size < bytes))
-        return metrics_open(f, directory, false, e);
-    if (!file_may_be_written(f->path, e)) return false;
+bool metrics_resume(MetricsFile *f, const char *directory, long rows, double *seconds, Error *e) {
+    *f = (MetricsFile){.rows = rows};
+    if (!directory_file(f->path, directory, "metrics.csv", STATUS_CANNOT_CREATE, e) ||
+        !file_may_be_written(f->path, e))
+        return false;
     strcpy(f->place, f->path);
     f->csv = open_csv(f, 0);
-    if (!f->csv || ftruncate(fileno(f->csv), bytes) != 0) return cannot_open(f, e);
-    *seconds = last_seconds(f->csv, bytes);
-    fseek(f->csv, 0, SEEK_END);
+    if (!f->csv) return cannot_open(f, e);
+    long end = end_of_rows(f->csv, rows, seconds);
+    if (end < 0) {
+        fclose(f->csv);
+        return metrics_open(f, directory, false, e);
+    }
+    if (ftruncate(fileno(f->csv), end) != 0) return cannot_open(f, e);
+    fseek(f->csv, end, SEEK_SET);
     return true;
 }
 
@@ -74,10 +77,6 @@ void metrics_restore(MetricsFile *f) {
     f->csv = again;
 }
 
-long metrics_bytes(MetricsFile *f) {
-    return ftell(f->csv);
-}
-
 /* What was not measured leaves its column empty. */
 static void write_number(FILE *csv, double x) {
     if (isnan(x))
@@ -93,6 +92,7 @@ void metrics_write(MetricsFile *f, const Metrics *m) {
     write_number(f->csv, m->val_accuracy);
     write_number(f->csv, m->val_exact);
     fputc('\n', f->csv);
+    f->rows++;
     if (fflush(f->csv) == 0 || f->error) return;
     f->error = errno;
     fprintf(stderr, "%s: %s\n", f->path, strerror(f->error));

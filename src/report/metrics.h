@@ -23,6 +23,7 @@ typedef struct Metrics {
 
 typedef struct MetricsFile {
     FILE *csv;
+    long rows;                              /* below the head line */
     int error;                              /* errno of the first write that failed */
     char path[PATH_ROOM], place[PATH_ROOM]; /* where it is, and where it belongs */
 } MetricsFile;
@@ -31,9 +32,9 @@ typedef struct MetricsFile {
  * metrics_place. STATUS_CANNOT_CREATE. */
 bool metrics_open(MetricsFile *f, const char *directory, bool replace, Error *e);
 
-/* Goes on with DIRECTORY/metrics.csv behind its first `bytes` bytes, what follows them being dropped; *seconds is what
- * its last row says. Starts it where there is none. STATUS_CANNOT_CREATE. */
-bool metrics_resume(MetricsFile *f, const char *directory, long bytes, double *seconds, Error *e);
+/* Goes on with DIRECTORY/metrics.csv behind its first `rows` rows, what follows them being dropped; *seconds is what the
+ * last one says. Starts it where there are not so many. STATUS_CANNOT_CREATE. */
+bool metrics_resume(MetricsFile *f, const char *directory, long rows, double *seconds, Error *e);
 
 /* Puts the file in its place. */
 void metrics_place(MetricsFile *f);
@@ -43,9 +44,6 @@ void metrics_restore(MetricsFile *f);
 
 /* Adds a row, and flushes it: a run that dies keeps what it measured. The first that fails is said on stderr. */
 void metrics_write(MetricsFile *f, const Metrics *m);
-
-/* Bytes so far. */
-long metrics_bytes(MetricsFile *f);
 
 /* STATUS_IO if a row could not be written. A file that is not in its place is removed. */
 bool metrics_close(MetricsFile *f, Error *e);

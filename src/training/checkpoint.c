@@ -32,7 +32,7 @@ static void places(RunState *s, Place out[PLACES]) {
         {"run.step", &s->step, NULL},           {"run.tokens", &s->tokens, NULL},
         {"run.loss_sum", NULL, &s->loss_sum},   {"run.losses", &s->losses, NULL},
         {"run.evaluated", &s->evaluated, NULL}, {"run.best_loss", NULL, &s->best_loss},
-        {"run.best_step", &s->best_step, NULL}, {"run.metrics_bytes", &s->metrics_bytes, NULL}};
+        {"run.best_step", &s->best_step, NULL}, {"run.rows", &s->rows, NULL}};
     memcpy(out, all, sizeof all);
 }
 

@@ -17,7 +17,8 @@ typedef struct RunState {
     long evaluated;    /* step of that row */
     double best_loss;  /* the lowest held-out loss of those rows; INFINITY: none yet */
     long best_step;
-    long metrics_bytes; /* of metrics.csv up to that row */
+    long
+        rows; /* of metrics.csv, up to that one. Not bytes: how long its seconds are depends on the machine's load */
 } RunState;
 
 typedef struct Checkpoint {

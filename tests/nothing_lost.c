@@ -1,0 +1,286 @@
+/* What a run has learned is kept, whatever befalls it, and what stands in its way is said before the work and not after
+ * it. */
+#include "base/clock.h"
+#include "formats/safetensors.h"
+#include "report/run.h"
+#include "run_helpers.h"
+#include <errno.h>
+
+enum { FOREVER = 60 * PATIENCE }; /* seconds */
+#define ENDLESS "--steps", "2147483647", "--eval-every", "2147483647"
+
+/* Waits for a file; false: it does not come. */
+static bool appears(const char *path) {
+    double end = clock_seconds() + FOREVER;
+    while (access(path, F_OK) != 0 && clock_seconds() < end) sleep_ms(2);
+    return access(path, F_OK) == 0;
+}
+
+/* A training that was started, and its end. */
+typedef struct Training {
+    FILE *to_out, *to_err;
+    pid_t child;
+} Training;
+
+static Training start_training(const char *const *arguments) {
+    Training t = {tmpfile(), tmpfile()};
+    t.child = start_program("train", arguments, (Streams){0}, t.to_out, t.to_err);
+    return t;
+}
+
+static int end_training(Training t) {
+    int status = wait_program(t.child);
+    slurp(t.to_out, out), slurp(t.to_err, err);
+    return status;
+}
+
+static long lines_in(const char *path) {
+    size_t size = 0;
+    char *text = read_bytes(path, &size);
+    long lines = text ? lines_of(text) : -1;
+    free(text);
+    return lines;
+}
+
+/* ---- Steps ---- */
+
+/* The weights before a step that is not finite are saved. The first step makes all of them 9e17, within what a model may
+ * have, and the second multiplies such numbers, to more than a float can be. In double they are within bounds. */
+static void before_a_bad_step(void) {
+    enter_folder();
+#define WILD "--schedule", "constant", "--lr", "9e17", "--d-ff", "512", "--eval-every", "100"
+    int status = TRAIN(COPY, WILD, "--steps", "3", "--run", "run");
+    if (sizeof(real) != sizeof(float)) return;
+    CHECK(status == STATUS_NON_FINITE && !strncmp(err, "train: step 2: found a loss that is ", 36), "%d: %s",
+          status, err);
+    Error e = {0};
+    Checkpoint c;
+    CHECK(checkpoint_open(&c, "run", &e) && c.state.step == 1, "%s, step %ld", e.text, c.state.step);
+    checkpoint_free(&c);
+    CHECK(TRAIN(COPY, WILD, "--steps", "1", "--run", "one") == STATUS_NON_FINITE, "%s", err);
+    CHECK(same_files("run/model.safetensors", "one/model.safetensors"), "%s", err);
+}
+
+/* A request to end is heeded between two parts of a step, whose gradient is then forgotten. */
+static void within_a_step(void) {
+    enter_folder();
+#define SLOW "--accumulate", "100000", "--schedule", "constant"
+    Training t = start_training(ARGUMENTS(COPY, SLOW, "--steps", "1", "--run", "run"));
+    CHECK(appears("run/metrics.csv"));
+    kill(t.child, SIGINT);
+    int status = end_training(t);
+    CHECK(status == 128 + SIGINT, "status %d: %s", status, err);
+    Error e = {0};
+    Checkpoint c;
+    CHECK(checkpoint_open(&c, "run", &e) && c.state.step == 0, "%s, step %ld", e.text, c.state.step);
+    checkpoint_free(&c);
+    CHECK(TRAIN(COPY, "--steps", "0", "--run", "none") == 0, "%s", err);
+    CHECK(same_files("run/model.safetensors", "none/model.safetensors"));
+}
+
+/* Of a first step that is long it is said, once, how long. */
+static void a_long_step(void) {
+    enter_folder();
+    char *arguments[] = {"train", "copy", "--d-model", "8", "--heads", "2", "--run", "run"};
+    Error e = {0};
+    Recipe recipe;
+    CHECK(recipe_parse(&recipe, sizeof arguments / sizeof *arguments, arguments, &e) &&
+              recipe_complete(&recipe, &e),
+          "%s", e.text);
+    Task *task = task_open(recipe.task, &recipe.data, &e);
+    Trainer t = recipe_trainer(&recipe, task);
+    ModelConfig c = recipe_model(&recipe, task);
+    t.model = model_new(&c, true, 1, &e);
+    Run run;
+    CHECK(trainer_start(&t, &e) && run_open(&run, &recipe, &t, NULL, &e), "%s", e.text);
+    CHECK(freopen("said", "w", stderr));
+    run_begin_step(&run);
+    CHECK(t.between(t.context, 1, 10)); /* at once: nothing is said */
+    run.step_started -= 100;
+    CHECK(t.between(t.context, 2, 10));
+    CHECK(t.between(t.context, 3, 10));
+    run_end_step(&run, &(StepResult){.tokens = 1});
+    run_begin_step(&run);
+    run.step_started -= 100;
+    CHECK(t.between(t.context, 2, 10));
+    fflush(stderr);
+    size_t size;
+    char *said = read_bytes("said", &size);
+    CHECK(said && strstr(said, "a step has 10 parts and takes about 500 s\n") && lines_of(said) == 1, "%s",
+          said);
+    free(said);
+    CHECK(run_close(&run, &e), "%s", e.text);
+    trainer_stop(&t);
+    model_free(t.model);
+    task_free(task);
+    recipe_free(&recipe);
+}
+
+/* ---- Saving ---- */
+
+/* With --force the old run stands until something of the new one is there. */
+static void old_run_stands(void) {
+    enter_folder();
+    CHECK(TRAIN(COPY, "--steps", "2", "--run", "kept") == 0, "%s", err);
+    char *before = strdup(list_folder("kept"));
+    Training t = start_training(ARGUMENTS(COPY, ENDLESS, "--run", "kept", "--force"));
+    CHECK(appears("kept/.metrics.csv.new"));
+    kill(t.child, SIGKILL);
+    CHECK(end_training(t) == 128 + SIGKILL, "%s", err);
+    unlink("kept/.model.safetensors.tapeformer-tmp"), unlink("kept/.metrics.csv.new");
+    char *after = strdup(list_folder("kept"));
+    CHECK(!strcmp(before, after), "before\n%s\nafter\n%s", before, after);
+    free(before), free(after);
+}
+
+/* A run is saved before its last judgement, which takes far longer here than the training: half of the time is over when
+ * the model is there, or less. */
+static void saved_before_it_is_judged(void) {
+    enter_folder();
+    enum { LENGTH = 150000 };
+    char *text = malloc(LENGTH + 1);
+    for (int i = 0; i < LENGTH; i++) text[i] = "the cat sat on the mat, \n"[(i * 7L + i / 7) % 25];
+    text[LENGTH] = 0;
+    write_text("text", text);
+    free(text);
+    double began = clock_seconds();
+    Training t = start_training(ARGUMENTS(LM, "--tail", "0.9", "--steps", "1", "--run", "run"));
+    CHECK(appears("run/model.safetensors"));
+    double saved = clock_seconds();
+    CHECK(lines_in("run/metrics.csv") <= 1);
+    CHECK(end_training(t) == 0, "%s", err);
+    double ended = clock_seconds();
+    CHECK(saved - began < ended - saved, "saved after %.3f s, ended after %.3f s", saved - began,
+          ended - began);
+    CHECK(lines_in("run/metrics.csv") == 2);
+}
+
+/* A closed terminal is a request to end like others: the run is saved and can be gone on with. */
+static void closed_terminal(void) {
+    enter_folder();
+    Training t = start_training(ARGUMENTS(COPY, ENDLESS, "--run", "run"));
+    CHECK(appears("run/metrics.csv"));
+    sleep_ms(50);
+    kill(t.child, SIGHUP);
+    CHECK(end_training(t) == 128 + SIGHUP, "%s", err);
+    CHECK(GENERATE("run", "--prompt", "12") == 0, "%s", err);
+    Error e = {0};
+    Checkpoint c;
+    CHECK(checkpoint_open(&c, "run", &e) && c.state.step > 0, "%s, step %ld", e.text, c.state.step);
+    checkpoint_free(&c);
+}
+
+/* ---- Places ---- */
+
+/* A folder that is deleted meanwhile is made again. */
+static void deleted_folder(void) {
+    enter_folder();
+    Training t = start_training(ARGUMENTS(COPY, ENDLESS, "--run", "run"));
+    CHECK(appears("run/metrics.csv"));
+    sleep_ms(50);
+    CHECK(system("rm -r run") == 0);
+    kill(t.child, SIGTERM);
+    int status = end_training(t);
+    CHECK(status == 128 + SIGTERM, "status %d: %s", status, err);
+    CHECK(GENERATE("run", "--prompt", "12") == 0, "%s", err);
+    CHECK(lines_in("run/metrics.csv") == 2);
+}
+
+/* A folder that cannot be made says why, which is not that it is not there. */
+static void a_folder_that_cannot_be(void) {
+    enter_folder();
+    char line[200];
+    CHECK(mkdir("/sys/run", 0777) != 0 && errno != ENOENT, "%s", strerror(errno));
+    snprintf(line, sizeof line, "train: /sys/run: cannot be made a directory: %s\n", strerror(errno));
+    CHECK(TRAIN(COPY, "--run", "/sys/run") == STATUS_CANNOT_CREATE && !strcmp(err, line), "%s", err);
+}
+
+/* What is no regular file is refused and not waited for. */
+static void a_fifo(void) {
+    enter_folder();
+    CHECK(mkdir("run", 0777) == 0 && mkfifo("run/metrics.csv", 0666) == 0);
+    CHECK(TRAIN(COPY, "--steps", "2", "--run", "run") == 73, "%s", err);
+    CHECK(!strcmp(err, "train: run/metrics.csv: found a FIFO, need a regular file\n"), "%s", err);
+}
+
+/* A limit on the size of files is an error like others, and shows, as a full disk does, before the first step. */
+static void no_room(void) {
+    enter_folder();
+    struct rlimit before, limit;
+    getrlimit(RLIMIT_FSIZE, &before);
+    limit = before, limit.rlim_cur = 4096;
+    setrlimit(RLIMIT_FSIZE, &limit);
+    signal(SIGXFSZ, SIG_DFL);
+    int status = TRAIN(COPY, "--steps", "3", "--eval-every", "1", "--run", "limited");
+    setrlimit(RLIMIT_FSIZE, &before);
+    CHECK(status == STATUS_IO && strstr(err, "File too large"), "status %d: %s", status, err);
+    CHECK(lines_in("limited/metrics.csv") == 1);
+}
+
+/* A row of metrics that cannot be written is told of when it is, and is the status at the end. */
+static void lost_rows(void) {
+    enter_folder();
+    MetricsFile f;
+    Error e = {0};
+    CHECK(metrics_open(&f, ".", false, &e), "%s", e.text);
+    CHECK(freopen("said", "w", stderr));
+    metrics_write(&f, &(Metrics){.task = "copy"});
+    int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+    CHECK(full >= 0 && dup2(full, fileno(f.csv)) >= 0);
+    for (int i = 0; i < 3; i++) metrics_write(&f, &(Metrics){.task = "copy"});
+    fflush(stderr);
+    size_t size;
+    char *said = read_bytes("said", &size);
+    CHECK(said && !strcmp(said, "./metrics.csv: No space left on device\n"), "%s", said);
+    free(said);
+    CHECK(!metrics_close(&f, &e) && e.status == STATUS_IO, "%s", e.text);
+    close(full);
+}
+
+/* ---- Texts ---- */
+
+/* A byte-order mark and carriage returns are remarked on; --newline unix leaves the latter out. */
+static void texts_from_elsewhere(void) {
+    enter_folder();
+    write_text("plain", "one line\nand another one\nand a third that is long enough\n");
+    write_text("marked", "\xEF\xBB\xBFone line\r\nand another one\r\nand a third that is long enough\r\n");
+#define SHORT                                                                                                \
+    "--d-model", "8", "--heads", "2", "--layers", "1", "--batch", "4", "--context", "4", "--steps", "2",     \
+        "--samples", "0"
+    CHECK(TRAIN("lm", "--text", "marked", SHORT, "--run", "a") == 0, "%s", err);
+    CHECK(strstr(err, "marked: a byte-order mark at its start is left out\n") &&
+              strstr(err, "marked: 3 carriage returns are characters like others; --newline unix"),
+          "%s", err);
+    CHECK(TRAIN("lm", "--text", "marked", "--newline", "unix", SHORT, "--run", "b") == 0, "%s", err);
+    CHECK(!strstr(err, "carriage"), "%s", err);
+    CHECK(TRAIN("lm", "--text", "plain", SHORT, "--run", "c") == 0, "%s", err);
+    CHECK(same_files("b/model.safetensors", "c/model.safetensors"));
+}
+
+/* Section 3.4: beside sinusoids, of size 1, embeddings are scaled, those of a language model too. */
+static void sinusoids_do_not_drown_a_text(void) {
+    enter_folder();
+    write_text(
+        "text",
+        "a text that is long enough for the context that is asked for, and for a tail that is held out");
+    static const char *const positions[] = {"learned", "sinusoidal"}, *const scaled[] = {"false", "true"};
+    for (int i = 0; i < 2; i++) {
+        Safetensors s;
+        Error e = {0};
+        CHECK(TRAIN(LM, "--steps", "0", "--positions", positions[i], "--run", positions[i]) == 0, "%s", err);
+        CHECK(safetensors_read(&s, i ? "sinusoidal/model.safetensors" : "learned/model.safetensors", &e),
+              "%s", e.text);
+        const char *found = safetensors_metadata(&s, "scale_embedding");
+        CHECK(found && !strcmp(found, scaled[i]), "%s: %s", positions[i], found ? found : "none");
+        safetensors_free(&s);
+    }
+}
+
+PROGRAM_TEST_MAIN({"before a bad step", before_a_bad_step}, {"within a step", within_a_step},
+                  {"a long step", a_long_step}, {"the old run stands", old_run_stands},
+                  {"saved before it is judged", saved_before_it_is_judged},
+                  {"a closed terminal", closed_terminal}, {"a deleted folder", deleted_folder},
+                  {"a folder that cannot be", a_folder_that_cannot_be}, {"a FIFO", a_fifo},
+                  {"no room", no_room}, {"lost rows", lost_rows},
+                  {"texts from elsewhere", texts_from_elsewhere},
+                  {"sinusoids do not drown a text", sinusoids_do_not_drown_a_text})

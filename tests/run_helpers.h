@@ -1,0 +1,28 @@
+/* Runs of ./train small enough to be made many times, and how they are ended. */
+#ifndef TESTS_RUN_HELPERS_H
+#define TESTS_RUN_HELPERS_H
+
+#include "child.h"
+#include <signal.h>
+#include <time.h>
+
+#define TINY "--d-model", "8", "--heads", "2", "--layers", "1", "--batch", "4", "--quiet"
+#define COPY "copy", TINY, "--symbols", "5", "--max-length", "4", "--held-out", "30"
+#define LM   "lm", TINY, "--text", "text", "--context", "8"
+
+static inline void sleep_ms(long ms) {
+    nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
+}
+
+/* Ends a training after a while by a signal; its status. */
+static inline int end_after(const char *const *arguments, long ms, int signal_number) {
+    FILE *to_out = tmpfile(), *to_err = tmpfile();
+    pid_t child = start_program("train", arguments, (Streams){0}, to_out, to_err);
+    sleep_ms(ms);
+    kill(child, signal_number);
+    int status = wait_program(child);
+    slurp(to_out, out), slurp(to_err, err);
+    return status;
+}
+
+#endif
