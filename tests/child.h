@@ -23,6 +23,7 @@ static inline bool find_programs(const char *argv0) {
     int main(int argc, char **argv) {                                                                        \
         static const Test tests[] = {__VA_ARGS__};                                                           \
         if (!find_programs(argv[0])) return 1;                                                               \
+        signal(SIGINT, SIG_DFL); /* a shell ignores it for what runs in its background */                    \
         return test_main(argv[0], tests, sizeof tests / sizeof *tests, argc, argv);                          \
     }
 

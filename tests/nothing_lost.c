@@ -67,6 +67,7 @@ static void within_a_step(void) {
 #define SLOW "--accumulate", "100000", "--schedule", "constant"
     Training t = start_training(ARGUMENTS(COPY, SLOW, "--steps", "1", "--run", "run"));
     CHECK(appears("run/metrics.csv"));
+    sleep_ms(400);
     kill(t.child, SIGINT);
     int status = end_training(t);
     CHECK(status == 128 + SIGINT, "status %d: %s", status, err);
@@ -137,7 +138,7 @@ static void old_run_stands(void) {
  * the model is there, or less. */
 static void saved_before_it_is_judged(void) {
     enter_folder();
-    enum { LENGTH = 150000 };
+    enum { LENGTH = 300000 };
     char *text = malloc(LENGTH + 1);
     for (int i = 0; i < LENGTH; i++) text[i] = "the cat sat on the mat, \n"[(i * 7L + i / 7) % 25];
     text[LENGTH] = 0;

@@ -1,0 +1,60 @@
+/* A checkpoint that is cut short anywhere, of which any bit of the header is another, or a bit of any byte behind it, is
+ * refused. */
+#include "formats/bytes.h"
+#include "run_helpers.h"
+#include "training/checkpoint.h"
+
+/* The smallest there can be, nearly, of either kind. */
+#define LEAST                                                                                                \
+    "--d-model", "2", "--heads", "1", "--layers", "1", "--d-ff", "1", "--batch", "1", "--steps", "3",        \
+        "--quiet", "--run", "run"
+
+static const char path[] = "run/checkpoint.safetensors";
+
+/* Refused as bad data, in one line that names the file. */
+static bool refused(void) {
+    Error e = {0};
+    Checkpoint c;
+    bool ok = checkpoint_open(&c, "run", &e);
+    checkpoint_free(&c);
+    return !ok && e.status == STATUS_BAD_DATA && strncmp(e.text, path, strlen(path)) == 0;
+}
+
+/* Every change of a checkpoint; and whole it is taken again. */
+static void check_damage(void) {
+    size_t size = 0;
+    char *bytes = read_bytes(path, &size);
+    CHECK(bytes && size > 8 && !refused());
+    if (!bytes) return;
+    size_t header = 8 + (size_t)bytes_number(bytes);
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    for (size_t i = 0; i < size; i++)
+        for (int bit = i < header ? 0 : (int)(i % 8), end = i < header ? 8 : bit + 1; bit < end; bit++) {
+            char other = (char)(bytes[i] ^ 1 << bit);
+            CHECK(pwrite(fd, &other, 1, (off_t)i) == 1);
+            CHECK(refused(), "bit %d of byte %zu of %zu, a header of %zu", bit, i, size, header);
+            CHECK(pwrite(fd, &bytes[i], 1, (off_t)i) == 1);
+        }
+    CHECK(!refused());
+    for (size_t n = size; n-- > 0;) {
+        CHECK(ftruncate(fd, (off_t)n) == 0);
+        CHECK(refused(), "%zu of %zu bytes", n, size);
+    }
+    close(fd);
+    free(bytes);
+}
+
+static void text_model(void) {
+    enter_folder();
+    write_text("text", "abababbabaabababababababaaababab");
+    CHECK(TRAIN("lm", LEAST, "--text", "text", "--context", "2") == 0, "%s", err);
+    check_damage();
+}
+
+static void sequence_model(void) {
+    enter_folder();
+    CHECK(TRAIN("copy", LEAST, "--symbols", "2", "--max-length", "1", "--held-out", "1") == 0, "%s", err);
+    check_damage();
+}
+
+PROGRAM_TEST_MAIN({"checkpoint of a text", text_model}, {"checkpoint of sequences", sequence_model})
