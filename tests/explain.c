@@ -103,6 +103,46 @@ static void convolution_is_attention(void) {
     CHECK(number(last, "ends") <= (exact ? 1e-6 : 1e-5), "%g", number(last, "ends"));
 }
 
+/* What stands on the tape of the model that is described there: who recorded it, and multiply-adds as the layers have
+ * them, by their sizes alone. */
+static void tape_is_shown(void) {
+    /* All but the embeddings read one, five sums with a residual and the cross-attention a second. */
+    enum { D = 32, D_FF = 64, VOCABULARY = 16, EDGES = 22 - 2 + 5 + 1 };
+    const double n = 5 + 4, m = 6 + 5, seen = 5 * 5 + 4 * 4, causal = 6 * 7 / 2 + 5 * 6 / 2,
+                 crossed = 6 * 5 + 5 * 4;
+    const double encoder = 4 * n * D * D + 2 * seen * D + 2 * n * D * D_FF,
+                 decoder = 6 * m * D * D + 2 * n * D * D + 2 * (causal + crossed) * D + 2 * m * D * D_FF;
+    double sum = 0, bytes = 0;
+    int rows = 0;
+    experiment("tape");
+    for (const char *at = out; value(at, "index"); at = next_line(at), rows++) {
+        CHECK(number(at, "index") == rows);
+        CHECK(strncmp(value(at, "recorder"), "\"nn_", 4) == 0, "%.120s", at);
+        sum += number(at, "multiply_adds"), bytes += number(at, "bytes");
+    }
+    CHECK(rows == 22, "found %d operations", rows);
+    CHECK_NEAR(sum, encoder + decoder + m * D * VOCABULARY, 0.5);
+    static const char *const recorded[][2] = {{"embedding", "nn_embedding"},
+                                              {"attention", "nn_self_attention"},
+                                              {"layer_norm", "nn_norm"},
+                                              {"linear_cross_entropy", "nn_loss"}};
+    for (size_t i = 0; i < sizeof recorded / sizeof *recorded; i++) {
+        const char *at = row(out, "operation", recorded[i][0]), *by = at ? value(at, "recorder") : NULL;
+        CHECK(by && strncmp(by + 1, recorded[i][1], strlen(recorded[i][1])) == 0, "%s", recorded[i][0]);
+    }
+    CHECK(number(row(out, "operation", "embedding"), "bytes") == n * D * sizeof(real));
+    CHECK(EXPLAIN("tape") == 0, "%s", err);
+    double held = strtod(strstr(out, "the tape\ncounts ") + 16, NULL); /* in whole cache lines */
+    CHECK(held >= bytes && held < bytes + 64 * 2 * rows, "held %g, shown %g", held, bytes);
+    enter_folder();
+    CHECK(EXPLAIN("tape", "--dot", "tape.dot") == 0, "%s", err);
+    size_t size;
+    char *dot = read_bytes("tape.dot", &size);
+    CHECK(dot && strncmp(dot, "digraph", 7) == 0 && lines_of(dot) == 3 + 22 + EDGES, "found %d lines:\n%s",
+          dot ? lines_of(dot) : 0, dot ? dot : "");
+    free(dot);
+}
+
 #if defined(REAL_DOUBLE) && !defined(SANITIZED) /* what trains for seconds is tested as users have it */
 static void order_needs_positions(void) {
     experiment("positions");
@@ -198,6 +238,8 @@ static void refuses(void) {
     CHECK(EXPLAIN("nothing") == 2 && strstr(err, "one of walk") && lines_of(err) == 1, "%s", err);
     CHECK(EXPLAIN("scaling", "relevance") == 2 && lines_of(err) == 1, "%s", err);
     CHECK(EXPLAIN("scaling", "--head", "2") == 2 && lines_of(err) == 1, "%s", err);
+    CHECK(EXPLAIN("scaling", "--dot", "graph.dot") == 2 && lines_of(err) == 1, "%s", err);
+    CHECK(EXPLAIN("tape", "--dot", "none/graph.dot") == 73 && lines_of(err) == 1, "%s", err);
     CHECK(EXPLAIN("--svg", "picture.svg") == 2 && lines_of(err) == 1, "%s", err);
     CHECK(EXPLAIN("--step", "nothing") == 2 && strstr(err, "need one of tokens") && lines_of(err) == 1, "%s",
           err);
@@ -209,6 +251,7 @@ PROGRAM_TEST_MAIN(SLOW_TESTS{"relevance: the bound of symmetry is kept, and brok
                              symmetry_bounds_relevance},
                   {"scaling: the variance of q.k is d_k", variance_is_d_k},
                   {"kernels: a learnt width is about the best", widths_are_learnt},
+                  {"tape: operations, by whom, and what they cost", tape_is_shown},
                   {"convolution: attention gives the same", convolution_is_attention},
                   {"the walk through a run's attention", walks_through_a_run},
                   {"the walk through any sentence", walks_through_any_sentence},

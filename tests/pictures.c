@@ -45,6 +45,13 @@ static void map_on_terminal(void) {
     free(blocks);
 }
 
+static const GraphStep steps[] = {{"x", 0, NULL},
+                                  {"q", 1, (const int[]){0}},
+                                  {"scores", 1, (const int[]){1}},
+                                  {"sum", 2, (const int[]){2, 0}},
+                                  {"end", 2, (const int[]){3, 1}}};
+enum { STEPS = sizeof steps / sizeof *steps };
+
 /* The longest line in characters, escape sequences apart. */
 static int longest_line(const char *text) {
     int longest = 0, line = 0;
@@ -62,6 +69,12 @@ static int longest_line(const char *text) {
 
 static void fits_the_width(void) {
     enum { LONG = 200 };
+    int before[GRAPH_MOST]; /* the last step reads all others, which lie side by side until then */
+    GraphStep many[GRAPH_MOST];
+    for (int i = 0; i < GRAPH_MOST; i++) {
+        before[i] = i;
+        many[i] = (GraphStep){words[i % 3], i == GRAPH_MOST - 1 ? i : 0, before};
+    }
     double values[2 * LONG], line[LONG];
     for (int i = 0; i < 2 * LONG; i++) values[i] = i % 7;
     for (int i = 0; i < LONG; i++) line[i] = sin(i * 0.1);
@@ -74,6 +87,8 @@ static void fits_the_width(void) {
                    .count = 2}},
         {PICTURE_BARS, "Bars", NULL, .bars = {"%", words, weights, 3}},
         {PICTURE_ARCS, "Arcs", NULL, .arcs = {words, weights, 3}},
+        {PICTURE_GRAPH, "A graph", NULL, .graph = {steps, STEPS}},
+        {PICTURE_GRAPH, "A graph wider than the terminal", NULL, .graph = {many, GRAPH_MOST}},
     };
     for (size_t p = 0; p < sizeof all / sizeof *all; p++)
         for (int width = 30; width <= 250; width += 44)
@@ -86,6 +101,23 @@ static void fits_the_width(void) {
             }
     char *text = drawn(&all[1], 60, false, false);
     CHECK(strstr(text, "mean of 1 x 4"), "found\n%s", text);
+    free(text);
+}
+
+/* What has been read for the last time makes room; what is read later passes by. */
+static void graph_on_terminal(void) {
+    Picture p = {PICTURE_GRAPH, "A graph", NULL, .graph = {steps, STEPS}};
+    const char *want = "A graph\n"
+                       "o     x\n"
+                       "|-o   q\n"
+                       "| |-o scores\n"
+                       "o-+-' sum\n"
+                       "o-'   end\n";
+    char *text = drawn(&p, 60, false, false);
+    CHECK(strcmp(text, want) == 0, "found\n%s", text);
+    free(text);
+    text = drawn(&p, 60, true, false);
+    CHECK(strstr(text, "●─┼─┘ sum\n"), "found\n%s", text);
     free(text);
 }
 
@@ -121,6 +153,7 @@ static void labels_are_no_markup(void) {
         p,
         {PICTURE_ARCS, "<a>", NULL, .arcs = {labels, weights, 3}},
         {PICTURE_BARS, "<a>", NULL, .bars = {"<b>", labels, weights, 3}},
+        {PICTURE_GRAPH, "<a>", NULL, .graph = {&(GraphStep){labels[0], 0, NULL}, 1}},
         {PICTURE_CHART, "<a>", NULL,
          .chart = {"<b>", "<b>",
                    .series = (Series[]){{labels[0], 3, NULL, weights}, {labels[1], 3, NULL, weights}},
@@ -174,6 +207,7 @@ static void unicode_by_locale(void) {
 
 TEST_MAIN({"a map on a terminal", map_on_terminal}, {"every picture fits the terminal", fits_the_width},
           {"without UTF-8 all is ASCII, and labels drive nothing", only_ascii_without_unicode},
-          {"a line on a terminal", chart_on_terminal}, {"labels are no markup", labels_are_no_markup},
+          {"a line on a terminal", chart_on_terminal}, {"a graph on a terminal", graph_on_terminal},
+          {"labels are no markup", labels_are_no_markup},
           {"ticks are round numbers within the axis", ticks_are_round}, {"a sparkline", sparkline_goes_down},
           {"UTF-8 as the locale says, no colour where it is not wanted", unicode_by_locale})

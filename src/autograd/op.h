@@ -23,6 +23,7 @@ typedef struct Node {
     Tape *tape;
     struct Node *previous; /* recorded before it */
     long index;            /* place on the tape, from 0 */
+    const char *recorder;  /* the function that recorded it, as the tape said */
     int inputs;
     Tensor *in[MAX_INPUTS]; /* NULL where an optional input is absent */
     Tensor *out;

@@ -31,6 +31,7 @@ void tape_reset(Tape *t) {
     arena_reset(t->records);
     t->last = NULL;
     t->nodes = 0;
+    t->recorder = NULL;
     t->spent = t->planning = false;
     t->error = (Error){0};
 }

@@ -11,6 +11,7 @@ typedef struct ExplainOptions {
     uint64_t seed;
     bool json;       /* rows as JSON objects; no prose, no pictures in the terminal */
     const char *svg; /* the file that gets the pictures; NULL: none */
+    const char *dot; /* tape: the file that gets the graph in Graphviz's language; NULL: none */
 } ExplainOptions;
 
 typedef bool Experiment(const ExplainOptions *o, Error *e);
@@ -30,6 +31,9 @@ Experiment explain_positions;
 
 /* 3.2.2: one head against four. */
 Experiment explain_heads;
+
+/* What a forward pass leaves on the tape: operations, shapes, bytes, multiply-adds, and the graph. */
+Experiment explain_tape;
 
 /* A convolution as attention with fixed relative weights. */
 Experiment explain_convolution;

@@ -2,6 +2,7 @@
 #include "nn/nn.h"
 
 Tensor *nn_norm(const Forward *f, Norm *norm, Tensor *x) {
+    f->tape->recorder = __func__;
     Tensor *y = tape_layer_norm(f->tape, x, &norm->weight, &norm->bias);
     nn_trace_keep(f->trace, &f->model->parameters, &norm->weight, x, y);
     return y;
@@ -14,6 +15,7 @@ Tensor *nn_add_and_norm(const Forward *f, Sublayer *sublayer, void *module, Norm
 
 /* Where nothing is dropped, and nobody looks, the sum is part of the matrix product. */
 Tensor *nn_add(const Forward *f, Tensor *residual, Linear *l, Tensor *x) {
+    f->tape->recorder = __func__;
     bool drops = f->tape->training && f->model->dropout > 0;
     if (!drops && !f->trace) return tape_linear(f->tape, x, &l->weight, &l->bias, ACT_NONE, residual);
     Tensor *y = tape_linear(f->tape, x, &l->weight, &l->bias, ACT_NONE, NULL);

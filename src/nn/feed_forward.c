@@ -3,6 +3,7 @@
 
 Tensor *nn_feed_forward(const Forward *f, void *module, Tensor *x, Tensor *residual) {
     FeedForward *w = module;
+    f->tape->recorder = __func__;
     Tensor *inner = tape_linear(f->tape, x, &w->in.weight, &w->in.bias, f->model->config.activation, NULL);
     nn_trace_keep(f->trace, &f->model->parameters, &w->in.weight, x, inner);
     return nn_add(f, residual, &w->out, inner);

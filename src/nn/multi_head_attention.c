@@ -60,6 +60,7 @@ static Tensor *multi_head(const Forward *f, Attention *a, const Heads *in, Tenso
 /* Queries, keys and values all come from x. In the decoder, and in a language model, later positions are hidden. */
 Tensor *nn_self_attention(const Forward *f, void *module, Tensor *x, Tensor *residual) {
     Attention *a = module;
+    f->tape->recorder = __func__;
     const Sequences *s = &(a->of_target ? f->target : f->source)->sequences;
     KvLayer *past = a->of_target ? kv_layer(f->cache, a->layer) : NULL;
     Tensor *qkv = tape_linear(f->tape, x, &a->in.weight, &a->in.bias, ACT_NONE, NULL);
@@ -73,6 +74,7 @@ Tensor *nn_self_attention(const Forward *f, void *module, Tensor *x, Tensor *res
 /* Queries come from the decoder, keys and values from the encoder's output, the memory. */
 Tensor *nn_cross_attention(const Forward *f, void *module, Tensor *x, Tensor *residual) {
     Attention *a = module;
+    f->tape->recorder = __func__;
     KvLayer *past = kv_layer(f->cache, a->layer);
     Tensor *q = tape_linear(f->tape, x, &a->q.weight, &a->q.bias, ACT_NONE, NULL);
     Tensor *kv = f->memory ? tape_linear(f->tape, f->memory, &a->kv.weight, &a->kv.bias, ACT_NONE, NULL)

@@ -5,7 +5,8 @@
  * batch stand one after another. Weights have the layout of PyTorch's modules: a linear layer's matrix is
  * [out, in].
  *
- * Every function returns a tensor of the tape; nothing is freed. */
+ * Every function returns a tensor of the tape; nothing is freed. One that records operations signs the tape first, and
+ * again where another has signed it in between. */
 #ifndef NN_NN_H
 #define NN_NN_H
 

@@ -4,6 +4,7 @@
 #include <math.h>
 
 Tensor *nn_embedding(const Forward *f, const Tokens *x) {
+    f->tape->recorder = __func__;
     Model *m = f->model;
     long last = -1;
     for (long i = 0; x->at && i < x->sequences.total_rows; i++) last = x->at[i] > last ? x->at[i] : last;

@@ -10,6 +10,7 @@
 void draw_map(const HeatMap *m, const Terminal *t);
 void draw_chart(const LineChart *c, const Terminal *t);
 void draw_bars(const BarChart *b, const Terminal *t);
+void draw_graph(const Graph *g, const Terminal *t);
 
 /* As SVG: the size first, in pixels of the drawing; then what the frame of that size holds. */
 typedef struct Size {
@@ -19,10 +20,12 @@ Size svg_map_size(const HeatMap *m);
 Size svg_chart_size(const LineChart *c);
 Size svg_bars_size(const BarChart *b);
 Size svg_arcs_size(const Arcs *a);
+Size svg_graph_size(const Graph *g);
 void svg_map(const HeatMap *m, FILE *out);
 void svg_chart(const LineChart *c, FILE *out);
 void svg_bars(const BarChart *b, FILE *out);
 void svg_arcs(const Arcs *a, FILE *out);
+void svg_graph(const Graph *g, FILE *out);
 
 /* ---- What they share ---- */
 
@@ -38,6 +41,15 @@ double series_x(const Series *s, long i);
 
 /* The largest value of a bar chart, above 0. */
 double bars_most(const BarChart *b);
+
+/* Where the steps of a graph stand. A value keeps its lane from the step that makes it to the last that reads it. */
+typedef struct Lanes {
+    int count; /* side by side */
+    int lane[GRAPH_MOST];
+    int last[GRAPH_MOST]; /* the last step that reads it; itself where none does */
+} Lanes;
+Lanes graph_lanes(const Graph *g);
+bool graph_reads(const GraphStep *step, int other);
 
 /* Colours are told apart in daylight, in the dark, and by most who see fewer of them. */
 enum { COLOURS = 6 };

@@ -12,6 +12,7 @@ void picture_draw(const Picture *p, const Terminal *t) {
     case PICTURE_MAP: draw_map(&p->map, t); break;
     case PICTURE_CHART: draw_chart(&p->chart, t); break;
     case PICTURE_BARS: draw_bars(&p->bars, t); break;
+    case PICTURE_GRAPH: draw_graph(&p->graph, t); break;
     case PICTURE_ARCS:
         draw_map(&(HeatMap){.rows = p->arcs.count,
                             .columns = p->arcs.count,
@@ -29,6 +30,7 @@ static Size size_of(const Picture *p) {
     case PICTURE_MAP: return svg_map_size(&p->map);
     case PICTURE_CHART: return svg_chart_size(&p->chart);
     case PICTURE_BARS: return svg_bars_size(&p->bars);
+    case PICTURE_GRAPH: return svg_graph_size(&p->graph);
     default: return svg_arcs_size(&p->arcs);
     }
 }
@@ -49,6 +51,7 @@ static void write_svg(const Picture *p, double down, FILE *out) {
     case PICTURE_CHART: svg_chart(&p->chart, out); break;
     case PICTURE_BARS: svg_bars(&p->bars, out); break;
     case PICTURE_ARCS: svg_arcs(&p->arcs, out); break;
+    case PICTURE_GRAPH: svg_graph(&p->graph, out); break;
     }
     fputs("</svg>\n", out);
 }

@@ -15,7 +15,13 @@
 #include "pictures/terminal.h"
 #include <stdio.h>
 
-typedef enum PictureKind { PICTURE_MAP, PICTURE_CHART, PICTURE_BARS, PICTURE_ARCS } PictureKind;
+typedef enum PictureKind {
+    PICTURE_MAP,
+    PICTURE_CHART,
+    PICTURE_BARS,
+    PICTURE_ARCS,
+    PICTURE_GRAPH
+} PictureKind;
 
 /* A matrix as shades: row 0 at the top, column 0 at the left. */
 typedef struct HeatMap {
@@ -59,6 +65,20 @@ typedef struct Arcs {
     long count;
 } Arcs;
 
+/* Who reads whom: steps in the order in which they ran, each of which reads earlier ones. A line a step, from the top;
+ * on its left the values that are still to be read, each in a lane of its own. */
+enum { GRAPH_MOST = 256 };
+typedef struct GraphStep {
+    const char *label;
+    int count; /* of what it reads */
+    const int *reads;
+} GraphStep;
+
+typedef struct Graph {
+    const GraphStep *steps;
+    int count; /* at most GRAPH_MOST */
+} Graph;
+
 typedef struct Picture {
     PictureKind kind;
     const char *title;       /* one line */
@@ -68,6 +88,7 @@ typedef struct Picture {
         LineChart chart;
         BarChart bars;
         Arcs arcs;
+        Graph graph;
     };
 } Picture;
 

@@ -39,6 +39,34 @@ void chart_axes(const LineChart *c, Axis *x, Axis *y) {
     *y = axis_over(y_low, y_high, c->log_y);
 }
 
+bool graph_reads(const GraphStep *step, int other) {
+    for (int i = 0; i < step->count; i++)
+        if (step->reads[i] == other) return true;
+    return false;
+}
+
+/* A step goes on in the first lane that it is the last to read, or opens the first that is free. */
+Lanes graph_lanes(const Graph *g) {
+    Lanes l = {0};
+    int free_from[GRAPH_MOST] = {0}; /* the step from which on a lane is free */
+    for (int i = 0; i < g->count; i++) l.last[i] = i;
+    for (int i = 0; i < g->count; i++)
+        for (int k = 0; k < g->steps[i].count; k++) l.last[g->steps[i].reads[k]] = i;
+    for (int i = 0; i < g->count; i++) {
+        int lane = GRAPH_MOST;
+        for (int k = 0; k < g->steps[i].count; k++) {
+            int read = g->steps[i].reads[k];
+            if (l.last[read] == i && l.lane[read] < lane) lane = l.lane[read];
+        }
+        if (lane == GRAPH_MOST)
+            for (lane = 0; free_from[lane] > i;) lane++;
+        l.lane[i] = lane;
+        free_from[lane] = l.last[i] + 1;
+        if (lane >= l.count) l.count = lane + 1;
+    }
+    return l;
+}
+
 double bars_most(const BarChart *b) {
     double most = 0;
     for (long i = 0; i < b->count; i++)

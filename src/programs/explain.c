@@ -13,13 +13,13 @@
 #include <sys/stat.h>
 
 static WalkOptions walk = {.layer = 1, .head = 1, .decimals = 4};
-static const char *svg, *html;
+static const char *svg, *html, *dot;
 static bool json;
 static int side;
 
 /* Whether the flags were given that not everything heeds. */
 static struct Given {
-    bool text, vocabulary, words, model, side, layer, head, step, decimals, html, svg;
+    bool text, vocabulary, words, model, side, layer, head, step, decimals, html, svg, dot;
 } given;
 
 static const Option table[] = {
@@ -42,6 +42,8 @@ static const Option table[] = {
     {"Output"},
     {"svg", "FILE", NULL, "where an experiment's pictures go; of a run, the directory", .text = &svg,
      .given = &given.svg},
+    {"dot", "FILE", NULL, "tape: where its graph goes, in Graphviz's language", .text = &dot,
+     .given = &given.dot},
     {"html", "FILE", NULL, "runs: where the page goes", .text = &html, .given = &given.html},
     {"json", .help = "print JSON, one object a line; no pictures", .flag = &json},
     {0},
@@ -56,6 +58,7 @@ static const struct Subject {
     {"kernels", "attention as a mean of near points: fixed, learnt and trained kernels", explain_kernels},
     {"positions", "the sinusoids, and copying with and without them", explain_positions},
     {"heads", "one head against four on a task that needs two relations", explain_heads},
+    {"tape", "what a forward pass writes down for backward, and its graph", explain_tape},
     {"convolution", "a convolution as attention with fixed relative weights", explain_convolution},
 };
 enum { EXPERIMENTS = sizeof experiments / sizeof *experiments, ALL_NAMES = 200, NOTES = 2000 };
@@ -79,12 +82,12 @@ static const char *notes(char out[NOTES]) {
 }
 
 /* What is explained. */
-typedef enum What { WALK, EXPERIMENT, RUN } What;
+typedef enum What { WALK, EXPERIMENT, TAPE, RUN } What;
 
 /* A flag without effect, or against another, is a mistake of whoever gave it. */
 static bool check_flags(What what, Error *e) {
     const char *found = what == WALK ? "the walk" : what == RUN ? "a run" : "an experiment";
-    bool walks = what == WALK, reads = what != EXPERIMENT;
+    bool walks = what == WALK, reads = what == WALK || what == RUN;
     const struct {
         bool given, fits;
         const char *flag, *found, *need;
@@ -100,6 +103,7 @@ static bool check_flags(What what, Error *e) {
         {given.decimals, walks, "decimals", found, "the walk"},
         {walk.whole, walks, "whole", found, "the walk"},
         {given.svg, !walks, "svg", found, "an experiment or a run"},
+        {given.dot, what == TAPE, "dot", found, "the experiment tape"},
         {given.html, what == RUN, "html", found, "a run"},
         {json, what != RUN, "json", found, "the walk or an experiment"},
         {walk.words, !given.model, "words", "--model, which has tokens of its own", "one of the two"},
@@ -130,7 +134,8 @@ static bool run(const char *name, uint64_t seed, Error *e) {
     if (strcmp(name, "walk") == 0) return run_walk(seed, e);
     for (size_t i = 0; i < EXPERIMENTS; i++)
         if (strcmp(experiments[i].name, name) == 0)
-            return check_flags(EXPERIMENT, e) && experiments[i].run(&(ExplainOptions){seed, json, svg}, e);
+            return check_flags(strcmp(name, "tape") == 0 ? TAPE : EXPERIMENT, e) &&
+                   experiments[i].run(&(ExplainOptions){seed, json, svg, dot}, e);
     if (stat(name, &s) == 0 && S_ISDIR(s.st_mode))
         return check_flags(RUN, e) &&
                explain_run(&(RunOptions){name, walk.text, html, svg, given.layer ? walk.layer : 0,
