@@ -74,7 +74,8 @@ OTHER_SIDE = src/kernels/gemm$(if $(BLAS),,_blas).c
 LIB_SRC  = $(filter-out $(PROGRAM_ROOMS:%=src/%/%) $(OTHER_SIDE),$(wildcard src/*/*.c))
 MORE_SRC = $(filter-out src/programs/%,$(wildcard $(PROGRAM_ROOMS:%=src/%/*.c)))
 
-# The tests: C programs, each in both precisions, and scripts.
+# The tests: C programs, each in both PRECISIONS, and scripts.
+PRECISIONS = float double
 TESTS    = $(C_TESTS) $(basename $(notdir $(SCRIPTS)))
 C_TESTS  = $(patsubst tests/%.c,%,$(wildcard tests/*.c))
 # tests/faults puts an allocator of its own before a sanitizer's.
@@ -249,11 +250,11 @@ run: train generate
 
 # Not $(MAKE) in the recipe: make would take that for a make of its own.
 THIS_MAKE  := $(MAKE)
-# Those of TESTS, programs and scripts; what the scripts want is built before, by all processors.
-RUN_C       = $(foreach p,float double,$(patsubst %,$(BUILD)/$(p)/tests/%,$(filter $(C_TESTS),$(TESTS))))
+# Those of TESTS, scripts first, which take longest, and programs; what the scripts want is built before, by all processors.
+RUN_C       = $(foreach p,$(PRECISIONS),$(patsubst %,$(BUILD)/$(p)/tests/%,$(filter $(C_TESTS),$(TESTS))))
 RUN_SCRIPTS = $(foreach s,$(SCRIPTS),$(if $(filter $(basename $(notdir $(s))),$(TESTS)),$(s)))
 test: $(RUN_C) $(BUILT) all $(if $(filter tests/installed.sh,$(RUN_SCRIPTS)),$(LIBRARIES) $(BUILD)/tapeformer.h $(MANUALS))
-	@BUILD=$(BUILD) GRADCHECK=$(BUILD)/double/gradcheck MAKE=$(THIS_MAKE) sh tests/run.sh $(RUN_C) $(RUN_SCRIPTS)
+	@BUILD=$(BUILD) GRADCHECK=$(BUILD)/double/gradcheck MAKE=$(THIS_MAKE) sh tests/run.sh $(RUN_SCRIPTS) $(RUN_C)
 
 # What takes longer, and wants more than a compiler.
 test-all: test $(BUILD)/float/tests/interop/files

@@ -3,6 +3,7 @@
 # last the line `N passed, N failed`. Status 1 if any test failed or a program died.
 # A program in Python wants NumPy too (of tests/faults: nothing; of tests/interop: PyTorch and safetensors as well); where
 # these are missing it is skipped, with a line that says so, and counts neither as passed nor as failed.
+# TIMES=20: then the twenty that took longest, in seconds.
 jobs=${JOBS:-$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)}
 folder=$(mktemp -d) || exit 74
 trap 'rm -rf "$folder"' EXIT
@@ -11,6 +12,7 @@ trap 'exit 143' TERM
 
 # Runs program $3, the $2th; what it prints goes to a file in folder $1. Says its number when it has ended.
 run='
+    began=$(date +%s)
     case $3 in
     *.py)
         case $3 in
@@ -28,6 +30,7 @@ run='
     *) "$3" ;;
     esac >"$1/$2.out" 2>&1
     echo $? >"$1/$2.status"
+    echo "$(($(date +%s) - began)) $3" >"$1/$2.seconds"
     echo "$2"
 '
 
@@ -67,6 +70,7 @@ xargs -n 2 -P "$jobs" sh -c "$run" run "$folder" <"$folder/programs" | {
         echo "FAIL $program: did not end"
         failed=$((failed + 1))
     done
+    [ -z "$TIMES" ] || cat "$folder"/*.seconds | sort -rn | head -n "$TIMES"
     echo "$passed passed, $failed failed"
     [ "$failed" -eq 0 ]
 }
