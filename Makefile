@@ -36,8 +36,9 @@ takes   = $(shell echo 'int main(void) { return 0; }' | $(CC) -Werror $(1) -x c 
 first   = $(firstword $(foreach flag,$(1),$(if $(call takes,$(flag)),$(flag))))
 
 # -ffp-contract=fast lets the compiler fuse a*b+c, which -std=c11 alone forbids. The two others only give up errno
-# and floating-point traps, which nothing here reads; isnan and infinities keep their meaning.
-MACHINE := $(call first,-march=$(ARCH) -mcpu=$(ARCH))
+# and floating-point traps, which nothing here reads; isnan and infinities keep their meaning. Products use the widest
+# vectors of the machine; plain loops may then as well, which compilers else think too dear.
+MACHINE := $(call first,-march=$(ARCH) -mcpu=$(ARCH)) $(call first,-mprefer-vector-width=512)
 # The sources keep to POSIX, but for base/system.c; tests may ask for more. Floats are floats: where a processor computes
 # in more digits of its own accord, it is asked not to.
 SYSTEM   = $(if $(filter src/% train.c FORCE,$<),-D_XOPEN_SOURCE=700,-D_GNU_SOURCE) -D_FILE_OFFSET_BITS=64

@@ -81,6 +81,13 @@ static long least(long a, long b) {
     return a < b ? a : b;
 }
 
+/* Where part `part` begins of `total` cut into `parts` of nearly equal size. Small products are not cut, and a division
+ * would take a good part of their time. */
+static long cut(long total, long part, long parts) {
+    if (part == 0) return 0;
+    return part == parts ? total : total * part / parts;
+}
+
 /* Numbers from one row of A to the next, and from one column of B to the next. */
 static long row_step(const Gemm *g) {
     return g->layout == GEMM_TN ? 1 : g->lda;
@@ -109,8 +116,8 @@ static void pack_chunk(void *phase, long chunk) {
     bool transposed = f->g->layout == GEMM_NT;
     long chunks = f->packing_chunks, ldb = f->g->ldb;
     long q = f->pack_b ? 0 : f->panels.whole, q_end = f->count, p = 0, p_end = f->k;
-    if (chunks > 1 && transposed) q = f->count * chunk / chunks, q_end = f->count * (chunk + 1) / chunks;
-    if (chunks > 1 && !transposed) p = f->k * chunk / chunks, p_end = f->k * (chunk + 1) / chunks;
+    if (chunks > 1 && transposed) q = cut(f->count, chunk, chunks), q_end = cut(f->count, chunk + 1, chunks);
+    if (chunks > 1 && !transposed) p = cut(f->k, chunk, chunks), p_end = cut(f->k, chunk + 1, chunks);
     real *out = f->panels.packed + (f->pack_b ? q * f->panels.apart : 0) + p * PANEL;
     for (; q < q_end; q++, out += f->panels.apart) {
         long width = least(PANEL, f->n - q * PANEL);
@@ -130,7 +137,7 @@ static inline void fetch_tile(const real *c, long ldc, long rows) {
 }
 
 /* Rows [i, i + rows) of C by the panels [first, end). */
-static void multiply_strip(const Phase *f, Strip a, long i, long rows, long first, long end) {
+static void multiply_strip(const Phase *f, const Strip *a, long i, long rows, long first, long end) {
     const Gemm *g = f->g;
     const Panels *panels = &f->panels;
     const real *b = panels->at + first * panels->apart;
@@ -152,10 +159,9 @@ static void multiply_strip(const Phase *f, Strip a, long i, long rows, long firs
 /* Rows [i, i + m) of C by the panels [first, end), with A where it is. */
 static void multiply_in_place(const Phase *f, long i, long m, long first, long end) {
     Strip a = {f->a + i * row_step(f->g), row_step(f->g), f->g->layout == GEMM_TN ? f->g->lda : 1};
-    long strips = ceil_div(m, SHORT_ROWS), height = m / strips, higher = m % strips;
-    for (long s = 0, rows; s < strips; s++, i += rows, a.at += rows * a.row) {
-        rows = height + (s < higher);
-        multiply_strip(f, a, i, rows, first, end);
+    for (long rows; m > 0; m -= rows, i += rows, a.at += rows * a.row) {
+        rows = m <= SHORT_ROWS ? m : m < 2 * SHORT_ROWS ? (m + 1) / 2 : SHORT_ROWS;
+        multiply_strip(f, &a, i, rows, first, end);
     }
 }
 
@@ -178,14 +184,14 @@ static void multiply_packed(const Phase *f, long i, long m, long first, long end
     long strips = ceil_div(m, TILE_ROWS), step = transposed ? PAGES : f->k;
     for (long p = 0; p < f->k; p += step)
         for (long s = 0; s < strips; s++)
-            pack_strip(f, i + m * s / strips, m * (s + 1) / strips - m * s / strips, p, least(step, f->k - p),
-                       packed + s * STRIP);
+            pack_strip(f, i + cut(m, s, strips), cut(m, s + 1, strips) - cut(m, s, strips), p,
+                       least(step, f->k - p), packed + s * STRIP);
     for (long q = first; q < end; q += f->round)
         for (long s = 0; s < strips; s++) {
-            long row = m * s / strips, next = m * (s + 1) / strips;
+            long row = cut(m, s, strips), next = cut(m, s + 1, strips);
             Strip a = {packed + s * STRIP, transposed ? 1 : pack_vectors(f->k) * LANES,
                        transposed ? STRIP_WIDTH : 1};
-            multiply_strip(f, a, i + row, next - row, q, least(q + f->round, end));
+            multiply_strip(f, &a, i + row, next - row, q, least(q + f->round, end));
         }
 }
 
@@ -201,15 +207,15 @@ static void multiply_block(const Phase *f, long i, long m, long first, long end)
     }
     long times = ceil_div(m, STRIPS * TILE_ROWS);
     for (long t = 0; t < times; t++)
-        multiply_packed(f, i + m * t / times, m * (t + 1) / times - m * t / times, first, end);
+        multiply_packed(f, i + cut(m, t, times), cut(m, t + 1, times) - cut(m, t, times), first, end);
 }
 
 static void multiply_chunk(void *phase, long chunk) {
     const Phase *f = phase;
     long row = chunk % f->row_blocks, column = chunk / f->row_blocks, m = f->g->m;
-    long i = m * row / f->row_blocks, i_end = m * (row + 1) / f->row_blocks;
-    multiply_block(f, i, i_end - i, f->count * column / f->column_blocks,
-                   f->count * (column + 1) / f->column_blocks);
+    long i = cut(m, row, f->row_blocks), i_end = cut(m, row + 1, f->row_blocks);
+    multiply_block(f, i, i_end - i, cut(f->count, column, f->column_blocks),
+                   cut(f->count, column + 1, f->column_blocks));
 }
 
 /* A small product goes to few threads, in as large chunks as that leaves; a large one is cut finely, so that none
@@ -283,12 +289,12 @@ static void multiply(const Gemm *g, long product) {
     if (f.pack_b && panels * PANEL * g->k > PACKED)
         parts = ceil_div(panels, PACKED / PANEL / ceil_div(g->k, steps));
     for (long part = 0; part < parts; part++) {
-        f.j = panels * part / parts * PANEL;
-        f.n = least(panels * (part + 1) / parts * PANEL, n) - f.j;
+        f.j = cut(panels, part, parts) * PANEL;
+        f.n = least(cut(panels, part + 1, parts) * PANEL, n) - f.j;
         f.thin = f.j + f.n == n ? thin : 0;
         f.c = c + f.j;
         for (long step = 0, p = 0; step < steps; step++, p += f.k) {
-            f.k = steps == 1 ? g->k : g->k * (step + 1) / steps - p;
+            f.k = cut(g->k, step + 1, steps) - p;
             f.a = a + (g->layout == GEMM_TN ? p * g->lda : p);
             f.b = b + f.j * column_step(g) + (g->layout == GEMM_NT ? p : p * g->ldb);
             f.accumulate = g->accumulate || step > 0;

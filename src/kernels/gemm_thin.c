@@ -31,7 +31,7 @@ static void multiply_rows(const Gemm *g, long rows, long columns, long k, const 
             pack(transposed, PANEL, a + p * g->lda, g->lda, step, rows);
         else
             pack_transposed(transposed, PANEL, a + p, g->lda, step, rows);
-        tile(step, strip, transposed, PANEL, ct, PANEL, last, true);
+        tile(step, &strip, transposed, PANEL, ct, PANEL, last, true);
         strip.at += step * strip.step;
     }
     for (long i = 0; i < rows; i++)

@@ -8,15 +8,15 @@ enum { AHEAD = 16 };
  * the sums stay in registers. (The loops run to a constant, because clang unrolls before it inlines.) Rows of A are
  * reached from every fifth one, which needs few enough pointers for the integer registers; so does the loop over p,
  * where it is not unrolled. */
-static inline __attribute__((always_inline)) void tile(int rows, int vectors, long k, Strip a, const real *b,
-                                                       long ldb, real *c, long ldc, long last,
+static inline __attribute__((always_inline)) void tile(int rows, int vectors, long k, const Strip *a,
+                                                       const real *b, long ldb, real *c, long ldc, long last,
                                                        bool accumulate) {
     Vector sum[TILE_ROWS][TILE_VECTORS];
     const real *fifth[TILE_ROWS];
 #pragma GCC unroll 16
     for (int i = 0; i < TILE_ROWS; i++)
         if (i < rows) {
-            if (i % 5 == 0) fifth[i] = a.at + i * a.row;
+            if (i % 5 == 0) fifth[i] = a->at + i * a->row;
 #pragma GCC unroll 4
             for (int j = 0; j < TILE_VECTORS; j++)
                 if (j < vectors) {
@@ -29,7 +29,7 @@ static inline __attribute__((always_inline)) void tile(int rows, int vectors, lo
         }
 #pragma GCC unroll 1
     for (long p = 0; p < k; p++) {
-        __builtin_prefetch(fifth[0] + AHEAD * a.step);
+        __builtin_prefetch(fifth[0] + AHEAD * a->step);
         Vector row[TILE_VECTORS];
 #pragma GCC unroll 4
         for (int j = 0; j < TILE_VECTORS; j++)
@@ -37,14 +37,14 @@ static inline __attribute__((always_inline)) void tile(int rows, int vectors, lo
 #pragma GCC unroll 16
         for (int i = 0; i < TILE_ROWS; i++)
             if (i < rows) {
-                real x = fifth[i - i % 5][i % 5 * a.row];
+                real x = fifth[i - i % 5][i % 5 * a->row];
 #pragma GCC unroll 4
                 for (int j = 0; j < TILE_VECTORS; j++)
                     if (j < vectors) sum[i][j] += x * row[j];
             }
 #pragma GCC unroll 16
         for (int i = 0; i < TILE_ROWS; i += 5)
-            if (i < rows) fifth[i] += a.step;
+            if (i < rows) fifth[i] += a->step;
         b += ldb;
     }
     /* Forgets where the rows of C are, or gcc would compute their addresses once and keep them through the
@@ -67,7 +67,7 @@ static inline __attribute__((always_inline)) void tile(int rows, int vectors, lo
 
 /* A function for every width and height, from tile_1_1 on. */
 #define DEFINE(vectors, rows)                                                                                \
-    static void tile_##vectors##_##rows(long k, Strip a, const real *b, long ldb, real *c, long ldc,         \
+    static void tile_##vectors##_##rows(long k, const Strip *a, const real *b, long ldb, real *c, long ldc,  \
                                         long last, bool accumulate) {                                        \
         tile(rows, vectors, k, a, b, ldb, c, ldc, last, accumulate);                                         \
     }

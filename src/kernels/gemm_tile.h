@@ -48,7 +48,8 @@ typedef struct Strip {
 /* C = A·B, or C += A·B if accumulate, for one tile: B's element (p, j) at b[p * ldb + j], readable over the
  * whole width; C's at c[i * ldc + j], of whose last vector only the first `last` lanes are read and written.
  */
-typedef void Tile(long k, Strip a, const real *b, long ldb, real *c, long ldc, long last, bool accumulate);
+typedef void Tile(long k, const Strip *a, const real *b, long ldb, real *c, long ldc, long last,
+                  bool accumulate);
 
 /* [vectors - 1][rows - 1] */
 extern Tile *const gemm_tile[TILE_VECTORS][TILE_ROWS];

@@ -20,12 +20,46 @@ static inline Matrix matrix_rows(Matrix x, long first, long count) {
     return (Matrix){x.at + first * x.ld, count, x.columns, x.ld};
 }
 
+/* What a product of sizes that do not fit is: a bug, told with all of them. */
+_Noreturn void product_misfit(GemmLayout layout, Matrix a, Matrix b, Matrix c);
+
 /* The product C = A·B, A·Bᵀ or Aᵀ·B, or with accumulate C += that, as a Gemm: for those who add an epilogue or a
  * batch. Sizes that do not fit are a bug. */
-Gemm product_of(GemmLayout layout, Matrix a, Matrix b, Matrix c, bool accumulate);
+static inline Gemm product_of(GemmLayout layout, Matrix a, Matrix b, Matrix c, bool accumulate) {
+    bool a_transposed = layout == GEMM_TN, b_transposed = layout == GEMM_NT;
+    long m = a_transposed ? a.columns : a.rows, k = a_transposed ? a.rows : a.columns;
+    long n = b_transposed ? b.rows : b.columns;
+    if (m != c.rows || n != c.columns || k != (b_transposed ? b.columns : b.rows))
+        product_misfit(layout, a, b, c);
+    return (Gemm){.layout = layout,
+                  .m = m,
+                  .n = n,
+                  .k = k,
+                  .a = a.at,
+                  .b = b.at,
+                  .c = c.at,
+                  .lda = a.ld,
+                  .ldb = b.ld,
+                  .ldc = c.ld,
+                  .accumulate = accumulate};
+}
 
-void product_nn(Matrix a, Matrix b, Matrix c, bool accumulate); /* C = A·B */
-void product_nt(Matrix a, Matrix b, Matrix c, bool accumulate); /* C = A·Bᵀ */
-void product_tn(Matrix a, Matrix b, Matrix c, bool accumulate); /* C = Aᵀ·B */
+/* C = A·B */
+static inline void product_nn(Matrix a, Matrix b, Matrix c, bool accumulate) {
+    Gemm g = product_of(GEMM_NN, a, b, c, accumulate);
+    gemm(&g);
+}
+
+/* C = A·Bᵀ */
+static inline void product_nt(Matrix a, Matrix b, Matrix c, bool accumulate) {
+    Gemm g = product_of(GEMM_NT, a, b, c, accumulate);
+    gemm(&g);
+}
+
+/* C = Aᵀ·B */
+static inline void product_tn(Matrix a, Matrix b, Matrix c, bool accumulate) {
+    Gemm g = product_of(GEMM_TN, a, b, c, accumulate);
+    gemm(&g);
+}
 
 #endif

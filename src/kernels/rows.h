@@ -12,7 +12,8 @@
 #include "kernels/vector_math.h"
 #include <string.h>
 
-enum { ROW_LANES = 16, ROW_BLOCK = 1024 };
+#define ROW_LANES 16
+enum { ROW_BLOCK = 1024 };
 
 /* The lanes, as one GNU vector: the compiler cuts it into vectors that the processor has. */
 typedef real Lanes __attribute__((vector_size(ROW_LANES * sizeof(real))));

@@ -154,13 +154,15 @@ typedef struct Block {
 
 /* Whether rows [first, end) of a matrix, some of which may lie outside it, hold finite numbers only. */
 static bool finite_rows(Matrix x, long first, long end) {
-    int bad = 0;
+    Lanes zero = {0}; /* or NaN, as 0 times what is not finite is */
     if (end > x.rows) end = x.rows;
     for (long i = first; i < end; i++) {
         const real *row = x.at + i * x.ld;
-        for (long c = 0; c < x.columns; c++) bad |= !(row[c] - row[c] == 0);
+        long c = 0;
+        for (; c + ROW_LANES <= x.columns; c += ROW_LANES) zero += lanes_load(row + c) * 0;
+        if (c < x.columns) zero += lanes_load_part(row + c, x.columns - c, 0) * 0;
     }
-    return !bad;
+    return lanes_sum(zero) == 0;
 }
 
 /* The first query of the block that ends before query `end`. A causal block multiplies what its earlier queries do not
