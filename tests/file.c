@@ -327,6 +327,31 @@ static void kills_leave_a_whole_file(void) {
     free(fresh);
 }
 
+/* A process that exits while it writes leaves nothing; one that it forked and that exits takes nothing away. */
+static void exits_leave_nothing(void) {
+    make_folder();
+    put(in_folder("model"), "old");
+    fflush(stdout);
+    for (int forks = 0; forks < 2; forks++) {
+        pid_t child = fork();
+        if (child == 0) {
+            Error e = {0};
+            File *first = file_create(in_folder("model"), &e), *second = file_create(in_folder("other"), &e);
+            if (!first || !second || entries() != 3) _exit(1);
+            file_write(second, "new", 3);
+            if (!forks) exit(71);
+            pid_t grandchild = fork();
+            if (grandchild == 0) exit(71);
+            waitpid(grandchild, &(int){0}, 0);
+            _exit(file_commit(second, &e) && entries() == 3 ? 71 : 1);
+        }
+        int status = -1;
+        CHECK(child > 0 && waitpid(child, &status, 0) == child && WEXITSTATUS(status) == 71);
+        CHECK(holds(in_folder("model"), "old", 3));
+        CHECK(forks ? holds(in_folder("other"), "new", 3) : entries() == 1);
+    }
+}
+
 /* A disk quota that is reached in the middle of a write: EFBIG, as the signal is ignored. */
 static void a_full_disk_keeps_the_old_file(void) {
     make_folder();
@@ -501,6 +526,7 @@ TEST_MAIN({"what is written is read", what_is_written_is_read}, {"refuses to rea
           {"reads through faults", reads_through_faults},
           {"faults keep the old file", faults_keep_the_old_file},
           {"kills leave a whole file", kills_leave_a_whole_file},
+          {"exits leave nothing", exits_leave_nothing},
           {"a full disk keeps the old file", a_full_disk_keeps_the_old_file},
           {"nothing shows before the commit", nothing_shows_before_the_commit},
           {"modes are kept", modes_are_kept}, {"links are followed", links_are_followed},

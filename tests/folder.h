@@ -1,4 +1,4 @@
-/* A folder of the test's own, removed when its process ends. */
+/* A folder of the test's own, removed when its process ends, and not when one that it has forked does. */
 #ifndef TESTS_FOLDER_H
 #define TESTS_FOLDER_H
 
@@ -6,8 +6,11 @@
 
 static char folder[] = "/tmp/tapeformer-test-XXXXXX";
 
+static pid_t folder_owner;
+
 static inline void remove_folder(void) {
     char command[64];
+    if (getpid() != folder_owner) return;
     snprintf(command, sizeof command, "rm -rf %s", folder);
     if (system(command) != 0) printf("  %s is left behind\n", folder);
 }
@@ -17,6 +20,7 @@ static inline void make_folder(void) {
         CHECK(false, "no folder to be had in /tmp");
         exit(1);
     }
+    folder_owner = getpid();
     atexit(remove_folder);
 }
 

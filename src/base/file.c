@@ -89,6 +89,8 @@ struct File {
     const char *name;
     char *temporary; /* beside name */
     int folder, fd;
+    pid_t owner; /* a process that it forks has no say */
+    File *next;  /* of those being written */
     Error error;
     off_t written;
     size_t used; /* of buffer */
@@ -214,8 +216,27 @@ static bool start(File *f, Error *e) {
     return true;
 }
 
+/* Those being written. Where memory runs out in the middle of a computation the program exits: then their temporary
+ * files go with it. */
+static File *unfinished;
+
+static void remove_temporaries(void) {
+    for (const File *f = unfinished; f; f = f->next)
+        if (f->owner == getpid()) unlinkat(f->folder, f->temporary, 0);
+}
+
+static void note_unfinished(File *f) {
+    static bool registered;
+    if (!registered) registered = atexit(remove_temporaries) == 0;
+    f->owner = getpid();
+    f->next = unfinished, unfinished = f;
+}
+
 /* Frees f and what it holds; the temporary file is gone by now. */
 static void release(File *f) {
+    File **at = &unfinished;
+    while (*at && *at != f) at = &(*at)->next;
+    if (*at) *at = f->next;
     if (f->fd >= 0) close(f->fd);
     if (f->folder >= 0) close(f->folder);
     free(f->temporary);
@@ -233,9 +254,12 @@ File *file_create(const char *path, Error *e) {
         return NULL;
     }
     f->folder = f->fd = -1;
-    if (start(f, e)) return f;
-    release(f);
-    return NULL;
+    if (!start(f, e)) {
+        release(f);
+        return NULL;
+    }
+    note_unfinished(f);
+    return f;
 }
 
 static bool io_failed(File *f) {

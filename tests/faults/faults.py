@@ -105,7 +105,8 @@ class Job:
         if not (killed and status == -signal.SIGKILL):
             lines = err.splitlines()
             assert status in STATUSES, f"{where}: status {status}: {err}"
-            lines = [line for line in lines if not line.startswith("no checkpoint at step ")]  # said, and gone on
+            # Said when it happens, and gone on: a checkpoint, and a row of metrics.
+            lines = [line for line in lines if not line.startswith(("no checkpoint at step ", "run/metrics.csv: "))]
             assert len(lines) == (status != 0), f"{where}: status {status}, found {len(lines)} lines: {err}"
             assert status or (state() == self.new and out == self.out), f"{where}: done, and it is not"
             left = [path for path in files() if "tmp" in path]

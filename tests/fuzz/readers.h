@@ -11,6 +11,7 @@
 #include "grading/batch_file.h"
 #include "nn/model_file.h"
 #include "text/corpus.h"
+#include "training/checkpoint.h"
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,12 +27,18 @@
         }                                                                                                    \
     } while (0)
 
-/* What a reader says when it refuses: one line that a terminal can be shown. */
-static inline void promise_error(bool ok, const Error *e) {
+/* What a reader says when it refuses, for that reason or because the data are bad: one line that a terminal can be
+ * shown. */
+static inline void promise_reason(bool ok, const Error *e, Status reason) {
     PROMISE(ok == (e->status == STATUS_DONE));
     if (ok) return;
-    PROMISE(e->status == STATUS_BAD_DATA && *e->text && strlen(e->text) < ERROR_TEXT);
+    PROMISE(e->status == STATUS_BAD_DATA || e->status == reason);
+    PROMISE(*e->text && strlen(e->text) < ERROR_TEXT);
     for (const char *at = e->text; *at; at++) PROMISE((unsigned char)*at >= ' ' && *at != 0x7F);
+}
+
+static inline void promise_error(bool ok, const Error *e) {
+    promise_reason(ok, e, STATUS_BAD_DATA);
 }
 
 /* A copy of exactly these bytes, from malloc, so that a sanitizer sees the first one behind them. */
@@ -260,6 +267,98 @@ static inline void read_config(const uint8_t *data, size_t size) {
     model_free(m);
 }
 
+/* ---- Recipes and checkpoints ---- */
+
+/* What a checkpoint records of a recipe: its notes, and its task. */
+typedef struct Recorded {
+    const char *task;
+    Metadata *notes;
+    int count;
+} Recorded;
+
+static inline const char *recorded(void *recipe, const char *key) {
+    const Recorded *r = recipe;
+    if (strcmp(key, "task") == 0) return r->task;
+    for (int i = 0; i < r->count; i++)
+        if (strcmp(r->notes[i].key, key) == 0) return r->notes[i].value;
+    return NULL;
+}
+
+/* A recipe from a --config file is the one that is recorded of it. */
+static inline void read_recipe(const uint8_t *data, size_t size) {
+    Error e = {0};
+    Recipe r, again = {.resume = "run"};
+    char *arguments[] = {(char[]){"train"}, (char[]){"--config"}, (char *)file_of(data, size)};
+    bool ok = recipe_parse(&r, 3, arguments, &e) && recipe_complete(&r, &e);
+    promise_reason(ok, &e, STATUS_USAGE);
+    if (ok) {
+        Recorded first = {.task = r.task}, second = {.task = r.task};
+        first.notes = recipe_notes(&r, &first.count, &e);
+        PROMISE(first.notes && recipe_resume(&again, "f", recorded, &first, &e) &&
+                recipe_complete(&again, &e));
+        second.notes = recipe_notes(&again, &second.count, &e);
+        PROMISE(second.notes && first.count == second.count);
+        for (int i = 0; i < first.count; i++)
+            PROMISE(strcmp(first.notes[i].value, recorded(&second, first.notes[i].key)) == 0);
+        recipe_notes_free(first.notes, first.count);
+        recipe_notes_free(second.notes, second.count);
+    }
+    recipe_free(&r);
+    recipe_free(&again);
+}
+
+/* The trainer of the seeds' runs. */
+static inline Trainer *seed_trainer(void) {
+    static Trainer t;
+    static const char text[] = "abababbabaabababababababaaababab";
+    if (t.model) return &t;
+    Error e = {0};
+    TaskOptions o = {.text = file_of((const uint8_t *)text, sizeof text - 1), .context = 2, .tail = 0.1};
+    Task *task = task_open("lm", &o, &e);
+    PROMISE(task);
+    ModelConfig c = config_language_model((int)task->vocab_size, (int)task->max_T);
+    c.encoder_layers = c.heads = c.d_ff = 1, c.d_model = 2;
+    t = (Trainer){.task = task, .optimizer = optim_default(OPTIM_ADAMW), .model = model_new(&c, true, 1, &e)};
+    PROMISE(t.model);
+    return &t;
+}
+
+/* A folder whose checkpoint.safetensors leads to that file; it goes with the process. */
+static char run_folder[] = "/tmp/tapeformer-fuzz-XXXXXX", run_checkpoint_link[64];
+
+static inline void remove_run_folder(void) {
+    unlink(run_checkpoint_link), rmdir(run_folder);
+}
+
+static inline void make_run_folder(const char *file) {
+    if (*run_checkpoint_link) return;
+    PROMISE(mkdtemp(run_folder));
+    snprintf(run_checkpoint_link, sizeof run_checkpoint_link, "%s/checkpoint.safetensors", run_folder);
+    PROMISE(symlink(file, run_checkpoint_link) == 0 && atexit(remove_run_folder) == 0);
+}
+
+/* A checkpoint that is taken gives finite weights and a place to go on from. */
+static inline void read_checkpoint(const uint8_t *data, size_t size) {
+    Error e = {0};
+    Checkpoint c;
+    Recipe r = {.resume = "run"};
+    Trainer *t = seed_trainer();
+    make_run_folder(file_of(data, size));
+    bool ok = checkpoint_open(&c, run_folder, &e);
+    promise_error(ok, &e);
+    if (ok) {
+        promise_reason(recipe_resume(&r, "f", checkpoint_note, &c, &e), &e, STATUS_OTHER_MODEL);
+        e = (Error){0};
+        ok = checkpoint_restore(&c, t, &e);
+        promise_reason(ok, &e, STATUS_OTHER_MODEL);
+        PROMISE(c.state.step >= 0 && c.state.tokens >= 0 && c.state.rows >= 0);
+        for (long i = 0; ok && i < t->model->parameters.size; i++)
+            PROMISE(t->model->parameters.value[i] - t->model->parameters.value[i] == 0);
+    }
+    recipe_free(&r);
+    checkpoint_free(&c);
+}
+
 static const struct Reader {
     const char *name;
     void (*read)(const uint8_t *data, size_t size);
@@ -273,6 +372,8 @@ static const struct Reader {
     {"text", read_text, 0},
     {"vocabulary", read_vocabulary, 0},
     {"config", read_config, 0},
+    {"recipe", read_recipe, 0},
+    {"checkpoint", read_checkpoint, 8},
 };
 enum { READERS = sizeof readers / sizeof *readers };
 
