@@ -385,6 +385,20 @@ static void bench_decodes(void) {
     }
 }
 
+/* A checkpoint is three times the weights and a header, and writing one takes less than a hundredth of the time between
+ * two of them. Nothing of it is left. */
+static void bench_saves(void) {
+    enter_folder();
+    const char *const *arguments = ARGUMENTS("checkpoint", "copy", "--seconds", "0.001", "--json");
+    CHECK(run_program("bench", arguments, (Streams){0}) == 0 && !*err && lines_of(out) == 1, "%s%s", err,
+          out);
+    check_keys(out, (const char *const[]){"case", "weights_mb", "file_mb", "file_ratio", "ms", "minutes",
+                                          "share_of_training", NULL});
+    double ratio = number(out, "file_ratio"), share = number(out, "share_of_training");
+    CHECK(ratio > 3 && ratio <= 3.05 && share > 0 && share < 0.01, "%s", out);
+    CHECK(number(out, "minutes") == 10 && lines_of(list_folder(".")) == 1, "%s%s", out, listing);
+}
+
 /* ---- Learning ---- */
 
 /* A verse is learned by heart and said from its first character on. */
@@ -548,6 +562,7 @@ PROGRAM_TEST_MAIN({"metrics are complete", metrics_are_complete}, {"no steps", n
                   {"help fits 80 columns", help_fits_80_columns}, {"a dry run takes nothing", dry_run},
                   {"a dry run tells the peak", dry_run_tells_the_peak},
                   {"bench scaling measures", bench_scales}, {"bench decode measures", bench_decodes},
-                  {"learns a verse by heart", learns_a_verse}, {"learns to copy", learns_to_copy},
-                  {"samples are reproducible", samples_are_reproducible}, {"typing goes on", typing_goes_on},
-                  {"ends when told", ends_when_told}, {"ignores what it should", ignores_what_it_should})
+                  {"bench checkpoint measures", bench_saves}, {"learns a verse by heart", learns_a_verse},
+                  {"learns to copy", learns_to_copy}, {"samples are reproducible", samples_are_reproducible},
+                  {"typing goes on", typing_goes_on}, {"ends when told", ends_when_told},
+                  {"ignores what it should", ignores_what_it_should})

@@ -38,4 +38,8 @@ bool bench_decode(const char *name, const BenchOptions *o, Error *e);
  * all. */
 bool bench_dispatch(const char *name, const BenchOptions *o, Error *e);
 
+/* Checkpoints of the models of a case, or of all: the time to write one, as a share of that between two of them by
+ * default, and its size beside that of the weights. They are written below the folder that the program is called in. */
+bool bench_checkpoint(const char *name, const BenchOptions *o, Error *e);
+
 #endif

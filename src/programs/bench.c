@@ -20,9 +20,10 @@ static const struct Subject {
     bool (*run)(const char *which, const BenchOptions *o, Error *e);
     bool needs_which;
 } subjects[] = {
-    {"step", bench_step, false},         {"profile", bench_profile, true},  {"ops", bench_ops, true},
-    {"dispatch", bench_dispatch, false}, {"scaling", bench_scaling, false}, {"decode", bench_decode, false},
-    {"gemm", bench_gemm, false},
+    {"step", bench_step, false},       {"profile", bench_profile, true},
+    {"ops", bench_ops, true},          {"dispatch", bench_dispatch, false},
+    {"scaling", bench_scaling, false}, {"decode", bench_decode, false},
+    {"gemm", bench_gemm, false},       {"checkpoint", bench_checkpoint, false},
 };
 enum { SUBJECTS = sizeof subjects / sizeof *subjects };
 

@@ -1,0 +1,83 @@
+/* ./bench checkpoint: what it costs to keep a run: how long a checkpoint takes to be on the disk of the folder at hand,
+ * as a share of the training between two of them, and how large it is beside the weights. */
+#include "bench/bench.h"
+#include "bench/bench_case.h"
+#include "training/checkpoint.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+typedef struct Saving {
+    Recipe recipe;
+    Trainer trainer;
+    Task *task;
+    char folder[40], path[80];
+    Error error;
+} Saving;
+
+/* As a run does it. */
+static void save(void *saving) {
+    Saving *s = saving;
+    RunState state = {.step = 1000};
+    if (s->error.status == STATUS_DONE && trainer_check(&s->trainer, &s->error))
+        checkpoint_save(s->path, &s->recipe, &s->trainer, &state, &s->error);
+}
+
+/* A run of the usual choices, but for its model. */
+static bool open_saving(Saving *s, const Case *c, Error *e) {
+    ModelConfig config = case_config(c);
+    *s = (Saving){.recipe = {.task = "copy"}, .folder = "tapeformer-bench-XXXXXX"};
+    if (!recipe_complete(&s->recipe, e) || !(s->task = task_open("copy", &s->recipe.data, e))) return false;
+    s->trainer = recipe_trainer(&s->recipe, s->task);
+    s->trainer.model = model_new(&config, true, 1, e);
+    if (!s->trainer.model) return false;
+    if (!mkdtemp(s->folder)) {
+        *s->folder = 0;
+        return error_set(e, STATUS_CANNOT_CREATE, "tapeformer-bench-XXXXXX: cannot be made a directory here");
+    }
+    snprintf(s->path, sizeof s->path, "%s/checkpoint.safetensors", s->folder);
+    return true;
+}
+
+static void close_saving(Saving *s) {
+    if (*s->path) unlink(s->path);
+    if (*s->path) rmdir(s->folder);
+    model_free(s->trainer.model);
+    task_free(s->task);
+}
+
+static void print(const Saving *s, const Case *c, const BenchOptions *o, double file, Timing t) {
+    double weights = (double)s->trainer.model->parameters.elements * sizeof(real);
+    double minutes = s->recipe.checkpoint_minutes, share = t.median / (60 * minutes);
+    if (o->json)
+        printf("{\"case\": \"%s\", \"weights_mb\": %.3f, \"file_mb\": %.3f, \"file_ratio\": %.4f, \"ms\": "
+               "%.3f, \"minutes\": %g, \"share_of_training\": %.6f}\n",
+               c->name, weights * 1e-6, file * 1e-6, file / weights, t.median * 1e3, minutes, share);
+    else
+        printf(
+            "%-6s weights %9.3f MB  checkpoint %9.3f MB, %.3f times that  %9.1f ms, of %g minutes %.4f %%\n",
+            c->name, weights * 1e-6, file * 1e-6, file / weights, t.median * 1e3, minutes, 100 * share);
+    fflush(stdout);
+}
+
+static bool measure(const Case *c, const BenchOptions *o, Error *e) {
+    Saving s;
+    struct stat st;
+    bool ok = open_saving(&s, c, e);
+    if (ok) {
+        Timing t = bench_time(save, &s, o->seconds, 3);
+        ok = s.error.status == STATUS_DONE || error_set(e, s.error.status, "%s", s.error.text);
+        if (ok && stat(s.path, &st) == 0) print(&s, c, o, (double)st.st_size, t);
+    }
+    close_saving(&s);
+    return ok;
+}
+
+bool bench_checkpoint(const char *name, const BenchOptions *o, Error *e) {
+    const Case *only = name ? bench_case(name, e) : NULL;
+    if (name && !only) return false;
+    for (int i = 0; i < CASES; i++)
+        if ((!only || only == &bench_cases[i]) && !measure(&bench_cases[i], o, e)) return false;
+    return true;
+}
