@@ -162,9 +162,52 @@ static void four_heads_see_two_relations(void) {
     }
     CHECK(heads[1] == 3 && heads[2] == 3 && heads[4] == 3);
 }
+/* Both kinds of scores learn; additive ones take longer. */
+static void scores_are_compared(void) {
+    experiment("scores");
+    const char *dot = row(out, "attention", "dot"), *additive = row(out, "attention", "additive");
+    CHECK(number(dot, "accuracy") > 95, "%g", number(dot, "accuracy"));
+    CHECK(number(additive, "accuracy") > 95, "%g", number(additive, "accuracy"));
+    CHECK(number(additive, "parameters") - number(dot, "parameters") == 3 * 64,
+          "a w of width 64 an attention");
+    const char *at = next_line(additive);
+    int lengths = 0;
+    for (; value(at, "length"); at = next_line(at), lengths++)
+        CHECK(number(at, "times") > 1, "%g tokens: %g", number(at, "length"), number(at, "times"));
+    CHECK(lengths == 3);
+}
+
+/* What is read at a step is what was wanted, or said, at the one before. */
+static void read_is_shifted(const char *step, const char *next, const char *before, const char *reads) {
+    const char *a = value(step, before) + 1, *b = value(next, reads) + 1;
+    for (int i = 0; i < 5; i++) CHECK(b[i] == a[i] || (b[i] == '.' && a[i] == '>'), "%.200s", step);
+}
+
+static void teacher_shifts_right(void) {
+    double widest = 0;
+    int rows = 0;
+    experiment("teacher");
+    CHECK(strncmp(value(out, "taught_reads"), "\"<<<<<", 6) == 0 &&
+          strncmp(value(out, "free_reads"), "\"<<<<<", 6) == 0);
+    const char *at = out;
+    for (; value(next_line(at), "step"); at = next_line(at)) {
+        read_is_shifted(at, next_line(at), "wanted", "taught_reads");
+        read_is_shifted(at, next_line(at), "free_says", "free_reads");
+    }
+    for (at = next_line(at); value(at, "trained"); at = next_line(at), rows++) {
+        double taught = number(at, "taught_token"), free = number(at, "free_token");
+        CHECK(free <= taught, "taught %g, free %g", taught, free);
+        CHECK_NEAR(number(at, "taught_answer"), number(at, "free_answer"), 0);
+        widest = fmax(widest, taught - free);
+    }
+    CHECK(rows == 8 && widest > 5, "%d rows, differences up to %g", rows, widest);
+}
+
 #define SLOW_TESTS                                                                                           \
     {"positions: without them copying is as order-blind readers do it", order_needs_positions},              \
-        {"heads: four name two relations, one does not", four_heads_see_two_relations},
+        {"heads: four name two relations, one does not", four_heads_see_two_relations},                      \
+        {"scores: both learn, additive ones take longer", scores_are_compared},                              \
+        {"teacher: the decoder reads what was wanted, or said, a step before", teacher_shifts_right},
 #else
 #define SLOW_TESTS
 #endif

@@ -32,6 +32,12 @@ Experiment explain_positions;
 /* 3.2.2: one head against four. */
 Experiment explain_heads;
 
+/* 3.2.1: dot-product against additive attention, what they learn and how long they take. */
+Experiment explain_scores;
+
+/* 3.1: the answer shifted right, and what a model does that is fed its own. */
+Experiment explain_teacher;
+
 /* What a forward pass leaves on the tape: operations, shapes, bytes, multiply-adds, and the graph. */
 Experiment explain_tape;
 

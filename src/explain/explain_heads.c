@@ -148,12 +148,11 @@ static bool run(const ExplainOptions *o, int heads, uint64_t seed, Shares *s, do
 bool explain_heads(const ExplainOptions *o, Error *e) {
     double maps[COUNTS][MOST_HEADS * PLACES * PLACES], least = 1, most = 0;
     Shares s = {0};
-    show_say(
-        o,
-        "At each of %d places in a circle of %d different symbols, name the symbol before and the one "
-        "behind. One "
-        "attention of width %d, %d steps; the heads share the width. Right on circles that it has not seen:",
-        PLACES, SYMBOLS, WIDTH, STEPS);
+    show_say(o,
+             "At each of %d places in a circle of %d different symbols, name the symbol before and the "
+             "one behind. One attention of width %d, %d steps; the heads share the width. Right on "
+             "circles that it has not seen:",
+             PLACES, SYMBOLS, WIDTH, STEPS);
     show_head(o, columns, COLUMNS);
     for (int i = 0; i < COUNTS; i++)
         for (uint64_t seed = SEEDS; seed-- > 0;) { /* the pictures are of the seed asked for, the last */
@@ -172,10 +171,9 @@ bool explain_heads(const ExplainOptions *o, Error *e) {
                                     .map = {PLACES, PLACES, "query", "key",
                                             .values = maps[COUNTS - 1] + i * PLACES * PLACES, .high = 1}};
     if (!show_pictures(o, pictures, 1 + MOST_HEADS, e)) return false;
-    show_found(
-        o, "heads",
-        "%d heads of width %d name both at %.2f %% of the places or more, one head of width %d at %.2f %% "
-        "at most: its weights are one mean, and which symbol stood where is lost in it.",
-        MOST_HEADS, WIDTH / MOST_HEADS, 100 * least, WIDTH, 100 * most);
+    show_found(o, "heads",
+               "%d heads of width %d name both at %.2f %% of the places or more, one head of width %d at "
+               "%.2f %% at most: its weights are one mean, and which symbol stood where is lost in it.",
+               MOST_HEADS, WIDTH / MOST_HEADS, 100 * least, WIDTH, 100 * most);
     return true;
 }

@@ -263,9 +263,8 @@ bool explain_kernels(const ExplainOptions *o, Error *e) {
     draw(&known, KNOWN, o->seed, 0);
     draw(&held_out, HELD_OUT, o->seed, 1);
     show_say(o,
-             "%d points of the curve 2 sin x + x^0.8, with noise of variance 0.25, are known. Mean squared "
-             "error at "
-             "%d other points:",
+             "%d points of the curve 2 sin x + x^0.8, with noise of variance 0.25, are known. Mean "
+             "squared error at %d other points:",
              KNOWN, HELD_OUT);
     if (o->json) {
         show_array("kernels", "x", known.x, KNOWN), show_array("kernels", "y", known.y, KNOWN);
@@ -280,11 +279,11 @@ bool explain_kernels(const ExplainOptions *o, Error *e) {
         if (!run_row(o, &rows[i], &known, &held_out, best[rows[i].kernel], &result[i], e)) return false;
     if (!draw_pictures(o, &known, result, e)) return false;
     const Result *g = &result[2], *t = &result[7];
-    show_found(
-        o, "kernels",
-        "the widths learnt from the known points, %.3f for gauss and %.3f for triangle, are %.1f %% and "
-        "%.1f %% above the least held-out errors that any width has. Trained attention: %.4f; gauss: %.4f.",
-        g->h, t->h, 100 * (g->error / best[GAUSS] - 1), 100 * (t->error / best[TRIANGLE] - 1),
-        result[8].error, g->error);
+    show_found(o, "kernels",
+               "the widths learnt from the known points, %.3f for gauss and %.3f for triangle, are %.1f %% "
+               "and %.1f %% above the least held-out errors that any width has. Trained attention: %.4f; "
+               "gauss: %.4f.",
+               g->h, t->h, 100 * (g->error / best[GAUSS] - 1), 100 * (t->error / best[TRIANGLE] - 1),
+               result[8].error, g->error);
     return true;
 }

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { POSITIONS = 64, WIDTH = 32, FARTHEST = 32, SYMBOLS = 16, LONGEST = 6, STEPS = 1000, JUDGED = 500 };
+enum { POSITIONS = 64, WIDTH = 32, FARTHEST = 32, SYMBOLS = 16, LONGEST = 5, STEPS = 800, JUDGED = 500 };
 
 /* The largest element of PE(p+k) - R_k PE(p) for p + k < POSITIONS. */
 static double off_rotation(const real *pe) {
@@ -75,7 +75,7 @@ enum { COLUMNS = sizeof columns / sizeof *columns };
 static bool copy(const ExplainOptions *o, bool with, double *accuracy, double *blind, Error *e) {
     Lesson l;
     double exact;
-    bool ok = lesson_begin(&l, "copy", SYMBOLS, LONGEST, STEPS, o->seed, e);
+    bool ok = lesson_begin(&l, "copy", SYMBOLS, LONGEST, STEPS, ATTENTION_DOT, o->seed, e);
     if (ok && !with) nn_reach(l.model, l.task->max_T); /* made once, and not again */
     if (ok && !with)
         memset(l.model->sinusoids, 0, (size_t)shape_count(l.model->positions.shape) * sizeof(real));
@@ -108,9 +108,8 @@ bool explain_positions(const ExplainOptions *o, Error *e) {
     nn_sinusoids(POSITIONS, WIDTH, pe);
     double rotation = off_rotation(pe), distance = products(pe, product);
     show_say(o,
-             "Copying sequences of up to %d of %d symbols, one layer, %d steps: held-out tokens right when "
-             "fed the right "
-             "ones, and whole answers right when fed its own.",
+             "Copying sequences of up to %d of %d symbols, one layer, %d steps: held-out tokens right "
+             "when fed the right ones, and whole answers right when fed its own.",
              LONGEST, SYMBOLS, STEPS);
     show_head(o, columns, COLUMNS);
     for (int with = 1; with >= 0; with--)
@@ -120,10 +119,8 @@ bool explain_positions(const ExplainOptions *o, Error *e) {
     if (!draw(o, pe, product, e)) return false;
     show_found(o, "positions",
                "without positions copying stays at %.2f %% of the tokens, where a reader who is blind to "
-               "order may expect "
-               "%.2f %%; with them %.2f %%. PE(p+k) is PE(p) rotated, within %.1e, and PE(p).PE(p+k) is the "
-               "same for all "
-               "p, within %.1e.",
+               "order may expect %.2f %%; with them %.2f %%. PE(p+k) is PE(p) rotated, within %.1e, and "
+               "PE(p).PE(p+k) is the same for all p, within %.1e.",
                100 * accuracy[0], 100 * blind, 100 * accuracy[1], rotation, distance);
     return true;
 }

@@ -154,11 +154,11 @@ static Shares symmetric_bound(void) {
 bool explain_relevance(const ExplainOptions *o, Error *e) {
     double a[WAYS][WORDS * WORDS];
     Shares s, best[WAYS] = {0}, worst[WAYS] = {{1, 1, 1}, {1, 1, 1}, {1, 1, 1}};
-    show_say(
-        o,
-        "Every word means +1 or -1. Afterwards it has to mean what the word meant that it refers to: she, "
-        "hyper and dog refer to Riley, Riley to itself. Signs that are right, of all %d sentences:",
-        SENTENCES);
+    show_say(o,
+             "Every word means +1 or -1. Afterwards it has to mean what the word meant that it refers to: "
+             "she, hyper and dog refer to Riley, Riley to itself. Signs that are right, of all %d "
+             "sentences:",
+             SENTENCES);
     show_head(o, columns, COLUMNS);
     for (Way way = FIXED; way < WAYS; way++)
         for (uint64_t i = SEEDS; i-- > 0;) { /* the pictures are of the seed asked for, the last */
@@ -179,12 +179,11 @@ bool explain_relevance(const ExplainOptions *o, Error *e) {
     for (int i = 0; i < WAYS; i++)
         pictures[i] = (Picture){PICTURE_ARCS, title[i], description[i], .arcs = {word, a[i], WORDS}};
     if (!show_pictures(o, pictures, WAYS, e)) return false;
-    show_found(
-        o, "relevance",
-        "over %d seeds queries and keys get at least %.2f %% of all words right. Of the words that refer "
-        "to another, keys alone get at most %.2f %%, where symmetry allows %.2f %%, and a fixed ratio %.2f "
-        "%%.",
-        SEEDS, 100 * worst[ASYMMETRIC].all, 100 * best[SYMMETRIC].others, 100 * bound.others,
-        100 * best[FIXED].others);
+    show_found(o, "relevance",
+               "over %d seeds queries and keys get at least %.2f %% of all words right. Of the words that "
+               "refer to another, keys alone get at most %.2f %%, where symmetry allows %.2f %%, and a "
+               "fixed ratio %.2f %%.",
+               SEEDS, 100 * worst[ASYMMETRIC].all, 100 * best[SYMMETRIC].others, 100 * bound.others,
+               100 * best[FIXED].others);
     return true;
 }

@@ -147,23 +147,21 @@ static bool show(const ExplainOptions *o, const Recorded *r, Error *e) {
     Line lines[MOST];
     GraphStep steps[MOST];
     show_say(o, "One forward pass of a model of one layer on each side, width 32, 4 heads, over two "
-                "sequences of 5 and 4 "
-                "tokens, and the loss of their answers: what the tape has written down. Bytes are the "
-                "output's and of "
-                "what is kept for backward; weights that are read are not recorded.");
+                "sequences of 5 and 4 tokens, and the loss of their answers: what the tape has written down. "
+                "Bytes are the output's and of what is kept for backward; weights that are read are not "
+                "recorded.");
     Totals sum = show_table(o, r, lines);
     for (int i = 0; i < r->count; i++) steps[i] = (GraphStep){lines[i].label, lines[i].count, lines[i].reads};
     Picture picture = {PICTURE_GRAPH, "The tape: who reads whom",
                        "Operations from the first to the last, and lines from each to those that read it.",
                        .graph = {steps, r->count}};
     if (!show_pictures(o, &picture, 1, e) || (o->dot && !save_dot(r, lines, o->dot, e))) return false;
-    show_found(
-        o, "tape",
-        "%d operations, recorded by %d functions, hold %.0f bytes; the tape counts %zu, in whole cache "
-        "lines. "
-        "Forward has %.0f multiply-adds, %.1f %% of them in linear; backward, from %d to 0, twice as many.",
-        r->count, sum.recorders, sum.bytes, tape_in_use(r->tape), sum.multiply_adds,
-        100 * sum.linear / sum.multiply_adds, r->count - 1);
+    show_found(o, "tape",
+               "%d operations, recorded by %d functions, hold %.0f bytes; the tape counts %zu, in whole "
+               "cache lines. Forward has %.0f multiply-adds, %.1f %% of them in linear; backward, from %d "
+               "to 0, twice as many.",
+               r->count, sum.recorders, sum.bytes, tape_in_use(r->tape), sum.multiply_adds,
+               100 * sum.linear / sum.multiply_adds, r->count - 1);
     return true;
 }
 

@@ -15,17 +15,17 @@ typedef struct Lesson {
     Progress progress;
 } Lesson;
 
-/* Opens the task with its symbols and longest sequence, and makes the model; `attention` as in the model's
- * configuration. Owned by the caller, for lesson_end, also where it fails. */
-bool lesson_begin(Lesson *l, const char *task, long symbols, long max_length, long steps, uint64_t seed,
-                  Error *e);
+/* Opens the task with its symbols and longest sequence, and makes the model. Owned by the caller, for lesson_end, also
+ * where it fails. */
+bool lesson_begin(Lesson *l, const char *task, long symbols, long max_length, long steps,
+                  AttentionKind attention, uint64_t seed, Error *e);
 void lesson_end(Lesson *l);
 
 /* Trains up to step number `until`. */
 bool lesson_train(Lesson *l, long until, Error *e);
 
 /* Shares of held-out tokens that the model predicts when it is fed the right ones, and of `rows` held-out answers that
- * it decodes without a mistake when it is fed its own. */
+ * it decodes without a mistake when it is fed its own (exact NULL: are not decoded). */
 bool lesson_judge(Lesson *l, long rows, double *forced, double *exact, Error *e);
 
 #endif

@@ -5,18 +5,34 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SENTENCE = 1024, NUMBER_TEXT = 64 };
+enum { SENTENCE = 1024, NUMBER_TEXT = 64, MOST_COLUMNS = 8 };
 
-static int signed_width(const Column *c) {
-    return c->decimals == AS_TEXT ? -c->width : c->width;
+/* A line of the table: texts to the left, numbers to the right. Where the terminal has no room for a column beside the
+ * others it begins a further line, in the head as in the rows. */
+static void print_line(const Column *columns, int count, const char *const *texts) {
+    enum { GAP = 2, INDENT = 4 };
+    int width = terminal_of(stdout).width, at = 0, blank = 0;
+    for (int i = 0; i < count; i++) {
+        const Column *c = &columns[i];
+        int length = (int)strlen(texts[i]), fill = c->width > length ? c->width - length : 0;
+        bool breaks = i && at + GAP + c->width > width;
+        if (breaks)
+            putchar('\n'), at = blank = INDENT;
+        else if (i)
+            at += GAP, blank += GAP;
+        if (c->decimals != AS_TEXT) blank += fill, fill = 0;
+        if (length) printf("%*s%s", blank, "", texts[i]), blank = 0;
+        blank += fill, at += c->width > length ? c->width : length;
+    }
+    putchar('\n');
 }
 
 void show_head(const ExplainOptions *o, const Column *columns, int count) {
+    const char *heads[MOST_COLUMNS];
     if (o->json) return;
+    for (int i = 0; i < count; i++) heads[i] = columns[i].head;
     putchar('\n');
-    for (int i = 0; i < count; i++)
-        printf("%s%*s", i ? "  " : "", signed_width(&columns[i]), columns[i].head);
-    putchar('\n');
+    print_line(columns, count, heads);
 }
 
 static void row_as_json(const char *experiment, const Column *columns, int count, const Cell *cells) {
@@ -41,11 +57,13 @@ static const char *cell_text(const Column *c, const Cell *cell, char number[NUMB
 
 void show_row(const ExplainOptions *o, const char *experiment, const Column *columns, int count,
               const Cell *cells) {
-    char number[NUMBER_TEXT];
-    if (o->json) row_as_json(experiment, columns, count, cells);
-    for (int i = 0; i < count && !o->json; i++)
-        printf("%s%*s%s", i ? "  " : "", signed_width(&columns[i]), cell_text(&columns[i], &cells[i], number),
-               i == count - 1 ? "\n" : "");
+    char number[MOST_COLUMNS][NUMBER_TEXT];
+    const char *texts[MOST_COLUMNS];
+    for (int i = 0; i < count; i++) texts[i] = cell_text(&columns[i], &cells[i], number[i]);
+    if (o->json)
+        row_as_json(experiment, columns, count, cells);
+    else
+        print_line(columns, count, texts);
     fflush(stdout);
 }
 

@@ -56,8 +56,10 @@ static const struct Subject {
     {"relevance", "who looks at whom: a fixed ratio, keys alone, queries and keys", explain_relevance},
     {"scaling", "why scores are divided by the root of d_k", explain_scaling},
     {"kernels", "attention as a mean of near points: fixed, learnt and trained kernels", explain_kernels},
+    {"scores", "dot-product against additive attention: accuracy and time", explain_scores},
     {"positions", "the sinusoids, and copying with and without them", explain_positions},
     {"heads", "one head against four on a task that needs two relations", explain_heads},
+    {"teacher", "what the decoder is fed in training, and what when it runs free", explain_teacher},
     {"tape", "what a forward pass writes down for backward, and its graph", explain_tape},
     {"convolution", "a convolution as attention with fixed relative weights", explain_convolution},
 };
