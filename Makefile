@@ -27,7 +27,9 @@
 CC     ?= cc
 ARCH   ?= native
 BUILD  ?= build$(if $(SAN),-san)$(if $(BLAS),-$(BLAS))
-OPT    ?= -O3
+# Rooms that compute are worth -O3; what else there is builds faster with less, and runs as fast.
+COMPUTE  = kernels autograd ops nn training decoding
+OPT     ?= $(if $(filter-out $(COMPUTE:%=src/%/%) FORCE,$<),-O2,-O3)
 WARN    = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes \
           -Werror=implicit-function-declaration -Wno-missing-field-initializers -Wno-psabi
 
@@ -45,7 +47,9 @@ SYSTEM   = $(if $(filter src/% train.c FORCE,$<),-D_XOPEN_SOURCE=700,-D_GNU_SOUR
 FLOATS  := $(if $(call takes,-msse2 -mfpmath=sse),-msse2 -mfpmath=sse) $(call first,-fexcess-precision=fast)
 # The same objects make the static and the shared library; functions of a file may know each other in both.
 SHARED  := -fPIC $(call first,-fno-semantic-interposition)
-CFLAGS  = -std=c11 $(SYSTEM) -Isrc -I$(BUILD)/generated $(OPT) -g $(MACHINE) -ffp-contract=fast -fno-math-errno \
+# Lines for backtraces; EXTRA=-g has variables for a debugger as well, and takes a quarter more time to build.
+DEBUG    = -g1
+CFLAGS  = -std=c11 $(SYSTEM) -Isrc -I$(BUILD)/generated $(OPT) $(DEBUG) $(MACHINE) -ffp-contract=fast -fno-math-errno \
           -fno-trapping-math $(FLOATS) $(SHARED) $(WARN) $(EXTRA) -MMD -MP -pthread
 LDLIBS  = -lm -pthread
 ifdef BLAS
@@ -66,14 +70,14 @@ endif
 Q   = $(if $(V),,@)
 say = $(if $(V),@:,@echo "$(1) $(2)")
 
-# What belongs to programs alone stays outside the library. `make run` builds nothing of it.
+# What belongs to programs alone stays outside the library. `make run` builds nothing of it, and no gradient checks.
 PROGRAM_ROOMS = grading bench explain programs
 LIGHT    = train generate
 PROGRAMS = train $(patsubst src/programs/%.c,%,$(wildcard src/programs/*.c))
 # The seam of matrix products has two sides: gemm.c, and gemm_blas.c.
 OTHER_SIDE = src/kernels/gemm$(if $(BLAS),,_blas).c
 LIB_SRC  = $(filter-out $(PROGRAM_ROOMS:%=src/%/%) $(OTHER_SIDE),$(wildcard src/*/*.c))
-MORE_SRC = $(filter-out src/programs/%,$(wildcard $(PROGRAM_ROOMS:%=src/%/*.c)))
+MORE_SRC = $(filter-out src/programs/%,$(wildcard $(PROGRAM_ROOMS:%=src/%/*.c) src/gradcheck/*.c))
 
 # The tests: C programs, each in both PRECISIONS, and scripts.
 PRECISIONS = float double
@@ -103,7 +107,7 @@ $(BUILD)/$(1)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $$(@D)
 	$$(call say,CC,$$@)
 	$$(Q)$$(CC) $$(CFLAGS) $$(FLAGS_$(1)) -c $$< -o $$@
-$(BUILD)/$(1)/libtapeformer.a: $$(LIB_SRC:%.c=$(BUILD)/$(1)/%.o)
+$(BUILD)/$(1)/libtapeformer.a: $$(patsubst %.c,$(BUILD)/$(1)/%.o,$$(filter-out $$(MORE_SRC),$$(LIB_SRC)))
 $(BUILD)/$(1)/seen.list: $$(patsubst %.c,$(BUILD)/$(1)/%.o,$$(filter-out $$(OTHER_SIDE),$$(SEEN)))
 	$$(Q){ echo '{'; nm -g $$^ | sed -n 's/^[0-9a-f]* [A-TV-Z] \(.*\)/\1;/p'; \
 	    echo '__wrap_malloc; __wrap_calloc; __wrap_realloc; };'; } >$$@
@@ -120,8 +124,8 @@ comma = ,
 # Program $(2) of precision $(1).
 define program
 $(BUILD)/$(1)/$(2): $(BUILD)/$(1)/$(if $(wildcard $(2).c),,src/programs/)$(2).o \
-    $(if $(filter $(LIGHT),$(2)),,$(BUILD)/$(1)/libprograms.a) \
-    $(if $(filter $(LOADERS),$(2)),$(LIB_SRC:%.c=$(BUILD)/$(1)/%.o),$(BUILD)/$(1)/libtapeformer.a) \
+    $(if $(filter $(LOADERS),$(2)),$(LIB_SRC:%.c=$(BUILD)/$(1)/%.o)) \
+    $(if $(filter $(LIGHT),$(2)),,$(BUILD)/$(1)/libprograms.a) $(BUILD)/$(1)/libtapeformer.a \
     $(if $(filter gradcheck,$(2)),$(BUILD)/$(1)/seen.list)
 	$$(call say,LD,$$@)
 	$$(Q)$$(CC) $$(CFLAGS) $(call shown,$(1),$(2)) $$(filter-out %.list,$$^) \
@@ -158,7 +162,7 @@ PREFIX  ?= /usr/local
 VERSION  = 0.1.0
 NAME_float  = tapeformer
 NAME_double = tapeformer-double
-OBJCOPY := $(shell $(CC) -print-prog-name=objcopy)
+OBJCOPY  = $(shell $(CC) -print-prog-name=objcopy)
 
 $(BUILD)/tapeformer.h: src/tapeformer.h src/install/header.awk src/ops/ops.def $(wildcard src/*/*.h)
 	@mkdir -p $(@D)
