@@ -66,7 +66,6 @@ Tensor *tape_constant(Tape *t, Shape s);                            /* zeros of 
 void tape_backward(Tape *t, Tensor *loss);                          /* ∂loss/∂x is added to every leaf's grad */
 void tape_backward_from(Tape *t, Tensor *y, const real *dy);        /* Σ_i dy_i ∂y_i/∂x is */
 bool tape_failed(const Tape *t, Error *e);                          /* memory ran out since the last reset */
-size_t tape_peak(const Tape *t);                                    /* most bytes of arrays at once */
 const struct Node *tape_first_non_finite(const Tape *t);            /* where a NaN began, before backward */
 
 /* tape_add, tape_matmul, tape_softmax, …: one function an operation, with its formula in ops/ops.def. */
@@ -102,8 +101,6 @@ void model_notes_free(Notes *n);
 bool tokens_new(Tokens *x, long sequences, long rows, Error *e);    /* room for packed token sequences */
 void tokens_free(Tokens *x);
 void tokens_pack(Tokens *x, long sequences, const long *start, const int32_t *ids); /* s: ids[start[s]] … start[s+1] */
-void tokens_fill(Tokens *x, TokenLayout layout, long sequences, long longest, const int32_t *ids, int pad_id);
-                                                                    /* takes over [sequences, longest] ids */
 Tensor *nn_hidden(Forward *f);                                      /* the stacks: [target tokens, d_model] */
 Tensor *nn_logits(const Forward *f, Tensor *hidden);                /* hidden Eᵀ: [target tokens, vocab_size] */
 Tensor *nn_loss(const Forward *f, Tensor *hidden, const int32_t *targets); /* mean cross-entropy, labels smoothed */

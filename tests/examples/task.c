@@ -24,14 +24,16 @@ int main(void) {
         !tokens_new(&target, ROWS, ROWS * (DIGITS + 1), &e))
         return fprintf(stderr, "%s\n", e.text), (int)e.status;
     int32_t x[ROWS * DIGITS], in[ROWS * (DIGITS + 1)], out[ROWS * (DIGITS + 1)];
+    long source_start[ROWS + 1], target_start[ROWS + 1]; /* rows stand one behind another */
+    for (long r = 0; r <= ROWS; r++) source_start[r] = r * DIGITS, target_start[r] = r * (DIGITS + 1);
     Optimizer adam = optim_default(OPTIM_ADAMW);
     Schedule cosine = {SCHEDULE_COSINE, .rate = 1e-2, .warmup = 30, .steps = STEPS};
     Tape *t = tape_new();
     Forward f = {.tape = t, .model = m, .source = &source, .target = &target};
     for (long step = 1; step <= STEPS; step++) {
         draw(x, in, out);
-        tokens_fill(&source, TOKENS_PACKED, ROWS, DIGITS, x, NO_PAD);
-        tokens_fill(&target, TOKENS_PACKED, ROWS, DIGITS + 1, in, NO_PAD);
+        tokens_pack(&source, ROWS, source_start, x);
+        tokens_pack(&target, ROWS, target_start, in);
         Tensor *loss = nn_loss(&f, nn_hidden(&f), out);
         parameters_clear_grad(&m->parameters);
         tape_backward(t, loss);
