@@ -67,6 +67,10 @@ static void golden_seq2seq_prenorm(void) {
     golden("seq2seq_prenorm");
 }
 
+static void golden_seq2seq_additive(void) {
+    golden("seq2seq_additive");
+}
+
 static void golden_lm(void) {
     golden("lm");
 }
@@ -480,6 +484,7 @@ static void gradient_other_choices(void) {
 
 TEST_MAIN({"seq2seq agrees with PyTorch", golden_seq2seq},
           {"seq2seq with pre-norm agrees with PyTorch", golden_seq2seq_prenorm},
+          {"seq2seq with additive attention agrees with PyTorch", golden_seq2seq_additive},
           {"lm agrees with PyTorch", golden_lm}, {"lm with padding agrees with PyTorch", golden_lm_padded},
           NUMERIC_TESTS /* in double alone */
           {"seq2seq: no output depends on a later token", causality_seq2seq},

@@ -309,11 +309,12 @@ static Task *open_copy(void) {
     return must(task_open("copy", &o, &e), &e);
 }
 
-static Trainer *trainer_new(const Task *task, long rows, long accumulate, double dropout) {
+static Trainer *trainer_with(const Task *task, long rows, long accumulate, double dropout,
+                             AttentionKind attention) {
     Error e = {0};
     Trainer *t = calloc(1, sizeof *t);
     ModelConfig c = config_seq2seq((int)task->vocab_size, 8, task->pad_id);
-    c.d_model = 16, c.d_ff = 32, c.heads = 2;
+    c.d_model = 16, c.d_ff = 32, c.heads = 2, c.attention = attention;
     if (!t) exit(1);
     *t = (Trainer){.model = new_model(c, 1),
                    .task = task,
@@ -325,6 +326,10 @@ static Trainer *trainer_new(const Task *task, long rows, long accumulate, double
     t->model->dropout = dropout;
     CHECK(trainer_start(t, &e), "%s", e.text);
     return t;
+}
+
+static Trainer *trainer_new(const Task *task, long rows, long accumulate, double dropout) {
+    return trainer_with(task, rows, accumulate, dropout, ATTENTION_DOT);
 }
 
 static void trainer_free(Trainer *t) {
@@ -474,9 +479,9 @@ static void evaluation_is_a_mean_over_tokens(void) {
 }
 
 /* Some hundred steps teach a small model to copy better than guessing. */
-static void training_learns(void) {
+static void learns_with(AttentionKind attention) {
     Task *task = open_copy();
-    Trainer *t = trainer_new(task, 32, 1, 0);
+    Trainer *t = trainer_with(task, 32, 1, 0, attention);
     t->schedule.rate = 5e-3;
     Error e = {0};
     Evaluation before, after;
@@ -488,6 +493,14 @@ static void training_learns(void) {
     CHECK(after.accuracy > 0.6, "accuracy %g", after.accuracy);
     trainer_free(t);
     task_free(task);
+}
+
+static void training_learns(void) {
+    learns_with(ATTENTION_DOT);
+}
+
+static void training_learns_with_additive_attention(void) {
+    learns_with(ATTENTION_ADDITIVE);
 }
 
 TEST_MAIN({"optimizers agree with PyTorch", optimizers_agree},
@@ -502,4 +515,5 @@ TEST_MAIN({"optimizers agree with PyTorch", optimizers_agree},
           {"the same seed gives the same bits", same_seed_same_bits},
           {"a step that is not finite changes nothing", non_finite_step},
           {"evaluation is a mean over tokens", evaluation_is_a_mean_over_tokens},
-          {"training learns", training_learns})
+          {"training learns", training_learns},
+          {"training learns with additive attention", training_learns_with_additive_attention})

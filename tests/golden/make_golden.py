@@ -10,7 +10,7 @@ It stops without writing if a check fails: numpy_models.py, written from the pap
 PyTorch, must give the same loss and logits to 1e-12, and its slopes by central difference must agree with the
 gradient of every parameter.
 
-NAME.weights.safetensors   F64, loads with strict=True into the stock modules of models.py; __metadata__
+NAME.weights.safetensors   F64, loads with strict=True into the modules of models.py; __metadata__
                            describes the model
 NAME.batch.safetensors     I64: source [B,S] (seq2seq only), target_in [B,T], target_out [B,T]
 NAME.grads.safetensors     F64: loss [], logits [B,T,V], grad.PARAMETER for each parameter (a tied embedding
@@ -70,6 +70,14 @@ MODELS = {
         ),
         source=[1, 5, 3],
         target=[7, 1, 4],
+    ),
+    "seq2seq_additive": dict(
+        meta=metadata(
+            {**PAPER, "attention": "additive"}, kind="seq2seq", encoder_layers=1, decoder_layers=2, heads=3, d_model=12,
+            d_ff=16, vocab_size=11, max_length=8, tied=True, scale_embedding=True, label_smoothing=0.1, pad_id=0,
+        ),
+        source=[6, 1, 4],
+        target=[3, 7, 1],
     ),
     "lm": dict(
         meta=metadata(

@@ -1,4 +1,5 @@
-"""The project's models, made of stock PyTorch modules as a weight file's metadata describes them."""
+"""The project's models, made of stock PyTorch modules as a weight file's metadata describes them; of additive attention,
+which PyTorch has none of, its elementary operations."""
 import math
 
 import torch
@@ -13,14 +14,33 @@ def sinusoids(length, d_model):
     return torch.stack([angle.sin(), angle.cos()], -1).flatten(1)
 
 
+class AdditiveAttention(nn.MultiheadAttention):
+    """Scored by w·tanh(q + k) in every head, in the place of q·k / sqrt(d_k); all else is the stock module's."""
+
+    def __init__(self, stock):
+        super().__init__(stock.embed_dim, stock.num_heads, batch_first=True)
+        self.score_weight = nn.Parameter(torch.zeros(stock.embed_dim))
+
+    def forward(self, query, key, value, key_padding_mask=None, attn_mask=None, need_weights=False, is_causal=False):
+        weights, biases = self.in_proj_weight.chunk(3), self.in_proj_bias.chunk(3)
+        q, k, v = (
+            F.linear(x, w, b).unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
+            for x, w, b in zip((query, key, value), weights, biases)
+        )
+        pairs = torch.tanh(q[:, :, :, None] + k[:, :, None])  # [B, heads, T, S, d_k]
+        scores = (pairs * self.score_weight.view(self.num_heads, 1, 1, -1)).sum(-1)
+        for mask in (attn_mask, None if key_padding_mask is None else key_padding_mask[:, None, None]):
+            if mask is not None:
+                scores = scores.masked_fill(mask, -math.inf) if mask.dtype == torch.bool else scores + mask
+        return self.out_proj((scores.softmax(-1) @ v).transpose(1, 2).flatten(2)), None
+
+
 class Model(nn.Module):
     """Its state_dict has exactly the tensors of a weight file. It stays in training mode, with dropout 0: in
     evaluation mode nn.TransformerEncoder takes another path, which leaves out padded positions."""
 
     def __init__(self, meta):
         super().__init__()
-        if meta["attention"] != "dot":
-            raise ValueError(f"attention: found {meta['attention']}, stock PyTorch has only dot")
         d_model, vocab_size = int(meta["d_model"]), int(meta["vocab_size"])
         self.seq2seq = meta["kind"] == "seq2seq"
         self.d_model = d_model
@@ -56,6 +76,12 @@ class Model(nn.Module):
             self.decoder = nn.TransformerDecoder(
                 nn.TransformerDecoderLayer(**layer), int(meta["decoder_layers"]), norm=final_norm(True)
             )
+        if meta["attention"] == "additive":
+            for layer in self.encoder.layers:
+                layer.self_attn = AdditiveAttention(layer.self_attn)
+            for layer in self.decoder.layers if self.seq2seq else ():
+                layer.self_attn = AdditiveAttention(layer.self_attn)
+                layer.multihead_attn = AdditiveAttention(layer.multihead_attn)
         self.norm = final_norm(not self.seq2seq)
         self.output = None if meta["tied"] == "true" else nn.Linear(d_model, vocab_size, bias=False)
 

@@ -61,7 +61,10 @@ class NumpyModel:
         heads = []
         for at in range(0, self.d_model, d_k):
             one = slice(at, at + d_k)
-            score = q[:, one] @ k[:, one].T / math.sqrt(d_k)
+            if self.meta["attention"] == "additive":
+                score = np.array([[np.tanh(a + b) @ w["score_weight"][one] for b in k[:, one]] for a in q[:, one]])
+            else:
+                score = q[:, one] @ k[:, one].T / math.sqrt(d_k)
             if causal:
                 score[np.arange(len(x))[:, None] < np.arange(len(memory))] = -np.inf
             heads.append(softmax(score) @ v[:, one])
