@@ -238,6 +238,34 @@ static void lost_rows(void) {
     close(full);
 }
 
+/* The step of each row of run/metrics.csv. */
+static const char *steps_in_metrics(void) {
+    static char steps[200];
+    size_t size;
+    char *csv = read_bytes("run/metrics.csv", &size), *rest = NULL;
+    *steps = 0;
+    for (char *row = csv ? strtok_r(csv, "\n", &rest) : NULL; row; row = strtok_r(NULL, "\n", &rest))
+        snprintf(steps + strlen(steps), sizeof steps - strlen(steps), "%.*s ",
+                 (int)strcspn(strchr(row, ',') + 1, ","), strchr(row, ',') + 1);
+    free(csv);
+    return steps;
+}
+
+/* Of figures that lack a row and end in the middle of one, those that are whole stay when the run goes on. */
+static void torn_figures(void) {
+    enter_folder();
+    CHECK(TRAIN(COPY, "--steps", "6", "--eval-every", "2", "--run", "run") == 0, "%s", err);
+    CHECK(!strcmp(steps_in_metrics(), "step 2 4 6 "), "%s", steps_in_metrics());
+    size_t size;
+    char *csv = read_bytes("run/metrics.csv", &size), *lost = csv ? strstr(csv, "copy,4,") : NULL;
+    CHECK(lost);
+    if (lost) strcpy(lost, "copy,6,19");
+    write_text("run/metrics.csv", csv);
+    free(csv);
+    CHECK(TRAIN("--resume", "run", "--quiet", "--steps", "9") == 0, "%s", err);
+    CHECK(!strcmp(steps_in_metrics(), "step 2 6 8 9 "), "%s", steps_in_metrics());
+}
+
 /* ---- Texts ---- */
 
 /* A byte-order mark and carriage returns are remarked on; --newline unix leaves the latter out. */
@@ -282,6 +310,6 @@ PROGRAM_TEST_MAIN({"before a bad step", before_a_bad_step}, {"within a step", wi
                   {"saved before it is judged", saved_before_it_is_judged},
                   {"a closed terminal", closed_terminal}, {"a deleted folder", deleted_folder},
                   {"a folder that cannot be", a_folder_that_cannot_be}, {"a FIFO", a_fifo},
-                  {"no room", no_room}, {"lost rows", lost_rows},
+                  {"no room", no_room}, {"lost rows", lost_rows}, {"torn figures", torn_figures},
                   {"texts from elsewhere", texts_from_elsewhere},
                   {"sinusoids do not drown a text", sinusoids_do_not_drown_a_text})

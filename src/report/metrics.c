@@ -32,32 +32,34 @@ bool metrics_open(MetricsFile *f, const char *directory, bool replace, Error *e)
     return true;
 }
 
-/* Where `rows` rows behind the head end, -1 if there are not so many; *seconds is the fourth column of the last one. */
-static long end_of_rows(FILE *csv, long rows, double *seconds) {
+/* Where the rows up to that of step `evaluated` end, and a row of the same step behind it, or one that is torn, begins;
+ * 0 where the file does not begin with the head. *seconds is the fourth column of the last of them. */
+static long end_of_rows(FILE *csv, long evaluated, double *seconds) {
     char line[512];
+    long step = 0, end = 0;
+    double found = 0;
     *seconds = 0;
-    for (long i = 0; i <= rows; i++) {
-        if (!fgets(line, sizeof line, csv) || !strchr(line, '\n')) return -1;
-        sscanf(line, "%*[^,],%*d,%*d,%lf", seconds);
-    }
-    return ftell(csv);
+    if (!fgets(line, sizeof line, csv) || strcmp(line, head) != 0) return 0;
+    do {
+        *seconds = found;
+        end = ftell(csv);
+    } while (step < evaluated && fgets(line, sizeof line, csv) && strchr(line, '\n') &&
+             sscanf(line, "%*[^,],%ld,%*d,%lf", &step, &found) == 2 && step <= evaluated);
+    return end;
 }
 
-bool metrics_resume(MetricsFile *f, const char *directory, long rows, double *seconds, Error *e) {
-    *f = (MetricsFile){.rows = rows};
+bool metrics_resume(MetricsFile *f, const char *directory, long evaluated, double *seconds, Error *e) {
+    *f = (MetricsFile){0};
     if (!directory_file(f->path, directory, "metrics.csv", STATUS_CANNOT_CREATE, e) ||
         !file_may_be_written(f->path, e))
         return false;
     strcpy(f->place, f->path);
     f->csv = open_csv(f, 0);
     if (!f->csv) return cannot_open(f, e);
-    long end = end_of_rows(f->csv, rows, seconds);
-    if (end < 0) {
-        fclose(f->csv);
-        return metrics_open(f, directory, false, e);
-    }
+    long end = end_of_rows(f->csv, evaluated, seconds);
     if (ftruncate(fileno(f->csv), end) != 0) return cannot_open(f, e);
     fseek(f->csv, end, SEEK_SET);
+    if (end == 0) fputs(head, f->csv);
     return true;
 }
 
@@ -92,7 +94,6 @@ void metrics_write(MetricsFile *f, const Metrics *m) {
     write_number(f->csv, m->val_accuracy);
     write_number(f->csv, m->val_exact);
     fputc('\n', f->csv);
-    f->rows++;
     if (fflush(f->csv) == 0 || f->error) return;
     f->error = errno;
     fprintf(stderr, "%s: %s\n", f->path, strerror(f->error));

@@ -23,7 +23,6 @@ typedef struct Metrics {
 
 typedef struct MetricsFile {
     FILE *csv;
-    long rows;                              /* below the head line */
     int error;                              /* errno of the first write that failed */
     char path[PATH_ROOM], place[PATH_ROOM]; /* where it is, and where it belongs */
 } MetricsFile;
@@ -32,9 +31,9 @@ typedef struct MetricsFile {
  * metrics_place. STATUS_CANNOT_CREATE. */
 bool metrics_open(MetricsFile *f, const char *directory, bool replace, Error *e);
 
-/* Goes on with DIRECTORY/metrics.csv behind its first `rows` rows, what follows them being dropped; *seconds is what the
- * last one says. Starts it where there are not so many. STATUS_CANNOT_CREATE. */
-bool metrics_resume(MetricsFile *f, const char *directory, long rows, double *seconds, Error *e);
+/* Goes on with DIRECTORY/metrics.csv behind the row of step `evaluated`, what follows it being dropped; *seconds is what
+ * the last row says. Starts it where there is none. STATUS_CANNOT_CREATE. */
+bool metrics_resume(MetricsFile *f, const char *directory, long evaluated, double *seconds, Error *e);
 
 /* Puts the file in its place. */
 void metrics_place(MetricsFile *f);

@@ -191,7 +191,6 @@ bool run_evaluated(Run *r, const Evaluation *v, Error *e) {
     if (!is_finite(r, v, e)) return false;
     record(r, v, &(Error){0}); /* a page that cannot be written is told of at the end, if it still cannot */
     s->evaluated = s->step, s->loss_sum = 0, s->losses = 0;
-    s->rows = r->file.rows;
     snprintf(r->val_loss, sizeof r->val_loss, "val %.3f", v->loss);
     progress_show(&r->bar, &r->report);
     if (v->loss >= s->best_loss) return true;
@@ -256,10 +255,9 @@ bool run_open(Run *r, const Recipe *recipe, Trainer *t, const Checkpoint *past, 
     interrupt_heed();
     if (!directory_make(recipe->run, e) || !(r->place = file_create(path, e))) return false;
     double before = 0;
-    if (past ? !metrics_resume(&r->file, recipe->run, past->state.rows, &before, e)
+    if (past ? !metrics_resume(&r->file, recipe->run, past->state.evaluated, &before, e)
              : !metrics_open(&r->file, recipe->run, r->replaces, e))
         return false;
-    r->state.rows = r->file.rows;
     const Parameters *p = &t->model->parameters;
     if (!file_reserve(r->place, (size_t)p->elements * sizeof(real), e)) return false;
     remark_on_text(recipe, t->task);

@@ -14,11 +14,9 @@ typedef struct RunState {
     long step, tokens; /* updates, and target tokens trained on, so far */
     double loss_sum;   /* over the steps since the last row of metrics … */
     long losses;       /* … so many */
-    long evaluated;    /* step of that row */
+    long evaluated;    /* step of that row; 0: there is none */
     double best_loss;  /* the lowest held-out loss of those rows; INFINITY: none yet */
     long best_step;
-    long
-        rows; /* of metrics.csv, up to that one. Not bytes: how long its seconds are depends on the machine's load */
 } RunState;
 
 typedef struct Checkpoint {

@@ -114,10 +114,10 @@ class Job:
         for path, old, new in ((MODEL, self.old[0], self.new[0]), (GRADIENTS, self.old[3], self.new[3])):
             assert digest(path) in (old, new, None), f"{where}: {path} is neither old nor new"
         if state() != self.old or any("tmp" in path for path in files()):
-            self.recover(where)
+            self.recover(where, "run/metrics.csv: " in err)
             self.reset()
 
-    def recover(self, where):
+    def recover(self, where, lost_row):
         """Of a run that was to replace another, the old model is there, or something that the new one learned."""
         if self.name != "train":
             return
@@ -127,7 +127,8 @@ class Job:
             return
         status, _, err = run(command(RESUME))
         assert status == 0, f"{where}: gone on with: status {status}: {err}"
-        assert state() == self.new and figures() == self.figures, f"{where}: gone on with, it ends in other bits"
+        assert state() == self.new, f"{where}: gone on with, it ends in other bits"
+        assert lost_row or figures() == self.figures, f"{where}: gone on with, it has other figures"
 
     def goes_again(self, where):
         """Nothing that is left keeps the next run from what it does."""
@@ -242,13 +243,14 @@ def test_kills(job, calls):
 
 
 def test_random_kills(job, _):
-    """Killed at moments spread over the time that it takes, and half beyond."""
-    rng, kills, landed = random.Random(1), 1000 if ALL else 15, 0
+    """Killed so many times, at moments spread over the time that it takes."""
+    rng, kills, landed, i = random.Random(1), 1000 if ALL else 12, 0, 0
     began = time.monotonic()
     run(job.command)
     took = time.monotonic() - began
     job.reset()
-    for i in range(kills):
+    while landed < kills and i < 4 * kills:
+        i += 1
         process = subprocess.Popen(job.command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         time.sleep(rng.random() * took)
         process.kill()
@@ -257,7 +259,7 @@ def test_random_kills(job, _):
         job.check(f"kill {i}", process.returncode, timeless(out), err.decode(), killed=True)
         if i % 20 == 0:
             job.goes_again(f"kill {i}")
-    assert landed > kills // 4, f"{landed} of {kills} kills met it alive"
+    assert landed == kills, f"{landed} of {i} kills met it alive"
     return f"{landed} kills"
 
 

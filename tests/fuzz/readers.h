@@ -351,7 +351,7 @@ static inline void read_checkpoint(const uint8_t *data, size_t size) {
         e = (Error){0};
         ok = checkpoint_restore(&c, t, &e);
         promise_reason(ok, &e, STATUS_OTHER_MODEL);
-        PROMISE(c.state.step >= 0 && c.state.tokens >= 0 && c.state.rows >= 0);
+        PROMISE(c.state.step >= 0 && c.state.tokens >= 0 && c.state.evaluated >= 0);
         for (long i = 0; ok && i < t->model->parameters.size; i++)
             PROMISE(t->model->parameters.value[i] - t->model->parameters.value[i] == 0);
     }

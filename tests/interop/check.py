@@ -1,5 +1,5 @@
 """What PyTorch and this project hand each other is right: a run's weights load strict=True into stock layers, whose
-logits and gradients are ours; training goes on over two processes; and what was trained there is read here.
+logits and gradients are ours; training goes on over two processes; and what was trained there is read here, and goes on.
 
     BUILD=build python3 tests/interop/check.py
 
@@ -49,9 +49,9 @@ def same_as_ours(weights):
     assert worst < 1e-9, worst
 
 
-def go(name, out, processes):
+def go(name, out, processes, steps=30):
     text = ["--text", "text"] if name == "lm" else []
-    return run(sys.executable, os.path.join(HERE, "go_on.py"), name, out, *text, "--steps", "30", "--batch", "8", "--lr",
+    return run(sys.executable, os.path.join(HERE, "go_on.py"), name, out, *text, "--steps", str(steps), "--batch", "8", "--lr",
                "0.003", "--processes", str(processes), "--port", str(20000 + os.getpid() % 20000)).stdout
 
 
@@ -81,6 +81,22 @@ def test_comes_back(name):
     same_as_ours(f"{name}-two/model.safetensors")
 
 
+def test_resumes(name):
+    """Training goes on here from where it stood there: after no step there in the bits of a run that was never there, and
+    after 30 with a lower loss."""
+    train = os.path.join(BUILD, "float", "train")
+    go(name, f"{name}-none", 1, steps=0)
+    for there in (name, f"{name}-none", f"{name}-two"):
+        run(train, "--resume", there, "--steps", "100", "--eval-every", "100", "--quiet")
+        with go_on.safe_open(f"{there}/checkpoint.safetensors", "pt") as file:
+            assert file.metadata()["run.step"] == "100", there
+    ours, none = (load_file(f"{there}/checkpoint.safetensors") for there in (name, f"{name}-none"))
+    assert all(torch.equal(ours[key], none[key]) for key in ours)
+    [row] = open(f"{name}-two/metrics.csv").read().splitlines()[1:]
+    before = open(f"{name}/metrics.csv").read().splitlines()[-2]
+    assert float(row.split(",")[6]) < float(before.split(",")[6]), (row, before)
+
+
 def main():
     failed = 0
     with tempfile.TemporaryDirectory() as folder:
@@ -88,7 +104,7 @@ def main():
         with open("text", "w") as file:
             file.write(TEXT)
         for name in RUNS:
-            for test in (test_loads, test_goes_on, test_comes_back):
+            for test in (test_loads, test_goes_on, test_comes_back, test_resumes):
                 line = f"interop: {name}: {test.__name__[5:].replace('_', ' ')}"
                 try:
                     test(name)

@@ -1,6 +1,6 @@
 """Goes on with a run in PyTorch, over as many processes as wanted: reads the model that ./train left, into stock
 nn.TransformerEncoder and nn.TransformerDecoder (tests/golden/models.py), trains it with DistributedDataParallel, and
-writes a model that ./generate reads.
+writes a model that ./generate reads, and a checkpoint that ./train --resume goes on with: Adam's moments go both ways.
 
     python3 tests/interop/go_on.py runs/lm runs/more --text data/poems.txt --processes 2
 
@@ -30,11 +30,38 @@ def read(run):
     return model, meta
 
 
-def write(model, meta, run):
+def read_moments(run, model, optimizer):
+    """What the checkpoint says of where the run stands; the optimizer gets its moments and its steps. None: it has none."""
+    path = os.path.join(run, "checkpoint.safetensors")
+    if not os.path.exists(path):
+        return None
+    with safe_open(path, "pt") as file:
+        meta = file.metadata()
+        if meta["recipe.optimizer"] != "adamw":
+            return None
+        for name, weight in model.named_parameters():
+            optimizer.state[weight] = {"step": torch.tensor(float(meta["run.step"])),
+                                       "exp_avg": file.get_tensor(f"moment1.{name}"),
+                                       "exp_avg_sq": file.get_tensor(f"moment2.{name}")}
+    return meta
+
+
+def save(tensors, run, name, meta):
     """The checksum in meta is of the old file: the new one has none."""
     os.makedirs(run, exist_ok=True)
-    meta = {key: value for key, value in meta.items() if key != "crc32"}
-    save_file(model.state_dict(), os.path.join(run, "model.safetensors"), meta)
+    save_file(tensors, os.path.join(run, name), {key: value for key, value in meta.items() if key != "crc32"})
+
+
+def write_checkpoint(model, optimizer, meta, steps, tokens, run):
+    """Where the old one stood, and so many steps on; its metrics and its best model are in the old folder."""
+    step = str(int(meta["run.step"]) + steps)
+    meta = {**meta, "run.step": step, "run.tokens": str(int(meta["run.tokens"]) + tokens), "run.evaluated": step,
+            "run.loss_sum": "0", "run.losses": "0", "run.best_loss": "inf", "run.best_step": "0"}
+    tensors = dict(model.state_dict())
+    for name, weight in model.named_parameters():
+        state = optimizer.state[weight]
+        tensors.update({f"moment1.{name}": state["exp_avg"], f"moment2.{name}": state["exp_avg_sq"]})
+    save(tensors, run, "checkpoint.safetensors", meta)
 
 
 def text_batch(meta, ids, rows, rng):
@@ -70,12 +97,14 @@ def train(rank, a):
     model, meta = read(a.run)
     parallel = DistributedDataParallel(model)
     optimizer = torch.optim.AdamW(parallel.parameters(), lr=a.lr)
+    stands, tokens = read_moments(a.run, model, optimizer), 0
     rng = torch.Generator().manual_seed(a.seed)
     if a.text:
         number = {character: i for i, character in enumerate(meta["vocabulary"])}
         ids = torch.tensor([number[c] for c in open(a.text, encoding="utf-8", newline="").read()])
     for step in range(1, a.steps + 1):
         batch = text_batch(meta, ids, a.batch, rng) if a.text else task_batch(meta, a.batch, rng)
+        tokens += int((batch["target_out"] != int(meta["pad_id"].replace("none", "-1"))).sum())
         mine = {name: x[rank :: a.processes] for name, x in batch.items()}
         loss = model.loss(parallel(mine["target_in"], mine.get("source")), mine["target_out"])
         optimizer.zero_grad()
@@ -84,7 +113,9 @@ def train(rank, a):
         if rank == 0 and (step == 1 or step == a.steps):
             print(f"step {step}: loss {loss.item():.4f}", flush=True)
     if rank == 0:
-        write(model, meta, a.out)
+        save(model.state_dict(), a.out, "model.safetensors", meta)
+        if stands:
+            write_checkpoint(model, optimizer, stands, a.steps, tokens, a.out)
     dist.destroy_process_group()
 
 
