@@ -28,7 +28,7 @@ bool property_any_layout(Properties *p, PropertyResults one) {
         point_lay_out(&other, p->arena, given, all);
         p->run->point = &other;
         p->run->stage = "with its inputs laid out otherwise in memory";
-        bool same_results = property_same(p, results_in_place(p), one, 0, 1, what);
+        bool same_results = property_same(p, results_in_place(p), one, 0, false, what);
         p->run->point = given;
         if (!same_results) return false;
     }
@@ -42,7 +42,7 @@ bool property_inside_a_graph(Properties *p, PropertyResults one) {
     PropertyResults found = results_in_place(p);
     p->run->relayed = false;
     p->run->keep = true;
-    return property_same(p, found, one, 0, 1, "with inputs that other operations made");
+    return property_same(p, found, one, 0, false, "with inputs that other operations made");
 }
 
 static bool same_range(const CheckInput *a, const CheckInput *b) {
@@ -66,7 +66,7 @@ static bool may_be_passed_twice(Properties *p, int i, int k) {
     twice.x[k] = twice.x[i];
     snprintf(what, sizeof what, "with one tensor passed as both %s and %s", given->in[i].name,
              given->in[k].name);
-    bool sums = property_same(p, property_run(p, p->one, 0), apart, 0, 1, what);
+    bool sums = property_same(p, property_run(p, p->one, 0), apart, 0, false, what);
     p->run->point = given;
     return sums;
 }
@@ -114,9 +114,9 @@ bool property_two_on_a_tape(Properties *p, PropertyResults one) {
     p->run->point = &other;
     PropertyResults other_found = property_copy(p, other_alone.value[CHECK_INPUTS]);
     p->run->point = given;
-    return property_same(p, found, one, 0, 1,
+    return property_same(p, found, one, 0, false,
                          "with a second one on the tape, recorded before backward runs") &&
-           property_same(p, other_found, other_alone, 0, 1,
+           property_same(p, other_found, other_alone, 0, false,
                          "recorded on the tape after another one of its kind");
 }
 
@@ -143,7 +143,7 @@ bool property_beside_constants(Properties *p, PropertyResults one) {
         snprintf(what, sizeof what, "with %s a constant, which takes no gradient (grad is NULL)",
                  given->in[i].name);
         p->run->point = &other, p->run->stage = what;
-        bool right = property_same(p, property_run(p, p->one, 0), one, 0, 1, what);
+        bool right = property_same(p, property_run(p, p->one, 0), one, 0, false, what);
         p->run->point = given, p->run->stage = NULL;
         if (!right) return false;
     }
@@ -163,7 +163,7 @@ bool property_any_process(Properties *p, CheckHost *fresh, uint64_t seed) {
     PropertyResults want = property_run(p, p->one, 0);
     run->point = &here, run->host = host;
     PropertyResults found = property_run(p, p->one, 0);
-    bool same = property_same(p, found, want, 0, 0,
+    bool same = property_same(p, found, want, 0, true,
                               "after other points, against a process that knows none (is something kept?)");
     run->point = given;
     return same;

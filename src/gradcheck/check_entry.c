@@ -1,5 +1,6 @@
 #include "gradcheck/check_entry.h"
 #include "gradcheck/numeric_derivative.h"
+#include "gradcheck/rounding.h"
 #include <math.h>
 
 /* Numbers below this are made of few digits, or of none: what rounding leaves of them may be anything. */
@@ -16,10 +17,11 @@ static bool is_rounding(const Entry *e, double floor) {
  * much may the gradient be: what is left to it is its own rounding, which is that of terms as large as the largest
  * derivative, or as the output. */
 static double room_of(const Entry *e, double size, double scale, double floor) {
-    const double rounding = 1e4 * (double)REAL_EPSILON;
     bool sharp = SWEEP_TRUST * e->estimate <= CHECK_SHARP / 10 * size;
     double tolerance = sharp ? CHECK_SHARP : CHECK_TOLERANCE;
-    return fmin(fmax(tolerance * size, rounding * scale + 1024 * floor), CHECK_TOLERANCE * size);
+    return fmin(
+        fmax(tolerance * size, rounding_room(ROUNDINGS_OF_A_RUN, (double)REAL_EPSILON, scale) + 1024 * floor),
+        CHECK_TOLERANCE * size);
 }
 
 void check_entry_judge(Entry *e, double scale, double floor) {

@@ -1,12 +1,10 @@
 #include "gradcheck/check_properties.h"
 #include "base/random.h"
 #include "gradcheck/property.h"
+#include "gradcheck/rounding.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-/* Sums in another order may differ by this, relative to the largest number of the tensor. */
-#define ROUNDING (1e4 * (double)REAL_EPSILON)
 
 bool property_has_gradient(const CheckPoint *p, int i) {
     return p->in[i].same_as < 0 && !p->in[i].constant;
@@ -33,15 +31,8 @@ PropertyResults property_run(Properties *p, const real *dy, real fill) {
     return property_copy(p, y);
 }
 
-static double largest(const real *x, long count) {
-    double size = 0;
-    for (long i = 0; i < count; i++)
-        if (isfinite(x[i])) size = fmax(size, fabs((double)x[i]));
-    return size;
-}
-
-bool property_same(Properties *p, PropertyResults found, PropertyResults want, double offset,
-                   double tolerance, const char *what) {
+bool property_same(Properties *p, PropertyResults found, PropertyResults want, double offset, bool exactly,
+                   const char *what) {
     const CheckPoint *point = p->run->point;
     for (int k = 0; k <= CHECK_INPUTS; k++) {
         if (!found.value[k] || !want.value[k]) continue;
@@ -49,16 +40,16 @@ bool property_same(Properties *p, PropertyResults found, PropertyResults want, d
         Shape s = output ? p->shape : point->in[k].shape;
         long count = shape_count(s);
         double add = output ? 0 : offset;
-        double slack = tolerance * ROUNDING * (largest(want.value[k], count) + fabs(add) + p->floor);
-        for (long i = 0; i < count; i++) {
-            double a = (double)found.value[k][i], b = (double)want.value[k][i] + add;
-            if (a == b || fabs(a - b) <= slack || (isnan(a) && isnan(b))) continue;
-            char at[INDEX_TEXT];
-            snprintf(p->text, p->size, "%s: %s%s at %s is %.9g, want %.9g", what,
-                     output ? "the output" : "gradient of ", output ? "" : point->in[k].name,
-                     gradcheck_index_text(at, s, i), isnan(a) ? (double)NAN : a, b);
-            return false;
-        }
+        double terms = rounding_largest(want.value[k], count) + fabs(add) + p->floor;
+        double room = exactly ? 0 : rounding_room(ROUNDINGS_OF_A_RUN, (double)REAL_EPSILON, terms);
+        long i = rounding_differs(found.value[k], want.value[k], add, count, room);
+        if (i < 0) continue;
+        double a = (double)found.value[k][i], b = (double)want.value[k][i] + add;
+        char at[INDEX_TEXT];
+        snprintf(p->text, p->size, "%s: %s%s at %s is %.9g, want %.9g", what,
+                 output ? "the output" : "gradient of ", output ? "" : point->in[k].name,
+                 gradcheck_index_text(at, s, i), isnan(a) ? (double)NAN : a, b);
+        return false;
     }
     return true;
 }
@@ -73,7 +64,7 @@ static bool zero_gives_zero(Properties *p) {
     for (int i = 0; i < p->run->point->inputs; i++)
         if (none.value[i])
             want.value[i] = arena_alloc(p->arena, (size_t)p->run->point->in[i].count * sizeof(real));
-    return property_same(p, none, want, 0, 0, "a zero upstream gradient must give a zero gradient");
+    return property_same(p, none, want, 0, true, "a zero upstream gradient must give a zero gradient");
 }
 
 static bool is_linear(Properties *p, PropertyResults one) {
@@ -81,11 +72,11 @@ static bool is_linear(Properties *p, PropertyResults one) {
     for (int i = 0; i < p->run->point->inputs; i++)
         for (long j = 0; one.value[i] && j < p->run->point->in[i].count; j++)
             other.value[i][j] += one.value[i][j];
-    return property_same(p, both, other, 0, 1, "backward must be linear in the upstream gradient");
+    return property_same(p, both, other, 0, false, "backward must be linear in the upstream gradient");
 }
 
 static bool accumulates(Properties *p, PropertyResults one) {
-    return property_same(p, property_run(p, p->one, 1), one, 1, 1,
+    return property_same(p, property_run(p, p->one, 1), one, 1, false,
                          "backward must add to the gradient, not overwrite it");
 }
 
@@ -96,7 +87,7 @@ static bool stores_fresh(Properties *p, PropertyResults one) {
         if (property_has_gradient(p->run->point, i)) p->run->point->in[i].tensor.grad_state = GRAD_FRESH;
     check_run_forward(p->run);
     check_run_backward(p->run, p->one);
-    return property_same(p, property_copy(p, one.value[CHECK_INPUTS]), one, 0, 1,
+    return property_same(p, property_copy(p, one.value[CHECK_INPUTS]), one, 0, false,
                          "backward that stores fresh gradients must store every element");
 }
 
@@ -105,9 +96,9 @@ static bool is_repeatable(Properties *p, PropertyResults one) {
     CheckRun *run = p->run;
     PropertyResults first = {0};
     memcpy(first.value, run->first_grad, sizeof run->first_grad);
-    if (!property_same(p, property_run(p, p->one, 0), one, 0, 0, "two runs must give the same bits"))
+    if (!property_same(p, property_run(p, p->one, 0), one, 0, true, "two runs must give the same bits"))
         return false;
-    if (run->first_dy && !property_same(p, property_run(p, run->first_dy, 0), first, 0, 0,
+    if (run->first_dy && !property_same(p, property_run(p, run->first_dy, 0), first, 0, true,
                                         "a later run must give the bits of the first"))
         return false;
     for (int i = 0; i < run->point->inputs; i++)
@@ -115,7 +106,7 @@ static bool is_repeatable(Properties *p, PropertyResults one) {
     property_run(p, p->other, 0);
     for (int i = 0; i < run->point->inputs; i++)
         if (run->point->in[i].same_as < 0) point_restore(run->point, i);
-    return property_same(p, property_run(p, p->one, 0), one, 0, 0,
+    return property_same(p, property_run(p, p->one, 0), one, 0, true,
                          "a run between with other values must change no bits");
 }
 
@@ -152,7 +143,7 @@ static bool keeps_what_is_saved(Properties *p, PropertyResults one) {
         check_run_backward(run, p->one);
         if (time == 1) first = property_copy(p, y);
     }
-    return property_same(p, property_copy(p, y), first, 0, 0, "backward changed what forward saved");
+    return property_same(p, property_copy(p, y), first, 0, true, "backward changed what forward saved");
 }
 
 static Properties begin(CheckRun *run, Arena *arena, uint64_t seed, char *text, size_t size) {
@@ -183,7 +174,8 @@ const char *check_properties(CheckRun *run, Arena *arena, uint64_t seed, char *t
     run->keep = true; /* so that output and cotangent can be looked at after backward */
     Properties p = begin(run, arena, seed, text, size);
     PropertyResults one = property_run(&p, p.one, 0);
-    p.floor = largest(p.one, p.outputs) * fmax(1, largest(one.value[CHECK_INPUTS], p.outputs));
+    p.floor =
+        rounding_largest(p.one, p.outputs) * fmax(1, rounding_largest(one.value[CHECK_INPUTS], p.outputs));
     const char *broken = !leaves_alone(&p)                     ? "read-only"
                          : !is_repeatable(&p, one)             ? "repeatable"
                          : !keeps_what_is_saved(&p, one)       ? "read-only"

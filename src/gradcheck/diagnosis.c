@@ -1,6 +1,7 @@
 #include "gradcheck/diagnosis.h"
 #include "gradcheck/numeric_derivative.h"
 #include "gradcheck/patterns.h"
+#include "gradcheck/rounding.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -115,7 +116,8 @@ static void sharpen(Suspect *s) {
         double off = fabs(s->analytic[i] - s->numeric[i]) / s->scale[i / s->e->coordinates];
         if (isfinite(off)) largest = fmax(largest, off);
     }
-    if (largest > 0) s->tolerance = fmin(s->tolerance, fmax(largest / 20, 1e4 * (double)REAL_EPSILON));
+    if (largest > 0)
+        s->tolerance = fmin(s->tolerance, fmax(largest / 20, ROUNDINGS_OF_A_RUN * (double)REAL_EPSILON));
 }
 
 void gradcheck_diagnose(CheckRun *run, const Entries *all, int k, Arena *arena, InputReport *report) {

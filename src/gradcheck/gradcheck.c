@@ -3,6 +3,7 @@
 #include "gradcheck/check_host.h"
 #include "gradcheck/check_properties.h"
 #include "gradcheck/curve.h"
+#include "gradcheck/rounding.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -77,7 +78,6 @@ static bool is_like(CheckRun *run, const CheckCase *reference, Arena *arena, cha
     point_ready(run->point, 0);
     const Tensor *want = check_run_forward(&other), *found = check_run_forward(run);
     long count = shape_count(want->shape), wrong = -1;
-    double largest = 1;
     bool same = shape_equal(want->shape, found->shape);
     if (!same)
         snprintf(text, size, "its output is %s, and need be %s", shape_text(found->shape),
@@ -85,12 +85,9 @@ static bool is_like(CheckRun *run, const CheckCase *reference, Arena *arena, cha
     real *w = arena_alloc(arena, (size_t)(count + 1) * sizeof *w),
          *f = arena_alloc(arena, (size_t)(count + 1) * sizeof *f);
     if (same) tensor_copy_out(want, w), tensor_copy_out(found, f);
-    for (long i = 0; i < count; i++)
-        if (isfinite(w[i])) largest = fmax(largest, fabs((double)w[i]));
-    for (long i = 0; same && i < count && wrong < 0; i++)
-        if (!(w[i] == f[i] || fabs((double)w[i] - (double)f[i]) <= CHECK_SHARP * largest) &&
-            !(isnan(w[i]) && isnan(f[i])))
-            wrong = i;
+    double room = rounding_room(CHECK_SHARP / (double)REAL_EPSILON, (double)REAL_EPSILON,
+                                fmax(1, rounding_largest(w, count)));
+    if (same) wrong = rounding_differs(f, w, 0, count, room);
     char at[INDEX_TEXT];
     if (wrong >= 0)
         snprintf(text, size, "its forward is another function: y%s is %.9g, and has to be %.9g",

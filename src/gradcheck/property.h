@@ -30,9 +30,9 @@ PropertyResults property_copy(Properties *p, const real *y);
 PropertyResults property_run(Properties *p, const real *dy, real fill);
 
 /* Writes "WHAT: gradient of x at [0,1] is 3, want 4" and returns false if found + offset is not want, to
- * rounding where tolerance is 1 and to the bit where it is 0. */
-bool property_same(Properties *p, PropertyResults found, PropertyResults want, double offset,
-                   double tolerance, const char *what);
+ * rounding, or exactly: to the bit. */
+bool property_same(Properties *p, PropertyResults found, PropertyResults want, double offset, bool exactly,
+                   const char *what);
 
 /* The properties that concern what is around an operation; `one` is what a run with the cotangent `one` gives. */
 bool property_any_layout(Properties *p, PropertyResults one);

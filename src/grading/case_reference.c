@@ -1,5 +1,6 @@
 #include "grading/case_reference.h"
 #include "base/random.h"
+#include "gradcheck/rounding.h"
 #include <math.h>
 #include <string.h>
 
@@ -82,11 +83,6 @@ static void compute_terms(Reference *r) {
 
 /* ---- How far rounded numbers move it ---- */
 
-static void note_move(double *moved, double need, real now) {
-    double d = fabs((double)now - need);
-    if (isfinite(d)) *moved = fmax(*moved, d);
-}
-
 /* One trial. On the other side of a kink it says nothing. */
 static void move(Reference *r, Precision precision, uint64_t branches, uint64_t key) {
     CaseFiles *f = r->files;
@@ -99,13 +95,14 @@ static void move(Reference *r, Precision precision, uint64_t branches, uint64_t 
         real *now = zeros(r, f->outputs, sizeof *now);
         tensor_copy_out(y, now);
         for (long i = 0; i < f->outputs; i++)
-            note_move(&r->part[0].moved[precision][i], r->part[0].need[i], now[i]);
+            rounding_note(&r->part[0].moved[precision][i], r->part[0].need[i], (double)now[i]);
         check_run_disturb(&f->run, relative, random_key(key, CHECK_INPUTS));
         check_run_backward(&f->run, f->dy);
         for (int k = 1; k < r->parts; k++) {
             ReferencePart *p = &r->part[k];
             const real *grad = f->point.in[p->input].tensor.grad;
-            for (long j = 0; j < p->count; j++) note_move(&p->moved[precision][j], p->need[j], grad[j]);
+            for (long j = 0; j < p->count; j++)
+                rounding_note(&p->moved[precision][j], p->need[j], (double)grad[j]);
         }
     }
     for (int k = 0; k < f->point.inputs; k++)
@@ -159,8 +156,8 @@ void reference_compute(Reference *r) {
 double reference_allowed(const ReferencePart *p, long i, Precision precision) {
     /* What is below the smallest normal number has fewer digits. */
     double smallest = precision == SINGLE || sizeof(real) == sizeof(float) ? (double)FLT_MIN : DBL_MIN;
-    double move = unit(precision) * p->terms[i] + p->moved[precision][i] + smallest;
-    return (double)(p->added[i] + STEPS) * move + p->flat[i];
+    double u = unit(precision), terms = p->terms[i] + (p->moved[precision][i] + smallest) / u;
+    return rounding_room((double)(p->added[i] + STEPS), u, terms) + p->flat[i];
 }
 
 double reference_need(const ReferencePart *p, long i, double found) {

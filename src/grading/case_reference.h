@@ -1,6 +1,6 @@
-/* What the arrays of a case in files have to be, and how far off rounding may bring them.
+/* What the arrays of a case in files have to be, and how far off rounding may bring them (rounding.h).
  *
- * The bound is not chosen but derived. Let u be the distance from 1 to the next number of the precision in which an
+ * The terms are known here, and so is their number. Let u be the distance from 1 to the next number of the precision in which an
  * array was computed. An element that is the sum of n terms t_i is off by at most n u Σ|t_i|, in whatever order they
  * are added (Higham, Accuracy and Stability of Numerical Algorithms, section 4.2). The terms of dx_j are
  * dy_i ∂y_i/∂x_j, those of y_i are, to first order, x_j ∂y_i/∂x_j: the Jacobian matrix knows them all. A term itself is

@@ -1,11 +1,12 @@
 #include "grading/model_values.h"
 #include "base/random.h"
+#include "gradcheck/rounding.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { TRIALS = 8, ROOM = 16, FLOOR = 4 };
+enum { TRIALS = 8, ROUNDINGS = 16 };
 
 /* The precision in which `moved` is measured: float's, or float's last digits would be lost in double's first. */
 static const double measured = FLT_EPSILON;
@@ -56,8 +57,7 @@ static bool measure(ModelValues *v, ModelPass *p, double *changed, uint64_t seed
             w->value[i] = kept[i] * (real)(1 + (random_bits(key, (uint64_t)i) & 1 ? measured : -measured));
         ok = pass_run(p, "with weights changed in their last digits", e);
         if (ok) collect(v, changed);
-        for (long i = 0; ok && i < v->count; i++)
-            v->moved[i] = fmax(v->moved[i], fabs(changed[i] - v->value[i]));
+        for (long i = 0; ok && i < v->count; i++) rounding_note(&v->moved[i], v->value[i], changed[i]);
     }
     if (kept) memcpy(w->value, kept, (size_t)w->size * sizeof *kept);
     free(kept);
@@ -107,7 +107,7 @@ static double *numbers_of(const Safetensors *file, const char *name, Shape shape
 }
 
 static double room_of(double moved, double largest, double epsilon) {
-    return epsilon * (ROOM * moved / measured + FLOOR * largest);
+    return rounding_room(ROUNDINGS, epsilon, moved / measured + largest / 4);
 }
 
 /* The commonest mistake of a port: a factor for all elements. */

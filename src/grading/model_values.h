@@ -1,14 +1,8 @@
 /* What a pass of a model computes (loss, logits, gradients), held against another's: the float twin's, or a port's in
- * a file. How far apart two right results may be is measured, not guessed.
- *
- * Rounding in a computation that is numerically stable does what a change of its inputs in their last digits would do.
- * So all weights are changed by ±ε of themselves at random, several times, and the pass is run again: the largest
- * change of a value, moved_i, shows how it answers to ε. Another's value, computed with numbers of precision ε, is right
- * if it differs by at most
- *
- *     16 moved_i + 4 ε max_j |value_j|
- *
- * where j runs over the tensor: a value that is 0 as the difference of others is left with the rounding of those. */
+ * a file. How far apart they may be (rounding.h) is measured: all weights are changed by ±ε of themselves at random,
+ * several times, and the pass is run again. The largest change of a value, moved_i, shows the size of its terms,
+ * moved_i / ε + max_j |value_j| / 4, where j runs over the tensor: a value that is 0 as the difference of others is left
+ * with the rounding of those. */
 #ifndef GRADING_MODEL_VALUES_H
 #define GRADING_MODEL_VALUES_H
 

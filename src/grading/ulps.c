@@ -1,5 +1,6 @@
 #include "grading/ulps.h"
 #include "base/pool.h"
+#include "gradcheck/rounding.h"
 #include "grading/term_sizes.h"
 #include "grading/twin.h"
 #include "grading/ulp_sweep.h"
@@ -123,7 +124,8 @@ static void judge_part(const struct UlpResult *want, const double *found, const 
         r->wrong += error > ULPS;
         if (error <= r->error) continue;
         r->element = i;
-        r->analytic = found[i], r->numeric = w, r->error = error, r->estimate = ULPS * float_ulp(terms);
+        r->analytic = found[i], r->numeric = w, r->error = error,
+        r->estimate = rounding_room(ULPS, 1, float_ulp(terms));
     }
     r->error = fmax(r->error, 0);
     r->verdict = r->wrong ? FAIL : PASS;

@@ -5,6 +5,7 @@
 #include "formats/json.h"
 #include "formats/npy.h"
 #include "gradcheck/diagnosis.h"
+#include "gradcheck/rounding.h"
 #include "grading/case_reference.h"
 #include <dirent.h>
 #include <errno.h>
@@ -156,7 +157,7 @@ static void read_inputs(Verification *v) {
 /* ---- Judging ---- */
 
 static bool is_right(double found, double need, double allowed) {
-    return found == need || (isfinite(found) && isfinite(need) && fabs(found - need) <= allowed);
+    return rounding_same(found, need, allowed) && !isnan(found);
 }
 
 /* Right as far as single precision goes. */
