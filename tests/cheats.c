@@ -46,7 +46,7 @@ static const Cheat cheats[] = {
      "ops/pow.c"},
     {"only an empty case", "", "", "",
      "static const CheckCase cube_cases[] = {{\"empty\", cube_build, {{\"x\", DIMS(0, 4)}}}};\n",
-     "INCONCLUSIVE", "hardly tested"},
+     "INCONCLUSIVE", "not tested by its own cases"},
 };
 
 static void write_cheat(const Cheat *c) {

@@ -117,11 +117,12 @@ static void try_mutant(void *context, long i) {
     (void)context;
     snprintf(source, sizeof source, "%s/mutant%ld.c", directory, i);
     snprintf(library, sizeof library, "%s/mutant%ld.so", directory, i);
-    const Op *op = write_source(m, source) && student_compile(source, library, "src", false, &e)
+    StudentSource s = {source, library};
+    const Op *op = write_source(m, source) && student_compile(&s, 1, "src")
                        ? student_load(library, m->op, false, &e)
                        : NULL;
     f.built = op != NULL;
-    snprintf(f.said, sizeof f.said, "%.*s", REPORT_TEXT - 1, e.text);
+    snprintf(f.said, sizeof f.said, "%.*s", REPORT_TEXT - 1, e.status ? e.text : s.error.text);
     unlink(source), unlink(library);
     const Op *correct = ops_find(m->op)->op;
     char said[CASES_MOST][REPORT_WORD];

@@ -259,7 +259,8 @@ static void whatever_a_file_is_is_a_verdict(void) {
               out);
     }
     CHECK(mkdir("folder.c", 0777) == 0);
-    CHECK(GRADCHECK("folder.c") == 66 && strstr(err, "folder.c: found a folder"), "a folder: %s%s", err, out);
+    CHECK(GRADCHECK("folder.c") == 66 && strstr(err, "folder.c: found no C files"), "a folder: %s%s", err,
+          out);
 }
 
 PROGRAM_TEST_MAIN({"whatever a case does is a verdict", whatever_a_case_does_is_a_verdict, 170},

@@ -181,7 +181,6 @@ static void send_finding(const char *library, const char *name, int i) {
 /* The wrong ones of a batch: those of one operation are in different ones. */
 static void try_wrong(void *context, long batch) {
     char source[PATH_MAX], library[PATH_MAX], here[PATH_MAX], name[STUDENT_NAME + 16];
-    Error e = {0};
     (void)context;
     snprintf(source, sizeof source, "%s/wrong%ld.c", directory, batch);
     snprintf(library, sizeof library, "%s/wrong%ld.so", directory, batch);
@@ -190,8 +189,9 @@ static void try_wrong(void *context, long batch) {
     fprintf(out, "#include \"%s/tests/students/student.h\"\n", here);
     for (int i = (int)batch; i < WRONGS; i += BATCHES) write_wrong(out, i);
     fclose(out);
-    if (!student_compile(source, library, "src", false, &e)) printf("%s\n", e.text);
-    for (int i = (int)batch; i < WRONGS && !e.status; i += BATCHES) {
+    StudentSource s = {source, library};
+    if (!student_compile(&s, 1, "src")) printf("%s\n", s.error.text);
+    for (int i = (int)batch; i < WRONGS && !s.error.status; i += BATCHES) {
         snprintf(name, sizeof name, "%s%d", wrong[i].op, i);
         send_finding(library, name, i);
     }
@@ -203,10 +203,9 @@ static void try_right(void *context, long which) {
     Error e = {0};
     (void)context;
     snprintf(library, sizeof library, "%s/right%ld.so", directory, which);
-    int count = student_compile(sources[which], library, "src", false, &e)
-                    ? student_names(sources[which], name, MOST_RIGHT, &e)
-                    : 0;
-    if (e.status) printf("%s\n", e.text);
+    StudentSource s = {sources[which], library};
+    int count = student_compile(&s, 1, "src") ? student_names(sources[which], name, MOST_RIGHT, &e) : 0;
+    if (!count) printf("%s%s\n", s.error.text, e.text);
     for (int i = 0; i < count; i++) send_finding(library, name[i], find_right(name[i]));
     unlink(library);
 }

@@ -309,3 +309,13 @@ const char *child_text(char text[CHILD_TEXT], const ChildEnd *end, const ChildLi
     }
     return text;
 }
+
+const char *child_last_line(char *text, size_t size, const char *printed) {
+    *text = 0;
+    for (const char *line = printed; *line;) {
+        size_t length = strcspn(line, "\n");
+        if (length) snprintf(text, size, "%.*s", (int)length, line);
+        line += length + (line[length] == '\n');
+    }
+    return text;
+}

@@ -57,6 +57,9 @@ bool child_lives(Child *c, ChildEnd *end);
 /* Ends it, if it still lives, and its family; frees c. */
 void child_stop(Child *c);
 
+/* The last line of what was printed, a bug's message where it died of one, as far as text holds it. */
+const char *child_last_line(char *text, size_t size, const char *printed);
+
 /* "crashed: signal 11 (Segmentation fault)": the end in words; "" for CHILD_DONE. */
 enum { CHILD_TEXT = 160 };
 const char *child_text(char text[CHILD_TEXT], const ChildEnd *end, const ChildLimits *limits);

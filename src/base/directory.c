@@ -3,8 +3,10 @@
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 bool directory_make(const char *path, Error *e) {
     char prefix[PATH_ROOM];
@@ -26,6 +28,18 @@ bool directory_make(const char *path, Error *e) {
                          cause == EEXIST ? "a file of that name is there" : strerror(cause));
     }
     return true;
+}
+
+bool directory_temporary(char path[TEMPORARY_PATH], Error *e) {
+    strcpy(path, "/tmp/tapeformer-XXXXXX");
+    return mkdtemp(path) || error_set(e, STATUS_CANNOT_CREATE, "/tmp: found no room for a folder");
+}
+
+void directory_remove(const char *path) {
+    DIR *d = opendir(path);
+    for (const struct dirent *entry; d && (entry = readdir(d));) unlinkat(dirfd(d), entry->d_name, 0);
+    if (d) closedir(d);
+    rmdir(path);
 }
 
 bool directory_empty(const char *path) {

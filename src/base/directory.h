@@ -7,6 +7,13 @@
 /* Makes the directory and those above it; one that is there already is no error. STATUS_CANNOT_CREATE. */
 bool directory_make(const char *path, Error *e);
 
+/* Makes a folder for files that nobody keeps, and writes its path; STATUS_CANNOT_CREATE. */
+enum { TEMPORARY_PATH = 32 };
+bool directory_temporary(char path[TEMPORARY_PATH], Error *e);
+
+/* Removes a folder that holds files alone, and these. */
+void directory_remove(const char *path);
+
 /* True if nothing is in the directory; also if it cannot be read. */
 bool directory_empty(const char *path);
 

@@ -45,6 +45,7 @@ struct CheckCase {
                    failure */
     bool flat;  /* the function is saturated at the points on purpose: a gradient too small to be seen in the
                    output's last digit is reported as flat, where otherwise the check would be inconclusive */
+    double points; /* what it is worth to a grader; 0: 1 */
 };
 
 /* Puts a case table into an Op: `CASES(cases)`. */

@@ -68,16 +68,6 @@ static Entries new_entries(const Gradients *g, int input, long coordinates) {
                      .doubt = zeros(g->arena, coordinates, sizeof(Doubt))};
 }
 
-/* Signs at random, sizes in [½, 1½) / √n: a step along it is as long as one along an element. */
-static real *random_direction(Arena *arena, long count, uint64_t key) {
-    real *v = zeros(arena, count, sizeof *v), size = 1 / (real)sqrt((double)count);
-    for (long i = 0; i < count; i++) {
-        real part = size * ((real)0.5 + random_uniform(key, (uint64_t)(2 * i)));
-        v[i] = random_bits(key, (uint64_t)(2 * i + 1)) & 1 ? part : -part;
-    }
-    return v;
-}
-
 /* Elements spread over the input, one at random in each of as many equal parts. */
 static const long *sample(Arena *arena, long of, long count, uint64_t key) {
     long *place = zeros(arena, count, sizeof *place);
@@ -109,7 +99,8 @@ static void lay_out(Gradients *g, uint64_t seed) {
         if (all) continue;
         uint64_t key = random_key(seed, 0xD1EC00 + (uint64_t)k);
         g->element[k].place = sample(g->arena, own, most, key);
-        g->direction[k] = random_direction(g->arena, own, key);
+        g->direction[k] = zeros(g->arena, own, sizeof(real));
+        check_run_direction(g->direction[k], own, key);
         g->along[k] = new_entries(g, k, 1);
         real **only = zeros(g->arena, CHECK_INPUTS, sizeof *only);
         only[k] = g->direction[k];
@@ -212,6 +203,9 @@ static void report_elements(InputReport *r, const PointInput *in, const Entries 
         r->kinks += e->state[j] == ENTRY_KINK;
         r->flat += e->state[j] == ENTRY_FLAT;
         if (e->doubt[j] > r->doubt) r->doubt = e->doubt[j];
+        bool slope = false;
+        for (long q = 0; q < e->cotangents; q++) slope |= e->entry[q * e->coordinates + j].analytic != 0;
+        r->sloped += slope;
     }
     r->verdict = r->wrong ? FAIL : r->unclear ? INCONCLUSIVE : PASS;
     if (r->verdict == PASS && looks_like_differences(e)) {

@@ -1,6 +1,7 @@
 #include "gradcheck/check_run.h"
 #include "base/random.h"
 #include "gradcheck/check_host.h"
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,6 +128,14 @@ void check_run_cotangent(real *dy, long outputs, uint64_t seed, uint64_t number)
     for (long i = 0; i < outputs; i++) {
         real size = (real)0.5 + random_uniform(key, (uint64_t)i);
         dy[i] = random_bits(key, (uint64_t)(outputs + i)) & 1 ? size : -size;
+    }
+}
+
+void check_run_direction(real *v, long count, uint64_t key) {
+    double size = 1 / sqrt((double)count);
+    for (long i = 0; i < count; i++) {
+        double part = size * (0.5 + (double)random_uniform(key, (uint64_t)(2 * i)));
+        v[i] = (real)(random_bits(key, (uint64_t)(2 * i + 1)) & 1 ? part : -part);
     }
 }
 

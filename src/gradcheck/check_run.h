@@ -41,6 +41,10 @@ Tensor *check_run_forward(CheckRun *r);
  * near 0. */
 void check_run_cotangent(real *dy, long outputs, uint64_t seed, uint64_t number);
 
+/* A random direction: signed, of sizes in [0.5, 1.5) / √count, so that a step along it is as long as one along an
+ * element. */
+void check_run_direction(real *v, long count, uint64_t key);
+
 /* Backward from the last forward's output, with cotangent dy. With `keep` it may run again. */
 void check_run_backward(CheckRun *r, const real *dy);
 

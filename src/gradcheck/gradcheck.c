@@ -19,10 +19,6 @@ const char *gradcheck_verdict_text(Verdict v) {
     return (const char *[]){"PASS", "INCONCLUSIVE", "FAIL"}[v];
 }
 
-static void copy_text(char *to, size_t size, const char *from) {
-    snprintf(to, size, "%s", from);
-}
-
 static bool is_among(const char *word, const char *const words[]) {
     for (; *words; words++)
         if (strcmp(word, *words) == 0) return true;
@@ -50,8 +46,8 @@ static void forget_patterns(CaseReport *r) {
         if (r->in[i].verdict != FAIL ||
             is_among(r->in[i].pattern, (const char *const[]){"not a number", NULL}))
             continue;
-        copy_text(r->in[i].pattern, sizeof r->in[i].pattern, "unknown");
-        copy_text(r->in[i].reason, sizeof r->in[i].reason, "no pattern is looked for: runs differ");
+        REPORT_SET(r->in[i].pattern, "unknown");
+        REPORT_SET(r->in[i].reason, "no pattern is looked for: runs differ");
     }
 }
 
@@ -115,8 +111,8 @@ void gradcheck_case_with(const char *op, const CheckCase *c, const CheckOptions 
     uint64_t seed = how->seed;
     if (!run.host) run.tape = tape_new();
     *report = (CaseReport){0};
-    copy_text(report->op, sizeof report->op, op);
-    copy_text(report->name, sizeof report->name, c->name);
+    REPORT_SET(report->op, op);
+    REPORT_SET(report->name, c->name);
     report->kinks = c->kinks;
     for (int attempt = 0; attempt < POINTS; attempt++) {
         arena_reset(&arena);
@@ -130,11 +126,11 @@ void gradcheck_case_with(const char *op, const CheckCase *c, const CheckOptions 
     }
     const char *broken = !how->differences ? broken_property(&run, how, &arena, report) : NULL;
     if (broken) {
-        copy_text(report->property, sizeof report->property, broken);
+        REPORT_SET(report->property, broken);
         report->verdict = FAIL;
         if (strcmp(broken, "repeatable") == 0) forget_patterns(report);
     }
-    if (report->verdict == FAIL) copy_text(report->diagnosis, sizeof report->diagnosis, diagnosis_of(report));
+    if (report->verdict == FAIL) REPORT_SET(report->diagnosis, diagnosis_of(report));
     for (int k = 0, i = 0; how->curves && k < point.inputs && i < report->inputs; k++)
         if (point.in[k].same_as < 0 && !point.in[k].constant)
             gradcheck_curve(&run, k, seed, &arena, &report->in[i++]);

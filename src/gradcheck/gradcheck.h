@@ -49,6 +49,9 @@ enum {
     CURVE_POINTS = 48
 };
 
+/* Copies text into an array of a report, as much as it holds. */
+#define REPORT_SET(to, from) snprintf(to, sizeof(to), "%.*s", (int)sizeof(to) - 1, from)
+
 /* A central difference at one step: how far it is from the best numeric derivative, relative to it. */
 typedef struct CurvePoint {
     double step, error;
@@ -63,6 +66,7 @@ typedef struct InputReport {
     long alone;       /* of them, moved alone: all, or where there are too many a sample; then all are moved
                                  * together as well, along a random direction */
     long wrong, unclear, kinks; /* of them */
+    long sloped;                /* coordinates with a gradient that is not 0 */
     long flat;   /* coordinates with a gradient too small to be seen beside the output's size */
     Doubt doubt; /* why a coordinate is unclear: the gravest reason */
 
@@ -101,6 +105,13 @@ typedef struct CaseReport {
         by_reference; /* judged by values that are known to be right (`analytic` against `numeric`), not by differences */
     int moved;        /* how many points were given up because they lay on a kink */
     long evaluations; /* forward runs */
+
+    /* What was to be judged, whatever came of it: known of a case that comes from a table, not of files. */
+    bool planned;
+    bool added; /* by the checker, beside those that somebody wrote */
+    int wanted; /* gradients */
+    char want[REPORT_INPUTS][REPORT_NAME];
+    double points; /* what all of it is worth to a grader */
 } CaseReport;
 
 /* Relative error up to which a gradient passes. */

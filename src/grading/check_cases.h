@@ -12,7 +12,8 @@
 typedef struct CheckItem {
     char op[REPORT_NAME], name[REPORT_NAME];
     int index;   /* of the case in the operation's table; -1: there is nothing to run, `trouble` says why */
-    CheckCase c; /* of a student's file: without its code */
+    CheckCase c; /* of a student's file: without its code, and under no name */
+    bool added;  /* nobody wrote it: it counts where the operation takes its sizes */
     char trouble[REPORT_TEXT];
 } CheckItem;
 
@@ -25,7 +26,6 @@ typedef struct CheckPlan {
         cases; /* another that has the cases, which call tape_NAME of the first; NULL: each operation's own */
     const OpEntry *
         like; /* those are this operation's, and so is what forward has to give; NULL: they are a teacher's */
-    bool solution; /* a file that includes the project's own is refused */
     uint64_t seed;
     long seeds; /* each case is checked at the points of so many seeds, `seed` and those that follow; at least
                    1 */
@@ -37,18 +37,11 @@ typedef struct CheckPlan {
 /* Adds the cases of a built-in operation whose names contain `part` (NULL: all). Returns how many. */
 int plan_add(CheckPlan *p, const Op *op, const char *part);
 
-/* What a C file is judged by. */
-typedef struct StudentFile {
-    const char *source;
-    const char *cases;   /* a teacher's C file of cases: op_NAME with CASES alone; NULL: there is none */
-    const OpEntry *like; /* or an operation whose cases they are; NULL: none */
-    const char *folder;  /* for what is compiled */
-    const char *headers; /* the project's src */
-} StudentFile;
+/* Adds one more, to be filled in. Others may move. */
+CheckItem *plan_item(CheckPlan *p, const char *op, const char *name, int index);
 
-/* Adds all cases of all operations of a C file. Where it cannot be compiled or loaded the plan gets an item that fails;
- * other errors (no such file, no headers, cases that do not compile) are e's. */
-bool plan_add_file(CheckPlan *p, const StudentFile *f, Error *e);
+/* What there is to say as long as nothing is judged: a report for each item, that it failed for this reason. */
+void plan_unjudged(const CheckPlan *p, const char *why, CaseReport *report);
 
 void plan_free(CheckPlan *p);
 

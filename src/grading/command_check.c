@@ -1,16 +1,13 @@
 #include "base/options.h"
 #include "base/pool.h"
-#include "base/system.h"
 #include "base/utf8.h"
-#include "grading/check_cases.h"
 #include "grading/commands.h"
-#include "grading/coverage.h"
-#include "grading/gradcheck_show.h"
+#include "grading/grade_files.h"
+#include "grading/template.h"
 #include "ops/ops.h"
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 static const char notes[] =
     "Commands, each with --help of its own:\n"
@@ -79,60 +76,21 @@ static bool check_operation(CheckPlan *plan, const char *name, const char *part,
     return check(plan, how, e);
 }
 
-/* The project's headers stand in src beside this program, or beside the folder that it was built in. */
-static void find_headers(char *path, size_t size) {
-    system_program(path, size - 32);
-    for (char *slash; (slash = strrchr(path, '/'));) {
-        strcpy(slash, "/src/ops/ops.h");
-        bool here = access(path, R_OK) == 0;
-        strcpy(slash, here ? "/src" : "");
-        if (here) return;
-    }
-    strcpy(path, "src");
-}
-
-/* As `check`, for a student's file, whose cases may be few. */
-static bool check_student(CheckPlan *plan, ShowOptions *how, bool strict, Error *e) {
-    Show show;
-    plan->at_once = pool_threads();
-    plan->curves = how->curve;
-    show_start(&show, how);
-    plan_run(plan, show_report, &show);
-    if (!plan->cases) {
-        CaseReport *all = malloc(((size_t)show.count + 1) * sizeof *all);
-        if (!all) return error_set(e, STATUS_NO_MEMORY, "memory: %ld reports", show.count);
-        memcpy(all, show.report, (size_t)show.count * sizeof *all);
-        coverage_report(plan, all, strict, show_report, &show);
-        free(all);
-    }
-    return show_finish(&show, e);
-}
-
-static bool check_file(CheckPlan *plan, StudentFile *f, ShowOptions *how, bool strict, Error *e) {
-    static const char *const made[] = {"op.so", "op.d", "cases.so", "cases.d"};
-    char headers[4096], folder[] = "/tmp/gradcheck-XXXXXX", path[sizeof folder + 16];
-    find_headers(headers, sizeof headers);
-    if (!mkdtemp(folder)) return error_set(e, STATUS_CANNOT_CREATE, "%s: cannot be made", folder);
-    f->folder = folder, f->headers = headers;
-    bool ok = plan_add_file(plan, f, e) && check_student(plan, how, strict, e);
-    for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
-        snprintf(path, sizeof path, "%s/%s", folder, made[i]);
-        unlink(path);
-    }
-    rmdir(folder);
-    return ok;
-}
-
-static bool is_c_file(const char *name) {
+static bool ends_in_c(const char *name) {
     size_t n = strlen(name);
     return n > 2 && strcmp(name + n - 2, ".c") == 0;
 }
 
+static bool is_a_folder(const char *name) {
+    struct stat found;
+    return !ops_find(name) && stat(name, &found) == 0 && S_ISDIR(found.st_mode);
+}
+
 /* Whether cases that are not the file's own are asked for as they can be. */
-static bool may_be_graded(const StudentFile *f, bool is_file, const char *like, Error *e) {
+static bool may_be_graded(const StudentFile *f, bool graded, const char *like, Error *e) {
     char shown[ESCAPED_TEXT];
-    if ((f->cases || like) && !is_file)
-        return error_set(e, STATUS_USAGE, "%s: found no C file to grade, need one",
+    if ((f->cases || like) && !graded)
+        return error_set(e, STATUS_USAGE, "%s: found no C file or folder to grade, need one",
                          f->cases ? "--cases" : "--like");
     if (f->cases && like)
         return error_set(e, STATUS_USAGE, "--like: found --cases as well, need one of the two");
@@ -142,17 +100,10 @@ static bool may_be_graded(const StudentFile *f, bool is_file, const char *like, 
     return true;
 }
 
-/* A run that ended without a verdict leaves graders' files that say why. */
-static void say_what_stopped(const ShowOptions *show, const Error *e) {
-    Error unwritten = {0};
-    if (e->status != STATUS_DONE && e->status != STATUS_NO && e->status != STATUS_INCONCLUSIVE)
-        show_unjudged(show, e->text, &unwritten);
-}
-
 void grading_command_check(int argc, char **argv, Error *e) {
     ShowOptions show = {0};
     bool list = false, strict = false, solution = false, help_grading = false;
-    const char *cases = NULL, *like = NULL;
+    const char *cases = NULL, *like = NULL, *template = NULL;
     double seconds = 10, gigabytes = 4;
     long seeds = 1;
     const Option table[] = {
@@ -171,6 +122,7 @@ void grading_command_check(int argc, char **argv, Error *e) {
          .text = &like},
         {"solution", .help = "refuse a file that includes the operations of this project", .flag = &solution},
         {"strict", .help = "inconclusive is what its own cases hardly test", .flag = &strict},
+        {"template", "OPERATION", NULL, "print a file to start from, and end", "none", .text = &template},
         {"help-grading", .help = "print how an exercise is graded, and end", .flag = &help_grading},
         {"Limits of each case"},
         {"time-limit", "S", "(0,86400]", "seconds", .real = &seconds},
@@ -178,32 +130,37 @@ void grading_command_check(int argc, char **argv, Error *e) {
         {0},
     };
     Options o = {"gradcheck",
-                 "[OPERATION [CASE] | FILE.c]",
+                 "[OPERATION [CASE] | FILE.c | FOLDER]",
                  "Proves gradients by comparing them with differences that know their own error.",
                  table,
                  notes,
                  .most = 2,
                  .seed = 1};
     if (!options_parse(&o, argc, argv, e)) return;
-    CheckPlan plan = {.seed = o.seed,
-                      .seeds = seeds,
-                      .solution = solution,
-                      .limits = {seconds * (double)seeds, (size_t)(gigabytes * 1e9)}};
+    CheckPlan plan = {
+        .seed = o.seed, .seeds = seeds, .limits = {seconds * (double)seeds, (size_t)(gigabytes * 1e9)}};
     const char *name = o.operands ? o.operand[0] : NULL;
-    StudentFile file = {.source = name, .cases = cases, .like = like ? ops_find(like) : NULL};
-    bool is_file = name && is_c_file(name);
+    bool is_folder = name && is_a_folder(name), is_file = name && !is_folder && ends_in_c(name);
+    Error unwritten = {0};
+    Grading g = {plan, {.source = name, .cases = cases, .solution = solution}, show, strict};
+    if (like) g.file.like = ops_find(like);
     if (help_grading && fputs(grading_help, stdout) != EOF) return;
-    if (!may_be_graded(&file, is_file, like, e) ||
-        !show_unjudged(&show, "the run did not come to its end", e))
+    if (template && template_print(template, stdout, e)) return;
+    if (e->status || (!is_folder && !grade_unjudged(&plan, &show, "the run did not come to its end", e)) ||
+        !may_be_graded(&g.file, is_file || is_folder, like, e))
         return;
     if (list)
         list_operations();
     else if (!name)
         check_all(&plan, &show, e);
     else if (is_file)
-        check_file(&plan, &file, &show, strict, e);
+        grade_file(&g, e);
+    else if (is_folder)
+        grade_folder(&g, name, e);
     else
         check_operation(&plan, name, o.operands > 1 ? o.operand[1] : NULL, &show, e);
-    say_what_stopped(&show, e);
+    /* A run that ended without a verdict leaves graders' files that say why. */
+    bool judged = e->status == STATUS_DONE || e->status == STATUS_NO || e->status == STATUS_INCONCLUSIVE;
+    if (!judged && !is_file && !is_folder) grade_unjudged(&plan, &show, e->text, &unwritten);
     plan_free(&plan);
 }

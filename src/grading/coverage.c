@@ -2,54 +2,44 @@
 #include <stdio.h>
 #include <string.h>
 
-typedef struct Coverage {
-    bool elements, smooth, one,
-        sizes; /* there is a case with elements, off kinks and saturation, of size 1, of another shape */
-    Shape first;
-    bool any;
-} Coverage;
-
-static void look(Coverage *c, const CheckItem *item, const CaseReport *r) {
-    for (int k = 0; k < CHECK_INPUTS && item->c.in[k].name; k++) {
-        Shape s = item->c.in[k].shape;
-        for (int axis = 0; axis < s.rank; axis++) c->one |= s.size[axis] == 1;
-        c->one |= s.rank == 0;
-        if (k) continue;
-        if (!c->any) c->first = s;
-        c->sizes |= !shape_equal(s, c->first);
-        c->any = true;
-    }
+void coverage_look(Coverage *c, const CaseReport *r) {
+    REPORT_SET(c->op, r->op);
+    if (r->added) return;
+    c->runs |= r->inputs > 0;
     for (int i = 0; i < r->inputs; i++) {
         const InputReport *in = &r->in[i];
+        for (int axis = 0; axis < in->shape.rank; axis++) c->one |= in->shape.size[axis] == 1;
+        c->one |= in->shape.rank == 0;
         c->elements |= in->coordinates > 0;
         c->smooth |= in->kinks + in->flat < in->alone;
+        c->slope |= in->sloped > 0;
+        if (i) continue;
+        if (!c->any) c->first = in->shape;
+        c->sizes |= !shape_equal(in->shape, c->first);
+        c->any = true;
     }
 }
 
-static bool says_something(const Coverage *c, char text[REPORT_TEXT]) {
-    snprintf(text, REPORT_TEXT, "hardly tested by its own cases:%s%s%s%s",
-             c->elements ? "" : " no element has a gradient;",
-             c->smooth || !c->elements ? "" : " all points lie on kinks, or where the output is saturated;",
-             c->sizes ? "" : " all inputs have one shape;", c->one ? "" : " no axis has size 1;");
-    size_t length = strlen(text);
-    bool any = text[length - 1] == ';';
-    if (any) text[length - 1] = 0;
+bool coverage_says(Coverage *c, bool strict, CaseReport *r) {
+    const struct {
+        bool tested;
+        const char *not_so;
+    } aspect[] = {{c->elements, " no element has a gradient;"},
+                  {c->smooth || !c->elements, " all points lie on kinks, or where the output is saturated;"},
+                  {c->slope || !c->elements, " the slope is 0 everywhere;"},
+                  {c->sizes, " all inputs have one shape;"},
+                  {c->one, " no axis has size 1;"}};
+    bool any = false;
+    *r = (CaseReport){.verdict = strict ? INCONCLUSIVE : PASS};
+    REPORT_SET(r->op, c->op);
+    REPORT_SET(r->name, "coverage");
+    size_t at = (size_t)snprintf(r->trouble, REPORT_TEXT, "not tested by its own cases:");
+    for (size_t i = 0; c->runs && i < sizeof aspect / sizeof *aspect; i++) {
+        if (aspect[i].tested) continue;
+        at += (size_t)snprintf(r->trouble + at, REPORT_TEXT - at, "%s", aspect[i].not_so);
+        any = true;
+    }
+    r->trouble[at - any] = 0;
+    *c = (Coverage){0};
     return any;
-}
-
-void coverage_report(const CheckPlan *p, const CaseReport *report, bool strict,
-                     void (*sink)(void *context, const CaseReport *r), void *context) {
-    for (long i = 0, end; i < p->items; i = end) {
-        Coverage c = {0};
-        bool runs = false;
-        for (end = i; end < p->items && strcmp(p->item[end].op, p->item[i].op) == 0; end++) {
-            runs |= p->item[end].index >= 0;
-            look(&c, &p->item[end], &report[end]);
-        }
-        CaseReport r = {.verdict = strict ? INCONCLUSIVE : PASS};
-        if (!runs || !says_something(&c, r.trouble)) continue;
-        snprintf(r.op, sizeof r.op, "%s", p->item[i].op);
-        snprintf(r.name, sizeof r.name, "coverage");
-        sink(context, &r);
-    }
 }

@@ -3,11 +3,20 @@
 #define GRADING_COVERAGE_H
 
 #include "gradcheck/gradcheck.h"
-#include "grading/check_cases.h"
 
-/* For each operation of the plan whose cases hardly test it a report `coverage`, which says what is missing, to the sink: as
- * passed, or with `strict` as inconclusive. report[i] is item i's. */
-void coverage_report(const CheckPlan *p, const CaseReport *report, bool strict,
-                     void (*sink)(void *context, const CaseReport *r), void *context);
+/* What there is among the cases of an operation so far. */
+typedef struct Coverage {
+    char op[REPORT_NAME]; /* "": no case yet */
+    bool runs, elements, smooth, slope, one, sizes;
+    Shape first;
+    bool any;
+} Coverage;
+
+/* Looks at one more report of the operation; at what nobody wrote it does not. */
+void coverage_look(Coverage *c, const CaseReport *r);
+
+/* If the cases hardly test it, a report `coverage` that says what is missing: passed, or with `strict` inconclusive.
+ * Begins anew. */
+bool coverage_says(Coverage *c, bool strict, CaseReport *r);
 
 #endif

@@ -3,27 +3,69 @@
 #include "formats/json.h"
 #include "grading/gradcheck_report.h"
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* JSON has no infinities and no NaN. */
-static void json_number(FILE *out, const char *key, double x) {
-    fprintf(out, ", \"%s\": ", key);
-    if (isfinite(x))
-        fprintf(out, "%.17g", x);
-    else
-        fprintf(out, "null");
-}
+/* What JSON says of a gradient, in this order. */
+static const struct Field {
+    const char *key;
+    enum { COUNT, NUMBER, TEXT, SHAPE_OF } kind;
+    size_t at;
+    enum { ALWAYS, ON_A_KINK, IF_ANY } when;
+} fields[] = {
+#define FIELD(kind, name, when)                                                                              \
+    { #name, kind, offsetof(InputReport, name), when }
+    FIELD(SHAPE_OF, shape, ALWAYS),
+    {"elements", COUNT, offsetof(InputReport, coordinates), ALWAYS},
+    FIELD(COUNT, wrong, ALWAYS),
+    FIELD(COUNT, unclear, ALWAYS),
+    FIELD(COUNT, kinks, ALWAYS),
+    FIELD(COUNT, flat, ALWAYS),
+    {"worst", COUNT, offsetof(InputReport, element), ALWAYS},
+    FIELD(NUMBER, analytic, ALWAYS),
+    FIELD(NUMBER, numeric, ALWAYS),
+    FIELD(NUMBER, estimate, ALWAYS),
+    FIELD(NUMBER, error, ALWAYS),
+    FIELD(COUNT, kink, ON_A_KINK),
+    FIELD(NUMBER, kink_below, ON_A_KINK),
+    FIELD(NUMBER, kink_above, ON_A_KINK),
+    FIELD(TEXT, pattern, IF_ANY),
+    FIELD(TEXT, reason, IF_ANY),
+#undef FIELD
+};
 
 static void json_text(FILE *out, const char *key, const char *text) {
     fprintf(out, ", \"%s\": ", key);
     json_print(out, text);
 }
 
-static void json_case(FILE *out, const CaseReport *r, const char *part, Verdict v) {
+static void json_field(FILE *out, const struct Field *f, const InputReport *in) {
+    const void *value = (const char *)in + f->at;
+    if ((f->when == ON_A_KINK && !in->kinks) || (f->when == IF_ANY && !*(const char *)value)) return;
+    if (f->kind == TEXT) {
+        json_text(out, f->key, value);
+        return;
+    }
+    fprintf(out, ", \"%s\": ", f->key);
+    if (f->kind == COUNT) {
+        fprintf(out, "%ld", *(const long *)value);
+    } else if (f->kind == NUMBER) {
+        double x = *(const double *)value; /* JSON has no infinities and no NaN */
+        fprintf(out, isfinite(x) ? "%.17g" : "null", x);
+    } else {
+        fprintf(out, "[");
+        for (int axis = 0; axis < in->shape.rank; axis++)
+            fprintf(out, axis ? ", %ld" : "%ld", in->shape.size[axis]);
+        fprintf(out, "]");
+    }
+}
+
+static void json_case(FILE *out, const char *file, const CaseReport *r, const char *part, Verdict v) {
     fprintf(out, "{\"operation\": ");
     json_print(out, r->op);
     json_text(out, "case", r->name);
+    if (file) json_text(out, "file", file);
     if (part)
         json_text(out, "part", part);
     else
@@ -31,79 +73,86 @@ static void json_case(FILE *out, const CaseReport *r, const char *part, Verdict 
     json_text(out, "verdict", gradcheck_verdict_text(v));
 }
 
-void gradcheck_json_report(FILE *out, const CaseReport *r) {
+void gradcheck_json_report(FILE *out, const char *file, const CaseReport *r) {
     for (int i = 0; i < r->inputs; i++) {
         const InputReport *in = &r->in[i];
-        json_case(out, r, in->name, in->verdict);
-        fprintf(out, ", \"shape\": [");
-        for (int axis = 0; axis < in->shape.rank; axis++)
-            fprintf(out, axis ? ", %ld" : "%ld", in->shape.size[axis]);
-        fprintf(out, "], \"elements\": %ld, \"wrong\": %ld, \"unclear\": %ld, \"kinks\": %ld, \"flat\": %ld",
-                in->coordinates, in->wrong, in->unclear, in->kinks, in->flat);
-        fprintf(out, ", \"worst\": %ld", in->element);
-        json_number(out, "analytic", in->analytic);
-        json_number(out, "numeric", in->numeric);
-        json_number(out, "estimate", in->estimate);
-        json_number(out, "error", in->error);
-        if (in->kinks) {
-            fprintf(out, ", \"kink\": %ld", in->kink);
-            json_number(out, "kink_below", in->kink_below);
-            json_number(out, "kink_above", in->kink_above);
-        }
-        if (in->pattern[0]) json_text(out, "pattern", in->pattern);
-        if (in->reason[0]) json_text(out, "reason", in->reason);
+        json_case(out, file, r, in->name, in->verdict);
+        for (size_t f = 0; f < sizeof fields / sizeof *fields; f++) json_field(out, &fields[f], in);
         fprintf(out, "}\n");
     }
     if (r->inputs && !r->trouble[0]) return;
-    json_case(out, r, NULL, r->verdict);
+    json_case(out, file, r, NULL, r->verdict);
     if (r->property[0]) json_text(out, "property", r->property);
     if (r->trouble[0]) json_text(out, "reason", r->trouble);
     fprintf(out, "}\n");
 }
 
 /* What a grader shows a student: the table's explanation, in memory. To be freed. */
-static char *explanation(const CaseReport *r, const InputReport *in) {
+static char *explanation(const CaseReport *r, const InputReport *in, Verdict verdict) {
     char *text = NULL;
     size_t size;
     FILE *memory = open_memstream(&text, &size);
     if (!memory) return NULL;
     CaseReport part = *r;
-    if (in) {
-        part.verdict = in->verdict;
-        part.inputs = 1;
-        part.in[0] = *in;
-        part.trouble[0] = 0;
-    } else {
-        part.inputs = 0;
-    }
-    gradcheck_explain(memory, &part);
-    if (part.verdict == PASS) fprintf(memory, "PASS, worst relative error %.1e\n", in ? in->error : 0.0);
+    part.verdict = verdict;
+    part.inputs = in != NULL;
+    if (in) part.in[0] = *in, part.trouble[0] = 0;
+    if (in || verdict != PASS || r->trouble[0]) gradcheck_explain(memory, &part);
+    if (verdict == PASS && in) fprintf(memory, "PASS, worst relative error %.1e\n", in->error);
+    if (verdict == PASS && !in) fprintf(memory, "PASS\n");
     fclose(memory);
     return text;
 }
 
-/* A part of a report: one of its gradients, or what concerns all of them. */
+/* A part of a report, which is a test to graders: one of its gradients, or what concerns all of them. */
 typedef struct Part {
     const CaseReport *report;
-    const InputReport *in; /* NULL: the case as a whole */
     Verdict verdict;
+    double points;
     char name[3 * REPORT_NAME];
     char *text;
 } Part;
 
+/* How many parts the report has. Of a case that was planned these are the gradients that it wants and its properties,
+ * whatever came of them: so what all is worth does not depend on what is judged. */
+static int parts_of(const CaseReport *r) {
+    return r->planned ? r->wanted + 1 : r->inputs + (r->trouble[0] || !r->inputs);
+}
+
+static const InputReport *input_called(const CaseReport *r, const char *name) {
+    for (int i = 0; i < r->inputs; i++)
+        if (strcmp(r->in[i].name, name) == 0) return &r->in[i];
+    return NULL;
+}
+
+static Part part_of(const CaseReport *r, int i) {
+    bool gradient = i < (r->planned ? r->wanted : r->inputs);
+    const char *what = gradient ? r->planned ? r->want[i] : r->in[i].name : r->planned ? "properties" : "";
+    const InputReport *in = gradient ? input_called(r, what) : NULL;
+    Part p = {.report = r, .points = (r->planned ? r->points : parts_of(r)) / parts_of(r)};
+    p.verdict = in ? in->verdict : r->planned && r->inputs && !r->trouble[0] ? PASS : r->verdict;
+    snprintf(p.name, sizeof p.name, "%s%s%s", r->name, *what ? ": " : "", what);
+    p.text = explanation(r, in, p.verdict);
+    return p;
+}
+
 static bool next_part(const CaseReport *r, long count, long *at, int *i, Part *p) {
-    for (; *at < count; (*at)++, *i = 0) {
-        const CaseReport *c = &r[*at];
-        int parts = c->inputs + (c->trouble[0] || !c->inputs);
-        if (*i >= parts) continue;
-        const InputReport *in = *i < c->inputs ? &c->in[*i] : NULL;
-        *p = (Part){.report = c, .in = in, .verdict = in ? in->verdict : c->verdict};
-        snprintf(p->name, sizeof p->name, "%s%s%s", c->name, in ? ": " : "", in ? in->name : "");
-        p->text = explanation(c, in);
-        (*i)++;
-        return true;
+    while (*at < count && *i >= parts_of(&r[*at])) (*at)++, *i = 0;
+    if (*at >= count) return false;
+    *p = part_of(&r[*at], (*i)++);
+    return true;
+}
+
+double gradcheck_points(const CaseReport *r, long count, double *of) {
+    double points = 0;
+    long at = 0;
+    int i = 0;
+    *of = 0;
+    for (Part p; next_part(r, count, &at, &i, &p); free(p.text)) {
+        *of += p.points;
+        if (p.verdict == PASS) points += p.points;
     }
-    return false;
+    return points;
 }
 
 static void xml_text(File *f, const char *text) {
@@ -122,7 +171,8 @@ static void xml_text(File *f, const char *text) {
     }
 }
 
-bool junit_write(const char *path, const CaseReport *r, long count, double seconds, Error *e) {
+bool junit_write(const char *path, const CaseReport *r, long count, double seconds, const char *notes,
+                 Error *e) {
     File *f = file_create(path, e);
     if (!f) return false;
     long tests = 0, failed = 0, unclear = 0, at = 0;
@@ -152,7 +202,9 @@ bool junit_write(const char *path, const CaseReport *r, long count, double secon
         }
         file_print(f, "</testcase>\n");
     }
-    file_print(f, "</testsuite></testsuites>\n");
+    file_print(f, "<system-out>");
+    xml_text(f, notes);
+    file_print(f, "</system-out></testsuite></testsuites>\n");
     return file_commit(f, e);
 }
 
@@ -166,10 +218,13 @@ static void json_to_file(File *f, const char *text) {
     free(json);
 }
 
-bool gradescope_write(const char *path, const CaseReport *r, long count, double seconds, Error *e) {
+bool gradescope_write(const char *path, const CaseReport *r, long count, double seconds, const char *notes,
+                      Error *e) {
     File *f = file_create(path, e);
     if (!f) return false;
-    file_print(f, "{\"execution_time\": %.0f, \"visibility\": \"visible\", \"tests\": [", seconds);
+    file_print(f, "{\"execution_time\": %.0f, \"visibility\": \"visible\", \"output\": ", seconds);
+    json_to_file(f, notes);
+    file_print(f, ", \"tests\": [");
     long at = 0;
     int i = 0;
     Part p;
@@ -179,9 +234,8 @@ bool gradescope_write(const char *path, const CaseReport *r, long count, double 
         snprintf(name, sizeof name, "%s/%s", p.report->op, p.name);
         file_print(f, "%s{\"name\": ", comma);
         json_to_file(f, name);
-        file_print(f,
-                   ", \"score\": %d, \"max_score\": 1, \"status\": \"%s\", \"output\": ", p.verdict == PASS,
-                   p.verdict == PASS ? "passed" : "failed");
+        file_print(f, ", \"score\": %.10g, \"max_score\": %.10g, \"status\": \"%s\", \"output\": ",
+                   p.verdict == PASS ? p.points : 0, p.points, p.verdict == PASS ? "passed" : "failed");
         json_to_file(f, p.text ? p.text : "");
         file_print(f, "}");
     }

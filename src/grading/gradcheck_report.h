@@ -29,12 +29,18 @@ void table_overview_row(FILE *out, const char *op, const CheckTotals *t);
 /* The last lines: counts, and a line of its own where something is inconclusive. */
 void table_summary(FILE *out, const CheckTotals *t, double seconds);
 
-/* One JSON object a line for each part; a case without parts has one with "part": null. */
-void gradcheck_json_report(FILE *out, const CaseReport *r);
+/* One JSON object a line for each part; a case without parts has one with "part": null. `file` is said where it is not
+ * NULL: of many. */
+void gradcheck_json_report(FILE *out, const char *file, const CaseReport *r);
 
-/* Files for graders, from all reports at once: JUnit XML, and Gradescope's results.json, in which every part
- * is worth a point. */
-bool junit_write(const char *path, const CaseReport *r, long count, double seconds, Error *e);
-bool gradescope_write(const char *path, const CaseReport *r, long count, double seconds, Error *e);
+/* Files for graders, from all reports at once: JUnit XML, and Gradescope's results.json. A case's points are shared out
+ * evenly among its parts. `notes` concern them all. */
+bool junit_write(const char *path, const CaseReport *r, long count, double seconds, const char *notes,
+                 Error *e);
+bool gradescope_write(const char *path, const CaseReport *r, long count, double seconds, const char *notes,
+                      Error *e);
+
+/* The points of what passed, and what all is worth. */
+double gradcheck_points(const CaseReport *r, long count, double *of);
 
 #endif

@@ -34,7 +34,7 @@ void show_report(void *context, const CaseReport *r) {
     totals_add(&show->totals, r);
     keep(show, r);
     if (show->how->json)
-        gradcheck_json_report(stdout, r);
+        gradcheck_json_report(stdout, show->how->file, r);
     else if (!show->how->overview && !show->how->apart)
         gradcheck_rows(stdout, r);
     fflush(stdout);
@@ -46,11 +46,15 @@ void show_explanations(const Show *show) {
     for (long i = 0; show->how->curve && i < show->count; i++) gradcheck_curves(stdout, &show->report[i]);
 }
 
-bool show_unjudged(const ShowOptions *how, const char *reason, Error *e) {
-    CaseReport r = {.op = "gradcheck", .name = "run", .verdict = FAIL};
-    snprintf(r.trouble, sizeof r.trouble, "%.*s", REPORT_TEXT - 1, reason);
-    return (!how->junit || junit_write(how->junit, &r, 1, 0, e)) &&
-           (!how->gradescope || gradescope_write(how->gradescope, &r, 1, 0, e));
+bool show_write(const ShowOptions *how, const CaseReport *r, long count, double seconds, Error *e) {
+    const char *notes = how->notes ? how->notes : "";
+    return (!how->junit || junit_write(how->junit, r, count, seconds, notes, e)) &&
+           (!how->gradescope || gradescope_write(how->gradescope, r, count, seconds, notes, e));
+}
+
+void show_free(Show *show) {
+    free(show->report);
+    show->report = NULL;
 }
 
 bool show_finish(Show *show, Error *e) {
@@ -60,10 +64,8 @@ bool show_finish(Show *show, Error *e) {
     double seconds = clock_seconds() - show->start;
     if (!how->apart) show_explanations(show);
     if (!how->json && !how->apart) table_summary(stdout, t, seconds);
-    bool written =
-        (!how->junit || junit_write(how->junit, show->report, show->count, seconds, e)) &&
-        (!how->gradescope || gradescope_write(how->gradescope, show->report, show->count, seconds, e));
-    free(show->report);
+    bool written = show_write(how, show->report, show->count, seconds, e);
+    show_free(show);
     Status status = totals_status(t);
     if (!written) return false;
     if (status == STATUS_NO)

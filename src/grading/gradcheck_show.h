@@ -16,6 +16,8 @@ typedef struct ShowOptions {
     bool overview;                  /* one line an operation, whose reports follow each other */
     bool apart;                     /* the caller prints table and totals */
     const char *junit, *gradescope; /* files to write; NULL: none */
+    const char *notes;              /* for these, on all reports; NULL: none */
+    const char *file;               /* what JSON lines name beside each case; NULL: nothing */
 } ShowOptions;
 
 /* How reports are shown: options of every command that makes them. */
@@ -40,14 +42,17 @@ void show_start(Show *show, const ShowOptions *how);
 /* `show` is a Show: as plan_run wants it. */
 void show_report(void *show, const CaseReport *r);
 
-/* Writes the files for graders as long as there is nothing else to write: one part, that failed for this reason. So no old
- * file stays where a run cannot be finished. */
-bool show_unjudged(const ShowOptions *how, const char *reason, Error *e);
+/* Writes the files for graders alone. What failed because it is not judged yet goes there first: so no old file stays where
+ * a run cannot be finished. */
+bool show_write(const ShowOptions *how, const CaseReport *r, long count, double seconds, Error *e);
 
 /* Prints what needs words, for those who print the totals themselves. */
 void show_explanations(const Show *show);
 
-/* False: STATUS_NO if a case failed, STATUS_INCONCLUSIVE if none did but one could not be proved; or a file could not
+/* Forgets the reports. */
+void show_free(Show *show);
+
+/* Says how it ended, and forgets the reports. False: STATUS_NO if a case failed, STATUS_INCONCLUSIVE if none did but one could not be proved; or a file could not
  * be written. */
 bool show_finish(Show *show, Error *e);
 

@@ -7,9 +7,7 @@
 #include "nn/model_file.h"
 #include <fnmatch.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const char *const kind_name[] = {[KIND_SEQ2SEQ] = "seq2seq", [KIND_LM] = "lm"};
 static const char *const temporary[] = {"weights", "batch", "gradients"};
@@ -17,10 +15,6 @@ enum { WEIGHTS, BATCH, GRADIENTS, FILES };
 
 const char *model_check_kind(const ModelCheck *c) {
     return kind_name[c->pass.model->config.kind];
-}
-
-static void temporary_path(const char *folder, int which, char path[64]) {
-    snprintf(path, 64, "%s/%s", folder, temporary[which]);
 }
 
 /* DIRECTORY/KIND.weights.safetensors, and so for the batch and the gradients. */
@@ -44,7 +38,7 @@ static bool write_own(const ModelCheck *c, Error *e) {
 /* The twin starts from the same numbers: what was made here is handed over in files. */
 static bool run_twin_in(ModelCheck *c, const char *folder, Error *e) {
     char path[FILES][64], threads[16];
-    for (int i = 0; i < FILES; i++) temporary_path(folder, i, path[i]);
+    for (int i = 0; i < FILES; i++) snprintf(path[i], sizeof path[i], "%s/%s", folder, temporary[i]);
     if (!c->weights && !model_save(c->pass.model, path[WEIGHTS], NULL, 0, e)) return false;
     if (!c->batch && !batch_write(path[BATCH], c->pass.batch, e)) return false;
     const char *out = c->out ? c->out : path[GRADIENTS];
@@ -59,14 +53,10 @@ static bool run_twin_in(ModelCheck *c, const char *folder, Error *e) {
 }
 
 static bool run_twin(ModelCheck *c, Error *e) {
-    char folder[] = "/tmp/gradcheck-XXXXXX", path[64];
-    if (!mkdtemp(folder)) return error_set(e, STATUS_CANNOT_CREATE, "/tmp: found no room for a folder");
+    char folder[TEMPORARY_PATH];
+    if (!directory_temporary(folder, e)) return false;
     bool ok = run_twin_in(c, folder, e);
-    for (int i = 0; i < FILES; i++) {
-        temporary_path(folder, i, path);
-        unlink(path);
-    }
-    rmdir(folder);
+    directory_remove(folder);
     return ok;
 }
 

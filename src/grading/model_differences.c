@@ -75,17 +75,14 @@ static void choose_elements(const double *dw, long most, uint64_t key) {
     }
 }
 
-/* Signs at random, sizes in [½, 1½) / √n: a step along it is as long as one along an element. Drawn again where the
- * terms of Σ v_i dw_i happen to cancel: a derivative near 0 is hard to see. */
+/* Drawn again where the terms of Σ v_i dw_i happen to cancel: a derivative near 0 is hard to see. */
 static void choose_direction(const double *dw, uint64_t seed) {
     enum { DRAWS = 64 };
-    double size = 1 / sqrt((double)probe.count), sum = 0, squares = 1;
+    double sum = 0, squares = 1;
     for (uint64_t draw = 0; draw < DRAWS && fabs(sum) < 0.5 * sqrt(squares); draw++) {
-        uint64_t key = random_key(seed, draw);
+        check_run_direction(probe.direction, probe.count, random_key(seed, draw));
         sum = squares = 0;
         for (long i = 0; i < probe.count; i++) {
-            double v = size * (0.5 + (double)random_uniform(key, (uint64_t)(2 * i)));
-            probe.direction[i] = (real)(random_bits(key, (uint64_t)(2 * i + 1)) & 1 ? v : -v);
             double term = (double)probe.direction[i] * dw[i];
             sum += term, squares += term * term;
         }

@@ -68,6 +68,7 @@ bool student_take_case(const char **at, const char *end, CheckCase *c, Arena *ar
     *at += sizeof *r;
     if (r->inputs < 0 || r->inputs > CHECK_INPUTS) return false;
     *c = (CheckCase){.name = keep(arena, r->name), .kinks = r->c.kinks, .flat = r->c.flat};
+    if (isfinite(r->c.points)) c->points = r->c.points;
     for (int k = 0; k < r->inputs; k++)
         if (!take_input(at, end, &r->in[k], &c->in[k], k, arena)) return false;
     return true;

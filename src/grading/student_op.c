@@ -14,29 +14,31 @@ static const ChildLimits compile_limits = {.seconds = 20, .bytes = (size_t)4e9};
 enum { ARGUMENTS = 64, CANNOT_RUN = 127 };
 
 typedef struct Compile {
-    const char *source, *library, *headers;
-    bool open;
-    Error *error;
+    StudentSource *all;
+    const char *headers;
 } Compile;
 
-/* $CC may hold options: "gcc -m64". */
+/* $CC may hold options: "gcc -m64". The headers are not the student's to be warned of. */
 static void run_compiler(void *context, long i) {
     const Compile *c = context;
+    const StudentSource *s = &c->all[i];
     const char *cc = getenv("CC");
-    char *words = strdup(cc && *cc ? cc : "cc"), *argument[ARGUMENTS], include[4096], source[4096];
+    char *words = strdup(cc && *cc ? cc : "cc"), *argument[ARGUMENTS], source[4096];
     int n = 0;
-    (void)i;
+    if (s->error.status) child_finish();
     for (char *word = strtok(words, " \t"); word && n < ARGUMENTS / 2; word = strtok(NULL, " \t"))
         argument[n++] = word;
-    snprintf(include, sizeof include, "-I%s", c->headers);
-    snprintf(source, sizeof source, "%s%s", c->source[0] == '-' ? "./" : "", c->source);
+    snprintf(source, sizeof source, "%s%s", s->source[0] == '-' ? "./" : "", s->source);
     static char *const flags[] = {"-std=c11",
                                   "-D_GNU_SOURCE",
                                   "-O1",
-                                  "-g",
                                   "-fPIC",
                                   "-shared",
-                                  "-MMD",
+                                  "-MD",
+                                  "-Wall",
+                                  "-Wextra",
+                                  "-Wno-missing-field-initializers",
+                                  "-Wno-unused-parameter",
                                   "-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc",
                                   "-ffp-contract=fast",
                                   "-fno-math-errno",
@@ -44,11 +46,12 @@ static void run_compiler(void *context, long i) {
                                   "-fdiagnostics-color=never",
                                   sizeof(real) == sizeof(double) ? "-DREAL_DOUBLE" : "-DREAL_FLOAT"};
     for (size_t f = 0; f < sizeof flags / sizeof *flags; f++) argument[n++] = flags[f];
-    argument[n++] = c->open ? "-fno-inline" : "-Wl,-Bsymbolic";
-    argument[n++] = include;
+    argument[n++] = s->open ? "-fno-inline" : "-Wl,-Bsymbolic";
+    argument[n++] = "-isystem";
+    argument[n++] = strdup(c->headers);
     argument[n++] = source;
     argument[n++] = "-o";
-    argument[n++] = strdup(c->library);
+    argument[n++] = strdup(s->library);
     argument[n] = NULL;
     execvp(argument[0], argument);
     printf("%s: cannot be run", argument[0]);
@@ -66,33 +69,56 @@ static const char *first_error(char *text) {
     return line;
 }
 
+/* The lines that warn, without what the compiler draws below them. */
+static void take_warnings(const char *printed, char *warnings) {
+    for (const char *line = printed; *line;) {
+        int length = (int)strcspn(line, "\n");
+        const char *word = strstr(line, "warning: ");
+        size_t used = strlen(warnings);
+        if (word && word < line + length && used + (size_t)length + 2 < STUDENT_WARNINGS)
+            sprintf(warnings + used, "%.*s\n", length, line);
+        line += length + (line[length] == '\n');
+    }
+}
+
 static void compiled(void *context, long i, const ChildEnd *end) {
-    const Compile *c = context;
+    StudentSource *s = &((const Compile *)context)->all[i];
     char text[CHILD_TEXT], printed[CHILD_PRINTED + 1];
-    (void)i;
-    if (end->fate == CHILD_EXITED && end->number == 0) return;
+    if (s->error.status) return;
     strcpy(printed, end->printed);
-    if (end->fate == CHILD_EXITED && end->number == CANNOT_RUN)
-        error_set(c->error, STATUS_BUG, "CC: %s", printed);
+    if (end->fate == CHILD_EXITED && end->number == 0)
+        take_warnings(printed, s->warnings);
+    else if (end->fate == CHILD_EXITED && end->number == CANNOT_RUN)
+        error_set(&s->error, STATUS_BUG, "CC: %s", printed);
     else if (end->fate == CHILD_EXITED)
-        error_set(c->error, STATUS_NO, "does not compile: %s", first_error(printed));
+        error_set(&s->error, STATUS_NO, "does not compile: %s", first_error(printed));
     else
-        error_set(c->error, STATUS_NO, "does not compile: the compiler %s",
+        error_set(&s->error, STATUS_NO, "does not compile: the compiler %s",
                   child_text(text, end, &compile_limits));
 }
 
-bool student_compile(const char *source, const char *library, const char *headers, bool open, Error *e) {
+static void look_for(StudentSource *s, const char *headers) {
     char header[4096];
-    snprintf(header, sizeof header, "%s/ops/ops.h", headers);
     struct stat file;
-    if (access(source, R_OK) != 0) return error_set(e, STATUS_NO_INPUT, "%s: cannot be read", source);
-    if (stat(source, &file) == 0 && S_ISDIR(file.st_mode))
-        return error_set(e, STATUS_NO_INPUT, "%s: found a folder, need a C file", source);
-    if (access(header, R_OK) != 0)
-        return error_set(e, STATUS_NO_INPUT, "%s: cannot be read: operations need it", header);
-    Compile c = {source, library, headers, open, e};
-    child_run_all(1, 1, &compile_limits, run_compiler, compiled, &c);
-    return e->status == STATUS_DONE;
+    snprintf(header, sizeof header, "%s/ops/ops.h", headers);
+    if (access(s->source, R_OK) != 0)
+        error_set(&s->error, STATUS_NO_INPUT, "%s: cannot be read", s->source);
+    else if (stat(s->source, &file) == 0 && S_ISDIR(file.st_mode))
+        error_set(&s->error, STATUS_NO_INPUT, "%s: found a folder, need a C file", s->source);
+    else if (access(header, R_OK) != 0)
+        error_set(&s->error, STATUS_NO_INPUT, "%s: cannot be read: operations need it", header);
+}
+
+bool student_compile(StudentSource *s, int count, const char *headers) {
+    Compile c = {s, headers};
+    bool ok = true;
+    for (int i = 0; i < count; i++) {
+        s[i].error = (Error){0}, s[i].warnings[0] = 0;
+        look_for(&s[i], headers);
+    }
+    child_run_all(count, count, &compile_limits, run_compiler, compiled, &c);
+    for (int i = 0; i < count; i++) ok &= s[i].error.status == STATUS_DONE;
+    return ok;
 }
 
 /* The linker gives a student's code these for malloc, calloc and realloc: where the limit of memory is met, it ends with
@@ -192,11 +218,22 @@ char *student_includes(const char *library, const char *headers) {
     return found;
 }
 
+/* Why a library cannot be loaded: most often it calls what is not there for it. */
+static bool cannot_be_loaded(Error *e) {
+    const char *why = dlerror(), *colon = strstr(why, ": "), *symbol = strstr(why, "undefined symbol: tape_");
+    if (!symbol) return error_set(e, STATUS_NO, "cannot be loaded: %s", colon ? colon + 2 : why);
+    symbol = strchr(symbol, ':') + 2;
+    return error_set(e, STATUS_NO,
+                     "calls %.*s, which is not there for it: an exercise is solved without the operations of "
+                     "this project",
+                     (int)strcspn(symbol, " ,:"), symbol);
+}
+
 bool student_load_solution(const char *library, const char *name, Error *e) {
     char symbol[STUDENT_NAME + 8];
     snprintf(symbol, sizeof symbol, "tape_%.*s", STUDENT_NAME, name);
     void *handle = dlopen(library, RTLD_NOW | RTLD_GLOBAL), *function = handle ? dlsym(handle, symbol) : NULL;
-    if (!handle) return error_set(e, STATUS_NO, "cannot be loaded: %s", dlerror());
+    if (!handle) return cannot_be_loaded(e);
     if (!function)
         return error_set(e, STATUS_NO, "defines no %s that can be seen from outside, and the cases call it",
                          symbol);
@@ -208,8 +245,7 @@ const Op *student_load(const char *library, const char *name, bool lazily, Error
     snprintf(symbol, sizeof symbol, "op_%s", name);
     void *handle = dlopen(library, (lazily ? RTLD_LAZY : RTLD_NOW) | RTLD_LOCAL);
     if (!handle) {
-        const char *why = dlerror(), *colon = strstr(why, ": ");
-        error_set(e, STATUS_NO, "cannot be loaded: %s", colon ? colon + 2 : why);
+        cannot_be_loaded(e);
         return NULL;
     }
     const Op *op = dlsym(handle, symbol);

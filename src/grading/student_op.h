@@ -13,18 +13,29 @@
 #include "autograd/op.h"
 #include "base/error.h"
 
-/* Compiles `source` into the shared library `library`, with the headers in `headers` (the project's src). With `open`, calls
- * of its own functions go to those of the same name in what was loaded before it: so check cases call a student's.
- * False with STATUS_NO_INPUT where there is no such source, STATUS_BUG where there are no headers or no
- * compiler, STATUS_NO where it does not compile: then the text has the compiler's first error. */
-bool student_compile(const char *source, const char *library, const char *headers, bool open, Error *e);
+enum { STUDENT_NAME = 64, STUDENT_WARNINGS = 1024 };
+
+typedef struct StudentSource {
+    const char *source;
+    const char *library; /* the shared library that is made of it */
+    bool
+        open; /* calls of its own functions go to those of the same name in what was loaded before it: so check cases
+                  call a student's */
+
+    /* STATUS_NO_INPUT where there is no such source or there are no headers, STATUS_BUG where there is no compiler,
+     * STATUS_NO where it does not compile: then the text has the compiler's first error. */
+    Error error;
+    char warnings[STUDENT_WARNINGS]; /* of one that does; "" for none */
+} StudentSource;
+
+/* Compiles the sources, side by side, with the headers in `headers` (the project's src). True if all went well. */
+bool student_compile(StudentSource *s, int count, const char *headers);
 
 /* The file of the headers' folder, other than a header, that a source includes, as "ops/softmax.c"; NULL: none. It was
  * compiled into this library. To be freed. */
 char *student_includes(const char *library, const char *headers);
 
 /* The names of the operations that a source defines, `op_` left out: at most `most`. Returns how many. */
-enum { STUDENT_NAME = 64 };
 int student_names(const char *source, char (*names)[STUDENT_NAME], int most, Error *e);
 
 /* Loads the library and finds op_NAME in it. NULL: the error says why. The library stays loaded. `lazily`: what it calls

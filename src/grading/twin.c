@@ -53,14 +53,10 @@ static void become_twin(void *context, long i) {
 /* The last line that it printed is its error: `gradcheck: TEXT`. */
 static void take_end(void *context, long i, const ChildEnd *end) {
     const Twin *t = context;
-    char how[CHILD_TEXT], line[ERROR_TEXT] = "";
+    char how[CHILD_TEXT], line[ERROR_TEXT];
     (void)i;
     if (end->fate == CHILD_EXITED && end->number == STATUS_DONE) return;
-    for (const char *at = end->printed; *at; at += strcspn(at, "\n"), at += *at == '\n') {
-        size_t length = strcspn(at, "\n");
-        if (length) snprintf(line, sizeof line, "%.*s", (int)length, at);
-    }
-    const char *colon = strstr(line, ": ");
+    const char *colon = strstr(child_last_line(line, sizeof line, end->printed), ": ");
     if (end->fate == CHILD_EXITED && end->number != CANNOT_RUN && colon)
         error_set(t->error, (Status)end->number, "%s", colon + 2);
     else

@@ -1,4 +1,5 @@
 #include "grading/ulps.h"
+#include "base/directory.h"
 #include "base/pool.h"
 #include "gradcheck/rounding.h"
 #include "grading/term_sizes.h"
@@ -10,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { RESULT_NAME = 2 * REPORT_NAME + 16 };
 
@@ -86,8 +86,8 @@ bool ulps_write(const char *path, const char *op, uint64_t seed, long every, Err
 /* ---- In double: the results are judged ---- */
 
 bool ulps_ask_twin(Safetensors *results, const char *op, uint64_t seed, long every, Error *e) {
-    char folder[] = "/tmp/gradcheck-XXXXXX", path[64], seed_text[32], every_text[32], threads[16];
-    if (!mkdtemp(folder)) return error_set(e, STATUS_CANNOT_CREATE, "/tmp: found no room for a folder");
+    char folder[TEMPORARY_PATH], path[64], seed_text[32], every_text[32], threads[16];
+    if (!directory_temporary(folder, e)) return false;
     snprintf(path, sizeof path, "%s/results", folder);
     snprintf(seed_text, sizeof seed_text, "%" PRIu64, seed);
     snprintf(every_text, sizeof every_text, "%ld", every);
@@ -96,8 +96,7 @@ bool ulps_ask_twin(Safetensors *results, const char *op, uint64_t seed, long eve
                                         "--threads", threads, op, NULL},
                        e) &&
               safetensors_read(results, path, e);
-    unlink(path);
-    rmdir(folder);
+    directory_remove(folder);
     return ok;
 }
 

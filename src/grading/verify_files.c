@@ -22,10 +22,6 @@ typedef struct Verification {
     Error input; /* why inputs cannot be used; then nothing is known about values */
 } Verification;
 
-static void copy_text(char *to, size_t size, const char *from) {
-    snprintf(to, size, "%.*s", (int)size - 1, from);
-}
-
 /* ---- case.json ---- */
 
 /* The value of a key of the object, into out; false with STATUS_BAD_DATA if it is too long. */
@@ -228,13 +224,13 @@ static void judge(Verification *v, ReferencePart *p, const double *found, Precis
         r->error = off == 0 ? 0 : off / (known && !right ? size : fmax(size, largest));
     }
     r->verdict = r->wrong ? FAIL : r->unclear ? INCONCLUSIVE : PASS;
-    if (r->verdict == INCONCLUSIVE) copy_text(r->reason, sizeof r->reason, doubt);
+    if (r->verdict == INCONCLUSIVE) REPORT_SET(r->reason, doubt);
     if (r->verdict != FAIL) return;
-    copy_text(r->pattern, sizeof r->pattern, "unknown");
+    REPORT_SET(r->pattern, "unknown");
     if (precision == DOUBLE && right_in_single(p, found)) {
-        copy_text(r->pattern, sizeof r->pattern, "single precision");
-        copy_text(
-            r->reason, sizeof r->reason,
+        REPORT_SET(r->pattern, "single precision");
+        REPORT_SET(
+            r->reason,
             "right in single precision, too far off for a file in double: computed in single, or with an "
             "approximation?");
     } else if (p->input >= 0) {
@@ -243,8 +239,7 @@ static void judge(Verification *v, ReferencePart *p, const double *found, Precis
                 p->entries.state[i] = ENTRY_WRONG;
         explain(v, p, found, tolerance, r);
     } else {
-        copy_text(r->reason, sizeof r->reason,
-                  "not what the operation gives for the inputs in this directory");
+        REPORT_SET(r->reason, "not what the operation gives for the inputs in this directory");
     }
 }
 
@@ -252,24 +247,23 @@ static void verify_part(Verification *v, ReferencePart *p) {
     CaseReport *report = v->report;
     InputReport *r = &report->in[report->inputs++];
     *r = (InputReport){.verdict = FAIL, .shape = p->shape};
-    copy_text(r->name, sizeof r->name, p->name);
+    REPORT_SET(r->name, p->name);
     Array a;
     Error e = {0};
     const char *what;
     if (!read_array(v, p->name, p->shape, &a, &what, &e)) {
-        copy_text(r->pattern, sizeof r->pattern, what);
-        copy_text(r->reason, sizeof r->reason, e.text);
+        REPORT_SET(r->pattern, what);
+        REPORT_SET(r->reason, e.text);
     } else if (v->input.status != STATUS_DONE) {
         r->verdict = INCONCLUSIVE;
-        copy_text(r->reason, sizeof r->reason, "not judged, for want of the inputs");
+        REPORT_SET(r->reason, "not judged, for want of the inputs");
     } else {
         Precision precision = a.dtype == DTYPE_F32 ? SINGLE : DOUBLE;
         judge(v, p, take_array(v, &a), precision, r);
     }
     array_free(&a);
     if (r->verdict > report->verdict) report->verdict = r->verdict;
-    if (r->verdict == FAIL && !report->diagnosis[0])
-        copy_text(report->diagnosis, sizeof report->diagnosis, r->pattern);
+    if (r->verdict == FAIL && !report->diagnosis[0]) REPORT_SET(report->diagnosis, r->pattern);
 }
 
 /* ---- The directory ---- */
@@ -307,14 +301,14 @@ bool grading_verify_directory(const char *directory, CaseReport *report, FILE *n
     *report = (CaseReport){.by_reference = true};
     if (!open_case(&v, &own)) {
         report->verdict = FAIL;
-        copy_text(report->op, sizeof report->op, utf8_escape(shown, directory));
-        copy_text(report->name, sizeof report->name, "case.json");
-        copy_text(report->trouble, sizeof report->trouble, own.text);
-        copy_text(report->diagnosis, sizeof report->diagnosis, "not checked");
+        REPORT_SET(report->op, utf8_escape(shown, directory));
+        REPORT_SET(report->name, "case.json");
+        REPORT_SET(report->trouble, own.text);
+        REPORT_SET(report->diagnosis, "not checked");
         return error_set(e, own.status, "%s", own.text);
     }
-    copy_text(report->op, sizeof report->op, v.files.entry->op->name);
-    copy_text(report->name, sizeof report->name, v.files.c->name);
+    REPORT_SET(report->op, v.files.entry->op->name);
+    REPORT_SET(report->name, v.files.c->name);
     report->kinks = v.files.c->kinks;
     reference_list(&v.reference, &v.files);
     report->outputs = v.files.outputs;
@@ -323,8 +317,8 @@ bool grading_verify_directory(const char *directory, CaseReport *report, FILE *n
         reference_compute(&v.reference);
     } else {
         report->verdict = FAIL;
-        copy_text(report->trouble, sizeof report->trouble, v.input.text);
-        copy_text(report->diagnosis, sizeof report->diagnosis, "not checked");
+        REPORT_SET(report->trouble, v.input.text);
+        REPORT_SET(report->diagnosis, "not checked");
     }
     for (int i = 0; i < v.reference.parts; i++) verify_part(&v, &v.reference.part[i]);
     report->evaluations = v.files.run.evaluations;

@@ -1,0 +1,184 @@
+#include "grading/check_student.h"
+#include "base/utf8.h"
+#include "grading/student_case.h"
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MOST_OPS = 64 };
+
+/* ---- A child loads the file and tells the names of its cases ---- */
+
+typedef struct Listing {
+    CheckPlan *plan;
+    const char *library;
+    char (*name)[STUDENT_NAME];
+} Listing;
+
+static void list_cases(void *context, long i) {
+    const Listing *l = context;
+    Error e = {0};
+    const Op *op = student_load(l->library, l->name[i], l->plan->cases != NULL, &e);
+    if (!op) {
+        printf("%s\n", e.text);
+        exit(STATUS_NO);
+    }
+    student_send_cases(op->cases, op->n_cases);
+}
+
+static void take_listing(void *context, long i, const ChildEnd *end) {
+    const Listing *l = context;
+    const char *at = end->result;
+    char text[CHILD_TEXT];
+    CheckCase c;
+    for (int k = 0; student_take_case(&at, end->result + end->size, &c, &l->plan->arena); k++) {
+        CheckItem *item = plan_item(l->plan, l->name[i], c.name, k);
+        utf8_make_printable(item->name);
+        item->c = c;
+    }
+    if (end->fate == CHILD_DONE && end->size) return;
+    CheckItem *bad = plan_item(l->plan, l->name[i], end->fate == CHILD_DONE ? "cases" : "loading", -1);
+    if (end->fate == CHILD_DONE)
+        snprintf(bad->trouble, REPORT_TEXT, "has no check cases: found no CASES(…) in op_%s", l->name[i]);
+    else if (end->fate == CHILD_EXITED && end->number == STATUS_NO)
+        child_last_line(bad->trouble, REPORT_TEXT, end->printed);
+    else
+        snprintf(bad->trouble, REPORT_TEXT, "%s while it was loaded",
+                 child_text(text, end, &l->plan->limits));
+}
+
+/* ---- Cases that nobody wrote ---- */
+
+/* The case with every axis of one size made another: so products and broadcasts still fit. False: nothing is of it. */
+static bool resize(CheckCase *c, long from, long to) {
+    bool any = false;
+    for (int k = 0; k < CHECK_INPUTS && c->in[k].name; k++)
+        for (int axis = 0; axis < c->in[k].shape.rank; axis++)
+            if (c->in[k].shape.size[axis] == from) c->in[k].shape.size[axis] = to, any = true;
+    return any;
+}
+
+static void add_changed(CheckPlan *p, const CheckItem *base, const CheckCase *c, const char *how) {
+    char name[REPORT_NAME];
+    snprintf(name, sizeof name, "%.36s, %.24s", base->name, how);
+    CheckItem *item = plan_item(p, base->op, name, base->index);
+    item->c = *c, item->added = true;
+}
+
+/* Of the first plain case: sizes 0 and 1 along each axis, and values twice as large. */
+static void add_variants(CheckPlan *p, const CheckItem *first) {
+    enum { LARGER = 2, MOST_SIZE = 12 };
+    CheckItem base = *first;
+    char how[REPORT_NAME];
+    bool drawn = false;
+    for (long size = 2; size <= MOST_SIZE; size++)
+        for (long to = 1; to >= 0; to--) {
+            CheckCase c = base.c;
+            snprintf(how, sizeof how, "size %ld for %ld", to, size);
+            if (resize(&c, size, to)) add_changed(p, &base, &c, how);
+        }
+    for (int k = 0; k < CHECK_INPUTS && base.c.in[k].name; k++) {
+        CheckInput *in = &base.c.in[k];
+        if (in->values || in->margin > 0) continue;
+        if (in->low == 0 && in->high == 0) in->low = -2, in->high = 2;
+        in->low *= LARGER, in->high *= LARGER, drawn = true;
+    }
+    if (drawn) add_changed(p, &base, &base.c, "larger values");
+}
+
+/* Behind each operation's own cases. */
+static void add_what_is_forgotten(CheckPlan *p) {
+    CheckItem *own = p->item;
+    long count = p->items;
+    p->item = NULL, p->items = p->capacity = 0;
+    for (long i = 0, next; i < count; i = next) {
+        long plain = -1;
+        for (next = i; next < count && strcmp(own[next].op, own[i].op) == 0; next++) {
+            const CheckCase *c = &own[next].c;
+            bool fits = own[next].index >= 0 && !c->kinks && !c->flat;
+            for (int k = 0; k < CHECK_INPUTS && c->in[k].name; k++)
+                fits &= !c->in[k].values && shape_count(c->in[k].shape) > 0;
+            *plan_item(p, "", "", 0) = own[next];
+            if (fits && plain < 0) plain = next;
+        }
+        if (plain >= 0) add_variants(p, &own[plain]);
+    }
+    free(own);
+}
+
+/* ---- All of it ---- */
+
+/* The file's name without directory and .c. */
+static void file_stem(const char *path, char *out, size_t size) {
+    const char *slash = strrchr(path, '/');
+    snprintf(out, size, "%s", slash ? slash + 1 : path);
+    char *dot = strrchr(out, '.');
+    if (dot) *dot = 0;
+}
+
+static const char *path_of(CheckPlan *p, const char *folder, const char *name, const char *ending) {
+    size_t size = strlen(folder) + strlen(name) + strlen(ending) + 2;
+    char *path = arena_alloc(&p->arena, size);
+    snprintf(path, size, "%s/%s%s", folder, name, ending);
+    return path;
+}
+
+/* Compiles the file, and what has the cases where it has not. */
+static bool compile(CheckPlan *p, const StudentFile *f, StudentSource s[2], Error *e) {
+    bool given = f->cases || f->like;
+    s[0] = (StudentSource){f->source, path_of(p, f->folder, "op", ".so"), .open = false};
+    if (given) {
+        const char *source = f->cases;
+        if (f->like) source = path_of(p, path_of(p, f->headers, "ops", ""), f->like->op->name, ".c");
+        s[1] = (StudentSource){source, path_of(p, f->folder, "cases", ".so"), .open = true};
+        p->cases = s[1].library, p->like = f->like;
+    }
+    bool compiled = given && access(p->cases, R_OK) == 0;
+    student_compile(s, given && !compiled ? 2 : 1, f->headers);
+    const Error *own = &s[1].error;
+    return own->status == STATUS_DONE ||
+           error_set(e, own->status == STATUS_NO ? STATUS_BAD_DATA : own->status, "%s: %s", s[1].source,
+                     own->text);
+}
+
+/* The cases: those of the operation that it is to be like, or as a child tells them. */
+static void add_cases(CheckPlan *p, const StudentFile *f, const char *library, Error *e) {
+    char names[MOST_OPS][STUDENT_NAME];
+    if (f->like) {
+        plan_add(p, f->like->op, NULL);
+        return;
+    }
+    int count = student_names(f->cases ? f->cases : f->source, names, MOST_OPS, e);
+    Listing l = {p, library, names};
+    child_run_all(count, 1, &p->limits, list_cases, take_listing, &l);
+}
+
+bool plan_add_file(CheckPlan *p, StudentFile *f, Error *e) {
+    StudentSource s[2] = {0};
+    char stem[REPORT_NAME];
+    Error unfit = {0};
+    bool given = f->cases || f->like;
+    if (!compile(p, f, s, e)) return false;
+    Error own = s[0].error;
+    p->library = s[0].library;
+    memcpy(f->warnings, s[0].warnings, sizeof f->warnings);
+    char *included = f->solution && !own.status ? student_includes(p->library, f->headers) : NULL;
+    if (included) error_set(&own, STATUS_NO, "is no solution: it includes %s", included);
+    free(included);
+    if (given)
+        add_cases(p, f, p->cases, &unfit);
+    else if (own.status == STATUS_DONE)
+        add_cases(p, f, p->library, &own);
+    if (unfit.status) return error_set(e, STATUS_BAD_DATA, "%s: %s", f->cases, unfit.text);
+    if (!given && own.status == STATUS_DONE) add_what_is_forgotten(p);
+    if (own.status == STATUS_DONE) return true;
+    file_stem(f->source, stem, sizeof stem);
+    if (!p->items) plan_item(p, stem, "compiling", -1);
+    for (long i = 0; i < p->items; i++) {
+        p->item[i].index = -1;
+        REPORT_SET(p->item[i].trouble, own.text);
+    }
+    return own.status == STATUS_NO || error_set(e, own.status, "%s", own.text);
+}

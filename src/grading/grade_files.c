@@ -1,0 +1,161 @@
+#include "grading/grade_files.h"
+#include "base/directory.h"
+#include "base/pool.h"
+#include "base/system.h"
+#include "base/utf8.h"
+#include "grading/coverage.h"
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { HEADERS_PATH = 4096 };
+
+/* The project's src, which stands beside this program, or beside the folder that it was built in. */
+static const char *find_headers(char path[HEADERS_PATH]) {
+    system_program(path, HEADERS_PATH - 32);
+    for (char *slash; (slash = strrchr(path, '/'));) {
+        strcpy(slash, "/src/ops/ops.h");
+        bool here = access(path, R_OK) == 0;
+        strcpy(slash, here ? "/src" : "");
+        if (here) return path;
+    }
+    return strcpy(path, "src");
+}
+
+/* Reports on their way, and behind those of an operation what they do not test. */
+typedef struct Stage {
+    Show *show;
+    Coverage coverage;
+    bool covers, strict;
+} Stage;
+
+static void end_operation(Stage *s) {
+    CaseReport r;
+    if (s->covers && coverage_says(&s->coverage, s->strict, &r)) show_report(s->show, &r);
+}
+
+static void take_report(void *context, const CaseReport *r) {
+    Stage *s = context;
+    if (strcmp(s->coverage.op, r->op) != 0) end_operation(s);
+    show_report(s->show, r);
+    coverage_look(&s->coverage, r);
+}
+
+bool grade_unjudged(const CheckPlan *p, const ShowOptions *how, const char *why, Error *e) {
+    long count = p->items;
+    CaseReport *all = calloc((size_t)count + 1, sizeof *all);
+    if (!all) return error_set(e, STATUS_NO_MEMORY, "memory: %ld reports", count);
+    plan_unjudged(p, why, all);
+    if (!count) {
+        count = 1;
+        all[0] = (CaseReport){.op = "gradcheck", .name = "run", .verdict = FAIL};
+        REPORT_SET(all[0].trouble, why);
+    }
+    bool ok = show_write(how, all, count, 0, e);
+    free(all);
+    return ok;
+}
+
+/* Judges the file, whose reports `show` then holds. The plan is to be freed, the show to be ended, whatever comes. */
+static bool judge(Grading *g, Show *show, Error *e) {
+    static const char cut_short[] = "the run did not come to its end";
+    Error unwritten = {0};
+    show_start(show, &g->show);
+    if (!grade_unjudged(&g->plan, &g->show, cut_short, e)) return false;
+    bool ok = plan_add_file(&g->plan, &g->file, e);
+    g->show.notes = g->file.warnings;
+    fputs(g->file.warnings, stderr);
+    if (!grade_unjudged(&g->plan, &g->show, ok ? cut_short : e->text, ok ? e : &unwritten) || !ok)
+        return false;
+    g->plan.at_once = pool_threads();
+    g->plan.curves = g->show.curve;
+    Stage stage = {.show = show, .covers = !g->plan.cases, .strict = g->strict};
+    plan_run(&g->plan, take_report, &stage);
+    end_operation(&stage);
+    return true;
+}
+
+bool grade_file(Grading *g, Error *e) {
+    char headers[HEADERS_PATH], folder[TEMPORARY_PATH];
+    Show show;
+    if (!directory_temporary(folder, e)) return false;
+    g->file.folder = folder, g->file.headers = find_headers(headers);
+    bool ok = judge(g, &show, e) && show_finish(&show, e);
+    if (!ok) show_free(&show);
+    plan_free(&g->plan);
+    directory_remove(folder);
+    return ok;
+}
+
+/* ---- A folder ---- */
+
+static int is_c_file(const struct dirent *entry) {
+    size_t n = strlen(entry->d_name);
+    return n > 2 && entry->d_name[0] != '.' && strcmp(entry->d_name + n - 2, ".c") == 0;
+}
+
+/* DIR/NAME.ending for the file NAME.c; NULL where there is no DIR. */
+static const char *report_path(char path[PATH_ROOM], const char *directory, const char *file,
+                               const char *ending) {
+    if (!directory) return NULL;
+    snprintf(path, PATH_ROOM, "%s/%.*s.%s", directory, (int)strlen(file) - 2, file, ending);
+    return path;
+}
+
+static void print_row(const char *name, const Show *show, const Error *e) {
+    const CheckTotals *t = &show->totals;
+    char shown[ESCAPED_TEXT];
+    double of, points = gradcheck_points(show->report, show->count, &of);
+    const char *why = e->status ? e->text : "";
+    for (long i = 0; i < show->count && !*why; i++)
+        if (show->report[i].verdict != PASS) why = show->report[i].trouble;
+    printf("%-28s %6ld %7ld %7ld %8ld %8.4g %8.4g  %s\n", utf8_escape(shown, name), t->cases, t->passed,
+           t->failed, t->inconclusive, points, of, why);
+}
+
+/* One file of the folder; what is found about it counts in *worst. False: no other can be judged either. */
+static bool grade_one(const Grading *all, const char *path, const char *name, Status *worst, Error *e) {
+    char source[PATH_ROOM], junit[PATH_ROOM], gradescope[PATH_ROOM];
+    Grading g = *all;
+    Error own = {0}, verdict = {0};
+    Show show;
+    if (!directory_file(source, path, name, STATUS_NO_INPUT, e)) return false;
+    g.file.source = source;
+    g.show.file = name, g.show.apart = true;
+    g.show.junit = report_path(junit, all->show.junit, name, "xml");
+    g.show.gradescope = report_path(gradescope, all->show.gradescope, name, "json");
+    bool judged = judge(&g, &show, &own);
+    if (!g.show.json) print_row(name, &show, &own);
+    if (judged)
+        show_finish(&show, &verdict);
+    else
+        show_free(&show);
+    plan_free(&g.plan);
+    Status found = judged ? verdict.status : STATUS_NO;
+    if (*worst != STATUS_NO && found != STATUS_DONE) *worst = found;
+    bool usable =
+        own.status != STATUS_BAD_DATA && own.status != STATUS_BUG && own.status != STATUS_CANNOT_CREATE;
+    return usable || error_set(e, own.status, "%s", own.text);
+}
+
+bool grade_folder(Grading *g, const char *path, Error *e) {
+    char headers[HEADERS_PATH], folder[TEMPORARY_PATH], shown[ESCAPED_TEXT];
+    struct dirent **entry;
+    Status worst = STATUS_DONE;
+    int count = scandir(path, &entry, is_c_file, alphasort);
+    if (count <= 0)
+        return error_set(e, STATUS_NO_INPUT, "%s: found no C files in it, need one",
+                         utf8_escape(shown, path));
+    bool ok = (!g->show.junit || directory_make(g->show.junit, e)) &&
+              (!g->show.gradescope || directory_make(g->show.gradescope, e)) &&
+              directory_temporary(folder, e);
+    g->file.folder = folder, g->file.headers = find_headers(headers);
+    if (ok && !g->show.json)
+        printf("%-28s %6s %7s %7s %8s %8s %8s\n", "file", "cases", "passed", "failed", "unproved", "points",
+               "of");
+    for (int i = 0; i < count; free(entry[i++])) ok = ok && grade_one(g, path, entry[i]->d_name, &worst, e);
+    free(entry);
+    directory_remove(folder);
+    return ok && (worst == STATUS_DONE || error_set(e, worst, "%s: not all is proved", path));
+}

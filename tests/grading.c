@@ -1,0 +1,281 @@
+/* ./gradcheck as a teacher uses it, from a file to start from to points: what is judged, what it is worth, and what stands in
+ * graders' files, whatever a student hands in. */
+#include "child.h"
+#include "ops/ops.h"
+
+#define GRADCHECK(...) run_program("gradcheck", ARGUMENTS(__VA_ARGS__), (Streams){0})
+
+enum { SHIPPED = sizeof(real) == sizeof(double) }; /* gradcheck is, in double */
+
+/* y = factor · x², whose backward has `slope`; with `more` behind it. */
+static void write_square(const char *path, const char *factor, const char *slope, const char *more) {
+    FILE *f = fopen(path, "w");
+    CHECK(f, "%s", path);
+    if (!f) return;
+    fprintf(f,
+            "#include \"ops/ops.h\"\n"
+            "static void forward(Node *n) {\n"
+            "    real *y = n->out->data;\n"
+            "    tensor_copy_out(n->in[0], y);\n"
+            "    for (long i = 0; i < shape_count(n->out->shape); i++) y[i] *= %s * y[i];\n"
+            "}\n"
+            "static void backward(Node *n) {\n"
+            "    long N = shape_count(n->out->shape);\n"
+            "    real *x = node_record(n, (size_t)(N + 1) * sizeof *x);\n"
+            "    tensor_copy_out(n->in[0], x);\n"
+            "    for (long i = 0; i < N; i++) n->in[0]->grad[i] += n->out->grad[i] * (%s);\n"
+            "}\n"
+            "extern const Op op_square;\n"
+            "Tensor *tape_square(Tape *t, Tensor *x) {\n"
+            "    return tape_record(tape_node(t, &op_square, x->shape, INPUTS(x)));\n"
+            "}\n"
+            "static Tensor *build(Tape *t, Tensor **x) { return tape_square(t, x[0]); }\n"
+            "static const CheckCase own[] = {{\"own\", build, {{\"x\", DIMS(2, 3)}}}};\n"
+            "const Op op_square = {\"square\", forward, backward, CASES(own)};\n%s",
+            factor, slope, more);
+    fclose(f);
+}
+
+static const char right[] = "2 * x[i]";
+
+/* ---- A file to start from ---- */
+
+static void every_template_compiles(void) {
+    int printed = 0;
+    if (!SHIPPED) return;
+    enter_folder();
+    for (int i = 0; i < ops_count; i++) {
+        const char *op = ops_all[i].op->name;
+        char says[96];
+        int status = GRADCHECK("--template", op);
+        if (status == STATUS_USAGE) {
+            CHECK(strstr(err, "need an operation of tensors alone") && !*out, "%s: %s%s", op, err, out);
+            continue;
+        }
+        CHECK(status == 0, "%s: status %d: %s", op, status, err);
+        write_text("start.c", out);
+        snprintf(says, sizeof says, "bug: %s: forward is to be written", op);
+        CHECK(GRADCHECK("start.c", "--json") == 1 && strstr(out, says) && !strstr(err, "warning"), "%s: %s%s",
+              op, err, out);
+        printed++;
+        /* The cases of contiguous need other operations, which a student's file does not see. */
+        if (&op_contiguous == ops_all[i].op) continue;
+        CHECK(GRADCHECK("start.c", "--like", op, "--json") == 1 && strstr(out, says), "%s: %s", op, out);
+    }
+    CHECK(printed >= 15, "%d templates", printed);
+    CHECK(GRADCHECK("--template", "gru") == STATUS_USAGE && strstr(err, "found 'gru'"), "%s", err);
+}
+
+/* ---- Who judges ---- */
+
+static const char teachers[] = "#include \"ops/ops.h\"\n"
+                               "static Tensor *build(Tape *t, Tensor **x) { return tape_square(t, x[0]); }\n"
+                               "static const CheckCase cases[] = {\n"
+                               "    {\"row\", build, {{\"x\", DIMS(1, 4)}}, .points = 3},\n"
+                               "    {\"empty\", build, {{\"x\", DIMS(0, 4)}}},\n"
+                               "};\n"
+                               "const Op op_square = {\"square\", CASES(cases)};\n";
+
+static void a_teachers_cases_judge(void) {
+    if (!SHIPPED) return;
+    enter_folder();
+    write_text("cases.c", teachers);
+    write_square("right.c", "1", right, "");
+    write_square("wrong.c", "1", "x[i]", "");
+    CHECK(GRADCHECK("right.c", "--cases", "cases.c", "--json") == 0, "%s%s", err, out);
+    CHECK(strstr(out, "\"case\": \"row\"") && !strstr(out, "\"case\": \"own\""), "%s", out);
+    CHECK(GRADCHECK("wrong.c", "--cases", "cases.c", "--json") == 1, "%s", out);
+    CHECK(strstr(out, "\"pattern\": \"constant factor\""), "%s", out);
+    CHECK(GRADCHECK("right.c", "--cases", "none.c") == STATUS_NO_INPUT, "%s", err);
+    write_text("bad.c", "int f(");
+    CHECK(GRADCHECK("right.c", "--cases", "bad.c") == STATUS_BAD_DATA &&
+              strstr(err, "bad.c: does not compile"),
+          "%s", err);
+    write_text("bad.c", "int x;");
+    CHECK(GRADCHECK("right.c", "--cases", "bad.c") == STATUS_BAD_DATA && strstr(err, "defines no operation"),
+          "%s", err);
+}
+
+/* The gradient of another function may be right, and is not what was asked for. */
+static void another_function_is_found(void) {
+    if (!SHIPPED) return;
+    enter_folder();
+    write_square("twice.c", "2", "4 * x[i]", "");
+    CHECK(GRADCHECK("twice.c", "--json") == 0, "%s", out);
+    CHECK(GRADCHECK("twice.c", "--like", "square", "--json") == 1 && strstr(out, "is another function"), "%s",
+          out);
+}
+
+static void a_project_operation_is_refused(void) {
+    if (!SHIPPED) return;
+    enter_folder();
+    write_square(
+        "cheat.c", "1", right,
+        "Tensor *f(Tape *t, Tensor *x);\nTensor *f(Tape *t, Tensor *x) { return tape_pow(t, x, 2); }\n");
+    CHECK(GRADCHECK("cheat.c", "--json") == 1 && strstr(out, "calls tape_pow, which is not there for it"),
+          "%s", out);
+    CHECK(GRADCHECK("cheat.c", "--like", "square", "--json") == 1 && strstr(out, "calls tape_pow"), "%s",
+          out);
+}
+
+static void warnings_are_shown(void) {
+    if (!SHIPPED) return;
+    enter_folder();
+    write_square("op.c", "1", right, "static int unused;\n");
+    CHECK(GRADCHECK("op.c", "--json", "--gradescope", "g") == 0, "%s", out);
+    size_t size;
+    char *report = read_bytes("g", &size);
+    CHECK(strstr(err, "warning: ") && strstr(err, "unused"), "%s", err);
+    CHECK(report && strstr(report, "\"output\": \"op.c:"), "%s", report);
+    free(report);
+}
+
+/* ---- Cases that nobody wrote ---- */
+
+static void forgotten_sizes_are_checked(void) {
+    if (!SHIPPED) return;
+    enter_folder();
+    write_square("op.c", "1", "shape_count(n->out->shape) == 3 ? x[i] : 2 * x[i]", "");
+    CHECK(GRADCHECK("op.c", "--json") == 1 && strstr(out, "\"case\": \"own, size 1 for 2\""), "%s", out);
+    write_square("op.c", "1", "x[i] > 2 || x[i] < -2 ? 1 : 2 * x[i]", "");
+    CHECK(GRADCHECK("op.c", "--json") == 1 && strstr(out, "\"case\": \"own, larger values\""), "%s", out);
+    /* A size that the operation refuses is none of its faults. */
+    write_square("op.c", "(shape_count(n->out->shape) == 6 ? 1 : (error_bug(\"size\"), 0))", right, "");
+    CHECK(GRADCHECK("op.c", "--json") == 0, "%s", out);
+}
+
+static void what_is_not_tested_is_said(void) {
+    if (!SHIPPED) return;
+    enter_folder();
+    write_square("op.c", "0", "0 * x[i]", "");
+    CHECK(GRADCHECK("op.c") == 0 && strstr(out, "the slope is 0") && strstr(out, "no axis has size 1"), "%s",
+          out);
+    CHECK(GRADCHECK("op.c", "--strict") == STATUS_INCONCLUSIVE, "%s", out);
+}
+
+/* ---- What graders get ---- */
+
+typedef struct Score {
+    int tests;
+    double points, of;
+} Score;
+
+/* Adds up what a results.json says. */
+static Score score_of(const char *path) {
+    Score s = {0};
+    size_t size;
+    char *text = read_bytes(path, &size);
+    for (const char *at = text; at && (at = strstr(at, "\"score\": ")); at++, s.tests++) {
+        double points, of;
+        if (sscanf(at, "\"score\": %lf, \"max_score\": %lf", &points, &of) == 2)
+            s.points += points, s.of += of;
+    }
+    free(text);
+    return s;
+}
+
+/* Two cases, of 3 points and 1, in two parts each: whatever is handed in. */
+static void the_denominator_is_the_teachers(void) {
+    static const struct {
+        const char *name, *factor, *slope, *more;
+        double points;
+    } files[] = {
+        {"right", "1", right, "", 4},
+        {"a wrong slope", "1", "3 * x[i]", "", 2.5},
+        {"does not compile", "1", right, "int f(", 0},
+        {"crashes", "1", "*(volatile int *)0", "", 1},
+        {"exits", "1", "(exit(0), 1)", "#include <stdlib.h>\n", 1},
+        {"calls the project", "1", right, "Tensor *f(Tape *t, Tensor *x) { return tape_pow(t, x, 2); }\n", 0},
+        {"has more cases", "1", right, "const CheckCase more[9];\n", 4}};
+    if (!SHIPPED) return;
+    enter_folder();
+    write_text("cases.c", teachers);
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        write_square("op.c", files[i].factor, files[i].slope, files[i].more);
+        GRADCHECK("op.c", "--cases", "cases.c", "--gradescope", "g.json");
+        Score s = score_of("g.json");
+        CHECK(s.tests == 4 && s.of == 4, "%s: %d tests of %g points", files[i].name, s.tests, s.of);
+        CHECK(s.points == files[i].points, "%s: %g points, need %g", files[i].name, s.points,
+              files[i].points);
+    }
+    unlink("op.c");
+    write_text("g.json", "old");
+    CHECK(GRADCHECK("op.c", "--cases", "cases.c", "--gradescope", "g.json") == STATUS_NO_INPUT, "%s", err);
+    Score s = score_of("g.json");
+    CHECK(s.tests == 4 && s.of == 4 && s.points == 0, "no file: %d tests of %g points", s.tests, s.of);
+}
+
+static void an_old_report_never_stays(void) {
+    if (!SHIPPED) return;
+    enter_folder();
+    static const char *const runs[][3] = {{"none.c", NULL, "cannot be read"},
+                                          {"gru", NULL, "found 'gru'"},
+                                          {"softmax", "no such case", "has none like"}};
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        size_t size;
+        write_text("g.json", "old"), write_text("j.xml", "old");
+        int status = GRADCHECK("--gradescope", "g.json", "--junit", "j.xml", runs[i][0], runs[i][1]);
+        char *json = read_bytes("g.json", &size), *xml = read_bytes("j.xml", &size);
+        CHECK(status == STATUS_NO_INPUT || status == STATUS_USAGE, "%s: %d", runs[i][0], status);
+        CHECK(json && strstr(json, "\"failed\"") && strstr(json, runs[i][2]), "%s", json);
+        CHECK(xml && strstr(xml, "<failure"), "%s", xml);
+        free(json), free(xml);
+    }
+}
+
+/* A run that is killed has left what says so, with all that it was to judge. */
+static void a_killed_run_leaves_a_report(void) {
+    if (!SHIPPED) return;
+    enter_folder();
+    write_text("cases.c", teachers);
+    write_square("op.c", "1", right,
+                 "#include <unistd.h>\n__attribute__((constructor)) static void wait(void) { sleep(5); }\n");
+    FILE *to_out = tmpfile(), *to_err = tmpfile();
+    pid_t child =
+        start_program("gradcheck", ARGUMENTS("op.c", "--cases", "cases.c", "--gradescope", "g.json"),
+                      (Streams){0}, to_out, to_err);
+    for (int i = 0; i < 3000 && score_of("g.json").tests < 4; i++) usleep(10000);
+    kill(child, SIGKILL);
+    CHECK(wait_program(child) == 128 + SIGKILL);
+    fclose(to_out), fclose(to_err);
+    Score s = score_of("g.json");
+    CHECK(s.tests == 4 && s.of == 4 && s.points == 0, "%d tests of %g points", s.tests, s.of);
+}
+
+/* ---- A folder ---- */
+
+static void a_folder_is_a_table(void) {
+    if (!SHIPPED) return;
+    enter_folder();
+    CHECK(mkdir("files", 0777) == 0);
+    write_square("files/anna.c", "1", right, "");
+    write_square("files/bert.c", "1", "x[i]", "");
+    write_text("files/carl.c", "int f(");
+    write_text("cases.c", teachers);
+    CHECK(GRADCHECK("files", "--cases", "cases.c", "--gradescope", "g", "--junit", "j") == 1, "%s%s", err,
+          out);
+    CHECK(strstr(out, "anna.c ") && strstr(out, "bert.c ") && strstr(out, "carl.c "), "%s", out);
+    CHECK(strstr(out, "does not compile"), "%s", out);
+    Score anna = score_of("g/anna.json"), bert = score_of("g/bert.json"), carl = score_of("g/carl.json");
+    CHECK(anna.points == 4 && bert.points == 2.5 && carl.points == 0, "%g %g %g", anna.points, bert.points,
+          carl.points);
+    CHECK(anna.of == 4 && bert.of == 4 && carl.of == 4, "%g %g %g", anna.of, bert.of, carl.of);
+    CHECK(access("j/carl.xml", R_OK) == 0);
+    unlink("files/bert.c"), unlink("files/carl.c");
+    CHECK(GRADCHECK("files", "--cases", "cases.c", "--json") == 0 && strstr(out, "\"file\": \"anna.c\""),
+          "%s%s", err, out);
+    unlink("files/anna.c");
+    CHECK(GRADCHECK("files") == STATUS_NO_INPUT && strstr(err, "found no C files"), "%s", err);
+}
+
+PROGRAM_TEST_MAIN({"every template compiles", every_template_compiles, 60},
+                  {"a teacher's cases judge", a_teachers_cases_judge},
+                  {"another function is found", another_function_is_found},
+                  {"a project operation is refused", a_project_operation_is_refused},
+                  {"warnings are shown", warnings_are_shown},
+                  {"forgotten sizes are checked", forgotten_sizes_are_checked},
+                  {"what is not tested is said", what_is_not_tested_is_said},
+                  {"the denominator is the teacher's", the_denominator_is_the_teachers},
+                  {"an old report never stays", an_old_report_never_stays},
+                  {"a killed run leaves a report", a_killed_run_leaves_a_report},
+                  {"a folder is a table", a_folder_is_a_table})
