@@ -21,26 +21,31 @@ static const char notes[] =
 
 static const char grading_help[] =
     "From an exercise to points, in four steps.\n\n"
-    "1. Choose an operation that is here (./gradcheck --list), or write one of your own with cases.\n"
-    "   Students hand in a C file in the form of src/ops/NAME.c: forward, backward, const Op op_NAME and\n"
-    "   the function tape_NAME that records it.\n"
-    "2. Grade it by cases that are not theirs:\n"
-    "       ./gradcheck FILE.c --like softmax --solution --gradescope results.json\n"
-    "   asks for the operation's own forward as well, at its own cases; or, with a file that has\n"
-    "   const Op op_NAME = {\"NAME\", CASES(cases)}, whose cases call tape_NAME:\n"
-    "       ./gradcheck FILE.c --cases CASES.c --solution --gradescope results.json\n"
-    "   Without either a student's own cases count; --strict says where these hardly test anything.\n"
-    "3. results.json and --junit FILE have a test for each gradient, passed or failed, with the reason. They "
-    "are\n"
-    "   there also where nothing could be judged: no file, or a run that was killed.\n"
+    "1. Choose an operation that is here (./gradcheck --list), or write a file of cases of your own:\n"
+    "       const Op op_NAME = {\"NAME\", CASES(cases)}, whose cases call tape_NAME; .points is what one is "
+    "worth.\n"
+    "   Hand out a file to start from; it says what is to be written, and checks itself:\n"
+    "       ./gradcheck --template layer_norm >layer_norm.c\n"
+    "2. Grade what comes back, a file or all of a folder, by cases that are not theirs:\n"
+    "       ./gradcheck FILE.c --like layer_norm --solution --gradescope results.json\n"
+    "       ./gradcheck FOLDER --cases CASES.c --solution --gradescope DIR --junit DIR\n"
+    "   --like asks for the operation's own forward as well. Without either a student's own cases count, "
+    "other\n"
+    "   sizes and larger values beside them; --strict makes inconclusive what these do not test.\n"
+    "3. results.json has a test for each gradient of each case, and one for its properties, among which its "
+    "points\n"
+    "   are shared out evenly: the same tests whatever is handed in, all failed where nothing could be "
+    "judged, no\n"
+    "   file or a run that was killed. The compiler's warnings stand above them.\n"
     "4. In Gradescope the autograder's run_autograder ends with\n"
-    "       ./gradcheck submission/FILE.c --like softmax --solution --gradescope results/results.json\n\n"
+    "       ./gradcheck submission/FILE.c --like layer_norm --solution --gradescope results/results.json\n\n"
     "A file's code runs in a process of its own that judges nothing, without the operations of this project "
-    "but those\n"
-    "that only move numbers. What is left to a cheat: a process that outlives the run, files on the same "
-    "machine, or a\n"
-    "backward that takes differences exact to thirteen digits. Grade on a machine of its own, and use "
-    "--like.\n";
+    "but\n"
+    "those that only move numbers. What is left to a cheat: a process that outlives the run, files on the "
+    "same\n"
+    "machine, or a backward that takes differences exact to thirteen digits. Grade on a machine of its own, "
+    "and\n"
+    "use --like.\n";
 
 static void list_operations(void) {
     for (int i = 0; i < ops_count; i++)
@@ -100,6 +105,25 @@ static bool may_be_graded(const StudentFile *f, bool graded, const char *like, E
     return true;
 }
 
+/* What the operand says: all operations, a file, a folder, or an operation and a part of its cases' names. A run that ends
+ * without a verdict leaves graders' files that say why. */
+static void check_operand(Grading *g, const char *name, const char *part, const char *like, Error *e) {
+    bool is_folder = name && is_a_folder(name), is_file = name && !is_folder && ends_in_c(name);
+    Error unwritten = {0};
+    if (!is_folder && !grade_unjudged(&g->plan, &g->show, "the run did not come to its end", e)) return;
+    if (!may_be_graded(&g->file, is_file || is_folder, like, e)) return;
+    if (is_folder)
+        grade_folder(g, name, e);
+    else if (is_file)
+        grade_file(g, e);
+    else if (name)
+        check_operation(&g->plan, name, part, &g->show, e);
+    else
+        check_all(&g->plan, &g->show, e);
+    bool judged = e->status == STATUS_DONE || e->status == STATUS_NO || e->status == STATUS_INCONCLUSIVE;
+    if (!judged && !is_file && !is_folder) grade_unjudged(&g->plan, &g->show, e->text, &unwritten);
+}
+
 void grading_command_check(int argc, char **argv, Error *e) {
     ShowOptions show = {0};
     bool list = false, strict = false, solution = false, help_grading = false;
@@ -140,27 +164,15 @@ void grading_command_check(int argc, char **argv, Error *e) {
     CheckPlan plan = {
         .seed = o.seed, .seeds = seeds, .limits = {seconds * (double)seeds, (size_t)(gigabytes * 1e9)}};
     const char *name = o.operands ? o.operand[0] : NULL;
-    bool is_folder = name && is_a_folder(name), is_file = name && !is_folder && ends_in_c(name);
-    Error unwritten = {0};
     Grading g = {plan, {.source = name, .cases = cases, .solution = solution}, show, strict};
     if (like) g.file.like = ops_find(like);
-    if (help_grading && fputs(grading_help, stdout) != EOF) return;
-    if (template && template_print(template, stdout, e)) return;
-    if (e->status || (!is_folder && !grade_unjudged(&plan, &show, "the run did not come to its end", e)) ||
-        !may_be_graded(&g.file, is_file || is_folder, like, e))
-        return;
-    if (list)
+    if (help_grading)
+        fputs(grading_help, stdout);
+    else if (list)
         list_operations();
-    else if (!name)
-        check_all(&plan, &show, e);
-    else if (is_file)
-        grade_file(&g, e);
-    else if (is_folder)
-        grade_folder(&g, name, e);
+    else if (template)
+        template_print(template, stdout, e);
     else
-        check_operation(&plan, name, o.operands > 1 ? o.operand[1] : NULL, &show, e);
-    /* A run that ended without a verdict leaves graders' files that say why. */
-    bool judged = e->status == STATUS_DONE || e->status == STATUS_NO || e->status == STATUS_INCONCLUSIVE;
-    if (!judged && !is_file && !is_folder) grade_unjudged(&plan, &show, e->text, &unwritten);
-    plan_free(&plan);
+        check_operand(&g, name, o.operands > 1 ? o.operand[1] : NULL, like, e);
+    plan_free(&g.plan);
 }
