@@ -84,7 +84,7 @@ PRECISIONS = float double
 TESTS    = $(C_TESTS) $(basename $(notdir $(SCRIPTS)))
 C_TESTS  = $(patsubst tests/%.c,%,$(wildcard tests/*.c))
 # tests/faults puts an allocator of its own before a sanitizer's.
-SCRIPTS  = tests/numpy_round_trip.py tests/numpy_walk.py \
+SCRIPTS  = tests/numpy_round_trip.py tests/numpy_walk.py tests/numpy_kernels.py \
            $(if $(SAN),,tests/faults/faults.py tests/installed.sh tests/cache_misses.sh \
                tests/adding_an_operation.sh)
 

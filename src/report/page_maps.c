@@ -196,9 +196,9 @@ static void controls(const Page *p, FILE *out) {
 
 void page_maps(const Page *p, FILE *out) {
     const PageFrame *last = &p->frames[p->frame_count - 1];
-    fputs("<section class=\"maps\">\n<h2>Attention</h2>\n<p>A row is a token that looks, a column one that "
-          "is looked at; the "
-          "darker, the larger the weight. A row's weights sum to 1.</p>\n"
+    fputs("<section class=\"maps\">\n<h2>Attention</h2>\n"
+          "<p>A row is a token that looks, a column one that is looked at; the stronger the colour, the "
+          "larger the weight. A row's weights sum to 1.</p>\n"
           "<p class=\"screen faint\">Point at a map, or give it the focus, to see it large and in "
           "numbers.</p>\n",
           out);
