@@ -15,7 +15,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { SYMBOLS = 16, LONGEST = 4, STEPS = 400, LOOKS = 10, JUDGED = 300, KINDS = 2 };
+enum { SYMBOLS = 16, LONGEST = 4, STEPS = 300, LOOKS = 10, JUDGED = 300, KINDS = 2 };
 static const char *const kind_name[KINDS] = {[ATTENTION_DOT] = "dot", [ATTENTION_ADDITIVE] = "additive"};
 
 /* ---- Learning ---- */
@@ -54,7 +54,7 @@ static bool learn(const ExplainOptions *o, AttentionKind kind, Learnt *r, Error 
 
 /* ---- Time alone ---- */
 
-enum { WIDTH = 64, HEADS = 4, LENGTHS = 3, REPEATS = 3, FARTHEST = 128 };
+enum { WIDTH = 64, HEADS = 4, LENGTHS = 3, REPEATS = 2, FARTHEST = 128 };
 static const int32_t length_of[LENGTHS] = {8, 32, FARTHEST};
 
 static const Column time_columns[] = {{"length", "length", 6, 0},

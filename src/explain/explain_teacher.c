@@ -14,9 +14,9 @@ enum {
     SYMBOLS = 12,
     LONGEST = 8,
     MOST = LONGEST + 1,
-    STEPS = 600,
+    STEPS = 480,
     LOOKS = 8,
-    JUDGED = 256,
+    JUDGED = 128,
     ROWS = 32,
     SHOWN = 5
 };

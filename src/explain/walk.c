@@ -113,10 +113,12 @@ static void add_head(Steps *s, Tensor *x) {
         "What each token gives to those who look at it.");
     add(s, "scores", "S", additive ? "S_ij = sum_c w_c tanh(Q_ic + K_jc)" : "S = Q K^T",
         head_of(w, a->scores), q, k,
-        "Row i: how well the question of token i fits what each token offers. Not symmetric: that i wants j "
-        "says nothing "
-        "about j wanting i.");
-    if (!additive) /* whose scores are bounded by their weights */
+        additive
+            ? "Row i: how well the question of token i fits what each token offers. At most the sum of all "
+              "|w_c|, whatever d_k is, so that nothing is divided."
+            : "Row i: how well the question of token i fits what each token offers. Not symmetric: that i "
+              "wants j says nothing about j wanting i.");
+    if (!additive)
         add(s, "scaling", "S / sqrt(d_k)", "S' = S / sqrt(d_k)", head_of(w, a->scaled), q, k,
             "A sum of d_k products has a variance of d_k; divided, the softmax stays where it has a slope.");
     add(s, "mask", "masked", "S'_ij = -inf where i may not look at j", head_of(w, a->masked), q, k,
@@ -228,6 +230,11 @@ static void introduce(const WalkThrough *w) {
 
 static bool print_all(WalkThrough *w, Error *e) {
     const WalkOptions *o = w->options;
+    if (o->step && strcmp(o->step, "scaling") == 0 && w->run.model->config.attention == ATTENTION_ADDITIVE)
+        return error_set(
+            e, STATUS_USAGE,
+            "--step: found scaling, need a step of additive attention, whose scores are bounded by "
+            "their weights and not divided");
     Steps s = {.walk = w};
     Tensor *x = input_of(w);
     add_embedding(&s), add_head(&s, x), add_heads(&s, x), add_rest(&s);
