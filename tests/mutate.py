@@ -26,6 +26,8 @@ PARTS = {
                           "src/grading/batch_file.c"], [f"tests/{name}" for name in READERS]),
     "saving": ("float", ["src/base/file.c", "src/base/crc32.c", "src/base/directory.c"],
                ["tests/file", "tests/no_memory", "tests/safetensors", "tests/npy", "tests/bad_input"]),
+    "going on": ("float", ["src/training/checkpoint.c", "src/report/metrics.c"],
+                 ["tests/fuzz_seeds checkpoint", "tests/nothing_lost", "tests/resume every", "tests/damage"]),
 }
 CHANGES = [(r" < ", " <= "), (r" <= ", " < "), (r" > ", " >= "), (r" >= ", " > "), (r" == ", " != "), (r" != ", " == "),
            (r" && ", " || "), (r" \|\| ", " && "), (r" \+ ", " - "), (r" - ", " + "), (r" \* ", " + "), (r" / ", " * "),
@@ -85,18 +87,26 @@ def compiled(text, source, path, precision, out):
         return file.read()
 
 
-def noticed(precision, program, object_, path, folder):
-    """True if the program, linked with the mutant, fails."""
-    name, *arguments = program.format(op=os.path.basename(path)[:-2]).split()
+def linked(precision, name, object_, folder):
+    """The path of the program, linked with the mutant."""
     where = os.path.join(BUILD, precision)
-    main = os.path.join(where, name if name.startswith("tests/") else f"src/programs/{name}") + ".o"
+    main = os.path.join(where, name if name.startswith("tests/") or name == "train" else f"src/programs/{name}") + ".o"
     out = os.path.join(folder, precision, name)
     os.makedirs(os.path.dirname(out), exist_ok=True)
+    if os.path.islink(out):
+        os.unlink(out)
     libraries = [os.path.join(where, f"lib{lib}.a") for lib in ("programs", "tapeformer")]
     link = subprocess.run(["cc", main, object_, *libraries, "-rdynamic", "-ldl", "-lm", "-pthread", "-o", out],
                           capture_output=True, text=True)
     if link.returncode:
         raise SystemExit(link.stderr)
+    return out
+
+
+def noticed(precision, program, object_, path, folder):
+    """True if the program, linked with the mutant, fails."""
+    name, *arguments = program.format(op=os.path.basename(path)[:-2]).split()
+    out = linked(precision, name, object_, folder)
     try:
         done = subprocess.run([out, *arguments], capture_output=True, stdin=subprocess.DEVNULL, timeout=120)
     except subprocess.TimeoutExpired:
@@ -123,6 +133,8 @@ def main():
             if compiled(changed, source, path, precision, object_) in (None, sound[path]):
                 continue
             count[part] += 1
+            if part == "going on":  # its tests look at what ./train does
+                linked(precision, "train", object_, folder)
             if any(noticed(precision, program, object_, path, folder) for program in programs):
                 killed[part] += 1
             else:

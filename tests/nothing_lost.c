@@ -42,6 +42,19 @@ static long lines_in(const char *path) {
     return lines;
 }
 
+/* The step of each row of run/metrics.csv. */
+static const char *steps_in_metrics(void) {
+    static char steps[200];
+    size_t size;
+    char *csv = read_bytes("run/metrics.csv", &size), *rest = NULL;
+    *steps = 0;
+    for (char *row = csv ? strtok_r(csv, "\n", &rest) : NULL; row; row = strtok_r(NULL, "\n", &rest))
+        snprintf(steps + strlen(steps), sizeof steps - strlen(steps), "%.*s ",
+                 (int)strcspn(strchr(row, ',') + 1, ","), strchr(row, ',') + 1);
+    free(csv);
+    return steps;
+}
+
 /* ---- Steps ---- */
 
 /* The weights before a step that is not finite are saved. The first step makes all of them 9e17, within what a model may
@@ -119,19 +132,22 @@ static void a_long_step(void) {
 
 /* ---- Saving ---- */
 
-/* With --force the old run stands until something of the new one is there. */
+/* With --force the old run stands until something of the new one is there, and then goes whole. */
 static void old_run_stands(void) {
     enter_folder();
-    CHECK(TRAIN(COPY, "--steps", "2", "--run", "kept") == 0, "%s", err);
-    char *before = strdup(list_folder("kept"));
-    Training t = start_training(ARGUMENTS(COPY, ENDLESS, "--run", "kept", "--force"));
-    CHECK(appears("kept/.metrics.csv.new"));
+    CHECK(TRAIN(COPY, "--steps", "2", "--run", "run") == 0, "%s", err);
+    char *before = strdup(list_folder("run"));
+    Training t = start_training(ARGUMENTS(COPY, ENDLESS, "--run", "run", "--force"));
+    CHECK(appears("run/.metrics.csv.new"));
     kill(t.child, SIGKILL);
     CHECK(end_training(t) == 128 + SIGKILL, "%s", err);
-    unlink("kept/.model.safetensors.tapeformer-tmp"), unlink("kept/.metrics.csv.new");
-    char *after = strdup(list_folder("kept"));
+    unlink("run/.model.safetensors.tapeformer-tmp"), unlink("run/.metrics.csv.new");
+    char *after = strdup(list_folder("run"));
     CHECK(!strcmp(before, after), "before\n%s\nafter\n%s", before, after);
     free(before), free(after);
+    CHECK(TRAIN(COPY, "--steps", "3", "--eval-every", "9", "--run", "run", "--force") == 0, "%s", err);
+    CHECK(!strcmp(steps_in_metrics(), "step 3 ") && lines_of(list_folder("run")) == 5, "%s%s",
+          steps_in_metrics(), listing);
 }
 
 /* A run is saved before its last judgement, which takes far longer here than the training: half of the time is over when
@@ -236,19 +252,6 @@ static void lost_rows(void) {
     free(said);
     CHECK(!metrics_close(&f, &e) && e.status == STATUS_IO, "%s", e.text);
     close(full);
-}
-
-/* The step of each row of run/metrics.csv. */
-static const char *steps_in_metrics(void) {
-    static char steps[200];
-    size_t size;
-    char *csv = read_bytes("run/metrics.csv", &size), *rest = NULL;
-    *steps = 0;
-    for (char *row = csv ? strtok_r(csv, "\n", &rest) : NULL; row; row = strtok_r(NULL, "\n", &rest))
-        snprintf(steps + strlen(steps), sizeof steps - strlen(steps), "%.*s ",
-                 (int)strcspn(strchr(row, ',') + 1, ","), strchr(row, ',') + 1);
-    free(csv);
-    return steps;
 }
 
 /* Of figures that lack a row and end in the middle of one, those that are whole stay when the run goes on. */
