@@ -48,6 +48,14 @@ static const char reader[] =
     "const dark = matchMedia('(prefers-color-scheme: dark)').matches;\n"
     "const paper = getComputedStyle(document.body).backgroundColor;\n"
     "say(paper === (dark ? 'rgb(22, 24, 28)' : 'rgb(255, 255, 255)'), 'paper of ' + paper);\n"
+    "for (const rule of document.styleSheets[0].cssRules)\n" /* as on paper */
+    "  if (rule.media && rule.media.mediaText === 'print') rule.media.mediaText = 'all';\n"
+    "const shown = x => getComputedStyle(x).display !== 'none';\n"
+    "say(all('.example').every(shown) && all('.head > svg').length === 24, 'an example is not printed');\n"
+    "say(!all('.controls, .screen, .large').some(shown), 'what only a screen can do is printed');\n"
+    "say(root.scrollWidth <= root.clientWidth, 'printed wider than the paper: ' + root.scrollWidth);\n"
+    "for (const svg of all('.curves svg, .head > svg'))\n"
+    "  say(svg.getBoundingClientRect().right <= innerWidth, 'a picture is cut off on paper');\n"
     "parent.postMessage('seen ' + innerWidth + (dark ? ' dark' : ' light') + ': ' + (faults.join('; ') || "
     "'well'), '*');\n"
     "});</script>\n";
