@@ -6,7 +6,7 @@
 #   make test-all        the same and what takes minutes: files of other programs by the thousand, every fault
 #   make coverage        lines and branches of src/ that the tests go through, and which they do not
 #   make mutate          operators changed one by one, MUTANTS=100 of them or all: which of them no test notices
-#   make lint            warnings with gcc and clang, format, dependency direction, registers of the tile
+#   make lint            warnings with gcc and clang, format, dependencies, sizes, registers of the tile
 #   make install         programs, libraries, header and manual pages below PREFIX=/usr/local; DESTDIR=FOLDER before it
 #   make uninstall       take away what install has put there
 #   make clean           take away all that was built; runs/ stays

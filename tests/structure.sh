@@ -1,7 +1,7 @@
 #!/bin/sh
-# What a reader relies on and no compiler looks at: sizes of files and functions, comments of public functions, headers
-# that need no other before them, and nothing that nobody uses. A line that says /* long: WHY */ excuses its file or
-# function. Prints what is not so, a line each.
+# What a reader relies on and no compiler looks at: sizes of files and functions, no circles between them, comments of
+# public functions, headers that need no other before them, and nothing that nobody uses. A line that says
+# /* long: WHY */ excuses its file or function. Prints what is not so, a line each.
 cd "$(dirname "$0")/.." || exit 74
 status=0
 say() { echo "lint: $*"; status=1; }
@@ -29,6 +29,21 @@ found=$(awk '
             print FILENAME ":" start ": a function of " FNR - start + 1 " lines, need at most 60"
         start = 0
     }' src/*/*.[ch] train.c)
+[ -z "$found" ] || say "$found"
+
+# Of two files, each a .c with its .h, one includes the other's header, not both each other's. A line that says
+# /* circle: ROOM/FILE WHY */ excuses its file and that one.
+found=$(awk '
+    FNR == 1 { file = FILENAME; sub(/^src\//, "", file); sub(/\.[ch]$/, "", file) }
+    /^#include "[a-z]*\// { other = $2; gsub(/^"|\.h"$/, "", other); includes[file, other] = FILENAME }
+    /^\/\* circle: / { excused[file, $3] = excused[$3, file] = 1 }
+    END {
+        for (pair in includes) {
+            split(pair, name, SUBSEP)
+            if (name[1] < name[2] && (name[2], name[1]) in includes && !(pair in excused))
+                print includes[pair] " and " includes[name[2], name[1]] " include each other"
+        }
+    }' src/*/*.[ch])
 [ -z "$found" ] || say "$found"
 
 # A prototype stands in a paragraph with a comment, beside or above it; what frees or closes needs none.

@@ -5,30 +5,9 @@
 #ifndef GRADCHECK_CHECK_ENTRIES_H
 #define GRADCHECK_CHECK_ENTRIES_H
 
+#include "gradcheck/check_entry.h"
 #include "gradcheck/check_run.h"
-#include "gradcheck/gradcheck.h"
-
-/* By gravity. */
-typedef enum EntryState {
-    ENTRY_PROVED,  /* agrees within the tolerance */
-    ENTRY_FLAT,    /* agrees, but so small beside the output that a double does not show it */
-    ENTRY_KINK,    /* there is no derivative, and the gradient lies between the one-sided ones */
-    ENTRY_UNCLEAR, /* agrees within the numeric error, which is too large to prove anything */
-    ENTRY_WRONG,
-} EntryState;
-
-typedef struct Entry {
-    double analytic, numeric;
-    double estimate;     /* of the error of numeric */
-    double rounding;     /* the part of it that the last digits of the output explain */
-    double step;         /* at which numeric was found */
-    double below, above; /* on a kink: the one-sided derivatives */
-    /* |analytic - numeric| relative to the larger of the two; where numeric is not good to nine digits, to the largest
-     * derivative for the same cotangent. */
-    double error;
-    bool in_steps; /* the output moves in steps of its own, and rests between them: nothing is proved */
-    EntryState state;
-} Entry;
+#include "gradcheck/report.h"
 
 typedef struct Entries {
     int input;
@@ -47,12 +26,6 @@ typedef struct Entries {
     Doubt *doubt;      /* [coordinates] */
     double tolerance;  /* up to which the diagnosis takes numbers for equal; 0: CHECK_TOLERANCE */
 } Entries;
-
-/* Relative error up to which a gradient is right. */
-#define CHECK_TOLERANCE (sizeof(real) == sizeof(double) ? 1e-6 : 1e-2)
-
-/* The same where the numeric derivative is known ten times better than that. */
-#define CHECK_SHARP (sizeof(real) == sizeof(double) ? 1e-9 : 1e-2)
 
 /* Runs of forward that a coordinate takes, about. */
 enum { CHECK_ENTRIES_RUNS = 20 };

@@ -1,8 +1,37 @@
-/* What one entry says by itself. Internal to check_entries.h. */
+/* An entry: analytic against numeric, for one coordinate of the input and one cotangent; and what it says by itself. */
 #ifndef GRADCHECK_CHECK_ENTRY_H
 #define GRADCHECK_CHECK_ENTRY_H
 
-#include "gradcheck/check_entries.h"
+#include "base/real.h"
+#include <stdbool.h>
+
+/* By gravity. */
+typedef enum EntryState {
+    ENTRY_PROVED,  /* agrees within the tolerance */
+    ENTRY_FLAT,    /* agrees, but so small beside the output that a double does not show it */
+    ENTRY_KINK,    /* there is no derivative, and the gradient lies between the one-sided ones */
+    ENTRY_UNCLEAR, /* agrees within the numeric error, which is too large to prove anything */
+    ENTRY_WRONG,
+} EntryState;
+
+typedef struct Entry {
+    double analytic, numeric;
+    double estimate;     /* of the error of numeric */
+    double rounding;     /* the part of it that the last digits of the output explain */
+    double step;         /* at which numeric was found */
+    double below, above; /* on a kink: the one-sided derivatives */
+    /* |analytic - numeric| relative to the larger of the two; where numeric is not good to nine digits, to the largest
+     * derivative for the same cotangent. */
+    double error;
+    bool in_steps; /* the output moves in steps of its own, and rests between them: nothing is proved */
+    EntryState state;
+} Entry;
+
+/* Relative error up to which a gradient is right. */
+#define CHECK_TOLERANCE (sizeof(real) == sizeof(double) ? 1e-6 : 1e-2)
+
+/* The same where the numeric derivative is known ten times better than that. */
+#define CHECK_SHARP (sizeof(real) == sizeof(double) ? 1e-9 : 1e-2)
 
 /* Sets the entry's state and error. scale: the largest derivative for the same cotangent; floor: what rounding may hide
  * in an output of 0. */

@@ -4,6 +4,7 @@
  * judge has made: there the host finds the inputs of the point that the judge has drawn, and there it leaves the output,
  * the gradients, and what it says about them. These are numbers, and all that the judge believes of them is that they are
  * what was computed; verdict, report and expectations are in memory of the judge's own. */
+/* circle: gradcheck/check_run asks the host, and the host runs in its process what check_run would run here */
 #ifndef GRADCHECK_CHECK_HOST_H
 #define GRADCHECK_CHECK_HOST_H
 

@@ -4,7 +4,7 @@
 #define GRADCHECK_CURVE_H
 
 #include "gradcheck/check_run.h"
-#include "gradcheck/gradcheck.h"
+#include "gradcheck/report.h"
 
 /* Fills the curve of the report's worst entry, which is one of input `input` of the run's point. */
 void gradcheck_curve(CheckRun *run, int input, uint64_t seed, Arena *arena, InputReport *report);

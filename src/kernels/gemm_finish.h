@@ -2,7 +2,7 @@
 #ifndef KERNELS_GEMM_FINISH_H
 #define KERNELS_GEMM_FINISH_H
 
-#include "kernels/gemm.h"
+#include "kernels/gemm_type.h"
 
 /* Finishes `rows` by `columns` of C from g->c[at] on, which is in column `column`: while they are in the cache. */
 void gemm_finish(const Gemm *g, long at, long column, long rows, long columns);

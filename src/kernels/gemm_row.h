@@ -2,7 +2,7 @@
 #ifndef KERNELS_GEMM_ROW_H
 #define KERNELS_GEMM_ROW_H
 
-#include "kernels/gemm.h"
+#include "kernels/gemm_type.h"
 
 /* C = A·Bᵀ with m = 1, epilogue included; a, b and c are where one product of g's batch begins. */
 void multiply_row(const Gemm *g, const real *a, const real *b, real *c);

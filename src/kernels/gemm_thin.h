@@ -2,7 +2,7 @@
 #ifndef KERNELS_GEMM_THIN_H
 #define KERNELS_GEMM_THIN_H
 
-#include "kernels/gemm.h"
+#include "kernels/gemm_type.h"
 
 /* How many columns of C, at its right edge, multiply_thin should compute rather than the tile: those beyond the last
  * whole vector where they are few and C is large; otherwise 0. */

@@ -3,8 +3,9 @@
 #define PICTURES_DRAW_H
 
 #include "pictures/axis.h"
+#include "pictures/kinds.h"
 #include "pictures/label.h"
-#include "pictures/picture.h"
+#include "pictures/terminal.h"
 
 /* To a terminal, below the title. */
 void draw_map(const HeatMap *m, const Terminal *t);

@@ -3,7 +3,7 @@
 #define REPORT_PAGE_PARTS_H
 
 #include "pictures/label.h"
-#include "report/page.h"
+#include "report/page_content.h"
 
 /* Attention: every head of every layer as a map, and large with its weights in numbers. */
 void page_maps(const Page *p, FILE *out);

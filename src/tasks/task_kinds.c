@@ -1,0 +1,25 @@
+/* The tasks by name. */
+#include "base/utf8.h"
+#include "tasks/answers.h"
+#include "tasks/sequence_task.h"
+#include "tasks/text_task.h"
+#include <stdio.h>
+#include <string.h>
+
+const TaskKind task_kinds[] = {
+    {"copy", "say a sequence again", task_sequence_open, task_copy_answer},
+    {"reverse", "say a sequence backwards", task_sequence_open, task_reverse_answer},
+    {"sort", "say the symbols of a sequence in rising order", task_sequence_open, task_sort_answer},
+    {"lm", "say the next character of a text", task_text_open, NULL},
+    {NULL},
+};
+
+Task *task_open(const char *name, const TaskOptions *o, Error *e) {
+    for (const TaskKind *kind = task_kinds; kind->name; kind++)
+        if (!strcmp(kind->name, name)) return kind->open(kind, o, e);
+    char names[200] = "", shown[ESCAPED_TEXT];
+    for (const TaskKind *kind = task_kinds; kind->name; kind++)
+        snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", *names ? ", " : "", kind->name);
+    error_set(e, STATUS_USAGE, "task: found '%s', need one of %s", utf8_escape(shown, name), names);
+    return NULL;
+}
