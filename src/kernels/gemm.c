@@ -30,12 +30,11 @@
 #include <stdint.h>
 
 enum {
-    SHORT_STEP = 128, /* of k: never cut */
-    MOST_STEP = 512,  /* of k */
-    STRIP_WIDTH = (TILE_ROWS + LANES - 1) / LANES * LANES,
+    SHORT_STEP = 128,                    /* of k: never cut */
+    MOST_STEP = 512,                     /* of k */
     STRIP = STRIP_WIDTH * MOST_STEP,     /* numbers of a packed strip, at most */
     STRIPS = 8,                          /* packed at a time */
-    PACKED = 1024 * 1024 / sizeof(real), /* of B, in a phase */
+    PACKED = 2048 * 1024 / sizeof(real), /* of B, in a phase */
     LARGE = 1 << 18,                     /* numbers of B that are slow to read in place */
     GRAIN = 1 << 18,                     /* multiply-adds worth a chunk: a few microseconds */
     PACKING = 1 << 15,                   /* numbers to copy worth a chunk */
@@ -67,7 +66,7 @@ typedef struct Phase {
     const real *a, *b;
     real *c;
     long j, n, k, thin; /* thin: columns behind these that are left to multiply_thin */
-    bool accumulate, last, far, pack_a, pack_b;
+    bool accumulate, last, pack_a, pack_b;
     Panels panels;
     long count, round; /* panels; how many of them a strip meets before the next strip does */
     long packing_chunks, row_blocks, column_blocks;
@@ -128,28 +127,20 @@ static void pack_chunk(void *phase, long chunk) {
     }
 }
 
-/* Asks for a tile of C, which is written when its sums are done, and may be far away. */
-static inline void fetch_tile(const real *c, long ldc, long rows) {
-    for (long i = 0; i < rows; i++, c += ldc) {
-        __builtin_prefetch(c, 1);
-        __builtin_prefetch(c + PANEL - 1, 1);
-    }
-}
-
 /* Rows [i, i + rows) of C by the panels [first, end). */
-static void multiply_strip(const Phase *f, const Strip *a, long i, long rows, long first, long end) {
+static void multiply_strip(const Phase *f, Strip *a, long i, long rows, long first, long end) {
     const Gemm *g = f->g;
     const Panels *panels = &f->panels;
     const real *b = panels->at + first * panels->apart;
-    real *c = f->c + i * g->ldc + first * PANEL;
-    Tile *tile = gemm_tile[TILE_VECTORS - 1][rows - 1];
+    real *start = f->c + i * g->ldc + first * PANEL, *c = start;
+    Tile *tile = gemm_tile[f->pack_a][TILE_VECTORS - 1][rows - 1];
     for (long q = first; q < least(end, panels->whole); q++, b += panels->apart, c += PANEL) {
-        if (f->far) fetch_tile(f->accumulate ? c + PANEL : c, g->ldc, rows);
+        a->next = q + 1 < end ? c + PANEL : start + rows * g->ldc;
         tile(f->k, a, b, panels->ld, c, g->ldc, LANES, f->accumulate);
     }
     if (end > panels->whole)
-        gemm_tile[panels->edge_vectors - 1][rows - 1](f->k, a, panels->edge, panels->edge_ld, c, g->ldc,
-                                                      panels->edge_last, f->accumulate);
+        gemm_tile[f->pack_a][panels->edge_vectors - 1][rows - 1](f->k, a, panels->edge, panels->edge_ld, c,
+                                                                 g->ldc, panels->edge_last, f->accumulate);
     if (f->last && (g->bias || g->activation != ACT_NONE)) {
         long column = first * PANEL, columns = end < f->count ? end * PANEL : f->n + f->thin;
         gemm_finish(g, f->c + i * g->ldc + column - g->c, f->j + column, rows, columns - column);
@@ -158,30 +149,29 @@ static void multiply_strip(const Phase *f, const Strip *a, long i, long rows, lo
 
 /* Rows [i, i + m) of C by the panels [first, end), with A where it is. */
 static void multiply_in_place(const Phase *f, long i, long m, long first, long end) {
-    Strip a = {f->a + i * row_step(f->g), row_step(f->g), f->g->layout == GEMM_TN ? f->g->lda : 1};
+    Strip a = {f->a + i * row_step(f->g), row_step(f->g), f->g->layout == GEMM_TN ? f->g->lda : 1, NULL};
     for (long rows; m > 0; m -= rows, i += rows, a.at += rows * a.row) {
         rows = m <= SHORT_ROWS ? m : m < 2 * SHORT_ROWS ? (m + 1) / 2 : SHORT_ROWS;
         multiply_strip(f, &a, i, rows, first, end);
     }
 }
 
-/* Packs a strip of `rows` rows from row i on, or of its chain the part [p, p + k). */
+/* Packs of the strip of `rows` rows from row i on the steps [p, p + k) of its chain. */
 static void pack_strip(const Phase *f, long i, long rows, long p, long k, real *out) {
     const Gemm *g = f->g;
+    out += p * STRIP_WIDTH;
     if (g->layout == GEMM_TN)
-        pack(out + p * STRIP_WIDTH, STRIP_WIDTH, f->a + p * g->lda + i, g->lda, k,
-             least(STRIP_WIDTH, g->m - i));
+        pack(out, STRIP_WIDTH, f->a + p * g->lda + i, g->lda, k, least(STRIP_WIDTH, g->m - i));
     else
-        pack(out + p, pack_vectors(f->k) * LANES, f->a + i * g->lda + p, g->lda, rows, k);
+        pack_transposed(out, STRIP_WIDTH, f->a + i * g->lda + p, g->lda, k, rows);
 }
 
 /* The same with strips of A packed, all of `m` <= STRIPS * TILE_ROWS rows. Aᵀ is read PAGES rows at a time: they may be
  * that far apart, and each is of use to all strips. */
 static void multiply_packed(const Phase *f, long i, long m, long first, long end) {
     enum { PAGES = 16 };
-    bool transposed = f->g->layout == GEMM_TN;
     real *packed = packing()->strips;
-    long strips = ceil_div(m, TILE_ROWS), step = transposed ? PAGES : f->k;
+    long strips = ceil_div(m, TILE_ROWS), step = f->g->layout == GEMM_TN ? PAGES : f->k;
     for (long p = 0; p < f->k; p += step)
         for (long s = 0; s < strips; s++)
             pack_strip(f, i + cut(m, s, strips), cut(m, s + 1, strips) - cut(m, s, strips), p,
@@ -189,8 +179,7 @@ static void multiply_packed(const Phase *f, long i, long m, long first, long end
     for (long q = first; q < end; q += f->round)
         for (long s = 0; s < strips; s++) {
             long row = cut(m, s, strips), next = cut(m, s + 1, strips);
-            Strip a = {packed + s * STRIP, transposed ? 1 : pack_vectors(f->k) * LANES,
-                       transposed ? STRIP_WIDTH : 1};
+            Strip a = {packed + s * STRIP, 1, STRIP_WIDTH, NULL};
             multiply_strip(f, &a, i + row, next - row, q, least(q + f->round, end));
         }
 }
@@ -259,10 +248,10 @@ static void run_phase(Phase *f) {
         multiply_block(f, 0, f->g->m, 0, f->count);
 }
 
-/* The longest step of k whose packed strips fill no more than three quarters of a first-level cache. */
+/* The longest step of k whose packed strips fill no more than a quarter of a second-level cache. */
 static long longest_step(void) {
-    long step = cache_bytes(1) / 4 * 3 / (STRIP_WIDTH * (long)sizeof(real));
-    return least(step, MOST_STEP);
+    long step = cache_bytes(2) / 4 / (STRIPS * STRIP_WIDTH * (long)sizeof(real));
+    return step < SHORT_STEP ? SHORT_STEP : least(step, MOST_STEP);
 }
 
 /* Packs what is used often enough. Rows of A in place are read well enough for longer than columns are. */
@@ -281,7 +270,7 @@ static void multiply(const Gemm *g, long product) {
         multiply_row(g, a, b, c);
         return;
     }
-    Phase f = {.g = g, .far = g->m * g->n >= LARGE};
+    Phase f = {.g = g};
     choose_packing(&f);
     long thin = thin_columns(g), n = g->n - thin;
     long panels = ceil_div(n, PANEL), steps = g->k > SHORT_STEP ? ceil_div(g->k, longest_step()) : 1,

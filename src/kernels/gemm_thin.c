@@ -4,6 +4,7 @@
 #include "kernels/gemm_thin.h"
 #include "kernels/gemm_pack.h"
 #include "kernels/gemm_tile.h"
+#include <stddef.h>
 
 enum {
     MOST_COLUMNS = (LANES + 3) / 4,
@@ -21,8 +22,9 @@ static void multiply_rows(const Gemm *g, long rows, long columns, long k, const 
                           real *c, bool accumulate) {
     real transposed[STEP * PANEL], ct[MOST_COLUMNS * PANEL];
     long vectors = pack_vectors(rows), last = rows - (vectors - 1) * LANES;
-    Strip strip = g->layout == GEMM_NT ? (Strip){b, g->ldb, 1} : (Strip){b, 1, g->ldb}; /* rows of Bᵀ */
-    Tile *tile = gemm_tile[vectors - 1][columns - 1];
+    Strip strip = {b, 1, g->ldb, NULL}; /* rows of Bᵀ */
+    if (g->layout == GEMM_NT) strip.row = g->ldb, strip.step = 1;
+    Tile *tile = gemm_tile[false][vectors - 1][columns - 1];
     for (long j = 0; j < columns; j++)
         for (long i = 0; i < rows; i++) ct[j * PANEL + i] = accumulate ? c[i * g->ldc + j] : 0;
     for (long p = 0; p < k; p += STEP) {

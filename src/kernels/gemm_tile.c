@@ -1,51 +1,68 @@
 /* The register tile in all its heights and widths, from one definition. */
 #include "kernels/gemm_tile.h"
 
-/* Columns of A may lie too far apart for the processor to foresee them: they are asked for this many steps of k ahead. */
+/* What the processor may not foresee is asked for this many steps of k ahead. */
 enum { AHEAD = 16 };
 
-/* Inlined with rows and vectors constant: then all loops but the one over p are unrolled, their conditions vanish and
- * the sums stay in registers. (The loops run to a constant, because clang unrolls before it inlines.) Rows of A are
- * reached from every fifth one, which needs few enough pointers for the integer registers; so does the loop over p,
- * where it is not unrolled. */
-static inline __attribute__((always_inline)) void tile(int rows, int vectors, long k, const Strip *a,
-                                                       const real *b, long ldb, real *c, long ldc, long last,
-                                                       bool accumulate) {
+/* Asks for a row of a tile of C, which may lie across a cache line. */
+static inline void fetch_row(const real *c) {
+    __builtin_prefetch(c, 1);
+    __builtin_prefetch(c + PANEL - 1, 1);
+}
+
+/* Inlined with rows, vectors and packed constant: then all loops but those over p are unrolled, their conditions vanish
+ * and the sums stay in registers. (The loops run to a constant, because clang unrolls before it inlines.) Rows of A that
+ * are not packed are reached from every fifth one, which needs few enough pointers for the integer registers; so does the
+ * loop over p, where it is not unrolled. */
+static inline __attribute__((always_inline)) void tile(int rows, int vectors, bool packed, long k,
+                                                       const Strip *a, const real *b, long ldb, real *c,
+                                                       long ldc, long last, bool accumulate) {
+    /* long: clang keeps sums in registers only if no other function loads or stores them */
     Vector sum[TILE_ROWS][TILE_VECTORS];
-    const real *fifth[TILE_ROWS];
+    const real *at[TILE_ROWS], *next = a->next;
+    long row_step = packed ? 1 : a->row, step = packed ? STRIP_WIDTH : a->step;
+    long origin = packed ? TILE_ROWS : 5, spell = packed ? k / AHEAD + 1 : k;
 #pragma GCC unroll 16
     for (int i = 0; i < TILE_ROWS; i++)
         if (i < rows) {
-            if (i % 5 == 0) fifth[i] = a->at + i * a->row;
+            if (i % origin == 0) at[i] = a->at + i * row_step;
 #pragma GCC unroll 4
             for (int j = 0; j < TILE_VECTORS; j++)
                 if (j < vectors) {
-                    const real *at = c + i * ldc + j * LANES;
+                    const real *from = c + i * ldc + j * LANES;
                     if (!accumulate)
                         sum[i][j] = (Vector){0};
                     else
-                        sum[i][j] = j + 1 < vectors ? vector_load(at) : vector_load_part(at, last);
+                        sum[i][j] = j + 1 < vectors ? vector_load(from) : vector_load_part(from, last);
                 }
         }
+    for (long p = 0, end; p < k; p = end) {
+        end = k - p < spell ? k : p + spell;
+        if (packed) fetch_row(next), next += ldc;
 #pragma GCC unroll 1
-    for (long p = 0; p < k; p++) {
-        __builtin_prefetch(fifth[0] + AHEAD * a->step);
-        Vector row[TILE_VECTORS];
-#pragma GCC unroll 4
-        for (int j = 0; j < TILE_VECTORS; j++)
-            if (j < vectors) row[j] = vector_load(b + j * LANES);
-#pragma GCC unroll 16
-        for (int i = 0; i < TILE_ROWS; i++)
-            if (i < rows) {
-                real x = fifth[i - i % 5][i % 5 * a->row];
-#pragma GCC unroll 4
-                for (int j = 0; j < TILE_VECTORS; j++)
-                    if (j < vectors) sum[i][j] += x * row[j];
+        for (long left = end - p; left > 0; left--) {
+            __builtin_prefetch(at[0] + AHEAD * step);
+            if (packed) {
+                __builtin_prefetch(b + AHEAD * ldb);
+                __builtin_prefetch(b + AHEAD * ldb + PANEL - 1);
             }
+            Vector row[TILE_VECTORS];
+#pragma GCC unroll 4
+            for (int j = 0; j < TILE_VECTORS; j++)
+                if (j < vectors) row[j] = vector_load(b + j * LANES);
 #pragma GCC unroll 16
-        for (int i = 0; i < TILE_ROWS; i += 5)
-            if (i < rows) fifth[i] += a->step;
-        b += ldb;
+            for (int i = 0; i < TILE_ROWS; i++)
+                if (i < rows) {
+                    real x = at[i - i % origin][i % origin * row_step];
+#pragma GCC unroll 4
+                    for (int j = 0; j < TILE_VECTORS; j++)
+                        if (j < vectors) sum[i][j] += x * row[j];
+                }
+#pragma GCC unroll 16
+            for (int i = 0; i < TILE_ROWS; i++)
+                if (i < rows && i % origin == 0) at[i] += step;
+            b += ldb;
+        }
     }
     /* Forgets where the rows of C are, or gcc would compute their addresses once and keep them through the
      * loop. */
@@ -56,22 +73,26 @@ static inline __attribute__((always_inline)) void tile(int rows, int vectors, lo
 #pragma GCC unroll 4
             for (int j = 0; j < TILE_VECTORS; j++)
                 if (j < vectors) {
-                    real *at = c + i * ldc + j * LANES;
+                    real *to = c + i * ldc + j * LANES;
                     if (j + 1 < vectors)
-                        vector_store(at, sum[i][j]);
+                        vector_store(to, sum[i][j]);
                     else
-                        vector_store_part(at, sum[i][j], last);
+                        vector_store_part(to, sum[i][j], last);
                 }
         }
 }
 
-/* A function for every width and height, from tile_1_1 on. */
-#define DEFINE(vectors, rows)                                                                                \
-    static void tile_##vectors##_##rows(long k, const Strip *a, const real *b, long ldb, real *c, long ldc,  \
-                                        long last, bool accumulate) {                                        \
-        tile(rows, vectors, k, a, b, ldb, c, ldc, last, accumulate);                                         \
+/* A function for every width and height, in place and packed, from tile_1_1 on. */
+#define DEFINE_AS(name, packed, vectors, rows)                                                               \
+    static void name##_##vectors##_##rows(long k, const Strip *a, const real *b, long ldb, real *c,          \
+                                          long ldc, long last, bool accumulate) {                            \
+        tile(rows, vectors, packed, k, a, b, ldb, c, ldc, last, accumulate);                                 \
     }
-#define LIST(vectors, rows) tile_##vectors##_##rows,
+#define DEFINE(vectors, rows)                                                                                \
+    DEFINE_AS(tile, false, vectors, rows)                                                                    \
+    DEFINE_AS(tile_packed, true, vectors, rows)
+#define LIST(vectors, rows)        tile_##vectors##_##rows,
+#define LIST_PACKED(vectors, rows) tile_packed_##vectors##_##rows,
 
 #define UP_TO_4(X, v)  X(v, 1) X(v, 2) X(v, 3) X(v, 4)
 #define UP_TO_6(X, v)  UP_TO_4(X, v) X(v, 5) X(v, 6)
@@ -85,4 +106,7 @@ static inline __attribute__((always_inline)) void tile(int rows, int vectors, lo
 HEIGHTS(DEFINE, 1)
 HEIGHTS(DEFINE, 2)
 
-Tile *const gemm_tile[TILE_VECTORS][TILE_ROWS] = {{HEIGHTS(LIST, 1)}, {HEIGHTS(LIST, 2)}};
+Tile *const gemm_tile[2][TILE_VECTORS][TILE_ROWS] = {
+    {{HEIGHTS(LIST, 1)}, {HEIGHTS(LIST, 2)}},
+    {{HEIGHTS(LIST_PACKED, 1)}, {HEIGHTS(LIST_PACKED, 2)}},
+};

@@ -37,21 +37,27 @@ enum { SHORT_ROWS = TILE_ROWS };
 enum { SHORT_ROWS = TILE_ROWS };
 #endif
 
-enum { TILE_VECTORS = 2, PANEL = TILE_VECTORS * LANES };
+enum {
+    TILE_VECTORS = 2,
+    PANEL = TILE_VECTORS * LANES,
+    STRIP_WIDTH = (TILE_ROWS + LANES - 1) / LANES * LANES,
+};
 
 /* Rows of A: element (i, p) at at[i * row + p * step]. */
 typedef struct Strip {
     const real *at;
     long row, step;
+    const real *next; /* of packed strips: where the next tile lies in C; any address will do */
 } Strip;
 
 /* C = A·B, or C += A·B if accumulate, for one tile: B's element (p, j) at b[p * ldb + j], readable over the
- * whole width; C's at c[i * ldc + j], of whose last vector only the first `last` lanes are read and written.
- */
+ * whole width; C's at c[i * ldc + j], of whose last vector only the first `last` lanes are read and written. */
 typedef void Tile(long k, const Strip *a, const real *b, long ldb, real *c, long ldc, long last,
                   bool accumulate);
 
-/* [vectors - 1][rows - 1] */
-extern Tile *const gemm_tile[TILE_VECTORS][TILE_ROWS];
+/* [packed][vectors - 1][rows - 1]. If packed, row is 1 and step STRIP_WIDTH; operands come from the second-level cache and
+ * C from farther away: they are asked for in advance, C of the tile to come at a->next, a row at a time over the whole
+ * loop, so that it keeps no operand waiting. */
+extern Tile *const gemm_tile[2][TILE_VECTORS][TILE_ROWS];
 
 #endif
