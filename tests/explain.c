@@ -1,6 +1,7 @@
 /* ./explain: what its experiments claim holds, by their own numbers and by bounds known beforehand; and what it refuses. */
 #include "child.h"
 #include "formats/json.h"
+#include <sys/ioctl.h>
 
 #define EXPLAIN(...) run_program("explain", ARGUMENTS(__VA_ARGS__), (Streams){0})
 
@@ -284,6 +285,45 @@ static void says_what_was_found(void) {
     CHECK(!*err, "%s", err);
 }
 
+/* What a terminal of this many columns is sent. */
+static void watch(int columns, const char *const *arguments) {
+    int terminal = posix_openpt(O_RDWR | O_NOCTTY);
+    CHECK(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
+    const char *name = ptsname(terminal);
+    int other = open(name, O_RDWR | O_NOCTTY);
+    struct winsize size = {.ws_row = 24, .ws_col = (unsigned short)columns};
+    CHECK(other >= 0 && ioctl(other, TIOCSWINSZ, &size) == 0);
+    FILE *to_err = tmpfile();
+    pid_t child = start_program("explain", arguments, (Streams){.output = name}, to_err, to_err);
+    size_t used = 0;
+    close(other);
+    for (ssize_t n; (n = read(terminal, out + used, MOST_OUTPUT - 1 - used)) > 0;) used += (size_t)n;
+    out[used] = 0;
+    int status = wait_program(child);
+    slurp(to_err, err);
+    CHECK(status == 0, "%s", err);
+    close(terminal);
+}
+
+/* Prose, tables, matrices and pictures leave the last column free; a row that is too long has several lines. */
+static void fits_narrow_terminals(void) {
+    static const char *const shown[][5] = {
+        {"tape"}, {"convolution"}, {"walk", "--words", "--text", "I was myself"}};
+    setenv("NO_COLOR", "1", 1);
+    for (int width = 40; width <= 80; width += 20)
+        for (int i = 0; i < 3; i++) {
+            watch(width, shown[i]);
+            for (const char *line = out; *line; line = next_line(line)) {
+                int columns = 0; /* of UTF-8, without what continues a character */
+                for (const char *c = line; *c && *c != '\r'; c++)
+                    columns += ((unsigned char)*c & 0xC0) != 0x80;
+                CHECK(columns < width, "%d columns: found %.*s", width, columns, line);
+            }
+            CHECK(!strchr(out, '\033'), "colour that is not wanted: %s", out);
+        }
+    CHECK(strstr(out, "before-after: row 0 of X and of Z, [2,32]\r\n"), "%s", out);
+}
+
 static void refuses(void) {
     enter_folder();
     CHECK(EXPLAIN("nothing") == 2 && strstr(err, "one of walk") && lines_of(err) == 1, "%s", err);
@@ -307,4 +347,5 @@ PROGRAM_TEST_MAIN(SLOW_TESTS{"relevance: the bound of symmetry is kept, and brok
                   {"the walk through a run's attention", walks_through_a_run},
                   {"the walk through any sentence", walks_through_any_sentence},
                   {"an experiment saves its pictures and ends with what it found", says_what_was_found},
+                  {"all fits a narrow terminal", fits_narrow_terminals},
                   {"what cannot be shown is refused in a line", refuses})

@@ -113,7 +113,9 @@ static void print_matrix(const WalkOptions *o, const WalkMatrix *m, const real *
 static void print_text(const WalkOptions *o, const WalkMatrix *m, const real *x) {
     Shape s = m->value->shape;
     long columns = s.rank > 1 ? s.size[s.rank - 1] : 1, rows = s.size[s.rank > 2 ? 1 : 0];
-    printf("%s: %s, %s\n", m->step, m->name, shape_text(s));
+    char line[128];
+    snprintf(line, sizeof line, "%s: %s, %s", m->step, m->name, shape_text(s));
+    show_wrapped(line, 0);
     show_wrapped(m->formula, 2);
     if (m->purpose) show_wrapped(m->purpose, 2);
     for (long head = 0; head < (s.rank > 2 ? s.size[0] : 1); head++) {
