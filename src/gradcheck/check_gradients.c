@@ -236,10 +236,8 @@ static void explain(Gradients *g, int k, InputReport *r) {
     if (r->reason[0]) return;
     if (r->verdict == INCONCLUSIVE)
         snprintf(r->reason, sizeof r->reason, "%s", doubt_text[r->doubt]);
-    else if (r->verdict == FAIL && !g->element[k].place)
-        gradcheck_diagnose(g->run, g->element, k, g->arena, r);
     else if (r->verdict == FAIL)
-        snprintf(r->pattern, sizeof r->pattern, "unknown");
+        gradcheck_diagnose(g->run, g->element, k, g->arena, r);
 }
 
 /* A tie whose shares are wrong is the failure of one of its inputs. */

@@ -59,28 +59,32 @@ bool pattern_say(Suspect *s, const char *format, ...) {
     return true;
 }
 
-bool pattern_values_beside(const Suspect *s, int which, double *v, const char **name) {
+bool pattern_values_over(const Suspect *s, Shape over, int which, double *v, const char **name) {
     const CheckPoint *p = s->run->point;
     Shape from = which < p->inputs ? p->in[which].shape : s->y_shape;
     const real *value = which < p->inputs ? p->in[which].value : s->y;
     long contiguous[MAX_RANK], stride[MAX_RANK];
     *name = which < p->inputs ? p->in[which].name : "the output";
-    if (from.rank > s->shape.rank || shape_count(from) == 0) return false;
+    if (from.rank > over.rank || shape_count(from) == 0) return false;
     for (int i = 1; i <= from.rank; i++) {
         long n = from.size[from.rank - i];
-        if (n != 1 && n != s->shape.size[s->shape.rank - i]) return false;
+        if (n != 1 && n != over.size[over.rank - i]) return false;
     }
     tensor_contiguous_strides(from, contiguous);
-    tensor_broadcast_strides(from, contiguous, s->shape, stride);
-    for (long j = 0; j < s->e->coordinates; j++) {
+    tensor_broadcast_strides(from, contiguous, over, stride);
+    for (long j = 0; j < shape_count(over); j++) {
         long at = 0;
-        for (int axis = 0; axis < s->shape.rank; axis++) {
-            AlongAxis a = pattern_along(s->shape, axis);
+        for (int axis = 0; axis < over.rank; axis++) {
+            AlongAxis a = pattern_along(over, axis);
             at += pattern_index_along(&a, j) * stride[axis];
         }
         v[j] = (double)value[at];
     }
     return true;
+}
+
+bool pattern_values_beside(const Suspect *s, int which, double *v, const char **name) {
+    return pattern_values_over(s, s->shape, which, v, name);
 }
 
 static void describe(Suspect *s, const CheckRun *run) {
@@ -124,11 +128,12 @@ void gradcheck_diagnose(CheckRun *run, const Entries *all, int k, Arena *arena, 
     static const struct {
         const char *name;
         bool (*explains)(Suspect *s);
+        bool of_a_sample; /* it does not ask where the coordinates lie */
     } pattern[] = {
-        {"no gradient", pattern_missing},
-        {"not a number", pattern_not_a_number},
+        {"no gradient", pattern_missing, true},
+        {"not a number", pattern_not_a_number, true},
         {"in steps", pattern_in_steps},
-        {"constant factor", pattern_constant_factor},
+        {"constant factor", pattern_constant_factor, true},
         {"strides ignored", pattern_strides},
         {"transposed", pattern_transposed},
         {"jacobian transposed", pattern_jacobian},
@@ -147,6 +152,13 @@ void gradcheck_diagnose(CheckRun *run, const Entries *all, int k, Arena *arena, 
         {"upstream shifted", pattern_upstream_shifted},
         {"only somewhere", pattern_output_place},
         {"term missing", pattern_term_but_for_one},
+        {"factor of values", pattern_factor_at_outputs},
+        {"saved for input", pattern_input_for_saved},
+        {"wrong axis", pattern_wrong_axis},
+        {"permuted", pattern_misplaced},
+        {"jacobian transposed", pattern_operand_transposed},
+        {"flipped", pattern_operand_reversed},
+        {"single precision", pattern_single_precision},
         {"nearly right", pattern_nearly_right},
         {"wrong slope", pattern_slope},
     };
@@ -163,7 +175,7 @@ void gradcheck_diagnose(CheckRun *run, const Entries *all, int k, Arena *arena, 
     report->reason[0] = 0;
     snprintf(report->pattern, sizeof report->pattern, "unknown");
     for (size_t i = 0; i < sizeof pattern / sizeof *pattern; i++)
-        if (pattern[i].explains(&s)) {
+        if ((!s.e->place || pattern[i].of_a_sample) && pattern[i].explains(&s)) {
             snprintf(report->pattern, sizeof report->pattern, "%s", pattern[i].name);
             return;
         }

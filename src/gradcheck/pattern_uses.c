@@ -143,17 +143,7 @@ bool pattern_one_argument(Suspect *s) {
         point_lay_out(&apart, s->arena, &separate, (CheckLayout[CHECK_INPUTS]){0});
         for (int i = 0; i < given->inputs; i++) {
             if (i != s->e->input && given->in[i].same_as != s->e->input) continue;
-            Entries part = *s->e;
-            size_t entries = (size_t)(part.cotangents * part.coordinates);
-            part.input = i;
-            part.entry = arena_alloc(s->arena, entries * sizeof *part.entry);
-            part.state = arena_alloc(s->arena, (size_t)part.coordinates * sizeof *part.state);
-            part.doubt = arena_alloc(s->arena, (size_t)part.coordinates * sizeof *part.doubt);
-            run->point = &apart;
-            check_entries(run, &part, s->arena);
-            run->point = given;
-            for (size_t at = 0; at < entries; at++) s->expected[at] = part.entry[at].numeric;
-            if (pattern_fits(s))
+            if (pattern_fits_at(s, &apart, i))
                 return pattern_say(
                     s,
                     "overwritten instead of accumulated: passed more than once, only its use as argument %d "

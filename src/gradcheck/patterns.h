@@ -48,6 +48,12 @@ bool pattern_fits_moved(Suspect *s, const long *from);
  * where they have the coordinates' shape or broadcast to it. False: they do not. */
 bool pattern_values_beside(const Suspect *s, int which, double *v, const char **name);
 
+/* The same beside the elements of another shape. */
+bool pattern_values_over(const Suspect *s, Shape over, int which, double *v, const char **name);
+
+/* True if the gradient is that of input `input` at another point. */
+bool pattern_fits_at(Suspect *s, CheckPoint *other, int input);
+
 /* The patterns. Each returns true, having said why, if it explains the gradient. */
 bool pattern_not_a_number(Suspect *s);
 bool pattern_missing(Suspect *s);
@@ -72,6 +78,13 @@ bool pattern_upstream_shifted(Suspect *s);
 bool pattern_output_place(Suspect *s);
 bool pattern_term_but_for_one(Suspect *s);
 bool pattern_slope(Suspect *s);
+bool pattern_operand_transposed(Suspect *s);
+bool pattern_operand_reversed(Suspect *s);
+bool pattern_misplaced(Suspect *s);
+bool pattern_input_for_saved(Suspect *s);
+bool pattern_factor_at_outputs(Suspect *s);
+bool pattern_wrong_axis(Suspect *s);
+bool pattern_single_precision(Suspect *s);
 bool pattern_nearly_right(Suspect *s);
 
 #endif
