@@ -6,6 +6,7 @@
 #   make test-all        the same and what takes minutes: files of other programs by the thousand, every fault
 #   make coverage        lines and branches of src/ that the tests go through, and which they do not
 #   make mutate          operators changed one by one, MUTANTS=100 of them or all: which of them no test notices
+#   make machines        the table of README: other compilers, C libraries and processors, as far as they are installed
 #   make lint            warnings with gcc and clang, format, dependencies, sizes, registers of the tile
 #   make install         programs, libraries, header and manual pages below PREFIX=/usr/local; DESTDIR=FOLDER before it
 #   make uninstall       take away what install has put there
@@ -265,6 +266,9 @@ test: $(RUN_C) $(BUILT) all $(if $(filter tests/installed.sh,$(RUN_SCRIPTS)),$(L
 test-all: test $(BUILD)/float/tests/interop/files
 	@BUILD=$(BUILD) ALL=1 sh tests/run.sh tests/interop/check.py tests/interop/differential.py tests/faults/faults.py
 
+machines:
+	@MAKE=$(THIS_MAKE) CC="$(CC)" sh tests/machines.sh
+
 # What of src/ the tests go through, and what they notice of it; MUTANTS=100 tries so many, otherwise all, for hours.
 coverage:
 	@find build-coverage -name '*.gcda' -delete 2>/dev/null || :
@@ -298,6 +302,6 @@ help:
 clean:
 	rm -rf build build-* $(PROGRAMS)
 
-.PHONY: all coverage mutate run-tests install uninstall run test test-all lint fuzz print-lint-flags help clean FORCE
+.PHONY: all coverage machines mutate run-tests install uninstall run test test-all lint fuzz print-lint-flags help clean FORCE
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

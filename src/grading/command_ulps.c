@@ -54,12 +54,14 @@ static void judge_twin(const char *name, uint64_t seed, long every, const Safete
 
 void grading_command_ulps(int argc, char **argv, Error *e) {
     ShowOptions how = {.apart = true};
-    const char *write = NULL;
+    const char *write = NULL, *read = NULL;
     long every = 251;
     const Option table[] = {
         {"What is checked"},
         {"every", "K", "[1,1000000000]", "sweep functions over every K-th float; 1 takes minutes",
          .integer = &every},
+        {"read", "FILE", NULL, "judge what the float build of another machine wrote, with the same options",
+         "this machine's is run", .text = &read},
         {"What is shown"},
         SHOW_OPTIONS(how),
         {"In the float build of this program"},
@@ -90,7 +92,7 @@ void grading_command_ulps(int argc, char **argv, Error *e) {
                   "ulps: found the float build of this program, which cannot judge: need --write");
     else if (write)
         ulps_write(write, name, o.seed, every, e);
-    else if (ulps_ask_twin(&twin, name, o.seed, every, e))
+    else if (read ? safetensors_read(&twin, read, e) : ulps_ask_twin(&twin, name, o.seed, every, e))
         judge_twin(name, o.seed, every, &twin, &show, e);
     safetensors_free(&twin);
 }
