@@ -38,9 +38,11 @@ WARN    = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wm
 takes   = $(shell echo 'int main(void) { return 0; }' | $(CC) -Werror $(1) -x c - -o /dev/null $(2) 2>/dev/null && echo yes)
 first   = $(firstword $(foreach flag,$(1),$(if $(call takes,$(flag)),$(flag))))
 
-# -ffp-contract=fast lets the compiler fuse a*b+c, which -std=c11 alone forbids. The two others only give up errno
-# and floating-point traps, which nothing here reads; isnan and infinities keep their meaning. Products use the widest
-# vectors of the machine; plain loops may then as well, which compilers else think too dear.
+# -ffp-contract=fast lets the compiler fuse a*b+c, which -std=c11 alone forbids; gcc does it at -O1 too only where it is
+# asked for more, and other bits would come of it. The two others only give up errno and floating-point traps, which
+# nothing here reads; isnan and infinities keep their meaning. Products use the widest vectors of the machine; plain
+# loops may then as well, which compilers else think too dear.
+FUSED   := $(if $(filter -O1,$(OPT)),$(call first,-fexpensive-optimizations))
 MACHINE := $(call first,-march=$(ARCH) -mcpu=$(ARCH)) $(call first,-mprefer-vector-width=512)
 # The sources keep to POSIX, but for base/system.c; tests may ask for more. Floats are floats: where a processor computes
 # in more digits of its own accord, it is asked not to.
@@ -50,7 +52,7 @@ FLOATS  := $(if $(call takes,-msse2 -mfpmath=sse),-msse2 -mfpmath=sse) $(call fi
 SHARED  := -fPIC $(call first,-fno-semantic-interposition)
 # Lines for backtraces; EXTRA=-g has variables for a debugger as well, and takes a quarter more time to build.
 DEBUG    = -g1
-CFLAGS  = -std=c11 $(SYSTEM) -Isrc -I$(BUILD)/generated $(OPT) $(DEBUG) $(MACHINE) -ffp-contract=fast -fno-math-errno \
+CFLAGS  = -std=c11 $(SYSTEM) -Isrc -I$(BUILD)/generated $(OPT) $(DEBUG) $(MACHINE) -ffp-contract=fast $(FUSED) -fno-math-errno \
           -fno-trapping-math $(FLOATS) $(SHARED) $(WARN) $(EXTRA) -MMD -MP -pthread
 LDLIBS  = -lm -pthread
 ifdef BLAS

@@ -121,7 +121,7 @@ cell() {
     if "$1" >"$folder/said" 2>&1; then
         printf ' %s |' "$(tail -n 1 "$folder/said")"
     else
-        printf ' FAIL: %s |' "$(grep -m 1 -iE 'FAIL|error' "$folder/said" || tail -n 1 "$folder/said")"
+        printf ' FAIL: %s |' "$(grep -m 1 -E 'FAIL|rror:' "$folder/said" || tail -n 1 "$folder/said")"
         row=failed
     fi
 }
@@ -151,7 +151,7 @@ for machine; do
         echo
     else
         row=failed
-        echo " FAIL: $(grep -m 1 -E 'error|\*\*\*' "$folder/said") |"
+        echo " FAIL: $(grep -m 1 -E 'error:|\*\*\*' "$folder/said") |"
     fi
     if [ $row = passed ]; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
 done

@@ -277,12 +277,9 @@ static void the_locale_does_not_matter(void) {
     bool made = system(command) == 0;
     setenv("LOCPATH", folder, 1);
     const char *set = setlocale(LC_ALL, "de_DE.UTF-8");
-    if (!made || !set)
+    if (!made || !set || strcmp(localeconv()->decimal_point, ",") != 0)
         printf("  no locale with a decimal comma can be had here: not checked\n");
     else {
-        char text[16];
-        snprintf(text, sizeof text, "%.1f", 0.5);
-        CHECK(strcmp(text, "0,5") == 0, "found \"%s\"", text);
         CHECK(RUN("copy", "--lr=0.5", "--threads=1") == 0 && strncmp(out, "lr=0,5 ", 7) == 0, "%s%s", out,
               err);
         CHECK(RUN("copy", "--lr=0,5") == STATUS_USAGE);

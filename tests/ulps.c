@@ -151,6 +151,20 @@ static void judging_leaves_no_trace(void) {
     safetensors_free(&s);
 }
 
+/* What a float build wrote, on another machine perhaps, is judged like this machine's own. */
+static void results_of_elsewhere_are_judged(void) {
+    if (!IN_DOUBLE) return;
+    Safetensors s = twin_results();
+    CHECK(GRADCHECK("--read", "results", "--json") == 0, "%s", err);
+    char *read = strdup(out);
+    CHECK(GRADCHECK("--every", "100003", "--json") == 0, "%s", err);
+    CHECK(strcmp(read, out) == 0, "judged otherwise");
+    CHECK(GRADCHECK("--read", "results", "--seed", "2") == STATUS_NO, "results of other inputs pass");
+    CHECK(GRADCHECK("--read", "none") == STATUS_NO_INPUT && strstr(err, "none: "), "%s", err);
+    free(read);
+    safetensors_free(&s);
+}
+
 /* ---- What does not fit ---- */
 
 static void expect(int status, int want, const char *words) {
@@ -186,4 +200,5 @@ PROGRAM_TEST_MAIN({"all operations pass", all_operations_pass}, {"other seeds pa
                   {"inaccuracies are seen everywhere", inaccuracies_are_seen_everywhere},
                   {"the worst element is named", the_worst_element_is_named},
                   {"judging leaves no trace", judging_leaves_no_trace},
+                  {"results of elsewhere are judged", results_of_elsewhere_are_judged},
                   {"bad options get one line", bad_options_get_one_line}, {"without a twin", without_a_twin})

@@ -355,7 +355,7 @@ static const struct {
     {"a byte more", one_byte_more, "bytes of elements, need"},
     {"a directory", folder_instead, "found a directory, need a regular file"},
     {"a FIFO", fifo, "found a FIFO, need a regular file"},
-    {"a link to itself", link_to_itself, "Too many levels of symbolic links"},
+    {"a link to itself", link_to_itself, "ymbolic link"},
     {"a device", link_to_device, "found a device, need a regular file"},
     {"a link to nothing", link_to_nothing, "No such file"},
     {"integers", integers, "found numbers of type I64, need F32 or F64"},
@@ -510,7 +510,7 @@ static void bad_directories_have_a_status(void) {
     CHECK(RUN("verify", "nowhere") == 66 && has(err, "nowhere/case.json: No such file"), "%s", err);
     CHECK(RUN("verify", "good/x.npy") == 66 && has(err, "Not a directory"), "%s", err);
     make_link("loop", "loop");
-    CHECK(RUN("verify", "loop") == 66 && has(err, "symbolic links"), "%s", err);
+    CHECK(RUN("verify", "loop") == 66 && has(err, "ymbolic link"), "%s", err);
     CHECK(RUN("verify") == 2, "%s", err);
 }
 

@@ -382,6 +382,9 @@ bool stdout_flush(void) {
 
 bool stdout_finish(Error *e) {
     bool lost = !stdout_flush() || ferror(stdout);
+    /* A full buffer is written by whoever prints, and musl then drops it with the reason. One line end more, behind what
+     * is lost, is told the reason again. */
+    if (lost && !stdout_cause && write(STDOUT_FILENO, "\n", 1) < 0) stdout_cause = errno;
     /* Some file systems report a failed write only here. A stdout that was never open has lost nothing. */
     if (!lost && close(STDOUT_FILENO) != 0 && errno != EBADF && errno != EINTR) {
         lost = true;

@@ -116,7 +116,10 @@ int system_columns(int fd) {
 }
 
 int system_option(int argc, char **argv, const char *letters, const struct option *options) {
-    return getopt_long(argc, argv, letters, options, NULL);
+    int at = optind ? optind : 1, code = getopt_long(argc, argv, letters, options, NULL);
+    if (code != -1 || at >= argc || strcmp(argv[at], "-") != 0) return code;
+    optarg = argv[at], optind = at + 1; /* musl ends at a lone -, which is an operand */
+    return 1;
 }
 
 void system_start_options(void) {

@@ -1,12 +1,15 @@
 /* Every number of B is used once, so that packing would write and read again all that is read at all. Instead a square
  * of LANES columns of C by LANES steps of k is transposed on its way through the registers. Each element is still one
- * chain of multiply-adds over k, and so has the same bits as from a tile. */
+ * chain of multiply-adds over k, and so has the same bits as from a tile.
+ *
+ * What a square costs is the way of its numbers from memory. LANES rows at once are more than processors foresee, so the
+ * rows after them, which follow in memory, are asked for meanwhile. */
 #include "kernels/gemm_row.h"
 #include "base/pool.h"
 #include "kernels/gemm_finish.h"
 #include "kernels/vector.h"
 
-enum { CHUNK = 1 << 15 }; /* numbers of B worth a chunk of work */
+enum { CHUNK = 1 << 12 }; /* numbers of B worth a chunk of work */
 
 typedef struct Row {
     const Gemm *g;
@@ -28,6 +31,13 @@ static inline __attribute__((always_inline)) Vector add_square(Vector sum, const
     return sum;
 }
 
+/* Asks for as much memory from `b` on as a square takes. Processors fetch lines of 64 bytes, and their neighbours. */
+static inline void fetch_square(const real *b) {
+    enum { APART = 128 / sizeof(real) };
+#pragma GCC unroll 16
+    for (int i = 0; i < LANES * LANES; i += APART) __builtin_prefetch(b + i);
+}
+
 static void row_chunk(void *row, long chunk) {
     const Row *r = row;
     const Gemm *g = r->g;
@@ -36,8 +46,10 @@ static void row_chunk(void *row, long chunk) {
         long count = end - j < LANES ? end - j : LANES, p = 0;
         const real *b = r->b + j * g->ldb;
         Vector sum = g->accumulate ? vector_load_part(r->c + j, count) : (Vector){0};
-        for (; count == LANES && p + LANES <= g->k; p += LANES)
+        for (; count == LANES && p + LANES <= g->k; p += LANES) {
+            fetch_square(b + LANES * (g->ldb + p));
             sum = add_square(sum, r->a + p, b + p, g->ldb, LANES, LANES);
+        }
         for (; p < g->k; p += LANES)
             sum = add_square(sum, r->a + p, b + p, g->ldb, count, g->k - p < LANES ? g->k - p : LANES);
         vector_store_part(r->c + j, sum, count);
