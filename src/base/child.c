@@ -25,6 +25,7 @@ struct Child {
     double seconds; /* its limit */
     double deadline;
     int result, printed; /* pipes; -1: closed */
+    int wake[2];         /* a pipe, both ends of which stay open, so that writing always works */
     char *bytes;
     size_t size, capacity;
     char text[CHILD_PRINTED + 1];
@@ -33,7 +34,10 @@ struct Child {
     bool ended;
 };
 
-static int result_pipe = -1; /* in a child */
+static int result_pipe = -1, wake_pipe = -1; /* in a child */
+
+/* Milliseconds to wait for news, and for what there is no sign of, as where a job has closed its pipes. */
+enum { GLANCE = 20, MOMENT = 1 };
 
 bool child_send(const void *bytes, size_t size) {
     const char *at = bytes;
@@ -45,6 +49,13 @@ bool child_send(const void *bytes, size_t size) {
         size -= (size_t)n;
     }
     return true;
+}
+
+void child_sleep(void) {
+    char call;
+    ssize_t n = read(wake_pipe, &call, 1);
+    if (n == 0) _exit(0);
+    if (n < 0) nanosleep(&(struct timespec){.tv_nsec = MOMENT * 1000000}, NULL);
 }
 
 _Noreturn void child_finish(void) {
@@ -81,8 +92,8 @@ static void set_limits(const ChildLimits *limits) {
 
 enum { FIRST_FREE = 3, MOST_DESCRIPTORS = 1024 };
 
-static _Noreturn void live(const ChildLimits *limits, const int result[2], const int printed[2],
-                           void (*job)(void *context, long i), void *context, long i) {
+static _Noreturn void live(const Child *c, const ChildLimits *limits, const int result[2],
+                           const int printed[2], void (*job)(void *context, long i), void *context) {
     setpgid(0, 0);
     system_end_with_parent();
     signal(SIGPIPE, SIG_DFL);
@@ -90,14 +101,14 @@ static _Noreturn void live(const ChildLimits *limits, const int result[2], const
     if (nothing >= 0) dup2(nothing, STDIN_FILENO);
     dup2(printed[1], STDOUT_FILENO);
     dup2(printed[1], STDERR_FILENO);
-    /* High, so that a job that closes or writes low numbers does not meet it; not for a program that follows.
-     */
+    /* High, so that a job that closes or writes low numbers does not meet them; not for a program that follows. */
     result_pipe = fcntl(result[1], F_DUPFD_CLOEXEC, 200);
+    if (c->wake[0] >= 0) wake_pipe = fcntl(c->wake[0], F_DUPFD_CLOEXEC, 200);
     /* Nothing else of what the parent has open is a job's business. */
     for (int fd = FIRST_FREE; fd < MOST_DESCRIPTORS; fd++)
-        if (fd != result_pipe) close(fd);
+        if (fd != result_pipe && fd != wake_pipe) close(fd);
     set_limits(limits);
-    job(context, i);
+    job(context, c->job);
     child_finish();
 }
 
@@ -109,10 +120,11 @@ static bool open_pipe(int end[2]) {
     return false;
 }
 
-static bool bear(Child *c, const ChildLimits *limits, void (*job)(void *context, long i), void *context,
-                 long i) {
+/* The child whose job and wake are set. */
+static bool bear(Child *c, const ChildLimits *limits, void (*job)(void *context, long i), void *context) {
     int result[2], printed[2];
-    *c = (Child){.job = i, .pid = -1, .seconds = limits->seconds, .result = -1, .printed = -1};
+    c->pid = c->result = c->printed = -1;
+    c->seconds = limits->seconds;
     if (!open_pipe(result)) return false;
     if (!open_pipe(printed)) {
         close(result[0]), close(result[1]);
@@ -120,7 +132,7 @@ static bool bear(Child *c, const ChildLimits *limits, void (*job)(void *context,
     }
     fflush(NULL); /* or the child prints what the parent has buffered */
     c->pid = fork();
-    if (c->pid == 0) live(limits, result, printed, job, context, i);
+    if (c->pid == 0) live(c, limits, result, printed, job, context);
     close(result[1]), close(printed[1]);
     if (c->pid < 0) {
         close(result[0]), close(printed[0]);
@@ -221,10 +233,23 @@ bool child_lives(Child *c, ChildEnd *end) {
 }
 
 Child *child_start(const ChildLimits *limits, void (*job)(void *context, long i), void *context) {
-    Child *c = malloc(sizeof *c);
-    if (c && bear(c, limits, job, context, 0)) return c;
+    Child *c = calloc(1, sizeof *c);
+    if (c && open_pipe(c->wake)) {
+        if (bear(c, limits, job, context)) return c;
+        close(c->wake[0]), close(c->wake[1]);
+    }
     free(c);
     return NULL;
+}
+
+void child_wake(Child *c) {
+    (void)!write(c->wake[1], "", 1);
+}
+
+void child_watch(Child *c) {
+    poll(&(struct pollfd){c->result, POLLIN, 0}, 1, c->result < 0 ? MOMENT : GLANCE);
+    drain(c, &c->result, keep_result);
+    c->size = 0;
 }
 
 void child_stop(Child *c) {
@@ -235,6 +260,7 @@ void child_stop(Child *c) {
         waitpid(c->pid, &status, 0);
         bury(c, status);
     }
+    close(c->wake[0]), close(c->wake[1]);
     free(c->bytes);
     free(c);
 }
@@ -262,7 +288,8 @@ void child_run_all(long jobs, int at_once, const ChildLimits *limits, void (*job
     if (at_once > AT_ONCE) at_once = AT_ONCE;
     for (long next = 0; next < jobs || living;) {
         while (next < jobs && living < at_once) {
-            if (child && bear(&child[living], limits, job, context, next))
+            if (child) child[living] = (Child){.job = next, .wake = {-1, -1}};
+            if (child && bear(&child[living], limits, job, context))
                 living++;
             else if (living)
                 break; /* later there may be room */

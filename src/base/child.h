@@ -51,6 +51,12 @@ void child_run_all(long jobs, int at_once, const ChildLimits *limits, void (*job
 typedef struct Child Child;
 Child *child_start(const ChildLimits *limits, void (*job)(void *context, long i), void *context);
 
+/* How the two wait for each other. What there is to be seen is in the memory that they share: a job may close or write
+ * whatever it likes, and then only has to be waited for longer. */
+void child_wake(Child *c);
+void child_sleep(void); /* in the job: until it is woken, or for a moment; ends where the parent has ended */
+void child_watch(Child *c); /* until the job sends something, or for a moment */
+
 /* False once it has ended; then `end` says how, until child_stop. Ends a child whose time is over. */
 bool child_lives(Child *c, ChildEnd *end);
 

@@ -1,13 +1,11 @@
 #include "gradcheck/check_host.h"
 #include "base/system.h"
-#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
-#include <semaphore.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Of the memory that is shared: most numbers of an output, and bytes for the blocks of points. */
@@ -17,7 +15,7 @@ typedef enum Command { FORWARD, BACKWARD, PAIR } Command;
 
 /* What the two processes tell each other. */
 typedef struct Desk {
-    sem_t asked, answered;
+    atomic_long asked, answered; /* commands so far */
     Command command;
 
     /* From the judge. */
@@ -74,8 +72,8 @@ static void serve(void *context, long i) {
     /* Who prints more than is read loses the rest. */
     fcntl(STDOUT_FILENO, F_SETFL, O_NONBLOCK);
     fcntl(STDERR_FILENO, F_SETFL, O_NONBLOCK);
-    for (;;) {
-        while (sem_wait(&d->asked) != 0) continue;
+    for (long number = 1;; number++) {
+        while (atomic_load(&d->asked) < number) child_sleep();
         r.guard = d->guard, r.keep = d->keep, r.relayed = d->relayed, r.first = d->first;
         if (d->command == FORWARD) {
             take_point(&point[0], &d->point[0]);
@@ -88,7 +86,8 @@ static void serve(void *context, long i) {
             check_run_pair(&r, &point[1], d->dy[0], d->dy[1]);
         }
         if (d->command != PAIR) tell_output(d, &r);
-        sem_post(&d->answered);
+        atomic_store(&d->answered, number);
+        child_send("", 1);
     }
 }
 
@@ -107,8 +106,6 @@ CheckHost *check_host_start(const ChildLimits *limits, const CheckCase *(*load)(
     h->desk = shared;
     h->memory = (CheckMemory){.at = (char *)shared + bytes - BLOCKS, .size = BLOCKS};
     h->load = load, h->lost = lost, h->context = context;
-    sem_init(&h->desk->asked, 1, 0);
-    sem_init(&h->desk->answered, 1, 0);
     h->child = child_start(limits, serve, h);
     if (h->child) return h;
     munmap(shared, bytes);
@@ -130,19 +127,15 @@ CheckMemory *check_host_memory(CheckHost *h) {
 
 /* Asks, and waits for the answer as long as there is somebody to give one. */
 static void ask(CheckHost *h, const CheckRun *r, Command command) {
-    enum { GLANCE = 20000000 }; /* nanoseconds between two looks at whether the host lives */
     Desk *d = h->desk;
     d->command = command;
     d->guard = r->guard, d->keep = r->keep, d->relayed = r->relayed, d->first = r->first;
-    sem_post(&d->asked);
-    for (;;) {
-        struct timespec until;
+    long number = atomic_fetch_add(&d->asked, 1) + 1;
+    child_wake(h->child);
+    while (atomic_load(&d->answered) < number) {
         ChildEnd end;
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_nsec += GLANCE;
-        if (until.tv_nsec >= 1000000000) until.tv_sec++, until.tv_nsec -= 1000000000;
-        if (sem_timedwait(&d->answered, &until) == 0) return;
-        if (errno != EINTR && !child_lives(h->child, &end)) h->lost(h->context, &end, r);
+        child_watch(h->child);
+        if (atomic_load(&d->answered) < number && !child_lives(h->child, &end)) h->lost(h->context, &end, r);
     }
 }
 
