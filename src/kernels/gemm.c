@@ -166,12 +166,11 @@ static void pack_strip(const Phase *f, long i, long rows, long p, long k, real *
         pack_transposed(out, STRIP_WIDTH, f->a + i * g->lda + p, g->lda, k, rows);
 }
 
-/* The same with strips of A packed, all of `m` <= STRIPS * TILE_ROWS rows. Aᵀ is read PAGES rows at a time: they may be
- * that far apart, and each is of use to all strips. */
+/* The same with strips of A packed, all of `m` <= STRIPS * TILE_ROWS rows. Aᵀ is read PACK_ROWS rows at a time: each
+ * may be on another page, and is of use to all strips. */
 static void multiply_packed(const Phase *f, long i, long m, long first, long end) {
-    enum { PAGES = 16 };
     real *packed = packing()->strips;
-    long strips = ceil_div(m, TILE_ROWS), step = f->g->layout == GEMM_TN ? PAGES : f->k;
+    long strips = ceil_div(m, TILE_ROWS), step = f->g->layout == GEMM_TN ? PACK_ROWS : f->k;
     for (long p = 0; p < f->k; p += step)
         for (long s = 0; s < strips; s++)
             pack_strip(f, i + cut(m, s, strips), cut(m, s + 1, strips) - cut(m, s, strips), p,

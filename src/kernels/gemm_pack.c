@@ -23,9 +23,13 @@ void *pack_memory(size_t bytes) {
     return memory;
 }
 
+/* Rows may lie too far apart for the processor to foresee the next: they are asked for in advance, those of the next
+ * part too where a caller packs PACK_ROWS at a time. */
 void pack(real *out, long stride, const real *x, long ld, long k, long width) {
     long vectors = pack_vectors(width), last = width - (vectors - 1) * LANES;
     for (long p = 0; p < k; p++, x += ld, out += stride) {
+        __builtin_prefetch(x + PACK_ROWS * ld);
+        __builtin_prefetch(x + PACK_ROWS * ld + width - 1);
         for (long v = 0; v + 1 < vectors; v++) vector_store(out + v * LANES, vector_load(x + v * LANES));
         vector_store(out + (vectors - 1) * LANES, vector_load_part(x + (vectors - 1) * LANES, last));
     }

@@ -14,6 +14,8 @@ static inline long pack_vectors(long width) {
     return (width + LANES - 1) / LANES;
 }
 
+enum { PACK_ROWS = 16 }; /* that pack asks for in advance */
+
 /* Copies k rows of `width` numbers, x[p * ld + j], to out[p * stride + j], where stride is whole vectors and the
  * columns beyond width are 0. */
 typedef void Pack(real *out, long stride, const real *x, long ld, long k, long width);
