@@ -196,7 +196,7 @@ enum { ROWS = sizeof rows / sizeof *rows };
 
 /* What a line came to: its curve and its weights over the range of x. */
 typedef struct Result {
-    double h, error, curve[CURVE], map[CURVE * CURVE];
+    double h, error, curve[CURVE], map[CURVE * CURVE], most; /* the largest of the map */
 } Result;
 
 static bool look(Regression *r, Result *result, Error *e) {
@@ -206,6 +206,7 @@ static bool look(Regression *r, Result *result, Error *e) {
     if (tape_failed(r->fit.tape, e)) return false;
     for (int i = 0; i < CURVE; i++) result->curve[i] = (double)y->data[i];
     for (int i = 0; i < CURVE * KNOWN; i++) result->map[i / TOGETHER] += (double)a->data[i];
+    for (int i = 0; i < CURVE * CURVE; i++) result->most = fmax(result->most, result->map[i]);
     tape_reset(r->fit.tape);
     return true;
 }
@@ -251,9 +252,16 @@ static bool draw_pictures(const ExplainOptions *o, const Points *known, const Re
     static const int shown[] = {GAUSS_ROW, BOX_ROW, ATTENTION_ROW};
     static const char *const title[] = {"Weights: gauss, learnt", "Weights: box",
                                         "Weights: trained attention"};
-    for (int i = 0; i < 3; i++)
-        pictures[1 + i] = (Picture){PICTURE_MAP, title[i], "Every point takes most from its neighbours.",
-                                    .map = {CURVE, CURVE, "query", "key", .values = result[shown[i]].map}};
+    static const char *const description[] = {
+        "Every point takes most from its neighbours, the nearer the more.",
+        "Every point takes from its neighbours, all alike.",
+        "A point takes from where the values are like its own, near it or not: that is all that was asked "
+        "for."};
+    for (int i = 0; i < 3; i++) {
+        const Result *r = &result[shown[i]];
+        pictures[1 + i] = (Picture){PICTURE_MAP, title[i], description[i],
+                                    .map = {CURVE, CURVE, "query", "key", .values = r->map, .high = r->most}};
+    }
     return show_pictures(o, pictures, 4, e);
 }
 

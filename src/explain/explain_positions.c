@@ -97,7 +97,7 @@ static bool draw(const ExplainOptions *o, const real *pe, const double product[F
         {PICTURE_MAP, "The sinusoids", "Columns are waves, each longer than the one before.",
          .map = {FARTHEST, WIDTH, "position", "component", .values = table, .low = -1, .high = 1}},
         {PICTURE_CHART, "Why distance shows",
-         "The product of two positions is largest at distance 0 and falls with it.",
+         "The product of two positions is largest at distance 0, and falls with it in waves.",
          .chart = {"distance k", "product", .series = &series, .count = 1}}};
     return show_pictures(o, pictures, 2, e);
 }
