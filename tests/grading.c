@@ -144,6 +144,15 @@ static void forgotten_sizes_are_checked(void) {
     CHECK(GRADCHECK("op.c", "--json") == 0, "%s", out);
 }
 
+/* Nor does it accuse right ones, of which some take no other sizes. */
+static void right_files_take_other_sizes(void) {
+    char path[PATH_MAX];
+    if (!SHIPPED) return;
+    CHECK(realpath("tests/students/layers.c", path), "no such file");
+    enter_folder();
+    CHECK(GRADCHECK(path, "--json") == 0 && strstr(out, ", size 1 for 3"), "%s%s", err, out);
+}
+
 static void what_is_not_tested_is_said(void) {
     if (!SHIPPED) return;
     enter_folder();
@@ -274,6 +283,7 @@ PROGRAM_TEST_MAIN({"every template compiles", every_template_compiles, 60},
                   {"a project operation is refused", a_project_operation_is_refused},
                   {"warnings are shown", warnings_are_shown},
                   {"forgotten sizes are checked", forgotten_sizes_are_checked},
+                  {"right files take other sizes", right_files_take_other_sizes},
                   {"what is not tested is said", what_is_not_tested_is_said},
                   {"the denominator is the teacher's", the_denominator_is_the_teachers},
                   {"an old report never stays", an_old_report_never_stays},

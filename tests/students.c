@@ -1,4 +1,4 @@
-/* The checker on files as students write them: tests/students/elementwise.c and arrays.c hold right operations, one after
+/* The checker on files as students write them: tests/students/elementwise.c, arrays.c and layers.c hold right operations, one after
  * the other; wrong.def says how each is made wrong. No right one may be accused, no wrong one pass, and what is said of a
  * wrong one has to be its mistake. Beside it the rules that other projects check gradients by judge the same files.
  *
@@ -23,7 +23,8 @@ static const Wrong wrong[] = {
 };
 enum { WRONGS = sizeof wrong / sizeof *wrong, MOST_RIGHT = 128, BATCHES = 10 };
 
-static const char *const sources[] = {"tests/students/elementwise.c", "tests/students/arrays.c"};
+static const char *const sources[] = {"tests/students/elementwise.c", "tests/students/arrays.c",
+                                      "tests/students/layers.c"};
 enum { SOURCES = sizeof sources / sizeof *sources };
 
 static char (*right)[STUDENT_NAME]; /* of all sources */
