@@ -14,7 +14,8 @@ static void reverse_looks_at_the_mirror(void) {
     Lesson l;
     Error e = {0};
     long right = 0, all = 0;
-    bool ok = lesson_begin(&l, "reverse", SYMBOLS, LONGEST, STEPS, 1, &e) && lesson_train(&l, STEPS, &e);
+    bool ok = lesson_begin(&l, "reverse", SYMBOLS, LONGEST, STEPS, ATTENTION_DOT, 1, &e) &&
+              lesson_train(&l, STEPS, &e);
     Batch *b = ok ? task_batch(l.task, ROWS, &e) : NULL;
     CHECK(b, "%s", e.text);
     if (b) task_held_out_batch(l.task, 0, ROWS, b);
@@ -95,7 +96,7 @@ static void saved_run_becomes_files(void) {
     Lesson l;
     Error e = {0};
     make_folder();
-    CHECK(lesson_begin(&l, "copy", 10, 8, 1, 1, &e), "%s", e.text);
+    CHECK(lesson_begin(&l, "copy", 10, 8, 1, ATTENTION_DOT, 1, &e), "%s", e.text);
     char *vocabulary = tokenizer_string(l.task->tokenizer, &e), begin[16], end[16];
     snprintf(begin, sizeof begin, "%d", (int)l.task->begin_id);
     snprintf(end, sizeof end, "%d", (int)l.task->end_id);

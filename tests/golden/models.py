@@ -1,5 +1,5 @@
-"""The project's models, made of stock PyTorch modules as a weight file's metadata describes them. PyTorch has no additive
-attention: that is made of its elementary operations."""
+"""The project's models, made of stock PyTorch modules as a weight file says. PyTorch has no additive attention: that is made
+of its elementary operations."""
 import math
 
 import torch
