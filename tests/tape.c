@@ -289,6 +289,21 @@ static void an_observer_sees_every_run(void) {
     tape_free(t);
 }
 
+static void operations_keep_their_signature(void) {
+    static const char *const first = "first", *const second = "second";
+    Tape *t = tape_new();
+    Tensor *a = tape_neg(t, tape_constant(t, SHAPE(2)));
+    t->recorder = first;
+    Tensor *b = tape_reshape(t, tape_neg(t, a), SHAPE(1, 2));
+    t->recorder = second;
+    Tensor *c = tape_neg(t, b);
+    CHECK(!a->maker->recorder && b->maker->recorder == first && b->maker->previous->recorder == first);
+    CHECK(c->maker->recorder == second);
+    tape_reset(t);
+    CHECK(!tape_neg(t, tape_constant(t, SHAPE(2)))->maker->recorder, "a signature outlives the step");
+    tape_free(t);
+}
+
 /* ---- Memory ---- */
 
 /* Backward uses the memory of what nobody needs any more: hardly a gradient finds no room there. With `keep`
@@ -711,6 +726,7 @@ TEST_MAIN({"many uses are summed", many_uses_are_summed},
           {"constants and unused leaves get none", constants_and_unused_leaves_get_none},
           {"fresh gradients", fresh_gradients}, {"gradients are handed on", gradients_are_handed_on},
           {"an observer sees every run", an_observer_sees_every_run},
+          {"operations keep their signature", operations_keep_their_signature},
           {"memory is used again", memory_is_used_again}, {"scratch memory is lent", scratch_memory_is_lent},
           {"backward may spoil the gradient", backward_may_spoil_the_gradient},
           {"keep keeps everything", keep_keeps_everything},
