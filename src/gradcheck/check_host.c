@@ -163,24 +163,26 @@ static void take_output(CheckHost *h, CheckRun *r) {
     r->nodes = d->nodes, r->branches = d->branches, r->untouched = d->untouched;
 }
 
-Tensor *check_host_forward(CheckHost *h, CheckRun *r) {
+static Tensor *host_forward(CheckHost *h, CheckRun *r) {
     h->desk->point[0] = *r->point;
     ask(h, r, FORWARD);
     take_output(h, r);
     return r->y;
 }
 
-void check_host_backward(CheckHost *h, CheckRun *r, const real *dy) {
+static void host_backward(CheckHost *h, CheckRun *r, const real *dy) {
     memcpy(h->desk->dy[0], dy, (size_t)shape_count(r->y->shape) * sizeof(real));
     ask(h, r, BACKWARD);
     take_output(h, r);
 }
 
-void check_host_pair(CheckHost *h, CheckRun *r, const CheckPoint *other, const real *dy,
-                     const real *other_dy) {
+static void host_pair(CheckHost *h, CheckRun *r, const CheckPoint *other, const real *dy,
+                      const real *other_dy) {
     size_t bytes = (size_t)shape_count(r->y->shape) * sizeof(real);
     h->desk->point[0] = *r->point, h->desk->point[1] = *other;
     memcpy(h->desk->dy[0], dy, bytes);
     memcpy(h->desk->dy[1], other_dy, bytes);
     ask(h, r, PAIR);
 }
+
+const CheckHostCalls check_host_calls = {host_forward, host_backward, host_pair};

@@ -4,14 +4,11 @@
  * judge has made: there the host finds the inputs of the point that the judge has drawn, and there it leaves the output,
  * the gradients, and what it says about them. These are numbers, and all that the judge believes of them is that they are
  * what was computed; verdict, report and expectations are in memory of the judge's own. */
-/* circle: gradcheck/check_run asks the host, and the host runs in its process what check_run would run here */
 #ifndef GRADCHECK_CHECK_HOST_H
 #define GRADCHECK_CHECK_HOST_H
 
 #include "base/child.h"
 #include "gradcheck/check_run.h"
-
-typedef struct CheckHost CheckHost;
 
 /* Starts a host. `load` runs in it and returns the case; or ends the process, having said why. Where the host ends, `lost`
  * is called in the judge's process, and does not return. NULL: no memory or no process. */
@@ -23,10 +20,7 @@ void check_host_stop(CheckHost *h);
 /* Where the blocks of the points have to lie. */
 CheckMemory *check_host_memory(CheckHost *h);
 
-/* What the functions of check_run.h do for a run with a host. */
-Tensor *check_host_forward(CheckHost *h, CheckRun *r);
-void check_host_backward(CheckHost *h, CheckRun *r, const real *dy);
-void check_host_pair(CheckHost *h, CheckRun *r, const CheckPoint *other, const real *dy,
-                     const real *other_dy);
+/* For a run with a host. */
+extern const CheckHostCalls check_host_calls;
 
 #endif

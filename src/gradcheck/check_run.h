@@ -5,14 +5,25 @@
 
 #include "gradcheck/check_point.h"
 
-typedef struct CheckRun {
+typedef struct CheckHost CheckHost;
+typedef struct CheckRun CheckRun;
+
+/* What the functions below do for a run in another process. */
+typedef struct CheckHostCalls {
+    Tensor *(*forward)(CheckHost *h, CheckRun *r);
+    void (*backward)(CheckHost *h, CheckRun *r, const real *dy);
+    void (*pair)(CheckHost *h, CheckRun *r, const CheckPoint *other, const real *dy, const real *other_dy);
+} CheckHostCalls;
+
+struct CheckRun {
     const char *op;
     const CheckCase *c;
     CheckPoint *point;
-    Tape *tape;             /* where it runs here */
-    struct CheckHost *host; /* NULL: it runs here */
-    bool guard;             /* arrays of the tape lie between NaNs */
-    bool keep;              /* output and upstream gradient can be looked at after backward */
+    Tape *tape;                  /* where it runs here */
+    CheckHost *host;             /* where it runs otherwise; NULL: it runs here */
+    const CheckHostCalls *calls; /* of the host */
+    bool guard;                  /* arrays of the tape lie between NaNs */
+    bool keep;                   /* output and upstream gradient can be looked at after backward */
     bool
         relayed; /* the inputs are not leaves but outputs of another operation: as in the middle of a model */
     long first;  /* index of the first node: see check_run_forward */
@@ -30,7 +41,7 @@ typedef struct CheckRun {
 
     /* What the first backward of all found, with the cotangent first_dy; one array an input that has a gradient. */
     const real *first_dy, *first_grad[CHECK_INPUTS];
-} CheckRun;
+};
 
 /* Records the case at its point. Dropout depends on the tape's seed and step and on the place of a node on
  * the tape: all runs see the same. Where one needs more nodes than another (to copy what is not contiguous),

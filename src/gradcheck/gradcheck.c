@@ -106,7 +106,12 @@ static const char *broken_property(CheckRun *run, const CheckOptions *how, Arena
 void gradcheck_case_with(const char *op, const CheckCase *c, const CheckOptions *how, CaseReport *report) {
     Arena arena = {0};
     CheckPoint point;
-    CheckRun run = {.op = op, .c = c, .point = &point, .host = how->host, .guard = !how->differences};
+    CheckRun run = {.op = op,
+                    .c = c,
+                    .point = &point,
+                    .host = how->host,
+                    .calls = &check_host_calls,
+                    .guard = !how->differences};
     CheckMemory *memory = how->host ? check_host_memory(how->host) : NULL;
     uint64_t seed = how->seed;
     if (!run.host) run.tape = tape_new();
