@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { POSITIONS = 64, WIDTH = 32, FARTHEST = 32, SYMBOLS = 16, LONGEST = 5, STEPS = 600, JUDGED = 500 };
+enum { POSITIONS = 64, WIDTH = 32, FARTHEST = 32, SYMBOLS = 16, LONGEST = 6, STEPS = 600, JUDGED = 500 };
 
 /* The largest element of PE(p+k) - R_k PE(p) for p + k < POSITIONS. */
 static double off_rotation(const real *pe) {
