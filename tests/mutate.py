@@ -27,7 +27,8 @@ PARTS = {
     "saving": ("float", ["src/base/file.c", "src/base/crc32.c", "src/base/directory.c"],
                ["tests/file", "tests/no_memory", "tests/safetensors", "tests/npy", "tests/bad_input"]),
     "going on": ("float", ["src/training/checkpoint.c", "src/report/metrics.c"],
-                 ["tests/fuzz_seeds checkpoint", "tests/nothing_lost", "tests/resume every", "tests/damage"]),
+                 ["tests/fuzz_seeds checkpoint", "tests/nothing_lost", "tests/programs metrics",
+                  "tests/resume every", "tests/damage"]),
 }
 CHANGES = [(r" < ", " <= "), (r" <= ", " < "), (r" > ", " >= "), (r" >= ", " > "), (r" == ", " != "), (r" != ", " == "),
            (r" && ", " || "), (r" \|\| ", " && "), (r" \+ ", " - "), (r" - ", " + "), (r" \* ", " + "), (r" / ", " * "),
