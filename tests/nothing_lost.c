@@ -254,15 +254,16 @@ static void lost_rows(void) {
     close(full);
 }
 
-/* Of figures that lack a row and end in the middle of one, those that are whole stay when the run goes on. */
+/* Of figures that lack a row and end in the middle of one, those that the checkpoint knows stay when the run goes on. */
 static void torn_figures(void) {
     enter_folder();
     CHECK(TRAIN(COPY, "--steps", "6", "--eval-every", "2", "--run", "run") == 0, "%s", err);
     CHECK(!strcmp(steps_in_metrics(), "step 2 4 6 "), "%s", steps_in_metrics());
     size_t size;
-    char *csv = read_bytes("run/metrics.csv", &size), *lost = csv ? strstr(csv, "copy,4,") : NULL;
+    char *csv = read_bytes("run/metrics.csv", &size), *lost = strstr(csv, "copy,4,");
     CHECK(lost);
-    if (lost) strcpy(lost, "copy,6,19");
+    if (lost) memmove(lost, strstr(lost, "copy,6,"), strlen(strstr(lost, "copy,6,")) + 1);
+    strcpy(strrchr(csv, '\n') + 1, "copy,8,1");
     write_text("run/metrics.csv", csv);
     free(csv);
     CHECK(TRAIN("--resume", "run", "--quiet", "--steps", "9") == 0, "%s", err);
