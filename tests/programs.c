@@ -443,6 +443,32 @@ static void learns_to_copy(void) {
 
 /* ---- generate ---- */
 
+/* Beyond the context the window moves by --slide characters at a time: each further character is the one that follows
+ * what the window shows when that is the whole prompt. */
+static void the_window_slides(void) {
+    enum { CONTEXT = 8, MORE = 30, PROMPT = 4, TEXT = 3000 };
+    char text[TEXT + 1] = {0}, written[2][PROMPT + MORE + 1], window[CONTEXT + 1];
+    uint32_t x = 1;
+    for (int i = 0; i < TEXT; i++) text[i] = "abc"[((x = x * 1103515245 + 12345) >> 16 & 0x7fff) % 3];
+    enter_folder();
+    write_text("text", text);
+    CHECK(TRAIN(LM, "--steps", "20", "--lr", "0.1", "--quiet", "--run", "run") == 0, "%s", err);
+    for (int k = 0; k < 2; k++) {
+        CHECK(GENERATE("run", "--prompt", "abca", "--length", "30", "--slide", k ? "5" : "1") == 0, "%s",
+              err);
+        CHECK(strlen(out) == PROMPT + MORE + 1, "%s", out);
+        snprintf(written[k], sizeof written[k], "%s", out);
+        for (int start = 0, i = PROMPT; i < PROMPT + MORE; i++) {
+            if (i - start > CONTEXT) start += k ? 5 : 1;
+            snprintf(window, sizeof window, "%.*s", i - start, written[k] + start);
+            CHECK(GENERATE("run", "--prompt", window, "--length", "1") == 0 &&
+                      out[i - start] == written[k][i],
+                  "character %d of %s: behind %s comes %s", i, written[k], window, out);
+        }
+    }
+    CHECK(strcmp(written[0], written[1]) != 0, "the steps of the window make no difference");
+}
+
 /* Text is a function of model, prompt, temperature, top-k and seed; its length is as asked for. */
 static void samples_are_reproducible(void) {
     char first[200];
@@ -563,6 +589,6 @@ PROGRAM_TEST_MAIN({"metrics are complete", metrics_are_complete}, {"no steps", n
                   {"a dry run tells the peak", dry_run_tells_the_peak},
                   {"bench scaling measures", bench_scales}, {"bench decode measures", bench_decodes},
                   {"bench checkpoint measures", bench_saves}, {"learns a verse by heart", learns_a_verse},
-                  {"learns to copy", learns_to_copy}, {"samples are reproducible", samples_are_reproducible},
-                  {"typing goes on", typing_goes_on}, {"ends when told", ends_when_told},
-                  {"ignores what it should", ignores_what_it_should})
+                  {"learns to copy", learns_to_copy}, {"the window slides", the_window_slides},
+                  {"samples are reproducible", samples_are_reproducible}, {"typing goes on", typing_goes_on},
+                  {"ends when told", ends_when_told}, {"ignores what it should", ignores_what_it_should})
