@@ -15,7 +15,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { SYMBOLS = 16, LONGEST = 4, STEPS = 300, LOOKS = 10, JUDGED = 300, KINDS = 2 };
+enum { SYMBOLS = 16, LONGEST = 4, STEPS = 360, LOOKS = 9, JUDGED = 300, KINDS = 2 };
 static const char *const kind_name[KINDS] = {[ATTENTION_DOT] = "dot", [ATTENTION_ADDITIVE] = "additive"};
 
 /* ---- Learning ---- */
