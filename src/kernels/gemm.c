@@ -214,15 +214,20 @@ static double blocks_wanted(double work) {
     return grains <= 16 ? 4 : grains <= 4 * MOST_CHUNKS ? grains / 4 : MOST_CHUNKS;
 }
 
-/* Rows that are packed meet all columns, if they can. */
+/* Rows that are packed meet all columns, if they can: in blocks of the strips that are packed at a time, as many for each
+ * thread. */
 static void cut_blocks(Phase *f) {
-    long fewest_rows = 96, fewest_columns = f->pack_a ? 8 * PANEL : 2 * PANEL;
+    enum { PACKED_ROWS = STRIPS * TILE_ROWS, FEWEST_ROWS = 96 };
+    long threads = pool_threads(), m = f->g->m, fewest_columns = f->pack_a ? 8 * PANEL : 2 * PANEL;
     f->row_blocks = f->column_blocks = 1;
-    if (f->g->m <= 64 && f->n <= 64) return;
-    double wanted = blocks_wanted((double)f->g->m * (double)f->n * (double)f->k);
+    if (m <= 64 && f->n <= 64) return;
+    if (f->pack_a && m >= threads * PACKED_ROWS / 2) {
+        f->row_blocks = ceil_div(ceil_div(m, PACKED_ROWS), threads) * threads;
+        return;
+    }
+    double wanted = blocks_wanted((double)m * (double)f->n * (double)f->k);
     while (2.0 * (double)(f->row_blocks * f->column_blocks) <= wanted) {
-        long rows = f->g->m / (f->row_blocks * fewest_rows),
-             columns = f->n / (f->column_blocks * fewest_columns);
+        long rows = m / (f->row_blocks * FEWEST_ROWS), columns = f->n / (f->column_blocks * fewest_columns);
         if (rows < 2 && columns < 2) break;
         if (f->pack_a ? rows >= 2 : rows > columns)
             f->row_blocks *= 2;
