@@ -153,6 +153,43 @@ static void spoil_the_loss(Safetensors *s) {
     numbers(s, "loss")[0] *= 1.00001f;
 }
 
+static void sum_the_loss(Safetensors *s) {
+    Error e = {0};
+    Safetensors batch;
+    CHECK(safetensors_read(&batch, golden("lm", "batch"), &e), "%s", e.text);
+    numbers(s, "loss")[0] *= (float)safetensors_find(&batch, "target_out")->count;
+    safetensors_free(&batch);
+    shift_an_element(s);
+}
+
+static void transpose_a_square(Safetensors *s) {
+    Array *a = tensor(s, "grad.encoder.layers.0.self_attn.out_proj.weight");
+    long n = a->size[0];
+    CHECK(a->rank == 2 && a->size[1] == n);
+    float *x = (float *)a->bytes;
+    for (long i = 0; i < n; i++)
+        for (long k = 0; k < i; k++) {
+            float kept = x[i * n + k];
+            x[i * n + k] = x[k * n + i], x[k * n + i] = kept;
+        }
+}
+
+static void swap_queries_and_keys(Safetensors *s) {
+    float *x = numbers(s, "grad.encoder.layers.0.self_attn.in_proj_weight");
+    long third = tensor(s, "grad.encoder.layers.0.self_attn.in_proj_weight")->count / 3;
+    for (long i = 0; i < third; i++) {
+        float kept = x[i];
+        x[i] = x[third + i], x[third + i] = kept;
+    }
+}
+
+static void swap_norms(Safetensors *s) {
+    Array *a = tensor(s, "grad.encoder.layers.0.norm1.weight"),
+          *b = tensor(s, "grad.encoder.layers.0.norm2.weight");
+    const void *kept = a->bytes;
+    a->bytes = b->bytes, b->bytes = kept;
+}
+
 static void make_nan(Safetensors *s) {
     numbers(s, "grad.norm.bias")[1] = NAN;
 }
@@ -182,6 +219,12 @@ static void ports_are_judged(void) {
         {double_it, 1, "the wanted one times 2"},
         {shift_an_element, 1, "\"wrong\": 1, \"unclear\": 0, \"kinks\": 0, \"flat\": 0, \"worst\": 5"},
         {spoil_the_loss, 1, "\"case\": \"loss\", \"part\": \"port\", \"verdict\": \"FAIL\""},
+        {spoil_the_loss, 1, "look there first"},
+        {sum_the_loss, 2, "the sum over the target tokens, not their mean"},
+        {sum_the_loss, 2, "\"pattern\": \"loss differs\""},
+        {transpose_a_square, 1, "it is the transpose of what is wanted"},
+        {swap_queries_and_keys, 1, "queries and keys are swapped"},
+        {swap_norms, 2, "it is grad.encoder.layers.0.norm2.weight: are the two swapped?"},
         {make_nan, 1, "\"case\": \"norm.bias\", \"part\": \"port\", \"verdict\": \"FAIL\""},
         {rename_one, 2, "port: found no tensor \\\"grad.norm.bias\\\""},
         {rename_one, 2, "the port has a tensor grad.final.bias, which this model has not"},
@@ -219,6 +262,15 @@ static void change_a_logit(Safetensors *s) {
     numbers(s, "logits")[1] += 1e-3f;
 }
 
+/* The mean over all places, of which padding's lose nothing. */
+static void count_padding(Safetensors *s) {
+    const Array *logits = tensor(s, "logits");
+    long places = logits->size[0] * logits->size[1], V = logits->size[2], padding = 0;
+    fill_padding(s);
+    for (long i = 0; i < places; i++) padding += numbers(s, "logits")[i * V] == 7;
+    numbers(s, "loss")[0] *= (float)(places - padding) / (float)places;
+}
+
 static void padding_is_not_compared(void) {
     if (!IN_DOUBLE) return;
     enter_folder();
@@ -229,6 +281,9 @@ static void padding_is_not_compared(void) {
     write_port("seq2seq", change_a_logit);
     status = GRADCHECK(MODEL("seq2seq"), "--against", "port", "--samples", "0", "--only", "embedding.weight");
     CHECK(status == STATUS_NO && strstr(out, "/logits, port: 1 of "), "status %d: %s", status, err);
+    write_port("seq2seq", count_padding);
+    status = GRADCHECK(MODEL("seq2seq"), "--against", "port", "--samples", "0", "--only", "embedding.weight");
+    CHECK(status == STATUS_NO && strstr(out, "padding is counted in its mean"), "status %d: %s", status, out);
 }
 
 /* ---- Differences ---- */

@@ -179,6 +179,7 @@ static void explain_trouble(FILE *out, const CaseReport *r, const char *like) {
  * wrong for the same reason), NULL if there is none. */
 static const char *like_before(const CaseReport *r, const InputReport *in, const CaseReport *before,
                                long count) {
+    if (in && strcmp(in->pattern, "loss differs") == 0) return "loss";
     if (r->by_reference) return NULL; /* each array is a work of its own */
     for (const CaseReport *b = before; b < before + count; b++) {
         if (strcmp(b->op, r->op) != 0) continue;

@@ -23,6 +23,7 @@ typedef struct ModelCheck {
     ModelPass pass;
     ModelValues values;
     Safetensors from_twin, from_port;
+    bool loss_differs; /* the port's: what else differs follows from that, and is said in a line */
 } ModelCheck;
 
 /* Reads or makes model and batch, runs the passes and writes the files. The rest is to be closed, also after failure. */
