@@ -8,6 +8,7 @@
 #   make mutate          operators changed one by one, MUTANTS=100 of them or all: which of them no test notices
 #   make machines        the table of README: other compilers, C libraries and processors, as far as they are installed
 #   make lint            warnings with gcc and clang, format, dependencies, sizes, registers of the tile
+#   make tidy            what clang-tidy finds, of the checks in .clang-tidy
 #   make install         programs, libraries, header and manual pages below PREFIX=/usr/local; DESTDIR=FOLDER before it
 #   make uninstall       take away what install has put there
 #   make clean           take away all that was built; runs/ stays
@@ -284,6 +285,13 @@ run-tests: $(RUN_C) $(BUILT)
 lint: $(GENERATED)
 	@sh tests/lint.sh
 
+# Not by cppcheck: of 14 things that it says about this tree none is a mistake.
+tidy: $(GENERATED)
+	@if ! command -v clang-tidy >/dev/null; then echo "skip tidy: there is no clang-tidy"; else \
+	    flags=$$(MAKEFLAGS= $(MAKE) -s CC=clang print-lint-flags) && \
+	    ls $(filter-out %/gemm_blas.c,$(wildcard src/*/*.c)) train.c | \
+	        xargs -P 2 -n 8 sh -c 'clang-tidy --quiet "$$@" -- '"$$flags"' 2>/dev/null' tidy; fi
+
 # libFuzzer comes with clang. SECONDS for each reader, of tests/fuzz/readers.h.
 FUZZ = build-fuzz/float
 SECONDS ?= 60
@@ -304,6 +312,7 @@ help:
 clean:
 	rm -rf build build-* $(PROGRAMS)
 
-.PHONY: all coverage machines mutate run-tests install uninstall run test test-all lint fuzz print-lint-flags help clean FORCE
+.PHONY: all coverage machines mutate run-tests install uninstall run test test-all lint tidy fuzz print-lint-flags help clean \
+        FORCE
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -386,10 +386,8 @@ bool stdout_finish(Error *e) {
      * is lost, is told the reason again. */
     if (lost && !stdout_cause && write(STDOUT_FILENO, "\n", 1) < 0) stdout_cause = errno;
     /* Some file systems report a failed write only here. A stdout that was never open has lost nothing. */
-    if (!lost && close(STDOUT_FILENO) != 0 && errno != EBADF && errno != EINTR) {
-        lost = true;
-        stdout_cause = errno;
-    }
+    if (!lost && close(STDOUT_FILENO) != 0 && errno != EBADF && errno != EINTR)
+        lost = true, stdout_cause = errno;
     return !lost || error_set(e, STATUS_IO, "standard output: %s",
                               stdout_cause ? strerror(stdout_cause) : "a write failed");
 }
