@@ -140,7 +140,7 @@ static bool grade_one(const Grading *all, const char *path, const char *name, St
 }
 
 bool grade_folder(Grading *g, const char *path, Error *e) {
-    char headers[HEADERS_PATH], folder[TEMPORARY_PATH], shown[ESCAPED_TEXT];
+    char headers[HEADERS_PATH], folder[TEMPORARY_PATH] = "", shown[ESCAPED_TEXT];
     struct dirent **entry;
     Status worst = STATUS_DONE;
     int count = scandir(path, &entry, is_c_file, alphasort);
@@ -156,6 +156,6 @@ bool grade_folder(Grading *g, const char *path, Error *e) {
                "of");
     for (int i = 0; i < count; free(entry[i++])) ok = ok && grade_one(g, path, entry[i]->d_name, &worst, e);
     free(entry);
-    directory_remove(folder);
+    if (*folder) directory_remove(folder);
     return ok && (worst == STATUS_DONE || error_set(e, worst, "%s: not all is proved", path));
 }
