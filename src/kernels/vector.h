@@ -33,10 +33,10 @@ static inline void vector_store(real *x, Vector v) {
 /* What _mm512_maskz_loadu_ps and its kind stand for in GCC and Clang: <immintrin.h>, read by every file that computes,
  * would be a fifth of the time to build. */
 #if defined __AVX512F__ && defined REAL_DOUBLE
-#define LOAD_LANES(x, mask) __builtin_ia32_loadupd512_mask(x, (Vector){0}, (unsigned char)(mask))
+#define LOAD_LANES(x, mask)     __builtin_ia32_loadupd512_mask(x, (Vector){0}, (unsigned char)(mask))
 #define STORE_LANES(x, v, mask) __builtin_ia32_storeupd512_mask(x, v, (unsigned char)(mask))
 #elif defined __AVX512F__
-#define LOAD_LANES(x, mask) __builtin_ia32_loadups512_mask(x, (Vector){0}, (unsigned short)(mask))
+#define LOAD_LANES(x, mask)     __builtin_ia32_loadups512_mask(x, (Vector){0}, (unsigned short)(mask))
 #define STORE_LANES(x, v, mask) __builtin_ia32_storeups512_mask(x, v, (unsigned short)(mask))
 #endif
 
