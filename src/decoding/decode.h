@@ -28,8 +28,8 @@ bool decode_answers(Tape *t, Model *m, const Sampler *s, long count, const long 
                     int32_t begin_id, int32_t end_id, long most, int32_t *out, long *length, Error *e);
 
 /* Language model: writes into ids[n …] the `more` tokens that follow the prompt ids[0 … n), n >= 1. The model
- * sees the last max_length tokens, or with s->slide fewer. Each is handed to `emit`, if not NULL, as soon as it is known; false from
- * it ends decoding. */
+ * sees the last max_length tokens, or with s->slide fewer. Each is handed to `emit`, if not NULL, as soon as it is
+ * known; false from it ends decoding. */
 bool decode_continue(Tape *t, Model *m, const Sampler *s, int32_t *ids, long n, long more,
                      bool (*emit)(void *context, int32_t id), void *context, Error *e);
 

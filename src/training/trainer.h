@@ -70,8 +70,8 @@ bool trainer_update(Trainer *t, StepResult *result, Error *e);
 /* The three, one after another. */
 bool trainer_step(Trainer *t, StepResult *result, Error *e);
 
-/* False with STATUS_NON_FINITE if a weight is not finite, or too large for a model's file, as the last step may have left it: such a model is
- * not to be saved. */
+/* False with STATUS_NON_FINITE if a weight is not finite, or too large for a model's file, as the last step may have
+ * left it: such a model is not to be saved. */
 bool trainer_check(const Trainer *t, Error *e);
 
 /* Judges the model on at most `rows` held-out rows of the task (0: all). */
