@@ -239,6 +239,7 @@ static void a_killed_run_leaves_a_report(void) {
     write_text("cases.c", teachers);
     write_square("op.c", "1", right,
                  "#include <unistd.h>\n__attribute__((constructor)) static void wait(void) { sleep(5); }\n");
+    setenv("TMPDIR", folder, 1); /* where the killed one leaves its files */
     FILE *to_out = tmpfile(), *to_err = tmpfile();
     pid_t child =
         start_program("gradcheck", ARGUMENTS("op.c", "--cases", "cases.c", "--gradescope", "g.json"),

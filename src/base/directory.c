@@ -31,8 +31,10 @@ bool directory_make(const char *path, Error *e) {
 }
 
 bool directory_temporary(char path[TEMPORARY_PATH], Error *e) {
-    strcpy(path, "/tmp/tapeformer-XXXXXX");
-    return mkdtemp(path) || error_set(e, STATUS_CANNOT_CREATE, "/tmp: found no room for a folder");
+    const char *where = getenv("TMPDIR");
+    if (!where || !*where || strlen(where) > TEMPORARY_PATH - 24) where = "/tmp";
+    snprintf(path, TEMPORARY_PATH, "%s/tapeformer-XXXXXX", where);
+    return mkdtemp(path) || error_set(e, STATUS_CANNOT_CREATE, "%s: found no room for a folder", where);
 }
 
 void directory_remove(const char *path) {

@@ -7,8 +7,8 @@
 /* Makes the directory and those above it; one that is there already is no error. STATUS_CANNOT_CREATE. */
 bool directory_make(const char *path, Error *e);
 
-/* Makes a folder for files that nobody keeps, and writes its path; STATUS_CANNOT_CREATE. */
-enum { TEMPORARY_PATH = 32 };
+/* Makes a folder for files that nobody keeps, in $TMPDIR or else /tmp, and writes its path; STATUS_CANNOT_CREATE. */
+enum { TEMPORARY_PATH = 256 };
 bool directory_temporary(char path[TEMPORARY_PATH], Error *e);
 
 /* Removes a folder that holds files alone, and these. */

@@ -37,7 +37,7 @@ static bool write_own(const ModelCheck *c, Error *e) {
 
 /* The twin starts from the same numbers: what was made here is handed over in files. */
 static bool run_twin_in(ModelCheck *c, const char *folder, Error *e) {
-    char path[FILES][64], threads[16];
+    char path[FILES][TEMPORARY_PATH + 16], threads[16];
     for (int i = 0; i < FILES; i++) snprintf(path[i], sizeof path[i], "%s/%s", folder, temporary[i]);
     if (!c->weights && !model_save(c->pass.model, path[WEIGHTS], NULL, 0, e)) return false;
     if (!c->batch && !batch_write(path[BATCH], c->pass.batch, e)) return false;

@@ -86,7 +86,7 @@ bool ulps_write(const char *path, const char *op, uint64_t seed, long every, Err
 /* ---- In double: the results are judged ---- */
 
 bool ulps_ask_twin(Safetensors *results, const char *op, uint64_t seed, long every, Error *e) {
-    char folder[TEMPORARY_PATH], path[64], seed_text[32], every_text[32], threads[16];
+    char folder[TEMPORARY_PATH], path[TEMPORARY_PATH + 16], seed_text[32], every_text[32], threads[16];
     if (!directory_temporary(folder, e)) return false;
     snprintf(path, sizeof path, "%s/results", folder);
     snprintf(seed_text, sizeof seed_text, "%" PRIu64, seed);
