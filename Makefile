@@ -74,14 +74,15 @@ endif
 Q   = $(if $(V),,@)
 say = $(if $(V),@:,@echo "$(1) $(2)")
 
-# What belongs to programs alone stays outside the library. `make run` builds nothing of it, and no gradient checks.
+# What belongs to programs alone stays outside the library. `make run` builds nothing of it, and no gradient checks: the
+# programs that it wants link with the library without that room.
 PROGRAM_ROOMS = grading bench explain programs
 LIGHT    = train generate
 PROGRAMS = train $(patsubst src/programs/%.c,%,$(wildcard src/programs/*.c))
 # The seam of matrix products has two sides: gemm.c, and gemm_blas.c.
 OTHER_SIDE = src/kernels/gemm$(if $(BLAS),,_blas).c
 LIB_SRC  = $(filter-out $(PROGRAM_ROOMS:%=src/%/%) $(OTHER_SIDE),$(wildcard src/*/*.c))
-MORE_SRC = $(filter-out src/programs/%,$(wildcard $(PROGRAM_ROOMS:%=src/%/*.c) src/gradcheck/*.c))
+MORE_SRC = $(filter-out src/programs/%,$(wildcard $(PROGRAM_ROOMS:%=src/%/*.c)))
 
 # The tests: C programs, each in both PRECISIONS, and scripts.
 PRECISIONS = float double
@@ -111,7 +112,8 @@ $(BUILD)/$(1)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $$(@D)
 	$$(call say,CC,$$@)
 	$$(Q)$$(CC) $$(CFLAGS) $$(FLAGS_$(1)) -c $$< -o $$@
-$(BUILD)/$(1)/libtapeformer.a: $$(patsubst %.c,$(BUILD)/$(1)/%.o,$$(filter-out $$(MORE_SRC),$$(LIB_SRC)))
+$(BUILD)/$(1)/libtapeformer.a: $$(LIB_SRC:%.c=$(BUILD)/$(1)/%.o)
+$(BUILD)/$(1)/libtraining.a: $$(patsubst %.c,$(BUILD)/$(1)/%.o,$$(filter-out src/gradcheck/%,$$(LIB_SRC)))
 $(BUILD)/$(1)/seen.list: $$(patsubst %.c,$(BUILD)/$(1)/%.o,$$(filter-out $$(OTHER_SIDE),$$(SEEN)))
 	$$(Q){ echo '{'; nm -g $$^ | sed -n 's/^[0-9a-f]* [A-TV-Z] \(.*\)/\1;/p'; \
 	    echo '__wrap_malloc; __wrap_calloc; __wrap_realloc; };'; } >$$@
@@ -128,8 +130,8 @@ comma = ,
 # Program $(2) of precision $(1).
 define program
 $(BUILD)/$(1)/$(2): $(BUILD)/$(1)/$(if $(wildcard $(2).c),,src/programs/)$(2).o \
-    $(if $(filter $(LOADERS),$(2)),$(LIB_SRC:%.c=$(BUILD)/$(1)/%.o)) \
-    $(if $(filter $(LIGHT),$(2)),,$(BUILD)/$(1)/libprograms.a) $(BUILD)/$(1)/libtapeformer.a \
+    $(if $(filter $(LIGHT),$(2)),$(BUILD)/$(1)/libtraining.a,$(BUILD)/$(1)/libprograms.a \
+        $(if $(filter $(LOADERS),$(2)),$(LIB_SRC:%.c=$(BUILD)/$(1)/%.o),$(BUILD)/$(1)/libtapeformer.a)) \
     $(if $(filter gradcheck,$(2)),$(BUILD)/$(1)/seen.list)
 	$$(call say,LD,$$@)
 	$$(Q)$$(CC) $$(CFLAGS) $(call shown,$(1),$(2)) $$(filter-out %.list,$$^) \
