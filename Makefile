@@ -87,11 +87,12 @@ MORE_SRC = $(filter-out src/programs/%,$(wildcard $(PROGRAM_ROOMS:%=src/%/*.c)))
 # The tests: C programs, each in both PRECISIONS, and scripts.
 PRECISIONS = float double
 TESTS    = $(C_TESTS) $(basename $(notdir $(SCRIPTS)))
-C_TESTS  = $(patsubst tests/%.c,%,$(wildcard tests/*.c))
-# tests/faults puts an allocator of its own before a sanitizer's.
-SCRIPTS  = tests/numpy_round_trip.py tests/numpy_walk.py tests/numpy_kernels.py \
-           $(if $(SAN),,tests/faults/faults.py tests/installed.sh tests/cache_misses.sh \
-               tests/adding_an_operation.sh)
+# What takes longest begins first.
+LONGEST  = programs gemm mutants students
+C_TESTS  = $(LONGEST) $(filter-out $(LONGEST),$(patsubst tests/%.c,%,$(wildcard tests/*.c)))
+# Not for a sanitizer, before which tests/faults puts an allocator of its own, and which finds nothing in numbers.
+SCRIPTS  = $(if $(SAN),,tests/adding_an_operation.sh tests/faults/faults.py tests/cache_misses.sh tests/installed.sh \
+               tests/numpy_round_trip.py tests/numpy_kernels.py tests/numpy_walk.py)
 
 # Programs are built in both precisions, for the tests, and copied to the top. Sanitized ones stay where they are.
 BUILT     = $(foreach p,float double,$(PROGRAMS:%=$(BUILD)/$(p)/%))
