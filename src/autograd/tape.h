@@ -31,7 +31,7 @@ typedef struct Tape {
     uint64_t seed; /* of dropout */
     uint64_t
         step; /* of training: with seed and the operation's place on the tape it fixes every random draw */
-    const char *recorder; /* the function that records what comes: noted with each operation; NULL: not said */
+    const char *recorder; /* the function that records what comes, for each operation; NULL: not said */
 
     struct TapeMemory *memory; /* arrays: freed by liveness in backward */
     struct Arena *records;     /* nodes, tensors, attributes, scalars: live until reset */

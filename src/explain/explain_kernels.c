@@ -255,8 +255,7 @@ static bool draw_pictures(const ExplainOptions *o, const Points *known, const Re
     static const char *const description[] = {
         "Every point takes most from its neighbours, the nearer the more.",
         "Every point takes from its neighbours, all alike.",
-        "A point takes from where the values are like its own, near it or not: that is all that was asked "
-        "for."};
+        "A point takes from where the values are like its own, near it or not: no more was asked for."};
     for (int i = 0; i < 3; i++) {
         const Result *r = &result[shown[i]];
         pictures[1 + i] = (Picture){PICTURE_MAP, title[i], description[i],
