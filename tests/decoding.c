@@ -297,8 +297,9 @@ static bool hear(void *context, int32_t id) {
     return ++h->count < h->most;
 }
 
-/* A text goes on as from scratch for each token, seeing as many of the last ones as the model has positions
- * for, or as are left when the window moves on by more than one, whether it has room for all, fills up on the way, or the prompt alone is too long. */
+/* A text goes on as from scratch for each token, seeing as many of the last ones as the model has positions for, or as
+ * are left when the window moves on by more than one, whether it has room for all, fills up on the way, or the prompt
+ * alone is too long. */
 static void check_text(ModelConfig c, long context, Sampler s, uint64_t seed) {
     c.max_length = (int)context;
     Error e = {0};

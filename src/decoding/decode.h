@@ -22,8 +22,8 @@ long decode_choose(const Sampler *s, const real *scores, long count, uint64_t se
 bool decode_check_scores(const real *scores, long count, Error *e);
 
 /* Sequence to sequence: the answers to `count` sources, one behind another: source i is source[start[i]] …
- * source[start[i + 1] - 1]. Row i of out, [count, most], gets the tokens up to end_id, which is not among them, and length[i] their number; a
- * row that does not end is cut at `most`. */
+ * source[start[i + 1] - 1]. Row i of out, [count, most], gets the tokens up to end_id, which is not among them, and
+ * length[i] their number; a row that does not end is cut at `most`. */
 bool decode_answers(Tape *t, Model *m, const Sampler *s, long count, const long *start, const int32_t *source,
                     int32_t begin_id, int32_t end_id, long most, int32_t *out, long *length, Error *e);
 

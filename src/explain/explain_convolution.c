@@ -5,7 +5,8 @@
  *
  * One head for every δ. With s^δ_ij = -α (j - i - δ)², the head looks at the place δ away, the more sharply the larger
  * α is; where the score is -∞ at all other places it looks there alone, and a place beyond the ends gives 0, as a row
- * that is wholly masked does; a finite score would look at the end instead. Heads that are concatenated and projected by W^O = [W_-1 W_0 W_1] are that sum (3.2.2).
+ * that is wholly masked does; a finite score would look at the end instead. Heads that are concatenated and projected
+ * by W^O = [W_-1 W_0 W_1] are that sum (3.2.2).
  * Cordonnier et al., arXiv:1911.03584. */
 #include "base/random.h"
 #include "explain/show.h"

@@ -25,7 +25,8 @@ typedef struct Cell {
 #define NUMBER(x)                                                                                            \
     { .number = (double)(x) }
 
-/* The table's head, of at most 8 columns; the row of `count` cells under it. JSON has rows alone, each with the experiment's name. */
+/* The table's head, of at most 8 columns; the row of `count` cells under it. JSON has rows alone, each with the
+ * experiment's name. */
 void show_head(const ExplainOptions *o, const Column *columns, int count);
 void show_row(const ExplainOptions *o, const char *experiment, const Column *columns, int count,
               const Cell *cells);

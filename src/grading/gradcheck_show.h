@@ -52,8 +52,8 @@ void show_explanations(const Show *show);
 /* Forgets the reports. */
 void show_free(Show *show);
 
-/* Says how it ended, and forgets the reports. False: STATUS_NO if a case failed, STATUS_INCONCLUSIVE if none did but one could not be proved; or a file could not
- * be written. */
+/* Says how it ended, and forgets the reports. False: STATUS_NO if a case failed, STATUS_INCONCLUSIVE if none did but
+ * one could not be proved; or a file could not be written. */
 bool show_finish(Show *show, Error *e);
 
 #endif

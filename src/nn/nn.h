@@ -1,9 +1,9 @@
 /* The Transformer, module by module, in the order of "Attention Is All You Need" (arXiv:1706.03762).
  *
- * A module is a struct of weights and a function that records its forward computation on a tape; backward is
- * the tape's. What the computation is about beside its input, a Forward, every function is given. Activations are matrices [rows, d_model], one row a token (see tokens.h): the sequences of a
- * batch stand one after another. Weights have the layout of PyTorch's modules: a linear layer's matrix is
- * [out, in].
+ * A module is a struct of weights and a function that records its forward computation on a tape; backward is the
+ * tape's. What the computation is about beside its input, a Forward, every function is given. Activations are matrices
+ * [rows, d_model], one row a token (see tokens.h): the sequences of a batch stand one after another. Weights have the
+ * layout of PyTorch's modules: a linear layer's matrix is [out, in].
  *
  * Every function returns a tensor of the tape; nothing is freed. One that records operations signs the tape first, and
  * again where another has signed it in between. */

@@ -24,9 +24,10 @@ typedef struct Corpus {
 } Corpus;
 
 /* Reads the text at path, without a leading byte-order mark, and with unix_newlines without the carriage return of each
- * CR LF, and holds out its last `tail` part, [0, 1). With tail 0 nothing is held out: the corpus is trained on and judged as a whole. The caller frees it. NULL: what
- * file_read fails with; STATUS_BAD_DATA for what is not UTF-8, or where the training part or the tail has
- * fewer than context + 1 characters; STATUS_USAGE for a context or a tail out of range; STATUS_NO_MEMORY. */
+ * CR LF, and holds out its last `tail` part, [0, 1). With tail 0 nothing is held out: the corpus is trained on and
+ * judged as a whole. The caller frees it. NULL: what file_read fails with; STATUS_BAD_DATA for what is not UTF-8, or
+ * where the training part or the tail has fewer than context + 1 characters; STATUS_USAGE for a context or a tail out
+ * of range; STATUS_NO_MEMORY. */
 Corpus *corpus_load(const char *path, bool unix_newlines, long context, double tail, Error *e);
 
 /* As corpus_load, from memory; `name` stands in messages. */
