@@ -3,25 +3,9 @@
 # proves it; with an error in its backward ./gradcheck does not. What the make that runs the tests has built is copied
 # along, times and all, so that only what the line in ops.def reaches is compiled, in double.
 cd "$(dirname "$0")/.." || exit 74
-folder=$(mktemp -d) || exit 74
-trap 'rm -rf "$folder"' EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
+program='adding an operation'
+. tests/check.sh
 built=${BUILD:-build} build=$(basename "${BUILD:-build}") tree=$folder/tree
-failed=0
-
-# check NAME COMMAND...: one test, which passes if the command does; what it printed is shown if not.
-check() {
-    name=$1
-    shift
-    if ("$@") >"$folder/log" 2>&1; then
-        echo "ok   adding an operation: $name"
-    else
-        sed 's/^/  /' "$folder/log"
-        echo "FAIL adding an operation: $name"
-        failed=1
-    fi
-}
 
 copy() {
     mkdir -p "$tree/$build/double" || return 1
@@ -31,11 +15,9 @@ copy() {
     done
 }
 
-# The program at the top, as `make gradcheck` would leave it, without its twin in float. A make of its own, without the
-# jobs of the make that runs this.
-remake() {
-    MAKEFLAGS=$(printf '%s' "$MAKEFLAGS" | sed 's/--jobserver-[a-z]*=[^ ]*//; s/ -j[0-9]*//') \
-        ${MAKE:-make} -s BUILD="$build" "$build/double/gradcheck" && cp "$build/double/gradcheck" .
+# The program at the top, as `make gradcheck` would leave it, without its twin in float.
+remake_gradcheck() {
+    remake BUILD="$build" "$build/double/gradcheck" && cp "$build/double/gradcheck" .
 }
 
 # softplus BACKWARD: the file, whose backward adds that to dx_i.
@@ -105,7 +87,7 @@ right='dy[i] * sigmoid(x[w.at[0] + i * w.step[0]])'
 add_one_file_and_one_line() {
     softplus "$right" >"$tree/src/ops/softplus.c"
     echo 'OP(softplus, (Tape *t, Tensor *x), "y = ln(1 + e^x)", "")' >>"$tree/src/ops/ops.def"
-    cd "$tree" && remake
+    cd "$tree" && remake_gradcheck
 }
 
 # verdict STATUS LINE: ./gradcheck softplus ends with that status, and prints a line that begins so.
@@ -123,7 +105,7 @@ listed() {
 
 wrong_backward_is_found() {
     softplus "2 * $right" >"$tree/src/ops/softplus.c"
-    cd "$tree" && remake && verdict 1 'FAIL softplus/matrix, dx: '
+    cd "$tree" && remake_gradcheck && verdict 1 'FAIL softplus/matrix, dx: '
 }
 
 copy || exit 74

@@ -2,29 +2,9 @@
 # What `make install` puts into a folder, used as others use it: from an empty folder, with a compiler and pkg-config
 # alone. The make that runs the tests hands over its own settings.
 cd "$(dirname "$0")/.." || exit 74
-tree=$PWD cc=${CC:-cc}
-folder=$(mktemp -d) || exit 74
-trap 'rm -rf "$folder"' EXIT
-to=$folder/usr
-failed=0
-
-# check NAME COMMAND...: one test, which passes if the command does; what it printed is shown if not.
-check() {
-    name=$1
-    shift
-    if ("$@") >"$folder/log" 2>&1; then
-        echo "ok   installed: $name"
-    else
-        sed 's/^/  /' "$folder/log"
-        echo "FAIL installed: $name"
-        failed=1
-    fi
-}
-
-# make without the jobs of the make that runs this.
-remake() {
-    MAKEFLAGS=$(printf '%s' "$MAKEFLAGS" | sed 's/--jobserver-[a-z]*=[^ ]*//; s/ -j[0-9]*//') ${MAKE:-make} -s "$@"
-}
+program=installed
+. tests/check.sh
+tree=$PWD cc=${CC:-cc} to=$folder/usr
 
 install_all() {
     remake install PREFIX="$to" && [ -x "$to/bin/tapeformer-train" ]

@@ -7,9 +7,10 @@ Prints a line `ok   …` or `FAIL …` a test, as the other test programs do."""
 import json
 import os
 import subprocess
-import traceback
 
 import numpy as np
+
+from numpy_tests import run_tests
 
 EXPLAIN = os.path.abspath(os.path.join(os.environ.get("BUILD", "build"), "double", "explain"))
 LONGEST, NEAR = 5, 1e-6
@@ -82,18 +83,10 @@ def learnt_widths_are_good(e):
 
 
 def main():
-    tests = [("the errors of every kernel are what NumPy computes", errors_agree),
-             ("widths that are learnt are about the best, by a fine grid", learnt_widths_are_good)]
-    experiment, failed = Experiment(), 0
-    for name, test in tests:
-        try:
-            test(experiment)
-            print(f"ok   numpy_kernels: {name}")
-        except Exception:
-            failed += 1
-            traceback.print_exc()
-            print(f"FAIL numpy_kernels: {name}")
-    return failed > 0
+    experiment = Experiment()
+    return run_tests("numpy_kernels", [
+        ("the errors of every kernel are what NumPy computes", lambda: errors_agree(experiment)),
+        ("widths that are learnt are about the best, by a fine grid", lambda: learnt_widths_are_good(experiment))])
 
 
 if __name__ == "__main__":

@@ -9,9 +9,10 @@ import math
 import os
 import re
 import subprocess
-import traceback
 
 import numpy as np
+
+from numpy_tests import run_tests
 
 EXPLAIN = os.path.abspath(os.path.join(os.environ.get("BUILD", "build"), "double", "explain"))
 SENTENCE = "无可奈何花落去，似曾相识燕归来"
@@ -172,16 +173,7 @@ def main():
              ("the walk on words is what NumPy computes", words),
              ("shapes for four words", shapes_of_four_words),
              ("the walk on one character is what NumPy computes", one_character)]
-    failed = 0
-    for name, test in tests:
-        try:
-            test()
-            print(f"ok   numpy_walk: {name}")
-        except Exception:
-            failed += 1
-            traceback.print_exc()
-            print(f"FAIL numpy_walk: {name}")
-    return failed > 0
+    return run_tests("numpy_walk", tests)
 
 
 if __name__ == "__main__":
