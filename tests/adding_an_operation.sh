@@ -59,9 +59,7 @@ static void backward(Node *n) {
         for (long i = 0; i < w.n; i++) dx[i] += $1;
 }
 
-static Tensor *build(Tape *t, Tensor **x) {
-    return tape_softplus(t, x[0]);
-}
+BUILD_CASE(build, tape_softplus(t, x[0]))
 
 static const CheckCase cases[] = {
     {"matrix", build, {{"x", DIMS(3, 4)}}},

@@ -1,6 +1,6 @@
 /* The check cases of an operation: a table, in its own file, of the inputs at which its gradient is proved.
  *
- *     static Tensor *rows(Tape *t, Tensor **x) { return tape_softmax(t, x[0]); }
+ *     BUILD_CASE(rows, tape_softmax(t, x[0], -1))
  *     static const CheckCase cases[] = {
  *         {"matrix", rows, {{"x", DIMS(3, 5)}}},
  *         {"strided", rows, {{"x", DIMS(3, 5), .layout = TRANSPOSED}}},
@@ -47,6 +47,12 @@ struct CheckCase {
                    output's last digit is reported as flat, where otherwise the check would be inconclusive */
     double points; /* what it is worth to a grader; 0: 1 */
 };
+
+/* A case's `build` that is one expression, of the tape t and the inputs x. */
+#define BUILD_CASE(name, expression)                                                                         \
+    static Tensor *name(Tape *t, Tensor **x) {                                                               \
+        return expression;                                                                                   \
+    }
 
 /* Puts a case table into an Op: `CASES(cases)`. */
 #define CASES(table) .cases = (table), .n_cases = (int)(sizeof(table) / sizeof *(table))

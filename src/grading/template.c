@@ -110,9 +110,9 @@ static bool is_plain(const Op *op, int i) {
 }
 
 static void print_cases(FILE *out, const Op *op, int count) {
-    fprintf(out, "static Tensor *build(Tape *t, Tensor **x) {\n    return tape_%s(t", op->name);
+    fprintf(out, "BUILD_CASE(build, tape_%s(t", op->name);
     for (int i = 0; i < count; i++) fprintf(out, ", x[%d]", i);
-    fprintf(out, ");\n}\n\n");
+    fprintf(out, "))\n\n");
     for (int i = 0; i < op->n_cases; i++)
         if (is_plain(op, i)) print_values(out, &op->cases[i], i);
     fprintf(out, "/* Inputs by name, shape and what values they have, if not random ones of [-2, 2]. "

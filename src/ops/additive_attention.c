@@ -204,25 +204,11 @@ static const Sequences padded = {3, padded_start, padded_rows, padded_length, 9,
 static const Sequences memory = {3, memory_start, memory_length, memory_length, 7, 4};
 static const Sequences none = {0};
 
-static Tensor *plain(Tape *t, Tensor **x) {
-    return tape_additive_attention(t, x[0], x[1], x[2], x[3], 2, &packed, &packed, false);
-}
-
-static Tensor *causal(Tape *t, Tensor **x) {
-    return tape_additive_attention(t, x[0], x[1], x[2], x[3], 2, &packed, &packed, true);
-}
-
-static Tensor *with_padding(Tape *t, Tensor **x) {
-    return tape_additive_attention(t, x[0], x[1], x[2], x[3], 1, &padded, &padded, false);
-}
-
-static Tensor *cross(Tape *t, Tensor **x) {
-    return tape_additive_attention(t, x[0], x[1], x[2], x[3], 2, &packed, &memory, false);
-}
-
-static Tensor *nothing(Tape *t, Tensor **x) {
-    return tape_additive_attention(t, x[0], x[1], x[2], x[3], 2, &none, &none, false);
-}
+BUILD_CASE(plain, tape_additive_attention(t, x[0], x[1], x[2], x[3], 2, &packed, &packed, false))
+BUILD_CASE(causal, tape_additive_attention(t, x[0], x[1], x[2], x[3], 2, &packed, &packed, true))
+BUILD_CASE(with_padding, tape_additive_attention(t, x[0], x[1], x[2], x[3], 1, &padded, &padded, false))
+BUILD_CASE(cross, tape_additive_attention(t, x[0], x[1], x[2], x[3], 2, &packed, &memory, false))
+BUILD_CASE(nothing, tape_additive_attention(t, x[0], x[1], x[2], x[3], 2, &none, &none, false))
 
 static const CheckCase cases[] = {
     {"plain", plain, {{"q", DIMS(6, 4)}, {"k", DIMS(6, 4), -5, 5}, {"v", DIMS(6, 4)}, {"w", DIMS(4)}}},

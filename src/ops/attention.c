@@ -289,41 +289,15 @@ static void arguments(const Node *n, FILE *out) {
     fprintf(out, ", \"causal\": %s", a->causal ? "true" : "false");
 }
 
-static Tensor *plain(Tape *t, Tensor **x) {
-    return tape_attention(t, x[0], x[1], x[2], 2, &packed, &packed, false);
-}
-
-static Tensor *causal(Tape *t, Tensor **x) {
-    return tape_attention(t, x[0], x[1], x[2], 2, &packed, &packed, true);
-}
-
-static Tensor *fused_causal(Tape *t, Tensor **x) {
-    return tape_attention(t, x[0], NULL, NULL, 2, &packed, &packed, true);
-}
-
-static Tensor *with_padding(Tape *t, Tensor **x) {
-    return tape_attention(t, x[0], NULL, NULL, 1, &padded, &padded, false);
-}
-
-static Tensor *with_padding_causal(Tape *t, Tensor **x) {
-    return tape_attention(t, x[0], NULL, NULL, 2, &padded, &padded, true);
-}
-
-static Tensor *cross(Tape *t, Tensor **x) {
-    return tape_attention(t, x[0], x[1], NULL, 2, &packed, &memory, false);
-}
-
-static Tensor *few_queries(Tape *t, Tensor **x) {
-    return tape_attention(t, x[0], x[1], NULL, 2, &shorter, &memory, true);
-}
-
-static Tensor *two_blocks(Tape *t, Tensor **x) {
-    return tape_attention(t, x[0], x[1], x[2], 1, &longer, &longer, true);
-}
-
-static Tensor *nothing(Tape *t, Tensor **x) {
-    return tape_attention(t, x[0], NULL, NULL, 2, &none, &none, false);
-}
+BUILD_CASE(plain, tape_attention(t, x[0], x[1], x[2], 2, &packed, &packed, false))
+BUILD_CASE(causal, tape_attention(t, x[0], x[1], x[2], 2, &packed, &packed, true))
+BUILD_CASE(fused_causal, tape_attention(t, x[0], NULL, NULL, 2, &packed, &packed, true))
+BUILD_CASE(with_padding, tape_attention(t, x[0], NULL, NULL, 1, &padded, &padded, false))
+BUILD_CASE(with_padding_causal, tape_attention(t, x[0], NULL, NULL, 2, &padded, &padded, true))
+BUILD_CASE(cross, tape_attention(t, x[0], x[1], NULL, 2, &packed, &memory, false))
+BUILD_CASE(few_queries, tape_attention(t, x[0], x[1], NULL, 2, &shorter, &memory, true))
+BUILD_CASE(two_blocks, tape_attention(t, x[0], x[1], x[2], 1, &longer, &longer, true))
+BUILD_CASE(nothing, tape_attention(t, x[0], NULL, NULL, 2, &none, &none, false))
 
 static const CheckCase cases[] = {
     {"plain", plain, {{"q", DIMS(6, 4)}, {"k", DIMS(6, 4)}, {"v", DIMS(6, 4)}}},

@@ -2,20 +2,28 @@
 #ifndef OPS_AXIS_H
 #define OPS_AXIS_H
 
-#include "autograd/tensor.h"
+#include "autograd/op.h"
 
 typedef struct Axis {
     int axis;             /* from 0 */
     long outer, n, inner; /* products of the sizes before it, its own size, and of the sizes after it */
 } Axis;
 
-/* `axis` counts from the end where negative; out of range is a bug in op's name. */
-static inline Axis axis_of(const char *op, Shape s, int axis) {
-    axis = shape_axis(op, s, axis);
-    Axis a = {axis, 1, s.size[axis], 1};
-    for (int i = 0; i < axis; i++) a.outer *= s.size[i];
-    for (int i = axis + 1; i < s.rank; i++) a.inner *= s.size[i];
-    return a;
+/* A node for y = f(x), of x's shape, with its Axis as attributes. `axis` counts from the end where negative. */
+static inline Node *axis_node(Tape *t, const Op *op, Tensor *x, int axis) {
+    Shape s = x->shape;
+    axis = shape_axis(op->name, s, axis);
+    Node *n = tape_node(t, op, s, INPUTS(x));
+    Axis *a = node_attr(n, sizeof *a);
+    *a = (Axis){axis, 1, s.size[axis], 1};
+    for (int i = 0; i < axis; i++) a->outer *= s.size[i];
+    for (int i = axis + 1; i < s.rank; i++) a->inner *= s.size[i];
+    return n;
+}
+
+/* For Op.arguments. */
+static inline void axis_print(const Node *n, FILE *out) {
+    fprintf(out, "\"axis\": %d", ((const Axis *)n->attr)->axis);
 }
 
 /* Where line number `line` of outer·inner begins; its elements are `inner` apart. */

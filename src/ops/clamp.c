@@ -58,13 +58,8 @@ static void arguments(const Node *n, FILE *out) {
     print_number(out, "high", (double)a->high);
 }
 
-static Tensor *to_unit(Tape *t, Tensor **x) {
-    return tape_clamp(t, x[0], -1, 1);
-}
-
-static Tensor *to_a_point(Tape *t, Tensor **x) {
-    return tape_clamp(t, x[0], 1, 1);
-}
+BUILD_CASE(to_unit, tape_clamp(t, x[0], -1, 1))
+BUILD_CASE(to_a_point, tape_clamp(t, x[0], 1, 1))
 
 static const double off_kinks[] = {-1.5, -0.5, 0.5, 1.5, 0, -0.75, 1.25, 0.75};
 static const double at_kinks[] = {-1, 0, 1, 2};

@@ -55,25 +55,11 @@ static void arguments(const Node *n, FILE *out) {
     fprintf(out, "\"axis\": %d", ((const Attr *)n->attr)->axis);
 }
 
-static Tensor *two_last(Tape *t, Tensor **x) {
-    return tape_concat(t, -1, INPUTS(x[0], x[1]));
-}
-
-static Tensor *two_first(Tape *t, Tensor **x) {
-    return tape_concat(t, 0, INPUTS(x[0], x[1]));
-}
-
-static Tensor *three_middle(Tape *t, Tensor **x) {
-    return tape_concat(t, 1, INPUTS(x[0], x[1], x[2]));
-}
-
-static Tensor *one(Tape *t, Tensor **x) {
-    return tape_concat(t, 0, INPUTS(x[0]));
-}
-
-static Tensor *eight(Tape *t, Tensor **x) {
-    return tape_concat(t, 0, INPUTS(x[0], x[1], x[0], x[1], x[0], x[1], x[0], x[1]));
-}
+BUILD_CASE(two_last, tape_concat(t, -1, INPUTS(x[0], x[1])))
+BUILD_CASE(two_first, tape_concat(t, 0, INPUTS(x[0], x[1])))
+BUILD_CASE(three_middle, tape_concat(t, 1, INPUTS(x[0], x[1], x[2])))
+BUILD_CASE(one, tape_concat(t, 0, INPUTS(x[0])))
+BUILD_CASE(eight, tape_concat(t, 0, INPUTS(x[0], x[1], x[0], x[1], x[0], x[1], x[0], x[1])))
 
 static const CheckCase cases[] = {
     {"last axis", two_last, {{"a", DIMS(3, 2)}, {"b", DIMS(3, 4)}}},

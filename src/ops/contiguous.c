@@ -16,19 +16,13 @@ static void backward(Node *n) {
     if (n->in[0]->grad) kernel_scale_to(shape_count(n->out->shape), 1, n->out->grad, n->in[0]->grad, true);
 }
 
-static Tensor *build(Tape *t, Tensor **x) {
-    return tape_contiguous(t, x[0]);
-}
+BUILD_CASE(build, tape_contiguous(t, x[0]))
 
 /* A contiguous input must come back as the gradient's end; scaled by itself it shows that it was not lost. */
-static Tensor *build_used_twice(Tape *t, Tensor **x) {
-    return tape_mul(t, tape_contiguous(t, x[0]), x[0]);
-}
+BUILD_CASE(build_used_twice, tape_mul(t, tape_contiguous(t, x[0]), x[0]))
 
 /* Here x may take over dy as its gradient, large enough not to lie with the records. */
-static Tensor *build_of_a_view(Tape *t, Tensor **x) {
-    return tape_exp(t, tape_contiguous(t, tape_transpose(t, x[0], 0, 1)));
-}
+BUILD_CASE(build_of_a_view, tape_exp(t, tape_contiguous(t, tape_transpose(t, x[0], 0, 1))))
 
 static const CheckCase cases[] = {
     {"transposed", build, {{"x", DIMS(3, 4), .layout = TRANSPOSED}}},

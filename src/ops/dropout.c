@@ -39,17 +39,9 @@ static Tensor *training(Tape *t, Tensor **x, double p) {
     return tape_dropout(t, x[0], p);
 }
 
-static Tensor *half(Tape *t, Tensor **x) {
-    return training(t, x, 0.5);
-}
-
-static Tensor *tenth(Tape *t, Tensor **x) {
-    return training(t, x, 0.1);
-}
-
-static Tensor *resting(Tape *t, Tensor **x) {
-    return tape_mul(t, tape_dropout(t, x[0], 0.5), x[0]);
-}
+BUILD_CASE(half, training(t, x, 0.5))
+BUILD_CASE(tenth, training(t, x, 0.1))
+BUILD_CASE(resting, tape_mul(t, tape_dropout(t, x[0], 0.5), x[0]))
 
 static const CheckCase cases[] = {
     {"half", half, {{"x", DIMS(6, 8)}}},

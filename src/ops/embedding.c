@@ -89,21 +89,10 @@ static void arguments(const Node *n, FILE *out) {
     if (n->in[P]) fprintf(out, ", "), print_ids(out, "at", a->at, a->n);
 }
 
-static Tensor *tokens(Tape *t, Tensor **x) {
-    return tape_embedding(t, x[0], 5, some_ids, 1, NULL, NULL);
-}
-
-static Tensor *scaled_with_positions(Tape *t, Tensor **x) {
-    return tape_embedding(t, x[0], 5, some_ids, 2.5, x[1], some_positions);
-}
-
-static Tensor *one_table(Tape *t, Tensor **x) {
-    return tape_embedding(t, x[0], 5, some_ids, 3, x[0], some_positions);
-}
-
-static Tensor *no_tokens(Tape *t, Tensor **x) {
-    return tape_embedding(t, x[0], 0, some_ids, 1, NULL, NULL);
-}
+BUILD_CASE(tokens, tape_embedding(t, x[0], 5, some_ids, 1, NULL, NULL))
+BUILD_CASE(scaled_with_positions, tape_embedding(t, x[0], 5, some_ids, 2.5, x[1], some_positions))
+BUILD_CASE(one_table, tape_embedding(t, x[0], 5, some_ids, 3, x[0], some_positions))
+BUILD_CASE(no_tokens, tape_embedding(t, x[0], 0, some_ids, 1, NULL, NULL))
 
 static const CheckCase cases[] = {
     {"repeated and unused rows", tokens, {{"E", DIMS(4, 3)}}},

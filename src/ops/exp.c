@@ -26,9 +26,7 @@ static void backward(Node *n) {
     for (long i = 0; i < count; i++) dx[i] += dy[i] * y[i];
 }
 
-static Tensor *build(Tape *t, Tensor **x) {
-    return tape_exp(t, x[0]);
-}
+BUILD_CASE(build, tape_exp(t, x[0]))
 
 static const CheckCase cases[] = {
     {"matrix", build, {{"x", DIMS(3, 4)}}},

@@ -29,9 +29,7 @@ static void backward(Node *n) {
         for (long i = 0; i < w.n; i++) dx[i] += dy[i] * vm_gelu_grad(x[w.at[0] + i * w.step[0]]);
 }
 
-static Tensor *build(Tape *t, Tensor **x) {
-    return tape_gelu(t, x[0]);
-}
+BUILD_CASE(build, tape_gelu(t, x[0]))
 
 static const CheckCase cases[] = {
     {"matrix", build, {{"x", DIMS(3, 4)}}},

@@ -116,9 +116,7 @@ static void backward(Node *n) {
         kernel_column_sums(chunks, a->d, n->scratch + a->d, 2 * a->d, beta->grad, tensor_grad_adds(beta));
 }
 
-static Tensor *build(Tape *t, Tensor **x) {
-    return tape_layer_norm(t, x[0], x[1], x[2]);
-}
+BUILD_CASE(build, tape_layer_norm(t, x[0], x[1], x[2]))
 
 static const double constant_row[] = {3, 3, 3, 3, 1, -2, 0.5, 4};
 

@@ -96,25 +96,11 @@ static void arguments(const Node *n, FILE *out) {
     fprintf(out, "\"act\": \"%s\"", name[((const Attr *)n->attr)->activation]);
 }
 
-static Tensor *plain(Tape *t, Tensor **x) {
-    return tape_linear(t, x[0], x[1], x[2], ACT_NONE, NULL);
-}
-
-static Tensor *no_bias(Tape *t, Tensor **x) {
-    return tape_linear(t, x[0], x[1], NULL, ACT_NONE, NULL);
-}
-
-static Tensor *with_relu(Tape *t, Tensor **x) {
-    return tape_linear(t, x[0], x[1], x[2], ACT_RELU, NULL);
-}
-
-static Tensor *with_gelu(Tape *t, Tensor **x) {
-    return tape_linear(t, x[0], x[1], x[2], ACT_GELU, NULL);
-}
-
-static Tensor *with_residual(Tape *t, Tensor **x) {
-    return tape_linear(t, x[0], x[1], x[2], ACT_NONE, x[3]);
-}
+BUILD_CASE(plain, tape_linear(t, x[0], x[1], x[2], ACT_NONE, NULL))
+BUILD_CASE(no_bias, tape_linear(t, x[0], x[1], NULL, ACT_NONE, NULL))
+BUILD_CASE(with_relu, tape_linear(t, x[0], x[1], x[2], ACT_RELU, NULL))
+BUILD_CASE(with_gelu, tape_linear(t, x[0], x[1], x[2], ACT_GELU, NULL))
+BUILD_CASE(with_residual, tape_linear(t, x[0], x[1], x[2], ACT_NONE, x[3]))
 
 static const CheckCase cases[] = {
     {"plain", plain, {{"x", DIMS(3, 5)}, {"W", DIMS(4, 5)}, {"b", DIMS(4)}}},

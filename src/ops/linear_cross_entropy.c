@@ -111,17 +111,9 @@ static void arguments(const Node *n, FILE *out) {
     print_number(out, "smoothing", (double)a->smoothing);
 }
 
-static Tensor *plain(Tape *t, Tensor **x) {
-    return tape_linear_cross_entropy(t, x[0], x[1], some_targets, -1, 0);
-}
-
-static Tensor *smoothed(Tape *t, Tensor **x) {
-    return tape_linear_cross_entropy(t, x[0], x[1], some_targets, -1, 0.1);
-}
-
-static Tensor *all_ignored(Tape *t, Tensor **x) {
-    return tape_linear_cross_entropy(t, x[0], x[1], no_targets, -1, 0.1);
-}
+BUILD_CASE(plain, tape_linear_cross_entropy(t, x[0], x[1], some_targets, -1, 0))
+BUILD_CASE(smoothed, tape_linear_cross_entropy(t, x[0], x[1], some_targets, -1, 0.1))
+BUILD_CASE(all_ignored, tape_linear_cross_entropy(t, x[0], x[1], no_targets, -1, 0.1))
 
 static const CheckCase cases[] = {
     {"one row ignored", plain, {{"x", DIMS(4, 3)}, {"W", DIMS(5, 3)}}},

@@ -53,25 +53,12 @@ static void arguments(const Node *n, FILE *out) {
     print_number(out, "value", (double)a->value);
 }
 
-static Tensor *full(Tape *t, Tensor **x) {
-    return tape_masked_fill(t, x[0], bits, SHAPE(3, 4), -7);
-}
-
-static Tensor *row(Tape *t, Tensor **x) {
-    return tape_masked_fill(t, x[0], bits, SHAPE(4), 0);
-}
-
-static Tensor *column(Tape *t, Tensor **x) {
-    return tape_masked_fill(t, x[0], bits, SHAPE(3, 1), 3);
-}
-
-static Tensor *everything(Tape *t, Tensor **x) {
-    return tape_masked_fill(t, x[0], bits + 1, SCALAR, 1);
-}
-
-static Tensor *hidden_from_softmax(Tape *t, Tensor **x) {
-    return tape_softmax(t, tape_masked_fill(t, x[0], bits, SHAPE(3, 4), (real)-INFINITY), -1);
-}
+BUILD_CASE(full, tape_masked_fill(t, x[0], bits, SHAPE(3, 4), -7))
+BUILD_CASE(row, tape_masked_fill(t, x[0], bits, SHAPE(4), 0))
+BUILD_CASE(column, tape_masked_fill(t, x[0], bits, SHAPE(3, 1), 3))
+BUILD_CASE(everything, tape_masked_fill(t, x[0], bits + 1, SCALAR, 1))
+BUILD_CASE(hidden_from_softmax,
+           tape_softmax(t, tape_masked_fill(t, x[0], bits, SHAPE(3, 4), (real)-INFINITY), -1))
 
 static const CheckCase cases[] = {
     {"full", full, {{"x", DIMS(3, 4)}}},

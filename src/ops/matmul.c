@@ -100,13 +100,8 @@ static double flops(const Node *n) {
     return 2.0 * (double)shape_count(n->out->shape) * (double)s->k;
 }
 
-static Tensor *build(Tape *t, Tensor **x) {
-    return tape_matmul(t, x[0], x[1]);
-}
-
-static Tensor *by_own_transpose(Tape *t, Tensor **x) {
-    return tape_matmul(t, x[0], tape_transpose(t, x[0], -2, -1));
-}
+BUILD_CASE(build, tape_matmul(t, x[0], x[1]))
+BUILD_CASE(by_own_transpose, tape_matmul(t, x[0], tape_transpose(t, x[0], -2, -1)))
 
 /* q kᵀ with the heads as they come from one projection: [positions, h, d_k], strided. */
 static Tensor *heads(Tape *t, Tensor **x) {

@@ -63,25 +63,10 @@ static uint64_t branches(const Node *n) {
     return hash;
 }
 
-static void arguments(const Node *n, FILE *out) {
-    reduction_print(n, out);
-}
-
-static Tensor *last_axis(Tape *t, Tensor **x) {
-    return tape_max(t, x[0], -1);
-}
-
-static Tensor *first_axis(Tape *t, Tensor **x) {
-    return tape_max(t, x[0], 0);
-}
-
-static Tensor *middle_axis(Tape *t, Tensor **x) {
-    return tape_max(t, x[0], 1);
-}
-
-static Tensor *all_axes(Tape *t, Tensor **x) {
-    return tape_max(t, x[0], ALL_AXES);
-}
+BUILD_CASE(last_axis, tape_max(t, x[0], -1))
+BUILD_CASE(first_axis, tape_max(t, x[0], 0))
+BUILD_CASE(middle_axis, tape_max(t, x[0], 1))
+BUILD_CASE(all_axes, tape_max(t, x[0], ALL_AXES))
 
 static const double tied[] = {1, 2, 2, 0, 3, 3};
 
@@ -99,7 +84,8 @@ static const CheckCase cases[] = {
     {"ties", last_axis, {{"x", DIMS(2, 3), .values = tied}}, .kinks = true},
 };
 
-const Op op_max = {"max", forward, backward, .branches = branches, .arguments = arguments, CASES(cases)};
+const Op op_max = {"max",       forward, backward, .branches = branches, .arguments = reduction_print,
+                   CASES(cases)};
 
 Tensor *tape_max(Tape *t, Tensor *x, int axis) {
     Node *n = reduction_node(t, &op_max, x, axis);

@@ -38,25 +38,10 @@ static void backward(Node *n) {
             for (long i = 0; i < w.n; i++) dx[w.at[WALK_DX] + i * w.step[WALK_DX]] += dy[o] / (real)r->n;
 }
 
-static void arguments(const Node *n, FILE *out) {
-    reduction_print(n, out);
-}
-
-static Tensor *last_axis(Tape *t, Tensor **x) {
-    return tape_mean(t, x[0], -1);
-}
-
-static Tensor *first_axis(Tape *t, Tensor **x) {
-    return tape_mean(t, x[0], 0);
-}
-
-static Tensor *middle_axis(Tape *t, Tensor **x) {
-    return tape_mean(t, x[0], 1);
-}
-
-static Tensor *all_axes(Tape *t, Tensor **x) {
-    return tape_mean(t, x[0], ALL_AXES);
-}
+BUILD_CASE(last_axis, tape_mean(t, x[0], -1))
+BUILD_CASE(first_axis, tape_mean(t, x[0], 0))
+BUILD_CASE(middle_axis, tape_mean(t, x[0], 1))
+BUILD_CASE(all_axes, tape_mean(t, x[0], ALL_AXES))
 
 static const CheckCase cases[] = {
     {"last axis", last_axis, {{"x", DIMS(3, 4)}}},
@@ -71,7 +56,7 @@ static const CheckCase cases[] = {
     {"no means", last_axis, {{"x", DIMS(0, 3)}}},
 };
 
-const Op op_mean = {"mean", forward, backward, .arguments = arguments, CASES(cases)};
+const Op op_mean = {"mean", forward, backward, .arguments = reduction_print, CASES(cases)};
 
 Tensor *tape_mean(Tape *t, Tensor *x, int axis) {
     return tape_record(reduction_node(t, &op_mean, x, axis));

@@ -25,9 +25,7 @@ static void backward(Node *n) {
     for (long i = 0; i < count; i++) dx[i] -= dy[i];
 }
 
-static Tensor *build(Tape *t, Tensor **x) {
-    return tape_neg(t, x[0]);
-}
+BUILD_CASE(build, tape_neg(t, x[0]))
 
 static const CheckCase cases[] = {
     {"matrix", build, {{"x", DIMS(3, 4)}}},

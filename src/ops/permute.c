@@ -38,25 +38,11 @@ static void arguments(const Node *n, FILE *out) {
     fprintf(out, "]");
 }
 
-static Tensor *rotated(Tape *t, Tensor **x) {
-    return tape_permute(t, x[0], (int[]){1, 2, 0});
-}
-
-static Tensor *reversed(Tape *t, Tensor **x) {
-    return tape_permute(t, x[0], (int[]){-1, -2, -3});
-}
-
-static Tensor *unchanged(Tape *t, Tensor **x) {
-    return tape_permute(t, x[0], (int[]){0, 1, 2});
-}
-
-static Tensor *heads_first(Tape *t, Tensor **x) {
-    return tape_permute(t, x[0], (int[]){0, 2, 1, 3});
-}
-
-static Tensor *no_axes(Tape *t, Tensor **x) {
-    return tape_permute(t, x[0], NULL);
-}
+BUILD_CASE(rotated, tape_permute(t, x[0], (int[]){1, 2, 0}))
+BUILD_CASE(reversed, tape_permute(t, x[0], (int[]){-1, -2, -3}))
+BUILD_CASE(unchanged, tape_permute(t, x[0], (int[]){0, 1, 2}))
+BUILD_CASE(heads_first, tape_permute(t, x[0], (int[]){0, 2, 1, 3}))
+BUILD_CASE(no_axes, tape_permute(t, x[0], NULL))
 
 static const CheckCase cases[] = {
     {"rotated", rotated, {{"x", DIMS(2, 3, 4)}}},

@@ -41,21 +41,10 @@ static void arguments(const Node *n, FILE *out) {
     print_number(out, "p", (double)((const Attr *)n->attr)->p);
 }
 
-static Tensor *cubed(Tape *t, Tensor **x) {
-    return tape_pow(t, x[0], 3);
-}
-
-static Tensor *reciprocal_root(Tape *t, Tensor **x) {
-    return tape_pow(t, x[0], (real)-0.5);
-}
-
-static Tensor *reciprocal(Tape *t, Tensor **x) {
-    return tape_pow(t, x[0], -1);
-}
-
-static Tensor *to_the_zero(Tape *t, Tensor **x) {
-    return tape_pow(t, x[0], 0);
-}
+BUILD_CASE(cubed, tape_pow(t, x[0], 3))
+BUILD_CASE(reciprocal_root, tape_pow(t, x[0], (real)-0.5))
+BUILD_CASE(reciprocal, tape_pow(t, x[0], -1))
+BUILD_CASE(to_the_zero, tape_pow(t, x[0], 0))
 
 static const double around_zero[] = {-1, 0, 1, 0};
 

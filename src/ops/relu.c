@@ -33,9 +33,7 @@ static uint64_t branches(const Node *n) {
     return kernel_sign_hash(n->out->data, shape_count(n->out->shape));
 }
 
-static Tensor *build(Tape *t, Tensor **x) {
-    return tape_relu(t, x[0]);
-}
+BUILD_CASE(build, tape_relu(t, x[0]))
 
 static const double at_kinks[] = {-1, 0, 1, 0};
 

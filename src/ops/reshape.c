@@ -20,17 +20,9 @@ static void arguments(const Node *n, FILE *out) {
     fprintf(out, "\"s\": %s", shape_text(n->out->shape));
 }
 
-static Tensor *flat(Tape *t, Tensor **x) {
-    return tape_reshape(t, x[0], SHAPE(shape_count(x[0]->shape)));
-}
-
-static Tensor *to_two_by_six(Tape *t, Tensor **x) {
-    return tape_reshape(t, x[0], SHAPE(2, 6));
-}
-
-static Tensor *to_scalar(Tape *t, Tensor **x) {
-    return tape_reshape(t, x[0], SCALAR);
-}
+BUILD_CASE(flat, tape_reshape(t, x[0], SHAPE(shape_count(x[0]->shape))))
+BUILD_CASE(to_two_by_six, tape_reshape(t, x[0], SHAPE(2, 6)))
+BUILD_CASE(to_scalar, tape_reshape(t, x[0], SCALAR))
 
 /* dy is large enough to become dx without a copy; that dx then still takes the second use's part. */
 static Tensor *used_before(Tape *t, Tensor **x) {

@@ -71,9 +71,7 @@ static Tensor *training(Tape *t, Tensor **x) {
     return tape_residual(t, x[0], x[1], 0.3);
 }
 
-static Tensor *resting(Tape *t, Tensor **x) {
-    return tape_residual(t, x[0], x[1], 0.3);
-}
+BUILD_CASE(resting, tape_residual(t, x[0], x[1], 0.3))
 
 static const CheckCase cases[] = {
     {"training", training, {{"x", DIMS(5, 8)}, {"f", DIMS(5, 8)}}},

@@ -34,13 +34,8 @@ static void arguments(const Node *n, FILE *out) {
     print_number(out, "factor", (double)((const Attr *)n->attr)->factor);
 }
 
-static Tensor *by_minus_half(Tape *t, Tensor **x) {
-    return tape_scale(t, x[0], (real)-0.5);
-}
-
-static Tensor *by_zero(Tape *t, Tensor **x) {
-    return tape_scale(t, x[0], 0);
-}
+BUILD_CASE(by_minus_half, tape_scale(t, x[0], (real)-0.5))
+BUILD_CASE(by_zero, tape_scale(t, x[0], 0))
 
 static const CheckCase cases[] = {
     {"matrix", by_minus_half, {{"x", DIMS(3, 4)}}},

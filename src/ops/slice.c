@@ -32,25 +32,11 @@ static void arguments(const Node *n, FILE *out) {
             a->start + n->out->shape.size[a->axis]);
 }
 
-static Tensor *middle_columns(Tape *t, Tensor **x) {
-    return tape_slice(t, x[0], -1, 1, 3);
-}
-
-static Tensor *last_rows(Tape *t, Tensor **x) {
-    return tape_slice(t, x[0], 0, 1, x[0]->shape.size[0]);
-}
-
-static Tensor *whole(Tape *t, Tensor **x) {
-    return tape_slice(t, x[0], 1, 0, x[0]->shape.size[1]);
-}
-
-static Tensor *nothing(Tape *t, Tensor **x) {
-    return tape_slice(t, x[0], 0, 2, 2);
-}
-
-static Tensor *overlapping(Tape *t, Tensor **x) {
-    return tape_mul(t, tape_slice(t, x[0], 1, 0, 3), tape_slice(t, x[0], 1, 1, 4));
-}
+BUILD_CASE(middle_columns, tape_slice(t, x[0], -1, 1, 3))
+BUILD_CASE(last_rows, tape_slice(t, x[0], 0, 1, x[0]->shape.size[0]))
+BUILD_CASE(whole, tape_slice(t, x[0], 1, 0, x[0]->shape.size[1]))
+BUILD_CASE(nothing, tape_slice(t, x[0], 0, 2, 2))
+BUILD_CASE(overlapping, tape_mul(t, tape_slice(t, x[0], 1, 0, 3), tape_slice(t, x[0], 1, 1, 4)))
 
 static const CheckCase cases[] = {
     {"columns", middle_columns, {{"x", DIMS(3, 4)}}},

@@ -51,17 +51,8 @@ static void backward(Node *n) {
     }
 }
 
-static void arguments(const Node *n, FILE *out) {
-    fprintf(out, "\"axis\": %d", ((const Axis *)n->attr)->axis);
-}
-
-static Tensor *last_axis(Tape *t, Tensor **x) {
-    return tape_softmax(t, x[0], -1);
-}
-
-static Tensor *first_axis(Tape *t, Tensor **x) {
-    return tape_softmax(t, x[0], 0);
-}
+BUILD_CASE(last_axis, tape_softmax(t, x[0], -1))
+BUILD_CASE(first_axis, tape_softmax(t, x[0], 0))
 
 static const double masked[] = {-INFINITY, 1, 2, -INFINITY, 0.5, -INFINITY, -INFINITY, -INFINITY, -INFINITY};
 
@@ -77,11 +68,8 @@ static const CheckCase cases[] = {
     {"no columns", last_axis, {{"x", DIMS(3, 0)}}},
 };
 
-const Op op_softmax = {"softmax", forward, backward, .arguments = arguments, CASES(cases)};
+const Op op_softmax = {"softmax", forward, backward, .arguments = axis_print, CASES(cases)};
 
 Tensor *tape_softmax(Tape *t, Tensor *x, int axis) {
-    Axis a = axis_of("softmax", x->shape, axis);
-    Node *n = tape_node(t, &op_softmax, x->shape, INPUTS(x));
-    *(Axis *)node_attr(n, sizeof a) = a;
-    return tape_record(n);
+    return tape_record(axis_node(t, &op_softmax, x, axis));
 }

@@ -29,9 +29,7 @@ static void backward(Node *n) {
     for (long i = 0; i < count; i++) dx[i] += dy[i] / (2 * y[i]);
 }
 
-static Tensor *build(Tape *t, Tensor **x) {
-    return tape_sqrt(t, x[0]);
-}
+BUILD_CASE(build, tape_sqrt(t, x[0]))
 
 static const CheckCase cases[] = {
     {"matrix", build, {{"x", DIMS(3, 4), 0.2, 4}}},

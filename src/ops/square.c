@@ -25,9 +25,7 @@ static void backward(Node *n) {
         for (long i = 0; i < w.n; i++) dx[i] += 2 * x[w.at[0] + i * w.step[0]] * dy[i];
 }
 
-static Tensor *build(Tape *t, Tensor **x) {
-    return tape_square(t, x[0]);
-}
+BUILD_CASE(build, tape_square(t, x[0]))
 
 static const CheckCase cases[] = {
     {"matrix", build, {{"x", DIMS(3, 4)}}},

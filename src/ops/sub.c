@@ -31,9 +31,7 @@ static void backward(Node *n) {
     }
 }
 
-static Tensor *build(Tape *t, Tensor **x) {
-    return tape_sub(t, x[0], x[1]);
-}
+BUILD_CASE(build, tape_sub(t, x[0], x[1]))
 
 static const CheckCase cases[] = {
     {"same shape", build, {{"a", DIMS(3, 4)}, {"b", DIMS(3, 4)}}},

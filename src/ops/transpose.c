@@ -36,13 +36,8 @@ static void arguments(const Node *n, FILE *out) {
     fprintf(out, "\"a\": %d, \"b\": %d", axes->a, axes->b);
 }
 
-static Tensor *last_two(Tape *t, Tensor **x) {
-    return tape_transpose(t, x[0], -2, -1);
-}
-
-static Tensor *outer_two(Tape *t, Tensor **x) {
-    return tape_transpose(t, x[0], 0, 1);
-}
+BUILD_CASE(last_two, tape_transpose(t, x[0], -2, -1))
+BUILD_CASE(outer_two, tape_transpose(t, x[0], 0, 1))
 
 static const CheckCase cases[] = {
     {"matrix", last_two, {{"x", DIMS(3, 4)}}},

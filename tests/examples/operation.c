@@ -18,9 +18,7 @@ static void backward(Node *n) {
 
 static Tensor *softsign(Tape *t, Tensor *x);
 
-static Tensor *build(Tape *t, Tensor **x) {
-    return softsign(t, x[0]);
-}
+BUILD_CASE(build, softsign(t, x[0]))
 
 static const CheckCase cases[] = {
     {"matrix", build, {{"x", DIMS(3, 5)}}},
