@@ -117,7 +117,7 @@ static void try_mutant(void *context, long i) {
     (void)context;
     snprintf(source, sizeof source, "%s/mutant%ld.c", directory, i);
     snprintf(library, sizeof library, "%s/mutant%ld.so", directory, i);
-    StudentSource s = {source, library};
+    StudentSource s = {.source = source, .library = library};
     const Op *op = write_source(m, source) && student_compile(&s, 1, "src")
                        ? student_load(library, m->op, false, &e)
                        : NULL;

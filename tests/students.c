@@ -190,7 +190,7 @@ static void try_wrong(void *context, long batch) {
     fprintf(out, "#include \"%s/tests/students/student.h\"\n", here);
     for (int i = (int)batch; i < WRONGS; i += BATCHES) write_wrong(out, i);
     fclose(out);
-    StudentSource s = {source, library};
+    StudentSource s = {.source = source, .library = library};
     if (!student_compile(&s, 1, "src")) printf("%s\n", s.error.text);
     for (int i = (int)batch; i < WRONGS && !s.error.status; i += BATCHES) {
         snprintf(name, sizeof name, "%s%d", wrong[i].op, i);
@@ -204,7 +204,7 @@ static void try_right(void *context, long which) {
     Error e = {0};
     (void)context;
     snprintf(library, sizeof library, "%s/right%ld.so", directory, which);
-    StudentSource s = {sources[which], library};
+    StudentSource s = {.source = sources[which], .library = library};
     int count = student_compile(&s, 1, "src") ? student_names(sources[which], name, MOST_RIGHT, &e) : 0;
     if (!count) printf("%s%s\n", s.error.text, e.text);
     for (int i = 0; i < count; i++) send_finding(library, name[i], find_right(name[i]));

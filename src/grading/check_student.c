@@ -1,5 +1,6 @@
 #include "grading/check_student.h"
 #include "base/utf8.h"
+#include "grading/op_source.h"
 #include "grading/student_case.h"
 #include <limits.h>
 #include <stdio.h>
@@ -125,14 +126,28 @@ static const char *path_of(CheckPlan *p, const char *folder, const char *name, c
     return path;
 }
 
+/* The operation's source, whose cases are to be called, and those of others that its cases call. */
+static void source_of(CheckPlan *p, const StudentFile *f, StudentSource *s, Error *e) {
+    const char *folder = path_of(p, f->headers, "ops", "");
+    OpSource source;
+    s->source = path_of(p, folder, f->like->op->name, ".c");
+    bool there = op_source_read(&source, f->like, f->headers, e);
+    for (int at = 0, k = 0; there && k < STUDENT_MORE; k++) {
+        const OpEntry *other = op_source_hidden(&source, &at);
+        if (!other) break;
+        s->more[k] = path_of(p, folder, other->op->name, ".c");
+    }
+    op_source_free(&source);
+}
+
 /* Compiles the file, and what has the cases where it has not. */
 static bool compile(CheckPlan *p, const StudentFile *f, StudentSource s[2], Error *e) {
     bool given = f->cases || f->like;
-    s[0] = (StudentSource){f->source, path_of(p, f->folder, "op", ".so"), .open = false};
+    s[0] = (StudentSource){.source = f->source, .library = path_of(p, f->folder, "op", ".so")};
     if (given) {
-        const char *source = f->cases;
-        if (f->like) source = path_of(p, path_of(p, f->headers, "ops", ""), f->like->op->name, ".c");
-        s[1] = (StudentSource){source, path_of(p, f->folder, "cases", ".so"), .open = true};
+        s[1] = (StudentSource){
+            .source = f->cases, .library = path_of(p, f->folder, "cases", ".so"), .open = true};
+        if (f->like) source_of(p, f, &s[1], e);
         p->cases = s[1].library, p->like = f->like;
     }
     bool compiled = given && access(p->cases, R_OK) == 0;

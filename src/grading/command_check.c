@@ -128,6 +128,7 @@ void grading_command_check(int argc, char **argv, Error *e) {
     ShowOptions show = {0};
     bool list = false, strict = false, solution = false, help_grading = false;
     const char *cases = NULL, *like = NULL, *template = NULL;
+    char headers[PATH_ROOM];
     double seconds = 10, gigabytes = 4;
     long seeds = 1;
     const Option table[] = {
@@ -171,7 +172,7 @@ void grading_command_check(int argc, char **argv, Error *e) {
     else if (list)
         list_operations();
     else if (template)
-        template_print(template, stdout, e);
+        template_print(template, student_headers(headers), stdout, e);
     else
         check_operand(&g, name, o.operands > 1 ? o.operand[1] : NULL, like, e);
     plan_free(&g.plan);

@@ -1,27 +1,11 @@
 #include "grading/grade_files.h"
 #include "base/directory.h"
 #include "base/pool.h"
-#include "base/system.h"
 #include "base/utf8.h"
 #include "grading/coverage.h"
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-enum { HEADERS_PATH = 4096 };
-
-/* The project's src, which stands beside this program, or beside the folder that it was built in. */
-static const char *find_headers(char path[HEADERS_PATH]) {
-    system_program(path, HEADERS_PATH - 32);
-    for (char *slash; (slash = strrchr(path, '/'));) {
-        strcpy(slash, "/src/ops/ops.h");
-        bool here = access(path, R_OK) == 0;
-        strcpy(slash, here ? "/src" : "");
-        if (here) return path;
-    }
-    return strcpy(path, "src");
-}
 
 /* Reports on their way, and behind those of an operation what they do not test. */
 typedef struct Stage {
@@ -77,10 +61,10 @@ static bool judge(Grading *g, Show *show, Error *e) {
 }
 
 bool grade_file(Grading *g, Error *e) {
-    char headers[HEADERS_PATH], folder[TEMPORARY_PATH];
+    char headers[PATH_ROOM], folder[TEMPORARY_PATH];
     Show show;
     if (!directory_temporary(folder, e)) return false;
-    g->file.folder = folder, g->file.headers = find_headers(headers);
+    g->file.folder = folder, g->file.headers = student_headers(headers);
     bool ok = judge(g, &show, e) && show_finish(&show, e);
     if (!ok) show_free(&show);
     plan_free(&g->plan);
@@ -140,7 +124,7 @@ static bool grade_one(const Grading *all, const char *path, const char *name, St
 }
 
 bool grade_folder(Grading *g, const char *path, Error *e) {
-    char headers[HEADERS_PATH], folder[TEMPORARY_PATH] = "", shown[ESCAPED_TEXT];
+    char headers[PATH_ROOM], folder[TEMPORARY_PATH] = "", shown[ESCAPED_TEXT];
     struct dirent **entry;
     Status worst = STATUS_DONE;
     int count = scandir(path, &entry, is_c_file, alphasort);
@@ -150,7 +134,7 @@ bool grade_folder(Grading *g, const char *path, Error *e) {
     bool ok = (!g->show.junit || directory_make(g->show.junit, e)) &&
               (!g->show.gradescope || directory_make(g->show.gradescope, e)) &&
               directory_temporary(folder, e);
-    g->file.folder = folder, g->file.headers = find_headers(headers);
+    g->file.folder = folder, g->file.headers = student_headers(headers);
     if (ok && !g->show.json)
         printf("%-28s %6s %7s %7s %8s %8s %8s\n", "file", "cases", "passed", "failed", "unproved", "points",
                "of");

@@ -1,6 +1,7 @@
 #include "grading/student_op.h"
 #include "base/child.h"
 #include "base/file.h"
+#include "base/system.h"
 #include <ctype.h>
 #include <dlfcn.h>
 #include <stdio.h>
@@ -8,6 +9,21 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+const char *student_headers(char path[PATH_ROOM]) {
+    system_program(path, PATH_ROOM - 32);
+    for (char *slash; (slash = strrchr(path, '/'));) {
+        strcpy(slash, "/src/ops/ops.h");
+        bool here = access(path, R_OK) == 0;
+        strcpy(slash, here ? "/src" : "");
+        if (here) return path;
+    }
+    return strcpy(path, "src");
+}
+
+bool student_finds(const char *function) {
+    return dlsym(RTLD_DEFAULT, function) != NULL;
+}
 
 static const ChildLimits compile_limits = {.seconds = 20, .bytes = (size_t)4e9};
 
@@ -50,6 +66,7 @@ static void run_compiler(void *context, long i) {
     argument[n++] = "-isystem";
     argument[n++] = strdup(c->headers);
     argument[n++] = source;
+    for (int k = 0; k < STUDENT_MORE && s->more[k]; k++) argument[n++] = strdup(s->more[k]);
     argument[n++] = "-o";
     argument[n++] = strdup(s->library);
     argument[n] = NULL;

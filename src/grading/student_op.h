@@ -11,13 +11,13 @@
 #define GRADING_STUDENT_OP_H
 
 #include "autograd/op.h"
-#include "base/error.h"
+#include "base/directory.h"
 
-enum { STUDENT_NAME = 64, STUDENT_WARNINGS = 1024 };
+enum { STUDENT_NAME = 64, STUDENT_WARNINGS = 1024, STUDENT_MORE = 8 };
 
 typedef struct StudentSource {
-    const char *source;
-    const char *library; /* the shared library that is made of it */
+    const char *source, *more[STUDENT_MORE]; /* and what is compiled with it; NULL behind the last */
+    const char *library;                     /* the shared library that is made of it */
     bool
         open; /* calls of its own functions go to those of the same name in what was loaded before it: so check cases
                   call a student's */
@@ -27,6 +27,12 @@ typedef struct StudentSource {
     Error error;
     char warnings[STUDENT_WARNINGS]; /* of one that does; "" for none */
 } StudentSource;
+
+/* The project's src, which stands beside this program, or beside the folder that it was built in. */
+const char *student_headers(char path[PATH_ROOM]);
+
+/* Whether a student's code finds the function in this program. */
+bool student_finds(const char *function);
 
 /* Compiles the sources, side by side, with the headers in `headers` (the project's src). True if all went well. */
 bool student_compile(StudentSource *s, int count, const char *headers);

@@ -1,39 +1,114 @@
 #include "grading/template.h"
 #include "base/utf8.h"
-#include "ops/ops.h"
-#include <math.h>
+#include "gradcheck/check_run.h"
+#include "grading/op_source.h"
 #include <string.h>
 
-/* The names of the tensors that the operation is recorded with; returns how many, 0 where there are other arguments. */
-static int tensor_names(const OpEntry *entry, char name[MAX_INPUTS][32]) {
-    static const char tensor[] = ", Tensor *";
-    int count = 0;
-    for (const char *at = entry->arguments + strlen("(Tape *t"); *at == ',';
-         at += strcspn(at + 1, ",)") + 1) {
-        if (strncmp(at, tensor, strlen(tensor)) != 0 || count == MAX_INPUTS) return 0;
-        const char *begin = at + strlen(tensor);
-        snprintf(name[count++], sizeof name[0], "%.*s", (int)strcspn(begin, ",)"), begin);
+enum { MOST_PARAMETERS = 16, PARAMETER = 64, EXAMPLES = 3 };
+
+/* What the operation is recorded with, behind the tape. */
+typedef struct Parameters {
+    int count;
+    struct Parameter {
+        char type[PARAMETER], name[PARAMETER], behind[8]; /* const int32_t *, ids, ""; behind: of an array */
+        bool tensor;                                      /* one, or an array of them */
+    } each[MOST_PARAMETERS];
+    bool others;               /* some are no tensors */
+    bool array;                /* the tensors are an array, x, of `count` */
+    char first[PARAMETER + 4]; /* the first tensor */
+} Parameters;
+
+static Parameters parameters_of(const OpEntry *entry) {
+    static const char separator[] = ", ";
+    Parameters p = {0};
+    const char *at = entry->arguments + strlen("(Tape *t");
+    while (strncmp(at, separator, strlen(separator)) == 0 && p.count < MOST_PARAMETERS) {
+        struct Parameter *one = &p.each[p.count++];
+        at += strlen(separator);
+        int length = (int)strcspn(at, ",)[");
+        int name = length;
+        while (name > 0 && at[name - 1] != ' ' && at[name - 1] != '*') name--;
+        snprintf(one->type, PARAMETER, "%.*s", name, at);
+        snprintf(one->name, PARAMETER, "%.*s", length - name, at + name);
+        at += length;
+        snprintf(one->behind, sizeof one->behind, "%.*s", (int)strcspn(at, ",)"), at);
+        at += strlen(one->behind);
+        one->tensor = strncmp(one->type, "Tensor", 6) == 0;
+        p.array |= one->tensor && one->behind[0];
+        if (one->tensor && !p.first[0])
+            snprintf(p.first, sizeof p.first, "%s%s", one->name, one->behind[0] ? "[0]" : "");
     }
-    return count;
+    for (int i = 0; i < p.count; i++) p.others |= !p.each[i].tensor;
+    return p;
 }
 
-static void print_functions(FILE *out, const OpEntry *entry, int count, char name[MAX_INPUTS][32]) {
-    const char *op = entry->op->name;
+/* Runs forward of the operation's case number i. The tape is to be freed. */
+static const Tensor *run_case(const Op *op, int i, CheckRun *run, CheckPoint *point, Arena *arena) {
+    *run = (CheckRun){.op = op->name, .c = &op->cases[i], .point = point, .tape = tape_new()};
+    point_draw(point, arena, NULL, op->name, run->c, 1, 0);
+    point_ready(point, 0);
+    return check_run_forward(run);
+}
+
+/* ---- The functions to be written ---- */
+
+static void print_task(FILE *out, const OpSource *s) {
+    const char *op = s->entry->op->name;
+    op_source_task(s, out);
     fprintf(out,
-            "/* %s: %s\n"
-            " *\n"
             " * To be written: forward and backward. They are checked by\n"
-            " *     ./gradcheck FILE.c                  at the cases below, to which you may add\n"
-            " *     ./gradcheck FILE.c --like %s        at the project's, whose forward it has to have\n"
+            " *     ./gradcheck FILE.c%*s  at the cases below, to which you may add\n"
+            " *     ./gradcheck FILE.c --like %s  at the project's, whose forward it has to have\n"
             " */\n"
-            "#include \"ops/ops.h\"\n"
-            "#include <math.h>\n\n",
-            op, entry->formula, op);
+            "#include \"ops/ops.h\"\n",
+            (int)strlen(" --like ") + (int)strlen(op), "", op);
+    if (strstr(s->text, "#include \"ops/dropout_mask.h\""))
+        fprintf(out, "#include \"ops/dropout_mask.h\" /* m = dropout_mask(n, p), and m_i = "
+                     "dropout_factor(&m, i) */\n");
+    fprintf(out, "#include <math.h>\n\n");
+}
+
+static void print_arguments(FILE *out, const Parameters *p) {
+    bool points = false;
+    if (!p->others) return;
+    for (int i = 0; i < p->count; i++) points |= !p->each[i].tensor && strchr(p->each[i].type, '*');
+    fprintf(
+        out, "/* What it is recorded with beside tensors.%s */\ntypedef struct Arguments {\n",
+        points ? " What is pointed to may be gone when backward runs:\n * node_record(n, bytes) keeps a copy."
+               : "");
+    for (int i = 0; i < p->count; i++)
+        if (!p->each[i].tensor)
+            fprintf(out, "    %s%s%s;\n", p->each[i].type, p->each[i].name, p->each[i].behind);
+    fprintf(out, "} Arguments;\n\n");
+}
+
+/* Whether some case records the operation without this input. */
+static bool may_be_absent(const Op *op, int input) {
+    Arena arena = {0};
+    bool absent = false;
+    for (int i = 0; i < op->n_cases; i++) {
+        CheckPoint point;
+        CheckRun run;
+        run_case(op, i, &run, &point, &arena);
+        for (const Node *n = run.tape->last; n; n = n->previous) absent |= n->op == op && !n->in[input];
+        tape_free(run.tape);
+    }
+    arena_free(&arena);
+    return absent;
+}
+
+static void print_forward(FILE *out, const Op *op, const Parameters *p) {
     fprintf(
         out,
         "/* Computes n->out->data, which is contiguous, from the inputs, whose strides may be any:\n *\n");
-    for (int i = 0; i < count; i++)
-        fprintf(out, " *     n->in[%d] is %s: its ->shape, ->data and ->stride\n", i, name[i]);
+    for (int i = 0, input = 0; i < p->count && !p->array; i++)
+        if (p->each[i].tensor)
+            fprintf(out, " *     n->in[%d] is %s: its ->shape, ->data and ->stride%s\n", input,
+                    p->each[i].name, may_be_absent(op, input) ? "; NULL where there is none" : ""),
+                input++;
+    if (p->array)
+        fprintf(out, " *     n->in[0] … n->in[n->inputs - 1]: each its ->shape, ->data and ->stride\n");
+    if (p->others) fprintf(out, " *     n->attr points to its Arguments\n");
     fprintf(out,
             " *\n"
             " * tensor_copy_out(n->in[0], array) gives its values in the order of its shape; "
@@ -42,7 +117,12 @@ static void print_functions(FILE *out, const OpEntry *entry, int count, char nam
             "static void forward(Node *n) {\n"
             "    error_bug(\"%s: forward is to be written\");\n"
             "    (void)n;\n"
-            "}\n\n"
+            "}\n\n",
+            op->name);
+}
+
+static void print_backward(FILE *out, const char *op) {
+    fprintf(out,
             "/* Given n->out->grad, dL/dy, adds dL/dx to n->in[i]->grad of each input, which is contiguous; "
             "an input that takes no\n"
             " * gradient has NULL there. Changes nothing else. */\n"
@@ -50,97 +130,75 @@ static void print_functions(FILE *out, const OpEntry *entry, int count, char nam
             "    error_bug(\"%s: backward is to be written\");\n"
             "    (void)n;\n"
             "}\n\n",
-            op, op);
-    fprintf(out,
-            "extern const Op op_%s;\n\n/* Records it. The shape is that of y: %s's, or another. */\nTensor "
-            "*tape_%s%s {\n",
-            op, name[0], op, entry->arguments);
-    fprintf(out, "    return tape_record(tape_node(t, &op_%s, %s->shape, INPUTS(", op, name[0]);
-    for (int i = 0; i < count; i++) fprintf(out, i ? ", %s" : "%s", name[i]);
-    fprintf(out, ")));\n}\n\n");
+            op);
 }
 
-static void print_number(FILE *out, double x) {
-    if (isfinite(x))
-        fprintf(out, "%.17g", x);
-    else
-        fprintf(out, isnan(x) ? "NAN" : x > 0 ? "INFINITY" : "-INFINITY");
+/* ---- The function that records it ---- */
+
+/* Cases whose output has another shape than the first input. Returns how many. */
+static int print_examples(FILE *out, const OpSource *s) {
+    const Op *op = s->entry->op;
+    Arena arena = {0};
+    int printed = 0;
+    for (int i = 0; i < op->n_cases && printed < EXAMPLES; i++) {
+        const CheckInput *in = op->cases[i].in;
+        CheckPoint point;
+        CheckRun run;
+        Shape y = run_case(op, i, &run, &point, &arena)->shape;
+        tape_free(run.tape);
+        if (!op_source_has_case(s, i) || shape_equal(y, in[0].shape)) continue;
+        if (!printed++) fprintf(out, " The shape of y is to be written:\n *\n");
+        fprintf(out, " *     %s:", op->cases[i].name);
+        for (int k = 0; k < CHECK_INPUTS && in[k].name; k++)
+            fprintf(out, "%s %s %s", k ? "," : "", in[k].name, shape_text(in[k].shape));
+        fprintf(out, " give %s\n", shape_text(y));
+    }
+    arena_free(&arena);
+    return printed;
 }
 
-static void print_field(FILE *out, const char *name, double x) {
-    if (x == 0) return;
-    fprintf(out, ", .%s = ", name);
-    print_number(out, x);
+static void print_list(FILE *out, const Parameters *p, bool tensors) {
+    const char *comma = "";
+    for (int i = 0; i < p->count; i++)
+        if (p->each[i].tensor == tensors) fprintf(out, "%s%s", comma, p->each[i].name), comma = ", ";
 }
 
-static void print_input(FILE *out, const CheckInput *in, int which_case, int k) {
-    static const char *const layout[] = {"CONTIGUOUS", "TRANSPOSED", "STEPPED", "REPEATED"};
-    fprintf(out, "{\"%s\"", in->name);
-    if (in->shape.rank) fprintf(out, ", DIMS(");
-    for (int axis = 0; axis < in->shape.rank; axis++)
-        fprintf(out, axis ? ", %ld" : "%ld", in->shape.size[axis]);
-    if (in->shape.rank) fprintf(out, ")");
-    print_field(out, "low", in->low);
-    print_field(out, "high", in->high);
-    print_field(out, "away_from", in->away_from);
-    print_field(out, "margin", in->margin);
-    if (in->distinct) fprintf(out, ", .distinct = true");
-    if (in->values) fprintf(out, ", .values = values_%d_%d", which_case, k);
-    if (in->layout != CONTIGUOUS) fprintf(out, ", .layout = %s", layout[in->layout]);
-    if (in->same_as) fprintf(out, ", .same_as = %d", in->same_as);
-    if (in->constant) fprintf(out, ", .constant = true");
-    fprintf(out, "}");
-}
-
-static void print_values(FILE *out, const CheckCase *c, int which_case) {
-    for (int k = 0; k < CHECK_INPUTS && c->in[k].name; k++) {
-        if (!c->in[k].values) continue;
-        fprintf(out, "static const double values_%d_%d[] = {", which_case, k);
-        for (long i = 0; i < shape_count(c->in[k].shape); i++) {
-            fprintf(out, i ? ", " : "");
-            print_number(out, c->in[k].values[i]);
-        }
+static void print_recorder(FILE *out, const OpSource *s, const Parameters *p) {
+    const char *op = s->entry->op->name;
+    fprintf(out, "extern const Op op_%s;\n\n/* Records it.", op);
+    bool other = print_examples(out, s) > 0;
+    fprintf(out, " */\nTensor *tape_%s%s {\n", op, s->entry->arguments);
+    fprintf(out, "    Shape y = %s->shape;%s\n", p->first, other ? " /* is to be written */" : "");
+    fprintf(out, "    Node *node = tape_node(t, &op_%s, y, ", op);
+    fprintf(out, p->array ? "count, " : "INPUTS(");
+    print_list(out, p, true);
+    fprintf(out, p->array ? ");\n" : "));\n");
+    if (p->others) {
+        fprintf(out, "    *(Arguments *)node_attr(node, sizeof(Arguments)) = (Arguments){");
+        print_list(out, p, false);
         fprintf(out, "};\n");
     }
+    fprintf(out, "    return tape_record(node);\n}\n\n");
 }
 
-/* Those that do no more than record the operation on their inputs, as the first does. */
-static bool is_plain(const Op *op, int i) {
-    return op->cases[i].build == op->cases[0].build;
-}
-
-static void print_cases(FILE *out, const Op *op, int count) {
-    fprintf(out, "BUILD_CASE(build, tape_%s(t", op->name);
-    for (int i = 0; i < count; i++) fprintf(out, ", x[%d]", i);
-    fprintf(out, "))\n\n");
-    for (int i = 0; i < op->n_cases; i++)
-        if (is_plain(op, i)) print_values(out, &op->cases[i], i);
-    fprintf(out, "/* Inputs by name, shape and what values they have, if not random ones of [-2, 2]. "
-                 "*/\nstatic const CheckCase cases[] = {\n");
-    for (int i = 0; i < op->n_cases; i++) {
-        const CheckCase *c = &op->cases[i];
-        if (!is_plain(op, i)) continue;
-        fprintf(out, "    {\"%s\", build, {", c->name);
-        for (int k = 0; k < CHECK_INPUTS && c->in[k].name; k++) {
-            fprintf(out, k ? ", " : "");
-            print_input(out, &c->in[k], i, k);
-        }
-        fprintf(out, "}%s%s},\n", c->kinks ? ", .kinks = true" : "", c->flat ? ", .flat = true" : "");
-    }
-    fprintf(out, "};\n\nconst Op op_%s = {\"%s\", forward, backward, CASES(cases)};\n", op->name, op->name);
-}
-
-bool template_print(const char *name, FILE *out, Error *e) {
-    char tensor[MAX_INPUTS][32], shown[ESCAPED_TEXT];
+bool template_print(const char *name, const char *headers, FILE *out, Error *e) {
+    char shown[ESCAPED_TEXT];
+    OpSource s;
     const OpEntry *entry = ops_find(name);
     if (!entry)
         return error_set(e, STATUS_USAGE, "--template: found '%s', need an operation that --list shows",
                          utf8_escape(shown, name));
-    int count = tensor_names(entry, tensor);
-    if (!count)
-        return error_set(e, STATUS_USAGE, "--template: found %s%s, need an operation of tensors alone", name,
-                         entry->arguments);
-    print_functions(out, entry, count, tensor);
-    print_cases(out, entry->op, count);
-    return true;
+    Parameters p = parameters_of(entry);
+    bool there = op_source_read(&s, entry, headers, e);
+    if (there) {
+        print_task(out, &s);
+        print_arguments(out, &p);
+        print_forward(out, entry->op, &p);
+        print_backward(out, name);
+        print_recorder(out, &s, &p);
+        op_source_print_cases(&s, out);
+        fprintf(out, "\nconst Op op_%s = {\"%s\", forward, backward, CASES(cases)};\n", name, name);
+    }
+    op_source_free(&s);
+    return there;
 }

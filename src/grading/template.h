@@ -5,8 +5,8 @@
 #include "base/error.h"
 #include <stdio.h>
 
-/* Prints one for this operation. STATUS_USAGE: there is none, or it takes arguments that are no tensors, of which a case
- * table says nothing. */
-bool template_print(const char *name, FILE *out, Error *e);
+/* Prints one for this operation, from its source below `headers`, the project's src. False: STATUS_USAGE where there is no
+ * such operation, STATUS_NO_INPUT where its source is not there. */
+bool template_print(const char *name, const char *headers, FILE *out, Error *e);
 
 #endif

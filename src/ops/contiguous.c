@@ -2,7 +2,9 @@
  *
  *     x: any shape, any strides      y: the same shape, contiguous
  *
- *     y_i = x_i        dx_i += dy_i
+ *     y_i = x_i
+ *
+ * Backward.  dx_i += dy_i
  *
  * An input that is contiguous already is returned as it is, and nothing is recorded. */
 #include "kernels/arrays.h"
