@@ -59,6 +59,8 @@ static void every_template_compiles(void) {
  * does not find. */
 static void a_solution_is_like_the_operation(void) {
     static const char *const solved[] = {"softmax", "dropout", "masked_fill", "contiguous"};
+    static const char *const their_cases[] = {"BUILD_CASE", "static Tensor *training", "BUILD_CASE",
+                                              "BUILD_CASE"};
     enum { SOLVED = sizeof solved / sizeof *solved };
     char *source[SOLVED], path[PATH_MAX];
     size_t size;
@@ -69,7 +71,7 @@ static void a_solution_is_like_the_operation(void) {
     }
     enter_folder();
     for (int i = 0; i < SOLVED; free(source[i++])) {
-        char *cases = source[i] ? strstr(source[i], "static Tensor *") : NULL;
+        char *cases = source[i] ? strstr(source[i], their_cases[i]) : NULL;
         char *op = cases ? strstr(cases, "\nconst Op op_") : NULL;
         CHECK(op, "%s", solved[i]);
         if (!op) continue;

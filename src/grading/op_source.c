@@ -164,8 +164,13 @@ void op_source_print_cases(const OpSource *s, FILE *out) {
     bool marked[SOURCE_PARTS] = {false};
     for (int i = 0; i < s->entry->op->n_cases; i++)
         if (op_source_has_case(s, i)) mark_case(s, i, marked);
-    for (int i = 0; i < s->parts; i++)
-        if (marked[i]) fprintf(out, begins(s->part[i], build_case) ? "%s\n" : "%s\n\n", s->part[i]);
+    bool before = false; /* the last one printed is a BUILD_CASE */
+    for (int i = 0; i < s->parts; i++) {
+        if (!marked[i]) continue;
+        bool build = begins(s->part[i], build_case);
+        fprintf(out, "%s%s\n", build && before ? "" : "\n", s->part[i]);
+        before = build;
+    }
     fprintf(out, "\n/* Inputs by name, shape and what values they have, if not random ones of [-2, 2]. */\n"
                  "static const CheckCase cases[] = {\n");
     for (int i = 0; i < s->entry->op->n_cases; i++) {

@@ -178,7 +178,7 @@ static void print_recorder(FILE *out, const OpSource *s, const Parameters *p) {
         print_list(out, p, false);
         fprintf(out, "};\n");
     }
-    fprintf(out, "    return tape_record(node);\n}\n\n");
+    fprintf(out, "    return tape_record(node);\n}\n");
 }
 
 bool template_print(const char *name, const char *headers, FILE *out, Error *e) {
