@@ -22,9 +22,7 @@ bool directory_make(const char *path, Error *e) {
         int cause = errno; /* stat has another, where nothing is there */
         struct stat found;
         if (stat(prefix, &found) == 0 && S_ISDIR(found.st_mode)) continue;
-        char shown[ESCAPED_TEXT];
-        return error_set(e, STATUS_CANNOT_CREATE, "%s: cannot be made a directory: %s",
-                         utf8_escape(shown, prefix),
+        return error_set(e, STATUS_CANNOT_CREATE, "%s: cannot be made a directory: %s", ESCAPED(prefix),
                          cause == EEXIST ? "a file of that name is there" : strerror(cause));
     }
     return true;

@@ -121,9 +121,9 @@ static bool read_value(const Option *o, const char *text) {
 }
 
 bool option_read(const Option *o, const char *text, const char *where, Status status, Error *e) {
-    char found[ESCAPED_TEXT], want[WANTED_TEXT];
-    return read_value(o, text) || error_set(e, status, "%s: found \"%s\", need %s", where,
-                                            utf8_escape(found, text), wanted(o, want));
+    char want[WANTED_TEXT];
+    return read_value(o, text) ||
+           error_set(e, status, "%s: found \"%s\", need %s", where, ESCAPED(text), wanted(o, want));
 }
 
 const char *option_text(const Option *o, char out[OPTION_TEXT]) {
@@ -254,13 +254,13 @@ static const Option *nearest(const Rows *rows, const char *name) {
 }
 
 static bool refuse_unknown(const Rows *rows, const char *element, Error *e) {
-    char typed[ESCAPED_TEXT], name[64];
+    char name[64];
     snprintf(name, sizeof name, "%.*s", (int)strcspn(element, "="), element);
     const Option *meant = nearest(rows, name + strspn(name, "-"));
     if (meant)
-        return error_set(e, STATUS_USAGE, "%s: no such option, did you mean --%s?", utf8_escape(typed, name),
+        return error_set(e, STATUS_USAGE, "%s: no such option, did you mean --%s?", ESCAPED(name),
                          meant->name);
-    return error_set(e, STATUS_USAGE, "%s: no such option, see --help", utf8_escape(typed, name));
+    return error_set(e, STATUS_USAGE, "%s: no such option, see --help", ESCAPED(name));
 }
 
 /* The row that the element `--name` or `--name=value` names in full: getopt_long would also take a beginning
@@ -281,15 +281,15 @@ static bool take_option(Rows *rows, int code, const char *element, Error *e) {
     int i = find_row(rows, element);
     if (i < 0) return refuse_unknown(rows, element, e);
     const Option *row = rows->row[i];
-    char found[ESCAPED_TEXT], want[WANTED_TEXT];
+    char want[WANTED_TEXT];
     if (code == ':')
         return error_set(e, STATUS_USAGE, "--%s: found no value, need %s", row->name, wanted(row, want));
     if (code == '?') return error_set(e, STATUS_USAGE, "--%s: found a value, need none", row->name);
     if (rows->seen[i]) return error_set(e, STATUS_USAGE, "--%s: found twice, need it once", row->name);
     rows->seen[i] = true;
     if (!read_value(row, optarg))
-        return error_set(e, STATUS_USAGE, "--%s: found \"%s\", need %s", row->name,
-                         utf8_escape(found, optarg), wanted(row, want));
+        return error_set(e, STATUS_USAGE, "--%s: found \"%s\", need %s", row->name, ESCAPED(optarg),
+                         wanted(row, want));
     if (row->given) *row->given = true;
     return true;
 }
@@ -321,10 +321,9 @@ static bool parse(Options *o, Rows *rows, const bool *help, int argc, char **arg
     }
     while (optind < argc) o->operand[o->operands++] = argv[optind++]; /* behind -- */
 
-    char found[ESCAPED_TEXT];
     if (o->operands > o->most)
         return error_set(e, STATUS_USAGE, "\"%s\": found one operand too many, need %s",
-                         utf8_escape(found, o->operand[o->most]), o->most ? o->usage : "none");
+                         ESCAPED(o->operand[o->most]), o->most ? o->usage : "none");
     if (o->operands < o->least)
         return error_set(e, STATUS_USAGE, "found %d operand%s, need %s, see --help", o->operands,
                          o->operands == 1 ? "" : "s", o->usage);

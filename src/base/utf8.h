@@ -35,4 +35,7 @@ size_t utf8_count(const char *text, size_t length);
 enum { ESCAPED_BYTES = 64, ESCAPED_TEXT = 4 * ESCAPED_BYTES + 4 };
 const char *utf8_escape(char out[ESCAPED_TEXT], const char *text);
 
+/* The same in memory of its own, which lasts as long as the block: for a message. */
+#define ESCAPED(text) utf8_escape((char[ESCAPED_TEXT]){0}, text)
+
 #endif

@@ -19,9 +19,8 @@ const Case bench_cases[CASES] = {
 const Case *bench_case(const char *name, Error *e) {
     for (int i = 0; i < CASES; i++)
         if (strcmp(bench_cases[i].name, name) == 0) return &bench_cases[i];
-    char shown[ESCAPED_TEXT];
     error_set(e, STATUS_USAGE, "case: found '%s', need one of seed, copy, paper, chars, baby, words",
-              utf8_escape(shown, name));
+              ESCAPED(name));
     return NULL;
 }
 

@@ -11,13 +11,11 @@ void saved_run_close(SavedRun *r) {
 static bool read_id(const SavedRun *r, const char *key, int *id, Error *e) {
     const char *text = model_notes_find(&r->notes, key);
     const ModelConfig *c = &r->model->config;
-    char shown[ESCAPED_TEXT];
     if (text && config_integer(text, id) && *id >= r->tokenizer->size && *id < c->vocab_size &&
         *id != c->pad_id)
         return true;
     return error_set(e, STATUS_BAD_DATA, "%s: metadata: %s: found %s, need a token in [%ld,%d), not padding",
-                     r->path, key, text ? utf8_escape(shown, text) : "none", r->tokenizer->size,
-                     c->vocab_size);
+                     r->path, key, text ? ESCAPED(text) : "none", r->tokenizer->size, c->vocab_size);
 }
 
 static bool read_ids(SavedRun *r, Error *e) {

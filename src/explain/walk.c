@@ -193,10 +193,9 @@ const char *walk_step_names(void) {
 }
 
 static bool known_step(const char *name, Error *e) {
-    char shown[ESCAPED_TEXT];
     for (int i = 0; i < STEPS; i++)
         if (strcmp(step_names[i], name) == 0) return true;
-    return error_set(e, STATUS_USAGE, "--step: found \"%s\", need one of %s", utf8_escape(shown, name),
+    return error_set(e, STATUS_USAGE, "--step: found \"%s\", need one of %s", ESCAPED(name),
                      walk_step_names());
 }
 

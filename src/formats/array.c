@@ -46,31 +46,28 @@ void array_free(Array *a) {
 
 const char *array_where(const Array *a, char out[ARRAY_WHERE]) {
     enum { LONGEST = ARRAY_WHERE - ESCAPED_TEXT - 8 }; /* of a path: its end says more than its start */
-    char name[ESCAPED_TEXT];
     const char *file = a->file ? a->file : "array";
     size_t length = strlen(file);
     bool cut = length > LONGEST;
     snprintf(out, ARRAY_WHERE, "%s%s%s%s", cut ? "..." : "", cut ? file + length - LONGEST : file,
-             a->name ? ": " : "", a->name ? utf8_escape(name, a->name) : "");
+             a->name ? ": " : "", a->name ? ESCAPED(a->name) : "");
     return out;
 }
 
 bool array_shape(const Array *a, Shape *s, Error *e) {
-    char where[ARRAY_WHERE];
     if (a->rank > MAX_RANK)
-        return error_set(e, STATUS_BAD_DATA, "%s: found %d axes, need at most %d", array_where(a, where),
-                         a->rank, MAX_RANK);
+        return error_set(e, STATUS_BAD_DATA, "%s: found %d axes, need at most %d", ARRAY_PLACE(a), a->rank,
+                         MAX_RANK);
     *s = (Shape){.rank = a->rank};
     for (int i = 0; i < a->rank; i++) s->size[i] = a->size[i];
     return true;
 }
 
 bool array_expect_shape(const Array *a, Shape want, Error *e) {
-    char where[ARRAY_WHERE];
     Shape found;
     if (!array_shape(a, &found, e)) return false;
     return shape_equal(found, want) || error_set(e, STATUS_BAD_DATA, "%s: found shape %s, need %s",
-                                                 array_where(a, where), shape_text(found), shape_text(want));
+                                                 ARRAY_PLACE(a), shape_text(found), shape_text(want));
 }
 
 /* The element's bytes, which may be unaligned, as the low bits of a number. */
@@ -133,7 +130,6 @@ void array_to_double(const Array *a, double *out) {
 }
 
 bool array_to_real(const Array *a, real *out, Error *e) {
-    char where[ARRAY_WHERE];
     if (a->dtype == DTYPE_REAL) {
         if (a->count) memcpy(out, a->bytes, (size_t)a->count * sizeof *out);
         return true;
@@ -142,35 +138,33 @@ bool array_to_real(const Array *a, real *out, Error *e) {
         double x = element_as_double(a, i);
         out[i] = (real)x;
         if (isinf(out[i]) && !isinf(x))
-            return error_set(e, STATUS_BAD_DATA, "%s: element %ld: found %g, need at most %g",
-                             array_where(a, where), i, x, (double)REAL_MAX);
+            return error_set(e, STATUS_BAD_DATA, "%s: element %ld: found %g, need at most %g", ARRAY_PLACE(a),
+                             i, x, (double)REAL_MAX);
     }
     return true;
 }
 
 /* The element of an array of integers, if it lies in [low, high]. */
 static bool element_as_integer(const Array *a, long i, int64_t low, int64_t high, int64_t *out, Error *e) {
-    char where[ARRAY_WHERE];
     uint64_t bits = element_bits(a, i);
     if (dtypes[a->dtype].kind == SIGNED) {
         *out = sign_extended(bits, dtypes[a->dtype].size);
         return (*out >= low && *out <= high) ||
                error_set(e, STATUS_BAD_DATA,
                          "%s: element %ld: found %" PRId64 ", need one in [%" PRId64 ",%" PRId64 "]",
-                         array_where(a, where), i, *out, low, high);
+                         ARRAY_PLACE(a), i, *out, low, high);
     }
     if (dtypes[a->dtype].kind == BOOLEAN) bits = bits != 0;
     *out = (int64_t)bits;
     return bits <= (uint64_t)high ||
            error_set(e, STATUS_BAD_DATA,
                      "%s: element %ld: found %" PRIu64 ", need one in [%" PRId64 ",%" PRId64 "]",
-                     array_where(a, where), i, bits, low, high);
+                     ARRAY_PLACE(a), i, bits, low, high);
 }
 
 static bool need_integers(const Array *a, Error *e) {
-    char where[ARRAY_WHERE];
     return dtypes[a->dtype].kind != FLOAT ||
-           error_set(e, STATUS_BAD_DATA, "%s: found numbers of type %s, need integers", array_where(a, where),
+           error_set(e, STATUS_BAD_DATA, "%s: found numbers of type %s, need integers", ARRAY_PLACE(a),
                      dtype_name(a->dtype));
 }
 
@@ -192,12 +186,11 @@ bool array_to_int64(const Array *a, int64_t *out, Error *e) {
 }
 
 bool array_check_finite(const Array *a, Error *e) {
-    char where[ARRAY_WHERE];
     for (long i = 0; dtypes[a->dtype].kind == FLOAT && i < a->count; i++) {
         double x = element_as_double(a, i);
         if (!isfinite(x))
             return error_set(e, STATUS_BAD_DATA, "%s: element %ld: found %g, need a finite number",
-                             array_where(a, where), i, x);
+                             ARRAY_PLACE(a), i, x);
     }
     return true;
 }

@@ -73,4 +73,7 @@ bool array_check_finite(const Array *a, Error *e);
 enum { ARRAY_WHERE = 400 };
 const char *array_where(const Array *a, char out[ARRAY_WHERE]);
 
+/* The same in memory of its own, which lasts as long as the block. */
+#define ARRAY_PLACE(a) array_where(a, (char[ARRAY_WHERE]){0})
+
 #endif

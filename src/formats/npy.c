@@ -31,12 +31,12 @@ typedef struct Header {
 
 /* Fails at the place that the reading has come to. */
 static bool need(Header *h, const char *what) {
-    char text[ESCAPED_TEXT], next[17] = "";
+    char next[17] = "";
     size_t n = (size_t)(h->end - h->at) < 16 ? (size_t)(h->end - h->at) : 16;
     memcpy(next, h->at, n);
     next[strcspn(next, "\n")] = 0;
     return error_set(h->error, STATUS_BAD_DATA, "%s: header, character %td: found \"%s\", need %s", h->path,
-                     h->at - h->start, utf8_escape(text, next), what);
+                     h->at - h->start, ESCAPED(next), what);
 }
 
 static void skip_blanks(Header *h) {

@@ -50,7 +50,6 @@ static bool read_metadata(Safetensors *s, Json *j) {
 
 static bool read_dtype(Json *j, Array *a) {
     JsonString name;
-    char text[ESCAPED_TEXT];
     if (!json_string(j, &name) || !plain(j, &name)) return false;
     for (int d = 0; d < DTYPES; d++)
         if (strcmp(name.text, dtype_name((Dtype)d)) == 0) {
@@ -59,7 +58,7 @@ static bool read_dtype(Json *j, Array *a) {
         }
     return json_fail(
         j, "found type \"%s\", need BOOL, U8, I8, U16, I16, U32, I32, U64, I64, F16, BF16, F32 or F64",
-        utf8_escape(text, name.text));
+        ESCAPED(name.text));
 }
 
 static bool read_shape(Json *j, Array *a) {
@@ -89,15 +88,13 @@ static bool read_tensor(Json *j, Array *a, const char *data, size_t size) {
     uint64_t offset[2] = {0};
     bool seen[FIELDS] = {0};
     JsonString key;
-    char text[ESCAPED_TEXT];
     json_enter(j, '{');
     while (json_member(j, &key)) {
         if (!plain(j, &key)) return false;
         int i = 0;
         while (i < FIELDS && strcmp(key.text, fields[i]) != 0) i++;
         if (i == FIELDS)
-            return json_fail(j, "found key \"%s\", need dtype, shape and data_offsets",
-                             utf8_escape(text, key.text));
+            return json_fail(j, "found key \"%s\", need dtype, shape and data_offsets", ESCAPED(key.text));
         if (seen[i]) return json_fail(j, "found duplicate key \"%s\"", fields[i]);
         seen[i] = true;
         if (!(i == 0 ? read_dtype(j, a) : i == 1 ? read_shape(j, a) : read_offsets(j, offset))) return false;
@@ -162,9 +159,7 @@ static int by_place(const void *a, const void *b) {
 }
 
 static bool duplicate(const Safetensors *s, const char *key, Error *e) {
-    char text[ESCAPED_TEXT];
-    return error_set(e, STATUS_BAD_DATA, "%s: header: found duplicate key \"%s\"", s->path,
-                     utf8_escape(text, key));
+    return error_set(e, STATUS_BAD_DATA, "%s: header: found duplicate key \"%s\"", s->path, ESCAPED(key));
 }
 
 static bool keys_differ(Safetensors *s, Error *e) {
@@ -181,7 +176,6 @@ static bool keys_differ(Safetensors *s, Error *e) {
 
 /* Every byte of the data belongs to exactly one tensor. */
 static bool data_is_covered(Safetensors *s, const char *data, size_t size, Error *e) {
-    char text[ARRAY_WHERE];
     const char *at = data;
     for (int i = 0; i < s->tensors && BYTES_BIG_ENDIAN; i++)
         bytes_swap((void *)s->tensor[i].bytes, s->tensor[i].count, dtype_size(s->tensor[i].dtype));
@@ -191,7 +185,7 @@ static bool data_is_covered(Safetensors *s, const char *data, size_t size, Error
         if (start != at)
             return error_set(e, STATUS_BAD_DATA,
                              "%s: found its data at %td, need them at %td, where the last tensor's end",
-                             array_where(&s->tensor[i], text), start - data, at - data);
+                             ARRAY_PLACE(&s->tensor[i]), start - data, at - data);
         at = start + array_bytes(&s->tensor[i]);
     }
     return at == data + size ||
@@ -220,7 +214,7 @@ static bool has_checksum(const char *file, size_t size) {
 /* A file that begins as safetensors_write's do has the checksum that it says. */
 static bool checksum_fits(const char *path, const char *file, size_t size, Error *e) {
     const size_t digits = 8 + OPENING;
-    char need[DIGITS + 1], found[DIGITS + 1] = "", text[ESCAPED_TEXT];
+    char need[DIGITS + 1], found[DIGITS + 1] = "";
     if (memcmp(file + 8, checksum_opening, OPENING) != 0)
         return error_set(e, STATUS_BAD_DATA, "%s: the file is damaged: found no \"crc32\" at its checksum",
                          path);
@@ -228,7 +222,7 @@ static bool checksum_fits(const char *path, const char *file, size_t size, Error
     sprintf(need, "%08X", (unsigned)checksum(file, size, digits));
     return strcmp(found, need) == 0 ||
            error_set(e, STATUS_BAD_DATA, "%s: the file is damaged: found checksum %s, need %s", path,
-                     utf8_escape(text, found), need);
+                     ESCAPED(found), need);
 }
 
 static bool parse(Safetensors *s, size_t size, bool check, Error *e) {
@@ -241,8 +235,8 @@ static bool parse(Safetensors *s, size_t size, bool check, Error *e) {
     s->checksum = check && has_checksum(s->data, size);
     if (s->checksum && !checksum_fits(s->path, s->data, size, e)) return false;
 
-    char where[ARRAY_WHERE], header_where[ARRAY_WHERE + 16];
-    snprintf(header_where, sizeof header_where, "%s: header", array_where(&(Array){.file = s->path}, where));
+    char header_where[ARRAY_WHERE + 16];
+    snprintf(header_where, sizeof header_where, "%s: header", ARRAY_PLACE(&(Array){.file = s->path}));
     char *data = s->data + 8 + length;
     Json j = json_over(header_where, s->data + 8, (size_t)length, e);
     size_t data_size = size - 8 - (size_t)length;

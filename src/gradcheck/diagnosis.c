@@ -128,39 +128,11 @@ void gradcheck_diagnose(CheckRun *run, const Entries *all, int k, Arena *arena, 
     static const struct {
         const char *name;
         bool (*explains)(Suspect *s);
-        bool of_a_sample; /* it does not ask where the coordinates lie */
+        bool of_a_sample;
     } pattern[] = {
-        {"no gradient", pattern_missing, true},
-        {"not a number", pattern_not_a_number, true},
-        {"in steps", pattern_in_steps},
-        {"constant factor", pattern_constant_factor, true},
-        {"strides ignored", pattern_strides},
-        {"transposed", pattern_transposed},
-        {"jacobian transposed", pattern_jacobian},
-        {"another input's", pattern_of_another_input},
-        {"upstream ignored", pattern_upstream_ignored},
-        {"broadcast sum missing", pattern_broadcast_sum},
-        {"overwritten", pattern_one_use},
-        {"overwritten", pattern_one_argument},
-        {"use left out", pattern_use_left_out},
-        {"factor of values", pattern_factor_of_values},
-        {"constant factor", pattern_constant_factor_of_some},
-        {"factor of lines", pattern_factor_of_lines},
-        {"term missing", pattern_term},
-        {"off by one", pattern_shifted},
-        {"only somewhere", pattern_place},
-        {"upstream shifted", pattern_upstream_shifted},
-        {"only somewhere", pattern_output_place},
-        {"term missing", pattern_term_but_for_one},
-        {"factor of values", pattern_factor_at_outputs},
-        {"saved for input", pattern_input_for_saved},
-        {"wrong axis", pattern_wrong_axis},
-        {"permuted", pattern_misplaced},
-        {"jacobian transposed", pattern_operand_transposed},
-        {"flipped", pattern_operand_reversed},
-        {"single precision", pattern_single_precision},
-        {"nearly right", pattern_nearly_right},
-        {"wrong slope", pattern_slope},
+#define PATTERN(name, function, of_a_sample) {name, pattern_##function, of_a_sample},
+#include "gradcheck/patterns.def"
+#undef PATTERN
     };
     Suspect s = {.run = run,
                  .all = all,

@@ -54,37 +54,9 @@ bool pattern_values_over(const Suspect *s, Shape over, int which, double *v, con
 /* True if the gradient is that of input `input` at another point. */
 bool pattern_fits_at(Suspect *s, CheckPoint *other, int input);
 
-/* The patterns. Each returns true, having said why, if it explains the gradient. */
-bool pattern_not_a_number(Suspect *s);
-bool pattern_missing(Suspect *s);
-bool pattern_in_steps(Suspect *s);
-bool pattern_strides(Suspect *s);
-bool pattern_constant_factor(Suspect *s);
-bool pattern_constant_factor_of_some(Suspect *s);
-bool pattern_transposed(Suspect *s);
-bool pattern_jacobian(Suspect *s);
-bool pattern_of_another_input(Suspect *s);
-bool pattern_upstream_ignored(Suspect *s);
-bool pattern_broadcast_sum(Suspect *s);
-bool pattern_one_use(Suspect *s);
-bool pattern_one_argument(Suspect *s);
-bool pattern_use_left_out(Suspect *s);
-bool pattern_factor_of_values(Suspect *s);
-bool pattern_factor_of_lines(Suspect *s);
-bool pattern_term(Suspect *s);
-bool pattern_shifted(Suspect *s);
-bool pattern_place(Suspect *s);
-bool pattern_upstream_shifted(Suspect *s);
-bool pattern_output_place(Suspect *s);
-bool pattern_term_but_for_one(Suspect *s);
-bool pattern_slope(Suspect *s);
-bool pattern_operand_transposed(Suspect *s);
-bool pattern_operand_reversed(Suspect *s);
-bool pattern_misplaced(Suspect *s);
-bool pattern_input_for_saved(Suspect *s);
-bool pattern_factor_at_outputs(Suspect *s);
-bool pattern_wrong_axis(Suspect *s);
-bool pattern_single_precision(Suspect *s);
-bool pattern_nearly_right(Suspect *s);
+/* Each pattern, pattern_NAME, returns true, having said why, if it explains the gradient. */
+#define PATTERN(name, function, of_a_sample) bool pattern_##function(Suspect *s);
+#include "gradcheck/patterns.def"
+#undef PATTERN
 
 #endif

@@ -44,36 +44,32 @@ long batch_padded_targets(const PaddedBatch *b) {
 static const Array *find_ids(const Safetensors *file, const char *name, long B, const ModelConfig *c,
                              Error *e) {
     const Array *a = safetensors_need(file, name, e);
-    char where[ARRAY_WHERE];
     if (!a) return NULL;
-    array_where(a, where);
-    if (a->rank != 2) {
+    const char *where = ARRAY_PLACE(a);
+    if (a->rank != 2)
         error_set(e, STATUS_BAD_DATA, "%s: found %d axes, need [sequences,tokens]", where, a->rank);
-    } else if (a->count < 1) {
+    else if (a->count < 1)
         error_set(e, STATUS_BAD_DATA, "%s: found [%ld,%ld], need at least one token", where, a->size[0],
                   a->size[1]);
-    } else if (B >= 0 && a->size[0] != B) {
+    else if (B >= 0 && a->size[0] != B)
         error_set(e, STATUS_BAD_DATA, "%s: found %ld sequences, need %ld as in target_in", where, a->size[0],
                   B);
-    } else if (a->size[1] > c->max_length) {
+    else if (a->size[1] > c->max_length)
         error_set(e, STATUS_BAD_DATA, "%s: found sequences of %ld tokens, need at most the model's %d", where,
                   a->size[1], c->max_length);
-    } else if (a->count > INT32_MAX) {
+    else if (a->count > INT32_MAX)
         error_set(e, STATUS_BAD_DATA, "%s: found %ld tokens, need at most %d", where, a->count, INT32_MAX);
-    } else {
+    else
         return a;
-    }
     return NULL;
 }
 
 static bool read_ids(const Array *a, const ModelConfig *c, int32_t *out, Error *e) {
     if (!array_to_int32(a, out, e)) return false;
-    char where[ARRAY_WHERE];
     for (long i = 0; i < a->count; i++)
         if (out[i] < 0 || out[i] >= c->vocab_size)
             return error_set(e, STATUS_BAD_DATA, "%s[%ld,%ld]: found token %ld, need it in [0,%d)",
-                             array_where(a, where), i / a->size[1], i % a->size[1], (long)out[i],
-                             c->vocab_size);
+                             ARRAY_PLACE(a), i / a->size[1], i % a->size[1], (long)out[i], c->vocab_size);
     return true;
 }
 

@@ -10,7 +10,6 @@
 const CheckCase *case_find(const OpEntry *entry, const char *name, Error *e) {
     const Op *op = entry->op;
     const CheckCase *found = NULL;
-    char shown[ESCAPED_TEXT];
     int count = 0;
     for (int i = 0; i < op->n_cases; i++) {
         if (!name || strcmp(op->cases[i].name, name) == 0) return &op->cases[i];
@@ -19,11 +18,10 @@ const CheckCase *case_find(const OpEntry *entry, const char *name, Error *e) {
     }
     if (count == 1) return found;
     if (count)
-        error_set(e, STATUS_USAGE, "case: %s has %d like '%s', '%s' for one", op->name, count,
-                  utf8_escape(shown, name), found->name);
+        error_set(e, STATUS_USAGE, "case: %s has %d like '%s', '%s' for one", op->name, count, ESCAPED(name),
+                  found->name);
     else
-        error_set(e, STATUS_USAGE, "case: %s has none like '%s'", op->name,
-                  name ? utf8_escape(shown, name) : "");
+        error_set(e, STATUS_USAGE, "case: %s has none like '%s'", op->name, name ? ESCAPED(name) : "");
     return NULL;
 }
 
@@ -219,11 +217,10 @@ static bool write_array(const char *directory, const char *before, const char *n
 }
 
 bool case_write(CaseFiles *f, const char *directory, bool single, bool force, Error *e) {
-    char shown[ESCAPED_TEXT];
     if (!directory_make(directory, e)) return false;
     if (!force && !directory_empty(directory))
         return error_set(e, STATUS_CANNOT_CREATE, "%s: found files there, need an empty directory or --force",
-                         utf8_escape(shown, directory));
+                         ESCAPED(directory));
     const Tensor *y = f->run.y;
     real *values = arena_alloc(&f->arena, (size_t)f->outputs * sizeof *values);
     tensor_copy_out(y, values);
@@ -245,9 +242,8 @@ static void file_line(FILE *out, const char *before, const char *name, Shape s, 
 }
 
 void case_instruct(const CaseFiles *f, const char *directory, bool single, FILE *out) {
-    char shown[ESCAPED_TEXT];
+    const char *shown = ESCAPED(directory);
     Shape y = f->run.y->shape;
-    utf8_escape(shown, directory);
     fprintf(out, "%s/%s: %s\n\nIn %s, as %s:\n", f->entry->op->name, f->c->name, f->entry->formula, shown,
             single ? "float32" : "float64");
     fprintf(out, "  %-25s %s\n", "case.json", "all of this, and the arguments that are not tensors");

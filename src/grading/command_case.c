@@ -30,11 +30,10 @@ void grading_command_case(int argc, char **argv, Error *e) {
                  .most = 2,
                  .seed = 1};
     if (!options_parse(&o, argc, argv, e)) return;
-    char shown[ESCAPED_TEXT];
     const OpEntry *entry = ops_find(o.operand[0]);
     if (!entry) {
         error_set(e, STATUS_USAGE, "operation: found '%s', need one that --list shows",
-                  utf8_escape(shown, o.operand[0]));
+                  ESCAPED(o.operand[0]));
         return;
     }
     const CheckCase *c = case_find(entry, o.operands > 1 ? o.operand[1] : NULL, e);

@@ -71,12 +71,11 @@ static bool check_all(CheckPlan *plan, ShowOptions *how, Error *e) {
 
 static bool check_operation(CheckPlan *plan, const char *name, const char *part, ShowOptions *how, Error *e) {
     const OpEntry *entry = ops_find(name);
-    char shown[ESCAPED_TEXT];
     if (!entry)
         return error_set(e, STATUS_USAGE, "operation: found '%s', need one that --list shows, or a .c file",
-                         utf8_escape(shown, name));
+                         ESCAPED(name));
     if (!plan_add(plan, entry->op, part))
-        return error_set(e, STATUS_USAGE, "case: %s has none like '%s'", name, utf8_escape(shown, part));
+        return error_set(e, STATUS_USAGE, "case: %s has none like '%s'", name, ESCAPED(part));
     if (!how->json) printf("%s: %s\n\n", name, entry->formula);
     return check(plan, how, e);
 }
@@ -93,7 +92,6 @@ static bool is_a_folder(const char *name) {
 
 /* Whether cases that are not the file's own are asked for as they can be. */
 static bool may_be_graded(const StudentFile *f, bool graded, const char *like, Error *e) {
-    char shown[ESCAPED_TEXT];
     if ((f->cases || like) && !graded)
         return error_set(e, STATUS_USAGE, "%s: found no C file or folder to grade, need one",
                          f->cases ? "--cases" : "--like");
@@ -101,7 +99,7 @@ static bool may_be_graded(const StudentFile *f, bool graded, const char *like, E
         return error_set(e, STATUS_USAGE, "--like: found --cases as well, need one of the two");
     if (like && !f->like)
         return error_set(e, STATUS_USAGE, "--like: found '%s', need an operation that --list shows",
-                         utf8_escape(shown, like));
+                         ESCAPED(like));
     return true;
 }
 

@@ -28,6 +28,19 @@ typedef struct ShowOptions {
     {"gradescope", "FILE", NULL, "write a results.json for Gradescope", "none", .text = &(show).gradescope}
 /* clang-format on */
 
+/* Counted over many reports. */
+typedef struct CheckTotals {
+    long operations, cases, gradients, elements;
+    long passed, failed, inconclusive; /* cases */
+    long kinks, flat;                  /* elements */
+    double worst;                      /* relative error among what passed */
+    char worst_at[2 * REPORT_NAME + 2];
+    char last_op[REPORT_NAME];
+} CheckTotals;
+
+/* The gravest verdict among them. */
+Verdict totals_verdict(const CheckTotals *t);
+
 typedef struct Show {
     const ShowOptions *how;
     CaseReport *report; /* all of them */

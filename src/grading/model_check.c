@@ -66,10 +66,9 @@ static bool matches(const ModelCheck *c, const char *parameter) {
 
 static bool any_matches(const ModelCheck *c, Error *e) {
     const Parameters *all = &c->pass.model->parameters;
-    char shown[ESCAPED_TEXT];
     for (int i = 0; i < all->count; i++)
         if (matches(c, all->entry[i].name)) return true;
-    return error_set(e, STATUS_USAGE, "--only: found no parameter like '%s'", utf8_escape(shown, c->only));
+    return error_set(e, STATUS_USAGE, "--only: found no parameter like '%s'", ESCAPED(c->only));
 }
 
 bool model_check_open(ModelCheck *c, Error *e) {
@@ -101,12 +100,11 @@ static void add_part(CaseReport *r, const ModelCheck *c, int t, const Safetensor
 }
 
 static void find_unknown(const ModelCheck *c, CaseReport *r) {
-    char shown[ESCAPED_TEXT];
     const char *unknown = values_unknown(&c->values, &c->from_port);
     if (!unknown) return;
     r->verdict = FAIL;
     snprintf(r->trouble, sizeof r->trouble, "the port has a tensor %s, which this model has not",
-             utf8_escape(shown, unknown));
+             ESCAPED(unknown));
 }
 
 bool model_check_tensor(ModelCheck *c, int t, CaseReport *differences, CaseReport *values) {

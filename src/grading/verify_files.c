@@ -56,20 +56,19 @@ static bool read_case(const char *path, char op[REPORT_NAME], char name[REPORT_N
 }
 
 static bool open_case(Verification *v, Error *e) {
-    char path[PATH_ROOM], op[REPORT_NAME], name[REPORT_NAME], shown[ESCAPED_TEXT];
+    char path[PATH_ROOM], op[REPORT_NAME], name[REPORT_NAME];
     if (!directory_file(path, v->directory, "case.json", STATUS_NO_INPUT, e) || !read_case(path, op, name, e))
         return false;
     const OpEntry *entry = ops_find(op);
     if (!entry)
         return error_set(e, STATUS_BAD_DATA, "%s: operation: found '%s', need one that --list shows", path,
-                         utf8_escape(shown, op));
+                         ESCAPED(op));
     for (int i = 0; i < entry->op->n_cases; i++) {
         if (strcmp(entry->op->cases[i].name, name) != 0) continue;
         case_open(&v->files, entry, &entry->op->cases[i], 0, false);
         return true;
     }
-    return error_set(e, STATUS_BAD_DATA, "%s: case: found '%s', need one of %s", path,
-                     utf8_escape(shown, name), op);
+    return error_set(e, STATUS_BAD_DATA, "%s: case: found '%s', need one of %s", path, ESCAPED(name), op);
 }
 
 /* ---- Arrays ---- */
@@ -286,10 +285,8 @@ static void name_strangers(const Verification *v, FILE *notes) {
     for (const struct dirent *entry; d && (entry = readdir(d));) {
         const char *file = entry->d_name;
         size_t length = strlen(file);
-        char shown[2][ESCAPED_TEXT];
         if (length < 4 || strcmp(file + length - 4, ".npy") != 0 || belongs(v, file)) continue;
-        fprintf(notes, "%s/%s: not judged, no file of this case\n", utf8_escape(shown[0], v->directory),
-                utf8_escape(shown[1], file));
+        fprintf(notes, "%s/%s: not judged, no file of this case\n", ESCAPED(v->directory), ESCAPED(file));
     }
     if (d) closedir(d);
 }
@@ -297,11 +294,10 @@ static void name_strangers(const Verification *v, FILE *notes) {
 bool grading_verify_directory(const char *directory, CaseReport *report, FILE *notes, Error *e) {
     Verification v = {.directory = directory, .report = report};
     Error own = {0};
-    char shown[ESCAPED_TEXT];
     *report = (CaseReport){.by_reference = true};
     if (!open_case(&v, &own)) {
         report->verdict = FAIL;
-        REPORT_SET(report->op, utf8_escape(shown, directory));
+        REPORT_SET(report->op, ESCAPED(directory));
         REPORT_SET(report->name, "case.json");
         REPORT_SET(report->trouble, own.text);
         REPORT_SET(report->diagnosis, "not checked");

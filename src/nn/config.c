@@ -182,7 +182,6 @@ static bool parse_field(const Field *f, const char *text, ModelConfig *c) {
 bool config_parse(ModelConfig *c, const char *file, const char *(*get)(void *context, const char *name),
                   void *context, Error *e) {
     *c = (ModelConfig){0};
-    char shown[ESCAPED_TEXT];
     for (int i = 0; i < FIELDS; i++) {
         const char *text = get(context, fields[i].name);
         if (!text && fields[i].offset == AT(attention))
@@ -192,10 +191,9 @@ bool config_parse(ModelConfig *c, const char *file, const char *(*get)(void *con
         if (!parse_field(&fields[i], text, c)) {
             if (fields[i].choice[0])
                 return error_set(e, STATUS_BAD_DATA, "%s: metadata: %s: found \"%s\", need %s or %s", file,
-                                 fields[i].name, utf8_escape(shown, text), fields[i].choice[0],
-                                 fields[i].choice[1]);
+                                 fields[i].name, ESCAPED(text), fields[i].choice[0], fields[i].choice[1]);
             return error_set(e, STATUS_BAD_DATA, "%s: metadata: %s: found \"%s\", need a number", file,
-                             fields[i].name, utf8_escape(shown, text));
+                             fields[i].name, ESCAPED(text));
         }
     }
     Error cause = {0};

@@ -110,29 +110,26 @@ static bool check_tensors(const Safetensors *file, const Parameters *p, Error *e
     }
     for (int i = 0; file->tensors > p->count && i < file->tensors; i++)
         if (!parameters_find(p, file->tensor[i].name)) {
-            char where[ARRAY_WHERE];
             return error_set(e, STATUS_BAD_DATA,
                              "%s: found a tensor that the model has not, need its %d alone",
-                             array_where(&file->tensor[i], where), p->count);
+                             ARRAY_PLACE(&file->tensor[i]), p->count);
         }
     return true;
 }
 
 static bool check_type(const Array *a, Error *e) {
     if (a->dtype >= DTYPE_F16) return true;
-    char where[ARRAY_WHERE];
-    return error_set(e, STATUS_BAD_DATA, "%s: found %s, need F64, F32, F16 or BF16", array_where(a, where),
+    return error_set(e, STATUS_BAD_DATA, "%s: found %s, need F64, F32, F16 or BF16", ARRAY_PLACE(a),
                      dtype_name(a->dtype));
 }
 
 const double model_largest_weight = 1e18;
 
 static bool check_sizes(const Array *a, const real *value, Error *e) {
-    char where[ARRAY_WHERE];
     for (long i = 0; i < a->count; i++)
         if (fabs((double)value[i]) > model_largest_weight)
             return error_set(e, STATUS_BAD_DATA, "%s: element %ld: found %g, need a weight within %g",
-                             array_where(a, where), i, (double)value[i], model_largest_weight);
+                             ARRAY_PLACE(a), i, (double)value[i], model_largest_weight);
     return true;
 }
 

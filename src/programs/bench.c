@@ -43,9 +43,7 @@ static bool run(char **operand, int operands, Error *e) {
             return error_set(e, STATUS_USAGE, "%s: found no case, need one", operand[0]);
         return subjects[i].run(which, &bench, e);
     }
-    char shown[ESCAPED_TEXT];
-    return error_set(e, STATUS_USAGE, "found '%s', need one of %s", utf8_escape(shown, operand[0]),
-                     all_subjects());
+    return error_set(e, STATUS_USAGE, "found '%s', need one of %s", ESCAPED(operand[0]), all_subjects());
 }
 
 int main(int argc, char **argv) {

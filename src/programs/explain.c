@@ -131,7 +131,7 @@ static bool run_walk(uint64_t seed, Error *e) {
 }
 
 static bool run(const char *name, uint64_t seed, Error *e) {
-    char shown[ESCAPED_TEXT], names[ALL_NAMES];
+    char names[ALL_NAMES];
     struct stat s;
     if (strcmp(name, "walk") == 0) return run_walk(seed, e);
     for (size_t i = 0; i < EXPERIMENTS; i++)
@@ -143,8 +143,8 @@ static bool run(const char *name, uint64_t seed, Error *e) {
                explain_run(&(RunOptions){name, walk.text, html, svg, given.layer ? walk.layer : 0,
                                          given.head ? walk.head : 0},
                            e);
-    return error_set(e, STATUS_USAGE, "found \"%s\", need a run's directory or one of %s",
-                     utf8_escape(shown, name), all_names(names));
+    return error_set(e, STATUS_USAGE, "found \"%s\", need a run's directory or one of %s", ESCAPED(name),
+                     all_names(names));
 }
 
 int main(int argc, char **argv) {

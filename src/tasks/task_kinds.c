@@ -17,9 +17,9 @@ const TaskKind task_kinds[] = {
 Task *task_open(const char *name, const TaskOptions *o, Error *e) {
     for (const TaskKind *kind = task_kinds; kind->name; kind++)
         if (!strcmp(kind->name, name)) return kind->open(kind, o, e);
-    char names[200] = "", shown[ESCAPED_TEXT];
+    char names[200] = "";
     for (const TaskKind *kind = task_kinds; kind->name; kind++)
         snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", *names ? ", " : "", kind->name);
-    error_set(e, STATUS_USAGE, "task: found '%s', need one of %s", utf8_escape(shown, name), names);
+    error_set(e, STATUS_USAGE, "task: found '%s', need one of %s", ESCAPED(name), names);
     return NULL;
 }

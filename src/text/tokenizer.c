@@ -84,12 +84,12 @@ bool tokenizer_encode(const Tokenizer *k, const char *where, const char *text, s
         uint32_t c;
         if (!next_character(where, text, length, &at, &c, e)) return false;
         if (!k->ids[c]) {
-            char found[UTF8_MAX + 1] = {0}, shown[ESCAPED_TEXT];
+            char found[UTF8_MAX + 1] = {0};
             memcpy(found, text + start, at - start);
             return error_set(
                 e, STATUS_BAD_DATA,
                 "%s: byte %zu: found '%s' (U+%04X), need one of the %ld characters of the vocabulary", where,
-                start, utf8_escape(shown, found), (unsigned)c, k->size);
+                start, ESCAPED(found), (unsigned)c, k->size);
         }
         ids[(*count)++] = k->ids[c] - 1;
     }

@@ -151,10 +151,9 @@ bool checkpoint_open(Checkpoint *c, const char *directory, Error *e) {
     places(&c->state, place);
     for (int i = 0; i < PLACES; i++) {
         const char *text = safetensors_metadata(&c->file, place[i].name);
-        char shown[ESCAPED_TEXT];
         if (!text || !parse_place(&place[i], text))
             return error_set(e, STATUS_BAD_DATA, "%s: metadata: %s: found %s, need a number", c->path,
-                             place[i].name, text ? utf8_escape(shown, text) : "none");
+                             place[i].name, text ? ESCAPED(text) : "none");
     }
     return true;
 }
@@ -166,14 +165,14 @@ void checkpoint_free(Checkpoint *c) {
 /* One part of the parameter store, bit for bit. */
 static bool read_part(const Safetensors *file, const Parameters *p, const char *prefix, real *part,
                       Error *e) {
-    char name[NAME], where[ARRAY_WHERE];
+    char name[NAME];
     for (int i = 0; i < p->count; i++) {
         const Parameter *entry = &p->entry[i];
         snprintf(name, sizeof name, "%s%s", prefix, entry->name);
         const Array *a = safetensors_need(file, name, e);
         if (!a || !array_expect_shape(a, entry->shape, e)) return false;
         if (a->dtype != DTYPE_REAL)
-            return error_set(e, STATUS_BAD_DATA, "%s: found %s, need %s", array_where(a, where),
+            return error_set(e, STATUS_BAD_DATA, "%s: found %s, need %s", ARRAY_PLACE(a),
                              dtype_name(a->dtype), dtype_name(DTYPE_REAL));
         if (!array_check_finite(a, e) || !array_to_real(a, part + entry->offset, e)) return false;
     }

@@ -168,9 +168,8 @@ static bool config_line(Recipe *r, const char *where, char *line, Error *e) {
         snprintf(what, sizeof what, "%s: %s", where, line);
         return (r->given[i] = option_read(&o, text, what, STATUS_USAGE, e));
     }
-    char shown[ESCAPED_TEXT];
     return error_set(e, STATUS_USAGE, "%s: found \"%s\", need the name of an option, see --help", where,
-                     utf8_escape(shown, line));
+                     ESCAPED(line));
 }
 
 static bool read_config(Recipe *r, Error *e) {
