@@ -138,10 +138,10 @@ static void old_run_stands(void) {
     CHECK(TRAIN(COPY, "--steps", "2", "--run", "run") == 0, "%s", err);
     char *before = strdup(list_folder("run"));
     Training t = start_training(ARGUMENTS(COPY, ENDLESS, "--run", "run", "--force"));
-    CHECK(appears("run/.metrics.csv.new"));
+    CHECK(appears("run/.metrics.csv.tapeformer-tmp"));
     kill(t.child, SIGKILL);
     CHECK(end_training(t) == 128 + SIGKILL, "%s", err);
-    unlink("run/.model.safetensors.tapeformer-tmp"), unlink("run/.metrics.csv.new");
+    unlink("run/.model.safetensors.tapeformer-tmp"), unlink("run/.metrics.csv.tapeformer-tmp");
     char *after = strdup(list_folder("run"));
     CHECK(!strcmp(before, after), "before\n%s\nafter\n%s", before, after);
     free(before), free(after);
@@ -189,18 +189,23 @@ static void closed_terminal(void) {
 
 /* ---- Places ---- */
 
-/* A folder that is deleted meanwhile is made again. */
-static void deleted_folder(void) {
-    enter_folder();
-    Training t = start_training(ARGUMENTS(COPY, ENDLESS, "--run", "run"));
-    CHECK(appears("run/metrics.csv"));
+/* A folder that is deleted meanwhile is made again, be it that of a run that was to be replaced. */
+static void deleted_folder_of(bool replaced) {
+    Training t = start_training(ARGUMENTS(COPY, ENDLESS, "--run", "run", "--force"));
+    CHECK(appears(replaced ? "run/.metrics.csv.tapeformer-tmp" : "run/metrics.csv"));
     sleep_ms(50);
     CHECK(system("rm -r run") == 0);
     kill(t.child, SIGTERM);
     int status = end_training(t);
     CHECK(status == 128 + SIGTERM, "status %d: %s", status, err);
     CHECK(GENERATE("run", "--prompt", "12") == 0, "%s", err);
-    CHECK(lines_in("run/metrics.csv") == 2);
+    CHECK(lines_in("run/metrics.csv") == 2 && lines_of(list_folder("run")) == 5, "%s", listing);
+}
+
+static void deleted_folder(void) {
+    enter_folder();
+    deleted_folder_of(false);
+    deleted_folder_of(true);
 }
 
 /* A folder that cannot be made says why, which is not that it is not there. */
@@ -252,6 +257,25 @@ static void lost_rows(void) {
     free(said);
     CHECK(!metrics_close(&f, &e) && e.status == STATUS_IO, "%s", e.text);
     close(full);
+}
+
+/* A program that ends before figures have found their place, as it does where memory runs out, leaves those that they
+ * were to replace, and nothing else. */
+static void figures_without_a_place(void) {
+    enter_folder();
+    write_text("metrics.csv", "of another run\n");
+    char *before = strdup(list_folder("."));
+    pid_t child = fork();
+    if (child == 0) {
+        MetricsFile f;
+        Error e = {0};
+        bool ok = metrics_open(&f, ".", true, &e);
+        metrics_write(&f, &(Metrics){.task = "copy"});
+        exit(ok && access(".metrics.csv.tapeformer-tmp", F_OK) == 0 ? STATUS_NO_MEMORY : 0);
+    }
+    CHECK(wait_program(child) == STATUS_NO_MEMORY);
+    CHECK(!strcmp(before, list_folder(".")), "before\n%s\nafter\n%s", before, listing);
+    free(before);
 }
 
 /* Of figures that lack a row and end in the middle of one, those that the checkpoint knows stay when the run goes on. */
@@ -314,6 +338,7 @@ PROGRAM_TEST_MAIN({"before a bad step", before_a_bad_step}, {"within a step", wi
                   {"saved before it is judged", saved_before_it_is_judged},
                   {"a closed terminal", closed_terminal}, {"a deleted folder", deleted_folder},
                   {"a folder that cannot be", a_folder_that_cannot_be}, {"a FIFO", a_fifo},
-                  {"no room", no_room}, {"lost rows", lost_rows}, {"torn figures", torn_figures},
+                  {"no room", no_room}, {"lost rows", lost_rows},
+                  {"figures without a place", figures_without_a_place}, {"torn figures", torn_figures},
                   {"texts from elsewhere", texts_from_elsewhere},
                   {"sinusoids do not drown a text", sinusoids_do_not_drown_a_text})

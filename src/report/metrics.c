@@ -1,9 +1,9 @@
 #include "report/metrics.h"
-#include "base/file.h"
 #include "base/options.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -16,18 +16,22 @@ static FILE *open_csv(const MetricsFile *f, int flags) {
 }
 
 static bool cannot_open(const MetricsFile *f, Error *e) {
-    return error_set(e, STATUS_CANNOT_CREATE, "%s: %s", f->path, strerror(errno));
+    return error_set(e, errno == ENOMEM ? STATUS_NO_MEMORY : STATUS_CANNOT_CREATE, "%s: %s", f->path,
+                     strerror(errno));
 }
 
 bool metrics_open(MetricsFile *f, const char *directory, bool replace, Error *e) {
     *f = (MetricsFile){0};
-    if (!directory_file(f->place, directory, "metrics.csv", STATUS_CANNOT_CREATE, e) ||
-        !directory_file(f->path, directory, replace ? ".metrics.csv.new" : "metrics.csv",
-                        STATUS_CANNOT_CREATE, e) ||
-        !file_may_be_written(f->place, e) || !file_may_be_written(f->path, e))
+    if (!directory_file(f->path, directory, "metrics.csv", STATUS_CANNOT_CREATE, e) ||
+        !file_may_be_written(f->path, e))
         return false;
-    f->csv = open_csv(f, O_TRUNC);
-    if (!f->csv) return cannot_open(f, e);
+    if (replace && !(f->place = file_create(f->path, e))) return false;
+    f->csv = replace ? open_memstream(&f->rows, &f->size) : open_csv(f, O_TRUNC);
+    if (!f->csv) {
+        cannot_open(f, e);
+        file_abandon(f->place);
+        return false;
+    }
     fputs(head, f->csv);
     return true;
 }
@@ -53,7 +57,6 @@ bool metrics_resume(MetricsFile *f, const char *directory, long evaluated, doubl
     if (!directory_file(f->path, directory, "metrics.csv", STATUS_CANNOT_CREATE, e) ||
         !file_may_be_written(f->path, e))
         return false;
-    strcpy(f->place, f->path);
     f->csv = open_csv(f, 0);
     if (!f->csv) return cannot_open(f, e);
     long end = end_of_rows(f->csv, evaluated, seconds);
@@ -63,12 +66,47 @@ bool metrics_resume(MetricsFile *f, const char *directory, long evaluated, doubl
     return true;
 }
 
+/* Remembers the first failure, and says it. */
+static void failed(MetricsFile *f, const char *why) {
+    if (f->error.status != STATUS_DONE) return;
+    error_set(&f->error, STATUS_IO, "%s", why);
+    fprintf(stderr, "%s\n", why);
+}
+
+static void failed_here(MetricsFile *f) {
+    Error e = {0};
+    cannot_open(f, &e);
+    failed(f, e.text);
+}
+
 void metrics_place(MetricsFile *f) {
-    if (strcmp(f->path, f->place) != 0 && rename(f->path, f->place) == 0) strcpy(f->path, f->place);
+    if (!f->place) return;
+    Error e = {0};
+    if (fflush(f->csv) != 0) failed_here(f);
+    file_write(f->place, f->rows, f->size);
+    bool placed = file_commit(f->place, &e);
+    f->place = NULL;
+    if (!placed) failed(f, e.text);
+    FILE *csv = open_csv(f, placed ? O_APPEND : O_TRUNC);
+    if (!csv) {
+        failed_here(f);
+        return;
+    }
+    if (!placed) fwrite(f->rows, 1, f->size, csv);
+    fclose(f->csv);
+    free(f->rows);
+    f->csv = csv, f->rows = NULL;
 }
 
 void metrics_restore(MetricsFile *f) {
     char block[4096];
+    if (f->place) {
+        file_abandon(f->place);
+        Error e = {0};
+        f->place = file_create(f->path, &e);
+        if (!f->place) failed(f, e.text);
+        return;
+    }
     if (access(f->path, F_OK) == 0) return;
     FILE *again = open_csv(f, O_TRUNC);
     if (!again) return;
@@ -94,15 +132,15 @@ void metrics_write(MetricsFile *f, const Metrics *m) {
     write_number(f->csv, m->val_accuracy);
     write_number(f->csv, m->val_exact);
     fputc('\n', f->csv);
-    if (fflush(f->csv) == 0 || f->error) return;
-    f->error = errno;
-    fprintf(stderr, "%s: %s\n", f->path, strerror(f->error));
+    if (fflush(f->csv) != 0) failed_here(f);
 }
 
 bool metrics_close(MetricsFile *f, Error *e) {
-    if (fclose(f->csv) != 0 && !f->error) f->error = errno;
-    if (strcmp(f->path, f->place) != 0) unlink(f->path);
-    return !f->error || error_set(e, STATUS_IO, "%s: %s", f->path, strerror(f->error));
+    if (fclose(f->csv) != 0 && f->error.status == STATUS_DONE)
+        error_set(&f->error, STATUS_IO, "%s: %s", f->path, strerror(errno));
+    free(f->rows);
+    file_abandon(f->place);
+    return f->error.status == STATUS_DONE || error_set(e, f->error.status, "%s", f->error.text);
 }
 
 /* JSON has no NaN and no infinity. */

@@ -4,6 +4,7 @@
 #define REPORT_METRICS_H
 
 #include "base/directory.h"
+#include "base/file.h"
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -23,19 +24,22 @@ typedef struct Metrics {
 
 typedef struct MetricsFile {
     FILE *csv;
-    int error;                              /* errno of the first write that failed */
-    char path[PATH_ROOM], place[PATH_ROOM]; /* where it is, and where it belongs */
+    Error error; /* the first that could not be written */
+    char path[PATH_ROOM];
+    File *place; /* where rows are to go that are to replace others, and are in memory until then; else NULL */
+    char *rows;
+    size_t size;
 } MetricsFile;
 
-/* Starts DIRECTORY/metrics.csv with its head line; where that of another run is to be replaced, under another name until
- * metrics_place. STATUS_CANNOT_CREATE. */
+/* Starts DIRECTORY/metrics.csv with its head line; where that of another run is to be replaced, it stands until
+ * metrics_place. STATUS_CANNOT_CREATE, STATUS_NO_MEMORY. */
 bool metrics_open(MetricsFile *f, const char *directory, bool replace, Error *e);
 
 /* Goes on with DIRECTORY/metrics.csv behind the row of step `evaluated`, what follows it being dropped; *seconds is what
  * the last row says. Starts it where there is none. STATUS_CANNOT_CREATE. */
 bool metrics_resume(MetricsFile *f, const char *directory, long evaluated, double *seconds, Error *e);
 
-/* Puts the file in its place. */
+/* Puts the file in its place. A failure is said on stderr. */
 void metrics_place(MetricsFile *f);
 
 /* Writes it again where it was deleted, its directory being there. */
@@ -44,7 +48,7 @@ void metrics_restore(MetricsFile *f);
 /* Adds a row, and flushes it: a run that dies keeps what it measured. The first that fails is said on stderr. */
 void metrics_write(MetricsFile *f, const Metrics *m);
 
-/* STATUS_IO if a row could not be written. A file that is not in its place is removed. */
+/* STATUS_IO if a row could not be written. Rows that have not found their place are lost. */
 bool metrics_close(MetricsFile *f, Error *e);
 
 /* The same as one JSON object on a line of stdout, written out at once. */

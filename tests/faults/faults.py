@@ -3,7 +3,7 @@ Whatever fails, they end with a documented status and one line; the model that w
 the new run has saved is, whole; nothing else is left; and the next run does what it would have done. A training that
 has a checkpoint is gone on with, and ends in the bits of one that nothing befell.
 
-    BUILD=build [ALL=1] python3 tests/faults/faults.py
+    BUILD=build [ALL=1] python3 tests/faults/faults.py [train] [generate] [gradcheck]
 
 Without ALL a sample of the places; with it every one, and a thousand kills at random moments. System calls fail by
 strace, which is skipped where there is none; the full disk wants the right to mount one. Prints `ok   …` or `FAIL …` a
@@ -329,7 +329,7 @@ def main():
         calls = known(CALLS) if shutil.which("strace") and run(["strace", "true"])[0] == 0 else None
         tests = [(test_memory, shim), (test_short_writes, shim), (test_system_calls, calls), (test_kills, calls),
                  (test_random_kills, True), (test_full_disk, True), (test_read_only, True)]
-        for name in JOBS:
+        for name in sys.argv[1:] or JOBS:
             job = Job(name)
             for test, argument in tests:
                 line = f"faults: {name}: {test.__name__[5:].replace('_', ' ')}"
