@@ -1,7 +1,9 @@
 /* ./gradcheck as a teacher uses it, from a file to start from to points: what is judged, what it is worth, and what stands in
  * graders' files, whatever a student hands in. */
 #include "child.h"
+#include "gradcheck/report.h"
 #include "ops/ops.h"
+#include <math.h>
 
 #define GRADCHECK(...) run_program("gradcheck", ARGUMENTS(__VA_ARGS__), (Streams){0})
 
@@ -199,7 +201,13 @@ static Score score_of(const char *path) {
     return s;
 }
 
-/* Two cases, of 3 points and 1, in two parts each: whatever is handed in. */
+/* Two cases, of 3 points and 1, half of them for the gradient and half for the properties: whatever is handed in. */
+enum { TEACHERS_TESTS = 2 + PROPERTIES - 1 };
+
+static bool is_near(double a, double b) {
+    return fabs(a - b) < 1e-6;
+}
+
 static void the_denominator_is_the_teachers(void) {
     static const struct {
         const char *name, *factor, *slope, *more;
@@ -219,15 +227,54 @@ static void the_denominator_is_the_teachers(void) {
         write_square("op.c", files[i].factor, files[i].slope, files[i].more);
         GRADCHECK("op.c", "--cases", "cases.c", "--gradescope", "g.json");
         Score s = score_of("g.json");
-        CHECK(s.tests == 4 && s.of == 4, "%s: %d tests of %g points", files[i].name, s.tests, s.of);
-        CHECK(s.points == files[i].points, "%s: %g points, need %g", files[i].name, s.points,
+        CHECK(s.tests == TEACHERS_TESTS && is_near(s.of, 4), "%s: %d tests of %g points", files[i].name,
+              s.tests, s.of);
+        CHECK(is_near(s.points, files[i].points), "%s: %g points, need %g", files[i].name, s.points,
               files[i].points);
     }
     unlink("op.c");
     write_text("g.json", "old");
     CHECK(GRADCHECK("op.c", "--cases", "cases.c", "--gradescope", "g.json") == STATUS_NO_INPUT, "%s", err);
     Score s = score_of("g.json");
-    CHECK(s.tests == 4 && s.of == 4 && s.points == 0, "no file: %d tests of %g points", s.tests, s.of);
+    CHECK(s.tests == TEACHERS_TESTS && is_near(s.of, 4) && s.points == 0, "no file: %d tests of %g points",
+          s.tests, s.of);
+}
+
+/* Each is a test of its own. One that crashes leaves the gradients their points, and those that were looked at before. */
+static void properties_are_tests(void) {
+    static const struct {
+        const char *slope, *says;
+        double of_row; /* of the properties of the row, which are worth 1.5 */
+    } files[] = {{"n->in[0]->grad[i] == 1 ? 1 : 2 * x[i]", "FAIL row: backward must add", PROPERTIES - 2},
+                 {"n->in[0]->grad[i] == 1 ? *(volatile int *)0 : 2 * x[i]", "FAIL row: crashed",
+                  PROPERTY_ACCUMULATES - 1}};
+    if (!SHIPPED) return;
+    enter_folder();
+    write_text("cases.c", teachers);
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        size_t size;
+        write_square("op.c", "1", files[i].slope, "");
+        CHECK(GRADCHECK("op.c", "--cases", "cases.c", "--gradescope", "g.json", "--junit", "j.xml") == 1,
+              "%s", out);
+        char *json = read_bytes("g.json", &size), *xml = read_bytes("j.xml", &size);
+        CHECK(json && strstr(json, "{\"name\": \"square/property linear\"") && strstr(json, files[i].says),
+              "%s", json);
+        CHECK(xml && strstr(xml, "name=\"property accumulates\"><failure"), "%s", xml);
+        double points = 2.5 + 1.5 * files[i].of_row / (PROPERTIES - 1);
+        CHECK(is_near(score_of("g.json").points, points), "%g points, need %g", score_of("g.json").points,
+              points);
+        free(json), free(xml);
+    }
+}
+
+/* What is another function loses the points of the output, and keeps those of its gradient. */
+static void the_output_has_points(void) {
+    if (!SHIPPED) return;
+    enter_folder();
+    write_square("op.c", "2", "4 * x[i]", "");
+    CHECK(GRADCHECK("op.c", "--like", "square", "--gradescope", "g.json") == 1, "%s", out);
+    Score s = score_of("g.json");
+    CHECK(is_near(s.of, 6) && is_near(s.points, 4 + 1.0 / 3), "%g of %g", s.points, s.of);
 }
 
 static void an_old_report_never_stays(void) {
@@ -260,15 +307,41 @@ static void a_killed_run_leaves_a_report(void) {
     pid_t child =
         start_program("gradcheck", ARGUMENTS("op.c", "--cases", "cases.c", "--gradescope", "g.json"),
                       (Streams){0}, to_out, to_err);
-    for (int i = 0; i < 3000 && score_of("g.json").tests < 4; i++) usleep(10000);
+    for (int i = 0; i < 3000 && score_of("g.json").tests < TEACHERS_TESTS; i++) usleep(10000);
     kill(child, SIGKILL);
     CHECK(wait_program(child) == 128 + SIGKILL);
     fclose(to_out), fclose(to_err);
     Score s = score_of("g.json");
-    CHECK(s.tests == 4 && s.of == 4 && s.points == 0, "%d tests of %g points", s.tests, s.of);
+    CHECK(s.tests == TEACHERS_TESTS && is_near(s.of, 4) && s.points == 0, "%d tests of %g points", s.tests,
+          s.of);
 }
 
 /* ---- A folder ---- */
+
+/* Of the files that a killed run did not come to as well: none keeps an old one. */
+static void a_killed_folder_leaves_all_reports(void) {
+    if (!SHIPPED) return;
+    enter_folder();
+    CHECK(mkdir("files", 0777) == 0 && mkdir("g", 0777) == 0);
+    write_text("cases.c", teachers);
+    write_text("g/b.json", "old");
+    write_square("files/a.c", "1", right,
+                 "#include <unistd.h>\n__attribute__((constructor)) static void wait(void) { sleep(5); }\n");
+    write_square("files/b.c", "1", right, "");
+    setenv("TMPDIR", folder, 1);
+    FILE *to_out = tmpfile(), *to_err = tmpfile();
+    pid_t child = start_program("gradcheck", ARGUMENTS("files", "--cases", "cases.c", "--gradescope", "g"),
+                                (Streams){0}, to_out, to_err);
+    for (int i = 0; i < 3000 && score_of("g/b.json").tests < TEACHERS_TESTS; i++) usleep(10000);
+    kill(child, SIGKILL);
+    CHECK(wait_program(child) == 128 + SIGKILL);
+    fclose(to_out), fclose(to_err);
+    for (int i = 0; i < 2; i++) {
+        Score s = score_of(i ? "g/b.json" : "g/a.json");
+        CHECK(s.tests == TEACHERS_TESTS && is_near(s.of, 4) && s.points == 0, "%d tests of %g points",
+              s.tests, s.of);
+    }
+}
 
 static void a_folder_is_a_table(void) {
     if (!SHIPPED) return;
@@ -283,9 +356,10 @@ static void a_folder_is_a_table(void) {
     CHECK(strstr(out, "anna.c ") && strstr(out, "bert.c ") && strstr(out, "carl.c "), "%s", out);
     CHECK(strstr(out, "does not compile"), "%s", out);
     Score anna = score_of("g/anna.json"), bert = score_of("g/bert.json"), carl = score_of("g/carl.json");
-    CHECK(anna.points == 4 && bert.points == 2.5 && carl.points == 0, "%g %g %g", anna.points, bert.points,
-          carl.points);
-    CHECK(anna.of == 4 && bert.of == 4 && carl.of == 4, "%g %g %g", anna.of, bert.of, carl.of);
+    CHECK(is_near(anna.points, 4) && is_near(bert.points, 2.5) && carl.points == 0, "%g %g %g", anna.points,
+          bert.points, carl.points);
+    CHECK(is_near(anna.of, 4) && is_near(bert.of, 4) && is_near(carl.of, 4), "%g %g %g", anna.of, bert.of,
+          carl.of);
     CHECK(access("j/carl.xml", R_OK) == 0);
     unlink("files/bert.c"), unlink("files/carl.c");
     CHECK(GRADCHECK("files", "--cases", "cases.c", "--json") == 0 && strstr(out, "\"file\": \"anna.c\""),
@@ -294,7 +368,7 @@ static void a_folder_is_a_table(void) {
     CHECK(GRADCHECK("files") == STATUS_NO_INPUT && strstr(err, "found no C files"), "%s", err);
 }
 
-PROGRAM_TEST_MAIN({"every template compiles", every_template_compiles, 60},
+PROGRAM_TEST_MAIN({"every template compiles", every_template_compiles, 170},
                   {"a solution is like the operation", a_solution_is_like_the_operation, 60},
                   {"a teacher's cases judge", a_teachers_cases_judge},
                   {"another function is found", another_function_is_found},
@@ -306,4 +380,7 @@ PROGRAM_TEST_MAIN({"every template compiles", every_template_compiles, 60},
                   {"the denominator is the teacher's", the_denominator_is_the_teachers},
                   {"an old report never stays", an_old_report_never_stays},
                   {"a killed run leaves a report", a_killed_run_leaves_a_report},
+                  {"properties are tests", properties_are_tests},
+                  {"the output has points", the_output_has_points},
+                  {"a killed folder leaves all reports", a_killed_folder_leaves_all_reports},
                   {"a folder is a table", a_folder_is_a_table})

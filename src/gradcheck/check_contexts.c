@@ -71,8 +71,9 @@ static bool may_be_passed_twice(Properties *p, int i, int k) {
     return sums;
 }
 
-bool property_passed_twice(Properties *p) {
+bool property_passed_twice(Properties *p, PropertyResults one) {
     const CheckPoint *point = p->run->point;
+    (void)one;
     for (int i = 0; i < point->inputs; i++)
         for (int k = i + 1; k < point->inputs; k++)
             if (property_has_gradient(point, i) && property_has_gradient(point, k) &&
@@ -151,15 +152,16 @@ bool property_beside_constants(Properties *p, PropertyResults one) {
 }
 
 /* What a run leaves behind may be right for the point that it was at, and wrong for the next. */
-bool property_any_process(Properties *p, CheckHost *fresh, uint64_t seed) {
+bool property_any_process(Properties *p, PropertyResults one) {
     enum { OTHER_POINT = 100 };
     CheckRun *run = p->run;
     CheckHost *host = run->host;
     CheckPoint *given = run->point, there, here;
-    if (!tensor_wants_grad(run->y)) return true;
-    point_draw(&there, p->arena, check_host_memory(fresh), run->op, run->c, seed, OTHER_POINT);
-    point_draw(&here, p->arena, given->memory, run->op, run->c, seed, OTHER_POINT);
-    run->point = &there, run->host = fresh;
+    (void)one;
+    if (!p->fresh || !tensor_wants_grad(run->y)) return true;
+    point_draw(&there, p->arena, check_host_memory(p->fresh), run->op, run->c, p->seed, OTHER_POINT);
+    point_draw(&here, p->arena, given->memory, run->op, run->c, p->seed, OTHER_POINT);
+    run->point = &there, run->host = p->fresh;
     PropertyResults want = property_run(p, p->one, 0);
     run->point = &here, run->host = host;
     PropertyResults found = property_run(p, p->one, 0);

@@ -46,7 +46,7 @@ bool property_same(Properties *p, PropertyResults found, PropertyResults want, d
         if (i < 0) continue;
         double a = (double)found.value[k][i], b = (double)want.value[k][i] + add;
         char at[INDEX_TEXT];
-        snprintf(p->text, p->size, "%s: %s%s at %s is %.9g, want %.9g", what,
+        snprintf(p->text, REPORT_TEXT, "%s: %s%s at %s is %.9g, want %.9g", what,
                  output ? "the output" : "gradient of ", output ? "" : point->in[k].name,
                  gradcheck_index_text(at, s, i), isnan(a) ? (double)NAN : a, b);
         return false;
@@ -55,11 +55,12 @@ bool property_same(Properties *p, PropertyResults found, PropertyResults want, d
 }
 
 static bool broken(Properties *p, const char *what, const char *thing) {
-    snprintf(p->text, p->size, "%s %s", what, thing);
+    snprintf(p->text, REPORT_TEXT, "%s %s", what, thing);
     return false;
 }
 
-static bool zero_gives_zero(Properties *p) {
+static bool zero_gives_zero(Properties *p, PropertyResults one) {
+    (void)one;
     PropertyResults none = property_run(p, p->zero, 0), want = none;
     for (int i = 0; i < p->run->point->inputs; i++)
         if (none.value[i])
@@ -110,13 +111,13 @@ static bool is_repeatable(Properties *p, PropertyResults one) {
                          "a run between with other values must change no bits");
 }
 
-/* One run from a point in good order, looked at after each half. */
-static bool leaves_alone(Properties *p) {
+/* One run, looked at after each half. */
+static bool leaves_alone(Properties *p, PropertyResults one) {
     CheckRun *run = p->run;
     char damage[DAMAGE_TEXT];
     size_t bytes = (size_t)p->outputs * sizeof(real);
     real *before = arena_alloc(p->arena, bytes), *after = arena_alloc(p->arena, bytes);
-    point_repair(run->point);
+    (void)one;
     point_ready(run->point, 0);
     tensor_copy_out(check_run_forward(run), before);
     if (point_damage(run->point, damage)) return broken(p, "forward changed", damage);
@@ -146,8 +147,8 @@ static bool keeps_what_is_saved(Properties *p, PropertyResults one) {
     return property_same(p, property_copy(p, y), first, 0, true, "backward changed what forward saved");
 }
 
-static Properties begin(CheckRun *run, Arena *arena, uint64_t seed, char *text, size_t size) {
-    Properties p = {.run = run, .arena = arena, .text = text, .size = size};
+static Properties begin(CheckRun *run, CheckHost *fresh, Arena *arena, uint64_t seed) {
+    Properties p = {.run = run, .fresh = fresh, .arena = arena, .seed = seed};
     point_ready(run->point, 0);
     p.shape = check_run_forward(run)->shape;
     p.outputs = shape_count(p.shape);
@@ -163,33 +164,53 @@ static Properties begin(CheckRun *run, Arena *arena, uint64_t seed, char *text, 
     return p;
 }
 
-bool check_any_process(CheckRun *run, struct CheckHost *fresh, Arena *arena, uint64_t seed, char *text,
-                       size_t size) {
-    Properties p = begin(run, arena, seed, text, size);
-    return property_any_process(&p, fresh, seed);
+static const struct {
+    const char *name, *meaning;
+    bool (*holds)(Properties *p, PropertyResults one);
+} property[PROPERTIES] = {
+    [PROPERTY_FORWARD] = {"forward", "the output is the operation's", NULL},
+    [PROPERTY_READ_ONLY] = {"read-only", "inputs, output and upstream gradient stay as they are",
+                            leaves_alone},
+    [PROPERTY_REPEATABLE] = {"repeatable", "two runs give the same bits", is_repeatable},
+    [PROPERTY_SAVED_VALUES] = {"saved values", "backward changes nothing that forward saved",
+                               keeps_what_is_saved},
+    [PROPERTY_ZERO] = {"zero", "an upstream gradient of 0 gives a gradient of 0", zero_gives_zero},
+    [PROPERTY_ACCUMULATES] = {"accumulates", "backward adds to what a gradient holds", accumulates},
+    [PROPERTY_STORES_FRESH] = {"stores fresh", "what a fresh gradient holds does not matter", stores_fresh},
+    [PROPERTY_LINEAR] = {"linear", "backward is linear in the upstream gradient", is_linear},
+    [PROPERTY_ANY_LAYOUT] = {"any layout", "inputs lie in memory as they like", property_any_layout},
+    [PROPERTY_INSIDE_A_GRAPH] = {"inside a graph", "inputs are outputs of other operations",
+                                 property_inside_a_graph},
+    [PROPERTY_PASSED_TWICE] = {"passed twice", "one tensor as two inputs gets both gradients",
+                               property_passed_twice},
+    [PROPERTY_TWO_ON_A_TAPE] = {"two on a tape", "two recorded before either's backward",
+                                property_two_on_a_tape},
+    [PROPERTY_BESIDE_CONSTANTS] = {"beside constants", "each input in turn takes no gradient",
+                                   property_beside_constants},
+    [PROPERTY_ANY_PROCESS] = {"any process", "nothing is kept from one point for the next",
+                              property_any_process},
+};
+
+const char *check_property_name(Property which) {
+    return property[which].name;
 }
 
-const char *check_properties(CheckRun *run, Arena *arena, uint64_t seed, char *text, size_t size) {
+const char *check_property_meaning(Property which) {
+    return property[which].meaning;
+}
+
+void check_properties(CheckRun *run, CheckHost *fresh, Arena *arena, uint64_t seed, CaseReport *report) {
     bool keep = run->keep;
     run->keep = true; /* so that output and cotangent can be looked at after backward */
-    Properties p = begin(run, arena, seed, text, size);
+    Properties p = begin(run, fresh, arena, seed);
     PropertyResults one = property_run(&p, p.one, 0);
     p.floor =
         rounding_largest(p.one, p.outputs) * fmax(1, rounding_largest(one.value[CHECK_INPUTS], p.outputs));
-    const char *broken = !leaves_alone(&p)                     ? "read-only"
-                         : !is_repeatable(&p, one)             ? "repeatable"
-                         : !keeps_what_is_saved(&p, one)       ? "read-only"
-                         : !zero_gives_zero(&p)                ? "zero"
-                         : !accumulates(&p, one)               ? "accumulates"
-                         : !stores_fresh(&p, one)              ? "stores fresh"
-                         : !is_linear(&p, one)                 ? "linear"
-                         : !property_any_layout(&p, one)       ? "any layout"
-                         : !property_inside_a_graph(&p, one)   ? "inside a graph"
-                         : !property_passed_twice(&p)          ? "passed twice"
-                         : !property_two_on_a_tape(&p, one)    ? "two on a tape"
-                         : !property_beside_constants(&p, one) ? "beside constants"
-                                                               : NULL;
-    run->stage = NULL;
+    for (report->properties = PROPERTY_FORWARD + 1; report->properties < PROPERTIES; report->properties++) {
+        p.text = report->broken[report->properties];
+        point_repair(run->point);
+        property[report->properties].holds(&p, one);
+        run->stage = NULL;
+    }
     run->keep = keep;
-    return broken;
 }

@@ -1,11 +1,13 @@
 /* What holds exactly for every correct operation, whatever its formula: no numeric derivative is needed.
  *
+ *     forward       the output is the reference's, where there is one
+ *     read-only     forward and backward change no input, no output, no cotangent, and no memory beside these; what is read
+ *                   there is NaN (tape->guard)
+ *     repeatable    two runs give the same bits, whatever ran before the first and between them
+ *     saved values  backward changes nothing that forward saved
  *     zero          a cotangent of zero gives a gradient of exactly zero
  *     accumulates   backward adds to what a gradient holds
  *     stores fresh  … and where the gradient is marked fresh, what it holds does not matter
- *     read-only     forward and backward change no input, no output, no cotangent, nothing that was saved, and no memory
- *                   beside these; what is read there is NaN (tape->guard)
- *     repeatable    two runs give the same bits, whatever ran before the first and between them
  *     linear        backward is linear in the cotangent
  *     any layout    inputs may lie in memory as they like: strided, transposed, contiguous
  *     inside a graph  the same where the inputs are outputs of other operations, whose gradients are the tape's
@@ -18,13 +20,14 @@
 #define GRADCHECK_CHECK_PROPERTIES_H
 
 #include "gradcheck/check_run.h"
+#include "gradcheck/report.h"
 
-/* The name of the first property that is broken, and how, written into text of `size` bytes; NULL if all
- * hold. */
-const char *check_properties(CheckRun *run, Arena *arena, uint64_t seed, char *text, size_t size);
+/* "accumulates", and what that means in a few words. */
+const char *check_property_name(Property which);
+const char *check_property_meaning(Property which);
 
-/* Whether `any process` holds, where `fresh` is a host that has run nothing. */
-bool check_any_process(CheckRun *run, struct CheckHost *fresh, Arena *arena, uint64_t seed, char *text,
-                       size_t size);
+/* Looks at all properties but the first, and writes into the report how they are broken. `fresh` is a host that has run
+ * nothing; NULL: whether the last one holds is not looked at. */
+void check_properties(CheckRun *run, CheckHost *fresh, Arena *arena, uint64_t seed, CaseReport *report);
 
 #endif

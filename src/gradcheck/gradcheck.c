@@ -62,8 +62,8 @@ static bool on_kink_by_chance(const CheckCase *c, const CaseReport *r) {
 }
 
 /* Compares the output with that of the reference, at the point where the run is and with its last node at the place on the
- * tape that it has there. False: the text says how it differs. */
-static bool is_like(CheckRun *run, const CheckCase *reference, Arena *arena, char *text, size_t size) {
+ * tape that it has there. The text says how it differs. */
+static void is_like(CheckRun *run, const CheckCase *reference, Arena *arena, char text[REPORT_TEXT]) {
     CheckRun other = {.op = run->op, .c = reference, .tape = tape_new()};
     CheckPoint point;
     CheckLayout layout[CHECK_INPUTS] = {0};
@@ -79,7 +79,7 @@ static bool is_like(CheckRun *run, const CheckCase *reference, Arena *arena, cha
     long count = shape_count(want->shape), wrong = -1;
     bool same = shape_equal(want->shape, found->shape);
     if (!same)
-        snprintf(text, size, "its output is %s, and need be %s", shape_text(found->shape),
+        snprintf(text, REPORT_TEXT, "its output is %s, and need be %s", shape_text(found->shape),
                  shape_text(want->shape));
     real *w = arena_alloc(arena, (size_t)(count + 1) * sizeof *w),
          *f = arena_alloc(arena, (size_t)(count + 1) * sizeof *f);
@@ -89,21 +89,21 @@ static bool is_like(CheckRun *run, const CheckCase *reference, Arena *arena, cha
     if (same) wrong = rounding_differs(f, w, 0, count, room);
     char at[INDEX_TEXT];
     if (wrong >= 0)
-        snprintf(text, size, "its forward is another function: y%s is %.9g, and has to be %.9g",
+        snprintf(text, REPORT_TEXT, "its forward is another function: y%s is %.9g, and has to be %.9g",
                  want->shape.rank ? gradcheck_index_text(at, want->shape, wrong) : "", (double)f[wrong],
                  (double)w[wrong]);
     tape_free(other.tape);
-    return same && wrong < 0;
 }
 
-static const char *broken_property(CheckRun *run, const CheckOptions *how, Arena *arena, CaseReport *report) {
-    if (how->reference && !is_like(run, how->reference, arena, report->trouble, sizeof report->trouble))
-        return "forward";
-    const char *broken = check_properties(run, arena, how->seed, report->trouble, sizeof report->trouble);
-    if (broken || !how->fresh) return broken;
-    return check_any_process(run, how->fresh, arena, how->seed, report->trouble, sizeof report->trouble)
-               ? NULL
-               : "any process";
+void gradcheck_conclude(CaseReport *r) {
+    for (int k = 0; k < r->properties && !r->property[0]; k++) {
+        if (!r->broken[k][0]) continue;
+        REPORT_SET(r->property, check_property_name((Property)k));
+        REPORT_SET(r->trouble, r->broken[k]);
+        r->verdict = FAIL;
+        if (k == PROPERTY_REPEATABLE) forget_patterns(r);
+    }
+    if (r->verdict == FAIL) REPORT_SET(r->diagnosis, diagnosis_of(r));
 }
 
 void gradcheck_case_with(const char *op, const CheckCase *c, const CheckOptions *how, CaseReport *report) {
@@ -132,13 +132,12 @@ void gradcheck_case_with(const char *op, const CheckCase *c, const CheckOptions 
         if (!on_kink_by_chance(c, report)) break;
         report->moved++;
     }
-    const char *broken = !how->differences ? broken_property(&run, how, &arena, report) : NULL;
-    if (broken) {
-        REPORT_SET(report->property, broken);
-        report->verdict = FAIL;
-        if (strcmp(broken, "repeatable") == 0) forget_patterns(report);
+    report->judged = true;
+    if (!how->differences) {
+        if (how->reference) is_like(&run, how->reference, &arena, report->broken[PROPERTY_FORWARD]);
+        check_properties(&run, how->fresh, &arena, seed, report);
     }
-    if (report->verdict == FAIL) REPORT_SET(report->diagnosis, diagnosis_of(report));
+    gradcheck_conclude(report);
     for (int k = 0, i = 0; how->curves && k < point.inputs && i < report->inputs; k++)
         if (point.in[k].same_as < 0 && !point.in[k].constant)
             gradcheck_curve(&run, k, seed, &arena, &report->in[i++]);

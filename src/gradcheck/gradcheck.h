@@ -47,6 +47,9 @@ typedef struct CheckOptions {
 /* Checks the case as the options say. */
 void gradcheck_case_with(const char *op, const CheckCase *c, const CheckOptions *how, CaseReport *report);
 
+/* What follows from the broken properties of a report for the rest of it. */
+void gradcheck_conclude(CaseReport *r);
+
 /* "PASS", "INCONCLUSIVE" or "FAIL". */
 const char *gradcheck_verdict_text(Verdict v);
 

@@ -3,6 +3,7 @@
 #define GRADCHECK_PROPERTY_H
 
 #include "gradcheck/check_run.h"
+#include "gradcheck/report.h"
 
 /* Everything a run computes, copied: one array an input's gradient, and the output as the last. */
 typedef struct PropertyResults {
@@ -16,8 +17,9 @@ typedef struct Properties {
     long outputs, nodes;
     double floor; /* what rounding leaves of a gradient that is 0 as the difference of large terms */
     real *zero, *one, *other, *both; /* cotangents; both = one + other */
-    char *text;
-    size_t size;
+    CheckHost *fresh;                /* a process that has run nothing; NULL: there is none */
+    uint64_t seed;
+    char *text; /* how a property is broken, of REPORT_TEXT */
 } Properties;
 
 /* Whether input i of the point takes a gradient. */
@@ -37,9 +39,9 @@ bool property_same(Properties *p, PropertyResults found, PropertyResults want, d
 /* The properties that concern what is around an operation; `one` is what a run with the cotangent `one` gives. */
 bool property_any_layout(Properties *p, PropertyResults one);
 bool property_inside_a_graph(Properties *p, PropertyResults one);
-bool property_passed_twice(Properties *p);
+bool property_passed_twice(Properties *p, PropertyResults one);
 bool property_two_on_a_tape(Properties *p, PropertyResults one);
 bool property_beside_constants(Properties *p, PropertyResults one);
-bool property_any_process(Properties *p, struct CheckHost *fresh, uint64_t seed);
+bool property_any_process(Properties *p, PropertyResults one);
 
 #endif

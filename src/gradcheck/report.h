@@ -34,6 +34,26 @@ typedef struct CurvePoint {
     double step, error;
 } CurvePoint;
 
+/* What holds exactly for every gradient (check_properties.h), in the order in which it is looked at: the first that is
+ * broken says most. */
+typedef enum Property {
+    PROPERTY_FORWARD,
+    PROPERTY_READ_ONLY,
+    PROPERTY_REPEATABLE,
+    PROPERTY_SAVED_VALUES,
+    PROPERTY_ZERO,
+    PROPERTY_ACCUMULATES,
+    PROPERTY_STORES_FRESH,
+    PROPERTY_LINEAR,
+    PROPERTY_ANY_LAYOUT,
+    PROPERTY_INSIDE_A_GRAPH,
+    PROPERTY_PASSED_TWICE,
+    PROPERTY_TWO_ON_A_TAPE,
+    PROPERTY_BESIDE_CONSTANTS,
+    PROPERTY_ANY_PROCESS,
+    PROPERTIES
+} Property;
+
 /* What was found about one input of one case. */
 typedef struct InputReport {
     char name[REPORT_NAME]; /* of the gradient: dx */
@@ -72,7 +92,10 @@ typedef struct CaseReport {
     Verdict verdict; /* the worst of the inputs', and of the properties */
     int inputs;
     InputReport in[REPORT_INPUTS];
-    char property[REPORT_WORD];  /* the first property that is broken (check_properties.h); "" if none is */
+    bool judged;    /* its gradients are, all of them */
+    int properties; /* so many were looked at; how each is broken, "" where it holds */
+    char broken[PROPERTIES][REPORT_TEXT];
+    char property[REPORT_WORD];  /* the name of the first that is broken; "" if none is */
     char diagnosis[REPORT_WORD]; /* of FAIL: the pattern or property that says most; "unknown" if none fits */
     char trouble[REPORT_TEXT];   /* how; or what else went wrong with the case as a whole */
     long outputs;                /* elements of the output */
@@ -85,6 +108,7 @@ typedef struct CaseReport {
 
     /* What was to be judged, whatever came of it: known of a case that comes from a table, not of files. */
     bool planned;
+    bool like;  /* its forward was to be another's */
     bool added; /* by the checker, beside those that somebody wrote */
     int wanted; /* gradients */
     char want[REPORT_INPUTS][REPORT_NAME];

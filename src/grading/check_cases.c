@@ -86,6 +86,7 @@ static void not_checked(CaseReport *r, const CheckItem *item, const ChildEnd *en
 typedef struct Judging {
     const CheckPlan *plan;
     const CheckItem *item;
+    CaseReport report; /* as far as it has come */
 } Judging;
 
 /* In the host. */
@@ -103,10 +104,10 @@ static const CheckCase *load_case(void *context) {
     return &op->cases[j->item->index];
 }
 
-/* The host is gone: that is the verdict. Where its time ran out in the middle of many short runs, nothing is known but
- * that it was not enough. */
+/* The host is gone: that is the verdict, on the property that was looked at where the gradients are judged. Where its time
+ * ran out in the middle of many short runs, nothing is known but that it was not enough. */
 static void lost_host(void *context, const ChildEnd *end, const CheckRun *run) {
-    const Judging *j = context;
+    Judging *j = context;
     const ChildLimits *limits = &j->plan->limits;
     CaseReport r;
     not_checked(&r, j->item, end, limits, run->stage);
@@ -117,6 +118,10 @@ static void lost_host(void *context, const ChildEnd *end, const CheckRun *run) {
                  "its time limit of %g s ran out after %ld runs: --time-limit %.0f may be enough, or smaller "
                  "inputs",
                  limits->seconds, run->evaluations, ceil(3 * fmax(wanted, limits->seconds)));
+    } else if (j->report.judged) {
+        REPORT_SET(j->report.broken[j->report.properties++], r.trouble);
+        gradcheck_conclude(&j->report);
+        r = j->report;
     }
     child_send(&r, sizeof r);
     child_finish();
@@ -125,7 +130,8 @@ static void lost_host(void *context, const ChildEnd *end, const CheckRun *run) {
 static void check_item(void *context, long i) {
     const CheckPlan *p = ((Checking *)context)->plan;
     const CheckItem *item = &p->item[i];
-    Judging judging = {p, item};
+    Judging judging = {.plan = p, .item = item};
+    CaseReport *report = &judging.report;
     CheckOptions how = {.curves = p->curves};
     CheckCase c = item->c;
     if (item->index < 0) return;
@@ -137,27 +143,27 @@ static void check_item(void *context, long i) {
         if (!how.host || !how.fresh) error_bug("no process for the host");
         if (p->like) how.reference = &p->like->op->cases[item->index];
     }
-    CaseReport worst, report;
+    CaseReport worst;
     for (long k = 0; k < p->seeds; k++) {
         how.seed = p->seed + (uint64_t)k;
-        gradcheck_case_with(item->op, &c, &how, &report);
+        gradcheck_case_with(item->op, &c, &how, report);
         if (how.fresh) check_host_stop(how.fresh), how.fresh = NULL;
-        if (k == 0 || report.verdict > worst.verdict ||
-            (report.verdict == worst.verdict && largest_error(&report) > largest_error(&worst)))
-            worst = report;
+        if (k == 0 || report->verdict > worst.verdict ||
+            (report->verdict == worst.verdict && largest_error(report) > largest_error(&worst)))
+            worst = *report;
     }
     if (how.host) check_host_stop(how.host);
     child_send(&worst, sizeof worst);
 }
 
 /* What the report is about, and what was to be judged. */
-static void plan_describe(const CheckItem *item, CaseReport *r) {
+static void plan_describe(const CheckPlan *p, const CheckItem *item, CaseReport *r) {
     const CheckInput *in = item->c.in;
     REPORT_SET(r->op, item->op);
     REPORT_SET(r->name, item->name);
     r->points = item->c.points > 0 ? item->c.points : 1;
     r->planned = in[0].name != NULL;
-    r->wanted = 0, r->added = item->added;
+    r->wanted = 0, r->added = item->added, r->like = p->like != NULL;
     for (int k = 0; k < CHECK_INPUTS && in[k].name; k++)
         if (!in[k].constant && !in[k].same_as)
             snprintf(r->want[r->wanted++], REPORT_NAME, "d%.*s", REPORT_NAME - 2, in[k].name);
@@ -166,7 +172,7 @@ static void plan_describe(const CheckItem *item, CaseReport *r) {
 void plan_unjudged(const CheckPlan *p, const char *why, CaseReport *report) {
     for (long i = 0; i < p->items; i++) {
         report[i] = (CaseReport){.verdict = FAIL};
-        plan_describe(&p->item[i], &report[i]);
+        plan_describe(p, &p->item[i], &report[i]);
         REPORT_SET(report[i].trouble, why);
     }
 }
@@ -190,7 +196,7 @@ static void take_report(void *context, long i, const ChildEnd *end) {
         memcpy(r, end->result, sizeof *r);
     else
         not_checked(r, item, end, &c->plan->limits, NULL);
-    plan_describe(item, r);
+    plan_describe(c->plan, item, r);
     c->report[i] = r;
     for (; c->next < c->plan->items && c->report[c->next]; free(c->report[c->next++]))
         if (is_wanted(&c->plan->item[c->next], c->report[c->next])) c->sink(c->context, c->report[c->next]);

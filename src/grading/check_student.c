@@ -140,22 +140,28 @@ static void source_of(CheckPlan *p, const StudentFile *f, StudentSource *s, Erro
     op_source_free(&source);
 }
 
+/* What has the given cases; there is none without. */
+static void source_of_cases(CheckPlan *p, const StudentFile *f, StudentSource *s, Error *e) {
+    *s = (StudentSource){.source = f->cases, .library = path_of(p, f->folder, "cases", ".so"), .open = true};
+    if (f->like) source_of(p, f, s, e);
+    p->cases = s->library, p->like = f->like;
+}
+
+static bool cases_compiled(const StudentSource *s, Error *e) {
+    const Error *own = &s->error;
+    return own->status == STATUS_DONE ||
+           error_set(e, own->status == STATUS_NO ? STATUS_BAD_DATA : own->status, "%s: %s", s->source,
+                     own->text);
+}
+
 /* Compiles the file, and what has the cases where it has not. */
 static bool compile(CheckPlan *p, const StudentFile *f, StudentSource s[2], Error *e) {
     bool given = f->cases || f->like;
     s[0] = (StudentSource){.source = f->source, .library = path_of(p, f->folder, "op", ".so")};
-    if (given) {
-        s[1] = (StudentSource){
-            .source = f->cases, .library = path_of(p, f->folder, "cases", ".so"), .open = true};
-        if (f->like) source_of(p, f, &s[1], e);
-        p->cases = s[1].library, p->like = f->like;
-    }
+    if (given) source_of_cases(p, f, &s[1], e);
     bool compiled = given && access(p->cases, R_OK) == 0;
     student_compile(s, given && !compiled ? 2 : 1, f->headers);
-    const Error *own = &s[1].error;
-    return own->status == STATUS_DONE ||
-           error_set(e, own->status == STATUS_NO ? STATUS_BAD_DATA : own->status, "%s: %s", s[1].source,
-                     own->text);
+    return cases_compiled(&s[1], e);
 }
 
 /* The cases: those of the operation that it is to be like, or as a child tells them. */
@@ -168,6 +174,17 @@ static void add_cases(CheckPlan *p, const StudentFile *f, const char *library, E
     int count = student_names(f->cases ? f->cases : f->source, names, MOST_OPS, e);
     Listing l = {p, library, names};
     child_run_all(count, 1, &p->limits, list_cases, take_listing, &l);
+}
+
+bool plan_add_given(CheckPlan *p, const StudentFile *f, Error *e) {
+    StudentSource s;
+    Error unfit = {0};
+    if (!f->cases && !f->like) return true;
+    source_of_cases(p, f, &s, e);
+    student_compile(&s, 1, f->headers);
+    if (!cases_compiled(&s, e)) return false;
+    add_cases(p, f, p->cases, &unfit);
+    return !unfit.status || error_set(e, STATUS_BAD_DATA, "%s: %s", f->cases, unfit.text);
 }
 
 bool plan_add_file(CheckPlan *p, StudentFile *f, Error *e) {

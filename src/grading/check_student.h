@@ -23,4 +23,8 @@ typedef struct StudentFile {
  * cases all the same. */
 bool plan_add_file(CheckPlan *p, StudentFile *f, Error *e);
 
+/* Adds the cases that are given, as for a file that is not known yet; nothing where a file's own count. Errors are those of
+ * the cases. */
+bool plan_add_given(CheckPlan *p, const StudentFile *f, Error *e);
+
 #endif

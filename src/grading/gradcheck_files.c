@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "formats/json.h"
 #include "grading/gradcheck_report.h"
+#include "grading/grade_parts.h"
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -87,74 +88,6 @@ void gradcheck_json_report(FILE *out, const char *file, const CaseReport *r) {
     fprintf(out, "}\n");
 }
 
-/* What a grader shows a student: the table's explanation, in memory. To be freed. */
-static char *explanation(const CaseReport *r, const InputReport *in, Verdict verdict) {
-    char *text = NULL;
-    size_t size;
-    FILE *memory = open_memstream(&text, &size);
-    if (!memory) return NULL;
-    CaseReport part = *r;
-    part.verdict = verdict;
-    part.inputs = in != NULL;
-    if (in) part.in[0] = *in, part.trouble[0] = 0;
-    if (in || verdict != PASS || r->trouble[0]) gradcheck_explain(memory, &part);
-    if (verdict == PASS && in) fprintf(memory, "PASS, worst relative error %.1e\n", in->error);
-    if (verdict == PASS && !in) fprintf(memory, "PASS\n");
-    fclose(memory);
-    return text;
-}
-
-/* A part of a report, which is a test to graders: one of its gradients, or what concerns all of them. */
-typedef struct Part {
-    const CaseReport *report;
-    Verdict verdict;
-    double points;
-    char name[3 * REPORT_NAME];
-    char *text;
-} Part;
-
-/* How many parts the report has. Of a case that was planned these are the gradients that it wants and its properties,
- * whatever came of them: so what all is worth does not depend on what is judged. */
-static int parts_of(const CaseReport *r) {
-    return r->planned ? r->wanted + 1 : r->inputs + (r->trouble[0] || !r->inputs);
-}
-
-static const InputReport *input_called(const CaseReport *r, const char *name) {
-    for (int i = 0; i < r->inputs; i++)
-        if (strcmp(r->in[i].name, name) == 0) return &r->in[i];
-    return NULL;
-}
-
-static Part part_of(const CaseReport *r, int i) {
-    bool gradient = i < (r->planned ? r->wanted : r->inputs);
-    const char *what = gradient ? r->planned ? r->want[i] : r->in[i].name : r->planned ? "properties" : "";
-    const InputReport *in = gradient ? input_called(r, what) : NULL;
-    Part p = {.report = r, .points = (r->planned ? r->points : parts_of(r)) / parts_of(r)};
-    p.verdict = in ? in->verdict : r->planned && r->inputs && !r->trouble[0] ? PASS : r->verdict;
-    snprintf(p.name, sizeof p.name, "%s%s%s", r->name, *what ? ": " : "", what);
-    p.text = explanation(r, in, p.verdict);
-    return p;
-}
-
-static bool next_part(const CaseReport *r, long count, long *at, int *i, Part *p) {
-    while (*at < count && *i >= parts_of(&r[*at])) (*at)++, *i = 0;
-    if (*at >= count) return false;
-    *p = part_of(&r[*at], (*i)++);
-    return true;
-}
-
-double gradcheck_points(const CaseReport *r, long count, double *of) {
-    double points = 0;
-    long at = 0;
-    int i = 0;
-    *of = 0;
-    for (Part p; next_part(r, count, &at, &i, &p); free(p.text)) {
-        *of += p.points;
-        if (p.verdict == PASS) points += p.points;
-    }
-    return points;
-}
-
 static void xml_text(File *f, const char *text) {
     for (; text && *text; text++) {
         unsigned char c = (unsigned char)*text;
@@ -175,33 +108,32 @@ bool junit_write(const char *path, const CaseReport *r, long count, double secon
                  Error *e) {
     File *f = file_create(path, e);
     if (!f) return false;
-    long tests = 0, failed = 0, unclear = 0, at = 0;
-    int i = 0;
-    Part p;
-    for (; next_part(r, count, &at, &i, &p); free(p.text)) {
-        tests++;
-        failed += p.verdict == FAIL;
-        unclear += p.verdict == INCONCLUSIVE;
+    long parts, failed = 0, unclear = 0;
+    Part *part = grade_parts(r, count, &parts);
+    for (long i = 0; i < parts; i++) {
+        failed += part[i].verdict == FAIL;
+        unclear += part[i].verdict == INCONCLUSIVE;
     }
     file_print(f, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     file_print(f,
                "<testsuites><testsuite name=\"gradcheck\" tests=\"%ld\" failures=\"%ld\" errors=\"%ld\" "
                "time=\"%.3f\">\n",
-               tests, failed, unclear, seconds);
-    for (at = i = 0; next_part(r, count, &at, &i, &p); free(p.text)) {
+               parts, failed, unclear, seconds);
+    for (const Part *p = part; p < part + parts; p++) {
         file_print(f, "<testcase classname=\"");
-        xml_text(f, p.report->op);
+        xml_text(f, p->op);
         file_print(f, "\" name=\"");
-        xml_text(f, p.name);
+        xml_text(f, p->name);
         file_print(f, "\">");
-        if (p.verdict != PASS) {
-            const char *kind = p.verdict == FAIL ? "failure" : "error";
-            file_print(f, "<%s message=\"%s\">", kind, gradcheck_verdict_text(p.verdict));
-            xml_text(f, p.text);
+        if (p->verdict != PASS) {
+            const char *kind = p->verdict == FAIL ? "failure" : "error";
+            file_print(f, "<%s message=\"%s\">", kind, gradcheck_verdict_text(p->verdict));
+            xml_text(f, p->text);
             file_print(f, "</%s>", kind);
         }
         file_print(f, "</testcase>\n");
     }
+    grade_parts_free(part, parts);
     file_print(f, "<system-out>");
     xml_text(f, notes);
     file_print(f, "</system-out></testsuite></testsuites>\n");
@@ -225,20 +157,19 @@ bool gradescope_write(const char *path, const CaseReport *r, long count, double 
     file_print(f, "{\"execution_time\": %.0f, \"visibility\": \"visible\", \"output\": ", seconds);
     json_to_file(f, notes);
     file_print(f, ", \"tests\": [");
-    long at = 0;
-    int i = 0;
-    Part p;
-    const char *comma = "\n";
-    for (; next_part(r, count, &at, &i, &p); free(p.text), comma = ",\n") {
+    long parts;
+    Part *part = grade_parts(r, count, &parts);
+    for (const Part *p = part; p < part + parts; p++) {
         char name[5 * REPORT_NAME];
-        snprintf(name, sizeof name, "%s/%s", p.report->op, p.name);
-        file_print(f, "%s{\"name\": ", comma);
+        snprintf(name, sizeof name, "%s/%s", p->op, p->name);
+        file_print(f, "%s{\"name\": ", p == part ? "\n" : ",\n");
         json_to_file(f, name);
-        file_print(f, ", \"score\": %.10g, \"max_score\": %.10g, \"status\": \"%s\", \"output\": ",
-                   p.verdict == PASS ? p.points : 0, p.points, p.verdict == PASS ? "passed" : "failed");
-        json_to_file(f, p.text ? p.text : "");
+        file_print(f, ", \"score\": %.10g, \"max_score\": %.10g, \"status\": \"%s\", \"output\": ", p->score,
+                   p->points, p->verdict == PASS ? "passed" : "failed");
+        json_to_file(f, p->text);
         file_print(f, "}");
     }
+    grade_parts_free(part, parts);
     file_print(f, "\n]}\n");
     return file_commit(f, e);
 }

@@ -10,14 +10,11 @@
  * NULL: of many. */
 void gradcheck_json_report(FILE *out, const char *file, const CaseReport *r);
 
-/* Files for graders, from all reports at once: JUnit XML, and Gradescope's results.json. A case's points are shared out
- * evenly among its parts. `notes` concern them all. */
+/* Files for graders, from all reports at once: JUnit XML, and Gradescope's results.json, of their parts (grade_parts.h).
+ * `notes` concern them all. */
 bool junit_write(const char *path, const CaseReport *r, long count, double seconds, const char *notes,
                  Error *e);
 bool gradescope_write(const char *path, const CaseReport *r, long count, double seconds, const char *notes,
                       Error *e);
-
-/* The points of what passed, and what all is worth. */
-double gradcheck_points(const CaseReport *r, long count, double *of);
 
 #endif

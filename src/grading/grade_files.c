@@ -3,6 +3,7 @@
 #include "base/pool.h"
 #include "base/utf8.h"
 #include "grading/coverage.h"
+#include "grading/grade_parts.h"
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +47,7 @@ static bool judge(Grading *g, Show *show, Error *e) {
     static const char cut_short[] = "the run did not come to its end";
     Error unwritten = {0};
     show_start(show, &g->show);
-    if (!grade_unjudged(&g->plan, &g->show, cut_short, e)) return false;
+    if (!g->show.apart && !grade_unjudged(&g->plan, &g->show, cut_short, e)) return false;
     bool ok = plan_add_file(&g->plan, &g->file, e);
     g->show.notes = g->file.warnings;
     fputs(g->file.warnings, stderr);
@@ -90,7 +91,7 @@ static const char *report_path(char path[PATH_ROOM], const char *directory, cons
 static void print_row(const char *name, const Show *show, const Error *e) {
     const CheckTotals *t = &show->totals;
     char shown[ESCAPED_TEXT];
-    double of, points = gradcheck_points(show->report, show->count, &of);
+    double of, points = grade_points(show->report, show->count, &of);
     const char *why = e->status ? e->text : "";
     for (long i = 0; i < show->count && !*why; i++)
         if (show->report[i].verdict != PASS) why = show->report[i].trouble;
@@ -98,17 +99,43 @@ static void print_row(const char *name, const Show *show, const Error *e) {
            t->failed, t->inconclusive, points, of, why);
 }
 
+/* The file of this name, with report files of its own. */
+typedef struct FolderFile {
+    char source[PATH_ROOM], junit[PATH_ROOM], gradescope[PATH_ROOM];
+} FolderFile;
+
+static bool enter_file(Grading *g, FolderFile *f, const char *path, const char *name, Error *e) {
+    if (!directory_file(f->source, path, name, STATUS_NO_INPUT, e)) return false;
+    g->file.source = f->source;
+    g->show.file = name, g->show.apart = true;
+    g->show.junit = report_path(f->junit, g->show.junit, name, "xml");
+    g->show.gradescope = report_path(f->gradescope, g->show.gradescope, name, "json");
+    return true;
+}
+
+/* Before the first is judged each file has reports, which say that it is not. */
+static bool report_all_unjudged(const Grading *all, const char *path, struct dirent **entry, int count,
+                                Error *e) {
+    CheckPlan plan = all->plan;
+    Error unfit = {0};
+    bool given = plan_add_given(&plan, &all->file, &unfit), ok = true;
+    for (int i = 0; i < count && ok; i++) {
+        Grading g = *all;
+        FolderFile f;
+        ok = enter_file(&g, &f, path, entry[i]->d_name, e) &&
+             grade_unjudged(&plan, &g.show, given ? "not judged: the run ended before it" : unfit.text, e);
+    }
+    plan_free(&plan);
+    return ok && (given || error_set(e, unfit.status, "%s", unfit.text));
+}
+
 /* One file of the folder; what is found about it counts in *worst. False: no other can be judged either. */
 static bool grade_one(const Grading *all, const char *path, const char *name, Status *worst, Error *e) {
-    char source[PATH_ROOM], junit[PATH_ROOM], gradescope[PATH_ROOM];
     Grading g = *all;
+    FolderFile f;
     Error own = {0}, verdict = {0};
     Show show;
-    if (!directory_file(source, path, name, STATUS_NO_INPUT, e)) return false;
-    g.file.source = source;
-    g.show.file = name, g.show.apart = true;
-    g.show.junit = report_path(junit, all->show.junit, name, "xml");
-    g.show.gradescope = report_path(gradescope, all->show.gradescope, name, "json");
+    if (!enter_file(&g, &f, path, name, e)) return false;
     bool judged = judge(&g, &show, &own);
     if (!g.show.json) print_row(name, &show, &own);
     if (judged)
@@ -135,6 +162,7 @@ bool grade_folder(Grading *g, const char *path, Error *e) {
               (!g->show.gradescope || directory_make(g->show.gradescope, e)) &&
               directory_temporary(folder, e);
     g->file.folder = folder, g->file.headers = student_headers(headers);
+    ok = ok && report_all_unjudged(g, path, entry, count, e);
     if (ok && !g->show.json)
         printf("%-28s %6s %7s %7s %8s %8s %8s\n", "file", "cases", "passed", "failed", "unproved", "points",
                "of");
