@@ -112,6 +112,13 @@ static void a_teachers_cases_judge(void) {
     write_text("bad.c", "int x;");
     CHECK(GRADCHECK("right.c", "--cases", "bad.c") == STATUS_BAD_DATA && strstr(err, "defines no operation"),
           "%s", err);
+    char misspelt[sizeof teachers];
+    snprintf(misspelt, sizeof misspelt, "%s", teachers);
+    memcpy(strstr(misspelt, "tape_square"), "tape_sqaure", strlen("tape_sqaure"));
+    write_text("bad.c", misspelt);
+    CHECK(GRADCHECK("right.c", "--cases", "bad.c") == STATUS_BAD_DATA &&
+              strstr(err, "implicit declaration of function"),
+          "%s", err);
 }
 
 /* The gradient of another function may be right, and is not what was asked for. */
@@ -316,6 +323,72 @@ static void a_killed_run_leaves_a_report(void) {
           s.of);
 }
 
+/* One that is asked to end does so at once, with that report, and its files are gone. */
+static void an_ended_run_cleans_up(void) {
+    enum { TERMINATED = 128 + SIGTERM };
+    char *json;
+    size_t size;
+    if (!SHIPPED) return;
+    enter_folder();
+    write_text("cases.c", teachers);
+    write_square("op.c", "1", right,
+                 "#include <fcntl.h>\n__attribute__((constructor)) static void loop(void) {\n"
+                 "    creat(\"loops\", 0600);\n    for (;;) {}\n}\n");
+    CHECK(mkdir("tmp", 0777) == 0 && setenv("TMPDIR", "tmp", 1) == 0);
+    FILE *to_out = tmpfile(), *to_err = tmpfile();
+    pid_t child =
+        start_program("gradcheck", ARGUMENTS("op.c", "--cases", "cases.c", "--gradescope", "g.json"),
+                      (Streams){0}, to_out, to_err);
+    for (int i = 0; i < 3000 && access("loops", F_OK) != 0; i++) usleep(10000);
+    kill(child, SIGTERM);
+    CHECK(wait_program(child) == TERMINATED);
+    fclose(to_out), fclose(to_err);
+    Score s = score_of("g.json");
+    CHECK(s.tests == TEACHERS_TESTS && is_near(s.of, 4) && s.points == 0, "%d tests of %g points", s.tests,
+          s.of);
+    json = read_bytes("g.json", &size);
+    CHECK(json && strstr(json, "was asked to end"), "%s", json);
+    free(json);
+    CHECK(rmdir("tmp") == 0, "something is left in TMPDIR");
+}
+
+/* Whoever reads the table may go before its end: the grade is whole. */
+static void a_reader_that_goes_costs_no_grade(void) {
+    if (!SHIPPED) return;
+    enter_folder();
+    write_text("cases.c", teachers);
+    write_square("op.c", "1", right, "");
+    int end[2];
+    CHECK(pipe(end) == 0);
+    close(end[0]);
+    FILE *to_out = fdopen(end[1], "w"), *to_err = tmpfile();
+    pid_t child =
+        start_program("gradcheck", ARGUMENTS("op.c", "--cases", "cases.c", "--gradescope", "g.json"),
+                      (Streams){0}, to_out, to_err);
+    CHECK(wait_program(child) == STATUS_IO);
+    fclose(to_out), fclose(to_err);
+    Score s = score_of("g.json");
+    CHECK(is_near(s.points, 4), "%g points", s.points);
+}
+
+/* A loop without end costs its time a few times, and not in each of many cases. */
+static void loops_get_less_time(void) {
+    if (!SHIPPED) return;
+    enter_folder();
+    write_square("op.c", "1", right, "");
+    write_text("cases.c", "#include \"ops/ops.h\"\n"
+                          "static Tensor *build(Tape *t, Tensor **x) { for (;;) tape_square(t, x[0]); }\n"
+                          "static const CheckCase cases[] = {\n"
+                          "    {\"1\", build, {{\"x\", DIMS(1)}}}, {\"2\", build, {{\"x\", DIMS(2)}}},\n"
+                          "    {\"3\", build, {{\"x\", DIMS(3)}}}, {\"4\", build, {{\"x\", DIMS(4)}}},\n"
+                          "    {\"5\", build, {{\"x\", DIMS(5)}}}, {\"6\", build, {{\"x\", DIMS(6)}}},\n"
+                          "};\n"
+                          "const Op op_square = {\"square\", CASES(cases)};\n");
+    CHECK(GRADCHECK("op.c", "--cases", "cases.c", "--time-limit", "0.5") == 1, "%s", err);
+    CHECK(strstr(out, "square/1: did not end within its time limit of 0.5 s"), "%s", out);
+    CHECK(strstr(out, "square/6: did not end within its time limit of 0.05 s"), "%s", out);
+}
+
 /* ---- A folder ---- */
 
 /* Of the files that a killed run did not come to as well: none keeps an old one. */
@@ -383,4 +456,7 @@ PROGRAM_TEST_MAIN({"every template compiles", every_template_compiles, 170},
                   {"properties are tests", properties_are_tests},
                   {"the output has points", the_output_has_points},
                   {"a killed folder leaves all reports", a_killed_folder_leaves_all_reports},
+                  {"an ended run cleans up", an_ended_run_cleans_up},
+                  {"a reader that goes costs no grade", a_reader_that_goes_costs_no_grade},
+                  {"loops get less time", loops_get_less_time},
                   {"a folder is a table", a_folder_is_a_table})

@@ -211,7 +211,7 @@ static const struct File {
      "#include \"ops/ops.h\"\nvoid nowhere(Node *n);\nconst Op op_x = {\"x\", nowhere};", 1, "nowhere"},
     {"an endless include", "#include \"op.c\"", 1, "does not compile"},
     {"an endless source", "#include \"/dev/zero\"\nint", 1, "does not compile"},
-    {"empty", "", 1, "defines no operation"},
+    {"empty", "", 1, "is empty"},
     {"no operation", "int x;", 1, "defines no operation"},
     {"an operation in a comment", "/* const Op op_x = {0}; */", 1, "defines no operation"},
     {"no cases", "#include \"ops/ops.h\"\nconst Op op_x = {\"x\"};", 1, "has no check cases"},

@@ -1,5 +1,6 @@
 #include "base/child.h"
 #include "base/clock.h"
+#include "base/interrupt.h"
 #include "base/system.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +31,8 @@ struct Child {
     size_t size, capacity;
     char text[CHILD_PRINTED + 1];
     size_t text_size;
-    bool timed_out, lost; /* lost: its result is too long, or there is no memory for it */
+    bool timed_out, interrupted;
+    bool lost; /* its result is too long, or there is no memory for it */
     bool ended;
 };
 
@@ -96,7 +98,7 @@ static _Noreturn void live(const Child *c, const ChildLimits *limits, const int 
                            const int printed[2], void (*job)(void *context, long i), void *context) {
     setpgid(0, 0);
     system_end_with_parent();
-    signal(SIGPIPE, SIG_DFL);
+    interrupt_leave();
     int nothing = open("/dev/null", O_RDONLY);
     if (nothing >= 0) dup2(nothing, STDIN_FILENO);
     dup2(printed[1], STDOUT_FILENO);
@@ -193,7 +195,9 @@ static ChildEnd bury(Child *c, int status) {
     if (c->printed >= 0) close(c->printed);
     ChildEnd end = {.result = "", .printed = c->text};
     bool whole = c->size && !c->lost && c->bytes[c->size - 1] == end_mark;
-    if (c->timed_out || (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU))
+    if (c->interrupted)
+        end.fate = CHILD_INTERRUPTED;
+    else if (c->timed_out || (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU))
         end.fate = CHILD_TIMED_OUT;
     else if (WIFSIGNALED(status))
         end.fate = CHILD_SIGNALLED, end.number = WTERMSIG(status);
@@ -219,8 +223,9 @@ bool child_lives(Child *c, ChildEnd *end) {
     int status;
     drain(c, &c->result, keep_result);
     drain(c, &c->printed, keep_text);
-    if (clock_seconds() > c->deadline && !c->timed_out) {
-        c->timed_out = true;
+    bool late = clock_seconds() > c->deadline, interrupted = interrupt_signal() != 0;
+    if ((late && !c->timed_out) || (interrupted && !c->interrupted)) {
+        c->timed_out = late, c->interrupted = interrupted;
         kill(-c->pid, SIGKILL);
         kill(c->pid, SIGKILL);
     }
@@ -288,6 +293,10 @@ void child_run_all(long jobs, int at_once, const ChildLimits *limits, void (*job
     if (at_once > AT_ONCE) at_once = AT_ONCE;
     for (long next = 0; next < jobs || living;) {
         while (next < jobs && living < at_once) {
+            if (interrupt_signal()) {
+                done(context, next++, &(ChildEnd){.fate = CHILD_INTERRUPTED, .result = "", .printed = ""});
+                continue;
+            }
             if (child) child[living] = (Child){.job = next, .wake = {-1, -1}};
             if (child && bear(&child[living], limits, job, context))
                 living++;
@@ -330,6 +339,7 @@ const char *child_text(char text[CHILD_TEXT], const ChildEnd *end, const ChildLi
     case CHILD_TIMED_OUT:
         snprintf(text, CHILD_TEXT, "did not end within its time limit of %g s", limits->seconds);
         break;
+    case CHILD_INTERRUPTED: snprintf(text, CHILD_TEXT, "was not waited for: the run was asked to end"); break;
     case CHILD_NOT_BORN:
         snprintf(text, CHILD_TEXT, "could not be run: no process or no memory for it");
         break;

@@ -10,4 +10,7 @@ void interrupt_heed(void);
 /* The signal that came; 0: none. */
 int interrupt_signal(void);
 
+/* In a child process: these signals do what they usually do. */
+void interrupt_leave(void);
+
 #endif

@@ -103,6 +103,7 @@ typedef struct CaseReport {
     bool kinks; /* the case promises kinks */
     bool
         by_reference; /* judged by values that are known to be right (`analytic` against `numeric`), not by differences */
+    bool endless;     /* its time ran out in few runs */
     int moved;        /* how many points were given up because they lay on a kink */
     long evaluations; /* forward runs */
 

@@ -44,10 +44,16 @@ int plan_add(CheckPlan *p, const Op *op, const char *part) {
     return added;
 }
 
-enum { ENOUGH_RUNS = 100 }; /* to tell too little time from a loop that never ends */
+enum {
+    ENOUGH_RUNS = 100, /* to tell too little time from a loop that never ends */
+    ENOUGH_LOOPS = 3,  /* that never end: the cases that follow get a part of the time */
+    PART = 10,
+};
 
 typedef struct Checking {
     const CheckPlan *plan;
+    ChildLimits limits, judge; /* of who runs the case, and of who judges it */
+    int endless;
     CaseReport **report; /* [items], NULL: not there yet, or handed over */
     long next;           /* item to be handed over */
     void (*sink)(void *context, const CaseReport *r);
@@ -87,6 +93,7 @@ typedef struct Judging {
     const CheckPlan *plan;
     const CheckItem *item;
     CaseReport report; /* as far as it has come */
+    const ChildLimits *limits;
 } Judging;
 
 /* In the host. */
@@ -108,11 +115,12 @@ static const CheckCase *load_case(void *context) {
  * ran out in the middle of many short runs, nothing is known but that it was not enough. */
 static void lost_host(void *context, const ChildEnd *end, const CheckRun *run) {
     Judging *j = context;
-    const ChildLimits *limits = &j->plan->limits;
+    const ChildLimits *limits = j->limits;
     CaseReport r;
     not_checked(&r, j->item, end, limits, run->stage);
+    r.endless = end->fate == CHILD_TIMED_OUT && run->evaluations <= ENOUGH_RUNS;
     double wanted = limits->seconds * (double)run->planned / (double)(run->evaluations + 1);
-    if (end->fate == CHILD_TIMED_OUT && run->evaluations > ENOUGH_RUNS) {
+    if (end->fate == CHILD_TIMED_OUT && !r.endless) {
         r.verdict = INCONCLUSIVE, r.diagnosis[0] = 0;
         snprintf(r.trouble, sizeof r.trouble,
                  "its time limit of %g s ran out after %ld runs: --time-limit %.0f may be enough, or smaller "
@@ -128,9 +136,10 @@ static void lost_host(void *context, const ChildEnd *end, const CheckRun *run) {
 }
 
 static void check_item(void *context, long i) {
-    const CheckPlan *p = ((Checking *)context)->plan;
+    const Checking *checking = context;
+    const CheckPlan *p = checking->plan;
     const CheckItem *item = &p->item[i];
-    Judging judging = {.plan = p, .item = item};
+    Judging judging = {.plan = p, .item = item, .limits = &checking->limits};
     CaseReport *report = &judging.report;
     CheckOptions how = {.curves = p->curves};
     CheckCase c = item->c;
@@ -138,8 +147,8 @@ static void check_item(void *context, long i) {
     pool_set_threads(1); /* the cases run side by side */
     c.name = item->name;
     if (p->library) {
-        how.host = check_host_start(&p->limits, load_case, lost_host, &judging);
-        how.fresh = check_host_start(&p->limits, load_case, lost_host, &judging);
+        how.host = check_host_start(judging.limits, load_case, lost_host, &judging);
+        how.fresh = check_host_start(judging.limits, load_case, lost_host, &judging);
         if (!how.host || !how.fresh) error_bug("no process for the host");
         if (p->like) how.reference = &p->like->op->cases[item->index];
     }
@@ -195,7 +204,8 @@ static void take_report(void *context, long i, const ChildEnd *end) {
     if (end->fate == CHILD_DONE && end->size == sizeof *r)
         memcpy(r, end->result, sizeof *r);
     else
-        not_checked(r, item, end, &c->plan->limits, NULL);
+        not_checked(r, item, end, &c->limits, NULL);
+    if (r->endless && ++c->endless == ENOUGH_LOOPS) c->limits.seconds /= PART, c->judge.seconds /= PART;
     plan_describe(c->plan, item, r);
     c->report[i] = r;
     for (; c->next < c->plan->items && c->report[c->next]; free(c->report[c->next++]))
@@ -203,15 +213,14 @@ static void take_report(void *context, long i, const ChildEnd *end) {
 }
 
 void plan_run(const CheckPlan *p, void (*sink)(void *context, const CaseReport *r), void *context) {
-    Checking c = {.plan = p, .sink = sink, .context = context};
+    Checking c = {.plan = p, .limits = p->limits, .judge = p->limits, .sink = sink, .context = context};
     c.report = calloc((size_t)p->items + 1, sizeof *c.report);
     if (!c.report) {
         fprintf(stderr, "out of memory: reports\n");
         exit(STATUS_NO_MEMORY);
     }
     /* Where there is a host, it is the one that runs out of time first. */
-    ChildLimits limits = p->limits;
-    if (p->library) limits = (ChildLimits){.seconds = 2 * limits.seconds + 1};
-    child_run_all(p->items, p->at_once, &limits, check_item, take_report, &c);
+    if (p->library) c.judge = (ChildLimits){.seconds = 2 * p->limits.seconds + 1};
+    child_run_all(p->items, p->at_once, &c.judge, check_item, take_report, &c);
     free(c.report);
 }

@@ -1,3 +1,4 @@
+#include "base/interrupt.h"
 #include "base/options.h"
 #include "base/pool.h"
 #include "base/utf8.h"
@@ -111,6 +112,7 @@ static void check_operand(Grading *g, const char *name, const char *part, const 
     Error unwritten = {0};
     if (!is_folder && !grade_unjudged(&g->plan, &g->show, "the run did not come to its end", e)) return;
     if (!may_be_graded(&g->file, is_file || is_folder, like, e)) return;
+    if (is_file || is_folder) interrupt_heed(); /* reports are finished, and nothing stays in $TMPDIR */
     if (is_folder)
         grade_folder(g, name, e);
     else if (is_file)
@@ -149,7 +151,8 @@ void grading_command_check(int argc, char **argv, Error *e) {
         {"template", "OPERATION", NULL, "print a file to start from, and end", "none", .text = &template},
         {"help-grading", .help = "print how an exercise is graded, and end", .flag = &help_grading},
         {"Limits of each case"},
-        {"time-limit", "S", "(0,86400]", "seconds", .real = &seconds},
+        {"time-limit", "S", "(0,86400]", "seconds; a tenth of it once three cases of a file did not end",
+         .real = &seconds},
         {"memory-limit", "GB", "(0,1000000]", "gigabytes", .real = &gigabytes},
         {0},
     };

@@ -4,6 +4,7 @@
 #include "base/system.h"
 #include <ctype.h>
 #include <dlfcn.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,6 +43,8 @@ static void run_compiler(void *context, long i) {
     char *words = strdup(cc && *cc ? cc : "cc"), *argument[ARGUMENTS], source[4096];
     int n = 0;
     if (s->error.status) child_finish();
+    snprintf(source, sizeof source, "%s", s->library);
+    setenv("TMPDIR", dirname(source), 1); /* a compiler that is ended leaves files */
     for (char *word = strtok(words, " \t"); word && n < ARGUMENTS / 2; word = strtok(NULL, " \t"))
         argument[n++] = word;
     snprintf(source, sizeof source, "%s%s", s->source[0] == '-' ? "./" : "", s->source);
@@ -63,6 +66,8 @@ static void run_compiler(void *context, long i) {
                                   sizeof(real) == sizeof(double) ? "-DREAL_DOUBLE" : "-DREAL_FLOAT"};
     for (size_t f = 0; f < sizeof flags / sizeof *flags; f++) argument[n++] = flags[f];
     argument[n++] = s->open ? "-fno-inline" : "-Wl,-Bsymbolic";
+    /* A name misspelt in a teacher's cases would have every file crash. */
+    if (s->open) argument[n++] = "-Werror=implicit-function-declaration";
     argument[n++] = "-isystem";
     argument[n++] = strdup(c->headers);
     argument[n++] = source;
@@ -122,6 +127,8 @@ static void look_for(StudentSource *s, const char *headers) {
         error_set(&s->error, STATUS_NO_INPUT, "%s: cannot be read", s->source);
     else if (stat(s->source, &file) == 0 && S_ISDIR(file.st_mode))
         error_set(&s->error, STATUS_NO_INPUT, "%s: found a folder, need a C file", s->source);
+    else if (stat(s->source, &file) == 0 && S_ISREG(file.st_mode) && file.st_size == 0)
+        error_set(&s->error, STATUS_NO, "is empty");
     else if (access(header, R_OK) != 0)
         error_set(&s->error, STATUS_NO_INPUT, "%s: cannot be read: operations need it", header);
 }

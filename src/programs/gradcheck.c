@@ -8,8 +8,10 @@
  *     ./gradcheck verify DIR          judges the gradients that were written beside them
  *     ./gradcheck model               a whole model: made here, or from files
  *     ./gradcheck ulps                the float kernels, judged by the double ones */
+#include "base/interrupt.h"
 #include "base/options.h"
 #include "grading/commands.h"
+#include <signal.h>
 #include <string.h>
 
 /* Words that may come first; without one of them it is `check`. */
@@ -28,5 +30,7 @@ int main(int argc, char **argv) {
         if (strcmp(commands[i].word, argv[1]) == 0) run = commands[i].run;
     int words = run != grading_command_check;
     run(argc - words, argv + words, &e);
-    return options_exit("gradcheck", &e);
+    int status = options_exit("gradcheck", &e);
+    if (interrupt_signal()) raise(interrupt_signal());
+    return status;
 }
