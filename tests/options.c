@@ -36,8 +36,7 @@ static const Option table[] = {
 static int program(int argc, char **argv) {
     o.lr = 0.001, o.steps = 1000, o.salt = 7, o.norm = 1;
     Error e = {0};
-    Options options = {"prog", "TASK [FILE]", "Does things.", table, "Example\n  prog copy\n", 1,
-                       2,      .seed = 1};
+    Options options = {"prog", "TASK [FILE]", "Does things.", table, "Example\n  prog copy\n", 1, 2};
     if (options_parse(&options, argc, argv, &e)) {
         printf("lr=%.17g dropout=%.17g steps=%ld%s warmup=%ld salt=%llu norm=%d prompt=%s json=%d seed=%llu "
                "threads=%d operands=",

@@ -3,17 +3,13 @@
 #include "autograd/tape_memory.h"
 #include "base/arena.h"
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 Tape *tape_new(void) {
     Tape *t = calloc(1, sizeof *t);
     if (t) t->memory = calloc(1, sizeof *t->memory);
     if (t) t->records = calloc(1, sizeof *t->records);
-    if (!t || !t->memory || !t->records) {
-        fprintf(stderr, "out of memory: a tape\n");
-        exit(STATUS_NO_MEMORY);
-    }
+    if (!t || !t->memory || !t->records) error_no_memory("a tape");
     return t;
 }
 

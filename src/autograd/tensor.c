@@ -1,7 +1,4 @@
 #include "autograd/tensor.h"
-#include "base/error.h"
-#include <limits.h>
-#include <stdio.h>
 #include <string.h>
 
 Tensor tensor_over(real *data, Shape s) {

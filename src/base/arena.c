@@ -2,7 +2,6 @@
 #include "base/memory_limit.h"
 #include "base/system.h"
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -18,10 +17,7 @@ typedef struct ArenaBlock {
 
 static ArenaBlock *new_block(size_t size) {
     ArenaBlock *b = size > SIZE_MAX / 2 ? NULL : aligned_alloc(ALIGN, sizeof *b + size);
-    if (!b) {
-        fprintf(stderr, "out of memory: %zu bytes for records\n", size);
-        exit(STATUS_NO_MEMORY);
-    }
+    if (!b) error_no_memory("%zu bytes for records", size);
     *b = (ArenaBlock){.size = size};
     return b;
 }
@@ -50,6 +46,14 @@ void arena_free(Arena *a) {
         free(b);
     }
     *a = (Arena){0};
+}
+
+void *array_grown(void *array, long count, long *capacity, size_t size) {
+    if (count < *capacity) return array;
+    *capacity = 2 * *capacity + 64;
+    array = realloc(array, (size_t)*capacity * size);
+    if (!array) error_no_memory("a list of %ld elements", *capacity);
+    return array;
 }
 
 /* mmap promises address space, not memory: asked for more than the machine has, it would succeed and the

@@ -26,12 +26,21 @@ bool error_set(Error *e, Status status, const char *format, ...) {
     return false;
 }
 
+static _Noreturn void end(Status status, const char *kind, const char *format, va_list arguments) {
+    fputs(kind, stderr);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    exit((int)status);
+}
+
 void error_bug(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    fputs("bug: ", stderr);
-    vfprintf(stderr, format, arguments);
-    fputc('\n', stderr);
-    va_end(arguments);
-    exit(STATUS_BUG);
+    end(STATUS_BUG, "bug: ", format, arguments);
+}
+
+void error_no_memory(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    end(STATUS_NO_MEMORY, "out of memory: ", format, arguments);
 }

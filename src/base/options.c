@@ -349,6 +349,7 @@ bool options_parse(Options *o, int argc, char **argv, Error *e) {
         {"help", .help = "print this and end", .flag = &help},
         {0},
     };
+    o->seed = 1;
     occupy_standard_files();
     for (int i = 1; i < argc; i++) {
         char where[32];

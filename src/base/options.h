@@ -12,7 +12,7 @@
  *
  *     int main(int argc, char **argv) {
  *         Error e = {0};
- *         Options options = {"train", "TASK", "Trains a Transformer.", table, .least = 1, .most = 1, .seed = 1};
+ *         Options options = {"train", "TASK", "Trains a Transformer.", table, .least = 1, .most = 1};
  *         if (options_parse(&options, argc, argv, &e)) run(options.operand[0], &e);
  *         return options_exit(options.program, &e);
  *     }
@@ -53,7 +53,7 @@ typedef struct Options {
     const char *notes; /* the end of the help, as it is: examples. NULL: none */
     int least, most;   /* operands that the program takes */
 
-    uint64_t seed; /* the default; then the value */
+    uint64_t seed; /* 1 where it is not given */
     bool seed_given;
 
     char **operand; /* what was given, in order; argv's own strings */

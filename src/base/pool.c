@@ -14,13 +14,11 @@
 #include "base/clock.h"
 #include "base/system.h"
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { MAX_THREADS = 256 };

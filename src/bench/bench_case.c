@@ -2,7 +2,6 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "base/utf8.h"
-#include "report/progress.h"
 #include "training/parts.h"
 #include <stdlib.h>
 #include <string.h>

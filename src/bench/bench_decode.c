@@ -7,7 +7,6 @@
 #include "kernels/rows.h"
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* A decoding: of `more` tokens after `prompt` tokens of a text, or of `batch` answers of `more` tokens. */
 typedef struct Decoding {

@@ -7,7 +7,6 @@
 #include "kernels/gemm.h"
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Cubes, heads of attention, and the layers of the six cases. */
 static const struct Product {

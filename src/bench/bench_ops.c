@@ -5,7 +5,6 @@
 #include "base/pool.h"
 #include "bench/bench.h"
 #include "bench/bench_case.h"
-#include "report/progress.h"
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -2,7 +2,6 @@
  * answer at a time, with a cache of what it has said and of the sources. */
 #include "decoding/decode.h"
 #include <stdlib.h>
-#include <string.h>
 
 typedef struct Answers {
     Tokens source, target;

@@ -5,7 +5,6 @@
  * holds any longer, and the window is computed anew. Where it moves by one token, that is the price of each; where it
  * moves by half of the context, of one in so many, and a token sees between half and all of the context. */
 #include "decoding/decode.h"
-#include <string.h>
 
 /* The scores of what follows the last `seen` of n tokens, of which the cache knows all but the last, or none. */
 static const Tensor *next_scores(const Forward *f, Tokens *window, const int32_t *ids, long n, long seen,

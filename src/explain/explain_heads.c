@@ -11,7 +11,6 @@
 #include "nn/trace.h"
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum {
     PLACES = 8,

@@ -13,7 +13,6 @@
 #include "explain/show.h"
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { KNOWN = 160, HELD_OUT = 1000, WAVES = 4, FEATURES = 2 * WAVES, STEPS = 300, GRID = 200, CURVE = 40 };
 enum { TOGETHER = KNOWN / CURVE }; /* neighbours that share a column of a weight map */

@@ -12,7 +12,6 @@
 #include "explain/lesson.h"
 #include "explain/show.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { POSITIONS = 64, WIDTH = 32, FARTHEST = 32, SYMBOLS = 16, LONGEST = 6, STEPS = 600, JUDGED = 500 };

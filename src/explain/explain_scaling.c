@@ -8,7 +8,6 @@
 #include "explain/show.h"
 #include "ops/ops.h"
 #include <math.h>
-#include <stdlib.h>
 
 enum { ROWS = 64, KEYS = 64, LARGEST = 4096, SIZES = 13, SOFTMAXES = 32 };
 

@@ -2,7 +2,6 @@
  * for. The numbers are the model's own, from the trace of its forward pass. */
 #include "explain/walk.h"
 #include "explain/show.h"
-#include "formats/json.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -12,7 +12,7 @@ enum { WIDEST_LABEL = 12, MANY_ROWS = 16, EDGE_ROWS = 3 };
 
 /* How one matrix [rows, columns] is laid out. */
 typedef struct Layout {
-    long rows, columns;
+    long columns;
     long edge_rows, edge_columns; /* shown at either end; all where there are no more than twice as many */
     int label, cell;              /* columns of the terminal that a row's name and a number take */
     int decimals;
@@ -45,7 +45,7 @@ static int widest_number(const real *x, long count, int decimals) {
 
 static Layout lay_out(const WalkOptions *o, const WalkMatrix *m, const real *x, long rows, long columns) {
     Terminal t = terminal_of(stdout);
-    Layout l = {.rows = rows, .columns = columns, .decimals = (int)o->decimals, .unicode = t.unicode};
+    Layout l = {.columns = columns, .decimals = (int)o->decimals, .unicode = t.unicode};
     if (strcmp(m->step, "tokens") == 0) l.decimals = 0;
     l.cell = widest_number(x, rows * columns, l.decimals);
     for (long i = 0; i < rows; i++) {

@@ -38,3 +38,11 @@ void bytes_for_file(const void *elements, long count, size_t size,
         take(context, piece, (size_t)n * size);
     }
 }
+
+static void write_piece(void *file, const void *piece, size_t bytes) {
+    file_write(file, piece, bytes);
+}
+
+void bytes_write(File *f, const void *elements, long count, size_t size) {
+    bytes_for_file(elements, count, size, write_piece, f);
+}

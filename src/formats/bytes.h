@@ -3,6 +3,7 @@
 #ifndef FORMATS_BYTES_H
 #define FORMATS_BYTES_H
 
+#include "base/file.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -20,5 +21,8 @@ void bytes_swap(void *elements, long count, size_t size);
 /* Hands the elements in the order of files to `take`, in one or more pieces. */
 void bytes_for_file(const void *elements, long count, size_t size,
                     void (*take)(void *context, const void *piece, size_t bytes), void *context);
+
+/* Writes them. */
+void bytes_write(File *f, const void *elements, long count, size_t size);
 
 #endif

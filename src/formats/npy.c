@@ -10,7 +10,6 @@
 #include "base/file.h"
 #include "base/utf8.h"
 #include "formats/bytes.h"
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -253,10 +252,6 @@ bool npy_read(Array *a, const char *path, Error *e) {
     return file_read(path, 0, &data, &size, e) && npy_parse(a, path, data, size, e);
 }
 
-static void write_piece(void *file, const void *piece, size_t bytes) {
-    file_write(file, piece, bytes);
-}
-
 bool npy_write(const Array *a, const char *path, Error *e) {
     int type = 0;
     while (type < TYPES && types[type].dtype != a->dtype) type++;
@@ -275,6 +270,6 @@ bool npy_write(const Array *a, const char *path, Error *e) {
     File *f = file_create(path, e);
     if (!f) return false;
     file_write(f, all, ALL);
-    bytes_for_file(a->bytes, a->count, dtype_size(a->dtype), write_piece, f);
+    bytes_write(f, a->bytes, a->count, dtype_size(a->dtype));
     return file_commit(f, e);
 }

@@ -163,8 +163,6 @@ static bool duplicate(const Safetensors *s, const char *key, Error *e) {
 }
 
 static bool keys_differ(Safetensors *s, Error *e) {
-    for (int i = 0; i < s->tensors && BYTES_BIG_ENDIAN; i++)
-        bytes_swap((void *)s->tensor[i].bytes, s->tensor[i].count, dtype_size(s->tensor[i].dtype));
     if (s->tensors) qsort(s->tensor, (size_t)s->tensors, sizeof *s->tensor, by_name);
     if (s->metadata_count) qsort(s->metadata, (size_t)s->metadata_count, sizeof *s->metadata, by_key);
     for (int i = 1; i < s->tensors; i++)
@@ -177,8 +175,6 @@ static bool keys_differ(Safetensors *s, Error *e) {
 /* Every byte of the data belongs to exactly one tensor. */
 static bool data_is_covered(Safetensors *s, const char *data, size_t size, Error *e) {
     const char *at = data;
-    for (int i = 0; i < s->tensors && BYTES_BIG_ENDIAN; i++)
-        bytes_swap((void *)s->tensor[i].bytes, s->tensor[i].count, dtype_size(s->tensor[i].dtype));
     if (s->tensors) qsort(s->tensor, (size_t)s->tensors, sizeof *s->tensor, by_place);
     for (int i = 0; i < s->tensors; i++) {
         const char *start = s->tensor[i].bytes;
@@ -355,12 +351,8 @@ static void add_checksum(void *crc, const Array *a) {
     bytes_for_file(a->bytes, a->count, dtype_size(a->dtype), add_piece, crc);
 }
 
-static void write_piece(void *file, const void *piece, size_t bytes) {
-    file_write(file, piece, bytes);
-}
-
 static void write_bytes(void *file, const Array *a) {
-    bytes_for_file(a->bytes, a->count, dtype_size(a->dtype), write_piece, file);
+    bytes_write(file, a->bytes, a->count, dtype_size(a->dtype));
 }
 
 /* At least as many bytes as the header takes: a byte of a text may become \u0000, a number has up to 20 digits. */

@@ -3,7 +3,6 @@
 #include "gradcheck/check_host.h"
 #include "gradcheck/property.h"
 #include <stdio.h>
-#include <string.h>
 
 /* Runs the case so that the last node has the place on the tape that it has at the point, whatever other nodes this
  * needs. */

@@ -1,7 +1,6 @@
 #include "gradcheck/check_host.h"
 #include "base/system.h"
 #include <fcntl.h>
-#include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>

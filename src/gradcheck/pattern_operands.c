@@ -1,7 +1,6 @@
 /* Mistakes in what a gradient is multiplied with: an operand in another order, or what another was computed from. */
 #include "gradcheck/patterns.h"
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 bool pattern_fits_at(Suspect *s, CheckPoint *other, int input) {

@@ -4,7 +4,6 @@
 #include "gradcheck/check_host.h"
 #include "grading/student_op.h"
 #include "ops/ops.h"
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,14 +11,7 @@
 #include <unistd.h>
 
 CheckItem *plan_item(CheckPlan *p, const char *op, const char *name, int index) {
-    if (p->items == p->capacity) {
-        p->capacity = 2 * p->capacity + 64;
-        p->item = realloc(p->item, (size_t)p->capacity * sizeof *p->item);
-        if (!p->item) {
-            fprintf(stderr, "out of memory: the list of cases\n");
-            exit(STATUS_NO_MEMORY);
-        }
-    }
+    p->item = array_grown(p->item, p->items, &p->capacity, sizeof *p->item);
     CheckItem *item = &p->item[p->items++];
     *item = (CheckItem){.index = index};
     snprintf(item->op, sizeof item->op, "%s", op);
@@ -197,10 +189,7 @@ static void take_report(void *context, long i, const ChildEnd *end) {
     Checking *c = context;
     const CheckItem *item = &c->plan->item[i];
     CaseReport *r = calloc(1, sizeof *r);
-    if (!r) {
-        fprintf(stderr, "out of memory: reports\n");
-        exit(STATUS_NO_MEMORY);
-    }
+    if (!r) error_no_memory("a report");
     if (end->fate == CHILD_DONE && end->size == sizeof *r)
         memcpy(r, end->result, sizeof *r);
     else
@@ -215,10 +204,7 @@ static void take_report(void *context, long i, const ChildEnd *end) {
 void plan_run(const CheckPlan *p, void (*sink)(void *context, const CaseReport *r), void *context) {
     Checking c = {.plan = p, .limits = p->limits, .judge = p->limits, .sink = sink, .context = context};
     c.report = calloc((size_t)p->items + 1, sizeof *c.report);
-    if (!c.report) {
-        fprintf(stderr, "out of memory: reports\n");
-        exit(STATUS_NO_MEMORY);
-    }
+    if (!c.report) error_no_memory("reports");
     /* Where there is a host, it is the one that runs out of time first. */
     if (p->library) c.judge = (ChildLimits){.seconds = 2 * p->limits.seconds + 1};
     child_run_all(p->items, p->at_once, &c.judge, check_item, take_report, &c);

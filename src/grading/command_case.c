@@ -27,8 +27,7 @@ void grading_command_case(int argc, char **argv, Error *e) {
                  table,
                  notes,
                  .least = 1,
-                 .most = 2,
-                 .seed = 1};
+                 .most = 2};
     if (!options_parse(&o, argc, argv, e)) return;
     const OpEntry *entry = ops_find(o.operand[0]);
     if (!entry) {

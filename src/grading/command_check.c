@@ -161,8 +161,7 @@ void grading_command_check(int argc, char **argv, Error *e) {
                  "Proves gradients by comparing them with differences that know their own error.",
                  table,
                  notes,
-                 .most = 2,
-                 .seed = 1};
+                 .most = 2};
     if (!options_parse(&o, argc, argv, e)) return;
     CheckPlan plan = {
         .seed = o.seed, .seeds = seeds, .limits = {seconds * (double)seeds, (size_t)(gigabytes * 1e9)}};

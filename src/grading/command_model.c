@@ -172,7 +172,6 @@ void grading_command_model(int argc, char **argv, Error *e) {
         "Runs a model forward and backward over a batch, and proves the gradient of every parameter.",
         table,
         notes,
-        .most = 1,
-        .seed = 1};
+        .most = 1};
     if (options_parse(&o, argc, argv, e)) run(&c, &how, &o, e);
 }

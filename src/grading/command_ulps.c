@@ -123,8 +123,7 @@ void grading_command_ulps(int argc, char **argv, Error *e) {
                  "Judges the float kernels by the double ones, in ulps.",
                  table,
                  notes,
-                 .most = 1,
-                 .seed = 1};
+                 .most = 1};
     if (!options_parse(&o, argc, argv, e)) return;
     const char *name = o.operands ? o.operand[0] : NULL;
     Safetensors twin = {0};

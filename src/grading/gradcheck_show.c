@@ -1,6 +1,6 @@
 #include "grading/gradcheck_show.h"
+#include "base/arena.h"
 #include "base/clock.h"
-#include "report/progress.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,18 +65,6 @@ void show_start(Show *show, const ShowOptions *how) {
     if (!how->json && !how->apart) (how->overview ? overview_heading : gradcheck_heading)(stdout);
 }
 
-static void keep(Show *show, const CaseReport *r) {
-    if (show->count == show->capacity) {
-        show->capacity = 2 * show->capacity + 64;
-        show->report = realloc(show->report, (size_t)show->capacity * sizeof *show->report);
-        if (!show->report) {
-            fprintf(stderr, "out of memory: reports\n");
-            exit(STATUS_NO_MEMORY);
-        }
-    }
-    show->report[show->count++] = *r;
-}
-
 static void end_of_operation(Show *show) {
     if (show->how->overview && !show->how->json && show->op.cases) overview_row(&show->op);
     show->op = (CheckTotals){0};
@@ -87,7 +75,8 @@ void show_report(void *context, const CaseReport *r) {
     if (show->op.cases && strcmp(show->op.last_op, r->op) != 0) end_of_operation(show);
     add_to_totals(&show->op, r);
     add_to_totals(&show->totals, r);
-    keep(show, r);
+    show->report = array_grown(show->report, show->count, &show->capacity, sizeof *show->report);
+    show->report[show->count++] = *r;
     if (show->how->json)
         gradcheck_json_report(stdout, show->how->file, r);
     else if (!show->how->overview && !show->how->apart)

@@ -4,7 +4,6 @@
 #include "gradcheck/check_run.h"
 #include "ops/ops.h"
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 /* The parameter that moves. Check cases have no context of their own, so there is one at a time. */

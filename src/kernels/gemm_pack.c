@@ -1,7 +1,6 @@
 #include "kernels/gemm_pack.h"
 #include "base/error.h"
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 static pthread_key_t memory_key;
@@ -16,10 +15,8 @@ void *pack_memory(size_t bytes) {
     if (memory) return memory;
     pthread_once(&once, make_key);
     memory = aligned_alloc(64, (bytes + 63) / 64 * 64);
-    if (!memory || pthread_setspecific(memory_key, memory)) {
-        fprintf(stderr, "out of memory: %zu bytes for packed operands\n", bytes);
-        exit(STATUS_NO_MEMORY);
-    }
+    if (!memory || pthread_setspecific(memory_key, memory))
+        error_no_memory("%zu bytes for packed operands", bytes);
     return memory;
 }
 

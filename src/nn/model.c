@@ -40,20 +40,21 @@ static Init glorot(long fan_in, long fan_out) {
 
 static const Init zeros = {INIT_ZERO, 0}, ones = {INIT_ONE, 0};
 
-static void add_linear(Builder *b, const char *name, long in, long out, Linear *l) {
+/* A weight, and a bias as long as its first axis. */
+static void add_pair(Builder *b, const char *name, Shape shape, Init init, Tensor *weight, Tensor *bias) {
     char part[PARAMETER_NAME];
     snprintf(part, sizeof part, "%s.weight", name);
-    add(b, part, SHAPE(out, in), glorot(in, out), &l->weight);
+    add(b, part, shape, init, weight);
     snprintf(part, sizeof part, "%s.bias", name);
-    add(b, part, SHAPE(out), zeros, &l->bias);
+    add(b, part, SHAPE(shape.size[0]), zeros, bias);
+}
+
+static void add_linear(Builder *b, const char *name, long in, long out, Linear *l) {
+    add_pair(b, name, SHAPE(out, in), glorot(in, out), &l->weight, &l->bias);
 }
 
 static void add_norm(Builder *b, const char *name, Norm *n) {
-    char part[PARAMETER_NAME];
-    snprintf(part, sizeof part, "%s.weight", name);
-    add(b, part, SHAPE(b->m->config.d_model), ones, &n->weight);
-    snprintf(part, sizeof part, "%s.bias", name);
-    add(b, part, SHAPE(b->m->config.d_model), zeros, &n->bias);
+    add_pair(b, name, SHAPE(b->m->config.d_model), ones, &n->weight, &n->bias);
 }
 
 /* What scores are made with; the dot product needs nothing. */

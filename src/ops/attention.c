@@ -26,7 +26,6 @@
  * `causal` a block stops at the diagonal, so the upper half is not computed. */
 /* long: an operation is one file, and this one has the longest derivation */
 #include "base/pool.h"
-#include "base/work.h"
 #include "kernels/product.h"
 #include "kernels/rows.h"
 #include "ops/arguments.h"

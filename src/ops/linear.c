@@ -20,7 +20,6 @@
 #include "kernels/product.h"
 #include "kernels/vector_math.h"
 #include "ops/ops.h"
-#include <string.h>
 
 enum { X, W, B, R };
 

@@ -10,7 +10,6 @@
  *
  * Forward keeps the order. The gradient of y is an array of its own, contiguous in y's shape. */
 #include "ops/ops.h"
-#include <string.h>
 
 typedef struct Attr {
     int order[MAX_RANK];

@@ -1,7 +1,6 @@
 /* Charts on a terminal: lines of marks over a grid of characters, and bars. */
 #include "pictures/draw.h"
 #include <math.h>
-#include <string.h>
 
 enum { HEIGHT = 15, WIDEST = 240, TICKS = 6, TICK_TEXT = 16, Y_LABEL = 9 };
 

@@ -1,6 +1,5 @@
 /* A chart of lines as SVG. */
 #include "pictures/draw.h"
-#include <math.h>
 
 enum { WIDTH = 440, LEFT = 56, RIGHT = 12, TOP = 22, PLOT = 190, BELOW = 38, SAMPLE = 24, TICKS = 6 };
 

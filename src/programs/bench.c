@@ -51,8 +51,8 @@ int main(int argc, char **argv) {
     char usage[200];
     snprintf(usage, sizeof usage, "%s [CASE]", all_subjects());
     Options options = {
-        "bench",    usage,     "Measures speed.", table, "Cases: seed, copy, paper, chars, baby, words.\n",
-        .least = 1, .most = 2, .seed = 1};
+        "bench",    usage,    "Measures speed.", table, "Cases: seed, copy, paper, chars, baby, words.\n",
+        .least = 1, .most = 2};
     if (options_parse(&options, argc, argv, &e)) run(options.operand, options.operands, &e);
     return options_exit(options.program, &e);
 }

@@ -157,8 +157,7 @@ int main(int argc, char **argv) {
         "has the shape it has.",
         table,
         notes(end),
-        .most = 1,
-        .seed = 1};
+        .most = 1};
     if (options_parse(&options, argc, argv, &e))
         run(options.operands ? options.operand[0] : "walk", options.seed, &e);
     return options_exit(options.program, &e);

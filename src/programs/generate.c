@@ -144,8 +144,7 @@ int main(int argc, char **argv) {
     Error e = {0};
     Options options = {
         "generate", "RUN",      "Decodes with the model in the directory RUN, as ./train left it.",
-        table,      .least = 1, .most = 1,
-        .seed = 1};
+        table,      .least = 1, .most = 1};
     bool ok = options_parse(&options, argc, argv, &e);
     if (ok && s.top_k && s.temperature == 0)
         ok = error_set(&e, STATUS_USAGE,

@@ -2,7 +2,6 @@
 #include "kernels/arrays.h"
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* The attentions that there are, by their names in a weight file. */
 static const struct {

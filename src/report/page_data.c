@@ -2,7 +2,6 @@
  *
  * A weight is two digits of base 64. The JSON stands in a script element of a type that no browser runs; no text in it
  * can end that element, since every character that means something in HTML is written as \uXXXX. */
-#include "base/utf8.h"
 #include "report/page_parts.h"
 
 static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

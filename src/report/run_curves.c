@@ -1,6 +1,5 @@
 #include "report/run_curves.h"
 #include <math.h>
-#include <string.h>
 
 void curves_note(RunCurves *c, CurveKind kind, long step, double value) {
     if (isfinite(value)) history_add(&c->history[kind], (double)step, value);

@@ -213,8 +213,7 @@ bool recipe_parse(Recipe *r, int argc, char **argv, Error *e) {
                        "Ctrl-C ends training early. The model is saved and judged all the same; then the\n"
                        "program ends by that signal (status 130), and --resume goes on with the run. A\n"
                        "second Ctrl-C ends it at once.\n",
-                       .most = 1,
-                       .seed = 1};
+                       .most = 1};
     if (!options_parse(&options, argc, argv, e)) return false;
     if (options.operands) r->task = options.operand[0];
     r->data.seed = options.seed, r->given[SEED] = options.seed_given;

@@ -2,7 +2,6 @@
 #include "base/shell.h"
 #include "training/recipe.h"
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Choices that are as the table has them for this task are left out. */

@@ -3,7 +3,6 @@
 #include "kernels/arrays.h"
 #include "nn/model_file.h"
 #include "training/parts.h"
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
