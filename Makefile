@@ -2,8 +2,9 @@
 #
 #   make                 the programs: train generate gradcheck explain bench
 #   make run             train the copy task, then a language model on the text in data/
-#   make test            build and run everything quick, in both precisions; TESTS="gemm model": these alone
-#   make test-all        the same and what takes minutes: files of other programs by the thousand, every fault
+#   make test            build and run everything quick, what computes in both precisions; TESTS="gemm model": these alone
+#   make test-all        the same and what takes minutes: files of other programs by the thousand, every fault, and the
+#                        tests as gcc and clang build them with -O0 and -O2, under sanitizers and valgrind
 #   make coverage        lines and branches of src/ that the tests go through, and which they do not
 #   make mutate          operators changed one by one, MUTANTS=100 of them or all: which of them no test notices
 #   make machines        the table of README: other compilers, C libraries and processors, as far as they are installed
@@ -15,7 +16,7 @@
 #   make help            this text
 #
 #   make V=1             show whole commands
-#   make SAN=1 test      the same tests under AddressSanitizer and UndefinedBehaviorSanitizer
+#   make SAN=1 test      the same tests under AddressSanitizer and UndefinedBehaviorSanitizer; SAN=thread: ThreadSanitizer
 #   make BLAS=openblas   with OpenBLAS's matrix product in place of this project's
 #   make fuzz            random input for every reader, SECONDS=60 for each; wants clang
 #   make ARCH=x86-64-v3  for another processor than this machine's own
@@ -28,7 +29,7 @@
 
 CC     ?= cc
 ARCH   ?= native
-BUILD  ?= build$(if $(SAN),-san)$(if $(BLAS),-$(BLAS))
+BUILD  ?= build$(if $(SAN),-san$(filter thread,$(SAN)))$(if $(BLAS),-$(BLAS))
 # Rooms that compute are worth -O3; what else there is builds faster with less, and runs as fast.
 COMPUTE  = kernels autograd ops nn training decoding
 OPT     ?= $(if $(filter-out $(COMPUTE:%=src/%/%) FORCE,$<),-O2,-O3)
@@ -61,7 +62,7 @@ CFLAGS += -DBLAS
 LDLIBS += -l$(BLAS)
 endif
 ifdef SAN
-CFLAGS += -fsanitize=address,undefined -fno-sanitize-recover=all
+CFLAGS += -fsanitize=$(if $(filter thread,$(SAN)),thread,address$(comma)undefined) -fno-sanitize-recover=all
 OPT     = -O1
 endif
 
@@ -84,14 +85,19 @@ OTHER_SIDE = src/kernels/gemm$(if $(BLAS),,_blas).c
 LIB_SRC  = $(filter-out $(PROGRAM_ROOMS:%=src/%/%) $(OTHER_SIDE),$(wildcard src/*/*.c))
 MORE_SRC = $(filter-out src/programs/%,$(wildcard $(PROGRAM_ROOMS:%=src/%/*.c)))
 
-# The tests: C programs, each in both PRECISIONS, and scripts.
+# The tests: C programs, each in both PRECISIONS, and scripts. What computes nothing, and what trains as users do, is run in
+# float alone where both are; what proves gradients in double alone. TWICE=1: all in both.
 PRECISIONS = float double
+ONLY_float = programs resume damage nothing_lost bad_input file no_memory memory_limit options pool tasks corpus tokenizer utf8 json \
+             fuzz_seeds page page_browser pictures run_page
+ONLY_double = mutants students student_files cheats functions
 TESTS    = $(C_TESTS) $(basename $(notdir $(SCRIPTS)))
 # What takes longest begins first.
 LONGEST  = programs gemm mutants students
+JUDGES   = $(ONLY_double) gradcheck grading verify verdicts explain model_check ops_golden
 C_TESTS  = $(LONGEST) $(filter-out $(LONGEST),$(patsubst tests/%.c,%,$(wildcard tests/*.c)))
 # Not for a sanitizer, before which tests/faults puts an allocator of its own, and which finds nothing in numbers.
-SCRIPTS  = $(if $(SAN),,tests/adding_an_operation.sh tests/faults/faults.py tests/cache_misses.sh tests/installed.sh \
+SCRIPTS  = $(if $(SAN),,tests/faults/faults.py tests/cache_misses.sh tests/installed.sh \
                tests/numpy_round_trip.py tests/numpy_kernels.py tests/numpy_walk.py)
 
 # Programs are built in both precisions, for the tests, and copied to the top. Sanitized ones stay where they are.
@@ -263,22 +269,30 @@ run: train generate
 # Not $(MAKE) in the recipe: make would take that for a make of its own.
 THIS_MAKE  := $(MAKE)
 # Those of TESTS, scripts first, which take longest, and programs; what the scripts want is built before, by all processors.
-RUN_C       = $(foreach p,$(PRECISIONS),$(patsubst %,$(BUILD)/$(p)/tests/%,$(filter $(C_TESTS),$(TESTS))))
+ELSEWHERE   = $(if $(TWICE),,$(foreach p,$(filter-out $(1),$(PRECISIONS)),$(ONLY_$(p))))
+RUN_C       = $(foreach p,$(PRECISIONS),$(patsubst %,$(BUILD)/$(p)/tests/%,$(filter-out $(call ELSEWHERE,$(p)),$(filter $(C_TESTS),$(TESTS)))))
 RUN_SCRIPTS = $(foreach s,$(SCRIPTS),$(if $(filter $(basename $(notdir $(s))),$(TESTS)),$(s)))
 test: $(RUN_C) $(BUILT) all $(if $(filter tests/installed.sh,$(RUN_SCRIPTS)),$(LIBRARIES) $(BUILD)/tapeformer.h $(MANUALS))
 	@BUILD=$(BUILD) GRADCHECK=$(BUILD)/double/gradcheck MAKE=$(THIS_MAKE) sh tests/run.sh $(RUN_SCRIPTS) $(RUN_C)
 
 # What takes longer, and wants more than a compiler.
-test-all: test $(BUILD)/float/tests/interop/files
-	@BUILD=$(BUILD) ALL=1 sh tests/run.sh tests/interop/check.py tests/interop/differential.py tests/faults/faults.py
+test-all: $(BUILD)/float/tests/interop/files
+	@$(MAKE) TWICE=1 test
+	@BUILD=$(BUILD) ALL=1 MAKE=$(THIS_MAKE) sh tests/run.sh tests/adding_an_operation.sh tests/interop/check.py \
+	    tests/interop/differential.py tests/faults/faults.py
+	@MAKE=$(THIS_MAKE) CC="$(CC)" sh tests/ways.sh
 
 machines:
 	@MAKE=$(THIS_MAKE) CC="$(CC)" sh tests/machines.sh
 
 # What of src/ the tests go through, and what they notice of it; MUTANTS=100 tries so many, otherwise all, for hours.
+# In double those that judge gradients, which is done in double alone.
+COVERED = --coverage -include tests/coverage.h -DSLOWER=4
 coverage:
 	@find build-coverage -name '*.gcda' -delete 2>/dev/null || :
-	@$(MAKE) -s BUILD=build-coverage OPT=-O1 EXTRA=--coverage run-tests
+	@$(MAKE) -s BUILD=build-coverage OPT=-O1 EXTRA="$(COVERED)" PRECISIONS=float run-tests
+	@$(MAKE) -s BUILD=build-coverage OPT=-O1 EXTRA="$(COVERED)" PRECISIONS=double TESTS="$(JUDGES)" run-tests
+	@BUILD=build-coverage ALL=1 python3 -B tests/faults/faults.py memory || :
 	@python3 tests/coverage.py build-coverage
 mutate: $(RUN_C) $(BUILT)
 	@python3 tests/mutate.py $(BUILD) $(MUTANTS)

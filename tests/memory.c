@@ -13,12 +13,7 @@
  * allocator of their own: under them, and without glibc, only page faults are counted. */
 static volatile long allocations;
 
-#if defined __has_feature /* clang's way to tell */
-#if __has_feature(address_sanitizer) && !defined __SANITIZE_ADDRESS__
-#define __SANITIZE_ADDRESS__ 1
-#endif
-#endif
-#if defined __GLIBC__ && !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
+#if defined __GLIBC__ && !defined SANITIZED
 #define COUNTS_ALLOCATIONS true
 void *__libc_malloc(size_t bytes);
 void *__libc_calloc(size_t count, size_t bytes);

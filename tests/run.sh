@@ -3,6 +3,7 @@
 # last the line `N passed, N failed`. Status 1 if any test failed or a program died.
 # A program in Python wants NumPy too (of tests/faults: nothing; of tests/interop: PyTorch and safetensors as well); where
 # these are missing it is skipped, with a line that says so, and counts neither as passed nor as failed.
+# UNDER="valgrind -q": test programs run under that.
 # TIMES=20: then the twenty that took longest, in seconds.
 jobs=${JOBS:-$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)}
 folder=$(mktemp -d) || exit 74
@@ -27,7 +28,7 @@ run='
         fi
         ;;
     *.sh) sh "$3" ;;
-    *) "$3" ;;
+    *) $UNDER "$3" ;;
     esac >"$1/$2.out" 2>&1
     echo $? >"$1/$2.status"
     echo "$(($(date +%s) - began)) $3" >"$1/$2.seconds"

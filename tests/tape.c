@@ -8,14 +8,6 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define SANITIZED
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define SANITIZED
-#endif
-#endif
-
 /* Every request for memory is counted, and those for pages can be made to fail. A sanitizer keeps malloc to
  * itself, and so do C libraries other than glibc: there only the pages are seen. */
 static long requests;

@@ -20,16 +20,18 @@
 #include <unistd.h>
 
 /* SANITIZED: a sanitizer keeps malloc and the address space to itself. */
-#ifdef __SANITIZE_ADDRESS__ /* gcc */
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__ /* gcc */
 #define SANITIZED
 #elif defined(__has_feature) /* clang */
-#if __has_feature(address_sanitizer)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define SANITIZED
 #endif
 #endif
 
-/* Limits of time catch what hangs; a sanitizer slows down what does not, this much at most. */
-#ifdef SANITIZED
+/* Limits of time catch what hangs; a sanitizer slows down what does not, this much at most, or SLOWER what else does. */
+#ifdef SLOWER
+enum { PATIENCE = SLOWER };
+#elif defined SANITIZED
 enum { PATIENCE = 4 };
 #else
 enum { PATIENCE = 1 };

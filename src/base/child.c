@@ -66,10 +66,10 @@ _Noreturn void child_finish(void) {
 }
 
 static bool under_sanitizer(void) {
-#if defined __SANITIZE_ADDRESS__
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
     return true;
 #elif defined __has_feature
-    return __has_feature(address_sanitizer);
+    return __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
 #else
     return false;
 #endif
