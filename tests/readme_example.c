@@ -47,11 +47,13 @@ static void take_from_readme(void) {
 /* Builds and runs the program as README says. */
 static int build_and_run(void) {
     char line[1024];
-    const char *cc = getenv("CC"), *sanitizers = "";
+    const char *cc = getenv("CC"), *flags = "";
 #ifdef SANITIZED
-    sanitizers = "-fsanitize=address,undefined ";
+    flags = "-fsanitize=address,undefined ";
+#elif defined COVERAGE
+    flags = "--coverage ";
 #endif
-    snprintf(line, sizeof line, "{ %s %s%s; } >out 2>err", cc && *cc ? cc : "cc", sanitizers, command);
+    snprintf(line, sizeof line, "{ %s %s%s; } >out 2>err", cc && *cc ? cc : "cc", flags, command);
     write_text("my_test.c", program);
     int status = system(line);
     size_t size;

@@ -32,10 +32,15 @@ __attribute__((constructor)) static void start(void) {
     counting = true;
 }
 
+/* What comes now is not the program's: `make coverage` says so before it writes its counts. */
+void faults_end(void) {
+    counting = false;
+}
+
 __attribute__((destructor)) static void end(void) {
     const char *path = getenv("FAULT_COUNT");
     char text[64];
-    counting = false;
+    faults_end();
     int fd = path ? open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666) : -1;
     int length = snprintf(text, sizeof text, "%ld %ld\n", (long)calls[0], (long)calls[1]);
     if (fd >= 0) (void)!syscall(SYS_write, fd, text, (size_t)length);
