@@ -36,10 +36,10 @@ typedef struct Share {
 } Share;
 
 static struct {
-    int threads;     /* 0: not chosen yet */
-    int workers;     /* running now: at most threads - 1 */
-    bool spins;      /* every thread has a processor of its own */
-    bool registered; /* with atfork and atexit */
+    atomic_int threads; /* 0: not chosen yet; another caller may start workers meanwhile */
+    int workers;        /* running now: at most threads - 1 */
+    bool spins;         /* every thread has a processor of its own */
+    bool registered;    /* with atfork and atexit */
     pthread_t worker[MAX_THREADS];
 
     void (*body)(void *context, long chunk);
