@@ -139,15 +139,19 @@ static void corpus_refuses(void) {
 }
 
 /* From a file: a byte-order mark is no character, and what is wrong with the file is said with its path. */
+static void write_file(const char *path, const char *text) {
+    FILE *file = fopen(path, "w");
+    if (!file) exit(1);
+    fputs(text, file);
+    fclose(file);
+}
+
 static void corpus_from_a_file(void) {
     char folder[] = "/tmp/tasks.XXXXXX", path[64], want[256];
     if (!mkdtemp(folder)) exit(1);
     snprintf(path, sizeof path, "%s/text", folder);
-    FILE *file = fopen(path, "w");
-    fputs("\xEF\xBB\xBF"
-          "ein Wort, ein Satz",
-          file);
-    fclose(file);
+    write_file(path, "\xEF\xBB\xBF"
+                     "ein Wort, ein Satz");
     Error e = {0};
     Corpus *c = corpus_load(path, false, 2, 0.2, &e);
     CHECK(c && c->count == 18 && c->training == 14 && c->ids[0] == 0 && c->tokenizer->character[0] == 'e',
@@ -157,6 +161,15 @@ static void corpus_from_a_file(void) {
     snprintf(want, sizeof want, "%s: held-out tail: found 4 characters, need 5 (context 4 and one more)",
              path);
     CHECK_ERROR(e, STATUS_BAD_DATA, want);
+    /* A carriage return is part of a line's end where a newline follows it, and else a character. */
+    write_file(path, "a\rb\r\nc\r\r\nd\r");
+    for (int unix_newlines = 0; unix_newlines < 2; unix_newlines++) {
+        e = (Error){0};
+        c = corpus_load(path, unix_newlines, 2, 0, &e);
+        CHECK(c && c->count == 11 - 2 * unix_newlines && c->carriage_returns == 5 - 2 * unix_newlines, "%s",
+              e.text);
+        corpus_free(c);
+    }
     unlink(path);
     e = (Error){0};
     CHECK(!corpus_load(path, false, 4, 0.2, &e) && e.status == STATUS_NO_INPUT && strstr(e.text, path), "%s",

@@ -135,6 +135,36 @@ static void only_ascii_without_unicode(void) {
     free(text);
 }
 
+/* How a label is cut, and what its characters are shown as. */
+static void labels_are_cut(void) {
+    char marks[2 * LABEL_MOST + 2] = "a", long_text[LABEL_MOST + 2];
+    for (int i = 0; i < LABEL_MOST; i++) memcpy(marks + 1 + 2 * i, "\u0301", 3);
+    memset(long_text, 'x', LABEL_MOST + 1), long_text[LABEL_MOST + 1] = 0;
+    const struct {
+        const char *text;
+        int most, count, columns;
+        uint32_t last;
+        bool unicode;
+    } cases[] = {{"abcd", 4, 4, 4, 'd', true},
+                 {"abcde", 4, 4, 4, 0x2026, true},
+                 {"abcde", 4, 4, 4, '~', false},
+                 {"花花花", 4, 2, 3, 0x2026, true},        /* two columns each */
+                 {"e\u0301te", 3, 4, 3, 'e', true},        /* an accent takes none */
+                 {marks, 60, LABEL_MOST, 2, 0x2026, true}, /* more characters than a label has */
+                 {long_text, 60, LABEL_MOST, LABEL_MOST, 0x2026, true},
+                 {"\t", 4, 1, 1, 0x21E5, true},
+                 {"\n", 4, 1, 1, '/', false},
+                 {"\u202Ea", 1, 1, 1, 0x2026, true},
+                 {"\u202E", 1, 1, 1, 0xFFFD, true},
+                 {"", 4, 0, 0, 0, true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        Label l = label_of(cases[i].text, cases[i].most, cases[i].unicode);
+        uint32_t last = l.count ? l.character[l.count - 1] : 0;
+        CHECK(l.count == cases[i].count && l.columns == cases[i].columns && last == cases[i].last,
+              "case %zu: %d characters, %d columns, last U+%04X", i, l.count, l.columns, (unsigned)last);
+    }
+}
+
 static void chart_on_terminal(void) {
     double y[] = {0, 1, 2};
     Picture p = {PICTURE_CHART, "Rise", NULL, .chart = {.series = &(Series){"one", 3, NULL, y}, .count = 1}};
@@ -207,7 +237,7 @@ static void unicode_by_locale(void) {
 
 TEST_MAIN({"a map on a terminal", map_on_terminal}, {"every picture fits the terminal", fits_the_width},
           {"without UTF-8 all is ASCII, and labels drive nothing", only_ascii_without_unicode},
-          {"a line on a terminal", chart_on_terminal}, {"a graph on a terminal", graph_on_terminal},
-          {"labels are no markup", labels_are_no_markup},
+          {"labels are cut to their room", labels_are_cut}, {"a line on a terminal", chart_on_terminal},
+          {"a graph on a terminal", graph_on_terminal}, {"labels are no markup", labels_are_no_markup},
           {"ticks are round numbers within the axis", ticks_are_round}, {"a sparkline", sparkline_goes_down},
           {"UTF-8 as the locale says, no colour where it is not wanted", unicode_by_locale})

@@ -133,11 +133,10 @@ bool config_field(const ModelConfig *c, int index, const char **name, char value
 }
 
 bool config_integer(const char *text, int *out) {
-    char *end;
     errno = 0;
-    long value = strtol(text, &end, 10);
+    long value = strtol(text, NULL, 10);
     bool digits = *text && strspn(text, "0123456789") == strlen(text);
-    if (!digits || *end || errno || value > INT_MAX) return false;
+    if (!digits || errno || value > INT_MAX) return false;
     *out = (int)value;
     return true;
 }
