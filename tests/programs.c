@@ -1,7 +1,7 @@
 /* Good input: what train and generate print, write and promise, as a user meets it. */
 #include "child.h"
-#include "formats/json.h"
 #include "formats/safetensors.h"
+#include "json_lines.h"
 #include "text/tokenizer.h"
 #include <dirent.h>
 #include <sys/ioctl.h>
@@ -21,39 +21,6 @@ static void enter_folder_with_text(void) {
 }
 
 /* ---- Metrics ---- */
-
-/* The number of that key in a line of JSON; NAN where it is null, INFINITY where there is no such key. */
-static double number(const char *line, const char *key) {
-    char quoted[40];
-    snprintf(quoted, sizeof quoted, "\"%s\": ", key);
-    const char *at = strstr(line, quoted), *end = strchr(line, '\n');
-    if (!at || (end && at > end)) return INFINITY;
-    at += strlen(quoted);
-    return strncmp(at, "null", 4) == 0 ? NAN : strtod(at, NULL);
-}
-
-static const char *next_line(const char *text) {
-    const char *end = strchr(text, '\n');
-    return end ? end + 1 : text + strlen(text);
-}
-
-/* One object, with these keys in this order and no other. */
-static void check_keys(const char *line, const char *const *keys) {
-    char *copy = strndup(line, (size_t)(next_line(line) - line));
-    Error e = {0};
-    JsonString key;
-    Json j = json_over("line", copy, strlen(copy), &e);
-    CHECK(json_enter(&j, '{'));
-    for (; json_member(&j, &key); keys++) {
-        CHECK(*keys && strcmp(key.text, *keys) == 0, "found %s, want %s", key.text,
-              *keys ? *keys : "no more");
-        if (!*keys) break;
-        json_skip(&j);
-    }
-    CHECK(!*keys, "no %s", *keys);
-    CHECK(json_end(&j), "%s", e.text);
-    free(copy);
-}
 
 /* The last `digits` of two ways to write a number may differ. */
 static void check_column(const char *name, double json, const char **at) {
@@ -343,62 +310,6 @@ static void dry_run_tells_the_peak(void) {
 
 /* ---- Measuring ---- */
 
-/* A line for each size. A token's arithmetic does not depend on the batch, hardly on the context, and grows with the
- * square of the width. */
-static void bench_scales(void) {
-    enter_folder();
-    const char *const *arguments = ARGUMENTS("scaling", "seed", "--seconds", "0.001", "--json");
-    CHECK(run_program("bench", arguments, (Streams){0}) == 0 && !*err && lines_of(out) == 12, "%s%s", err,
-          out);
-    double most[] = {1, 2, 64}, least[] = {1, 1, 32};
-    const char *line = out;
-    for (int axis = 0; axis < 3; axis++)
-        for (int factor = 1; factor <= 8; factor *= 2, line = next_line(line)) {
-            check_keys(line, (const char *const[]){"case", "grows", "factor", "batch", "context", "d_model",
-                                                   "us_per_token", "mflop_per_token", "time_ratio",
-                                                   "flops_ratio", "flops_utilisation", "threads", NULL});
-            double ratio = number(line, "flops_ratio"), grown = factor == 8 ? least[axis] : 1;
-            CHECK(number(line, "factor") == factor && number(line, "us_per_token") > 0, "%s", line);
-            CHECK(ratio >= grown && ratio <= most[axis] && (factor > 1 || ratio == 1), "%s", line);
-        }
-}
-
-/* A line for the sum over the weights; then one for a text within its context, beyond it a token at a time, and beyond
- * it by half of it; or for one answer and for as many as the batch has. */
-static void bench_decodes(void) {
-    enter_folder();
-    static const char *const keys[] = {"case",         "decodes",      "batch",   "tokens",
-                                       "ms_per_token", "tokens_per_s", "threads", NULL};
-    static const char *const cases[] = {"seed", "chars"};
-    for (int i = 0; i < 2; i++) {
-        const char *const *arguments = ARGUMENTS("decode", cases[i], "--seconds", "0.001", "--json");
-        CHECK(run_program("bench", arguments, (Streams){0}) == 0 && !*err, "%s%s", err, out);
-        CHECK(lines_of(out) == (i ? 4 : 3), "%s", out);
-        check_keys(out, (const char *const[]){"case", "sums_mb", "ms", "threads", NULL});
-        const char *first = next_line(out);
-        for (const char *line = first; *line; line = next_line(line)) {
-            check_keys(line, keys);
-            CHECK(number(line, "tokens_per_s") > 0 && number(line, "ms_per_token") > 0, "%s", line);
-        }
-        CHECK(number(first, "batch") == 1 && number(next_line(first), "batch") == (i ? 1 : 8), "%s", out);
-        CHECK(number(first, "tokens") == (i ? 63 : 16), "%s", out);
-    }
-}
-
-/* A checkpoint is three times the weights and a header, and writing one takes less than a hundredth of the time between
- * two of them. Nothing of it is left. */
-static void bench_saves(void) {
-    enter_folder();
-    const char *const *arguments = ARGUMENTS("checkpoint", "copy", "--seconds", "0.001", "--json");
-    CHECK(run_program("bench", arguments, (Streams){0}) == 0 && !*err && lines_of(out) == 1, "%s%s", err,
-          out);
-    check_keys(out, (const char *const[]){"case", "weights_mb", "file_mb", "file_ratio", "ms", "minutes",
-                                          "share_of_training", NULL});
-    double ratio = number(out, "file_ratio"), share = number(out, "share_of_training");
-    CHECK(ratio > 3 && ratio <= 3.05 && share > 0 && share < 0.01, "%s", out);
-    CHECK(number(out, "minutes") == 10 && lines_of(list_folder(".")) == 1, "%s%s", out, listing);
-}
-
 /* ---- Learning ---- */
 
 /* A verse is learned by heart and said from its first character on. */
@@ -587,8 +498,7 @@ PROGRAM_TEST_MAIN({"metrics are complete", metrics_are_complete}, {"no steps", n
                   {"the bar fits the terminal", bar_fits_the_terminal},
                   {"help fits 80 columns", help_fits_80_columns}, {"a dry run takes nothing", dry_run},
                   {"a dry run tells the peak", dry_run_tells_the_peak},
-                  {"bench scaling measures", bench_scales}, {"bench decode measures", bench_decodes},
-                  {"bench checkpoint measures", bench_saves}, {"learns a verse by heart", learns_a_verse},
-                  {"learns to copy", learns_to_copy}, {"the window slides", the_window_slides},
+                  {"learns a verse by heart", learns_a_verse}, {"learns to copy", learns_to_copy},
+                  {"the window slides", the_window_slides},
                   {"samples are reproducible", samples_are_reproducible}, {"typing goes on", typing_goes_on},
                   {"ends when told", ends_when_told}, {"ignores what it should", ignores_what_it_should})
