@@ -303,7 +303,8 @@ run-tests: $(RUN_C) $(BUILT)
 lint: $(GENERATED)
 	@sh tests/lint.sh
 
-# cppcheck is not asked: it takes longer than clang-tidy and its reports would have to be silenced one by one.
+# cppcheck is not asked: it breaks off at a compound literal that is an argument, goes on behind functions that do not
+# return, and finds fault with what is so in the other precision alone; of 34 reports one was a mistake, a member unused.
 tidy: $(GENERATED)
 	@if ! command -v clang-tidy >/dev/null; then echo "skip tidy: there is no clang-tidy"; else \
 	    flags=$$(MAKEFLAGS= $(MAKE) -s CC=clang print-lint-flags) && \

@@ -16,30 +16,25 @@ long pattern_index_along(const AlongAxis *a, long i) {
     return i / a->inner % a->n;
 }
 
-bool pattern_near(const Suspect *s, long q, double a, double b) {
-    double size = fmax(fmax(fabs(a), fabs(b)), s->scale[q]);
+bool pattern_near(const Suspect *s, long at, double a, double b) {
+    double size = fmax(fmax(fabs(a), fabs(b)), s->scale[at / s->e->coordinates]);
     if (!isfinite(size)) return a == b;
     return fabs(a - b) <= s->tolerance * size;
 }
 
 bool pattern_fits(const Suspect *s) {
     bool any = false;
-    for (long q = 0; q < s->e->cotangents; q++)
-        for (long j = 0; j < s->e->coordinates; j++) {
-            long at = q * s->e->coordinates + j;
-            if (s->e->entry[at].state == ENTRY_KINK || !isfinite(s->numeric[at])) continue;
-            if (!pattern_near(s, q, s->analytic[at], s->expected[at])) return false;
-            any = true;
-        }
+    for (long at = 0; at < s->e->cotangents * s->e->coordinates; at++) {
+        if (s->e->entry[at].state == ENTRY_KINK || !isfinite(s->numeric[at])) continue;
+        if (!pattern_near(s, at, s->analytic[at], s->expected[at])) return false;
+        any = true;
+    }
     return any;
 }
 
 bool pattern_fits_factors(Suspect *s, const double *factor) {
-    for (long q = 0; q < s->e->cotangents; q++)
-        for (long j = 0; j < s->e->coordinates; j++) {
-            long at = q * s->e->coordinates + j;
-            s->expected[at] = s->numeric[at] * factor[j];
-        }
+    for (long at = 0; at < s->e->cotangents * s->e->coordinates; at++)
+        s->expected[at] = s->numeric[at] * factor[at % s->e->coordinates];
     return pattern_fits(s);
 }
 

@@ -107,7 +107,7 @@ bool pattern_input_for_saved(Suspect *s) {
             for (long j = 0; same && j < e->coordinates; j++) {
                 long at = (1 + i) * e->coordinates + j;
                 double want = s->numeric[at] == 0 ? 0 : (double)p->in[k].value[i];
-                same = pattern_near(s, 1 + i, s->analytic[at], want);
+                same = pattern_near(s, at, s->analytic[at], want);
             }
         if (same)
             return pattern_say(
@@ -155,7 +155,9 @@ static bool error_is_of_two_axes(const Suspect *s, const AlongAxis *a, const Alo
             corner[3] = corner[1] + corner[2] - j;
             double part[4];
             for (int c = 0; c < 4; c++) part[c] = (found[corner[c]] - want[corner[c]]) / v[corner[c]];
-            if (!pattern_near(s, q, v[j] * part[0], v[j] * (part[1] + part[2] - part[3]))) return false;
+            if (!pattern_near(s, q * s->e->coordinates + j, v[j] * part[0],
+                              v[j] * (part[1] + part[2] - part[3])))
+                return false;
         }
     }
     return true;
@@ -187,13 +189,11 @@ bool pattern_wrong_axis(Suspect *s) {
 bool pattern_single_precision(Suspect *s) {
     bool up = false, down = false;
     if (sizeof(real) == sizeof(float)) return false;
-    for (long q = 0; q < s->e->cotangents; q++)
-        for (long j = 0; j < s->e->coordinates; j++) {
-            long at = q * s->e->coordinates + j;
-            double off = s->analytic[at] - s->numeric[at], size = fabs(s->numeric[at]);
-            if (!(fabs(off) <= 2 * (double)FLT_EPSILON * s->scale[q])) return false;
-            up |= off > size * (double)FLT_EPSILON / 64, down |= off < -size * (double)FLT_EPSILON / 64;
-        }
+    for (long at = 0; at < s->e->cotangents * s->e->coordinates; at++) {
+        double off = s->analytic[at] - s->numeric[at], size = fabs(s->numeric[at]);
+        if (!(fabs(off) <= 2 * (double)FLT_EPSILON * s->scale[at / s->e->coordinates])) return false;
+        up |= off > size * (double)FLT_EPSILON / 64, down |= off < -size * (double)FLT_EPSILON / 64;
+    }
     return up && down &&
            pattern_say(s,
                        "right to the digits of a float: is something computed or kept in single precision?");

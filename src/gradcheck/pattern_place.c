@@ -84,7 +84,7 @@ bool pattern_output_place(Suspect *s) {
         for (long j = 0; j < e->coordinates; j++) {
             long at = (1 + i) * e->coordinates + j;
             wrong[i] |=
-                e->entry[at].state != ENTRY_KINK && !pattern_near(s, 1 + i, s->analytic[at], s->numeric[at]);
+                e->entry[at].state != ENTRY_KINK && !pattern_near(s, at, s->analytic[at], s->numeric[at]);
             depends |= s->numeric[at] != 0;
         }
         hidden &= !wrong[i] || !depends;

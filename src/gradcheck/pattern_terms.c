@@ -3,33 +3,21 @@
 #include <math.h>
 #include <stdio.h>
 
-/* What derivatives multiply with: a value v itself, v², 1 - v, …; each may be there by mistake, or be
- * missing. */
-static double value_itself(double v) {
-    return v;
-}
-static double value_squared(double v) {
-    return v * v;
-}
-static double one_minus(double v) {
-    return 1 - v;
-}
-static double one_plus(double v) {
-    return 1 + v;
-}
-static double one_minus_square(double v) {
-    return 1 - v * v;
-}
-
-static const struct {
+/* What derivatives multiply with, a + b v^power; each may be there by mistake, or be missing. */
+static const struct Form {
     const char *text; /* %s: the value's name */
-    double (*of)(double v);
-} form[] = {{"%s", value_itself},
-            {"%s²", value_squared},
-            {"(1 - %s)", one_minus},
-            {"(1 + %s)", one_plus},
-            {"(1 - %s²)", one_minus_square}};
+    double a, b;
+    int power;
+} form[] = {{"%s", 0, 1, 1},
+            {"%s²", 0, 1, 2},
+            {"(1 - %s)", 1, -1, 1},
+            {"(1 + %s)", 1, 1, 1},
+            {"(1 - %s²)", 1, -1, 2}};
 enum { FORMS = sizeof form / sizeof *form };
+
+static double form_of(const struct Form *f, double v) {
+    return f->a + f->b * (f->power == 2 ? v * v : v);
+}
 
 /* One value where another belongs: x for y, a for b. */
 static bool instead_of(Suspect *s, double *right, double *factor) {
@@ -64,10 +52,10 @@ bool pattern_factor_of_values(Suspect *s) {
         if (!pattern_values_beside(s, which, v, &name)) continue;
         for (int f = 0; f < FORMS; f++) {
             snprintf(text, sizeof text, form[f].text, name);
-            for (long j = 0; j < s->e->coordinates; j++) factor[j] = form[f].of(v[j]);
+            for (long j = 0; j < s->e->coordinates; j++) factor[j] = form_of(&form[f], v[j]);
             if (pattern_fits_factors(s, factor))
                 return pattern_say(s, "every element is multiplied by a factor %s too many", text);
-            for (long j = 0; j < s->e->coordinates; j++) factor[j] = 1 / form[f].of(v[j]);
+            for (long j = 0; j < s->e->coordinates; j++) factor[j] = 1 / form_of(&form[f], v[j]);
             if (pattern_fits_factors(s, factor))
                 return pattern_say(s, "a factor %s is missing at every element", text);
         }
@@ -117,7 +105,7 @@ static bool error_is_multiple(const Suspect *s, const AlongAxis *a, const double
             for (long i = 0; i < a->n; i++) {
                 long at = q * s->e->coordinates + j + i * a->inner;
                 double w = v ? v[j + i * a->inner] : 1;
-                if (!pattern_near(s, q, s->analytic[at], s->numeric[at] + (vv > 0 ? ve / vv * w : 0)))
+                if (!pattern_near(s, at, s->analytic[at], s->numeric[at] + (vv > 0 ? ve / vv * w : 0)))
                     return false;
             }
         }
@@ -146,7 +134,7 @@ static bool error_is_constant_but_for_one(const Suspect *s, const AlongAxis *a) 
                 for (long i = 0; i < a->n && constant; i++) {
                     long at = q * s->e->coordinates + j + i * a->inner;
                     double error = s->analytic[first] - s->numeric[first];
-                    constant = i == but || pattern_near(s, q, s->analytic[at], s->numeric[at] + error);
+                    constant = i == but || pattern_near(s, at, s->analytic[at], s->numeric[at] + error);
                 }
             }
             if (!constant) return false;
@@ -203,12 +191,11 @@ bool pattern_shifted(Suspect *s) {
         AlongAxis a = pattern_along(s->shape, axis);
         if (a.n < 3) continue;
         for (int by = -1; by <= 1; by += 2) {
-            for (long q = 0; q < s->e->cotangents; q++)
-                for (long j = 0; j < s->e->coordinates; j++) {
-                    long there = pattern_index_along(&a, j) + by, at = q * s->e->coordinates + j;
-                    bool edge = there < 0 || there >= a.n;
-                    s->expected[at] = edge ? s->analytic[at] : s->numeric[at + by * a.inner];
-                }
+            for (long at = 0; at < s->e->cotangents * s->e->coordinates; at++) {
+                long there = pattern_index_along(&a, at % s->e->coordinates) + by;
+                bool edge = there < 0 || there >= a.n;
+                s->expected[at] = edge ? s->analytic[at] : s->numeric[at + by * a.inner];
+            }
             if (pattern_fits(s))
                 return pattern_say(
                     s, "off by one position along axis %d: each element has its neighbour's gradient", axis);

@@ -62,7 +62,7 @@ bool pattern_upstream_shifted(Suspect *s) {
             for (long j = 0; j < e->coordinates && same; j++) {
                 long at = q * e->coordinates + j;
                 same =
-                    e->entry[at].state == ENTRY_KINK || pattern_near(s, q, s->analytic[at], s->expected[at]);
+                    e->entry[at].state == ENTRY_KINK || pattern_near(s, at, s->analytic[at], s->expected[at]);
             }
         }
         if (same)

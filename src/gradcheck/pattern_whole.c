@@ -126,10 +126,10 @@ bool pattern_strides(Suspect *s) {
         check_run_forward(run);
         check_run_backward(run, s->e->cotangent + q * s->e->outputs);
         for (long j = 0; j < s->e->coordinates && right; j++) {
+            long at = q * s->e->coordinates + j;
             double sum = 0;
             for (long i = j; i < in->count; i += s->e->coordinates) sum += (double)in->tensor.grad[i];
-            right = s->e->entry[q * s->e->coordinates + j].state == ENTRY_KINK ||
-                    pattern_near(s, q, sum, s->numeric[q * s->e->coordinates + j]);
+            right = s->e->entry[at].state == ENTRY_KINK || pattern_near(s, at, sum, s->numeric[at]);
         }
     }
     run->point = given;
@@ -207,11 +207,9 @@ bool pattern_of_another_input(Suspect *s) {
 /* Mistakes in a formula show in the first digits. What is off in later ones alone is another constant, or rounding. */
 bool pattern_nearly_right(Suspect *s) {
     const double part = 0.01;
-    for (long q = 0; q < s->e->cotangents; q++)
-        for (long j = 0; j < s->e->coordinates; j++) {
-            long at = q * s->e->coordinates + j;
-            if (!(fabs(s->analytic[at] - s->numeric[at]) <= part * s->scale[q])) return false;
-        }
+    for (long at = 0; at < s->e->cotangents * s->e->coordinates; at++)
+        if (!(fabs(s->analytic[at] - s->numeric[at]) <= part * s->scale[at / s->e->coordinates]))
+            return false;
     return pattern_say(
         s, "right to 1 %% of the largest, but not to all digits: another epsilon than forward's, an "
            "approximation, or numbers kept in single precision?");

@@ -33,8 +33,8 @@ long pattern_index_along(const AlongAxis *a, long i);
 /* Sets the explanation; returns true. */
 bool pattern_say(Suspect *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* True if two entries for cotangent q are the same number, to the tolerance of the check. */
-bool pattern_near(const Suspect *s, long q, double a, double b);
+/* True if two numbers are the same as entry `at` of the matrices, to the tolerance of the check. */
+bool pattern_near(const Suspect *s, long at, double a, double b);
 
 /* True if `expected` is the analytic gradient, entry by entry, wherever there is a derivative. */
 bool pattern_fits(const Suspect *s);
