@@ -30,7 +30,7 @@ static void write_gradients(const char *directory, CaseFiles *f) {
     for (int k = 0; k < f->point.inputs; k++) {
         char name[CASE_FILE];
         gradient_name(name, f, k);
-        if (case_has_gradient(f, k))
+        if (point_has_gradient(&f->point, k))
             write_npy(directory, name, f->point.in[k].shape, f->point.in[k].tensor.grad);
     }
 }
@@ -188,7 +188,7 @@ static void wrong_gradients_are_named(void) {
         CHECK(!wrong[i].pattern || has(found, pattern), "%zu: %s", i, found);
         CHECK(has(object_of("y"), "PASS"), "%zu: %s", i, out);
         for (int k = 1; k < f.point.inputs; k++) {
-            if (!case_has_gradient(&f, k)) continue;
+            if (!point_has_gradient(&f.point, k)) continue;
             gradient_name(name, &f, k);
             CHECK(has(object_of(name), "PASS"), "%zu: %s: %s", i, name, out);
         }

@@ -75,7 +75,7 @@ bool property_passed_twice(Properties *p, PropertyResults one) {
     (void)one;
     for (int i = 0; i < point->inputs; i++)
         for (int k = i + 1; k < point->inputs; k++)
-            if (property_has_gradient(point, i) && property_has_gradient(point, k) &&
+            if (point_has_gradient(point, i) && point_has_gradient(point, k) &&
                 same_range(&p->run->c->in[i], &p->run->c->in[k]) && !may_be_passed_twice(p, i, k))
                 return false;
     return true;
@@ -123,14 +123,14 @@ bool property_two_on_a_tape(Properties *p, PropertyResults one) {
 static bool is_used_once(const CheckPoint *point, int i) {
     for (int k = 0; k < point->inputs; k++)
         if (point->in[k].same_as == i) return false;
-    return property_has_gradient(point, i);
+    return point_has_gradient(point, i);
 }
 
 /* Each input in turn takes no gradient: its grad is NULL, and the others' stay what they are. */
 bool property_beside_constants(Properties *p, PropertyResults one) {
     CheckPoint *given = p->run->point;
     int gradients = 0;
-    for (int i = 0; i < given->inputs; i++) gradients += property_has_gradient(given, i);
+    for (int i = 0; i < given->inputs; i++) gradients += point_has_gradient(given, i);
     for (int i = 0; i < given->inputs && gradients > 1; i++) {
         CheckPoint other = *given;
         char what[96];

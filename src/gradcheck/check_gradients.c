@@ -27,10 +27,6 @@ static void *zeros(Arena *arena, long count, size_t size) {
     return arena_alloc(arena, (size_t)count * size);
 }
 
-static bool has_gradient(const PointInput *in) {
-    return in->same_as < 0 && !in->constant;
-}
-
 static long own_elements(const PointInput *in) {
     return in->count / in->repeats;
 }
@@ -83,14 +79,14 @@ static void lay_out(Gradients *g, uint64_t seed) {
     long coordinates = 0, numbers = 1 + g->outputs, inputs = 0;
     for (int k = 0; k < point->inputs; k++) {
         numbers += point->in[k].count;
-        if (has_gradient(&point->in[k])) coordinates += own_elements(&point->in[k]), inputs++;
+        if (point_has_gradient(point, k)) coordinates += own_elements(&point->in[k]), inputs++;
     }
     set_cotangents(g, coordinates, seed);
     g->sampled = (double)coordinates * (double)numbers > WORK;
     g->run->planned = g->run->evaluations + g->cotangents + 60;
     for (int k = 0; k < point->inputs; k++) {
         const PointInput *in = &point->in[k];
-        if (!has_gradient(in)) continue;
+        if (!point_has_gradient(point, k)) continue;
         long own = own_elements(in), most = WORK / numbers / inputs;
         if (most < LEAST) most = LEAST;
         bool all = !g->sampled || own <= most;

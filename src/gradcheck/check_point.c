@@ -141,6 +141,10 @@ void point_lay_out(CheckPoint *to, Arena *arena, const CheckPoint *from, const C
     }
 }
 
+bool point_has_gradient(const CheckPoint *p, int i) {
+    return p->in[i].same_as < 0 && !p->in[i].constant;
+}
+
 void point_jitter(CheckPoint *p, int input, real relative, uint64_t key) {
     const PointInput *in = &p->in[input];
     for (long i = 0; i < in->count / in->repeats; i++)

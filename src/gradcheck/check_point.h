@@ -48,6 +48,9 @@ void point_lay_out(CheckPoint *to, Arena *arena, const CheckPoint *from, const C
 /* Makes the tensors as they were before any tape saw them, every gradient filled with `fill`. */
 void point_ready(CheckPoint *p, real fill);
 
+/* Whether input i takes a gradient of its own. */
+bool point_has_gradient(const CheckPoint *p, int i);
+
 /* Changes every value of an input by so much of itself, up or down at random; and sets it as it was drawn. */
 void point_jitter(CheckPoint *p, int input, real relative, uint64_t key);
 void point_restore(CheckPoint *p, int input);

@@ -6,15 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
-bool property_has_gradient(const CheckPoint *p, int i) {
-    return p->in[i].same_as < 0 && !p->in[i].constant;
-}
-
 PropertyResults property_copy(Properties *p, const real *y) {
     const CheckPoint *point = p->run->point;
     PropertyResults r = {0};
     for (int i = 0; i < point->inputs; i++) {
-        if (!property_has_gradient(point, i)) continue;
+        if (!point_has_gradient(point, i)) continue;
         size_t bytes = (size_t)point->in[i].count * sizeof(real);
         r.value[i] = memcpy(arena_alloc(p->arena, bytes), point->in[i].tensor.grad, bytes);
     }
@@ -85,7 +81,7 @@ static bool accumulates(Properties *p, PropertyResults one) {
 static bool stores_fresh(Properties *p, PropertyResults one) {
     point_ready(p->run->point, NAN);
     for (int i = 0; i < p->run->point->inputs; i++)
-        if (property_has_gradient(p->run->point, i)) p->run->point->in[i].tensor.grad_state = GRAD_FRESH;
+        if (point_has_gradient(p->run->point, i)) p->run->point->in[i].tensor.grad_state = GRAD_FRESH;
     check_run_forward(p->run);
     check_run_backward(p->run, p->one);
     return property_same(p, property_copy(p, one.value[CHECK_INPUTS]), one, 0, false,

@@ -22,9 +22,6 @@ typedef struct Properties {
     char *text; /* how a property is broken, of REPORT_TEXT */
 } Properties;
 
-/* Whether input i of the point takes a gradient. */
-bool property_has_gradient(const CheckPoint *p, int i);
-
 /* The gradients as they are, and the output y. */
 PropertyResults property_copy(Properties *p, const real *y);
 

@@ -29,10 +29,6 @@ bool case_has_file(const CaseFiles *f, int k) {
     return f->point.in[k].same_as < 0;
 }
 
-bool case_has_gradient(const CaseFiles *f, int k) {
-    return case_has_file(f, k) && !f->point.in[k].constant;
-}
-
 /* What single precision leaves of numbers. */
 static void round_to_single(real *x, long count) {
     for (long i = 0; i < count; i++) x[i] = (real)(float)x[i];
@@ -169,7 +165,7 @@ static void print_case(FILE *out, const CaseFiles *f, bool single) {
     fprintf(out, ",\n  \"wanted\": [");
     comma = "\n";
     for (int k = 0; k < f->point.inputs; k++) {
-        if (!case_has_gradient(f, k)) continue;
+        if (!point_has_gradient(&f->point, k)) continue;
         fprintf(out, "%s    ", comma);
         print_file(out, f->point.in[k].name, "d", f->point.in[k].shape);
         comma = ",\n";
@@ -250,12 +246,12 @@ void case_instruct(const CaseFiles *f, const char *directory, bool single, FILE 
     for (int k = 0; k < f->point.inputs; k++)
         if (case_has_file(f, k))
             file_line(out, "", f->point.in[k].name, f->point.in[k].shape,
-                      case_has_gradient(f, k) ? "an input" : "an input that takes no gradient here");
+                      point_has_gradient(&f->point, k) ? "an input" : "an input that takes no gradient here");
     file_line(out, "", "y", y, "the output; your own forward's may take its place");
     file_line(out, "d", "y", y, "the upstream gradient, of L = sum(dy * y)");
     fprintf(out, "\nWrite beside them:\n");
     for (int k = 0; k < f->point.inputs; k++) {
-        if (!case_has_gradient(f, k)) continue;
+        if (!point_has_gradient(&f->point, k)) continue;
         char what[CASE_FILE];
         snprintf(what, sizeof what, "dL/d%s", f->point.in[k].name);
         file_line(out, "d", f->point.in[k].name, f->point.in[k].shape, what);

@@ -36,9 +36,8 @@ const CheckCase *case_find(const OpEntry *entry, const char *name, Error *e);
 void case_open(CaseFiles *f, const OpEntry *entry, const CheckCase *c, uint64_t seed, bool single);
 void case_close(CaseFiles *f);
 
-/* True if input k has a file of its own; if there is a gradient to be written for it. */
+/* True if input k has a file of its own. */
 bool case_has_file(const CaseFiles *f, int k);
-bool case_has_gradient(const CaseFiles *f, int k);
 
 /* Writes case.json, inputs, y and dy, in single precision or double, into a directory that is made if need be. Where
  * there are files already: STATUS_CANNOT_CREATE, or with `force` those of these names are replaced. */

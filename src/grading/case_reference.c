@@ -22,7 +22,7 @@ void reference_list(Reference *r, CaseFiles *files) {
     *r = (Reference){.files = files};
     new_part(r, -1, "", "y", files->run.y->shape);
     for (int k = 0; k < files->point.inputs; k++)
-        if (case_has_gradient(files, k))
+        if (point_has_gradient(&files->point, k))
             new_part(r, k, "d", files->point.in[k].name, files->point.in[k].shape);
 }
 

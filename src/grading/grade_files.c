@@ -90,13 +90,12 @@ static const char *report_path(char path[PATH_ROOM], const char *directory, cons
 
 static void print_row(const char *name, const Show *show, const Error *e) {
     const CheckTotals *t = &show->totals;
-    char shown[ESCAPED_TEXT];
     double of, points = grade_points(show->report, show->count, &of);
     const char *why = e->status ? e->text : "";
     for (long i = 0; i < show->count && !*why; i++)
         if (show->report[i].verdict != PASS) why = show->report[i].trouble;
-    printf("%-28s %6ld %7ld %7ld %8ld %8.4g %8.4g  %s\n", utf8_escape(shown, name), t->cases, t->passed,
-           t->failed, t->inconclusive, points, of, why);
+    printf("%-28s %6ld %7ld %7ld %8ld %8.4g %8.4g  %s\n", ESCAPED(name), t->cases, t->passed, t->failed,
+           t->inconclusive, points, of, why);
 }
 
 /* The file of this name, with report files of its own. */
@@ -151,13 +150,12 @@ static bool grade_one(const Grading *all, const char *path, const char *name, St
 }
 
 bool grade_folder(Grading *g, const char *path, Error *e) {
-    char headers[PATH_ROOM], folder[TEMPORARY_PATH] = "", shown[ESCAPED_TEXT];
+    char headers[PATH_ROOM], folder[TEMPORARY_PATH] = "";
     struct dirent **entry;
     Status worst = STATUS_DONE;
     int count = scandir(path, &entry, is_c_file, alphasort);
     if (count <= 0)
-        return error_set(e, STATUS_NO_INPUT, "%s: found no C files in it, need one",
-                         utf8_escape(shown, path));
+        return error_set(e, STATUS_NO_INPUT, "%s: found no C files in it, need one", ESCAPED(path));
     bool ok = (!g->show.junit || directory_make(g->show.junit, e)) &&
               (!g->show.gradescope || directory_make(g->show.gradescope, e)) &&
               directory_temporary(folder, e);

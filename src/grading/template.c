@@ -182,12 +182,11 @@ static void print_recorder(FILE *out, const OpSource *s, const Parameters *p) {
 }
 
 bool template_print(const char *name, const char *headers, FILE *out, Error *e) {
-    char shown[ESCAPED_TEXT];
     OpSource s;
     const OpEntry *entry = ops_find(name);
     if (!entry)
         return error_set(e, STATUS_USAGE, "--template: found '%s', need an operation that --list shows",
-                         utf8_escape(shown, name));
+                         ESCAPED(name));
     Parameters p = parameters_of(entry);
     bool there = op_source_read(&s, entry, headers, e);
     if (there) {

@@ -23,7 +23,7 @@ UlpResults ulp_results(const UlpCase *s) {
     UlpResults r = {0};
     add_result(&r, s->arena, "", "y", s->run.y->shape, -1);
     for (int k = 0; s->backward && k < s->point.inputs; k++)
-        if (s->point.in[k].same_as < 0 && !s->point.in[k].constant)
+        if (point_has_gradient(&s->point, k))
             add_result(&r, s->arena, "d", s->point.in[k].name, s->point.in[k].shape, k);
     return r;
 }
