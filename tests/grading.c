@@ -437,7 +437,14 @@ static void a_folder_is_a_table(void) {
     unlink("files/bert.c"), unlink("files/carl.c");
     CHECK(GRADCHECK("files", "--cases", "cases.c", "--json") == 0 && strstr(out, "\"file\": \"anna.c\""),
           "%s%s", err, out);
-    unlink("files/anna.c");
+    /* As exports have them: a folder for each. Hidden ones and links are not gone into. */
+    CHECK(mkdir("files/dora 1", 0777) == 0 && rename("files/anna.c", "files/dora 1/op.c") == 0);
+    CHECK(mkdir("files/.git", 0777) == 0 && symlink("..", "files/dora 1/up") == 0);
+    write_text("files/.git/x.c", "");
+    CHECK(GRADCHECK("files", "--cases", "cases.c", "--gradescope", "g") == 0, "%s%s", err, out);
+    CHECK(strstr(out, "\ndora 1/op.c ") && !strstr(out, "x.c") && !strstr(out, "up"), "%s", out);
+    CHECK(is_near(score_of("g/dora 1/op.json").points, 4));
+    unlink("files/dora 1/op.c");
     CHECK(GRADCHECK("files") == STATUS_NO_INPUT && strstr(err, "found no C files"), "%s", err);
 }
 
@@ -458,5 +465,4 @@ PROGRAM_TEST_MAIN({"every template compiles", every_template_compiles, 170},
                   {"a killed folder leaves all reports", a_killed_folder_leaves_all_reports},
                   {"an ended run cleans up", an_ended_run_cleans_up},
                   {"a reader that goes costs no grade", a_reader_that_goes_costs_no_grade},
-                  {"loops get less time", loops_get_less_time},
-                  {"a folder is a table", a_folder_is_a_table})
+                  {"loops get less time", loops_get_less_time}, {"a folder is a table", a_folder_is_a_table})

@@ -2,6 +2,7 @@
 #include "base/utf8.h"
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,4 +55,63 @@ bool directory_empty(const char *path) {
 bool directory_file(char out[PATH_ROOM], const char *directory, const char *name, Status status, Error *e) {
     int length = snprintf(out, PATH_ROOM, "%s/%s", directory, name);
     return length < PATH_ROOM || error_set(e, status, "%s/%s: %s", directory, name, strerror(ENAMETOOLONG));
+}
+
+static bool ends_with(const char *name, const char *ending) {
+    size_t n = strlen(name), length = strlen(ending);
+    return n > length && strcmp(name + n - length, ending) == 0;
+}
+
+static bool keep_name(FileNames *f, const char *name, Error *e) {
+    if (f->count == f->capacity) {
+        long capacity = 2 * f->capacity + 64;
+        char **grown = realloc(f->name, (size_t)capacity * sizeof *grown);
+        if (!grown) return error_set(e, STATUS_NO_MEMORY, "memory: the names of files");
+        f->name = grown, f->capacity = capacity;
+    }
+    f->name[f->count] = strdup(name);
+    return f->name[f->count++] || error_set(e, STATUS_NO_MEMORY, "memory: the names of files");
+}
+
+/* Those in PATH/WAY and below; `way` is empty or ends with a slash. */
+static bool find_files(const char *path, const char *way, const char *ending, FileNames *f, Error *e) {
+    char here[PATH_ROOM], name[PATH_ROOM];
+    if (!directory_file(here, path, way, STATUS_NO_INPUT, e)) return false;
+    DIR *d = opendir(here);
+    if (!d) return error_set(e, STATUS_NO_INPUT, "%s: %s", ESCAPED(here), strerror(errno));
+    bool ok = true;
+    for (const struct dirent *entry; ok && (entry = readdir(d));) {
+        struct stat found, link;
+        if (entry->d_name[0] == '.' || fstatat(dirfd(d), entry->d_name, &found, 0) != 0) continue;
+        bool linked =
+            fstatat(dirfd(d), entry->d_name, &link, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(link.st_mode);
+        int length = snprintf(name, sizeof name, "%s%s", way, entry->d_name);
+        if (length >= PATH_ROOM - 1) {
+            ok = error_set(e, STATUS_NO_INPUT, "%s: %s", ESCAPED(here), strerror(ENAMETOOLONG));
+        } else if (!S_ISDIR(found.st_mode)) {
+            ok = !ends_with(name, ending) || keep_name(f, name, e);
+        } else if (!linked) {
+            memcpy(name + length, "/", 2);
+            ok = find_files(path, name, ending, f, e);
+        }
+    }
+    closedir(d);
+    return ok;
+}
+
+static int by_name(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+bool directory_files(const char *path, const char *ending, FileNames *out, Error *e) {
+    *out = (FileNames){0};
+    if (!find_files(path, "", ending, out, e)) return false;
+    if (out->count) qsort(out->name, (size_t)out->count, sizeof *out->name, by_name);
+    return true;
+}
+
+void directory_files_free(FileNames *f) {
+    for (long i = 0; i < f->count; i++) free(f->name[i]);
+    free(f->name);
+    *f = (FileNames){0};
 }

@@ -17,6 +17,15 @@ void directory_remove(const char *path);
 /* True if nothing is in the directory; also if it cannot be read. */
 bool directory_empty(const char *path);
 
+/* The files below the directory whose names end so, by their way from it, in order. What begins with a dot is left out, and
+ * links to directories are not followed. False: STATUS_NO_INPUT, what cannot be read, or STATUS_NO_MEMORY. */
+typedef struct FileNames {
+    char **name;
+    long count, capacity;
+} FileNames;
+bool directory_files(const char *path, const char *ending, FileNames *out, Error *e);
+void directory_files_free(FileNames *f);
+
 /* Writes "DIRECTORY/NAME" into out. False with `status`: it is longer than a path can be. */
 enum { PATH_ROOM = 4096 };
 bool directory_file(char out[PATH_ROOM], const char *directory, const char *name, Status status, Error *e);

@@ -1,10 +1,10 @@
 #include "grading/grade_files.h"
 #include "base/directory.h"
+#include "base/interrupt.h"
 #include "base/pool.h"
 #include "base/utf8.h"
 #include "grading/coverage.h"
 #include "grading/grade_parts.h"
-#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,17 +75,17 @@ bool grade_file(Grading *g, Error *e) {
 
 /* ---- A folder ---- */
 
-static int is_c_file(const struct dirent *entry) {
-    size_t n = strlen(entry->d_name);
-    return n > 2 && entry->d_name[0] != '.' && strcmp(entry->d_name + n - 2, ".c") == 0;
-}
-
-/* DIR/NAME.ending for the file NAME.c; NULL where there is no DIR. */
-static const char *report_path(char path[PATH_ROOM], const char *directory, const char *file,
-                               const char *ending) {
-    if (!directory) return NULL;
-    snprintf(path, PATH_ROOM, "%s/%.*s.%s", directory, (int)strlen(file) - 2, file, ending);
-    return path;
+/* DIR/NAME.ending for the file NAME.c, whose name may begin with folders: these are made. *path is NULL where there is no
+ * DIR. */
+static bool report_path(char room[PATH_ROOM], const char **path, const char *file, const char *ending,
+                        Error *e) {
+    char name[PATH_ROOM], folder[PATH_ROOM];
+    if (!*path) return true;
+    snprintf(name, sizeof name, "%.*s.%s", (int)strlen(file) - 2, file, ending);
+    if (!directory_file(room, *path, name, STATUS_CANNOT_CREATE, e)) return false;
+    *path = room;
+    snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(room, '/') - room), room);
+    return directory_make(folder, e);
 }
 
 static void print_row(const char *name, const Show *show, const Error *e) {
@@ -107,21 +107,19 @@ static bool enter_file(Grading *g, FolderFile *f, const char *path, const char *
     if (!directory_file(f->source, path, name, STATUS_NO_INPUT, e)) return false;
     g->file.source = f->source;
     g->show.file = name, g->show.apart = true;
-    g->show.junit = report_path(f->junit, g->show.junit, name, "xml");
-    g->show.gradescope = report_path(f->gradescope, g->show.gradescope, name, "json");
-    return true;
+    return report_path(f->junit, &g->show.junit, name, "xml", e) &&
+           report_path(f->gradescope, &g->show.gradescope, name, "json", e);
 }
 
 /* Before the first is judged each file has reports, which say that it is not. */
-static bool report_all_unjudged(const Grading *all, const char *path, struct dirent **entry, int count,
-                                Error *e) {
+static bool report_all_unjudged(const Grading *all, const char *path, const FileNames *files, Error *e) {
     CheckPlan plan = all->plan;
     Error unfit = {0};
     bool given = plan_add_given(&plan, &all->file, &unfit), ok = true;
-    for (int i = 0; i < count && ok; i++) {
+    for (long i = 0; i < files->count && ok; i++) {
         Grading g = *all;
         FolderFile f;
-        ok = enter_file(&g, &f, path, entry[i]->d_name, e) &&
+        ok = enter_file(&g, &f, path, files->name[i], e) &&
              grade_unjudged(&plan, &g.show, given ? "not judged: the run ended before it" : unfit.text, e);
     }
     plan_free(&plan);
@@ -151,21 +149,20 @@ static bool grade_one(const Grading *all, const char *path, const char *name, St
 
 bool grade_folder(Grading *g, const char *path, Error *e) {
     char headers[PATH_ROOM], folder[TEMPORARY_PATH] = "";
-    struct dirent **entry;
+    FileNames files;
     Status worst = STATUS_DONE;
-    int count = scandir(path, &entry, is_c_file, alphasort);
-    if (count <= 0)
-        return error_set(e, STATUS_NO_INPUT, "%s: found no C files in it, need one", ESCAPED(path));
-    bool ok = (!g->show.junit || directory_make(g->show.junit, e)) &&
-              (!g->show.gradescope || directory_make(g->show.gradescope, e)) &&
-              directory_temporary(folder, e);
+    bool ok = directory_files(path, ".c", &files, e);
+    if (ok && !files.count)
+        ok = error_set(e, STATUS_NO_INPUT, "%s: found no C files in it, need one", ESCAPED(path));
+    ok = ok && directory_temporary(folder, e);
     g->file.folder = folder, g->file.headers = student_headers(headers);
-    ok = ok && report_all_unjudged(g, path, entry, count, e);
+    ok = ok && report_all_unjudged(g, path, &files, e);
     if (ok && !g->show.json)
         printf("%-28s %6s %7s %7s %8s %8s %8s\n", "file", "cases", "passed", "failed", "unproved", "points",
                "of");
-    for (int i = 0; i < count; free(entry[i++])) ok = ok && grade_one(g, path, entry[i]->d_name, &worst, e);
-    free(entry);
+    for (long i = 0; i < files.count && ok && !interrupt_signal(); i++)
+        ok = grade_one(g, path, files.name[i], &worst, e);
+    directory_files_free(&files);
     if (*folder) directory_remove(folder);
     return ok && (worst == STATUS_DONE || error_set(e, worst, "%s: not all is proved", path));
 }
