@@ -130,6 +130,10 @@ static inline bool same_files(const char *a, const char *b) {
     return same;
 }
 
+#ifdef __APPLE__
+#define st_mtim st_mtimespec
+#endif
+
 /* Everything in the folder as text: names, and sizes and times of what is no folder. */
 static char listing[MOST_OUTPUT];
 

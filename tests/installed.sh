@@ -41,7 +41,8 @@ static_library_shows_the_same() {
 }
 
 # Of the library's files only base/system.o may want what POSIX.1-2017 has not; tests/posix.txt lists what others may.
-# glibc ends a name in 64 where offsets have so many bits. What begins with two underscores is a C library's own name for such a function; gcc makes sincos of sin and cos.
+# glibc ends a name in 64 where offsets have so many bits. What begins with two underscores is a C library's own name for
+# such a function; gcc makes sincos of sin and cos.
 only_posix_is_wanted() {
     library=${BUILD:-build}/float/libtapeformer.a
     nm --defined-only "$library" | awk 'NF == 3 { print $3 }' >"$folder/own"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Builds for other compilers, C libraries and processors than this machine's, runs what was built (other processors' by
-# qemu-user), and prints README's table, a row each:
+# qemu-user), and prints README's tables, a row each, and who reads whose checkpoints:
 #
 #     sh tests/machines.sh                        all of them: `make machines`
 #     sh tests/machines.sh clang musl aarch64     these
@@ -10,9 +10,11 @@
 #     ulps        `gradcheck ulps`: the float side computed there, judged here
 #     tests       those of $quick, in float, and of $long where no emulator makes minutes of them
 #     weights     after 20 steps of ./train the file of the weights is that of the native build, to the bit
-#     files       a run of either side, read by the other and written again, has the same sha256 and gives the same answers
 #
-# The last line counts rows; a machine whose compiler or emulator is missing counts as neither. CC="ccache gcc" runs every
+# Of the checkpoints that these trainings left, those that are the same file are one row of the second table. Each is read
+# on every machine and written again: the same file, by its sha256, and the same answers.
+#
+# The last line counts rows of both; a machine whose compiler or emulator is missing counts as neither. CC="ccache gcc" runs every
 # compiler by ccache, JOBS=1 one at a time.
 cd "$(dirname "$0")/.." || exit 74
 quick='json npy random rows safetensors tape tokenizer'
@@ -20,8 +22,8 @@ long='gemm model vector_math'
 folder=$(mktemp -d) || exit 74
 trap 'rm -rf "$folder"' EXIT
 trap 'exit 130' INT
-[ $# -gt 0 ] || set -- native clang O1 x86-64 x86-64-v3 musl aarch64 armhf i686 s390x
-passed=0 failed=0 launcher=
+[ $# -gt 0 ] || set -- native clang O1 least x86-64 x86-64-v3 musl aarch64 armhf i686 s390x
+passed=0 failed=0 launcher= trained=native
 here=${CC:-cc}
 case $here in ccache\ *) launcher='ccache ' here=${here#ccache } ;; esac
 
@@ -32,12 +34,17 @@ describe() {
     native) ;;
     clang) compiler=clang ;;
     O1) options=OPT=-O1 ;;
+    least) options=EXTRA=-DLEAST_SYSTEM ;;
     x86-64) arch=x86-64 fused=no ;;
     x86-64-v3) arch=x86-64-v3 ;;
     musl) compiler=musl-gcc ;;
     aarch64) compiler=aarch64-linux-gnu-gcc arch=armv8-a emulator=qemu-aarch64 ;;
     armhf) compiler=arm-linux-gnueabihf-gcc arch=armv7-a+neon-vfpv4 emulator=qemu-arm ;;
-    i686) compiler=i686-linux-gnu-gcc arch=i686 emulator=qemu-i386 fused=no ;;
+    i686)
+        compiler=i686-linux-gnu-gcc arch=i686 fused=no
+        # The kernel of an x86-64 runs it as it is, if it is in one piece.
+        if [ "$(uname -m)" = x86_64 ]; then options=EXTRA=-static; else emulator=qemu-i386; fi
+        ;;
     s390x) compiler=s390x-linux-gnu-gcc arch=z13 emulator=qemu-s390x ;;
     *) echo "machines: found '$name', need one of the names in $0" >&2; exit 2 ;;
     esac
@@ -96,25 +103,37 @@ weights() {
     fi
 }
 
-sums() {
-    (cd "$1" && sha256sum model.safetensors checkpoint.safetensors)
+# Of the system's programs for it the one that is there; macOS has the other.
+sha256() {
+    if command -v sha256sum >/dev/null; then sha256sum "$@"; else shasum -a 256 "$@"; fi
 }
 
-# Reads a run and writes it again: the sums of what was written, and what it answers.
+# Reads a run on machine $1 and writes it again: the sums of what was written, and what it answers.
 rewrite() {
+    describe "$1"
     rm -rf "$folder/copy"
-    cp -r "$1" "$folder/copy" && rm "$folder/copy/model.safetensors" &&
-        $emulator "$at/float/train" --resume "$folder/copy" --quiet >/dev/null && sums "$folder/copy" &&
+    cp -R "$2" "$folder/copy" && rm "$folder/copy/model.safetensors" &&
+        $emulator "$at/float/train" --resume "$folder/copy" --quiet >/dev/null &&
+        (cd "$folder/copy" && sha256 checkpoint.safetensors model.safetensors) &&
         printf 'abc\nHello\n' | $emulator "$at/float/generate" "$folder/copy"
 }
 
-# Both sides write what they have read, and answer alike.
-files() {
-    for run in native "$name"; do
-        rewrite "$folder/$run" >"$folder/there" && (describe native && rewrite "$folder/$run") >"$folder/here" &&
-            cmp "$folder/there" "$folder/here" && sums "$folder/$run" | diff - "$folder/here" | grep '^<' && return 1
+# A row of the second table: the run that the machines $1 have written is read by all.
+read_by_all() {
+    run=$folder/${1%% *} refused=
+    sum=$(cd "$run" && sha256 checkpoint.safetensors model.safetensors)
+    rewrite native "$run" >"$folder/expected" 2>&1
+    for reader in $trained; do
+        rewrite "$reader" "$run" >"$folder/said" 2>&1 && cmp -s "$folder/said" "$folder/expected" &&
+            [ "$(head -n 2 "$folder/said")" = "$sum" ] || refused="$refused $reader"
     done
-    echo same
+    if [ "$refused" ]; then
+        failed=$((failed + 1))
+        echo "| $1 | $(printf %.8s "$sum")… | FAIL: not by$refused |"
+    else
+        passed=$((passed + 1))
+        echo "| $1 | $(printf %.8s "$sum")… | all $(echo $trained | wc -w | tr -d ' ') |"
+    fi
 }
 
 # Prints a cell: the last line that the function printed, or what went wrong; its row fails with it.
@@ -132,8 +151,8 @@ if ! build >"$folder/said" 2>&1 || ! train >>"$folder/said" 2>&1; then
     tail -n 20 "$folder/said" >&2
     exit 1
 fi
-columns='gradcheck ulps tests weights files'
-[ "$QUICK" ] && columns='gradcheck weights files'
+columns='gradcheck ulps tests weights'
+[ "$QUICK" ] && columns='gradcheck weights'
 printf '| machine |'
 printf ' %s |' $columns
 printf '\n|---|'
@@ -150,11 +169,27 @@ for machine; do
     if build >"$folder/said" 2>&1; then
         for column in $columns; do cell "$column"; done
         echo
+        [ $name = native ] || [ ! -e "$folder/$name/checkpoint.safetensors" ] || trained="$trained $name"
     else
         row=failed
         echo " FAIL: $(grep -m 1 -E 'error:|\*\*\*' "$folder/said") |"
     fi
     if [ $row = passed ]; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
+done
+
+printf '\n| checkpoint written by | sha256 | read and written again by |\n|---|---|---|\n'
+left=$trained
+while [ "$left" ]; do
+    first=${left%% *} same= others=
+    for name in $left; do
+        if cmp -s "$folder/$first/checkpoint.safetensors" "$folder/$name/checkpoint.safetensors"; then
+            same="$same$name "
+        else
+            others="$others$name "
+        fi
+    done
+    read_by_all "${same% }"
+    left=${others% }
 done
 echo "$passed passed, $failed failed"
 [ $failed -eq 0 ]

@@ -316,17 +316,17 @@ const char *file_path(const File *f) {
 
 bool file_reserve(File *f, size_t size, Error *e) {
     int cause;
-    do cause = posix_fallocate(f->fd, 0, (off_t)size);
+    do cause = system_reserve(f->fd, (off_t)size);
     while (cause == EINTR);
     return (cause != ENOSPC && cause != EFBIG && cause != EDQUOT) ||
            error_set(e, STATUS_IO, "%s: %s", f->path, strerror(cause));
 }
 
 static bool sync_to_disk(int fd) {
-    int result;
-    do result = fsync(fd);
-    while (result != 0 && errno == EINTR);
-    return result == 0;
+    bool done;
+    do done = system_sync(fd);
+    while (!done && errno == EINTR);
+    return done;
 }
 
 /* Puts the temporary file in the target's place. */

@@ -11,7 +11,7 @@
 static double limit_in(const char *folder, const char *name) {
     char path[3 * PATH_MAX], text[64] = "", *end;
     snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *f = fopen(path, "re");
+    FILE *f = fopen(path, "r");
     if (!f) return (double)INFINITY;
     bool read = fgets(text, sizeof text, f);
     fclose(f);
@@ -30,7 +30,7 @@ static bool listed(const char *list, const char *word) {
 double memory_of_groups(const char *groups, const char *root) {
     char line[PATH_MAX], folder[2 * PATH_MAX];
     double least = (double)INFINITY;
-    FILE *f = fopen(groups, "re");
+    FILE *f = fopen(groups, "r");
     while (f && fgets(line, sizeof line, f)) {
         char *controllers = strchr(line, ':'), *path = controllers ? strchr(controllers + 1, ':') : NULL;
         if (!path) continue;

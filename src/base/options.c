@@ -5,9 +5,7 @@
 #include "base/utf8.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <inttypes.h>
-#include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +28,8 @@ static bool is_heading(const Option *o) {
 
 /* ---- Values ---- */
 
-/* A long double holds every long and every double. */
+/* A long double holds every double, and every long but on machines where it is a double itself: there the ends of
+ * intervals, short numbers, are held all the same. */
 static bool in_interval(const Option *o, long double value) {
     const char *start = o->allowed ? o->allowed : "";
     char *comma = NULL, *end = NULL;
@@ -52,7 +51,8 @@ static bool read_integer(const Option *o, const char *text) {
     char *end;
     errno = 0;
     long value = strtol(text, &end, 10);
-    if (!is_decimal(text, "+-0123456789") || *end || errno || !in_interval(o, value)) return false;
+    if (!is_decimal(text, "+-0123456789") || *end || errno || !in_interval(o, (long double)value))
+        return false;
     *o->integer = value;
     return true;
 }
@@ -360,14 +360,13 @@ bool options_parse(Options *o, int argc, char **argv, Error *e) {
     }
 
     /* Numbers have a point in them, whatever locale the program has set. */
-    locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0), before = uselocale(plain);
+    void *before = system_locale("C");
     Rows rows = {0};
     add_rows(&rows, o->table);
     add_rows(&rows, common);
     bool ok = parse(o, &rows, &help, argc, argv, e);
     if (ok && help) print_help(o, &rows);
-    uselocale(before);
-    if (plain) freelocale(plain);
+    system_locale_back(before);
     if (ok && threads) pool_set_threads((int)threads);
     return ok && !help;
 }

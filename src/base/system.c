@@ -1,12 +1,10 @@
-/* Above what POSIX asks for, in this file alone. */
+/* Above what POSIX asks for, in this file alone: who has not asked for POSIX is shown all there is. */
+#undef _XOPEN_SOURCE
 #define _GNU_SOURCE 1
-#define _DARWIN_C_SOURCE
-#define _NETBSD_SOURCE
-#define __BSD_VISIBLE 1
 #include "base/system.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
+#include <locale.h>
 #include <math.h>
 #include <signal.h>
 #include <stdint.h>
@@ -15,18 +13,34 @@
 #include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
-#if defined __linux__
+
+/* What more the system has than the least. -DLEAST_SYSTEM builds for one that has nothing: what is left runs on this
+ * machine too, which tests/machines.sh sees to. */
+#if defined LEAST_SYSTEM
+#elif defined __linux__
 #include <sched.h>
 #include <sys/prctl.h>
+#define HAS_FALLOCATE 1
+#define HAS_USELOCALE 1
 #elif defined __APPLE__
 #include <mach-o/dyld.h>
+#include <sys/sysctl.h>
+#include <xlocale.h>
+#define HAS_USELOCALE 1
 #elif defined __FreeBSD__
 #include <sys/procctl.h>
+#define HAS_FALLOCATE 1
+#define HAS_USELOCALE 1
+#elif defined __OpenBSD__
+#define HAS_USELOCALE 1
+#elif defined __NetBSD__
+#define HAS_FALLOCATE 1
 #endif
 
 int system_processors(void) {
-#ifdef __linux__
+#ifdef CPU_COUNT
     cpu_set_t set;
     if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
 #endif
@@ -54,8 +68,46 @@ size_t system_resident(void) {
     return resident * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-bool system_program(char *path, size_t size) {
+size_t system_peak(void) {
+    struct rusage usage;
+    if (getrusage(RUSAGE_SELF, &usage) != 0) return 0;
 #ifdef __APPLE__
+    return (size_t)usage.ru_maxrss;
+#else
+    return (size_t)usage.ru_maxrss * 1024;
+#endif
+}
+
+long system_cache(int level) {
+#if defined LEAST_SYSTEM
+    (void)level;
+#elif defined _SC_LEVEL1_DCACHE_SIZE
+    return sysconf(level == 1 ? _SC_LEVEL1_DCACHE_SIZE : _SC_LEVEL2_CACHE_SIZE);
+#elif defined __APPLE__
+    /* Of the fast cores, where there are two kinds. */
+    static const char *const names[2][2] = {{"hw.perflevel0.l1dcachesize", "hw.l1dcachesize"},
+                                            {"hw.perflevel0.l2cachesize", "hw.l2cachesize"}};
+    for (int i = 0; i < 2; i++) {
+        int64_t bytes = 0;
+        size_t size = sizeof bytes;
+        if (sysctlbyname(names[level - 1][i], &bytes, &size, NULL, 0) == 0 && bytes > 0) return (long)bytes;
+    }
+#else
+    (void)level;
+#endif
+    return 0;
+}
+
+int system_memory_limit(void) {
+#if defined RLIMIT_AS && !defined LEAST_SYSTEM
+    return RLIMIT_AS;
+#else
+    return RLIMIT_DATA;
+#endif
+}
+
+bool system_program(char *path, size_t size) {
+#if defined __APPLE__ && !defined LEAST_SYSTEM
     uint32_t room = (uint32_t)size;
     bool known = _NSGetExecutablePath(path, &room) == 0;
     if (!known) *path = 0;
@@ -74,7 +126,7 @@ bool system_program(char *path, size_t size) {
 
 void *system_pages(size_t bytes, bool shared) {
     int how = (shared ? MAP_SHARED : MAP_PRIVATE) | MAP_ANON;
-#ifdef MAP_NORESERVE
+#if defined MAP_NORESERVE && !defined LEAST_SYSTEM
     if (shared) how |= MAP_NORESERVE;
 #endif
     void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, how, -1, 0);
@@ -82,7 +134,7 @@ void *system_pages(size_t bytes, bool shared) {
 }
 
 void system_large_pages(void *pages, size_t bytes) {
-#ifdef MADV_HUGEPAGE
+#if defined MADV_HUGEPAGE && !defined LEAST_SYSTEM
     madvise(pages, bytes, MADV_HUGEPAGE);
 #else
     (void)pages, (void)bytes;
@@ -90,16 +142,16 @@ void system_large_pages(void *pages, size_t bytes) {
 }
 
 void system_end_with_parent(void) {
-#if defined __linux__
+#if defined PR_SET_PDEATHSIG
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-#elif defined __FreeBSD__
+#elif defined PROC_PDEATHSIG_CTL
     int how = SIGKILL;
     procctl(P_PID, 0, PROC_PDEATHSIG_CTL, &how);
 #endif
 }
 
 bool system_lock(int fd) {
-#ifdef LOCK_EX
+#if defined LOCK_EX && !defined LEAST_SYSTEM
     return flock(fd, LOCK_EX | LOCK_NB) == 0;
 #else
     struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -107,6 +159,25 @@ bool system_lock(int fd) {
     if (errno == EACCES || errno == EAGAIN) errno = EWOULDBLOCK;
     return false;
 #endif
+}
+
+int system_reserve(int fd, off_t size) {
+#if defined HAS_FALLOCATE
+    return posix_fallocate(fd, 0, size);
+#elif defined F_PREALLOCATE && !defined LEAST_SYSTEM
+    fstore_t all = {.fst_flags = F_ALLOCATEALL, .fst_posmode = F_PEOFPOSMODE, .fst_length = size};
+    return fcntl(fd, F_PREALLOCATE, &all) == 0 ? 0 : errno;
+#else
+    (void)fd, (void)size;
+    return ENOTSUP;
+#endif
+}
+
+bool system_sync(int fd) {
+#if defined F_FULLFSYNC && !defined LEAST_SYSTEM
+    if (fcntl(fd, F_FULLFSYNC) == 0) return true; /* fsync there leaves it in the disk's own memory */
+#endif
+    return fsync(fd) == 0;
 }
 
 int system_columns(int fd) {
@@ -128,4 +199,40 @@ void system_start_options(void) {
 #else
     optind = 0; /* glibc and musl both read it so */
 #endif
+}
+
+void *system_locale(const char *name) {
+#ifdef HAS_USELOCALE
+    locale_t chosen = newlocale(LC_CTYPE_MASK | LC_NUMERIC_MASK, name, (locale_t)0);
+    return chosen ? uselocale(chosen) : NULL;
+#else
+    char *before = strdup(setlocale(LC_ALL, NULL));
+    if (before && setlocale(LC_ALL, name)) return before;
+    free(before);
+    return NULL;
+#endif
+}
+
+void system_locale_back(void *before) {
+    if (!before) return;
+#ifdef HAS_USELOCALE
+    freelocale(uselocale(before));
+#else
+    setlocale(LC_ALL, before);
+    free(before);
+#endif
+}
+
+const char *const *system_loadable(bool open) {
+#if defined LEAST_SYSTEM
+    static const char *const flags[2][3] = {{NULL}, {NULL}};
+#elif defined __APPLE__
+    static const char *const flags[2][3] = {{"-Wl,-undefined,dynamic_lookup"},
+                                            {"-Wl,-undefined,dynamic_lookup", "-Wl,-flat_namespace"}};
+#else
+    static const char *const flags[2][3] = {
+        {"-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc", "-Wl,-Bsymbolic"},
+        {"-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc"}};
+#endif
+    return flags[open];
 }

@@ -58,14 +58,14 @@ static void run_compiler(void *context, long i) {
                                   "-Wextra",
                                   "-Wno-missing-field-initializers",
                                   "-Wno-unused-parameter",
-                                  "-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc",
                                   "-ffp-contract=fast",
                                   "-fno-math-errno",
                                   "-fno-trapping-math",
                                   "-fdiagnostics-color=never",
                                   sizeof(real) == sizeof(double) ? "-DREAL_DOUBLE" : "-DREAL_FLOAT"};
     for (size_t f = 0; f < sizeof flags / sizeof *flags; f++) argument[n++] = flags[f];
-    argument[n++] = s->open ? "-fno-inline" : "-Wl,-Bsymbolic";
+    if (s->open) argument[n++] = "-fno-inline";
+    for (const char *const *flag = system_loadable(s->open); *flag; flag++) argument[n++] = (char *)*flag;
     /* A name misspelt in a teacher's cases would have every file crash. */
     if (s->open) argument[n++] = "-Werror=implicit-function-declaration";
     argument[n++] = "-isystem";

@@ -8,12 +8,12 @@
 }
 own && NF {
     statement = statement " " $0
-    depth += gsub(/{/, "{") - gsub(/}/, "}")
+    depth += gsub(/[{]/, "{") - gsub(/[}]/, "}")
     if (depth > 0 || $0 !~ /[;}] *$/) next
     # Several prototypes may share a line: those that operations are given by.
     while (match(statement, /[;}]/) && depth == 0) {
         part = statement
-        if (statement !~ /{/) sub(/;.*/, "", part)
+        if (statement !~ /[{]/) sub(/;.*/, "", part)
         statement = substr(statement, length(part) + 2)
         sub(/^ */, "", part)
         if (part ~ /^(typedef|enum|struct|static)/ || part == "") continue

@@ -42,7 +42,7 @@ function hold(line) {
     gsub(/"[^"]*"/, "", code)
     gsub(/\/\*.*\*\//, "", code)
     if (code ~ /\/\*/) in_comment = 1
-    if (!in_comment) depth += gsub(/{/, "{", code) - gsub(/}/, "}", code)
+    if (!in_comment) depth += gsub(/[{]/, "{", code) - gsub(/[}]/, "}", code)
     if (code ~ /\*\//) in_comment = 0
     macro = line ~ /\\$/
     if (dropping && code ~ /; *$/) dropping = 0

@@ -1,7 +1,6 @@
 #include "pictures/terminal.h"
 #include "base/system.h"
 #include <langinfo.h>
-#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,10 +13,9 @@ int terminal_columns(FILE *out) {
 }
 
 bool terminal_unicode(void) {
-    locale_t locale = newlocale(LC_CTYPE_MASK, "", (locale_t)0);
-    if (!locale) return false;
-    bool unicode = strcmp(nl_langinfo_l(CODESET, locale), "UTF-8") == 0;
-    freelocale(locale);
+    void *before = system_locale("");
+    bool unicode = before && strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+    system_locale_back(before);
     return unicode;
 }
 
