@@ -68,7 +68,7 @@ build() {
 }
 
 gradcheck() {
-    $emulator "$at/double/gradcheck" | tee "$folder/log" | tail -n 1 | sed 's/,.*//'
+    $emulator "$at/double/gradcheck" --time-limit 100 | tee "$folder/log" | tail -n 1 | sed 's/,.*//'
     ! grep -E '^(FAIL|INCONCLUSIVE)' "$folder/log"
 }
 
