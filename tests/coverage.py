@@ -32,7 +32,7 @@ def gcov(folder):
     notes += glob.glob(os.path.join(folder, "*", "train.gcno"))
     for start in range(0, len(notes), 50):
         done = subprocess.run(["gcov", "--json-format", "--stdout", "--branch-probabilities", *notes[start : start + 50]],
-                              capture_output=True, text=True, check=True)
+                              stdout=subprocess.PIPE, text=True)
         for line in done.stdout.splitlines():
             for file in json.loads(line)["files"]:
                 ours = file["file"].startswith("src/") or file["file"] == "train.c"
