@@ -23,7 +23,7 @@ typedef enum ChildFate {
     CHILD_SIGNALLED, /* it crashed, or was killed */
     CHILD_TIMED_OUT,
     CHILD_INTERRUPTED, /* the program was asked to end (interrupt.h): no job is begun, and none waited for */
-    CHILD_NOT_BORN, /* the system has no process or no memory for it */
+    CHILD_NOT_BORN,    /* the system has no process or no memory for it */
 } ChildFate;
 
 enum { CHILD_PRINTED = 4096 };

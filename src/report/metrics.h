@@ -26,7 +26,8 @@ typedef struct MetricsFile {
     FILE *csv;
     Error error; /* the first that could not be written */
     char path[PATH_ROOM];
-    File *place; /* where rows are to go that are to replace others, and are in memory until then; else NULL */
+    File
+        *place; /* where rows are to go that are to replace others, and are in memory until then; else NULL */
     char *rows;
     size_t size;
 } MetricsFile;

@@ -33,6 +33,7 @@ __attribute__((constructor)) static void start(void) {
 }
 
 /* What comes now is not the program's: `make coverage` says so before it writes its counts. */
+void faults_end(void);
 void faults_end(void) {
     counting = false;
 }
