@@ -1,5 +1,4 @@
 #include "gradcheck/check_properties.h"
-#include "base/random.h"
 #include "gradcheck/property.h"
 #include "gradcheck/rounding.h"
 #include <math.h>

@@ -2,7 +2,6 @@
 #include "base/utf8.h"
 #include "grading/op_source.h"
 #include "grading/student_case.h"
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

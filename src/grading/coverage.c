@@ -1,6 +1,5 @@
 #include "grading/coverage.h"
 #include <stdio.h>
-#include <string.h>
 
 void coverage_look(Coverage *c, const CaseReport *r) {
     REPORT_SET(c->op, r->op);

@@ -6,7 +6,6 @@
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* What JSON says of a gradient, in this order. */
 static const struct Field {

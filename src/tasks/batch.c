@@ -1,6 +1,6 @@
 /* Packed rows of token ids, laid out anew every step in memory taken once. */
 #include "tasks/batch.h"
-#include "autograd/tensor.h"
+#include "base/shape.h"
 #include <stdlib.h>
 #include <string.h>
 
