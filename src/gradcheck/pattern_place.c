@@ -8,9 +8,17 @@ static bool same_set(const bool *a, const bool *b, long n) {
     return memcmp(a, b, (size_t)n * sizeof *a) == 0;
 }
 
+/* How many numbers input `which` has, or for which = inputs the output. */
+static long own_values(const Suspect *s, int which) {
+    const CheckPoint *p = s->run->point;
+    return which < p->inputs ? p->in[which].count : s->e->outputs;
+}
+
 /* "x is < 0": what the elements of the set, and they alone, have in common; false if nothing. */
 static bool condition(Suspect *s, const bool *wrong, char *text, size_t size) {
-    enum { EVIDENCE = 5 }; /* of fewer elements some condition is true by chance */
+    /* Of few elements some condition is true by chance: of the element's own sign or of a mask, which often is, it takes
+     * fewer than of another. */
+    enum { EVIDENCE = 5, MORE_EVIDENCE = 12 };
     if (s->e->coordinates < EVIDENCE) return false;
     static const char *const form_text[] = {"< 0", "> 0", "= 0", "infinite", "> 1", "< -1"};
     long n = s->e->coordinates;
@@ -22,7 +30,8 @@ static bool condition(Suspect *s, const bool *wrong, char *text, size_t size) {
         for (int form = 0; form < 6; form++) {
             for (long j = 0; j < n; j++)
                 set[j] = (bool[]){v[j]<0, v[j]> 0, v[j] == 0, isinf(v[j]), v[j] > 1, v[j] < -1}[form];
-            if (!same_set(set, wrong, n)) continue;
+            bool likely = (which == s->e->input && form < 2) || form == 2 || form == 3;
+            if (!same_set(set, wrong, n) || (!likely && own_values(s, which) < MORE_EVIDENCE)) continue;
             snprintf(text, size, "%s is %s", name, form_text[form]);
             return true;
         }

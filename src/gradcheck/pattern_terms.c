@@ -19,22 +19,6 @@ static double form_of(const struct Form *f, double v) {
     return f->a + f->b * (f->power == 2 ? v * v : v);
 }
 
-/* One value where another belongs: x for y, a for b. */
-static bool instead_of(Suspect *s, double *right, double *factor) {
-    double *wrong = arena_alloc(s->arena, (size_t)s->e->coordinates * sizeof *wrong);
-    int values = s->run->point->inputs + 1;
-    for (int i = 0; i < values * values; i++) {
-        const char *name, *other;
-        if (!pattern_values_beside(s, i / values, right, &name) ||
-            !pattern_values_beside(s, i % values, wrong, &other))
-            continue;
-        for (long j = 0; j < s->e->coordinates; j++) factor[j] = wrong[j] / right[j];
-        if (pattern_fits_factors(s, factor))
-            return pattern_say(s, "every element is multiplied by %s where %s belongs", other, name);
-    }
-    return false;
-}
-
 /* Elements that are wrong: what fits one or two of them may do so by chance. */
 static bool evident(const Suspect *s) {
     long count = 0;
@@ -60,15 +44,36 @@ bool pattern_factor_of_values(Suspect *s) {
                 return pattern_say(s, "a factor %s is missing at every element", text);
         }
     }
-    return instead_of(s, v, factor);
+    return false;
 }
 
-/* One factor for each line, as when a row's 1/σ is dropped. */
+/* One value where another belongs: x for y, a for b. */
+bool pattern_value_for_another(Suspect *s) {
+    if (!evident(s)) return false;
+    double *right = arena_alloc(s->arena, (size_t)s->e->coordinates * sizeof *right);
+    double *factor = arena_alloc(s->arena, (size_t)s->e->coordinates * sizeof *factor);
+    double *wrong = arena_alloc(s->arena, (size_t)s->e->coordinates * sizeof *wrong);
+    int values = s->run->point->inputs + 1;
+    for (int i = 0; i < values * values; i++) {
+        const char *name, *other;
+        if (!pattern_values_beside(s, i / values, right, &name) ||
+            !pattern_values_beside(s, i % values, wrong, &other))
+            continue;
+        for (long j = 0; j < s->e->coordinates; j++) factor[j] = wrong[j] / right[j];
+        if (pattern_fits_factors(s, factor))
+            return pattern_say(s, "every element is multiplied by %s where %s belongs", other, name);
+    }
+    return false;
+}
+
+/* One factor for each line, not 0 and not the same in all, as when a row's 1/σ is dropped. */
 bool pattern_factor_of_lines(Suspect *s) {
     double *factor = arena_alloc(s->arena, (size_t)s->e->coordinates * sizeof *factor);
     for (int axis = s->shape.rank - 1; axis >= 0; axis--) {
         AlongAxis a = pattern_along(s->shape, axis);
         if (a.n < 2 || a.n == s->e->coordinates) continue;
+        double seen = 0; /* a factor */
+        bool differ = false, zero = false;
         for (long j = 0; j < s->e->coordinates; j++) {
             long first = j - pattern_index_along(&a, j) * a.inner;
             double largest = 0;
@@ -80,8 +85,12 @@ bool pattern_factor_of_lines(Suspect *s) {
                     largest = fabs(s->numeric[at]);
                     factor[j] = s->analytic[at] / s->numeric[at];
                 }
+            if (largest == 0) continue;
+            zero |= factor[j] == 0;
+            differ |= seen != 0 && fabs(factor[j] - seen) > s->tolerance * fabs(seen);
+            seen = factor[j];
         }
-        if (pattern_fits_factors(s, factor))
+        if (differ && !zero && pattern_fits_factors(s, factor))
             return pattern_say(
                 s,
                 "a factor is wrong or missing that is the same along axis %d and differs between its lines",
@@ -145,7 +154,8 @@ static bool error_is_constant_but_for_one(const Suspect *s, const AlongAxis *a) 
 /* As when layer norm's mean of the gradient is dropped, or softmax's Σ dy y: the error is one number a line,
  * times 1 or times values that are known. */
 bool pattern_term(Suspect *s) {
-    static const char missing[] = "a term that sums over this axis is missing or wrong";
+    static const char missing[] =
+        "a term that is the same along it, such as a sum, is missing, wrong or one too many";
     double *v = arena_alloc(s->arena, (size_t)s->e->coordinates * sizeof *v);
     double *power = arena_alloc(s->arena, (size_t)s->e->coordinates * sizeof *power);
     for (int axis = s->shape.rank - 1; axis >= 0; axis--) {

@@ -38,38 +38,76 @@ bool pattern_upstream_ignored(Suspect *s) {
                        "the upstream gradient is not used: the result is that of an upstream gradient of 1");
 }
 
-/* expected for cotangent q = what q would give if backward read the upstream gradient `by` elements further on. */
-static void expect_shifted(Suspect *s, long q, long by) {
+/* Whether it is what would come of an upstream gradient that is read at from[i] for output i; < 0: as 0. */
+static bool fits_upstream_at(Suspect *s, const long *from) {
     const Entries *e = s->e;
-    const real *dy = e->cotangent + q * e->outputs;
-    for (long j = 0; j < e->coordinates; j++) s->expected[q * e->coordinates + j] = 0;
-    for (long i = 0; i < e->outputs; i++) {
-        double weight = i + by >= 0 && i + by < e->outputs ? (double)dy[i + by] : 0;
+    memset(s->expected, 0, (size_t)(e->cotangents * e->coordinates) * sizeof *s->expected);
+    for (long q = 0; q < e->cotangents; q++) {
+        const real *dy = e->cotangent + q * e->outputs;
+        for (long i = 0; i < e->outputs; i++) {
+            if (from[i] < 0 || dy[from[i]] == 0) continue;
+            for (long j = 0; j < e->coordinates; j++) {
+                double slope = jacobian(s, i, j);
+                if (isfinite(slope)) s->expected[q * e->coordinates + j] += (double)dy[from[i]] * slope;
+            }
+        }
         for (long j = 0; j < e->coordinates; j++) {
-            double slope = jacobian(s, i, j);
-            if (isfinite(slope)) s->expected[q * e->coordinates + j] += weight * slope;
+            long at = q * e->coordinates + j;
+            if (e->entry[at].state != ENTRY_KINK && !pattern_near(s, at, s->analytic[at], s->expected[at]))
+                return false;
         }
     }
+    return true;
+}
+
+/* Whether outputs are read at other places than their own. */
+static bool moves(const long *from, long n) {
+    for (long i = 0; i < n; i++)
+        if (from[i] != i) return true;
+    return false;
 }
 
 /* As when a part of a gradient is read from the start of the whole. */
-bool pattern_upstream_shifted(Suspect *s) {
-    const Entries *e = s->e;
-    for (long by = 1 - e->outputs; e->whole && by < e->outputs; by++) {
-        bool same = by != 0;
-        for (long q = 0; q < e->cotangents && same; q++) {
-            expect_shifted(s, q, by);
-            for (long j = 0; j < e->coordinates && same; j++) {
-                long at = q * e->coordinates + j;
-                same =
-                    e->entry[at].state == ENTRY_KINK || pattern_near(s, at, s->analytic[at], s->expected[at]);
-            }
-        }
-        if (same)
+static bool upstream_shifted(Suspect *s, long *from) {
+    long n = s->e->outputs;
+    for (long by = 1 - n; by < n; by++) {
+        for (long i = 0; i < n; i++) from[i] = i + by >= 0 && i + by < n ? i + by : -1;
+        if (by && fits_upstream_at(s, from))
             return pattern_say(s, "the upstream gradient is read %ld element%s too %s", labs(by),
                                labs(by) == 1 ? "" : "s", by < 0 ? "early" : "late");
     }
     return false;
+}
+
+/* As when rows and columns are swapped in its index: dy_ji for dy_ij. */
+static bool upstream_transposed(Suspect *s, long *from) {
+    Shape y = s->y_shape;
+    if (y.rank < 2) return false;
+    long rows = y.size[y.rank - 2], columns = y.size[y.rank - 1];
+    for (long i = 0; i < s->e->outputs; i++) {
+        long row = i / columns % rows, column = i % columns;
+        from[i] = i - row * columns - column + column * rows + row;
+    }
+    return moves(from, s->e->outputs) && fits_upstream_at(s, from) &&
+           pattern_say(s, "the upstream gradient is read as if transposed, rows for columns");
+}
+
+/* As when a row's number is forgotten in its index. */
+static bool upstream_of_first(Suspect *s, long *from) {
+    for (int axis = 0; axis < s->y_shape.rank; axis++) {
+        AlongAxis a = pattern_along(s->y_shape, axis);
+        for (long i = 0; i < s->e->outputs; i++) from[i] = i - pattern_index_along(&a, i) * a.inner;
+        if (moves(from, s->e->outputs) && fits_upstream_at(s, from))
+            return pattern_say(s, "the upstream gradient at index 0 of axis %d is used for all along it",
+                               axis);
+    }
+    return false;
+}
+
+bool pattern_upstream_elsewhere(Suspect *s) {
+    long *from = arena_alloc(s->arena, (size_t)s->e->outputs * sizeof *from);
+    return s->e->whole && s->e->cotangents > s->e->outputs &&
+           (upstream_of_first(s, from) || upstream_transposed(s, from) || upstream_shifted(s, from));
 }
 
 static bool none_beyond(const Suspect *s, const void *which, long i, long j) {
@@ -130,6 +168,19 @@ bool pattern_use_left_out(Suspect *s) {
             return pattern_say(s, "of an element's several uses all count but the %s",
                                step == 1 ? "last" : "first");
     return false;
+}
+
+static bool is_own(const Suspect *s, const void *which, long i, long j) {
+    (void)s, (void)which;
+    return i == j;
+}
+
+/* As when of softmax's derivative only y (1 - y) is there. */
+bool pattern_diagonal(Suspect *s) {
+    return s->e->outputs == s->e->coordinates && fits_sum(s, is_own, NULL, true) &&
+           pattern_say(s, "only an element's effect on its own output counts: the effects on the others, off "
+                          "the Jacobian's "
+                          "diagonal, are missing");
 }
 
 /* One tensor that is passed twice, taken apart: only one of its gradients arrives. */

@@ -36,6 +36,37 @@ bool pattern_missing(Suspect *s) {
     return pattern_say(s, "no gradient arrives at all: it is 0 everywhere");
 }
 
+/* Whether it is 0 at some indices of an axis, and right at the others. */
+static bool is_zero_at(const Suspect *s, const AlongAxis *a, bool *zero) {
+    long n = s->e->coordinates;
+    for (long i = 0; i < a->n; i++) zero[i] = false;
+    for (long j = 0; j < n; j++) zero[pattern_index_along(a, j)] |= s->e->state[j] == ENTRY_WRONG;
+    for (long i = 0; i < s->e->cotangents * n; i++)
+        if (zero[pattern_index_along(a, i % n)] ? s->analytic[i] != 0 : s->e->state[i % n] == ENTRY_WRONG)
+            return false;
+    return true;
+}
+
+/* As when a loop ends early, or steps over a remainder. */
+bool pattern_missing_in_part(Suspect *s) {
+    for (int axis = s->shape.rank - 1; axis >= 0; axis--) {
+        AlongAxis a = pattern_along(s->shape, axis);
+        bool *zero = arena_alloc(s->arena, (size_t)a.n + 1);
+        long count = 0, first = -1;
+        if (!is_zero_at(s, &a, zero)) continue;
+        for (long i = 0; i < a.n; i++)
+            if (zero[i] && count++ == 0) first = i;
+        if (count == 0 || count == a.n) continue;
+        if (count == 1)
+            return pattern_say(s, "no gradient arrives at index %ld%s of axis %d: it is 0 there", first,
+                               first == a.n - 1 ? ", the last," : "", axis);
+        return pattern_say(
+            s, "no gradient arrives at %ld of %ld indices of axis %d, the first of them %ld: it is 0 there",
+            count, a.n, axis, first);
+    }
+    return false;
+}
+
 /* "√8", "1/3", …: k where it or its square is a whole number or one over it; n is that number. */
 static bool whole(double k, double tolerance, const char **form, long *n) {
     static const struct {
@@ -52,9 +83,10 @@ static bool whole(double k, double tolerance, const char **form, long *n) {
     return false;
 }
 
-/* Where a size n comes from: "the size of axis 1 of x". */
+/* Where a size n comes from: "the size of axis 1 of x". A 2 may come from anywhere: of a square, say. */
 static bool find_size(const Suspect *s, long n, char *text, size_t size) {
     const CheckPoint *p = s->run->point;
+    if (n <= 2) return false;
     for (int i = -1; i <= p->inputs; i++) {
         const PointInput *in = i < 0 ? s->in : i < p->inputs ? &p->in[i] : NULL;
         Shape shape = in ? in->shape : s->y_shape;
@@ -90,7 +122,7 @@ static bool say_factor(Suspect *s, const char *which, double k) {
     if (named && *form) snprintf(name, sizeof name, " = %s%s%ld", k < 0 ? "-" : "", form, n);
     if (named && find_size(s, n, where, sizeof where))
         snprintf(source, sizeof source, "; %ld is %s", n, where);
-    else if (named && !strstr(form, "√") && n <= 1000 && find_size(s, n * n, where, sizeof where))
+    else if (named && n > 2 && !strstr(form, "√") && n <= 1000 && find_size(s, n * n, where, sizeof where))
         snprintf(source, sizeof source, "; %ld is √%ld, and %ld is %s", n, n * n, n * n, where);
     int digits = 6 + (int)fmax(0, -log10(fabs(k - 1)));
     return pattern_say(s, "%s: too %s by the constant factor %.*g%s%s", which,

@@ -1,4 +1,5 @@
 #include "grading/check_student.h"
+#include "base/random.h"
 #include "base/utf8.h"
 #include "grading/op_source.h"
 #include "grading/student_case.h"
@@ -67,43 +68,104 @@ static void add_changed(CheckPlan *p, const CheckItem *base, const CheckCase *c,
     item->c = *c, item->added = true;
 }
 
-/* Of the first plain case: sizes 0 and 1 along each axis, and values twice as large. */
-static void add_variants(CheckPlan *p, const CheckItem *first) {
-    enum { LARGER = 2, MOST_SIZE = 12 };
-    CheckItem base = *first;
-    char how[REPORT_NAME];
-    bool drawn = false;
-    for (long size = 2; size <= MOST_SIZE; size++)
-        for (long to = 1; to >= 0; to--) {
-            CheckCase c = base.c;
-            snprintf(how, sizeof how, "size %ld for %ld", to, size);
-            if (resize(&c, size, to)) add_changed(p, &base, &c, how);
-        }
-    for (int k = 0; k < CHECK_INPUTS && base.c.in[k].name; k++) {
-        CheckInput *in = &base.c.in[k];
-        if (in->values || in->margin > 0) continue;
-        if (in->low == 0 && in->high == 0) in->low = -2, in->high = 2;
-        in->low *= LARGER, in->high *= LARGER, drawn = true;
-    }
-    if (drawn) add_changed(p, &base, &base.c, "larger values");
+/* An input's range, made of what it says. False: its values are no random ones. */
+static bool range_of(const CheckInput *in, double *low, double *high) {
+    bool plain = in->low == 0 && in->high == 0;
+    *low = plain ? -2 : in->low, *high = plain ? 2 : in->high;
+    return in->name && !in->values;
 }
 
-/* Behind each operation's own cases. */
+static void add_larger(CheckPlan *p, const CheckItem *base, double factor, const char *how) {
+    CheckCase c = base->c;
+    bool any = false;
+    for (int k = 0; k < CHECK_INPUTS && c.in[k].name; k++) {
+        double low, high;
+        if (!range_of(&c.in[k], &low, &high)) continue;
+        c.in[k].low = factor * low, c.in[k].high = factor * high;
+        any = true;
+    }
+    c.flat = true; /* far out much is */
+    if (any) add_changed(p, base, &c, how);
+}
+
+/* What is all of one sign has the other. Of several such inputs one may have to be the larger. */
+static void add_other_sign(CheckPlan *p, const CheckItem *base) {
+    CheckCase c = base->c;
+    int signed_inputs = 0;
+    for (int k = 0; k < CHECK_INPUTS && c.in[k].name; k++) {
+        double low, high;
+        if (!range_of(&c.in[k], &low, &high) || low * high < 0) continue;
+        c.in[k].low = -high, c.in[k].high = -low, c.in[k].away_from = -c.in[k].away_from;
+        signed_inputs++;
+    }
+    if (signed_inputs == 1) add_changed(p, base, &c, "other sign");
+}
+
+/* Some numbers of each input are 0, where they may be, and none where another's is. */
+static void add_zeros(CheckPlan *p, const CheckItem *base) {
+    CheckCase c = base->c;
+    int inputs = 0, zeroed = 0;
+    while (inputs < CHECK_INPUTS && c.in[inputs].name) inputs++;
+    for (int k = 0; k < inputs; k++) {
+        double low, high;
+        long count = shape_count(c.in[k].shape);
+        CheckInput *in = &c.in[k];
+        if (!range_of(in, &low, &high) || low * high >= 0 || in->margin > 0 || in->distinct || in->same_as)
+            continue;
+        double *v = arena_alloc(&p->arena, (size_t)count * sizeof *v);
+        for (long i = 0; i < count; i++) {
+            double u = (double)random_uniform(random_key(0x2E05, (uint64_t)k), (uint64_t)i);
+            v[i] = random_below(random_key(0x2E05, 99), (uint64_t)i, inputs + 2) == k
+                       ? 0
+                       : low + (high - low) * u;
+        }
+        in->values = v, in->layout = CONTIGUOUS;
+        zeroed++;
+    }
+    c.kinks = true;
+    if (zeroed) add_changed(p, base, &c, "zeros among the values");
+}
+
+/* Of a case: sizes 0, 1 and one that is larger along each axis. */
+static void add_sizes(CheckPlan *p, const CheckItem *base) {
+    enum { MOST_SIZE = 12, LARGE_SIZE = 11 };
+    static const long other[] = {1, 0, LARGE_SIZE};
+    char how[REPORT_NAME];
+    for (long size = 2; size <= MOST_SIZE; size++)
+        for (size_t to = 0; to < sizeof other / sizeof *other; to++) {
+            CheckCase c = base->c;
+            snprintf(how, sizeof how, "size %ld for %ld", other[to], size);
+            if (size != other[to] && resize(&c, size, other[to])) add_changed(p, base, &c, how);
+        }
+}
+
+static void add_values(CheckPlan *p, const CheckItem *base) {
+    add_larger(p, base, 2, "larger values");
+    add_larger(p, base, 8, "much larger values");
+    add_other_sign(p, base);
+    add_zeros(p, base);
+}
+
+/* Behind each operation's own cases, of the first that fits. */
 static void add_what_is_forgotten(CheckPlan *p) {
     CheckItem *own = p->item;
     long count = p->items;
     p->item = NULL, p->items = p->capacity = 0;
     for (long i = 0, next; i < count; i = next) {
-        long plain = -1;
+        long plain = -1, drawn = -1;
         for (next = i; next < count && strcmp(own[next].op, own[i].op) == 0; next++) {
             const CheckCase *c = &own[next].c;
-            bool fits = own[next].index >= 0 && !c->kinks && !c->flat;
-            for (int k = 0; k < CHECK_INPUTS && c->in[k].name; k++)
-                fits &= !c->in[k].values && shape_count(c->in[k].shape) > 0;
+            bool fits = own[next].index >= 0 && !c->kinks && !c->flat, values = false;
+            for (int k = 0; k < CHECK_INPUTS && c->in[k].name; k++) {
+                values |= c->in[k].values != NULL;
+                fits &= shape_count(c->in[k].shape) > 0;
+            }
             *plan_item(p, "", "", 0) = own[next];
-            if (fits && plain < 0) plain = next;
+            if (fits && drawn < 0) drawn = next;
+            if (fits && !values && plain < 0) plain = next;
         }
-        if (plain >= 0) add_variants(p, &own[plain]);
+        if (plain >= 0) add_sizes(p, &own[plain]);
+        if (drawn >= 0) add_values(p, plain >= 0 ? &own[plain] : &own[drawn]);
     }
     free(own);
 }

@@ -86,10 +86,8 @@ static void add_output(Parts *all, const CaseReport *r, double points) {
 
 static void add_case(Parts *all, const CaseReport *r) {
     if (!r->planned) {
-        double points = 1.0;
-        int parts = r->inputs + (r->trouble[0] || !r->inputs);
-        for (int i = 0; i < r->inputs; i++) add_gradient(all, r, r->in[i].name, &r->in[i], points / parts);
-        if (parts > r->inputs) add_gradient(all, r, "", NULL, points / parts);
+        for (int i = 0; i < r->inputs; i++) add_gradient(all, r, r->in[i].name, &r->in[i], 1);
+        if (r->trouble[0] || !r->inputs) add_gradient(all, r, "", NULL, 1);
         return;
     }
     if (r->like) add_output(all, r, r->points / shares(r));
