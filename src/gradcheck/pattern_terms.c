@@ -47,7 +47,8 @@ bool pattern_factor_of_values(Suspect *s) {
     return false;
 }
 
-/* One value where another belongs: x for y, a for b. */
+/* One value where another belongs: x for y, a for b. The output may differ from an input by a factor a line, as what is
+ * normalised does: then that says more. */
 bool pattern_value_for_another(Suspect *s) {
     if (!evident(s)) return false;
     double *right = arena_alloc(s->arena, (size_t)s->e->coordinates * sizeof *right);
@@ -60,8 +61,9 @@ bool pattern_value_for_another(Suspect *s) {
             !pattern_values_beside(s, i % values, wrong, &other))
             continue;
         for (long j = 0; j < s->e->coordinates; j++) factor[j] = wrong[j] / right[j];
-        if (pattern_fits_factors(s, factor))
-            return pattern_say(s, "every element is multiplied by %s where %s belongs", other, name);
+        bool of_output = i / values == values - 1 || i % values == values - 1;
+        if (!pattern_fits_factors(s, factor) || (of_output && pattern_factor_of_lines(s))) continue;
+        return pattern_say(s, "every element is multiplied by %s where %s belongs", other, name);
     }
     return false;
 }

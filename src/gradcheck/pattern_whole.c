@@ -56,7 +56,9 @@ bool pattern_missing_in_part(Suspect *s) {
         if (!is_zero_at(s, &a, zero)) continue;
         for (long i = 0; i < a.n; i++)
             if (zero[i] && count++ == 0) first = i;
-        if (count == 0 || count == a.n) continue;
+        bool at_an_end = count > 0 && count < a.n && (first == 0 || first + count == a.n);
+        for (long i = first; at_an_end && i < first + count; i++) at_an_end = zero[i];
+        if (!at_an_end && (count != 1 || a.n == s->e->coordinates)) continue;
         if (count == 1)
             return pattern_say(s, "no gradient arrives at index %ld%s of axis %d: it is 0 there", first,
                                first == a.n - 1 ? ", the last," : "", axis);
