@@ -86,11 +86,10 @@ static const struct rlimit *lowered(struct rlimit *limit, double value, double h
 static void set_limits(const ChildLimits *limits) {
     struct rlimit l;
     double seconds = ceil(limits->seconds);
-    int memory = system_memory_limit();
     if (getrlimit(RLIMIT_CORE, &l) == 0) setrlimit(RLIMIT_CORE, lowered(&l, 0, 0));
     if (getrlimit(RLIMIT_CPU, &l) == 0) setrlimit(RLIMIT_CPU, lowered(&l, seconds, seconds + 1));
-    if (limits->bytes && !under_sanitizer() && getrlimit(memory, &l) == 0)
-        setrlimit(memory, lowered(&l, (double)limits->bytes, (double)limits->bytes));
+    if (limits->bytes && !under_sanitizer() && system_memory_limit(&l))
+        system_limit_memory(lowered(&l, (double)limits->bytes, (double)limits->bytes));
 }
 
 enum { FIRST_FREE = 3, MOST_DESCRIPTORS = 1024 };

@@ -99,12 +99,17 @@ long system_cache(int level) {
     return 0;
 }
 
-int system_memory_limit(void) {
 #if defined RLIMIT_AS && !defined LEAST_SYSTEM
-    return RLIMIT_AS;
+#define LIMITED RLIMIT_AS
 #else
-    return RLIMIT_DATA;
+#define LIMITED RLIMIT_DATA
 #endif
+bool system_memory_limit(struct rlimit *limit) {
+    return getrlimit(LIMITED, limit) == 0;
+}
+
+void system_limit_memory(const struct rlimit *limit) {
+    setrlimit(LIMITED, limit);
 }
 
 bool system_program(char *path, size_t size) {

@@ -21,8 +21,10 @@ size_t system_peak(void);
 /* Bytes of a core's own data cache of level 1 or 2, as the system says; 0 or less where it says nothing. */
 long system_cache(int level);
 
-/* The resource of setrlimit that limits a process's memory: its addresses, or its data where those have no limit. */
-int system_memory_limit(void);
+/* getrlimit and setrlimit for a process's memory: its addresses, or its data where those have no limit. */
+struct rlimit;
+bool system_memory_limit(struct rlimit *limit);
+void system_limit_memory(const struct rlimit *limit);
 
 /* The path of the running program; false, with the empty string, where it is not known. */
 bool system_program(char *path, size_t size);
