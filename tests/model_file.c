@@ -231,6 +231,26 @@ static void weights_that_are_not_finite(void) {
 #endif
 }
 
+/* The models of the paper and of a text, field by field. */
+static void usual_models(void) {
+    static const char *const want[] = {
+        "kind seq2seq encoder_layers 2 decoder_layers 2 heads 4 d_model 128 d_ff 512 vocab_size 11 "
+        "max_length 8 "
+        "norm post final_norm false activation relu positions sinusoidal tied true scale_embedding true "
+        "label_smoothing 0.10000000000000001 pad_id 0 attention dot ",
+        "kind lm encoder_layers 4 decoder_layers 0 heads 4 d_model 128 d_ff 512 vocab_size 13 max_length 9 "
+        "norm pre final_norm true activation gelu positions learned tied true scale_embedding false "
+        "label_smoothing 0 pad_id none attention dot "};
+    const ModelConfig models[] = {config_seq2seq(11, 8, 0), config_language_model(13, 9)};
+    for (int i = 0; i < 2; i++) {
+        char found[1000] = "", value[CONFIG_TEXT];
+        const char *name;
+        for (int k = 0; config_field(&models[i], k, &name, value); k++)
+            snprintf(found + strlen(found), sizeof found - strlen(found), "%s %s ", name, value);
+        CHECK(strcmp(found, want[i]) == 0, "found %s", found);
+    }
+}
+
 static void wrong_metadata(void) {
     static const char *const cases[][3] = {
         {"kind", "gpt", ": metadata: kind: found \"gpt\", need seq2seq or lm"},
@@ -444,7 +464,7 @@ static void gradients_as_computed(void) {
     model_free(m);
 }
 
-TEST_MAIN({"a seq2seq comes back to the bit", round_trip_seq2seq},
+TEST_MAIN({"the usual models", usual_models}, {"a seq2seq comes back to the bit", round_trip_seq2seq},
           {"an lm comes back to the bit", round_trip_lm},
           {"other choices come back", round_trip_other_choices},
           {"a note under a configuration's name is a bug", note_with_a_taken_name},
