@@ -164,6 +164,14 @@ static void forgotten_sizes_are_checked(void) {
     CHECK(GRADCHECK("op.c", "--json") == 1 && strstr(out, "\"case\": \"own, size 1 for 2\""), "%s", out);
     write_square("op.c", "1", "x[i] > 2 || x[i] < -2 ? 1 : 2 * x[i]", "");
     CHECK(GRADCHECK("op.c", "--json") == 1 && strstr(out, "\"case\": \"own, larger values\""), "%s", out);
+    write_square("op.c", "1", "x[i] > 6 ? 1 : 2 * x[i]", "");
+    CHECK(GRADCHECK("op.c", "--json") == 1 && strstr(out, "\"case\": \"own, much larger values\""), "%s",
+          out);
+    write_square("op.c", "1", "i > 8 ? 0 : 2 * x[i]", "");
+    CHECK(GRADCHECK("op.c", "--json") == 1 && strstr(out, "\"case\": \"own, size 11 for 2\""), "%s", out);
+    write_square("op.c", "1", "x[i] == 0 ? 1 : 2 * x[i]", "");
+    CHECK(GRADCHECK("op.c", "--json") == 1 && strstr(out, "\"case\": \"own, zeros among the values\""), "%s",
+          out);
     /* A size that the operation refuses is none of its faults. */
     write_square("op.c", "(shape_count(n->out->shape) == 6 ? 1 : (error_bug(\"size\"), 0))", right, "");
     CHECK(GRADCHECK("op.c", "--json") == 0, "%s", out);

@@ -82,6 +82,7 @@ static void add_larger(CheckPlan *p, const CheckItem *base, double factor, const
         double low, high;
         if (!range_of(&c.in[k], &low, &high)) continue;
         c.in[k].low = factor * low, c.in[k].high = factor * high;
+        c.in[k].distinct = true; /* so that some lie near the ends */
         any = true;
     }
     c.flat = true; /* far out much is */
@@ -103,6 +104,7 @@ static void add_other_sign(CheckPlan *p, const CheckItem *base) {
 
 /* Some numbers of each input are 0, where they may be, and none where another's is. */
 static void add_zeros(CheckPlan *p, const CheckItem *base) {
+    const uint64_t stream = 0x2E05;
     CheckCase c = base->c;
     int inputs = 0, zeroed = 0;
     while (inputs < CHECK_INPUTS && c.in[inputs].name) inputs++;
@@ -114,8 +116,8 @@ static void add_zeros(CheckPlan *p, const CheckItem *base) {
             continue;
         double *v = arena_alloc(&p->arena, (size_t)count * sizeof *v);
         for (long i = 0; i < count; i++) {
-            double u = (double)random_uniform(random_key(0x2E05, (uint64_t)k), (uint64_t)i);
-            v[i] = random_below(random_key(0x2E05, 99), (uint64_t)i, inputs + 2) == k
+            double u = (double)random_uniform(random_key(stream, (uint64_t)k), (uint64_t)i);
+            v[i] = random_below(random_key(stream, CHECK_INPUTS), (uint64_t)i, inputs + 2) == k
                        ? 0
                        : low + (high - low) * u;
         }
