@@ -284,7 +284,7 @@ test: $(RUN_C) $(BUILT) all $(if $(filter tests/installed.sh,$(RUN_SCRIPTS)),$(L
 
 # What takes longer, and wants more than a compiler.
 test-all: $(BUILD)/float/tests/interop/files
-	@$(MAKE) TWICE=1 test
+	@ALL=1 $(MAKE) TWICE=1 test
 	@BUILD=$(BUILD) ALL=1 MAKE=$(THIS_MAKE) sh tests/run.sh tests/adding_an_operation.sh tests/interop/check.py \
 	    tests/interop/differential.py tests/faults/faults.py
 	@MAKE=$(THIS_MAKE) CC="$(CC)" sh tests/ways.sh

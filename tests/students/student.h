@@ -4,6 +4,8 @@
 
 #include "ops/ops.h"
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* The values of input k in the order of its shape, whatever its strides. */
 static inline const real *values(Node *n, int k) {

@@ -1,0 +1,357 @@
+/* Functions of several inputs, element by element: files as another hand wrote them. */
+#include "student.h"
+
+/* ---- atan2 ---- */
+/* y = atan2(a, b) */
+static void atan2_forward(Node *n) {
+    for (long i = 0; i < shape_count(n->out->shape); i++)
+        n->out->data[i] = atan2(n->in[0]->data[i], n->in[1]->data[i]);
+}
+static void atan2_backward(Node *n) {
+    for (long i = 0; i < shape_count(n->out->shape); i++) {
+        real a = n->in[0]->data[i], b = n->in[1]->data[i], g = n->out->grad[i] / (a * a + b * b);
+        if (n->in[0]->grad) n->in[0]->grad[i] += g * b;
+        if (n->in[1]->grad) n->in[1]->grad[i] -= g * a;
+    }
+}
+extern const Op op_atan2;
+Tensor *tape_atan2(Tape *t_, Tensor *a, Tensor *b) {
+    a = tape_contiguous(t_, a);
+    b = tape_contiguous(t_, b);
+    return tape_record(tape_node(t_, &op_atan2, a->shape, INPUTS(a, b)));
+}
+static Tensor *atan2_build(Tape *t_, Tensor **x_) {
+    return tape_atan2(t_, x_[0], x_[1]);
+}
+static const CheckCase atan2_cases[] = {
+    {"matrix", atan2_build, {{"a", DIMS(3, 4)}, {"b", DIMS(3, 4)}}},
+    {"right half", atan2_build, {{"a", DIMS(4)}, {"b", DIMS(4), 0.5, 2}}},
+};
+const Op op_atan2 = {"atan2", atan2_forward, atan2_backward, CASES(atan2_cases)};
+
+/* ---- film ---- */
+/* FiLM: y[b,t,c] = gamma[b,c] x[b,t,c] + beta[b,c] */
+#define film_IX ((b * T + t) * C + c)
+#define film_GX (b * C + c)
+#define film_EACH                                                                                            \
+    for (long b = 0; b < B; b++)                                                                             \
+        for (long t = 0; t < T; t++)                                                                         \
+            for (long c = 0; c < C; c++)
+#define film_SIZES long B = n->out->shape.size[0], T = n->out->shape.size[1], C = n->out->shape.size[2]
+static void film_forward(Node *n) {
+    const real *in0 = values(n, 0);
+    const real *in1 = values(n, 1);
+    const real *in2 = values(n, 2);
+    film_SIZES;
+    film_EACH n->out->data[film_IX] = in1[film_GX] * in0[film_IX] + in2[film_GX];
+}
+static void film_backward(Node *n) {
+    const real *in0 = values(n, 0);
+    const real *in1 = values(n, 1);
+    film_SIZES;
+    const real *dy = n->out->grad;
+    if (n->in[0]->grad) film_EACH n->in[0]->grad[film_IX] += dy[film_IX] * in1[film_GX];
+    if (n->in[1]->grad) film_EACH n->in[1]->grad[film_GX] += dy[film_IX] * in0[film_IX];
+    if (n->in[2]->grad) film_EACH n->in[2]->grad[film_GX] += dy[film_IX];
+}
+extern const Op op_film;
+Tensor *tape_film(Tape *t_, Tensor *x, Tensor *gamma, Tensor *beta) {
+    return tape_record(tape_node(t_, &op_film, x->shape, INPUTS(x, gamma, beta)));
+}
+static Tensor *film_build(Tape *t_, Tensor **x_) {
+    return tape_film(t_, x_[0], x_[1], x_[2]);
+}
+static const CheckCase film_cases[] = {
+    {"sequence", film_build, {{"x", DIMS(2, 3, 4)}, {"gamma", DIMS(2, 4)}, {"beta", DIMS(2, 4)}}},
+    {"one step", film_build, {{"x", DIMS(2, 1, 3)}, {"gamma", DIMS(2, 3)}, {"beta", DIMS(2, 3)}}},
+};
+const Op op_film = {"film", film_forward, film_backward, CASES(film_cases)};
+
+/* ---- lerp ---- */
+/* y = a + w (b - a), w a scalar */
+static void lerp_forward(Node *n) {
+    const real *in0 = values(n, 0);
+    const real *in1 = values(n, 1);
+    const real *in2 = values(n, 2);
+    for (long i = 0; i < shape_count(n->out->shape); i++)
+        n->out->data[i] = in0[i] + in2[0] * (in1[i] - in0[i]);
+}
+static void lerp_backward(Node *n) {
+    const real *in0 = values(n, 0);
+    const real *in1 = values(n, 1);
+    const real *in2 = values(n, 2);
+    real w = in2[0], s = 0;
+    for (long i = 0; i < shape_count(n->out->shape); i++) {
+        if (n->in[0]->grad) n->in[0]->grad[i] += (1 - w) * n->out->grad[i];
+        if (n->in[1]->grad) n->in[1]->grad[i] += w * n->out->grad[i];
+        s += (in1[i] - in0[i]) * n->out->grad[i];
+    }
+    if (n->in[2]->grad) *n->in[2]->grad += s;
+}
+extern const Op op_lerp;
+Tensor *tape_lerp(Tape *t_, Tensor *a, Tensor *b, Tensor *w) {
+    return tape_record(tape_node(t_, &op_lerp, a->shape, INPUTS(a, b, w)));
+}
+static Tensor *lerp_build(Tape *t_, Tensor **x_) {
+    return tape_lerp(t_, x_[0], x_[1], x_[2]);
+}
+static const CheckCase lerp_cases[] = {
+    {"matrix", lerp_build, {{"a", DIMS(3, 4)}, {"b", DIMS(3, 4)}, {"w", {0}, 0, 1}}},
+    {"w fixed", lerp_build, {{"a", DIMS(3)}, {"b", DIMS(3)}, {"w", {0}, 0, 1, .constant = true}}},
+};
+const Op op_lerp = {"lerp", lerp_forward, lerp_backward, CASES(lerp_cases)};
+
+/* ---- other_logaddexp ---- */
+/* log(e^a + e^b) */
+static void other_logaddexp_forward(Node *n) {
+    const real *in0 = values(n, 0);
+    const real *in1 = values(n, 1);
+    for (long i = 0; i < shape_count(n->out->shape); i++) {
+        real a = in0[i], b = in1[i];
+        n->out->data[i] = fmax(a, b) + log1p(exp(-fabs(a - b)));
+    }
+}
+static void other_logaddexp_backward(Node *n) {
+    const real *in0 = values(n, 0);
+    const real *in1 = values(n, 1);
+    for (long i = 0; i < shape_count(n->out->shape); i++) {
+        if (n->in[0]->grad) n->in[0]->grad[i] += n->out->grad[i] * exp(in0[i] - n->out->data[i]);
+        if (n->in[1]->grad) n->in[1]->grad[i] += n->out->grad[i] * exp(in1[i] - n->out->data[i]);
+    }
+}
+static const double other_logaddexp_e1[] = {1, -2, 0.5}, e2[] = {1, -2, 3};
+extern const Op op_other_logaddexp;
+Tensor *tape_other_logaddexp(Tape *t_, Tensor *a, Tensor *b) {
+    return tape_record(tape_node(t_, &op_other_logaddexp, a->shape, INPUTS(a, b)));
+}
+static Tensor *other_logaddexp_build(Tape *t_, Tensor **x_) {
+    return tape_other_logaddexp(t_, x_[0], x_[1]);
+}
+static const CheckCase other_logaddexp_cases[] = {
+    {"matrix", other_logaddexp_build, {{"a", DIMS(2, 4)}, {"b", DIMS(2, 4)}}},
+    {"equal",
+     other_logaddexp_build,
+     {{"a", DIMS(3), .values = other_logaddexp_e1}, {"b", DIMS(3), .values = e2}}},
+};
+const Op op_other_logaddexp = {"other_logaddexp", other_logaddexp_forward, other_logaddexp_backward,
+                               CASES(other_logaddexp_cases)};
+
+/* ---- other_maximum ---- */
+/* y = max(a, b), half to each at a tie as numpy users like it */
+static void other_maximum_forward(Node *n) {
+    const real *in0 = values(n, 0);
+    const real *in1 = values(n, 1);
+    for (long i = 0; i < shape_count(n->out->shape); i++) n->out->data[i] = fmax(in0[i], in1[i]);
+}
+static void other_maximum_backward(Node *n) {
+    const real *in0 = values(n, 0);
+    const real *in1 = values(n, 1);
+    for (long i = 0; i < shape_count(n->out->shape); i++) {
+        real a = in0[i], b = in1[i], share = a > b ? 1 : a < b ? 0 : 0.5;
+        if (n->in[0]->grad) n->in[0]->grad[i] += n->out->grad[i] * share;
+        if (n->in[1]->grad) n->in[1]->grad[i] += n->out->grad[i] * (1 - share);
+    }
+}
+static const double other_maximum_va[] = {1, 2, 0, -1}, vb[] = {1, -2, 0, 3};
+extern const Op op_other_maximum;
+Tensor *tape_other_maximum(Tape *t_, Tensor *a, Tensor *b) {
+    return tape_record(tape_node(t_, &op_other_maximum, a->shape, INPUTS(a, b)));
+}
+static Tensor *other_maximum_build(Tape *t_, Tensor **x_) {
+    return tape_other_maximum(t_, x_[0], x_[1]);
+}
+static const CheckCase other_maximum_cases[] = {
+    {"random", other_maximum_build, {{"a", DIMS(3, 4)}, {"b", DIMS(3, 4)}}},
+    {"ties",
+     other_maximum_build,
+     {{"a", DIMS(4), .values = other_maximum_va}, {"b", DIMS(4), .values = vb}},
+     .kinks = true},
+};
+const Op op_other_maximum = {"other_maximum", other_maximum_forward, other_maximum_backward,
+                             CASES(other_maximum_cases)};
+
+/* ---- other_prelu ---- */
+/* other_prelu with one slope a channel: x [N, C, L], a [C] */
+static void other_prelu_forward(Node *n) {
+    const real *in0 = values(n, 0);
+    const real *in1 = values(n, 1);
+    Shape s = n->out->shape;
+    for (long i = 0; i < shape_count(s); i++) {
+        long c = i / s.size[2] % s.size[1];
+        real x = in0[i];
+        n->out->data[i] = x >= 0 ? x : in1[c] * x;
+    }
+}
+static void other_prelu_backward(Node *n) {
+    const real *in0 = values(n, 0);
+    const real *in1 = values(n, 1);
+    Shape s = n->out->shape;
+    for (long i = 0; i < shape_count(s); i++) {
+        long c = i / s.size[2] % s.size[1];
+        real x = in0[i], g = n->out->grad[i];
+        if (n->in[0]->grad) n->in[0]->grad[i] += x >= 0 ? g : g * in1[c];
+        if (n->in[1]->grad && x < 0) n->in[1]->grad[c] += g * x;
+    }
+}
+extern const Op op_other_prelu;
+Tensor *tape_other_prelu(Tape *t_, Tensor *x, Tensor *a) {
+    return tape_record(tape_node(t_, &op_other_prelu, x->shape, INPUTS(x, a)));
+}
+static Tensor *other_prelu_build(Tape *t_, Tensor **x_) {
+    return tape_other_prelu(t_, x_[0], x_[1]);
+}
+static const CheckCase other_prelu_cases[] = {
+    {"images", other_prelu_build, {{"x", DIMS(2, 3, 4), .margin = 0.1}, {"a", DIMS(3), 0.1, 0.4}}},
+    {"one channel", other_prelu_build, {{"x", DIMS(2, 1, 3), .margin = 0.1}, {"a", DIMS(1), 0.1, 0.4}}},
+};
+const Op op_other_prelu = {"other_prelu", other_prelu_forward, other_prelu_backward,
+                           CASES(other_prelu_cases)};
+
+/* ---- where ---- */
+/* y = cond ? a : b, b broadcast over the rows, cond given as 0 and 1 */
+static void where_forward(Node *n) {
+    long d = n->out->shape.size[1];
+    for (long i = 0; i < shape_count(n->out->shape); i++)
+        n->out->data[i] = n->in[0]->data[i] != 0 ? n->in[1]->data[i] : n->in[2]->data[i % d];
+}
+static void where_backward(Node *n) {
+    long d = n->out->shape.size[1];
+    for (long i = 0; i < shape_count(n->out->shape); i++) {
+        if (n->in[0]->data[i] != 0) {
+            if (n->in[1]->grad) n->in[1]->grad[i] += n->out->grad[i];
+        } else if (n->in[2]->grad)
+            n->in[2]->grad[i % d] += n->out->grad[i];
+    }
+}
+static const double where_c01[] = {1, 0, 0, 1, 0, 1, 0, 0, 1, 1, 0, 1};
+extern const Op op_where;
+Tensor *tape_where(Tape *t_, Tensor *cond, Tensor *a, Tensor *b) {
+    cond = tape_contiguous(t_, cond);
+    a = tape_contiguous(t_, a);
+    b = tape_contiguous(t_, b);
+    return tape_record(tape_node(t_, &op_where, a->shape, INPUTS(cond, a, b)));
+}
+static Tensor *where_build(Tape *t_, Tensor **x_) {
+    return tape_where(t_, x_[0], x_[1], x_[2]);
+}
+static const CheckCase where_cases[] = {
+    {"rows",
+     where_build,
+     {{"cond", DIMS(4, 3), .values = where_c01, .constant = true}, {"a", DIMS(4, 3)}, {"b", DIMS(3)}}},
+    {"one row",
+     where_build,
+     {{"cond", DIMS(1, 5), .values = where_c01, .constant = true}, {"a", DIMS(1, 5)}, {"b", DIMS(5)}}},
+};
+const Op op_where = {"where", where_forward, where_backward, CASES(where_cases)};
+
+/* ---- amax ---- */
+/* maximum of rows; ties share evenly as torch.amax does */
+static void amax_forward(Node *n) {
+    long R = n->in[0]->shape.size[0], D = n->in[0]->shape.size[1];
+    for (long r = 0; r < R; r++) {
+        real m = n->in[0]->data[r * D];
+        for (long j = 1; j < D; j++) m = fmax(m, n->in[0]->data[r * D + j]);
+        n->out->data[r] = m;
+    }
+}
+static void amax_backward(Node *n) {
+    long R = n->in[0]->shape.size[0], D = n->in[0]->shape.size[1];
+    for (long r = 0; r < R; r++) {
+        int ties = 0;
+        for (long j = 0; j < D; j++) ties += n->in[0]->data[r * D + j] == n->out->data[r];
+        for (long j = 0; j < D; j++)
+            if (n->in[0]->data[r * D + j] == n->out->data[r])
+                n->in[0]->grad[r * D + j] += n->out->grad[r] / ties;
+    }
+}
+static const double amax_tied[] = {1, 3, 3, -2, -2, -2};
+static Shape amax_first(Shape s) {
+    if (!s.size[1]) error_bug("amax of nothing");
+    return SHAPE(s.size[0]);
+}
+extern const Op op_amax;
+Tensor *tape_amax(Tape *t_, Tensor *x) {
+    x = tape_contiguous(t_, x);
+    return tape_record(tape_node(t_, &op_amax, amax_first(x->shape), INPUTS(x)));
+}
+static Tensor *amax_build(Tape *t_, Tensor **x_) {
+    return tape_amax(t_, x_[0]);
+}
+static const CheckCase amax_cases[] = {
+    {"matrix", amax_build, {{"x", DIMS(3, 5), .distinct = true}}},
+    {"ties", amax_build, {{"x", DIMS(2, 3), .values = amax_tied}}, .kinks = true},
+};
+const Op op_amax = {"amax", amax_forward, amax_backward, CASES(amax_cases)};
+
+/* ---- clamp3 ---- */
+/* torch.clamp(x, lo, hi) with tensors for the ends, all of one shape */
+static void clamp3_forward(Node *n) {
+    const real *in0 = values(n, 0);
+    const real *in1 = values(n, 1);
+    const real *in2 = values(n, 2);
+    const real *x = in0, *lo = in1, *hi = in2;
+    for (long i = 0; i < shape_count(n->out->shape); i++) n->out->data[i] = fmin(fmax(x[i], lo[i]), hi[i]);
+}
+static void clamp3_backward(Node *n) {
+    const real *in0 = values(n, 0);
+    const real *in1 = values(n, 1);
+    const real *in2 = values(n, 2);
+    const real *x = in0, *lo = in1, *hi = in2;
+    for (long i = 0; i < shape_count(n->out->shape); i++) {
+        int which = x[i] < lo[i] ? 1 : x[i] > hi[i] ? 2 : 0;
+        real *g = n->in[which]->grad;
+        if (g) g[i] += n->out->grad[i];
+    }
+}
+extern const Op op_clamp3;
+Tensor *tape_clamp3(Tape *t_, Tensor *x, Tensor *lo, Tensor *hi) {
+    return tape_record(tape_node(t_, &op_clamp3, x->shape, INPUTS(x, lo, hi)));
+}
+static Tensor *clamp3_build(Tape *t_, Tensor **x_) {
+    return tape_clamp3(t_, x_[0], x_[1], x_[2]);
+}
+static const CheckCase clamp3_cases[] = {
+    {"matrix",
+     clamp3_build,
+     {{"x", DIMS(4, 5)}, {"lo", DIMS(4, 5), -1.5, -0.5}, {"hi", DIMS(4, 5), 0.5, 1.5}}},
+    {"ends fixed",
+     clamp3_build,
+     {{"x", DIMS(7)},
+      {"lo", DIMS(7), -1.5, -0.5, .constant = true},
+      {"hi", DIMS(7), 0.5, 1.5, .constant = true}}},
+};
+const Op op_clamp3 = {"clamp3", clamp3_forward, clamp3_backward, CASES(clamp3_cases)};
+
+/* ---- dropout_mask ---- */
+/* dropout with a dropout_mask_mask that is given: y = x * dropout_mask_mask / dropout_mask_keep */
+static const double dropout_mask_keep = 0.75;
+static void dropout_mask_forward(Node *n) {
+    const real *in0 = values(n, 0);
+    const real *in1 = values(n, 1);
+    for (long i = 0; i < shape_count(n->out->shape); i++)
+        n->out->data[i] = in0[i] * in1[i] / dropout_mask_keep;
+}
+static void dropout_mask_backward(Node *n) {
+    const real *in1 = values(n, 1);
+    if (!n->in[0]->grad) return;
+    for (long i = 0; i < shape_count(n->out->shape); i++)
+        n->in[0]->grad[i] += n->out->grad[i] * in1[i] / dropout_mask_keep;
+}
+static const double dropout_mask_mask[] = {1, 0, 1, 1, 0, 1, 1, 1};
+extern const Op op_dropout_mask;
+Tensor *tape_dropout_mask(Tape *t_, Tensor *x, Tensor *dropout_mask_mask) {
+    return tape_record(tape_node(t_, &op_dropout_mask, x->shape, INPUTS(x, dropout_mask_mask)));
+}
+static Tensor *dropout_mask_build(Tape *t_, Tensor **x_) {
+    return tape_dropout_mask(t_, x_[0], x_[1]);
+}
+static const CheckCase dropout_mask_cases[] = {
+    {"matrix",
+     dropout_mask_build,
+     {{"x", DIMS(2, 4)}, {"mask", DIMS(2, 4), .values = dropout_mask_mask, .constant = true}}},
+    {"vector",
+     dropout_mask_build,
+     {{"x", DIMS(5)}, {"mask", DIMS(5), .values = dropout_mask_mask, .constant = true}}},
+};
+const Op op_dropout_mask = {"dropout_mask", dropout_mask_forward, dropout_mask_backward,
+                            CASES(dropout_mask_cases)};
