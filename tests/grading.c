@@ -229,7 +229,8 @@ static void the_denominator_is_the_teachers(void) {
         double points;
     } files[] = {
         {"right", "1", right, "", 4},
-        {"a wrong slope", "1", "3 * x[i]", "", 2.5},
+        {"a wrong slope", "1", "3 * x[i]", "", 1},
+        {"a constant", "0", "0", "", 1},
         {"does not compile", "1", right, "int f(", 0},
         {"crashes", "1", "*(volatile int *)0", "", 1},
         {"exits", "1", "(exit(0), 1)", "#include <stdlib.h>\n", 1},
@@ -437,7 +438,7 @@ static void a_folder_is_a_table(void) {
     CHECK(strstr(out, "anna.c ") && strstr(out, "bert.c ") && strstr(out, "carl.c "), "%s", out);
     CHECK(strstr(out, "does not compile"), "%s", out);
     Score anna = score_of("g/anna.json"), bert = score_of("g/bert.json"), carl = score_of("g/carl.json");
-    CHECK(is_near(anna.points, 4) && is_near(bert.points, 2.5) && carl.points == 0, "%g %g %g", anna.points,
+    CHECK(is_near(anna.points, 4) && is_near(bert.points, 1) && carl.points == 0, "%g %g %g", anna.points,
           bert.points, carl.points);
     CHECK(is_near(anna.of, 4) && is_near(bert.of, 4) && is_near(carl.of, 4), "%g %g %g", anna.of, bert.of,
           carl.of);

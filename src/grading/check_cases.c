@@ -191,6 +191,20 @@ static bool is_wanted(const CheckItem *item, const CaseReport *r) {
     return !item->added || (found && strcmp(r->property, "read-only") != 0);
 }
 
+/* A teacher's case in which nothing depends on anything tells a right backward from none as little as it tells the function
+ * that was asked for from a constant. */
+static void ask_for_slope(const CheckPlan *p, const CheckItem *item, CaseReport *r) {
+    long elements = 0, sloped = 0;
+    for (int i = 0; i < r->inputs; i++) elements += r->in[i].coordinates, sloped += r->in[i].sloped;
+    if (!p->cases || p->like || item->c.flat || r->verdict != PASS || !elements || sloped) return;
+    r->verdict = INCONCLUSIVE;
+    for (int i = 0; i < r->inputs; i++) {
+        r->in[i].verdict = INCONCLUSIVE, r->in[i].unclear = r->in[i].coordinates;
+        REPORT_SET(r->in[i].reason,
+                   "the output depends on no input: where that is meant, a case says so with .flat = true");
+    }
+}
+
 static void take_report(void *context, long i, const ChildEnd *end) {
     Checking *c = context;
     const CheckItem *item = &c->plan->item[i];
@@ -202,6 +216,7 @@ static void take_report(void *context, long i, const ChildEnd *end) {
         not_checked(r, item, end, &c->limits, NULL);
     if (r->endless && ++c->endless == ENOUGH_LOOPS) c->limits.seconds /= PART, c->judge.seconds /= PART;
     plan_describe(c->plan, item, r);
+    ask_for_slope(c->plan, item, r);
     c->report[i] = r;
     for (; c->next < c->plan->items && c->report[c->next]; free(c->report[c->next++]))
         if (is_wanted(&c->plan->item[c->next], c->report[c->next])) c->sink(c->context, c->report[c->next]);

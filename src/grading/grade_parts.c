@@ -29,9 +29,12 @@ static Part *add(Parts *all, const CaseReport *r, FILE **text) {
     return p;
 }
 
-static void finish(Part *p, FILE *text) {
+static void finish(FILE *text) {
     if (fclose(text) != 0) no_memory();
-    if (p->verdict == PASS) p->score = p->points;
+}
+
+static void score(Part *p) {
+    p->score = p->verdict == PASS ? p->points : 0;
 }
 
 /* How many parts of equal worth a planned case has: gradients, perhaps its output, and its share in the properties. */
@@ -66,8 +69,9 @@ static void add_gradient(Parts *all, const CaseReport *r, const char *name, cons
     snprintf(p->name, sizeof p->name, "%s%s%s", r->name, *name ? ": " : "", name);
     p->points = points;
     p->verdict = in ? in->verdict : r->verdict;
+    score(p);
     explain(text, r, in, p->verdict);
-    finish(p, text);
+    finish(text);
 }
 
 static void add_output(Parts *all, const CaseReport *r, double points) {
@@ -81,7 +85,8 @@ static void add_output(Parts *all, const CaseReport *r, double points) {
             p->verdict == PASS ? ""
             : how[0]           ? how
                                : r->trouble);
-    finish(p, text);
+    score(p);
+    finish(text);
 }
 
 static void add_case(Parts *all, const CaseReport *r) {
@@ -103,6 +108,17 @@ static Verdict verdict_on(const CaseReport *r, Property which) {
     return r->verdict;
 }
 
+/* The part of its gradients that pass: a property is worth as much of its points. A backward that does nothing has all
+ * properties. */
+static double right_part(const CaseReport *r) {
+    int right = 0;
+    for (int i = 0; i < r->wanted; i++) {
+        const InputReport *in = input_called(r, r->want[i]);
+        right += in && in->verdict == PASS;
+    }
+    return r->wanted ? (double)right / r->wanted : 1;
+}
+
 static void add_property(Parts *all, const CaseReport *r, long count, Property which) {
     enum { SHOWN = 3 };
     FILE *text;
@@ -115,7 +131,7 @@ static void add_property(Parts *all, const CaseReport *r, long count, Property w
         Verdict verdict = r[i].planned ? verdict_on(&r[i], which) : PASS;
         if (!r[i].planned) continue;
         p->points += points;
-        if (verdict == PASS) p->score += points;
+        if (verdict == PASS) p->score += points * right_part(&r[i]);
         if (verdict > p->verdict) p->verdict = verdict;
         if (verdict != PASS && failing++ < SHOWN)
             fprintf(text, "%s %s: %s%s\n", gradcheck_verdict_text(verdict), r[i].name,
@@ -123,7 +139,7 @@ static void add_property(Parts *all, const CaseReport *r, long count, Property w
                     (int)which < r[i].properties ? r[i].broken[which] : r[i].trouble);
     }
     if (failing > SHOWN) fprintf(text, "and in %d other cases\n", failing - SHOWN);
-    finish(p, text);
+    finish(text);
 }
 
 static void add_properties(Parts *all, const CaseReport *r, long count) {
