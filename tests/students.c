@@ -23,7 +23,7 @@ static const Wrong wrong[] = {
 #include "students/wrong.def"
 #undef WRONG
 };
-enum { WRONGS = sizeof wrong / sizeof *wrong, MOST_RIGHT = 256, BATCHES = 20 };
+enum { WRONGS = sizeof wrong / sizeof *wrong, MOST_RIGHT = 256, BATCHES = 40 };
 
 #define FILE_OF(name) "tests/students/" #name ".c"
 static const char *const sources[] = {FILE_OF(elementwise), FILE_OF(arrays), FILE_OF(layers),
