@@ -1,33 +1,33 @@
 /* Functions of several inputs, element by element: files as another hand wrote them. */
 #include "student.h"
 
-/* ---- angle ---- */
+/* ---- polar ---- */
 /* y = atan2(a, b) */
-static void angle_forward(Node *n) {
+static void polar_forward(Node *n) {
     for (long i = 0; i < shape_count(n->out->shape); i++)
         n->out->data[i] = atan2(n->in[0]->data[i], n->in[1]->data[i]);
 }
-static void angle_backward(Node *n) {
+static void polar_backward(Node *n) {
     for (long i = 0; i < shape_count(n->out->shape); i++) {
         real a = n->in[0]->data[i], b = n->in[1]->data[i], g = n->out->grad[i] / (a * a + b * b);
         if (n->in[0]->grad) n->in[0]->grad[i] += g * b;
         if (n->in[1]->grad) n->in[1]->grad[i] -= g * a;
     }
 }
-extern const Op op_angle;
-Tensor *tape_angle(Tape *t_, Tensor *a, Tensor *b) {
+extern const Op op_polar;
+Tensor *tape_polar(Tape *t_, Tensor *a, Tensor *b) {
     a = tape_contiguous(t_, a);
     b = tape_contiguous(t_, b);
-    return tape_record(tape_node(t_, &op_angle, a->shape, INPUTS(a, b)));
+    return tape_record(tape_node(t_, &op_polar, a->shape, INPUTS(a, b)));
 }
-static Tensor *angle_build(Tape *t_, Tensor **x_) {
-    return tape_angle(t_, x_[0], x_[1]);
+static Tensor *polar_build(Tape *t_, Tensor **x_) {
+    return tape_polar(t_, x_[0], x_[1]);
 }
-static const CheckCase angle_cases[] = {
-    {"matrix", angle_build, {{"a", DIMS(3, 4)}, {"b", DIMS(3, 4)}}},
-    {"right half", angle_build, {{"a", DIMS(4)}, {"b", DIMS(4), 0.5, 2}}},
+static const CheckCase polar_cases[] = {
+    {"matrix", polar_build, {{"a", DIMS(3, 4)}, {"b", DIMS(3, 4)}}},
+    {"right half", polar_build, {{"a", DIMS(4)}, {"b", DIMS(4), 0.5, 2}}},
 };
-const Op op_angle = {"angle", angle_forward, angle_backward, CASES(angle_cases)};
+const Op op_polar = {"polar", polar_forward, polar_backward, CASES(polar_cases)};
 
 /* ---- film ---- */
 /* FiLM: y[b,t,c] = gamma[b,c] x[b,t,c] + beta[b,c] */
