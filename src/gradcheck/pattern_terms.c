@@ -48,7 +48,8 @@ bool pattern_factor_of_values(Suspect *s) {
 }
 
 /* One value where another belongs: x for y, a for b. The output may differ from an input by a factor a line, as what is
- * normalised does: then that says more. */
+ * normalised does: then that says more; and where many of the two are the same, as a leaky slope leaves them, a mistake
+ * among the others does. */
 bool pattern_value_for_another(Suspect *s) {
     if (!evident(s)) return false;
     double *right = arena_alloc(s->arena, (size_t)s->e->coordinates * sizeof *right);
@@ -60,9 +61,15 @@ bool pattern_value_for_another(Suspect *s) {
         if (!pattern_values_beside(s, i / values, right, &name) ||
             !pattern_values_beside(s, i % values, wrong, &other))
             continue;
-        for (long j = 0; j < s->e->coordinates; j++) factor[j] = wrong[j] / right[j];
+        long same = 0;
+        for (long j = 0; j < s->e->coordinates; j++) {
+            factor[j] = wrong[j] / right[j];
+            same += fabs(factor[j] - 1) <= s->tolerance;
+        }
         bool of_output = i / values == values - 1 || i % values == values - 1;
-        if (!pattern_fits_factors(s, factor) || (of_output && pattern_factor_of_lines(s))) continue;
+        if (4 * same > s->e->coordinates || !pattern_fits_factors(s, factor) ||
+            (of_output && pattern_factor_of_lines(s)))
+            continue;
         return pattern_say(s, "every element is multiplied by %s where %s belongs", other, name);
     }
     return false;
