@@ -110,19 +110,21 @@ static void lost_host(void *context, const ChildEnd *end, const CheckRun *run) {
     const ChildLimits *limits = j->limits;
     CaseReport r;
     not_checked(&r, j->item, end, limits, run->stage);
-    r.endless = end->fate == CHILD_TIMED_OUT && run->evaluations <= ENOUGH_RUNS;
+    bool endless = end->fate == CHILD_TIMED_OUT && run->evaluations <= ENOUGH_RUNS;
     double wanted = limits->seconds * (double)run->planned / (double)(run->evaluations + 1);
-    if (end->fate == CHILD_TIMED_OUT && !r.endless) {
+    if (end->fate == CHILD_TIMED_OUT && !endless) {
         r.verdict = INCONCLUSIVE, r.diagnosis[0] = 0;
         snprintf(r.trouble, sizeof r.trouble,
                  "its time limit of %g s ran out after %ld runs: --time-limit %.0f may be enough, or smaller "
                  "inputs",
                  limits->seconds, run->evaluations, ceil(3 * fmax(wanted, limits->seconds)));
     } else if (j->report.judged) {
-        REPORT_SET(j->report.broken[j->report.properties++], r.trouble);
+        REPORT_SET(j->report.broken[j->report.properties], r.trouble);
+        j->report.properties++;
         gradcheck_conclude(&j->report);
         r = j->report;
     }
+    r.endless = endless;
     child_send(&r, sizeof r);
     child_finish();
 }
