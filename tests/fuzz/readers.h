@@ -284,14 +284,15 @@ static inline const char *recorded(void *recipe, const char *key) {
     return NULL;
 }
 
-/* A recipe from a --config file is the one that is recorded of it. */
+/* A recipe from a --config file is the one that is recorded of it; but where the file names a run to go on with, whose
+ * checkpoint has the rest of it. */
 static inline void read_recipe(const uint8_t *data, size_t size) {
     Error e = {0};
     Recipe r, again = {.resume = "run"};
     char *arguments[] = {(char[]){"train"}, (char[]){"--config"}, (char *)file_of(data, size)};
     bool ok = recipe_parse(&r, 3, arguments, &e) && recipe_complete(&r, &e);
     promise_reason(ok, &e, STATUS_USAGE);
-    if (ok) {
+    if (ok && !r.resume) {
         Recorded first = {.task = r.task}, second = {.task = r.task};
         first.notes = recipe_notes(&r, &first.count, &e);
         PROMISE(first.notes && recipe_resume(&again, "f", recorded, &first, &e) &&
