@@ -130,7 +130,7 @@ static void numbers(const Page *p, const PageGroup *g, const uint16_t *weights, 
 
 typedef struct Place {
     const char *axes; /* the element with the axes */
-    char map[48];     /* the element with the shades */
+    char map[64];     /* the element with the shades */
     char name[96];    /* "Encoder, layer 1, head 2" */
     char caption[40];
 } Place;
