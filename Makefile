@@ -98,9 +98,9 @@ TESTS    = $(C_TESTS) $(basename $(notdir $(SCRIPTS)))
 # What takes longest begins first.
 LONGEST  = programs gemm mutants students
 JUDGES   = $(ONLY_double) gradcheck grading verify verdicts explain model_check ops_golden
-C_TESTS  = $(LONGEST) $(filter-out $(LONGEST) $(ELSEWHERE),$(patsubst tests/%.c,%,$(wildcard tests/*.c)))
+C_TESTS  = $(LONGEST) $(filter-out $(LONGEST) $(OF_LINUX),$(patsubst tests/%.c,%,$(wildcard tests/*.c)))
 # These stand before the C library with system calls of Linux's.
-ELSEWHERE = $(if $(filter Linux,$(OS_NAME)),,file tape fuzz_seeds)
+OF_LINUX = $(if $(filter Linux,$(OS_NAME)),,file tape fuzz_seeds)
 # Not for a sanitizer, before which tests/faults puts an allocator of its own, and which finds nothing in numbers.
 SCRIPTS  = $(if $(SAN),,tests/faults/faults.py tests/cache_misses.sh tests/installed.sh \
                tests/numpy_round_trip.py tests/numpy_kernels.py tests/numpy_walk.py)
