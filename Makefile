@@ -47,8 +47,7 @@ first   = $(firstword $(foreach flag,$(1),$(if $(call takes,$(flag)),$(flag))))
 FUSED   := $(if $(filter -O1,$(OPT)),$(call first,-fexpensive-optimizations))
 MACHINE := $(call first,-march=$(ARCH) -mcpu=$(ARCH)) $(call first,-mprefer-vector-width=512)
 # The sources keep to POSIX, but for base/system.c; tests may ask for more. macOS and NetBSD hide a part of POSIX from who
-# asks for POSIX alone. Floats are floats: where a processor computes
-# in more digits of its own accord, it is asked not to.
+# asks for POSIX alone. Floats are floats: where a processor computes in more digits of its own accord, it is asked not to.
 SYSTEM   = $(if $(filter src/% train.c FORCE,$<),-D_XOPEN_SOURCE=700,-D_GNU_SOURCE) -D_DARWIN_C_SOURCE -D_NETBSD_SOURCE -D_FILE_OFFSET_BITS=64
 FLOATS  := $(if $(call takes,-msse2 -mfpmath=sse),-msse2 -mfpmath=sse) $(call first,-fexcess-precision=fast)
 # The same objects make the static and the shared library; functions of a file may know each other in both.
@@ -275,8 +274,9 @@ run: train generate
 
 # Not $(MAKE) in the recipe: make would take that for a make of its own.
 THIS_MAKE  := $(MAKE)
-# Those of TESTS, scripts first, which take longest, and programs; what the scripts want is built before, by all processors.
+# What is run in another precision than $(1).
 ELSEWHERE   = $(if $(TWICE),,$(foreach p,$(filter-out $(1),$(PRECISIONS)),$(ONLY_$(p))))
+# Those of TESTS, scripts first, which take longest, and programs; what the scripts want is built before, by all processors.
 RUN_C       = $(foreach p,$(PRECISIONS),$(patsubst %,$(BUILD)/$(p)/tests/%,$(filter-out $(call ELSEWHERE,$(p)),$(filter $(C_TESTS),$(TESTS)))))
 RUN_SCRIPTS = $(foreach s,$(SCRIPTS),$(if $(filter $(basename $(notdir $(s))),$(TESTS)),$(s)))
 test: $(RUN_C) $(BUILT) all $(if $(filter tests/installed.sh,$(RUN_SCRIPTS)),$(LIBRARIES) $(BUILD)/tapeformer.h $(MANUALS))

@@ -1,4 +1,5 @@
 #include "base/directory.h"
+#include "base/arena.h"
 #include "base/utf8.h"
 #include <dirent.h>
 #include <errno.h>
@@ -57,20 +58,15 @@ bool directory_file(char out[PATH_ROOM], const char *directory, const char *name
     return length < PATH_ROOM || error_set(e, status, "%s/%s: %s", directory, name, strerror(ENAMETOOLONG));
 }
 
-static bool ends_with(const char *name, const char *ending) {
-    size_t n = strlen(name), length = strlen(ending);
-    return n > length && strcmp(name + n - length, ending) == 0;
+bool directory_ends_in(const char *path, const char *ending) {
+    size_t n = strlen(path), length = strlen(ending);
+    return n > length && strcmp(path + n - length, ending) == 0;
 }
 
-static bool keep_name(FileNames *f, const char *name, Error *e) {
-    if (f->count == f->capacity) {
-        long capacity = 2 * f->capacity + 64;
-        char **grown = realloc(f->name, (size_t)capacity * sizeof *grown);
-        if (!grown) return error_set(e, STATUS_NO_MEMORY, "memory: the names of files");
-        f->name = grown, f->capacity = capacity;
-    }
+static void keep_name(FileNames *f, const char *name) {
+    f->name = array_grown(f->name, f->count, &f->capacity, sizeof *f->name);
     f->name[f->count] = strdup(name);
-    return f->name[f->count++] || error_set(e, STATUS_NO_MEMORY, "memory: the names of files");
+    if (!f->name[f->count++]) error_no_memory("the name of a file");
 }
 
 /* Those in PATH/WAY and below; `way` is empty or ends with a slash. */
@@ -89,7 +85,7 @@ static bool find_files(const char *path, const char *way, const char *ending, Fi
         if (length >= PATH_ROOM - 1) {
             ok = error_set(e, STATUS_NO_INPUT, "%s: %s", ESCAPED(here), strerror(ENAMETOOLONG));
         } else if (!S_ISDIR(found.st_mode)) {
-            ok = !ends_with(name, ending) || keep_name(f, name, e);
+            if (directory_ends_in(name, ending)) keep_name(f, name);
         } else if (!linked) {
             memcpy(name + length, "/", 2);
             ok = find_files(path, name, ending, f, e);

@@ -17,8 +17,11 @@ void directory_remove(const char *path);
 /* True if nothing is in the directory; also if it cannot be read. */
 bool directory_empty(const char *path);
 
-/* The files below the directory whose names end so, by their way from it, in order. What begins with a dot is left out, and
- * links to directories are not followed. False: STATUS_NO_INPUT, what cannot be read, or STATUS_NO_MEMORY. */
+/* Whether the path has this ending, and something before it. */
+bool directory_ends_in(const char *path, const char *ending);
+
+/* The files below the directory with this ending, by their way from it, in order. What begins with a dot is left out, and
+ * links to directories are not followed. False with STATUS_NO_INPUT: something cannot be read. */
 typedef struct FileNames {
     char **name;
     long count, capacity;

@@ -1,3 +1,4 @@
+#include "base/directory.h"
 #include "base/interrupt.h"
 #include "base/options.h"
 #include "base/pool.h"
@@ -87,11 +88,6 @@ static bool check_operation(CheckPlan *plan, const char *name, const char *part,
     return check(plan, how, e);
 }
 
-static bool ends_in_c(const char *name) {
-    size_t n = strlen(name);
-    return n > 2 && strcmp(name + n - 2, ".c") == 0;
-}
-
 static bool is_a_folder(const char *name) {
     struct stat found;
     return !ops_find(name) && stat(name, &found) == 0 && S_ISDIR(found.st_mode);
@@ -113,7 +109,7 @@ static bool may_be_graded(const StudentFile *f, bool graded, const char *like, E
 /* What the operand says: all operations, a file, a folder, or an operation and a part of its cases' names. A run that ends
  * without a verdict leaves graders' files that say why. */
 static void check_operand(Grading *g, const char *name, const char *part, const char *like, Error *e) {
-    bool is_folder = name && is_a_folder(name), is_file = name && !is_folder && ends_in_c(name);
+    bool is_folder = name && is_a_folder(name), is_file = name && !is_folder && directory_ends_in(name, ".c");
     Error unwritten = {0};
     if (!is_folder && !grade_unjudged(&g->plan, &g->show, "the run did not come to its end", e)) return;
     if (!may_be_graded(&g->file, is_file || is_folder, like, e)) return;

@@ -1,4 +1,5 @@
 #include "grading/grade_parts.h"
+#include "base/arena.h"
 #include "gradcheck/check_properties.h"
 #include "gradcheck/gradcheck_text.h"
 #include <stdlib.h>
@@ -10,27 +11,18 @@ typedef struct Parts {
     size_t text; /* bytes of the one that is being printed */
 } Parts;
 
-static _Noreturn void no_memory(void) {
-    fprintf(stderr, "out of memory: parts of reports\n");
-    exit(STATUS_NO_MEMORY);
-}
-
 /* A part to be filled in. What is printed into *text becomes its text once that is closed. */
 static Part *add(Parts *all, const CaseReport *r, FILE **text) {
-    if (all->count == all->capacity) {
-        all->capacity = 2 * all->capacity + 64;
-        all->part = realloc(all->part, (size_t)all->capacity * sizeof *all->part);
-    }
-    if (!all->part) no_memory();
+    all->part = array_grown(all->part, all->count, &all->capacity, sizeof *all->part);
     Part *p = &all->part[all->count++];
     *p = (Part){.op = r->op};
     *text = open_memstream(&p->text, &all->text);
-    if (!*text) no_memory();
+    if (!*text) error_no_memory("a part of a report");
     return p;
 }
 
 static void finish(FILE *text) {
-    if (fclose(text) != 0) no_memory();
+    if (fclose(text) != 0) error_no_memory("a part of a report");
 }
 
 static void score(Part *p) {

@@ -234,8 +234,7 @@ char *student_includes(const char *library, const char *headers) {
     if (!file_read(path, 1 << 24, &text, &size, &e)) return NULL;
     strtok(text, " \\\n");
     for (char *word; (word = strtok(NULL, " \\\n")) && !found;) {
-        size_t n = strlen(word);
-        if (n > length + 2 && strncmp(word, headers, length) == 0 && strcmp(word + n - 2, ".c") == 0)
+        if (strncmp(word, headers, length) == 0 && directory_ends_in(word + length, ".c"))
             found = strdup(word + length + 1);
     }
     free(text);
