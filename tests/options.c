@@ -48,7 +48,31 @@ static int program(int argc, char **argv) {
     return options_exit(options.program, &e);
 }
 
+/* Another, without operands, headings or notes, with what few programs have: a choice whose value has a name of its own, a
+ * default that only 17 digits say or that is no number, and a name longer than any that is near another. */
+static const char longest[] =
+    "a-name-that-is-longer-than-what-somebody-who-mistypes-it-would-ever-come-near-to";
+
+static int bare_program(int argc, char **argv) {
+    double third = 0.1 + 0.2, unknown = NAN;
+    int order = 0;
+    bool all = false;
+    Error e = {0};
+    const Option rows[] = {
+        {"third", "X", "[0,1]", "a part", .real = &third},
+        {"unknown", "X", "[0,1]", "not known yet", .real = &unknown},
+        {"order", "WAY", "up|down", "of the rows", .choice = &order},
+        {longest, .help = "all of them", .flag = &all},
+        {0},
+    };
+    Options options = {"bare", "", "Does less.", rows};
+    if (options_parse(&options, argc, argv, &e)) printf("order=%d all=%d\n", order, all);
+    return options_exit(options.program, &e);
+}
+
 /* ---- Running it ---- */
+
+static int (*runs)(int argc, char **argv) = program;
 
 static char out[8192], err[8192];
 
@@ -72,7 +96,7 @@ static int run_into(const char *sink, const char *const *arguments) {
         dup2(fd, STDOUT_FILENO);
         dup2(fileno(to_err), STDERR_FILENO);
         if (sink && !*sink) close(STDOUT_FILENO);
-        exit(program(argc, argv));
+        exit(runs(argc, argv));
     }
     int status = -1;
     CHECK(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status));
@@ -234,6 +258,93 @@ static void helps(void) {
     CHECK(RUN("--lr=x", "--help") == STATUS_USAGE && *out == 0);
 }
 
+/* Without operands, headings and notes. */
+static void helps_without_headings(void) {
+    runs = bare_program;
+    CHECK(RUN("--help") == 0 && *err == 0, "%s", err);
+    static const char want[] =
+        "Usage: bare [OPTION]...\n"
+        "Does less.\n"
+        "\n"
+        "Options\n"
+        "  --third X               a part (in [0,1]; default 0.30000000000000004)\n"
+        "  --unknown X             not known yet (in [0,1]; default nan)\n"
+        "  --order WAY             of the rows (one of up|down; default up)\n"
+        "  --a-name-that-is-longer-than-what-somebody-who-mistypes-it-would-ever-come-near-to\n"
+        "                          all of them\n"
+        "\n"
+        "Common\n";
+    CHECK(strncmp(out, want, sizeof want - 1) == 0, "found\n%s", out);
+    const char *end = "  78  the checkpoint is of another model\n";
+    CHECK(strcmp(out + strlen(out) - strlen(end), end) == 0, "found\n%s", out);
+    CHECK(RUN("--order=down",
+              "--a-name-that-is-longer-than-what-somebody-who-mistypes-it-would-ever-come-near-to") == 0 &&
+              strcmp(out, "order=1 all=1\n") == 0,
+          "%s%s", out, err);
+    CHECK(RUN("word") == 2 && strcmp(err, "bare: \"word\": found one operand too many, need none\n") == 0,
+          "%s", err);
+    CHECK(RUN("--ordre=up") == 2 &&
+              strcmp(err, "bare: --ordre: no such option, did you mean --order?\n") == 0,
+          "%s", err);
+}
+
+/* A program that takes two operands or more counts what it has. */
+static int two_operands(int argc, char **argv) {
+    Error e = {0};
+    Options options = {"two", "FROM TO", "", (const Option[]){{0}}, .least = 2, .most = 2};
+    if (options_parse(&options, argc, argv, &e)) printf("%s\n", options.operand[1]);
+    return options_exit(options.program, &e);
+}
+
+static void counts_operands(void) {
+    runs = two_operands;
+    CHECK(RUN("a") == 2 && strcmp(err, "two: found 1 operand, need FROM TO, see --help\n") == 0, "%s", err);
+    CHECK(RUN("--threads=1") == 2 && strcmp(err, "two: found 0 operands, need FROM TO, see --help\n") == 0,
+          "%s", err);
+    CHECK(RUN("a", "b") == 0 && strcmp(out, "b\n") == 0, "%s", err);
+}
+
+/* What stands in a file is read as on a command line, and a flag by its two words; as text it reads back. */
+static void values_from_elsewhere(void) {
+    bool flag = false;
+    long n = 0;
+    uint64_t salt = 0;
+    int norm = 0;
+    const char *name = NULL;
+    const Option rows[] = {
+        {"flag", .flag = &flag},         {"n", "N", "[-5,5]", .integer = &n},
+        {"salt", "N", .natural = &salt}, {"norm", NULL, "post|pre", .choice = &norm},
+        {"name", "TEXT", .text = &name},
+    };
+    static const struct {
+        int row;
+        const char *text, *wrong, *need;
+    } values[] = {
+        {0, "true", "yes", "true or false"},
+        {0, "false", "True", "true or false"},
+        {1, "-5", "6", "an integer in [-5,5]"},
+        {2, "18446744073709551615", "-1", "an integer in [0,2^64)"},
+        {3, "pre", "pos", "one of post|pre"},
+        {4, "", NULL, NULL},
+        {4, "a b", NULL, NULL},
+    };
+    CHECK(!strcmp(option_text(&rows[4], (char[OPTION_TEXT]){0}), ""), "a text that is not there");
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        const Option *o = &rows[values[i].row];
+        char text[OPTION_TEXT], want[128];
+        Error e = {0};
+        CHECK(option_read(o, values[i].text, "file", STATUS_BAD_DATA, &e), "%s", e.text);
+        CHECK(strcmp(option_text(o, text), values[i].text) == 0, "%s: found %s", values[i].text,
+              option_text(o, text));
+        if (!values[i].wrong) continue;
+        snprintf(want, sizeof want, "file: found \"%s\", need %s", values[i].wrong, values[i].need);
+        CHECK(!option_read(o, values[i].wrong, "file", STATUS_BAD_DATA, &e) && e.status == STATUS_BAD_DATA &&
+                  strcmp(e.text, want) == 0,
+              "%s", e.text);
+    }
+    CHECK(!flag && n == -5 && salt == UINT64_MAX && norm == 1 && strcmp(name, "a b") == 0);
+}
+
 /* A full disk or a closed stdout is noticed; nothing lost, nothing said. */
 static void notices_lost_output(void) {
     static const char *const help[] = {"--help", NULL}, *const work[] = {"copy", NULL},
@@ -290,5 +401,7 @@ static void the_locale_does_not_matter(void) {
 
 TEST_MAIN({"defaults hold until given", defaults_hold_until_given},
           {"everything is read", everything_is_read}, {"refuses", refuses}, {"helps", helps},
-          {"notices lost output", notices_lost_output}, {"wrong tables are bugs", wrong_tables_are_bugs},
+          {"helps without headings", helps_without_headings}, {"counts operands", counts_operands},
+          {"values from elsewhere", values_from_elsewhere}, {"notices lost output", notices_lost_output},
+          {"wrong tables are bugs", wrong_tables_are_bugs},
           {"the locale does not matter", the_locale_does_not_matter})

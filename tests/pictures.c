@@ -1,9 +1,10 @@
 /* Pictures: what stands where on a terminal, in which width, and that labels from anywhere are only labels. */
+#include "folder.h"
 #include "pictures/axis.h"
 #include "pictures/label.h"
 #include "pictures/picture.h"
 #include "pictures/sparkline.h"
-#include "test.h"
+#include <fcntl.h>
 
 /* What is drawn to a terminal of this width; to be freed. */
 static char *drawn(const Picture *p, int width, bool unicode, bool colour) {
@@ -175,6 +176,137 @@ static void chart_on_terminal(void) {
     free(text);
 }
 
+/* What is drawn, and as SVG, has this in it, or has not. */
+static void check_text(const char *text, const char *want, bool there) {
+    CHECK(!strstr(text, want) == !there, "%s%s in\n%s", there ? "no " : "", want, text);
+}
+
+/* Points that no axis has a place for are left out, and no others. */
+static void points_without_a_place(void) {
+    const double x[] = {1, 10, 100, 1000, -5}, y[] = {1, 100, NAN, 10000, 10},
+                 jump[] = {0, 5, NAN, 1, INFINITY, 2};
+    Picture points = {PICTURE_CHART, "Points", NULL,
+                      .chart = {"size", "cost", true, true,
+                                .series = &(Series){"measured", 5, x, y, .points = true}, .count = 1}};
+    char *text = drawn(&points, 34, false, false), *svg = as_svg(&points);
+    check_text(text, "\n          cost\n    10000 |                      *\n", true);
+    check_text(text, "\n      100 |       *\n", true);
+    check_text(text, "\n       10 |\n", true);
+    check_text(text, "\n        1 |*\n", true);
+    check_text(text, "\n           1      10      100 1000\n", true);
+    check_text(svg, "<circle cx=\"56.0\" cy=\"212.0\"", true);
+    check_text(svg, "<circle cx=\"180.0\" cy=\"117.0\"", true);
+    check_text(svg, "<circle cx=\"304.0\"", false);
+    free(text), free(svg);
+
+    /* A line goes on behind what is not finite, and where it leaves the axis it is cut. */
+    Picture bounded = {PICTURE_CHART, "Bounded", NULL,
+                       .chart = {.y_low = 0,
+                                 .y_high = 2,
+                                 .series = (Series[]){{"one", 6, NULL, jump}, {"another one", 2, NULL, jump}},
+                                 .count = 2}};
+    text = drawn(&bounded, 24, false, false), svg = as_svg(&bounded);
+    check_text(text, "\n        2 |      *     *\n", true);
+    check_text(text, "\n      1.5 |       * *\n", true);
+    check_text(text, "\n        0 |+\n", true);
+    check_text(text, "\n  * one  + another one\n", true);
+    check_text(svg, "d=\"M56.0 212.0M279.2 117.0M428.0 22.0\"", true);
+    free(text), free(svg);
+    text = drawn(&bounded, 12, false, false); /* two columns for the line, and less than a label wants */
+    check_text(text, "\n        2 | *\n", true);
+    check_text(text, "\n  * one\n  + another~\n", true);
+    free(text);
+}
+
+static void bars_without_a_length(void) {
+    const double values[] = {3, -1, NAN, INFINITY, 1.5};
+    const char *const labels[] = {"three", "minus one", "none", "endless", "half of it"};
+    Picture p = {PICTURE_BARS, "Bars", NULL, .bars = {NULL, labels, values, 5}};
+    char *text = drawn(&p, 40, false, false), *svg = as_svg(&p);
+    CHECK(strcmp(text, "Bars\n"
+                       "     three ################### 3\n"
+                       " minus one  -1\n"
+                       "      none  nan\n"
+                       "   endless  inf\n"
+                       "half of it ########## 1.5\n") == 0,
+          "found\n%s", text);
+    check_text(svg, "y=\"26.0\" width=\"0.0\"", true);
+    check_text(svg, "y=\"48.0\" width=\"0.0\"", true);
+    check_text(svg, "y=\"70.0\" width=\"0.0\"", true);
+    free(text), free(svg);
+    p.bars.value_name = "seconds";
+    text = drawn(&p, 10, true, false), svg = as_svg(&p);
+    check_text(text, "\nth\u2026 \u2588 3\n", true);
+    check_text(text, "\nha\u2026 \u2588 1.5\n", true);
+    check_text(text, "\n    secon\u2026\n", true);
+    check_text(svg, ">seconds</text>", true);
+    free(text), free(svg);
+}
+
+/* A cell that is empty has no shade, and one beyond the shades has the first or the last. */
+static void cells_beyond_the_shades(void) {
+    const double cells[] = {NAN, -1, 0, 1, 2, NAN};
+    const char *const labels[] = {"ab", "\u82b1x", "a much longer one"};
+    Picture p = {PICTURE_MAP, "Map", NULL, .map = {2, 3, NULL, "key", NULL, NULL, cells, 0, 1}};
+    char *text = drawn(&p, 40, false, true), *svg = as_svg(&p);
+#define BLACK "\033[48;5;16m  \033[0m"
+#define WHITE "\033[48;5;229m  \033[0m"
+    check_text(text, "Map\n  0 1 2 \n0   " BLACK BLACK "\n1 " WHITE WHITE "  \n", true);
+    check_text(text, " down, ", false);
+    check_text(svg, "scale(26.000)\">\n<path stroke-opacity=\"1\" d=\"M0 1.5h2\"/>\n</g>", true);
+    check_text(svg, ">key</text>", true);
+    free(text), free(svg);
+    p.map.column_labels = labels; /* which run downwards, what is too wide for its cell left out */
+    text = drawn(&p, 30, true, false), svg = as_svg(&p);
+    check_text(text, "Map\n  a \u82b1a \n  b x   \n      m \n", true);
+    check_text(text, "\n      \u2026 \n0       \n1 \u2588\u2588\u2588\u2588  \n", true);
+    check_text(svg, "rotate(-90 61.0 113.0)\">\u82b1x</text>", true);
+    free(text), free(svg);
+    text = drawn(&p, 5, true, false);
+    check_text(text, "Map\n  a a\n  bx \n", true);
+    free(text);
+    p.map = (HeatMap){.values = cells}; /* no cell at all */
+    text = drawn(&p, 30, false, false), svg = as_svg(&p);
+    CHECK(strcmp(text, "Map\n  \n  0  .:-=+*#%@ 1\n") == 0, "found\n%s", text);
+    check_text(svg, "width=\"0.0\" height=\"0.0\"", true);
+    free(text), free(svg);
+}
+
+/* Down the lane of what is read, and in a bend to the left or the right where the step has another. */
+static void graph_as_svg(void) {
+    char *svg = as_svg(&(Picture){PICTURE_GRAPH, "A graph", NULL, .graph = {steps, STEPS}});
+    static const char *const edges[] = {"M10 10V26Q10 34 18 34H28",
+                                        "M28 34V50Q28 58 36 58H46",
+                                        "M46 58V74Q46 82 38 82H10",
+                                        "M10 10V82",
+                                        "M10 82V106",
+                                        "M28 34V98Q28 106 20 106H10"};
+    int paths = 0;
+    for (const char *at = svg; (at = strstr(at, "<path ")); at++) paths++;
+    CHECK(paths == 6, "found %d edges", paths);
+    for (int i = 0; i < 6; i++) check_text(svg, edges[i], true);
+    check_text(svg, "<text x=\"64\" y=\"62\">scores</text>", true);
+    free(svg);
+}
+
+/* Below each other, in a file that is whole or not there. */
+static void pictures_in_a_file(void) {
+    make_folder();
+    Picture two[] = {map, {PICTURE_BARS, "Second & last", NULL, .bars = {"%", words, weights, 3}}};
+    Error e = {0};
+    CHECK(pictures_save(two, 2, in_folder("two.svg"), &e), "%s", e.text);
+    char text[1 << 14] = "";
+    FILE *f = fopen(in_folder("two.svg"), "r");
+    CHECK(f && fread(text, 1, sizeof text - 1, f) > 0);
+    if (f) fclose(f);
+    const char *first = strstr(text, ">A map</text>"), *second = strstr(text, ">Second &#38; last</text>");
+    CHECK(strncmp(text, "<svg xmlns=", 11) == 0 && first && second && first < second, "found\n%s", text);
+    CHECK(strcmp(text + strlen(text) - 14, "</svg>\n</svg>\n") == 0, "it ends in %s",
+          text + strlen(text) - 14);
+    CHECK(!pictures_save(two, 2, in_folder("none/two.svg"), &e) && e.status == STATUS_CANNOT_CREATE, "%s",
+          e.text);
+}
+
 static void labels_are_no_markup(void) {
     const char *const labels[] = {"</script><img onerror=x>", "\"'&", "\001\xff"};
     Picture p = {PICTURE_MAP, "</title><script>alert(1)</script>", "</desc>",
@@ -231,13 +363,36 @@ static void unicode_by_locale(void) {
     CHECK(!terminal_unicode());
     setenv("LC_ALL", "C.UTF-8", 1);
     CHECK(terminal_unicode());
-    setenv("NO_COLOR", "1", 1);
-    CHECK(!terminal_of(stdout).colour);
+}
+
+/* Colour for a terminal that has it and whose user wants it. */
+static void colour_where_it_is_wanted(void) {
+    static const struct {
+        const char *kind, *no;
+        bool terminal, colour;
+    } cases[] = {{"xterm", NULL, true, true},  {"xterm", "", true, true}, {"xterm", "1", true, false},
+                 {"dumb", NULL, true, false},  {"", NULL, true, false},   {NULL, NULL, true, false},
+                 {"xterm", NULL, false, false}};
+    int terminal = posix_openpt(O_RDWR | O_NOCTTY);
+    CHECK(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
+    FILE *shown = fopen(ptsname(terminal), "r+"), *file = tmpfile();
+    CHECK(shown && file && terminal_columns(file) == 80);
+    for (size_t i = 0; shown && i < sizeof cases / sizeof *cases; i++) {
+        unsetenv("TERM"), unsetenv("NO_COLOR");
+        if (cases[i].kind) setenv("TERM", cases[i].kind, 1);
+        if (cases[i].no) setenv("NO_COLOR", cases[i].no, 1);
+        CHECK(terminal_of(cases[i].terminal ? shown : file).colour == cases[i].colour, "case %zu", i);
+    }
 }
 
 TEST_MAIN({"a map on a terminal", map_on_terminal}, {"every picture fits the terminal", fits_the_width},
           {"without UTF-8 all is ASCII, and labels drive nothing", only_ascii_without_unicode},
           {"labels are cut to their room", labels_are_cut}, {"a line on a terminal", chart_on_terminal},
-          {"a graph on a terminal", graph_on_terminal}, {"labels are no markup", labels_are_no_markup},
+          {"points without a place are left out", points_without_a_place},
+          {"bars without a length", bars_without_a_length},
+          {"cells beyond the shades", cells_beyond_the_shades}, {"a graph on a terminal", graph_on_terminal},
+          {"a graph as SVG", graph_as_svg}, {"pictures in a file", pictures_in_a_file},
+          {"labels are no markup", labels_are_no_markup},
           {"ticks are round numbers within the axis", ticks_are_round}, {"a sparkline", sparkline_goes_down},
-          {"UTF-8 as the locale says, no colour where it is not wanted", unicode_by_locale})
+          {"UTF-8 as the locale says", unicode_by_locale},
+          {"colour where it is wanted", colour_where_it_is_wanted})

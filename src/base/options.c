@@ -224,7 +224,7 @@ static void print_help(const Options *o, const Rows *rows) {
 static int edit_distance(const char *a, const char *b) {
     enum { LONGEST = 64 };
     size_t m = strlen(a), n = strlen(b);
-    if (m >= LONGEST || n >= LONGEST) return LONGEST;
+    if (n >= LONGEST) return LONGEST;
     int cost[LONGEST];
     for (size_t j = 0; j <= n; j++) cost[j] = (int)j;
     for (size_t i = 1; i <= m; i++) {
