@@ -18,12 +18,18 @@ static inline bool find_programs(const char *argv0) {
     return realpath(path, program_folder) != NULL;
 }
 
+/* A shell ignores Ctrl-C for what runs in its background, nohup a closed terminal, and programs go on ignoring them. */
+static inline void end_by_signals(void) {
+    static const int number[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE};
+    for (size_t i = 0; i < sizeof number / sizeof *number; i++) signal(number[i], SIG_DFL);
+}
+
 /* As TEST_MAIN, for tests of programs. */
 #define PROGRAM_TEST_MAIN(...)                                                                               \
     int main(int argc, char **argv) {                                                                        \
         static const Test tests[] = {__VA_ARGS__};                                                           \
         if (!find_programs(argv[0])) return 1;                                                               \
-        signal(SIGINT, SIG_DFL); /* a shell ignores it for what runs in its background */                    \
+        end_by_signals();                                                                                    \
         return test_main(argv[0], tests, sizeof tests / sizeof *tests, argc, argv);                          \
     }
 

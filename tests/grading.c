@@ -121,14 +121,36 @@ static void a_teachers_cases_judge(void) {
           "%s", err);
 }
 
-/* The gradient of another function may be right, and is not what was asked for. */
+/* The gradient of another function may be right, and is not what was asked for: an operation here, a teacher's solution, or
+ * either at a teacher's cases. */
 static void another_function_is_found(void) {
+    static const char *const like[] = {"square", "solution.c"};
     if (!SHIPPED) return;
     enter_folder();
+    write_text("cases.c", teachers);
+    write_square("solution.c", "1", right, "");
+    write_square("right.c", "1", "x[i] + x[i]", "");
     write_square("twice.c", "2", "4 * x[i]", "");
     CHECK(GRADCHECK("twice.c", "--json") == 0, "%s", out);
-    CHECK(GRADCHECK("twice.c", "--like", "square", "--json") == 1 && strstr(out, "is another function"), "%s",
-          out);
+    CHECK(GRADCHECK("twice.c", "--cases", "cases.c", "--json") == 0, "%s", out);
+    for (int i = 0; i < 2; i++) {
+        CHECK(GRADCHECK("twice.c", "--like", like[i], "--json") == 1 && strstr(out, "is another function"),
+              "%s: %s%s", like[i], err, out);
+        CHECK(GRADCHECK("twice.c", "--like", like[i], "--cases", "cases.c", "--json") == 1 &&
+                  strstr(out, "is another function") && strstr(out, "\"case\": \"row\""),
+              "%s: %s%s", like[i], err, out);
+        CHECK(GRADCHECK("right.c", "--like", like[i], "--json") == 0, "%s: %s%s", like[i], err, out);
+        CHECK(GRADCHECK("right.c", "--like", like[i], "--cases", "cases.c", "--json") == 0, "%s: %s%s",
+              like[i], err, out);
+    }
+    CHECK(GRADCHECK("right.c", "--like", "solution.c", "--json") == 0 && strstr(out, "\"case\": \"own\""),
+          "%s", out);
+    CHECK(GRADCHECK("right.c", "--like", "none.c") == STATUS_NO_INPUT, "%s", err);
+    CHECK(GRADCHECK("right.c", "--like", "sqare") == STATUS_USAGE && strstr(err, "found 'sqare'"), "%s", err);
+    write_square("solution.c", "1", right, "int f(");
+    CHECK(GRADCHECK("right.c", "--like", "solution.c") == STATUS_BAD_DATA &&
+              strstr(err, "solution.c: does not compile"),
+          "%s", err);
 }
 
 static void a_project_operation_is_refused(void) {
@@ -190,9 +212,14 @@ static void what_is_not_tested_is_said(void) {
     if (!SHIPPED) return;
     enter_folder();
     write_square("op.c", "0", "0 * x[i]", "");
-    CHECK(GRADCHECK("op.c") == 0 && strstr(out, "the slope is 0") && strstr(out, "no axis has size 1"), "%s",
+    CHECK(GRADCHECK("op.c") == 0 && strstr(out, "the slope is 0") && !strstr(out, "no axis has size 1"), "%s",
           out);
     CHECK(GRADCHECK("op.c", "--strict") == STATUS_INCONCLUSIVE, "%s", out);
+    /* Sizes that it refuses stay untested. */
+    write_square("op.c", "(shape_count(n->out->shape) == 6 ? 1 : (error_bug(\"size\"), 0))", right, "");
+    CHECK(GRADCHECK("op.c") == 0 && strstr(out, "all inputs have one shape; no axis has size 1"), "%s", out);
+    write_square("op.c", "1", right, "");
+    CHECK(GRADCHECK("op.c", "--strict") == 0, "%s", out);
 }
 
 /* ---- What graders get ---- */

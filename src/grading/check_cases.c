@@ -88,19 +88,23 @@ typedef struct Judging {
     const ChildLimits *limits;
 } Judging;
 
-/* In the host. */
-static const CheckCase *load_case(void *context) {
-    const Judging *j = context;
+/* The item's case, which calls what the library has. */
+static const CheckCase *load_case_of(const CheckPlan *p, const CheckItem *item, const char *library) {
     Error e = {0};
-    const CheckPlan *p = j->plan;
-    bool loaded = !p->cases || student_load_solution(p->library, j->item->op, &e);
-    const Op *op = !loaded ? NULL : student_load(p->cases ? p->cases : p->library, j->item->op, false, &e);
+    bool loaded = !p->cases || student_load_solution(library, item->op, &e);
+    const Op *op = loaded ? student_load(p->cases ? p->cases : library, item->op, false, &e) : NULL;
     if (!op) {
         printf("%s%s\n", loaded && p->cases ? "the cases: " : "", e.text);
         fflush(stdout);
         _exit(STATUS_BUG);
     }
-    return &op->cases[j->item->index];
+    return &op->cases[item->index];
+}
+
+/* In the host. */
+static const CheckCase *load_case(void *context) {
+    const Judging *j = context;
+    return load_case_of(j->plan, j->item, j->plan->library);
 }
 
 /* The host is gone: that is the verdict, on the property that was looked at where the gradients are judged. Where its time
@@ -144,7 +148,7 @@ static void check_item(void *context, long i) {
         how.host = check_host_start(judging.limits, load_case, lost_host, &judging);
         how.fresh = check_host_start(judging.limits, load_case, lost_host, &judging);
         if (!how.host || !how.fresh) error_bug("no process for the host");
-        if (p->like) how.reference = &p->like->op->cases[item->index];
+        if (p->reference) how.reference = load_case_of(p, item, p->reference);
     }
     CaseReport worst;
     for (long k = 0; k < p->seeds; k++) {
@@ -166,7 +170,7 @@ static void plan_describe(const CheckPlan *p, const CheckItem *item, CaseReport 
     REPORT_SET(r->name, item->name);
     r->points = item->c.points > 0 ? item->c.points : 1;
     r->planned = in[0].name != NULL;
-    r->wanted = 0, r->added = item->added, r->like = p->like != NULL;
+    r->wanted = 0, r->added = item->added, r->like = p->reference != NULL;
     for (int k = 0; k < CHECK_INPUTS && in[k].name; k++)
         if (!in[k].constant && !in[k].same_as)
             snprintf(r->want[r->wanted++], REPORT_NAME, "d%.*s", REPORT_NAME - 2, in[k].name);
@@ -198,7 +202,7 @@ static bool is_wanted(const CheckItem *item, const CaseReport *r) {
 static void ask_for_slope(const CheckPlan *p, const CheckItem *item, CaseReport *r) {
     long elements = 0, sloped = 0;
     for (int i = 0; i < r->inputs; i++) elements += r->in[i].coordinates, sloped += r->in[i].sloped;
-    if (!p->cases || p->like || item->c.flat || r->verdict != PASS || !elements || sloped) return;
+    if (!p->cases || p->reference || item->c.flat || r->verdict != PASS || !elements || sloped) return;
     r->verdict = INCONCLUSIVE;
     for (int i = 0; i < r->inputs; i++) {
         r->in[i].verdict = INCONCLUSIVE, r->in[i].unclear = r->in[i].coordinates;

@@ -21,11 +21,9 @@ typedef struct CheckPlan {
     Arena arena; /* of names and values of a student's cases */
     CheckItem *item;
     long items, capacity;
-    const char *library; /* where the operations are, as student_compile made it; NULL: built in */
-    const char *
-        cases; /* another that has the cases, which call tape_NAME of the first; NULL: each operation's own */
-    const OpEntry *
-        like; /* those are this operation's, and so is what forward has to give; NULL: they are a teacher's */
+    const char *library;   /* where the operations are, as student_compile made it; NULL: built in */
+    const char *cases;     /* another that has the cases, which call tape_NAME of the first; NULL: its own */
+    const char *reference; /* one whose forward they have to give as well, with these cases; NULL: any */
     uint64_t seed;
     long seeds; /* each case is checked at the points of so many seeds, `seed` and those that follow; at least
                    1 */

@@ -189,12 +189,12 @@ static const char *path_of(CheckPlan *p, const char *folder, const char *name, c
     return path;
 }
 
-/* The operation's source, whose cases are to be called, and those of others that its cases call. */
-static void source_of(CheckPlan *p, const StudentFile *f, StudentSource *s, Error *e) {
+/* An operation's source here, and those of others that its cases call. */
+static void source_of(CheckPlan *p, const StudentFile *f, const OpEntry *entry, StudentSource *s, Error *e) {
     const char *folder = path_of(p, f->headers, "ops", "");
     OpSource source;
-    s->source = path_of(p, folder, f->like->op->name, ".c");
-    bool there = op_source_read(&source, f->like, f->headers, e);
+    s->source = path_of(p, folder, entry->op->name, ".c");
+    bool there = op_source_read(&source, entry, f->headers, e);
     for (int at = 0, k = 0; there && k < STUDENT_MORE; k++) {
         const OpEntry *other = op_source_hidden(&source, &at);
         if (!other) break;
@@ -203,70 +203,79 @@ static void source_of(CheckPlan *p, const StudentFile *f, StudentSource *s, Erro
     op_source_free(&source);
 }
 
-/* What has the given cases; there is none without. */
-static void source_of_cases(CheckPlan *p, const StudentFile *f, StudentSource *s, Error *e) {
-    *s = (StudentSource){.source = f->cases, .library = path_of(p, f->folder, "cases", ".so"), .open = true};
-    if (f->like) source_of(p, f, s, e);
-    p->cases = s->library, p->like = f->like;
-}
+enum { GIVEN = 2 };
 
-static bool cases_compiled(const StudentSource *s, Error *e) {
-    const Error *own = &s->error;
-    return own->status == STATUS_DONE ||
-           error_set(e, own->status == STATUS_NO ? STATUS_BAD_DATA : own->status, "%s: %s", s->source,
-                     own->text);
-}
-
-/* Compiles the file, and what has the cases where it has not. */
-static bool compile(CheckPlan *p, const StudentFile *f, StudentSource s[2], Error *e) {
-    bool given = f->cases || f->like;
-    s[0] = (StudentSource){.source = f->source, .library = path_of(p, f->folder, "op", ".so")};
-    if (given) source_of_cases(p, f, &s[1], e);
-    bool compiled = given && access(p->cases, R_OK) == 0;
-    student_compile(s, given && !compiled ? 2 : 1, f->headers);
-    return cases_compiled(&s[1], e);
-}
-
-/* The cases: those of the operation that it is to be like, or as a child tells them. */
-static void add_cases(CheckPlan *p, const StudentFile *f, const char *library, Error *e) {
-    char names[MOST_OPS][STUDENT_NAME];
+/* What is given beside the file: what it has to be like, and cases; the plan has their libraries. Returns how many. */
+static int given_sources(CheckPlan *p, const StudentFile *f, StudentSource s[GIVEN], Error *e) {
+    int count = 0;
     if (f->like) {
-        plan_add(p, f->like->op, NULL);
-        return;
+        const OpEntry *entry = ops_find(f->like);
+        s[count] =
+            (StudentSource){.source = f->like, .library = path_of(p, f->folder, "like", ".so"), .open = true};
+        if (entry) source_of(p, f, entry, &s[count], e);
+        p->cases = p->reference = s[count++].library;
     }
-    int count = student_names(f->cases ? f->cases : f->source, names, MOST_OPS, e);
+    if (f->cases) {
+        s[count] = (StudentSource){
+            .source = f->cases, .library = path_of(p, f->folder, "cases", ".so"), .open = true};
+        p->cases = s[count++].library;
+    }
+    return count;
+}
+
+/* Compiles a file, where there is one, and what is given, where it is not compiled yet. */
+static bool compile(CheckPlan *p, const StudentFile *f, StudentSource *own, Error *e) {
+    StudentSource s[1 + GIVEN] = {0};
+    int first = own ? 1 : 0;
+    if (own) s[0] = *own;
+    int given = given_sources(p, f, s + first, e);
+    bool compiled = own && given && access(p->cases, R_OK) == 0;
+    student_compile(s, first + (compiled ? 0 : given), f->headers);
+    if (own) *own = s[0];
+    for (int i = first; i < first + given; i++) {
+        const Error *found = &s[i].error;
+        if (found->status == STATUS_NO)
+            return error_set(e, STATUS_BAD_DATA, "%s: %s", s[i].source, found->text);
+        if (found->status) return error_set(e, found->status, "%s", found->text);
+    }
+    return true;
+}
+
+/* The cases, as a child tells them that has loaded the library made of the source. */
+static void add_cases(CheckPlan *p, const char *source, const char *library, Error *e) {
+    char names[MOST_OPS][STUDENT_NAME];
+    int count = student_names(source, names, MOST_OPS, e);
     Listing l = {p, library, names};
     child_run_all(count, 1, &p->limits, list_cases, take_listing, &l);
 }
 
-bool plan_add_given(CheckPlan *p, const StudentFile *f, Error *e) {
-    StudentSource s;
+static bool add_given_cases(CheckPlan *p, const StudentFile *f, Error *e) {
     Error unfit = {0};
+    StudentSource s[GIVEN] = {0};
+    int count = given_sources(p, f, s, e);
+    const char *source = s[count - 1].source;
+    add_cases(p, source, p->cases, &unfit);
+    return !unfit.status || error_set(e, STATUS_BAD_DATA, "%s: %s", source, unfit.text);
+}
+
+bool plan_add_given(CheckPlan *p, const StudentFile *f, Error *e) {
     if (!f->cases && !f->like) return true;
-    source_of_cases(p, f, &s, e);
-    student_compile(&s, 1, f->headers);
-    if (!cases_compiled(&s, e)) return false;
-    add_cases(p, f, p->cases, &unfit);
-    return !unfit.status || error_set(e, STATUS_BAD_DATA, "%s: %s", f->cases, unfit.text);
+    return compile(p, f, NULL, e) && add_given_cases(p, f, e);
 }
 
 bool plan_add_file(CheckPlan *p, StudentFile *f, Error *e) {
-    StudentSource s[2] = {0};
+    StudentSource s = {.source = f->source, .library = path_of(p, f->folder, "op", ".so")};
     char stem[REPORT_NAME];
-    Error unfit = {0};
     bool given = f->cases || f->like;
-    if (!compile(p, f, s, e)) return false;
-    Error own = s[0].error;
-    p->library = s[0].library;
-    memcpy(f->warnings, s[0].warnings, sizeof f->warnings);
+    if (!compile(p, f, &s, e)) return false;
+    Error own = s.error;
+    p->library = s.library;
+    memcpy(f->warnings, s.warnings, sizeof f->warnings);
     char *included = f->solution && !own.status ? student_includes(p->library, f->headers) : NULL;
     if (included) error_set(&own, STATUS_NO, "is no solution: it includes %s", included);
     free(included);
-    if (given)
-        add_cases(p, f, p->cases, &unfit);
-    else if (own.status == STATUS_DONE)
-        add_cases(p, f, p->library, &own);
-    if (unfit.status) return error_set(e, STATUS_BAD_DATA, "%s: %s", f->cases, unfit.text);
+    if (given && !add_given_cases(p, f, e)) return false;
+    if (!given && own.status == STATUS_DONE) add_cases(p, f->source, p->library, &own);
     if (!given && own.status == STATUS_DONE) add_what_is_forgotten(p);
     if (own.status == STATUS_DONE) return true;
     file_stem(f->source, stem, sizeof stem);

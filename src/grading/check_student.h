@@ -9,11 +9,12 @@
 /* What a C file is judged by. */
 typedef struct StudentFile {
     const char *source;
-    const char *cases;   /* a teacher's C file of cases: op_NAME with CASES alone; NULL: there is none */
-    const OpEntry *like; /* or an operation whose cases they are; NULL: none */
-    const char *folder;  /* for what is compiled; what is there of the cases serves again */
-    const char *headers; /* the project's src */
-    bool solution;       /* a file that includes the project's own is refused */
+    const char *cases; /* a teacher's C file of cases: op_NAME with CASES alone; NULL: there is none */
+    const char *like; /* an operation here, or a teacher's C file of one: its forward, and without `cases` its
+                            cases, count; NULL: none */
+    const char *folder;              /* for what is compiled; what is there of the cases serves again */
+    const char *headers;             /* the project's src */
+    bool solution;                   /* a file that includes the project's own is refused */
     char warnings[STUDENT_WARNINGS]; /* the compiler's, once it is added */
 } StudentFile;
 

@@ -23,37 +23,40 @@ static const char notes[] =
 
 static const char grading_help[] =
     "From an exercise to points, in four steps.\n\n"
-    "1. Choose an operation that is here (./gradcheck --list), or write a file of cases of your own:\n"
+    "1. Choose an operation that is here (./gradcheck --list), or write one: a C file as those of src/ops, "
+    "or the cases alone,\n"
     "       const Op op_NAME = {\"NAME\", CASES(cases)}, whose cases call tape_NAME; .points is what one is "
     "worth.\n"
-    "   Hand out a file to start from; it says what is to be written, and checks itself:\n"
+    "   Hand out a file to start from; it says what is to be written, and checks itself. Of your own it is "
+    "your solution\n"
+    "   without what stands in forward and backward:\n"
     "       ./gradcheck --template layer_norm >layer_norm.c\n"
     "2. Grade what comes back, a file or all in a folder and below it, by cases that are not theirs:\n"
     "       ./gradcheck FILE.c --like layer_norm --solution --gradescope results.json\n"
+    "       ./gradcheck FOLDER --like SOLUTION.c --gradescope DIR --junit DIR\n"
     "       ./gradcheck FOLDER --cases CASES.c --solution --gradescope DIR --junit DIR\n"
-    "   DIR/way/NAME.json is about FOLDER/way/NAME.c. A loop without end takes --time-limit, three times and "
-    "a\n"
-    "   tenth of it for each case that follows; what is wrong in one file makes the status of all of them "
-    "1.\n"
-    "   --like asks for the operation's own forward as well. Without either a student's own cases count, "
-    "other\n"
-    "   sizes and larger values beside them; --strict makes inconclusive what these do not test.\n"
+    "   --like asks for the forward of the operation, or of your solution, as well, at its cases or those of "
+    "--cases. DIR/way/\n"
+    "   NAME.json is about FOLDER/way/NAME.c. A loop without end takes --time-limit, three times and a tenth "
+    "of it for each\n"
+    "   case that follows; what is wrong in one file makes the status of all of them 1. Without --like and "
+    "--cases a student's\n"
+    "   own cases count, other sizes and larger values beside them; --strict makes inconclusive what these "
+    "do not test.\n"
     "3. results.json has a test for each gradient of each case, with --like for its output, and one for each "
-    "property\n"
-    "   over all cases: the same tests whatever is handed in, all failed where nothing could be judged, no "
-    "file or a\n"
-    "   run that was killed. A case's points are shared out evenly among gradients, output and properties. "
-    "The\n"
-    "   compiler's warnings stand above them.\n"
+    "property over all\n"
+    "   cases: the same tests whatever is handed in, all failed where nothing could be judged, no file or a "
+    "run that was\n"
+    "   killed. A case's points are shared out evenly among gradients, output and properties. The compiler's "
+    "warnings stand\n"
+    "   above them.\n"
     "4. In Gradescope the autograder's run_autograder ends with\n"
     "       ./gradcheck submission/FILE.c --like layer_norm --solution --gradescope results/results.json\n\n"
     "A file's code runs in a process of its own that judges nothing, without the operations of this project "
-    "but\n"
-    "those that only move numbers. What is left to a cheat: a process that outlives the run, files on the "
-    "same\n"
-    "machine, or a backward that takes differences exact to thirteen digits. Grade on a machine of its own, "
-    "and\n"
-    "use --like.\n";
+    "but those that only\n"
+    "move numbers. What is left to a cheat: a process that outlives the run, files on the same machine, or a "
+    "backward that takes\n"
+    "differences exact to thirteen digits. Grade on a machine of its own, and use --like.\n";
 
 static void list_operations(void) {
     for (int i = 0; i < ops_count; i++)
@@ -93,26 +96,25 @@ static bool is_a_folder(const char *name) {
     return !ops_find(name) && stat(name, &found) == 0 && S_ISDIR(found.st_mode);
 }
 
-/* Whether cases that are not the file's own are asked for as they can be. */
-static bool may_be_graded(const StudentFile *f, bool graded, const char *like, Error *e) {
-    if ((f->cases || like) && !graded)
+/* Whether what it is judged by is asked for as it can be. */
+static bool may_be_graded(const StudentFile *f, bool graded, Error *e) {
+    if ((f->cases || f->like) && !graded)
         return error_set(e, STATUS_USAGE, "%s: found no C file or folder to grade, need one",
                          f->cases ? "--cases" : "--like");
-    if (f->cases && like)
-        return error_set(e, STATUS_USAGE, "--like: found --cases as well, need one of the two");
-    if (like && !f->like)
-        return error_set(e, STATUS_USAGE, "--like: found '%s', need an operation that --list shows",
-                         ESCAPED(like));
+    if (f->like && !ops_find(f->like) && !directory_ends_in(f->like, ".c"))
+        return error_set(e, STATUS_USAGE,
+                         "--like: found '%s', need an operation that --list shows, or a .c file",
+                         ESCAPED(f->like));
     return true;
 }
 
 /* What the operand says: all operations, a file, a folder, or an operation and a part of its cases' names. A run that ends
  * without a verdict leaves graders' files that say why. */
-static void check_operand(Grading *g, const char *name, const char *part, const char *like, Error *e) {
+static void check_operand(Grading *g, const char *name, const char *part, Error *e) {
     bool is_folder = name && is_a_folder(name), is_file = name && !is_folder && directory_ends_in(name, ".c");
     Error unwritten = {0};
     if (!is_folder && !grade_unjudged(&g->plan, &g->show, "the run did not come to its end", e)) return;
-    if (!may_be_graded(&g->file, is_file || is_folder, like, e)) return;
+    if (!may_be_graded(&g->file, is_file || is_folder, e)) return;
     if (is_file || is_folder) interrupt_heed(); /* reports are finished, and nothing stays in $TMPDIR */
     if (is_folder)
         grade_folder(g, name, e);
@@ -145,7 +147,7 @@ void grading_command_check(int argc, char **argv, Error *e) {
         {"A file that is to be graded"},
         {"cases", "CASES.c", NULL, "a teacher's cases, which call what the file defines", "its own",
          .text = &cases},
-        {"like", "OPERATION", NULL, "the cases of an operation here, whose forward it has to have", "none",
+        {"like", "WHAT", NULL, "an operation here or a teacher's FILE.c: its forward, and its cases", "none",
          .text = &like},
         {"solution", .help = "refuse a file that includes the operations of this project", .flag = &solution},
         {"strict", .help = "inconclusive is what its own cases hardly test", .flag = &strict},
@@ -167,8 +169,7 @@ void grading_command_check(int argc, char **argv, Error *e) {
     CheckPlan plan = {
         .seed = o.seed, .seeds = seeds, .limits = {seconds * (double)seeds, (size_t)(gigabytes * 1e9)}};
     const char *name = o.operands ? o.operand[0] : NULL;
-    Grading g = {plan, {.source = name, .cases = cases, .solution = solution}, show, strict};
-    if (like) g.file.like = ops_find(like);
+    Grading g = {plan, {.source = name, .cases = cases, .like = like, .solution = solution}, show, strict};
     if (help_grading)
         fputs(grading_help, stdout);
     else if (list)
@@ -176,6 +177,6 @@ void grading_command_check(int argc, char **argv, Error *e) {
     else if (template)
         template_print(template, student_headers(headers), stdout, e);
     else
-        check_operand(&g, name, o.operands > 1 ? o.operand[1] : NULL, like, e);
+        check_operand(&g, name, o.operands > 1 ? o.operand[1] : NULL, e);
     plan_free(&g.plan);
 }

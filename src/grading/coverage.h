@@ -1,4 +1,4 @@
-/* What a student's own cases leave untested. */
+/* What a student's own cases leave untested, with what was added to them. */
 #ifndef GRADING_COVERAGE_H
 #define GRADING_COVERAGE_H
 
@@ -12,7 +12,7 @@ typedef struct Coverage {
     bool any;
 } Coverage;
 
-/* Looks at one more report of the operation; at what nobody wrote it does not. */
+/* Looks at one more report of the operation. */
 void coverage_look(Coverage *c, const CaseReport *r);
 
 /* If the cases hardly test it, a report `coverage` that says what is missing: passed, or with `strict` inconclusive.

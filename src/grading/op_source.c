@@ -171,7 +171,10 @@ void op_source_print_cases(const OpSource *s, FILE *out) {
         fprintf(out, "%s%s\n", build && before ? "" : "\n", s->part[i]);
         before = build;
     }
-    fprintf(out, "\n/* Inputs by name, shape and what values they have, if not random ones of [-2, 2]. */\n"
+    fprintf(out, "\n/* Inputs by name, shape and what values they have, if not random ones of [-2, 2]; "
+                 ".kinks = true where "
+                 "points lie on\n"
+                 " * kinks or ties on purpose, .flat = true where the output is saturated there. */\n"
                  "static const CheckCase cases[] = {\n");
     for (int i = 0; i < s->entry->op->n_cases; i++) {
         const char *row = row_of(s, i);

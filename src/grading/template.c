@@ -109,16 +109,19 @@ static void print_forward(FILE *out, const Op *op, const Parameters *p) {
     if (p->array)
         fprintf(out, " *     n->in[0] … n->in[n->inputs - 1]: each its ->shape, ->data and ->stride\n");
     if (p->others) fprintf(out, " *     n->attr points to its Arguments\n");
-    fprintf(out,
-            " *\n"
-            " * tensor_copy_out(n->in[0], array) gives its values in the order of its shape; "
-            "shape_count(shape) is their number;\n"
-            " * node_record(n, bytes) is zeroed memory that lives as long as the tape. */\n"
-            "static void forward(Node *n) {\n"
-            "    error_bug(\"%s: forward is to be written\");\n"
-            "    (void)n;\n"
-            "}\n\n",
-            op->name);
+    fprintf(
+        out,
+        " *\n"
+        " * tensor_copy_out(n->in[0], array) gives its values in the order of its shape; "
+        "shape_count(shape) is their number;\n"
+        " * node_array(n, count) is an array to save for backward, node_record(n, bytes) zeroed memory that "
+        "lives as long as the\n"
+        " * tape. */\n"
+        "static void forward(Node *n) {\n"
+        "    error_bug(\"%s: forward is to be written\");\n"
+        "    (void)n;\n"
+        "}\n\n",
+        op->name);
 }
 
 static void print_backward(FILE *out, const char *op) {
