@@ -296,7 +296,7 @@ machines:
 # Nothing is inlined or made twice, so that a branch of the source is one in the count; products at -O1, or they take hours.
 # In double those that judge gradients, which is done in double alone.
 COVERED = OPT='$$(if $$(filter src/kernels/%,$$<),-O1 -fno-inline -fno-thread-jumps,-O0)' \
-          EXTRA="--coverage -include tests/coverage.h -Dalways_inline=__unused__ -DSLOWER=10"
+          EXTRA="--coverage -fprofile-update=single -include tests/coverage.h -Dalways_inline=__unused__ -DSLOWER=10"
 coverage:
 	@find build-coverage -name '*.gcda' -delete 2>/dev/null || :
 	@$(MAKE) -s BUILD=build-coverage $(COVERED) PRECISIONS=float run-tests
