@@ -232,7 +232,8 @@ bool child_lives(Child *c, ChildEnd *end) {
     double before = seconds_of_dead_children();
     if (waitpid(c->pid, &status, WNOHANG) != c->pid) return true;
     double used = seconds_of_dead_children() - before;
-    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) c->timed_out |= used >= floor(c->seconds);
+    /* The system kills whoever goes on behind the limit that set_limits sets; others may kill for other reasons. */
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) c->timed_out |= used >= ceil(c->seconds);
     *end = bury(c, status);
     return false;
 }

@@ -1,0 +1,248 @@
+/* Work in child processes: whatever a job does, how it ended is known, and what it said by then is there. */
+#include "base/child.h"
+#include "base/clock.h"
+#include "base/interrupt.h"
+#include "base/system.h"
+#include "test.h"
+#include <errno.h>
+#include <sys/resource.h>
+
+/* ---- Jobs ---- */
+
+static void says(void *context, long i) {
+    (void)context;
+    printf("job %ld\nspeaks\n\n", i);
+    child_send("abc", 3);
+}
+
+static void says_nothing(void *context, long i) {
+    (void)context, (void)i;
+}
+
+static void exits(void *context, long i) {
+    (void)context;
+    child_send("abc", 3);
+    exit(i == 0 ? 7 : 0); /* that it came to no end is seen even then */
+}
+
+static void crashes(void *context, long i) {
+    (void)context, (void)i;
+    raise(SIGSEGV);
+}
+
+static void is_killed(void *context, long i) {
+    (void)context, (void)i;
+    raise(SIGKILL);
+}
+
+static void sleeps(void *context, long i) {
+    (void)context, (void)i;
+    child_send("abc", 3);
+    for (;;) sleep(1);
+}
+
+static void closes_all(void *context, long i) {
+    (void)context, (void)i;
+    for (int fd = 0; fd < 1024; fd++) close(fd);
+}
+
+static void talks(void *context, long i) {
+    (void)context, (void)i;
+    for (int n = 0; n < CHILD_PRINTED; n++) printf("%d\n", n);
+}
+
+/* More than a pipe holds, and than is kept of a result: the size that *context says. */
+static void sends_much(void *context, long i) {
+    (void)i;
+    enum { BLOCK = 1 << 20 };
+    char *block = calloc(1, BLOCK);
+    for (long sent = 0; sent < *(long *)context; sent += BLOCK) child_send(block, BLOCK);
+}
+
+static void reads(void *context, long i) {
+    (void)context, (void)i;
+    char byte;
+    child_send(read(STDIN_FILENO, &byte, 1) == 0 ? "end" : "...", 3);
+}
+
+/* ---- Ends ---- */
+
+typedef struct Ends {
+    int count, fate[8], number[8];
+    size_t size[8];
+    char result[8][16], printed[8][CHILD_PRINTED + 1], text[8][CHILD_TEXT];
+    const ChildLimits *limits;
+} Ends;
+
+static void take(void *context, long i, const ChildEnd *end) {
+    Ends *e = context;
+    e->count++;
+    e->fate[i] = end->fate, e->number[i] = end->number, e->size[i] = end->size;
+    snprintf(e->result[i], sizeof e->result[i], "%s", end->result);
+    snprintf(e->printed[i], sizeof e->printed[i], "%s", end->printed);
+    child_text(e->text[i], end, e->limits);
+}
+
+typedef struct Both {
+    Ends ends;
+    void (*job)(void *context, long i);
+    void *context;
+} Both;
+
+static void run_job(void *context, long i) {
+    const Both *b = context;
+    b->job(b->context, i);
+}
+
+static Ends run(long jobs, int at_once, double seconds, void (*job)(void *context, long i), void *context) {
+    ChildLimits limits = {.seconds = seconds};
+    Both b = {.ends.limits = &limits, .job = job, .context = context};
+    child_run_all(jobs, at_once, &limits, run_job, take, &b);
+    b.ends.limits = NULL;
+    CHECK(b.ends.count == jobs, "%d of %ld jobs ended", b.ends.count, jobs);
+    return b.ends;
+}
+
+static void every_end_is_known(void) {
+    long little = 3 << 20, too_much = 160L << 20;
+    const struct {
+        const char *name;
+        void (*job)(void *context, long i);
+        void *context;
+        double seconds;
+        ChildFate fate;
+        int number;
+        const char *result, *text;
+    } cases[] = {
+        {"says", says, NULL, 60, CHILD_DONE, 0, "abc", ""},
+        {"says nothing", says_nothing, NULL, 60, CHILD_DONE, 0, "", ""},
+        {"reads", reads, NULL, 60, CHILD_DONE, 0, "end", ""},
+        {"exits", exits, NULL, 60, CHILD_EXITED, 7, "abc", "called exit(7) before it was done"},
+        {"crashes", crashes, NULL, 60, CHILD_SIGNALLED, SIGSEGV, "",
+         "crashed: signal 11 (Segmentation fault)"},
+        {"is killed", is_killed, NULL, 60, CHILD_SIGNALLED, SIGKILL, "", "crashed: signal 9 (Killed)"},
+        {"is killed in a moment", is_killed, NULL, 0.5, CHILD_SIGNALLED, SIGKILL, "",
+         "crashed: signal 9 (Killed)"},
+        {"sleeps", sleeps, NULL, 0.02, CHILD_TIMED_OUT, 0, "abc",
+         "did not end within its time limit of 0.02 s"},
+        {"closes all", closes_all, NULL, 60, CHILD_EXITED, STATUS_IO, "",
+         "could not send its report: it closed a descriptor that is not its own"},
+        {"talks", talks, NULL, 60, CHILD_DONE, 0, "", ""},
+        {"sends", sends_much, &little, 60, CHILD_DONE, 0, "", ""},
+        {"sends too much", sends_much, &too_much, 60, CHILD_EXITED, 0, "",
+         "called exit(0) before it was done"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        Ends e = run(1, 1, cases[i].seconds * PATIENCE, cases[i].job, cases[i].context);
+        char text[CHILD_TEXT];
+        snprintf(text, sizeof text, "%s", cases[i].text);
+        if (cases[i].fate == CHILD_TIMED_OUT)
+            snprintf(text, sizeof text, "did not end within its time limit of %g s",
+                     cases[i].seconds * PATIENCE);
+        CHECK(e.fate[0] == (int)cases[i].fate && e.number[0] == cases[i].number, "%s: fate %d, number %d",
+              cases[i].name, e.fate[0], e.number[0]);
+        CHECK(!strcmp(e.result[0], cases[i].result), "%s: result '%s'", cases[i].name, e.result[0]);
+        CHECK(!strcmp(e.text[0], text), "%s: '%s'", cases[i].name, e.text[0]);
+        if (cases[i].context == &little) CHECK(e.size[0] == (size_t)little, "%zu bytes", e.size[0]);
+        if (cases[i].job == talks) CHECK(strlen(e.printed[0]) == CHILD_PRINTED, "%zu", strlen(e.printed[0]));
+    }
+}
+
+/* In no order, each with its own; more at a time than there may be are fewer. */
+static void each_has_its_own(void) {
+    Ends e = run(8, 1000, 60, says, NULL);
+    for (int i = 0; i < 8; i++) {
+        char want[32], line[32];
+        snprintf(want, sizeof want, "job %d\nspeaks\n\n", i);
+        CHECK(!strcmp(e.printed[i], want) && !strcmp(e.result[i], "abc"), "job %d: %s", i, e.printed[i]);
+        CHECK(!strcmp(child_last_line(line, sizeof line, e.printed[i]), "speaks"), "%s", line);
+    }
+    CHECK(e.fate[7] == CHILD_DONE);
+    e = run(2, 2, 60, exits, NULL);
+    CHECK(e.fate[1] == CHILD_EXITED && e.number[1] == 0, "an exit(0) passes for an end");
+    run(0, 2, 60, says, NULL);
+}
+
+/* Where the system has no pipe for a child, that is how its job ended; and it is tried for the next one. */
+static void none_is_born(void) {
+    struct rlimit before, limit;
+    CHECK(getrlimit(RLIMIT_NOFILE, &before) == 0);
+    for (int room = 0; room < 4; room++) {
+        int next = dup(STDIN_FILENO);
+        close(next);
+        limit = before, limit.rlim_cur = (rlim_t)(next + room);
+        CHECK(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+        Ends e = run(2, 2, 60, says, NULL);
+        Child *c = child_start(&(ChildLimits){.seconds = 60}, says, NULL);
+        CHECK(setrlimit(RLIMIT_NOFILE, &before) == 0);
+        CHECK(!c && e.fate[0] == CHILD_NOT_BORN && e.fate[1] == CHILD_NOT_BORN, "room for %d: fates %d %d",
+              room, e.fate[0], e.fate[1]);
+        CHECK(!strcmp(e.text[0], "could not be run: no process or no memory for it"), "%s", e.text[0]);
+    }
+    CHECK(run(2, 2, 60, says, NULL).fate[1] == CHILD_DONE);
+}
+
+/* Who is asked to end waits for none, and begins none. */
+static void asked_to_end(void) {
+    interrupt_heed();
+    raise(SIGTERM);
+    Ends e = run(3, 2, 60, sleeps, NULL);
+    for (int i = 0; i < 3; i++)
+        CHECK(e.fate[i] == CHILD_INTERRUPTED &&
+                  !strcmp(e.text[i], "was not waited for: the run was asked to end"),
+              "job %d: %s", i, e.text[i]);
+}
+
+static void asks_later(void *context, long i) {
+    (void)context, (void)i;
+    kill(getppid(), SIGTERM);
+    for (;;) sleep(1);
+}
+
+static void asked_meanwhile(void) {
+    interrupt_heed();
+    Ends e = run(3, 1, 60, asks_later, NULL);
+    for (int i = 0; i < 3; i++) CHECK(e.fate[i] == CHILD_INTERRUPTED, "job %d: %s", i, e.text[i]);
+}
+
+/* ---- One that is talked to ---- */
+
+/* Answers each time that it is woken, three times. */
+static void answers(void *context, long i) {
+    (void)i;
+    for (int n = 0; n < 3; n++) {
+        while (*(volatile int *)context == n) child_sleep();
+        child_send("!", 1);
+    }
+}
+
+static void a_child_is_talked_to(void) {
+    enum { PATIENT = 30 };
+    volatile int *asked = system_pages(sizeof *asked, true);
+    ChildLimits limits = {.seconds = PATIENT};
+    Child *c = child_start(&limits, answers, (void *)asked);
+    ChildEnd end = {0};
+    CHECK(c != NULL);
+    for (int n = 1; c && n <= 3; n++) {
+        *asked = n;
+        child_wake(c);
+        if (n < 3) child_watch(c); /* which takes what is sent, an end with it */
+    }
+    double late = clock_seconds() + PATIENT;
+    while (c && child_lives(c, &end) && clock_seconds() < late) usleep(1000);
+    CHECK(end.fate == CHILD_DONE, "fate %d", end.fate);
+    if (c) child_stop(c);
+
+    /* One that is not done with is ended. */
+    *asked = 0;
+    c = child_start(&limits, answers, (void *)asked);
+    CHECK(c && child_lives(c, &end));
+    double began = clock_seconds();
+    if (c) child_stop(c);
+    CHECK(clock_seconds() - began < PATIENT / 2.0);
+    CHECK(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD, "a child is left");
+}
+
+TEST_MAIN({"every end is known", every_end_is_known}, {"each has its own", each_has_its_own},
+          {"none is born", none_is_born}, {"asked to end", asked_to_end},
+          {"asked meanwhile", asked_meanwhile}, {"a child is talked to", a_child_is_talked_to})
