@@ -41,6 +41,13 @@ static const char *keep(Arena *arena, const char name[NAME]) {
     return kept;
 }
 
+/* Whether what was told as a bool is one: to look at another is undefined. */
+static bool is_bool(const bool *told) {
+    unsigned char byte;
+    memcpy(&byte, told, 1);
+    return byte <= 1;
+}
+
 /* An input that could stand in a case; its values follow at *at. */
 static bool take_input(const char **at, const char *end, const Input *in, CheckInput *to, int index,
                        Arena *arena) {
@@ -52,7 +59,8 @@ static bool take_input(const char **at, const char *end, const Input *in, CheckI
                 shape_fits(to->shape.rank, to->shape.size, sizeof(real), &count) && count <= MOST_ELEMENTS &&
                 (int)to->layout >= CONTIGUOUS && to->layout <= REPEATED && to->same_as >= 0 &&
                 to->same_as <= index && isfinite(to->low) && isfinite(to->high) && isfinite(to->away_from) &&
-                isfinite(to->margin);
+                isfinite(to->margin) && is_bool(&to->distinct) && is_bool(&to->constant) &&
+                is_bool(&in->values);
     if (!fits || !in->values) return fits;
     size_t bytes = (size_t)count * sizeof(double);
     if (bytes > (size_t)(end - *at)) return false;
@@ -66,7 +74,8 @@ bool student_take_case(const char **at, const char *end, CheckCase *c, Arena *ar
     if ((size_t)(end - *at) < sizeof *r) return false;
     memcpy(r, *at, sizeof *r);
     *at += sizeof *r;
-    if (r->inputs < 0 || r->inputs > CHECK_INPUTS) return false;
+    if (r->inputs < 0 || r->inputs > CHECK_INPUTS || !is_bool(&r->c.kinks) || !is_bool(&r->c.flat))
+        return false;
     *c = (CheckCase){.name = keep(arena, r->name), .kinks = r->c.kinks, .flat = r->c.flat};
     if (isfinite(r->c.points)) c->points = r->c.points;
     for (int k = 0; k < r->inputs; k++)
