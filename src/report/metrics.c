@@ -92,7 +92,7 @@ void metrics_place(MetricsFile *f) {
         failed_here(f);
         return;
     }
-    if (!placed) fwrite(f->rows, 1, f->size, csv);
+    if (!placed) fwrite(f->rows, 1, f->size, csv), fflush(csv);
     fclose(f->csv);
     free(f->rows);
     f->csv = csv, f->rows = NULL;
@@ -113,6 +113,7 @@ void metrics_restore(MetricsFile *f) {
     fflush(f->csv);
     rewind(f->csv);
     for (size_t n; (n = fread(block, 1, sizeof block, f->csv));) fwrite(block, 1, n, again);
+    if (fflush(again) != 0) failed_here(f);
     fclose(f->csv);
     f->csv = again;
 }
