@@ -112,19 +112,17 @@ static void lay_panels(Phase *f) {
 /* Packs the chunk's share: of panels where B is transposed, of rows where not, as it is read by rows. */
 static void pack_chunk(void *phase, long chunk) {
     const Phase *f = phase;
-    bool transposed = f->g->layout == GEMM_NT;
-    long chunks = f->packing_chunks, ldb = f->g->ldb;
-    long q = f->pack_b ? 0 : f->panels.whole, q_end = f->count, p = 0, p_end = f->k;
-    if (chunks > 1 && transposed) q = cut(f->count, chunk, chunks), q_end = cut(f->count, chunk + 1, chunks);
-    if (chunks > 1 && !transposed) p = cut(f->k, chunk, chunks), p_end = cut(f->k, chunk + 1, chunks);
-    real *out = f->panels.packed + (f->pack_b ? q * f->panels.apart : 0) + p * PANEL;
-    for (; q < q_end; q++, out += f->panels.apart) {
-        long width = least(PANEL, f->n - q * PANEL);
-        if (transposed)
-            pack_transposed(out, PANEL, f->b + q * PANEL * ldb, ldb, f->k, width);
-        else
-            pack(out, PANEL, f->b + q * PANEL + p * ldb, ldb, p_end - p, width);
+    const Panels *to = &f->panels;
+    long chunks = f->packing_chunks, ldb = f->g->ldb, q = f->pack_b ? 0 : to->whole;
+    if (f->g->layout != GEMM_NT) {
+        long p = cut(f->k, chunk, chunks), p_end = cut(f->k, chunk + 1, chunks);
+        pack_panels(to->packed + p * PANEL, to->apart, f->b + q * PANEL + p * ldb, ldb, p_end - p,
+                    f->n - q * PANEL, f->count - q);
+        return;
     }
+    for (q = cut(f->count, chunk, chunks); q < cut(f->count, chunk + 1, chunks); q++)
+        pack_transposed(to->packed + q * to->apart, PANEL, f->b + q * PANEL * ldb, ldb, f->k,
+                        least(PANEL, f->n - q * PANEL));
 }
 
 /* Rows [i, i + rows) of C by the panels [first, end). */
@@ -156,44 +154,31 @@ static void multiply_in_place(const Phase *f, long i, long m, long first, long e
     }
 }
 
-/* Packs of the strip of `rows` rows from row i on the steps [p, p + k) of its chain. */
-static void pack_strip(const Phase *f, long i, long rows, long p, long k, real *out) {
-    const Gemm *g = f->g;
-    out += p * STRIP_WIDTH;
-    if (g->layout == GEMM_TN)
-        pack(out, STRIP_WIDTH, f->a + p * g->lda + i, g->lda, k, least(STRIP_WIDTH, g->m - i));
-    else
-        pack_transposed(out, STRIP_WIDTH, f->a + i * g->lda + p, g->lda, k, rows);
-}
-
-/* The same with strips of A packed, all of `m` <= STRIPS * TILE_ROWS rows. Aᵀ is read PACK_ROWS rows at a time: each
- * may be on another page, and is of use to all strips. */
+/* The same with strips of A packed, all of `m` <= STRIPS * TILE_ROWS rows, and the thin columns behind the last panel. */
 static void multiply_packed(const Phase *f, long i, long m, long first, long end) {
-    real *packed = packing()->strips;
-    long strips = ceil_div(m, TILE_ROWS), step = f->g->layout == GEMM_TN ? PACK_ROWS : f->k;
-    for (long p = 0; p < f->k; p += step)
-        for (long s = 0; s < strips; s++)
-            pack_strip(f, i + cut(m, s, strips), cut(m, s + 1, strips) - cut(m, s, strips), p,
-                       least(step, f->k - p), packed + s * STRIP);
+    const Gemm *g = f->g;
+    PackedRows a = {packing()->strips, STRIP, m, .strips = ceil_div(m, TILE_ROWS)};
+    a.height = ceil_div(m, a.strips);
+    pack_strips(&a, g->layout == GEMM_TN, f->a + i * row_step(g), g->lda, f->k, g->m - i);
+    if (f->thin && end == f->count)
+        multiply_thin(g, &a, f->thin, f->k, f->b + f->n * column_step(g), f->c + i * g->ldc + f->n,
+                      f->accumulate);
     for (long q = first; q < end; q += f->round)
-        for (long s = 0; s < strips; s++) {
-            long row = cut(m, s, strips), next = cut(m, s + 1, strips);
-            Strip a = {packed + s * STRIP, 1, STRIP_WIDTH, NULL};
-            multiply_strip(f, &a, i + row, next - row, q, least(q + f->round, end));
+        for (long s = 0, row = 0; s < a.strips; s++, row += a.height) {
+            Strip strip = {a.strip + s * STRIP, 1, STRIP_WIDTH, NULL};
+            multiply_strip(f, &strip, i + row, least(a.height, m - row), q, least(q + f->round, end));
         }
 }
 
 /* Rows [i, i + m) of C by the panels [first, end), and by the thin columns behind the last. */
 static void multiply_block(const Phase *f, long i, long m, long first, long end) {
-    const Gemm *g = f->g;
-    if (f->thin && end == f->count)
-        multiply_thin(g, m, f->thin, f->k, f->a + i * row_step(g), f->b + f->n * column_step(g),
-                      f->c + i * g->ldc + f->n, f->accumulate);
     if (!f->pack_a) {
         multiply_in_place(f, i, m, first, end);
         return;
     }
-    long times = ceil_div(m, STRIPS * TILE_ROWS);
+    /* Where all panels stay in the second-level cache fewer strips are packed at a time, and more of them stay in the
+     * first. */
+    long strips = f->count > f->round ? STRIPS : STRIPS / 2, times = ceil_div(m, strips * TILE_ROWS);
     for (long t = 0; t < times; t++)
         multiply_packed(f, i + cut(m, t, times), cut(m, t + 1, times) - cut(m, t, times), first, end);
 }
@@ -258,12 +243,15 @@ static long longest_step(void) {
     return step < SHORT_STEP ? SHORT_STEP : least(step, MOST_STEP);
 }
 
-/* Packs what is used often enough. Rows of A in place are read well enough for longer than columns are. */
-static void choose_packing(Phase *f) {
+/* Packs what is used often enough. Rows of A in place are read well enough for longer than columns are; rows of B do not
+ * where their vectors lie across cache lines. */
+static void choose_packing(Phase *f, bool thin) {
     const Gemm *g = f->g;
-    enum { USES = 256, USES_OF_COLUMNS = 128, MANY = 1 << 15 };
-    f->pack_a = g->m >= 64 && g->n >= (g->layout == GEMM_TN ? USES_OF_COLUMNS : USES) && g->m * g->k >= MANY;
-    f->pack_b = g->layout == GEMM_NT || (g->m >= 128 && g->n * g->k >= (f->pack_a ? MANY : LARGE));
+    enum { USES = 256, USES_OF_COLUMNS = 128, MANY = 1 << 15, MANY_ACROSS_LINES = 1 << 12 };
+    f->pack_a = thin || (g->m >= 64 && g->n >= (g->layout == GEMM_TN ? USES_OF_COLUMNS : USES) &&
+                         g->m * g->k >= MANY);
+    long many = g->ldb % LANES ? MANY_ACROSS_LINES : f->pack_a ? MANY : LARGE;
+    f->pack_b = g->layout == GEMM_NT || (g->m >= 128 && g->n * g->k >= many);
 }
 
 /* One product of the batch. */
@@ -275,8 +263,8 @@ static void multiply(const Gemm *g, long product) {
         return;
     }
     Phase f = {.g = g};
-    choose_packing(&f);
     long thin = thin_columns(g), n = g->n - thin;
+    choose_packing(&f, thin > 0);
     long panels = ceil_div(n, PANEL), steps = g->k > SHORT_STEP ? ceil_div(g->k, longest_step()) : 1,
          parts = 1;
     if (f.pack_b && panels * PANEL * g->k > PACKED)

@@ -20,39 +20,65 @@ void *pack_memory(size_t bytes) {
     return memory;
 }
 
-/* Rows may lie too far apart for the processor to foresee the next: they are asked for in advance, those of the next
- * part too where a caller packs PACK_ROWS at a time. */
-void pack(real *out, long stride, const real *x, long ld, long k, long width) {
-    long vectors = pack_vectors(width), last = width - (vectors - 1) * LANES;
+/* One row of a part: `stride` numbers, of which the first `count` are there. */
+static inline __attribute__((always_inline)) void copy_row(real *out, long stride, const real *x,
+                                                           long count) {
+#pragma GCC unroll 2
+    for (long v = 0; v < stride; v += LANES)
+        vector_store(out + v, count - v >= LANES ? vector_load(x + v)
+                              : count > v        ? vector_load_part(x + v, count - v)
+                                                 : (Vector){0});
+}
+
+/* Inlined with stride constant. Row by row through all parts, because each row may be on another page. Rows may lie too
+ * far apart for the processor to foresee the next: what is read some kilobytes later is asked for in advance. */
+static inline __attribute__((always_inline)) void pack(real *out, long stride, long apart, const real *x,
+                                                       long ld, long k, long width, long part, long parts) {
+    enum { LINE = 64 / sizeof(real), LEAD = 4096 / sizeof(real) };
+    long columns = parts * part < width ? parts * part : width, ahead = (LEAD / columns + 1) * ld;
     for (long p = 0; p < k; p++, x += ld, out += stride) {
-        __builtin_prefetch(x + PACK_ROWS * ld);
-        __builtin_prefetch(x + PACK_ROWS * ld + width - 1);
-        for (long v = 0; v + 1 < vectors; v++) vector_store(out + v * LANES, vector_load(x + v * LANES));
-        vector_store(out + (vectors - 1) * LANES, vector_load_part(x + (vectors - 1) * LANES, last));
+        for (long j = 0; j < columns; j += LINE) __builtin_prefetch(x + ahead + j);
+        for (long q = 0; q < parts; q++)
+            if (q * part + stride <= width)
+                copy_row(out + q * apart, stride, x + q * part, stride);
+            else
+                copy_row(out + q * apart, stride, x + q * part, width - q * part);
     }
 }
 
-/* One vector's width of the transpose: LANES rows of x, or the first `count` and zeros for the others. */
-static inline __attribute__((always_inline)) void transpose_rows(real *out, long stride, const real *x,
-                                                                 long ld, long k, long count) {
-    for (long p = 0; p < k; p += LANES, out += LANES * stride) {
-        long columns = k - p < LANES ? k - p : LANES;
-        Vector row[LANES];
+void pack_panels(real *out, long apart, const real *x, long ld, long k, long width, long panels) {
+    pack(out, PANEL, apart, x, ld, k, width, PANEL, panels);
+}
+
+/* One square of the transpose, or the part of it that is there: `count` rows of x and `columns` columns. The other
+ * lanes are 0. Inlined with these constant where squares are whole. */
+static inline __attribute__((always_inline)) void transpose_square(real *out, long stride, const real *x,
+                                                                   long ld, long columns, long count) {
+    Vector row[LANES];
 #pragma GCC unroll 16
-        for (long i = 0; i < LANES; i++)
-            row[i] = i < count ? vector_load_part(x + i * ld + p, columns) : (Vector){0};
-        vector_transpose(row);
+    for (long i = 0; i < LANES; i++) row[i] = i < count ? vector_load_part(x + i * ld, columns) : (Vector){0};
+    vector_transpose(row);
 #pragma GCC unroll 16
-        for (long i = 0; i < LANES; i++)
-            if (i < columns) vector_store(out + i * stride, row[i]);
-    }
+    for (long i = 0; i < LANES; i++)
+        if (i < columns) vector_store(out + i * stride, row[i]);
 }
 
 void pack_transposed(real *out, long stride, const real *x, long ld, long k, long width) {
     for (long j = 0; j < width; j += LANES, out += LANES, x += LANES * ld) {
-        if (j + LANES <= width)
-            transpose_rows(out, stride, x, ld, k, LANES);
-        else
-            transpose_rows(out, stride, x, ld, k, width - j);
+        long count = width - j < LANES ? width - j : LANES, p = 0;
+        for (; p + LANES <= k && count == LANES; p += LANES)
+            transpose_square(out + p * stride, stride, x + p, ld, LANES, LANES);
+        for (; p < k; p += LANES)
+            transpose_square(out + p * stride, stride, x + p, ld, k - p < LANES ? k - p : LANES, count);
     }
+}
+
+void pack_strips(const PackedRows *to, bool transposed, const real *x, long ld, long k, long rows_left) {
+    if (transposed) {
+        pack(to->strip, STRIP_WIDTH, to->apart, x, ld, k, rows_left, to->height, to->strips);
+        return;
+    }
+    for (long s = 0, i = 0; s < to->strips; s++, i += to->height)
+        pack_transposed(to->strip + s * to->apart, STRIP_WIDTH, x + i * ld, ld, k,
+                        rows_left - i < STRIP_WIDTH ? rows_left - i : STRIP_WIDTH);
 }

@@ -1,48 +1,61 @@
-/* A vector that is nearly empty costs as much as a full one: of 65 columns the last would take a fifth of the time. So
- * a few columns are computed as rows of Cᵀ = Bᵀ·Aᵀ, whose vectors run along m and are full. Each element is still one
- * chain of multiply-adds over k, and so has the same bits. */
+/* A vector that is nearly empty costs as much as a full one: of 65 columns the last would take a fifth of the time. But
+ * packed strips of A have vectors that run along m and are full. Each element is still one chain of multiply-adds over
+ * k, and so has the same bits. */
 #include "kernels/gemm_thin.h"
-#include "kernels/gemm_pack.h"
-#include "kernels/gemm_tile.h"
-#include <stddef.h>
 
 enum {
     MOST_COLUMNS = (LANES + 3) / 4,
     FEWEST_ROWS = 2 * PANEL,
-    STEP = 128, /* of k: a panel of Aᵀ stays in the first-level cache */
+    TOGETHER = 4, /* strips, so that there is another chain to go on with before a multiply-add has ended */
+    VECTORS = STRIP_WIDTH / LANES,
 };
+
+/* A number for each row of as many strips. */
+typedef real Column[TOGETHER][STRIP_WIDTH];
 
 long thin_columns(const Gemm *g) {
     long columns = g->n % LANES;
-    return columns <= MOST_COLUMNS && g->n > columns && g->m >= FEWEST_ROWS ? columns : 0;
+    return columns <= MOST_COLUMNS && g->n > columns && g->m >= FEWEST_ROWS && g->k > 0 ? columns : 0;
 }
 
-/* Up to PANEL rows of C: the tile's operands change places. */
-static void multiply_rows(const Gemm *g, long rows, long columns, long k, const real *a, const real *b,
-                          real *c, bool accumulate) {
-    real transposed[STEP * PANEL], ct[MOST_COLUMNS * PANEL];
-    long vectors = pack_vectors(rows), last = rows - (vectors - 1) * LANES;
-    Strip strip = {b, 1, g->ldb, NULL}; /* rows of Bᵀ */
-    if (g->layout == GEMM_NT) strip.row = g->ldb, strip.step = 1;
-    Tile *tile = gemm_tile[false][vectors - 1][columns - 1];
-    for (long j = 0; j < columns; j++)
-        for (long i = 0; i < rows; i++) ct[j * PANEL + i] = accumulate ? c[i * g->ldc + j] : 0;
-    for (long p = 0; p < k; p += STEP) {
-        long step = k - p < STEP ? k - p : STEP;
-        if (g->layout == GEMM_TN)
-            pack(transposed, PANEL, a + p * g->lda, g->lda, step, rows);
-        else
-            pack_transposed(transposed, PANEL, a + p, g->lda, step, rows);
-        tile(step, &strip, transposed, PANEL, ct, PANEL, last, true);
-        strip.at += step * strip.step;
+/* Adds the products of k columns of the strips with b[p * step]. In place of strips that are missing the last one is
+ * multiplied again. */
+static void add_products(Column column, const real *strip, long apart, long strips, long k, const real *b,
+                         long step) {
+    Vector sum[TOGETHER][VECTORS];
+    const real *at[TOGETHER];
+#pragma GCC unroll 4
+    for (long s = 0; s < TOGETHER; s++) {
+        at[s] = strip + (s < strips ? s : strips - 1) * apart;
+#pragma GCC unroll 4
+        for (long v = 0; v < VECTORS; v++) sum[s][v] = vector_load(column[s] + v * LANES);
     }
-    for (long i = 0; i < rows; i++)
-        for (long j = 0; j < columns; j++) c[i * g->ldc + j] = ct[j * PANEL + i];
+    for (long p = 0; p < k; p++, b += step)
+#pragma GCC unroll 4
+        for (long s = 0; s < TOGETHER; s++)
+#pragma GCC unroll 4
+            for (long v = 0; v < VECTORS; v++)
+                sum[s][v] += *b * vector_load(at[s] + p * STRIP_WIDTH + v * LANES);
+#pragma GCC unroll 4
+    for (long s = 0; s < TOGETHER; s++)
+#pragma GCC unroll 4
+        for (long v = 0; v < VECTORS; v++) vector_store(column[s] + v * LANES, sum[s][v]);
 }
 
-void multiply_thin(const Gemm *g, long m, long columns, long k, const real *a, const real *b, real *c,
+void multiply_thin(const Gemm *g, const PackedRows *a, long columns, long k, const real *b, real *c,
                    bool accumulate) {
-    for (long i = 0; i < m; i += PANEL)
-        multiply_rows(g, m - i < PANEL ? m - i : PANEL, columns, k,
-                      a + i * (g->layout == GEMM_TN ? 1 : g->lda), b, c + i * g->ldc, accumulate);
+    long next = g->layout == GEMM_NT ? g->ldb : 1, step = g->layout == GEMM_NT ? 1 : g->ldb;
+    for (long first = 0; first < a->strips; first += TOGETHER) {
+        long left = a->rows - first * a->height, ldc = g->ldc;
+        real *rows = c + first * a->height * ldc;
+        for (long j = 0; j < columns; j++) {
+            Column column = {{0}};
+            for (long i = 0, s = 0; accumulate && i < left && s < TOGETHER; i += a->height, s++)
+                for (long r = 0; r < a->height && i + r < left; r++) column[s][r] = rows[(i + r) * ldc + j];
+            add_products(column, a->strip + first * a->apart, a->apart, a->strips - first, k, b + j * next,
+                         step);
+            for (long i = 0, s = 0; i < left && s < TOGETHER; i += a->height, s++)
+                for (long r = 0; r < a->height && i + r < left; r++) rows[(i + r) * ldc + j] = column[s][r];
+        }
+    }
 }
