@@ -32,9 +32,13 @@ static void lowest_limit_counts(void) {
     put_limit("/memory/x/y", "memory.limit_in_bytes", "9223372036854771712\n");
     put_limit("/memory", "memory.limit_in_bytes", "7000000\n");
     put_limit("/odd", "memory.max", "1234 apples\n");
+    put_limit("/none", "memory.max", "");
+    put_limit("/bare", "memory.max", "4000000");
     CHECK(limit_of("0::/a\n") == 3000000);
     CHECK(limit_of("0::/a/b/c\n") == 3000000);
     CHECK(limit_of("0::/\n") == (double)INFINITY && limit_of("0::/odd\n") == (double)INFINITY);
+    CHECK(limit_of("0::/none\n") == (double)INFINITY && limit_of("0::/bare\n") == 4000000);
+    CHECK(limit_of("4:memory,cpu:/x/y\n") == 2000000);
     CHECK(limit_of("9:name=systemd:/a\n4:cpu,memory:/x/y\n1:cpu:/a\n") == 2000000);
     CHECK(limit_of("4:memory:/elsewhere/z\n0::/a/b\n") == 3000000);
     CHECK(limit_of("4:memory:/elsewhere\n") == 7000000);

@@ -75,6 +75,33 @@ static void one_frame_needs_no_script(void) {
     free(text);
 }
 
+/* A page of nothing is a page; what it has not, it does not head. */
+static void an_empty_page(void) {
+    char *text = written(&(Page){.title = "Nothing", .status = "yet"});
+    CHECK(times(text, "<h2>") == 1 && strstr(text, "<h2>The model</h2>"), "%s", text);
+    CHECK(!strstr(text, "<script") && !strstr(text, "<svg") && !strstr(text, "<pre>") &&
+              strstr(text, "</html>\n"),
+          "%s", text);
+    free(text);
+    Error e = {0};
+    CHECK(!page_write(&(Page){.title = "Nothing", .status = "yet"}, in_folder("none/report.html"), &e) &&
+              e.status == STATUS_CANNOT_CREATE,
+          "%s", e.text);
+}
+
+/* To the script a character beyond sixteen bits is two numbers, as JSON has it; an answer outside of the steps has none. */
+static void characters_of_a_page(void) {
+    static const char *const tokens[] = {"Z9", "\U0001F600", "a", "b", "\u00E9"};
+    SamplePage s;
+    sample_page(&s, tokens);
+    s.answer[1].step = -1;
+    char *text = written(&s.page);
+    CHECK(strstr(text, "[\"Z9\",\"\\uD83D\\uDE00\",\"a\",\"b\",\"\\u00E9\"]"), "%s", strstr(text, "\"Z9\""));
+    CHECK(strstr(text, "<th scope=\"row\">step 100<td>") && strstr(text, "<th scope=\"row\">answer<td>"),
+          "%s", text);
+    free(text);
+}
+
 /* As many weights as watch.c lets onto a page, none of them like its neighbours. */
 static void largest_page_is_small(void) {
     enum { SIDE = 28, HEADS = 8, LAYERS = 6, FRAMES = 10, WEIGHTS = LAYERS * HEADS * SIDE * SIDE };
@@ -143,7 +170,8 @@ static void command_can_be_run(void) {
 
 TEST_MAIN({"texts stay texts", texts_stay_texts}, {"a page loads nothing", nothing_from_outside},
           {"every head, every picture with words, wrong tokens marked", all_is_there},
-          {"one step needs no script", one_frame_needs_no_script},
+          {"one step needs no script", one_frame_needs_no_script}, {"an empty page", an_empty_page},
+          {"characters of a page", characters_of_a_page},
           {"the largest page is below 2 MB", largest_page_is_small},
           {"a history keeps means in bounded memory", history_keeps_means},
           {"every length and position has one class", classes_cover_all},

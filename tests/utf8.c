@@ -155,10 +155,29 @@ static void escapes_names(void) {
     CHECK(strlen(utf8_escape(out, name)) == 62 + 3, "found \"%s\"", out);
 }
 
+/* A text that another program wrote, in place: what would drive a terminal, and what is no character, are question marks. */
+static void makes_printable(void) {
+    static const struct {
+        const char *text, *want;
+    } cases[] = {{"plain text", "plain text"},
+                 {"caf\xC3\xA9 \xF0\x9F\x98\x80", "caf\xC3\xA9 \xF0\x9F\x98\x80"},
+                 {"a\x1B[2J\tb\n\x7F", "a?[2J?b??"},
+                 {"\xC2\x9B\xC2\xA0", "??\xC2\xA0"},
+                 {"\xFF\xC3", "??"},
+                 {"\xE2\x82z", "??z"},
+                 {"", ""}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[32];
+        strcpy(text, cases[i].text);
+        utf8_make_printable(text);
+        CHECK(strcmp(text, cases[i].want) == 0, "found \"%s\", want \"%s\"", text, cases[i].want);
+    }
+}
+
 /* The first error stays; a text is one line however it is put together, and keeps its two ends. */
 static void keeps_the_first_error(void) {
     Error e = {0};
-    CHECK(!error_set(&e, STATUS_IO, "%s: %d", "a\nb\x1B", 5));
+    CHECK(!error_set(&e, STATUS_IO, "%s: %d", "a\nb\x7F", 5));
     CHECK(!error_set(&e, STATUS_USAGE, "later"));
     CHECK(e.status == STATUS_IO && strcmp(e.text, "a?b?: 5") == 0, "found \"%s\"", e.text);
 
@@ -178,4 +197,4 @@ TEST_MAIN({"follows the grammar", follows_the_grammar},
           {"every character comes back", every_character_comes_back},
           {"what is no character is a bug", what_is_no_character_is_a_bug},
           {"names the byte", names_the_byte}, {"escapes names", escapes_names},
-          {"keeps the first error", keeps_the_first_error})
+          {"makes printable", makes_printable}, {"keeps the first error", keeps_the_first_error})

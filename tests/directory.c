@@ -1,0 +1,164 @@
+/* Directories: what is made, found and removed, and what is said where it cannot be. */
+#include "base/directory.h"
+#include "base/arena.h"
+#include "child.h"
+#include <stdint.h>
+#include <sys/stat.h>
+
+static char long_name[PATH_ROOM + 1]; /* one byte more than a path may have */
+
+static void make_long_name(void) {
+    memset(long_name, 'x', PATH_ROOM);
+    for (int i = 200; i < PATH_ROOM; i += 200) long_name[i] = '/';
+}
+
+static void directories_are_made(void) {
+    static const struct {
+        const char *path, *want; /* NULL: it is made */
+    } cases[] = {
+        {"a", NULL},
+        {"a", NULL},
+        {"a/b/c", NULL},
+        {"a//d/", NULL},
+        {"./a/../e", NULL},
+        {"", "directory: found a path of 0 bytes, need 1 to 4095"},
+        {long_name, "directory: found a path of 4096 bytes, need 1 to 4095"},
+        {"file", "file: cannot be made a directory: a file of that name is there"},
+        {"file/f", "file: cannot be made a directory: a file of that name is there"},
+        {"dangling/f", "dangling: cannot be made a directory: a file of that name is there"},
+        {"/proc/none/f", "/proc/none: cannot be made a directory: No such file or directory"},
+    };
+    enter_folder();
+    make_long_name();
+    write_text("file", "");
+    CHECK(symlink("nowhere", "dangling") == 0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        Error e = {0};
+        bool made = directory_make(cases[i].path, &e);
+        CHECK(made == !cases[i].want, "%s: %s", cases[i].path, e.text);
+        if (made) CHECK(access(cases[i].path, W_OK) == 0, "%s", cases[i].path);
+        if (!made)
+            CHECK(e.status == STATUS_CANNOT_CREATE && !strcmp(e.text, cases[i].want), "found %s", e.text);
+    }
+}
+
+/* In $TMPDIR where that can be used, and gone with all of its files when it is removed. */
+static void folders_for_a_while(void) {
+    enter_folder();
+    make_long_name();
+    CHECK(mkdir("tmp", 0777) == 0);
+    const char *const places[][2] = {{"tmp", "tmp/"}, {NULL, "/tmp/"}, {"", "/tmp/"}, {long_name, "/tmp/"}};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        char path[TEMPORARY_PATH], file[TEMPORARY_PATH + 8];
+        Error e = {0};
+        unsetenv("TMPDIR");
+        if (places[i][0]) setenv("TMPDIR", places[i][0], 1);
+        CHECK(directory_temporary(path, &e) && !strncmp(path, places[i][1], strlen(places[i][1])), "%s: %s",
+              path, e.text);
+        CHECK(directory_empty(path));
+        snprintf(file, sizeof file, "%s/file", path);
+        write_text(file, "text");
+        CHECK(!directory_empty(path));
+        directory_remove(path);
+        CHECK(access(path, F_OK) != 0, "%s is left", path);
+        directory_remove(path); /* twice is as good */
+        CHECK(directory_empty(path), "what is not there has nothing in it");
+    }
+    char path[TEMPORARY_PATH];
+    Error e = {0};
+    setenv("TMPDIR", "none", 1);
+    CHECK(!directory_temporary(path, &e) && e.status == STATUS_CANNOT_CREATE &&
+              !strcmp(e.text, "none: found no room for a folder"),
+          "%s", e.text);
+}
+
+/* By their way, in order; what is hidden, leads away, is of another kind or a link to nothing is left out. */
+static void files_are_found(void) {
+    static const char *const files[] = {"b.c",      "a.c",    "sub/deep/c.c", "sub/z.c", ".hidden.c",
+                                        ".git/x.c", "sub/.c", "d.h",          "c"};
+    static const char *const found[] = {"a.c", "b.c", "link.c", "sub/deep/c.c", "sub/z.c"};
+    enum { FOUND = sizeof found / sizeof *found };
+    enter_folder();
+    FileNames names;
+    Error e = {0};
+    CHECK(mkdir("empty", 0777) == 0 && directory_files("empty", ".c", &names, &e) && names.count == 0);
+    directory_files_free(&names);
+    CHECK(directory_make("all/sub/deep", &e) && directory_make("all/.git", &e), "%s", e.text);
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        char path[64];
+        snprintf(path, sizeof path, "all/%s", files[i]);
+        write_text(path, "");
+    }
+    CHECK(symlink("a.c", "all/link.c") == 0 && symlink("sub", "all/way") == 0 &&
+          symlink("none", "all/e.c") == 0);
+    CHECK(directory_files("all", ".c", &names, &e) && names.count == FOUND, "%ld: %s", names.count, e.text);
+    for (int i = 0; i < FOUND && i < names.count; i++)
+        CHECK(!strcmp(names.name[i], found[i]), "%s", names.name[i]);
+    directory_files_free(&names);
+    CHECK(!directory_files("none", ".c", &names, &e) && e.status == STATUS_NO_INPUT &&
+              !strcmp(e.text, "none/: No such file or directory"),
+          "%s", e.text);
+    directory_files_free(&names);
+    e = (Error){0};
+    make_long_name();
+    CHECK(!directory_files(long_name, ".c", &names, &e) && e.status == STATUS_NO_INPUT &&
+              strstr(e.text, "File name too long"),
+          "%s", e.text);
+    directory_files_free(&names);
+}
+
+/* Deeper than a path can say: refused, and not passed over. */
+static void too_deep_is_said(void) {
+    char name[251];
+    enter_folder();
+    memset(name, 'x', 250), name[250] = 0;
+    int top = open(".", O_RDONLY | O_CLOEXEC);
+    CHECK(mkdir("top", 0777) == 0 && chdir("top") == 0);
+    for (int i = 0; i < 17; i++) CHECK(mkdir(name, 0777) == 0 && chdir(name) == 0, "level %d", i);
+    write_text("a.c", "");
+    CHECK(fchdir(top) == 0);
+    FileNames names;
+    Error e = {0};
+    CHECK(!directory_files("top", ".c", &names, &e) && e.status == STATUS_NO_INPUT &&
+              strstr(e.text, "File name too long"),
+          "%s", e.text);
+    directory_files_free(&names);
+}
+
+static void endings(void) {
+    CHECK(directory_ends_in("a.c", ".c") && directory_ends_in("x/a.c", ".c"));
+    CHECK(!directory_ends_in(".c", ".c") && !directory_ends_in("c", ".c") && !directory_ends_in("a.h", ".c"));
+}
+
+/* Memory that is not to be had in the middle of a computation ends the program, which says what for. */
+static void memory_that_is_not_there(void) {
+    static const char *const wants[] = {"out of memory: 18446744073709551552 bytes for records\n",
+                                        "out of memory: a list of 1152921504606846976 elements\n"};
+    enter_folder();
+    for (int i = 0; i < 2; i++) {
+        fflush(stdout);
+        pid_t child = fork();
+        if (child == 0) {
+            Arena a = {0};
+            long capacity = 1L << 59;
+            if (!freopen("said", "w", stderr)) exit(1);
+            if (i == 0) arena_alloc(&a, SIZE_MAX - 64);
+            array_grown(NULL, capacity, &capacity, 1);
+            exit(0);
+        }
+        CHECK(wait_program(child) == STATUS_NO_MEMORY);
+        size_t size;
+        char *said = read_bytes("said", &size);
+        CHECK(said && !strncmp(said, wants[i], strlen(wants[i]) - (i ? 20 : 0)), "found %s", said);
+        free(said);
+    }
+    pages_free(NULL, 1);
+    Error e = {0};
+    void *none = pages_alloc(0, "nothing", &e);
+    CHECK(none, "%s", e.text);
+    pages_free(none, 0);
+}
+
+TEST_MAIN({"directories are made", directories_are_made}, {"folders for a while", folders_for_a_while},
+          {"files are found", files_are_found}, {"too deep is said", too_deep_is_said}, {"endings", endings},
+          {"memory that is not there", memory_that_is_not_there})
