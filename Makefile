@@ -92,11 +92,11 @@ MORE_SRC = $(filter-out src/programs/%,$(wildcard $(PROGRAM_ROOMS:%=src/%/*.c)))
 PRECISIONS = float double
 ONLY_float = programs bench resume damage nothing_lost bad_input children handed_in metrics directory file no_memory memory_limit options pool tasks corpus tokenizer utf8 json \
              fuzz_seeds page page_browser pictures run_page
-ONLY_double = mutants students student_files cheats functions
+ONLY_double = mutants students student_files cheats functions checker
 TESTS    = $(C_TESTS) $(basename $(notdir $(SCRIPTS)))
 # What takes longest begins first.
 LONGEST  = programs gemm mutants students
-JUDGES   = $(ONLY_double) gradcheck grading verify verdicts explain model_check ops_golden
+JUDGES   = $(ONLY_double) gradcheck grading verify verdicts explain model_check ops_golden ulps
 C_TESTS  = $(LONGEST) $(filter-out $(LONGEST) $(OF_LINUX),$(patsubst tests/%.c,%,$(wildcard tests/*.c)))
 # These stand before the C library with system calls of Linux's.
 OF_LINUX = $(if $(filter Linux,$(OS_NAME)),,file tape fuzz_seeds)

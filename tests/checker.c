@@ -1,0 +1,228 @@
+/* ./gradcheck on the operations that are here: what it prints of them, what it refuses, and how it finds the float build of
+ * itself. */
+#include "child.h"
+#include "json_lines.h"
+#include "ops/ops.h"
+#include <sys/stat.h>
+
+#define GRADCHECK(...) run_program("gradcheck", ARGUMENTS(__VA_ARGS__), (Streams){0})
+
+/* ---- What is shown ---- */
+
+static void every_operation_is_listed(void) {
+    CHECK(GRADCHECK("--list") == 0 && !*err, "%s", err);
+    CHECK(lines_of(out) == 2 * ops_count, "%d lines for %d operations", lines_of(out), ops_count);
+    const char *line = out;
+    for (int i = 0; i < ops_count; i++) {
+        char first[512], second[512];
+        snprintf(first, sizeof first, "%-22s %-7s %s\n", ops_all[i].op->name, ops_all[i].section,
+                 ops_all[i].formula);
+        snprintf(second, sizeof second, "%31s%s\n", "", ops_all[i].arguments);
+        CHECK(!strncmp(line, first, strlen(first)), "want %sfound %.120s", first, line);
+        line = next_line(line);
+        CHECK(!strncmp(line, second, strlen(second)), "want %sfound %.120s", second, line);
+        line = next_line(line);
+    }
+    CHECK(GRADCHECK("--help-grading") == 0 && !*err && strstr(out, "--gradescope results/results.json\n"),
+          "%s", out);
+}
+
+/* A line an operation, in the order of the list, with as many cases as its file has; then the sums of them. */
+static void all_are_proved(void) {
+    CHECK(GRADCHECK("--threads", "2") == 0 && !*err, "%s%s", err, out);
+    const char *line = out;
+    long sum = 0;
+    for (int i = 0; i < ops_count; i++) {
+        char name[64] = "", verdict[16] = "", want[64];
+        long cases = 0, gradients, elements;
+        line = next_line(line);
+        CHECK(sscanf(line, "%63s %ld %ld %ld %*s %15s", name, &cases, &gradients, &elements, verdict) == 5,
+              "%.120s", line);
+        CHECK(!strcmp(name, ops_all[i].op->name) && cases == ops_all[i].op->n_cases &&
+                  !strcmp(verdict, "PASS"),
+              "%.120s", line);
+        sum += cases;
+        if (i + 1 < ops_count) continue;
+        snprintf(want, sizeof want, "\n%d operations, %ld cases, ", ops_count, sum);
+        CHECK(strstr(out, want), "no %s", want);
+        snprintf(want, sizeof want, "\n%ld passed, 0 failed, 0 inconclusive\n", sum);
+        CHECK(strstr(out, want), "no %s", want);
+    }
+}
+
+/* One operation, or those of its cases that a word is a part of; each at several points. */
+static void cases_are_chosen(void) {
+    CHECK(GRADCHECK("softmax", "one") == 0 && !*err, "%s", err);
+    CHECK(!strncmp(out, "softmax: y_i = ", 15) && strstr(out, "\nsoftmax/masked, one row wholly dx") &&
+              strstr(out, "\nsoftmax/one element ") && !strstr(out, "softmax/matrix"),
+          "%s", out);
+    CHECK(strstr(out, "\n1 operation, 2 cases, 2 gradients, 12 elements in ") &&
+              strstr(out, "\n2 passed, 0 failed, 0 inconclusive\n"),
+          "%s", out);
+    double worst = 0;
+    for (int seed = 1; seed <= 5; seed++) {
+        char text[4];
+        snprintf(text, sizeof text, "%d", seed);
+        CHECK(GRADCHECK("tanh", "matrix", "--json", "--seed", text) == 0 && lines_of(out) == 1, "%s", out);
+        worst = fmax(worst, number(out, "error"));
+    }
+    CHECK(GRADCHECK("tanh", "matrix", "--json", "--seeds", "5") == 0 && lines_of(out) == 1, "%s", out);
+    CHECK(number(out, "error") == worst, "of five points the worst, %g, is not shown: %s", worst, out);
+}
+
+/* The error of differences at each step, from large ones, where the function bends, to small ones, where digits run out;
+ * and two lines that say how near they come. */
+static void curves_are_drawn(void) {
+    CHECK(GRADCHECK("exp", "matrix", "--curve") == 0 && !*err, "%s", err);
+    const char *curve = strstr(out, "\nexp/matrix, dx[");
+    CHECK(curve && strstr(curve, ": error of plain central differences, relative to "), "%s", out);
+    CHECK(curve && strstr(curve, " <- analytic, numeric\n") && strstr(curve, "\n       step from 1 to "),
+          "%s", out);
+    int rows = 0, stars = 0;
+    for (const char *c = curve; c && *c; c++) stars += *c == '*', rows += *c == '|';
+    CHECK(rows > 8 && stars == 48, "%d rows, %d steps", rows, stars);
+}
+
+/* ---- What is refused ---- */
+
+static void refuses(void) {
+    static const struct {
+        const char *arguments[5];
+        int status;
+        const char *want;
+    } cases[] = {
+        {{"gru"}, 2, "operation: found 'gru', need one that --list shows, or a .c file"},
+        {{"\x1B[2J"}, 2, "operation: found '\\x1B[2J', need one that --list shows, or a .c file"},
+        {{"softmax", "nonsense"}, 2, "case: softmax has none like 'nonsense'"},
+        {{"softmax", "one", "more"},
+         2,
+         "\"more\": found one operand too many, need [OPERATION [CASE] | FILE.c | FOLDER]"},
+        {{"softmax", "--cases", "c.c"}, 2, "--cases: found no C file or folder to grade, need one"},
+        {{"--like", "softmax"}, 2, "--like: found no C file or folder to grade, need one"},
+        {{"a.c", "--like", "gru"},
+         2,
+         "--like: found 'gru', need an operation that --list shows, or a .c file"},
+        {{"--template", "gru"}, 2, "--template: found 'gru', need an operation that --list shows"},
+        {{"empty"}, 66, "empty: found no C files in it, need one"},
+        {{"--seeds", "0"}, 2, "--seeds: found \"0\", need an integer in [1,1000000]"},
+        {{"--time-limit", "0"}, 2, "--time-limit: found \"0\", need a number in (0,86400]"},
+        {{"case", "gru"}, 2, "operation: found 'gru', need one that --list shows"},
+        {{"case", "softmax"}, 2, "--out: found none, need a directory"},
+        {{"case", "softmax", "nonsense"}, 2, "case: softmax has none like 'nonsense'"},
+        {{"case", "softmax", "one"}, 2, "case: softmax has 2 like 'one', 'masked, one row wholly' for one"},
+        {{"case", "softmax", "--out", ""}, 73, "directory: found a path of 0 bytes, need 1 to 4095"},
+        {{"case", "softmax", "--out", "full"},
+         73,
+         "full: found files there, need an empty directory or --force"},
+        {{"case"}, 2, "found 0 operands, need OPERATION [CASE] --out DIR, see --help"},
+        {{"verify"}, 2, "found 0 operands, need DIR..., see --help"},
+        {{"model", "gpt"}, 2, "model: found 'gpt', need seq2seq or lm"},
+        {{"model", "lm", "--weights", "w"}, 2, "model: found 'lm' and --weights, which say the same"},
+        {{"model", "--batch", "b"}, 2, "--batch: found two models, need seq2seq, lm or --weights"},
+        {{"model", "--out", "o"}, 2, "--out: found two models, need seq2seq, lm or --weights"},
+        {{"model", "--against", "a"}, 2, "--against: found two models, need seq2seq, lm or --weights"},
+        {{"model", "--weights", "none"}, 66, "none: No such file or directory"},
+        {{"ulps", "gru"}, 2, "operation: found 'gru', need one that --list shows"},
+        {{"ulps", "--write", "w"}, 2, "--write: found the double build of this program, need the float one"},
+        {{"ulps", "--read", "none"}, 66, "none: No such file or directory"},
+    };
+    enter_folder();
+    CHECK(mkdir("empty", 0777) == 0 && mkdir("full", 0777) == 0);
+    write_text("full/x", "");
+    char *before = strdup(list_folder("."));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char line[512];
+        const char *const *a = cases[i].arguments;
+        int status = run_program("gradcheck", a, (Streams){0});
+        const char *command = strchr(err, ':');
+        snprintf(line, sizeof line, ": %s\n", cases[i].want);
+        CHECK(status == cases[i].status, "%s %s: status %d: %s", a[0], a[1] ? a[1] : "", status, err);
+        CHECK(command && !strncmp(err, "gradcheck", 9) && !strcmp(command, line), "found %swant %s", err,
+              line);
+        CHECK(lines_of(err) == 1 && !*out, "%s%s", err, out);
+    }
+    CHECK(!strcmp(before, list_folder(".")), "before\n%safter\n%s", before, listing);
+    free(before);
+}
+
+static void float_only_writes(void) {
+    static const struct {
+        const char *arguments[4], *want;
+    } cases[] = {
+        {{"ulps"}, "ulps: found the float build of this program, which cannot judge: need --write"},
+        {{"model", "lm"},
+         "model: found the float build of this program, which can only write files: need --unchecked"},
+        {{"model", "lm", "--double"},
+         "model: found the float build of this program, which can only write files: need the double one"}};
+    enter_folder();
+    strcpy(strrchr(program_folder, '/'), "/float");
+    for (int i = 0; i < 3; i++) {
+        int status = run_program("gradcheck", cases[i].arguments, (Streams){0});
+        CHECK(status == 2 && strstr(err, cases[i].want) && lines_of(err) == 1, "%d: %s", status, err);
+    }
+}
+
+/* ---- Its twin ---- */
+
+static void copy_program(const char *to) {
+    char from[PATH_MAX + 32], command[2 * PATH_MAX + 64];
+    snprintf(from, sizeof from, "%s/gradcheck", program_folder);
+    snprintf(command, sizeof command, "mkdir -p %s && cp %s %s/gradcheck", to, from, to);
+    CHECK(system(command) == 0, "%s", command);
+}
+
+/* A float build, which is a script here. */
+static void write_twin(const char *to, const char *script) {
+    char path[256], command[300];
+    snprintf(command, sizeof command, "mkdir -p %s", to);
+    CHECK(system(command) == 0);
+    snprintf(path, sizeof path, "%s/gradcheck", to);
+    write_text(path, script);
+    CHECK(chmod(path, 0777) == 0);
+}
+
+/* Beside a program that was built, below one that was installed or stands where it was built; and where the twin cannot
+ * do what it is asked for, that is said in one line. */
+static void finds_its_twin(void) {
+    static const struct {
+        const char *program, *twin, *script, *want;
+        int status;
+    } cases[] = {
+        {"a/double", "a/float", "#!/bin/sh\necho 'gradcheck ulps: no luck'\nexit 65\n", "no luck", 65},
+        {"b/bin", "b/libexec/tapeformer/float",
+         "#!/bin/sh\necho first\necho 'gradcheck: installed'\nexit 71\n", "installed", 71},
+        {"c", "c/build/float", "#!/bin/sh\necho 'gradcheck: at the top'\nexit 74\n", "at the top", 74},
+        {"d", "d/build/float", "#!/bin/sh\nkill -9 $$\n",
+         "d/build/float/gradcheck: crashed: signal 9 (Killed)", 66},
+        {"e", "e/build/float", "#!/none\n", "e/build/float/gradcheck: cannot be run", 66},
+        {"f", "f/build/float", "#!/bin/sh\nexit 1\n", "f/build/float/gradcheck: cannot be run", 66},
+        {"g/x", NULL, NULL,
+         "/g/x/build/float/gradcheck: found no such program, need it for the float side: `make gradcheck` "
+         "builds it",
+         66},
+    };
+    enter_folder();
+    char here[PATH_MAX / 2];
+    CHECK(getcwd(here, sizeof here) != NULL);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char own[PATH_MAX], line[PATH_MAX];
+        copy_program(cases[i].program);
+        if (cases[i].twin) write_twin(cases[i].twin, cases[i].script);
+        strcpy(own, program_folder);
+        snprintf(program_folder, sizeof program_folder, "%s/%s", here, cases[i].program);
+        int status = GRADCHECK("ulps", "neg");
+        strcpy(program_folder, own);
+        snprintf(line, sizeof line, "%s\n", cases[i].want);
+        CHECK(status == cases[i].status && lines_of(err) == 1, "%s: status %d: %s", cases[i].program, status,
+              err);
+        CHECK(strlen(err) >= strlen(line) && !strcmp(err + strlen(err) - strlen(line), line), "found %s",
+              err);
+        if (i < 3)
+            CHECK(!strncmp(err, "gradcheck ulps: ", 16) || !strncmp(err, "gradcheck: ", 11), "%s", err);
+    }
+}
+
+PROGRAM_TEST_MAIN({"every operation is listed", every_operation_is_listed},
+                  {"all are proved", all_are_proved}, {"cases are chosen", cases_are_chosen},
+                  {"curves are drawn", curves_are_drawn}, {"refuses", refuses},
+                  {"the float build only writes", float_only_writes}, {"finds its twin", finds_its_twin})
