@@ -137,7 +137,7 @@ static bool make_map(HeadMap *h, const Looked *l, const PageGroup *g, int layer,
     for (long i = 0; i < g->rows; i++)
         for (long j = 0; j < page_row_weights(g, i); j++)
             h->values[i * g->columns + j] = (double)*weights++ / WEIGHT_ONE;
-    snprintf(h->title, TITLE, "%s, layer %d, head %d", g->name, layer, head);
+    snprintf(h->title, TITLE, "Layer %d, head %d: %s", layer, head, g->name); /* what comes last may be cut */
     h->picture = (Picture){
         PICTURE_MAP, h->title, NULL,
         .map = {g->rows, g->columns, "looks", "is looked at", h->rows, h->columns, h->values, 0, 1}};
@@ -165,7 +165,7 @@ static bool show_maps(const Looked *l, const RunOptions *o, Error *e) {
         for (int layer = 1; layer <= g->layers; layer++)
             for (int head = 1; ok && head <= g->heads; head++, weights += page_map_weights(g)) {
                 HeadMap h;
-                if (!o->svg && ((o->layer && o->layer != layer) || (o->head && o->head != head))) continue;
+                if ((o->layer && o->layer != layer) || (o->head && o->head != head)) continue;
                 ok = make_map(&h, l, g, layer, head, weights, e) &&
                      show_map(o, &h.picture, g->file_name, layer, head, e);
                 free_map(&h);

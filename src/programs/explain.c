@@ -97,6 +97,8 @@ static bool check_flags(What what, Error *e) {
         {given.text, reads, "text", found, "the walk or a run"},
         {given.layer, reads, "layer", found, "the walk or a run"},
         {given.head, reads, "head", found, "the walk or a run"},
+        {given.layer, !given.html || given.svg, "layer", "--html, which shows all", "the terminal or --svg"},
+        {given.head, !given.html || given.svg, "head", "--html, which shows all", "the terminal or --svg"},
         {walk.words, walks, "words", found, "the walk"},
         {given.vocabulary, walks, "vocabulary", found, "the walk"},
         {given.model, walks, "model", found, "the walk"},
