@@ -30,9 +30,9 @@
 CC     ?= cc
 ARCH   ?= native
 BUILD  ?= build$(if $(SAN),-san$(filter thread,$(SAN)))$(if $(BLAS),-$(BLAS))
-# Rooms that compute are worth -O3; what else there is builds faster with less, and runs as fast.
+# Rooms that compute are worth -O3; what else there is builds faster with less, and runs as fast; tests with least of all.
 COMPUTE  = kernels autograd ops nn training decoding
-OPT     ?= $(if $(filter-out $(COMPUTE:%=src/%/%) FORCE,$<),-O2,-O3)
+OPT     ?= $(if $(filter tests/%,$<),-O1,$(if $(filter-out $(COMPUTE:%=src/%/%) FORCE,$<),-O2,-O3))
 WARN    = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes \
           -Werror=implicit-function-declaration -Wno-missing-field-initializers -Wno-psabi -Wno-enum-float-conversion
 
