@@ -31,11 +31,11 @@ static inline __attribute__((always_inline)) Vector add_square(Vector sum, const
     return sum;
 }
 
-/* Asks for as much memory from `b` on as a square takes. Processors fetch lines of 64 bytes, and their neighbours. */
+/* Asks for as much memory from `b` on as a square takes. */
 static inline void fetch_square(const real *b) {
-    enum { APART = 128 / sizeof(real) };
+    enum { LINE = 64 / sizeof(real) };
 #pragma GCC unroll 16
-    for (int i = 0; i < LANES * LANES; i += APART) __builtin_prefetch(b + i);
+    for (int i = 0; i < LANES * LANES; i += LINE) __builtin_prefetch(b + i);
 }
 
 static void row_chunk(void *row, long chunk) {
