@@ -4,6 +4,7 @@
 #include "folder.h"
 #include "formats/npy.h"
 #include "formats/safetensors.h"
+#include "grading/gradcheck_report.h"
 #include <errno.h>
 
 /* ---- An allocator that fails ---- */
@@ -170,6 +171,47 @@ static void look_at_print(int last) {
     if (ok) free(text);
 }
 
+/* Graders' files, of which a half is worse than none: the program may end, with its status, and leaves none then. */
+static void graders_files(void) {
+    enum { ALL_DONE = 100 };
+    CaseReport r[2] = {{.verdict = FAIL, .planned = true, .points = 1}, {.inputs = 1}};
+    REPORT_SET(r[0].op, "a"), REPORT_SET(r[1].op, "b");
+    REPORT_SET(r[0].trouble, "it crashed");
+    make_folder();
+    for (int which = 0; which < 2; which++)
+        for (long at = 1;; at++) {
+            const char *path = in_folder("report");
+            fflush(stdout);
+            pid_t child = fork();
+            if (child == 0) {
+                Error e = {0};
+                if (!freopen("/dev/null", "w", stderr)) exit(1);
+                fail_at(at, false);
+                bool ok = (which ? junit_write : gradescope_write)(path, r, 2, 1, "notes", &e),
+                     all_done = allocations() < at;
+                fail_at(0, false);
+                exit(ok && all_done ? ALL_DONE : (int)e.status);
+            }
+            int status = -1;
+            CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status), "allocation %ld: it crashed", at);
+            if (!WIFEXITED(status)) break;
+            char *text = NULL;
+            size_t size = 0;
+            Error e = {0};
+            bool there = file_read(path, 0, &text, &size, &e);
+            bool whole =
+                there && (which ? strstr(text, ">notes</system-out>") && strstr(text, "</testsuites>\n")
+                                : strstr(text, "\"output\": \"notes\"") && strstr(text, "\n]}\n") &&
+                                      !strstr(text, ": ,") && !strstr(text, ": }"));
+            int code = WEXITSTATUS(status);
+            CHECK(code == 0 || code == ALL_DONE ? whole : code == STATUS_NO_MEMORY && !there,
+                  "allocation %ld: status %d, %s", at, code, there ? text : "no file");
+            if (there) free(text);
+            unlink(path);
+            if (code == ALL_DONE || at > 1000) break;
+        }
+}
+
 static void reading_safetensors(void) {
     fail_each_allocation(read_safetensors, look_at_nothing);
 }
@@ -192,4 +234,4 @@ static void printing_a_file(void) {
 
 TEST_MAIN({"reading safetensors", reading_safetensors}, {"reading npy", reading_npy},
           {"writing safetensors", writing_safetensors}, {"writing npy", writing_npy},
-          {"printing a file", printing_a_file})
+          {"printing a file", printing_a_file}, {"graders' files", graders_files})

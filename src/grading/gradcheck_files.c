@@ -145,7 +145,8 @@ static void json_to_file(File *f, const char *text) {
     size_t size = 0;
     FILE *memory = open_memstream(&json, &size);
     if (memory) json_print(memory, text), fclose(memory);
-    if (json) file_write(f, json, size);
+    if (!json) error_no_memory("a text of a report");
+    file_write(f, json, size);
     free(json);
 }
 

@@ -21,8 +21,9 @@ static Part *add(Parts *all, const CaseReport *r, FILE **text) {
     return p;
 }
 
-static void finish(FILE *text) {
-    if (fclose(text) != 0) error_no_memory("a part of a report");
+static void finish(const Part *p, FILE *text) {
+    /* Closing may find no memory, and say nothing. */
+    if (fclose(text) != 0 || !p->text) error_no_memory("a part of a report");
 }
 
 static void score(Part *p) {
@@ -63,7 +64,7 @@ static void add_gradient(Parts *all, const CaseReport *r, const char *name, cons
     p->verdict = in ? in->verdict : r->verdict;
     score(p);
     explain(text, r, in, p->verdict);
-    finish(text);
+    finish(p, text);
 }
 
 static void add_output(Parts *all, const CaseReport *r, double points) {
@@ -78,7 +79,7 @@ static void add_output(Parts *all, const CaseReport *r, double points) {
             : how[0]           ? how
                                : r->trouble);
     score(p);
-    finish(text);
+    finish(p, text);
 }
 
 static void add_case(Parts *all, const CaseReport *r) {
@@ -131,7 +132,7 @@ static void add_property(Parts *all, const CaseReport *r, long count, Property w
                     (int)which < r[i].properties ? r[i].broken[which] : r[i].trouble);
     }
     if (failing > SHOWN) fprintf(text, "and in %d other cases\n", failing - SHOWN);
-    finish(text);
+    finish(p, text);
 }
 
 static void add_properties(Parts *all, const CaseReport *r, long count) {
