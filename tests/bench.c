@@ -127,7 +127,13 @@ static void what_is_not_measured(void) {
         const char *subject, *which, *says;
     } wrong[] = {{"nothing", "seed", "bench: found 'nothing', need one of step|profile|"},
                  {"ops", NULL, "bench: ops: found no case, need one"},
-                 {"step", "sead", "bench: "},
+                 {"step", "sead", "bench: case: found 'sead', need one of seed, "},
+                 {"profile", "sead", "bench: case: found 'sead', need one of seed, "},
+                 {"ops", "sead", "bench: case: found 'sead', need one of seed, "},
+                 {"dispatch", "sead", "bench: case: found 'sead', need one of seed, "},
+                 {"scaling", "sead", "bench: case: found 'sead', need one of seed, "},
+                 {"decode", "sead", "bench: case: found 'sead', need one of seed, "},
+                 {"checkpoint", "sead", "bench: case: found 'sead', need one of seed, "},
                  {"gemm", "seed", "bench: gemm: found a second operand, need none"}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         int status = run_program("bench", ARGUMENTS(wrong[i].subject, wrong[i].which), (Streams){0});
