@@ -154,23 +154,22 @@ static void multiply_in_place(const Phase *f, long i, long m, long first, long e
     }
 }
 
-/* The same with strips of A packed, all of `m` <= STRIPS * TILE_ROWS rows, and the thin columns behind the last panel. */
-static void multiply_packed(const Phase *f, long i, long m, long first, long end) {
+/* The same with strips of A packed, all of `m` rows, and the thin columns behind the last panel. */
+static void multiply_packed(const Phase *f, long i, long m, long height, long first, long end) {
     const Gemm *g = f->g;
-    PackedRows a = {packing()->strips, STRIP, m, .strips = ceil_div(m, TILE_ROWS)};
-    a.height = ceil_div(m, a.strips);
+    PackedRows a = {packing()->strips, STRIP, m, height, ceil_div(m, height)};
     pack_strips(&a, g->layout == GEMM_TN, f->a + i * row_step(g), g->lda, f->k, g->m - i);
     if (f->thin && end == f->count)
         multiply_thin(g, &a, f->thin, f->k, f->b + f->n * column_step(g), f->c + i * g->ldc + f->n,
                       f->accumulate);
     for (long q = first; q < end; q += f->round)
-        for (long s = 0, row = 0; s < a.strips; s++, row += a.height) {
+        for (long s = 0, row = 0; s < a.strips; s++, row += height) {
             Strip strip = {a.strip + s * STRIP, 1, STRIP_WIDTH, NULL};
-            multiply_strip(f, &strip, i + row, least(a.height, m - row), q, least(q + f->round, end));
+            multiply_strip(f, &strip, i + row, least(height, m - row), q, least(q + f->round, end));
         }
 }
 
-/* Rows [i, i + m) of C by the panels [first, end), and by the thin columns behind the last. */
+/* Rows [i, i + m) of C by the panels [first, end). */
 static void multiply_block(const Phase *f, long i, long m, long first, long end) {
     if (!f->pack_a) {
         multiply_in_place(f, i, m, first, end);
@@ -178,9 +177,12 @@ static void multiply_block(const Phase *f, long i, long m, long first, long end)
     }
     /* Where all panels stay in the second-level cache fewer strips are packed at a time, and more of them stay in the
      * first. */
-    long strips = f->count > f->round ? STRIPS : STRIPS / 2, times = ceil_div(m, strips * TILE_ROWS);
-    for (long t = 0; t < times; t++)
-        multiply_packed(f, i + cut(m, t, times), cut(m, t + 1, times) - cut(m, t, times), first, end);
+    long height = ceil_div(m, ceil_div(m, TILE_ROWS)), strips = ceil_div(m, height);
+    long times = ceil_div(strips, f->count > f->round ? STRIPS : STRIPS / 2);
+    for (long t = 0; t < times; t++) {
+        long row = height * cut(strips, t, times), next = least(height * cut(strips, t + 1, times), m);
+        multiply_packed(f, i + row, next - row, height, first, end);
+    }
 }
 
 static void multiply_chunk(void *phase, long chunk) {
@@ -247,10 +249,10 @@ static long longest_step(void) {
  * where their vectors lie across cache lines. */
 static void choose_packing(Phase *f, bool thin) {
     const Gemm *g = f->g;
-    enum { USES = 256, USES_OF_COLUMNS = 128, MANY = 1 << 15, MANY_ACROSS_LINES = 1 << 12 };
+    enum { USES = 256, USES_OF_COLUMNS = 128, MANY = 1 << 15, MANY_ACROSS_LINES = 1 << 12, MANY_ROWS = 640 };
     f->pack_a = thin || (g->m >= 64 && g->n >= (g->layout == GEMM_TN ? USES_OF_COLUMNS : USES) &&
                          g->m * g->k >= MANY);
-    long many = g->ldb % LANES ? MANY_ACROSS_LINES : f->pack_a ? MANY : LARGE;
+    long many = g->ldb % LANES ? MANY_ACROSS_LINES : f->pack_a && g->m >= MANY_ROWS ? MANY : LARGE;
     f->pack_b = g->layout == GEMM_NT || (g->m >= 128 && g->n * g->k >= many);
 }
 
