@@ -1,7 +1,9 @@
 /* A run that stops, however it is stopped, is gone on with to the bits of one that never did. */
 #include "base/pool.h"
+#include "formats/safetensors.h"
 #include "report/run.h"
 #include "run_helpers.h"
+#include <sys/stat.h>
 
 /* metrics.csv without its seconds. */
 static char *figures(const char *path) {
@@ -184,6 +186,77 @@ static void other_choices(void) {
     free(csv);
 }
 
+/* ---- Checkpoints that cannot be gone on with ---- */
+
+/* Writes the checkpoint once more, with its checksum, and with another value under a key (NULL: without the key), and, where
+ * the key is a tensor's name, without that, or as numbers of the other precision. */
+static void change_checkpoint(const char *from, const char *to, const char *key, const char *value) {
+    Safetensors s;
+    Error e = {0};
+    CHECK(safetensors_read(&s, from, &e), "%s", e.text);
+    Metadata *notes = calloc((size_t)s.metadata_count + 1, sizeof *notes);
+    Array *array = calloc((size_t)s.tensors + 1, sizeof *array);
+    void *wide = NULL;
+    int count = 0, arrays = 0;
+    for (int i = 0; i < s.metadata_count; i++) {
+        bool changed = strcmp(s.metadata[i].key, key) == 0;
+        if (strcmp(s.metadata[i].key, "crc32") == 0 || (changed && !value)) continue;
+        notes[count++] = changed ? (Metadata){key, value} : s.metadata[i];
+    }
+    for (int i = 0; i < s.tensors; i++) {
+        bool changed = strcmp(s.tensor[i].name, key) == 0;
+        if (changed && !value) continue;
+        array[arrays++] = s.tensor[i];
+        if (!changed) continue;
+        Dtype other = DTYPE_REAL == DTYPE_F32 ? DTYPE_F64 : DTYPE_F32;
+        wide = calloc((size_t)s.tensor[i].count, sizeof(double));
+        array[arrays - 1] = s.tensor[i], array[arrays - 1].dtype = other, array[arrays - 1].bytes = wide;
+    }
+    if (strcmp(key, "more") == 0) array[arrays++] = array_over(key, DTYPE_REAL, SHAPE(1), &(real){1});
+    CHECK(safetensors_write(to, notes, count, array, arrays, &e), "%s", e.text);
+    free(notes), free(array), free(wide);
+    safetensors_free(&s);
+}
+
+static void changed_checkpoints(void) {
+    static const struct {
+        const char *key, *value;
+        int status;
+        const char *want; /* behind the path */
+    } cases[] = {
+        {"run.step", NULL, 65, "metadata: run.step: found none, need a number"},
+        {"run.step", "", 65, "metadata: run.step: found , need a number"},
+        {"run.step", "1.5", 65, "metadata: run.step: found 1.5, need a number"},
+        {"run.tokens", "-1", 65, "metadata: run.tokens: found -1, need a number"},
+        {"run.best_loss", "nan", 65, "metadata: run.best_loss: found nan, need a number"},
+        {"run.loss_sum", "1e", 65, "metadata: run.loss_sum: found 1e, need a number"},
+        {"task", NULL, 65, "metadata: found no task, need it"},
+        {"recipe.lr", NULL, 65, "metadata: found no recipe.lr, need it"},
+        {"recipe.lr", "fast", 65, "metadata: recipe.lr: found \"fast\", need a number in (0,inf)"},
+        {"recipe.optimizer", "adam", 65, "metadata: recipe.optimizer: found \"adam\", need one of adamw|sgd"},
+        {"vocabulary", "12354", 78, "of another text or program: vocabulary: found 12345, need 12354"},
+        {"precision", "half", 78, "of another text or program: precision: found float, need half"},
+        {"text_crc32", NULL, 78, "of another text or program: text_crc32: found 00000000, need none"},
+        {"moment2.embedding.weight", NULL, 65, "found no tensor \"moment2.embedding.weight\""},
+        {"moment1.embedding.weight", "", 65, "moment1.embedding.weight: found F64, need F32"},
+        {"more", NULL, 65, "found 94 tensors, need 93"},
+    };
+    if (sizeof(real) != sizeof(float)) return;
+    enter_folder();
+    CHECK(TRAIN(COPY, "--steps", "2", "--run", "run") == 0, "%s", err);
+    CHECK(mkdir("changed", 0777) == 0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char line[400];
+        change_checkpoint("run/checkpoint.safetensors", "changed/checkpoint.safetensors", cases[i].key,
+                          cases[i].value);
+        int status = TRAIN("--resume", "changed", "--steps", "3", "--quiet");
+        snprintf(line, sizeof line, "train: changed/checkpoint.safetensors: %s\n", cases[i].want);
+        CHECK(status == cases[i].status && !strcmp(err, line), "%s: status %d: found %swant %s", cases[i].key,
+              status, err, line);
+        CHECK(lines_of(list_folder("changed")) == 2, "%s", listing);
+    }
+}
+
 /* A file of choices; what the command line says counts. */
 static void config_file(void) {
     enter_folder();
@@ -193,6 +266,19 @@ static void config_file(void) {
     CHECK(TRAIN("--config", "choices", "--run", "a", "--steps", "3") == 0 && !*err, "%s", err);
     CHECK(TRAIN(COPY, "--run", "b", "--steps", "3") == 0, "%s", err);
     check_same_runs("a", "b");
+    write_text("choices", "task lm\nsteps 9\nd-model 8\nheads 2\nlayers 1\nbatch 4\nquiet false\n  \n#");
+    CHECK(TRAIN("copy", "--config", "choices", "--quiet", "--run", "b", "--force", "--symbols", "5",
+                "--max-length", "4", "--held-out", "30", "--steps", "3") == 0 &&
+              !*err,
+          "%s", err);
+    check_same_runs("a", "b");
+    write_text("choices", "config choices\n");
+    CHECK(TRAIN("--config", "choices") == 2 && strstr(err, "line 1: found \"config\", need the name"), "%s",
+          err);
+    write_text("choices", "quiet yes\n");
+    CHECK(TRAIN("--config", "choices") == 2 &&
+              strstr(err, "line 1: quiet: found \"yes\", need true or false\n"),
+          "%s", err);
     write_text("choices", "task copy\nlr fast\n");
     CHECK(TRAIN("--config", "choices") == 2);
     CHECK(!strcmp(err, "train: choices: line 2: lr: found \"fast\", need a number in (0,inf)\n"), "%s", err);
@@ -203,4 +289,5 @@ static void config_file(void) {
 }
 
 PROGRAM_TEST_MAIN({"after every step", every_step, 300}, {"at any moment", any_moment},
-                  {"other choices", other_choices}, {"a file of choices", config_file})
+                  {"other choices", other_choices}, {"changed checkpoints", changed_checkpoints},
+                  {"a file of choices", config_file})
