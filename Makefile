@@ -90,7 +90,7 @@ MORE_SRC = $(filter-out src/programs/%,$(wildcard $(PROGRAM_ROOMS:%=src/%/*.c)))
 # The tests: C programs, each in both PRECISIONS, and scripts. What computes nothing, and what trains as users do, is run in
 # float alone where both are; what proves gradients in double alone. TWICE=1: all in both.
 PRECISIONS = float double
-ONLY_float = programs bench resume damage nothing_lost bad_input children handed_in metrics directory explain_flags watch file no_memory memory_limit options pool tasks corpus tokenizer utf8 json \
+ONLY_float = programs bench resume damage nothing_lost bad_input children handed_in metrics directory explain_flags watch explanations file no_memory memory_limit options pool tasks corpus tokenizer utf8 json \
              fuzz_seeds page page_browser pictures run_page
 ONLY_double = mutants students student_files cheats functions checker
 TESTS    = $(C_TESTS) $(basename $(notdir $(SCRIPTS)))
@@ -301,6 +301,7 @@ coverage:
 	@find build-coverage -name '*.gcda' -delete 2>/dev/null || :
 	@$(MAKE) -s BUILD=build-coverage $(COVERED) PRECISIONS=float run-tests
 	@$(MAKE) -s BUILD=build-coverage $(COVERED) PRECISIONS=double TESTS="$(JUDGES)" run-tests
+	@BUILD=build-coverage GRADCHECK=build-coverage/double/gradcheck sh tests/run.sh $(filter tests/numpy%,$(SCRIPTS)) | grep -v '^ok '
 	@BUILD=build-coverage ALL=1 python3 -B tests/faults/faults.py memory || :
 	@python3 tests/coverage.py build-coverage
 mutate: $(RUN_C) $(BUILT)

@@ -250,6 +250,7 @@ static void curve(FILE *out, const CaseReport *r, const InputReport *in) {
     int highest = known > analytic ? known : analytic, lowest = known < analytic ? known : analytic;
     for (int i = 0; i < in->curve_points; i++) {
         int at = curve_row(in->curve[i].error);
+        if (!isfinite(in->curve[i].error)) continue;
         if (at > highest) highest = at;
         if (at < lowest) lowest = at;
     }

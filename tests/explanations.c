@@ -1,0 +1,274 @@
+/* What is said of a report, word for word: each mistake once, with where it is worst; those like it in a line. */
+#include "gradcheck/gradcheck_text.h"
+#include "grading/grade_parts.h"
+#include "test.h"
+
+static char *text_of(void (*say)(FILE *out, const CaseReport *r, long count), const CaseReport *r,
+                     long count) {
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    say(out, r, count);
+    fclose(out);
+    return text;
+}
+
+static CaseReport report(const char *op, const char *name) {
+    CaseReport r = {.inputs = 1, .outputs = 6};
+    REPORT_SET(r.op, op);
+    REPORT_SET(r.name, name);
+    REPORT_SET(r.in[0].name, "dx");
+    r.in[0].shape = SHAPE(2, 3), r.in[0].coordinates = 6, r.in[0].output = -1;
+    r.in[0].analytic = r.in[0].numeric = 1, r.in[0].error = 1e-13, r.in[0].estimate = 1e-12;
+    return r;
+}
+
+/* With so many elements wrong, the fifth by most. */
+static CaseReport failing(const char *op, const char *name, long wrong, const char *reason) {
+    CaseReport r = report(op, name);
+    r.verdict = r.in[0].verdict = FAIL;
+    r.in[0].wrong = wrong, r.in[0].element = 4, r.in[0].error = 1, r.in[0].analytic = 2;
+    REPORT_SET(r.in[0].reason, reason);
+    return r;
+}
+
+static void check_said(void (*say)(FILE *out, const CaseReport *r, long count), const CaseReport *r,
+                       long count, const char *want) {
+    char *text = text_of(say, r, count);
+    CHECK(strcmp(text, want) == 0, "found\n%s", text);
+    free(text);
+}
+
+/* ---- Why ---- */
+
+static void explain_all(FILE *out, const CaseReport *r, long count) {
+    gradcheck_explain_all(out, r, count);
+}
+
+static void mistakes_are_explained_once(void) {
+    CaseReport r[12];
+    int n = 0;
+    r[n++] = failing("a", "first", 2, "constant factor: twice too large");
+    r[n++] = failing("a", "second", 6, "constant factor: twice too large");
+    r[n] = failing("a", "third", 1, "");
+    r[n++].in[0].output = 3;
+    r[n++] = failing("b", "first", 2, "constant factor: twice too large");
+    r[n] = report("b", "kinks");
+    r[n].in[0].kinks = 3, r[n].in[0].kink = 5, r[n].in[0].kink_output = -1, r[n].in[0].kink_above = 1;
+    r[n++].in[0].flat = 1;
+    r[n] = report("b", "property");
+    r[n].verdict = FAIL;
+    REPORT_SET(r[n].property, "linear");
+    REPORT_SET(r[n].trouble, "it is not, by 3");
+    REPORT_SET(r[n].diagnosis, "linear");
+    r[n + 1] = r[n], n++;
+    REPORT_SET(r[n].name, "again");
+    r[++n] = failing("b", "both", 6, "wrong");
+    REPORT_SET(r[n].property, "zero");
+    REPORT_SET(r[n].trouble, "not zero");
+    REPORT_SET(r[n].diagnosis, "constant factor");
+    r[++n] = (CaseReport){.verdict = FAIL};
+    REPORT_SET(r[n].op, "b");
+    REPORT_SET(r[n].name, "crash");
+    REPORT_SET(r[n].trouble, "crashed: signal 11");
+    r[++n] = report("c", "scalar");
+    r[n].verdict = r[n].in[0].verdict = INCONCLUSIVE;
+    r[n].in[0].shape = SCALAR, r[n].in[0].coordinates = r[n].in[0].unclear = r[n].in[0].kinks = 1;
+    r[n].in[0].analytic = NAN;
+    REPORT_SET(r[n].in[0].reason, "noise");
+    r[++n] = failing("c", "files", 6, "");
+    r[n].by_reference = true;
+    r[++n] = report("c", "none");
+    r[n].verdict = r[n].in[0].verdict = FAIL;
+    REPORT_SET(r[n++].in[0].reason, "is not there");
+    check_said(explain_all, r, n,
+               "\n"
+               "FAIL a/first, dx: 2 of 6 elements are wrong\n"
+               "     constant factor: twice too large\n"
+               "     worst at [1,1], for a random upstream gradient:\n"
+               "          analytic  2\n"
+               "          numeric   1 ± 1.0e-12, 4.5e+15 ulps away\n"
+               "FAIL a/second, dx: all 6 elements are wrong, as in 'first'\n"
+               "\n"
+               "FAIL a/third, dx: 1 of 6 elements is wrong\n"
+               "     no known pattern explains it\n"
+               "     worst at [1,1], for output element 3:\n"
+               "          analytic  2\n"
+               "          numeric   1 ± 1.0e-12, 4.5e+15 ulps away\n"
+               "\n"
+               "FAIL b/first, dx: 2 of 6 elements are wrong\n"
+               "     constant factor: twice too large\n"
+               "     worst at [1,1], for a random upstream gradient:\n"
+               "          analytic  2\n"
+               "          numeric   1 ± 1.0e-12, 4.5e+15 ulps away\n"
+               "b/kinks, dx: kink at x[1,2]: one-sided derivatives 0 and 1, for a random\n"
+               "     upstream gradient; 3 in all\n"
+               "b/kinks, dx: 1 of 6 elements is flat: the derivative is too small to show in the\n"
+               "     output\n"
+               "\n"
+               "FAIL b/property: the property 'linear' does not hold\n"
+               "     it is not, by 3\n"
+               "FAIL b/again: the property 'linear' does not hold, as in 'property'\n"
+               "\n"
+               "FAIL b/both, dx: all 6 elements are wrong\n"
+               "     wrong\n"
+               "     worst at [1,1], for a random upstream gradient:\n"
+               "          analytic  2\n"
+               "          numeric   1 ± 1.0e-12, 4.5e+15 ulps away\n"
+               "FAIL b/both: the property 'zero' does not hold\n"
+               "     not zero\n"
+               "\n"
+               "FAIL b/crash: crashed: signal 11\n"
+               "\n"
+               "INCONCLUSIVE c/scalar, dx: the only element is neither proved nor refuted\n"
+               "     noise\n"
+               "     the number, for a random upstream gradient:\n"
+               "          analytic  nan\n"
+               "          numeric   1 ± 1.0e-12\n"
+               "c/scalar, dx: kink at x: one-sided derivatives 0 and 0\n"
+               "\n"
+               "FAIL c/files, dx: all 6 elements are wrong\n"
+               "     worst at [1,1]:\n"
+               "          found     2\n"
+               "          need      1 ± 1.0e-12\n"
+               "\n"
+               "FAIL c/none, dx: is not there\n");
+    char *nothing = text_of(explain_all, &(CaseReport){.inputs = 1}, 1);
+    CHECK(!*nothing, "%s", nothing);
+    free(nothing);
+}
+
+/* ---- Rows and curves ---- */
+
+static void rows(FILE *out, const CaseReport *r, long count) {
+    gradcheck_heading(out);
+    for (long i = 0; i < count; i++) gradcheck_rows(out, &r[i]);
+}
+
+static void rows_of_numbers_and_none(void) {
+    CaseReport r[3] = {
+        report("c", "row"), report("c", "no element"), {.op = "b", .name = "crash", .verdict = FAIL}};
+    r[0].in[0].error = INFINITY, r[0].in[0].estimate = NAN, r[0].in[0].kinks = 1, r[0].in[0].flat = 2,
+    r[0].moved = 1;
+    r[1].in[0].coordinates = 0;
+    REPORT_SET(r[2].trouble, "crashed: signal 11");
+    check_said(rows, r, 3,
+               "case                           gradient elements    error  estimate  verdict\n"
+               "c/row                          dx              6        -         -  PASS  1 on a kink, 2 "
+               "flat, point moved off a kink\n"
+               "c/no element                   dx              0        -         -  PASS\n"
+               "b/crash                                                              FAIL\n");
+}
+
+static void curves(FILE *out, const CaseReport *r, long count) {
+    for (long i = 0; i < count; i++) gradcheck_curves(out, &r[i]);
+}
+
+/* Errors that are 0 stand at the foot, those that are infinite nowhere; relative to a derivative of 0 errors are as they
+ * are. */
+static void curves_have_a_row_for_each_power(void) {
+    CaseReport r[3] = {report("c", "curve"), report("c", "none")};
+    for (int i = 0; i < 6; i++)
+        r[0].in[0].curve[i] = (CurvePoint){ldexp(1, -i), i == 5   ? (double)INFINITY
+                                                         : i == 4 ? 0
+                                                                  : pow(10, -i - 0.5)};
+    r[0].in[0].curve_points = 6;
+    r[2] = r[0];
+    r[2].in[0].numeric = 0, r[2].in[0].analytic = 0.3;
+    check_said(curves, r, 3,
+               "\n"
+               "c/curve, dx[0,0]: error of plain central differences, relative to 1\n"
+               "1e-01 |*     \n"
+               "1e-02 | *    \n"
+               "1e-03 |  *   \n"
+               "1e-04 |   *  \n"
+               "1e-05 |      \n"
+               "1e-06 |      \n"
+               "1e-07 |      \n"
+               "1e-08 |      \n"
+               "1e-09 |      \n"
+               "1e-10 |      \n"
+               "1e-11 |      \n"
+               "1e-12 |       <- numeric derivative\n"
+               "1e-13 |      \n"
+               "1e-14 |      \n"
+               "1e-15 |      \n"
+               "1e-16 |    *  <- analytic gradient\n"
+               "      +------\n"
+               "       step from 1 to 0.0312, each half the one before\n"
+               "\n"
+               "c/curve, dx[0,0]: error of plain central differences, relative to 0\n"
+               "1e-01 |*      <- analytic gradient\n"
+               "1e-02 | *    \n"
+               "1e-03 |  *   \n"
+               "1e-04 |   *  \n"
+               "1e-05 |      \n"
+               "1e-06 |      \n"
+               "1e-07 |      \n"
+               "1e-08 |      \n"
+               "1e-09 |      \n"
+               "1e-10 |      \n"
+               "1e-11 |      \n"
+               "1e-12 |       <- numeric derivative\n"
+               "1e-13 |      \n"
+               "1e-14 |      \n"
+               "1e-15 |      \n"
+               "1e-16 |    * \n"
+               "      +------\n"
+               "       step from 1 to 0.0312, each half the one before\n");
+}
+
+/* ---- For a student ---- */
+
+/* The part of that name. */
+static const Part *part_of(const Part *part, long parts, const char *name) {
+    for (long i = 0; i < parts; i++)
+        if (strcmp(part[i].name, name) == 0) return &part[i];
+    return NULL;
+}
+
+/* Each part of a planned case has its share of the points, and the words of what it is about alone. */
+static void parts_have_their_words(void) {
+    CaseReport r[2] = {failing("a", "case", 6, "wrong"), report("a", "good")};
+    long parts;
+    for (int i = 0; i < 2; i++) {
+        r[i].planned = r[i].judged = true, r[i].points = 6, r[i].wanted = 2;
+        r[i].properties = PROPERTY_ACCUMULATES + 1;
+        REPORT_SET(r[i].want[0], "dx");
+        REPORT_SET(r[i].want[1], "dy"); /* which nobody judged */
+    }
+    REPORT_SET(r[0].broken[PROPERTY_ZERO], "it is not 0");
+    REPORT_SET(r[0].trouble, "it is not 0");
+    REPORT_SET(r[0].property, "zero");
+    Part *part = grade_parts(r, 2, &parts);
+    CHECK(parts == 4 + PROPERTIES - 1, "%ld parts", parts);
+    const Part *p = part_of(part, parts, "case: dx");
+    CHECK(p && p->verdict == FAIL && p->points == 2 && p->score == 0 &&
+              strstr(p->text, "FAIL a/case, dx: all 6") && !strstr(p->text, "property"),
+          "%s", p ? p->text : "none");
+    p = part_of(part, parts, "case: dy");
+    CHECK(p && p->verdict == FAIL && p->points == 2 && strstr(p->text, "the property 'zero' does not hold"),
+          "%s", p ? p->text : "none");
+    p = part_of(part, parts, "good: dx");
+    CHECK(p && p->verdict == PASS && p->score == 2 &&
+              !strcmp(p->text, "PASS, worst relative error 1.0e-13\n"),
+          "%s", p ? p->text : "none");
+    p = part_of(part, parts, "good: dy");
+    CHECK(p && p->verdict == PASS && !strcmp(p->text, "PASS\n"), "%s", p ? p->text : "none");
+    p = part_of(part, parts, "property zero");
+    CHECK(p && p->verdict == FAIL && strstr(p->text, "FAIL case: it is not 0\n") && !strstr(p->text, "good:"),
+          "%s", p ? p->text : "none");
+    p = part_of(part, parts, "property linear"); /* of the failing case not looked at */
+    CHECK(p && p->verdict == FAIL && strstr(p->text, "FAIL case: not looked at: it is not 0\n"), "%s",
+          p ? p->text : "none");
+    double of, sum = 0;
+    for (long i = 0; i < parts; i++) sum += part[i].points;
+    CHECK_NEAR(sum, 12, 1e-9);
+    CHECK(grade_points(r, 2, &of) < of && fabs(of - 12) < 1e-9, "of %g", of);
+    grade_parts_free(part, parts);
+}
+
+TEST_MAIN({"mistakes are explained once", mistakes_are_explained_once},
+          {"rows of numbers and none", rows_of_numbers_and_none},
+          {"curves have a row for each power", curves_have_a_row_for_each_power},
+          {"parts have their words", parts_have_their_words})
