@@ -54,24 +54,28 @@ bool pattern_say(Suspect *s, const char *format, ...) {
     return true;
 }
 
+/* Whether a shape broadcasts to another, its first axis at axis `first` of that. */
+static bool lies_at(Shape from, Shape over, int first) {
+    if (first < 0) return false;
+    for (int i = 0; i < from.rank; i++)
+        if (from.size[i] != 1 && from.size[i] != over.size[first + i]) return false;
+    return true;
+}
+
 bool pattern_values_over(const Suspect *s, Shape over, int which, double *v, const char **name) {
     const CheckPoint *p = s->run->point;
     Shape from = which < p->inputs ? p->in[which].shape : s->y_shape;
     const real *value = which < p->inputs ? p->in[which].value : s->y;
-    long contiguous[MAX_RANK], stride[MAX_RANK];
     *name = which < p->inputs ? p->in[which].name : "the output";
     if (from.rank > over.rank || shape_count(from) == 0) return false;
-    for (int i = 1; i <= from.rank; i++) {
-        long n = from.size[from.rank - i];
-        if (n != 1 && n != over.size[over.rank - i]) return false;
-    }
-    tensor_contiguous_strides(from, contiguous);
-    tensor_broadcast_strides(from, contiguous, over, stride);
+    int first = over.rank - from.rank;
+    if (!lies_at(from, over, first)) first = 0; /* as a number a row does */
+    if (!lies_at(from, over, first)) return false;
     for (long j = 0; j < shape_count(over); j++) {
         long at = 0;
-        for (int axis = 0; axis < over.rank; axis++) {
-            AlongAxis a = pattern_along(over, axis);
-            at += pattern_index_along(&a, j) * stride[axis];
+        for (int axis = 0; axis < from.rank; axis++) {
+            AlongAxis a = pattern_along(over, first + axis);
+            at = at * from.size[axis] + (from.size[axis] == 1 ? 0 : pattern_index_along(&a, j));
         }
         v[j] = (double)value[at];
     }

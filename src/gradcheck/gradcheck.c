@@ -30,11 +30,14 @@ static bool is_among(const char *word, const char *const words[]) {
 static const char *diagnosis_of(const CaseReport *r) {
     static const char *const tells_all[] = {"not a number", "no gradient", "upstream ignored",
                                             "strides ignored", NULL};
+    static const char *const says_where[] = {"some values", NULL};
     static const char *const tells_little[] = {"any layout", "inside a graph", "passed twice", "", NULL};
     const char *pattern = "unknown";
-    for (int i = r->inputs - 1; i >= 0; i--)
-        if (r->in[i].verdict == FAIL && !is_among(r->in[i].pattern, (const char *const[]){"unknown", NULL}))
-            pattern = r->in[i].pattern;
+    for (int vague = 1; vague >= 0; vague--) /* of several the first that is not */
+        for (int i = r->inputs - 1; i >= 0; i--)
+            if (r->in[i].verdict == FAIL && is_among(r->in[i].pattern, says_where) == vague &&
+                !is_among(r->in[i].pattern, (const char *const[]){"unknown", NULL}))
+                pattern = r->in[i].pattern;
     if (is_among(pattern, tells_all)) return pattern;
     if (!is_among(r->property, tells_little)) return r->property;
     return strcmp(pattern, "unknown") == 0 && r->property[0] ? r->property : pattern;

@@ -1,5 +1,6 @@
 #include "gradcheck/gradcheck_text.h"
 #include "gradcheck/check_run.h"
+#include "gradcheck/contrast.h"
 #include <float.h>
 #include <math.h>
 #include <stdarg.h>
@@ -146,7 +147,9 @@ static void like_text(char text[LIKE_TEXT], const char *like) {
     snprintf(text, LIKE_TEXT, like ? ", as in '%s'" : "%s", like ? like : "");
 }
 
-static void explain_input(FILE *out, const CaseReport *r, const InputReport *in, const char *like) {
+/* contrast: what other cases say about the gradient, NULL where that is said already, or nothing. */
+static void explain_input(FILE *out, const CaseReport *r, const InputReport *in, const char *like,
+                          const char *contrast) {
     char text[REPORT_TEXT], same[LIKE_TEXT];
     like_text(same, like);
     if (in->wrong)
@@ -158,8 +161,9 @@ static void explain_input(FILE *out, const CaseReport *r, const InputReport *in,
     if (like || (!in->wrong && !in->unclear)) return;
     if (in->reason[0])
         paragraph(out, INDENT, "%s", in->reason);
-    else if (in->wrong && !r->by_reference)
+    else if (in->wrong && !r->by_reference && !contrast)
         paragraph(out, INDENT, "no known pattern explains it");
+    if (contrast) paragraph(out, INDENT, "%s", contrast);
     explain_worst(out, r, in);
 }
 
@@ -192,20 +196,33 @@ static const char *like_before(const CaseReport *r, const InputReport *in, const
     return NULL;
 }
 
-/* What the diagnosis speaks of goes first. */
-static void explain(FILE *out, const CaseReport *r, const CaseReport *before, long count) {
+/* Whether no report before says that the gradient is wrong. */
+static bool first_wrong(const CaseReport *r, const InputReport *in, const CaseReport *before, long count) {
+    for (const CaseReport *b = before; b < before + count; b++)
+        for (int i = 0; i < b->inputs && strcmp(b->op, r->op) == 0; i++)
+            if (b->in[i].wrong && strcmp(b->in[i].name, in->name) == 0) return false;
+    return true;
+}
+
+/* Report `at` of `count`. What the diagnosis speaks of goes first. */
+static void explain(FILE *out, const CaseReport *all, long count, long at) {
+    const CaseReport *r = &all[at];
     bool trouble_first = !r->inputs || !r->property[0] || strcmp(r->diagnosis, r->property) == 0;
-    if (r->trouble[0] && trouble_first) explain_trouble(out, r, like_before(r, NULL, before, count));
+    if (r->trouble[0] && trouble_first) explain_trouble(out, r, like_before(r, NULL, all, at));
     for (int i = 0; i < r->inputs; i++) {
         const InputReport *in = &r->in[i];
-        if (in->verdict != PASS) explain_input(out, r, in, like_before(r, in, before, count));
+        char text[REPORT_TEXT];
+        bool differs =
+            !r->by_reference && first_wrong(r, in, all, at) && gradcheck_contrast(all, count, r, in, text);
+        if (in->verdict != PASS)
+            explain_input(out, r, in, like_before(r, in, all, at), differs ? text : NULL);
         explain_remarks(out, r, in);
     }
-    if (r->trouble[0] && !trouble_first) explain_trouble(out, r, like_before(r, NULL, before, count));
+    if (r->trouble[0] && !trouble_first) explain_trouble(out, r, like_before(r, NULL, all, at));
 }
 
 void gradcheck_explain(FILE *out, const CaseReport *r) {
-    explain(out, r, NULL, 0);
+    explain(out, r, 1, 0);
 }
 
 /* Whether a report among others has something to say, and more than that it is like one before it. */
@@ -227,7 +244,7 @@ void gradcheck_explain_all(FILE *out, const CaseReport *r, long count) {
         if (!says(&r[i])) continue;
         if (first || says_more(&r[i], r, i)) fprintf(out, "\n");
         first = false;
-        explain(out, &r[i], r, i);
+        explain(out, r, count, i);
     }
 }
 

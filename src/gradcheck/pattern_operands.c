@@ -14,8 +14,10 @@ bool pattern_fits_at(Suspect *s, CheckPoint *other, int input) {
     part.doubt = arena_alloc(s->arena, (size_t)part.coordinates * sizeof *part.doubt);
     for (size_t at = 0; at < entries; at++) part.entry[at].analytic = s->analytic[at];
     run->point = other;
-    check_entries(run, &part, s->arena);
+    bool may = pattern_may_be(s, input, NULL);
+    if (may) check_entries(run, &part, s->arena);
     run->point = given;
+    if (!may) return false;
     for (size_t at = 0; at < entries; at++) s->expected[at] = part.entry[at].numeric;
     return pattern_fits(s);
 }

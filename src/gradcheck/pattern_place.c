@@ -4,8 +4,38 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool same_set(const bool *a, const bool *b, long n) {
-    return memcmp(a, b, (size_t)n * sizeof *a) == 0;
+/* A set of elements, or of outputs; `idle` are those at which 0 is found and needed: they say nothing. */
+typedef struct Wrong {
+    const bool *wrong, *idle;
+    long n, count; /* all, and those that are wrong */
+    bool lost;     /* at those that are wrong 0 is found */
+} Wrong;
+
+static Wrong wrong_set(const bool *wrong, const bool *idle, long n) {
+    Wrong w = {wrong, idle, n, 0, false};
+    for (long j = 0; j < n; j++) w.count += wrong[j];
+    return w;
+}
+
+/* How surprising it is that the wrong ones, and they alone, have some of the values: in bits, as if as many values were drawn
+ * by chance. */
+static double surprise(const Wrong *w, const double *v) {
+    long values = 0, wrong = 0;
+    double bits = 0;
+    for (long j = 0; j < w->n; j++) {
+        bool new = !w->idle[j];
+        for (long i = 0; i < j && new; i++) new = w->idle[i] || v[i] != v[j];
+        values += new, wrong += new && w->wrong[j];
+    }
+    for (long k = 0; k < wrong && wrong < values; k++)
+        bits += log2((double)(values - k) / (double)(wrong - k));
+    return bits;
+}
+
+static bool same_set(const bool *a, const Wrong *w) {
+    for (long j = 0; j < w->n; j++)
+        if (!w->idle[j] && a[j] != w->wrong[j]) return false;
+    return true;
 }
 
 /* How many numbers input `which` has, or for which = inputs the output. */
@@ -15,23 +45,22 @@ static long own_values(const Suspect *s, int which) {
 }
 
 /* "x is < 0": what the elements of the set, and they alone, have in common; false if nothing. */
-static bool condition(Suspect *s, const bool *wrong, char *text, size_t size) {
+static bool sign_condition(Suspect *s, const Wrong *w, char *text, size_t size) {
     /* Of few elements some condition is true by chance: of the element's own sign or of a mask, which often is, it takes
      * fewer than of another. */
     enum { EVIDENCE = 5, MORE_EVIDENCE = 12 };
-    if (s->e->coordinates < EVIDENCE) return false;
+    if (w->n < EVIDENCE) return false;
     static const char *const form_text[] = {"< 0", "> 0", "= 0", "infinite", "> 1", "< -1"};
-    long n = s->e->coordinates;
-    bool *set = arena_alloc(s->arena, (size_t)n);
-    double *v = arena_alloc(s->arena, (size_t)n * sizeof *v);
+    bool *set = arena_alloc(s->arena, (size_t)w->n);
+    double *v = arena_alloc(s->arena, (size_t)w->n * sizeof *v);
     for (int which = 0; which <= s->run->point->inputs; which++) {
         const char *name;
         if (!pattern_values_beside(s, which, v, &name)) continue;
         for (int form = 0; form < 6; form++) {
-            for (long j = 0; j < n; j++)
+            for (long j = 0; j < w->n; j++)
                 set[j] = (bool[]){v[j]<0, v[j]> 0, v[j] == 0, isinf(v[j]), v[j] > 1, v[j] < -1}[form];
             bool likely = (which == s->e->input && form < 2) || form == 2 || form == 3;
-            if (!same_set(set, wrong, n) || (!likely && own_values(s, which) < MORE_EVIDENCE)) continue;
+            if (!same_set(set, w) || (!likely && own_values(s, which) < MORE_EVIDENCE)) continue;
             snprintf(text, size, "%s is %s", name, form_text[form]);
             return true;
         }
@@ -39,55 +68,158 @@ static bool condition(Suspect *s, const bool *wrong, char *text, size_t size) {
     return false;
 }
 
+/* Whether the set is where v is above some number, which is set to one between; or below one, with side = -1. */
+static bool is_beyond(const Wrong *w, const double *v, int side, double *number) {
+    double wrong = INFINITY, right = -INFINITY;
+    for (long j = 0; j < w->n; j++) {
+        if (w->idle[j]) continue;
+        if (w->wrong[j])
+            wrong = fmin(wrong, side * v[j]);
+        else
+            right = fmax(right, side * v[j]);
+    }
+    *number = side * (right < 0 && wrong > 0 ? 0 : (wrong + right) / 2);
+    return wrong > right && isfinite(*number);
+}
+
+/* "x is above target": the set is where two values, or their difference, compare so. */
+static bool comparison(Suspect *s, const Wrong *w, char *text, size_t size) {
+    const double evidence = 9;
+    int values = s->run->point->inputs + 1;
+    double *v = arena_alloc(s->arena, (size_t)w->n * sizeof *v);
+    double *other = arena_alloc(s->arena, (size_t)w->n * sizeof *other), number;
+    const char *name, *beside;
+    for (int i = 0; i < values * (values + 1); i++) {
+        int b = i % (values + 1) - 1; /* -1: the value by itself */
+        if (b >= i / (values + 1) || !pattern_values_beside(s, i / (values + 1), v, &name)) continue;
+        if (b >= 0 && !pattern_values_beside(s, b, other, &beside)) continue;
+        for (long j = 0; b >= 0 && j < w->n; j++) v[j] -= other[j];
+        for (int absolute = 0; absolute < 2; absolute++)
+            for (int side = -1; side <= 1; side += 2) {
+                for (long j = 0; absolute && j < w->n; j++) v[j] = fabs(v[j]);
+                if (!is_beyond(w, v, side, &number) || surprise(w, v) < evidence) continue;
+                const char *bar = absolute ? "|" : "", *how = side > 0 ? "above" : "below";
+                if (b >= 0 && number == 0)
+                    snprintf(text, size, "%s is %s %s", name, how, beside);
+                else if (b >= 0)
+                    snprintf(text, size, "%s%s - %s%s is %s about %.3g", bar, name, beside, bar, how, number);
+                else
+                    snprintf(text, size, "%s%s%s is %s about %.3g", bar, name, bar, how, number);
+                return true;
+            }
+    }
+    return false;
+}
+
+static bool condition(Suspect *s, const Wrong *w, char *text, size_t size) {
+    return w->count > 0 && (sign_condition(s, w, text, size) || comparison(s, w, text, size));
+}
+
 /* True if the elements of the set have one index along the axis. */
-static bool at_one_index(const AlongAxis *a, const bool *set, long n, long *index) {
+static bool at_one_index(const AlongAxis *a, const Wrong *w, long *index) {
     *index = -1;
     if (a->n < 2) return false;
-    for (long i = 0; i < n; i++) {
-        if (!set[i]) continue;
+    for (long i = 0; i < w->n; i++) {
+        if (!w->wrong[i]) continue;
         if (*index < 0) *index = pattern_index_along(a, i);
         if (pattern_index_along(a, i) != *index) return false;
     }
     return *index >= 0;
 }
 
-bool pattern_place(Suspect *s) {
-    long n = s->e->coordinates, wrong_count = 0;
-    bool *wrong = arena_alloc(s->arena, (size_t)n), *set = arena_alloc(s->arena, (size_t)n);
-    for (long j = 0; j < n; j++) wrong_count += wrong[j] = s->e->state[j] == ENTRY_WRONG;
-    if (wrong_count == n) return false;
-
-    char where[REPORT_NAME + 16];
-    bool known = condition(s, wrong, where, sizeof where);
-    for (long j = 0; j < n; j++) {
-        set[j] = true;
-        for (long q = 0; q < s->e->cotangents; q++) set[j] &= s->numeric[q * n + j] == 0;
-        set[j] &= wrong[j];
+/* "0 to 3, 5": the numbers of a set. */
+static void say_numbers(const bool *set, long n, char *text, size_t size) {
+    text[0] = 0;
+    for (long i = 0, end; i < n; i = end) {
+        for (end = i + 1; set[i] && end < n && set[end]; end++) continue;
+        size_t used = strlen(text);
+        if (!set[i]) continue;
+        snprintf(text + used, size - used, end - i > 1 ? "%s%ld to %ld" : "%s%ld", used ? ", " : "", i,
+                 end - 1);
     }
-    if (same_set(set, wrong, n))
+}
+
+/* Whether an index along the axis says what is wrong: at some all is, at others nothing, and there are enough of each. */
+static bool by_index(Suspect *s, const AlongAxis *a, const Wrong *w, const char *of) {
+    enum { NUMBERS = 40 };
+    bool *wrong = arena_alloc(s->arena, (size_t)a->n), *right = arena_alloc(s->arena, (size_t)a->n);
+    long wrongs = 0, rights = 0, last = -1, only = -1;
+    char bad[NUMBERS], good[NUMBERS];
+    for (long j = 0; j < w->n; j++) {
+        if (w->idle[j]) continue;
+        (w->wrong[j] ? wrong : right)[pattern_index_along(a, j)] = true;
+    }
+    for (long i = 0; i < a->n; i++) {
+        if (wrong[i] && right[i]) return false;
+        wrongs += wrong[i], rights += right[i];
+        if (wrong[i] || right[i]) last = i;
+        if (right[i]) only = i;
+    }
+    enum { LEAST = 5 };
+    bool one_each = a->n == w->n;
+    if (wrongs < 2 || rights < 1 || (one_each && wrongs + rights < LEAST)) return false;
+    if (rights == 1 && (only == 0 || only == last))
+        return pattern_say(
+            s, "right only at index %ld%s of axis %d%s, wrong at all others: is %s", only,
+            only ? ", the last," : "", a->axis, of,
+            only ? "something of the last used for all, or of the others overwritten?"
+                 : "something of the first used for all, a sum not reset, or a step or a power wrong?");
+    if (one_each) return false;
+    say_numbers(wrong, a->n, bad, sizeof bad);
+    say_numbers(right, a->n, good, sizeof good);
+    return pattern_say(s, "%s at indices %s of axis %d%s, right at %s",
+                       w->lost ? "no gradient arrives" : "wrong", bad, a->axis, of, good);
+}
+
+bool pattern_place(Suspect *s) {
+    long n = s->e->coordinates;
+    bool *wrong = arena_alloc(s->arena, (size_t)n), *set = arena_alloc(s->arena, (size_t)n);
+    bool *idle = arena_alloc(s->arena, (size_t)n), lost = true;
+    for (long j = 0; j < n; j++) {
+        wrong[j] = s->e->state[j] == ENTRY_WRONG;
+        bool found = false, need = false;
+        for (long q = 0; q < s->e->cotangents; q++)
+            found |= s->analytic[q * n + j] != 0, need |= s->numeric[q * n + j] != 0;
+        set[j] = !need;
+        idle[j] = !need && !found;
+        lost &= !wrong[j] || !found;
+    }
+    Wrong w = wrong_set(wrong, idle, n);
+    w.lost = lost;
+    if (w.count == n) return false;
+
+    char where[2 * REPORT_NAME];
+    bool known = condition(s, &w, where, sizeof where), hidden = true;
+    for (long j = 0; j < n; j++) hidden &= !wrong[j] || set[j];
+    if (hidden)
         return pattern_say(
             s,
             "wrong only where the output does not depend on the input (masked, ignored, clipped)%s%s: "
             "there the gradient must be 0",
             known ? ", here where " : "", known ? where : "");
+    if (known && lost) return pattern_say(s, "no gradient arrives where %s: it is 0 there", where);
     if (known) return pattern_say(s, "wrong only where %s", where);
     for (int axis = 0; axis < s->shape.rank; axis++) {
         AlongAxis a = pattern_along(s->shape, axis);
         long index;
-        if (wrong_count > 1 && at_one_index(&a, wrong, n, &index))
+        if (w.count > 1 && at_one_index(&a, &w, &index))
             return pattern_say(s, "wrong only at index %ld%s of axis %d", index,
                                index == a.n - 1 ? ", the last," : "", axis);
     }
-    return wrong_count == 1 && pattern_say(s, "a single element is wrong");
+    for (int axis = 0; axis < s->shape.rank; axis++) {
+        AlongAxis a = pattern_along(s->shape, axis);
+        if (by_index(s, &a, &w, "")) return true;
+    }
+    return w.count == 1 && pattern_say(s, "a single element is wrong");
 }
 
 /* The same for outputs: the upstream gradient of some is wrongly passed on. */
 bool pattern_output_place(Suspect *s) {
     const Entries *e = s->e;
     if (!e->whole || e->cotangents <= e->outputs) return false;
-    long wrong_count = 0;
     bool hidden = true; /* the wrong outputs are those that do not depend on the input */
-    bool *wrong = arena_alloc(s->arena, (size_t)e->outputs);
+    bool *wrong = arena_alloc(s->arena, (size_t)e->outputs),
+         *idle = arena_alloc(s->arena, (size_t)e->outputs);
     for (long i = 0; i < e->outputs; i++) {
         bool depends = false;
         for (long j = 0; j < e->coordinates; j++) {
@@ -97,9 +229,10 @@ bool pattern_output_place(Suspect *s) {
             depends |= s->numeric[at] != 0;
         }
         hidden &= !wrong[i] || !depends;
-        wrong_count += wrong[i];
+        idle[i] = !wrong[i] && !depends;
     }
-    if (wrong_count == 0 || wrong_count == e->outputs) return false;
+    Wrong w = wrong_set(wrong, idle, e->outputs);
+    if (w.count == 0 || w.count == e->outputs) return false;
     if (hidden)
         return pattern_say(
             s, "wrong only for outputs that do not depend on the input (masked, clipped): their upstream "
@@ -107,9 +240,13 @@ bool pattern_output_place(Suspect *s) {
     for (int axis = 0; axis < s->y_shape.rank; axis++) {
         AlongAxis a = pattern_along(s->y_shape, axis);
         long index;
-        if (at_one_index(&a, wrong, e->outputs, &index))
+        if (at_one_index(&a, &w, &index))
             return pattern_say(s, "wrong only for outputs at index %ld%s of axis %d", index,
                                index == a.n - 1 ? ", the last," : "", axis);
+    }
+    for (int axis = 0; axis < s->y_shape.rank; axis++) {
+        AlongAxis a = pattern_along(s->y_shape, axis);
+        if (by_index(s, &a, &w, " of the output")) return true;
     }
     return false;
 }

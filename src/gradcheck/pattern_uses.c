@@ -141,7 +141,7 @@ bool pattern_broadcast_sum(Suspect *s) {
             Slice slice = {pattern_along(s->y_shape, axis), index};
             if (fits_sum(s, in_slice, &slice, true))
                 return pattern_say(
-                    s, "the sum over broadcast axis %d of the output is missing: only its slice %ld counts",
+                    s, "the sum over axis %d of the output is missing: only what is at its index %ld counts",
                     axis, index);
         }
     }

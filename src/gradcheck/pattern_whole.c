@@ -126,6 +126,7 @@ static bool say_factor(Suspect *s, const char *which, double k) {
         snprintf(source, sizeof source, "; %ld is %s", n, where);
     else if (named && n > 2 && !strstr(form, "√") && n <= 1000 && find_size(s, n * n, where, sizeof where))
         snprintf(source, sizeof source, "; %ld is √%ld, and %ld is %s", n, n * n, n * n, where);
+    if (!named) pattern_name_factor(s, k, name, sizeof name);
     int digits = 6 + (int)fmax(0, -log10(fabs(k - 1)));
     return pattern_say(s, "%s: too %s by the constant factor %.*g%s%s", which,
                        fabs(k) > 1 ? "large" : "small", digits > 17 ? 17 : digits, k, name, source);
@@ -238,13 +239,19 @@ bool pattern_of_another_input(Suspect *s) {
     return false;
 }
 
-/* Mistakes in a formula show in the first digits. What is off in later ones alone is another constant, or rounding. */
+/* Mistakes in a formula show in the first digits. What is off in later ones alone is another constant, or rounding: then
+ * nearly all are off, and each by a small part of itself. */
 bool pattern_nearly_right(Suspect *s) {
-    const double part = 0.01;
-    for (long at = 0; at < s->e->cotangents * s->e->coordinates; at++)
-        if (!(fabs(s->analytic[at] - s->numeric[at]) <= part * s->scale[at / s->e->coordinates]))
-            return false;
-    return pattern_say(
-        s, "right to 1 %% of the largest, but not to all digits: another epsilon than forward's, an "
-           "approximation, or numbers kept in single precision?");
+    const double part = 0.01, small = 1e-3, of_itself = 0.01;
+    long seen = 0, off = 0;
+    for (long at = 0; at < s->e->cotangents * s->e->coordinates; at++) {
+        double size = s->scale[at / s->e->coordinates], need = fabs(s->numeric[at]);
+        double error = fabs(s->analytic[at] - s->numeric[at]);
+        if (!(error <= part * size) || (need > small * size && error > of_itself * need)) return false;
+        if (!(need > small * size)) continue;
+        seen++, off += !pattern_near(s, at, s->analytic[at], s->numeric[at]);
+    }
+    return 4 * off >= 3 * seen &&
+           pattern_say(s, "right to 1 %% of the largest, but not to all digits: another epsilon than "
+                          "forward's, an approximation, or numbers kept in single precision?");
 }

@@ -45,7 +45,7 @@ bool pattern_fits_factors(Suspect *s, const double *factor);
 bool pattern_fits_moved(Suspect *s, const long *from);
 
 /* Numbers beside the coordinates: the values of the run's input `which`, or for which = inputs the output,
- * where they have the coordinates' shape or broadcast to it. False: they do not. */
+ * where they have the coordinates' shape, broadcast to it, or are one for each index of its first axes. False: they do not. */
 bool pattern_values_beside(const Suspect *s, int which, double *v, const char **name);
 
 /* The same beside the elements of another shape. */
@@ -53,6 +53,16 @@ bool pattern_values_over(const Suspect *s, Shape over, int which, double *v, con
 
 /* True if the gradient is that of input `input` at another point. */
 bool pattern_fits_at(Suspect *s, CheckPoint *other, int input);
+
+/* False if a gradient, NULL: the analytic one for the first cotangent, cannot be that of the input where the run is, by what a
+ * difference along one direction shows. */
+bool pattern_may_be(Suspect *s, int input, const real *gradient);
+
+/* Whether the output stays what it is where all of the input have the same added, or are multiplied by the same. */
+bool pattern_keeps_output(Suspect *s, bool ratios);
+
+/* A factor as a function of an input that is a single number, in words. */
+bool pattern_name_factor(const Suspect *s, double k, char *text, size_t size);
 
 /* Each pattern, pattern_NAME, returns true, having said why, if it explains the gradient. */
 #define PATTERN(name, function, of_a_sample) bool pattern_##function(Suspect *s);

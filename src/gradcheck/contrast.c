@@ -1,0 +1,72 @@
+#include "gradcheck/contrast.h"
+#include <stdio.h>
+#include <string.h>
+
+/* What a case says about the gradient. */
+typedef enum Finding {
+    NOTHING, /* as where it is 0 all over */
+    RIGHT,
+    WRONG,
+} Finding;
+
+static Finding finding_of(const CaseReport *r, const char *name) {
+    for (int i = 0; i < r->inputs; i++) {
+        const InputReport *in = &r->in[i];
+        if (strcmp(in->name, name) != 0) continue;
+        if (in->verdict == FAIL && in->wrong) return WRONG;
+        if (in->verdict == PASS && in->sloped > in->flat) return RIGHT;
+    }
+    return NOTHING;
+}
+
+/* 'a', 'b' and 2 others: the names of the cases that are found so. */
+static void list(char *text, size_t size, const CaseReport *r, long count, const CaseReport *at,
+                 const char *name, Finding found, long cases) {
+    enum { NAMED = 3 };
+    long named = 0;
+    text[0] = 0;
+    for (const CaseReport *c = r; c < r + count && named < NAMED; c++) {
+        if (c->added || strcmp(c->op, at->op) != 0 || finding_of(c, name) != found) continue;
+        size_t used = strlen(text);
+        const char *comma = named == 0 ? "" : named == cases - 1 ? " and " : ", ";
+        snprintf(text + used, size - used, "%s'%.20s'", comma, c->name);
+        named++;
+    }
+    size_t used = strlen(text);
+    if (cases > NAMED) snprintf(text + used, size - used, " and %ld more", cases - NAMED);
+}
+
+/* An added case in which an axis has size 1 instead of more. */
+static const char *size_one(const CaseReport *c) {
+    const char *how = strstr(c->name, ", size 1 for ");
+    return c->added && how ? how + strlen(", size 1 for ") : NULL;
+}
+
+bool gradcheck_contrast(const CaseReport *r, long count, const CaseReport *at, const InputReport *in,
+                        char text[REPORT_TEXT]) {
+    const char *name = in->name;
+    enum { LIST = 92 };
+    long right = 0, wrong = 0;
+    const char *one = NULL;
+    char good[LIST], bad[LIST];
+    for (const CaseReport *c = r; c < r + count; c++) {
+        if (strcmp(c->op, at->op) != 0) continue;
+        Finding found = finding_of(c, name);
+        right += !c->added && found == RIGHT;
+        wrong += !c->added && found == WRONG;
+        if (found == RIGHT && !one) one = size_one(c);
+    }
+    if (right && wrong) {
+        list(good, sizeof good, r, count, at, name, RIGHT, right);
+        list(bad, sizeof bad, r, count, at, name, WRONG, wrong);
+        snprintf(text, REPORT_TEXT, "right in %s, wrong in %s: does backward follow what %s?", good, bad,
+                 wrong == 1 ? "is different there" : "these have in common");
+        return true;
+    }
+    if (in->reason[0]) one = NULL;
+    if (wrong && one)
+        snprintf(text, REPORT_TEXT,
+                 "right where what has size %s here has size 1: a sum, an index or a step along it is wrong",
+                 one);
+    return wrong && one;
+}
