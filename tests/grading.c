@@ -40,6 +40,31 @@ static void write_square(const char *path, const char *factor, const char *slope
 
 static const char right[] = "2 * x[i]";
 
+/* ---- Points ---- */
+
+typedef struct Score {
+    int tests;
+    double points, of;
+} Score;
+
+/* Adds up what a results.json says. */
+static Score score_of(const char *path) {
+    Score s = {0};
+    size_t size;
+    char *text = read_bytes(path, &size);
+    for (const char *at = text; at && (at = strstr(at, "\"score\": ")); at++, s.tests++) {
+        double points, of;
+        if (sscanf(at, "\"score\": %lf, \"max_score\": %lf", &points, &of) == 2)
+            s.points += points, s.of += of;
+    }
+    free(text);
+    return s;
+}
+
+static bool is_near(double a, double b) {
+    return fabs(a - b) < 1e-6;
+}
+
 /* ---- A file to start from ---- */
 
 static void every_template_compiles(void) {
@@ -208,6 +233,56 @@ static void right_files_take_other_sizes(void) {
     CHECK(GRADCHECK(path, "--json") == 0 && strstr(out, ", size 1 for 3"), "%s%s", err, out);
 }
 
+/* y = sum of (k + 1) x_k over as many inputs as an operation may have; `slope` stands for the gradient's k + 1. */
+static void write_widest(const char *path, const char *slope) {
+    FILE *f = fopen(path, "w");
+    CHECK(f, "%s", path);
+    if (!f) return;
+    fprintf(f,
+            "#include \"ops/ops.h\"\n"
+            "static void forward(Node *n) {\n"
+            "    long count = shape_count(n->out->shape);\n"
+            "    real *x = node_record(n, (size_t)(count + 1) * sizeof *x);\n"
+            "    for (long i = 0; i < count; i++) n->out->data[i] = 0;\n"
+            "    for (int k = 0; k < n->inputs; k++) {\n"
+            "        tensor_copy_out(n->in[k], x);\n"
+            "        for (long i = 0; i < count; i++) n->out->data[i] += (k + 1) * x[i];\n"
+            "    }\n"
+            "}\n"
+            "static void backward(Node *n) {\n"
+            "    for (int k = 0; k < n->inputs; k++)\n"
+            "        for (long i = 0; n->in[k]->grad && i < shape_count(n->out->shape); i++)\n"
+            "            n->in[k]->grad[i] += n->out->grad[i] * (%s);\n"
+            "}\n"
+            "extern const Op op_widest;\n"
+            "Tensor *tape_widest(Tape *t, int count, Tensor *const *x) {\n"
+            "    return tape_record(tape_node(t, &op_widest, x[0]->shape, count, x));\n"
+            "}\n"
+            "static Tensor *build(Tape *t, Tensor **x) { return tape_widest(t, MAX_INPUTS, x); }\n"
+            "static const CheckCase own[] = {{\"all\", build, {",
+            slope);
+    for (int k = 0; k < MAX_INPUTS; k++) fprintf(f, "{\"x%d\", DIMS(2), .low = 1, .high = 2}, ", k);
+    fprintf(f, "}}};\nconst Op op_widest = {\"widest\", forward, backward, CASES(own)};\n");
+    fclose(f);
+}
+
+static void every_input_counts(void) {
+    if (!SHIPPED) return;
+    enter_folder();
+    char last[32], wrong[64];
+    write_widest("op.c", "k + 1");
+    CHECK(GRADCHECK("op.c", "--json", "--gradescope", "g.json") == 0, "%s%s", err, out);
+    snprintf(last, sizeof last, "\"part\": \"dx%d\"", MAX_INPUTS - 1);
+    CHECK(strstr(out, last), "no %s in %s", last, out);
+    Score s = score_of("g.json");
+    CHECK(is_near(s.points, s.of) && s.of > 0, "%g of %g points", s.points, s.of);
+    snprintf(wrong, sizeof wrong, "k == %d ? 1 : k + 1", MAX_INPUTS - 1);
+    write_widest("op.c", wrong);
+    CHECK(GRADCHECK("op.c", "--seeds", "2") == 1, "%s", out);
+    snprintf(last, sizeof last, "FAIL widest/all, dx%d: ", MAX_INPUTS - 1);
+    CHECK(strstr(out, last) && !strstr(out, "FAIL widest/all, dx0: "), "%s", out);
+}
+
 static void what_is_not_tested_is_said(void) {
     if (!SHIPPED) return;
     enter_folder();
@@ -224,31 +299,8 @@ static void what_is_not_tested_is_said(void) {
 
 /* ---- What graders get ---- */
 
-typedef struct Score {
-    int tests;
-    double points, of;
-} Score;
-
-/* Adds up what a results.json says. */
-static Score score_of(const char *path) {
-    Score s = {0};
-    size_t size;
-    char *text = read_bytes(path, &size);
-    for (const char *at = text; at && (at = strstr(at, "\"score\": ")); at++, s.tests++) {
-        double points, of;
-        if (sscanf(at, "\"score\": %lf, \"max_score\": %lf", &points, &of) == 2)
-            s.points += points, s.of += of;
-    }
-    free(text);
-    return s;
-}
-
 /* Two cases, of 3 points and 1, half of them for the gradient and half for the properties: whatever is handed in. */
 enum { TEACHERS_TESTS = 2 + PROPERTIES - 1 };
-
-static bool is_near(double a, double b) {
-    return fabs(a - b) < 1e-6;
-}
 
 static void the_denominator_is_the_teachers(void) {
     static const struct {
@@ -492,6 +544,7 @@ PROGRAM_TEST_MAIN({"every template compiles", every_template_compiles, 170},
                   {"warnings are shown", warnings_are_shown},
                   {"forgotten sizes are checked", forgotten_sizes_are_checked},
                   {"right files take other sizes", right_files_take_other_sizes},
+                  {"every input counts", every_input_counts},
                   {"what is not tested is said", what_is_not_tested_is_said},
                   {"the denominator is the teacher's", the_denominator_is_the_teachers},
                   {"an old report never stays", an_old_report_never_stays},
