@@ -431,6 +431,37 @@ static void numbers_that_are_none(void) {
     case_close(&f);
 }
 
+/* A gradient in another shape than its input's is refused with what it looks like. */
+static void other_shapes_are_named(void) {
+    static const struct {
+        const char *op, *name, *gradient;
+        Shape found;
+        const char *says, *pattern;
+    } cases[] = {
+        {"add", "bias", "db", DIMS(2, 3, 4),
+         "db.npy: found shape [2,3,4], need [4], the input's: found the output's, is the sum over the "
+         "broadcast axes missing?",
+         "broadcast sum missing"},
+        {"add", "same shape", "db", DIMS(4, 3), "db.npy: found shape [4,3], need [3,4]: it is transposed",
+         "transposed"},
+        {"add", "same shape", "db", DIMS(12), "db.npy: found shape [12], need [3,4]", "wrong shape"},
+        {"add", "bias", "da", DIMS(2, 3, 3), "da.npy: found shape [2,3,3], need [2,3,4]", "wrong shape"},
+    };
+    static const real zeros[24];
+    enter_folder();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        CaseFiles f;
+        clear_folder();
+        solve_named(&f, "case", cases[i].op, cases[i].name);
+        case_close(&f);
+        write_npy("case", cases[i].gradient, cases[i].found, zeros);
+        CHECK(RUN("verify", "--json", "case") == 1, "%s", err);
+        const char *object = object_of(cases[i].gradient);
+        CHECK(has(object, cases[i].says) && has(object, cases[i].pattern), "%s", object);
+        CHECK(has(object_of(cases[i].gradient[1] == 'a' ? "db" : "da"), "\"PASS\""), "%s", out);
+    }
+}
+
 /* Big-endian and Fortran-ordered files are NumPy's own, and as good as others. */
 static void other_orders_are_read(void) {
     static const struct { bool swapped, fortran; } order[] = {{true, false}, {false, true}, {true, true}};
@@ -618,16 +649,14 @@ static void parts_are_scored(void) {
     free(xml);
 }
 
-PROGRAM_TEST_MAIN({"right gradients pass", right_gradients_pass, 120},
-                  {"wrong gradients are named", wrong_gradients_are_named},
-                  {"kinks have many gradients", kinks_have_many_gradients},
-                  {"changed inputs count", changed_inputs_count},
-                  {"bad gradients are verdicts", bad_gradients_are_verdicts, 120},
-                  {"bad inputs are verdicts", bad_inputs_are_verdicts, 120},
-                  {"numbers that are none", numbers_that_are_none},
-                  {"other orders are read", other_orders_are_read},
-                  {"strangers are named", strangers_are_named},
-                  {"bad directories have a status", bad_directories_have_a_status},
-                  {"cases are chosen", cases_are_chosen}, {"cases are reproducible", cases_are_reproducible},
-                  {"case files are sound", case_files_are_sound},
-                  {"nothing is overwritten", nothing_is_overwritten}, {"parts are scored", parts_are_scored})
+PROGRAM_TEST_MAIN(
+    {"right gradients pass", right_gradients_pass, 120},
+    {"wrong gradients are named", wrong_gradients_are_named},
+    {"kinks have many gradients", kinks_have_many_gradients}, {"changed inputs count", changed_inputs_count},
+    {"bad gradients are verdicts", bad_gradients_are_verdicts, 120},
+    {"bad inputs are verdicts", bad_inputs_are_verdicts, 120},
+    {"numbers that are none", numbers_that_are_none}, {"other shapes are named", other_shapes_are_named},
+    {"other orders are read", other_orders_are_read}, {"strangers are named", strangers_are_named},
+    {"bad directories have a status", bad_directories_have_a_status}, {"cases are chosen", cases_are_chosen},
+    {"cases are reproducible", cases_are_reproducible}, {"case files are sound", case_files_are_sound},
+    {"nothing is overwritten", nothing_is_overwritten}, {"parts are scored", parts_are_scored})
