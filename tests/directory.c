@@ -135,7 +135,12 @@ static void memory_that_is_not_there(void) {
     static const char *const wants[] = {"out of memory: 18446744073709551552 bytes for records\n",
                                         "out of memory: a list of 1152921504606846976 elements\n"};
     enter_folder();
-    for (int i = 0; i < 2; i++) {
+#ifdef SANITIZED /* which ends a program that asks for as much */
+    enum { CASES = 1 };
+#else
+    enum { CASES = 2 };
+#endif
+    for (int i = 0; i < CASES; i++) {
         fflush(stdout);
         pid_t child = fork();
         if (child == 0) {
