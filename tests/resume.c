@@ -191,6 +191,7 @@ static void other_choices(void) {
 /* Writes the checkpoint once more, with its checksum, and with another value under a key (NULL: without the key), and, where
  * the key is a tensor's name, without that, or as numbers of the other precision. */
 static void change_checkpoint(const char *from, const char *to, const char *key, const char *value) {
+    static const real one = 1;
     Safetensors s;
     Error e = {0};
     CHECK(safetensors_read(&s, from, &e), "%s", e.text);
@@ -212,7 +213,7 @@ static void change_checkpoint(const char *from, const char *to, const char *key,
         wide = calloc((size_t)s.tensor[i].count, sizeof(double));
         array[arrays - 1] = s.tensor[i], array[arrays - 1].dtype = other, array[arrays - 1].bytes = wide;
     }
-    if (strcmp(key, "more") == 0) array[arrays++] = array_over(key, DTYPE_REAL, SHAPE(1), &(real){1});
+    if (strcmp(key, "more") == 0) array[arrays++] = array_over(key, DTYPE_REAL, SHAPE(1), &one);
     CHECK(safetensors_write(to, notes, count, array, arrays, &e), "%s", e.text);
     free(notes), free(array), free(wide);
     safetensors_free(&s);
