@@ -330,16 +330,16 @@ static void values_from_elsewhere(void) {
     };
     CHECK(!strcmp(option_text(&rows[4], (char[OPTION_TEXT]){0}), ""), "a text that is not there");
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
-        const Option *o = &rows[values[i].row];
+        const Option *row = &rows[values[i].row];
         char text[OPTION_TEXT], want[128];
         Error e = {0};
-        CHECK(option_read(o, values[i].text, "file", STATUS_BAD_DATA, &e), "%s", e.text);
-        CHECK(strcmp(option_text(o, text), values[i].text) == 0, "%s: found %s", values[i].text,
-              option_text(o, text));
+        CHECK(option_read(row, values[i].text, "file", STATUS_BAD_DATA, &e), "%s", e.text);
+        CHECK(strcmp(option_text(row, text), values[i].text) == 0, "%s: found %s", values[i].text,
+              option_text(row, text));
         if (!values[i].wrong) continue;
         snprintf(want, sizeof want, "file: found \"%s\", need %s", values[i].wrong, values[i].need);
-        CHECK(!option_read(o, values[i].wrong, "file", STATUS_BAD_DATA, &e) && e.status == STATUS_BAD_DATA &&
-                  strcmp(e.text, want) == 0,
+        CHECK(!option_read(row, values[i].wrong, "file", STATUS_BAD_DATA, &e) &&
+                  e.status == STATUS_BAD_DATA && strcmp(e.text, want) == 0,
               "%s", e.text);
     }
     CHECK(!flag && n == -5 && salt == UINT64_MAX && norm == 1 && strcmp(name, "a b") == 0);
