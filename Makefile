@@ -90,8 +90,8 @@ MORE_SRC = $(filter-out src/programs/%,$(wildcard $(PROGRAM_ROOMS:%=src/%/*.c)))
 # The tests: C programs, each in both PRECISIONS, and scripts. What computes nothing, and what trains as users do, is run in
 # float alone where both are; what proves gradients in double alone. TWICE=1: all in both.
 PRECISIONS = float double
-ONLY_float = programs bench resume damage nothing_lost bad_input children handed_in metrics directory explain_flags watch explanations file no_memory memory_limit options pool tasks corpus tokenizer utf8 json \
-             fuzz_seeds page page_browser pictures run_page
+ONLY_float = programs bench resume damage nothing_lost bad_input file no_memory memory_limit options pool tasks corpus tokenizer utf8 json \
+             fuzz_seeds page page_browser pictures run_page watch metrics directory children handed_in explanations explain_flags
 ONLY_double = mutants students student_files cheats functions checker
 TESTS    = $(C_TESTS) $(basename $(notdir $(SCRIPTS)))
 # What takes longest begins first.
