@@ -89,24 +89,46 @@ static Tally tally(const Suspect *s, const AlongAxis *in, const AlongAxis *out, 
     return t;
 }
 
-/* "missing", where all that are wrong are 0. */
-static const char *how_wrong(const Suspect *s) {
-    bool missing = true, extra = true;
+/* The factor by which all wrong effects are off, if it is one; NAN. */
+static double factor_of_wrong(const Suspect *s) {
+    double k = NAN;
     for (long i = 0; i < s->e->outputs; i++)
         for (long j = 0; j < s->e->coordinates; j++) {
+            long at = (1 + i) * s->e->coordinates + j;
             EntryIs is = entry_is(s, i, j);
-            missing &= is != ENTRY_OFF;
-            extra &=
-                is == ENTRY_ZERO || is == ENTRY_RIGHT || s->numeric[(1 + i) * s->e->coordinates + j] == 0;
+            if (is == ENTRY_ZERO || is == ENTRY_RIGHT) continue;
+            if (s->numeric[at] == 0) return NAN;
+            if (isnan(k)) k = s->analytic[at] / s->numeric[at];
+            if (!pattern_near(s, at, s->analytic[at], k * s->numeric[at])) return NAN;
         }
-    return missing ? "missing" : extra ? "not 0, as it must be," : "wrong";
+    return k;
+}
+
+/* "missing", "of the wrong sign": what all wrong effects are. */
+static const char *how_wrong(const Suspect *s, char text[REPORT_NAME]) {
+    bool extra = true;
+    double k = factor_of_wrong(s);
+    for (long at = s->e->coordinates; at < (1 + s->e->outputs) * s->e->coordinates; at++) {
+        EntryIs is = entry_is(s, at / s->e->coordinates - 1, at % s->e->coordinates);
+        extra &= is == ENTRY_ZERO || is == ENTRY_RIGHT || s->numeric[at] == 0;
+    }
+    if (!isnan(k) && fabs(k) > s->tolerance && fabs(k + 1) > s->tolerance)
+        snprintf(text, REPORT_NAME, "%.6g times what it has to be", k);
+    else
+        snprintf(text, REPORT_NAME, "%s",
+                 extra      ? "not 0, as it must be,"
+                 : isnan(k) ? "wrong"
+                 : k < -0.5 ? "of the wrong sign"
+                            : "missing");
+    return text;
 }
 
 /* As when the direct way from an element to its own output is forgotten, a sum over time is cut after a step, or a use of
  * a matrix that is used twice. */
 bool pattern_related(Suspect *s) {
     if (!whole(s)) return false;
-    const char *how = how_wrong(s);
+    char text[REPORT_NAME];
+    const char *how = how_wrong(s, text);
     bool plain = strcmp(how, "wrong") == 0; /* then that all others are says little */
     if (s->e->outputs == s->e->coordinates && s->shape.rank != 1) {
         AlongAxis all = {0, s->e->coordinates, 1};
@@ -136,43 +158,27 @@ bool pattern_related(Suspect *s) {
     return false;
 }
 
-/* ---- Some are missing, or too many ---- */
-
-/* The first entry that is wrong, and how many are and are not. False: one is neither missing nor, for `extra`, one where 0 is
- * needed. */
-static bool all_wrong_are(const Suspect *s, bool extra, long *first, long *wrong, long *right) {
-    *first = -1, *wrong = *right = 0;
-    for (long i = 0; i < s->e->outputs; i++)
-        for (long j = 0; j < s->e->coordinates; j++) {
-            EntryIs is = entry_is(s, i, j);
-            *right += is == ENTRY_RIGHT;
-            if (is == ENTRY_ZERO || is == ENTRY_RIGHT) continue;
-            if (extra ? s->numeric[(1 + i) * s->e->coordinates + j] != 0 : is != ENTRY_MISSING) return false;
-            if ((*wrong)++ == 0) *first = i * s->e->coordinates + j;
-        }
-    return *wrong > 0;
-}
-
+/* Where that is not known, at least that all wrong ones are wrong in one way. */
 bool pattern_some_entries(Suspect *s) {
     enum { LEAST = 4 };
-    char x[REPORT_NAME], y[REPORT_NAME];
-    long first, wrong, right;
+    char x[REPORT_NAME], y[REPORT_NAME], text[REPORT_NAME];
+    long right = 0, wrong = 0, first = -1;
     if (!whole(s) || s->e->outputs < 2) return false;
-    for (int extra = 0; extra < 2; extra++) {
-        if (!all_wrong_are(s, extra, &first, &wrong, &right) || right < LEAST) continue;
-        name_of(x, s->in->name, s->shape, first % s->e->coordinates);
-        name_of(y, "output", s->y_shape, first / s->e->coordinates);
-        return extra
-                   ? pattern_say(s,
-                                 "gradient arrives from outputs that do not depend on the element, as at %s "
-                                 "from %s; all else is right: a bound, a mask or an index?",
-                                 x, y)
-                   : pattern_say(s,
-                                 "of the effects of elements on outputs %ld are right and %ld missing, as "
-                                 "that of %s on %s: a bound, a mask or an index?",
-                                 right, wrong, x, y);
+    for (long at = 0; at < s->e->outputs * s->e->coordinates; at++) {
+        EntryIs is = entry_is(s, at / s->e->coordinates, at % s->e->coordinates);
+        right += is == ENTRY_RIGHT;
+        if (is == ENTRY_ZERO || is == ENTRY_RIGHT) continue;
+        if (wrong++ == 0) first = at;
     }
-    return false;
+    const char *how = how_wrong(s, text);
+    if (right < LEAST || wrong == 0 || strcmp(how, "wrong") == 0) return false;
+    name_of(x, s->in->name, s->shape, first % s->e->coordinates);
+    name_of(y, "", s->y_shape, first / s->e->coordinates);
+    return pattern_say(
+        s,
+        "of the effects of elements on outputs %ld are right; the %ld others, as that of %s on output%s, "
+        "are each %s: a bound, a mask, a branch or an index?",
+        right, wrong, x, y, how);
 }
 
 /* ---- The right numbers, at the wrong places ---- */

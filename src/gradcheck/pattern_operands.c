@@ -1,5 +1,5 @@
 /* Mistakes in what a gradient is multiplied with: an operand in another order, or what another was computed from. */
-#include "gradcheck/patterns.h"
+#include "gradcheck/other_point.h"
 #include <math.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@ bool pattern_fits_at(Suspect *s, CheckPoint *other, int input) {
     part.doubt = arena_alloc(s->arena, (size_t)part.coordinates * sizeof *part.doubt);
     for (size_t at = 0; at < entries; at++) part.entry[at].analytic = s->analytic[at];
     run->point = other;
-    bool may = pattern_may_be(s, input, NULL);
+    bool may = point_may_have(s, input, NULL);
     if (may) check_entries(run, &part, s->arena);
     run->point = given;
     if (!may) return false;

@@ -49,6 +49,7 @@ static bool sign_condition(Suspect *s, const Wrong *w, char *text, size_t size) 
     /* Of few elements some condition is true by chance: of the element's own sign or of a mask, which often is, it takes
      * fewer than of another. */
     enum { EVIDENCE = 5, MORE_EVIDENCE = 12 };
+    const double bits = 3.5;
     if (w->n < EVIDENCE) return false;
     static const char *const form_text[] = {"< 0", "> 0", "= 0", "infinite", "> 1", "< -1"};
     bool *set = arena_alloc(s->arena, (size_t)w->n);
@@ -61,6 +62,7 @@ static bool sign_condition(Suspect *s, const Wrong *w, char *text, size_t size) 
                 set[j] = (bool[]){v[j]<0, v[j]> 0, v[j] == 0, isinf(v[j]), v[j] > 1, v[j] < -1}[form];
             bool likely = (which == s->e->input && form < 2) || form == 2 || form == 3;
             if (!same_set(set, w) || (!likely && own_values(s, which) < MORE_EVIDENCE)) continue;
+            if (form < 2 && surprise(w, v) < bits) continue;
             snprintf(text, size, "%s is %s", name, form_text[form]);
             return true;
         }

@@ -1,5 +1,5 @@
 /* What the right gradients add up to, and those found do not, or do at other places. */
-#include "gradcheck/patterns.h"
+#include "gradcheck/other_point.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -47,7 +47,7 @@ bool pattern_should_cancel(Suspect *s) {
     for (int ratios = 0; ratios < 2; ratios++)
         for (int axis = s->shape.rank - 1; axis >= 0; axis--) {
             AlongAxis a = pattern_along(s->shape, axis);
-            if (a.n < 2 || !should_cancel(s, &a, ratios ? v : NULL) || !pattern_keeps_output(s, ratios))
+            if (a.n < 2 || !should_cancel(s, &a, ratios ? v : NULL) || !point_keeps_output(s, ratios))
                 continue;
             if (ratios)
                 return pattern_say(
@@ -153,5 +153,45 @@ bool pattern_operand_elsewhere(Suspect *s) {
             gradcheck_index_text(wrong, in->shape, found), in->name,
             gradcheck_index_text(right, in->shape, need));
     }
+    return false;
+}
+
+/* ---- Another input's gradient ---- */
+
+/* The factor of the other input's gradient in the error (`whole`: in what is found), if it is that at all; NAN. */
+static double part_of(const Suspect *s, const Entries *other, bool whole) {
+    enum { LEAST = 4 };
+    double k = NAN, largest = 0;
+    long used = 0;
+    for (long at = 0; at < s->e->cotangents * s->e->coordinates; at++) {
+        double v = other->entry[at].numeric, error = s->analytic[at] - (whole ? 0 : s->numeric[at]);
+        if (!isfinite(v) || !isfinite(error)) return NAN;
+        if (fabs(v) > largest) largest = fabs(v), k = error / v;
+    }
+    for (long at = 0; at < s->e->cotangents * s->e->coordinates && !isnan(k); at++) {
+        double v = k * other->entry[at].numeric;
+        if (!pattern_near(s, at, s->analytic[at], v + (whole ? 0 : s->numeric[at]))) return NAN;
+        used += fabs(v) > s->tolerance * s->scale[at / s->e->coordinates];
+    }
+    return used >= LEAST ? k : NAN;
+}
+
+/* As when an input has two ways to the output, one of them through a difference with another, and one is forgotten. */
+bool pattern_part_of_another(Suspect *s) {
+    for (int whole = 1; whole >= 0; whole--)
+        for (int k = 0; k < s->run->point->inputs; k++) {
+            const Entries *other = &s->all[k];
+            if (other == s->e || !other->entry || other->coordinates != s->e->coordinates) continue;
+            double part = part_of(s, other, whole);
+            if (isnan(part) || fabs(part) <= s->tolerance) continue;
+            const char *name = s->run->point->in[k].name;
+            return pattern_say(
+                s,
+                whole ? "it is %.6g times the gradient of %s, and no more: is another way of %s to "
+                        "the output forgotten?"
+                      : "the error is %.6g times the gradient of %s: a term that both have is "
+                        "missing in that of %s, or wrong",
+                part, name, s->in->name);
+        }
     return false;
 }

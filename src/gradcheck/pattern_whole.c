@@ -252,6 +252,7 @@ bool pattern_nearly_right(Suspect *s) {
         seen++, off += !pattern_near(s, at, s->analytic[at], s->numeric[at]);
     }
     return 4 * off >= 3 * seen &&
-           pattern_say(s, "right to 1 %% of the largest, but not to all digits: another epsilon than "
-                          "forward's, an approximation, or numbers kept in single precision?");
+           pattern_say(s,
+                       "right to 1 %% of the largest, but not to all digits: another epsilon than "
+                       "forward's, an approximation, single precision, or a small term or factor left out?");
 }

@@ -54,13 +54,6 @@ bool pattern_values_over(const Suspect *s, Shape over, int which, double *v, con
 /* True if the gradient is that of input `input` at another point. */
 bool pattern_fits_at(Suspect *s, CheckPoint *other, int input);
 
-/* False if a gradient, NULL: the analytic one for the first cotangent, cannot be that of the input where the run is, by what a
- * difference along one direction shows. */
-bool pattern_may_be(Suspect *s, int input, const real *gradient);
-
-/* Whether the output stays what it is where all of the input have the same added, or are multiplied by the same. */
-bool pattern_keeps_output(Suspect *s, bool ratios);
-
 /* A factor as a function of an input that is a single number, in words. */
 bool pattern_name_factor(const Suspect *s, double k, char *text, size_t size);
 
