@@ -78,7 +78,7 @@ typedef struct Ends {
 static void take(void *context, long i, const ChildEnd *end) {
     Ends *e = context;
     e->count++;
-    e->fate[i] = end->fate, e->number[i] = end->number, e->size[i] = end->size;
+    e->fate[i] = (int)end->fate, e->number[i] = end->number, e->size[i] = end->size;
     snprintf(e->result[i], sizeof e->result[i], "%s", end->result);
     snprintf(e->printed[i], sizeof e->printed[i], "%s", end->printed);
     child_text(e->text[i], end, e->limits);
