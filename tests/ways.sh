@@ -13,7 +13,7 @@
 # In float; what judges gradients, in double, is in `make test`. A way whose compiler or tool is missing is skipped.
 cd "$(dirname "$0")/.." || exit 74
 [ $# -gt 0 ] || set -- gcc-O0 gcc-O2 clang-O0 clang-O2 address thread valgrind
-threaded='pool gemm rows tape memory model fused training resume decoding attention'
+threaded='pool gemm rows tape memory model fused training resume decoding'
 quick='json npy safetensors utf8 tokenizer corpus random options rows tape tape_memory pool file model_file trace pictures page'
 passed=0 failed=0
 log=$(mktemp) || exit 74
