@@ -56,7 +56,7 @@ static const char grading_help[] =
     "but those that only\n"
     "move numbers. What is left to a cheat: a process that outlives the run, files on the same machine, or a "
     "backward that takes\n"
-    "differences exact to thirteen digits. Grade on a machine of its own, and use --like.\n";
+    "differences exact to eleven digits. Grade on a machine of its own, and use --like.\n";
 
 static void list_operations(void) {
     for (int i = 0; i < ops_count; i++)
