@@ -161,11 +161,8 @@ static bool by_index(Suspect *s, const AlongAxis *a, const Wrong *w, const char 
     bool one_each = a->n == w->n;
     if (wrongs < 2 || rights < 1 || (one_each && wrongs + rights < LEAST)) return false;
     if (rights == 1 && (only == 0 || only == last))
-        return pattern_say(
-            s, "right only at index %ld%s of axis %d%s, wrong at all others: is %s", only,
-            only ? ", the last," : "", a->axis, of,
-            only ? "something of the last used for all, or of the others overwritten?"
-                 : "something of the first used for all, a sum not reset, or a step or a power wrong?");
+        return pattern_say(s, "right only at index %ld%s of axis %d%s, wrong at all others", only,
+                           only ? ", the last," : "", a->axis, of);
     if (one_each) return false;
     say_numbers(wrong, a->n, bad, sizeof bad);
     say_numbers(right, a->n, good, sizeof good);

@@ -53,14 +53,12 @@ bool pattern_should_cancel(Suspect *s) {
                 return pattern_say(
                     s,
                     "multiplying all along axis %d by one number does not change the output, so "
-                    "Σ %s d%s is 0 along it; here it is not: the way through the sum or norm that "
-                    "they share is wrong",
+                    "Σ %s d%s is 0 along it; here it is not",
                     axis, s->in->name, s->in->name);
             return pattern_say(
                 s,
                 "adding one number to all along axis %d does not change the output, so d%s adds up "
-                "to 0 along it; here it does not: the way through the sum or mean that they share "
-                "is wrong",
+                "to 0 along it; here it does not",
                 axis, s->in->name);
         }
     return false;

@@ -89,15 +89,17 @@ static bool whole(double k, double tolerance, const char **form, long *n) {
 static bool find_size(const Suspect *s, long n, char *text, size_t size) {
     const CheckPoint *p = s->run->point;
     if (n <= 2) return false;
-    for (int i = -1; i <= p->inputs; i++) {
-        const PointInput *in = i < 0 ? s->in : i < p->inputs ? &p->in[i] : NULL;
-        Shape shape = in ? in->shape : s->y_shape;
-        const char *name = in ? in->name : "the output";
-        for (int axis = shape.rank - 1; axis >= 0; axis--)
-            if (shape.size[axis] == n)
-                return snprintf(text, size, "the size of axis %d of %s", axis, name) > 0;
-        if (shape_count(shape) == n) return snprintf(text, size, "the number of elements of %s", name) > 0;
-    }
+    for (int whole_shape = 0; whole_shape < 2; whole_shape++)
+        for (int i = -1; i <= p->inputs; i++) {
+            const PointInput *in = i < 0 ? s->in : i < p->inputs ? &p->in[i] : NULL;
+            Shape shape = in ? in->shape : s->y_shape;
+            const char *name = in ? in->name : "the output";
+            for (int axis = shape.rank - 1; axis >= 0 && !whole_shape; axis--)
+                if (shape.size[axis] == n)
+                    return snprintf(text, size, "the size of axis %d of %s", axis, name) > 0;
+            if (whole_shape && shape_count(shape) == n)
+                return snprintf(text, size, "the number of elements of %s", name) > 0;
+        }
     return false;
 }
 
@@ -114,13 +116,21 @@ static double fitting_factor(Suspect *s, bool wrong_alone) {
     return isfinite(k) && k != 0 && pattern_fits_factors(s, factor) ? k : NAN;
 }
 
+/* Any number is a multiple of another; of the effects of one element on several outputs that says something. */
+static bool is_any_number(const Suspect *s) {
+    enum { LEAST = 3 };
+    long effects = 0;
+    for (long q = 0; q < s->e->cotangents; q++) effects += s->numeric[q] != 0;
+    return s->e->coordinates == 1 && effects < LEAST;
+}
+
 static bool say_factor(Suspect *s, const char *which, double k) {
     if (fabs(k + 1) < s->tolerance) return pattern_say(s, "%s: the sign is flipped", which);
     const char *form;
     char name[64] = "", source[160] = "", where[96];
     long n;
     bool named = whole(k, s->tolerance, &form, &n);
-    if (!named && s->e->coordinates == 1) return false; /* any single number is a multiple of another */
+    if (!named && is_any_number(s)) return false;
     if (named && *form) snprintf(name, sizeof name, " = %s%s%ld", k < 0 ? "-" : "", form, n);
     if (named && find_size(s, n, where, sizeof where))
         snprintf(source, sizeof source, "; %ld is %s", n, where);
