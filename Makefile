@@ -30,9 +30,10 @@
 CC     ?= cc
 ARCH   ?= native
 BUILD  ?= build$(if $(SAN),-san$(filter thread,$(SAN)))$(if $(BLAS),-$(BLAS))
-# Rooms that compute are worth -O3; what else there is builds faster with less, and runs as fast; tests with least of all.
+# Rooms that compute are worth -O3; what else there is builds faster with less, and runs as fast; tests with least of all, but
+# for the plain products in tests/gemm.c.
 COMPUTE  = kernels autograd ops nn training decoding
-OPT     ?= $(if $(filter tests/%,$<),-O1,$(if $(filter-out $(COMPUTE:%=src/%/%) FORCE,$<),-O2,-O3))
+OPT     ?= $(if $(filter tests/%,$(filter-out tests/gemm.c,$<)),-O1,$(if $(filter-out $(COMPUTE:%=src/%/%) FORCE,$<),-O2,-O3))
 WARN    = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes \
           -Werror=implicit-function-declaration -Wno-missing-field-initializers -Wno-psabi -Wno-enum-float-conversion
 
@@ -88,10 +89,11 @@ LIB_SRC  = $(filter-out $(PROGRAM_ROOMS:%=src/%/%) $(OTHER_SIDE),$(wildcard src/
 MORE_SRC = $(filter-out src/programs/%,$(wildcard $(PROGRAM_ROOMS:%=src/%/*.c)))
 
 # The tests: C programs, each in both PRECISIONS, and scripts. What computes nothing, and what trains as users do, is run in
-# float alone where both are; what proves gradients in double alone. TWICE=1: all in both.
+# float alone; what proves gradients in double alone. TWICE=1: all in both.
 PRECISIONS = float double
-ONLY_float = programs bench resume damage nothing_lost bad_input file no_memory memory_limit options pool tasks corpus tokenizer utf8 json \
-             fuzz_seeds page page_browser pictures run_page watch metrics directory children handed_in explanations explain_flags
+ONLY_float = programs bench resume damage nothing_lost bad_input file no_memory memory_limit options pool tasks corpus tokenizer \
+             utf8 json fuzz_seeds page page_browser pictures run_page watch metrics directory children handed_in explanations \
+             explain_flags
 ONLY_double = mutants students student_files cheats functions checker
 TESTS    = $(C_TESTS) $(basename $(notdir $(SCRIPTS)))
 # What takes longest begins first.
@@ -275,7 +277,7 @@ run: train generate
 # Not $(MAKE) in the recipe: make would take that for a make of its own.
 THIS_MAKE  := $(MAKE)
 # What is run in another precision than $(1).
-ELSEWHERE   = $(if $(TWICE),,$(foreach p,$(filter-out $(1),$(PRECISIONS)),$(ONLY_$(p))))
+ELSEWHERE   = $(if $(TWICE),,$(foreach p,$(filter-out $(1),float double),$(ONLY_$(p))))
 # Those of TESTS, scripts first, which take longest, and programs; what the scripts want is built before, by all processors.
 RUN_C       = $(foreach p,$(PRECISIONS),$(patsubst %,$(BUILD)/$(p)/tests/%,$(filter-out $(call ELSEWHERE,$(p)),$(filter $(C_TESTS),$(TESTS)))))
 RUN_SCRIPTS = $(foreach s,$(SCRIPTS),$(if $(filter $(basename $(notdir $(s))),$(TESTS)),$(s)))

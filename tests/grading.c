@@ -7,8 +7,6 @@
 
 #define GRADCHECK(...) run_program("gradcheck", ARGUMENTS(__VA_ARGS__), (Streams){0})
 
-enum { SHIPPED = sizeof(real) == sizeof(double) }; /* gradcheck is, in double */
-
 /* y = factor · x², whose backward has `slope`; with `more` behind it. */
 static void write_square(const char *path, const char *factor, const char *slope, const char *more) {
     FILE *f = fopen(path, "w");
