@@ -335,7 +335,7 @@ bool pattern_name_factor(const Suspect *s, double k, char *text, size_t size) {
     const CheckPoint *p = s->run->point;
     const bool known = true;
     for (int i = 0; i < p->inputs; i++) {
-        if (p->in[i].count != 1 || i == s->e->input) continue;
+        if (p->in[i].count != 1) continue;
         double v = (double)p->in[i].value[0];
         Factors t = {&k, &v, &known, 1, 10 * s->tolerance};
         for (int f = 1; f < FUNCTIONS; f++)
