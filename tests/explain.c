@@ -1,9 +1,7 @@
 /* ./explain: what its experiments claim holds, by their own numbers and by bounds known beforehand; and what it refuses. */
-#include "child.h"
+#include "explain_helpers.h"
 #include "formats/json.h"
 #include <sys/ioctl.h>
-
-#define EXPLAIN(...) run_program("explain", ARGUMENTS(__VA_ARGS__), (Streams){0})
 
 /* The double build is the one that users have; in the float build the same holds less sharply. */
 static const bool exact = sizeof(real) == sizeof(double);
@@ -235,11 +233,7 @@ static void teacher_shifts_right(void) {
 
 /* A run's own weights: what the walk calls its output is what its weights make of what it calls its input. */
 static void walks_through_a_run(void) {
-    enter_folder();
-    write_text("text", "the cat sat on the mat, and the rat sat on the cat and the mat");
-    CHECK(TRAIN("copy", TINY, "--symbols", "5", "--max-length", "4", "--run", "copy") == 0, "%s", err);
-    CHECK(TRAIN("lm", TINY, "--text", "text", "--context", "8", "--tail", "0", "--run", "lm") == 0, "%s",
-          err);
+    MAKE_RUNS(TINY);
     static const char *const sides[] = {"encoder", "decoder", "cross"};
     for (int i = 0; i < 3; i++) {
         CHECK(EXPLAIN("--model", "copy", "--text", "1234", "--side", sides[i], "--head", "2") == 0, "%s",

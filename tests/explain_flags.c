@@ -1,19 +1,9 @@
 /* ./explain: flags that would do nothing or contradict each other, and runs that cannot be shown, are refused in a line; of
  * a run what was asked for is shown, and nothing else. */
-#include "child.h"
+#include "explain_helpers.h"
 #include <sys/stat.h>
 
-#define EXPLAIN(...) run_program("explain", ARGUMENTS(__VA_ARGS__), (Streams){0})
-#define TINY         "--d-model", "8", "--heads", "2", "--layers", "2", "--batch", "4", "--steps", "1", "--quiet"
-
-/* Two runs: of copy, whose vocabulary is 12345, and of a text. */
-static void make_runs(void) {
-    enter_folder();
-    write_text("text", "the cat sat on the mat, and the rat sat on the cat and the mat");
-    CHECK(TRAIN("copy", TINY, "--symbols", "5", "--max-length", "4", "--run", "copy") == 0, "%s", err);
-    CHECK(TRAIN("lm", TINY, "--text", "text", "--context", "8", "--tail", "0", "--run", "lm") == 0, "%s",
-          err);
-}
+#define TINY "--d-model", "8", "--heads", "2", "--layers", "2", "--batch", "4", "--steps", "1", "--quiet"
 
 static void refuses(void) {
     static const struct {
@@ -85,7 +75,7 @@ static void refuses(void) {
          "--vocabulary: found no word, need at least one"},
         {{"--vocabulary", "", "--text", "a"}, 65, "--vocabulary: found no character, need at least one"},
     };
-    make_runs();
+    MAKE_RUNS(TINY);
     CHECK(mkdir("empty", 0777) == 0);
     char *before = strdup(list_folder("."));
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -114,7 +104,7 @@ static void shows_what_is_asked_for(void) {
         int maps;
     } cases[] = {
         {{NULL}, 12}, {{"--layer", "2"}, 6}, {{"--head", "1"}, 6}, {{"--layer", "1", "--head", "2"}, 3}};
-    make_runs();
+    MAKE_RUNS(TINY);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const char *const *f = cases[i].flag;
         CHECK(EXPLAIN("copy", "--text", "123", f[0], f[1], f[2], f[3]) == 0 && !*err, "%s", err);

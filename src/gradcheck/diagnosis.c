@@ -46,6 +46,10 @@ bool pattern_fits_moved(Suspect *s, const long *from) {
     return pattern_fits(s);
 }
 
+bool pattern_has_jacobian(const Suspect *s) {
+    return s->e->whole && s->e->cotangents > s->e->outputs;
+}
+
 bool pattern_say(Suspect *s, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);

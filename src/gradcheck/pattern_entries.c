@@ -12,10 +12,6 @@ typedef enum EntryIs {
     ENTRY_OFF,     /* wrong in another way */
 } EntryIs;
 
-static bool whole(const Suspect *s) {
-    return s->e->whole && s->e->cotangents > s->e->outputs && s->e->coordinates > 0;
-}
-
 static EntryIs entry_is(const Suspect *s, long i, long j) {
     long at = (1 + i) * s->e->coordinates + j;
     double found = s->analytic[at], need = s->numeric[at];
@@ -126,7 +122,7 @@ static const char *how_wrong(const Suspect *s, char text[REPORT_NAME]) {
 /* As when the direct way from an element to its own output is forgotten, a sum over time is cut after a step, or a use of
  * a matrix that is used twice. */
 bool pattern_related(Suspect *s) {
-    if (!whole(s)) return false;
+    if (!pattern_has_jacobian(s)) return false;
     char text[REPORT_NAME];
     const char *how = how_wrong(s, text);
     bool plain = strcmp(how, "wrong") == 0; /* then that all others are says little */
@@ -163,7 +159,7 @@ bool pattern_some_entries(Suspect *s) {
     enum { LEAST = 4 };
     char x[REPORT_NAME], y[REPORT_NAME], text[REPORT_NAME];
     long right = 0, wrong = 0, first = -1;
-    if (!whole(s) || s->e->outputs < 2) return false;
+    if (!pattern_has_jacobian(s) || s->e->outputs < 2) return false;
     for (long at = 0; at < s->e->outputs * s->e->coordinates; at++) {
         EntryIs is = entry_is(s, at / s->e->coordinates, at % s->e->coordinates);
         right += is == ENTRY_RIGHT;
@@ -248,7 +244,7 @@ static bool any_off(const Suspect *s) {
 bool pattern_elsewhere(Suspect *s) {
     char x[REPORT_NAME], right[REPORT_NAME], y[REPORT_NAME];
     const Entries *e = s->e;
-    if (!whole(s) || !any_off(s)) return false;
+    if (!pattern_has_jacobian(s) || !any_off(s)) return false;
     if (e->coordinates > 1 && right_numbers_elsewhere(s, false)) {
         if (pattern_misplaced(s)) return true; /* that says more */
         for (long at = e->coordinates; at < (1 + e->outputs) * e->coordinates; at++) {

@@ -290,9 +290,8 @@ static int bits(unsigned axes) {
  * number that lies between them. */
 bool pattern_factor_of_axes(Suspect *s) {
     enum { MOST_AXES = 6 };
-    const Entries *e = s->e;
     int axes = s->shape.rank + s->y_shape.rank;
-    if (!e->whole || e->cotangents <= e->outputs || axes > MOST_AXES) return false;
+    if (!pattern_has_jacobian(s) || axes > MOST_AXES) return false;
     for (int n = 1; n < axes; n++)
         for (unsigned set = 1; set < 1u << axes; set++) {
             Classes c = {.axes = set};

@@ -102,7 +102,7 @@ bool pattern_misplaced(Suspect *s) {
 bool pattern_input_for_saved(Suspect *s) {
     const Entries *e = s->e;
     const CheckPoint *p = s->run->point;
-    if (!e->whole || e->cotangents <= e->outputs) return false;
+    if (!pattern_has_jacobian(s)) return false;
     for (int k = 0; k < p->inputs; k++) {
         bool same = k != e->input && shape_equal(p->in[k].shape, s->y_shape);
         for (long i = 0; same && i < e->outputs; i++)
@@ -126,7 +126,7 @@ bool pattern_factor_at_outputs(Suspect *s) {
     const Entries *e = s->e;
     const char *name;
     double *v = arena_alloc(s->arena, (size_t)e->outputs * sizeof *v);
-    if (!e->whole || e->cotangents <= e->outputs) return false;
+    if (!pattern_has_jacobian(s)) return false;
     for (int which = 0; which <= s->run->point->inputs; which++) {
         if (!pattern_values_over(s, s->y_shape, which, v, &name)) continue;
         for (int missing = 0; missing < 2; missing++) {

@@ -215,7 +215,7 @@ bool pattern_place(Suspect *s) {
 /* The same for outputs: the upstream gradient of some is wrongly passed on. */
 bool pattern_output_place(Suspect *s) {
     const Entries *e = s->e;
-    if (!e->whole || e->cotangents <= e->outputs) return false;
+    if (!pattern_has_jacobian(s)) return false;
     bool hidden = true; /* the wrong outputs are those that do not depend on the input */
     bool *wrong = arena_alloc(s->arena, (size_t)e->outputs),
          *idle = arena_alloc(s->arena, (size_t)e->outputs);

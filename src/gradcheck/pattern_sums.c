@@ -71,7 +71,7 @@ bool pattern_moved(Suspect *s) {
     long rows = 0;
     double before = NAN;
     bool differ = false;
-    if (!e->whole || e->cotangents <= e->outputs || e->coordinates < 2) return false;
+    if (!pattern_has_jacobian(s) || e->coordinates < 2) return false;
     for (long q = 0; q < e->cotangents; q++) {
         AlongAxis all = {0, e->coordinates, 1};
         double size, found_size;
@@ -94,7 +94,7 @@ bool pattern_moved(Suspect *s) {
 bool pattern_not_linear(Suspect *s) {
     const Entries *e = s->e;
     bool together = false;
-    if (!e->whole || e->cotangents <= e->outputs) return false;
+    if (!pattern_has_jacobian(s)) return false;
     for (long at = 0; at < e->cotangents * e->coordinates; at++) {
         if (e->entry[at].state == ENTRY_KINK || pattern_near(s, at, s->analytic[at], s->numeric[at]))
             continue;
@@ -139,7 +139,7 @@ bool pattern_operand_elsewhere(Suspect *s) {
     const CheckPoint *p = s->run->point;
     char element[INDEX_TEXT], right[INDEX_TEXT], wrong[INDEX_TEXT];
     long entry, need = 0, found = 0;
-    if (!s->e->whole || s->e->cotangents <= s->e->outputs) return false;
+    if (!pattern_has_jacobian(s)) return false;
     for (int k = 0; k < p->inputs; k++) {
         const PointInput *in = &p->in[k];
         if (k == s->e->input || in->count < 3 || !reads_elsewhere(s, in, &entry, &need, &found)) continue;

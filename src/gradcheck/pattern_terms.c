@@ -234,7 +234,7 @@ bool pattern_shifted(Suspect *s) {
  * derivative. */
 bool pattern_slope(Suspect *s) {
     const Entries *e = s->e;
-    if (!e->whole || e->cotangents <= e->outputs || e->coordinates < 2) return false;
+    if (!pattern_has_jacobian(s) || e->coordinates < 2) return false;
     long worst = -1;
     for (long j = 0; j < e->coordinates; j++) {
         long own = -1;

@@ -106,7 +106,7 @@ static bool upstream_of_first(Suspect *s, long *from) {
 
 bool pattern_upstream_elsewhere(Suspect *s) {
     long *from = arena_alloc(s->arena, (size_t)s->e->outputs * sizeof *from);
-    return s->e->whole && s->e->cotangents > s->e->outputs &&
+    return pattern_has_jacobian(s) &&
            (upstream_of_first(s, from) || upstream_transposed(s, from) || upstream_shifted(s, from));
 }
 

@@ -224,7 +224,7 @@ bool pattern_transposed(Suspect *s) {
 bool pattern_jacobian(Suspect *s) {
     const Entries *e = s->e;
     long n = e->coordinates;
-    if (!e->whole || e->cotangents <= e->outputs || e->outputs != n || n < 2) return false;
+    if (!pattern_has_jacobian(s) || e->outputs != n || n < 2) return false;
     for (long j = 0; j < n; j++) {
         s->expected[j] = 0;
         for (long i = 0; i < n; i++) {

@@ -30,6 +30,9 @@ typedef struct AlongAxis {
 AlongAxis pattern_along(Shape s, int axis);
 long pattern_index_along(const AlongAxis *a, long i);
 
+/* True if every entry of the Jacobian is known: the matrices have a row for each output, behind that of the first cotangent. */
+bool pattern_has_jacobian(const Suspect *s);
+
 /* Sets the explanation; returns true. */
 bool pattern_say(Suspect *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -1,0 +1,21 @@
+/* What tests of ./explain share. */
+#ifndef TESTS_EXPLAIN_HELPERS_H
+#define TESTS_EXPLAIN_HELPERS_H
+
+#include "child.h"
+
+#define EXPLAIN(...) run_program("explain", ARGUMENTS(__VA_ARGS__), (Streams){0})
+
+/* Two runs in a new folder, of these sizes: of copy, whose vocabulary is 12345, and of a text. */
+#define MAKE_RUNS(...)                                                                                       \
+    do {                                                                                                     \
+        enter_folder();                                                                                      \
+        write_text("text", "the cat sat on the mat, and the rat sat on the cat and the mat");                \
+        CHECK(TRAIN("copy", __VA_ARGS__, "--symbols", "5", "--max-length", "4", "--run", "copy") == 0, "%s", \
+              err);                                                                                          \
+        CHECK(TRAIN("lm", __VA_ARGS__, "--text", "text", "--context", "8", "--tail", "0", "--run", "lm") ==  \
+                  0,                                                                                         \
+              "%s", err);                                                                                    \
+    } while (0)
+
+#endif
