@@ -8,10 +8,9 @@
 /* Runs the case so that the last node has the place on the tape that it has at the point, whatever other nodes this
  * needs. */
 static PropertyResults results_in_place(Properties *p) {
-    point_ready(p->run->point, 0);
-    check_run_forward(p->run);
-    p->run->first = p->nodes - p->run->nodes;
     PropertyResults found = property_run(p, p->one, 0);
+    p->run->first = p->nodes - p->run->nodes;
+    if (p->run->first) found = property_run(p, p->one, 0);
     p->run->first = 0;
     return found;
 }

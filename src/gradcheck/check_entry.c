@@ -24,6 +24,10 @@ static double room_of(const Entry *e, double size, double scale, double floor) {
         CHECK_TOLERANCE * size);
 }
 
+long check_entries_element(const Entries *e, long j) {
+    return e->place ? e->place[j] : j;
+}
+
 void check_entry_judge(Entry *e, double scale, double floor) {
     double d = fabs(e->analytic - e->numeric), size = fmax(fabs(e->analytic), fabs(e->numeric));
     bool resolved = SWEEP_TRUST * e->estimate <= 1e-9 * size;

@@ -3,6 +3,7 @@
 #define GRADCHECK_CHECK_ENTRY_H
 
 #include "base/real.h"
+#include "gradcheck/report.h"
 #include <stdbool.h>
 
 /* By gravity. */
@@ -32,6 +33,28 @@ typedef struct Entry {
 
 /* The same where the numeric derivative is known ten times better than that. */
 #define CHECK_SHARP (sizeof(real) == sizeof(double) ? 1e-9 : 1e-2)
+
+/* All of one input. */
+typedef struct Entries {
+    int input;
+    /* Which elements the coordinates are; NULL: all of them, in their order. */
+    const long *place;
+    /* NULL, or for each input of the point the direction in which its elements move: then there is one coordinate, the
+     * distance along it. NULL for an input that rests. */
+    const real *const *direction;
+    long cotangents, outputs, coordinates;
+    bool whole;            /* cotangent 0 is random, cotangent 1 + i is 1 at output i: the whole Jacobian */
+    const real *cotangent; /* [cotangents][outputs] */
+    /* [cotangents][coordinates]; the diagnosis also wants the Jacobian's rows, [1 + outputs] of them where it is whole:
+     * those beyond `cotangents` have a numeric value alone. */
+    Entry *entry;
+    EntryState *state; /* [coordinates]: what all entries of a coordinate say together */
+    Doubt *doubt;      /* [coordinates] */
+    double tolerance;  /* up to which the diagnosis takes numbers for equal; 0: CHECK_TOLERANCE */
+} Entries;
+
+/* The element of the input that is coordinate j. */
+long check_entries_element(const Entries *e, long j);
 
 /* Sets the entry's state and error. scale: the largest derivative for the same cotangent; floor: what rounding may hide
  * in an output of 0. */

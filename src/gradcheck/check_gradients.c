@@ -1,5 +1,6 @@
 #include "gradcheck/check_gradients.h"
 #include "base/random.h"
+#include "gradcheck/check_batch.h"
 #include "gradcheck/check_ties.h"
 #include "gradcheck/diagnosis.h"
 #include "gradcheck/numeric_derivative.h"
@@ -105,34 +106,33 @@ static void lay_out(Gradients *g, uint64_t seed) {
 }
 
 /* The analytic side of an input's entries for cotangent q, from its gradient. */
-static void take_gradient(Gradients *g, int k, long q) {
+static void take_gradient(Gradients *g, int k, long q, const real *gradient) {
     const PointInput *in = &g->run->point->in[k];
     Entries *e = &g->element[k];
     Entry *row = e->entry + q * e->coordinates;
     long own = own_elements(in);
     for (long j = 0; j < e->coordinates; j++)
         for (long i = check_entries_element(e, j); i < in->count; i += own)
-            row[j].analytic += (double)in->tensor.grad[i];
+            row[j].analytic += (double)gradient[i];
     for (long i = 0; g->direction[k] && i < in->count; i++)
-        g->along[k].entry[q].analytic += (double)g->direction[k][i % own] * (double)in->tensor.grad[i];
+        g->along[k].entry[q].analytic += (double)g->direction[k][i % own] * (double)gradient[i];
 }
 
 /* The analytic side: one backward a cotangent. */
 static void run_backward_for_all(Gradients *g) {
     CheckRun *run = g->run;
+    CheckBatch b;
+    check_batch_open_backward(&b, run, g->arena, g->outputs, g->cotangents);
     run->first_dy = g->cotangent;
-    for (long q = 0; q < g->cotangents; q++) {
-        point_ready(run->point, 0);
-        check_run_forward(run);
-        check_run_backward(run, g->cotangent + q * g->outputs);
+    for (long q = 0, runs; q < g->cotangents; q += runs) {
+        runs = check_batch_backward(&b, g->cotangent + q * g->outputs, g->cotangents - q, 0);
         for (int k = 0; k < run->point->inputs; k++) {
-            const PointInput *in = &run->point->in[k];
+            size_t bytes = (size_t)run->point->in[k].count * sizeof(real);
             if (!g->element[k].entry) continue;
-            if (q == 0) {
-                size_t bytes = (size_t)in->count * sizeof(real);
-                run->first_grad[k] = memcpy(arena_alloc(g->arena, bytes), in->tensor.grad, bytes);
-            }
-            take_gradient(g, k, q);
+            for (long i = 0; i < runs; i++) take_gradient(g, k, q + i, check_batch_gradient(&b, i, k));
+            if (q == 0)
+                run->first_grad[k] =
+                    memcpy(arena_alloc(g->arena, bytes), check_batch_gradient(&b, 0, k), bytes);
         }
     }
 }

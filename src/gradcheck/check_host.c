@@ -1,5 +1,6 @@
 #include "gradcheck/check_host.h"
 #include "base/system.h"
+#include "gradcheck/check_batch.h"
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -8,9 +9,9 @@
 #include <unistd.h>
 
 /* Of the memory that is shared: most numbers of an output, and bytes for the blocks of points. */
-enum { MOST_OUTPUTS = 1 << 20, BLOCKS = 1 << 27 };
+enum { MOST_OUTPUTS = BATCH_OUTPUTS, BLOCKS = 1 << 27 };
 
-typedef enum Command { FORWARD, BACKWARD, PAIR } Command;
+typedef enum Command { FORWARD, BACKWARD, BATCH, PAIR } Command;
 
 /* What the two processes tell each other. */
 typedef struct Desk {
@@ -22,13 +23,18 @@ typedef struct Desk {
     long first;
     CheckPoint point[2];
     real dy[2][MOST_OUTPUTS];
+    CheckBatch batch; /* over arrays that are here: both see them at the same place */
+    CheckChange change[BATCH_CHANGES];
+    long end[BATCH_RUNS];
 
     /* From the host. */
     Shape shape;
     bool wants_grad, has_maker, untouched;
     long nodes;
-    uint64_t branches;
-    real y[MOST_OUTPUTS], grad[MOST_OUTPUTS]; /* the output, and its gradient after backward */
+    uint64_t branches, branches_of[BATCH_RUNS];
+    real y[MOST_OUTPUTS],
+        dy_after[MOST_OUTPUTS]; /* outputs, and after backward the gradient of the only one */
+    real grad[BATCH_GRADIENTS]; /* of the inputs, in a batch */
 } Desk;
 
 struct CheckHost {
@@ -59,7 +65,32 @@ static void tell_output(Desk *d, const CheckRun *r) {
     d->nodes = r->nodes, d->branches = r->branches;
     tensor_copy_out(r->y, d->y);
     if (d->command == BACKWARD && r->keep && r->y->grad)
-        memcpy(d->grad, r->y->grad, (size_t)count * sizeof(real));
+        memcpy(d->dy_after, r->y->grad, (size_t)count * sizeof(real));
+}
+
+/* Does what is asked, at a point or two of the host's own. */
+static void answer(Desk *d, CheckRun *r, CheckPoint point[2]) {
+    r->guard = d->guard, r->keep = d->keep, r->relayed = d->relayed, r->first = d->first;
+    if (d->command != BACKWARD) take_point(&point[0], &d->point[0]);
+    switch (d->command) {
+    case FORWARD:
+        check_run_forward(r);
+        tell_output(d, r);
+        break;
+    case BACKWARD:
+        check_run_backward(r, d->dy[0]);
+        tell_output(d, r);
+        break;
+    case BATCH:
+        d->batch.run = r;
+        check_batch_run_here(&d->batch);
+        d->nodes = r->nodes;
+        break;
+    case PAIR:
+        take_point(&point[1], &d->point[1]);
+        check_run_pair(r, &point[1], d->dy[0], d->dy[1]);
+        break;
+    }
 }
 
 static void serve(void *context, long i) {
@@ -73,18 +104,7 @@ static void serve(void *context, long i) {
     fcntl(STDERR_FILENO, F_SETFL, O_NONBLOCK);
     for (long number = 1;; number++) {
         while (atomic_load(&d->asked) < number) child_sleep();
-        r.guard = d->guard, r.keep = d->keep, r.relayed = d->relayed, r.first = d->first;
-        if (d->command == FORWARD) {
-            take_point(&point[0], &d->point[0]);
-            check_run_forward(&r);
-        } else if (d->command == BACKWARD) {
-            check_run_backward(&r, d->dy[0]);
-        } else {
-            take_point(&point[0], &d->point[0]);
-            take_point(&point[1], &d->point[1]);
-            check_run_pair(&r, &point[1], d->dy[0], d->dy[1]);
-        }
-        if (d->command != PAIR) tell_output(d, &r);
+        answer(d, &r, point);
         atomic_store(&d->answered, number);
         child_send("", 1);
     }
@@ -124,8 +144,14 @@ CheckMemory *check_host_memory(CheckHost *h) {
     return &h->memory;
 }
 
+/* Of the batch that the host was lost in, as far as that can be true. */
+static long runs_done(const Desk *d) {
+    long done = d->batch.done;
+    return done < 0 ? 0 : done < BATCH_RUNS ? done : BATCH_RUNS;
+}
+
 /* Asks, and waits for the answer as long as there is somebody to give one. */
-static void ask(CheckHost *h, const CheckRun *r, Command command) {
+static void ask(CheckHost *h, CheckRun *r, Command command) {
     Desk *d = h->desk;
     d->command = command;
     d->guard = r->guard, d->keep = r->keep, d->relayed = r->relayed, d->first = r->first;
@@ -134,7 +160,9 @@ static void ask(CheckHost *h, const CheckRun *r, Command command) {
     while (atomic_load(&d->answered) < number) {
         ChildEnd end;
         child_watch(h->child);
-        if (atomic_load(&d->answered) < number && !child_lives(h->child, &end)) h->lost(h->context, &end, r);
+        if (atomic_load(&d->answered) >= number || child_lives(h->child, &end)) continue;
+        if (command == BATCH) r->evaluations += runs_done(d);
+        h->lost(h->context, &end, r);
     }
 }
 
@@ -157,7 +185,7 @@ static void take_output(CheckHost *h, CheckRun *r) {
     h->y.grad = grad;
     h->y.grad_state = d->wants_grad ? GRAD_SUM : GRAD_UNWANTED;
     memcpy(data, d->y, (size_t)count * sizeof(real));
-    memcpy(grad, d->grad, (size_t)count * sizeof(real));
+    memcpy(grad, d->dy_after, (size_t)count * sizeof(real));
     r->y = &h->y;
     r->nodes = d->nodes, r->branches = d->branches, r->untouched = d->untouched;
 }
@@ -175,6 +203,36 @@ static void host_backward(CheckHost *h, CheckRun *r, const real *dy) {
     take_output(h, r);
 }
 
+static void host_batch(CheckHost *h, CheckBatch *b) {
+    Desk *d = h->desk;
+    CheckRun *r = b->run;
+    long runs = b->asked - b->done;
+    d->point[0] = *r->point;
+    d->batch = (CheckBatch){.outputs = b->outputs,
+                            .gradients = b->gradients,
+                            .asked = runs,
+                            .change = d->change,
+                            .end = d->end,
+                            .dy = b->dy ? d->dy[0] : NULL,
+                            .fill = b->fill,
+                            .y = d->y,
+                            .grad = d->grad,
+                            .branches = d->branches_of};
+    memcpy(d->change, b->change, (size_t)b->changes * sizeof *b->change);
+    memcpy(d->end, b->end + b->done, (size_t)runs * sizeof *b->end);
+    if (b->dy) memcpy(d->dy[0], b->dy + b->done * b->outputs, (size_t)(runs * b->outputs) * sizeof *b->dy);
+    r->evaluations++; /* the first, as long as no other is known to be done */
+    ask(h, r, BATCH);
+    r->evaluations += runs - 1;
+    r->nodes = d->nodes;
+    memcpy(b->y + b->done * b->outputs, d->y, (size_t)(runs * b->outputs) * sizeof *b->y);
+    if (b->dy)
+        memcpy(b->grad + b->done * b->gradients, d->grad, (size_t)(runs * b->gradients) * sizeof *b->grad);
+    memcpy(b->branches + b->done, d->branches_of, (size_t)runs * sizeof *b->branches);
+    b->done = b->asked;
+    b->changes = 0;
+}
+
 static void host_pair(CheckHost *h, CheckRun *r, const CheckPoint *other, const real *dy,
                       const real *other_dy) {
     size_t bytes = (size_t)shape_count(r->y->shape) * sizeof(real);
@@ -184,4 +242,4 @@ static void host_pair(CheckHost *h, CheckRun *r, const CheckPoint *other, const 
     ask(h, r, PAIR);
 }
 
-const CheckHostCalls check_host_calls = {host_forward, host_backward, host_pair};
+const CheckHostCalls check_host_calls = {host_forward, host_backward, host_batch, host_pair};

@@ -145,11 +145,14 @@ bool point_has_gradient(const CheckPoint *p, int i) {
     return p->in[i].same_as < 0 && !p->in[i].constant;
 }
 
+real point_jittered(const PointInput *in, long i, real relative, uint64_t key) {
+    return in->value[i] * (1 + (random_bits(key, (uint64_t)i) & 1 ? relative : -relative));
+}
+
 void point_jitter(CheckPoint *p, int input, real relative, uint64_t key) {
     const PointInput *in = &p->in[input];
     for (long i = 0; i < in->count / in->repeats; i++)
-        *point_element(in, i) =
-            in->value[i] * (1 + (random_bits(key, (uint64_t)i) & 1 ? relative : -relative));
+        *point_element(in, i) = point_jittered(in, i, relative, key);
 }
 
 void point_restore(CheckPoint *p, int input) {
@@ -157,10 +160,14 @@ void point_restore(CheckPoint *p, int input) {
     for (long i = 0; i < in->count / in->repeats; i++) *point_element(in, i) = in->value[i];
 }
 
+real point_moved(const PointInput *in, long i, const real *direction, real far) {
+    return in->value[i] + far * direction[i];
+}
+
 void point_move(CheckPoint *p, int input, const real *direction, real far) {
     const PointInput *in = &p->in[input];
     for (long i = 0; i < in->count / in->repeats; i++)
-        *point_element(in, i) = in->value[i] + far * direction[i];
+        *point_element(in, i) = point_moved(in, i, direction, far);
 }
 
 void point_repair(CheckPoint *p) {

@@ -51,12 +51,15 @@ void point_ready(CheckPoint *p, real fill);
 /* Whether input i takes a gradient of its own. */
 bool point_has_gradient(const CheckPoint *p, int i);
 
-/* Changes every value of an input by so much of itself, up or down at random; and sets it as it was drawn. */
+/* Element i of an input's memory, changed by so much of itself, up or down at random. */
+real point_jittered(const PointInput *in, long i, real relative, uint64_t key);
+
+/* Changes every value of an input so; and sets it as it was drawn. */
 void point_jitter(CheckPoint *p, int input, real relative, uint64_t key);
 void point_restore(CheckPoint *p, int input);
 
-/* Sets every value of an input to what was drawn, and so far along a direction, which has a number for each element of
- * memory. */
+/* Element i of an input's memory, so far along a direction, which has a number for each; and all of them set so. */
+real point_moved(const PointInput *in, long i, const real *direction, real far);
 void point_move(CheckPoint *p, int input, const real *direction, real far);
 
 /* The place in memory of the i-th element in the order of the shape. */

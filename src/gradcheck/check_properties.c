@@ -1,4 +1,5 @@
 #include "gradcheck/check_properties.h"
+#include "gradcheck/check_batch.h"
 #include "gradcheck/property.h"
 #include "gradcheck/rounding.h"
 #include <math.h>
@@ -19,11 +20,22 @@ PropertyResults property_copy(Properties *p, const real *y) {
 }
 
 PropertyResults property_run(Properties *p, const real *dy, real fill) {
-    real *y = arena_alloc(p->arena, (size_t)p->outputs * sizeof(real));
-    point_ready(p->run->point, fill);
-    tensor_copy_out(check_run_forward(p->run), y);
-    check_run_backward(p->run, dy);
-    return property_copy(p, y);
+    const CheckPoint *point = p->run->point;
+    PropertyResults r = {0};
+    CheckBatch b;
+    check_batch_open_backward(&b, p->run, p->arena, p->outputs, 1);
+    check_batch_backward(&b, dy, 1, fill);
+    for (int i = 0; i < point->inputs; i++)
+        if (point_has_gradient(point, i)) r.value[i] = check_batch_gradient(&b, 0, i);
+    r.value[CHECK_INPUTS] = b.y;
+    return r;
+}
+
+/* Whose output has as many elements as at the first time. */
+static const Tensor *forward(Properties *p) {
+    const Tensor *y = check_run_forward(p->run);
+    check_run_has_outputs(p->run, p->outputs);
+    return y;
 }
 
 bool property_same(Properties *p, PropertyResults found, PropertyResults want, double offset, bool exactly,
@@ -81,7 +93,7 @@ static bool stores_fresh(Properties *p, PropertyResults one) {
     point_ready(p->run->point, NAN);
     for (int i = 0; i < p->run->point->inputs; i++)
         if (point_has_gradient(p->run->point, i)) p->run->point->in[i].tensor.grad_state = GRAD_FRESH;
-    check_run_forward(p->run);
+    forward(p);
     check_run_backward(p->run, p->one);
     return property_same(p, property_copy(p, one.value[CHECK_INPUTS]), one, 0, false,
                          "backward that stores fresh gradients must store every element");
@@ -114,7 +126,7 @@ static bool leaves_alone(Properties *p, PropertyResults one) {
     real *before = arena_alloc(p->arena, bytes), *after = arena_alloc(p->arena, bytes);
     (void)one;
     point_ready(run->point, 0);
-    tensor_copy_out(check_run_forward(run), before);
+    tensor_copy_out(forward(p), before);
     if (point_damage(run->point, damage)) return broken(p, "forward changed", damage);
     if (!run->untouched) return broken(p, "forward changed", "memory beside the output");
     check_run_backward(run, p->one);
@@ -133,7 +145,7 @@ static bool keeps_what_is_saved(Properties *p, PropertyResults one) {
     CheckRun *run = p->run;
     PropertyResults first = {0};
     point_ready(run->point, 0);
-    check_run_forward(run);
+    forward(p);
     for (int time = 1; time <= 2; time++) {
         point_ready(run->point, 0);
         check_run_backward(run, p->one);

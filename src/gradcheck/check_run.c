@@ -92,6 +92,13 @@ void check_run_backward(CheckRun *r, const real *dy) {
         r->y->grad[i] = tensor_grad_adds(r->y) ? r->y->grad[i] + dy[i] : dy[i];
 }
 
+void check_run_has_outputs(const CheckRun *r, long outputs) {
+    long found = shape_count(r->y->shape);
+    if (found != outputs)
+        error_bug("%s, case %s: the output has %ld elements at one point and %ld at another", r->op,
+                  r->c->name, outputs, found);
+}
+
 /* The two outputs one behind the other. */
 static void join_forward(Node *n) {
     tensor_copy_out(n->in[0], n->out->data);

@@ -7,11 +7,13 @@
 
 typedef struct CheckHost CheckHost;
 typedef struct CheckRun CheckRun;
+typedef struct CheckBatch CheckBatch;
 
 /* What the functions below do for a run in another process. */
 typedef struct CheckHostCalls {
     Tensor *(*forward)(CheckHost *h, CheckRun *r);
     void (*backward)(CheckHost *h, CheckRun *r, const real *dy);
+    void (*batch)(CheckHost *h, CheckBatch *b);
     void (*pair)(CheckHost *h, CheckRun *r, const CheckPoint *other, const real *dy, const real *other_dy);
 } CheckHostCalls;
 
@@ -47,6 +49,9 @@ struct CheckRun {
  * the tape: all runs see the same. Where one needs more nodes than another (to copy what is not contiguous),
  * `first` makes up for it, so that the last node's place stays. */
 Tensor *check_run_forward(CheckRun *r);
+
+/* Stops where the last forward's output has another number of elements: what waits for it has no room for more. */
+void check_run_has_outputs(const CheckRun *r, long outputs);
 
 /* A random cotangent: signed, of sizes in [0.5, 1.5), so that no part of a gradient is hidden by a weight
  * near 0. */

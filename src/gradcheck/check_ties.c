@@ -1,4 +1,5 @@
 #include "gradcheck/check_ties.h"
+#include "gradcheck/check_batch.h"
 #include <math.h>
 #include <stdio.h>
 
@@ -15,7 +16,8 @@ typedef struct Ties {
     Entries *all;
     Arena *arena;
     long outputs;
-    real *here, *there;
+    CheckBatch batch;
+    real *here;
     int count; /* elements that are on a kink of an output */
     struct Element {
         int input;
@@ -25,19 +27,24 @@ typedef struct Ties {
     bool *tied; /* [MOST][MOST][outputs] */
 } Ties;
 
-/* The outputs with the elements that `moves` moved by `by`; their differences to here, by `by`, go to `slope`. */
-static void slopes(Ties *t, const bool moves[MOST], double by, double *slope) {
-    real kept[MOST];
-    for (int a = 0; a < t->count; a++) {
-        real *x = point_element(&t->run->point->in[t->element[a].input], t->element[a].coordinate);
-        kept[a] = *x;
-        if (moves[a]) *x = (real)((double)*x + by);
+/* Two more runs, with these elements moved together to either side. */
+static void ask(Ties *t, const struct Element *const x[], int count) {
+    for (int side = 1; side >= -1; side -= 2) {
+        check_batch_ask(&t->batch, count);
+        for (int a = 0; a < count; a++) {
+            real *at = point_element(&t->run->point->in[x[a]->input], x[a]->coordinate);
+            check_batch_change(&t->batch, at, (real)((double)*at + side * step));
+        }
     }
-    point_ready(t->run->point, 0);
-    tensor_copy_out(check_run_forward(t->run), t->there);
-    for (int a = 0; a < t->count; a++)
-        *point_element(&t->run->point->in[t->element[a].input], t->element[a].coordinate) = kept[a];
-    for (long i = 0; i < t->outputs; i++) slope[i] = ((double)t->there[i] - (double)t->here[i]) / by;
+}
+
+/* Of the two runs from number `run` on: the one-sided differences. */
+static void slopes(const Ties *t, long run, double *up, double *down) {
+    const real *above = check_batch_output(&t->batch, run), *below = check_batch_output(&t->batch, run + 1);
+    for (long i = 0; i < t->outputs; i++) {
+        up[i] = ((double)above[i] - (double)t->here[i]) / step;
+        down[i] = ((double)below[i] - (double)t->here[i]) / -step;
+    }
 }
 
 static bool on_kink(const struct Element *x, long output) {
@@ -47,18 +54,21 @@ static bool on_kink(const struct Element *x, long output) {
 
 /* Keeps the elements that are on a kink of some output. */
 static void find_elements(Ties *t) {
-    for (int k = 0; k < t->run->point->inputs; k++)
+    for (int k = 0; k < t->run->point->inputs; k++) {
+        check_batch_begin(&t->batch);
+        for (long j = 0; j < t->all[k].coordinates; j++)
+            ask(t, (const struct Element *[]){&(struct Element){k, j}}, 1);
+        check_batch_run(&t->batch);
         for (long j = 0; j < t->all[k].coordinates && t->count < MOST; j++) {
             struct Element *x = &t->element[t->count];
-            bool moves[MOST] = {false}, any = false;
+            bool any = false;
             *x = (struct Element){k, j, arena_alloc(t->arena, (size_t)t->outputs * sizeof(double)),
                                   arena_alloc(t->arena, (size_t)t->outputs * sizeof(double))};
-            moves[t->count++] = true;
-            slopes(t, moves, step, x->up);
-            slopes(t, moves, -step, x->down);
+            slopes(t, 2 * j, x->up, x->down);
             for (long i = 0; i < t->outputs; i++) any |= on_kink(x, i);
-            if (!any) t->count--;
+            t->count += any;
         }
+    }
 }
 
 static bool *tied(Ties *t, int a, int b, long output) {
@@ -67,23 +77,24 @@ static bool *tied(Ties *t, int a, int b, long output) {
 
 /* On either side: an answer to both that is not the sum of the two answers. */
 static void find_pairs(Ties *t) {
-    double *both[2];
-    for (int side = 0; side < 2; side++)
-        both[side] = arena_alloc(t->arena, (size_t)t->outputs * sizeof(double));
-    for (int a = 0; a < t->count; a++)
+    double *up = arena_alloc(t->arena, (size_t)t->outputs * sizeof *up);
+    double *down = arena_alloc(t->arena, (size_t)t->outputs * sizeof *down);
+    for (int a = 0; a < t->count; a++) {
+        const struct Element *x = &t->element[a], *z = x + 1;
+        check_batch_begin(&t->batch);
+        for (; z < t->element + t->count; z++) ask(t, (const struct Element *[]){x, z}, 2);
+        check_batch_run(&t->batch);
         for (int b = a + 1; b < t->count; b++) {
-            bool moves[MOST] = {false};
-            moves[a] = moves[b] = true;
-            slopes(t, moves, step, both[0]);
-            slopes(t, moves, -step, both[1]);
-            const struct Element *x = &t->element[a], *z = &t->element[b];
+            z = &t->element[b];
+            slopes(t, 2 * (b - a - 1), up, down);
             for (long i = 0; i < t->outputs; i++) {
                 double size = fabs(x->up[i]) + fabs(z->up[i]) + fabs(x->down[i]) + fabs(z->down[i]);
-                bool odd = fabs(both[0][i] - x->up[i] - z->up[i]) > apart * size ||
-                           fabs(both[1][i] - x->down[i] - z->down[i]) > apart * size;
+                bool odd = fabs(up[i] - x->up[i] - z->up[i]) > apart * size ||
+                           fabs(down[i] - x->down[i] - z->down[i]) > apart * size;
                 *tied(t, a, b, i) = *tied(t, b, a, i) = odd && on_kink(x, i) && on_kink(z, i);
             }
         }
+    }
 }
 
 /* The elements tied to `first` at this output, one through the other. */
@@ -103,8 +114,13 @@ static int group_of(Ties *t, int first, long output, bool member[MOST]) {
 static bool shares_fit(Ties *t, const bool member[MOST], int size, long output, char *text, size_t room) {
     double *up = arena_alloc(t->arena, (size_t)t->outputs * sizeof *up);
     double *down = arena_alloc(t->arena, (size_t)t->outputs * sizeof *down), sum = 0, scale = 0;
-    slopes(t, member, step, up);
-    slopes(t, member, -step, down);
+    const struct Element *moves[MOST];
+    for (int a = 0, count = 0; a < t->count; a++)
+        if (member[a]) moves[count++] = &t->element[a];
+    check_batch_begin(&t->batch);
+    ask(t, moves, size);
+    check_batch_run(&t->batch);
+    slopes(t, 0, up, down);
     for (int a = 0; a < t->count; a++) {
         if (!member[a]) continue;
         const Entries *e = &t->all[t->element[a].input];
@@ -121,14 +137,23 @@ static bool shares_fit(Ties *t, const bool member[MOST], int size, long output, 
     return false;
 }
 
+/* At once: both sides of each element of an input, or of each pair that one element is in. */
+static long most_runs(const CheckRun *run, const Entries *all) {
+    long most = MOST;
+    for (int k = 0; k < run->point->inputs; k++)
+        if (all[k].coordinates > most) most = all[k].coordinates;
+    return 2 * most;
+}
+
 bool check_ties(CheckRun *run, Entries *all, Arena *arena, int *input, char *text, size_t size) {
     Ties t = {.run = run, .all = all, .arena = arena};
     point_ready(run->point, 0);
     const Tensor *y = check_run_forward(run);
     t.outputs = shape_count(y->shape);
     t.here = arena_alloc(arena, (size_t)t.outputs * sizeof *t.here);
-    t.there = arena_alloc(arena, (size_t)t.outputs * sizeof *t.there);
     tensor_copy_out(y, t.here);
+    long runs = most_runs(run, all);
+    check_batch_open(&t.batch, run, arena, t.outputs, runs, 2 * runs);
     find_elements(&t);
     t.tied = arena_alloc(arena, (size_t)(MOST * MOST * t.outputs) * sizeof *t.tied);
     find_pairs(&t);

@@ -1,5 +1,6 @@
 #include "gradcheck/other_point.h"
 #include "base/random.h"
+#include "gradcheck/check_batch.h"
 #include <math.h>
 
 enum { MOST_ENTRIES = 1 << 12 }; /* each takes runs of its own */
@@ -60,13 +61,14 @@ Entries point_entries(Suspect *s) {
     part.entry = arena_alloc(s->arena, entries * sizeof *part.entry);
     part.state = arena_alloc(s->arena, (size_t)part.coordinates * sizeof *part.state);
     part.doubt = arena_alloc(s->arena, (size_t)part.coordinates * sizeof *part.doubt);
-    const PointInput *in = &s->run->point->in[part.input];
-    for (long q = 0; q < part.cotangents; q++) {
-        point_ready(s->run->point, 0);
-        check_run_forward(s->run);
-        check_run_backward(s->run, part.cotangent + q * part.outputs);
-        for (long j = 0; j < part.coordinates; j++)
-            part.entry[q * part.coordinates + j].analytic = (double)in->tensor.grad[j];
+    CheckBatch b;
+    check_batch_open_backward(&b, s->run, s->arena, part.outputs, part.cotangents);
+    for (long q = 0, runs; q < part.cotangents; q += runs) {
+        runs = check_batch_backward(&b, part.cotangent + q * part.outputs, part.cotangents - q, 0);
+        const real *gradient = check_batch_gradient(&b, 0, part.input);
+        for (long i = 0; i < runs; i++, gradient += b.gradients)
+            for (long j = 0; j < part.coordinates; j++)
+                part.entry[(q + i) * part.coordinates + j].analytic = (double)gradient[j];
     }
     check_entries(s->run, &part, s->arena);
     return part;
@@ -122,7 +124,9 @@ bool point_keeps_output(Suspect *s, bool ratios) {
     if (!plain(given)) return false;
     size_t used = point_go(s, &changed, &there);
     point_ready(&there, 0);
-    tensor_copy_out(check_run_forward(s->run), y);
+    const Tensor *there_y = check_run_forward(s->run);
+    check_run_has_outputs(s->run, s->e->outputs);
+    tensor_copy_out(there_y, y);
     point_back(s, given, used);
     for (long i = 0; i < s->e->outputs; i++) {
         off = fmax(off, fabs((double)y[i] - (double)s->y[i]));

@@ -1,4 +1,5 @@
 /* Mistakes that change the whole gradient at once. */
+#include "gradcheck/check_batch.h"
 #include "gradcheck/patterns.h"
 #include <math.h>
 #include <stdio.h>
@@ -155,6 +156,18 @@ bool pattern_constant_factor_of_some(Suspect *s) {
     return isfinite(k) && wrong > 1 && say_factor(s, "the elements that are wrong", k);
 }
 
+/* Whether a gradient for cotangent q is what it has to be. */
+static bool is_needed(const Suspect *s, long q, const real *gradient) {
+    long own = s->e->coordinates;
+    for (long j = 0; j < own; j++) {
+        long at = q * own + j;
+        double sum = 0;
+        for (long i = j; i < s->in->count; i += own) sum += (double)gradient[i];
+        if (s->e->entry[at].state != ENTRY_KINK && !pattern_near(s, at, sum, s->numeric[at])) return false;
+    }
+    return true;
+}
+
 /* The gradient of the same values laid out contiguously, where they are not. */
 bool pattern_strides(Suspect *s) {
     CheckRun *run = s->run;
@@ -165,17 +178,12 @@ bool pattern_strides(Suspect *s) {
     point_lay_out(&contiguous, s->arena, given, (CheckLayout[CHECK_INPUTS]){0});
     run->point = &contiguous;
     bool right = true;
-    const PointInput *in = &contiguous.in[s->e->input];
-    for (long q = 0; q < s->e->cotangents && right; q++) {
-        point_ready(&contiguous, 0);
-        check_run_forward(run);
-        check_run_backward(run, s->e->cotangent + q * s->e->outputs);
-        for (long j = 0; j < s->e->coordinates && right; j++) {
-            long at = q * s->e->coordinates + j;
-            double sum = 0;
-            for (long i = j; i < in->count; i += s->e->coordinates) sum += (double)in->tensor.grad[i];
-            right = s->e->entry[at].state == ENTRY_KINK || pattern_near(s, at, sum, s->numeric[at]);
-        }
+    CheckBatch b;
+    check_batch_open_backward(&b, run, s->arena, s->e->outputs, s->e->cotangents);
+    for (long q = 0, runs; q < s->e->cotangents && right; q += runs) {
+        runs = check_batch_backward(&b, s->e->cotangent + q * s->e->outputs, s->e->cotangents - q, 0);
+        for (long i = 0; i < runs && right; i++)
+            right = is_needed(s, q + i, check_batch_gradient(&b, i, s->e->input));
     }
     run->point = given;
     return right &&
