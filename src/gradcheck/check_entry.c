@@ -38,7 +38,7 @@ void check_entry_judge(Entry *e, double scale, double floor) {
     else if (!isfinite(e->numeric))
         e->state = ENTRY_UNCLEAR;
     else if (size <= SMALLEST && e->estimate <= SMALLEST)
-        e->state = ENTRY_PROVED; /* 0, but for numbers that have lost their digits */
+        e->state = ENTRY_PROVED, e->error = 0; /* both are 0, but for numbers that have lost their digits */
     else if (close && e->estimate <= CHECK_TOLERANCE * size)
         e->state = ENTRY_PROVED;
     else if (!close && !within)
