@@ -188,6 +188,35 @@ static void a_project_operation_is_refused(void) {
           out);
 }
 
+/* What is right in one case and wrong in another is said wherever the gradient that is wrong stands, and there alone. */
+static void other_cases_are_told(void) {
+    static const char *const reports[] = {"j.xml", "g.json"};
+    static const char says[] = "right in 'row', wrong in 'six'";
+    size_t size;
+    if (!SHIPPED) return;
+    enter_folder();
+    write_text("cases.c", "#include \"ops/ops.h\"\n"
+                          "static Tensor *build(Tape *t, Tensor **x) { return tape_square(t, x[0]); }\n"
+                          "static const CheckCase cases[] = {{\"six\", build, {{\"x\", DIMS(2, 3)}}},\n"
+                          "                                  {\"row\", build, {{\"x\", DIMS(1, 4)}}}};\n"
+                          "const Op op_square = {\"square\", CASES(cases)};\n");
+    write_square("op.c", "1", "(N == 6 ? 3 : 2) * x[i]", "");
+    CHECK(GRADCHECK("op.c", "--cases", "cases.c", "--json", "--junit", reports[0], "--gradescope",
+                    reports[1]) == 1,
+          "%s", out);
+    const char *contrast =
+        strstr(out, "\"contrast\": \"right in 'row', wrong in 'six': does backward follow");
+    CHECK(contrast && !strstr(contrast + 2, "contrast") && lines_of(out) >= 2, "%s", out);
+    CHECK(!strncmp(out, "{\"operation\": \"square\", \"case\": \"six\"", 37), "%s", out);
+    for (int i = 0; i < 2; i++) {
+        char *report = read_bytes(reports[i], &size), *said = report ? strstr(report, says) : NULL;
+        CHECK(said && !strstr(said + 1, says), "%s: %s", reports[i], report);
+        free(report);
+    }
+    write_square("op.c", "1", "3 * x[i]", "");
+    CHECK(GRADCHECK("op.c", "--cases", "cases.c", "--json") == 1 && !strstr(out, "contrast"), "%s", out);
+}
+
 static void warnings_are_shown(void) {
     if (!SHIPPED) return;
     enter_folder();
@@ -539,7 +568,7 @@ PROGRAM_TEST_MAIN({"every template compiles", every_template_compiles, 170},
                   {"a teacher's cases judge", a_teachers_cases_judge},
                   {"another function is found", another_function_is_found},
                   {"a project operation is refused", a_project_operation_is_refused},
-                  {"warnings are shown", warnings_are_shown},
+                  {"other cases are told", other_cases_are_told}, {"warnings are shown", warnings_are_shown},
                   {"forgotten sizes are checked", forgotten_sizes_are_checked},
                   {"right files take other sizes", right_files_take_other_sizes},
                   {"every input counts", every_input_counts},

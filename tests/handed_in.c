@@ -247,7 +247,7 @@ static void lines_of_json(void) {
     REPORT_SET(r[0].trouble, "and more");
     r[1].in[0].kinks = 1;
     FILE *out = open_memstream(&text, &size);
-    for (int i = 0; i < 3; i++) gradcheck_json_report(out, i == 1 ? "a.c" : NULL, &r[i]);
+    for (int i = 0; i < 3; i++) gradcheck_json_report(out, i == 1 ? "a.c" : NULL, r, 3, i);
     fclose(out);
     static const char *const wants[] = {
         "{\"operation\": \"a<b>\", \"case\": \"\\\"good\\\" & well\", \"part\": \"dx\", \"verdict\": "

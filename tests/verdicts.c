@@ -152,7 +152,7 @@ static char *explained(const CaseReport *r) {
     char *text;
     size_t size;
     FILE *memory = open_memstream(&text, &size);
-    gradcheck_explain(memory, r);
+    gradcheck_explain(memory, r, r, 1);
     fclose(memory);
     return text;
 }

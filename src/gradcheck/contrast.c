@@ -49,6 +49,7 @@ bool gradcheck_contrast(const CaseReport *r, long count, const CaseReport *at, c
     long right = 0, wrong = 0;
     const char *one = NULL;
     char good[LIST], bad[LIST];
+    if (!in->wrong || at->by_reference) return false;
     for (const CaseReport *c = r; c < r + count; c++) {
         if (strcmp(c->op, at->op) != 0) continue;
         Finding found = finding_of(c, name);

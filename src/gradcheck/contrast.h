@@ -6,7 +6,7 @@
 
 /* Compares the cases among `count` reports that are of the same operation as `at` by what became of the gradient that is `in`
  * there. Of cases that the checker added one counts, where no pattern explains the gradient: size 1 for an axis.
- * False: there is nothing to say, as where the gradient is wrong in all, or where it is right it is 0 all over. */
+ * False: there is nothing to say, as where the gradient is not wrong here, or in all, or where it is right it is 0 all over. */
 bool gradcheck_contrast(const CaseReport *r, long count, const CaseReport *at, const InputReport *in,
                         char text[REPORT_TEXT]);
 

@@ -204,25 +204,23 @@ static bool first_wrong(const CaseReport *r, const InputReport *in, const CaseRe
     return true;
 }
 
-/* Report `at` of `count`. What the diagnosis speaks of goes first. */
-static void explain(FILE *out, const CaseReport *all, long count, long at) {
-    const CaseReport *r = &all[at];
+/* A report among `count`, of which the first `before` are explained. What the diagnosis speaks of goes first. */
+static void explain(FILE *out, const CaseReport *r, const CaseReport *all, long count, long before) {
     bool trouble_first = !r->inputs || !r->property[0] || strcmp(r->diagnosis, r->property) == 0;
-    if (r->trouble[0] && trouble_first) explain_trouble(out, r, like_before(r, NULL, all, at));
+    if (r->trouble[0] && trouble_first) explain_trouble(out, r, like_before(r, NULL, all, before));
     for (int i = 0; i < r->inputs; i++) {
         const InputReport *in = &r->in[i];
         char text[REPORT_TEXT];
-        bool differs =
-            !r->by_reference && first_wrong(r, in, all, at) && gradcheck_contrast(all, count, r, in, text);
+        bool differs = first_wrong(r, in, all, before) && gradcheck_contrast(all, count, r, in, text);
         if (in->verdict != PASS)
-            explain_input(out, r, in, like_before(r, in, all, at), differs ? text : NULL);
+            explain_input(out, r, in, like_before(r, in, all, before), differs ? text : NULL);
         explain_remarks(out, r, in);
     }
-    if (r->trouble[0] && !trouble_first) explain_trouble(out, r, like_before(r, NULL, all, at));
+    if (r->trouble[0] && !trouble_first) explain_trouble(out, r, like_before(r, NULL, all, before));
 }
 
-void gradcheck_explain(FILE *out, const CaseReport *r) {
-    explain(out, r, 1, 0);
+void gradcheck_explain(FILE *out, const CaseReport *r, const CaseReport *all, long count) {
+    explain(out, r, all, count, 0);
 }
 
 /* Whether a report among others has something to say, and more than that it is like one before it. */
@@ -244,7 +242,7 @@ void gradcheck_explain_all(FILE *out, const CaseReport *r, long count) {
         if (!says(&r[i])) continue;
         if (first || says_more(&r[i], r, i)) fprintf(out, "\n");
         first = false;
-        explain(out, r, count, i);
+        explain(out, &r[i], r, count, i);
     }
 }
 
@@ -296,7 +294,7 @@ static Verdict check_and_print(const char *op, const CheckCase *c, FILE *out) {
     CaseReport r;
     gradcheck_case(op, c, 1, &r);
     gradcheck_rows(out, &r);
-    gradcheck_explain(out, &r);
+    gradcheck_explain(out, &r, &r, 1);
     return r.verdict;
 }
 

@@ -1,6 +1,7 @@
 /* What gradcheck found, for programs: JSON lines, JUnit XML, Gradescope's results.json. */
 #include "base/file.h"
 #include "formats/json.h"
+#include "gradcheck/contrast.h"
 #include "grading/gradcheck_report.h"
 #include "grading/grade_parts.h"
 #include <math.h>
@@ -73,11 +74,14 @@ static void json_case(FILE *out, const char *file, const CaseReport *r, const ch
     json_text(out, "verdict", gradcheck_verdict_text(v));
 }
 
-void gradcheck_json_report(FILE *out, const char *file, const CaseReport *r) {
+void gradcheck_json_report(FILE *out, const char *file, const CaseReport *all, long count, long at) {
+    const CaseReport *r = &all[at];
+    char contrast[REPORT_TEXT];
     for (int i = 0; i < r->inputs; i++) {
         const InputReport *in = &r->in[i];
         json_case(out, file, r, in->name, in->verdict);
         for (size_t f = 0; f < sizeof fields / sizeof *fields; f++) json_field(out, &fields[f], in);
+        if (gradcheck_contrast(all, count, r, in, contrast)) json_text(out, "contrast", contrast);
         fprintf(out, "}\n");
     }
     if (r->inputs && !r->trouble[0]) return;

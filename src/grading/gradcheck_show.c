@@ -65,7 +65,21 @@ void show_start(Show *show, const ShowOptions *how) {
     if (!how->json && !how->apart) (how->overview ? overview_heading : gradcheck_heading)(stdout);
 }
 
+static bool is_wrong(const CaseReport *r) {
+    bool wrong = false;
+    for (int i = 0; i < r->inputs; i++) wrong |= r->in[i].wrong && !r->by_reference;
+    return wrong;
+}
+
+/* The JSON lines of all reports; before the end of an operation of those before the first wrong one, of which the cases that
+ * follow have something to say. */
+static void print_json(Show *show, bool at_end) {
+    while (show->printed < show->count && (at_end || !is_wrong(&show->report[show->printed])))
+        gradcheck_json_report(stdout, show->how->file, show->report, show->count, show->printed++);
+}
+
 static void end_of_operation(Show *show) {
+    if (show->how->json) print_json(show, true);
     if (show->how->overview && !show->how->json && show->op.cases) overview_row(&show->op);
     show->op = (CheckTotals){0};
 }
@@ -78,7 +92,7 @@ void show_report(void *context, const CaseReport *r) {
     show->report = array_grown(show->report, show->count, &show->capacity, sizeof *show->report);
     show->report[show->count++] = *r;
     if (show->how->json)
-        gradcheck_json_report(stdout, show->how->file, r);
+        print_json(show, false);
     else if (!show->how->overview && !show->how->apart)
         gradcheck_rows(stdout, r);
     fflush(stdout);

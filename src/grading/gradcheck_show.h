@@ -45,6 +45,7 @@ typedef struct Show {
     const ShowOptions *how;
     CaseReport *report; /* all of them */
     long count, capacity;
+    long printed;           /* as JSON lines */
     CheckTotals totals, op; /* of all, and of the operation at hand */
     double start;
 } Show;

@@ -6,6 +6,8 @@
 #include <string.h>
 
 typedef struct Parts {
+    const CaseReport *report; /* all of them */
+    long reports;
     Part *part;
     long count, capacity;
     size_t text; /* bytes of the one that is being printed */
@@ -44,12 +46,13 @@ static const InputReport *input_called(const CaseReport *r, const char *name) {
 }
 
 /* What the table explains, of one gradient or of what concerns all. */
-static void explain(FILE *text, const CaseReport *r, const InputReport *in, Verdict verdict) {
+static void explain(const Parts *all, FILE *text, const CaseReport *r, const InputReport *in,
+                    Verdict verdict) {
     CaseReport part = *r;
     part.verdict = verdict;
     part.inputs = in != NULL;
     if (in) part.in[0] = *in, part.trouble[0] = 0;
-    if (in || verdict != PASS || r->trouble[0]) gradcheck_explain(text, &part);
+    if (in || verdict != PASS || r->trouble[0]) gradcheck_explain(text, &part, all->report, all->reports);
     if (verdict == PASS && in) fprintf(text, "PASS, worst relative error %.1e\n", in->error);
     if (verdict == PASS && !in) fprintf(text, "PASS\n");
 }
@@ -63,7 +66,7 @@ static void add_gradient(Parts *all, const CaseReport *r, const char *name, cons
     p->points = points;
     p->verdict = in ? in->verdict : r->verdict;
     score(p);
-    explain(text, r, in, p->verdict);
+    explain(all, text, r, in, p->verdict);
     finish(p, text);
 }
 
@@ -143,7 +146,7 @@ static void add_properties(Parts *all, const CaseReport *r, long count) {
 }
 
 Part *grade_parts(const CaseReport *r, long count, long *parts) {
-    Parts all = {0};
+    Parts all = {.report = r, .reports = count};
     for (long i = 0, first = 0; i < count; i++) {
         add_case(&all, &r[i]);
         if (i + 1 < count && strcmp(r[i + 1].op, r[first].op) == 0) continue;
