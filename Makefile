@@ -93,7 +93,7 @@ MORE_SRC = $(filter-out src/programs/%,$(wildcard $(PROGRAM_ROOMS:%=src/%/*.c)))
 PRECISIONS = float double
 ONLY_float = programs bench resume damage nothing_lost bad_input file no_memory memory_limit options pool tasks corpus tokenizer \
              utf8 json fuzz_seeds page page_browser pictures run_page watch metrics directory children handed_in explanations \
-             explain_flags
+             explain_flags no_memory_shown
 ONLY_double = mutants students student_files cheats functions checker
 TESTS    = $(C_TESTS) $(basename $(notdir $(SCRIPTS)))
 # What takes longest begins first.
@@ -304,7 +304,8 @@ coverage:
 	@$(MAKE) -s BUILD=build-coverage $(COVERED) PRECISIONS=float run-tests
 	@$(MAKE) -s BUILD=build-coverage $(COVERED) PRECISIONS=double TESTS="$(JUDGES)" run-tests
 	@BUILD=build-coverage GRADCHECK=build-coverage/double/gradcheck sh tests/run.sh $(filter tests/numpy%,$(SCRIPTS)) | grep -v '^ok '
-	@BUILD=build-coverage ALL=1 python3 -B tests/faults/faults.py memory || :
+	@ALL=1 build-coverage/float/tests/no_memory_shown
+	@BUILD=build-coverage PLACES=1 python3 -B tests/faults/faults.py memory || :
 	@python3 tests/coverage.py build-coverage
 mutate: $(RUN_C) $(BUILT)
 	@python3 tests/mutate.py $(BUILD) $(MUTANTS)

@@ -1,76 +1,11 @@
 /* Out of memory: every allocation that reading and writing files makes fails, once or from there on. The call says
  * STATUS_NO_MEMORY, frees what it had, and leaves the file that was there; or it does without, and is right. */
 #include "base/file.h"
+#include "failing_memory.h"
 #include "folder.h"
 #include "formats/npy.h"
 #include "formats/safetensors.h"
 #include "grading/gradcheck_report.h"
-#include <errno.h>
-
-/* ---- An allocator that fails ---- */
-
-#if defined __GLIBC__ && !defined SANITIZED
-static struct {
-    long at; /* the allocation that fails, counted from 1; 0: none */
-    bool sticky;
-    long made, alive; /* how many so far; how many of them are not freed */
-} heap;
-
-void *__libc_malloc(size_t bytes);
-void *__libc_calloc(size_t count, size_t bytes);
-void *__libc_realloc(void *p, size_t bytes);
-void __libc_free(void *p);
-
-static bool fails(void) {
-    heap.made++;
-    bool now = heap.at && (heap.made == heap.at || (heap.sticky && heap.made > heap.at));
-    if (now) errno = ENOMEM;
-    return now;
-}
-
-void *malloc(size_t bytes) {
-    void *p = fails() ? NULL : __libc_malloc(bytes);
-    heap.alive += p != NULL;
-    return p;
-}
-
-void *calloc(size_t count, size_t bytes) {
-    void *p = fails() ? NULL : __libc_calloc(count, bytes);
-    heap.alive += p != NULL;
-    return p;
-}
-
-void *realloc(void *old, size_t bytes) {
-    void *p = fails() ? NULL : __libc_realloc(old, bytes);
-    heap.alive += !old && p;
-    return p;
-}
-
-void free(void *p) {
-    heap.alive -= p != NULL;
-    __libc_free(p);
-}
-
-static void fail_at(long at, bool sticky) {
-    heap.at = at, heap.sticky = sticky, heap.made = 0;
-}
-static long allocations(void) {
-    return heap.made;
-}
-static long blocks(void) {
-    return heap.alive;
-}
-#else /* a sanitizer keeps malloc to itself: then only the jobs as such are tested */
-static void fail_at(long at, bool sticky) {
-    (void)at, (void)sticky;
-}
-static long allocations(void) {
-    return 0;
-}
-static long blocks(void) {
-    return 0;
-}
-#endif
 
 static int turn; /* which call of a job this is: what the writing ones write */
 

@@ -5,6 +5,7 @@
 #include "bench/bench_case.h"
 #include "bench/peak.h"
 #include "kernels/gemm.h"
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -49,7 +50,7 @@ static void measure(const struct Product *p, GemmLayout layout, real *a, real *b
 
 bool bench_gemm(const char *which, const BenchOptions *o, Error *e) {
     if (which) return error_set(e, STATUS_USAGE, "gemm: found a second operand, need none");
-    double peak = bench_peak_gflops(0.2) * pool_threads();
+    double peak = bench_peak_gflops(fmin(0.2, o->seconds)) * pool_threads();
     if (!o->json) {
         printf("GFLOP/s of %d threads: best, median, share of the peak of %.1f\n%5s %5s %5s\n",
                pool_threads(), peak, "m", "n", "k");

@@ -3,6 +3,7 @@
 #include "bench/bench.h"
 #include "bench/bench_case.h"
 #include "bench/peak.h"
+#include <math.h>
 #include <stdio.h>
 
 /* What grows, by a factor. */
@@ -63,7 +64,7 @@ static void print(const BenchOptions *o, const char *axis, int factor, const Cas
 bool bench_scaling(const char *name, const BenchOptions *o, Error *e) {
     const Case *base = name ? bench_case(name, e) : &small_model;
     if (!base) return false;
-    double peak = bench_peak_gflops(0.2);
+    double peak = bench_peak_gflops(fmin(0.2, o->seconds));
     if (!o->json)
         printf("%s, %d layers, %d threads; of a token, and as ratios to x1\n"
                "%-10s %6s %8s %8s %10s %10s %9s %11s %11s %8s\n",

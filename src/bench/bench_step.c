@@ -4,6 +4,7 @@
 #include "bench/bench.h"
 #include "bench/bench_case.h"
 #include "bench/peak.h"
+#include <math.h>
 #include <stdio.h>
 
 static bool measure(const Case *c, const BenchOptions *o, double peak, Error *e) {
@@ -34,7 +35,7 @@ static bool measure(const Case *c, const BenchOptions *o, double peak, Error *e)
 bool bench_step(const char *name, const BenchOptions *o, Error *e) {
     const Case *only = name ? bench_case(name, e) : NULL;
     if (name && !only) return false;
-    double peak = bench_peak_gflops(0.2);
+    double peak = bench_peak_gflops(fmin(0.2, o->seconds));
     for (int i = 0; i < CASES; i++)
         if ((!only || only == &bench_cases[i]) && !measure(&bench_cases[i], o, peak, e)) return false;
     return true;

@@ -3,10 +3,11 @@ Whatever fails, they end with a documented status and one line; the model that w
 the new run has saved is, whole; nothing else is left; and the next run does what it would have done. A training that
 has a checkpoint is gone on with, and ends in the bits of one that nothing befell.
 
-    BUILD=build [ALL=1] python3 tests/faults/faults.py [WORD...]
+    BUILD=build [ALL=1 | PLACES=1] python3 tests/faults/faults.py [WORD...]
 
 With words, those tests whose line has one of them. Without ALL a sample of the places; with it every one, a thousand kills
-at random moments, and failing allocations of other commands as well. System calls fail by strace, which is skipped where
+at random moments, and failing allocations of other commands as well. With PLACES of allocations reached by the same calls
+the first, and the other commands as well. System calls fail by strace, which is skipped where
 there is none; the full disk wants the right to mount one. Prints `ok   …` or `FAIL …` a test, as the test programs do."""
 import collections
 import errno
@@ -25,7 +26,7 @@ import time
 
 BUILD = os.path.abspath(os.environ.get("BUILD", "build"))
 SHIM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "shim.c")
-ALL = bool(os.environ.get("ALL"))
+ALL, PLACES = (bool(os.environ.get(name)) for name in ("ALL", "PLACES"))
 STATUSES = {0, 1, 2, 3, 65, 66, 71, 73, 74, 78}
 TEXT = "the cat sat on the mat, and the dog sat on the cat.\n" * 20
 TRAIN = ["float/train", "lm", "--text", "text", "--context", "8", "--d-model", "8", "--heads", "2", "--layers", "1",
@@ -38,7 +39,7 @@ JOBS = {
     "generate": ["float/generate", "run", "--prompt", "the", "--length", "20"],
     "gradcheck": ["double/gradcheck", "model", "lm", "--double", "--out", "gradients"],
 }
-# With ALL, where allocations fail.
+# With ALL or PLACES, where allocations fail.
 MORE = {
     "copy": ["float/train", "copy", *TRAIN[6:14], "--symbols", "5", "--max-length", "4", "--held-out", "9", "--steps", "2",
              "--threads", "2", "--force", "--quiet", "--run", "other"],
@@ -49,7 +50,12 @@ MORE = {
     "tape": ["double/explain", "tape", "--dot", "tape.dot", "--svg", "tape.svg", "--json"],
     "check": ["double/gradcheck", "neg", "--junit", "j.xml", "--gradescope", "g.json"],
     "case": ["double/gradcheck", "case", "add", "--out", "case", "--force"],
+    "verify": ["double/gradcheck", "verify", "copied"],
+    "twin": ["double/gradcheck", "model", "lm"],
+    "save": ["double/gradcheck", "model", "seq2seq", "--double", "--save", "saved"],
+    "ulps": ["double/gradcheck", "ulps", "neg"],
 }
+COPIED = ["double/gradcheck", "case", "contiguous", "--out", "copied"]
 MODEL, CHECKPOINT, GRADIENTS = "run/model.safetensors", "run/checkpoint.safetensors", "gradients"
 RESULTS_JSON = "g.json"
 RESULTS = (MODEL, CHECKPOINT, "run/best.safetensors", GRADIENTS)
@@ -111,6 +117,10 @@ class Job:
             status, _, err = run(command(OLD))
             if status:
                 raise SystemExit(f"train: status {status}: {err}")
+            status, _, err = run(command(COPIED))
+            if status:
+                raise SystemExit(f"gradcheck: status {status}: {err}")
+            shutil.copy("copied/dy.npy", "copied/dx.npy")
             shutil.copytree(".", "../old")
         for path in files():
             os.remove(path)
@@ -160,7 +170,12 @@ def sample(count, most):
     """1 … count; without ALL the first, the last and some between."""
     if ALL or count <= most:
         return range(1, count + 1)
-    return sorted({1 + i * (count - 1) // (most - 1) for i in range(most)})
+    return spread(range(1, count + 1), most)
+
+
+def spread(numbers, most):
+    """The first of them, the last and some between."""
+    return sorted({numbers[i * (len(numbers) - 1) // (most - 1)] for i in range(most)})
 
 
 # ---- Allocations, and writes cut short ----
@@ -173,15 +188,16 @@ def shim_env(shim, kind, at, sticky=False):
 def test_memory(job, shim):
     """Every allocation fails, once and from there on."""
     run(job.command, shim_env(shim, "malloc", 0))
-    count = int(open("../count").read().split()[0])
+    count, _, *places = map(int, open("../count").read().split())
     job.reset()
+    some = places if PLACES else range(1, count + 1) if ALL else spread(places, 12)
     for sticky in (False, True):
-        for at in sample(count, 12):
+        for at in some:
             where = f"allocation {at} of {count}{' and all behind' if sticky else ''}"
             status, out, err = run(job.command, shim_env(shim, "malloc", at, sticky))
             job.check(where, status, out, err)
     job.goes_again("allocations")
-    return f"{2 * len(sample(count, 12))} of {2 * count} allocations"
+    return f"{2 * len(some)} of {2 * count} allocations, reached in {len(places)} ways"
 
 
 def test_short_writes(job, shim):
@@ -348,7 +364,7 @@ def main():
         tests = [(test_memory, shim), (test_short_writes, shim), (test_system_calls, calls), (test_kills, calls),
                  (test_random_kills, True), (test_full_disk, True), (test_read_only, True)]
         job = None
-        more = itertools.product(MORE if ALL else [], tests[:1])
+        more = itertools.product(MORE if ALL or PLACES else [], tests[:1])
         for name, (test, argument) in itertools.chain(itertools.product(JOBS, tests), more):
             line = f"faults: {name}: {test.__name__[5:].replace('_', ' ')}"
             if not any(word in line for word in sys.argv[1:] or [""]):

@@ -3,15 +3,19 @@
  *     FAULT=malloc FAULT_AT=N [FAULT_STICKY=1]     this allocation returns NULL, and with FAULT_STICKY all behind it
  *     FAULT=write FAULT_AT=N                       this write takes half of what it is given
  *
- * How many there were goes to the file FAULT_COUNT when the program ends. */
+ * How many there were goes to the file FAULT_COUNT when the program ends; with FAULT=malloc and
+ * FAULT_AT=0, where none fails, behind that the numbers of the allocations that no earlier one was reached like. */
 #include <dlfcn.h>
 #include <errno.h>
+#include <execinfo.h>
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -22,13 +26,20 @@ void *__libc_memalign(size_t alignment, size_t bytes);
 
 static atomic_long calls[2];
 static long at[2]; /* 0: none fails */
-static bool sticky, counting;
+static bool sticky, counting, noting;
+
+/* Of each allocation, what it was reached by: a hash of the addresses on the stack. */
+enum { MOST_PLACES = 1 << 16, DEPTH = 32 };
+static uint64_t reached_by[MOST_PLACES];
 
 /* Allocations made by the loader, before main, are not the program's. */
 __attribute__((constructor)) static void start(void) {
     const char *fault = getenv("FAULT"), *number = getenv("FAULT_AT");
-    if (fault && number) at[strcmp(fault, "write") == 0] = atol(number);
+    bool writes = fault && strcmp(fault, "write") == 0;
+    if (number) at[writes] = atol(number);
+    noting = !writes && !at[0] && getenv("FAULT_COUNT");
     sticky = getenv("FAULT_STICKY") != NULL;
+    backtrace((void *[1]){NULL}, 1); /* allocates once, for itself */
     counting = true;
 }
 
@@ -38,6 +49,20 @@ void faults_end(void) {
     counting = false;
 }
 
+static void note_place(long call) {
+    void *address[DEPTH];
+    uint64_t hash = 0xcbf29ce484222325;
+    int depth = backtrace(address, DEPTH);
+    for (int i = 0; i < depth; i++) hash = (hash ^ (uintptr_t)address[i]) * 0x100000001b3;
+    if (call <= MOST_PLACES) reached_by[call - 1] = hash;
+}
+
+static bool is_first(long call) {
+    for (long i = 1; i < call; i++)
+        if (reached_by[i - 1] == reached_by[call - 1]) return false;
+    return true;
+}
+
 __attribute__((destructor)) static void end(void) {
     const char *path = getenv("FAULT_COUNT");
     char text[64];
@@ -45,11 +70,15 @@ __attribute__((destructor)) static void end(void) {
     int fd = path ? open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666) : -1;
     int length = snprintf(text, sizeof text, "%ld %ld\n", (long)calls[0], (long)calls[1]);
     if (fd >= 0) (void)!syscall(SYS_write, fd, text, (size_t)length);
+    for (long call = 1; fd >= 0 && noting && call <= calls[0] && call <= MOST_PLACES; call++)
+        if (is_first(call))
+            (void)!syscall(SYS_write, fd, text, (size_t)snprintf(text, sizeof text, "%ld\n", call));
 }
 
 static bool fails(int kind) {
     if (!counting) return false;
     long call = ++calls[kind];
+    if (kind == 0 && noting) note_place(call);
     return at[kind] && (call == at[kind] || (sticky && call > at[kind]));
 }
 
@@ -74,6 +103,21 @@ void *realloc(void *p, size_t bytes) {
 void *aligned_alloc(size_t alignment, size_t bytes) {
     return no_memory() ? NULL : __libc_memalign(alignment, bytes);
 }
+
+#ifdef SYS_mmap2
+#define MAP_PAGES SYS_mmap2
+#else
+#define MAP_PAGES SYS_mmap
+#endif
+
+/* Pages of memory; those of a file are no allocation. */
+void *mmap(void *at_address, size_t bytes, int protection, int flags, int fd, off_t offset) {
+    if ((flags & MAP_ANONYMOUS) && no_memory()) return MAP_FAILED;
+    return (void *)syscall(MAP_PAGES, at_address, bytes, protection, flags, fd, offset);
+}
+
+void *mmap64(void *at_address, size_t bytes, int protection, int flags, int fd, off64_t offset)
+    __attribute__((alias("mmap")));
 
 ssize_t write(int fd, const void *buffer, size_t bytes) {
     return syscall(SYS_write, fd, buffer, fails(1) && bytes > 1 ? bytes / 2 : bytes);
