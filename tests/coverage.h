@@ -1,6 +1,6 @@
 /* Before every file that `make coverage` compiles. A process that ends by _exit, as children do, or by a signal of its
- * own, as an interrupted training does, writes its counts first. From there on tests/faults lets allocations be: those that
- * follow are gcov's. */
+ * own, as an interrupted training does, or becomes another program, writes its counts first. From there on tests/faults lets
+ * allocations be: those that follow are gcov's. */
 #ifndef TESTS_COVERAGE_H
 #define TESTS_COVERAGE_H
 
@@ -9,6 +9,7 @@ void __gcov_dump(void);
 void *dlsym(void *library, const char *name);
 int raise(int number);
 _Noreturn void _exit(int status);
+int execvp(const char *program, char *const arguments[]);
 
 #define COVERAGE
 
@@ -29,7 +30,14 @@ static inline int counted_raise(int number) {
     __gcov_dump();
     return raise(number);
 }
-#define _exit counted_exit
-#define raise counted_raise
+
+static inline int counted_execvp(const char *program, char *const arguments[]) {
+    end_faults();
+    __gcov_dump();
+    return execvp(program, arguments);
+}
+#define _exit  counted_exit
+#define execvp counted_execvp
+#define raise  counted_raise
 
 #endif
