@@ -382,6 +382,14 @@ static void models_that_compute_nothing(void) {
           "%s", err);
 }
 
+/* A folder whose path leaves no room for the name of a file in it. */
+static void paths_without_room(void) {
+    enter_folder();
+    GENERATE_REFUSES(66, "./././...", longest_path());
+    TRAIN_REFUSES(66, "./././...", "--resume", longest_path());
+    TRAIN_REFUSES(73, "./././...", SMALL_COPY, "--run", longest_path());
+}
+
 static void prompts(void) {
     enter_folder();
     CHECK(TRAIN(SMALL_COPY, "--steps", "1", "--run", "run") == 0, "%s", err);
@@ -500,5 +508,6 @@ PROGRAM_TEST_MAIN({"train: tasks and flags", tasks_and_flags},
                   {"generate: models that cannot be", models_that_cannot_be},
                   {"generate: models without a checksum", models_without_a_checksum},
                   {"generate: models that compute nothing", models_that_compute_nothing},
-                  {"generate: prompts", prompts}, {"output that is lost", lost_output},
-                  {"a reader that goes", reader_goes}, {"streams that are closed", closed_streams})
+                  {"paths without room", paths_without_room}, {"generate: prompts", prompts},
+                  {"output that is lost", lost_output}, {"a reader that goes", reader_goes},
+                  {"streams that are closed", closed_streams})

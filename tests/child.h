@@ -163,6 +163,13 @@ static inline const char *list_folder(const char *path) {
     return listing;
 }
 
+/* A path of the folder at hand, so long that no file in it has one. */
+static inline const char *longest_path(void) {
+    static char path[PATH_MAX - 5];
+    for (size_t i = 0; i + 1 < sizeof path; i++) path[i] = i % 2 ? '/' : '.';
+    return path;
+}
+
 /* Lines of a text. */
 static inline int lines_of(const char *text) {
     int lines = 0;

@@ -478,6 +478,17 @@ static void cache_is_not_overrun(void) {
                kv_cache_advance(&k->cache, &k->tokens.sequences));
     tokens_next(&k->tokens, TOGETHER, k->from[0], 1);
     EXPECT_BUG("kv_cache: more than 90 tokens", kv_cache_advance(&k->cache, &k->tokens.sequences));
+    EXPECT_BUG("kv_cache: 1 sequences, want 3", kv_cache_advance(&k->cache, &(Sequences){.count = 1}));
+    EXPECT_BUG("kv_cache: a source is [99999,16], want at most [27,16]",
+               kv_layer_keep_source(kv_layer(&k->cache, 0), &(Tensor){.shape = SHAPE(99999, 16)}));
+    Tokens two;
+    Error e = {0};
+    CHECK(tokens_new(&two, 1, 2, &e), "%s", e.text);
+    EXPECT_BUG("tokens: 2 sequences, want at most 1", tokens_next(&two, 2, k->from[0], 0));
+    EXPECT_BUG("tokens: more than 2 rows", tokens_pack(&two, 1, (long[]){0, 3}, k->id[0]));
+    EXPECT_BUG("tokens: padding before a token, want it at the end",
+               tokens_fill(&two, TOKENS_PADDED, 1, 2, (int32_t[]){0, 5}, 0));
+    tokens_free(&two);
     kv_cache_clear(&k->cache);
     kv_cache_advance(&k->cache, &k->tokens.sequences);
     CHECK(k->cache.length[TOGETHER - 1] == 1);

@@ -1,4 +1,5 @@
 /* What is said of a report, word for word: each mistake once, with where it is worst; those like it in a line. */
+#include "gradcheck/contrast.h"
 #include "gradcheck/gradcheck_text.h"
 #include "grading/grade_parts.h"
 #include "test.h"
@@ -138,6 +139,75 @@ static void mistakes_are_explained_once(void) {
     free(nothing);
 }
 
+/* A case in which dx is right, and says something. */
+static CaseReport right(const char *op, const char *name) {
+    CaseReport r = report(op, name);
+    r.in[0].sloped = 6;
+    return r;
+}
+
+/* Where a gradient is right in some cases and wrong in others, these are compared by name, three of each at most; where an
+ * added case is right in which an axis has size 1, that is said, unless there is a reason already. */
+static void cases_are_compared(void) {
+    char text[REPORT_TEXT];
+    CaseReport r[8] = {right("a", "one"),         right("a", "two"),  right("a", "three"),
+                       right("a", "four"),        right("a", "five"), failing("a", "bad", 2, ""),
+                       failing("b", "bad", 6, "")};
+    CHECK(gradcheck_contrast(r, 7, &r[5], r[5].in, text) &&
+              !strcmp(text, "right in 'one', 'two', 'three' and 2 more, wrong in 'bad': does backward follow "
+                            "what is different there?"),
+          "%s", text);
+    CHECK(!gradcheck_contrast(r, 7, &r[6], r[6].in, text), "of operation b nothing is right: %s", text);
+    CaseReport pairs[5] = {right("a", "one"), failing("a", "bad", 2, ""), right("a", "two"),
+                           failing("a", "worse", 6, ""), right("a", "added")};
+    pairs[4].added = true;
+    check_said(explain_all, &pairs[0], 2,
+               "\n"
+               "FAIL a/bad, dx: 2 of 6 elements are wrong\n"
+               "     right in 'one', wrong in 'bad': does backward follow what is different\n"
+               "     there?\n"
+               "     worst at [1,1], for a random upstream gradient:\n"
+               "          analytic  2\n"
+               "          numeric   1 ± 1.0e-12, 4.5e+15 ulps away\n");
+    CHECK(gradcheck_contrast(pairs, 5, &pairs[1], pairs[1].in, text) &&
+              !strcmp(text, "right in 'one' and 'two', wrong in 'bad' and 'worse': does backward follow what "
+                            "these have in common?"),
+          "%s", text);
+    CaseReport sizes[2] = {failing("a", "bad", 2, ""), right("a", "bad, size 1 for n")};
+    sizes[1].added = true;
+    CHECK(gradcheck_contrast(sizes, 2, &sizes[0], sizes[0].in, text) &&
+              strstr(text, "right where what has size n here has size 1: a sum, an index"),
+          "%s", text);
+    REPORT_SET(sizes[0].in[0].reason, "twice too large");
+    CHECK(!gradcheck_contrast(sizes, 2, &sizes[0], sizes[0].in, text));
+    sizes[0] = right("a", "good");
+    CHECK(!gradcheck_contrast(sizes, 2, &sizes[0], sizes[0].in, text), "nothing is wrong");
+}
+
+/* A gradient that is wrong because the loss is, one for a single output, one where the right number is none. */
+static void numbers_are_placed(void) {
+    CaseReport r[3] = {failing("a", "of a loss", 6, "the loss differs"), failing("b", "single", 6, "wrong"),
+                       failing("c", "endless", 6, "wrong")};
+    REPORT_SET(r[0].in[0].pattern, "loss differs");
+    r[1].outputs = 1, r[1].in[0].output = 0;
+    r[2].in[0].numeric = INFINITY;
+    check_said(explain_all, r, 3,
+               "\n"
+               "FAIL a/of a loss, dx: all 6 elements are wrong, as in 'loss'\n"
+               "\n"
+               "FAIL b/single, dx: all 6 elements are wrong\n"
+               "     wrong\n"
+               "     worst at [1,1]:\n"
+               "          analytic  2\n"
+               "          numeric   1 ± 1.0e-12, 4.5e+15 ulps away\n"
+               "\n"
+               "FAIL c/endless, dx: all 6 elements are wrong\n"
+               "     wrong\n"
+               "     worst at [1,1], for a random upstream gradient:\n"
+               "          analytic  2\n"
+               "          numeric   inf ± 1.0e-12\n");
+}
+
 /* ---- Rows and curves ---- */
 
 static void rows(FILE *out, const CaseReport *r, long count) {
@@ -269,6 +339,7 @@ static void parts_have_their_words(void) {
 }
 
 TEST_MAIN({"mistakes are explained once", mistakes_are_explained_once},
+          {"cases are compared", cases_are_compared}, {"numbers are placed", numbers_are_placed},
           {"rows of numbers and none", rows_of_numbers_and_none},
           {"curves have a row for each power", curves_have_a_row_for_each_power},
           {"parts have their words", parts_have_their_words})

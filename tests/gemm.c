@@ -2,7 +2,8 @@
 #include "kernels/gemm.h"
 #include "base/pool.h"
 #include "base/random.h"
-#include "test.h"
+#include "expect_bug.h"
+#include "kernels/product.h"
 
 #ifdef REAL_DOUBLE
 typedef long double Wide;
@@ -255,8 +256,17 @@ static void bits_of_a_sum_in_two_parts(void) {
 
 #endif
 
+/* Each size of a product that does not fit, and nothing computed. */
+static void misfits_are_bugs(void) {
+    real x[6] = {0};
+    Matrix wide = matrix_of(x, 2, 3), tall = matrix_of(x, 3, 2);
+    EXPECT_BUG("product: 2x3 times 3x2 into 3x2", product_nn(wide, tall, tall, false));
+    EXPECT_BUG("product: 2x3 times 2x3ᵀ into 2x3", product_nt(wide, wide, wide, false));
+    EXPECT_BUG("product: 3x2ᵀ times 2x3 into 2x3", product_tn(tall, wide, wide, false));
+}
+
 TEST_MAIN({"every small size", every_small_size, 120},
           {"sizes around every edge", sizes_around_every_edge, 120}, {"rows a page apart", rows_a_page_apart},
-          {"epilogues", epilogues}, {"batches", batches},
+          {"epilogues", epilogues}, {"batches", batches}, {"misfits are bugs", misfits_are_bugs},
           {"not a number is passed on", not_a_number_is_passed_on},
           ONE_CHAIN{"bits do not depend on threads", bits_do_not_depend_on_threads})

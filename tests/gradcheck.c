@@ -1,10 +1,11 @@
 /* Gradients of every operation, over all its cases: whatever stands in ops.def is checked here. Proofs are
  * for double; in float the same checks run with a tolerance to match, on the float kernels. */
 #include "gradcheck/gradcheck.h"
+#include "expect_bug.h"
 #include "formats/json.h"
 #include "gradcheck/check_run.h"
+#include "gradcheck/gradcheck_text.h"
 #include "ops/ops.h"
-#include "test.h"
 
 static void report(const CaseReport *r) {
     CHECK(r->verdict == PASS, "%s/%s is %s, %s", r->op, r->name, gradcheck_verdict_text(r->verdict),
@@ -256,10 +257,52 @@ static void planted_errors_are_caught_in_every_operation(void) {
         }
 }
 
+static Tensor *first_of(Tape *t, Tensor **x) {
+    return tape_neg(t, x[0]);
+}
+
+/* What no case can be is a bug, before anything runs. */
+static void impossible_cases_are_bugs(void) {
+    CheckInput many[CHECK_INPUTS + 2] = {{0}};
+    CaseReport r;
+    for (int i = 0; i <= CHECK_INPUTS; i++) many[i] = (CheckInput){"x", DIMS(2)};
+    EXPECT_BUG("gradcheck_function: f has more than 8 inputs",
+               gradcheck_function("f", first_of, many, stdout));
+    const CheckCase later = {"later", first_of, {{"a", .same_as = 2}, {"b", DIMS(2)}}};
+    EXPECT_BUG("f, case later: input a is the same as a later one", gradcheck_case("f", &later, 1, &r));
+}
+
+static void take_over(Node *n) {
+    tensor_copy_out(n->in[0], n->out->data);
+}
+static void forget(Node *n) {
+    (void)n;
+}
+static Tensor *lose(Tape *t, Tensor **x);
+static const CheckCase both_cases[] = {{"no element", lose, {{"x", DIMS(0)}}},
+                                       {"two", lose, {{"x", DIMS(2)}}}};
+static const Op op_lost = {"lost", take_over, forget, CASES(both_cases)};
+static Tensor *lose(Tape *t, Tensor **x) {
+    return tape_record(tape_node(t, &op_lost, x[0]->shape, INPUTS(x[0])));
+}
+
+/* The verdict on an operation is the worst of its cases'. */
+static void the_worst_case_counts(void) {
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    CHECK(gradcheck_op(&op_lost, out) == FAIL && gradcheck_op(&op_neg, out) == PASS);
+    fclose(out);
+    CHECK(strstr(text, "FAIL lost/two, dx: all 2 elements are wrong"), "%s", text);
+    free(text);
+}
+
 TEST_MAIN({"every operation passes", every_operation_passes},
           {"every operation passes at other points", every_operation_passes_at_other_points},
           {"errors are small in double", errors_are_small_in_double},
           {"kinks are where they are promised", kinks_are_where_they_are_promised},
           {"cases cover layouts and sizes", cases_cover_layouts_and_sizes},
           {"arguments can be printed", arguments_can_be_printed},
+          {"impossible cases are bugs", impossible_cases_are_bugs},
+          {"the worst case counts", the_worst_case_counts},
           {"planted errors are caught in every operation", planted_errors_are_caught_in_every_operation})

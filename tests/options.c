@@ -356,27 +356,34 @@ static void notices_lost_output(void) {
     CHECK(run_into("", bad) == STATUS_USAGE && strstr(err, "--bad"), "%s", err);
 }
 
+static bool is_bug(const Option *table) {
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        Options options = {"prog", "", "", table};
+        Error e = {0};
+        char *argv[] = {"prog", NULL};
+        freopen("/dev/null", "w", stderr);
+        options_parse(&options, 1, argv, &e);
+        _exit(0);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) && WEXITSTATUS(status) == STATUS_BUG;
+}
+
 /* A table that cannot work is a bug, found on any run and not only when the option is used. */
 static void wrong_tables_are_bugs(void) {
-    static const char *const intervals[] = {"",     "[",    "0,1",    "[0,1", "[0;1]",
-                                            "(0,)", "[,1]", "[0,1]x", "0..1", NULL};
-    for (size_t i = 0; i < sizeof intervals / sizeof *intervals; i++) {
-        fflush(stdout);
-        pid_t child = fork();
-        if (child == 0) {
-            long n = 0;
-            const Option wrong[] = {{"n", "N", intervals[i], "n", .integer = &n}, {0}};
-            Options options = {"prog", "", "", wrong};
-            Error e = {0};
-            char *argv[] = {"prog", NULL};
-            freopen("/dev/null", "w", stderr);
-            options_parse(&options, 1, argv, &e);
-            _exit(0);
-        }
-        int status = -1;
-        waitpid(child, &status, 0);
-        CHECK(WIFEXITED(status) && WEXITSTATUS(status) == STATUS_BUG, "interval %zu", i);
-    }
+    static const char *const intervals[] = {"",     "[",      "0,1",   "[0,1", "[0;1]", "(0,)",
+                                            "[,1]", "[0,1]x", "x0,1]", "0..1", NULL};
+    static Option many[130];
+    long n = 0;
+    int choice = 0;
+    for (size_t i = 0; i < sizeof intervals / sizeof *intervals; i++)
+        CHECK(is_bug((Option[]){{"n", "N", intervals[i], "n", .integer = &n}, {0}}), "interval %zu", i);
+    CHECK(is_bug((Option[]){{"kind", .help = "which", .choice = &choice}, {0}}), "no words");
+    for (int i = 0; i < 129; i++) many[i] = (Option){"n", "N", "[0,1]", "n", .integer = &n};
+    CHECK(is_bug(many), "too many rows");
 }
 
 /* Under a locale with a decimal comma, made for the occasion, numbers are read and shown with a point. */

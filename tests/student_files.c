@@ -263,6 +263,10 @@ static void whatever_a_file_is_is_a_verdict(void) {
         CHECK(f->status == 66 || line_with(out, "\"verdict\": \"FAIL\"", ""), "%s: no verdict: %s", f->name,
               out);
     }
+    setenv("CC", "no-such-compiler -m64", 1);
+    write_operation("op.c", FORWARD, "");
+    CHECK(GRADCHECK("op.c") == STATUS_BUG && strstr(err, "CC: no-such-compiler: cannot be run"), "%s", err);
+    unsetenv("CC");
     CHECK(mkdir("folder.c", 0777) == 0);
     CHECK(GRADCHECK("folder.c") == 66 && strstr(err, "folder.c: found no C files"), "a folder: %s%s", err,
           out);

@@ -1,5 +1,6 @@
 /* Batches and sequence tasks: rows are what the tasks say they are, and training never sees what is held out.
  */
+#include "expect_bug.h"
 #include "task_helpers.h"
 #include "tasks/sequence_task.h"
 
@@ -347,6 +348,12 @@ static void tasks_refuse(void) {
         CHECK(!task_open("copy", &o, &e));
         CHECK_ERROR(e, STATUS_USAGE, wrong[i].text);
     }
+    Task *task = opened("copy", small(2, 2, 1, 1));
+    EXPECT_BUG("task_held_out_batch: first is -1, rows 1, want at least 0",
+               task_held_out_batch(task, -1, 1, NULL));
+    EXPECT_BUG("task_held_out_batch: first is 0, rows -1, want at least 0",
+               task_held_out_batch(task, 0, -1, NULL));
+    task_free(task);
     /* The largest and the smallest that are allowed work. */
     task_free(opened("reverse", small(20000, 1, 10000, 1)));
     task_free(opened("reverse", small(2, 4096, 10000, 1)));

@@ -132,10 +132,43 @@ static void the_worst_element_is_named(void) {
     x[7] = NAN;
     ulps_judge("tanh", &op_tanh.cases[0], 0, 1, &s, &r);
     CHECK(r.verdict == FAIL && isinf(r.in[0].error) && r.in[1].verdict == PASS);
+    x[7] = INFINITY;
+    ulps_judge("tanh", &op_tanh.cases[0], 0, 1, &s, &r);
+    CHECK(r.verdict == FAIL && isinf(r.in[0].error) && r.in[0].element == 7);
     a->count = 11, a->rank = 1, a->size[0] = 11;
     ulps_judge("tanh", &op_tanh.cases[0], 0, 1, &s, &r);
     CHECK(r.verdict == FAIL && strstr(r.trouble, "found shape [11]"), "%s", r.trouble);
     safetensors_free(&s);
+}
+
+/* A sweep is as good as its worst number, and nothing where its numbers are missing. */
+static void sweeps_are_judged(void) {
+    if (!IN_DOUBLE) return;
+    enum { WORST = 1 };
+    Safetensors s = twin_results();
+    static CaseReport r;
+    Array *a = (Array *)safetensors_find(&s, "sweep/0/exp");
+    double number[4];
+    CHECK(a && a->dtype == DTYPE_F64 && a->count == 4 && ulps_judge_sweep(0, &s, &r) && r.verdict == PASS);
+    if (!a) return;
+    memcpy(number, a->bytes, sizeof number);
+    a->bytes = number;
+    number[WORST] = 7;
+    CHECK(ulps_judge_sweep(0, &s, &r) && r.verdict == FAIL && strstr(r.in[0].reason, "7 ulps at "), "%s",
+          r.in[0].reason);
+    number[WORST] = NAN;
+    CHECK(ulps_judge_sweep(0, &s, &r) && r.verdict == FAIL);
+    a->count = a->size[0] = 3;
+    CHECK(ulps_judge_sweep(0, &s, &r) && r.verdict == FAIL && strstr(r.trouble, "found shape [3]"), "%s",
+          r.trouble);
+    safetensors_free(&s);
+}
+
+/* Of one operation alone no other is judged, and no function. */
+static void one_operation_is_judged_alone(void) {
+    if (!IN_DOUBLE) return;
+    CHECK(GRADCHECK("neg") == 0 && strstr(out, "\n1 operations, ") && !strstr(out, "\nexp  "), "%s%s", err,
+          out);
 }
 
 /* Judging turns the direction of rounding: afterwards it is as it was, and threads are as many. */
@@ -199,6 +232,8 @@ PROGRAM_TEST_MAIN({"all operations pass", all_operations_pass}, {"other seeds pa
                   {"threads do not matter", threads_do_not_matter},
                   {"inaccuracies are seen everywhere", inaccuracies_are_seen_everywhere},
                   {"the worst element is named", the_worst_element_is_named},
+                  {"sweeps are judged", sweeps_are_judged},
+                  {"one operation is judged alone", one_operation_is_judged_alone},
                   {"judging leaves no trace", judging_leaves_no_trace},
                   {"results of elsewhere are judged", results_of_elsewhere_are_judged},
                   {"bad options get one line", bad_options_get_one_line}, {"without a twin", without_a_twin})

@@ -431,6 +431,27 @@ static void numbers_that_are_none(void) {
     case_close(&f);
 }
 
+/* Where the right value is no number that differences could prove, nothing is said against what was found. */
+static void infinite_values_are_not_judged(void) {
+    CaseFiles f;
+    enter_folder();
+    solve_named(&f, "case", "exp", "matrix");
+    PointInput *x = &f.point.in[0];
+    x->value[0] = 1000;
+    point_restore(&f.point, 0);
+    write_npy("case", "x", x->shape, x->value);
+    write_gradients("case", &f);
+    real *y = f.run.y->data;
+    for (int i = 0; i < 2; i++, y[0] = (real)NAN) {
+        write_npy("case", "y", f.run.y->shape, y);
+        CHECK(RUN("verify", "--json", "case") == 4, "%s", err);
+        CHECK(has(object_of("y"), "INCONCLUSIVE") && has(object_of("dx"), "INCONCLUSIVE") &&
+                  has(object_of("y"), "the right value is not a finite number"),
+              "%s", out);
+    }
+    case_close(&f);
+}
+
 /* A gradient in another shape than its input's is refused with what it looks like. */
 static void other_shapes_are_named(void) {
     static const struct {
@@ -445,6 +466,7 @@ static void other_shapes_are_named(void) {
         {"add", "same shape", "db", DIMS(4, 3), "db.npy: found shape [4,3], need [3,4]: it is transposed",
          "transposed"},
         {"add", "same shape", "db", DIMS(12), "db.npy: found shape [12], need [3,4]", "wrong shape"},
+        {"add", "bias", "db", DIMS(3), "db.npy: found shape [3], need [4]", "wrong shape"},
         {"add", "bias", "da", DIMS(2, 3, 3), "da.npy: found shape [2,3,3], need [2,3,4]", "wrong shape"},
     };
     static const real zeros[24];
@@ -504,6 +526,7 @@ static void strangers_are_named(void) {
 
 /* A directory that cannot be judged at all ends with a status of its own; others beside it are judged. */
 static void bad_directories_have_a_status(void) {
+#define TWENTY "abcdefghijklmnopqrst"
     static const struct {
         const char *json; /* NULL: there is no case.json */
         int status;
@@ -519,6 +542,7 @@ static void bad_directories_have_a_status(void) {
         {"{\"operation\": \"layer_norm\", \"case\": \"no such\"}", 65, "case: found 'no such'"},
         {"{\"operation\": 3, \"case\": \"matrix\"}", 65, "case.json: byte 14"},
         {"{\"operation\": \"layer\\u0000norm\", \"case\": \"matrix\"}", 65, "found a name"},
+        {"{\"operation\": \"" TWENTY TWENTY TWENTY TWENTY TWENTY TWENTY TWENTY "\"}", 65, "found a name of"},
         {"{\"operation\": \"\xff\", \"case\": \"matrix\"}", 65, "case.json: byte"},
     };
     CaseFiles f;
@@ -542,7 +566,9 @@ static void bad_directories_have_a_status(void) {
     CHECK(RUN("verify", "good/x.npy") == 66 && has(err, "Not a directory"), "%s", err);
     make_link("loop", "loop");
     CHECK(RUN("verify", "loop") == 66 && has(err, "ymbolic link"), "%s", err);
+    CHECK(RUN("verify", longest_path()) == 66 && has(err, "File name too long"), "%s", err);
     CHECK(RUN("verify") == 2, "%s", err);
+    CHECK(RUN("verify", "nowhere", "--junit", "nowhere/to/go.xml") == 73, "%s", err);
 }
 
 /* ---- Writing a case ---- */
@@ -628,6 +654,8 @@ static void nothing_is_overwritten(void) {
     CHECK(kept && strcmp(kept, "mine") == 0);
     free(kept);
     CHECK(RUN("case", "softmax", "--out", "work/dx.npy") == 73, "%s", err);
+    CHECK(RUN("case", "softmax", "--out", longest_path(), "--force") == 73 && has(err, "name too long"), "%s",
+          err);
     CHECK(RUN("case", "softmax", "--out", "work/deeper/still") == 0, "%s", err);
 }
 
@@ -649,14 +677,18 @@ static void parts_are_scored(void) {
     free(xml);
 }
 
-PROGRAM_TEST_MAIN(
-    {"right gradients pass", right_gradients_pass, 120},
-    {"wrong gradients are named", wrong_gradients_are_named},
-    {"kinks have many gradients", kinks_have_many_gradients}, {"changed inputs count", changed_inputs_count},
-    {"bad gradients are verdicts", bad_gradients_are_verdicts, 120},
-    {"bad inputs are verdicts", bad_inputs_are_verdicts, 120},
-    {"numbers that are none", numbers_that_are_none}, {"other shapes are named", other_shapes_are_named},
-    {"other orders are read", other_orders_are_read}, {"strangers are named", strangers_are_named},
-    {"bad directories have a status", bad_directories_have_a_status}, {"cases are chosen", cases_are_chosen},
-    {"cases are reproducible", cases_are_reproducible}, {"case files are sound", case_files_are_sound},
-    {"nothing is overwritten", nothing_is_overwritten}, {"parts are scored", parts_are_scored})
+PROGRAM_TEST_MAIN({"right gradients pass", right_gradients_pass, 120},
+                  {"wrong gradients are named", wrong_gradients_are_named},
+                  {"kinks have many gradients", kinks_have_many_gradients},
+                  {"changed inputs count", changed_inputs_count},
+                  {"bad gradients are verdicts", bad_gradients_are_verdicts, 120},
+                  {"bad inputs are verdicts", bad_inputs_are_verdicts, 120},
+                  {"numbers that are none", numbers_that_are_none},
+                  {"infinite values are not judged", infinite_values_are_not_judged},
+                  {"other shapes are named", other_shapes_are_named},
+                  {"other orders are read", other_orders_are_read},
+                  {"strangers are named", strangers_are_named},
+                  {"bad directories have a status", bad_directories_have_a_status},
+                  {"cases are chosen", cases_are_chosen}, {"cases are reproducible", cases_are_reproducible},
+                  {"case files are sound", case_files_are_sound},
+                  {"nothing is overwritten", nothing_is_overwritten}, {"parts are scored", parts_are_scored})

@@ -72,7 +72,7 @@ static void add_changed(CheckPlan *p, const CheckItem *base, const CheckCase *c,
 static bool range_of(const CheckInput *in, double *low, double *high) {
     bool plain = in->low == 0 && in->high == 0;
     *low = plain ? -2 : in->low, *high = plain ? 2 : in->high;
-    return in->name && !in->values;
+    return !in->values;
 }
 
 static void add_larger(CheckPlan *p, const CheckItem *base, double factor, const char *how) {

@@ -60,7 +60,7 @@ void tokens_fill(Tokens *x, TokenLayout layout, long sequences, long longest, co
         long first = x->sequences.total_rows, length = 0;
         for (long i = 0; i < longest; i++) {
             int32_t id = ids[s * longest + i];
-            bool pad = id == pad_id && pad_id != NO_PAD;
+            bool pad = id == pad_id;
             if (pad && layout == TOKENS_PACKED) continue;
             if (!pad && length < x->sequences.total_rows - first)
                 error_bug("tokens: padding before a token, want it at the end");

@@ -1,0 +1,129 @@
+/* Operations that networks are made of: what they need where a tape only plans, what they cost, and the mistakes that stop
+ * them. What they compute, and their gradients, are judged elsewhere. */
+#include "expect_bug.h"
+#include "ops/sequences.h"
+#include "ops_helpers.h"
+
+/* One sequence of two tokens, and two of one each. */
+static const int32_t first[] = {0, 1}, two_tokens[] = {2}, one_token[] = {1, 1};
+static const Sequences alone = {1, first, two_tokens, two_tokens, 2, 2};
+static const Sequences apart = {2, first, one_token, one_token, 2, 1};
+
+/* A plan has sizes and no targets, which nothing may read. */
+static void losses_are_planned_without_targets(void) {
+    Tape *t = new_tape();
+    tape_plan(t);
+    Tensor *y = tape_cross_entropy(t, tape_constant(t, SHAPE(2, 5)), NULL, -1, 0.1);
+    CHECK(y->shape.rank == 0 && y->maker && t->nodes == 1);
+    tape_free(t);
+}
+
+/* Two products over each pair of a query and a key that it sees: of two tokens four pairs, three if it is causal. */
+static void additive_attention_is_counted(void) {
+    enum { D = 4 };
+    Tape *t = new_tape();
+    Tensor *x = blank_leaf(t, SHAPE(2, D), PLAIN), *w = blank_leaf(t, SHAPE(D), PLAIN);
+    for (int heads = 1; heads <= 2; heads++)
+        for (int causal = 0; causal < 2; causal++) {
+            Tensor *y = tape_additive_attention(t, x, x, x, w, heads, &alone, &alone, causal);
+            double want = 2 * 2 * D * (causal ? 3 : 4);
+            CHECK(y->maker->op->flops(y->maker) == want, "heads %d: found %g, want %g", heads,
+                  y->maker->op->flops(y->maker), want);
+        }
+    tape_free(t);
+}
+
+/* ---- Mistakes ---- */
+
+static void mistakes_in_layers(void) {
+    Tape *t = new_tape();
+    Tensor *x = blank_leaf(t, SHAPE(2, 4), PLAIN), *w = blank_leaf(t, SHAPE(3, 4), PLAIN);
+    Tensor *wide = blank_leaf(t, SHAPE(3, 5), PLAIN), *y = blank_leaf(t, SHAPE(2, 3), PLAIN);
+    Tensor *three = blank_leaf(t, SHAPE(3), PLAIN), *four = blank_leaf(t, SHAPE(4), PLAIN);
+    Tensor *scalar = blank_leaf(t, SCALAR, PLAIN), *no_column = blank_leaf(t, SHAPE(2, 0), PLAIN);
+    EXPECT_BUG("layer_norm: x is [], want […,d], d >= 1", tape_layer_norm(t, scalar, four, four));
+    EXPECT_BUG("layer_norm: x is [2,0], want […,d], d >= 1", tape_layer_norm(t, no_column, four, four));
+    EXPECT_BUG("layer_norm: gamma is [3], want [4]", tape_layer_norm(t, x, three, four));
+    EXPECT_BUG("layer_norm: beta is [3], want [4]", tape_layer_norm(t, x, four, three));
+    EXPECT_BUG("linear: x is [4], want [n,d_in]", tape_linear(t, four, w, NULL, ACT_NONE, NULL));
+    EXPECT_BUG("linear: W is [4], want [d_out,4]", tape_linear(t, x, four, NULL, ACT_NONE, NULL));
+    EXPECT_BUG("linear: W is [3,5], want [d_out,4]", tape_linear(t, x, wide, NULL, ACT_NONE, NULL));
+    EXPECT_BUG("linear: b is [4], want [3]", tape_linear(t, x, w, four, ACT_NONE, NULL));
+    EXPECT_BUG("linear: r is [2,4], want [2,3]", tape_linear(t, x, w, three, ACT_NONE, x));
+    EXPECT_BUG("linear: a residual and an activation, want one of them",
+               tape_linear(t, x, w, three, ACT_RELU, y));
+    EXPECT_BUG("residual: f is [3,4], want [2,4]", tape_residual(t, x, w, 0));
+    EXPECT_BUG("residual: p is -0.5, want it in [0,1)", tape_residual(t, x, x, -0.5));
+    EXPECT_BUG("residual: p is 1, want it in [0,1)", tape_residual(t, x, x, 1));
+    EXPECT_BUG("dropout: p is -0.5, want it in [0,1)", tape_dropout(t, x, -0.5));
+    EXPECT_BUG("dropout: p is 1, want it in [0,1)", tape_dropout(t, x, 1));
+    tape_free(t);
+}
+
+static void mistakes_in_embeddings_and_losses(void) {
+    static const int32_t ids[] = {2, 0}, beyond[] = {0, 3}, negative[] = {-1, 0}, ignored[] = {-1, -1};
+    Tape *t = new_tape();
+    Tensor *x = blank_leaf(t, SHAPE(2, 4), PLAIN), *w = blank_leaf(t, SHAPE(3, 4), PLAIN);
+    Tensor *wide = blank_leaf(t, SHAPE(3, 5), PLAIN), *four = blank_leaf(t, SHAPE(4), PLAIN);
+    Tensor *no_row = blank_leaf(t, SHAPE(0, 4), PLAIN), *no_column = blank_leaf(t, SHAPE(2, 0), PLAIN);
+    EXPECT_BUG("embedding: E is [4], want [V,d]", tape_embedding(t, four, 2, ids, 1, NULL, NULL));
+    EXPECT_BUG("embedding: P is [4], want [*,4]", tape_embedding(t, w, 2, ids, 1, four, ids));
+    EXPECT_BUG("embedding: P is [3,5], want [*,4]", tape_embedding(t, w, 2, ids, 1, wide, ids));
+    EXPECT_BUG("embedding: token 1 is 3, want it in [0,3)", tape_embedding(t, w, 2, beyond, 1, NULL, NULL));
+    EXPECT_BUG("embedding: token 0 is -1, want it in [0,3)",
+               tape_embedding(t, w, 2, negative, 1, NULL, NULL));
+    EXPECT_BUG("embedding: position 0 is 2, want it in [0,2)", tape_embedding(t, w, 2, ids, 1, x, ids));
+    EXPECT_BUG("cross_entropy: x is [4], want [n,V], V >= 1", tape_cross_entropy(t, four, ids, -1, 0));
+    EXPECT_BUG("cross_entropy: x is [2,0], want [n,V], V >= 1", tape_cross_entropy(t, no_column, ids, -1, 0));
+    EXPECT_BUG("cross_entropy: smoothing is -1, want it in [0,1]", tape_cross_entropy(t, x, ids, -1, -1));
+    EXPECT_BUG("cross_entropy: smoothing is 1.5, want it in [0,1]", tape_cross_entropy(t, x, ids, -1, 1.5));
+    EXPECT_BUG("cross_entropy: target 0 is -1, want it in [0,4)", tape_cross_entropy(t, x, negative, 0, 0));
+    EXPECT_BUG("linear_cross_entropy: x is [4], want [n,d]",
+               tape_linear_cross_entropy(t, four, w, ids, -1, 0));
+    EXPECT_BUG("linear_cross_entropy: W is [4], want [V,4], V >= 1",
+               tape_linear_cross_entropy(t, x, four, ids, -1, 0));
+    EXPECT_BUG("linear_cross_entropy: W is [3,5], want [V,4], V >= 1",
+               tape_linear_cross_entropy(t, x, wide, ids, -1, 0));
+    EXPECT_BUG("linear_cross_entropy: W is [0,4], want [V,4], V >= 1",
+               tape_linear_cross_entropy(t, x, no_row, ignored, -1, 0));
+    EXPECT_BUG("linear_cross_entropy: smoothing is -1, want it in [0,1]",
+               tape_linear_cross_entropy(t, x, w, ids, -1, -1));
+    EXPECT_BUG("linear_cross_entropy: smoothing is 1.5, want it in [0,1]",
+               tape_linear_cross_entropy(t, x, w, ids, -1, 1.5));
+    EXPECT_BUG("linear_cross_entropy: target 1 is 3, want it in [0,3)",
+               tape_linear_cross_entropy(t, x, w, beyond, -1, 0));
+    tape_free(t);
+}
+
+/* Both kinds of attention ask for the same. */
+static void mistakes_in_attention(void) {
+    Tape *t = new_tape();
+    Tensor *x = blank_leaf(t, SHAPE(2, 4), PLAIN), *three_rows = blank_leaf(t, SHAPE(3, 4), PLAIN);
+    Tensor *narrow = blank_leaf(t, SHAPE(2, 3), PLAIN), *four = blank_leaf(t, SHAPE(4), PLAIN);
+    Tensor *three = blank_leaf(t, SHAPE(3), PLAIN), *no_column = blank_leaf(t, SHAPE(2, 0), PLAIN);
+#define ATTEND(q, k, heads, keys)    tape_attention(t, q, k, x, heads, &alone, keys, false)
+#define ADD_UP(q, k, w, heads, keys) tape_additive_attention(t, q, k, x, w, heads, &alone, keys, false)
+    EXPECT_BUG("attention: q is [4], want [n,d]", ATTEND(four, x, 1, &alone));
+    EXPECT_BUG("attention: 0 heads of width 4, want a divisor", ATTEND(x, x, 0, &alone));
+    EXPECT_BUG("attention: 3 heads of width 4, want a divisor", ATTEND(x, x, 3, &alone));
+    EXPECT_BUG("attention: 1 heads of width 0, want a divisor", ATTEND(no_column, x, 1, &alone));
+    EXPECT_BUG("attention: 2 sequences of keys, want 1", ATTEND(x, x, 2, &apart));
+    EXPECT_BUG("attention: q is [3,4], want [2,4]", ATTEND(three_rows, x, 2, &alone));
+    EXPECT_BUG("attention: k is [4], want [2,4]", ATTEND(x, four, 2, &alone));
+    EXPECT_BUG("attention: k is [2,3], want [2,4]", ATTEND(x, narrow, 2, &alone));
+    EXPECT_BUG("additive_attention: q is [4], want [n,d]", ADD_UP(four, x, four, 1, &alone));
+    EXPECT_BUG("additive_attention: 0 heads of width 4, want a divisor", ADD_UP(x, x, four, 0, &alone));
+    EXPECT_BUG("additive_attention: 3 heads of width 4, want a divisor", ADD_UP(x, x, four, 3, &alone));
+    EXPECT_BUG("additive_attention: 1 heads of width 0, want a divisor",
+               ADD_UP(no_column, x, four, 1, &alone));
+    EXPECT_BUG("additive_attention: 2 sequences of keys, want 1", ADD_UP(x, x, four, 2, &apart));
+    EXPECT_BUG("additive_attention: k is [3,4], want [2,4]", ADD_UP(x, three_rows, four, 2, &alone));
+    EXPECT_BUG("additive_attention: w is [3], want [4]", ADD_UP(x, x, three, 2, &alone));
+    tape_free(t);
+}
+
+TEST_MAIN({"losses are planned without targets", losses_are_planned_without_targets},
+          {"additive attention is counted", additive_attention_is_counted},
+          {"mistakes in layers", mistakes_in_layers},
+          {"mistakes in embeddings and losses", mistakes_in_embeddings_and_losses},
+          {"mistakes in attention", mistakes_in_attention})
