@@ -94,6 +94,18 @@ static void set_limits(const ChildLimits *limits) {
 
 enum { FIRST_FREE = 3, MOST_DESCRIPTORS = 1024 };
 
+/* Nothing else of what the parent has open is a job's business. */
+static void close_others(void) {
+    const int kept[] = {result_pipe, wake_pipe}; /* in this order, where they are */
+    int from = FIRST_FREE;
+    for (int i = 0; i < 2; i++) {
+        if (kept[i] < from) continue;
+        system_close(from, kept[i] - 1);
+        from = kept[i] + 1;
+    }
+    system_close(from, MOST_DESCRIPTORS - 1);
+}
+
 static _Noreturn void live(const Child *c, const ChildLimits *limits, const int result[2],
                            const int printed[2], void (*job)(void *context, long i), void *context) {
     setpgid(0, 0);
@@ -106,9 +118,7 @@ static _Noreturn void live(const Child *c, const ChildLimits *limits, const int 
     /* High, so that a job that closes or writes low numbers does not meet them; not for a program that follows. */
     result_pipe = fcntl(result[1], F_DUPFD_CLOEXEC, 200);
     if (c->wake[0] >= 0) wake_pipe = fcntl(c->wake[0], F_DUPFD_CLOEXEC, 200);
-    /* Nothing else of what the parent has open is a job's business. */
-    for (int fd = FIRST_FREE; fd < MOST_DESCRIPTORS; fd++)
-        if (fd != result_pipe && fd != wake_pipe) close(fd);
+    close_others();
     set_limits(limits);
     job(context, c->job);
     child_finish();
@@ -253,8 +263,9 @@ void child_wake(Child *c) {
 }
 
 void child_watch(Child *c) {
+    char sign[64];
     poll(&(struct pollfd){c->result, POLLIN, 0}, 1, c->result < 0 ? MOMENT : GLANCE);
-    drain(c, &c->result, keep_result);
+    if (c->result >= 0) (void)!read(c->result, sign, sizeof sign); /* its end is child_lives' to see */
     c->size = 0;
 }
 

@@ -23,6 +23,7 @@
 #elif defined __linux__
 #include <sched.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #define HAS_FALLOCATE 1
 #define HAS_USELOCALE 1
 #elif defined __APPLE__
@@ -154,6 +155,13 @@ void system_end_with_parent(void) {
     int how = SIGKILL;
     procctl(P_PID, 0, PROC_PDEATHSIG_CTL, &how);
 #endif
+}
+
+void system_close(int from, int to) {
+#ifdef SYS_close_range
+    if (from <= to && syscall(SYS_close_range, from, to, 0) == 0) return;
+#endif
+    for (; from <= to; from++) close(from);
 }
 
 bool system_lock(int fd) {

@@ -39,6 +39,9 @@ void system_large_pages(void *pages, size_t bytes);
 /* Has the kernel kill this process when the one that bore it ends, where it can. */
 void system_end_with_parent(void);
 
+/* Closes what is open of these files: from one up to another. */
+void system_close(int from, int to);
+
 /* Locks an open file for this process alone, until it is closed; false with EWOULDBLOCK where another has it. */
 bool system_lock(int fd);
 

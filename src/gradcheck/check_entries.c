@@ -15,9 +15,10 @@ typedef struct Side {
 /* An input's entries, and what they are judged by. */
 typedef struct Judge {
     Entries *e;
+    Arena arena; /* for as long as they are judged */
     Lines lines;
     double *scale; /* of each cotangent: its largest derivative over all coordinates */
-    Side *right;   /* of each line at hand */
+    Side *right;   /* of each line at hand, once a kink has been looked for */
 } Judge;
 
 static Entry *entry_of(const Judge *j, const Line *line, long q) {
@@ -125,11 +126,19 @@ static void take_kink(Judge *j, const Line *line, const Sweep *right) {
     }
 }
 
+static Side *new_sides(Judge *j) {
+    Side *side = arena_alloc(&j->arena, (size_t)j->lines.room * sizeof *side);
+    for (long i = 0; i < j->lines.room; i++)
+        side[i].sweep = arena_alloc(&j->arena, (size_t)j->e->cotangents * sizeof *side[i].sweep);
+    return side;
+}
+
 /* Where differences on both sides do not confirm the gradient, each side by itself: if the two derivatives
  * differ, the point is on a kink, and any value between them is a gradient. */
 static void try_kinks(Judge *j) {
     const double part = 0.25;
     Lines *l = &j->lines;
+    if (!j->right) j->right = new_sides(j);
     lines_sweep_one_side(l, part, 1);
     for (long i = 0; i < l->count; i++) {
         Side *right = &j->right[i];
@@ -180,19 +189,15 @@ static void set_scales(Judge *j) {
     }
 }
 
-static Judge open_judge(CheckRun *run, Entries *e, Arena *arena) {
-    Judge j = {.e = e};
-    lines_open(&j.lines, run, e, arena);
-    j.scale = arena_alloc(arena, (size_t)e->cotangents * sizeof *j.scale);
-    j.right = arena_alloc(arena, (size_t)j.lines.room * sizeof *j.right);
-    for (long i = 0; i < j.lines.room; i++)
-        j.right[i].sweep = arena_alloc(arena, (size_t)e->cotangents * sizeof(Sweep));
+static void open_judge(Judge *j, CheckRun *run, Entries *e) {
+    *j = (Judge){.e = e};
+    lines_open(&j->lines, run, e, &j->arena);
+    j->scale = arena_alloc(&j->arena, (size_t)e->cotangents * sizeof *j->scale);
     for (long i = 0; i < e->cotangents * e->coordinates; i++) {
         e->entry[i].state = ENTRY_WRONG;
         e->entry[i].numeric = NAN;
         e->entry[i].estimate = INFINITY;
     }
-    return j;
 }
 
 /* The lines at hand, whose first sweeps are done. */
@@ -220,9 +225,10 @@ static void judge_lines_again(Judge *j) {
     judge_coordinates(j);
 }
 
-void check_entries(CheckRun *run, Entries *e, Arena *arena) {
+void check_entries(CheckRun *run, Entries *e) {
+    Judge j;
     if (!e->coordinates) return;
-    Judge j = open_judge(run, e, arena);
+    open_judge(&j, run, e);
     for (long first = 0; first < e->coordinates; first += j.lines.room) {
         lines_set(&j.lines, first);
         lines_sweep_both_sides(&j.lines, 1);
@@ -239,4 +245,5 @@ void check_entries(CheckRun *run, Entries *e, Arena *arena) {
         lines_set(&j.lines, first);
         judge_lines_again(&j);
     }
+    arena_free(&j.arena);
 }

@@ -13,6 +13,6 @@ enum { CHECK_ENTRIES_RUNS = 20 };
 
 /* Differentiates the run's output with respect to one input and judges every entry, whose analytic value is
  * given. Leaves the point as it was. */
-void check_entries(CheckRun *run, Entries *e, Arena *arena);
+void check_entries(CheckRun *run, Entries *e);
 
 #endif

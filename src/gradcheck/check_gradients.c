@@ -267,10 +267,10 @@ void check_gradients(CheckRun *run, Arena *arena, uint64_t seed, CaseReport *rep
     for (int k = 0; k < run->point->inputs; k++) {
         if (!g.element[k].entry) continue;
         InputReport *r = &report->in[report->inputs++];
-        check_entries(run, &g.element[k], arena);
+        check_entries(run, &g.element[k]);
         report_elements(r, &run->point->in[k], &g.element[k]);
         if (g.direction[k]) {
-            check_entries(run, &g.along[k], arena);
+            check_entries(run, &g.along[k]);
             report_along(r, &g.along[k]);
         }
         if (r->verdict > report->verdict) report->verdict = r->verdict;

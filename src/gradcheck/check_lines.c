@@ -7,7 +7,7 @@
 enum { STEPS = 20, STEPS_ON_ONE_SIDE = 29 };
 
 /* Lines at hand: as many as have no more numbers of outputs on both sides than this, but one; and at most so many. */
-enum { ROOM = 1 << 16, MOST_LINES = 1 << 10 };
+enum { ROOM = 1 << 16, MOST_LINES = 128 };
 
 /* Tries with the input's last digits changed; and with more of them, so many at once. */
 enum { TRIALS = 6, JOLTS = 8 };

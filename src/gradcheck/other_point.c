@@ -70,7 +70,7 @@ Entries point_entries(Suspect *s) {
             for (long j = 0; j < part.coordinates; j++)
                 part.entry[(q + i) * part.coordinates + j].analytic = (double)gradient[j];
     }
-    check_entries(s->run, &part, s->arena);
+    check_entries(s->run, &part);
     return part;
 }
 

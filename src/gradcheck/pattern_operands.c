@@ -15,7 +15,7 @@ bool pattern_fits_at(Suspect *s, CheckPoint *other, int input) {
     for (size_t at = 0; at < entries; at++) part.entry[at].analytic = s->analytic[at];
     run->point = other;
     bool may = point_may_have(s, input, NULL);
-    if (may) check_entries(run, &part, s->arena);
+    if (may) check_entries(run, &part);
     run->point = given;
     if (!may) return false;
     for (size_t at = 0; at < entries; at++) s->expected[at] = part.entry[at].numeric;

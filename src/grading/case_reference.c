@@ -145,7 +145,7 @@ void reference_compute(Reference *r) {
             move(r, (Precision)i, branches, random_key(1, (uint64_t)trial));
     for (int k = 1; k < r->parts; k++) {
         ReferencePart *p = &r->part[k];
-        check_entries(&f->run, &p->entries, &f->arena);
+        check_entries(&f->run, &p->entries);
         for (long j = 0; j < p->count; j++) {
             const Entry *e = &p->entries.entry[j];
             if (e->state == ENTRY_FLAT) p->flat[j] = fabs(e->analytic - e->numeric);
