@@ -68,6 +68,12 @@ static int longest_line(const char *text) {
     return longest;
 }
 
+static int lines(const char *text) {
+    int count = 0;
+    for (; *text; text++) count += *text == '\n';
+    return count;
+}
+
 static void fits_the_width(void) {
     enum { LONG = 200 };
     int before[GRAPH_MOST]; /* the last step reads all others, which lie side by side until then */
@@ -385,11 +391,51 @@ static void colour_where_it_is_wanted(void) {
     }
 }
 
+/* A point without a place in a line is left out, as if it were not there. */
+static void lines_skip_what_has_no_place(void) {
+    static const double at[] = {0, 1, 2}, x_lost[] = {0, NAN, 2}, y[] = {0, 7, 1}, y_lost[] = {0, NAN, 1};
+    Series series[] = {{"line", 3, at, y_lost},
+                       {"line", 3, x_lost, y},
+                       {"line", 2, (const double[]){0, 2}, (const double[]){0, 1}}};
+    char *text[3];
+    for (int i = 0; i < 3; i++) {
+        Picture p = {PICTURE_CHART, "A line", NULL, .chart = {.series = &series[i], .count = 1}};
+        series[1].y = (const double[]){0, 1, 1};
+        text[i] = drawn(&p, 60, false, false);
+    }
+    CHECK(strcmp(text[0], text[2]) == 0 && strcmp(text[1], text[2]) == 0, "found\n%s%s%s", text[0], text[1],
+          text[2]);
+    for (int i = 0; i < 3; i++) free(text[i]);
+}
+
+/* Terminals of nearly no width and of any, and more numbers than there are columns for. */
+static void extremes_are_drawn(void) {
+    enum { MANY = 300 };
+    double values[2 * MANY];
+    char line[SPARKLINE_TEXT];
+    for (int i = 0; i < 2 * MANY; i++) values[i] = i % 5;
+    Picture p[] = {map,
+                   {PICTURE_MAP, "Tall", NULL, .map = {MANY, 2, "a", NULL, NULL, NULL, values, 0, 4}},
+                   {PICTURE_CHART, "A chart", NULL,
+                    .chart = {"step", "value", .series = &(Series){"one", MANY, NULL, values}, .count = 1}}};
+    for (size_t i = 0; i < sizeof p / sizeof *p; i++)
+        for (int width = 1; width <= 1000; width *= 10) {
+            char *text = drawn(&p[i], width, true, false);
+            CHECK(lines(text) > 3 && longest_line(text) < 300, "%s, %d wide:\n%s", p[i].title, width, text);
+            free(text);
+        }
+    char *text = drawn(&p[1], 60, false, false);
+    CHECK(strstr(text, "a cell is the mean of 5 x 1\n") && !strstr(text, "down"), "found\n%s", text);
+    free(text);
+    CHECK(strlen(sparkline(line, values, MANY, 1000, false)) == SPARKLINE_MOST, "found %s", line);
+}
+
 TEST_MAIN({"a map on a terminal", map_on_terminal}, {"every picture fits the terminal", fits_the_width},
           {"without UTF-8 all is ASCII, and labels drive nothing", only_ascii_without_unicode},
           {"labels are cut to their room", labels_are_cut}, {"a line on a terminal", chart_on_terminal},
           {"points without a place are left out", points_without_a_place},
-          {"bars without a length", bars_without_a_length},
+          {"lines skip what has no place", lines_skip_what_has_no_place},
+          {"extremes are drawn", extremes_are_drawn}, {"bars without a length", bars_without_a_length},
           {"cells beyond the shades", cells_beyond_the_shades}, {"a graph on a terminal", graph_on_terminal},
           {"a graph as SVG", graph_as_svg}, {"pictures in a file", pictures_in_a_file},
           {"labels are no markup", labels_are_no_markup},

@@ -139,7 +139,8 @@ void draw_chart(const LineChart *c, const Terminal *t) {
     if (c->y_name) name_line(t, c->y_name, Y_LABEL + 1);
     draw_grid(&g, &y, t);
     x_numbers(t, &x, g.width);
-    if (c->x_name) name_line(t, c->x_name, t->width - label_of(c->x_name, t->width, t->unicode).columns);
+    int end = g.width + Y_LABEL + 2 < t->width ? g.width + Y_LABEL + 2 : t->width;
+    if (c->x_name) name_line(t, c->x_name, end - label_of(c->x_name, end, t->unicode).columns);
     if (c->count > 1) legend(c, t);
 }
 
