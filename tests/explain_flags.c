@@ -139,4 +139,16 @@ static void shows_what_is_asked_for(void) {
           "%s", out);
 }
 
-PROGRAM_TEST_MAIN({"refuses", refuses}, {"shows what is asked for", shows_what_is_asked_for})
+/* Where letters beyond ASCII cannot be shown, none is, and tokens have numbers. */
+static void labels_are_what_can_be_shown(void) {
+    setenv("LC_ALL", "C", 1);
+    CHECK(EXPLAIN("--text", "ab", "--step", "tokens") == 0 && strstr(out, "\n  a  0\n  b  1\n"), "%s", out);
+    CHECK(EXPLAIN("--text", "éb", "--step", "tokens") == 0 && strstr(out, "\n  0  0\n  1  1\n"), "%s", out);
+    for (const char *c = out; *c; c++) CHECK(!(*c & 0x80), "%s", out);
+    setenv("COLUMNS", "20", 1);
+    CHECK(EXPLAIN("--text", "ab", "--step", "embedding", "--decimals", "15") == 0 && strstr(out, " ... "),
+          "%s", out);
+}
+
+PROGRAM_TEST_MAIN({"labels are what can be shown", labels_are_what_can_be_shown}, {"refuses", refuses},
+                  {"shows what is asked for", shows_what_is_asked_for})

@@ -272,6 +272,31 @@ static void impossible_cases_are_bugs(void) {
     EXPECT_BUG("f, case later: input a is the same as a later one", gradcheck_case("f", &later, 1, &r));
 }
 
+static Tensor *sum_of(Tape *t, Tensor **x) {
+    return tape_add(t, x[0], x[1]);
+}
+
+/* What has nothing to be proved of, and inputs that are alike but for the range of their numbers. */
+static void odd_inputs_pass(void) {
+    static const double two[] = {3, 4};
+    static const CheckCase odd[] = {
+        {"constant", first_of, {{"x", DIMS(2), .constant = true}}},
+        {"one number, repeated", first_of, {{"x", {0}, .layout = REPEATED}}},
+        {"nothing, repeated", first_of, {{"x", DIMS(0, 3), .layout = REPEATED}}},
+        {"other lows", sum_of, {{"a", DIMS(2), -1, 1}, {"b", DIMS(2), 0.5, 1}}},
+        {"other highs", sum_of, {{"a", DIMS(2), -1, 1}, {"b", DIMS(2), -1, 2}}},
+        {"other margins", sum_of, {{"a", DIMS(2), .margin = 0.1}, {"b", DIMS(2)}}},
+        {"given and drawn", sum_of, {{"a", DIMS(2)}, {"b", DIMS(2), .values = two}}},
+        {"drawn and given", sum_of, {{"a", DIMS(2), .values = two}, {"b", DIMS(2)}}},
+    };
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+        CaseReport r;
+        gradcheck_case("odd", &odd[i], 1, &r);
+        CHECK(r.verdict == PASS && !r.trouble[0], "%s is %s, %s", odd[i].name,
+              gradcheck_verdict_text(r.verdict), r.trouble);
+    }
+}
+
 static void take_over(Node *n) {
     tensor_copy_out(n->in[0], n->out->data);
 }
@@ -303,6 +328,6 @@ TEST_MAIN({"every operation passes", every_operation_passes},
           {"kinks are where they are promised", kinks_are_where_they_are_promised},
           {"cases cover layouts and sizes", cases_cover_layouts_and_sizes},
           {"arguments can be printed", arguments_can_be_printed},
-          {"impossible cases are bugs", impossible_cases_are_bugs},
+          {"impossible cases are bugs", impossible_cases_are_bugs}, {"odd inputs pass", odd_inputs_pass},
           {"the worst case counts", the_worst_case_counts},
           {"planted errors are caught in every operation", planted_errors_are_caught_in_every_operation})

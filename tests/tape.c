@@ -711,6 +711,25 @@ static void mistakes_stop_with_a_message(void) {
     tape_free(t);
 }
 
+/* Numbers on either side of a guarded array are seen, of its data and of its gradient. */
+static void guards_are_looked_at(void) {
+    real data[3] = {1, 2, 3}, grad[3] = {0}, dy[3] = {1, 1, 1};
+    Tape *t = tape_new();
+    t->guard = t->keep = true;
+    Tensor *y = tape_neg(t, tape_leaf(t, SHAPE(3), data, grad));
+    CHECK(tape_guards_hold(y));
+    tape_backward_from(t, y, dy);
+    CHECK(tape_guards_hold(y) && y->grad);
+    real *beside[] = {y->data - 1, y->data + 3, y->grad - 1, y->grad + 3};
+    for (int i = 0; i < 4; i++) {
+        *beside[i] = 0;
+        CHECK(!tape_guards_hold(y), "place %d", i);
+        *beside[i] = (real)NAN;
+    }
+    CHECK(tape_guards_hold(y));
+    tape_free(t);
+}
+
 TEST_MAIN({"many uses are summed", many_uses_are_summed},
           {"intermediates are summed", intermediates_are_summed}, {"leaves accumulate", leaves_accumulate},
           {"upstream gradients are taken", upstream_gradients_are_taken},
@@ -731,5 +750,6 @@ TEST_MAIN({"many uses are summed", many_uses_are_summed},
           {"running out is reported wherever it happens", running_out_is_reported_wherever_it_happens},
           {"views share memory", views_share_memory},
           {"no_grad needs no gradient", no_grad_needs_no_gradient},
+          {"guards are looked at", guards_are_looked_at},
           {"the first non-finite is found", the_first_non_finite_is_found},
           {"mistakes stop with a message", mistakes_stop_with_a_message})

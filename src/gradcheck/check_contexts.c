@@ -106,7 +106,6 @@ bool property_two_on_a_tape(Properties *p, PropertyResults one) {
     CheckPoint *given = p->run->point, other;
     const real *y = one.value[CHECK_INPUTS];
     p->run->stage = "with two of it on one tape";
-    if (!tensor_wants_grad(p->run->y)) return true;
     neighbour_of(p, &other);
     p->run->point = &other, p->run->first = p->nodes;
     PropertyResults other_alone = property_run(p, p->other, 0);
@@ -161,7 +160,7 @@ bool property_any_process(Properties *p, PropertyResults one) {
     CheckHost *host = run->host;
     CheckPoint *given = run->point, there, here;
     (void)one;
-    if (!p->fresh || !tensor_wants_grad(run->y)) return true;
+    if (!p->fresh) return true;
     point_draw(&there, p->arena, check_host_memory(p->fresh), run->op, run->c, p->seed, OTHER_POINT);
     point_draw(&here, p->arena, given->memory, run->op, run->c, p->seed, OTHER_POINT);
     run->point = &there, run->host = p->fresh;
