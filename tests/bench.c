@@ -125,7 +125,8 @@ static void tables(void) {
 static void what_is_not_measured(void) {
     static const struct {
         const char *subject, *which, *says;
-    } wrong[] = {{"nothing", "seed", "bench: found 'nothing', need one of step|profile|"},
+    } wrong[] = {{"step", "--nonsense", "bench: --nonsense: no such option, see --help"},
+                 {"nothing", "seed", "bench: found 'nothing', need one of step|profile|"},
                  {"ops", NULL, "bench: ops: found no case, need one"},
                  {"step", "sead", "bench: case: found 'sead', need one of seed, "},
                  {"profile", "sead", "bench: case: found 'sead', need one of seed, "},

@@ -73,6 +73,8 @@ static void refuses(void) {
         {{"--words", "--vocabulary", " ", "--text", "a"},
          65,
          "--vocabulary: found no word, need at least one"},
+        {{"--text", ""}, 65, "--text: found no character, need at least one"},
+        {{"--nonsense"}, 2, "--nonsense: no such option, see --help"},
         {{"--vocabulary", "", "--text", "a"}, 65, "--vocabulary: found no character, need at least one"},
     };
     MAKE_RUNS(TINY);
@@ -139,6 +141,25 @@ static void shows_what_is_asked_for(void) {
           "%s", out);
 }
 
+/* The walk follows each kind of model: norms before the blocks as well as behind, and scores that are not scaled. */
+static void walks_every_kind_of_model(void) {
+    enter_folder();
+    CHECK(TRAIN("copy", TINY, "--symbols", "5", "--max-length", "5", "--held-out", "9", "--norm", "pre",
+                "--run", "pre") == 0,
+          "%s", err);
+    CHECK(TRAIN("copy", TINY, "--symbols", "5", "--max-length", "5", "--held-out", "9", "--attention",
+                "additive", "--run", "additive") == 0,
+          "%s", err);
+    static const char *const sides[] = {"encoder", "decoder", "cross"};
+    for (int i = 0; i < 3; i++)
+        CHECK(EXPLAIN("--model", "pre", "--text", "12", "--side", sides[i]) == 0 && strstr(out, "norm"),
+              "%s: %s", sides[i], err);
+    CHECK(EXPLAIN("--model", "additive", "--text", "12") == 0 && !strstr(out, "scaling:"), "%s%s", err, out);
+    CHECK(EXPLAIN("--model", "additive", "--text", "12", "--step", "scaling") == 2 &&
+              strstr(err, "found scaling, need a step of additive attention"),
+          "%s", err);
+}
+
 /* Where letters beyond ASCII cannot be shown, none is, and tokens have numbers. */
 static void labels_are_what_can_be_shown(void) {
     setenv("LC_ALL", "C", 1);
@@ -150,5 +171,6 @@ static void labels_are_what_can_be_shown(void) {
           "%s", out);
 }
 
-PROGRAM_TEST_MAIN({"labels are what can be shown", labels_are_what_can_be_shown}, {"refuses", refuses},
+PROGRAM_TEST_MAIN({"walks every kind of model", walks_every_kind_of_model},
+                  {"labels are what can be shown", labels_are_what_can_be_shown}, {"refuses", refuses},
                   {"shows what is asked for", shows_what_is_asked_for})

@@ -217,6 +217,8 @@ static void refuses_malformed_headers(void) {
         {"{'fortran_order': Falsehood}\n", "t: header, character 23: found \"hood}\", need a comma or }"},
         {"{'descr': '|O', 'fortran_order': False, 'shape': (3,)}\n",
          "t: pickled object arrays refused, need numbers"},
+        {"{'descr': 'O', 'fortran_order': False, 'shape': (3,)}\n",
+         "t: pickled object arrays refused, need numbers"},
 #define TYPE(descr, found)                                                                                   \
     {"{'descr': " descr ", 'fortran_order': False, 'shape': (3,)}\n",                                        \
      "t: header, character 10: found \"" found "\", need a type like '<f4', '>f8', '<i4', '|u1'"}

@@ -314,7 +314,7 @@ static void pictures_in_a_file(void) {
 }
 
 static void labels_are_no_markup(void) {
-    const char *const labels[] = {"</script><img onerror=x>", "\"'&", "\001\xff"};
+    const char *const labels[] = {"</script><img onerror=x>", "\"'&\t\n", "\001\xff"};
     Picture p = {PICTURE_MAP, "</title><script>alert(1)</script>", "</desc>",
                  .map = {3, 3, "<b>", "<i>", labels, labels, weights}};
     Picture all[] = {
@@ -333,7 +333,8 @@ static void labels_are_no_markup(void) {
               "found\n%s", text);
         CHECK(strstr(text, "<title>") && strstr(text, "<desc>") && strstr(text, "role=\"img\""),
               "no text for it");
-        for (const char *c = text; *c; c++) CHECK((unsigned char)*c >= ' ' || *c == '\n', "byte 0x%02X", *c);
+        for (const char *c = text; *c; c++)
+            CHECK((unsigned char)*c >= ' ' || strchr("\n\t", *c), "byte 0x%02X", *c);
         free(text);
     }
 }

@@ -468,6 +468,7 @@ static void ends_when_told(void) {
         CHECK(occurs(err, "stopped after step ") && occurs(err, "saved in run"), "%s", err);
         check_csv("run/metrics.csv", "copy", out);
         CHECK(GENERATE("run", "--prompt", "12") == 0 && lines_of(out) == 1, "%s", err);
+        CHECK(GENERATE("run", "--prompt", "12", "--length", "1") == 0 && strlen(out) <= 2, "%s%s", out, err);
         CHECK(lines_of(list_folder("run")) == 6, "%s", listing);
         rename("run", i ? "second" : "first");
     }
