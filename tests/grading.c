@@ -438,7 +438,7 @@ static void a_killed_run_leaves_a_report(void) {
           s.of);
 }
 
-/* One that is asked to end does so at once, with that report, and its files are gone. */
+/* One that is asked to end does so at once, with that report, its files are gone, and it accuses nobody. */
 static void an_ended_run_cleans_up(void) {
     enum { TERMINATED = 128 + SIGTERM };
     char *json;
@@ -457,7 +457,10 @@ static void an_ended_run_cleans_up(void) {
     for (int i = 0; i < 3000 && access("loops", F_OK) != 0; i++) usleep(10000);
     kill(child, SIGTERM);
     CHECK(wait_program(child) == TERMINATED);
-    fclose(to_out), fclose(to_err);
+    char printed[MOST_OUTPUT];
+    slurp(to_out, printed);
+    CHECK(strstr(printed, "was asked to end") && !strstr(printed, "FAIL"), "%s", printed);
+    fclose(to_err);
     Score s = score_of("g.json");
     CHECK(s.tests == TEACHERS_TESTS && is_near(s.of, 4) && s.points == 0, "%d tests of %g points", s.tests,
           s.of);

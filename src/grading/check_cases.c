@@ -72,10 +72,12 @@ static void not_checked(CaseReport *r, const CheckItem *item, const ChildEnd *en
         why = line;
     else if (end->fate == CHILD_EXITED && end->number == STATUS_NO_MEMORY)
         why = line[0] ? line : "ran out of memory";
-    *r = (CaseReport){.verdict = FAIL};
+    /* What this machine did to the case says nothing against it. */
+    bool outside = end->fate == CHILD_INTERRUPTED || end->fate == CHILD_NOT_BORN;
+    *r = (CaseReport){.verdict = outside ? INCONCLUSIVE : FAIL};
     snprintf(r->trouble, sizeof r->trouble, "%.*s%s%s", REPORT_TEXT / 2, why, stage ? ", " : "",
              stage ? stage : "");
-    REPORT_SET(r->diagnosis, "not checked");
+    if (!outside) REPORT_SET(r->diagnosis, "not checked");
     utf8_make_printable(r->trouble);
 }
 
