@@ -1,8 +1,11 @@
-/* What is said of a report, word for word: each mistake once, with where it is worst; those like it in a line. */
+/* What is said of a report, word for word: each mistake once, with where it is worst; those like it in a line. And which of several
+ * explanations is believed when the cases of an operation are taken together. */
+#include "gradcheck/agreement.h"
 #include "gradcheck/contrast.h"
 #include "gradcheck/gradcheck_text.h"
 #include "grading/grade_parts.h"
 #include "test.h"
+#include <ctype.h>
 
 static char *text_of(void (*say)(FILE *out, const CaseReport *r, long count), const CaseReport *r,
                      long count) {
@@ -176,7 +179,7 @@ static void cases_are_compared(void) {
     CaseReport sizes[2] = {failing("a", "bad", 2, ""), right("a", "bad, size 1 for n")};
     sizes[1].added = true;
     CHECK(gradcheck_contrast(sizes, 2, &sizes[0], sizes[0].in, text) &&
-              strstr(text, "right where what has size n here has size 1: a sum, an index"),
+              strstr(text, "right where what has size n here has size 1"),
           "%s", text);
     REPORT_SET(sizes[0].in[0].reason, "twice too large");
     CHECK(!gradcheck_contrast(sizes, 2, &sizes[0], sizes[0].in, text));
@@ -206,6 +209,81 @@ static void numbers_are_placed(void) {
                "     worst at [1,1], for a random upstream gradient:\n"
                "          analytic  2\n"
                "          numeric   inf ± 1.0e-12\n");
+}
+
+/* ---- Which of them ---- */
+
+/* In a letter each, the explanations of a case: a capital accounts for every number, another was only seen. */
+static CaseReport explained(const char *name, long wrong, const char *letters, size_t count, bool added) {
+    CaseReport r = failing("a", name, wrong, "");
+    r.added = added, r.judged = true;
+    for (const char *at = letters; at < letters + count; at++) {
+        Explanation *x = &r.in[0].explanation[r.in[0].explanations++];
+        *x = (Explanation){.order = tolower(*at), .form = (uint64_t)*at, .sure = isupper(*at)};
+        snprintf(x->reason, sizeof x->reason, "%c in %s", *at, name);
+        x->pattern[0] = *at;
+    }
+    return r;
+}
+
+/* What three cases that somebody wrote and two that were added say in the end, in a letter each; - where nothing is. */
+static void agreement(const char *cases, const char *want) {
+    CaseReport r[5];
+    char found[6] = "";
+    for (int i = 0; i < 5; i++) {
+        size_t letters = strcspn(cases, ",");
+        r[i] = explained((char[]){(char)('1' + i), 0}, i == 2 ? 1 : 6, cases, letters, i > 2);
+        cases += letters + (i < 4);
+    }
+    gradcheck_agree(r, 5);
+    for (int i = 0; i < 5; i++) {
+        const InputReport *in = &r[i].in[0];
+        bool known = strcmp(in->pattern, "unknown") != 0;
+        found[i] = known ? in->pattern[0] : '-';
+        CHECK(known ? in->reason[0] == found[i] && in->reason[5] == '1' + i : !in->reason[0], "%s",
+              in->reason);
+        CHECK(strcmp(r[i].diagnosis, in->pattern) == 0, "%s, not %s", r[i].diagnosis, in->pattern);
+    }
+    CHECK(strcmp(found, want) == 0, "found %s, want %s", found, want);
+}
+
+static void cases_agree_on_an_explanation(void) {
+    agreement("A,A,A,A,A", "AAAAA");
+    agreement(",,,,", "-----");
+    agreement("BC,AC,C,C,C", "CCCCC"); /* what fits half comes before what fits one */
+    agreement("AB,A,B,,B", "AAB-B");   /* and the first of those; then what is left */
+    agreement("A,,,C,C", "-----");     /* one of three is no half; added ones alone say nothing */
+    agreement("ab,ba,a,,a", "aaa-a");  /* of two that are seen everywhere the first */
+    agreement("b,a,a,a,a", "-----");   /* what is seen in one given case, and in another not, was chance */
+    agreement("a,a,b,b,b", "aabbb");   /* a case with a single wrong element refutes nothing */
+    agreement("aB,aB,B,B,B", "aaBBB"); /* the order of patterns goes first */
+}
+
+/* Of readings of one number, which have one place in the order, the one that fits most cases; and cases that were added speak
+ * where no other fails. */
+static void the_reading_that_fits_most_is_believed(void) {
+    CaseReport r[4];
+    for (int i = 0; i < 4; i++) {
+        r[i] = explained((char[]){(char)('1' + i), 0}, 6, i == 1 ? "P" : "SP", i == 1 ? 1 : 2, i > 1);
+        for (int k = 0; k < 2; k++) r[i].in[0].explanation[k].order = 7;
+    }
+    gradcheck_agree(r, 4);
+    for (int i = 0; i < 4; i++) CHECK(r[i].in[0].pattern[0] == 'P', "%s", r[i].in[0].pattern);
+    r[1].in[0].verdict = r[1].verdict = PASS, r[1].in[0].wrong = 0;
+    gradcheck_agree(r, 4);
+    for (int i = 0; i < 4; i += i ? 1 : 2) CHECK(r[i].in[0].pattern[0] == 'S', "%s", r[i].in[0].pattern);
+    r[0] = r[1];
+    gradcheck_agree(r, 4);
+    CHECK(r[2].in[0].pattern[0] == 'S' && r[3].in[0].pattern[0] == 'S', "added ones");
+}
+
+/* What a property or a reason of another kind explains stays. */
+static void other_reasons_stay(void) {
+    CaseReport r[2] = {failing("a", "first", 2, "taken by differences?"),
+                       explained("second", 6, "A", 1, false)};
+    gradcheck_agree(r, 2);
+    CHECK(strcmp(r[0].in[0].reason, "taken by differences?") == 0, "%s", r[0].in[0].reason);
+    CHECK(r[1].in[0].pattern[0] == 'A', "%s", r[1].in[0].pattern);
 }
 
 /* ---- Rows and curves ---- */
@@ -340,6 +418,8 @@ static void parts_have_their_words(void) {
 
 TEST_MAIN({"mistakes are explained once", mistakes_are_explained_once},
           {"cases are compared", cases_are_compared}, {"numbers are placed", numbers_are_placed},
-          {"rows of numbers and none", rows_of_numbers_and_none},
+          {"cases agree on an explanation", cases_agree_on_an_explanation},
+          {"the reading that fits most is believed", the_reading_that_fits_most_is_believed},
+          {"other reasons stay", other_reasons_stay}, {"rows of numbers and none", rows_of_numbers_and_none},
           {"curves have a row for each power", curves_have_a_row_for_each_power},
           {"parts have their words", parts_have_their_words})

@@ -6,6 +6,7 @@
  * Gradients are proved in double. */
 #include "base/child.h"
 #include "base/file.h"
+#include "gradcheck/agreement.h"
 #include "gradcheck/contrast.h"
 #include "gradcheck/gradcheck.h"
 #include "grading/student_op.h"
@@ -173,6 +174,7 @@ static void judge(const Op *op, const char *name, Finding *f) {
         for (int i = 0; i < RULES && !large; i++)
             f->refused[i] |= !rule_passes(&rules[i], name, &op->cases[k]);
     }
+    gradcheck_agree(report, op->n_cases);
     sum_up(report, op->n_cases, f);
     free(report);
 }

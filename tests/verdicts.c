@@ -311,6 +311,69 @@ static void what_is_nearly_right_fails_and_is_called_so(void) {
     CHECK(strcmp(r.in[0].pattern, "nearly right") == 0, "%s", r.in[0].pattern);
 }
 
+/* Σ_i t_i (log Σ_j e^(x_j) - x_i), whose gradient is softmax(x) - t for t of sum 1: t = 1 at the second element, which `one_at` says
+ * where backward has. */
+static long one_at;
+static void log_loss_forward(Node *n) {
+    const real *x = n->in[0]->data;
+    double sum = 0;
+    for (long i = 0; i < 4; i++) sum += exp((double)x[i]);
+    n->out->data[0] = (real)log(sum) - x[1];
+}
+static void log_loss_backward(Node *n) {
+    const real *x = n->in[0]->data;
+    double sum = 0;
+    for (long i = 0; i < 4; i++) sum += exp((double)x[i]);
+    for (long i = 0; i < 4; i++)
+        n->in[0]->grad[i] += n->out->grad[0] * ((real)(exp((double)x[i]) / sum) - (i == one_at));
+}
+static Tensor *log_loss(Tape *t, Tensor **x) {
+    static const Op op = {"log_loss", log_loss_forward, log_loss_backward};
+    return tape_record(tape_node(t, &op, SCALAR, INPUTS(tape_contiguous(t, x[0]))));
+}
+
+static void a_one_at_the_wrong_place_is_named(void) {
+    if (!IN_DOUBLE) return;
+    for (one_at = 0; one_at <= 4; one_at++) {
+        CaseReport r = check(log_loss, (CheckInput){"x", DIMS(4)}, false);
+        SAYS(r, one_at == 1 ? PASS : FAIL);
+        CHECK(one_at == 1 || strcmp(r.in[0].pattern, one_at < 4 ? "misplaced" : "only somewhere") == 0,
+              "%s: %s", r.in[0].pattern, r.in[0].reason);
+    }
+}
+
+/* y_t = x_t y_(t-1) + x_t, and its backward, which goes the way of forward unless it is right. */
+static bool rightly;
+static void recurrence_forward(Node *n) {
+    real y = 1;
+    for (long i = 0; i < 6; i++) n->out->data[i] = y = n->in[0]->data[i] * y + n->in[0]->data[i];
+}
+static void recurrence_backward(Node *n) {
+    const real *x = n->in[0]->data, *y = n->out->data;
+    real carried = 0;
+    for (long k = 0; k < 6; k++) {
+        long i = rightly ? 5 - k : k;
+        carried += n->out->grad[i];
+        n->in[0]->grad[i] += carried * (1 + (i ? y[i - 1] : 1));
+        carried *= x[i];
+    }
+}
+static Tensor *recurrence(Tape *t, Tensor **x) {
+    static const Op op = {"recurrence", recurrence_forward, recurrence_backward};
+    return tape_record(tape_node(t, &op, SHAPE(6), INPUTS(tape_contiguous(t, x[0]))));
+}
+
+static void the_wrong_direction_is_named(void) {
+    if (!IN_DOUBLE) return;
+    for (int k = 0; k < 2; k++) {
+        rightly = k;
+        CaseReport r = check(recurrence, (CheckInput){"x", DIMS(6)}, false);
+        SAYS(r, k ? PASS : FAIL);
+        CHECK(k || strcmp(r.in[0].pattern, "wrong direction") == 0, "%s: %s", r.in[0].pattern,
+              r.in[0].reason);
+    }
+}
+
 static real partly_single(real x) {
     return x * (real)(float)(1 / sqrt((double)(x * x + 1)));
 }
@@ -473,6 +536,8 @@ TEST_MAIN({"extrapolation is exact and knows it", extrapolation_is_exact_and_kno
           {"a noisy function is inconclusive", a_noisy_function_is_inconclusive},
           {"a rest between steps is no gradient of 0", a_rest_between_steps_is_no_gradient_of_0},
           {"what is nearly right fails and is called so", what_is_nearly_right_fails_and_is_called_so},
+          {"a one at the wrong place is named", a_one_at_the_wrong_place_is_named},
+          {"the wrong direction is named", the_wrong_direction_is_named},
           {"a float on the way is named", a_float_on_the_way_is_named},
           {"shares of a tie add up", shares_of_a_tie_add_up},
           {"an input returned is right", an_input_returned_is_right},

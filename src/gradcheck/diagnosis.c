@@ -2,9 +2,12 @@
 #include "gradcheck/numeric_derivative.h"
 #include "gradcheck/patterns.h"
 #include "gradcheck/rounding.h"
+#include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 AlongAxis pattern_along(Shape s, int axis) {
     AlongAxis a = {axis, s.size[axis], 1};
@@ -50,11 +53,33 @@ bool pattern_has_jacobian(const Suspect *s) {
     return s->e->whole && s->e->cotangents > s->e->outputs;
 }
 
+uint64_t pattern_form(const char *text) {
+    const uint64_t basis = 0xcbf29ce484222325, prime = 0x100000001b3; /* FNV-1a, 64 bits */
+    uint64_t form = basis;
+    for (const char *at = text; *at; at++) {
+        bool number = isdigit((unsigned char)*at) || (*at == '-' && isdigit((unsigned char)at[1]));
+        bool of_an_axis = at - text >= 5 && strncmp(at - 5, "axis ", 5) == 0;
+        unsigned char c = (unsigned char)*at;
+        if (*at == '[' && isdigit((unsigned char)at[1])) { /* an index, which a number by itself has not */
+            at += strcspn(at, "]");
+            continue;
+        }
+        if (number && !of_an_axis) {
+            char *end;
+            strtod(at, &end);
+            at = end - 1, c = 0;
+        }
+        form = (form ^ c) * prime;
+    }
+    return form;
+}
+
 bool pattern_say(Suspect *s, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(s->reason, REPORT_TEXT, format, arguments);
+    vsnprintf(s->said.reason, REPORT_TEXT, format, arguments);
     va_end(arguments);
+    s->said.form = pattern_form(s->said.reason);
     return true;
 }
 
@@ -127,31 +152,43 @@ static void sharpen(Suspect *s) {
         s->tolerance = fmin(s->tolerance, fmax(largest / 20, ROUNDINGS_OF_A_RUN * (double)REAL_EPSILON));
 }
 
+void gradcheck_explain_by(InputReport *report, const Explanation *x) {
+    REPORT_SET(report->pattern, x ? x->pattern : "unknown");
+    REPORT_SET(report->reason, x ? x->reason : "");
+    report->form = x ? x->form : 0;
+}
+
 void gradcheck_diagnose(CheckRun *run, const Entries *all, int k, Arena *arena, InputReport *report) {
     static const struct {
         const char *name;
         bool (*explains)(Suspect *s);
         bool of_a_sample;
+        enum { SEEN, SURE } how;
     } pattern[] = {
-#define PATTERN(name, function, of_a_sample) {name, pattern_##function, of_a_sample},
+#define PATTERN(name, function, of_a_sample, how) {name, pattern_##function, of_a_sample, how},
 #include "gradcheck/patterns.def"
 #undef PATTERN
     };
-    Suspect s = {.run = run,
-                 .all = all,
-                 .e = &all[k],
-                 .in = &run->point->in[k],
-                 .arena = arena,
-                 .reason = report->reason};
+    Suspect s = {.run = run, .all = all, .e = &all[k], .in = &run->point->in[k], .arena = arena};
     point_ready(run->point, 0);
     check_run_forward(run);
     describe(&s, run);
     sharpen(&s);
-    report->reason[0] = 0;
-    snprintf(report->pattern, sizeof report->pattern, "unknown");
-    for (size_t i = 0; i < sizeof pattern / sizeof *pattern; i++)
-        if ((!s.e->place || pattern[i].of_a_sample) && pattern[i].explains(&s)) {
-            snprintf(report->pattern, sizeof report->pattern, "%s", pattern[i].name);
-            return;
+    bool sure = false;
+    report->explanations = 0;
+    for (size_t i = 0; i < sizeof pattern / sizeof *pattern; i++) {
+        if ((sure && pattern[i].how == SEEN) || (s.e->place && !pattern[i].of_a_sample)) continue;
+        s.more = true;
+        for (s.turn = 0; s.more && report->explanations < EXPLANATIONS; s.turn++) {
+            s.more = false;
+            if (!pattern[i].explains(&s)) break;
+            Explanation *x = &report->explanation[report->explanations++];
+            *x = s.said;
+            x->sure = pattern[i].how == SURE;
+            x->order = (int)i;
+            REPORT_SET(x->pattern, pattern[i].name);
+            sure |= x->sure;
         }
+    }
+    gradcheck_explain_by(report, report->explanations ? report->explanation : NULL);
 }

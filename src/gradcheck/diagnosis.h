@@ -9,7 +9,11 @@
 #include "gradcheck/check_entries.h"
 
 /* Explains the errors of input k, whose entries are all[k] (all other inputs' may help to understand them):
- * sets pattern and reason of the report. `run` must be at the point; it is left there. */
+ * sets the report's explanations, and by the best of them its pattern and reason. `run` must be at the point; it is left
+ * there. */
 void gradcheck_diagnose(CheckRun *run, const Entries *all, int k, Arena *arena, InputReport *report);
+
+/* Makes one of the explanations the report's pattern and reason; NULL: none is known. */
+void gradcheck_explain_by(InputReport *report, const Explanation *x);
 
 #endif

@@ -49,6 +49,7 @@ static void forget_patterns(CaseReport *r) {
         if (r->in[i].verdict != FAIL ||
             is_among(r->in[i].pattern, (const char *const[]){"not a number", NULL}))
             continue;
+        r->in[i].explanations = 0;
         REPORT_SET(r->in[i].pattern, "unknown");
         REPORT_SET(r->in[i].reason, "no pattern is looked for: runs differ");
     }

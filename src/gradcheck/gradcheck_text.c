@@ -147,8 +147,9 @@ static void like_text(char text[LIKE_TEXT], const char *like) {
     snprintf(text, LIKE_TEXT, like ? ", as in '%s'" : "%s", like ? like : "");
 }
 
-/* contrast: what other cases say about the gradient, NULL where that is said already, or nothing. */
-static void explain_input(FILE *out, const CaseReport *r, const InputReport *in, const char *like,
+/* first: no case before has the gradient wrong. contrast: what other cases say about it, NULL where that is said already, or
+ * nothing. */
+static void explain_input(FILE *out, const CaseReport *r, const InputReport *in, bool first, const char *like,
                           const char *contrast) {
     char text[REPORT_TEXT], same[LIKE_TEXT];
     like_text(same, like);
@@ -158,7 +159,7 @@ static void explain_input(FILE *out, const CaseReport *r, const InputReport *in,
         how_many(text, in->unclear, in->coordinates, "neither proved nor refuted");
     paragraph(out, 0, "%s %s/%s, %s: %s%s", gradcheck_verdict_text(in->verdict), r->op, r->name, in->name,
               in->wrong || in->unclear ? text : in->reason, same);
-    if (like || (!in->wrong && !in->unclear)) return;
+    if (like || (!in->wrong && !in->unclear) || (r->added && in->wrong && !first && !in->reason[0])) return;
     if (in->reason[0])
         paragraph(out, INDENT, "%s", in->reason);
     else if (in->wrong && !r->by_reference && !contrast)
@@ -179,6 +180,16 @@ static void explain_trouble(FILE *out, const CaseReport *r, const char *like) {
     if (!like) paragraph(out, INDENT, "%s", r->trouble);
 }
 
+/* Whether a gradient's report says no more than that of an earlier case does. Of the numbers in a reason only a constant factor
+ * is worth another look, in cases that somebody wrote. */
+static bool is_like(const InputReport *in, const InputReport *before, bool added) {
+    if (!in->wrong || !before->wrong || in->verdict != before->verdict || strcmp(in->name, before->name) != 0)
+        return false;
+    if (strcmp(in->reason, before->reason) == 0) return true;
+    bool same_form = in->form && in->form == before->form;
+    return same_form && (added || strcmp(in->pattern, "constant factor") != 0);
+}
+
 /* The name of the first of `count` reports of the same operation with the same trouble (in: with the same gradient
  * wrong for the same reason), NULL if there is none. */
 static const char *like_before(const CaseReport *r, const InputReport *in, const CaseReport *before,
@@ -189,9 +200,7 @@ static const char *like_before(const CaseReport *r, const InputReport *in, const
         if (strcmp(b->op, r->op) != 0) continue;
         if (!in && r->property[0] && strcmp(b->property, r->property) == 0) return b->name;
         for (int i = 0; in && i < b->inputs; i++)
-            if (b->in[i].verdict == in->verdict && b->in[i].wrong && in->wrong &&
-                strcmp(b->in[i].name, in->name) == 0 && strcmp(b->in[i].reason, in->reason) == 0)
-                return b->name;
+            if (is_like(in, &b->in[i], r->added)) return b->name;
     }
     return NULL;
 }
@@ -211,9 +220,10 @@ static void explain(FILE *out, const CaseReport *r, const CaseReport *all, long 
     for (int i = 0; i < r->inputs; i++) {
         const InputReport *in = &r->in[i];
         char text[REPORT_TEXT];
-        bool differs = first_wrong(r, in, all, before) && gradcheck_contrast(all, count, r, in, text);
+        bool first = first_wrong(r, in, all, before);
+        bool differs = first && gradcheck_contrast(all, count, r, in, text);
         if (in->verdict != PASS)
-            explain_input(out, r, in, like_before(r, in, all, before), differs ? text : NULL);
+            explain_input(out, r, in, first, like_before(r, in, all, before), differs ? text : NULL);
         explain_remarks(out, r, in);
     }
     if (r->trouble[0] && !trouble_first) explain_trouble(out, r, like_before(r, NULL, all, before));

@@ -141,8 +141,17 @@ static void say_numbers(const bool *set, long n, char *text, size_t size) {
     }
 }
 
+/* Of all that an index along the axis decides: which indices it is, and how many axes come before, may differ from case to
+ * case. */
+static uint64_t form_along(Shape shape, int axis, const char *of) {
+    char text[REPORT_NAME];
+    snprintf(text, sizeof text, "along axis %d%s", shape.rank - axis, of);
+    return pattern_form(text);
+}
+
 /* Whether an index along the axis says what is wrong: at some all is, at others nothing, and there are enough of each. */
-static bool by_index(Suspect *s, const AlongAxis *a, const Wrong *w, const char *of) {
+static bool by_index(Suspect *s, Shape shape, int axis, const Wrong *w, const char *of) {
+    AlongAxis along = pattern_along(shape, axis), *a = &along;
     enum { NUMBERS = 40 };
     bool *wrong = arena_alloc(s->arena, (size_t)a->n), *right = arena_alloc(s->arena, (size_t)a->n);
     long wrongs = 0, rights = 0, last = -1, only = -1;
@@ -160,14 +169,18 @@ static bool by_index(Suspect *s, const AlongAxis *a, const Wrong *w, const char 
     enum { LEAST = 5 };
     bool one_each = a->n == w->n;
     if (wrongs < 2 || rights < 1 || (one_each && wrongs + rights < LEAST)) return false;
-    if (rights == 1 && (only == 0 || only == last))
-        return pattern_say(s, "right only at index %ld%s of axis %d%s, wrong at all others", only,
-                           only ? ", the last," : "", a->axis, of);
-    if (one_each) return false;
+    bool at_an_end = rights == 1 && (only == 0 || only == last);
+    if (one_each && !at_an_end) return false;
     say_numbers(wrong, a->n, bad, sizeof bad);
     say_numbers(right, a->n, good, sizeof good);
-    return pattern_say(s, "%s at indices %s of axis %d%s, right at %s",
-                       w->lost ? "no gradient arrives" : "wrong", bad, a->axis, of, good);
+    if (at_an_end)
+        pattern_say(s, "right only at index %ld%s of axis %d%s, wrong at all others", only,
+                    only ? ", the last," : "", a->axis, of);
+    else
+        pattern_say(s, "%s at indices %s of axis %d%s, right at %s",
+                    w->lost ? "no gradient arrives" : "wrong", bad, a->axis, of, good);
+    s->said.form = form_along(shape, axis, of);
+    return true;
 }
 
 bool pattern_place(Suspect *s) {
@@ -190,27 +203,32 @@ bool pattern_place(Suspect *s) {
     char where[2 * REPORT_NAME];
     bool known = condition(s, &w, where, sizeof where), hidden = true;
     for (long j = 0; j < n; j++) hidden &= !wrong[j] || set[j];
-    if (hidden)
-        return pattern_say(
-            s,
-            "wrong only where the output does not depend on the input (masked, ignored, clipped)%s%s: "
-            "there the gradient must be 0",
-            known ? ", here where " : "", known ? where : "");
+    if (hidden) {
+        static const char all[] =
+            "wrong only where the output does not depend on the input (masked, ignored, clipped)";
+        pattern_say(s, "%s%s%s: there the gradient must be 0", all, known ? ", here where " : "",
+                    known ? where : "");
+        s->said.form = pattern_form(all); /* in another case it may be elsewhere */
+        return true;
+    }
     if (known && lost) return pattern_say(s, "no gradient arrives where %s: it is 0 there", where);
     if (known) return pattern_say(s, "wrong only where %s", where);
     for (int axis = 0; axis < s->shape.rank; axis++) {
         AlongAxis a = pattern_along(s->shape, axis);
         long index;
-        if (w.count > 1 && at_one_index(&a, &w, &index))
-            return pattern_say(s, "wrong only at index %ld%s of axis %d", index,
-                               index == a.n - 1 ? ", the last," : "", axis);
+        if (w.count > 1 && at_one_index(&a, &w, &index)) {
+            pattern_say(s, "wrong only at index %ld%s of axis %d", index,
+                        index == a.n - 1 ? ", the last," : "", axis);
+            s->said.form = form_along(s->shape, axis, "");
+            return true;
+        }
     }
-    for (int axis = 0; axis < s->shape.rank; axis++) {
-        AlongAxis a = pattern_along(s->shape, axis);
-        if (by_index(s, &a, &w, "")) return true;
-    }
+    for (int axis = 0; axis < s->shape.rank; axis++)
+        if (by_index(s, s->shape, axis, &w, "")) return true;
     return w.count == 1 && pattern_say(s, "a single element is wrong");
 }
+
+static const char of_output[] = " of the output";
 
 /* The same for outputs: the upstream gradient of some is wrongly passed on. */
 bool pattern_output_place(Suspect *s) {
@@ -239,13 +257,14 @@ bool pattern_output_place(Suspect *s) {
     for (int axis = 0; axis < s->y_shape.rank; axis++) {
         AlongAxis a = pattern_along(s->y_shape, axis);
         long index;
-        if (at_one_index(&a, &w, &index))
-            return pattern_say(s, "wrong only for outputs at index %ld%s of axis %d", index,
-                               index == a.n - 1 ? ", the last," : "", axis);
+        if (at_one_index(&a, &w, &index)) {
+            pattern_say(s, "wrong only for outputs at index %ld%s of axis %d", index,
+                        index == a.n - 1 ? ", the last," : "", axis);
+            s->said.form = form_along(s->y_shape, axis, of_output);
+            return true;
+        }
     }
-    for (int axis = 0; axis < s->y_shape.rank; axis++) {
-        AlongAxis a = pattern_along(s->y_shape, axis);
-        if (by_index(s, &a, &w, " of the output")) return true;
-    }
+    for (int axis = 0; axis < s->y_shape.rank; axis++)
+        if (by_index(s, s->y_shape, axis, &w, of_output)) return true;
     return false;
 }

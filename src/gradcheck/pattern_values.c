@@ -44,6 +44,7 @@ static bool right_at(Suspect *s, const CheckPoint *changed) {
 typedef struct Found {
     char text[REPORT_TEXT];
     int count;
+    uint64_t form; /* of the first */
 } Found;
 
 static void add(Found *f, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -56,6 +57,7 @@ static void add(Found *f, const char *format, ...) {
     va_start(arguments, format);
     vsnprintf(f->text + used, sizeof f->text - used, format, arguments);
     va_end(arguments);
+    if (f->count == 1) f->form = pattern_form(f->text);
 }
 
 static void try_another_input(Suspect *s, int k, Found *f) {
@@ -143,6 +145,8 @@ bool pattern_right_elsewhere(Suspect *s) {
     for (int k = 0; k < p->inputs; k++) try_symmetric(s, k, &f);
     for (int k = 0; k < p->inputs; k++) try_one_value(s, k, &f);
     if (!f.count) try_small_values(s, &f);
-    return f.count > 0 &&
-           pattern_say(s, "right where %s: is what this does away with wrong, or left out?", f.text);
+    if (!f.count) return false;
+    pattern_say(s, "right where %s: is what this does away with wrong, or left out?", f.text);
+    s->said.form = f.form; /* another case may have no other */
+    return true;
 }

@@ -86,8 +86,9 @@ static bool whole(double k, double tolerance, const char **form, long *n) {
     return false;
 }
 
-/* Where a size n comes from: "the size of axis 1 of x". A 2 may come from anywhere: of a square, say. */
-static bool find_size(const Suspect *s, long n, char *text, size_t size) {
+/* Where a size n may come from: "the size of axis 1 of x", when so many such places are passed over. A 2 may come from anywhere: of
+ * a square, say. */
+static bool find_size(const Suspect *s, long n, int *pass, char *text, size_t size) {
     const CheckPoint *p = s->run->point;
     if (n <= 2) return false;
     for (int whole_shape = 0; whole_shape < 2; whole_shape++)
@@ -96,9 +97,9 @@ static bool find_size(const Suspect *s, long n, char *text, size_t size) {
             Shape shape = in ? in->shape : s->y_shape;
             const char *name = in ? in->name : "the output";
             for (int axis = shape.rank - 1; axis >= 0 && !whole_shape; axis--)
-                if (shape.size[axis] == n)
+                if (shape.size[axis] == n && (*pass)-- == 0)
                     return snprintf(text, size, "the size of axis %d of %s", axis, name) > 0;
-            if (whole_shape && shape_count(shape) == n)
+            if (whole_shape && shape.rank > 1 && shape_count(shape) == n && (*pass)-- == 0)
                 return snprintf(text, size, "the number of elements of %s", name) > 0;
         }
     return false;
@@ -125,6 +126,7 @@ static bool is_any_number(const Suspect *s) {
     return s->e->coordinates == 1 && effects < LEAST;
 }
 
+/* One reading of the factor a turn: sizes that it may be made of, a function, and at last the mere number. */
 static bool say_factor(Suspect *s, const char *which, double k) {
     if (fabs(k + 1) < s->tolerance) return pattern_say(s, "%s: the sign is flipped", which);
     const char *form;
@@ -133,14 +135,23 @@ static bool say_factor(Suspect *s, const char *which, double k) {
     bool named = whole(k, s->tolerance, &form, &n);
     if (!named && is_any_number(s)) return false;
     if (named && *form) snprintf(name, sizeof name, " = %s%s%ld", k < 0 ? "-" : "", form, n);
-    if (named && find_size(s, n, where, sizeof where))
+    int pass = s->turn;
+    s->more = true;
+    if (named && find_size(s, n, &pass, where, sizeof where))
         snprintf(source, sizeof source, "; %ld is %s", n, where);
-    else if (named && n > 2 && !strstr(form, "√") && n <= 1000 && find_size(s, n * n, where, sizeof where))
+    else if (named && n > 2 && !strstr(form, "√") && n <= 1000 &&
+             find_size(s, n * n, &pass, where, sizeof where))
         snprintf(source, sizeof source, "; %ld is √%ld, and %ld is %s", n, n * n, n * n, where);
-    if (!named) pattern_name_factor(s, k, name, sizeof name);
+    else
+        s->more = !named && pass == 0 && pattern_name_factor(s, k, name, sizeof name);
     int digits = 6 + (int)fmax(0, -log10(fabs(k - 1)));
-    return pattern_say(s, "%s: too %s by the constant factor %.*g%s%s", which,
-                       fabs(k) > 1 ? "large" : "small", digits > 17 ? 17 : digits, k, name, source);
+    pattern_say(s, "%s: too %s by the constant factor %.*g%s%s", which, fabs(k) > 1 ? "large" : "small",
+                digits > 17 ? 17 : digits, k, name, source);
+    char what
+        [REPORT_TEXT]; /* it may be another number in another case, if it is not a size or a function of one */
+    snprintf(what, sizeof what, "%s%s%s", which, s->more && !named ? name : "", source);
+    s->said.form = pattern_form(what);
+    return true;
 }
 
 bool pattern_constant_factor(Suspect *s) {

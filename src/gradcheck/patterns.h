@@ -17,7 +17,9 @@ typedef struct Suspect {
     double *expected; /* what the gradient would be if the pattern at hand were the mistake */
     double *scale;    /* of each cotangent: its largest entry */
     double tolerance; /* up to which numbers are equal */
-    char *reason;     /* REPORT_TEXT bytes for the explanation */
+    Explanation said; /* of the pattern at hand */
+    int turn;         /* how often the pattern at hand has explained the gradient already */
+    bool more;        /* it may have another explanation, at its next turn */
 } Suspect;
 
 /* An axis of a shape: element i lies at index (i / inner) % n along it. */
@@ -33,8 +35,11 @@ long pattern_index_along(const AlongAxis *a, long i);
 /* True if every entry of the Jacobian is known: the matrices have a row for each output, behind that of the first cotangent. */
 bool pattern_has_jacobian(const Suspect *s);
 
-/* Sets the explanation; returns true. */
+/* Sets the explanation, whose form is that of its words without their numbers; returns true. */
 bool pattern_say(Suspect *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Texts have one form if they are the same but for indices and numbers in them, those of axes apart. */
+uint64_t pattern_form(const char *text);
 
 /* True if two numbers are the same as entry `at` of the matrices, to the tolerance of the check. */
 bool pattern_near(const Suspect *s, long at, double a, double b);
@@ -61,7 +66,7 @@ bool pattern_fits_at(Suspect *s, CheckPoint *other, int input);
 bool pattern_name_factor(const Suspect *s, double k, char *text, size_t size);
 
 /* Each pattern, pattern_NAME, returns true, having said why, if it explains the gradient. */
-#define PATTERN(name, function, of_a_sample) bool pattern_##function(Suspect *s);
+#define PATTERN(name, function, of_a_sample, how) bool pattern_##function(Suspect *s);
 #include "gradcheck/patterns.def"
 #undef PATTERN
 

@@ -23,6 +23,7 @@ enum {
     REPORT_WORD = 32,
     REPORT_TEXT = 256,
     REPORT_INPUTS = CHECK_INPUTS + 1,
+    EXPLANATIONS = 8,
     CURVE_POINTS = 48
 };
 
@@ -54,6 +55,14 @@ typedef enum Property {
     PROPERTIES
 } Property;
 
+/* A pattern that fits a wrong gradient (diagnosis.h). */
+typedef struct Explanation {
+    char pattern[REPORT_WORD], reason[REPORT_TEXT];
+    int order;     /* of the pattern: the first says most */
+    uint64_t form; /* the same for what is said of the same mistake in another case */
+    bool sure;     /* it accounts for every number, and not only for where they are wrong */
+} Explanation;
+
 /* What was found about one input of one case. */
 typedef struct InputReport {
     char name[REPORT_NAME]; /* of the gradient: dx */
@@ -82,6 +91,9 @@ typedef struct InputReport {
 
     char pattern[REPORT_WORD]; /* of FAIL: the mistake that explains all errors, "unknown" if none does */
     char reason[REPORT_TEXT];  /* of FAIL and INCONCLUSIVE, in words; "" where nothing is known */
+    uint64_t form;             /* of the reason, where it is one of these */
+    Explanation explanation[EXPLANATIONS]; /* all that fit, in the order of the patterns */
+    int explanations;
 
     CurvePoint curve[CURVE_POINTS]; /* of the worst entry, where it was asked for */
     int curve_points;

@@ -1,6 +1,7 @@
 #include "grading/gradcheck_show.h"
 #include "base/arena.h"
 #include "base/clock.h"
+#include "gradcheck/agreement.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,9 +79,12 @@ static void print_json(Show *show, bool at_end) {
         gradcheck_json_report(stdout, show->how->file, show->report, show->count, show->printed++);
 }
 
+/* What all its reports say together. */
 static void end_of_operation(Show *show) {
+    if (!show->op.cases) return;
+    gradcheck_agree(show->report + show->count - show->op.cases, show->op.cases);
     if (show->how->json) print_json(show, true);
-    if (show->how->overview && !show->how->json && show->op.cases) overview_row(&show->op);
+    if (show->how->overview && !show->how->json) overview_row(&show->op);
     show->op = (CheckTotals){0};
 }
 

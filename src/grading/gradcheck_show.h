@@ -1,5 +1,5 @@
-/* Reports shown as they come: a table or JSON lines first, what needs words below it, then the totals and the files
- * for graders.
+/* Reports shown as they come: a table first, what needs words below it, then the totals and the files for graders; or
+ * JSON lines, those of an operation when all of it is there.
  *
  *     Show show;
  *     show_start(&show, &how);
@@ -46,7 +46,7 @@ typedef struct Show {
     CaseReport *report; /* all of them */
     long count, capacity;
     long printed;           /* as JSON lines */
-    CheckTotals totals, op; /* of all, and of the operation at hand */
+    CheckTotals totals, op; /* of all, and of the operation at hand, the last op.cases reports */
     double start;
 } Show;
 

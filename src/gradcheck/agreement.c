@@ -1,0 +1,110 @@
+#include "gradcheck/agreement.h"
+#include "gradcheck/diagnosis.h"
+#include "gradcheck/gradcheck.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* A gradient in one of the cases in which it is wrong. */
+typedef struct Wrong {
+    InputReport *in;
+    bool given;   /* the case is one that somebody wrote, or all that fail were added */
+    bool settled; /* it is explained */
+} Wrong;
+
+static const Explanation *find_form(const InputReport *in, uint64_t form) {
+    for (int i = 0; i < in->explanations; i++)
+        if (in->explanation[i].form == form) return &in->explanation[i];
+    return NULL;
+}
+
+/* In how many cases that are not settled an explanation fits. */
+typedef struct Support {
+    long given, all;
+    bool
+        everywhere; /* in each given one where more than one element is wrong: of a single one little can be seen */
+} Support;
+
+static Support support_of(const Wrong *w, long n, const Explanation *x) {
+    enum { LARGE = 5 };
+    Support s = {0, 0, true};
+    for (long i = 0; i < n; i++) {
+        if (w[i].settled) continue;
+        bool fits = find_form(w[i].in, x->form);
+        s.all += fits, s.given += fits && w[i].given;
+        s.everywhere &= fits || !w[i].given || w[i].in->wrong == 1 || w[i].in->coordinates < LARGE;
+    }
+    return s;
+}
+
+/* What accounts for every number is believed where it does so in half of the given cases; what was only seen, if it is seen in all
+ * of them. */
+static bool is_believed(const Wrong *w, long n, const Explanation *x, Support s) {
+    long open = 0;
+    for (long i = 0; i < n; i++) open += w[i].given && !w[i].settled;
+    return s.given > 0 && (x->sure ? 2 * s.given >= open : s.everywhere);
+}
+
+/* Of those that are believed the first in the order of patterns; of several of one pattern, as sizes that a factor may come from,
+ * the one that fits most cases. NULL: there is none. */
+static const Explanation *best_of(const Wrong *w, long n) {
+    const Explanation *best = NULL;
+    long most = 0;
+    for (long i = 0; i < n; i++)
+        for (int k = 0; k < w[i].in->explanations && !w[i].settled; k++) {
+            const Explanation *x = &w[i].in->explanation[k];
+            Support s = support_of(w, n, x);
+            if ((best && x->order > best->order) || !is_believed(w, n, x, s)) continue;
+            if (best && x->order == best->order && s.given * n + s.all <= most) continue;
+            best = x, most = s.given * n + s.all;
+        }
+    return best;
+}
+
+static void settle(Wrong *w, long n, const Explanation *x) {
+    uint64_t form = x->form;
+    for (long i = 0; i < n; i++) {
+        const Explanation *here = w[i].settled ? NULL : find_form(w[i].in, form);
+        if (!here) continue;
+        gradcheck_explain_by(w[i].in, here);
+        w[i].settled = true;
+    }
+}
+
+static void agree(Wrong *w, long n) {
+    const Explanation *x;
+    bool any = false;
+    for (long i = 0; i < n; i++) any |= w[i].given;
+    for (long i = 0; i < n && !any; i++) w[i].given = true;
+    while ((x = best_of(w, n))) settle(w, n, x);
+    for (long i = 0; i < n; i++)
+        if (!w[i].settled) gradcheck_explain_by(w[i].in, NULL);
+}
+
+/* A wrong gradient, or none. What is explained by something else than a pattern stays as it is. */
+static InputReport *find_wrong(CaseReport *r, const char *name) {
+    for (int i = 0; i < r->inputs && !r->by_reference; i++) {
+        InputReport *in = &r->in[i];
+        if (strcmp(in->name, name) == 0 && in->wrong && (in->explanations || !in->reason[0])) return in;
+    }
+    return NULL;
+}
+
+void gradcheck_agree(CaseReport *r, long count) {
+    Wrong *wrong = calloc((size_t)count + 1, sizeof *wrong);
+    if (!wrong) error_no_memory("reports");
+    for (long c = 0; c < count; c++)
+        for (int k = 0; k < r[c].inputs; k++) {
+            const char *name = r[c].in[k].name;
+            bool first = find_wrong(&r[c], name);
+            for (long before = 0; before < c && first; before++) first = !find_wrong(&r[before], name);
+            long n = 0;
+            for (long i = c; i < count && first; i++) {
+                InputReport *in = find_wrong(&r[i], name);
+                if (in) wrong[n++] = (Wrong){in, !r[i].added, false};
+            }
+            agree(wrong, n);
+        }
+    free(wrong);
+    for (long c = 0; c < count; c++)
+        if (r[c].judged) gradcheck_conclude(&r[c]);
+}
