@@ -399,6 +399,22 @@ static void nan_never_passes(void) {
     CHECK(r.verdict != PASS, "%s", gradcheck_verdict_text(r.verdict));
 }
 
+static real with_a_hole(real x) {
+    return x == 0 ? (real)NAN : x * x;
+}
+static real twice(real x) {
+    return 2 * x;
+}
+/* A point without a value takes few runs, unless there are values beside it. */
+static void what_is_nowhere_is_not_looked_for(void) {
+    static const double at_0[] = {0};
+    CaseReport r = check_own(not_a_number, zero, (CheckInput){"x", DIMS(24)});
+    CHECK(r.evaluations < 24 * 20, "%ld runs", r.evaluations);
+    r = check_own(with_a_hole, twice, (CheckInput){"x", DIMS(1), .values = at_0});
+    CHECK(r.in[0].numeric == 0 && r.in[0].verdict == PASS, "%g ± %g: %s", r.in[0].numeric, r.in[0].estimate,
+          gradcheck_verdict_text(r.in[0].verdict));
+}
+
 static real infinite(real x) {
     return x < 100 ? (real)INFINITY : x;
 }
@@ -543,5 +559,6 @@ TEST_MAIN({"extrapolation is exact and knows it", extrapolation_is_exact_and_kno
           {"an input returned is right", an_input_returned_is_right},
           {"many elements are sampled and all are seen", many_elements_are_sampled_and_all_are_seen},
           {"NaN never passes", nan_never_passes},
+          {"what is nowhere is not looked for", what_is_nowhere_is_not_looked_for},
           {"infinity never passes for a number", infinity_never_passes_for_a_number},
           {"functions and operations are checked in a line", functions_and_operations_are_checked_in_a_line})

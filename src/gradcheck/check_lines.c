@@ -116,12 +116,14 @@ static long end_of_outputs(const Entries *e, long q, long *first) {
     return one_hot ? q : e->outputs;
 }
 
-static void blur(Lines *l) {
+static void sum_up(Lines *l) {
     const Entries *e = l->e;
     for (long q = 0; q < e->cotangents; q++) {
         long i, end = end_of_outputs(e, q, &i);
-        for (; i < end; i++)
+        for (; i < end; i++) {
             l->blur[q] = hypot(l->blur[q], (double)e->cotangent[q * e->outputs + i] * l->noise[i]);
+            l->nowhere[q] |= !isfinite(l->here[i]);
+        }
     }
 }
 
@@ -141,9 +143,15 @@ static void start_sweeps(const Lines *l, Line *line, int order) {
     for (long q = 0; q < l->e->cotangents; q++) sweep_start(&line->sweep[q], order);
 }
 
+/* No finite number at the point, nor a step away: it will be none at smaller steps. */
+static bool is_nowhere(const Lines *l, const Line *line, long q) {
+    return l->nowhere[q] && !line->crossed && line->sweep[q].levels == 0;
+}
+
 static bool all_settled(const Lines *l, const Line *line) {
     for (long q = 0; q < l->e->cotangents; q++)
-        if (!sweep_settled(&line->sweep[q], 64 * (double)REAL_EPSILON)) return false;
+        if (!is_nowhere(l, line, q) && !sweep_settled(&line->sweep[q], 64 * (double)REAL_EPSILON))
+            return false;
     return true;
 }
 
@@ -205,7 +213,7 @@ static void sweep(Lines *l, double part, int side) {
     for (int i = 0; i < steps; i++) {
         check_batch_begin(&l->batch);
         for (Line *line = l->line; line < l->line + l->count; line++) {
-            line->under_way = line->under_way && line->step > last_step(line) && !all_settled(l, line);
+            line->under_way &= line->step > last_step(line) && (i == 0 || !all_settled(l, line));
             if (!line->under_way) continue;
             line->run = l->batch.asked;
             ask_at(l, line, at_step(line, side ? side : 1));
@@ -270,6 +278,7 @@ void lines_open(Lines *l, CheckRun *run, const Entries *e, Arena *arena) {
     l->here = arena_alloc(arena, outputs * sizeof *l->here);
     l->noise = arena_alloc(arena, outputs * sizeof *l->noise);
     l->blur = arena_alloc(arena, cotangents * sizeof *l->blur);
+    l->nowhere = arena_alloc(arena, cotangents * sizeof *l->nowhere);
     l->slope = arena_alloc(arena, outputs * sizeof *l->slope);
     l->moved = arena_alloc(arena, outputs * sizeof *l->moved);
     l->line = arena_alloc(arena, (size_t)l->room * sizeof *l->line);
@@ -279,7 +288,7 @@ void lines_open(Lines *l, CheckRun *run, const Entries *e, Arena *arena) {
     long changes = runs * most < MOST_CHANGES ? runs * most : MOST_CHANGES;
     check_batch_open(&l->batch, run, arena, e->outputs, runs, changes < most ? most : changes);
     measure_noise(l);
-    blur(l);
+    sum_up(l);
 }
 
 void lines_set(Lines *l, long first) {

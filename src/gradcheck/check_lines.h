@@ -33,6 +33,7 @@ typedef struct Lines {
     uint64_t branches; /* taken there */
     double *noise;     /* of each output: what rounding changes in it */
     double *blur;      /* of each cotangent: the same of its sum over the outputs */
+    bool *nowhere;     /* of each cotangent: among its outputs at the point is one that is no finite number */
     double floor;      /* what rounding may hide in an output of 0, which has no last digit: it may be the
                           difference of equal numbers, or the logarithm of a 1 that was rounded */
     Line *line;
