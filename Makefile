@@ -302,7 +302,7 @@ COVERED = OPT='$$(if $$(filter src/kernels/%,$$<),-O1 -fno-inline -fno-thread-ju
 coverage:
 	@find build-coverage -name '*.gcda' -delete 2>/dev/null || :
 	@$(MAKE) -s BUILD=build-coverage $(COVERED) PRECISIONS=float run-tests
-	@$(MAKE) -s BUILD=build-coverage $(COVERED) PRECISIONS=double TESTS="$(JUDGES)" run-tests
+	@ALL=1 $(MAKE) -s BUILD=build-coverage $(COVERED) PRECISIONS=double TESTS="$(JUDGES)" run-tests
 	@BUILD=build-coverage GRADCHECK=build-coverage/double/gradcheck sh tests/run.sh $(filter tests/numpy%,$(SCRIPTS)) | grep -v '^ok '
 	@ALL=1 build-coverage/float/tests/no_memory_shown
 	@BUILD=build-coverage PLACES=1 python3 -B tests/faults/faults.py memory || :

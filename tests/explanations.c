@@ -416,10 +416,29 @@ static void parts_have_their_words(void) {
     grade_parts_free(part, parts);
 }
 
+/* Of files each array is a part, and what cannot be judged is one; where there is no plan properties have no points. */
+static void files_have_parts(void) {
+    CaseReport r[3] = {report("a", "files"), {.verdict = FAIL}, report("a", "nothing wanted")};
+    long parts;
+    REPORT_SET(r[1].op, "a");
+    REPORT_SET(r[1].name, "damaged");
+    REPORT_SET(r[1].trouble, "case.json: byte 0: found the end");
+    r[2].planned = r[2].judged = r[2].like = true, r[2].points = 3, r[2].properties = PROPERTY_FORWARD + 1;
+    Part *part = grade_parts(r, 3, &parts);
+    const Part *p = part_of(part, parts, "files: dx");
+    CHECK(p && p->verdict == PASS && p->points == 1 && p->score == 1, "%s", p ? p->text : "none");
+    p = part_of(part, parts, "damaged");
+    CHECK(p && p->verdict == FAIL && p->points == 1 && p->score == 0 && strstr(p->text, "found the end"),
+          "%s", p ? p->text : "none");
+    p = part_of(part, parts, "nothing wanted: y");
+    CHECK(p && p->verdict == PASS && p->score == p->points && p->points > 0, "%s", p ? p->text : "none");
+    grade_parts_free(part, parts);
+}
+
 TEST_MAIN({"mistakes are explained once", mistakes_are_explained_once},
           {"cases are compared", cases_are_compared}, {"numbers are placed", numbers_are_placed},
           {"cases agree on an explanation", cases_agree_on_an_explanation},
           {"the reading that fits most is believed", the_reading_that_fits_most_is_believed},
           {"other reasons stay", other_reasons_stay}, {"rows of numbers and none", rows_of_numbers_and_none},
           {"curves have a row for each power", curves_have_a_row_for_each_power},
-          {"parts have their words", parts_have_their_words})
+          {"parts have their words", parts_have_their_words}, {"files have parts", files_have_parts})
