@@ -566,6 +566,27 @@ static void a_folder_is_a_table(void) {
     CHECK(GRADCHECK("files") == STATUS_NO_INPUT && strstr(err, "found no C files"), "%s", err);
 }
 
+/* Where no file can be judged, or none of what is found about it kept, the run ends and says why. */
+static void a_folder_may_be_unfit(void) {
+    if (!SHIPPED) return;
+    enter_folder();
+    CHECK(mkdir("files", 0777) == 0);
+    write_square("files/anna.c", "1", right, "");
+    write_text("cases.c", teachers);
+    write_text("bad.c", "int f(");
+    CHECK(GRADCHECK("files") == 0 && strstr(out, "anna.c "), "by its own cases: %s%s", err, out);
+    CHECK(GRADCHECK("files", "--cases", "bad.c") == STATUS_BAD_DATA && strstr(err, "bad.c: does not compile"),
+          "%s", err);
+    static const char *const reports[] = {"--gradescope", "--junit"};
+    for (int i = 0; i < 2; i++)
+        CHECK(GRADCHECK("files", "--cases", "cases.c", reports[i], "cases.c/in/it") == STATUS_CANNOT_CREATE &&
+                  !strstr(out, "anna.c "),
+              "%s%s", err, out);
+    CHECK(GRADCHECK(longest_path()) == STATUS_NO_INPUT && strstr(err, "name too long"), "%s", err);
+    setenv("CC", "no-such-compiler", 1);
+    CHECK(GRADCHECK("files") == STATUS_BUG && strstr(err, "CC: no-such-compiler: cannot be run"), "%s", err);
+}
+
 PROGRAM_TEST_MAIN({"every template compiles", every_template_compiles, 170},
                   {"a solution is like the operation", a_solution_is_like_the_operation, 60},
                   {"a teacher's cases judge", a_teachers_cases_judge},
@@ -584,4 +605,5 @@ PROGRAM_TEST_MAIN({"every template compiles", every_template_compiles, 170},
                   {"a killed folder leaves all reports", a_killed_folder_leaves_all_reports},
                   {"an ended run cleans up", an_ended_run_cleans_up},
                   {"a reader that goes costs no grade", a_reader_that_goes_costs_no_grade},
-                  {"loops get less time", loops_get_less_time}, {"a folder is a table", a_folder_is_a_table})
+                  {"loops get less time", loops_get_less_time}, {"a folder is a table", a_folder_is_a_table},
+                  {"a folder may be unfit", a_folder_may_be_unfit})

@@ -13,12 +13,22 @@ static const struct Subject {
     Experiment *explain;
     bool (*bench)(const char *name, const BenchOptions *o, Error *e);
 } subjects[] = {
-    {"relevance", explain_relevance},       {"scaling", explain_scaling}, {"kernels", explain_kernels},
-    {"positions", explain_positions},       {"heads", explain_heads},     {"scores", explain_scores},
-    {"teacher", explain_teacher},           {"tape", explain_tape},       {"step", NULL, bench_step},
-    {"convolution", explain_convolution},   {"ops", NULL, bench_ops},     {"dispatch", NULL, bench_dispatch},
-    {"decode", NULL, bench_decode},         {"gemm", NULL, bench_gemm},   {"scaling", NULL, bench_scaling},
+    {"step", NULL, bench_step},
+    {"ops", NULL, bench_ops},
+    {"dispatch", NULL, bench_dispatch},
+    {"scaling", NULL, bench_scaling},
+    {"decode", NULL, bench_decode},
+    {"gemm", NULL, bench_gemm},
     {"checkpoint", NULL, bench_checkpoint},
+    {"relevance", explain_relevance},
+    {"scaling", explain_scaling},
+    {"kernels", explain_kernels},
+    {"scores", explain_scores},
+    {"positions", explain_positions},
+    {"heads", explain_heads},
+    {"teacher", explain_teacher},
+    {"tape", explain_tape},
+    {"convolution", explain_convolution},
 };
 enum { SUBJECTS = sizeof subjects / sizeof *subjects, ALLOCATIONS = 80 };
 

@@ -263,6 +263,8 @@ static void whatever_a_file_is_is_a_verdict(void) {
         CHECK(f->status == 66 || line_with(out, "\"verdict\": \"FAIL\"", ""), "%s: no verdict: %s", f->name,
               out);
     }
+    write_operation("-op.c", FORWARD, "");
+    CHECK(GRADCHECK("--json", "--", "-op.c") == 0, "a name like a flag's: %s%s", err, out);
     setenv("CC", "no-such-compiler -m64", 1);
     write_operation("op.c", FORWARD, "");
     CHECK(GRADCHECK("op.c") == STATUS_BUG && strstr(err, "CC: no-such-compiler: cannot be run"), "%s", err);
