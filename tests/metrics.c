@@ -139,6 +139,24 @@ static void a_deleted_file(void) {
     CHECK(!metrics_close(&f, &e) && e.status == STATUS_IO);
 }
 
+static void write_two(MetricsFile *f) {
+    for (int step = 1; step <= 2; step++) metrics_write(f, &(Metrics){.task = "copy", .step = step});
+}
+
+/* Rows that find no room are told of once, when it happens, and cost the status at the end. */
+static void a_full_disk(void) {
+    MetricsFile f;
+    Error e = {0};
+    enter_folder();
+    CHECK(metrics_open(&f, ".", false, &e), "%s", e.text);
+    int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+    CHECK(full >= 0 && dup2(full, fileno(f.csv)) >= 0);
+    const char *text = said(write_two, &f);
+    CHECK(!strcmp(text, "./metrics.csv: No space left on device\n"), "said '%s'", text);
+    CHECK(!metrics_close(&f, &e) && e.status == STATUS_IO, "%s", e.text);
+    close(full);
+}
+
 /* What is lost only when the file is closed is an error all the same. */
 static void lost_at_the_end(void) {
     MetricsFile f;
@@ -180,5 +198,5 @@ static void json_has_no_nan(void) {
 }
 
 TEST_MAIN({"rows that stay", rows_that_stay}, {"places without metrics", places_without_metrics},
-          {"no place", no_place}, {"a deleted file", a_deleted_file}, {"lost at the end", lost_at_the_end},
-          {"JSON has no NaN", json_has_no_nan})
+          {"no place", no_place}, {"a deleted file", a_deleted_file}, {"a full disk", a_full_disk},
+          {"lost at the end", lost_at_the_end}, {"JSON has no NaN", json_has_no_nan})

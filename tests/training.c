@@ -503,6 +503,31 @@ static void training_learns_with_additive_attention(void) {
     learns_with(ATTENTION_ADDITIVE);
 }
 
+/* As is a gradient: the update fails, and changes nothing. */
+static void non_finite_update(void) {
+    static const double bad[] = {NAN, INFINITY};
+    static const char *const text[] = {
+        "step 1: found a gradient whose norm is not a number, need a finite one",
+        "step 1: found a gradient whose norm is infinite, need a finite one"};
+    Task *task = open_copy();
+    for (int i = 0; i < 2; i++) {
+        Trainer *t = trainer_new(task, 4, 2, 0);
+        Parameters *p = &t->model->parameters;
+        StepResult r;
+        Error e = {0};
+        trainer_draw(t, &r);
+        CHECK(trainer_gradient(t, &r, &e), "%s", e.text);
+        p->grad[p->entry[1].offset] = (real)bad[i];
+        real *value = copy_of(p->value, p->size);
+        CHECK(!trainer_update(t, &r, &e) && e.status == STATUS_NON_FINITE && !strcmp(e.text, text[i]), "%s",
+              e.text);
+        CHECK(t->optimizer.step == 0 && same_bits(p->value, value, p->size));
+        free(value);
+        trainer_free(t);
+    }
+    task_free(task);
+}
+
 TEST_MAIN({"optimizers agree with PyTorch", optimizers_agree},
           {"gains and biases do not decay", vectors_do_not_decay},
           {"clipping agrees with PyTorch", clipping_agrees}, {"a store of many chunks", large_store},
@@ -514,6 +539,7 @@ TEST_MAIN({"optimizers agree with PyTorch", optimizers_agree},
           {"k batches of B are one of kB", accumulation_is_one_batch},
           {"the same seed gives the same bits", same_seed_same_bits},
           {"a step that is not finite changes nothing", non_finite_step},
+          {"an update that is not finite changes nothing", non_finite_update},
           {"evaluation is a mean over tokens", evaluation_is_a_mean_over_tokens},
           {"training learns", training_learns},
           {"training learns with additive attention", training_learns_with_additive_attention})
