@@ -272,6 +272,12 @@ static void the_reading_that_fits_most_is_believed(void) {
     r[1].in[0].verdict = r[1].verdict = PASS, r[1].in[0].wrong = 0;
     gradcheck_agree(r, 4);
     for (int i = 0; i < 4; i += i ? 1 : 2) CHECK(r[i].in[0].pattern[0] == 'S', "%s", r[i].in[0].pattern);
+    for (int i = 0; i < 4; i++)
+        r[i].in[0].explanation[0].of_sizes = true; /* and it is no size where those are right */
+    r[1].in[0].sloped = 6;
+    gradcheck_agree(r, 4);
+    CHECK(r[0].in[0].pattern[0] == 'P', "%s", r[0].in[0].pattern);
+    for (int i = 0; i < 4; i++) r[i].in[0].explanation[0].of_sizes = false;
     r[0] = r[1];
     gradcheck_agree(r, 4);
     CHECK(r[2].in[0].pattern[0] == 'S' && r[3].in[0].pattern[0] == 'S', "added ones");

@@ -45,15 +45,16 @@ static bool is_believed(const Wrong *w, long n, const Explanation *x, Support s)
 }
 
 /* Of those that are believed the first in the order of patterns; of several of one pattern, as sizes that a factor may come from,
- * the one that fits most cases. NULL: there is none. */
-static const Explanation *best_of(const Wrong *w, long n) {
+ * the one that fits most cases. right: in another case the gradient is right, for all its sizes. NULL: there is none. */
+static const Explanation *best_of(const Wrong *w, long n, bool right) {
     const Explanation *best = NULL;
     long most = 0;
     for (long i = 0; i < n; i++)
         for (int k = 0; k < w[i].in->explanations && !w[i].settled; k++) {
             const Explanation *x = &w[i].in->explanation[k];
             Support s = support_of(w, n, x);
-            if ((best && x->order > best->order) || !is_believed(w, n, x, s)) continue;
+            if ((right && x->of_sizes) || (best && x->order > best->order) || !is_believed(w, n, x, s))
+                continue;
             if (best && x->order == best->order && s.given * n + s.all <= most) continue;
             best = x, most = s.given * n + s.all;
         }
@@ -70,12 +71,12 @@ static void settle(Wrong *w, long n, const Explanation *x) {
     }
 }
 
-static void agree(Wrong *w, long n) {
+static void agree(Wrong *w, long n, bool right) {
     const Explanation *x;
     bool any = false;
     for (long i = 0; i < n; i++) any |= w[i].given;
     for (long i = 0; i < n && !any; i++) w[i].given = true;
-    while ((x = best_of(w, n))) settle(w, n, x);
+    while ((x = best_of(w, n, right))) settle(w, n, x);
     for (long i = 0; i < n; i++)
         if (!w[i].settled) gradcheck_explain_by(w[i].in, NULL);
 }
@@ -87,6 +88,16 @@ static InputReport *find_wrong(CaseReport *r, const char *name) {
         if (strcmp(in->name, name) == 0 && in->wrong && (in->explanations || !in->reason[0])) return in;
     }
     return NULL;
+}
+
+/* Whether the gradient is right, and not 0, in a case that somebody wrote. */
+static bool is_right_in_any(const CaseReport *r, long count, const char *name) {
+    for (long c = 0; c < count; c++)
+        for (int i = 0; i < r[c].inputs && !r[c].added; i++) {
+            const InputReport *in = &r[c].in[i];
+            if (strcmp(in->name, name) == 0 && in->verdict == PASS && in->sloped > in->flat) return true;
+        }
+    return false;
 }
 
 void gradcheck_agree(CaseReport *r, long count) {
@@ -102,7 +113,7 @@ void gradcheck_agree(CaseReport *r, long count) {
                 InputReport *in = find_wrong(&r[i], name);
                 if (in) wrong[n++] = (Wrong){in, !r[i].added, false};
             }
-            agree(wrong, n);
+            agree(wrong, n, is_right_in_any(r, count, name));
         }
     free(wrong);
     for (long c = 0; c < count; c++)

@@ -276,7 +276,9 @@ void check_gradients(CheckRun *run, Arena *arena, uint64_t seed, CaseReport *rep
         if (r->verdict > report->verdict) report->verdict = r->verdict;
         kinks |= r->kinks > 0;
     }
+    run->explaining = true;
     for (int k = 0, i = 0; k < run->point->inputs; k++)
         if (g.element[k].entry) explain(&g, k, &report->in[i++]);
+    run->explaining = false;
     if (g.whole && kinks) report_ties(&g, report);
 }

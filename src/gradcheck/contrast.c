@@ -65,7 +65,6 @@ bool gradcheck_contrast(const CaseReport *r, long count, const CaseReport *at, c
         return true;
     }
     if (in->reason[0]) one = NULL;
-    if (wrong && one)
-        snprintf(text, REPORT_TEXT, "right where what has size %s here has size 1", one);
+    if (wrong && one) snprintf(text, REPORT_TEXT, "right where what has size %s here has size 1", one);
     return wrong && one;
 }

@@ -176,11 +176,12 @@ void gradcheck_diagnose(CheckRun *run, const Entries *all, int k, Arena *arena, 
     sharpen(&s);
     bool sure = false;
     report->explanations = 0;
+    gradcheck_explain_by(report, NULL);
     for (size_t i = 0; i < sizeof pattern / sizeof *pattern; i++) {
         if ((sure && pattern[i].how == SEEN) || (s.e->place && !pattern[i].of_a_sample)) continue;
         s.more = true;
         for (s.turn = 0; s.more && report->explanations < EXPLANATIONS; s.turn++) {
-            s.more = false;
+            s.more = false, s.said.of_sizes = false;
             if (!pattern[i].explains(&s)) break;
             Explanation *x = &report->explanation[report->explanations++];
             *x = s.said;
@@ -188,7 +189,7 @@ void gradcheck_diagnose(CheckRun *run, const Entries *all, int k, Arena *arena, 
             x->order = (int)i;
             REPORT_SET(x->pattern, pattern[i].name);
             sure |= x->sure;
+            if (report->explanations == 1) gradcheck_explain_by(report, x);
         }
     }
-    gradcheck_explain_by(report, report->explanations ? report->explanation : NULL);
 }

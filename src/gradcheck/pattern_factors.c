@@ -230,14 +230,14 @@ static bool name_classes(Suspect *s, const Classes *c, bool of_elements, char *t
     return false;
 }
 
-/* Two classes, of different factors where there are such, as examples. */
+/* Examples of factors: of elements or of outputs two, of both together one. */
 static void examples(const Suspect *s, const Classes *c, bool of_elements, bool of_outputs, char *text,
                      size_t size) {
     char at[INDEX_TEXT];
     double before = NAN;
     int said = 0;
     text[0] = 0;
-    for (long k = 0; k < c->count && said < 2; k++) {
+    for (long k = 0; k < c->count && said < (of_elements && of_outputs ? 1 : 2); k++) {
         double factor = c->factor[k];
         if (c->largest[k] == 0 || fabs(factor - 1) <= s->tolerance || fabs(factor - before) <= s->tolerance)
             continue;
@@ -273,11 +273,18 @@ static bool say_classes(Suspect *s, const Classes *c) {
         snprintf(text, sizeof text, "belongs to the output");
     else
         say_axes(s, c->axes, text, sizeof text);
-    bool between = (c->axes & own) && (c->axes & ~own);
     examples(s, c, c->axes & own, c->axes & ~own, more, sizeof more);
-    return pattern_say(s, "each effect on an output is the right one times a factor that %s%s%s%s",
-                       elements || outputs ? "" : "depends on ", text,
-                       between ? ", of a number on the way?" : "", more);
+    if ((c->axes & own) && (c->axes & ~own)) {
+        pattern_say(s,
+                    "a number on the way from %s to the output has a wrong gradient, and the way from %s to "
+                    "it is right; it "
+                    "has %s%s",
+                    s->in->name, s->in->name, text, more);
+        s->said.form = pattern_form(text);
+        return true;
+    }
+    return pattern_say(s, "each effect on an output is the right one times a factor that %s%s%s",
+                       elements || outputs ? "" : "depends on ", text, more);
 }
 
 static int bits(unsigned axes) {

@@ -1,6 +1,8 @@
 /* What is wrong with an element's own part, as other values of the other elements or inputs show. */
 #include "gradcheck/other_point.h"
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 /* Between each value and the one as far from the other end: values that the input may hold. `every`: of elements j with
  * j % 2 != every only; 2: of all. */
@@ -90,6 +92,64 @@ bool pattern_own_slope(Suspect *s) {
         "each element's own term has a wrong derivative, whatever the other elements are: for %s%s "
         "= %.6g it is %.6g, and should be %.6g",
         x, place, value, found, need);
+}
+
+/* ---- What the error depends on ---- */
+
+/* How error and right gradient change from here to another point; of all entries. */
+typedef struct Change {
+    bool right, error, ratio;
+} Change;
+
+static Change change_to(const Suspect *s, const Entries *there) {
+    const double room = 1e-5, much = 1e-2;
+    Change c = {false, false, false};
+    for (long at = 0; at < s->e->cotangents * s->e->coordinates; at++) {
+        const Entry *other = &there->entry[at];
+        double scale = s->scale[at / s->e->coordinates], error = s->analytic[at] - s->numeric[at];
+        double moved = other->numeric - s->numeric[at], off = other->analytic - other->numeric;
+        c.right |= fabs(moved) > much * scale;
+        c.error |= !(fabs(off - error) <= room * fmax(scale, fabs(error)));
+        c.ratio |= !(fabs(other->analytic * s->numeric[at] - s->analytic[at] * other->numeric) <=
+                     room * fmax(fabs(other->numeric), fabs(s->numeric[at])) *
+                         fmax(fabs(other->analytic), fabs(s->analytic[at])));
+    }
+    return c;
+}
+
+/* "b and c": one more name for a list. */
+static void add_name(char *text, size_t size, const char *name) {
+    size_t used = strlen(text);
+    snprintf(text + used, size - used, "%s%.20s", used ? " and " : "", name);
+}
+
+/* An input that the right gradient depends on, and the error, or the factor, does not, is no part of what is wrong. */
+bool pattern_depends(Suspect *s) {
+    char without[REPORT_NAME * 2] = "", factor[REPORT_NAME * 2] = "";
+    CheckPoint *given = s->run->point;
+    for (int k = 0; k < given->inputs; k++) {
+        CheckPoint changed = *given, there;
+        if (k == s->e->input || !point_may_change(s) || !mix(s, &changed, k, 2)) continue;
+        size_t used = point_go(s, &changed, &there);
+        const Entries found = point_entries(s);
+        point_back(s, given, used);
+        Change c = change_to(s, &found);
+        if (c.right && !c.error) add_name(without, sizeof without, given->in[k].name);
+        if (c.right && !c.ratio) add_name(factor, sizeof factor, given->in[k].name);
+    }
+    const char *x = s->in->name;
+    if (*factor)
+        return pattern_say(s,
+                           "what is found over what is right does not change with %s, which the right "
+                           "gradient does: a factor "
+                           "without %s is wrong, missing or one too many in that of %s",
+                           factor, factor, x);
+    return *without &&
+           pattern_say(
+               s,
+               "the error does not change with %s, which the right gradient does: a term without %s is "
+               "wrong, missing or one too many in that of %s",
+               without, without, x);
 }
 
 /* Whether what is found here is the Jacobian there, each column times a factor of its own, which goes to `factor`. */

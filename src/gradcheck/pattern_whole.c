@@ -151,6 +151,7 @@ static bool say_factor(Suspect *s, const char *which, double k) {
         [REPORT_TEXT]; /* it may be another number in another case, if it is not a size or a function of one */
     snprintf(what, sizeof what, "%s%s%s", which, s->more && !named ? name : "", source);
     s->said.form = pattern_form(what);
+    s->said.of_sizes = *source;
     return true;
 }
 

@@ -109,8 +109,9 @@ static const CheckCase *load_case(void *context) {
     return load_case_of(j->plan, j->item, j->plan->library);
 }
 
-/* The host is gone: that is the verdict, on the property that was looked at where the gradients are judged. Where its time
- * ran out in the middle of many short runs, nothing is known but that it was not enough. */
+/* The host is gone: that is the verdict, on the property that was looked at where the gradients are judged; but not where that
+ * came of values which the checker tried of its own accord, to explain what is wrong. Where its time ran out in the middle of many
+ * short runs, nothing is known but that it was not enough. */
 static void lost_host(void *context, const ChildEnd *end, const CheckRun *run) {
     Judging *j = context;
     const ChildLimits *limits = j->limits;
@@ -118,7 +119,11 @@ static void lost_host(void *context, const ChildEnd *end, const CheckRun *run) {
     not_checked(&r, j->item, end, limits, run->stage);
     bool endless = end->fate == CHILD_TIMED_OUT && run->evaluations <= ENOUGH_RUNS;
     double wanted = limits->seconds * (double)run->planned / (double)(run->evaluations + 1);
-    if (end->fate == CHILD_TIMED_OUT && !endless) {
+    if (run->explaining) {
+        r = j->report;
+        r.judged = true;
+        gradcheck_conclude(&r);
+    } else if (end->fate == CHILD_TIMED_OUT && !endless) {
         r.verdict = INCONCLUSIVE, r.diagnosis[0] = 0;
         snprintf(r.trouble, sizeof r.trouble,
                  "its time limit of %g s ran out after %ld runs: --time-limit %.0f may be enough, or smaller "
@@ -130,7 +135,7 @@ static void lost_host(void *context, const ChildEnd *end, const CheckRun *run) {
         gradcheck_conclude(&j->report);
         r = j->report;
     }
-    r.endless = endless;
+    r.endless = endless && !run->explaining;
     child_send(&r, sizeof r);
     child_finish();
 }
