@@ -31,7 +31,7 @@ static const char *name_of(char text[REPORT_NAME], const char *name, Shape shape
 
 /* A set of entries: by the indices of the output along one axis and of the input along another, of one size. */
 typedef struct Relation {
-    const char *text; /* which ones; %d: the input's axis, the output's */
+    const char *text; /* which outputs, for an element */
     bool (*holds)(long input, long output);
 } Relation;
 
@@ -52,11 +52,8 @@ static bool two_later(long input, long output) {
 }
 
 static const Relation relations[] = {
-    {"have the same index: along axis %d of the output and axis %d of %s", same},
-    {"have different indices: along axis %d of the output and axis %d of %s", others},
-    {"are more than 1 beyond: along axis %d of the output and axis %d of %s", two_later},
-    {"are beyond: along axis %d of the output and axis %d of %s", later},
-    {"are before: along axis %d of the output and axis %d of %s", earlier},
+    {"at its own index", same}, {"at other indices", others},  {"more than 1 later", two_later},
+    {"that come later", later}, {"that come before", earlier},
 };
 enum { RELATIONS = sizeof relations / sizeof *relations };
 
@@ -146,10 +143,13 @@ bool pattern_related(Suspect *s) {
                 if (in.n != out.n || in.n < 2 || (in.n == 2 && r >= 2)) continue;
                 Tally t = tally(s, &in, &out, &relations[r]);
                 if (!explains(&t) || (r == 1 && plain)) continue;
-                char where[REPORT_TEXT];
-                snprintf(where, sizeof where, relations[r].text, q, p, s->in->name);
-                return pattern_say(s, "an element's effect is %s on outputs that %s; on others it is right",
-                                   how, where);
+                bool carried = r >= 2; /* what is its own is right, and what comes of it further on is not */
+                return pattern_say(
+                    s,
+                    "an element's effect on outputs %s is %s, on others it is right: along axis %d of "
+                    "the output and axis %d of %s%s",
+                    relations[r].text, how, q, p, s->in->name,
+                    carried ? "; what is carried from one index to the next is wrong, or a part of it" : "");
             }
     return false;
 }

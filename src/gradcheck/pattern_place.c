@@ -169,11 +169,15 @@ static bool by_index(Suspect *s, Shape shape, int axis, const Wrong *w, const ch
     enum { LEAST = 5 };
     bool one_each = a->n == w->n;
     if (wrongs < 2 || rights < 1 || (one_each && wrongs + rights < LEAST)) return false;
-    bool at_an_end = rights == 1 && (only == 0 || only == last);
+    bool at_an_end = rights == 1 && (only == 0 || only == last), until = rights > 0;
+    for (long i = 0; i + 1 < a->n; i++) until &= !(wrong[i] && right[i + 1]);
     if (one_each && !at_an_end) return false;
     say_numbers(wrong, a->n, bad, sizeof bad);
     say_numbers(right, a->n, good, sizeof good);
-    if (at_an_end)
+    if (until && only < last && !w->lost)
+        pattern_say(s, "right %s index %ld of axis %d%s, wrong from the next on", only ? "up to" : "at", only,
+                    a->axis, of);
+    else if (at_an_end)
         pattern_say(s, "right only at index %ld%s of axis %d%s, wrong at all others", only,
                     only ? ", the last," : "", a->axis, of);
     else

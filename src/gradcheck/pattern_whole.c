@@ -269,10 +269,10 @@ bool pattern_of_another_input(Suspect *s) {
     return false;
 }
 
-/* Mistakes in a formula show in the first digits. What is off in later ones alone is another constant, or rounding: then
- * nearly all are off, and each by a small part of itself. */
-bool pattern_nearly_right(Suspect *s) {
-    const double part = 0.01, small = 1e-3, of_itself = 0.01;
+/* Mistakes in a formula show in the first digits. What is off in later ones alone is another constant, or rounding: then of all
+ * entries a share is off, each by a small part of the largest and of itself. */
+static bool is_nearly_right(const Suspect *s, double part, double of_itself, double share) {
+    const double small = 1e-3;
     long seen = 0, off = 0;
     for (long at = 0; at < s->e->cotangents * s->e->coordinates; at++) {
         double size = s->scale[at / s->e->coordinates], need = fabs(s->numeric[at]);
@@ -281,8 +281,18 @@ bool pattern_nearly_right(Suspect *s) {
         if (!(need > small * size)) continue;
         seen++, off += !pattern_near(s, at, s->analytic[at], s->numeric[at]);
     }
-    return 4 * off >= 3 * seen &&
+    return (double)off >= share * (double)seen;
+}
+
+bool pattern_nearly_right(Suspect *s) {
+    return is_nearly_right(s, 0.01, 0.01, 0.75) &&
            pattern_say(s,
                        "right to 1 %% of the largest, but not to all digits: another epsilon than "
                        "forward's, an approximation, single precision, or a small term or factor left out?");
+}
+
+bool pattern_right_to_digits(Suspect *s) {
+    return is_nearly_right(s, 1e-4, INFINITY, 0.25) &&
+           pattern_say(s, "right to four digits, and not to all: another epsilon than forward's, a constant "
+                          "with too few digits, an approximation, or single precision?");
 }
