@@ -8,8 +8,10 @@
 #include <stdarg.h>
 #include <sys/file.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 
 /* ---- System calls that misbehave ---- */
 
@@ -449,6 +451,14 @@ static void refuses_to_write(void) {
     mkfifo(in_folder("fifo"), 0600);
     CHECK(!file_create(in_folder("fifo"), &e));
     CHECK_ERROR(e, STATUS_CANNOT_CREATE, "fifo: found a FIFO, need a regular file");
+    struct sockaddr_un place = {.sun_family = AF_UNIX};
+    snprintf(place.sun_path, sizeof place.sun_path, "%s", in_folder("socket"));
+    int end = socket(AF_UNIX, SOCK_STREAM, 0);
+    CHECK(bind(end, (const struct sockaddr *)&place, sizeof place) == 0);
+    e = (Error){0};
+    CHECK(!file_create(in_folder("socket"), &e));
+    CHECK_ERROR(e, STATUS_CANNOT_CREATE, "socket: found a socket, need a regular file");
+    close(end), unlink(in_folder("socket"));
     char longest[300];
     memset(longest, 'n', 250);
     longest[250] = 0;

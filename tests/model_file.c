@@ -20,6 +20,7 @@ static void check_same_config(const ModelConfig *a, const ModelConfig *b) {
         CHECK(strcmp(x, y) == 0, "%s: found %s, want %s", name, y, x);
     }
     CHECK(fields == 17, "found %d fields", fields);
+    CHECK(!config_field(a, -1, &name, x));
     CHECK(a->label_smoothing == b->label_smoothing, "found %.17g", b->label_smoothing);
 }
 

@@ -376,6 +376,10 @@ static void refuses_other_files(void) {
     array_free(&a);
     EXPECT_BUG("npy_write: x: NumPy has no type BF16",
                npy_write(&(Array){.dtype = DTYPE_BF16, .rank = 0, .count = 1, .bytes = "xx"}, "x", &e));
+    e = (Error){0};
+    a = array_over("x", DTYPE_F32, SHAPE(2), (const float[2]){0});
+    CHECK(!array_expect_shape(&a, SHAPE(3), &e) && strstr(e.text, "array: x: found shape [2], need [3]"),
+          "%s", e.text);
     EXPECT_BUG("array_over: x [4611686018427387904,4]", array_over("x", DTYPE_F64, SHAPE(1L << 62, 4), NULL));
 }
 

@@ -186,7 +186,24 @@ static void too_much_is_refused(void) {
     tape_memory_free(&m);
 }
 
-TEST_MAIN({"blocks do not overlap", blocks_do_not_overlap},
+/* Holes are as many as there may be, and what is reserved already is not taken again. */
+static void many_holes_are_kept(void) {
+    enum { MANY = 700, BYTES = 64 };
+    TapeMemory m = {0};
+    Error e = {0};
+    size_t at[MANY];
+    CHECK(tape_memory_reserve(&m, MANY * BYTES, &e), "%s", e.text);
+    for (int i = 0; i < MANY; i++) CHECK(tape_memory_take(&m, BYTES, &at[i], &e), "%s", e.text);
+    for (int i = 0; i < MANY; i += 2) tape_memory_give_back(&m, at[i], BYTES);
+    CHECK(tape_memory_in_use(&m) == MANY / 2 * BYTES && m.holes == MANY / 2, "%d holes", m.holes);
+    for (int i = 1; i < MANY; i += 2) tape_memory_give_back(&m, at[i], BYTES);
+    CHECK(tape_memory_in_use(&m) == 0 && m.holes == 0);
+    const void *first = tape_memory_at(&m, 0);
+    CHECK(tape_memory_reserve(&m, BYTES, &e) && tape_memory_at(&m, 0) == first && m.regions == 1);
+    tape_memory_free(&m);
+}
+
+TEST_MAIN({"many holes are kept", many_holes_are_kept}, {"blocks do not overlap", blocks_do_not_overlap},
           {"all given back is whole again", all_given_back_is_whole_again},
           {"the best hole is used", the_best_hole_is_used},
           {"no block crosses regions", no_block_crosses_regions},
