@@ -356,11 +356,11 @@ static void notices_lost_output(void) {
     CHECK(run_into("", bad) == STATUS_USAGE && strstr(err, "--bad"), "%s", err);
 }
 
-static bool is_bug(const Option *table) {
+static bool is_bug(const Option *wrong) {
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
-        Options options = {"prog", "", "", table};
+        Options options = {"prog", "", "", wrong};
         Error e = {0};
         char *argv[] = {"prog", NULL};
         freopen("/dev/null", "w", stderr);
