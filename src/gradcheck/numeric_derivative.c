@@ -18,7 +18,7 @@ void sweep_add(Sweep *s, double step, double difference, double noise) {
     s->row[0] = difference;
     s->noise = noise;
     for (int k = 1; k <= columns; k++) {
-        double factor = ldexp(1, s->order * k), left = s->row[k - 1];
+        double factor = (double)(1L << s->order * k), left = s->row[k - 1];
         double t = left + (left - above) / (factor - 1);
         double distance = fmax(fabs(t - left), fabs(t - above));
         magnified *= (factor + 1) / (factor - 1);

@@ -141,17 +141,17 @@ typedef struct Classes {
     long used, confirmed; /* classes that have an entry, and entries that confirm the factor of theirs */
 } Classes;
 
-static long class_of(const Suspect *s, unsigned axes, long i, long j, long *count) {
-    long key = 0;
+/* Of each of `n` places in a shape: the number of its indices along some axes, among *count. */
+static long *numbers_along(Arena *arena, Shape shape, unsigned axes, long n, long *count) {
+    long *number = arena_alloc(arena, (size_t)n * sizeof *number);
     *count = 1;
-    for (int axis = 0; axis < s->shape.rank + s->y_shape.rank; axis++) {
-        bool own = axis < s->shape.rank;
+    for (int axis = 0; axis < shape.rank; axis++) {
+        AlongAxis a = pattern_along(shape, axis);
         if (!(axes >> axis & 1)) continue;
-        AlongAxis a = own ? pattern_along(s->shape, axis) : pattern_along(s->y_shape, axis - s->shape.rank);
-        key = key * a.n + pattern_index_along(&a, own ? j : i);
+        for (long i = 0; i < n; i++) number[i] = number[i] * a.n + pattern_index_along(&a, i);
         *count *= a.n;
     }
-    return key;
+    return number;
 }
 
 /* Entries of elements that are wrong, large enough to show a factor. */
@@ -166,15 +166,18 @@ static bool counts(const Suspect *s, long i, long j) {
  * as many entries more as there are of them. */
 static bool fits_classes(Suspect *s, Classes *c) {
     const Entries *e = s->e;
-    long count;
-    class_of(s, c->axes, 0, 0, &c->count);
+    long inputs, outputs;
+    const long *of_input = numbers_along(s->arena, s->shape, c->axes, e->coordinates, &inputs);
+    const long *of_output =
+        numbers_along(s->arena, s->y_shape, c->axes >> s->shape.rank, e->outputs, &outputs);
+    c->count = inputs * outputs;
     c->factor = arena_alloc(s->arena, (size_t)c->count * sizeof *c->factor);
     c->largest = arena_alloc(s->arena, (size_t)c->count * sizeof *c->largest);
     c->entry = arena_alloc(s->arena, (size_t)c->count * sizeof *c->entry);
     c->used = c->confirmed = 0;
     for (long i = 0; i < e->outputs; i++)
         for (long j = 0; j < e->coordinates; j++) {
-            long at = (1 + i) * e->coordinates + j, k = class_of(s, c->axes, i, j, &count);
+            long at = (1 + i) * e->coordinates + j, k = of_input[j] * outputs + of_output[i];
             if (!counts(s, i, j)) continue;
             c->used += c->largest[k] == 0;
             if (!(fabs(s->numeric[at]) > c->largest[k])) continue;
@@ -188,7 +191,7 @@ static bool fits_classes(Suspect *s, Classes *c) {
     if (c->used < 2) return false;
     for (long i = 0; i < e->outputs; i++)
         for (long j = 0; j < e->coordinates; j++) {
-            long at = (1 + i) * e->coordinates + j, k = class_of(s, c->axes, i, j, &count);
+            long at = (1 + i) * e->coordinates + j, k = of_input[j] * outputs + of_output[i];
             if (e->state[j] != ENTRY_WRONG || e->entry[at].state == ENTRY_KINK) continue;
             if (!pattern_near(s, at, s->analytic[at], c->factor[k] * s->numeric[at])) return false;
             bool another =
