@@ -54,7 +54,7 @@ static double jacobian(const ReferencePart *p, long output, long j) {
 }
 
 static void add_term(ReferencePart *p, long i, double slope, real factor) {
-    if (slope == 0) return;
+    if (slope == 0 || !isfinite(slope)) return; /* as 0 · infinity, which other outputs have no part in */
     p->terms[i] += fabs(slope * (double)factor);
     p->added[i]++;
 }
