@@ -27,7 +27,7 @@ import time
 BUILD = os.path.abspath(os.environ.get("BUILD", "build"))
 SHIM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "shim.c")
 ALL, PLACES = (bool(os.environ.get(name)) for name in ("ALL", "PLACES"))
-STATUSES = {0, 1, 2, 3, 65, 66, 71, 73, 74, 78}
+STATUSES = {0, 1, 2, 3, 4, 65, 66, 71, 73, 74, 78}
 TEXT = "the cat sat on the mat, and the dog sat on the cat.\n" * 20
 TRAIN = ["float/train", "lm", "--text", "text", "--context", "8", "--d-model", "8", "--heads", "2", "--layers", "1",
          "--batch", "4", "--steps", "6", "--eval-every", "3", "--checkpoint-every", "2", "--threads", "2", "--quiet",
