@@ -283,6 +283,17 @@ static void the_reading_that_fits_most_is_believed(void) {
     CHECK(r[2].in[0].pattern[0] == 'S' && r[3].in[0].pattern[0] == 'S', "added ones");
 }
 
+/* What a case says too weakly for itself bears out another that says the same, and says nothing where there is none. */
+static void weak_ones_bear_out_others(void) {
+    CaseReport r[2] = {explained("1", 6, "a", 1, false), explained("2", 6, "a", 1, false)};
+    r[1].in[0].explanation[0].weak = true;
+    gradcheck_agree(r, 2);
+    CHECK(r[0].in[0].pattern[0] == 'a' && r[1].in[0].pattern[0] == 'a');
+    r[0].in[0].explanation[0].weak = true;
+    gradcheck_agree(r, 2);
+    CHECK(strcmp(r[0].diagnosis, "unknown") == 0 && !r[1].in[0].reason[0], "%s", r[1].in[0].reason);
+}
+
 /* What a property or a reason of another kind explains stays. */
 static void other_reasons_stay(void) {
     CaseReport r[2] = {failing("a", "first", 2, "taken by differences?"),
@@ -445,6 +456,7 @@ TEST_MAIN({"mistakes are explained once", mistakes_are_explained_once},
           {"cases are compared", cases_are_compared}, {"numbers are placed", numbers_are_placed},
           {"cases agree on an explanation", cases_agree_on_an_explanation},
           {"the reading that fits most is believed", the_reading_that_fits_most_is_believed},
+          {"weak ones bear out others", weak_ones_bear_out_others},
           {"other reasons stay", other_reasons_stay}, {"rows of numbers and none", rows_of_numbers_and_none},
           {"curves have a row for each power", curves_have_a_row_for_each_power},
           {"parts have their words", parts_have_their_words}, {"files have parts", files_have_parts})

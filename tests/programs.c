@@ -278,7 +278,7 @@ enum { ALL_MEMORY_IS_OURS = false };
 #endif
 
 /* What a dry run says, of a small training and a large one, is what the training takes, to a tenth: all that the
- * process holds. */
+ * process holds. Linux counts the pages of a process to 64 a processor. */
 static void dry_run_tells_the_peak(void) {
     if (!ALL_MEMORY_IS_OURS) return;
     enter_folder_with_text();
@@ -304,7 +304,7 @@ static void dry_run_tells_the_peak(void) {
         CHECK(run_program("train", arguments, (Streams){0}) == 0, "%s", err);
         const char *at = strstr(out, "parameters, ");
         CHECK(at && sscanf(at, "parameters, %lf MB", &said) == 1, "%s", out);
-        CHECK(fabs(said / peak - 1) < 0.1, "case %zu: said %.1f MB, took %.1f", i, said, peak);
+        CHECK(fabs(said - peak) < 0.1 * peak + 0.5, "case %zu: said %.1f MB, took %.1f", i, said, peak);
     }
 }
 

@@ -374,6 +374,31 @@ static void the_wrong_direction_is_named(void) {
     }
 }
 
+/* y = (Σ x², √Σx² √Σx² / Σx²), and a backward that is half as large again for the first and leaves of the second, whose gradient is
+ * 0, what rounding does. */
+static void beside_one_forward(Node *n) {
+    const real *x = n->in[0]->data;
+    real sum = x[0] * x[0] + x[1] * x[1] + x[2] * x[2], root = (real)sqrt((double)sum);
+    n->out->data[0] = sum, n->out->data[1] = root * root / sum;
+}
+static void beside_one_backward(Node *n) {
+    const real *x = n->in[0]->data;
+    for (long i = 0; i < 3; i++)
+        n->in[0]->grad[i] += 3 * x[i] * n->out->grad[0] + x[i] * REAL_EPSILON / 8 * n->out->grad[1];
+}
+static Tensor *beside_one(Tape *t, Tensor **x) {
+    static const Op op = {"beside_one", beside_one_forward, beside_one_backward};
+    return tape_record(tape_node(t, &op, SHAPE(2), INPUTS(tape_contiguous(t, x[0]))));
+}
+
+static void rounding_of_a_right_0_refutes_no_explanation(void) {
+    if (!IN_DOUBLE) return;
+    CaseReport r = check(beside_one, (CheckInput){"x", DIMS(3), 1, 2}, false);
+    SAYS(r, FAIL);
+    CHECK(strcmp(r.in[0].pattern, "constant factor") == 0 && strstr(r.in[0].reason, "1.5"), "%s: %s",
+          r.in[0].pattern, r.in[0].reason);
+}
+
 static real partly_single(real x) {
     return x * (real)(float)(1 / sqrt((double)(x * x + 1)));
 }
@@ -554,6 +579,7 @@ TEST_MAIN({"extrapolation is exact and knows it", extrapolation_is_exact_and_kno
           {"what is nearly right fails and is called so", what_is_nearly_right_fails_and_is_called_so},
           {"a one at the wrong place is named", a_one_at_the_wrong_place_is_named},
           {"the wrong direction is named", the_wrong_direction_is_named},
+          {"rounding of a right 0 refutes no explanation", rounding_of_a_right_0_refutes_no_explanation},
           {"a float on the way is named", a_float_on_the_way_is_named},
           {"shares of a tie add up", shares_of_a_tie_add_up},
           {"an input returned is right", an_input_returned_is_right},

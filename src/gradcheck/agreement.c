@@ -53,7 +53,8 @@ static const Explanation *best_of(const Wrong *w, long n, bool right) {
         for (int k = 0; k < w[i].in->explanations && !w[i].settled; k++) {
             const Explanation *x = &w[i].in->explanation[k];
             Support s = support_of(w, n, x);
-            if ((right && x->of_sizes) || (best && x->order > best->order) || !is_believed(w, n, x, s))
+            if (x->weak || (right && x->of_sizes) || (best && x->order > best->order) ||
+                !is_believed(w, n, x, s))
                 continue;
             if (best && x->order == best->order && s.given * n + s.all <= most) continue;
             best = x, most = s.given * n + s.all;

@@ -132,8 +132,12 @@ static void describe(Suspect *s, const CheckRun *run) {
     for (size_t i = 0; i < entries; i++) {
         s->analytic[i] = e->entry[i].analytic;
         s->numeric[i] = e->entry[i].numeric;
-        /* What is not resolved is 0 for a pattern. */
-        if (fabs(s->numeric[i]) <= SWEEP_TRUST * e->entry[i].estimate) s->numeric[i] = 0;
+        /* What is not resolved is 0 for a pattern, on both sides: else the rounding of a right 0 would refute it. */
+        double least = SWEEP_TRUST * e->entry[i].estimate;
+        if (fabs(s->numeric[i]) <= least) {
+            s->numeric[i] = 0;
+            if (fabs(s->analytic[i]) <= least) s->analytic[i] = 0;
+        }
         if (isfinite(s->numeric[i])) {
             double *scale = &s->scale[i / (size_t)e->coordinates];
             *scale = fmax(*scale, fabs(s->numeric[i]));
@@ -175,13 +179,14 @@ void gradcheck_diagnose(CheckRun *run, const Entries *all, int k, Arena *arena, 
     describe(&s, run);
     sharpen(&s);
     bool sure = false;
+    const Explanation *found = NULL; /* the first that is worth to be said by itself */
     report->explanations = 0;
     gradcheck_explain_by(report, NULL);
     for (size_t i = 0; i < sizeof pattern / sizeof *pattern; i++) {
         if ((sure && pattern[i].how == SEEN) || (s.e->place && !pattern[i].of_a_sample)) continue;
         s.more = true;
         for (s.turn = 0; s.more && report->explanations < EXPLANATIONS; s.turn++) {
-            s.more = false, s.said.of_sizes = false;
+            s.more = s.said.of_sizes = s.said.weak = false;
             if (!pattern[i].explains(&s)) break;
             Explanation *x = &report->explanation[report->explanations++];
             *x = s.said;
@@ -189,7 +194,7 @@ void gradcheck_diagnose(CheckRun *run, const Entries *all, int k, Arena *arena, 
             x->order = (int)i;
             REPORT_SET(x->pattern, pattern[i].name);
             sure |= x->sure;
-            if (report->explanations == 1) gradcheck_explain_by(report, x);
+            if (!found && !x->weak) gradcheck_explain_by(report, found = x);
         }
     }
 }

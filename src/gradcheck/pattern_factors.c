@@ -279,10 +279,9 @@ static bool say_classes(Suspect *s, const Classes *c) {
     examples(s, c, c->axes & own, c->axes & ~own, more, sizeof more);
     if ((c->axes & own) && (c->axes & ~own)) {
         pattern_say(s,
-                    "a number on the way from %s to the output has a wrong gradient, and the way from %s to "
-                    "it is right; it "
-                    "has %s%s",
-                    s->in->name, s->in->name, text, more);
+                    "each effect on an output is a product in which one number is wrong, one that has %s: it "
+                    "is times%s",
+                    text, more + (*more == ':'));
         s->said.form = pattern_form(text);
         return true;
     }

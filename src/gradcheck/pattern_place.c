@@ -168,10 +168,9 @@ static bool by_index(Suspect *s, Shape shape, int axis, const Wrong *w, const ch
     }
     enum { LEAST = 5 };
     bool one_each = a->n == w->n;
-    if (wrongs < 2 || rights < 1 || (one_each && wrongs + rights < LEAST)) return false;
+    if (wrongs < 2 || rights < 1) return false;
     bool at_an_end = rights == 1 && (only == 0 || only == last), until = rights > 0;
     for (long i = 0; i + 1 < a->n; i++) until &= !(wrong[i] && right[i + 1]);
-    if (one_each && !at_an_end) return false;
     say_numbers(wrong, a->n, bad, sizeof bad);
     say_numbers(right, a->n, good, sizeof good);
     if (until && only < last && !w->lost)
@@ -184,6 +183,7 @@ static bool by_index(Suspect *s, Shape shape, int axis, const Wrong *w, const ch
         pattern_say(s, "%s at indices %s of axis %d%s, right at %s",
                     w->lost ? "no gradient arrives" : "wrong", bad, a->axis, of, good);
     s->said.form = form_along(shape, axis, of);
+    s->said.weak = one_each && (!at_an_end || wrongs + rights < LEAST);
     return true;
 }
 

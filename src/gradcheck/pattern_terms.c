@@ -2,6 +2,7 @@
 #include "gradcheck/patterns.h"
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 /* What derivatives multiply with, a + b v^power; each may be there by mistake, or be missing. */
 static const struct Form {
@@ -108,36 +109,64 @@ bool pattern_factor_of_lines(Suspect *s) {
     return false;
 }
 
-/* True if along every line of the axis the error is a multiple of v (NULL: of 1). */
-static bool error_is_multiple(const Suspect *s, const AlongAxis *a, const double *v) {
-    for (long q = 0; q < s->e->cotangents; q++)
-        for (long j = 0; j < s->e->coordinates; j++) {
-            if (pattern_index_along(a, j) != 0) continue;
-            double ve = 0, vv = 0;
-            for (long i = 0; i < a->n; i++) {
-                long at = q * s->e->coordinates + j + i * a->inner;
-                double w = v ? v[j + i * a->inner] : 1;
-                ve += w * (s->analytic[at] - s->numeric[at]);
-                vv += w * w;
-            }
-            for (long i = 0; i < a->n; i++) {
-                long at = q * s->e->coordinates + j + i * a->inner;
-                double w = v ? v[j + i * a->inner] : 1;
-                if (!pattern_near(s, at, s->analytic[at], s->numeric[at] + (vv > 0 ? ve / vv * w : 0)))
-                    return false;
-            }
+/* Elements in groups: those that differ by their indices along some axes alone, a line along one of them, or a plane. */
+typedef struct Groups {
+    char axes[REPORT_WORD]; /* "axis 1", "axes 0 and 2" */
+    long count, smallest;
+    long *of;        /* the group of each element */
+    double *ve, *vv; /* [count] */
+} Groups;
+
+static Groups group(const Suspect *s, unsigned axes) {
+    long n = s->e->coordinates;
+    Groups g = {.count = 1, .smallest = 1, .of = arena_alloc(s->arena, (size_t)n * sizeof *g.of)};
+    bool several = axes & (axes - 1);
+    for (int axis = 0; axis < s->shape.rank; axis++) {
+        AlongAxis a = pattern_along(s->shape, axis);
+        size_t used = strlen(g.axes);
+        if (axes >> axis & 1) {
+            g.smallest *= a.n;
+            snprintf(g.axes + used, sizeof g.axes - used, "%s%d",
+                     used      ? " and "
+                     : several ? "axes "
+                               : "axis ",
+                     axis);
+            continue;
         }
+        for (long j = 0; j < n; j++) g.of[j] = g.of[j] * a.n + pattern_index_along(&a, j);
+        g.count *= a.n;
+    }
+    g.ve = arena_alloc(s->arena, (size_t)g.count * sizeof *g.ve);
+    g.vv = arena_alloc(s->arena, (size_t)g.count * sizeof *g.vv);
+    return g;
+}
+
+/* True if in every group the error is a multiple of v (NULL: of 1). */
+static bool error_is_multiple(const Suspect *s, const Groups *g, const double *v) {
+    long n = s->e->coordinates;
+    for (long q = 0; q < s->e->cotangents; q++) {
+        for (long k = 0; k < g->count; k++) g->ve[k] = g->vv[k] = 0;
+        for (long j = 0; j < n; j++) {
+            double w = v ? v[j] : 1;
+            g->ve[g->of[j]] += w * (s->analytic[q * n + j] - s->numeric[q * n + j]);
+            g->vv[g->of[j]] += w * w;
+        }
+        for (long j = 0; j < n; j++) {
+            double w = v ? v[j] : 1, vv = g->vv[g->of[j]];
+            double error = vv > 0 ? g->ve[g->of[j]] / vv * w : 0;
+            if (!pattern_near(s, q * n + j, s->analytic[q * n + j], s->numeric[q * n + j] + error))
+                return false;
+        }
+    }
     return true;
 }
 
-/* Subtracts its mean from every line. */
-static void center(const Suspect *s, const AlongAxis *a, double *v) {
-    for (long j = 0; j < s->e->coordinates; j++) {
-        if (pattern_index_along(a, j) != 0) continue;
-        double mean = 0;
-        for (long i = 0; i < a->n; i++) mean += v[j + i * a->inner] / (double)a->n;
-        for (long i = 0; i < a->n; i++) v[j + i * a->inner] -= mean;
-    }
+/* Subtracts its mean from every group. */
+static void center(const Suspect *s, const Groups *g, double *v) {
+    double size = (double)g->smallest;
+    for (long k = 0; k < g->count; k++) g->ve[k] = 0;
+    for (long j = 0; j < s->e->coordinates; j++) g->ve[g->of[j]] += v[j] / size;
+    for (long j = 0; j < s->e->coordinates; j++) v[j] -= g->ve[g->of[j]];
 }
 
 /* True if along the line that begins at entry `first` the error is one number, but for element `but`. */
@@ -167,33 +196,58 @@ static bool error_is_constant_but_for_one(const Suspect *s, const AlongAxis *a) 
     return 4 * zeros <= lines;
 }
 
-/* As when layer norm's mean of the gradient is dropped, or softmax's Σ dy y: the error is one number a line,
+static const char a_term[] =
+    "a term that is the same along it, such as a sum, is missing, wrong or one too many";
+
+/* Values that the error is a multiple of in every group, or what is made of them. */
+static bool is_term_of(Suspect *s, const Groups *g, double *v, const char *name) {
+    double *power = arena_alloc(s->arena, (size_t)s->e->coordinates * sizeof *power);
+    if (error_is_multiple(s, g, v))
+        return pattern_say(s, "the error is a multiple of %s along %s: %s", name, g->axes, a_term);
+    for (long j = 0; j < s->e->coordinates; j++) power[j] = exp(v[j]);
+    if (error_is_multiple(s, g, power))
+        return pattern_say(s, "the error is a multiple of e to the power of %s along %s: %s", name, g->axes,
+                           a_term);
+    center(s, g, v);
+    return error_is_multiple(s, g, v) &&
+           pattern_say(s, "the error is a multiple of %s minus its mean along %s: %s", name, g->axes, a_term);
+}
+
+static bool is_term_along(Suspect *s, const Groups *g) {
+    int inputs = s->run->point->inputs;
+    double *v = arena_alloc(s->arena, (size_t)s->e->coordinates * sizeof *v);
+    double *other = arena_alloc(s->arena, (size_t)s->e->coordinates * sizeof *other);
+    const char *name, *beside;
+    char both[2 * REPORT_NAME];
+    if (error_is_multiple(s, g, NULL))
+        return pattern_say(s, "the error is constant along %s: %s", g->axes, a_term);
+    for (int which = inputs; which >= 0; which--)
+        if (pattern_values_beside(s, which, v, &name) && is_term_of(s, g, v, name)) return true;
+    for (int which = 0; which < inputs * inputs; which++)
+        for (int sign = -1; sign <= 1 && which / inputs < which % inputs; sign += 2) {
+            if (!pattern_values_beside(s, which / inputs, v, &name) ||
+                !pattern_values_beside(s, which % inputs, other, &beside))
+                continue;
+            for (long j = 0; j < s->e->coordinates; j++) v[j] += sign * other[j];
+            snprintf(both, sizeof both, "(%s %c %s)", name, sign > 0 ? '+' : '-', beside);
+            if (is_term_of(s, g, v, both)) return true;
+        }
+    return false;
+}
+
+/* As when layer norm's mean of the gradient is dropped, or softmax's Σ dy y: the error is one number a line, or a group of lines,
  * times 1 or times values that are known. */
 bool pattern_term(Suspect *s) {
-    static const char missing[] =
-        "a term that is the same along it, such as a sum, is missing, wrong or one too many";
-    double *v = arena_alloc(s->arena, (size_t)s->e->coordinates * sizeof *v);
-    double *power = arena_alloc(s->arena, (size_t)s->e->coordinates * sizeof *power);
-    for (int axis = s->shape.rank - 1; axis >= 0; axis--) {
-        AlongAxis a = pattern_along(s->shape, axis);
-        if (a.n < 3) continue;
-        if (error_is_multiple(s, &a, NULL))
-            return pattern_say(s, "the error is constant along axis %d: %s", axis, missing);
-        for (int which = s->run->point->inputs; which >= 0; which--) {
-            const char *name;
-            if (!pattern_values_beside(s, which, v, &name)) continue;
-            if (error_is_multiple(s, &a, v))
-                return pattern_say(s, "the error is a multiple of %s along axis %d: %s", name, axis, missing);
-            for (long j = 0; j < s->e->coordinates; j++) power[j] = exp(v[j]);
-            if (error_is_multiple(s, &a, power))
-                return pattern_say(s, "the error is a multiple of e to the power of %s along axis %d: %s",
-                                   name, axis, missing);
-            center(s, &a, v);
-            if (error_is_multiple(s, &a, v))
-                return pattern_say(s, "the error is a multiple of %s minus its mean along axis %d: %s", name,
-                                   axis, missing);
+    enum { LEAST = 3 };
+    unsigned all = 1u << s->shape.rank;
+    for (int axes = 1; axes <= s->shape.rank; axes++)
+        for (unsigned set = all - 1; set > 0; set--) {
+            int n = 0;
+            for (unsigned rest = set; rest; rest &= rest - 1) n++;
+            if (n != axes) continue;
+            Groups g = group(s, set);
+            if (g.smallest >= LEAST && is_term_along(s, &g)) return true;
         }
-    }
     return false;
 }
 

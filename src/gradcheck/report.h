@@ -61,6 +61,7 @@ typedef struct Explanation {
     int order;     /* of the pattern: the first says most */
     uint64_t form; /* the same for what is said of the same mistake in another case */
     bool sure;     /* it accounts for every number, and not only for where they are wrong */
+    bool weak;     /* it may be so by chance, but bears out another case that says the same */
     bool of_sizes; /* it holds in every case, whatever the case says beside its sizes */
 } Explanation;
 
