@@ -320,7 +320,7 @@ static void rows_of_numbers_and_none(void) {
     check_said(rows, r, 3,
                "case                           gradient elements    error  estimate  verdict\n"
                "c/row                          dx              6        -         -  PASS  1 on a kink, 2 "
-               "flat, point moved off a kink\n"
+               "flat, another point drawn\n"
                "c/no element                   dx              0        -         -  PASS\n"
                "b/crash                                                              FAIL\n");
 }

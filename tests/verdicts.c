@@ -286,6 +286,32 @@ static void a_noisy_function_is_inconclusive(void) {
     CHECK(!IN_DOUBLE || r.in[0].doubt == DOUBT_NOISE, "doubt %d", (int)r.in[0].doubt);
 }
 
+/* Flat up to 0, or to 100. */
+static real after_a_plain(real x) {
+    return 1 + relu(x);
+}
+static real after_a_wide_plain(real x) {
+    return 1 + relu(x - 100);
+}
+
+/* A drawn point at which the input does not count is drawn again; where it counts at none, nothing is proved. */
+static void plains_are_left(void) {
+    if (!IN_DOUBLE) return;
+    CheckCase c = {"case", own_op, {{"x", DIMS(1)}}};
+    CaseReport r;
+    int moved = 0;
+    own_function = after_a_plain, own_slope = one_right_of_0;
+    for (uint64_t seed = 1; seed <= 8; seed++) {
+        gradcheck_case("test", &c, seed, &r);
+        SAYS(r, PASS);
+        moved += r.moved;
+    }
+    CHECK(moved > 0, "no point was left of 0");
+    own_function = after_a_wide_plain, own_slope = zero;
+    gradcheck_case("test", &c, 1, &r);
+    SAYS(r, INCONCLUSIVE);
+}
+
 static real in_steps(real x) {
     return ((real)1e8 + x) * ((real)1e8 + x) - (real)1e16; /* moves in steps of x's, 1.5e-8 wide */
 }
@@ -578,6 +604,7 @@ TEST_MAIN({"extrapolation is exact and knows it", extrapolation_is_exact_and_kno
           {"a rest between steps is no gradient of 0", a_rest_between_steps_is_no_gradient_of_0},
           {"what is nearly right fails and is called so", what_is_nearly_right_fails_and_is_called_so},
           {"a one at the wrong place is named", a_one_at_the_wrong_place_is_named},
+          {"plains are left", plains_are_left},
           {"the wrong direction is named", the_wrong_direction_is_named},
           {"rounding of a right 0 refutes no explanation", rounding_of_a_right_0_refutes_no_explanation},
           {"a float on the way is named", a_float_on_the_way_is_named},

@@ -10,7 +10,7 @@ void gradcheck_remarks(FILE *out, long kinks, long flat, int moved) {
     const char *comma = "  ";
     if (kinks) fprintf(out, "%s%ld on a kink", comma, kinks), comma = ", ";
     if (flat) fprintf(out, "%s%ld flat", comma, flat), comma = ", ";
-    if (moved) fprintf(out, "%spoint moved off a kink", comma);
+    if (moved) fprintf(out, "%sanother point drawn", comma);
     fprintf(out, "\n");
 }
 

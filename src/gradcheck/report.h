@@ -118,7 +118,7 @@ typedef struct CaseReport {
     bool
         by_reference; /* judged by values that are known to be right (`analytic` against `numeric`), not by differences */
     bool endless;     /* its time ran out in few runs */
-    int moved;        /* how many points were given up because they lay on a kink */
+    int moved;        /* how many points were given up: on a kink, or where an input does not count */
     long evaluations; /* forward runs */
 
     /* What was to be judged, whatever came of it: known of a case that comes from a table, not of files. */
