@@ -143,14 +143,21 @@ static void write_two(MetricsFile *f) {
     for (int step = 1; step <= 2; step++) metrics_write(f, &(Metrics){.task = "copy", .step = step});
 }
 
+/* Begins metrics.csv in an empty folder, on a disk that is full; returns what is to be closed. */
+static int open_on_a_full_disk(MetricsFile *f) {
+    Error e = {0};
+    enter_folder();
+    CHECK(metrics_open(f, ".", false, &e), "%s", e.text);
+    int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+    CHECK(full >= 0 && dup2(full, fileno(f->csv)) >= 0);
+    return full;
+}
+
 /* Rows that find no room are told of once, when it happens, and cost the status at the end. */
 static void a_full_disk(void) {
     MetricsFile f;
     Error e = {0};
-    enter_folder();
-    CHECK(metrics_open(&f, ".", false, &e), "%s", e.text);
-    int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
-    CHECK(full >= 0 && dup2(full, fileno(f.csv)) >= 0);
+    int full = open_on_a_full_disk(&f);
     const char *text = said(write_two, &f);
     CHECK(!strcmp(text, "./metrics.csv: No space left on device\n"), "said '%s'", text);
     CHECK(!metrics_close(&f, &e) && e.status == STATUS_IO, "%s", e.text);
@@ -161,10 +168,7 @@ static void a_full_disk(void) {
 static void lost_at_the_end(void) {
     MetricsFile f;
     Error e = {0};
-    enter_folder();
-    CHECK(metrics_open(&f, ".", false, &e), "%s", e.text);
-    int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
-    CHECK(full >= 0 && dup2(full, fileno(f.csv)) >= 0);
+    int full = open_on_a_full_disk(&f);
     CHECK(!metrics_close(&f, &e) && e.status == STATUS_IO &&
               !strcmp(e.text, "./metrics.csv: No space left on device"),
           "%s", e.text);

@@ -1,4 +1,5 @@
 #include "gradcheck/agreement.h"
+#include "gradcheck/contrast.h"
 #include "gradcheck/diagnosis.h"
 #include "gradcheck/gradcheck.h"
 #include <stdlib.h>
@@ -20,8 +21,7 @@ static const Explanation *find_form(const InputReport *in, uint64_t form) {
 /* In how many cases that are not settled an explanation fits. */
 typedef struct Support {
     long given, all;
-    bool
-        everywhere; /* in each given one where more than one element is wrong: of a single one little can be seen */
+    bool everywhere; /* in each given one that is large enough to show it */
 } Support;
 
 static Support support_of(const Wrong *w, long n, const Explanation *x) {
@@ -91,13 +91,9 @@ static InputReport *find_wrong(CaseReport *r, const char *name) {
     return NULL;
 }
 
-/* Whether the gradient is right, and not 0, in a case that somebody wrote. */
 static bool is_right_in_any(const CaseReport *r, long count, const char *name) {
     for (long c = 0; c < count; c++)
-        for (int i = 0; i < r[c].inputs && !r[c].added; i++) {
-            const InputReport *in = &r[c].in[i];
-            if (strcmp(in->name, name) == 0 && in->verdict == PASS && in->sloped > in->flat) return true;
-        }
+        if (!r[c].added && gradcheck_finding(&r[c], name) == FOUND_RIGHT) return true;
     return false;
 }
 
@@ -114,7 +110,7 @@ void gradcheck_agree(CaseReport *r, long count) {
                 InputReport *in = find_wrong(&r[i], name);
                 if (in) wrong[n++] = (Wrong){in, !r[i].added, false};
             }
-            agree(wrong, n, is_right_in_any(r, count, name));
+            if (n) agree(wrong, n, is_right_in_any(r, count, name));
         }
     free(wrong);
     for (long c = 0; c < count; c++)

@@ -32,8 +32,8 @@ struct CheckRun {
     const char
         *stage; /* what is looked at, in words, for who has to say where a run came to its end; NULL: no more
                                than the operation itself */
-    bool
-        explaining; /* the gradients are judged, and other points are tried to explain them: what ends there is no verdict */
+    /* The gradients are judged, and other points are tried to explain them: what ends there is no verdict. */
+    bool explaining;
 
     /* Of the last forward. */
     Tensor *y;

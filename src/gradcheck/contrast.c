@@ -2,31 +2,24 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What a case says about the gradient. */
-typedef enum Finding {
-    NOTHING, /* as where it is 0 all over */
-    RIGHT,
-    WRONG,
-} Finding;
-
-static Finding finding_of(const CaseReport *r, const char *name) {
+GradientFinding gradcheck_finding(const CaseReport *r, const char *name) {
     for (int i = 0; i < r->inputs; i++) {
         const InputReport *in = &r->in[i];
         if (strcmp(in->name, name) != 0) continue;
-        if (in->verdict == FAIL && in->wrong) return WRONG;
-        if (in->verdict == PASS && in->sloped > in->flat) return RIGHT;
+        if (in->verdict == FAIL && in->wrong) return FOUND_WRONG;
+        if (in->verdict == PASS && in->sloped > in->flat) return FOUND_RIGHT;
     }
-    return NOTHING;
+    return FOUND_NOTHING;
 }
 
 /* 'a', 'b' and 2 others: the names of the cases that are found so. */
 static void list(char *text, size_t size, const CaseReport *r, long count, const CaseReport *at,
-                 const char *name, Finding found, long cases) {
+                 const char *name, GradientFinding found, long cases) {
     enum { NAMED = 3 };
     long named = 0;
     text[0] = 0;
     for (const CaseReport *c = r; c < r + count && named < NAMED; c++) {
-        if (c->added || strcmp(c->op, at->op) != 0 || finding_of(c, name) != found) continue;
+        if (c->added || strcmp(c->op, at->op) != 0 || gradcheck_finding(c, name) != found) continue;
         size_t used = strlen(text);
         const char *comma = named == 0 ? "" : named == cases - 1 ? " and " : ", ";
         snprintf(text + used, size - used, "%s'%.20s'", comma, c->name);
@@ -52,14 +45,14 @@ bool gradcheck_contrast(const CaseReport *r, long count, const CaseReport *at, c
     if (!in->wrong || at->by_reference) return false;
     for (const CaseReport *c = r; c < r + count; c++) {
         if (strcmp(c->op, at->op) != 0) continue;
-        Finding found = finding_of(c, name);
-        right += !c->added && found == RIGHT;
-        wrong += !c->added && found == WRONG;
-        if (found == RIGHT && !one) one = size_one(c);
+        GradientFinding found = gradcheck_finding(c, name);
+        right += !c->added && found == FOUND_RIGHT;
+        wrong += !c->added && found == FOUND_WRONG;
+        if (found == FOUND_RIGHT && !one) one = size_one(c);
     }
     if (right && wrong) {
-        list(good, sizeof good, r, count, at, name, RIGHT, right);
-        list(bad, sizeof bad, r, count, at, name, WRONG, wrong);
+        list(good, sizeof good, r, count, at, name, FOUND_RIGHT, right);
+        list(bad, sizeof bad, r, count, at, name, FOUND_WRONG, wrong);
         snprintf(text, REPORT_TEXT, "right in %s, wrong in %s: does backward follow what %s?", good, bad,
                  wrong == 1 ? "is different there" : "these have in common");
         return true;

@@ -19,6 +19,24 @@ long pattern_index_along(const AlongAxis *a, long i) {
     return i / a->inner % a->n;
 }
 
+int pattern_axes_in(unsigned set) {
+    int n = 0;
+    for (; set; set &= set - 1) n++;
+    return n;
+}
+
+long *pattern_numbers_along(Arena *arena, Shape shape, unsigned axes, long n, long *count) {
+    long *number = arena_alloc(arena, (size_t)n * sizeof *number);
+    *count = 1;
+    for (int axis = 0; axis < shape.rank; axis++) {
+        AlongAxis a = pattern_along(shape, axis);
+        if (!(axes >> axis & 1)) continue;
+        for (long i = 0; i < n; i++) number[i] = number[i] * a.n + pattern_index_along(&a, i);
+        *count *= a.n;
+    }
+    return number;
+}
+
 bool pattern_near(const Suspect *s, long at, double a, double b) {
     double size = fmax(fmax(fabs(a), fabs(b)), s->scale[at / s->e->coordinates]);
     if (!isfinite(size)) return a == b;

@@ -141,19 +141,6 @@ typedef struct Classes {
     long used, confirmed; /* classes that have an entry, and entries that confirm the factor of theirs */
 } Classes;
 
-/* Of each of `n` places in a shape: the number of its indices along some axes, among *count. */
-static long *numbers_along(Arena *arena, Shape shape, unsigned axes, long n, long *count) {
-    long *number = arena_alloc(arena, (size_t)n * sizeof *number);
-    *count = 1;
-    for (int axis = 0; axis < shape.rank; axis++) {
-        AlongAxis a = pattern_along(shape, axis);
-        if (!(axes >> axis & 1)) continue;
-        for (long i = 0; i < n; i++) number[i] = number[i] * a.n + pattern_index_along(&a, i);
-        *count *= a.n;
-    }
-    return number;
-}
-
 /* Entries of elements that are wrong, large enough to show a factor. */
 static bool counts(const Suspect *s, long i, long j) {
     const double small = 1e-3;
@@ -167,9 +154,9 @@ static bool counts(const Suspect *s, long i, long j) {
 static bool fits_classes(Suspect *s, Classes *c) {
     const Entries *e = s->e;
     long inputs, outputs;
-    const long *of_input = numbers_along(s->arena, s->shape, c->axes, e->coordinates, &inputs);
+    const long *of_input = pattern_numbers_along(s->arena, s->shape, c->axes, e->coordinates, &inputs);
     const long *of_output =
-        numbers_along(s->arena, s->y_shape, c->axes >> s->shape.rank, e->outputs, &outputs);
+        pattern_numbers_along(s->arena, s->y_shape, c->axes >> s->shape.rank, e->outputs, &outputs);
     c->count = inputs * outputs;
     c->factor = arena_alloc(s->arena, (size_t)c->count * sizeof *c->factor);
     c->largest = arena_alloc(s->arena, (size_t)c->count * sizeof *c->largest);
@@ -289,12 +276,6 @@ static bool say_classes(Suspect *s, const Classes *c) {
                        elements || outputs ? "" : "depends on ", text, more);
 }
 
-static int bits(unsigned axes) {
-    int n = 0;
-    for (; axes; axes &= axes - 1) n++;
-    return n;
-}
-
 /* As when a link of the chain rule is left out: that of an element's own function, of an output's saved value, or of a hidden
  * number that lies between them. */
 bool pattern_factor_of_axes(Suspect *s) {
@@ -304,7 +285,7 @@ bool pattern_factor_of_axes(Suspect *s) {
     for (int n = 1; n < axes; n++)
         for (unsigned set = 1; set < 1u << axes; set++) {
             Classes c = {.axes = set};
-            if (bits(set) == n && fits_classes(s, &c)) return say_classes(s, &c);
+            if (pattern_axes_in(set) == n && fits_classes(s, &c)) return say_classes(s, &c);
         }
     return false;
 }

@@ -112,30 +112,21 @@ bool pattern_factor_of_lines(Suspect *s) {
 /* Elements in groups: those that differ by their indices along some axes alone, a line along one of them, or a plane. */
 typedef struct Groups {
     char axes[REPORT_WORD]; /* "axis 1", "axes 0 and 2" */
-    long count, smallest;
-    long *of;        /* the group of each element */
-    double *ve, *vv; /* [count] */
+    long count, size;       /* of groups, of each */
+    const long *of;         /* the group of each element */
+    double *ve, *vv;        /* [count] */
 } Groups;
 
 static Groups group(const Suspect *s, unsigned axes) {
-    long n = s->e->coordinates;
-    Groups g = {.count = 1, .smallest = 1, .of = arena_alloc(s->arena, (size_t)n * sizeof *g.of)};
-    bool several = axes & (axes - 1);
+    Groups g = {.axes = ""};
+    const char *word = pattern_axes_in(axes) > 1 ? "axes " : "axis ";
     for (int axis = 0; axis < s->shape.rank; axis++) {
-        AlongAxis a = pattern_along(s->shape, axis);
         size_t used = strlen(g.axes);
-        if (axes >> axis & 1) {
-            g.smallest *= a.n;
-            snprintf(g.axes + used, sizeof g.axes - used, "%s%d",
-                     used      ? " and "
-                     : several ? "axes "
-                               : "axis ",
-                     axis);
-            continue;
-        }
-        for (long j = 0; j < n; j++) g.of[j] = g.of[j] * a.n + pattern_index_along(&a, j);
-        g.count *= a.n;
+        if (!(axes >> axis & 1)) continue;
+        snprintf(g.axes + used, sizeof g.axes - used, "%s%d", used ? " and " : word, axis);
     }
+    g.of = pattern_numbers_along(s->arena, s->shape, ~axes, s->e->coordinates, &g.count);
+    g.size = s->e->coordinates / g.count;
     g.ve = arena_alloc(s->arena, (size_t)g.count * sizeof *g.ve);
     g.vv = arena_alloc(s->arena, (size_t)g.count * sizeof *g.vv);
     return g;
@@ -163,9 +154,8 @@ static bool error_is_multiple(const Suspect *s, const Groups *g, const double *v
 
 /* Subtracts its mean from every group. */
 static void center(const Suspect *s, const Groups *g, double *v) {
-    double size = (double)g->smallest;
     for (long k = 0; k < g->count; k++) g->ve[k] = 0;
-    for (long j = 0; j < s->e->coordinates; j++) g->ve[g->of[j]] += v[j] / size;
+    for (long j = 0; j < s->e->coordinates; j++) g->ve[g->of[j]] += v[j] / (double)g->size;
     for (long j = 0; j < s->e->coordinates; j++) v[j] -= g->ve[g->of[j]];
 }
 
@@ -242,11 +232,9 @@ bool pattern_term(Suspect *s) {
     unsigned all = 1u << s->shape.rank;
     for (int axes = 1; axes <= s->shape.rank; axes++)
         for (unsigned set = all - 1; set > 0; set--) {
-            int n = 0;
-            for (unsigned rest = set; rest; rest &= rest - 1) n++;
-            if (n != axes) continue;
+            if (pattern_axes_in(set) != axes) continue;
             Groups g = group(s, set);
-            if (g.smallest >= LEAST && is_term_along(s, &g)) return true;
+            if (g.size >= LEAST && is_term_along(s, &g)) return true;
         }
     return false;
 }

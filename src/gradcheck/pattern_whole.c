@@ -147,8 +147,8 @@ static bool say_factor(Suspect *s, const char *which, double k) {
     int digits = 6 + (int)fmax(0, -log10(fabs(k - 1)));
     pattern_say(s, "%s: too %s by the constant factor %.*g%s%s", which, fabs(k) > 1 ? "large" : "small",
                 digits > 17 ? 17 : digits, k, name, source);
-    char what
-        [REPORT_TEXT]; /* it may be another number in another case, if it is not a size or a function of one */
+    /* In another case it may be another number, if it is not a size or a function of one. */
+    char what[REPORT_TEXT];
     snprintf(what, sizeof what, "%s%s%s", which, s->more && !named ? name : "", source);
     s->said.form = pattern_form(what);
     s->said.of_sizes = *source;

@@ -32,6 +32,11 @@ typedef struct AlongAxis {
 AlongAxis pattern_along(Shape s, int axis);
 long pattern_index_along(const AlongAxis *a, long i);
 
+/* How many axes a set has, of which bit p stands for axis p; and of each of `n` places in a shape the number of its indices along
+ * those axes, among *count. */
+int pattern_axes_in(unsigned set);
+long *pattern_numbers_along(Arena *arena, Shape shape, unsigned axes, long n, long *count);
+
 /* True if every entry of the Jacobian is known: the matrices have a row for each output, behind that of the first cotangent. */
 bool pattern_has_jacobian(const Suspect *s);
 
