@@ -271,7 +271,11 @@ static void whatever_a_file_is_is_a_verdict(void) {
     setenv("CC", "no-such-compiler -m64", 1);
     write_operation("op.c", FORWARD, "");
     CHECK(GRADCHECK("op.c") == STATUS_BUG && strstr(err, "CC: no-such-compiler: cannot be run"), "%s", err);
+    write_operation("op.c", TOP, "#ifdef __OPTIMIZE__\n#error optimized\n#endif");
+    setenv("CC", "cc -O0", 1);
+    CHECK(GRADCHECK("op.c") == 0, "options of CC win: %s%s", err, out);
     unsetenv("CC");
+    CHECK(GRADCHECK("op.c") == 1 && strstr(out, "optimized"), "%s%s", err, out);
     CHECK(mkdir("folder.c", 0777) == 0);
     CHECK(GRADCHECK("folder.c") == 66 && strstr(err, "folder.c: found no C files"), "a folder: %s%s", err,
           out);
