@@ -89,16 +89,16 @@ LIB_SRC  = $(filter-out $(PROGRAM_ROOMS:%=src/%/%) $(OTHER_SIDE),$(wildcard src/
 MORE_SRC = $(filter-out src/programs/%,$(wildcard $(PROGRAM_ROOMS:%=src/%/*.c)))
 
 # The tests: C programs, each in both PRECISIONS, and scripts. What computes nothing, and what trains as users do, is run in
-# float alone; what proves gradients in double alone. TWICE=1: all in both.
+# float alone; what proves gradients, or shows experiments, in double alone, as users do. TWICE=1: all in both.
 PRECISIONS = float double
 ONLY_float = programs bench resume damage nothing_lost bad_input file no_memory memory_limit options pool tasks corpus tokenizer \
              utf8 json wording fuzz_seeds page page_browser pictures run_page watch metrics directory children handed_in explanations \
              explain_flags no_memory_shown
-ONLY_double = mutants students student_files cheats functions checker
+ONLY_double = mutants students student_files cheats functions checker explain
 TESTS    = $(C_TESTS) $(basename $(notdir $(SCRIPTS)))
 # What takes longest begins first.
-LONGEST  = programs gemm mutants students
-JUDGES   = $(ONLY_double) gradcheck grading verify verdicts explain model_check ops_golden ulps
+LONGEST  = explain mutants students grading student_files programs gemm
+JUDGES   = $(ONLY_double) gradcheck grading verify verdicts model_check ops_golden ulps
 C_TESTS  = $(LONGEST) $(filter-out $(LONGEST) $(OF_LINUX),$(patsubst tests/%.c,%,$(wildcard tests/*.c)))
 # These stand before the C library with system calls of Linux's.
 OF_LINUX = $(if $(filter Linux,$(OS_NAME)),,file tape fuzz_seeds)
