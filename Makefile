@@ -94,7 +94,7 @@ PRECISIONS = float double
 ONLY_float = programs bench resume damage nothing_lost bad_input file no_memory memory_limit options pool tasks corpus tokenizer \
              utf8 json wording fuzz_seeds page page_browser pictures run_page watch metrics directory children handed_in explanations \
              explain_flags no_memory_shown
-ONLY_double = mutants students student_files cheats functions checker explain
+ONLY_double = mutants students student_files cheats functions checker explain patterns
 TESTS    = $(C_TESTS) $(basename $(notdir $(SCRIPTS)))
 # What takes longest begins first.
 LONGEST  = explain mutants students grading student_files programs gemm

@@ -95,13 +95,17 @@ static bool is_quotient(const Factors *t, double (*f)(double v), double (*g)(dou
     return true;
 }
 
-/* One value everywhere is no evidence. */
+/* One value everywhere is no evidence, nor is what comes of an infinite one. */
 static bool differ(const Factors *t) {
-    long first = 0;
-    while (first < t->count && !t->known[first]) first++;
-    for (long i = first; i < t->count; i++)
-        if (t->known[i] && t->value[i] != t->value[first]) return true;
-    return false;
+    const double *first = NULL;
+    bool any = false;
+    for (long i = 0; i < t->count; i++) {
+        if (!t->known[i]) continue;
+        if (!isfinite(t->value[i])) return false;
+        if (!first) first = &t->value[i];
+        any |= t->value[i] != *first;
+    }
+    return any;
 }
 
 /* "sigmoid(x) stands where sigmoid'(x) belongs": what the factors are, false if they are nothing known. simple: without
@@ -239,12 +243,11 @@ static void examples(const Suspect *s, const Classes *c, bool of_elements, bool 
         if (of_elements) {
             used = strlen(text);
             snprintf(text + used, size - used, " for %.24s%s", s->in->name,
-                     s->shape.rank ? gradcheck_index_text(at, s->shape, j) : "");
+                     gradcheck_index_text(at, s->shape, j));
         }
         used = strlen(text);
         if (of_outputs)
-            snprintf(text + used, size - used, " at output%s",
-                     s->y_shape.rank ? gradcheck_index_text(at, s->y_shape, i) : "");
+            snprintf(text + used, size - used, " at output%s", gradcheck_index_text(at, s->y_shape, i));
     }
 }
 

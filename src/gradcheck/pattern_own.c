@@ -78,7 +78,7 @@ bool pattern_own_slope(Suspect *s) {
     if (wrong < LEAST || worst < 0) return false;
     bool factor = own_factor(s, wrong);
     if (!factor && !by_itself(s)) return false;
-    const char *x = s->in->name, *place = s->shape.rank ? gradcheck_index_text(at, s->shape, worst) : "";
+    const char *x = s->in->name, *place = gradcheck_index_text(at, s->shape, worst);
     double value = (double)s->in->value[worst], found = s->analytic[worst], need = s->numeric[worst];
     if (factor)
         return pattern_say(

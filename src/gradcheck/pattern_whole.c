@@ -165,7 +165,8 @@ bool pattern_constant_factor_of_some(Suspect *s) {
     double k = fitting_factor(s, true);
     long wrong = 0;
     for (long j = 0; j < s->e->coordinates; j++) wrong += s->e->state[j] == ENTRY_WRONG;
-    return isfinite(k) && wrong > 1 && say_factor(s, "the elements that are wrong", k);
+    if (!isfinite(k) || wrong < 2) return false;
+    return say_factor(s, "the elements that are wrong", k);
 }
 
 /* Whether a gradient for cotangent q is what it has to be. */
