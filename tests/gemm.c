@@ -261,6 +261,8 @@ static void misfits_are_bugs(void) {
     real x[6] = {0};
     Matrix wide = matrix_of(x, 2, 3), tall = matrix_of(x, 3, 2);
     EXPECT_BUG("product: 2x3 times 3x2 into 3x2", product_nn(wide, tall, tall, false));
+    EXPECT_BUG("product: 2x3 times 3x2 into 2x3", product_nn(wide, tall, wide, false));
+    EXPECT_BUG("product: 2x3 times 2x3 into 2x3", product_nn(wide, wide, wide, false));
     EXPECT_BUG("product: 2x3 times 2x3ᵀ into 2x3", product_nt(wide, wide, wide, false));
     EXPECT_BUG("product: 3x2ᵀ times 2x3 into 2x3", product_tn(tall, wide, wide, false));
 }

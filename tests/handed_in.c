@@ -5,7 +5,9 @@
 #include "grading/gradcheck_report.h"
 #include "grading/student_case.h"
 #include "grading/student_op.h"
+#include <limits.h>
 #include <math.h>
+#include <sys/stat.h>
 
 /* ---- Names ---- */
 
@@ -63,6 +65,81 @@ static void operations_have_names(void) {
     put(in_folder("a.c"), "const Op op_a = {0}; const Op op_b = {0};");
     CHECK(student_names(in_folder("a.c"), names, 1, &e) == 1 && !strcmp(names[0], "a"), "%s", names[0]);
     CHECK(student_names(in_folder("none.c"), names, 1, &e) == 0 && e.status == STATUS_NO_INPUT, "%s", e.text);
+}
+
+/* ---- Compilers ---- */
+
+/* A compiler that does what this script says. */
+static void use_compiler(const char *script) {
+    put(in_folder("cc"), script);
+    CHECK(chmod(in_folder("cc"), 0777) == 0 && setenv("CC", in_folder("cc"), 1) == 0);
+}
+
+/* Without a source that can be one, and without headers, none is asked; whatever one does is said in a line. */
+static void compilers_are_heard(void) {
+    make_folder();
+    static const struct {
+        const char *script, *source, *headers, *says; /* what it says begins so; "" for nothing */
+        Status status;
+    } cases[] = {
+        {"exit 0", "a.c", "src", "", STATUS_DONE},
+        {"exit 0", "none.c", "src", "none.c: cannot be read", STATUS_NO_INPUT},
+        {"exit 0", ".", "src", ".: found a folder, need a C file", STATUS_NO_INPUT},
+        {"exit 0", "empty.c", "src", "is empty", STATUS_NO},
+        {"exit 0", "/dev/null", "src", "", STATUS_DONE},
+        {"exit 0", "a.c", "nowhere", "nowhere/ops/ops.h: cannot be read: operations need it",
+         STATUS_NO_INPUT},
+        {"echo first; echo a.c:1: error: x; echo a.c:2: error: y; exit 1", "a.c", "src",
+         "does not compile: a.c:1: error: x", STATUS_NO},
+        {"echo one; echo undefined reference to f; exit 1", "a.c", "src",
+         "does not compile: undefined reference to f", STATUS_NO},
+        {"echo no word of it; exit 1", "a.c", "src", "does not compile: no word of it", STATUS_NO},
+        {"kill -9 $$", "a.c", "src", "does not compile: the compiler crashed: signal 9 (Killed)", STATUS_NO},
+        {NULL, "a.c", "src", "CC: nowhere: cannot be run", STATUS_BUG},
+    };
+    char here[PATH_MAX], headers[PATH_MAX];
+    CHECK(getcwd(here, sizeof here) != NULL);
+    snprintf(headers, sizeof headers, "%.*s/src", PATH_MAX - 5, here);
+    put(in_folder("a.c"), "int x;\n"), put(in_folder("empty.c"), "");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char script[256], library[PATH_MAX];
+        snprintf(script, sizeof script, "#!/bin/sh\n%s\n", cases[i].script ? cases[i].script : "");
+        use_compiler(script);
+        if (!cases[i].script) setenv("CC", "nowhere", 1);
+        snprintf(library, sizeof library, "%s", in_folder("a.so"));
+        CHECK(chdir(folder) == 0);
+        StudentSource s = {.source = cases[i].source, .library = library};
+        bool ok = student_compile(&s, 1, strcmp(cases[i].headers, "src") == 0 ? headers : cases[i].headers);
+        CHECK(chdir(here) == 0);
+        CHECK(ok == !cases[i].status && s.error.status == cases[i].status &&
+                  strcmp(s.error.text, cases[i].says) == 0,
+              "%s of %s: %s", cases[i].script, cases[i].source, s.error.text);
+        CHECK(!*s.warnings, "%s", s.warnings);
+    }
+    unsetenv("CC");
+}
+
+#define WARNING                                                                                              \
+    "a.c:1:1: warning: something that fills a line as wide as a screen, and half of another one, so that "   \
+    "of "                                                                                                    \
+    "nine of its kind some have to be left out"
+
+/* Whole lines that warn, as many as there is room for. */
+static void warnings_are_kept(void) {
+    make_folder();
+    put(in_folder("a.c"), "int x;\n");
+    use_compiler("#!/bin/sh\nfor i in 1 2 3 4 5 6 7 8 9; do\necho '" WARNING
+                 "'\necho '    1 | int x;'\ndone\n");
+    char library[PATH_MAX];
+    snprintf(library, sizeof library, "%s", in_folder("a.so"));
+    StudentSource s = {.source = in_folder("a.c"), .library = library};
+    CHECK(student_compile(&s, 1, "src"), "%s", s.error.text);
+    unsetenv("CC");
+    long lines = 0;
+    for (const char *line = s.warnings; *line; line += sizeof WARNING, lines++)
+        CHECK(strncmp(line, WARNING "\n", sizeof WARNING) == 0, "%s", line);
+    CHECK(lines > 1 && lines == (STUDENT_WARNINGS - 2) / (long)sizeof WARNING, "%ld lines", lines);
+    CHECK(student_includes(library, "src") == NULL, "of what a compiler does not tell");
 }
 
 /* ---- Cases ---- */
@@ -269,6 +346,7 @@ static void lines_of_json(void) {
     free(text);
 }
 
-TEST_MAIN({"operations have names", operations_have_names}, {"told cases are read", told_cases_are_read},
+TEST_MAIN({"operations have names", operations_have_names}, {"compilers are heard", compilers_are_heard},
+          {"warnings are kept", warnings_are_kept}, {"told cases are read", told_cases_are_read},
           {"told nonsense is none", told_nonsense_is_none}, {"JUnit's XML escapes", junit_escapes},
           {"results.json escapes", results_escape}, {"lines of JSON", lines_of_json})

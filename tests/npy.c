@@ -202,6 +202,7 @@ static void refuses_malformed_headers(void) {
         {"{}\n", "t: header, character 2: found \"\", need 'descr' before it"},
         {"\n", "t: header, character 0: found \"\", need {"},
         {"", "t: header: found no newline at its end"},
+        {"{'descr': \n", "t: header, character 10: found \"\", need a type like '<f4', '>f8', '<i4', '|u1'"},
         {"[]\n", "t: header, character 0: found \"[]\", need {"},
         {"{'descr' '<f4'}\n", "t: header, character 9: found \"'<f4'}\", need a colon"},
         {"{descr: '<f4'}\n", "t: header, character 1: found \"descr: '<f4'}\", need one of the keys 'descr', "
@@ -250,6 +251,18 @@ static void refuses_malformed_headers(void) {
     static const char nul[] = OPEN "(3,)}\0 \n";
     CHECK(strcmp(message(npy_bytes(1, 0, nul, sizeof nul - 1, 12)),
                  "t: header, character 55: found \"\", need blanks up to the newline") == 0);
+}
+
+/* Of one byte there is one order, and of one axis. */
+static void orders_may_say_nothing(void) {
+    Error e = {0};
+    Array a;
+    const char header[] = "{'descr': '>u1', 'fortran_order': True, 'shape': (3,)}\n";
+    Bytes b = npy_bytes(1, 0, header, sizeof header - 1, 3);
+    CHECK(npy_parse(&a, "t", b.data, b.size, &e) && a.dtype == DTYPE_U8 && a.rank == 1 && a.count == 3, "%s",
+          e.text);
+    for (int i = 0; i < 3; i++) CHECK(((const unsigned char *)a.bytes)[i] == i, "element %d", i);
+    array_free(&a);
 }
 
 static void refuses_other_beginnings(void) {
@@ -540,6 +553,7 @@ TEST_MAIN({"reads what NumPy writes", reads_what_numpy_writes},
           {"writes what NumPy writes", writes_what_numpy_writes},
           {"refuses malformed headers", refuses_malformed_headers},
           {"refuses other beginnings", refuses_other_beginnings},
+          {"orders may say nothing", orders_may_say_nothing},
           {"accepts every spelling", accepts_every_spelling},
           {"refuses every truncation", refuses_every_truncation},
           {"survives every flipped bit", survives_every_flipped_bit},

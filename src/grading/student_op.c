@@ -124,11 +124,11 @@ static void look_for(StudentSource *s, const char *headers) {
     char header[4096];
     struct stat file;
     snprintf(header, sizeof header, "%s/ops/ops.h", headers);
-    if (access(s->source, R_OK) != 0)
+    if (access(s->source, R_OK) != 0 || stat(s->source, &file) != 0)
         error_set(&s->error, STATUS_NO_INPUT, "%s: cannot be read", s->source);
-    else if (stat(s->source, &file) == 0 && S_ISDIR(file.st_mode))
+    else if (S_ISDIR(file.st_mode))
         error_set(&s->error, STATUS_NO_INPUT, "%s: found a folder, need a C file", s->source);
-    else if (stat(s->source, &file) == 0 && S_ISREG(file.st_mode) && file.st_size == 0)
+    else if (S_ISREG(file.st_mode) && file.st_size == 0)
         error_set(&s->error, STATUS_NO, "is empty");
     else if (access(header, R_OK) != 0)
         error_set(&s->error, STATUS_NO_INPUT, "%s: cannot be read: operations need it", header);
