@@ -290,6 +290,9 @@ static void junit_escapes(void) {
         "<system-out>a.c: &lt;note&gt;\n</system-out></testsuite></testsuites>\n"};
     for (size_t i = 0; i < sizeof wants / sizeof *wants; i++)
         CHECK(strstr(text, wants[i]), "no %s in\n%s", wants[i], text);
+    CHECK(junit_write(in_folder("j.xml"), r, 3, 1.5, NULL, &e) &&
+              !strstr(contents(in_folder("j.xml")), "note"),
+          "%s", e.text);
     CHECK(!junit_write(in_folder("none/j.xml"), r, 3, 1.5, "", &e) && e.status == STATUS_CANNOT_CREATE, "%s",
           e.text);
 }
@@ -325,6 +328,8 @@ static void lines_of_json(void) {
     r[1].in[0].kinks = 1;
     FILE *out = open_memstream(&text, &size);
     for (int i = 0; i < 3; i++) gradcheck_json_report(out, i == 1 ? "a.c" : NULL, r, 3, i);
+    r[2].trouble[0] = r[2].property[0] = 0;
+    gradcheck_json_report(out, NULL, r, 3, 2);
     fclose(out);
     static const char *const wants[] = {
         "{\"operation\": \"a<b>\", \"case\": \"\\\"good\\\" & well\", \"part\": \"dx\", \"verdict\": "
@@ -337,10 +342,11 @@ static void lines_of_json(void) {
         "\"kink_above\": 0, "
         "\"reason\": \"x < 0 && y > \\\"1\\\"\"}\n",
         "{\"operation\": \"other\", \"case\": \"bad\", \"part\": null, \"verdict\": \"FAIL\", "
-        "\"property\": \"linear\", \"reason\": \"bug: <here>\"}\n"};
+        "\"property\": \"linear\", \"reason\": \"bug: <here>\"}\n",
+        "{\"operation\": \"other\", \"case\": \"bad\", \"part\": null, \"verdict\": \"FAIL\"}\n"};
     int lines = 0;
     for (const char *c = text; *c; c++) lines += *c == '\n';
-    CHECK(lines == 4, "%d lines:\n%s", lines, text);
+    CHECK(lines == 5, "%d lines:\n%s", lines, text);
     for (size_t i = 0; i < sizeof wants / sizeof *wants; i++)
         CHECK(strstr(text, wants[i]), "no %s in\n%s", wants[i], text);
     free(text);

@@ -277,6 +277,7 @@ static void wrong_metadata(void) {
         {"label_smoothing", "-1", ": metadata: label_smoothing: found -1, need a number in [0,1]"},
         {"label_smoothing", "2", ": metadata: label_smoothing: found 2, need a number in [0,1]"},
         {"pad_id", "-1", ": metadata: pad_id: found \"-1\", need a number"},
+        {"pad_id", "-2", ": metadata: pad_id: found \"-2\", need a number"},
         {"pad_id", "13", ": metadata: pad_id: found 13, need a token in [0,13) or none"},
         {"activation", "relu\x1b[31m", ": metadata: activation: found \"relu\\x1B[31m\", need relu or gelu"},
         /* A size that no machine has room for is seen to be wrong before memory is asked for it. */

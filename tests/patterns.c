@@ -164,6 +164,21 @@ static void squared_inside(const Arrays *a) {
         a->dx[1][i] -= a->dy[i] * slope;
     }
 }
+/* y = x² below 0.7, e^x from there on. */
+static void two_parts(const Arrays *a) {
+    EACH(i, a->n) {
+        real x = a->x[0][i];
+        a->out[i] = x < (real)0.7 ? x * x : (real)exp((double)x);
+    }
+}
+static void first_part_alone(const Arrays *a) {
+    EACH(i, a->n)
+    a->dx[0][i] += a->dy[i] * (a->x[0][i] < (real)0.7 ? 2 * a->x[0][i]
+                                                      : (real)0.3 + a->x[0][i] * a->x[0][i] * a->x[0][i]);
+}
+static void two_rows_alone(const Arrays *a) {
+    EACH(i, a->n) a->dx[0][i] += i / 2 == 1 || i / 2 == 2 ? 2 * a->x[0][i] * a->dy[i] : 0;
+}
 /* y = x where the mask is infinite, x² elsewhere. */
 static void masked(const Arrays *a) {
     EACH(i, a->n) a->out[i] = isinf(a->x[1][i]) ? a->x[0][i] : a->x[0][i] * a->x[0][i];
@@ -186,6 +201,21 @@ static void sizes_badly(const Arrays *a) {
     }
 }
 
+static void sizes_and_a_one(const Arrays *a) {
+    EACH(i, a->n)
+    a->dx[0][i] += a->dy[i] * ((a->x[0][i] > 0 ? 1 : -1) * c[i % 6] + (i == 4 || i == 7 ? 1 : 0));
+}
+/* y_i = |x_i| a_i */
+static void sized(const Arrays *a) {
+    EACH(i, a->n) a->out[i] = (real)fabs((double)a->x[0][i]) * a->x[1][i];
+}
+static void sized_by_halves(const Arrays *a) {
+    EACH(i, a->n) {
+        real x = a->x[0][i], sign = x > 0 ? 1 : -1;
+        a->dx[0][i] += a->dy[i] * sign * a->x[1][x == 0 ? i : i / 2];
+        a->dx[1][i] += a->dy[i] * sign * x;
+    }
+}
 /* The same of elements as they lie in memory. */
 static void signs_in_memory(const Arrays *a) {
     EACH(i, a->n) a->dx[0][i] += a->dy[i] * (a->raw[i] > 0 ? 1 : -1) * c[i % 6];
@@ -251,7 +281,7 @@ static const Lie lies[] = {
      a_root,
      "constant factor",
      "2.64575 = √7"},
-    {"five axes", {{"x", DIMS(2, 1, 3, 1, 2)}}, DIMS(12), squares, a_root, "constant factor", "2.64575 = √7"},
+    {"five axes", {{"x", DIMS(2, 1, 3, 1, 2)}}, DIMS(12), squares, a_root, "constant factor", "= √7"},
     {"a[i / 2] for a[i], of a number",
      {{"x"}, {"a", DIMS(6)}},
      DIMS(6),
@@ -308,6 +338,34 @@ static const Lie lies[] = {
      sizes_badly,
      "wrong slope",
      "for x[8] = 1.9 it is 5.859, and should be 2.1"},
+    {"a one too many, beside kinks",
+     {{"x", DIMS(12), .values = two_zeros}},
+     DIMS(12),
+     sizes,
+     sizes_and_a_one,
+     "misplaced",
+     "whole multiples of 1, as x[4] is off by +1"},
+    {"a[i / 2] for a[i], beside kinks",
+     {{"x", DIMS(12), .values = two_zeros}, {"a", DIMS(12)}},
+     DIMS(12),
+     sized,
+     sized_by_halves,
+     "misplaced",
+     "a is read at a wrong index: for x[1] stands a[0] where a[1] belongs"},
+    {"above a number",
+     {{"x", DIMS(40)}},
+     DIMS(40),
+     two_parts,
+     first_part_alone,
+     "only somewhere",
+     "wrong only where x is above about 0."},
+    {"two rows of five",
+     {{"x", DIMS(5, 2)}},
+     DIMS(10),
+     squares,
+     two_rows_alone,
+     "only somewhere",
+     "no gradient arrives at indices 0, 3 to 4 of axis 0, right at 1 to 2"},
     {"strides, beside kinks",
      {{"x", DIMS(3, 4), .values = two_zeros, .layout = TRANSPOSED}},
      DIMS(12),
