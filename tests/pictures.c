@@ -126,6 +126,16 @@ static void graph_on_terminal(void) {
     text = drawn(&p, 60, true, false);
     CHECK(strstr(text, "●─┼─┘ sum\n"), "found\n%s", text);
     free(text);
+    const GraphStep right[] = {{"a", 0, NULL},
+                               {"b", 0, NULL},
+                               {"end of a", 1, (const int[]){0}},
+                               {"first of b", 1, (const int[]){1}},
+                               {"end", 2, (const int[]){1, 3}}};
+    p.graph = (Graph){right, STEPS};
+    text = drawn(&p, 60, false, false);
+    CHECK(strcmp(text, "A graph\no   a\n| o b\no | end of a\no-| first of b\no-' end\n") == 0, "found\n%s",
+          text);
+    free(text);
 }
 
 static void only_ascii_without_unicode(void) {
@@ -313,6 +323,29 @@ static void pictures_in_a_file(void) {
           e.text);
 }
 
+/* What a reader of XML takes for itself is written as a reference, what it refuses as the sign for the unknown. */
+static void text_is_markup(void) {
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    markup_text(out, "a\t<\n&\001\"'>\xFFü");
+    fclose(out);
+    CHECK(strcmp(text, "a\t&#60;\n&#38;\uFFFD&#34;&#39;&#62;\uFFFDü") == 0, "found %s", text);
+    free(text);
+}
+
+/* Rows of a map that is too high share a line; the last may have one for itself, and its mean. */
+static void rows_are_grouped(void) {
+    enum { ROWS = 130, LINES = 44 };
+    double values[ROWS] = {[0] = 1, [ROWS - 1] = 1};
+    Picture p = {PICTURE_MAP, "High", NULL, .map = {ROWS, 1, "query", "key", NULL, NULL, values, 0, 1}};
+    char *text = drawn(&p, 60, false, false);
+    CHECK(strstr(text, "\n  0 --\n  3   \n") && strstr(text, "\n126   \n129 @@\n") &&
+              strstr(text, "mean of 3 x 1\n") && lines(text) == LINES + 5,
+          "found\n%s", text);
+    free(text);
+}
+
 static void labels_are_no_markup(void) {
     const char *const labels[] = {"</script><img onerror=x>", "\"'&\t\n", "\001\xff"};
     Picture p = {PICTURE_MAP, "</title><script>alert(1)</script>", "</desc>",
@@ -439,7 +472,8 @@ TEST_MAIN({"a map on a terminal", map_on_terminal}, {"every picture fits the ter
           {"extremes are drawn", extremes_are_drawn}, {"bars without a length", bars_without_a_length},
           {"cells beyond the shades", cells_beyond_the_shades}, {"a graph on a terminal", graph_on_terminal},
           {"a graph as SVG", graph_as_svg}, {"pictures in a file", pictures_in_a_file},
-          {"labels are no markup", labels_are_no_markup},
+          {"labels are no markup", labels_are_no_markup}, {"text is markup", text_is_markup},
+          {"rows are grouped", rows_are_grouped},
           {"ticks are round numbers within the axis", ticks_are_round}, {"a sparkline", sparkline_goes_down},
           {"UTF-8 as the locale says", unicode_by_locale},
           {"colour where it is wanted", colour_where_it_is_wanted})

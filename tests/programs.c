@@ -254,6 +254,8 @@ static void dry_run(void) {
     CHECK(megabytes > (double)parameters * 16e-6 && megabytes < 50, "%s", out);
     CHECK(!strcmp(list_folder("."), before), "%s", listing);
     CHECK(TRAIN("copy", "--dry-run", "--batch", "16777216") == 0 && occurs(out, "MB"), "%s", err);
+    CHECK(TRAIN(COPY, "--dry-run", "--steps", "5", "--schedule", "constant") == 0 && !*err, "no warm-up: %s",
+          err);
     free(before);
     CHECK(TRAIN(COPY, "--steps", "0", "--json", "--quiet") == 0, "%s", err);
     CHECK(number(out, "params") == (double)parameters, "%s", out);
@@ -368,7 +370,7 @@ static void the_window_slides(void) {
         CHECK(GENERATE("run", "--prompt", "abca", "--length", "30", "--slide", k ? "5" : "1") == 0, "%s",
               err);
         CHECK(strlen(out) == PROMPT + MORE + 1, "%s", out);
-        snprintf(written[k], sizeof written[k], "%s", out);
+        snprintf(written[k], sizeof written[k], "%.*s", (int)sizeof written[k] - 1, out);
         for (int start = 0, i = PROMPT; i < PROMPT + MORE; i++) {
             if (i - start > CONTEXT) start += k ? 5 : 1;
             snprintf(window, sizeof window, "%.*s", i - start, written[k] + start);

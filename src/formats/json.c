@@ -33,7 +33,7 @@ static char peek(Json *j) {
 }
 
 static bool take(Json *j, char byte, const char *what) {
-    if (peek(j) != byte || j->failed) return need(j, what);
+    if (peek(j) != byte) return need(j, what);
     j->at++;
     return true;
 }

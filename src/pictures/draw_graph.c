@@ -2,9 +2,9 @@
 #include "pictures/draw.h"
 
 /* What stands in a lane. */
-typedef enum Mark { EMPTY, ACROSS, PASSES, CROSSED, FROM_LEFT, FROM_RIGHT, ENDS_LEFT, ENDS_RIGHT, STEP } Mark;
-static const char *const ascii[] = {" ", "-", "|", "+", "|", "|", "`", "'", "o"};
-static const char *const lines[] = {" ", "─", "│", "┼", "├", "┤", "└", "┘", "●"};
+typedef enum Mark { EMPTY, ACROSS, PASSES, CROSSED, FROM_LEFT, FROM_RIGHT, ENDS, STEP } Mark;
+static const char *const ascii[] = {" ", "-", "|", "+", "|", "|", "'", "o"};
+static const char *const lines[] = {" ", "─", "│", "┼", "├", "┤", "┘", "●"};
 
 /* The value that lies in this lane when step i runs, or -1. */
 static int holder(const Lanes *l, int lane, int i) {
@@ -28,8 +28,8 @@ static Mark mark_of(const Graph *g, const Lanes *l, int lane, int i, bool inside
     if (lane == l->lane[i]) return STEP;
     if (value < 0) return inside ? ACROSS : EMPTY;
     if (!graph_reads(&g->steps[i], value)) return inside ? CROSSED : PASSES;
-    bool left = lane < l->lane[i];
-    return l->last[value] == i ? left ? ENDS_LEFT : ENDS_RIGHT : left ? FROM_LEFT : FROM_RIGHT;
+    if (l->last[value] == i) return ENDS; /* to the right: in the first such lane the step itself goes on */
+    return lane < l->lane[i] ? FROM_LEFT : FROM_RIGHT;
 }
 
 void draw_graph(const Graph *g, const Terminal *t) {

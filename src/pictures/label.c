@@ -93,7 +93,7 @@ void label_write(FILE *out, const Label *l) {
 /* What is written as a reference; a control character that XML may not hold as the sign for the unknown. */
 static void markup(FILE *out, uint32_t c) {
     char bytes[UTF8_MAX];
-    if (c < 0x80 && strchr("<>&\"'", (int)c) && c)
+    if (c < 0x80 && strchr("<>&\"'", (int)c))
         fprintf(out, "&#%u;", (unsigned)c);
     else {
         bool blank = c == '\n' || c == '\t';
