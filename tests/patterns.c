@@ -93,6 +93,9 @@ static real factor;
 static void squares_times(const Arrays *a) {
     EACH(i, a->n) a->dx[0][i] += factor * 2 * a->x[0][i] * a->dy[i];
 }
+static void squares_otherwise(const Arrays *a) {
+    EACH(i, a->n) a->dx[0][i] += (a->x[0][i] * a->x[0][i] + (real)0.3) * a->dy[i];
+}
 static void a_third(const Arrays *a) {
     factor = -1 / (real)3, squares_times(a);
 }
@@ -282,6 +285,27 @@ static const Lie lies[] = {
      "constant factor",
      "2.64575 = √7"},
     {"five axes", {{"x", DIMS(2, 1, 3, 1, 2)}}, DIMS(12), squares, a_root, "constant factor", "= √7"},
+    {"one row for all",
+     {{"x", DIMS(3, 4), .layout = REPEATED}},
+     DIMS(12),
+     squares,
+     a_root,
+     "constant factor",
+     "= √7"},
+    {"another function of one row for all",
+     {{"x", DIMS(3, 4), .layout = REPEATED}},
+     DIMS(12),
+     squares,
+     squares_otherwise,
+     "factor of values",
+     "times a factor that depends on the index along axis 1 of x"},
+    {"another function in a range",
+     {{"x", DIMS(6), .low = 0.5, .high = 1.5}},
+     DIMS(6),
+     squares,
+     squares_otherwise,
+     "wrong slope",
+     "the derivative itself is wrong"},
     {"a[i / 2] for a[i], of a number",
      {{"x"}, {"a", DIMS(6)}},
      DIMS(6),

@@ -588,30 +588,84 @@ static void many_elements_are_sampled_and_all_are_seen(void) {
     }
 }
 
-TEST_MAIN({"extrapolation is exact and knows it", extrapolation_is_exact_and_knows_it},
-          {"small steps are believed against large ones", small_steps_are_believed_against_large_ones},
-          {"noise is not taken for a derivative", noise_is_not_taken_for_a_derivative},
-          {"a relu that tells no branches is judged rightly",
-           a_relu_that_tells_no_branches_is_judged_rightly},
-          {"kinks are reported where branches are told", kinks_are_reported_where_branches_are_told},
-          {"kinks are reported with both derivatives", kinks_are_reported_with_both_derivatives},
-          {"layer norm of a constant row is smooth", layer_norm_of_a_constant_row_is_smooth},
-          {"points move off kinks", points_move_off_kinks},
-          {"a saturated softmax is no failure", saturated_softmax_is_no_failure},
-          {"below the noise floor is inconclusive", below_the_noise_floor_is_inconclusive},
-          {"a constant has a proved gradient of 0", a_constant_has_a_proved_gradient_of_0},
-          {"a noisy function is inconclusive", a_noisy_function_is_inconclusive},
-          {"a rest between steps is no gradient of 0", a_rest_between_steps_is_no_gradient_of_0},
-          {"what is nearly right fails and is called so", what_is_nearly_right_fails_and_is_called_so},
-          {"a one at the wrong place is named", a_one_at_the_wrong_place_is_named},
-          {"plains are left", plains_are_left},
-          {"the wrong direction is named", the_wrong_direction_is_named},
-          {"rounding of a right 0 refutes no explanation", rounding_of_a_right_0_refutes_no_explanation},
-          {"a float on the way is named", a_float_on_the_way_is_named},
-          {"shares of a tie add up", shares_of_a_tie_add_up},
-          {"an input returned is right", an_input_returned_is_right},
-          {"many elements are sampled and all are seen", many_elements_are_sampled_and_all_are_seen},
-          {"NaN never passes", nan_never_passes},
-          {"what is nowhere is not looked for", what_is_nowhere_is_not_looked_for},
-          {"infinity never passes for a number", infinity_never_passes_for_a_number},
-          {"functions and operations are checked in a line", functions_and_operations_are_checked_in_a_line})
+static Tensor *own_square(Tape *t, Tensor **x) {
+    return tape_square(t, x[0]);
+}
+static Tensor *own_negative(Tape *t, Tensor **x) {
+    return tape_neg(t, x[0]);
+}
+static Tensor *own_row(Tape *t, Tensor **x) {
+    return tape_reshape(t, tape_square(t, x[0]), SHAPE(6));
+}
+
+/* Where forward has to be another's, the gradient of a function that is not its own is none. */
+static void forward_has_to_be_the_references(void) {
+    static const struct {
+        Tensor *(*reference)(Tape *t, Tensor **x);
+        const char *says; /* NULL: it is the same */
+    } cases[] = {{own_square, NULL},
+                 {own_negative, "its forward is another function: y["},
+                 {own_row, "its output is [2,3], and need be [6]"}};
+    const CheckCase c = {"case", own_square, {{"x", DIMS(2, 3)}}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        CheckCase reference = c;
+        CaseReport r;
+        reference.build = cases[i].reference;
+        gradcheck_case_with("test", &c, &(CheckOptions){.seed = 1, .reference = &reference}, &r);
+        CHECK(r.in[0].verdict == PASS && r.verdict == (cases[i].says ? FAIL : PASS), "%s", r.trouble);
+        CHECK(!cases[i].says ? !r.property[0]
+                             : strcmp(r.property, "forward") == 0 && strstr(r.trouble, cases[i].says),
+              "%s: %s", r.property, r.trouble);
+    }
+}
+
+static Tensor *product_and_none(Tape *t, Tensor **x) {
+    Tensor *in[] = {tape_mul(t, x[0], x[1]), x[2]};
+    return tape_concat(t, 0, 2, in);
+}
+
+/* A curve for each gradient with elements: down to the smallest step, or to one that moves nothing. */
+static void curves_end_with_their_steps(void) {
+    static const double no_values[1] = {0};
+    const CheckCase c = {
+        "case",
+        product_and_none,
+        {{"x", DIMS(3)}, {"a", DIMS(3), .constant = true}, {"none", DIMS(0), .values = no_values}}};
+    CaseReport r;
+    gradcheck_case_with("test", &c, &(CheckOptions){.seed = 1, .curves = true}, &r);
+    CHECK(r.verdict == PASS && r.inputs == 2, "%s, %d gradients", r.trouble, r.inputs);
+    CHECK(r.in[1].curve_points == 0, "%d points of nothing", r.in[1].curve_points);
+    CHECK(IN_DOUBLE ? r.in[0].curve_points == CURVE_POINTS
+                    : r.in[0].curve_points > 20 && r.in[0].curve_points < 28,
+          "%d points", r.in[0].curve_points);
+    for (int i = 1; i < r.in[0].curve_points; i++)
+        CHECK_NEAR(r.in[0].curve[i].step, r.in[0].curve[i - 1].step / 2, 0);
+}
+
+TEST_MAIN(
+    {"extrapolation is exact and knows it", extrapolation_is_exact_and_knows_it},
+    {"small steps are believed against large ones", small_steps_are_believed_against_large_ones},
+    {"noise is not taken for a derivative", noise_is_not_taken_for_a_derivative},
+    {"a relu that tells no branches is judged rightly", a_relu_that_tells_no_branches_is_judged_rightly},
+    {"kinks are reported where branches are told", kinks_are_reported_where_branches_are_told},
+    {"kinks are reported with both derivatives", kinks_are_reported_with_both_derivatives},
+    {"layer norm of a constant row is smooth", layer_norm_of_a_constant_row_is_smooth},
+    {"points move off kinks", points_move_off_kinks},
+    {"a saturated softmax is no failure", saturated_softmax_is_no_failure},
+    {"below the noise floor is inconclusive", below_the_noise_floor_is_inconclusive},
+    {"a constant has a proved gradient of 0", a_constant_has_a_proved_gradient_of_0},
+    {"a noisy function is inconclusive", a_noisy_function_is_inconclusive},
+    {"a rest between steps is no gradient of 0", a_rest_between_steps_is_no_gradient_of_0},
+    {"what is nearly right fails and is called so", what_is_nearly_right_fails_and_is_called_so},
+    {"a one at the wrong place is named", a_one_at_the_wrong_place_is_named},
+    {"plains are left", plains_are_left}, {"the wrong direction is named", the_wrong_direction_is_named},
+    {"rounding of a right 0 refutes no explanation", rounding_of_a_right_0_refutes_no_explanation},
+    {"a float on the way is named", a_float_on_the_way_is_named},
+    {"shares of a tie add up", shares_of_a_tie_add_up},
+    {"an input returned is right", an_input_returned_is_right},
+    {"many elements are sampled and all are seen", many_elements_are_sampled_and_all_are_seen},
+    {"forward has to be the reference's", forward_has_to_be_the_references},
+    {"curves end with their steps", curves_end_with_their_steps}, {"NaN never passes", nan_never_passes},
+    {"what is nowhere is not looked for", what_is_nowhere_is_not_looked_for},
+    {"infinity never passes for a number", infinity_never_passes_for_a_number},
+    {"functions and operations are checked in a line", functions_and_operations_are_checked_in_a_line})
