@@ -292,6 +292,12 @@ static void wrong_metadata(void) {
         spoil_field(s, cases[i][0], cases[i][1]);
         expect_refused(s, STATUS_BAD_DATA, cases[i][2]);
     }
+    ModelConfig c = config_language_model(13, 9);
+    Error e = {0};
+    c.pad_id = -2;
+    CHECK(!config_check(&c, STATUS_USAGE, &e) &&
+              !strcmp(e.text, "pad_id: found -2, need a token in [0,13) or none"),
+          "%s", e.text);
     Spoilt *s = spoilt_new(small_language_model());
     spoil_field(s, "d_ff", "24");
     for (int i = 0; i < s->fields; i++)

@@ -3,6 +3,7 @@
  * factors that no size gives, conditions on two inputs.
  *
  * Gradients are proved in double. */
+#include "gradcheck/patterns.h"
 #include "autograd/op.h"
 #include "gradcheck/gradcheck.h"
 #include "test.h"
@@ -435,4 +436,24 @@ static void mistakes_are_named(void) {
     }
 }
 
-TEST_MAIN({"mistakes are named", mistakes_are_named})
+/* What is said of two cases has one form where it is the same but for indices and numbers; an axis is none. */
+static void forms_leave_numbers_out(void) {
+    static const struct {
+        const char *one, *other;
+        bool same;
+    } cases[] = {
+        {"times 2", "times 3", true},
+        {"times 2.5e-3 of it", "times -17 of it", true},
+        {"for x[0,1] = 1.5", "for x[2,3] = -7", true},
+        {"at index 3 of axis 1", "at index 5 of axis 1", true},
+        {"at index 3 of axis 1", "at index 3 of axis 2", false},
+        {"x is wrong", "y is wrong", false},
+        {"a list [of x]", "a list [of y]", false},
+        {"a list [of x]", "a list [of x]", true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        CHECK((pattern_form(cases[i].one) == pattern_form(cases[i].other)) == cases[i].same, "%s, %s",
+              cases[i].one, cases[i].other);
+}
+
+TEST_MAIN({"mistakes are named", mistakes_are_named}, {"forms leave numbers out", forms_leave_numbers_out})

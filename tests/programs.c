@@ -230,6 +230,14 @@ static void bar_fits_the_terminal(void) {
     CHECK(!strchr(text, '\033') && occurs(text, "\ncopy 40/400"), "%s", text);
 }
 
+/* Of a context of a few characters a sample begins with one. */
+static void one_character_begins(void) {
+    enter_folder_with_text();
+    CHECK(TRAIN("lm", TINY, "--text", "text", "--context", "4", "--steps", "1", "--run", "run") == 0, "%s",
+          err);
+    CHECK(occurs(err, "after 1 character of the text:\n"), "%s", err);
+}
+
 static void help_fits_80_columns(void) {
     enter_folder();
     for (int i = 0; i < 2; i++) {
@@ -499,7 +507,8 @@ PROGRAM_TEST_MAIN({"metrics are complete", metrics_are_complete}, {"no steps", n
                   {"the same seed makes the same file", seeds_make_files},
                   {"talk is plain without a terminal", talk_is_plain},
                   {"the bar fits the terminal", bar_fits_the_terminal},
-                  {"help fits 80 columns", help_fits_80_columns}, {"a dry run takes nothing", dry_run},
+                  {"help fits 80 columns", help_fits_80_columns},
+                  {"one character begins", one_character_begins}, {"a dry run takes nothing", dry_run},
                   {"a dry run tells the peak", dry_run_tells_the_peak},
                   {"learns a verse by heart", learns_a_verse}, {"learns to copy", learns_to_copy},
                   {"the window slides", the_window_slides},

@@ -259,6 +259,20 @@ static void added_cases_say_little(void) {
     in->reason[0] = 0, in->form = 0;
     prints(print_all, 2, "\n" FIRST "\nFAIL op/b, size 1 for 2, dx: all 2 elements are wrong\n",
            "wrong before");
+    REPORT_SET(in->reason, "half");
+    prints(print_all, 2,
+           "\n" FIRST "\nFAIL op/b, size 1 for 2, dx: all 2 elements are wrong\n     half\n" NUMBERS("2"),
+           "for another reason");
+    *in =
+        (InputReport){"dx", DIMS(2), INCONCLUSIVE, 2, .unclear = 2, .output = 0, .analytic = 2, .numeric = 1};
+    report[1].verdict = INCONCLUSIVE;
+    prints(print_all, 2,
+           "\n" FIRST "\nINCONCLUSIVE op/b, size 1 for 2, dx: all 2 elements are neither proved nor\n"
+           "     refuted\n" NUMBERS("2"),
+           "not clear");
+    in = one(1, "op", "b, size 1 for 2", bad);
+    report[1].added = true;
+    in->reason[0] = 0, in->form = 0;
     one(0, "op", "a", (InputReport){"dx", DIMS(2), .coordinates = 2});
     prints(print_all, 2, "\nFAIL op/b, size 1 for 2, dx: all 2 elements are wrong\n" NO_PATTERN NUMBERS("2"),
            "here first");
@@ -375,11 +389,11 @@ static void cases_are_contrasted(void) {
                                 "          numeric   1 ± 0.0e+00, 4.5e+15 ulps away\n";
     static const struct {
         const char *
-            cases; /* a letter each: r right, w wrong, a right and added, o right of another operation, 0 all 0 */
+            cases; /* a letter each: r right, w wrong, a right and added, o right of another operation, 0 all 0, n neither */
         const char *want;
     } rows[] = {
         {"rw", "     right in '0', wrong in '1': does backward follow what is different there?\n"},
-        {"ww0", NO_PATTERN},
+        {"ww0n", NO_PATTERN},
         {"wao", NO_PATTERN},
         {"wr0wr", "     right in '1' and '4', wrong in '0' and '3': does backward follow what these\n"
                   "     have in common?\n"},
@@ -395,6 +409,7 @@ static void cases_are_contrasted(void) {
             judged(at, kind == 'o' ? "other" : "op", (char[]){(char)('0' + at), 0}, kind == 'w');
             report[at].added = kind == 'a';
             if (kind == '0') report[at].in[0].sloped = 0;
+            if (kind == 'n') report[at].verdict = report[at].in[0].verdict = FAIL;
         }
         at_hand = wrong - rows[i].cases;
         snprintf(want, sizeof want, "FAIL op/%ld, dx: all 2 elements are wrong\n%s%s", at_hand, rows[i].want,

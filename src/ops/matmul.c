@@ -41,8 +41,9 @@ static Order order_of(const Tensor *x, long *ld) {
         *ld = rows > 1 ? down : columns;
         return BY_ROWS;
     }
-    if ((rows <= 1 || down == 1) && (columns <= 1 || right >= rows)) {
-        *ld = columns > 1 ? right : rows;
+    if ((rows <= 1 || down == 1) &&
+        right >= rows) { /* of one column the rows are in order, or one again and again */
+        *ld = right;
         return BY_COLUMNS;
     }
     return SCATTERED;

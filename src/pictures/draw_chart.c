@@ -46,7 +46,7 @@ static void mark_line(Grid *g, const Series *s, const Axis *x, const Axis *y, un
         for (int c = isnan(last_x) ? (int)lround(px) : (int)ceil(last_x);
              c <= (int)lround(px) && c < g->width; c++) {
             double share = isnan(last_x) || px <= last_x ? 1 : (c - last_x) / (px - last_x);
-            double place = share >= 1 || isnan(last_y) ? py : last_y + share * (py - last_y);
+            double place = share >= 1 ? py : last_y + share * (py - last_y);
             if (inside(place))
                 mark(g, c, row_of(place), &before, who);
             else
