@@ -41,8 +41,8 @@ static Order order_of(const Tensor *x, long *ld) {
         *ld = rows > 1 ? down : columns;
         return BY_ROWS;
     }
-    if ((rows <= 1 || down == 1) &&
-        right >= rows) { /* of one column the rows are in order, or one again and again */
+    /* There are several columns: one alone is by rows, or one row again and again. */
+    if ((rows <= 1 || down == 1) && right >= rows) {
         *ld = right;
         return BY_COLUMNS;
     }
