@@ -314,6 +314,16 @@ static void results_escape(void) {
         "{\"name\": \"other/bad\", \"score\": 0, \"max_score\": 1, \"status\": \"failed\", ", "}\n]}\n"};
     for (size_t i = 0; i < sizeof wants / sizeof *wants; i++)
         CHECK(strstr(text, wants[i]), "no %s in\n%s", wants[i], text);
+    r[0].inputs = r[1].inputs = 0; /* right, and nothing to be judged */
+    r[1].verdict = PASS;
+    REPORT_SET(r[1].trouble, "and more");
+    CHECK(gradescope_write(in_folder("g.json"), r, 2, 1.5, "", &e), "%s", e.text);
+    text = contents(in_folder("g.json"));
+    CHECK(strstr(text, "{\"name\": \"a<b>/\\\"good\\\" & well\", \"score\": 1, \"max_score\": 1, \"status\": "
+                       "\"passed\", "
+                       "\"output\": \"PASS\\n\"}") &&
+              strstr(text, "and more\\nPASS\\n\"}"),
+          "%s", text);
     CHECK(!gradescope_write(in_folder("none/g.json"), r, 3, 1.5, "", &e) && e.status == STATUS_CANNOT_CREATE,
           "%s", e.text);
 }

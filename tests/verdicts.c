@@ -133,6 +133,9 @@ static void a_relu_that_tells_no_branches_is_judged_rightly(void) {
 static Tensor *own_relu(Tape *t, Tensor **x) {
     return tape_relu(t, x[0]);
 }
+static Tensor *own_negative_part(Tape *t, Tensor **x) {
+    return tape_neg(t, tape_relu(t, tape_neg(t, x[0])));
+}
 static Tensor *own_max(Tape *t, Tensor **x) {
     return tape_max(t, x[0], -1);
 }
@@ -166,6 +169,10 @@ static void kinks_are_reported_with_both_derivatives(void) {
     CHECK_NEAR(r.in[0].kink_below, 0, 100 * (double)REAL_EPSILON);
     CHECK_NEAR(r.in[0].kink_above, 1, 100 * (double)REAL_EPSILON);
     CHECK(strstr(text, "dx: kink at x[3]: one-sided derivatives 0 and 1; 2 in all"), "%s", text);
+    free(text);
+    r = check(own_negative_part, (CheckInput){"x", DIMS(6), .values = zeros}, false);
+    text = explained(&r);
+    CHECK(strstr(text, "dx: kink at x[3]: one-sided derivatives 1 and 0; 2 in all"), "%s", text);
     free(text);
     static const double ties[] = {3, 4, 1, 5, 7, 7};
     r = check(own_max, (CheckInput){"x", DIMS(2, 3), .values = ties}, false);

@@ -21,7 +21,7 @@ const CheckCase *case_find(const OpEntry *entry, const char *name, Error *e) {
         error_set(e, STATUS_USAGE, "case: %s has %d like '%s', '%s' for one", op->name, count, ESCAPED(name),
                   found->name);
     else
-        error_set(e, STATUS_USAGE, "case: %s has none like '%s'", op->name, name ? ESCAPED(name) : "");
+        error_set(e, STATUS_USAGE, "case: %s has none like '%s'", op->name, ESCAPED(name));
     return NULL;
 }
 
