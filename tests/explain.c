@@ -243,6 +243,8 @@ static void walks_through_a_run(void) {
     CHECK(strstr(out, "<begin>"), "the decoder of a run begins");
     CHECK(EXPLAIN("--model", "lm", "--text", "the mat", "--step", "mask", "--json") == 0, "%s", err);
     CHECK(lines_of(out) == 1 && strstr(out, "\"shape\": [7, 7]") && strstr(out, "null"), "%s", out);
+    CHECK(EXPLAIN("--model", "lm", "--text", "the mat", "--step", "scaling") == 0 && strstr(out, "sqrt(d_k)"),
+          "%s", err);
     CHECK(EXPLAIN("--model", "lm", "--text", "the mat", "--side", "cross") == 2, "%s", err);
     CHECK(TRAIN("copy", TINY, "--attention", "additive", "--symbols", "5", "--run", "additive") == 0, "%s",
           err);

@@ -443,6 +443,18 @@ static void lines_skip_what_has_no_place(void) {
 }
 
 /* Terminals of nearly no width and of any, and more numbers than there are columns for. */
+/* A step stands where it is: its column has both ends, and all others one point each. */
+static void steps_are_upright(void) {
+    static const double x[] = {0, 1, 1, 2}, y[] = {0, 0, 1, 1};
+    Picture p = {PICTURE_CHART, "A step", NULL,
+                 .chart = {"x", "y", .series = (Series[]){{"s", 4, x, y}}, .count = 1}};
+    char *text = drawn(&p, 60, false, false);
+    CHECK(strstr(text, "\n        1 |                        *************************\n") &&
+              strstr(text, "\n        0 |*************************\n"),
+          "found\n%s", text);
+    free(text);
+}
+
 static void extremes_are_drawn(void) {
     enum { MANY = 300 };
     double values[2 * MANY];
@@ -469,7 +481,8 @@ TEST_MAIN({"a map on a terminal", map_on_terminal}, {"every picture fits the ter
           {"labels are cut to their room", labels_are_cut}, {"a line on a terminal", chart_on_terminal},
           {"points without a place are left out", points_without_a_place},
           {"lines skip what has no place", lines_skip_what_has_no_place},
-          {"extremes are drawn", extremes_are_drawn}, {"bars without a length", bars_without_a_length},
+          {"extremes are drawn", extremes_are_drawn}, {"steps are upright", steps_are_upright},
+          {"bars without a length", bars_without_a_length},
           {"cells beyond the shades", cells_beyond_the_shades}, {"a graph on a terminal", graph_on_terminal},
           {"a graph as SVG", graph_as_svg}, {"pictures in a file", pictures_in_a_file},
           {"labels are no markup", labels_are_no_markup}, {"text is markup", text_is_markup},
