@@ -80,7 +80,7 @@ say = $(if $(V),@:,@echo "$(1) $(2)")
 
 # What belongs to programs alone stays outside the library. `make run` builds nothing of it, and no gradient checks: the
 # programs that it wants link with the library without that room.
-PROGRAM_ROOMS = grading bench explain programs
+PROGRAM_ROOMS = repair grading bench explain programs
 LIGHT    = train generate
 PROGRAMS = train $(patsubst src/programs/%.c,%,$(wildcard src/programs/*.c))
 # The seam of matrix products has two sides: gemm.c, and gemm_blas.c.

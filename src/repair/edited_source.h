@@ -1,0 +1,34 @@
+/* A source with all edits in it, of which each run takes one: so it is compiled once. */
+#ifndef REPAIR_EDITED_SOURCE_H
+#define REPAIR_EDITED_SOURCE_H
+
+#include "repair/edits.h"
+#include <stdio.h>
+
+/* Which edit a run takes, and with what: the variable `repair_trial` of the edited source. */
+typedef struct RepairTrial {
+    int edit;     /* 0: none; else 1 + its number */
+    int piece;    /* of any but EDIT_TEXT: 1 + the piece's number; else 0 */
+    int value[3]; /* 1 + numbers in the piece's pool; 0: the number 1 */
+    int below[3]; /* 1: it divides */
+    int target;   /* of EDIT_ADDED: 1 + a number in the pool */
+    double amount;
+    double picked[3]; /* the values, where it runs */
+    const void *array;
+} RepairTrial;
+#define REPAIR_TRIAL "repair_trial"
+
+/* Writes it. Each EDIT_TEXT stands in a line of its own, and so do all other edits of a piece together, but those that are left
+ * out: edit_of_line[i] is the number of what stands in line i + 1, an edit's, or behind those a piece's; or -1; to be freed.
+ * Returns the number of lines. */
+long edited_source_write(const Edits *all, const bool *left_out, FILE *out, int **edit_of_line);
+
+/* What was wrong where a trial is right, in words. */
+const char *edit_what(const Edit *e, const RepairTrial *t);
+
+/* The piece that a trial changes, as it is and as it becomes; the line that it stands in. */
+enum { REPAIR_SHOWN = 160 };
+int edited_source_show(const Edits *all, const RepairTrial *t, char is[REPAIR_SHOWN],
+                       char becomes[REPAIR_SHOWN]);
+
+#endif

@@ -1,0 +1,270 @@
+#include "repair/edits.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+Edit *edits_add(Edits *all, EditKind kind, int cost, const char *what, int piece, int begin, int end,
+                const char *text) {
+    all->edit = array_grown(all->edit, all->edits, &all->edit_room, sizeof *all->edit);
+    Edit *e = &all->edit[all->edits++];
+    bool forward = !all->s->function[all->s->piece[piece].function].backward;
+    *e = (Edit){.kind = kind, .cost = cost + forward, .forward = forward, .what = what, .parts = 1};
+    e->part[0] = (EditPart){piece, begin, end, text};
+    return e;
+}
+
+const char *edits_text(const Edits *all, const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    int length = vsnprintf(NULL, 0, format, list);
+    va_end(list);
+    char *text = arena_alloc(all->s->arena, (size_t)length + 1);
+    va_start(list, format);
+    vsnprintf(text, (size_t)length + 1, format, list);
+    va_end(list);
+    return text;
+}
+
+const char *edits_tokens(const Edits *all, int begin, int end) {
+    return begin < end ? c_source_text(all->s, begin, end) : "";
+}
+
+/* Where an expression stands. */
+typedef struct Place {
+    Edits *all;
+    int piece;
+    bool index;   /* inside of an index or of a bound: integers alone */
+    bool written; /* the left side of an assignment */
+} Place;
+
+static void plain(const Place *p, int cost, const char *what, int begin, int end, const char *text) {
+    edits_add(p->all, EDIT_TEXT, cost, what, p->piece, begin, end, text);
+}
+
+static bool is_number(Type t) {
+    return t.base == BASE_NUMBER && t.depth == 0;
+}
+static bool is_integer(Type t) {
+    return t.base == BASE_INTEGER && t.depth == 0;
+}
+
+/* An integer or a pointer. */
+static bool is_whole(Type t) {
+    return t.depth > 0 || t.base == BASE_INTEGER;
+}
+
+static void look(const Place *p, const Expression *e);
+
+/* ---- A value: another in its place ---- */
+
+static void replace_value(const Place *p, const Expression *e) {
+    bool literal = e->kind == EXPRESSION_NUMBER, integer = is_integer(e->type) && !(literal && !p->index);
+    Edit *edit = edits_add(p->all, integer ? EDIT_INDEX : EDIT_VALUE, literal ? 3 : 2,
+                           literal ? "a constant stands where a value belongs" : "another value belongs here",
+                           p->piece, e->begin, e->end, edits_tokens(p->all, e->begin, e->end));
+    edit->literal = literal;
+}
+
+/* The pointer or array before brackets. */
+static void replace_array(const Place *p, const Expression *e) {
+    Type type = e->stem_type;
+    if (!e->stem || type.depth < 1 || (type.base != BASE_NUMBER && type.base != BASE_INTEGER)) return;
+    Edit *edit = edits_add(p->all, EDIT_ARRAY, 2, "another name belongs here", p->piece, e->begin, e->stem,
+                           edits_tokens(p->all, e->begin, e->stem));
+    edit->type = type, edit->type.constant = !p->written;
+}
+
+static void replace_function(const Place *p, const Expression *e) {
+    static const char *const pair[][2] = {{"sin", "cos"},  {"sinh", "cosh"}, {"fmax", "fmin"},
+                                          {"exp", "log"},  {"tanh", "cosh"}, {"exp", "expm1"},
+                                          {"log", "log1p"}};
+    for (size_t i = 0; i < sizeof pair / sizeof *pair; i++)
+        for (int k = 0; k < 2; k++)
+            if (token_is(p->all->s, e->begin, pair[i][k]))
+                plain(p, 2, "another function belongs here", e->begin, e->begin + 1, pair[i][1 - k]);
+}
+
+/* ---- Sums and products ---- */
+
+static void look_at_parts(const Place *p, const Expression *e) {
+    for (const Expression *part = e->part; part; part = part->next) {
+        Place inside = *p;
+        inside.written = false;
+        inside.index |= part->index || (e->kind == EXPRESSION_SUM && e->type.depth > 0);
+        look(&inside, part);
+    }
+}
+
+/* What is left of a sum or condition without one of its parts. */
+static const char *without(const Place *p, const Expression *e, const Expression *part) {
+    const Edits *all = p->all;
+    if (part == e->part) return edits_tokens(all, part->next->begin, e->end);
+    return edits_text(all, "%s%s", edits_tokens(all, e->begin, part->joint),
+                      edits_tokens(all, part->end, e->end));
+}
+
+/* A sign before a term is its factor's; in an index it is a sign. */
+static void change_joints(const Place *p, const Expression *e) {
+    const CSource *s = p->all->s;
+    static const char *const other[][2] = {{"+", "-"}, {"-", "+"}, {"*", "/"}, {"/", "*"}};
+    for (const Expression *part = e->part; part; part = part->next)
+        for (int i = p->index ? 0 : 2; part->joint >= 0 && i < 4; i++)
+            if (token_is(s, part->joint, other[i][0]))
+                plain(p, 2, i < 2 ? "a sign is wrong" : "a factor stands on the wrong side of the fraction",
+                      part->joint, part->joint + 1, other[i][1]);
+}
+
+static void drop_literals(const Place *p, const Expression *e) {
+    for (const Expression *part = e->part; is_integer(e->type) && part; part = part->next)
+        if (part->kind == EXPRESSION_NUMBER) plain(p, 0, "off by one", e->begin, e->end, without(p, e, part));
+}
+
+/* As a part of a sum or product. */
+static const char *operand(const Place *p, const Expression *e, bool factor) {
+    bool loose =
+        e->kind == EXPRESSION_CHOSEN || e->kind == EXPRESSION_LOGIC || e->kind == EXPRESSION_COMPARED;
+    const char *own = edits_tokens(p->all, e->begin, e->end);
+    return loose || (factor && e->kind == EXPRESSION_SUM) ? edits_text(p->all, "(%s)", own) : own;
+}
+
+static void change_term(const Place *p, const Expression *e) {
+    edits_add(p->all, EDIT_FACTOR, e->kind == EXPRESSION_NUMBER ? 5 : 2, "a factor is missing", p->piece,
+              e->begin, e->end, operand(p, e, true));
+}
+
+/* A sum of numbers, or what would be a term in one. */
+static void change_sum(const Place *p, const Expression *e) {
+    for (const Expression *part = e->kind == EXPRESSION_SUM ? e->part : NULL; part; part = part->next)
+        change_term(p, part);
+    change_term(p, e);
+    edits_add(p->all, EDIT_TERM, 3, "a term is missing", p->piece, e->begin, e->end, operand(p, e, false));
+}
+
+/* ---- All kinds ---- */
+
+static void change_comparison(const Place *p, const Expression *e) {
+    static const char *const other[][2] = {{"<", "<="},  {"<", ">"},  {"<=", "<"}, {"<=", ">="},
+                                           {">", ">="},  {">", "<"},  {">=", ">"}, {">=", "<="},
+                                           {"==", "!="}, {"!=", "=="}};
+    const Expression *right = e->part->next;
+    for (size_t i = 0; i < sizeof other / sizeof *other; i++)
+        if (token_is(p->all->s, right->joint, other[i][0]))
+            plain(p, 2, "a comparison is wrong", right->joint, right->joint + 1, other[i][1]);
+}
+
+static void change_logic(const Place *p, const Expression *e) {
+    const CSource *s = p->all->s;
+    bool both = token_is(s, e->part->next->joint, "&&"), either = token_is(s, e->part->next->joint, "||");
+    for (const Expression *part = e->part; part && (both || either); part = part->next) {
+        if (part->joint >= 0)
+            plain(p, 4, "a condition is wrong", part->joint, part->joint + 1, both ? "||" : "&&");
+        plain(p, 0, "a condition is one too many", e->begin, e->end, without(p, e, part));
+        if (e->part->next->next)
+            plain(p, 0, "a condition is one too many", e->begin, e->end,
+                  edits_tokens(p->all, part->begin, part->end));
+    }
+}
+
+static void change_choice(const Place *p, const Expression *e) {
+    const Edits *all = p->all;
+    const Expression *a = e->part->next, *b = a->next;
+    const char *one = edits_tokens(all, a->begin, a->end), *two = edits_tokens(all, b->begin, b->end);
+    const char *condition = edits_tokens(all, e->part->begin, e->part->end);
+    plain(p, 2, "a choice is the wrong way round", e->begin, e->end,
+          edits_text(all, "(%s ? %s : %s)", condition, two, one));
+    plain(p, 0, "a choice is one too many", e->begin, e->end, edits_text(all, "(%s)", one));
+    plain(p, 0, "a choice is one too many", e->begin, e->end, edits_text(all, "(%s)", two));
+}
+
+static void change_assignment(const Place *p, const Expression *e) {
+    const CSource *s = p->all->s;
+    bool scalar = e->type.depth == 0, sets = token_is(s, e->sign, "="), adds = token_is(s, e->sign, "+="),
+         takes = token_is(s, e->sign, "-=");
+    int at = e->sign;
+    if (sets && scalar) plain(p, 1, "it overwrites what it has to add to", at, at + 1, "+=");
+    if (adds && scalar) plain(p, 1, "it adds to what it has to set", at, at + 1, "=");
+    if ((adds || takes) && scalar) plain(p, 1, "a sign is wrong", at, at + 1, adds ? "-=" : "+=");
+    if (s->piece[p->piece].kind != PIECE_STATEMENT) return;
+    plain(p, 3, "this is one too many", e->begin, e->end, "(void)0");
+    if (s->function[s->piece[p->piece].function].backward)
+        edits_add(p->all, EDIT_ADDED, 4, "something is not added", p->piece, e->begin, e->end,
+                  edits_tokens(p->all, e->begin, e->end));
+}
+
+static void look(const Place *p, const Expression *e) {
+    Place inside = *p;
+    switch (e->kind) {
+    case EXPRESSION_ASSIGNED:
+        change_assignment(p, e);
+        inside.written = true;
+        look(&inside, e->part);
+        inside = *p;
+        inside.index |= is_whole(e->type);
+        if (is_number(e->type)) change_sum(&inside, e->part->next);
+        look(&inside, e->part->next);
+        return;
+    case EXPRESSION_UNIT:
+        if (e->called && !is_number(e->type) && !is_integer(e->type)) return; /* memory, most often */
+        if (!p->written && (is_number(e->type) || is_integer(e->type))) replace_value(p, e);
+        if (e->called) replace_function(p, e);
+        replace_array(p, e);
+        break;
+    case EXPRESSION_NUMBER: replace_value(p, e); break;
+    case EXPRESSION_SUM:
+        drop_literals(p, e);
+        change_joints(p, e);
+        break;
+    case EXPRESSION_PRODUCT: change_joints(p, e); break;
+    case EXPRESSION_COMPARED: change_comparison(p, e); break;
+    case EXPRESSION_LOGIC: change_logic(p, e); break;
+    case EXPRESSION_CHOSEN: change_choice(p, e); break;
+    case EXPRESSION_SIGNED:
+        if (token_is(p->all->s, e->sign, "-") || token_is(p->all->s, e->sign, "!"))
+            plain(p, 2, "a sign is wrong", e->sign, e->sign + 1, "");
+        break;
+    case EXPRESSION_GROUP:
+        if (is_number(e->type) && !p->index) change_sum(p, e->part);
+        break;
+    default: break;
+    }
+    for (const Expression *part = e->part; e->called && part; part = part->next)
+        if (is_number(part->type) && !p->index) change_sum(p, part);
+    look_at_parts(p, e);
+}
+
+/* Of forward what it saves counts: a value that goes into a member of a struct. */
+static bool counts(const CSource *s, const Piece *piece, const Expression *tree) {
+    if (s->function[piece->function].backward) return true;
+    if (!tree || tree->kind != EXPRESSION_ASSIGNED) return false;
+    for (int i = tree->begin; i < tree->part->end; i++)
+        if (token_is(s, i, "data")) return false;
+    for (int i = tree->begin; i < tree->part->end; i++)
+        if (token_is(s, i, "->")) return true;
+    return false;
+}
+
+void edits_read(Edits *all, const CSource *s) {
+    *all = (Edits){.s = s};
+    all->tree = arena_alloc(s->arena, (size_t)(s->pieces + 1) * sizeof *all->tree);
+    all->pool = arena_alloc(s->arena, (size_t)(s->pieces + 1) * sizeof *all->pool);
+    for (long i = 0; i < s->pieces; i++)
+        if (s->function[s->piece[i].function].used)
+            all->tree[i] = c_expression_read(s, s->piece[i].begin, s->piece[i].end);
+    edits_find_pools(all);
+    for (int i = 0; i < s->pieces; i++) {
+        const Piece *piece = &s->piece[i];
+        const Expression *tree = all->tree[i];
+        if (!tree || !s->function[piece->function].used || !counts(s, piece, tree)) continue;
+        Place p = {.all = all, .piece = i, .index = piece->kind == PIECE_VALUE && is_whole(piece->type)};
+        if (piece->kind == PIECE_VALUE && is_number(piece->type)) change_sum(&p, tree);
+        look(&p, tree);
+        edits_find_names(all, i);
+    }
+    edits_find_statements(all);
+}
+
+void edits_free(Edits *all) {
+    free(all->edit);
+    free(all->value);
+}

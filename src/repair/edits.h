@@ -1,0 +1,73 @@
+/* Changes of a backward, one of which may be what it lacks: every expression in it, each name, sign, index and factor replaced,
+ * left out or joined by another that is in scope. That is how most mistakes come about, whatever it is that is differentiated. */
+#ifndef REPAIR_EDITS_H
+#define REPAIR_EDITS_H
+
+#include "repair/c_expression.h"
+
+typedef enum EditKind {
+    EDIT_TEXT, /* another text; where there is a @ in it, an amount decides how much, and 0 leaves all as it was */
+    EDIT_INDEX, /* an integer: one of the piece's values in its place, or times it, or an amount more */
+    EDIT_ARRAY, /* a pointer or array: another of its type, which is one of the piece's values */
+    EDIT_VALUE, /* a number: one of the values, or with an amount of a product more; or 1 and an amount of itself */
+    EDIT_FACTOR, /* a term times or divided by one of the values, or with an amount of itself more */
+    EDIT_TERM,   /* a sum with an amount of one of the values, or of a product, more */
+    EDIT_ADDED,  /* behind a statement such a product is added to one of the piece's targets */
+} EditKind;
+
+/* What takes the place of a piece's tokens [begin, end); of EDIT_TEXT. */
+typedef struct EditPart {
+    int piece, begin, end;
+    const char *text;
+} EditPart;
+
+typedef struct Edit {
+    EditKind kind;
+    int cost;         /* the less, the likelier */
+    bool forward;     /* of what forward saves */
+    bool literal;     /* a constant in the source is replaced */
+    Type type;        /* of what EDIT_ARRAY replaces; constant: it is only read */
+    const char *what; /* what was wrong, in words */
+    EditPart part[3]; /* of EDIT_TEXT up to all of them */
+    int parts;
+} Edit;
+
+/* Values and arrays in scope that another piece, or this one, computes with: the piece's pool. */
+typedef struct Value {
+    const char *text;
+    Type type;
+    int begin, end;
+    bool size; /* an integer that no loop changes */
+    bool
+        written; /* a number that backward adds to or sets, or another element of its array: not to be computed with */
+} Value;
+
+enum { POOL = 64, TARGETS = 40 };
+typedef struct Pool {
+    const Value *value[POOL], *target[TARGETS];
+    int values, targets;
+} Pool;
+
+typedef struct Edits {
+    const CSource *s;
+    Expression **tree; /* [pieces], NULL: not understood */
+    Value *value;
+    Pool *pool; /* [pieces] */
+    Edit *edit; /* from malloc */
+    long values, edits, value_room, edit_room;
+} Edits;
+
+/* Finds all edits of a source, which stays where it is; its arena has what is not from malloc. To be freed. */
+void edits_read(Edits *all, const CSource *s);
+void edits_free(Edits *all);
+
+/* For the parts that find them. */
+Edit *edits_add(Edits *all, EditKind kind, int cost, const char *what, int piece, int begin, int end,
+                const char *text);
+const char *edits_text(const Edits *all, const char *format, ...) __attribute__((format(printf, 2, 3)));
+const char *edits_tokens(const Edits *all, int begin, int end); /* as they stand */
+void edits_find_pools(Edits *all);
+void edits_find_names(Edits *all, int piece);
+void edits_find_statements(Edits *all);
+
+#endif

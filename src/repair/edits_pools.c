@@ -1,0 +1,160 @@
+#include "repair/edits.h"
+#include <stdlib.h>
+#include <string.h>
+
+static bool has_loop_variable(const CSource *s, int begin, int end) {
+    for (int i = begin; i < end; i++)
+        for (long k = 0; s->token[i].kind == TOKEN_NAME && k < s->loops; k++)
+            if (tokens_same(s, s->loop[k].variable, i)) return true;
+    return false;
+}
+
+static void add(Edits *all, Value v) {
+    for (long i = 0; i < all->values; i++) {
+        const Value *o = &all->value[i];
+        if (strcmp(o->text, v.text) == 0 && o->type.base == v.type.base && o->written == v.written) return;
+    }
+    all->value = array_grown(all->value, all->values, &all->value_room, sizeof *all->value);
+    all->value[all->values++] = v;
+}
+
+static void add_value(Edits *all, const char *text, Type type, int begin, int end) {
+    bool size = type.base == BASE_INTEGER && type.depth == 0 && !has_loop_variable(all->s, begin, end);
+    add(all, (Value){text, type, begin, end, size, false});
+}
+
+/* An array; where it is a tensor's data its gradient, too, and the other way round. */
+static void add_array(Edits *all, const Expression *e) {
+    const char *text = edits_tokens(all, e->begin, e->stem);
+    bool data = token_is(all->s, e->stem - 1, "data"), grad = token_is(all->s, e->stem - 1, "grad");
+    add_value(all, text, e->stem_type, e->begin, e->stem);
+    if (data || grad)
+        add_value(all,
+                  edits_text(all, "%s%s", edits_tokens(all, e->begin, e->stem - 1), data ? "grad" : "data"),
+                  e->stem_type, e->begin, e->stem);
+}
+
+/* An element whose index has two of the loops' variables, with these exchanged: a matrix read the other way. */
+static void add_transposed(Edits *all, const Expression *e) {
+    const CSource *s = all->s;
+    int variable[2], count = 0;
+    for (int i = e->stem; i < e->end; i++)
+        for (long k = 0; s->token[i].kind == TOKEN_NAME && k < s->loops; k++) {
+            bool again = count && tokens_same(s, variable[0], i);
+            if (count == 2 || again || !tokens_same(s, s->loop[k].variable, i)) continue;
+            variable[count++] = i;
+        }
+    if (count < 2) return;
+    const char *text = edits_tokens(all, e->begin, e->stem);
+    for (int i = e->stem; i < e->end; i++) {
+        int from = tokens_same(s, i, variable[0])   ? variable[1]
+                   : tokens_same(s, i, variable[1]) ? variable[0]
+                                                    : i;
+        bool gap = s->token[i].begin > s->token[i - 1].begin + s->token[i - 1].length;
+        text = edits_text(all, "%s%s%s", text, gap ? " " : "", edits_tokens(all, from, from + 1));
+    }
+    add_value(all, text, e->type, e->begin, e->end);
+}
+
+static bool has(const CSource *s, int begin, int end, const char *word) {
+    while (begin < end && !token_is(s, begin, word)) begin++;
+    return begin < end;
+}
+
+/* Whether a name, or the way to an array, is the gradient of an input: to be added to, and not there for a constant. */
+static bool is_gradient(const CSource *s, const Expression *e) {
+    if (has(s, e->begin, e->stem, "grad") && has(s, e->begin, e->stem, "in")) return true;
+    for (long i = 0; e->stem == e->begin + 1 && i < s->pieces; i++) {
+        const Piece *p = &s->piece[i];
+        bool here = p->kind == PIECE_VALUE && p->shown < p->begin && has(s, p->shown, p->begin, "=");
+        int name = p->begin - 2;
+        if (here && tokens_same(s, name, e->begin) && has(s, p->begin, p->end, "grad") &&
+            has(s, p->begin, p->end, "in"))
+            return true;
+    }
+    return false;
+}
+
+/* Units, and sums in brackets. */
+static void collect(Edits *all, const Expression *e) {
+    bool value = e->type.depth == 0 && (e->type.base == BASE_NUMBER || e->type.base == BASE_INTEGER);
+    bool grouped = e->kind == EXPRESSION_GROUP && e->type.base == BASE_NUMBER &&
+                   e->part->kind != EXPRESSION_UNIT && e->end - e->begin < 16;
+    if (value && e->stem && is_gradient(all->s, e)) value = false;
+    if (value && (e->kind == EXPRESSION_UNIT || grouped))
+        add_value(all, edits_tokens(all, e->begin, e->end), e->type, e->begin, e->end);
+    if (e->stem && e->stem_type.depth > 0) add_array(all, e);
+    if (e->stem && value && e->type.base == BASE_NUMBER) add_transposed(all, e);
+    for (const Expression *part = e->part; part; part = part->next) collect(all, part);
+}
+
+/* Whether all its names mean at token `where` what they mean where it stands. */
+static bool is_in_scope(const CSource *s, const Value *v, int where) {
+    for (int i = v->begin; i < v->end; i++) {
+        if (s->token[i].kind != TOKEN_NAME || token_is_member(s, i)) continue;
+        Type own = c_source_type(s, i, i), there = c_source_type(s, i, where);
+        if (own.base != there.base || own.depth != there.depth) return false;
+        if (own.base == BASE_RECORD && !tokens_same(s, own.record, there.record)) return false;
+        bool function = token_is(s, i + 1, "(");
+        if (own.base == BASE_UNKNOWN && !function && i == v->begin) return false;
+    }
+    return true;
+}
+
+/* ---- What a statement may add to ---- */
+
+/* The array with the indices of other elements. */
+static void add_elements(Edits *all, const Expression *written, const Expression *e) {
+    if (e->kind == EXPRESSION_UNIT && e->stem && e->part && !e->part->next && e->type.depth == 0)
+        add(all, (Value){edits_text(all, "%s[%s]", edits_tokens(all, written->begin, written->stem),
+                                    edits_tokens(all, e->part->begin, e->part->end)),
+                         written->type, e->begin, e->end, false, true});
+    for (const Expression *part = e->part; part; part = part->next) add_elements(all, written, part);
+}
+
+static void collect_targets(Edits *all, int piece) {
+    const CSource *s = all->s;
+    const Expression *tree = all->tree[piece], *left = tree->part;
+    if (tree->kind != EXPRESSION_ASSIGNED || left->kind != EXPRESSION_UNIT) return;
+    if (left->type.base != BASE_NUMBER || left->type.depth) return;
+    add(all,
+        (Value){edits_tokens(all, left->begin, left->end), left->type, left->begin, left->end, false, true});
+    for (long i = 0; left->stem && left->part && !left->part->next && i < s->pieces; i++)
+        if (all->tree[i] && s->piece[i].function == s->piece[piece].function)
+            add_elements(all, left, all->tree[i]);
+}
+
+/* ---- Where they are in scope ---- */
+
+static int function_of(const CSource *s, int token) {
+    for (int f = 0; f < s->functions; f++)
+        if (s->function[f].open <= token && token <= s->function[f].close) return f;
+    return -1;
+}
+
+/* Those of its own function first. */
+static void fill(const Edits *all, Pool *pool, const Piece *piece, bool own) {
+    const CSource *s = all->s;
+    for (long i = 0; i < all->values; i++) {
+        const Value *v = &all->value[i];
+        if ((function_of(s, v->begin) == piece->function) != own || !is_in_scope(s, v, piece->begin))
+            continue;
+        if (!v->written && pool->values < POOL) pool->value[pool->values++] = v;
+        if (v->written && pool->targets < TARGETS) pool->target[pool->targets++] = v;
+    }
+}
+
+void edits_find_pools(Edits *all) {
+    const CSource *s = all->s;
+    for (int back = 1; back >= 0; back--)
+        for (long i = 0; i < s->pieces; i++)
+            if (all->tree[i] && s->function[s->piece[i].function].backward == back)
+                collect(all, all->tree[i]);
+    for (int i = 0; i < s->pieces; i++)
+        if (all->tree[i] && s->function[s->piece[i].function].backward) collect_targets(all, i);
+    for (long i = 0; i < s->pieces; i++) {
+        if (!all->tree[i]) continue;
+        fill(all, &all->pool[i], &s->piece[i], true);
+        fill(all, &all->pool[i], &s->piece[i], false);
+    }
+}
