@@ -147,6 +147,27 @@ static void like_text(char text[LIKE_TEXT], const char *like) {
     snprintf(text, LIKE_TEXT, like ? ", as in '%s'" : "%s", like ? like : "");
 }
 
+static bool is_mended(const CaseReport *r, const InputReport *in) {
+    for (int i = 0; r->repair.line && i < r->repair.mended; i++)
+        if (in->wrong && strcmp(r->repair.gradient[i], in->name) == 0) return true;
+    return false;
+}
+
+/* The change that makes gradients right, before what is wrong is told. */
+static void explain_repair(FILE *out, const CaseReport *r) {
+    const Repair *m = &r->repair;
+    char names[REPORT_TEXT] = "";
+    for (int i = 0; i < m->mended && !m->all; i++) {
+        size_t used = strlen(names);
+        const char *comma = i == 0 ? "" : i + 1 == m->mended ? " and " : ", ";
+        snprintf(names + used, sizeof names - used, "%s%s", comma, m->gradient[i]);
+    }
+    paragraph(out, 0, "%s, line %d: %s. %s right in all cases once this is changed:", r->op, m->line, m->what,
+              m->all ? m->mended == 1 ? "The gradient is" : "All gradients are"
+                     : strcat(names, m->mended == 1 ? " is" : " are"));
+    fprintf(out, "%*sis      %s\n%*sbecomes %s\n", INDENT, "", m->is, INDENT, "", m->becomes);
+}
+
 /* first: no case before has the gradient wrong. contrast: what other cases say about it, NULL where that is said already, or
  * nothing. */
 static void explain_input(FILE *out, const CaseReport *r, const InputReport *in, bool first, const char *like,
@@ -160,11 +181,13 @@ static void explain_input(FILE *out, const CaseReport *r, const InputReport *in,
     paragraph(out, 0, "%s %s/%s, %s: %s%s", gradcheck_verdict_text(in->verdict), r->op, r->name, in->name,
               in->wrong || in->unclear ? text : in->reason, same);
     if (like || (!in->wrong && !in->unclear) || (r->added && in->wrong && !first && !in->reason[0])) return;
-    if (in->reason[0])
+    /* Where the change is known that it takes, guesses help nobody. */
+    bool mended = is_mended(r, in);
+    if (in->reason[0] && !(mended && strchr(in->reason, '?')))
         paragraph(out, INDENT, "%s", in->reason);
-    else if (in->wrong && !r->by_reference && !contrast)
+    else if (in->wrong && !r->by_reference && !contrast && !mended)
         paragraph(out, INDENT, "no known pattern explains it");
-    if (contrast) paragraph(out, INDENT, "%s", contrast);
+    if (contrast && !mended) paragraph(out, INDENT, "%s", contrast);
     explain_worst(out, r, in);
 }
 
@@ -230,7 +253,16 @@ static void explain(FILE *out, const CaseReport *r, const CaseReport *all, long 
 }
 
 void gradcheck_explain(FILE *out, const CaseReport *r, const CaseReport *all, long count) {
+    bool mended = false;
+    for (int i = 0; i < r->inputs; i++) mended |= is_mended(r, &r->in[i]);
+    if (mended) explain_repair(out, r);
     explain(out, r, all, count, 0);
+}
+
+static bool is_repair_said(const CaseReport *r, long i) {
+    for (long k = 0; k < i; k++)
+        if (r[k].repair.line && strcmp(r[k].op, r[i].op) == 0) return true;
+    return false;
 }
 
 /* Whether a report among others has something to say, and more than that it is like one before it. */
@@ -252,6 +284,7 @@ void gradcheck_explain_all(FILE *out, const CaseReport *r, long count) {
         if (!says(&r[i])) continue;
         if (first || says_more(&r[i], r, i)) fprintf(out, "\n");
         first = false;
+        if (r[i].repair.line && !is_repair_said(r, i)) explain_repair(out, &r[i]);
         explain(out, &r[i], r, count, i);
     }
 }

@@ -103,10 +103,17 @@ static const CheckCase *load_case_of(const CheckPlan *p, const CheckItem *item, 
     return &op->cases[item->index];
 }
 
+const CheckCase *plan_load_case(const CheckPlan *p, const CheckItem *item) {
+    const CheckCase *c = load_case_of(p, item, p->library);
+    RepairTrial *trial = p->trial ? student_symbol(p->library, REPAIR_TRIAL) : NULL;
+    if (trial) *trial = *p->trial;
+    return c;
+}
+
 /* In the host. */
 static const CheckCase *load_case(void *context) {
     const Judging *j = context;
-    return load_case_of(j->plan, j->item, j->plan->library);
+    return plan_load_case(j->plan, j->item);
 }
 
 /* The host is gone: that is the verdict, on the property that was looked at where the gradients are judged; but not where that

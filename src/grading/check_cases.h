@@ -8,6 +8,7 @@
 #include "base/child.h"
 #include "gradcheck/gradcheck.h"
 #include "ops/ops.h"
+#include "repair/edited_source.h"
 
 typedef struct CheckItem {
     char op[REPORT_NAME], name[REPORT_NAME];
@@ -24,6 +25,7 @@ typedef struct CheckPlan {
     const char *library;   /* where the operations are, as student_compile made it; NULL: built in */
     const char *cases;     /* another that has the cases, which call tape_NAME of the first; NULL: its own */
     const char *reference; /* one whose forward they have to give as well, with these cases; NULL: any */
+    const RepairTrial *trial; /* of a library made of an edited source; NULL: it is none */
     uint64_t seed;
     long seeds; /* each case is checked at the points of so many seeds, `seed` and those that follow; at least
                    1 */
@@ -31,6 +33,9 @@ typedef struct CheckPlan {
     int at_once;
     ChildLimits limits;
 } CheckPlan;
+
+/* In a process of its own: the item's case, of the plan's library, which is then loaded. Ends the process where it cannot be. */
+const CheckCase *plan_load_case(const CheckPlan *p, const CheckItem *item);
 
 /* Adds the cases of a built-in operation whose names contain `part` (NULL: all). Returns how many. */
 int plan_add(CheckPlan *p, const Op *op, const char *part);

@@ -11,7 +11,8 @@ typedef struct Grading {
     StudentFile file; /* what it is judged by; for a folder without source */
     ShowOptions
         show; /* for a folder its graders' files are folders, made if need be: DIR/NAME.xml, DIR/NAME.json */
-    bool strict; /* what its own cases hardly test is inconclusive */
+    bool no_repair; /* wrong gradients are not mended by trial (repair.h) */
+    bool strict;    /* what its own cases hardly test is inconclusive */
 } Grading;
 
 /* False: STATUS_NO or STATUS_INCONCLUSIVE by what was found; STATUS_BAD_DATA where the cases cannot be used,

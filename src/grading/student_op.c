@@ -67,6 +67,7 @@ static void run_compiler(void *context, long i) {
     for (size_t f = 0; f < sizeof flags / sizeof *flags; f++) argument[n++] = flags[f];
     for (; word; word = strtok(NULL, " \t")) argument[n++] = word;
     if (s->open) argument[n++] = "-fno-inline";
+    if (s->errors) argument[n++] = "-O0", argument[n++] = "-w", argument[n++] = "-fno-diagnostics-show-caret";
     for (const char *const *flag = system_loadable(s->open); *flag; flag++) argument[n++] = (char *)*flag;
     /* A name misspelt in a teacher's cases would have every file crash. */
     if (s->open) argument[n++] = "-Werror=implicit-function-declaration";
@@ -109,6 +110,7 @@ static void compiled(void *context, long i, const ChildEnd *end) {
     char text[CHILD_TEXT], printed[CHILD_PRINTED + 1];
     if (s->error.status) return;
     strcpy(printed, end->printed);
+    if (s->errors) snprintf(s->errors, STUDENT_ERRORS, "%s", end->printed);
     if (end->fate == CHILD_EXITED && end->number == 0)
         take_warnings(printed, s->warnings);
     else if (end->fate == CHILD_EXITED && end->number == CANNOT_RUN)
@@ -251,6 +253,11 @@ static bool cannot_be_loaded(Error *e) {
                      "calls %.*s, which is not there for it: an exercise is solved without the operations of "
                      "this project",
                      (int)strcspn(symbol, " ,:"), symbol);
+}
+
+void *student_symbol(const char *library, const char *name) {
+    void *handle = dlopen(library, RTLD_LAZY | RTLD_LOCAL);
+    return handle ? dlsym(handle, name) : NULL;
 }
 
 bool student_load_solution(const char *library, const char *name, Error *e) {

@@ -13,7 +13,7 @@
 #include "autograd/op.h"
 #include "base/directory.h"
 
-enum { STUDENT_NAME = 64, STUDENT_WARNINGS = 1024, STUDENT_MORE = 8 };
+enum { STUDENT_NAME = 64, STUDENT_WARNINGS = 1024, STUDENT_ERRORS = 4097, STUDENT_MORE = 8 };
 
 typedef struct StudentSource {
     const char *source, *more[STUDENT_MORE]; /* and what is compiled with it; NULL behind the last */
@@ -26,6 +26,9 @@ typedef struct StudentSource {
      * STATUS_NO where it does not compile: then the text has the compiler's first error. */
     Error error;
     char warnings[STUDENT_WARNINGS]; /* of one that does; "" for none */
+    char *
+        errors; /* room for STUDENT_ERRORS bytes, where all that the compiler says is wanted; then it is to be quick, and
+                     to warn of nothing */
 } StudentSource;
 
 /* The project's src, which stands beside this program, or beside the folder that it was built in. */
@@ -47,6 +50,9 @@ int student_names(const char *source, char (*names)[STUDENT_NAME], int most, Err
 /* Loads the library and finds op_NAME in it. NULL: the error says why. The library stays loaded. `lazily`: what it calls
  * need not be there. */
 const Op *student_load(const char *library, const char *name, bool lazily, Error *e);
+
+/* What a loaded library has under this name, or NULL. */
+void *student_symbol(const char *library, const char *name);
 
 /* Loads a library that defines tape_NAME, for the cases of another that is loaded behind it. */
 bool student_load_solution(const char *library, const char *name, Error *e);

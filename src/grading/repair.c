@@ -1,0 +1,220 @@
+#include "grading/repair.h"
+#include "base/file.h"
+#include "grading/repair_candidates.h"
+#include "grading/student_op.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Most bytes of a source, edits in it, times that it is compiled, places that a candidate is tried in, and candidates that the checker is
+ * asked about. */
+enum { SOURCE = 1 << 18, EDITS = 1200, COMPILED = 4, PLACES = 16, JUDGED = 4 };
+
+typedef struct Search {
+    const CheckPlan *plan;
+    const char *source, *headers;
+    CaseReport *report;
+    long count;
+
+    Arena arena;
+    char *text;
+    CSource c;
+    Edits edits;
+    bool *left_out; /* [edits + pieces] (edited_source.h) */
+    char file[PATH_ROOM], library[PATH_ROOM];
+    CheckPlan edited; /* with the edited library, and the operation's cases alone */
+    TrialPlace place[PLACES];
+    int places;
+    Candidates tried;
+} Search;
+
+/* ---- The edited source ---- */
+
+/* Leaves out the edits in the lines that the compiler speaks of. False: it speaks of none. */
+static bool leave_out(Search *s, const char *errors, const int *edit_of_line, long lines) {
+    bool any = false;
+    const char *name = strrchr(s->file, '/') + 1;
+    for (const char *at = errors; (at = strstr(at, name)); at += strlen(name)) {
+        long line = strtol(at + strlen(name) + 1, NULL, 10);
+        const char *end = at + strcspn(at, "\n"), *error = strstr(at, "error:");
+        if (!error || error > end || line < 1 || line > lines || edit_of_line[line - 1] < 0) continue;
+        any |= !s->left_out[edit_of_line[line - 1]];
+        s->left_out[edit_of_line[line - 1]] = true;
+    }
+    return any;
+}
+
+static bool compile(Search *s) {
+    for (int time = 0; time < COMPILED; time++) {
+        char errors[STUDENT_ERRORS] = "";
+        int *edit_of_line = NULL;
+        FILE *out = fopen(s->file, "w");
+        if (!out) return false;
+        long lines = edited_source_write(&s->edits, s->left_out, out, &edit_of_line);
+        bool written = fclose(out) == 0;
+        StudentSource source = {.source = s->file, .library = s->library, .errors = errors};
+        bool done = written && student_compile(&source, 1, s->headers);
+        bool again = written && !done && leave_out(s, errors, edit_of_line, lines);
+        free(edit_of_line);
+        if (done || !again) return done;
+    }
+    return false;
+}
+
+static bool read_source(Search *s) {
+    Error e = {0};
+    size_t size;
+    if (!file_read(s->source, SOURCE, &s->text, &size, &e)) return false;
+    if (!c_source_read(&s->c, s->text, s->report[0].op, &s->arena)) return false;
+    edits_read(&s->edits, &s->c);
+    s->left_out = arena_alloc(&s->arena, (size_t)(s->edits.edits + s->c.pieces + 1) * sizeof *s->left_out);
+    return s->edits.edits > 0 && s->edits.edits <= EDITS && compile(s);
+}
+
+/* ---- Where it is tried ---- */
+
+static const CaseReport *report_of(const Search *s, const char *name) {
+    for (long i = 0; i < s->count; i++)
+        if (strcmp(s->report[i].name, name) == 0) return &s->report[i];
+    return NULL;
+}
+
+static bool is_wrong(const CaseReport *r) {
+    for (int i = 0; r && i < r->inputs; i++)
+        if (r->in[i].verdict == FAIL && r->in[i].wrong) return true;
+    return false;
+}
+
+/* The smallest in which something is wrong goes first. */
+static int by_size(const void *a, const void *b) {
+    const TrialPlace *p = a, *q = b;
+    long one = p->wrong ? p->outputs + p->gradients : 1 << 30,
+         two = q->wrong ? q->outputs + q->gradients : 1 << 30;
+    return (one > two) - (one < two);
+}
+
+static void add_place(Search *s, const CheckItem *item, uint64_t seed, int attempt) {
+    TrialPlace *p = &s->place[s->places];
+    if (s->places == PLACES) return;
+    *p = (TrialPlace){.plan = &s->edited, .item = item, .seed = seed, .attempt = attempt};
+    s->places += trial_place_measure(p, &s->arena);
+}
+
+/* Each case that somebody wrote, at two points; of those that the checker added such as are wrong where none of the others is. */
+static bool find_places(Search *s) {
+    const CheckPlan *p = &s->edited;
+    for (int added = 0; added < 2; added++) {
+        for (long i = 0; i < p->items; i++) {
+            const CaseReport *r = report_of(s, p->item[i].name);
+            if (!r || p->item[i].added != added || p->item[i].index < 0 || (added && !is_wrong(r))) continue;
+            add_place(s, &p->item[i], p->seed, r->moved);
+            add_place(s, &p->item[i], p->seed + 1, r->moved);
+        }
+        qsort(s->place, (size_t)s->places, sizeof *s->place, by_size);
+        for (int i = 0; i < s->places; i++) s->tried.wrong |= s->place[i].wrong;
+        if (s->tried.wrong) return true;
+    }
+    return false;
+}
+
+/* ---- Which one it is ---- */
+
+/* Keeps the trials that mend the same in all places. */
+static bool try_everywhere(Search *s) {
+    for (int i = 0; i < s->places && s->tried.trials > 0; i++)
+        s->tried.trials = trials_run(&s->place[i], s->tried.trial, s->tried.trials, s->plan->at_once);
+    return s->tried.trials > 0;
+}
+
+/* Whether a report's part is the gradient of one of these inputs. */
+static bool is_among(const Search *s, unsigned inputs, const InputReport *in) {
+    const CheckInput *input = s->place[0].item->c.in;
+    for (int k = 0; k < CHECK_INPUTS && input[k].name; k++)
+        if ((inputs >> k & 1) && strcmp(in->name + 1, input[k].name) == 0) return true;
+    return false;
+}
+
+typedef struct Judgement {
+    const Search *s;
+    unsigned mended; /* what the trials say */
+    bool right;
+} Judgement;
+
+static void take_judgement(void *context, const CaseReport *r) {
+    Judgement *j = context;
+    if (r->added) return;
+    const CaseReport *before = report_of(j->s, r->name);
+    j->right &= r->inputs > 0 && before && (!r->property[0] || strcmp(r->property, before->property) == 0);
+    for (int i = 0; i < r->inputs; i++)
+        j->right &= r->in[i].verdict != FAIL || !is_among(j->s, j->mended, &r->in[i]);
+}
+
+/* Whether the checker agrees, and finds no other property broken. */
+static bool is_confirmed(const Search *s, const TrialResult *t) {
+    Judgement j = {s, t->mended, true};
+    CheckPlan p = s->edited;
+    p.trial = &t->trial;
+    plan_run(&p, take_judgement, &j);
+    return j.right;
+}
+
+static void say(Search *s, const TrialResult *t) {
+    Repair r = {.all = t->mended == s->tried.wrong};
+    const CheckInput *input = s->place[0].item->c.in;
+    char is[REPAIR_SHOWN], becomes[REPAIR_SHOWN];
+    r.line = edited_source_show(&s->edits, &t->trial, is, becomes);
+    REPORT_SET(r.what, edit_what(&s->edits.edit[t->trial.edit - 1], &t->trial));
+    REPORT_SET(r.is, is);
+    REPORT_SET(r.becomes, becomes);
+    for (int k = 0; k < CHECK_INPUTS && input[k].name; k++)
+        if (t->mended >> k & 1) snprintf(r.gradient[r.mended++], REPORT_NAME, "d%.60s", input[k].name);
+    for (long i = 0; i < s->count; i++)
+        if (is_wrong(&s->report[i])) s->report[i].repair = r;
+}
+
+/* True once one is found and said. */
+static bool choose(Search *s) {
+    if (!try_everywhere(s)) return false;
+    candidates_sort(&s->tried);
+    for (long i = 0; i < s->tried.trials && i < JUDGED; i++) {
+        if (!is_confirmed(s, &s->tried.trial[i])) continue;
+        say(s, &s->tried.trial[i]);
+        return true;
+    }
+    return false;
+}
+
+/* The plan with the items of one operation. */
+static void take_items(Search *s, const char *op) {
+    const CheckPlan *p = s->plan;
+    s->edited = *p;
+    s->edited.library = s->library, s->edited.seeds = 1, s->edited.curves = false;
+    s->edited.item = arena_alloc(&s->arena, (size_t)p->items * sizeof *p->item);
+    s->edited.items = 0;
+    for (long i = 0; i < p->items; i++)
+        if (strcmp(p->item[i].op, op) == 0) s->edited.item[s->edited.items++] = p->item[i];
+}
+
+void repair_find(const CheckPlan *p, const char *source, const char *folder, const char *headers,
+                 CaseReport *report, long count) {
+    Search s = {.plan = p, .source = source, .headers = headers, .report = report, .count = count};
+    bool wrong = false;
+    for (long i = 0; i < count; i++) wrong |= is_wrong(&report[i]);
+    if (!wrong) return;
+    snprintf(s.file, sizeof s.file, "%s/edited.c", folder);
+    snprintf(s.library, sizeof s.library, "%s/edited.so", folder);
+    take_items(&s, report[0].op);
+    if (read_source(&s) && find_places(&s)) {
+        s.tried.edits = &s.edits, s.tried.left_out = s.left_out;
+        candidates_simple(&s.tried);
+        bool found = choose(&s);
+        if (!found) candidates_terms(&s.tried), found = choose(&s);
+        if (!found) candidates_statements(&s.tried), choose(&s);
+    }
+    edits_free(&s.edits);
+    c_source_free(&s.c);
+    free(s.text);
+    free(s.tried.trial);
+    arena_free(&s.arena);
+}
