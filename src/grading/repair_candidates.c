@@ -65,7 +65,7 @@ void candidates_simple(Candidates *s) {
             break;
         case EDIT_ARRAY: add_values(s, i, false, 0, false); break;
         case EDIT_INDEX:
-            if (!e->literal) add_values(s, i, false, 1, false);
+            for (int how = 1; how <= 3 && !e->literal; how++) add_values(s, i, false, how, false);
             /* fall through */
         case EDIT_VALUE:
             add_values(s, i, false, 0, false);
@@ -74,9 +74,9 @@ void candidates_simple(Candidates *s) {
             add_trial(s, i, 0, 0, -1);
             break;
         case EDIT_FACTOR:
-            add_values(s, i, true, 0, false);
             add_trial(s, i, 0, 0, 1);
             open_last(s);
+            add_values(s, i, true, 0, false);
             break;
         case EDIT_TERM: add_values(s, i, true, 1, true); break;
         case EDIT_ADDED: break;
@@ -156,7 +156,7 @@ static double price(const Candidates *s, const TrialResult *r) {
     }
     double amount = r->trial.amount;
     if (e->kind == EDIT_TEXT) cost += 0.001 * (double)strlen(e->part[0].text);
-    if (e->kind == EDIT_INDEX) cost += r->trial.value[0] ? amount : -1;
+    if (e->kind == EDIT_INDEX) cost += r->trial.value[0] ? amount != 0 : -1;
     if (e->kind == EDIT_VALUE) cost += amount != 0;
     if (e->kind == EDIT_FACTOR && !r->trial.value[0] && amount != -2) cost += 0.5;
     if (e->kind >= EDIT_FACTOR && amount != 0 && !is_small_fraction(amount)) cost += 5;

@@ -12,11 +12,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Most numbers that the output and all gradients have together; the gradient's accuracy; what a trial may take, and how often that of a plain
- * run; and what is in
+/* Most numbers that the output and all gradients have together; the gradient's accuracy; what a trial may take, how often that of a plain run, and
+ * all; and what is in
  * gradients before backward. */
 enum { MOST_NUMBERS = 4096, SEGMENTS = 2 };
-static const double accuracy = 1e-7, least_seconds = 0.004, most_times = 20;
+static const double accuracy = 1e-7, least_seconds = 0.004, most_times = 20, all_seconds = 4;
 static const real fill = (real)0.375;
 
 /* A run of the place's case in this process. */
@@ -166,6 +166,7 @@ typedef struct Trying {
     double *found;
     real *y;
     double seconds; /* that a trial may take */
+    double until;   /* when all of them end */
 } Trying;
 
 static bool try_once(Trying *t, const RepairTrial *trial) {
@@ -202,12 +203,12 @@ static double find_amount(const Trying *t) {
     double amount = NAN;
     for (long k = 0, from = 0; k < CHECK_INPUTS && isnan(amount); from = p->end[k++])
         if (p->wrong >> k & 1) amount = amount_for(t, from, p->end[k]);
-    /* A small fraction is meant where it is nearly one. */
+    /* Anything but a small fraction is a number in disguise. */
     for (int below = 1; below <= 12 && isfinite(amount); below++) {
         double nearest = round(amount * below) / below;
         if (nearest != 0 && fabs(amount - nearest) <= 1e-6 * fabs(nearest)) return nearest;
     }
-    return amount;
+    return NAN;
 }
 
 /* What the trial still mends; 0 where it makes something wrong. */
@@ -248,7 +249,7 @@ static bool is_sound(Trying *t) {
 
 /* From trial `from` on, in a process of its own. It ends at the trial that does harm. */
 static void try_from(Trying *t, const Trials *all, long segment, long from, long to) {
-    for (long k = from; k < to; k++) {
+    for (long k = from; k < to && clock_seconds() < t->until; k++) {
         all->shared->at[segment] = k;
         set_timers(t->seconds);
         try_one(t, &all->shared->trial[k]);
@@ -259,10 +260,10 @@ static void try_from(Trying *t, const Trials *all, long segment, long from, long
 }
 
 static bool are_alike(const RepairTrial *a, const RepairTrial *b) {
-    return a->piece && a->piece == b->piece && a->target == b->target;
+    return a->piece && a->edit == b->edit && a->target == b->target;
 }
 
-/* What the trials of a piece need is computed for all of them, and so is the place of what is added: where that crashes, all do.
+/* What the trials of an edit need is computed for all of them, and so is the place of what is added: where that crashes, all do.
  * Returns the first behind them. */
 static long behind_alike(const Trials *all, long from, long to) {
     const RepairTrial like = all->shared->trial[from].trial;
@@ -278,7 +279,7 @@ static void try_in_children(Trying *t, const Trials *all, long segment, long to)
     long *at = &all->shared->at[segment];
     RepairTrial last = {0};
     int deaths = 0;
-    for (long from = *at; from < to; from = *at) {
+    for (long from = *at; from < to && clock_seconds() < t->until; from = *at) {
         pid_t child = fork();
         if (child == 0) try_from(t, all, segment, from, to);
         if (child < 0 || waitpid(child, NULL, 0) < 0) return;
@@ -290,6 +291,7 @@ static void try_in_children(Trying *t, const Trials *all, long segment, long to)
         *at = from + 1;
         if (deaths >= most_deaths && r->trial.piece) *at = behind_alike(all, from, to);
     }
+    for (long k = *at; k < to; k++) all->shared->trial[k].mended = 0;
 }
 
 static void try_segment(void *context, long i) {
@@ -305,6 +307,7 @@ static void try_segment(void *context, long i) {
     run_forward(&t.run);
     check_run_backward(&t.run.run, p->dy);
     t.seconds = least_seconds + most_times * (clock_seconds() - start);
+    t.until = start + all_seconds;
     try_in_children(&t, all, i, all->count * (i + 1) / SEGMENTS);
 }
 

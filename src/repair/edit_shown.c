@@ -46,7 +46,7 @@ static void print_replacement(const Edits *all, const Edit *e, const RepairTrial
         break;
     case EDIT_INDEX:
         if (t->value[0] && t->amount != 0)
-            fprintf(out, "(%s * %s)", part->text, value_text(pool, t, 0));
+            fprintf(out, "(%s %c %s)", part->text, "*+-"[(int)t->amount - 1], value_text(pool, t, 0));
         else if (t->value[0])
             fputs(value_text(pool, t, 0), out);
         else
@@ -84,7 +84,11 @@ static void print_replacement(const Edits *all, const Edit *e, const RepairTrial
 const char *edit_what(const Edit *e, const RepairTrial *t) {
     bool value = t->value[0] != 0, more = t->amount != 0;
     switch (e->kind) {
-    case EDIT_INDEX: return !value ? "off by one" : more ? "a factor is missing" : e->what;
+    case EDIT_INDEX:
+        return !value           ? "off by one"
+               : t->amount == 1 ? "a factor is missing"
+               : more           ? "a term is missing"
+                                : e->what;
     case EDIT_VALUE: return value && more ? "a term is missing" : e->what;
     case EDIT_FACTOR:
         return value             ? e->what

@@ -18,8 +18,8 @@ static const char preamble[] =
     "    " REPAIR_TRIAL ".array = array[" REPAIR_TRIAL ".value[0]]; }"
     "static inline long repair_index(int edit, long v) {"
     "    long by = (long)" REPAIR_TRIAL ".picked[0], more = (long)" REPAIR_TRIAL ".amount;"
-    "    return " REPAIR_TRIAL ".edit != edit ? v : !" REPAIR_TRIAL
-    ".value[0] ? v + more : more ? v * by : by; }"
+    "    return " REPAIR_TRIAL ".edit != edit ? v : !" REPAIR_TRIAL ".value[0] ? v + more"
+    "         : more == 1 ? v * by : more == 2 ? v + by : more == 3 ? v - by : by; }"
     "static inline void *repair_array(int edit, const void *v) {"
     "    return (void *)(" REPAIR_TRIAL ".edit != edit ? v : " REPAIR_TRIAL ".array); }"
     "static inline double repair_value(int edit, double v) {"
@@ -78,6 +78,8 @@ static bool may_be_read(const CSource *s, const Piece *piece, const Value *v) {
     bool element = false, plain = true;
     for (int i = v->begin; i < v->end; i++) {
         if (token_is(s, i, "[")) element = true, plain &= token_is(s, i + 2, "]");
+        if (token_is(s, i, "(") && i > v->begin)
+            element = true, plain = false; /* a call reads what it likes */
     }
     return !element || (plain && piece->kind == PIECE_STATEMENT);
 }

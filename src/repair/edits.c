@@ -68,11 +68,21 @@ static void replace_value(const Place *p, const Expression *e) {
 
 /* The pointer or array before brackets. */
 static void replace_array(const Place *p, const Expression *e) {
-    Type type = e->stem_type;
-    if (!e->stem || type.depth < 1 || (type.base != BASE_NUMBER && type.base != BASE_INTEGER)) return;
-    Edit *edit = edits_add(p->all, EDIT_ARRAY, 2, "another name belongs here", p->piece, e->begin, e->stem,
-                           edits_tokens(p->all, e->begin, e->stem));
-    edit->type = type, edit->type.constant = !p->written;
+    Type type = e->stem ? e->stem_type : e->type;
+    int end = e->stem ? e->stem : e->end;
+    if (e->called || type.depth < 1 || (type.base != BASE_NUMBER && type.base != BASE_INTEGER)) return;
+    Edit *edit = edits_add(p->all, EDIT_ARRAY, 2, "another name belongs here", p->piece, e->begin, end,
+                           edits_tokens(p->all, e->begin, end));
+    edit->type = type;
+    if (e->stem) edit->type.constant = !p->written;
+}
+
+/* A call of a function of the file. */
+static bool is_own(const Place *p, const Expression *e) {
+    const CSource *s = p->all->s;
+    for (long f = 0; f < s->functions; f++)
+        if (tokens_same(s, s->function[f].name, e->begin)) return true;
+    return false;
 }
 
 static void replace_function(const Place *p, const Expression *e) {
@@ -107,11 +117,12 @@ static const char *without(const Place *p, const Expression *e, const Expression
 /* A sign before a term is its factor's; in an index it is a sign. */
 static void change_joints(const Place *p, const Expression *e) {
     const CSource *s = p->all->s;
-    static const char *const other[][2] = {{"+", "-"}, {"-", "+"}, {"*", "/"}, {"/", "*"}};
+    static const char *const other[][2] = {{"+", "-"}, {"-", "+"}, {"/", "%"},
+                                           {"%", "/"}, {"*", "/"}, {"/", "*"}};
     for (const Expression *part = e->part; part; part = part->next)
-        for (int i = p->index ? 0 : 2; part->joint >= 0 && i < 4; i++)
+        for (int i = p->index ? 0 : 4; part->joint >= 0 && i < 6; i++)
             if (token_is(s, part->joint, other[i][0]))
-                plain(p, 2, i < 2 ? "a sign is wrong" : "a factor stands on the wrong side of the fraction",
+                plain(p, 2, i < 4 ? "a sign is wrong" : "a factor stands on the wrong side of the fraction",
                       part->joint, part->joint + 1, other[i][1]);
 }
 
@@ -205,7 +216,8 @@ static void look(const Place *p, const Expression *e) {
         look(&inside, e->part->next);
         return;
     case EXPRESSION_UNIT:
-        if (e->called && !is_number(e->type) && !is_integer(e->type)) return; /* memory, most often */
+        if (e->called && !is_number(e->type) && !is_integer(e->type) && !is_own(p, e))
+            return; /* memory, most often */
         if (!p->written && (is_number(e->type) || is_integer(e->type))) replace_value(p, e);
         if (e->called) replace_function(p, e);
         replace_array(p, e);
@@ -225,6 +237,10 @@ static void look(const Place *p, const Expression *e) {
         break;
     case EXPRESSION_GROUP:
         if (is_number(e->type) && !p->index) change_sum(p, e->part);
+        if (e->part->kind == EXPRESSION_SUM && e->type.depth == 0)
+            plain(p, 3, "an absolute value is missing", e->begin, e->end,
+                  edits_text(p->all, "%s%s", is_integer(e->type) ? "labs" : "fabs",
+                             edits_tokens(p->all, e->begin, e->end)));
         break;
     default: break;
     }

@@ -5,6 +5,12 @@ static bool same_type(Type a, Type b) {
     return (a.base == BASE_INTEGER || a.base == BASE_NUMBER) && a.base == b.base && a.depth == b.depth;
 }
 
+/* Structs as values. */
+static bool same_record(const CSource *s, Type a, Type b) {
+    bool both = a.base == BASE_RECORD && b.base == BASE_RECORD && a.depth == 0 && b.depth == 0;
+    return both && a.record && b.record && tokens_same(s, a.record, b.record);
+}
+
 /* The piece with both names exchanged. */
 static const char *exchanged(const Edits *all, int begin, int end, int a, int b, bool member) {
     const CSource *s = all->s;
@@ -95,14 +101,15 @@ static void pair(Edits *all, int piece, int at, int other, bool member) {
     const Expression *tree = all->tree[piece];
     bool behind = count_of(s, at, p->end, other, member) > 0,
          again = count_of(s, at + 1, p->end, at, member) > 0;
+    const Name *name = c_source_find(s, at, p->begin);
+    bool number = name->type.base == BASE_NUMBER && name->type.depth == 0;
     bool indices = some_index(all, p->function, at, member) && some_index(all, p->function, other, member);
     if (count_of(s, p->begin, at, at, member) || is_bound(all, at, member) || is_bound(all, other, member))
         return;
     bool adds = tree->kind == EXPRESSION_ASSIGNED && tree->type.depth == 0 && !token_is(s, tree->sign, "=");
-    if (!count_of(s, p->begin, at, other, member) && (behind || (again && indices)))
+    if (!count_of(s, p->begin, at, other, member) && (behind || (again && (indices || number))))
         exchange(all, piece, at, other, member);
-    if (adds && c_source_find(s, at, p->begin)->type.base == BASE_INTEGER && indices &&
-        is_index(all, tree->part, at, member))
+    if (adds && name->type.base == BASE_INTEGER && indices && is_index(all, tree->part, at, member))
         add_for_other(all, piece, at, other, member);
 }
 
@@ -117,6 +124,9 @@ void edits_find_names(Edits *all, int piece) {
         for (long k = 0; name && k < s->names; k++) {
             const Name *n = &s->name[k];
             bool there = n->from <= p->begin && p->begin < n->to && n->record == name->record;
+            if (there && same_record(s, n->type, name->type) && !tokens_same(s, i, n->token))
+                edits_add(all, EDIT_TEXT, 2, "another name belongs here", piece, i, i + 1,
+                          edits_tokens(all, n->token, n->token + 1));
             if (there && same_type(n->type, name->type) && !tokens_same(s, i, n->token))
                 pair(all, piece, i, n->token, n->record > 0);
         }

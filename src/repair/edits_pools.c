@@ -39,7 +39,7 @@ static void add_transposed(Edits *all, const Expression *e) {
     const CSource *s = all->s;
     int variable[2], count = 0;
     for (int i = e->stem; i < e->end; i++)
-        for (long k = 0; s->token[i].kind == TOKEN_NAME && k < s->loops; k++) {
+        for (long k = 0; s->token[i].kind == TOKEN_NAME && !token_is_member(s, i) && k < s->loops; k++) {
             bool again = count && tokens_same(s, variable[0], i);
             if (count == 2 || again || !tokens_same(s, s->loop[k].variable, i)) continue;
             variable[count++] = i;
@@ -47,13 +47,20 @@ static void add_transposed(Edits *all, const Expression *e) {
     if (count < 2) return;
     const char *text = edits_tokens(all, e->begin, e->stem);
     for (int i = e->stem; i < e->end; i++) {
-        int from = tokens_same(s, i, variable[0])   ? variable[1]
-                   : tokens_same(s, i, variable[1]) ? variable[0]
-                                                    : i;
+        bool member = token_is_member(s, i);
+        int from = !member && tokens_same(s, i, variable[0])   ? variable[1]
+                   : !member && tokens_same(s, i, variable[1]) ? variable[0]
+                                                               : i;
         bool gap = s->token[i].begin > s->token[i - 1].begin + s->token[i - 1].length;
         text = edits_text(all, "%s%s%s", text, gap ? " " : "", edits_tokens(all, from, from + 1));
     }
     add_value(all, text, e->type, e->begin, e->end);
+}
+
+static bool has_variable(const CSource *s, const Expression *e) {
+    for (int i = e->begin; i < e->end; i++)
+        if (s->token[i].kind == TOKEN_NAME && !token_is(s, i + 1, "(")) return true;
+    return false;
 }
 
 static bool has(const CSource *s, int begin, int end, const char *word) {
@@ -81,9 +88,12 @@ static void collect(Edits *all, const Expression *e) {
     bool grouped = e->kind == EXPRESSION_GROUP && e->type.base == BASE_NUMBER &&
                    e->part->kind != EXPRESSION_UNIT && e->end - e->begin < 16;
     if (value && e->stem && is_gradient(all->s, e)) value = false;
+    if (e->called && !has_variable(all->s, e)) value = false;
     if (value && (e->kind == EXPRESSION_UNIT || grouped))
         add_value(all, edits_tokens(all, e->begin, e->end), e->type, e->begin, e->end);
     if (e->stem && e->stem_type.depth > 0) add_array(all, e);
+    if (e->kind == EXPRESSION_UNIT && !e->stem && e->type.depth > 0)
+        add_value(all, edits_tokens(all, e->begin, e->end), e->type, e->begin, e->end);
     if (e->stem && value && e->type.base == BASE_NUMBER) add_transposed(all, e);
     for (const Expression *part = e->part; part; part = part->next) collect(all, part);
 }
