@@ -1,4 +1,5 @@
 #include "grading/repair.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "grading/repair_candidates.h"
 #include "grading/student_op.h"
@@ -7,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Most bytes of a source, edits in it, times that it is compiled, places that a candidate is tried in, and candidates that the checker is
- * asked about. */
-enum { SOURCE = 1 << 18, EDITS = 1200, COMPILED = 4, PLACES = 16, JUDGED = 6 };
+/* Most bytes of a source, edits in it, times that it is compiled, places that a candidate is tried in, candidates that the
+ * checker is asked about, and seconds of all. */
+enum { SOURCE = 1 << 18, EDITS = 1200, COMPILED = 5, PLACES = 16, JUDGED = 6, SECONDS = 8 };
 
 typedef struct Search {
     const CheckPlan *plan;
@@ -27,6 +28,7 @@ typedef struct Search {
     TrialPlace place[PLACES];
     int places;
     Candidates tried;
+    double until; /* when it is given up */
 } Search;
 
 /* ---- The edited source ---- */
@@ -46,6 +48,10 @@ static bool leave_out(Search *s, const char *errors, const int *edit_of_line, lo
 }
 
 static bool compile(Search *s) {
+    /* As many errors as fit, a line each: so gcc is asked for them, and so clang. */
+    static const char *const quiet[][3] = {{"-fno-diagnostics-show-caret"},
+                                           {"-fno-caret-diagnostics", "-ferror-limit=0"}};
+    int which = 0;
     for (int time = 0; time < COMPILED; time++) {
         char errors[STUDENT_ERRORS] = "";
         int *edit_of_line = NULL;
@@ -53,10 +59,15 @@ static bool compile(Search *s) {
         if (!out) return false;
         long lines = edited_source_write(&s->edits, s->left_out, out, &edit_of_line);
         bool written = fclose(out) == 0;
-        StudentSource source = {.source = s->file, .library = s->library, .errors = errors};
+        StudentSource source = {.source = s->file,
+                                .library = s->library,
+                                .beside = s->source,
+                                .quiet = quiet[which],
+                                .errors = errors};
         bool done = written && student_compile(&source, 1, s->headers);
         bool again = written && !done && leave_out(s, errors, edit_of_line, lines);
         free(edit_of_line);
+        if (!done && !which && strstr(errors, "unknown argument")) which = 1, again = true;
         if (done || !again) return done;
     }
     return false;
@@ -122,6 +133,7 @@ static bool find_places(Search *s) {
 
 /* Keeps the trials that mend the same in all places. */
 static bool try_everywhere(Search *s) {
+    if (clock_seconds() > s->until) return false;
     for (int i = 0; i < s->places && s->tried.trials > 0; i++)
         s->tried.trials = trials_run(&s->place[i], s->tried.trial, s->tried.trials, s->plan->at_once);
     return s->tried.trials > 0;
@@ -179,7 +191,7 @@ static bool choose(Search *s) {
     candidates_sort(&s->tried);
     /* What passes by accident, as where memory is not cleared, does so at one place in many ways. */
     int refuted[JUDGED], count = 0;
-    for (long i = 0; i < s->tried.trials && count < JUDGED; i++) {
+    for (long i = 0; i < s->tried.trials && count < JUDGED && clock_seconds() < s->until; i++) {
         const TrialResult *t = &s->tried.trial[i];
         int piece = s->edits.edit[t->trial.edit - 1].part[0].piece, k = 0;
         while (k < count && refuted[k] != piece) k++;
@@ -207,6 +219,7 @@ static void take_items(Search *s, const char *op) {
 void repair_find(const CheckPlan *p, const char *source, const char *folder, const char *headers,
                  CaseReport *report, long count) {
     Search s = {.plan = p, .source = source, .headers = headers, .report = report, .count = count};
+    s.until = clock_seconds() + SECONDS;
     bool wrong = false;
     for (long i = 0; i < count; i++) wrong |= is_wrong(&report[i]);
     if (!wrong) return;

@@ -153,10 +153,11 @@ static double price(const Candidates *s, const TrialResult *r) {
         if (!r->trial.value[k]) continue;
         const Value *v = s->edits->pool[e->part[0].piece].value[r->trial.value[k] - 1];
         cost += 0.5 * k + 0.25 * r->trial.below[k] + 0.001 * (double)strlen(v->text);
+        if (v->size && e->kind == EDIT_FACTOR) cost += 0.75; /* it may be a number by accident */
     }
     double amount = r->trial.amount;
     if (e->kind == EDIT_TEXT) cost += 0.001 * (double)strlen(e->part[0].text);
-    if (e->kind == EDIT_INDEX) cost += r->trial.value[0] ? amount != 0 : -1;
+    if (e->kind == EDIT_INDEX) cost += r->trial.value[0] ? amount != 0 : e->literal ? 0 : -1;
     if (e->kind == EDIT_VALUE) cost += amount != 0;
     if (e->kind == EDIT_FACTOR && !r->trial.value[0] && amount != -2) cost += 0.5;
     if (e->kind >= EDIT_FACTOR && amount != 0 && !is_small_fraction(amount)) cost += 5;

@@ -5,9 +5,11 @@
 #include "gradcheck/check_entries.h"
 #include "grading/student_op.h"
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -249,6 +251,8 @@ static bool is_sound(Trying *t) {
 
 /* From trial `from` on, in a process of its own. It ends at the trial that does harm. */
 static void try_from(Trying *t, const Trials *all, long segment, long from, long to) {
+    const rlim_t seconds = (rlim_t)all_seconds + 1; /* whatever becomes of the timers */
+    setrlimit(RLIMIT_CPU, &(struct rlimit){seconds, seconds});
     for (long k = from; k < to && clock_seconds() < t->until; k++) {
         all->shared->at[segment] = k;
         set_timers(t->seconds);
@@ -272,6 +276,13 @@ static long behind_alike(const Trials *all, long from, long to) {
     return from;
 }
 
+/* Waits for a child; one that was stopped is ended. */
+static bool is_over(pid_t child) {
+    int status;
+    if (waitpid(child, &status, WUNTRACED) < 0) return false;
+    return !WIFSTOPPED(status) || (kill(child, SIGKILL) == 0 && waitpid(child, NULL, 0) == child);
+}
+
 /* What crashes, ends or stays in one trial ends a process that was born for this. The next one begins with this trial, if it was
  * not the first: an earlier one may have done the harm. */
 static void try_in_children(Trying *t, const Trials *all, long segment, long to) {
@@ -282,7 +293,7 @@ static void try_in_children(Trying *t, const Trials *all, long segment, long to)
     for (long from = *at; from < to && clock_seconds() < t->until; from = *at) {
         pid_t child = fork();
         if (child == 0) try_from(t, all, segment, from, to);
-        if (child < 0 || waitpid(child, NULL, 0) < 0) return;
+        if (child < 0 || !is_over(child)) return;
         if (*at > from) continue;
         TrialResult *r = &all->shared->trial[from];
         deaths = are_alike(&r->trial, &last) ? deaths + 1 : 1;

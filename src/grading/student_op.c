@@ -67,10 +67,12 @@ static void run_compiler(void *context, long i) {
     for (size_t f = 0; f < sizeof flags / sizeof *flags; f++) argument[n++] = flags[f];
     for (; word; word = strtok(NULL, " \t")) argument[n++] = word;
     if (s->open) argument[n++] = "-fno-inline";
-    if (s->errors) argument[n++] = "-O0", argument[n++] = "-w", argument[n++] = "-fno-diagnostics-show-caret";
+    if (s->errors) argument[n++] = "-O0", argument[n++] = "-w";
+    for (const char *const *flag = s->quiet; flag && *flag; flag++) argument[n++] = (char *)*flag;
     for (const char *const *flag = system_loadable(s->open); *flag; flag++) argument[n++] = (char *)*flag;
     /* A name misspelt in a teacher's cases would have every file crash. */
     if (s->open) argument[n++] = "-Werror=implicit-function-declaration";
+    if (s->beside) argument[n++] = "-iquote", argument[n++] = dirname(strdup(s->beside));
     argument[n++] = "-isystem";
     argument[n++] = strdup(c->headers);
     argument[n++] = source;

@@ -26,9 +26,10 @@ typedef struct StudentSource {
      * STATUS_NO where it does not compile: then the text has the compiler's first error. */
     Error error;
     char warnings[STUDENT_WARNINGS]; /* of one that does; "" for none */
-    char *
-        errors; /* room for STUDENT_ERRORS bytes, where all that the compiler says is wanted; then it is to be quick, and
-                     to warn of nothing */
+    /* For a source that is tried, all NULL otherwise: a file in whose folder it finds headers as well, options of the compiler's
+     * own, and room for STUDENT_ERRORS bytes of what it says. It is quick then, and warns of nothing. */
+    const char *beside, *const *quiet;
+    char *errors;
 } StudentSource;
 
 /* The project's src, which stands beside this program, or beside the folder that it was built in. */

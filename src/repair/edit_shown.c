@@ -3,12 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An amount as somebody would write it: a small fraction where it is one. */
-static void print_amount(FILE *out, double c) {
+/* An amount as somebody would write it: a small fraction where it is one. `divided`: it is no integer then. */
+static void print_amount(FILE *out, double c, bool divided) {
     for (int below = 1; below <= 12; below++) {
         double above = round(c * below);
         if (fabs(c * below - above) > 1e-7 * fabs(above) || fabs(above) > 100 || above == 0) continue;
-        fprintf(out, below > 1 ? "%g. / %d" : "%g", above, below);
+        fprintf(out, below > 1 ? "%g. / %d" : divided ? "%g." : "%g", above, below);
         return;
     }
     fprintf(out, "%.9g", c);
@@ -21,11 +21,13 @@ static const char *value_text(const Pool *pool, const RepairTrial *t, int which)
 /* amount · value · value, with what divides behind. */
 static void print_product(const Pool *pool, const RepairTrial *t, FILE *out) {
     bool any = fabs(t->amount) != 1;
-    if (any) print_amount(out, fabs(t->amount));
+    bool above = false;
+    for (int k = 0; k < 3; k++) above |= t->value[k] && !t->below[k];
+    if (any) print_amount(out, fabs(t->amount), !above);
     for (int below = 0; below < 2; below++)
         for (int k = 0; k < 3; k++) {
             if (!t->value[k] || t->below[k] != below) continue;
-            fprintf(out, "%s%s", below ? any ? " / " : "1 / " : any ? " * " : "", value_text(pool, t, k));
+            fprintf(out, "%s%s", below ? any ? " / " : "1. / " : any ? " * " : "", value_text(pool, t, k));
             any = true;
         }
     if (!any) fputc('1', out);
@@ -34,13 +36,14 @@ static void print_product(const Pool *pool, const RepairTrial *t, FILE *out) {
 static void print_replacement(const Edits *all, const Edit *e, const RepairTrial *t, FILE *out) {
     const EditPart *part = &e->part[0];
     const Pool *pool = &all->pool[part->piece];
+    bool behind_sign = token_is(all->s, part->begin - 1, "-") || token_is(all->s, part->begin - 1, "+");
     switch (e->kind) {
     case EDIT_TEXT:
         for (const char *p = part->text; *p; p++)
             if (strncmp(p, "+= @ * ", 7) == 0 && fabs(t->amount) == 1)
                 fputs(t->amount < 0 ? "-= " : "+= ", out), p += 6;
             else if (*p == '@')
-                print_amount(out, t->amount);
+                print_amount(out, t->amount, false);
             else
                 fputc(*p, out);
         break;
@@ -57,6 +60,8 @@ static void print_replacement(const Edits *all, const Edit *e, const RepairTrial
         if (t->value[0] && t->amount != 0)
             fprintf(out, "(%s %c ", part->text, t->amount < 0 ? '-' : '+'), print_product(pool, t, out),
                 fputc(')', out);
+        else if (t->value[0] && pool->value[t->value[0] - 1]->type.base == BASE_INTEGER)
+            fprintf(out, "(double)%s", value_text(pool, t, 0));
         else if (t->value[0])
             fputs(value_text(pool, t, 0), out);
         else
@@ -65,10 +70,12 @@ static void print_replacement(const Edits *all, const Edit *e, const RepairTrial
     case EDIT_FACTOR:
         if (t->value[0])
             fprintf(out, "%s %c %s", part->text, t->below[0] ? '/' : '*', value_text(pool, t, 0));
-        else if (t->amount == -1 || t->amount == -2)
-            fprintf(out, "%s", t->amount == -1 ? "0" : "-"), fputs(t->amount == -1 ? "" : part->text, out);
+        else if (t->amount == -1)
+            fputc('0', out);
+        else if (t->amount == -2)
+            fprintf(out, behind_sign || part->text[0] == '-' ? "(-(%s))" : "-%s", part->text);
         else
-            print_amount(out, 1 + t->amount), fprintf(out, " * %s", part->text);
+            print_amount(out, 1 + t->amount, false), fprintf(out, " * %s", part->text);
         break;
     case EDIT_TERM:
         fprintf(out, "%s %c ", part->text, t->amount < 0 ? '-' : '+');

@@ -98,9 +98,13 @@ static void replace_function(const Place *p, const Expression *e) {
 /* ---- Sums and products ---- */
 
 static void look_at_parts(const Place *p, const Expression *e) {
+    bool divides = false; /* by integers, perhaps */
+    for (const Expression *part = e->part; part; part = part->next)
+        divides |= token_is(p->all->s, part->joint, "/") || token_is(p->all->s, part->joint, "%");
     for (const Expression *part = e->part; part; part = part->next) {
         Place inside = *p;
         inside.written = false;
+        inside.index |= divides && part->kind == EXPRESSION_NUMBER && part->type.base == BASE_INTEGER;
         inside.index |= part->index || (e->kind == EXPRESSION_SUM && e->type.depth > 0);
         look(&inside, part);
     }
@@ -131,15 +135,26 @@ static void drop_literals(const Place *p, const Expression *e) {
         if (part->kind == EXPRESSION_NUMBER) plain(p, 0, "off by one", e->begin, e->end, without(p, e, part));
 }
 
+/* A name that is none of the file's variables: it may stand for a sum without brackets. */
+static bool has_macro(const CSource *s, const Expression *e) {
+    for (int i = e->begin; i < e->end; i++)
+        if (s->token[i].kind == TOKEN_NAME && !token_is_member(s, i) && !token_is(s, i + 1, "(") &&
+            !c_source_find(s, i, i))
+            return true;
+    return false;
+}
+
 /* As a part of a sum or product. */
 static const char *operand(const Place *p, const Expression *e, bool factor) {
-    bool loose =
-        e->kind == EXPRESSION_CHOSEN || e->kind == EXPRESSION_LOGIC || e->kind == EXPRESSION_COMPARED;
+    bool loose = e->kind == EXPRESSION_CHOSEN || e->kind == EXPRESSION_LOGIC ||
+                 e->kind == EXPRESSION_COMPARED || e->kind == EXPRESSION_ASSIGNED || has_macro(p->all->s, e);
     const char *own = edits_tokens(p->all, e->begin, e->end);
     return loose || (factor && e->kind == EXPRESSION_SUM) ? edits_text(p->all, "(%s)", own) : own;
 }
 
 static void change_term(const Place *p, const Expression *e) {
+    if (e->kind == EXPRESSION_NUMBER && e->type.base == BASE_INTEGER)
+        return; /* a division by it may be one of integers */
     edits_add(p->all, EDIT_FACTOR, e->kind == EXPRESSION_NUMBER ? 5 : 2, "a factor is missing", p->piece,
               e->begin, e->end, operand(p, e, true));
 }
@@ -260,12 +275,20 @@ static bool counts(const CSource *s, const Piece *piece, const Expression *tree)
     return false;
 }
 
+/* Not too long, and without lines of the preprocessor in it. */
+static bool is_plain(const CSource *s, const Piece *p) {
+    const Token *first = &s->token[p->begin], *last = &s->token[p->end - 1];
+    for (const char *at = s->text + first->begin; at < s->text + last->begin; at++)
+        if (*at == '#') return false;
+    return p->end - p->begin <= MOST_IN_PIECE;
+}
+
 void edits_read(Edits *all, const CSource *s) {
     *all = (Edits){.s = s};
     all->tree = arena_alloc(s->arena, (size_t)(s->pieces + 1) * sizeof *all->tree);
     all->pool = arena_alloc(s->arena, (size_t)(s->pieces + 1) * sizeof *all->pool);
     for (long i = 0; i < s->pieces; i++)
-        if (s->function[s->piece[i].function].used)
+        if (s->function[s->piece[i].function].used && is_plain(s, &s->piece[i]))
             all->tree[i] = c_expression_read(s, s->piece[i].begin, s->piece[i].end);
     edits_find_pools(all);
     for (int i = 0; i < s->pieces; i++) {
