@@ -1,6 +1,6 @@
 /* The change that makes a wrong backward right (src/repair, grading/repair.h): a right operation is spoilt in one place, and the
  * change that is said has to make the file pass, whatever change it is. And what is no single change, or asked not to be looked
- * for, is not said.
+ * for, is not said. `make test` plants every third mistake; with ALL=1 each is planted.
  *
  * Gradients are proved in double. */
 #include "base/file.h"
@@ -107,7 +107,7 @@ static void changes_make_files_right(void) {
     if (!SHIPPED) return;
     read_source();
     enter_folder();
-    for (int i = getenv("ALL") ? 0 : 1; i < MISTAKES; i += getenv("ALL") ? 1 : 2) {
+    for (int i = 0; i < MISTAKES; i += getenv("ALL") ? 1 : 3) {
         const Mistake *m = &mistakes[i];
         const char *behind = strstr(right_text, "static void backward"),
                    *in_forward = strstr(right_text, m->right);
