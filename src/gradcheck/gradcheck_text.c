@@ -147,7 +147,7 @@ static void like_text(char text[LIKE_TEXT], const char *like) {
     snprintf(text, LIKE_TEXT, like ? ", as in '%s'" : "%s", like ? like : "");
 }
 
-static bool is_mended(const CaseReport *r, const InputReport *in) {
+bool gradcheck_is_mended(const CaseReport *r, const InputReport *in) {
     for (int i = 0; r->repair.line && i < r->repair.mended; i++)
         if (in->wrong && strcmp(r->repair.gradient[i], in->name) == 0) return true;
     return false;
@@ -156,15 +156,15 @@ static bool is_mended(const CaseReport *r, const InputReport *in) {
 /* The change that makes gradients right, before what is wrong is told. */
 static void explain_repair(FILE *out, const CaseReport *r) {
     const Repair *m = &r->repair;
-    char names[REPORT_TEXT] = "";
+    char which[REPORT_TEXT] = "";
     for (int i = 0; i < m->mended && !m->all; i++) {
-        size_t used = strlen(names);
+        size_t used = strlen(which);
         const char *comma = i == 0 ? "" : i + 1 == m->mended ? " and " : ", ";
-        snprintf(names + used, sizeof names - used, "%s%s", comma, m->gradient[i]);
+        snprintf(which + used, sizeof which - used, "%s%s", comma, m->gradient[i]);
     }
-    paragraph(out, 0, "%s, line %d: %s. %s right in all cases once this is changed:", r->op, m->line, m->what,
-              m->all ? m->mended == 1 ? "The gradient is" : "All gradients are"
-                     : strcat(names, m->mended == 1 ? " is" : " are"));
+    if (m->all) strcpy(which, m->mended == 1 ? "The gradient" : "All gradients");
+    paragraph(out, 0, "%s, line %d: %s. %s %s right in all cases once this is changed:", r->op, m->line,
+              m->what, which, m->mended == 1 ? "is" : "are");
     fprintf(out, "%*sis      %s\n%*sbecomes %s\n", INDENT, "", m->is, INDENT, "", m->becomes);
 }
 
@@ -182,7 +182,7 @@ static void explain_input(FILE *out, const CaseReport *r, const InputReport *in,
               in->wrong || in->unclear ? text : in->reason, same);
     if (like || (!in->wrong && !in->unclear) || (r->added && in->wrong && !first && !in->reason[0])) return;
     /* Where the change is known that it takes, guesses help nobody. */
-    bool mended = is_mended(r, in);
+    bool mended = gradcheck_is_mended(r, in);
     if (in->reason[0] && !(mended && strchr(in->reason, '?')))
         paragraph(out, INDENT, "%s", in->reason);
     else if (in->wrong && !r->by_reference && !contrast && !mended)
@@ -254,7 +254,7 @@ static void explain(FILE *out, const CaseReport *r, const CaseReport *all, long 
 
 void gradcheck_explain(FILE *out, const CaseReport *r, const CaseReport *all, long count) {
     bool mended = false;
-    for (int i = 0; i < r->inputs; i++) mended |= is_mended(r, &r->in[i]);
+    for (int i = 0; i < r->inputs; i++) mended |= gradcheck_is_mended(r, &r->in[i]);
     if (mended) explain_repair(out, r);
     explain(out, r, all, count, 0);
 }

@@ -7,7 +7,6 @@
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* What JSON says of a gradient, in this order. */
 static const struct Field {
@@ -75,15 +74,12 @@ static void json_case(FILE *out, const char *file, const CaseReport *r, const ch
     json_text(out, "verdict", gradcheck_verdict_text(v));
 }
 
-static void json_repair(FILE *out, const Repair *m, const InputReport *in) {
-    for (int i = 0; m->line && in->wrong && i < m->mended; i++) {
-        if (strcmp(m->gradient[i], in->name) != 0) continue;
-        fprintf(out, ", \"repair\": {\"line\": %d", m->line);
-        json_text(out, "what", m->what);
-        json_text(out, "is", m->is);
-        json_text(out, "becomes", m->becomes);
-        fprintf(out, "}");
-    }
+static void json_repair(FILE *out, const Repair *m) {
+    fprintf(out, ", \"repair\": {\"line\": %d", m->line);
+    json_text(out, "what", m->what);
+    json_text(out, "is", m->is);
+    json_text(out, "becomes", m->becomes);
+    fprintf(out, "}");
 }
 
 void gradcheck_json_report(FILE *out, const char *file, const CaseReport *all, long count, long at) {
@@ -94,7 +90,7 @@ void gradcheck_json_report(FILE *out, const char *file, const CaseReport *all, l
         json_case(out, file, r, in->name, in->verdict);
         for (size_t f = 0; f < sizeof fields / sizeof *fields; f++) json_field(out, &fields[f], in);
         if (gradcheck_contrast(all, count, r, in, contrast)) json_text(out, "contrast", contrast);
-        json_repair(out, &r->repair, in);
+        if (gradcheck_is_mended(r, in)) json_repair(out, &r->repair);
         fprintf(out, "}\n");
     }
     if (r->inputs && !r->trouble[0]) return;

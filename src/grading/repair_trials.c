@@ -14,9 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Most numbers that the output and all gradients have together; the gradient's accuracy; what a trial may take, how often that of a plain run, and
- * all; and what is in
- * gradients before backward. */
+/* Most numbers that the output and all gradients have together; the gradient's accuracy; seconds that a trial may take, in
+ * times of a plain run as well, and all of them; and what is in gradients before backward. */
 enum { MOST_NUMBERS = 4096, SEGMENTS = 2 };
 static const double accuracy = 1e-7, least_seconds = 0.004, most_times = 20, all_seconds = 4;
 static const real fill = (real)0.375;

@@ -21,13 +21,20 @@ static bool here(const Reader *r, const char *sign) {
 }
 
 static bool here_any(const Reader *r, const char *const *signs) {
-    for (; *signs; signs++)
-        if (here(r, *signs)) return true;
-    return false;
+    return r->at < r->end && token_is_any(r->s, r->at, signs);
 }
 
 static Expression *read_assigned(Reader *r);
 static Expression *read_signed(Reader *r);
+
+/* What calls itself, no deeper than a person writes. */
+static Expression *nested(Reader *r, Expression *(*read)(Reader *r)) {
+    if (r->depth == MOST_NESTED) r->failed = true;
+    r->depth++;
+    Expression *e = read(r);
+    r->depth--;
+    return e;
+}
 
 static void add_part(Expression *whole, Expression *part) {
     Expression **last = &whole->part;
@@ -176,11 +183,7 @@ static Expression *read_any_signed(Reader *r) {
 }
 
 static Expression *read_signed(Reader *r) {
-    if (r->depth == MOST_NESTED) r->failed = true;
-    r->depth++;
-    Expression *e = read_any_signed(r);
-    r->depth--;
-    return e;
+    return nested(r, read_any_signed);
 }
 
 /* What binds from tightest to loosest. */
@@ -252,11 +255,7 @@ static Expression *read_any(Reader *r) {
 }
 
 static Expression *read_assigned(Reader *r) {
-    if (r->depth == MOST_NESTED) r->failed = true;
-    r->depth++;
-    Expression *e = read_any(r);
-    r->depth--;
-    return e;
+    return nested(r, read_any);
 }
 
 Expression *c_expression_read(const CSource *s, int begin, int end) {

@@ -3,12 +3,6 @@
 #include <stddef.h>
 #include <string.h>
 
-static bool is_any(const CSource *s, int i, const char *const *words) {
-    for (; *words; words++)
-        if (token_is(s, i, *words)) return true;
-    return false;
-}
-
 static const char *const qualifiers[] = {"static", "const",    "register", "volatile", "extern",
                                          "inline", "restrict", "auto",     NULL};
 static const char *const integers[] = {
@@ -25,28 +19,28 @@ bool c_source_declares(const CSource *s, int *i, int end, Type *type) {
     *type = (Type){0};
     for (bool any = true; any && at < end;) {
         any = true;
-        if (is_any(s, at, qualifiers))
+        if (token_is_any(s, at, qualifiers))
             type->constant |= token_is(s, at++, "const");
-        else if (is_any(s, at, numbers))
+        else if (token_is_any(s, at, numbers))
             type->base = BASE_NUMBER, at++;
-        else if (is_any(s, at, integers))
+        else if (token_is_any(s, at, integers))
             type->base = type->base ? type->base : BASE_INTEGER, at++;
         else
             any = false;
     }
     if (!type->base) {
         if (token_is(s, at, "struct") || token_is(s, at, "enum") || token_is(s, at, "union")) at++;
-        if (at >= end || s->token[at].kind != TOKEN_NAME || is_any(s, at, statements)) return false;
+        if (at >= end || s->token[at].kind != TOKEN_NAME || token_is_any(s, at, statements)) return false;
         /* A type's name is followed by the name that is declared. */
         int next = at + 1;
-        while (token_is(s, next, "*") || is_any(s, next, qualifiers)) next++;
+        while (token_is(s, next, "*") || token_is_any(s, next, qualifiers)) next++;
         bool plain = next == at + 1, named = next < end && s->token[next].kind == TOKEN_NAME;
         bool declares = plain || token_is(s, next + 1, "=") || token_is(s, next + 1, ";") ||
                         token_is(s, next + 1, ",") || token_is(s, next + 1, ")") || next + 1 == end;
         if (!named || !declares) return false;
         type->base = BASE_RECORD, type->record = at++;
     }
-    while (is_any(s, at, qualifiers)) at++;
+    while (token_is_any(s, at, qualifiers)) at++;
     *i = at;
     return true;
 }
@@ -76,7 +70,7 @@ Type c_source_type(const CSource *s, int i, int where) {
 
 /* One declarator: stars, a name, brackets. Returns the token behind it; false in *ok: it is something else. */
 static int declarator(CSource *s, int at, int end, Type type, int from, int to, int record, bool *ok) {
-    while (at < end && (token_is(s, at, "*") || is_any(s, at, qualifiers)))
+    while (at < end && (token_is(s, at, "*") || token_is_any(s, at, qualifiers)))
         type.depth += token_is(s, at++, "*");
     *ok = at < end && s->token[at].kind == TOKEN_NAME;
     if (!*ok) return at;
@@ -88,7 +82,7 @@ static int declarator(CSource *s, int at, int end, Type type, int from, int to, 
 
 /* Behind what stands at `at` up to one of the signs that is outside of all brackets. */
 static int up_to(const CSource *s, int at, int end, const char *const *signs) {
-    while (at < end && !is_any(s, at, signs))
+    while (at < end && !token_is_any(s, at, signs))
         at = token_is(s, at, "(") || token_is(s, at, "[") || token_is(s, at, "{")
                  ? token_closing(s, at, end) + 1
                  : at + 1;
@@ -232,7 +226,8 @@ static int statement(Walk *w, int at, int end) {
     return at;
 }
 
-void c_source_statements(CSource *s, int function) {
+/* Names, pieces and loops of a function. */
+static void read_function(CSource *s, int function) {
     Walk w = {s, function, 0};
     const Function *f = &s->function[function];
     int open = f->open, close = f->close;
@@ -289,8 +284,7 @@ static bool serves_backward(const CSource *s, const Function *f) {
 
 static void find_backward(CSource *s) {
     Function *end = s->function + s->functions;
-    for (Function *f = s->function; f < end; f++)
-        for (int i = f->open; i < f->close; i++) f->backward |= token_is(s, i, "grad");
+    for (Function *f = s->function; f < end; f++) f->backward = tokens_have(s, f->open, f->close, "grad");
     for (bool more = true; more;) {
         more = false;
         for (Function *f = s->function; f < end; f++)
@@ -350,9 +344,9 @@ bool c_source_read(CSource *s, const char *text, const char *op, Arena *arena) {
         } else if (s->token[at].kind == TOKEN_NAME && token_is(s, at + 1, "(")) {
             int close = token_closing(s, at + 1, end);
             if (token_is(s, close + 1, "{")) {
-                Function f = {at, close + 1, token_closing(s, close + 1, end), false};
+                Function f = {.name = at, .open = close + 1, .close = token_closing(s, close + 1, end)};
                 *(Function *)c_source_grow(s, 2) = f;
-                c_source_statements(s, (int)s->functions - 1);
+                read_function(s, (int)s->functions - 1);
                 at = f.close;
             } else {
                 at = close;

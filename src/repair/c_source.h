@@ -73,13 +73,18 @@ typedef struct CSource {
 } CSource;
 
 /* Takes the text apart, which stays where it is; what belongs to it is from malloc, to be freed. `op` is the operation whose
- * functions are used. False: it is too large to be changed, or nested too deeply. */
+ * functions are used. False: it is too large to be changed. */
 bool c_source_read(CSource *s, const char *text, const char *op, Arena *arena);
 void c_source_free(CSource *s);
 
-/* Whether token i is this name or sign. */
+/* Whether token i is this name or sign, or one of these, with NULL behind the last; and whether tokens [begin, end) have it. */
 bool token_is(const CSource *s, int i, const char *word);
+bool token_is_any(const CSource *s, int i, const char *const *words);
+bool tokens_have(const CSource *s, int begin, int end, const char *word);
 bool tokens_same(const CSource *s, int i, int k);
+
+/* Whether there is something between token i and the one before it. */
+bool token_is_apart(const CSource *s, int i);
 
 /* The place of the bracket that closes the one at token i, or `end`. */
 int token_closing(const CSource *s, int i, int end);
@@ -98,6 +103,5 @@ char *c_source_text(const CSource *s, int begin, int end);
 /* For the parts of the reader: a new last element of an array, 0 to 4 in the order above. */
 void *c_source_grow(CSource *s, int which);
 void c_source_tokens(CSource *s);
-void c_source_statements(CSource *s, int function);
 
 #endif

@@ -86,6 +86,21 @@ bool token_is(const CSource *s, int i, const char *word) {
            memcmp(s->text + t->begin, word, (size_t)t->length) == 0;
 }
 
+bool token_is_any(const CSource *s, int i, const char *const *words) {
+    for (; *words; words++)
+        if (token_is(s, i, *words)) return true;
+    return false;
+}
+
+bool tokens_have(const CSource *s, int begin, int end, const char *word) {
+    while (begin < end && !token_is(s, begin, word)) begin++;
+    return begin < end;
+}
+
+bool token_is_apart(const CSource *s, int i) {
+    return s->token[i].begin > s->token[i - 1].begin + s->token[i - 1].length;
+}
+
 bool tokens_same(const CSource *s, int i, int k) {
     const Token *a = &s->token[i], *b = &s->token[k];
     return a->kind == b->kind && a->length == b->length &&
@@ -108,8 +123,7 @@ char *c_source_text(const CSource *s, int begin, int end) {
     char *copy = arena_alloc(s->arena, length), *at = copy;
     for (int i = begin; i < end; i++) {
         const Token *t = &s->token[i];
-        bool apart = i > begin && t->begin > t[-1].begin + t[-1].length;
-        if (apart) *at++ = ' ';
+        if (i > begin && token_is_apart(s, i)) *at++ = ' ';
         at = (char *)memcpy(at, s->text + t->begin, (size_t)t->length) + t->length;
     }
     return copy;

@@ -115,11 +115,9 @@ static void shorten(char to[REPAIR_SHOWN], const char *text) {
 
 /* Tokens [begin, end), with a blank before or behind them where the source has one. */
 static void print_tokens(const Edits *all, int begin, int end, FILE *out) {
-    const Token *t = all->s->token;
     if (begin >= end) return;
-    bool before = t[begin].begin > t[begin - 1].begin + t[begin - 1].length;
-    bool behind = t[end].begin > t[end - 1].begin + t[end - 1].length;
-    fprintf(out, "%s%s%s", before ? " " : "", edits_tokens(all, begin, end), behind ? " " : "");
+    fprintf(out, "%s%s%s", token_is_apart(all->s, begin) ? " " : "", edits_tokens(all, begin, end),
+            token_is_apart(all->s, end) ? " " : "");
 }
 
 int edited_source_show(const Edits *all, const RepairTrial *t, char is[REPAIR_SHOWN],

@@ -3,39 +3,45 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define WORDS(...)   #__VA_ARGS__
+#define MEMBERS(...) WORDS(__VA_ARGS__)
+
 /* In front of the source: a RepairTrial, and what an edit of each kind makes of what it stands around. */
-static const char preamble[] =
-    "struct { int edit, piece, value[3], below[3], target; double amount, picked[3]; const void *array; "
-    "} " REPAIR_TRIAL ";"
-    "static inline int repair_wants(int i) {"
-    "    return " REPAIR_TRIAL ".value[0] == i || " REPAIR_TRIAL ".value[1] == i || " REPAIR_TRIAL
-    ".value[2] == i; }"
-    "static inline void repair_pick(const double *value, const void *const *array) {"
-    "    for (int k = 0; k < 3; k++) {"
-    "        int i = " REPAIR_TRIAL ".value[k];"
-    "        double v = i ? value[i] : 1;"
-    "        " REPAIR_TRIAL ".picked[k] = " REPAIR_TRIAL ".below[k] ? 1 / v : v; }"
-    "    " REPAIR_TRIAL ".array = array[" REPAIR_TRIAL ".value[0]]; }"
-    "static inline long repair_index(int edit, long v) {"
-    "    long by = (long)" REPAIR_TRIAL ".picked[0], more = (long)" REPAIR_TRIAL ".amount;"
-    "    return " REPAIR_TRIAL ".edit != edit ? v : !" REPAIR_TRIAL ".value[0] ? v + more"
-    "         : more == 1 ? v * by : more == 2 ? v + by : more == 3 ? v - by : by; }"
-    "static inline void *repair_array(int edit, const void *v) {"
-    "    return (void *)(" REPAIR_TRIAL ".edit != edit ? v : " REPAIR_TRIAL ".array); }"
-    "static inline double repair_value(int edit, double v) {"
-    "    double by = " REPAIR_TRIAL ".picked[0], more = " REPAIR_TRIAL ".amount;"
-    "    return " REPAIR_TRIAL ".edit != edit ? v : !" REPAIR_TRIAL ".value[0] ? 1 + more * v"
-    "         : more != 0 ? v + more * by * " REPAIR_TRIAL ".picked[1] * " REPAIR_TRIAL ".picked[2] : by; }"
-    "static inline double repair_factor(int edit, double v) {"
-    "    return " REPAIR_TRIAL ".edit != edit ? v : v * " REPAIR_TRIAL ".picked[0] * (1 + " REPAIR_TRIAL
-    ".amount); }"
-    "static inline double repair_term(int edit, double v) {"
-    "    return " REPAIR_TRIAL ".edit != edit ? v"
-    "         : v + " REPAIR_TRIAL ".amount * " REPAIR_TRIAL ".picked[0] * " REPAIR_TRIAL
-    ".picked[1] * " REPAIR_TRIAL ".picked[2]; }"
-    "static inline void repair_add(int edit, double *const *target) {"
-    "    if (" REPAIR_TRIAL ".edit == edit) *target[" REPAIR_TRIAL
-    ".target] = repair_term(edit, *target[" REPAIR_TRIAL ".target]); }";
+static const char preamble[] = "struct { " MEMBERS(
+    REPAIR_TRIAL_MEMBERS) " } " REPAIR_TRIAL ";"
+                          "static inline int repair_wants(int i) {"
+                          "    return " REPAIR_TRIAL ".value[0] == i || " REPAIR_TRIAL
+                          ".value[1] == i || " REPAIR_TRIAL ".value[2] == i; }"
+                          "static inline void repair_pick(const double *value, const void *const *array) {"
+                          "    for (int k = 0; k < 3; k++) {"
+                          "        int i = " REPAIR_TRIAL ".value[k];"
+                          "        double v = i ? value[i] : 1;"
+                          "        " REPAIR_TRIAL ".picked[k] = " REPAIR_TRIAL ".below[k] ? 1 / v : v; }"
+                          "    " REPAIR_TRIAL ".array = array[" REPAIR_TRIAL ".value[0]]; }"
+                          "static inline long repair_index(int edit, long v) {"
+                          "    long by = (long)" REPAIR_TRIAL ".picked[0], more = (long)" REPAIR_TRIAL
+                          ".amount;"
+                          "    return " REPAIR_TRIAL ".edit != edit ? v : !" REPAIR_TRIAL
+                          ".value[0] ? v + more"
+                          "         : more == 1 ? v * by : more == 2 ? v + by : more == 3 ? v - by : by; }"
+                          "static inline void *repair_array(int edit, const void *v) {"
+                          "    return (void *)(" REPAIR_TRIAL ".edit != edit ? v : " REPAIR_TRIAL ".array); }"
+                          "static inline double repair_value(int edit, double v) {"
+                          "    double by = " REPAIR_TRIAL ".picked[0], more = " REPAIR_TRIAL ".amount;"
+                          "    return " REPAIR_TRIAL ".edit != edit ? v : !" REPAIR_TRIAL
+                          ".value[0] ? 1 + more * v"
+                          "         : more != 0 ? v + more * by * " REPAIR_TRIAL ".picked[1] * " REPAIR_TRIAL
+                          ".picked[2] : by; }"
+                          "static inline double repair_factor(int edit, double v) {"
+                          "    return " REPAIR_TRIAL ".edit != edit ? v : v * " REPAIR_TRIAL
+                          ".picked[0] * (1 + " REPAIR_TRIAL ".amount); }"
+                          "static inline double repair_term(int edit, double v) {"
+                          "    return " REPAIR_TRIAL ".edit != edit ? v"
+                          "         : v + " REPAIR_TRIAL ".amount * " REPAIR_TRIAL
+                          ".picked[0] * " REPAIR_TRIAL ".picked[1] * " REPAIR_TRIAL ".picked[2]; }"
+                          "static inline void repair_add(int edit, double *const *target) {"
+                          "    if (" REPAIR_TRIAL ".edit == edit) *target[" REPAIR_TRIAL
+                          ".target] = repair_term(edit, *target[" REPAIR_TRIAL ".target]); }";
 
 static const char *const around[] = {[EDIT_INDEX] = "index",
                                      [EDIT_ARRAY] = "array",

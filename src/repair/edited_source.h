@@ -5,16 +5,21 @@
 #include "repair/edits.h"
 #include <stdio.h>
 
-/* Which edit a run takes, and with what: the variable `repair_trial` of the edited source. */
-typedef struct RepairTrial {
-    int edit;     /* 0: none; else 1 + its number */
-    int piece;    /* of any but EDIT_TEXT: 1 + the piece's number; else 0 */
-    int value[3]; /* 1 + numbers in the piece's pool; 0: the number 1 */
-    int below[3]; /* 1: it divides */
-    int target;   /* of EDIT_ADDED: 1 + a number in the pool */
-    double amount;
-    double picked[3]; /* the values, where it runs */
+/* Which edit a run takes, and with what: the variable `repair_trial` of the edited source, which declares it by the same words.
+ *
+ *     edit      0: none; else 1 + its number
+ *     piece     of any but EDIT_TEXT: 1 + the piece's number; else 0
+ *     value     1 + numbers in the piece's pool; 0: the number 1
+ *     below     1: it divides
+ *     target    of EDIT_ADDED: 1 + a number in the pool
+ *     picked    the values, and
+ *     array     the array, where it runs */
+#define REPAIR_TRIAL_MEMBERS                                                                                 \
+    int edit, piece, value[3], below[3], target;                                                             \
+    double amount, picked[3];                                                                                \
     const void *array;
+typedef struct RepairTrial {
+    REPAIR_TRIAL_MEMBERS
 } RepairTrial;
 #define REPAIR_TRIAL "repair_trial"
 

@@ -30,6 +30,18 @@ const char *edits_tokens(const Edits *all, int begin, int end) {
     return begin < end ? c_source_text(all->s, begin, end) : "";
 }
 
+const char *edits_exchanged(const Edits *all, int begin, int end, int a, int b, bool member) {
+    const CSource *s = all->s;
+    const char *text = "";
+    for (int i = begin; i < end; i++) {
+        bool name = s->token[i].kind == TOKEN_NAME && token_is_member(s, i) == member;
+        int from = name && tokens_same(s, i, a) ? b : name && tokens_same(s, i, b) ? a : i;
+        const char *gap = i > begin && token_is_apart(s, i) ? " " : "";
+        text = edits_text(all, "%s%s%s", text, gap, edits_tokens(all, from, from + 1));
+    }
+    return text;
+}
+
 /* Where an expression stands. */
 typedef struct Place {
     Edits *all;
@@ -267,12 +279,9 @@ static void look(const Place *p, const Expression *e) {
 /* Of forward what it saves counts: a value that goes into a member of a struct. */
 static bool counts(const CSource *s, const Piece *piece, const Expression *tree) {
     if (s->function[piece->function].backward) return true;
-    if (!tree || tree->kind != EXPRESSION_ASSIGNED) return false;
-    for (int i = tree->begin; i < tree->part->end; i++)
-        if (token_is(s, i, "data")) return false;
-    for (int i = tree->begin; i < tree->part->end; i++)
-        if (token_is(s, i, "->")) return true;
-    return false;
+    if (tree->kind != EXPRESSION_ASSIGNED) return false;
+    int begin = tree->begin, end = tree->part->end;
+    return tokens_have(s, begin, end, "->") && !tokens_have(s, begin, end, "data");
 }
 
 /* Not too long, and without lines of the preprocessor in it. */
@@ -294,7 +303,7 @@ void edits_read(Edits *all, const CSource *s) {
     for (int i = 0; i < s->pieces; i++) {
         const Piece *piece = &s->piece[i];
         const Expression *tree = all->tree[i];
-        if (!tree || !s->function[piece->function].used || !counts(s, piece, tree)) continue;
+        if (!tree || !counts(s, piece, tree)) continue;
         Place p = {.all = all, .piece = i, .index = piece->kind == PIECE_VALUE && is_whole(piece->type)};
         if (piece->kind == PIECE_VALUE && is_number(piece->type)) change_sum(&p, tree);
         look(&p, tree);

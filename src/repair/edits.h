@@ -66,6 +66,9 @@ Edit *edits_add(Edits *all, EditKind kind, int cost, const char *what, int piece
                 const char *text);
 const char *edits_text(const Edits *all, const char *format, ...) __attribute__((format(printf, 2, 3)));
 const char *edits_tokens(const Edits *all, int begin, int end); /* as they stand */
+
+/* The same with two names exchanged, those at tokens a and b: of variables, or of members. */
+const char *edits_exchanged(const Edits *all, int begin, int end, int a, int b, bool member);
 void edits_find_pools(Edits *all);
 void edits_find_names(Edits *all, int piece);
 void edits_find_statements(Edits *all);

@@ -11,19 +11,6 @@ static bool same_record(const CSource *s, Type a, Type b) {
     return both && a.record && b.record && tokens_same(s, a.record, b.record);
 }
 
-/* The piece with both names exchanged. */
-static const char *exchanged(const Edits *all, int begin, int end, int a, int b, bool member) {
-    const CSource *s = all->s;
-    const char *text = "";
-    for (int i = begin; i < end; i++) {
-        bool name = s->token[i].kind == TOKEN_NAME && token_is_member(s, i) == member;
-        int from = name && tokens_same(s, i, a) ? b : name && tokens_same(s, i, b) ? a : i;
-        bool gap = i > begin && s->token[i].begin > s->token[i - 1].begin + s->token[i - 1].length;
-        text = edits_text(all, "%s%s%s", text, gap ? " " : "", edits_tokens(all, from, from + 1));
-    }
-    return text;
-}
-
 /* How often the name at token i, a struct's member or not, stands in tokens [begin, end). */
 static int count_of(const CSource *s, int begin, int end, int i, bool member) {
     int count = 0;
@@ -35,7 +22,7 @@ static int count_of(const CSource *s, int begin, int end, int i, bool member) {
 /* One for the other all over the piece. */
 static void exchange(Edits *all, int piece, int a, int b, bool member) {
     const Piece *p = &all->s->piece[piece];
-    const char *text = exchanged(all, p->begin, p->end, a, b, member);
+    const char *text = edits_exchanged(all, p->begin, p->end, a, b, member);
     edits_add(all, EDIT_TEXT, 2, "another name belongs here", piece, p->begin, p->end, text);
 }
 
@@ -45,8 +32,8 @@ static void add_for_other(Edits *all, int piece, int a, int b, bool member) {
     const Expression *left = all->tree[piece]->part, *right = left->next;
     edits_add(all, EDIT_TEXT, 4, "it has to count for another one as well", piece, p->begin, p->end,
               edits_text(all, "%s, %s += @ * (%s)", edits_tokens(all, p->begin, p->end),
-                         exchanged(all, left->begin, left->end, a, b, member),
-                         exchanged(all, right->begin, right->end, a, b, member)));
+                         edits_exchanged(all, left->begin, left->end, a, b, member),
+                         edits_exchanged(all, right->begin, right->end, a, b, member)));
 }
 
 /* The same where the place that is added to and one that is read have each other's index. */

@@ -45,15 +45,8 @@ static void add_transposed(Edits *all, const Expression *e) {
             variable[count++] = i;
         }
     if (count < 2) return;
-    const char *text = edits_tokens(all, e->begin, e->stem);
-    for (int i = e->stem; i < e->end; i++) {
-        bool member = token_is_member(s, i);
-        int from = !member && tokens_same(s, i, variable[0])   ? variable[1]
-                   : !member && tokens_same(s, i, variable[1]) ? variable[0]
-                                                               : i;
-        bool gap = s->token[i].begin > s->token[i - 1].begin + s->token[i - 1].length;
-        text = edits_text(all, "%s%s%s", text, gap ? " " : "", edits_tokens(all, from, from + 1));
-    }
+    const char *text = edits_text(all, "%s%s", edits_tokens(all, e->begin, e->stem),
+                                  edits_exchanged(all, e->stem, e->end, variable[0], variable[1], false));
     add_value(all, text, e->type, e->begin, e->end);
 }
 
@@ -63,20 +56,15 @@ static bool has_variable(const CSource *s, const Expression *e) {
     return false;
 }
 
-static bool has(const CSource *s, int begin, int end, const char *word) {
-    while (begin < end && !token_is(s, begin, word)) begin++;
-    return begin < end;
-}
-
 /* Whether a name, or the way to an array, is the gradient of an input: to be added to, and not there for a constant. */
 static bool is_gradient(const CSource *s, const Expression *e) {
-    if (has(s, e->begin, e->stem, "grad") && has(s, e->begin, e->stem, "in")) return true;
+    if (tokens_have(s, e->begin, e->stem, "grad") && tokens_have(s, e->begin, e->stem, "in")) return true;
     for (long i = 0; e->stem == e->begin + 1 && i < s->pieces; i++) {
         const Piece *p = &s->piece[i];
-        bool here = p->kind == PIECE_VALUE && p->shown < p->begin && has(s, p->shown, p->begin, "=");
+        bool here = p->kind == PIECE_VALUE && p->shown < p->begin && tokens_have(s, p->shown, p->begin, "=");
         int name = p->begin - 2;
-        if (here && tokens_same(s, name, e->begin) && has(s, p->begin, p->end, "grad") &&
-            has(s, p->begin, p->end, "in"))
+        if (here && tokens_same(s, name, e->begin) && tokens_have(s, p->begin, p->end, "grad") &&
+            tokens_have(s, p->begin, p->end, "in"))
             return true;
     }
     return false;
