@@ -104,7 +104,6 @@ static void read_source(void) {
 }
 
 static void changes_make_files_right(void) {
-    if (!SHIPPED) return;
     read_source();
     enter_folder();
     for (int i = 0; i < MISTAKES; i += getenv("ALL") ? 1 : 3) {
@@ -137,7 +136,6 @@ static void changes_make_files_right(void) {
 /* Two mistakes, of which one change mends a gradient each; a mistake that no change of one place mends; and none looked for. */
 static void what_is_not_known_is_not_said(void) {
     Said said;
-    if (!SHIPPED) return;
     read_source();
     enter_folder();
     const char *behind = strstr(right_text, "static void backward");

@@ -30,6 +30,11 @@ const char *edits_tokens(const Edits *all, int begin, int end) {
     return begin < end ? c_source_text(all->s, begin, end) : "";
 }
 
+const char *edits_rest(const Edits *all, int begin, int end) {
+    const char *gap = begin < end && token_is_apart(all->s, begin) ? " " : "";
+    return edits_text(all, "%s%s", gap, edits_tokens(all, begin, end));
+}
+
 const char *edits_exchanged(const Edits *all, int begin, int end, int a, int b, bool member) {
     const CSource *s = all->s;
     const char *text = "";
@@ -127,7 +132,7 @@ static const char *without(const Place *p, const Expression *e, const Expression
     const Edits *all = p->all;
     if (part == e->part) return edits_tokens(all, part->next->begin, e->end);
     return edits_text(all, "%s%s", edits_tokens(all, e->begin, part->joint),
-                      edits_tokens(all, part->end, e->end));
+                      edits_rest(all, part->end, e->end));
 }
 
 /* A sign before a term is its factor's; in an index it is a sign. */

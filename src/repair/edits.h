@@ -66,6 +66,7 @@ Edit *edits_add(Edits *all, EditKind kind, int cost, const char *what, int piece
                 const char *text);
 const char *edits_text(const Edits *all, const char *format, ...) __attribute__((format(printf, 2, 3)));
 const char *edits_tokens(const Edits *all, int begin, int end); /* as they stand */
+const char *edits_rest(const Edits *all, int begin, int end); /* behind others, with the blank between them */
 
 /* The same with two names exchanged, those at tokens a and b: of variables, or of members. */
 const char *edits_exchanged(const Edits *all, int begin, int end, int a, int b, bool member);

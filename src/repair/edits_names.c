@@ -48,7 +48,7 @@ static void add_for_other_index(Edits *all, int piece, const Expression *read) {
                       edits_text(all, "%s, %s[%s] += @ * (%s[%s]%s)", edits_tokens(all, p->begin, p->end),
                                  edits_tokens(all, left->begin, left->stem), there,
                                  edits_tokens(all, tree->part->next->begin, read->stem), here,
-                                 edits_tokens(all, read->end, tree->end)));
+                                 edits_rest(all, read->end, tree->end)));
     }
     for (const Expression *part = read->part; part; part = part->next)
         if (!part->index) add_for_other_index(all, piece, part);
