@@ -1,69 +1,7 @@
 /* The changes that are tried of a wrong backward (src/repair): what is understood of a C file, which changes of a line are
- * listed and which are not, how the file reads that has them all in it, and how one is shown. tests/repairs.c tries them. */
-#include "grading/repair_candidates.h"
-#include "test.h"
-
-/* A file, taken apart. */
-static Arena arena;
-static CSource source;
-static Edits edits;
-static char text[1 << 14];
-
-static void read_text(const char *op) {
-    CHECK(c_source_read(&source, text, op, &arena), "too large");
-    edits_read(&edits, &source);
-}
-
-static void forget(void) {
-    edits_free(&edits);
-    c_source_free(&source);
-    arena_free(&arena);
-    arena = (Arena){0};
-}
-
-/* One in which these lines stand, the first of them in line 19, in two loops of backward, and a forward that saves something. */
-enum { LINES = 19 };
-static void read_lines(const char *lines) {
-    snprintf(text, sizeof text,
-             "#include \"ops/ops.h\"\n"
-             "typedef struct Pair { double re, im; } Pair;\n"
-             "typedef struct Attr { double scale, *saved; long width; } Attr;\n"
-             "static double own(double c, long k) { return c * k; }\n"
-             "static void forward(Node *n) {\n"
-             "    Attr *m = n->attr;\n"
-             "    double *y = n->out->data;\n"
-             "    m->scale = 2;\n"
-             "    y[0] = m->scale;\n"
-             "}\n"
-             "static void backward(Node *n) {\n"
-             "    Attr *m = n->attr;\n"
-             "    long N = n->in[0]->shape.size[0];\n"
-             "    const double *x = n->in[0]->data, *dy = n->out->grad;\n"
-             "    double *dx = n->in[0]->grad, *h = m->saved, a = 2, b = 3, sum = 0;\n"
-             "    Pair p = {1, 2}, q = {3, 4};\n"
-             "    for (long i = 0; i < N; i++)\n"
-             "        for (long j = N - 1; j >= 0; j--) {\n"
-             "            %s\n"
-             "        }\n"
-             "}\n",
-             lines);
-    read_text("lines");
-}
-
-static const char *original(const Edit *e) {
-    return edits_tokens(&edits, e->part[0].begin, e->part[0].end);
-}
-
-/* The number of the edit of these lines that makes `becomes` of `is`, or of any such edit where that is NULL; -1: there is none. */
-static int find_edit(EditKind kind, const char *is, const char *becomes) {
-    for (int i = 0; i < edits.edits; i++) {
-        const Edit *e = &edits.edit[i];
-        bool here =
-            source.token[e->part[0].begin].line >= LINES && e->kind == kind && strcmp(original(e), is) == 0;
-        if (here && (!becomes || strcmp(e->part[0].text, becomes) == 0)) return i;
-    }
-    return -1;
-}
+ * listed and which are not, and how one is shown. tests/repairs.c tries them. */
+#include "repair/edited_source.h"
+#include "repair_text.h"
 
 /* ---- What is listed of a line ---- */
 
@@ -153,4 +91,167 @@ static void texts_are_listed(void) {
         forget();
     }
 }
-TEST_MAIN({"changes of a line are listed", texts_are_listed})
+
+/* ---- How a change is shown ---- */
+
+/* `is`: a statement, with its semicolon. */
+static void check_shown(const RepairTrial *t, const char *is, const char *becomes) {
+    char shown[REPAIR_SHOWN], changed[REPAIR_SHOWN];
+    int line = edited_source_show(&edits, t, shown, changed);
+    CHECK(line == LINES && strlen(shown) == strlen(is) - 1 && strncmp(shown, is, strlen(shown)) == 0,
+          "line %d: '%s'", line, shown);
+    CHECK(strcmp(changed, becomes) == 0, "found '%s', want '%s'", changed, becomes);
+}
+
+static void changes_are_shown(void) {
+    static const struct {
+        const char *line, *original;
+        EditKind kind;
+        double amount;
+        const char *becomes, *what, *value[3];
+        int below[3];
+        const char *target;
+    } rows[] = {
+        {"dx[i] += a;", "+=", EDIT_TEXT, 1, "dx[i] = a", "it adds to what it has to set"},
+        /* An index. */
+        {"dx[i] += x[j];", "j", EDIT_INDEX, 0, "dx[i] += x[i]", "another value belongs here", {"i"}},
+        {"dx[i] += x[j];", "j", EDIT_INDEX, 1, "dx[i] += x[(j * N)]", "a factor is missing", {"N"}},
+        {"dx[i] += x[j];", "j", EDIT_INDEX, 2, "dx[i] += x[(j + i)]", "a term is missing", {"i"}},
+        {"dx[i] += x[j];", "j", EDIT_INDEX, 3, "dx[i] += x[(j - i)]", "a term is missing", {"i"}},
+        {"dx[i] += x[j];", "j", EDIT_INDEX, -1, "dx[i] += x[(j - 1)]", "off by one"},
+        {"dx[i] += x[j];", "j", EDIT_INDEX, 1, "dx[i] += x[(j + 1)]", "off by one"},
+        /* An array, a value. */
+        {"dx[i] += x[j] * dy[i];",
+         "x",
+         EDIT_ARRAY,
+         0,
+         "dx[i] += dy[j] * dy[i]",
+         "another name belongs here",
+         {"dy"}},
+        {"dx[i] += a * b;", "a", EDIT_VALUE, 0, "dx[i] += b * b", "another value belongs here", {"b"}},
+        {"dx[i] += 2 * b;",
+         "2",
+         EDIT_VALUE,
+         0,
+         "dx[i] += (double)N * b",
+         "a constant stands where a value belongs",
+         {"N"}},
+        {"dx[i] += a * b;",
+         "a",
+         EDIT_VALUE,
+         -0.5,
+         "dx[i] += (a - 1. / 2 * b) * b",
+         "a term is missing",
+         {"b"}},
+        {"dx[i] += a * b;", "a", EDIT_VALUE, 1, "dx[i] += (1 + a) * b", "another value belongs here"},
+        {"dx[i] += a * b;", "a", EDIT_VALUE, -1, "dx[i] += (1 - a) * b", "another value belongs here"},
+        /* A factor. */
+        {"dx[i] += a;", "a", EDIT_FACTOR, 0, "dx[i] += a * b", "a factor is missing", {"b"}},
+        {"dx[i] += a;", "a", EDIT_FACTOR, 0, "dx[i] += a / b", "a factor is missing", {"b"}, {1}},
+        {"dx[i] += a;", "a", EDIT_FACTOR, -1, "dx[i] += 0", "this is one too many"},
+        {"dx[i] += a;", "a", EDIT_FACTOR, -2, "dx[i] += -a", "a sign is wrong"},
+        {"dx[i] += b + a;", "a", EDIT_FACTOR, -2, "dx[i] += b + (-(a))", "a sign is wrong"},
+        {"dx[i] += -a;", "-a", EDIT_FACTOR, -2, "dx[i] += (-(-a))", "a sign is wrong"},
+        {"dx[i] += a;", "a", EDIT_FACTOR, 1, "dx[i] += 2 * a", "a constant factor is wrong"},
+        {"dx[i] += a;", "a", EDIT_FACTOR, -2 / 3., "dx[i] += 1. / 3 * a", "a constant factor is wrong"},
+        {"dx[i] += a;", "a", EDIT_FACTOR, 0.1234567, "dx[i] += 1.1234567 * a", "a constant factor is wrong"},
+        {"dx[i] += a > b ? a : b;",
+         "a > b ? a : b",
+         EDIT_FACTOR,
+         0,
+         "dx[i] += (a > b ? a : b) * b",
+         "a factor is missing",
+         {"b"}},
+        {"dx[i] += a + WIDTH;",
+         "a + WIDTH",
+         EDIT_FACTOR,
+         0,
+         "dx[i] += (a + WIDTH) * b",
+         "a factor is missing",
+         {"b"}},
+        /* A term. */
+        {"dx[i] += a;", "a", EDIT_TERM, 1, "dx[i] += a + b", "a term is missing", {"b"}},
+        {"dx[i] += a;",
+         "a",
+         EDIT_TERM,
+         -2,
+         "dx[i] += a - 2 * b / sum / N",
+         "a term is missing",
+         {"b", "sum", "N"},
+         {0, 1, 1}},
+        {"dx[i] += a;", "a", EDIT_TERM, 1, "dx[i] += a + 1. / b", "a term is missing", {"b"}, {1}},
+        {"dx[i] += a;", "a", EDIT_TERM, 3, "dx[i] += a + 3. / b", "a term is missing", {"b"}, {1}},
+        {"dx[i] += a;", "a", EDIT_TERM, 1, "dx[i] += a + 1", "a term is missing"},
+        {"dx[i] += a;",
+         "dx[i] += a",
+         EDIT_ADDED,
+         -1,
+         "dx[i] += a, dx[i] -= a * b",
+         "something is not added",
+         {"a", "b"},
+         .target = "dx[i]"},
+        {"dx[i] += a;",
+         "dx[i] += a",
+         EDIT_ADDED,
+         1,
+         "dx[i] += a, dx[i] += a",
+         "something is not added",
+         {"a"},
+         .target = "dx[i]"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        read_lines(rows[i].line);
+        int at = find_edit(rows[i].kind, rows[i].original, NULL);
+        const Edit *e = &edits.edit[at];
+        const Pool *pool = &edits.pool[e->part[0].piece];
+        RepairTrial t = {.edit = 1 + at, .amount = rows[i].amount};
+        for (int k = 0; k < 3; k++) {
+            t.value[k] = number_of(pool->value, pool->values, rows[i].value[k]);
+            t.below[k] = rows[i].below[k];
+        }
+        t.target = number_of(pool->target, pool->targets, rows[i].target);
+        check_shown(&t, rows[i].line, rows[i].becomes);
+        CHECK(strcmp(edit_what(e, &t), rows[i].what) == 0, "%s: '%s'", rows[i].becomes, edit_what(e, &t));
+        forget();
+    }
+}
+
+/* Of a declaration with its name, of a condition without what follows; three parts in one; amounts of what stands behind. */
+static void texts_are_shown(void) {
+    static const struct {
+        const char *lines, *original, *text, *is, *becomes;
+        double amount;
+    } rows[] = {
+        {"double c = a < b; dx[i] += c;", "<", "<=", "c = a < b;", "c = a <= b", 1},
+        {"if (a < b) dx[i] += a;", "<", "<=", "a < b;", "a <= b", 1},
+        {"dx[i] += a;", "+=", "=", "dx[i] += a;", "dx[i] = a", 1},
+        {"for (long k = 0; k < N; k++) dx[k] += a;", "0", "(N) - 1", "k = 0; k < N; k++;",
+         "k = (N) - 1; k >= (0); k--", 1},
+        {"dx[j] += x[i];", "dx[j] += x[i]", "dx[j] += x[i], dx[i] += @ * (x[j])", "dx[j] += x[i];",
+         "dx[j] += x[i], dx[i] -= (x[j])", -1},
+        {"dx[j] += x[i];", "dx[j] += x[i]", "dx[j] += x[i], dx[i] += @ * (x[j])", "dx[j] += x[i];",
+         "dx[j] += x[i], dx[i] += 2 * (x[j])", 2},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        read_lines(rows[i].lines);
+        RepairTrial t = {.edit = 1 + find_edit(EDIT_TEXT, rows[i].original, rows[i].text),
+                         .amount = rows[i].amount};
+        check_shown(&t, rows[i].is, rows[i].becomes);
+        forget();
+    }
+}
+
+/* No more than a line holds. */
+static void long_changes_are_cut(void) {
+    char lines[2 * REPAIR_SHOWN] = "dx[i] += ", is[REPAIR_SHOWN], becomes[REPAIR_SHOWN];
+    while (strlen(lines) < REPAIR_SHOWN) strcat(lines, "a + ");
+    read_lines(strcat(lines, "b;"));
+    RepairTrial t = {.edit = 1 + find_edit(EDIT_TEXT, "+=", "="), .amount = 1};
+    CHECK(edited_source_show(&edits, &t, is, becomes) == LINES);
+    CHECK(strncmp(becomes, "dx[i] = a + ", 12) == 0 && strlen(becomes) < REPAIR_SHOWN, "%s", becomes);
+    CHECK(strcmp(becomes + strlen(becomes) - strlen(" …"), " …") == 0, "%s", becomes);
+    forget();
+}
+
+TEST_MAIN({"changes of a line are listed", texts_are_listed}, {"changes are shown", changes_are_shown},
+          {"changes of a text are shown", texts_are_shown}, {"long changes are cut", long_changes_are_cut})

@@ -342,9 +342,9 @@ bool c_source_read(CSource *s, const char *text, const char *op, Arena *arena) {
             read_members(s, open, close);
             at = close;
         } else if (s->token[at].kind == TOKEN_NAME && token_is(s, at + 1, "(")) {
-            int close = token_closing(s, at + 1, end);
-            if (token_is(s, close + 1, "{")) {
-                Function f = {.name = at, .open = close + 1, .close = token_closing(s, close + 1, end)};
+            int close = token_closing(s, at + 1, end), last = token_closing(s, close + 1, end);
+            if (token_is(s, close + 1, "{") && last < end) {
+                Function f = {.name = at, .open = close + 1, .close = last};
                 *(Function *)c_source_grow(s, 2) = f;
                 read_function(s, (int)s->functions - 1);
                 at = f.close;

@@ -25,7 +25,7 @@ typedef struct RepairTrial {
 
 /* Writes it. Each EDIT_TEXT stands in a line of its own, and so do all other edits of a piece together, but those that are left
  * out: edit_of_line[i] is the number of what stands in line i + 1, an edit's, or behind those a piece's; or -1; to be freed.
- * Returns the number of lines. */
+ * Returns the number of lines up to the last of them. */
 long edited_source_write(const Edits *all, const bool *left_out, FILE *out, int **edit_of_line);
 
 /* What was wrong where a trial is right, in words. */

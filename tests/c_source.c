@@ -1,0 +1,214 @@
+/* What is understood of a student's C file (src/repair): its tokens, functions and statements, the types of expressions; and that
+ * whatever stands in a file is read, or left out. */
+#include "base/file.h"
+#include "repair/edited_source.h"
+#include "repair_text.h"
+
+/* ---- What is understood ---- */
+
+/* The expression that stands there, or of an assignment its right side; NULL: it is not understood. */
+static const Expression *expression_in(int line) {
+    for (int i = 0; i < source.pieces; i++)
+        if (source.token[source.piece[i].begin].line == line && edits.tree[i])
+            return edits.tree[i]->kind == EXPRESSION_ASSIGNED ? edits.tree[i]->part->next : edits.tree[i];
+    return NULL;
+}
+
+static void types_are_known(void) {
+    static const struct {
+        const char *expression;
+        Base base;
+        int depth;
+    } rows[] = {
+        {"a", BASE_NUMBER},
+        {"i", BASE_INTEGER},
+        {"i * a", BASE_NUMBER},
+        {"a * i", BASE_NUMBER},
+        {"i + j", BASE_INTEGER},
+        {"i + WIDTH", BASE_UNKNOWN},
+        {"own(a, i)", BASE_NUMBER},
+        {"sin(a)", BASE_NUMBER},
+        {"strange(a)", BASE_UNKNOWN},
+        {"(long)a", BASE_INTEGER},
+        {"(double *)m->saved", BASE_NUMBER, 1},
+        {"1", BASE_INTEGER},
+        {"1.5", BASE_NUMBER},
+        {".5", BASE_NUMBER},
+        {"1e-3", BASE_NUMBER},
+        {"0x1e", BASE_INTEGER},
+        {"0X1E", BASE_INTEGER},
+        {"n->in[0]->data", BASE_NUMBER, 1},
+        {"n->in[0]->grad[i]", BASE_NUMBER},
+        {"n->in[0]->shape.rank", BASE_INTEGER},
+        {"n->in[0]->shape.size", BASE_INTEGER, 1},
+        {"m->scale", BASE_NUMBER},
+        {"m->width", BASE_INTEGER},
+        {"p.re", BASE_NUMBER},
+        {"p.strange", BASE_UNKNOWN},
+        {"q", BASE_RECORD},
+        {"i < j", BASE_INTEGER},
+        {"i << 2", BASE_INTEGER},
+        {"h + i", BASE_NUMBER, 1},
+        {"&a", BASE_NUMBER, 1},
+        {"*h", BASE_NUMBER},
+        {"a > 0 ? b : i", BASE_NUMBER},
+        {"sizeof a", BASE_INTEGER},
+        {"sizeof(double)", BASE_INTEGER},
+        {"-a", BASE_NUMBER},
+        {"(a)", BASE_NUMBER},
+        {"h[i]", BASE_NUMBER},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char lines[200];
+        snprintf(lines, sizeof lines, "sum = %s;", rows[i].expression);
+        read_lines(lines);
+        const Expression *e = expression_in(LINES);
+        CHECK(e && e->type.base == rows[i].base && e->type.depth == rows[i].depth, "%s: %d, %d",
+              rows[i].expression, e ? (int)e->type.base : -1, e ? e->type.depth : 0);
+        forget();
+    }
+}
+
+/* Nothing is listed of a statement that is not understood, and that is no reason to leave out the next. */
+static void what_is_not_understood_is_left(void) {
+    static const char *const rows[] = {
+        "(Pair *)h", "(h)[i]",   "(*m).scale", "(p).re",  "(own)(a, i)", "(Pair){1, 2}",
+        "a ? b",     "own(a b)", "\"text\"",   "a +",     "()",          "(a, b)",
+        "a b",       "[i]",      "++",         "a ? b :", "sizeof",
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char lines[200];
+        snprintf(lines, sizeof lines, "sum = %s;\ndx[i] += a;", rows[i]);
+        read_lines(lines);
+        CHECK(!expression_in(LINES), "%s", rows[i]);
+        CHECK(expression_in(LINES + 1), "behind %s", rows[i]);
+        forget();
+    }
+}
+
+/* What is around statements: comments, texts, lines of the preprocessor, and depths that nobody writes. */
+static void files_are_taken_apart(void) {
+    static const struct {
+        const char *text;
+        long tokens, functions, pieces;
+    } rows[] = {
+        {"", 0, 0, 0},
+        {"/* a */ // b\n /* \n c", 0, 0, 0},
+        {"# define A \\\n b\n  # c\nd # e", 3, 0, 0},
+        {"#define A b \\", 0, 0, 0},
+        {"\"a \\\" b\" 'c' '\\'' \"d", 4, 0, 0},
+        {"\"a\\", 1, 0, 0},
+        {"1e-3 0x1p+4 .5 a.b ... ->", 8, 0, 0},
+        {"f(a) { b; }", 8, 1, 1},
+        {"f(a) { b, c; return; return d; }", 15, 1, 3},
+        {"f(a); g(b) c; { d; } struct { int e; } h; union u { f; } i; struct j k;", 35, 0, 0},
+        {"int a = 1, b[2], *c, d(e), f; typedef double real;", 24, 0, 0},
+        {"f() { if (a) b; else c; do d; while (e); switch (g) { case 1: h; default: i; } j: break; continue; "
+         "goto j; }",
+         46, 1, 7},
+        {"f() { double a = 1, b, c[] = {2, {3}, [0] = 4, .x = 5, 6}, *d = 0; static int e = 7; }", 48, 1, 4},
+        {"f() { for (;;) a; for (int i = 0;;) b; for (i = 0, j = 1; k; l, m) n; }", 41, 1, 9},
+        {"f(", 2, 0, 0},
+        {"f() {", 4, 0, 0},
+        {"f() { a", 5, 0, 0},
+        {"f() { for (", 6, 0, 0},
+        {"struct {", 2, 0, 0},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        snprintf(text, sizeof text, "%s", rows[i].text);
+        read_text("op");
+        CHECK(source.tokens == rows[i].tokens && source.functions == rows[i].functions &&
+                  source.pieces == rows[i].pieces,
+              "'%s': %ld tokens, %ld functions, %ld pieces", rows[i].text, source.tokens, source.functions,
+              source.pieces);
+        forget();
+    }
+}
+
+/* `count` times one text, between two others. */
+static bool reads_many(const char *before, const char *each, int count, const char *behind) {
+    size_t length = strlen(each);
+    char *many = malloc(strlen(before) + (size_t)count * length + strlen(behind) + 1), *at = many;
+    at += sprintf(at, "%s", before);
+    for (int i = 0; i < count; i++) at += sprintf(at, "%s", each);
+    sprintf(at, "%s", behind);
+    bool ok = c_source_read(&source, many, "op", &arena);
+    if (ok) edits_read(&edits, &source);
+    forget();
+    edits = (Edits){0};
+    free(many);
+    return ok;
+}
+
+static void what_nobody_writes_is_refused(void) {
+    CHECK(reads_many("f() {", "a;", MOST_PIECES, "}") && !reads_many("f() {", "a;", MOST_PIECES + 1, "}"));
+    CHECK(reads_many("", "a ", MOST_TOKENS, "") && !reads_many("", "a ", MOST_TOKENS + 1, ""));
+    CHECK(reads_many("f() { a = ", "(", 9000, "b;") && reads_many("f() ", "{", 19000, ""));
+    CHECK(reads_many("f() { double a = ", "-", 9000, "b; a += b; }"));
+}
+
+/* Which functions serve an operation, and which of them its backward alone. */
+static void functions_are_told_apart(void) {
+    static const struct {
+        const char *name;
+        bool used, backward;
+    } want[] = {{"helper", true, true},   {"both", true, false},    {"other", false, true},
+                {"forward", true, false}, {"backward", true, true}, {"alone", false, true}};
+    snprintf(
+        text, sizeof text,
+        "double helper(double a) { return a; } double both(double a) { return a; }\n"
+        "double other(double a) { return grad; }\n"
+        "void forward(Node *n) { both(1); }\nvoid backward(Node *n) { helper(both(n->in[0]->grad[0])); }\n"
+        "double alone(void) { return grad; }\n"
+        "const Op op_one = {\"one\", forward, backward, CASES(cases)}; const Op op_two = {\"two\", other};");
+    read_text("one");
+    for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+        const Function *f = &source.function[i];
+        CHECK(token_is(&source, f->name, want[i].name) && f->used == want[i].used &&
+                  f->backward == want[i].backward,
+              "%s: %d, %d", want[i].name, f->used, f->backward);
+    }
+    forget();
+}
+
+/* Takes apart what is in `text`, and writes all that is listed of it. */
+static void read_and_write(void) {
+    char *written = NULL;
+    size_t size = 0;
+    int *edit_of_line = NULL;
+    FILE *out = open_memstream(&written, &size);
+    read_text("mended");
+    bool *left_out = calloc((size_t)(edits.edits + source.pieces + 1), sizeof *left_out);
+    edited_source_write(&edits, left_out, out, &edit_of_line);
+    CHECK(fclose(out) == 0 && size > strlen(text), "%zu bytes of %zu", size, strlen(text));
+    free(left_out), free(edit_of_line), free(written);
+    forget();
+}
+
+/* An operation cut at a token, or without it: brackets that nothing closes, and what is left of a statement. With ALL=1 at each. */
+static void whatever_is_left_is_read(void) {
+    Error e = {0};
+    size_t size;
+    char *whole;
+    CHECK(file_read("tests/students/mended.c", 0, &whole, &size, &e) && size < sizeof text, "%s", e.text);
+    CSource all;
+    Arena own = {0};
+    CHECK(c_source_read(&all, whole, "mended", &own));
+    for (long i = 0; i < all.tokens; i += getenv("ALL") ? 1 : 13) {
+        const Token *t = &all.token[i];
+        snprintf(text, sizeof text, "%.*s", t->begin, whole);
+        read_and_write();
+        snprintf(text, sizeof text, "%.*s%s", t->begin, whole, whole + t->begin + t->length);
+        read_and_write();
+    }
+    c_source_free(&all);
+    arena_free(&own);
+    free(whole);
+}
+
+TEST_MAIN({"types are known", types_are_known},
+          {"what is not understood is left", what_is_not_understood_is_left},
+          {"files are taken apart", files_are_taken_apart},
+          {"what nobody writes is refused", what_nobody_writes_is_refused},
+          {"functions are told apart", functions_are_told_apart},
+          {"whatever is left is read", whatever_is_left_is_read})

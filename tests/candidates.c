@@ -1,0 +1,130 @@
+/* What is tried of the changes of a wrong backward: the file that has them all in it, line by line (repair/edited_source.h), the
+ * trials, each once, and which of those that pass is the likeliest (grading/repair_candidates.h). */
+#include "grading/repair_candidates.h"
+#include "repair_text.h"
+
+/* Each change of a text stands in a line of its own, all others of a piece in another, and none that is left out in any. */
+static void check_written(const bool *left_out) {
+    char *written = NULL;
+    size_t size = 0;
+    int *edit_of_line = NULL;
+    FILE *out = open_memstream(&written, &size);
+    long lines = edited_source_write(&edits, left_out, out, &edit_of_line), found = 0, ends = 0;
+    fclose(out);
+    int *times = calloc((size_t)(edits.edits + source.pieces + 1), sizeof *times);
+    for (const char *at = written; (at = strchr(at, '\n')); at++) ends++;
+    CHECK(ends >= lines, "%ld ends of %ld lines", ends, lines);
+    for (long i = 0; i < lines; i++)
+        if (edit_of_line[i] >= 0) times[edit_of_line[i]]++;
+    for (long i = 0; i < edits.edits; i++) {
+        int want = edits.edit[i].kind == EDIT_TEXT && !left_out[i] ? edits.edit[i].parts : 0;
+        CHECK(times[i] == want, "change %ld stands in %d lines", i, times[i]);
+        found += want;
+    }
+    for (long i = edits.edits; i < edits.edits + source.pieces; i++)
+        CHECK(times[i] <= !left_out[i], "piece %ld", i - edits.edits);
+    CHECK(left_out[0] || found > 0 || !edits.edits);
+    free(times), free(edit_of_line), free(written);
+}
+
+static int by_bits(const void *a, const void *b) {
+    return memcmp(a, b, sizeof(RepairTrial));
+}
+
+/* Each trial once, with values that are there. */
+static void check_trials(const Candidates *c, EditKind first, EditKind last, const char *what) {
+    RepairTrial *trial = calloc((size_t)c->trials + 1, sizeof *trial);
+    for (long i = 0; i < c->trials; i++) {
+        trial[i] = c->trial[i].trial;
+        const Edit *e = &edits.edit[trial[i].edit - 1];
+        const Pool *pool = &edits.pool[e->part[0].piece];
+        CHECK(e->kind >= first && e->kind <= last && !c->left_out[trial[i].edit - 1], "%s: %d", what,
+              e->kind);
+        CHECK(trial[i].piece == (e->kind == EDIT_TEXT ? 0 : 1 + e->part[0].piece), "%s", what);
+        for (int k = 0; k < 3; k++)
+            CHECK(trial[i].value[k] <= pool->values, "%s: value %d of %d", what, trial[i].value[k],
+                  pool->values);
+        CHECK(trial[i].target <= pool->targets && (trial[i].target > 0) == (e->kind == EDIT_ADDED), "%s",
+              what);
+    }
+    qsort(trial, (size_t)c->trials, sizeof *trial, by_bits);
+    for (long i = 1; i < c->trials; i++)
+        CHECK(memcmp(&trial[i - 1], &trial[i], sizeof *trial) != 0, "%s: trial of '%s' twice", what,
+              original(&edits.edit[trial[i].edit - 1]));
+    free(trial);
+}
+
+/* The kinds of trials, one after the other; with changes left out, and all of them. */
+static void check_candidates(bool *left_out) {
+    static const struct {
+        void (*take)(Candidates *c);
+        EditKind first, last;
+        const char *name;
+    } kinds[] = {{candidates_simple, EDIT_TEXT, EDIT_TERM, "simple"},
+                 {candidates_terms, EDIT_VALUE, EDIT_TERM, "terms"},
+                 {candidates_statements, EDIT_ADDED, EDIT_ADDED, "statements"}};
+    Candidates c = {.edits = &edits, .left_out = left_out, .wrong = 1};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        kinds[i].take(&c);
+        CHECK(left_out[edits.edits - 1] ? c.trials == 0 : c.trials > 0, "%s: %ld", kinds[i].name, c.trials);
+        check_trials(&c, kinds[i].first, kinds[i].last, kinds[i].name);
+    }
+    free(c.trial);
+}
+
+/* Of a file with every kind of change in it. */
+static void each_change_is_tried_once(void) {
+    read_lines("if (a && i) dx[i] += (a + b) * x[j] / 2 - sin(a), sum -= h[i + 1];\n"
+               "for (long k = 0; k < N; k++) { double c = a > b ? a : b; dx[k] += c; }");
+    bool *left_out = calloc((size_t)(edits.edits + source.pieces + 1), sizeof *left_out);
+    check_written(left_out);
+    check_candidates(left_out);
+    for (long i = 0; i < edits.edits + source.pieces; i += 2) left_out[i] = true;
+    check_written(left_out);
+    for (long i = 0; i < edits.edits + source.pieces; i++) left_out[i] = true;
+    check_written(left_out);
+    check_candidates(left_out);
+    free(left_out);
+    forget();
+}
+
+/* Of two trials that pass the first is the likelier one. */
+static void the_likelier_goes_first(void) {
+    typedef struct Passed {
+        EditKind kind;
+        const char *original, *becomes, *value;
+        double amount;
+        int below;
+        unsigned mended;
+    } Passed;
+    static const Passed pair[][2] = {
+        {{EDIT_FACTOR, "a * 2", NULL, NULL, 0.37, 0, 3}, {EDIT_TEXT, "+=", "=", NULL, 1, 0, 1}},
+        {{EDIT_FACTOR, "a * 2", NULL, NULL, 1, 0, 1}, {EDIT_FACTOR, "a * 2", NULL, NULL, 0.37, 0, 1}},
+        {{EDIT_FACTOR, "a * 2", NULL, NULL, -2, 0, 1}, {EDIT_FACTOR, "a * 2", NULL, NULL, 1, 0, 1}},
+        {{EDIT_FACTOR, "a * 2", NULL, "b", 0, 0, 1}, {EDIT_FACTOR, "a * 2", NULL, "b", 0, 1, 1}},
+        {{EDIT_FACTOR, "a * 2", NULL, "b", 0, 0, 1}, {EDIT_FACTOR, "a * 2", NULL, "N", 0, 0, 1}},
+        {{EDIT_INDEX, "i", NULL, NULL, 1, 0, 1}, {EDIT_INDEX, "i", NULL, "j", 0, 0, 1}},
+        {{EDIT_INDEX, "i", NULL, "j", 0, 0, 1}, {EDIT_INDEX, "i", NULL, "j", 2, 0, 1}},
+        {{EDIT_VALUE, "a", NULL, "b", 0, 0, 1}, {EDIT_VALUE, "a", NULL, "b", 2, 0, 1}},
+        {{EDIT_VALUE, "a", NULL, "b", 0, 0, 1}, {EDIT_VALUE, "2", NULL, "b", 0, 0, 1}},
+    };
+    read_lines("dx[i] += a * 2; dx[i] += x[j] * b;");
+    for (size_t i = 0; i < sizeof pair / sizeof *pair; i++) {
+        TrialResult trial[2] = {0};
+        for (int k = 0; k < 2; k++) {
+            const Passed *p = &pair[i][k];
+            int at = find_edit(p->kind, p->original, p->becomes);
+            const Pool *pool = &edits.pool[edits.edit[at].part[0].piece];
+            trial[1 - k].trial = (RepairTrial){.edit = 1 + at, .amount = p->amount, .below = {p->below}};
+            trial[1 - k].trial.value[0] = number_of(pool->value, pool->values, p->value);
+            trial[1 - k].mended = p->mended;
+        }
+        RepairTrial likelier = trial[1].trial;
+        Candidates c = {.edits = &edits, .trial = trial, .trials = 2};
+        candidates_sort(&c);
+        CHECK(memcmp(&trial[0].trial, &likelier, sizeof likelier) == 0, "pair %zu", i);
+    }
+    forget();
+}
+TEST_MAIN({"each change is tried once", each_change_is_tried_once},
+          {"the likelier goes first", the_likelier_goes_first})
