@@ -18,7 +18,8 @@
 #   make V=1             show whole commands
 #   make SAN=1 test      the same tests under AddressSanitizer and UndefinedBehaviorSanitizer; SAN=thread: ThreadSanitizer
 #   make BLAS=openblas   with OpenBLAS's matrix product in place of this project's
-#   make fuzz            random input for every reader, SECONDS=60 for each; wants clang
+#   make fuzz            random input for every reader, SECONDS=60 for each; READERS="text recipe": for these; RUNS=1000000
+#                        SECONDS= for so many inputs, however long they take; wants clang
 #   make ARCH=x86-64-v3  for another processor than this machine's own
 #   make CC=clang        with another compiler
 #   make -j1             one file at a time; otherwise as many as there are processors

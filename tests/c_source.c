@@ -1,7 +1,5 @@
-/* What is understood of a student's C file (src/repair): its tokens, functions and statements, the types of expressions; and that
- * whatever stands in a file is read, or left out. */
-#include "base/file.h"
-#include "repair/edited_source.h"
+/* What is understood of a student's C file (src/repair): its tokens, functions and statements, and the types of expressions. Files of any
+ * bytes are tests/fuzz_seeds.c's. */
 #include "repair_text.h"
 
 /* ---- What is understood ---- */
@@ -171,44 +169,8 @@ static void functions_are_told_apart(void) {
     forget();
 }
 
-/* Takes apart what is in `text`, and writes all that is listed of it. */
-static void read_and_write(void) {
-    char *written = NULL;
-    size_t size = 0;
-    int *edit_of_line = NULL;
-    FILE *out = open_memstream(&written, &size);
-    read_text("mended");
-    bool *left_out = calloc((size_t)(edits.edits + source.pieces + 1), sizeof *left_out);
-    edited_source_write(&edits, left_out, out, &edit_of_line);
-    CHECK(fclose(out) == 0 && size > strlen(text), "%zu bytes of %zu", size, strlen(text));
-    free(left_out), free(edit_of_line), free(written);
-    forget();
-}
-
-/* An operation cut at a token, or without it: brackets that nothing closes, and what is left of a statement. With ALL=1 at each. */
-static void whatever_is_left_is_read(void) {
-    Error e = {0};
-    size_t size;
-    char *whole;
-    CHECK(file_read("tests/students/mended.c", 0, &whole, &size, &e) && size < sizeof text, "%s", e.text);
-    CSource all;
-    Arena own = {0};
-    CHECK(c_source_read(&all, whole, "mended", &own));
-    for (long i = 0; i < all.tokens; i += getenv("ALL") ? 1 : 13) {
-        const Token *t = &all.token[i];
-        snprintf(text, sizeof text, "%.*s", t->begin, whole);
-        read_and_write();
-        snprintf(text, sizeof text, "%.*s%s", t->begin, whole, whole + t->begin + t->length);
-        read_and_write();
-    }
-    c_source_free(&all);
-    arena_free(&own);
-    free(whole);
-}
-
 TEST_MAIN({"types are known", types_are_known},
           {"what is not understood is left", what_is_not_understood_is_left},
           {"files are taken apart", files_are_taken_apart},
           {"what nobody writes is refused", what_nobody_writes_is_refused},
-          {"functions are told apart", functions_are_told_apart},
-          {"whatever is left is read", whatever_is_left_is_read})
+          {"functions are told apart", functions_are_told_apart})

@@ -10,63 +10,10 @@
 #include "formats/safetensors.h"
 #include "grading/batch_file.h"
 #include "nn/model_file.h"
+#include "promises.h"
+#include "repair/edited_source.h"
 #include "text/corpus.h"
 #include "training/checkpoint.h"
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-#define PROMISE(condition)                                                                                   \
-    do {                                                                                                     \
-        if (!(condition)) {                                                                                  \
-            fprintf(stderr, "%s:%d: broken: %s\n", __FILE__, __LINE__, #condition);                          \
-            abort();                                                                                         \
-        }                                                                                                    \
-    } while (0)
-
-/* What a reader says when it refuses, for that reason or because the data are bad: one line that a terminal can be
- * shown. */
-static inline void promise_reason(bool ok, const Error *e, Status reason) {
-    PROMISE(ok == (e->status == STATUS_DONE));
-    if (ok) return;
-    PROMISE(e->status == STATUS_BAD_DATA || e->status == reason);
-    PROMISE(*e->text && strlen(e->text) < ERROR_TEXT);
-    for (const char *at = e->text; *at; at++) PROMISE((unsigned char)*at >= ' ' && *at != 0x7F);
-}
-
-static inline void promise_error(bool ok, const Error *e) {
-    promise_reason(ok, e, STATUS_BAD_DATA);
-}
-
-/* A copy of exactly these bytes, from malloc, so that a sanitizer sees the first one behind them. */
-static inline char *copy_of(const uint8_t *data, size_t size) {
-    char *copy = malloc(size ? size : 1);
-    PROMISE(copy);
-    if (size) memcpy(copy, data, size);
-    return copy;
-}
-
-/* The same with a NUL behind them. */
-static inline char *text_of(const uint8_t *data, size_t size) {
-    char *text = malloc(size + 1);
-    PROMISE(text);
-    if (size) memcpy(text, data, size);
-    text[size] = 0;
-    return text;
-}
-
-/* The path of a file in memory that holds these bytes. */
-static inline const char *file_of(const uint8_t *data, size_t size) {
-    static char path[32];
-    static int fd = -1;
-    if (fd < 0) fd = memfd_create("fuzz", MFD_CLOEXEC);
-    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    PROMISE(fd >= 0 && ftruncate(fd, (off_t)size) == 0 && pwrite(fd, data, size, 0) == (ssize_t)size);
-    return path;
-}
 
 /* Every way to read an array's elements ends, in a value or in a line. */
 static inline void read_elements(const Array *a) {
@@ -267,6 +214,37 @@ static inline void read_config(const uint8_t *data, size_t size) {
     model_free(m);
 }
 
+/* A student's C file: every change that is listed of it is written, and can be shown. */
+static inline void read_source(const uint8_t *data, size_t size) {
+    Arena arena = {0};
+    CSource s;
+    Edits all = {0};
+    char *text = text_of(data, size), *written = NULL;
+    bool ok = c_source_read(&s, text, "op", &arena);
+    if (ok) {
+        edits_read(&all, &s);
+        size_t length = 0, lines = (size_t)(all.edits + s.pieces + 1);
+        bool *left_out = calloc(lines, sizeof *left_out);
+        int *edit_of_line = NULL;
+        FILE *out = open_memstream(&written, &length);
+        PROMISE(left_out && out && edited_source_write(&all, left_out, out, &edit_of_line) > 0);
+        PROMISE(fclose(out) == 0 && length > strlen(text));
+        free(left_out), free(edit_of_line), free(written);
+    }
+    for (int i = 0; i < all.edits; i++) {
+        const Pool *pool = &all.pool[all.edit[i].part[0].piece];
+        RepairTrial t = {.edit = 1 + i, .amount = 1, .value = {pool->values > 0, pool->values}, .target = 1};
+        char is[REPAIR_SHOWN], becomes[REPAIR_SHOWN];
+        bool shown = (all.edit[i].kind != EDIT_ARRAY || pool->values) &&
+                     (all.edit[i].kind != EDIT_ADDED || pool->targets);
+        PROMISE(!shown || edited_source_show(&all, &t, is, becomes) > 0);
+    }
+    edits_free(&all);
+    c_source_free(&s);
+    arena_free(&arena);
+    free(text);
+}
+
 /* ---- Recipes and checkpoints ---- */
 
 /* What a checkpoint records of a recipe: its notes, and its task. */
@@ -375,6 +353,7 @@ static const struct Reader {
     {"config", read_config, 0},
     {"recipe", read_recipe, 0},
     {"checkpoint", read_checkpoint, 8},
+    {"source", read_source, 0},
 };
 enum { READERS = sizeof readers / sizeof *readers };
 
