@@ -357,7 +357,6 @@ bool c_source_read(CSource *s, const char *text, const char *op, Arena *arena) {
             at = read_globals(s, at, declared, type);
         }
     }
-    find_used(s, op);
-    find_backward(s);
+    if (s->functions > 0) find_used(s, op), find_backward(s);
     return s->pieces <= MOST_PIECES;
 }
