@@ -52,6 +52,11 @@ static void types_are_known(void) {
         {"a > 0 ? b : i", BASE_NUMBER},
         {"sizeof a", BASE_INTEGER},
         {"sizeof(double)", BASE_INTEGER},
+        {"--i", BASE_INTEGER},
+        {"h[0]++", BASE_NUMBER},
+        {"(unsigned long)a", BASE_INTEGER},
+        {"(long double)i", BASE_NUMBER},
+        {"part(&p)", BASE_NUMBER},
         {"-a", BASE_NUMBER},
         {"(a)", BASE_NUMBER},
         {"h[i]", BASE_NUMBER},
@@ -70,9 +75,9 @@ static void types_are_known(void) {
 /* Nothing is listed of a statement that is not understood, and that is no reason to leave out the next. */
 static void what_is_not_understood_is_left(void) {
     static const char *const rows[] = {
-        "(Pair *)h", "(h)[i]",   "(*m).scale", "(p).re",  "(own)(a, i)", "(Pair){1, 2}",
-        "a ? b",     "own(a b)", "\"text\"",   "a +",     "()",          "(a, b)",
-        "a b",       "[i]",      "++",         "a ? b :", "sizeof",
+        "(Pair *)h",    "(double){1}", "(m)->scale", "(h)[i]",   "(*m).scale", "(p).re", "(own)(a, i)",
+        "(Pair){1, 2}", "a ? b",       "own(a b)",   "\"text\"", "a +",        "()",     "(a, b)",
+        "a b",          "[i]",         "++",         "a ? b :",  "sizeof",
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char lines[200];
@@ -111,6 +116,9 @@ static void files_are_taken_apart(void) {
         {"f() { a", 5, 0, 0},
         {"f() { for (", 6, 0, 0},
         {"struct {", 2, 0, 0},
+        {"f() { struct a b = c; union d e = f; enum g h = i; }", 23, 1, 3},
+        {"f(t *a, u *b) { t *c, *d; t *e; t *const g = h; t const i = j; k * l + m; n * o(p); t *q, r = s; }",
+         57, 1, 5},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         snprintf(text, sizeof text, "%s", rows[i].text);
@@ -142,6 +150,8 @@ static void what_nobody_writes_is_refused(void) {
     CHECK(reads_many("f() {", "a;", MOST_PIECES, "}") && !reads_many("f() {", "a;", MOST_PIECES + 1, "}"));
     CHECK(reads_many("", "a ", MOST_TOKENS, "") && !reads_many("", "a ", MOST_TOKENS + 1, ""));
     CHECK(reads_many("f() { a = ", "(", 9000, "b;") && reads_many("f() ", "{", 19000, ""));
+    CHECK(reads_many("f() { ", "if (a) ", 2 * MOST_NESTED, "b; }"));
+    CHECK(reads_many("f() { double a = b; a += ", "- ", MOST_NESTED + 10, "b; }"));
     CHECK(reads_many("f() { double a = ", "-", 9000, "b; a += b; }"));
 }
 

@@ -52,6 +52,8 @@ static void texts_are_listed(void) {
         {"dx[i] += log1p(a);", "log1p", "log", "another function belongs here"},
         {"dx[i] += sqrt(a);", "sqrt", "cbrt", NULL},
         {"dx[i] += (a - b) * x[i];", "(a - b)", "fabs(a - b)", "an absolute value is missing"},
+        {"dx[(long)(a + b)] += a;", "(a + b)", "fabs(a + b)", "an absolute value is missing"},
+        {"h = (h + i);", "(h + i)", "fabs(h + i)", NULL},
         {"dx[(i - j)] += a;", "(i - j)", "labs(i - j)", "an absolute value is missing"},
         {"dx[i] += (a * b) * x[i];", "(a * b)", "fabs(a * b)", NULL},
         /* Names. */
@@ -61,6 +63,15 @@ static void texts_are_listed(void) {
         {"dx[i] += p.re * p.im;", "dx[i] += p.re * p.im", "dx[i] += p.im * p.re",
          "another name belongs here"},
         {"dx[i] += p.re * a;", "a", "p", NULL},
+        {"Attr r; dx[i] += p.re * r.scale;", "p", "r", NULL},
+        {"double g[2][2]; dx[i] += g[i][j];", "dx[i] += g[i][j]", "dx[j] += g[j][i]",
+         "another name belongs here"},
+        {"double g[2][2]; dx[i] += g[i][j];", "dx[i] += g[i][j]", "dx[i] += g[i][j], dx[i] += @ * (g[i][i])",
+         NULL},
+        {"double g[2][2]; g[i][j] += x[i];", "g[i][j] += x[i]", "g[i][j] += x[i], g[i] += @ * (x[i])", NULL},
+        {"sum += x[i];", "sum += x[i]", "sum += x[i], sum[i] += @ * (x[i])", NULL},
+        {"dx[] += x[i];", "dx[] += x[i]", "dx[] += x[i], dx[i] += @ * (x[])", NULL},
+        {"dx[i] += x[];", "dx[i] += x[]", "dx[i] += x[], dx[] += @ * (x[i])", NULL},
         {"dx[i] += x[j];", "dx[i] += x[j]", "dx[i] += x[j], dx[j] += @ * (x[i])",
          "it has to count for another one as well"},
         {"dx[i] = x[j];", "dx[i] = x[j]", "dx[i] = x[j], dx[j] += @ * (x[i])", NULL},
@@ -93,6 +104,53 @@ static void texts_are_listed(void) {
 }
 
 /* ---- How a change is shown ---- */
+
+/* Of forward what it saves is changed, and nothing else. */
+static void forward_counts_where_it_saves(void) {
+    int changed = 0;
+    read_lines("dx[i] += a;");
+    for (int i = 0; i < edits.edits; i++) {
+        const Edit *e = &edits.edit[i];
+        const Piece *piece = &source.piece[e->part[0].piece];
+        CHECK(!e->forward || strcmp(edits_tokens(&edits, piece->begin, piece->end), "m->scale = 2") == 0,
+              "'%s'", original(e));
+        changed += e->forward;
+    }
+    CHECK(changed > 0);
+    forget();
+}
+
+static bool pool_has(const Value *const *value, int values, const char *name) {
+    int i = 0;
+    while (i < values && strcmp(value[i]->text, name) != 0) i++;
+    return i < values;
+}
+
+/* What another function knows by the same name, gradients of inputs, and elements that are written, are not to be computed with. */
+static void values_are_in_scope(void) {
+    static const char *const there[] = {
+        "a", "b", "m->scale", "x[m->width * i + j]", "x[m->width * j + i]", "n->out->grad[i]", "h[i]"};
+    static const char *const missing[] = {"m->re", "c", "k", "dx[i]", "n->in[0]->grad[i]", "Pair"};
+    read_lines(
+        "h[i] += a * h[i]; dx[i] += x[m->width * i + j] * n->out->grad[i]; n->in[0]->grad[i] += m->scale;");
+    const Pool *pool = &edits.pool[edits.edit[find_edit(EDIT_TERM, "a * h[i]", NULL)].part[0].piece];
+    for (size_t i = 0; i < sizeof there / sizeof *there; i++)
+        CHECK(pool_has(pool->value, pool->values, there[i]), "'%s' is missing", there[i]);
+    for (size_t i = 0; i < sizeof missing / sizeof *missing; i++)
+        CHECK(!pool_has(pool->value, pool->values, missing[i]), "'%s'", missing[i]);
+    CHECK(pool_has(pool->target, pool->targets, "h[i]") && pool_has(pool->target, pool->targets, "dx[i]"));
+    forget();
+}
+
+/* No more values than a pool holds, those that come first. */
+static void pools_are_bounded(void) {
+    char lines[100 * 20] = "", *at = lines;
+    for (int k = 0; k < POOL + 10; k++) at += sprintf(at, "h[%d] += x[%d];", k, k);
+    read_lines(lines);
+    const Pool *pool = &edits.pool[edits.edit[find_edit(EDIT_ADDED, "h[0] += x[0]", NULL)].part[0].piece];
+    CHECK(pool->values == POOL && pool->targets == TARGETS, "%d, %d", pool->values, pool->targets);
+    forget();
+}
 
 /* `is`: a statement, with its semicolon. */
 static void check_shown(const RepairTrial *t, const char *is, const char *becomes) {
@@ -171,6 +229,7 @@ static void changes_are_shown(void) {
          {"b"}},
         /* A term. */
         {"dx[i] += a;", "a", EDIT_TERM, 1, "dx[i] += a + b", "a term is missing", {"b"}},
+        {"dx[i] += a;", "a", EDIT_TERM, 1000, "dx[i] += a + 1000 * b", "a term is missing", {"b"}},
         {"dx[i] += a;",
          "a",
          EDIT_TERM,
@@ -253,5 +312,8 @@ static void long_changes_are_cut(void) {
     forget();
 }
 
-TEST_MAIN({"changes of a line are listed", texts_are_listed}, {"changes are shown", changes_are_shown},
-          {"changes of a text are shown", texts_are_shown}, {"long changes are cut", long_changes_are_cut})
+TEST_MAIN({"changes of a line are listed", texts_are_listed},
+          {"forward counts where it saves", forward_counts_where_it_saves},
+          {"values are in scope", values_are_in_scope}, {"pools are bounded", pools_are_bounded},
+          {"changes are shown", changes_are_shown}, {"changes of a text are shown", texts_are_shown},
+          {"long changes are cut", long_changes_are_cut})

@@ -133,6 +133,107 @@ static void changes_make_files_right(void) {
     }
 }
 
+/* The operation with a factor wrong, and one more text in place of another. */
+static char *wrong_and(const char *at, const char *by) {
+    char *wrong =
+        replaced(right_text, strstr(right_text, "(1 - th * th)"), "(1 - th)", strlen("(1 - th * th)"));
+    char *more = replaced(wrong, strstr(wrong, at), by, strlen(at));
+    free(wrong);
+    return more;
+}
+
+static void check_mended(const char *wrong, const char *what) {
+    Said said;
+    write_text("op.c", wrong);
+    CHECK(GRADCHECK("op.c", "--json") == 1, "%s: %s%s", what, out, err);
+    CHECK(read_repair(out, &said) && strcmp(said.is, "ds[j] = g[j] * (1 - th)") == 0, "%s: '%s'", what,
+          said.is);
+}
+
+/* Trials that crash, end the process, stop it, or never end: wherever a comparison or an index is changed. */
+static void trials_may_do_harm(void) {
+    read_source();
+    enter_folder();
+    char *wrong = wrong_and("radial = 0, along[E];",
+                            "radial = 0, along[E];\n"
+                            "        if (t > T) abort();\n        if (t > T) raise(SIGSTOP);\n"
+                            "        if (t > T) exit(3);\n        while (t > T) radial += 0;\n");
+    char *whole = replaced(wrong, strstr(wrong, "#include <math.h>"), "#include <signal.h>\n", 0);
+    check_mended(whole, "harm");
+    free(whole);
+    free(wrong);
+}
+
+/* Cases with an input that takes no gradient, with one tensor twice, with a stretched one, and more of them than are tried; beside
+ * another operation, which is right. */
+static void cases_are_of_many_kinds(void) {
+    static const char more[] =
+        "    {\"constant\", fast, {{\"x\", DIMS(2, 3), .constant = true}, {\"w\", DIMS(3)}, {\"v\", "
+        "DIMS(4)}}},\n"
+        "    {\"twice\", slow, {{\"x\", DIMS(2, 4)}, {\"w\", DIMS(4)}, {\"v\", DIMS(4), .same_as = 2}}},\n"
+        "    {\"stretched\", slow, {{\"x\", DIMS(2, 4), .layout = REPEATED}, {\"w\", DIMS(4)}, "
+        "{\"v\", DIMS(4)}}},\n"
+        "    {\"a\", slow, {{\"x\", DIMS(1, 3)}, {\"w\", DIMS(3)}, {\"v\", DIMS(4)}}},\n"
+        "    {\"b\", slow, {{\"x\", DIMS(2, 3)}, {\"w\", DIMS(3)}, {\"v\", DIMS(4)}}},\n"
+        "    {\"c\", fast, {{\"x\", DIMS(1, 3)}, {\"w\", DIMS(3)}, {\"v\", DIMS(4)}}},\n"
+        "    {\"d\", fast, {{\"x\", DIMS(1, 4)}, {\"w\", DIMS(4)}, {\"v\", DIMS(4)}}},\n"
+        "};\n"
+        "static void twice(Node *n) {\n"
+        "    for (long i = 0; i < shape_count(n->out->shape); i++) n->out->data[i] = 2 * n->in[0]->data[i];\n"
+        "}\n"
+        "static void twice_back(Node *n) {\n"
+        "    for (long i = 0; i < shape_count(n->out->shape); i++) n->in[0]->grad[i] += 2 * "
+        "n->out->grad[i];\n"
+        "}\n"
+        "extern const Op op_twice;\n"
+        "Tensor *tape_twice(Tape *t, Tensor *x) {\n"
+        "    x = tape_contiguous(t, x);\n"
+        "    return tape_record(tape_node(t, &op_twice, x->shape, INPUTS(x)));\n"
+        "}\n"
+        "BUILD_CASE(both, tape_twice(t, x[0]))\n"
+        "static const CheckCase twice_cases[] = {{\"vector\", both, {{\"x\", DIMS(3)}}}};\n"
+        "const Op op_twice = {\"twice\", twice, twice_back, CASES(twice_cases)};\n";
+    read_source();
+    enter_folder();
+    char *wrong = wrong_and("};\n\nconst Op op_mended", more);
+    char *whole = replaced(wrong, strstr(wrong, " = {\"mended\""), "const Op op_mended", 0);
+    check_mended(whole, "cases");
+    free(whole);
+    free(wrong);
+}
+
+/* Files that are too long, of too many tokens, or of too many changes; a case that is too large; and where there is nothing to change. */
+static void what_is_too_much_is_not_tried(void) {
+    static const struct {
+        const char *what, *at, *each;
+        int count;
+    } rows[] = {
+        {"a long comment", "#include", "/* as long as a comment may be, in a file that is longer */\n", 5000},
+        {"many tokens", "enum { E", "extern int e;", 5001},
+        {"many statements", "carry[j] = dh;", "carry[j] = dh;", 130},
+    };
+    Said said;
+    read_source();
+    enter_folder();
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char *many = calloc((size_t)rows[i].count + 1, strlen(rows[i].each)), *end = many;
+        for (int k = 0; k < rows[i].count; k++) end = stpcpy(end, rows[i].each);
+        char *wrong = wrong_and("(1 - th)", "(1 - th)"),
+             *whole = replaced(wrong, strstr(wrong, rows[i].at), many, 0);
+        write_text("op.c", whole);
+        CHECK(GRADCHECK("op.c", "--json") == 1 && !read_repair(out, &said), "%s: %s", rows[i].what,
+              said.becomes);
+        free(whole), free(wrong), free(many);
+    }
+    char *wrong = wrong_and("DIMS(3, 4)", "DIMS(33, 64)");
+    char *fewer = replaced(wrong, strstr(wrong, "    {\"two steps"), "//", 0);
+    char *large =
+        replaced(fewer, strstr(fewer, "{\"w\", DIMS(4)"), "{\"w\", DIMS(64)", strlen("{\"w\", DIMS(4)"));
+    write_text("op.c", large);
+    CHECK(GRADCHECK("op.c", "--json") == 1 && !read_repair(out, &said), "large: %s", said.becomes);
+    free(large), free(fewer), free(wrong);
+}
+
 /* Two mistakes, of which one change mends a gradient each; a mistake that no change of one place mends; and none looked for. */
 static void what_is_not_known_is_not_said(void) {
     Said said;
@@ -153,4 +254,7 @@ static void what_is_not_known_is_not_said(void) {
 }
 
 PROGRAM_TEST_MAIN({"changes make files right", changes_make_files_right, 170},
+                  {"trials may do harm", trials_may_do_harm},
+                  {"cases are of many kinds", cases_are_of_many_kinds},
+                  {"what is too much is not tried", what_is_too_much_is_not_tried},
                   {"what is not known is not said", what_is_not_known_is_not_said})

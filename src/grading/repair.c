@@ -92,7 +92,7 @@ static const CaseReport *report_of(const Search *s, const char *name) {
 }
 
 static bool is_wrong(const CaseReport *r) {
-    for (int i = 0; r && i < r->inputs; i++)
+    for (int i = 0; i < r->inputs; i++)
         if (r->in[i].verdict == FAIL && r->in[i].wrong) return true;
     return false;
 }

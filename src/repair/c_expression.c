@@ -72,8 +72,7 @@ static Type type_of_call(const CSource *s, int name) {
     for (long f = 0; f < s->functions; f++) {
         int own = s->function[f].name, at = own - 1;
         Type type;
-        if (tokens_same(s, own, name) && c_source_declares(s, &at, own, &type) && type.base != BASE_RECORD)
-            return type;
+        if (tokens_same(s, own, name) && c_source_declares(s, &at, own, &type)) return type;
     }
     return (Type){0};
 }
@@ -241,7 +240,7 @@ static Expression *read_any(Reader *r) {
         r->at++;
         if (!r->failed) add_part(e, read_assigned(r));
         e->end = r->at;
-        e->type = left->next ? left->next->type : left->type;
+        e->type = left->next->type;
         return e;
     }
     if (!here_any(r, assignments)) return left;

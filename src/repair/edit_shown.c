@@ -7,7 +7,7 @@
 static void print_amount(FILE *out, double c, bool divided) {
     for (int below = 1; below <= 12; below++) {
         double above = round(c * below);
-        if (fabs(c * below - above) > 1e-7 * fabs(above) || fabs(above) > 100 || above == 0) continue;
+        if (fabs(c * below - above) > 1e-7 * fabs(above) || fabs(above) > 100) continue;
         fprintf(out, below > 1 ? "%g. / %d" : divided ? "%g." : "%g", above, below);
         return;
     }

@@ -8,7 +8,7 @@ static bool same_type(Type a, Type b) {
 /* Structs as values. */
 static bool same_record(const CSource *s, Type a, Type b) {
     bool both = a.base == BASE_RECORD && b.base == BASE_RECORD && a.depth == 0 && b.depth == 0;
-    return both && a.record && b.record && tokens_same(s, a.record, b.record);
+    return both && tokens_same(s, a.record, b.record);
 }
 
 /* How often the name at token i, a struct's member or not, stands in tokens [begin, end). */

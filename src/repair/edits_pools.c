@@ -61,7 +61,7 @@ static bool is_gradient(const CSource *s, const Expression *e) {
     if (tokens_have(s, e->begin, e->stem, "grad") && tokens_have(s, e->begin, e->stem, "in")) return true;
     for (long i = 0; e->stem == e->begin + 1 && i < s->pieces; i++) {
         const Piece *p = &s->piece[i];
-        bool here = p->kind == PIECE_VALUE && p->shown < p->begin && tokens_have(s, p->shown, p->begin, "=");
+        bool here = p->kind == PIECE_VALUE && tokens_have(s, p->shown, p->begin, "=");
         int name = p->begin - 2;
         if (here && tokens_same(s, name, e->begin) && tokens_have(s, p->begin, p->end, "grad") &&
             tokens_have(s, p->begin, p->end, "in"))
@@ -124,10 +124,11 @@ static void collect_targets(Edits *all, int piece) {
 
 /* ---- Where they are in scope ---- */
 
+/* The function that a value stands in: each does in one. */
 static int function_of(const CSource *s, int token) {
-    for (int f = 0; f < s->functions; f++)
-        if (s->function[f].open <= token && token <= s->function[f].close) return f;
-    return -1;
+    int f = 0;
+    while (token > s->function[f].close) f++;
+    return f;
 }
 
 /* Those of its own function first. */
