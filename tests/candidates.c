@@ -107,6 +107,7 @@ static void the_likelier_goes_first(void) {
         {{EDIT_INDEX, "i", NULL, "j", 0, 0, 1}, {EDIT_INDEX, "i", NULL, "j", 2, 0, 1}},
         {{EDIT_VALUE, "a", NULL, "b", 0, 0, 1}, {EDIT_VALUE, "a", NULL, "b", 2, 0, 1}},
         {{EDIT_VALUE, "a", NULL, "b", 0, 0, 1}, {EDIT_VALUE, "2", NULL, "b", 0, 0, 1}},
+        {{EDIT_TERM, "a * 2", NULL, "b", 2, 0, 1}, {EDIT_TERM, "a * 2", NULL, "b", 90, 0, 1}},
     };
     read_lines("dx[i] += a * 2; dx[i] += x[j] * b;");
     for (size_t i = 0; i < sizeof pair / sizeof *pair; i++) {

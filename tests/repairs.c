@@ -142,9 +142,9 @@ static char *wrong_and(const char *at, const char *by) {
     return more;
 }
 
-static void check_mended(const char *wrong, const char *what) {
+/* op.c */
+static void check_mended(const char *what) {
     Said said;
-    write_text("op.c", wrong);
     CHECK(GRADCHECK("op.c", "--json") == 1, "%s: %s%s", what, out, err);
     CHECK(read_repair(out, &said) && strcmp(said.is, "ds[j] = g[j] * (1 - th)") == 0, "%s: '%s'", what,
           said.is);
@@ -159,13 +159,34 @@ static void trials_may_do_harm(void) {
                             "        if (t > T) abort();\n        if (t > T) raise(SIGSTOP);\n"
                             "        if (t > T) exit(3);\n        while (t > T) radial += 0;\n");
     char *whole = replaced(wrong, strstr(wrong, "#include <math.h>"), "#include <signal.h>\n", 0);
-    check_mended(whole, "harm");
+    write_text("op.c", whole);
+    check_mended("harm");
     free(whole);
     free(wrong);
 }
 
+/* Another operation, y = 2 |x|, a case of which lies on the kink; its backward is to follow. */
+static const char other_op[] = "static void bent(Node *n) {\n"
+                               "    for (long i = 0; i < shape_count(n->out->shape); i++) n->out->data[i] = "
+                               "2 * fabs(n->in[0]->data[i]);\n"
+                               "}\n"
+                               "extern const Op op_bent;\n"
+                               "Tensor *tape_bent(Tape *t, Tensor *x) {\n"
+                               "    x = tape_contiguous(t, x);\n"
+                               "    return tape_record(tape_node(t, &op_bent, x->shape, INPUTS(x)));\n"
+                               "}\n"
+                               "BUILD_CASE(both, tape_bent(t, x[0]))\n"
+                               "static const double tip[] = {1, 0};\n"
+                               "static const CheckCase bent_cases[] = {\n"
+                               "    {\"bent\", both, {{\"x\", DIMS(2), .values = tip}}, .kinks = true},\n"
+                               "    {\"beside\", both, {{\"x\", DIMS(5), .margin = 0.1}}},\n"
+                               "};\n"
+                               "static void bent_back(Node *n);\n"
+                               "const Op op_bent = {\"bent\", bent, bent_back, CASES(bent_cases)};\n";
+#define BENT_BACK(lines) "static void bent_back(Node *n) {\n" lines "}\n"
+
 /* Cases with an input that takes no gradient, with one tensor twice, with a stretched one, and more of them than are tried; beside
- * another operation, which is right. */
+ * an operation that is right. */
 static void cases_are_of_many_kinds(void) {
     static const char more[] =
         "    {\"constant\", fast, {{\"x\", DIMS(2, 3), .constant = true}, {\"w\", DIMS(3)}, {\"v\", "
@@ -177,28 +198,76 @@ static void cases_are_of_many_kinds(void) {
         "    {\"b\", slow, {{\"x\", DIMS(2, 3)}, {\"w\", DIMS(3)}, {\"v\", DIMS(4)}}},\n"
         "    {\"c\", fast, {{\"x\", DIMS(1, 3)}, {\"w\", DIMS(3)}, {\"v\", DIMS(4)}}},\n"
         "    {\"d\", fast, {{\"x\", DIMS(1, 4)}, {\"w\", DIMS(4)}, {\"v\", DIMS(4)}}},\n"
-        "};\n"
-        "static void twice(Node *n) {\n"
-        "    for (long i = 0; i < shape_count(n->out->shape); i++) n->out->data[i] = 2 * n->in[0]->data[i];\n"
-        "}\n"
-        "static void twice_back(Node *n) {\n"
-        "    for (long i = 0; i < shape_count(n->out->shape); i++) n->in[0]->grad[i] += 2 * "
-        "n->out->grad[i];\n"
-        "}\n"
-        "extern const Op op_twice;\n"
-        "Tensor *tape_twice(Tape *t, Tensor *x) {\n"
-        "    x = tape_contiguous(t, x);\n"
-        "    return tape_record(tape_node(t, &op_twice, x->shape, INPUTS(x)));\n"
-        "}\n"
-        "BUILD_CASE(both, tape_twice(t, x[0]))\n"
-        "static const CheckCase twice_cases[] = {{\"vector\", both, {{\"x\", DIMS(3)}}}};\n"
-        "const Op op_twice = {\"twice\", twice, twice_back, CASES(twice_cases)};\n";
+        "};\n";
     read_source();
     enter_folder();
     char *wrong = wrong_and("};\n\nconst Op op_mended", more);
     char *whole = replaced(wrong, strstr(wrong, " = {\"mended\""), "const Op op_mended", 0);
-    check_mended(whole, "cases");
+    FILE *f = fopen("op.c", "w");
+    fprintf(f, "%s%s%s", whole, other_op,
+            BENT_BACK("    for (long i = 0; i < shape_count(n->out->shape); i++)\n"
+                      "        n->in[0]->grad[i] += (n->in[0]->data[i] > 0 ? 2 : -2) * n->out->grad[i];\n"));
+    fclose(f);
+    check_mended("cases");
     free(whole);
+    free(wrong);
+}
+
+/* Where differences know nothing, on a kink, nothing is asked; and of a backward without a line in it nothing can be changed. */
+static void kinks_are_left_out(void) {
+    static const struct {
+        const char *back, *becomes;
+    } rows[] = {
+        {BENT_BACK("    for (long i = 0; i < shape_count(n->out->shape); i++)\n"
+                   "        n->in[0]->grad[i] += (n->in[0]->data[i] > 0 ? 1 : -1) * n->out->grad[i];\n"),
+         "2 *"},
+        {BENT_BACK("    (void)n;\n"), NULL},
+    };
+    enter_folder();
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        Said said;
+        FILE *f = fopen("op.c", "w");
+        fprintf(f, "#include \"ops/ops.h\"\n#include <math.h>\n%s%s", other_op, rows[i].back);
+        fclose(f);
+        CHECK(GRADCHECK("op.c", "--json") == 1, "%s%s", out, err);
+        CHECK(read_repair(out, &said) == (rows[i].becomes != NULL), "%s", said.becomes);
+        if (rows[i].becomes) CHECK(strstr(said.becomes, rows[i].becomes), "'%s'", said.becomes);
+    }
+}
+
+/* A compiler that says strange things of the file with all changes in it, and one that finds an error in every change; both compile
+ * the student's file. And clang, which says it in another way. */
+static void compilers_are_of_many_kinds(void) {
+    static const struct {
+        const char *what, *says;
+        bool found;
+    } rows[] = {
+        {"no line of a change", "echo edited.c:1:1: error: a; echo edited.c:0:1: error: b; echo "
+                                "edited.c:9999999:1: error: c; echo edited.c: d;"
+                                "echo edited.c:2:1: warning: e; false"},
+        {"each change",
+         "grep -n 'trial.edit ==' \"$file\" | sed 's/\\([0-9]*\\).*/edited.c:\\1:1: error: f/;q'; false"},
+        {"clang", "exec clang \"$@\"", true},
+    };
+    read_source();
+    enter_folder();
+    char *wrong = wrong_and("(1 - th)", "(1 - th)"), path[PATH_MAX];
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        FILE *f = fopen("compiler", "w");
+        fprintf(
+            f,
+            "#!/bin/sh\nfor file; do case $file in */edited.c) %s; exit ;; esac; done >&2\nexec cc \"$@\"\n",
+            rows[i].says);
+        fclose(f);
+        CHECK(chmod("compiler", 0777) == 0 && realpath("compiler", path) && setenv("CC", path, 1) == 0);
+        if (rows[i].found && system("clang --version >/dev/null 2>&1") != 0) continue;
+        write_text("op.c", wrong);
+        if (rows[i].found)
+            check_mended(rows[i].what);
+        else
+            CHECK(GRADCHECK("op.c", "--json") == 1 && !strstr(out, "\"repair\""), "%s: %s%s", rows[i].what,
+                  out, err);
+    }
     free(wrong);
 }
 
@@ -225,6 +294,7 @@ static void what_is_too_much_is_not_tried(void) {
               said.becomes);
         free(whole), free(wrong), free(many);
     }
+    if (!getenv("ALL")) return;
     char *wrong = wrong_and("DIMS(3, 4)", "DIMS(33, 64)");
     char *fewer = replaced(wrong, strstr(wrong, "    {\"two steps"), "//", 0);
     char *large =
@@ -256,5 +326,7 @@ static void what_is_not_known_is_not_said(void) {
 PROGRAM_TEST_MAIN({"changes make files right", changes_make_files_right, 170},
                   {"trials may do harm", trials_may_do_harm},
                   {"cases are of many kinds", cases_are_of_many_kinds},
+                  {"kinks are left out", kinks_are_left_out},
+                  {"compilers are of many kinds", compilers_are_of_many_kinds},
                   {"what is too much is not tried", what_is_too_much_is_not_tried},
                   {"what is not known is not said", what_is_not_known_is_not_said})

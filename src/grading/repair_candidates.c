@@ -45,7 +45,7 @@ static void add_values(Candidates *s, int edit, bool divides, double amount, boo
 }
 
 static void open_last(Candidates *s) {
-    if (s->trials) s->trial[s->trials - 1].open = true;
+    s->trial[s->trials - 1].open = true;
 }
 
 static bool is_left_out(const Candidates *s, int edit) {

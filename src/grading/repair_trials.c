@@ -59,13 +59,15 @@ typedef struct Measured {
     long end[CHECK_INPUTS];
 } Measured;
 
-static void take_input(Run *r, const Measured *m, const real *dy, int k, double *need) {
+/* Of input k, whose gradient is `found`: that is what a kink is seen by, where there is no derivative. */
+static void take_input(Run *r, const Measured *m, const real *dy, int k, const double *found, double *need) {
     const PointInput *in = &r->point.in[k];
     Entries e = {
         .input = k, .cotangents = 1, .outputs = m->outputs, .coordinates = in->count, .cotangent = dy};
     e.entry = arena_alloc(&r->arena, (size_t)in->count * sizeof *e.entry);
     e.state = arena_alloc(&r->arena, (size_t)in->count * sizeof *e.state);
     e.doubt = arena_alloc(&r->arena, (size_t)in->count * sizeof *e.doubt);
+    for (long i = 0; i < in->count; i++) e.entry[i].analytic = found[i];
     bool plain = in->repeats == 1;
     if (plain) check_entries(&r->run, &e);
     for (long i = 0; i < in->count; i++) {
@@ -97,8 +99,10 @@ static void measure(void *context, long i) {
     tensor_copy_out(y, copy);
     check_run_backward(&r.run, dy);
     take_gradients(&r, found);
-    for (int k = 0; k < r.point.inputs; k++)
-        if (point_has_gradient(&r.point, k)) take_input(&r, &m, dy, k, need + m.end[k] - r.point.in[k].count);
+    for (int k = 0; k < r.point.inputs; k++) {
+        long from = m.end[k] - r.point.in[k].count;
+        if (point_has_gradient(&r.point, k)) take_input(&r, &m, dy, k, found + from, need + from);
+    }
     child_send(&m, sizeof m);
     child_send(dy, 2 * outputs * sizeof *dy);
     child_send(need, 2 * gradients * sizeof *need);
@@ -299,7 +303,7 @@ static void try_in_children(Trying *t, const Trials *all, long segment, long to)
         last = r->trial;
         r->mended = 0;
         *at = from + 1;
-        if (deaths >= most_deaths && r->trial.piece) *at = behind_alike(all, from, to);
+        if (deaths >= most_deaths) *at = behind_alike(all, from, to);
     }
     for (long k = *at; k < to; k++) all->shared->trial[k].mended = 0;
 }
