@@ -205,6 +205,32 @@ static bool choose(Search *s) {
     return false;
 }
 
+/* Of what is wrong the largest place that is no larger than it takes to tell products apart; else the smallest. */
+static const TrialPlace *place_of_sites(const Search *s) {
+    enum { ENOUGH = 200 };
+    const TrialPlace *best = &s->place[0];
+    for (int i = 1; i < s->places; i++) {
+        const TrialPlace *p = &s->place[i];
+        if (p->wrong && p->outputs + p->gradients <= ENOUGH) best = p;
+    }
+    return best;
+}
+
+/* What has no more than the usual number of factors is compared; what has more is believed only where nothing else fits. */
+static void choose_product(Search *s) {
+    enum { USUAL = 3 };
+    const double seconds = 1.5; /* for one number of factors */
+    candidates_find_sites(&s->tried, place_of_sites(s), s->plan->at_once);
+    for (int degree = 1; degree <= REPAIR_VALUES && clock_seconds() < s->until; degree++) {
+        if (degree == 1 || degree > USUAL) s->tried.trials = 0;
+        candidates_products(&s->tried, s->plan, degree, fmin(s->until, clock_seconds() + seconds));
+        if (degree >= USUAL && choose(s)) return;
+        if (degree != USUAL) continue;
+        candidates_recursive(&s->tried);
+        if (choose(s)) return;
+    }
+}
+
 /* The plan with the items of one operation. */
 static void take_items(Search *s, const char *op) {
     const CheckPlan *p = s->plan;
@@ -230,12 +256,12 @@ void repair_find(const CheckPlan *p, const char *source, const char *folder, con
         s.tried.edits = &s.edits, s.tried.left_out = s.left_out;
         candidates_simple(&s.tried);
         bool found = choose(&s);
-        if (!found) candidates_terms(&s.tried), found = choose(&s);
-        if (!found) candidates_statements(&s.tried), choose(&s);
+        if (!found) candidates_guards(&s.tried), found = choose(&s);
+        if (!found) choose_product(&s);
     }
     edits_free(&s.edits);
     c_source_free(&s.c);
     free(s.text);
-    free(s.tried.trial);
+    candidates_free(&s.tried);
     arena_free(&s.arena);
 }

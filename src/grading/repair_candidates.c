@@ -1,18 +1,23 @@
 #include "grading/repair_candidates.h"
+#include "base/system.h"
+#include "grading/repair_fit.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+
+/* Most trials in one go, of which a site has no more than a few; most sites; and processes that look for products. */
+enum { TRIALS = 40000, OF_SITE = 200, SITES = 600, FITTERS = 2 };
 
 static const Pool *pool_of(const Candidates *s, int edit) {
     return &s->edits->pool[s->edits->edit[edit].part[0].piece];
 }
 
 static void add_trial(Candidates *s, int edit, int one, int below, double amount) {
-    const long room = 120000;
     const Edit *e = &s->edits->edit[edit];
-    if (!s->trial) s->trial = malloc((size_t)room * sizeof *s->trial);
+    if (!s->trial) s->trial = malloc(TRIALS * sizeof *s->trial);
     if (!s->trial) error_no_memory("trials");
-    if (s->trials == room) s->trials--;
+    if (s->trials == TRIALS) s->trials--;
     int piece = e->kind == EDIT_TEXT ? 0 : 1 + e->part[0].piece;
     RepairTrial t = {.edit = 1 + edit, .piece = piece, .value = {one}, .below = {below}, .amount = amount};
     s->trial[s->trials++] = (TrialResult){.trial = t, .mended = s->wrong};
@@ -21,7 +26,7 @@ static void add_trial(Candidates *s, int edit, int one, int below, double amount
 /* Whether a value may stand where the edit is. */
 static bool fits(const Edit *e, const Value *v) {
     bool number = v->type.base == BASE_NUMBER && v->type.depth == 0;
-    bool integer = v->type.base == BASE_INTEGER && v->type.depth == 0;
+    bool integer = v->type.base == BASE_INTEGER && v->type.depth == 0 && !v->condition;
     if (strcmp(v->text, e->part[0].text) == 0 && e->kind != EDIT_FACTOR && e->kind != EDIT_TERM) return false;
     switch (e->kind) {
     case EDIT_INDEX: return integer;
@@ -79,56 +84,163 @@ void candidates_simple(Candidates *s) {
             add_values(s, i, true, 0, false);
             break;
         case EDIT_TERM: add_values(s, i, true, 1, true); break;
+        case EDIT_GUARD:
         case EDIT_ADDED: break;
         }
     }
 }
 
-/* A product of two values, or one by the other, and by a size: as a term, or added behind a statement. */
-static void add_product(Candidates *s, int edit, int target, int a, int b, bool below, int size) {
-    add_trial(s, edit, a, 0, 1);
-    TrialResult *t = &s->trial[s->trials - 1];
-    t->open = true;
-    t->trial.target = target;
-    t->trial.value[1] = b, t->trial.below[1] = below;
-    t->trial.value[2] = size, t->trial.below[2] = size != 0;
+/* ---- Conditions ---- */
+
+static void add_guard(Candidates *s, int edit, int a, int b, int how, bool instead) {
+    add_trial(s, edit, a, 0, how);
+    RepairTrial *t = &s->trial[s->trials - 1].trial;
+    t->value[1] = b, t->instead = instead;
 }
 
-static bool is_factor(const Value *v) {
-    return v->type.base == BASE_NUMBER && v->type.depth == 0;
+static void add_comparisons(Candidates *s, int edit, int a, int b) {
+    enum { LESS = 1, NO_MORE, SAME };
+    add_guard(s, edit, a, b, LESS, false);
+    add_guard(s, edit, a, b, NO_MORE, false);
+    if (a < b) add_guard(s, edit, a, b, SAME, false), add_guard(s, edit, a, b, SAME, true);
 }
 
-static void add_products(Candidates *s, int edit, int target, bool sizes) {
-    const Pool *pool = pool_of(s, edit);
-    int size = 0, count = pool->values;
-    do {
-        for (int a = 1; a <= count; a++) {
-            if (!is_factor(pool->value[a - 1])) continue;
-            if (target || size) add_product(s, edit, target, a, 0, false, size);
-            for (int b = 1; b <= count; b++) {
-                if (!is_factor(pool->value[b - 1])) continue;
-                if (b >= a) add_product(s, edit, target, a, b, false, size);
-                if (b != a && !target) add_product(s, edit, target, a, b, true, size);
-            }
-        }
-        for (size++; size <= count && !pool->value[size - 1]->size;) size++;
-    } while (sizes && size <= count);
-}
-
-void candidates_terms(Candidates *s) {
+void candidates_guards(Candidates *s) {
     s->trials = 0;
     for (int i = 0; i < s->edits->edits; i++) {
-        const Edit *e = &s->edits->edit[i];
-        bool takes = e->kind == EDIT_TERM || (e->kind == EDIT_VALUE && !e->literal);
-        if (takes && !e->forward && !is_left_out(s, i)) add_products(s, i, 0, true);
+        if (s->edits->edit[i].kind != EDIT_GUARD || is_left_out(s, i)) continue;
+        const Pool *pool = pool_of(s, i);
+        for (int a = 1; a <= pool->values; a++) {
+            const Value *one = pool->value[a - 1];
+            if (one->type.base != BASE_INTEGER || one->type.depth) continue;
+            for (int instead = 0; instead < 2; instead++) add_guard(s, i, a, 0, 0, instead);
+            for (int b = 1; b <= pool->values && !one->condition; b++) {
+                const Value *two = pool->value[b - 1];
+                bool integer = two->type.base == BASE_INTEGER && two->type.depth == 0 && !two->condition;
+                if (integer && b != a && !(one->size && two->size)) add_comparisons(s, i, a, b);
+            }
+        }
     }
 }
 
-void candidates_statements(Candidates *s) {
+/* ---- Products ---- */
+
+/* Where something may be added, or another term stand. */
+static void add_site(Candidates *s, int edit, int target) {
+    if (s->sites == SITES) return;
+    Site *site = &s->site[s->sites++];
+    site->trial =
+        (RepairTrial){.edit = 1 + edit, .piece = 1 + s->edits->edit[edit].part[0].piece, .target = target};
+    site->fields = 1 + pool_of(s, edit)->values, site->readable = ~0ULL;
+}
+
+void candidates_find_sites(Candidates *s, const TrialPlace *p, int at_once) {
+    s->site = system_pages(SITES * sizeof *s->site, true);
+    for (int added = 0; added < 2; added++)
+        for (int i = 0; s->site && i < s->edits->edits; i++) {
+            const Edit *e = &s->edits->edit[i];
+            if (e->forward || is_left_out(s, i) || (e->kind == EDIT_ADDED) != added) continue;
+            if (e->kind == EDIT_TERM || e->kind == EDIT_FACTOR || (e->kind == EDIT_VALUE && !e->literal))
+                add_site(s, i, 0);
+            for (int k = 1; added && k <= pool_of(s, i)->targets; k++) add_site(s, i, k);
+        }
+    if (s->site) sites_measure(p, s->site, s->sites, at_once);
+}
+
+void candidates_free(Candidates *s) {
+    free(s->trial);
+    if (s->site) munmap(s->site, SITES * sizeof *s->site);
+}
+
+/* The pool's numbers and sizes, those with short names first. Returns how many. */
+static int find_factors(const Pool *pool, int factor[POOL]) {
+    int count = 0;
+    for (int v = 0; v < pool->values; v++) {
+        const Value *value = pool->value[v];
+        if (value->type.depth || (value->type.base != BASE_NUMBER && !value->size)) continue;
+        int at = count++;
+        for (; at > 0 && strlen(pool->value[factor[at - 1] - 1]->text) > strlen(value->text); at--)
+            factor[at] = factor[at - 1];
+        factor[at] = 1 + v;
+    }
+    return count;
+}
+
+typedef struct Fitting {
+    Candidates *s;
+    int degree;
+    double until;
+    long room, found[FITTERS]; /* of each process */
+} Fitting;
+
+static long fit(const Fitting *f, const Site *site, FitKind kind, TrialResult *to, long room) {
+    const Pool *pool = pool_of(f->s, site->trial.edit - 1);
+    Products p = {.site = site, .kind = kind, .degree = f->degree, .until = f->until};
+    p.factors = find_factors(pool, p.factor);
+    return fit_products(&p, to, room < OF_SITE ? room : OF_SITE);
+}
+
+/* Whether a product of many is looked for: as a term, or added beside a statement. */
+static bool takes_many(const Edit *e) {
+    return e->kind == EDIT_TERM || (e->kind == EDIT_ADDED && e->part[0].text[0]);
+}
+
+static void fit_share(void *context, long i) {
+    const Fitting *f = context;
+    const Candidates *s = f->s;
+    TrialResult *to = s->trial + s->trials;
+    long found = 0;
+    for (long k = i; k < s->sites; k += FITTERS) {
+        const Site *site = &s->site[k];
+        const Edit *e = &s->edits->edit[site->trial.edit - 1];
+        bool factor = e->kind == EDIT_FACTOR, many = f->degree > 3;
+        if (many && !takes_many(e)) continue;
+        found += fit(f, site, factor ? FIT_INSTEAD : FIT_ADDED, to + found, f->room - found);
+        if (factor && f->degree > 1 && !many) found += fit(f, site, FIT_TIMES, to + found, f->room - found);
+    }
+    child_send(to, (size_t)found * sizeof *to);
+}
+
+static void take_share(void *context, long i, const ChildEnd *end) {
+    Fitting *f = context;
+    if (end->fate != CHILD_DONE || end->size > (size_t)f->room * sizeof *f->s->trial) return;
+    f->found[i] = (long)(end->size / sizeof *f->s->trial);
+    memcpy(f->s->trial + f->s->trials + i * f->room, end->result, end->size);
+}
+
+void candidates_products(Candidates *s, const CheckPlan *p, int degree, double until) {
+    Fitting f = {.s = s, .degree = degree, .until = until, .room = (TRIALS - s->trials) / FITTERS};
+    child_run_all(FITTERS, p->at_once, &p->limits, fit_share, take_share, &f);
+    TrialResult *from = s->trial + s->trials;
+    for (int i = 0; i < FITTERS; i++, from += f.room) {
+        memmove(s->trial + s->trials, from, (size_t)f.found[i] * sizeof *from);
+        for (long end = s->trials + f.found[i]; s->trials < end; s->trials++)
+            s->trial[s->trials].mended = s->wrong;
+    }
+}
+
+static void add_product(Candidates *s, const RepairTrial *site, int a, int b, bool below) {
+    add_trial(s, site->edit - 1, a, 0, 1);
+    TrialResult *t = &s->trial[s->trials - 1];
+    t->open = true;
+    t->trial.target = site->target;
+    t->trial.value[1] = b, t->trial.below[1] = below;
+}
+
+/* Where what is added changes what it is made of, as in a recursion, only a run says what a product does. */
+void candidates_recursive(Candidates *s) {
     s->trials = 0;
-    for (int i = 0; i < s->edits->edits; i++)
-        for (int k = 1; s->edits->edit[i].kind == EDIT_ADDED && k <= pool_of(s, i)->targets; k++)
-            if (!is_left_out(s, i)) add_products(s, i, k, false);
+    for (long i = 0; i < s->sites; i++) {
+        const RepairTrial *site = &s->site[i].trial;
+        const Edit *e = &s->edits->edit[site->edit - 1];
+        int factor[POOL], count = find_factors(pool_of(s, site->edit - 1), factor);
+        if (!s->site[i].runs || !s->site[i].feeds_back || !takes_many(e)) continue;
+        for (int a = 0; a < count; a++)
+            for (int b = 0; b < count; b++) {
+                if (b <= a) add_product(s, site, factor[a], factor[b], false);
+                if (b != a) add_product(s, site, factor[a], factor[b], true);
+            }
+    }
 }
 
 /* ---- Prices ---- */
@@ -145,11 +257,17 @@ static bool is_small_fraction(double amount) {
     return false;
 }
 
+/* Products are written with a factor of 1, and as terms of a sum. */
+static double product_price(const Edit *e, const RepairTrial *t) {
+    double amount = e->kind == EDIT_FACTOR && !t->instead ? 1 + t->amount : t->amount;
+    return (fabs(amount) != 1 ? 1.5 : 0) + (e->kind == EDIT_VALUE ? 1.5 : 0);
+}
+
 /* The less the likelier; what mends more goes first. */
 static double price(const Candidates *s, const TrialResult *r) {
     const Edit *e = &s->edits->edit[r->trial.edit - 1];
     double cost = e->cost - 100 * count_bits(r->mended);
-    for (int k = 0; k < 3; k++) {
+    for (int k = 0; k < REPAIR_VALUES; k++) {
         if (!r->trial.value[k]) continue;
         const Value *v = s->edits->pool[e->part[0].piece].value[r->trial.value[k] - 1];
         cost += 0.5 * k + 0.25 * r->trial.below[k] + 0.001 * (double)strlen(v->text);
@@ -160,7 +278,10 @@ static double price(const Candidates *s, const TrialResult *r) {
     if (e->kind == EDIT_INDEX) cost += r->trial.value[0] ? amount != 0 : e->literal ? 0 : -1;
     if (e->kind == EDIT_VALUE) cost += amount != 0;
     if (e->kind == EDIT_FACTOR && !r->trial.value[0] && amount != -2) cost += 0.5;
-    if (e->kind >= EDIT_FACTOR && amount != 0 && !is_small_fraction(amount)) cost += 5;
+    if (e->kind >= EDIT_FACTOR && e->kind != EDIT_GUARD && amount != 0 && !is_small_fraction(amount))
+        cost += 5;
+    if (e->kind >= EDIT_VALUE && e->kind != EDIT_GUARD && r->trial.value[1])
+        cost += product_price(e, &r->trial);
     return cost;
 }
 

@@ -2,6 +2,7 @@
 #ifndef GRADING_REPAIR_CANDIDATES_H
 #define GRADING_REPAIR_CANDIDATES_H
 
+#include "grading/repair_sites.h"
 #include "grading/repair_trials.h"
 
 typedef struct Candidates {
@@ -10,13 +11,26 @@ typedef struct Candidates {
     unsigned wrong;       /* bits of the inputs whose gradients are wrong somewhere */
     TrialResult *trial;   /* from malloc */
     long trials;
+    Site *site; /* in memory that all processes share */
+    long sites;
 } Candidates;
 
-/* Takes the place of what is there: each edit with each single value; then products as terms of sums; then products added
- * behind statements. The later ones are many, and need more to be believed: by chance they fit least. */
+/* Takes the place of what is there: each edit with each single value. */
 void candidates_simple(Candidates *s);
-void candidates_terms(Candidates *s);
-void candidates_statements(Candidates *s);
+
+/* Each statement under each condition. */
+void candidates_guards(Candidates *s);
+
+/* The same with products of as many values, as a term, in a term's place, times it, or added behind a statement: those that give
+ * what is missing at the place where the sites were measured. The more values, the more products, of which by chance some fit. */
+void candidates_find_sites(Candidates *s, const TrialPlace *p, int at_once);
+void candidates_products(Candidates *s, const CheckPlan *p, int degree,
+                         double until); /* beside what is there */
+
+/* Products of two that only a run can judge; in the place of what is there. */
+void candidates_recursive(Candidates *s);
+
+void candidates_free(Candidates *s);
 
 /* The likeliest first: what mends most gradients, with the least change. */
 void candidates_sort(Candidates *s);

@@ -1,4 +1,5 @@
 #include "repair/edited_source.h"
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,10 +23,10 @@ static const char *value_text(const Pool *pool, const RepairTrial *t, int which)
 static void print_product(const Pool *pool, const RepairTrial *t, FILE *out) {
     bool any = fabs(t->amount) != 1;
     bool above = false;
-    for (int k = 0; k < 3; k++) above |= t->value[k] && !t->below[k];
+    for (int k = 0; k < REPAIR_VALUES; k++) above |= t->value[k] && !t->below[k];
     if (any) print_amount(out, fabs(t->amount), !above);
     for (int below = 0; below < 2; below++)
-        for (int k = 0; k < 3; k++) {
+        for (int k = 0; k < REPAIR_VALUES; k++) {
             if (!t->value[k] || t->below[k] != below) continue;
             fprintf(out, "%s%s", below ? any ? " / " : "1. / " : any ? " * " : "", value_text(pool, t, k));
             any = true;
@@ -33,10 +34,78 @@ static void print_product(const Pool *pool, const RepairTrial *t, FILE *out) {
     if (!any) fputc('1', out);
 }
 
+/* A term that becomes negative turns the sign that joins it to the one before, if there is one. */
+static bool turns_joint(const Edits *all, const Edit *e, const RepairTrial *t) {
+    int sign = e->part[0].begin - 1, before = sign - 1;
+    double amount = t->instead ? t->amount : 1 + t->amount;
+    if (e->kind != EDIT_FACTOR || amount >= 0 || before < 0) return false;
+    bool operand = all->s->token[before].kind != TOKEN_SIGN || token_is(all->s, before, ")") ||
+                   token_is(all->s, before, "]");
+    return operand && (token_is(all->s, sign, "+") || token_is(all->s, sign, "-"));
+}
+
+/* A term with another factor, or another in its place. */
+static void print_factor(const Edits *all, const Edit *e, const RepairTrial *t, FILE *out) {
+    const EditPart *part = &e->part[0];
+    const Pool *pool = &all->pool[part->piece];
+    double amount = t->instead ? t->amount : 1 + t->amount;
+    bool enclosed = amount < 0 && !t->instead && part->text[0] == '-';
+    if (amount == 0) {
+        fputc('0', out);
+        return;
+    }
+    if (turns_joint(all, e, t))
+        fputs(token_is(all->s, part->begin - 1, "-") ? "+ " : "- ", out);
+    else if (amount < 0)
+        fputc('-', out);
+    if (t->instead) {
+        print_product(pool, t, out);
+        return;
+    }
+    if (fabs(amount) != 1) print_amount(out, fabs(amount), false), fputs(" * ", out);
+    fprintf(out, enclosed ? "(%s)" : "%s", part->text);
+    for (int k = 0; k < REPAIR_VALUES; k++)
+        if (t->value[k]) fprintf(out, " %c %s", t->below[k] ? '/' : '*', value_text(pool, t, k));
+}
+
+/* Whether it is asked of the array whether it is there, as it is not for a constant. */
+static bool is_tested(const Edits *all, const char *array) {
+    for (long i = 0; array && i < all->s->pieces; i++) {
+        const Piece *p = &all->s->piece[i];
+        const char *condition = p->kind == PIECE_CONDITION ? edits_tokens(all, p->begin, p->end) : "";
+        size_t n = strlen(array);
+        if (strncmp(condition, array, n) == 0 && (!condition[n] || strchr(" &", condition[n]))) return true;
+    }
+    return false;
+}
+
+/* A statement beside another, or before or behind a loop. */
+static void print_addition(const Edits *all, const Edit *e, const RepairTrial *t, FILE *out) {
+    const Pool *pool = &all->pool[e->part[0].piece];
+    const Value *target = pool->target[t->target - 1];
+    bool beside = e->part[0].text[0], tested = is_tested(all, target->array);
+    if (beside) fprintf(out, "%s%s%s ", tested ? "{ " : "", e->part[0].text, tested ? ";" : ",");
+    if (tested) fprintf(out, "if (%s) ", target->array);
+    bool cleared = t->amount == -1 && !t->value[1] && strcmp(value_text(pool, t, 0), target->text) == 0;
+    fprintf(out, "%s %s ", target->text, cleared ? "= 0" : t->amount < 0 ? "-=" : "+=");
+    if (!cleared) print_product(pool, t, out);
+    if (beside && tested) fputs("; }", out);
+}
+
+static void print_guard(const Pool *pool, const RepairTrial *t, const char *statement, FILE *out) {
+    static const char *const sign[] = {"", "<", "<=", "=="};
+    int how = (int)t->amount;
+    if (how)
+        fprintf(out, "if (%s %s %s) ", value_text(pool, t, 0), t->instead ? "!=" : sign[how],
+                value_text(pool, t, 1));
+    else
+        fprintf(out, t->instead ? "if (!%s) " : "if %s ", value_text(pool, t, 0));
+    fputs(statement, out);
+}
+
 static void print_replacement(const Edits *all, const Edit *e, const RepairTrial *t, FILE *out) {
     const EditPart *part = &e->part[0];
     const Pool *pool = &all->pool[part->piece];
-    bool behind_sign = token_is(all->s, part->begin - 1, "-") || token_is(all->s, part->begin - 1, "+");
     switch (e->kind) {
     case EDIT_TEXT:
         for (const char *p = part->text; *p; p++)
@@ -67,24 +136,13 @@ static void print_replacement(const Edits *all, const Edit *e, const RepairTrial
         else
             fprintf(out, "(1 %c %s)", t->amount < 0 ? '-' : '+', part->text);
         break;
-    case EDIT_FACTOR:
-        if (t->value[0])
-            fprintf(out, "%s %c %s", part->text, t->below[0] ? '/' : '*', value_text(pool, t, 0));
-        else if (t->amount == -1)
-            fputc('0', out);
-        else if (t->amount == -2)
-            fprintf(out, behind_sign || part->text[0] == '-' ? "(-(%s))" : "-%s", part->text);
-        else
-            print_amount(out, 1 + t->amount, false), fprintf(out, " * %s", part->text);
-        break;
+    case EDIT_FACTOR: print_factor(all, e, t, out); break;
     case EDIT_TERM:
         fprintf(out, "%s %c ", part->text, t->amount < 0 ? '-' : '+');
         print_product(pool, t, out);
         break;
-    case EDIT_ADDED:
-        fprintf(out, "%s, %s %c= ", part->text, pool->target[t->target - 1]->text, t->amount < 0 ? '-' : '+');
-        print_product(pool, t, out);
-        break;
+    case EDIT_GUARD: print_guard(pool, t, part->text, out); break;
+    case EDIT_ADDED: print_addition(all, e, t, out); break;
     }
 }
 
@@ -98,7 +156,8 @@ const char *edit_what(const Edit *e, const RepairTrial *t) {
                                 : e->what;
     case EDIT_VALUE: return value && more ? "a term is missing" : e->what;
     case EDIT_FACTOR:
-        return value             ? e->what
+        return t->instead        ? "another product belongs here"
+               : value           ? e->what
                : t->amount == -2 ? "a sign is wrong"
                : t->amount == -1 ? "this is one too many"
                                  : "a constant factor is wrong";
@@ -120,20 +179,89 @@ static void print_tokens(const Edits *all, int begin, int end, FILE *out) {
             token_is_apart(all->s, end) ? " " : "");
 }
 
+/* ---- Before and behind a loop ---- */
+
+static const Loop *loop_of(const Edits *all, int piece) {
+    for (long i = 0; i < all->s->loops; i++)
+        if (all->s->loop[i].start == piece || all->s->loop[i].condition == piece) return &all->s->loop[i];
+    return NULL;
+}
+
+static bool is_of_name(char c) {
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+/* The text with a name, but not a member's, replaced. */
+static void print_renamed(const char *text, const char *name, const char *by, FILE *out) {
+    size_t n = strlen(name);
+    for (char before = ' '; *text; before = *text++) {
+        bool whole = !is_of_name(before) && before != '.' && before != '>' && !is_of_name(text[n]);
+        if (strncmp(text, name, n) != 0 || !whole)
+            fputc(*text, out);
+        else
+            fputs(by, out), text += n - 1;
+    }
+}
+
+/* What is added where a loop has ended; its variable is at its bound then. */
+static void print_behind(const Edits *all, const Loop *l, const char *added, FILE *out) {
+    const Expression *condition = all->tree[l->condition];
+    const Expression *bound = condition->kind == EXPRESSION_COMPARED ? condition->part->next : NULL;
+    const char *name = edits_tokens(all, l->variable, l->variable + 1);
+    if (bound && token_is(all->s, bound->joint, "<"))
+        print_renamed(added, name, edits_tokens(all, bound->begin, bound->end), out);
+    else
+        fputs(added, out);
+}
+
+static void show_around_loop(const Edits *all, const RepairTrial *t, char is[REPAIR_SHOWN],
+                             char becomes[REPAIR_SHOWN]) {
+    const Edit *e = &all->edit[t->edit - 1];
+    const Loop *l = loop_of(all, e->part[0].piece);
+    int begin = all->s->piece[l->start].begin;
+    while (begin > 0 && !token_is(all->s, begin, "for")) begin--;
+    const char *head = edits_tokens(all, begin, token_closing(all->s, begin + 1, (int)all->s->tokens) + 1);
+    char *added = NULL, *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&added, &size);
+    if (out && e->statement) fputs(e->statement, out);
+    if (out && !e->statement) print_addition(all, e, t, out);
+    if (!out || fclose(out) != 0 || !(out = open_memstream(&text, &size))) {
+        free(added);
+        return;
+    }
+    if (e->part[0].piece == l->start)
+        fprintf(out, "%s; %s", added, head);
+    else
+        fprintf(out, "%s …; ", head), print_behind(all, l, added, out);
+    if (fclose(out) == 0) shorten(becomes, text), shorten(is, head);
+    free(added);
+    free(text);
+}
+
 int edited_source_show(const Edits *all, const RepairTrial *t, char is[REPAIR_SHOWN],
                        char becomes[REPAIR_SHOWN]) {
     const Edit *e = &all->edit[t->edit - 1];
     const Piece *first = &all->s->piece[e->part[0].piece],
                 *last = &all->s->piece[e->part[e->parts - 1].piece];
-    int at = first->shown;
+    int at = first->shown, line = all->s->token[e->part[0].begin].line;
+    is[0] = becomes[0] = 0;
+    if (e->statement ? e->from < 0 : e->kind == EDIT_ADDED && !e->part[0].text[0]) {
+        show_around_loop(all, t, is, becomes);
+        return line;
+    }
+    if (e->statement) {
+        const Piece *moved = &all->s->piece[e->from];
+        shorten(is, edits_tokens(all, moved->begin, moved->end)), shorten(becomes, e->statement);
+        return all->s->token[moved->begin].line;
+    }
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
-    is[0] = becomes[0] = 0;
     if (!out) return 0;
     for (int i = 0; i < e->parts; i++) {
         const EditPart *part = &e->part[i];
-        print_tokens(all, at, part->begin, out);
+        print_tokens(all, at, part->begin - turns_joint(all, e, t), out);
         if (i == 0)
             print_replacement(all, e, t, out);
         else
@@ -145,5 +273,5 @@ int edited_source_show(const Edits *all, const RepairTrial *t, char is[REPAIR_SH
     shorten(is, edits_tokens(all, first->shown, last->shown_end));
     for (size_t n = strlen(becomes); n && becomes[n - 1] == ' ';) becomes[--n] = 0;
     free(text);
-    return all->s->token[e->part[0].begin].line;
+    return line;
 }

@@ -3,51 +3,58 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WORDS(...)   #__VA_ARGS__
-#define MEMBERS(...) WORDS(__VA_ARGS__)
+#define WORDS(...)  #__VA_ARGS__
+#define SOURCE(...) WORDS(__VA_ARGS__)
 
 /* In front of the source: a RepairTrial, and what an edit of each kind makes of what it stands around. */
-static const char preamble[] = "struct { " MEMBERS(
-    REPAIR_TRIAL_MEMBERS) " } " REPAIR_TRIAL ";"
-                          "static inline int repair_wants(int i) {"
-                          "    return " REPAIR_TRIAL ".value[0] == i || " REPAIR_TRIAL
-                          ".value[1] == i || " REPAIR_TRIAL ".value[2] == i; }"
-                          "static inline void repair_pick(const double *value, const void *const *array) {"
-                          "    for (int k = 0; k < 3; k++) {"
-                          "        int i = " REPAIR_TRIAL ".value[k];"
-                          "        double v = i ? value[i] : 1;"
-                          "        " REPAIR_TRIAL ".picked[k] = " REPAIR_TRIAL ".below[k] ? 1 / v : v; }"
-                          "    " REPAIR_TRIAL ".array = array[" REPAIR_TRIAL ".value[0]]; }"
-                          "static inline long repair_index(int edit, long v) {"
-                          "    long by = (long)" REPAIR_TRIAL ".picked[0], more = (long)" REPAIR_TRIAL
-                          ".amount;"
-                          "    return " REPAIR_TRIAL ".edit != edit ? v : !" REPAIR_TRIAL
-                          ".value[0] ? v + more"
-                          "         : more == 1 ? v * by : more == 2 ? v + by : more == 3 ? v - by : by; }"
-                          "static inline void *repair_array(int edit, const void *v) {"
-                          "    return (void *)(" REPAIR_TRIAL ".edit != edit ? v : " REPAIR_TRIAL ".array); }"
-                          "static inline double repair_value(int edit, double v) {"
-                          "    double by = " REPAIR_TRIAL ".picked[0], more = " REPAIR_TRIAL ".amount;"
-                          "    return " REPAIR_TRIAL ".edit != edit ? v : !" REPAIR_TRIAL
-                          ".value[0] ? 1 + more * v"
-                          "         : more != 0 ? v + more * by * " REPAIR_TRIAL ".picked[1] * " REPAIR_TRIAL
-                          ".picked[2] : by; }"
-                          "static inline double repair_factor(int edit, double v) {"
-                          "    return " REPAIR_TRIAL ".edit != edit ? v : v * " REPAIR_TRIAL
-                          ".picked[0] * (1 + " REPAIR_TRIAL ".amount); }"
-                          "static inline double repair_term(int edit, double v) {"
-                          "    return " REPAIR_TRIAL ".edit != edit ? v"
-                          "         : v + " REPAIR_TRIAL ".amount * " REPAIR_TRIAL
-                          ".picked[0] * " REPAIR_TRIAL ".picked[1] * " REPAIR_TRIAL ".picked[2]; }"
-                          "static inline void repair_add(int edit, double *const *target) {"
-                          "    if (" REPAIR_TRIAL ".edit == edit) *target[" REPAIR_TRIAL
-                          ".target] = repair_term(edit, *target[" REPAIR_TRIAL ".target]); }";
+static const char preamble[] = "struct { " SOURCE(REPAIR_TRIAL_MEMBERS) " } " REPAIR_TRIAL ";" SOURCE(
+    static inline int repair_wanted(int k) {
+        if (k < 5) return repair_trial.value[k];
+        return repair_trial.reads >> (k - 5) & 1 ? k - 4 : 0;
+    }) SOURCE(static inline int repair_values(void) {
+    if (repair_trial.ran++ < repair_trial.room) return 4 + (int)repair_trial.fields;
+    return repair_trial.value[1] ? 5 : 1;
+}) SOURCE(static inline void repair_take(int k, double v, const void *array) {
+    if (k >= 5) repair_trial.record[(repair_trial.ran - 1) * repair_trial.fields + k - 4] = v;
+    if (k == 0) repair_trial.array = array;
+    if (k < 2) repair_trial.compared[k] = v;
+    if (k < 5) repair_trial.picked = (k ? repair_trial.picked : 1) * (repair_trial.below[k] ? 1 / v : v);
+}) SOURCE(static inline double repair_more(double v) {
+    if (repair_trial.ran <= repair_trial.room)
+        repair_trial.record[(repair_trial.ran - 1) * repair_trial.fields] = v;
+    if (repair_trial.only) return repair_trial.only == repair_trial.ran ? repair_trial.amount : 0;
+    return repair_trial.amount * repair_trial.picked;
+}) SOURCE(static inline long repair_index(int edit, long v) {
+    long by = (long)repair_trial.picked, more = (long)repair_trial.amount;
+    if (repair_trial.edit != edit) return v;
+    if (!repair_trial.value[0]) return v + more;
+    return more == 1 ? v * by : more == 2 ? v + by : more == 3 ? v - by : by;
+}) SOURCE(static inline void *repair_array(int edit, const void *v) {
+    return (void *)(repair_trial.edit != edit ? v : repair_trial.array);
+}) SOURCE(static inline double repair_value(int edit, double v) {
+    if (repair_trial.edit != edit) return v;
+    if (repair_trial.only || (repair_trial.value[0] && repair_trial.amount != 0)) return v + repair_more(v);
+    return repair_trial.value[0] ? repair_trial.picked : 1 + repair_trial.amount * v;
+}) SOURCE(static inline double repair_factor(int edit, double v) {
+    if (repair_trial.edit != edit) return v;
+    if (repair_trial.only) return v + repair_more(v);
+    return repair_trial.instead ? repair_more(v) : v * repair_trial.picked * (1 + repair_trial.amount);
+}) SOURCE(static inline double repair_term(int edit, double v) {
+    return repair_trial.edit != edit ? v : v + repair_more(v);
+}) SOURCE(static inline int repair_guard(int edit) {
+    double a = repair_trial.compared[0], b = repair_trial.compared[1], how = repair_trial.amount;
+    int holds = how == 0 ? a != 0 : how == 1 ? a < b : how == 2 ? a <= b : a == b;
+    return repair_trial.edit != edit || holds != repair_trial.instead;
+}) SOURCE(static inline void repair_add(int edit, double *const *target, const void *const *array) {
+    if (repair_trial.edit == edit && array[repair_trial.target])
+        *target[repair_trial.target] += repair_more(0);
+});
 
 static const char *const around[] = {[EDIT_INDEX] = "index",
                                      [EDIT_ARRAY] = "array",
                                      [EDIT_VALUE] = "value",
                                      [EDIT_FACTOR] = "factor",
-                                     [EDIT_TERM] = "term"}; /* EDIT_ADDED stands behind it */
+                                     [EDIT_TERM] = "term"}; /* the others stand before or behind it */
 
 /* The pieces with their edits one after the other. */
 typedef struct Writer {
@@ -79,50 +86,49 @@ static void print_text(Writer *w, const char *text) {
             fputc(*text, w->out);
 }
 
-/* An element may lie outside of its array where nobody asks for it. */
-static bool may_be_read(const CSource *s, const Piece *piece, const Value *v) {
-    bool element = false, plain = true;
-    for (int i = v->begin; i < v->end; i++) {
-        if (token_is(s, i, "[")) element = true, plain &= token_is(s, i + 2, "]");
-        if (token_is(s, i, "(") && i > v->begin)
-            element = true, plain = false; /* a call reads what it likes */
-    }
-    return !element || (plain && piece->kind == PIECE_STATEMENT);
-}
-
-/* All values and arrays of the pool, of which the trial takes its own. */
+/* The pool's values and arrays, of which the trial takes its own: an element may lie outside of its array where nobody asks for
+ * it, and a call does what it likes. */
 static void pick(Writer *w, int number) {
-    const CSource *s = w->all->s;
     const Pool *pool = &w->all->pool[number];
-    fputs("repair_pick((const double[]){1.", w->out);
+    fputs("({ for (int repair_k = 0, repair_n = repair_values(); repair_k < repair_n; repair_k++) {"
+          " double repair_v = 1; const void *repair_a = 0; switch (repair_wanted(repair_k)) {",
+          w->out);
     for (int i = 0; i < pool->values; i++) {
         const Value *v = pool->value[i];
-        if (v->type.depth)
-            fputs(", 0", w->out);
-        else if (may_be_read(s, &s->piece[number], v))
-            fprintf(w->out, ", %s", v->text);
-        else
-            fprintf(w->out, ", repair_wants(%d) ? %s : 0", 1 + i, v->text);
+        fprintf(w->out, " case %d: repair_%c = %s; break;", 1 + i, v->type.depth ? 'a' : 'v', v->text);
     }
-    fputs("}, (const void *const[]){0", w->out);
-    for (int i = 0; i < pool->values; i++)
-        fprintf(w->out, ", %s", pool->value[i]->type.depth ? pool->value[i]->text : "0");
-    fputs("}), ", w->out);
+    fputs(" } repair_take(repair_k, repair_v, repair_a); } }), ", w->out);
 }
 
 static bool stands_around(const Edit *e) {
-    return e->kind != EDIT_TEXT && e->kind != EDIT_ADDED;
+    return e->kind != EDIT_TEXT && e->kind != EDIT_ADDED && e->kind != EDIT_GUARD;
 }
 
-/* What is added behind the piece. */
+/* What is added: before a value, and behind a statement; where a condition ends a loop, behind that. */
 static void print_additions(Writer *w, int piece) {
     const Pool *pool = &w->all->pool[piece];
     for (int at = w->first[piece]; at >= 0; at = w->next[at]) {
         if (w->all->edit[at / 3].kind != EDIT_ADDED) continue;
-        fprintf(w->out, ", repair_add(%d, (double *const[]){0", 1 + at / 3);
+        fprintf(w->out, "repair_add(%d, (double *const[]){0", 1 + at / 3);
         for (int i = 0; i < pool->targets; i++) fprintf(w->out, ", &(%s)", pool->target[i]->text);
-        fputs("})", w->out);
+        fputs("}, (const void *const[]){0", w->out);
+        for (int i = 0; i < pool->targets; i++)
+            if (pool->target[i]->array)
+                fprintf(w->out, ", %s", pool->target[i]->array);
+            else
+                fputs(", \"\"", w->out);
+        fputs("}), ", w->out);
     }
+}
+
+/* Before a statement that a condition may go before. False: none may. */
+static bool print_guard(Writer *w, int piece) {
+    for (int at = w->first[piece]; at >= 0; at = w->next[at])
+        if (w->all->edit[at / 3].kind == EDIT_GUARD) {
+            fprintf(w->out, "repair_guard(%d) ? (void)(", 1 + at / 3);
+            return true;
+        }
+    return false;
 }
 
 /* The brackets of edits that begin at token i, the widest first, or end there. */
@@ -146,12 +152,17 @@ static void print_around(Writer *w, int number, const char *cast) {
     end_line(w, -1);
     fprintf(w->out, REPAIR_TRIAL ".piece == %d ? %s(", 1 + number, cast);
     pick(w, number);
+    if (piece->kind == PIECE_VALUE) print_additions(w, number);
+    if (piece->kind == PIECE_CONDITION) fputc('(', w->out);
+    bool guarded = print_guard(w, number);
     for (int i = piece->begin; i <= piece->end; i++) {
         print_brackets(w, number, i, piece->end);
         if (i < piece->end) print_tokens(w, i, i + 1);
     }
-    print_additions(w, number);
-    fputs(") :", w->out);
+    if (guarded) fputs(") : (void)0", w->out);
+    fputs(piece->kind == PIECE_CONDITION ? ") || (" : piece->kind == PIECE_STATEMENT ? ", " : "", w->out);
+    if (piece->kind != PIECE_VALUE) print_additions(w, number), fputc('0', w->out);
+    fputs(piece->kind == PIECE_CONDITION ? ")) :" : ") :", w->out);
     end_line(w, (int)w->all->edits + number);
 }
 

@@ -9,14 +9,25 @@
  *
  *     edit      0: none; else 1 + its number
  *     piece     of any but EDIT_TEXT: 1 + the piece's number; else 0
- *     value     1 + numbers in the piece's pool; 0: the number 1
+ *     value     1 + numbers in the piece's pool, the factors of a product; 0: the number 1
  *     below     1: it divides
  *     target    of EDIT_ADDED: 1 + a number in the pool
- *     picked    the values, and
- *     array     the array, where it runs */
+ *     instead   of EDIT_FACTOR: the product stands in the term's place; of EDIT_GUARD: the condition does not hold
+ *     only      0: any time that the piece runs; else it is one amount that is added, the `only`th time alone; -1: never
+ *     record    NULL, or what the first `room` times that the piece runs had, `fields` numbers each: what the edit stands around,
+ *               and the pool's values,
+ *     reads     those of bit i alone: a value may not be there to be read
+ *     picked    the product,
+ *     compared  the first two of its factors: EDIT_GUARD asks with an amount of 0 for the first, 1 whether it is less than the
+ *               second, 2 whether it is no more, 3 whether they are the same,
+ *     array     the array of value[0], and
+ *     ran       how often the piece has run: while it runs */
+enum { REPAIR_VALUES = 5 };
 #define REPAIR_TRIAL_MEMBERS                                                                                 \
-    int edit, piece, value[3], below[3], target;                                                             \
-    double amount, picked[3];                                                                                \
+    int edit, piece, value[5], below[5], target, instead;                                                    \
+    long only, ran, room, fields;                                                                            \
+    unsigned long long reads;                                                                                \
+    double amount, picked, compared[2], *record;                                                             \
     const void *array;
 typedef struct RepairTrial {
     REPAIR_TRIAL_MEMBERS

@@ -152,6 +152,26 @@ static void drop_literals(const Place *p, const Expression *e) {
         if (part->kind == EXPRESSION_NUMBER) plain(p, 0, "off by one", e->begin, e->end, without(p, e, part));
 }
 
+/* An index as a whole: another may be added to it, or taken from it. */
+static void change_index(const Place *p, const Expression *e) {
+    if (p->index && is_integer(e->type))
+        edits_add(p->all, EDIT_INDEX, 3, "another index belongs here", p->piece, e->begin, e->end,
+                  edits_tokens(p->all, e->begin, e->end));
+}
+
+/* i / n and i % n with each size of the piece's in the place of n. */
+static void change_remainder(const Place *p, const Expression *e) {
+    const CSource *s = p->all->s;
+    const Expression *right = e->part->next;
+    const Pool *pool = &p->all->pool[p->piece];
+    bool divides = token_is(s, right->joint, "/"), rests = token_is(s, right->joint, "%");
+    if (!is_integer(e->type) || right->next || !(divides || rests)) return;
+    for (int i = 0; i < pool->values; i++)
+        if (pool->value[i]->size)
+            plain(p, 3, "another index belongs here", right->joint, right->end,
+                  edits_text(p->all, "%s %s", divides ? "%" : "/", pool->value[i]->text));
+}
+
 /* A name that is none of the file's variables: it may stand for a sum without brackets. */
 static bool has_macro(const CSource *s, const Expression *e) {
     for (int i = e->begin; i < e->end; i++)
@@ -230,9 +250,10 @@ static void change_assignment(const Place *p, const Expression *e) {
     if ((adds || takes) && scalar) plain(p, 1, "a sign is wrong", at, at + 1, adds ? "-=" : "+=");
     if (s->piece[p->piece].kind != PIECE_STATEMENT) return;
     plain(p, 3, "this is one too many", e->begin, e->end, "(void)0");
-    if (s->function[s->piece[p->piece].function].backward)
-        edits_add(p->all, EDIT_ADDED, 4, "something is not added", p->piece, e->begin, e->end,
-                  edits_tokens(p->all, e->begin, e->end));
+    const char *own = edits_tokens(p->all, e->begin, e->end);
+    if (!s->function[s->piece[p->piece].function].backward) return;
+    edits_add(p->all, EDIT_GUARD, 3, "a condition is missing", p->piece, e->begin, e->end, own);
+    edits_add(p->all, EDIT_ADDED, 4, "something is not added", p->piece, e->begin, e->end, own);
 }
 
 static void look(const Place *p, const Expression *e) {
@@ -258,8 +279,13 @@ static void look(const Place *p, const Expression *e) {
     case EXPRESSION_SUM:
         drop_literals(p, e);
         change_joints(p, e);
+        change_index(p, e);
         break;
-    case EXPRESSION_PRODUCT: change_joints(p, e); break;
+    case EXPRESSION_PRODUCT:
+        change_joints(p, e);
+        change_index(p, e);
+        change_remainder(p, e);
+        break;
     case EXPRESSION_COMPARED: change_comparison(p, e); break;
     case EXPRESSION_LOGIC: change_logic(p, e); break;
     case EXPRESSION_CHOSEN: change_choice(p, e); break;
@@ -281,10 +307,8 @@ static void look(const Place *p, const Expression *e) {
     look_at_parts(p, e);
 }
 
-/* Of forward what it saves counts: a value that goes into a member of a struct. */
-static bool counts(const CSource *s, const Piece *piece, const Expression *tree) {
-    if (s->function[piece->function].backward) return true;
-    if (tree->kind != EXPRESSION_ASSIGNED) return false;
+bool edits_are_saved(const CSource *s, const Piece *piece, const Expression *tree) {
+    if (tree->kind != EXPRESSION_ASSIGNED || s->function[piece->function].backward) return false;
     int begin = tree->begin, end = tree->part->end;
     return tokens_have(s, begin, end, "->") && !tokens_have(s, begin, end, "data");
 }
@@ -308,7 +332,7 @@ void edits_read(Edits *all, const CSource *s) {
     for (int i = 0; i < s->pieces; i++) {
         const Piece *piece = &s->piece[i];
         const Expression *tree = all->tree[i];
-        if (!tree || !counts(s, piece, tree)) continue;
+        if (!tree || !(s->function[piece->function].backward || edits_are_saved(s, piece, tree))) continue;
         Place p = {.all = all, .piece = i, .index = piece->kind == PIECE_VALUE && is_whole(piece->type)};
         if (piece->kind == PIECE_VALUE && is_number(piece->type)) change_sum(&p, tree);
         look(&p, tree);

@@ -10,9 +10,10 @@ typedef enum EditKind {
     EDIT_INDEX, /* an integer: one of the piece's values in its place, or times it, or an amount more */
     EDIT_ARRAY, /* a pointer or array: another of its type, which is one of the piece's values */
     EDIT_VALUE, /* a number: one of the values, or with an amount of a product more; or 1 and an amount of itself */
-    EDIT_FACTOR, /* a term times or divided by one of the values, or with an amount of itself more */
+    EDIT_FACTOR, /* a term times or divided by one of the values, or with an amount of itself more; or a product in its place */
     EDIT_TERM,   /* a sum with an amount of one of the values, or of a product, more */
-    EDIT_ADDED,  /* behind a statement such a product is added to one of the piece's targets */
+    EDIT_GUARD, /* a statement runs only where one of the pool's conditions holds, or a comparison of two of its integers */
+    EDIT_ADDED, /* behind a statement such a product is added to one of the piece's targets */
 } EditKind;
 
 /* What takes the place of a piece's tokens [begin, end); of EDIT_TEXT. */
@@ -28,6 +29,9 @@ typedef struct Edit {
     bool literal;     /* a constant in the source is replaced */
     Type type;        /* of what EDIT_ARRAY replaces; constant: it is only read */
     const char *what; /* what was wrong, in words */
+    const char *
+        statement; /* of EDIT_TEXT that adds a statement around a loop, or moves one: it, as it is to be shown */
+    int from;      /* a piece: where it is moved from; -1: it is added */
     EditPart part[3]; /* of EDIT_TEXT up to all of them */
     int parts;
 } Edit;
@@ -35,9 +39,12 @@ typedef struct Edit {
 /* Values and arrays in scope that another piece, or this one, computes with: the piece's pool. */
 typedef struct Value {
     const char *text;
+    const char *
+        array; /* of what is written, if it is an element: NULL there while a program runs, it is not to be written */
     Type type;
     int begin, end;
     bool size; /* an integer that no loop changes */
+    bool condition;
     bool
         written; /* a number that backward adds to or sets, or another element of its array: not to be computed with */
 } Value;
@@ -67,6 +74,12 @@ Edit *edits_add(Edits *all, EditKind kind, int cost, const char *what, int piece
 const char *edits_text(const Edits *all, const char *format, ...) __attribute__((format(printf, 2, 3)));
 const char *edits_tokens(const Edits *all, int begin, int end); /* as they stand */
 const char *edits_rest(const Edits *all, int begin, int end); /* behind others, with the blank between them */
+
+/* Whether all names of tokens [begin, end) mean at token `where` what they mean where they stand. */
+bool edits_in_scope(const CSource *s, int begin, int end, int where);
+
+/* Whether forward saves something there: a value that goes into a member of a struct. */
+bool edits_are_saved(const CSource *s, const Piece *piece, const Expression *tree);
 
 /* The same with two names exchanged, those at tokens a and b: of variables, or of members. */
 const char *edits_exchanged(const Edits *all, int begin, int end, int a, int b, bool member);

@@ -19,11 +19,60 @@ static int count_of(const CSource *s, int begin, int end, int i, bool member) {
     return count;
 }
 
+/* Whether the piece writes to what the name at token a points to, where what the one at b points to is only read. */
+static bool writes_constant(const Edits *all, int piece, int a, int b) {
+    const Expression *tree = all->tree[piece];
+    bool assigned = tree->kind == EXPRESSION_ASSIGNED && tree->part->stem;
+    Type type = c_source_type(all->s, b, all->s->piece[piece].begin);
+    return assigned && type.constant && type.depth > 0 &&
+           count_of(all->s, tree->part->begin, tree->part->stem, a, false);
+}
+
 /* One for the other all over the piece. */
 static void exchange(Edits *all, int piece, int a, int b, bool member) {
     const Piece *p = &all->s->piece[piece];
+    if (writes_constant(all, piece, a, b) || writes_constant(all, piece, b, a)) return;
     const char *text = edits_exchanged(all, p->begin, p->end, a, b, member);
     edits_add(all, EDIT_TEXT, 2, "another name belongs here", piece, p->begin, p->end, text);
+}
+
+/* Units of an expression that have one of the names in an index. */
+typedef struct Units {
+    const Expression *unit[6];
+    int count;
+} Units;
+
+static void find_units(const CSource *s, const Expression *e, int a, int b, Units *to) {
+    bool has = e->stem && (count_of(s, e->stem, e->end, a, false) || count_of(s, e->stem, e->end, b, false));
+    if (has && to->count < 6) to->unit[to->count++] = e;
+    for (const Expression *part = e->part; part; part = part->next)
+        if (!has) find_units(s, part, a, b, to);
+}
+
+/* The piece with the names exchanged in two of its units, which may be the same. */
+static const char *exchanged_in(const Edits *all, const Piece *p, const Expression *one,
+                                const Expression *two, int a, int b) {
+    const char *text = "";
+    for (int i = p->begin; i < p->end; i++) {
+        const Expression *unit = i == one->begin ? one : i == two->begin ? two : NULL;
+        int end = unit ? unit->end : i + 1;
+        const char *gap = i > p->begin && token_is_apart(all->s, i) ? " " : "";
+        text = edits_text(all, "%s%s%s", text, gap,
+                          unit ? edits_exchanged(all, i, end, a, b, false) : edits_tokens(all, i, end));
+        i = end - 1;
+    }
+    return text;
+}
+
+/* Indices the other way round in one element, or in two. */
+static void exchange_indices(Edits *all, int piece, int a, int b) {
+    const Piece *p = &all->s->piece[piece];
+    Units u = {.count = 0};
+    find_units(all->s, all->tree[piece], a, b, &u);
+    for (int i = 0; i < u.count && u.count > 1; i++)
+        for (int k = i; k < u.count; k++)
+            edits_add(all, EDIT_TEXT, k > i ? 3 : 2, "an index is the wrong way round", piece, p->begin,
+                      p->end, exchanged_in(all, p, u.unit[i], u.unit[k], a, b));
 }
 
 /* What is added to one element is added to another as well. */
@@ -71,8 +120,10 @@ static bool some_index(const Edits *all, int function, int name, bool member) {
     return false;
 }
 
-/* Whether it bounds a loop: a size. */
+/* Whether it bounds a loop: a size, if no loop changes it. */
 static bool is_bound(const Edits *all, int name, bool member) {
+    for (long i = 0; i < all->s->loops && !member; i++)
+        if (tokens_same(all->s, all->s->loop[i].variable, name)) return false;
     for (long i = 0; i < all->s->loops; i++) {
         const Expression *condition = all->tree[all->s->loop[i].condition];
         const Expression *bound = condition && condition->part ? condition->part->next : NULL;
@@ -94,10 +145,30 @@ static void pair(Edits *all, int piece, int at, int other, bool member) {
     if (count_of(s, p->begin, at, at, member) || is_bound(all, at, member) || is_bound(all, other, member))
         return;
     bool adds = tree->kind == EXPRESSION_ASSIGNED && tree->type.depth == 0 && !token_is(s, tree->sign, "=");
-    if (!count_of(s, p->begin, at, other, member) && (behind || (again && (indices || number))))
-        exchange(all, piece, at, other, member);
+    bool first = !count_of(s, p->begin, at, other, member);
+    if (first && (behind || (again && (indices || number)))) exchange(all, piece, at, other, member);
+    if (first && behind && indices && !member && name->type.base == BASE_INTEGER)
+        exchange_indices(all, piece, at, other);
     if (adds && name->type.base == BASE_INTEGER && indices && is_index(all, tree->part, at, member))
         add_for_other(all, piece, at, other, member);
+}
+
+/* In two statements that follow each other one has the one name, and the other the other. */
+static void exchange_across(Edits *all, int piece, int a, int b, bool member) {
+    const CSource *s = all->s;
+    if (piece + 1 >= s->pieces || !all->tree[piece + 1]) return;
+    const Piece *p = &s->piece[piece], *next = p + 1;
+    bool both = p->kind == PIECE_STATEMENT && next->kind == PIECE_STATEMENT && next->begin == p->end + 1;
+    if (!both || count_of(s, p->begin, p->end, b, member)) return;
+    for (int i = next->begin; i < next->end; i++) {
+        bool is_b = s->token[i].kind == TOKEN_NAME && tokens_same(s, i, b) && token_is_member(s, i) == member;
+        if (!is_b || count_of(s, next->begin, next->end, a, member)) continue;
+        Edit *e = edits_add(all, EDIT_TEXT, 3, "two names are exchanged", piece, p->begin, p->end,
+                            edits_exchanged(all, p->begin, p->end, a, b, member));
+        e->part[e->parts++] = (EditPart){piece + 1, next->begin, next->end,
+                                         edits_exchanged(all, next->begin, next->end, a, b, member)};
+        return;
+    }
 }
 
 void edits_find_names(Edits *all, int piece) {
@@ -114,8 +185,11 @@ void edits_find_names(Edits *all, int piece) {
             if (there && same_record(s, n->type, name->type) && !tokens_same(s, i, n->token))
                 edits_add(all, EDIT_TEXT, 2, "another name belongs here", piece, i, i + 1,
                           edits_tokens(all, n->token, n->token + 1));
-            if (there && same_type(n->type, name->type) && !tokens_same(s, i, n->token))
+            if (there && same_type(n->type, name->type) && !tokens_same(s, i, n->token)) {
                 pair(all, piece, i, n->token, n->record > 0);
+                if (count_of(s, p->begin, i, i, n->record > 0) == 0)
+                    exchange_across(all, piece, i, n->token, n->record > 0);
+            }
         }
     }
 }

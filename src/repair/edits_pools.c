@@ -20,7 +20,7 @@ static void add(Edits *all, Value v) {
 
 static void add_value(Edits *all, const char *text, Type type, int begin, int end) {
     bool size = type.base == BASE_INTEGER && type.depth == 0 && !has_loop_variable(all->s, begin, end);
-    add(all, (Value){text, type, begin, end, size, false});
+    add(all, (Value){.text = text, .type = type, .begin = begin, .end = end, .size = size});
 }
 
 /* An array; where it is a tensor's data its gradient, too, and the other way round. */
@@ -70,7 +70,21 @@ static bool is_gradient(const CSource *s, const Expression *e) {
     return false;
 }
 
-/* Units, and sums in brackets. */
+/* A condition, in brackets. */
+static void add_condition(Edits *all, const Expression *e) {
+    enum { LONGEST = 16 };
+    const CSource *s = all->s;
+    bool both = e->kind == EXPRESSION_LOGIC &&
+                (token_is(s, e->part->next->joint, "&&") || token_is(s, e->part->next->joint, "||"));
+    if ((!both && e->kind != EXPRESSION_COMPARED) || e->end - e->begin > LONGEST) return;
+    add(all, (Value){.text = edits_text(all, "(%s)", edits_tokens(all, e->begin, e->end)),
+                     .type = {.base = BASE_INTEGER},
+                     .begin = e->begin,
+                     .end = e->end,
+                     .condition = true});
+}
+
+/* Units, sums in brackets and conditions. */
 static void collect(Edits *all, const Expression *e) {
     bool value = e->type.depth == 0 && (e->type.base == BASE_NUMBER || e->type.base == BASE_INTEGER);
     bool grouped = e->kind == EXPRESSION_GROUP && e->type.base == BASE_NUMBER &&
@@ -79,6 +93,7 @@ static void collect(Edits *all, const Expression *e) {
     if (e->called && !has_variable(all->s, e)) value = false;
     if (value && (e->kind == EXPRESSION_UNIT || grouped))
         add_value(all, edits_tokens(all, e->begin, e->end), e->type, e->begin, e->end);
+    add_condition(all, e);
     if (e->stem && e->stem_type.depth > 0) add_array(all, e);
     if (e->kind == EXPRESSION_UNIT && !e->stem && e->type.depth > 0)
         add_value(all, edits_tokens(all, e->begin, e->end), e->type, e->begin, e->end);
@@ -86,27 +101,36 @@ static void collect(Edits *all, const Expression *e) {
     for (const Expression *part = e->part; part; part = part->next) collect(all, part);
 }
 
-/* Whether all its names mean at token `where` what they mean where it stands. */
-static bool is_in_scope(const CSource *s, const Value *v, int where) {
-    for (int i = v->begin; i < v->end; i++) {
+bool edits_in_scope(const CSource *s, int begin, int end, int where) {
+    for (int i = begin; i < end; i++) {
         if (s->token[i].kind != TOKEN_NAME || token_is_member(s, i)) continue;
         Type own = c_source_type(s, i, i), there = c_source_type(s, i, where);
         if (own.base != there.base || own.depth != there.depth) return false;
         if (own.base == BASE_RECORD && !tokens_same(s, own.record, there.record)) return false;
         bool function = token_is(s, i + 1, "(");
-        if (own.base == BASE_UNKNOWN && !function && i == v->begin) return false;
+        if (own.base == BASE_UNKNOWN && !function && i == begin) return false;
     }
     return true;
 }
 
 /* ---- What a statement may add to ---- */
 
+static void add_target(Edits *all, const Expression *written, const Expression *where, const char *index) {
+    const char *array = written->stem ? edits_tokens(all, written->begin, written->stem) : NULL;
+    const char *text =
+        array ? edits_text(all, "%s%s", array, index) : edits_tokens(all, written->begin, written->end);
+    add(all, (Value){.text = text,
+                     .array = array,
+                     .type = written->type,
+                     .begin = where->begin,
+                     .end = where->end,
+                     .written = true});
+}
+
 /* The array with the indices of other elements. */
 static void add_elements(Edits *all, const Expression *written, const Expression *e) {
     if (e->kind == EXPRESSION_UNIT && e->stem && e->part && !e->part->next && e->type.depth == 0)
-        add(all, (Value){edits_text(all, "%s[%s]", edits_tokens(all, written->begin, written->stem),
-                                    edits_tokens(all, e->part->begin, e->part->end)),
-                         written->type, e->begin, e->end, false, true});
+        add_target(all, written, e, edits_tokens(all, e->stem, e->end));
     for (const Expression *part = e->part; part; part = part->next) add_elements(all, written, part);
 }
 
@@ -115,8 +139,7 @@ static void collect_targets(Edits *all, int piece) {
     const Expression *tree = all->tree[piece], *left = tree->part;
     if (tree->kind != EXPRESSION_ASSIGNED || left->kind != EXPRESSION_UNIT) return;
     if (left->type.base != BASE_NUMBER || left->type.depth) return;
-    add(all,
-        (Value){edits_tokens(all, left->begin, left->end), left->type, left->begin, left->end, false, true});
+    add_target(all, left, left, left->stem ? edits_tokens(all, left->stem, left->end) : "");
     for (long i = 0; left->stem && left->part && !left->part->next && i < s->pieces; i++)
         if (all->tree[i] && s->piece[i].function == s->piece[piece].function)
             add_elements(all, left, all->tree[i]);
@@ -136,7 +159,8 @@ static void fill(const Edits *all, Pool *pool, const Piece *piece, bool own) {
     const CSource *s = all->s;
     for (long i = 0; i < all->values; i++) {
         const Value *v = &all->value[i];
-        if ((function_of(s, v->begin) == piece->function) != own || !is_in_scope(s, v, piece->begin))
+        if ((function_of(s, v->begin) == piece->function) != own ||
+            !edits_in_scope(s, v->begin, v->end, piece->begin))
             continue;
         if (!v->written && pool->values < POOL) pool->value[pool->values++] = v;
         if (v->written && pool->targets < TARGETS) pool->target[pool->targets++] = v;

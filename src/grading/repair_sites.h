@@ -1,0 +1,28 @@
+/* Where something could be added in a backward, or stand in a term's place: what each addition would change in the gradient, and
+ * what is at hand there. What has to be added is then found without any further run (repair_fit.h), as backward is linear in it. */
+#ifndef GRADING_REPAIR_SITES_H
+#define GRADING_REPAIR_SITES_H
+
+#include "grading/repair_run.h"
+
+/* Most times that a place runs, and weighted sums of all gradients that stand for them. */
+enum { SITE_RUNS = 256, SITE_SUMS = 4 };
+
+typedef struct Site {
+    RepairTrial trial; /* its edit, piece and target */
+    long runs;         /* of the piece; 0: it cannot be used */
+    long fields;       /* 1 + values of the pool */
+    uint64_t readable; /* of these; the others may not be there */
+    int reads;         /* while that is tried: the one that is read; 0: all */
+    bool feeds_back;   /* what is added in one run changes what is at hand in later ones */
+    double need[SITE_SUMS],
+        allowed[SITE_SUMS];                /* by how much the sums are short, and how well that is known */
+    double response[SITE_SUMS][SITE_RUNS]; /* of the sums to 1 that is added in one run */
+    double record[SITE_RUNS *
+                  (1 + POOL)]; /* [runs, fields] what the edit stands around, and the pool's values */
+} Site;
+
+/* Fills in what becomes known of `count` sites, which are in memory that all processes share. */
+void sites_measure(const TrialPlace *p, Site *site, long count, int at_once);
+
+#endif
