@@ -41,7 +41,7 @@ static void check_trials(const Candidates *c, EditKind first, EditKind last, con
         CHECK(e->kind >= first && e->kind <= last && !c->left_out[trial[i].edit - 1], "%s: %d", what,
               e->kind);
         CHECK(trial[i].piece == (e->kind == EDIT_TEXT ? 0 : 1 + e->part[0].piece), "%s", what);
-        for (int k = 0; k < 3; k++)
+        for (int k = 0; k < REPAIR_VALUES; k++)
             CHECK(trial[i].value[k] <= pool->values, "%s: value %d of %d", what, trial[i].value[k],
                   pool->values);
         CHECK(trial[i].target <= pool->targets && (trial[i].target > 0) == (e->kind == EDIT_ADDED), "%s",
@@ -61,15 +61,14 @@ static void check_candidates(bool *left_out) {
         EditKind first, last;
         const char *name;
     } kinds[] = {{candidates_simple, EDIT_TEXT, EDIT_TERM, "simple"},
-                 {candidates_terms, EDIT_VALUE, EDIT_TERM, "terms"},
-                 {candidates_statements, EDIT_ADDED, EDIT_ADDED, "statements"}};
+                 {candidates_guards, EDIT_GUARD, EDIT_GUARD, "guards"}};
     Candidates c = {.edits = &edits, .left_out = left_out, .wrong = 1};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         kinds[i].take(&c);
         CHECK(left_out[edits.edits - 1] ? c.trials == 0 : c.trials > 0, "%s: %ld", kinds[i].name, c.trials);
         check_trials(&c, kinds[i].first, kinds[i].last, kinds[i].name);
     }
-    free(c.trial);
+    candidates_free(&c);
 }
 
 /* Of a file with every kind of change in it. */

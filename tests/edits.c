@@ -169,6 +169,7 @@ static void changes_are_shown(void) {
         const char *becomes, *what, *value[3];
         int below[3];
         const char *target;
+        bool instead;
     } rows[] = {
         {"dx[i] += a;", "+=", EDIT_TEXT, 1, "dx[i] = a", "it adds to what it has to set"},
         /* An index. */
@@ -208,8 +209,8 @@ static void changes_are_shown(void) {
         {"dx[i] += a;", "a", EDIT_FACTOR, 0, "dx[i] += a / b", "a factor is missing", {"b"}, {1}},
         {"dx[i] += a;", "a", EDIT_FACTOR, -1, "dx[i] += 0", "this is one too many"},
         {"dx[i] += a;", "a", EDIT_FACTOR, -2, "dx[i] += -a", "a sign is wrong"},
-        {"dx[i] += b + a;", "a", EDIT_FACTOR, -2, "dx[i] += b + (-(a))", "a sign is wrong"},
-        {"dx[i] += -a;", "-a", EDIT_FACTOR, -2, "dx[i] += (-(-a))", "a sign is wrong"},
+        {"dx[i] += b + a;", "a", EDIT_FACTOR, -2, "dx[i] += b - a", "a sign is wrong"},
+        {"dx[i] += -a;", "-a", EDIT_FACTOR, -2, "dx[i] += -(-a)", "a sign is wrong"},
         {"dx[i] += a;", "a", EDIT_FACTOR, 1, "dx[i] += 2 * a", "a constant factor is wrong"},
         {"dx[i] += a;", "a", EDIT_FACTOR, -2 / 3., "dx[i] += 1. / 3 * a", "a constant factor is wrong"},
         {"dx[i] += a;", "a", EDIT_FACTOR, 0.1234567, "dx[i] += 1.1234567 * a", "a constant factor is wrong"},
@@ -227,6 +228,76 @@ static void changes_are_shown(void) {
          "dx[i] += (a + WIDTH) * b",
          "a factor is missing",
          {"b"}},
+        {"dx[i] += a;",
+         "a",
+         EDIT_FACTOR,
+         -3,
+         "dx[i] += -2 * a * b / sum",
+         "a factor is missing",
+         {"b", "sum"},
+         {0, 1}},
+        {"dx[i] += b - a;", "a", EDIT_FACTOR, -2, "dx[i] += b + a * b", "a factor is missing", {"b"}},
+        {"dx[i] += a;",
+         "a",
+         EDIT_FACTOR,
+         1,
+         "dx[i] += b * sum",
+         "another product belongs here",
+         {"b", "sum"},
+         .instead = true},
+        {"dx[i] += b - a;",
+         "a",
+         EDIT_FACTOR,
+         -2,
+         "dx[i] += b + 2 * sum",
+         "another product belongs here",
+         {"sum"},
+         .instead = true},
+        /* A condition. */
+        {"dx[i] += a;",
+         "dx[i] += a",
+         EDIT_GUARD,
+         1,
+         "if (i < j) dx[i] += a",
+         "a condition is missing",
+         {"i", "j"}},
+        {"dx[i] += a;",
+         "dx[i] += a",
+         EDIT_GUARD,
+         2,
+         "if (i <= j) dx[i] += a",
+         "a condition is missing",
+         {"i", "j"}},
+        {"dx[i] += a;",
+         "dx[i] += a",
+         EDIT_GUARD,
+         3,
+         "if (i == j) dx[i] += a",
+         "a condition is missing",
+         {"i", "j"}},
+        {"dx[i] += a;",
+         "dx[i] += a",
+         EDIT_GUARD,
+         3,
+         "if (i != j) dx[i] += a",
+         "a condition is missing",
+         {"i", "j"},
+         .instead = true},
+        {"dx[i] += a;",
+         "dx[i] += a",
+         EDIT_GUARD,
+         0,
+         "if (j >= 0) dx[i] += a",
+         "a condition is missing",
+         {"(j >= 0)"}},
+        {"dx[i] += a;",
+         "dx[i] += a",
+         EDIT_GUARD,
+         0,
+         "if (!(j >= 0)) dx[i] += a",
+         "a condition is missing",
+         {"(j >= 0)"},
+         .instead = true},
         /* A term. */
         {"dx[i] += a;", "a", EDIT_TERM, 1, "dx[i] += a + b", "a term is missing", {"b"}},
         {"dx[i] += a;", "a", EDIT_TERM, 1000, "dx[i] += a + 1000 * b", "a term is missing", {"b"}},
@@ -269,6 +340,7 @@ static void changes_are_shown(void) {
             t.below[k] = rows[i].below[k];
         }
         t.target = number_of(pool->target, pool->targets, rows[i].target);
+        t.instead = rows[i].instead;
         check_shown(&t, rows[i].line, rows[i].becomes);
         CHECK(strcmp(edit_what(e, &t), rows[i].what) == 0, "%s: '%s'", rows[i].becomes, edit_what(e, &t));
         forget();
@@ -300,6 +372,68 @@ static void texts_are_shown(void) {
     }
 }
 
+/* What is added before a loop, or behind it, where its variable is at its end; or beside a statement, where there is something to
+ * add to. */
+static void additions_are_shown(void) {
+    static const struct {
+        const char *lines, *original, *target, *value, *is, *becomes, *what;
+    } rows[] = {
+        {"for (long k = 0; k < N; k++) dx[k] += a;", "0", "sum", "b", "for (long k = 0; k < N; k++)",
+         "sum -= b; for (long k = 0; k < N; k++)", "before this loop something is not added"},
+        {"for (long k = 0; k < N; k++) dx[k] += a;", "k < N", "dx[k]", "b", "for (long k = 0; k < N; k++)",
+         "for (long k = 0; k < N; k++) …; dx[N] -= b", "behind this loop something is not added"},
+        {"for (long k = N; k > 0; k--) dx[k] += a;", "k > 0", "dx[k]", "b", "for (long k = N; k > 0; k--)",
+         "for (long k = N; k > 0; k--) …; dx[k] -= b", "behind this loop something is not added"},
+        {"for (long k = 0; k < N; k++) dx[k] += a;", "0", "sum", "sum", "for (long k = 0; k < N; k++)",
+         "sum = 0; for (long k = 0; k < N; k++)", "before this loop something is not added"},
+        {"if (dx) dx[i] += a;", "dx[i] += a", "dx[i]", "b", "dx[i] += a",
+         "{ dx[i] += a; if (dx) dx[i] -= b; }", "something is not added"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        read_lines(rows[i].lines);
+        char is[REPAIR_SHOWN], becomes[REPAIR_SHOWN];
+        const Edit *e = &edits.edit[find_edit(EDIT_ADDED, rows[i].original, NULL)];
+        const Pool *pool = &edits.pool[e->part[0].piece];
+        RepairTrial t = {.edit = 1 + (int)(e - edits.edit), .amount = -1};
+        t.value[0] = number_of(pool->value, pool->values, rows[i].value);
+        t.target = number_of(pool->target, pool->targets, rows[i].target);
+        CHECK(edited_source_show(&edits, &t, is, becomes) == LINES);
+        CHECK(strcmp(is, rows[i].is) == 0 && strcmp(becomes, rows[i].becomes) == 0, "'%s' becomes '%s'", is,
+              becomes);
+        CHECK(strcmp(edit_what(e, &t), rows[i].what) == 0, "%s: '%s'", becomes, edit_what(e, &t));
+        forget();
+    }
+}
+
+/* A statement that moves; a sum that begins anew. */
+static void statements_are_shown(void) {
+    static const struct {
+        const char *what, *is, *becomes;
+        int line;
+    } rows[] = {
+        {"this is too early", "m->scale = 2", "y[0] = m->scale; m->scale = 2", 8},
+        {"this is too late", "m->width = 1", "m->width = 1; y[0] = m->scale", 10},
+        {"before this loop something is not set to 0", "for (long k = 0; k < N; k++)",
+         "sum = 0; for (long k = 0; k < N; k++)", LINES},
+        {"behind this loop something is not set to 0", "for (long k = 0; k < N; k++)",
+         "for (long k = 0; k < N; k++) …; sum = 0", LINES},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        read_lines("for (long k = 0; k < N; k++) sum += x[k];");
+        bool found = false;
+        for (int k = 0; k < edits.edits; k++) {
+            char is[REPAIR_SHOWN], becomes[REPAIR_SHOWN];
+            RepairTrial t = {.edit = 1 + k, .amount = 1};
+            if (strcmp(edits.edit[k].what, rows[i].what) != 0) continue;
+            int line = edited_source_show(&edits, &t, is, becomes);
+            found |=
+                line == rows[i].line && strcmp(is, rows[i].is) == 0 && strcmp(becomes, rows[i].becomes) == 0;
+        }
+        CHECK(found, "%s: '%s'", rows[i].what, rows[i].becomes);
+        forget();
+    }
+}
+
 /* No more than a line holds. */
 static void long_changes_are_cut(void) {
     char lines[2 * REPAIR_SHOWN] = "dx[i] += ", is[REPAIR_SHOWN], becomes[REPAIR_SHOWN];
@@ -316,4 +450,6 @@ TEST_MAIN({"changes of a line are listed", texts_are_listed},
           {"forward counts where it saves", forward_counts_where_it_saves},
           {"values are in scope", values_are_in_scope}, {"pools are bounded", pools_are_bounded},
           {"changes are shown", changes_are_shown}, {"changes of a text are shown", texts_are_shown},
+          {"additions are shown", additions_are_shown},
+          {"statements in another place are shown", statements_are_shown},
           {"long changes are cut", long_changes_are_cut})

@@ -87,7 +87,7 @@ static void print_addition(const Edits *all, const Edit *e, const RepairTrial *t
     if (beside) fprintf(out, "%s%s%s ", tested ? "{ " : "", e->part[0].text, tested ? ";" : ",");
     if (tested) fprintf(out, "if (%s) ", target->array);
     bool cleared = t->amount == -1 && !t->value[1] && strcmp(value_text(pool, t, 0), target->text) == 0;
-    fprintf(out, "%s %s ", target->text, cleared ? "= 0" : t->amount < 0 ? "-=" : "+=");
+    fprintf(out, "%s %s", target->text, cleared ? "= 0" : t->amount < 0 ? "-= " : "+= ");
     if (!cleared) print_product(pool, t, out);
     if (beside && tested) fputs("; }", out);
 }
