@@ -29,12 +29,19 @@ static const Mistake mistakes[] = {
     {"(ds[j] - radial * s[j] / N)", "ds[j]", "a term is missing"},
     {"(ds[j] - radial * s[j] / N)", "(ds[j] - 2 * radial * s[j] / N)", "a constant factor is wrong"},
     {" + m->a * carry[j]", "", "a term is missing"},
+    {"(ds[j] - radial * s[j] / N) / m->r[t]", "ds[j] / m->r[t]", "a term is missing"},
     /* Statements and loops. */
     {"dv[e] += along[e]", "dv[e] = along[e]", "it overwrites what it has to add to"},
-    {"ds[from[e]] += v[e] * g[to[e]];", ";", "something is not added"},
+    {"if (dv) dv[e] += along[e];", ";", "something is not added"},
     {"for (long t = T - 1; t >= 0; t--) {\n        const", "for (long t = 0; t < T; t++) {\n        const",
      "the loop runs in the wrong direction"},
     {"for (long j = 0; j < N; j++) radial", "for (long j = 0; j < N - 1; j++) radial", "off by one"},
+    {"for (long t = T - 1; t >= 0; t--) {\n        const real *s = m->s + t * N, *g = dy + t * N;\n        "
+     "double radial = 0, along[E];",
+     "double radial = 0, along[E];\n    for (long t = T - 1; t >= 0; t--) {\n        const real *s = m->s + "
+     "t * N, *g = dy + t * N;",
+     "before this loop something is not set to 0"},
+    {"if (t > 0) ds", "ds", "a condition is missing"},
     {"if (dv) dv[e]", "if (dv && e > 0) dv[e]", "a condition is one too many"},
     /* What forward saves. */
     {"m->r[t] = sqrt(1 + sum / N);\n        for (long j = 0; j < N; j++) m->s[t * N + j] = m->h[t * N + j] / "
@@ -74,16 +81,15 @@ static void take(char to[256], Json *j) {
 }
 
 /* The first repair in JSON lines; false: there is none. */
-static bool read_repair(const char *lines, Said *said) {
+static bool read_repair(char *lines, Said *said) {
     static const char key[] = "\"repair\": ";
-    const char *at = strstr(lines, key);
+    char *at = strstr(lines, key);
     Error e = {0};
     JsonString member;
     *said = (Said){0};
     if (!at) return false;
     at += strlen(key);
-    char *object = strndup(at, strcspn(at, "}") + 1);
-    Json j = json_over("repair", object, strlen(object), &e);
+    Json j = json_over("repair", at, strlen(at), &e);
     CHECK(json_enter(&j, '{'));
     while (json_member(&j, &member))
         if (strcmp(member.text, "line") == 0)
@@ -92,8 +98,7 @@ static bool read_repair(const char *lines, Said *said) {
             take(said->what, &j);
         else
             take(strcmp(member.text, "is") == 0 ? said->is : said->becomes, &j);
-    CHECK(json_end(&j), "%s", e.text);
-    free(object);
+    CHECK(!e.text[0], "%s", e.text);
     return true;
 }
 

@@ -28,7 +28,8 @@ typedef struct Search {
     TrialPlace place[PLACES];
     int places;
     Candidates tried;
-    double until; /* when it is given up */
+    TrialResult best; /* that was confirmed; it mends nothing: none was */
+    double until;     /* when it is given up */
 } Search;
 
 /* ---- The edited source ---- */
@@ -185,7 +186,7 @@ static void say(Search *s, const TrialResult *t) {
         if (is_wrong(&s->report[i])) s->report[i].repair = r;
 }
 
-/* True once one is found and said. */
+/* Keeps the likeliest of those that mend more than the best so far. True: it mends all. */
 static bool choose(Search *s) {
     if (!try_everywhere(s)) return false;
     candidates_sort(&s->tried);
@@ -195,10 +196,10 @@ static bool choose(Search *s) {
         const TrialResult *t = &s->tried.trial[i];
         int piece = s->edits.edit[t->trial.edit - 1].part[0].piece, k = 0;
         while (k < count && refuted[k] != piece) k++;
-        if (k < count) continue;
+        if (k < count || (t->mended & ~s->best.mended) == 0) continue;
         if (is_confirmed(s, t)) {
-            say(s, t);
-            return true;
+            s->best = *t;
+            return t->mended == s->tried.wrong;
         }
         refuted[count++] = piece;
     }
@@ -258,6 +259,7 @@ void repair_find(const CheckPlan *p, const char *source, const char *folder, con
         bool found = choose(&s);
         if (!found) candidates_guards(&s.tried), found = choose(&s);
         if (!found) choose_product(&s);
+        if (s.best.mended) say(&s, &s.best);
     }
     edits_free(&s.edits);
     c_source_free(&s.c);

@@ -83,7 +83,7 @@ static bool is_tested(const Edits *all, const char *array) {
 static void print_addition(const Edits *all, const Edit *e, const RepairTrial *t, FILE *out) {
     const Pool *pool = &all->pool[e->part[0].piece];
     const Value *target = pool->target[t->target - 1];
-    bool beside = e->part[0].text[0], tested = is_tested(all, target->array);
+    bool beside = e->part[0].text[0], tested = target->gradient || is_tested(all, target->array);
     if (beside) fprintf(out, "%s%s%s ", tested ? "{ " : "", e->part[0].text, tested ? ";" : ",");
     if (tested) fprintf(out, "if (%s) ", target->array);
     bool cleared = t->amount == -1 && !t->value[1] && strcmp(value_text(pool, t, 0), target->text) == 0;
@@ -95,11 +95,11 @@ static void print_addition(const Edits *all, const Edit *e, const RepairTrial *t
 static void print_guard(const Pool *pool, const RepairTrial *t, const char *statement, FILE *out) {
     static const char *const sign[] = {"", "<", "<=", "=="};
     int how = (int)t->amount;
+    const char *one = value_text(pool, t, 0), *not = t->instead ? "!" : "";
     if (how)
-        fprintf(out, "if (%s %s %s) ", value_text(pool, t, 0), t->instead ? "!=" : sign[how],
-                value_text(pool, t, 1));
+        fprintf(out, "if (%s %s %s) ", one, t->instead ? "!=" : sign[how], value_text(pool, t, 1));
     else
-        fprintf(out, t->instead ? "if (!%s) " : "if %s ", value_text(pool, t, 0));
+        fprintf(out, *not || one[0] != '(' ? "if (%s%s) " : "if %s%s ", not, one);
     fputs(statement, out);
 }
 

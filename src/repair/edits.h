@@ -43,8 +43,8 @@ typedef struct Value {
         array; /* of what is written, if it is an element: NULL there while a program runs, it is not to be written */
     Type type;
     int begin, end;
-    bool size; /* an integer that no loop changes */
-    bool condition;
+    bool size;                /* an integer that no loop changes */
+    bool condition, gradient; /* gradient: what is written is an input's */
     bool
         written; /* a number that backward adds to or sets, or another element of its array: not to be computed with */
 } Value;

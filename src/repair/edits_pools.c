@@ -56,16 +56,19 @@ static bool has_variable(const CSource *s, const Expression *e) {
     return false;
 }
 
-/* Whether a name, or the way to an array, is the gradient of an input: to be added to, and not there for a constant. */
-static bool is_gradient(const CSource *s, const Expression *e) {
-    if (tokens_have(s, e->begin, e->stem, "grad") && tokens_have(s, e->begin, e->stem, "in")) return true;
-    for (long i = 0; e->stem == e->begin + 1 && i < s->pieces; i++) {
-        const Piece *p = &s->piece[i];
-        bool here = p->kind == PIECE_VALUE && tokens_have(s, p->shown, p->begin, "=");
-        int name = p->begin - 2;
-        if (here && tokens_same(s, name, e->begin) && tokens_have(s, p->begin, p->end, "grad") &&
-            tokens_have(s, p->begin, p->end, "in"))
-            return true;
+/* The name that a piece gives the gradient of an input: to be added to, and not there for a constant. 0: none. */
+static int names_gradient(const CSource *s, const Piece *p) {
+    bool named = p->kind == PIECE_VALUE && tokens_have(s, p->shown, p->begin, "=");
+    bool gradient = tokens_have(s, p->begin, p->end, "grad") && tokens_have(s, p->begin, p->end, "in");
+    return named && gradient ? p->begin - 2 : 0;
+}
+
+/* Whether a name, or the way to an array, is one. */
+static bool is_gradient(const CSource *s, int begin, int end) {
+    if (tokens_have(s, begin, end, "grad") && tokens_have(s, begin, end, "in")) return true;
+    for (long i = 0; end == begin + 1 && i < s->pieces; i++) {
+        int name = names_gradient(s, &s->piece[i]);
+        if (name && tokens_same(s, name, begin)) return true;
     }
     return false;
 }
@@ -89,7 +92,7 @@ static void collect(Edits *all, const Expression *e) {
     bool value = e->type.depth == 0 && (e->type.base == BASE_NUMBER || e->type.base == BASE_INTEGER);
     bool grouped = e->kind == EXPRESSION_GROUP && e->type.base == BASE_NUMBER &&
                    e->part->kind != EXPRESSION_UNIT && e->end - e->begin < 16;
-    if (value && e->stem && is_gradient(all->s, e)) value = false;
+    if (value && e->stem && is_gradient(all->s, e->begin, e->stem)) value = false;
     if (e->called && !has_variable(all->s, e)) value = false;
     if (value && (e->kind == EXPRESSION_UNIT || grouped))
         add_value(all, edits_tokens(all, e->begin, e->end), e->type, e->begin, e->end);
@@ -115,23 +118,33 @@ bool edits_in_scope(const CSource *s, int begin, int end, int where) {
 
 /* ---- What a statement may add to ---- */
 
-static void add_target(Edits *all, const Expression *written, const Expression *where, const char *index) {
-    const char *array = written->stem ? edits_tokens(all, written->begin, written->stem) : NULL;
-    const char *text =
-        array ? edits_text(all, "%s%s", array, index) : edits_tokens(all, written->begin, written->end);
-    add(all, (Value){.text = text,
-                     .array = array,
-                     .type = written->type,
+/* An array, or a number without an index. */
+typedef struct Target {
+    const char *array;
+    Type type;
+    bool gradient;
+} Target;
+
+static void add_target(Edits *all, Target t, const char *index, const Expression *where) {
+    add(all, (Value){.text = edits_text(all, "%s%s", t.array, index),
+                     .array = index[0] ? t.array : NULL,
+                     .type = t.type,
+                     .gradient = t.gradient,
                      .begin = where->begin,
                      .end = where->end,
                      .written = true});
 }
 
 /* The array with the indices of other elements. */
-static void add_elements(Edits *all, const Expression *written, const Expression *e) {
+static void add_elements(Edits *all, Target t, const Expression *e) {
     if (e->kind == EXPRESSION_UNIT && e->stem && e->part && !e->part->next && e->type.depth == 0)
-        add_target(all, written, e, edits_tokens(all, e->stem, e->end));
-    for (const Expression *part = e->part; part; part = part->next) add_elements(all, written, part);
+        add_target(all, t, edits_tokens(all, e->stem, e->end), e);
+    for (const Expression *part = e->part; part; part = part->next) add_elements(all, t, part);
+}
+
+static void add_all_elements(Edits *all, int function, Target t) {
+    for (long i = 0; i < all->s->pieces; i++)
+        if (all->tree[i] && all->s->piece[i].function == function) add_elements(all, t, all->tree[i]);
 }
 
 static void collect_targets(Edits *all, int piece) {
@@ -139,10 +152,20 @@ static void collect_targets(Edits *all, int piece) {
     const Expression *tree = all->tree[piece], *left = tree->part;
     if (tree->kind != EXPRESSION_ASSIGNED || left->kind != EXPRESSION_UNIT) return;
     if (left->type.base != BASE_NUMBER || left->type.depth) return;
-    add_target(all, left, left, left->stem ? edits_tokens(all, left->stem, left->end) : "");
-    for (long i = 0; left->stem && left->part && !left->part->next && i < s->pieces; i++)
-        if (all->tree[i] && s->piece[i].function == s->piece[piece].function)
-            add_elements(all, left, all->tree[i]);
+    int end = left->stem ? left->stem : left->end;
+    Target t = {edits_tokens(all, left->begin, end), left->type, is_gradient(s, left->begin, end)};
+    add_target(all, t, edits_tokens(all, end, left->end), left);
+    if (left->stem && left->part && !left->part->next) add_all_elements(all, s->piece[piece].function, t);
+}
+
+/* A gradient that nothing is added to. */
+static void collect_unwritten(Edits *all, const Piece *p) {
+    const CSource *s = all->s;
+    int name = names_gradient(s, p);
+    const char *array = name ? edits_tokens(all, name, name + 1) : "";
+    for (long i = 0; i < all->values; i++)
+        if (all->value[i].array && strcmp(all->value[i].array, array) == 0) return;
+    if (name) add_all_elements(all, p->function, (Target){array, {.base = BASE_NUMBER}, true});
 }
 
 /* ---- Where they are in scope ---- */
@@ -175,6 +198,8 @@ void edits_find_pools(Edits *all) {
                 collect(all, all->tree[i]);
     for (int i = 0; i < s->pieces; i++)
         if (all->tree[i] && s->function[s->piece[i].function].backward) collect_targets(all, i);
+    for (int i = 0; i < s->pieces; i++)
+        if (all->tree[i] && s->function[s->piece[i].function].backward) collect_unwritten(all, &s->piece[i]);
     for (long i = 0; i < s->pieces; i++) {
         if (!all->tree[i]) continue;
         fill(all, &all->pool[i], &s->piece[i], true);
