@@ -148,6 +148,7 @@ static bool reads_many(const char *before, const char *each, int count, const ch
 
 static void what_nobody_writes_is_refused(void) {
     CHECK(reads_many("f() {", "a;", MOST_PIECES, "}") && !reads_many("f() {", "a;", MOST_PIECES + 1, "}"));
+    CHECK(reads_many("", "f() {}", MOST_FUNCTIONS, "") && !reads_many("", "f() {}", MOST_FUNCTIONS + 1, ""));
     CHECK(reads_many("", "a ", MOST_TOKENS, "") && !reads_many("", "a ", MOST_TOKENS + 1, ""));
     CHECK(reads_many("f() { a = ", "(", 9000, "b;") && reads_many("f() ", "{", 19000, ""));
     CHECK(reads_many("f() { ", "if (a) ", 2 * MOST_NESTED, "b; }"));

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Most bytes of a source, edits in it, times that it is compiled, places that a candidate is tried in, candidates that the
+/* Most bytes of a source, times that it is compiled, places that a candidate is tried in, candidates that the
  * checker is asked about, and seconds of all. */
-enum { SOURCE = 1 << 18, EDITS = 1200, COMPILED = 5, PLACES = 16, JUDGED = 6, SECONDS = 8 };
+enum { SOURCE = 1 << 18, COMPILED = 5, PLACES = 16, JUDGED = 6, SECONDS = 8 };
 
 typedef struct Search {
     const CheckPlan *plan;
@@ -79,9 +79,9 @@ static bool read_source(Search *s) {
     size_t size;
     if (!file_read(s->source, SOURCE, &s->text, &size, &e)) return false;
     if (!c_source_read(&s->c, s->text, s->report[0].op, &s->arena)) return false;
-    edits_read(&s->edits, &s->c);
+    if (!edits_read(&s->edits, &s->c)) return false;
     s->left_out = arena_alloc(&s->arena, (size_t)(s->edits.edits + s->c.pieces + 1) * sizeof *s->left_out);
-    return s->edits.edits > 0 && s->edits.edits <= EDITS && compile(s);
+    return s->edits.edits > 0 && compile(s);
 }
 
 /* ---- Where it is tried ---- */

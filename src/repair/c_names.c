@@ -357,6 +357,7 @@ bool c_source_read(CSource *s, const char *text, const char *op, Arena *arena) {
             at = read_globals(s, at, declared, type);
         }
     }
+    if (s->pieces > MOST_PIECES || s->functions > MOST_FUNCTIONS) return false;
     if (s->functions > 0) find_used(s, op), find_backward(s);
-    return s->pieces <= MOST_PIECES;
+    return true;
 }

@@ -56,8 +56,8 @@ typedef struct Loop {
     int variable; /* token of its name */
 } Loop;
 
-/* Most tokens in all and of a piece, pieces, and what may stand in each other. */
-enum { MOST_TOKENS = 20000, MOST_IN_PIECE = 120, MOST_PIECES = 2000, MOST_NESTED = 100 };
+/* Most tokens in all and of a piece, pieces, functions, and what may stand in each other. */
+enum { MOST_TOKENS = 20000, MOST_IN_PIECE = 120, MOST_PIECES = 600, MOST_FUNCTIONS = 200, MOST_NESTED = 100 };
 
 typedef struct CSource {
     Arena *arena;

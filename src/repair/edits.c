@@ -321,7 +321,7 @@ static bool is_plain(const CSource *s, const Piece *p) {
     return p->end - p->begin <= MOST_IN_PIECE;
 }
 
-void edits_read(Edits *all, const CSource *s) {
+bool edits_read(Edits *all, const CSource *s) {
     *all = (Edits){.s = s};
     all->tree = arena_alloc(s->arena, (size_t)(s->pieces + 1) * sizeof *all->tree);
     all->pool = arena_alloc(s->arena, (size_t)(s->pieces + 1) * sizeof *all->pool);
@@ -329,7 +329,7 @@ void edits_read(Edits *all, const CSource *s) {
         if (s->function[s->piece[i].function].used && is_plain(s, &s->piece[i]))
             all->tree[i] = c_expression_read(s, s->piece[i].begin, s->piece[i].end);
     edits_find_pools(all);
-    for (int i = 0; i < s->pieces; i++) {
+    for (int i = 0; i < s->pieces && all->edits <= MOST_EDITS; i++) {
         const Piece *piece = &s->piece[i];
         const Expression *tree = all->tree[i];
         if (!tree || !(s->function[piece->function].backward || edits_are_saved(s, piece, tree))) continue;
@@ -338,7 +338,8 @@ void edits_read(Edits *all, const CSource *s) {
         look(&p, tree);
         edits_find_names(all, i);
     }
-    edits_find_statements(all);
+    if (all->edits <= MOST_EDITS) edits_find_statements(all);
+    return all->edits <= MOST_EDITS;
 }
 
 void edits_free(Edits *all) {

@@ -49,7 +49,7 @@ typedef struct Value {
         written; /* a number that backward adds to or sets, or another element of its array: not to be computed with */
 } Value;
 
-enum { POOL = 64, TARGETS = 40 };
+enum { POOL = 64, TARGETS = 40, MOST_VALUES = 500 };
 typedef struct Pool {
     const Value *value[POOL], *target[TARGETS];
     int values, targets;
@@ -64,8 +64,10 @@ typedef struct Edits {
     long values, edits, value_room, edit_room;
 } Edits;
 
-/* Finds all edits of a source, which stays where it is; its arena has what is not from malloc. To be freed. */
-void edits_read(Edits *all, const CSource *s);
+/* Finds all edits of a source, which stays where it is; its arena has what is not from malloc. To be freed. False: they are more
+ * than MOST_EDITS. */
+enum { MOST_EDITS = 1600 };
+bool edits_read(Edits *all, const CSource *s);
 void edits_free(Edits *all);
 
 /* For the parts that find them. */

@@ -10,6 +10,7 @@ static bool has_loop_variable(const CSource *s, int begin, int end) {
 }
 
 static void add(Edits *all, Value v) {
+    if (all->values == MOST_VALUES) return;
     for (long i = 0; i < all->values; i++) {
         const Value *o = &all->value[i];
         if (strcmp(o->text, v.text) == 0 && o->type.base == v.type.base && o->written == v.written) return;
@@ -182,11 +183,13 @@ static void fill(const Edits *all, Pool *pool, const Piece *piece, bool own) {
     const CSource *s = all->s;
     for (long i = 0; i < all->values; i++) {
         const Value *v = &all->value[i];
-        if ((function_of(s, v->begin) == piece->function) != own ||
-            !edits_in_scope(s, v->begin, v->end, piece->begin))
-            continue;
-        if (!v->written && pool->values < POOL) pool->value[pool->values++] = v;
-        if (v->written && pool->targets < TARGETS) pool->target[pool->targets++] = v;
+        bool full = v->written ? pool->targets == TARGETS : pool->values == POOL;
+        if (full || (function_of(s, v->begin) == piece->function) != own) continue;
+        if (!edits_in_scope(s, v->begin, v->end, piece->begin)) continue;
+        if (v->written)
+            pool->target[pool->targets++] = v;
+        else
+            pool->value[pool->values++] = v;
     }
 }
 

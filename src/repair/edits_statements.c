@@ -71,6 +71,7 @@ static void move(Edits *all, int from) {
         bool declared = other->kind == PIECE_VALUE && other->shown < other->begin && to < from;
         if (to == from || !same_block(s, to < from ? to : from, to < from ? from : to)) continue;
         if (!declared && !is_alone(s, other)) continue;
+        if (to < from && !edits_in_scope(s, p->begin, p->end, other->shown)) continue;
         const char *its = edits_tokens(all, other->begin, other->end);
         int first = to < from ? to : from;
         Edit *e = edits_add(all, EDIT_TEXT, 3, to < from ? "this is too late" : "this is too early", first,
