@@ -61,7 +61,7 @@ static void check_candidates(bool *left_out) {
         EditKind first, last;
         const char *name;
     } kinds[] = {{candidates_simple, EDIT_TEXT, EDIT_TERM, "simple"},
-                 {candidates_guards, EDIT_GUARD, EDIT_GUARD, "guards"}};
+                 {candidates_guards, EDIT_GUARD, EDIT_ADDED, "guards"}};
     Candidates c = {.edits = &edits, .left_out = left_out, .wrong = 1};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         kinds[i].take(&c);

@@ -394,8 +394,8 @@ static void additions_are_shown(void) {
          "for (long k = 0; k < N; k++) …; if (dx) dx[N] -= b", "behind this loop something is not added"},
         {"for (long k = N; k > 0; k--) dx[k] += a;", "k > 0", "dx[k]", "b", "for (long k = N; k > 0; k--)",
          "for (long k = N; k > 0; k--) …; if (dx) dx[k] -= b", "behind this loop something is not added"},
-        {"for (long k = 0; k < N; k++) dx[k] += a;", "0", "sum", "sum", "for (long k = 0; k < N; k++)",
-         "sum = 0; for (long k = 0; k < N; k++)", "before this loop something is not added"},
+        {"for (long k = 0; k < N; k++) dx[k] += a;", "0", "sum", NULL, "for (long k = 0; k < N; k++)",
+         "sum = 0; for (long k = 0; k < N; k++)", "something is not set to 0"},
         {"if (dx) dx[i] += a;", "dx[i] += a", "dx[i]", "b", "dx[i] += a",
          "{ dx[i] += a; if (dx) dx[i] -= b; }", "something is not added"},
     };
@@ -406,6 +406,7 @@ static void additions_are_shown(void) {
         const Pool *pool = &edits.pool[e->part[0].piece];
         RepairTrial t = {.edit = 1 + (int)(e - edits.edit), .amount = -1};
         t.value[0] = number_of(pool->value, pool->values, rows[i].value);
+        t.instead = !rows[i].value;
         t.target = number_of(pool->target, pool->targets, rows[i].target);
         CHECK(edited_source_show(&edits, &t, is, becomes) == LINES);
         CHECK(strcmp(is, rows[i].is) == 0 && strcmp(becomes, rows[i].becomes) == 0, "'%s' becomes '%s'", is,

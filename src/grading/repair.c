@@ -10,7 +10,7 @@
 
 /* Most bytes of a source, times that it is compiled, places that a candidate is tried in, candidates that the
  * checker is asked about, and seconds of all. */
-enum { SOURCE = 1 << 18, COMPILED = 5, PLACES = 16, JUDGED = 6, SECONDS = 8 };
+enum { SOURCE = 1 << 18, COMPILED = 12, PLACES = 16, JUDGED = 6, SECONDS = 8 };
 
 typedef struct Search {
     const CheckPlan *plan;
@@ -221,7 +221,9 @@ static const TrialPlace *place_of_sites(const Search *s) {
 static void choose_product(Search *s) {
     enum { USUAL = 3 };
     const double seconds = 1.5; /* for one number of factors */
-    candidates_find_sites(&s->tried, place_of_sites(s), s->plan->at_once);
+    candidates_find_sites(&s->tried);
+    if (!candidates_measure(&s->tried, place_of_sites(s), s->plan->at_once))
+        candidates_measure(&s->tried, &s->place[0], s->plan->at_once);
     for (int degree = 1; degree <= REPAIR_VALUES && clock_seconds() < s->until; degree++) {
         if (degree == 1 || degree > USUAL) s->tried.trials = 0;
         candidates_products(&s->tried, s->plan, degree, fmin(s->until, clock_seconds() + seconds));

@@ -105,20 +105,28 @@ static void add_comparisons(Candidates *s, int edit, int a, int b) {
     if (a < b) add_guard(s, edit, a, b, SAME, false), add_guard(s, edit, a, b, SAME, true);
 }
 
+static void add_guards(Candidates *s, int edit) {
+    const Pool *pool = pool_of(s, edit);
+    for (int a = 1; a <= pool->values; a++) {
+        const Value *one = pool->value[a - 1];
+        if (one->type.base != BASE_INTEGER || one->type.depth) continue;
+        for (int instead = 0; instead < 2; instead++) add_guard(s, edit, a, 0, 0, instead);
+        for (int b = 1; b <= pool->values && !one->condition; b++) {
+            const Value *two = pool->value[b - 1];
+            bool integer = two->type.base == BASE_INTEGER && two->type.depth == 0 && !two->condition;
+            if (integer && b != a && !(one->size && two->size)) add_comparisons(s, edit, a, b);
+        }
+    }
+}
+
 void candidates_guards(Candidates *s) {
     s->trials = 0;
     for (int i = 0; i < s->edits->edits; i++) {
-        if (s->edits->edit[i].kind != EDIT_GUARD || is_left_out(s, i)) continue;
-        const Pool *pool = pool_of(s, i);
-        for (int a = 1; a <= pool->values; a++) {
-            const Value *one = pool->value[a - 1];
-            if (one->type.base != BASE_INTEGER || one->type.depth) continue;
-            for (int instead = 0; instead < 2; instead++) add_guard(s, i, a, 0, 0, instead);
-            for (int b = 1; b <= pool->values && !one->condition; b++) {
-                const Value *two = pool->value[b - 1];
-                bool integer = two->type.base == BASE_INTEGER && two->type.depth == 0 && !two->condition;
-                if (integer && b != a && !(one->size && two->size)) add_comparisons(s, i, a, b);
-            }
+        if (is_left_out(s, i)) continue;
+        if (s->edits->edit[i].kind == EDIT_GUARD) add_guards(s, i);
+        for (int k = 1; s->edits->edit[i].kind == EDIT_ADDED && k <= pool_of(s, i)->targets; k++) {
+            add_trial(s, i, 0, 0, 0);
+            s->trial[s->trials - 1].trial.target = k, s->trial[s->trials - 1].trial.instead = true;
         }
     }
 }
@@ -131,10 +139,10 @@ static void add_site(Candidates *s, int edit, int target) {
     Site *site = &s->site[s->sites++];
     site->trial =
         (RepairTrial){.edit = 1 + edit, .piece = 1 + s->edits->edit[edit].part[0].piece, .target = target};
-    site->fields = 1 + pool_of(s, edit)->values, site->readable = ~0ULL;
+    site->fields = 1 + pool_of(s, edit)->values;
 }
 
-void candidates_find_sites(Candidates *s, const TrialPlace *p, int at_once) {
+void candidates_find_sites(Candidates *s) {
     s->site = system_pages(SITES * sizeof *s->site, true);
     for (int added = 0; added < 2; added++)
         for (int i = 0; s->site && i < s->edits->edits; i++) {
@@ -144,7 +152,16 @@ void candidates_find_sites(Candidates *s, const TrialPlace *p, int at_once) {
                 add_site(s, i, 0);
             for (int k = 1; added && k <= pool_of(s, i)->targets; k++) add_site(s, i, k);
         }
-    if (s->site) sites_measure(p, s->site, s->sites, at_once);
+}
+
+bool candidates_measure(Candidates *s, const TrialPlace *p, int at_once) {
+    long usable = 0;
+    if (!s->site) return false;
+    for (long i = 0; i < s->sites; i++)
+        s->site[i].runs = 0, s->site[i].reads = 0, s->site[i].readable = ~0ULL;
+    sites_measure(p, s->site, s->sites, at_once);
+    for (long i = 0; i < s->sites; i++) usable += s->site[i].runs > 0;
+    return 2 * usable > s->sites;
 }
 
 void candidates_free(Candidates *s) {
@@ -152,12 +169,13 @@ void candidates_free(Candidates *s) {
     if (s->site) munmap(s->site, SITES * sizeof *s->site);
 }
 
-/* The pool's numbers and sizes, those with short names first. Returns how many. */
+/* The pool's numbers, sizes and conditions, those with short names first. Returns how many. */
 static int find_factors(const Pool *pool, int factor[POOL]) {
     int count = 0;
     for (int v = 0; v < pool->values; v++) {
         const Value *value = pool->value[v];
-        if (value->type.depth || (value->type.base != BASE_NUMBER && !value->size)) continue;
+        if (value->type.depth || (value->type.base != BASE_NUMBER && !value->size && !value->condition))
+            continue;
         int at = count++;
         for (; at > 0 && strlen(pool->value[factor[at - 1] - 1]->text) > strlen(value->text); at--)
             factor[at] = factor[at - 1];
@@ -271,6 +289,7 @@ static double price(const Candidates *s, const TrialResult *r) {
         if (!r->trial.value[k]) continue;
         const Value *v = s->edits->pool[e->part[0].piece].value[r->trial.value[k] - 1];
         cost += 0.5 * k + 0.25 * r->trial.below[k] + 0.001 * (double)strlen(v->text);
+        if (v->condition && e->kind != EDIT_GUARD) cost += 1;
         if (v->size && e->kind == EDIT_FACTOR) cost += 0.75; /* it may be a number by accident */
     }
     double amount = r->trial.amount;

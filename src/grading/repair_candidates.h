@@ -18,12 +18,14 @@ typedef struct Candidates {
 /* Takes the place of what is there: each edit with each single value. */
 void candidates_simple(Candidates *s);
 
-/* Each statement under each condition. */
+/* Each statement under each condition, and what is set to 0 beside it. */
 void candidates_guards(Candidates *s);
 
 /* The same with products of as many values, as a term, in a term's place, times it, or added behind a statement: those that give
  * what is missing at the place where the sites were measured. The more values, the more products, of which by chance some fit. */
-void candidates_find_sites(Candidates *s, const TrialPlace *p, int at_once);
+void candidates_find_sites(Candidates *s);
+bool candidates_measure(Candidates *s, const TrialPlace *p,
+                        int at_once); /* false: most of them could not be */
 void candidates_products(Candidates *s, const CheckPlan *p, int degree,
                          double until); /* beside what is there */
 

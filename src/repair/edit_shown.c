@@ -86,9 +86,8 @@ static void print_addition(const Edits *all, const Edit *e, const RepairTrial *t
     bool beside = e->part[0].text[0], tested = target->gradient || is_tested(all, target->array);
     if (beside) fprintf(out, "%s%s%s ", tested ? "{ " : "", e->part[0].text, tested ? ";" : ",");
     if (tested) fprintf(out, "if (%s) ", target->array);
-    bool cleared = t->amount == -1 && !t->value[1] && strcmp(value_text(pool, t, 0), target->text) == 0;
-    fprintf(out, "%s %s", target->text, cleared ? "= 0" : t->amount < 0 ? "-= " : "+= ");
-    if (!cleared) print_product(pool, t, out);
+    fprintf(out, "%s %s", target->text, t->instead ? "= 0" : t->amount < 0 ? "-= " : "+= ");
+    if (!t->instead) print_product(pool, t, out);
     if (beside && tested) fputs("; }", out);
 }
 
@@ -121,6 +120,8 @@ static void print_replacement(const Edits *all, const Edit *e, const RepairTrial
             fprintf(out, "(%s %c %s)", part->text, "*+-"[(int)t->amount - 1], value_text(pool, t, 0));
         else if (t->value[0])
             fputs(value_text(pool, t, 0), out);
+        else if (e->literal)
+            fprintf(out, "%g", strtod(part->text, NULL) + t->amount);
         else
             fprintf(out, "(%s %c %g)", part->text, t->amount < 0 ? '-' : '+', fabs(t->amount));
         break;
@@ -133,6 +134,8 @@ static void print_replacement(const Edits *all, const Edit *e, const RepairTrial
             fprintf(out, "(double)%s", value_text(pool, t, 0));
         else if (t->value[0])
             fputs(value_text(pool, t, 0), out);
+        else if (e->literal)
+            fprintf(out, "%g", 1 + t->amount * strtod(part->text, NULL));
         else
             fprintf(out, "(1 %c %s)", t->amount < 0 ? '-' : '+', part->text);
         break;
@@ -161,6 +164,7 @@ const char *edit_what(const Edit *e, const RepairTrial *t) {
                : t->amount == -2 ? "a sign is wrong"
                : t->amount == -1 ? "this is one too many"
                                  : "a constant factor is wrong";
+    case EDIT_ADDED: return t->instead ? "something is not set to 0" : e->what;
     default: return e->what;
     }
 }
@@ -218,9 +222,7 @@ static void show_around_loop(const Edits *all, const RepairTrial *t, char is[REP
                              char becomes[REPAIR_SHOWN]) {
     const Edit *e = &all->edit[t->edit - 1];
     const Loop *l = loop_of(all, e->part[0].piece);
-    int begin = all->s->piece[l->start].begin;
-    while (begin > 0 && !token_is(all->s, begin, "for")) begin--;
-    const char *head = edits_tokens(all, begin, token_closing(all->s, begin + 1, (int)all->s->tokens) + 1);
+    const char *head = edits_loop_head(all, l->start);
     char *added = NULL, *text = NULL;
     size_t size;
     FILE *out = open_memstream(&added, &size);

@@ -47,7 +47,8 @@ static const char preamble[] = "struct { " SOURCE(REPAIR_TRIAL_MEMBERS) " } " RE
     return repair_trial.edit != edit || holds != repair_trial.instead;
 }) SOURCE(static inline void repair_add(int edit, double *const *target, const void *const *array) {
     if (repair_trial.edit == edit && array[repair_trial.target])
-        *target[repair_trial.target] += repair_more(0);
+        *target[repair_trial.target] =
+            repair_trial.instead ? 0 : *target[repair_trial.target] + repair_more(0);
 });
 
 static const char *const around[] = {[EDIT_INDEX] = "index",

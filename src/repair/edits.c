@@ -30,6 +30,12 @@ const char *edits_tokens(const Edits *all, int begin, int end) {
     return begin < end ? c_source_text(all->s, begin, end) : "";
 }
 
+const char *edits_loop_head(const Edits *all, int start) {
+    int begin = all->s->piece[start].begin;
+    while (begin > 0 && !token_is(all->s, begin, "for")) begin--;
+    return edits_tokens(all, begin, token_closing(all->s, begin + 1, (int)all->s->tokens) + 1);
+}
+
 const char *edits_rest(const Edits *all, int begin, int end) {
     const char *gap = begin < end && token_is_apart(all->s, begin) ? " " : "";
     return edits_text(all, "%s%s", gap, edits_tokens(all, begin, end));

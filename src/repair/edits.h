@@ -42,8 +42,10 @@ typedef struct Value {
     const char *
         array; /* of what is written, if it is an element: NULL there while a program runs, it is not to be written */
     Type type;
-    int begin, end;
+    int begin, end;           /* tokens */
+    int from, to;             /* of a name that is declared and not used: where it is in scope; else 0 */
     bool size;                /* an integer that no loop changes */
+    int function, name;       /* of what is written: the function that does it, and the token of the name */
     bool condition, gradient; /* gradient: what is written is an input's */
     bool
         written; /* a number that backward adds to or sets, or another element of its array: not to be computed with */
@@ -75,6 +77,7 @@ Edit *edits_add(Edits *all, EditKind kind, int cost, const char *what, int piece
                 const char *text);
 const char *edits_text(const Edits *all, const char *format, ...) __attribute__((format(printf, 2, 3)));
 const char *edits_tokens(const Edits *all, int begin, int end); /* as they stand */
+const char *edits_loop_head(const Edits *all, int start); /* for (…;…;…), of the piece that it starts with */
 const char *edits_rest(const Edits *all, int begin, int end); /* behind others, with the blank between them */
 
 /* Whether all names of tokens [begin, end) mean at token `where` what they mean where they stand. */

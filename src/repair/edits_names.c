@@ -75,6 +75,20 @@ static void exchange_indices(Edits *all, int piece, int a, int b) {
                       p->end, exchanged_in(all, p, u.unit[i], u.unit[k], a, b));
 }
 
+/* An array that is read more than once: another one each time. */
+static void replace_all(Edits *all, int piece, int a, int b) {
+    const CSource *s = all->s;
+    const Piece *p = &s->piece[piece];
+    const Expression *tree = all->tree[piece];
+    const Expression *read = tree->kind == EXPRESSION_ASSIGNED ? tree->part->next : tree;
+    if (count_of(s, read->begin, read->end, a, false) < 2 || count_of(s, read->begin, read->end, b, false))
+        return;
+    edits_add(all, EDIT_TEXT, 2, "another name belongs here", piece, p->begin, p->end,
+              edits_text(all, "%s%s%s", edits_tokens(all, p->begin, read->begin),
+                         read->begin > p->begin ? " " : "",
+                         edits_exchanged(all, read->begin, p->end, a, b, false)));
+}
+
 /* What is added to one element is added to another as well. */
 static void add_for_other(Edits *all, int piece, int a, int b, bool member) {
     const Piece *p = &all->s->piece[piece];
@@ -158,7 +172,9 @@ static void exchange_across(Edits *all, int piece, int a, int b, bool member) {
     const CSource *s = all->s;
     if (piece + 1 >= s->pieces || !all->tree[piece + 1]) return;
     const Piece *p = &s->piece[piece], *next = p + 1;
-    bool both = p->kind == PIECE_STATEMENT && next->kind == PIECE_STATEMENT && next->begin == p->end + 1;
+    bool both = p->kind == next->kind && p->kind != PIECE_CONDITION && next->shown == p->shown_end + 1;
+    if (p->kind == PIECE_VALUE)
+        both = p->kind == next->kind && next->begin - p->end < 6 && next->begin > p->end;
     if (!both || count_of(s, p->begin, p->end, b, member)) return;
     for (int i = next->begin; i < next->end; i++) {
         bool is_b = s->token[i].kind == TOKEN_NAME && tokens_same(s, i, b) && token_is_member(s, i) == member;
@@ -187,8 +203,9 @@ void edits_find_names(Edits *all, int piece) {
                           edits_tokens(all, n->token, n->token + 1));
             if (there && same_type(n->type, name->type) && !tokens_same(s, i, n->token)) {
                 pair(all, piece, i, n->token, n->record > 0);
-                if (count_of(s, p->begin, i, i, n->record > 0) == 0)
-                    exchange_across(all, piece, i, n->token, n->record > 0);
+                if (count_of(s, p->begin, i, i, n->record > 0)) continue;
+                exchange_across(all, piece, i, n->token, n->record > 0);
+                if (!n->record && n->type.depth == 1) replace_all(all, piece, i, n->token);
             }
         }
     }

@@ -2,6 +2,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The function that a token stands in, or the next one. */
+static int function_of(const CSource *s, int token) {
+    int f = 0;
+    while (f < s->functions && token > s->function[f].close) f++;
+    return f;
+}
+
 static bool has_loop_variable(const CSource *s, int begin, int end) {
     for (int i = begin; i < end; i++)
         for (long k = 0; s->token[i].kind == TOKEN_NAME && k < s->loops; k++)
@@ -13,7 +20,8 @@ static void add(Edits *all, Value v) {
     if (all->values == MOST_VALUES) return;
     for (long i = 0; i < all->values; i++) {
         const Value *o = &all->value[i];
-        if (strcmp(o->text, v.text) == 0 && o->type.base == v.type.base && o->written == v.written) return;
+        bool same = o->type.base == v.type.base && o->written == v.written && o->function == v.function;
+        if (same && strcmp(o->text, v.text) == 0) return;
     }
     all->value = array_grown(all->value, all->values, &all->value_room, sizeof *all->value);
     all->value[all->values++] = v;
@@ -122,6 +130,7 @@ bool edits_in_scope(const CSource *s, int begin, int end, int where) {
 /* An array, or a number without an index. */
 typedef struct Target {
     const char *array;
+    int function, name; /* that it is written in; the token of its name */
     Type type;
     bool gradient;
 } Target;
@@ -131,6 +140,8 @@ static void add_target(Edits *all, Target t, const char *index, const Expression
                      .array = index[0] ? t.array : NULL,
                      .type = t.type,
                      .gradient = t.gradient,
+                     .function = t.function,
+                     .name = t.name,
                      .begin = where->begin,
                      .end = where->end,
                      .written = true});
@@ -143,9 +154,12 @@ static void add_elements(Edits *all, Target t, const Expression *e) {
     for (const Expression *part = e->part; part; part = part->next) add_elements(all, t, part);
 }
 
-static void add_all_elements(Edits *all, int function, Target t) {
-    for (long i = 0; i < all->s->pieces; i++)
-        if (all->tree[i] && all->s->piece[i].function == function) add_elements(all, t, all->tree[i]);
+/* With the indices of its own function first. */
+static void add_all_elements(Edits *all, Target t) {
+    for (int own = 1; own >= 0; own--)
+        for (long i = 0; i < all->s->pieces; i++)
+            if (all->tree[i] && (all->s->piece[i].function == t.function) == own)
+                add_elements(all, t, all->tree[i]);
 }
 
 static void collect_targets(Edits *all, int piece) {
@@ -154,9 +168,10 @@ static void collect_targets(Edits *all, int piece) {
     if (tree->kind != EXPRESSION_ASSIGNED || left->kind != EXPRESSION_UNIT) return;
     if (left->type.base != BASE_NUMBER || left->type.depth) return;
     int end = left->stem ? left->stem : left->end;
-    Target t = {edits_tokens(all, left->begin, end), left->type, is_gradient(s, left->begin, end)};
+    Target t = {edits_tokens(all, left->begin, end), s->piece[piece].function, left->begin, left->type,
+                is_gradient(s, left->begin, end)};
     add_target(all, t, edits_tokens(all, end, left->end), left);
-    if (left->stem && left->part && !left->part->next) add_all_elements(all, s->piece[piece].function, t);
+    if (left->stem && left->part && !left->part->next) add_all_elements(all, t);
 }
 
 /* A gradient that nothing is added to. */
@@ -166,17 +181,10 @@ static void collect_unwritten(Edits *all, const Piece *p) {
     const char *array = name ? edits_tokens(all, name, name + 1) : "";
     for (long i = 0; i < all->values; i++)
         if (all->value[i].array && strcmp(all->value[i].array, array) == 0) return;
-    if (name) add_all_elements(all, p->function, (Target){array, {.base = BASE_NUMBER}, true});
+    if (name) add_all_elements(all, (Target){array, p->function, name, {.base = BASE_NUMBER}, true});
 }
 
 /* ---- Where they are in scope ---- */
-
-/* The function that a value stands in: each does in one. */
-static int function_of(const CSource *s, int token) {
-    int f = 0;
-    while (token > s->function[f].close) f++;
-    return f;
-}
 
 /* Those of its own function first. */
 static void fill(const Edits *all, Pool *pool, const Piece *piece, bool own) {
@@ -185,11 +193,56 @@ static void fill(const Edits *all, Pool *pool, const Piece *piece, bool own) {
         const Value *v = &all->value[i];
         bool full = v->written ? pool->targets == TARGETS : pool->values == POOL;
         if (full || (function_of(s, v->begin) == piece->function) != own) continue;
-        if (!edits_in_scope(s, v->begin, v->end, piece->begin)) continue;
+        if (v->written && (v->function != piece->function || !c_source_find(s, v->name, piece->begin)))
+            continue;
+        bool there = v->to ? v->from <= piece->begin && piece->begin < v->to
+                           : edits_in_scope(s, v->begin, v->end, piece->begin);
+        if (!there) continue;
         if (v->written)
             pool->target[pool->targets++] = v;
         else
             pool->value[pool->values++] = v;
+    }
+}
+
+/* Numbers that a backward declares and does not use. */
+static void collect_unused(Edits *all) {
+    const CSource *s = all->s;
+    for (long k = 0; k < s->names; k++) {
+        const Name *n = &s->name[k];
+        bool number = n->type.base == BASE_NUMBER && n->type.depth == 0 && !n->record;
+        bool used = false;
+        for (int i = n->from; number && i < n->to && !used; i++)
+            used = s->token[i].kind == TOKEN_NAME && tokens_same(s, i, n->token) && !token_is_member(s, i);
+        int f = number && !used ? function_of(s, n->token) : (int)s->functions;
+        if (f < s->functions && s->function[f].backward && n->token > s->function[f].open)
+            add(all, (Value){.text = edits_tokens(all, n->token, n->token + 1),
+                             .type = n->type,
+                             .begin = n->token,
+                             .end = n->token + 1,
+                             .from = n->from,
+                             .to = n->to});
+    }
+}
+
+/* A loop's variable at its first value and at its last, and anywhere else. */
+static void collect_ends(Edits *all, const Loop *l) {
+    const CSource *s = all->s;
+    const Piece *start = &s->piece[l->start], *condition = &s->piece[l->condition];
+    const Expression *tree = all->tree[l->condition];
+    if (!tree || tree->kind != EXPRESSION_COMPARED || start->kind != PIECE_VALUE) return;
+    const Expression *bound = tree->part->next;
+    const char *name = edits_tokens(all, l->variable, l->variable + 1),
+               *last = edits_tokens(all, bound->begin, bound->end);
+    const char *next = token_is(s, bound->joint, "<") ? " + 1" : token_is(s, bound->joint, ">") ? " - 1" : "";
+    Value v = {
+        .type = {.base = BASE_INTEGER}, .begin = start->begin, .end = condition->end, .condition = true};
+    for (int other = 0; other < 2; other++) {
+        const char *sign = other ? "!=" : "==";
+        v.text = edits_text(all, "(%s %s %s)", name, sign, edits_tokens(all, start->begin, start->end));
+        add(all, v);
+        v.text = edits_text(all, "(%s%s %s %s)", name, next, sign, last);
+        add(all, v);
     }
 }
 
@@ -199,6 +252,9 @@ void edits_find_pools(Edits *all) {
         for (long i = 0; i < s->pieces; i++)
             if (all->tree[i] && s->function[s->piece[i].function].backward == back)
                 collect(all, all->tree[i]);
+    collect_unused(all);
+    for (long i = 0; i < s->loops; i++)
+        if (s->function[s->piece[s->loop[i].start].function].backward) collect_ends(all, &s->loop[i]);
     for (int i = 0; i < s->pieces; i++)
         if (all->tree[i] && s->function[s->piece[i].function].backward) collect_targets(all, i);
     for (int i = 0; i < s->pieces; i++)

@@ -44,6 +44,32 @@ static void exchange(Edits *all, int first, int second) {
     add_part(e, second, two->begin, two->end, edits_tokens(all, one->begin, one->end));
 }
 
+static bool is_start(const CSource *s, int piece) {
+    for (long i = 0; i < s->loops; i++)
+        if (s->loop[i].start == piece) return true;
+    return false;
+}
+
+/* A statement and a declared value that follow each other. */
+static void exchange_value(Edits *all, int first) {
+    const CSource *s = all->s;
+    const Piece *a = &s->piece[first], *b = a + 1;
+    const char *one = edits_tokens(all, a->begin, a->end), *two = edits_tokens(all, b->begin, b->end);
+    bool declares = a->kind == PIECE_VALUE, near = b->shown - a->end < 4 && token_is(s, a->end, ";");
+    const Piece *value = declares ? a : b;
+    if (a->kind == b->kind || a->kind == PIECE_CONDITION || b->kind == PIECE_CONDITION) return;
+    if (!near || value->shown == value->begin || is_start(s, (int)(value - s->piece))) return;
+    if (declares && !edits_in_scope(s, b->begin, b->end, a->shown)) return;
+    Edit *e = edits_add(all, EDIT_TEXT, 2, "two statements are in the wrong order", first, a->begin, a->end,
+                        declares ? edits_text(all, "(%s, %s)", two, one) : "(void)0");
+    add_part(e, first + 1, b->begin, b->end,
+             declares ? "(void)0"
+                      : edits_text(all, "({ __typeof__(%s) repair_v = %s; %s; repair_v; })", two, two, one));
+    e->statement = edits_text(all, "%s; %s", edits_tokens(all, b->shown, b->shown_end),
+                              edits_tokens(all, a->shown, a->shown_end));
+    e->from = first;
+}
+
 /* ---- Statements in another place ---- */
 
 /* Whether two pieces stand in the same braces, the first before the second. */
@@ -81,7 +107,8 @@ static void move(Edits *all, int from) {
             add_part(e, from, p->begin, p->end, "(void)0");
         else
             add_part(e, to, other->begin, other->end, edits_text(all, "%s, %s", its, own));
-        const char *beside = edits_tokens(all, other->shown, other->shown_end);
+        const char *beside = declared && is_start(s, to) ? edits_loop_head(all, to)
+                                                         : edits_tokens(all, other->shown, other->shown_end);
         e->statement = edits_text(all, "%s; %s", to < from ? own : beside, to < from ? beside : own);
         e->from = from;
     }
@@ -146,15 +173,20 @@ static void add_around(Edits *all, const Loop *l) {
 }
 
 void edits_find_statements(Edits *all) {
+    static const char *const copies[] = {"memcpy", "memmove", NULL};
     const CSource *s = all->s;
     for (long i = 0; i < s->loops; i++) reverse(all, &s->loop[i]), add_around(all, &s->loop[i]);
     find_resets(all);
+    for (int i = 0; i + 1 < s->pieces; i++)
+        if (all->tree[i] && all->tree[i + 1] && s->function[s->piece[i].function].backward)
+            exchange_value(all, i);
     for (int i = 0; i < s->pieces; i++) {
         const Piece *a = &s->piece[i];
         if (!all->tree[i] || !is_alone(s, a)) continue;
         bool back = s->function[a->function].backward;
         bool both = i + 1 < s->pieces && a[1].begin == a->end + 1 && a[1].kind == PIECE_STATEMENT;
         if (back && both) exchange(all, i, i + 1);
-        if (!back && edits_are_saved(s, a, all->tree[i])) move(all, i);
+        bool saves = edits_are_saved(s, a, all->tree[i]) || token_is_any(s, a->begin, copies);
+        if (!back && s->function[a->function].used && saves) move(all, i);
     }
 }
