@@ -19,11 +19,10 @@ typedef struct SquareSum {
 static void square_sum_chunk(void *context, long chunk) {
     SquareSum *c = context;
     long begin = chunk * c->per_chunk, end = chunk_end(begin, c->per_chunk, c->size);
-    double total[8] = {0}; /* eight chains of additions instead of one that waits for itself */
-    long i = begin;
-    for (; i + 8 <= end; i += 8)
+    /* Eight chains of additions instead of one that waits for itself; parameters fill whole lines of a cache. */
+    double total[8] = {0};
+    for (long i = begin; i < end; i += 8)
         for (int k = 0; k < 8; k++) total[k] += (double)c->g[i + k] * (double)c->g[i + k];
-    for (; i < end; i++) total[0] += (double)c->g[i] * (double)c->g[i];
     c->sum[chunk] =
         ((total[0] + total[1]) + (total[2] + total[3])) + ((total[4] + total[5]) + (total[6] + total[7]));
 }
