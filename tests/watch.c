@@ -3,6 +3,7 @@
 #include "child.h"
 #include "report/progress.h"
 #include "training/recipe.h"
+#include <poll.h>
 #include <sys/ioctl.h>
 
 /* ---- Rows and steps ---- */
@@ -117,8 +118,17 @@ static const char *bar(int columns, double seconds, Report r, long total, bool l
         progress_show(&p, &r), progress_clear(&p);
     fflush(stderr);
     dup2(before, STDERR_FILENO);
-    ssize_t n = read(terminal, text, sizeof text - 1);
-    text[n > 0 ? n : 0] = 0;
+    /* The system hands it on in its own time: a bell is behind it. */
+    struct pollfd ready = {terminal, POLLIN, 0};
+    size_t n = 0;
+    CHECK(write(other, "\a", 1) == 1);
+    while (!memchr(text, '\a', n) && poll(&ready, 1, 10000) > 0) {
+        ssize_t more = read(terminal, text + n, sizeof text - 1 - n);
+        if (more <= 0) break;
+        n += (size_t)more;
+    }
+    CHECK(n > 0 && text[n - 1] == '\a');
+    text[n > 0 ? n - 1 : 0] = 0;
     close(before), close(other), close(terminal);
     return text;
 }
