@@ -41,6 +41,7 @@ typedef struct TrialRun {
     real *y;       /* [outputs] */
 } TrialRun;
 
+/* Makes the first run, without an edit, and takes its time. False: the library has no edits to be chosen. */
 bool trial_run_open(TrialRun *r, const TrialPlace *p);
 
 /* A run with this edit. False: its output is not what it was without. */
