@@ -42,8 +42,13 @@ describe() {
     armhf) compiler=arm-linux-gnueabihf-gcc arch=armv7-a+neon-vfpv4 emulator=qemu-arm ;;
     i686)
         compiler=i686-linux-gnu-gcc arch=i686 fused=no
-        # The kernel of an x86-64 runs it as it is, if it is in one piece.
-        if [ "$(uname -m)" = x86_64 ]; then options=EXTRA=-static; else emulator=qemu-i386; fi
+        # The kernel of an x86-64 runs it as it is, with the libraries that came with the compiler.
+        libraries=/usr/i686-linux-gnu/lib
+        if [ "$(uname -m)" = x86_64 ]; then
+            options=EXTRA=-Wl,--dynamic-linker=$libraries/ld-linux.so.2,-rpath,$libraries
+        else
+            emulator=qemu-i386
+        fi
         ;;
     s390x) compiler=s390x-linux-gnu-gcc arch=z13 emulator=qemu-s390x ;;
     *) echo "machines: found '$name', need one of the names in $0" >&2; exit 2 ;;

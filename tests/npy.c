@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "expect_bug.h"
 #include "folder.h"
+#include "formats/bytes.h"
 #include <fcntl.h>
 #include <inttypes.h>
 
@@ -35,7 +36,9 @@ static const Golden golden[] = {
     {"i8_1x7", DTYPE_I64, 2, {1, 7}, true},
     {"u8_big_endian_7", DTYPE_U64, 1, {7}, false},
     {"u4_2x1x1x1x1x1x1x2", DTYPE_U32, 8, {2, 1, 1, 1, 1, 1, 1, 2}, true},
+#if LONG_MAX > 0x7fffffff
     {"i1_long_shape", DTYPE_I8, 3, {1000000000, 0, 1000000000}, true},
+#endif
     {"f4_version_2", DTYPE_F32, 2, {2, 3}, false},
     {"f4_version_3", DTYPE_F32, 2, {2, 3}, false},
 };
@@ -171,16 +174,23 @@ static void refuses_malformed_headers(void) {
         {OPEN "(3,}\n", "t: header, character 53: found \"}\", need a size: digits alone"},
         {OPEN "(3,\n", "t: header, character 53: found \"\", need a size: digits alone"},
         {OPEN "(123456789012345678901234567890,)}\n",
-         "t: header, character 51: found \"1234567890123456\", need a size below 2^63"},
+         "t: header, character 51: found \"1234567890123456\", need a size below " LONG_BOUND},
         {OPEN "(9223372036854775808,)}\n",
-         "t: header, character 51: found \"9223372036854775\", need a size below 2^63"},
+         "t: header, character 51: found \"9223372036854775\", need a size below " LONG_BOUND},
+#if LONG_MAX > 0x7fffffff
         {OPEN "(9223372036854775807,)}\n", "t: header: found a shape of more than 2^63 bytes"},
         {OPEN "(4294967296, 4294967296)}\n", "t: header: found a shape of more than 2^63 bytes"},
         {OPEN "(4194305,4194305,211106198978564)}\n", "t: header: found a shape of more than 2^63 bytes"},
         {OPEN "(0, 4611686018427387904, 4)}\n", "t: header: found a shape of more than 2^63 bytes"},
-        {OPEN "(1,1,1,1,1,1,1,1,1)}\n", "t: header: found more than 8 axes"},
         {OPEN "(4611686018427387904,)}\n", "t: header: found a shape of more than 2^63 bytes"},
         {OPEN "(1152921504606846976,)}\n", "t: found 12 bytes of elements, need 4611686018427387904"},
+#else
+        {OPEN "(2147483647,)}\n", "t: header: found a shape of more than 2^31 bytes"},
+        {OPEN "(65536, 65536)}\n", "t: header: found a shape of more than 2^31 bytes"},
+        {OPEN "(0, 1073741824, 4)}\n", "t: header: found a shape of more than 2^31 bytes"},
+        {OPEN "(268435456,)}\n", "t: found 12 bytes of elements, need 1073741824"},
+#endif
+        {OPEN "(1,1,1,1,1,1,1,1,1)}\n", "t: header: found more than 8 axes"},
         {OPEN "(3,)", "t: header: found no newline at its end"},
         {OPEN "(3,)\n", "t: header, character 54: found \"\", need a comma or }"},
         {OPEN "(3,)}x\n", "t: header, character 55: found \"x\", need blanks up to the newline"},
@@ -292,7 +302,7 @@ static void refuses_other_beginnings(void) {
     static const uint32_t lengths[] = {56 + 12 + 1, 10001, 0x7FFFFFFF, 0xFFFFFFFF};
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         Bytes b = npy_bytes(2, 0, header, n, 12);
-        memcpy(b.data + 8, &lengths[i], 4);
+        for (int byte = 0; byte < 4; byte++) b.data[8 + byte] = (char)(lengths[i] >> 8 * byte);
         char want[100];
         snprintf(want, sizeof want, "t: found a header of %u bytes, need at most 68", (unsigned)lengths[i]);
         const char *found = message(b);
@@ -326,7 +336,7 @@ static void accepts_every_spelling(void) {
         CHECK(*found == 0, "%s: %s", headers[i], found);
     }
     CHECK(*header_message("{'descr': '<f8', 'fortran_order': False, 'shape': ()}\n", 8) == 0);
-    CHECK(*header_message(OPEN "(0, 1000000000)}\n", 0) == 0);
+    CHECK(*header_message(OPEN "(0, 500000000)}\n", 0) == 0);
 }
 
 /* Each golden file, cut at every length, and with bytes too many. */
@@ -393,7 +403,8 @@ static void refuses_other_files(void) {
     a = array_over("x", DTYPE_F32, SHAPE(2), (const float[2]){0});
     CHECK(!array_expect_shape(&a, SHAPE(3), &e) && strstr(e.text, "array: x: found shape [2], need [3]"),
           "%s", e.text);
-    EXPECT_BUG("array_over: x [4611686018427387904,4]", array_over("x", DTYPE_F64, SHAPE(1L << 62, 4), NULL));
+    EXPECT_BUG("array_over: x [1073741824,1073741824,4]",
+               array_over("x", DTYPE_F64, SHAPE(1L << 30, 1L << 30, 4), NULL));
 }
 
 /* ---- Conversions ---- */

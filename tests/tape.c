@@ -3,6 +3,7 @@
 #include "autograd/tape_memory.h"
 #include "expect_bug.h"
 #include "ops/ops.h"
+#include <limits.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <sys/mman.h>
@@ -570,6 +571,7 @@ static void deep_graphs_need_no_stack(void) {
 /* A leaf of 2⁴² elements costs nothing, being one number repeated; its exponential has no room anywhere. The
  * tape goes on over shapes, backward included, and says why; after reset it works again. */
 static void what_is_too_large_becomes_a_plan(void) {
+    if (LONG_MAX == 0x7fffffff) return; /* every shape that a long can count has room in memory */
     Tape *t = tape_new();
     real one = 1, grad[1] = {0};
     Tensor *x = tape_leaf(t, SHAPE(1L << 21, 1L << 21), &one, grad);
@@ -592,7 +594,7 @@ static void what_is_too_large_becomes_a_plan(void) {
     tape_backward(t, tape_sum(t, tape_exp(t, tape_leaf(t, SHAPE(1), &one, grad)), ALL_AXES));
     CHECK_NEAR(grad[0], exp(1.0), 16 * REAL_EPSILON);
 
-    CHECK(!tape_reserve(t, (size_t)1 << 50, &e) && e.status == STATUS_NO_MEMORY, "%s", e.text);
+    CHECK(!tape_reserve(t, SIZE_MAX / 4 * 3, &e) && e.status == STATUS_NO_MEMORY, "%s", e.text);
     tape_free(t);
 }
 
@@ -701,7 +703,8 @@ static void mistakes_stop_with_a_message(void) {
                tape_backward_from(t, tape_record(tape_node(t, &op_forward_only, SHAPE(6), INPUTS(x))), data));
     EXPECT_BUG("exp: 9 inputs, want at most 8",
                tape_node(t, &op_exp, SCALAR, INPUTS(x, x, x, x, x, x, x, x, x)));
-    EXPECT_BUG("shape [4611686018427387904]: too many elements", tape_constant(t, SHAPE(1L << 62)));
+    EXPECT_BUG("shape [1073741824,1073741824,8]: too many elements",
+               tape_constant(t, SHAPE(1L << 30, 1L << 30, 8)));
     EXPECT_BUG("shape [-1]: too many elements", tape_constant(t, SHAPE(-1)));
     EXPECT_BUG("backward: it has run already, want tape_reset before it runs again", {
         Tensor *loss = tape_sum(t, y, ALL_AXES);

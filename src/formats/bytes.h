@@ -4,12 +4,20 @@
 #define FORMATS_BYTES_H
 
 #include "base/file.h"
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* The machine's own order is not that of files. */
 enum { BYTES_BIG_ENDIAN = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ };
+
+/* What the sizes of a file, and the bytes that they make, have to be below: they are held in a long. */
+#if LONG_MAX > 0x7fffffff
+#define LONG_BOUND "2^63"
+#else
+#define LONG_BOUND "2^31"
+#endif
 
 /* A little-endian number of 8 bytes, read and written. */
 uint64_t bytes_number(const void *at);

@@ -106,7 +106,7 @@ static bool read_size(Header *h, long *size) {
     for (; h->at < h->end && *h->at >= '0' && *h->at <= '9'; h->at++)
         if (__builtin_mul_overflow(n, 10, &n) || __builtin_add_overflow(n, *h->at - '0', &n)) {
             h->at = from;
-            return need(h, "a size below 2^63");
+            return need(h, "a size below " LONG_BOUND);
         }
     if (h->at > from && (*from != '0' || h->at == from + 1)) {
         *size = n;
@@ -218,7 +218,8 @@ static bool parse(Array *a, const char *path, char *data, size_t size, Error *e)
                 .array = a};
     if (!read_header(&h)) return false;
     if (!shape_fits(a->rank, a->size, dtype_size(a->dtype), &a->count))
-        return error_set(e, STATUS_BAD_DATA, "%s: header: found a shape of more than 2^63 bytes", path);
+        return error_set(e, STATUS_BAD_DATA, "%s: header: found a shape of more than " LONG_BOUND " bytes",
+                         path);
     size_t bytes = (size_t)a->count * dtype_size(a->dtype), found = size - start - length;
     if (found != bytes)
         return error_set(e, STATUS_BAD_DATA, "%s: found %zu bytes of elements, need %zu", path, found, bytes);

@@ -67,7 +67,7 @@ static bool read_shape(Json *j, Array *a) {
         uint64_t size;
         if (a->rank == ARRAY_RANK) return json_fail(j, "found more than %d axes", ARRAY_RANK);
         if (!json_natural(j, &size)) return false;
-        if (size > LONG_MAX) return json_fail(j, "found size %" PRIu64 ", need one below 2^63", size);
+        if (size > LONG_MAX) return json_fail(j, "found size %" PRIu64 ", need one below " LONG_BOUND, size);
         a->size[a->rank++] = (long)size;
     }
     return !j->failed;
@@ -102,7 +102,7 @@ static bool read_tensor(Json *j, Array *a, const char *data, size_t size) {
     for (int i = 0; i < FIELDS; i++)
         if (!seen[i]) return json_fail(j, "found a tensor without %s", fields[i]);
     if (!shape_fits(a->rank, a->size, dtype_size(a->dtype), &a->count))
-        return json_fail(j, "found a shape of more than 2^63 bytes");
+        return json_fail(j, "found a shape of more than " LONG_BOUND " bytes");
     if (offset[0] > offset[1] || offset[1] > size)
         return json_fail(j, "found data from %" PRIu64 " to %" PRIu64 ", need a range in the file's %zu",
                          offset[0], offset[1], size);
