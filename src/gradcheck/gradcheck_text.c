@@ -181,13 +181,13 @@ static void explain_input(FILE *out, const CaseReport *r, const InputReport *in,
     paragraph(out, 0, "%s %s/%s, %s: %s%s", gradcheck_verdict_text(in->verdict), r->op, r->name, in->name,
               in->wrong || in->unclear ? text : in->reason, same);
     if (like || (!in->wrong && !in->unclear) || (r->added && in->wrong && !first && !in->reason[0])) return;
-    /* Where the change is known that it takes, guesses help nobody. */
-    bool mended = gradcheck_is_mended(r, in);
-    if (in->reason[0] && !(mended && strchr(in->reason, '?')))
-        paragraph(out, INDENT, "%s", in->reason);
-    else if (in->wrong && !r->by_reference && !contrast && !mended)
-        paragraph(out, INDENT, "no known pattern explains it");
-    if (contrast && !mended) paragraph(out, INDENT, "%s", contrast);
+    if (!gradcheck_is_mended(r, in)) { /* where the change is known that it takes, nothing else helps */
+        if (in->reason[0])
+            paragraph(out, INDENT, "%s", in->reason);
+        else if (in->wrong && !r->by_reference && !contrast)
+            paragraph(out, INDENT, "no known pattern explains it");
+        if (contrast) paragraph(out, INDENT, "%s", contrast);
+    }
     explain_worst(out, r, in);
 }
 

@@ -139,7 +139,8 @@ static void add_site(Candidates *s, int edit, int target) {
     Site *site = &s->site[s->sites++];
     site->trial =
         (RepairTrial){.edit = 1 + edit, .piece = 1 + s->edits->edit[edit].part[0].piece, .target = target};
-    site->fields = 1 + pool_of(s, edit)->values;
+    int values = pool_of(s, edit)->values;
+    site->fields = 1 + (values < REPAIR_READS ? values : REPAIR_READS);
 }
 
 void candidates_find_sites(Candidates *s) {
@@ -172,7 +173,7 @@ void candidates_free(Candidates *s) {
 /* The pool's numbers, sizes and conditions, those with short names first. Returns how many. */
 static int find_factors(const Pool *pool, int factor[POOL]) {
     int count = 0;
-    for (int v = 0; v < pool->values; v++) {
+    for (int v = 0; v < pool->values && v < REPAIR_READS; v++) {
         const Value *value = pool->value[v];
         if (value->type.depth || (value->type.base != BASE_NUMBER && !value->size && !value->condition))
             continue;

@@ -23,7 +23,7 @@
  *               second, 2 whether it is no more, 3 whether they are the same,
  *     array     the array of value[0], and
  *     ran       how often the piece has run: while it runs */
-enum { REPAIR_VALUES = 5 };
+enum { REPAIR_VALUES = 5, REPAIR_READS = 64 };
 #define REPAIR_TRIAL_MEMBERS                                                                                 \
     int edit, piece, value[5], below[5], target, instead;                                                    \
     long only, ran, room, fields;                                                                            \

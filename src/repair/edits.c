@@ -235,6 +235,19 @@ static void change_logic(const Place *p, const Expression *e) {
     }
 }
 
+/* What a statement depends on. */
+static void change_condition(const Place *p, const Expression *e) {
+    plain(p, 1, "a condition is one too many", e->begin, e->end, "1");
+    plain(p, 3, "a condition is the wrong way round", e->begin, e->end,
+          edits_text(p->all, "!(%s)", edits_tokens(p->all, e->begin, e->end)));
+}
+
+static bool is_of_loop(const CSource *s, int piece) {
+    for (long i = 0; i < s->loops; i++)
+        if (s->loop[i].condition == piece) return true;
+    return false;
+}
+
 static void change_choice(const Place *p, const Expression *e) {
     const Edits *all = p->all;
     const Expression *a = e->part->next, *b = a->next;
@@ -342,6 +355,7 @@ bool edits_read(Edits *all, const CSource *s) {
         Place p = {.all = all, .piece = i, .index = piece->kind == PIECE_VALUE && is_whole(piece->type)};
         if (piece->kind == PIECE_VALUE && is_number(piece->type)) change_sum(&p, tree);
         look(&p, tree);
+        if (piece->kind == PIECE_CONDITION && !is_of_loop(s, i)) change_condition(&p, tree);
         edits_find_names(all, i);
     }
     if (all->edits <= MOST_EDITS) edits_find_statements(all);

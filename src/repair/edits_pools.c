@@ -82,21 +82,7 @@ static bool is_gradient(const CSource *s, int begin, int end) {
     return false;
 }
 
-/* A condition, in brackets. */
-static void add_condition(Edits *all, const Expression *e) {
-    enum { LONGEST = 16 };
-    const CSource *s = all->s;
-    bool both = e->kind == EXPRESSION_LOGIC &&
-                (token_is(s, e->part->next->joint, "&&") || token_is(s, e->part->next->joint, "||"));
-    if ((!both && e->kind != EXPRESSION_COMPARED) || e->end - e->begin > LONGEST) return;
-    add(all, (Value){.text = edits_text(all, "(%s)", edits_tokens(all, e->begin, e->end)),
-                     .type = {.base = BASE_INTEGER},
-                     .begin = e->begin,
-                     .end = e->end,
-                     .condition = true});
-}
-
-/* Units, sums in brackets and conditions. */
+/* Units, and sums in brackets. */
 static void collect(Edits *all, const Expression *e) {
     bool value = e->type.depth == 0 && (e->type.base == BASE_NUMBER || e->type.base == BASE_INTEGER);
     bool grouped = e->kind == EXPRESSION_GROUP && e->type.base == BASE_NUMBER &&
@@ -105,7 +91,6 @@ static void collect(Edits *all, const Expression *e) {
     if (e->called && !has_variable(all->s, e)) value = false;
     if (value && (e->kind == EXPRESSION_UNIT || grouped))
         add_value(all, edits_tokens(all, e->begin, e->end), e->type, e->begin, e->end);
-    add_condition(all, e);
     if (e->stem && e->stem_type.depth > 0) add_array(all, e);
     if (e->kind == EXPRESSION_UNIT && !e->stem && e->type.depth > 0)
         add_value(all, edits_tokens(all, e->begin, e->end), e->type, e->begin, e->end);
@@ -154,15 +139,14 @@ static void add_elements(Edits *all, Target t, const Expression *e) {
     for (const Expression *part = e->part; part; part = part->next) add_elements(all, t, part);
 }
 
-/* With the indices of its own function first. */
-static void add_all_elements(Edits *all, Target t) {
-    for (int own = 1; own >= 0; own--)
-        for (long i = 0; i < all->s->pieces; i++)
-            if (all->tree[i] && (all->s->piece[i].function == t.function) == own)
-                add_elements(all, t, all->tree[i]);
+/* With the indices of its own function, or of the others. */
+static void add_all_elements(Edits *all, Target t, bool own) {
+    for (long i = 0; i < all->s->pieces; i++)
+        if (all->tree[i] && (all->s->piece[i].function == t.function) == own)
+            add_elements(all, t, all->tree[i]);
 }
 
-static void collect_targets(Edits *all, int piece) {
+static void collect_targets(Edits *all, int piece, bool own) {
     const CSource *s = all->s;
     const Expression *tree = all->tree[piece], *left = tree->part;
     if (tree->kind != EXPRESSION_ASSIGNED || left->kind != EXPRESSION_UNIT) return;
@@ -171,7 +155,7 @@ static void collect_targets(Edits *all, int piece) {
     Target t = {edits_tokens(all, left->begin, end), s->piece[piece].function, left->begin, left->type,
                 is_gradient(s, left->begin, end)};
     add_target(all, t, edits_tokens(all, end, left->end), left);
-    if (left->stem && left->part && !left->part->next) add_all_elements(all, t);
+    if (left->stem && left->part && !left->part->next) add_all_elements(all, t, own);
 }
 
 /* A gradient that nothing is added to. */
@@ -181,7 +165,7 @@ static void collect_unwritten(Edits *all, const Piece *p) {
     const char *array = name ? edits_tokens(all, name, name + 1) : "";
     for (long i = 0; i < all->values; i++)
         if (all->value[i].array && strcmp(all->value[i].array, array) == 0) return;
-    if (name) add_all_elements(all, (Target){array, p->function, name, {.base = BASE_NUMBER}, true});
+    if (name) add_all_elements(all, (Target){array, p->function, name, {.base = BASE_NUMBER}, true}, true);
 }
 
 /* ---- Where they are in scope ---- */
@@ -203,6 +187,21 @@ static void fill(const Edits *all, Pool *pool, const Piece *piece, bool own) {
         else
             pool->value[pool->values++] = v;
     }
+}
+
+/* Conditions, in brackets. */
+static void collect_conditions(Edits *all, const Expression *e) {
+    enum { LONGEST = 16 };
+    const CSource *s = all->s;
+    bool both = e->kind == EXPRESSION_LOGIC &&
+                (token_is(s, e->part->next->joint, "&&") || token_is(s, e->part->next->joint, "||"));
+    if ((both || e->kind == EXPRESSION_COMPARED) && e->end - e->begin <= LONGEST)
+        add(all, (Value){.text = edits_text(all, "(%s)", edits_tokens(all, e->begin, e->end)),
+                         .type = {.base = BASE_INTEGER},
+                         .begin = e->begin,
+                         .end = e->end,
+                         .condition = true});
+    for (const Expression *part = e->part; part; part = part->next) collect_conditions(all, part);
 }
 
 /* Numbers that a backward declares and does not use. */
@@ -253,12 +252,17 @@ void edits_find_pools(Edits *all) {
             if (all->tree[i] && s->function[s->piece[i].function].backward == back)
                 collect(all, all->tree[i]);
     collect_unused(all);
+    for (long i = 0; i < s->pieces; i++)
+        if (all->tree[i]) collect_conditions(all, all->tree[i]);
     for (long i = 0; i < s->loops; i++)
         if (s->function[s->piece[s->loop[i].start].function].backward) collect_ends(all, &s->loop[i]);
-    for (int i = 0; i < s->pieces; i++)
-        if (all->tree[i] && s->function[s->piece[i].function].backward) collect_targets(all, i);
-    for (int i = 0; i < s->pieces; i++)
-        if (all->tree[i] && s->function[s->piece[i].function].backward) collect_unwritten(all, &s->piece[i]);
+    for (int own = 1; own >= 0; own--) {
+        for (int i = 0; i < s->pieces; i++)
+            if (all->tree[i] && s->function[s->piece[i].function].backward) collect_targets(all, i, own);
+        for (int i = 0; i < s->pieces && own; i++)
+            if (all->tree[i] && s->function[s->piece[i].function].backward)
+                collect_unwritten(all, &s->piece[i]);
+    }
     for (long i = 0; i < s->pieces; i++) {
         if (!all->tree[i]) continue;
         fill(all, &all->pool[i], &s->piece[i], true);
