@@ -29,7 +29,7 @@ static void texts_are_listed(void) {
         {"if (a > 0 || b < 1) dx[i] += a;", "||", "&&", "a condition is wrong"},
         {"if (i && j && N) dx[i] += a;", "i && j && N", "j", "a condition is one too many"},
         {"if (i && j && N) dx[i] += a;", "i && j && N", "i && N", "a condition is one too many"},
-        {"if (i & 1) dx[i] += a;", "i & 1", "1", NULL},
+        {"if (i & 1) dx[i] += a;", "i & 1", "i", NULL},
         {"if (a < b) dx[i] += a;", "<", "<=", "a comparison is wrong"},
         {"if (a < b) dx[i] += a;", "<", ">", "a comparison is wrong"},
         {"if (a >= b) dx[i] += a;", ">=", "<=", "a comparison is wrong"},

@@ -207,6 +207,7 @@ static const InputReport bad = {"dx",
     "     worst at [0], for output element 0:\n          analytic  " analytic                                \
     "\n          numeric   1 ± 0.0e+00, 4.5e+15 ulps away\n"
 #define FIRST "FAIL op/a, dx: all 2 elements are wrong\n     twice 1\n" NUMBERS("2")
+#define ALONE "FAIL op/a, dx: all 2 elements are wrong\n" NUMBERS("2")
 
 /* A gradient that is wrong as in an earlier case takes a line; of a constant factor the number counts, in a case that
  * somebody wrote. */
@@ -386,19 +387,19 @@ static void changes_go_first(void) {
 /* Once of an operation, where the first of its cases is that has one. */
 static void changes_are_told_once(void) {
     mended(0, "op", 1, true, "twice 1"), mended(1, "op", 1, true, "twice 1");
-    prints(print_all, 2, "\n" OP_CHANGE FIRST AS_IN_A("op"), "one operation");
+    prints(print_all, 2, "\n" OP_CHANGE ALONE AS_IN_A("op"), "one operation");
     report[0].repair.line = 0;
     prints(print_all, 2, "\n" FIRST OP_CHANGE AS_IN_A("op"), "the second alone");
     mended(0, "op", 1, true, "twice 1"), mended(1, "other", 1, true, "");
     prints(print_all, 2,
-           "\n" OP_CHANGE FIRST "\n" OTHER_CHANGE "FAIL other/b, dx: all 2 elements are wrong\n" NUMBERS("2"),
+           "\n" OP_CHANGE ALONE "\n" OTHER_CHANGE "FAIL other/b, dx: all 2 elements are wrong\n" NUMBERS("2"),
            "two operations");
 }
 
-/* A guess is a question, and not asked where the change is known; a fact is said. */
-static void guesses_are_left_out(void) {
+/* Where the change is known nothing else is said of a gradient. */
+static void reasons_are_left_out(void) {
     mended(0, "op", 1, true, "twice: is a factor missing?");
-    prints(print_all, 1, "\n" OP_CHANGE "FAIL op/a, dx: all 2 elements are wrong\n" NUMBERS("2"), "a guess");
+    prints(print_all, 1, "\n" OP_CHANGE "FAIL op/a, dx: all 2 elements are wrong\n" NUMBERS("2"), "a reason");
     REPORT_SET(report[0].repair.gradient[0], "dy");
     prints(print_all, 1,
            "\n" OP_CHANGE
@@ -509,4 +510,4 @@ TEST_MAIN({"rows are aligned", rows_are_aligned},
           {"cases are contrasted", cases_are_contrasted},
           {"an axis of size 1 is a hint", an_axis_of_size_1_is_a_hint},
           {"changes go first", changes_go_first}, {"changes are told once", changes_are_told_once},
-          {"guesses are left out", guesses_are_left_out}, {"curves are drawn", curves_are_drawn})
+          {"reasons are left out", reasons_are_left_out}, {"curves are drawn", curves_are_drawn})
