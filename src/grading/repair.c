@@ -8,9 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Most bytes of a source, times that it is compiled, places that a candidate is tried in, candidates that the
- * checker is asked about, and seconds of all. */
-enum { SOURCE = 1 << 18, COMPILED = 12, PLACES = 16, JUDGED = 6, SECONDS = 8 };
+/* Most bytes of a source, times that it is compiled, places that a candidate is tried in, and candidates that
+ * the checker is asked about. */
+enum { SOURCE = 1 << 18, COMPILED = 12, PLACES = 16, JUDGED = 6 };
+
+/* Of the seconds that a case may take, as many as that are taken by the search, and by products of more than the usual number of
+ * factors. */
+static const double search_share = 0.8, products_share = 0.15;
 
 typedef struct Search {
     const CheckPlan *plan;
@@ -220,13 +224,13 @@ static const TrialPlace *place_of_sites(const Search *s) {
 /* What has no more than the usual number of factors is compared; what has more is believed only where nothing else fits. */
 static void choose_product(Search *s) {
     enum { USUAL = 3 };
-    const double seconds = 1.5; /* for one number of factors */
     candidates_find_sites(&s->tried);
     if (!candidates_measure(&s->tried, place_of_sites(s), s->plan->at_once))
         candidates_measure(&s->tried, &s->place[0], s->plan->at_once);
     for (int degree = 1; degree <= REPAIR_VALUES && clock_seconds() < s->until; degree++) {
         if (degree == 1 || degree > USUAL) s->tried.trials = 0;
-        candidates_products(&s->tried, s->plan, degree, fmin(s->until, clock_seconds() + seconds));
+        double soon = clock_seconds() + products_share * s->plan->limits.seconds;
+        candidates_products(&s->tried, s->plan, degree, degree > USUAL ? fmin(s->until, soon) : s->until);
         if (degree >= USUAL && choose(s)) return;
         if (degree != USUAL) continue;
         candidates_recursive(&s->tried);
@@ -248,7 +252,7 @@ static void take_items(Search *s, const char *op) {
 void repair_find(const CheckPlan *p, const char *source, const char *folder, const char *headers,
                  CaseReport *report, long count) {
     Search s = {.plan = p, .source = source, .headers = headers, .report = report, .count = count};
-    s.until = clock_seconds() + SECONDS;
+    s.until = clock_seconds() + search_share * p->limits.seconds;
     bool wrong = false;
     for (long i = 0; i < count; i++) wrong |= is_wrong(&report[i]);
     if (!wrong) return;

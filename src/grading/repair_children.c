@@ -8,10 +8,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Parts of the items, each the work of one process after the other; seconds that all take; and times that trials which are alike
- * may end a process. */
+/* Parts of the items, each the work of one process after the other; times that trials which are alike may end a process; and what
+ * part of the seconds that a case may take all of them do. */
 enum { SEGMENTS = 2, MOST_DEATHS = 20 };
-static const double all_seconds = 4;
+static const double share = 0.4;
+
+static double seconds_of(const TrialWork *w) {
+    return share * w->place->plan->limits.seconds;
+}
 
 /* Whether all is as it was: a trial may write where it should not. */
 static bool is_sound(TrialRun *r) {
@@ -22,7 +26,7 @@ static bool is_sound(TrialRun *r) {
 
 /* From item `from` on, in a process of its own. It ends at the trial that does harm. */
 static void run_from(const TrialWork *w, TrialRun *r, long segment, long from, long to, double until) {
-    const rlim_t seconds = (rlim_t)all_seconds + 1; /* whatever becomes of the timers */
+    const rlim_t seconds = (rlim_t)seconds_of(w) + 1; /* whatever becomes of the timers */
     setrlimit(RLIMIT_CPU, &(struct rlimit){seconds, seconds});
     for (long k = from; k < to && clock_seconds() < until; k++) {
         w->at[segment] = k;
@@ -55,7 +59,7 @@ static bool is_over(pid_t child) {
 /* What crashes, ends or stays in one trial ends a process that was born for this. The next one begins with this trial, if it was
  * not the first: an earlier one may have done the harm. */
 static void run_in_children(const TrialWork *w, TrialRun *r, long segment, long to) {
-    const double until = clock_seconds() + all_seconds;
+    const double until = clock_seconds() + seconds_of(w);
     long *at = &w->at[segment];
     RepairTrial last = {0};
     int deaths = 0;
