@@ -126,5 +126,21 @@ static void the_likelier_goes_first(void) {
     }
     forget();
 }
+/* Of two changes that mend the gradient of one input the one where that is added to goes first. */
+static void where_a_gradient_is_made_goes_first(void) {
+    read_lines("h[i] += a * 2; dx[i] += b * 2;");
+    int beside = find_edit(EDIT_FACTOR, "a * 2", NULL), there = find_edit(EDIT_FACTOR, "b * 2", NULL);
+    for (unsigned mended = 1; mended < 4; mended++) {
+        TrialResult trial[2] = {{.trial = {.edit = 1 + beside, .amount = 1}, .mended = mended, .price = 1},
+                                {.trial = {.edit = 1 + there, .amount = 1}, .mended = mended}};
+        Candidates c = {.edits = &edits, .trial = trial, .trials = 2};
+        candidates_sort(&c);
+        CHECK((trial[0].trial.edit == 1 + there && trial[0].price < trial[1].price) == (mended == 1), "%u",
+              mended);
+    }
+    forget();
+}
+
 TEST_MAIN({"each change is tried once", each_change_is_tried_once},
-          {"the likelier goes first", the_likelier_goes_first})
+          {"the likelier goes first", the_likelier_goes_first},
+          {"where a gradient is made goes first", where_a_gradient_is_made_goes_first})

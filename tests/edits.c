@@ -21,6 +21,9 @@ static void texts_are_listed(void) {
         {"double c = (sum = a); dx[i] += c;", "sum = a", "(void)0", NULL},
         /* Conditions. */
         {"if (a > 0 && b < 1) dx[i] += a;", "&&", "||", "a condition is wrong"},
+        {"dx[i] += a * 2;", "a * 2", "a", "a factor is one too many"},
+        {"dx[i] += a / b * 2;", "a / b * 2", "a * 2", "a factor is one too many"},
+        {"dx[i] += a / b;", "a / b", "b", NULL},
         {"if (a > 0) dx[i] += a;", "a > 0", "1", "a condition is one too many"},
         {"if (a > 0) dx[i] += a;", "a > 0", "!(a > 0)", "a condition is the wrong way round"},
         {"for (long k = 0; k < N; k++) dx[k] += a;", "k < N", "1", NULL},

@@ -293,6 +293,8 @@ static double price(const Candidates *s, const TrialResult *r) {
         if (v->condition && e->kind != EDIT_GUARD) cost += 1;
         if (v->size && e->kind == EDIT_FACTOR) cost += 0.75; /* it may be a number by accident */
     }
+    int input = edits_gradient_of(s->edits, e->part[0].piece);
+    if (input >= 0 && input < CHECK_INPUTS && r->mended == 1U << input) cost -= 0.75; /* where it is made */
     double amount = r->trial.amount;
     if (e->kind == EDIT_TEXT) cost += 0.001 * (double)strlen(e->part[0].text);
     if (e->kind == EDIT_INDEX) cost += r->trial.value[0] ? amount != 0 : e->literal ? 0 : -1;

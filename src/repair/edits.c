@@ -178,6 +178,13 @@ static void change_remainder(const Place *p, const Expression *e) {
                   edits_text(p->all, "%s %s", divides ? "%" : "/", pool->value[i]->text));
 }
 
+/* A product of numbers without one of its factors; what is divided stays. */
+static void drop_factors(const Place *p, const Expression *e) {
+    for (const Expression *part = e->part; is_number(e->type) && part; part = part->next)
+        if (part != e->part || token_is(p->all->s, part->next->joint, "*"))
+            plain(p, 1, "a factor is one too many", e->begin, e->end, without(p, e, part));
+}
+
 /* A name that is none of the file's variables: it may stand for a sum without brackets. */
 static bool has_macro(const CSource *s, const Expression *e) {
     for (int i = e->begin; i < e->end; i++)
@@ -237,7 +244,7 @@ static void change_logic(const Place *p, const Expression *e) {
 
 /* What a statement depends on. */
 static void change_condition(const Place *p, const Expression *e) {
-    plain(p, 1, "a condition is one too many", e->begin, e->end, "1");
+    plain(p, -1, "a condition is one too many", e->begin, e->end, "1");
     plain(p, 3, "a condition is the wrong way round", e->begin, e->end,
           edits_text(p->all, "!(%s)", edits_tokens(p->all, e->begin, e->end)));
 }
@@ -304,6 +311,7 @@ static void look(const Place *p, const Expression *e) {
         change_joints(p, e);
         change_index(p, e);
         change_remainder(p, e);
+        drop_factors(p, e);
         break;
     case EXPRESSION_COMPARED: change_comparison(p, e); break;
     case EXPRESSION_LOGIC: change_logic(p, e); break;

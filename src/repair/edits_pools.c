@@ -82,6 +82,28 @@ static bool is_gradient(const CSource *s, int begin, int end) {
     return false;
 }
 
+/* The input that tokens [begin, end) have as in[k]; -1: none, or not by a number. */
+static int input_of(const CSource *s, int begin, int end) {
+    for (int i = begin; i + 3 < end; i++)
+        if (token_is(s, i, "in") && token_is(s, i + 1, "[") && token_is(s, i + 3, "]") &&
+            s->token[i + 2].kind == TOKEN_NUMBER)
+            return (int)strtol(s->text + s->token[i + 2].begin, NULL, 0);
+    return -1;
+}
+
+int edits_gradient_of(const Edits *all, int piece) {
+    const CSource *s = all->s;
+    const Expression *tree = all->tree[piece], *left = tree->part;
+    if (tree->kind != EXPRESSION_ASSIGNED || !left->stem || !is_gradient(s, left->begin, left->stem))
+        return -1;
+    for (long i = 0; left->stem == left->begin + 1 && i < s->pieces; i++) {
+        const Piece *p = &s->piece[i];
+        int name = p->function == s->piece[piece].function ? names_gradient(s, p) : 0;
+        if (name && tokens_same(s, name, left->begin)) return input_of(s, p->begin, p->end);
+    }
+    return input_of(s, left->begin, left->stem);
+}
+
 /* Units, and sums in brackets. */
 static void collect(Edits *all, const Expression *e) {
     bool value = e->type.depth == 0 && (e->type.base == BASE_NUMBER || e->type.base == BASE_INTEGER);
