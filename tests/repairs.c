@@ -29,7 +29,7 @@ static const Mistake mistakes[] = {
     {"/ m->r[t] + m->a", "/ m->r[t] - m->a", "a sign is wrong"},
     {"dx[t * N + j] += dh * w[j]", "dx[t * N + j] += dh", "a factor is missing"},
     {"(ds[j] - radial * s[j] / N)", "ds[j]", "a term is missing"},
-    {"(ds[j] - radial * s[j] / N)", "(ds[j] - 2 * radial * s[j] / N)", "a constant factor is wrong"},
+    {"(ds[j] - radial * s[j] / N)", "(ds[j] - 2 * radial * s[j] / N)", "a factor is one too many"},
     {" + m->a * carry[j]", "", "a term is missing"},
     {"(ds[j] - radial * s[j] / N) / m->r[t]", "ds[j] / m->r[t]", "a term is missing"},
     /* Statements and loops. */

@@ -9,8 +9,8 @@
 #include <string.h>
 
 /* Most bytes of a source, times that it is compiled, places that a candidate is tried in, and candidates that
- * the checker is asked about. */
-enum { SOURCE = 1 << 18, COMPILED = 12, PLACES = 16, JUDGED = 6 };
+ * the checker is asked about, and of these at one piece. */
+enum { SOURCE = 1 << 18, COMPILED = 12, PLACES = 16, JUDGED = 8, OF_PIECE = 2 };
 
 /* Of the seconds that a case may take, as many as that are taken by the search, and by products of more than the usual number of
  * factors. */
@@ -194,13 +194,13 @@ static void say(Search *s, const TrialResult *t) {
 static bool choose(Search *s) {
     if (!try_everywhere(s)) return false;
     candidates_sort(&s->tried);
-    /* What passes by accident, as where memory is not cleared, does so at one place in many ways. */
+    /* What passes by accident, as where memory is not cleared, does so at one place in many ways: no more than two of these. */
     int refuted[JUDGED], count = 0;
     for (long i = 0; i < s->tried.trials && count < JUDGED && clock_seconds() < s->until; i++) {
         const TrialResult *t = &s->tried.trial[i];
-        int piece = s->edits.edit[t->trial.edit - 1].part[0].piece, k = 0;
-        while (k < count && refuted[k] != piece) k++;
-        if (k < count || (t->mended & ~s->best.mended) == 0) continue;
+        int piece = s->edits.edit[t->trial.edit - 1].part[0].piece, same = 0;
+        for (int k = 0; k < count; k++) same += refuted[k] == piece;
+        if (same == OF_PIECE || (t->mended & ~s->best.mended) == 0) continue;
         if (is_confirmed(s, t)) {
             s->best = *t;
             return t->mended == s->tried.wrong;
