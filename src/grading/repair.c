@@ -190,7 +190,7 @@ static void say(Search *s, const TrialResult *t) {
         if (is_wrong(&s->report[i])) s->report[i].repair = r;
 }
 
-/* Keeps the likeliest of those that mend more than the best so far. True: it mends all. */
+/* Keeps the likeliest of those that mend what the best so far does, and more. True: it mends all. */
 static bool choose(Search *s) {
     if (!try_everywhere(s)) return false;
     candidates_sort(&s->tried);
@@ -200,7 +200,8 @@ static bool choose(Search *s) {
         const TrialResult *t = &s->tried.trial[i];
         int piece = s->edits.edit[t->trial.edit - 1].part[0].piece, same = 0;
         for (int k = 0; k < count; k++) same += refuted[k] == piece;
-        if (same == OF_PIECE || (t->mended & ~s->best.mended) == 0) continue;
+        bool more = t->mended != s->best.mended && (s->best.mended & ~t->mended) == 0;
+        if (same == OF_PIECE || !more) continue;
         if (is_confirmed(s, t)) {
             s->best = *t;
             return t->mended == s->tried.wrong;
