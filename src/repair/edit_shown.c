@@ -199,11 +199,11 @@ static bool is_of_name(char c) {
 static void print_renamed(const char *text, const char *name, const char *by, FILE *out) {
     size_t n = strlen(name);
     for (char before = ' '; *text; before = *text++) {
-        bool whole = !is_of_name(before) && before != '.' && before != '>' && !is_of_name(text[n]);
-        if (strncmp(text, name, n) != 0 || !whole)
-            fputc(*text, out);
-        else
+        bool begins = !is_of_name(before) && before != '.' && before != '>';
+        if (begins && strncmp(text, name, n) == 0 && !is_of_name(text[n]))
             fputs(by, out), text += n - 1;
+        else
+            fputc(*text, out);
     }
 }
 
