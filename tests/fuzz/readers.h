@@ -235,8 +235,9 @@ static inline void read_source(const uint8_t *data, size_t size) {
         const Pool *pool = &all.pool[all.edit[i].part[0].piece];
         RepairTrial t = {.edit = 1 + i, .amount = 1, .value = {pool->values > 0, pool->values}, .target = 1};
         char is[REPAIR_SHOWN], becomes[REPAIR_SHOWN];
-        bool shown = (all.edit[i].kind != EDIT_ARRAY || pool->values) &&
-                     (all.edit[i].kind != EDIT_ADDED || pool->targets);
+        EditKind kind = all.edit[i].kind;
+        bool shown = (pool->values || (kind != EDIT_ARRAY && kind != EDIT_GUARD)) &&
+                     (pool->targets || kind != EDIT_ADDED);
         PROMISE(!shown || edited_source_show(&all, &t, is, becomes) > 0);
     }
     edits_free(&all);
