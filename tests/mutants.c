@@ -96,8 +96,12 @@ typedef struct Finding {
     int rule_cases[RULES];     /* in how many of them a rule finds it */
 } Finding;
 
+enum { CASES_MOST = 32 };
+
 static Finding finding[MUTANTS];
 static int accused[1 + RULES]; /* correct operations, by gradcheck and by the rules */
+/* Of each operation's cases: whether the rule finds nothing wrong with the correct operation. */
+static bool (*sound)[CASES_MOST][RULES];
 
 /* Whether one of "a|b|c" is the word. */
 static bool among(const char *words, const char *word) {
@@ -106,8 +110,6 @@ static bool among(const char *words, const char *word) {
         if ((at == words || at[-1] == '|') && (at[length] == 0 || at[length] == '|')) return true;
     return false;
 }
-
-enum { CASES_MOST = 32 };
 
 static void try_mutant(void *context, long i) {
     const Mutant *m = &mutants[i];
@@ -124,7 +126,7 @@ static void try_mutant(void *context, long i) {
     f.built = op != NULL;
     snprintf(f.said, sizeof f.said, "%.*s", REPORT_TEXT - 1, e.status ? e.text : s.error.text);
     unlink(source), unlink(library);
-    const Op *correct = ops_find(m->op)->op;
+    bool(*rule_holds)[RULES] = sound[ops_find(m->op) - ops_all];
     char said[CASES_MOST][REPORT_WORD];
     for (int k = 0; op && k < op->n_cases; k++) {
         CaseReport r;
@@ -138,8 +140,7 @@ static void try_mutant(void *context, long i) {
         }
         bool shows = r.verdict == FAIL;
         for (int rule = 0; rule < RULES; rule++) {
-            if (!rule_passes(&rules[rule], m->op, &correct->cases[k])) continue;
-            bool found = !rule_passes(&rules[rule], m->op, &op->cases[k]);
+            bool found = rule_holds[k][rule] && !rule_passes(&rules[rule], m->op, &op->cases[k]);
             f.rule_cases[rule] += found;
             shows |= found;
         }
@@ -165,14 +166,19 @@ static void take_finding(void *context, long i, const ChildEnd *end) {
 
 /* Correct operations that are accused. */
 static void accuse_the_correct(void) {
+    sound = calloc((size_t)ops_count, sizeof *sound);
     for (int i = 0; i < ops_count; i++) {
         bool by[1 + RULES] = {false};
+        CHECK(ops_all[i].op->n_cases <= CASES_MOST, "%s has more", ops_all[i].op->name);
         for (int k = 0; k < ops_all[i].op->n_cases; k++) {
             const CheckCase *c = &ops_all[i].op->cases[k];
             CaseReport report;
             gradcheck_case(ops_all[i].op->name, c, 1, &report);
             by[0] |= report.verdict != PASS;
-            for (int r = 0; r < RULES; r++) by[1 + r] |= !rule_passes(&rules[r], ops_all[i].op->name, c);
+            for (int r = 0; r < RULES; r++) {
+                sound[i][k][r] = rule_passes(&rules[r], ops_all[i].op->name, c);
+                by[1 + r] |= !sound[i][k][r];
+            }
         }
         for (int r = 0; r <= RULES; r++) accused[r] += by[r];
     }

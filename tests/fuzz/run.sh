@@ -1,7 +1,8 @@
 #!/bin/sh
 # Feeds the readers in the folder $1 (links to the fuzzer, each named as the reader that it is) what libFuzzer makes of
-# their seeds, for SECONDS each or, with RUNS, as many inputs. An input that crashes, takes 5 seconds (of a machine
-# that may be busy), or has a reader allocate more than 64 MiB at once is kept in $1/found. The last line is `N passed, N failed`.
+# their seeds, of at most LONGEST bytes, for SECONDS each or, with RUNS, as many inputs. An input that crashes, takes 5
+# seconds (of a machine that may be busy), or has a reader allocate more than 64 MiB at once is kept in $1/found. The last
+# line is `N passed, N failed`.
 folder=$1
 passed=0 failed=0
 mkdir -p "$folder/found"
@@ -9,7 +10,7 @@ for reader in ${READERS:-safetensors npy json model batch text vocabulary config
     mkdir -p "$folder/corpus/$reader"
     ln -sf fuzz "$folder/$reader"
     ASAN_OPTIONS=quarantine_size_mb=16:clear_shadow_mmap_threshold=100000000 "$folder/$reader" -verbosity=1 -print_final_stats=1 -timeout=5 \
-        -malloc_limit_mb=64 -rss_limit_mb=512 -max_len=8192 -artifact_prefix="$folder/found/$reader-" \
+        -malloc_limit_mb=64 -rss_limit_mb=512 -max_len=${LONGEST:-8192} -artifact_prefix="$folder/found/$reader-" \
         ${RUNS:+-runs=$RUNS} ${SECONDS_EACH:+-max_total_time=$SECONDS_EACH} \
         "$folder/corpus/$reader" "tests/fuzz/$reader" >"$folder/$reader.log" 2>&1
     status=$?
