@@ -93,7 +93,7 @@ static void the_likelier_goes_first(void) {
         EditKind kind;
         const char *original, *becomes, *value;
         double amount;
-        int below;
+        int form;
         unsigned mended;
     } Passed;
     static const Passed pair[][2] = {
@@ -115,7 +115,7 @@ static void the_likelier_goes_first(void) {
             const Passed *p = &pair[i][k];
             int at = find_edit(p->kind, p->original, p->becomes);
             const Pool *pool = &edits.pool[edits.edit[at].part[0].piece];
-            trial[1 - k].trial = (RepairTrial){.edit = 1 + at, .amount = p->amount, .below = {p->below}};
+            trial[1 - k].trial = (RepairTrial){.edit = 1 + at, .amount = p->amount, .form = {p->form}};
             trial[1 - k].trial.value[0] = number_of(pool->value, pool->values, p->value);
             trial[1 - k].mended = p->mended;
         }

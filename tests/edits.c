@@ -183,9 +183,9 @@ static void changes_are_shown(void) {
         EditKind kind;
         double amount;
         const char *becomes, *what, *value[3];
-        int below[3];
+        int form[3];
         const char *target;
-        bool instead;
+        int instead;
     } rows[] = {
         {"dx[i] += a;", "+=", EDIT_TEXT, 1, "dx[i] = a", "it adds to what it has to set"},
         /* An index. */
@@ -224,6 +224,10 @@ static void changes_are_shown(void) {
         {"dx[i] += a;", "a", EDIT_FACTOR, 0, "dx[i] += a * b", "a factor is missing", {"b"}},
         {"dx[i] += a;", "a", EDIT_FACTOR, 0, "dx[i] += a / b", "a factor is missing", {"b"}, {1}},
         {"dx[i] += a;", "a", EDIT_FACTOR, -1, "dx[i] += 0", "this is one too many"},
+        {"dx[i] += b - a;", "a", EDIT_FACTOR, -1, "dx[i] += b", "this is one too many"},
+        {"dx[i] += (b - a) * x[j - i];", "a", EDIT_FACTOR, -1, "dx[i] += (b) * x[j - i]",
+         "this is one too many"},
+        {"dx[i] += b - a + sum;", "a", EDIT_FACTOR, -1, "dx[i] += b + sum", "this is one too many"},
         {"dx[i] += a;", "a", EDIT_FACTOR, -2, "dx[i] += -a", "a sign is wrong"},
         {"dx[i] += b + a;", "a", EDIT_FACTOR, -2, "dx[i] += b - a", "a sign is wrong"},
         {"dx[i] += -a;", "-a", EDIT_FACTOR, -2, "dx[i] += -(-a)", "a sign is wrong"},
@@ -260,7 +264,7 @@ static void changes_are_shown(void) {
          "dx[i] += b * sum",
          "another product belongs here",
          {"b", "sum"},
-         .instead = true},
+         .instead = 1},
         {"dx[i] += b - a;",
          "a",
          EDIT_FACTOR,
@@ -268,7 +272,54 @@ static void changes_are_shown(void) {
          "dx[i] += b + 2 * sum",
          "another product belongs here",
          {"sum"},
-         .instead = true},
+         .instead = 1},
+        {"dx[i] += a;",
+         "a",
+         EDIT_FACTOR,
+         0,
+         "dx[i] += a * (1 - b)",
+         "a factor is missing",
+         {"b"},
+         {FORM_REST}},
+        {"dx[i] += a;",
+         "a",
+         EDIT_FACTOR,
+         0,
+         "dx[i] += a * (1 + b)",
+         "a factor is missing",
+         {"b"},
+         {FORM_MORE}},
+        {"dx[i] += a;",
+         "a",
+         EDIT_FACTOR,
+         0,
+         "dx[i] += a * (1 - b * b)",
+         "a factor is missing",
+         {"b"},
+         {FORM_REST_OF_SQUARE}},
+        {"dx[i] += a;",
+         "a",
+         EDIT_FACTOR,
+         0,
+         "dx[i] += a * (b > 0)",
+         "a factor is missing",
+         {"b"},
+         {FORM_POSITIVE}},
+        {"dx[i] += a;",
+         "a",
+         EDIT_FACTOR,
+         0,
+         "dx[i] += a * !(j >= 0)",
+         "a factor is missing",
+         {"(j >= 0)"},
+         {FORM_REST}},
+        {"dx[i] += a + b + sum;",
+         "b + sum",
+         EDIT_FACTOR,
+         0,
+         "dx[i] += a + (b + sum) * a",
+         "a factor is missing",
+         {"a"}},
         /* A condition. */
         {"dx[i] += a;",
          "dx[i] += a",
@@ -298,7 +349,7 @@ static void changes_are_shown(void) {
          "if (i != j) dx[i] += a",
          "a condition is missing",
          {"i", "j"},
-         .instead = true},
+         .instead = 1},
         {"dx[i] += a;",
          "dx[i] += a",
          EDIT_GUARD,
@@ -313,7 +364,7 @@ static void changes_are_shown(void) {
          "if (!(j >= 0)) dx[i] += a",
          "a condition is missing",
          {"(j >= 0)"},
-         .instead = true},
+         .instead = 1},
         /* A term. */
         {"dx[i] += a;", "a", EDIT_TERM, 1, "dx[i] += a + b", "a term is missing", {"b"}},
         {"dx[i] += a;", "a", EDIT_TERM, 1000, "dx[i] += a + 1000 * b", "a term is missing", {"b"}},
@@ -328,6 +379,26 @@ static void changes_are_shown(void) {
         {"dx[i] += a;", "a", EDIT_TERM, 1, "dx[i] += a + 1. / b", "a term is missing", {"b"}, {1}},
         {"dx[i] += a;", "a", EDIT_TERM, 3, "dx[i] += a + 3. / b", "a term is missing", {"b"}, {1}},
         {"dx[i] += a;", "a", EDIT_TERM, 1, "dx[i] += a + 1", "a term is missing"},
+        {"dx[i] = 0;", "0", EDIT_TERM, -1, "dx[i] = -b", "a term is missing", {"b"}},
+        {"dx[i] = 0;", "0", EDIT_TERM, 1, "dx[i] = b", "a term is missing", {"b"}},
+        {"dx[i] += a;",
+         "dx[i] += a",
+         EDIT_ADDED,
+         -2,
+         "dx[i] += a, sum *= -b",
+         "a factor is missing",
+         {"b"},
+         .target = "sum",
+         .instead = 2},
+        {"dx[i] += a;",
+         "dx[i] += a",
+         EDIT_ADDED,
+         0,
+         "dx[i] += a, sum *= b",
+         "a factor is missing",
+         {"b"},
+         .target = "sum",
+         .instead = 2},
         {"dx[i] += a;",
          "dx[i] += a",
          EDIT_ADDED,
@@ -353,7 +424,7 @@ static void changes_are_shown(void) {
         RepairTrial t = {.edit = 1 + at, .amount = rows[i].amount};
         for (int k = 0; k < 3; k++) {
             t.value[k] = number_of(pool->value, pool->values, rows[i].value[k]);
-            t.below[k] = rows[i].below[k];
+            t.form[k] = rows[i].form[k];
         }
         t.target = number_of(pool->target, pool->targets, rows[i].target);
         t.instead = rows[i].instead;
@@ -371,6 +442,7 @@ static void texts_are_shown(void) {
     } rows[] = {
         {"double c = a < b; dx[i] += c;", "<", "<=", "c = a < b;", "c = a <= b", 1},
         {"if (a < b) dx[i] += a;", "<", "<=", "a < b;", "a <= b", 1},
+        {"if (a < b) dx[i] += a;", "a", "fabs(a)", "a < b;", "fabs(a) < b", 1},
         {"dx[i] += a;", "+=", "=", "dx[i] += a;", "dx[i] = a", 1},
         {"for (long k = 0; k < N; k++) dx[k] += a;", "0", "(N) - 1", "k = 0; k < N; k++;",
          "k = (N) - 1; k >= (0); k--", 1},
@@ -388,6 +460,29 @@ static void texts_are_shown(void) {
     }
 }
 
+/* A macro that has brackets in it is an element of an array, to be read and to be added to; another is what its argument is, and a
+ * name may be a number. */
+static void macros_are_known(void) {
+    static const struct {
+        EditKind kind;
+        const char *original;
+    } rows[] = {{EDIT_VALUE, "AT(x, j, i)"}, {EDIT_INDEX, "j"},
+                {EDIT_ARRAY, "x"},           {EDIT_VALUE, "SQUARE(a)"},
+                {EDIT_VALUE, "TURN"},        {EDIT_FACTOR, "AT(x, j, i) * SQUARE(a) * own(TURN, 1)"}};
+    read_lines("sum += TURN;\n"
+               "#define AT(m, r, c) m[(r) * N + (c)]\n"
+               "#  define SQUARE(v) ((v) * \\\n (v))\n"
+               "#define TURN 6.28\n"
+               "#define NOTHING\n"
+               "            AT(dx, i, j) += AT(x, j, i) * SQUARE(a) * own(TURN, 1);");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        CHECK(find_edit(rows[i].kind, rows[i].original, NULL) >= 0, "no edit of '%s'", rows[i].original);
+    const Pool *pool = &edits.pool[edits.edit[find_edit(EDIT_VALUE, "AT(x, j, i)", NULL)].part[0].piece];
+    CHECK(number_of(pool->value, pool->values, "AT(x, i, j)") > 0, "the other way");
+    CHECK(number_of(pool->target, pool->targets, "AT(dx, i, j)") > 0, "what is added to");
+    forget();
+}
+
 /* What is added before a loop, or behind it, where its variable is at its end; or beside a statement, where there is something to
  * add to. */
 static void additions_are_shown(void) {
@@ -402,6 +497,8 @@ static void additions_are_shown(void) {
          "for (long k = N; k > 0; k--) …; if (dx) dx[k] -= b", "behind this loop something is not added"},
         {"for (long k = 0; k < N; k++) dx[k] += a;", "0", "sum", NULL, "for (long k = 0; k < N; k++)",
          "sum = 0; for (long k = 0; k < N; k++)", "something is not set to 0"},
+        {"if (a < b) dx[i] += a;", "a < b", "sum", "b", "if (a < b)", "sum -= b; if (a < b)",
+         "before this something is not added"},
         {"if (dx) dx[i] += a;", "dx[i] += a", "dx[i]", "b", "dx[i] += a",
          "{ dx[i] += a; if (dx) dx[i] -= b; }", "something is not added"},
     };
@@ -468,5 +565,6 @@ TEST_MAIN({"changes of a line are listed", texts_are_listed},
           {"values are in scope", values_are_in_scope}, {"pools are bounded", pools_are_bounded},
           {"changes are bounded", changes_are_bounded}, {"changes are shown", changes_are_shown},
           {"changes of a text are shown", texts_are_shown}, {"additions are shown", additions_are_shown},
+          {"macros are known", macros_are_known},
           {"statements in another place are shown", statements_are_shown},
           {"long changes are cut", long_changes_are_cut})

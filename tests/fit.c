@@ -33,10 +33,30 @@ static void need(double amount, int a, int b, int below, bool instead, bool time
     }
 }
 
-static long search(FitKind kind, int degree) {
-    Products p = {.site = &site, .kind = kind, .degree = degree, .factors = VALUES, .until = 1e300};
+/* a times b in a form. */
+static void need_form(int form, int a, int b) {
+    for (int q = 0; q < SITE_SUMS; q++) {
+        site.need[q] = 0, site.allowed[q] = 1e-7;
+        for (long i = 0; i < RUNS; i++) {
+            const double *row = &site.record[i * site.fields], v = row[b];
+            double in_form = form == FORM_REST       ? 1 - v
+                             : form == FORM_MORE     ? 1 + v
+                             : form == FORM_POSITIVE ? (v > 0 ? 1 : 0)
+                                                     : 1 - v * v;
+            site.need[q] += site.response[q][i] * row[a] * in_form;
+        }
+    }
+}
+
+static long search_graded(FitKind kind, int degree, int grade) {
+    Products p = {
+        .site = &site, .kind = kind, .degree = degree, .grade = grade, .factors = VALUES, .until = 1e300};
     for (int v = 0; v < VALUES; v++) p.factor[v] = 1 + v;
     return fit_products(&p, found, ROOM);
+}
+
+static long search(FitKind kind, int degree) {
+    return search_graded(kind, degree, 0);
 }
 
 /* The one product that was found. */
@@ -45,7 +65,7 @@ static void check_found(long count, int a, int b, int below, double amount, bool
     CHECK(count == 1 && t->edit == 3 && t->piece == 2, "%ld found", count);
     CHECK(t->value[0] == a && t->value[1] == b && t->value[2] == below && !t->value[3], "%d %d %d",
           t->value[0], t->value[1], t->value[2]);
-    CHECK(!t->below[0] && !t->below[1] && t->below[2]);
+    CHECK(!t->form[0] && !t->form[1] && t->form[2] == FORM_BELOW);
     CHECK(t->amount == amount && t->instead == instead, "%g", t->amount);
 }
 
@@ -60,6 +80,59 @@ static void products_are_found(void) {
     check_found(search(FIT_INSTEAD, 3), 1, 4, 3, 1, true);
     need(1, 2, 4, 1, true, true);
     check_found(search(FIT_TIMES, 3), 2, 4, 1, 0, false);
+}
+
+/* 1 - v and the like, of what is known not to change with the cotangent; with what is in proportion to it once. */
+static void forms_and_grades_are_heeded(void) {
+    static const int forms[] = {FORM_REST, FORM_MORE, FORM_REST_OF_SQUARE, FORM_POSITIVE};
+    for (size_t k = 0; k < sizeof forms / sizeof *forms; k++) {
+        make_site();
+        for (long i = 0; i < RUNS; i++) site.record[i * site.fields + 3] -= 1;
+        need_form(forms[k], 2, 3);
+        site.grade[2] = 1;
+        long count = search_graded(FIT_ADDED, 2, 1);
+        const RepairTrial *t = &found[0].trial;
+        CHECK(count == 1 && t->value[0] == 2 && t->value[1] == 3, "%ld: %d %d", count, t->value[0],
+              t->value[1]);
+        CHECK(t->form[0] == FORM_ITSELF && t->form[1] == forms[k] && t->amount == 1, "%d", t->form[1]);
+        CHECK(search_graded(FIT_ADDED, 2, 0) == 0, "in proportion to the cotangent");
+        site.grade[3] = 1;
+        CHECK(search_graded(FIT_ADDED, 2, 1) == 0, "1 - v of a gradient");
+        site.grade[2] = 0;
+        CHECK(search_graded(FIT_ADDED, 2, 1) == 0);
+    }
+    make_site();
+    need(1, 1, 4, 3, false, false);
+    site.grade[1] = site.grade[4] = 1;
+    CHECK(search_graded(FIT_ADDED, 3, 1) == 0, "two gradients");
+}
+
+/* a_i = amount · v_i (g_i + Σ_k<i m_ik a_k): a recursion of which the site has g without what is added, and m. */
+static void recursions_are_followed(void) {
+    for (int amount = 1; amount >= -1; amount -= 2) {
+        double added[RUNS] = {0};
+        make_site();
+        site.feeds = 1, site.feed_field[0] = 2, site.grade[2] = 1;
+        for (int q = 0; q < SITE_SUMS; q++) site.need[q] = 0, site.allowed[q] = 1e-7;
+        for (long i = 0; i < RUNS; i++) {
+            const double *row = &site.record[i * site.fields];
+            double gradient = row[2];
+            for (long k = 0; k < i; k++) {
+                site.feed[0][i][k] = (double)random_uniform(random_key(3, (uint64_t)i), (uint64_t)k);
+                gradient += site.feed[0][i][k] * added[k];
+            }
+            added[i] = amount * row[4] / row[5] * gradient;
+            for (int q = 0; q < SITE_SUMS; q++) site.need[q] += site.response[q][i] * added[i];
+        }
+        long count = search_graded(FIT_ADDED, 3, 1);
+        const RepairTrial *t = &found[0].trial;
+        CHECK(count == 1 && t->amount == amount, "%ld found, amount %g", count, t->amount);
+        CHECK(t->value[0] == 2 && t->value[1] == 4 && t->value[2] == 5 && t->form[2] == FORM_BELOW,
+              "%d %d %d", t->value[0], t->value[1], t->value[2]);
+        CHECK(search_graded(FIT_TIMES, 3, 1) == 0);
+        site.feeds = 0;
+        CHECK(search_graded(FIT_ADDED, 3, 1) == 0, "without what feeds back");
+    }
 }
 
 /* An amount that nobody writes, what cannot be read, what takes too long, and nothing at all. */
@@ -83,4 +156,7 @@ static void nothing_else_is_found(void) {
     CHECK(search(FIT_ADDED, 3) == 0);
 }
 
-TEST_MAIN({"products are found", products_are_found}, {"nothing else is found", nothing_else_is_found})
+TEST_MAIN({"products are found", products_are_found},
+          {"forms and grades are heeded", forms_and_grades_are_heeded},
+          {"recursions are followed", recursions_are_followed},
+          {"nothing else is found", nothing_else_is_found})

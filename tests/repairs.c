@@ -32,6 +32,12 @@ static const Mistake mistakes[] = {
     {"(ds[j] - radial * s[j] / N)", "(ds[j] - 2 * radial * s[j] / N)", "a factor is one too many"},
     {" + m->a * carry[j]", "", "a term is missing"},
     {"(ds[j] - radial * s[j] / N) / m->r[t]", "ds[j] / m->r[t]", "a term is missing"},
+    {" * (1 - th * th)", "", "a factor is missing"},
+    {"carry[j] = dh", "carry[j] = 0", "a term is missing"},
+    {"+ m->a * carry[j]", "+ 0 * j", "a term is missing"},
+    {"tanh(s[j])", "tanh(s[j] - m->a)", "this is one too many"},
+    {"dw[j] += dh * x[t * N + j]", "\n#define AT(m, i, k) m[(i) * N + (k)]\n dw[j] += dh * AT(m->h, t, j)",
+     "another value belongs here"},
     /* Statements and loops. */
     {"dv[e] += along[e]", "dv[e] = along[e]", "it overwrites what it has to add to"},
     {"if (dv) dv[e] += along[e];", ";", "something is not added"},

@@ -222,19 +222,16 @@ static const TrialPlace *place_of_sites(const Search *s) {
     return best;
 }
 
-/* What has no more than the usual number of factors is compared; what has more is believed only where nothing else fits. */
+/* The more factors, the more products fit by chance: they are believed only where nothing simpler fits. */
 static void choose_product(Search *s) {
     enum { USUAL = 3 };
     candidates_find_sites(&s->tried);
     if (!candidates_measure(&s->tried, place_of_sites(s), s->plan->at_once))
         candidates_measure(&s->tried, &s->place[0], s->plan->at_once);
     for (int degree = 1; degree <= REPAIR_VALUES && clock_seconds() < s->until; degree++) {
-        if (degree == 1 || degree > USUAL) s->tried.trials = 0;
+        s->tried.trials = 0;
         double soon = clock_seconds() + products_share * s->plan->limits.seconds;
         candidates_products(&s->tried, s->plan, degree, degree > USUAL ? fmin(s->until, soon) : s->until);
-        if (degree >= USUAL && choose(s)) return;
-        if (degree != USUAL) continue;
-        candidates_recursive(&s->tried);
         if (choose(s)) return;
     }
 }

@@ -13,13 +13,13 @@ static const Pool *pool_of(const Candidates *s, int edit) {
     return &s->edits->pool[s->edits->edit[edit].part[0].piece];
 }
 
-static void add_trial(Candidates *s, int edit, int one, int below, double amount) {
+static void add_trial(Candidates *s, int edit, int one, int form, double amount) {
     const Edit *e = &s->edits->edit[edit];
     if (!s->trial) s->trial = malloc(TRIALS * sizeof *s->trial);
     if (!s->trial) error_no_memory("trials");
     if (s->trials == TRIALS) s->trials--;
     int piece = e->kind == EDIT_TEXT ? 0 : 1 + e->part[0].piece;
-    RepairTrial t = {.edit = 1 + edit, .piece = piece, .value = {one}, .below = {below}, .amount = amount};
+    RepairTrial t = {.edit = 1 + edit, .piece = piece, .value = {one}, .form = {form}, .amount = amount};
     s->trial[s->trials++] = (TrialResult){.trial = t, .mended = s->wrong};
 }
 
@@ -155,34 +155,81 @@ void candidates_find_sites(Candidates *s) {
         }
 }
 
-bool candidates_measure(Candidates *s, const TrialPlace *p, int at_once) {
-    long usable = 0;
-    if (!s->site) return false;
-    for (long i = 0; i < s->sites; i++)
-        s->site[i].runs = 0, s->site[i].reads = 0, s->site[i].readable = ~0ULL;
-    sites_measure(p, s->site, s->sites, at_once);
-    for (long i = 0; i < s->sites; i++) usable += s->site[i].runs > 0;
-    return 2 * usable > s->sites;
-}
-
 void candidates_free(Candidates *s) {
     free(s->trial);
     if (s->site) munmap(s->site, SITES * sizeof *s->site);
 }
 
-/* The pool's numbers, sizes and conditions, those with short names first. Returns how many. */
+static FactorKind kind_of(const Value *v) {
+    return v->type.base == BASE_NUMBER ? FACTOR_NUMBER
+           : v->condition              ? FACTOR_CONDITION
+           : v->size                   ? FACTOR_SIZE
+                                       : FACTOR_COUNT;
+}
+
+/* The pool's numbers, integers and conditions, those with short names first. Returns how many. */
 static int find_factors(const Pool *pool, int factor[POOL]) {
     int count = 0;
     for (int v = 0; v < pool->values && v < REPAIR_READS; v++) {
         const Value *value = pool->value[v];
-        if (value->type.depth || (value->type.base != BASE_NUMBER && !value->size && !value->condition))
-            continue;
+        bool integer = value->type.base == BASE_INTEGER;
+        if (value->type.depth || (value->type.base != BASE_NUMBER && !integer)) continue;
         int at = count++;
         for (; at > 0 && strlen(pool->value[factor[at - 1] - 1]->text) > strlen(value->text); at--)
             factor[at] = factor[at - 1];
         factor[at] = 1 + v;
     }
     return count;
+}
+
+/* Before a condition, to be run whatever it is. */
+static bool is_before(const Candidates *s, const Edit *e) {
+    int piece = e->part[0].piece;
+    return e->kind == EDIT_ADDED && s->edits->s->piece[piece].kind == PIECE_CONDITION &&
+           !edits_end_loop(s->edits->s, piece);
+}
+
+/* Whether a product of many is looked for: as a term, or added beside a statement. */
+static bool takes_many(const Candidates *s, const Edit *e) {
+    return e->kind == EDIT_TERM || (e->kind == EDIT_ADDED && (e->part[0].text[0] || is_before(s, e)));
+}
+
+/* Whether what is added at both, to the same, changes the gradient in the same way. */
+static bool are_equal(const Candidates *s, const Site *a, const Site *b) {
+    const Value *one = pool_of(s, a->trial.edit - 1)->target[a->trial.target - 1],
+                *two = pool_of(s, b->trial.edit - 1)->target[b->trial.target - 1];
+    bool same = a->runs == b->runs && strcmp(one->text, two->text) == 0;
+    for (int q = 0; q < SITE_SUMS && same; q++)
+        same = memcmp(a->response[q], b->response[q], (size_t)a->runs * sizeof *a->response[q]) == 0;
+    for (long i = 0; i < a->runs && same; i++) same = a->record[i * a->fields] == b->record[i * b->fields];
+    return same;
+}
+
+/* Of places where it does not matter in which of them something is added one is enough: where the most is at hand, and where
+ * nothing else is asked first. */
+static void drop_equal_sites(Candidates *s) {
+    int hand[SITES], factor[POOL];
+    for (long i = 0; i < s->sites; i++) {
+        const Edit *e = &s->edits->edit[s->site[i].trial.edit - 1];
+        int factors = find_factors(pool_of(s, s->site[i].trial.edit - 1), factor);
+        hand[i] = 2 * factors + is_before(s, e) + 2 * POOL * takes_many(s, e);
+        for (long k = 0; k < i && e->kind == EDIT_ADDED && s->site[i].runs; k++) {
+            bool added = s->edits->edit[s->site[k].trial.edit - 1].kind == EDIT_ADDED;
+            if (added && s->site[k].runs && are_equal(s, &s->site[i], &s->site[k]))
+                s->site[hand[i] > hand[k] ? k : i].runs = 0;
+        }
+    }
+}
+
+bool candidates_measure(Candidates *s, const TrialPlace *p, int at_once) {
+    long usable = 0;
+    if (!s->site) return false;
+    for (long i = 0; i < s->sites; i++)
+        s->site[i].runs = 0, s->site[i].reads = 0, s->site[i].feeds = 0, s->site[i].readable = ~0ULL;
+    sites_measure(p, s->site, s->sites, at_once);
+    for (long i = 0; i < s->sites; i++) usable += s->site[i].runs > 0;
+    drop_equal_sites(s);
+    return 2 * usable > s->sites;
 }
 
 typedef struct Fitting {
@@ -195,13 +242,11 @@ typedef struct Fitting {
 static long fit(const Fitting *f, const Site *site, FitKind kind, TrialResult *to, long room) {
     const Pool *pool = pool_of(f->s, site->trial.edit - 1);
     Products p = {.site = site, .kind = kind, .degree = f->degree, .until = f->until};
+    const Value *target = site->trial.target ? pool->target[site->trial.target - 1] : NULL;
+    p.grade = kind == FIT_TIMES ? 0 : target && target->gradient ? 1 : site->grade[0];
     p.factors = find_factors(pool, p.factor);
+    for (int k = 0; k < p.factors; k++) p.is[k] = kind_of(pool->value[p.factor[k] - 1]);
     return fit_products(&p, to, room < OF_SITE ? room : OF_SITE);
-}
-
-/* Whether a product of many is looked for: as a term, or added beside a statement. */
-static bool takes_many(const Edit *e) {
-    return e->kind == EDIT_TERM || (e->kind == EDIT_ADDED && e->part[0].text[0]);
 }
 
 static void fit_share(void *context, long i) {
@@ -213,9 +258,12 @@ static void fit_share(void *context, long i) {
         const Site *site = &s->site[k];
         const Edit *e = &s->edits->edit[site->trial.edit - 1];
         bool factor = e->kind == EDIT_FACTOR, many = f->degree > 3;
-        if (many && !takes_many(e)) continue;
+        bool times = factor ? !many : e->kind == EDIT_ADDED && f->degree < 3;
+        if (many && !takes_many(s, e)) continue;
         found += fit(f, site, factor ? FIT_INSTEAD : FIT_ADDED, to + found, f->room - found);
-        if (factor && f->degree > 1 && !many) found += fit(f, site, FIT_TIMES, to + found, f->room - found);
+        long before = found;
+        if (times) found += fit(f, site, FIT_TIMES, to + found, f->room - found);
+        for (; before < found && !factor; before++) to[before].trial.instead = 2;
     }
     child_send(to, (size_t)found * sizeof *to);
 }
@@ -235,30 +283,6 @@ void candidates_products(Candidates *s, const CheckPlan *p, int degree, double u
         memmove(s->trial + s->trials, from, (size_t)f.found[i] * sizeof *from);
         for (long end = s->trials + f.found[i]; s->trials < end; s->trials++)
             s->trial[s->trials].mended = s->wrong;
-    }
-}
-
-static void add_product(Candidates *s, const RepairTrial *site, int a, int b, bool below) {
-    add_trial(s, site->edit - 1, a, 0, 1);
-    TrialResult *t = &s->trial[s->trials - 1];
-    t->open = true;
-    t->trial.target = site->target;
-    t->trial.value[1] = b, t->trial.below[1] = below;
-}
-
-/* Where what is added changes what it is made of, as in a recursion, only a run says what a product does. */
-void candidates_recursive(Candidates *s) {
-    s->trials = 0;
-    for (long i = 0; i < s->sites; i++) {
-        const RepairTrial *site = &s->site[i].trial;
-        const Edit *e = &s->edits->edit[site->edit - 1];
-        int factor[POOL], count = find_factors(pool_of(s, site->edit - 1), factor);
-        if (!s->site[i].runs || !s->site[i].feeds_back || !takes_many(e)) continue;
-        for (int a = 0; a < count; a++)
-            for (int b = 0; b < count; b++) {
-                if (b <= a) add_product(s, site, factor[a], factor[b], false);
-                if (b != a) add_product(s, site, factor[a], factor[b], true);
-            }
     }
 }
 
@@ -289,7 +313,9 @@ static double price(const Candidates *s, const TrialResult *r) {
     for (int k = 0; k < REPAIR_VALUES; k++) {
         if (!r->trial.value[k]) continue;
         const Value *v = s->edits->pool[e->part[0].piece].value[r->trial.value[k] - 1];
-        cost += 0.5 * k + 0.25 * r->trial.below[k] + 0.001 * (double)strlen(v->text);
+        int form = r->trial.form[k];
+        cost += 0.5 * k + 0.25 * (form == FORM_BELOW) + 0.75 * (form > FORM_BELOW) +
+                0.001 * (double)strlen(v->text);
         if (v->condition && e->kind != EDIT_GUARD) cost += 1;
         if (v->size && e->kind == EDIT_FACTOR) cost += 0.75; /* it may be a number by accident */
     }
@@ -299,7 +325,7 @@ static double price(const Candidates *s, const TrialResult *r) {
     if (e->kind == EDIT_TEXT) cost += 0.001 * (double)strlen(e->part[0].text);
     if (e->kind == EDIT_INDEX) cost += r->trial.value[0] ? amount != 0 : e->literal ? 0 : -1;
     if (e->kind == EDIT_VALUE) cost += amount != 0;
-    if (e->kind == EDIT_FACTOR && !r->trial.value[0] && amount != -2) cost += 0.5;
+    if (e->kind == EDIT_FACTOR && !r->trial.value[0]) cost += amount == -2 ? 0 : amount == -1 ? -0.5 : 0.5;
     if (e->kind >= EDIT_FACTOR && e->kind != EDIT_GUARD && amount != 0 && !is_small_fraction(amount))
         cost += 5;
     if (e->kind >= EDIT_VALUE && e->kind != EDIT_GUARD && r->trial.value[1])

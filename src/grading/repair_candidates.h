@@ -27,10 +27,7 @@ void candidates_find_sites(Candidates *s);
 bool candidates_measure(Candidates *s, const TrialPlace *p,
                         int at_once); /* false: most of them could not be */
 void candidates_products(Candidates *s, const CheckPlan *p, int degree,
-                         double until); /* beside what is there */
-
-/* Products of two that only a run can judge; in the place of what is there. */
-void candidates_recursive(Candidates *s);
+                         double until); /* in the place of what is there */
 
 void candidates_free(Candidates *s);
 

@@ -143,9 +143,10 @@ bool trial_run_open(TrialRun *r, const TrialPlace *p) {
     if (!r->set) return false;
     r->found = arena_alloc(&r->arena, (size_t)p->gradients * sizeof *r->found);
     r->y = arena_alloc(&r->arena, (size_t)p->outputs * sizeof *r->y);
+    r->dy = p->dy;
     double start = clock_seconds();
     run_forward(r);
-    check_run_backward(&r->run, p->dy);
+    check_run_backward(&r->run, r->dy);
     r->seconds = least_seconds + most_times * (clock_seconds() - start);
     return true;
 }
@@ -166,7 +167,7 @@ bool trial_run(TrialRun *r, const RepairTrial *trial) {
     run_forward(r);
     if (shape_count(r->run.y->shape) != p->outputs) return false;
     tensor_copy_out(r->run.y, r->y);
-    check_run_backward(&r->run, p->dy);
+    check_run_backward(&r->run, r->dy);
     take_gradients(r, r->found);
     return memcmp(r->y, p->y, (size_t)p->outputs * sizeof *r->y) == 0;
 }

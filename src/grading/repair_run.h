@@ -35,6 +35,7 @@ typedef struct TrialRun {
     CheckPoint point;
     CheckRun run;
     RepairTrial *set; /* in the library */
+    const real *dy;   /* [outputs] the cotangent of the next runs, at first the place's */
     double seconds;   /* that a run may take; 0: any */
 
     double *found; /* [gradients] of the last run */

@@ -41,15 +41,47 @@ static double *weights(TrialRun *r) {
     return weight;
 }
 
-/* Whether the pool's values that were taken down change with what is added in the first run. */
-static bool feeds_back(TrialRun *r, const Site *s) {
+/* What is at hand in another run, of as many runs of the piece. */
+static double record_again[SITE_RUNS * (1 + POOL)];
+
+/* A run in which 1 is added the `only`th time; -1: never. */
+static bool run_again(TrialRun *r, const Site *s, long runs, long only) {
     RepairTrial t = s->trial;
-    size_t bytes = (size_t)(s->runs * s->fields) * sizeof *t.record;
-    t.only = 1, t.amount = 1, t.reads = s->readable;
-    t.record = arena_alloc(&r->arena, bytes), t.room = s->runs, t.fields = s->fields;
-    memset(t.record, 0, bytes);
-    trial_run(r, &t);
-    return memcmp(t.record, s->record, bytes) != 0;
+    t.only = only, t.amount = 1, t.reads = s->readable;
+    t.record = record_again, t.room = runs, t.fields = s->fields;
+    memset(record_again, 0, (size_t)(runs * s->fields) * sizeof *record_again);
+    return trial_run(r, &t);
+}
+
+/* A power of two times the cotangent is as much times what is in proportion to it, to the bit. */
+static void find_grades(TrialRun *r, Site *s) {
+    const TrialPlace *p = r->place;
+    real *twice = arena_alloc(&r->arena, (size_t)p->outputs * sizeof *twice);
+    for (long i = 0; i < p->outputs; i++) twice[i] = 2 * p->dy[i];
+    r->dy = twice;
+    run_again(r, s, s->runs, -1);
+    r->dy = p->dy;
+    for (long f = 0; f < s->fields; f++) {
+        bool same = true, doubled = true, any = false;
+        for (long i = f; i < s->runs * s->fields; i += s->fields) {
+            double v = s->record[i];
+            any |= v != 0, same &= record_again[i] == v, doubled &= record_again[i] == 2 * v;
+        }
+        s->grade[f] = !any ? -1 : same ? 0 : doubled ? 1 : -1;
+    }
+}
+
+/* By how much the fields have changed in the last run, in which 1 was added in run `only`. */
+static void take_feeds(Site *s, long runs, long only) {
+    for (int f = 1; f < s->fields && runs <= FEED_RUNS; f++) {
+        int k = 0;
+        while (k < s->feeds && s->feed_field[k] != f) k++;
+        for (long i = only + 1; i < runs && k < SITE_FEEDS; i++) {
+            double change = record_again[i * s->fields + f] - s->record[i * s->fields + f];
+            if (change != 0 && k == s->feeds) s->feed_field[s->feeds++] = f;
+            if (k < s->feeds) s->feed[k][i][only] = change;
+        }
+    }
 }
 
 static void measure(const TrialWork *w, TrialRun *r, long i) {
@@ -60,13 +92,12 @@ static void measure(const TrialWork *w, TrialRun *r, long i) {
     if (sibling && !s->reads) s->readable = s[-1].readable, s->reads = (int)s->fields;
     if (!record(r, s)) return;
     const long runs = s->runs;
-    s->feeds_back = feeds_back(r, s);
+    find_grades(r, s);
     const double *weight = weights(r);
     s->runs = 0; /* until all is known */
     for (long run = 0; run < runs; run++) {
-        RepairTrial t = s->trial;
-        t.only = 1 + run, t.amount = 1;
-        if (!trial_run(r, &t)) return;
+        if (!run_again(r, s, runs, 1 + run)) return;
+        take_feeds(s, runs, run);
         for (int q = 0; q < SITE_SUMS; q++) s->response[q][run] = 0;
         for (long k = 0, g = 0; k < CHECK_INPUTS; k++)
             for (; g < p->end[k]; g++) {

@@ -8,13 +8,21 @@
 /* Most times that a place runs, and weighted sums of all gradients that stand for them. */
 enum { SITE_RUNS = 256, SITE_SUMS = 4 };
 
+/* Most of the fields that change with what is added, as in a recursion, and runs of a site that has such. */
+enum { SITE_FEEDS = 6, FEED_RUNS = 80 };
+
 typedef struct Site {
-    RepairTrial trial; /* its edit, piece and target */
-    long runs;         /* of the piece; 0: it cannot be used */
-    long fields;       /* 1 + values of the pool */
-    uint64_t readable; /* of these; the others may not be there */
-    int reads;         /* while that is tried: the one that is read; 0: all */
-    bool feeds_back;   /* what is added in one run changes what is at hand in later ones */
+    RepairTrial trial;                 /* its edit, piece and target */
+    long runs;                         /* of the piece; 0: it cannot be used */
+    long fields;                       /* 1 + values of the pool */
+    uint64_t readable;                 /* of these; the others may not be there */
+    int reads;                         /* while that is tried: the one that is read; 0: all */
+    int feeds, feed_field[SITE_FEEDS]; /* those that change */
+    double feed[SITE_FEEDS][FEED_RUNS]
+               [FEED_RUNS]; /* [., i, k]: by how much in run i if 1 is added in run k */
+    int grade
+        [1 +
+         POOL]; /* of each field: 1: in proportion to the cotangent; 0: the same with any; -1: neither, or always 0 */
     double need[SITE_SUMS],
         allowed[SITE_SUMS];                /* by how much the sums are short, and how well that is known */
     double response[SITE_SUMS][SITE_RUNS]; /* of the sums to 1 that is added in one run */

@@ -49,15 +49,18 @@ static unsigned judge(const TrialPlace *p, const double *found, unsigned mended)
     return mended;
 }
 
+/* An amount that is to be found is most often 1 or -1, also inside of what is not linear in it, where none can be computed. */
 static void try_one(const TrialWork *w, TrialRun *r, long i) {
     TrialResult *t = (TrialResult *)w->items + i;
     bool same = trial_run(r, &t->trial);
-    if (same && t->open) {
-        t->open = false;
-        t->trial.amount = find_amount(r);
-        same = isfinite(t->trial.amount) && trial_run(r, &t->trial);
+    unsigned mended = same ? judge(r->place, r->found, t->mended) : 0;
+    if (same && t->open && !mended) {
+        double amount = find_amount(r);
+        t->trial.amount = isnan(amount) ? -1 : amount;
+        mended = trial_run(r, &t->trial) ? judge(r->place, r->found, t->mended) : 0;
     }
-    t->mended = same ? judge(r->place, r->found, t->mended) : 0;
+    t->open = false;
+    t->mended = mended;
 }
 
 static RepairTrial *trial_of(const TrialWork *w, long i) {

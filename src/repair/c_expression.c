@@ -72,7 +72,7 @@ static Type type_of_call(const CSource *s, int name) {
     for (long f = 0; f < s->functions; f++) {
         int own = s->function[f].name, at = own - 1;
         Type type;
-        if (tokens_same(s, own, name) && c_source_declares(s, &at, own, &type)) return type;
+        if (own > 0 && tokens_same(s, own, name) && c_source_declares(s, &at, own, &type)) return type;
     }
     return (Type){0};
 }
@@ -88,9 +88,14 @@ static Expression *read_unit(Reader *r) {
             read_parts(r, e, true);
             e->type.depth--;
         } else if (here(r, "(")) {
+            const Macro *m = c_source_macro(s, name, true);
             e->type = type_of_call(s, name);
             e->called = true, e->stem = 0;
             read_parts(r, e, false);
+            if (m && macro_has(s, m, "["))
+                e->type = (Type){.base = BASE_NUMBER};
+            else if (m && e->part)
+                e->type = e->part->type;
         } else if (here(r, ".") || here(r, "->")) {
             e->type = c_source_type(s, r->at + 1, name);
             e->stem = 0;

@@ -62,6 +62,8 @@ const Name *c_source_find(const CSource *s, int i, int where) {
 Type c_source_type(const CSource *s, int i, int where) {
     const Name *n = c_source_find(s, i, where);
     if (n) return n->type;
+    const Macro *m = token_is_member(s, i) ? NULL : c_source_macro(s, i, false);
+    if (m) return (Type){.base = macro_has(s, m, ".") ? BASE_NUMBER : BASE_UNKNOWN};
     if (!token_is_member(s, i)) return (Type){0};
     if (token_is(s, i, "data") || token_is(s, i, "grad")) return (Type){.base = BASE_NUMBER, .depth = 1};
     if (token_is(s, i, "size")) return (Type){.base = BASE_INTEGER, .depth = 1};

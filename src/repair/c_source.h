@@ -56,6 +56,12 @@ typedef struct Loop {
     int variable; /* token of its name */
 } Loop;
 
+/* #define NAME or NAME(…), with the text behind it: places in the source's text. */
+typedef struct Macro {
+    int name, length, begin, end;
+    bool called;
+} Macro;
+
 /* Most tokens in all and of a piece, pieces, functions, and what may stand in each other. */
 enum { MOST_TOKENS = 20000, MOST_IN_PIECE = 120, MOST_PIECES = 600, MOST_FUNCTIONS = 200, MOST_NESTED = 100 };
 
@@ -67,9 +73,10 @@ typedef struct CSource {
     Function *function;
     Piece *piece;
     Loop *loop;
-    long tokens, names, functions, pieces, loops;
+    Macro *macro;
+    long tokens, names, functions, pieces, loops, macros;
     int records;
-    long room[5]; /* of these arrays */
+    long room[6]; /* of these arrays */
 } CSource;
 
 /* Takes the text apart, which stays where it is; what belongs to it is from malloc, to be freed. `op` is the operation whose
@@ -94,13 +101,18 @@ const Name *c_source_find(const CSource *s, int i, int where);
 Type c_source_type(const CSource *s, int i, int where);
 bool token_is_member(const CSource *s, int i);
 
+/* The macro that the name at token i is, with brackets behind it if `called`; NULL: none. One that is called is a number if it
+ * reads or writes an element of an array, and else what its first argument is. */
+const Macro *c_source_macro(const CSource *s, int i, bool called);
+bool macro_has(const CSource *s, const Macro *m, const char *text);
+
 /* Whether a declaration begins at token i, and the type that it begins with; *i moves behind that. */
 bool c_source_declares(const CSource *s, int *i, int end, Type *type);
 
 /* Tokens [begin, end) as they stand in the text, but in one line and without comments. */
 char *c_source_text(const CSource *s, int begin, int end);
 
-/* For the parts of the reader: a new last element of an array, 0 to 4 in the order above. */
+/* For the parts of the reader: a new last element of an array, 0 to 5 in the order above. */
 void *c_source_grow(CSource *s, int which);
 void c_source_tokens(CSource *s);
 

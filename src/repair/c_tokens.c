@@ -4,10 +4,11 @@
 #include <string.h>
 
 void *c_source_grow(CSource *s, int which) {
-    void **array[] = {(void **)&s->token, (void **)&s->name, (void **)&s->function, (void **)&s->piece,
-                      (void **)&s->loop};
-    long *count[] = {&s->tokens, &s->names, &s->functions, &s->pieces, &s->loops};
-    const size_t size[] = {sizeof(Token), sizeof(Name), sizeof(Function), sizeof(Piece), sizeof(Loop)};
+    void **array[] = {(void **)&s->token, (void **)&s->name, (void **)&s->function,
+                      (void **)&s->piece, (void **)&s->loop, (void **)&s->macro};
+    long *count[] = {&s->tokens, &s->names, &s->functions, &s->pieces, &s->loops, &s->macros};
+    const size_t size[] = {sizeof(Token), sizeof(Name), sizeof(Function),
+                           sizeof(Piece), sizeof(Loop), sizeof(Macro)};
     *array[which] = array_grown(*array[which], *count[which], &s->room[which], size[which]);
     char *last = (char *)*array[which] + (size_t)*count[which] * size[which];
     ++*count[which];
@@ -15,7 +16,7 @@ void *c_source_grow(CSource *s, int which) {
 }
 
 void c_source_free(CSource *s) {
-    free(s->token), free(s->name), free(s->function), free(s->piece), free(s->loop);
+    free(s->token), free(s->name), free(s->function), free(s->piece), free(s->loop), free(s->macro);
 }
 
 static bool is_letter(char c) {
@@ -55,11 +56,43 @@ static const char *skip_sign(const char *p) {
     return p + 1;
 }
 
+/* A line of the preprocessor, if it is a definition. */
+static void read_macro(CSource *s, const char *p, const char *end) {
+    static const char define[] = "define";
+    p += 1 + strspn(p + 1, " \t");
+    if (strncmp(p, define, strlen(define)) != 0) return;
+    p += strlen(define);
+    p += strspn(p, " \t");
+    Macro m = {.name = (int)(p - s->text), .end = (int)(end - s->text)};
+    while (is_letter(p[m.length])) m.length++;
+    m.called = p[m.length] == '(';
+    m.begin = m.name + m.length + (m.called ? (int)strcspn(p + m.length, ")") : 0);
+    if (m.length && m.begin <= m.end) *(Macro *)c_source_grow(s, 5) = m;
+}
+
+const Macro *c_source_macro(const CSource *s, int i, bool called) {
+    const Token *t = &s->token[i];
+    for (long k = 0; k < s->macros && t->kind == TOKEN_NAME; k++) {
+        const Macro *m = &s->macro[k];
+        if (m->called == called && m->length == t->length &&
+            memcmp(s->text + m->name, s->text + t->begin, (size_t)m->length) == 0)
+            return m;
+    }
+    return NULL;
+}
+
+bool macro_has(const CSource *s, const Macro *m, const char *text) {
+    for (int at = m->begin; at < m->end; at++)
+        if (strncmp(s->text + at, text, strlen(text)) == 0) return true;
+    return false;
+}
+
 void c_source_tokens(CSource *s) {
     int line = 1;
     bool line_begins = true;
     for (const char *p = s->text, *end; *p; p = end) {
         end = skip_blank(p, line_begins);
+        if (*p == '#' && end > p) read_macro(s, p, end);
         if (end == p) {
             Token t = {TOKEN_SIGN, (int)(p - s->text), 0, line};
             if (*p == '"' || *p == '\'')

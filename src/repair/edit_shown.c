@@ -19,26 +19,43 @@ static const char *value_text(const Pool *pool, const RepairTrial *t, int which)
     return pool->value[t->value[which] - 1]->text;
 }
 
+/* A factor in its form; a fraction's line is not part of it. */
+static void print_formed(const Pool *pool, const RepairTrial *t, int which, FILE *out) {
+    static const char *const form[REPAIR_FORMS] = {[FORM_ITSELF] = "%s",
+                                                   [FORM_BELOW] = "%s",
+                                                   [FORM_REST] = "(1 - %s)",
+                                                   [FORM_MORE] = "(1 + %s)",
+                                                   [FORM_REST_OF_SQUARE] = "(1 - %s * %s)",
+                                                   [FORM_POSITIVE] = "(%s > 0)"};
+    bool not = t->form[which] == FORM_REST && pool->value[t->value[which] - 1]->condition;
+    for (const char *p = not ? "!%s" : form[t->form[which]]; *p; p++)
+        if (*p == '%')
+            fputs(value_text(pool, t, which), out), p++;
+        else
+            fputc(*p, out);
+}
+
 /* amount · value · value, with what divides behind. */
 static void print_product(const Pool *pool, const RepairTrial *t, FILE *out) {
     bool any = fabs(t->amount) != 1;
     bool above = false;
-    for (int k = 0; k < REPAIR_VALUES; k++) above |= t->value[k] && !t->below[k];
+    for (int k = 0; k < REPAIR_VALUES; k++) above |= t->value[k] && t->form[k] != FORM_BELOW;
     if (any) print_amount(out, fabs(t->amount), !above);
     for (int below = 0; below < 2; below++)
         for (int k = 0; k < REPAIR_VALUES; k++) {
-            if (!t->value[k] || t->below[k] != below) continue;
-            fprintf(out, "%s%s", below ? any ? " / " : "1. / " : any ? " * " : "", value_text(pool, t, k));
+            if (!t->value[k] || (t->form[k] == FORM_BELOW) != below) continue;
+            fputs(below ? any ? " / " : "1. / " : any ? " * " : "", out);
+            print_formed(pool, t, k, out);
             any = true;
         }
     if (!any) fputc('1', out);
 }
 
-/* A term that becomes negative turns the sign that joins it to the one before, if there is one. */
+/* A term that becomes negative turns the sign that joins it to the one before, if there is one, and 0 takes it away. */
 static bool turns_joint(const Edits *all, const Edit *e, const RepairTrial *t) {
     int sign = e->part[0].begin - 1, before = sign - 1;
     double amount = t->instead ? t->amount : 1 + t->amount;
-    if (e->kind != EDIT_FACTOR || amount >= 0 || before < 0) return false;
+    if (e->kind != EDIT_FACTOR || amount > 0 || before < 0) return false;
     bool operand = all->s->token[before].kind != TOKEN_SIGN || token_is(all->s, before, ")") ||
                    token_is(all->s, before, "]");
     return operand && (token_is(all->s, sign, "+") || token_is(all->s, sign, "-"));
@@ -51,7 +68,7 @@ static void print_factor(const Edits *all, const Edit *e, const RepairTrial *t, 
     double amount = t->instead ? t->amount : 1 + t->amount;
     bool enclosed = amount < 0 && !t->instead && part->text[0] == '-';
     if (amount == 0) {
-        fputc('0', out);
+        if (!turns_joint(all, e, t)) fputc('0', out);
         return;
     }
     if (turns_joint(all, e, t))
@@ -65,7 +82,10 @@ static void print_factor(const Edits *all, const Edit *e, const RepairTrial *t, 
     if (fabs(amount) != 1) print_amount(out, fabs(amount), false), fputs(" * ", out);
     fprintf(out, enclosed ? "(%s)" : "%s", part->text);
     for (int k = 0; k < REPAIR_VALUES; k++)
-        if (t->value[k]) fprintf(out, " %c %s", t->below[k] ? '/' : '*', value_text(pool, t, k));
+        if (t->value[k]) {
+            fputs(t->form[k] == FORM_BELOW ? " / " : " * ", out);
+            print_formed(pool, t, k, out);
+        }
 }
 
 /* Whether it is asked of the array whether it is there, as it is not for a constant. */
@@ -86,8 +106,12 @@ static void print_addition(const Edits *all, const Edit *e, const RepairTrial *t
     bool beside = e->part[0].text[0], tested = target->gradient || is_tested(all, target->array);
     if (beside) fprintf(out, "%s%s%s ", tested ? "{ " : "", e->part[0].text, tested ? ";" : ",");
     if (tested) fprintf(out, "if (%s) ", target->array);
-    fprintf(out, "%s %s", target->text, t->instead ? "= 0" : t->amount < 0 ? "-= " : "+= ");
-    if (!t->instead) print_product(pool, t, out);
+    const char *sign = t->instead == 1 ? "= 0" : t->instead ? "*= " : t->amount < 0 ? "-= " : "+= ";
+    fprintf(out, "%s %s", target->text, sign);
+    RepairTrial factors = *t;
+    if (t->instead) factors.amount++;
+    if (t->instead && factors.amount < 0) fputc('-', out);
+    if (t->instead != 1) print_product(pool, &factors, out);
     if (beside && tested) fputs("; }", out);
 }
 
@@ -141,7 +165,10 @@ static void print_replacement(const Edits *all, const Edit *e, const RepairTrial
         break;
     case EDIT_FACTOR: print_factor(all, e, t, out); break;
     case EDIT_TERM:
-        fprintf(out, "%s %c ", part->text, t->amount < 0 ? '-' : '+');
+        if (strcmp(part->text, "0") != 0)
+            fprintf(out, "%s %c ", part->text, t->amount < 0 ? '-' : '+');
+        else if (t->amount < 0)
+            fputc('-', out);
         print_product(pool, t, out);
         break;
     case EDIT_GUARD: print_guard(pool, t, part->text, out); break;
@@ -164,7 +191,8 @@ const char *edit_what(const Edit *e, const RepairTrial *t) {
                : t->amount == -2 ? "a sign is wrong"
                : t->amount == -1 ? "this is one too many"
                                  : "a constant factor is wrong";
-    case EDIT_ADDED: return t->instead ? "something is not set to 0" : e->what;
+    case EDIT_ADDED:
+        return t->instead == 1 ? "something is not set to 0" : t->instead ? "a factor is missing" : e->what;
     default: return e->what;
     }
 }
@@ -183,7 +211,7 @@ static void print_tokens(const Edits *all, int begin, int end, FILE *out) {
             token_is_apart(all->s, end) ? " " : "");
 }
 
-/* ---- Before and behind a loop ---- */
+/* ---- Before a condition or a loop, and behind it ---- */
 
 static const Loop *loop_of(const Edits *all, int piece) {
     for (long i = 0; i < all->s->loops; i++)
@@ -210,7 +238,8 @@ static void print_renamed(const char *text, const char *name, const char *by, FI
 /* What is added where a loop has ended; its variable is at its bound then. */
 static void print_behind(const Edits *all, const Loop *l, const char *added, FILE *out) {
     const Expression *condition = all->tree[l->condition];
-    const Expression *bound = condition->kind == EXPRESSION_COMPARED ? condition->part->next : NULL;
+    const Expression *bound =
+        condition && condition->kind == EXPRESSION_COMPARED ? condition->part->next : NULL;
     const char *name = edits_tokens(all, l->variable, l->variable + 1);
     if (bound && token_is(all->s, bound->joint, "<"))
         print_renamed(added, name, edits_tokens(all, bound->begin, bound->end), out);
@@ -218,11 +247,12 @@ static void print_behind(const Edits *all, const Loop *l, const char *added, FIL
         fputs(added, out);
 }
 
-static void show_around_loop(const Edits *all, const RepairTrial *t, char is[REPAIR_SHOWN],
-                             char becomes[REPAIR_SHOWN]) {
+static void show_around(const Edits *all, const RepairTrial *t, char is[REPAIR_SHOWN],
+                        char becomes[REPAIR_SHOWN]) {
     const Edit *e = &all->edit[t->edit - 1];
     const Loop *l = loop_of(all, e->part[0].piece);
-    const char *head = edits_loop_head(all, l->start);
+    const char *head = l ? edits_loop_head(all, l->start)
+                         : edits_text(all, "if (%s)", edits_tokens(all, e->part[0].begin, e->part[0].end));
     char *added = NULL, *text = NULL;
     size_t size;
     FILE *out = open_memstream(&added, &size);
@@ -232,7 +262,7 @@ static void show_around_loop(const Edits *all, const RepairTrial *t, char is[REP
         free(added);
         return;
     }
-    if (e->part[0].piece == l->start)
+    if (!l || e->part[0].piece == l->start)
         fprintf(out, "%s; %s", added, head);
     else
         fprintf(out, "%s …; ", head), print_behind(all, l, added, out);
@@ -249,7 +279,7 @@ int edited_source_show(const Edits *all, const RepairTrial *t, char is[REPAIR_SH
     int at = first->shown, line = all->s->token[e->part[0].begin].line;
     is[0] = becomes[0] = 0;
     if (e->statement ? e->from < 0 : e->kind == EDIT_ADDED && !e->part[0].text[0]) {
-        show_around_loop(all, t, is, becomes);
+        show_around(all, t, is, becomes);
         return line;
     }
     if (e->statement) {
@@ -263,7 +293,11 @@ int edited_source_show(const Edits *all, const RepairTrial *t, char is[REPAIR_SH
     if (!out) return 0;
     for (int i = 0; i < e->parts; i++) {
         const EditPart *part = &e->part[i];
-        print_tokens(all, at, part->begin - turns_joint(all, e, t), out);
+        bool turns = turns_joint(all, e, t), drops = turns && !t->instead && t->amount == -1;
+        if (drops)
+            fputs(edits_rest(all, at, part->begin - 1), out);
+        else
+            print_tokens(all, at, part->begin - turns, out);
         if (i == 0)
             print_replacement(all, e, t, out);
         else

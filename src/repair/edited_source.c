@@ -18,7 +18,7 @@ static const char preamble[] = "struct { " SOURCE(REPAIR_TRIAL_MEMBERS) " } " RE
     if (k >= 5) repair_trial.record[(repair_trial.ran - 1) * repair_trial.fields + k - 4] = v;
     if (k == 0) repair_trial.array = array;
     if (k < 2) repair_trial.compared[k] = v;
-    if (k < 5) repair_trial.picked = (k ? repair_trial.picked : 1) * (repair_trial.below[k] ? 1 / v : v);
+    if (k < 5) repair_trial.picked = (k ? repair_trial.picked : 1) * REPAIR_FORMED(repair_trial.form[k], v);
 }) SOURCE(static inline double repair_more(double v) {
     if (repair_trial.ran <= repair_trial.room)
         repair_trial.record[(repair_trial.ran - 1) * repair_trial.fields] = v;
@@ -48,7 +48,10 @@ static const char preamble[] = "struct { " SOURCE(REPAIR_TRIAL_MEMBERS) " } " RE
 }) SOURCE(static inline void repair_add(int edit, double *const *target, const void *const *array) {
     if (repair_trial.edit == edit && array[repair_trial.target])
         *target[repair_trial.target] =
-            repair_trial.instead ? 0 : *target[repair_trial.target] + repair_more(0);
+            repair_trial.instead == 1 ? 0
+            : repair_trial.instead == 2
+                ? *target[repair_trial.target] * repair_trial.picked * (1 + repair_trial.amount)
+                : *target[repair_trial.target] + repair_more(*target[repair_trial.target]);
 });
 
 static const char *const around[] = {[EDIT_INDEX] = "index",
@@ -150,20 +153,21 @@ static void print_brackets(Writer *w, int piece, int i, int end) {
 /* One variant for all edits that stand around something. */
 static void print_around(Writer *w, int number, const char *cast) {
     const Piece *piece = &w->all->s->piece[number];
+    bool ends = piece->kind == PIECE_CONDITION && edits_end_loop(w->all->s, number);
     end_line(w, -1);
     fprintf(w->out, REPAIR_TRIAL ".piece == %d ? %s(", 1 + number, cast);
     pick(w, number);
-    if (piece->kind == PIECE_VALUE) print_additions(w, number);
-    if (piece->kind == PIECE_CONDITION) fputc('(', w->out);
+    if (piece->kind != PIECE_STATEMENT && !ends) print_additions(w, number);
+    if (ends) fputc('(', w->out);
     bool guarded = print_guard(w, number);
     for (int i = piece->begin; i <= piece->end; i++) {
         print_brackets(w, number, i, piece->end);
         if (i < piece->end) print_tokens(w, i, i + 1);
     }
     if (guarded) fputs(") : (void)0", w->out);
-    fputs(piece->kind == PIECE_CONDITION ? ") || (" : piece->kind == PIECE_STATEMENT ? ", " : "", w->out);
-    if (piece->kind != PIECE_VALUE) print_additions(w, number), fputc('0', w->out);
-    fputs(piece->kind == PIECE_CONDITION ? ")) :" : ") :", w->out);
+    fputs(ends ? ") || (" : piece->kind == PIECE_STATEMENT ? ", " : "", w->out);
+    if (piece->kind == PIECE_STATEMENT || ends) print_additions(w, number), fputc('0', w->out);
+    fputs(ends ? ")) :" : ") :", w->out);
     end_line(w, (int)w->all->edits + number);
 }
 

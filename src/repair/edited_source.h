@@ -10,10 +10,10 @@
  *     edit      0: none; else 1 + its number
  *     piece     of any but EDIT_TEXT: 1 + the piece's number; else 0
  *     value     1 + numbers in the piece's pool, the factors of a product; 0: the number 1
- *     below     1: it divides
+ *     form      what each is taken as (REPAIR_FORMED): itself, what divides, 1 - v, 1 + v, 1 - v v, whether v > 0
  *     target    of EDIT_ADDED: 1 + a number in the pool
  *     instead   of EDIT_FACTOR: the product stands in the term's place; of EDIT_GUARD: the condition does not hold; of EDIT_ADDED:
- *               the target is set to 0
+ *               the target is set to 0, or with 2 the factors are applied to it
  *     only      0: any time that the piece runs; else it is one amount that is added, the `only`th time alone; -1: never
  *     record    NULL, or what the first `room` times that the piece runs had, `fields` numbers each: what the edit stands around,
  *               and the pool's values,
@@ -25,7 +25,7 @@
  *     ran       how often the piece has run: while it runs */
 enum { REPAIR_VALUES = 5, REPAIR_READS = 64 };
 #define REPAIR_TRIAL_MEMBERS                                                                                 \
-    int edit, piece, value[5], below[5], target, instead;                                                    \
+    int edit, piece, value[5], form[5], target, instead;                                                     \
     long only, ran, room, fields;                                                                            \
     unsigned long long reads;                                                                                \
     double amount, picked, compared[2], *record;                                                             \
@@ -34,6 +34,16 @@ typedef struct RepairTrial {
     REPAIR_TRIAL_MEMBERS
 } RepairTrial;
 #define REPAIR_TRIAL "repair_trial"
+
+/* v in that form. */
+enum { FORM_ITSELF, FORM_BELOW, FORM_REST, FORM_MORE, FORM_REST_OF_SQUARE, FORM_POSITIVE, REPAIR_FORMS };
+#define REPAIR_FORMED(form, v)                                                                               \
+    ((form) == 0   ? (v)                                                                                     \
+     : (form) == 1 ? 1 / (v)                                                                                 \
+     : (form) == 2 ? 1 - (v)                                                                                 \
+     : (form) == 3 ? 1 + (v)                                                                                 \
+     : (form) == 4 ? 1 - (v) * (v)                                                                           \
+                   : (v) > 0)
 
 /* Writes it. Each EDIT_TEXT stands in a line of its own, and so do all other edits of a piece together, but those that are left
  * out: edit_of_line[i] is the number of what stands in line i + 1, an edit's, or behind those a piece's; or -1; to be freed.

@@ -209,10 +209,19 @@ static void change_term(const Place *p, const Expression *e) {
               e->begin, e->end, operand(p, e, true));
 }
 
+/* The last terms of a sum, from one on that is added, with a factor that all of them lack. */
+static void change_terms(const Place *p, const Expression *e) {
+    for (const Expression *part = e->part->next; part; part = part->next)
+        if (part->next && token_is(p->all->s, part->joint, "+"))
+            edits_add(p->all, EDIT_FACTOR, 3, "a factor is missing", p->piece, part->begin, e->end,
+                      edits_text(p->all, "(%s)", edits_tokens(p->all, part->begin, e->end)));
+}
+
 /* A sum of numbers, or what would be a term in one. */
 static void change_sum(const Place *p, const Expression *e) {
     for (const Expression *part = e->kind == EXPRESSION_SUM ? e->part : NULL; part; part = part->next)
         change_term(p, part);
+    if (e->kind == EXPRESSION_SUM) change_terms(p, e);
     change_term(p, e);
     edits_add(p->all, EDIT_TERM, 3, "a term is missing", p->piece, e->begin, e->end, operand(p, e, false));
 }
@@ -227,6 +236,9 @@ static void change_comparison(const Place *p, const Expression *e) {
     for (size_t i = 0; i < sizeof other / sizeof *other; i++)
         if (token_is(p->all->s, right->joint, other[i][0]))
             plain(p, 2, "a comparison is wrong", right->joint, right->joint + 1, other[i][1]);
+    if (is_number(e->part->type))
+        plain(p, 2, "an absolute value is missing", e->part->begin, e->part->end,
+              edits_text(p->all, "fabs(%s)", edits_tokens(p->all, e->part->begin, e->part->end)));
 }
 
 static void change_logic(const Place *p, const Expression *e) {
@@ -249,7 +261,7 @@ static void change_condition(const Place *p, const Expression *e) {
           edits_text(p->all, "!(%s)", edits_tokens(p->all, e->begin, e->end)));
 }
 
-static bool is_of_loop(const CSource *s, int piece) {
+bool edits_end_loop(const CSource *s, int piece) {
     for (long i = 0; i < s->loops; i++)
         if (s->loop[i].condition == piece) return true;
     return false;
@@ -363,7 +375,7 @@ bool edits_read(Edits *all, const CSource *s) {
         Place p = {.all = all, .piece = i, .index = piece->kind == PIECE_VALUE && is_whole(piece->type)};
         if (piece->kind == PIECE_VALUE && is_number(piece->type)) change_sum(&p, tree);
         look(&p, tree);
-        if (piece->kind == PIECE_CONDITION && !is_of_loop(s, i)) change_condition(&p, tree);
+        if (piece->kind == PIECE_CONDITION && !edits_end_loop(s, i)) change_condition(&p, tree);
         edits_find_names(all, i);
     }
     if (all->edits <= MOST_EDITS) edits_find_statements(all);

@@ -83,6 +83,9 @@ const char *edits_rest(const Edits *all, int begin, int end); /* behind others, 
 /* Whether all names of tokens [begin, end) mean at token `where` what they mean where they stand. */
 bool edits_in_scope(const CSource *s, int begin, int end, int where);
 
+/* Whether a piece is a loop's condition: what is added there goes behind the loop. */
+bool edits_end_loop(const CSource *s, int piece);
+
 /* The number of the input whose gradient a statement adds to or sets; -1: of none that is known. */
 int edits_gradient_of(const Edits *all, int piece);
 

@@ -43,19 +43,19 @@ static void add_array(Edits *all, const Expression *e) {
                   e->stem_type, e->begin, e->stem);
 }
 
-/* An element whose index has two of the loops' variables, with these exchanged: a matrix read the other way. */
+/* An element whose index, or a call that, has two of the loops' variables, with these exchanged: a matrix read the other way. */
 static void add_transposed(Edits *all, const Expression *e) {
     const CSource *s = all->s;
-    int variable[2], count = 0;
-    for (int i = e->stem; i < e->end; i++)
+    int variable[2], count = 0, stem = e->stem ? e->stem : e->begin + 1;
+    for (int i = stem; i < e->end; i++)
         for (long k = 0; s->token[i].kind == TOKEN_NAME && !token_is_member(s, i) && k < s->loops; k++) {
             bool again = count && tokens_same(s, variable[0], i);
             if (count == 2 || again || !tokens_same(s, s->loop[k].variable, i)) continue;
             variable[count++] = i;
         }
     if (count < 2) return;
-    const char *text = edits_text(all, "%s%s", edits_tokens(all, e->begin, e->stem),
-                                  edits_exchanged(all, e->stem, e->end, variable[0], variable[1], false));
+    const char *text = edits_text(all, "%s%s", edits_tokens(all, e->begin, stem),
+                                  edits_exchanged(all, stem, e->end, variable[0], variable[1], false));
     add_value(all, text, e->type, e->begin, e->end);
 }
 
@@ -91,17 +91,48 @@ static int input_of(const CSource *s, int begin, int end) {
     return -1;
 }
 
+/* The tokens of the array that a unit is an element of: what stands before brackets, or a macro's first argument. False: it is
+ * none. */
+static bool find_array(const Expression *e, int *begin, int *end) {
+    bool called = e->called && e->part && e->part->type.depth > 0;
+    *begin = called ? e->part->begin : e->begin;
+    *end = called ? e->part->end : e->stem;
+    return called || e->stem;
+}
+
+static bool is_of_gradient(const CSource *s, const Expression *e) {
+    int begin, end;
+    return find_array(e, &begin, &end) && is_gradient(s, begin, end);
+}
+
 int edits_gradient_of(const Edits *all, int piece) {
     const CSource *s = all->s;
     const Expression *tree = all->tree[piece], *left = tree->part;
-    if (tree->kind != EXPRESSION_ASSIGNED || !left->stem || !is_gradient(s, left->begin, left->stem))
-        return -1;
-    for (long i = 0; left->stem == left->begin + 1 && i < s->pieces; i++) {
+    int begin, end;
+    if (tree->kind != EXPRESSION_ASSIGNED || !is_of_gradient(s, left)) return -1;
+    find_array(left, &begin, &end);
+    for (long i = 0; end == begin + 1 && i < s->pieces; i++) {
         const Piece *p = &s->piece[i];
         int name = p->function == s->piece[piece].function ? names_gradient(s, p) : 0;
-        if (name && tokens_same(s, name, left->begin)) return input_of(s, p->begin, p->end);
+        if (name && tokens_same(s, name, begin)) return input_of(s, p->begin, p->end);
     }
-    return input_of(s, left->begin, left->stem);
+    return input_of(s, begin, end);
+}
+
+/* What a function is called with, and what it has for its derivative. */
+static void add_of_call(Edits *all, const Expression *e) {
+    static const char *const pair[][2] = {{"sin", "cos"}, {"sinh", "cosh"}};
+    const CSource *s = all->s;
+    for (const Expression *part = e->part; part; part = part->next)
+        if (part->type.base == BASE_NUMBER && part->type.depth == 0 && part->kind != EXPRESSION_UNIT &&
+            part->kind != EXPRESSION_NUMBER && part->kind != EXPRESSION_GROUP)
+            add_value(all, edits_text(all, "(%s)", edits_tokens(all, part->begin, part->end)), part->type,
+                      part->begin, part->end);
+    for (int i = 0; i < 4; i++)
+        if (token_is(s, e->begin, pair[i / 2][i % 2]))
+            add_value(
+                all, edits_text(all, "%s%s", pair[i / 2][1 - i % 2], edits_tokens(all, e->begin + 1, e->end)),
+                e->type, e->begin, e->end);
 }
 
 /* Units, and sums in brackets. */
@@ -109,15 +140,23 @@ static void collect(Edits *all, const Expression *e) {
     bool value = e->type.depth == 0 && (e->type.base == BASE_NUMBER || e->type.base == BASE_INTEGER);
     bool grouped = e->kind == EXPRESSION_GROUP && e->type.base == BASE_NUMBER &&
                    e->part->kind != EXPRESSION_UNIT && e->end - e->begin < 16;
-    if (value && e->stem && is_gradient(all->s, e->begin, e->stem)) value = false;
+    if (value && is_of_gradient(all->s, e)) value = false;
     if (e->called && !has_variable(all->s, e)) value = false;
     if (value && (e->kind == EXPRESSION_UNIT || grouped))
         add_value(all, edits_tokens(all, e->begin, e->end), e->type, e->begin, e->end);
+    if (value && e->called && e->type.base == BASE_NUMBER) add_of_call(all, e);
     if (e->stem && e->stem_type.depth > 0) add_array(all, e);
     if (e->kind == EXPRESSION_UNIT && !e->stem && e->type.depth > 0)
         add_value(all, edits_tokens(all, e->begin, e->end), e->type, e->begin, e->end);
-    if (e->stem && value && e->type.base == BASE_NUMBER) add_transposed(all, e);
+    if ((e->stem || e->called) && value && e->type.base == BASE_NUMBER) add_transposed(all, e);
     for (const Expression *part = e->part; part; part = part->next) collect(all, part);
+}
+
+/* Whether a name is a macro that is not defined at token `where`, or that may mean something else in another function. */
+static bool is_other_macro(const CSource *s, int i, int where) {
+    bool called = token_is(s, i + 1, "(");
+    const Macro *m = c_source_macro(s, i, called);
+    return m && (m->end > s->token[where].begin || (called && function_of(s, i) != function_of(s, where)));
 }
 
 bool edits_in_scope(const CSource *s, int begin, int end, int where) {
@@ -127,6 +166,7 @@ bool edits_in_scope(const CSource *s, int begin, int end, int where) {
         if (own.base != there.base || own.depth != there.depth) return false;
         if (own.base == BASE_RECORD && !tokens_same(s, own.record, there.record)) return false;
         bool function = token_is(s, i + 1, "(");
+        if (is_other_macro(s, i, where)) return false;
         if (own.base == BASE_UNKNOWN && !function && i == begin) return false;
     }
     return true;
@@ -136,15 +176,15 @@ bool edits_in_scope(const CSource *s, int begin, int end, int where) {
 
 /* An array, or a number without an index. */
 typedef struct Target {
-    const char *array;
-    int function, name; /* that it is written in; the token of its name */
+    const char *array, *there; /* there: NULL, or what is not to be NULL while a program runs */
+    int function, name;        /* that it is written in; the token of its name */
     Type type;
     bool gradient;
 } Target;
 
 static void add_target(Edits *all, Target t, const char *index, const Expression *where) {
     add(all, (Value){.text = edits_text(all, "%s%s", t.array, index),
-                     .array = index[0] ? t.array : NULL,
+                     .array = t.there,
                      .type = t.type,
                      .gradient = t.gradient,
                      .function = t.function,
@@ -173,9 +213,14 @@ static void collect_targets(Edits *all, int piece, bool own) {
     const Expression *tree = all->tree[piece], *left = tree->part;
     if (tree->kind != EXPRESSION_ASSIGNED || left->kind != EXPRESSION_UNIT) return;
     if (left->type.base != BASE_NUMBER || left->type.depth) return;
-    int end = left->stem ? left->stem : left->end;
-    Target t = {edits_tokens(all, left->begin, end), s->piece[piece].function, left->begin, left->type,
-                is_gradient(s, left->begin, end)};
+    int end = left->stem ? left->stem : left->end, begin, behind;
+    bool element = find_array(left, &begin, &behind);
+    Target t = {.array = edits_tokens(all, left->begin, end),
+                .there = element ? edits_tokens(all, begin, behind) : NULL,
+                .function = s->piece[piece].function,
+                .name = begin,
+                .type = left->type,
+                .gradient = is_of_gradient(s, left)};
     add_target(all, t, edits_tokens(all, end, left->end), left);
     if (left->stem && left->part && !left->part->next) add_all_elements(all, t, own);
 }
@@ -187,7 +232,8 @@ static void collect_unwritten(Edits *all, const Piece *p) {
     const char *array = name ? edits_tokens(all, name, name + 1) : "";
     for (long i = 0; i < all->values; i++)
         if (all->value[i].array && strcmp(all->value[i].array, array) == 0) return;
-    if (name) add_all_elements(all, (Target){array, p->function, name, {.base = BASE_NUMBER}, true}, true);
+    if (name)
+        add_all_elements(all, (Target){array, array, p->function, name, {.base = BASE_NUMBER}, true}, true);
 }
 
 /* ---- Where they are in scope ---- */

@@ -172,6 +172,14 @@ static void add_around(Edits *all, const Loop *l) {
               condition->end, "");
 }
 
+/* Or before a statement that depends on something, and is run whatever that is. */
+static void add_before(Edits *all, int piece) {
+    const CSource *s = all->s;
+    const Piece *p = &s->piece[piece];
+    if (p->kind == PIECE_CONDITION && token_is(s, p->begin - 2, "if") && !token_is(s, p->begin - 3, "else"))
+        edits_add(all, EDIT_ADDED, 4, "before this something is not added", piece, p->begin, p->end, "");
+}
+
 void edits_find_statements(Edits *all) {
     static const char *const copies[] = {"memcpy", "memmove", NULL};
     const CSource *s = all->s;
@@ -180,6 +188,8 @@ void edits_find_statements(Edits *all) {
     for (int i = 0; i + 1 < s->pieces; i++)
         if (all->tree[i] && all->tree[i + 1] && s->function[s->piece[i].function].backward)
             exchange_value(all, i);
+    for (int i = 0; i < s->pieces; i++)
+        if (all->tree[i] && s->function[s->piece[i].function].backward) add_before(all, i);
     for (int i = 0; i < s->pieces; i++) {
         const Piece *a = &s->piece[i];
         if (!all->tree[i] || !is_alone(s, a)) continue;
