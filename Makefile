@@ -97,8 +97,8 @@ ONLY_float = programs bench resume damage nothing_lost bad_input file no_memory 
              children handed_in explanations explain_flags no_memory_shown
 ONLY_double = mutants students student_files cheats functions checker explain patterns repairs
 TESTS    = $(C_TESTS) $(basename $(notdir $(SCRIPTS)))
-# What takes longest begins first.
-LONGEST  = explain mutants students grading student_files programs gemm
+# What takes longest begins first, in either precision.
+LONGEST  = repairs explain mutants students grading student_files ulps programs verify gemm
 JUDGES   = $(ONLY_double) gradcheck grading verify verdicts model_check ops_golden ulps
 C_TESTS  = $(LONGEST) $(filter-out $(LONGEST) $(OF_LINUX),$(patsubst tests/%.c,%,$(wildcard tests/*.c)))
 # These stand before the C library with system calls of Linux's.
@@ -280,7 +280,8 @@ THIS_MAKE  := $(MAKE)
 # What is run in another precision than $(1).
 ELSEWHERE   = $(if $(TWICE),,$(foreach p,$(filter-out $(1),float double),$(ONLY_$(p))))
 # Those of TESTS, scripts first, which take longest, and programs; what the scripts want is built before, by all processors.
-RUN_C       = $(foreach p,$(PRECISIONS),$(patsubst %,$(BUILD)/$(p)/tests/%,$(filter-out $(call ELSEWHERE,$(p)),$(filter $(C_TESTS),$(TESTS)))))
+programs_of = $(foreach p,$(PRECISIONS),$(patsubst %,$(BUILD)/$(p)/tests/%,$(filter-out $(call ELSEWHERE,$(p)),$(filter $(1),$(TESTS)))))
+RUN_C       = $(call programs_of,$(LONGEST)) $(call programs_of,$(filter-out $(LONGEST),$(C_TESTS)))
 RUN_SCRIPTS = $(foreach s,$(SCRIPTS),$(if $(filter $(basename $(notdir $(s))),$(TESTS)),$(s)))
 test: $(RUN_C) $(BUILT) all $(if $(filter tests/installed.sh,$(RUN_SCRIPTS)),$(LIBRARIES) $(BUILD)/tapeformer.h $(MANUALS))
 	@BUILD=$(BUILD) GRADCHECK=$(BUILD)/double/gradcheck MAKE=$(THIS_MAKE) sh tests/run.sh $(RUN_SCRIPTS) $(RUN_C)

@@ -1,23 +1,26 @@
-/* A folder of the test's own, removed when its process ends, and not when one that it has forked does. */
+/* A folder of the test's own in $TMPDIR, or in /tmp; removed when its process ends, and not when one that it has forked
+ * does. */
 #ifndef TESTS_FOLDER_H
 #define TESTS_FOLDER_H
 
 #include "test.h"
 
-static char folder[] = "/tmp/tapeformer-test-XXXXXX";
+static char folder[256];
 
 static pid_t folder_owner;
 
 static inline void remove_folder(void) {
-    char command[64];
+    char command[sizeof folder + 8];
     if (getpid() != folder_owner) return;
     snprintf(command, sizeof command, "rm -rf %s", folder);
     if (system(command) != 0) printf("  %s is left behind\n", folder);
 }
 
 static inline void make_folder(void) {
+    const char *where = getenv("TMPDIR");
+    snprintf(folder, sizeof folder, "%s/tapeformer-test-XXXXXX", where ? where : "/tmp");
     if (!mkdtemp(folder)) {
-        CHECK(false, "no folder to be had in /tmp");
+        CHECK(false, "no folder to be had: %s", folder);
         exit(1);
     }
     folder_owner = getpid();
