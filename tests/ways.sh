@@ -40,7 +40,7 @@ for way; do
     fi
     # shellcheck disable=SC2086
     MAKEFLAGS='' UNDER=$under TSAN_OPTIONS=die_after_fork=0 ${MAKE:-make} -s ${JOBS:+-j$JOBS} CC="$compiler" $options \
-        BUILD="build-ways/$way" PRECISIONS=float ${wanted:+TESTS="$wanted"} run-tests >"$log" 2>&1
+        BUILD="build-$way" PRECISIONS=float ${wanted:+TESTS="$wanted"} run-tests >"$log" 2>&1
     said=$(tail -n 1 "$log")
     case $said in
     [1-9]*' passed, 0 failed')

@@ -10,7 +10,7 @@
 
 /* A terminal is redrawn ten times a second; elsewhere a line tells of every tenth of the way. */
 #define REDRAW_SECONDS 0.1
-enum { LINES = 10, NARROWEST_BAR = 8, WIDEST_BAR = 30, TREND = 16, LINE = 512 };
+enum { LINES = 10, NARROWEST_BAR = 8, WIDEST_BAR = 30, TREND = 16, LINE = 1024 };
 
 /* A terminal that can move its cursor. */
 static bool can_redraw(void) {
@@ -61,7 +61,7 @@ static const char *short_number(char out[32], double x) {
 static int compose(char out[LINE], const Progress *p, const Report *r, bool last, int left_out) {
     double elapsed = clock_seconds() - p->start,
            left = r->done > 0 ? elapsed / (double)r->done * (double)(p->total - r->done) : 0;
-    char clock[32], number[32], words[LINE] = "", more[LINE] = "", rate[64] = "", time[64] = "";
+    char clock[32], number[32], words[LINE / 4] = "", more[LINE / 4] = "", rate[64] = "", time[64] = "";
     char trend[SPARKLINE_TEXT + 2] = "", spark[SPARKLINE_TEXT];
     if (left_out < 5) snprintf(words, sizeof words, "  %s", r->words);
     if (left_out < 4) snprintf(time, sizeof time, "  %s", clock_text(clock, last ? elapsed : left));
