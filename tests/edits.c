@@ -37,6 +37,11 @@ static void texts_are_listed(void) {
         {"if (a < b) dx[i] += a;", "<", ">", "a comparison is wrong"},
         {"if (a >= b) dx[i] += a;", ">=", "<=", "a comparison is wrong"},
         {"while (i == j) dx[i] += a;", "==", "!=", "a comparison is wrong"},
+        {"if (a < 1) sum = 1; if (own(a, 1)) sum = 2; if (b > sum) dx[i] += a;", "b > sum", "a < 1",
+         "another condition belongs here"},
+        {"if (own(a, 1)) sum = 2; if (b > sum) dx[i] += a;", "b > sum", "own(a, 1)",
+         "another condition belongs here"},
+        {"if (own(a, 1)) sum = 2; if (b > sum) dx[i] += a;", "b > sum", "i < N", NULL},
         {"if (!a) dx[i] += a;", "!", "", "a sign is wrong"},
         {"dx[i] += -a;", "-", "", "a sign is wrong"},
         {"dx[i] += +a;", "+", "", NULL},
@@ -49,6 +54,9 @@ static void texts_are_listed(void) {
         {"dx[i + 1] += a;", "i + 1", "i", "off by one"},
         {"dx[1 + i] += a;", "1 + i", "i", "off by one"},
         {"dx[i + 1 - j] += a;", "i + 1 - j", "i - j", "off by one"},
+        {"dx[i * N + j] += a;", "i * N + j", "j * N + i", "the layout is another"},
+        {"dx[i * N + j + 1] += a;", "i * N + j + 1", "j * N + i", NULL},
+        {"dx[i] += i * N + j;", "i * N + j", "j * N + i", NULL},
         {"dx[i + j] += a;", "+", "-", "a sign is wrong"},
         {"dx[i] += a + b;", "+", "-", NULL},
         {"dx[i % 2] += a;", "%", "/", "a sign is wrong"},
@@ -156,6 +164,13 @@ static void values_are_in_scope(void) {
         CHECK(!pool_has(pool->value, pool->values, missing[i]), "'%s'", missing[i]);
     CHECK(pool_has(pool->target, pool->targets, "h[i]") && pool_has(pool->target, pool->targets, "dx[i]"));
     forget();
+    /* What is declared has no value before it has its first. */
+    read_lines("double own_name = a * b; dx[i] += own_name; sum = own_name;");
+    pool = &edits.pool[edits.edit[find_edit(EDIT_TERM, "a * b", NULL)].part[0].piece];
+    CHECK(!pool_has(pool->value, pool->values, "own_name") && pool_has(pool->value, pool->values, "sum"));
+    pool = &edits.pool[edits.edit[find_edit(EDIT_TERM, "own_name", NULL)].part[0].piece];
+    CHECK(pool_has(pool->value, pool->values, "own_name"));
+    forget();
 }
 
 /* No more values than a pool holds, those that come first. */
@@ -218,6 +233,7 @@ static void changes_are_shown(void) {
          "dx[i] += (a - 1. / 2 * b) * b",
          "a term is missing",
          {"b"}},
+        {"dx[i] += a * b;", "a", EDIT_VALUE, 0, "dx[i] += 0 * b", "another value belongs here", .instead = 1},
         {"dx[i] += a * b;", "a", EDIT_VALUE, 1, "dx[i] += (1 + a) * b", "another value belongs here"},
         {"dx[i] += a * b;", "a", EDIT_VALUE, -1, "dx[i] += (1 - a) * b", "another value belongs here"},
         /* A factor. */
@@ -230,7 +246,7 @@ static void changes_are_shown(void) {
         {"dx[i] += b - a + sum;", "a", EDIT_FACTOR, -1, "dx[i] += b + sum", "this is one too many"},
         {"dx[i] += a;", "a", EDIT_FACTOR, -2, "dx[i] += -a", "a sign is wrong"},
         {"dx[i] += b + a;", "a", EDIT_FACTOR, -2, "dx[i] += b - a", "a sign is wrong"},
-        {"dx[i] += -a;", "-a", EDIT_FACTOR, -2, "dx[i] += -(-a)", "a sign is wrong"},
+        {"dx[i] += -a;", "-a", EDIT_FACTOR, -2, "dx[i] += a", "a sign is wrong"},
         {"dx[i] += a;", "a", EDIT_FACTOR, 1, "dx[i] += 2 * a", "a constant factor is wrong"},
         {"dx[i] += a;", "a", EDIT_FACTOR, -2 / 3., "dx[i] += 1. / 3 * a", "a constant factor is wrong"},
         {"dx[i] += a;", "a", EDIT_FACTOR, 0.1234567, "dx[i] += 1.1234567 * a", "a constant factor is wrong"},

@@ -50,7 +50,8 @@ static const Mistake mistakes[] = {
      "t * N, *g = dy + t * N;",
      "before this loop something is not set to 0"},
     {"if (t > 0) ds", "ds", "a condition is missing"},
-    {"if (dv) dv[e]", "if (dv && e > 0) dv[e]", "a condition is one too many"},
+    {"if (dv) dv[e]", "if (dv && e > 0) dv[e]", "off by one"},
+    {"if (dv) dv[e]", "if (dv && v[e] > 0) dv[e]", "a condition is one too many"},
     /* What forward saves. */
     {"m->r[t] = sqrt(1 + sum / N);\n        for (long j = 0; j < N; j++) m->s[t * N + j] = m->h[t * N + j] / "
      "m->r[t];",

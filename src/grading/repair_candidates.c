@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 
 /* Most trials in one go, of which a site has no more than a few; most sites; and processes that look for products. */
-enum { TRIALS = 40000, OF_SITE = 200, SITES = 600, FITTERS = 2 };
+enum { TRIALS = 40000, OF_SITE = 200, SITES = 1000, FITTERS = 2 };
 
 static const Pool *pool_of(const Candidates *s, int edit) {
     return &s->edits->pool[s->edits->edit[edit].part[0].piece];
@@ -49,8 +49,15 @@ static void add_values(Candidates *s, int edit, bool divides, double amount, boo
     for (; before < s->trials; before++) s->trial[before].open = open;
 }
 
-static void open_last(Candidates *s) {
-    s->trial[s->trials - 1].open = true;
+static TrialResult *last(const Candidates *s) {
+    return &s->trial[s->trials - 1];
+}
+
+/* A value, or its opposite, in a term's place. */
+static void add_instead(Candidates *s, int edit) {
+    long before = s->trials;
+    add_values(s, edit, false, 1, true);
+    for (; before < s->trials; before++) s->trial[before].trial.instead = 1;
 }
 
 static bool is_left_out(const Candidates *s, int edit) {
@@ -66,7 +73,7 @@ void candidates_simple(Candidates *s) {
         switch (e->kind) {
         case EDIT_TEXT:
             add_trial(s, i, 0, 0, 1);
-            if (strchr(e->part[0].text, '@')) open_last(s);
+            last(s)->open = strchr(e->part[0].text, '@') != NULL;
             break;
         case EDIT_ARRAY: add_values(s, i, false, 0, false); break;
         case EDIT_INDEX:
@@ -77,11 +84,13 @@ void candidates_simple(Candidates *s) {
             if (e->kind == EDIT_VALUE && !e->literal) add_values(s, i, false, 1, true);
             add_trial(s, i, 0, 0, 1);
             add_trial(s, i, 0, 0, -1);
+            if (e->kind == EDIT_VALUE) add_trial(s, i, 0, 0, 0), last(s)->trial.instead = 1;
             break;
         case EDIT_FACTOR:
             add_trial(s, i, 0, 0, 1);
-            open_last(s);
+            last(s)->open = true;
             add_values(s, i, true, 0, false);
+            add_instead(s, i);
             break;
         case EDIT_TERM: add_values(s, i, true, 1, true); break;
         case EDIT_GUARD:
@@ -119,6 +128,31 @@ static void add_guards(Candidates *s, int edit) {
     }
 }
 
+/* Before a condition, to be run whatever it is. */
+static bool is_before(const Candidates *s, const Edit *e) {
+    int piece = e->part[0].piece;
+    return e->kind == EDIT_ADDED && s->edits->s->piece[piece].kind == PIECE_CONDITION &&
+           !edits_end_loop(s->edits->s, piece);
+}
+
+/* Whether a product of many is looked for: as a term, or added beside a statement. */
+static bool takes_many(const Candidates *s, const Edit *e) {
+    return e->kind == EDIT_TERM || (e->kind == EDIT_ADDED && (e->part[0].text[0] || is_before(s, e)));
+}
+
+/* Something times a number, or divided by it, beside a statement. */
+static void add_factors(Candidates *s, int edit) {
+    const Pool *pool = pool_of(s, edit);
+    for (int k = 1; k <= pool->targets; k++)
+        for (int v = 1; v <= pool->values; v++) {
+            bool number = pool->value[v - 1]->type.base == BASE_NUMBER && pool->value[v - 1]->type.depth == 0;
+            for (int form = 0; number && form <= FORM_BELOW; form++) {
+                add_trial(s, edit, v, form, 0);
+                last(s)->trial.target = k, last(s)->trial.instead = 2;
+            }
+        }
+}
+
 void candidates_guards(Candidates *s) {
     s->trials = 0;
     for (int i = 0; i < s->edits->edits; i++) {
@@ -126,9 +160,12 @@ void candidates_guards(Candidates *s) {
         if (s->edits->edit[i].kind == EDIT_GUARD) add_guards(s, i);
         for (int k = 1; s->edits->edit[i].kind == EDIT_ADDED && k <= pool_of(s, i)->targets; k++) {
             add_trial(s, i, 0, 0, 0);
-            s->trial[s->trials - 1].trial.target = k, s->trial[s->trials - 1].trial.instead = true;
+            last(s)->trial.target = k, last(s)->trial.instead = 1;
         }
     }
+    for (int i = 0; i < s->edits->edits; i++)
+        if (s->edits->edit[i].kind == EDIT_ADDED && !is_left_out(s, i) && takes_many(s, &s->edits->edit[i]))
+            add_factors(s, i);
 }
 
 /* ---- Products ---- */
@@ -180,18 +217,6 @@ static int find_factors(const Pool *pool, int factor[POOL]) {
         factor[at] = 1 + v;
     }
     return count;
-}
-
-/* Before a condition, to be run whatever it is. */
-static bool is_before(const Candidates *s, const Edit *e) {
-    int piece = e->part[0].piece;
-    return e->kind == EDIT_ADDED && s->edits->s->piece[piece].kind == PIECE_CONDITION &&
-           !edits_end_loop(s->edits->s, piece);
-}
-
-/* Whether a product of many is looked for: as a term, or added beside a statement. */
-static bool takes_many(const Candidates *s, const Edit *e) {
-    return e->kind == EDIT_TERM || (e->kind == EDIT_ADDED && (e->part[0].text[0] || is_before(s, e)));
 }
 
 /* Whether what is added at both, to the same, changes the gradient in the same way. */
@@ -320,10 +345,14 @@ static double price(const Candidates *s, const TrialResult *r) {
         if (v->size && e->kind == EDIT_FACTOR) cost += 0.75; /* it may be a number by accident */
     }
     int input = edits_gradient_of(s->edits, e->part[0].piece);
-    if (input >= 0 && input < CHECK_INPUTS && r->mended == 1U << input) cost -= 0.75; /* where it is made */
+    bool made = input >= 0 && input < CHECK_INPUTS && r->mended == 1U << input; /* where it is made */
+    const Value *target =
+        r->trial.target ? s->edits->pool[e->part[0].piece].target[r->trial.target - 1] : NULL;
+    if (target) made = target->gradient && count_bits(r->mended) == 1;
+    if (made) cost -= 0.75;
     double amount = r->trial.amount;
     if (e->kind == EDIT_TEXT) cost += 0.001 * (double)strlen(e->part[0].text);
-    if (e->kind == EDIT_INDEX) cost += r->trial.value[0] ? amount != 0 : e->literal ? 0 : -1;
+    if (e->kind == EDIT_INDEX) cost += r->trial.value[0] ? amount != 0 : e->literal ? 0 : -1.5;
     if (e->kind == EDIT_VALUE) cost += amount != 0;
     if (e->kind == EDIT_FACTOR && !r->trial.value[0]) cost += amount == -2 ? 0 : amount == -1 ? -0.5 : 0.5;
     if (e->kind >= EDIT_FACTOR && e->kind != EDIT_GUARD && amount != 0 && !is_small_fraction(amount))

@@ -18,7 +18,7 @@ typedef struct Candidates {
 /* Takes the place of what is there: each edit with each single value. */
 void candidates_simple(Candidates *s);
 
-/* Each statement under each condition, and what is set to 0 beside it. */
+/* Each statement under each condition; beside it what is set to 0, or has a factor. */
 void candidates_guards(Candidates *s);
 
 /* The same with products of as many values, as a term, in a term's place, times it, or added behind a statement: those that give

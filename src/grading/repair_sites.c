@@ -42,7 +42,7 @@ static double *weights(TrialRun *r) {
 }
 
 /* What is at hand in another run, of as many runs of the piece. */
-static double record_again[SITE_RUNS * (1 + POOL)];
+static double record_again[SITE_RUNS * (1 + REPAIR_READS)];
 
 /* A run in which 1 is added the `only`th time; -1: never. */
 static bool run_again(TrialRun *r, const Site *s, long runs, long only) {

@@ -9,7 +9,7 @@
 enum { SITE_RUNS = 256, SITE_SUMS = 4 };
 
 /* Most of the fields that change with what is added, as in a recursion, and runs of a site that has such. */
-enum { SITE_FEEDS = 6, FEED_RUNS = 80 };
+enum { SITE_FEEDS = 4, FEED_RUNS = 80 };
 
 typedef struct Site {
     RepairTrial trial;                 /* its edit, piece and target */
@@ -27,7 +27,7 @@ typedef struct Site {
         allowed[SITE_SUMS];                /* by how much the sums are short, and how well that is known */
     double response[SITE_SUMS][SITE_RUNS]; /* of the sums to 1 that is added in one run */
     double record[SITE_RUNS *
-                  (1 + POOL)]; /* [runs, fields] what the edit stands around, and the pool's values */
+                  (1 + REPAIR_READS)]; /* [runs, fields] what the edit stands around, and the pool's values */
 } Site;
 
 /* Fills in what becomes known of `count` sites, which are in memory that all processes share. */

@@ -66,21 +66,21 @@ static void print_factor(const Edits *all, const Edit *e, const RepairTrial *t, 
     const EditPart *part = &e->part[0];
     const Pool *pool = &all->pool[part->piece];
     double amount = t->instead ? t->amount : 1 + t->amount;
-    bool enclosed = amount < 0 && !t->instead && part->text[0] == '-';
+    bool turns = turns_joint(all, e, t), opposite = amount < 0 && !turns;
     if (amount == 0) {
-        if (!turns_joint(all, e, t)) fputc('0', out);
+        if (!turns) fputc('0', out);
         return;
     }
-    if (turns_joint(all, e, t))
-        fputs(token_is(all->s, part->begin - 1, "-") ? "+ " : "- ", out);
-    else if (amount < 0)
-        fputc('-', out);
+    if (turns) fputs(token_is(all->s, part->begin - 1, "-") ? "+ " : "- ", out);
+    bool cancels = opposite && !t->instead && part->text[0] == '-';
+    if (opposite && !cancels) fputc('-', out);
     if (t->instead) {
         print_product(pool, t, out);
         return;
     }
     if (fabs(amount) != 1) print_amount(out, fabs(amount), false), fputs(" * ", out);
-    fprintf(out, enclosed ? "(%s)" : "%s", part->text);
+    bool enclosed = turns && part->text[0] == '-';
+    fprintf(out, enclosed ? "(%s)" : "%s", part->text + cancels);
     for (int k = 0; k < REPAIR_VALUES; k++)
         if (t->value[k]) {
             fputs(t->form[k] == FORM_BELOW ? " / " : " * ", out);
@@ -151,7 +151,9 @@ static void print_replacement(const Edits *all, const Edit *e, const RepairTrial
         break;
     case EDIT_ARRAY: fputs(value_text(pool, t, 0), out); break;
     case EDIT_VALUE:
-        if (t->value[0] && t->amount != 0)
+        if (t->instead)
+            fputc('0', out);
+        else if (t->value[0] && t->amount != 0)
             fprintf(out, "(%s %c ", part->text, t->amount < 0 ? '-' : '+'), print_product(pool, t, out),
                 fputc(')', out);
         else if (t->value[0] && pool->value[t->value[0] - 1]->type.base == BASE_INTEGER)

@@ -33,6 +33,7 @@ static const char preamble[] = "struct { " SOURCE(REPAIR_TRIAL_MEMBERS) " } " RE
     return (void *)(repair_trial.edit != edit ? v : repair_trial.array);
 }) SOURCE(static inline double repair_value(int edit, double v) {
     if (repair_trial.edit != edit) return v;
+    if (repair_trial.instead) return 0;
     if (repair_trial.only || (repair_trial.value[0] && repair_trial.amount != 0)) return v + repair_more(v);
     return repair_trial.value[0] ? repair_trial.picked : 1 + repair_trial.amount * v;
 }) SOURCE(static inline double repair_factor(int edit, double v) {

@@ -165,6 +165,36 @@ static void change_index(const Place *p, const Expression *e) {
                   edits_tokens(p->all, e->begin, e->end));
 }
 
+/* A name that is none of the file's variables: it may stand for a sum without brackets. */
+static bool has_macro(const CSource *s, const Expression *e) {
+    for (int i = e->begin; i < e->end; i++)
+        if (s->token[i].kind == TOKEN_NAME && !token_is_member(s, i) && !token_is(s, i + 1, "(") &&
+            !c_source_find(s, i, i))
+            return true;
+    return false;
+}
+
+/* As a part of a sum or product. */
+static const char *operand(const Place *p, const Expression *e, bool factor) {
+    bool loose = e->kind == EXPRESSION_CHOSEN || e->kind == EXPRESSION_LOGIC ||
+                 e->kind == EXPRESSION_COMPARED || e->kind == EXPRESSION_ASSIGNED || has_macro(p->all->s, e);
+    const char *own = edits_tokens(p->all, e->begin, e->end);
+    return loose || (factor && e->kind == EXPRESSION_SUM) ? edits_text(p->all, "(%s)", own) : own;
+}
+
+/* i * n + j as j * m + i, with each size for m: a matrix that is laid out the other way. */
+static void turn_layout(const Place *p, const Expression *e) {
+    const Expression *row = e->part, *column = row->next, *i = row->part, *n = i ? i->next : NULL;
+    const Pool *pool = &p->all->pool[p->piece];
+    bool two = row->kind == EXPRESSION_PRODUCT && n && !n->next && !column->next;
+    if (!two || !p->index || !is_integer(e->type) || !token_is(p->all->s, column->joint, "+")) return;
+    for (int k = 0; k < pool->values; k++)
+        if (pool->value[k]->size)
+            plain(p, 3, "the layout is another", e->begin, e->end,
+                  edits_text(p->all, "%s * %s + %s", operand(p, column, true), pool->value[k]->text,
+                             operand(p, i, true)));
+}
+
 /* i / n and i % n with each size of the piece's in the place of n. */
 static void change_remainder(const Place *p, const Expression *e) {
     const CSource *s = p->all->s;
@@ -183,23 +213,6 @@ static void drop_factors(const Place *p, const Expression *e) {
     for (const Expression *part = e->part; is_number(e->type) && part; part = part->next)
         if (part != e->part || token_is(p->all->s, part->next->joint, "*"))
             plain(p, 1, "a factor is one too many", e->begin, e->end, without(p, e, part));
-}
-
-/* A name that is none of the file's variables: it may stand for a sum without brackets. */
-static bool has_macro(const CSource *s, const Expression *e) {
-    for (int i = e->begin; i < e->end; i++)
-        if (s->token[i].kind == TOKEN_NAME && !token_is_member(s, i) && !token_is(s, i + 1, "(") &&
-            !c_source_find(s, i, i))
-            return true;
-    return false;
-}
-
-/* As a part of a sum or product. */
-static const char *operand(const Place *p, const Expression *e, bool factor) {
-    bool loose = e->kind == EXPRESSION_CHOSEN || e->kind == EXPRESSION_LOGIC ||
-                 e->kind == EXPRESSION_COMPARED || e->kind == EXPRESSION_ASSIGNED || has_macro(p->all->s, e);
-    const char *own = edits_tokens(p->all, e->begin, e->end);
-    return loose || (factor && e->kind == EXPRESSION_SUM) ? edits_text(p->all, "(%s)", own) : own;
 }
 
 static void change_term(const Place *p, const Expression *e) {
@@ -247,16 +260,31 @@ static void change_logic(const Place *p, const Expression *e) {
     for (const Expression *part = e->part; part && (both || either); part = part->next) {
         if (part->joint >= 0)
             plain(p, 4, "a condition is wrong", part->joint, part->joint + 1, both ? "||" : "&&");
-        plain(p, 0, "a condition is one too many", e->begin, e->end, without(p, e, part));
+        plain(p, 1, "a condition is one too many", e->begin, e->end, without(p, e, part));
         if (e->part->next->next)
-            plain(p, 0, "a condition is one too many", e->begin, e->end,
+            plain(p, 1, "a condition is one too many", e->begin, e->end,
                   edits_tokens(p->all, part->begin, part->end));
+    }
+}
+
+/* What other statements depend on, in its place. */
+static void replace_condition(const Place *p, const Expression *e) {
+    const CSource *s = p->all->s;
+    const Pool *pool = &p->all->pool[p->piece];
+    const char *own = edits_tokens(p->all, e->begin, e->end);
+    for (int i = 0; i < pool->values; i++) {
+        const Value *v = pool->value[i];
+        const char *other = edits_tokens(p->all, v->begin, v->end);
+        bool whole = v->condition && token_is(s, v->begin - 2, "if") && token_is(s, v->end, ")");
+        if (whole && strcmp(own, other) != 0)
+            plain(p, 3, "another condition belongs here", e->begin, e->end, other);
     }
 }
 
 /* What a statement depends on. */
 static void change_condition(const Place *p, const Expression *e) {
-    plain(p, -1, "a condition is one too many", e->begin, e->end, "1");
+    replace_condition(p, e);
+    plain(p, 1, "a condition is one too many", e->begin, e->end, "1");
     plain(p, 3, "a condition is the wrong way round", e->begin, e->end,
           edits_text(p->all, "!(%s)", edits_tokens(p->all, e->begin, e->end)));
 }
@@ -318,6 +346,7 @@ static void look(const Place *p, const Expression *e) {
         drop_literals(p, e);
         change_joints(p, e);
         change_index(p, e);
+        turn_layout(p, e);
         break;
     case EXPRESSION_PRODUCT:
         change_joints(p, e);

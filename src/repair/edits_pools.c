@@ -238,6 +238,14 @@ static void collect_unwritten(Edits *all, const Piece *p) {
 
 /* ---- Where they are in scope ---- */
 
+/* Whether a value is made of the name that the piece is the first value of, which has none before. */
+static bool has_no_value(const CSource *s, const Value *v, const Piece *piece) {
+    bool named = piece->kind == PIECE_VALUE && piece->shown < piece->begin;
+    for (int i = v->begin; i < v->end && named; i++)
+        if (tokens_same(s, i, piece->begin - 2) && !token_is_member(s, i)) return true;
+    return false;
+}
+
 /* Those of its own function first. */
 static void fill(const Edits *all, Pool *pool, const Piece *piece, bool own) {
     const CSource *s = all->s;
@@ -249,7 +257,7 @@ static void fill(const Edits *all, Pool *pool, const Piece *piece, bool own) {
             continue;
         bool there = v->to ? v->from <= piece->begin && piece->begin < v->to
                            : edits_in_scope(s, v->begin, v->end, piece->begin);
-        if (!there) continue;
+        if (!there || (!v->written && has_no_value(s, v, piece))) continue;
         if (v->written)
             pool->target[pool->targets++] = v;
         else
@@ -263,7 +271,8 @@ static void collect_conditions(Edits *all, const Expression *e) {
     const CSource *s = all->s;
     bool both = e->kind == EXPRESSION_LOGIC &&
                 (token_is(s, e->part->next->joint, "&&") || token_is(s, e->part->next->joint, "||"));
-    if ((both || e->kind == EXPRESSION_COMPARED) && e->end - e->begin <= LONGEST)
+    bool asked = token_is(s, e->begin - 2, "if") && e->called; /* a function of the file, most often */
+    if ((both || asked || e->kind == EXPRESSION_COMPARED) && e->end - e->begin <= LONGEST)
         add(all, (Value){.text = edits_text(all, "(%s)", edits_tokens(all, e->begin, e->end)),
                          .type = {.base = BASE_INTEGER},
                          .begin = e->begin,

@@ -33,7 +33,7 @@ static void reverse(Edits *all, const Loop *l) {
 /* Two statements that follow each other, the other way round; or their right sides. */
 static void exchange(Edits *all, int first, int second) {
     const Piece *a = &all->s->piece[first], *b = &all->s->piece[second];
-    Edit *e = edits_add(all, EDIT_TEXT, 2, "two statements are in the wrong order", first, a->begin, a->end,
+    Edit *e = edits_add(all, EDIT_TEXT, 1, "two statements are in the wrong order", first, a->begin, a->end,
                         edits_tokens(all, b->begin, b->end));
     add_part(e, second, b->begin, b->end, edits_tokens(all, a->begin, a->end));
     const Expression *one = all->tree[first], *two = all->tree[second];
@@ -60,7 +60,7 @@ static void exchange_value(Edits *all, int first) {
     if (a->kind == b->kind || a->kind == PIECE_CONDITION || b->kind == PIECE_CONDITION) return;
     if (!near || value->shown == value->begin || is_start(s, (int)(value - s->piece))) return;
     if (declares && !edits_in_scope(s, b->begin, b->end, a->shown)) return;
-    Edit *e = edits_add(all, EDIT_TEXT, 2, "two statements are in the wrong order", first, a->begin, a->end,
+    Edit *e = edits_add(all, EDIT_TEXT, 1, "two statements are in the wrong order", first, a->begin, a->end,
                         declares ? edits_text(all, "(%s, %s)", two, one) : "(void)0");
     add_part(e, first + 1, b->begin, b->end,
              declares ? "(void)0"
@@ -183,13 +183,13 @@ static void add_before(Edits *all, int piece) {
 void edits_find_statements(Edits *all) {
     static const char *const copies[] = {"memcpy", "memmove", NULL};
     const CSource *s = all->s;
+    for (int i = 0; i < s->pieces; i++)
+        if (all->tree[i] && s->function[s->piece[i].function].backward) add_before(all, i);
     for (long i = 0; i < s->loops; i++) reverse(all, &s->loop[i]), add_around(all, &s->loop[i]);
     find_resets(all);
     for (int i = 0; i + 1 < s->pieces; i++)
         if (all->tree[i] && all->tree[i + 1] && s->function[s->piece[i].function].backward)
             exchange_value(all, i);
-    for (int i = 0; i < s->pieces; i++)
-        if (all->tree[i] && s->function[s->piece[i].function].backward) add_before(all, i);
     for (int i = 0; i < s->pieces; i++) {
         const Piece *a = &s->piece[i];
         if (!all->tree[i] || !is_alone(s, a)) continue;
