@@ -6,6 +6,7 @@
  * Gradients are proved in double. */
 #include "base/child.h"
 #include "base/file.h"
+#include "base/pool.h"
 #include "gradcheck/agreement.h"
 #include "gradcheck/contrast.h"
 #include "gradcheck/gradcheck.h"
@@ -286,6 +287,7 @@ static void students_are_judged_rightly(void) {
     read_parts();
     directory = mkdtemp(path);
     CHECK(directory, "no directory %s", path);
+    pool_set_threads(1); /* two are tried at once */
     compile_quickly();
     const ChildLimits limits = {.seconds = 300};
     child_run_all(SOURCES, 2, &limits, try_right, take_findings, of_right);
