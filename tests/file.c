@@ -102,7 +102,7 @@ ssize_t write(int fd, const void *buffer, size_t n) {
 
 /* Entries of the folder, without . and .. */
 static int entries(void) {
-    char command[64];
+    char command[sizeof folder + 16];
     int n = -1;
     snprintf(command, sizeof command, "ls -A %s | wc -l", folder);
     FILE *f = popen(command, "r");

@@ -5,7 +5,7 @@
 
 #include "test.h"
 
-static char folder[256];
+static char folder[128];
 
 static pid_t folder_owner;
 

@@ -21,13 +21,13 @@ FLAGS = [flag for flag in FLAGS if not flag.startswith(("-W", "-O", "-g"))] + ["
 # What is mutated, in which precision, and by which programs it has to be noticed; {op} is the operation's name.
 READERS = ["json", "npy", "safetensors", "utf8", "tokenizer", "corpus", "model_file", "fuzz_seeds", "file", "no_memory"]
 PARTS = {
-    "backward passes": ("double", ["src/ops/*.c"], ["gradcheck {op}", "tests/ops_golden", "tests/fused"]),
+    "backward passes": ("double", ["src/ops/*.c"], ["gradcheck {op}", "tests/ops_golden", "tests/fused", "tests/ops_axes"]),
     "readers": ("float", ["src/formats/*.c", "src/text/*.c", "src/base/utf8.c", "src/nn/config.c", "src/nn/model_file.c",
                           "src/grading/batch_file.c"], [f"tests/{name}" for name in READERS]),
     "saving": ("float", ["src/base/file.c", "src/base/crc32.c", "src/base/directory.c"],
-               ["tests/file", "tests/no_memory", "tests/safetensors", "tests/npy", "tests/bad_input"]),
+               ["tests/file", "tests/directory", "tests/no_memory", "tests/safetensors", "tests/npy", "tests/bad_input"]),
     "going on": ("float", ["src/training/checkpoint.c", "src/report/metrics.c"],
-                 ["tests/fuzz_seeds checkpoint", "tests/nothing_lost", "tests/programs metrics",
+                 ["tests/fuzz_seeds checkpoint", "tests/nothing_lost", "tests/metrics", "tests/programs metrics",
                   "tests/resume every", "tests/damage"]),
 }
 CHANGES = [(r" < ", " <= "), (r" <= ", " < "), (r" > ", " >= "), (r" >= ", " > "), (r" == ", " != "), (r" != ", " == "),
