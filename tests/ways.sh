@@ -29,7 +29,8 @@ for way; do
     thread) options="SAN=thread EXTRA=-DSLOWER=10" wanted=${TESTS:-$threaded} ;;
     valgrind) # which knows no AVX-512
         options="ARCH=x86-64-v3 OPT=-O1 EXTRA=-DSLOWER=40" wanted=${TESTS:-$quick}
-        under='valgrind -q --error-exitcode=99 --leak-check=full --show-leak-kinds=definite --errors-for-leak-kinds=definite'
+        under='valgrind -q --error-exitcode=99 --leak-check=full'
+        under="$under --show-leak-kinds=definite --errors-for-leak-kinds=definite"
         ;;
     *) echo "ways: found '$way', need one of the names in $0" >&2; exit 2 ;;
     esac
