@@ -89,6 +89,8 @@ void candidates_simple(Candidates *s) {
         case EDIT_FACTOR:
             add_trial(s, i, 0, 0, 1);
             last(s)->open = true;
+            add_trial(s, i, 0, 0, -2); /* which cannot be computed where a term feeds itself */
+            add_trial(s, i, 0, 0, -0.5);
             add_values(s, i, true, 0, false);
             add_instead(s, i);
             break;
