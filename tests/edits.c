@@ -171,6 +171,10 @@ static void values_are_in_scope(void) {
     pool = &edits.pool[edits.edit[find_edit(EDIT_TERM, "own_name", NULL)].part[0].piece];
     CHECK(pool_has(pool->value, pool->values, "own_name"));
     forget();
+    /* Of assignments in a chain only the last one's right side is a value. */
+    read_lines("dx[i] = dx[j] = 0;");
+    CHECK(find_edit(EDIT_TERM, "dx[j] = 0", NULL) < 0 && find_edit(EDIT_TERM, "0", NULL) >= 0);
+    forget();
 }
 
 /* No more values than a pool holds, those that come first. */

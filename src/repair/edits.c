@@ -232,6 +232,7 @@ static void change_terms(const Place *p, const Expression *e) {
 
 /* A sum of numbers, or what would be a term in one. */
 static void change_sum(const Place *p, const Expression *e) {
+    if (e->kind == EXPRESSION_ASSIGNED) return; /* its own right side is looked at */
     for (const Expression *part = e->kind == EXPRESSION_SUM ? e->part : NULL; part; part = part->next)
         change_term(p, part);
     if (e->kind == EXPRESSION_SUM) change_terms(p, e);
