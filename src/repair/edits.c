@@ -53,6 +53,12 @@ const char *edits_exchanged(const Edits *all, int begin, int end, int a, int b, 
     return text;
 }
 
+const char *edits_without(const Edits *all, const Expression *e, const Expression *part) {
+    if (part == e->part) return edits_tokens(all, part->next->begin, e->end);
+    return edits_text(all, "%s%s", edits_tokens(all, e->begin, part->joint),
+                      edits_rest(all, part->end, e->end));
+}
+
 /* Where an expression stands. */
 typedef struct Place {
     Edits *all;
@@ -133,14 +139,6 @@ static void look_at_parts(const Place *p, const Expression *e) {
     }
 }
 
-/* What is left of a sum or condition without one of its parts. */
-static const char *without(const Place *p, const Expression *e, const Expression *part) {
-    const Edits *all = p->all;
-    if (part == e->part) return edits_tokens(all, part->next->begin, e->end);
-    return edits_text(all, "%s%s", edits_tokens(all, e->begin, part->joint),
-                      edits_rest(all, part->end, e->end));
-}
-
 /* A sign before a term is its factor's; in an index it is a sign. */
 static void change_joints(const Place *p, const Expression *e) {
     const CSource *s = p->all->s;
@@ -155,7 +153,8 @@ static void change_joints(const Place *p, const Expression *e) {
 
 static void drop_literals(const Place *p, const Expression *e) {
     for (const Expression *part = e->part; is_integer(e->type) && part; part = part->next)
-        if (part->kind == EXPRESSION_NUMBER) plain(p, 0, "off by one", e->begin, e->end, without(p, e, part));
+        if (part->kind == EXPRESSION_NUMBER)
+            plain(p, 0, "off by one", e->begin, e->end, edits_without(p->all, e, part));
 }
 
 /* An index as a whole: another may be added to it, or taken from it. */
@@ -212,7 +211,7 @@ static void change_remainder(const Place *p, const Expression *e) {
 static void drop_factors(const Place *p, const Expression *e) {
     for (const Expression *part = e->part; is_number(e->type) && part; part = part->next)
         if (part != e->part || token_is(p->all->s, part->next->joint, "*"))
-            plain(p, 1, "a factor is one too many", e->begin, e->end, without(p, e, part));
+            plain(p, 1, "a factor is one too many", e->begin, e->end, edits_without(p->all, e, part));
 }
 
 static void change_term(const Place *p, const Expression *e) {
@@ -241,71 +240,6 @@ static void change_sum(const Place *p, const Expression *e) {
 }
 
 /* ---- All kinds ---- */
-
-static void change_comparison(const Place *p, const Expression *e) {
-    static const char *const other[][2] = {{"<", "<="},  {"<", ">"},  {"<=", "<"}, {"<=", ">="},
-                                           {">", ">="},  {">", "<"},  {">=", ">"}, {">=", "<="},
-                                           {"==", "!="}, {"!=", "=="}};
-    const Expression *right = e->part->next;
-    for (size_t i = 0; i < sizeof other / sizeof *other; i++)
-        if (token_is(p->all->s, right->joint, other[i][0]))
-            plain(p, 2, "a comparison is wrong", right->joint, right->joint + 1, other[i][1]);
-    if (is_number(e->part->type))
-        plain(p, 2, "an absolute value is missing", e->part->begin, e->part->end,
-              edits_text(p->all, "fabs(%s)", edits_tokens(p->all, e->part->begin, e->part->end)));
-}
-
-static void change_logic(const Place *p, const Expression *e) {
-    const CSource *s = p->all->s;
-    bool both = token_is(s, e->part->next->joint, "&&"), either = token_is(s, e->part->next->joint, "||");
-    for (const Expression *part = e->part; part && (both || either); part = part->next) {
-        if (part->joint >= 0)
-            plain(p, 4, "a condition is wrong", part->joint, part->joint + 1, both ? "||" : "&&");
-        plain(p, 1, "a condition is one too many", e->begin, e->end, without(p, e, part));
-        if (e->part->next->next)
-            plain(p, 1, "a condition is one too many", e->begin, e->end,
-                  edits_tokens(p->all, part->begin, part->end));
-    }
-}
-
-/* What other statements depend on, in its place. */
-static void replace_condition(const Place *p, const Expression *e) {
-    const CSource *s = p->all->s;
-    const Pool *pool = &p->all->pool[p->piece];
-    const char *own = edits_tokens(p->all, e->begin, e->end);
-    for (int i = 0; i < pool->values; i++) {
-        const Value *v = pool->value[i];
-        const char *other = edits_tokens(p->all, v->begin, v->end);
-        bool whole = v->condition && token_is(s, v->begin - 2, "if") && token_is(s, v->end, ")");
-        if (whole && strcmp(own, other) != 0)
-            plain(p, 3, "another condition belongs here", e->begin, e->end, other);
-    }
-}
-
-/* What a statement depends on. */
-static void change_condition(const Place *p, const Expression *e) {
-    replace_condition(p, e);
-    plain(p, 1, "a condition is one too many", e->begin, e->end, "1");
-    plain(p, 3, "a condition is the wrong way round", e->begin, e->end,
-          edits_text(p->all, "!(%s)", edits_tokens(p->all, e->begin, e->end)));
-}
-
-bool edits_end_loop(const CSource *s, int piece) {
-    for (long i = 0; i < s->loops; i++)
-        if (s->loop[i].condition == piece) return true;
-    return false;
-}
-
-static void change_choice(const Place *p, const Expression *e) {
-    const Edits *all = p->all;
-    const Expression *a = e->part->next, *b = a->next;
-    const char *one = edits_tokens(all, a->begin, a->end), *two = edits_tokens(all, b->begin, b->end);
-    const char *condition = edits_tokens(all, e->part->begin, e->part->end);
-    plain(p, 2, "a choice is the wrong way round", e->begin, e->end,
-          edits_text(all, "(%s ? %s : %s)", condition, two, one));
-    plain(p, 0, "a choice is one too many", e->begin, e->end, edits_text(all, "(%s)", one));
-    plain(p, 0, "a choice is one too many", e->begin, e->end, edits_text(all, "(%s)", two));
-}
 
 static void change_assignment(const Place *p, const Expression *e) {
     const CSource *s = p->all->s;
@@ -355,9 +289,9 @@ static void look(const Place *p, const Expression *e) {
         change_remainder(p, e);
         drop_factors(p, e);
         break;
-    case EXPRESSION_COMPARED: change_comparison(p, e); break;
-    case EXPRESSION_LOGIC: change_logic(p, e); break;
-    case EXPRESSION_CHOSEN: change_choice(p, e); break;
+    case EXPRESSION_COMPARED: edits_of_comparison(p->all, p->piece, e); break;
+    case EXPRESSION_LOGIC: edits_of_logic(p->all, p->piece, e); break;
+    case EXPRESSION_CHOSEN: edits_of_choice(p->all, p->piece, e); break;
     case EXPRESSION_SIGNED:
         if (token_is(p->all->s, e->sign, "-") || token_is(p->all->s, e->sign, "!"))
             plain(p, 2, "a sign is wrong", e->sign, e->sign + 1, "");
@@ -405,7 +339,7 @@ bool edits_read(Edits *all, const CSource *s) {
         Place p = {.all = all, .piece = i, .index = piece->kind == PIECE_VALUE && is_whole(piece->type)};
         if (piece->kind == PIECE_VALUE && is_number(piece->type)) change_sum(&p, tree);
         look(&p, tree);
-        if (piece->kind == PIECE_CONDITION && !edits_end_loop(s, i)) change_condition(&p, tree);
+        if (piece->kind == PIECE_CONDITION && !edits_end_loop(s, i)) edits_of_condition(all, i, tree);
         edits_find_names(all, i);
     }
     if (all->edits <= MOST_EDITS) edits_find_statements(all);

@@ -94,8 +94,19 @@ bool edits_are_saved(const CSource *s, const Piece *piece, const Expression *tre
 
 /* The same with two names exchanged, those at tokens a and b: of variables, or of members. */
 const char *edits_exchanged(const Edits *all, int begin, int end, int a, int b, bool member);
+
+/* What is left of a sum, product or condition without one of its parts. */
+const char *edits_without(const Edits *all, const Expression *e, const Expression *part);
+
+/* The kinds of changes, and what they are made of, which goes first. */
 void edits_find_pools(Edits *all);
 void edits_find_names(Edits *all, int piece);
 void edits_find_statements(Edits *all);
+
+/* Of a condition, a part of one, or a choice in a piece. */
+void edits_of_comparison(Edits *all, int piece, const Expression *e);
+void edits_of_logic(Edits *all, int piece, const Expression *e);
+void edits_of_condition(Edits *all, int piece, const Expression *e);
+void edits_of_choice(Edits *all, int piece, const Expression *e);
 
 #endif
