@@ -126,6 +126,7 @@ static void the_likelier_goes_first(void) {
     }
     forget();
 }
+
 /* Of two changes that mend the gradient of one input the one where that is added to goes first. */
 static void where_a_gradient_is_made_goes_first(void) {
     read_lines("h[i] += a * 2; dx[i] += b * 2;");

@@ -25,8 +25,8 @@ static void add_trial(Candidates *s, int edit, int one, int form, double amount)
 
 /* Whether a value may stand where the edit is. */
 static bool fits(const Edit *e, const Value *v) {
-    bool number = v->type.base == BASE_NUMBER && v->type.depth == 0;
-    bool integer = v->type.base == BASE_INTEGER && v->type.depth == 0 && !v->condition;
+    bool number = type_is_number(v->type);
+    bool integer = type_is_integer(v->type) && !v->condition;
     if (strcmp(v->text, e->part[0].text) == 0 && e->kind != EDIT_FACTOR && e->kind != EDIT_TERM) return false;
     switch (e->kind) {
     case EDIT_INDEX: return integer;
@@ -120,11 +120,11 @@ static void add_guards(Candidates *s, int edit) {
     const Pool *pool = pool_of(s, edit);
     for (int a = 1; a <= pool->values; a++) {
         const Value *one = pool->value[a - 1];
-        if (one->type.base != BASE_INTEGER || one->type.depth) continue;
+        if (!type_is_integer(one->type)) continue;
         for (int instead = 0; instead < 2; instead++) add_guard(s, edit, a, 0, 0, instead);
         for (int b = 1; b <= pool->values && !one->condition; b++) {
             const Value *two = pool->value[b - 1];
-            bool integer = two->type.base == BASE_INTEGER && two->type.depth == 0 && !two->condition;
+            bool integer = type_is_integer(two->type) && !two->condition;
             if (integer && b != a && !(one->size && two->size)) add_comparisons(s, edit, a, b);
         }
     }
@@ -147,7 +147,7 @@ static void add_factors(Candidates *s, int edit) {
     const Pool *pool = pool_of(s, edit);
     for (int k = 1; k <= pool->targets; k++)
         for (int v = 1; v <= pool->values; v++) {
-            bool number = pool->value[v - 1]->type.base == BASE_NUMBER && pool->value[v - 1]->type.depth == 0;
+            bool number = type_is_number(pool->value[v - 1]->type);
             for (int form = 0; number && form <= FORM_BELOW; form++) {
                 add_trial(s, edit, v, form, 0);
                 last(s)->trial.target = k, last(s)->trial.instead = 2;
@@ -211,8 +211,7 @@ static int find_factors(const Pool *pool, int factor[POOL]) {
     int count = 0;
     for (int v = 0; v < pool->values && v < REPAIR_READS; v++) {
         const Value *value = pool->value[v];
-        bool integer = value->type.base == BASE_INTEGER;
-        if (value->type.depth || (value->type.base != BASE_NUMBER && !integer)) continue;
+        if (!type_is_number(value->type) && !type_is_integer(value->type)) continue;
         int at = count++;
         for (; at > 0 && strlen(pool->value[factor[at - 1] - 1]->text) > strlen(value->text); at--)
             factor[at] = factor[at - 1];

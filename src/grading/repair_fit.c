@@ -139,13 +139,13 @@ static void consider(Fit *f, const double *before, const double *column, double 
  * is not in proportion to the cotangent as what is missing is. */
 static bool may_join(const Fit *f, int count, const Column *column) {
     int below = column->form == FORM_BELOW, fixed = column->fixed, rare = column->rare;
-    int grade = column->grade == 1, unknown = column->grade<0, fed = column->feed> 0;
+    int grade = column->grade == 1, unknown = column->grade == -1, fed = column->feed != 0;
     for (int n = 0; n < count; n++) {
         const Column *other = f->chosen[n];
         if (other->value == column->value && other->form + column->form == FORM_BELOW) return false;
         below += other->form == FORM_BELOW, fixed += other->fixed, rare += other->rare;
-        grade += other->grade == 1, unknown += other->grade < 0;
-        fed += other->feed > 0;
+        grade += other->grade == 1, unknown += other->grade == -1;
+        fed += other->feed != 0;
     }
     bool last = count + 1 == f->p->degree, fits = grade <= 1 && (f->p->grade != 0 || grade == 0);
     if (last && f->p->grade >= 0) fits &= unknown || grade == f->p->grade;

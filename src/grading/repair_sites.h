@@ -12,22 +12,22 @@ enum { SITE_RUNS = 256, SITE_SUMS = 4 };
 enum { SITE_FEEDS = 4, FEED_RUNS = 80 };
 
 typedef struct Site {
-    RepairTrial trial;                 /* its edit, piece and target */
-    long runs;                         /* of the piece; 0: it cannot be used */
-    long fields;                       /* 1 + values of the pool */
-    uint64_t readable;                 /* of these; the others may not be there */
-    int reads;                         /* while that is tried: the one that is read; 0: all */
-    int feeds, feed_field[SITE_FEEDS]; /* those that change */
-    double feed[SITE_FEEDS][FEED_RUNS]
-               [FEED_RUNS]; /* [., i, k]: by how much in run i if 1 is added in run k */
-    int grade
-        [1 +
-         POOL]; /* of each field: 1: in proportion to the cotangent; 0: the same with any; -1: neither, or always 0 */
-    double need[SITE_SUMS],
-        allowed[SITE_SUMS];                /* by how much the sums are short, and how well that is known */
-    double response[SITE_SUMS][SITE_RUNS]; /* of the sums to 1 that is added in one run */
-    double record[SITE_RUNS *
-                  (1 + REPAIR_READS)]; /* [runs, fields] what the edit stands around, and the pool's values */
+    RepairTrial trial; /* its edit, piece and target */
+    long runs;         /* of the piece; 0: it cannot be used */
+    long fields;       /* 1 + values of the pool: what the edit stands around goes first */
+    uint64_t readable; /* of these; the others may not be there */
+    int reads;         /* while that is tried: the one that is read; 0: all */
+
+    /* Of each field, over the runs: 1: in proportion to the cotangent; 0: the same with any; -1: neither, or always 0. */
+    int grade[1 + REPAIR_READS];
+    /* The fields that change; by how much in run i if 1 is added in run k: [., i, k]. */
+    int feeds, feed_field[SITE_FEEDS];
+    double feed[SITE_FEEDS][FEED_RUNS][FEED_RUNS];
+
+    /* By how much the sums are short, how well that is known, and what 1 that is added in one run changes. */
+    double need[SITE_SUMS], allowed[SITE_SUMS];
+    double response[SITE_SUMS][SITE_RUNS];
+    double record[SITE_RUNS * (1 + REPAIR_READS)]; /* [runs, fields] */
 } Site;
 
 /* Fills in what becomes known of `count` sites, which are in memory that all processes share. */

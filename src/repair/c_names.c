@@ -49,6 +49,14 @@ bool token_is_member(const CSource *s, int i) {
     return token_is(s, i - 1, ".") || token_is(s, i - 1, "->");
 }
 
+bool type_is_number(Type t) {
+    return t.base == BASE_NUMBER && t.depth == 0;
+}
+
+bool type_is_integer(Type t) {
+    return t.base == BASE_INTEGER && t.depth == 0;
+}
+
 const Name *c_source_find(const CSource *s, int i, int where) {
     bool member = token_is_member(s, i);
     for (long k = s->names - 1; k >= 0; k--) {

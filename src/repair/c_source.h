@@ -96,6 +96,10 @@ bool token_is_apart(const CSource *s, int i);
 /* The place of the bracket that closes the one at token i, or `end`. */
 int token_closing(const CSource *s, int i, int end);
 
+/* A number or an integer, and not what points to one. */
+bool type_is_number(Type t);
+bool type_is_integer(Type t);
+
 /* What the name at token i, behind . or -> a member's, is known as at token `where`; NULL: not in scope there. */
 const Name *c_source_find(const CSource *s, int i, int where);
 Type c_source_type(const CSource *s, int i, int where);

@@ -71,13 +71,6 @@ static void plain(const Place *p, int cost, const char *what, int begin, int end
     edits_add(p->all, EDIT_TEXT, cost, what, p->piece, begin, end, text);
 }
 
-static bool is_number(Type t) {
-    return t.base == BASE_NUMBER && t.depth == 0;
-}
-static bool is_integer(Type t) {
-    return t.base == BASE_INTEGER && t.depth == 0;
-}
-
 /* An integer or a pointer. */
 static bool is_whole(Type t) {
     return t.depth > 0 || t.base == BASE_INTEGER;
@@ -88,7 +81,8 @@ static void look(const Place *p, const Expression *e);
 /* ---- A value: another in its place ---- */
 
 static void replace_value(const Place *p, const Expression *e) {
-    bool literal = e->kind == EXPRESSION_NUMBER, integer = is_integer(e->type) && !(literal && !p->index);
+    bool literal = e->kind == EXPRESSION_NUMBER,
+         integer = type_is_integer(e->type) && !(literal && !p->index);
     Edit *edit = edits_add(p->all, integer ? EDIT_INDEX : EDIT_VALUE, literal ? 3 : 2,
                            literal ? "a constant stands where a value belongs" : "another value belongs here",
                            p->piece, e->begin, e->end, edits_tokens(p->all, e->begin, e->end));
@@ -152,14 +146,14 @@ static void change_joints(const Place *p, const Expression *e) {
 }
 
 static void drop_literals(const Place *p, const Expression *e) {
-    for (const Expression *part = e->part; is_integer(e->type) && part; part = part->next)
+    for (const Expression *part = e->part; type_is_integer(e->type) && part; part = part->next)
         if (part->kind == EXPRESSION_NUMBER)
             plain(p, 0, "off by one", e->begin, e->end, edits_without(p->all, e, part));
 }
 
 /* An index as a whole: another may be added to it, or taken from it. */
 static void change_index(const Place *p, const Expression *e) {
-    if (p->index && is_integer(e->type))
+    if (p->index && type_is_integer(e->type))
         edits_add(p->all, EDIT_INDEX, 3, "another index belongs here", p->piece, e->begin, e->end,
                   edits_tokens(p->all, e->begin, e->end));
 }
@@ -186,7 +180,7 @@ static void turn_layout(const Place *p, const Expression *e) {
     const Expression *row = e->part, *column = row->next, *i = row->part, *n = i ? i->next : NULL;
     const Pool *pool = &p->all->pool[p->piece];
     bool two = row->kind == EXPRESSION_PRODUCT && n && !n->next && !column->next;
-    if (!two || !p->index || !is_integer(e->type) || !token_is(p->all->s, column->joint, "+")) return;
+    if (!two || !p->index || !type_is_integer(e->type) || !token_is(p->all->s, column->joint, "+")) return;
     for (int k = 0; k < pool->values; k++)
         if (pool->value[k]->size)
             plain(p, 3, "the layout is another", e->begin, e->end,
@@ -200,7 +194,7 @@ static void change_remainder(const Place *p, const Expression *e) {
     const Expression *right = e->part->next;
     const Pool *pool = &p->all->pool[p->piece];
     bool divides = token_is(s, right->joint, "/"), rests = token_is(s, right->joint, "%");
-    if (!is_integer(e->type) || right->next || !(divides || rests)) return;
+    if (!type_is_integer(e->type) || right->next || !(divides || rests)) return;
     for (int i = 0; i < pool->values; i++)
         if (pool->value[i]->size)
             plain(p, 3, "another index belongs here", right->joint, right->end,
@@ -209,7 +203,7 @@ static void change_remainder(const Place *p, const Expression *e) {
 
 /* A product of numbers without one of its factors; what is divided stays. */
 static void drop_factors(const Place *p, const Expression *e) {
-    for (const Expression *part = e->part; is_number(e->type) && part; part = part->next)
+    for (const Expression *part = e->part; type_is_number(e->type) && part; part = part->next)
         if (part != e->part || token_is(p->all->s, part->next->joint, "*"))
             plain(p, 1, "a factor is one too many", e->begin, e->end, edits_without(p->all, e, part));
 }
@@ -266,13 +260,13 @@ static void look(const Place *p, const Expression *e) {
         look(&inside, e->part);
         inside = *p;
         inside.index |= is_whole(e->type);
-        if (is_number(e->type)) change_sum(&inside, e->part->next);
+        if (type_is_number(e->type)) change_sum(&inside, e->part->next);
         look(&inside, e->part->next);
         return;
     case EXPRESSION_UNIT:
-        if (e->called && !is_number(e->type) && !is_integer(e->type) && !is_own(p, e))
+        if (e->called && !type_is_number(e->type) && !type_is_integer(e->type) && !is_own(p, e))
             return; /* memory, most often */
-        if (!p->written && (is_number(e->type) || is_integer(e->type))) replace_value(p, e);
+        if (!p->written && (type_is_number(e->type) || type_is_integer(e->type))) replace_value(p, e);
         if (e->called) replace_function(p, e);
         replace_array(p, e);
         break;
@@ -297,16 +291,16 @@ static void look(const Place *p, const Expression *e) {
             plain(p, 2, "a sign is wrong", e->sign, e->sign + 1, "");
         break;
     case EXPRESSION_GROUP:
-        if (is_number(e->type) && !p->index) change_sum(p, e->part);
+        if (type_is_number(e->type) && !p->index) change_sum(p, e->part);
         if (e->part->kind == EXPRESSION_SUM && e->type.depth == 0)
             plain(p, 3, "an absolute value is missing", e->begin, e->end,
-                  edits_text(p->all, "%s%s", is_integer(e->type) ? "labs" : "fabs",
+                  edits_text(p->all, "%s%s", type_is_integer(e->type) ? "labs" : "fabs",
                              edits_tokens(p->all, e->begin, e->end)));
         break;
     default: break;
     }
     for (const Expression *part = e->part; e->called && part; part = part->next)
-        if (is_number(part->type) && !p->index) change_sum(p, part);
+        if (type_is_number(part->type) && !p->index) change_sum(p, part);
     look_at_parts(p, e);
 }
 
@@ -337,7 +331,7 @@ bool edits_read(Edits *all, const CSource *s) {
         const Expression *tree = all->tree[i];
         if (!tree || !(s->function[piece->function].backward || edits_are_saved(s, piece, tree))) continue;
         Place p = {.all = all, .piece = i, .index = piece->kind == PIECE_VALUE && is_whole(piece->type)};
-        if (piece->kind == PIECE_VALUE && is_number(piece->type)) change_sum(&p, tree);
+        if (piece->kind == PIECE_VALUE && type_is_number(piece->type)) change_sum(&p, tree);
         look(&p, tree);
         if (piece->kind == PIECE_CONDITION && !edits_end_loop(s, i)) edits_of_condition(all, i, tree);
         edits_find_names(all, i);

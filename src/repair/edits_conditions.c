@@ -13,7 +13,7 @@ void edits_of_comparison(Edits *all, int piece, const Expression *e) {
     for (size_t i = 0; i < sizeof other / sizeof *other; i++)
         if (token_is(all->s, right->joint, other[i][0]))
             plain(all, piece, 2, "a comparison is wrong", right->joint, right->joint + 1, other[i][1]);
-    if (e->part->type.base == BASE_NUMBER && e->part->type.depth == 0)
+    if (type_is_number(e->part->type))
         plain(all, piece, 2, "an absolute value is missing", e->part->begin, e->part->end,
               edits_text(all, "fabs(%s)", edits_tokens(all, e->part->begin, e->part->end)));
 }

@@ -154,7 +154,7 @@ static void pair(Edits *all, int piece, int at, int other, bool member) {
     bool behind = count_of(s, at, p->end, other, member) > 0,
          again = count_of(s, at + 1, p->end, at, member) > 0;
     const Name *name = c_source_find(s, at, p->begin);
-    bool number = name->type.base == BASE_NUMBER && name->type.depth == 0;
+    bool number = type_is_number(name->type);
     bool indices = some_index(all, p->function, at, member) && some_index(all, p->function, other, member);
     if (count_of(s, p->begin, at, at, member) || is_bound(all, at, member) || is_bound(all, other, member))
         return;

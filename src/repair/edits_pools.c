@@ -28,7 +28,7 @@ static void add(Edits *all, Value v) {
 }
 
 static void add_value(Edits *all, const char *text, Type type, int begin, int end) {
-    bool size = type.base == BASE_INTEGER && type.depth == 0 && !has_loop_variable(all->s, begin, end);
+    bool size = type_is_integer(type) && !has_loop_variable(all->s, begin, end);
     add(all, (Value){.text = text, .type = type, .begin = begin, .end = end, .size = size});
 }
 
@@ -124,8 +124,8 @@ static void add_of_call(Edits *all, const Expression *e) {
     static const char *const pair[][2] = {{"sin", "cos"}, {"sinh", "cosh"}};
     const CSource *s = all->s;
     for (const Expression *part = e->part; part; part = part->next)
-        if (part->type.base == BASE_NUMBER && part->type.depth == 0 && part->kind != EXPRESSION_UNIT &&
-            part->kind != EXPRESSION_NUMBER && part->kind != EXPRESSION_GROUP)
+        if (type_is_number(part->type) && part->kind != EXPRESSION_UNIT && part->kind != EXPRESSION_NUMBER &&
+            part->kind != EXPRESSION_GROUP)
             add_value(all, edits_text(all, "(%s)", edits_tokens(all, part->begin, part->end)), part->type,
                       part->begin, part->end);
     for (int i = 0; i < 4; i++)
@@ -137,7 +137,7 @@ static void add_of_call(Edits *all, const Expression *e) {
 
 /* Units, and sums in brackets. */
 static void collect(Edits *all, const Expression *e) {
-    bool value = e->type.depth == 0 && (e->type.base == BASE_NUMBER || e->type.base == BASE_INTEGER);
+    bool value = type_is_number(e->type) || type_is_integer(e->type);
     bool grouped = e->kind == EXPRESSION_GROUP && e->type.base == BASE_NUMBER &&
                    e->part->kind != EXPRESSION_UNIT && e->end - e->begin < 16;
     if (value && is_of_gradient(all->s, e)) value = false;
@@ -212,7 +212,7 @@ static void collect_targets(Edits *all, int piece, bool own) {
     const CSource *s = all->s;
     const Expression *tree = all->tree[piece], *left = tree->part;
     if (tree->kind != EXPRESSION_ASSIGNED || left->kind != EXPRESSION_UNIT) return;
-    if (left->type.base != BASE_NUMBER || left->type.depth) return;
+    if (!type_is_number(left->type)) return;
     int end = left->stem ? left->stem : left->end, begin, behind;
     bool element = find_array(left, &begin, &behind);
     Target t = {.array = edits_tokens(all, left->begin, end),
@@ -286,7 +286,7 @@ static void collect_unused(Edits *all) {
     const CSource *s = all->s;
     for (long k = 0; k < s->names; k++) {
         const Name *n = &s->name[k];
-        bool number = n->type.base == BASE_NUMBER && n->type.depth == 0 && !n->record;
+        bool number = type_is_number(n->type) && !n->record;
         bool used = false;
         for (int i = n->from; number && i < n->to && !used; i++)
             used = s->token[i].kind == TOKEN_NAME && tokens_same(s, i, n->token) && !token_is_member(s, i);
