@@ -42,11 +42,11 @@ WARN    = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wm
 takes   = $(shell echo 'int main(void) { return 0; }' | $(CC) -Werror $(1) -x c - -o /dev/null $(2) 2>/dev/null && echo yes)
 first   = $(firstword $(foreach flag,$(1),$(if $(call takes,$(flag)),$(flag))))
 
-# -ffp-contract=fast lets the compiler fuse a*b+c, which -std=c11 alone forbids; gcc does it at -O1 too only where it is
-# asked for more, and other bits would come of it. The two others only give up errno and floating-point traps, which
-# nothing here reads; isnan and infinities keep their meaning. Products use the widest vectors of the machine; plain
-# loops may then as well, which compilers else think too dear.
-FUSED   := $(if $(filter -O1,$(OPT)),$(call first,-fexpensive-optimizations))
+# -ffp-contract=fast lets the compiler fuse a*b+c, which -std=c11 alone forbids; gcc does it at -O1, and where it tunes for
+# AMD in chains of sums, only where it is asked for more, and other bits would come of it. The two others only give up errno
+# and floating-point traps, which nothing here reads; isnan and infinities keep their meaning. Products use the widest
+# vectors of the machine; plain loops may then as well, which compilers else think too dear.
+FUSED   := $(if $(filter -O1,$(OPT)),$(call first,-fexpensive-optimizations)) $(call first,--param=avoid-fma-max-bits=0)
 MACHINE := $(call first,-march=$(ARCH) -mcpu=$(ARCH)) $(call first,-mprefer-vector-width=512)
 # The sources keep to POSIX, but for base/system.c; tests may ask for more. macOS and NetBSD hide a part of POSIX from who
 # asks for POSIX alone. Floats are floats: where a processor computes in more digits of its own accord, it is asked not to.
