@@ -245,14 +245,18 @@ static long longest_step(void) {
     return step < SHORT_STEP ? SHORT_STEP : least(step, MOST_STEP);
 }
 
-/* Packs what is used often enough. Rows of A in place are read well enough for longer than columns are; rows of B do not
- * where their vectors lie across cache lines. */
+/* Packs what is used often enough. Rows of A in place are read well enough for longer than columns are; rows of B are not
+ * where their vectors lie across cache lines, or where of each row there is but one line in a panel. */
 static void choose_packing(Phase *f, bool thin) {
     const Gemm *g = f->g;
     enum { USES = 256, USES_OF_COLUMNS = 128, MANY = 1 << 15, MANY_ACROSS_LINES = 1 << 12, MANY_ROWS = 640 };
+    enum { LINE = 64, MANY_LINES = 1 << 13 };
     f->pack_a = thin || (g->m >= 64 && g->n >= (g->layout == GEMM_TN ? USES_OF_COLUMNS : USES) &&
                          g->m * g->k >= MANY);
-    long many = g->ldb % LANES ? MANY_ACROSS_LINES : f->pack_a && g->m >= MANY_ROWS ? MANY : LARGE;
+    long many = g->ldb % LANES                      ? MANY_ACROSS_LINES
+                : PANEL * (int)sizeof(real) <= LINE ? MANY_LINES
+                : f->pack_a && g->m >= MANY_ROWS    ? MANY
+                                                    : LARGE;
     f->pack_b = g->layout == GEMM_NT || (g->m >= 128 && g->n * g->k >= many);
 }
 

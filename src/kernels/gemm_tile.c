@@ -20,8 +20,9 @@ static inline __attribute__((always_inline)) void tile(int rows, int vectors, bo
     /* long: clang keeps sums in registers only if no other function loads or stores them */
     Vector sum[TILE_ROWS][TILE_VECTORS];
     const real *at[TILE_ROWS], *next = a->next;
+    bool asks = packed && ASK_AHEAD;
     long row_step = packed ? 1 : a->row, step = packed ? STRIP_WIDTH : a->step;
-    long origin = packed ? TILE_ROWS : 5, spell = packed ? k / AHEAD + 1 : k;
+    long origin = packed ? TILE_ROWS : 5, spell = asks ? k / AHEAD + 1 : k;
 #pragma GCC unroll 16
     for (int i = 0; i < TILE_ROWS; i++)
         if (i < rows) {
@@ -38,11 +39,11 @@ static inline __attribute__((always_inline)) void tile(int rows, int vectors, bo
         }
     for (long p = 0, end; p < k; p = end) {
         end = k - p < spell ? k : p + spell;
-        if (packed) fetch_row(next), next += ldc;
-#pragma GCC unroll 1
+        if (asks) fetch_row(next), next += ldc;
+#pragma GCC unroll STEPS
         for (long left = end - p; left > 0; left--) {
-            __builtin_prefetch(at[0] + AHEAD * step);
-            if (packed) {
+            if (ASK_AHEAD) __builtin_prefetch(at[0] + AHEAD * step);
+            if (asks) {
                 __builtin_prefetch(b + AHEAD * ldb);
                 __builtin_prefetch(b + AHEAD * ldb + PANEL - 1);
             }
