@@ -36,6 +36,9 @@ static const Mistake mistakes[] = {
     {"carry[j] = dh", "carry[j] = 0", "a term is missing"},
     {"+ m->a * carry[j]", "+ 0 * j", "a term is missing"},
     {"tanh(s[j])", "tanh(s[j] - m->a)", "this is one too many"},
+    {"(N - j) * g[j]", "g[j]", "a factor is missing"},
+    {" + (N - j) * g[j]", "", "a term is missing"},
+    {"(N - j) * g[j]", "(N - j - 1) * g[j]", "off by one"},
     {"dw[j] += dh * x[t * N + j]", "\n#define AT(m, i, k) m[(i) * N + (k)]\n dw[j] += dh * AT(m->h, t, j)",
      "another value belongs here"},
     /* Statements and loops. */
@@ -145,6 +148,44 @@ static void changes_make_files_right(void) {
               said.becomes);
         free(wrong);
         free(mended);
+    }
+}
+
+/* Two mistakes, each in another gradient, and two that are one: the change of each is said. */
+static void each_gradient_has_its_change(void) {
+    static const struct {
+        const char *right[2], *wrong[2];
+    } rows[] = {
+        {{"dx[t * N + j] += dh * w[j]", "dh * x[t * N + j]"},
+         {"dx[t * N + j] += dh", "dh * m->h[t * N + j]"}},
+        {{"dx[t * N + j] += dh", "dw[j] += dh"}, {"dx[t * N + j] += ds[j]", "dw[j] += ds[j]"}},
+    };
+    read_source();
+    enter_folder();
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char *wrong = strdup(right_text);
+        for (int k = 0; k < 2; k++) {
+            char *with = replaced(wrong, strstr(strstr(wrong, "static void backward"), rows[i].right[k]),
+                                  rows[i].wrong[k], strlen(rows[i].right[k]));
+            free(wrong);
+            wrong = with;
+        }
+        write_text("op.c", wrong);
+        CHECK(GRADCHECK("op.c", "--json", PATIENT) == 1, "%s", out);
+        char *lines = strdup(out), *at = strstr(lines, "\"repair\"");
+        for (int k = 0; k < 2; k++) {
+            Said said;
+            char *next =
+                at ? strstr(at + 1, "\"repair\"") : NULL; /* a line that is read is no text any more */
+            CHECK(at && read_repair(at, &said), "change %d", k);
+            char *mended = at ? replaced(wrong, strstr(wrong, said.is), said.becomes, strlen(said.is)) : NULL;
+            CHECK(mended, "change %d", k);
+            if (mended) free(wrong), wrong = mended;
+            at = next;
+        }
+        write_text("op.c", wrong);
+        CHECK(GRADCHECK("op.c", "--json", PATIENT) == 0, "row %zu: %s", i, out);
+        free(lines), free(wrong);
     }
 }
 
@@ -339,6 +380,7 @@ static void what_is_not_known_is_not_said(void) {
 }
 
 PROGRAM_TEST_MAIN({"changes make files right", changes_make_files_right, 170},
+                  {"each gradient has its change", each_gradient_has_its_change},
                   {"trials may do harm", trials_may_do_harm},
                   {"cases are of many kinds", cases_are_of_many_kinds},
                   {"kinks are left out", kinks_are_left_out},

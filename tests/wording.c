@@ -356,7 +356,8 @@ static void broken_properties_are_told_once(void) {
 static void mended(int at, const char *op, int gradients, bool all, const char *reason) {
     one(at, op, at ? "b" : "a", bad);
     REPORT_SET(report[at].in[0].reason, reason);
-    report[at].repair = (Repair){7, "a factor is missing", "a", "a * b", gradients, {"dx", "dy", "dz"}, all};
+    report[at].repair[0] =
+        (Repair){7, "a factor is missing", "a", "a * b", gradients, {"dx", "dy", "dz"}, all};
 }
 
 /* Which gradients are right once it is made; that goes before what is wrong, and no pattern is missed then. */
@@ -384,11 +385,24 @@ static void changes_go_first(void) {
     }
 }
 
+/* Where no change mends all gradients each has its own. */
+static void changes_of_other_gradients_follow(void) {
+    mended(0, "op", 1, false, "");
+    report[0].repair[1] = (Repair){9, "a sign is wrong", "b", "-b", 1, {"dy"}, false};
+    prints(print_all, 1,
+           "\nop, line 7: a factor is missing. dx is right in all cases once this is changed:\n" CHANGE
+           "op, line 9: a sign is wrong. dy is right in all cases once this is changed:\n"
+           "     is      b\n     becomes -b\n"
+           "FAIL op/a, dx: all 2 elements are wrong\n" NUMBERS("2"),
+           "two changes");
+    report[0].repair[1].line = 0;
+}
+
 /* Once of an operation, where the first of its cases is that has one. */
 static void changes_are_told_once(void) {
     mended(0, "op", 1, true, "twice 1"), mended(1, "op", 1, true, "twice 1");
     prints(print_all, 2, "\n" OP_CHANGE ALONE AS_IN_A("op"), "one operation");
-    report[0].repair.line = 0;
+    report[0].repair->line = 0;
     prints(print_all, 2, "\n" FIRST OP_CHANGE AS_IN_A("op"), "the second alone");
     mended(0, "op", 1, true, "twice 1"), mended(1, "other", 1, true, "");
     prints(print_all, 2,
@@ -400,7 +414,7 @@ static void changes_are_told_once(void) {
 static void reasons_are_left_out(void) {
     mended(0, "op", 1, true, "twice: is a factor missing?");
     prints(print_all, 1, "\n" OP_CHANGE "FAIL op/a, dx: all 2 elements are wrong\n" NUMBERS("2"), "a reason");
-    REPORT_SET(report[0].repair.gradient[0], "dy");
+    REPORT_SET(report[0].repair->gradient[0], "dy");
     prints(print_all, 1,
            "\n" OP_CHANGE
            "FAIL op/a, dx: all 2 elements are wrong\n     twice: is a factor missing?\n" NUMBERS("2"),
@@ -509,5 +523,7 @@ TEST_MAIN({"rows are aligned", rows_are_aligned},
           {"broken properties are told once", broken_properties_are_told_once},
           {"cases are contrasted", cases_are_contrasted},
           {"an axis of size 1 is a hint", an_axis_of_size_1_is_a_hint},
-          {"changes go first", changes_go_first}, {"changes are told once", changes_are_told_once},
-          {"reasons are left out", reasons_are_left_out}, {"curves are drawn", curves_are_drawn})
+          {"changes go first", changes_go_first},
+          {"changes of other gradients follow", changes_of_other_gradients_follow},
+          {"changes are told once", changes_are_told_once}, {"reasons are left out", reasons_are_left_out},
+          {"curves are drawn", curves_are_drawn})

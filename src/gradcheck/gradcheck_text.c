@@ -147,15 +147,15 @@ static void like_text(char text[LIKE_TEXT], const char *like) {
     snprintf(text, LIKE_TEXT, like ? ", as in '%s'" : "%s", like ? like : "");
 }
 
-bool gradcheck_is_mended(const CaseReport *r, const InputReport *in) {
-    for (int i = 0; r->repair.line && i < r->repair.mended; i++)
-        if (in->wrong && strcmp(r->repair.gradient[i], in->name) == 0) return true;
-    return false;
+const Repair *gradcheck_repair(const CaseReport *r, const InputReport *in) {
+    for (const Repair *m = r->repair; m < r->repair + REPAIRS && m->line; m++)
+        for (int i = 0; i < m->mended; i++)
+            if (in->wrong && strcmp(m->gradient[i], in->name) == 0) return m;
+    return NULL;
 }
 
-/* The change that makes gradients right, before what is wrong is told. */
-static void explain_repair(FILE *out, const CaseReport *r) {
-    const Repair *m = &r->repair;
+/* A change that makes gradients right, before what is wrong is told. */
+static void explain_repair(FILE *out, const CaseReport *r, const Repair *m) {
     char which[REPORT_TEXT] = "";
     for (int i = 0; i < m->mended && !m->all; i++) {
         size_t used = strlen(which);
@@ -181,7 +181,7 @@ static void explain_input(FILE *out, const CaseReport *r, const InputReport *in,
     paragraph(out, 0, "%s %s/%s, %s: %s%s", gradcheck_verdict_text(in->verdict), r->op, r->name, in->name,
               in->wrong || in->unclear ? text : in->reason, same);
     if (like || (!in->wrong && !in->unclear) || (r->added && in->wrong && !first && !in->reason[0])) return;
-    if (!gradcheck_is_mended(r, in)) { /* where the change is known that it takes, nothing else helps */
+    if (!gradcheck_repair(r, in)) { /* where the change is known that it takes, nothing else helps */
         if (in->reason[0])
             paragraph(out, INDENT, "%s", in->reason);
         else if (in->wrong && !r->by_reference && !contrast)
@@ -253,15 +253,17 @@ static void explain(FILE *out, const CaseReport *r, const CaseReport *all, long 
 }
 
 void gradcheck_explain(FILE *out, const CaseReport *r, const CaseReport *all, long count) {
-    bool mended = false;
-    for (int i = 0; i < r->inputs; i++) mended |= gradcheck_is_mended(r, &r->in[i]);
-    if (mended) explain_repair(out, r);
+    for (const Repair *m = r->repair; m < r->repair + REPAIRS; m++) {
+        bool mended = false;
+        for (int i = 0; i < r->inputs; i++) mended |= gradcheck_repair(r, &r->in[i]) == m;
+        if (mended) explain_repair(out, r, m);
+    }
     explain(out, r, all, count, 0);
 }
 
 static bool is_repair_said(const CaseReport *r, long i) {
     for (long k = 0; k < i; k++)
-        if (r[k].repair.line && strcmp(r[k].op, r[i].op) == 0) return true;
+        if (r[k].repair->line && strcmp(r[k].op, r[i].op) == 0) return true;
     return false;
 }
 
@@ -284,7 +286,9 @@ void gradcheck_explain_all(FILE *out, const CaseReport *r, long count) {
         if (!says(&r[i])) continue;
         if (first || says_more(&r[i], r, i)) fprintf(out, "\n");
         first = false;
-        if (r[i].repair.line && !is_repair_said(r, i)) explain_repair(out, &r[i]);
+        for (const Repair *m = r[i].repair; m < r[i].repair + REPAIRS && m->line && !is_repair_said(r, i);
+             m++)
+            explain_repair(out, &r[i], m);
         explain(out, &r[i], r, count, i);
     }
 }

@@ -101,7 +101,8 @@ typedef struct InputReport {
     int curve_points;
 } InputReport;
 
-/* The change of a student's source that makes wrong gradients right, in all cases. */
+/* A change of a student's source that makes wrong gradients right, in all cases. */
+enum { REPAIRS = 3 };
 typedef struct Repair {
     int line;                                   /* 0: none is known */
     char what[2 * REPORT_WORD];                 /* was wrong, in words */
@@ -131,7 +132,7 @@ typedef struct CaseReport {
     int moved;        /* how many points were given up: on a kink, or where an input does not count */
     long evaluations; /* forward runs */
 
-    Repair repair;
+    Repair repair[REPAIRS]; /* each of other gradients; the first one mends the most */
 
     /* What was to be judged, whatever came of it: known of a case that comes from a table, not of files. */
     bool planned;

@@ -90,7 +90,7 @@ void gradcheck_json_report(FILE *out, const char *file, const CaseReport *all, l
         json_case(out, file, r, in->name, in->verdict);
         for (size_t f = 0; f < sizeof fields / sizeof *fields; f++) json_field(out, &fields[f], in);
         if (gradcheck_contrast(all, count, r, in, contrast)) json_text(out, "contrast", contrast);
-        if (gradcheck_is_mended(r, in)) json_repair(out, &r->repair);
+        if (gradcheck_repair(r, in)) json_repair(out, gradcheck_repair(r, in));
         fprintf(out, "}\n");
     }
     if (r->inputs && !r->trouble[0]) return;

@@ -12,6 +12,9 @@
  * the checker is asked about, and of these at one piece. */
 enum { SOURCE = 1 << 18, COMPILED = 12, PLACES = 16, JUDGED = 8, OF_PIECE = 2 };
 
+/* Most candidates of each kind that are kept as they mend some of the wrong gradients. */
+enum { KEPT = 400, KEPT_AT_ONCE = 40 };
+
 /* Of the seconds that a case may take, as many as that are taken by the search, and by products of more than the usual number of
  * factors. */
 static const double search_share = 0.8, products_share = 0.15;
@@ -32,8 +35,10 @@ typedef struct Search {
     TrialPlace place[PLACES];
     int places;
     Candidates tried;
-    TrialResult best; /* that was confirmed; it mends nothing: none was */
-    double until;     /* when it is given up */
+    TrialResult best;       /* that was confirmed; it mends nothing: none was */
+    TrialResult kept[KEPT]; /* that mend less than all */
+    long keeps;
+    double until; /* when it is given up */
 } Search;
 
 /* ---- The edited source ---- */
@@ -176,7 +181,8 @@ static bool is_confirmed(const Search *s, const TrialResult *t) {
     return j.right;
 }
 
-static void say(Search *s, const TrialResult *t) {
+/* number: of the change among those that are said */
+static void say(Search *s, const TrialResult *t, int number) {
     Repair r = {.all = t->mended == s->tried.wrong};
     const CheckInput *input = s->place[0].item->c.in;
     char is[REPAIR_SHOWN], becomes[REPAIR_SHOWN];
@@ -187,13 +193,21 @@ static void say(Search *s, const TrialResult *t) {
     for (int k = 0; k < CHECK_INPUTS && input[k].name; k++)
         if (t->mended >> k & 1) snprintf(r.gradient[r.mended++], REPORT_NAME, "d%.60s", input[k].name);
     for (long i = 0; i < s->count; i++)
-        if (is_wrong(&s->report[i])) s->report[i].repair = r;
+        if (is_wrong(&s->report[i])) s->report[i].repair[number] = r;
+}
+
+/* The likeliest of each kind. */
+static void keep_some(Search *s) {
+    int count = 0;
+    for (long i = 0; i < s->tried.trials && s->keeps < KEPT && count < KEPT_AT_ONCE; i++)
+        if (s->tried.trial[i].mended != s->tried.wrong) s->kept[s->keeps++] = s->tried.trial[i], count++;
 }
 
 /* Keeps the likeliest of those that mend what the best so far does, and more. True: it mends all. */
 static bool choose(Search *s) {
     if (!try_everywhere(s)) return false;
     candidates_sort(&s->tried);
+    keep_some(s);
     /* What passes by accident, as where memory is not cleared, does so at one place in many ways: no more than two of these. */
     int refuted[JUDGED], count = 0;
     for (long i = 0; i < s->tried.trials && count < JUDGED && clock_seconds() < s->until; i++) {
@@ -236,6 +250,24 @@ static void choose_product(Search *s) {
     }
 }
 
+/* Where no change mends all gradients: the best, and changes that mend others. */
+static void say_all(Search *s) {
+    unsigned left = s->tried.wrong & ~s->best.mended;
+    int said = 0, judged = 0;
+    if (s->best.mended) say(s, &s->best, said++);
+    s->tried.trials = s->keeps;
+    if (s->keeps) memcpy(s->tried.trial, s->kept, (size_t)s->keeps * sizeof *s->kept);
+    candidates_sort(&s->tried);
+    for (long i = 0; said && i < s->keeps && left && said < REPAIRS && judged < JUDGED; i++) {
+        const TrialResult *t = &s->tried.trial[i];
+        if (!(t->mended & left) || (t->mended & ~left) || clock_seconds() > s->until) continue;
+        judged++;
+        if (!is_confirmed(s, t)) continue;
+        say(s, t, said++);
+        left &= ~t->mended;
+    }
+}
+
 /* The plan with the items of one operation. */
 static void take_items(Search *s, const char *op) {
     const CheckPlan *p = s->plan;
@@ -263,7 +295,7 @@ void repair_find(const CheckPlan *p, const char *source, const char *folder, con
         bool found = choose(&s);
         if (!found) candidates_guards(&s.tried), found = choose(&s);
         if (!found) choose_product(&s);
-        if (s.best.mended) say(&s, &s.best);
+        say_all(&s);
     }
     edits_free(&s.edits);
     c_source_free(&s.c);

@@ -37,10 +37,14 @@ static void print_formed(const Pool *pool, const RepairTrial *t, int which, FILE
 
 /* amount · value · value, with what divides behind. */
 static void print_product(const Pool *pool, const RepairTrial *t, FILE *out) {
-    bool any = fabs(t->amount) != 1;
-    bool above = false;
-    for (int k = 0; k < REPAIR_VALUES; k++) above |= t->value[k] && t->form[k] != FORM_BELOW;
-    if (any) print_amount(out, fabs(t->amount), !above);
+    bool above = false, divides = false, number = false; /* integers divided by each other are none */
+    for (int k = 0; k < REPAIR_VALUES; k++) {
+        bool below = t->form[k] == FORM_BELOW;
+        above |= t->value[k] && !below, divides |= t->value[k] && below;
+        number |= t->value[k] && !below && type_is_number(pool->value[t->value[k] - 1]->type);
+    }
+    bool whole = above && (number || !divides), any = fabs(t->amount) != 1 || (above && !whole);
+    if (any) print_amount(out, fabs(t->amount), !whole);
     for (int below = 0; below < 2; below++)
         for (int k = 0; k < REPAIR_VALUES; k++) {
             if (!t->value[k] || (t->form[k] == FORM_BELOW) != below) continue;

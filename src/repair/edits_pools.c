@@ -135,10 +135,10 @@ static void add_of_call(Edits *all, const Expression *e) {
                 e->type, e->begin, e->end);
 }
 
-/* Units, and sums in brackets. */
-static void collect(Edits *all, const Expression *e) {
+/* Units, and sums in brackets; of integers those outside of an index. */
+static void collect(Edits *all, const Expression *e, bool index) {
     bool value = type_is_number(e->type) || type_is_integer(e->type);
-    bool grouped = e->kind == EXPRESSION_GROUP && e->type.base == BASE_NUMBER &&
+    bool grouped = e->kind == EXPRESSION_GROUP && (e->type.base == BASE_NUMBER || !index) &&
                    e->part->kind != EXPRESSION_UNIT && e->end - e->begin < 16;
     if (value && is_of_gradient(all->s, e)) value = false;
     if (e->called && !has_variable(all->s, e)) value = false;
@@ -149,7 +149,7 @@ static void collect(Edits *all, const Expression *e) {
     if (e->kind == EXPRESSION_UNIT && !e->stem && e->type.depth > 0)
         add_value(all, edits_tokens(all, e->begin, e->end), e->type, e->begin, e->end);
     if ((e->stem || e->called) && value && e->type.base == BASE_NUMBER) add_transposed(all, e);
-    for (const Expression *part = e->part; part; part = part->next) collect(all, part);
+    for (const Expression *part = e->part; part; part = part->next) collect(all, part, index || part->index);
 }
 
 /* Whether a name is a macro that is not defined at token `where`, or that may mean something else in another function. */
@@ -327,7 +327,8 @@ void edits_find_pools(Edits *all) {
     for (int back = 1; back >= 0; back--)
         for (long i = 0; i < s->pieces; i++)
             if (all->tree[i] && s->function[s->piece[i].function].backward == back)
-                collect(all, all->tree[i]);
+                collect(all, all->tree[i],
+                        s->piece[i].kind != PIECE_STATEMENT && !type_is_number(s->piece[i].type));
     collect_unused(all);
     for (long i = 0; i < s->pieces; i++)
         if (all->tree[i]) collect_conditions(all, all->tree[i]);
