@@ -2,88 +2,110 @@
  *
  * Element i belongs to lane i mod 16. The lanes run over a block of 1024 elements, are then added as a tree,
  * and the blocks' sums are added in double. So the bits depend on the row alone and not on the width of the
- * processor's vectors, and the rounding error hardly grows with the length of the row. The loops over the
- * lanes become one or a few vector instructions. */
+ * processor's vectors, and the rounding error hardly grows with the length of the row. */
 #ifndef KERNELS_ROWS_H
 #define KERNELS_ROWS_H
 
 #include "base/real.h"
 #include "kernels/vector.h"
 #include "kernels/vector_math.h"
-#include <string.h>
 
-#define ROW_LANES 16
-enum { ROW_BLOCK = 1024 };
+enum { ROW_LANES = 16, ROW_BLOCK = 1024 };
 
-/* The lanes, as one GNU vector: the compiler cuts it into vectors that the processor has. */
-typedef real Lanes __attribute__((vector_size(ROW_LANES * sizeof(real))));
-#ifdef REAL_DOUBLE
-typedef int64_t LaneNumber;
-#else
-typedef int32_t LaneNumber;
-#endif
-typedef LaneNumber LaneMask __attribute__((vector_size(ROW_LANES * sizeof(real))));
+/* The lanes, in vectors of the machine: one of all 16 would be cut into these as well, but kept in memory. */
+enum { LANE_PARTS = ROW_LANES / LANES };
+typedef struct Lanes {
+    Vector part[LANE_PARTS];
+} Lanes;
 
 static inline Lanes lanes_of(real x) {
-    return (Lanes){0} + x;
+    Lanes v;
+#pragma GCC unroll 8
+    for (int p = 0; p < LANE_PARTS; p++) v.part[p] = (Vector){0} + x;
+    return v;
 }
 
 static inline Lanes lanes_load(const real *x) {
     Lanes v;
-    memcpy(&v, x, sizeof v);
+#pragma GCC unroll 8
+    for (int p = 0; p < LANE_PARTS; p++) v.part[p] = vector_load(x + p * LANES);
     return v;
 }
 
 static inline void lanes_store(real *x, Lanes v) {
-    memcpy(x, &v, sizeof v);
+#pragma GCC unroll 8
+    for (int p = 0; p < LANE_PARTS; p++) vector_store(x + p * LANES, v.part[p]);
 }
 
-static inline Lanes lanes_choose(LaneMask which, Lanes a, Lanes b) {
-    return (Lanes)(((LaneMask)a & which) | ((LaneMask)b & ~which));
+static inline Lanes lanes_add(Lanes a, Lanes b) {
+#pragma GCC unroll 8
+    for (int p = 0; p < LANE_PARTS; p++) a.part[p] += b.part[p];
+    return a;
 }
 
-#define LANE_NUMBERS ((LaneMask){0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15})
+static inline Lanes lanes_sub(Lanes a, Lanes b) {
+#pragma GCC unroll 8
+    for (int p = 0; p < LANE_PARTS; p++) a.part[p] -= b.part[p];
+    return a;
+}
 
-/* The first `count` elements, 0 < count < ROW_LANES; the other lanes are `otherwise`. */
-static inline Lanes lanes_load_part(const real *x, long count, real otherwise) {
-#if LANES == ROW_LANES
-    Lanes v = vector_load_part(x, count);
-#else
-    Lanes v = {0};
-    for (long l = 0; l < count; l++) v[l] = x[l];
-#endif
-    return lanes_choose(LANE_NUMBERS < (LaneNumber)count, v, lanes_of(otherwise));
+static inline Lanes lanes_mul(Lanes a, Lanes b) {
+#pragma GCC unroll 8
+    for (int p = 0; p < LANE_PARTS; p++) a.part[p] *= b.part[p];
+    return a;
 }
 
 static inline Lanes lanes_max(Lanes a, Lanes b) {
-    return lanes_choose(a > b, a, b);
+#pragma GCC unroll 8
+    for (int p = 0; p < LANE_PARTS; p++)
+        a.part[p] = vector_choose(a.part[p] > b.part[p], a.part[p], b.part[p]);
+    return a;
 }
 
-/* Lane l becomes lane l + by mod 16. */
-#ifdef __clang__
-#define LANES_ROTATE(v, by)                                                                                  \
-    __builtin_shufflevector(v, v, (0 + by) % 16, (1 + by) % 16, (2 + by) % 16, (3 + by) % 16, (4 + by) % 16, \
-                            (5 + by) % 16, (6 + by) % 16, (7 + by) % 16, (8 + by) % 16, (9 + by) % 16,       \
-                            (10 + by) % 16, (11 + by) % 16, (12 + by) % 16, (13 + by) % 16, (14 + by) % 16,  \
-                            (15 + by) % 16)
-#else
-#define LANES_ROTATE(v, by) __builtin_shuffle(v, (LANE_NUMBERS + by) & 15)
-#endif
+/* The first `count` lanes of v; the others are `otherwise`. */
+static inline Lanes lanes_first(long count, Lanes v, real otherwise) {
+#pragma GCC unroll 8
+    for (int p = 0; p < LANE_PARTS; p++)
+        v.part[p] = vector_choose(vector_first(count - p * LANES), v.part[p], (Vector){0} + otherwise);
+    return v;
+}
 
-/* The sum of all lanes, as a tree. */
+/* The first `count` elements, 0 < count < ROW_LANES; the other lanes are `otherwise`. */
+static inline Lanes lanes_load_part(const real *x, long count, real otherwise) {
+    Lanes v;
+#pragma GCC unroll 8
+    for (int p = 0; p < LANE_PARTS; p++) {
+        long left = count - p * LANES;
+        v.part[p] = left >= LANES ? vector_load(x + p * LANES)
+                    : left > 0    ? vector_load_part(x + p * LANES, left)
+                                  : (Vector){0};
+    }
+    return lanes_first(count, v, otherwise);
+}
+
+/* The sum of all lanes, as a tree: lane l and lane l + 8, then l and l + 4, and so on. */
 static inline real lanes_sum(Lanes v) {
-    v += LANES_ROTATE(v, 8);
-    v += LANES_ROTATE(v, 4);
-    v += LANES_ROTATE(v, 2);
-    return v[0] + v[1];
+#pragma GCC unroll 4
+    for (int half = LANE_PARTS / 2; half > 0; half /= 2)
+#pragma GCC unroll 8
+        for (int p = 0; p < half; p++) v.part[p] += v.part[p + half];
+    Vector sum = v.part[0];
+#pragma GCC unroll 4
+    for (int half = LANES / 2; half > 1; half /= 2) sum += vector_rotate(sum, half);
+    return sum[0] + sum[1];
 }
 
 /* The largest of all lanes. */
 static inline real lanes_greatest(Lanes v) {
-    v = lanes_max(v, LANES_ROTATE(v, 8));
-    v = lanes_max(v, LANES_ROTATE(v, 4));
-    v = lanes_max(v, LANES_ROTATE(v, 2));
-    return v[0] > v[1] ? v[0] : v[1];
+    Vector max = v.part[0];
+#pragma GCC unroll 8
+    for (int p = 1; p < LANE_PARTS; p++) max = vector_choose(max > v.part[p], max, v.part[p]);
+#pragma GCC unroll 4
+    for (int half = LANES / 2; half > 1; half /= 2) {
+        Vector other = vector_rotate(max, half);
+        max = vector_choose(max > other, max, other);
+    }
+    return max[0] > max[1] ? max[0] : max[1];
 }
 
 static inline long row_block_end(long start, long n) {
@@ -104,9 +126,9 @@ static inline real row_sum(const real *x, long n) {
     double total = 0;
     for (long i = 0, end; i < n; i = end) {
         end = row_block_end(i, n);
-        Lanes sum = {0};
-        for (; i + ROW_LANES <= end; i += ROW_LANES) sum += lanes_load(x + i);
-        if (i < end) sum += lanes_load_part(x + i, end - i, 0);
+        Lanes sum = lanes_of(0);
+        for (; i + ROW_LANES <= end; i += ROW_LANES) sum = lanes_add(sum, lanes_load(x + i));
+        if (i < end) sum = lanes_add(sum, lanes_load_part(x + i, end - i, 0));
         total += (double)lanes_sum(sum);
     }
     return (real)total;
@@ -116,9 +138,12 @@ static inline real row_dot(const real *x, const real *y, long n) {
     double total = 0;
     for (long i = 0, end; i < n; i = end) {
         end = row_block_end(i, n);
-        Lanes sum = {0};
-        for (; i + ROW_LANES <= end; i += ROW_LANES) sum += lanes_load(x + i) * lanes_load(y + i);
-        if (i < end) sum += lanes_load_part(x + i, end - i, 0) * lanes_load_part(y + i, end - i, 0);
+        Lanes sum = lanes_of(0);
+        for (; i + ROW_LANES <= end; i += ROW_LANES)
+            sum = lanes_add(sum, lanes_mul(lanes_load(x + i), lanes_load(y + i)));
+        if (i < end)
+            sum = lanes_add(
+                sum, lanes_mul(lanes_load_part(x + i, end - i, 0), lanes_load_part(y + i, end - i, 0)));
         total += (double)lanes_sum(sum);
     }
     return (real)total;
@@ -130,14 +155,14 @@ static inline void row_moments(const real *x, long n, real *mean, real *variance
     double total = 0;
     for (long i = 0, end; i < n; i = end) {
         end = row_block_end(i, n);
-        Lanes sum = {0};
+        Lanes sum = lanes_of(0);
         for (; i + ROW_LANES <= end; i += ROW_LANES) {
-            Lanes distance = lanes_load(x + i) - m;
-            sum += distance * distance;
+            Lanes distance = lanes_sub(lanes_load(x + i), lanes_of(m));
+            sum = lanes_add(sum, lanes_mul(distance, distance));
         }
         if (i < end) {
-            Lanes distance = lanes_load_part(x + i, end - i, m) - m;
-            sum += distance * distance;
+            Lanes distance = lanes_sub(lanes_load_part(x + i, end - i, m), lanes_of(m));
+            sum = lanes_add(sum, lanes_mul(distance, distance));
         }
         total += (double)lanes_sum(sum);
     }

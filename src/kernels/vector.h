@@ -22,6 +22,14 @@
 typedef real Vector __attribute__((vector_size(VECTOR_BYTES)));
 typedef Vector VectorInMemory __attribute__((aligned(sizeof(real)), may_alias));
 
+/* A mask has in every lane all bits, or none. */
+#ifdef REAL_DOUBLE
+typedef long long LaneNumber;
+#else
+typedef int LaneNumber;
+#endif
+typedef LaneNumber VectorMask __attribute__((vector_size(VECTOR_BYTES)));
+
 static inline Vector vector_load(const real *x) {
     return *(const VectorInMemory *)x;
 }
@@ -30,20 +38,64 @@ static inline void vector_store(real *x, Vector v) {
     *(VectorInMemory *)x = v;
 }
 
+static inline Vector vector_choose(VectorMask which, Vector a, Vector b) {
+    return (Vector)(((VectorMask)a & which) | ((VectorMask)b & ~which));
+}
+
+#ifdef __clang__
+#define SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (VectorMask){__VA_ARGS__})
+#endif
+
+#define AT(l, by) (((l) + (by)) % LANES)
+#if LANES == 16
+#define LANE_NUMBERS ((VectorMask){0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15})
+#define ROTATE(v, by)                                                                                        \
+    SHUFFLE(v, v, AT(0, by), AT(1, by), AT(2, by), AT(3, by), AT(4, by), AT(5, by), AT(6, by), AT(7, by),    \
+            AT(8, by), AT(9, by), AT(10, by), AT(11, by), AT(12, by), AT(13, by), AT(14, by), AT(15, by))
+#elif LANES == 8
+#define LANE_NUMBERS ((VectorMask){0, 1, 2, 3, 4, 5, 6, 7})
+#define ROTATE(v, by)                                                                                        \
+    SHUFFLE(v, v, AT(0, by), AT(1, by), AT(2, by), AT(3, by), AT(4, by), AT(5, by), AT(6, by), AT(7, by))
+#elif LANES == 4
+#define LANE_NUMBERS  ((VectorMask){0, 1, 2, 3})
+#define ROTATE(v, by) SHUFFLE(v, v, AT(0, by), AT(1, by), AT(2, by), AT(3, by))
+#else
+#define LANE_NUMBERS  ((VectorMask){0, 1})
+#define ROTATE(v, by) SHUFFLE(v, v, AT(0, by), AT(1, by))
+#endif
+
+/* The first `count` lanes; none where count is negative. */
+static inline VectorMask vector_first(long count) {
+    return LANE_NUMBERS < (LaneNumber)count;
+}
+
+/* Lane l becomes lane l + by, modulo LANES; by is 8, 4 or 2. */
+static inline Vector vector_rotate(Vector v, int by) {
+    return by == 8 ? ROTATE(v, 8) : by == 4 ? ROTATE(v, 4) : ROTATE(v, 2);
+}
+
 /* What _mm512_maskz_loadu_ps and its kind stand for in GCC and Clang: <immintrin.h>, read by every file that computes,
  * would be a fifth of the time to build. */
 #if defined __AVX512F__ && defined REAL_DOUBLE
-#define LOAD_LANES(x, mask)     __builtin_ia32_loadupd512_mask(x, (Vector){0}, (unsigned char)(mask))
-#define STORE_LANES(x, v, mask) __builtin_ia32_storeupd512_mask(x, v, (unsigned char)(mask))
+#define LOAD_LANES(x, count)                                                                                 \
+    __builtin_ia32_loadupd512_mask(x, (Vector){0}, (unsigned char)((1u << (count)) - 1))
+#define STORE_LANES(x, v, count) __builtin_ia32_storeupd512_mask(x, v, (unsigned char)((1u << (count)) - 1))
 #elif defined __AVX512F__
-#define LOAD_LANES(x, mask)     __builtin_ia32_loadups512_mask(x, (Vector){0}, (unsigned short)(mask))
-#define STORE_LANES(x, v, mask) __builtin_ia32_storeups512_mask(x, v, (unsigned short)(mask))
+#define LOAD_LANES(x, count)                                                                                 \
+    __builtin_ia32_loadups512_mask(x, (Vector){0}, (unsigned short)((1u << (count)) - 1))
+#define STORE_LANES(x, v, count) __builtin_ia32_storeups512_mask(x, v, (unsigned short)((1u << (count)) - 1))
+#elif defined __AVX__ && defined REAL_DOUBLE
+#define LOAD_LANES(x, count) __builtin_ia32_maskloadpd256((const Vector *)(x), vector_first(count))
+#elif defined __AVX__
+#define LOAD_LANES(x, count) __builtin_ia32_maskloadps256((const Vector *)(x), vector_first(count))
 #endif
 
 /* The first `count` lanes, 0 < count <= LANES; memory beyond them is not touched, the other lanes are 0. */
 static inline Vector vector_load_part(const real *x, long count) {
 #ifdef LOAD_LANES
-    return LOAD_LANES(x, (1u << count) - 1);
+    return LOAD_LANES(x, count);
 #else
     if (count == LANES) return vector_load(x);
     Vector v = {0};
@@ -59,21 +111,11 @@ static inline void vector_store_part(real *x, Vector v, long count) {
         return;
     }
 #ifdef STORE_LANES
-    STORE_LANES(x, v, (1u << count) - 1);
+    STORE_LANES(x, v, count);
 #else
     for (long l = 0; l < count; l++) x[l] = v[l];
 #endif
 }
-
-#ifdef __clang__
-#define SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
-#elif defined REAL_DOUBLE
-typedef long long VectorMask __attribute__((vector_size(VECTOR_BYTES)));
-#define SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (VectorMask){__VA_ARGS__})
-#else
-typedef int VectorMask __attribute__((vector_size(VECTOR_BYTES)));
-#define SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (VectorMask){__VA_ARGS__})
-#endif
 
 /* a₀ b₀ a₁ b₁ … of the lower halves of a and b, and of the upper halves. */
 #if LANES == 16

@@ -100,12 +100,13 @@ static long seen(const Attr *a, const Head *h, long i) {
  * whole lanes, are -∞ and thereby weigh exactly 0; so the loops have no tails. */
 static inline Lanes visible_scores(const real *s, long j, long visible) {
     long count = visible - j < ROW_LANES ? visible - j : ROW_LANES;
-    return lanes_choose(LANE_NUMBERS < (LaneNumber)count, lanes_load(s + j), lanes_of(-INFINITY));
+    return lanes_first(count, lanes_load(s + j), -INFINITY);
 }
 
-static inline Lanes exponentials(Lanes x) {
+/* exp(scale · s - m) */
+static inline Lanes exponentials(Lanes s, real scale, real m) {
     real y[ROW_LANES];
-    lanes_store(y, x);
+    lanes_store(y, lanes_sub(lanes_mul(s, lanes_of(scale)), lanes_of(m)));
     for (int l = 0; l < ROW_LANES; l++) y[l] = vm_exp(y[l]);
     return lanes_load(y);
 }
@@ -118,16 +119,17 @@ static inline void clear(real *p, long from, long width) {
 /* Scores of one query become probabilities. */
 static inline void softmax_row(real *p, long width, long visible, real scale, real *m, real *inverse) {
     long used = whole_lanes(visible);
-    Lanes max = lanes_of(-INFINITY), sum = {0};
+    Lanes max = lanes_of(-INFINITY), sum = lanes_of(0);
     for (long j = 0; j < used; j += ROW_LANES) max = lanes_max(visible_scores(p, j, visible), max);
     *m = visible ? lanes_greatest(max) * scale : 0;
     for (long j = 0; j < used; j += ROW_LANES) {
-        Lanes e = exponentials(visible_scores(p, j, visible) * scale - *m);
-        sum += e;
+        Lanes e = exponentials(visible_scores(p, j, visible), scale, *m);
+        sum = lanes_add(sum, e);
         lanes_store(p + j, e);
     }
     *inverse = visible ? 1 / lanes_sum(sum) : 0;
-    for (long j = 0; j < used; j += ROW_LANES) lanes_store(p + j, lanes_load(p + j) * *inverse);
+    for (long j = 0; j < used; j += ROW_LANES)
+        lanes_store(p + j, lanes_mul(lanes_load(p + j), lanes_of(*inverse)));
     clear(p, used, width);
 }
 
@@ -136,9 +138,10 @@ static inline void softmax_backward_row(real *p, real *ds, long width, long visi
                                         real inverse, real D) {
     long used = whole_lanes(visible);
     for (long j = 0; j < used; j += ROW_LANES) {
-        Lanes weight = exponentials(visible_scores(p, j, visible) * scale - m) * inverse;
+        Lanes weight = lanes_mul(exponentials(visible_scores(p, j, visible), scale, m), lanes_of(inverse));
+        Lanes dp = lanes_load(ds + j);
         lanes_store(p + j, weight);
-        lanes_store(ds + j, weight * (lanes_load(ds + j) - D) * scale);
+        lanes_store(ds + j, lanes_mul(lanes_mul(weight, lanes_sub(dp, lanes_of(D))), lanes_of(scale)));
     }
     clear(p, used, width);
     clear(ds, used, width);
@@ -153,15 +156,16 @@ typedef struct Block {
 
 /* Whether rows [first, end) of a matrix, some of which may lie outside it, hold finite numbers only. */
 static bool finite_rows(Matrix x, long first, long end) {
-    Lanes zero = {0}; /* or NaN, as 0 times what is not finite is */
+    Lanes zero = lanes_of(0), sum = zero; /* or NaN, as 0 times what is not finite is */
     if (end > x.rows) end = x.rows;
     for (long i = first; i < end; i++) {
         const real *row = x.at + i * x.ld;
         long c = 0;
-        for (; c + ROW_LANES <= x.columns; c += ROW_LANES) zero += lanes_load(row + c) * 0;
-        if (c < x.columns) zero += lanes_load_part(row + c, x.columns - c, 0) * 0;
+        for (; c + ROW_LANES <= x.columns; c += ROW_LANES)
+            sum = lanes_add(sum, lanes_mul(lanes_load(row + c), zero));
+        if (c < x.columns) sum = lanes_add(sum, lanes_mul(lanes_load_part(row + c, x.columns - c, 0), zero));
     }
-    return lanes_sum(zero) == 0;
+    return lanes_sum(sum) == 0;
 }
 
 /* The first query of the block that ends before query `end`. A causal block multiplies what its earlier queries do not

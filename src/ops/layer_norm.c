@@ -58,15 +58,15 @@ static void forward(Node *n) {
  * those of kernels/rows.h. */
 static void backward_sums(long d, const real *x, const real *dy, const real *gamma, real mean, real r,
                           real *dgamma, real *dbeta, real *mean_g, real *mean_gx) {
-    Lanes sum_g = {0}, sum_gx = {0};
+    Lanes sum_g = lanes_of(0), sum_gx = sum_g;
     long j = 0;
     for (; j + ROW_LANES <= d; j += ROW_LANES) {
-        Lanes dy_j = lanes_load(dy + j), g = dy_j * lanes_load(gamma + j),
-              normal = (lanes_load(x + j) - mean) * r;
-        lanes_store(dgamma + j, lanes_load(dgamma + j) + dy_j * normal);
-        lanes_store(dbeta + j, lanes_load(dbeta + j) + dy_j);
-        sum_g += g;
-        sum_gx += g * normal;
+        Lanes dy_j = lanes_load(dy + j), g = lanes_mul(dy_j, lanes_load(gamma + j));
+        Lanes normal = lanes_mul(lanes_sub(lanes_load(x + j), lanes_of(mean)), lanes_of(r));
+        lanes_store(dgamma + j, lanes_add(lanes_load(dgamma + j), lanes_mul(dy_j, normal)));
+        lanes_store(dbeta + j, lanes_add(lanes_load(dbeta + j), dy_j));
+        sum_g = lanes_add(sum_g, g);
+        sum_gx = lanes_add(sum_gx, lanes_mul(g, normal));
     }
     real rest_g = 0, rest_gx = 0;
     for (; j < d; j++) {
