@@ -117,10 +117,21 @@ static inline void vector_store_part(real *x, Vector v, long count) {
 #endif
 }
 
-/* a₀ b₀ a₁ b₁ … of the lower halves of a and b, and of the upper halves. */
+/* a₀ b₀ a₁ b₁ … of the lower halves of a and b, and of the upper halves. Vectors of 32 bytes are two of 16, and do that in
+ * each for itself. */
 #if LANES == 16
 #define INTERLEAVE_LOWER(a, b) SHUFFLE(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
 #define INTERLEAVE_UPPER(a, b) SHUFFLE(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
+#elif VECTOR_BYTES == 32 && LANES == 8
+#define INTERLEAVE_LOWER(a, b) SHUFFLE(a, b, 0, 8, 1, 9, 4, 12, 5, 13)
+#define INTERLEAVE_UPPER(a, b) SHUFFLE(a, b, 2, 10, 3, 11, 6, 14, 7, 15)
+#define LOWER_HALVES(a, b)     SHUFFLE(a, b, 0, 1, 2, 3, 8, 9, 10, 11)
+#define UPPER_HALVES(a, b)     SHUFFLE(a, b, 4, 5, 6, 7, 12, 13, 14, 15)
+#elif VECTOR_BYTES == 32
+#define INTERLEAVE_LOWER(a, b) SHUFFLE(a, b, 0, 4, 2, 6)
+#define INTERLEAVE_UPPER(a, b) SHUFFLE(a, b, 1, 5, 3, 7)
+#define LOWER_HALVES(a, b)     SHUFFLE(a, b, 0, 1, 4, 5)
+#define UPPER_HALVES(a, b)     SHUFFLE(a, b, 2, 3, 6, 7)
 #elif LANES == 8
 #define INTERLEAVE_LOWER(a, b) SHUFFLE(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
 #define INTERLEAVE_UPPER(a, b) SHUFFLE(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
@@ -131,18 +142,24 @@ static inline void vector_store_part(real *x, Vector v, long count) {
 #define INTERLEAVE_LOWER(a, b) SHUFFLE(a, b, 0, 2)
 #define INTERLEAVE_UPPER(a, b) SHUFFLE(a, b, 1, 3)
 #endif
+#ifndef LOWER_HALVES
+#define LOWER_HALVES INTERLEAVE_LOWER
+#define UPPER_HALVES INTERLEAVE_UPPER
+#endif
 
 /* Transposes a square of LANES vectors by perfect shuffles: each round interleaves vector i with vector
  * i + LANES/2 into vectors 2i and 2i + 1, which turns the bits of every element's address, those of its row
- * and its column together, by one place; after log₂(LANES) rounds row and column have changed places. */
+ * and its column together, by one place; after log₂(LANES) rounds row and column have changed places. (Vectors of two
+ * halves: the first round changes the highest bits alone, and the others leave them.) */
 static inline void vector_transpose(Vector row[LANES]) {
 #pragma GCC unroll 4
     for (int size = 1; size < LANES; size *= 2) {
         Vector next[LANES];
 #pragma GCC unroll 16
         for (int i = 0; i < LANES / 2; i++) {
-            next[2 * i] = INTERLEAVE_LOWER(row[i], row[i + LANES / 2]);
-            next[2 * i + 1] = INTERLEAVE_UPPER(row[i], row[i + LANES / 2]);
+            Vector a = row[i], b = row[i + LANES / 2];
+            next[2 * i] = size == 1 ? LOWER_HALVES(a, b) : INTERLEAVE_LOWER(a, b);
+            next[2 * i + 1] = size == 1 ? UPPER_HALVES(a, b) : INTERLEAVE_UPPER(a, b);
         }
 #pragma GCC unroll 16
         for (int i = 0; i < LANES; i++) row[i] = next[i];
