@@ -9,7 +9,10 @@
 #include "kernels/gemm_finish.h"
 #include "kernels/vector.h"
 
-enum { CHUNK = 1 << 12 }; /* numbers of B worth a chunk of work */
+enum {
+    CHUNK = 1 << 12,             /* numbers of B worth a chunk of work */
+    SQUARES = LANES > 8 ? 1 : 2, /* at a time: a chain over small ones takes longer than their numbers' way */
+};
 
 typedef struct Row {
     const Gemm *g;
@@ -38,27 +41,43 @@ static inline void fetch_square(const real *b) {
     for (int i = 0; i < LANES * LANES; i += LINE) __builtin_prefetch(b + i);
 }
 
+/* `count` columns from j on: those of `squares` whole squares, or fewer of one. Inlined with squares constant. */
+static inline __attribute__((always_inline)) void row_columns(const Row *r, long j, int squares, long count) {
+    const Gemm *g = r->g;
+    const real *b = r->b + j * g->ldb;
+    Vector sum[SQUARES];
+    long p = 0, last = count - (squares - 1) * LANES;
+#pragma GCC unroll 8
+    for (int q = 0; q < squares; q++)
+        sum[q] = g->accumulate ? vector_load_part(r->c + j + q * LANES, q + 1 < squares ? LANES : last)
+                               : (Vector){0};
+    for (; last == LANES && p + LANES <= g->k; p += LANES)
+#pragma GCC unroll 8
+        for (int q = 0; q < squares; q++) {
+            fetch_square(b + LANES * (squares * (g->ldb + p) + q * LANES));
+            sum[q] = add_square(sum[q], r->a + p, b + q * LANES * g->ldb + p, g->ldb, LANES, LANES);
+        }
+    for (; p < g->k; p += LANES)
+#pragma GCC unroll 8
+        for (int q = 0; q < squares; q++)
+            sum[q] = add_square(sum[q], r->a + p, b + q * LANES * g->ldb + p, g->ldb,
+                                q + 1 < squares ? LANES : last, g->k - p < LANES ? g->k - p : LANES);
+#pragma GCC unroll 8
+    for (int q = 0; q < squares; q++)
+        vector_store_part(r->c + j + q * LANES, sum[q], q + 1 < squares ? LANES : last);
+}
+
 static void row_chunk(void *row, long chunk) {
     const Row *r = row;
     const Gemm *g = r->g;
-    long begin = chunk * r->columns, end = begin + r->columns < g->n ? begin + r->columns : g->n;
-    for (long j = begin; j < end; j += LANES) {
-        long count = end - j < LANES ? end - j : LANES, p = 0;
-        const real *b = r->b + j * g->ldb;
-        Vector sum = g->accumulate ? vector_load_part(r->c + j, count) : (Vector){0};
-        for (; count == LANES && p + LANES <= g->k; p += LANES) {
-            fetch_square(b + LANES * (g->ldb + p));
-            sum = add_square(sum, r->a + p, b + p, g->ldb, LANES, LANES);
-        }
-        for (; p < g->k; p += LANES)
-            sum = add_square(sum, r->a + p, b + p, g->ldb, count, g->k - p < LANES ? g->k - p : LANES);
-        vector_store_part(r->c + j, sum, count);
-    }
+    long begin = chunk * r->columns, end = begin + r->columns < g->n ? begin + r->columns : g->n, j = begin;
+    for (; j + SQUARES * LANES <= end; j += SQUARES * LANES) row_columns(r, j, SQUARES, SQUARES * LANES);
+    for (; j < end; j += LANES) row_columns(r, j, 1, end - j < LANES ? end - j : LANES);
     if (g->bias || g->activation != ACT_NONE) gemm_finish(g, r->c + begin - g->c, begin, 1, end - begin);
 }
 
 void multiply_row(const Gemm *g, const real *a, const real *b, real *c) {
-    long columns = CHUNK / (g->k + 1) / LANES * LANES;
-    Row r = {g, a, b, c, columns > 0 ? columns : LANES};
+    long columns = CHUNK / (g->k + 1) / (SQUARES * LANES) * (SQUARES * LANES);
+    Row r = {g, a, b, c, columns > 0 ? columns : SQUARES * LANES};
     pool_for((g->n + r.columns - 1) / r.columns, row_chunk, &r);
 }
