@@ -185,10 +185,13 @@ static void multiply_block(const Phase *f, long i, long m, long first, long end)
     }
 }
 
+/* Packed blocks are whole tiles high, but for the last. */
 static void multiply_chunk(void *phase, long chunk) {
     const Phase *f = phase;
     long row = chunk % f->row_blocks, column = chunk / f->row_blocks, m = f->g->m;
-    long i = cut(m, row, f->row_blocks), i_end = cut(m, row + 1, f->row_blocks);
+    long unit = f->pack_a ? TILE_ROWS : 1, units = ceil_div(m, unit);
+    long i = unit * cut(units, row, f->row_blocks),
+         i_end = least(unit * cut(units, row + 1, f->row_blocks), m);
     multiply_block(f, i, i_end - i, cut(f->count, column, f->column_blocks),
                    cut(f->count, column + 1, f->column_blocks));
 }
