@@ -60,18 +60,9 @@ static void judge_all(const char **directories, int count) {
     CHECK(!*err, "%s", err);
 }
 
-/* What single precision leaves nobody to judge from outside. Over one column every term of layer norm's gradient cancels,
- * to 0, but for what rounding leaves of their size. Logits of thousands are sums that are rounded more often where a
- * compiler that is not to optimize fuses no product with its sum. */
-static bool is_lost_to_rounding(const Op *op, const CheckCase *c) {
-    bool one_column = op == &op_layer_norm && strcmp(c->name, "one column") == 0, large = false;
-#ifndef __OPTIMIZE__
-    large = op == &op_attention && strcmp(c->name, "extreme logits") == 0;
-#endif
-    return SINGLE_BUILD && (one_column || large);
-}
-
-/* Of every case, in the precision of this build: no false alarms. */
+/* Of every case, in the precision of this build: no false alarms. One case is left out in single precision: over one
+ * column every term of layer norm's gradient cancels, to 0; of their size, which rounding leaves a part of, nothing can
+ * be seen from outside. */
 static void right_gradients_pass(void) {
     enum { AT_ONCE = 40 };
     char name[AT_ONCE][32];
@@ -81,7 +72,8 @@ static void right_gradients_pass(void) {
     for (int i = 0; i < ops_count; i++)
         for (int k = 0; k < ops_all[i].op->n_cases; k++) {
             const CheckCase *c = &ops_all[i].op->cases[k];
-            if (is_lost_to_rounding(ops_all[i].op, c)) continue;
+            if (SINGLE_BUILD && ops_all[i].op == &op_layer_norm && strcmp(c->name, "one column") == 0)
+                continue;
             CaseFiles f;
             char *directory = name[count - 1];
             snprintf(directory, sizeof name[0], "case-%d-%d", i, k);
