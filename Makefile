@@ -93,8 +93,8 @@ MORE_SRC = $(filter-out src/programs/%,$(wildcard $(PROGRAM_ROOMS:%=src/%/*.c)))
 # float alone; what proves gradients, or shows experiments, in double alone, as users do. TWICE=1: all in both.
 PRECISIONS = float double
 ONLY_float = programs bench resume damage nothing_lost bad_input file no_memory memory_limit options pool tasks corpus tokenizer \
-             utf8 json wording edits candidates fit c_source fuzz_seeds page page_browser pictures run_page watch metrics directory \
-             children handed_in explanations explain_flags no_memory_shown
+             utf8 json wording edits loops candidates fit c_source fuzz_seeds page page_browser pictures run_page watch metrics \
+             directory children handed_in explanations explain_flags no_memory_shown
 ONLY_double = mutants students student_files cheats functions checker explain patterns repairs
 TESTS    = $(C_TESTS) $(basename $(notdir $(SCRIPTS)))
 # What takes longest begins first, in either precision.

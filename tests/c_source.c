@@ -139,7 +139,9 @@ static bool reads_many(const char *before, const char *each, int count, const ch
     for (int i = 0; i < count; i++) at += sprintf(at, "%s", each);
     sprintf(at, "%s", behind);
     bool ok = c_source_read(&source, many, "op", &arena);
-    if (ok) edits_read(&edits, &source);
+    Edits loops = {0};
+    if (ok) edits_read(&edits, &source), edits_find_loops(&loops, &edits);
+    free(loops.edit);
     forget();
     edits = (Edits){0};
     free(many);

@@ -11,7 +11,8 @@ static void check_written(const bool *left_out) {
     FILE *out = open_memstream(&written, &size);
     long lines = edited_source_write(&edits, left_out, out, &edit_of_line), found = 0, ends = 0;
     fclose(out);
-    int *times = calloc((size_t)(edits.edits + source.pieces + 1), sizeof *times);
+    long pools = source.pieces + edits.copies;
+    int *times = calloc((size_t)(edits.edits + pools + 1), sizeof *times);
     for (const char *at = written; (at = strchr(at, '\n')); at++) ends++;
     CHECK(ends >= lines, "%ld ends of %ld lines", ends, lines);
     for (long i = 0; i < lines; i++)
@@ -21,8 +22,11 @@ static void check_written(const bool *left_out) {
         CHECK(times[i] == want, "change %ld stands in %d lines", i, times[i]);
         found += want;
     }
-    for (long i = edits.edits; i < edits.edits + source.pieces; i++)
-        CHECK(times[i] <= !left_out[i], "piece %ld", i - edits.edits);
+    for (long i = edits.edits; i < edits.edits + pools; i++) {
+        bool copy = i >= edits.edits + source.pieces;
+        CHECK(times[i] <= !left_out[i] && (times[i] == !left_out[i] || !copy), "piece %ld", i - edits.edits);
+        found += copy;
+    }
     CHECK(left_out[0] || found > 0 || !edits.edits);
     free(times), free(edit_of_line), free(written);
 }
@@ -37,10 +41,10 @@ static void check_trials(const Candidates *c, EditKind first, EditKind last, con
     for (long i = 0; i < c->trials; i++) {
         trial[i] = c->trial[i].trial;
         const Edit *e = &edits.edit[trial[i].edit - 1];
-        const Pool *pool = &edits.pool[e->part[0].piece];
+        const Pool *pool = &edits.pool[e->pool];
         CHECK(e->kind >= first && e->kind <= last && !c->left_out[trial[i].edit - 1], "%s: %d", what,
               e->kind);
-        CHECK(trial[i].piece == (e->kind == EDIT_TEXT ? 0 : 1 + e->part[0].piece), "%s", what);
+        CHECK(trial[i].piece == (e->kind == EDIT_TEXT ? 0 : 1 + e->pool), "%s", what);
         for (int k = 0; k < REPAIR_VALUES; k++)
             CHECK(trial[i].value[k] <= pool->values, "%s: value %d of %d", what, trial[i].value[k],
                   pool->values);
@@ -84,6 +88,27 @@ static void each_change_is_tried_once(void) {
     check_written(left_out);
     check_candidates(left_out);
     free(left_out);
+    forget();
+}
+
+/* The same of what takes a loop of its own. */
+static void loops_are_tried_once(void) {
+    read_lines(
+        "for (long k = 0; k < N; k++) h[k] = own(a, k); sum += a; own(b, i); double c = a * j; dx[j] += c;");
+    Edits first = edits;
+    edits_find_loops(&edits, &first);
+    bool *left_out = calloc((size_t)(edits.edits + source.pieces + MOST_COPIES), sizeof *left_out);
+    CHECK(edits.copies > 3, "%ld", edits.copies);
+    check_written(left_out);
+    Candidates c = {.edits = &edits, .left_out = left_out, .wrong = 1};
+    candidates_guards(&c);
+    CHECK(c.trials > 0);
+    check_trials(&c, EDIT_ADDED, EDIT_ADDED, "loops");
+    candidates_free(&c);
+    for (long i = 0; i < edits.edits + source.pieces + edits.copies; i++) left_out[i] = true;
+    check_written(left_out);
+    free(left_out), free(edits.edit);
+    edits = first;
     forget();
 }
 
@@ -143,5 +168,6 @@ static void where_a_gradient_is_made_goes_first(void) {
 }
 
 TEST_MAIN({"each change is tried once", each_change_is_tried_once},
+          {"loops are tried once", loops_are_tried_once},
           {"the likelier goes first", the_likelier_goes_first},
           {"where a gradient is made goes first", where_a_gradient_is_made_goes_first})

@@ -8,6 +8,7 @@
 #include "formats/json.h"
 
 #define SOURCE "tests/students/mended.c"
+#define HELPED "tests/students/helped.c"
 /* However much else the machine does. */
 #define PATIENT        "--time-limit", "60"
 #define GRADCHECK(...) run_program("gradcheck", ARGUMENTS(__VA_ARGS__), (Streams){0})
@@ -55,6 +56,10 @@ static const Mistake mistakes[] = {
     {"if (t > 0) ds", "ds", "a condition is missing"},
     {"if (dv) dv[e]", "if (dv && e > 0) dv[e]", "off by one"},
     {"if (dv) dv[e]", "if (dv && v[e] > 0) dv[e]", "a condition is one too many"},
+    {"for (long j = 0; j < N; j++) radial += ds[j] * s[j];\n        for (long j = 0; j < N; j++) {\n         "
+     "   "
+     "double dh = (ds[j] - radial * s[j] / N)",
+     "for (long j = 0; j < N; j++) {\n            double dh = ds[j]", "a sum over the loop is missing"},
     /* What forward saves. */
     {"m->r[t] = sqrt(1 + sum / N);\n        for (long j = 0; j < N; j++) m->s[t * N + j] = m->h[t * N + j] / "
      "m->r[t];",
@@ -64,6 +69,14 @@ static const Mistake mistakes[] = {
      NULL},
 };
 enum { MISTAKES = sizeof mistakes / sizeof *mistakes };
+
+/* What takes a loop of its own; of helped.c. */
+static const Mistake loops[] = {
+    {"            for (long j = 0; j < d; j++) dx[j] += g[j];\n", "", "a loop is missing"},
+    {"        for (long k = 0; k < m; k++) a[k] = u[k] / (1 + exp(-u[k]));\n", "",
+     "forward does this, and backward does not"},
+};
+enum { LOOPS = sizeof loops / sizeof *loops };
 
 static char *right_text;
 
@@ -114,41 +127,50 @@ static bool read_repair(char *lines, Said *said) {
     return true;
 }
 
-static void read_source(void) {
+static void read_right(const char *path) {
     Error e = {0};
     size_t size;
-    CHECK(file_read(SOURCE, 0, &right_text, &size, &e), "%s", e.text);
+    CHECK(file_read(path, 0, &right_text, &size, &e), "%s", e.text);
+}
+
+static void read_source(void) {
+    read_right(SOURCE);
+}
+
+/* What is said of a mistake makes the file right. */
+static void check_change(const Mistake *m) {
+    const char *behind = strstr(right_text, "static void backward"),
+               *in_forward = strstr(right_text, m->right);
+    const char *at = strstr(behind, m->right) ? strstr(behind, m->right) : in_forward;
+    char *wrong = replaced(right_text, at, m->wrong, strlen(m->right));
+    Said said;
+    CHECK(wrong, "no '%s'", m->right);
+    if (!wrong) return;
+    write_text("op.c", wrong);
+    CHECK(GRADCHECK("op.c", "--json", PATIENT) == 1, "%s", m->wrong);
+    bool found = read_repair(out, &said);
+    CHECK(found, "'%s' for '%s': nothing is said", m->wrong, m->right);
+    if (!found) return;
+    if (m->what) CHECK(strcmp(said.what, m->what) == 0, "'%s' for '%s': %s", m->wrong, m->right, said.what);
+    const char *line = line_of(wrong, (long)said.line), *is = line ? strstr(line, said.is) : NULL;
+    char *mended = replaced(wrong, is, said.becomes, strlen(said.is));
+    CHECK(mended && is < line + strcspn(line, "\n"), "line %d has no '%s'", (int)said.line, said.is);
+    if (mended) write_text("op.c", mended);
+    CHECK(GRADCHECK("op.c", "--json", PATIENT) == 0, "'%s' for '%s': '%s'", m->wrong, m->right, said.becomes);
+    free(wrong);
+    free(mended);
 }
 
 static void changes_make_files_right(void) {
     read_source();
     enter_folder();
-    for (int i = 0; i < MISTAKES; i += getenv("ALL") ? 1 : 3) {
-        const Mistake *m = &mistakes[i];
-        const char *behind = strstr(right_text, "static void backward"),
-                   *in_forward = strstr(right_text, m->right);
-        const char *at = strstr(behind, m->right) ? strstr(behind, m->right) : in_forward;
-        char *wrong = replaced(right_text, at, m->wrong, strlen(m->right));
-        Said said;
-        CHECK(wrong, "no '%s'", m->right);
-        if (!wrong) continue;
-        write_text("op.c", wrong);
-        CHECK(GRADCHECK("op.c", "--json", PATIENT) == 1, "%s", m->wrong);
-        bool found = read_repair(out, &said);
-        CHECK(found, "'%s' for '%s': nothing is said", m->wrong, m->right);
-        if (!found) continue;
-        if (m->what)
-            CHECK(strcmp(said.what, m->what) == 0, "'%s' for '%s': %s", m->wrong, m->right, said.what);
-        const char *line = found ? line_of(wrong, (long)said.line) : NULL,
-                   *is = line ? strstr(line, said.is) : NULL;
-        char *mended = replaced(wrong, is, said.becomes, strlen(said.is));
-        CHECK(mended && is < line + strcspn(line, "\n"), "line %d has no '%s'", (int)said.line, said.is);
-        if (mended) write_text("op.c", mended);
-        CHECK(GRADCHECK("op.c", "--json", PATIENT) == 0, "'%s' for '%s': '%s'", m->wrong, m->right,
-              said.becomes);
-        free(wrong);
-        free(mended);
-    }
+    for (int i = 0; i < MISTAKES; i += getenv("ALL") ? 1 : 3) check_change(&mistakes[i]);
+}
+
+static void loops_are_added(void) {
+    read_right(HELPED);
+    enter_folder();
+    for (int i = 0; i < LOOPS; i++) check_change(&loops[i]);
 }
 
 /* Two mistakes, each in another gradient, and two that are one: the change of each is said. */
@@ -380,6 +402,7 @@ static void what_is_not_known_is_not_said(void) {
 }
 
 PROGRAM_TEST_MAIN({"changes make files right", changes_make_files_right, 170},
+                  {"loops are added", loops_are_added},
                   {"each gradient has its change", each_gradient_has_its_change},
                   {"trials may do harm", trials_may_do_harm},
                   {"cases are of many kinds", cases_are_of_many_kinds},

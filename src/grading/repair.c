@@ -19,6 +19,22 @@ enum { KEPT = 400, KEPT_AT_ONCE = 40 };
  * factors. */
 static const double search_share = 0.8, products_share = 0.15;
 
+/* Edits in a library of their own: those of what stands there first, then what a loop of its own would add. */
+enum { STAGES = 2 };
+typedef struct Stage {
+    bool tried_before, usable;
+    Edits edits;
+    bool *left_out; /* [edits + pieces + MOST_COPIES] (edited_source.h) */
+    char library[PATH_ROOM];
+    CheckPlan plan; /* with that library, and the operation's cases alone */
+    Candidates tried;
+} Stage;
+
+typedef struct Found {
+    Stage *stage;
+    TrialResult result;
+} Found;
+
 typedef struct Search {
     const CheckPlan *plan;
     const char *source, *headers;
@@ -28,17 +44,17 @@ typedef struct Search {
     Arena arena;
     char *text;
     CSource c;
-    Edits edits;
-    bool *left_out; /* [edits + pieces] (edited_source.h) */
-    char file[PATH_ROOM], library[PATH_ROOM];
-    CheckPlan edited; /* with the edited library, and the operation's cases alone */
+    char file[PATH_ROOM];
+    Stage stage[STAGES], *now;
     TrialPlace place[PLACES];
     int places;
-    Candidates tried;
-    TrialResult best;       /* that was confirmed; it mends nothing: none was */
-    TrialResult kept[KEPT]; /* that mend less than all */
+    unsigned wrong;   /* bits of the inputs whose gradients are, somewhere */
+    Found best;       /* that was confirmed; it mends nothing: none was */
+    Found kept[KEPT]; /* that mend less than all */
     long keeps;
-    double until; /* when it is given up */
+    int said;        /* so many, */
+    unsigned mended; /* which mend these */
+    double until;    /* when it is given up */
 } Search;
 
 /* ---- The edited source ---- */
@@ -51,8 +67,8 @@ static bool leave_out(Search *s, const char *errors, const int *edit_of_line, lo
         long line = strtol(at + strlen(name) + 1, NULL, 10);
         const char *end = at + strcspn(at, "\n"), *error = strstr(at, "error:");
         if (!error || error > end || line < 1 || line > lines || edit_of_line[line - 1] < 0) continue;
-        any |= !s->left_out[edit_of_line[line - 1]];
-        s->left_out[edit_of_line[line - 1]] = true;
+        any |= !s->now->left_out[edit_of_line[line - 1]];
+        s->now->left_out[edit_of_line[line - 1]] = true;
     }
     return any;
 }
@@ -67,10 +83,10 @@ static bool compile(Search *s) {
         int *edit_of_line = NULL;
         FILE *out = fopen(s->file, "w");
         if (!out) return false;
-        long lines = edited_source_write(&s->edits, s->left_out, out, &edit_of_line);
+        long lines = edited_source_write(&s->now->edits, s->now->left_out, out, &edit_of_line);
         bool written = fclose(out) == 0;
         StudentSource source = {.source = s->file,
-                                .library = s->library,
+                                .library = s->now->library,
                                 .beside = s->source,
                                 .quiet = quiet[which],
                                 .errors = errors};
@@ -88,9 +104,7 @@ static bool read_source(Search *s) {
     size_t size;
     if (!file_read(s->source, SOURCE, &s->text, &size, &e)) return false;
     if (!c_source_read(&s->c, s->text, s->report[0].op, &s->arena)) return false;
-    if (!edits_read(&s->edits, &s->c)) return false;
-    s->left_out = arena_alloc(&s->arena, (size_t)(s->edits.edits + s->c.pieces + 1) * sizeof *s->left_out);
-    return s->edits.edits > 0 && compile(s);
+    return edits_read(&s->stage[0].edits, &s->c);
 }
 
 /* ---- Where it is tried ---- */
@@ -118,13 +132,13 @@ static int by_size(const void *a, const void *b) {
 static void add_place(Search *s, const CheckItem *item, uint64_t seed, int attempt) {
     TrialPlace *p = &s->place[s->places];
     if (s->places == PLACES) return;
-    *p = (TrialPlace){.plan = &s->edited, .item = item, .seed = seed, .attempt = attempt};
+    *p = (TrialPlace){.plan = &s->now->plan, .item = item, .seed = seed, .attempt = attempt};
     s->places += trial_place_measure(p, &s->arena);
 }
 
 /* Each case that somebody wrote, at two points; of those that the checker added such as are wrong where none of the others is. */
 static bool find_places(Search *s) {
-    const CheckPlan *p = &s->edited;
+    const CheckPlan *p = &s->now->plan;
     for (int added = 0; added < 2; added++) {
         for (long i = 0; i < p->items; i++) {
             const CaseReport *r = report_of(s, p->item[i].name);
@@ -133,20 +147,37 @@ static bool find_places(Search *s) {
             add_place(s, &p->item[i], p->seed + 1, r->moved);
         }
         qsort(s->place, (size_t)s->places, sizeof *s->place, by_size);
-        for (int i = 0; i < s->places; i++) s->tried.wrong |= s->place[i].wrong;
-        if (s->tried.wrong) return true;
+        for (int i = 0; i < s->places; i++) s->wrong |= s->place[i].wrong;
+        if (s->wrong) return true;
     }
     return false;
+}
+
+/* Compiles the edits of a stage that is not yet tried. False: they cannot be. */
+static bool open_stage(Search *s, int k) {
+    s->now = &s->stage[k];
+    if (!s->now->tried_before) {
+        if (k > 0) edits_find_loops(&s->now->edits, &s->stage[0].edits);
+        size_t numbers = (size_t)(s->now->edits.edits + s->c.pieces + MOST_COPIES);
+        s->now->left_out = arena_alloc(&s->arena, numbers * sizeof *s->now->left_out);
+        s->now->usable = s->now->edits.edits > 0 && compile(s) && (s->wrong || find_places(s));
+        s->now->tried =
+            (Candidates){.edits = &s->now->edits, .left_out = s->now->left_out, .wrong = s->wrong};
+        s->now->tried_before = true;
+    }
+    for (int i = 0; i < s->places; i++) s->place[i].plan = &s->now->plan;
+    return s->now->usable;
 }
 
 /* ---- Which one it is ---- */
 
 /* Keeps the trials that mend the same in all places. */
 static bool try_everywhere(Search *s) {
+    Candidates *c = &s->now->tried;
     if (clock_seconds() > s->until) return false;
-    for (int i = 0; i < s->places && s->tried.trials > 0; i++)
-        s->tried.trials = trials_run(&s->place[i], s->tried.trial, s->tried.trials, s->plan->at_once);
-    return s->tried.trials > 0;
+    for (int i = 0; i < s->places && c->trials > 0; i++)
+        c->trials = trials_run(&s->place[i], c->trial, c->trials, s->plan->at_once);
+    return c->trials > 0;
 }
 
 /* Whether a report's part is the gradient of one of these inputs. */
@@ -173,52 +204,58 @@ static void take_judgement(void *context, const CaseReport *r) {
 }
 
 /* Whether the checker agrees, and finds no other property broken. */
-static bool is_confirmed(const Search *s, const TrialResult *t) {
-    Judgement j = {s, t->mended, true};
-    CheckPlan p = s->edited;
-    p.trial = &t->trial;
+static bool is_confirmed(const Search *s, const Found *f) {
+    Judgement j = {s, f->result.mended, true};
+    CheckPlan p = f->stage->plan;
+    p.trial = &f->result.trial;
     plan_run(&p, take_judgement, &j);
     return j.right;
 }
 
-/* number: of the change among those that are said */
-static void say(Search *s, const TrialResult *t, int number) {
-    Repair r = {.all = t->mended == s->tried.wrong};
+/* As the next of those that are said. */
+static void say(Search *s, const Found *f) {
+    const TrialResult *t = &f->result;
+    const Edits *edits = &f->stage->edits;
+    Repair r = {.all = t->mended == s->wrong};
     const CheckInput *input = s->place[0].item->c.in;
     char is[REPAIR_SHOWN], becomes[REPAIR_SHOWN];
-    r.line = edited_source_show(&s->edits, &t->trial, is, becomes);
-    REPORT_SET(r.what, edit_what(&s->edits.edit[t->trial.edit - 1], &t->trial));
+    r.line = edited_source_show(edits, &t->trial, is, becomes);
+    REPORT_SET(r.what, edit_what(&edits->edit[t->trial.edit - 1], &t->trial));
     REPORT_SET(r.is, is);
     REPORT_SET(r.becomes, becomes);
     for (int k = 0; k < CHECK_INPUTS && input[k].name; k++)
         if (t->mended >> k & 1) snprintf(r.gradient[r.mended++], REPORT_NAME, "d%.60s", input[k].name);
     for (long i = 0; i < s->count; i++)
-        if (is_wrong(&s->report[i])) s->report[i].repair[number] = r;
+        if (is_wrong(&s->report[i])) s->report[i].repair[s->said] = r;
+    s->said++, s->mended |= t->mended;
 }
 
-/* The likeliest of each kind. */
+/* The likeliest of each kind. Products of more than two are too many to be believed of a part of what is wrong. */
 static void keep_some(Search *s) {
+    const Candidates *c = &s->now->tried;
     int count = 0;
-    for (long i = 0; i < s->tried.trials && s->keeps < KEPT && count < KEPT_AT_ONCE; i++)
-        if (s->tried.trial[i].mended != s->tried.wrong) s->kept[s->keeps++] = s->tried.trial[i], count++;
+    for (long i = 0; i < c->trials && s->keeps < KEPT && count < KEPT_AT_ONCE; i++) {
+        const TrialResult *t = &c->trial[i];
+        if (t->mended != s->wrong && !t->trial.value[2]) s->kept[s->keeps++] = (Found){s->now, *t}, count++;
+    }
 }
 
 /* Keeps the likeliest of those that mend what the best so far does, and more. True: it mends all. */
 static bool choose(Search *s) {
     if (!try_everywhere(s)) return false;
-    candidates_sort(&s->tried);
+    candidates_sort(&s->now->tried);
     keep_some(s);
     /* What passes by accident, as where memory is not cleared, does so at one place in many ways: no more than two of these. */
     int refuted[JUDGED], count = 0;
-    for (long i = 0; i < s->tried.trials && count < JUDGED && clock_seconds() < s->until; i++) {
-        const TrialResult *t = &s->tried.trial[i];
-        int piece = s->edits.edit[t->trial.edit - 1].part[0].piece, same = 0;
+    for (long i = 0; i < s->now->tried.trials && count < JUDGED && clock_seconds() < s->until; i++) {
+        const Found f = {s->now, s->now->tried.trial[i]};
+        const unsigned mended = f.result.mended, best = s->best.result.mended;
+        int piece = s->now->edits.edit[f.result.trial.edit - 1].part[0].piece, same = 0;
         for (int k = 0; k < count; k++) same += refuted[k] == piece;
-        bool more = t->mended != s->best.mended && (s->best.mended & ~t->mended) == 0;
-        if (same == OF_PIECE || !more) continue;
-        if (is_confirmed(s, t)) {
-            s->best = *t;
-            return t->mended == s->tried.wrong;
+        if (same == OF_PIECE || mended == best || (best & ~mended)) continue;
+        if (is_confirmed(s, &f)) {
+            s->best = f;
+            return mended == s->wrong;
         }
         refuted[count++] = piece;
     }
@@ -236,47 +273,71 @@ static const TrialPlace *place_of_sites(const Search *s) {
     return best;
 }
 
-/* The more factors, the more products fit by chance: they are believed only where nothing simpler fits. */
-static void choose_product(Search *s) {
+/* Products of so many factors. The more, the more of them fit by chance: they are believed only where nothing simpler fits. */
+static bool choose_product(Search *s, int degree) {
     enum { USUAL = 3 };
-    candidates_find_sites(&s->tried);
-    if (!candidates_measure(&s->tried, place_of_sites(s), s->plan->at_once))
-        candidates_measure(&s->tried, &s->place[0], s->plan->at_once);
-    for (int degree = 1; degree <= REPAIR_VALUES && clock_seconds() < s->until; degree++) {
-        s->tried.trials = 0;
-        double soon = clock_seconds() + products_share * s->plan->limits.seconds;
-        candidates_products(&s->tried, s->plan, degree, degree > USUAL ? fmin(s->until, soon) : s->until);
-        if (choose(s)) return;
+    Candidates *c = &s->now->tried;
+    if (!c->site) {
+        candidates_find_sites(c);
+        if (!candidates_measure(c, place_of_sites(s), s->plan->at_once))
+            candidates_measure(c, &s->place[0], s->plan->at_once);
     }
+    c->trials = 0;
+    double soon = clock_seconds() + products_share * s->plan->limits.seconds;
+    candidates_products(c, s->plan, degree, degree > USUAL ? fmin(s->until, soon) : s->until);
+    return choose(s);
+}
+
+static bool choose_simple(Search *s) {
+    candidates_simple(&s->now->tried);
+    if (choose(s)) return true;
+    candidates_guards(&s->now->tried);
+    return choose(s);
+}
+
+/* The plainer goes first. */
+static void look(Search *s) {
+    static const int first_degree[] = {0, 3, 4, 1 + REPAIR_VALUES};
+    for (int i = 0; first_degree[i] <= REPAIR_VALUES; i++)
+        for (int k = 0; k < STAGES; k++)
+            for (int degree = first_degree[i]; degree < first_degree[i + 1]; degree++)
+                if (clock_seconds() < s->until && open_stage(s, k) &&
+                    (degree ? choose_product(s, degree) : choose_simple(s)))
+                    return;
+}
+
+static int by_price(const void *a, const void *b) {
+    const Found *p = a, *q = b;
+    return (p->result.price > q->result.price) - (p->result.price < q->result.price);
 }
 
 /* Where no change mends all gradients: the best, and changes that mend others. */
 static void say_all(Search *s) {
-    unsigned left = s->tried.wrong & ~s->best.mended;
-    int said = 0, judged = 0;
-    if (s->best.mended) say(s, &s->best, said++);
-    s->tried.trials = s->keeps;
-    if (s->keeps) memcpy(s->tried.trial, s->kept, (size_t)s->keeps * sizeof *s->kept);
-    candidates_sort(&s->tried);
-    for (long i = 0; said && i < s->keeps && left && said < REPAIRS && judged < JUDGED; i++) {
-        const TrialResult *t = &s->tried.trial[i];
-        if (!(t->mended & left) || (t->mended & ~left) || clock_seconds() > s->until) continue;
+    int judged = 0;
+    if (!s->best.result.mended) return;
+    say(s, &s->best);
+    qsort(s->kept, (size_t)s->keeps, sizeof *s->kept, by_price);
+    for (long i = 0; i < s->keeps && s->mended != s->wrong && s->said < REPAIRS && judged < JUDGED; i++) {
+        const Found *f = &s->kept[i];
+        if ((f->result.mended & s->mended) || clock_seconds() > s->until) continue;
         judged++;
-        if (!is_confirmed(s, t)) continue;
-        say(s, t, said++);
-        left &= ~t->mended;
+        if (is_confirmed(s, f)) say(s, f);
     }
 }
 
 /* The plan with the items of one operation. */
-static void take_items(Search *s, const char *op) {
+static void take_items(Search *s, const char *op, const char *folder) {
     const CheckPlan *p = s->plan;
-    s->edited = *p;
-    s->edited.library = s->library, s->edited.seeds = 1, s->edited.curves = false;
-    s->edited.item = arena_alloc(&s->arena, (size_t)p->items * sizeof *p->item);
-    s->edited.items = 0;
+    CheckPlan edited = *p;
+    edited.seeds = 1, edited.curves = false, edited.items = 0;
+    edited.item = arena_alloc(&s->arena, (size_t)p->items * sizeof *p->item);
     for (long i = 0; i < p->items; i++)
-        if (strcmp(p->item[i].op, op) == 0) s->edited.item[s->edited.items++] = p->item[i];
+        if (strcmp(p->item[i].op, op) == 0) edited.item[edited.items++] = p->item[i];
+    for (int k = 0; k < STAGES; k++) {
+        snprintf(s->stage[k].library, PATH_ROOM, "%s/edited%d.so", folder, k);
+        s->stage[k].plan = edited;
+        s->stage[k].plan.library = s->stage[k].library;
+    }
 }
 
 void repair_find(const CheckPlan *p, const char *source, const char *folder, const char *headers,
@@ -287,19 +348,12 @@ void repair_find(const CheckPlan *p, const char *source, const char *folder, con
     for (long i = 0; i < count; i++) wrong |= is_wrong(&report[i]);
     if (!wrong) return;
     snprintf(s.file, sizeof s.file, "%s/edited.c", folder);
-    snprintf(s.library, sizeof s.library, "%s/edited.so", folder);
-    take_items(&s, report[0].op);
-    if (read_source(&s) && find_places(&s)) {
-        s.tried.edits = &s.edits, s.tried.left_out = s.left_out;
-        candidates_simple(&s.tried);
-        bool found = choose(&s);
-        if (!found) candidates_guards(&s.tried), found = choose(&s);
-        if (!found) choose_product(&s);
-        say_all(&s);
-    }
-    edits_free(&s.edits);
+    take_items(&s, report[0].op, folder);
+    if (read_source(&s)) look(&s), say_all(&s);
+    for (int k = 0; k < STAGES; k++) candidates_free(&s.stage[k].tried);
+    free(s.stage[1].edits.edit);
+    edits_free(&s.stage[0].edits);
     c_source_free(&s.c);
     free(s.text);
-    candidates_free(&s.tried);
     arena_free(&s.arena);
 }

@@ -10,7 +10,7 @@
 enum { TRIALS = 40000, OF_SITE = 200, SITES = 1000, FITTERS = 2 };
 
 static const Pool *pool_of(const Candidates *s, int edit) {
-    return &s->edits->pool[s->edits->edit[edit].part[0].piece];
+    return &s->edits->pool[s->edits->edit[edit].pool];
 }
 
 static void add_trial(Candidates *s, int edit, int one, int form, double amount) {
@@ -18,7 +18,7 @@ static void add_trial(Candidates *s, int edit, int one, int form, double amount)
     if (!s->trial) s->trial = malloc(TRIALS * sizeof *s->trial);
     if (!s->trial) error_no_memory("trials");
     if (s->trials == TRIALS) s->trials--;
-    int piece = e->kind == EDIT_TEXT ? 0 : 1 + e->part[0].piece;
+    int piece = e->kind == EDIT_TEXT ? 0 : 1 + e->pool;
     RepairTrial t = {.edit = 1 + edit, .piece = piece, .value = {one}, .form = {form}, .amount = amount};
     s->trial[s->trials++] = (TrialResult){.trial = t, .mended = s->wrong};
 }
@@ -62,7 +62,7 @@ static void add_instead(Candidates *s, int edit) {
 
 static bool is_left_out(const Candidates *s, int edit) {
     const Edit *e = &s->edits->edit[edit];
-    return s->left_out[edit] || (e->kind != EDIT_TEXT && s->left_out[s->edits->edits + e->part[0].piece]);
+    return s->left_out[edit] || (e->kind != EDIT_TEXT && s->left_out[s->edits->edits + e->pool]);
 }
 
 void candidates_simple(Candidates *s) {
@@ -139,7 +139,8 @@ static bool is_before(const Candidates *s, const Edit *e) {
 
 /* Whether a product of many is looked for: as a term, or added beside a statement. */
 static bool takes_many(const Candidates *s, const Edit *e) {
-    return e->kind == EDIT_TERM || (e->kind == EDIT_ADDED && (e->part[0].text[0] || is_before(s, e)));
+    return e->kind == EDIT_TERM ||
+           (e->kind == EDIT_ADDED && (e->part[0].text[0] || e->head || is_before(s, e)));
 }
 
 /* Something times a number, or divided by it, beside a statement. */
@@ -166,7 +167,8 @@ void candidates_guards(Candidates *s) {
         }
     }
     for (int i = 0; i < s->edits->edits; i++)
-        if (s->edits->edit[i].kind == EDIT_ADDED && !is_left_out(s, i) && takes_many(s, &s->edits->edit[i]))
+        if (s->edits->edit[i].kind == EDIT_ADDED && !is_left_out(s, i) && takes_many(s, &s->edits->edit[i]) &&
+            !s->edits->edit[i].head)
             add_factors(s, i);
 }
 
@@ -176,8 +178,7 @@ void candidates_guards(Candidates *s) {
 static void add_site(Candidates *s, int edit, int target) {
     if (s->sites == SITES) return;
     Site *site = &s->site[s->sites++];
-    site->trial =
-        (RepairTrial){.edit = 1 + edit, .piece = 1 + s->edits->edit[edit].part[0].piece, .target = target};
+    site->trial = (RepairTrial){.edit = 1 + edit, .piece = 1 + s->edits->edit[edit].pool, .target = target};
     int values = pool_of(s, edit)->values;
     site->fields = 1 + (values < REPAIR_READS ? values : REPAIR_READS);
 }
@@ -220,11 +221,12 @@ static int find_factors(const Pool *pool, int factor[POOL]) {
     return count;
 }
 
-/* Whether what is added at both, to the same, changes the gradient in the same way. */
+/* Whether what is added at both, to the same, changes the gradient in the same way, in loops that are there. */
 static bool are_equal(const Candidates *s, const Site *a, const Site *b) {
     const Value *one = pool_of(s, a->trial.edit - 1)->target[a->trial.target - 1],
                 *two = pool_of(s, b->trial.edit - 1)->target[b->trial.target - 1];
-    bool same = a->runs == b->runs && strcmp(one->text, two->text) == 0;
+    bool own = s->edits->edit[a->trial.edit - 1].head || s->edits->edit[b->trial.edit - 1].head;
+    bool same = !own && a->runs == b->runs && strcmp(one->text, two->text) == 0;
     for (int q = 0; q < SITE_SUMS && same; q++)
         same = memcmp(a->response[q], b->response[q], (size_t)a->runs * sizeof *a->response[q]) == 0;
     for (long i = 0; i < a->runs && same; i++) same = a->record[i * a->fields] == b->record[i * b->fields];
@@ -338,7 +340,7 @@ static double price(const Candidates *s, const TrialResult *r) {
     double cost = e->cost - 100 * count_bits(r->mended);
     for (int k = 0; k < REPAIR_VALUES; k++) {
         if (!r->trial.value[k]) continue;
-        const Value *v = s->edits->pool[e->part[0].piece].value[r->trial.value[k] - 1];
+        const Value *v = s->edits->pool[e->pool].value[r->trial.value[k] - 1];
         int form = r->trial.form[k];
         cost += 0.5 * k + 0.25 * (form == FORM_BELOW) + 0.75 * (form > FORM_BELOW) +
                 0.001 * (double)strlen(v->text);
@@ -347,8 +349,7 @@ static double price(const Candidates *s, const TrialResult *r) {
     }
     int input = edits_gradient_of(s->edits, e->part[0].piece);
     bool made = input >= 0 && input < CHECK_INPUTS && r->mended == 1U << input; /* where it is made */
-    const Value *target =
-        r->trial.target ? s->edits->pool[e->part[0].piece].target[r->trial.target - 1] : NULL;
+    const Value *target = r->trial.target ? s->edits->pool[e->pool].target[r->trial.target - 1] : NULL;
     if (target) made = target->gradient && count_bits(r->mended) == 1;
     if (made) cost -= 0.75;
     double amount = r->trial.amount;

@@ -8,9 +8,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Parts of the items, each the work of one process after the other; times that trials which are alike may end a process; and what
- * part of the seconds that a case may take all of them do. */
-enum { SEGMENTS = 2, MOST_DEATHS = 20 };
+/* Parts of the items, each the work of one process after the other; times that trials which are alike may end a process, and that
+ * they may write where they should not; and what part of the seconds that a case may take all of them do. */
+enum { SEGMENTS = 2, MOST_DEATHS = 20, MOST_HARM = 2 };
 static const double share = 0.4;
 
 static double seconds_of(const TrialWork *w) {
@@ -49,6 +49,20 @@ static long behind_alike(const TrialWork *w, long from, long to) {
     return from;
 }
 
+/* Trials that are alike and wrote where they should not, in a row. */
+typedef struct Harm {
+    RepairTrial last;
+    int count;
+} Harm;
+
+/* Whether after the trial before item `at`, which did so, this is known of all that add something to the same. */
+static bool is_harmful(const TrialWork *w, long at, Harm *h) {
+    const RepairTrial *trial = w->trial(w, at - 1);
+    h->count = are_alike(trial, &h->last) ? h->count + 1 : 1;
+    h->last = *trial;
+    return trial->target && h->count >= MOST_HARM && are_alike(trial, w->trial(w, at));
+}
+
 /* Waits for a child; one that was stopped is ended. */
 static bool is_over(pid_t child) {
     int status;
@@ -62,11 +76,13 @@ static void run_in_children(const TrialWork *w, TrialRun *r, long segment, long 
     const double until = clock_seconds() + seconds_of(w);
     long *at = &w->at[segment];
     RepairTrial last = {0};
+    Harm harm = {.count = 0};
     int deaths = 0;
     for (long from = *at; from < to && clock_seconds() < until; from = *at) {
         pid_t child = fork();
         if (child == 0) run_from(w, r, segment, from, to, until);
         if (child < 0 || !is_over(child)) return;
+        if (*at > from && *at < to && is_harmful(w, *at, &harm)) *at = behind_alike(w, *at, to);
         if (*at > from || (w->again && w->again(w, from))) continue;
         const RepairTrial *trial = w->trial(w, from);
         deaths = are_alike(trial, &last) ? deaths + 1 : 1;

@@ -37,6 +37,7 @@ typedef struct TrialRun {
     RepairTrial *set; /* in the library */
     const real *dy;   /* [outputs] the cotangent of the next runs, at first the place's */
     double seconds;   /* that a run may take; 0: any */
+    double armed;     /* on the clock: when the timers that end it were set */
 
     double *found; /* [gradients] of the last run */
     real *y;       /* [outputs] */

@@ -9,7 +9,7 @@
 enum { SITE_RUNS = 256, SITE_SUMS = 4 };
 
 /* Most of the fields that change with what is added, as in a recursion, and runs of a site that has such. */
-enum { SITE_FEEDS = 4, FEED_RUNS = 80 };
+enum { SITE_FEEDS = 8, FEED_RUNS = 80 };
 
 typedef struct Site {
     RepairTrial trial; /* its edit, piece and target */

@@ -105,18 +105,20 @@ static bool is_tested(const Edits *all, const char *array) {
 
 /* A statement beside another, or before or behind a loop. */
 static void print_addition(const Edits *all, const Edit *e, const RepairTrial *t, FILE *out) {
-    const Pool *pool = &all->pool[e->part[0].piece];
+    const Pool *pool = &all->pool[e->pool];
     const Value *target = pool->target[t->target - 1];
     bool beside = e->part[0].text[0], tested = target->gradient || is_tested(all, target->array);
-    if (beside) fprintf(out, "%s%s%s ", tested ? "{ " : "", e->part[0].text, tested ? ";" : ",");
+    bool braces = tested || e->head;
+    if (beside) fprintf(out, "%s%s%s ", braces ? "{ " : "", e->part[0].text, braces ? ";" : ",");
     if (tested) fprintf(out, "if (%s) ", target->array);
+    if (e->head) fprintf(out, "%s ", e->head);
     const char *sign = t->instead == 1 ? "= 0" : t->instead ? "*= " : t->amount < 0 ? "-= " : "+= ";
     fprintf(out, "%s %s", target->text, sign);
     RepairTrial factors = *t;
     if (t->instead) factors.amount++;
     if (t->instead && factors.amount < 0) fputc('-', out);
     if (t->instead != 1) print_product(pool, &factors, out);
-    if (beside && tested) fputs("; }", out);
+    if (beside && braces) fputs("; }", out);
 }
 
 static void print_guard(const Pool *pool, const RepairTrial *t, const char *statement, FILE *out) {
@@ -256,9 +258,12 @@ static void print_behind(const Edits *all, const Loop *l, const char *added, FIL
 static void show_around(const Edits *all, const RepairTrial *t, char is[REPAIR_SHOWN],
                         char becomes[REPAIR_SHOWN]) {
     const Edit *e = &all->edit[t->edit - 1];
-    const Loop *l = loop_of(all, e->part[0].piece);
+    const Loop *l = e->before ? NULL : loop_of(all, e->part[0].piece);
+    const Piece *p = &all->s->piece[e->part[0].piece - e->before];
     const char *head = l ? edits_loop_head(all, l->start)
-                         : edits_text(all, "if (%s)", edits_tokens(all, e->part[0].begin, e->part[0].end));
+                       : p->kind == PIECE_CONDITION
+                           ? edits_text(all, "if (%s)", edits_tokens(all, p->begin, p->end))
+                           : edits_tokens(all, p->shown, p->shown_end);
     char *added = NULL, *text = NULL;
     size_t size;
     FILE *out = open_memstream(&added, &size);
@@ -268,10 +273,12 @@ static void show_around(const Edits *all, const RepairTrial *t, char is[REPAIR_S
         free(added);
         return;
     }
-    if (!l || e->part[0].piece == l->start)
+    if (e->before)
+        fprintf(out, "%s; %s", head, added);
+    else if (!l || e->part[0].piece == l->start)
         fprintf(out, "%s; %s", added, head);
     else
-        fprintf(out, "%s …; ", head), print_behind(all, l, added, out);
+        fprintf(out, "%s …; ", head), e->head ? (void)fputs(added, out) : print_behind(all, l, added, out);
     if (fclose(out) == 0) shorten(becomes, text), shorten(is, head);
     free(added);
     free(text);
@@ -282,7 +289,7 @@ int edited_source_show(const Edits *all, const RepairTrial *t, char is[REPAIR_SH
     const Edit *e = &all->edit[t->edit - 1];
     const Piece *first = &all->s->piece[e->part[0].piece],
                 *last = &all->s->piece[e->part[e->parts - 1].piece];
-    int at = first->shown, line = all->s->token[e->part[0].begin].line;
+    int at = first->shown, line = all->s->token[first[-e->before].begin].line;
     is[0] = becomes[0] = 0;
     if (e->statement ? e->from < 0 : e->kind == EDIT_ADDED && !e->part[0].text[0]) {
         show_around(all, t, is, becomes);

@@ -109,21 +109,23 @@ static bool stands_around(const Edit *e) {
     return e->kind != EDIT_TEXT && e->kind != EDIT_ADDED && e->kind != EDIT_GUARD;
 }
 
+static void print_addition(Writer *w, int edit) {
+    const Pool *pool = &w->all->pool[w->all->edit[edit].pool];
+    fprintf(w->out, "repair_add(%d, (double *const[]){0", 1 + edit);
+    for (int i = 0; i < pool->targets; i++) fprintf(w->out, ", &(%s)", pool->target[i]->text);
+    fputs("}, (const void *const[]){0", w->out);
+    for (int i = 0; i < pool->targets; i++)
+        if (pool->target[i]->array)
+            fprintf(w->out, ", %s", pool->target[i]->array);
+        else
+            fputs(", \"\"", w->out);
+    fputs("}), ", w->out);
+}
+
 /* What is added: before a value, and behind a statement; where a condition ends a loop, behind that. */
 static void print_additions(Writer *w, int piece) {
-    const Pool *pool = &w->all->pool[piece];
-    for (int at = w->first[piece]; at >= 0; at = w->next[at]) {
-        if (w->all->edit[at / 3].kind != EDIT_ADDED) continue;
-        fprintf(w->out, "repair_add(%d, (double *const[]){0", 1 + at / 3);
-        for (int i = 0; i < pool->targets; i++) fprintf(w->out, ", &(%s)", pool->target[i]->text);
-        fputs("}, (const void *const[]){0", w->out);
-        for (int i = 0; i < pool->targets; i++)
-            if (pool->target[i]->array)
-                fprintf(w->out, ", %s", pool->target[i]->array);
-            else
-                fputs(", \"\"", w->out);
-        fputs("}), ", w->out);
-    }
+    for (int at = w->first[piece]; at >= 0; at = w->next[at])
+        if (w->all->edit[at / 3].kind == EDIT_ADDED && !w->all->edit[at / 3].head) print_addition(w, at / 3);
 }
 
 /* Before a statement that a condition may go before. False: none may. */
@@ -172,6 +174,24 @@ static void print_around(Writer *w, int number, const char *cast) {
     end_line(w, (int)w->all->edits + number);
 }
 
+/* One variant for what is added in a copied loop. */
+static void print_copy(Writer *w, int edit, const char *cast) {
+    const Edit *e = &w->all->edit[edit];
+    const Piece *piece = &w->all->s->piece[e->part[0].piece];
+    bool ends = piece->kind == PIECE_CONDITION && edits_end_loop(w->all->s, e->part[0].piece);
+    bool behind = ends || (piece->kind == PIECE_STATEMENT && !e->before && e->part[0].text[0]);
+    end_line(w, -1);
+    fprintf(w->out, REPAIR_TRIAL ".piece == %d ? %s(", 1 + e->pool, cast);
+    if (behind) print_tokens(w, piece->begin, piece->end), fputs(ends ? "|| (" : ", ", w->out);
+    fprintf(w->out, "({ %s { ", e->head);
+    pick(w, e->pool);
+    print_addition(w, edit);
+    fputs("(void)0; } })", w->out);
+    if (!behind) fputs(", ", w->out), print_tokens(w, piece->begin, piece->end);
+    fputs(ends ? ", 0)) :" : ") :", w->out);
+    end_line(w, (int)w->all->edits + e->pool);
+}
+
 static void print_piece(Writer *w, int number) {
     const Edits *all = w->all;
     const Piece *piece = &all->s->piece[number];
@@ -181,7 +201,8 @@ static void print_piece(Writer *w, int number) {
     for (int at = w->first[number]; at >= 0; at = w->next[at]) {
         const Edit *e = &all->edit[at / 3];
         const EditPart *part = &e->part[at % 3];
-        any |= e->kind != EDIT_TEXT;
+        any |= e->kind != EDIT_TEXT && !e->head;
+        if (e->head && !w->left_out[all->edits + e->pool]) print_copy(w, at / 3, cast);
         if (w->left_out[at / 3] || e->kind != EDIT_TEXT) continue;
         end_line(w, -1);
         fprintf(w->out, REPAIR_TRIAL ".edit == %d ? %s(", 1 + at / 3, cast);

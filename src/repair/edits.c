@@ -9,7 +9,8 @@ Edit *edits_add(Edits *all, EditKind kind, int cost, const char *what, int piece
     all->edit = array_grown(all->edit, all->edits, &all->edit_room, sizeof *all->edit);
     Edit *e = &all->edit[all->edits++];
     bool forward = !all->s->function[all->s->piece[piece].function].backward;
-    *e = (Edit){.kind = kind, .cost = cost + forward, .forward = forward, .what = what, .parts = 1};
+    *e = (Edit){
+        .kind = kind, .cost = cost + forward, .forward = forward, .what = what, .pool = piece, .parts = 1};
     e->part[0] = (EditPart){piece, begin, end, text};
     return e;
 }
@@ -321,7 +322,7 @@ static bool is_plain(const CSource *s, const Piece *p) {
 bool edits_read(Edits *all, const CSource *s) {
     *all = (Edits){.s = s};
     all->tree = arena_alloc(s->arena, (size_t)(s->pieces + 1) * sizeof *all->tree);
-    all->pool = arena_alloc(s->arena, (size_t)(s->pieces + 1) * sizeof *all->pool);
+    all->pool = arena_alloc(s->arena, (size_t)(s->pieces + MOST_COPIES) * sizeof *all->pool);
     for (long i = 0; i < s->pieces; i++)
         if (s->function[s->piece[i].function].used && is_plain(s, &s->piece[i]))
             all->tree[i] = c_expression_read(s, s->piece[i].begin, s->piece[i].end);

@@ -13,7 +13,7 @@ typedef enum EditKind {
     EDIT_FACTOR, /* a term times or divided by one of the values, or with an amount of itself more; or a product in its place */
     EDIT_TERM,   /* a sum with an amount of one of the values, or of a product, more */
     EDIT_GUARD, /* a statement runs only where one of the pool's conditions holds, or a comparison of two of its integers */
-    EDIT_ADDED, /* behind a statement such a product is added to one of the piece's targets */
+    EDIT_ADDED, /* behind a statement, or in a copied loop, such a product is added to one of the pool's targets */
 } EditKind;
 
 /* What takes the place of a piece's tokens [begin, end); of EDIT_TEXT. */
@@ -32,6 +32,9 @@ typedef struct Edit {
     const char *
         statement; /* of EDIT_TEXT that adds a statement around a loop, or moves one: it, as it is to be shown */
     int from;      /* a piece: where it is moved from; -1: it is added */
+    int pool;      /* number of its pool: the piece's, or behind those a copied loop's */
+    const char *head; /* of a copied loop, for (…;…;…); NULL: there is none */
+    bool before;      /* it goes behind the declared value before the piece */
     EditPart part[3]; /* of EDIT_TEXT up to all of them */
     int parts;
 } Edit;
@@ -61,15 +64,19 @@ typedef struct Edits {
     const CSource *s;
     Expression **tree; /* [pieces], NULL: not understood */
     Value *value;
-    Pool *pool; /* [pieces] */
+    Pool *pool; /* [pieces + MOST_COPIES] */
     Edit *edit; /* from malloc */
     long values, edits, value_room, edit_room;
+    long copies; /* of loops */
 } Edits;
 
 /* Finds all edits of a source, which stays where it is; its arena has what is not from malloc. To be freed. False: they are more
  * than MOST_EDITS. */
-enum { MOST_EDITS = 1600 };
+enum { MOST_EDITS = 1600, MOST_COPIES = 60 };
 bool edits_read(Edits *all, const CSource *s);
+
+/* What would be added in a loop of its own, a copy of another. All but the edits themselves, to be freed, is of `from`, which stays. */
+void edits_find_loops(Edits *all, const Edits *from);
 void edits_free(Edits *all);
 
 /* For the parts that find them. */

@@ -225,15 +225,26 @@ static void collect_targets(Edits *all, int piece, bool own) {
     if (left->stem && left->part && !left->part->next) add_all_elements(all, t, own);
 }
 
+/* Whether a function adds something to an array, or sets it. */
+static bool is_written(const Edits *all, int function, int name) {
+    for (long i = 0; i < all->s->pieces; i++) {
+        const Expression *tree = all->s->piece[i].function == function ? all->tree[i] : NULL;
+        int begin, end;
+        if (tree && tree->kind == EXPRESSION_ASSIGNED && find_array(tree->part, &begin, &end) &&
+            tokens_same(all->s, begin, name))
+            return true;
+    }
+    return false;
+}
+
 /* A gradient that nothing is added to. */
 static void collect_unwritten(Edits *all, const Piece *p) {
     const CSource *s = all->s;
     int name = names_gradient(s, p);
     const char *array = name ? edits_tokens(all, name, name + 1) : "";
-    for (long i = 0; i < all->values; i++)
-        if (all->value[i].array && strcmp(all->value[i].array, array) == 0) return;
-    if (name)
-        add_all_elements(all, (Target){array, array, p->function, name, {.base = BASE_NUMBER}, true}, true);
+    if (name && is_written(all, p->function, name)) return;
+    for (int own = 1; name && own >= 0; own--)
+        add_all_elements(all, (Target){array, array, p->function, name, {.base = BASE_NUMBER}, true}, own);
 }
 
 /* ---- Where they are in scope ---- */
@@ -334,13 +345,11 @@ void edits_find_pools(Edits *all) {
         if (all->tree[i]) collect_conditions(all, all->tree[i]);
     for (long i = 0; i < s->loops; i++)
         if (s->function[s->piece[s->loop[i].start].function].backward) collect_ends(all, &s->loop[i]);
-    for (int own = 1; own >= 0; own--) {
+    for (int i = 0; i < s->pieces; i++)
+        if (all->tree[i] && s->function[s->piece[i].function].backward) collect_unwritten(all, &s->piece[i]);
+    for (int own = 1; own >= 0; own--)
         for (int i = 0; i < s->pieces; i++)
             if (all->tree[i] && s->function[s->piece[i].function].backward) collect_targets(all, i, own);
-        for (int i = 0; i < s->pieces && own; i++)
-            if (all->tree[i] && s->function[s->piece[i].function].backward)
-                collect_unwritten(all, &s->piece[i]);
-    }
     for (long i = 0; i < s->pieces; i++) {
         if (!all->tree[i]) continue;
         fill(all, &all->pool[i], &s->piece[i], true);

@@ -214,32 +214,40 @@ static inline void read_config(const uint8_t *data, size_t size) {
     model_free(m);
 }
 
-/* A student's C file: every change that is listed of it is written, and can be shown. */
+/* Every change that is listed of a file is written, and can be shown. */
+static inline void show_changes(const Edits *all, const char *text) {
+    char *written = NULL;
+    size_t length = 0, lines = (size_t)(all->edits + all->s->pieces + MOST_COPIES);
+    bool *left_out = calloc(lines, sizeof *left_out);
+    int *edit_of_line = NULL;
+    FILE *out = open_memstream(&written, &length);
+    PROMISE(left_out && out && edited_source_write(all, left_out, out, &edit_of_line) > 0);
+    PROMISE(fclose(out) == 0 && length > strlen(text));
+    free(left_out), free(edit_of_line), free(written);
+    for (int i = 0; i < all->edits; i++) {
+        const Pool *pool = &all->pool[all->edit[i].pool];
+        RepairTrial t = {.edit = 1 + i, .amount = 1, .value = {pool->values > 0, pool->values}, .target = 1};
+        char is[REPAIR_SHOWN], becomes[REPAIR_SHOWN];
+        EditKind kind = all->edit[i].kind;
+        bool shown = (pool->values || (kind != EDIT_ARRAY && kind != EDIT_GUARD)) &&
+                     (pool->targets || kind != EDIT_ADDED);
+        PROMISE(!shown || edited_source_show(all, &t, is, becomes) > 0);
+    }
+}
+
+/* A student's C file. */
 static inline void read_source(const uint8_t *data, size_t size) {
     Arena arena = {0};
     CSource s;
-    Edits all = {0};
-    char *text = text_of(data, size), *written = NULL;
-    bool ok = c_source_read(&s, text, "op", &arena);
-    if (ok) {
+    Edits all = {0}, loops = {0};
+    char *text = text_of(data, size);
+    if (c_source_read(&s, text, "op", &arena)) {
         edits_read(&all, &s);
-        size_t length = 0, lines = (size_t)(all.edits + s.pieces + 1);
-        bool *left_out = calloc(lines, sizeof *left_out);
-        int *edit_of_line = NULL;
-        FILE *out = open_memstream(&written, &length);
-        PROMISE(left_out && out && edited_source_write(&all, left_out, out, &edit_of_line) > 0);
-        PROMISE(fclose(out) == 0 && length > strlen(text));
-        free(left_out), free(edit_of_line), free(written);
+        show_changes(&all, text);
+        edits_find_loops(&loops, &all);
+        show_changes(&loops, text);
     }
-    for (int i = 0; i < all.edits; i++) {
-        const Pool *pool = &all.pool[all.edit[i].part[0].piece];
-        RepairTrial t = {.edit = 1 + i, .amount = 1, .value = {pool->values > 0, pool->values}, .target = 1};
-        char is[REPAIR_SHOWN], becomes[REPAIR_SHOWN];
-        EditKind kind = all.edit[i].kind;
-        bool shown = (pool->values || (kind != EDIT_ARRAY && kind != EDIT_GUARD)) &&
-                     (pool->targets || kind != EDIT_ADDED);
-        PROMISE(!shown || edited_source_show(&all, &t, is, becomes) > 0);
-    }
+    free(loops.edit);
     edits_free(&all);
     c_source_free(&s);
     arena_free(&arena);
