@@ -299,7 +299,7 @@ machines:
 # What of src/ the tests go through, and what they notice of it; MUTANTS=100 tries so many, otherwise all, for hours.
 # Nothing is inlined or made twice, so that a branch of the source is one in the count; products at -O1, or they take hours.
 # In double those that judge gradients, which is done in double alone.
-COVERED = OPT='$$(if $$(filter src/kernels/%,$$<),-O1 -fno-inline -fno-thread-jumps,-O0)' \
+COVERED = OPT='$$(if $$(filter src/kernels/% src/bench/peak.c,$$<),-O1 -fno-inline -fno-thread-jumps,-O0)' \
           EXTRA="--coverage -fprofile-update=single -include tests/coverage.h -Dalways_inline=__unused__ -DSLOWER=10"
 coverage:
 	@find build-coverage -name '*.gcda' -delete 2>/dev/null || :

@@ -55,6 +55,9 @@ static void texts_are_listed(void) {
         {"dx[1 + i] += a;", "1 + i", "i", "off by one"},
         {"dx[i + 1 - j] += a;", "i + 1 - j", "i - j", "off by one"},
         {"dx[i * N + j] += a;", "i * N + j", "j * N + i", "the layout is another"},
+        {"dx[i * N - j] += a;", "i * N - j", "j * N + i", NULL},
+        {"dx[a * i + j] += b;", "a * i + j", "j * N + a", NULL},
+        {"dx[i / N / 2] += a;", "/ N", "% N", NULL},
         {"dx[i * N + j + 1] += a;", "i * N + j + 1", "j * N + i", NULL},
         {"dx[i] += i * N + j;", "i * N + j", "j * N + i", NULL},
         {"dx[i + j] += a;", "+", "-", "a sign is wrong"},
@@ -78,6 +81,14 @@ static void texts_are_listed(void) {
          "another name belongs here"},
         {"dx[i] += p.re * a;", "a", "p", NULL},
         {"Attr r; dx[i] += p.re * r.scale;", "p", "r", NULL},
+        {"double c = x[i] * x[j]; dx[i] += c;", "x[i] * x[j]", "dy[i] * dy[j]", "another name belongs here"},
+        {"dx[m->width] += x[m->height];", "dx[m->width] += x[m->height]", "dx[m->height] += x[m->width]",
+         "another name belongs here"},
+        {"sum += x[i] * x[j] * x[i] * x[j] * x[i] * x[j] * x[i];", "+=", "-=", "a sign is wrong"},
+        {"double re; sum = a; h[i] = p.re;", "sum = a", "sum = re", NULL},
+        {"const double c = a; h[i] += c / b;", "h[i] += c / b", "h[i] += b / c", "another name belongs here"},
+        {"h[(long)a] += x[(long)b];", "h[(long)a] += x[(long)b]", "h[(long)b] += x[(long)a]",
+         "another name belongs here"},
         {"double g[2][2]; dx[i] += g[i][j];", "dx[i] += g[i][j]", "dx[j] += g[j][i]",
          "another name belongs here"},
         {"double g[2][2]; dx[i] += g[i][j];", "dx[i] += g[i][j]", "dx[i] += g[i][j], dx[i] += @ * (g[i][i])",
@@ -102,6 +113,20 @@ static void texts_are_listed(void) {
         {"for (long k = 0; k < N; k += 2) dx[k] += a;", "0", "(N) - 1", NULL},
         {"long k; for (k = 0; k < N; k++) dx[k] += a;", "0", "(N) - 1", NULL},
         {"for (long k = 0; k; k++) dx[k] += a;", "0", "(k) - 1", NULL},
+        {"sum += a; sum += b; for (long k = 0; k < N; k++) dx[k] += a;", "0", "(sum = 0, 0)",
+         "before this loop something is not set to 0"},
+        {"sum += a; b += a; for (long k = 0; k < N; k++) dx[k] += a;", "0", "(b = 0, 0)",
+         "before this loop something is not set to 0"},
+        {"double c, d, e, f; sum += 1; a += 1; b += 1; c += 1; d += 1; e += 1; f += 1; "
+         "for (long k = 0; k < N; k++) dx[k] += a;",
+         "0", "(e = 0, 0)", "before this loop something is not set to 0"},
+        {"double c, d, e, f; sum += 1; a += 1; b += 1; c += 1; d += 1; e += 1; f += 1; "
+         "for (long k = 0; k < N; k++) dx[k] += a;",
+         "0", "(f = 0, 0)", NULL},
+        {"memset(h, 0, i); for (long k = 0; k < N; k++) dx[k] += a;", "0", "(memset(h, 0, i), 0)",
+         "before this loop something is not set to 0"},
+        {"h += i; for (long k = 0; k < N; k++) dx[k] += a;", "0", "(h = 0, 0)", NULL},
+        {"if (a > b) dx[i] += a; else if (b > a) dx[i] += b;", "b > a", "1", "a condition is one too many"},
         /* Lines of the preprocessor. */
         {"dx[i] += a +\n#if 1\nb;\n#endif\n", "+=", "=", NULL},
     };
@@ -187,6 +212,57 @@ static void pools_are_bounded(void) {
     forget();
 }
 
+/* Which input's gradient a statement writes. */
+static void gradients_are_of_inputs(void) {
+    static const struct {
+        const char *line;
+        int input;
+    } rows[] = {{"dx[i] += a;", 0},
+                {"n->in[1]->grad[i] += a;", 1},
+                {"n->in[i]->grad[j] += a;", -1},
+                {"n->in[i + 1]->grad[j] += a;", -1},
+                {"in->own->grad[i] += a;", -1},
+                {"h[i] += a;", -1},
+                {"own(a, i);", -1}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        read_lines(rows[i].line);
+        int piece = 0;
+        while (source.token[source.piece[piece].begin].line < LINES) piece++;
+        CHECK(edits_gradient_of(&edits, piece) == rows[i].input, "%s: %d", rows[i].line,
+              edits_gradient_of(&edits, piece));
+        forget();
+    }
+    /* A name is what it is in its own function. */
+    snprintf(text, sizeof text,
+             "long at(long k) { return k; }\n"
+             "void add(double *dx, long k) { dx[at(k)] += 1.5; }\n"
+             "void backward(Node *n) { double *dx = n->in[0]->grad; dx[1] += 2.5; add(dx, 1); }\n"
+             "const Op op_one = {\"one\", backward};");
+    read_text("one");
+    CHECK(source.piece[1].function == 1 && edits_gradient_of(&edits, 1) == -1, "%d",
+          edits_gradient_of(&edits, 1));
+    forget();
+}
+
+/* What a forward copies is saved by it, in the last statement of a file as well; what no operation uses is not looked at. */
+static void copies_are_saved(void) {
+    snprintf(text, sizeof text,
+             "void unused(Node *n) { double *y = n->out->data; memcpy(n->other, y, 8); }\n"
+             "void backward(Node *n) { double *dx = n->in[0]->grad; dx[0] += 1.5; }\n"
+             "void forward(Node *n) { double *y = n->out->data; y[0] = 2; memcpy(n->attr, y, 8); }\n"
+             "const Op op_one = {\"one\", forward, backward};");
+    read_text("one");
+    int moved = 0;
+    for (int i = 0; i < edits.edits; i++) {
+        const Edit *e = &edits.edit[i];
+        if (strncmp(e->what, "this is too", 11) != 0) continue;
+        CHECK(strstr(e->statement, "memcpy(n->attr, y, 8)"), "%s", e->statement);
+        moved++;
+    }
+    CHECK(moved > 0);
+    forget();
+}
+
 /* `is`: a statement, with its semicolon. */
 static void check_shown(const RepairTrial *t, const char *is, const char *becomes) {
     char shown[REPAIR_SHOWN], changed[REPAIR_SHOWN];
@@ -251,6 +327,19 @@ static void changes_are_shown(void) {
         {"dx[i] += a;", "a", EDIT_FACTOR, -2, "dx[i] += -a", "a sign is wrong"},
         {"dx[i] += b + a;", "a", EDIT_FACTOR, -2, "dx[i] += b - a", "a sign is wrong"},
         {"dx[i] += -a;", "-a", EDIT_FACTOR, -2, "dx[i] += a", "a sign is wrong"},
+        {"dx[i] += own(a, i) + b;", "b", EDIT_FACTOR, -2, "dx[i] += own(a, i) - b", "a sign is wrong"},
+        {"dx[i] += x[j] - a;", "a", EDIT_FACTOR, -2, "dx[i] += x[j] + a", "a sign is wrong"},
+        {"dx[i] += own(a, b);", "b", EDIT_FACTOR, -2, "dx[i] += own(a, -b)", "a sign is wrong"},
+        {"dx[i] += (-a);", "-a", EDIT_FACTOR, -2, "dx[i] += (a)", "a sign is wrong"},
+        {"dx[i] += b + -a;", "-a", EDIT_FACTOR, -2, "dx[i] += b - (-a)", "a sign is wrong"},
+        {"dx[i] += a;",
+         "a",
+         EDIT_FACTOR,
+         -1,
+         "dx[i] += -b",
+         "another product belongs here",
+         {"b"},
+         .instead = 1},
         {"dx[i] += a;", "a", EDIT_FACTOR, 1, "dx[i] += 2 * a", "a constant factor is wrong"},
         {"dx[i] += a;", "a", EDIT_FACTOR, -2 / 3., "dx[i] += 1. / 3 * a", "a constant factor is wrong"},
         {"dx[i] += a;", "a", EDIT_FACTOR, 0.1234567, "dx[i] += 1.1234567 * a", "a constant factor is wrong"},
@@ -494,9 +583,11 @@ static void macros_are_known(void) {
                "#  define SQUARE(v) ((v) * \\\n (v))\n"
                "#define TURN 6.28\n"
                "#define NOTHING\n"
-               "            AT(dx, i, j) += AT(x, j, i) * SQUARE(a) * own(TURN, 1);");
+               "#define NONE() 2\n"
+               "            AT(dx, i, j) += AT(x, j, i) * SQUARE(a) * own(TURN, 1); sum += NONE();");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         CHECK(find_edit(rows[i].kind, rows[i].original, NULL) >= 0, "no edit of '%s'", rows[i].original);
+    CHECK(find_edit(EDIT_VALUE, "NONE()", NULL) < 0, "what it is made of is not known");
     const Pool *pool = &edits.pool[edits.edit[find_edit(EDIT_VALUE, "AT(x, j, i)", NULL)].part[0].piece];
     CHECK(number_of(pool->value, pool->values, "AT(x, i, j)") > 0, "the other way");
     CHECK(number_of(pool->target, pool->targets, "AT(dx, i, j)") > 0, "what is added to");
@@ -519,6 +610,15 @@ static void additions_are_shown(void) {
          "sum = 0; for (long k = 0; k < N; k++)", "something is not set to 0"},
         {"if (a < b) dx[i] += a;", "a < b", "sum", "b", "if (a < b)", "sum -= b; if (a < b)",
          "before this something is not added"},
+        {"double a_k = a; for (long k = 0; k < N; k++) dx[k] += a_k;", "k < N", "dx[k]", "a_k",
+         "for (long k = 0; k < N; k++)", "for (long k = 0; k < N; k++) …; if (dx) dx[N] -= a_k",
+         "behind this loop something is not added"},
+        {"if (h) h[i] += a;", "h[i] += a", "h[i]", "b", "h[i] += a", "{ h[i] += a; if (h) h[i] -= b; }",
+         "something is not added"},
+        {"if (h && a > 0) h[i] += a;", "h[i] += a", "h[i]", "b", "h[i] += a",
+         "{ h[i] += a; if (h) h[i] -= b; }", "something is not added"},
+        {"double hard = a; if (hard > 0) h[i] += a;", "h[i] += a", "h[i]", "b", "h[i] += a",
+         "h[i] += a, h[i] -= b", "something is not added"},
         {"if (dx) dx[i] += a;", "dx[i] += a", "dx[i]", "b", "dx[i] += a",
          "{ dx[i] += a; if (dx) dx[i] -= b; }", "something is not added"},
     };
@@ -585,6 +685,7 @@ TEST_MAIN({"changes of a line are listed", texts_are_listed},
           {"values are in scope", values_are_in_scope}, {"pools are bounded", pools_are_bounded},
           {"changes are bounded", changes_are_bounded}, {"changes are shown", changes_are_shown},
           {"changes of a text are shown", texts_are_shown}, {"additions are shown", additions_are_shown},
-          {"macros are known", macros_are_known},
+          {"macros are known", macros_are_known}, {"gradients are of inputs", gradients_are_of_inputs},
+          {"copies are saved", copies_are_saved},
           {"statements in another place are shown", statements_are_shown},
           {"long changes are cut", long_changes_are_cut})

@@ -28,7 +28,7 @@ static inline void read_lines(const char *lines) {
     snprintf(text, sizeof text,
              "#include \"ops/ops.h\"\n"
              "typedef struct Pair { double re, im; } Pair;\n"
-             "typedef struct Attr { double scale, *saved; long width; } Attr;\n"
+             "typedef struct Attr { double scale, *saved; long width, height; } Attr;\n"
              "static double own(double c, long k) { double i = c; return i * k; }\n"
              "static double part(Pair *m) { return m->re; }\n"
              "static inline void forward(Node *n) {\n"
