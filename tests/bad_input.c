@@ -257,7 +257,10 @@ static void a_run_is_not_lost(void) {
     CHECK(TRAIN(SMALL_COPY, "--steps", "3", "--run", "run") == 0, "%s", err);
     TRAIN_REFUSES(73, "run: found a run there, need --resume to go on with it or --force to replace it",
                   SMALL_COPY, "--run", "run");
-    CHECK(link("run/model.safetensors", "kept") == 0);
+    CHECK(rename("run/model.safetensors", "kept") == 0);
+    TRAIN_REFUSES(73, "run: found a run there, need --resume to go on with it or --force to replace it",
+                  SMALL_COPY, "--run", "run");
+    CHECK(link("kept", "run/model.safetensors") == 0);
     int status = TRAIN(SMALL_COPY, "--steps", "3", "--run", "run", "--force", "--lr", "1e300");
     check_refusal("train", status, STATUS_NON_FINITE, "step ...", "--lr 1e300");
     CHECK(same_files("run/model.safetensors", "kept"));

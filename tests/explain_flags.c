@@ -70,6 +70,7 @@ static void refuses(void) {
         {{"--model", "lm", "--text", "t", "--side", "encoder"},
          2,
          "--side: found another, need decoder: a language model has no more"},
+        {{"--model", "copy", "--text", ""}, 65, "--text: found no character, need at least one"},
         {{"--words", "--vocabulary", " ", "--text", "a"},
          65,
          "--vocabulary: found no word, need at least one"},

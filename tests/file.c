@@ -428,6 +428,7 @@ static void links_are_followed(void) {
     CHECK(chdir(folder) == 0 && save("plain", "x", 1, &e) && save("sub/plain", "x", 1, &e) &&
           save("./one", "y", 1, &e));
     CHECK(holds("plain", "x", 1) && holds("sub/plain", "x", 1) && holds("sub/real", "y", 1));
+    CHECK(save("one", "z", 1, &e) && holds("sub/real", "z", 1), "%s", e.text);
 }
 
 static void refuses_to_write(void) {

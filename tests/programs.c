@@ -430,6 +430,21 @@ static void typing_goes_on(void) {
     close(terminal);
 }
 
+/* Of answers no more are shown than are held out; of a training that fails it is said whose weights are saved. */
+static void says_what_there_is(void) {
+    enter_folder();
+    CHECK(TRAIN(COPY, "--steps", "1", "--samples", "40", "--run", "run") == 0, "%s", err);
+    int shown = 0;
+    for (const char *at = err; (at = strstr(at, " -> ")); at++) shown++;
+    CHECK(shown == 30, "%d: %s", shown, err);
+    int status = TRAIN(COPY, "--steps", "3", "--schedule", "constant", "--lr", "9e17", "--d-ff", "512",
+                       "--run", "wild");
+    CHECK(sizeof(real) != sizeof(float) ||
+              (status == STATUS_NON_FINITE &&
+               occurs(err, "saved in wild, for ./generate wild: the weights before that step")),
+          "%d: %s", status, err);
+}
+
 /* ---- Signals ---- */
 
 static void sleep_a_little(void) {
@@ -479,6 +494,7 @@ static void ends_when_told(void) {
         check_csv("run/metrics.csv", "copy", out);
         CHECK(GENERATE("run", "--prompt", "12") == 0 && lines_of(out) == 1, "%s", err);
         CHECK(GENERATE("run", "--prompt", "12", "--length", "1") == 0 && strlen(out) <= 2, "%s%s", out, err);
+        CHECK(GENERATE("run", "--prompt", "12", "--length", "1000") == 0 && lines_of(out) == 1, "%s", err);
         CHECK(lines_of(list_folder("run")) == 6, "%s", listing);
         rename("run", i ? "second" : "first");
     }
@@ -506,6 +522,7 @@ static void ignores_what_it_should(void) {
 PROGRAM_TEST_MAIN({"metrics are complete", metrics_are_complete}, {"no steps", no_steps},
                   {"the same seed makes the same file", seeds_make_files},
                   {"talk is plain without a terminal", talk_is_plain},
+                  {"says what there is", says_what_there_is},
                   {"the bar fits the terminal", bar_fits_the_terminal},
                   {"help fits 80 columns", help_fits_80_columns},
                   {"one character begins", one_character_begins}, {"a dry run takes nothing", dry_run},

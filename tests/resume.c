@@ -179,7 +179,7 @@ static void other_choices(void) {
     CHECK(TRAIN("--resume", "run", "--run", "other run") == 2, "%s", err);
     CHECK(TRAIN("--resume", "nowhere") == 66 && strstr(err, "nowhere/checkpoint.safetensors"), "%s", err);
     CHECK(rename("text", "moved") == 0);
-    CHECK(TRAIN("--resume", "run", "--text", "moved", "--steps", "6", "--quiet") == 0, "%s", err);
+    CHECK(TRAIN("lm", "--resume", "run", "--text", "moved", "--steps", "6", "--quiet") == 0, "%s", err);
     size_t size = 0;
     char *csv = read_bytes("run/metrics.csv", &size);
     CHECK(csv && strstr(csv, "\nlm,6,") && !strstr(csv, "\nlm,4,128,0.000\n"), "%s", csv ? csv : "none");

@@ -427,6 +427,8 @@ static void accepts_what_the_format_allows(void) {
          9}, /* an unaligned double */
         {"{" F32("a", "[1,1,1,1,1,1,1,1]", 0, 4) "}", 4},
         {"{" F32("\\u00e9\xC3\xA9 \\/", "[1]", 0, 4) "}", 4},
+        /* That begins as our own do, and is none of them. */
+        {"{\"__metadata__\": {\"title\": \"Language\"}, " F32("a", "[1]", 0, 4) "}", 4},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const char *found = message(cases[i].header, cases[i].data);

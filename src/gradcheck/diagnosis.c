@@ -62,8 +62,7 @@ bool pattern_fits_factors(Suspect *s, const double *factor) {
 bool pattern_fits_moved(Suspect *s, const long *from) {
     for (long q = 0; q < s->e->cotangents; q++)
         for (long j = 0; j < s->e->coordinates; j++)
-            s->expected[q * s->e->coordinates + j] =
-                from[j] < 0 ? 0 : s->numeric[q * s->e->coordinates + from[j]];
+            s->expected[q * s->e->coordinates + j] = s->numeric[q * s->e->coordinates + from[j]];
     return pattern_fits(s);
 }
 
