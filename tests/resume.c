@@ -164,6 +164,8 @@ static void other_choices(void) {
                "a text that is long enough for the context that is asked for, and for its tail as well");
     write_text("other",
                "a text that is long enough for the context that is asked for, and for its tail as wall");
+    write_text("third",
+               "A text that is long enough for the context that is Asked for, And for its tAil As well");
     CHECK(TRAIN(LM, "--steps", "4", "--run", "run") == 0, "%s", err);
     CHECK(TRAIN("--resume", "run", "--lr", "0.1", "--d-model", "16", "--layers", "1") == 78);
     CHECK(
@@ -175,6 +177,9 @@ static void other_choices(void) {
         "%s", err);
     CHECK(TRAIN("copy", "--resume", "run") == 78 && strstr(err, "task: found copy, need lm"), "%s", err);
     CHECK(TRAIN("--resume", "run", "--text", "other") == 78 && strstr(err, "text_crc32: found "), "%s", err);
+    CHECK(TRAIN("--resume", "run", "--text", "third") == 78 && strstr(err, "program: vocabulary: found ") &&
+              strstr(err, "; text_crc32: found "),
+          "%s", err);
     CHECK(TRAIN("--resume", "run", "--seed", "2") == 78 && strstr(err, "--seed: found 2, need 1"), "%s", err);
     CHECK(TRAIN("--resume", "run", "--run", "other run") == 2, "%s", err);
     CHECK(TRAIN("--resume", "nowhere") == 66 && strstr(err, "nowhere/checkpoint.safetensors"), "%s", err);
@@ -184,6 +189,17 @@ static void other_choices(void) {
     char *csv = read_bytes("run/metrics.csv", &size);
     CHECK(csv && strstr(csv, "\nlm,6,") && !strstr(csv, "\nlm,4,128,0.000\n"), "%s", csv ? csv : "none");
     free(csv);
+}
+
+/* A run may be gone on with to an earlier end than its rate was to rise to, which none may begin with. */
+static void may_end_early(void) {
+    static const char *const schedules[] = {"noam", "constant"};
+    enter_folder();
+    for (int i = 0; i < 2; i++) {
+        CHECK(TRAIN(COPY, "--schedule", schedules[i], "--steps", "10", "--run", schedules[i]) == 0, "%s",
+              err);
+        CHECK(TRAIN("--resume", schedules[i], "--steps", "1", "--quiet") == 0, "%s", err);
+    }
 }
 
 /* ---- Checkpoints that cannot be gone on with ---- */
@@ -290,5 +306,5 @@ static void config_file(void) {
 }
 
 PROGRAM_TEST_MAIN({"after every step", every_step, 300}, {"at any moment", any_moment},
-                  {"other choices", other_choices}, {"changed checkpoints", changed_checkpoints},
-                  {"a file of choices", config_file})
+                  {"other choices", other_choices}, {"may end early", may_end_early},
+                  {"changed checkpoints", changed_checkpoints}, {"a file of choices", config_file})

@@ -120,6 +120,20 @@ static void no_block_crosses_regions(void) {
     }
 }
 
+/* With several regions and nothing taken the first one is used again. */
+static void the_first_region_begins_anew(void) {
+    const size_t region = 1 << 20;
+    TapeMemory m = {0};
+    Error e = {0};
+    size_t first = 0, second = 0, again = 0;
+    CHECK(tape_memory_take(&m, region, &first, &e) && tape_memory_take(&m, LINE, &second, &e));
+    CHECK(m.regions == 2 && second == m.region[1].start, "the test meant to fill a region");
+    tape_memory_give_back(&m, second, LINE);
+    tape_memory_give_back(&m, first, region);
+    CHECK(tape_memory_take(&m, LINE, &again, &e) && again == first, "at %zu", again);
+    tape_memory_free(&m);
+}
+
 /* The same calls on a plan and on one region of the planned size give the same offsets and the same peak. */
 static void a_plan_tells_the_offsets(void) {
     TapeMemory plan = {.planning = true}, real_one = {0};
@@ -207,5 +221,6 @@ TEST_MAIN({"many holes are kept", many_holes_are_kept}, {"blocks do not overlap"
           {"all given back is whole again", all_given_back_is_whole_again},
           {"the best hole is used", the_best_hole_is_used},
           {"no block crosses regions", no_block_crosses_regions},
+          {"the first region begins anew", the_first_region_begins_anew},
           {"a plan tells the offsets", a_plan_tells_the_offsets},
           {"reset joins regions", reset_joins_regions}, {"too much is refused", too_much_is_refused})
