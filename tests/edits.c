@@ -178,7 +178,8 @@ static bool pool_has(const Value *const *value, int values, const char *name) {
 /* What another function knows by the same name, gradients of inputs, and elements that are written, are not to be computed with. */
 static void values_are_in_scope(void) {
     static const char *const there[] = {
-        "a", "b", "m->scale", "x[m->width * i + j]", "x[m->width * j + i]", "n->out->grad[i]", "h[i]"};
+        "a",   "b", "m->scale", "(i == j)", "x[m->width * i + j]", "x[m->width * j + i]", "n->out->grad[i]",
+        "h[i]"};
     static const char *const missing[] = {"m->re", "c", "k", "dx[i]", "n->in[0]->grad[i]", "Pair"};
     read_lines(
         "h[i] += a * h[i]; dx[i] += x[m->width * i + j] * n->out->grad[i]; n->in[0]->grad[i] += m->scale;");

@@ -37,9 +37,10 @@ static const Mistake mistakes[] = {
     {"carry[j] = dh", "carry[j] = 0", "a term is missing"},
     {"+ m->a * carry[j]", "+ 0 * j", "a term is missing"},
     {"tanh(s[j])", "tanh(s[j] - m->a)", "this is one too many"},
-    {"(N - j) * g[j]", "g[j]", "a factor is missing"},
-    {" + (N - j) * g[j]", "", "a term is missing"},
-    {"(N - j) * g[j]", "(N - j - 1) * g[j]", "off by one"},
+    {"(N - j + (j == t)) * g[j]", "(1 + (j == t)) * g[j]", NULL},
+    {"(N - j + (j == t)) * g[j]", "(j == t) * g[j]", "a term is missing"},
+    {"(N - j + (j == t)) * g[j]", "(N - j - 1 + (j == t)) * g[j]", "off by one"},
+    {"(N - j + (j == t)) * g[j]", "(N - j) * g[j]", NULL},
     {"dw[j] += dh * x[t * N + j]", "\n#define AT(m, i, k) m[(i) * N + (k)]\n dw[j] += dh * AT(m->h, t, j)",
      "another value belongs here"},
     /* Statements and loops. */

@@ -54,7 +54,7 @@ typedef struct Value {
         written; /* a number that backward adds to or sets, or another element of its array: not to be computed with */
 } Value;
 
-enum { POOL = 80, TARGETS = 40, MOST_VALUES = 500 };
+enum { POOL = 96, TARGETS = 40, MOST_VALUES = 500 };
 typedef struct Pool {
     const Value *value[POOL], *target[TARGETS];
     int values, targets;

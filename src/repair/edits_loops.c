@@ -199,13 +199,18 @@ static bool has_loop(const CSource *s, const Loop *l) {
     return tokens_have(s, span.body, span.end, "for");
 }
 
+/* A statement that is not one of several between commas. */
+static bool is_whole(const CSource *s, const Piece *p) {
+    return p->kind == PIECE_STATEMENT && token_is(s, p->end, ";") && !token_is(s, p->begin - 1, ",");
+}
+
 /* Behind statements that call something, before loops and behind them. */
 static void find_places(Edits *all, const Loop *l) {
     const CSource *s = all->s;
     for (int i = 0; i < s->pieces; i++) {
         const Piece *p = &s->piece[i];
         const Expression *tree = all->tree[i];
-        bool calls = tree && p->kind == PIECE_STATEMENT && tree->kind == EXPRESSION_UNIT && tree->called;
+        bool calls = tree && is_whole(s, p) && tree->kind == EXPRESSION_UNIT && tree->called;
         if (calls && is_backward(s, i)) add_loop(all, i, p->begin, l, edits_tokens(all, p->begin, p->end));
     }
     for (long i = 0; i < s->loops; i++) {
@@ -275,7 +280,7 @@ static void add_sum(Edits *all, int piece, const char *name) {
     const Piece *p = &s->piece[piece];
     const Expression *tree = all->tree[piece];
     bool declared = p->kind == PIECE_VALUE && p->shown < p->begin;
-    bool adds = p->kind == PIECE_STATEMENT && tree->kind == EXPRESSION_ASSIGNED && type_is_number(tree->type);
+    bool adds = is_whole(s, p) && tree->kind == EXPRESSION_ASSIGNED && type_is_number(tree->type);
     if (!adds && !(declared && type_is_number(p->type) && !p->type.constant)) return;
     const Loop *around = loop_around(s, p);
     int place = declared ? piece + 1 : piece;

@@ -257,13 +257,14 @@ static bool has_no_value(const CSource *s, const Value *v, const Piece *piece) {
     return false;
 }
 
-/* Those of its own function first. */
-static void fill(const Edits *all, Pool *pool, const Piece *piece, bool own) {
+/* Those of its own function first, and arrays last: no product has any. */
+static void fill(const Edits *all, Pool *pool, const Piece *piece, bool arrays, bool own) {
     const CSource *s = all->s;
     for (long i = 0; i < all->values; i++) {
         const Value *v = &all->value[i];
         bool full = v->written ? pool->targets == TARGETS : pool->values == POOL;
         if (full || (function_of(s, v->begin) == piece->function) != own) continue;
+        if ((v->type.depth > 0) != arrays) continue;
         if (v->written && (v->function != piece->function || !c_source_find(s, v->name, piece->begin)))
             continue;
         bool there = v->to ? v->from <= piece->begin && piece->begin < v->to
@@ -333,6 +334,46 @@ static void collect_ends(Edits *all, const Loop *l) {
     }
 }
 
+/* Narrows [*from, *to) to where the names of tokens [begin, end) are in scope. False: one of them is not known. */
+static bool narrow(const CSource *s, int begin, int end, int *from, int *to) {
+    for (int i = begin; i < end; i++) {
+        if (s->token[i].kind != TOKEN_NAME || token_is_member(s, i)) continue;
+        const Name *n = c_source_find(s, i, i);
+        if (!n) return false;
+        if (n->from > *from) *from = n->from;
+        if (n->to < *to) *to = n->to;
+    }
+    return true;
+}
+
+/* Whether a loop's variable is another index: where a term belongs to one element alone, as the 1 of a label. */
+static void collect_same(Edits *all, const Loop *l) {
+    const CSource *s = all->s;
+    const Piece *condition = &s->piece[l->condition];
+    if (!tokens_same(s, condition->begin, l->variable)) return;
+    for (long i = 0, values = all->values; i < values; i++) {
+        const Value *v = &all->value[i];
+        int from = condition->begin, to = (int)s->tokens, at = l->variable;
+        bool index = type_is_integer(v->type) && !v->size && !v->condition && !v->written && !v->to;
+        bool plain = index && strcmp(v->text, edits_tokens(all, v->begin, v->end)) == 0;
+        bool other = plain && !tokens_have(s, v->begin, v->end, edits_tokens(all, at, at + 1));
+        /* Of two loops' variables the outer one's loop has it. */
+        bool inner = v->end == v->begin + 1 && has_loop_variable(s, v->begin, v->end) && v->begin < at;
+        if (!other || inner || function_of(s, v->begin) != condition->function) continue;
+        if (!narrow(s, condition->begin, condition->begin + 1, &from, &to) ||
+            !narrow(s, v->begin, v->end, &from, &to))
+            continue;
+        if (from < to)
+            add(all, (Value){.text = edits_text(all, "(%s == %s)", edits_tokens(all, at, at + 1), v->text),
+                             .type = {.base = BASE_INTEGER},
+                             .begin = v->begin,
+                             .end = v->end,
+                             .from = from,
+                             .to = to,
+                             .condition = true});
+    }
+}
+
 void edits_find_pools(Edits *all) {
     const CSource *s = all->s;
     for (int back = 1; back >= 0; back--)
@@ -344,7 +385,8 @@ void edits_find_pools(Edits *all) {
     for (long i = 0; i < s->pieces; i++)
         if (all->tree[i]) collect_conditions(all, all->tree[i]);
     for (long i = 0; i < s->loops; i++)
-        if (s->function[s->piece[s->loop[i].start].function].backward) collect_ends(all, &s->loop[i]);
+        if (s->function[s->piece[s->loop[i].start].function].backward)
+            collect_ends(all, &s->loop[i]), collect_same(all, &s->loop[i]);
     for (int i = 0; i < s->pieces; i++)
         if (all->tree[i] && s->function[s->piece[i].function].backward) collect_unwritten(all, &s->piece[i]);
     for (int own = 1; own >= 0; own--)
@@ -352,7 +394,6 @@ void edits_find_pools(Edits *all) {
             if (all->tree[i] && s->function[s->piece[i].function].backward) collect_targets(all, i, own);
     for (long i = 0; i < s->pieces; i++) {
         if (!all->tree[i]) continue;
-        fill(all, &all->pool[i], &s->piece[i], true);
-        fill(all, &all->pool[i], &s->piece[i], false);
+        for (int kind = 0; kind < 4; kind++) fill(all, &all->pool[i], &s->piece[i], kind >= 2, kind % 2 == 0);
     }
 }

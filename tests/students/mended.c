@@ -2,7 +2,7 @@
  * graph, a parameter. tests/repairs.c spoils it, one place at a time.
  *
  *     x [T,n], w [n], v [E]:  h_t = a h_(t-1) + x_t w,  s_t = h_t / r_t with r_t² = 1 + Σ_j h_tj² / n,
- *     y_tj = tanh(s_tj) + (n - j) x_tj + Σ_(e: to_e = j) v_e s_t,from_e, the sum from the second step on */
+ *     y_tj = tanh(s_tj) + (n - j + [j = t]) x_tj + Σ_(e: to_e = j) v_e s_t,from_e, the sum from the second step on */
 #include "ops/ops.h"
 #include <math.h>
 #include <stdlib.h>
@@ -31,6 +31,7 @@ static void forward(Node *n) {
         m->r[t] = sqrt(1 + sum / N);
         for (long j = 0; j < N; j++) m->s[t * N + j] = m->h[t * N + j] / m->r[t];
         for (long j = 0; j < N; j++) y[t * N + j] = tanh(m->s[t * N + j]) + (N - j) * x[t * N + j];
+        if (t < N) y[t * N + t] += x[t * N + t];
         for (int e = 0; t > 0 && e < E; e++) y[t * N + to[e]] += v[e] * m->s[t * N + from[e]];
     }
 }
@@ -56,7 +57,7 @@ static void backward(Node *n) {
         for (long j = 0; j < N; j++) radial += ds[j] * s[j];
         for (long j = 0; j < N; j++) {
             double dh = (ds[j] - radial * s[j] / N) / m->r[t] + m->a * carry[j];
-            if (dx) dx[t * N + j] += dh * w[j] + (N - j) * g[j];
+            if (dx) dx[t * N + j] += dh * w[j] + (N - j + (j == t)) * g[j];
             if (dw) dw[j] += dh * x[t * N + j];
             carry[j] = dh;
         }
