@@ -43,6 +43,8 @@ static const Mistake mistakes[] = {
     {"(N - j + (j == t)) * g[j]", "(N - j) * g[j]", NULL},
     {"dw[j] += dh * x[t * N + j]", "\n#define AT(m, i, k) m[(i) * N + (k)]\n dw[j] += dh * AT(m->h, t, j)",
      "another value belongs here"},
+    {"dx[t * N + j] += dh * w[j]", "\n#define ROW(m, i) ((m) + (i) * N)\n ROW(dx, t)[j] += dh * ROW(w, t)[j]",
+     "another name belongs here"},
     /* Statements and loops. */
     {"dv[e] += along[e]", "dv[e] = along[e]", "it overwrites what it has to add to"},
     {"if (dv) dv[e] += along[e];", ";", "something is not added"},

@@ -59,13 +59,16 @@ typedef struct Search {
 
 /* ---- The edited source ---- */
 
-/* Leaves out the edits in the lines that the compiler speaks of. False: it speaks of none. */
+/* Leaves out the edits in the lines that the compiler speaks of: of an error, or, where that is in a macro, of where the macro
+ * is used. False: it speaks of none. */
 static bool leave_out(Search *s, const char *errors, const int *edit_of_line, long lines) {
     bool any = false;
     const char *name = strrchr(s->file, '/') + 1;
     for (const char *at = errors; (at = strstr(at, name)); at += strlen(name)) {
         long line = strtol(at + strlen(name) + 1, NULL, 10);
-        const char *end = at + strcspn(at, "\n"), *error = strstr(at, "error:");
+        const char *end = at + strcspn(at, "\n"), *error = strstr(at, "error:"),
+                   *used = strstr(at, "in expansion of macro");
+        if (!error || (used && used < error)) error = used;
         if (!error || error > end || line < 1 || line > lines || edit_of_line[line - 1] < 0) continue;
         any |= !s->now->left_out[edit_of_line[line - 1]];
         s->now->left_out[edit_of_line[line - 1]] = true;
