@@ -52,9 +52,8 @@ typedef struct Search {
     Found best;       /* that was confirmed; it mends nothing: none was */
     Found kept[KEPT]; /* that mend less than all */
     long keeps;
-    int said;        /* so many, */
-    unsigned mended; /* which mend these */
-    double until;    /* when it is given up */
+    int said;     /* so many */
+    double until; /* when it is given up */
 } Search;
 
 /* ---- The edited source ---- */
@@ -230,7 +229,7 @@ static void say(Search *s, const Found *f) {
         if (t->mended >> k & 1) snprintf(r.gradient[r.mended++], REPORT_NAME, "d%.60s", input[k].name);
     for (long i = 0; i < s->count; i++)
         if (is_wrong(&s->report[i])) s->report[i].repair[s->said] = r;
-    s->said++, s->mended |= t->mended;
+    s->said++;
 }
 
 /* The likeliest of each kind. Products of more than two are too many to be believed of a part of what is wrong. */
@@ -314,18 +313,21 @@ static int by_price(const void *a, const void *b) {
     return (p->result.price > q->result.price) - (p->result.price < q->result.price);
 }
 
-/* Where no change mends all gradients: the best, and changes that mend others. */
+/* Where no change mends all gradients: the best, and changes that mend the others. If some are left, nothing is said: what
+ * mends a part alone of what one mistake does is that mistake in disguise. */
 static void say_all(Search *s) {
-    int judged = 0;
-    if (!s->best.result.mended) return;
-    say(s, &s->best);
+    Found chosen[REPAIRS] = {s->best};
+    unsigned mended = s->best.result.mended;
+    int count = 1, judged = 0;
+    if (!mended) return;
     qsort(s->kept, (size_t)s->keeps, sizeof *s->kept, by_price);
-    for (long i = 0; i < s->keeps && s->mended != s->wrong && s->said < REPAIRS && judged < JUDGED; i++) {
+    for (long i = 0; i < s->keeps && mended != s->wrong && count < REPAIRS && judged < JUDGED; i++) {
         const Found *f = &s->kept[i];
-        if ((f->result.mended & s->mended) || clock_seconds() > s->until) continue;
+        if ((f->result.mended & mended) || clock_seconds() > s->until) continue;
         judged++;
-        if (is_confirmed(s, f)) say(s, f);
+        if (is_confirmed(s, f)) chosen[count++] = *f, mended |= f->result.mended;
     }
+    for (int i = 0; i < count && mended == s->wrong; i++) say(s, &chosen[i]);
 }
 
 /* The plan with the items of one operation. */
