@@ -45,6 +45,8 @@ static const Mistake mistakes[] = {
      "another value belongs here"},
     {"dx[t * N + j] += dh * w[j]", "\n#define ROW(m, i) ((m) + (i) * N)\n ROW(dx, t)[j] += dh * ROW(w, t)[j]",
      "another name belongs here"},
+    {"dx[t * N + j] += dh * w[j]", "\nreal *grad[1] = {dx};\n grad[0][t * N + j] += dh",
+     "a factor is missing"},
     /* Statements and loops. */
     {"dv[e] += along[e]", "dv[e] = along[e]", "it overwrites what it has to add to"},
     {"if (dv) dv[e] += along[e];", ";", "something is not added"},

@@ -37,7 +37,7 @@ static void add_array(Edits *all, const Expression *e) {
     const char *text = edits_tokens(all, e->begin, e->stem);
     bool data = token_is(all->s, e->stem - 1, "data"), grad = token_is(all->s, e->stem - 1, "grad");
     add_value(all, text, e->stem_type, e->begin, e->stem);
-    if (data || grad)
+    if (token_is_member(all->s, e->stem - 1) && (data || grad))
         add_value(all,
                   edits_text(all, "%s%s", edits_tokens(all, e->begin, e->stem - 1), data ? "grad" : "data"),
                   e->stem_type, e->begin, e->stem);
