@@ -181,8 +181,8 @@ static void not_a_number_is_passed_on(void) {
 }
 
 static void bits_do_not_depend_on_threads(void) {
-    static const long sizes[][4] = {
-        {128, 128, 128, 1}, {300, 500, 700, 1}, {1000, 65, 129, 1}, {100, 1025, 513, 1}, {33, 47, 30, 64}};
+    static const long sizes[][4] = {{128, 128, 128, 1},  {300, 500, 700, 1}, {1000, 65, 129, 1},
+                                    {100, 1025, 513, 1}, {70, 4129, 132, 1}, {33, 47, 30, 64}};
     static const int threads[] = {2, 3, 4, 8};
     for (GemmLayout layout = GEMM_NN; layout <= GEMM_TN; layout++)
         for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
