@@ -237,6 +237,29 @@ static void saturated_softmax_is_no_failure(void) {
     CHECK(r.verdict != FAIL, "%s", r.in[0].reason);
 }
 
+/* y_0 = (2 - x) 0.7 - (1 - x) 0.7, which is 0.7, and y_1 = x². */
+static void rest_forward(Node *n) {
+    real x;
+    tensor_copy_out(n->in[0], &x);
+    n->out->data[0] = (2 - x) * (real)0.7 - (1 - x) * (real)0.7;
+    n->out->data[1] = x * x;
+}
+static void rest_backward(Node *n) {
+    real x;
+    tensor_copy_out(n->in[0], &x);
+    n->in[0]->grad[0] += 2 * x * n->out->grad[1];
+}
+static Tensor *at_rest(Tape *t, Tensor **x) {
+    static const Op op = {"rest", rest_forward, rest_backward};
+    return tape_record(tape_node(t, &op, SHAPE(2), INPUTS(x[0])));
+}
+static void what_rounding_leaves_is_no_remark(void) {
+    CaseReport r = check(at_rest, (CheckInput){"x", DIMS(1), 0.1, 0.4}, false);
+    if (!IN_DOUBLE) return;
+    SAYS(r, PASS);
+    CHECK(r.in[0].flat == 0, "%ld flat", r.in[0].flat);
+}
+
 static real offset(real x) {
     return (real)1e8 + (real)1e-9 * x;
 }
@@ -659,6 +682,7 @@ TEST_MAIN(
     {"layer norm of a constant row is smooth", layer_norm_of_a_constant_row_is_smooth},
     {"points move off kinks", points_move_off_kinks},
     {"a saturated softmax is no failure", saturated_softmax_is_no_failure},
+    {"what rounding leaves is no remark", what_rounding_leaves_is_no_remark},
     {"below the noise floor is inconclusive", below_the_noise_floor_is_inconclusive},
     {"a constant has a proved gradient of 0", a_constant_has_a_proved_gradient_of_0},
     {"a noisy function is inconclusive", a_noisy_function_is_inconclusive},

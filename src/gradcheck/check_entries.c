@@ -1,6 +1,7 @@
 #include "gradcheck/check_entries.h"
 #include "gradcheck/check_entry.h"
 #include "gradcheck/check_lines.h"
+#include "gradcheck/rounding.h"
 #include <math.h>
 
 /* Where the first sweep does not confirm the gradient, others start lower: the function may be wild at the scale of x. */
@@ -58,24 +59,39 @@ static void take_results(Judge *j) {
         }
 }
 
+/* Whether the coordinate's largest gradient, which is proved, leaves no more of a 0 than this. */
+static bool is_left_of(const Entry *entry, double largest) {
+    return fabs(entry->analytic) <= rounding_room(ROUNDINGS_OF_A_RUN, (double)REAL_EPSILON, largest) &&
+           fabs(entry->numeric) <= SWEEP_TRUST * entry->estimate;
+}
+
 /* What all entries of a coordinate say together. Flat entries prove nothing by themselves: beside one that is
- * proved they are harmless. True if it is up to what the output is far away. */
+ * proved they are harmless, and not worth a remark where they are what rounding leaves of it. True if it is up to what the
+ * output is far away. */
 static bool judge_coordinate(Judge *j, const Line *line) {
     EntryState *state = &j->e->state[line->coordinate];
-    bool proved = false, moves = false, flat_gradient = false;
+    bool proved = false, moves = false, flat_gradient = false, flat = false;
+    double largest = 0;
     *state = ENTRY_PROVED;
     for (long q = 0; q < j->e->cotangents; q++) {
         const Entry *entry = entry_of(j, line, q);
         if (entry->state > *state) *state = entry->state;
-        if (entry->state == ENTRY_PROVED) proved = true, moves |= entry->analytic != 0;
-        if (entry->state == ENTRY_FLAT) flat_gradient |= entry->analytic != 0 || entry->numeric != 0;
+        if (entry->state != ENTRY_PROVED) continue;
+        proved = true, moves |= entry->analytic != 0;
+        largest = fmax(largest, fabs(entry->analytic));
+    }
+    for (long q = 0; q < j->e->cotangents; q++) {
+        const Entry *entry = entry_of(j, line, q);
+        if (entry->state != ENTRY_FLAT) continue;
+        flat_gradient |= entry->analytic != 0 || entry->numeric != 0;
+        flat |= !is_left_of(entry, largest);
     }
     j->e->doubt[line->coordinate] = *state != ENTRY_UNCLEAR ? DOUBT_NONE
                                     : line->crossed         ? DOUBT_KINK
                                                             : DOUBT_NOISE;
     if (*state != ENTRY_FLAT) return false;
     if (!(flat_gradient ? moves : proved)) return true;
-    if (!flat_gradient) *state = ENTRY_PROVED;
+    if (!flat) *state = ENTRY_PROVED;
     return false;
 }
 
