@@ -131,6 +131,50 @@ static void some_quartered(const Arrays *a) {
     EACH(i, a->outputs) a->dx[0][0] += a->dy[i] * 2 * a->x[0][0] * c[i] * (i == 1 || i == 5 ? (real)0.25 : 1);
 }
 
+/* y_i = x_i², and what backward lets another output have. */
+static void squares_and_next(const Arrays *a) {
+    EACH(i, a->n)
+    a->dx[0][i] += 2 * a->x[0][i] * a->dy[i] + (real)0.37 * a->x[0][i] * a->dy[(i + 1) % a->n];
+}
+
+/* y_0 = Σ x_j c_j, y_1 = Σ x_j², of which the one is not passed on. */
+static void two_sums(const Arrays *a) {
+    a->out[0] = a->out[1] = 0;
+    EACH(j, a->n) a->out[0] += a->x[0][j] * c[j], a->out[1] += a->x[0][j] * a->x[0][j];
+}
+static void one_of_two_sums(const Arrays *a) {
+    EACH(j, a->n) a->dx[0][j] += 2 * a->x[0][j] * a->dy[1];
+}
+
+/* ---- Steps ---- */
+
+/* y_t = what is left of y_(t-1) and what comes of the neighbours, y_(-1) = x; three times. */
+static void spread(const Arrays *a) {
+    for (long t = 0; t < a->outputs / a->n; t++) {
+        const real *from = t == 0 ? a->x[0] : a->y + (t - 1) * a->n;
+        EACH(i, a->n) {
+            real before = i > 0 ? from[i - 1] : 0, after = i + 1 < a->n ? from[i + 1] : 0;
+            a->out[t * a->n + i] = (real)0.5 * from[i] + (real)0.3 * before + (real)0.2 * after;
+        }
+    }
+}
+/* The ends take nothing of their neighbours. */
+static void spread_inside(const Arrays *a) {
+    real next[8] = {0}, now[8];
+    for (long t = a->outputs / a->n - 1; t >= 0; t--) {
+        EACH(i, a->n) next[i] += a->dy[t * a->n + i], now[i] = (real)0.5 * next[i];
+        for (long i = 1; i + 1 < a->n; i++) now[i] += (real)0.2 * next[i - 1] + (real)0.3 * next[i + 1];
+        EACH(i, a->n) next[i] = now[i];
+    }
+    EACH(i, a->n) a->dx[0][i] += next[i];
+}
+static void last_row_badly(const Arrays *a) {
+    EACH(i, a->n) {
+        real x = a->x[0][i];
+        a->dx[0][i] += a->dy[i] * (i < 8 ? 2 * x : (real)0.3 + x * x * x);
+    }
+}
+
 /* ---- Conditions ---- */
 
 /* Huber's loss of x - t. */
@@ -328,6 +372,34 @@ static const Lie lies[] = {
      some_quartered,
      "some effects",
      "4 are right; the 2 others, as that of x on output[0,1], are each 0.25 times"},
+    {"what another output has",
+     {{"x", DIMS(6)}},
+     DIMS(6),
+     squares,
+     squares_and_next,
+     "some effects",
+     "on outputs at other indices is not 0, as it must be, on others it is right"},
+    {"one of two uses, which may be for another reason",
+     {{"x", DIMS(5)}},
+     DIMS(2),
+     two_sums,
+     one_of_two_sums,
+     "only somewhere",
+     "wrong only for outputs at index 0 of axis 0"},
+    {"the last of few rows",
+     {{"x", DIMS(3, 4)}},
+     DIMS(12),
+     squares,
+     last_row_badly,
+     "only somewhere",
+     "right up to index 1 of axis 0, wrong at index 2, the last"},
+    {"the ends of each step",
+     {{"x", DIMS(5)}},
+     DIMS(3, 5),
+     spread,
+     spread_inside,
+     "some effects",
+     "those of x at indices 0, 4 of axis 0 are not all right, those at 1 to 3 are"},
     {"not clipped",
      {{"x", DIMS(40)}, {"t", DIMS(40)}},
      DIMS(40),

@@ -210,7 +210,7 @@ void gradcheck_diagnose(CheckRun *run, const Entries *all, int k, Arena *arena, 
             x->sure = pattern[i].how == SURE;
             x->order = (int)i;
             REPORT_SET(x->pattern, pattern[i].name);
-            sure |= x->sure;
+            sure |= x->sure && !x->weak;
             if (!found && !x->weak) gradcheck_explain_by(report, found = x);
         }
     }

@@ -109,7 +109,7 @@ static const char *how_wrong(const Suspect *s, char text[REPORT_NAME]) {
         snprintf(text, REPORT_NAME, "%.6g times what it has to be", k);
     else
         snprintf(text, REPORT_NAME, "%s",
-                 extra      ? "not 0, as it must be,"
+                 extra      ? "not 0, as it must be"
                  : isnan(k) ? "wrong"
                  : k < -0.5 ? "of the wrong sign"
                             : "missing");

@@ -129,8 +129,7 @@ static bool at_one_index(const AlongAxis *a, const Wrong *w, long *index) {
     return *index >= 0;
 }
 
-/* "0 to 3, 5": the numbers of a set. */
-static void say_numbers(const bool *set, long n, char *text, size_t size) {
+void pattern_numbers_text(const bool *set, long n, char *text, size_t size) {
     text[0] = 0;
     for (long i = 0, end; i < n; i = end) {
         for (end = i + 1; set[i] && end < n && set[end]; end++) continue;
@@ -147,6 +146,36 @@ static uint64_t form_along(Shape shape, int axis, const char *of) {
     char text[REPORT_NAME];
     snprintf(text, sizeof text, "along axis %d%s", shape.rank - axis, of);
     return pattern_form(text);
+}
+
+/* Whether all that is wrong has one index along an axis. Where that is the last, and what comes before is right, another case
+ * with more indices may show that it is all from there on: a second reading. */
+static bool only_at(Suspect *s, Shape shape, const Wrong *w, const char *which, const char *of) {
+    enum { ENOUGH = 3 };
+    for (int axis = 0; axis < shape.rank; axis++) {
+        AlongAxis a = pattern_along(shape, axis);
+        long index, rights = 0;
+        bool *right = arena_alloc(s->arena, (size_t)a.n + 1);
+        if (!at_one_index(&a, w, &index)) continue;
+        for (long i = 0; i < w->n; i++) right[pattern_index_along(&a, i)] |= !w->idle[i] && !w->wrong[i];
+        for (long i = 0; i < a.n; i++) rights += right[i];
+        bool last = index == a.n - 1, until = last && right[index - 1] && !w->lost;
+        if (s->turn && !until) return false;
+        if (s->turn)
+            pattern_say(s, "right %s index %ld of axis %d%s, wrong from the next on",
+                        index > 1 ? "up to" : "at", index - 1, axis, of);
+        else if (until && rights < ENOUGH)
+            pattern_say(s, "right %s index %ld of axis %d%s, wrong at index %ld, the last",
+                        index > 1 ? "up to" : "at", index - 1, axis, of, index);
+        else
+            pattern_say(s, "wrong only%s at index %ld%s of axis %d", which, index, last ? ", the last," : "",
+                        axis);
+        s->said.form = form_along(shape, axis, of);
+        s->said.weak = s->turn && a.n == w->n; /* as by_index has it */
+        if (until && !s->turn) s->said.form ^= pattern_form("the last"), s->more = true;
+        return true;
+    }
+    return false;
 }
 
 /* Whether an index along the axis says what is wrong: at some all is, at others nothing, and there are enough of each. */
@@ -171,8 +200,8 @@ static bool by_index(Suspect *s, Shape shape, int axis, const Wrong *w, const ch
     if (wrongs < 2 || rights < 1) return false;
     bool at_an_end = rights == 1 && (only == 0 || only == last), until = rights > 0;
     for (long i = 0; i + 1 < a->n; i++) until &= !(wrong[i] && right[i + 1]);
-    say_numbers(wrong, a->n, bad, sizeof bad);
-    say_numbers(right, a->n, good, sizeof good);
+    pattern_numbers_text(wrong, a->n, bad, sizeof bad);
+    pattern_numbers_text(right, a->n, good, sizeof good);
     if (until && only < last && !w->lost)
         pattern_say(s, "right %s index %ld of axis %d%s, wrong from the next on", only ? "up to" : "at", only,
                     a->axis, of);
@@ -184,6 +213,16 @@ static bool by_index(Suspect *s, Shape shape, int axis, const Wrong *w, const ch
                     w->lost ? "no gradient arrives" : "wrong", bad, a->axis, of, good);
     s->said.form = form_along(shape, axis, of);
     s->said.weak = one_each && (!at_an_end || wrongs + rights < LEAST);
+    return true;
+}
+
+/* Of one element, what its outputs say of it. */
+static bool say_single(Suspect *s) {
+    static const char single[] = "a single element is wrong";
+    char where[REPORT_TEXT] = "";
+    if (pattern_output_place(s) && !s->said.weak) snprintf(where, sizeof where, "; %.200s", s->said.reason);
+    pattern_say(s, "%s%s", single, where);
+    s->said.form = pattern_form(single), s->said.weak = s->more = false;
     return true;
 }
 
@@ -217,19 +256,11 @@ bool pattern_place(Suspect *s) {
     }
     if (known && lost) return pattern_say(s, "no gradient arrives where %s: it is 0 there", where);
     if (known) return pattern_say(s, "wrong only where %s", where);
-    for (int axis = 0; axis < s->shape.rank; axis++) {
-        AlongAxis a = pattern_along(s->shape, axis);
-        long index;
-        if (w.count > 1 && at_one_index(&a, &w, &index)) {
-            pattern_say(s, "wrong only at index %ld%s of axis %d", index,
-                        index == a.n - 1 ? ", the last," : "", axis);
-            s->said.form = form_along(s->shape, axis, "");
-            return true;
-        }
-    }
+    if (w.count > 1 && only_at(s, s->shape, &w, "", "")) return true;
+    if (s->turn) return false;
     for (int axis = 0; axis < s->shape.rank; axis++)
         if (by_index(s, s->shape, axis, &w, "")) return true;
-    return w.count == 1 && pattern_say(s, "a single element is wrong");
+    return w.count == 1 && say_single(s);
 }
 
 static const char of_output[] = " of the output";
@@ -242,15 +273,16 @@ bool pattern_output_place(Suspect *s) {
     bool *wrong = arena_alloc(s->arena, (size_t)e->outputs),
          *idle = arena_alloc(s->arena, (size_t)e->outputs);
     for (long i = 0; i < e->outputs; i++) {
-        bool depends = false;
+        bool depends = false, moves = false;
         for (long j = 0; j < e->coordinates; j++) {
             long at = (1 + i) * e->coordinates + j;
             wrong[i] |=
                 e->entry[at].state != ENTRY_KINK && !pattern_near(s, at, s->analytic[at], s->numeric[at]);
             depends |= s->numeric[at] != 0;
+            moves |= e->state[j] == ENTRY_WRONG && s->numeric[at] != 0;
         }
         hidden &= !wrong[i] || !depends;
-        idle[i] = !wrong[i] && !depends;
+        idle[i] = !wrong[i] && !moves; /* what is wrong elsewhere has no effect here */
     }
     Wrong w = wrong_set(wrong, idle, e->outputs);
     if (w.count == 0 || w.count == e->outputs) return false;
@@ -258,16 +290,8 @@ bool pattern_output_place(Suspect *s) {
         return pattern_say(
             s, "wrong only for outputs that do not depend on the input (masked, clipped): their upstream "
                "gradient must not pass");
-    for (int axis = 0; axis < s->y_shape.rank; axis++) {
-        AlongAxis a = pattern_along(s->y_shape, axis);
-        long index;
-        if (at_one_index(&a, &w, &index)) {
-            pattern_say(s, "wrong only for outputs at index %ld%s of axis %d", index,
-                        index == a.n - 1 ? ", the last," : "", axis);
-            s->said.form = form_along(s->y_shape, axis, of_output);
-            return true;
-        }
-    }
+    if (only_at(s, s->y_shape, &w, " for outputs", of_output)) return true;
+    if (s->turn) return false;
     for (int axis = 0; axis < s->y_shape.rank; axis++)
         if (by_index(s, s->y_shape, axis, &w, of_output)) return true;
     return false;

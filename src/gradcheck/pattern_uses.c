@@ -148,12 +148,25 @@ bool pattern_broadcast_sum(Suspect *s) {
     return false;
 }
 
+/* Whether each element has two uses at most: that one of two counts may be for another reason. */
+static bool has_few_uses(const Suspect *s) {
+    enum { FEW = 2 };
+    for (long j = 0; j < s->e->coordinates; j++) {
+        long uses = 0;
+        for (long i = 0; i < s->e->outputs; i++) uses += jacobian(s, i, j) != 0;
+        if (uses > FEW) return false;
+    }
+    return true;
+}
+
 bool pattern_one_use(Suspect *s) {
-    for (int step = 1; step >= -1; step -= 2)
-        if (fits_sum(s, none_beyond, &step, true))
-            return pattern_say(
-                s, "overwritten instead of accumulated: of an element's several uses only the %s counts",
-                step == 1 ? "last" : "first");
+    for (int step = 1; step >= -1; step -= 2) {
+        if (!fits_sum(s, none_beyond, &step, true)) continue;
+        s->said.weak = has_few_uses(s);
+        return pattern_say(
+            s, "overwritten instead of accumulated: of an element's several uses only the %s counts",
+            step == 1 ? "last" : "first");
+    }
     return false;
 }
 
@@ -163,10 +176,12 @@ static bool some_beyond(const Suspect *s, const void *which, long i, long j) {
 
 /* As when a loop ends one too early. */
 bool pattern_use_left_out(Suspect *s) {
-    for (int step = 1; step >= -1; step -= 2)
-        if (fits_sum(s, some_beyond, &step, true))
-            return pattern_say(s, "of an element's several uses all count but the %s",
-                               step == 1 ? "last" : "first");
+    for (int step = 1; step >= -1; step -= 2) {
+        if (!fits_sum(s, some_beyond, &step, true)) continue;
+        s->said.weak = has_few_uses(s);
+        return pattern_say(s, "of an element's several uses all count but the %s",
+                           step == 1 ? "last" : "first");
+    }
     return false;
 }
 

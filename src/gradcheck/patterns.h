@@ -37,6 +37,9 @@ long pattern_index_along(const AlongAxis *a, long i);
 int pattern_axes_in(unsigned set);
 long *pattern_numbers_along(Arena *arena, Shape shape, unsigned axes, long n, long *count);
 
+/* "0 to 3, 5": the numbers of a set of which there may be n. */
+void pattern_numbers_text(const bool *set, long n, char *text, size_t size);
+
 /* True if every entry of the Jacobian is known: the matrices have a row for each output, behind that of the first cotangent. */
 bool pattern_has_jacobian(const Suspect *s);
 
