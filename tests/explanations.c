@@ -257,6 +257,8 @@ static void cases_agree_on_an_explanation(void) {
     agreement("b,a,a,a,a", "-----");   /* what is seen in one given case, and in another not, was chance */
     agreement("a,a,b,b,b", "aabbb");   /* a case with a single wrong element refutes nothing */
     agreement("aB,aB,B,B,B", "aaBBB"); /* the order of patterns goes first */
+    agreement("a,a,B,B,B",
+              "aa---"); /* what fits one of three is no half, when the others are known as well */
 }
 
 /* Of readings of one number, which have one place in the order, the one that fits most cases; and cases that were added speak
@@ -281,6 +283,16 @@ static void the_reading_that_fits_most_is_believed(void) {
     r[0] = r[1];
     gradcheck_agree(r, 4);
     CHECK(r[2].in[0].pattern[0] == 'S' && r[3].in[0].pattern[0] == 'S', "added ones");
+}
+
+/* However small the others are, what is seen in one of three was chance. */
+static void what_is_seen_is_seen_in_half(void) {
+    for (int fits = 1; fits <= 2; fits++) {
+        CaseReport r[3];
+        for (int i = 0; i < 3; i++) r[i] = explained((char[]){(char)('1' + i), 0}, 1, "a", i < fits, false);
+        gradcheck_agree(r, 3);
+        CHECK((r[0].in[0].pattern[0] == 'a') == (fits == 2), "%d: %s", fits, r[0].in[0].pattern);
+    }
 }
 
 /* What a case says too weakly for itself bears out another that says the same, and says nothing where there is none. */
@@ -456,6 +468,7 @@ TEST_MAIN({"mistakes are explained once", mistakes_are_explained_once},
           {"cases are compared", cases_are_compared}, {"numbers are placed", numbers_are_placed},
           {"cases agree on an explanation", cases_agree_on_an_explanation},
           {"the reading that fits most is believed", the_reading_that_fits_most_is_believed},
+          {"what is seen is seen in half", what_is_seen_is_seen_in_half},
           {"weak ones bear out others", weak_ones_bear_out_others},
           {"other reasons stay", other_reasons_stay}, {"rows of numbers and none", rows_of_numbers_and_none},
           {"curves have a row for each power", curves_have_a_row_for_each_power},

@@ -21,27 +21,30 @@ static const Explanation *find_form(const InputReport *in, uint64_t form) {
 /* In how many cases that are not settled an explanation fits. */
 typedef struct Support {
     long given, all;
+    long settled;    /* given ones that are, and that it would have fitted as well */
     bool everywhere; /* in each given one that is large enough to show it */
 } Support;
 
 static Support support_of(const Wrong *w, long n, const Explanation *x) {
     enum { LARGE = 5 };
-    Support s = {0, 0, true};
+    Support s = {.everywhere = true};
     for (long i = 0; i < n; i++) {
-        if (w[i].settled) continue;
         bool fits = find_form(w[i].in, x->form);
+        s.settled += w[i].settled && w[i].given && fits;
+        if (w[i].settled) continue;
         s.all += fits, s.given += fits && w[i].given;
         s.everywhere &= fits || !w[i].given || w[i].in->wrong == 1 || w[i].in->coordinates < LARGE;
     }
     return s;
 }
 
-/* What accounts for every number is believed where it does so in half of the given cases; what was only seen, if it is seen in all
- * of them. */
+/* What accounts for every number is believed where it does so in half of the given cases, those that are settled among them;
+ * what was only seen, if it is seen in all that are open and large enough, and in half of these. */
 static bool is_believed(const Wrong *w, long n, const Explanation *x, Support s) {
-    long open = 0;
-    for (long i = 0; i < n; i++) open += w[i].given && !w[i].settled;
-    return s.given > 0 && (x->sure ? 2 * s.given >= open : s.everywhere);
+    long open = 0, given = 0;
+    for (long i = 0; i < n; i++) given += w[i].given, open += w[i].given && !w[i].settled;
+    bool half = x->sure ? 2 * (s.given + s.settled) >= given : 2 * s.given >= open;
+    return s.given > 0 && half && (x->sure || s.everywhere);
 }
 
 /* Of those that are believed the first in the order of patterns; of several of one pattern, as sizes that a factor may come from,
