@@ -410,6 +410,39 @@ static void changes_are_told_once(void) {
            "two operations");
 }
 
+/* Where none was found, that there was no time for more; once of an operation. */
+static void a_search_without_end_is_told(void) {
+    one(0, "op", "a", bad), one(1, "op", "b", bad);
+    report[0].search_cut = report[1].search_cut = true;
+    prints(print_all, 2,
+           "\nop: the search for a change that makes it right ran out of its time, of which\n"
+           "     --time-limit gives it more\n" FIRST AS_IN_A("op"),
+           "a search cut short");
+}
+
+/* Gradients that are right in all cases are beside what nothing explains. */
+static void what_is_right_is_told(void) {
+    InputReport *in = one(0, "op", "a", bad), right = {"dy", DIMS(2), .coordinates = 2, .sloped = 2};
+    one(1, "op", "b", bad);
+    in->reason[0] = report[1].in[0].reason[0] = 0, in->form = report[1].in[0].form = 0;
+    report[0].inputs = report[1].inputs = 2, in[1] = right, report[1].in[1] = right;
+    prints(print_all, 2,
+           "\nFAIL op/a, dx: all 2 elements are wrong\n"
+           "     no known pattern explains it; dy is right, and so is what backward computes\n"
+           "     for it\n" NUMBERS("2") AS_IN_A("op"),
+           "one that is right");
+    in[2] = right, report[0].inputs = 3;
+    REPORT_SET(in[2].name, "dz");
+    prints(print_all, 1,
+           "\nFAIL op/a, dx: all 2 elements are wrong\n"
+           "     no known pattern explains it; dy and dz are right, and so is what backward\n"
+           "     computes for them\n" NUMBERS("2"),
+           "two that are right");
+    report[1].in[1].verdict = FAIL, report[1].in[1].wrong = 1, in[2].sloped = 0;
+    prints(print_one, 2, "FAIL op/a, dx: all 2 elements are wrong\n" NO_PATTERN NUMBERS("2"),
+           "right by accident");
+}
+
 /* Where the change is known nothing else is said of a gradient. */
 static void reasons_are_left_out(void) {
     mended(0, "op", 1, true, "twice: is a factor missing?");
@@ -525,5 +558,7 @@ TEST_MAIN({"rows are aligned", rows_are_aligned},
           {"an axis of size 1 is a hint", an_axis_of_size_1_is_a_hint},
           {"changes go first", changes_go_first},
           {"changes of other gradients follow", changes_of_other_gradients_follow},
-          {"changes are told once", changes_are_told_once}, {"reasons are left out", reasons_are_left_out},
+          {"changes are told once", changes_are_told_once},
+          {"a search without end is told", a_search_without_end_is_told},
+          {"what is right is told", what_is_right_is_told}, {"reasons are left out", reasons_are_left_out},
           {"curves are drawn", curves_are_drawn})

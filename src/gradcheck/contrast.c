@@ -61,3 +61,31 @@ bool gradcheck_contrast(const CaseReport *r, long count, const CaseReport *at, c
     if (wrong && one) snprintf(text, REPORT_TEXT, "right where what has size %s here has size 1", one);
     return wrong && one;
 }
+
+static bool is_wrong_in_any(const CaseReport *r, long count, const CaseReport *at, const char *name) {
+    for (long i = 0; i < count; i++)
+        if (strcmp(r[i].op, at->op) == 0 && gradcheck_finding(&r[i], name) == FOUND_WRONG) return true;
+    return false;
+}
+
+void gradcheck_right_beside(const CaseReport *r, long count, const CaseReport *at, char text[REPORT_TEXT]) {
+    const char *name[REPORT_INPUTS];
+    int names = 0;
+    text[0] = 0;
+    for (int i = 0; i < at->inputs && !at->by_reference; i++)
+        if (gradcheck_finding(at, at->in[i].name) == FOUND_RIGHT &&
+            !is_wrong_in_any(r, count, at, at->in[i].name))
+            name[names++] = at->in[i].name;
+    for (int i = 0; i < names; i++) {
+        size_t used = strlen(text);
+        snprintf(text + used, REPORT_TEXT - used, "%s%.16s",
+                 i == 0           ? "; "
+                 : i + 1 == names ? " and "
+                                  : ", ",
+                 name[i]);
+    }
+    size_t used = strlen(text);
+    if (names)
+        snprintf(text + used, REPORT_TEXT - used, " %s right, and so is what backward computes for %s",
+                 names > 1 ? "are" : "is", names > 1 ? "them" : "it");
+}

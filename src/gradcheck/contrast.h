@@ -19,4 +19,7 @@ GradientFinding gradcheck_finding(const CaseReport *r, const char *name);
 bool gradcheck_contrast(const CaseReport *r, long count, const CaseReport *at, const InputReport *in,
                         char text[REPORT_TEXT]);
 
+/* "; dx and dy are right, …": gradients of a case that are right there, and in no case of the operation wrong. "" where none is. */
+void gradcheck_right_beside(const CaseReport *r, long count, const CaseReport *at, char text[REPORT_TEXT]);
+
 #endif

@@ -168,10 +168,21 @@ static void explain_repair(FILE *out, const CaseReport *r, const Repair *m) {
     fprintf(out, "%*sis      %s\n%*sbecomes %s\n", INDENT, "", m->is, INDENT, "", m->becomes);
 }
 
+static void explain_search(FILE *out, const CaseReport *r) {
+    bool wrong = false;
+    for (int i = 0; i < r->inputs; i++) wrong |= r->in[i].wrong > 0;
+    if (wrong && r->search_cut)
+        paragraph(
+            out, 0,
+            "%s: the search for a change that makes it right ran out of its time, of which --time-limit "
+            "gives it more",
+            r->op);
+}
+
 /* first: no case before has the gradient wrong. contrast: what other cases say about it, NULL where that is said already, or
- * nothing. */
+ * nothing; beside: which gradients are right. */
 static void explain_input(FILE *out, const CaseReport *r, const InputReport *in, bool first, const char *like,
-                          const char *contrast) {
+                          const char *contrast, const char *beside) {
     char text[REPORT_TEXT], same[LIKE_TEXT];
     like_text(same, like);
     if (in->wrong)
@@ -185,7 +196,7 @@ static void explain_input(FILE *out, const CaseReport *r, const InputReport *in,
         if (in->reason[0])
             paragraph(out, INDENT, "%s", in->reason);
         else if (in->wrong && !r->by_reference && !contrast)
-            paragraph(out, INDENT, "no known pattern explains it");
+            paragraph(out, INDENT, "no known pattern explains it%s", beside);
         if (contrast) paragraph(out, INDENT, "%s", contrast);
     }
     explain_worst(out, r, in);
@@ -242,11 +253,12 @@ static void explain(FILE *out, const CaseReport *r, const CaseReport *all, long 
     if (r->trouble[0] && trouble_first) explain_trouble(out, r, like_before(r, NULL, all, before));
     for (int i = 0; i < r->inputs; i++) {
         const InputReport *in = &r->in[i];
-        char text[REPORT_TEXT];
+        char text[REPORT_TEXT], beside[REPORT_TEXT];
         bool first = first_wrong(r, in, all, before);
         bool differs = first && gradcheck_contrast(all, count, r, in, text);
+        gradcheck_right_beside(all, count, r, beside);
         if (in->verdict != PASS)
-            explain_input(out, r, in, first, like_before(r, in, all, before), differs ? text : NULL);
+            explain_input(out, r, in, first, like_before(r, in, all, before), differs ? text : NULL, beside);
         explain_remarks(out, r, in);
     }
     if (r->trouble[0] && !trouble_first) explain_trouble(out, r, like_before(r, NULL, all, before));
@@ -258,12 +270,14 @@ void gradcheck_explain(FILE *out, const CaseReport *r, const CaseReport *all, lo
         for (int i = 0; i < r->inputs; i++) mended |= gradcheck_repair(r, &r->in[i]) == m;
         if (mended) explain_repair(out, r, m);
     }
+    explain_search(out, r);
     explain(out, r, all, count, 0);
 }
 
+/* Whether what the search found is told with an earlier case. */
 static bool is_repair_said(const CaseReport *r, long i) {
     for (long k = 0; k < i; k++)
-        if (r[k].repair->line && strcmp(r[k].op, r[i].op) == 0) return true;
+        if ((r[k].repair->line || r[k].search_cut) && strcmp(r[k].op, r[i].op) == 0) return true;
     return false;
 }
 
@@ -289,6 +303,7 @@ void gradcheck_explain_all(FILE *out, const CaseReport *r, long count) {
         for (const Repair *m = r[i].repair; m < r[i].repair + REPAIRS && m->line && !is_repair_said(r, i);
              m++)
             explain_repair(out, &r[i], m);
+        if (!is_repair_said(r, i)) explain_search(out, &r[i]);
         explain(out, &r[i], r, count, i);
     }
 }

@@ -133,6 +133,7 @@ typedef struct CaseReport {
     long evaluations; /* forward runs */
 
     Repair repair[REPAIRS]; /* each of other gradients; the first one mends the most */
+    bool search_cut;        /* none was found in the time there was */
 
     /* What was to be judged, whatever came of it: known of a case that comes from a table, not of files. */
     bool planned;

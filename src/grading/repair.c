@@ -354,7 +354,12 @@ void repair_find(const CheckPlan *p, const char *source, const char *folder, con
     if (!wrong) return;
     snprintf(s.file, sizeof s.file, "%s/edited.c", folder);
     take_items(&s, report[0].op, folder);
-    if (read_source(&s)) look(&s), say_all(&s);
+    if (read_source(&s)) {
+        look(&s);
+        bool cut = clock_seconds() >= s.until;
+        say_all(&s);
+        for (long i = 0; i < count; i++) report[i].search_cut = cut && !s.said && is_wrong(&report[i]);
+    }
     for (int k = 0; k < STAGES; k++) candidates_free(&s.stage[k].tried);
     free(s.stage[1].edits.edit);
     edits_free(&s.stage[0].edits);
