@@ -288,10 +288,13 @@ static void fit_share(void *context, long i) {
         bool factor = e->kind == EDIT_FACTOR, many = f->degree > 3;
         bool times = factor ? !many : e->kind == EDIT_ADDED && f->degree < 3;
         if (many && !takes_many(s, e)) continue;
+        long at = found;
         found += fit(f, site, factor ? FIT_INSTEAD : FIT_ADDED, to + found, f->room - found);
         long before = found;
         if (times) found += fit(f, site, FIT_TIMES, to + found, f->room - found);
         for (; before < found && !factor; before++) to[before].trial.instead = 2;
+        for (before = at, at = found, found = before; before < at; before++)
+            if (candidates_is_of_loop(s->edits, &to[before].trial)) to[found++] = to[before];
     }
     child_send(to, (size_t)found * sizeof *to);
 }
@@ -356,6 +359,8 @@ static double price(const Candidates *s, const TrialResult *r) {
     if (e->kind == EDIT_TEXT) cost += 0.001 * (double)strlen(e->part[0].text);
     if (e->kind == EDIT_INDEX) cost += r->trial.value[0] ? amount != 0 : e->literal ? 0 : -1.5;
     if (e->kind == EDIT_VALUE) cost += amount != 0;
+    if (e->kind == EDIT_FACTOR && r->trial.instead && !r->trial.value[1])
+        cost += 0.5; /* nothing of it stays */
     if (e->kind == EDIT_FACTOR && !r->trial.value[0]) cost += amount == -2 ? 0 : amount == -1 ? -0.5 : 0.5;
     if (e->kind >= EDIT_FACTOR && e->kind != EDIT_GUARD && amount != 0 && !is_small_fraction(amount))
         cost += 5;

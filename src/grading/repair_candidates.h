@@ -29,6 +29,10 @@ bool candidates_measure(Candidates *s, const TrialPlace *p,
 void candidates_products(Candidates *s, const CheckPlan *p, int degree,
                          double until); /* in the place of what is there */
 
+/* Whether what is added in a copied loop has its variable in it; true of any other trial. What has not is the same in all its runs:
+ * a term many times, and no sum. */
+bool candidates_is_of_loop(const Edits *all, const RepairTrial *t);
+
 void candidates_free(Candidates *s);
 
 /* The likeliest first: what mends most gradients, with the least change. */
