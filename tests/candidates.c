@@ -112,6 +112,34 @@ static void loops_are_tried_once(void) {
     forget();
 }
 
+/* In a loop that is copied only what has its variable is added: at `target`, or with the value, from 1. */
+static void loops_add_what_is_theirs(void) {
+    read_lines("for (long j = 0; j < N; j++) { double c = a * x[j]; dx[j] += c; sum += b; }");
+    Edits first = edits;
+    edits_find_loops(&edits, &first);
+    long of_loop = 0, others = 0;
+    for (int i = 0; i < edits.edits; i++) {
+        const Edit *e = &edits.edit[i];
+        const Pool *pool = &edits.pool[e->pool];
+        for (int v = 0; e->head && v < pool->values; v++) {
+            const char *value = pool->value[v]->text, *name = strstr(e->head, "long ") + strlen("long ");
+            bool own =
+                strstr(value, (char[]){'[', name[0], ']', 0}) || strcmp(value, (char[]){name[0], 0}) == 0;
+            bool other = strcmp(value, "a") == 0 || strcmp(value, "b") == 0 || strcmp(value, "N") == 0;
+            RepairTrial t = {.edit = 1 + i, .value = {1 + v}};
+            of_loop += own, others += other;
+            CHECK(!own || candidates_is_of_loop(&edits, &t), "%s: %s", e->head, value);
+            CHECK(!other || !candidates_is_of_loop(&edits, &t), "%s: %s", e->head, value);
+        }
+        RepairTrial t = {.edit = 1 + i};
+        CHECK(candidates_is_of_loop(&edits, &t) == !e->head, "%s", e->head);
+    }
+    CHECK(of_loop > 0 && others > 0, "%ld, %ld", of_loop, others);
+    free(edits.edit);
+    edits = first;
+    forget();
+}
+
 /* Of two trials that pass the first is the likelier one. */
 static void the_likelier_goes_first(void) {
     typedef struct Passed {
@@ -167,7 +195,22 @@ static void where_a_gradient_is_made_goes_first(void) {
     forget();
 }
 
+/* And a term added there before one of which nothing stays elsewhere. */
+static void a_term_is_added_rather_than_replaced(void) {
+    read_lines("h[i] += a * 2; dx[i] += b * 2;");
+    int instead = find_edit(EDIT_FACTOR, "a * 2", NULL), added = find_edit(EDIT_TERM, "b * 2", NULL);
+    TrialResult trial[2] = {
+        {.trial = {.edit = 1 + instead, .value = {1}, .amount = 1, .instead = 1}, .mended = 1},
+        {.trial = {.edit = 1 + added, .value = {1}, .amount = 1}, .mended = 1}};
+    Candidates c = {.edits = &edits, .trial = trial, .trials = 2};
+    candidates_sort(&c);
+    CHECK(trial[0].trial.edit == 1 + added, "%g, %g", trial[0].price, trial[1].price);
+    forget();
+}
+
 TEST_MAIN({"each change is tried once", each_change_is_tried_once},
+          {"loops add what is theirs", loops_add_what_is_theirs},
           {"loops are tried once", loops_are_tried_once},
           {"the likelier goes first", the_likelier_goes_first},
-          {"where a gradient is made goes first", where_a_gradient_is_made_goes_first})
+          {"where a gradient is made goes first", where_a_gradient_is_made_goes_first},
+          {"a term is added rather than replaced", a_term_is_added_rather_than_replaced})
