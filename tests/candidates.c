@@ -112,7 +112,7 @@ static void loops_are_tried_once(void) {
     forget();
 }
 
-/* In a loop that is copied only what has its variable is added: at `target`, or with the value, from 1. */
+/* In a loop that is copied only what has its variable. */
 static void loops_add_what_is_theirs(void) {
     read_lines("for (long j = 0; j < N; j++) { double c = a * x[j]; dx[j] += c; sum += b; }");
     Edits first = edits;

@@ -420,7 +420,7 @@ static void a_search_without_end_is_told(void) {
            "a search cut short");
 }
 
-/* Gradients that are right in all cases are beside what nothing explains. */
+/* Gradients that are right in all cases, beside what nothing explains and where it is only known which elements are wrong. */
 static void what_is_right_is_told(void) {
     InputReport *in = one(0, "op", "a", bad), right = {"dy", DIMS(2), .coordinates = 2, .sloped = 2};
     one(1, "op", "b", bad);
@@ -438,6 +438,13 @@ static void what_is_right_is_told(void) {
            "     no known pattern explains it; dy and dz are right, and so is what backward\n"
            "     computes for them\n" NUMBERS("2"),
            "two that are right");
+    REPORT_SET(in->reason, "wrong at index 2"), REPORT_SET(in->pattern, "only somewhere");
+    prints(print_all, 1,
+           "\nFAIL op/a, dx: all 2 elements are wrong\n"
+           "     wrong at index 2; dy and dz are right, and so is what backward computes for\n"
+           "     them\n" NUMBERS("2"),
+           "two beside a place");
+    in->reason[0] = in->pattern[0] = 0;
     report[1].in[1].verdict = FAIL, report[1].in[1].wrong = 1, in[2].sloped = 0;
     prints(print_one, 2, "FAIL op/a, dx: all 2 elements are wrong\n" NO_PATTERN NUMBERS("2"),
            "right by accident");

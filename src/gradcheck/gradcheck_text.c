@@ -194,7 +194,8 @@ static void explain_input(FILE *out, const CaseReport *r, const InputReport *in,
     if (like || (!in->wrong && !in->unclear) || (r->added && in->wrong && !first && !in->reason[0])) return;
     if (!gradcheck_repair(r, in)) { /* where the change is known that it takes, nothing else helps */
         if (in->reason[0])
-            paragraph(out, INDENT, "%s", in->reason);
+            paragraph(out, INDENT, "%s%s", in->reason,
+                      strcmp(in->pattern, "only somewhere") == 0 ? beside : "");
         else if (in->wrong && !r->by_reference && !contrast)
             paragraph(out, INDENT, "no known pattern explains it%s", beside);
         if (contrast) paragraph(out, INDENT, "%s", contrast);
