@@ -36,7 +36,7 @@ static inline void read_lines(const char *lines) {
              "    double *y = n->out->data;\n"
              "    m->scale = 2;\n"
              "    y[0] = m->scale;\n"
-             "    n->out->data[1] = 0;\n"
+             "    n->out->data[1] = m->width;\n"
              "    m->width = 1;\n"
              "}\n"
              "static inline void backward(Node *n) {\n"

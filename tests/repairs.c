@@ -7,8 +7,9 @@
 #include "child.h"
 #include "formats/json.h"
 
-#define SOURCE "tests/students/mended.c"
-#define HELPED "tests/students/helped.c"
+#define SOURCE  "tests/students/mended.c"
+#define HELPED  "tests/students/helped.c"
+#define CARRIED "tests/students/carried.c"
 /* However much else the machine does. */
 #define PATIENT        "--time-limit", "60"
 #define GRADCHECK(...) run_program("gradcheck", ARGUMENTS(__VA_ARGS__), (Streams){0})
@@ -53,11 +54,6 @@ static const Mistake mistakes[] = {
     {"for (long t = T - 1; t >= 0; t--) {\n        const", "for (long t = 0; t < T; t++) {\n        const",
      "the loop runs in the wrong direction"},
     {"for (long j = 0; j < N; j++) radial", "for (long j = 0; j < N - 1; j++) radial", "off by one"},
-    {"for (long t = T - 1; t >= 0; t--) {\n        const real *s = m->s + t * N, *g = dy + t * N;\n        "
-     "double radial = 0, along[E];",
-     "double radial = 0, along[E];\n    for (long t = T - 1; t >= 0; t--) {\n        const real *s = m->s + "
-     "t * N, *g = dy + t * N;",
-     "before this loop something is not set to 0"},
     {"if (t > 0) ds", "ds", "a condition is missing"},
     {"if (dv) dv[e]", "if (dv && e > 0) dv[e]", "off by one"},
     {"if (dv) dv[e]", "if (dv && v[e] > 0) dv[e]", "a condition is one too many"},
@@ -82,6 +78,49 @@ static const Mistake loops[] = {
      "forward does this, and backward does not"},
 };
 enum { LOOPS = sizeof loops / sizeof *loops };
+
+/* What stands in the wrong place; of carried.c. */
+typedef struct Misplaced {
+    const char *right, *wrong, *what, *is, *becomes;
+} Misplaced;
+
+static const Misplaced misplaced[] = {
+    /* Past others, with the condition that it stands behind. */
+    {"            carry += dz * u[t] * (1 - th * th);\n            if (dx) dx[b * T + t] += carry;\n",
+     "            if (dx) dx[b * T + t] += carry;\n            carry += dz * u[t] * (1 - th * th);\n",
+     "this is too early: it belongs behind line 42", "if (dx) dx[b * T + t] += carry",
+     "carry += dz * u[t] * (1 - th * th); if (dx) dx[b * T + t] += carry"},
+    {"            if (dx) dx[b * T + t] += carry;\n            if (t > 0) slope += carry * h[t - 1];\n"
+     "            carry *= a[0];\n            if (du) du[t] += dz * th;\n",
+     "            if (t > 0) slope += carry * h[t - 1];\n            carry *= a[0];\n"
+     "            if (du) du[t] += dz * th;\n            if (dx) dx[b * T + t] += carry;\n",
+     "this is too late: it belongs before line 43", "if (dx) dx[b * T + t] += carry",
+     "if (dx) dx[b * T + t] += carry; carry *= a[0]"},
+    {"            carry *= a[0];\n            if (du) du[t] += dz * th;\n        }\n",
+     "            if (du) du[t] += dz * th;\n        }\n        carry *= a[0];\n",
+     "this belongs into the loop of line 39", "carry *= a[0]",
+     "for (long t = T - 1; t >= 0; t--) { … carry *= a[0]; }"},
+    /* Out of a loop, and behind it. */
+    {"            carry *= a[0];\n            if (du) du[t] += dz * th;\n        }\n        if (da) da[0] += "
+     "slope;\n",
+     "            carry *= a[0];\n            if (du) du[t] += dz * th;\n            if (da) da[0] += "
+     "slope;\n        }\n",
+     "this belongs behind the loop of line 39", "if (da) da[0] += slope",
+     "for (long t = T - 1; t >= 0; t--) …; if (da) da[0] += slope"},
+    /* Where a sum begins. */
+    {"    for (long b = 0; b < B; b++) {\n        const real *h = m->h + b * T;\n"
+     "        double dz = 2 * m->z[b] * dy[b];\n        double carry = 0;\n",
+     "    double carry = 0;\n    for (long b = 0; b < B; b++) {\n        const real *h = m->h + b * T;\n"
+     "        double dz = 2 * m->z[b] * dy[b];\n",
+     "this belongs into the loop of line 35", "double carry = 0",
+     "for (long b = 0; b < B; b++) { double carry = 0; …"},
+    {"        double carry = 0;\n        double slope = 0;\n        for (long t = T - 1; t >= 0; t--) {\n",
+     "        double slope = 0;\n        for (long t = T - 1; t >= 0; t--) {\n            double carry = "
+     "0;\n",
+     "this belongs before the loop of line 38", "double carry = 0",
+     "double carry = 0; for (long t = T - 1; t >= 0; t--) …"},
+};
+enum { MISPLACED = sizeof misplaced / sizeof *misplaced };
 
 static char *right_text;
 
@@ -176,6 +215,26 @@ static void loops_are_added(void) {
     read_right(HELPED);
     enter_folder();
     for (int i = 0; i < LOOPS; i++) check_change(&loops[i]);
+}
+
+/* Where a statement belongs is said by its line and what it goes beside. */
+static void statements_are_moved(void) {
+    read_right(CARRIED);
+    enter_folder();
+    for (int i = 0; i < MISPLACED; i++) {
+        const Misplaced *m = &misplaced[i];
+        Said said;
+        char *wrong = replaced(right_text, strstr(right_text, m->right), m->wrong, strlen(m->right));
+        CHECK(wrong, "no '%s'", m->right);
+        if (!wrong) continue;
+        write_text("op.c", wrong);
+        CHECK(GRADCHECK("op.c", "--json", PATIENT) == 1 && read_repair(out, &said), "'%s': nothing is said",
+              m->wrong);
+        CHECK(strcmp(said.what, m->what) == 0 && strcmp(said.is, m->is) == 0 &&
+                  strcmp(said.becomes, m->becomes) == 0,
+              "'%s': %s, '%s' becomes '%s'", m->wrong, said.what, said.is, said.becomes);
+        free(wrong);
+    }
 }
 
 /* Two mistakes, each in another gradient, and two that are one: the change of each is said. */
@@ -407,7 +466,7 @@ static void what_is_not_known_is_not_said(void) {
 }
 
 PROGRAM_TEST_MAIN({"changes make files right", changes_make_files_right, 170},
-                  {"loops are added", loops_are_added},
+                  {"loops are added", loops_are_added}, {"statements are moved", statements_are_moved},
                   {"each gradient has its change", each_gradient_has_its_change},
                   {"trials may do harm", trials_may_do_harm},
                   {"cases are of many kinds", cases_are_of_many_kinds},

@@ -296,9 +296,8 @@ int edited_source_show(const Edits *all, const RepairTrial *t, char is[REPAIR_SH
         return line;
     }
     if (e->statement) {
-        const Piece *moved = &all->s->piece[e->from];
-        shorten(is, edits_tokens(all, moved->begin, moved->end)), shorten(becomes, e->statement);
-        return all->s->token[moved->begin].line;
+        shorten(is, edits_tokens(all, e->from, e->from_end)), shorten(becomes, e->statement);
+        return all->s->token[e->from].line;
     }
     char *text = NULL;
     size_t size;

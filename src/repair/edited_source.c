@@ -53,7 +53,8 @@ static const char preamble[] = "struct { " SOURCE(REPAIR_TRIAL_MEMBERS) " } " RE
             : repair_trial.instead == 2
                 ? *target[repair_trial.target] * repair_trial.picked * (1 + repair_trial.amount)
                 : *target[repair_trial.target] + repair_more(*target[repair_trial.target]);
-});
+}) SOURCE(static double repair_kept; /* from one round of a loop to the next */
+);
 
 static const char *const around[] = {[EDIT_INDEX] = "index",
                                      [EDIT_ARRAY] = "array",

@@ -15,6 +15,10 @@ Edit *edits_add(Edits *all, EditKind kind, int cost, const char *what, int piece
     return e;
 }
 
+void edits_add_part(Edit *e, int piece, int begin, int end, const char *text) {
+    e->part[e->parts++] = (EditPart){piece, begin, end, text};
+}
+
 const char *edits_text(const Edits *all, const char *format, ...) {
     va_list list;
     va_start(list, format);
@@ -35,6 +39,22 @@ const char *edits_loop_head(const Edits *all, int start) {
     int begin = all->s->piece[start].begin;
     while (begin > 0 && !token_is(all->s, begin, "for")) begin--;
     return edits_tokens(all, begin, token_closing(all->s, begin + 1, (int)all->s->tokens) + 1);
+}
+
+int edits_statement_end(const CSource *s, int at) {
+    static const char *const heads[] = {"for", "while", "switch", NULL};
+    int end = (int)s->tokens;
+    bool choice = token_is(s, at, "if");
+    if (choice || token_is_any(s, at, heads)) {
+        at = edits_statement_end(s, token_closing(s, at + 1, end) + 1);
+        return choice && token_is(s, at, "else") ? edits_statement_end(s, at + 1) : at;
+    }
+    if (token_is(s, at, "do")) at = edits_statement_end(s, at + 1);
+    bool block = token_is(s, at, "{");
+    while (at < end && !block && !token_is(s, at, ";"))
+        at = token_is(s, at, "(") || token_is(s, at, "{") ? token_closing(s, at, end) + 1 : at + 1;
+    if (block) at = token_closing(s, at, end);
+    return at < end ? at + 1 : end;
 }
 
 const char *edits_rest(const Edits *all, int begin, int end) {

@@ -31,11 +31,11 @@ typedef struct Edit {
     const char *what; /* what was wrong, in words */
     const char *
         statement; /* of EDIT_TEXT that adds a statement around a loop, or moves one: it, as it is to be shown */
-    int from;      /* a piece: where it is moved from; -1: it is added */
-    int pool;      /* number of its pool: the piece's, or behind those a copied loop's */
-    const char *head; /* of a copied loop, for (…;…;…); NULL: there is none */
-    bool before;      /* it goes behind the declared value before the piece */
-    EditPart part[3]; /* of EDIT_TEXT up to all of them */
+    int from, from_end; /* tokens: where it is moved from; -1: it is added */
+    int pool;           /* number of its pool: the piece's, or behind those a copied loop's */
+    const char *head;   /* of a copied loop, for (…;…;…); NULL: there is none */
+    bool before;        /* it goes behind the declared value before the piece */
+    EditPart part[3];   /* of EDIT_TEXT up to all of them */
     int parts;
 } Edit;
 
@@ -82,9 +82,11 @@ void edits_free(Edits *all);
 /* For the parts that find them. */
 Edit *edits_add(Edits *all, EditKind kind, int cost, const char *what, int piece, int begin, int end,
                 const char *text);
+void edits_add_part(Edit *e, int piece, int begin, int end, const char *text); /* one more, of EDIT_TEXT */
 const char *edits_text(const Edits *all, const char *format, ...) __attribute__((format(printf, 2, 3)));
 const char *edits_tokens(const Edits *all, int begin, int end); /* as they stand */
 const char *edits_loop_head(const Edits *all, int start); /* for (…;…;…), of the piece that it starts with */
+int edits_statement_end(const CSource *s, int at); /* the token behind the statement that begins at one */
 const char *edits_rest(const Edits *all, int begin, int end); /* behind others, with the blank between them */
 
 /* Whether all names of tokens [begin, end) mean at token `where` what they mean where they stand. */
@@ -109,6 +111,7 @@ const char *edits_without(const Edits *all, const Expression *e, const Expressio
 void edits_find_pools(Edits *all);
 void edits_find_names(Edits *all, int piece);
 void edits_find_statements(Edits *all);
+void edits_find_moves(Edits *all);
 
 /* Of a condition, a part of one, or a choice in a piece. */
 void edits_of_comparison(Edits *all, int piece, const Expression *e);

@@ -6,23 +6,11 @@ typedef struct Span {
     int begin, body, end;
 } Span;
 
-/* Behind a statement. */
-static int statement_end(const CSource *s, int at) {
-    int end = (int)s->tokens;
-    while (at < end && (token_is(s, at, "for") || token_is(s, at, "if") || token_is(s, at, "while")))
-        at = token_closing(s, at + 1, end) + 1;
-    bool block = at < end && token_is(s, at, "{");
-    while (at < end && !block && !token_is(s, at, ";"))
-        at = token_is(s, at, "(") || token_is(s, at, "{") ? token_closing(s, at, end) + 1 : at + 1;
-    if (block) at = token_closing(s, at, end);
-    return at < end ? at + 1 : end;
-}
-
 static Span span_of(const CSource *s, const Loop *l) {
     Span span = {.begin = s->piece[l->start].begin};
     while (span.begin > 0 && !token_is(s, span.begin, "for")) span.begin--;
     span.body = token_closing(s, span.begin + 1, (int)s->tokens) + 1;
-    span.end = statement_end(s, span.body);
+    span.end = edits_statement_end(s, span.body);
     return span;
 }
 

@@ -1,10 +1,6 @@
 #include "repair/edits.h"
 #include <string.h>
 
-static void add_part(Edit *e, int piece, int begin, int end, const char *text) {
-    e->part[e->parts++] = (EditPart){piece, begin, end, text};
-}
-
 /* for (i = A; i < B; i++) from the other end, and for (i = A; i >= B; i--). */
 static void reverse(Edits *all, const Loop *l) {
     const CSource *s = all->s;
@@ -25,93 +21,9 @@ static void reverse(Edits *all, const Loop *l) {
                                    up && below    ? " - 1"
                                    : !up && above ? " + 1"
                                                   : ""));
-    add_part(e, l->condition, condition->begin, condition->end,
-             edits_text(all, "%s %s (%s)", name, up ? ">=" : "<=", from));
-    add_part(e, l->step, step->begin, step->end, edits_text(all, "%s%s", name, up ? "--" : "++"));
-}
-
-/* Two statements that follow each other, the other way round; or their right sides. */
-static void exchange(Edits *all, int first, int second) {
-    const Piece *a = &all->s->piece[first], *b = &all->s->piece[second];
-    Edit *e = edits_add(all, EDIT_TEXT, 1, "two statements are in the wrong order", first, a->begin, a->end,
-                        edits_tokens(all, b->begin, b->end));
-    add_part(e, second, b->begin, b->end, edits_tokens(all, a->begin, a->end));
-    const Expression *one = all->tree[first], *two = all->tree[second];
-    if (!two || one->kind != EXPRESSION_ASSIGNED || two->kind != EXPRESSION_ASSIGNED) return;
-    one = one->part->next, two = two->part->next;
-    e = edits_add(all, EDIT_TEXT, 3, "two values are exchanged", first, one->begin, one->end,
-                  edits_tokens(all, two->begin, two->end));
-    add_part(e, second, two->begin, two->end, edits_tokens(all, one->begin, one->end));
-}
-
-static bool is_start(const CSource *s, int piece) {
-    for (long i = 0; i < s->loops; i++)
-        if (s->loop[i].start == piece) return true;
-    return false;
-}
-
-/* A statement and a declared value that follow each other. */
-static void exchange_value(Edits *all, int first) {
-    const CSource *s = all->s;
-    const Piece *a = &s->piece[first], *b = a + 1;
-    const char *one = edits_tokens(all, a->begin, a->end), *two = edits_tokens(all, b->begin, b->end);
-    bool declares = a->kind == PIECE_VALUE, near = b->shown - a->end < 4 && token_is(s, a->end, ";");
-    const Piece *value = declares ? a : b;
-    if (a->kind == b->kind || a->kind == PIECE_CONDITION || b->kind == PIECE_CONDITION) return;
-    if (!near || value->shown == value->begin || is_start(s, (int)(value - s->piece))) return;
-    if (declares && !edits_in_scope(s, b->begin, b->end, a->shown)) return;
-    Edit *e = edits_add(all, EDIT_TEXT, 1, "two statements are in the wrong order", first, a->begin, a->end,
-                        declares ? edits_text(all, "(%s, %s)", two, one) : "(void)0");
-    add_part(e, first + 1, b->begin, b->end,
-             declares ? "(void)0"
-                      : edits_text(all, "({ __typeof__(%s) repair_v = %s; %s; repair_v; })", two, two, one));
-    e->statement = edits_text(all, "%s; %s", edits_tokens(all, b->shown, b->shown_end),
-                              edits_tokens(all, a->shown, a->shown_end));
-    e->from = first;
-}
-
-/* ---- Statements in another place ---- */
-
-/* Whether two pieces stand in the same braces, the first before the second. */
-static bool same_block(const CSource *s, int first, int second) {
-    for (int i = s->piece[first].end; i < s->piece[second].begin; i++)
-        if (token_is(s, i, "{") || token_is(s, i, "}")) return false;
-    return true;
-}
-
-/* A statement that stands by itself, as the whole of a line. */
-static bool is_alone(const CSource *s, const Piece *p) {
-    bool begins =
-        token_is(s, p->begin - 1, ";") || token_is(s, p->begin - 1, "{") || token_is(s, p->begin - 1, "}");
-    return begins && p->kind == PIECE_STATEMENT && token_is(s, p->end, ";");
-}
-
-/* What forward saves, some statements or declared values earlier or later. */
-static void move(Edits *all, int from) {
-    enum { FAR = 4 };
-    const CSource *s = all->s;
-    const Piece *p = &s->piece[from];
-    const char *own = edits_tokens(all, p->begin, p->end);
-    for (int to = from - FAR < 0 ? 0 : from - FAR; to <= from + FAR && to < s->pieces; to++) {
-        const Piece *other = &s->piece[to];
-        bool declared = other->kind == PIECE_VALUE && other->shown < other->begin && to < from;
-        if (to == from || !same_block(s, to < from ? to : from, to < from ? from : to)) continue;
-        if (!declared && !is_alone(s, other)) continue;
-        if (to < from && !edits_in_scope(s, p->begin, p->end, other->shown)) continue;
-        const char *its = edits_tokens(all, other->begin, other->end);
-        int first = to < from ? to : from;
-        Edit *e = edits_add(all, EDIT_TEXT, 3, to < from ? "this is too late" : "this is too early", first,
-                            s->piece[first].begin, s->piece[first].end, "(void)0");
-        if (to < from) e->part[0].text = edits_text(all, declared ? "(%s, %s)" : "%s, %s", own, its);
-        if (to < from)
-            add_part(e, from, p->begin, p->end, "(void)0");
-        else
-            add_part(e, to, other->begin, other->end, edits_text(all, "%s, %s", its, own));
-        const char *beside = declared && is_start(s, to) ? edits_loop_head(all, to)
-                                                         : edits_tokens(all, other->shown, other->shown_end);
-        e->statement = edits_text(all, "%s; %s", to < from ? own : beside, to < from ? beside : own);
-        e->from = from;
-    }
+    edits_add_part(e, l->condition, condition->begin, condition->end,
+                   edits_text(all, "%s %s (%s)", name, up ? ">=" : "<=", from));
+    edits_add_part(e, l->step, step->begin, step->end, edits_text(all, "%s%s", name, up ? "--" : "++"));
 }
 
 /* ---- Sums that begin anew ---- */
@@ -181,22 +93,10 @@ static void add_before(Edits *all, int piece) {
 }
 
 void edits_find_statements(Edits *all) {
-    static const char *const copies[] = {"memcpy", "memmove", NULL};
     const CSource *s = all->s;
     for (int i = 0; i < s->pieces; i++)
         if (all->tree[i] && s->function[s->piece[i].function].backward) add_before(all, i);
     for (long i = 0; i < s->loops; i++) reverse(all, &s->loop[i]), add_around(all, &s->loop[i]);
     find_resets(all);
-    for (int i = 0; i + 1 < s->pieces; i++)
-        if (all->tree[i] && all->tree[i + 1] && s->function[s->piece[i].function].backward)
-            exchange_value(all, i);
-    for (int i = 0; i < s->pieces; i++) {
-        const Piece *a = &s->piece[i];
-        if (!all->tree[i] || !is_alone(s, a)) continue;
-        bool back = s->function[a->function].backward;
-        bool both = i + 1 < s->pieces && a[1].begin == a->end + 1 && a[1].kind == PIECE_STATEMENT;
-        if (back && both) exchange(all, i, i + 1);
-        bool saves = edits_are_saved(s, a, all->tree[i]) || token_is_any(s, a->begin, copies);
-        if (!back && s->function[a->function].used && saves) move(all, i);
-    }
+    edits_find_moves(all);
 }
