@@ -45,8 +45,8 @@ static const Mistake mistakes[] = {
     {"dw[j] += dh * x[t * N + j]", "\n#define AT(m, i, k) m[(i) * N + (k)]\n dw[j] += dh * AT(m->h, t, j)",
      "another value belongs here"},
     {"dx[t * N + j] += dh * w[j]", "\n#define ROW(m, i) ((m) + (i) * N)\n ROW(dx, t)[j] += dh * ROW(w, t)[j]",
-     "another name belongs here"},
-    {"dx[t * N + j] += dh * w[j]", "\nreal *grad[1] = {dx};\n grad[0][t * N + j] += dh",
+     "another value belongs here"},
+    {"if (dx) dx[t * N + j] += dh * w[j]", "real *grad[1] = {dx};\n if (dx) grad[0][t * N + j] += dh",
      "a factor is missing"},
     /* Statements and loops. */
     {"dv[e] += along[e]", "dv[e] = along[e]", "it overwrites what it has to add to"},
