@@ -79,7 +79,7 @@ static void add_units(Units *u, int open, int close, int around, int depth) {
 
 static void set_role(Units *u, int begin, int end, Role role) {
     for (int i = begin; i < end; i++)
-        if (u->s->token[i].kind == TOKEN_NAME && u->role[i] < role) u->role[i] = role;
+        if (u->s->token[i].kind == TOKEN_NAME && u->role[i] < role) u->role[i] = (unsigned char)role;
 }
 
 /* The name that an assignment writes is the last one before brackets; where there is a macro, all in it. */
