@@ -10,6 +10,7 @@
 #define SOURCE  "tests/students/mended.c"
 #define HELPED  "tests/students/helped.c"
 #define CARRIED "tests/students/carried.c"
+#define WALKED  "tests/students/walked.c"
 /* However much else the machine does. */
 #define PATIENT        "--time-limit", "60"
 #define GRADCHECK(...) run_program("gradcheck", ARGUMENTS(__VA_ARGS__), (Streams){0})
@@ -121,6 +122,28 @@ static const Misplaced misplaced[] = {
      "double carry = 0; for (long t = T - 1; t >= 0; t--) …"},
 };
 enum { MISPLACED = sizeof misplaced / sizeof *misplaced };
+/* What takes another call, a pointer that walks, or the same change at several places; of walked.c. */
+static const Mistake walks[] = {
+    {"along(g, b)", "along(b, g)", "two arguments are exchanged"},
+    {"gb = plus(gb, g)", "gb = across(gb, g)", "another function belongs here"},
+    {"gb = plus(gb, g)", "gb = g", "it overwrites what it has to add to"},
+    {"    waves(c, w);\n", "", "a call is missing"},
+    {"k++, p++", "k++", "this is not moved on"},
+    {"x += d, dx += d", "dx += d", "this is not moved on"},
+    {"dx += d, dy += 2 + T", "dx += d", "this is not moved on"},
+    {"dx += d, dy += 2 + T", "dx += d, dy += d", NULL},
+    {"k++, p++", "k++, p += 2", "this is moved on by the wrong amount"},
+    {"j++)\n            for (long k = j + 1; k < d; k++, p++)",
+     "j++, p++)\n            for (long k = j + 1; k < d; k++)", "this is moved on in the wrong loop"},
+    {"early = s[t], sick = v[t]", "early = s[t + 1], sick = v[t + 1]", "off by one"},
+    {"STATE(m->s, r, t) * STATE(m->v, r, t)", "STATE(m->s, r, t + 1) * STATE(m->v, r, t)", "off by one"},
+    {"STATE(m->s, r, t) * STATE(m->v, r, t)", "STATE(m->s, r, t + 1) * STATE(m->v, r, t + 1)", "off by one"},
+    {"(1 - *p * *p)", "(1 - x[j] * x[j])", NULL},
+    {"lv += flow * c * early", "lv -= flow * c * early", "a sign is wrong"},
+    {"ls += flow * c * sick;\n            lv += flow * c * early;",
+     "ls -= flow * c * sick;\n            lv -= flow * c * early;", "two signs are wrong"},
+};
+enum { WALKS = sizeof walks / sizeof *walks };
 
 static char *right_text;
 
@@ -181,6 +204,46 @@ static void read_source(void) {
     read_right(SOURCE);
 }
 
+/* The first place of a text's that says the same, however it is spaced, and what is behind it; NULL: none does. */
+static const char *place_of(const char *text, const char *is, const char **behind) {
+    static const char blanks[] = " \n";
+    for (; *text; text++) {
+        const char *at = text, *want = is;
+        while (*want && *at == *want) {
+            at++, want++;
+            at += strspn(at, blanks), want += strspn(want, blanks);
+        }
+        if (!*want) {
+            *behind = at;
+            return text;
+        }
+    }
+    return NULL;
+}
+
+/* The text with a change made, from malloc, whose places, if there are several far from each other, are joined by an ellipsis;
+ * NULL: it has no such place from the line on. */
+static char *changed(const char *text, const Said *said) {
+    static const char joint[] = "; … ";
+    const char *from = line_of(text, (long)said->line), *is = said->is, *becomes = said->becomes, *behind;
+    if (!from) return NULL;
+    size_t offset = (size_t)(from - text);
+    char *new = strdup(text);
+    while (new &&*is) {
+        const char *is_end = strstr(is, joint), *becomes_end = strstr(becomes, joint);
+        char *one = strndup(is, is_end ? (size_t)(is_end - is) : strlen(is)),
+             *other = strndup(becomes, becomes_end ? (size_t)(becomes_end - becomes) : strlen(becomes));
+        const char *at = place_of(new + offset, one, &behind);
+        char *next = at ? replaced(new, at, other, (size_t)(behind - at)) : NULL;
+        if (at) offset = (size_t)(at - new) + strlen(other);
+        free(new), free(one), free(other);
+        new = next;
+        is = is_end ? is_end + strlen(joint) : "";
+        becomes = becomes_end ? becomes_end + strlen(joint) : "";
+    }
+    return new;
+}
+
 /* What is said of a mistake makes the file right. */
 static void check_change(const Mistake *m) {
     const char *behind = strstr(right_text, "static void backward"),
@@ -196,9 +259,8 @@ static void check_change(const Mistake *m) {
     CHECK(found, "'%s' for '%s': nothing is said", m->wrong, m->right);
     if (!found) return;
     if (m->what) CHECK(strcmp(said.what, m->what) == 0, "'%s' for '%s': %s", m->wrong, m->right, said.what);
-    const char *line = line_of(wrong, (long)said.line), *is = line ? strstr(line, said.is) : NULL;
-    char *mended = replaced(wrong, is, said.becomes, strlen(said.is));
-    CHECK(mended && is < line + strcspn(line, "\n"), "line %d has no '%s'", (int)said.line, said.is);
+    char *mended = changed(wrong, &said);
+    CHECK(mended, "line %d has no '%s'", (int)said.line, said.is);
     if (mended) write_text("op.c", mended);
     CHECK(GRADCHECK("op.c", "--json", PATIENT) == 0, "'%s' for '%s': '%s'", m->wrong, m->right, said.becomes);
     free(wrong);
@@ -235,6 +297,12 @@ static void statements_are_moved(void) {
               "'%s': %s, '%s' becomes '%s'", m->wrong, said.what, said.is, said.becomes);
         free(wrong);
     }
+}
+
+static void calls_and_walks_are_changed(void) {
+    read_right(WALKED);
+    enter_folder();
+    for (int i = 0; i < WALKS; i += getenv("ALL") ? 1 : 3) check_change(&walks[i]);
 }
 
 /* Two mistakes, each in another gradient, and two that are one: the change of each is said. */
@@ -333,7 +401,8 @@ static void cases_are_of_many_kinds(void) {
     static const char more[] =
         "    {\"constant\", fast, {{\"x\", DIMS(2, 3), .constant = true}, {\"w\", DIMS(3)}, {\"v\", "
         "DIMS(4)}}},\n"
-        "    {\"twice\", slow, {{\"x\", DIMS(2, 4)}, {\"w\", DIMS(4)}, {\"v\", DIMS(4), .same_as = 2}}},\n"
+        "    {\"twice\", slow, {{\"x\", DIMS(2, 4)}, {\"w\", DIMS(4)}, {\"v\", DIMS(4), .same_as = "
+        "2}}},\n"
         "    {\"stretched\", slow, {{\"x\", DIMS(2, 4), .layout = REPEATED}, {\"w\", DIMS(4)}, "
         "{\"v\", DIMS(4)}}},\n"
         "    {\"a\", slow, {{\"x\", DIMS(1, 3)}, {\"w\", DIMS(3)}, {\"v\", DIMS(4)}}},\n"
@@ -396,10 +465,10 @@ static void compilers_are_of_many_kinds(void) {
     char *wrong = wrong_and("(1 - th)", "(1 - th)"), path[PATH_MAX];
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         FILE *f = fopen("compiler", "w");
-        fprintf(
-            f,
-            "#!/bin/sh\nfor file; do case $file in */edited.c) %s; exit ;; esac; done >&2\nexec cc \"$@\"\n",
-            rows[i].says);
+        fprintf(f,
+                "#!/bin/sh\nfor file; do case $file in */edited.c) %s; exit ;; esac; done >&2\nexec cc "
+                "\"$@\"\n",
+                rows[i].says);
         fclose(f);
         CHECK(chmod("compiler", 0777) == 0 && realpath("compiler", path) && setenv("CC", path, 1) == 0);
         if (rows[i].found && system("clang --version >/dev/null 2>&1") != 0) continue;
@@ -467,6 +536,7 @@ static void what_is_not_known_is_not_said(void) {
 
 PROGRAM_TEST_MAIN({"changes make files right", changes_make_files_right, 170},
                   {"loops are added", loops_are_added}, {"statements are moved", statements_are_moved},
+                  {"calls and walks are changed", calls_and_walks_are_changed, 170},
                   {"each gradient has its change", each_gradient_has_its_change},
                   {"trials may do harm", trials_may_do_harm},
                   {"cases are of many kinds", cases_are_of_many_kinds},

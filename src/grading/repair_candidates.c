@@ -188,7 +188,7 @@ void candidates_find_sites(Candidates *s) {
     for (int added = 0; added < 2; added++)
         for (int i = 0; s->site && i < s->edits->edits; i++) {
             const Edit *e = &s->edits->edit[i];
-            if (e->forward || is_left_out(s, i) || (e->kind == EDIT_ADDED) != added) continue;
+            if (e->forward || e->parts > 1 || is_left_out(s, i) || (e->kind == EDIT_ADDED) != added) continue;
             if (e->kind == EDIT_TERM || e->kind == EDIT_FACTOR || (e->kind == EDIT_VALUE && !e->literal))
                 add_site(s, i, 0);
             for (int k = 1; added && k <= pool_of(s, i)->targets; k++) add_site(s, i, k);

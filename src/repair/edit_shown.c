@@ -284,6 +284,26 @@ static void show_around(const Edits *all, const RepairTrial *t, char is[REPAIR_S
     free(text);
 }
 
+/* Whether there is more between two pieces than between statements that follow each other. */
+static bool are_apart(const Piece *a, const Piece *b) {
+    enum { NEAR = 8 };
+    return b->shown > a->shown_end + NEAR;
+}
+
+/* What an edit changes, as it is: its pieces with what is between them, or without where that is much. */
+static void show_pieces(const Edits *all, const Edit *e, char is[REPAIR_SHOWN]) {
+    const char *text = "";
+    for (int i = 0, from = 0; i < e->parts; i++) {
+        const Piece *first = &all->s->piece[e->part[from].piece], *p = &all->s->piece[e->part[i].piece];
+        bool last = i + 1 == e->parts;
+        if (!last && !are_apart(p, &all->s->piece[e->part[i + 1].piece])) continue;
+        text = edits_text(all, "%s%s%s", text, edits_tokens(all, first->shown, p->shown_end),
+                          last ? "" : "; … ");
+        from = i + 1;
+    }
+    shorten(is, text);
+}
+
 int edited_source_show(const Edits *all, const RepairTrial *t, char is[REPAIR_SHOWN],
                        char becomes[REPAIR_SHOWN]) {
     const Edit *e = &all->edit[t->edit - 1];
@@ -305,12 +325,19 @@ int edited_source_show(const Edits *all, const RepairTrial *t, char is[REPAIR_SH
     if (!out) return 0;
     for (int i = 0; i < e->parts; i++) {
         const EditPart *part = &e->part[i];
+        const Piece *piece = &all->s->piece[part->piece],
+                    *before = &all->s->piece[e->part[i - (i > 0)].piece];
+        if (are_apart(before, piece)) {
+            print_tokens(all, at, before->shown_end, out);
+            fputs("; … ", out);
+            at = piece->shown;
+        }
         bool turns = turns_joint(all, e, t), drops = turns && !t->instead && t->amount == -1;
         if (drops)
             fputs(edits_rest(all, at, part->begin - 1), out);
         else
             print_tokens(all, at, part->begin - turns, out);
-        if (i == 0)
+        if (i == 0 || e->kind != EDIT_TEXT)
             print_replacement(all, e, t, out);
         else
             fputs(part->text, out);
@@ -318,7 +345,7 @@ int edited_source_show(const Edits *all, const RepairTrial *t, char is[REPAIR_SH
     }
     print_tokens(all, at, last->shown_end, out);
     if (fclose(out) == 0) shorten(becomes, text + strspn(text, " "));
-    shorten(is, edits_tokens(all, first->shown, last->shown_end));
+    show_pieces(all, e, is);
     for (size_t n = strlen(becomes); n && becomes[n - 1] == ' ';) becomes[--n] = 0;
     free(text);
     return line;

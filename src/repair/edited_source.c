@@ -69,7 +69,7 @@ typedef struct Writer {
     FILE *out;
     long line, room;
     int *edit_of_line;
-    int *first, *next; /* of each piece's parts of edits: 3 * edit + part, or -1 */
+    int *first, *next; /* of each piece's parts of edits: EDIT_PARTS * edit + part, or -1 */
 } Writer;
 
 static void end_line(Writer *w, int edit) {
@@ -126,14 +126,15 @@ static void print_addition(Writer *w, int edit) {
 /* What is added: before a value, and behind a statement; where a condition ends a loop, behind that. */
 static void print_additions(Writer *w, int piece) {
     for (int at = w->first[piece]; at >= 0; at = w->next[at])
-        if (w->all->edit[at / 3].kind == EDIT_ADDED && !w->all->edit[at / 3].head) print_addition(w, at / 3);
+        if (w->all->edit[at / EDIT_PARTS].kind == EDIT_ADDED && !w->all->edit[at / EDIT_PARTS].head)
+            print_addition(w, at / EDIT_PARTS);
 }
 
 /* Before a statement that a condition may go before. False: none may. */
 static bool print_guard(Writer *w, int piece) {
     for (int at = w->first[piece]; at >= 0; at = w->next[at])
-        if (w->all->edit[at / 3].kind == EDIT_GUARD) {
-            fprintf(w->out, "repair_guard(%d) ? (void)(", 1 + at / 3);
+        if (w->all->edit[at / EDIT_PARTS].kind == EDIT_GUARD) {
+            fprintf(w->out, "repair_guard(%d) ? (void)(", 1 + at / EDIT_PARTS);
             return true;
         }
     return false;
@@ -143,14 +144,15 @@ static bool print_guard(Writer *w, int piece) {
 static void print_brackets(Writer *w, int piece, int i, int end) {
     const Edit *edit = w->all->edit;
     for (int at = w->first[piece]; at >= 0; at = w->next[at])
-        if (stands_around(&edit[at / 3]) && edit[at / 3].part[0].end == i)
-            fputs(edit[at / 3].kind == EDIT_ARRAY ? "))" : ")", w->out);
+        if (stands_around(&edit[at / EDIT_PARTS]) && edit[at / EDIT_PARTS].part[at % EDIT_PARTS].end == i)
+            fputs(edit[at / EDIT_PARTS].kind == EDIT_ARRAY ? "))" : ")", w->out);
     for (int to = end; to > i; to--)
         for (int at = w->first[piece]; at >= 0; at = w->next[at]) {
-            const Edit *e = &edit[at / 3];
-            if (!stands_around(e) || e->part[0].begin != i || e->part[0].end != to) continue;
-            if (e->kind == EDIT_ARRAY) fprintf(w->out, "((__typeof__(&(%s)[0]))", e->part[0].text);
-            fprintf(w->out, "repair_%s(%d, ", around[e->kind], 1 + at / 3);
+            const Edit *e = &edit[at / EDIT_PARTS];
+            const EditPart *part = &e->part[at % EDIT_PARTS];
+            if (!stands_around(e) || part->begin != i || part->end != to) continue;
+            if (e->kind == EDIT_ARRAY) fprintf(w->out, "((__typeof__(&(%s)[0]))", part->text);
+            fprintf(w->out, "repair_%s(%d, ", around[e->kind], 1 + at / EDIT_PARTS);
         }
 }
 
@@ -200,18 +202,18 @@ static void print_piece(Writer *w, int number) {
     bool any = false;
     fputc('(', w->out);
     for (int at = w->first[number]; at >= 0; at = w->next[at]) {
-        const Edit *e = &all->edit[at / 3];
-        const EditPart *part = &e->part[at % 3];
+        const Edit *e = &all->edit[at / EDIT_PARTS];
+        const EditPart *part = &e->part[at % EDIT_PARTS];
         any |= e->kind != EDIT_TEXT && !e->head;
-        if (e->head && !w->left_out[all->edits + e->pool]) print_copy(w, at / 3, cast);
-        if (w->left_out[at / 3] || e->kind != EDIT_TEXT) continue;
+        if (e->head && !w->left_out[all->edits + e->pool]) print_copy(w, at / EDIT_PARTS, cast);
+        if (w->left_out[at / EDIT_PARTS] || e->kind != EDIT_TEXT) continue;
         end_line(w, -1);
-        fprintf(w->out, REPAIR_TRIAL ".edit == %d ? %s(", 1 + at / 3, cast);
+        fprintf(w->out, REPAIR_TRIAL ".edit == %d ? %s(", 1 + at / EDIT_PARTS, cast);
         print_tokens(w, piece->begin, part->begin);
         print_text(w, part->text);
         print_tokens(w, part->end, piece->end);
         fputs(") :", w->out);
-        end_line(w, at / 3);
+        end_line(w, at / EDIT_PARTS);
     }
     if (any && !w->left_out[all->edits + number]) print_around(w, number, cast);
     fputs(cast, w->out);
@@ -230,13 +232,13 @@ long edited_source_write(const Edits *all, const bool *left_out, FILE *out, int 
     Writer w = {.all = all, .left_out = left_out, .out = out};
     size_t pieces = (size_t)s->pieces;
     w.first = arena_alloc(s->arena, (pieces + 1) * sizeof *w.first);
-    w.next = arena_alloc(s->arena, (size_t)(3 * all->edits + 1) * sizeof *w.next);
+    w.next = arena_alloc(s->arena, (size_t)(EDIT_PARTS * all->edits + 1) * sizeof *w.next);
     const Piece **order = arena_alloc(s->arena, (pieces + 1) * sizeof *order);
     for (size_t i = 0; i < pieces; i++) w.first[i] = -1, order[i] = &s->piece[i];
     for (long i = all->edits - 1; i >= 0; i--)
         for (int k = 0; k < all->edit[i].parts; k++) {
             int piece = all->edit[i].part[k].piece;
-            w.next[3 * i + k] = w.first[piece], w.first[piece] = (int)(3 * i + k);
+            w.next[EDIT_PARTS * i + k] = w.first[piece], w.first[piece] = (int)(EDIT_PARTS * i + k);
         }
     qsort(order, pieces, sizeof *order, by_place);
     fputs(preamble, out);

@@ -121,14 +121,6 @@ static void replace_array(const Place *p, const Expression *e) {
     if (e->stem) edit->type.constant = !p->written;
 }
 
-/* A call of a function of the file. */
-static bool is_own(const Place *p, const Expression *e) {
-    const CSource *s = p->all->s;
-    for (long f = 0; f < s->functions; f++)
-        if (tokens_same(s, s->function[f].name, e->begin)) return true;
-    return false;
-}
-
 static void replace_function(const Place *p, const Expression *e) {
     static const char *const pair[][2] = {{"sin", "cos"},  {"sinh", "cosh"}, {"fmax", "fmin"},
                                           {"exp", "log"},  {"tanh", "cosh"}, {"exp", "expm1"},
@@ -150,6 +142,8 @@ static void look_at_parts(const Place *p, const Expression *e) {
         inside.written = false;
         inside.index |= divides && part->kind == EXPRESSION_NUMBER && part->type.base == BASE_INTEGER;
         inside.index |= part->index || (e->kind == EXPRESSION_SUM && e->type.depth > 0);
+        bool computed = part->kind == EXPRESSION_SUM || part->kind == EXPRESSION_PRODUCT;
+        inside.index |= computed && type_is_integer(part->type) && e->called && edits_is_own(p->all->s, e);
         look(&inside, part);
     }
 }
@@ -272,6 +266,11 @@ static void change_assignment(const Place *p, const Expression *e) {
     edits_add(p->all, EDIT_ADDED, 4, "something is not added", p->piece, e->begin, e->end, own);
 }
 
+bool edits_is_pointed(const CSource *s, const Expression *e) {
+    bool moves = tokens_have(s, e->begin, e->end, "++") || tokens_have(s, e->begin, e->end, "--");
+    return e->kind == EXPRESSION_OTHER && token_is(s, e->begin, "*") && type_is_number(e->type) && !moves;
+}
+
 static void look(const Place *p, const Expression *e) {
     Place inside = *p;
     switch (e->kind) {
@@ -285,13 +284,16 @@ static void look(const Place *p, const Expression *e) {
         look(&inside, e->part->next);
         return;
     case EXPRESSION_UNIT:
-        if (e->called && !type_is_number(e->type) && !type_is_integer(e->type) && !is_own(p, e))
+        if (e->called && !type_is_number(e->type) && !type_is_integer(e->type) && !edits_is_own(p->all->s, e))
             return; /* memory, most often */
         if (!p->written && (type_is_number(e->type) || type_is_integer(e->type))) replace_value(p, e);
         if (e->called) replace_function(p, e);
         replace_array(p, e);
         break;
     case EXPRESSION_NUMBER: replace_value(p, e); break;
+    case EXPRESSION_OTHER:
+        if (edits_is_pointed(p->all->s, e) && !p->written) replace_value(p, e);
+        break;
     case EXPRESSION_SUM:
         drop_literals(p, e);
         change_joints(p, e);
@@ -358,6 +360,7 @@ bool edits_read(Edits *all, const CSource *s) {
         edits_find_names(all, i);
     }
     if (all->edits <= MOST_EDITS) edits_find_statements(all);
+    edits_find_walks(all), edits_find_calls(all), edits_find_repeated(all);
     return all->edits <= MOST_EDITS;
 }
 

@@ -16,6 +16,9 @@ typedef enum EditKind {
     EDIT_ADDED, /* behind a statement, or in a copied loop, such a product is added to one of the pool's targets */
 } EditKind;
 
+/* Most places that an edit changes. */
+enum { EDIT_PARTS = 4 };
+
 /* What takes the place of a piece's tokens [begin, end); of EDIT_TEXT. */
 typedef struct EditPart {
     int piece, begin, end;
@@ -31,11 +34,11 @@ typedef struct Edit {
     const char *what; /* what was wrong, in words */
     const char *
         statement; /* of EDIT_TEXT that adds a statement around a loop, or moves one: it, as it is to be shown */
-    int from, from_end; /* tokens: where it is moved from; -1: it is added */
-    int pool;           /* number of its pool: the piece's, or behind those a copied loop's */
-    const char *head;   /* of a copied loop, for (…;…;…); NULL: there is none */
-    bool before;        /* it goes behind the declared value before the piece */
-    EditPart part[3];   /* of EDIT_TEXT up to all of them */
+    int from, from_end;        /* tokens: where it is moved from; -1: it is added */
+    int pool;                  /* number of its pool: the piece's, or behind those a copied loop's */
+    const char *head;          /* of a copied loop, for (…;…;…); NULL: there is none */
+    bool before;               /* it goes behind the declared value before the piece */
+    EditPart part[EDIT_PARTS]; /* of EDIT_TEXT, or the same at several places of one piece */
     int parts;
 } Edit;
 
@@ -95,6 +98,12 @@ bool edits_in_scope(const CSource *s, int begin, int end, int where);
 /* Whether a piece is a loop's condition: what is added there goes behind the loop. */
 bool edits_end_loop(const CSource *s, int piece);
 
+/* A loop in the source: tokens [begin, body) are `for (…;…;…)`, and the statement behind ends before `end`. */
+typedef struct Span {
+    int begin, body, end;
+} Span;
+Span edits_loop_span(const CSource *s, const Loop *l);
+
 /* The number of the input whose gradient a statement adds to or sets; -1: of none that is known. */
 int edits_gradient_of(const Edits *all, int piece);
 
@@ -107,11 +116,20 @@ const char *edits_exchanged(const Edits *all, int begin, int end, int a, int b, 
 /* What is left of a sum, product or condition without one of its parts. */
 const char *edits_without(const Edits *all, const Expression *e, const Expression *part);
 
+/* Whether it is a number *p, and p stays where it is; whether a call is of a function or a macro of the file. */
+bool edits_is_pointed(const CSource *s, const Expression *e);
+bool edits_is_own(const CSource *s, const Expression *call);
+
 /* The kinds of changes, and what they are made of, which goes first. */
 void edits_find_pools(Edits *all);
 void edits_find_names(Edits *all, int piece);
 void edits_find_statements(Edits *all);
 void edits_find_moves(Edits *all);
+
+/* Those that are looked for as long as there is room. */
+void edits_find_calls(Edits *all);
+void edits_find_walks(Edits *all);
+void edits_find_repeated(Edits *all);
 
 /* Of a condition, a part of one, or a choice in a piece. */
 void edits_of_comparison(Edits *all, int piece, const Expression *e);

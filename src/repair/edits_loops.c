@@ -1,12 +1,7 @@
 #include "repair/edits.h"
 #include <string.h>
 
-/* A loop in the source: tokens [begin, body) are `for (…;…;…)`, and the statement behind ends before `end`. */
-typedef struct Span {
-    int begin, body, end;
-} Span;
-
-static Span span_of(const CSource *s, const Loop *l) {
+Span edits_loop_span(const CSource *s, const Loop *l) {
     Span span = {.begin = s->piece[l->start].begin};
     while (span.begin > 0 && !token_is(s, span.begin, "for")) span.begin--;
     span.body = token_closing(s, span.begin + 1, (int)s->tokens) + 1;
@@ -151,7 +146,7 @@ static Edit *add_copy(Edits *all, Copy *c, int piece, int cost, const char *what
     if (all->copies == MOST_COPIES || !all->tree[piece]) return NULL;
     Edit *e = edits_add(all, EDIT_ADDED, cost, what, piece, p->begin, p->end, own);
     e->pool = (int)(all->s->pieces + all->copies++);
-    Span span = span_of(all->s, c->loop);
+    Span span = edits_loop_span(all->s, c->loop);
     e->head = renamed(c, span.begin, span.body);
     c->pool = &all->pool[e->pool];
     return e;
@@ -161,7 +156,7 @@ static Edit *add_copy(Edits *all, Copy *c, int piece, int cost, const char *what
 
 /* Whatever its variable is called. */
 static const char *head_of(Edits *all, const Loop *l) {
-    const Span span = span_of(all->s, l);
+    const Span span = edits_loop_span(all->s, l);
     return renamed(&(Copy){.all = all, .loop = l, .name = "_"}, span.begin, span.body);
 }
 
@@ -183,7 +178,7 @@ static void add_loop(Edits *all, int piece, int where, const Loop *l, const char
 
 /* Whether there is a loop in it. */
 static bool has_loop(const CSource *s, const Loop *l) {
-    const Span span = span_of(s, l);
+    const Span span = edits_loop_span(s, l);
     return tokens_have(s, span.body, span.end, "for");
 }
 
@@ -203,7 +198,7 @@ static void find_places(Edits *all, const Loop *l) {
     }
     for (long i = 0; i < s->loops; i++) {
         const Loop *at = &s->loop[i];
-        int where = span_of(s, at).begin;
+        int where = edits_loop_span(s, at).begin;
         if (!is_backward(s, at->start) || (same_head(all, at, l) && !has_loop(s, at))) continue;
         add_loop(all, at->condition, where, l, "");
         add_loop(all, at->start, where, l, "");
@@ -238,7 +233,7 @@ static const Loop *loop_around(const CSource *s, const Piece *p) {
     const Loop *best = NULL;
     int begin = -1;
     for (long i = 0; i < s->loops; i++) {
-        Span span = span_of(s, &s->loop[i]);
+        Span span = edits_loop_span(s, &s->loop[i]);
         if (span.body <= p->begin && p->begin < span.end && span.begin > begin)
             best = &s->loop[i], begin = span.begin;
     }
@@ -248,7 +243,7 @@ static const Loop *loop_around(const CSource *s, const Piece *p) {
 /* Values of names that are declared in the loop. */
 static void put_declared(const Copy *c) {
     const CSource *s = c->all->s;
-    const Span span = span_of(s, c->loop);
+    const Span span = edits_loop_span(s, c->loop);
     for (long i = 0; i < s->pieces; i++) {
         const Piece *p = &s->piece[i];
         bool value = p->kind == PIECE_VALUE && type_is_number(p->type) && p->begin > span.body;
@@ -312,14 +307,14 @@ static bool sets_one(const Edits *all, Span span, int *array) {
 
 static void add_copied(Edits *all, const Loop *l) {
     const CSource *s = all->s;
-    const Span span = span_of(s, l);
+    const Span span = edits_loop_span(s, l);
     int array;
     if (!sets_one(all, span, &array)) return;
     const char *text = edits_tokens(all, span.begin, span.end - 1);
     for (long i = 0; i < s->loops; i++) {
         const Loop *at = &s->loop[i];
         const Piece *start = &s->piece[at->start];
-        int where = span_of(s, at).begin;
+        int where = edits_loop_span(s, at).begin;
         Copy c = {.all = all, .loop = l, .where = where};
         const Name *written = c_source_find(s, array, where);
         bool known = is_at_hand(&c, s->piece[l->condition].begin, s->piece[l->condition].end) &&

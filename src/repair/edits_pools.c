@@ -135,14 +135,15 @@ static void add_of_call(Edits *all, const Expression *e) {
                 e->type, e->begin, e->end);
 }
 
-/* Units, and sums in brackets; of integers those outside of an index. */
+/* Units, what is pointed to, and sums in brackets; of integers those outside of an index. */
 static void collect(Edits *all, const Expression *e, bool index) {
     bool value = type_is_number(e->type) || type_is_integer(e->type);
     bool grouped = e->kind == EXPRESSION_GROUP && (e->type.base == BASE_NUMBER || !index) &&
                    e->part->kind != EXPRESSION_UNIT && e->end - e->begin < 16;
     if (value && is_of_gradient(all->s, e)) value = false;
     if (e->called && !has_variable(all->s, e)) value = false;
-    if (value && (e->kind == EXPRESSION_UNIT || grouped))
+    bool pointed = edits_is_pointed(all->s, e) && !is_gradient(all->s, e->begin + 1, e->end);
+    if (value && (e->kind == EXPRESSION_UNIT || grouped || pointed))
         add_value(all, edits_tokens(all, e->begin, e->end), e->type, e->begin, e->end);
     if (value && e->called && e->type.base == BASE_NUMBER) add_of_call(all, e);
     if (e->stem && e->stem_type.depth > 0) add_array(all, e);
