@@ -163,6 +163,10 @@ static void texts_are_listed(void) {
         {"double c = x[(i - 1) * N], d = dy[(i - 1) * N]; dx[i] += c * d;", "(i - 1) * N", "i * N",
          "off by one"},
         {"double c = x[i], d = dy[j]; dx[i] += c * d;", "i", "(i + 1)", NULL},
+        {"\n#define UP 2\n#define DOWN 3\ndouble c = UP * a; dx[i] += c * DOWN;", "UP", "DOWN",
+         "two constants are exchanged"},
+        {"\n#define UP 2\n#define DOWN 3\ndouble c = UP * a; dx[i] += c;", "UP", "DOWN", NULL},
+        {"double c = a; dx[i] += c * b;", "a", "b", NULL},
         /* Lines of the preprocessor. */
         {"dx[i] += a +\n#if 1\nb;\n#endif\n", "+=", "=", NULL},
     };
@@ -237,6 +241,18 @@ static void values_are_in_scope(void) {
     /* Of assignments in a chain only the last one's right side is a value. */
     read_lines("dx[i] = dx[j] = 0;");
     CHECK(find_edit(EDIT_TERM, "dx[j] = 0", NULL) < 0 && find_edit(EDIT_TERM, "0", NULL) >= 0);
+    forget();
+}
+
+/* An array at another's index is one, though nothing reads it; what changes something is none, or to look at it would. */
+static void values_are_possible(void) {
+    read_lines("while (N-- > 0) dx[i] += x[i] * h[j];");
+    const Pool *pool = &edits.pool[edits.edit[find_edit(EDIT_TERM, "x[i] * h[j]", NULL)].part[0].piece];
+    CHECK(pool_has(pool->value, pool->values, "x[i]") && pool_has(pool->value, pool->values, "x[j]"));
+    CHECK(pool_has(pool->value, pool->values, "h[i]") && !pool_has(pool->value, pool->values, "dx[j]"));
+    CHECK(!pool_has(pool->value, pool->values, "(N-- > 0)"));
+    for (int v = 1; v < pool->values; v++)
+        CHECK(pool->value[v]->possible >= pool->value[v - 1]->possible, "%s", pool->value[v]->text);
     forget();
 }
 
@@ -828,10 +844,10 @@ static void long_changes_are_cut(void) {
 
 TEST_MAIN({"changes of a line are listed", texts_are_listed},
           {"forward counts where it saves", forward_counts_where_it_saves},
-          {"values are in scope", values_are_in_scope}, {"pools are bounded", pools_are_bounded},
-          {"changes are bounded", changes_are_bounded}, {"changes are shown", changes_are_shown},
-          {"changes of a text are shown", texts_are_shown}, {"additions are shown", additions_are_shown},
-          {"macros are known", macros_are_known}, {"gradients are of inputs", gradients_are_of_inputs},
-          {"copies are saved", copies_are_saved},
+          {"values are in scope", values_are_in_scope}, {"values are possible", values_are_possible},
+          {"pools are bounded", pools_are_bounded}, {"changes are bounded", changes_are_bounded},
+          {"changes are shown", changes_are_shown}, {"changes of a text are shown", texts_are_shown},
+          {"additions are shown", additions_are_shown}, {"macros are known", macros_are_known},
+          {"gradients are of inputs", gradients_are_of_inputs}, {"copies are saved", copies_are_saved},
           {"statements in another place are shown", statements_are_shown},
           {"moves are listed", moves_are_listed}, {"long changes are cut", long_changes_are_cut})

@@ -179,8 +179,9 @@ static void add_site(Candidates *s, int edit, int target) {
     if (s->sites == SITES) return;
     Site *site = &s->site[s->sites++];
     site->trial = (RepairTrial){.edit = 1 + edit, .piece = 1 + s->edits->edit[edit].pool, .target = target};
-    int values = pool_of(s, edit)->values;
-    site->fields = 1 + (values < REPAIR_READS ? values : REPAIR_READS);
+    const Pool *pool = pool_of(s, edit);
+    for (site->fields = 1; site->fields <= REPAIR_READS && site->fields <= pool->values; site->fields++)
+        if (pool->value[site->fields - 1]->possible) break;
 }
 
 void candidates_find_sites(Candidates *s) {
@@ -210,7 +211,7 @@ static FactorKind kind_of(const Value *v) {
 /* The pool's numbers, integers and conditions, those with short names first. Returns how many. */
 static int find_factors(const Pool *pool, int factor[POOL]) {
     int count = 0;
-    for (int v = 0; v < pool->values && v < REPAIR_READS; v++) {
+    for (int v = 0; v < pool->values && v < REPAIR_READS && !pool->value[v]->possible; v++) {
         const Value *value = pool->value[v];
         if (!type_is_number(value->type) && !type_is_integer(value->type)) continue;
         int at = count++;

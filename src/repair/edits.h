@@ -53,6 +53,7 @@ typedef struct Value {
     bool size;                /* an integer that no loop changes */
     int function, name;       /* of what is written: the function that does it, and the token of the name */
     bool condition, gradient; /* gradient: what is written is an input's */
+    bool possible; /* nothing reads it: an array where others are read; never one of several factors */
     bool
         written; /* a number that backward adds to or sets, or another element of its array: not to be computed with */
 } Value;
@@ -120,8 +121,19 @@ const char *edits_without(const Edits *all, const Expression *e, const Expressio
 bool edits_is_pointed(const CSource *s, const Expression *e);
 bool edits_is_own(const CSource *s, const Expression *call);
 
+/* The function that a token stands in, or the next one; and whether tokens have the variable of a loop, or are a gradient of an
+ * input: a name, or the way to an array. */
+int edits_function_of(const CSource *s, int token);
+bool edits_has_loop_variable(const CSource *s, int begin, int end);
+bool edits_is_gradient(const CSource *s, int begin, int end);
+
+/* One more value, if it is another. */
+void edits_add_value(Edits *all, Value v);
+
 /* The kinds of changes, and what they are made of, which goes first. */
 void edits_find_pools(Edits *all);
+void edits_find_unsaid(Edits *all);                 /* values that no expression of the source has */
+void edits_find_possible(Edits *all, int function); /* elements that nothing reads there: last, being many */
 void edits_find_names(Edits *all, int piece);
 void edits_find_statements(Edits *all);
 void edits_find_moves(Edits *all);

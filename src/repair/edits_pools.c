@@ -3,21 +3,29 @@
 #include <string.h>
 
 /* The function that a token stands in, or the next one. */
-static int function_of(const CSource *s, int token) {
+int edits_function_of(const CSource *s, int token) {
     int f = 0;
     while (f < s->functions && token > s->function[f].close) f++;
     return f;
 }
 
-static bool has_loop_variable(const CSource *s, int begin, int end) {
+bool edits_has_loop_variable(const CSource *s, int begin, int end) {
     for (int i = begin; i < end; i++)
         for (long k = 0; s->token[i].kind == TOKEN_NAME && k < s->loops; k++)
             if (tokens_same(s, s->loop[k].variable, i)) return true;
     return false;
 }
 
-static void add(Edits *all, Value v) {
-    if (all->values == MOST_VALUES) return;
+/* Whether to compute it changes something. */
+static bool changes(const CSource *s, int begin, int end) {
+    static const char *const sign[] = {"++", "--", "=", "+=", "-=", "*=", "/=", "%=", NULL};
+    for (int i = begin; i < end; i++)
+        if (token_is_any(s, i, sign)) return true;
+    return false;
+}
+
+void edits_add_value(Edits *all, Value v) {
+    if (all->values == MOST_VALUES || changes(all->s, v.begin, v.end)) return;
     for (long i = 0; i < all->values; i++) {
         const Value *o = &all->value[i];
         bool same = o->type.base == v.type.base && o->written == v.written && o->function == v.function;
@@ -28,8 +36,8 @@ static void add(Edits *all, Value v) {
 }
 
 static void add_value(Edits *all, const char *text, Type type, int begin, int end) {
-    bool size = type_is_integer(type) && !has_loop_variable(all->s, begin, end);
-    add(all, (Value){.text = text, .type = type, .begin = begin, .end = end, .size = size});
+    bool size = type_is_integer(type) && !edits_has_loop_variable(all->s, begin, end);
+    edits_add_value(all, (Value){.text = text, .type = type, .begin = begin, .end = end, .size = size});
 }
 
 /* An array; where it is a tensor's data its gradient, too, and the other way round. */
@@ -73,7 +81,7 @@ static int names_gradient(const CSource *s, const Piece *p) {
 }
 
 /* Whether a name, or the way to an array, is one. */
-static bool is_gradient(const CSource *s, int begin, int end) {
+bool edits_is_gradient(const CSource *s, int begin, int end) {
     if (tokens_have(s, begin, end, "grad") && tokens_have(s, begin, end, "in")) return true;
     for (long i = 0; end == begin + 1 && i < s->pieces; i++) {
         int name = names_gradient(s, &s->piece[i]);
@@ -102,7 +110,7 @@ static bool find_array(const Expression *e, int *begin, int *end) {
 
 static bool is_of_gradient(const CSource *s, const Expression *e) {
     int begin, end;
-    return find_array(e, &begin, &end) && is_gradient(s, begin, end);
+    return find_array(e, &begin, &end) && edits_is_gradient(s, begin, end);
 }
 
 int edits_gradient_of(const Edits *all, int piece) {
@@ -142,7 +150,7 @@ static void collect(Edits *all, const Expression *e, bool index) {
                    e->part->kind != EXPRESSION_UNIT && e->end - e->begin < 16;
     if (value && is_of_gradient(all->s, e)) value = false;
     if (e->called && !has_variable(all->s, e)) value = false;
-    bool pointed = edits_is_pointed(all->s, e) && !is_gradient(all->s, e->begin + 1, e->end);
+    bool pointed = edits_is_pointed(all->s, e) && !edits_is_gradient(all->s, e->begin + 1, e->end);
     if (value && (e->kind == EXPRESSION_UNIT || grouped || pointed))
         add_value(all, edits_tokens(all, e->begin, e->end), e->type, e->begin, e->end);
     if (value && e->called && e->type.base == BASE_NUMBER) add_of_call(all, e);
@@ -157,7 +165,8 @@ static void collect(Edits *all, const Expression *e, bool index) {
 static bool is_other_macro(const CSource *s, int i, int where) {
     bool called = token_is(s, i + 1, "(");
     const Macro *m = c_source_macro(s, i, called);
-    return m && (m->end > s->token[where].begin || (called && function_of(s, i) != function_of(s, where)));
+    return m && (m->end > s->token[where].begin ||
+                 (called && edits_function_of(s, i) != edits_function_of(s, where)));
 }
 
 bool edits_in_scope(const CSource *s, int begin, int end, int where) {
@@ -184,15 +193,15 @@ typedef struct Target {
 } Target;
 
 static void add_target(Edits *all, Target t, const char *index, const Expression *where) {
-    add(all, (Value){.text = edits_text(all, "%s%s", t.array, index),
-                     .array = t.there,
-                     .type = t.type,
-                     .gradient = t.gradient,
-                     .function = t.function,
-                     .name = t.name,
-                     .begin = where->begin,
-                     .end = where->end,
-                     .written = true});
+    edits_add_value(all, (Value){.text = edits_text(all, "%s%s", t.array, index),
+                                 .array = t.there,
+                                 .type = t.type,
+                                 .gradient = t.gradient,
+                                 .function = t.function,
+                                 .name = t.name,
+                                 .begin = where->begin,
+                                 .end = where->end,
+                                 .written = true});
 }
 
 /* The array with the indices of other elements. */
@@ -258,19 +267,30 @@ static bool has_no_value(const CSource *s, const Value *v, const Piece *piece) {
     return false;
 }
 
-/* Those of its own function first, and arrays last: no product has any. */
-static void fill(const Edits *all, Pool *pool, const Piece *piece, bool arrays, bool own) {
+/* Those of its own function first, arrays behind, of which no product has any, and last what nothing reads. */
+enum { OWN_NUMBERS, NUMBERS, OWN_ARRAYS, ARRAYS, POSSIBLE, POOL_KINDS, MOST_POSSIBLE = 12 };
+
+static int kind_of(const Edits *all, const Value *v, const Piece *piece) {
+    bool own = edits_function_of(all->s, v->begin) == piece->function;
+    if (v->possible) return POSSIBLE;
+    return v->type.depth > 0 ? (own ? OWN_ARRAYS : ARRAYS) : own ? OWN_NUMBERS : NUMBERS;
+}
+
+static bool is_there(const Edits *all, const Value *v, const Piece *piece) {
     const CSource *s = all->s;
+    if (v->written && (v->function != piece->function || !c_source_find(s, v->name, piece->begin)))
+        return false;
+    bool there = v->to ? v->from <= piece->begin && piece->begin < v->to
+                       : edits_in_scope(s, v->begin, v->end, piece->begin);
+    return there && (v->written || !has_no_value(s, v, piece));
+}
+
+static void fill(const Edits *all, Pool *pool, const Piece *piece, int kind) {
+    int most = kind == POSSIBLE && pool->values + MOST_POSSIBLE < POOL ? pool->values + MOST_POSSIBLE : POOL;
     for (long i = 0; i < all->values; i++) {
         const Value *v = &all->value[i];
-        bool full = v->written ? pool->targets == TARGETS : pool->values == POOL;
-        if (full || (function_of(s, v->begin) == piece->function) != own) continue;
-        if ((v->type.depth > 0) != arrays) continue;
-        if (v->written && (v->function != piece->function || !c_source_find(s, v->name, piece->begin)))
-            continue;
-        bool there = v->to ? v->from <= piece->begin && piece->begin < v->to
-                           : edits_in_scope(s, v->begin, v->end, piece->begin);
-        if (!there || (!v->written && has_no_value(s, v, piece))) continue;
+        bool full = v->written ? pool->targets == TARGETS : pool->values == most;
+        if (full || kind_of(all, v, piece) != kind || !is_there(all, v, piece)) continue;
         if (v->written)
             pool->target[pool->targets++] = v;
         else
@@ -286,93 +306,12 @@ static void collect_conditions(Edits *all, const Expression *e) {
                 (token_is(s, e->part->next->joint, "&&") || token_is(s, e->part->next->joint, "||"));
     bool asked = token_is(s, e->begin - 2, "if") && e->called; /* a function of the file, most often */
     if ((both || asked || e->kind == EXPRESSION_COMPARED) && e->end - e->begin <= LONGEST)
-        add(all, (Value){.text = edits_text(all, "(%s)", edits_tokens(all, e->begin, e->end)),
-                         .type = {.base = BASE_INTEGER},
-                         .begin = e->begin,
-                         .end = e->end,
-                         .condition = true});
+        edits_add_value(all, (Value){.text = edits_text(all, "(%s)", edits_tokens(all, e->begin, e->end)),
+                                     .type = {.base = BASE_INTEGER},
+                                     .begin = e->begin,
+                                     .end = e->end,
+                                     .condition = true});
     for (const Expression *part = e->part; part; part = part->next) collect_conditions(all, part);
-}
-
-/* Numbers that a backward declares and does not use. */
-static void collect_unused(Edits *all) {
-    const CSource *s = all->s;
-    for (long k = 0; k < s->names; k++) {
-        const Name *n = &s->name[k];
-        bool number = type_is_number(n->type) && !n->record;
-        bool used = false;
-        for (int i = n->from; number && i < n->to && !used; i++)
-            used = s->token[i].kind == TOKEN_NAME && tokens_same(s, i, n->token) && !token_is_member(s, i);
-        int f = number && !used ? function_of(s, n->token) : (int)s->functions;
-        if (f < s->functions && s->function[f].backward && n->token > s->function[f].open)
-            add(all, (Value){.text = edits_tokens(all, n->token, n->token + 1),
-                             .type = n->type,
-                             .begin = n->token,
-                             .end = n->token + 1,
-                             .from = n->from,
-                             .to = n->to});
-    }
-}
-
-/* A loop's variable at its first value and at its last, and anywhere else. */
-static void collect_ends(Edits *all, const Loop *l) {
-    const CSource *s = all->s;
-    const Piece *start = &s->piece[l->start], *condition = &s->piece[l->condition];
-    const Expression *tree = all->tree[l->condition];
-    if (!tree || tree->kind != EXPRESSION_COMPARED || start->kind != PIECE_VALUE) return;
-    const Expression *bound = tree->part->next;
-    const char *name = edits_tokens(all, l->variable, l->variable + 1),
-               *last = edits_tokens(all, bound->begin, bound->end);
-    const char *next = token_is(s, bound->joint, "<") ? " + 1" : token_is(s, bound->joint, ">") ? " - 1" : "";
-    Value v = {
-        .type = {.base = BASE_INTEGER}, .begin = start->begin, .end = condition->end, .condition = true};
-    for (int other = 0; other < 2; other++) {
-        const char *sign = other ? "!=" : "==";
-        v.text = edits_text(all, "(%s %s %s)", name, sign, edits_tokens(all, start->begin, start->end));
-        add(all, v);
-        v.text = edits_text(all, "(%s%s %s %s)", name, next, sign, last);
-        add(all, v);
-    }
-}
-
-/* Narrows [*from, *to) to where the names of tokens [begin, end) are in scope. False: one of them is not known. */
-static bool narrow(const CSource *s, int begin, int end, int *from, int *to) {
-    for (int i = begin; i < end; i++) {
-        if (s->token[i].kind != TOKEN_NAME || token_is_member(s, i)) continue;
-        const Name *n = c_source_find(s, i, i);
-        if (!n) return false;
-        if (n->from > *from) *from = n->from;
-        if (n->to < *to) *to = n->to;
-    }
-    return true;
-}
-
-/* Whether a loop's variable is another index: where a term belongs to one element alone, as the 1 of a label. */
-static void collect_same(Edits *all, const Loop *l) {
-    const CSource *s = all->s;
-    const Piece *condition = &s->piece[l->condition];
-    if (!tokens_same(s, condition->begin, l->variable)) return;
-    for (long i = 0, values = all->values; i < values; i++) {
-        const Value *v = &all->value[i];
-        int from = condition->begin, to = (int)s->tokens, at = l->variable;
-        bool index = type_is_integer(v->type) && !v->size && !v->condition && !v->written && !v->to;
-        bool plain = index && strcmp(v->text, edits_tokens(all, v->begin, v->end)) == 0;
-        bool other = plain && !tokens_have(s, v->begin, v->end, edits_tokens(all, at, at + 1));
-        /* Of two loops' variables the outer one's loop has it. */
-        bool inner = v->end == v->begin + 1 && has_loop_variable(s, v->begin, v->end) && v->begin < at;
-        if (!other || inner || function_of(s, v->begin) != condition->function) continue;
-        if (!narrow(s, condition->begin, condition->begin + 1, &from, &to) ||
-            !narrow(s, v->begin, v->end, &from, &to))
-            continue;
-        if (from < to)
-            add(all, (Value){.text = edits_text(all, "(%s == %s)", edits_tokens(all, at, at + 1), v->text),
-                             .type = {.base = BASE_INTEGER},
-                             .begin = v->begin,
-                             .end = v->end,
-                             .from = from,
-                             .to = to,
-                             .condition = true});
-    }
 }
 
 void edits_find_pools(Edits *all) {
@@ -382,19 +321,18 @@ void edits_find_pools(Edits *all) {
             if (all->tree[i] && s->function[s->piece[i].function].backward == back)
                 collect(all, all->tree[i],
                         s->piece[i].kind != PIECE_STATEMENT && !type_is_number(s->piece[i].type));
-    collect_unused(all);
     for (long i = 0; i < s->pieces; i++)
         if (all->tree[i]) collect_conditions(all, all->tree[i]);
-    for (long i = 0; i < s->loops; i++)
-        if (s->function[s->piece[s->loop[i].start].function].backward)
-            collect_ends(all, &s->loop[i]), collect_same(all, &s->loop[i]);
+    edits_find_unsaid(all);
     for (int i = 0; i < s->pieces; i++)
         if (all->tree[i] && s->function[s->piece[i].function].backward) collect_unwritten(all, &s->piece[i]);
     for (int own = 1; own >= 0; own--)
         for (int i = 0; i < s->pieces; i++)
             if (all->tree[i] && s->function[s->piece[i].function].backward) collect_targets(all, i, own);
+    for (int f = 0; f < s->functions; f++)
+        if (s->function[f].backward) edits_find_possible(all, f);
     for (long i = 0; i < s->pieces; i++) {
         if (!all->tree[i]) continue;
-        for (int kind = 0; kind < 4; kind++) fill(all, &all->pool[i], &s->piece[i], kind >= 2, kind % 2 == 0);
+        for (int kind = 0; kind < POOL_KINDS; kind++) fill(all, &all->pool[i], &s->piece[i], kind);
     }
 }

@@ -194,6 +194,47 @@ static void change_signs(Edits *all, int piece) {
     for (int i = 0; i < 2; i++) e->part[i].text = token_is(s, e->part[i].begin, "+=") ? "-=" : "+=";
 }
 
+/* A number that the file has a name for, outside of its functions. */
+static bool is_constant(const CSource *s, int i) {
+    if (s->token[i].kind != TOKEN_NAME || token_is_member(s, i)) return false;
+    if (c_source_macro(s, i, false)) return true;
+    const Name *n = c_source_find(s, i, i);
+    if (!n || !(type_is_number(n->type) || type_is_integer(n->type))) return false;
+    for (long f = 0; f < s->functions; f++)
+        if (s->function[f].name < n->token && n->token < s->function[f].close) return false;
+    return true;
+}
+
+/* Two of them, each in the place of the other throughout a function. */
+static void exchange_constants(Edits *all, int function, int one, int two) {
+    const CSource *s = all->s;
+    Places p = {.count = 0};
+    for (int i = 0; i < s->pieces; i++)
+        for (int k = s->piece[i].begin;
+             k < s->piece[i].end && all->tree[i] && s->piece[i].function == function; k++)
+            if (!token_is_member(s, k) && (tokens_same(s, k, one) || tokens_same(s, k, two)))
+                put(&p, NULL, i, k, k + 1);
+    if (!are_some(&p) || full(all)) return;
+    Edit *e = change(all, EDIT_TEXT, 2, "two constants are exchanged", &p, "");
+    for (int i = 0; i < p.count; i++) {
+        int other = tokens_same(s, p.at[i].begin, one) ? two : one;
+        e->part[i].text = edits_tokens(all, other, other + 1);
+    }
+}
+
+static void find_constants(Edits *all, int function) {
+    enum { MOST = 6 };
+    const CSource *s = all->s;
+    int constant[MOST], count = 0;
+    for (int i = s->function[function].open; i < s->function[function].close && count < MOST; i++) {
+        int k = 0;
+        while (k < count && !tokens_same(s, constant[k], i)) k++;
+        if (k < count || !is_constant(s, i)) continue;
+        for (k = 0; k < count; k++) exchange_constants(all, function, constant[k], i);
+        constant[count++] = i;
+    }
+}
+
 void edits_find_repeated(Edits *all) {
     static const char *const pair[][2] = {
         {"sin", "cos"}, {"sinh", "cosh"}, {"fmax", "fmin"}, {"exp", "expm1"}, {"log", "log1p"}};
@@ -206,8 +247,10 @@ void edits_find_repeated(Edits *all) {
         find_moves(all, i, read);
         change_signs(all, i);
     }
-    for (int f = 0; f < s->functions; f++)
-        for (size_t i = 0; i < sizeof pair / sizeof *pair && s->function[f].backward && s->function[f].used;
-             i++)
+    for (int f = 0; f < s->functions; f++) {
+        if (!s->function[f].backward || !s->function[f].used) continue;
+        find_constants(all, f);
+        for (size_t i = 0; i < sizeof pair / sizeof *pair; i++)
             for (int k = 0; k < 2; k++) change_calls(all, f, pair[i][k], pair[i][1 - k]);
+    }
 }
