@@ -76,6 +76,7 @@ static void put_values(const Copy *c, bool with) {
     const Edits *all = c->all;
     for (long i = 0; i < all->values; i++) {
         Value v = all->value[i];
+        if (v.possible) continue; /* a copy has elements of its own */
         bool has = has_variable(c, v.begin, v.end), value = type_is_number(v.type) || type_is_integer(v.type);
         /* What is not written as it stands there, as what is transposed, is not renamed. */
         bool own = strcmp(v.text, edits_tokens(all, v.begin, v.end)) == 0;
