@@ -63,7 +63,7 @@ static void backward(Node *n) {
     Save *m = n->attr;
     long R = n->in[0]->shape.size[0], d = n->in[0]->shape.size[1];
     const real *dy = n->out->grad, *p = m->tanh, *x = n->in[0]->data;
-    real *dx = n->in[0]->grad ? n->in[0]->grad : n->scratch, c = n->in[1]->data[0], w[2], dc = 0;
+    real *dx = n->in[0]->grad ? n->in[0]->grad : n->scratch, c = n->in[1]->data[0], w[2] = {0}, dc = 0;
     waves(c, w);
     for (long r = 0; r < R; r++, x += d, dx += d, dy += 2 + T) {
         const real *s = m->s + r * (T + 1), *v = m->v + r * (T + 1);
