@@ -135,6 +135,8 @@ static void texts_are_listed(void) {
         {"dx[i] += own(a, i);", "own", "part", NULL},
         {"own(a, 1); dx[i] += a;", "dx[i] += a", "dx[i] += a, own(a, 1)", "a call is missing"},
         {"calloc(N, i); dx[i] += a;", "dx[i] += a", "dx[i] += a, calloc(N, i)", NULL},
+        {"own(a, 1); long k; for (k = 0; k < N; k++) dx[k] += a;", "k = 0", "own(a, 1), k = 0",
+         "a call is missing"},
         /* What walks. */
         {"for (long k = 0; k < N; k++) sum += *h;", "k++", "k++, h++", "this is not moved on"},
         {"for (long k = 0; k < N; k++) sum += *h;", "k++", "k++, h += N", "this is not moved on"},
@@ -154,6 +156,13 @@ static void texts_are_listed(void) {
         {"h -= i;", "h -= i", "h += i", "this is moved on by the wrong amount"},
         {"h -= i;", "h -= i", "h--", "this is moved on by the wrong amount"},
         {"i++;", "i++", "i += N", NULL},
+        {"for (long k = 0; k < N; k++) sum += m->x;", "k++", "k++, x++", NULL},
+        {"double *const g = h; for (long k = 0; k < N; k++) sum += *g;", "k++", "k++, g++", NULL},
+        {"const long c = 0; for (long k = 0; k < N; k++) sum += x[c];", "k++", "k++, c++", NULL},
+        {"for (long k = N; k > 0; k -= 2) sum += *h;", "k -= 2", "k -= 2, h--", "this is not moved on"},
+        {"h--;", "h--", "h++", "this is moved on by the wrong amount"},
+        {"{ long c = 2; h += c; } h++;", "h++", "h += c", NULL},
+        {"for (long k = 0; k < N; k +=\n#if 1\n1) h++;\n#endif\n", "k += 1", "k += 1, h++", NULL},
         {"for (long k = 0; k < N; k++) sum += *h; h++;", "k++", "k++, h++",
          "this is moved on in the wrong loop"},
         {"for (long k = 0; k < N; k++) sum += *h++;", "h++", "h += N", NULL},
@@ -163,9 +172,25 @@ static void texts_are_listed(void) {
         {"double c = x[(i - 1) * N], d = dy[(i - 1) * N]; dx[i] += c * d;", "(i - 1) * N", "i * N",
          "off by one"},
         {"double c = x[i], d = dy[j]; dx[i] += c * d;", "i", "(i + 1)", NULL},
+        {"double c = x[i - 2], d = dy[i - 2]; dx[i] += c * d;", "i - 2", "(i + 1) - 2", "off by one"},
+        {"double c = x[N + i - 1], d = dy[N + i - 1]; dx[i] += c * d;", "N + i - 1", "N + i", "off by one"},
+        {"double c = x[i - 1 + N], d = dy[i - 1 + N]; dx[i] += c * d;", "i - 1 + N", "i + N", "off by one"},
+        {"double c = x[i - 1 - N], d = dy[i - 1 - N]; dx[i] += c * d;", "i - 1 - N", "(i + 1) - 1 - N",
+         "off by one"},
+        {"double c = x[N * i - 1], d = dy[N * i - 1]; dx[i] += c * d;", "N * i - 1", "N * (i + 1) - 1",
+         "off by one"},
+        {"double c = x[(i - 1 + N) * 2], d = dy[(i - 1 + N) * 2]; dx[i] += c * d;", "(i - 1 + N) * 2",
+         "((i + 1) - 1 + N) * 2", "off by one"},
+        {"for (long width = 0; width < 3; width++) { double c = x[width + m->width], d = dy[width + "
+         "m->width]; "
+         "dx[i] += c * d; }",
+         "width + m->width", "(width + 1) + m->width", "off by one"},
+        {"double c = x[i]; return c;", "i", "(i + 1)", NULL},
+        {"double c = sin(a); dx[i] += c * sin(b);", "sin", "cos", "another function belongs here"},
         {"\n#define UP 2\n#define DOWN 3\ndouble c = UP * a; dx[i] += c * DOWN;", "UP", "DOWN",
          "two constants are exchanged"},
         {"\n#define UP 2\n#define DOWN 3\ndouble c = UP * a; dx[i] += c;", "UP", "DOWN", NULL},
+        {"\n#define UP 2\n#define DOWN 3\nsum = UP * UP * UP * UP * DOWN;", "UP", "DOWN", NULL},
         {"double c = a; dx[i] += c * b;", "a", "b", NULL},
         /* Lines of the preprocessor. */
         {"dx[i] += a +\n#if 1\nb;\n#endif\n", "+=", "=", NULL},
@@ -188,6 +213,56 @@ static void changes_are_bounded(void) {
     for (int i = 0; i < 200; i++) at += sprintf(at, "d[%d] += a * b - c * e;\n", i);
     sprintf(at, "}\nconst Op op_many = {\"many\", back};");
     CHECK(c_source_read(&source, text, "many", &arena) && !edits_read(&edits, &source));
+    forget();
+    /* What would be moved on, called, or changed at several places is not looked for any more. */
+    at = text +
+         sprintf(text,
+                 "double one(double v) { return v; }\n"
+                 "#define UP 2\n#define DOWN 3\n"
+                 "void back(Node *n) { double *d = n->in[0]->grad, *h = d, a = sin(1), b = sin(2), c, e;\n"
+                 "for (long i = 0; i < 3; i++) a += *h * UP * DOWN;\n"
+                 "for (long i = 0; i < 3; i++) one(a), h++;\n");
+    for (int i = 0; i < 200; i++) at += sprintf(at, "d[%d] += a * b - c * e;\n", i);
+    sprintf(at, "}\nconst Op op_many = {\"many\", back};");
+    CHECK(c_source_read(&source, text, "many", &arena) && !edits_read(&edits, &source));
+    for (int i = 0; i < edits.edits; i++)
+        CHECK(strncmp(edits.edit[i].what, "this is moved on", 16) != 0 &&
+              strcmp(edits.edit[i].what, "a call is missing") != 0);
+    forget();
+    /* Nor more calls than are of use. */
+    int calls = 0;
+    at = text + sprintf(text, "double one(double v) { return v; }\n"
+                              "void back(Node *n) { double *d = n->in[0]->grad, a = 1;\n");
+    for (int i = 0; i < 6; i++) at += sprintf(at, "one(%d);\n", i);
+    for (int i = 0; i < 30; i++) at += sprintf(at, "d[%d] += a;\n", i);
+    sprintf(at, "}\nconst Op op_many = {\"many\", back};");
+    CHECK(c_source_read(&source, text, "many", &arena) && edits_read(&edits, &source));
+    for (int i = 0; i < edits.edits; i++) calls += strcmp(edits.edit[i].what, "a call is missing") == 0;
+    CHECK(calls == 80, "%d", calls);
+    forget();
+}
+
+/* = of a struct becomes a call of what makes one of two of its kind, and of nothing else. */
+static void records_are_added(void) {
+    snprintf(text, sizeof text,
+             "typedef struct Pair { double re, im; } Pair;\n"
+             "typedef struct Other { double re, im; } Other;\n"
+             "Pair both(Pair p, Pair q) { p.re += q.re; return p; }\n"
+             "Pair times(Pair p, double a) { p.re *= a; return p; }\n"
+             "Pair of(Other p, Other q) { return (Pair){p.re, q.re}; }\n"
+             "void backward(Node *n) { double *dx = n->in[0]->grad; Pair p = {1, 2}, q = {3, 4}, *r; p = q; "
+             "r = &q;\n"
+             "    dx[0] += p.re + r->im + both(p, times(q, 2)).re + of((Other){1, 2}, (Other){3, 4}).re; }\n"
+             "const Op op_one = {\"one\", backward};");
+    read_text("one");
+    int added = 0;
+    for (int i = 0; i < edits.edits; i++) {
+        const Edit *e = &edits.edit[i];
+        if (e->kind != EDIT_TEXT || !strstr(e->what, "overwrites") || strcmp(original(e), "=") == 0) continue;
+        CHECK(strcmp(e->part[0].text, "both(p, q)") == 0, "%s", e->part[0].text);
+        added++;
+    }
+    CHECK(added == 1, "%d", added);
     forget();
 }
 
@@ -256,6 +331,25 @@ static void values_are_possible(void) {
     forget();
 }
 
+static bool has_at_element(const char *lines, const char *element, const char *name) {
+    read_lines(lines);
+    const Pool *pool = &edits.pool[edits.edit[find_edit(EDIT_VALUE, element, NULL)].part[0].piece];
+    bool has = pool_has(pool->value, pool->values, name);
+    forget();
+    return has;
+}
+
+/* A loop's variable is compared with an index of the same function, whose names are known, where its condition begins with it. */
+static void indices_are_compared(void) {
+    CHECK(has_at_element("for (long k = 0; k < 3; k++) for (long l = 0; l < 3; l++) dx[k] += a * x[l];",
+                         "x[l]", "(k == l)"));
+    CHECK(!has_at_element("for (long k = 0; 0 < 3 - k; k++) for (long l = 0; l < 3; l++) dx[k] += a * x[l];",
+                          "x[l]", "(k == l)"));
+    CHECK(!has_at_element("\n#define AT(r, c) ((r) * 3 + (c))\ndx[i] += a * x[AT(i, 1)];", "x[AT(i, 1)]",
+                          "(j == AT(i, 1))"));
+    CHECK(has_at_element("\n#define SAVED (m->saved)\nh[j] += SAVED[j] * x[i];", "x[i]", "x[j]"));
+}
+
 /* No more values than a pool holds, those that come first. */
 static void pools_are_bounded(void) {
     char lines[100 * 20] = "", *at = lines;
@@ -301,9 +395,10 @@ static void gradients_are_of_inputs(void) {
 /* What a forward copies is saved by it, in the last statement of a file as well; what no operation uses is not looked at. */
 static void copies_are_saved(void) {
     snprintf(text, sizeof text,
-             "void unused(Node *n) { double *y = n->out->data; memcpy(n->other, y, 8); }\n"
+             "void unused(Node *n) { double *y = n->in[0]->grad; memcpy(n->other, y, 8); }\n"
              "void backward(Node *n) { double *dx = n->in[0]->grad; dx[0] += 1.5; }\n"
-             "void forward(Node *n) { double *y = n->out->data; y[0] = 2; memcpy(n->attr, y, 8); }\n"
+             "void forward(Node *n) { double *y = n->out->data; y[0] = 2; if (y[0]) { y[1] = y[0] ?: 1; }\n"
+             "    memcpy(n->attr, y, 8); }\n"
              "const Op op_one = {\"one\", forward, backward};");
     read_text("one");
     int moved = 0;
@@ -530,6 +625,14 @@ static void changes_are_shown(void) {
          .instead = 1},
         /* A term. */
         {"dx[i] += a;", "a", EDIT_TERM, 1, "dx[i] += a + b", "a term is missing", {"b"}},
+        {"dx[i] += a;",
+         "a",
+         EDIT_TERM,
+         1,
+         "dx[i] += a + 1. * N / j",
+         "a term is missing",
+         {"N", "j"},
+         {0, 1}},
         {"dx[i] += a;", "a", EDIT_TERM, 1000, "dx[i] += a + 1000 * b", "a term is missing", {"b"}},
         {"dx[i] += a;",
          "a",
@@ -761,6 +864,10 @@ static void moves_are_listed(void) {
          "this is too late: it belongs before line 23"},
         {"for (;;) { if (a > b) break; sum += a; }", "sum += a", "sum += a; if (a > b) break",
          "this is too late: it belongs before line 23"},
+        {"double g[2][2]; g[i][j] = a; if (b > 0) sum = g[i][j];", "if (b > 0) sum = g[i][j]",
+         "if (b > 0) sum = g[i][j]; g[i][j] = a", "this is too late: it belongs before line 23"},
+        {"if (a > b) sum += a; a = 2; double c;", "if (a > b) sum += a", "a = 2; if (a > b) sum += a",
+         "this is too early: it belongs behind line 23"},
         {"switch (i) { case 0: a = 1; break; default: sum = a; }", "sum = a", "sum = a; a = 1", NULL},
         {"do sum += a; while (a > b); if (a > b) dx[i] += sum;", "if (a > b) dx[i] += sum",
          "if (a > b) dx[i] += sum; do sum += a; while (a > b)", NULL},
@@ -797,6 +904,26 @@ static void moves_are_listed(void) {
          "for (long k = 0; k < N; k++) { double c = 1; …", NULL},
         {"double t[2] = {0, 0}; for (long k = 0; k < N; k++) t[1] += x[k];", "double t[2] = {0, 0}",
          "for (long k = 0; k < N; k++) { double t[2] = {0, 0}; …", "this belongs into the loop of line 23"},
+        {"double t[2] = {0, a}; for (long k = 0; k < N; k++) t[1] += x[k];", "double t[2] = {0, a}",
+         "for (long k = 0; k < N; k++) { double t[2] = {0, a}; …", NULL},
+        {"double c = 0; for (long k = 0; k < N; k++) while (a > b) c += x[k];", "double c = 0",
+         "for (long k = 0; k < N; k++) { double c = 0; …", NULL},
+        {"memset(h, 0, i); for (long i = 0; i < 3; i++) h[i] += a;", "memset(h, 0, i)",
+         "for (long i = 0; i < 3; i++) { memset(h, 0, i); …", NULL},
+        {"for (long k = 0; k < N; k++) {} dx[i] += a;", "for (long k = 0; k < N; k++) {}",
+         "dx[i] += a; for (long k = 0; k < N; k++) {}", NULL},
+        {"for (long k = 0; k < N; k++) sum = 0, b = 0; for (long l = 0; l < 9; l++) sum += a;",
+         "for (long k = 0; k < N; k++) sum = 0, b = 0",
+         "for (long l = 0; l < 9; l++) { for (long k = 0; k < N; k++) sum = 0, b = 0; …",
+         "this belongs into the loop of line 23"},
+        {"if (a > b) { double c = 0; c += x[i]; dx[i] += c; }", "double c = 0", "double c = 0; if (a > b) …",
+         NULL},
+        {"for (long k = 0; k < N; k++) { double c = 0; c += x[k]; while (a > c) a = c; }", "double c = 0",
+         "double c = 0; for (long k = 0; k < N; k++) …", NULL},
+        {"for (long k = 0 +\n#if 1\n0; k < N; k++) { double c = 0; c += x[k]; dx[k] += c; }\n#endif\n",
+         "double c = 0", "double c = 0; for (long k = 0 + 0; k < N; k++) …", NULL},
+        {"long k; for (k = 0; k < N; k++) { double c = 0; c += x[k]; dx[k] += c; }", "double c = 0",
+         "double c = 0; for (k = 0; k < N; k++) …", "this belongs before the loop of line 23"},
         {"double t[2] = {0, 1}; for (long k = 0; k < N; k++) t[1] += x[k];", "double t[2] = {0, 1}",
          "for (long k = 0; k < N; k++) { double t[2] = {0, 1}; …", NULL},
         {"memset(h, 0, i); for (long k = 0; k < N; k++) h[k] += a;", "memset(h, 0, i)",
@@ -846,6 +973,7 @@ TEST_MAIN({"changes of a line are listed", texts_are_listed},
           {"forward counts where it saves", forward_counts_where_it_saves},
           {"values are in scope", values_are_in_scope}, {"values are possible", values_are_possible},
           {"pools are bounded", pools_are_bounded}, {"changes are bounded", changes_are_bounded},
+          {"indices are compared", indices_are_compared}, {"structs are added", records_are_added},
           {"changes are shown", changes_are_shown}, {"changes of a text are shown", texts_are_shown},
           {"additions are shown", additions_are_shown}, {"macros are known", macros_are_known},
           {"gradients are of inputs", gradients_are_of_inputs}, {"copies are saved", copies_are_saved},

@@ -126,8 +126,7 @@ static void print_addition(Writer *w, int edit) {
 /* What is added: before a value, and behind a statement; where a condition ends a loop, behind that. */
 static void print_additions(Writer *w, int piece) {
     for (int at = w->first[piece]; at >= 0; at = w->next[at])
-        if (w->all->edit[at / EDIT_PARTS].kind == EDIT_ADDED && !w->all->edit[at / EDIT_PARTS].head)
-            print_addition(w, at / EDIT_PARTS);
+        if (w->all->edit[at / EDIT_PARTS].kind == EDIT_ADDED) print_addition(w, at / EDIT_PARTS);
 }
 
 /* Before a statement that a condition may go before. False: none may. */

@@ -327,8 +327,8 @@ static void look(const Place *p, const Expression *e) {
     look_at_parts(p, e);
 }
 
-bool edits_are_saved(const CSource *s, const Piece *piece, const Expression *tree) {
-    if (tree->kind != EXPRESSION_ASSIGNED || s->function[piece->function].backward) return false;
+bool edits_are_saved(const CSource *s, const Expression *tree) {
+    if (tree->kind != EXPRESSION_ASSIGNED) return false;
     int begin = tree->begin, end = tree->part->end;
     return tokens_have(s, begin, end, "->") && !tokens_have(s, begin, end, "data");
 }
@@ -352,7 +352,7 @@ bool edits_read(Edits *all, const CSource *s) {
     for (int i = 0; i < s->pieces && all->edits <= MOST_EDITS; i++) {
         const Piece *piece = &s->piece[i];
         const Expression *tree = all->tree[i];
-        if (!tree || !(s->function[piece->function].backward || edits_are_saved(s, piece, tree))) continue;
+        if (!tree || !(s->function[piece->function].backward || edits_are_saved(s, tree))) continue;
         Place p = {.all = all, .piece = i, .index = piece->kind == PIECE_VALUE && is_whole(piece->type)};
         if (piece->kind == PIECE_VALUE && type_is_number(piece->type)) change_sum(&p, tree);
         look(&p, tree);

@@ -108,8 +108,8 @@ Span edits_loop_span(const CSource *s, const Loop *l);
 /* The number of the input whose gradient a statement adds to or sets; -1: of none that is known. */
 int edits_gradient_of(const Edits *all, int piece);
 
-/* Whether forward saves something there: a value that goes into a member of a struct. */
-bool edits_are_saved(const CSource *s, const Piece *piece, const Expression *tree);
+/* Whether a piece of forward saves something: a value that goes into a member of a struct. */
+bool edits_are_saved(const CSource *s, const Expression *tree);
 
 /* The same with two names exchanged, those at tokens a and b: of variables, or of members. */
 const char *edits_exchanged(const Edits *all, int begin, int end, int a, int b, bool member);

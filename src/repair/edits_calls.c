@@ -142,8 +142,8 @@ static void find_calls(const Edits *all, Calls *to) {
 static void add_call(Edits *all, Calls *c, const Piece *call, int piece) {
     const CSource *s = all->s;
     const Piece *p = &s->piece[piece];
-    bool before = p->kind == PIECE_VALUE && p->shown < p->begin, start = is_start(s, piece);
-    if (!before && !(start && p->kind == PIECE_STATEMENT) && !is_statement(s, p)) return;
+    bool before = p->kind == PIECE_VALUE, start = is_start(s, piece);
+    if (!before && !start && !is_statement(s, p)) return;
     if (!edits_in_scope(s, call->begin, call->end, p->shown) || same_tokens(s, call, p)) return;
     const char *added = edits_tokens(all, call->begin, call->end), *own = edits_tokens(all, p->begin, p->end);
     Edit *e = edits_add(all, EDIT_TEXT, 4, "a call is missing", piece, p->begin, p->end,

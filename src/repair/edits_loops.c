@@ -12,8 +12,7 @@ Span edits_loop_span(const CSource *s, const Loop *l) {
 /* It declares its variable. */
 static bool is_plain(const CSource *s, const Loop *l) {
     const Piece *start = &s->piece[l->start];
-    return start->kind == PIECE_VALUE && s->function[start->function].used &&
-           c_source_find(s, l->variable, start->begin);
+    return start->kind == PIECE_VALUE && s->function[start->function].used;
 }
 
 static bool is_backward(const CSource *s, int piece) {
@@ -229,14 +228,12 @@ static const char *new_name(const CSource *s) {
     return NULL;
 }
 
-/* The innermost loop around a piece. */
+/* The innermost loop around a piece: loops follow each other as they begin. */
 static const Loop *loop_around(const CSource *s, const Piece *p) {
     const Loop *best = NULL;
-    int begin = -1;
     for (long i = 0; i < s->loops; i++) {
         Span span = edits_loop_span(s, &s->loop[i]);
-        if (span.body <= p->begin && p->begin < span.end && span.begin > begin)
-            best = &s->loop[i], begin = span.begin;
+        if (span.body <= p->begin && p->begin < span.end) best = &s->loop[i];
     }
     return best && is_plain(s, best) ? best : NULL;
 }
@@ -263,7 +260,7 @@ static void add_sum(Edits *all, int piece, const char *name) {
     const CSource *s = all->s;
     const Piece *p = &s->piece[piece];
     const Expression *tree = all->tree[piece];
-    bool declared = p->kind == PIECE_VALUE && p->shown < p->begin;
+    bool declared = p->kind == PIECE_VALUE;
     bool adds = is_whole(s, p) && tree->kind == EXPRESSION_ASSIGNED && type_is_number(tree->type);
     if (!adds && !(declared && type_is_number(p->type) && !p->type.constant)) return;
     const Loop *around = loop_around(s, p);

@@ -21,13 +21,7 @@ static void exchange(Edits *all, int first, int second) {
     edits_add_part(e, second, two->begin, two->end, edits_tokens(all, one->begin, one->end));
 }
 
-static bool is_start(const CSource *s, int piece) {
-    for (long i = 0; i < s->loops; i++)
-        if (s->loop[i].start == piece) return true;
-    return false;
-}
-
-/* A statement and a declared value that follow each other. */
+/* A statement and a declared value that follow each other: a loop's first value is further away. */
 static void exchange_value(Edits *all, int first) {
     const CSource *s = all->s;
     const Piece *a = &s->piece[first], *b = a + 1;
@@ -35,7 +29,7 @@ static void exchange_value(Edits *all, int first) {
     bool declares = a->kind == PIECE_VALUE, near = b->shown - a->end < 4 && token_is(s, a->end, ";");
     const Piece *value = declares ? a : b;
     if (a->kind == b->kind || a->kind == PIECE_CONDITION || b->kind == PIECE_CONDITION) return;
-    if (!near || value->shown == value->begin || is_start(s, (int)(value - s->piece))) return;
+    if (!near || value->shown == value->begin) return;
     if (declares && !edits_in_scope(s, b->begin, b->end, a->shown)) return;
     Edit *e = edits_add(all, EDIT_TEXT, 0, "two statements are in the wrong order", first, a->begin, a->end,
                         declares ? edits_text(all, "(%s, %s)", two, one) : "(void)0");
@@ -197,7 +191,7 @@ static bool begins_value(const Units *u, int piece, Beginning *b) {
     const Piece *p = &s->piece[piece];
     bool array = token_is(s, p->begin - 1, "{");
     int end = array ? token_closing(s, p->begin - 1, (int)s->tokens) : p->end, name = p->shown;
-    bool plain = p->kind == PIECE_VALUE && s->token[name].kind == TOKEN_NAME && p->shown < p->begin;
+    bool plain = s->token[name].kind == TOKEN_NAME;
     if (!plain || !u->own[name] || (p->type.base != BASE_NUMBER && p->type.base != BASE_INTEGER))
         return false;
     if (p->type.depth || p->type.constant || !is_zero(s, p->begin, end)) return false;
@@ -221,7 +215,7 @@ static bool begins_again(const Units *u, int unit, Beginning *b) {
     if (!unit_moves(u, unit) || inner < 0 || u->unit[inner].kind != UNIT_PLAIN) return false;
     const Unit *sets = &u->unit[inner];
     const Expression *tree = sets->first == sets->last ? u->all->tree[sets->first] : NULL;
-    bool alone = inner == unit || (unit_next(u, inner) < 0 && unit_before(u, inner) < 0);
+    bool alone = inner == unit || unit_next(u, inner) < 0;
     if (!tree || !alone) return false;
     bool cleared = token_is(s, tree->begin, "memset");
     bool set = tree->kind == EXPRESSION_ASSIGNED && token_is(s, tree->sign, "=") &&
@@ -250,7 +244,7 @@ static void begin_anew(Units *u, const Beginning *b) {
     const Unit *own = &u->unit[b->unit];
     for (int i = b->unit + 1; i < u->units && u->unit[i].begin < own->close; i++) {
         const Unit *loop = &u->unit[i];
-        int inside = loop->kind == UNIT_LOOP && loop->begin >= own->end ? unit_inside(u, i, false) : -1;
+        int inside = loop->kind == UNIT_LOOP ? unit_inside(u, i, false) : -1;
         EditPart to;
         int writes = count_writes(u, i, u->own[b->name]);
         if (inside < 0 || !writes) continue;
@@ -275,7 +269,7 @@ static void keep(Units *u, const Beginning *b) {
     const Unit *loop = own->around >= 0 ? &u->unit[own->around] : NULL;
     const char *name = edits_tokens(all, b->name, b->name + 1);
     int value = own->first;
-    while (value >= 0 && value <= own->last && u->s->piece[value].shown != b->name) value++;
+    while (u->s->piece[value].shown != b->name) value++;
     if (!loop || loop->kind != UNIT_LOOP || loop->jumps || !type_is_number(u->own[b->name]->type)) return;
     EditPart to;
     if (!unit_put_behind(u, unit_inside(u, own->around, true), edits_text(all, "repair_kept = %s;", name),
@@ -299,7 +293,7 @@ static void find_beginnings(Units *u, int unit) {
     const Unit *own = &u->unit[unit];
     Beginning b = {.unit = unit};
     if (begins_again(u, unit, &b)) begin_anew(u, &b);
-    for (int i = own->first; own->kind == UNIT_VALUE && i >= 0 && i <= own->last; i++)
+    for (int i = own->first; own->kind == UNIT_VALUE && i <= own->last; i++)
         if (begins_value(u, i, &b)) begin_anew(u, &b), keep(u, &b);
 }
 
@@ -308,10 +302,10 @@ static void find_beginnings(Units *u, int unit) {
 /* Whether forward saves something in a unit. */
 static bool saves(const Units *u, const Unit *unit) {
     static const char *const copies[] = {"memcpy", "memmove", NULL};
-    for (int i = unit->first; i >= 0 && i <= unit->last; i++) {
+    for (int i = unit->first; i <= unit->last; i++) {
         const Piece *p = &u->s->piece[i];
         if (u->all->tree[i] && p->kind == PIECE_STATEMENT &&
-            (edits_are_saved(u->s, p, u->all->tree[i]) || token_is_any(u->s, p->begin, copies)))
+            (edits_are_saved(u->s, u->all->tree[i]) || token_is_any(u->s, p->begin, copies)))
             return true;
     }
     return false;

@@ -27,8 +27,8 @@ static void find_pieces(const CSource *s, Unit *unit) {
     for (int i = 0; i < s->pieces; i++) {
         int begin = s->piece[i].begin;
         if (begin < unit->begin || begin >= unit->end) continue;
-        if (unit->first < 0 || begin < s->piece[unit->first].begin) unit->first = i;
-        if (unit->last < 0 || begin > s->piece[unit->last].begin) unit->last = i;
+        if (unit->first < 0) unit->first = i;
+        unit->last = i; /* they follow each other */
     }
     if (token_is(s, unit->begin, "if")) unit->asked = unit->first;
     for (long i = 0; i < s->loops && token_is(s, unit->begin, "for"); i++)
@@ -134,7 +134,7 @@ bool units_touch(const Units *u, int a, int b) {
 bool units_known(const Units *u, int begin, int end, int where) {
     for (int i = begin; i < end; i++) {
         const Name *own = u->own[i];
-        bool inside = own && own->token >= begin && own->token < end;
+        bool inside = own && own->token >= begin; /* it is declared before it is used */
         if (own && !own->record && !inside && c_source_find(u->s, i, where) != own) return false;
     }
     return true;
@@ -169,7 +169,7 @@ static int beside(const Units *u, int unit, bool next) {
     for (int i = 0; i < u->units; i++) {
         const Unit *other = &u->unit[i];
         bool there = next ? other->begin == own->end : other->end == own->begin;
-        if (there && other->open == own->open && other->around == own->around) return i;
+        if (there && other->open == own->open) return i;
     }
     return -1;
 }

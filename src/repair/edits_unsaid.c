@@ -66,16 +66,13 @@ static void collect_same(Edits *all, const Loop *l) {
     for (long i = 0, values = all->values; i < values; i++) {
         const Value *v = &all->value[i];
         int from = condition->begin, to = (int)s->tokens, at = l->variable;
-        bool index = type_is_integer(v->type) && !v->size && !v->condition && !v->written && !v->to;
-        bool plain = index && strcmp(v->text, edits_tokens(all, v->begin, v->end)) == 0;
-        bool other = plain && !tokens_have(s, v->begin, v->end, edits_tokens(all, at, at + 1));
+        bool index = type_is_integer(v->type) && !v->size && !v->condition;
+        bool other = index && !tokens_have(s, v->begin, v->end, edits_tokens(all, at, at + 1));
         /* Of two loops' variables the outer one's loop has it. */
         bool inner = v->end == v->begin + 1 && edits_has_loop_variable(s, v->begin, v->end) && v->begin < at;
         if (!other || inner || edits_function_of(s, v->begin) != condition->function) continue;
-        if (!narrow(s, condition->begin, condition->begin + 1, condition->begin, &from, &to) ||
-            !narrow(s, v->begin, v->end, v->begin, &from, &to))
-            continue;
-        if (from < to)
+        narrow(s, condition->begin, condition->begin + 1, condition->begin, &from, &to);
+        if (narrow(s, v->begin, v->end, v->begin, &from, &to) && from < to)
             edits_add_value(
                 all, (Value){.text = edits_text(all, "(%s == %s)", edits_tokens(all, at, at + 1), v->text),
                              .type = {.base = BASE_INTEGER},
@@ -124,7 +121,7 @@ void edits_find_possible(Edits *all, int function) {
     const long values = all->values;
     for (long i = 0; i < values; i++) {
         const Value array = all->value[i];
-        bool fits = array.type.base == BASE_NUMBER && array.type.depth == 1 && !array.written;
+        bool fits = array.type.base == BASE_NUMBER && array.type.depth == 1;
         if (!fits || edits_is_gradient(s, array.begin, array.end)) continue;
         for (long k = 0; k < s->pieces; k++)
             if (all->tree[k] && s->piece[k].function == function) add_at_indices(all, &array, all->tree[k]);

@@ -67,7 +67,7 @@ static void find_amounts(const Edits *all, int piece, Span inside, Amounts *to) 
         bound = text;
     }
     for (int i = 0; i < pool->values; i++)
-        if (pool->value[i]->size && !pool->value[i]->condition) add_amount(to, pool->value[i]->text);
+        if (pool->value[i]->size) add_amount(to, pool->value[i]->text);
 }
 
 static const char *walk(const Edits *all, int name, const char *amount, bool back) {
@@ -139,12 +139,12 @@ static void change_walk(Walks *w, int piece, int name) {
     }
 }
 
-/* The innermost loop around a token; from 0 to 0: none. */
+/* The innermost loop around a token: loops follow each other as they begin. From 0 to 0: none. */
 static Span loop_around(const CSource *s, int at) {
     Span best = {0};
     for (long i = 0; i < s->loops; i++) {
         const Span loop = edits_loop_span(s, &s->loop[i]);
-        if (loop.begin <= at && at < loop.end && loop.begin >= best.begin) best = loop;
+        if (loop.begin <= at && at < loop.end) best = loop;
     }
     return best;
 }
