@@ -114,7 +114,8 @@ static void loops_are_tried_once(void) {
 
 /* In a loop that is copied only what has its variable. */
 static void loops_add_what_is_theirs(void) {
-    read_lines("for (long j = 0; j < N; j++) { double c = a * x[j]; dx[j] += c; sum += b; }");
+    read_lines(
+        "double a_j = b; for (long j = 0; j < N; j++) { double c = a * x[j]; dx[j] += c; sum += a_j; }");
     Edits first = edits;
     edits_find_loops(&edits, &first);
     long of_loop = 0, others = 0;
@@ -125,7 +126,8 @@ static void loops_add_what_is_theirs(void) {
             const char *value = pool->value[v]->text, *name = strstr(e->head, "long ") + strlen("long ");
             bool own =
                 strstr(value, (char[]){'[', name[0], ']', 0}) || strcmp(value, (char[]){name[0], 0}) == 0;
-            bool other = strcmp(value, "a") == 0 || strcmp(value, "b") == 0 || strcmp(value, "N") == 0;
+            bool other = strcmp(value, "a") == 0 || strcmp(value, "b") == 0 || strcmp(value, "N") == 0 ||
+                         strcmp(value, "a_j") == 0;
             RepairTrial t = {.edit = 1 + i, .value = {1 + v}};
             of_loop += own, others += other;
             CHECK(!own || candidates_is_of_loop(&edits, &t), "%s: %s", e->head, value);

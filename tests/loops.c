@@ -151,6 +151,8 @@ static void forward_loops_are_done_again(void) {
          "({ for (long k = 0; k < 3; k++) kept[k] = k; }), i = 0"},
         {"for (long k = 0; k < 3; k++) kept[at(k, 1)] = k;", "for (long i = 0; i < 3; i++) dx[i] += kept[i];",
          "(({ for (long k = 0; k < 3; k++) kept[at(k, 1)] = k; }), 0)"},
+        {"long n = 3; for (long k = 0; k < n; k++) kept[k] = k;",
+         "for (long i = 0; i < 3; i++) dx[i] += kept[i];", NULL},
         {"\n#define KEPT kept\nfor (long k = 0; k < 3; k++) KEPT[k] = k;",
          "for (long i = 0; i < 3; i++) dx[i] += kept[i];", NULL},
         {"for (long k = 0; k < 3; k++) kept[k] = k, kept[0] = 1;",

@@ -226,7 +226,8 @@ static int find_factors(const Pool *pool, int factor[POOL]) {
 static bool are_equal(const Candidates *s, const Site *a, const Site *b) {
     const Value *one = pool_of(s, a->trial.edit - 1)->target[a->trial.target - 1],
                 *two = pool_of(s, b->trial.edit - 1)->target[b->trial.target - 1];
-    bool own = s->edits->edit[a->trial.edit - 1].head || s->edits->edit[b->trial.edit - 1].head;
+    /* As the other: all that is added has one, or nothing. */
+    bool own = s->edits->edit[a->trial.edit - 1].head;
     bool same = !own && a->runs == b->runs && strcmp(one->text, two->text) == 0;
     for (int q = 0; q < SITE_SUMS && same; q++)
         same = memcmp(a->response[q], b->response[q], (size_t)a->runs * sizeof *a->response[q]) == 0;
