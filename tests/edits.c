@@ -190,6 +190,9 @@ static void texts_are_listed(void) {
         {"\n#define UP 2\n#define DOWN 3\ndouble c = UP * a; dx[i] += c * DOWN;", "UP", "DOWN",
          "two constants are exchanged"},
         {"\n#define UP 2\n#define DOWN 3\ndouble c = UP * a; dx[i] += c;", "UP", "DOWN", NULL},
+        {"\n#define UP 2\n#define DOWN 3\nsum = a +\n#if 1\nUP;\n#endif\n", "UP", "DOWN", NULL},
+        {"\n#define UP 2\n#define DOWN 3\nb = UP * a * DOWN; sum = a +\n#if 1\nUP;\n#endif\n", "UP", "DOWN",
+         "two constants are exchanged"},
         {"\n#define UP 2\n#define DOWN 3\nsum = UP * UP * UP * UP * DOWN;", "UP", "DOWN", NULL},
         {"double c = a; dx[i] += c * b;", "a", "b", NULL},
         /* Lines of the preprocessor. */
