@@ -3,16 +3,17 @@
 #include "grading/repair_candidates.h"
 #include "repair_text.h"
 
-/* Each change of a text stands in a line of its own, all others of a piece in another, and none that is left out in any. */
+/* Each change of a text stands in a line of its own, all others of a piece in one before and one behind the values of its pool,
+ * which have a line each; and nothing that is left out stands in any. */
 static void check_written(const bool *left_out) {
     char *written = NULL;
     size_t size = 0;
     int *edit_of_line = NULL;
     FILE *out = open_memstream(&written, &size);
-    long lines = edited_source_write(&edits, left_out, out, &edit_of_line), found = 0, ends = 0;
+    long lines = edited_source_write(&edits, left_out, out, &edit_of_line), found = 0, ends = 0, none = 0;
     fclose(out);
     long pools = source.pieces + edits.copies;
-    int *times = calloc((size_t)(edits.edits + pools + 1), sizeof *times);
+    int *times = calloc((size_t)edited_source_numbers(&edits), sizeof *times);
     for (const char *at = written; (at = strchr(at, '\n')); at++) ends++;
     CHECK(ends >= lines, "%ld ends of %ld lines", ends, lines);
     for (long i = 0; i < lines; i++)
@@ -24,9 +25,18 @@ static void check_written(const bool *left_out) {
     }
     for (long i = edits.edits; i < edits.edits + pools; i++) {
         bool copy = i >= edits.edits + source.pieces;
-        CHECK(times[i] <= !left_out[i] && (times[i] == !left_out[i] || !copy), "piece %ld", i - edits.edits);
+        int want = left_out[i] ? 0 : 2;
+        CHECK(times[i] == want || (!copy && !times[i]), "piece %ld", i - edits.edits);
+        const Pool *pool = &edits.pool[i - edits.edits];
+        const long first = edits.edits + source.pieces + MOST_COPIES + (i - edits.edits) * POOL;
+        for (int k = 0; k < pool->values; k++) {
+            CHECK(times[first + k] == (times[i] > 0), "%s", pool->value[k]->text);
+            none += times[i] && left_out[first + k];
+        }
         found += copy;
     }
+    for (const char *at = written; (at = strstr(at, "repair_v = 0. / 0;")); at++) none--;
+    CHECK(none == 0, "%ld values that are left out have none", none);
     CHECK(left_out[0] || found > 0 || !edits.edits);
     free(times), free(edit_of_line), free(written);
 }
@@ -79,10 +89,10 @@ static void check_candidates(bool *left_out) {
 static void each_change_is_tried_once(void) {
     read_lines("if (a && i) dx[i] += (a + b) * x[j] / 2 - sin(a), sum -= h[i + 1];\n"
                "for (long k = 0; k < N; k++) { double c = a > b ? a : b; dx[k] += c; }");
-    bool *left_out = calloc((size_t)(edits.edits + source.pieces + 1), sizeof *left_out);
+    bool *left_out = calloc((size_t)edited_source_numbers(&edits), sizeof *left_out);
     check_written(left_out);
     check_candidates(left_out);
-    for (long i = 0; i < edits.edits + source.pieces; i += 2) left_out[i] = true;
+    for (long i = 0; i < edited_source_numbers(&edits); i += 2) left_out[i] = true;
     check_written(left_out);
     for (long i = 0; i < edits.edits + source.pieces; i++) left_out[i] = true;
     check_written(left_out);
@@ -97,7 +107,7 @@ static void loops_are_tried_once(void) {
         "for (long k = 0; k < N; k++) h[k] = own(a, k); sum += a; own(b, i); double c = a * j; dx[j] += c;");
     Edits first = edits;
     edits_find_loops(&edits, &first);
-    bool *left_out = calloc((size_t)(edits.edits + source.pieces + MOST_COPIES), sizeof *left_out);
+    bool *left_out = calloc((size_t)edited_source_numbers(&edits), sizeof *left_out);
     CHECK(edits.copies > 3, "%ld", edits.copies);
     check_written(left_out);
     Candidates c = {.edits = &edits, .left_out = left_out, .wrong = 1};

@@ -115,7 +115,7 @@ static void copies_are_written(void) {
     size_t size;
     int *edit_of_line;
     read_loops("long c; for (long k = 0; k < 3; k++) sum += k; for (c = 0; c < N; c++) h[c] += a;");
-    bool *left_out = calloc((size_t)(loops.edits + source.pieces + MOST_COPIES), sizeof *left_out);
+    bool *left_out = calloc((size_t)edited_source_numbers(&loops), sizeof *left_out);
     FILE *out = open_memstream(&written, &size);
     edited_source_write(&loops, left_out, out, &edit_of_line);
     fclose(out);

@@ -160,7 +160,7 @@ static bool open_stage(Search *s, int k) {
     s->now = &s->stage[k];
     if (!s->now->tried_before) {
         if (k > 0) edits_find_loops(&s->now->edits, &s->stage[0].edits);
-        size_t numbers = (size_t)(s->now->edits.edits + s->c.pieces + MOST_COPIES);
+        size_t numbers = (size_t)edited_source_numbers(&s->now->edits);
         s->now->left_out = arena_alloc(&s->arena, numbers * sizeof *s->now->left_out);
         s->now->usable = s->now->edits.edits > 0 && compile(s) && (s->wrong || find_places(s));
         s->now->tried =

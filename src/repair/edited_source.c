@@ -92,16 +92,31 @@ static void print_text(Writer *w, const char *text) {
             fputc(*text, w->out);
 }
 
-/* The pool's values and arrays, of which the trial takes its own: an element may lie outside of its array where nobody asks for
+/* Behind edits, pieces and copies. */
+static int value_number(const Edits *all, int pool, int value) {
+    return (int)(all->edits + all->s->pieces + MOST_COPIES) + pool * POOL + value;
+}
+
+long edited_source_numbers(const Edits *all) {
+    return value_number(all, (int)all->s->pieces + MOST_COPIES, 0);
+}
+
+/* The pool's values and arrays, each in a line of its own, of which the trial takes its own: an element may lie outside of its array where nobody asks for
  * it, and a call does what it likes. */
 static void pick(Writer *w, int number) {
     const Pool *pool = &w->all->pool[number];
     fputs("({ for (int repair_k = 0, repair_n = repair_values(); repair_k < repair_n; repair_k++) {"
           " double repair_v = 1; const void *repair_a = 0; switch (repair_wanted(repair_k)) {",
           w->out);
+    end_line(w, (int)w->all->edits + number);
     for (int i = 0; i < pool->values; i++) {
         const Value *v = pool->value[i];
-        fprintf(w->out, " case %d: repair_%c = %s; break;", 1 + i, v->type.depth ? 'a' : 'v', v->text);
+        int value = value_number(w->all, number, i);
+        if (w->left_out[value])
+            fprintf(w->out, " case %d: repair_v = 0. / 0; break;", 1 + i);
+        else
+            fprintf(w->out, " case %d: repair_%c = %s; break;", 1 + i, v->type.depth ? 'a' : 'v', v->text);
+        end_line(w, value);
     }
     fputs(" } repair_take(repair_k, repair_v, repair_a); } }), ", w->out);
 }

@@ -45,10 +45,14 @@ enum { FORM_ITSELF, FORM_BELOW, FORM_REST, FORM_MORE, FORM_REST_OF_SQUARE, FORM_
      : (form) == 4 ? 1 - (v) * (v)                                                                           \
                    : (v) > 0)
 
-/* Writes it. Each EDIT_TEXT stands in a line of its own, and so do all other edits of a piece together, but those that are left
- * out: edit_of_line[i] is the number of what stands in line i + 1, an edit's, or behind those a piece's; or -1; to be freed.
- * Returns the number of lines up to the last of them. */
+/* Writes it. Each EDIT_TEXT stands in a line of its own, and so do all other edits of a piece together, and each value of its
+ * pool, but those that are left out: edit_of_line[i] is the number of what stands in line i + 1, an edit's, or behind those a
+ * piece's, or behind those a value's; or -1; to be freed. What is left out of a pool is not a number. Returns the number of lines
+ * up to the last of them. */
 long edited_source_write(const Edits *all, const bool *left_out, FILE *out, int **edit_of_line);
+
+/* How many numbers there are: so long is left_out. */
+long edited_source_numbers(const Edits *all);
 
 /* What was wrong where a trial is right, in words. */
 const char *edit_what(const Edit *e, const RepairTrial *t);

@@ -40,12 +40,20 @@ static void add_value(Edits *all, const char *text, Type type, int begin, int en
     edits_add_value(all, (Value){.text = text, .type = type, .begin = begin, .end = end, .size = size});
 }
 
-/* An array; where it is a tensor's data its gradient, too, and the other way round. */
+/* Whether a struct of the file has such a member. */
+static bool has_member(const CSource *s, const char *name) {
+    for (long i = 0; i < s->names; i++)
+        if (s->name[i].record && token_is(s, s->name[i].token, name)) return true;
+    return false;
+}
+
+/* An array; where it is a tensor's data its gradient, too, and the other way round; or of a struct that has both. */
 static void add_array(Edits *all, const Expression *e) {
     const char *text = edits_tokens(all, e->begin, e->stem);
     bool data = token_is(all->s, e->stem - 1, "data"), grad = token_is(all->s, e->stem - 1, "grad");
     add_value(all, text, e->stem_type, e->begin, e->stem);
-    if (token_is_member(all->s, e->stem - 1) && (data || grad))
+    bool both = has_member(all->s, "data") == has_member(all->s, "grad");
+    if (token_is_member(all->s, e->stem - 1) && (data || grad) && both)
         add_value(all,
                   edits_text(all, "%s%s", edits_tokens(all, e->begin, e->stem - 1), data ? "grad" : "data"),
                   e->stem_type, e->begin, e->stem);

@@ -217,8 +217,8 @@ static inline void read_config(const uint8_t *data, size_t size) {
 /* Every change that is listed of a file is written, and can be shown. */
 static inline void show_changes(const Edits *all, const char *text) {
     char *written = NULL;
-    size_t length = 0, lines = (size_t)(all->edits + all->s->pieces + MOST_COPIES);
-    bool *left_out = calloc(lines, sizeof *left_out);
+    size_t length = 0, numbers = (size_t)edited_source_numbers(all);
+    bool *left_out = calloc(numbers, sizeof *left_out);
     int *edit_of_line = NULL;
     FILE *out = open_memstream(&written, &length);
     PROMISE(left_out && out && edited_source_write(all, left_out, out, &edit_of_line) > 0);
