@@ -324,11 +324,12 @@ static void values_are_in_scope(void) {
 
 /* An array at another's index is one, though nothing reads it; what changes something is none, or to look at it would. */
 static void values_are_possible(void) {
-    read_lines("while (N-- > 0) dx[i] += x[i] * h[j];");
+    read_lines("for (long k = 0; k < N; k++) dx[k] = 0; while (N-- > 0) dx[i] += x[i] * h[j];");
     const Pool *pool = &edits.pool[edits.edit[find_edit(EDIT_TERM, "x[i] * h[j]", NULL)].part[0].piece];
     CHECK(pool_has(pool->value, pool->values, "x[i]") && pool_has(pool->value, pool->values, "x[j]"));
     CHECK(pool_has(pool->value, pool->values, "h[i]") && !pool_has(pool->value, pool->values, "dx[j]"));
     CHECK(!pool_has(pool->value, pool->values, "(N-- > 0)"));
+    CHECK(pool_has(pool->value, pool->values, "(N - 1)"), "a loop's last");
     for (int v = 1; v < pool->values; v++)
         CHECK(pool->value[v]->possible >= pool->value[v - 1]->possible, "%s", pool->value[v]->text);
     forget();

@@ -24,7 +24,7 @@ static void collect_unused(Edits *all) {
     }
 }
 
-/* A loop's variable at its first value and at its last, and anywhere else. */
+/* A loop's variable at its first value and at its last, and anywhere else; and its last. */
 static void collect_ends(Edits *all, const Loop *l) {
     const CSource *s = all->s;
     const Piece *start = &s->piece[l->start], *condition = &s->piece[l->condition];
@@ -43,6 +43,12 @@ static void collect_ends(Edits *all, const Loop *l) {
         v.text = edits_text(all, "(%s%s %s %s)", name, next, sign, last);
         edits_add_value(all, v);
     }
+    if (token_is(s, bound->joint, "<") && bound->kind == EXPRESSION_UNIT)
+        edits_add_value(all, (Value){.text = edits_text(all, "(%s - 1)", last),
+                                     .type = {.base = BASE_INTEGER},
+                                     .begin = bound->begin,
+                                     .end = bound->end,
+                                     .possible = true});
 }
 
 /* Narrows [*from, *to) to where the names of tokens [begin, end) are what they are at token `where`. False: one of them is not
