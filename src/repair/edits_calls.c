@@ -32,8 +32,8 @@ static bool same_signature(const CSource *s, const Signature *a, const Signature
 }
 
 static const Function *function_at(const CSource *s, int name) {
-    for (const Function *f = s->function; f < s->function + s->functions; f++)
-        if (tokens_same(s, f->name, name)) return f;
+    for (long f = 0; f < s->functions; f++)
+        if (tokens_same(s, s->function[f].name, name)) return &s->function[f];
     return NULL;
 }
 

@@ -149,7 +149,8 @@ void units_read(Units *u, Edits *all) {
     u->role = arena_alloc(s->arena, (size_t)(s->tokens + 1));
     memset(u->role, ROLE_READ, (size_t)(s->tokens + 1));
     for (int i = 0; i <= s->tokens; i++) u->own[i] = NULL;
-    for (const Function *f = s->function; f < s->function + s->functions; f++) {
+    for (long k = 0; k < s->functions; k++) {
+        const Function *f = &s->function[k];
         if (!f->used) continue;
         for (int i = f->open; i < f->close; i++)
             if (s->token[i].kind == TOKEN_NAME) u->own[i] = c_source_find(s, i, i);
