@@ -11,7 +11,8 @@ typedef struct Signature {
 static Signature signature_of(const CSource *s, const Function *f) {
     Signature g = {.count = 0};
     int before = f->name - 1, at = before;
-    bool named = !c_source_declares(s, &at, f->name, &g.result) && s->token[before].kind == TOKEN_NAME;
+    bool named =
+        before >= 0 && !c_source_declares(s, &at, f->name, &g.result) && s->token[before].kind == TOKEN_NAME;
     if (named) g.result = (Type){.base = BASE_RECORD, .record = before};
     for (long k = 0; k < s->names && g.count < MOST_PARAMETERS; k++) {
         const Name *n = &s->name[k];
