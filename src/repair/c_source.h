@@ -90,6 +90,10 @@ bool token_is_any(const CSource *s, int i, const char *const *words);
 bool tokens_have(const CSource *s, int begin, int end, const char *word);
 bool tokens_same(const CSource *s, int i, int k);
 
+/* Whether tokens [begin, end) are the same as others; and whether no line of the preprocessor stands between them. */
+bool tokens_match(const CSource *s, int begin, int end, int other, int other_end);
+bool tokens_unbroken(const CSource *s, int begin, int end);
+
 /* Whether there is something between token i and the one before it. */
 bool token_is_apart(const CSource *s, int i);
 

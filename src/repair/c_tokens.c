@@ -140,6 +140,18 @@ bool tokens_same(const CSource *s, int i, int k) {
            memcmp(s->text + a->begin, s->text + b->begin, (size_t)a->length) == 0;
 }
 
+bool tokens_match(const CSource *s, int begin, int end, int other, int other_end) {
+    bool match = end - begin == other_end - other;
+    for (; match && begin < end; begin++, other++) match = tokens_same(s, begin, other);
+    return match;
+}
+
+bool tokens_unbroken(const CSource *s, int begin, int end) {
+    const char *at = s->text + s->token[begin].begin, *last = s->text + s->token[end - 1].begin;
+    while (at < last && *at != '#') at++;
+    return at == last;
+}
+
 int token_closing(const CSource *s, int i, int end) {
     int depth = 0;
     for (; i < end; i++) {

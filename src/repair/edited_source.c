@@ -101,8 +101,8 @@ long edited_source_numbers(const Edits *all) {
     return value_number(all, (int)all->s->pieces + MOST_COPIES, 0);
 }
 
-/* The pool's values and arrays, each in a line of its own, of which the trial takes its own: an element may lie outside of its array where nobody asks for
- * it, and a call does what it likes. */
+/* The pool's values and arrays, each in a line of its own, of which the trial takes its own: an element may lie outside of its
+ * array where nobody asks for it, and a call does what it likes. */
 static void pick(Writer *w, int number) {
     const Pool *pool = &w->all->pool[number];
     fputs("({ for (int repair_k = 0, repair_n = repair_values(); repair_k < repair_n; repair_k++) {"

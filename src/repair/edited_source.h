@@ -12,8 +12,8 @@
  *     value     1 + numbers in the piece's pool, the factors of a product; 0: the number 1
  *     form      what each is taken as (REPAIR_FORMED): itself, what divides, 1 - v, 1 + v, 1 - v v, whether v > 0
  *     target    of EDIT_ADDED: 1 + a number in the pool
- *     instead   of EDIT_VALUE: 0 stands there; of EDIT_FACTOR: the product stands in the term's place; of EDIT_GUARD: the condition does not hold; of EDIT_ADDED:
- *               the target is set to 0, or with 2 the factors are applied to it
+ *     instead   of EDIT_VALUE: 0 stands there; of EDIT_FACTOR: the product stands in the term's place; of EDIT_GUARD: the
+ *               condition does not hold; of EDIT_ADDED: the target is set to 0, or with 2 the factors are applied to it
  *     only      0: any time that the piece runs; else it is one amount that is added, the `only`th time alone; -1: never
  *     record    NULL, or what the first `room` times that the piece runs had, `fields` numbers each: what the edit stands around,
  *               and the pool's values,

@@ -4,6 +4,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+bool edits_is_statement(const CSource *s, const Piece *p) {
+    bool begins = token_is_any(s, p->begin - 1, (const char *const[]){";", "{", "}", NULL});
+    return begins && p->kind == PIECE_STATEMENT && token_is(s, p->end, ";");
+}
+
+void edits_add_text(Texts *to, const char *text) {
+    for (int i = 0; i < to->count; i++)
+        if (strcmp(to->text[i], text) == 0) return;
+    if (to->count < to->most) to->text[to->count++] = text;
+}
+
 Edit *edits_add(Edits *all, EditKind kind, int cost, const char *what, int piece, int begin, int end,
                 const char *text) {
     all->edit = array_grown(all->edit, all->edits, &all->edit_room, sizeof *all->edit);
@@ -333,21 +344,15 @@ bool edits_are_saved(const CSource *s, const Expression *tree) {
     return tokens_have(s, begin, end, "->") && !tokens_have(s, begin, end, "data");
 }
 
-/* Not too long, and without lines of the preprocessor in it. */
-static bool is_plain(const CSource *s, const Piece *p) {
-    const Token *first = &s->token[p->begin], *last = &s->token[p->end - 1];
-    for (const char *at = s->text + first->begin; at < s->text + last->begin; at++)
-        if (*at == '#') return false;
-    return p->end - p->begin <= MOST_IN_PIECE;
-}
-
 bool edits_read(Edits *all, const CSource *s) {
     *all = (Edits){.s = s};
     all->tree = arena_alloc(s->arena, (size_t)(s->pieces + 1) * sizeof *all->tree);
     all->pool = arena_alloc(s->arena, (size_t)(s->pieces + MOST_COPIES) * sizeof *all->pool);
-    for (long i = 0; i < s->pieces; i++)
-        if (s->function[s->piece[i].function].used && is_plain(s, &s->piece[i]))
-            all->tree[i] = c_expression_read(s, s->piece[i].begin, s->piece[i].end);
+    for (long i = 0; i < s->pieces; i++) {
+        const Piece *p = &s->piece[i];
+        bool read = p->end - p->begin <= MOST_IN_PIECE && tokens_unbroken(s, p->begin, p->end);
+        if (read && s->function[p->function].used) all->tree[i] = c_expression_read(s, p->begin, p->end);
+    }
     edits_find_pools(all);
     for (int i = 0; i < s->pieces && all->edits <= MOST_EDITS; i++) {
         const Piece *piece = &s->piece[i];

@@ -79,7 +79,8 @@ typedef struct Edits {
 enum { MOST_EDITS = 1600, MOST_COPIES = 60 };
 bool edits_read(Edits *all, const CSource *s);
 
-/* What would be added in a loop of its own, a copy of another. All but the edits themselves, to be freed, is of `from`, which stays. */
+/* What would be added in a loop of its own, a copy of another. All but the edits themselves, to be freed, is of `from`, which
+ * stays. */
 void edits_find_loops(Edits *all, const Edits *from);
 void edits_free(Edits *all);
 
@@ -104,6 +105,19 @@ typedef struct Span {
     int begin, body, end;
 } Span;
 Span edits_loop_span(const CSource *s, const Loop *l);
+
+/* The innermost loop around a token, its head included; NULL: there is none. */
+const Loop *edits_loop_around(const CSource *s, int at);
+
+/* Whether it is a statement that stands by itself, behind another or a brace. */
+bool edits_is_statement(const CSource *s, const Piece *p);
+
+/* Texts, each once and not more than `most`. */
+typedef struct Texts {
+    const char *text[8];
+    int count, most;
+} Texts;
+void edits_add_text(Texts *to, const char *text);
 
 /* The number of the input whose gradient a statement adds to or sets; -1: of none that is known. */
 int edits_gradient_of(const Edits *all, int piece);

@@ -111,21 +111,14 @@ typedef struct Calls {
     int count, added;
 } Calls;
 
-static bool is_statement(const CSource *s, const Piece *p) {
-    bool begins = token_is_any(s, p->begin - 1, (const char *const[]){";", "{", "}", NULL});
-    return begins && p->kind == PIECE_STATEMENT && token_is(s, p->end, ";");
-}
-
 static bool is_start(const CSource *s, int piece) {
     for (long i = 0; i < s->loops; i++)
         if (s->loop[i].start == piece) return true;
     return false;
 }
 
-static bool same_tokens(const CSource *s, const Piece *a, const Piece *b) {
-    bool same = a->end - a->begin == b->end - b->begin;
-    for (int i = 0; same && i < a->end - a->begin; i++) same = tokens_same(s, a->begin + i, b->begin + i);
-    return same;
+static bool same_call(const CSource *s, const Piece *a, const Piece *b) {
+    return tokens_match(s, a->begin, a->end, b->begin, b->end);
 }
 
 static void find_calls(const Edits *all, Calls *to) {
@@ -134,7 +127,7 @@ static void find_calls(const Edits *all, Calls *to) {
         const Piece *p = &s->piece[i];
         const Expression *tree = all->tree[i];
         bool calls = tree && p->kind == PIECE_STATEMENT && tree->called && edits_is_own(s, tree);
-        for (int k = 0; k < to->count && calls; k++) calls = !same_tokens(s, p, to->call[k]);
+        for (int k = 0; k < to->count && calls; k++) calls = !same_call(s, p, to->call[k]);
         if (calls) to->call[to->count++] = p;
     }
 }
@@ -144,8 +137,8 @@ static void add_call(Edits *all, Calls *c, const Piece *call, int piece) {
     const CSource *s = all->s;
     const Piece *p = &s->piece[piece];
     bool before = p->kind == PIECE_VALUE, start = is_start(s, piece);
-    if (!before && !start && !is_statement(s, p)) return;
-    if (!edits_in_scope(s, call->begin, call->end, p->shown) || same_tokens(s, call, p)) return;
+    if (!before && !start && !edits_is_statement(s, p)) return;
+    if (!edits_in_scope(s, call->begin, call->end, p->shown) || same_call(s, call, p)) return;
     const char *added = edits_tokens(all, call->begin, call->end), *own = edits_tokens(all, p->begin, p->end);
     Edit *e = edits_add(all, EDIT_TEXT, 4, "a call is missing", piece, p->begin, p->end,
                         before  ? edits_text(all, "(%s, %s)", added, own)

@@ -9,6 +9,15 @@ Span edits_loop_span(const CSource *s, const Loop *l) {
     return span;
 }
 
+const Loop *edits_loop_around(const CSource *s, int at) {
+    const Loop *innermost = NULL; /* they follow each other as they begin */
+    for (long i = 0; i < s->loops; i++) {
+        const Span span = edits_loop_span(s, &s->loop[i]);
+        if (span.begin <= at && at < span.end) innermost = &s->loop[i];
+    }
+    return innermost;
+}
+
 /* It declares its variable. */
 static bool is_plain(const CSource *s, const Loop *l) {
     const Piece *start = &s->piece[l->start];
@@ -88,21 +97,11 @@ static void put_values(const Copy *c, bool with) {
 
 /* Indices with the variable in them. */
 enum { MOST_INDICES = 6 };
-typedef struct Indices {
-    const char *text[MOST_INDICES];
-    int count;
-} Indices;
 
-static void add_index(Indices *to, const char *text) {
-    for (int i = 0; i < to->count; i++)
-        if (strcmp(to->text[i], text) == 0) return;
-    if (to->count < MOST_INDICES) to->text[to->count++] = text;
-}
-
-static void find_indices(const Copy *c, const Expression *e, Indices *to) {
+static void find_indices(const Copy *c, const Expression *e, Texts *to) {
     bool one = e->kind == EXPRESSION_UNIT && e->stem && e->part && !e->part->next && e->type.depth == 0;
     if (one && has_variable(c, e->stem, e->end) && is_at_hand(c, e->stem, e->end))
-        add_index(to, edits_tokens(c->all, e->stem, e->end));
+        edits_add_text(to, edits_tokens(c->all, e->stem, e->end));
     for (const Expression *part = e->part; part; part = part->next) find_indices(c, part, to);
 }
 
@@ -119,10 +118,10 @@ static bool is_gradient(const Edits *all, const char *array, int function) {
 /* Elements of the arrays in scope: to be added to, and to be computed with. */
 static void put_elements(const Copy *c, int function) {
     const Edits *all = c->all;
-    Indices to = {.count = 0};
+    Texts to = {.most = MOST_INDICES};
     for (long i = 0; i < all->s->pieces; i++)
         if (all->tree[i]) find_indices(c, all->tree[i], &to);
-    add_index(&to, edits_text(all, "[%s]", edits_tokens(all, c->loop->variable, c->loop->variable + 1)));
+    edits_add_text(&to, edits_text(all, "[%s]", edits_tokens(all, c->loop->variable, c->loop->variable + 1)));
     for (long i = 0; i < all->values; i++) {
         Value v = all->value[i];
         bool there =
@@ -228,16 +227,6 @@ static const char *new_name(const CSource *s) {
     return NULL;
 }
 
-/* The innermost loop around a piece: loops follow each other as they begin. */
-static const Loop *loop_around(const CSource *s, const Piece *p) {
-    const Loop *best = NULL;
-    for (long i = 0; i < s->loops; i++) {
-        Span span = edits_loop_span(s, &s->loop[i]);
-        if (span.body <= p->begin && p->begin < span.end) best = &s->loop[i];
-    }
-    return best && is_plain(s, best) ? best : NULL;
-}
-
 /* Values of names that are declared in the loop. */
 static void put_declared(const Copy *c) {
     const CSource *s = c->all->s;
@@ -263,12 +252,14 @@ static void add_sum(Edits *all, int piece, const char *name) {
     bool declared = p->kind == PIECE_VALUE;
     bool adds = is_whole(s, p) && tree->kind == EXPRESSION_ASSIGNED && type_is_number(tree->type);
     if (!adds && !(declared && type_is_number(p->type) && !p->type.constant)) return;
-    const Loop *around = loop_around(s, p);
+    const Loop *around = edits_loop_around(s, p->begin);
     int place = declared ? piece + 1 : piece;
     bool there =
         place < s->pieces && s->piece[place].function == p->function &&
         (!declared || (token_is(s, p->end, ";") && c_source_find(s, p->begin - 2, s->piece[place].begin)));
-    if (!around || !there || !has_variable(&(Copy){.all = all, .loop = around}, p->shown, p->end)) return;
+    if (!around || !is_plain(s, around) || !there ||
+        !has_variable(&(Copy){.all = all, .loop = around}, p->shown, p->end))
+        return;
     Copy c = {.all = all, .loop = around, .where = s->piece[place].begin, .name = name};
     Edit *e = add_copy(all, &c, place, 5, "a sum over the loop is missing",
                        declared ? "" : edits_tokens(all, p->begin, p->end));

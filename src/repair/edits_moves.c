@@ -42,20 +42,13 @@ static void exchange_value(Edits *all, int first) {
     e->from = a->begin, e->from_end = a->end;
 }
 
-/* A statement that stands by itself, as the whole of a line. */
-static bool is_alone(const CSource *s, const Piece *p) {
-    bool begins =
-        token_is(s, p->begin - 1, ";") || token_is(s, p->begin - 1, "{") || token_is(s, p->begin - 1, "}");
-    return begins && p->kind == PIECE_STATEMENT && token_is(s, p->end, ";");
-}
-
 static void find_exchanges(Edits *all) {
     const CSource *s = all->s;
     for (int i = 0; i + 1 < s->pieces; i++) {
         const Piece *a = &s->piece[i];
         if (!all->tree[i] || !s->function[a->function].backward) continue;
         if (all->tree[i + 1]) exchange_value(all, i);
-        if (is_alone(s, a) && a[1].begin == a->end + 1 && a[1].kind == PIECE_STATEMENT)
+        if (edits_is_statement(s, a) && a[1].begin == a->end + 1 && a[1].kind == PIECE_STATEMENT)
             exchange(all, i, i + 1);
     }
 }
@@ -289,10 +282,9 @@ static void keep(Units *u, const Beginning *b) {
     e->from = b->from, e->from_end = b->from_end;
 }
 
-static void find_beginnings(Units *u, int unit) {
+static void find_values_begun(Units *u, int unit) {
     const Unit *own = &u->unit[unit];
     Beginning b = {.unit = unit};
-    if (begins_again(u, unit, &b)) begin_anew(u, &b);
     for (int i = own->first; own->kind == UNIT_VALUE && i <= own->last; i++)
         if (begins_value(u, i, &b)) begin_anew(u, &b), keep(u, &b);
 }
@@ -317,11 +309,14 @@ void edits_find_moves(Edits *all) {
     units_read(&u, all);
     for (int i = 0; i < u.units; i++) {
         const Unit *unit = &u.unit[i];
-        bool back = unit->first >= 0 && all->s->function[all->s->piece[unit->first].function].backward;
-        if (back) find_beginnings(&u, i);
-        if (!unit_moves(&u, i) || !(back || saves(&u, unit))) continue;
-        Beginning b;
+        if (unit->first < 0) continue;
+        bool back = all->s->function[all->s->piece[unit->first].function].backward;
+        if (!back && !saves(&u, unit)) continue;
+        Beginning b = {.unit = i};
         bool begins = begins_again(&u, i, &b);
+        if (back && begins) begin_anew(&u, &b);
+        if (back) find_values_begun(&u, i);
+        if (!unit_moves(&u, i)) continue;
         for (int up = 0; up < 2; up++) {
             move_past(&u, i, up);
             if (up || !begins) move_into(&u, i, up);

@@ -52,8 +52,8 @@ static void add_array(Edits *all, const Expression *e) {
     const char *text = edits_tokens(all, e->begin, e->stem);
     bool data = token_is(all->s, e->stem - 1, "data"), grad = token_is(all->s, e->stem - 1, "grad");
     add_value(all, text, e->stem_type, e->begin, e->stem);
-    bool both = has_member(all->s, "data") == has_member(all->s, "grad");
-    if (token_is_member(all->s, e->stem - 1) && (data || grad) && both)
+    if (!token_is_member(all->s, e->stem - 1) || !(data || grad)) return;
+    if (has_member(all->s, "data") == has_member(all->s, "grad"))
         add_value(all,
                   edits_text(all, "%s%s", edits_tokens(all, e->begin, e->stem - 1), data ? "grad" : "data"),
                   e->stem_type, e->begin, e->stem);

@@ -10,12 +10,6 @@ typedef struct Places {
     int count; /* may be more than there is room for */
 } Places;
 
-static bool same_text(const CSource *s, int a, int b, int length) {
-    for (int i = 0; i < length; i++)
-        if (!tokens_same(s, a + i, b + i)) return false;
-    return true;
-}
-
 static bool full(const Edits *all) {
     return all->edits >= MOST_EDITS;
 }
@@ -33,8 +27,7 @@ static bool are_some(const Places *p) {
 static Edit *change(Edits *all, EditKind kind, int cost, const char *what, const Places *p,
                     const char *text) {
     Edit *e = edits_add(all, kind, cost, what, p->at[0].piece, p->at[0].begin, p->at[0].end, text);
-    for (int i = 1; i < p->count; i++)
-        e->part[e->parts++] = (EditPart){p->at[i].piece, p->at[i].begin, p->at[i].end, text};
+    for (int i = 1; i < p->count; i++) edits_add_part(e, p->at[i].piece, p->at[i].begin, p->at[i].end, text);
     return e;
 }
 
@@ -55,10 +48,9 @@ static bool reads(const CSource *s, const Expression *e, Read what, int *end) {
 /* Places in an expression that read as this one. */
 static void find_reads(const CSource *s, const Expression *e, int piece, Read what, const Expression *like,
                        Places *to) {
-    int end, length;
-    reads(s, like, what, &length);
-    length -= like->begin;
-    if (reads(s, e, what, &end) && end - e->begin == length && same_text(s, e->begin, like->begin, length))
+    int end, like_end;
+    reads(s, like, what, &like_end);
+    if (reads(s, e, what, &end) && tokens_match(s, e->begin, end, like->begin, like_end))
         put(to, e, piece, e->begin, end);
     for (const Expression *part = e->part; part; part = part->next)
         find_reads(s, part, piece, what, like, to);
@@ -88,8 +80,7 @@ static void look(Edits *all, int piece, const Expression *whole, const Expressio
 /* Indices in a piece that read as this one. */
 static void find_indices(const CSource *s, const Expression *e, int piece, const Expression *like,
                          Places *to) {
-    int length = like->end - like->begin;
-    if (e->index && e->end - e->begin == length && same_text(s, e->begin, like->begin, length))
+    if (e->index && tokens_match(s, e->begin, e->end, like->begin, like->end))
         put(to, e, piece, e->begin, e->end);
     for (const Expression *part = e->part; part; part = part->next) find_indices(s, part, piece, like, to);
 }

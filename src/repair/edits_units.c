@@ -4,12 +4,6 @@
 
 /* ---- What they are ---- */
 
-static bool is_kept_whole(const CSource *s, int begin, int end) {
-    const char *at = s->text + s->token[begin].begin, *last = s->text + s->token[end - 1].begin;
-    while (at < last && *at != '#') at++;
-    return at == last;
-}
-
 static UnitKind kind_of(const CSource *s, const Unit *unit, int behind_head) {
     static const char *const others[] = {"while", "do",   "switch",   "case", "default", "return", "break",
                                          "goto",  "else", "continue", "{",    ";",       "static", NULL};
@@ -196,7 +190,7 @@ bool unit_moves(const Units *u, int unit) {
     enum { LONGEST = 80 };
     const Unit *own = &u->unit[unit];
     if (own->jumps || own->first < 0 || own->end - own->begin > LONGEST) return false;
-    if (!is_kept_whole(u->s, own->begin, own->end)) return false;
+    if (!tokens_unbroken(u->s, own->begin, own->end)) return false;
     const Piece *p = &u->s->piece[own->first];
     if (own->kind == UNIT_PLAIN)
         return own->first == own->last && p->begin == own->begin && p->end == own->end - 1 &&

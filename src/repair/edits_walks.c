@@ -8,17 +8,6 @@ typedef struct Walks {
     long most; /* edits */
 } Walks;
 
-typedef struct Amounts {
-    const char *text[MOST_AMOUNTS];
-    int count;
-} Amounts;
-
-static void add_amount(Amounts *to, const char *text) {
-    for (int i = 0; i < to->count; i++)
-        if (strcmp(to->text[i], text) == 0) return;
-    if (to->count < MOST_AMOUNTS) to->text[to->count++] = text;
-}
-
 static bool is_name(const CSource *s, int i, int name) {
     return s->token[i].kind == TOKEN_NAME && tokens_same(s, i, name) && !token_is_member(s, i);
 }
@@ -43,17 +32,17 @@ static int walker(const Edits *all, int piece) {
 }
 
 /* What other pointers move on by, sizes, and products of the bounds of two loops in each other. */
-static void find_amounts(const Edits *all, int piece, Span inside, Amounts *to) {
+static void find_amounts(const Edits *all, int piece, Span inside, Texts *to) {
     const CSource *s = all->s;
     const Pool *pool = &all->pool[piece];
     int where = s->piece[piece].begin;
     const char *bound = NULL;
-    add_amount(to, "1");
+    edits_add_text(to, "1");
     for (int i = 0; i < s->pieces; i++) {
         const Piece *p = &s->piece[i];
         bool more = walker(all, i) && p->end - p->begin > 2;
         if (more && edits_in_scope(s, p->begin + 2, p->end, where))
-            add_amount(to, edits_tokens(all, p->begin + 2, p->end));
+            edits_add_text(to, edits_tokens(all, p->begin + 2, p->end));
     }
     for (long i = 0; i < s->loops; i++) {
         const Expression *condition = all->tree[s->loop[i].condition];
@@ -62,12 +51,12 @@ static void find_amounts(const Edits *all, int piece, Span inside, Amounts *to) 
         if (e->begin < inside.body || e->begin >= inside.end || !edits_in_scope(s, e->begin, e->end, where))
             continue;
         const char *text = edits_tokens(all, e->begin, e->end);
-        add_amount(to, text);
-        if (bound) add_amount(to, edits_text(all, "(%s) * (%s)", bound, text));
+        edits_add_text(to, text);
+        if (bound) edits_add_text(to, edits_text(all, "(%s) * (%s)", bound, text));
         bound = text;
     }
     for (int i = 0; i < pool->values; i++)
-        if (pool->value[i]->size) add_amount(to, pool->value[i]->text);
+        if (pool->value[i]->size) edits_add_text(to, pool->value[i]->text);
 }
 
 static const char *walk(const Edits *all, int name, const char *amount, bool back) {
@@ -109,7 +98,7 @@ static void add_walk(Walks *w, const Loop *l, const Name *n) {
     const CSource *s = all->s;
     const Piece *step = &s->piece[l->step];
     Span loop = edits_loop_span(s, l);
-    Amounts amounts = {.count = 0};
+    Texts amounts = {.most = MOST_AMOUNTS};
     bool outside = n->from <= loop.begin && loop.end <= n->to && n->token > s->function[step->function].name;
     if (!outside || !all->tree[l->step] || !stands_still(s, l, loop, n->token)) return;
     find_amounts(all, l->step, loop, &amounts);
@@ -129,7 +118,7 @@ static void change_walk(Walks *w, int piece, int name) {
     bool one = p->end - p->begin == 2,
          back = tokens_have(s, p->begin, p->end, "--") || tokens_have(s, p->begin, p->end, "-=");
     const char *own = one ? "1" : edits_tokens(all, p->begin + 2, p->end);
-    Amounts amounts = {.count = 0};
+    Texts amounts = {.most = MOST_AMOUNTS};
     find_amounts(all, piece, (Span){0}, &amounts);
     for (int i = -1; i < amounts.count && all->edits < w->most; i++) {
         const char *amount = i < 0 ? own : amounts.text[i];
@@ -139,23 +128,15 @@ static void change_walk(Walks *w, int piece, int name) {
     }
 }
 
-/* The innermost loop around a token: loops follow each other as they begin. From 0 to 0: none. */
-static Span loop_around(const CSource *s, int at) {
-    Span best = {0};
-    for (long i = 0; i < s->loops; i++) {
-        const Span loop = edits_loop_span(s, &s->loop[i]);
-        if (loop.begin <= at && at < loop.end) best = loop;
-    }
-    return best;
-}
-
 /* In a loop around that, or inside of it. */
 static void move_walk(Walks *w, int piece) {
     Edits *all = w->all;
     const CSource *s = all->s;
     const Piece *p = &s->piece[piece];
     const char *own = edits_tokens(all, p->begin, p->end);
-    const Span here = loop_around(s, p->begin);
+    const Loop *innermost = edits_loop_around(s, p->begin);
+    if (!innermost) return;
+    const Span here = edits_loop_span(s, innermost);
     for (long i = 0; i < s->loops && all->edits < w->most; i++) {
         const Loop *l = &s->loop[i];
         const Piece *step = &s->piece[l->step];
@@ -171,7 +152,8 @@ static void move_walk(Walks *w, int piece) {
         Edit *e = edits_add(all, EDIT_TEXT, 3, "this is moved on in the wrong loop", first ? piece : l->step,
                             first ? p->begin : step->begin, first ? p->end : step->end,
                             first ? gone.text : put.text);
-        e->part[e->parts++] = first ? put : gone;
+        const EditPart *second = first ? &put : &gone;
+        edits_add_part(e, second->piece, second->begin, second->end, second->text);
     }
 }
 
