@@ -163,6 +163,7 @@ static void forward_loops_are_done_again(void) {
          NULL},
         {"long c; for (long k = 0; k < 3; k++) c = k;", "for (long i = 0; i < 3; i++) dx[i] += kept[i];",
          NULL},
+        {"for (long k = 0; k < 3; k++) kept;", "for (long i = 0; i < 3; i++) dx[i] += kept[i];", NULL},
         {"for (long k = 0; k < 3; k++) whole = k;", "for (long i = 0; i < 3; i++) dx[i] += whole;", NULL},
         {"for (long k = 0; k < 3; k++) n->out->data[k] = k;",
          "for (long i = 0; i < 3; i++) dx[i] += kept[i];", NULL},

@@ -287,9 +287,9 @@ static bool sets_one(const Edits *all, Span span, int *array) {
     for (long i = 0; i < s->pieces; i++) {
         const Expression *tree = all->tree[i];
         if (s->piece[i].begin != span.body || s->piece[i].end + 1 != span.end || !tree) continue;
-        bool sets = tree->kind == EXPRESSION_ASSIGNED && type_is_number(tree->type) && tree->part->stem;
-        *array = tree->part->begin;
-        return sets && tree->part->stem == *array + 1;
+        *array = tree->begin;
+        return tree->kind == EXPRESSION_ASSIGNED && type_is_number(tree->type) &&
+               tree->part->stem == *array + 1;
     }
     return false;
 }
