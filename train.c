@@ -10,7 +10,6 @@
 #include "base/interrupt.h"
 #include "report/footprint.h"
 #include "report/run.h"
-#include <signal.h>
 
 /* The loop. Section 5.2: a fixed number of steps. */
 static bool train(Trainer *t, Run *run, Error *e) {
@@ -98,6 +97,6 @@ int main(int argc, char **argv) {
     checkpoint_free(&past);
     recipe_free(&r);
     int status = options_exit("train", &e);
-    if (interrupt_signal() && status == STATUS_DONE) raise(interrupt_signal());
+    if (status == STATUS_DONE) interrupt_end();
     return status;
 }

@@ -1,6 +1,7 @@
 /* What a run has learned is kept, whatever befalls it, and what stands in its way is said before the work and not after
  * it. */
 #include "base/clock.h"
+#include "base/interrupt.h"
 #include "formats/safetensors.h"
 #include "report/run.h"
 #include "run_helpers.h"
@@ -187,6 +188,38 @@ static void closed_terminal(void) {
     checkpoint_free(&c);
 }
 
+/* How a process ends that is asked to end by one signal again and again, `pause` milliseconds apart. */
+static int asked_thrice(int signal_number, long pause) {
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        interrupt_heed();
+        for (int i = 0; i < 3; i++) {
+            if (i) sleep_ms(pause);
+            raise(signal_number);
+        }
+        int came = interrupt_signal();
+        interrupt_leave();
+        _exit(came == signal_number && interrupt_signal() == 0 ? 0 : 1);
+    }
+    return wait_program(child);
+}
+
+/* What comes twice within a moment is one request: `timeout` and a shell whose terminal is closed send theirs so. A second
+ * Ctrl-C or SIGTERM after it ends the program at once; a hang-up, which nobody sends out of impatience, never does. */
+static void asked_twice_at_once(void) {
+    enter_folder();
+    CHECK(asked_thrice(SIGINT, 0) == 0 && asked_thrice(SIGTERM, 0) == 0 && asked_thrice(SIGHUP, 0) == 0);
+    CHECK(asked_thrice(SIGINT, 600) == 128 + SIGINT && asked_thrice(SIGTERM, 600) == 128 + SIGTERM);
+    CHECK(asked_thrice(SIGHUP, 600) == 0);
+    Training t = start_training(ARGUMENTS(COPY, ENDLESS, "--run", "run"));
+    CHECK(appears("run/metrics.csv"));
+    sleep_ms(50);
+    for (int i = 0; i < 20; i++) kill(t.child, SIGHUP), sleep_ms(1);
+    CHECK(end_training(t) == 128 + SIGHUP, "%s", err);
+    CHECK(lines_in("run/metrics.csv") == 2 && access("run/checkpoint.safetensors", F_OK) == 0);
+}
+
 /* ---- Places ---- */
 
 /* A folder that is deleted meanwhile is made again, be it that of a run that was to be replaced. */
@@ -336,9 +369,9 @@ static void sinusoids_do_not_drown_a_text(void) {
 PROGRAM_TEST_MAIN({"before a bad step", before_a_bad_step}, {"within a step", within_a_step},
                   {"a long step", a_long_step}, {"the old run stands", old_run_stands},
                   {"saved before it is judged", saved_before_it_is_judged},
-                  {"a closed terminal", closed_terminal}, {"a deleted folder", deleted_folder},
-                  {"a folder that cannot be", a_folder_that_cannot_be}, {"a FIFO", a_fifo},
-                  {"no room", no_room}, {"lost rows", lost_rows},
+                  {"a closed terminal", closed_terminal}, {"asked twice at once", asked_twice_at_once},
+                  {"a deleted folder", deleted_folder}, {"a folder that cannot be", a_folder_that_cannot_be},
+                  {"a FIFO", a_fifo}, {"no room", no_room}, {"lost rows", lost_rows},
                   {"figures without a place", figures_without_a_place}, {"torn figures", torn_figures},
                   {"texts from elsewhere", texts_from_elsewhere},
                   {"sinusoids do not drown a text", sinusoids_do_not_drown_a_text})

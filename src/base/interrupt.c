@@ -1,23 +1,39 @@
 #include "base/interrupt.h"
+#include "base/clock.h"
 #include <signal.h>
 #include <stddef.h>
 
+enum { ASKING = 3, SAME = 1000 }; /* milliseconds */
+static const int asking[ASKING] = {SIGINT, SIGTERM, SIGHUP};
 static volatile sig_atomic_t came;
+static _Atomic unsigned first[ASKING]; /* when each came, in milliseconds, never 0; 0: it has not */
 
-static void note(int signal_number) {
-    came = signal_number;
+static void end_by(int signal_number) {
+    signal(signal_number, SIG_DFL);
+    raise(signal_number);
 }
 
-enum { ASKING = 3 };
-static const int asking[ASKING] = {SIGINT, SIGTERM, SIGHUP};
+/* One request may come twice: `timeout` sends its signal to the program and then to all of its group, a shell whose
+ * terminal is closed hands SIGHUP on and leaves the system to send another. Whoever asks again waits a moment first, and
+ * at a closed terminal there is nobody to. */
+static void note(int signal_number) {
+    unsigned now = (unsigned)(unsigned long long)(clock_seconds() * 1000) | 1;
+    int i = 0;
+    while (asking[i] != signal_number) i++;
+    came = signal_number;
+    if (!first[i])
+        first[i] = now;
+    else if (signal_number != SIGHUP && now - first[i] >= SAME)
+        end_by(signal_number);
+}
 
 void interrupt_heed(void) {
-    struct sigaction once = {.sa_flags = SA_RESTART | (int)SA_RESETHAND}, was;
-    once.sa_handler = note;
-    sigemptyset(&once.sa_mask);
+    struct sigaction noted = {.sa_flags = SA_RESTART}, was;
+    noted.sa_handler = note;
+    sigemptyset(&noted.sa_mask);
     for (int i = 0; i < ASKING; i++)
         if (sigaction(asking[i], NULL, &was) == 0 && was.sa_handler != SIG_IGN)
-            sigaction(asking[i], &once, NULL);
+            sigaction(asking[i], &noted, NULL);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
 }
@@ -26,11 +42,16 @@ int interrupt_signal(void) {
     return came;
 }
 
+void interrupt_end(void) {
+    if (came) end_by(came);
+}
+
 void interrupt_leave(void) {
     struct sigaction is;
     for (int i = 0; i < ASKING; i++)
         if (sigaction(asking[i], NULL, &is) == 0 && is.sa_handler == note) signal(asking[i], SIG_DFL);
     signal(SIGPIPE, SIG_DFL);
     signal(SIGXFSZ, SIG_DFL);
+    for (int i = 0; i < ASKING; i++) first[i] = 0;
     came = 0;
 }

@@ -11,7 +11,6 @@
 #include "base/interrupt.h"
 #include "base/options.h"
 #include "grading/commands.h"
-#include <signal.h>
 #include <string.h>
 
 /* Words that may come first; without one of them it is `check`. */
@@ -31,6 +30,6 @@ int main(int argc, char **argv) {
     int words = run != grading_command_check;
     run(argc - words, argv + words, &e);
     int status = options_exit("gradcheck", &e);
-    if (interrupt_signal()) raise(interrupt_signal());
+    interrupt_end();
     return status;
 }

@@ -212,7 +212,7 @@ bool recipe_parse(Recipe *r, int argc, char **argv, Error *e) {
                        table,
                        "Ctrl-C ends training early. The model is saved and judged all the same; then the\n"
                        "program ends by that signal (status 130), and --resume goes on with the run. A\n"
-                       "second Ctrl-C ends it at once.\n",
+                       "second Ctrl-C, a second later or more, ends it at once.\n",
                        .most = 1};
     if (!options_parse(&options, argc, argv, e)) return false;
     if (options.operands) r->task = options.operand[0];
