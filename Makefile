@@ -21,6 +21,9 @@
 #   make fuzz            random input for every reader, SECONDS=60 for each; READERS="text recipe": for these; RUNS=1000000
 #                        SECONDS= for so many inputs, however long they take; wants clang
 #   make ARCH=x86-64-v3  for another processor than this machine's own
+#   make OPT=-O0         every file so
+#   make CFLAGS="-g -fstack-protector-strong" LDFLAGS=-Wl,-z,now
+#                        with these as well, also from the environment; what OPT and ARCH say stands
 #   make CC=clang        with another compiler
 #   make -j1             one file at a time; otherwise as many as there are processors
 
@@ -29,12 +32,12 @@
 .DEFAULT_GOAL = all
 
 CC     ?= cc
-ARCH   ?= native
+ARCH    = native
 BUILD  ?= build$(if $(SAN),-san$(filter thread,$(SAN)))$(if $(BLAS),-$(BLAS))
 # Rooms that compute are worth -O3; what else there is builds faster with less, and runs as fast; tests with least of all, but
 # for the plain products in tests/gemm.c.
 COMPUTE  = kernels autograd ops nn training decoding
-OPT     ?= $(if $(filter tests/%,$(filter-out tests/gemm.c,$<)),-O1,$(if $(filter-out $(COMPUTE:%=src/%/%) FORCE,$<),-O2,-O3))
+OPT      = $(if $(filter tests/%,$(filter-out tests/gemm.c,$<)),-O1,$(if $(filter-out $(COMPUTE:%=src/%/%) FORCE,$<),-O2,-O3))
 WARN    = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes \
           -Werror=implicit-function-declaration -Wno-missing-field-initializers -Wno-psabi -Wno-enum-float-conversion
 
@@ -48,6 +51,9 @@ first   = $(firstword $(foreach flag,$(1),$(if $(call takes,$(flag)),$(flag))))
 # vectors of the machine; plain loops may then as well, which compilers else think too dear.
 FUSED   := $(if $(filter -O1,$(OPT)),$(call first,-fexpensive-optimizations)) $(call first,--param=avoid-fma-max-bits=0)
 MACHINE := $(call first,-march=$(ARCH) -mcpu=$(ARCH)) $(call first,-mprefer-vector-width=512)
+ifeq ($(filter native help clean,$(ARCH) $(MAKECMDGOALS))$(filter -march% -mcpu%,$(MACHINE)),)
+$(error $(CC) knows no processor $(ARCH))
+endif
 # The sources keep to POSIX, but for base/system.c; tests may ask for more. macOS and NetBSD hide a part of POSIX from who
 # asks for POSIX alone. Floats are floats: where a processor computes in more digits of its own accord, it is asked not to.
 SYSTEM   = $(if $(filter src/% train.c FORCE,$<),-D_XOPEN_SOURCE=700,-D_GNU_SOURCE) -D_DARWIN_C_SOURCE -D_NETBSD_SOURCE -D_FILE_OFFSET_BITS=64
@@ -56,15 +62,18 @@ FLOATS  := $(if $(call takes,-msse2 -mfpmath=sse),-msse2 -mfpmath=sse) $(call fi
 SHARED  := -fPIC $(call first,-fno-semantic-interposition)
 # Lines for backtraces; EXTRA=-g has variables for a debugger as well, and takes a quarter more time to build.
 DEBUG    = -g1
-CFLAGS  = -std=c11 $(SYSTEM) -Isrc -I$(BUILD)/generated $(OPT) $(DEBUG) $(MACHINE) -ffp-contract=fast $(FUSED) -fno-math-errno \
-          -fno-trapping-math $(FLOATS) $(SHARED) $(WARN) $(EXTRA) -MMD -MP -pthread
-LDLIBS  = -lm -pthread
+# CPPFLAGS, CFLAGS, LDFLAGS and LDLIBS are whose make this is, from the environment or behind `make`, and come first: with
+# whatever else a distribution asks for, level and processor are what OPT and ARCH say, and results keep their bits.
+FLAGS   = $(CPPFLAGS) $(CFLAGS) -std=c11 $(SYSTEM) -Isrc -I$(BUILD)/generated $(OPT) $(DEBUG) $(MACHINE) -ffp-contract=fast \
+          $(FUSED) -fno-math-errno -fno-trapping-math $(FLOATS) $(SHARED) $(WARN) $(EXTRA) -MMD -MP -pthread
+LINK    = $(CC) $(FLAGS) $(LDFLAGS)
+LIBS    = -lm -pthread
 ifdef BLAS
-CFLAGS += -DBLAS
-LDLIBS += -l$(BLAS)
+FLAGS  += -DBLAS
+LIBS   += -l$(BLAS)
 endif
 ifdef SAN
-CFLAGS += -fsanitize=$(if $(filter thread,$(SAN)),thread,address$(comma)undefined) -fno-sanitize-recover=all
+FLAGS  += -fsanitize=$(if $(filter thread,$(SAN)),thread,address$(comma)undefined) -fno-sanitize-recover=all
 OPT     = -O1
 endif
 
@@ -126,7 +135,7 @@ define precision
 $(BUILD)/$(1)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $$(@D)
 	$$(call say,CC,$$@)
-	$$(Q)$$(CC) $$(CFLAGS) $$(FLAGS_$(1)) -c $$< -o $$@
+	$$(Q)$$(CC) $$(FLAGS) $$(FLAGS_$(1)) -c $$< -o $$@
 $(BUILD)/$(1)/libtapeformer.a: $$(LIB_SRC:%.c=$(BUILD)/$(1)/%.o)
 $(BUILD)/$(1)/libtraining.a: $$(patsubst %.c,$(BUILD)/$(1)/%.o,$$(filter-out src/gradcheck/%,$$(LIB_SRC)))
 $(BUILD)/$(1)/seen.list: $$(patsubst %.c,$(BUILD)/$(1)/%.o,$$(filter-out $$(OTHER_SIDE),$$(SEEN)))
@@ -150,17 +159,20 @@ $(BUILD)/$(1)/$(2): $(BUILD)/$(1)/$(if $(wildcard $(2).c),,src/programs/)$(2).o 
         $(if $(filter $(LOADERS),$(2)),$(LIB_SRC:%.c=$(BUILD)/$(1)/%.o),$(BUILD)/$(1)/libtapeformer.a)) \
     $(if $(filter gradcheck,$(2)),$(BUILD)/$(1)/seen.list)
 	$$(call say,LD,$$@)
-	$$(Q)$$(CC) $$(CFLAGS) $(call shown,$(1),$(2)) $$(filter-out %.list,$$^) \
-	    $(if $(filter $(LOADERS),$(2)),$$(DL)) $$(LDLIBS) -o $$@
+	$$(Q)$$(LINK) $(call shown,$(1),$(2)) $$(filter-out %.list,$$^) \
+	    $(if $(filter $(LOADERS),$(2)),$$(DL)) $$(LIBS) $$(LDLIBS) -o $$@
 endef
 $(eval $(call precision,float))
 $(eval $(call precision,double))
 .SECONDARY:
 
-# What was compiled in another way is compiled again.
+# What was compiled in another way is compiled again, and what another machine has compiled for a processor of its own.
+FOR_PROCESSOR = $(CC) $(MACHINE) -dM -E -x c /dev/null | cksum
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
-	@echo '$(filter-out ccache,$(CC)) $(CFLAGS)' | cmp -s - $@ || echo '$(filter-out ccache,$(CC)) $(CFLAGS)' >$@
+	@{ printf '%s\n' '$(subst ','\'',$(filter-out ccache,$(CC)) $(FLAGS))'; $(FOR_PROCESSOR); } >$@.now
+	@cmp -s $@.now $@ || cp $@.now $@
+	@rm $@.now
 
 # The page's style and script, as lines of C strings.
 GENERATED = $(patsubst src/%,$(BUILD)/generated/%.inc,$(wildcard src/report/page.css src/report/page.js))
@@ -211,7 +223,7 @@ $(BUILD)/$(1)/exports: $(BUILD)/$(1)/names
 	@$$(so_list) <$$< >$$@
 $(BUILD)/$(1)/$(call so,$(NAME_$(1))): $(BUILD)/$(1)/exports $$(LIB_SRC:%.c=$(BUILD)/$(1)/%.o)
 	$$(call say,LD,$$@)
-	$$(Q)$$(CC) $$(CFLAGS) $$(SO_FLAGS) $$(filter %.o,$$^) $$(LDLIBS) -o $$@
+	$$(Q)$$(LINK) $$(SO_FLAGS) $$(filter %.o,$$^) $$(LIBS) $$(LDLIBS) -o $$@
 # One object, in which only the listed names are seen from outside. Without objcopy all are.
 $(BUILD)/$(1)/installed/lib$(NAME_$(1)).a: $(BUILD)/$(1)/names $$(LIB_SRC:%.c=$(BUILD)/$(1)/%.o)
 	$$(call say,AR,$$@)
@@ -233,8 +245,9 @@ $(MANUALS): $(BUILD)/man/tapeformer-%.1: % src/install/manual.awk
 	       ./$* $$command --help | awk -v command=$$command $(TO_PAGE); \
 	   done; } >$@
 
-# Everything that install puts somewhere, and uninstall takes away.
-to        = $(DESTDIR)$(PREFIX)
+# Everything that install puts somewhere, and uninstall takes away. The folder's name may hold what means something to a
+# shell, and a superuser's umask nothing to those who use what is there.
+export to = $(DESTDIR)$(PREFIX)
 LIBRARIES = $(foreach p,float double,$(BUILD)/$(p)/$(call so,$(NAME_$(p))) $(BUILD)/$(p)/installed/lib$(NAME_$(p)).a)
 INSTALLED = $(PROGRAMS:%=bin/tapeformer-%) $(PROGRAMS:%=share/man/man1/tapeformer-%.1) include/tapeformer.h \
             $(patsubst %,lib/%,$(notdir $(LIBRARIES)) $(foreach p,float double,$(call so_link,$(NAME_$(p)))) \
@@ -250,26 +263,26 @@ Description: a Transformer and the autograd under it, in $(1)
 Version: $(VERSION)
 Cflags: -I$${includedir} $(FLAGS_$(1))
 Libs: -L$${libdir} -l$(NAME_$(1))
-Libs.private: $(LDLIBS)
+Libs.private: $(LIBS) $(LDLIBS)
 endef
 export pc_float  = $(call pc,float)
 export pc_double = $(call pc,double)
 
 install: all $(LIBRARIES) $(BUILD)/tapeformer.h $(MANUALS)
-	@mkdir -p $(addprefix $(to)/,$(sort $(dir $(INSTALLED))))
-	@for p in $(PROGRAMS); do install -m 755 $$p $(to)/bin/tapeformer-$$p || exit; done
-	@install -m 755 $(BUILD)/float/gradcheck $(to)/libexec/tapeformer/float/tapeformer-gradcheck
-	@install -m 644 $(MANUALS) $(to)/share/man/man1
-	@install -m 644 $(BUILD)/tapeformer.h $(to)/include
-	@install -m 755 $(filter-out %.a,$(LIBRARIES)) $(to)/lib
-	@install -m 644 $(filter %.a,$(LIBRARIES)) $(to)/lib
-	@$(foreach p,float double,ln -sf $(call so,$(NAME_$(p))) $(to)/lib/$(call so_link,$(NAME_$(p)));)
-	@$(foreach p,float double,printf '%s\n' "$$pc_$(p)" >$(to)/lib/pkgconfig/$(NAME_$(p)).pc;)
-	@echo "installed below $(to)"
+	@umask 022; for folder in $(sort $(dir $(INSTALLED))); do mkdir -p "$$to/$$folder" || exit; done
+	@for p in $(PROGRAMS); do install -m 755 $$p "$$to/bin/tapeformer-$$p" || exit; done
+	@install -m 755 $(BUILD)/float/gradcheck "$$to/libexec/tapeformer/float/tapeformer-gradcheck"
+	@install -m 644 $(MANUALS) "$$to/share/man/man1"
+	@install -m 644 $(BUILD)/tapeformer.h "$$to/include"
+	@install -m 755 $(filter-out %.a,$(LIBRARIES)) "$$to/lib"
+	@install -m 644 $(filter %.a,$(LIBRARIES)) "$$to/lib"
+	@$(foreach p,float double,ln -sf $(call so,$(NAME_$(p))) "$$to/lib/$(call so_link,$(NAME_$(p)))";)
+	@umask 022; $(foreach p,float double,printf '%s\n' "$$pc_$(p)" >"$$to/lib/pkgconfig/$(NAME_$(p)).pc";)
+	@echo "installed below $$to"
 
 uninstall:
-	rm -f $(addprefix $(to)/,$(INSTALLED))
-	@-rmdir $(to)/libexec/tapeformer/float $(to)/libexec/tapeformer 2>/dev/null || :
+	@[ ! -d "$$to" ] || { cd "$$to" && rm -f $(INSTALLED); }
+	@-rmdir "$$to/libexec/tapeformer/float" "$$to/libexec/tapeformer" 2>/dev/null || :
 
 run: train generate
 	./train copy --force
@@ -334,12 +347,12 @@ fuzz:
 	    $(MAKE) -s CC="$(filter ccache,$(CC)) clang" BUILD=build-fuzz SAN=1 EXTRA=-fsanitize=fuzzer-no-link $(FUZZ)/fuzz && \
 	    SECONDS_EACH=$(SECONDS) sh tests/fuzz/run.sh $(FUZZ); fi
 # No reader multiplies matrices, and clang's sanitizers take minutes over the tile's unrolled loops.
-$(FUZZ)/src/kernels/gemm_tile.o: CFLAGS += -fno-sanitize=all
+$(FUZZ)/src/kernels/gemm_tile.o: FLAGS += -fno-sanitize=all
 $(FUZZ)/fuzz: $(FUZZ)/tests/fuzz/fuzz.o $(FUZZ)/libprograms.a $(FUZZ)/libtapeformer.a
-	$(Q)$(CC) $(CFLAGS) -fsanitize=fuzzer $^ $(LDLIBS) -o $@
+	$(Q)$(LINK) -fsanitize=fuzzer $^ $(LIBS) $(LDLIBS) -o $@
 
 print-lint-flags:
-	@echo $(filter-out -MMD -MP,$(CFLAGS))
+	@echo $(filter-out -MMD -MP,$(FLAGS))
 
 help:
 	@sed -n 's/^#   //p' Makefile

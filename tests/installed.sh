@@ -4,7 +4,7 @@
 cd "$(dirname "$0")/.." || exit 74
 program=installed
 . tests/check.sh
-tree=$PWD cc=${CC:-cc} to=$folder/usr
+tree=$PWD cc=${CC:-cc} to=$folder/usr packaged="$folder/a 'package' & more"
 
 install_all() {
     remake install PREFIX="$to" && [ -x "$to/bin/tapeformer-train" ]
@@ -113,11 +113,29 @@ readme_shows() {
     diff "$folder/shown" "tests/examples/$1"
 }
 
+# A packager's folder, whose name means something to a shell, by a superuser who lets nobody else read.
+into_a_package() {
+    (umask 077 && remake install PREFIX=/usr DESTDIR="$packaged") || return 1
+    find "$packaged/usr" ! -type d ! -perm -444 -o -type d ! -perm -555 | grep . && return 1
+    [ "$(cd "$packaged/usr" && find . | sort)" = "$(cd "$to" && find . | sort)" ]
+}
+
+# What a distribution asks of compiler and linker, by the environment or behind make, stands beside the project's own.
+distributions_flags() {
+    CPPFLAGS=-DTHEIRS LDFLAGS=-Wl,-z,now remake -n V=1 BUILD="$folder/other" CFLAGS="-DWORD='\"a b\"'" LDLIBS=-lc \
+        "$folder/other/float/train" >"$folder/commands" || return 1
+    grep -e "-DTHEIRS -DWORD='\"a b\"' -std=c11 .* -c train.c" "$folder/commands" &&
+        grep -e "-DWORD.* -Wl,-z,now .*-lm -pthread -lc -o .*/train$" "$folder/commands"
+}
+
 nothing_stays() {
-    remake uninstall PREFIX="$to" && left=$(find "$to" ! -type d) && [ -z "$left" ]
+    remake uninstall PREFIX="$to" && remake uninstall PREFIX=/usr DESTDIR="$packaged" || return 1
+    ! find "$to" "$packaged" ! -type d | grep .
 }
 
 check "make install fills a folder" install_all
+check "make install fills a package" into_a_package
+check "a distribution's flags stand beside the project's" distributions_flags
 check "the shared library shows documented prefixes, and few functions" shared_library_shows
 check "the static library shows what the shared one does" static_library_shows_the_same
 check "of the system the library wants what POSIX has" only_posix_is_wanted
