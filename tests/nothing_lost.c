@@ -166,6 +166,9 @@ static void saved_before_it_is_judged(void) {
     CHECK(appears("run/model.safetensors"));
     double saved = clock_seconds();
     CHECK(lines_in("run/metrics.csv") <= 1);
+    /* Until it is judged its folder is its own. */
+    CHECK(TRAIN("--resume", "run", "--steps", "2", "--quiet") == 73, "%s", err);
+    CHECK(!strcmp(err, "train: run/model.safetensors: another process is writing it\n"), "%s", err);
     CHECK(end_training(t) == 0, "%s", err);
     double ended = clock_seconds();
     CHECK(saved - began < ended - saved, "saved after %.3f s, ended after %.3f s", saved - began,

@@ -274,6 +274,39 @@ static void changed_checkpoints(void) {
     }
 }
 
+/* A checkpoint that another process replaces between its reading and the taking of the folder is not gone on from: what
+ * that process has learned would be lost. */
+static void replaced_meanwhile(void) {
+    enter_folder();
+    CHECK(TRAIN(COPY, "--steps", "2", "--run", "run") == 0, "%s", err);
+    char *argv[] = {"train", "--resume", "run", "--quiet"};
+    Error e = {0};
+    Recipe recipe;
+    Checkpoint past;
+    CHECK(recipe_parse(&recipe, 4, argv, &e) && checkpoint_open(&past, "run", &e) &&
+              recipe_resume(&recipe, past.path, checkpoint_note, &past, &e) && recipe_complete(&recipe, &e),
+          "%s", e.text);
+    Task *task = task_open(recipe.task, &recipe.data, &e);
+    Trainer t = recipe_trainer(&recipe, task);
+    ModelConfig c = recipe_model(&recipe, task);
+    t.model = model_new(&c, true, 1, &e);
+    CHECK(checkpoint_restore(&past, &t, &e) && trainer_start(&t, &e), "%s", e.text);
+    CHECK(TRAIN("--resume", "run", "--steps", "5", "--quiet") == 0, "%s", err);
+    char *before = strdup(list_folder("run"));
+    Run run;
+    CHECK(!run_open(&run, &recipe, &t, &past, &e) && e.status == STATUS_CANNOT_CREATE);
+    CHECK(!strcmp(e.text, "run/checkpoint.safetensors: another process has replaced it since it was read"),
+          "%s", e.text);
+    run_close(&run, &e);
+    CHECK(!strcmp(before, list_folder("run")), "before\n%s\nafter\n%s", before, listing);
+    free(before);
+    trainer_stop(&t);
+    model_free(t.model);
+    task_free(task);
+    checkpoint_free(&past);
+    recipe_free(&recipe);
+}
+
 /* A file of choices; what the command line says counts. */
 static void config_file(void) {
     enter_folder();
@@ -307,4 +340,5 @@ static void config_file(void) {
 
 PROGRAM_TEST_MAIN({"after every step", every_step, 300}, {"at any moment", any_moment},
                   {"other choices", other_choices}, {"may end early", may_end_early},
-                  {"changed checkpoints", changed_checkpoints}, {"a file of choices", config_file})
+                  {"changed checkpoints", changed_checkpoints}, {"a file of choices", config_file},
+                  {"replaced meanwhile", replaced_meanwhile})

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,6 +71,17 @@ bool file_read(const char *path, size_t limit, char **data, size_t *size, Error 
     bool ok = read_open_file(fd, path, limit, data, size, e);
     close(fd);
     return ok;
+}
+
+uint64_t file_identity(const char *path) {
+    struct stat st;
+    if (stat(path, &st) != 0) return 0;
+    /* The time and the size, for the number of a file that is gone is given away again. */
+    const uint64_t parts[] = {(uint64_t)st.st_dev, (uint64_t)st.st_ino, (uint64_t)st.st_size,
+                              (uint64_t)st.st_mtime};
+    uint64_t identity = 1;
+    for (int i = 0; i < 4; i++) identity = (identity ^ parts[i]) * 0x9E3779B97F4A7C15u;
+    return identity | 1;
 }
 
 /* ---- Writing ---- */

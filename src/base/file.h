@@ -4,12 +4,16 @@
 
 #include "base/error.h"
 #include <stddef.h>
+#include <stdint.h>
 
 /* Reads all of a regular file into *data, to be freed by the caller, with a NUL behind its *size bytes.
  * STATUS_NO_INPUT if it cannot be opened or is no regular file (a directory, a FIFO, a device),
  * STATUS_BAD_DATA if it has more than `limit` bytes (0: any number will do), STATUS_IO if reading fails,
  * STATUS_NO_MEMORY. */
 bool file_read(const char *path, size_t limit, char **data, size_t *size, Error *e);
+
+/* A number that the file at `path` has until another takes its place; 0: none is there. */
+uint64_t file_identity(const char *path);
 
 /* Where another kind of file is than a regular one, STATUS_CANNOT_CREATE; nothing there is no error. */
 bool file_may_be_written(const char *path, Error *e);

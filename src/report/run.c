@@ -152,13 +152,17 @@ static bool restore_folder(Run *r, Error *e) {
 }
 
 bool run_save(Run *r, Error *e) {
+    char path[PATH_ROOM];
     if (!trainer_check(r->trainer, e) || !restore_folder(r, e)) return false;
     File *place = r->place;
     r->place = NULL;
     /* Where there is no room for a checkpoint, there may be for the model. */
     Error other = {0};
     bool kept = save_checkpoint(r, e);
-    return save_model(r, place, kept ? e : &other) && kept;
+    bool saved = save_model(r, place, kept ? e : &other) && kept;
+    /* Figures and the page are still to come, and the folder is nobody else's until they are there. */
+    r->place = path_of(r, "model.safetensors", path, &other) ? file_create(path, &other) : NULL;
+    return saved;
 }
 
 /* ---- Evaluations ---- */
@@ -242,18 +246,25 @@ static void remark_on_text(const Recipe *recipe, const Task *task) {
                 recipe->data.text, c->carriage_returns);
 }
 
+/* What is in the folder is what the run goes on from, or may be replaced. Asked again once the folder is held: who held it
+ * before may have saved since. */
+static bool may_take(Run *r, const Checkpoint *past, Error *e) {
+    if (past) return checkpoint_is_latest(past, e);
+    r->replaces = is_there(r, "model.safetensors") || is_there(r, "checkpoint.safetensors");
+    return !r->replaces || r->recipe->force ||
+           error_set(e, STATUS_CANNOT_CREATE,
+                     "%s: found a run there, need --resume to go on with it or --force to replace it",
+                     r->recipe->run);
+}
+
 bool run_open(Run *r, const Recipe *recipe, Trainer *t, const Checkpoint *past, Error *e) {
     char path[PATH_ROOM];
     *r = (Run){.recipe = recipe, .trainer = t, .state = {.best_loss = INFINITY}};
     if (past) r->state = past->state;
-    if (!path_of(r, "model.safetensors", path, e)) return false;
-    r->replaces = !past && (is_there(r, "model.safetensors") || is_there(r, "checkpoint.safetensors"));
-    if (r->replaces && !recipe->force)
-        return error_set(e, STATUS_CANNOT_CREATE,
-                         "%s: found a run there, need --resume to go on with it or --force to replace it",
-                         recipe->run);
+    if (!path_of(r, "model.safetensors", path, e) || !may_take(r, past, e)) return false;
     interrupt_heed();
-    if (!directory_make(recipe->run, e) || !(r->place = file_create(path, e))) return false;
+    if (!directory_make(recipe->run, e) || !(r->place = file_create(path, e)) || !may_take(r, past, e))
+        return false;
     double before = 0;
     if (past ? !metrics_resume(&r->file, recipe->run, past->state.evaluated, &before, e)
              : !metrics_open(&r->file, recipe->run, r->replaces, e))

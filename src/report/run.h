@@ -24,7 +24,7 @@ typedef struct Run {
     Progress bar;
     Report report;
     char loss[64], val_loss[64];
-    File *place;             /* of the model, held while the run goes on */
+    File *place;             /* of the model, held until the run is closed: who holds it has the folder */
     bool replaces;           /* another run is in the folder, and nothing of this one was saved yet */
     double training_seconds; /* in this process */
     double step_started;

@@ -146,6 +146,7 @@ const char *checkpoint_note(void *checkpoint, const char *key) {
 bool checkpoint_open(Checkpoint *c, const char *directory, Error *e) {
     *c = (Checkpoint){0};
     if (!directory_file(c->path, directory, "checkpoint.safetensors", STATUS_NO_INPUT, e)) return false;
+    c->identity = file_identity(c->path);
     if (!safetensors_read(&c->file, c->path, e)) return false;
     Place place[PLACES];
     places(&c->state, place);
@@ -160,6 +161,12 @@ bool checkpoint_open(Checkpoint *c, const char *directory, Error *e) {
 
 void checkpoint_free(Checkpoint *c) {
     safetensors_free(&c->file);
+}
+
+bool checkpoint_is_latest(const Checkpoint *c, Error *e) {
+    return file_identity(c->path) == c->identity ||
+           error_set(e, STATUS_CANNOT_CREATE, "%s: another process has replaced it since it was read",
+                     c->path);
 }
 
 /* One part of the parameter store, bit for bit. */

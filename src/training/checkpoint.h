@@ -23,6 +23,7 @@ typedef struct Checkpoint {
     char path[PATH_ROOM];
     Safetensors file;
     RunState state;
+    uint64_t identity; /* of the file that was read */
 } Checkpoint;
 
 /* The notes of a model's file: its task, vocabulary, and the ids that begin and end a sequence, for a `count` in all
@@ -38,6 +39,9 @@ bool checkpoint_save(const char *path, const Recipe *r, const Trainer *t, const 
  * with checkpoint_free. */
 bool checkpoint_open(Checkpoint *c, const char *directory, Error *e);
 void checkpoint_free(Checkpoint *c);
+
+/* False: the run has another checkpoint by now. STATUS_CANNOT_CREATE. */
+bool checkpoint_is_latest(const Checkpoint *c, Error *e);
 
 /* A value of its metadata, or NULL: for recipe_resume. */
 const char *checkpoint_note(void *checkpoint, const char *key);
