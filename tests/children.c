@@ -183,6 +183,17 @@ static void none_is_born(void) {
     CHECK(run(2, 2, 60, says, NULL).fate[1] == CHILD_DONE);
 }
 
+/* A small limit of open files is no fault of a job's. */
+static void few_files_are_enough(void) {
+    struct rlimit before, limit;
+    CHECK(getrlimit(RLIMIT_NOFILE, &before) == 0);
+    limit = before, limit.rlim_cur = 64;
+    CHECK(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+    Ends e = run(2, 2, 60, says, NULL);
+    CHECK(setrlimit(RLIMIT_NOFILE, &before) == 0);
+    CHECK(e.fate[0] == CHILD_DONE && e.fate[1] == CHILD_DONE, "%s", e.text[0]);
+}
+
 /* Who is asked to end waits for none, and begins none. */
 static void asked_to_end(void) {
     interrupt_heed();
@@ -245,5 +256,6 @@ static void a_child_is_talked_to(void) {
 }
 
 TEST_MAIN({"every end is known", every_end_is_known}, {"each has its own", each_has_its_own},
-          {"none is born", none_is_born}, {"asked to end", asked_to_end},
-          {"asked meanwhile", asked_meanwhile}, {"a child is talked to", a_child_is_talked_to})
+          {"none is born", none_is_born}, {"few files are enough", few_files_are_enough},
+          {"asked to end", asked_to_end}, {"asked meanwhile", asked_meanwhile},
+          {"a child is talked to", a_child_is_talked_to})

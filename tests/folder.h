@@ -10,9 +10,9 @@ static char folder[128];
 static pid_t folder_owner;
 
 static inline void remove_folder(void) {
-    char command[sizeof folder + 8];
+    char command[sizeof folder + 16];
     if (getpid() != folder_owner) return;
-    snprintf(command, sizeof command, "rm -rf %s", folder);
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
     if (system(command) != 0) printf("  %s is left behind\n", folder);
 }
 

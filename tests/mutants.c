@@ -228,9 +228,10 @@ static void print_mutants(void) {
 
 static void every_mutant_is_caught_and_named(void) {
     if (sizeof(real) < sizeof(double)) return; /* proofs are for double */
-    char path[] = "/tmp/mutants-XXXXXX";
-    directory = mkdtemp(path);
-    CHECK(directory, "no directory %s", path);
+    char path[TEMPORARY_PATH];
+    Error e = {0};
+    directory = directory_temporary(path, &e) ? path : NULL;
+    CHECK(directory, "%s", e.text);
     if (!directory) return;
     pool_set_threads(1); /* two are tried at once */
     accuse_the_correct();

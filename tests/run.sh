@@ -7,10 +7,20 @@
 # TIMES=20: then the twenty that took longest, in seconds.
 # What tests write is in memory, where the system has a folder for that, of 1 GB and for programs too: a file that is saved
 # there is safe at once, and nobody waits for a disk.
-room=$(df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 { print $4 }')
-if [ -z "$TMPDIR" ] && [ "${room:-0}" -ge 1000000 ] && try=$(mktemp /dev/shm/try.XXXXXX); then
-    printf '#!/bin/sh\n' >"$try" && chmod 700 "$try" && "$try" 2>/dev/null && export TMPDIR=/dev/shm
+# Where programs may not be run from /tmp either, it is another folder.
+runs_programs() {
+    try=$(mktemp "$1/try.XXXXXX" 2>/dev/null) || return 1
+    printf '#!/bin/sh\n' >"$try" && chmod 700 "$try" && "$try" 2>/dev/null
+    set -- $?
     rm -f "$try"
+    return "$1"
+}
+room=$(df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 { print $4 }')
+if [ -z "$TMPDIR" ]; then
+    for TMPDIR in $([ "${room:-0}" -lt 1000000 ] || echo /dev/shm) /tmp /var/tmp "$PWD"; do
+        runs_programs "$TMPDIR" && break
+    done
+    export TMPDIR
 fi
 jobs=${JOBS:-$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)}
 folder=$(mktemp -d) || exit 74

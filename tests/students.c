@@ -282,11 +282,12 @@ static void print_row(const char *name, int count, const int numbers[1 + RULES])
 
 static void students_are_judged_rightly(void) {
     if (sizeof(real) < sizeof(double)) return; /* proofs are for double */
-    char path[] = "/tmp/students-XXXXXX";
+    char path[TEMPORARY_PATH];
+    Error e = {0};
     int accused[1 + RULES] = {0}, passed[1 + RULES] = {0}, named = 0, misled = 0, tried = 0;
     read_parts();
-    directory = mkdtemp(path);
-    CHECK(directory, "no directory %s", path);
+    directory = directory_temporary(path, &e) ? path : NULL;
+    CHECK(directory, "%s", e.text);
     pool_set_threads(1); /* two are tried at once */
     compile_quickly();
     const ChildLimits limits = {.seconds = 300};

@@ -106,6 +106,14 @@ static void close_others(void) {
     system_close(from, MOST_DESCRIPTORS - 1);
 }
 
+/* A copy of a pipe's end, high, so that a job that closes or writes low numbers does not meet it; not for a program that
+ * follows. As high as the limit of open files lets it. */
+static int moved_up(int end) {
+    int copy = -1;
+    for (int from = 200; copy < 0 && from >= FIRST_FREE; from /= 2) copy = fcntl(end, F_DUPFD_CLOEXEC, from);
+    return copy;
+}
+
 static _Noreturn void live(const Child *c, const ChildLimits *limits, const int result[2],
                            const int printed[2], void (*job)(void *context, long i), void *context) {
     setpgid(0, 0);
@@ -115,9 +123,8 @@ static _Noreturn void live(const Child *c, const ChildLimits *limits, const int 
     if (nothing >= 0) dup2(nothing, STDIN_FILENO);
     dup2(printed[1], STDOUT_FILENO);
     dup2(printed[1], STDERR_FILENO);
-    /* High, so that a job that closes or writes low numbers does not meet them; not for a program that follows. */
-    result_pipe = fcntl(result[1], F_DUPFD_CLOEXEC, 200);
-    if (c->wake[0] >= 0) wake_pipe = fcntl(c->wake[0], F_DUPFD_CLOEXEC, 200);
+    result_pipe = moved_up(result[1]);
+    if (c->wake[0] >= 0) wake_pipe = moved_up(c->wake[0]);
     close_others();
     set_limits(limits);
     job(context, c->job);

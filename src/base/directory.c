@@ -1,5 +1,6 @@
 #include "base/directory.h"
 #include "base/arena.h"
+#include "base/system.h"
 #include "base/utf8.h"
 #include <dirent.h>
 #include <errno.h>
@@ -31,8 +32,13 @@ bool directory_make(const char *path, Error *e) {
 }
 
 bool directory_temporary(char path[TEMPORARY_PATH], Error *e) {
-    const char *where = getenv("TMPDIR");
+    const char *where = getenv("TMPDIR"), *const others[] = {"/var/tmp", "/dev/shm", "."};
     if (!where || !*where || strlen(where) > TEMPORARY_PATH - 24) where = "/tmp";
+    bool barred = !system_runs_code(where);
+    for (size_t i = 0; barred && i < sizeof others / sizeof *others; i++) {
+        snprintf(path, TEMPORARY_PATH, "%s/tapeformer-XXXXXX", others[i]);
+        if (system_runs_code(others[i]) && mkdtemp(path)) return true;
+    }
     snprintf(path, TEMPORARY_PATH, "%s/tapeformer-XXXXXX", where);
     return mkdtemp(path) || error_set(e, STATUS_CANNOT_CREATE, "%s: found no room for a folder", where);
 }

@@ -7,7 +7,8 @@
 /* Makes the directory and those above it; one that is there already is no error. STATUS_CANNOT_CREATE. */
 bool directory_make(const char *path, Error *e);
 
-/* Makes a folder for files that nobody keeps, in $TMPDIR or else /tmp, and writes its path; STATUS_CANNOT_CREATE. */
+/* Makes a folder for files that nobody keeps, in $TMPDIR or else /tmp, and writes its path; STATUS_CANNOT_CREATE. Where no code
+ * may run from there, as many a machine is set up, it is in another folder of the kind, or in the working directory. */
 enum { TEMPORARY_PATH = 256 };
 bool directory_temporary(char path[TEMPORARY_PATH], Error *e);
 

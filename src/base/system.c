@@ -15,6 +15,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 /* What more the system has than the least. -DLEAST_SYSTEM builds for one that has nothing: what is left runs on this
@@ -138,6 +139,16 @@ void *system_pages(size_t bytes, bool shared) {
 #endif
     void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, how, -1, 0);
     return pages == MAP_FAILED ? NULL : pages;
+}
+
+bool system_runs_code(const char *folder) {
+#if defined ST_NOEXEC && !defined LEAST_SYSTEM
+    struct statvfs found;
+    return statvfs(folder, &found) != 0 || !(found.f_flag & ST_NOEXEC);
+#else
+    (void)folder;
+    return true;
+#endif
 }
 
 void system_large_pages(void *pages, size_t bytes) {

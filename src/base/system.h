@@ -33,6 +33,9 @@ bool system_program(char *path, size_t size);
  * not to be had. */
 void *system_pages(size_t bytes, bool shared);
 
+/* Whether what lies below a folder may be run and loaded, as far as is known: a file system may be mounted without. */
+bool system_runs_code(const char *folder);
+
 /* Asks for large pages; only speed depends on it. */
 void system_large_pages(void *pages, size_t bytes);
 
