@@ -167,7 +167,7 @@ $(eval $(call precision,double))
 .SECONDARY:
 
 # What was compiled in another way is compiled again, and what another machine has compiled for a processor of its own.
-FOR_PROCESSOR = $(CC) $(MACHINE) -dM -E -x c /dev/null | cksum
+FOR_PROCESSOR = $(CC) $(MACHINE) -dM -E -x c /dev/null
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
 	@{ printf '%s\n' '$(subst ','\'',$(filter-out ccache,$(CC)) $(FLAGS))'; $(FOR_PROCESSOR); } >$@.now

@@ -128,6 +128,14 @@ distributions_flags() {
         grep -e "-DWORD.* -Wl,-z,now .*-lm -pthread -lc -o .*/train$" "$folder/commands"
 }
 
+# Flags with which no gradient could be checked.
+fast_math_is_refused() {
+    for flag in -ffast-math -Ofast -ffinite-math-only; do
+        $cc -std=c11 $flag -Isrc -fsyntax-only src/ops/exp.c 2>"$folder/refused" && return 1
+        grep -q 'build without -ffast-math' "$folder/refused" || return 1
+    done
+}
+
 nothing_stays() {
     remake uninstall PREFIX="$to" && remake uninstall PREFIX=/usr DESTDIR="$packaged" || return 1
     ! find "$to" "$packaged" ! -type d | grep .
@@ -136,6 +144,7 @@ nothing_stays() {
 check "make install fills a folder" install_all
 check "make install fills a package" into_a_package
 check "a distribution's flags stand beside the project's" distributions_flags
+check "fast math is refused" fast_math_is_refused
 check "the shared library shows documented prefixes, and few functions" shared_library_shows
 check "the static library shows what the shared one does" static_library_shows_the_same
 check "of the system the library wants what POSIX has" only_posix_is_wanted

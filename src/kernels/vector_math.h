@@ -13,6 +13,10 @@
 #include <stdint.h>
 #include <tgmath.h>
 
+#if defined __FINITE_MATH_ONLY__ && __FINITE_MATH_ONLY__
+#error "infinities and NaN have a meaning here: build without -ffast-math, -Ofast and -ffinite-math-only"
+#endif
+
 static inline real vm_exp(real x);
 static inline real vm_log(real x);
 static inline real vm_tanh(real x);
