@@ -29,13 +29,12 @@ static bool train(Trainer *t, Run *run, Error *e) {
     }
 }
 
-/* Trains and saves; what was learned is saved before it is judged, and also where a step found no finite number: the
- * weights before it are good. */
+/* Trains and saves; what was learned is saved before it is judged, and also where an error ended the training, as a step
+ * that found no finite number does: the weights before it are good. */
 static bool train_in_folder(Trainer *t, Run *run, Error *e) {
     Error unsaved = {0};
     Evaluation v;
-    bool trained = train(t, run, e), keeps = trained || e->status == STATUS_NON_FINITE;
-    bool saved = keeps && run_save(run, trained ? e : &unsaved);
+    bool trained = train(t, run, e), saved = run_save(run, trained ? e : &unsaved);
     if (saved && !run->recipe->quiet) {
         const char *folder = run->recipe->run;
         fprintf(stderr, "saved in %s, for ./generate %s%s\n", folder, folder,

@@ -275,6 +275,21 @@ static void no_room(void) {
     CHECK(lines_in("limited/metrics.csv") == 1);
 }
 
+/* Where the best model cannot be written, be it for a moment, the run goes on, and at its end it is saved. */
+static void no_best_model(void) {
+    enter_folder();
+    CHECK(mkdir("run", 0777) == 0 && mkdir("run/best.safetensors", 0777) == 0);
+    CHECK(TRAIN(COPY, "--steps", "3", "--eval-every", "1", "--run", "run") == 0, "%s", err);
+    CHECK(!strncmp(err,
+                   "no best model at step 1: run/best.safetensors: found a directory, need a regular file\n",
+                   84),
+          "%s", err);
+    CHECK(!strcmp(steps_in_metrics(), "step 1 2 3 "), "%s", steps_in_metrics());
+    CHECK(rmdir("run/best.safetensors") == 0);
+    CHECK(TRAIN("--resume", "run", "--steps", "5", "--quiet") == 0 && !*err, "%s", err);
+    CHECK(access("run/best.safetensors", F_OK) == 0 && GENERATE("run", "--prompt", "12") == 0, "%s", err);
+}
+
 /* A row of metrics that cannot be written is told of when it is, and is the status at the end. */
 static void lost_rows(void) {
     enter_folder();
@@ -374,7 +389,7 @@ PROGRAM_TEST_MAIN({"before a bad step", before_a_bad_step}, {"within a step", wi
                   {"saved before it is judged", saved_before_it_is_judged},
                   {"a closed terminal", closed_terminal}, {"asked twice at once", asked_twice_at_once},
                   {"a deleted folder", deleted_folder}, {"a folder that cannot be", a_folder_that_cannot_be},
-                  {"a FIFO", a_fifo}, {"no room", no_room}, {"lost rows", lost_rows},
-                  {"figures without a place", figures_without_a_place}, {"torn figures", torn_figures},
-                  {"texts from elsewhere", texts_from_elsewhere},
+                  {"a FIFO", a_fifo}, {"no room", no_room}, {"no best model", no_best_model},
+                  {"lost rows", lost_rows}, {"figures without a place", figures_without_a_place},
+                  {"torn figures", torn_figures}, {"texts from elsewhere", texts_from_elsewhere},
                   {"sinusoids do not drown a text", sinusoids_do_not_drown_a_text})

@@ -128,6 +128,12 @@ static bool save_checkpoint(Run *r, Error *e) {
            checkpoint_save(path, r->recipe, r->trainer, &r->state, e) && replace_old(r, name);
 }
 
+/* What cannot be saved on the way may be later, or at the end: the run goes on. */
+static void say_unsaved(Run *r, const char *what, const Error *e) {
+    progress_clear(&r->bar);
+    fprintf(stderr, "no %s at step %ld: %s\n", what, r->state.step, e->text);
+}
+
 void run_checkpoint(Run *r) {
     const Recipe *c = r->recipe;
     bool due = (c->checkpoint_every && r->state.step % c->checkpoint_every == 0) ||
@@ -135,9 +141,7 @@ void run_checkpoint(Run *r) {
     due = due && r->state.step > r->saved_step;
     Error e = {0};
     if (!due) return;
-    if (save_checkpoint(r, &e)) return;
-    progress_clear(&r->bar);
-    fprintf(stderr, "no checkpoint at step %ld: %s\n", r->state.step, e.text);
+    if (!save_checkpoint(r, &e)) say_unsaved(r, "checkpoint", &e);
 }
 
 /* The folder, where it was deleted, is made again, with what was in it. */
@@ -198,8 +202,13 @@ bool run_evaluated(Run *r, const Evaluation *v, Error *e) {
     snprintf(r->val_loss, sizeof r->val_loss, "val %.3f", v->loss);
     progress_show(&r->bar, &r->report);
     if (v->loss >= s->best_loss) return true;
-    s->best_loss = v->loss, s->best_step = s->step;
-    return save_best(r, e);
+    Error unsaved = {0};
+    if (!trainer_check(r->trainer, e)) return false;
+    if (save_best(r, &unsaved))
+        s->best_loss = v->loss, s->best_step = s->step;
+    else
+        say_unsaved(r, "best model", &unsaved);
+    return true;
 }
 
 /* What the run came to, for a person. */

@@ -46,7 +46,8 @@ bool run_goes_on(const Run *r);
 void run_begin_step(Run *r);
 void run_end_step(Run *r, const StepResult *step);
 
-/* An evaluation is due, and then what it found: a row of metrics; the best model yet is kept. */
+/* An evaluation is due, and then what it found: a row of metrics; the best model yet is kept, or, as of a checkpoint, it is
+ * said that it cannot be. */
 bool run_evaluation_due(const Run *r);
 bool run_evaluated(Run *r, const Evaluation *v, Error *e);
 
