@@ -101,7 +101,7 @@ MORE_SRC = $(filter-out src/programs/%,$(wildcard $(PROGRAM_ROOMS:%=src/%/*.c)))
 # The tests: C programs, each in both PRECISIONS, and scripts. What computes nothing, and what trains as users do, is run in
 # float alone; what proves gradients, or shows experiments, in double alone, as users do. TWICE=1: all in both.
 PRECISIONS = float double
-ONLY_float = programs bench resume damage nothing_lost bad_input file no_memory memory_limit options pool tasks corpus tokenizer \
+ONLY_float = programs bench resume damage nothing_lost bad_input file no_memory group_limit options pool tasks corpus tokenizer \
              utf8 json wording edits edits_shown edits_moved loops candidates fit c_source fuzz_seeds page page_browser pictures \
              run_page watch metrics directory children handed_in explanations explain_flags no_memory_shown
 ONLY_double = mutants students student_files cheats functions checker explain patterns repairs repaired_statements

@@ -1,5 +1,5 @@
 #include "base/arena.h"
-#include "base/memory_limit.h"
+#include "base/group_limit.h"
 #include "base/system.h"
 #include <stdint.h>
 #include <stdlib.h>

@@ -12,7 +12,9 @@
  * sleeping at once. */
 #include "base/pool.h"
 #include "base/clock.h"
+#include "base/group_limit.h"
 #include "base/system.h"
+#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -61,9 +63,10 @@ static struct {
 static _Thread_local int thread_index;
 static _Thread_local bool in_body;
 
+/* Those of the machine, or as many as a container leaves time for: a part of one is one. */
 static int processors(void) {
-    int n = system_processors();
-    return n > MAX_THREADS ? MAX_THREADS : n;
+    double groups = ceil(processors_of_groups("/proc/self/cgroup", "/sys/fs/cgroup"));
+    return (int)fmin(fmin(system_processors(), groups), MAX_THREADS);
 }
 
 static inline void pause_briefly(void) {

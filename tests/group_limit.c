@@ -1,0 +1,88 @@
+/* How much memory and how many processors there are: a container's limit, wherever above the process it stands, in both
+ * versions of control groups. */
+#include "base/group_limit.h"
+#include "base/arena.h"
+#include "base/system.h"
+#include "child.h"
+#include <stdint.h>
+
+static void put_limit(const char *folders, const char *name, const char *text) {
+    char path[256] = "root";
+    mkdir(path, 0777);
+    for (const char *at = folders; *at; at += strcspn(at + 1, "/") + 1) {
+        snprintf(path, sizeof path, "root%.*s", (int)(at - folders + 1 + (long)strcspn(at + 1, "/")),
+                 folders);
+        mkdir(path, 0777);
+    }
+    strcat(strcat(path, "/"), name);
+    write_text(path, text);
+}
+
+static double memory_of(const char *groups) {
+    write_text("groups", groups);
+    return memory_of_groups("groups", "root");
+}
+
+static double processors_of(const char *groups) {
+    write_text("groups", groups);
+    return processors_of_groups("groups", "root");
+}
+
+static void lowest_limit_counts(void) {
+    enter_folder();
+    put_limit("/a", "memory.max", "3000000\n");
+    put_limit("/a/b", "memory.max", "max\n");
+    put_limit("/a/b/c", "memory.max", "5000000\n");
+    put_limit("/memory/x", "memory.limit_in_bytes", "2000000\n");
+    put_limit("/memory/x/y", "memory.limit_in_bytes", "9223372036854771712\n");
+    put_limit("/memory", "memory.limit_in_bytes", "7000000\n");
+    put_limit("/odd", "memory.max", "1234 apples\n");
+    put_limit("/none", "memory.max", "");
+    put_limit("/bare", "memory.max", "4000000");
+    CHECK(memory_of("0::/a\n") == 3000000);
+    CHECK(memory_of("0::/a/b/c\n") == 3000000);
+    CHECK(memory_of("0::/\n") == (double)INFINITY && memory_of("0::/odd\n") == (double)INFINITY);
+    CHECK(memory_of("0::/none\n") == (double)INFINITY && memory_of("0::/bare\n") == 4000000);
+    CHECK(memory_of("4:memory,cpu:/x/y\n") == 2000000);
+    CHECK(memory_of("9:name=systemd:/a\n4:cpu,memory:/x/y\n1:cpu:/a\n") == 2000000);
+    CHECK(memory_of("4:memory:/elsewhere/z\n0::/a/b\n") == 3000000);
+    CHECK(memory_of("4:memory:/elsewhere\n") == 7000000);
+    CHECK(memory_of("4:memoryless:/x\n") == (double)INFINITY);
+    CHECK(memory_of("") == (double)INFINITY && memory_of("nonsense\n:\n") == (double)INFINITY);
+    CHECK(memory_of_groups("none", "root") == (double)INFINITY);
+}
+
+static void processors_are_shares_of_time(void) {
+    const double none = (double)INFINITY;
+    enter_folder();
+    put_limit("/a", "cpu.max", "250000 100000\n");
+    put_limit("/a/b", "cpu.max", "max 100000\n");
+    put_limit("/a/b/c", "cpu.max", "800000 200000\n");
+    put_limit("/half", "cpu.max", "5000 10000\n");
+    put_limit("/odd", "cpu.max", "100000\n");
+    put_limit("/none", "cpu.max", "100000 none\n");
+    put_limit("/cpu/x", "cpu.cfs_quota_us", "300000\n");
+    put_limit("/cpu/x", "cpu.cfs_period_us", "100000\n");
+    put_limit("/cpu/x/y", "cpu.cfs_quota_us", "-1\n");
+    put_limit("/cpu/x/y", "cpu.cfs_period_us", "100000\n");
+    put_limit("/cpu/lone", "cpu.cfs_quota_us", "300000\n");
+    CHECK(processors_of("0::/a\n") == 2.5 && processors_of("0::/a/b/c\n") == 2.5);
+    CHECK(processors_of("0::/half\n") == 0.5);
+    CHECK(processors_of("0::/\n") == none && processors_of("0::/odd\n") == none);
+    CHECK(processors_of("0::/none\n") == none);
+    CHECK(processors_of("3:cpu,cpuacct:/x/y\n") == 3 && processors_of("3:memory:/x\n") == none);
+    CHECK(processors_of("3:cpu:/lone\n") == none && processors_of("") == none);
+}
+
+static void machine_has_memory(void) {
+    Error e = {0};
+    double machine = system_memory();
+    CHECK(machine > 1e6 && machine < 1e15, "found %g", machine);
+    CHECK(pages_exist(1000, "little", &e) && !pages_exist(SIZE_MAX, "all", &e));
+    CHECK(e.status == STATUS_NO_MEMORY && strstr(e.text, "memory: all would take 1.84e+10 GB, this "), "%s",
+          e.text);
+}
+
+TEST_MAIN({"the lowest limit counts", lowest_limit_counts},
+          {"processors are shares of time", processors_are_shares_of_time},
+          {"the machine has memory", machine_has_memory})
