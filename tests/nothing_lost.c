@@ -225,6 +225,23 @@ static void asked_twice_at_once(void) {
 
 /* ---- Places ---- */
 
+/* A folder that is moved while its run goes on, and in whose place another run is: nothing of that is touched, and what was
+ * learned is in the folder that was moved. */
+static void a_moved_folder(void) {
+    enter_folder();
+    Training t = start_training(ARGUMENTS(COPY, ENDLESS, "--run", "run", "--checkpoint-every", "1"));
+    CHECK(appears("run/metrics.csv") && rename("run", "moved") == 0);
+    CHECK(TRAIN(COPY, "--steps", "2", "--run", "run") == 0, "%s", err);
+    char *before = strdup(list_folder("run"));
+    sleep_ms(50);
+    kill(t.child, SIGINT);
+    CHECK(end_training(t) == 73, "%s", err);
+    CHECK(strstr(err, "train: run: another folder is there now, and the run's own was moved\n"), "%s", err);
+    CHECK(!strcmp(before, list_folder("run")), "before\n%s\nafter\n%s", before, listing);
+    CHECK(access("moved/model.safetensors", F_OK) == 0);
+    free(before);
+}
+
 /* A folder that is deleted meanwhile is made again, be it that of a run that was to be replaced. */
 static void deleted_folder_of(bool replaced) {
     Training t = start_training(ARGUMENTS(COPY, ENDLESS, "--run", "run", "--force"));
@@ -388,8 +405,9 @@ PROGRAM_TEST_MAIN({"before a bad step", before_a_bad_step}, {"within a step", wi
                   {"a long step", a_long_step}, {"the old run stands", old_run_stands},
                   {"saved before it is judged", saved_before_it_is_judged},
                   {"a closed terminal", closed_terminal}, {"asked twice at once", asked_twice_at_once},
-                  {"a deleted folder", deleted_folder}, {"a folder that cannot be", a_folder_that_cannot_be},
-                  {"a FIFO", a_fifo}, {"no room", no_room}, {"no best model", no_best_model},
-                  {"lost rows", lost_rows}, {"figures without a place", figures_without_a_place},
-                  {"torn figures", torn_figures}, {"texts from elsewhere", texts_from_elsewhere},
+                  {"a moved folder", a_moved_folder}, {"a deleted folder", deleted_folder},
+                  {"a folder that cannot be", a_folder_that_cannot_be}, {"a FIFO", a_fifo},
+                  {"no room", no_room}, {"no best model", no_best_model}, {"lost rows", lost_rows},
+                  {"figures without a place", figures_without_a_place}, {"torn figures", torn_figures},
+                  {"texts from elsewhere", texts_from_elsewhere},
                   {"sinusoids do not drown a text", sinusoids_do_not_drown_a_text})

@@ -193,12 +193,18 @@ static bool create_temporary(File *f, Error *e) {
     return error_set(e, STATUS_CANNOT_CREATE, "%s: other processes keep writing it", f->path);
 }
 
+/* The path of the folder that it is in, to be freed; NULL: there is no memory. */
+static char *folder_of(const File *f) {
+    const char *slash = strrchr(f->target, '/');
+    return slash == f->target ? strdup("/")
+           : slash            ? strndup(f->target, (size_t)(slash - f->target))
+                              : strdup(".");
+}
+
 static bool open_folder(File *f, Error *e) {
     const char *slash = strrchr(f->target, '/');
     f->name = slash ? slash + 1 : f->target;
-    char *folder = slash == f->target ? strdup("/")
-                   : slash            ? strndup(f->target, (size_t)(slash - f->target))
-                                      : strdup(".");
+    char *folder = folder_of(f);
     if (!folder || print_new(&f->temporary, ".%s.tapeformer-tmp", f->name) < 0) {
         f->temporary = NULL;
         free(folder);
@@ -270,6 +276,15 @@ File *file_create(const char *path, Error *e) {
     }
     note_unfinished(f);
     return f;
+}
+
+bool file_keeps_folder(const File *f) {
+    struct stat by_name, by_fd;
+    char *folder = folder_of(f);
+    bool other = folder && stat(folder, &by_name) == 0 && fstat(f->folder, &by_fd) == 0 &&
+                 (by_name.st_ino != by_fd.st_ino || by_name.st_dev != by_fd.st_dev);
+    free(folder);
+    return !other;
 }
 
 static bool io_failed(File *f) {

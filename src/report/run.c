@@ -9,11 +9,19 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool path_of(const Run *r, const char *name, char out[PATH_ROOM], Error *e) {
-    return directory_file(out, r->recipe->run, name, STATUS_CANNOT_CREATE, e);
+/* What is in a folder that has taken the place of the run's own is another's. */
+static bool keeps_folder(Run *r, Error *e) {
+    r->moved |= r->place && !file_keeps_folder(r->place);
+    return !r->moved ||
+           error_set(e, STATUS_CANNOT_CREATE, "%s: another folder is there now, and the run's own was moved",
+                     r->recipe->run);
 }
 
-static bool is_there(const Run *r, const char *name) {
+static bool path_of(Run *r, const char *name, char out[PATH_ROOM], Error *e) {
+    return keeps_folder(r, e) && directory_file(out, r->recipe->run, name, STATUS_CANNOT_CREATE, e);
+}
+
+static bool is_there(Run *r, const char *name) {
     char path[PATH_ROOM];
     Error ignored = {0};
     return path_of(r, name, path, &ignored) && access(path, F_OK) == 0;
@@ -158,11 +166,11 @@ static bool restore_folder(Run *r, Error *e) {
 bool run_save(Run *r, Error *e) {
     char path[PATH_ROOM];
     if (!trainer_check(r->trainer, e) || !restore_folder(r, e)) return false;
-    File *place = r->place;
-    r->place = NULL;
     /* Where there is no room for a checkpoint, there may be for the model. */
     Error other = {0};
     bool kept = save_checkpoint(r, e);
+    File *place = r->place;
+    r->place = NULL;
     bool saved = save_model(r, place, kept ? e : &other) && kept;
     /* Figures and the page are still to come, and the folder is nobody else's until they are there. */
     r->place = path_of(r, "model.safetensors", path, &other) ? file_create(path, &other) : NULL;
@@ -185,7 +193,7 @@ static bool record(Run *r, const Evaluation *v, Error *e) {
     m.seconds += clock_seconds() - m.start;
     metrics_write(&r->file, &m);
     if (r->recipe->json) progress_clear(&r->bar), metrics_json(&m);
-    return run_page_evaluation(r->page, &m, e);
+    return keeps_folder(r, e) && run_page_evaluation(r->page, &m, e);
 }
 
 static bool is_finite(const Run *r, const Evaluation *v, Error *e) {

@@ -25,6 +25,7 @@ typedef struct Run {
     Report report;
     char loss[64], val_loss[64];
     File *place;             /* of the model, held until the run is closed: who holds it has the folder */
+    bool moved;              /* that folder, and another is in its place: another's */
     bool replaces;           /* another run is in the folder, and nothing of this one was saved yet */
     double training_seconds; /* in this process */
     double step_started;
