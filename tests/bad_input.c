@@ -291,6 +291,8 @@ static void models_that_cannot_be(void) {
     CHECK(TRAIN(SMALL_COPY, "--steps", "1", "--run", "run") == 0, "%s", err);
     GENERATE_REFUSES(2, "found 0 operands, need RUN, see --help", "--prompt", "12");
     GENERATE_REFUSES(66, "none/model.safetensors: No such file or directory", "none", "--prompt", "12");
+    GENERATE_REFUSES(66, "directory: found a path of 0 bytes, need 1 to 4095", "", "--prompt", "12");
+    TRAIN_REFUSES(66, "directory: found a path of 0 bytes, need 1 to 4095", "--resume", "");
     GENERATE_REFUSES(66, "run/metrics.csv/model.safetensors: Not a directory", "run/metrics.csv", "--prompt",
                      "12");
     mkdir("folder", 0777);

@@ -11,12 +11,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+static bool wrong_length(const char *path, Status status, Error *e) {
+    return error_set(e, status, "directory: found a path of %zu bytes, need 1 to %d", strlen(path),
+                     PATH_ROOM - 1);
+}
+
 bool directory_make(const char *path, Error *e) {
     char prefix[PATH_ROOM];
     size_t length = strlen(path);
-    if (length == 0 || length >= sizeof prefix)
-        return error_set(e, STATUS_CANNOT_CREATE, "directory: found a path of %zu bytes, need 1 to %zu",
-                         length, sizeof prefix - 1);
+    if (length == 0 || length >= sizeof prefix) return wrong_length(path, STATUS_CANNOT_CREATE, e);
     for (size_t i = 1; i <= length; i++) {
         if (path[i] != '/' && path[i] != '\0') continue;
         memcpy(prefix, path, i);
@@ -60,6 +63,7 @@ bool directory_empty(const char *path) {
 }
 
 bool directory_file(char out[PATH_ROOM], const char *directory, const char *name, Status status, Error *e) {
+    if (!*directory) return wrong_length(directory, status, e);
     int length = snprintf(out, PATH_ROOM, "%s/%s", directory, name);
     return length < PATH_ROOM || error_set(e, status, "%s/%s: %s", directory, name, strerror(ENAMETOOLONG));
 }

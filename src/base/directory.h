@@ -30,7 +30,8 @@ typedef struct FileNames {
 bool directory_files(const char *path, const char *ending, FileNames *out, Error *e);
 void directory_files_free(FileNames *f);
 
-/* Writes "DIRECTORY/NAME" into out. False with `status`: it is longer than a path can be. */
+/* Writes "DIRECTORY/NAME" into out. False with `status`: it is longer than a path can be, or DIRECTORY is empty, as a variable of
+ * a shell is that is not set. */
 enum { PATH_ROOM = 4096 };
 bool directory_file(char out[PATH_ROOM], const char *directory, const char *name, Status status, Error *e);
 
