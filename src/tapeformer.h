@@ -20,6 +20,10 @@
 #ifndef TAPEFORMER_H
 #define TAPEFORMER_H
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #include "autograd/op.h"
 #include "base/pool.h"
 #include "decoding/decode.h"
@@ -39,7 +43,7 @@
 /* ---- Errors, shapes, threads ---- */
 
 bool error_set(Error *e, Status status, const char *format, ...);   /* fills e, returns false; the first cause stays */
-_Noreturn void error_bug(const char *format, ...);                  /* prints `bug: …`, ends with status 70 */
+__attribute__((noreturn)) void error_bug(const char *format, ...);  /* prints `bug: …`, ends with status 70 */
 long shape_count(Shape s);                                          /* elements: Π size_i, 1 for a scalar */
 int shape_axis(const char *op, Shape s, int axis);                  /* axis, from the end where negative, in range */
 Shape shape_broadcast(const char *op, Shape a, Shape b);            /* what a and b broadcast to */
@@ -152,5 +156,9 @@ bool safetensors_write(const char *path, const Metadata *metadata, int metadata_
                        Error *e);
 
 /* clang-format on */
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

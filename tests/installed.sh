@@ -76,6 +76,27 @@ example() {
     grep -q -- "$expected" out
 }
 
+# Where there is no compiler for C++, nobody writes it.
+from_cpp() {
+    command -v "${CXX:-c++}" >/dev/null || return 0
+    cd "$folder/empty" || return 1
+    cat >square.cc <<'END'
+#include <tapeformer.h>
+int main() {
+    Tape *t = tape_new();
+    Tensor *x = tape_constant(t, shape_broadcast("square", Shape{1, {1}}, Shape{1, {3}}));
+    x->data[2] = 2;
+    real y = tape_sum(t, tape_square(t, x), ALL_AXES)->data[0];
+    tape_free(t);
+    return y != 4;
+}
+END
+    # shellcheck disable=SC2046
+    "${CXX:-c++}" -Wall -Wextra -Werror square.cc \
+        $(PKG_CONFIG_PATH=$to/lib/pkgconfig pkg-config --cflags --libs tapeformer) -o square || return 1
+    LD_LIBRARY_PATH=$to/lib ./square
+}
+
 static_library_links() {
     cd "$folder/empty" && cp "$tree/tests/examples/regression.c" . &&
         $cc -I"$to/include" regression.c "$to/lib/libtapeformer.a" -lm -pthread -o still && ./still
@@ -156,6 +177,7 @@ if command -v pkg-config >/dev/null; then
     check "tapeformer-train trains" train_a_little
     check "example: text from a trained run" example text tapeformer '^It .' "$folder/run" "It "
     check "an example with the static library" static_library_links
+check "C++ may call it" from_cpp
     command -v python3 >/dev/null && check "example: from Python" from_python
 else
     echo "skip installed: there is no pkg-config"

@@ -41,10 +41,10 @@ typedef struct Error {
 bool error_set(Error *e, Status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* Prints `bug: …` on stderr and exits with STATUS_BUG. */
-_Noreturn void error_bug(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void error_bug(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 
 /* Where memory is asked for in the middle of a computation, which cannot go on without it: prints `out of memory: …`, for
  * what, and exits with STATUS_NO_MEMORY. */
-_Noreturn void error_no_memory(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void error_no_memory(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 
 #endif
