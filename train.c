@@ -34,12 +34,14 @@ static bool train(Trainer *t, Run *run, Error *e) {
 static bool train_in_folder(Trainer *t, Run *run, Error *e) {
     Error unsaved = {0};
     Evaluation v;
-    bool trained = train(t, run, e), saved = run_save(run, trained ? e : &unsaved);
-    if (saved && !run->recipe->quiet) {
-        const char *folder = run->recipe->run;
+    bool trained = train(t, run, e), learned = run_has_learned(run);
+    bool saved = learned && run_save(run, trained ? e : &unsaved);
+    const char *folder = run->recipe->run;
+    if (saved && !run->recipe->quiet)
         fprintf(stderr, "saved in %s, for ./generate %s%s\n", folder, folder,
                 trained ? "" : ": the weights before that step");
-    }
+    if (!learned && !run->recipe->quiet)
+        fprintf(stderr, "nothing was learned: %s keeps the run that it had\n", folder);
     return trained && saved && trainer_evaluate(t, 0, &v, e) && run_finish(run, &v, e);
 }
 

@@ -145,6 +145,12 @@ static void old_run_stands(void) {
     unlink("run/.model.safetensors.tapeformer-tmp"), unlink("run/.metrics.csv.tapeformer-tmp");
     char *after = strdup(list_folder("run"));
     CHECK(!strcmp(before, after), "before\n%s\nafter\n%s", before, after);
+    /* One that is stopped within its first step has nothing to take its place with. */
+    t = start_training(ARGUMENTS(COPY, ENDLESS, "--accumulate", "100000", "--run", "run", "--force"));
+    CHECK(appears("run/.metrics.csv.tapeformer-tmp"));
+    kill(t.child, SIGINT);
+    CHECK(end_training(t) == 128 + SIGINT, "%s", err);
+    CHECK(!strcmp(before, list_folder("run")), "before\n%s\nafter\n%s", before, listing);
     free(before), free(after);
     CHECK(TRAIN(COPY, "--steps", "3", "--eval-every", "9", "--run", "run", "--force") == 0, "%s", err);
     CHECK(!strcmp(steps_in_metrics(), "step 3 ") && lines_of(list_folder("run")) == 5, "%s%s",

@@ -163,6 +163,10 @@ static bool restore_folder(Run *r, Error *e) {
     return (r->place = file_create(path, e));
 }
 
+bool run_has_learned(const Run *r) {
+    return !r->replaces || r->steps_here > 0 || r->recipe->steps == 0;
+}
+
 bool run_save(Run *r, Error *e) {
     char path[PATH_ROOM];
     if (!trainer_check(r->trainer, e) || !restore_folder(r, e)) return false;

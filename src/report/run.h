@@ -58,6 +58,9 @@ void run_checkpoint(Run *r);
 /* The bar's last line. Returns ok. */
 bool run_end_training(Run *r, bool ok);
 
+/* False: no step was taken, and another run is in the folder, which is worth more than weights that have learned nothing. */
+bool run_has_learned(const Run *r);
+
 /* Saves model and checkpoint, in a new folder where that was deleted. STATUS_NON_FINITE: a weight is not finite, and
  * nothing is written. */
 bool run_save(Run *r, Error *e);
