@@ -321,6 +321,43 @@ static void values_are_in_scope(void) {
     forget();
 }
 
+/* An array called data has a gradient beside it where it is a tensor's, or where a struct of the file has both. */
+static void data_has_a_gradient(void) {
+    static const struct {
+        const char *members;
+        bool has;
+    } rows[] = {{"double *data;", false}, {"double *data, *grad;", true}, {"double *values;", true}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        snprintf(text, sizeof text,
+                 "typedef struct Own { %s } Own;\n"
+                 "void backward(Node *n) { double *dx = n->in[0]->grad; dx[0] += n->out->data[1] * 2; }\n"
+                 "const Op op_one = {\"one\", 0, backward};",
+                 rows[i].members);
+        read_text("one");
+        bool has = false;
+        for (long v = 0; v < edits.values; v++) has |= strcmp(edits.value[v].text, "n->out->grad") == 0;
+        CHECK(has == rows[i].has, "%s", rows[i].members);
+        forget();
+    }
+}
+
+/* A pointer that moves on outside of all loops moves on in none of them. */
+static void walks_are_in_loops(void) {
+    snprintf(text, sizeof text,
+             "void backward(Node *n) { double *dx = n->in[0]->grad; dx++; *dx = 1;\n"
+             "    for (long i = 0; i < 2; i++) dx[i] += 1; }\n"
+             "const Op op_one = {\"one\", 0, backward};");
+    read_text("one");
+    int moved = 0;
+    for (int i = 0; i < edits.edits; i++) {
+        CHECK(strcmp(edits.edit[i].what, "this is moved on in the wrong loop") != 0, "%s",
+              edits.edit[i].part[0].text);
+        moved += strcmp(edits.edit[i].what, "this is moved on by the wrong amount") == 0;
+    }
+    CHECK(moved > 0, "it is not known to move");
+    forget();
+}
+
 /* An array at another's index is one, though nothing reads it; what changes something is none, or to look at it would. */
 static void values_are_possible(void) {
     read_lines("for (long k = 0; k < N; k++) dx[k] = 0; while (N-- > 0) dx[i] += x[i] * h[j];");
@@ -443,6 +480,7 @@ static void macros_are_known(void) {
 TEST_MAIN({"changes of a line are listed", texts_are_listed},
           {"forward counts where it saves", forward_counts_where_it_saves},
           {"values are in scope", values_are_in_scope}, {"values are possible", values_are_possible},
+          {"data has a gradient", data_has_a_gradient}, {"walks are in loops", walks_are_in_loops},
           {"pools are bounded", pools_are_bounded}, {"changes are bounded", changes_are_bounded},
           {"indices are compared", indices_are_compared}, {"structs are added", records_are_added},
           {"macros are known", macros_are_known}, {"gradients are of inputs", gradients_are_of_inputs},

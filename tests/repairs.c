@@ -120,6 +120,17 @@ static void what_is_not_known_is_not_said(void) {
     write_text("op.c", once);
     CHECK(GRADCHECK("op.c", "--json", PATIENT) == 1 && read_repair(out, &said), "%s", out);
     CHECK(GRADCHECK("op.c", "--json", "--no-repair") == 1 && !strstr(out, "\"repair\""), "%s", out);
+    /* Nor is what mends one gradient alone, where another's is not found. */
+    static const char sum[] = "dh * w[j]", along[] = "s[from[e]] * g[to[e]]", adds[] = "dv[e] += along[e]";
+    const char *behind = strstr(right_text, "static void backward");
+    char *one = replaced(right_text, strstr(behind, sum), "dh", strlen(sum));
+    char *two =
+        replaced(one, strstr(strstr(one, "static void backward"), along), "s[from[e]]", strlen(along));
+    char *three = replaced(two, strstr(two, adds), "dv[e] += along[e] * v[e]", strlen(adds));
+    write_text("op.c", three);
+    CHECK(GRADCHECK("op.c", "--json", "--time-limit", limit) == 1 && !read_repair(out, &said),
+          "'%s' becomes '%s'", said.is, said.becomes);
+    free(one), free(two), free(three);
     free(twice), free(once);
 }
 

@@ -189,7 +189,7 @@ int unit_inside(const Units *u, int loop, bool last) {
 bool unit_moves(const Units *u, int unit) {
     enum { LONGEST = 80 };
     const Unit *own = &u->unit[unit];
-    if (own->jumps || own->first < 0 || own->end - own->begin > LONGEST) return false;
+    if (own->jumps || own->end - own->begin > LONGEST) return false;
     if (!tokens_unbroken(u->s, own->begin, own->end)) return false;
     const Piece *p = &u->s->piece[own->first];
     if (own->kind == UNIT_PLAIN)

@@ -53,7 +53,7 @@ bool units_touch(const Units *u, int a, int b);
 /* Whether all that tokens [begin, end) mean is the same at token `where`. */
 bool units_known(const Units *u, int begin, int end, int where);
 
-/* Whether it can be left out at one place, and stand at another; the change that leaves it out. */
+/* Whether one that has pieces can be left out at one place, and stand at another; the change that leaves it out. */
 bool unit_moves(const Units *u, int unit);
 EditPart unit_left_out(const Units *u, int unit);
 
