@@ -25,7 +25,7 @@ int main(int count, char **argument) {
 }
 END
 sources="$(ls src/kernels/gemm*.c | grep -v gemm_blas)"
-for name in pool error cache system clock; do sources="$sources src/base/$name.c"; done
+for name in pool error cache system clock group_limit; do sources="$sources src/base/$name.c"; done
 ${CC:-cc} $(make -s print-lint-flags) -march=x86-64-v3 "$folder/product.c" $sources -lm -o "$folder/product" || exit 1
 
 misses() {
