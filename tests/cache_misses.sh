@@ -24,8 +24,7 @@ int main(int count, char **argument) {
     gemm(&g);
 }
 END
-sources="$(ls src/kernels/gemm*.c | grep -v gemm_blas)"
-for name in pool error cache system clock group_limit; do sources="$sources src/base/$name.c"; done
+sources="$(ls src/kernels/gemm*.c src/base/*.c | grep -v gemm_blas)"
 ${CC:-cc} $(make -s print-lint-flags) -march=x86-64-v3 "$folder/product.c" $sources -lm -o "$folder/product" || exit 1
 
 misses() {

@@ -152,11 +152,15 @@ static char *follow_links(const char *path) {
     return NULL;
 }
 
+static bool same_file(const struct stat *a, const struct stat *b) {
+    return a->st_ino == b->st_ino && a->st_dev == b->st_dev;
+}
+
 /* True if `name` in the folder is still the open file. */
 static bool still_named(int folder, const char *name, int fd) {
     struct stat by_name, by_fd;
     return fstatat(folder, name, &by_name, AT_SYMLINK_NOFOLLOW) == 0 && fstat(fd, &by_fd) == 0 &&
-           by_name.st_ino == by_fd.st_ino && by_name.st_dev == by_fd.st_dev;
+           same_file(&by_name, &by_fd);
 }
 
 /* True unless another process has the file locked. A file system that has no locks locks nobody out. */
@@ -282,7 +286,7 @@ bool file_keeps_folder(const File *f) {
     struct stat by_name, by_fd;
     char *folder = folder_of(f);
     bool other = folder && stat(folder, &by_name) == 0 && fstat(f->folder, &by_fd) == 0 &&
-                 (by_name.st_ino != by_fd.st_ino || by_name.st_dev != by_fd.st_dev);
+                 !same_file(&by_name, &by_fd);
     free(folder);
     return !other;
 }
