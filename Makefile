@@ -90,7 +90,7 @@ say = $(if $(V),@:,@echo "$(1) $(2)")
 
 # What belongs to programs alone stays outside the library. `make run` builds nothing of it, and no gradient checks: the
 # programs that it wants link with the library without that room.
-PROGRAM_ROOMS = repair grading bench explain programs
+PROGRAM_ROOMS = grading bench explain programs
 LIGHT    = train generate
 PROGRAMS = train $(patsubst src/programs/%.c,%,$(wildcard src/programs/*.c))
 # The seam of matrix products has two sides: gemm.c, and gemm_blas.c.
@@ -102,12 +102,12 @@ MORE_SRC = $(filter-out src/programs/%,$(wildcard $(PROGRAM_ROOMS:%=src/%/*.c)))
 # float alone; what proves gradients, or shows experiments, in double alone, as users do. TWICE=1: all in both.
 PRECISIONS = float double
 ONLY_float = programs bench resume damage nothing_lost bad_input file no_memory group_limit options pool tasks corpus tokenizer \
-             utf8 json wording edits edits_shown edits_moved loops candidates fit c_source fuzz_seeds page page_browser pictures \
+             utf8 json wording fuzz_seeds page page_browser pictures \
              run_page watch metrics directory children handed_in explanations explain_flags no_memory_shown
-ONLY_double = mutants students student_files cheats functions checker explain patterns repairs repaired_statements
+ONLY_double = mutants students student_files cheats functions checker explain patterns
 TESTS    = $(C_TESTS) $(basename $(notdir $(SCRIPTS)))
 # What takes longest begins first, in either precision.
-LONGEST  = repairs repaired_statements explain mutants students grading student_files ulps programs verify gemm
+LONGEST  = explain mutants students grading student_files ulps programs verify gemm
 JUDGES   = $(ONLY_double) gradcheck grading verify verdicts model_check ops_golden ulps
 C_TESTS  = $(LONGEST) $(filter-out $(LONGEST) $(OF_LINUX),$(patsubst tests/%.c,%,$(wildcard tests/*.c)))
 # These stand before the C library with system calls of Linux's.

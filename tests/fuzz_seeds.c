@@ -56,9 +56,8 @@ READ_SEEDS(vocabulary, 6)
 READ_SEEDS(config, 7)
 READ_SEEDS(recipe, 8)
 READ_SEEDS(checkpoint, 9)
-READ_SEEDS(source, 10)
-_Static_assert(READERS == 11, "a reader without a test");
+_Static_assert(READERS == 10, "a reader without a test");
 
 TEST_MAIN({"safetensors", safetensors}, {"npy", npy}, {"json", json}, {"model", model}, {"batch", batch},
           {"text", text}, {"vocabulary", vocabulary}, {"config", config}, {"recipe", recipe},
-          {"checkpoint", checkpoint}, {"source", source})
+          {"checkpoint", checkpoint})

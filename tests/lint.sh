@@ -16,7 +16,6 @@ nn
 tasks
 training decoding
 report
-repair
 grading bench explain
 programs'
 level() { printf '%s\n' "$rooms" | grep -nw -- "$1" | cut -d : -f 1; }

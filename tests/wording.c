@@ -343,82 +343,7 @@ static void broken_properties_are_told_once(void) {
     }
 }
 
-/* ---- The change that makes it right ---- */
-
-#define CHANGE "     is      a\n     becomes a * b\n"
-#define OP_CHANGE                                                                                            \
-    "op, line 7: a factor is missing. The gradient is right in all cases once this is\n     "                \
-    "changed:\n" CHANGE
-#define OTHER_CHANGE                                                                                         \
-    "other, line 7: a factor is missing. The gradient is right in all cases once this\n     is "             \
-    "changed:\n" CHANGE
 #define AS_IN_A(op) "FAIL " op "/b, dx: all 2 elements are wrong, as in 'a'\n"
-static void mended(int at, const char *op, int gradients, bool all, const char *reason) {
-    one(at, op, at ? "b" : "a", bad);
-    REPORT_SET(report[at].in[0].reason, reason);
-    report[at].repair[0] =
-        (Repair){7, "a factor is missing", "a", "a * b", gradients, {"dx", "dy", "dz"}, all};
-}
-
-/* Which gradients are right once it is made; that goes before what is wrong, and no pattern is missed then. */
-static void changes_go_first(void) {
-    static const struct {
-        const char *want;
-        int gradients;
-        bool all;
-    } rows[] = {
-        {"The gradient is right in all cases once this is\n     changed:\n", 1, true},
-        {"All gradients are right in all cases once this\n     is changed:\n", 2, true},
-        {"dx is right in all cases once this is changed:\n", 1},
-        {"dx and dy are right in all cases once this is\n     changed:\n", 2},
-        {"dx, dy and dz are right in all cases once this\n     is changed:\n", 3},
-    };
-    char want[1024];
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        mended(0, "op", rows[i].gradients, rows[i].all, "");
-        snprintf(want, sizeof want,
-                 "\nop, line 7: a factor is missing. %s" CHANGE
-                 "FAIL op/a, dx: all 2 elements are wrong\n" NUMBERS("2"),
-                 rows[i].want);
-        prints(print_all, 1, want, rows[i].want);
-        prints(print_one, 1, want + 1, rows[i].want);
-    }
-}
-
-/* Where no change mends all gradients each has its own. */
-static void changes_of_other_gradients_follow(void) {
-    mended(0, "op", 1, false, "");
-    report[0].repair[1] = (Repair){9, "a sign is wrong", "b", "-b", 1, {"dy"}, false};
-    prints(print_all, 1,
-           "\nop, line 7: a factor is missing. dx is right in all cases once this is changed:\n" CHANGE
-           "op, line 9: a sign is wrong. dy is right in all cases once this is changed:\n"
-           "     is      b\n     becomes -b\n"
-           "FAIL op/a, dx: all 2 elements are wrong\n" NUMBERS("2"),
-           "two changes");
-    report[0].repair[1].line = 0;
-}
-
-/* Once of an operation, where the first of its cases is that has one. */
-static void changes_are_told_once(void) {
-    mended(0, "op", 1, true, "twice 1"), mended(1, "op", 1, true, "twice 1");
-    prints(print_all, 2, "\n" OP_CHANGE ALONE AS_IN_A("op"), "one operation");
-    report[0].repair->line = 0;
-    prints(print_all, 2, "\n" FIRST OP_CHANGE AS_IN_A("op"), "the second alone");
-    mended(0, "op", 1, true, "twice 1"), mended(1, "other", 1, true, "");
-    prints(print_all, 2,
-           "\n" OP_CHANGE ALONE "\n" OTHER_CHANGE "FAIL other/b, dx: all 2 elements are wrong\n" NUMBERS("2"),
-           "two operations");
-}
-
-/* Where none was found, that there was no time for more; once of an operation. */
-static void a_search_without_end_is_told(void) {
-    one(0, "op", "a", bad), one(1, "op", "b", bad);
-    report[0].search_cut = report[1].search_cut = true;
-    prints(print_all, 2,
-           "\nop: the search for a change that makes it right ran out of its time, of which\n"
-           "     --time-limit gives it more\n" FIRST AS_IN_A("op"),
-           "a search cut short");
-}
 
 /* Gradients that are right in all cases, beside what nothing explains and where it is only known which elements are wrong. */
 static void what_is_right_is_told(void) {
@@ -448,20 +373,6 @@ static void what_is_right_is_told(void) {
     report[1].in[1].verdict = FAIL, report[1].in[1].wrong = 1, in[2].sloped = 0;
     prints(print_one, 2, "FAIL op/a, dx: all 2 elements are wrong\n" NO_PATTERN NUMBERS("2"),
            "right by accident");
-}
-
-/* Where the change is known nothing else is said of a gradient. */
-static void reasons_are_left_out(void) {
-    mended(0, "op", 1, true, "twice: is a factor missing?");
-    prints(print_all, 1, "\n" OP_CHANGE "FAIL op/a, dx: all 2 elements are wrong\n" NUMBERS("2"), "a reason");
-    REPORT_SET(report[0].repair->gradient[0], "dy");
-    prints(print_all, 1,
-           "\n" OP_CHANGE
-           "FAIL op/a, dx: all 2 elements are wrong\n     twice: is a factor missing?\n" NUMBERS("2"),
-           "of another gradient");
-    prints(print_one, 1,
-           "FAIL op/a, dx: all 2 elements are wrong\n     twice: is a factor missing?\n" NUMBERS("2"),
-           "alone");
 }
 
 /* ---- Curves ---- */
@@ -563,9 +474,5 @@ TEST_MAIN({"rows are aligned", rows_are_aligned},
           {"broken properties are told once", broken_properties_are_told_once},
           {"cases are contrasted", cases_are_contrasted},
           {"an axis of size 1 is a hint", an_axis_of_size_1_is_a_hint},
-          {"changes go first", changes_go_first},
-          {"changes of other gradients follow", changes_of_other_gradients_follow},
-          {"changes are told once", changes_are_told_once},
-          {"a search without end is told", a_search_without_end_is_told},
-          {"what is right is told", what_is_right_is_told}, {"reasons are left out", reasons_are_left_out},
+          {"what is right is told", what_is_right_is_told},
           {"curves are drawn", curves_are_drawn})

@@ -170,7 +170,7 @@ void point_move(CheckPoint *p, int input, const real *direction, real far) {
         *point_element(in, i) = point_moved(in, i, direction, far);
 }
 
-void point_repair(CheckPoint *p) {
+void point_reset_memory(CheckPoint *p) {
     for (int i = 0; i < p->inputs; i++)
         if (p->in[i].same_as < 0) put_values(&p->in[i]);
 }

@@ -66,7 +66,7 @@ void point_move(CheckPoint *p, int input, const real *direction, real far);
 real *point_element(const PointInput *in, long i);
 
 /* Makes all memory of the inputs what it was when it was laid out. */
-void point_repair(CheckPoint *p);
+void point_reset_memory(CheckPoint *p);
 
 /* What is not as it was laid out, in words ("input x", "memory around the gradient of x"), written into text;
  * NULL if nothing is. Gradients themselves may change. */

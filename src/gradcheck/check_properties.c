@@ -215,7 +215,7 @@ void check_properties(CheckRun *run, CheckHost *fresh, Arena *arena, uint64_t se
         rounding_largest(p.one, p.outputs) * fmax(1, rounding_largest(one.value[CHECK_INPUTS], p.outputs));
     for (report->properties = PROPERTY_FORWARD + 1; report->properties < PROPERTIES; report->properties++) {
         p.text = report->broken[report->properties];
-        point_repair(run->point);
+        point_reset_memory(run->point);
         property[report->properties].holds(&p, one);
         run->stage = NULL;
     }

@@ -147,38 +147,6 @@ static void like_text(char text[LIKE_TEXT], const char *like) {
     snprintf(text, LIKE_TEXT, like ? ", as in '%s'" : "%s", like ? like : "");
 }
 
-const Repair *gradcheck_repair(const CaseReport *r, const InputReport *in) {
-    for (const Repair *m = r->repair; m < r->repair + REPAIRS && m->line; m++)
-        for (int i = 0; i < m->mended; i++)
-            if (in->wrong && strcmp(m->gradient[i], in->name) == 0) return m;
-    return NULL;
-}
-
-/* A change that makes gradients right, before what is wrong is told. */
-static void explain_repair(FILE *out, const CaseReport *r, const Repair *m) {
-    char which[REPORT_TEXT] = "";
-    for (int i = 0; i < m->mended && !m->all; i++) {
-        size_t used = strlen(which);
-        const char *comma = i == 0 ? "" : i + 1 == m->mended ? " and " : ", ";
-        snprintf(which + used, sizeof which - used, "%s%s", comma, m->gradient[i]);
-    }
-    if (m->all) strcpy(which, m->mended == 1 ? "The gradient" : "All gradients");
-    paragraph(out, 0, "%s, line %d: %s. %s %s right in all cases once this is changed:", r->op, m->line,
-              m->what, which, m->mended == 1 ? "is" : "are");
-    fprintf(out, "%*sis      %s\n%*sbecomes %s\n", INDENT, "", m->is, INDENT, "", m->becomes);
-}
-
-static void explain_search(FILE *out, const CaseReport *r) {
-    bool wrong = false;
-    for (int i = 0; i < r->inputs; i++) wrong |= r->in[i].wrong > 0;
-    if (wrong && r->search_cut)
-        paragraph(
-            out, 0,
-            "%s: the search for a change that makes it right ran out of its time, of which --time-limit "
-            "gives it more",
-            r->op);
-}
-
 /* first: no case before has the gradient wrong. contrast: what other cases say about it, NULL where that is said already, or
  * nothing; beside: which gradients are right. */
 static void explain_input(FILE *out, const CaseReport *r, const InputReport *in, bool first, const char *like,
@@ -192,14 +160,12 @@ static void explain_input(FILE *out, const CaseReport *r, const InputReport *in,
     paragraph(out, 0, "%s %s/%s, %s: %s%s", gradcheck_verdict_text(in->verdict), r->op, r->name, in->name,
               in->wrong || in->unclear ? text : in->reason, same);
     if (like || (!in->wrong && !in->unclear) || (r->added && in->wrong && !first && !in->reason[0])) return;
-    if (!gradcheck_repair(r, in)) { /* where the change is known that it takes, nothing else helps */
-        if (in->reason[0])
-            paragraph(out, INDENT, "%s%s", in->reason,
-                      strcmp(in->pattern, "only somewhere") == 0 ? beside : "");
-        else if (in->wrong && !r->by_reference && !contrast)
-            paragraph(out, INDENT, "no known pattern explains it%s", beside);
-        if (contrast) paragraph(out, INDENT, "%s", contrast);
-    }
+    if (in->reason[0])
+        paragraph(out, INDENT, "%s%s", in->reason,
+                  strcmp(in->pattern, "only somewhere") == 0 ? beside : "");
+    else if (in->wrong && !r->by_reference && !contrast)
+        paragraph(out, INDENT, "no known pattern explains it%s", beside);
+    if (contrast) paragraph(out, INDENT, "%s", contrast);
     explain_worst(out, r, in);
 }
 
@@ -266,20 +232,7 @@ static void explain(FILE *out, const CaseReport *r, const CaseReport *all, long 
 }
 
 void gradcheck_explain(FILE *out, const CaseReport *r, const CaseReport *all, long count) {
-    for (const Repair *m = r->repair; m < r->repair + REPAIRS; m++) {
-        bool mended = false;
-        for (int i = 0; i < r->inputs; i++) mended |= gradcheck_repair(r, &r->in[i]) == m;
-        if (mended) explain_repair(out, r, m);
-    }
-    explain_search(out, r);
     explain(out, r, all, count, 0);
-}
-
-/* Whether what the search found is told with an earlier case. */
-static bool is_repair_said(const CaseReport *r, long i) {
-    for (long k = 0; k < i; k++)
-        if ((r[k].repair->line || r[k].search_cut) && strcmp(r[k].op, r[i].op) == 0) return true;
-    return false;
 }
 
 /* Whether a report among others has something to say, and more than that it is like one before it. */
@@ -301,10 +254,6 @@ void gradcheck_explain_all(FILE *out, const CaseReport *r, long count) {
         if (!says(&r[i])) continue;
         if (first || says_more(&r[i], r, i)) fprintf(out, "\n");
         first = false;
-        for (const Repair *m = r[i].repair; m < r[i].repair + REPAIRS && m->line && !is_repair_said(r, i);
-             m++)
-            explain_repair(out, &r[i], m);
-        if (!is_repair_said(r, i)) explain_search(out, &r[i]);
         explain(out, &r[i], r, count, i);
     }
 }

@@ -38,9 +38,6 @@ void gradcheck_explain_all(FILE *out, const CaseReport *r, long count);
  * curve. */
 void gradcheck_curves(FILE *out, const CaseReport *r);
 
-/* The change that the report says makes this wrong gradient right; NULL: it says none. */
-const Repair *gradcheck_repair(const CaseReport *r, const InputReport *in);
-
 /* For columns: a number, or "-" where there is none; and what is remarkable about elements, which ends the line. */
 void gradcheck_number(FILE *out, int width, double x, bool any);
 void gradcheck_remarks(FILE *out, long kinks, long flat, int moved);

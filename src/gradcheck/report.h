@@ -101,17 +101,6 @@ typedef struct InputReport {
     int curve_points;
 } InputReport;
 
-/* A change of a student's source that makes wrong gradients right, in all cases. */
-enum { REPAIRS = 3 };
-typedef struct Repair {
-    int line;                                   /* 0: none is known */
-    char what[2 * REPORT_WORD];                 /* was wrong, in words */
-    char is[REPORT_TEXT], becomes[REPORT_TEXT]; /* what stands there, and what would be right */
-    int mended;                                 /* gradients that are right then, and */
-    char gradient[REPORT_INPUTS][REPORT_NAME];  /* their names */
-    bool all;                                   /* that were wrong */
-} Repair;
-
 typedef struct CaseReport {
     char op[REPORT_NAME], name[REPORT_NAME];
     Verdict verdict; /* the worst of the inputs', and of the properties */
@@ -131,9 +120,6 @@ typedef struct CaseReport {
     bool endless;     /* its time ran out in few runs */
     int moved;        /* how many points were given up: on a kink, or where an input does not count */
     long evaluations; /* forward runs */
-
-    Repair repair[REPAIRS]; /* each of other gradients; the first one mends the most */
-    bool search_cut;        /* none was found in the time there was */
 
     /* What was to be judged, whatever came of it: known of a case that comes from a table, not of files. */
     bool planned;

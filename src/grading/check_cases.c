@@ -105,8 +105,6 @@ static const CheckCase *load_case_of(const CheckPlan *p, const CheckItem *item, 
 
 const CheckCase *plan_load_case(const CheckPlan *p, const CheckItem *item) {
     const CheckCase *c = load_case_of(p, item, p->library);
-    RepairTrial *trial = p->trial ? student_symbol(p->library, REPAIR_TRIAL) : NULL;
-    if (trial) *trial = *p->trial;
     return c;
 }
 

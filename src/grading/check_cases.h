@@ -8,7 +8,6 @@
 #include "base/child.h"
 #include "gradcheck/gradcheck.h"
 #include "ops/ops.h"
-#include "repair/edited_source.h"
 
 typedef struct CheckItem {
     char op[REPORT_NAME], name[REPORT_NAME];
@@ -25,7 +24,6 @@ typedef struct CheckPlan {
     const char *library;   /* where the operations are, as student_compile made it; NULL: built in */
     const char *cases;     /* another that has the cases, which call tape_NAME of the first; NULL: its own */
     const char *reference; /* one whose forward they have to give as well, with these cases; NULL: any */
-    const RepairTrial *trial; /* of a library made of an edited source; NULL: it is none */
     uint64_t seed;
     long seeds; /* each case is checked at the points of so many seeds, `seed` and those that follow; at least
                    1 */

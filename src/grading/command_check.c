@@ -130,7 +130,7 @@ static void check_operand(Grading *g, const char *name, const char *part, Error 
 
 void grading_command_check(int argc, char **argv, Error *e) {
     ShowOptions show = {0};
-    bool list = false, strict = false, no_repair = false, solution = false, help_grading = false;
+    bool list = false, strict = false, solution = false, help_grading = false;
     const char *cases = NULL, *like = NULL, *template = NULL;
     char headers[PATH_ROOM];
     double seconds = 10, gigabytes = 4;
@@ -151,13 +151,11 @@ void grading_command_check(int argc, char **argv, Error *e) {
          .text = &like},
         {"solution", .help = "refuse a file that includes the operations of this project", .flag = &solution},
         {"strict", .help = "inconclusive is what its own cases hardly test", .flag = &strict},
-        {"no-repair", .help = "do not look for the change of a wrong file that makes it right",
-         .flag = &no_repair},
         {"template", "OPERATION", NULL, "print a file to start from, and end", "none", .text = &template},
         {"help-grading", .help = "print how an exercise is graded, and end", .flag = &help_grading},
         {"Limits of each case"},
         {"time-limit", "S", "(0,86400]",
-         "seconds; a tenth of it once three cases of a file did not end; and the search for a change",
+         "seconds; a tenth of it once three cases of a file did not end",
          .real = &seconds},
         {"memory-limit", "GB", "(0,1000000]", "gigabytes", .real = &gigabytes},
         {0},
@@ -173,7 +171,7 @@ void grading_command_check(int argc, char **argv, Error *e) {
         .seed = o.seed, .seeds = seeds, .limits = {seconds * (double)seeds, (size_t)(gigabytes * 1e9)}};
     const char *name = o.operands ? o.operand[0] : NULL;
     Grading g = {
-        plan, {.source = name, .cases = cases, .like = like, .solution = solution}, show, no_repair, strict};
+        plan, {.source = name, .cases = cases, .like = like, .solution = solution}, show, strict};
     if (help_grading)
         fputs(grading_help, stdout);
     else if (list)

@@ -74,14 +74,6 @@ static void json_case(FILE *out, const char *file, const CaseReport *r, const ch
     json_text(out, "verdict", gradcheck_verdict_text(v));
 }
 
-static void json_repair(FILE *out, const Repair *m) {
-    fprintf(out, ", \"repair\": {\"line\": %d", m->line);
-    json_text(out, "what", m->what);
-    json_text(out, "is", m->is);
-    json_text(out, "becomes", m->becomes);
-    fprintf(out, "}");
-}
-
 void gradcheck_json_report(FILE *out, const char *file, const CaseReport *all, long count, long at) {
     const CaseReport *r = &all[at];
     char contrast[REPORT_TEXT];
@@ -90,7 +82,6 @@ void gradcheck_json_report(FILE *out, const char *file, const CaseReport *all, l
         json_case(out, file, r, in->name, in->verdict);
         for (size_t f = 0; f < sizeof fields / sizeof *fields; f++) json_field(out, &fields[f], in);
         if (gradcheck_contrast(all, count, r, in, contrast)) json_text(out, "contrast", contrast);
-        if (gradcheck_repair(r, in)) json_repair(out, gradcheck_repair(r, in));
         fprintf(out, "}\n");
     }
     if (r->inputs && !r->trouble[0]) return;

@@ -6,8 +6,8 @@
 #include "base/error.h"
 #include "gradcheck/gradcheck_text.h"
 
-/* One JSON object a line for each part of report `at` of `count`; a case without parts has one with "part": null. What other
- * cases say about a wrong gradient is its "contrast", the change that makes it right its "repair". `file` is said where it is not NULL: of many. */
+/* One JSON object a line for each part of report `at` of `count`; a case without parts has one with "part": null. The
+ * member "contrast" tells how a wrong gradient differs between cases. "file" is written unless `file` is NULL. */
 void gradcheck_json_report(FILE *out, const char *file, const CaseReport *all, long count, long at);
 
 /* Files for graders, from all reports at once: JUnit XML, and Gradescope's results.json, of their parts (grade_parts.h).

@@ -5,25 +5,18 @@
 #include "base/utf8.h"
 #include "grading/coverage.h"
 #include "grading/grade_parts.h"
-#include "grading/repair.h"
 #include <stdlib.h>
 #include <string.h>
 
 /* Reports on their way, and behind those of an operation what they do not test. */
 typedef struct Stage {
-    const Grading *grading;
     Show *show;
     Coverage coverage;
     bool covers, strict;
 } Stage;
 
 static void end_operation(Stage *s) {
-    const Grading *g = s->grading;
     CaseReport r;
-    long first = s->show->count - s->show->op.cases;
-    if (s->show->op.cases && !g->no_repair)
-        repair_find(&g->plan, g->file.source, g->file.folder, g->file.headers, s->show->report + first,
-                    s->show->op.cases);
     if (s->covers && coverage_says(&s->coverage, s->strict, &r)) show_report(s->show, &r);
 }
 
@@ -62,7 +55,7 @@ static bool judge(Grading *g, Show *show, Error *e) {
         return false;
     g->plan.at_once = pool_threads();
     g->plan.curves = g->show.curve;
-    Stage stage = {.grading = g, .show = show, .covers = !g->plan.cases, .strict = g->strict};
+    Stage stage = {.show = show, .covers = !g->plan.cases, .strict = g->strict};
     plan_run(&g->plan, take_report, &stage);
     end_operation(&stage);
     return true;

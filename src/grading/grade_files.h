@@ -11,7 +11,6 @@ typedef struct Grading {
     StudentFile file; /* what it is judged by; for a folder without source */
     ShowOptions
         show; /* for a folder its graders' files are folders, made if need be: DIR/NAME.xml, DIR/NAME.json */
-    bool no_repair; /* wrong gradients are not mended by trial (repair.h) */
     bool strict;    /* what its own cases hardly test is inconclusive */
 } Grading;
 

@@ -11,7 +11,6 @@
 #include "grading/batch_file.h"
 #include "nn/model_file.h"
 #include "promises.h"
-#include "repair/edited_source.h"
 #include "text/corpus.h"
 #include "training/checkpoint.h"
 
@@ -214,46 +213,6 @@ static inline void read_config(const uint8_t *data, size_t size) {
     model_free(m);
 }
 
-/* Every change that is listed of a file is written, and can be shown. */
-static inline void show_changes(const Edits *all, const char *text) {
-    char *written = NULL;
-    size_t length = 0, numbers = (size_t)edited_source_numbers(all);
-    bool *left_out = calloc(numbers, sizeof *left_out);
-    int *edit_of_line = NULL;
-    FILE *out = open_memstream(&written, &length);
-    PROMISE(left_out && out && edited_source_write(all, left_out, out, &edit_of_line) > 0);
-    PROMISE(fclose(out) == 0 && length > strlen(text));
-    free(left_out), free(edit_of_line), free(written);
-    for (int i = 0; i < all->edits; i++) {
-        const Pool *pool = &all->pool[all->edit[i].pool];
-        RepairTrial t = {.edit = 1 + i, .amount = 1, .value = {pool->values > 0, pool->values}, .target = 1};
-        char is[REPAIR_SHOWN], becomes[REPAIR_SHOWN];
-        EditKind kind = all->edit[i].kind;
-        bool shown = (pool->values || (kind != EDIT_ARRAY && kind != EDIT_GUARD)) &&
-                     (pool->targets || kind != EDIT_ADDED);
-        PROMISE(!shown || edited_source_show(all, &t, is, becomes) > 0);
-    }
-}
-
-/* A student's C file. */
-static inline void read_source(const uint8_t *data, size_t size) {
-    Arena arena = {0};
-    CSource s;
-    Edits all = {0}, loops = {0};
-    char *text = text_of(data, size);
-    if (c_source_read(&s, text, "op", &arena)) {
-        edits_read(&all, &s);
-        show_changes(&all, text);
-        edits_find_loops(&loops, &all);
-        show_changes(&loops, text);
-    }
-    free(loops.edit);
-    edits_free(&all);
-    c_source_free(&s);
-    arena_free(&arena);
-    free(text);
-}
-
 /* ---- Recipes and checkpoints ---- */
 
 /* What a checkpoint records of a recipe: its notes, and its task. */
@@ -362,7 +321,6 @@ static const struct Reader {
     {"config", read_config, 0},
     {"recipe", read_recipe, 0},
     {"checkpoint", read_checkpoint, 8},
-    {"source", read_source, 0},
 };
 enum { READERS = sizeof readers / sizeof *readers };
 
