@@ -37,9 +37,15 @@ static bool train_in_folder(Trainer *t, Run *run, Error *e) {
     bool trained = train(t, run, e), learned = run_has_learned(run);
     bool saved = learned && run_save(run, trained ? e : &unsaved);
     const char *folder = run->recipe->run;
+    char generate[OPTION_TEXT];
     if (saved && !run->recipe->quiet)
-        fprintf(stderr, "saved in %s, for ./generate %s%s\n", folder, folder,
+        fprintf(stderr, "saved in %s, for %s %s%s\n", folder, options_command("generate", generate), folder,
                 trained ? "" : ": the weights before that step");
+    if (learned && !saved && !trained)
+        fprintf(stderr, "not saved: %s; %s\n", unsaved.text,
+                run->replaces ? "the run that was there stands"
+                : run->kept   ? "the last checkpoint stands"
+                              : "there is no checkpoint");
     if (!learned && !run->recipe->quiet)
         fprintf(stderr, "nothing was learned: %s keeps the run that it had\n", folder);
     return trained && saved && trainer_evaluate(t, 0, &v, e) && run_finish(run, &v, e);

@@ -14,8 +14,7 @@ static const char *contents(const char *path) {
     return text ? text : "no file";
 }
 
-/* Rows up to the last evaluation that the checkpoint knows stay, what is behind them or torn goes, and what does not begin
- * as metrics do is none of ours: the file begins anew. */
+/* Whole rows up to the checkpoint's last evaluation stay; later and damaged rows go. */
 static void rows_that_stay(void) {
     static const struct {
         const char *before;
@@ -29,10 +28,10 @@ static void rows_that_stay(void) {
         {HEAD ROW(2) ROW(4), 0, HEAD, 0},
         {HEAD ROW(2) ROW(4), 9, HEAD ROW(2) ROW(4), 4.5},
         {HEAD ROW(2) "copy,4,10,4", 9, HEAD ROW(2), 2.5},
-        {HEAD ROW(2) "copy,four,10,4.5,9,,,,\n" ROW(6), 9, HEAD ROW(2), 2.5},
-        {HEAD ROW(2) "\n" ROW(6), 9, HEAD ROW(2), 2.5},
+        {HEAD ROW(2) "copy,four,10,4.5,9,,,,\n" ROW(6), 9, HEAD ROW(2) ROW(6), 6.5},
+        {HEAD ROW(2) "\n" ROW(6), 9, HEAD ROW(2) ROW(6), 6.5},
         {HEAD, 4, HEAD, 0},
-        {"step,loss\n" ROW(2), 4, HEAD, 0},
+        {"step,loss\n" ROW(2), 4, HEAD ROW(2), 2.5},
         {"task,step,tokens,seconds", 4, HEAD, 0},
         {"", 4, HEAD, 0},
         {NULL, 4, HEAD, 0},

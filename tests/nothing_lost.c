@@ -131,6 +131,32 @@ static void a_long_step(void) {
     recipe_free(&recipe);
 }
 
+/* After a bad step a save that fails is reported: the disk holds the model but no checkpoint, or the weights before that
+ * step are themselves too large for a file. The message says whether an earlier checkpoint stands. */
+static void unsaved_after_a_bad_step(void) {
+    if (sizeof(real) != sizeof(float)) return;
+    static const struct {
+        const char *rate;
+        rlim_t limit;
+        const char *said;
+    } cases[] = {
+        {"9e17", 120000, "not saved: run/checkpoint.safetensors: File too large; there is no checkpoint\n"},
+        {"1e19", RLIM_INFINITY, "not saved: step 1: found a weight of "},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        enter_folder();
+        struct rlimit before;
+        getrlimit(RLIMIT_FSIZE, &before);
+        signal(SIGXFSZ, SIG_DFL);
+        setrlimit(RLIMIT_FSIZE, &(struct rlimit){cases[i].limit, before.rlim_max});
+        int status = TRAIN(COPY, "--schedule", "constant", "--lr", cases[i].rate, "--d-ff", "512", "--steps",
+                           "3", "--eval-every", "9", "--run", "run");
+        setrlimit(RLIMIT_FSIZE, &before);
+        CHECK(status == STATUS_NON_FINITE && strstr(err, cases[i].said), "%zu: status %d: %s", i, status,
+              err);
+    }
+}
+
 /* ---- Saving ---- */
 
 /* With --force the old run stands until something of the new one is there, and then goes whole. */
@@ -235,7 +261,7 @@ static void asked_twice_at_once(void) {
  * learned is in the folder that was moved. */
 static void a_moved_folder(void) {
     enter_folder();
-    Training t = start_training(ARGUMENTS(COPY, ENDLESS, "--run", "run", "--checkpoint-every", "1"));
+    Training t = start_training(ARGUMENTS(COPY, ENDLESS, "--run", "run", "--checkpoint-every", "100"));
     CHECK(appears("run/metrics.csv") && rename("run", "moved") == 0);
     CHECK(TRAIN(COPY, "--steps", "2", "--run", "run") == 0, "%s", err);
     char *before = strdup(list_folder("run"));
@@ -368,7 +394,151 @@ static void torn_figures(void) {
     CHECK(!strcmp(steps_in_metrics(), "step 2 6 8 9 "), "%s", steps_in_metrics());
 }
 
+/* A file of figures with a damaged or a missing row, or with another head, is kept under another name, and the rest of its
+ * rows stay. */
+static void damaged_figures(void) {
+    static const struct {
+        const char *from, *to, *line, *steps; /* from NULL: the file is as it was */
+    } cases[] = {
+        {NULL, NULL, NULL, "step 2 4 6 8 "},
+        {"copy,4,", "copy,x,", "3", "step 2 6 8 "},
+        {"copy,4,", "copy,4", "3", "step 2 6 8 "},
+        {"copy,6,", "copy,-6,", "4", "step 2 4 8 "},
+        {"task,step", "Task,step", "1", "step 2 4 6 8 "},
+    };
+    enter_folder();
+    CHECK(TRAIN(COPY, "--steps", "7", "--eval-every", "2", "--run", "made") == 0, "%s", err);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char said[200] = "";
+        size_t size;
+        CHECK(system("rm -rf run && cp -r made run") == 0);
+        char *csv = read_bytes("run/metrics.csv", &size),
+             *at = cases[i].from ? strstr(csv, cases[i].from) : NULL;
+        if (at) memcpy(at, cases[i].to, strlen(cases[i].to));
+        if (at && strlen(cases[i].to) < strlen(cases[i].from)) at[strlen(cases[i].to)] = ' ';
+        write_text("run/metrics.csv", csv);
+        if (at)
+            snprintf(said, sizeof said,
+                     "run/metrics.csv: line %s is damaged or missing; the file is kept as "
+                     "run/metrics.csv.damaged-1\n",
+                     cases[i].line);
+        CHECK(TRAIN("--resume", "run", "--quiet", "--steps", "8") == 0 && !strcmp(err, said), "%zu: %s", i,
+              err);
+        CHECK(!strcmp(steps_in_metrics(), cases[i].steps), "%zu: %s", i, steps_in_metrics());
+        char *kept = read_bytes("run/metrics.csv.damaged-1", &size);
+        CHECK(at ? kept && !strcmp(kept, csv) : !kept, "%zu: %s", i, kept ? kept : "none");
+        free(kept), free(csv);
+    }
+}
+
+/* ---- How a run goes on ---- */
+
+/* What --steps does to a run that goes on is said: that it is finished, that its schedule is stretched, or that it has
+ * made more steps already. A schedule that does not depend on --steps is no reason for a word. */
+static void steps_of_a_run_that_goes_on(void) {
+    enter_folder();
+#define LOUD                                                                                                 \
+    "copy", "--d-model", "8", "--heads", "2", "--layers", "1", "--batch", "4", "--symbols", "5",             \
+        "--held-out", "30"
+    CHECK(TRAIN(LOUD, "--steps", "10", "--warmup", "2", "--run", "run") == 0, "%s", err);
+    CHECK(
+        TRAIN("--resume", "run") == 0 &&
+            strstr(err, "run is finished: it has made its 10 steps; more: ./train --resume run --steps N\n"),
+        "%s", err);
+    CHECK(TRAIN("--resume", "run", "--steps", "9") == STATUS_USAGE &&
+              !strcmp(err, "train: --steps: found 9, need at least the 10 that run has made\n"),
+          "%s", err);
+    /* ½ 0.002 (1 + cos(π 7/8)), and ½ 0.002 (1 + cos(π 8/18)) */
+    CHECK(
+        TRAIN("--resume", "run", "--steps", "20") == 0 &&
+            strstr(
+                err,
+                "the cosine now ends at step 20, not 10: the learning rate goes from 7.61e-05 to 0.00117\n"),
+        "%s", err);
+    CHECK(TRAIN("--resume", "run", "--steps", "20") == 0 && !strstr(err, "cosine"), "%s", err);
+    CHECK(TRAIN(LOUD, "--steps", "5", "--schedule", "noam", "--run", "noam") == 0 &&
+              TRAIN("--resume", "noam", "--steps", "9") == 0 && !strstr(err, "cosine"),
+          "%s", err);
+}
+
+/* ---- What there is not enough of ---- */
+
+/* Runs train with a lower limit on a resource. */
+static int limited(int resource, rlim_t limit) {
+    struct rlimit before;
+    getrlimit(resource, &before);
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        setrlimit(resource, &(struct rlimit){limit, before.rlim_max});
+        int status = TRAIN(COPY, "--steps", "3", "--run", "run");
+        write_text("said", err);
+        _exit(status);
+    }
+    int status = wait_program(child);
+    size_t size;
+    char *said = read_bytes("said", &size);
+    snprintf(err, sizeof err, "%s", said ? said : "");
+    free(said);
+    return status;
+}
+
+/* Too few files, and too small a stack, end a run by a line before its first step. */
+static void too_little(void) {
+    enter_folder();
+    for (rlim_t files = 6; files < 9; files++) {
+        int status = limited(RLIMIT_NOFILE, files);
+        CHECK(status == STATUS_CANNOT_CREATE && lines_of(err) == 1 && strstr(err, "Too many open files"),
+              "%d files, status %d: %s", (int)files, status, err);
+    }
+    CHECK(limited(RLIMIT_STACK, 64 << 10) == STATUS_NO_MEMORY &&
+              !strcmp(err, "train: stack: found a limit of 64 KB, need 256 KB, see ulimit -s\n"),
+          "%s", err);
+}
+
 /* ---- Texts ---- */
+
+/* Without the text that lies beside the sources, lm asks for one. */
+static void no_text(void) {
+    enter_folder();
+    CHECK(TRAIN("lm", "--run", "run") == STATUS_NO_INPUT &&
+              !strcmp(err, "train: data/chronicle.txt: not in this directory, need --text FILE\n"),
+          "%s", err);
+}
+
+/* Installed, a program and those that it names are called tapeformer-NAME. */
+static void installed_names(void) {
+    enter_folder();
+    char link[PATH_MAX + 32], *folder_before = strdup(program_folder);
+    for (int i = 0; i < 2; i++) {
+        static const char *const names[] = {"train", "generate"};
+        char to[32];
+        snprintf(link, sizeof link, "%s/%s", program_folder, names[i]);
+        snprintf(to, sizeof to, "tapeformer-%s", names[i]);
+        CHECK(symlink(link, to) == 0);
+    }
+    snprintf(program_folder, sizeof program_folder, ".");
+    CHECK(run_program("tapeformer-train", ARGUMENTS("copy", "--steps", "x"), (Streams){0}) == 2 &&
+              !strncmp(err, "tapeformer-train: --steps: ", 27),
+          "%s", err);
+    CHECK(run_program("tapeformer-train", ARGUMENTS(LOUD, "--steps", "2", "--run", "run"), (Streams){0}) ==
+                  0 &&
+              strstr(err, "saved in run, for tapeformer-generate run\n"),
+          "%s", err);
+    CHECK(run_program("tapeformer-train", ARGUMENTS("--resume", "run"), (Streams){0}) == 0 &&
+              strstr(err, "tapeformer-train --resume run"),
+          "%s", err);
+    size_t size;
+    char *page = read_bytes("run/report.html", &size);
+    CHECK(page && strstr(page, "<pre>tapeformer-train copy ") && !strstr(page, "./train"));
+    free(page);
+    CHECK(run_program("tapeformer-generate", ARGUMENTS("--help"), (Streams){0}) == 0 &&
+              !strncmp(out, "Usage: tapeformer-generate ", 27) && strstr(out, "tapeformer-train") &&
+              !strstr(out, "./train"),
+          "%s", out);
+    snprintf(program_folder, sizeof program_folder, "%s", folder_before);
+    free(folder_before);
+}
 
 /* A byte-order mark and carriage returns are remarked on; --newline unix leaves the latter out. */
 static void texts_from_elsewhere(void) {
@@ -407,13 +577,15 @@ static void sinusoids_do_not_drown_a_text(void) {
     }
 }
 
-PROGRAM_TEST_MAIN({"before a bad step", before_a_bad_step}, {"within a step", within_a_step},
-                  {"a long step", a_long_step}, {"the old run stands", old_run_stands},
-                  {"saved before it is judged", saved_before_it_is_judged},
-                  {"a closed terminal", closed_terminal}, {"asked twice at once", asked_twice_at_once},
-                  {"a moved folder", a_moved_folder}, {"a deleted folder", deleted_folder},
-                  {"a folder that cannot be", a_folder_that_cannot_be}, {"a FIFO", a_fifo},
-                  {"no room", no_room}, {"no best model", no_best_model}, {"lost rows", lost_rows},
-                  {"figures without a place", figures_without_a_place}, {"torn figures", torn_figures},
-                  {"texts from elsewhere", texts_from_elsewhere},
-                  {"sinusoids do not drown a text", sinusoids_do_not_drown_a_text})
+PROGRAM_TEST_MAIN(
+    {"before a bad step", before_a_bad_step}, {"unsaved after a bad step", unsaved_after_a_bad_step},
+    {"damaged figures", damaged_figures}, {"steps of a run that goes on", steps_of_a_run_that_goes_on},
+    {"too little", too_little}, {"no text", no_text}, {"installed names", installed_names},
+    {"within a step", within_a_step}, {"a long step", a_long_step}, {"the old run stands", old_run_stands},
+    {"saved before it is judged", saved_before_it_is_judged}, {"a closed terminal", closed_terminal},
+    {"asked twice at once", asked_twice_at_once}, {"a moved folder", a_moved_folder},
+    {"a deleted folder", deleted_folder}, {"a folder that cannot be", a_folder_that_cannot_be},
+    {"a FIFO", a_fifo}, {"no room", no_room}, {"no best model", no_best_model}, {"lost rows", lost_rows},
+    {"figures without a place", figures_without_a_place}, {"torn figures", torn_figures},
+    {"texts from elsewhere", texts_from_elsewhere},
+    {"sinusoids do not drown a text", sinusoids_do_not_drown_a_text})

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 enum { MAX_ROWS = 128, HELP_WIDTH = 80, LABEL_WIDTH = 26 };
@@ -155,6 +156,32 @@ static void add_rows(Rows *rows, const Option *table) {
     }
 }
 
+/* ---- Names ---- */
+
+static const char installed_prefix[] = "tapeformer-";
+static bool installed; /* argv[0] ends in tapeformer-NAME */
+
+static void note_name(const char *argv0) {
+    const char *slash = strrchr(argv0, '/');
+    installed = strncmp(slash ? slash + 1 : argv0, installed_prefix, sizeof installed_prefix - 1) == 0;
+}
+
+const char *options_command(const char *program, char out[OPTION_TEXT]) {
+    snprintf(out, OPTION_TEXT, "%s%s", installed ? installed_prefix : "./", program);
+    return out;
+}
+
+/* Prints a text in which programs are called ./NAME. */
+static void print_named(const char *text, size_t length) {
+    for (size_t i = 0; i < length; i++) {
+        bool named = installed && !strncmp(text + i, "./", 2) && text[i + 2] >= 'a' && text[i + 2] <= 'z';
+        if (named)
+            fputs(installed_prefix, stdout), i++;
+        else
+            putchar(text[i]);
+    }
+}
+
 /* ---- Help ---- */
 
 /* Prints text from column `left` on, broken at blanks, with the cursor already in that column. */
@@ -169,7 +196,7 @@ static void print_wrapped(const char *text, int left) {
             putchar(' ');
             column++;
         }
-        printf("%.*s", (int)word, text);
+        print_named(text, word);
         column += width;
         text += word + strspn(text + word, " ");
     }
@@ -193,7 +220,8 @@ static void print_option(const Option *o, const char *fallback) {
 }
 
 static void print_help(const Options *o, const Rows *rows) {
-    printf("Usage: %s [OPTION]...%s%s\n", o->program, *o->usage ? " " : "", o->usage);
+    printf("Usage: %s%s [OPTION]...%s%s\n", installed ? installed_prefix : "", o->program,
+           *o->usage ? " " : "", o->usage);
     print_wrapped(o->purpose, 0);
     if (!is_heading(rows->row[0])) printf("\nOptions\n");
     for (int i = 0; i < rows->n; i++) {
@@ -215,7 +243,7 @@ static void print_help(const Options *o, const Rows *rows) {
            "  73  an output cannot be created\n"
            "  74  reading or writing failed\n"
            "  78  the checkpoint is of another model\n");
-    if (o->notes) printf("\n%s", o->notes);
+    if (o->notes) putchar('\n'), print_named(o->notes, strlen(o->notes));
 }
 
 /* ---- Parsing ---- */
@@ -338,6 +366,15 @@ static void occupy_standard_files(void) {
             (void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY); /* the lowest free: fd */
 }
 
+/* Main keeps some arrays on the stack: up to 128 KB are in use, and a stack overflow has no message. */
+static bool stack_suffices(Error *e) {
+    enum { NEEDED = 256 << 10 };
+    struct rlimit limit;
+    return getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= NEEDED ||
+           error_set(e, STATUS_NO_MEMORY, "stack: found a limit of %ju KB, need %d KB, see ulimit -s",
+                     (uintmax_t)limit.rlim_cur >> 10, NEEDED >> 10);
+}
+
 bool options_parse(Options *o, int argc, char **argv, Error *e) {
     long threads = 0;
     bool help = false;
@@ -350,7 +387,9 @@ bool options_parse(Options *o, int argc, char **argv, Error *e) {
         {0},
     };
     o->seed = 1;
+    if (argc > 0) note_name(argv[0]);
     occupy_standard_files();
+    if (!stack_suffices(e)) return false;
     for (int i = 1; i < argc; i++) {
         char where[32];
         Error bad = {0};
@@ -393,6 +432,7 @@ bool stdout_finish(Error *e) {
 
 int options_exit(const char *program, Error *e) {
     stdout_finish(e);
-    if (e->status != STATUS_DONE) fprintf(stderr, "%s: %s\n", program, e->text);
+    if (e->status != STATUS_DONE)
+        fprintf(stderr, "%s%s: %s\n", installed ? installed_prefix : "", program, e->text);
     return (int)e->status;
 }

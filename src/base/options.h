@@ -73,6 +73,9 @@ bool option_read(const Option *o, const char *text, const char *where, Status st
 enum { OPTION_TEXT = 64 };
 const char *option_text(const Option *o, char out[OPTION_TEXT]);
 
+/* The command that starts another of these programs: "./generate", or "tapeformer-generate" if this one is installed. */
+const char *options_command(const char *program, char out[OPTION_TEXT]);
+
 /* Writes out what is buffered for stdout. False if that failed; why it first did, stdout_finish will tell. */
 bool stdout_flush(void);
 
@@ -80,8 +83,8 @@ bool stdout_flush(void);
  * be called after the last print; nothing may be printed later. */
 bool stdout_finish(Error *e);
 
-/* The end of every main: finishes stdout, prints `program: text` on stderr if e is an error, and returns its
- * status. */
+/* The end of every main: finishes stdout, prints `program: text`, or `tapeformer-program: text` if it is installed, on
+ * stderr if e is an error, and returns its status. */
 int options_exit(const char *program, Error *e);
 
 #endif

@@ -11,6 +11,9 @@ function plain(text) {
     return text
 }
 
+{ # ./NAME is the program in the source tree
+    while (match($0, /\.\/[a-z]/)) $0 = substr($0, 1, RSTART - 1) "tapeformer-" substr($0, RSTART + 2)
+}
 NR == 1 { # Usage: PROGRAM [COMMAND] [OPTION]... OPERANDS
     sub(/^Usage: [^ ]+/, "")
     usage = $0

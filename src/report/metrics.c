@@ -36,20 +36,52 @@ bool metrics_open(MetricsFile *f, const char *directory, bool replace, Error *e)
     return true;
 }
 
-/* Where the rows up to that of step `evaluated` end, and a row of the same step behind it, or one that is torn, begins;
- * 0 where the file does not begin with the head. *seconds is the fourth column of the last of them. */
-static long end_of_rows(FILE *csv, long evaluated, double *seconds) {
+/* Reads a row, each of whose columns but the first holds a number or, from the sixth on, nothing. */
+static bool read_row(const char *line, long *step, double *seconds) {
+    enum { COLUMNS = 9, FIRST_OPTIONAL = 5 };
+    double value[COLUMNS] = {0};
+    const char *at = line + strcspn(line, ",");
+    for (int i = 1; i < COLUMNS; i++) {
+        if (*at != ',') return false;
+        char *end;
+        value[i] = strtod(at + 1, &end);
+        if (end == at + 1 && i < FIRST_OPTIONAL) return false;
+        at = end;
+    }
+    *step = (long)value[1], *seconds = value[3];
+    return strcmp(at, "\n") == 0;
+}
+
+/* Copies head and rows up to the step `evaluated` to `rows`, and leaves out what is damaged. Returns the first line that
+ * is damaged or missing; 0: there is none. *seconds is the fourth column of the last row. */
+static long copy_rows(FILE *csv, FILE *rows, long evaluated, double *seconds) {
     char line[512];
-    long step = 0, end = 0;
-    double found = 0;
+    long last = 0, damaged = 0, number = 1;
     *seconds = 0;
-    if (!fgets(line, sizeof line, csv) || strcmp(line, head) != 0) return 0;
-    do {
-        *seconds = found;
-        end = ftell(csv);
-    } while (step < evaluated && fgets(line, sizeof line, csv) && strchr(line, '\n') &&
-             sscanf(line, "%*[^,],%ld,%*d,%lf", &step, &found) == 2 && step <= evaluated);
-    return end;
+    if (!fgets(line, sizeof line, csv) || strcmp(line, head) != 0) damaged = 1;
+    fputs(head, rows);
+    for (long step; last < evaluated && fgets(line, sizeof line, csv);) {
+        double found;
+        bool whole = read_row(line, &step, &found) && step > last;
+        number++;
+        if (whole && step > evaluated) break;
+        if (whole)
+            fputs(line, rows), last = step, *seconds = found;
+        else if (!damaged)
+            damaged = number;
+    }
+    return damaged || last == evaluated ? damaged : number + 1;
+}
+
+/* Renames a file that is damaged to one that is not there yet. */
+static bool keep_aside(const MetricsFile *f, long line, Error *e) {
+    char aside[PATH_ROOM + 32];
+    int i = 1;
+    do snprintf(aside, sizeof aside, "%s.damaged-%d", f->path, i);
+    while (access(aside, F_OK) == 0 && i++ < 1000);
+    if (rename(f->path, aside) != 0) return cannot_open(f, e);
+    fprintf(stderr, "%s: line %ld is damaged or missing; the file is kept as %s\n", f->path, line, aside);
+    return true;
 }
 
 bool metrics_resume(MetricsFile *f, const char *directory, long evaluated, double *seconds, Error *e) {
@@ -57,13 +89,24 @@ bool metrics_resume(MetricsFile *f, const char *directory, long evaluated, doubl
     if (!directory_file(f->path, directory, "metrics.csv", STATUS_CANNOT_CREATE, e) ||
         !file_may_be_written(f->path, e))
         return false;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *rows = open_memstream(&text, &size);
     f->csv = open_csv(f, 0);
-    if (!f->csv) return cannot_open(f, e);
-    long end = end_of_rows(f->csv, evaluated, seconds);
-    if (ftruncate(fileno(f->csv), end) != 0) return cannot_open(f, e);
-    fseek(f->csv, end, SEEK_SET);
-    if (end == 0) fputs(head, f->csv);
-    return true;
+    bool empty = f->csv && fgetc(f->csv) == EOF;
+    if (f->csv) rewind(f->csv);
+    long damaged = f->csv && rows ? copy_rows(f->csv, rows, evaluated, seconds) : 0;
+    bool ok = (f->csv && rows && fclose(rows) == 0) || cannot_open(f, e);
+    if (ok && !damaged) {
+        ok = ftruncate(fileno(f->csv), (off_t)size) == 0 || cannot_open(f, e);
+        fseek(f->csv, (long)size, SEEK_SET);
+    } else if (ok) {
+        fclose(f->csv);
+        ok = (empty || keep_aside(f, damaged, e)) && ((f->csv = open_csv(f, O_TRUNC)) || cannot_open(f, e));
+        if (ok) fwrite(text, 1, size, f->csv), fflush(f->csv);
+    }
+    free(text);
+    return ok;
 }
 
 /* Remembers the first failure, and says it. */
@@ -109,7 +152,10 @@ void metrics_restore(MetricsFile *f) {
     }
     if (access(f->path, F_OK) == 0) return;
     FILE *again = open_csv(f, O_TRUNC);
-    if (!again) return;
+    if (!again) {
+        if (errno != ENOENT) failed_here(f);
+        return;
+    }
     fflush(f->csv);
     rewind(f->csv);
     for (size_t n; (n = fread(block, 1, sizeof block, f->csv));) fwrite(block, 1, n, again);

@@ -36,8 +36,9 @@ typedef struct MetricsFile {
  * metrics_place. STATUS_CANNOT_CREATE, STATUS_NO_MEMORY. */
 bool metrics_open(MetricsFile *f, const char *directory, bool replace, Error *e);
 
-/* Goes on with DIRECTORY/metrics.csv behind the row of step `evaluated`, what follows it being dropped; *seconds is what
- * the last row says. Starts it where there is none. STATUS_CANNOT_CREATE. */
+/* Continues DIRECTORY/metrics.csv after the row of step `evaluated`; drops later rows. *seconds is that of the last row. A
+ * file that lacks a row up to there, or has a damaged one, is first renamed, and stderr says so. Creates the file if it
+ * does not exist. STATUS_CANNOT_CREATE. */
 bool metrics_resume(MetricsFile *f, const char *directory, long evaluated, double *seconds, Error *e);
 
 /* Puts the file in its place. A failure is said on stderr. */

@@ -1,9 +1,11 @@
 #include "report/run.h"
 #include "base/clock.h"
 #include "base/interrupt.h"
+#include "base/options.h"
 #include "nn/model_file.h"
 #include "report/samples.h"
 #include "tasks/text_task.h"
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -133,7 +135,8 @@ static bool save_checkpoint(Run *r, Error *e) {
     const char *name = "checkpoint.safetensors";
     r->saved = clock_seconds(), r->saved_step = r->state.step;
     return path_of(r, name, path, e) && trainer_check(r->trainer, e) &&
-           checkpoint_save(path, r->recipe, r->trainer, &r->state, e) && replace_old(r, name);
+           checkpoint_save(path, r->recipe, r->trainer, &r->state, e) && replace_old(r, name) &&
+           (r->kept = true);
 }
 
 /* What cannot be saved on the way may be later, or at the end: the run goes on. */
@@ -278,10 +281,44 @@ static bool may_take(Run *r, const Checkpoint *past, Error *e) {
                      r->recipe->run);
 }
 
+/* Tells how a run goes on that was finished, or whose schedule another --steps stretches. */
+static void remark_on_resume(const Run *r, const Checkpoint *past) {
+    const Recipe *c = r->recipe;
+    long step = past->state.step;
+    char train[OPTION_TEXT];
+    if (c->quiet) return;
+    if (step == c->steps)
+        fprintf(stderr, "%s is finished: it has made its %ld steps; more: %s --resume %s --steps N\n", c->run,
+                step, options_command("train", train), c->run);
+    else if (c->steps != c->planned_steps && c->schedule == SCHEDULE_COSINE) {
+        Schedule before = r->trainer->schedule;
+        before.steps = c->planned_steps;
+        fprintf(stderr,
+                "the cosine now ends at step %ld, not %ld: the learning rate goes from %.3g to %.3g\n",
+                c->steps, c->planned_steps, step ? schedule_rate(&before, step) : 0,
+                schedule_rate(&r->trainer->schedule, step + 1));
+    }
+}
+
+/* A save opens three files at a time, beside those that stay open. */
+static bool can_open_files(const Run *r, Error *e) {
+    enum { NEEDED = 3 };
+    int fd[NEEDED], count = 0;
+    while (count < NEEDED && (fd[count] = dup(STDERR_FILENO)) >= 0) count++;
+    bool ok = count == NEEDED ||
+              error_set(e, STATUS_CANNOT_CREATE, "%s: %d more files cannot be open: %s, see ulimit -n",
+                        r->recipe->run, NEEDED, strerror(errno));
+    while (count) close(fd[--count]);
+    return ok;
+}
+
 bool run_open(Run *r, const Recipe *recipe, Trainer *t, const Checkpoint *past, Error *e) {
     char path[PATH_ROOM];
     *r = (Run){.recipe = recipe, .trainer = t, .state = {.best_loss = INFINITY}};
-    if (past) r->state = past->state;
+    if (past) r->state = past->state, r->kept = true;
+    if (r->state.step > recipe->steps)
+        return error_set(e, STATUS_USAGE, "--steps: found %ld, need at least the %ld that %s has made",
+                         recipe->steps, r->state.step, recipe->run);
     if (!path_of(r, "model.safetensors", path, e) || !may_take(r, past, e)) return false;
     interrupt_heed();
     if (!directory_make(recipe->run, e) || !(r->place = file_create(path, e)) || !may_take(r, past, e))
@@ -291,8 +328,9 @@ bool run_open(Run *r, const Recipe *recipe, Trainer *t, const Checkpoint *past, 
              : !metrics_open(&r->file, recipe->run, r->replaces, e))
         return false;
     const Parameters *p = &t->model->parameters;
-    if (!file_reserve(r->place, (size_t)p->elements * sizeof(real), e)) return false;
+    if (!can_open_files(r, e) || !file_reserve(r->place, (size_t)p->elements * sizeof(real), e)) return false;
     remark_on_text(recipe, t->task);
+    if (past) remark_on_resume(r, past);
     t->between = between_parts, t->context = r;
     r->metrics = (Metrics){.task = t->task->name,
                            .params = p->elements,

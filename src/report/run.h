@@ -32,6 +32,7 @@ typedef struct Run {
     long steps_here; /* taken in this process */
     double saved;    /* when the last checkpoint was written, on the clock of clock_seconds … */
     long saved_step; /* … and at which step */
+    bool kept;       /* a checkpoint of this run exists */
 } Run;
 
 /* Takes the folder: whatever there is against writing it shows before training and not after, and no other run can take

@@ -49,6 +49,10 @@ Task *task_text_open(const TaskKind *kind, const TaskOptions *o, Error *e) {
     }
     t->corpus = corpus_load(o->text, o->unix_newlines, o->context, o->tail, e);
     if (!t->corpus) {
+        if (e->status == STATUS_NO_INPUT && !strcmp(o->text, task_defaults().text)) {
+            *e = (Error){0};
+            error_set(e, STATUS_NO_INPUT, "%s: not in this directory, need --text FILE", o->text);
+        }
         free(t);
         return NULL;
     }

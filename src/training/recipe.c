@@ -61,8 +61,8 @@ static const Choice choices[] = {
     {"dropout", "P", "[0,1)", "P_drop", AT(REAL, dropout), BOTH("0")},
     {"label-smoothing", "E", "[0,1]", "of the training loss", AT(REAL, label_smoothing), "0.1", "0"},
     {"Training"},
-    {"steps", "N", "[0,2147483647]", "updates to make", AT(INTEGER, steps), BOTH("1000"),
-     .lasts = MAY_CHANGE},
+    {"steps", "N", "[0,2147483647]", "updates to make; a cosine ends there, also of a run that goes on",
+     AT(INTEGER, steps), BOTH("1000"), .lasts = MAY_CHANGE},
     {"batch", "N", "[1,16777216]", "sequences at a time", AT(INTEGER, batch), "64", "12"},
     {"accumulate", "N", "[1,1048576]", "batches of an update", AT(INTEGER, accumulate), BOTH("1")},
     {"optimizer", NULL, "adamw|sgd", "what makes the updates", AT(CHOICE, optimizer), BOTH("adamw")},
@@ -285,6 +285,7 @@ bool recipe_resume(Recipe *r, const char *where, const char *(*find)(void *conte
         if (!text) return error_set(e, STATUS_BAD_DATA, "%s: metadata: found no %s, need it", where, key);
         Option before = option_of(&given, i), o = option_of(r, i);
         snprintf(what, sizeof what, "%.200s: metadata: %s", where, key);
+        if (o.integer == &r->steps) r->planned_steps = strtol(text, NULL, 10);
         if (choice(i)->lasts == MAY_CHANGE) append(free_ones, "%s, ", choice(i)->name);
         if (choice(i)->lasts == MAY_CHANGE && r->given[i]) continue;
         if (o.text && !(text = r->text_text = strdup(text)))

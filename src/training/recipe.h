@@ -31,6 +31,8 @@ typedef struct Recipe {
     const char *run, *resume, *config;
     bool force, json, quiet, dry_run;
 
+    long planned_steps; /* of the checkpoint, whatever --steps says */
+
     bool given[RECIPE_CHOICES];  /* by row of the table: who chose it is not the table */
     char *config_text;           /* the file that strings point into */
     char *task_text, *text_text; /* task, data.text of a checkpoint */

@@ -9,7 +9,8 @@ char *recipe_command(const Recipe *r, Error *e) {
     enum { PREFIX = sizeof "recipe." - 1, OPTION = 64, MOST = 2 * RECIPE_CHOICES + 5 };
     Recipe plain;
     int count = 0, same = 0, words = 0;
-    char *argv[MOST] = {"./train", (char *)r->task}, option[RECIPE_CHOICES][OPTION], *command = NULL;
+    char train[OPTION_TEXT], option[RECIPE_CHOICES][OPTION], *command = NULL;
+    char *argv[MOST] = {(char *)options_command("train", train), (char *)r->task};
     bool ok = recipe_parse(&plain, 2, argv, e) && recipe_complete(&plain, e);
     Metadata *chosen = ok ? recipe_notes(r, &count, e) : NULL,
              *usual = ok ? recipe_notes(&plain, &same, e) : NULL;
