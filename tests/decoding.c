@@ -4,6 +4,7 @@
 #include "decoding/decode.h"
 #include "expect_bug.h"
 #include "model_helpers.h"
+#include <pthread.h>
 
 /* ---- The sampler ---- */
 
@@ -485,6 +486,63 @@ static void cache_is_not_overrun(void) {
     known_free(k);
 }
 
+/* Dropout goes on dropping after samples in the middle of training. */
+static void training_goes_on_after_decoding(void) {
+    int32_t out[MOST], text[MOST] = {1};
+    long start[] = {0, 1}, length;
+    Error e = {0};
+    Tape *t = tape_new();
+    Model *model[] = {new_model(small_seq2seq(), 1), new_model(small_language_model(), 1)};
+    for (int training = 0; training < 2; training++) {
+        t->training = training;
+        CHECK(decode_answers(t, model[0], &(Sampler){0}, 1, start, text, 1, 2, MOST, out, &length, &e), "%s",
+              e.text);
+        CHECK(t->training == training && !t->no_grad);
+        CHECK(decode_continue(t, model[1], &(Sampler){0}, text, 1, MOST - 1, NULL, NULL, &e), "%s", e.text);
+        CHECK(t->training == training && !t->no_grad);
+    }
+    tape_free(t);
+    model_free(model[0]), model_free(model[1]);
+}
+
+/* ---- Threads ---- */
+
+typedef struct Shared {
+    Model *m;
+    int32_t out[ROWS * MOST];
+    long length[ROWS];
+} Shared;
+
+static void *decode_sequences(void *shared) {
+    static const int32_t source[ROWS] = {1, 2, 3, 4, 5, 6, 7};
+    static const long start[ROWS + 1] = {0, 1, 2, 3, 4, 5, 6, 7};
+    Shared *s = shared;
+    Error e = {0};
+    Tape *t = tape_new();
+    decode_answers(t, s->m, &(Sampler){.temperature = 1}, ROWS, start, source, BEGIN, END, MOST, s->out,
+                   s->length, &e);
+    tape_free(t);
+    return NULL;
+}
+
+/* Two threads that decode from one model give what one gives; ThreadSanitizer finds no race (SAN=thread). */
+static void threads_share_a_model(void) {
+    ModelConfig c = small_seq2seq();
+    for (int again = 0; again < 5; again++) {
+        Model *m = lively(c, 1), *same = lively(c, 1);
+        Shared alone = {.m = same}, s[2] = {{.m = m}, {.m = m}};
+        pthread_t other;
+        decode_sequences(&alone);
+        CHECK(pthread_create(&other, NULL, decode_sequences, &s[0]) == 0);
+        decode_sequences(&s[1]);
+        pthread_join(other, NULL);
+        for (int i = 0; i < 2; i++)
+            CHECK(memcmp(s[i].out, alone.out, sizeof alone.out) == 0 &&
+                  memcmp(s[i].length, alone.length, sizeof alone.length) == 0);
+        model_free(m), model_free(same);
+    }
+}
+
 TEST_MAIN({"sampling: frequencies follow the softmax", frequencies_follow_the_softmax},
           {"sampling: top-k cuts the tail", top_k_cuts_the_tail},
           {"sampling: temperature 0 is greedy", temperature_0_is_greedy},
@@ -496,4 +554,6 @@ TEST_MAIN({"sampling: frequencies follow the softmax", frequencies_follow_the_so
           {"a text goes on as from scratch", text_goes_on_as_from_scratch},
           {"a text ends when told", text_ends_when_told},
           {"cached scores are the recomputed ones", cached_scores_are_the_recomputed_ones},
-          {"a cache is not overrun", cache_is_not_overrun})
+          {"a cache is not overrun", cache_is_not_overrun},
+          {"training goes on after decoding", training_goes_on_after_decoding},
+          {"threads share a model", threads_share_a_model})

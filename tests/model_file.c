@@ -49,7 +49,7 @@ static void check_round_trip(ModelConfig c) {
         CHECK(!model_notes_find(&notes, "d_model") && !model_notes_find(&notes, "crc32") &&
               !model_notes_find(&notes, "no"));
         model_notes_free(&notes);
-        nn_reach(n, c.max_length), nn_reach(m, c.max_length);
+        nn_make_sinusoids(n, c.max_length), nn_make_sinusoids(m, c.max_length);
         CHECK(same_bits(n->positions.data, m->positions.data, shape_count(m->positions.shape)));
         model_free(n);
     }

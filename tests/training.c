@@ -3,6 +3,7 @@
  * the same bits. */
 #include "base/pool.h"
 #include "base/work.h"
+#include "expect_bug.h"
 #include "model_helpers.h"
 #include "training/trainer.h"
 #include <stdarg.h>
@@ -528,7 +529,22 @@ static void non_finite_update(void) {
     task_free(task);
 }
 
-TEST_MAIN({"optimizers agree with PyTorch", optimizers_agree},
+static void no_gradients_to_train_by(void) {
+    Error e = {0};
+    ModelConfig c = small_language_model();
+    Model *m = must(model_new(&c, false, 1, &e), &e);
+    Optimizer o = optim_default(OPTIM_ADAMW);
+    EXPECT_BUG("parameters_clear_grad: the model has no gradients, want one made for training",
+               parameters_clear_grad(&m->parameters));
+    EXPECT_BUG("parameters_settle_grad: the model has no gradients, want one made for training",
+               parameters_settle_grad(&m->parameters));
+    EXPECT_BUG("optim_step: the model has no gradients, want one made for training",
+               optim_step(&o, &m->parameters, 1, 1));
+    model_free(m);
+}
+
+TEST_MAIN({"a model without gradients is not trained", no_gradients_to_train_by},
+          {"optimizers agree with PyTorch", optimizers_agree},
           {"gains and biases do not decay", vectors_do_not_decay},
           {"clipping agrees with PyTorch", clipping_agrees}, {"a store of many chunks", large_store},
           {"a gradient that is not finite changes nothing", non_finite_gradient},

@@ -50,7 +50,7 @@ bool decode_answers(Tape *t, Model *m, const Sampler *s, long count, const long 
     long room = most < m->config.max_length ? most : m->config.max_length;
     bool ok = answers_new(&a, &m->config, count, start[count] - start[0], room, e);
     for (long i = 0; ok && i < count; i++) a.last[i] = begin_id, length[i] = 0;
-    bool no_grad = t->no_grad;
+    bool no_grad = t->no_grad, training = t->training;
     t->no_grad = true;
     t->training = false;
     if (ok) tokens_pack(&a.source, count, start, source);
@@ -63,6 +63,7 @@ bool decode_answers(Tape *t, Model *m, const Sampler *s, long count, const long 
         tape_reset(t);
     }
     t->no_grad = no_grad;
+    t->training = training;
     answers_free(&a);
     return ok;
 }

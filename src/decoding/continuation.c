@@ -28,7 +28,7 @@ bool decode_continue(Tape *t, Model *m, const Sampler *s, int32_t *ids, long n, 
     long start = n > context_length ? n - context_length : 0, slide = s->slide > 0 ? s->slide : 1;
     if (slide > context_length) slide = context_length;
     bool ok = tokens_new(&window, 1, room, e) && kv_cache_new(&cache, &m->config, 1, room, 0, e);
-    bool no_grad = t->no_grad;
+    bool no_grad = t->no_grad, training = t->training;
     Forward f = {t, m, NULL, &window, &cache};
     t->no_grad = true;
     t->training = false;
@@ -42,6 +42,7 @@ bool decode_continue(Tape *t, Model *m, const Sampler *s, int32_t *ids, long n, 
         if (ok && emit && !emit(context, ids[i])) break;
     }
     t->no_grad = no_grad;
+    t->training = training;
     kv_cache_free(&cache);
     tokens_free(&window);
     return ok;

@@ -75,7 +75,7 @@ static bool copy(const ExplainOptions *o, bool with, double *accuracy, double *b
     Lesson l;
     double exact;
     bool ok = lesson_begin(&l, "copy", SYMBOLS, LONGEST, STEPS, ATTENTION_DOT, o->seed, e);
-    if (ok && !with) nn_reach(l.model, l.task->max_T); /* made once, and not again */
+    if (ok && !with) nn_make_sinusoids(l.model, l.task->max_T); /* made once, and not again */
     if (ok && !with)
         memset(l.model->sinusoids, 0, (size_t)shape_count(l.model->positions.shape) * sizeof(real));
     ok = ok && lesson_train(&l, STEPS, e) && lesson_judge(&l, JUDGED, accuracy, &exact, e);

@@ -90,9 +90,9 @@ Tensor *nn_embedding(const Forward *f, const Tokens *x);
 /* 3.5: PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i+1) = cos(pos / 10000^(2i/d)), into out [length, d]. */
 void nn_sinusoids(long length, long d, real *out);
 
-/* Has the model make those of its sinusoids below `length` that it has not made yet; nothing where positions are
- * learned. */
-void nn_reach(Model *m, long length);
+/* Computes the rows below `length` of the model's table of sinusoids that are not there yet. Does nothing where
+ * positions are learned. Threads may call it at the same time. */
+void nn_make_sinusoids(Model *m, long length);
 
 /* A sublayer ends in a linear layer whose output goes through dropout onto a residual, which it therefore takes
  * along: residual + Dropout(Sublayer(x)), all [rows, d_model]. */

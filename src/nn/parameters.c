@@ -112,13 +112,19 @@ void parameters_init(Parameters *p, uint64_t seed) {
     }
 }
 
+void parameters_want_grad(const Parameters *p, const char *caller) {
+    if (!p->grad) error_bug("%s: the model has no gradients, want one made for training", caller);
+}
+
 void parameters_clear_grad(Parameters *p) {
+    parameters_want_grad(p, __func__);
     for (int i = 0; i < p->count; i++)
         for (int part = 0; part < PARAMETER_PARTS && p->entry[i].part[part]; part++)
             p->entry[i].part[part]->grad_state = GRAD_FRESH;
 }
 
 void parameters_settle_grad(Parameters *p) {
+    parameters_want_grad(p, __func__);
     for (int i = 0; i < p->count; i++)
         for (int part = 0; part < PARAMETER_PARTS && p->entry[i].part[part]; part++) {
             Tensor *x = p->entry[i].part[part];

@@ -54,6 +54,9 @@ size_t parameters_bytes(const Parameters *p, bool training);
 /* Starting values: a function of (seed, index of the tensor, element). */
 void parameters_init(Parameters *p, uint64_t seed);
 
+/* A bug of `caller`'s if the store has no gradients. */
+void parameters_want_grad(const Parameters *p, const char *caller);
+
 /* Marks all gradients as holding nothing: the next backward stores. */
 void parameters_clear_grad(Parameters *p);
 

@@ -1,6 +1,7 @@
 /* 3.5 Positional encoding: sines and cosines of geometrically growing wavelengths, from 2π to 10000·2π. */
 #include "nn/nn.h"
 #include <math.h>
+#include <pthread.h>
 
 static void rows(long from, long to, long d, real *out) {
     for (long pos = from; pos < to; pos++)
@@ -15,8 +16,14 @@ void nn_sinusoids(long length, long d, real *out) {
     rows(0, length, d, out);
 }
 
-void nn_reach(Model *m, long length) {
-    if (!m->sinusoids || length <= m->sinusoids_made) return;
-    rows(m->sinusoids_made, length, m->config.d_model, m->sinusoids);
-    m->sinusoids_made = length;
+/* Threads that decode from one model share its table. A row is written once, before its number is published. */
+void nn_make_sinusoids(Model *m, long length) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    if (!m->sinusoids || length <= __atomic_load_n(&m->sinusoids_made, __ATOMIC_ACQUIRE)) return;
+    pthread_mutex_lock(&lock);
+    if (length > m->sinusoids_made) {
+        rows(m->sinusoids_made, length, m->config.d_model, m->sinusoids);
+        __atomic_store_n(&m->sinusoids_made, length, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&lock);
 }

@@ -8,7 +8,7 @@ Tensor *nn_embedding(const Forward *f, const Tokens *x) {
     Model *m = f->model;
     long last = -1;
     for (long i = 0; x->at && i < x->sequences.total_rows; i++) last = x->at[i] > last ? x->at[i] : last;
-    nn_reach(m, last + 1);
+    nn_make_sinusoids(m, last + 1);
     double scale = m->config.scale_embedding ? sqrt(m->config.d_model) : 1;
     Tensor *y =
         tape_embedding(f->tape, &m->embedding, x->sequences.total_rows, x->id, scale, &m->positions, x->at);

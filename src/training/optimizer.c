@@ -78,6 +78,7 @@ static void update_chunk(void *context, long chunk) {
 }
 
 double optim_step(Optimizer *o, Parameters *p, double learning_rate, double scale) {
+    parameters_want_grad(p, __func__);
     double norm = optim_grad_norm(p) * scale;
     if (!isfinite(norm)) return norm;
     o->step++;
