@@ -263,6 +263,34 @@ static void check_trainer(Task *task, ModelConfig c, bool fills) {
     task_free(task);
 }
 
+/* A large vocabulary: evaluation holds no more than training, which never has all logits. */
+static void evaluation_takes_no_more_than_training(void) {
+    Error e = {0};
+    StepResult step;
+    Evaluation v;
+    TaskOptions o = task_defaults();
+    o.symbols = 20000, o.max_length = 10, o.held_out = 64;
+    Task *copy = must(task_open("copy", &o, &e), &e);
+    ModelConfig c = config_seq2seq((int)copy->vocab_size, 12, copy->pad_id);
+    c.d_model = 16, c.d_ff = 32;
+    Trainer t = {.model = new_model(c, 1),
+                 .task = copy,
+                 .optimizer = optim_default(OPTIM_ADAMW),
+                 .rows = 64,
+                 .accumulate = 1};
+    CHECK(trainer_start(&t, &e), "%s", e.text);
+    tape_forget_peak(t.tape);
+    CHECK(trainer_step(&t, &step, &e), "%s", e.text);
+    size_t training = tape_peak(t.tape);
+    tape_forget_peak(t.tape);
+    CHECK(trainer_evaluate(&t, 0, &v, &e) && v.tokens > 64, "%s", e.text);
+    CHECK(tape_peak(t.tape) <= training, "evaluation takes %zu bytes, training %zu", tape_peak(t.tape),
+          training);
+    trainer_stop(&t);
+    model_free(t.model);
+    task_free(copy);
+}
+
 static void steady_trainer(void) {
     Error e = {0};
     TaskOptions o = task_defaults();
@@ -279,4 +307,5 @@ static void steady_trainer(void) {
 TEST_MAIN({"allocations are counted", counts_allocations}, {"a plan's peak is the step's", plan_is_exact},
           {"large batches are parted", large_batches_are_parted},
           {"a steady step takes no memory", steady_step},
-          {"a trainer takes no memory while it trains", steady_trainer})
+          {"a trainer takes no memory while it trains", steady_trainer},
+          {"evaluation takes no more than training", evaluation_takes_no_more_than_training})

@@ -1,6 +1,7 @@
 /* The Transformer and the language model as wholes: against PyTorch, against differences, and against what
  * must hold whatever the weights: causality, padding, ties, dropout, threads. */
 #include "base/pool.h"
+#include "kernels/arrays.h"
 #include "model_helpers.h"
 
 static const char *const layouts[] = {"packed", "padded"};
@@ -485,7 +486,36 @@ static void gradient_other_choices(void) {
 #define NUMERIC_TESTS
 #endif
 
-TEST_MAIN({"seq2seq agrees with PyTorch", golden_seq2seq},
+/* ---- Predictions ---- */
+
+/* Made block by block, they are those of all logits, bit by bit. 5 x 40 rows are four blocks. */
+static void predictions_are_those_of_all_logits(void) {
+    ModelConfig c = small_language_model();
+    c.vocab_size = 40000;
+    Model *m = new_model(c, 8);
+    PaddedBatch *b = random_batch(&c, 5, 0, 40, 8);
+    Pass p = pass_new(m, b);
+    pass_fill(&p, TOKENS_PACKED);
+    Forward f = {p.tape, m, NULL, &p.target};
+    Tensor *hidden = nn_hidden(&f), *logits = nn_logits(&f, hidden);
+    real want = tape_cross_entropy(p.tape, logits, p.targets, NO_PAD, 0)->data[0];
+    const Prediction *found = nn_predict(&f, hidden, p.targets);
+    long rows = p.target.sequences.total_rows, same = 0;
+    double sum = 0;
+    for (long i = 0; i < rows; i++) {
+        same += found[i].likeliest == kernel_argmax(c.vocab_size, logits->data + i * c.vocab_size);
+        sum += found[i].loss;
+    }
+    real mean = (real)(sum / (double)rows);
+    CHECK(rows == 200 && same == rows, "%ld of %ld rows", same, rows);
+    CHECK(same_sums(&mean, &want, 1, EPSILONS), "%.9g, want %.9g", (double)mean, (double)want);
+    pass_free(&p);
+    batch_padded_free(b);
+    model_free(m);
+}
+
+TEST_MAIN({"predictions are those of all logits", predictions_are_those_of_all_logits},
+          {"seq2seq agrees with PyTorch", golden_seq2seq},
           {"seq2seq with pre-norm agrees with PyTorch", golden_seq2seq_prenorm},
           {"seq2seq with additive attention agrees with PyTorch", golden_seq2seq_additive},
           {"lm agrees with PyTorch", golden_lm}, {"lm with padding agrees with PyTorch", golden_lm_padded},

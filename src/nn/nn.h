@@ -132,6 +132,16 @@ Tensor *nn_logits(const Forward *f, Tensor *hidden);
  * count. The caller's targets must live as long as the tape's step. */
 Tensor *nn_loss(const Forward *f, Tensor *hidden, const int32_t *targets);
 
+/* The prediction of one row: the loss of its target in nats, without label smoothing, and the likeliest token. */
+typedef struct Prediction {
+    double loss;
+    int32_t likeliest;
+} Prediction;
+
+/* Predicts from every row of hidden without holding all logits: [rows], valid until the tape is reset. NULL on a tape that
+ * plans. */
+const Prediction *nn_predict(const Forward *f, Tensor *hidden, const int32_t *targets);
+
 /* A model of this description with starting weights drawn from the seed; `training` gives it gradients and
  * moments. NULL with the error if it cannot be had. Owned by the caller, for model_free; it must not be
  * copied. */

@@ -12,6 +12,14 @@
 #include <math.h>
 #include <stdint.h>
 
+/* Rows of a block of logits [rows, V]: small enough for the cache, large enough for an efficient product. */
+static inline long logit_block_rows(long n, long V) {
+    enum { ELEMENTS = 1 << 21 };
+    long rows = ELEMENTS / V / 64 * 64;
+    if (rows < 64) rows = 64;
+    return rows < n ? rows : n;
+}
+
 /* The loss; where `dx` is not NULL, also dx_j = scale (p_j - q_j), which may overwrite x. */
 static inline double cross_entropy_row(long V, const real *x, long target, real smoothing, real scale,
                                        real *dx) {

@@ -29,9 +29,6 @@
 
 enum { X, W };
 
-/* Elements of a block of logits: small enough for the cache, large enough for an efficient product. */
-enum { BLOCK_ELEMENTS = 1 << 21 };
-
 typedef struct Attr {
     long n, d, V, counted, block; /* block: rows at a time */
     const int32_t *targets;
@@ -41,12 +38,6 @@ typedef struct Attr {
     double *row_loss;        /* [block] */
     long first;              /* of the block at work */
 } Attr;
-
-static long block_rows(long n, long V) {
-    long rows = BLOCK_ELEMENTS / V / 64 * 64;
-    if (rows < 64) rows = 64;
-    return rows < n ? rows : n;
-}
 
 /* Turns logits into their gradient, in place. Its chunks are few rows: a row of logits is much work. */
 static long loss_rows_per_chunk(long V) {
@@ -148,7 +139,7 @@ Tensor *tape_linear_cross_entropy(Tape *t, Tensor *x, Tensor *weight, const int3
                 .targets = targets,
                 .ignore = ignore,
                 .smoothing = (real)smoothing,
-                .block = block_rows(xs.size[0], ws.size[0])};
+                .block = logit_block_rows(xs.size[0], ws.size[0])};
     if (!t->planning) a->counted = counted_targets(a->n, targets, ignore);
     a->row_loss = node_record(n, (size_t)a->block * sizeof(double));
     if (tensor_wants_grad(n->out) && tensor_wants_grad(x)) a->saved_x = node_array(n, a->n * a->d);

@@ -1,6 +1,5 @@
 #include "training/trainer.h"
 #include "autograd/op.h"
-#include "kernels/arrays.h"
 #include "nn/model_file.h"
 #include "training/parts.h"
 #include <math.h>
@@ -39,9 +38,9 @@ static Tensor *loss_of(Trainer *t, const Tokens *source, const Tokens *target) {
     return nn_loss(&f, nn_hidden(&f), t->targets);
 }
 
-static Tensor *logits_of(Trainer *t, const Tokens *source, const Tokens *target) {
+static const Prediction *predict(Trainer *t, const Tokens *source, const Tokens *target) {
     Forward f = {t->tape, t->model, source, target};
-    return nn_logits(&f, nn_hidden(&f));
+    return nn_predict(&f, nn_hidden(&f), t->targets);
 }
 
 /* Bytes of the tape in the largest training step and the largest evaluation there can be, every row as long
@@ -55,7 +54,7 @@ static size_t plan(Trainer *t) {
     tape_plan(t->tape);
     t->tape->training = false;
     t->tape->no_grad = true;
-    logits_of(t, &source, &target);
+    predict(t, &source, &target);
     t->tape->no_grad = false;
     tape_reset(t->tape);
     return tape_peak(t->tape);
@@ -179,7 +178,7 @@ bool trainer_check(const Trainer *t, Error *e) {
 }
 
 bool trainer_evaluate(Trainer *t, long rows, Evaluation *result, Error *e) {
-    long V = t->model->config.vocab_size, correct = 0, count;
+    long correct = 0, count;
     double sum = 0;
     *result = (Evaluation){0};
     if (rows == 0 || rows > t->task->held_out) rows = t->task->held_out;
@@ -190,13 +189,16 @@ bool trainer_evaluate(Trainer *t, long rows, Evaluation *result, Error *e) {
         long wanted = rows - first < t->part ? rows - first : t->part;
         count = task_held_out_batch(t->task, first, wanted, t->batch);
         trainer_take(t, 0, count);
-        Tensor *logits = logits_of(t, &t->source, &t->target);
-        Tensor *loss = tape_cross_entropy(t->tape, logits, t->targets, t->task->pad_id, 0);
+        const Prediction *row = predict(t, &t->source, &t->target);
         ok = !tape_failed(t->tape, e);
         long tokens = batch_target_tokens(t->batch);
-        for (long i = 0; ok && i < t->target.sequences.total_rows; i++)
-            correct += kernel_argmax(V, logits->data + i * V) == t->targets[i];
-        if (ok) sum += (double)loss->data[0] * (double)tokens;
+        double loss = 0;
+        for (long i = 0; ok && i < tokens; i++) {
+            loss += row[i].loss;
+            correct += row[i].likeliest == t->targets[i];
+        }
+        /* A batch's mean has the precision of the training loss. */
+        sum += (double)(real)(loss / (double)tokens) * (double)tokens;
         result->tokens += tokens;
         tape_reset(t->tape);
     }
