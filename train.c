@@ -8,8 +8,8 @@
  * (5.2 to 5.4), the run a folder, figures and checkpoints. Here they are put together. */
 #include "base/arena.h"
 #include "base/interrupt.h"
-#include "report/footprint.h"
-#include "report/run.h"
+#include "run/footprint.h"
+#include "run/run.h"
 
 /* The loop. Section 5.2: a fixed number of steps. */
 static bool train(Trainer *t, Run *run, Error *e) {

@@ -26,11 +26,11 @@ extern "C" {
 
 #include "autograd/op.h"
 #include "base/pool.h"
+#include "check/gradcheck/gradcheck.h"
+#include "check/gradcheck/gradcheck_text.h"
 #include "decoding/decode.h"
 #include "formats/npy.h"
 #include "formats/safetensors.h"
-#include "gradcheck/gradcheck.h"
-#include "gradcheck/gradcheck_text.h"
 #include "nn/model_file.h"
 #include "nn/nn.h"
 #include "ops/ops.h"

@@ -39,7 +39,7 @@ run='
         *) modules=numpy ;;
         esac
         if python3 -c "import $modules" >/dev/null 2>&1; then
-            python3 -B "$3"
+            PYTHONPATH=tests/support python3 -B "$3"
         else
             echo "skip $3: there is no python3 with $modules"
         fi

@@ -1,5 +1,5 @@
 /* What every system does in its own way, each with what is left where a system has nothing. All other files keep to
- * POSIX.1-2017, which tests/installed.sh checks by the symbols of the library. */
+ * POSIX.1-2017, which tests/programs/installed.sh checks by the symbols of the library. */
 #ifndef BASE_SYSTEM_H
 #define BASE_SYSTEM_H
 

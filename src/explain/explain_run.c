@@ -1,7 +1,7 @@
 #include "explain/explain_run.h"
 #include "decoding/decode.h"
 #include "decoding/saved_run.h"
-#include "report/attention_look.h"
+#include "run/attention_look.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 #include "explain/lesson.h"
 #include "base/clock.h"
-#include "report/samples.h"
+#include "run/samples.h"
 #include <stdio.h>
 
 bool lesson_begin(Lesson *l, const char *task, long symbols, long max_length, long steps,

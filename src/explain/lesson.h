@@ -4,7 +4,7 @@
 #define EXPLAIN_LESSON_H
 
 #include "explain/explain.h"
-#include "report/progress.h"
+#include "run/progress.h"
 #include "training/trainer.h"
 
 typedef struct Lesson {

@@ -4,7 +4,7 @@
 
 #include "base/real.h"
 #include "explain/explain.h"
-#include "pictures/picture.h"
+#include "explain/pictures/picture.h"
 
 /* A column of a table. */
 enum { AS_TEXT = -1, AS_POWER = -2 };

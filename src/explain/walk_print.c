@@ -1,8 +1,8 @@
 /* Matrices as a reader sees them: small ones whole, large ones by their corners, in the terminal's width. */
+#include "explain/pictures/terminal.h"
 #include "explain/show.h"
 #include "explain/walk.h"
 #include "formats/json.h"
-#include "pictures/terminal.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * compiler without -ffast-math: no branches, no calls, no tables. In double precision they are libm's, and so
  * exact enough to judge the float ones.
  *
- * Errors over the whole float range, measured over every float by tests/vector_math.c: exp 1.02 ulp, log
+ * Errors over the whole float range, measured over every float by tests/kernels/vector_math.c: exp 1.02 ulp, log
  * 0.76, tanh 1.81, erf 1.72. Infinities, NaN and signed zeros behave as in libm; results below the smallest
  * normal number lose precision gradually, as in libm. The coefficients are minimax fits, rounded to float one
  * after another with the rest fitted anew each time. */

@@ -10,7 +10,7 @@
  *     ./gradcheck ulps                the float kernels, judged by the double ones */
 #include "base/interrupt.h"
 #include "base/options.h"
-#include "grading/commands.h"
+#include "check/grading/commands.h"
 #include <string.h>
 
 /* Words that may come first; without one of them it is `check`. */

@@ -1,14 +1,14 @@
 /* What reads bytes of the world: one function a reader, which is handed any bytes and holds what the reader promises
- * of them. libFuzzer calls them by fuzz.c; tests/fuzz_seeds.c runs the seeds, whole, cut and changed. A broken promise
+ * of them. libFuzzer calls them by fuzz.c; tests/fuzz/fuzz_seeds.c runs the seeds, whole, cut and changed. A broken promise
  * ends the process. */
 #ifndef TESTS_FUZZ_READERS_H
 #define TESTS_FUZZ_READERS_H
 
 #include "base/utf8.h"
+#include "check/grading/batch_file.h"
 #include "formats/json.h"
 #include "formats/npy.h"
 #include "formats/safetensors.h"
-#include "grading/batch_file.h"
 #include "nn/model_file.h"
 #include "promises.h"
 #include "text/corpus.h"

@@ -1,0 +1,74 @@
+/* Many runs at once, whose results stay until the next are asked for: where the case runs in another process they are one
+ * message. Of forward at points that differ from the run's in a few numbers each, as differences need them:
+ *
+ *     check_batch_open(&b, run, arena, outputs, 2, 2);
+ *     check_batch_begin(&b);
+ *     check_batch_ask(&b, 1), check_batch_change(&b, x, *x + h);     run 0
+ *     check_batch_ask(&b, 1), check_batch_change(&b, x, *x - h);     run 1
+ *     check_batch_run(&b);
+ *     … check_batch_output(&b, 0), check_batch_output(&b, 1) …
+ *
+ * Of forward and backward at the run's point, for one cotangent after the other:
+ *
+ *     check_batch_open_backward(&b, run, arena, outputs, cotangents);
+ *     for (long q = 0, runs; q < cotangents; q += runs) {
+ *         runs = check_batch_backward(&b, dy + q * outputs, cotangents - q, 0);
+ *         … check_batch_gradient(&b, 0, input), for cotangent q, … check_batch_gradient(&b, runs - 1, input) …
+ *     } */
+#ifndef GRADCHECK_CHECK_BATCH_H
+#define GRADCHECK_CHECK_BATCH_H
+
+#include "check/gradcheck/check_run.h"
+
+/* A number of the point, and what it is in a run. */
+typedef struct CheckChange {
+    real *at, value;
+} CheckChange;
+
+/* Of what is one message: most runs, changes, numbers of all outputs, and of all gradients. */
+enum { BATCH_RUNS = 1 << 12, BATCH_CHANGES = 1 << 20, BATCH_OUTPUTS = 1 << 20, BATCH_GRADIENTS = 1 << 23 };
+
+struct CheckBatch {
+    CheckRun *run;
+    long outputs;   /* of each run; it is a bug if there is another number */
+    long gradients; /* of each run, of all inputs that take one */
+    long most;      /* runs there is room for */
+    long asked, done;
+    long changes, room;
+    CheckChange *change; /* [room] of the runs that are not done, one run's behind the other's */
+    long *end;           /* [most] where a run's changes end */
+    const real *dy;      /* [asked][outputs]; NULL: no backward */
+    real fill;           /* of all gradients, before a run */
+    real *y;             /* [done][outputs] */
+    real *grad;          /* [done][gradients] */
+    uint64_t *branches;  /* [done] taken */
+};
+
+/* Memory for so many runs, and for so many changes that are not made yet: of one run at least. */
+void check_batch_open(CheckBatch *b, CheckRun *run, Arena *arena, long outputs, long runs, long changes);
+
+/* Forgets what was asked. */
+void check_batch_begin(CheckBatch *b);
+
+/* Asks for one more run, with so many numbers changed at most, which are then named. The point is changed for this run
+ * alone. */
+void check_batch_ask(CheckBatch *b, long changes);
+void check_batch_change(CheckBatch *b, real *at, real value);
+
+/* Runs what was asked and is not done. */
+void check_batch_run(CheckBatch *b);
+
+/* Memory for so many runs, or as many as do not take too much of it. */
+void check_batch_open_backward(CheckBatch *b, CheckRun *run, Arena *arena, long outputs, long runs);
+
+/* Forward and backward for the first of `count` cotangents, all if there is room for them; returns for how many. */
+long check_batch_backward(CheckBatch *b, const real *dy, long count, real fill);
+
+/* What a run gave: its output, and the gradient of an input that takes one. */
+const real *check_batch_output(const CheckBatch *b, long run);
+real *check_batch_gradient(const CheckBatch *b, long run, int input);
+
+/* check_batch_run in the process that has the case. */
+void check_batch_run_here(CheckBatch *b);
+
+#endif

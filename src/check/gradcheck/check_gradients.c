@@ -1,0 +1,284 @@
+#include "check/gradcheck/check_gradients.h"
+#include "base/random.h"
+#include "check/gradcheck/check_batch.h"
+#include "check/gradcheck/check_ties.h"
+#include "check/gradcheck/diagnosis.h"
+#include "check/gradcheck/numeric_derivative.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The whole Jacobian is looked at up to so many outputs and so many entries; above, RANDOM cotangents. */
+enum { WHOLE_OUTPUTS = 128, WHOLE_ENTRIES = 1 << 14, RANDOM = 3 };
+
+/* All elements are moved alone as long as their number times that of all numbers at hand, which each move computes anew,
+ * stays below WORK; above, so many of each input that it does, but LEAST. */
+enum { WORK = 1 << 22, LEAST = 4 };
+
+static const char *const doubt_text[] = {
+    [DOUBT_NONE] = "",
+    [DOUBT_FLAT] = ("the gradient is below the noise floor: the output hardly changes, or not at all. Where "
+                    "the function "
+                    "is saturated on purpose, a case says so with .flat = true"),
+    [DOUBT_KINK] = "a kink is crossed at every usable step",
+    [DOUBT_NOISE] = "the numeric derivative does not settle: the output is noisy, or not smooth",
+};
+
+static void *zeros(Arena *arena, long count, size_t size) {
+    return arena_alloc(arena, (size_t)count * size);
+}
+
+static long own_elements(const PointInput *in) {
+    return in->count / in->repeats;
+}
+
+/* What is differentiated: every input's elements, and where these are too many, its direction as well. */
+typedef struct Gradients {
+    CheckRun *run;
+    Arena *arena;
+    long outputs, cotangents;
+    bool whole, sampled;
+    const real *cotangent;
+    Entries element[CHECK_INPUTS], along[CHECK_INPUTS];
+    real *direction[CHECK_INPUTS];
+} Gradients;
+
+static void set_cotangents(Gradients *g, long coordinates, uint64_t seed) {
+    g->whole = g->outputs <= WHOLE_OUTPUTS && g->outputs * coordinates <= WHOLE_ENTRIES;
+    g->cotangents = g->whole ? 1 + g->outputs : RANDOM;
+    real *cotangent = zeros(g->arena, g->cotangents * g->outputs, sizeof *cotangent);
+    for (long q = 0; q < (g->whole ? 1 : RANDOM); q++)
+        check_run_cotangent(cotangent + q * g->outputs, g->outputs, seed, (uint64_t)q);
+    for (long i = 0; g->whole && i < g->outputs; i++) cotangent[(1 + i) * g->outputs + i] = 1;
+    g->cotangent = cotangent;
+}
+
+static Entries new_entries(const Gradients *g, int input, long coordinates) {
+    return (Entries){.input = input,
+                     .cotangents = g->cotangents,
+                     .outputs = g->outputs,
+                     .coordinates = coordinates,
+                     .whole = g->whole,
+                     .cotangent = g->cotangent,
+                     .entry = zeros(g->arena, g->cotangents * coordinates, sizeof(Entry)),
+                     .state = zeros(g->arena, coordinates, sizeof(EntryState)),
+                     .doubt = zeros(g->arena, coordinates, sizeof(Doubt))};
+}
+
+/* Elements spread over the input, one at random in each of as many equal parts. */
+static const long *sample(Arena *arena, long of, long count, uint64_t key) {
+    long *place = zeros(arena, count, sizeof *place);
+    for (long i = 0; i < count; i++) {
+        long first = i * of / count, end = (i + 1) * of / count;
+        place[i] = first + random_below(key, (uint64_t)i, end - first);
+    }
+    return place;
+}
+
+static void lay_out(Gradients *g, uint64_t seed) {
+    const CheckPoint *point = g->run->point;
+    long coordinates = 0, numbers = 1 + g->outputs, inputs = 0;
+    for (int k = 0; k < point->inputs; k++) {
+        numbers += point->in[k].count;
+        if (point_has_gradient(point, k)) coordinates += own_elements(&point->in[k]), inputs++;
+    }
+    set_cotangents(g, coordinates, seed);
+    g->sampled = (double)coordinates * (double)numbers > WORK;
+    g->run->planned = g->run->evaluations + g->cotangents + 60;
+    for (int k = 0; k < point->inputs; k++) {
+        const PointInput *in = &point->in[k];
+        if (!point_has_gradient(point, k)) continue;
+        long own = own_elements(in), most = WORK / numbers / inputs;
+        if (most < LEAST) most = LEAST;
+        bool all = !g->sampled || own <= most;
+        g->element[k] = new_entries(g, k, all ? own : most);
+        g->run->planned += CHECK_ENTRIES_RUNS * g->element[k].coordinates;
+        if (all) continue;
+        uint64_t key = random_key(seed, 0xD1EC00 + (uint64_t)k);
+        g->element[k].place = sample(g->arena, own, most, key);
+        g->direction[k] = zeros(g->arena, own, sizeof(real));
+        check_run_direction(g->direction[k], own, key);
+        g->along[k] = new_entries(g, k, 1);
+        real **only = zeros(g->arena, CHECK_INPUTS, sizeof *only);
+        only[k] = g->direction[k];
+        g->along[k].direction = (const real *const *)only;
+    }
+}
+
+/* The analytic side of an input's entries for cotangent q, from its gradient. */
+static void take_gradient(Gradients *g, int k, long q, const real *gradient) {
+    const PointInput *in = &g->run->point->in[k];
+    Entries *e = &g->element[k];
+    Entry *row = e->entry + q * e->coordinates;
+    long own = own_elements(in);
+    for (long j = 0; j < e->coordinates; j++)
+        for (long i = check_entries_element(e, j); i < in->count; i += own)
+            row[j].analytic += (double)gradient[i];
+    for (long i = 0; g->direction[k] && i < in->count; i++)
+        g->along[k].entry[q].analytic += (double)g->direction[k][i % own] * (double)gradient[i];
+}
+
+/* The analytic side: one backward a cotangent. */
+static void run_backward_for_all(Gradients *g) {
+    CheckRun *run = g->run;
+    CheckBatch b;
+    check_batch_open_backward(&b, run, g->arena, g->outputs, g->cotangents);
+    run->first_dy = g->cotangent;
+    for (long q = 0, runs; q < g->cotangents; q += runs) {
+        runs = check_batch_backward(&b, g->cotangent + q * g->outputs, g->cotangents - q, 0);
+        for (int k = 0; k < run->point->inputs; k++) {
+            size_t bytes = (size_t)run->point->in[k].count * sizeof(real);
+            if (!g->element[k].entry) continue;
+            for (long i = 0; i < runs; i++) take_gradient(g, k, q + i, check_batch_gradient(&b, i, k));
+            if (q == 0)
+                run->first_grad[k] =
+                    memcpy(arena_alloc(g->arena, bytes), check_batch_gradient(&b, 0, k), bytes);
+        }
+    }
+}
+
+/* The gravest entry, and of several the one with the largest error; NaN is larger than all. */
+static void report_worst(InputReport *r, const Entries *e) {
+    const Entry *worst = NULL;
+    double worst_error = 0;
+    for (long q = 0; q < e->cotangents; q++)
+        for (long j = 0; j < e->coordinates; j++) {
+            const Entry *entry = &e->entry[q * e->coordinates + j];
+            double error = isnan(entry->error) ? INFINITY : entry->state == ENTRY_FLAT ? 0 : entry->error;
+            if (worst && entry->state < worst->state) continue;
+            if (worst && entry->state == worst->state && error <= worst_error) continue;
+            worst = entry;
+            worst_error = error;
+            r->element = check_entries_element(e, j);
+            r->output = e->whole && q ? q - 1 : -1;
+        }
+    if (!worst) return;
+    r->analytic = worst->analytic;
+    r->numeric = worst->numeric;
+    r->estimate = worst->estimate;
+    r->error = worst->state == ENTRY_FLAT ? 0 : worst->error;
+    r->step = worst->step;
+}
+
+/* The first kink, at one output by itself where that is known. */
+static void report_kink(InputReport *r, const Entries *e) {
+    for (long j = 0; j < e->coordinates; j++)
+        for (long q = e->cotangents - 1; q >= 0; q--) {
+            const Entry *entry = &e->entry[q * e->coordinates + j];
+            if (e->state[j] != ENTRY_KINK || entry->state != ENTRY_KINK) continue;
+            r->kink = check_entries_element(e, j);
+            r->kink_output = e->whole && q ? q - 1 : -1;
+            r->kink_below = fabs(entry->below) <= SWEEP_TRUST * entry->estimate ? 0 : entry->below;
+            r->kink_above = fabs(entry->above) <= SWEEP_TRUST * entry->estimate ? 0 : entry->above;
+            return;
+        }
+}
+
+/* What is worked out is right to rounding; differences of forward are off by more at most elements, and not by enough to be
+ * wrong. */
+static bool looks_like_differences(const Entries *e) {
+    const double exact = 1e-11;
+    const long least = 8;
+    long known = 0, off = 0;
+    for (long i = 0; i < e->cotangents * e->coordinates && sizeof(real) == sizeof(double); i++) {
+        const Entry *entry = &e->entry[i];
+        double size = fabs(entry->numeric);
+        if (entry->state != ENTRY_PROVED || !(SWEEP_TRUST * entry->estimate < exact * size / 4)) continue;
+        known++;
+        off += fabs(entry->analytic - entry->numeric) > exact * size;
+    }
+    return known >= least && 2 * off > known;
+}
+
+static void report_elements(InputReport *r, const PointInput *in, const Entries *e) {
+    *r = (InputReport){.shape = in->shape, .coordinates = own_elements(in), .alone = e->coordinates};
+    snprintf(r->name, sizeof r->name, "d%s", in->name);
+    for (long j = 0; j < e->coordinates; j++) {
+        r->wrong += e->state[j] == ENTRY_WRONG;
+        r->unclear += e->state[j] == ENTRY_UNCLEAR;
+        r->kinks += e->state[j] == ENTRY_KINK;
+        r->flat += e->state[j] == ENTRY_FLAT;
+        if (e->doubt[j] > r->doubt) r->doubt = e->doubt[j];
+        bool slope = false;
+        for (long q = 0; q < e->cotangents; q++) slope |= e->entry[q * e->coordinates + j].analytic != 0;
+        r->sloped += slope;
+    }
+    r->verdict = r->wrong ? FAIL : r->unclear ? INCONCLUSIVE : PASS;
+    if (r->verdict == PASS && looks_like_differences(e)) {
+        r->verdict = INCONCLUSIVE, r->unclear = r->coordinates;
+        snprintf(r->reason, sizeof r->reason,
+                 "right to ten digits, and not to fifteen as a gradient is that was worked out: taken by "
+                 "differences?");
+    }
+    report_worst(r, e);
+    report_kink(r, e);
+}
+
+/* What all elements moved together show, and the sample does not. */
+static void report_along(InputReport *r, const Entries *e) {
+    if (r->verdict != PASS || e->state[0] <= ENTRY_KINK) return;
+    bool wrong = e->state[0] == ENTRY_WRONG;
+    report_worst(r, e);
+    r->verdict = wrong ? FAIL : INCONCLUSIVE;
+    r->wrong = wrong, r->unclear = !wrong;
+    snprintf(r->reason, sizeof r->reason,
+             "%s: %ld of %ld elements were moved alone, and are right; the worst is of all moved together",
+             wrong ? "the sum of all gradients along a random direction is wrong" : doubt_text[e->doubt[0]],
+             r->alone, r->coordinates);
+    if (wrong) snprintf(r->pattern, sizeof r->pattern, "unknown");
+}
+
+static void explain(Gradients *g, int k, InputReport *r) {
+    if (r->reason[0]) return;
+    if (r->verdict == INCONCLUSIVE)
+        snprintf(r->reason, sizeof r->reason, "%s", doubt_text[r->doubt]);
+    else if (r->verdict == FAIL)
+        gradcheck_diagnose(g->run, g->element, k, g->arena, r);
+}
+
+/* A tie whose shares are wrong is the failure of one of its inputs. */
+static void report_ties(Gradients *g, CaseReport *report) {
+    char text[REPORT_TEXT];
+    int wrong;
+    if (report->verdict == FAIL || !check_ties(g->run, g->element, g->arena, &wrong, text, sizeof text))
+        return;
+    report->verdict = FAIL;
+    for (int k = 0, i = 0; k < g->run->point->inputs; k++) {
+        if (!g->element[k].entry) continue;
+        InputReport *r = &report->in[i++];
+        if (k != wrong) continue;
+        report_elements(r, &g->run->point->in[k], &g->element[k]);
+        snprintf(r->pattern, sizeof r->pattern, "ties");
+        snprintf(r->reason, sizeof r->reason, "%s", text);
+    }
+}
+
+void check_gradients(CheckRun *run, Arena *arena, uint64_t seed, CaseReport *report) {
+    Gradients g = {.run = run, .arena = arena};
+    bool kinks = run->c->kinks;
+    point_ready(run->point, 0);
+    const Tensor *y = check_run_forward(run);
+    g.outputs = report->outputs = shape_count(y->shape);
+    report->inputs = 0;
+    if (!tensor_wants_grad(y)) return;
+    lay_out(&g, seed);
+    run_backward_for_all(&g);
+    report->whole_jacobian = g.whole;
+    for (int k = 0; k < run->point->inputs; k++) {
+        if (!g.element[k].entry) continue;
+        InputReport *r = &report->in[report->inputs++];
+        check_entries(run, &g.element[k]);
+        report_elements(r, &run->point->in[k], &g.element[k]);
+        if (g.direction[k]) {
+            check_entries(run, &g.along[k]);
+            report_along(r, &g.along[k]);
+        }
+        if (r->verdict > report->verdict) report->verdict = r->verdict;
+        kinks |= r->kinks > 0;
+    }
+    run->explaining = true;
+    for (int k = 0, i = 0; k < run->point->inputs; k++)
+        if (g.element[k].entry) explain(&g, k, &report->in[i++]);
+    run->explaining = false;
+    if (g.whole && kinks) report_ties(&g, report);
+}

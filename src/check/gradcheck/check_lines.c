@@ -1,0 +1,305 @@
+#include "check/gradcheck/check_lines.h"
+#include "base/random.h"
+#include <math.h>
+#include <string.h>
+
+/* A step falls by halves; a sweep on both sides has so many, one on one side some more. */
+enum { STEPS = 20, STEPS_ON_ONE_SIDE = 29 };
+
+/* Lines at hand: as many as have no more numbers of outputs on both sides than this, but one; and at most so many. */
+enum { ROOM = 1 << 16, MOST_LINES = 128 };
+
+/* Tries with the input's last digits changed; and with more of them, so many at once. */
+enum { TRIALS = 6, JOLTS = 8 };
+
+/* Changes that are asked for at once, or those of one run where these are more. */
+enum { MOST_CHANGES = 1 << 14 };
+
+/* ---- Runs ---- */
+
+/* Elements of an input's memory. */
+static long own_elements(const PointInput *in) {
+    return in->count / in->repeats;
+}
+
+/* Numbers that change in one run. */
+static long most_changes(const Lines *l) {
+    const CheckPoint *point = l->run->point;
+    long most = own_elements(&point->in[l->e->input]), all = 0;
+    for (int k = 0; l->e->direction && k < point->inputs; k++)
+        if (l->e->direction[k]) all += own_elements(&point->in[k]);
+    return most > all ? most : all;
+}
+
+/* One more run, with the line's coordinate at x. */
+static void ask_at(Lines *l, const Line *line, double x) {
+    const CheckPoint *point = l->run->point;
+    CheckBatch *b = &l->batch;
+    if (!l->e->direction) {
+        check_batch_ask(b, 1);
+        check_batch_change(b, line->x, (real)x);
+        return;
+    }
+    check_batch_ask(b, most_changes(l));
+    for (int k = 0; k < point->inputs; k++)
+        for (long i = 0; l->e->direction[k] && i < own_elements(&point->in[k]); i++)
+            check_batch_change(b, point_element(&point->in[k], i),
+                               point_moved(&point->in[k], i, l->e->direction[k], (real)x));
+}
+
+/* One more run, with the input's values changed by so much of themselves. */
+static void ask_jittered(Lines *l, real relative, uint64_t key) {
+    const PointInput *in = &l->run->point->in[l->e->input];
+    long own = own_elements(in);
+    check_batch_ask(&l->batch, own);
+    for (long i = 0; i < own; i++)
+        check_batch_change(&l->batch, point_element(in, i), point_jittered(in, i, relative, key));
+}
+
+/* ---- Noise ---- */
+
+/* What the changes of a jittered run say about the noise of the outputs that may say something. True if all outputs have
+ * moved. */
+static bool take_noise(Lines *l, long run, double most, bool first_moves_only) {
+    const real *y = check_batch_output(&l->batch, run);
+    bool all = true;
+    for (long i = 0; i < l->e->outputs; i++) {
+        double change = fabs((double)y[i] - (double)l->here[i]);
+        bool counts = isfinite(change) && l->batch.branches[run] == l->branches;
+        if (first_moves_only) counts &= !l->moved[i] && change < most;
+        if (counts) l->noise[i] = fmax(l->noise[i], change);
+        l->moved[i] |= change > 0;
+        all &= l->moved[i];
+    }
+    return all;
+}
+
+/* Rounding changes the last digit of an output, or as much as the last digits of the input do, which is
+ * measured. An output that does not answer to them (the logarithm of 1 + something small moves in steps of
+ * the 1's last digit) is jolted harder until it does: its first move shows the size of its steps. */
+static void measure_noise(Lines *l) {
+    const double hardest = 0x1p-6,
+                 gentle = 0x1p-16; /* harder than gentle may be no noise, but the function */
+    const Entries *e = l->e;
+    double largest = 1, relative = (double)REAL_EPSILON;
+    check_batch_begin(&l->batch);
+    check_batch_ask(&l->batch, 0);
+    for (int trial = 0; trial < TRIALS; trial++)
+        ask_jittered(l, (real)relative, random_key(0, (uint64_t)trial));
+    check_batch_run(&l->batch);
+    memcpy(l->here, check_batch_output(&l->batch, 0), (size_t)e->outputs * sizeof *l->here);
+    l->branches = l->batch.branches[0];
+    for (long i = 0; i < e->outputs; i++) {
+        double size = isfinite(l->here[i]) ? fabs((double)l->here[i]) : 0;
+        l->noise[i] = size * (double)REAL_EPSILON;
+        if (size > largest) largest = size;
+    }
+    l->floor = largest * (double)REAL_EPSILON;
+    bool all = false;
+    for (int trial = 0; trial < TRIALS; trial++) all = take_noise(l, 1 + trial, INFINITY, false);
+    for (int trial = TRIALS; !all && relative <= hardest; trial += JOLTS) {
+        check_batch_begin(&l->batch);
+        for (int i = 0; i < JOLTS && ldexp(relative, i) <= hardest; i++)
+            ask_jittered(l, (real)ldexp(relative, 1 + i), random_key(0, (uint64_t)(trial + i)));
+        check_batch_run(&l->batch);
+        for (int i = 0; i < l->batch.done && !all; i++) {
+            relative *= 2;
+            all = take_noise(l, i, relative <= gentle ? INFINITY : 1024 * l->floor, true);
+        }
+    }
+}
+
+/* The outputs that cotangent q looks at: from *first up to what is returned. */
+static long end_of_outputs(const Entries *e, long q, long *first) {
+    bool one_hot = e->whole && q > 0;
+    *first = one_hot ? q - 1 : 0;
+    return one_hot ? q : e->outputs;
+}
+
+static void sum_up(Lines *l) {
+    const Entries *e = l->e;
+    for (long q = 0; q < e->cotangents; q++) {
+        long i, end = end_of_outputs(e, q, &i);
+        for (; i < end; i++) {
+            l->blur[q] = hypot(l->blur[q], (double)e->cotangent[q * e->outputs + i] * l->noise[i]);
+            l->nowhere[q] |= !isfinite(l->here[i]);
+        }
+    }
+}
+
+/* ---- Sweeps ---- */
+
+double line_first_step(const Line *line) {
+    double size = isfinite(line->at) ? fmax(fabs((double)line->at), 1) : 1;
+    return ldexp(1, ilogb(size) - 3);
+}
+
+/* Below this the digits of x ± step are not good enough. */
+static double last_step(const Line *line) {
+    return 32 * (double)REAL_EPSILON * (isfinite(line->at) ? fabs((double)line->at) : 0);
+}
+
+static void start_sweeps(const Lines *l, Line *line, int order) {
+    for (long q = 0; q < l->e->cotangents; q++) sweep_start(&line->sweep[q], order);
+}
+
+/* No finite number at the point, nor a step away: it will be none at smaller steps. */
+static bool is_nowhere(const Lines *l, const Line *line, long q) {
+    return l->nowhere[q] && !line->crossed && line->sweep[q].levels == 0;
+}
+
+static bool all_settled(const Lines *l, const Line *line) {
+    for (long q = 0; q < l->e->cotangents; q++)
+        if (!is_nowhere(l, line, q) && !sweep_settled(&line->sweep[q], 64 * (double)REAL_EPSILON))
+            return false;
+    return true;
+}
+
+/* Gives every cotangent's sweep the difference between the outputs at the points `span` apart. */
+static void add_differences(Lines *l, Line *line, const real *above, const real *below, double span) {
+    const Entries *e = l->e;
+    bool moves_above = false, moves_below = false;
+    for (long i = 0; i < e->outputs; i++) {
+        double a = (double)above[i], b = (double)below[i];
+        l->slope[i] = a == b ? 0 : (a - b) / span; /* equal infinities are equal */
+        moves_above |= above[i] != l->here[i];
+        moves_below |= below[i] != l->here[i];
+    }
+    line->still = !moves_above && !moves_below;
+    line->both_move |= moves_above && moves_below;
+    for (long q = 0; q < e->cotangents; q++) {
+        double slope = 0;
+        long i, end = end_of_outputs(e, q, &i);
+        for (; i < end; i++) slope += (double)e->cotangent[q * e->outputs + i] * l->slope[i];
+        /* Over the edge of the domain: smaller steps begin a sweep of their own. */
+        if (!isfinite(slope))
+            sweep_start(&line->sweep[q], line->sweep[q].order);
+        else
+            sweep_add(&line->sweep[q], line->step, slope, l->blur[q] / line->step);
+    }
+}
+
+static void take_both_sides(Lines *l, Line *line, double up, double down) {
+    const CheckBatch *b = &l->batch;
+    line->crossed = b->branches[line->run] != l->branches || b->branches[line->run + 1] != l->branches;
+    if (line->crossed)
+        start_sweeps(l, line, CENTRAL);
+    else
+        add_differences(l, line, check_batch_output(b, line->run), check_batch_output(b, line->run + 1),
+                        isfinite(line->at) ? up - down : 2 * line->step);
+}
+
+static void take_one_side(Lines *l, Line *line, double there) {
+    uint64_t branches = l->batch.branches[line->run];
+    if (branches != line->before) start_sweeps(l, line, ONE_SIDED);
+    line->before = branches;
+    add_differences(l, line, check_batch_output(&l->batch, line->run), l->here, there - (double)line->at);
+}
+
+/* Where the line is a step away, rounded. */
+static double at_step(const Line *line, int side) {
+    return (double)(real)((double)line->at + side * line->step);
+}
+
+/* Sweeps of all lines that are wanted, a step of each at a time; side: 0 for both. */
+static void sweep(Lines *l, double part, int side) {
+    int order = side ? ONE_SIDED : CENTRAL, steps = side ? STEPS_ON_ONE_SIDE : STEPS;
+    for (Line *line = l->line; line < l->line + l->count; line++) {
+        line->under_way = line->wanted;
+        line->step = part * line_first_step(line);
+        line->before = 0;
+        if (line->wanted) start_sweeps(l, line, order);
+    }
+    for (int i = 0; i < steps; i++) {
+        check_batch_begin(&l->batch);
+        for (Line *line = l->line; line < l->line + l->count; line++) {
+            line->under_way &= line->step > last_step(line) && (i == 0 || !all_settled(l, line));
+            if (!line->under_way) continue;
+            line->run = l->batch.asked;
+            ask_at(l, line, at_step(line, side ? side : 1));
+            if (!side) ask_at(l, line, at_step(line, -1));
+        }
+        if (!l->batch.asked) return;
+        check_batch_run(&l->batch);
+        for (Line *line = l->line; line < l->line + l->count; line++) {
+            if (!line->under_way) continue;
+            if (side)
+                take_one_side(l, line, at_step(line, side));
+            else
+                take_both_sides(l, line, at_step(line, 1), at_step(line, -1));
+            line->step /= 2;
+        }
+    }
+}
+
+void lines_sweep_both_sides(Lines *l, double part) {
+    sweep(l, part, 0);
+}
+
+void lines_sweep_one_side(Lines *l, double part, int side) {
+    sweep(l, part, side);
+}
+
+/* ---- Far away ---- */
+
+static bool all_as_here(const Lines *l, long run) {
+    const real *y = check_batch_output(&l->batch, run);
+    for (long i = 0; i < l->e->outputs; i++)
+        if (!(y[i] == l->here[i])) return false;
+    return true;
+}
+
+void lines_look_far(Lines *l) {
+    for (Line *line = l->line; line < l->line + l->count; line++) line->constant = line->wanted;
+    for (double far = 0.7; far < 1e6; far *= 16) {
+        check_batch_begin(&l->batch);
+        for (Line *line = l->line; line < l->line + l->count; line++) {
+            double size = fmax(fabs((double)line->at), 1);
+            if (!line->constant) continue;
+            line->run = l->batch.asked;
+            ask_at(l, line, (double)line->at - far * size);
+            ask_at(l, line, (double)line->at + far * size);
+        }
+        if (!l->batch.asked) return;
+        check_batch_run(&l->batch);
+        for (Line *line = l->line; line < l->line + l->count; line++)
+            if (line->constant) line->constant = all_as_here(l, line->run) && all_as_here(l, line->run + 1);
+    }
+}
+
+/* ---- All of them ---- */
+
+void lines_open(Lines *l, CheckRun *run, const Entries *e, Arena *arena) {
+    size_t outputs = (size_t)e->outputs, cotangents = (size_t)e->cotangents;
+    *l = (Lines){.run = run, .e = e, .room = e->outputs ? ROOM / (2 * e->outputs) : MOST_LINES};
+    if (l->room > MOST_LINES) l->room = MOST_LINES;
+    if (l->room > e->coordinates) l->room = e->coordinates;
+    if (l->room < 1) l->room = 1;
+    l->here = arena_alloc(arena, outputs * sizeof *l->here);
+    l->noise = arena_alloc(arena, outputs * sizeof *l->noise);
+    l->blur = arena_alloc(arena, cotangents * sizeof *l->blur);
+    l->nowhere = arena_alloc(arena, cotangents * sizeof *l->nowhere);
+    l->slope = arena_alloc(arena, outputs * sizeof *l->slope);
+    l->moved = arena_alloc(arena, outputs * sizeof *l->moved);
+    l->line = arena_alloc(arena, (size_t)l->room * sizeof *l->line);
+    for (long i = 0; i < l->room; i++)
+        l->line[i].sweep = arena_alloc(arena, cotangents * sizeof *l->line[i].sweep);
+    long runs = 2 * l->room < JOLTS ? JOLTS : 2 * l->room, most = most_changes(l);
+    long changes = runs * most < MOST_CHANGES ? runs * most : MOST_CHANGES;
+    check_batch_open(&l->batch, run, arena, e->outputs, runs, changes < most ? most : changes);
+    measure_noise(l);
+    sum_up(l);
+}
+
+void lines_set(Lines *l, long first) {
+    long left = l->e->coordinates - first;
+    l->count = left < l->room ? left : l->room;
+    for (long i = 0; i < l->count; i++) {
+        Line *line = &l->line[i];
+        *line = (Line){.coordinate = first + i, .sweep = line->sweep, .wanted = true};
+        if (l->e->direction) continue;
+        line->x =
+            point_element(&l->run->point->in[l->e->input], check_entries_element(l->e, line->coordinate));
+        line->at = *line->x;
+    }
+}

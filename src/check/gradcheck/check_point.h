@@ -1,0 +1,76 @@
+/* A point at which a check case is evaluated: the values of its inputs, and where they lie in memory.
+ *
+ * Every input lies in a block of its own, with guards around it and, where it is stepped, gaps between its
+ * elements. Guards and gaps of values hold a NaN: who reads one shows it in the
+ * result. Guards of gradients hold a number: who adds to one is found out. */
+#ifndef GRADCHECK_CHECK_POINT_H
+#define GRADCHECK_CHECK_POINT_H
+
+#include "base/arena.h"
+#include "check/gradcheck/check_case.h"
+
+typedef struct PointInput {
+    const char *name;
+    Shape shape;
+    long count;    /* elements of the shape */
+    int same_as;   /* index of the earlier input whose tensor this is; -1: it has its own */
+    bool constant; /* takes no gradient */
+    long repeats; /* an element of memory holds elements i, i + count / repeats, i + 2 · count / repeats, … */
+    real *value;   /* contiguous in shape */
+    Tensor tensor; /* what the operation gets; tensor.grad is NULL for a constant */
+    real *block;   /* guard, values with gaps, guard */
+    long block_count;
+    real *grad_block; /* guard, gradient, guard */
+} PointInput;
+
+/* Memory that somebody else sees too, handed out from its start. */
+typedef struct CheckMemory {
+    char *at;
+    size_t used, size;
+} CheckMemory;
+
+typedef struct CheckPoint {
+    CheckMemory *memory; /* where the blocks lie; NULL: in the arena */
+    int inputs;
+    PointInput in[CHECK_INPUTS];
+    Tensor *x[CHECK_INPUTS]; /* as build wants them */
+} CheckPoint;
+
+/* Draws the point number `attempt` of an operation's case for this seed and lays it out as the case says. Memory is the
+ * arena's, that of blocks `memory`'s where it is not NULL; where that is too small it is a bug. */
+void point_draw(CheckPoint *p, Arena *arena, CheckMemory *memory, const char *op, const CheckCase *c,
+                uint64_t seed, int attempt);
+
+/* Lays the same values out anew, input i as layout[i]. Not as REPEATED, whose slices would have to be equal.
+ */
+void point_lay_out(CheckPoint *to, Arena *arena, const CheckPoint *from, const CheckLayout layout[]);
+
+/* Makes the tensors as they were before any tape saw them, every gradient filled with `fill`. */
+void point_ready(CheckPoint *p, real fill);
+
+/* Whether input i takes a gradient of its own. */
+bool point_has_gradient(const CheckPoint *p, int i);
+
+/* Element i of an input's memory, changed by so much of itself, up or down at random. */
+real point_jittered(const PointInput *in, long i, real relative, uint64_t key);
+
+/* Changes every value of an input so; and sets it as it was drawn. */
+void point_jitter(CheckPoint *p, int input, real relative, uint64_t key);
+void point_restore(CheckPoint *p, int input);
+
+/* Element i of an input's memory, so far along a direction, which has a number for each; and all of them set so. */
+real point_moved(const PointInput *in, long i, const real *direction, real far);
+void point_move(CheckPoint *p, int input, const real *direction, real far);
+
+/* The place in memory of the i-th element in the order of the shape. */
+real *point_element(const PointInput *in, long i);
+
+/* Makes all memory of the inputs what it was when it was laid out. */
+void point_reset_memory(CheckPoint *p);
+
+/* What is not as it was laid out, in words ("input x", "memory around the gradient of x"), written into text;
+ * NULL if nothing is. Gradients themselves may change. */
+enum { DAMAGE_TEXT = 128 };
+const char *point_damage(const CheckPoint *p, char text[DAMAGE_TEXT]);
+
+#endif

@@ -1,0 +1,80 @@
+/* Runs of a check case: its operation recorded at a point on an empty tape, forward and backward. Here, or in a process
+ * of its own (check_host.h): who looks at a run does not see the difference. */
+#ifndef GRADCHECK_CHECK_RUN_H
+#define GRADCHECK_CHECK_RUN_H
+
+#include "check/gradcheck/check_point.h"
+
+typedef struct CheckHost CheckHost;
+typedef struct CheckRun CheckRun;
+typedef struct CheckBatch CheckBatch;
+
+/* What the functions below do for a run in another process. */
+typedef struct CheckHostCalls {
+    Tensor *(*forward)(CheckHost *h, CheckRun *r);
+    void (*backward)(CheckHost *h, CheckRun *r, const real *dy);
+    void (*batch)(CheckHost *h, CheckBatch *b);
+    void (*pair)(CheckHost *h, CheckRun *r, const CheckPoint *other, const real *dy, const real *other_dy);
+} CheckHostCalls;
+
+struct CheckRun {
+    const char *op;
+    const CheckCase *c;
+    CheckPoint *point;
+    Tape *tape;                  /* where it runs here */
+    CheckHost *host;             /* where it runs otherwise; NULL: it runs here */
+    const CheckHostCalls *calls; /* of the host */
+    bool guard;                  /* arrays of the tape lie between NaNs */
+    bool keep;                   /* output and upstream gradient can be looked at after backward */
+    bool
+        relayed; /* the inputs are not leaves but outputs of another operation: as in the middle of a model */
+    long first;  /* index of the first node: see check_run_forward */
+    const char
+        *stage; /* what is looked at, in words, for who has to say where a run came to its end; NULL: no more
+                               than the operation itself */
+    /* The gradients are judged, and other points are tried to explain them: what ends there is no verdict. */
+    bool explaining;
+
+    /* Of the last forward. */
+    Tensor *y;
+    long nodes;        /* on the tape */
+    uint64_t branches; /* taken, over all operations on the tape */
+    bool untouched;    /* after the last run: the memory beside the output and its gradient is as it was */
+    long evaluations;  /* of forward, in all */
+    long planned;      /* about so many there will be */
+
+    /* What the first backward of all found, with the cotangent first_dy; one array an input that has a gradient. */
+    const real *first_dy, *first_grad[CHECK_INPUTS];
+};
+
+/* Records the case at its point. Dropout depends on the tape's seed and step and on the place of a node on
+ * the tape: all runs see the same. Where one needs more nodes than another (to copy what is not contiguous),
+ * `first` makes up for it, so that the last node's place stays. */
+Tensor *check_run_forward(CheckRun *r);
+
+/* Stops where the last forward's output has another number of elements: what waits for it has no room for more. */
+void check_run_has_outputs(const CheckRun *r, long outputs);
+
+/* A random cotangent: signed, of sizes in [0.5, 1.5), so that no part of a gradient is hidden by a weight
+ * near 0. */
+void check_run_cotangent(real *dy, long outputs, uint64_t seed, uint64_t number);
+
+/* A random direction: signed, of sizes in [0.5, 1.5) / √count, so that a step along it is as long as one along an
+ * element. */
+void check_run_direction(real *v, long count, uint64_t key);
+
+/* Backward from the last forward's output, with cotangent dy. With `keep` it may run again. */
+void check_run_backward(CheckRun *r, const real *dy);
+
+/* Records the case at its point and, on the same tape, at another one, then runs backward through both at once, the other
+ * first. Their gradients are those of the two points. */
+void check_run_pair(CheckRun *r, CheckPoint *other, const real *dy, const real *other_dy);
+
+/* Changes what the last forward computed, as rounding would: every number by so much of itself, up or down at random. */
+void check_run_disturb(CheckRun *r, real relative, uint64_t key);
+
+/* "[1,2]": the place of the i-th element of shape s, written into text. */
+enum { INDEX_TEXT = 128 };
+const char *gradcheck_index_text(char text[INDEX_TEXT], Shape s, long i);
+
+#endif

@@ -1,0 +1,57 @@
+/* Gradients proved by differences. The identity that is tested, for every input x, output y and cotangent c:
+ *
+ *     backward's dx_j  =  Σ_i c_i ∂y_i/∂x_j  =  lim_{h→0} Σ_i c_i (y_i(x + h e_j) - y_i(x - h e_j)) / 2h
+ *
+ * To be read in this order: check_case.h (where), check_point and check_run (an operation at a point), check_batch (many runs
+ * at once), numeric_derivative and check_lines (the limit), check_entries (the two sides compared), check_properties (what
+ * holds without a limit), report and gradcheck (all of it); then diagnosis and pattern_* (what a mistake looks like),
+ * gradcheck_text and curve.
+ *
+ * The two sides are compared entry by entry: every coordinate of every input, with random signed cotangents and, where the case
+ * is small, with each one-hot cotangent too, which makes it the whole Jacobian matrix.
+ *
+ * The numeric derivative knows its own error (numeric_derivative.h), so there are three verdicts:
+ *
+ *     PASS          every entry agrees, and could not have agreed if it were wrong by more than the tolerance
+ *     FAIL          an entry differs by more than the tolerance and by more than the numeric derivative's error;
+ *                   or a property that holds exactly for every gradient is broken (check_properties.h)
+ *     INCONCLUSIVE  the numeric derivative is too uncertain to say: the reason says why
+ *
+ * A kink (relu at 0, max at a tie) has no derivative. It is found by the branches that operations take at x - h,
+ * x and x + h, and where an operation does not tell them, by one-sided derivatives that differ. A nearby
+ * kink shrinks the step. On a kink the gradient must lie between the one-sided derivatives, and the entry is
+ * reported as a kink.
+ *
+ * In single precision the same checks run with a tolerance to match; proofs are for double. */
+#ifndef GRADCHECK_GRADCHECK_H
+#define GRADCHECK_GRADCHECK_H
+
+#include "check/gradcheck/report.h"
+
+/* Relative error up to which a gradient passes. */
+double gradcheck_tolerance(void);
+
+/* Checks one case of an operation at the points that `seed` draws. */
+void gradcheck_case(const char *op, const CheckCase *c, uint64_t seed, CaseReport *report);
+
+typedef struct CheckOptions {
+    uint64_t seed;
+    bool
+        differences; /* they alone, without the properties (check_properties.h): for a function that takes long */
+    bool curves;     /* draws the curve of each input's worst entry */
+    /* Where the case runs (check_host.h), and another such process that has run nothing; NULL: here, and none. */
+    struct CheckHost *host, *fresh;
+    const CheckCase *
+        reference; /* the same case with another build, which runs here: what forward has to give; NULL: none */
+} CheckOptions;
+
+/* Checks the case as the options say. */
+void gradcheck_case_with(const char *op, const CheckCase *c, const CheckOptions *how, CaseReport *report);
+
+/* What follows from the broken properties of a report for the rest of it. */
+void gradcheck_conclude(CaseReport *r);
+
+/* "PASS", "INCONCLUSIVE" or "FAIL". */
+const char *gradcheck_verdict_text(Verdict v);
+
+#endif

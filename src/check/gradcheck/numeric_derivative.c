@@ -1,0 +1,40 @@
+#include "check/gradcheck/numeric_derivative.h"
+#include <math.h>
+
+/* Below this many differences an agreement may be luck. */
+enum { FEWEST = 4 };
+
+/* Two estimates that are further apart than so many times their errors cannot both be right. */
+enum { CONTRADICTION = 8 };
+
+void sweep_start(Sweep *s, int order) {
+    *s = (Sweep){.order = order, .value = NAN, .error = INFINITY};
+}
+
+void sweep_add(Sweep *s, double step, double difference, double noise) {
+    double above = s->row[0], magnified = noise;
+    double value = difference, error = INFINITY, rounding = noise;
+    int columns = s->levels < EXTRAPOLATIONS ? s->levels : EXTRAPOLATIONS - 1;
+    s->row[0] = difference;
+    s->noise = noise;
+    for (int k = 1; k <= columns; k++) {
+        double factor = (double)(1L << s->order * k), left = s->row[k - 1];
+        double t = left + (left - above) / (factor - 1);
+        double distance = fmax(fabs(t - left), fabs(t - above));
+        magnified *= (factor + 1) / (factor - 1);
+        above = s->row[k];
+        s->row[k] = t;
+        if (distance + magnified <= error) value = t, error = distance + magnified, rounding = magnified;
+    }
+    s->levels++;
+    bool contradicts = fabs(value - s->value) > CONTRADICTION * (error + s->error);
+    if (error > s->error && !contradicts) return;
+    s->value = value;
+    s->error = error;
+    s->rounding = rounding;
+    s->step = step;
+}
+
+bool sweep_settled(const Sweep *s, double relative) {
+    return s->levels >= FEWEST && (s->error <= relative * fabs(s->value) || s->error <= 4 * s->noise);
+}

@@ -1,0 +1,158 @@
+#include "check/grading/batch_file.h"
+#include "formats/safetensors.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Batches ---- */
+
+static int32_t *padding(long rows, long columns, int32_t pad_id) {
+    long count;
+    if (!shape_fits(2, (long[]){rows, columns}, sizeof pad_id, &count)) return NULL;
+    int32_t *ids = malloc((size_t)count * sizeof *ids + 1);
+    for (long i = 0; ids && i < count; i++) ids[i] = pad_id;
+    return ids;
+}
+
+PaddedBatch *batch_padded(long rows, long S, long T, int32_t pad_id, Error *e) {
+    PaddedBatch *b = calloc(1, sizeof *b);
+    if (b) {
+        *b = (PaddedBatch){
+            rows, S, T, pad_id, padding(rows, S, pad_id), padding(rows, T, pad_id), padding(rows, T, pad_id)};
+        if (b->source && b->target_in && b->target_out) return b;
+    }
+    error_set(e, STATUS_NO_MEMORY, "no memory for a batch of %ld rows of %ld + %ld tokens", rows, S, T);
+    batch_padded_free(b);
+    return NULL;
+}
+
+void batch_padded_free(PaddedBatch *b) {
+    if (!b) return;
+    free(b->source);
+    free(b->target_in);
+    free(b->target_out);
+    free(b);
+}
+
+long batch_padded_targets(const PaddedBatch *b) {
+    long tokens = 0;
+    for (long i = 0; i < b->rows * b->T; i++) tokens += b->pad_id == NO_PAD || b->target_out[i] != b->pad_id;
+    return tokens;
+}
+
+/* The [B,T] ids of that name; B of -1 stands for any number of rows. */
+static const Array *find_ids(const Safetensors *file, const char *name, long B, const ModelConfig *c,
+                             Error *e) {
+    const Array *a = safetensors_need(file, name, e);
+    if (!a) return NULL;
+    const char *where = ARRAY_PLACE(a);
+    if (a->rank != 2)
+        error_set(e, STATUS_BAD_DATA, "%s: found %d axes, need [sequences,tokens]", where, a->rank);
+    else if (a->count < 1)
+        error_set(e, STATUS_BAD_DATA, "%s: found [%ld,%ld], need at least one token", where, a->size[0],
+                  a->size[1]);
+    else if (B >= 0 && a->size[0] != B)
+        error_set(e, STATUS_BAD_DATA, "%s: found %ld sequences, need %ld as in target_in", where, a->size[0],
+                  B);
+    else if (a->size[1] > c->max_length)
+        error_set(e, STATUS_BAD_DATA, "%s: found sequences of %ld tokens, need at most the model's %d", where,
+                  a->size[1], c->max_length);
+    else if (a->count > INT32_MAX)
+        error_set(e, STATUS_BAD_DATA, "%s: found %ld tokens, need at most %d", where, a->count, INT32_MAX);
+    else
+        return a;
+    return NULL;
+}
+
+static bool read_ids(const Array *a, const ModelConfig *c, int32_t *out, Error *e) {
+    if (!array_to_int32(a, out, e)) return false;
+    for (long i = 0; i < a->count; i++)
+        if (out[i] < 0 || out[i] >= c->vocab_size)
+            return error_set(e, STATUS_BAD_DATA, "%s[%ld,%ld]: found token %ld, need it in [0,%d)",
+                             ARRAY_PLACE(a), i / a->size[1], i % a->size[1], (long)out[i], c->vocab_size);
+    return true;
+}
+
+/* A position that is padding is not computed, so nothing can be asked of it. */
+static bool check_targets(const PaddedBatch *b, const char *path, Error *e) {
+    for (long i = 0; i < b->rows * b->T && b->pad_id != NO_PAD; i++)
+        if (b->target_in[i] == b->pad_id && b->target_out[i] != b->pad_id)
+            return error_set(e, STATUS_BAD_DATA,
+                             "%s: target_in[%ld,%ld]: found padding, need a token, as in "
+                             "target_out",
+                             path, i / b->T, i % b->T);
+    return true;
+}
+
+static PaddedBatch *read_batch(const Safetensors *file, const ModelConfig *c, Error *e) {
+    const Array *in = find_ids(file, "target_in", -1, c, e);
+    if (!in) return NULL;
+    long B = in->size[0], T = in->size[1], S = 0;
+    const Array *out = safetensors_need(file, "target_out", e), *source = NULL;
+    if (!out || !array_expect_shape(out, SHAPE(B, T), e)) return NULL;
+    if (c->kind == KIND_SEQ2SEQ) {
+        if (!(source = find_ids(file, "source", B, c, e))) return NULL;
+        S = source->size[1];
+    }
+    PaddedBatch *b = batch_padded(B, S, T, c->pad_id, e);
+    if (!b) return NULL;
+    bool ok = read_ids(in, c, b->target_in, e) && read_ids(out, c, b->target_out, e) &&
+              (!source || read_ids(source, c, b->source, e)) && check_targets(b, file->path, e);
+    if (ok) return b;
+    batch_padded_free(b);
+    return NULL;
+}
+
+PaddedBatch *batch_read(const char *path, const ModelConfig *c, Error *e) {
+    Safetensors file;
+    PaddedBatch *b = safetensors_read(&file, path, e) ? read_batch(&file, c, e) : NULL;
+    safetensors_free(&file);
+    return b;
+}
+
+bool batch_write(const char *path, const PaddedBatch *b, Error *e) {
+    Array tensor[] = {array_over("target_in", DTYPE_I32, SHAPE(b->rows, b->T), b->target_in),
+                      array_over("target_out", DTYPE_I32, SHAPE(b->rows, b->T), b->target_out),
+                      array_over("source", DTYPE_I32, SHAPE(b->rows, b->S), b->source)};
+    return safetensors_write(path, NULL, 0, tensor, b->S ? 3 : 2, e);
+}
+
+/* ---- Gradients ---- */
+
+/* Puts the logits of the tokens in their places [B,T,V]. */
+static void spread(const PaddedBatch *b, const Tokens *target, long V, const real *logits, real *out) {
+    for (long i = 0; i < target->sequences.total_rows; i++) {
+        long at = target->column[i];
+        if (b->pad_id != NO_PAD && b->target_out[at] == b->pad_id) continue;
+        memcpy(out + at * V, logits + i * V, (size_t)V * sizeof *out);
+    }
+}
+
+bool gradients_write(const char *path, const Model *m, const PaddedBatch *b, const Tokens *target, real loss,
+                     const real *logits, Error *e) {
+    enum { OTHERS = 2, NAME = PARAMETER_NAME + 8 };
+    const Parameters *p = &m->parameters;
+    long V = m->config.vocab_size;
+    Shape shape = SHAPE(b->rows, b->T, V);
+    real *spread_logits = calloc((size_t)shape_count(shape), sizeof *spread_logits);
+    Array *tensor = calloc((size_t)(p->count + OTHERS), sizeof *tensor);
+    char(*name)[NAME] = calloc((size_t)p->count, sizeof *name);
+    bool ok = spread_logits && tensor && name;
+    if (ok) {
+        spread(b, target, V, logits, spread_logits);
+        tensor[0] = array_over("loss", DTYPE_REAL, SCALAR, &loss);
+        tensor[1] = array_over("logits", DTYPE_REAL, shape, spread_logits);
+        for (int i = 0; i < p->count; i++) {
+            const Parameter *entry = &p->entry[i];
+            snprintf(name[i], sizeof name[i], "grad.%s", entry->name);
+            tensor[OTHERS + i] = array_over(name[i], DTYPE_REAL, entry->shape, p->grad + entry->offset);
+        }
+        ok = safetensors_write(path, NULL, 0, tensor, p->count + OTHERS, e);
+    } else {
+        error_set(e, STATUS_NO_MEMORY, "%s: no memory for %s logits", path, shape_text(shape));
+    }
+    free(spread_logits);
+    free(tensor);
+    free(name);
+    return ok;
+}

@@ -1,0 +1,251 @@
+#include "check/grading/check_cases.h"
+#include "base/pool.h"
+#include "base/utf8.h"
+#include "check/gradcheck/check_host.h"
+#include "check/grading/student_op.h"
+#include "ops/ops.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+CheckItem *plan_item(CheckPlan *p, const char *op, const char *name, int index) {
+    p->item = array_grown(p->item, p->items, &p->capacity, sizeof *p->item);
+    CheckItem *item = &p->item[p->items++];
+    *item = (CheckItem){.index = index};
+    snprintf(item->op, sizeof item->op, "%s", op);
+    snprintf(item->name, sizeof item->name, "%s", name);
+    return item;
+}
+
+void plan_free(CheckPlan *p) {
+    arena_free(&p->arena);
+    free(p->item);
+    p->item = NULL;
+    p->items = p->capacity = 0;
+}
+
+int plan_add(CheckPlan *p, const Op *op, const char *part) {
+    int added = 0;
+    for (int i = 0; i < op->n_cases; i++) {
+        if (part && !strstr(op->cases[i].name, part)) continue;
+        plan_item(p, op->name, op->cases[i].name, i)->c = op->cases[i];
+        added++;
+    }
+    return added;
+}
+
+enum {
+    ENOUGH_RUNS = 100, /* to tell too little time from a loop that never ends */
+    ENOUGH_LOOPS = 3,  /* that never end: the cases that follow get a part of the time */
+    PART = 10,
+};
+
+typedef struct Checking {
+    const CheckPlan *plan;
+    ChildLimits limits, judge; /* of who runs the case, and of who judges it */
+    int endless;
+    CaseReport **report; /* [items], NULL: not there yet, or handed over */
+    long next;           /* item to be handed over */
+    void (*sink)(void *context, const CaseReport *r);
+    void *context;
+} Checking;
+
+static double largest_error(const CaseReport *r) {
+    double largest = 0;
+    for (int i = 0; i < r->inputs; i++) largest = fmax(largest, r->in[i].error);
+    return largest;
+}
+
+/* A case that came to no report has failed. */
+static void not_checked(CaseReport *r, const CheckItem *item, const ChildEnd *end, const ChildLimits *limits,
+                        const char *stage) {
+    char text[CHILD_TEXT], line[REPORT_TEXT];
+    const char *why = child_text(text, end, limits);
+    child_last_line(line, sizeof line, end->printed);
+    if (item->index < 0)
+        why = item->trouble;
+    else if (end->fate == CHILD_DONE)
+        why = "its report was damaged";
+    else if (end->fate == CHILD_EXITED && end->number == STATUS_BUG && line[0])
+        why = line;
+    else if (end->fate == CHILD_EXITED && end->number == STATUS_NO_MEMORY)
+        why = line[0] ? line : "ran out of memory";
+    /* What this machine did to the case says nothing against it. */
+    bool outside = end->fate == CHILD_INTERRUPTED || end->fate == CHILD_NOT_BORN;
+    *r = (CaseReport){.verdict = outside ? INCONCLUSIVE : FAIL};
+    snprintf(r->trouble, sizeof r->trouble, "%.*s%s%s", REPORT_TEXT / 2, why, stage ? ", " : "",
+             stage ? stage : "");
+    if (!outside) REPORT_SET(r->diagnosis, "not checked");
+    utf8_make_printable(r->trouble);
+}
+
+/* ---- In the process that judges an item ---- */
+
+typedef struct Judging {
+    const CheckPlan *plan;
+    const CheckItem *item;
+    CaseReport report; /* as far as it has come */
+    const ChildLimits *limits;
+} Judging;
+
+/* The item's case, which calls what the library has. */
+static const CheckCase *load_case_of(const CheckPlan *p, const CheckItem *item, const char *library) {
+    Error e = {0};
+    bool loaded = !p->cases || student_load_solution(library, item->op, &e);
+    const Op *op = loaded ? student_load(p->cases ? p->cases : library, item->op, false, &e) : NULL;
+    if (!op) {
+        printf("%s%s\n", loaded && p->cases ? "the cases: " : "", e.text);
+        fflush(stdout);
+        _exit(STATUS_BUG);
+    }
+    return &op->cases[item->index];
+}
+
+const CheckCase *plan_load_case(const CheckPlan *p, const CheckItem *item) {
+    const CheckCase *c = load_case_of(p, item, p->library);
+    return c;
+}
+
+/* In the host. */
+static const CheckCase *load_case(void *context) {
+    const Judging *j = context;
+    return plan_load_case(j->plan, j->item);
+}
+
+/* The host is gone: that is the verdict, on the property that was looked at where the gradients are judged; but not where that
+ * came of values which the checker tried of its own accord, to explain what is wrong. Where its time ran out in the middle of many
+ * short runs, nothing is known but that it was not enough. */
+static void lost_host(void *context, const ChildEnd *end, const CheckRun *run) {
+    Judging *j = context;
+    const ChildLimits *limits = j->limits;
+    CaseReport r;
+    not_checked(&r, j->item, end, limits, run->stage);
+    bool endless = end->fate == CHILD_TIMED_OUT && run->evaluations <= ENOUGH_RUNS;
+    double wanted = limits->seconds * (double)run->planned / (double)(run->evaluations + 1);
+    if (run->explaining) {
+        r = j->report;
+        r.judged = true;
+        gradcheck_conclude(&r);
+    } else if (end->fate == CHILD_TIMED_OUT && !endless) {
+        r.verdict = INCONCLUSIVE, r.diagnosis[0] = 0;
+        snprintf(r.trouble, sizeof r.trouble,
+                 "its time limit of %g s ran out after %ld runs: --time-limit %.0f may be enough, or smaller "
+                 "inputs",
+                 limits->seconds, run->evaluations, ceil(3 * fmax(wanted, limits->seconds)));
+    } else if (j->report.judged) {
+        REPORT_SET(j->report.broken[j->report.properties], r.trouble);
+        j->report.properties++;
+        gradcheck_conclude(&j->report);
+        r = j->report;
+    }
+    r.endless = endless && !run->explaining;
+    child_send(&r, sizeof r);
+    child_finish();
+}
+
+static void check_item(void *context, long i) {
+    const Checking *checking = context;
+    const CheckPlan *p = checking->plan;
+    const CheckItem *item = &p->item[i];
+    Judging judging = {.plan = p, .item = item, .limits = &checking->limits};
+    CaseReport *report = &judging.report;
+    CheckOptions how = {.curves = p->curves};
+    CheckCase c = item->c;
+    if (item->index < 0) return;
+    pool_set_threads(1); /* the cases run side by side */
+    c.name = item->name;
+    if (p->library) {
+        how.host = check_host_start(judging.limits, load_case, lost_host, &judging);
+        how.fresh = check_host_start(judging.limits, load_case, lost_host, &judging);
+        if (!how.host || !how.fresh) error_bug("no process for the host");
+        if (p->reference) how.reference = load_case_of(p, item, p->reference);
+    }
+    CaseReport worst;
+    for (long k = 0; k < p->seeds; k++) {
+        how.seed = p->seed + (uint64_t)k;
+        gradcheck_case_with(item->op, &c, &how, report);
+        if (how.fresh) check_host_stop(how.fresh), how.fresh = NULL;
+        if (k == 0 || report->verdict > worst.verdict ||
+            (report->verdict == worst.verdict && largest_error(report) > largest_error(&worst)))
+            worst = *report;
+    }
+    if (how.host) check_host_stop(how.host);
+    child_send(&worst, sizeof worst);
+}
+
+/* What the report is about, and what was to be judged. */
+static void plan_describe(const CheckPlan *p, const CheckItem *item, CaseReport *r) {
+    const CheckInput *in = item->c.in;
+    REPORT_SET(r->op, item->op);
+    REPORT_SET(r->name, item->name);
+    r->points = item->c.points > 0 ? item->c.points : 1;
+    r->planned = in[0].name != NULL;
+    r->wanted = 0, r->added = item->added, r->like = p->reference != NULL;
+    for (int k = 0; k < CHECK_INPUTS && in[k].name; k++)
+        if (!in[k].constant && !in[k].same_as)
+            snprintf(r->want[r->wanted++], REPORT_NAME, "d%.*s", REPORT_NAME - 2, in[k].name);
+}
+
+void plan_unjudged(const CheckPlan *p, const char *why, CaseReport *report) {
+    for (long i = 0; i < p->items; i++) {
+        report[i] = (CaseReport){.verdict = FAIL};
+        plan_describe(p, &p->item[i], &report[i]);
+        REPORT_SET(report[i].trouble, why);
+    }
+}
+
+/* A case that nobody wrote counts where the operation takes its sizes and values: it ran, on numbers, and what is wrong is
+ * so by more than what far out terms that cancel leave of a right one. */
+static bool is_wanted(const CheckItem *item, const CaseReport *r) {
+    const double gross = 1e-6;
+    bool found = r->verdict == PASS;
+    for (int i = 0; i < r->inputs; i++) {
+        const InputReport *in = &r->in[i];
+        double off = fabs(in->analytic - in->numeric);
+        found |= in->wrong && isfinite(in->numeric) && !(off <= gross * fmax(1, fabs(in->numeric)));
+    }
+    return !item->added || (found && strcmp(r->property, "read-only") != 0);
+}
+
+/* A teacher's case in which nothing depends on anything tells a right backward from none as little as it tells the function
+ * that was asked for from a constant. */
+static void ask_for_slope(const CheckPlan *p, const CheckItem *item, CaseReport *r) {
+    long elements = 0, sloped = 0;
+    for (int i = 0; i < r->inputs; i++) elements += r->in[i].coordinates, sloped += r->in[i].sloped;
+    if (!p->cases || p->reference || item->c.flat || r->verdict != PASS || !elements || sloped) return;
+    r->verdict = INCONCLUSIVE;
+    for (int i = 0; i < r->inputs; i++) {
+        r->in[i].verdict = INCONCLUSIVE, r->in[i].unclear = r->in[i].coordinates;
+        REPORT_SET(r->in[i].reason,
+                   "the output depends on no input: where that is meant, a case says so with .flat = true");
+    }
+}
+
+static void take_report(void *context, long i, const ChildEnd *end) {
+    Checking *c = context;
+    const CheckItem *item = &c->plan->item[i];
+    CaseReport *r = calloc(1, sizeof *r);
+    if (!r) error_no_memory("a report");
+    if (end->fate == CHILD_DONE && end->size == sizeof *r)
+        memcpy(r, end->result, sizeof *r);
+    else
+        not_checked(r, item, end, &c->limits, NULL);
+    if (r->endless && ++c->endless == ENOUGH_LOOPS) c->limits.seconds /= PART, c->judge.seconds /= PART;
+    plan_describe(c->plan, item, r);
+    ask_for_slope(c->plan, item, r);
+    c->report[i] = r;
+    for (; c->next < c->plan->items && c->report[c->next]; free(c->report[c->next++]))
+        if (is_wanted(&c->plan->item[c->next], c->report[c->next])) c->sink(c->context, c->report[c->next]);
+}
+
+void plan_run(const CheckPlan *p, void (*sink)(void *context, const CaseReport *r), void *context) {
+    Checking c = {.plan = p, .limits = p->limits, .judge = p->limits, .sink = sink, .context = context};
+    c.report = calloc((size_t)p->items + 1, sizeof *c.report);
+    if (!c.report) error_no_memory("reports");
+    /* Where there is a host, it is the one that runs out of time first. */
+    if (p->library) c.judge = (ChildLimits){.seconds = 2 * p->limits.seconds + 1};
+    child_run_all(p->items, p->at_once, &c.judge, check_item, take_report, &c);
+    free(c.report);
+}

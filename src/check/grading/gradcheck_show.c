@@ -1,0 +1,136 @@
+#include "check/grading/gradcheck_show.h"
+#include "base/arena.h"
+#include "base/clock.h"
+#include "check/gradcheck/agreement.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* Counts one more case. */
+static void add_to_totals(CheckTotals *t, const CaseReport *r) {
+    if (strcmp(t->last_op, r->op) != 0) {
+        t->operations++;
+        snprintf(t->last_op, sizeof t->last_op, "%s", r->op);
+    }
+    t->cases++;
+    t->passed += r->verdict == PASS;
+    t->failed += r->verdict == FAIL;
+    t->inconclusive += r->verdict == INCONCLUSIVE;
+    for (int i = 0; i < r->inputs; i++) {
+        const InputReport *in = &r->in[i];
+        t->gradients++;
+        t->elements += in->coordinates;
+        t->kinks += in->kinks;
+        t->flat += in->flat;
+        if (in->verdict != PASS || !(in->error > t->worst)) continue;
+        t->worst = in->error;
+        snprintf(t->worst_at, sizeof t->worst_at, "%s/%s", r->op, r->name);
+    }
+}
+
+Verdict totals_verdict(const CheckTotals *t) {
+    return t->failed ? FAIL : t->inconclusive ? INCONCLUSIVE : PASS;
+}
+
+/* One line an operation, from the totals of its reports. */
+static void overview_heading(FILE *out) {
+    fprintf(out, "%-22s %6s %10s %9s %12s  %s\n", "operation", "cases", "gradients", "elements",
+            "worst error", "verdict");
+}
+
+static void overview_row(const CheckTotals *t) {
+    printf("%-22s %6ld %10ld %9ld", t->last_op, t->cases, t->gradients, t->elements);
+    gradcheck_number(stdout, 12, t->worst, t->passed > 0);
+    printf("  %s", gradcheck_verdict_text(totals_verdict(t)));
+    if (t->failed) printf(" (%ld of %ld)", t->failed, t->cases);
+    gradcheck_remarks(stdout, t->kinks, t->flat, 0);
+}
+
+static const char *plural(long n) {
+    return n == 1 ? "" : "s";
+}
+
+/* The last lines: counts, and a line of its own where something is inconclusive. */
+static void summary(const CheckTotals *t, double seconds) {
+    printf("\n%ld operation%s, %ld case%s, %ld gradient%s, %ld element%s in %.1f s\n", t->operations,
+           plural(t->operations), t->cases, plural(t->cases), t->gradients, plural(t->gradients), t->elements,
+           plural(t->elements), seconds);
+    if (t->passed && t->worst > 0) printf("worst relative error %.1e (%s)\n", t->worst, t->worst_at);
+    printf("%ld passed, %ld failed, %ld inconclusive\n", t->passed, t->failed, t->inconclusive);
+    if (t->inconclusive)
+        printf("INCONCLUSIVE: %ld case%s could be neither proved nor refuted\n", t->inconclusive,
+               plural(t->inconclusive));
+}
+
+void show_start(Show *show, const ShowOptions *how) {
+    *show = (Show){.how = how, .start = clock_seconds()};
+    if (!how->json && !how->apart) (how->overview ? overview_heading : gradcheck_heading)(stdout);
+}
+
+static bool is_wrong(const CaseReport *r) {
+    bool wrong = false;
+    for (int i = 0; i < r->inputs; i++) wrong |= r->in[i].wrong && !r->by_reference;
+    return wrong;
+}
+
+/* The JSON lines of all reports; before the end of an operation of those before the first wrong one, of which the cases that
+ * follow have something to say. */
+static void print_json(Show *show, bool at_end) {
+    while (show->printed < show->count && (at_end || !is_wrong(&show->report[show->printed])))
+        gradcheck_json_report(stdout, show->how->file, show->report, show->count, show->printed++);
+}
+
+/* What all its reports say together. */
+static void end_of_operation(Show *show) {
+    if (!show->op.cases) return;
+    gradcheck_agree(show->report + show->count - show->op.cases, show->op.cases);
+    if (show->how->json) print_json(show, true);
+    if (show->how->overview && !show->how->json) overview_row(&show->op);
+    show->op = (CheckTotals){0};
+}
+
+void show_report(void *context, const CaseReport *r) {
+    Show *show = context;
+    if (show->op.cases && strcmp(show->op.last_op, r->op) != 0) end_of_operation(show);
+    add_to_totals(&show->op, r);
+    add_to_totals(&show->totals, r);
+    show->report = array_grown(show->report, show->count, &show->capacity, sizeof *show->report);
+    show->report[show->count++] = *r;
+    if (show->how->json)
+        print_json(show, false);
+    else if (!show->how->overview && !show->how->apart)
+        gradcheck_rows(stdout, r);
+    fflush(stdout);
+}
+
+void show_explanations(const Show *show) {
+    if (show->how->json) return;
+    gradcheck_explain_all(stdout, show->report, show->count);
+    for (long i = 0; show->how->curve && i < show->count; i++) gradcheck_curves(stdout, &show->report[i]);
+}
+
+bool show_write(const ShowOptions *how, const CaseReport *r, long count, double seconds, Error *e) {
+    const char *notes = how->notes ? how->notes : "";
+    return (!how->junit || junit_write(how->junit, r, count, seconds, notes, e)) &&
+           (!how->gradescope || gradescope_write(how->gradescope, r, count, seconds, notes, e));
+}
+
+void show_free(Show *show) {
+    free(show->report);
+    show->report = NULL;
+}
+
+bool show_finish(Show *show, Error *e) {
+    const ShowOptions *how = show->how;
+    const CheckTotals *t = &show->totals;
+    end_of_operation(show);
+    double seconds = clock_seconds() - show->start;
+    if (!how->apart) show_explanations(show);
+    if (!how->json && !how->apart) summary(t, seconds);
+    bool written = show_write(how, show->report, show->count, seconds, e);
+    show_free(show);
+    if (!written) return false;
+    if (t->failed)
+        return error_set(e, STATUS_NO, "%ld of %ld case%s failed", t->failed, t->cases, plural(t->cases));
+    return !t->inconclusive ||
+           error_set(e, STATUS_INCONCLUSIVE, "%ld of %ld cases are inconclusive", t->inconclusive, t->cases);
+}

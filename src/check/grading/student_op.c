@@ -1,0 +1,287 @@
+#include "check/grading/student_op.h"
+#include "base/child.h"
+#include "base/file.h"
+#include "base/system.h"
+#include <ctype.h>
+#include <dlfcn.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+const char *student_headers(char path[PATH_ROOM]) {
+    system_program(path, PATH_ROOM - 32);
+    for (char *slash; (slash = strrchr(path, '/'));) {
+        strcpy(slash, "/src/ops/ops.h");
+        bool here = access(path, R_OK) == 0;
+        strcpy(slash, here ? "/src" : "");
+        if (here) return path;
+    }
+    return strcpy(path, "src");
+}
+
+bool student_finds(const char *function) {
+    return dlsym(RTLD_DEFAULT, function) != NULL;
+}
+
+static const ChildLimits compile_limits = {.seconds = 20, .bytes = (size_t)4e9};
+
+enum { ARGUMENTS = 32 + STUDENT_MORE, CANNOT_RUN = 127 };
+
+typedef struct Compile {
+    StudentSource *all;
+    const char *headers;
+} Compile;
+
+/* $CC may hold options, which win: "gcc -O3". The headers are not the student's to be warned of. Names are those that the
+ * compiler shows by itself: with all of GNU's, <math.h> alone takes a quarter of the time. */
+static void run_compiler(void *context, long i) {
+    const Compile *c = context;
+    const StudentSource *s = &c->all[i];
+    const char *cc = getenv("CC");
+    char *words = strdup(cc && *cc ? cc : "cc"), source[4096];
+    char **argument = calloc(ARGUMENTS + strlen(words), sizeof *argument), *word = strtok(words, " \t");
+    int n = 0;
+    if (s->error.status) child_finish();
+    snprintf(source, sizeof source, "%s", s->library);
+    setenv("TMPDIR", dirname(source), 1); /* a compiler that is ended leaves files */
+    for (; word && *word != '-'; word = strtok(NULL, " \t")) argument[n++] = word;
+    snprintf(source, sizeof source, "%s%s", s->source[0] == '-' ? "./" : "", s->source);
+    static char *const flags[] = {"-std=c11",
+                                  "-D_DEFAULT_SOURCE",
+                                  "-O1",
+                                  "-fPIC",
+                                  "-shared",
+                                  "-MD",
+                                  "-Wall",
+                                  "-Wextra",
+                                  "-Wno-missing-field-initializers",
+                                  "-Wno-unused-parameter",
+                                  "-ffp-contract=fast",
+                                  "-fno-math-errno",
+                                  "-fno-trapping-math",
+                                  "-fdiagnostics-color=never",
+                                  sizeof(real) == sizeof(double) ? "-DREAL_DOUBLE" : "-DREAL_FLOAT"};
+    for (size_t f = 0; f < sizeof flags / sizeof *flags; f++) argument[n++] = flags[f];
+    for (; word; word = strtok(NULL, " \t")) argument[n++] = word;
+    if (s->open) argument[n++] = "-fno-inline";
+    if (s->errors) argument[n++] = "-O0", argument[n++] = "-w";
+    for (const char *const *flag = s->quiet; flag && *flag; flag++) argument[n++] = (char *)*flag;
+    for (const char *const *flag = system_loadable(s->open); *flag; flag++) argument[n++] = (char *)*flag;
+    /* A name misspelt in a teacher's cases would have every file crash. */
+    if (s->open) argument[n++] = "-Werror=implicit-function-declaration";
+    if (s->beside) argument[n++] = "-iquote", argument[n++] = dirname(strdup(s->beside));
+    argument[n++] = "-isystem";
+    argument[n++] = strdup(c->headers);
+    argument[n++] = source;
+    for (int k = 0; k < STUDENT_MORE && s->more[k]; k++) argument[n++] = strdup(s->more[k]);
+    argument[n++] = "-o";
+    argument[n++] = strdup(s->library);
+    execvp(argument[0], argument);
+    printf("%s: cannot be run", argument[0]);
+    fflush(stdout);
+    _exit(CANNOT_RUN);
+}
+
+/* The first line that speaks of an error, or the first at all. */
+static const char *first_error(char *text) {
+    char *line = strstr(text, "error:");
+    if (!line) line = strstr(text, "undefined");
+    while (line && line > text && line[-1] != '\n') line--;
+    if (!line) line = text;
+    line[strcspn(line, "\n")] = 0;
+    return line;
+}
+
+/* The lines that warn, without what the compiler draws below them. */
+static void take_warnings(const char *printed, char *warnings) {
+    for (const char *line = printed; *line;) {
+        int length = (int)strcspn(line, "\n");
+        const char *word = strstr(line, "warning: ");
+        size_t used = strlen(warnings);
+        if (word && word < line + length && used + (size_t)length + 2 < STUDENT_WARNINGS)
+            sprintf(warnings + used, "%.*s\n", length, line);
+        line += length + (line[length] == '\n');
+    }
+}
+
+static void compiled(void *context, long i, const ChildEnd *end) {
+    StudentSource *s = &((const Compile *)context)->all[i];
+    char text[CHILD_TEXT], printed[CHILD_PRINTED + 1];
+    if (s->error.status) return;
+    strcpy(printed, end->printed);
+    if (s->errors) snprintf(s->errors, STUDENT_ERRORS, "%s", end->printed);
+    if (end->fate == CHILD_EXITED && end->number == 0)
+        take_warnings(printed, s->warnings);
+    else if (end->fate == CHILD_EXITED && end->number == CANNOT_RUN)
+        error_set(&s->error, STATUS_BUG, "CC: %s", printed);
+    else if (end->fate == CHILD_EXITED)
+        error_set(&s->error, STATUS_NO, "does not compile: %s", first_error(printed));
+    else
+        error_set(&s->error, STATUS_NO, "does not compile: the compiler %s",
+                  child_text(text, end, &compile_limits));
+}
+
+static void look_for(StudentSource *s, const char *headers) {
+    char header[4096];
+    struct stat file;
+    snprintf(header, sizeof header, "%s/ops/ops.h", headers);
+    if (access(s->source, R_OK) != 0 || stat(s->source, &file) != 0)
+        error_set(&s->error, STATUS_NO_INPUT, "%s: cannot be read", s->source);
+    else if (S_ISDIR(file.st_mode))
+        error_set(&s->error, STATUS_NO_INPUT, "%s: found a folder, need a C file", s->source);
+    else if (S_ISREG(file.st_mode) && file.st_size == 0)
+        error_set(&s->error, STATUS_NO, "is empty");
+    else if (access(header, R_OK) != 0)
+        error_set(&s->error, STATUS_NO_INPUT, "%s: cannot be read: operations need it", header);
+}
+
+bool student_compile(StudentSource *s, int count, const char *headers) {
+    Compile c = {s, headers};
+    bool ok = true;
+    for (int i = 0; i < count; i++) {
+        s[i].error = (Error){0}, s[i].warnings[0] = 0;
+        look_for(&s[i], headers);
+    }
+    child_run_all(count, count, &compile_limits, run_compiler, compiled, &c);
+    for (int i = 0; i < count; i++) ok &= s[i].error.status == STATUS_DONE;
+    return ok;
+}
+
+/* The linker gives a student's code these for malloc, calloc and realloc: where the limit of memory is met, it ends with
+ * a word about it, and not with a crash on a null pointer. */
+void *__wrap_malloc(size_t bytes);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *old, size_t bytes);
+
+static void *checked(void *p, size_t bytes) {
+    if (p || !bytes) return p;
+    fprintf(stderr, "\nran out of memory: asked for %zu bytes more than its limit allows\n", bytes);
+    _exit(STATUS_NO_MEMORY);
+}
+
+void *__wrap_malloc(size_t bytes) {
+    return checked(malloc(bytes), bytes);
+}
+
+void *__wrap_calloc(size_t count, size_t size) {
+    return checked(calloc(count, size), count * size);
+}
+
+void *__wrap_realloc(void *old, size_t bytes) {
+    return checked(realloc(old, bytes), bytes);
+}
+
+/* Replaces comments and the insides of strings by blanks. */
+static void blank_comments(char *text) {
+    for (char *p = text; *p; p++) {
+        char quote = *p;
+        if (quote == '"' || quote == '\'') {
+            for (p++; *p && *p != quote && *p != '\n'; p++) {
+                if (*p == '\\' && p[1]) *p++ = ' ';
+                *p = ' ';
+            }
+            if (!*p) return;
+        } else if (p[0] == '/' && p[1] == '*') {
+            char *end = strstr(p + 2, "*/");
+            size_t length = end ? (size_t)(end + 2 - p) : strlen(p);
+            memset(p, ' ', length);
+            p += length - 1;
+        } else if (p[0] == '/' && p[1] == '/') {
+            size_t length = strcspn(p, "\n");
+            memset(p, ' ', length);
+            p += length - 1;
+        }
+    }
+}
+
+static bool is_name(char c) {
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+int student_names(const char *source, char (*names)[STUDENT_NAME], int most, Error *e) {
+    char *text;
+    size_t size;
+    int count = 0;
+    if (!file_read(source, 1 << 24, &text, &size, e)) return 0;
+    blank_comments(text);
+    for (char *p = text; (p = strstr(p, "op_")) && count < most; p++) {
+        const char *before = p;
+        while (before > text && isspace((unsigned char)before[-1])) before--;
+        bool defines = before < p && before - text >= 2 && strncmp(before - 2, "Op", 2) == 0 &&
+                       (before - text == 2 || !is_name(before[-3]));
+        size_t length = 3;
+        while (is_name(p[length])) length++;
+        const char *after = p + length;
+        while (isspace((unsigned char)*after)) after++;
+        if (!defines || *after != '=' || length - 3 == 0 || length - 3 >= STUDENT_NAME) continue;
+        snprintf(names[count++], STUDENT_NAME, "%.*s", (int)(length - 3), p + 3);
+    }
+    free(text);
+    if (!count) error_set(e, STATUS_NO, "defines no operation: found no `const Op op_NAME = {…}`");
+    return count;
+}
+
+/* LIBRARY without .so, and .d. */
+static void dependency_path(const char *library, char path[4096]) {
+    snprintf(path, 4096, "%s", library);
+    char *dot = strrchr(path, '.');
+    snprintf(dot ? dot : path, 4, ".d");
+}
+
+char *student_includes(const char *library, const char *headers) {
+    char path[4096], *text, *found = NULL;
+    size_t size, length = strlen(headers);
+    Error e = {0};
+    dependency_path(library, path);
+    if (!file_read(path, 1 << 24, &text, &size, &e)) return NULL;
+    strtok(text, " \\\n");
+    for (char *word; (word = strtok(NULL, " \\\n")) && !found;) {
+        if (strncmp(word, headers, length) == 0 && directory_ends_in(word + length, ".c"))
+            found = strdup(word + length + 1);
+    }
+    free(text);
+    return found;
+}
+
+/* Why a library cannot be loaded: most often it calls what is not there for it. */
+static bool cannot_be_loaded(Error *e) {
+    const char *why = dlerror(), *colon = strstr(why, ": "), *symbol = strstr(why, "undefined symbol: tape_");
+    if (!symbol) return error_set(e, STATUS_NO, "cannot be loaded: %s", colon ? colon + 2 : why);
+    symbol = strchr(symbol, ':') + 2;
+    return error_set(e, STATUS_NO,
+                     "calls %.*s, which is not there for it: an exercise is solved without the operations of "
+                     "this project",
+                     (int)strcspn(symbol, " ,:"), symbol);
+}
+
+void *student_symbol(const char *library, const char *name) {
+    void *handle = dlopen(library, RTLD_LAZY | RTLD_LOCAL);
+    return handle ? dlsym(handle, name) : NULL;
+}
+
+bool student_load_solution(const char *library, const char *name, Error *e) {
+    char symbol[STUDENT_NAME + 8];
+    snprintf(symbol, sizeof symbol, "tape_%.*s", STUDENT_NAME, name);
+    void *handle = dlopen(library, RTLD_NOW | RTLD_GLOBAL), *function = handle ? dlsym(handle, symbol) : NULL;
+    if (!handle) return cannot_be_loaded(e);
+    if (!function)
+        return error_set(e, STATUS_NO, "defines no %s that can be seen from outside, and the cases call it",
+                         symbol);
+    return true;
+}
+
+const Op *student_load(const char *library, const char *name, bool lazily, Error *e) {
+    char symbol[STUDENT_NAME + 3];
+    snprintf(symbol, sizeof symbol, "op_%s", name);
+    void *handle = dlopen(library, (lazily ? RTLD_LAZY : RTLD_NOW) | RTLD_LOCAL);
+    if (!handle) {
+        cannot_be_loaded(e);
+        return NULL;
+    }
+    const Op *op = dlsym(handle, symbol);
+    if (!op) error_set(e, STATUS_NO, "defines no %s that can be seen from outside: is it static?", symbol);
+    return op;
+}

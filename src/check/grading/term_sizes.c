@@ -1,0 +1,125 @@
+#include "check/grading/term_sizes.h"
+#include "base/pool.h"
+#include "base/random.h"
+#include <fenv.h>
+#include <math.h>
+#include <string.h>
+
+enum { TRIALS = 8 };
+static const double delta = 0x1p-16;
+
+static double change_of(const UlpResults *a, const UlpResults *b, int p, long i) {
+    double change = fabs((double)a->part[p].value[i] - (double)b->part[p].value[i]);
+    return isfinite(change) ? change : 0;
+}
+
+/* The response to a change by δ, as a part of δ. One that does not shrink with δ, to δ/16, is a jump (a winner that
+ * changes, a sign): that says nothing of the size of terms. */
+static double response(const UlpResults *base, const UlpResults *changed, const UlpResults *less, int p,
+                       long i) {
+    double change = change_of(base, changed, p, i);
+    return change_of(base, less, p, i) <= change / 4 ? change / delta : 0;
+}
+
+/* Each number of an input changed by a part of itself, one after the other. */
+static void measure_number(UlpCase *s, const UlpResults *base, TermSizes *sizes, real *number,
+                           UlpResults changed[2]) {
+    real kept = *number;
+    *number = (real)((double)kept * (1 + delta));
+    ulp_compute(s, &changed[0]);
+    *number = (real)((double)kept * (1 + delta / 16));
+    ulp_compute(s, &changed[1]);
+    *number = kept;
+    for (int p = 0; p < base->parts; p++)
+        for (long i = 0; i < base->part[p].count; i++)
+            sizes->of[p][i] += response(base, &changed[0], &changed[1], p, i);
+}
+
+static void measure_inputs(UlpCase *s, const UlpResults *base, TermSizes *sizes) {
+    UlpResults changed[2] = {ulp_results(s), ulp_results(s)};
+    for (int k = 0; k < s->point.inputs; k++) {
+        const PointInput *in = &s->point.in[k];
+        for (long i = 0; in->same_as < 0 && i < in->count / in->repeats; i++)
+            measure_number(s, base, sizes, point_element(in, i), changed);
+    }
+    for (long i = 0; s->backward && i < s->outputs; i++) measure_number(s, base, sizes, &s->dy[i], changed);
+}
+
+/* Every input changed at random, up or down, by up to `most` of itself, and at least half of that: so that it has all
+ * digits of a double. */
+static void jitter(UlpCase *s, uint64_t trial, double most) {
+    for (int k = 0; k < s->point.inputs; k++) {
+        const PointInput *in = &s->point.in[k];
+        uint64_t key = random_key(trial, (uint64_t)k);
+        for (long i = 0; in->same_as < 0 && i < in->count / in->repeats; i++) {
+            double change = most * (0.5 + random_bits(key, (uint64_t)(2 * i)) * 0x1p-33);
+            if (random_bits(key, (uint64_t)(2 * i + 1)) & 1) change = -change;
+            *point_element(in, i) = (real)((double)in->value[i] * (1 + change));
+        }
+    }
+}
+
+static void restore(UlpCase *s) {
+    for (int k = 0; k < s->point.inputs; k++) point_restore(&s->point, k);
+}
+
+/* What the twin's own roundings amount to, in units of its precision: it is run with all of them up, down and towards
+ * zero, and at points near by, because products of floats are exact in double. */
+static void measure_rounding(UlpCase *s, TermSizes *sizes) {
+    static const int modes[] = {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
+    UlpResults nearest = ulp_results(s), turned = ulp_results(s);
+    for (uint64_t trial = 0; trial < TRIALS; trial++) {
+        jitter(s, trial, delta);
+        ulp_compute(s, &nearest);
+        for (size_t m = 0; m < sizeof modes / sizeof *modes; m++) {
+            fesetround(modes[m]);
+            ulp_compute(s, &turned);
+            fesetround(FE_TONEAREST);
+            for (int p = 0; p < nearest.parts; p++)
+                for (long i = 0; i < nearest.part[p].count; i++)
+                    sizes->of[p][i] =
+                        fmax(sizes->of[p][i], change_of(&nearest, &turned, p, i) / (double)REAL_EPSILON);
+        }
+    }
+    restore(s);
+}
+
+/* What forward saves is rounded, and agrees with the inputs only so far: backward sees it beside inputs that have
+ * changed meanwhile. */
+static void backward_in_disagreement(UlpCase *s, const UlpResults *base, UlpResults *r, uint64_t trial,
+                                     double most) {
+    point_ready(&s->point, 0);
+    check_run_forward(&s->run);
+    jitter(s, trial, most);
+    check_run_backward(&s->run, s->dy);
+    ulp_take_gradients(s, r);
+    memcpy(r->part[0].value, base->part[0].value, (size_t)base->part[0].count * sizeof(real));
+    restore(s);
+}
+
+static void measure_disagreement(UlpCase *s, const UlpResults *base, TermSizes *sizes) {
+    UlpResults changed = ulp_results(s), less = ulp_results(s);
+    for (uint64_t trial = TRIALS; s->backward && trial < 2 * TRIALS; trial++) {
+        backward_in_disagreement(s, base, &changed, trial, delta);
+        backward_in_disagreement(s, base, &less, trial, delta / 16);
+        for (int p = 1; p < base->parts; p++)
+            for (long i = 0; i < base->part[p].count; i++)
+                sizes->of[p][i] = fmax(sizes->of[p][i], response(base, &changed, &less, p, i));
+    }
+}
+
+TermSizes term_sizes(UlpCase *s, const UlpResults *base) {
+    TermSizes sizes = {0};
+    pool_set_threads(1);
+    for (int p = 0; p < base->parts; p++) {
+        const struct UlpResult *part = &base->part[p];
+        sizes.of[p] = arena_alloc(s->arena, (size_t)(part->count + 1) * sizeof(double));
+    }
+    measure_inputs(s, base, &sizes);
+    measure_rounding(s, &sizes);
+    measure_disagreement(s, base, &sizes);
+    for (int p = 0; p < base->parts; p++)
+        for (long i = 0; i < base->part[p].count; i++)
+            sizes.of[p][i] = fmax(sizes.of[p][i], fabs((double)base->part[p].value[i]));
+    return sizes;
+}

@@ -1,0 +1,70 @@
+#include "explain/pictures/axis.h"
+#include <math.h>
+
+Axis axis_over(double low, double high, bool log) {
+    if (!(low <= high)) low = log ? 1 : 0, high = log ? 10 : 1;
+    double least = fmax(fabs(low), fabs(high)) * 1e-9; /* what doubles still tell apart, with room */
+    if (high - low <= least) {
+        double more = low == 0 ? 1 : fabs(low) / 2;
+        low -= more;
+        high += more;
+    }
+    return (Axis){low, high, log};
+}
+
+double axis_place(const Axis *a, double value) {
+    if (!isfinite(value) || (a->log && value <= 0)) return NAN;
+    return a->log ? log(value / a->low) / log(a->high / a->low) : (value - a->low) / (a->high - a->low);
+}
+
+void axis_widen(double *low, double *high, const double *values, long count, bool log) {
+    for (long i = 0; i < count; i++) {
+        if (!isfinite(values[i]) || (log && values[i] <= 0)) continue;
+        *low = fmin(*low, values[i]);
+        *high = fmax(*high, values[i]);
+    }
+}
+
+/* 1, 2 or 5 times a power of ten: the least such step that needs no more than `most` ticks. */
+static int even_ticks(const Axis *a, int most, double *ticks) {
+    static const double factors[] = {1, 2, 5};
+    double power = pow(10, floor(log10((a->high - a->low) / most)) - 1), slack = (a->high - a->low) * 1e-9;
+    for (;; power *= 10)
+        for (int f = 0; f < 3; f++) {
+            double step = power * factors[f], first = ceil((a->low - slack) / step),
+                   last = floor((a->high + slack) / step);
+            if (last - first + 1 > most) continue;
+            int count = 0;
+            for (double i = first; i <= last; i++) ticks[count++] = i * step + 0.0; /* no -0 */
+            return count;
+        }
+}
+
+/* Powers of ten, every second or third where they are many. */
+static int power_ticks(const Axis *a, int most, double *ticks) {
+    double first = ceil(log10(a->low) - 1e-9), last = floor(log10(a->high) + 1e-9),
+           step = ceil((last - first + 1) / most);
+    int count = 0;
+    for (double p = first; p <= last; p += step) ticks[count++] = pow(10, p);
+    return count;
+}
+
+/* 1, 2 and 5 times every power of ten. Returns most + 1 where they are more. */
+static int near_ticks(const Axis *a, int most, double *ticks) {
+    static const double factors[] = {1, 2, 5};
+    int count = 0;
+    for (double power = pow(10, floor(log10(a->low))); power <= a->high; power *= 10)
+        for (int f = 0; f < 3; f++) {
+            if (power * factors[f] < a->low * (1 - 1e-9) || power * factors[f] > a->high * (1 + 1e-9))
+                continue;
+            if (count == most) return most + 1;
+            ticks[count++] = power * factors[f];
+        }
+    return count;
+}
+
+int axis_ticks(const Axis *a, int most, double *ticks) {
+    if (!a->log) return even_ticks(a, most, ticks);
+    int near = near_ticks(a, most, ticks);
+    return near < 2 ? even_ticks(a, most, ticks) : near <= most ? near : power_ticks(a, most, ticks);
+}

@@ -1,0 +1,166 @@
+/* Charts on a terminal: lines of marks over a grid of characters, and bars. */
+#include "explain/pictures/draw.h"
+#include <math.h>
+
+enum { HEIGHT = 15, WIDEST = 240, TICKS = 6, TICK_TEXT = 16, Y_LABEL = 9 };
+
+/* The marks: 0 where there is none, else 1 + the number of the series. */
+typedef struct Grid {
+    int width;
+    unsigned char mark[HEIGHT][WIDEST];
+} Grid;
+
+static int row_of(double place) {
+    return (int)lround((1 - place) * (HEIGHT - 1));
+}
+
+static bool inside(double place) {
+    return place >= -1e-9 && place <= 1 + 1e-9;
+}
+
+/* Marks column `column` from the row where the line was in the column before to where it is now. */
+static void mark(Grid *g, int column, int row, int *before, unsigned char who) {
+    int from = *before < 0 ? row : *before < row ? *before + 1 : *before > row ? *before - 1 : row;
+    int step = from <= row ? 1 : -1;
+    for (int r = from;; r += step) {
+        g->mark[r][column] = who;
+        if (r == row) break;
+    }
+    *before = row;
+}
+
+static void mark_points(Grid *g, const Series *s, const Axis *x, const Axis *y, unsigned char who) {
+    for (long i = 0; i < s->count; i++) {
+        double px = axis_place(x, series_x(s, i)), py = axis_place(y, s->y[i]);
+        if (inside(px) && inside(py)) g->mark[row_of(py)][(int)lround(px * (g->width - 1))] = who;
+    }
+}
+
+/* Every column that the line crosses, at the height where it crosses it. */
+static void mark_line(Grid *g, const Series *s, const Axis *x, const Axis *y, unsigned char who) {
+    double last_x = NAN, last_y = NAN;
+    int before = -1;
+    for (long i = 0; i < s->count; i++) {
+        double px = axis_place(x, series_x(s, i)) * (g->width - 1), py = axis_place(y, s->y[i]);
+        if (isnan(px) || isnan(py)) continue;
+        for (int c = isnan(last_x) ? (int)lround(px) : (int)ceil(last_x);
+             c <= (int)lround(px) && c < g->width; c++) {
+            double share = isnan(last_x) || px <= last_x ? 1 : (c - last_x) / (px - last_x);
+            double place = share >= 1 ? py : last_y + share * (py - last_y);
+            if (inside(place))
+                mark(g, c, row_of(place), &before, who);
+            else
+                before = -1;
+        }
+        last_x = px;
+        last_y = py;
+    }
+}
+
+static void put_mark(const Terminal *t, int who) {
+    const Colour *c = &colours[who % COLOURS];
+    if (t->colour)
+        fprintf(t->out, "\033[38;5;%dm%c\033[0m", c->terminal, c->mark);
+    else
+        fputc(c->mark, t->out);
+}
+
+/* The numbers below the axis, each beginning under its tick, those left out that would run into the one before. */
+static void x_numbers(const Terminal *t, const Axis *x, int width) {
+    double ticks[TICKS];
+    int count = axis_ticks(x, TICKS, ticks), at = 0;
+    fprintf(t->out, "%*s ", Y_LABEL, "");
+    for (int i = 0; i < count; i++) {
+        char text[TICK_TEXT];
+        int length = snprintf(text, sizeof text, "%.6g", ticks[i]),
+            start = (int)lround(axis_place(x, ticks[i]) * (width - 1)) + 1;
+        if (start + length > width + 1) start = width + 1 - length;
+        if (i > 0 && start <= at) continue;
+        fprintf(t->out, "%*s%s", start - at, "", text);
+        at = start + length;
+    }
+    fputc('\n', t->out);
+}
+
+/* What an axis is, `indent` columns from the left. */
+static void name_line(const Terminal *t, const char *name, int indent) {
+    Label l = label_of(name, t->width > indent ? t->width - indent : 1, t->unicode);
+    fprintf(t->out, "%*s", indent, "");
+    label_write(t->out, &l);
+    fputc('\n', t->out);
+}
+
+static void legend(const LineChart *c, const Terminal *t) {
+    int at = 0;
+    for (long s = 0; s < c->count; s++) {
+        Label name = label_of(c->series[s].name, t->width - 4, t->unicode);
+        if (at && at + name.columns + 4 > t->width) fputc('\n', t->out), at = 0;
+        fputs("  ", t->out);
+        put_mark(t, (int)(s % COLOURS));
+        fputc(' ', t->out);
+        label_write(t->out, &name);
+        at += name.columns + 4;
+    }
+    fputc('\n', t->out);
+}
+
+static void draw_grid(const Grid *g, const Axis *y, const Terminal *t) {
+    double ticks[TICKS];
+    int count = axis_ticks(y, TICKS, ticks);
+    for (int row = 0; row < HEIGHT; row++) {
+        char text[TICK_TEXT] = "";
+        for (int i = 0; i < count; i++)
+            if (row_of(axis_place(y, ticks[i])) == row) snprintf(text, sizeof text, "%.5g", ticks[i]);
+        fprintf(t->out, "%*s %s", Y_LABEL, text, t->unicode ? "│" : "|");
+        int last = g->width;
+        while (last > 0 && !g->mark[row][last - 1]) last--;
+        for (int i = 0; i < last; i++)
+            if (g->mark[row][i])
+                put_mark(t, g->mark[row][i] - 1);
+            else
+                fputc(' ', t->out);
+        fputc('\n', t->out);
+    }
+    fprintf(t->out, "%*s %s", Y_LABEL, "", t->unicode ? "└" : "+");
+    for (int i = 0; i < g->width; i++) fputs(t->unicode ? "─" : "-", t->out);
+    fputc('\n', t->out);
+}
+
+void draw_chart(const LineChart *c, const Terminal *t) {
+    Grid g = {.width = t->width - Y_LABEL - 2};
+    if (g.width > WIDEST) g.width = WIDEST;
+    if (g.width < 2) g.width = 2;
+    Axis x, y;
+    chart_axes(c, &x, &y);
+    for (long s = 0; s < c->count; s++) {
+        unsigned char who = (unsigned char)(s % COLOURS + 1);
+        (c->series[s].points ? mark_points : mark_line)(&g, &c->series[s], &x, &y, who);
+    }
+    if (c->y_name) name_line(t, c->y_name, Y_LABEL + 1);
+    draw_grid(&g, &y, t);
+    x_numbers(t, &x, g.width);
+    int end = g.width + Y_LABEL + 2 < t->width ? g.width + Y_LABEL + 2 : t->width;
+    if (c->x_name) name_line(t, c->x_name, end - label_of(c->x_name, end, t->unicode).columns);
+    if (c->count > 1) legend(c, t);
+}
+
+void draw_bars(const BarChart *b, const Terminal *t) {
+    int most = 1, value = 9;
+    for (long i = 0; i < b->count; i++) {
+        int one = label_of(b->labels[i], t->width / 3, t->unicode).columns;
+        if (one > most) most = one;
+    }
+    int room = t->width - most - value - 2;
+    if (room < 1) room = 1;
+    for (long i = 0; i < b->count; i++) {
+        Label label = label_of(b->labels[i], t->width / 3, t->unicode);
+        double share = b->values[i] / bars_most(b);
+        int length = share > 0 && isfinite(share) ? (int)lround(share * room) : 0;
+        fprintf(t->out, "%*s", most - label.columns, "");
+        label_write(t->out, &label);
+        fputc(' ', t->out);
+        for (int k = 0; k < length; k++) fputs(t->unicode ? "█" : "#", t->out);
+        fprintf(t->out, " %.5g\n", b->values[i]);
+    }
+    if (b->value_name) name_line(t, b->value_name, most + 1);
+}

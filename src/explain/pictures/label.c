@@ -1,0 +1,110 @@
+#include "explain/pictures/label.h"
+#include "base/utf8.h"
+#include <string.h>
+
+enum { REPLACEMENT = 0xFFFD, ELLIPSIS = 0x2026, OPEN_BOX = 0x2423, RETURN = 0x21B5, TAB = 0x21E5 };
+
+typedef struct Range {
+    uint32_t first, last;
+} Range;
+
+static bool within(uint32_t c, const Range *ranges, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (c >= ranges[i].first && c <= ranges[i].last) return true;
+    return false;
+}
+
+/* The blocks of marks that combine with the character before, and those of East Asian and pictorial characters:
+ * enough to set columns in line, without the tables of Unicode. */
+static const Range combining[] = {{0x300, 0x36F},   {0x483, 0x489},   {0x591, 0x5BD},   {0x64B, 0x65F},
+                                  {0x1AB0, 0x1AFF}, {0x1DC0, 0x1DFF}, {0x200B, 0x200D}, {0x20D0, 0x20FF},
+                                  {0x302A, 0x302F}, {0xFE00, 0xFE0F}, {0xFE20, 0xFE2F}};
+static const Range wide[] = {{0x1100, 0x115F},   {0x2E80, 0x303E},   {0x3041, 0xA4CF},   {0xAC00, 0xD7A3},
+                             {0xF900, 0xFAFF},   {0xFE30, 0xFE6F},   {0xFF00, 0xFF60},   {0xFFE0, 0xFFE6},
+                             {0x1F300, 0x1F64F}, {0x1F680, 0x1F6FF}, {0x1F900, 0x1FAFF}, {0x20000, 0x3FFFD}};
+
+int character_columns(uint32_t c) {
+    if (within(c, combining, sizeof combining / sizeof *combining)) return 0;
+    return within(c, wide, sizeof wide / sizeof *wide) ? 2 : 1;
+}
+
+/* Characters that have no shape of their own, or turn the direction of their neighbours. */
+static bool shapeless(uint32_t c) {
+    static const Range ranges[] = {{0, 0x1F},        {0x7F, 0x9F},     {0x61C, 0x61C},   {0x200E, 0x200F},
+                                   {0x2028, 0x202E}, {0x2066, 0x2069}, {0xFEFF, 0xFEFF}, {0xFFFE, 0xFFFF}};
+    return within(c, ranges, sizeof ranges / sizeof *ranges);
+}
+
+/* How a character is shown. */
+static uint32_t shown(uint32_t c, bool unicode) {
+    if (!unicode) return c == ' ' ? '_' : c == '\n' ? '/' : c > ' ' && c < 0x7F ? c : '?';
+    if (c == ' ') return OPEN_BOX;
+    if (c == '\n') return RETURN;
+    if (c == '\t') return TAB;
+    return shapeless(c) ? REPLACEMENT : c;
+}
+
+/* The next character of text, which is not at its end, and how many bytes it takes. */
+static uint32_t next(const char *text, size_t *bytes) {
+    uint32_t c;
+    int found = utf8_decode(text, strnlen(text, UTF8_MAX), &c);
+    *bytes = found ? (size_t)found : 1;
+    return found ? c : REPLACEMENT;
+}
+
+/* Blanks are shown where they are all that there is; between words they are blanks. */
+static bool only_blanks(const char *text) {
+    return text[strspn(text, " \t\n")] == 0;
+}
+
+Label label_of(const char *text, int most, bool unicode) {
+    Label l = {0};
+    bool blank = only_blanks(text);
+    if (most > LABEL_MOST) most = LABEL_MOST;
+    for (size_t bytes; *text; text += bytes) {
+        uint32_t c = next(text, &bytes);
+        c = c == ' ' && !blank ? c : shown(c, unicode);
+        int columns = character_columns(c);
+        if (l.columns + columns > most || l.count == LABEL_MOST) {
+            /* Room for the ellipsis. */
+            while (l.count && l.columns + 1 > most) l.columns -= character_columns(l.character[--l.count]);
+            if (l.count == LABEL_MOST) l.columns -= character_columns(l.character[--l.count]);
+            l.character[l.count++] = unicode ? ELLIPSIS : '~';
+            l.columns++;
+            break;
+        }
+        l.character[l.count++] = c;
+        l.columns += columns;
+    }
+    return l;
+}
+
+Label label_number(long number) {
+    char text[24];
+    snprintf(text, sizeof text, "%ld", number);
+    return label_of(text, LABEL_MOST, false);
+}
+
+void label_write(FILE *out, const Label *l) {
+    char bytes[UTF8_MAX];
+    for (int i = 0; i < l->count; i++) fwrite(bytes, 1, (size_t)utf8_encode(l->character[i], bytes), out);
+}
+
+/* What is written as a reference; a control character that XML may not hold as the sign for the unknown. */
+static void markup(FILE *out, uint32_t c) {
+    char bytes[UTF8_MAX];
+    if (c < 0x80 && strchr("<>&\"'", (int)c))
+        fprintf(out, "&#%u;", (unsigned)c);
+    else {
+        bool blank = c == '\n' || c == '\t';
+        fwrite(bytes, 1, (size_t)utf8_encode(!blank && shapeless(c) ? REPLACEMENT : c, bytes), out);
+    }
+}
+
+void label_markup(FILE *out, const Label *l) {
+    for (int i = 0; i < l->count; i++) markup(out, l->character[i]);
+}
+
+void markup_text(FILE *out, const char *text) {
+    for (size_t bytes; *text; text += bytes) markup(out, next(text, &bytes));
+}

@@ -1,0 +1,111 @@
+#include "explain/pictures/picture.h"
+#include "base/file.h"
+#include "explain/pictures/draw.h"
+#include <math.h>
+#include <stdlib.h>
+
+void picture_draw(const Picture *p, const Terminal *t) {
+    Label title = label_of(p->title, t->width, t->unicode);
+    label_write(t->out, &title);
+    fputc('\n', t->out);
+    switch (p->kind) {
+    case PICTURE_MAP: draw_map(&p->map, t); break;
+    case PICTURE_CHART: draw_chart(&p->chart, t); break;
+    case PICTURE_BARS: draw_bars(&p->bars, t); break;
+    case PICTURE_GRAPH: draw_graph(&p->graph, t); break;
+    case PICTURE_ARCS:
+        draw_map(&(HeatMap){.rows = p->arcs.count,
+                            .columns = p->arcs.count,
+                            .row_labels = p->arcs.labels,
+                            .column_labels = p->arcs.labels,
+                            .values = p->arcs.weights,
+                            .high = 1},
+                 t);
+        break;
+    }
+}
+
+static Size size_of(const Picture *p) {
+    switch (p->kind) {
+    case PICTURE_MAP: return svg_map_size(&p->map);
+    case PICTURE_CHART: return svg_chart_size(&p->chart);
+    case PICTURE_BARS: return svg_bars_size(&p->bars);
+    case PICTURE_GRAPH: return svg_graph_size(&p->graph);
+    default: return svg_arcs_size(&p->arcs);
+    }
+}
+
+/* An element that begins `down` pixels below the top of what it stands in. */
+static void write_svg(const Picture *p, double down, FILE *out) {
+    Size size = size_of(p);
+    fprintf(out,
+            "<svg role=\"img\" y=\"%.0f\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" "
+            "fill=\"currentColor\" font-family=\"system-ui, sans-serif\" font-size=\"%d\">\n<title>",
+            down, size.width, size.height, size.width, size.height, SVG_TEXT);
+    markup_text(out, p->title);
+    fputs("</title>\n<desc>", out);
+    markup_text(out, p->description ? p->description : p->title);
+    fputs("</desc>\n", out);
+    switch (p->kind) {
+    case PICTURE_MAP: svg_map(&p->map, out); break;
+    case PICTURE_CHART: svg_chart(&p->chart, out); break;
+    case PICTURE_BARS: svg_bars(&p->bars, out); break;
+    case PICTURE_ARCS: svg_arcs(&p->arcs, out); break;
+    case PICTURE_GRAPH: svg_graph(&p->graph, out); break;
+    }
+    fputs("</svg>\n", out);
+}
+
+void picture_svg(const Picture *p, FILE *out) {
+    write_svg(p, 0, out);
+}
+
+/* A page tells all that it shows its colours; a file of its own has to be told. */
+static const char colours_of_file[] =
+    "<style>svg{color:#1b1d21;background:#fff}"
+    "@media(prefers-color-scheme:dark){svg{color:#e4e6ea;background:#16181c}"
+    ".shade{stroke:#6cb4ff}}</style>\n";
+
+enum { HEADING = 2 * SVG_LINE, MARGIN = 12 };
+
+/* Every picture below its title. */
+static void write_file(const Picture *p, long count, FILE *out) {
+    Size all = {0};
+    for (long i = 0; i < count; i++) {
+        Size one = size_of(&p[i]);
+        double title = label_of(p[i].title, LABEL_MOST, true).columns * SVG_LETTER;
+        all.width = fmax(all.width, fmax(one.width, title));
+        all.height += HEADING + one.height;
+    }
+    fprintf(
+        out,
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"%d 0 %.0f %.0f\" "
+        "fill=\"currentColor\" font-family=\"system-ui, sans-serif\" font-size=\"%d\">\n%s",
+        all.width + 2 * MARGIN, all.height + MARGIN, -MARGIN, all.width + 2 * MARGIN, all.height + MARGIN,
+        SVG_TEXT, colours_of_file);
+    double down = 0;
+    for (long i = 0; i < count; i++) {
+        Label title = label_of(p[i].title, LABEL_MOST, true);
+        fprintf(out, "<text y=\"%.0f\" font-weight=\"bold\">", down + SVG_LINE + 4);
+        label_markup(out, &title);
+        fputs("</text>\n", out);
+        write_svg(&p[i], down + HEADING, out);
+        down += HEADING + size_of(&p[i]).height;
+    }
+    fputs("</svg>\n", out);
+}
+
+bool pictures_save(const Picture *p, long count, const char *path, Error *e) {
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (out) write_file(p, count, out);
+    if (!out || fclose(out) != 0 || !text) { /* closing may find no memory, and say nothing */
+        free(text);
+        return error_set(e, STATUS_NO_MEMORY, "%s: no memory for the picture", path);
+    }
+    File *f = file_create(path, e);
+    if (f) file_write(f, text, size);
+    free(text);
+    return f && file_commit(f, e);
+}

@@ -1,0 +1,75 @@
+/* What the drawings to a terminal and to SVG have in common. */
+#include "explain/pictures/draw.h"
+#include <math.h>
+
+const Colour colours[COLOURS] = {
+    {"#1f77d0", "", 33, '*'},         {"#d55e00", "7 3", 208, '+'}, {"#008f68", "2 3", 36, 'o'},
+    {"#a65fd0", "9 3 2 3", 134, 'x'}, {"#a0722a", "4 2", 136, '#'}, {"#808080", "1 2", 244, '%'},
+};
+
+Axis map_shades(const HeatMap *m) {
+    double low = m->low, high = m->high;
+    if (low == high) {
+        low = INFINITY, high = -INFINITY;
+        axis_widen(&low, &high, m->values, m->rows * m->columns, false);
+    }
+    return axis_over(low, high, false);
+}
+
+Label map_label(const char *const *labels, long at, int most, bool unicode) {
+    return labels ? label_of(labels[at], most, unicode) : label_number(at);
+}
+
+double series_x(const Series *s, long i) {
+    return s->x ? s->x[i] : (double)i;
+}
+
+void chart_axes(const LineChart *c, Axis *x, Axis *y) {
+    double x_low = INFINITY, x_high = -INFINITY, y_low = INFINITY, y_high = -INFINITY;
+    for (long s = 0; s < c->count; s++) {
+        const Series *one = &c->series[s];
+        for (long i = 0; i < one->count; i++) {
+            double at = series_x(one, i);
+            axis_widen(&x_low, &x_high, &at, 1, c->log_x);
+        }
+        axis_widen(&y_low, &y_high, one->y, one->count, c->log_y);
+    }
+    if (c->y_low != c->y_high) y_low = c->y_low, y_high = c->y_high;
+    *x = axis_over(x_low, x_high, c->log_x);
+    *y = axis_over(y_low, y_high, c->log_y);
+}
+
+bool graph_reads(const GraphStep *step, int other) {
+    for (int i = 0; i < step->count; i++)
+        if (step->reads[i] == other) return true;
+    return false;
+}
+
+/* A step goes on in the first lane that it is the last to read, or opens the first that is free. */
+Lanes graph_lanes(const Graph *g) {
+    Lanes l = {0};
+    int free_from[GRAPH_MOST] = {0}; /* the step from which on a lane is free */
+    for (int i = 0; i < g->count; i++) l.last[i] = i;
+    for (int i = 0; i < g->count; i++)
+        for (int k = 0; k < g->steps[i].count; k++) l.last[g->steps[i].reads[k]] = i;
+    for (int i = 0; i < g->count; i++) {
+        int lane = GRAPH_MOST;
+        for (int k = 0; k < g->steps[i].count; k++) {
+            int read = g->steps[i].reads[k];
+            if (l.last[read] == i && l.lane[read] < lane) lane = l.lane[read];
+        }
+        if (lane == GRAPH_MOST)
+            for (lane = 0; free_from[lane] > i;) lane++;
+        l.lane[i] = lane;
+        free_from[lane] = l.last[i] + 1;
+        if (lane >= l.count) l.count = lane + 1;
+    }
+    return l;
+}
+
+double bars_most(const BarChart *b) {
+    double most = 0;
+    for (long i = 0; i < b->count; i++)
+        if (isfinite(b->values[i])) most = fmax(most, b->values[i]);
+    return most > 0 ? most : 1;
+}

@@ -1,0 +1,115 @@
+/* A chart of lines as SVG. */
+#include "explain/pictures/draw.h"
+
+enum { WIDTH = 440, LEFT = 56, RIGHT = 12, TOP = 22, PLOT = 190, BELOW = 38, SAMPLE = 24, TICKS = 6 };
+
+/* Where the legend's entry for series s stands; in lines of WIDTH, the first of which is 0. */
+static int legend_place(const LineChart *c, long s, double *x) {
+    int line = 0;
+    double at = LEFT;
+    for (long i = 0;; i++) {
+        int room = label_of(c->series[i].name, LABEL_MOST, true).columns * SVG_LETTER + SAMPLE + 16;
+        if (at > LEFT && at + room > WIDTH) at = LEFT, line++;
+        if (i == s) break;
+        at += room;
+    }
+    *x = at;
+    return line;
+}
+
+Size svg_chart_size(const LineChart *c) {
+    double x;
+    int lines = c->count > 1 ? legend_place(c, c->count - 1, &x) + 1 : 0;
+    return (Size){WIDTH, TOP + PLOT + BELOW + lines * SVG_LINE + 4};
+}
+
+static void text(FILE *out, double x, double y, const char *anchor, const char *words) {
+    fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">", x, y, anchor);
+    markup_text(out, words);
+    fputs("</text>\n", out);
+}
+
+static double x_of(const Axis *a, double value) {
+    return LEFT + axis_place(a, value) * (WIDTH - LEFT - RIGHT);
+}
+
+static double y_of(const Axis *a, double value) {
+    return TOP + (1 - axis_place(a, value)) * PLOT;
+}
+
+static void axes(const LineChart *c, const Axis *x, const Axis *y, FILE *out) {
+    double ticks[TICKS];
+    char number[24];
+    fputs("<g stroke=\"currentColor\" stroke-opacity=\"0.2\">\n", out);
+    int count = axis_ticks(y, TICKS, ticks);
+    for (int i = 0; i < count; i++)
+        fprintf(out, "<path d=\"M%d %.1fH%d\"/>\n", LEFT, y_of(y, ticks[i]), WIDTH - RIGHT);
+    fprintf(out, "<path stroke-opacity=\"0.7\" d=\"M%d %dV%dH%d\" fill=\"none\"/>\n</g>\n", LEFT, TOP,
+            TOP + PLOT, WIDTH - RIGHT);
+    for (int i = 0; i < count; i++) {
+        snprintf(number, sizeof number, "%.5g", ticks[i]);
+        text(out, LEFT - 6, y_of(y, ticks[i]) + 4, "end", number);
+    }
+    count = axis_ticks(x, TICKS, ticks);
+    for (int i = 0; i < count; i++) {
+        snprintf(number, sizeof number, "%.6g", ticks[i]);
+        bool at_end = x_of(x, ticks[i]) > WIDTH - RIGHT - 20;
+        text(out, at_end ? WIDTH - 2 : x_of(x, ticks[i]), TOP + PLOT + 17, at_end ? "end" : "middle", number);
+    }
+    if (c->y_name) text(out, 2, 13, "start", c->y_name);
+    if (c->x_name) text(out, WIDTH - 2, TOP + PLOT + 34, "end", c->x_name);
+}
+
+static bool within(const Axis *a, double value) {
+    double place = axis_place(a, value);
+    return place >= -1e-9 && place <= 1 + 1e-9;
+}
+
+/* Points outside the axes are left out, and the line with them. */
+static void draw_series(const Series *s, const Colour *colour, const Axis *x, const Axis *y, FILE *out) {
+    bool pen_down = false;
+    if (s->points)
+        fprintf(out, "<g fill=\"%s\" fill-opacity=\"0.7\">\n", colour->svg);
+    else
+        fprintf(out,
+                "<path fill=\"none\" stroke=\"%s\" stroke-width=\"2\" stroke-linejoin=\"round\""
+                " stroke-dasharray=\"%s\" d=\"",
+                colour->svg, *colour->dashes ? colour->dashes : "none");
+    for (long i = 0; i < s->count; i++) {
+        double at = series_x(s, i);
+        bool seen = within(x, at) && within(y, s->y[i]);
+        if (seen && s->points)
+            fprintf(out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"2.5\"/>\n", x_of(x, at), y_of(y, s->y[i]));
+        else if (seen)
+            fprintf(out, "%c%.1f %.1f", pen_down ? 'L' : 'M', x_of(x, at), y_of(y, s->y[i]));
+        pen_down = seen;
+    }
+    fputs(s->points ? "</g>\n" : "\"/>\n", out);
+}
+
+static void legend(const LineChart *c, FILE *out) {
+    for (long s = 0; s < c->count; s++) {
+        const Colour *colour = &colours[s % COLOURS];
+        double x, y = TOP + PLOT + BELOW + 12;
+        y += legend_place(c, s, &x) * SVG_LINE;
+        if (c->series[s].points)
+            fprintf(out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\" fill=\"%s\"/>\n", x + SAMPLE / 2., y - 4,
+                    colour->svg);
+        else
+            fprintf(out,
+                    "<path stroke=\"%s\" stroke-width=\"2\" stroke-dasharray=\"%s\" d=\"M%.1f %.1fh%d\"/>\n",
+                    colour->svg, *colour->dashes ? colour->dashes : "none", x, y - 4, SAMPLE - 4);
+        Label name = label_of(c->series[s].name, LABEL_MOST, true);
+        fprintf(out, "<text x=\"%.1f\" y=\"%.1f\">", x + SAMPLE, y);
+        label_markup(out, &name);
+        fputs("</text>\n", out);
+    }
+}
+
+void svg_chart(const LineChart *c, FILE *out) {
+    Axis x, y;
+    chart_axes(c, &x, &y);
+    axes(c, &x, &y, out);
+    for (long s = 0; s < c->count; s++) draw_series(&c->series[s], &colours[s % COLOURS], &x, &y, out);
+    if (c->count > 1) legend(c, out);
+}

@@ -1,0 +1,29 @@
+#include "explain/pictures/terminal.h"
+#include "base/system.h"
+#include <langinfo.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { USUAL_COLUMNS = 80 };
+
+int terminal_columns(FILE *out) {
+    int columns = system_columns(fileno(out));
+    return columns ? columns : USUAL_COLUMNS;
+}
+
+bool terminal_unicode(void) {
+    void *before = system_locale("");
+    bool unicode = before && strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+    system_locale_back(before);
+    return unicode;
+}
+
+static bool has_colour(FILE *out) {
+    const char *kind = getenv("TERM"), *no = getenv("NO_COLOR");
+    return isatty(fileno(out)) && kind && *kind && strcmp(kind, "dumb") != 0 && !(no && *no);
+}
+
+Terminal terminal_of(FILE *out) {
+    return (Terminal){out, terminal_columns(out) - 1, has_colour(out), terminal_unicode()};
+}

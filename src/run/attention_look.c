@@ -1,0 +1,108 @@
+#include "run/attention_look.h"
+#include "kernels/arrays.h"
+#include <math.h>
+#include <stdlib.h>
+
+/* The attentions that there are, by their names in a weight file. */
+static const struct {
+    ModelKind kind;
+    const char *name, *file_name, *pattern;
+    bool in_decoder, to_source, from_source, causal;
+} kinds[] = {
+    {KIND_SEQ2SEQ, "Encoder", "encoder", "encoder.layers.%d.self_attn", .from_source = true,
+     .to_source = true},
+    {KIND_SEQ2SEQ, "Decoder, to itself", "decoder", "decoder.layers.%d.self_attn", .in_decoder = true,
+     .causal = true},
+    {KIND_SEQ2SEQ, "Decoder, to the encoder", "cross", "decoder.layers.%d.multihead_attn", .in_decoder = true,
+     .to_source = true},
+    {KIND_LM, "Each token, to those before it and itself", "text", "encoder.layers.%d.self_attn",
+     .causal = true},
+};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+void attention_groups(PageExample *x, const ModelConfig *c, const int32_t *source, long n,
+                      const int32_t *target, long m) {
+    x->groups = 0;
+    for (int i = 0; i < KINDS; i++) {
+        if (kinds[i].kind != c->kind) continue;
+        x->group[x->groups++] = (PageGroup){
+            .name = kinds[i].name,
+            .file_name = kinds[i].file_name,
+            .layers = kinds[i].in_decoder ? c->decoder_layers : c->encoder_layers,
+            .heads = c->heads,
+            .rows = kinds[i].from_source ? n : m,
+            .columns = kinds[i].to_source ? n : m,
+            .row_tokens = kinds[i].from_source ? source : target,
+            .column_tokens = kinds[i].to_source ? source : target,
+            .causal = kinds[i].causal,
+        };
+    }
+}
+
+/* Rounds a trace's weights [h, n, m] of every layer of a group. Returns where the next group's begin. */
+static uint16_t *take_weights(const PageGroup *g, const char *pattern, const Trace *trace, uint16_t *out) {
+    for (int layer = 0; layer < g->layers; layer++) {
+        char name[PARAMETER_NAME];
+        snprintf(name, sizeof name, pattern, layer);
+        const real *w = nn_trace_find(trace, name)->steps[0].weights->data;
+        for (int head = 0; head < g->heads; head++)
+            for (long i = 0; i < g->rows; i++, w += g->columns)
+                for (long j = 0; j < page_row_weights(g, i); j++)
+                    *out++ = (uint16_t)lround((double)w[j] * WEIGHT_ONE);
+    }
+    return out;
+}
+
+static void take(const PageExample *x, const ModelConfig *c, const Trace *trace, uint16_t *weights) {
+    for (int i = 0, g = 0; i < KINDS; i++)
+        if (kinds[i].kind == c->kind)
+            weights = take_weights(&x->group[g++], kinds[i].pattern, trace, weights);
+}
+
+/* The source is what the first group of a model that has one looks at; the target what the last looks from. */
+static bool fill(const PageExample *x, const ModelConfig *c, Tokens *source, Tokens *target, Error *e) {
+    const PageGroup *first = &x->group[0], *last = &x->group[x->groups - 1];
+    bool lm = c->kind == KIND_LM;
+    if (!tokens_new(target, 1, last->rows, e) || (!lm && !tokens_new(source, 1, first->columns, e)))
+        return false;
+    tokens_fill(target, TOKENS_PACKED, 1, last->rows, last->row_tokens, c->pad_id);
+    if (!lm) tokens_fill(source, TOKENS_PACKED, 1, first->columns, first->column_tokens, c->pad_id);
+    return true;
+}
+
+bool attention_look(const PageExample *x, Tape *t, Model *m, uint16_t *weights, int32_t *likeliest,
+                    Error *e) {
+    Tokens source = {0}, target = {0};
+    long V = m->config.vocab_size;
+    bool ok = fill(x, &m->config, &source, &target, e);
+    if (ok) {
+        Trace trace = {0};
+        Forward f = {t, m, &source, &target, .trace = weights ? &trace : NULL};
+        t->training = false;
+        Tensor *logits = nn_logits(&f, nn_hidden(&f));
+        ok = !tape_failed(t, e);
+        if (ok && weights) take(x, &m->config, &trace, weights);
+        for (long i = 0; ok && likeliest && i < target.sequences.total_rows; i++)
+            likeliest[i] = (int32_t)kernel_argmax(V, logits->data + i * V);
+        tape_reset(t);
+    }
+    tokens_free(&source);
+    tokens_free(&target);
+    return ok;
+}
+
+const char **attention_token_texts(const Tokenizer *k, long vocab_size, int32_t begin, int32_t end,
+                                   Error *e) {
+    size_t table = (size_t)vocab_size * sizeof(char *), room = UTF8_MAX + 1;
+    const char **text = malloc(table + (size_t)vocab_size * room);
+    if (!text) {
+        error_set(e, STATUS_NO_MEMORY, "memory: the texts of %ld tokens", vocab_size);
+        return NULL;
+    }
+    for (int32_t id = 0; id < vocab_size; id++) {
+        char *place = (char *)text + table + (size_t)id * room;
+        if (id < k->size) tokenizer_decode(k, &id, 1, place);
+        text[id] = id < k->size ? place : id == begin ? "begin" : id == end ? "end" : "pad";
+    }
+    return text;
+}

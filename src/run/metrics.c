@@ -1,0 +1,210 @@
+#include "run/metrics.h"
+#include "base/options.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char head[] = "task,step,tokens,seconds,params,train_loss,val_loss,val_accuracy,val_exact\n";
+
+/* Opens f->path for reading and writing, with `flags`. */
+static FILE *open_csv(const MetricsFile *f, int flags) {
+    int fd = open(f->path, O_RDWR | O_CREAT | O_CLOEXEC | flags, 0666);
+    return fd < 0 ? NULL : fdopen(fd, "r+");
+}
+
+static bool cannot_open(const MetricsFile *f, Error *e) {
+    return error_set(e, errno == ENOMEM ? STATUS_NO_MEMORY : STATUS_CANNOT_CREATE, "%s: %s", f->path,
+                     strerror(errno));
+}
+
+bool metrics_open(MetricsFile *f, const char *directory, bool replace, Error *e) {
+    *f = (MetricsFile){0};
+    if (!directory_file(f->path, directory, "metrics.csv", STATUS_CANNOT_CREATE, e) ||
+        !file_may_be_written(f->path, e))
+        return false;
+    if (replace && !(f->place = file_create(f->path, e))) return false;
+    f->csv = replace ? open_memstream(&f->rows, &f->size) : open_csv(f, O_TRUNC);
+    if (!f->csv) {
+        cannot_open(f, e);
+        file_abandon(f->place);
+        return false;
+    }
+    fputs(head, f->csv);
+    return true;
+}
+
+/* Reads a row, each of whose columns but the first holds a number or, from the sixth on, nothing. */
+static bool read_row(const char *line, long *step, double *seconds) {
+    enum { COLUMNS = 9, FIRST_OPTIONAL = 5 };
+    double value[COLUMNS] = {0};
+    const char *at = line + strcspn(line, ",");
+    for (int i = 1; i < COLUMNS; i++) {
+        if (*at != ',') return false;
+        char *end;
+        value[i] = strtod(at + 1, &end);
+        if (end == at + 1 && i < FIRST_OPTIONAL) return false;
+        at = end;
+    }
+    *step = (long)value[1], *seconds = value[3];
+    return strcmp(at, "\n") == 0;
+}
+
+/* Copies head and rows up to the step `evaluated` to `rows`, and leaves out what is damaged. Returns the first line that
+ * is damaged or missing; 0: there is none. *seconds is the fourth column of the last row. */
+static long copy_rows(FILE *csv, FILE *rows, long evaluated, double *seconds) {
+    char line[512];
+    long last = 0, damaged = 0, number = 1;
+    *seconds = 0;
+    if (!fgets(line, sizeof line, csv) || strcmp(line, head) != 0) damaged = 1;
+    fputs(head, rows);
+    for (long step; last < evaluated && fgets(line, sizeof line, csv);) {
+        double found;
+        bool whole = read_row(line, &step, &found) && step > last;
+        number++;
+        if (whole && step > evaluated) break;
+        if (whole)
+            fputs(line, rows), last = step, *seconds = found;
+        else if (!damaged)
+            damaged = number;
+    }
+    return damaged || last == evaluated ? damaged : number + 1;
+}
+
+/* Renames a file that is damaged to one that is not there yet. */
+static bool keep_aside(const MetricsFile *f, long line, Error *e) {
+    char aside[PATH_ROOM + 32];
+    int i = 1;
+    do snprintf(aside, sizeof aside, "%s.damaged-%d", f->path, i);
+    while (access(aside, F_OK) == 0 && i++ < 1000);
+    if (rename(f->path, aside) != 0) return cannot_open(f, e);
+    fprintf(stderr, "%s: line %ld is damaged or missing; the file is kept as %s\n", f->path, line, aside);
+    return true;
+}
+
+bool metrics_resume(MetricsFile *f, const char *directory, long evaluated, double *seconds, Error *e) {
+    *f = (MetricsFile){0};
+    if (!directory_file(f->path, directory, "metrics.csv", STATUS_CANNOT_CREATE, e) ||
+        !file_may_be_written(f->path, e))
+        return false;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *rows = open_memstream(&text, &size);
+    f->csv = open_csv(f, 0);
+    bool empty = f->csv && fgetc(f->csv) == EOF;
+    if (f->csv) rewind(f->csv);
+    long damaged = f->csv && rows ? copy_rows(f->csv, rows, evaluated, seconds) : 0;
+    bool ok = (f->csv && rows && fclose(rows) == 0) || cannot_open(f, e);
+    if (ok && !damaged) {
+        ok = ftruncate(fileno(f->csv), (off_t)size) == 0 || cannot_open(f, e);
+        fseek(f->csv, (long)size, SEEK_SET);
+    } else if (ok) {
+        fclose(f->csv);
+        ok = (empty || keep_aside(f, damaged, e)) && ((f->csv = open_csv(f, O_TRUNC)) || cannot_open(f, e));
+        if (ok) fwrite(text, 1, size, f->csv), fflush(f->csv);
+    }
+    free(text);
+    return ok;
+}
+
+/* Remembers the first failure, and says it. */
+static void failed(MetricsFile *f, const char *why) {
+    if (f->error.status != STATUS_DONE) return;
+    error_set(&f->error, STATUS_IO, "%s", why);
+    fprintf(stderr, "%s\n", why);
+}
+
+static void failed_here(MetricsFile *f) {
+    Error e = {0};
+    cannot_open(f, &e);
+    failed(f, e.text);
+}
+
+void metrics_place(MetricsFile *f) {
+    if (!f->place) return;
+    Error e = {0};
+    if (fflush(f->csv) != 0) failed_here(f);
+    file_write(f->place, f->rows, f->size);
+    bool placed = file_commit(f->place, &e);
+    f->place = NULL;
+    if (!placed) failed(f, e.text);
+    FILE *csv = open_csv(f, placed ? O_APPEND : O_TRUNC);
+    if (!csv) {
+        failed_here(f);
+        return;
+    }
+    if (!placed) fwrite(f->rows, 1, f->size, csv), fflush(csv);
+    fclose(f->csv);
+    free(f->rows);
+    f->csv = csv, f->rows = NULL;
+}
+
+void metrics_restore(MetricsFile *f) {
+    char block[4096];
+    if (f->place) {
+        file_abandon(f->place);
+        Error e = {0};
+        f->place = file_create(f->path, &e);
+        if (!f->place) failed(f, e.text);
+        return;
+    }
+    if (access(f->path, F_OK) == 0) return;
+    FILE *again = open_csv(f, O_TRUNC);
+    if (!again) {
+        if (errno != ENOENT) failed_here(f);
+        return;
+    }
+    fflush(f->csv);
+    rewind(f->csv);
+    for (size_t n; (n = fread(block, 1, sizeof block, f->csv));) fwrite(block, 1, n, again);
+    if (fflush(again) != 0) failed_here(f);
+    fclose(f->csv);
+    f->csv = again;
+}
+
+/* What was not measured leaves its column empty. */
+static void write_number(FILE *csv, double x) {
+    if (isnan(x))
+        fputc(',', csv);
+    else
+        fprintf(csv, ",%.6f", x);
+}
+
+void metrics_write(MetricsFile *f, const Metrics *m) {
+    fprintf(f->csv, "%s,%ld,%ld,%.3f,%ld", m->task, m->step, m->tokens, m->seconds, m->params);
+    write_number(f->csv, m->train_loss);
+    write_number(f->csv, m->val_loss);
+    write_number(f->csv, m->val_accuracy);
+    write_number(f->csv, m->val_exact);
+    fputc('\n', f->csv);
+    if (fflush(f->csv) != 0) failed_here(f);
+}
+
+bool metrics_close(MetricsFile *f, Error *e) {
+    if (fclose(f->csv) != 0 && f->error.status == STATUS_DONE)
+        error_set(&f->error, STATUS_IO, "%s: %s", f->path, strerror(errno));
+    free(f->rows);
+    file_abandon(f->place);
+    return f->error.status == STATUS_DONE || error_set(e, f->error.status, "%s", f->error.text);
+}
+
+/* JSON has no NaN and no infinity. */
+static void print_number(const char *name, double x) {
+    if (isfinite(x))
+        printf(", \"%s\": %.6g", name, x);
+    else
+        printf(", \"%s\": null", name);
+}
+
+void metrics_json(const Metrics *m) {
+    printf("{\"task\": \"%s\", \"step\": %ld, \"tokens\": %ld, \"seconds\": %.3f, \"params\": %ld", m->task,
+           m->step, m->tokens, m->seconds, m->params);
+    print_number("train_loss", m->train_loss);
+    print_number("val_loss", m->val_loss);
+    print_number("val_accuracy", m->val_accuracy);
+    if (!isnan(m->val_exact)) print_number("val_exact", m->val_exact);
+    printf("%s}\n", m->final ? ", \"final\": true" : "");
+    stdout_flush();
+}

@@ -1,0 +1,131 @@
+#include "run/progress.h"
+#include "base/clock.h"
+#include "base/utf8.h"
+#include "explain/pictures/sparkline.h"
+#include "explain/pictures/terminal.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A terminal is redrawn ten times a second; elsewhere a line tells of every tenth of the way. */
+#define REDRAW_SECONDS 0.1
+enum { LINES = 10, NARROWEST_BAR = 8, WIDEST_BAR = 30, TREND = 16, LINE = 1024 };
+
+/* A terminal that can move its cursor. */
+static bool can_redraw(void) {
+    const char *kind = getenv("TERM");
+    return isatty(STDERR_FILENO) && !(kind && strcmp(kind, "dumb") == 0);
+}
+
+Progress progress_start(const char *label, long total, bool quiet) {
+    return (Progress){.label = label,
+                      .total = total,
+                      .quiet = quiet,
+                      .terminal = !quiet && can_redraw(),
+                      .unicode = terminal_unicode(),
+                      .start = clock_seconds(),
+                      .shown = -1};
+}
+
+static int terminal_width(void) {
+    int width = terminal_columns(stderr);
+    return width < LINE ? width : LINE;
+}
+
+static int columns_of(const char *text) {
+    return (int)utf8_count(text, strlen(text));
+}
+
+/* "1:05", "2:03:04" */
+static const char *clock_text(char out[32], double seconds) {
+    long s = (long)(seconds + 0.5);
+    if (s >= 3600)
+        snprintf(out, 32, "%ld:%02ld:%02ld", s / 3600, s / 60 % 60, s % 60);
+    else
+        snprintf(out, 32, "%ld:%02ld", s / 60, s % 60);
+    return out;
+}
+
+/* "940", "12.3k", "4.56M": three digits. */
+static const char *short_number(char out[32], double x) {
+    static const char *const suffix[] = {"", "k", "M", "G"};
+    int i = 0;
+    while (x >= 999.5 && i < 3) x /= 1000, i++;
+    snprintf(out, 32, i && x < 9.995 ? "%.2f%s" : i && x < 99.95 ? "%.1f%s" : "%.0f%s", x, suffix[i]);
+    return out;
+}
+
+/* The line without its bar, and how many columns it takes. The less room there is the less it says: `left_out` counts
+ * what is missing. */
+static int compose(char out[LINE], const Progress *p, const Report *r, bool last, int left_out) {
+    double elapsed = clock_seconds() - p->start,
+           left = r->done > 0 ? elapsed / (double)r->done * (double)(p->total - r->done) : 0;
+    char clock[32], number[32], words[LINE / 4] = "", more[LINE / 4] = "", rate[64] = "", time[64] = "";
+    char trend[SPARKLINE_TEXT + 2] = "", spark[SPARKLINE_TEXT];
+    if (left_out < 5) snprintf(words, sizeof words, "  %s", r->words);
+    if (left_out < 4) snprintf(time, sizeof time, "  %s", clock_text(clock, last ? elapsed : left));
+    if (left_out < 4) strcat(time, last ? " taken" : " left");
+    if (left_out < 2 && p->terminal && p->trend.count > 1)
+        snprintf(trend, sizeof trend, " %s", sparkline(spark, p->trend.y, p->trend.count, TREND, p->unicode));
+    if (left_out < 3 && *r->more) snprintf(more, sizeof more, "  %s", r->more);
+    if (left_out < 1) snprintf(rate, sizeof rate, "  %s %s", short_number(number, r->rate), r->unit);
+    snprintf(out, LINE, " %ld/%ld%s%s%s%s%s", r->done, p->total, words, trend, more, rate, time);
+    return columns_of(out);
+}
+
+static void print_line(const Progress *p, const Report *r, bool last) {
+    char tail[LINE], bar[WIDEST_BAR + 4] = "", line[2 * LINE];
+    if (!p->terminal) {
+        compose(tail, p, r, last, 0);
+        fprintf(stderr, "%s%s\n", p->label, tail);
+        return;
+    }
+    /* The last column stays free: a character there would make some terminals begin a line. What can be left
+     * out first, the rate and the trend, gives way to the bar too. */
+    int width = terminal_width() - 1, room = width - columns_of(p->label), left_out = 0;
+    int used = compose(tail, p, r, last, left_out), bar_room = (int)strlen(" []") + NARROWEST_BAR;
+    while (used + (left_out < 2 ? bar_room : 0) > room && left_out < 5)
+        used = compose(tail, p, r, last, ++left_out);
+    int cells = room - used - (int)strlen(" []");
+    if (cells >= NARROWEST_BAR) {
+        if (cells > WIDEST_BAR) cells = WIDEST_BAR;
+        int full = p->total > 0 ? (int)((double)r->done / (double)p->total * cells) : cells;
+        char *end = bar + sprintf(bar, " [");
+        for (int i = 0; i < cells; i++) *end++ = i < full ? '#' : '.';
+        strcpy(end, "]");
+    }
+    snprintf(line, sizeof line, "%s%s%s", p->label, bar, tail);
+    size_t bytes = 0;
+    for (int columns = 0; line[bytes]; bytes++) {
+        bool starts = ((unsigned char)line[bytes] & 0xC0) != 0x80;
+        if (starts && columns == width) break;
+        columns += starts;
+    }
+    fprintf(stderr, "\r\033[K%.*s%s", (int)bytes, line, last ? "\n" : "");
+    fflush(stderr);
+}
+
+void progress_note(Progress *p, double value) {
+    if (p->terminal) history_add(&p->trend, 0, value);
+}
+
+void progress_show(Progress *p, const Report *r) {
+    if (p->quiet || r->done >= p->total) return;
+    double now = clock_seconds();
+    if (p->terminal ? p->shown >= 0 && now - p->shown < REDRAW_SECONDS
+                    : r->done * LINES < (p->lines + 1) * p->total)
+        return;
+    if (!p->terminal) p->lines = r->done * LINES / p->total;
+    p->shown = now;
+    print_line(p, r, false);
+}
+
+void progress_end(Progress *p, const Report *r) {
+    if (!p->quiet) print_line(p, r, true);
+}
+
+void progress_clear(Progress *p) {
+    if (p->terminal && p->shown >= 0) fprintf(stderr, "\r\033[K");
+    p->shown = -1;
+}

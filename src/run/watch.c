@@ -1,0 +1,202 @@
+#include "run/watch.h"
+#include "decoding/decode.h"
+#include "run/attention_look.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    LONGEST = 32,          /* tokens on an axis */
+    SHORTEST = 8,          /* to which that shrinks for a model of many heads */
+    FRAME_WEIGHTS = 40000, /* of all examples at one step: the page has a drawing and a number of each */
+    ALL_WEIGHTS = 400000,  /* of all steps that are kept: the page has two bytes of each */
+    OVER = 4,              /* tokens by which an answer may be too long */
+    PROMPT = 16,           /* tokens that a free text begins with */
+    CONTINUED = 40,        /* and goes on with */
+};
+
+/* ---- What is watched ---- */
+
+static void copy_row(WatchedRow *row, BatchRow from, const char *const *token) {
+    row->n = from.S;
+    row->m = from.T < WATCHED_TOKENS ? from.T : WATCHED_TOKENS;
+    memcpy(row->source, from.source, (size_t)row->n * sizeof *row->source);
+    memcpy(row->target_in, from.target_in, (size_t)row->m * sizeof *row->source);
+    memcpy(row->target_out, from.target_out, (size_t)row->m * sizeof *row->source);
+    const int32_t *ids = row->n ? row->source : row->target_in;
+    char *end = row->title;
+    for (long i = 0; i < (row->n ? row->n : row->m); i++)
+        end += sprintf(end, "%s", strcmp(token[ids[i]], "\n") == 0 ? " " : token[ids[i]]);
+}
+
+/* Of a text a row may be cut; of a question it may not. */
+static void choose_rows(Watch *w, const Trainer *t) {
+    long count = task_held_out_batch(t->task, 0, t->part, t->batch);
+    for (long r = 0; r < count; r++) {
+        BatchRow row = batch_row(t->batch, r);
+        if (w->rows == (row.S ? WATCHED_ROWS : 2)) return;
+        if (row.S && (row.S > WATCHED_TOKENS || row.T > WATCHED_TOKENS)) continue;
+        copy_row(&w->row[w->rows++], row, w->token);
+    }
+}
+
+/* Makes examples of the rows that have at most so many tokens, until a page has no room for more. Returns how many
+ * weights they have. */
+static long make_examples(Watch *w, const ModelConfig *c, long longest) {
+    long sum = 0;
+    w->examples = 0;
+    for (int i = 0; i < w->rows && w->examples < WATCHED_EXAMPLES; i++) {
+        const WatchedRow *row = &w->row[i];
+        long m = row->n || row->m < longest ? row->m : longest;
+        PageExample *x = &w->example[w->examples];
+        if (row->n > longest || m > longest) continue;
+        attention_groups(x, c, row->source, row->n, row->target_in, m);
+        if (sum + page_weights(x) > FRAME_WEIGHTS) break;
+        sum += page_weights(x);
+        x->title = row->title;
+        w->examples++;
+    }
+    return sum;
+}
+
+static void choose_examples(Watch *w, const ModelConfig *c) {
+    long longest = LONGEST, weights;
+    while ((weights = make_examples(w, c, longest)) == 0 && longest > SHORTEST) longest = longest * 3 / 4;
+    w->most = weights ? ALL_WEIGHTS / weights : WATCHED_STEPS;
+    if (w->most > WATCHED_STEPS) w->most = WATCHED_STEPS;
+    w->every = 1;
+}
+
+static void choose_samples(Watch *w) {
+    for (int i = 0; i < w->rows; i++) {
+        const WatchedRow *row = &w->row[i];
+        bool text = row->n == 0;
+        w->sample[w->samples++] =
+            (PageSample){.title = text ? "Each next token, guessed from those before" : "An answer",
+                         .about = text ? "begins" : "source",
+                         .given = text ? row->target_in : row->source,
+                         .given_count = text ? 1 : row->n,
+                         .wanted = row->target_out,
+                         .wanted_count = text ? row->m : row->m - 1};
+        if (text && i == w->rows - 1)
+            w->sample[w->samples++] = (PageSample){.title = "A text that goes on by itself",
+                                                   .about = "begins",
+                                                   .given = row->target_in,
+                                                   .given_count = row->m < PROMPT ? row->m : PROMPT};
+    }
+}
+
+bool watch_open(Watch *w, Trainer *t, Error *e) {
+    const Task *task = t->task;
+    w->token = attention_token_texts(task->tokenizer, task->vocab_size, task->begin_id, task->end_id, e);
+    if (!w->token) return false;
+    choose_rows(w, t);
+    choose_examples(w, &t->model->config);
+    choose_samples(w);
+    return true;
+}
+
+void watch_close(Watch *w) {
+    for (long i = 0; i < w->kept; i++) free(w->seen[i]);
+    free(w->token);
+    *w = (Watch){0};
+}
+
+/* ---- What is seen ---- */
+
+/* Tokens of an answer at most. */
+static long answer_room(const PageSample *s) {
+    return s->wanted ? s->wanted_count + OVER : CONTINUED;
+}
+
+static Seen *seen_new(const Watch *w, long step, Error *e) {
+    size_t bytes = sizeof(Seen);
+    for (int i = 0; i < w->samples; i++) bytes += (size_t)answer_room(&w->sample[i]) * sizeof(int32_t);
+    for (int i = 0; i < w->examples; i++) bytes += (size_t)page_weights(&w->example[i]) * sizeof(uint16_t);
+    Seen *s = calloc(1, bytes);
+    if (!s) {
+        error_set(e, STATUS_NO_MEMORY, "memory: %zu bytes of weights for the page", bytes);
+        return NULL;
+    }
+    s->step = step;
+    int32_t *ids = (int32_t *)(s + 1);
+    for (int i = 0; i < w->samples; i++) {
+        s->answer[i] = (PageAnswer){.step = step, .tokens = ids};
+        ids += answer_room(&w->sample[i]);
+    }
+    uint16_t *weights = (uint16_t *)ids;
+    for (int i = 0; i < w->examples; i++) {
+        s->weights[i] = weights;
+        weights += page_weights(&w->example[i]);
+    }
+    return s;
+}
+
+/* Of a question the answer; of a text each next token, guessed from those before it; or what it goes on with. */
+static bool answer(const Watch *w, int i, Trainer *t, PageAnswer *a, Error *e) {
+    const PageSample *s = &w->sample[i];
+    const Task *task = t->task;
+    if (task->max_S)
+        return decode_answers(t->tape, t->model, &(Sampler){0}, 1, (long[]){0, s->given_count}, s->given,
+                              task->begin_id, task->end_id, answer_room(s), a->tokens, &a->count, e);
+    if (!s->wanted) {
+        int32_t ids[PROMPT + CONTINUED];
+        Sampler sampler = {.temperature = 0.8, .seed = t->seed};
+        memcpy(ids, s->given, (size_t)s->given_count * sizeof *ids);
+        a->count = CONTINUED;
+        bool ok = decode_continue(t->tape, t->model, &sampler, ids, s->given_count, a->count, NULL, NULL, e);
+        if (ok) memcpy(a->tokens, ids + s->given_count, (size_t)a->count * sizeof *ids);
+        return ok;
+    }
+    PageExample x;
+    a->count = s->wanted_count;
+    attention_groups(&x, &t->model->config, NULL, 0, w->row[i].target_in, a->count);
+    return attention_look(&x, t->tape, t->model, NULL, a->tokens, e);
+}
+
+static bool see(const Watch *w, Trainer *t, Seen *s, Error *e) {
+    bool ok = true;
+    for (int i = 0; ok && i < w->examples; i++)
+        ok = attention_look(&w->example[i], t->tape, t->model, s->weights[i], NULL, e);
+    for (int i = 0; ok && i < w->samples; i++) ok = answer(w, i, t, &s->answer[i], e);
+    return ok;
+}
+
+/* Keeps every second of those that were to be kept. */
+static void thin_out(Watch *w) {
+    long kept = 0;
+    w->every *= 2;
+    for (long i = 0; i < w->kept; i++)
+        if (i % 2 == 0)
+            w->seen[kept++] = w->seen[i];
+        else
+            free(w->seen[i]);
+    w->kept = kept;
+}
+
+bool watch_look(Watch *w, Trainer *t, long step, Error *e) {
+    Seen *s = seen_new(w, step, e);
+    if (!s) return false;
+    if (!see(w, t, s, e)) {
+        free(s);
+        return false;
+    }
+    /* The newest is kept for as long as it is that, and longer if its turn has come. */
+    bool stays = w->looks > 0 && (w->looks - 1) % w->every == 0;
+    if (w->kept && !stays) free(w->seen[--w->kept]);
+    if (w->kept == w->most) thin_out(w);
+    w->seen[w->kept++] = s;
+    w->looks++;
+    return true;
+}
+
+void watch_show(Watch *w, Page *p) {
+    for (long f = 0; f < w->kept; f++) {
+        w->frame[f] = (PageFrame){w->seen[f]->step, w->seen[f]->weights};
+        for (int i = 0; i < w->samples; i++) w->answer[i][f] = w->seen[f]->answer[i];
+    }
+    for (int i = 0; i < w->samples; i++) w->sample[i].answer = w->answer[i], w->sample[i].answers = w->kept;
+    p->token = w->token;
+    p->examples = w->example, p->example_count = w->examples;
+    p->frames = w->frame, p->frame_count = (int)w->kept;
+    p->samples = w->sample, p->sample_count = w->samples;
+}

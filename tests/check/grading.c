@@ -1,0 +1,609 @@
+/* ./gradcheck as a teacher uses it, from a file to start from to points: what is judged, what it is worth, and what stands in
+ * graders' files, whatever a student hands in. */
+#include "check/gradcheck/report.h"
+#include "child.h"
+#include "ops/ops.h"
+#include <math.h>
+
+#define GRADCHECK(...) run_program("gradcheck", ARGUMENTS(__VA_ARGS__), (Streams){0})
+
+/* y = factor · x², whose backward has `slope`; with `more` behind it. */
+static void write_square(const char *path, const char *factor, const char *slope, const char *more) {
+    FILE *f = fopen(path, "w");
+    CHECK(f, "%s", path);
+    if (!f) return;
+    fprintf(f,
+            "#include \"ops/ops.h\"\n"
+            "static void forward(Node *n) {\n"
+            "    real *y = n->out->data;\n"
+            "    tensor_copy_out(n->in[0], y);\n"
+            "    for (long i = 0; i < shape_count(n->out->shape); i++) y[i] *= %s * y[i];\n"
+            "}\n"
+            "static void backward(Node *n) {\n"
+            "    long N = shape_count(n->out->shape);\n"
+            "    real *x = node_record(n, (size_t)(N + 1) * sizeof *x);\n"
+            "    tensor_copy_out(n->in[0], x);\n"
+            "    for (long i = 0; i < N; i++) n->in[0]->grad[i] += n->out->grad[i] * (%s);\n"
+            "}\n"
+            "extern const Op op_square;\n"
+            "Tensor *tape_square(Tape *t, Tensor *x) {\n"
+            "    return tape_record(tape_node(t, &op_square, x->shape, INPUTS(x)));\n"
+            "}\n"
+            "static Tensor *build(Tape *t, Tensor **x) { return tape_square(t, x[0]); }\n"
+            "static const CheckCase own[] = {{\"own\", build, {{\"x\", DIMS(2, 3)}}}};\n"
+            "const Op op_square = {\"square\", forward, backward, CASES(own)};\n%s",
+            factor, slope, more);
+    fclose(f);
+}
+
+static const char right[] = "2 * x[i]";
+
+/* ---- Points ---- */
+
+typedef struct Score {
+    int tests;
+    double points, of;
+} Score;
+
+/* Adds up what a results.json says. */
+static Score score_of(const char *path) {
+    Score s = {0};
+    size_t size;
+    char *text = read_bytes(path, &size);
+    for (const char *at = text; at && (at = strstr(at, "\"score\": ")); at++, s.tests++) {
+        double points, of;
+        if (sscanf(at, "\"score\": %lf, \"max_score\": %lf", &points, &of) == 2)
+            s.points += points, s.of += of;
+    }
+    free(text);
+    return s;
+}
+
+static bool is_near(double a, double b) {
+    return fabs(a - b) < 1e-6;
+}
+
+/* ---- A file to start from ---- */
+
+static void every_template_compiles(void) {
+    if (!SHIPPED) return;
+    enter_folder();
+    for (int i = 0; i < ops_count; i++) {
+        const char *op = ops_all[i].op->name;
+        char says[96];
+        CHECK(GRADCHECK("--template", op) == 0, "%s: %s", op, err);
+        write_text("start.c", out);
+        snprintf(says, sizeof says, "bug: %s: forward is to be written", op);
+        CHECK(GRADCHECK("start.c", "--json") == 1 && strstr(out, says) && !strstr(err, "warning"), "%s: %s%s",
+              op, err, out);
+    }
+    CHECK(GRADCHECK("--template", "gru") == STATUS_USAGE && strstr(err, "found 'gru'"), "%s", err);
+}
+
+/* Solved as the project does it, whatever arguments it has and whatever operations its cases call, which a student's file
+ * does not find. */
+static void a_solution_is_like_the_operation(void) {
+    static const char *const solved[] = {"softmax", "dropout", "masked_fill", "contiguous"};
+    static const char *const their_cases[] = {"BUILD_CASE", "static Tensor *training", "BUILD_CASE",
+                                              "BUILD_CASE"};
+    enum { SOLVED = sizeof solved / sizeof *solved };
+    char *source[SOLVED], path[PATH_MAX];
+    size_t size;
+    if (!SHIPPED) return;
+    for (int i = 0; i < SOLVED; i++) {
+        snprintf(path, sizeof path, "src/ops/%s.c", solved[i]);
+        source[i] = read_bytes(path, &size);
+    }
+    enter_folder();
+    for (int i = 0; i < SOLVED; free(source[i++])) {
+        char *cases = source[i] ? strstr(source[i], their_cases[i]) : NULL;
+        char *op = cases ? strstr(cases, "\nconst Op op_") : NULL;
+        CHECK(op, "%s", solved[i]);
+        if (!op) continue;
+        FILE *f = fopen("solved.c", "w");
+        fprintf(f, "%.*sstatic const CheckCase cases[1];\n%s", (int)(cases - source[i]), source[i], op);
+        fclose(f);
+        CHECK(GRADCHECK("solved.c", "--like", solved[i], "--json") == 0, "%s: %s%s", solved[i], err, out);
+    }
+}
+
+/* ---- Who judges ---- */
+
+static const char teachers[] = "#include \"ops/ops.h\"\n"
+                               "static Tensor *build(Tape *t, Tensor **x) { return tape_square(t, x[0]); }\n"
+                               "static const CheckCase cases[] = {\n"
+                               "    {\"row\", build, {{\"x\", DIMS(1, 4)}}, .points = 3},\n"
+                               "    {\"empty\", build, {{\"x\", DIMS(0, 4)}}},\n"
+                               "};\n"
+                               "const Op op_square = {\"square\", CASES(cases)};\n";
+
+static void a_teachers_cases_judge(void) {
+    if (!SHIPPED) return;
+    enter_folder();
+    write_text("cases.c", teachers);
+    write_square("right.c", "1", right, "");
+    write_square("wrong.c", "1", "x[i]", "");
+    CHECK(GRADCHECK("right.c", "--cases", "cases.c", "--json") == 0, "%s%s", err, out);
+    CHECK(strstr(out, "\"case\": \"row\"") && !strstr(out, "\"case\": \"own\""), "%s", out);
+    CHECK(GRADCHECK("wrong.c", "--cases", "cases.c", "--json") == 1, "%s", out);
+    CHECK(strstr(out, "\"pattern\": \"constant factor\""), "%s", out);
+    CHECK(GRADCHECK("right.c", "--cases", "none.c") == STATUS_NO_INPUT, "%s", err);
+    write_text("bad.c", "int f(");
+    CHECK(GRADCHECK("right.c", "--cases", "bad.c") == STATUS_BAD_DATA &&
+              strstr(err, "bad.c: does not compile"),
+          "%s", err);
+    write_text("bad.c", "int x;");
+    CHECK(GRADCHECK("right.c", "--cases", "bad.c") == STATUS_BAD_DATA && strstr(err, "defines no operation"),
+          "%s", err);
+    char misspelt[sizeof teachers];
+    snprintf(misspelt, sizeof misspelt, "%s", teachers);
+    memcpy(strstr(misspelt, "tape_square"), "tape_sqaure", strlen("tape_sqaure"));
+    write_text("bad.c", misspelt);
+    CHECK(GRADCHECK("right.c", "--cases", "bad.c") == STATUS_BAD_DATA &&
+              strstr(err, "implicit declaration of function"),
+          "%s", err);
+}
+
+/* The gradient of another function may be right, and is not what was asked for: an operation here, a teacher's solution, or
+ * either at a teacher's cases. */
+static void another_function_is_found(void) {
+    static const char *const like[] = {"square", "solution.c"};
+    if (!SHIPPED) return;
+    enter_folder();
+    write_text("cases.c", teachers);
+    write_square("solution.c", "1", right, "");
+    write_square("right.c", "1", "x[i] + x[i]", "");
+    write_square("twice.c", "2", "4 * x[i]", "");
+    CHECK(GRADCHECK("twice.c", "--json") == 0, "%s", out);
+    CHECK(GRADCHECK("twice.c", "--cases", "cases.c", "--json") == 0, "%s", out);
+    for (int i = 0; i < 2; i++) {
+        CHECK(GRADCHECK("twice.c", "--like", like[i], "--json") == 1 && strstr(out, "is another function"),
+              "%s: %s%s", like[i], err, out);
+        CHECK(GRADCHECK("twice.c", "--like", like[i], "--cases", "cases.c", "--json") == 1 &&
+                  strstr(out, "is another function") && strstr(out, "\"case\": \"row\""),
+              "%s: %s%s", like[i], err, out);
+        CHECK(GRADCHECK("right.c", "--like", like[i], "--json") == 0, "%s: %s%s", like[i], err, out);
+        CHECK(GRADCHECK("right.c", "--like", like[i], "--cases", "cases.c", "--json") == 0, "%s: %s%s",
+              like[i], err, out);
+    }
+    CHECK(GRADCHECK("right.c", "--like", "solution.c", "--json") == 0 && strstr(out, "\"case\": \"own\""),
+          "%s", out);
+    CHECK(GRADCHECK("right.c", "--like", "none.c") == STATUS_NO_INPUT, "%s", err);
+    CHECK(GRADCHECK("right.c", "--like", "sqare") == STATUS_USAGE && strstr(err, "found 'sqare'"), "%s", err);
+    write_square("solution.c", "1", right, "int f(");
+    CHECK(GRADCHECK("right.c", "--like", "solution.c") == STATUS_BAD_DATA &&
+              strstr(err, "solution.c: does not compile"),
+          "%s", err);
+}
+
+static void a_project_operation_is_refused(void) {
+    if (!SHIPPED) return;
+    enter_folder();
+    write_square(
+        "cheat.c", "1", right,
+        "Tensor *f(Tape *t, Tensor *x);\nTensor *f(Tape *t, Tensor *x) { return tape_pow(t, x, 2); }\n");
+    CHECK(GRADCHECK("cheat.c", "--json") == 1 && strstr(out, "calls tape_pow, which is not there for it"),
+          "%s", out);
+    CHECK(GRADCHECK("cheat.c", "--like", "square", "--json") == 1 && strstr(out, "calls tape_pow"), "%s",
+          out);
+}
+
+/* What is right in one case and wrong in another is said wherever the gradient that is wrong stands, and there alone. */
+static void other_cases_are_told(void) {
+    static const char *const reports[] = {"j.xml", "g.json"};
+    static const char says[] = "right in 'row', wrong in 'six'";
+    size_t size;
+    if (!SHIPPED) return;
+    enter_folder();
+    write_text("cases.c", "#include \"ops/ops.h\"\n"
+                          "static Tensor *build(Tape *t, Tensor **x) { return tape_square(t, x[0]); }\n"
+                          "static const CheckCase cases[] = {{\"six\", build, {{\"x\", DIMS(2, 3)}}},\n"
+                          "                                  {\"row\", build, {{\"x\", DIMS(1, 4)}}}};\n"
+                          "const Op op_square = {\"square\", CASES(cases)};\n");
+    write_square("op.c", "1", "(N == 6 ? 3 : 2) * x[i]", "");
+    CHECK(GRADCHECK("op.c", "--cases", "cases.c", "--json", "--junit", reports[0], "--gradescope",
+                    reports[1]) == 1,
+          "%s", out);
+    const char *contrast =
+        strstr(out, "\"contrast\": \"right in 'row', wrong in 'six': does backward follow");
+    CHECK(contrast && !strstr(contrast + 2, "contrast") && lines_of(out) >= 2, "%s", out);
+    CHECK(!strncmp(out, "{\"operation\": \"square\", \"case\": \"six\"", 37), "%s", out);
+    for (int i = 0; i < 2; i++) {
+        char *report = read_bytes(reports[i], &size), *said = report ? strstr(report, says) : NULL;
+        CHECK(said && !strstr(said + 1, says), "%s: %s", reports[i], report);
+        free(report);
+    }
+    write_square("op.c", "1", "3 * x[i]", "");
+    CHECK(GRADCHECK("op.c", "--cases", "cases.c", "--json") == 1 && !strstr(out, "contrast"), "%s", out);
+}
+
+static void warnings_are_shown(void) {
+    if (!SHIPPED) return;
+    enter_folder();
+    write_square("op.c", "1", right, "static int unused;\n");
+    CHECK(GRADCHECK("op.c", "--json", "--gradescope", "g") == 0, "%s", out);
+    size_t size;
+    char *report = read_bytes("g", &size);
+    CHECK(strstr(err, "warning: ") && strstr(err, "unused"), "%s", err);
+    CHECK(report && strstr(report, "\"output\": \"op.c:"), "%s", report);
+    free(report);
+}
+
+/* ---- Cases that nobody wrote ---- */
+
+static void forgotten_sizes_are_checked(void) {
+    if (!SHIPPED) return;
+    enter_folder();
+    write_square("op.c", "1", "shape_count(n->out->shape) == 3 ? x[i] : 2 * x[i]", "");
+    CHECK(GRADCHECK("op.c", "--json") == 1 && strstr(out, "\"case\": \"own, size 1 for 2\""), "%s", out);
+    write_square("op.c", "1", "x[i] > 2 || x[i] < -2 ? 1 : 2 * x[i]", "");
+    CHECK(GRADCHECK("op.c", "--json") == 1 && strstr(out, "\"case\": \"own, larger values\""), "%s", out);
+    write_square("op.c", "1", "x[i] > 6 ? 1 : 2 * x[i]", "");
+    CHECK(GRADCHECK("op.c", "--json") == 1 && strstr(out, "\"case\": \"own, much larger values\""), "%s",
+          out);
+    write_square("op.c", "1", "i > 8 ? 0 : 2 * x[i]", "");
+    CHECK(GRADCHECK("op.c", "--json") == 1 && strstr(out, "\"case\": \"own, size 11 for 2\""), "%s", out);
+    write_square("op.c", "1", "x[i] == 0 ? 1 : 2 * x[i]", "");
+    CHECK(GRADCHECK("op.c", "--json") == 1 && strstr(out, "\"case\": \"own, zeros among the values\""), "%s",
+          out);
+    /* A size that the operation refuses is none of its faults. */
+    write_square("op.c", "(shape_count(n->out->shape) == 6 ? 1 : (error_bug(\"size\"), 0))", right, "");
+    CHECK(GRADCHECK("op.c", "--json") == 0, "%s", out);
+}
+
+/* Nor does it accuse right ones, of which some take no other sizes. */
+static void right_files_take_other_sizes(void) {
+    char path[PATH_MAX];
+    if (!SHIPPED) return;
+    CHECK(realpath("tests/check/students/layers.c", path), "no such file");
+    enter_folder();
+    CHECK(GRADCHECK(path, "--json") == 0 && strstr(out, ", size 1 for 3"), "%s%s", err, out);
+}
+
+/* y = sum of (k + 1) x_k over as many inputs as an operation may have; `slope` stands for the gradient's k + 1. */
+static void write_widest(const char *path, const char *slope) {
+    FILE *f = fopen(path, "w");
+    CHECK(f, "%s", path);
+    if (!f) return;
+    fprintf(f,
+            "#include \"ops/ops.h\"\n"
+            "static void forward(Node *n) {\n"
+            "    long count = shape_count(n->out->shape);\n"
+            "    real *x = node_record(n, (size_t)(count + 1) * sizeof *x);\n"
+            "    for (long i = 0; i < count; i++) n->out->data[i] = 0;\n"
+            "    for (int k = 0; k < n->inputs; k++) {\n"
+            "        tensor_copy_out(n->in[k], x);\n"
+            "        for (long i = 0; i < count; i++) n->out->data[i] += (k + 1) * x[i];\n"
+            "    }\n"
+            "}\n"
+            "static void backward(Node *n) {\n"
+            "    for (int k = 0; k < n->inputs; k++)\n"
+            "        for (long i = 0; n->in[k]->grad && i < shape_count(n->out->shape); i++)\n"
+            "            n->in[k]->grad[i] += n->out->grad[i] * (%s);\n"
+            "}\n"
+            "extern const Op op_widest;\n"
+            "Tensor *tape_widest(Tape *t, int count, Tensor *const *x) {\n"
+            "    return tape_record(tape_node(t, &op_widest, x[0]->shape, count, x));\n"
+            "}\n"
+            "static Tensor *build(Tape *t, Tensor **x) { return tape_widest(t, MAX_INPUTS, x); }\n"
+            "static const CheckCase own[] = {{\"all\", build, {",
+            slope);
+    for (int k = 0; k < MAX_INPUTS; k++) fprintf(f, "{\"x%d\", DIMS(2), .low = 1, .high = 2}, ", k);
+    fprintf(f, "}}};\nconst Op op_widest = {\"widest\", forward, backward, CASES(own)};\n");
+    fclose(f);
+}
+
+static void every_input_counts(void) {
+    if (!SHIPPED) return;
+    enter_folder();
+    char last[32], wrong[64];
+    write_widest("op.c", "k + 1");
+    CHECK(GRADCHECK("op.c", "--json", "--gradescope", "g.json") == 0, "%s%s", err, out);
+    snprintf(last, sizeof last, "\"part\": \"dx%d\"", MAX_INPUTS - 1);
+    CHECK(strstr(out, last), "no %s in %s", last, out);
+    Score s = score_of("g.json");
+    CHECK(is_near(s.points, s.of) && s.of > 0, "%g of %g points", s.points, s.of);
+    snprintf(wrong, sizeof wrong, "k == %d ? 1 : k + 1", MAX_INPUTS - 1);
+    write_widest("op.c", wrong);
+    CHECK(GRADCHECK("op.c", "--seeds", "2") == 1, "%s", out);
+    snprintf(last, sizeof last, "FAIL widest/all, dx%d: ", MAX_INPUTS - 1);
+    CHECK(strstr(out, last) && !strstr(out, "FAIL widest/all, dx0: "), "%s", out);
+}
+
+static void what_is_not_tested_is_said(void) {
+    if (!SHIPPED) return;
+    enter_folder();
+    write_square("op.c", "0", "0 * x[i]", "");
+    CHECK(GRADCHECK("op.c") == 0 && strstr(out, "the slope is 0") && !strstr(out, "no axis has size 1"), "%s",
+          out);
+    CHECK(GRADCHECK("op.c", "--strict") == STATUS_INCONCLUSIVE, "%s", out);
+    /* Sizes that it refuses stay untested. */
+    write_square("op.c", "(shape_count(n->out->shape) == 6 ? 1 : (error_bug(\"size\"), 0))", right, "");
+    CHECK(GRADCHECK("op.c") == 0 && strstr(out, "all inputs have one shape; no axis has size 1"), "%s", out);
+    write_square("op.c", "1", right, "");
+    CHECK(GRADCHECK("op.c", "--strict") == 0, "%s", out);
+}
+
+/* ---- What graders get ---- */
+
+/* Two cases, of 3 points and 1, half of them for the gradient and half for the properties: whatever is handed in. */
+enum { TEACHERS_TESTS = 2 + PROPERTIES - 1 };
+
+static void the_denominator_is_the_teachers(void) {
+    static const struct {
+        const char *name, *factor, *slope, *more;
+        double points;
+    } files[] = {
+        {"right", "1", right, "", 4},
+        {"a wrong slope", "1", "3 * x[i]", "", 1},
+        {"a constant", "0", "0", "", 1},
+        {"does not compile", "1", right, "int f(", 0},
+        {"crashes", "1", "*(volatile int *)0", "", 1},
+        {"exits", "1", "(exit(0), 1)", "#include <stdlib.h>\n", 1},
+        {"calls the project", "1", right, "Tensor *f(Tape *t, Tensor *x) { return tape_pow(t, x, 2); }\n", 0},
+        {"has more cases", "1", right, "const CheckCase more[9];\n", 4}};
+    if (!SHIPPED) return;
+    enter_folder();
+    write_text("cases.c", teachers);
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        write_square("op.c", files[i].factor, files[i].slope, files[i].more);
+        GRADCHECK("op.c", "--cases", "cases.c", "--gradescope", "g.json");
+        Score s = score_of("g.json");
+        CHECK(s.tests == TEACHERS_TESTS && is_near(s.of, 4), "%s: %d tests of %g points", files[i].name,
+              s.tests, s.of);
+        CHECK(is_near(s.points, files[i].points), "%s: %g points, need %g", files[i].name, s.points,
+              files[i].points);
+    }
+    unlink("op.c");
+    write_text("g.json", "old");
+    CHECK(GRADCHECK("op.c", "--cases", "cases.c", "--gradescope", "g.json") == STATUS_NO_INPUT, "%s", err);
+    Score s = score_of("g.json");
+    CHECK(s.tests == TEACHERS_TESTS && is_near(s.of, 4) && s.points == 0, "no file: %d tests of %g points",
+          s.tests, s.of);
+}
+
+/* Each is a test of its own. One that crashes leaves the gradients their points, and those that were looked at before. */
+static void properties_are_tests(void) {
+    static const struct {
+        const char *slope, *says;
+        double of_row; /* of the properties of the row, which are worth 1.5 */
+    } files[] = {{"n->in[0]->grad[i] == 1 ? 1 : 2 * x[i]", "FAIL row: backward must add", PROPERTIES - 2},
+                 {"n->in[0]->grad[i] == 1 ? *(volatile int *)0 : 2 * x[i]", "FAIL row: crashed",
+                  PROPERTY_ACCUMULATES - 1}};
+    if (!SHIPPED) return;
+    enter_folder();
+    write_text("cases.c", teachers);
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        size_t size;
+        write_square("op.c", "1", files[i].slope, "");
+        CHECK(GRADCHECK("op.c", "--cases", "cases.c", "--gradescope", "g.json", "--junit", "j.xml") == 1,
+              "%s", out);
+        char *json = read_bytes("g.json", &size), *xml = read_bytes("j.xml", &size);
+        CHECK(json && strstr(json, "{\"name\": \"square/property linear\"") && strstr(json, files[i].says),
+              "%s", json);
+        CHECK(xml && strstr(xml, "name=\"property accumulates\"><failure"), "%s", xml);
+        double points = 2.5 + 1.5 * files[i].of_row / (PROPERTIES - 1);
+        CHECK(is_near(score_of("g.json").points, points), "%g points, need %g", score_of("g.json").points,
+              points);
+        free(json), free(xml);
+    }
+}
+
+/* What is another function loses the points of the output, and keeps those of its gradient. */
+static void the_output_has_points(void) {
+    if (!SHIPPED) return;
+    enter_folder();
+    write_square("op.c", "2", "4 * x[i]", "");
+    CHECK(GRADCHECK("op.c", "--like", "square", "--gradescope", "g.json") == 1, "%s", out);
+    Score s = score_of("g.json");
+    CHECK(is_near(s.of, 6) && is_near(s.points, 4 + 1.0 / 3), "%g of %g", s.points, s.of);
+}
+
+static void an_old_report_never_stays(void) {
+    if (!SHIPPED) return;
+    enter_folder();
+    static const char *const runs[][3] = {{"none.c", NULL, "cannot be read"},
+                                          {"gru", NULL, "found 'gru'"},
+                                          {"softmax", "no such case", "has none like"}};
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        size_t size;
+        write_text("g.json", "old"), write_text("j.xml", "old");
+        int status = GRADCHECK("--gradescope", "g.json", "--junit", "j.xml", runs[i][0], runs[i][1]);
+        char *json = read_bytes("g.json", &size), *xml = read_bytes("j.xml", &size);
+        CHECK(status == STATUS_NO_INPUT || status == STATUS_USAGE, "%s: %d", runs[i][0], status);
+        CHECK(json && strstr(json, "\"failed\"") && strstr(json, runs[i][2]), "%s", json);
+        CHECK(xml && strstr(xml, "<failure"), "%s", xml);
+        free(json), free(xml);
+    }
+}
+
+/* A run that is killed has left what says so, with all that it was to judge. */
+static void a_killed_run_leaves_a_report(void) {
+    if (!SHIPPED) return;
+    enter_folder();
+    write_text("cases.c", teachers);
+    write_square("op.c", "1", right,
+                 "#include <unistd.h>\n__attribute__((constructor)) static void wait(void) { sleep(5); }\n");
+    setenv("TMPDIR", folder, 1); /* where the killed one leaves its files */
+    FILE *to_out = tmpfile(), *to_err = tmpfile();
+    pid_t child =
+        start_program("gradcheck", ARGUMENTS("op.c", "--cases", "cases.c", "--gradescope", "g.json"),
+                      (Streams){0}, to_out, to_err);
+    for (int i = 0; i < 3000 && score_of("g.json").tests < TEACHERS_TESTS; i++) usleep(10000);
+    kill(child, SIGKILL);
+    CHECK(wait_program(child) == 128 + SIGKILL);
+    fclose(to_out), fclose(to_err);
+    Score s = score_of("g.json");
+    CHECK(s.tests == TEACHERS_TESTS && is_near(s.of, 4) && s.points == 0, "%d tests of %g points", s.tests,
+          s.of);
+}
+
+/* One that is asked to end does so at once, with that report, its files are gone, and it accuses nobody. */
+static void an_ended_run_cleans_up(void) {
+    enum { TERMINATED = 128 + SIGTERM };
+    char *json;
+    size_t size;
+    if (!SHIPPED) return;
+    enter_folder();
+    write_text("cases.c", teachers);
+    write_square("op.c", "1", right,
+                 "#include <fcntl.h>\n__attribute__((constructor)) static void loop(void) {\n"
+                 "    creat(\"loops\", 0600);\n    for (;;) {}\n}\n");
+    CHECK(mkdir("tmp", 0777) == 0 && setenv("TMPDIR", "tmp", 1) == 0);
+    FILE *to_out = tmpfile(), *to_err = tmpfile();
+    pid_t child =
+        start_program("gradcheck", ARGUMENTS("op.c", "--cases", "cases.c", "--gradescope", "g.json"),
+                      (Streams){0}, to_out, to_err);
+    for (int i = 0; i < 3000 && access("loops", F_OK) != 0; i++) usleep(10000);
+    kill(child, SIGTERM);
+    CHECK(wait_program(child) == TERMINATED);
+    char printed[MOST_OUTPUT];
+    slurp(to_out, printed);
+    CHECK(strstr(printed, "was asked to end") && !strstr(printed, "FAIL"), "%s", printed);
+    fclose(to_err);
+    Score s = score_of("g.json");
+    CHECK(s.tests == TEACHERS_TESTS && is_near(s.of, 4) && s.points == 0, "%d tests of %g points", s.tests,
+          s.of);
+    json = read_bytes("g.json", &size);
+    CHECK(json && strstr(json, "was asked to end"), "%s", json);
+    free(json);
+    CHECK(rmdir("tmp") == 0, "something is left in TMPDIR");
+}
+
+/* Whoever reads the table may go before its end: the grade is whole. */
+static void a_reader_that_goes_costs_no_grade(void) {
+    if (!SHIPPED) return;
+    enter_folder();
+    write_text("cases.c", teachers);
+    write_square("op.c", "1", right, "");
+    int end[2];
+    CHECK(pipe(end) == 0);
+    close(end[0]);
+    FILE *to_out = fdopen(end[1], "w"), *to_err = tmpfile();
+    pid_t child =
+        start_program("gradcheck", ARGUMENTS("op.c", "--cases", "cases.c", "--gradescope", "g.json"),
+                      (Streams){0}, to_out, to_err);
+    CHECK(wait_program(child) == STATUS_IO);
+    fclose(to_out), fclose(to_err);
+    Score s = score_of("g.json");
+    CHECK(is_near(s.points, 4), "%g points", s.points);
+}
+
+/* A loop without end costs its time a few times, and not in each of many cases. */
+static void loops_get_less_time(void) {
+    if (!SHIPPED) return;
+    enter_folder();
+    write_square("op.c", "1", right, "");
+    write_text("cases.c", "#include \"ops/ops.h\"\n"
+                          "static Tensor *build(Tape *t, Tensor **x) { for (;;) tape_square(t, x[0]); }\n"
+                          "static const CheckCase cases[] = {\n"
+                          "    {\"1\", build, {{\"x\", DIMS(1)}}}, {\"2\", build, {{\"x\", DIMS(2)}}},\n"
+                          "    {\"3\", build, {{\"x\", DIMS(3)}}}, {\"4\", build, {{\"x\", DIMS(4)}}},\n"
+                          "    {\"5\", build, {{\"x\", DIMS(5)}}}, {\"6\", build, {{\"x\", DIMS(6)}}},\n"
+                          "};\n"
+                          "const Op op_square = {\"square\", CASES(cases)};\n");
+    CHECK(GRADCHECK("op.c", "--cases", "cases.c", "--time-limit", "0.5") == 1, "%s", err);
+    CHECK(strstr(out, "square/1: did not end within its time limit of 0.5 s"), "%s", out);
+    CHECK(strstr(out, "square/6: did not end within its time limit of 0.05 s"), "%s", out);
+}
+
+/* ---- A folder ---- */
+
+/* Of the files that a killed run did not come to as well: none keeps an old one. */
+static void a_killed_folder_leaves_all_reports(void) {
+    if (!SHIPPED) return;
+    enter_folder();
+    CHECK(mkdir("files", 0777) == 0 && mkdir("g", 0777) == 0);
+    write_text("cases.c", teachers);
+    write_text("g/b.json", "old");
+    write_square("files/a.c", "1", right,
+                 "#include <unistd.h>\n__attribute__((constructor)) static void wait(void) { sleep(5); }\n");
+    write_square("files/b.c", "1", right, "");
+    setenv("TMPDIR", folder, 1);
+    FILE *to_out = tmpfile(), *to_err = tmpfile();
+    pid_t child = start_program("gradcheck", ARGUMENTS("files", "--cases", "cases.c", "--gradescope", "g"),
+                                (Streams){0}, to_out, to_err);
+    for (int i = 0; i < 3000 && score_of("g/b.json").tests < TEACHERS_TESTS; i++) usleep(10000);
+    kill(child, SIGKILL);
+    CHECK(wait_program(child) == 128 + SIGKILL);
+    fclose(to_out), fclose(to_err);
+    for (int i = 0; i < 2; i++) {
+        Score s = score_of(i ? "g/b.json" : "g/a.json");
+        CHECK(s.tests == TEACHERS_TESTS && is_near(s.of, 4) && s.points == 0, "%d tests of %g points",
+              s.tests, s.of);
+    }
+}
+
+static void a_folder_is_a_table(void) {
+    if (!SHIPPED) return;
+    enter_folder();
+    CHECK(mkdir("files", 0777) == 0);
+    write_square("files/anna.c", "1", right, "");
+    write_square("files/bert.c", "1", "x[i]", "");
+    write_text("files/carl.c", "int f(");
+    write_text("cases.c", teachers);
+    CHECK(GRADCHECK("files", "--cases", "cases.c", "--gradescope", "g", "--junit", "j") == 1, "%s%s", err,
+          out);
+    CHECK(strstr(out, "anna.c ") && strstr(out, "bert.c ") && strstr(out, "carl.c "), "%s", out);
+    CHECK(strstr(out, "does not compile"), "%s", out);
+    Score anna = score_of("g/anna.json"), bert = score_of("g/bert.json"), carl = score_of("g/carl.json");
+    CHECK(is_near(anna.points, 4) && is_near(bert.points, 1) && carl.points == 0, "%g %g %g", anna.points,
+          bert.points, carl.points);
+    CHECK(is_near(anna.of, 4) && is_near(bert.of, 4) && is_near(carl.of, 4), "%g %g %g", anna.of, bert.of,
+          carl.of);
+    CHECK(access("j/carl.xml", R_OK) == 0);
+    unlink("files/bert.c"), unlink("files/carl.c");
+    CHECK(GRADCHECK("files", "--cases", "cases.c", "--json") == 0 && strstr(out, "\"file\": \"anna.c\""),
+          "%s%s", err, out);
+    /* As exports have them: a folder for each. Hidden ones and links are not gone into. */
+    CHECK(mkdir("files/dora 1", 0777) == 0 && rename("files/anna.c", "files/dora 1/op.c") == 0);
+    CHECK(mkdir("files/.git", 0777) == 0 && symlink("..", "files/dora 1/up") == 0);
+    write_text("files/.git/x.c", "");
+    CHECK(GRADCHECK("files", "--cases", "cases.c", "--gradescope", "g") == 0, "%s%s", err, out);
+    CHECK(strstr(out, "\ndora 1/op.c ") && !strstr(out, "x.c") && !strstr(out, "up"), "%s", out);
+    CHECK(is_near(score_of("g/dora 1/op.json").points, 4));
+    unlink("files/dora 1/op.c");
+    CHECK(GRADCHECK("files") == STATUS_NO_INPUT && strstr(err, "found no C files"), "%s", err);
+}
+
+/* Where no file can be judged, or none of what is found about it kept, the run ends and says why. */
+static void a_folder_may_be_unfit(void) {
+    if (!SHIPPED) return;
+    enter_folder();
+    CHECK(mkdir("files", 0777) == 0);
+    write_square("files/anna.c", "1", right, "");
+    write_text("cases.c", teachers);
+    write_text("bad.c", "int f(");
+    CHECK(GRADCHECK("files") == 0 && strstr(out, "anna.c "), "by its own cases: %s%s", err, out);
+    CHECK(GRADCHECK("files", "--cases", "bad.c") == STATUS_BAD_DATA && strstr(err, "bad.c: does not compile"),
+          "%s", err);
+    static const char *const reports[] = {"--gradescope", "--junit"};
+    for (int i = 0; i < 2; i++)
+        CHECK(GRADCHECK("files", "--cases", "cases.c", reports[i], "cases.c/in/it") == STATUS_CANNOT_CREATE &&
+                  !strstr(out, "anna.c "),
+              "%s%s", err, out);
+    CHECK(GRADCHECK(longest_path()) == STATUS_NO_INPUT && strstr(err, "name too long"), "%s", err);
+    setenv("CC", "no-such-compiler", 1);
+    CHECK(GRADCHECK("files") == STATUS_BUG && strstr(err, "CC: no-such-compiler: cannot be run"), "%s", err);
+}
+
+PROGRAM_TEST_MAIN({"every template compiles", every_template_compiles, 170},
+                  {"a solution is like the operation", a_solution_is_like_the_operation, 60},
+                  {"a teacher's cases judge", a_teachers_cases_judge},
+                  {"another function is found", another_function_is_found},
+                  {"a project operation is refused", a_project_operation_is_refused},
+                  {"other cases are told", other_cases_are_told}, {"warnings are shown", warnings_are_shown},
+                  {"forgotten sizes are checked", forgotten_sizes_are_checked},
+                  {"right files take other sizes", right_files_take_other_sizes},
+                  {"every input counts", every_input_counts},
+                  {"what is not tested is said", what_is_not_tested_is_said},
+                  {"the denominator is the teacher's", the_denominator_is_the_teachers},
+                  {"an old report never stays", an_old_report_never_stays},
+                  {"a killed run leaves a report", a_killed_run_leaves_a_report},
+                  {"properties are tests", properties_are_tests},
+                  {"the output has points", the_output_has_points},
+                  {"a killed folder leaves all reports", a_killed_folder_leaves_all_reports},
+                  {"an ended run cleans up", an_ended_run_cleans_up},
+                  {"a reader that goes costs no grade", a_reader_that_goes_costs_no_grade},
+                  {"loops get less time", loops_get_less_time}, {"a folder is a table", a_folder_is_a_table},
+                  {"a folder may be unfit", a_folder_may_be_unfit})

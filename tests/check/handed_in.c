@@ -1,0 +1,368 @@
+/* What is read of a file that was handed in before any of it runs, what its process tells of its cases, and the files that
+ * graders get, whatever stands in them. */
+#include "base/child.h"
+#include "check/grading/gradcheck_report.h"
+#include "check/grading/student_case.h"
+#include "check/grading/student_op.h"
+#include "folder.h"
+#include <limits.h>
+#include <math.h>
+#include <sys/stat.h>
+
+/* ---- Names ---- */
+
+static void put(const char *path, const char *text) {
+    FILE *f = fopen(path, "w");
+    CHECK(f && fputs(text, f) >= 0 && fclose(f) == 0, "%s", path);
+}
+
+/* Comments and strings define nothing, and neither does what only looks like it. */
+static void operations_have_names(void) {
+#define LONGEST "a23456789012345678901234567890123456789012345678901234567890123"
+    static const struct {
+        const char *source, *names; /* a blank behind each; "" for none */
+    } cases[] = {
+        {"const Op op_a = {0};", "a "},
+        {"Op op_a = {0};", "a "},
+        {"const Op\n    op_a\n    =\n{0};", "a "},
+        {"const Op op_a={0};const Op op_b ={0};", "a b "},
+        {"extern const Op op_a;\nconst Op op_b = {0};", "b "},
+        {"/* const Op op_a = {0}; */ const Op op_b = {0};", "b "},
+        {"// const Op op_a = {0};\nconst Op op_b = {0};", "b "},
+        {"/* without an end: const Op op_a = {0};", ""},
+        {"const Op op_a = {0}; // const Op op_b = {0};", "a "},
+        {"char *s = \"const Op op_a = \"; const Op op_b = {0};", "b "},
+        {"char *s = \"\\\" const Op op_a = \"; const Op op_b = {0};", "b "},
+        {"char c = '\"'; const Op op_b = {0};", "b "},
+        {"char *s = \"without an end\nconst Op op_b = {0};", "b "},
+        {"const Op op_b = {0}; \"without an end", "b "},
+        {"const Op op_b = {0}; \"without an end\\", "b "},
+        {"MyOp op_a = {0};", ""},
+        {"const Ob op_a = {0};", ""},
+        {"Opop_a = {0};", ""},
+        {"op_a = {0};", ""},
+        {" op_a = {0};", ""},
+        {"const Op op_ = {0};", ""},
+        {"const Op op_a[] = {0};", ""},
+        {"const Op op_" LONGEST " = {0};", LONGEST " "},
+        {"const Op op_" LONGEST "x = {0};", ""},
+        {"", ""},
+    };
+    make_folder();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char names[4][STUDENT_NAME], found[4 * STUDENT_NAME] = "";
+        Error e = {0};
+        put(in_folder("a.c"), cases[i].source);
+        int count = student_names(in_folder("a.c"), names, 4, &e);
+        for (int k = 0; k < count; k++) strcat(strcat(found, names[k]), " ");
+        CHECK(!strcmp(found, cases[i].names), "%s: found '%s'", cases[i].source, found);
+        CHECK((e.status == STATUS_NO && !strncmp(e.text, "defines no operation: ", 22)) == !count &&
+                  (!count || e.status == STATUS_DONE),
+              "%s: %s", cases[i].source, e.text);
+    }
+    char names[1][STUDENT_NAME];
+    Error e = {0};
+    put(in_folder("a.c"), "const Op op_a = {0}; const Op op_b = {0};");
+    CHECK(student_names(in_folder("a.c"), names, 1, &e) == 1 && !strcmp(names[0], "a"), "%s", names[0]);
+    CHECK(student_names(in_folder("none.c"), names, 1, &e) == 0 && e.status == STATUS_NO_INPUT, "%s", e.text);
+}
+
+/* ---- Compilers ---- */
+
+/* A compiler that does what this script says. */
+static void use_compiler(const char *script) {
+    put(in_folder("cc"), script);
+    CHECK(chmod(in_folder("cc"), 0777) == 0 && setenv("CC", in_folder("cc"), 1) == 0);
+}
+
+/* Without a source that can be one, and without headers, none is asked; whatever one does is said in a line. */
+static void compilers_are_heard(void) {
+    make_folder();
+    static const struct {
+        const char *script, *source, *headers, *says; /* what it says begins so; "" for nothing */
+        Status status;
+    } cases[] = {
+        {"exit 0", "a.c", "src", "", STATUS_DONE},
+        {"exit 0", "none.c", "src", "none.c: cannot be read", STATUS_NO_INPUT},
+        {"exit 0", ".", "src", ".: found a folder, need a C file", STATUS_NO_INPUT},
+        {"exit 0", "empty.c", "src", "is empty", STATUS_NO},
+        {"exit 0", "/dev/null", "src", "", STATUS_DONE},
+        {"exit 0", "a.c", "nowhere", "nowhere/ops/ops.h: cannot be read: operations need it",
+         STATUS_NO_INPUT},
+        {"echo first; echo a.c:1: error: x; echo a.c:2: error: y; exit 1", "a.c", "src",
+         "does not compile: a.c:1: error: x", STATUS_NO},
+        {"echo one; echo undefined reference to f; exit 1", "a.c", "src",
+         "does not compile: undefined reference to f", STATUS_NO},
+        {"echo no word of it; exit 1", "a.c", "src", "does not compile: no word of it", STATUS_NO},
+        {"kill -9 $$", "a.c", "src", "does not compile: the compiler crashed: signal 9 (Killed)", STATUS_NO},
+        {NULL, "a.c", "src", "CC: nowhere: cannot be run", STATUS_BUG},
+    };
+    char here[PATH_MAX], headers[PATH_MAX];
+    CHECK(getcwd(here, sizeof here) != NULL);
+    snprintf(headers, sizeof headers, "%.*s/src", PATH_MAX - 5, here);
+    put(in_folder("a.c"), "int x;\n"), put(in_folder("empty.c"), "");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char script[256], library[PATH_MAX];
+        snprintf(script, sizeof script, "#!/bin/sh\n%s\n", cases[i].script ? cases[i].script : "");
+        use_compiler(script);
+        if (!cases[i].script) setenv("CC", "nowhere", 1);
+        snprintf(library, sizeof library, "%s", in_folder("a.so"));
+        CHECK(chdir(folder) == 0);
+        StudentSource s = {.source = cases[i].source, .library = library};
+        bool ok = student_compile(&s, 1, strcmp(cases[i].headers, "src") == 0 ? headers : cases[i].headers);
+        CHECK(chdir(here) == 0);
+        CHECK(ok == !cases[i].status && s.error.status == cases[i].status &&
+                  strcmp(s.error.text, cases[i].says) == 0,
+              "%s of %s: %s", cases[i].script, cases[i].source, s.error.text);
+        CHECK(!*s.warnings, "%s", s.warnings);
+    }
+    unsetenv("CC");
+}
+
+#define WARNING                                                                                              \
+    "a.c:1:1: warning: something that fills a line as wide as a screen, and half of another one, so that "   \
+    "of "                                                                                                    \
+    "nine of its kind some have to be left out"
+
+/* Whole lines that warn, as many as there is room for. */
+static void warnings_are_kept(void) {
+    make_folder();
+    put(in_folder("a.c"), "int x;\n");
+    use_compiler("#!/bin/sh\nfor i in 1 2 3 4 5 6 7 8 9; do\necho '" WARNING
+                 "'\necho '    1 | int x;'\ndone\n");
+    char library[PATH_MAX];
+    snprintf(library, sizeof library, "%s", in_folder("a.so"));
+    StudentSource s = {.source = in_folder("a.c"), .library = library};
+    CHECK(student_compile(&s, 1, "src"), "%s", s.error.text);
+    unsetenv("CC");
+    long lines = 0;
+    for (const char *line = s.warnings; *line; line += sizeof WARNING, lines++)
+        CHECK(strncmp(line, WARNING "\n", sizeof WARNING) == 0, "%s", line);
+    CHECK(lines > 1 && lines == (STUDENT_WARNINGS - 2) / (long)sizeof WARNING, "%ld lines", lines);
+    CHECK(student_includes(library, "src") == NULL, "of what a compiler does not tell");
+}
+
+/* ---- Cases ---- */
+
+enum { CASES_SENT = 2, ROOM = 1 << 15 };
+static const double values[6] = {1, 2, 3, 4, 5, 6};
+static const CheckCase sent[CASES_SENT] = {
+    {"one", NULL, {{"x", DIMS(2, 3), .low = -1, .high = 1}, {"y", DIMS(6), .values = values}}, .points = 3},
+    {"a name that is longer than the sixty-three characters of it that are kept of each",
+     NULL,
+     {{"x", DIMS(4), .margin = 0.5, .layout = TRANSPOSED}, {"again", DIMS(4), .same_as = 1}},
+     .kinks = true}};
+
+static void send(void *context, long i) {
+    (void)context, (void)i;
+    student_send_cases(sent, CASES_SENT);
+}
+
+typedef struct Told {
+    char bytes[ROOM];
+    size_t size;
+} Told;
+
+static void listen(void *context, long i, const ChildEnd *end) {
+    Told *t = context;
+    CHECK(i == 0 && end->fate == CHILD_DONE && end->size <= ROOM, "fate %d, %zu bytes", end->fate, end->size);
+    if (end->size <= ROOM) memcpy(t->bytes, end->result, t->size = end->size);
+}
+
+/* True where the case can be one: nothing that is done with it later meets what it does not expect. */
+static bool is_sound(const CheckCase *c) {
+    bool ok = strlen(c->name) < 64;
+    for (int k = 0; k < CHECK_INPUTS && c->in[k].name; k++) {
+        const CheckInput *in = &c->in[k];
+        long count = 1;
+        ok &= in->shape.rank >= 0 && in->shape.rank <= MAX_RANK && strlen(in->name) < 64;
+        for (int axis = 0; ok && axis < in->shape.rank; axis++) {
+            ok &= in->shape.size[axis] >= 0 && in->shape.size[axis] <= 1L << 22;
+            count *= in->shape.size[axis];
+        }
+        unsigned char flags[2];
+        memcpy(&flags[0], &in->distinct, 1), memcpy(&flags[1], &in->constant, 1);
+        ok &= flags[0] <= 1 && flags[1] <= 1;
+        ok &= count <= 1L << 22 && in->same_as >= 0 && in->same_as <= k && isfinite(in->low) &&
+              isfinite(in->high) && isfinite(in->away_from) && isfinite(in->margin);
+    }
+    return ok && isfinite(c->points);
+}
+
+static void told_cases_are_read(void) {
+    static Told t;
+    child_run_all(1, 1, &(ChildLimits){.seconds = 60}, send, listen, &t);
+    Arena arena = {0};
+    CheckCase c[CASES_SENT];
+    const char *at = t.bytes;
+    for (int i = 0; i < CASES_SENT; i++)
+        CHECK(student_take_case(&at, t.bytes + t.size, &c[i], &arena) && is_sound(&c[i]), "case %d", i);
+    CHECK(at == t.bytes + t.size && !student_take_case(&at, t.bytes + t.size, &c[0], &arena), "and no more");
+    CHECK(!strcmp(c[0].name, "one") && c[0].points == 3 && !c[0].kinks && c[1].kinks && c[1].points == 0);
+    CHECK(strlen(c[1].name) == 63 && !strncmp(c[1].name, sent[1].name, 63), "%s", c[1].name);
+    CHECK(c[0].in[1].values && !memcmp(c[0].in[1].values, values, sizeof values) && !c[0].in[0].values);
+    CHECK(c[1].in[0].margin == 0.5 && c[1].in[0].layout == TRANSPOSED && c[1].in[1].same_as == 1);
+    CHECK(c[0].in[0].shape.rank == 2 && c[0].in[0].shape.size[1] == 3 && !c[0].in[2].name);
+    arena_free(&arena);
+}
+
+/* A process that runs foreign code may tell anything: cut anywhere, or with any of its numbers out of range, it is a case
+ * that can be one or none. */
+static void told_nonsense_is_none(void) {
+    static Told t, changed;
+    static const unsigned char wrong[] = {0x00, 0x7F, 0x80, 0xF0, 0xFF};
+    child_run_all(1, 1, &(ChildLimits){.seconds = 60}, send, listen, &t);
+    int refused = 0;
+    for (size_t i = 0; i < t.size; i++)
+        for (size_t k = 0; k < sizeof wrong; k++) {
+            Arena arena = {0};
+            CheckCase c;
+            changed = t;
+            changed.bytes[i] = (char)wrong[k];
+            if (i + 1 < t.size) changed.bytes[i + 1] = (char)wrong[k];
+            const char *at = changed.bytes, *end = changed.bytes + t.size;
+            for (int n = 0; n < CASES_SENT; n++) {
+                if (!student_take_case(&at, end, &c, &arena)) {
+                    refused++;
+                    break;
+                }
+                CHECK(is_sound(&c) && at <= end, "byte %zu: 0x%02X", i, wrong[k]);
+            }
+            arena_free(&arena);
+        }
+    CHECK(refused > 100, "refused %d", refused);
+    for (size_t size = 0; size < t.size; size += 1 + size / 100) {
+        Arena arena = {0};
+        CheckCase c;
+        const char *at = t.bytes;
+        bool first = student_take_case(&at, t.bytes + size, &c, &arena);
+        CHECK(!first || !student_take_case(&at, t.bytes + size, &c, &arena), "of %zu bytes", size);
+        arena_free(&arena);
+    }
+}
+
+/* ---- Graders' files ---- */
+
+static char *contents(const char *path) {
+    static char text[1 << 15];
+    FILE *f = fopen(path, "r");
+    size_t size = f ? fread(text, 1, sizeof text - 1, f) : 0;
+    if (f) fclose(f);
+    text[size] = 0;
+    return text;
+}
+
+/* Two cases of one operation and one of another, with what XML and JSON have to escape in their words. */
+static void make_reports(CaseReport r[3]) {
+    for (int i = 0; i < 3; i++) r[i] = (CaseReport){0};
+    REPORT_SET(r[0].op, "a<b>");
+    REPORT_SET(r[0].name, "\"good\" & well");
+    r[0].inputs = 1;
+    REPORT_SET(r[0].in[0].name, "dx");
+    r[0].in[0].error = 1e-9, r[0].in[0].coordinates = 6, r[0].in[0].shape = SHAPE(2, 3);
+    r[1] = r[0];
+    REPORT_SET(r[1].name, "tab\there, bell\a");
+    r[1].verdict = r[1].in[0].verdict = INCONCLUSIVE;
+    r[1].in[0].unclear = 1, r[1].in[0].error = INFINITY, r[1].in[0].numeric = NAN;
+    REPORT_SET(r[1].in[0].reason, "x < 0 && y > \"1\"");
+    REPORT_SET(r[2].op, "other");
+    REPORT_SET(r[2].name, "bad");
+    REPORT_SET(r[2].trouble, "bug: <here>");
+    REPORT_SET(r[2].property, "linear");
+    r[2].verdict = FAIL;
+}
+
+static void junit_escapes(void) {
+    CaseReport r[3];
+    Error e = {0};
+    make_folder();
+    make_reports(r);
+    CHECK(junit_write(in_folder("j.xml"), r, 3, 1.5, "a.c: <note>\n", &e), "%s", e.text);
+    const char *text = contents(in_folder("j.xml"));
+    static const char *const wants[] = {
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n",
+        "<testsuite name=\"gradcheck\" tests=\"3\" failures=\"1\" errors=\"1\" time=\"1.500\">\n",
+        "<testcase classname=\"a&lt;b&gt;\" name=\"&quot;good&quot; &amp; well: dx\"></testcase>\n",
+        "<testcase classname=\"a&lt;b&gt;\" name=\"tab\there, bell?: dx\"><error message=\"INCONCLUSIVE\">",
+        "x &lt; 0 &amp;&amp; y &gt; &quot;1&quot;",
+        "<testcase classname=\"other\" name=\"bad\"><failure message=\"FAIL\">",
+        "bug: &lt;here&gt;",
+        "<system-out>a.c: &lt;note&gt;\n</system-out></testsuite></testsuites>\n"};
+    for (size_t i = 0; i < sizeof wants / sizeof *wants; i++)
+        CHECK(strstr(text, wants[i]), "no %s in\n%s", wants[i], text);
+    CHECK(junit_write(in_folder("j.xml"), r, 3, 1.5, NULL, &e) &&
+              !strstr(contents(in_folder("j.xml")), "note"),
+          "%s", e.text);
+    CHECK(!junit_write(in_folder("none/j.xml"), r, 3, 1.5, "", &e) && e.status == STATUS_CANNOT_CREATE, "%s",
+          e.text);
+}
+
+static void results_escape(void) {
+    CaseReport r[3];
+    Error e = {0};
+    make_folder();
+    make_reports(r);
+    CHECK(gradescope_write(in_folder("g.json"), r, 3, 1.5, "say \"hi\"\n", &e), "%s", e.text);
+    const char *text = contents(in_folder("g.json"));
+    static const char *const wants[] = {
+        "{\"execution_time\": 2, \"visibility\": \"visible\", \"output\": \"say \\\"hi\\\"\\n\", \"tests\": "
+        "[\n",
+        "{\"name\": \"a<b>/\\\"good\\\" & well: dx\", \"score\": 1, \"max_score\": 1, \"status\": "
+        "\"passed\", ",
+        "{\"name\": \"a<b>/tab\\there, bell\\u0007: dx\", \"score\": 0, \"max_score\": 1, \"status\": "
+        "\"failed\", ",
+        "{\"name\": \"other/bad\", \"score\": 0, \"max_score\": 1, \"status\": \"failed\", ", "}\n]}\n"};
+    for (size_t i = 0; i < sizeof wants / sizeof *wants; i++)
+        CHECK(strstr(text, wants[i]), "no %s in\n%s", wants[i], text);
+    r[0].inputs = r[1].inputs = 0; /* right, and nothing to be judged */
+    r[1].verdict = PASS;
+    REPORT_SET(r[1].trouble, "and more");
+    CHECK(gradescope_write(in_folder("g.json"), r, 2, 1.5, "", &e), "%s", e.text);
+    text = contents(in_folder("g.json"));
+    CHECK(strstr(text, "{\"name\": \"a<b>/\\\"good\\\" & well\", \"score\": 1, \"max_score\": 1, \"status\": "
+                       "\"passed\", "
+                       "\"output\": \"PASS\\n\"}") &&
+              strstr(text, "and more\\nPASS\\n\"}"),
+          "%s", text);
+    CHECK(!gradescope_write(in_folder("none/g.json"), r, 3, 1.5, "", &e) && e.status == STATUS_CANNOT_CREATE,
+          "%s", e.text);
+}
+
+/* A line a gradient; of a case without any, or in which more is wrong, one that says so. What is no number is null. */
+static void lines_of_json(void) {
+    CaseReport r[3];
+    char *text = NULL;
+    size_t size = 0;
+    make_reports(r);
+    REPORT_SET(r[0].trouble, "and more");
+    r[1].in[0].kinks = 1;
+    FILE *out = open_memstream(&text, &size);
+    for (int i = 0; i < 3; i++) gradcheck_json_report(out, i == 1 ? "a.c" : NULL, r, 3, i);
+    r[2].trouble[0] = r[2].property[0] = 0;
+    gradcheck_json_report(out, NULL, r, 3, 2);
+    fclose(out);
+    static const char *const wants[] = {
+        "{\"operation\": \"a<b>\", \"case\": \"\\\"good\\\" & well\", \"part\": \"dx\", \"verdict\": "
+        "\"PASS\", "
+        "\"shape\": [2, 3], \"elements\": 6, ",
+        "\"part\": null, \"verdict\": \"PASS\", \"reason\": \"and more\"}\n",
+        "\"case\": \"tab\\there, bell\\u0007\", \"file\": \"a.c\", \"part\": \"dx\", \"verdict\": "
+        "\"INCONCLUSIVE\", ",
+        "\"numeric\": null, \"estimate\": 0, \"error\": null, \"kink\": 0, \"kink_below\": 0, "
+        "\"kink_above\": 0, "
+        "\"reason\": \"x < 0 && y > \\\"1\\\"\"}\n",
+        "{\"operation\": \"other\", \"case\": \"bad\", \"part\": null, \"verdict\": \"FAIL\", "
+        "\"property\": \"linear\", \"reason\": \"bug: <here>\"}\n",
+        "{\"operation\": \"other\", \"case\": \"bad\", \"part\": null, \"verdict\": \"FAIL\"}\n"};
+    int lines = 0;
+    for (const char *c = text; *c; c++) lines += *c == '\n';
+    CHECK(lines == 5, "%d lines:\n%s", lines, text);
+    for (size_t i = 0; i < sizeof wants / sizeof *wants; i++)
+        CHECK(strstr(text, wants[i]), "no %s in\n%s", wants[i], text);
+    free(text);
+}
+
+TEST_MAIN({"operations have names", operations_have_names}, {"compilers are heard", compilers_are_heard},
+          {"warnings are kept", warnings_are_kept}, {"told cases are read", told_cases_are_read},
+          {"told nonsense is none", told_nonsense_is_none}, {"JUnit's XML escapes", junit_escapes},
+          {"results.json escapes", results_escape}, {"lines of JSON", lines_of_json})

@@ -1,0 +1,491 @@
+/* gradcheck model: passes in both precisions against PyTorch's golden values, ports judged tensor by tensor, wrong
+ * gradients found by differences, and a clear line for each file that does not fit. */
+#include "check/grading/model_differences.h"
+#include "child.h"
+#include "formats/safetensors.h"
+
+#define IN_DOUBLE      (sizeof(real) == sizeof(double))
+#define GRADCHECK(...) run_program("gradcheck", ARGUMENTS("model", __VA_ARGS__), (Streams){0})
+
+static const char *const golden_models[] = {"seq2seq", "seq2seq_prenorm", "lm", "lm_padded"};
+enum { GOLDEN = 4 };
+
+/* The golden files of a model, from anywhere; in one of a few buffers. */
+static const char *golden(const char *model, const char *part) {
+    static char path[8][PATH_MAX + 96];
+    static int next;
+    char *out_path = path[next++ % 8];
+    snprintf(out_path, sizeof path[0], "%s/../../tests/golden/%s.%s.safetensors", program_folder, model,
+             part);
+    return out_path;
+}
+
+#define MODEL(name) "--weights", golden(name, "weights"), "--batch", golden(name, "batch")
+
+/* max |found - want| / max |want| over all tensors of a file that have a value; infinite if one is missing. */
+static double distance(const char *path, const char *want_path, Dtype dtype) {
+    Error e = {0};
+    Safetensors found = {0}, want = {0};
+    double worst = 0;
+    bool ok = safetensors_read(&found, path, &e) && safetensors_read(&want, want_path, &e);
+    CHECK(ok && found.tensors == want.tensors, "%s: %d tensors, want %d", e.text, found.tensors,
+          want.tensors);
+    for (int i = 0; ok && i < want.tensors; i++) {
+        const Array *w = &want.tensor[i], *f = safetensors_find(&found, w->name);
+        CHECK(f && f->dtype == dtype && f->count == w->count, "%s", w->name);
+        if (!f || f->count != w->count) return INFINITY;
+        double *x = calloc((size_t)(2 * w->count), sizeof *x), *y = x + w->count, largest = 0, error = 0;
+        if (!x) exit(1);
+        array_to_double(w, x), array_to_double(f, y);
+        for (long k = 0; k < w->count; k++) {
+            largest = fmax(largest, fabs(x[k]));
+            error = isnan(y[k]) ? INFINITY : fmax(error, fabs(x[k] - y[k]));
+        }
+        worst = fmax(worst, error / largest);
+        free(x);
+    }
+    safetensors_free(&found), safetensors_free(&want);
+    return worst;
+}
+
+/* A pass in float, by whichever build, is PyTorch's in double but for float's rounding. */
+static void float_pass_is_pytorchs(void) {
+    enter_folder();
+    for (int i = 0; i < GOLDEN; i++) {
+        int status = GRADCHECK(MODEL(golden_models[i]), "--out", "g", "--unchecked");
+        CHECK(status == 0 && !*out, "%s: status %d: %s", golden_models[i], status, err);
+        double off = distance("g", golden(golden_models[i], "grads"), DTYPE_F32);
+        CHECK(off < 1e-5 && off > 1e-9, "%s: off by %g", golden_models[i], off);
+    }
+}
+
+static void double_pass_is_pytorchs(void) {
+    enter_folder();
+    for (int i = 0; i < GOLDEN; i++) {
+        const char *model = golden_models[i];
+        int status = GRADCHECK(MODEL(model), "--out", "g", "--unchecked", "--double");
+        if (!IN_DOUBLE) {
+            CHECK(status == STATUS_USAGE && strstr(err, "found the float build"), "status %d: %s", status,
+                  err);
+            return;
+        }
+        CHECK(status == 0, "%s: status %d: %s", model, status, err);
+        double off = distance("g", golden(model, "grads"), DTYPE_F64);
+        CHECK(off < 1e-12, "%s: off by %g", model, off);
+    }
+}
+
+/* All parts of the golden models are proved, and PyTorch's values accepted. */
+static void golden_models_pass(void) {
+    if (!IN_DOUBLE) return;
+    enter_folder();
+    for (int i = 0; i < GOLDEN; i++) {
+        const char *model = golden_models[i];
+        int status = GRADCHECK(MODEL(model), "--against", golden(model, "grads"), "--samples", "1", "--json");
+        CHECK(status == 0, "%s: status %d: %s", model, status, err);
+        CHECK(strstr(out, "\"case\": \"loss\", \"part\": \"port\", \"verdict\": \"PASS\"") &&
+                  strstr(out, "\"case\": \"embedding.weight\", \"part\": \"ds\", \"verdict\": \"PASS\"") &&
+                  strstr(out, "\"case\": \"embedding.weight\", \"part\": \"dw\", \"verdict\": \"PASS\"") &&
+                  strstr(out, "\"case\": \"logits\", \"part\": \"float\", \"verdict\": \"PASS\""),
+              "%s", out);
+        CHECK(!strstr(out, "FAIL") && !strstr(out, "INCONCLUSIVE"), "%s", out);
+    }
+}
+
+/* What is made here starts a port, and comes back from its files to the same bits. */
+static void saved_files_give_the_same_gradients(void) {
+    enter_folder();
+    CHECK(GRADCHECK("--save", "a", "--unchecked") == 0, "%s", err);
+    for (int i = 0; i < 2; i++) {
+        const char *kind = i ? "lm" : "seq2seq";
+        char path[3][64];
+        const char *const part[] = {"weights", "batch", "grads"};
+        for (int k = 0; k < 3; k++) snprintf(path[k], sizeof path[k], "a/%s.%s.safetensors", kind, part[k]);
+        CHECK(GRADCHECK("--weights", path[0], "--batch", path[1], "--out", "g", "--unchecked") == 0, "%s",
+              err);
+        CHECK(same_files(path[2], "g"), "%s", kind);
+    }
+}
+
+/* ---- Ports that are wrong ---- */
+
+/* Writes a golden model's gradients as a port might, changed; in F32. */
+static void write_port(const char *model, void (*change)(Safetensors *s)) {
+    Error e = {0};
+    Safetensors s;
+    CHECK(safetensors_read(&s, golden(model, "grads"), &e), "%s", e.text);
+    for (int i = 0; i < s.tensors; i++) {
+        Array *a = &s.tensor[i];
+        double *wide = malloc((size_t)a->count * sizeof *wide);
+        float *x = malloc((size_t)a->count * sizeof *x);
+        if (!x || !wide) exit(1);
+        array_to_double(a, wide);
+        for (long k = 0; k < a->count; k++) x[k] = (float)wide[k];
+        free(wide);
+        a->bytes = x, a->dtype = DTYPE_F32;
+    }
+    if (change) change(&s);
+    CHECK(safetensors_write("port", NULL, 0, s.tensor, s.tensors, &e), "%s", e.text);
+    for (int i = 0; i < s.tensors; i++) free((void *)s.tensor[i].bytes);
+    safetensors_free(&s);
+}
+
+static Array *tensor(Safetensors *s, const char *name) {
+    for (int i = 0; i < s->tensors; i++)
+        if (strcmp(s->tensor[i].name, name) == 0) return &s->tensor[i];
+    CHECK(false, "no %s", name);
+    exit(1);
+}
+
+static float *numbers(Safetensors *s, const char *name) {
+    return (float *)tensor(s, name)->bytes;
+}
+
+static void double_it(Safetensors *s) {
+    for (long k = 0; k < tensor(s, "grad.norm.weight")->count; k++) numbers(s, "grad.norm.weight")[k] *= 2;
+}
+
+static void shift_an_element(Safetensors *s) {
+    numbers(s, "grad.positions.weight")[5] += 1e-4f;
+}
+
+static void spoil_the_loss(Safetensors *s) {
+    numbers(s, "loss")[0] *= 1.00001f;
+}
+
+static void sum_the_loss(Safetensors *s) {
+    Error e = {0};
+    Safetensors batch;
+    CHECK(safetensors_read(&batch, golden("lm", "batch"), &e), "%s", e.text);
+    numbers(s, "loss")[0] *= (float)safetensors_find(&batch, "target_out")->count;
+    safetensors_free(&batch);
+    shift_an_element(s);
+}
+
+static void transpose_a_square(Safetensors *s) {
+    Array *a = tensor(s, "grad.encoder.layers.0.self_attn.out_proj.weight");
+    long n = a->size[0];
+    CHECK(a->rank == 2 && a->size[1] == n);
+    float *x = (float *)a->bytes;
+    for (long i = 0; i < n; i++)
+        for (long k = 0; k < i; k++) {
+            float kept = x[i * n + k];
+            x[i * n + k] = x[k * n + i], x[k * n + i] = kept;
+        }
+}
+
+static void swap_queries_and_keys(Safetensors *s) {
+    float *x = numbers(s, "grad.encoder.layers.0.self_attn.in_proj_weight");
+    long third = tensor(s, "grad.encoder.layers.0.self_attn.in_proj_weight")->count / 3;
+    for (long i = 0; i < third; i++) {
+        float kept = x[i];
+        x[i] = x[third + i], x[third + i] = kept;
+    }
+}
+
+static void swap_norms(Safetensors *s) {
+    Array *a = tensor(s, "grad.encoder.layers.0.norm1.weight"),
+          *b = tensor(s, "grad.encoder.layers.0.norm2.weight");
+    const void *kept = a->bytes;
+    a->bytes = b->bytes, b->bytes = kept;
+}
+
+static void make_nan(Safetensors *s) {
+    numbers(s, "grad.norm.bias")[1] = NAN;
+}
+
+static void rename_one(Safetensors *s) {
+    tensor(s, "grad.norm.bias")->name = "grad.final.bias";
+}
+
+static void flatten(Safetensors *s) {
+    Array *a = tensor(s, "grad.embedding.weight");
+    a->rank = 1, a->size[0] = a->count;
+}
+
+static void change_nothing(Safetensors *s) {
+    (void)s;
+}
+
+static void ports_are_judged(void) {
+    if (!IN_DOUBLE) return;
+    static const struct Port {
+        void (*change)(Safetensors *s);
+        int failed; /* reports */
+        const char *words;
+    } ports[] = {
+        {change_nothing, 0, ""},
+        {double_it, 1, "\"case\": \"norm.weight\", \"part\": \"port\", \"verdict\": \"FAIL\""},
+        {double_it, 1, "the wanted one times 2"},
+        {shift_an_element, 1, "\"wrong\": 1, \"unclear\": 0, \"kinks\": 0, \"flat\": 0, \"worst\": 5"},
+        {spoil_the_loss, 1, "\"case\": \"loss\", \"part\": \"port\", \"verdict\": \"FAIL\""},
+        {spoil_the_loss, 1, "look there first"},
+        {sum_the_loss, 2, "the sum over the target tokens, not their mean"},
+        {sum_the_loss, 2, "\"pattern\": \"loss differs\""},
+        {transpose_a_square, 1, "it is the transpose of what is wanted"},
+        {swap_queries_and_keys, 1, "queries and keys are swapped"},
+        {swap_norms, 2, "it is grad.encoder.layers.0.norm2.weight: are the two swapped?"},
+        {make_nan, 1, "\"case\": \"norm.bias\", \"part\": \"port\", \"verdict\": \"FAIL\""},
+        {rename_one, 2, "port: found no tensor \\\"grad.norm.bias\\\""},
+        {rename_one, 2, "the port has a tensor grad.final.bias, which this model has not"},
+        {flatten, 1, "grad.embedding.weight: found shape [104], need [13,8]"},
+    };
+    enter_folder();
+    for (size_t i = 0; i < sizeof ports / sizeof *ports; i++) {
+        write_port("lm", ports[i].change);
+        int status = GRADCHECK(MODEL("lm"), "--against", "port", "--samples", "0", "--json");
+        int failed = 0;
+        for (const char *at = out; (at = strstr(at, "\"FAIL\"")); at++) failed++;
+        CHECK(status == (ports[i].failed ? STATUS_NO : 0), "port %zu: status %d: %s", i, status, err);
+        CHECK(failed == ports[i].failed && strstr(out, ports[i].words), "port %zu, %d failed: %s", i, failed,
+              out);
+    }
+}
+
+/* Logits of padding are nobody's business, and those of tokens are. */
+static void fill_padding(Safetensors *s) {
+    Error e = {0};
+    Safetensors batch;
+    CHECK(safetensors_read(&batch, golden("seq2seq", "batch"), &e), "%s", e.text);
+    const Array *logits = tensor(s, "logits"), *ids = safetensors_find(&batch, "target_out");
+    int64_t target[64];
+    CHECK(ids && ids->count <= 64 && array_to_int64(ids, target, &e));
+    long filled = 0;
+    for (long i = 0; i < logits->count; i++)
+        if (target[i / logits->size[2]] == 0) numbers(s, "logits")[i] = 7, filled++;
+    CHECK(filled > 0, "the golden batch has no padding");
+    safetensors_free(&batch);
+}
+
+static void change_a_logit(Safetensors *s) {
+    fill_padding(s);
+    numbers(s, "logits")[1] += 1e-3f;
+}
+
+/* The mean over all places, of which padding's lose nothing. */
+static void count_padding(Safetensors *s) {
+    const Array *logits = tensor(s, "logits");
+    long places = logits->size[0] * logits->size[1], V = logits->size[2], padding = 0;
+    fill_padding(s);
+    for (long i = 0; i < places; i++) padding += numbers(s, "logits")[i * V] == 7;
+    numbers(s, "loss")[0] *= (float)(places - padding) / (float)places;
+}
+
+static void padding_is_not_compared(void) {
+    if (!IN_DOUBLE) return;
+    enter_folder();
+    write_port("seq2seq", fill_padding);
+    int status =
+        GRADCHECK(MODEL("seq2seq"), "--against", "port", "--samples", "0", "--only", "embedding.weight");
+    CHECK(status == 0, "status %d: %s", status, err);
+    write_port("seq2seq", change_a_logit);
+    status = GRADCHECK(MODEL("seq2seq"), "--against", "port", "--samples", "0", "--only", "embedding.weight");
+    CHECK(status == STATUS_NO && strstr(out, "/logits, port: 1 of "), "status %d: %s", status, err);
+    write_port("seq2seq", count_padding);
+    status = GRADCHECK(MODEL("seq2seq"), "--against", "port", "--samples", "0", "--only", "embedding.weight");
+    CHECK(status == STATUS_NO && strstr(out, "padding is counted in its mean"), "status %d: %s", status, out);
+}
+
+/* ---- Differences ---- */
+
+/* A weight that the forward pass does not use though its gradient says so: two norms of one weight. The parameter whose
+ * gradient is wrong fails, with its values; one beside it passes. */
+static void wrong_gradients_are_found(void) {
+    if (!IN_DOUBLE) return;
+    Error e = {0};
+    ModelPass p;
+    static CaseReport r;
+    CHECK(pass_make(&p, KIND_LM, 1, &e), "%s", e.text);
+    Tensor *norm = &p.model->encoder[0].norm1.weight, *beside = &p.model->encoder[0].norm2.weight;
+    norm->data = beside->data;
+    Parameters *all = &p.model->parameters;
+    double dw[16] = {[7] = 1};
+    for (int i = 0; i < all->count; i++) {
+        bool wrong = strcmp(all->entry[i].name, "encoder.layers.0.norm1.weight") == 0;
+        if (!wrong && strcmp(all->entry[i].name, "norm.weight") != 0) continue;
+        model_differences(&p, i, dw, 3, 1, "lm", &r);
+        CHECK(r.verdict == (wrong ? FAIL : PASS) && r.inputs == 2, "%s: %s", all->entry[i].name,
+              gradcheck_verdict_text(r.verdict));
+        CHECK(r.in[0].wrong == wrong && r.in[1].wrong == 3 * wrong && r.in[1].coordinates == 3);
+        CHECK(!wrong || (r.in[1].numeric == 0 && fabs(r.in[1].analytic) > 1e-4), "%g %g", r.in[1].numeric,
+              r.in[1].analytic);
+        CHECK(shape_equal(r.in[1].shape, SHAPE(16)) && r.in[1].element >= 0 && r.in[1].element < 16);
+    }
+    pass_close(&p);
+}
+
+/* What is reported of a right gradient is dL/dw itself, at an element that is named. */
+static void reported_values_are_the_gradient(void) {
+    if (!IN_DOUBLE) return;
+    Error e = {0};
+    ModelPass p;
+    static CaseReport r;
+    CHECK(pass_make(&p, KIND_SEQ2SEQ, 2, &e) && pass_run(&p, "model", &e), "%s", e.text);
+    Parameters *all = &p.model->parameters;
+    size_t bytes = (size_t)all->size * sizeof(real);
+    real *before = malloc(bytes), *grad = malloc(bytes);
+    if (!before || !grad) exit(1);
+    memcpy(before, all->value, bytes), memcpy(grad, all->grad, bytes);
+    for (int i = 0; i < all->count; i += 7) {
+        const Parameter *w = &all->entry[i];
+        long n = shape_count(w->shape);
+        double *dw = malloc((size_t)n * sizeof *dw);
+        if (!dw) exit(1);
+        for (long k = 0; k < n; k++) dw[k] = (double)grad[w->offset + k];
+        model_differences(&p, i, dw, 5, 3, "seq2seq", &r);
+        double want = dw[r.in[1].element];
+        CHECK(r.verdict == PASS && fabs(r.in[1].analytic - want) <= 1e-12 * fabs(want),
+              "%s[%ld]: %g, want %g", w->name, r.in[1].element, r.in[1].analytic, want);
+        free(dw);
+    }
+    CHECK(memcmp(before, all->value, bytes) == 0, "the weights have changed");
+    free(before), free(grad);
+    pass_close(&p);
+}
+
+/* ---- Options ---- */
+
+static void only_restricts_the_parameters(void) {
+    if (!IN_DOUBLE) return;
+    enter_folder();
+    CHECK(GRADCHECK("lm", "--only", "encoder.layers.?.norm1.*", "--json") == 0, "%s", err);
+    CHECK(lines_of(out) == 2 + 4 * 3, "%s", out); /* loss and logits; ds, dw and float of four */
+    CHECK(GRADCHECK("lm", "--only", "norm1", "--json") == STATUS_USAGE, "%s", out);
+    CHECK(strcmp(err, "gradcheck: --only: found no parameter like 'norm1'\n") == 0, "%s", err);
+}
+
+static void threads_do_not_matter(void) {
+    if (!IN_DOUBLE) return;
+    enter_folder();
+    CHECK(GRADCHECK("--threads", "1", "--json", "--samples", "2") == 0, "%s", err);
+    char *one = strdup(out);
+    CHECK(GRADCHECK("--threads", "3", "--json", "--samples", "2") == 0, "%s", err);
+    CHECK(strcmp(one, out) == 0);
+    free(one);
+}
+
+static void table_and_graders_files(void) {
+    if (!IN_DOUBLE) return;
+    enter_folder();
+    CHECK(GRADCHECK("lm", "--junit", "j.xml", "--gradescope", "g.json") == 0, "%s", err);
+    CHECK(strstr(out, "\n30 passed, 0 failed, 0 inconclusive\n") && strstr(out, "of the float pass"), "%s",
+          out);
+    size_t size;
+    char *junit = read_bytes("j.xml", &size), *gradescope = read_bytes("g.json", &size);
+    CHECK(junit && strstr(junit, "<testcase classname=\"lm\" name=\"norm.weight: ds\">"));
+    CHECK(gradescope && strstr(gradescope, "\"name\": \"lm/norm.weight: float\", \"score\": 1"));
+    free(junit), free(gradescope);
+}
+
+/* ---- What does not fit ---- */
+
+static void expect(int status, int want, const char *words) {
+    CHECK(status == want, "status %d, want %d: %s%s", status, want, out, err);
+    CHECK(lines_of(err) == 1 && strstr(err, words), "found '%s', want '%s'", err, words);
+    CHECK(strncmp(err, "gradcheck: ", 11) == 0 && !*out, "%s%s", out, err);
+}
+
+/* The golden lm's weights with one number replaced. */
+static void write_weights(double number) {
+    Error e = {0};
+    Safetensors s;
+    CHECK(safetensors_read(&s, golden("lm", "weights"), &e), "%s", e.text);
+    Array *a = tensor(&s, "norm.weight");
+    double x[64];
+    CHECK(a->count <= 64);
+    array_to_double(a, x);
+    x[3] = number;
+    a->dtype = DTYPE_F64, a->bytes = x;
+    Metadata *from = calloc((size_t)s.metadata_count, sizeof *from);
+    int count = 0;
+    for (int i = 0; from && i < s.metadata_count; i++)
+        if (strcmp(s.metadata[i].key, "crc32") != 0) from[count++] = s.metadata[i];
+    CHECK(safetensors_write("weights", from, count, s.tensor, s.tensors, &e), "%s", e.text);
+    free(from);
+    safetensors_free(&s);
+}
+
+static void write_batch(int64_t id) {
+    Error e = {0};
+    int64_t in[] = {1, 2, id, 3}, next[] = {2, 3, 4, 5};
+    Array a[] = {array_over("target_in", DTYPE_I64, SHAPE(1, 4), in),
+                 array_over("target_out", DTYPE_I64, SHAPE(1, 4), next)};
+    CHECK(safetensors_write("batch", NULL, 0, a, 2, &e), "%s", e.text);
+}
+
+static void bad_files_get_one_line(void) {
+    enter_folder();
+    const char *lm = golden("lm", "weights");
+    char text[64];
+    memset(text, 'x', sizeof text);
+    write_bytes("noise", text, sizeof text);
+    CHECK(mkdir("folder", 0777) == 0);
+    expect(GRADCHECK("--weights", "none", "--unchecked"), STATUS_NO_INPUT, "none: ");
+    expect(GRADCHECK("--weights", "folder", "--unchecked"), STATUS_NO_INPUT, "folder: ");
+    expect(GRADCHECK("--weights", "noise", "--unchecked"), STATUS_BAD_DATA, "noise: ");
+    expect(GRADCHECK("--weights", lm, "--batch", "none", "--unchecked"), STATUS_NO_INPUT, "none: ");
+    expect(GRADCHECK("--weights", golden("lm", "grads"), "--unchecked"), STATUS_BAD_DATA, "kind");
+    expect(
+        GRADCHECK("--weights", golden("seq2seq", "weights"), "--batch", golden("lm", "batch"), "--unchecked"),
+        STATUS_BAD_DATA, "source");
+    write_batch(13);
+    expect(GRADCHECK("--weights", lm, "--batch", "batch", "--unchecked"), STATUS_BAD_DATA,
+           "batch: target_in[0,2]: found token 13, need it in [0,13)");
+    write_batch(-1);
+    expect(GRADCHECK("--weights", lm, "--batch", "batch", "--unchecked"), STATUS_BAD_DATA, "found token -1");
+    write_weights(NAN);
+    expect(GRADCHECK("--weights", "weights", "--unchecked"), STATUS_BAD_DATA, "weights: norm.weight");
+    write_weights(1e300);
+    expect(GRADCHECK("--weights", "weights", "--unchecked"), STATUS_BAD_DATA, "norm.weight: ");
+    /* Finite, but nothing can be computed with it. */
+    write_weights(3e38);
+    write_batch(2);
+    expect(GRADCHECK("--weights", "weights", "--batch", "batch", "--unchecked", "--out", "g"),
+           STATUS_BAD_DATA, "need a weight within");
+    CHECK(access("g", F_OK) != 0, "a gradient file is left");
+    expect(GRADCHECK("--weights", lm, "--unchecked", "--out", "none/g"), STATUS_CANNOT_CREATE, "none/g: ");
+    expect(GRADCHECK("--weights", lm, "--unchecked", "--against", "none"), STATUS_NO_INPUT, "none: ");
+}
+
+static void bad_options_get_one_line(void) {
+    enter_folder();
+    const char *lm = golden("lm", "weights");
+    expect(GRADCHECK("gru", "--unchecked"), STATUS_USAGE, "found 'gru', need seq2seq or lm");
+    expect(GRADCHECK("--out", "g", "--unchecked"), STATUS_USAGE, "--out: found two models");
+    expect(GRADCHECK("--batch", "b", "--unchecked"), STATUS_USAGE, "--batch: found two models");
+    expect(GRADCHECK("lm", "--weights", lm, "--unchecked"), STATUS_USAGE, "which say the same");
+    expect(GRADCHECK("lm", "--samples", "-1", "--unchecked"), STATUS_USAGE, "--samples");
+    if (!IN_DOUBLE) expect(GRADCHECK("lm"), STATUS_USAGE, "need --unchecked");
+}
+
+/* Without its float twin the double program says so, and still checks in double. */
+static void without_a_twin(void) {
+    if (!IN_DOUBLE) return;
+    enter_folder();
+    char copy[PATH_MAX + 40];
+    snprintf(copy, sizeof copy, "cp %s/gradcheck alone", program_folder);
+    CHECK(system(copy) == 0 && getcwd(program_folder, sizeof program_folder));
+    int status = run_program("alone", ARGUMENTS("model", "lm"), (Streams){0});
+    expect(status, STATUS_NO_INPUT, "/build/float/alone: found no such program");
+    status = run_program("alone", ARGUMENTS("model", "lm", "--double"), (Streams){0});
+    CHECK(status == 0 && strstr(out, "30 passed, 0 failed"), "status %d: %s", status, out);
+    /* One that does not answer as a twin does. */
+    CHECK(mkdir("build", 0777) == 0 && mkdir("build/float", 0777) == 0);
+    CHECK(symlink("/bin/false", "build/float/alone") == 0);
+    status = run_program("alone", ARGUMENTS("model", "lm"), (Streams){0});
+    CHECK(status != 0 && lines_of(err) == 1, "status %d: %s", status, err);
+}
+
+PROGRAM_TEST_MAIN({"a pass in float is PyTorch's", float_pass_is_pytorchs},
+                  {"a pass in double is PyTorch's", double_pass_is_pytorchs},
+                  {"golden models pass", golden_models_pass},
+                  {"saved files give the same gradients", saved_files_give_the_same_gradients},
+                  {"ports are judged, tensor by tensor", ports_are_judged},
+                  {"padding is not compared", padding_is_not_compared},
+                  {"wrong gradients are found by differences", wrong_gradients_are_found},
+                  {"reported values are the gradient", reported_values_are_the_gradient},
+                  {"--only restricts the parameters", only_restricts_the_parameters},
+                  {"threads do not matter", threads_do_not_matter},
+                  {"table and graders' files", table_and_graders_files},
+                  {"bad files get one line", bad_files_get_one_line},
+                  {"bad options get one line", bad_options_get_one_line}, {"without a twin", without_a_twin})

@@ -1,0 +1,329 @@
+/* The checker on files as students write them: those of tests/check/students/ hold right operations, one after the other; wrong.def
+ * says how each is made wrong, others.def and unseen.def the same of those that two other hands wrote, who knew nothing of the
+ * patterns. No right one may be accused, no wrong one pass, and what is said of a wrong one has to be its mistake. Beside it the
+ * rules that other projects check gradients by judge the same files.
+ *
+ * Gradients are proved in double. */
+#include "base/child.h"
+#include "base/file.h"
+#include "base/pool.h"
+#include "check/gradcheck/agreement.h"
+#include "check/gradcheck/contrast.h"
+#include "check/gradcheck/gradcheck.h"
+#include "check/grading/student_op.h"
+#include "other_rules.h"
+#include "test.h"
+#include <ctype.h>
+#include <limits.h>
+
+typedef struct Wrong {
+    const char *op, *kind, *from, *to, *diagnosis;
+} Wrong;
+
+static const Wrong wrong[] = {
+#define WRONG(...) {__VA_ARGS__},
+#include "students/others.def"
+#include "students/wrong.def"
+
+#include "students/unseen.def" /* last: the number of one says at which points it is looked at */
+#undef WRONG
+};
+enum { WRONGS = sizeof wrong / sizeof *wrong, MOST_RIGHT = 256, BATCHES = 40 };
+
+#define FILE_OF(name) "tests/check/students/" #name ".c"
+static const char *const sources[] = {
+    FILE_OF(elementwise), FILE_OF(arrays),   FILE_OF(layers), FILE_OF(curves), FILE_OF(pairs),
+    FILE_OF(losses),      FILE_OF(scores),   FILE_OF(norms),  FILE_OF(places), FILE_OF(products),
+    FILE_OF(cells),       FILE_OF(windows),  FILE_OF(steps),  FILE_OF(images), FILE_OF(ranks),
+    FILE_OF(likelihoods), FILE_OF(distances)};
+enum { SOURCES = sizeof sources / sizeof *sources };
+
+static char (*right)[STUDENT_NAME]; /* of all sources */
+static int rights;
+static char *part[MOST_RIGHT]; /* the text of each */
+
+/* ---- Texts ---- */
+
+/* The operations of the sources, each with what follows its line `---- NAME ----` up to the next. */
+static void read_parts(void) {
+    static const char mark[] = "/* ---- ";
+    right = calloc(MOST_RIGHT, sizeof *right);
+    for (int i = 0; i < SOURCES; i++) {
+        char *text;
+        size_t size;
+        Error e = {0};
+        CHECK(file_read(sources[i], 0, &text, &size, &e), "%s", e.text);
+        for (char *at = e.status ? NULL : strstr(text, mark); at && rights < MOST_RIGHT; rights++) {
+            at += strlen(mark);
+            char *next = strstr(at, mark), *line = strchr(at, '\n');
+            snprintf(right[rights], STUDENT_NAME, "%.*s", (int)strcspn(at, " "), at);
+            part[rights] = next ? strndup(line, (size_t)(next - line)) : strdup(line);
+            at = next;
+        }
+        if (e.status == STATUS_DONE) free(text);
+    }
+}
+
+static int find_right(const char *name) {
+    for (int i = 0; i < rights; i++)
+        if (strcmp(right[i], name) == 0) return i;
+    return -1;
+}
+
+static bool begins(const char *text, const char *pattern) {
+    while (*pattern) {
+        if (isspace((unsigned char)*pattern)) {
+            if (!isspace((unsigned char)*text)) return false;
+            while (isspace((unsigned char)*pattern)) pattern++;
+            while (isspace((unsigned char)*text)) text++;
+        } else if (*pattern++ != *text++) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* How much of text the pattern takes, runs of white space being all alike. */
+static size_t taken(const char *text, const char *pattern) {
+    size_t n = 0;
+    for (; *pattern; pattern++) {
+        if (!isspace((unsigned char)*pattern)) {
+            n++;
+        } else {
+            while (isspace((unsigned char)text[n])) n++;
+            while (isspace((unsigned char)pattern[1])) pattern++;
+        }
+    }
+    return n;
+}
+
+static bool is_letter(char c) {
+    return isalnum((unsigned char)c);
+}
+
+/* Writes the text up to its end with every NAME called NAMEi, and `from` replaced where it is not NULL. */
+static int write_renamed(FILE *out, const char *text, int i, const char *from) {
+    const Wrong *w = &wrong[i];
+    size_t length = strlen(w->op);
+    int replaced = 0;
+    for (const char *at = text; *at;) {
+        if (from && begins(at, from)) {
+            write_renamed(out, w->to, i, NULL);
+            at += taken(at, from);
+            replaced++;
+        } else if (strncmp(at, w->op, length) == 0 && !is_letter(at[length]) &&
+                   (at == text || !is_letter(at[-1]))) {
+            fprintf(out, "%s%d", w->op, i);
+            at += length;
+        } else {
+            fputc(*at++, out);
+        }
+    }
+    return replaced;
+}
+
+static int write_wrong(FILE *out, int i) {
+    int k = find_right(wrong[i].op);
+    return k < 0 ? 0 : write_renamed(out, part[k], i, wrong[i].from);
+}
+
+static void every_mistake_fits_its_operation(void) {
+    read_parts();
+    FILE *nowhere = fopen("/dev/null", "w");
+    for (int i = 0; i < WRONGS; i++)
+        CHECK(write_wrong(nowhere, i) > 0, "%s has no `%s`", wrong[i].op, wrong[i].from);
+    fclose(nowhere);
+    CHECK(rights >= 60 && WRONGS >= 120, "%d right, %d wrong", rights, WRONGS);
+}
+
+/* ---- Trials, in children ---- */
+
+static const char *directory; /* of the libraries */
+
+typedef struct Finding {
+    bool judged, failed, proved; /* by gradcheck: a case failed; all passed */
+    char said[REPORT_WORD];      /* what most of its failing cases are diagnosed as */
+    bool refused[RULES];         /* a rule finds a case wrong */
+} Finding;
+static Finding of_right[MOST_RIGHT], of_wrong[WRONGS];
+
+/* What most of the failing cases say; where no pattern fits, what they have in common and others have not. */
+static void sum_up(const CaseReport *r, int cases, Finding *f) {
+    char text[REPORT_TEXT];
+    for (int k = 0, most = 0; k < cases; k++) {
+        int same = 0;
+        for (int j = 0; j < cases; j++) same += strcmp(r[j].diagnosis, r[k].diagnosis) == 0;
+        if (r[k].verdict != FAIL || same <= most) continue;
+        most = same;
+        REPORT_SET(f->said, r[k].diagnosis);
+    }
+    for (int k = 0; k < cases && strcmp(f->said, "unknown") == 0; k++)
+        for (int i = 0; i < r[k].inputs; i++)
+            if (r[k].in[i].wrong && gradcheck_contrast(r, cases, &r[k], &r[k].in[i], text))
+                REPORT_SET(f->said, "some cases");
+}
+
+static void judge(const Op *op, const char *name, Finding *f) {
+    CaseReport *report = calloc((size_t)op->n_cases, sizeof *report);
+    f->judged = f->proved = true;
+    for (int k = 0; k < op->n_cases; k++) {
+        CaseReport *r = &report[k];
+        gradcheck_case(name, &op->cases[k], 1, r);
+        f->failed |= r->verdict == FAIL;
+        f->proved &= r->verdict == PASS;
+        bool large = r->outputs > 1000; /* an hour for those who move every element */
+        for (int i = 0; i < RULES && !large; i++)
+            f->refused[i] |= !rule_passes(&rules[i], name, &op->cases[k]);
+    }
+    gradcheck_agree(report, op->n_cases);
+    sum_up(report, op->n_cases, f);
+    free(report);
+}
+
+/* What is looked at once is not worth an optimizer's time, nor what it would warn of. */
+static void compile_quickly(void) {
+    char words[PATH_MAX];
+    const char *cc = getenv("CC");
+    snprintf(words, sizeof words, "%s -O0 -w", cc ? cc : "cc");
+    setenv("CC", words, 1);
+}
+
+/* In a process of its own: some crash, which a sanitizer turns into an exit. */
+static void send_finding(const char *library, const char *name, int i) {
+    Finding f = {.judged = true, .failed = true, .said = "crash"};
+    Error e = {0};
+    int status;
+    pid_t child = fork();
+    if (child == 0) {
+        const Op *op = student_load(library, name, false, &e);
+        f = (Finding){0};
+        if (op) judge(op, name, &f);
+        child_send(&i, sizeof i);
+        child_send(&f, sizeof f);
+        _exit(0);
+    }
+    if (waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
+    for (int r = 0; r < RULES; r++) f.refused[r] = false;
+    child_send(&i, sizeof i);
+    child_send(&f, sizeof f);
+}
+
+/* Every third, or with ALL set all: they take a minute. */
+static bool is_tried(int i) {
+    return getenv("ALL") || i % 3 == 0;
+}
+
+/* The wrong ones of a batch: those of one operation are in different ones. */
+static void try_wrong(void *context, long batch) {
+    char source[PATH_MAX], library[PATH_MAX], here[PATH_MAX], name[STUDENT_NAME + 16];
+    (void)context;
+    snprintf(source, sizeof source, "%s/wrong%ld.c", directory, batch);
+    snprintf(library, sizeof library, "%s/wrong%ld.so", directory, batch);
+    FILE *out = fopen(source, "w");
+    if (!out || !getcwd(here, sizeof here)) return;
+    fprintf(out, "#include \"%s/tests/check/students/student.h\"\n", here);
+    for (int i = (int)batch; i < WRONGS; i += BATCHES)
+        if (is_tried(i)) write_wrong(out, i);
+    fclose(out);
+    StudentSource s = {.source = source, .library = library};
+    if (!student_compile(&s, 1, "src")) printf("%s\n", s.error.text);
+    for (int i = (int)batch; i < WRONGS && !s.error.status; i += BATCHES) {
+        if (!is_tried(i)) continue;
+        snprintf(name, sizeof name, "%s%d", wrong[i].op, i);
+        send_finding(library, name, i);
+    }
+    unlink(source), unlink(library);
+}
+
+static void try_right(void *context, long which) {
+    char library[PATH_MAX], (*name)[STUDENT_NAME] = calloc(MOST_RIGHT, sizeof *name);
+    Error e = {0};
+    (void)context;
+    snprintf(library, sizeof library, "%s/right%ld.so", directory, which);
+    StudentSource s = {.source = sources[which], .library = library};
+    int count = student_compile(&s, 1, "src") ? student_names(sources[which], name, MOST_RIGHT, &e) : 0;
+    if (!count) printf("%s%s\n", s.error.text, e.text);
+    for (int i = 0; i < count; i++) send_finding(library, name[i], find_right(name[i]));
+    unlink(library);
+}
+
+static void take_findings(void *context, long i, const ChildEnd *end) {
+    Finding *of = context;
+    const size_t record = sizeof(int) + sizeof(Finding);
+    if (end->fate != CHILD_DONE || end->printed[0])
+        printf("  part %ld ended %d: %s\n", i, end->fate, end->printed);
+    for (size_t at = 0; at + record <= end->size; at += record) {
+        int which;
+        memcpy(&which, end->result + at, sizeof which);
+        memcpy(&of[which], end->result + at + sizeof which, sizeof(Finding));
+    }
+}
+
+/* ---- What came of it ---- */
+
+static bool among(const char *words, const char *word) {
+    size_t length = strlen(word);
+    for (const char *at = words; length && (at = strstr(at, word)); at++)
+        if ((at == words || at[-1] == '|') && (at[length] == 0 || at[length] == '|')) return true;
+    return false;
+}
+
+/* Nothing is said about the kind of mistake, or a property that many break; or where all is right, and no more. */
+static bool says_little(const char *said) {
+    return among("unknown|some cases|some values|any layout|inside a graph|passed twice|linear|not checked",
+                 said);
+}
+
+static void print_row(const char *name, int count, const int numbers[1 + RULES]) {
+    printf("  %-27s %7d %10d", name, count, numbers[0]);
+    for (int r = 0; r < RULES; r++) printf(" %5d", numbers[1 + r]);
+    printf("\n");
+}
+
+static void students_are_judged_rightly(void) {
+    if (sizeof(real) < sizeof(double)) return; /* proofs are for double */
+    char path[TEMPORARY_PATH];
+    Error e = {0};
+    int accused[1 + RULES] = {0}, passed[1 + RULES] = {0}, named = 0, misled = 0, tried = 0;
+    read_parts();
+    directory = directory_temporary(path, &e) ? path : NULL;
+    CHECK(directory, "%s", e.text);
+    pool_set_threads(1); /* two are tried at once */
+    compile_quickly();
+    const ChildLimits limits = {.seconds = 300};
+    child_run_all(SOURCES, 2, &limits, try_right, take_findings, of_right);
+    child_run_all(BATCHES, 2, &limits, try_wrong, take_findings, of_wrong);
+    rmdir(path);
+    for (int i = 0; i < rights; i++) {
+        CHECK(of_right[i].judged && of_right[i].proved, "%s is right: %s", right[i],
+              of_right[i].failed ? of_right[i].said : "not proved");
+        accused[0] += of_right[i].failed;
+        for (int r = 0; r < RULES; r++) accused[1 + r] += of_right[i].refused[r];
+    }
+    for (int i = 0; i < WRONGS; i++) {
+        if (!is_tried(i)) continue;
+        const Finding *f = &of_wrong[i];
+        tried++;
+        bool is_named = among(wrong[i].diagnosis, f->said);
+        CHECK(f->judged && f->failed, "%s, %s: passes", wrong[i].op, wrong[i].kind);
+        named += is_named;
+        misled += !is_named && !says_little(f->said);
+        if (f->failed && !is_named)
+            printf("  %s, %s: named %s, want %s\n", wrong[i].op, wrong[i].kind, f->said, wrong[i].diagnosis);
+        passed[0] += !f->failed;
+        for (int r = 0; r < RULES; r++) passed[1 + r] += !f->refused[r];
+    }
+    printf("  %-27s %7s %10s", "students' operations", "all", "gradcheck");
+    for (int r = 0; r < RULES; r++) printf(" %5s", rules[r].name);
+    printf("\n");
+    print_row("right, accused", rights, accused);
+    print_row("wrong, passed", tried, passed);
+    printf("  of %d wrong ones %d are named rightly, %d wrongly\n", tried, named, misled);
+    /* Shares of a third may be a little worse than those of all. */
+    int named_of_100 = getenv("ALL") ? 85 : 75, misled_of_100 = getenv("ALL") ? 2 : 4;
+    CHECK(named * 100 >= tried * named_of_100, "%d of %d are named rightly", named, tried);
+    CHECK(misled * 100 <= tried * misled_of_100, "%d of %d are named wrongly", misled, tried);
+}
+
+TEST_MAIN({"every mistake fits its operation", every_mistake_fits_its_operation},
+          {"students are judged rightly", students_are_judged_rightly, 600})

@@ -1,0 +1,702 @@
+/* What gradcheck says where there is no plain answer: kinks, ties, saturation, noise, wrong gradients on kinks; and that
+ * the numeric derivative knows its error. */
+#include "check/gradcheck/gradcheck_text.h"
+#include "check/gradcheck/numeric_derivative.h"
+#include "ops/ops.h"
+#include "test.h"
+
+/* Proofs are for double; in float the same verdicts must not be FAIL. */
+#define IN_DOUBLE (sizeof(real) == sizeof(double))
+
+/* --- Numeric derivatives of known functions. --- */
+
+static double slow(double x) {
+    return exp(x) + sin(3 * x);
+}
+
+static Sweep sweep_of(double (*f)(double x), double x, double step, int levels) {
+    Sweep s;
+    sweep_start(&s, CENTRAL);
+    for (int i = 0; i < levels; i++, step /= 2) {
+        double size = fmax(fabs(f(x + step)), fabs(f(x - step)));
+        sweep_add(&s, step, (f(x + step) - f(x - step)) / (2 * step), size * DBL_EPSILON / step);
+    }
+    return s;
+}
+
+static void extrapolation_is_exact_and_knows_it(void) {
+    for (double x = -2; x <= 2; x += 0.1) {
+        Sweep s = sweep_of(slow, x, 0.5, 20);
+        double want = exp(x) + 3 * cos(3 * x), off = fabs(s.value - want);
+        CHECK(off <= SWEEP_TRUST * s.error, "at %g: off by %g, estimated %g", x, off, s.error);
+        CHECK(s.error <= 1e-11 * (1 + fabs(want)), "at %g: estimated error %g", x, s.error);
+    }
+}
+
+static double steep(double x) {
+    return tanh(1000 * x);
+}
+
+/* Far steps see a saturated function whose differences agree with each other: near ones contradict them. */
+static void small_steps_are_believed_against_large_ones(void) {
+    Sweep s = sweep_of(steep, 1e-4, 1, 30);
+    double want = 1000 / pow(cosh(0.1), 2);
+    CHECK(fabs(s.value - want) <= 1e-6 * want, "found %g, want %g", s.value, want);
+}
+
+static double staircase(double x) {
+    return floor(x * 1e6) * 1e-6;
+}
+
+static void noise_is_not_taken_for_a_derivative(void) {
+    Sweep s = sweep_of(staircase, 0.3, 0.125, 20);
+    CHECK(s.error >= fabs(s.value - 1) / SWEEP_TRUST, "off by %g, estimated %g", fabs(s.value - 1), s.error);
+}
+
+/* --- Operations of one's own, written as a student would: no branches told, no flags. --- */
+
+static real (*own_function)(real x);
+static real (*own_slope)(real x);
+
+static void own_forward(Node *n) {
+    long count = shape_count(n->out->shape);
+    tensor_copy_out(n->in[0], n->out->data);
+    for (long i = 0; i < count; i++) n->out->data[i] = own_function(n->out->data[i]);
+}
+
+static void own_backward(Node *n) {
+    long i = 0;
+    for (Walk w = tensor_walk(n->in[0]->shape, 1, (const long *[]){n->in[0]->stride}); tensor_walk_row(&w);)
+        for (long k = 0; k < w.n; k++, i++)
+            n->in[0]->grad[i] += n->out->grad[i] * own_slope(n->in[0]->data[w.at[0] + k * w.step[0]]);
+}
+
+static const Op own = {"own", own_forward, own_backward};
+
+static Tensor *own_op(Tape *t, Tensor **x) {
+    return tape_record(tape_node(t, &own, x[0]->shape, INPUTS(x[0])));
+}
+
+static CaseReport check(Tensor *(*build)(Tape *t, Tensor **x), CheckInput in, bool kinks) {
+    CaseReport r;
+    CheckCase c = {"case", build, {in}, .kinks = kinks};
+    gradcheck_case("test", &c, 1, &r);
+    return r;
+}
+
+/* The same where the case says that the function is saturated at its points. */
+static CaseReport check_flat(Tensor *(*build)(Tape *t, Tensor **x), CheckInput in) {
+    CaseReport r;
+    CheckCase c = {"case", build, {in}, .flat = true};
+    gradcheck_case("test", &c, 1, &r);
+    return r;
+}
+
+static CaseReport check_own(real (*f)(real x), real (*slope)(real x), CheckInput in) {
+    own_function = f;
+    own_slope = slope;
+    return check(own_op, in, false);
+}
+
+#define SAYS(r, want)                                                                                        \
+    CHECK((r).verdict == (want), "%s: %s %s", gradcheck_verdict_text((r).verdict), (r).trouble,              \
+          (r).in[0].reason)
+
+static real relu(real x) {
+    return x > 0 ? x : 0;
+}
+static real one_right_of_0(real x) {
+    return x > 0;
+}
+static real half_at_0(real x) {
+    return x > 0 ? 1 : x == 0 ? (real)0.5 : 0;
+}
+static real two_at_0(real x) {
+    return x > 0 ? 1 : x == 0 ? 2 : 0;
+}
+
+static const double around_0[] = {-1, 0, 1, 0, 1e-9, -1e-9};
+
+/* At 0 every value from 0 to 1 is a gradient; 2 is none. Points a billionth beside 0 have one. */
+static void a_relu_that_tells_no_branches_is_judged_rightly(void) {
+    const CheckInput x = {"x", DIMS(6), .values = around_0};
+    CaseReport r = check_own(relu, one_right_of_0, x);
+    SAYS(r, IN_DOUBLE ? PASS : r.verdict);
+    CHECK(r.verdict != FAIL && (!IN_DOUBLE || r.in[0].kinks == 2), "%ld kinks", r.in[0].kinks);
+    r = check_own(relu, half_at_0, x);
+    CHECK(r.verdict != FAIL, "%s", r.in[0].reason);
+    r = check_own(relu, two_at_0, x);
+    SAYS(r, FAIL);
+    CHECK(r.in[0].wrong == 2, "%ld wrong", r.in[0].wrong);
+}
+
+static Tensor *own_relu(Tape *t, Tensor **x) {
+    return tape_relu(t, x[0]);
+}
+static Tensor *own_negative_part(Tape *t, Tensor **x) {
+    return tape_neg(t, tape_relu(t, tape_neg(t, x[0])));
+}
+static Tensor *own_max(Tape *t, Tensor **x) {
+    return tape_max(t, x[0], -1);
+}
+
+static void kinks_are_reported_where_branches_are_told(void) {
+    static const double zeros[] = {0, 0, 0, -1, 1, 2};
+    CaseReport r = check(own_relu, (CheckInput){"x", DIMS(6), .values = zeros}, false);
+    SAYS(r, PASS);
+    CHECK(r.in[0].kinks == 3, "%ld kinks", r.in[0].kinks);
+    static const double ties[] = {3, 3, 1, 5, 5, 5};
+    r = check(own_max, (CheckInput){"x", DIMS(2, 3), .values = ties}, false);
+    SAYS(r, PASS);
+    CHECK(r.in[0].kinks == 5, "%ld kinks", r.in[0].kinks);
+}
+
+static char *explained(const CaseReport *r) {
+    char *text;
+    size_t size;
+    FILE *memory = open_memstream(&text, &size);
+    gradcheck_explain(memory, r, r, 1);
+    fclose(memory);
+    return text;
+}
+
+/* A point without a derivative passes, and the report says which it is and what lies on both sides. */
+static void kinks_are_reported_with_both_derivatives(void) {
+    static const double zeros[] = {-1, 2, 1, 0, 0, -2};
+    CaseReport r = check(own_relu, (CheckInput){"x", DIMS(6), .values = zeros}, false);
+    char *text = explained(&r);
+    CHECK(r.in[0].kink == 3, "kink at %ld", r.in[0].kink);
+    CHECK_NEAR(r.in[0].kink_below, 0, 100 * (double)REAL_EPSILON);
+    CHECK_NEAR(r.in[0].kink_above, 1, 100 * (double)REAL_EPSILON);
+    CHECK(strstr(text, "dx: kink at x[3]: one-sided derivatives 0 and 1; 2 in all"), "%s", text);
+    free(text);
+    r = check(own_negative_part, (CheckInput){"x", DIMS(6), .values = zeros}, false);
+    text = explained(&r);
+    CHECK(strstr(text, "dx: kink at x[3]: one-sided derivatives 1 and 0; 2 in all"), "%s", text);
+    free(text);
+    static const double ties[] = {3, 4, 1, 5, 7, 7};
+    r = check(own_max, (CheckInput){"x", DIMS(2, 3), .values = ties}, false);
+    text = explained(&r);
+    CHECK(strstr(text, "dx: kink at x[1,1]: one-sided derivatives 0 and 1; 2 in all"), "%s", text);
+    free(text);
+    r = check(own_relu, (CheckInput){"x", DIMS(2), .values = ties}, false);
+    text = explained(&r);
+    CHECK(text[0] == 0, "no kink, but it says: %s", text);
+    free(text);
+}
+
+/* Every element of a constant row is as large as the mean: smooth, for epsilon stands inside the root. */
+static Tensor *layer_norm(Tape *t, Tensor **x) {
+    return tape_layer_norm(t, x[0], x[1], x[2]);
+}
+static void layer_norm_of_a_constant_row_is_smooth(void) {
+    const double far = IN_DOUBLE ? -1e3 : -3; /* in float epsilon's root is a few digits at 1000 */
+    const double rows[] = {3, 3, 3, 3, 0, 0, 0, 0, far, far, far, far};
+    CaseReport r;
+    CheckCase c = {
+        "case", layer_norm, {{"x", DIMS(3, 4), .values = rows}, {"gamma", DIMS(4)}, {"beta", DIMS(4)}}};
+    gradcheck_case("test", &c, 1, &r);
+    if (!IN_DOUBLE) CHECK(r.verdict != FAIL, "%s", r.in[0].reason);
+    for (int i = 0; IN_DOUBLE && i < r.inputs; i++)
+        CHECK(r.in[i].verdict == PASS && !r.in[i].kinks && !r.in[i].flat, "%s: %s, %ld kinks, %ld flat",
+              r.in[i].name, gradcheck_verdict_text(r.in[i].verdict), r.in[i].kinks, r.in[i].flat);
+}
+
+/* A drawn point that lies on a kink is drawn again. */
+static real kink_at_first_draw;
+static Tensor *shifted_relu(Tape *t, Tensor **x) {
+    Tensor *shift = tape_constant(t, SHAPE(1));
+    if (kink_at_first_draw == 0) kink_at_first_draw = x[0]->data[0];
+    shift->data[0] = -kink_at_first_draw;
+    return tape_relu(t, tape_add(t, x[0], shift));
+}
+static void points_move_off_kinks(void) {
+    CaseReport r = check(shifted_relu, (CheckInput){"x", DIMS(1)}, false);
+    SAYS(r, PASS);
+    CHECK(r.moved == 1 && r.in[0].kinks == 0, "moved %d times, %ld kinks", r.moved, r.in[0].kinks);
+}
+
+static Tensor *softmax(Tape *t, Tensor **x) {
+    return tape_softmax(t, x[0], -1);
+}
+static Tensor *wrong_where_flat(Tape *t, Tensor **x) {
+    return tape_add(t, tape_softmax(t, x[0], -1), tape_scale(t, x[0], 0));
+}
+
+static void saturated_softmax_is_no_failure(void) {
+    static const double logits[] = {-1e4, 1e4, 0, 1e4, 1e4, -1e4};
+    CaseReport r = check(softmax, (CheckInput){"x", DIMS(2, 3), .values = logits}, false);
+    if (!IN_DOUBLE) return; /* float has no step at 10000 that shows a slope at all */
+    CHECK(r.verdict != FAIL, "%s", r.in[0].reason);
+    r = check_flat(softmax, (CheckInput){"x", DIMS(2, 3), .values = logits});
+    char *text = explained(&r);
+    SAYS(r, PASS);
+    CHECK(r.in[0].flat == 0 || strstr(text, "flat: the derivative is too small"), "%s", text);
+    free(text);
+    r = check(wrong_where_flat, (CheckInput){"x", DIMS(3), -1e4, 1e4}, false);
+    CHECK(r.verdict != FAIL, "%s", r.in[0].reason);
+}
+
+/* y_0 = (2 - x) 0.7 - (1 - x) 0.7, which is 0.7, and y_1 = x². */
+static void rest_forward(Node *n) {
+    real x;
+    tensor_copy_out(n->in[0], &x);
+    n->out->data[0] = (2 - x) * (real)0.7 - (1 - x) * (real)0.7;
+    n->out->data[1] = x * x;
+}
+static void rest_backward(Node *n) {
+    real x;
+    tensor_copy_out(n->in[0], &x);
+    n->in[0]->grad[0] += 2 * x * n->out->grad[1];
+}
+static Tensor *at_rest(Tape *t, Tensor **x) {
+    static const Op op = {"rest", rest_forward, rest_backward};
+    return tape_record(tape_node(t, &op, SHAPE(2), INPUTS(x[0])));
+}
+static void what_rounding_leaves_is_no_remark(void) {
+    CaseReport r = check(at_rest, (CheckInput){"x", DIMS(1), 0.1, 0.4}, false);
+    if (!IN_DOUBLE) return;
+    SAYS(r, PASS);
+    CHECK(r.in[0].flat == 0, "%ld flat", r.in[0].flat);
+}
+
+static real offset(real x) {
+    return (real)1e8 + (real)1e-9 * x;
+}
+static real offset_slope(real x) {
+    (void)x;
+    return (real)1e-9;
+}
+static real zero(real x) {
+    (void)x;
+    return 0;
+}
+
+/* Nothing can be proved, whatever backward says: not even 0. */
+static void below_the_noise_floor_is_inconclusive(void) {
+    if (!IN_DOUBLE) return; /* in float the offset swallows every step there is: a constant */
+    CaseReport r = check_own(offset, offset_slope, (CheckInput){"x", DIMS(3)});
+    SAYS(r, INCONCLUSIVE);
+    CHECK(r.in[0].doubt == DOUBT_FLAT, "doubt %d", (int)r.in[0].doubt);
+    r = check_own(offset, zero, (CheckInput){"x", DIMS(3)});
+    SAYS(r, INCONCLUSIVE);
+}
+
+static real constant(real x) {
+    return x - x + 5;
+}
+static void a_constant_has_a_proved_gradient_of_0(void) {
+    CaseReport r = check_own(constant, zero, (CheckInput){"x", DIMS(3)});
+    SAYS(r, PASS);
+    r = check_own(constant, offset_slope, (CheckInput){"x", DIMS(3)});
+    CHECK(r.verdict != INCONCLUSIVE || !IN_DOUBLE, "%s", gradcheck_verdict_text(r.verdict));
+}
+
+static real rough(real x) {
+    return (real)(0.01 * floor((double)x * 314159.265)); /* a staircase with steps of 0.01 */
+}
+static real rough_slope(real x) {
+    (void)x;
+    return (real)3141.59265;
+}
+static real in_single_precision(real x) {
+    return (real)expf((float)x);
+}
+static real slope_of_exp(real x) {
+    return (real)exp((double)x);
+}
+static void a_noisy_function_is_inconclusive(void) {
+    CaseReport r = check_own(rough, rough_slope, (CheckInput){"x", DIMS(3), 0.5, 0.9});
+    if (IN_DOUBLE)
+        SAYS(r, INCONCLUSIVE);
+    else
+        CHECK(r.verdict != FAIL, "%s", r.in[0].reason);
+    r = check_own(in_single_precision, slope_of_exp, (CheckInput){"x", DIMS(20)});
+    if (IN_DOUBLE) SAYS(r, INCONCLUSIVE);
+    CHECK(!IN_DOUBLE || r.in[0].doubt == DOUBT_NOISE, "doubt %d", (int)r.in[0].doubt);
+}
+
+/* Flat up to 0, or to 100. */
+static real after_a_plain(real x) {
+    return 1 + relu(x);
+}
+static real after_a_wide_plain(real x) {
+    return 1 + relu(x - 100);
+}
+
+/* A drawn point at which the input does not count is drawn again; where it counts at none, nothing is proved. */
+static void plains_are_left(void) {
+    if (!IN_DOUBLE) return;
+    CheckCase c = {"case", own_op, {{"x", DIMS(1)}}};
+    CaseReport r;
+    int moved = 0;
+    own_function = after_a_plain, own_slope = one_right_of_0;
+    for (uint64_t seed = 1; seed <= 8; seed++) {
+        gradcheck_case("test", &c, seed, &r);
+        SAYS(r, PASS);
+        moved += r.moved;
+    }
+    CHECK(moved > 0, "no point was left of 0");
+    own_function = after_a_wide_plain, own_slope = zero;
+    gradcheck_case("test", &c, 1, &r);
+    SAYS(r, INCONCLUSIVE);
+}
+
+static real in_steps(real x) {
+    return ((real)1e8 + x) * ((real)1e8 + x) - (real)1e16; /* moves in steps of x's, 1.5e-8 wide */
+}
+
+/* Between two steps nothing moves: that is no proof of a gradient of 0. */
+static void a_rest_between_steps_is_no_gradient_of_0(void) {
+    if (!IN_DOUBLE) return; /* a float has no 1e8 + x */
+    CaseReport r = check_own(in_steps, zero, (CheckInput){"x", DIMS(5), -1e-5, 1e-5});
+    CHECK(r.in[0].verdict != PASS && r.in[0].wrong + r.in[0].unclear == 5, "%s: %ld wrong, %ld unclear",
+          gradcheck_verdict_text(r.in[0].verdict), r.in[0].wrong, r.in[0].unclear);
+}
+
+static real wave(real x) {
+    return (real)sin((double)x);
+}
+static real nearly_its_slope(real x) {
+    return (real)cos((double)x) + (real)1e-4;
+}
+static void what_is_nearly_right_fails_and_is_called_so(void) {
+    if (!IN_DOUBLE) return; /* there it is right */
+    CaseReport r = check_own(wave, nearly_its_slope, (CheckInput){"x", DIMS(5)});
+    SAYS(r, FAIL);
+    CHECK(strcmp(r.in[0].pattern, "nearly right") == 0, "%s", r.in[0].pattern);
+}
+
+/* Σ_i t_i (log Σ_j e^(x_j) - x_i), whose gradient is softmax(x) - t for t of sum 1: t = 1 at the second element, which `one_at` says
+ * where backward has. */
+static long one_at;
+static void log_loss_forward(Node *n) {
+    const real *x = n->in[0]->data;
+    double sum = 0;
+    for (long i = 0; i < 4; i++) sum += exp((double)x[i]);
+    n->out->data[0] = (real)log(sum) - x[1];
+}
+static void log_loss_backward(Node *n) {
+    const real *x = n->in[0]->data;
+    double sum = 0;
+    for (long i = 0; i < 4; i++) sum += exp((double)x[i]);
+    for (long i = 0; i < 4; i++)
+        n->in[0]->grad[i] += n->out->grad[0] * ((real)(exp((double)x[i]) / sum) - (i == one_at));
+}
+static Tensor *log_loss(Tape *t, Tensor **x) {
+    static const Op op = {"log_loss", log_loss_forward, log_loss_backward};
+    return tape_record(tape_node(t, &op, SCALAR, INPUTS(tape_contiguous(t, x[0]))));
+}
+
+static void a_one_at_the_wrong_place_is_named(void) {
+    if (!IN_DOUBLE) return;
+    for (one_at = 0; one_at <= 4; one_at++) {
+        CaseReport r = check(log_loss, (CheckInput){"x", DIMS(4)}, false);
+        SAYS(r, one_at == 1 ? PASS : FAIL);
+        CHECK(one_at == 1 || strcmp(r.in[0].pattern, one_at < 4 ? "misplaced" : "only somewhere") == 0,
+              "%s: %s", r.in[0].pattern, r.in[0].reason);
+    }
+}
+
+/* y_t = x_t y_(t-1) + x_t, and its backward, which goes the way of forward unless it is right. */
+static bool rightly;
+static void recurrence_forward(Node *n) {
+    real y = 1;
+    for (long i = 0; i < 6; i++) n->out->data[i] = y = n->in[0]->data[i] * y + n->in[0]->data[i];
+}
+static void recurrence_backward(Node *n) {
+    const real *x = n->in[0]->data, *y = n->out->data;
+    real carried = 0;
+    for (long k = 0; k < 6; k++) {
+        long i = rightly ? 5 - k : k;
+        carried += n->out->grad[i];
+        n->in[0]->grad[i] += carried * (1 + (i ? y[i - 1] : 1));
+        carried *= x[i];
+    }
+}
+static Tensor *recurrence(Tape *t, Tensor **x) {
+    static const Op op = {"recurrence", recurrence_forward, recurrence_backward};
+    return tape_record(tape_node(t, &op, SHAPE(6), INPUTS(tape_contiguous(t, x[0]))));
+}
+
+static void the_wrong_direction_is_named(void) {
+    if (!IN_DOUBLE) return;
+    for (int k = 0; k < 2; k++) {
+        rightly = k;
+        CaseReport r = check(recurrence, (CheckInput){"x", DIMS(6)}, false);
+        SAYS(r, k ? PASS : FAIL);
+        CHECK(k || strcmp(r.in[0].pattern, "wrong direction") == 0, "%s: %s", r.in[0].pattern,
+              r.in[0].reason);
+    }
+}
+
+/* y = (Σ x², √Σx² √Σx² / Σx²), and a backward that is half as large again for the first and leaves of the second, whose gradient is
+ * 0, what rounding does. */
+static void beside_one_forward(Node *n) {
+    const real *x = n->in[0]->data;
+    real sum = x[0] * x[0] + x[1] * x[1] + x[2] * x[2], root = (real)sqrt((double)sum);
+    n->out->data[0] = sum, n->out->data[1] = root * root / sum;
+}
+static void beside_one_backward(Node *n) {
+    const real *x = n->in[0]->data;
+    for (long i = 0; i < 3; i++)
+        n->in[0]->grad[i] += 3 * x[i] * n->out->grad[0] + x[i] * REAL_EPSILON / 8 * n->out->grad[1];
+}
+static Tensor *beside_one(Tape *t, Tensor **x) {
+    static const Op op = {"beside_one", beside_one_forward, beside_one_backward};
+    return tape_record(tape_node(t, &op, SHAPE(2), INPUTS(tape_contiguous(t, x[0]))));
+}
+
+static void rounding_of_a_right_0_refutes_no_explanation(void) {
+    if (!IN_DOUBLE) return;
+    CaseReport r = check(beside_one, (CheckInput){"x", DIMS(3), 1, 2}, false);
+    SAYS(r, FAIL);
+    CHECK(strcmp(r.in[0].pattern, "constant factor") == 0 && strstr(r.in[0].reason, "1.5"), "%s: %s",
+          r.in[0].pattern, r.in[0].reason);
+}
+
+static real partly_single(real x) {
+    return x * (real)(float)(1 / sqrt((double)(x * x + 1)));
+}
+static real its_slope(real x) {
+    return (real)pow((double)(x * x + 1), -1.5);
+}
+
+/* A float on the way makes a staircase of forward: no gradient fits it, and forward is named. */
+static void a_float_on_the_way_is_named(void) {
+    if (!IN_DOUBLE) return;
+    CaseReport r = check_own(partly_single, its_slope, (CheckInput){"x", DIMS(12)});
+    CHECK(r.verdict != PASS, "%ld kinks", r.in[0].kinks);
+    CHECK(strcmp(r.in[0].pattern, "in steps") == 0, "%s: %s", r.in[0].pattern, r.in[0].reason);
+}
+
+static real not_a_number(real x) {
+    return x - x + NAN;
+}
+static void nan_never_passes(void) {
+    CaseReport r = check_own(relu, not_a_number, (CheckInput){"x", DIMS(3)});
+    SAYS(r, FAIL);
+    r = check_own(not_a_number, zero, (CheckInput){"x", DIMS(3)});
+    CHECK(r.verdict != PASS, "%s", gradcheck_verdict_text(r.verdict));
+}
+
+static real with_a_hole(real x) {
+    return x == 0 ? (real)NAN : x * x;
+}
+static real twice(real x) {
+    return 2 * x;
+}
+/* A point without a value takes few runs, unless there are values beside it. */
+static void what_is_nowhere_is_not_looked_for(void) {
+    static const double at_0[] = {0};
+    CaseReport r = check_own(not_a_number, zero, (CheckInput){"x", DIMS(24)});
+    CHECK(r.evaluations < 24 * 20, "%ld runs", r.evaluations);
+    r = check_own(with_a_hole, twice, (CheckInput){"x", DIMS(1), .values = at_0});
+    CHECK(r.in[0].numeric == 0 && r.in[0].verdict == PASS, "%g ± %g: %s", r.in[0].numeric, r.in[0].estimate,
+          gradcheck_verdict_text(r.in[0].verdict));
+}
+
+static real infinite(real x) {
+    return x < 100 ? (real)INFINITY : x;
+}
+static void infinity_never_passes_for_a_number(void) {
+    for (long n = 1; n <= 3; n++) {
+        CaseReport r = check_own(relu, infinite, (CheckInput){"x", DIMS(n), 1, 2});
+        SAYS(r, FAIL);
+        CHECK(r.in[0].verdict == FAIL && strcmp(r.in[0].pattern, "not a number") == 0, "%ld elements: %s, %s",
+              n, gradcheck_verdict_text(r.in[0].verdict), r.in[0].pattern);
+    }
+}
+
+/* --- The interface of ten lines. --- */
+
+static Tensor *least_squares(Tape *t, Tensor **x) {
+    return tape_sum(t, tape_square(t, tape_sub(t, tape_matmul(t, x[0], x[1]), x[2])), ALL_AXES);
+}
+
+static Tensor *wrongly_used(Tape *t, Tensor **x) {
+    own_function = relu;
+    own_slope = two_at_0;
+    return tape_sum(t, own_op(t, x), ALL_AXES);
+}
+
+static void functions_and_operations_are_checked_in_a_line(void) {
+    char *text;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    const CheckInput in[] = {{"A", DIMS(4, 3)}, {"x", DIMS(3, 1)}, {"b", DIMS(4, 1)}, {0}};
+    Verdict right = gradcheck_function("least squares", least_squares, in, out);
+    Verdict wrong = gradcheck_function("wrong", wrongly_used,
+                                       (CheckInput[]){{"x", DIMS(1), .values = (double[]){0}}, {0}}, out);
+    Verdict op = gradcheck_op(&op_softmax, out);
+    fclose(out);
+    CHECK(right == PASS && wrong == FAIL && op == PASS, "%d %d %d", (int)right, (int)wrong, (int)op);
+    CHECK(strstr(text, "least squares") && strstr(text, "dA") && strstr(text, "softmax/strided"), "%s", text);
+    CHECK(strstr(text, "the only element is wrong"), "%s", text);
+    free(text);
+}
+
+/* --- Ties, an input returned, many elements. --- */
+
+static real tie_share; /* of each of the tied elements */
+
+static void tied_forward(Node *n) {
+    real *y = n->out->data, x[3];
+    tensor_copy_out(n->in[0], x);
+    y[0] = (real)fmax(x[0], fmax(x[1], x[2]));
+}
+
+static void tied_backward(Node *n) {
+    real x[3];
+    tensor_copy_out(n->in[0], x);
+    for (int i = 0; i < 3; i++)
+        if (x[i] == n->out->data[0]) n->in[0]->grad[i] += tie_share * n->out->grad[0];
+}
+
+static const Op tied = {"tied", tied_forward, tied_backward};
+
+static Tensor *tied_build(Tape *t, Tensor **x) {
+    return tape_record(tape_node(t, &tied, SCALAR, INPUTS(x[0])));
+}
+
+static void shares_of_a_tie_add_up(void) {
+    static const double ties[] = {2, 2, 1};
+    static const struct {
+        double share;
+        Verdict verdict;
+    } shares[] = {{1, FAIL}, {0, FAIL}, {0.25, FAIL}, {0.5, PASS}};
+    CheckCase c = {"ties", tied_build, {{"x", DIMS(3), .values = ties}}, .kinks = true};
+    for (size_t i = 0; i < sizeof shares / sizeof *shares && IN_DOUBLE; i++) {
+        CaseReport r;
+        tie_share = (real)shares[i].share;
+        gradcheck_case("tied", &c, 1, &r);
+        CHECK(r.verdict == shares[i].verdict, "shares of %g: %s", shares[i].share,
+              gradcheck_verdict_text(r.verdict));
+    }
+}
+
+static Tensor *nothing_to_do(Tape *t, Tensor **x) {
+    (void)t;
+    return x[0];
+}
+
+static void an_input_returned_is_right(void) {
+    CheckCase c = {"as it is", nothing_to_do, {{"x", DIMS(3, 4), .layout = TRANSPOSED}}};
+    CaseReport r;
+    gradcheck_case("same", &c, 1, &r);
+    CHECK(r.verdict == PASS && r.inputs == 1, "%s %s", gradcheck_verdict_text(r.verdict), r.trouble);
+}
+
+/* One element of many is wrong: not among those that are moved alone, it shows along the direction. */
+static long own_spoiled; /* -1: none */
+
+static void spoil_backward(Node *n) {
+    for (long i = 0; i < shape_count(n->out->shape); i++)
+        n->in[0]->grad[i] += i == own_spoiled ? 0 : 2 * n->out->grad[i];
+}
+
+static void spoil_forward(Node *n) {
+    tensor_copy_out(n->in[0], n->out->data);
+    for (long i = 0; i < shape_count(n->out->shape); i++) n->out->data[i] *= 2;
+}
+
+static const Op spoil = {"spoil", spoil_forward, spoil_backward};
+
+static Tensor *spoil_build(Tape *t, Tensor **x) {
+    return tape_record(tape_node(t, &spoil, x[0]->shape, INPUTS(x[0])));
+}
+
+static void many_elements_are_sampled_and_all_are_seen(void) {
+    CheckCase c = {"many", spoil_build, {{"x", DIMS(64, 64)}}};
+    for (own_spoiled = -1; own_spoiled < 4000 && IN_DOUBLE; own_spoiled += 1234) {
+        CaseReport r;
+        gradcheck_case("spoil", &c, 1, &r);
+        CHECK(r.in[0].alone < r.in[0].coordinates, "%ld of %ld moved alone", r.in[0].alone,
+              r.in[0].coordinates);
+        CHECK(r.verdict == (own_spoiled < 0 ? PASS : FAIL), "element %ld spoiled: %s", own_spoiled,
+              gradcheck_verdict_text(r.verdict));
+    }
+}
+
+static Tensor *own_square(Tape *t, Tensor **x) {
+    return tape_square(t, x[0]);
+}
+static Tensor *own_negative(Tape *t, Tensor **x) {
+    return tape_neg(t, x[0]);
+}
+static Tensor *own_row(Tape *t, Tensor **x) {
+    return tape_reshape(t, tape_square(t, x[0]), SHAPE(6));
+}
+
+/* Where forward has to be another's, the gradient of a function that is not its own is none. */
+static void forward_has_to_be_the_references(void) {
+    static const struct {
+        Tensor *(*reference)(Tape *t, Tensor **x);
+        const char *says; /* NULL: it is the same */
+    } cases[] = {{own_square, NULL},
+                 {own_negative, "its forward is another function: y["},
+                 {own_row, "its output is [2,3], and need be [6]"}};
+    const CheckCase c = {"case", own_square, {{"x", DIMS(2, 3)}}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        CheckCase reference = c;
+        CaseReport r;
+        reference.build = cases[i].reference;
+        gradcheck_case_with("test", &c, &(CheckOptions){.seed = 1, .reference = &reference}, &r);
+        CHECK(r.in[0].verdict == PASS && r.verdict == (cases[i].says ? FAIL : PASS), "%s", r.trouble);
+        CHECK(!cases[i].says ? !r.property[0]
+                             : strcmp(r.property, "forward") == 0 && strstr(r.trouble, cases[i].says),
+              "%s: %s", r.property, r.trouble);
+    }
+}
+
+static Tensor *product_and_none(Tape *t, Tensor **x) {
+    Tensor *in[] = {tape_mul(t, x[0], x[1]), x[2]};
+    return tape_concat(t, 0, 2, in);
+}
+
+/* A curve for each gradient with elements: down to the smallest step, or to one that moves nothing. */
+static void curves_end_with_their_steps(void) {
+    static const double no_values[1] = {0};
+    const CheckCase c = {
+        "case",
+        product_and_none,
+        {{"x", DIMS(3)}, {"a", DIMS(3), .constant = true}, {"none", DIMS(0), .values = no_values}}};
+    CaseReport r;
+    gradcheck_case_with("test", &c, &(CheckOptions){.seed = 1, .curves = true}, &r);
+    CHECK(r.verdict == PASS && r.inputs == 2, "%s, %d gradients", r.trouble, r.inputs);
+    CHECK(r.in[1].curve_points == 0, "%d points of nothing", r.in[1].curve_points);
+    CHECK(IN_DOUBLE ? r.in[0].curve_points == CURVE_POINTS
+                    : r.in[0].curve_points > 20 && r.in[0].curve_points < 28,
+          "%d points", r.in[0].curve_points);
+    for (int i = 1; i < r.in[0].curve_points; i++)
+        CHECK_NEAR(r.in[0].curve[i].step, r.in[0].curve[i - 1].step / 2, 0);
+}
+
+TEST_MAIN(
+    {"extrapolation is exact and knows it", extrapolation_is_exact_and_knows_it},
+    {"small steps are believed against large ones", small_steps_are_believed_against_large_ones},
+    {"noise is not taken for a derivative", noise_is_not_taken_for_a_derivative},
+    {"a relu that tells no branches is judged rightly", a_relu_that_tells_no_branches_is_judged_rightly},
+    {"kinks are reported where branches are told", kinks_are_reported_where_branches_are_told},
+    {"kinks are reported with both derivatives", kinks_are_reported_with_both_derivatives},
+    {"layer norm of a constant row is smooth", layer_norm_of_a_constant_row_is_smooth},
+    {"points move off kinks", points_move_off_kinks},
+    {"a saturated softmax is no failure", saturated_softmax_is_no_failure},
+    {"what rounding leaves is no remark", what_rounding_leaves_is_no_remark},
+    {"below the noise floor is inconclusive", below_the_noise_floor_is_inconclusive},
+    {"a constant has a proved gradient of 0", a_constant_has_a_proved_gradient_of_0},
+    {"a noisy function is inconclusive", a_noisy_function_is_inconclusive},
+    {"a rest between steps is no gradient of 0", a_rest_between_steps_is_no_gradient_of_0},
+    {"what is nearly right fails and is called so", what_is_nearly_right_fails_and_is_called_so},
+    {"a one at the wrong place is named", a_one_at_the_wrong_place_is_named},
+    {"plains are left", plains_are_left}, {"the wrong direction is named", the_wrong_direction_is_named},
+    {"rounding of a right 0 refutes no explanation", rounding_of_a_right_0_refutes_no_explanation},
+    {"a float on the way is named", a_float_on_the_way_is_named},
+    {"shares of a tie add up", shares_of_a_tie_add_up},
+    {"an input returned is right", an_input_returned_is_right},
+    {"many elements are sampled and all are seen", many_elements_are_sampled_and_all_are_seen},
+    {"forward has to be the reference's", forward_has_to_be_the_references},
+    {"curves end with their steps", curves_end_with_their_steps}, {"NaN never passes", nan_never_passes},
+    {"what is nowhere is not looked for", what_is_nowhere_is_not_looked_for},
+    {"infinity never passes for a number", infinity_never_passes_for_a_number},
+    {"functions and operations are checked in a line", functions_and_operations_are_checked_in_a_line})

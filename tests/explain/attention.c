@@ -1,0 +1,122 @@
+/* What attention is shown to be: every row of every map is a distribution, a model that has learnt to reverse looks
+ * where it has to, and a saved run's attention over any sentence becomes files. */
+#include "base/file.h"
+#include "explain/explain_run.h"
+#include "explain/lesson.h"
+#include "folder.h"
+#include "nn/model_file.h"
+#include "run/attention_look.h"
+#include "test.h"
+
+/* A decoder that writes the i-th token of a reversed sequence of n has to find the (n-1-i)-th of the source. */
+static void reverse_looks_at_the_mirror(void) {
+    enum { SYMBOLS = 12, LONGEST = 10, STEPS = 500, ROWS = 100 };
+    Lesson l;
+    Error e = {0};
+    long right = 0, all = 0;
+    bool ok = lesson_begin(&l, "reverse", SYMBOLS, LONGEST, STEPS, ATTENTION_DOT, 1, &e) &&
+              lesson_train(&l, STEPS, &e);
+    Batch *b = ok ? task_batch(l.task, ROWS, &e) : NULL;
+    CHECK(b, "%s", e.text);
+    if (b) task_held_out_batch(l.task, 0, ROWS, b);
+    for (long r = 0; b && r < b->rows; r++) {
+        BatchRow row = batch_row(b, r);
+        long n = row.S;
+        PageExample x;
+        uint16_t weights[10000];
+        attention_groups(&x, &l.model->config, row.source, n, row.target_in, row.T);
+        CHECK(attention_look(&x, l.trainer.tape, l.model, weights, NULL, &e), "%s", e.text);
+        const PageGroup *cross = &x.group[2];
+        const uint16_t *maps = weights;
+        for (int g = 0; g < 2; g++)
+            maps += x.group[g].layers * x.group[g].heads * page_map_weights(&x.group[g]);
+        for (long i = 0; i < n; i++, all++) {
+            bool found = false;
+            for (int map = 0; map < cross->layers * cross->heads; map++) {
+                const uint16_t *weight = maps + map * page_map_weights(cross) + i * n;
+                long best = 0;
+                for (long j = 1; j < n; j++)
+                    if (weight[j] > weight[best]) best = j;
+                found |= best == n - 1 - i;
+            }
+            right += found;
+        }
+    }
+    printf("  reverse: at %ld of %ld target positions (%.1f %%) a head looks most at the mirrored source\n",
+           right, all, 100. * (double)right / (double)all);
+    CHECK(all > 0 && 10 * right >= 9 * all, "%ld of %ld", right, all);
+    batch_free(b);
+    lesson_end(&l);
+}
+
+/* Rounded to whole numbers of 1 / WEIGHT_ONE, a row's weights sum to 1 up to half a unit each. */
+static void check_rows(const PageExample *x, const uint16_t *weights) {
+    for (int g = 0; g < x->groups; g++)
+        for (int map = 0; map < x->group[g].layers * x->group[g].heads; map++)
+            for (long i = 0; i < x->group[g].rows; i++) {
+                long n = page_row_weights(&x->group[g], i), sum = 0;
+                for (long j = 0; j < n; j++) sum += *weights++;
+                CHECK(labs(sum - WEIGHT_ONE) <= (n + 1) / 2, "group %d, map %d, row %ld sums to %ld", g, map,
+                      i, sum);
+            }
+}
+
+static void rows_are_distributions(void) {
+    int32_t source[] = {3, 1, 4, 1, 5}, target[] = {0, 2, 6, 5, 3, 5, 1}, likeliest[7];
+    ModelConfig configs[] = {config_seq2seq(9, 16, NO_PAD), config_language_model(9, 16)};
+    Error e = {0};
+    Tape *t = tape_new();
+    for (int i = 0; i < 2; i++) {
+        bool lm = configs[i].kind == KIND_LM;
+        Model *m = model_new(&configs[i], false, 1, &e);
+        PageExample x;
+        attention_groups(&x, &configs[i], lm ? NULL : source, lm ? 0 : 5, target, 7);
+        CHECK(x.groups == (lm ? 1 : 3));
+        CHECK(page_weights(&x) == (lm ? 4 * 4 * 28 : 2 * 4 * (25 + 28 + 35)), "%ld weights",
+              page_weights(&x));
+        uint16_t *weights = calloc((size_t)page_weights(&x), sizeof *weights);
+        CHECK(attention_look(&x, t, m, weights, likeliest, &e), "%s", e.text);
+        check_rows(&x, weights);
+        free(weights);
+        model_free(m);
+    }
+    tape_free(t);
+}
+
+static long file_bytes(const char *path) {
+    char *text;
+    size_t size = 0;
+    Error e = {0};
+    CHECK(file_read(path, 0, &text, &size, &e), "%s", e.text);
+    if (e.status == STATUS_DONE) free(text);
+    return (long)size;
+}
+
+static void saved_run_becomes_files(void) {
+    Lesson l;
+    Error e = {0};
+    make_folder();
+    CHECK(lesson_begin(&l, "copy", 10, 8, 1, ATTENTION_DOT, 1, &e), "%s", e.text);
+    char *vocabulary = tokenizer_string(l.task->tokenizer, &e), begin[16], end[16];
+    snprintf(begin, sizeof begin, "%d", (int)l.task->begin_id);
+    snprintf(end, sizeof end, "%d", (int)l.task->end_id);
+    Metadata notes[] = {{"vocabulary", vocabulary}, {"begin_id", begin}, {"end_id", end}};
+    CHECK(model_save(l.model, in_folder("model.safetensors"), notes, 3, &e), "%s", e.text);
+    char text[] = {vocabulary[0], vocabulary[1], vocabulary[2], 0};
+    RunOptions o = {.run = folder, .text = text, .html = in_folder("a.html"), .svg = in_folder("svg")};
+    CHECK(explain_run(&o, &e), "%s", e.text);
+    CHECK(file_bytes(in_folder("a.html")) > 5000);
+    CHECK(file_bytes(in_folder("svg/cross-layer-1-head-4.svg")) > 500);
+    CHECK(file_bytes(in_folder("svg/encoder-layer-1-head-1.svg")) > 500);
+    o.text = "!";
+    CHECK(!explain_run(&o, &e) && e.status == STATUS_BAD_DATA, "a text of unknown characters");
+    e = (Error){0};
+    o.text = text, o.html = o.svg = NULL, o.head = 5;
+    CHECK(!explain_run(&o, &e) && e.status == STATUS_USAGE, "a head that is not there");
+    free(vocabulary);
+    lesson_end(&l);
+}
+
+TEST_MAIN({"a model that reverses looks at the mirrored position", reverse_looks_at_the_mirror, 240},
+          {"every row of a map is a distribution", rows_are_distributions},
+          {"a saved run's attention becomes a page and pictures", saved_run_becomes_files})

@@ -1,0 +1,72 @@
+#!/bin/sh
+# Warnings with gcc and clang where present, format, the direction of dependencies, and the register tile's machine
+# code. Silent where all is well.
+status=0
+cd "$(dirname "$0")/../.." || exit 74
+say() { echo "lint: $*"; status=1; }
+
+# The directories of src/ from the ground up: each includes only from itself and from those on lines above its own.
+order='base
+formats
+text kernels explain/pictures
+autograd
+check/gradcheck
+ops
+nn
+tasks
+training decoding
+run
+check
+check/grading bench explain
+programs'
+level() { printf '%s\n' "$order" | tr ' ' '\n' | grep -qx -- "$1" && printf '%s\n' "$order" | grep -nE "(^| )$1( |\$)" | cut -d : -f 1; }
+for directory in src/*/ src/*/*/; do
+    ls "$directory" | grep -q '\.[ch]$' || continue
+    directory=${directory#src/} directory=${directory%/}
+    here=$(level "$directory")
+    [ -n "$here" ] || { say "src/$directory: not in the order of tests/lint/lint.sh"; continue; }
+    while IFS=: read -r file line include; do
+        other=$(expr "$include" : '#include "\([a-z_/]*\)/[a-z_0-9.]*"')
+        there=$(level "$other")
+        if [ "$other" != "$directory" ] && { [ -z "$there" ] || [ "$there" -ge "$here" ]; }; then
+            say "$file:$line: $include: $directory may not include from $other"
+        fi
+    done <<END
+$(grep -n '^#include "[a-z_]*/' src/"$directory"/*.[ch] src/"$directory"/*.def /dev/null 2>/dev/null)
+END
+done
+# Members of an archive have no folder: one name, one file.
+twice=$(for file in src/*/*.c src/*/*/*.c; do case $file in src/programs/*) ;; *) basename "$file" ;; esac; done | sort | uniq -d)
+[ -z "$twice" ] || say "more than one file of the library is called" $twice
+# The tape names no operation.
+if grep -nE 'tape_(add|matmul|softmax|linear|layer_norm|attention)\b' src/autograd/*.c; then
+    say "src/autograd names an operation"
+fi
+
+files=$(find src tests train.c -name '*.[ch]' 2>/dev/null)
+if command -v clang-format >/dev/null; then
+    clang-format --dry-run --Werror $files 2>&1 | grep -m 20 'error' && say "format: run clang-format -i on these"
+else
+    echo "lint: clang-format is not installed, format not checked" >&2
+fi
+
+if ! echo '#include <cblas.h>' | ${CC:-cc} -E - >/dev/null 2>&1; then
+    echo "lint: cblas.h is not installed, src/kernels/gemm_blas.c not checked" >&2
+    files=$(echo "$files" | grep -v gemm_blas)
+fi
+# Students write as they do, in double: what they bring is looked at by ./gradcheck alone.
+files=$(echo "$files" | grep -v '^tests/check/students/')
+for cc in gcc clang; do
+    command -v $cc >/dev/null || { echo "lint: $cc is not installed, its warnings not checked" >&2; continue; }
+    flags=$(MAKEFLAGS= make -s CC=$cc print-lint-flags)
+    for precision in "" -DREAL_DOUBLE; do
+        echo $files | tr ' ' '\n' | grep '\.c$' |
+            xargs -P 2 -n 8 $cc $flags $precision -Werror -fsyntax-only || say "$cc $precision warns"
+        case $(uname -m) in x86_64) for arch in native x86-64 x86-64-v3 x86-64-v4; do
+            found=$($cc $flags $precision -march=$arch -S src/kernels/gemm_tile.c -o - | awk -f tests/lint/tile_loops.awk) ||
+                say "$cc $precision -march=$arch: src/kernels/gemm_tile.c: $found"
+        done ;; esac
+    done
+done
+sh tests/lint/structure.sh || status=1
+exit $status

@@ -1,0 +1,108 @@
+#!/bin/sh
+# What a reader relies on and no compiler looks at: sizes of files and functions, no circles between them, comments of
+# public functions, headers that need no other before them, and nothing that nobody uses. A line that says
+# /* long: WHY */ excuses its file or function. Prints what is not so, a line each.
+cd "$(dirname "$0")/../.." || exit 74
+status=0
+say() { echo "lint: $*"; status=1; }
+
+# limit LINES FILES...: none of the files, which are one, has more lines.
+limit() {
+    most=$1 what=$2
+    shift 2
+    lines=$(cat "$@" | wc -l)
+    [ "$lines" -le "$most" ] || say "$what: found $lines lines, need at most $most"
+}
+for file in src/*/*.[ch] src/*/*/*.[ch] train.c; do
+    grep -q '/\* long: ' "$file" || limit 400 "$file" "$file"
+done
+limit 999 src/autograd src/autograd/*.[ch]
+limit 149 src/autograd/tape.c src/autograd/tape.c
+limit 179 train.c train.c
+
+found=$(awk '
+    FNR == 1 { start = 0 }
+    /^[a-z].*\{$/ && !/^(typedef|struct|enum|union)/ && !/=/ { start = FNR; name = $0; excused = 0 }
+    /\/\* long: / { excused = 1 }
+    /^}$/ && start {
+        if (FNR - start + 1 > 60 && !excused)
+            print FILENAME ":" start ": a function of " FNR - start + 1 " lines, need at most 60"
+        start = 0
+    }' src/*/*.[ch] src/*/*/*.[ch] train.c)
+[ -z "$found" ] || say "$found"
+
+# Of two files, each a .c with its .h, one includes the other's header, not both each other's. A line that says
+# /* circle: ROOM/FILE WHY */ excuses its file and that one.
+found=$(awk '
+    FNR == 1 { file = FILENAME; sub(/^src\//, "", file); sub(/\.[ch]$/, "", file) }
+    /^#include "[a-z_\/]*\// { other = $2; gsub(/^"|\.h"$/, "", other); includes[file, other] = FILENAME }
+    /^\/\* circle: / { excused[file, $3] = excused[$3, file] = 1 }
+    END {
+        for (pair in includes) {
+            split(pair, name, SUBSEP)
+            if (name[1] < name[2] && (name[2], name[1]) in includes && !(pair in excused))
+                print includes[pair] " and " includes[name[2], name[1]] " include each other"
+        }
+    }' src/*/*.[ch] src/*/*/*.[ch])
+[ -z "$found" ] || say "$found"
+
+# A prototype stands in a paragraph with a comment, beside or above it; what frees or closes needs none.
+found=$(awk '
+    function end_part() { if (bare && !comment) print bare; bare = ""; comment = 0 }
+    FNR == 1 { end_part() }
+    NF == 0 { end_part() }
+    /\/\*/ { comment = 1 }
+    /^[A-Za-z_][^#=(]* \**[a-z_0-9]+\(.*;/ && !/^(typedef|static|extern|OP)/ && !/_(free|close)\(/ { if (!bare) bare = FILENAME ":" FNR ": no comment: " $0 }
+    END { end_part() }' src/*/*.h src/*/*/*.h)
+[ -z "$found" ] || say "$found"
+
+# A function that a header declares has a use beside its definition: in src, in src/tapeformer.h, or in the
+# tests, which may look at what programs have no need to.
+found=$(awk '
+    FILENAME ~ /\.h$/ && FILENAME != "src/tapeformer.h" {
+        if ($0 ~ /^[A-Za-z_][^#=(]* \**[a-z_0-9]+\(/ && $0 !~ /^(typedef|static|extern|OP)/) {
+            name = $0
+            sub(/\(.*/, "", name)
+            sub(/.*[ *]/, "", name)
+            place[name] = FILENAME
+            next
+        }
+    }
+    {
+        line = $0
+        while (match(line, /[A-Za-z_][A-Za-z_0-9]*/)) {
+            uses[substr(line, RSTART, RLENGTH)]++
+            line = substr(line, RSTART + RLENGTH)
+        }
+    }
+    END { for (name in place) if (uses[name] < 2) print place[name] ": nobody calls " name }
+' src/*/*.[ch] src/*/*/*.[ch] src/*/*.def src/tapeformer.h train.c tests/*/*.[ch] | sort)
+[ -z "$found" ] || say "$found"
+
+for name in $(grep -o '^    STATUS_[A-Z_]*' src/base/error.h); do
+    grep -qw "$name" $(ls src/*/*.c src/*/*/*.c) train.c || say "src/base/error.h: nobody returns $name"
+done
+
+# What systems do in their own way is in src/base/system.[ch] alone. No other file asks on which it is, wants more than
+# POSIX.1-2017, or includes what that has not. <semaphore.h> and <threads.h> are left out: macOS has not what they
+# declare. gemm_blas.c has a library's header.
+standard='assert complex ctype dirent dlfcn errno fcntl fenv float fnmatch ftw glob inttypes langinfo libgen limits locale
+    math poll pthread pwd regex sched search setjmp signal spawn stdalign stdarg stdatomic stdbool stddef stdint stdio
+    stdlib stdnoreturn string strings sys/mman sys/resource sys/select sys/socket sys/stat sys/statvfs sys/time
+    sys/times sys/types sys/uio sys/un sys/utsname sys/wait termios tgmath time unistd utime wchar wctype'
+found=$(ls src/*/*.[ch] src/*/*/*.[ch] train.c | grep -v -e '^src/base/system\.' -e gemm_blas | xargs awk -v standard="$(echo $standard)" '
+    BEGIN { count = split(standard, names, " "); for (i = 1; i <= count; i++) known["<" names[i] ".h>"] }
+    /^ *# *include </ && !($2 in known) { print FILENAME ":" FNR ": " $2 " is not in POSIX: src/base/system.h" }
+    /^ *# *define +_[A-Z_]*(SOURCE|VISIBLE)/ { print FILENAME ":" FNR ": wants more than POSIX: src/base/system.h" }
+    /^ *# *(if|elif)/ && /__(linux|gnu_linux|APPLE|(Free|Net|Open)BSD|DragonFly|sun|GLIBC|CYGWIN)__/ {
+        print FILENAME ":" FNR ": asks on which system it is: src/base/system.h"
+    }')
+[ -z "$found" ] || say "$found"
+
+flags=$(MAKEFLAGS= make -s print-lint-flags)
+for header in src/*/*.h src/*/*/*.h src/tapeformer.h; do
+    echo "#include \"${header#src/}\"" | ${CC:-cc} $flags -Werror -fsyntax-only -x c - 2>"${TMPDIR:-/tmp}/structure.$$" ||
+        say "$header does not stand alone: $(head -n 1 "${TMPDIR:-/tmp}/structure.$$")"
+done
+rm -f "${TMPDIR:-/tmp}/structure.$$"
+exit $status

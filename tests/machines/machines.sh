@@ -1,0 +1,200 @@
+#!/bin/sh
+# Builds for other compilers, C libraries and processors than this machine's, runs what was built (other processors' by
+# qemu-user), and prints README's tables, a row each, and who reads whose checkpoints:
+#
+#     sh tests/machines/machines.sh                        all of them: `make machines`
+#     sh tests/machines/machines.sh clang musl aarch64     these
+#     QUICK=1 sh tests/machines/machines.sh musl           without the columns ulps and tests, which take the longest
+#
+#     gradcheck   ./gradcheck, in double
+#     ulps        `gradcheck ulps`: the float side computed there, judged here
+#     tests       those of $quick, in float, and of $long where no emulator makes minutes of them
+#     weights     after 20 steps of ./train the file of the weights is that of the native build, to the bit
+#
+# Of the checkpoints that these trainings left, those that are the same file are one row of the second table. Each is read
+# on every machine and written again: the same file, by its sha256, and the same answers.
+#
+# The last line counts rows of both; a machine whose compiler or emulator is missing counts as neither. CC="ccache gcc" runs every
+# compiler by ccache, JOBS=1 one at a time.
+cd "$(dirname "$0")/../.." || exit 74
+quick='formats/json formats/npy base/random kernels/rows formats/safetensors autograd/tape text/tokenizer'
+long='kernels/gemm nn/model kernels/vector_math'
+folder=$(mktemp -d) || exit 74
+trap 'rm -rf "$folder"' EXIT
+trap 'exit 130' INT
+[ $# -gt 0 ] || set -- native clang O1 least x86-64 x86-64-v3 musl aarch64 armhf i686 s390x
+passed=0 failed=0 launcher= trained=native
+here=${CC:-cc}
+case $here in ccache\ *) launcher='ccache ' here=${here#ccache } ;; esac
+
+# Sets what a machine is: compiler, processor, options of make, emulator, and whether it has a fused multiply-add.
+describe() {
+    name=$1 compiler=$here arch=native options= emulator= fused=yes
+    case $name in
+    native) ;;
+    clang) compiler=clang ;;
+    O1) options=OPT=-O1 ;;
+    least) options=EXTRA=-DLEAST_SYSTEM ;;
+    x86-64) arch=x86-64 fused=no ;;
+    x86-64-v3) arch=x86-64-v3 ;;
+    musl) compiler=musl-gcc ;;
+    aarch64) compiler=aarch64-linux-gnu-gcc arch=armv8-a emulator=qemu-aarch64 ;;
+    armhf) compiler=arm-linux-gnueabihf-gcc arch=armv7-a+neon-vfpv4 emulator=qemu-arm ;;
+    i686)
+        compiler=i686-linux-gnu-gcc arch=i686 fused=no
+        # The kernel of an x86-64 runs it as it is, with the libraries that came with the compiler.
+        libraries=/usr/i686-linux-gnu/lib
+        if [ "$(uname -m)" = x86_64 ]; then
+            options=EXTRA=-Wl,--dynamic-linker=$libraries/ld-linux.so.2,-rpath,$libraries
+        else
+            emulator=qemu-i386
+        fi
+        ;;
+    s390x) compiler=s390x-linux-gnu-gcc arch=z13 emulator=qemu-s390x ;;
+    *) echo "machines: found '$name', need one of the names in $0" >&2; exit 2 ;;
+    esac
+    at=build-machines/$name
+    QEMU_LD_PREFIX=/usr/$($compiler -dumpmachine 2>/dev/null)
+    export QEMU_LD_PREFIX
+}
+
+# Those of the commands that are not here.
+missing() {
+    for command in "$compiler" $emulator; do
+        command -v "$command" >/dev/null || echo "$command"
+    done
+}
+
+build() {
+    wanted="$at/float/train $at/float/generate $at/double/gradcheck"
+    [ "$QUICK" ] || wanted="$wanted $at/float/gradcheck $(printf "$at/float/tests/%s " $quick $long)"
+    # shellcheck disable=SC2086
+    MAKEFLAGS='' ${MAKE:-make} -s ${JOBS:+-j$JOBS} CC="$launcher$compiler" ARCH=$arch $options BUILD=$at $wanted
+}
+
+gradcheck() {
+    $emulator "$at/double/gradcheck" --time-limit 100 | tee "$folder/log" | tail -n 1 | sed 's/,.*//'
+    ! grep -E '^(FAIL|INCONCLUSIVE)' "$folder/log"
+}
+
+ulps() {
+    $emulator "$at/float/gradcheck" ulps --write "$folder/ulps" &&
+        build-machines/native/double/gradcheck ulps --read "$folder/ulps" >"$folder/log" || return 1
+    tail -n 1 "$folder/log" | sed 's/,.*//'
+}
+
+tests() {
+    count=0
+    for test in $quick $([ "$emulator" ] || echo "$long"); do
+        $emulator "$at/float/tests/$test" >"$folder/log" 2>&1 || { echo "$test"; cat "$folder/log"; return 1; }
+        count=$((count + $(grep -c '^ok ' "$folder/log")))
+    done
+    echo "$count passed"
+}
+
+# Trains 20 steps, and leaves the run in the folder.
+train() {
+    $emulator "$at/float/train" copy --steps 20 --d-model 32 --layers 1 --batch 8 --held-out 50 --quiet \
+        --run "$folder/$name"
+}
+
+weights() {
+    [ $name = native ] || train || return 1
+    if cmp -s "$folder/$name/model.safetensors" "$folder/native/model.safetensors"; then
+        echo "as native"
+    else
+        echo "other bits"
+        [ $fused = no ]
+    fi
+}
+
+# Of the system's programs for it the one that is there; macOS has the other.
+sha256() {
+    if command -v sha256sum >/dev/null; then sha256sum "$@"; else shasum -a 256 "$@"; fi
+}
+
+# Reads a run on machine $1 and writes it again: the sums of what was written, and what it answers.
+rewrite() {
+    describe "$1"
+    rm -rf "$folder/copy"
+    cp -R "$2" "$folder/copy" && rm "$folder/copy/model.safetensors" &&
+        $emulator "$at/float/train" --resume "$folder/copy" --quiet >/dev/null &&
+        (cd "$folder/copy" && sha256 checkpoint.safetensors model.safetensors) &&
+        printf 'abc\nHello\n' | $emulator "$at/float/generate" "$folder/copy"
+}
+
+# A row of the second table: the run that the machines $1 have written is read by all.
+read_by_all() {
+    run=$folder/${1%% *} refused=
+    sum=$(cd "$run" && sha256 checkpoint.safetensors model.safetensors)
+    rewrite native "$run" >"$folder/expected" 2>&1
+    for reader in $trained; do
+        rewrite "$reader" "$run" >"$folder/said" 2>&1 && cmp -s "$folder/said" "$folder/expected" &&
+            [ "$(head -n 2 "$folder/said")" = "$sum" ] || refused="$refused $reader"
+    done
+    if [ "$refused" ]; then
+        failed=$((failed + 1))
+        echo "| $1 | $(printf %.8s "$sum")… | FAIL: not by$refused |"
+    else
+        passed=$((passed + 1))
+        echo "| $1 | $(printf %.8s "$sum")… | all $(echo $trained | wc -w | tr -d ' ') |"
+    fi
+}
+
+# Prints a cell: the last line that the function printed, or what went wrong; its row fails with it.
+cell() {
+    if "$1" >"$folder/said" 2>&1; then
+        printf ' %s |' "$(tail -n 1 "$folder/said")"
+    else
+        printf ' FAIL: %s |' "$(grep -m 1 -E 'FAIL|rror:' "$folder/said" || tail -n 1 "$folder/said")"
+        row=failed
+    fi
+}
+
+describe native
+if ! build >"$folder/said" 2>&1 || ! train >>"$folder/said" 2>&1; then
+    tail -n 20 "$folder/said" >&2
+    exit 1
+fi
+columns='gradcheck ulps tests weights'
+[ "$QUICK" ] && columns='gradcheck weights'
+printf '| machine |'
+printf ' %s |' $columns
+printf '\n|---|'
+printf -- '---|%.0s' $columns
+echo
+for machine; do
+    describe "$machine"
+    if [ "$(missing)" ]; then
+        echo "skip $machine: there is no $(missing | tr '\n' ' ')"
+        continue
+    fi
+    row=passed
+    printf '| %s |' "$machine"
+    if build >"$folder/said" 2>&1; then
+        for column in $columns; do cell "$column"; done
+        echo
+        [ $name = native ] || [ ! -e "$folder/$name/checkpoint.safetensors" ] || trained="$trained $name"
+    else
+        row=failed
+        echo " FAIL: $(grep -m 1 -E 'error:|\*\*\*' "$folder/said") |"
+    fi
+    if [ $row = passed ]; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
+done
+
+printf '\n| checkpoint written by | sha256 | read and written again by |\n|---|---|---|\n'
+left=$trained
+while [ "$left" ]; do
+    first=${left%% *} same= others=
+    for name in $left; do
+        if cmp -s "$folder/$first/checkpoint.safetensors" "$folder/$name/checkpoint.safetensors"; then
+            same="$same$name "
+        else
+            others="$others$name "
+        fi
+    done
+    read_by_all "${same% }"
+    left=${others% }
+done
+echo "$passed passed, $failed failed"
+[ $failed -eq 0 ]

@@ -1,0 +1,190 @@
+#!/bin/sh
+# What `make install` puts into a folder, used as others use it: from an empty folder, with a compiler and pkg-config
+# alone. The make that runs the tests hands over its own settings.
+cd "$(dirname "$0")/../.." || exit 74
+program=installed
+. tests/check.sh
+tree=$PWD cc=${CC:-cc} to=$folder/usr packaged="$folder/a 'package' & more"
+
+install_all() {
+    remake install PREFIX="$to" && [ -x "$to/bin/tapeformer-train" ]
+}
+
+# The words that end in _ in the header's first comment.
+prefixes() {
+    sed '/\*\//q' "$to/include/tapeformer.h" | grep -o '\b[a-z]*_ ' | sort -u
+}
+
+names_of_shared() {
+    nm -D --defined-only "$to/lib/$1" | awk '{ print $3 }' | sort
+}
+
+# Documented prefixes only, and besides the operations at most 80 functions.
+shared_library_shows() {
+    operations=$(grep -c '^OP(' src/ops/ops.def)
+    for library in libtapeformer.so libtapeformer-double.so; do
+        names_of_shared $library >"$folder/names"
+        prefixes | sed 's/^/^/; s/ $//' >"$folder/prefixes"
+        grep -v -f "$folder/prefixes" "$folder/names" && return 1
+        functions=$(nm -D --defined-only "$to/lib/$library" | grep -c ' T ')
+        echo "$library: $functions functions, $operations of them operations"
+        [ "$functions" -gt "$operations" ] && [ $((functions - operations)) -le 80 ] || return 1
+    done
+}
+
+static_library_shows_the_same() {
+    for name in tapeformer tapeformer-double; do
+        names_of_shared lib$name.so >"$folder/shared"
+        nm --defined-only --extern-only "$to/lib/lib$name.a" | awk 'NF == 3 { print $3 }' | sort >"$folder/static"
+        diff "$folder/shared" "$folder/static" || return 1
+    done
+}
+
+# Of the library's files only base/system.o may want what POSIX.1-2017 has not; tests/lint/posix.txt lists what others may.
+# glibc ends a name in 64 where offsets have so many bits. What begins with two underscores is a C library's own name for
+# such a function; gcc makes sincos of sin and cos.
+only_posix_is_wanted() {
+    library=${BUILD:-build}/float/libtapeformer.a
+    nm --defined-only "$library" | awk 'NF == 3 { print $3 }' >"$folder/own"
+    nm -A -u "$library" | awk -v OFS=': ' '
+        FILENAME != "-" { known[$1]; next }
+        { split($1, place, ":"); name = $NF; if (!(name in known)) sub(/64$/, "", name) }
+        place[2] != "system.o" && !(name in known) && name !~ /^__|^_GLOBAL_OFFSET_TABLE_$|^sincosf?$/ {
+            print place[2], name " is not in tests/lint/posix.txt"
+            bad = 1
+        }
+        END { exit bad }' "$folder/own" tests/lint/posix.txt -
+}
+
+header_stands_alone() {
+    for flag in '' -DREAL_DOUBLE; do
+        $cc -std=c11 -Wall -Wextra -Wpedantic -Werror $flag -fsyntax-only "$to/include/tapeformer.h" || return 1
+    done
+}
+
+# example NAME PACKAGE EXPECTED ARGUMENTS...: compiles it, runs it, and looks for a line.
+example() {
+    name=$1 package=$2 expected=$3
+    shift 3
+    rm -rf "$folder/empty" && mkdir "$folder/empty" && cd "$folder/empty" || return 1
+    cp "$tree/tests/examples/$name.c" .
+    # shellcheck disable=SC2046
+    $cc -Wall -Wextra -Wno-missing-field-initializers -Werror $name.c \
+        $(PKG_CONFIG_PATH=$to/lib/pkgconfig pkg-config --cflags --libs $package) -lm -o $name || return 1
+    LD_LIBRARY_PATH=$to/lib ./$name "$@" >out || { cat out; return 1; }
+    cat out
+    grep -q -- "$expected" out
+}
+
+# Where there is no compiler for C++, nobody writes it.
+from_cpp() {
+    command -v "${CXX:-c++}" >/dev/null || return 0
+    cd "$folder/empty" || return 1
+    cat >square.cc <<'END'
+#include <tapeformer.h>
+int main() {
+    Tape *t = tape_new();
+    Tensor *x = tape_constant(t, shape_broadcast("square", Shape{1, {1}}, Shape{1, {3}}));
+    x->data[2] = 2;
+    real y = tape_sum(t, tape_square(t, x), ALL_AXES)->data[0];
+    tape_free(t);
+    return y != 4;
+}
+END
+    # shellcheck disable=SC2046
+    "${CXX:-c++}" -Wall -Wextra -Werror square.cc \
+        $(PKG_CONFIG_PATH=$to/lib/pkgconfig pkg-config --cflags --libs tapeformer) -o square || return 1
+    LD_LIBRARY_PATH=$to/lib ./square
+}
+
+static_library_links() {
+    cd "$folder/empty" && cp "$tree/tests/examples/regression.c" . &&
+        $cc -I"$to/include" regression.c "$to/lib/libtapeformer.a" -lm -pthread -o still && ./still
+}
+
+from_python() {
+    python3 tests/examples/gradient.py "$(PKG_CONFIG_PATH=$to/lib/pkgconfig pkg-config --variable=libdir tapeformer)"
+}
+
+train_a_little() {
+    cp data/chronicle.txt "$folder" && cd "$folder" &&
+        "$to/bin/tapeformer-train" lm --text chronicle.txt --steps 2 --context 16 --d-model 16 --run run --quiet
+}
+
+# Every option of every program's --help, and of the help of its commands.
+manuals_have_all_options() {
+    for program in "$to"/bin/*; do
+        page=$to/share/man/man1/$(basename "$program").1
+        sed 's/\\-/-/g' "$page" >"$folder/page"
+        for option in $("$program" --help | grep -o '^  --[a-z0-9-]*'); do
+            grep -q "^.fB$option.fR" "$folder/page" || { echo "$page: $option is missing"; return 1; }
+        done
+    done
+    "$to/bin/tapeformer-gradcheck" model --help >/dev/null && grep -q '^.SH MODEL' "$folder"/usr/share/man/man1/*gradcheck.1
+}
+
+# What README shows of an example is the whole of its file.
+readme_shows() {
+    awk -v name="$1" '
+        index($0, "`tests/examples/" name "`") { here = 1 }
+        here && shown && /^```$/ { exit }
+        here && shown { print }
+        here && /^```(c|python)$/ { shown = 1 }
+    ' README.md >"$folder/shown"
+    diff "$folder/shown" "tests/examples/$1"
+}
+
+# A packager's folder, whose name means something to a shell, by a superuser who lets nobody else read.
+into_a_package() {
+    (umask 077 && remake install PREFIX=/usr DESTDIR="$packaged") || return 1
+    find "$packaged/usr" ! -type d ! -perm -444 -o -type d ! -perm -555 | grep . && return 1
+    [ "$(cd "$packaged/usr" && find . | sort)" = "$(cd "$to" && find . | sort)" ]
+}
+
+# What a distribution asks of compiler and linker, by the environment or behind make, stands beside the project's own.
+distributions_flags() {
+    CPPFLAGS=-DTHEIRS LDFLAGS=-Wl,-z,now remake -n V=1 BUILD="$folder/other" CFLAGS="-DWORD='\"a b\"'" LDLIBS=-lc \
+        "$folder/other/float/train" >"$folder/commands" || return 1
+    grep -e "-DTHEIRS -DWORD='\"a b\"' -std=c11 .* -c train.c" "$folder/commands" &&
+        grep -e "-DWORD.* -Wl,-z,now .*-lm -pthread -lc -o .*/train$" "$folder/commands"
+}
+
+# Flags with which no gradient could be checked.
+fast_math_is_refused() {
+    for flag in -ffast-math -Ofast -ffinite-math-only; do
+        $cc -std=c11 $flag -Isrc -fsyntax-only src/ops/exp.c 2>"$folder/refused" && return 1
+        grep -q 'build without -ffast-math' "$folder/refused" || return 1
+    done
+}
+
+nothing_stays() {
+    remake uninstall PREFIX="$to" && remake uninstall PREFIX=/usr DESTDIR="$packaged" || return 1
+    ! find "$to" "$packaged" ! -type d | grep .
+}
+
+check "make install fills a folder" install_all
+check "make install fills a package" into_a_package
+check "a distribution's flags stand beside the project's" distributions_flags
+check "fast math is refused" fast_math_is_refused
+check "the shared library shows documented prefixes, and few functions" shared_library_shows
+check "the static library shows what the shared one does" static_library_shows_the_same
+check "of the system the library wants what POSIX has" only_posix_is_wanted
+check "the header stands alone" header_stands_alone
+if command -v pkg-config >/dev/null; then
+    check "example: linear regression" example regression tapeformer '^y = 3.00 x0 -2.00 x1 +0.50$'
+    check "example: an operation of one's own" example operation tapeformer-double 'softsign/strided .* PASS$'
+    check "example: a task of one's own" example task tapeformer '^1907 -> 8102$'
+    check "tapeformer-train trains" train_a_little
+    check "example: text from a trained run" example text tapeformer '^It .' "$folder/run" "It "
+    check "an example with the static library" static_library_links
+check "C++ may call it" from_cpp
+    command -v python3 >/dev/null && check "example: from Python" from_python
+else
+    echo "skip installed: there is no pkg-config"
+fi
+check "manual pages say what --help says" manuals_have_all_options
+for file in regression.c operation.c task.c text.c gradient.py; do
+    check "README shows $file as it is" readme_shows $file
+done
+check "make uninstall takes all away" nothing_stays
+exit $failed

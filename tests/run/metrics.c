@@ -1,0 +1,205 @@
+/* metrics.csv: what a run that goes on keeps of it, and what becomes of rows that cannot be written. */
+#include "run/metrics.h"
+#include "child.h"
+#include <sys/stat.h>
+
+#define HEAD   "task,step,tokens,seconds,params,train_loss,val_loss,val_accuracy,val_exact\n"
+#define ROW(n) "copy," #n ",10," #n ".5,9,1.0,2.0,0.5,\n"
+
+static const char *contents(const char *path) {
+    static char *text;
+    size_t size;
+    free(text);
+    text = read_bytes(path, &size);
+    return text ? text : "no file";
+}
+
+/* Whole rows up to the checkpoint's last evaluation stay; later and damaged rows go. */
+static void rows_that_stay(void) {
+    static const struct {
+        const char *before;
+        long evaluated;
+        const char *after;
+        double seconds;
+    } cases[] = {
+        {HEAD ROW(2) ROW(4), 4, HEAD ROW(2) ROW(4), 4.5},
+        {HEAD ROW(2) ROW(4), 2, HEAD ROW(2), 2.5},
+        {HEAD ROW(2) ROW(4), 3, HEAD ROW(2), 2.5},
+        {HEAD ROW(2) ROW(4), 0, HEAD, 0},
+        {HEAD ROW(2) ROW(4), 9, HEAD ROW(2) ROW(4), 4.5},
+        {HEAD ROW(2) "copy,4,10,4", 9, HEAD ROW(2), 2.5},
+        {HEAD ROW(2) "copy,four,10,4.5,9,,,,\n" ROW(6), 9, HEAD ROW(2) ROW(6), 6.5},
+        {HEAD ROW(2) "\n" ROW(6), 9, HEAD ROW(2) ROW(6), 6.5},
+        {HEAD, 4, HEAD, 0},
+        {"step,loss\n" ROW(2), 4, HEAD ROW(2), 2.5},
+        {"task,step,tokens,seconds", 4, HEAD, 0},
+        {"", 4, HEAD, 0},
+        {NULL, 4, HEAD, 0},
+    };
+    enter_folder();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        MetricsFile f;
+        Error e = {0};
+        double seconds = NAN;
+        unlink("metrics.csv");
+        if (cases[i].before) write_text("metrics.csv", cases[i].before);
+        CHECK(metrics_resume(&f, ".", cases[i].evaluated, &seconds, &e), "%s", e.text);
+        CHECK(seconds == cases[i].seconds, "case %zu: %g seconds", i, seconds);
+        metrics_write(&f, &(Metrics){.task = "copy", .step = 10, .val_exact = NAN});
+        CHECK(metrics_close(&f, &e), "%s", e.text);
+        char want[1000];
+        snprintf(want, sizeof want, "%scopy,10,0,0.000,0,0.000000,0.000000,0.000000,\n", cases[i].after);
+        CHECK(!strcmp(contents("metrics.csv"), want), "case %zu: found\n%swant\n%s", i,
+              contents("metrics.csv"), want);
+    }
+}
+
+static void places_without_metrics(void) {
+    char too_long[PATH_ROOM + 9] = {0};
+    memset(too_long, 'x', PATH_ROOM + 8);
+    enter_folder();
+    CHECK(mkdir("taken", 0777) == 0 && mkdir("taken/metrics.csv", 0777) == 0);
+    const struct {
+        const char *directory, *want;
+    } cases[] = {{"none", "none/metrics.csv: No such file or directory"},
+                 {"taken", "taken/metrics.csv: found a directory, need a regular file"},
+                 {too_long, "xxx"}};
+    for (int i = 0; i < 9; i++) {
+        MetricsFile f;
+        double seconds;
+        Error e = {0};
+        const char *directory = cases[i / 3].directory, *want = cases[i / 3].want;
+        bool ok = i % 3 == 2 ? metrics_resume(&f, directory, 1, &seconds, &e)
+                             : metrics_open(&f, directory, i % 3, &e);
+        CHECK(!ok && e.status == STATUS_CANNOT_CREATE && !strncmp(e.text, want, strlen(want)), "%d: %s", i,
+              e.text);
+    }
+    CHECK(lines_of(list_folder(".")) == 3, "%s", listing);
+}
+
+/* What is said on stderr while `f` is placed, restored or closed. */
+static const char *said(void (*act)(MetricsFile *f), MetricsFile *f) {
+    fflush(stderr);
+    int before = dup(STDERR_FILENO), to = open("said", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    dup2(to, STDERR_FILENO);
+    act(f);
+    fflush(stderr);
+    dup2(before, STDERR_FILENO);
+    close(before), close(to);
+    return contents("said");
+}
+
+/* Figures that are to replace others and have no place any more are told of once, and cost the run its status at the end. */
+static void no_place(void) {
+    MetricsFile f;
+    Error e = {0};
+    enter_folder();
+    CHECK(mkdir("run", 0777) == 0 && metrics_open(&f, "run", true, &e), "%s", e.text);
+    metrics_write(&f, &(Metrics){.task = "copy", .step = 1});
+    CHECK(system("rm -r run") == 0);
+    const char *text = said(metrics_place, &f);
+    CHECK(!strcmp(text, "run/metrics.csv: No such file or directory\n"), "said '%s'", text);
+    metrics_write(&f, &(Metrics){.task = "copy", .step = 2});
+    CHECK(!metrics_close(&f, &e) && e.status == STATUS_IO, "%s", e.text);
+
+    /* Where the folder has come back, they get there by themselves. */
+    CHECK(mkdir("run", 0777) == 0 && metrics_open(&f, "run", true, &(Error){0}));
+    metrics_write(&f, &(Metrics){.task = "copy", .step = 1});
+    CHECK(system("rm -r run && mkdir run") == 0);
+    CHECK(strstr(said(metrics_place, &f), "run/metrics.csv: "));
+    CHECK(strstr(contents("run/metrics.csv"), "\ncopy,1,"), "%s", contents("run/metrics.csv"));
+    CHECK(!metrics_close(&f, &(Error){0}));
+}
+
+/* A file that somebody deletes is there again with all of its rows; without its folder nothing is, and nothing is lost
+ * that was not. */
+static void a_deleted_file(void) {
+    MetricsFile f;
+    Error e = {0};
+    enter_folder();
+    CHECK(mkdir("run", 0777) == 0 && metrics_open(&f, "run", false, &e), "%s", e.text);
+    metrics_write(&f, &(Metrics){.task = "copy", .step = 1});
+    CHECK(!*said(metrics_restore, &f));
+    CHECK(unlink("run/metrics.csv") == 0);
+    CHECK(!*said(metrics_restore, &f));
+    CHECK(strstr(contents("run/metrics.csv"), HEAD "copy,1,"), "%s",
+          contents("run/metrics.csv")); /* at once */
+    metrics_write(&f, &(Metrics){.task = "copy", .step = 2});
+    const char *text = contents("run/metrics.csv");
+    CHECK(!strncmp(text, HEAD "copy,1,", strlen(HEAD) + 7) && strstr(text, "\ncopy,2,"), "%s", text);
+    CHECK(system("rm -r run") == 0);
+    CHECK(!*said(metrics_restore, &f) && access("run", F_OK) != 0);
+    CHECK(metrics_close(&f, &e), "%s", e.text);
+
+    /* Of one that was to replace another, its place is taken again; or that is told of. */
+    CHECK(mkdir("run", 0777) == 0 && metrics_open(&f, "run", true, &e), "%s", e.text);
+    CHECK(system("rm -r run") == 0);
+    CHECK(!strcmp(said(metrics_restore, &f), "run/metrics.csv: No such file or directory\n"));
+    CHECK(!metrics_close(&f, &e) && e.status == STATUS_IO);
+}
+
+static void write_two(MetricsFile *f) {
+    for (int step = 1; step <= 2; step++) metrics_write(f, &(Metrics){.task = "copy", .step = step});
+}
+
+/* Begins metrics.csv in an empty folder, on a disk that is full; returns what is to be closed. */
+static int open_on_a_full_disk(MetricsFile *f) {
+    Error e = {0};
+    enter_folder();
+    CHECK(metrics_open(f, ".", false, &e), "%s", e.text);
+    int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+    CHECK(full >= 0 && dup2(full, fileno(f->csv)) >= 0);
+    return full;
+}
+
+/* Rows that find no room are told of once, when it happens, and cost the status at the end. */
+static void a_full_disk(void) {
+    MetricsFile f;
+    Error e = {0};
+    int full = open_on_a_full_disk(&f);
+    const char *text = said(write_two, &f);
+    CHECK(!strcmp(text, "./metrics.csv: No space left on device\n"), "said '%s'", text);
+    CHECK(!metrics_close(&f, &e) && e.status == STATUS_IO, "%s", e.text);
+    close(full);
+}
+
+/* What is lost only when the file is closed is an error all the same. */
+static void lost_at_the_end(void) {
+    MetricsFile f;
+    Error e = {0};
+    int full = open_on_a_full_disk(&f);
+    CHECK(!metrics_close(&f, &e) && e.status == STATUS_IO &&
+              !strcmp(e.text, "./metrics.csv: No space left on device"),
+          "%s", e.text);
+    close(full);
+}
+
+/* In JSON what is no number is null, and what was not measured, a whole answer, is left out. */
+static void json_has_no_nan(void) {
+    static const struct {
+        Metrics m;
+        const char *want;
+    } cases[] = {
+        {{"copy", 3, 40, .params = 9, .seconds = 1.25, .train_loss = NAN, .val_loss = INFINITY,
+          .val_accuracy = 0.5, .val_exact = NAN},
+         "{\"task\": \"copy\", \"step\": 3, \"tokens\": 40, \"seconds\": 1.250, \"params\": 9, "
+         "\"train_loss\": null, \"val_loss\": null, \"val_accuracy\": 0.5}\n"},
+        {{"copy", 3, 40, .params = 9, .seconds = 1.25, .train_loss = 1, .val_loss = 2, .val_accuracy = 0.5,
+          .val_exact = 1, .final = true},
+         "{\"task\": \"copy\", \"step\": 3, \"tokens\": 40, \"seconds\": 1.250, \"params\": 9, "
+         "\"train_loss\": 1, \"val_loss\": 2, \"val_accuracy\": 0.5, \"val_exact\": 1, \"final\": true}\n"}};
+    enter_folder();
+    for (int i = 0; i < 2; i++) {
+        fflush(stdout);
+        int before = dup(STDOUT_FILENO), to = open("said", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+        dup2(to, STDOUT_FILENO);
+        metrics_json(&cases[i].m);
+        dup2(before, STDOUT_FILENO);
+        close(before), close(to);
+        CHECK(!strcmp(contents("said"), cases[i].want), "found %s", contents("said"));
+    }
+}
+
+TEST_MAIN({"rows that stay", rows_that_stay}, {"places without metrics", places_without_metrics},
+          {"no place", no_place}, {"a deleted file", a_deleted_file}, {"a full disk", a_full_disk},
+          {"lost at the end", lost_at_the_end}, {"JSON has no NaN", json_has_no_nan})

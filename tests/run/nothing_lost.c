@@ -1,0 +1,591 @@
+/* What a run has learned is kept, whatever befalls it, and what stands in its way is said before the work and not after
+ * it. */
+#include "base/clock.h"
+#include "base/interrupt.h"
+#include "formats/safetensors.h"
+#include "run/run.h"
+#include "run_helpers.h"
+#include <errno.h>
+
+enum { FOREVER = 60 * PATIENCE }; /* seconds */
+#define ENDLESS "--steps", "2147483647", "--eval-every", "2147483647"
+
+/* Waits for a file; false: it does not come. */
+static bool appears(const char *path) {
+    double end = clock_seconds() + FOREVER;
+    while (access(path, F_OK) != 0 && clock_seconds() < end) sleep_ms(2);
+    return access(path, F_OK) == 0;
+}
+
+/* A training that was started, and its end. */
+typedef struct Training {
+    FILE *to_out, *to_err;
+    pid_t child;
+} Training;
+
+static Training start_training(const char *const *arguments) {
+    Training t = {tmpfile(), tmpfile()};
+    t.child = start_program("train", arguments, (Streams){0}, t.to_out, t.to_err);
+    return t;
+}
+
+static int end_training(Training t) {
+    int status = wait_program(t.child);
+    slurp(t.to_out, out), slurp(t.to_err, err);
+    return status;
+}
+
+static long lines_in(const char *path) {
+    size_t size = 0;
+    char *text = read_bytes(path, &size);
+    long lines = text ? lines_of(text) : -1;
+    free(text);
+    return lines;
+}
+
+/* The step of each row of run/metrics.csv. */
+static const char *steps_in_metrics(void) {
+    static char steps[200];
+    size_t size;
+    char *csv = read_bytes("run/metrics.csv", &size), *rest = NULL;
+    *steps = 0;
+    for (char *row = csv ? strtok_r(csv, "\n", &rest) : NULL; row; row = strtok_r(NULL, "\n", &rest))
+        snprintf(steps + strlen(steps), sizeof steps - strlen(steps), "%.*s ",
+                 (int)strcspn(strchr(row, ',') + 1, ","), strchr(row, ',') + 1);
+    free(csv);
+    return steps;
+}
+
+/* ---- Steps ---- */
+
+/* The weights before a step that is not finite are saved. The first step makes all of them 9e17, within what a model may
+ * have, and the second multiplies such numbers, to more than a float can be. In double they are within bounds. */
+static void before_a_bad_step(void) {
+    enter_folder();
+#define WILD "--schedule", "constant", "--lr", "9e17", "--d-ff", "512", "--eval-every", "100"
+    int status = TRAIN(COPY, WILD, "--steps", "3", "--run", "run");
+    if (sizeof(real) != sizeof(float)) return;
+    CHECK(status == STATUS_NON_FINITE && !strncmp(err, "train: step 2: found a loss that is ", 36), "%d: %s",
+          status, err);
+    Error e = {0};
+    Checkpoint c;
+    CHECK(checkpoint_open(&c, "run", &e) && c.state.step == 1, "%s, step %ld", e.text, c.state.step);
+    checkpoint_free(&c);
+    CHECK(TRAIN(COPY, WILD, "--steps", "1", "--run", "one") == STATUS_NON_FINITE, "%s", err);
+    CHECK(same_files("run/model.safetensors", "one/model.safetensors"), "%s", err);
+}
+
+/* A request to end is heeded between two parts of a step, whose gradient is then forgotten. */
+static void within_a_step(void) {
+    enter_folder();
+#define SLOW "--accumulate", "100000", "--schedule", "constant"
+    Training t = start_training(ARGUMENTS(COPY, SLOW, "--steps", "1", "--run", "run"));
+    CHECK(appears("run/metrics.csv"));
+    sleep_ms(400);
+    kill(t.child, SIGINT);
+    int status = end_training(t);
+    CHECK(status == 128 + SIGINT, "status %d: %s", status, err);
+    Error e = {0};
+    Checkpoint c;
+    CHECK(checkpoint_open(&c, "run", &e) && c.state.step == 0, "%s, step %ld", e.text, c.state.step);
+    checkpoint_free(&c);
+    CHECK(TRAIN(COPY, "--steps", "0", "--run", "none") == 0, "%s", err);
+    CHECK(same_files("run/model.safetensors", "none/model.safetensors"));
+}
+
+/* Of a first step that is long it is said, once, how long. */
+static void a_long_step(void) {
+    enter_folder();
+    char *arguments[] = {"train", "copy", "--d-model", "8", "--heads", "2", "--run", "run"};
+    Error e = {0};
+    Recipe recipe;
+    CHECK(recipe_parse(&recipe, sizeof arguments / sizeof *arguments, arguments, &e) &&
+              recipe_complete(&recipe, &e),
+          "%s", e.text);
+    Task *task = task_open(recipe.task, &recipe.data, &e);
+    Trainer t = recipe_trainer(&recipe, task);
+    ModelConfig c = recipe_model(&recipe, task);
+    t.model = model_new(&c, true, 1, &e);
+    Run run;
+    CHECK(trainer_start(&t, &e) && run_open(&run, &recipe, &t, NULL, &e), "%s", e.text);
+    CHECK(freopen("said", "w", stderr));
+    run_begin_step(&run);
+    CHECK(t.between(t.context, 1, 10)); /* at once: nothing is said */
+    run.step_started -= 100;
+    CHECK(t.between(t.context, 2, 10));
+    CHECK(t.between(t.context, 3, 10));
+    run_end_step(&run, &(StepResult){.tokens = 1});
+    run_begin_step(&run);
+    run.step_started -= 100;
+    CHECK(t.between(t.context, 2, 10));
+    fflush(stderr);
+    size_t size;
+    char *said = read_bytes("said", &size);
+    CHECK(said && strstr(said, "a step has 10 parts and takes about 500 s\n") && lines_of(said) == 1, "%s",
+          said);
+    free(said);
+    CHECK(run_close(&run, &e), "%s", e.text);
+    trainer_stop(&t);
+    model_free(t.model);
+    task_free(task);
+    recipe_free(&recipe);
+}
+
+/* After a bad step a save that fails is reported: the disk holds the model but no checkpoint, or the weights before that
+ * step are themselves too large for a file. The message says whether an earlier checkpoint stands. */
+static void unsaved_after_a_bad_step(void) {
+    if (sizeof(real) != sizeof(float)) return;
+    static const struct {
+        const char *rate;
+        rlim_t limit;
+        const char *said;
+    } cases[] = {
+        {"9e17", 120000, "not saved: run/checkpoint.safetensors: File too large; there is no checkpoint\n"},
+        {"1e19", RLIM_INFINITY, "not saved: step 1: found a weight of "},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        enter_folder();
+        struct rlimit before;
+        getrlimit(RLIMIT_FSIZE, &before);
+        signal(SIGXFSZ, SIG_DFL);
+        setrlimit(RLIMIT_FSIZE, &(struct rlimit){cases[i].limit, before.rlim_max});
+        int status = TRAIN(COPY, "--schedule", "constant", "--lr", cases[i].rate, "--d-ff", "512", "--steps",
+                           "3", "--eval-every", "9", "--run", "run");
+        setrlimit(RLIMIT_FSIZE, &before);
+        CHECK(status == STATUS_NON_FINITE && strstr(err, cases[i].said), "%zu: status %d: %s", i, status,
+              err);
+    }
+}
+
+/* ---- Saving ---- */
+
+/* With --force the old run stands until something of the new one is there, and then goes whole. */
+static void old_run_stands(void) {
+    enter_folder();
+    CHECK(TRAIN(COPY, "--steps", "2", "--run", "run") == 0, "%s", err);
+    char *before = strdup(list_folder("run"));
+    Training t = start_training(ARGUMENTS(COPY, ENDLESS, "--run", "run", "--force"));
+    CHECK(appears("run/.metrics.csv.tapeformer-tmp"));
+    kill(t.child, SIGKILL);
+    CHECK(end_training(t) == 128 + SIGKILL, "%s", err);
+    unlink("run/.model.safetensors.tapeformer-tmp"), unlink("run/.metrics.csv.tapeformer-tmp");
+    char *after = strdup(list_folder("run"));
+    CHECK(!strcmp(before, after), "before\n%s\nafter\n%s", before, after);
+    /* One that is stopped within its first step has nothing to take its place with. */
+    t = start_training(ARGUMENTS(COPY, ENDLESS, "--accumulate", "100000", "--run", "run", "--force"));
+    CHECK(appears("run/.metrics.csv.tapeformer-tmp"));
+    kill(t.child, SIGINT);
+    CHECK(end_training(t) == 128 + SIGINT, "%s", err);
+    CHECK(!strcmp(before, list_folder("run")), "before\n%s\nafter\n%s", before, listing);
+    free(before), free(after);
+    CHECK(TRAIN(COPY, "--steps", "3", "--eval-every", "9", "--run", "run", "--force") == 0, "%s", err);
+    CHECK(!strcmp(steps_in_metrics(), "step 3 ") && lines_of(list_folder("run")) == 5, "%s%s",
+          steps_in_metrics(), listing);
+}
+
+/* A run is saved before its last judgement, which takes far longer here than the training: half of the time is over when
+ * the model is there, or less. */
+static void saved_before_it_is_judged(void) {
+    enter_folder();
+    enum { LENGTH = 300000 };
+    char *text = malloc(LENGTH + 1);
+    for (int i = 0; i < LENGTH; i++) text[i] = "the cat sat on the mat, \n"[(i * 7L + i / 7) % 25];
+    text[LENGTH] = 0;
+    write_text("text", text);
+    free(text);
+    double began = clock_seconds();
+    Training t = start_training(ARGUMENTS(LM, "--tail", "0.9", "--steps", "1", "--run", "run"));
+    CHECK(appears("run/model.safetensors"));
+    double saved = clock_seconds();
+    CHECK(lines_in("run/metrics.csv") <= 1);
+    /* Until it is judged its folder is its own. */
+    CHECK(TRAIN("--resume", "run", "--steps", "2", "--quiet") == 73, "%s", err);
+    CHECK(!strcmp(err, "train: run/model.safetensors: another process is writing it\n"), "%s", err);
+    CHECK(end_training(t) == 0, "%s", err);
+    double ended = clock_seconds();
+    CHECK(saved - began < ended - saved, "saved after %.3f s, ended after %.3f s", saved - began,
+          ended - began);
+    CHECK(lines_in("run/metrics.csv") == 2);
+}
+
+/* A closed terminal is a request to end like others: the run is saved and can be gone on with. */
+static void closed_terminal(void) {
+    enter_folder();
+    Training t = start_training(ARGUMENTS(COPY, ENDLESS, "--run", "run"));
+    CHECK(appears("run/metrics.csv"));
+    sleep_ms(50);
+    kill(t.child, SIGHUP);
+    CHECK(end_training(t) == 128 + SIGHUP, "%s", err);
+    CHECK(GENERATE("run", "--prompt", "12") == 0, "%s", err);
+    Error e = {0};
+    Checkpoint c;
+    CHECK(checkpoint_open(&c, "run", &e) && c.state.step > 0, "%s, step %ld", e.text, c.state.step);
+    checkpoint_free(&c);
+}
+
+/* How a process ends that is asked to end by one signal again and again, `pause` milliseconds apart. */
+static int asked_thrice(int signal_number, long pause) {
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        interrupt_heed();
+        for (int i = 0; i < 3; i++) {
+            if (i) sleep_ms(pause);
+            raise(signal_number);
+        }
+        int came = interrupt_signal();
+        interrupt_leave();
+        _exit(came == signal_number && interrupt_signal() == 0 ? 0 : 1);
+    }
+    return wait_program(child);
+}
+
+/* What comes twice within a moment is one request: `timeout` and a shell whose terminal is closed send theirs so. A second
+ * Ctrl-C or SIGTERM after it ends the program at once; a hang-up, which nobody sends out of impatience, never does. */
+static void asked_twice_at_once(void) {
+    enter_folder();
+    CHECK(asked_thrice(SIGINT, 0) == 0 && asked_thrice(SIGTERM, 0) == 0 && asked_thrice(SIGHUP, 0) == 0);
+    CHECK(asked_thrice(SIGINT, 600) == 128 + SIGINT && asked_thrice(SIGTERM, 600) == 128 + SIGTERM);
+    CHECK(asked_thrice(SIGHUP, 600) == 0);
+    Training t = start_training(ARGUMENTS(COPY, ENDLESS, "--run", "run"));
+    CHECK(appears("run/metrics.csv"));
+    sleep_ms(50);
+    for (int i = 0; i < 20; i++) kill(t.child, SIGHUP), sleep_ms(1);
+    CHECK(end_training(t) == 128 + SIGHUP, "%s", err);
+    CHECK(lines_in("run/metrics.csv") == 2 && access("run/checkpoint.safetensors", F_OK) == 0);
+}
+
+/* ---- Places ---- */
+
+/* A folder that is moved while its run goes on, and in whose place another run is: nothing of that is touched, and what was
+ * learned is in the folder that was moved. */
+static void a_moved_folder(void) {
+    enter_folder();
+    Training t = start_training(ARGUMENTS(COPY, ENDLESS, "--run", "run", "--checkpoint-every", "100"));
+    CHECK(appears("run/metrics.csv") && rename("run", "moved") == 0);
+    CHECK(TRAIN(COPY, "--steps", "2", "--run", "run") == 0, "%s", err);
+    char *before = strdup(list_folder("run"));
+    sleep_ms(50);
+    kill(t.child, SIGINT);
+    CHECK(end_training(t) == 73, "%s", err);
+    CHECK(strstr(err, "train: run: another folder is there now, and the run's own was moved\n"), "%s", err);
+    CHECK(!strcmp(before, list_folder("run")), "before\n%s\nafter\n%s", before, listing);
+    CHECK(access("moved/model.safetensors", F_OK) == 0);
+    free(before);
+}
+
+/* A folder that is deleted meanwhile is made again, be it that of a run that was to be replaced. */
+static void deleted_folder_of(bool replaced) {
+    Training t = start_training(ARGUMENTS(COPY, ENDLESS, "--run", "run", "--force"));
+    CHECK(appears(replaced ? "run/.metrics.csv.tapeformer-tmp" : "run/metrics.csv"));
+    sleep_ms(50);
+    CHECK(system("rm -r run") == 0);
+    kill(t.child, SIGTERM);
+    int status = end_training(t);
+    CHECK(status == 128 + SIGTERM, "status %d: %s", status, err);
+    CHECK(GENERATE("run", "--prompt", "12") == 0, "%s", err);
+    CHECK(lines_in("run/metrics.csv") == 2 && lines_of(list_folder("run")) == 5, "%s", listing);
+}
+
+static void deleted_folder(void) {
+    enter_folder();
+    deleted_folder_of(false);
+    deleted_folder_of(true);
+}
+
+/* A folder that cannot be made says why, which is not that it is not there. */
+static void a_folder_that_cannot_be(void) {
+    enter_folder();
+    char line[200];
+    CHECK(mkdir("/sys/run", 0777) != 0 && errno != ENOENT, "%s", strerror(errno));
+    snprintf(line, sizeof line, "train: /sys/run: cannot be made a directory: %s\n", strerror(errno));
+    CHECK(TRAIN(COPY, "--run", "/sys/run") == STATUS_CANNOT_CREATE && !strcmp(err, line), "%s", err);
+}
+
+/* What is no regular file is refused and not waited for. */
+static void a_fifo(void) {
+    enter_folder();
+    CHECK(mkdir("run", 0777) == 0 && mkfifo("run/metrics.csv", 0666) == 0);
+    CHECK(TRAIN(COPY, "--steps", "2", "--run", "run") == 73, "%s", err);
+    CHECK(!strcmp(err, "train: run/metrics.csv: found a FIFO, need a regular file\n"), "%s", err);
+}
+
+/* A limit on the size of files is an error like others, and shows, as a full disk does, before the first step. */
+static void no_room(void) {
+    enter_folder();
+    struct rlimit before, limit;
+    getrlimit(RLIMIT_FSIZE, &before);
+    limit = before, limit.rlim_cur = 4096;
+    setrlimit(RLIMIT_FSIZE, &limit);
+    signal(SIGXFSZ, SIG_DFL);
+    int status = TRAIN(COPY, "--steps", "3", "--eval-every", "1", "--run", "limited");
+    setrlimit(RLIMIT_FSIZE, &before);
+    CHECK(status == STATUS_IO && strstr(err, "File too large"), "status %d: %s", status, err);
+    CHECK(lines_in("limited/metrics.csv") == 1);
+}
+
+/* Where the best model cannot be written, be it for a moment, the run goes on, and at its end it is saved. */
+static void no_best_model(void) {
+    enter_folder();
+    CHECK(mkdir("run", 0777) == 0 && mkdir("run/best.safetensors", 0777) == 0);
+    CHECK(TRAIN(COPY, "--steps", "3", "--eval-every", "1", "--run", "run") == 0, "%s", err);
+    CHECK(!strncmp(err,
+                   "no best model at step 1: run/best.safetensors: found a directory, need a regular file\n",
+                   84),
+          "%s", err);
+    CHECK(!strcmp(steps_in_metrics(), "step 1 2 3 "), "%s", steps_in_metrics());
+    CHECK(rmdir("run/best.safetensors") == 0);
+    CHECK(TRAIN("--resume", "run", "--steps", "5", "--quiet") == 0 && !*err, "%s", err);
+    CHECK(access("run/best.safetensors", F_OK) == 0 && GENERATE("run", "--prompt", "12") == 0, "%s", err);
+}
+
+/* A row of metrics that cannot be written is told of when it is, and is the status at the end. */
+static void lost_rows(void) {
+    enter_folder();
+    MetricsFile f;
+    Error e = {0};
+    CHECK(metrics_open(&f, ".", false, &e), "%s", e.text);
+    CHECK(freopen("said", "w", stderr));
+    metrics_write(&f, &(Metrics){.task = "copy"});
+    int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+    CHECK(full >= 0 && dup2(full, fileno(f.csv)) >= 0);
+    for (int i = 0; i < 3; i++) metrics_write(&f, &(Metrics){.task = "copy"});
+    fflush(stderr);
+    size_t size;
+    char *said = read_bytes("said", &size);
+    CHECK(said && !strcmp(said, "./metrics.csv: No space left on device\n"), "%s", said);
+    free(said);
+    CHECK(!metrics_close(&f, &e) && e.status == STATUS_IO, "%s", e.text);
+    close(full);
+}
+
+/* A program that ends before figures have found their place, as it does where memory runs out, leaves those that they
+ * were to replace, and nothing else. */
+static void figures_without_a_place(void) {
+    enter_folder();
+    write_text("metrics.csv", "of another run\n");
+    char *before = strdup(list_folder("."));
+    pid_t child = fork();
+    if (child == 0) {
+        MetricsFile f;
+        Error e = {0};
+        bool ok = metrics_open(&f, ".", true, &e);
+        metrics_write(&f, &(Metrics){.task = "copy"});
+        exit(ok && access(".metrics.csv.tapeformer-tmp", F_OK) == 0 ? STATUS_NO_MEMORY : 0);
+    }
+    CHECK(wait_program(child) == STATUS_NO_MEMORY);
+    CHECK(!strcmp(before, list_folder(".")), "before\n%s\nafter\n%s", before, listing);
+    free(before);
+}
+
+/* Of figures that lack a row and end in the middle of one, those that the checkpoint knows stay when the run goes on. */
+static void torn_figures(void) {
+    enter_folder();
+    CHECK(TRAIN(COPY, "--steps", "6", "--eval-every", "2", "--run", "run") == 0, "%s", err);
+    CHECK(!strcmp(steps_in_metrics(), "step 2 4 6 "), "%s", steps_in_metrics());
+    size_t size;
+    char *csv = read_bytes("run/metrics.csv", &size), *lost = strstr(csv, "copy,4,");
+    CHECK(lost);
+    if (lost) memmove(lost, strstr(lost, "copy,6,"), strlen(strstr(lost, "copy,6,")) + 1);
+    strcpy(strrchr(csv, '\n') + 1, "copy,8,1");
+    write_text("run/metrics.csv", csv);
+    free(csv);
+    CHECK(TRAIN("--resume", "run", "--quiet", "--steps", "9") == 0, "%s", err);
+    CHECK(!strcmp(steps_in_metrics(), "step 2 6 8 9 "), "%s", steps_in_metrics());
+}
+
+/* A file of figures with a damaged or a missing row, or with another head, is kept under another name, and the rest of its
+ * rows stay. */
+static void damaged_figures(void) {
+    static const struct {
+        const char *from, *to, *line, *steps; /* from NULL: the file is as it was */
+    } cases[] = {
+        {NULL, NULL, NULL, "step 2 4 6 8 "},
+        {"copy,4,", "copy,x,", "3", "step 2 6 8 "},
+        {"copy,4,", "copy,4", "3", "step 2 6 8 "},
+        {"copy,6,", "copy,-6,", "4", "step 2 4 8 "},
+        {"task,step", "Task,step", "1", "step 2 4 6 8 "},
+    };
+    enter_folder();
+    CHECK(TRAIN(COPY, "--steps", "7", "--eval-every", "2", "--run", "made") == 0, "%s", err);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char said[200] = "";
+        size_t size;
+        CHECK(system("rm -rf run && cp -r made run") == 0);
+        char *csv = read_bytes("run/metrics.csv", &size),
+             *at = cases[i].from ? strstr(csv, cases[i].from) : NULL;
+        if (at) memcpy(at, cases[i].to, strlen(cases[i].to));
+        if (at && strlen(cases[i].to) < strlen(cases[i].from)) at[strlen(cases[i].to)] = ' ';
+        write_text("run/metrics.csv", csv);
+        if (at)
+            snprintf(said, sizeof said,
+                     "run/metrics.csv: line %s is damaged or missing; the file is kept as "
+                     "run/metrics.csv.damaged-1\n",
+                     cases[i].line);
+        CHECK(TRAIN("--resume", "run", "--quiet", "--steps", "8") == 0 && !strcmp(err, said), "%zu: %s", i,
+              err);
+        CHECK(!strcmp(steps_in_metrics(), cases[i].steps), "%zu: %s", i, steps_in_metrics());
+        char *kept = read_bytes("run/metrics.csv.damaged-1", &size);
+        CHECK(at ? kept && !strcmp(kept, csv) : !kept, "%zu: %s", i, kept ? kept : "none");
+        free(kept), free(csv);
+    }
+}
+
+/* ---- How a run goes on ---- */
+
+/* What --steps does to a run that goes on is said: that it is finished, that its schedule is stretched, or that it has
+ * made more steps already. A schedule that does not depend on --steps is no reason for a word. */
+static void steps_of_a_run_that_goes_on(void) {
+    enter_folder();
+#define LOUD                                                                                                 \
+    "copy", "--d-model", "8", "--heads", "2", "--layers", "1", "--batch", "4", "--symbols", "5",             \
+        "--held-out", "30"
+    CHECK(TRAIN(LOUD, "--steps", "10", "--warmup", "2", "--run", "run") == 0, "%s", err);
+    CHECK(
+        TRAIN("--resume", "run") == 0 &&
+            strstr(err, "run is finished: it has made its 10 steps; more: ./train --resume run --steps N\n"),
+        "%s", err);
+    CHECK(TRAIN("--resume", "run", "--steps", "9") == STATUS_USAGE &&
+              !strcmp(err, "train: --steps: found 9, need at least the 10 that run has made\n"),
+          "%s", err);
+    /* ½ 0.002 (1 + cos(π 7/8)), and ½ 0.002 (1 + cos(π 8/18)) */
+    CHECK(
+        TRAIN("--resume", "run", "--steps", "20") == 0 &&
+            strstr(
+                err,
+                "the cosine now ends at step 20, not 10: the learning rate goes from 7.61e-05 to 0.00117\n"),
+        "%s", err);
+    CHECK(TRAIN("--resume", "run", "--steps", "20") == 0 && !strstr(err, "cosine"), "%s", err);
+    CHECK(TRAIN(LOUD, "--steps", "5", "--schedule", "noam", "--run", "noam") == 0 &&
+              TRAIN("--resume", "noam", "--steps", "9") == 0 && !strstr(err, "cosine"),
+          "%s", err);
+}
+
+/* ---- What there is not enough of ---- */
+
+/* Runs train with a lower limit on a resource. */
+static int limited(int resource, rlim_t limit) {
+    struct rlimit before;
+    getrlimit(resource, &before);
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        setrlimit(resource, &(struct rlimit){limit, before.rlim_max});
+        int status = TRAIN(COPY, "--steps", "3", "--run", "run");
+        write_text("said", err);
+        _exit(status);
+    }
+    int status = wait_program(child);
+    size_t size;
+    char *said = read_bytes("said", &size);
+    snprintf(err, sizeof err, "%s", said ? said : "");
+    free(said);
+    return status;
+}
+
+/* Too few files, and too small a stack, end a run by a line before its first step. */
+static void too_little(void) {
+    enter_folder();
+    for (rlim_t files = 6; files < 9; files++) {
+        int status = limited(RLIMIT_NOFILE, files);
+        CHECK(status == STATUS_CANNOT_CREATE && lines_of(err) == 1 && strstr(err, "Too many open files"),
+              "%d files, status %d: %s", (int)files, status, err);
+    }
+    CHECK(limited(RLIMIT_STACK, 64 << 10) == STATUS_NO_MEMORY &&
+              !strcmp(err, "train: stack: found a limit of 64 KB, need 256 KB, see ulimit -s\n"),
+          "%s", err);
+}
+
+/* ---- Texts ---- */
+
+/* Without the text that lies beside the sources, lm asks for one. */
+static void no_text(void) {
+    enter_folder();
+    CHECK(TRAIN("lm", "--run", "run") == STATUS_NO_INPUT &&
+              !strcmp(err, "train: data/chronicle.txt: not in this directory, need --text FILE\n"),
+          "%s", err);
+}
+
+/* Installed, a program and those that it names are called tapeformer-NAME. */
+static void installed_names(void) {
+    enter_folder();
+    char link[PATH_MAX + 32], *folder_before = strdup(program_folder);
+    for (int i = 0; i < 2; i++) {
+        static const char *const names[] = {"train", "generate"};
+        char to[32];
+        snprintf(link, sizeof link, "%s/%s", program_folder, names[i]);
+        snprintf(to, sizeof to, "tapeformer-%s", names[i]);
+        CHECK(symlink(link, to) == 0);
+    }
+    snprintf(program_folder, sizeof program_folder, ".");
+    CHECK(run_program("tapeformer-train", ARGUMENTS("copy", "--steps", "x"), (Streams){0}) == 2 &&
+              !strncmp(err, "tapeformer-train: --steps: ", 27),
+          "%s", err);
+    CHECK(run_program("tapeformer-train", ARGUMENTS(LOUD, "--steps", "2", "--run", "run"), (Streams){0}) ==
+                  0 &&
+              strstr(err, "saved in run, for tapeformer-generate run\n"),
+          "%s", err);
+    CHECK(run_program("tapeformer-train", ARGUMENTS("--resume", "run"), (Streams){0}) == 0 &&
+              strstr(err, "tapeformer-train --resume run"),
+          "%s", err);
+    size_t size;
+    char *page = read_bytes("run/report.html", &size);
+    CHECK(page && strstr(page, "<pre>tapeformer-train copy ") && !strstr(page, "./train"));
+    free(page);
+    CHECK(run_program("tapeformer-generate", ARGUMENTS("--help"), (Streams){0}) == 0 &&
+              !strncmp(out, "Usage: tapeformer-generate ", 27) && strstr(out, "tapeformer-train") &&
+              !strstr(out, "./train"),
+          "%s", out);
+    snprintf(program_folder, sizeof program_folder, "%s", folder_before);
+    free(folder_before);
+}
+
+/* A byte-order mark and carriage returns are remarked on; --newline unix leaves the latter out. */
+static void texts_from_elsewhere(void) {
+    enter_folder();
+    write_text("plain", "one line\nand another one\nand a third that is long enough\n");
+    write_text("marked", "\xEF\xBB\xBFone line\r\nand another one\r\nand a third that is long enough\r\n");
+#define SHORT                                                                                                \
+    "--d-model", "8", "--heads", "2", "--layers", "1", "--batch", "4", "--context", "4", "--steps", "2",     \
+        "--samples", "0"
+    CHECK(TRAIN("lm", "--text", "marked", SHORT, "--run", "a") == 0, "%s", err);
+    CHECK(strstr(err, "marked: a byte-order mark at its start is left out\n") &&
+              strstr(err, "marked: 3 carriage returns are characters like others; --newline unix"),
+          "%s", err);
+    CHECK(TRAIN("lm", "--text", "marked", "--newline", "unix", SHORT, "--run", "b") == 0, "%s", err);
+    CHECK(!strstr(err, "carriage"), "%s", err);
+    CHECK(TRAIN("lm", "--text", "plain", SHORT, "--run", "c") == 0, "%s", err);
+    CHECK(same_files("b/model.safetensors", "c/model.safetensors"));
+}
+
+/* Section 3.4: beside sinusoids, of size 1, embeddings are scaled, those of a language model too. */
+static void sinusoids_do_not_drown_a_text(void) {
+    enter_folder();
+    write_text(
+        "text",
+        "a text that is long enough for the context that is asked for, and for a tail that is held out");
+    static const char *const positions[] = {"learned", "sinusoidal"}, *const scaled[] = {"false", "true"};
+    for (int i = 0; i < 2; i++) {
+        Safetensors s;
+        Error e = {0};
+        CHECK(TRAIN(LM, "--steps", "0", "--positions", positions[i], "--run", positions[i]) == 0, "%s", err);
+        CHECK(safetensors_read(&s, i ? "sinusoidal/model.safetensors" : "learned/model.safetensors", &e),
+              "%s", e.text);
+        const char *found = safetensors_metadata(&s, "scale_embedding");
+        CHECK(found && !strcmp(found, scaled[i]), "%s: %s", positions[i], found ? found : "none");
+        safetensors_free(&s);
+    }
+}
+
+PROGRAM_TEST_MAIN(
+    {"before a bad step", before_a_bad_step}, {"unsaved after a bad step", unsaved_after_a_bad_step},
+    {"damaged figures", damaged_figures}, {"steps of a run that goes on", steps_of_a_run_that_goes_on},
+    {"too little", too_little}, {"no text", no_text}, {"installed names", installed_names},
+    {"within a step", within_a_step}, {"a long step", a_long_step}, {"the old run stands", old_run_stands},
+    {"saved before it is judged", saved_before_it_is_judged}, {"a closed terminal", closed_terminal},
+    {"asked twice at once", asked_twice_at_once}, {"a moved folder", a_moved_folder},
+    {"a deleted folder", deleted_folder}, {"a folder that cannot be", a_folder_that_cannot_be},
+    {"a FIFO", a_fifo}, {"no room", no_room}, {"no best model", no_best_model}, {"lost rows", lost_rows},
+    {"figures without a place", figures_without_a_place}, {"torn figures", torn_figures},
+    {"texts from elsewhere", texts_from_elsewhere},
+    {"sinusoids do not drown a text", sinusoids_do_not_drown_a_text})

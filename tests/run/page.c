@@ -1,0 +1,178 @@
+/* The page of a run, as a file: whole, small, and with texts that can be nothing but texts. */
+#include "base/shell.h"
+#include "folder.h"
+#include "page_helpers.h"
+#include "run/history.h"
+#include "run/judge.h"
+#include "test.h"
+
+static char *written(const Page *p) {
+    Error e = {0};
+    char *text = NULL;
+    size_t size;
+    make_folder();
+    const char *path = in_folder("report.html");
+    CHECK(page_write(p, path, &e), "%s", e.text);
+    CHECK(file_read(path, 0, &text, &size, &e), "%s", e.text);
+    return text;
+}
+
+/* How often a text stands in another. */
+static int times(const char *text, const char *what) {
+    int count = 0;
+    for (const char *at = text; (at = strstr(at, what)); at += strlen(what)) count++;
+    return count;
+}
+
+static void texts_stay_texts(void) {
+    SamplePage s;
+    sample_page(&s, HOSTILE);
+    char *text = written(&s.page);
+    CHECK(times(text, "<script") == 2 && times(text, "</script") == 2, "%d scripts begin, %d end",
+          times(text, "<script"), times(text, "</script"));
+    CHECK(!strstr(text, "<img") && !strstr(text, "<b>") && !strstr(text, "onerror=\""), "markup of a text");
+    CHECK(times(text, "&#60;/script&#62;") > 10, "the text is not there");
+    free(text);
+}
+
+static void nothing_from_outside(void) {
+    SamplePage s;
+    sample_page(&s, HARMLESS);
+    char *text = written(&s.page);
+    CHECK(!strstr(text, "http:") && !strstr(text, "https:") && !strstr(text, "src=") &&
+              !strstr(text, "url(") && !strstr(text, "@import"),
+          "something that is loaded");
+    CHECK(strstr(text, "default-src 'none'"), "the browser is not told to load nothing");
+    free(text);
+}
+
+static void all_is_there(void) {
+    SamplePage s;
+    sample_page(&s, HARMLESS);
+    char *text = written(&s.page);
+    int maps = 0;
+    for (int i = 0; i < s.page.example_count; i++)
+        for (int g = 0; g < s.page.examples[i].groups; g++)
+            maps += s.page.examples[i].group[g].layers * s.page.examples[i].group[g].heads;
+    CHECK(times(text, "<figure class=\"head\"") == maps, "%d heads, need %d",
+          times(text, "<figure class=\"head\""), maps);
+    CHECK(times(text, "role=\"img\"") == times(text, "<desc>") &&
+              times(text, "<desc>") == maps + s.page.curve_count,
+          "%d pictures, %d descriptions", times(text, "role=\"img\""), times(text, "<desc>"));
+    CHECK(strstr(text, "layer 2, head 1") && strstr(text, "./train copy"), "something is missing");
+    CHECK(times(text, "<mark>") == 3, "%d wrong tokens are marked, need 3", times(text, "<mark>"));
+    free(text);
+}
+
+/* Without a second frame there is nothing to slide, and no script. */
+static void one_frame_needs_no_script(void) {
+    SamplePage s;
+    sample_page(&s, HARMLESS);
+    s.page.frame_count = 1;
+    char *text = written(&s.page);
+    CHECK(!strstr(text, "<script") && !strstr(text, "type=\"range\""), "a slider of one step");
+    CHECK(strstr(text, "class=\"head\""), "no maps");
+    free(text);
+}
+
+/* A page of nothing is a page; what it has not, it does not head. */
+static void an_empty_page(void) {
+    char *text = written(&(Page){.title = "Nothing", .status = "yet"});
+    CHECK(times(text, "<h2>") == 1 && strstr(text, "<h2>The model</h2>"), "%s", text);
+    CHECK(!strstr(text, "<script") && !strstr(text, "<svg") && !strstr(text, "<pre>") &&
+              strstr(text, "</html>\n"),
+          "%s", text);
+    free(text);
+    Error e = {0};
+    CHECK(!page_write(&(Page){.title = "Nothing", .status = "yet"}, in_folder("none/report.html"), &e) &&
+              e.status == STATUS_CANNOT_CREATE,
+          "%s", e.text);
+}
+
+/* To the script a character beyond sixteen bits is two numbers, as JSON has it; an answer outside of the steps has none. */
+static void characters_of_a_page(void) {
+    static const char *const tokens[] = {"Z9", "\U0001F600", "a", "b", "\u00E9"};
+    SamplePage s;
+    sample_page(&s, tokens);
+    s.answer[1].step = -1;
+    char *text = written(&s.page);
+    CHECK(strstr(text, "[\"Z9\",\"\\uD83D\\uDE00\",\"a\",\"b\",\"\\u00E9\"]"), "%s", strstr(text, "\"Z9\""));
+    CHECK(strstr(text, "<th scope=\"row\">step 100<td>") && strstr(text, "<th scope=\"row\">answer<td>"),
+          "%s", text);
+    free(text);
+}
+
+/* As many weights as watch.c lets onto a page, none of them like its neighbours. */
+static void largest_page_is_small(void) {
+    enum { SIDE = 28, HEADS = 8, LAYERS = 6, FRAMES = 10, WEIGHTS = LAYERS * HEADS * SIDE * SIDE };
+    static uint16_t weights[FRAMES][WEIGHTS], *place[FRAMES];
+    static int32_t ids[SIDE];
+    static PageFrame frames[FRAMES];
+    SamplePage s;
+    sample_page(&s, HARMLESS);
+    PageExample x = {.title = "largest", .groups = 1};
+    x.group[0] = (PageGroup){"Encoder", "encoder", LAYERS, HEADS, SIDE, SIDE, ids, ids, false};
+    uint32_t random = 1;
+    for (int f = 0; f < FRAMES; f++) {
+        for (int i = 0; i < WEIGHTS; i++)
+            weights[f][i] = (uint16_t)((random = random * 1664525 + 1013904223) >> 20);
+        place[f] = weights[f];
+        frames[f] = (PageFrame){f, &place[f]};
+    }
+    s.page.examples = &x, s.page.example_count = 1;
+    s.page.frames = frames, s.page.frame_count = FRAMES;
+    char *text = written(&s.page);
+    CHECK(strlen(text) < 2 << 20 && strlen(text) > 2 * FRAMES * WEIGHTS, "%zu bytes", strlen(text));
+    free(text);
+}
+
+static void history_keeps_means(void) {
+    static History h;
+    long count = 10000;
+    double sum = 0;
+    for (long i = 0; i < count; i++) history_add(&h, (double)i, (double)i * 2);
+    CHECK(h.count <= HISTORY_ROOM && h.count > HISTORY_ROOM / 2 - 1, "%ld points", h.count);
+    for (long i = 0; i < h.count; i++) {
+        long values = i + 1 < h.count ? h.merged : h.last;
+        CHECK_NEAR(h.y[i], 2 * h.x[i], 1e-6);
+        sum += h.y[i] * (double)values;
+    }
+    CHECK_NEAR(sum, (double)count * (double)(count - 1), 1e-3);
+}
+
+static void classes_cover_all(void) {
+    for (long most = 1; most < 100; most++) {
+        long next = 1, first, last;
+        for (int c = 0; c < CLASSES; c++) {
+            judge_class_range(c, most, &first, &last);
+            for (long n = first; n <= last; n++) CHECK(judge_class(n, most) == c, "%ld of %ld", n, most);
+            if (first > last) continue;
+            CHECK(first == next, "class %d of %ld begins with %ld", c, most, first);
+            next = last + 1;
+        }
+        CHECK(next == most + 1, "of %ld, classes end at %ld", most, next - 1);
+    }
+}
+
+static void command_can_be_run(void) {
+    Error e = {0};
+    char *words[] = {"./train", "lm", "--text", "it's $HOME.txt", ""}, echoed[128] = "";
+    char *command = shell_command(5, words, &e), script[256];
+    CHECK(command && strcmp(command, "./train lm --text 'it'\\''s $HOME.txt' ''") == 0, "found %s", command);
+    snprintf(script, sizeof script, "printf '[%%s]' %s", command);
+    FILE *f = popen(script, "r");
+    CHECK(f && fgets(echoed, sizeof echoed, f) &&
+              strcmp(echoed, "[./train][lm][--text][it's $HOME.txt][]") == 0,
+          "found %s", echoed);
+    if (f) pclose(f);
+    free(command);
+}
+
+TEST_MAIN({"texts stay texts", texts_stay_texts}, {"a page loads nothing", nothing_from_outside},
+          {"every head, every picture with words, wrong tokens marked", all_is_there},
+          {"one step needs no script", one_frame_needs_no_script}, {"an empty page", an_empty_page},
+          {"characters of a page", characters_of_a_page},
+          {"the largest page is below 2 MB", largest_page_is_small},
+          {"a history keeps means in bounded memory", history_keeps_means},
+          {"every length and position has one class", classes_cover_all},
+          {"the command of a page can be run", command_can_be_run})

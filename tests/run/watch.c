@@ -1,0 +1,168 @@
+/* How a run is watched: the rows that a page has room for, the steps that it keeps of a long run, and the bar. */
+#include "run/watch.h"
+#include "child.h"
+#include "run/progress.h"
+#include "training/recipe.h"
+#include <poll.h>
+#include <sys/ioctl.h>
+
+/* ---- Rows and steps ---- */
+
+typedef struct Watched {
+    Recipe recipe;
+    Task *task;
+    Trainer trainer;
+    Watch watch;
+} Watched;
+
+/* What a run by these arguments is watched by. */
+static void open_watch(Watched *w, char **arguments, int count) {
+    Error e = {0};
+    *w = (Watched){0};
+    CHECK(recipe_parse(&w->recipe, count, arguments, &e) && recipe_complete(&w->recipe, &e), "%s", e.text);
+    w->task = task_open(w->recipe.task, &w->recipe.data, &e);
+    w->trainer = recipe_trainer(&w->recipe, w->task);
+    ModelConfig c = recipe_model(&w->recipe, w->task);
+    w->trainer.model = model_new(&c, true, 1, &e);
+    CHECK(trainer_start(&w->trainer, &e) && watch_open(&w->watch, &w->trainer, &e), "%s", e.text);
+}
+
+#define OPEN(w, ...) open_watch(w, (char *[]){__VA_ARGS__}, sizeof((char *[]){__VA_ARGS__}) / sizeof(char *))
+
+static void close_watch(Watched *w) {
+    watch_close(&w->watch);
+    trainer_stop(&w->trainer);
+    model_free(w->trainer.model);
+    task_free(w->task);
+    recipe_free(&w->recipe);
+}
+
+/* Of so many looks the first is kept, every so-many-th, and the newest; never more than there is room for, and never fewer
+ * than half of that. */
+static void long_runs_are_thinned_out(void) {
+    enum { MOST = 5, LOOKS = 40 };
+    Watched w;
+    OPEN(&w, "train", "copy", "--d-model", "8", "--heads", "2", "--layers", "1", "--batch", "8", "--symbols",
+         "5", "--max-length", "3", "--held-out", "9");
+    w.watch.most = MOST;
+    for (long look = 0; look < LOOKS; look++) {
+        Error e = {0};
+        CHECK(watch_look(&w.watch, &w.trainer, 10 * look, &e), "%s", e.text);
+        long kept = w.watch.kept, every = kept > 1 ? w.watch.seen[1]->step / 10 : 1;
+        CHECK(kept <= MOST && (look < MOST || 2 * kept >= MOST), "look %ld: %ld are kept", look, kept);
+        for (long i = 0; i + 1 < kept; i++)
+            CHECK(w.watch.seen[i]->step == 10 * i * every, "look %ld: place %ld has step %ld", look, i,
+                  w.watch.seen[i]->step);
+        CHECK(w.watch.seen[kept - 1]->step == 10 * look, "look %ld: the newest is gone", look);
+        CHECK((every & (every - 1)) == 0, "every %ld", every);
+    }
+    Page p = {0};
+    watch_show(&w.watch, &p);
+    CHECK(p.frame_count == w.watch.kept && p.frames[p.frame_count - 1].step == 10 * (LOOKS - 1) &&
+              p.sample_count == 5,
+          "%d frames", p.frame_count);
+    close_watch(&w);
+}
+
+/* Questions are watched whole or not at all, and only as many weights as a page has room for: of a model of many heads
+ * those of short ones, or of none. */
+static void rows_that_have_room(void) {
+    static const struct {
+        const char *length, *layers, *heads;
+        bool rows, examples;
+    } cases[] = {{"8", "1", "1", true, true},
+                 {"60", "1", "1", true, true},  /* some of which are too long for a drawing */
+                 {"200", "1", "1", true, true}, /* and some to be watched */
+                 {"12", "20", "8", true, true}, /* short ones alone */
+                 {"12", "300", "8", true, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        Watched w;
+        OPEN(&w, "train", "copy", "--d-model", "8", "--d-ff", "8", "--batch", "16", "--max-length",
+             (char *)cases[i].length, "--layers", (char *)cases[i].layers, "--heads", (char *)cases[i].heads);
+        long weights = 0;
+        CHECK((w.watch.rows > 0) == cases[i].rows && (w.watch.examples > 0) == cases[i].examples,
+              "case %zu: %d rows, %d examples", i, w.watch.rows, w.watch.examples);
+        for (int r = 0; r < w.watch.rows; r++)
+            CHECK(w.watch.row[r].n > 0 && w.watch.row[r].n <= WATCHED_TOKENS &&
+                      w.watch.row[r].m <= WATCHED_TOKENS,
+                  "%ld, %ld", w.watch.row[r].n, w.watch.row[r].m);
+        for (int k = 0; k < w.watch.examples; k++) {
+            weights += page_weights(&w.watch.example[k]);
+            for (int g = 0; g < w.watch.example[k].groups; g++)
+                CHECK(w.watch.example[k].group[g].rows <= 32 && w.watch.example[k].group[g].columns <= 32);
+        }
+        CHECK(weights <= 40000 && w.watch.most >= 1 && w.watch.most <= WATCHED_STEPS,
+              "%ld weights, %ld steps", weights, w.watch.most);
+        close_watch(&w);
+    }
+}
+
+/* ---- The bar ---- */
+
+/* What a terminal of this width is sent by a run that has taken so many seconds. */
+static const char *bar(int columns, double seconds, Report r, long total, bool last) {
+    static char text[4096];
+    int terminal = posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK);
+    CHECK(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
+    int other = open(ptsname(terminal), O_RDWR | O_NOCTTY), before = dup(STDERR_FILENO);
+    struct winsize size = {.ws_row = 24, .ws_col = (unsigned short)columns};
+    CHECK(other >= 0 && ioctl(other, TIOCSWINSZ, &size) == 0);
+    setenv("TERM", "xterm", 1);
+    dup2(other, STDERR_FILENO);
+    Progress p = progress_start("train", total, false);
+    p.start -= seconds;
+    progress_clear(&p); /* before there is any */
+    if (last)
+        progress_end(&p, &r);
+    else
+        progress_show(&p, &r), progress_clear(&p);
+    fflush(stderr);
+    dup2(before, STDERR_FILENO);
+    /* The system hands it on in its own time: a bell is behind it. */
+    struct pollfd ready = {terminal, POLLIN, 0};
+    size_t n = 0;
+    CHECK(write(other, "\a", 1) == 1);
+    while (!memchr(text, '\a', n) && poll(&ready, 1, 10000) > 0) {
+        ssize_t more = read(terminal, text + n, sizeof text - 1 - n);
+        if (more <= 0) break;
+        n += (size_t)more;
+    }
+    CHECK(n > 0 && text[n - 1] == '\a');
+    text[n > 0 ? n - 1 : 0] = 0;
+    close(before), close(other), close(terminal);
+    return text;
+}
+
+static void bars_say_how_long(void) {
+    static const struct {
+        double seconds, rate;
+        long done, total;
+        bool last;
+        const char *want;
+    } cases[] = {
+        {65, 940, 50, 100, false,
+         "\r\033[Ktrain [###############...............] 50/100  loss 1.5  val 2.5  940 tok/s  1:05 left"
+         "\r\033[K"},
+        {4000, 9994, 50, 100, false, "  9.99k tok/s  1:06:40 left"},
+        {4000, 45600, 25, 100, false, "  45.6k tok/s  3:20:00 left"},
+        {10, 123456, 50, 100, false, "  123k tok/s  0:10 left"},
+        {10, 1234567, 50, 100, false, "  1.23M tok/s  0:10 left"},
+        {10, 2e13, 50, 100, false, "  20000G tok/s  0:10 left"},
+        {10, 1, 0, 100, false, " 0/100  loss 1.5  val 2.5  1 tok/s  0:00 left"},
+        {3599.6, 1, 100, 100, true,
+         "train [##############################] 100/100  loss 1.5  val 2.5  1 tok/s  1:00:00 taken\r\n"},
+        {59, 1, 0, 0, true,
+         "train [##############################] 0/0  loss 1.5  val 2.5  1 tok/s  0:59 taken\r\n"},
+        {59, 1, 100, 100, false, ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        Report r = {cases[i].done, "loss 1.5", "val 2.5", cases[i].rate, "tok/s"};
+        const char *text = bar(100, cases[i].seconds, r, cases[i].total, cases[i].last);
+        CHECK(*cases[i].want ? strstr(text, cases[i].want) != NULL : !*text, "case %zu: found %s", i, text);
+    }
+    Report r = {50, "loss 1.5", "", 940, "tok/s"};
+    CHECK(strstr(bar(30, 65, r, 100, false), "train 50/100  loss 1.5"), "%s", bar(30, 65, r, 100, false));
+}
+
+PROGRAM_TEST_MAIN({"long runs are thinned out", long_runs_are_thinned_out},
+                  {"rows that have room", rows_that_have_room}, {"bars say how long", bars_say_how_long})

@@ -1,0 +1,180 @@
+/* The built programs as a user meets them: run in a folder of the test's own, with what they print kept. */
+#ifndef TESTS_CHILD_H
+#define TESTS_CHILD_H
+
+#include "folder.h"
+#include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
+#include <sys/resource.h>
+
+/* The programs that were built with this test: BUILD/PRECISION/train of BUILD/PRECISION/tests/DIRECTORY/THIS. */
+static char program_folder[PATH_MAX];
+
+static inline bool find_programs(const char *argv0) {
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%.*s/../..", (int)(strrchr(argv0, '/') ? strrchr(argv0, '/') - argv0 : 0),
+             argv0);
+    return realpath(path, program_folder) != NULL;
+}
+
+/* A shell ignores Ctrl-C for what runs in its background, nohup a closed terminal, and programs go on ignoring them. */
+static inline void end_by_signals(void) {
+    static const int number[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE};
+    for (size_t i = 0; i < sizeof number / sizeof *number; i++) signal(number[i], SIG_DFL);
+}
+
+/* As TEST_MAIN, for tests of programs. */
+#define PROGRAM_TEST_MAIN(...)                                                                               \
+    int main(int argc, char **argv) {                                                                        \
+        static const Test tests[] = {__VA_ARGS__};                                                           \
+        if (!find_programs(argv[0])) return 1;                                                               \
+        end_by_signals();                                                                                    \
+        return test_main(argv[0], tests, sizeof tests / sizeof *tests, argc, argv);                          \
+    }
+
+/* gradcheck judges in double, as it is shipped; of a build in float alone there is less to test. */
+#define SHIPPED (sizeof(real) == sizeof(double))
+
+/* Goes into a new folder. */
+static inline void enter_folder(void) {
+    make_folder();
+    CHECK(chdir(folder) == 0);
+}
+
+enum { MOST_OUTPUT = 1 << 17, MOST_ARGUMENTS = 48, CHILD_SECONDS = 50 * PATIENCE };
+static char out[MOST_OUTPUT], err[MOST_OUTPUT]; /* what the last child printed */
+
+/* What stands at the three standard streams. */
+typedef struct Streams {
+    const char *input, *output,
+        *error;   /* paths; NULL: nothing to read, kept in out, kept in err; "": closed */
+    int terminal; /* stderr is this file, unless 0 */
+} Streams;
+
+static inline void redirect(int fd, const char *path, int flags, int otherwise) {
+    int to = path && *path ? open(path, flags, 0666) : otherwise;
+    if (to >= 0) dup2(to, fd);
+    if (path && !*path) close(fd);
+}
+
+static inline void slurp(FILE *file, char text[MOST_OUTPUT]) {
+    rewind(file);
+    text[fread(text, 1, MOST_OUTPUT - 1, file)] = 0;
+    fclose(file);
+}
+
+/* Starts a program with these arguments, NULL behind the last. It must end within CHILD_SECONDS. */
+static inline pid_t start_program(const char *program, const char *const *arguments, Streams s, FILE *to_out,
+                                  FILE *to_err) {
+    char path[PATH_MAX + 32], *argv[MOST_ARGUMENTS + 2] = {(char *)program};
+    snprintf(path, sizeof path, "%s/%s", program_folder, program);
+    for (int n = 0; arguments[n] && n < MOST_ARGUMENTS; n++) argv[n + 1] = (char *)arguments[n];
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        redirect(STDIN_FILENO, s.input, O_RDONLY, open("/dev/null", O_RDONLY | O_CLOEXEC));
+        redirect(STDOUT_FILENO, s.output, O_WRONLY, fileno(to_out));
+        redirect(STDERR_FILENO, s.error, O_WRONLY, s.terminal ? s.terminal : fileno(to_err));
+        for (int fd = STDERR_FILENO + 1; fd < 64; fd++) close(fd);
+        alarm(CHILD_SECONDS);
+        execv(path, argv);
+        _exit(127);
+    }
+    return child;
+}
+
+/* Waits for a program: its exit status, or 128 and the number of the signal that ended it. */
+static inline int wait_program(pid_t child) {
+    int status = -1;
+    if (child <= 0 || waitpid(child, &status, 0) != child) return -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static inline int run_program(const char *program, const char *const *arguments, Streams s) {
+    FILE *to_out = tmpfile(), *to_err = tmpfile();
+    int status = wait_program(start_program(program, arguments, s, to_out, to_err));
+    slurp(to_out, out);
+    slurp(to_err, err);
+    return status;
+}
+
+#define ARGUMENTS(...)                                                                                       \
+    (const char *const[]) {                                                                                  \
+        __VA_ARGS__, NULL                                                                                    \
+    }
+#define TRAIN(...)    run_program("train", ARGUMENTS(__VA_ARGS__), (Streams){0})
+#define GENERATE(...) run_program("generate", ARGUMENTS(__VA_ARGS__), (Streams){0})
+
+/* ---- Files ---- */
+
+static inline void write_bytes(const char *path, const void *bytes, size_t count) {
+    FILE *f = fopen(path, "wb");
+    CHECK(f && fwrite(bytes, 1, count, f) == count, "%s cannot be written", path);
+    if (f) fclose(f);
+}
+
+static inline void write_text(const char *path, const char *text) {
+    write_bytes(path, text, strlen(text));
+}
+
+/* A file's bytes, to be freed, with a NUL behind them; NULL where there is none. */
+static inline char *read_bytes(const char *path, size_t *count) {
+    FILE *f = fopen(path, "rb");
+    if (!f) return NULL;
+    fseek(f, 0, SEEK_END);
+    *count = (size_t)ftell(f);
+    rewind(f);
+    char *bytes = calloc(1, *count + 1);
+    if (!bytes || fread(bytes, 1, *count, f) != *count) exit(1);
+    fclose(f);
+    return bytes;
+}
+
+static inline bool same_files(const char *a, const char *b) {
+    size_t size[2] = {0, 0};
+    char *bytes[2] = {read_bytes(a, &size[0]), read_bytes(b, &size[1])};
+    bool same = bytes[0] && bytes[1] && size[0] == size[1] && memcmp(bytes[0], bytes[1], size[0]) == 0;
+    free(bytes[0]), free(bytes[1]);
+    return same;
+}
+
+#ifdef __APPLE__
+#define st_mtim st_mtimespec
+#endif
+
+/* Everything in the folder as text: names, and sizes and times of what is no folder. */
+static char listing[MOST_OUTPUT];
+
+static inline int list_entry(const char *path, const struct stat *s, int type, struct FTW *place) {
+    (void)place;
+    size_t used = strlen(listing);
+    if (type == FTW_D)
+        snprintf(listing + used, sizeof listing - used, "%s/\n", path);
+    else
+        snprintf(listing + used, sizeof listing - used, "%s %ld %ld.%09ld\n", path, (long)s->st_size,
+                 (long)s->st_mtim.tv_sec, s->st_mtim.tv_nsec);
+    return 0;
+}
+
+static inline const char *list_folder(const char *path) {
+    *listing = 0;
+    nftw(path, list_entry, 8, FTW_PHYS);
+    return listing;
+}
+
+/* A path of the folder at hand, so long that no file in it has one. */
+static inline const char *longest_path(void) {
+    static char path[PATH_MAX - 5];
+    for (size_t i = 0; i + 1 < sizeof path; i++) path[i] = i % 2 ? '/' : '.';
+    return path;
+}
+
+/* Lines of a text. */
+static inline int lines_of(const char *text) {
+    int lines = 0;
+    for (; *text; text++) lines += *text == '\n';
+    return lines;
+}
+
+#endif

@@ -1,0 +1,340 @@
+/* A run that stops, however it is stopped, is gone on with to the bits of one that never did. */
+#include "base/pool.h"
+#include "formats/safetensors.h"
+#include "run/run.h"
+#include "run_helpers.h"
+#include <sys/stat.h>
+
+/* metrics.csv without its seconds. */
+static char *figures(const char *path) {
+    size_t size = 0;
+    char *csv = read_bytes(path, &size), *to = csv;
+    int commas = 0;
+    for (const char *from = csv; from && *from; from++) {
+        if (*from == '\n') commas = 0;
+        if (commas != 3 || *from == ',') *to++ = *from;
+        commas += *from == ',';
+    }
+    if (to) *to = 0;
+    return csv;
+}
+
+/* As if the run had taken a day longer so far. */
+static void add_a_day(const char *path) {
+    size_t size = 0;
+    char *csv = read_bytes(path, &size);
+    FILE *f = fopen(path, "w");
+    int commas = 0;
+    for (const char *at = csv; at && f && *at; at++) {
+        fputc(*at, f);
+        if (*at == '\n') commas = 0;
+        commas += *at == ',';
+        if (*at == ',' && commas == 3 && at[1] != 's') fputs("8640", f);
+    }
+    if (f) fclose(f);
+    free(csv);
+}
+
+static void check_same_runs(const char *a, const char *b) {
+    static const char *const names[] = {"checkpoint.safetensors", "best.safetensors", "model.safetensors"};
+    char path[3][200];
+    for (int i = 0; i < 3; i++) {
+        snprintf(path[0], sizeof path[0], "%s/%s", a, names[i]);
+        snprintf(path[1], sizeof path[1], "%s/%s", b, names[i]);
+        if (access(path[0], F_OK) == 0) CHECK(same_files(path[0], path[1]), "%s", path[1]);
+    }
+    snprintf(path[0], sizeof path[0], "%s/metrics.csv", a);
+    snprintf(path[1], sizeof path[1], "%s/metrics.csv", b);
+    char *want = figures(path[0]), *found = figures(path[1]);
+    CHECK(want && found && !strcmp(want, found), "found\n%s\nwant\n%s", found ? found : "none",
+          want ? want : "none");
+    free(want), free(found);
+}
+
+/* ---- After every step ---- */
+
+/* Begins a run, or goes on with it, as ./train does, and leaves it without a word after `most` steps. */
+static long train_some(const char *const *arguments, long most) {
+    char *argv[MOST_ARGUMENTS + 2] = {(char *)"train"};
+    int argc = 1;
+    while (arguments[argc - 1]) argv[argc] = (char *)arguments[argc - 1], argc++;
+    Error e = {0};
+    Recipe recipe;
+    Checkpoint past = {0};
+    bool ok = recipe_parse(&recipe, argc, argv, &e);
+    if (ok && recipe.resume)
+        ok = checkpoint_open(&past, recipe.resume, &e) &&
+             recipe_resume(&recipe, past.path, checkpoint_note, &past, &e);
+    ok = ok && recipe_complete(&recipe, &e);
+    Task *task = ok ? task_open(recipe.task, &recipe.data, &e) : NULL;
+    CHECK(task, "%s", e.text);
+    if (!task) exit(1);
+    Trainer t = recipe_trainer(&recipe, task);
+    ModelConfig c = recipe_model(&recipe, task);
+    Run run;
+    t.model = model_new(&c, true, recipe.data.seed, &e);
+    t.model->dropout = recipe.dropout;
+    ok = (!recipe.resume || checkpoint_restore(&past, &t, &e)) && trainer_start(&t, &e) &&
+         run_open(&run, &recipe, &t, recipe.resume ? &past : NULL, &e);
+    for (long i = 0; ok; i++) {
+        StepResult step;
+        Evaluation v;
+        if (run_evaluation_due(&run)) ok = trainer_evaluate(&t, 8, &v, &e) && run_evaluated(&run, &v, &e);
+        run_checkpoint(&run);
+        if (i == most || !run_goes_on(&run)) break;
+        ok = ok && trainer_step(&t, &step, &e);
+        run_end_step(&run, &step);
+    }
+    long reached = run.state.step;
+    CHECK(ok && run_close(&run, &e), "%s", e.text);
+    trainer_stop(&t);
+    model_free(t.model);
+    task_free(task);
+    checkpoint_free(&past);
+    recipe_free(&recipe);
+    return reached;
+}
+
+enum { STEPS = 200 };
+#define STEPS_TEXT "200"
+
+/* Stopped after every single step and gone on with, by another number of threads: 200 of 200 steps, the evaluations
+ * between them, weights, moments and figures are those of a run in one piece; with dropout, accumulation, windows; and
+ * however long it takes. */
+static void every_step(void) {
+    enter_folder();
+    char text[600];
+    for (int i = 0; i < 599; i++) text[i] = "the cat sat on the mat, \n"[(i * i + i / 7) % 25];
+    text[599] = 0;
+    write_text("text", text);
+#define REST                                                                                                 \
+    "--dropout", "0.1", "--accumulate", "2", "--steps", STEPS_TEXT, "--eval-every", "7",                     \
+        "--checkpoint-every", "1"
+    for (int lm = 0; lm < 2; lm++) {
+        const char *const *whole =
+            lm ? ARGUMENTS(LM, REST, "--run", "lm whole") : ARGUMENTS(COPY, REST, "--run", "whole");
+        const char *const *first =
+            lm ? ARGUMENTS(LM, REST, "--run", "lm parts") : ARGUMENTS(COPY, REST, "--run", "parts");
+        const char *const *more = ARGUMENTS("--resume", lm ? "lm parts" : "parts", "--quiet");
+        pool_set_threads(1);
+        CHECK(train_some(whole, STEPS) == STEPS);
+        long reached = train_some(first, 1), stops = 1;
+        for (; reached < STEPS; stops++) {
+            pool_set_threads(1 + (int)(reached % 3));
+            long before = reached;
+            if (reached == STEPS / 2) add_a_day(lm ? "lm parts/metrics.csv" : "parts/metrics.csv");
+            reached = train_some(more, 1);
+            CHECK(reached == before + 1, "from %ld to %ld", before, reached);
+            if (reached == before) break;
+        }
+        CHECK(stops == STEPS);
+        check_same_runs(lm ? "lm whole" : "whole", lm ? "lm parts" : "parts");
+    }
+    pool_set_threads(1);
+}
+
+/* ---- Kills and signals ---- */
+
+/* Kills, and requests to end, at any moment; at last the run goes on to its end. */
+static void any_moment(void) {
+    enter_folder();
+#define LONGER "--steps", "800", "--eval-every", "40", "--checkpoint-every", "5", "--dropout", "0.1"
+    CHECK(TRAIN(COPY, LONGER, "--run", "whole", "--threads", "2") == 0, "%s", err);
+    static const int signals[] = {SIGKILL, SIGINT, SIGTERM, SIGHUP};
+    for (int i = 0; i < 16; i++) {
+        bool begun = access("parts/checkpoint.safetensors", F_OK) == 0;
+        int status =
+            end_after(begun ? ARGUMENTS("--resume", "parts", "--quiet", "--threads", i % 2 ? "1" : "2")
+                            : ARGUMENTS(COPY, LONGER, "--run", "parts", "--force"),
+                      5 + 17 * i % 60, signals[i % 4]);
+        CHECK(status == 0 || status == 128 + signals[i % 4], "status %d: %s", status, err);
+    }
+    int status = access("parts/checkpoint.safetensors", F_OK) == 0
+                     ? TRAIN("--resume", "parts", "--quiet")
+                     : TRAIN(COPY, LONGER, "--run", "parts", "--force");
+    CHECK(status == 0, "%s", err);
+    check_same_runs("whole", "parts");
+}
+
+/* ---- What may not change, and what may ---- */
+
+static void other_choices(void) {
+    enter_folder();
+    write_text("text",
+               "a text that is long enough for the context that is asked for, and for its tail as well");
+    write_text("other",
+               "a text that is long enough for the context that is asked for, and for its tail as wall");
+    write_text("third",
+               "A text that is long enough for the context that is Asked for, And for its tAil As well");
+    CHECK(TRAIN(LM, "--steps", "4", "--run", "run") == 0, "%s", err);
+    CHECK(TRAIN("--resume", "run", "--lr", "0.1", "--d-model", "16", "--layers", "1") == 78);
+    CHECK(
+        !strcmp(err,
+                "train: run/checkpoint.safetensors: made by other choices: --d-model: found 16, need 8; "
+                "--lr: found "
+                "0.1, need 0.002 (may change: text, steps, eval-every, checkpoint-every, checkpoint-minutes, "
+                "threads)\n"),
+        "%s", err);
+    CHECK(TRAIN("copy", "--resume", "run") == 78 && strstr(err, "task: found copy, need lm"), "%s", err);
+    CHECK(TRAIN("--resume", "run", "--text", "other") == 78 && strstr(err, "text_crc32: found "), "%s", err);
+    CHECK(TRAIN("--resume", "run", "--text", "third") == 78 && strstr(err, "program: vocabulary: found ") &&
+              strstr(err, "; text_crc32: found "),
+          "%s", err);
+    CHECK(TRAIN("--resume", "run", "--seed", "2") == 78 && strstr(err, "--seed: found 2, need 1"), "%s", err);
+    CHECK(TRAIN("--resume", "run", "--run", "other run") == 2, "%s", err);
+    CHECK(TRAIN("--resume", "nowhere") == 66 && strstr(err, "nowhere/checkpoint.safetensors"), "%s", err);
+    CHECK(rename("text", "moved") == 0);
+    CHECK(TRAIN("lm", "--resume", "run", "--text", "moved", "--steps", "6", "--quiet") == 0, "%s", err);
+    size_t size = 0;
+    char *csv = read_bytes("run/metrics.csv", &size);
+    CHECK(csv && strstr(csv, "\nlm,6,") && !strstr(csv, "\nlm,4,128,0.000\n"), "%s", csv ? csv : "none");
+    free(csv);
+}
+
+/* --steps of a run that goes on may be less than its warm-up; a new run refuses that. */
+static void may_end_early(void) {
+    enter_folder();
+    CHECK(train_some(ARGUMENTS(COPY, "--steps", "10", "--run", "run", "--checkpoint-every", "1"), 1) == 1);
+    CHECK(TRAIN("--resume", "run", "--steps", "1", "--quiet") == 0, "%s", err);
+}
+
+/* ---- Checkpoints that cannot be gone on with ---- */
+
+/* Writes the checkpoint once more, with its checksum, and with another value under a key (NULL: without the key), and, where
+ * the key is a tensor's name, without that, or as numbers of the other precision. */
+static void change_checkpoint(const char *from, const char *to, const char *key, const char *value) {
+    static const real one = 1;
+    Safetensors s;
+    Error e = {0};
+    CHECK(safetensors_read(&s, from, &e), "%s", e.text);
+    Metadata *notes = calloc((size_t)s.metadata_count + 1, sizeof *notes);
+    Array *array = calloc((size_t)s.tensors + 1, sizeof *array);
+    void *wide = NULL;
+    int count = 0, arrays = 0;
+    for (int i = 0; i < s.metadata_count; i++) {
+        bool changed = strcmp(s.metadata[i].key, key) == 0;
+        if (strcmp(s.metadata[i].key, "crc32") == 0 || (changed && !value)) continue;
+        notes[count++] = changed ? (Metadata){key, value} : s.metadata[i];
+    }
+    for (int i = 0; i < s.tensors; i++) {
+        bool changed = strcmp(s.tensor[i].name, key) == 0;
+        if (changed && !value) continue;
+        array[arrays++] = s.tensor[i];
+        if (!changed) continue;
+        Dtype other = DTYPE_REAL == DTYPE_F32 ? DTYPE_F64 : DTYPE_F32;
+        wide = calloc((size_t)s.tensor[i].count, sizeof(double));
+        array[arrays - 1] = s.tensor[i], array[arrays - 1].dtype = other, array[arrays - 1].bytes = wide;
+    }
+    if (strcmp(key, "more") == 0) array[arrays++] = array_over(key, DTYPE_REAL, SHAPE(1), &one);
+    CHECK(safetensors_write(to, notes, count, array, arrays, &e), "%s", e.text);
+    free(notes), free(array), free(wide);
+    safetensors_free(&s);
+}
+
+static void changed_checkpoints(void) {
+    static const struct {
+        const char *key, *value;
+        int status;
+        const char *want; /* behind the path */
+    } cases[] = {
+        {"run.step", NULL, 65, "metadata: run.step: found none, need a number"},
+        {"run.step", "", 65, "metadata: run.step: found , need a number"},
+        {"run.step", "1.5", 65, "metadata: run.step: found 1.5, need a number"},
+        {"run.tokens", "-1", 65, "metadata: run.tokens: found -1, need a number"},
+        {"run.best_loss", "nan", 65, "metadata: run.best_loss: found nan, need a number"},
+        {"run.loss_sum", "1e", 65, "metadata: run.loss_sum: found 1e, need a number"},
+        {"task", NULL, 65, "metadata: found no task, need it"},
+        {"recipe.lr", NULL, 65, "metadata: found no recipe.lr, need it"},
+        {"recipe.lr", "fast", 65, "metadata: recipe.lr: found \"fast\", need a number in (0,inf)"},
+        {"recipe.optimizer", "adam", 65, "metadata: recipe.optimizer: found \"adam\", need one of adamw|sgd"},
+        {"vocabulary", "12354", 78, "of another text or program: vocabulary: found 12345, need 12354"},
+        {"precision", "half", 78, "of another text or program: precision: found float, need half"},
+        {"text_crc32", NULL, 78, "of another text or program: text_crc32: found 00000000, need none"},
+        {"moment2.embedding.weight", NULL, 65, "found no tensor \"moment2.embedding.weight\""},
+        {"moment1.embedding.weight", "", 65, "moment1.embedding.weight: found F64, need F32"},
+        {"more", NULL, 65, "found 94 tensors, need 93"},
+    };
+    if (sizeof(real) != sizeof(float)) return;
+    enter_folder();
+    CHECK(TRAIN(COPY, "--steps", "2", "--run", "run") == 0, "%s", err);
+    CHECK(mkdir("changed", 0777) == 0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char line[400];
+        change_checkpoint("run/checkpoint.safetensors", "changed/checkpoint.safetensors", cases[i].key,
+                          cases[i].value);
+        int status = TRAIN("--resume", "changed", "--steps", "3", "--quiet");
+        snprintf(line, sizeof line, "train: changed/checkpoint.safetensors: %s\n", cases[i].want);
+        CHECK(status == cases[i].status && !strcmp(err, line), "%s: status %d: found %swant %s", cases[i].key,
+              status, err, line);
+        CHECK(lines_of(list_folder("changed")) == 2, "%s", listing);
+    }
+}
+
+/* A checkpoint that another process replaces between its reading and the taking of the folder is not gone on from: what
+ * that process has learned would be lost. */
+static void replaced_meanwhile(void) {
+    enter_folder();
+    CHECK(TRAIN(COPY, "--steps", "2", "--run", "run") == 0, "%s", err);
+    char *argv[] = {"train", "--resume", "run", "--quiet"};
+    Error e = {0};
+    Recipe recipe;
+    Checkpoint past;
+    CHECK(recipe_parse(&recipe, 4, argv, &e) && checkpoint_open(&past, "run", &e) &&
+              recipe_resume(&recipe, past.path, checkpoint_note, &past, &e) && recipe_complete(&recipe, &e),
+          "%s", e.text);
+    Task *task = task_open(recipe.task, &recipe.data, &e);
+    Trainer t = recipe_trainer(&recipe, task);
+    ModelConfig c = recipe_model(&recipe, task);
+    t.model = model_new(&c, true, 1, &e);
+    CHECK(checkpoint_restore(&past, &t, &e) && trainer_start(&t, &e), "%s", e.text);
+    CHECK(TRAIN("--resume", "run", "--steps", "5", "--quiet") == 0, "%s", err);
+    char *before = strdup(list_folder("run"));
+    Run run;
+    CHECK(!run_open(&run, &recipe, &t, &past, &e) && e.status == STATUS_CANNOT_CREATE);
+    CHECK(!strcmp(e.text, "run/checkpoint.safetensors: another process has replaced it since it was read"),
+          "%s", e.text);
+    run_close(&run, &e);
+    CHECK(!strcmp(before, list_folder("run")), "before\n%s\nafter\n%s", before, listing);
+    free(before);
+    trainer_stop(&t);
+    model_free(t.model);
+    task_free(task);
+    checkpoint_free(&past);
+    recipe_free(&recipe);
+}
+
+/* A file of choices; what the command line says counts. */
+static void config_file(void) {
+    enter_folder();
+    write_text("choices",
+               "# small\ntask copy\nd-model = 8\nheads 2\n\nlayers 1\r\nbatch 4\nsymbols 5\nmax-length 4\n"
+               "held-out 30\nsteps 9\nquiet true\n");
+    CHECK(TRAIN("--config", "choices", "--run", "a", "--steps", "3") == 0 && !*err, "%s", err);
+    CHECK(TRAIN(COPY, "--run", "b", "--steps", "3") == 0, "%s", err);
+    check_same_runs("a", "b");
+    write_text("choices", "task lm\nsteps 9\nd-model 8\nheads 2\nlayers 1\nbatch 4\nquiet false\n  \n#");
+    CHECK(TRAIN("copy", "--config", "choices", "--quiet", "--run", "b", "--force", "--symbols", "5",
+                "--max-length", "4", "--held-out", "30", "--steps", "3") == 0 &&
+              !*err,
+          "%s", err);
+    check_same_runs("a", "b");
+    write_text("choices", "config choices\n");
+    CHECK(TRAIN("--config", "choices") == 2 && strstr(err, "line 1: found \"config\", need the name"), "%s",
+          err);
+    write_text("choices", "quiet yes\n");
+    CHECK(TRAIN("--config", "choices") == 2 &&
+              strstr(err, "line 1: quiet: found \"yes\", need true or false\n"),
+          "%s", err);
+    write_text("choices", "task copy\nlr fast\n");
+    CHECK(TRAIN("--config", "choices") == 2);
+    CHECK(!strcmp(err, "train: choices: line 2: lr: found \"fast\", need a number in (0,inf)\n"), "%s", err);
+    write_text("choices", "rate 3\n");
+    CHECK(TRAIN("--config", "choices") == 2);
+    CHECK(!strcmp(err, "train: choices: line 1: found \"rate\", need the name of an option, see --help\n"),
+          "%s", err);
+}
+
+PROGRAM_TEST_MAIN({"after every step", every_step, 300}, {"at any moment", any_moment},
+                  {"other choices", other_choices}, {"may end early", may_end_early},
+                  {"changed checkpoints", changed_checkpoints}, {"a file of choices", config_file},
+                  {"replaced meanwhile", replaced_meanwhile})
