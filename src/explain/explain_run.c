@@ -2,6 +2,7 @@
 #include "decoding/decode.h"
 #include "decoding/saved_run.h"
 #include "run/attention_look.h"
+#include "tasks/task.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,9 +13,10 @@ enum { MOST_WEIGHTS = 1000000, TITLE = 128, FACTS = 32 };
 typedef struct Looked {
     SavedRun run;
     Tape *tape;
-    int32_t *ids; /* the text, and behind it what the decoder reads, and what it answers */
-    long n;       /* of the text */
-    long m;       /* that the decoder reads */
+    int32_t *ids;          /* the text; after it the decoder's input, and at last the right answer */
+    const int32_t *wanted; /* the right answer; NULL: the task has none */
+    long n;                /* of the text */
+    long m;                /* that the decoder reads */
     const char **token;
     PageExample example;
     uint16_t *weights;
@@ -24,7 +26,7 @@ static bool read_text(Looked *l, const char *text, Error *e) {
     const ModelConfig *c = &l->run.model->config;
     size_t bytes = strlen(text);
     if (bytes == 0) return error_set(e, STATUS_USAGE, "--text: found no character, need at least one");
-    l->ids = calloc(bytes + 2 * (size_t)c->max_length + 1, sizeof *l->ids);
+    l->ids = calloc(2 * bytes + 2 * (size_t)c->max_length + 1, sizeof *l->ids);
     if (!l->ids) return error_set(e, STATUS_NO_MEMORY, "memory: %zu tokens", bytes);
     if (!tokenizer_encode(l->run.tokenizer, "--text", text, bytes, l->ids, &l->n, e)) return false;
     return l->n <= c->max_length ||
@@ -44,6 +46,12 @@ static bool choose_target(Looked *l, Error *e) {
     if (!decode_answers(l->tape, m, &(Sampler){0}, 1, (long[]){0, l->n}, l->ids, l->run.begin_id,
                         l->run.end_id, m->config.max_length - 1, read + 1, &l->m, e))
         return false;
+    const char *name = model_notes_find(&l->run.notes, "task");
+    const TaskKind *task = name ? task_kind(name) : NULL;
+    if (task && task->answer) {
+        l->wanted = read + 1 + l->m;
+        task->answer(l->ids, l->n, read + 1 + l->m);
+    }
     l->m++;
     attention_groups(&l->example, &m->config, l->ids, l->n, read, l->m);
     return true;
@@ -84,7 +92,7 @@ static bool write_page(const Looked *l, const RunOptions *o, Error *e) {
     char title[TITLE], value[FACTS][CONFIG_TEXT];
     PageFact fact[FACTS];
     PageAnswer answer = {-1, l->m - 1, l->ids + l->n + 1};
-    PageSample sample = {"Its answer", "source", l->ids, l->n, NULL, 0, &answer, 1};
+    PageSample sample = {"Its answer", "source", l->ids, l->n, l->wanted, l->n, &answer, 1};
     PageFrame frame = {-1, (uint16_t *[]){l->weights}};
     Page p = {.title = title,
               .status = "A sentence, and who looks at whom in it.",

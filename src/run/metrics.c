@@ -36,20 +36,27 @@ bool metrics_open(MetricsFile *f, const char *directory, bool replace, Error *e)
     return true;
 }
 
-/* Reads a row, each of whose columns but the first holds a number or, from the sixth on, nothing. */
-static bool read_row(const char *line, long *step, double *seconds) {
-    enum { COLUMNS = 9, FIRST_OPTIONAL = 5 };
-    double value[COLUMNS] = {0};
+bool metrics_read(const char *line, Metrics *m) {
+    enum { COLUMNS = 8, REQUIRED = 4 };
+    double value[COLUMNS];
     const char *at = line + strcspn(line, ",");
-    for (int i = 1; i < COLUMNS; i++) {
+    for (int i = 0; i < COLUMNS; i++) {
         if (*at != ',') return false;
         char *end;
         value[i] = strtod(at + 1, &end);
-        if (end == at + 1 && i < FIRST_OPTIONAL) return false;
+        if (end == at + 1) value[i] = NAN;
+        if (i < REQUIRED && !(fabs(value[i]) < 1e15)) return false;
         at = end;
     }
-    *step = (long)value[1], *seconds = value[3];
-    return strcmp(at, "\n") == 0;
+    *m = (Metrics){.step = (long)value[0],
+                   .tokens = (long)value[1],
+                   .seconds = value[2],
+                   .params = (long)value[3],
+                   .train_loss = value[4],
+                   .val_loss = value[5],
+                   .val_accuracy = value[6],
+                   .val_exact = value[7]};
+    return *at == '\n';
 }
 
 /* Copies head and rows up to the step `evaluated` to `rows`, and leaves out what is damaged. Returns the first line that
@@ -60,13 +67,13 @@ static long copy_rows(FILE *csv, FILE *rows, long evaluated, double *seconds) {
     *seconds = 0;
     if (!fgets(line, sizeof line, csv) || strcmp(line, head) != 0) damaged = 1;
     fputs(head, rows);
-    for (long step; last < evaluated && fgets(line, sizeof line, csv);) {
-        double found;
-        bool whole = read_row(line, &step, &found) && step > last;
+    while (last < evaluated && fgets(line, sizeof line, csv)) {
+        Metrics m;
+        bool whole = metrics_read(line, &m) && m.step > last;
         number++;
-        if (whole && step > evaluated) break;
+        if (whole && m.step > evaluated) break;
         if (whole)
-            fputs(line, rows), last = step, *seconds = found;
+            fputs(line, rows), last = m.step, *seconds = m.seconds;
         else if (!damaged)
             damaged = number;
     }

@@ -41,6 +41,9 @@ bool metrics_open(MetricsFile *f, const char *directory, bool replace, Error *e)
  * does not exist. STATUS_CANNOT_CREATE. */
 bool metrics_resume(MetricsFile *f, const char *directory, long evaluated, double *seconds, Error *e);
 
+/* Reads a row: step, tokens, seconds, parameters, and the measurements, NAN for those that it lacks. */
+bool metrics_read(const char *line, Metrics *m);
+
 /* Puts the file in its place. A failure is said on stderr. */
 void metrics_place(MetricsFile *f);
 

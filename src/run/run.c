@@ -214,7 +214,7 @@ bool run_evaluated(Run *r, const Evaluation *v, Error *e) {
     if (!is_finite(r, v, e)) return false;
     record(r, v, &(Error){0}); /* a page that cannot be written is told of at the end, if it still cannot */
     s->evaluated = s->step, s->loss_sum = 0, s->losses = 0;
-    snprintf(r->val_loss, sizeof r->val_loss, "val %.3f", v->loss);
+    snprintf(r->val_loss, sizeof r->val_loss, "val %.3f at %ld", v->loss, s->step);
     progress_show(&r->bar, &r->report);
     if (v->loss >= s->best_loss) return true;
     Error unsaved = {0};

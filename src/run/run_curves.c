@@ -7,7 +7,8 @@ void curves_note(RunCurves *c, CurveKind kind, long step, double value) {
 
 static Series series(const RunCurves *c, CurveKind kind, const char *name) {
     const History *h = &c->history[kind];
-    return (Series){.name = name, .count = h->count, .x = h->x, .y = h->y};
+    bool marked = kind == CURVE_VAL_LOSS || kind == CURVE_VAL_ACCURACY;
+    return (Series){.name = name, .count = h->count, .x = h->x, .y = h->y, .marked = marked};
 }
 
 /* In words: where every series began, and where it is. */

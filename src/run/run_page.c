@@ -12,7 +12,7 @@
 /* Of the time since training began; above it, evaluations are passed over. */
 #define MOST_SHARE 0.015
 
-enum { FACTS = 48, FIGURES = 6, FIGURE_TEXT = 32, LINE = 160, FINAL_PARTS = 8 };
+enum { FACTS = 48, FIGURES = 6, FIGURE_TEXT = 32, LINE = 256, FINAL_PARTS = 8 };
 
 struct RunPage {
     const Recipe *recipe;
@@ -23,7 +23,8 @@ struct RunPage {
     char path[PATH_ROOM];
     RunCurves curves;
     Watch watch;
-    double spent; /* seconds on all of this */
+    long evaluations; /* noted */
+    double spent;     /* seconds on all of this */
 };
 
 /* The page's first lines. */
@@ -45,18 +46,21 @@ static bool find_yardsticks(RunCurves *c, const Task *task, Error *e) {
     return c->yardstick[1] >= 0 && c->yardstick[2] >= 0;
 }
 
-/* The evaluations of a run that goes on: the rows of its metrics, whose head line is none. */
-static void note_past(RunCurves *c, const char *metrics) {
-    for (const char *line = strchr(metrics, '\n'); line && line[1]; line = strchr(line + 1, '\n')) {
-        long step;
-        double loss, val_loss, val_accuracy;
-        if (sscanf(line + 1, "%*[^,],%ld,%*[^,],%*[^,],%*[^,],%lf,%lf,%lf", &step, &loss, &val_loss,
-                   &val_accuracy) != 4)
-            continue;
-        curves_note(c, CURVE_LOSS, step, loss);
-        curves_note(c, CURVE_VAL_LOSS, step, val_loss);
-        curves_note(c, CURVE_VAL_ACCURACY, step, val_accuracy);
-    }
+static void note_evaluation(RunPage *p, const Metrics *m) {
+    curves_note(&p->curves, CURVE_VAL_LOSS, m->step, m->val_loss);
+    curves_note(&p->curves, CURVE_VAL_ACCURACY, m->step, m->val_accuracy);
+    curves_note(&p->curves, CURVE_VAL_EXACT, m->step, m->val_exact);
+    p->evaluations++;
+}
+
+/* Notes the rows of metrics.csv when a run continues. */
+static void note_past(RunPage *p, const char *metrics) {
+    Metrics m;
+    for (const char *line = strchr(metrics, '\n'); line && line[1]; line = strchr(line + 1, '\n'))
+        if (metrics_read(line + 1, &m)) {
+            curves_note(&p->curves, CURVE_LOSS, m.step, m.train_loss);
+            note_evaluation(p, &m);
+        }
 }
 
 static bool find_past(RunPage *p, Error *e) {
@@ -65,7 +69,7 @@ static bool find_past(RunPage *p, Error *e) {
     if (!directory_file(path, p->recipe->run, "metrics.csv", STATUS_NO_INPUT, e) ||
         !file_read(path, 0, &metrics, &size, e))
         return false;
-    note_past(&p->curves, metrics);
+    note_past(p, metrics);
     free(metrics);
     return true;
 }
@@ -82,7 +86,7 @@ RunPage *run_page_new(const Recipe *r, Trainer *t, long past, Error *e) {
     p->curves.longest =
         t->task->max_T - (p->curves.text ? 0 : 1); /* the answer's end is none of its tokens */
     p->command = recipe_command(r, e);
-    p->choices = recipe_notes(r, &p->choice_count, e);
+    p->choices = recipe_notes(r, true, &p->choice_count, e);
     if (p->command && p->choices && directory_file(p->path, r->run, "report.html", STATUS_CANNOT_CREATE, e) &&
         find_yardsticks(&p->curves, t->task, e) && (!past || find_past(p, e)) && watch_open(&p->watch, t, e))
         return p;
@@ -126,9 +130,6 @@ static bool judge(RunPage *p, const Metrics *m, Error *e) {
     if (!ok || !judge_batch(t, &training, e)) return false;
     curves_note(c, CURVE_TRAIN_LOSS, m->step, training.loss / (double)training.tokens);
     curves_note(c, CURVE_TRAIN_ACCURACY, m->step, training.right / (double)training.tokens);
-    curves_note(c, CURVE_VAL_LOSS, m->step, m->val_loss);
-    curves_note(c, CURVE_VAL_ACCURACY, m->step, m->val_accuracy);
-    curves_note(c, CURVE_VAL_EXACT, m->step, m->val_exact);
     return true;
 }
 
@@ -184,9 +185,12 @@ static bool write_page(RunPage *p, const Metrics *m, Error *e) {
     if (!d) return error_set(e, STATUS_NO_MEMORY, "memory: %zu bytes for the page", sizeof *d);
     d->page = (Page){.title = d->title, .status = d->status, .command = p->command};
     snprintf(d->title, LINE, "A Transformer learns: %s", m->task);
-    snprintf(d->status, LINE, "%s step %ld of %ld. This page has taken %.1f %% of the time.",
-             m->final ? "Ended after" : "In training, at", m->step, p->recipe->steps,
-             100 * p->spent / m->seconds);
+    snprintf(
+        d->status, LINE,
+        "%s step %ld of %ld. Attention and answers are shown for %ld of %ld evaluations, so that this page "
+        "takes little time: %.1f %% of the run's.",
+        m->final ? "Ended after" : "In training, at", m->step, p->recipe->steps, p->watch.kept,
+        p->evaluations, 100 * p->spent / m->seconds);
     write_figures(d, m);
     write_facts(d, p);
     curves_draw(&p->curves, m->step, &d->pictures);
@@ -199,6 +203,7 @@ static bool write_page(RunPage *p, const Metrics *m, Error *e) {
 
 bool run_page_evaluation(RunPage *p, const Metrics *m, Error *e) {
     double start = clock_seconds();
+    note_evaluation(p, m);
     if (!m->final && p->spent > MOST_SHARE * (start - m->start)) return true;
     bool ok = judge(p, m, e) && watch_look(&p->watch, p->trainer, m->step, e) && write_page(p, m, e);
     p->spent += clock_seconds() - start;

@@ -56,6 +56,9 @@ typedef struct TaskKind {
 } TaskKind;
 extern const TaskKind task_kinds[];
 
+/* The kind of this name, or NULL. */
+const TaskKind *task_kind(const char *name);
+
 /* Opens the task of this name; task_free ends it. NULL: no such task or an option out of range
  * (STATUS_USAGE), what the text's file brings with it (see corpus.h), or STATUS_NO_MEMORY. */
 Task *task_open(const char *name, const TaskOptions *o, Error *e);

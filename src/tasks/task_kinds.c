@@ -14,9 +14,15 @@ const TaskKind task_kinds[] = {
     {NULL},
 };
 
+const TaskKind *task_kind(const char *name) {
+    const TaskKind *kind = task_kinds;
+    while (kind->name && strcmp(kind->name, name) != 0) kind++;
+    return kind->name ? kind : NULL;
+}
+
 Task *task_open(const char *name, const TaskOptions *o, Error *e) {
-    for (const TaskKind *kind = task_kinds; kind->name; kind++)
-        if (!strcmp(kind->name, name)) return kind->open(kind, o, e);
+    const TaskKind *found = task_kind(name);
+    if (found) return found->open(found, o, e);
     char names[200] = "";
     for (const TaskKind *kind = task_kinds; kind->name; kind++)
         snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", *names ? ", " : "", kind->name);

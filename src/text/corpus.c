@@ -4,13 +4,18 @@
 #include "base/file.h"
 #include "base/random.h"
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* A text too short for the chosen context and tail may do for a small context and no tail. */
 static bool enough(const char *name, const char *part, long found, const Corpus *c, Error *e) {
+    char hint[64] = "";
+    long small = c->context < 8 ? c->context : 8;
     if (found > c->context) return true;
-    return error_set(e, STATUS_BAD_DATA, "%s: %s: found %ld characters, need %ld (context %ld and one more)",
-                     name, part, found, c->context + 1, c->context);
+    if (c->count > small) snprintf(hint, sizeof hint, ", or --context %ld --tail 0", small);
+    return error_set(e, STATUS_BAD_DATA, "%s: %s: found %ld characters, need %ld (context %ld and one more)%s",
+                     name, part, found, c->context + 1, c->context, hint);
 }
 
 static bool fill(Corpus *c, const char *name, const char *text, size_t length, long context, double tail,

@@ -115,7 +115,7 @@ bool checkpoint_save(const char *path, const Recipe *r, const Trainer *t, const 
     char number[PLACES][NUMBER], checksum[NUMBER];
     Identity identity[IDENTITIES];
     int count;
-    Metadata *recipe = recipe_notes(r, &count, e);
+    Metadata *recipe = recipe_notes(r, false, &count, e);
     Metadata *notes = calloc((size_t)count + PLACES + IDENTITIES, sizeof *notes);
     bool ok = recipe && (notes || error_set(e, STATUS_NO_MEMORY, "memory: the notes of a checkpoint"));
     if (ok) {

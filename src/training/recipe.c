@@ -226,6 +226,28 @@ void recipe_free(Recipe *r) {
     free(r->text_text);
 }
 
+/* ---- What has an effect ---- */
+
+/* What a run is that does not heed the choice, and what it would have to be; false where it heeds it. */
+static bool unheeded(const Recipe *r, Heeds heeds, const char **found, const char **need) {
+    bool lm = is_lm(r), adamw = r->optimizer == OPTIM_ADAMW;
+    const struct {
+        bool heeded;
+        const char *found, *need;
+    } rules[] = {
+        [EVERY_RUN] = {true, "", ""},
+        [LM] = {lm, r->task, "lm"},
+        [SEQUENCES] = {!lm, r->task, "copy, reverse or sort"},
+        [ADAMW] = {adamw, "--optimizer sgd", "adamw"},
+        [SGD] = {!adamw, "--optimizer adamw", "sgd"},
+        [COSINE] = {r->schedule == SCHEDULE_COSINE, "another --schedule", "cosine"},
+        [WARMING_UP] = {r->schedule != SCHEDULE_CONSTANT, "--schedule constant", "noam or cosine"},
+        [TALKING] = {!r->quiet, "--quiet", "one of the two"},
+    };
+    *found = rules[heeds].found, *need = rules[heeds].need;
+    return !rules[heeds].heeded;
+}
+
 /* ---- What is recorded ---- */
 
 enum { KEY = 40 };
@@ -235,13 +257,14 @@ static const char *key_of(int i, char out[KEY]) {
     return out;
 }
 
-Metadata *recipe_notes(const Recipe *r, int *count, Error *e) {
+Metadata *recipe_notes(const Recipe *r, bool effective, int *count, Error *e) {
+    const char *found, *need;
     Recipe copy = *r;
     Metadata *notes = calloc(ALL_ROWS, sizeof *notes);
     bool ok = notes != NULL;
     *count = 0;
     for (int i = 0; ok && i < ALL_ROWS; i++) {
-        if (!kept(i)) continue;
+        if (!kept(i) || (effective && unheeded(r, choice(i)->heeds, &found, &need))) continue;
         char key[KEY], value[OPTION_TEXT];
         Option o = option_of(&copy, i);
         Metadata *note = &notes[(*count)++];
@@ -326,26 +349,6 @@ static void fill_in(Recipe *r) {
         if (choices[i].offset == offsetof(Recipe, run)) r->run = r->resume ? r->resume : r->directory;
     }
     snprintf(r->directory, sizeof r->directory, "runs/%.200s", r->task);
-}
-
-/* What a run is that does not heed the choice, and what it would have to be; false where it heeds it. */
-static bool unheeded(const Recipe *r, Heeds heeds, const char **found, const char **need) {
-    bool lm = is_lm(r), adamw = r->optimizer == OPTIM_ADAMW;
-    const struct {
-        bool heeded;
-        const char *found, *need;
-    } rules[] = {
-        [EVERY_RUN] = {true, "", ""},
-        [LM] = {lm, r->task, "lm"},
-        [SEQUENCES] = {!lm, r->task, "copy, reverse or sort"},
-        [ADAMW] = {adamw, "--optimizer sgd", "adamw"},
-        [SGD] = {!adamw, "--optimizer adamw", "sgd"},
-        [COSINE] = {r->schedule == SCHEDULE_COSINE, "another --schedule", "cosine"},
-        [WARMING_UP] = {r->schedule != SCHEDULE_CONSTANT, "--schedule constant", "noam or cosine"},
-        [TALKING] = {!r->quiet, "--quiet", "one of the two"},
-    };
-    *found = rules[heeds].found, *need = rules[heeds].need;
-    return !rules[heeds].heeded;
 }
 
 /* A choice without effect, or against another, is a mistake of whoever made it. */

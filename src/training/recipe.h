@@ -48,8 +48,9 @@ void recipe_free(Recipe *r);
 /* Fills in what nobody chose, and refuses with STATUS_USAGE what cannot be together or would have no effect. */
 bool recipe_complete(Recipe *r, Error *e);
 
-/* What a checkpoint records: "recipe.lr" and its value, to be freed with recipe_notes_free. NULL: STATUS_NO_MEMORY. */
-Metadata *recipe_notes(const Recipe *r, int *count, Error *e);
+/* The choices that a checkpoint records, "recipe.lr" and its value, or those of them that have an effect on this run. To be
+ * freed with recipe_notes_free. NULL: STATUS_NO_MEMORY. */
+Metadata *recipe_notes(const Recipe *r, bool effective, int *count, Error *e);
 void recipe_notes_free(Metadata *notes, int count);
 
 /* The command that makes the same run, of the choices that are not as they usually are; for the caller to free. NULL:

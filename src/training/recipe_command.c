@@ -12,8 +12,8 @@ char *recipe_command(const Recipe *r, Error *e) {
     char train[OPTION_TEXT], option[RECIPE_CHOICES][OPTION], *command = NULL;
     char *argv[MOST] = {(char *)options_command("train", train), (char *)r->task};
     bool ok = recipe_parse(&plain, 2, argv, e) && recipe_complete(&plain, e);
-    Metadata *chosen = ok ? recipe_notes(r, &count, e) : NULL,
-             *usual = ok ? recipe_notes(&plain, &same, e) : NULL;
+    Metadata *chosen = ok ? recipe_notes(r, false, &count, e) : NULL,
+             *usual = ok ? recipe_notes(&plain, false, &same, e) : NULL;
     words = 2;
     for (int i = 0; chosen && usual && i < count; i++) {
         if (strcmp(chosen[i].value, usual[i].value) == 0) continue;

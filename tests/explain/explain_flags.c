@@ -131,6 +131,8 @@ static void shows_what_is_asked_for(void) {
     CHECK(page && strstr(page, "<title>Attention of copy</title>") &&
               strstr(page, "<th scope=\"row\">answer<td>"),
           "%s", page);
+    /* Its task says what the answer is, so that wrong tokens are marked. */
+    CHECK(page && strstr(page, "<th scope=\"row\">wanted<td>123\n") && strstr(page, "<mark>"), "%s", page);
     free(page);
     CHECK(EXPLAIN("lm", "--text", "the", "--html", "page.html") == 0 && !*out, "%s", err);
     page = read_bytes("page.html", &size);

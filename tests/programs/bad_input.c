@@ -183,9 +183,12 @@ static void texts(void) {
         {"/dev/zero", 66, "/dev/zero: found a device, need a regular file"},
         {"empty", 65, "empty: training part: found 0 characters, need 9 (context 8 and one more)"},
         {"mark", 65, "mark: training part: found 0 characters, need 9 (context 8 and one more)"},
-        {"short", 65, "short: held-out tail: found 1 characters, need 9 (context 8 and one more)"},
+        {"short", 65,
+         "short: held-out tail: found 1 characters, need 9 (context 8 and one more), or --context 8 --tail "
+         "0"},
         {"tail too short", 65,
-         "tail too short: held-out tail: found 4 characters, need 9 (context 8 and one more)"},
+         "tail too short: held-out tail: found 4 characters, need 9 (context 8 and one more), or --context 8 "
+         "--tail 0"},
         {"latin1", 65, "latin1: byte 3: found a character cut short, need UTF-8 text"},
         {"overlong", 65, "overlong: byte 3: found an overlong form, need UTF-8 text"},
         {"surrogate", 65, "surrogate: byte 3: found a surrogate, need UTF-8 text"},
@@ -195,8 +198,16 @@ static void texts(void) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         TRAIN_REFUSES(cases[i].status, cases[i].want, "lm", "--text", cases[i].text, "--context", "8");
-    TRAIN_REFUSES(65, "short: training part: found 10 characters, need 11 (context 10 and one more)", "lm",
-                  "--text", "short", "--tail", "0", "--context", "10");
+    TRAIN_REFUSES(
+        65,
+        "short: training part: found 10 characters, need 11 (context 10 and one more), or --context 8 "
+        "--tail 0",
+        "lm", "--text", "short", "--tail", "0", "--context", "10");
+    TRAIN_REFUSES(
+        65,
+        "short: training part: found 9 characters, need 65 (context 64 and one more), or --context 8 "
+        "--tail 0",
+        "lm", "--text", "short");
 }
 
 /* More than any machine has is refused before it is touched. */

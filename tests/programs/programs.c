@@ -218,16 +218,19 @@ static void bar_fits_the_terminal(void) {
             int shown = 0; /* of UTF-8, without what continues a character */
             for (int b = 0; b < length; b++) shown += ((unsigned char)at[b] & 0xC0) != 0x80;
             CHECK(shown < width, "%d columns: found %.*s", width, length, at);
-            CHECK(width < 60 || (occurs(at, "] ") && memcmp(at, "copy [", 6) == 0), "%.*s", length, at);
+            CHECK(width < 80 || (occurs(at, "] ") && memcmp(at, "copy [", 6) == 0), "%.*s", length, at);
         }
         CHECK(drawn >= 2 && count_of(text, "\033") == drawn, "%d drawn: %s", drawn, text);
         if (width >= 20) CHECK(occurs(text, " 400/400"), "%s", text);
         if (width >= 40) CHECK(occurs(text, "400/400  loss ") && occurs(text, " taken\r\n"), "%s", text);
-        if (width >= 60) CHECK(occurs(text, "  val ") && occurs(text, "####] 400/400"), "%s", text);
-        if (width >= 80) CHECK(occurs(text, " tok/s"), "%s", text);
+        if (width >= 60) CHECK(occurs(text, "  val "), "%s", text);
+        if (width >= 80) CHECK(occurs(text, " tok/s") && occurs(text, "####] 400/400"), "%s", text);
     }
     watch(80, "dumb", text);
     CHECK(!strchr(text, '\033') && occurs(text, "\ncopy 40/400"), "%s", text);
+    /* A held-out loss stands beside the step at which it was measured. */
+    CHECK(occurs(text, "\ncopy 120/400  loss ") && occurs(text, " at 100  ") && occurs(text, " at 350  "),
+          "%s", text);
 }
 
 /* Of a context of a few characters a sample begins with one. */

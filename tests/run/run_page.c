@@ -38,6 +38,24 @@ static void is_told_of_and_whole(void) {
     free(text);
 }
 
+/* Every evaluation is a point of the held-out curve, also those at which no pictures were made, and those of a run before it
+ * went on; the page says how many have pictures. Choices that the task does not have are not on it. */
+static void has_every_evaluation(void) {
+    enter_folder();
+    CHECK(TRAIN(COPY, "--steps", "200", "--eval-every", "5") == 0, "%s", err);
+    for (int resumed = 0; resumed < 2; resumed++) {
+        char *text = page_of("runs/copy/report.html"), *end = strstr(text, "</figure>");
+        CHECK(strstr(text, resumed ? " of 42 evaluations" : " of 40 evaluations"), "%.2000s",
+              strstr(text, "<h1>"));
+        CHECK(!strstr(text, "<dt>text</dt>") && !strstr(text, "<dt>tail</dt>") &&
+              !strstr(text, "<dt>momentum</dt>") && strstr(text, "<dt>symbols</dt>"));
+        if (end) *end = 0;
+        CHECK(times(text, "<circle") == (resumed ? 42 : 40), "%d points", times(text, "<circle"));
+        free(text);
+        CHECK(TRAIN("--resume", "runs/copy", "--steps", "210", "--quiet") == 0, "%s", err);
+    }
+}
+
 /* The command on the page makes the same weights. */
 static void command_repeats_the_run(void) {
     enter_folder();
@@ -108,6 +126,7 @@ static void page_in_the_way(void) {
 }
 
 PROGRAM_TEST_MAIN({"a run's page is told of, and whole", is_told_of_and_whole},
+                  {"a page has every evaluation", has_every_evaluation},
                   {"the command on a page repeats the run", command_repeats_the_run},
                   {"a page that cannot be written costs no model", page_in_the_way},
                   {"a text that is markup is text", text_stays_text},

@@ -114,11 +114,12 @@ static void corpus_refuses(void) {
         const char *text;
     } wrong[] = {
         {10, 0.1, STATUS_BAD_DATA,
-         "f: held-out tail: found 10 characters, need 11 (context 10 and one more)"},
+         "f: held-out tail: found 10 characters, need 11 (context 10 and one more), or --context 8 --tail 0"},
         {10, 0.95, STATUS_BAD_DATA,
-         "f: training part: found 5 characters, need 11 (context 10 and one more)"},
+         "f: training part: found 5 characters, need 11 (context 10 and one more), or --context 8 --tail 0"},
         {100, 0, STATUS_BAD_DATA,
-         "f: training part: found 100 characters, need 101 (context 100 and one more)"},
+         "f: training part: found 100 characters, need 101 (context 100 and one more), or --context 8 --tail "
+         "0"},
         {0, 0.1, STATUS_USAGE, "lm: context: found 0, need 1 to 1048576"},
         {1048577, 0.1, STATUS_USAGE, "lm: context: found 1048577, need 1 to 1048576"},
         {4, 1, STATUS_USAGE, "lm: held-out tail: found 1, need a part from 0 to less than 1"},
@@ -158,8 +159,10 @@ static void corpus_from_a_file(void) {
           "%s", e.text);
     corpus_free(c);
     CHECK(!corpus_load(path, false, 4, 0.2, &e));
-    snprintf(want, sizeof want, "%s: held-out tail: found 4 characters, need 5 (context 4 and one more)",
-             path);
+    snprintf(
+        want, sizeof want,
+        "%s: held-out tail: found 4 characters, need 5 (context 4 and one more), or --context 4 --tail 0",
+        path);
     CHECK_ERROR(e, STATUS_BAD_DATA, want);
     /* A carriage return is part of a line's end where a newline follows it, and else a character. */
     write_file(path, "a\rb\r\nc\r\r\nd\r");

@@ -20,6 +20,7 @@ typedef struct Series {
     long count;
     const double *x, *y; /* [count]; x NULL: 0, 1, …; x may not decrease unless `points` */
     bool points;         /* marks alone, without a line between them */
+    bool marked;         /* SVG: a line with a mark at each point */
 } Series;
 
 typedef struct LineChart {

@@ -85,6 +85,11 @@ static void draw_series(const Series *s, const Colour *colour, const Axis *x, co
         pen_down = seen;
     }
     fputs(s->points ? "</g>\n" : "\"/>\n", out);
+    if (s->marked) {
+        Series marks = *s;
+        marks.points = true, marks.marked = false;
+        draw_series(&marks, colour, x, y, out);
+    }
 }
 
 static void legend(const LineChart *c, FILE *out) {
