@@ -470,6 +470,7 @@ static int limited(int resource, rlim_t limit) {
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
+        for (int fd = STDERR_FILENO + 1; fd < 64; fd++) close(fd);
         setrlimit(resource, &(struct rlimit){limit, before.rlim_max});
         int status = TRAIN(COPY, "--steps", "3", "--run", "run");
         write_text("said", err);
