@@ -15,8 +15,8 @@
  *     decode_ tokenizer_                   text and answers
  *     array_ npy_ safetensors_             files
  *
- * A function that may fail for what the world does takes an Error and returns false or NULL with it filled in; a
- * programmer's mistake ends the program with a line that says which. */
+ * A function that can fail through no fault of its caller takes an Error, fills it in and returns false or NULL. A
+ * programmer's mistake prints one line and ends the process, unless the caller has set a handler: error_on_fatal. */
 #ifndef TAPEFORMER_H
 #define TAPEFORMER_H
 
@@ -44,6 +44,7 @@ extern "C" {
 
 bool error_set(Error *e, Status status, const char *format, ...);   /* fills e, returns false; the first cause stays */
 __attribute__((noreturn)) void error_bug(const char *format, ...);  /* prints `bug: …`, ends with status 70 */
+FatalHandler error_on_fatal(FatalHandler handler);                  /* is called in place of that, and may longjmp */
 long shape_count(Shape s);                                          /* elements: Π size_i, 1 for a scalar */
 int shape_axis(const char *op, Shape s, int axis);                  /* axis, from the end where negative, in range */
 Shape shape_broadcast(const char *op, Shape a, Shape b);            /* what a and b broadcast to */

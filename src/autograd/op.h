@@ -29,10 +29,7 @@ typedef struct Node {
     Tensor *out;
     void *attr; /* the operation's own record: its axis, its scale, what it saved for backward */
 
-    /* Reals of scratch memory that forward and backward want while they run, set when the node is recorded;
-     * the tape hands it over, uninitialised, in `scratch`. */
-    long forward_scratch, backward_scratch;
-    real *scratch;
+    real *scratch; /* while forward or backward runs: see Op.scratch */
 
     TapeBlock *arrays; /* output and saved arrays: free once backward has passed */
     TapeBlock grad;    /* the output's gradient, where the tape's memory holds it */
@@ -49,6 +46,10 @@ struct Op {
      * inputs, output and attributes; changes none of them,
      * but where tape->keep is not set n->out->grad, which nobody reads afterwards unless it `passes`. */
     void (*backward)(Node *n);
+
+    /* How many reals of scratch memory forward, or backward, needs. Asked right before it runs, so that the answer may
+     * depend on pool_threads(); the memory is n->scratch, uninitialised. NULL: none. */
+    long (*scratch)(const Node *n, bool backward);
 
     /* The output shares the first input's memory: forward is NULL, and recording set data and strides. */
     bool view;

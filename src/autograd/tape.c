@@ -8,8 +8,16 @@
 #include "base/clock.h"
 #include <string.h>
 
+/* A tensor of another tape would get no gradient, and one of this tape before its reset is gone. */
+static bool belongs(const Tape *t, const Tensor *x) {
+    return x->epoch == 0 || x->epoch == t->epoch;
+}
+#define FOREIGN "is of another tape, or of this one before it was reset"
+
 static Node *new_node(Tape *t, const Op *op, int inputs, Tensor *const in[]) {
     if (inputs > MAX_INPUTS) error_bug("%s: %d inputs, want at most %d", op->name, inputs, MAX_INPUTS);
+    for (int i = 0; i < inputs; i++)
+        if (in[i] && !belongs(t, in[i])) error_bug("%s: argument %d %s", op->name, i + 1, FOREIGN);
     Node *n = arena_alloc(t->records, sizeof *n);
     n->op = op;
     n->tape = t;
@@ -48,7 +56,7 @@ Node *tape_view(Tape *t, const Op *op, Tensor *in, Shape out, const long *stride
 static void run(Node *n, bool backward) {
     Tape *t = n->tape;
     void (*direction)(Node *) = backward ? n->op->backward : n->op->forward;
-    long scratch = backward ? n->backward_scratch : n->forward_scratch;
+    long scratch = n->op->scratch ? n->op->scratch(n, backward) : 0;
     TapeBlock block = {0};
     if (scratch) n->scratch = tape_take(t, scratch, &block);
     if (direction && !t->planning) {
@@ -119,6 +127,7 @@ static void backward_node(Node *n) {
 }
 
 void tape_backward_from(Tape *t, Tensor *y, const real *dy) {
+    if (!belongs(t, y)) error_bug("backward: the output " FOREIGN);
     if (!tensor_wants_grad(y)) error_bug("backward: the output depends on nothing that needs a gradient");
     if (!y->maker) error_bug("backward: the output is a leaf");
     if (t->spent && !t->keep) error_bug("backward: it has run already, want tape_reset before it runs again");

@@ -37,6 +37,7 @@ typedef struct Tape {
     struct Arena *records;     /* nodes, tensors, attributes, scalars: live until reset */
     struct Node *last;         /* the newest node; each knows the one before it */
     long nodes;
+    uint64_t epoch; /* another one after each reset, and on each tape: tensors made in another cannot be used */
     bool spent;    /* backward has run */
     bool planning; /* shapes and memory only, no data: tape_plan, or memory ran out */
     Error error;

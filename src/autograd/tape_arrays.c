@@ -49,6 +49,8 @@ bool tape_guards_hold(const Tensor *x) {
 
 Tensor *tape_tensor(Tape *t, Shape s, real *data) {
     Tensor *x = arena_alloc(t->records, sizeof *x);
+    shape_count(s); /* a rank out of range is a bug */
+    x->epoch = t->epoch;
     x->shape = s;
     x->data = data;
     tensor_contiguous_strides(s, x->stride);

@@ -5,11 +5,17 @@
 #include <math.h>
 #include <stdlib.h>
 
+static uint64_t new_epoch(void) {
+    static _Atomic uint64_t epochs;
+    return ++epochs;
+}
+
 Tape *tape_new(void) {
     Tape *t = calloc(1, sizeof *t);
     if (t) t->memory = calloc(1, sizeof *t->memory);
     if (t) t->records = calloc(1, sizeof *t->records);
     if (!t || !t->memory || !t->records) error_no_memory("a tape");
+    t->epoch = new_epoch();
     return t;
 }
 
@@ -27,6 +33,7 @@ void tape_reset(Tape *t) {
     arena_reset(t->records);
     t->last = NULL;
     t->nodes = 0;
+    t->epoch = new_epoch();
     t->recorder = NULL;
     t->spent = t->planning = false;
     t->error = (Error){0};

@@ -3,6 +3,7 @@
 
 Tensor tensor_over(real *data, Shape s) {
     Tensor x = {.shape = s, .data = data};
+    shape_count(s); /* a rank out of range is a bug */
     tensor_contiguous_strides(s, x.stride);
     return x;
 }

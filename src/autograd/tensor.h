@@ -9,6 +9,7 @@
 #include "base/shape.h"
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* What a tensor's gradient is, in the order in which a gradient comes to be. Backward takes a tensor on the tape from
  * awaited to fresh, when the first operation that reads it asks for memory, and at once to sum, when that operation has
@@ -27,6 +28,7 @@ typedef struct Tensor {
     real *grad; /* contiguous in shape, whatever the strides of data; NULL until backward reaches it */
     GradState grad_state;
     struct Node *maker; /* the recorded operation that made it; NULL for a leaf */
+    uint64_t epoch;     /* of the tape that made it; 0: it is the caller's, and may be used on any tape */
 } Tensor;
 
 /* A contiguous tensor over data, which stays its owner's; no gradient. */

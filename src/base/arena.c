@@ -16,13 +16,14 @@ typedef struct ArenaBlock {
 } ArenaBlock;
 
 static ArenaBlock *new_block(size_t size) {
-    ArenaBlock *b = size > SIZE_MAX / 2 ? NULL : aligned_alloc(ALIGN, sizeof *b + size);
+    ArenaBlock *b = aligned_alloc(ALIGN, sizeof *b + size);
     if (!b) error_no_memory("%zu bytes for records", size);
     *b = (ArenaBlock){.size = size};
     return b;
 }
 
 void *arena_alloc(Arena *a, size_t bytes) {
+    if (bytes > SIZE_MAX / 2) error_no_memory("%zu bytes for records", bytes);
     bytes = (bytes + ALIGN - 1) / ALIGN * ALIGN;
     if (!a->first) a->first = a->current = new_block(bytes > BLOCK ? bytes : BLOCK);
     while (a->current->size - a->used < bytes) {
@@ -50,10 +51,11 @@ void arena_free(Arena *a) {
 
 void *array_grown(void *array, long count, long *capacity, size_t size) {
     if (count < *capacity) return array;
-    *capacity = 2 * *capacity + 64;
-    array = realloc(array, (size_t)*capacity * size);
-    if (!array) error_no_memory("a list of %ld elements", *capacity);
-    return array;
+    size_t grown = 2 * (size_t)*capacity + 64;
+    void *moved = grown > SIZE_MAX / 2 / size ? NULL : realloc(array, grown * size);
+    if (!moved) error_no_memory("a list of %zu elements", grown);
+    *capacity = (long)grown;
+    return moved;
 }
 
 /* mmap promises address space, not memory: asked for more than the machine has, it would succeed and the

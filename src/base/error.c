@@ -1,4 +1,3 @@
-/* Errors of the world, which travel up, and bugs, which stop the program. */
 #include "base/error.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -26,21 +25,34 @@ bool error_set(Error *e, Status status, const char *format, ...) {
     return false;
 }
 
-static _Noreturn void end(Status status, const char *kind, const char *format, va_list arguments) {
-    fputs(kind, stderr);
-    vfprintf(stderr, format, arguments);
-    fputc('\n', stderr);
+static _Thread_local FatalHandler fatal_handler;
+static _Thread_local char fatal_text[ERROR_TEXT];
+
+FatalHandler error_on_fatal(FatalHandler handler) {
+    FatalHandler before = fatal_handler;
+    fatal_handler = handler;
+    return before;
+}
+
+void error_fatal(Status status, const char *text) {
+    if (text != fatal_text) snprintf(fatal_text, sizeof fatal_text, "%s", text);
+    if (fatal_handler.call) fatal_handler.call(fatal_handler.context, status, fatal_text);
+    fprintf(stderr, "%s: %s\n", status == STATUS_NO_MEMORY ? "out of memory" : "bug", fatal_text);
     exit((int)status);
 }
 
 void error_bug(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    end(STATUS_BUG, "bug: ", format, arguments);
+    vsnprintf(fatal_text, sizeof fatal_text, format, arguments);
+    va_end(arguments);
+    error_fatal(STATUS_BUG, fatal_text);
 }
 
 void error_no_memory(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    end(STATUS_NO_MEMORY, "out of memory: ", format, arguments);
+    vsnprintf(fatal_text, sizeof fatal_text, format, arguments);
+    va_end(arguments);
+    error_fatal(STATUS_NO_MEMORY, fatal_text);
 }

@@ -1,11 +1,11 @@
-/* Two kinds of failure, kept apart.
+/* Two kinds of failure.
  *
- * What the world does wrong (a file, a flag, a full disk, no memory) is an Error value. The function that
- * meets it fills the value and returns false; it travels up to the program, which prints one line and exits
- * with its status.
+ * A failure of the world (a file, a flag, a full disk, a large array that does not fit into memory) is an Error value: the
+ * function that meets it fills the value and returns false, its callers pass it on, and the program prints one line and
+ * exits with its status.
  *
- * A programmer's mistake (a shape that does not fit, an axis out of range) is a bug: it stops the program at
- * once and says which function, which argument, what was found and what is wanted. */
+ * A fatal failure has no caller that could go on: a programmer's mistake (a shape that does not fit, an axis out of
+ * range), or no memory for a small record. It prints one line and ends the process, unless a handler is set. */
 #ifndef BASE_ERROR_H
 #define BASE_ERROR_H
 
@@ -34,17 +34,32 @@ typedef struct Error {
     char text[ERROR_TEXT];
 } Error;
 
-/* Fills e and returns false, so that a failing function can `return error_set(e, STATUS_IO, "%s: …", path)`.
- * The text is one line, `FILE: WHERE: found X, need Y`, without the program's name; control bytes in it
- * become '?', and of a text too long its start and its end are kept. An error already in e stays: the first cause
- * is the one that counts. */
+/* Fills e and returns false, so that a failing function can `return error_set(e, STATUS_IO, "%s: …", path)`. The text is
+ * one line, `FILE: WHERE: found X, need Y`, without the program's name. Control bytes in it become '?'; a text that is too
+ * long keeps its start and its end. An error that is already in e stays: the first cause counts. */
 bool error_set(Error *e, Status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* Prints `bug: …` on stderr and exits with STATUS_BUG. */
+/* Fatal: prints `bug: …` on stderr and exits with STATUS_BUG. */
 void error_bug(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 
-/* Where memory is asked for in the middle of a computation, which cannot go on without it: prints `out of memory: …`, for
- * what, and exits with STATUS_NO_MEMORY. */
+/* Fatal: prints `out of memory: …`, the text saying for what, and exits with STATUS_NO_MEMORY. */
 void error_no_memory(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
+
+/* Called in place of that, with the text without its prefix; the text lives until the next fatal failure of the thread. The
+ * handler may leave by longjmp, in the thread that set it. If it returns, the process ends as without a handler.
+ *
+ * After longjmp the tape that was in use must be reset or freed; gradients hold a part of their sum. Models, parameters,
+ * other tapes and the thread pool are as they were before the call that failed. Memory that this call took from malloc
+ * is lost. A failure of a worker of pool_for reaches the thread that called pool_for. */
+typedef struct FatalHandler {
+    void (*call)(void *context, Status status, const char *text); /* NULL: none */
+    void *context;
+} FatalHandler;
+
+/* Sets the calling thread's handler and returns the one before. */
+FatalHandler error_on_fatal(FatalHandler handler);
+
+/* Fatal, with a text that is already made. */
+void error_fatal(Status status, const char *text) __attribute__((noreturn));
 
 #endif

@@ -12,10 +12,12 @@
  * sleeping at once. */
 #include "base/pool.h"
 #include "base/clock.h"
+#include "base/error.h"
 #include "base/group_limit.h"
 #include "base/system.h"
 #include <math.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -48,6 +50,7 @@ static struct {
     void *context;
     int shares;
     Share share[MAX_THREADS];
+    Error failure; /* the first fatal failure of a body */
 
     _Atomic uint64_t gate;
     atomic_int sleepers;      /* workers asleep, or about to be */
@@ -101,8 +104,8 @@ static bool all_left(uint64_t seen) {
     return (atomic_load(&pool.gate) & GATE_IN) == 0;
 }
 
-/* Runs the chunks of this thread's share, then what is left of the others'. */
-static void run_chunks(void) {
+/* Runs the chunks of this thread's share, then those left of the others'. */
+static void run_shares(void) {
     for (int i = 0; i < pool.shares; i++) {
         Share *share = &pool.share[(thread_index + i) % pool.shares];
         for (;;) {
@@ -114,8 +117,23 @@ static void run_chunks(void) {
     }
 }
 
-/* Waits for a job other than the one seen last, and enters it. False: the pool stops. Who is woken too late for a job
- * spins again before he sleeps: a processor may take longer to wake than a job takes, and would miss all of them. */
+/* A thread whose body fails runs no further chunk. The others do; then the caller of pool_for fails in its place. */
+static void record_failure(void *end, Status status, const char *text) {
+    pthread_mutex_lock(&pool.mutex);
+    error_set(&pool.failure, status, "%s", text);
+    pthread_mutex_unlock(&pool.mutex);
+    longjmp(*(jmp_buf *)end, 1);
+}
+
+static void run_chunks(void) {
+    jmp_buf end;
+    FatalHandler before = error_on_fatal((FatalHandler){record_failure, &end});
+    if (setjmp(end) == 0) run_shares();
+    error_on_fatal(before);
+}
+
+/* Waits for a job other than the one seen last, and enters it. False: the pool stops. A worker that wakes too late for a
+ * job spins again before it sleeps: a processor may take longer to wake than a job takes, and would miss all of them. */
 static bool enter(uint64_t *seen) {
     for (;;) {
         if (!spin_until(job_waits, *seen)) {
@@ -174,6 +192,7 @@ static void stop_at_exit(void) {
 
 /* A child process has only the thread that forked: its pool starts anew. */
 static void forget_workers(void) {
+    thread_index = 0, in_body = false;
     pool.workers = 0;
     atomic_store(&pool.gate, 0);
     atomic_store(&pool.sleepers, 0);
@@ -247,7 +266,11 @@ void pool_for(long chunks, void (*body)(void *context, long chunk), void *contex
     in_body = true;
     run_job(chunks, body, context);
     in_body = false;
+    bool failed = pool.failure.status != STATUS_DONE;
+    Error failure;
+    if (failed) failure = pool.failure, pool.failure.status = STATUS_DONE;
     pthread_mutex_unlock(&pool.caller);
+    if (failed) error_fatal(failure.status, failure.text);
 }
 
 int pool_thread_index(void) {

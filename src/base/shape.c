@@ -5,8 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
+static void check_rank(Shape s) {
+    if (s.rank < 0 || s.rank > MAX_RANK) error_bug("shape of rank %d, want at most %d", s.rank, MAX_RANK);
+}
+
 long shape_count(Shape s) {
     long count;
+    check_rank(s);
     if (!shape_fits(s.rank, s.size, sizeof(real), &count))
         error_bug("shape %s: too many elements", shape_text(s));
     return count;
@@ -15,6 +20,7 @@ long shape_count(Shape s) {
 bool shape_fits(int rank, const long *size, size_t element_size, long *count) {
     long n = 1;
     bool zero = false;
+    if (rank < 0 || rank > MAX_RANK) return false;
     for (int i = 0; i < rank; i++) {
         if (size[i] < 0) return false;
         zero |= size[i] == 0;
@@ -34,6 +40,7 @@ int shape_axis(const char *op, Shape s, int axis) {
 }
 
 Shape shape_broadcast(const char *op, Shape a, Shape b) {
+    check_rank(a), check_rank(b);
     Shape out = {.rank = a.rank > b.rank ? a.rank : b.rank};
     for (int i = 1; i <= out.rank; i++) {
         long p = i <= a.rank ? a.size[a.rank - i] : 1, q = i <= b.rank ? b.size[b.rank - i] : 1;
@@ -50,7 +57,7 @@ const char *shape_text(Shape s) {
     static _Thread_local int next;
     char *p = text[next++ & 3], *start = p;
     *p++ = '[';
-    for (int i = 0; i < s.rank; i++) p += sprintf(p, i ? ",%ld" : "%ld", s.size[i]);
+    for (int i = 0; i < s.rank && i < MAX_RANK; i++) p += sprintf(p, i ? ",%ld" : "%ld", s.size[i]);
     strcpy(p, "]");
     return start;
 }

@@ -12,22 +12,23 @@ typedef struct Shape {
     long size[MAX_RANK];
 } Shape;
 
-/* A brace initialiser, for static tables: DIMS(2, 3) is { 2, { 2, 3 } }. */
+/* A brace initialiser, for static tables: DIMS(2, 3) is { 2, { 2, 3 } }. More than MAX_RANK sizes do not compile. */
 #define DIMS(...)                                                                                            \
     {                                                                                                        \
-        (int)(sizeof((long[]){__VA_ARGS__}) / sizeof(long)), {                                               \
+        (int)(COUNT_OF(__VA_ARGS__) + 0 * sizeof(char[COUNT_OF(__VA_ARGS__) <= MAX_RANK ? 1 : -1])), {       \
             __VA_ARGS__                                                                                      \
         }                                                                                                    \
     }
-#define SHAPE(...) ((Shape)DIMS(__VA_ARGS__))
-#define SCALAR     ((Shape){0})
+#define COUNT_OF(...) (sizeof((long[]){__VA_ARGS__}) / sizeof(long))
+#define SHAPE(...)    ((Shape)DIMS(__VA_ARGS__))
+#define SCALAR        ((Shape){0})
 
-/* Number of elements; 1 for a scalar, 0 when an axis has size 0. Overflow is a bug: sizes from the world are
- * checked with shape_fits before a shape is made of them. */
+/* Number of elements; 1 for a scalar, 0 when an axis has size 0. A rank out of range and an overflow are bugs: sizes from
+ * outside are checked with shape_fits before a shape is made of them. */
 long shape_count(Shape s);
 
-/* True if the element count times element_size fits in a long; then *count is the element count. Negative
- * sizes do not fit. */
+/* True if rank is in [0, MAX_RANK], no size is negative, and the element count times element_size fits in a long; then
+ * *count is the element count. */
 bool shape_fits(int rank, const long *size, size_t element_size, long *count);
 
 /* Inline: a call would copy the shapes, which costs more than the work. */

@@ -174,6 +174,12 @@ static void backward(Node *n) {
         for (long c = 0; c < a->d_k; c++) dw[task % a->heads * a->d_k + c] += n->scratch[task * a->d_k + c];
 }
 
+static long scratch(const Node *n, bool backward) {
+    const Attr *a = n->attr;
+    return backward ? tasks_of(a) * a->d_k + pool_threads() * (a->keys->longest + a->d_k)
+                    : pool_threads() * a->d_k;
+}
+
 /* Two products, with w and with v, over the pairs of query and key that see each other. */
 static double flops(const Node *n) {
     const Attr *a = n->attr;
@@ -245,8 +251,9 @@ static const CheckCase cases[] = {
     {"nothing", nothing, {{"q", DIMS(0, 4)}, {"k", DIMS(0, 4)}, {"v", DIMS(0, 4)}, {"w", DIMS(4)}}},
 };
 
-const Op op_additive_attention = {"additive_attention",   forward,     backward, .flops = flops,
-                                  .arguments = arguments, CASES(cases)};
+const Op op_additive_attention = {"additive_attention", forward,        backward,
+                                  .scratch = scratch,   .flops = flops, .arguments = arguments,
+                                  CASES(cases)};
 
 static void check_rows(const char *what, const Tensor *x, const Sequences *s, long d) {
     if (!shape_equal(x->shape, SHAPE(s->total_rows, d)))
@@ -267,6 +274,9 @@ Tensor *tape_additive_attention(Tape *t, Tensor *q, Tensor *k, Tensor *v, Tensor
         error_bug("additive_attention: %d heads of width %ld, want a divisor", heads, d);
     if (queries->count != keys->count)
         error_bug("additive_attention: %ld sequences of keys, want %ld", keys->count, queries->count);
+    if (!t->planning)
+        sequences_check("additive_attention", "queries", queries),
+            sequences_check("additive_attention", "keys", keys);
     check_rows("q", q, queries, d), check_rows("k", k, keys, d), check_rows("v", v, keys, d);
     if (!shape_equal(w->shape, SHAPE(d)))
         error_bug("additive_attention: w is %s, want [%ld]", shape_text(w->shape), d);
@@ -275,7 +285,5 @@ Tensor *tape_additive_attention(Tape *t, Tensor *q, Tensor *k, Tensor *v, Tensor
     Attr *a = node_attr(n, sizeof *a);
     *a = (Attr){.heads = heads, .d_k = d / heads, .causal = causal, .queries = queries, .keys = keys};
     a->p = node_array(n, heads * queries->total_rows * keys->longest);
-    n->forward_scratch = pool_threads() * a->d_k;
-    n->backward_scratch = tasks_of(a) * a->d_k + pool_threads() * (keys->longest + a->d_k);
     return tape_record(n);
 }

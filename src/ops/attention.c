@@ -261,6 +261,11 @@ static void backward(Node *n) {
     pool_for(a->queries->count * a->heads, backward_head, n);
 }
 
+static long scratch(const Node *n, bool backward) {
+    (void)backward;
+    return pool_threads() * ((const Attr *)n->attr)->block_size;
+}
+
 /* Two products, over the pairs of query and key that see each other. */
 static double flops(const Node *n) {
     const Attr *a = n->attr;
@@ -329,8 +334,13 @@ static const CheckCase cases[] = {
     {"no tokens", nothing, {{"qkv", DIMS(0, 12)}}},
 };
 
-const Op op_attention = {"attention",          forward,        backward,
-                         .stores_fresh = true, .flops = flops, .arguments = arguments,
+const Op op_attention = {"attention",
+                         forward,
+                         backward,
+                         .scratch = scratch,
+                         .stores_fresh = true,
+                         .flops = flops,
+                         .arguments = arguments,
                          CASES(cases)};
 
 static void check_rows(const char *what, const Tensor *x, const Sequences *s, long columns) {
@@ -346,6 +356,8 @@ Tensor *tape_attention(Tape *t, Tensor *q, Tensor *k, Tensor *v, int heads, cons
         error_bug("attention: %d heads of width %ld, want a divisor", heads, d);
     if (queries->count != keys->count)
         error_bug("attention: %ld sequences of keys, want %ld", keys->count, queries->count);
+    if (!t->planning)
+        sequences_check("attention", "queries", queries), sequences_check("attention", "keys", keys);
     check_rows("q", q, queries, k ? d : 3 * d);
     if (k) check_rows("k", k, keys, v ? d : 2 * d);
     if (v) check_rows("v", v, keys, d);
@@ -374,6 +386,5 @@ Tensor *tape_attention(Tape *t, Tensor *q, Tensor *k, Tensor *v, int heads, cons
     if (a->ld_p % 32 == 0) a->ld_p += 16;
     long rows = queries->longest < BLOCK ? queries->longest : BLOCK;
     a->block_size = 2 * rows * a->ld_p;
-    n->forward_scratch = n->backward_scratch = pool_threads() * a->block_size;
     return tape_record(n);
 }

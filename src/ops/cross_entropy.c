@@ -46,6 +46,11 @@ static void backward(Node *n) {
     }
 }
 
+/* One row of gradients. */
+static long scratch(const Node *n, bool backward) {
+    return backward ? ((const Attr *)n->attr)->V : 0;
+}
+
 static const int32_t some_targets[] = {3, 0, -1, 3}, no_targets[] = {-1, -1};
 
 static void arguments(const Node *n, FILE *out) {
@@ -68,7 +73,7 @@ static const CheckCase cases[] = {
     {"no rows", plain, {{"x", DIMS(0, 5)}}},
 };
 
-const Op op_cross_entropy = {"cross_entropy", forward, backward, .arguments = arguments, CASES(cases)};
+const Op op_cross_entropy = {"cross_entropy", forward, backward, .scratch = scratch, .arguments = arguments, CASES(cases)};
 
 Tensor *tape_cross_entropy(Tape *t, Tensor *x, const int32_t *targets, int32_t ignore, double smoothing) {
     Shape s = x->shape;
@@ -82,6 +87,5 @@ Tensor *tape_cross_entropy(Tape *t, Tensor *x, const int32_t *targets, int32_t i
     *a = (Attr){
         .n = s.size[0], .V = s.size[1], .targets = targets, .ignore = ignore, .smoothing = (real)smoothing};
     if (!t->planning) a->counted = counted_targets(a->n, targets, ignore);
-    n->backward_scratch = a->V;
     return tape_record(n);
 }

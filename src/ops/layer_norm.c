@@ -116,6 +116,12 @@ static void backward(Node *n) {
         kernel_column_sums(chunks, a->d, n->scratch + a->d, 2 * a->d, beta->grad, tensor_grad_adds(beta));
 }
 
+/* [chunks, 2d]: each chunk's dgamma and dbeta. */
+static long scratch(const Node *n, bool backward) {
+    const Attr *a = n->attr;
+    return backward ? chunks_of(a->n, rows_per_chunk(a->d)) * 2 * a->d : 0;
+}
+
 BUILD_CASE(build, tape_layer_norm(t, x[0], x[1], x[2]))
 
 static const double constant_row[] = {3, 3, 3, 3, 1, -2, 0.5, 4};
@@ -138,7 +144,8 @@ static const CheckCase cases[] = {
     {"no rows", build, {{"x", DIMS(0, 5)}, {"gamma", DIMS(5)}, {"beta", DIMS(5)}}},
 };
 
-const Op op_layer_norm = {"layer_norm", forward, backward, .stores_fresh = true, CASES(cases)};
+const Op op_layer_norm = {"layer_norm",         forward,     backward, .scratch = scratch,
+                          .stores_fresh = true, CASES(cases)};
 
 Tensor *tape_layer_norm(Tape *t, Tensor *x, Tensor *gamma, Tensor *beta) {
     Shape s = x->shape;
@@ -155,6 +162,5 @@ Tensor *tape_layer_norm(Tape *t, Tensor *x, Tensor *gamma, Tensor *beta) {
     a->n = shape_count(s) / d, a->d = d;
     a->mean = node_array(n, a->n);
     a->r = node_array(n, a->n);
-    n->backward_scratch = chunks_of(a->n, rows_per_chunk(d)) * 2 * d;
     return tape_record(n);
 }

@@ -60,12 +60,17 @@ static void activation_backward(void *context, long chunk) {
         for (long i = begin; i < end; i++) dz[i] *= vm_gelu_grad(z[i]);
 }
 
+/* dz takes the place of dy, unless dy is kept. */
+static long scratch(const Node *n, bool backward) {
+    const Attr *a = n->attr;
+    return backward && a->activation != ACT_NONE && n->tape->keep ? a->n * a->d_out : 0;
+}
+
 static void backward(Node *n) {
     const Attr *a = n->attr;
     Tensor *x = n->in[X], *w = n->in[W], *b = n->in[B], *r = n->in[R];
     Matrix dz = matrix_of(n->out->grad, a->n, a->d_out);
     if (a->activation != ACT_NONE) {
-        /* In the place of dy, unless that is to be kept. */
         if (n->scratch) kernel_scale_to(a->n * a->d_out, 1, dz.at, n->scratch, false), dz.at = n->scratch;
         ActivationBackward c = {a, n->out->data, dz.at};
         pool_for(chunks_of(a->n * a->d_out, WORK_GRAIN), activation_backward, &c);
@@ -125,6 +130,7 @@ static const CheckCase cases[] = {
 const Op op_linear = {"linear",
                       forward,
                       backward,
+                      .scratch = scratch,
                       .stores_fresh = true,
                       .branches = branches,
                       .passes = 1 + R,
@@ -149,6 +155,5 @@ Tensor *tape_linear(Tape *t, Tensor *x, Tensor *weight, Tensor *b, Activation ac
     Attr *a = node_attr(n, sizeof *a);
     *a = (Attr){.n = xs.size[0], .d_in = xs.size[1], .d_out = ws.size[0], .activation = activation};
     if (activation == ACT_GELU && tensor_wants_grad(n->out)) a->z = node_array(n, a->n * a->d_out);
-    if (activation != ACT_NONE && t->keep) n->backward_scratch = a->n * a->d_out;
     return tape_record(n);
 }

@@ -88,6 +88,12 @@ static void backward(Node *n) {
     if (w->grad && !a->n && !tensor_grad_adds(w)) memset(w->grad, 0, (size_t)(a->V * a->d) * sizeof(real));
 }
 
+/* The logits of a block of rows. */
+static long scratch(const Node *n, bool backward) {
+    const Attr *a = n->attr;
+    return backward ? 0 : a->block * a->V;
+}
+
 static double flops(const Node *n) {
     const Attr *a = n->attr;
     return 2.0 * (double)a->n * (double)a->V * (double)a->d;
@@ -118,7 +124,7 @@ static const CheckCase cases[] = {
 };
 
 const Op op_linear_cross_entropy = {
-    "linear_cross_entropy", forward,     backward, .stores_fresh = true, .flops = flops,
+    "linear_cross_entropy", forward,     backward, .scratch = scratch, .stores_fresh = true, .flops = flops,
     .arguments = arguments, CASES(cases)};
 
 Tensor *tape_linear_cross_entropy(Tape *t, Tensor *x, Tensor *weight, const int32_t *targets, int32_t ignore,
@@ -144,6 +150,5 @@ Tensor *tape_linear_cross_entropy(Tape *t, Tensor *x, Tensor *weight, const int3
     a->row_loss = node_record(n, (size_t)a->block * sizeof(double));
     if (tensor_wants_grad(n->out) && tensor_wants_grad(x)) a->saved_x = node_array(n, a->n * a->d);
     if (tensor_wants_grad(n->out) && tensor_wants_grad(weight)) a->saved_w = node_array(n, a->V * a->d);
-    n->forward_scratch = a->block * a->V;
     return tape_record(n);
 }

@@ -334,7 +334,13 @@ static void scratch_probe(Node *n) {
         probe_forward(n);
 }
 
-static const Op op_scratch = {"scratch", scratch_probe, scratch_probe, .stores_fresh = true};
+static long ten_arrays(const Node *n, bool backward) {
+    (void)n, (void)backward;
+    return 10 * WIDE;
+}
+
+static const Op op_scratch = {"scratch", scratch_probe, scratch_probe, .scratch = ten_arrays,
+                              .stores_fresh = true};
 
 /* Scratch memory is lent for one run: fifty operations that want ten arrays of it make do with ten. */
 static void scratch_memory_is_lent(void) {
@@ -343,7 +349,6 @@ static void scratch_memory_is_lent(void) {
     Tensor *x = tape_leaf(t, SHAPE(WIDE), data, grad);
     for (int i = 0; i < 50; i++) {
         Node *n = tape_node(t, &op_scratch, SHAPE(WIDE), INPUTS(x));
-        n->forward_scratch = n->backward_scratch = 10 * WIDE;
         x = tape_record(n);
         CHECK(!n->scratch);
     }
@@ -362,7 +367,12 @@ static void spoil_backward(Node *n) {
     for (long i = 0; i < count; i++) n->in[0]->grad[i] = twice[i];
 }
 
-static const Op op_spoil = {"spoil", probe_forward, spoil_backward, .stores_fresh = true};
+static long spoil_scratch(const Node *n, bool backward) {
+    return backward && n->tape->keep ? WIDE : 0;
+}
+
+static const Op op_spoil = {"spoil", probe_forward, spoil_backward, .scratch = spoil_scratch,
+                            .stores_fresh = true};
 
 /* A backward that works in the place of the output's gradient takes no memory for it; with `keep` it has scratch
  * memory, and the gradient stays as it was. */
@@ -375,11 +385,7 @@ static void backward_may_spoil_the_gradient(void) {
         tape_forget_peak(t);
         t->keep = keep;
         Tensor *y = NULL, *x = tape_leaf(t, SHAPE(WIDE), data, grad);
-        for (int i = 0; i < 3; i++) {
-            Node *n = tape_node(t, &op_spoil, SHAPE(WIDE), INPUTS(y ? y : x));
-            if (keep) n->backward_scratch = WIDE;
-            y = tape_record(n);
-        }
+        for (int i = 0; i < 3; i++) y = tape_record(tape_node(t, &op_spoil, SHAPE(WIDE), INPUTS(y ? y : x)));
         tape_backward(t, tape_sum(t, y, ALL_AXES));
         for (int i = 0; i < WIDE; i++) CHECK(grad[i] == 8, "found %g", (double)grad[i]);
         for (int i = 0; i < WIDE && keep; i++) CHECK(y->grad[i] == 1, "found %g", (double)y->grad[i]);
