@@ -35,7 +35,7 @@ run='
     *.py)
         case $3 in
         tests/interop/*) modules="numpy, safetensors, torch" ;;
-        tests/faults/*) modules=subprocess ;;
+        tests/faults/* | tests/programs/*) modules=subprocess ;;
         *) modules=numpy ;;
         esac
         if python3 -c "import $modules" >/dev/null 2>&1; then

@@ -10,8 +10,7 @@
 typedef enum ModelKind { KIND_SEQ2SEQ, KIND_LM } ModelKind;
 typedef enum NormPlace { NORM_POST, NORM_PRE } NormPlace;
 typedef enum PositionKind { POSITIONS_SINUSOIDAL, POSITIONS_LEARNED } PositionKind;
-/* ATTENTION_PLAIN computes the same as ATTENTION_DOT, step by step as nn_plain_attention; a weight file says dot. */
-typedef enum AttentionKind { ATTENTION_DOT, ATTENTION_ADDITIVE, ATTENTION_PLAIN } AttentionKind;
+typedef enum AttentionKind { ATTENTION_DOT, ATTENTION_ADDITIVE } AttentionKind;
 
 enum { NO_PAD = -1 };
 
