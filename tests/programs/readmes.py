@@ -4,7 +4,7 @@
     BUILD=build python3 tests/programs/readmes.py --update   writes what the commands print into the READMEs
 
 A block begins with ```console. A line `$ COMMAND` runs in a folder with the programs, `src`, `data` and `tests`; a folder lasts
-for one README. The lines that follow are its output; `…` alone on a line stands for any lines. Seconds and rates may differ.
+for one README. The lines that follow are its standard output; `…` alone on a line stands for any lines. Seconds and rates may differ.
 """
 import glob
 import os
@@ -30,7 +30,7 @@ def folder_with_programs(folder):
 def printed(command, folder):
     environment = dict(os.environ, LC_ALL="C.UTF-8", COLUMNS="80")
     done = subprocess.run(["bash", "-c", command], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300)
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, timeout=300)
     return done.stdout.splitlines()
 
 
