@@ -240,10 +240,10 @@ static inline void read_recipe(const uint8_t *data, size_t size) {
     promise_reason(ok, &e, STATUS_USAGE);
     if (ok && !r.resume) {
         Recorded first = {.task = r.task}, second = {.task = r.task};
-        first.notes = recipe_notes(&r, &first.count, &e);
+        first.notes = recipe_notes(&r, false, &first.count, &e);
         PROMISE(first.notes && recipe_resume(&again, "f", recorded, &first, &e) &&
                 recipe_complete(&again, &e));
-        second.notes = recipe_notes(&again, &second.count, &e);
+        second.notes = recipe_notes(&again, false, &second.count, &e);
         PROMISE(second.notes && first.count == second.count);
         for (int i = 0; i < first.count; i++)
             PROMISE(strcmp(first.notes[i].value, recorded(&second, first.notes[i].key)) == 0);
