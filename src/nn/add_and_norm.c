@@ -1,4 +1,4 @@
-/* Add & Norm: the residual connection, dropout and layer norm around every sublayer (3.1, 5.4). */
+/* 3.1, 5.4 Add & Norm: the residual connection, dropout and layer norm around every sublayer. */
 #include "nn/nn.h"
 
 Tensor *nn_norm(const Forward *f, Norm *norm, Tensor *x) {
@@ -8,17 +8,23 @@ Tensor *nn_norm(const Forward *f, Norm *norm, Tensor *x) {
     return y;
 }
 
-Tensor *nn_add_and_norm(const Forward *f, Sublayer *sublayer, void *module, Norm *norm, Tensor *x) {
-    if (f->model->config.norm == NORM_PRE) return sublayer(f, module, nn_norm(f, norm, x), x);
-    return nn_norm(f, norm, sublayer(f, module, x, x));
+/* x + Dropout(Sublayer(in)). Where nothing is dropped and no trace is kept, the sublayer's last product adds x: see
+ * nn_project. */
+static Tensor *add(const Forward *f, Tensor *x, Sublayer *sublayer, void *module, Tensor *in) {
+    double dropout = f->model->dropout;
+    Forward fused = *f;
+    fused.residual = x;
+    if (!f->trace && !(f->tape->training && dropout > 0)) return sublayer(&fused, module, in);
+    Tensor *y = sublayer(f, module, in);
+    f->tape->recorder = "nn_add_and_norm";
+    return tape_residual(f->tape, x, y, dropout);
 }
 
-/* Where nothing is dropped, and nobody looks, the sum is part of the matrix product. */
-Tensor *nn_add(const Forward *f, Tensor *residual, Linear *l, Tensor *x) {
-    f->tape->recorder = __func__;
-    bool drops = f->tape->training && f->model->dropout > 0;
-    if (!drops && !f->trace) return tape_linear(f->tape, x, &l->weight, &l->bias, ACT_NONE, residual);
-    Tensor *y = tape_linear(f->tape, x, &l->weight, &l->bias, ACT_NONE, NULL);
-    nn_trace_keep(f->trace, &f->model->parameters, &l->weight, x, y);
-    return tape_residual(f->tape, residual, y, f->model->dropout);
+Tensor *nn_add_and_norm(const Forward *f, Sublayer *sublayer, void *module, Norm *norm, Tensor *x) {
+    if (f->model->config.norm == NORM_PRE) return add(f, x, sublayer, module, nn_norm(f, norm, x));
+    return nn_norm(f, norm, add(f, x, sublayer, module, x));
+}
+
+Tensor *nn_project(const Forward *f, Linear *l, Tensor *x) {
+    return tape_linear(f->tape, x, &l->weight, &l->bias, ACT_NONE, f->residual);
 }

@@ -83,7 +83,7 @@ typedef struct Field {
     const char *name;
     enum FieldType type;
     size_t offset;
-    const char *choice[2]; /* value 0, value 1 */
+    const char *choice[3]; /* the text of each value; of two values with one text, the first is read */
 } Field;
 
 #define AT(member) offsetof(ModelConfig, member)
@@ -104,7 +104,7 @@ static const Field fields[] = {
     {"scale_embedding", TRUTH, AT(scale_embedding), {"false", "true"}},
     {"label_smoothing", NUMBER, AT(label_smoothing), {0}},
     {"pad_id", TOKEN, AT(pad_id), {0}},
-    {"attention", CHOICE, AT(attention), {"dot", "additive"}},
+    {"attention", CHOICE, AT(attention), {"dot", "additive", "dot"}},
 };
 enum { FIELDS = sizeof fields / sizeof *fields };
 
@@ -149,7 +149,7 @@ static bool parse_number(const char *text, double *out) {
 }
 
 static bool parse_choice(const char *text, const Field *f, int *out) {
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 3 && f->choice[i]; i++)
         if (strcmp(text, f->choice[i]) == 0) {
             *out = i + choice_base(f);
             return true;

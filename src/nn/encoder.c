@@ -1,8 +1,6 @@
-/* 3.1 Encoder: "a stack of N identical layers. Each layer has two sub-layers": self-attention and
- * feed-forward.
+/* 3.1 Encoder: "a stack of N identical layers. Each layer has two sub-layers": self-attention and feed-forward.
  *
- * Deviation: with config.final_norm the stack ends in one more layer norm, as pre-norm needs; the paper has
- * none. */
+ * Deviation: with config.final_norm the stack ends in one more layer norm, as pre-norm needs; the paper has none. */
 #include "nn/nn.h"
 
 static Tensor *encoder_layer(const Forward *f, EncoderLayer *l, Tensor *x) {
@@ -12,7 +10,7 @@ static Tensor *encoder_layer(const Forward *f, EncoderLayer *l, Tensor *x) {
 
 Tensor *nn_encoder(const Forward *f) {
     Model *m = f->model;
-    Tensor *x = nn_embedding(f, m->config.kind == KIND_LM ? f->target : f->source);
+    Tensor *x = nn_embedding(f, f->source);
     for (int i = 0; i < m->config.encoder_layers; i++) x = encoder_layer(f, &m->encoder[i], x);
     return m->config.final_norm ? nn_norm(f, &m->encoder_norm, x) : x;
 }

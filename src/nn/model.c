@@ -57,18 +57,18 @@ static void add_norm(Builder *b, const char *name, Norm *n) {
     add_pair(b, name, SHAPE(b->m->config.d_model), ones, &n->weight, &n->bias);
 }
 
-/* What scores are made with; the dot product needs nothing. */
+/* The weights of additive scores; the dot product has none. */
 static void add_score(Builder *b, const char *name, Attention *a) {
     const ModelConfig *c = &b->m->config;
     char part[PARAMETER_NAME];
-    if (c->attention == ATTENTION_DOT) return;
+    if (c->attention != ATTENTION_ADDITIVE) return;
     snprintf(part, sizeof part, "%s.score_weight", name);
     add(b, part, SHAPE(c->d_model), glorot(c->d_model / c->heads, 1), &a->score);
 }
 
-static void add_self_attention(Builder *b, Attention *a, bool of_target, int layer) {
+static void add_self_attention(Builder *b, Attention *a, int layer) {
     long d = b->m->config.d_model;
-    a->of_target = of_target, a->layer = layer;
+    a->layer = layer;
     full_name(b, "self_attn", a->name);
     add(b, "self_attn.in_proj_weight", SHAPE(3 * d, d), glorot(d, d), &a->in.weight);
     add(b, "self_attn.in_proj_bias", SHAPE(3 * d), zeros, &a->in.bias);
@@ -97,6 +97,29 @@ static void add_feed_forward(Builder *b, FeedForward *f) {
     add_linear(b, "linear2", d_ff, d, &f->out);
 }
 
+static void add_encoder_layer(Builder *b, EncoderLayer *l, int layer) {
+    add_self_attention(b, &l->self_attention, layer);
+    add_feed_forward(b, &l->feed_forward);
+    add_norm(b, "norm1", &l->norm1);
+    add_norm(b, "norm2", &l->norm2);
+}
+
+static void add_decoder_layer(Builder *b, DecoderLayer *l, int layer) {
+    add_self_attention(b, &l->self_attention, layer);
+    add_cross_attention(b, &l->cross_attention, layer);
+    add_feed_forward(b, &l->feed_forward);
+    add_norm(b, "norm1", &l->norm1);
+    add_norm(b, "norm2", &l->norm2);
+    add_norm(b, "norm3", &l->norm3);
+}
+
+static void add_language_model_layer(Builder *b, LanguageModelLayer *l, int layer) {
+    add_self_attention(b, &l->self_attention, layer);
+    add_feed_forward(b, &l->feed_forward);
+    add_norm(b, "norm1", &l->norm1);
+    add_norm(b, "norm2", &l->norm2);
+}
+
 static bool add_all(Model *m, Error *e) {
     const ModelConfig *c = &m->config;
     Builder b = {.m = m, .e = e, .ok = true};
@@ -108,26 +131,22 @@ static bool add_all(Model *m, Error *e) {
     if (c->positions == POSITIONS_LEARNED)
         add(&b, "positions.weight", SHAPE(c->max_length, d), small, &m->positions);
     for (int i = 0; i < c->encoder_layers; i++) {
-        EncoderLayer *l = &m->encoder[i];
         enter(&b, "encoder.layers.%d.", i);
-        add_self_attention(&b, &l->self_attention, c->kind == KIND_LM, i);
-        add_feed_forward(&b, &l->feed_forward);
-        add_norm(&b, "norm1", &l->norm1);
-        add_norm(&b, "norm2", &l->norm2);
+        if (c->kind == KIND_LM)
+            add_language_model_layer(&b, &m->language_model[i], i);
+        else
+            add_encoder_layer(&b, &m->encoder[i], i);
     }
     for (int i = 0; i < c->decoder_layers; i++) {
-        DecoderLayer *l = &m->decoder[i];
         enter(&b, "decoder.layers.%d.", i);
-        add_self_attention(&b, &l->self_attention, true, i);
-        add_cross_attention(&b, &l->cross_attention, i);
-        add_feed_forward(&b, &l->feed_forward);
-        add_norm(&b, "norm1", &l->norm1);
-        add_norm(&b, "norm2", &l->norm2);
-        add_norm(&b, "norm3", &l->norm3);
+        add_decoder_layer(&b, &m->decoder[i], i);
     }
     enter(&b, "%s", "");
-    if (c->final_norm) add_norm(&b, c->kind == KIND_LM ? "norm" : "encoder.norm", &m->encoder_norm);
-    if (c->final_norm && c->kind == KIND_SEQ2SEQ) add_norm(&b, "decoder.norm", &m->decoder_norm);
+    if (c->final_norm && c->kind == KIND_LM) add_norm(&b, "norm", &m->final_norm);
+    if (c->final_norm && c->kind == KIND_SEQ2SEQ) {
+        add_norm(&b, "encoder.norm", &m->encoder_norm);
+        add_norm(&b, "decoder.norm", &m->decoder_norm);
+    }
     if (!c->tied) add(&b, "output.weight", SHAPE(c->vocab_size, d), small, &m->output);
     return b.ok;
 }
@@ -136,9 +155,11 @@ static bool add_all(Model *m, Error *e) {
 static Model *described(const ModelConfig *c, Error *e) {
     if (!config_check(c, STATUS_USAGE, e)) return NULL;
     Model *m = calloc(1, sizeof *m);
-    if (m) m->encoder = calloc((size_t)c->encoder_layers, sizeof *m->encoder);
-    if (m) m->decoder = calloc((size_t)c->decoder_layers + 1, sizeof *m->decoder);
-    if (!m || !m->encoder || !m->decoder) {
+    bool lm = c->kind == KIND_LM;
+    if (m && lm) m->language_model = calloc((size_t)c->encoder_layers, sizeof *m->language_model);
+    if (m && !lm) m->encoder = calloc((size_t)c->encoder_layers, sizeof *m->encoder);
+    if (m && !lm) m->decoder = calloc((size_t)c->decoder_layers, sizeof *m->decoder);
+    if (!m || (lm ? !m->language_model : !m->encoder || !m->decoder)) {
         error_set(e, STATUS_NO_MEMORY, "memory: the layers of the model");
         model_free(m);
         return NULL;
@@ -200,6 +221,7 @@ void model_free(Model *m) {
     parameters_free(&m->parameters);
     free(m->encoder);
     free(m->decoder);
+    free(m->language_model);
     pages_free(m->sinusoids, (size_t)m->config.max_length * (size_t)m->config.d_model * sizeof(real));
     free(m);
 }

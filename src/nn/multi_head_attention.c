@@ -1,84 +1,80 @@
-/* 3.2 Attention.
+/* 3.2.2 Multi-head attention.
  *
  *     MultiHead(Q, K, V) = Concat(head_1, …, head_h) W^O      head_i = Attention(Q W_i^Q, K W_i^K, V W_i^V)
  *
- * The projections of all heads, and for one input of q, k and v together, are one matrix product; each head
- * then works on its own columns of the result. */
+ * One matrix product computes the projections of all heads: of q, k and v together in self-attention, of k and v
+ * together in cross-attention. Each head then works on its own columns of the result. */
 #include "nn/nn.h"
 
-/* What attention is between, and who may look where. */
+/* The operands of attention. Without kv the columns of q are q, k and v. */
 typedef struct Heads {
-    Tensor *q, *kv; /* without kv the columns of q are q, k and v */
+    Tensor *q, *kv;
     const Sequences *queries, *keys;
     bool causal;
 } Heads;
 
-static Tensor *third(Tape *t, Tensor *x, long i, long d) {
-    return tape_slice(t, x, 1, i * d, (i + 1) * d);
+/* Columns [i d_model, (i + 1) d_model) of x. */
+static Tensor *block(const Forward *f, Tensor *x, long i) {
+    long d = f->model->config.d_model;
+    return tape_slice(f->tape, x, 1, i * d, (i + 1) * d);
 }
 
-/* The parts of what attention reads, each [rows, d_model]. */
-static Tensor *query(const Forward *f, const Heads *in) {
-    return third(f->tape, in->q, 0, f->model->config.d_model);
+/* Concat(head_1, …, head_h), [query rows, d_model] */
+static Tensor *heads(const Forward *f, Attention *a, const Heads *in, AttentionTrace **trace) {
+    const ModelConfig *c = &f->model->config;
+    bool additive = c->attention == ATTENTION_ADDITIVE, plain = c->attention == ATTENTION_PLAIN || f->trace;
+    if (!additive && !plain)
+        return tape_attention(f->tape, in->q, in->kv, NULL, c->heads, in->queries, in->keys, in->causal);
+    Tensor *q = block(f, in->q, 0), *w = additive ? &a->score : NULL;
+    Tensor *k = in->kv ? block(f, in->kv, 0) : block(f, in->q, 1);
+    Tensor *v = in->kv ? block(f, in->kv, 1) : block(f, in->q, 2);
+    if (!plain)
+        return tape_additive_attention(f->tape, q, k, v, w, c->heads, in->queries, in->keys, in->causal);
+    if (f->trace) *trace = nn_trace_add(f->trace, k, a->name, in->queries->count);
+    return nn_plain_attention(f->tape, q, k, v, w, c->heads, in->queries, in->keys, in->causal,
+                              f->trace ? (*trace)->steps : NULL);
 }
 
-static Tensor *key(const Forward *f, const Heads *in) {
-    return third(f->tape, in->kv ? in->kv : in->q, in->kv ? 0 : 1, f->model->config.d_model);
-}
-
-static Tensor *value(const Forward *f, const Heads *in) {
-    return third(f->tape, in->kv ? in->kv : in->q, in->kv ? 1 : 2, f->model->config.d_model);
-}
-
-/* Step by step, for the trace. */
-static Tensor *traced(const Forward *f, Attention *a, const Heads *in, Tensor *residual) {
-    Tape *t = f->tape;
-    Tensor *q = query(f, in), *k = key(f, in), *v = value(f, in);
-    AttentionTrace *trace = nn_trace_add(f->trace, k, a->name, in->queries->count);
-    Tensor *score = f->model->config.attention == ATTENTION_ADDITIVE ? &a->score : NULL;
-    Tensor *z = nn_plain_attention(t, q, k, v, score, f->model->config.heads, in->queries, in->keys,
-                                   in->causal, trace->steps);
-    Tensor *y = tape_linear(t, z, &a->out.weight, &a->out.bias, ACT_NONE, NULL);
-    for (long s = 0; s < trace->sequences; s++) {
+/* Concat(head_1, …, head_h) W^O */
+static Tensor *multi_head(const Forward *f, Attention *a, const Heads *in) {
+    AttentionTrace *trace = NULL;
+    Tensor *y = nn_project(f, &a->out, heads(f, a, in, &trace));
+    for (long s = 0; trace && s < trace->sequences; s++) {
         long start = in->queries->start[s];
-        trace->steps[s].output = tape_slice(t, y, 0, start, start + in->queries->rows[s]);
+        trace->steps[s].output = tape_slice(f->tape, y, 0, start, start + in->queries->rows[s]);
     }
-    return tape_residual(t, residual, y, f->model->dropout);
+    return y;
 }
 
-/* residual + Dropout(Concat(head_1, …, head_h) W^O) */
-static Tensor *multi_head(const Forward *f, Attention *a, const Heads *in, Tensor *residual) {
-    if (f->trace) return traced(f, a, in, residual);
-    int h = f->model->config.heads;
-    Tensor *z = f->model->config.attention == ATTENTION_ADDITIVE
-                    ? tape_additive_attention(f->tape, query(f, in), key(f, in), value(f, in), &a->score, h,
-                                              in->queries, in->keys, in->causal)
-                    : tape_attention(f->tape, in->q, in->kv, NULL, h, in->queries, in->keys, in->causal);
-    return nn_add(f, residual, &a->out, z);
+static Tensor *project_qkv(const Forward *f, Attention *a, Tensor *x) {
+    return tape_linear(f->tape, x, &a->in.weight, &a->in.bias, ACT_NONE, NULL);
 }
 
-/* Queries, keys and values all come from x. In the decoder, and in a language model, later positions are hidden. */
-Tensor *nn_self_attention(const Forward *f, void *module, Tensor *x, Tensor *residual) {
-    Attention *a = module;
+Tensor *nn_self_attention(const Forward *f, void *module, Tensor *x) {
+    const Sequences *s = &f->source->sequences;
     f->tape->recorder = __func__;
-    const Sequences *s = &(a->of_target ? f->target : f->source)->sequences;
-    KvLayer *past = a->of_target ? kv_layer(f->cache, a->layer) : NULL;
-    Tensor *qkv = tape_linear(f->tape, x, &a->in.weight, &a->in.bias, ACT_NONE, NULL);
-    if (past) kv_layer_append(past, qkv, s);
-    if (!past || s->longest > 1) return multi_head(f, a, &(Heads){qkv, NULL, s, s, a->of_target}, residual);
-    /* The only new token of its sequence sees all that is there. */
-    Tensor *q = third(f->tape, qkv, 0, f->model->config.d_model);
-    return multi_head(f, a, &(Heads){q, &past->own, s, &past->cache->keys, false}, residual);
+    return multi_head(f, module, &(Heads){project_qkv(f, module, x), NULL, s, s, false});
 }
 
-/* Queries come from the decoder, keys and values from the encoder's output, the memory. */
-Tensor *nn_cross_attention(const Forward *f, void *module, Tensor *x, Tensor *residual) {
+Tensor *nn_masked_self_attention(const Forward *f, void *module, Tensor *x) {
     Attention *a = module;
-    f->tape->recorder = __func__;
+    const Sequences *s = &f->target->sequences;
     KvLayer *past = kv_layer(f->cache, a->layer);
+    f->tape->recorder = __func__;
+    Tensor *qkv = project_qkv(f, a, x);
+    if (past) kv_layer_append(past, qkv, s);
+    if (!past || s->longest > 1) return multi_head(f, a, &(Heads){qkv, NULL, s, s, true});
+    /* The newest token of its sequence attends to all that the cache holds. */
+    return multi_head(f, a, &(Heads){block(f, qkv, 0), &past->own, s, &past->cache->keys, false});
+}
+
+Tensor *nn_cross_attention(const Forward *f, void *module, Tensor *x) {
+    Attention *a = module;
+    KvLayer *past = kv_layer(f->cache, a->layer);
+    f->tape->recorder = __func__;
     Tensor *q = tape_linear(f->tape, x, &a->q.weight, &a->q.bias, ACT_NONE, NULL);
     Tensor *kv = f->memory ? tape_linear(f->tape, f->memory, &a->kv.weight, &a->kv.bias, ACT_NONE, NULL)
                            : &past->source;
     if (f->memory && past) kv_layer_keep_source(past, kv);
-    return multi_head(f, a, &(Heads){q, kv, &f->target->sequences, &f->source->sequences, false}, residual);
+    return multi_head(f, a, &(Heads){q, kv, &f->target->sequences, &f->source->sequences, false});
 }

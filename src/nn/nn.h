@@ -1,12 +1,10 @@
 /* The Transformer, module by module, in the order of "Attention Is All You Need" (arXiv:1706.03762).
  *
- * A module is a struct of weights and a function that records its forward computation on a tape; backward is the
- * tape's. What the computation is about beside its input, a Forward, every function is given. Activations are matrices
- * [rows, d_model], one row a token (see tokens.h): the sequences of a batch stand one after another. Weights have the
- * layout of PyTorch's modules: a linear layer's matrix is [out, in].
+ * A module is a struct of weights and a function that records its forward pass on a tape; the tape runs backward.
+ * Activations are matrices [rows, d_model], one row a token (tokens.h): the sequences of a batch stand one after another.
+ * Weights have the layout of PyTorch's modules: a linear layer's matrix is [out, in].
  *
- * Every function returns a tensor of the tape; nothing is freed. One that records operations signs the tape first, and
- * again where another has signed it in between. */
+ * Every function returns a tensor of the tape; nothing is freed. Before it records operations it sets tape->recorder. */
 #ifndef NN_NN_H
 #define NN_NN_H
 
@@ -28,15 +26,13 @@ typedef struct Norm {
 } Norm;
 
 /* 3.2.2 Multi-head attention: W^Q, W^K, W^V of all heads, and W^O. As in PyTorch the three are one matrix
- * [3·d_model, d_model]; cross-attention uses its first rows on the decoder's side and the others on the
- * memory's. */
+ * [3·d_model, d_model]. Cross-attention multiplies the target by its first d_model rows and the memory by the others. */
 typedef struct Attention {
     Linear in;    /* self-attention: q, k, v in one product */
     Linear q, kv; /* cross-attention: the same rows, split */
     Linear out;
-    Tensor score;   /* [d_model], additive attention: w of ops/additive_attention.c */
-    bool of_target; /* self-attention over what is generated: causal, and in decoding with a cache */
-    int layer;      /* whose keys and values are the cache's layer of that number */
+    Tensor score; /* [d_model], additive attention: w of ops/additive_attention.c */
+    int layer;    /* the cache's layer that holds its keys and values */
     char name[PARAMETER_NAME];
 } Attention;
 
@@ -59,29 +55,39 @@ typedef struct DecoderLayer {
     Norm norm1, norm2, norm3;
 } DecoderLayer;
 
+/* A decoder layer without cross-attention, of a decoder-only model. */
+typedef struct LanguageModelLayer {
+    Attention self_attention;
+    FeedForward feed_forward;
+    Norm norm1, norm2;
+} LanguageModelLayer;
+
 typedef struct Model {
     ModelConfig config;
     double dropout; /* P_drop of section 5.4; how a model is trained, not what it is: not saved */
     Parameters parameters;
-    Tensor embedding;                /* [vocab_size, d_model], for source, target and, if tied, output */
-    Tensor positions;                /* [max_length, d_model]: learned, or the sinusoids */
-    EncoderLayer *encoder;           /* [encoder_layers] */
-    DecoderLayer *decoder;           /* [decoder_layers] */
-    Norm encoder_norm, decoder_norm; /* where config.final_norm */
-    Tensor output;                   /* [vocab_size, d_model] where not tied */
-    real *sinusoids;                 /* [max_length, d_model], of which sinusoids_made rows are there */
+    Tensor embedding;                   /* [vocab_size, d_model], for source, target and, if tied, output */
+    Tensor positions;                   /* [max_length, d_model]: learned, or the sinusoids */
+    EncoderLayer *encoder;              /* seq2seq: [encoder_layers] */
+    DecoderLayer *decoder;              /* seq2seq: [decoder_layers] */
+    LanguageModelLayer *language_model; /* language model: [encoder_layers] */
+    Norm encoder_norm, decoder_norm, final_norm; /* after each stack, if config.final_norm */
+    Tensor output;                               /* [vocab_size, d_model], if not tied */
+    real *sinusoids; /* [max_length, d_model], of which the first sinusoids_made rows are computed */
     long sinusoids_made;
 } Model;
 
-/* What a forward pass is about: Forward f = {tape, model, &source, &target}. */
+/* A forward pass: Forward f = {tape, model, &source, &target}. */
 typedef struct Forward {
     Tape *tape;
     Model *model;
-    const Tokens *source, *target; /* what encoder and decoder read; a language model has no source */
-    KvCache *cache; /* decoding: of the tokens that came before the target's; NULL: these are all */
+    const Tokens *source, *target; /* input of encoder and decoder; a language model has no source */
+    KvCache *cache; /* decoding: keys and values of the tokens before the target's; NULL: there are none */
     Trace *
-        trace; /* where modules leave what they compute, and attention its steps; NULL: nowhere, and faster */
-    Tensor *memory; /* the encoder's output, [source rows, d_model]; NULL where the cache has seen it */
+        trace; /* keeps what modules compute, every step of attention included; NULL: keeps nothing, faster */
+    Tensor *
+        memory; /* the encoder's output, [source rows, d_model]; NULL once the cache holds its keys and values */
+    Tensor *residual; /* what nn_project adds to its product; set by nn_add_and_norm alone */
 } Forward;
 
 /* 3.4, 3.5: rows of the embedding matrix, scaled, plus positions; then dropout. [rows, d_model] */
@@ -94,42 +100,41 @@ void nn_sinusoids(long length, long d, real *out);
  * positions are learned. Threads may call it at the same time. */
 void nn_make_sinusoids(Model *m, long length);
 
-/* A sublayer ends in a linear layer whose output goes through dropout onto a residual, which it therefore takes
- * along: residual + Dropout(Sublayer(x)), all [rows, d_model]. */
-typedef Tensor *Sublayer(const Forward *f, void *module, Tensor *x, Tensor *residual);
+/* A sublayer: a function of x, [rows, d_model], with the weights of a module; [rows, d_model]. */
+typedef Tensor *Sublayer(const Forward *f, void *module, Tensor *x);
 
-/* 3.2: of an Attention, over the target's tokens or the source's, and from the target's to the memory. */
-Sublayer nn_self_attention, nn_cross_attention;
+/* 3.2, of an Attention. Self-attention over the source; masked self-attention over the target, where a token attends
+ * only to itself and earlier tokens; attention from the target to the memory. */
+Sublayer nn_self_attention, nn_masked_self_attention, nn_cross_attention;
 
-/* 3.3: act(x W_1ᵀ + b_1) W_2ᵀ + b_2, of a FeedForward. */
+/* 3.3, of a FeedForward: FFN(x) = act(x W_1ᵀ + b_1) W_2ᵀ + b_2 */
 Sublayer nn_feed_forward;
 
-/* 3.1, 5.4: residual + Dropout(x Wᵀ + b), how every sublayer ends. */
-Tensor *nn_add(const Forward *f, Tensor *residual, Linear *l, Tensor *x);
+/* x Wᵀ + b, the last product of a sublayer. Adds f->residual in the same pass, if there is one. */
+Tensor *nn_project(const Forward *f, Linear *l, Tensor *x);
 
-/* 3.1: the frame around every sublayer, Add & Norm in Figure 1. With post-norm (the paper):
+/* 3.1, 5.4: residual connection, dropout and norm around a sublayer. With post-norm (the paper):
  *     LayerNorm(x + Dropout(Sublayer(x)))
  * With pre-norm (Xiong et al., arXiv:2002.04745):
  *     x + Dropout(Sublayer(LayerNorm(x))) */
 Tensor *nn_add_and_norm(const Forward *f, Sublayer *sublayer, void *module, Norm *norm, Tensor *x);
 Tensor *nn_norm(const Forward *f, Norm *norm, Tensor *x);
 
-/* 3.1: the stacks. The encoder reads the source, or in a language model the target, causally; the decoder the target
- * and f->memory. [rows, d_model] */
+/* 3.1: the stacks. The encoder reads the source; the decoder reads the target and f->memory. [rows, d_model] */
 Tensor *nn_encoder(const Forward *f);
 Tensor *nn_decoder(const Forward *f);
 
-/* The whole model up to the output projection: hidden states of the target's tokens, [rows, d_model].
- * nn_transformer sets f->memory. */
+/* The model up to the output projection: hidden states of the target's tokens, [rows, d_model]. nn_transformer sets
+ * f->memory. */
 Tensor *nn_transformer(Forward *f);
 Tensor *nn_language_model(const Forward *f);
 Tensor *nn_hidden(Forward *f);
 
-/* 3.4: scores of all tokens, [rows, vocab_size]. */
+/* 3.4: logits, [rows, vocab_size]. */
 Tensor *nn_logits(const Forward *f, Tensor *hidden);
 
-/* 5.4: mean cross-entropy with label smoothing of the targets, one for each row; those that are pad_id do not
- * count. The caller's targets must live as long as the tape's step. */
+/* 5.4: mean cross-entropy, with label smoothing, of the rows whose target is not pad_id. The caller's targets, [rows],
+ * must live until the tape is reset. */
 Tensor *nn_loss(const Forward *f, Tensor *hidden, const int32_t *targets);
 
 /* The prediction of one row: the loss of its target in nats, without label smoothing, and the likeliest token. */
@@ -142,19 +147,18 @@ typedef struct Prediction {
  * plans. */
 const Prediction *nn_predict(const Forward *f, Tensor *hidden, const int32_t *targets);
 
-/* A model of this description with starting weights drawn from the seed; `training` gives it gradients and
- * moments. NULL with the error if it cannot be had. Owned by the caller, for model_free; it must not be
- * copied. */
+/* A model with initial weights drawn from the seed; `training` adds gradients and moments. NULL with the error if the
+ * configuration is invalid or memory runs out. Owned by the caller, for model_free; it must not be copied. */
 Model *model_new(const ModelConfig *c, bool training, uint64_t seed, Error *e);
 void model_free(Model *m);
 
-/* The same model without memory: tensors with shapes alone, for a tape that plans. */
+/* The same model without memory: its tensors have shapes and no data, for a tape that plans. */
 Model *model_outline(const ModelConfig *c, bool training, Error *e);
 
-/* Gives an outline its memory; all weights are 0. */
+/* Allocates an outline's memory; all weights are 0. */
 bool model_allocate(Model *m, Error *e);
 
-/* Bytes of weights, with gradients and moments where it trains, and of constants. */
+/* Bytes of weights, gradients, moments and sinusoids. */
 size_t model_bytes(const Model *m);
 
 #endif

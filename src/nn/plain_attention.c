@@ -1,28 +1,28 @@
-/* 3.2.1 Scaled dot-product attention, as the paper writes it:
+/* 3.2.1 Scaled dot-product attention, in the paper's own steps:
  *
  *     Attention(Q, K, V) = softmax(Q Kᵀ / √d_k) V
  *
- * in every head of every sequence by itself. ops/attention.c computes the same in blocks, without ever holding the
- * whole matrix of weights. */
+ * for every head of every sequence. ops/attention.c computes the same in blocks, without holding the matrix of weights.
+ * A trace records these steps; `./train --attention plain` trains through them. */
 #include "autograd/op.h"
 #include "nn/trace.h"
 #include <math.h>
 
-/* Rows start … start + n - 1 of x, each head by itself: [rows, d_model] to [h, n, d_k]. */
+/* Rows [start, start + n) of x, split into heads: [rows, d_model] to [h, n, d_k]. */
 static Tensor *split_heads(Tape *t, Tensor *x, int heads, long start, long n) {
     long d_k = x->shape.size[1] / heads;
     Tensor *rows = tape_slice(t, x, 0, start, start + n);
     return tape_transpose(t, tape_reshape(t, rows, SHAPE(n, heads, d_k)), 0, 1);
 }
 
-/* The heads side by side again: [h, n, d_k] to [n, d_model]. */
+/* Concatenates the heads: [h, n, d_k] to [n, d_model]. */
 static Tensor *join_heads(Tape *t, Tensor *z) {
     long h = z->shape.size[0], n = z->shape.size[1], d_k = z->shape.size[2];
     return tape_reshape(t, tape_transpose(t, z, 0, 1), SHAPE(n, h * d_k));
 }
 
-/* 3.2.3: "masking out (setting to −∞) all values in the input of the softmax which correspond to illegal
- * connections": to keys behind the query. */
+/* 3.2.3: "masking out (setting to −∞) all values in the input of the softmax which correspond to illegal connections":
+ * to keys later than the query. */
 static Tensor *hide_later(Tape *t, Tensor *scores) {
     long n = scores->shape.size[1], m = scores->shape.size[2];
     uint8_t *hidden = node_record(scores->maker, (size_t)(n * m));
@@ -34,9 +34,9 @@ static Tensor *hide_later(Tape *t, Tensor *scores) {
 /* Σ_c w_c tanh(q_ic + k_jc): [h, n, m]. Bahdanau et al., arXiv:1409.0473. */
 static Tensor *additive_scores(Tape *t, Tensor *q, Tensor *k, Tensor *w) {
     long h = q->shape.size[0], n = q->shape.size[1], m = k->shape.size[1], d_k = q->shape.size[2];
-    Tensor *each = tape_reshape(t, tape_contiguous(t, q), SHAPE(h, n, 1, d_k));
-    Tensor *other = tape_reshape(t, tape_contiguous(t, k), SHAPE(h, 1, m, d_k));
-    Tensor *u = tape_tanh(t, tape_add(t, each, other));
+    q = tape_reshape(t, tape_contiguous(t, q), SHAPE(h, n, 1, d_k));
+    k = tape_reshape(t, tape_contiguous(t, k), SHAPE(h, 1, m, d_k));
+    Tensor *u = tape_tanh(t, tape_add(t, q, k));
     Tensor *scores = tape_sum(t, tape_mul(t, u, tape_reshape(t, w, SHAPE(h, 1, 1, d_k))), -1);
     return tape_reshape(t, scores, SHAPE(h, n, m));
 }
@@ -53,17 +53,36 @@ static AttentionSteps attend(Tape *t, Tensor *q, Tensor *k, Tensor *v, Tensor *w
     return s;
 }
 
+/* The outputs of all sequences, one after another. Joins MAX_INPUTS at a time, so that each is copied few times. */
+static Tensor *join_sequences(Tape *t, Tensor **z, long count) {
+    for (long joined; count > 1; count = joined) {
+        joined = 0;
+        for (long first = 0; first < count; first += MAX_INPUTS) {
+            long parts = count - first < MAX_INPUTS ? count - first : MAX_INPUTS;
+            z[joined++] = tape_concat(t, 0, (int)parts, z + first);
+        }
+    }
+    return z[0];
+}
+
+/* values[s]. On a tape that plans, a batch has no such arrays, and sequences of equal length. */
+static long at(const int32_t *values, long s, long planned) {
+    return values ? values[s] : planned;
+}
+
 Tensor *nn_plain_attention(Tape *t, Tensor *q, Tensor *k, Tensor *v, Tensor *w, int heads,
                            const Sequences *queries, const Sequences *keys, bool causal,
                            AttentionSteps *steps) {
-    Tensor *all = NULL;
+    Tensor **z = NULL;
     for (long s = 0; s < queries->count; s++) {
-        long first = keys->start[s], m = keys->length[s]; /* keys that are padding are cut away */
+        long n = at(queries->rows, s, queries->longest), m = at(keys->length, s, keys->longest);
+        long first = at(queries->start, s, s * n), first_key = at(keys->start, s, s * m);
         AttentionSteps found =
-            attend(t, split_heads(t, q, heads, queries->start[s], queries->rows[s]),
-                   split_heads(t, k, heads, first, m), split_heads(t, v, heads, first, m), w, causal);
-        all = all ? tape_concat(t, 0, 2, (Tensor *[]){all, found.concatenation}) : found.concatenation;
+            attend(t, split_heads(t, q, heads, first, n), split_heads(t, k, heads, first_key, m),
+                   split_heads(t, v, heads, first_key, m), w, causal);
+        if (!z) z = node_record(found.concatenation->maker, (size_t)queries->count * sizeof(Tensor *));
+        z[s] = found.concatenation;
         if (steps) steps[s] = found;
     }
-    return all;
+    return join_sequences(t, z, queries->count);
 }

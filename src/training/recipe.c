@@ -53,7 +53,7 @@ static const Choice choices[] = {
     {"norm", NULL, "post|pre", "where the layer norms stand", AT(CHOICE, norm), "post", "pre"},
     {"positions", NULL, "sinusoidal|learned", "positional encoding", AT(CHOICE, positions), "sinusoidal",
      "learned"},
-    {"attention", NULL, "dot|additive", "how a query and a key are scored", AT(CHOICE, attention),
+    {"attention", NULL, "dot|additive|plain", "score of query and key; plain: dot, step by step", AT(CHOICE, attention),
      BOTH("dot")},
     {"activation", NULL, "relu|gelu", "of the feed-forward layers", AT(CHOICE, activation), "relu", "gelu"},
     {"output", NULL, "tied|untied", "output matrix: the embedding's, or its own", AT(CHOICE, untied),

@@ -486,6 +486,78 @@ static void gradient_other_choices(void) {
 #define NUMERIC_TESTS
 #endif
 
+/* ---- Plain attention ---- */
+
+/* Loss and gradients through the paper's own steps are those of the fused operation up to rounding; a file says dot. */
+static void check_plain(ModelConfig c) {
+    Model *m = new_model(c, 9);
+    PaddedBatch *b = random_batch(&c, 20, 5, 9, 9);
+    Pass p = pass_new(m, b);
+    long size = m->parameters.size;
+    double *want = calloc((size_t)size, sizeof *want);
+    for (TokenLayout layout = TOKENS_PACKED; want && layout <= TOKENS_PADDED; layout++) {
+        m->config.attention = ATTENTION_DOT;
+        pass_run(&p, layout);
+        double loss = (double)p.loss;
+        for (long i = 0; i < size; i++) want[i] = (double)m->parameters.grad[i];
+        m->config.attention = ATTENTION_PLAIN;
+        pass_run(&p, layout);
+        CHECK_NEAR((double)p.loss, loss, 16 * (double)REAL_EPSILON * loss);
+        double error = relative_error(m->parameters.grad, want, size);
+        CHECK(error < 256 * (double)REAL_EPSILON, "%s: gradients differ by %.3g", layouts[layout], error);
+    }
+    const char *name = "";
+    char value[CONFIG_TEXT] = "";
+    for (int i = 0; strcmp(name, "attention") != 0 && config_field(&m->config, i, &name, value); i++)
+        continue;
+    CHECK(strcmp(value, "dot") == 0, "%s", value);
+    free(want);
+    pass_free(&p);
+    batch_padded_free(b);
+    model_free(m);
+}
+
+static void plain_attention_is_the_fused_one(void) {
+    check_plain(small_seq2seq());
+    check_plain(small_language_model());
+}
+
+/* ---- Sublayers ---- */
+
+static real product(const real *w, const real *x, long n) {
+    real sum = 0;
+    for (long i = 0; i < n; i++) sum += w[i] * x[i];
+    return sum;
+}
+
+/* A sublayer alone is its formula: FFN(x) = max(0, x W_1 + b_1) W_2 + b_2, without residual, dropout and norm. */
+static void a_sublayer_is_its_formula(void) {
+    enum { ROWS = 3, D = 8, D_FF = 16 };
+    Model *m = new_model(small_seq2seq(), 10);
+    m->dropout = 0.5;
+    FeedForward *w = &m->encoder[0].feed_forward;
+    real x[ROWS * D];
+    for (int i = 0; i < ROWS * D; i++) x[i] = (real)(i % 7) - 3;
+    for (int j = 0; j < D_FF; j++) w->in.bias.data[j] = (real)j / 8 - 1;
+    for (int j = 0; j < D; j++) w->out.bias.data[j] = (real)j;
+    Tape *t = tape_new();
+    t->training = true;
+    Tensor *y = nn_feed_forward(&(Forward){t, m}, w, tape_leaf(t, SHAPE(ROWS, D), x, NULL));
+    for (int i = 0; i < ROWS; i++) {
+        real inner[D_FF];
+        for (int j = 0; j < D_FF; j++) {
+            real z = product(w->in.weight.data + j * D, x + i * D, D) + w->in.bias.data[j];
+            inner[j] = z > 0 ? z : 0;
+        }
+        for (int j = 0; j < D; j++) {
+            real want = product(w->out.weight.data + j * D_FF, inner, D_FF) + w->out.bias.data[j];
+            CHECK_NEAR(y->data[i * D + j], want, 64 * (double)REAL_EPSILON * 10);
+        }
+    }
+    tape_free(t);
+    model_free(m);
+}
+
 /* ---- Predictions ---- */
 
 /* Made block by block, they are those of all logits, bit by bit. 5 x 40 rows are four blocks. */
@@ -514,7 +586,9 @@ static void predictions_are_those_of_all_logits(void) {
     model_free(m);
 }
 
-TEST_MAIN({"predictions are those of all logits", predictions_are_those_of_all_logits},
+TEST_MAIN({"plain attention is the fused one", plain_attention_is_the_fused_one},
+          {"a sublayer is its formula", a_sublayer_is_its_formula},
+          {"predictions are those of all logits", predictions_are_those_of_all_logits},
           {"seq2seq agrees with PyTorch", golden_seq2seq},
           {"seq2seq with pre-norm agrees with PyTorch", golden_seq2seq_prenorm},
           {"seq2seq with additive attention agrees with PyTorch", golden_seq2seq_additive},

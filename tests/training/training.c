@@ -504,6 +504,10 @@ static void training_learns_with_additive_attention(void) {
     learns_with(ATTENTION_ADDITIVE);
 }
 
+static void training_learns_with_plain_attention(void) {
+    learns_with(ATTENTION_PLAIN);
+}
+
 /* As is a gradient: the update fails, and changes nothing. */
 static void non_finite_update(void) {
     static const double bad[] = {NAN, INFINITY};
@@ -558,4 +562,5 @@ TEST_MAIN({"a model without gradients is not trained", no_gradients_to_train_by}
           {"an update that is not finite changes nothing", non_finite_update},
           {"evaluation is a mean over tokens", evaluation_is_a_mean_over_tokens},
           {"training learns", training_learns},
-          {"training learns with additive attention", training_learns_with_additive_attention})
+          {"training learns with additive attention", training_learns_with_additive_attention},
+          {"training learns with plain attention", training_learns_with_plain_attention})
