@@ -13,7 +13,7 @@
  *     config_ model_ parameters_ nn_ tokens_   the Transformer
  *     task_ batch_ optim_ schedule_ trainer_   training
  *     decode_ tokenizer_                   text and answers
- *     array_ npy_ safetensors_             files
+ *     array_ safetensors_                  files
  *
  * A function that can fail through no fault of its caller takes an Error, fills it in and returns false or NULL. A
  * programmer's mistake prints one line and ends the process, unless the caller has set a handler: error_on_fatal. */
@@ -29,7 +29,6 @@ extern "C" {
 #include "check/gradcheck/gradcheck.h"
 #include "check/gradcheck/gradcheck_text.h"
 #include "decoding/decode.h"
-#include "formats/npy.h"
 #include "formats/safetensors.h"
 #include "nn/model_file.h"
 #include "nn/nn.h"
@@ -148,8 +147,6 @@ size_t tokenizer_decode(const Tokenizer *k, const int32_t *ids, long count, char
 Array array_over(const char *name, Dtype d, Shape s, const void *bytes); /* an array to be written */
 void array_free(Array *a);
 bool array_to_real(const Array *a, real *out, Error *e);            /* its elements, whatever their type */
-bool npy_read(Array *a, const char *path, Error *e);                /* NumPy's .npy */
-bool npy_write(const Array *a, const char *path, Error *e);
 bool safetensors_read(Safetensors *s, const char *path, Error *e);  /* named arrays and strings */
 void safetensors_free(Safetensors *s);
 const Array *safetensors_find(const Safetensors *s, const char *name); /* NULL: there is none */

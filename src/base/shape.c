@@ -20,7 +20,6 @@ long shape_count(Shape s) {
 bool shape_fits(int rank, const long *size, size_t element_size, long *count) {
     long n = 1;
     bool zero = false;
-    if (rank < 0 || rank > MAX_RANK) return false;
     for (int i = 0; i < rank; i++) {
         if (size[i] < 0) return false;
         zero |= size[i] == 0;

@@ -27,8 +27,8 @@ typedef struct Shape {
  * outside are checked with shape_fits before a shape is made of them. */
 long shape_count(Shape s);
 
-/* True if rank is in [0, MAX_RANK], no size is negative, and the element count times element_size fits in a long; then
- * *count is the element count. */
+/* True if no size is negative and the element count times element_size fits in a long; then *count is the element
+ * count. Files have arrays of more than MAX_RANK axes. */
 bool shape_fits(int rank, const long *size, size_t element_size, long *count);
 
 /* Inline: a call would copy the shapes, which costs more than the work. */

@@ -33,9 +33,9 @@ const char *dtype_name(Dtype d) {
 
 Array array_over(const char *name, Dtype d, Shape s, const void *bytes) {
     Array a = {.name = name, .dtype = d, .rank = s.rank, .bytes = bytes};
-    for (int i = 0; i < s.rank; i++) a.size[i] = s.size[i];
-    if (!shape_fits(a.rank, a.size, dtype_size(d), &a.count))
+    if (s.rank < 0 || s.rank > MAX_RANK || !shape_fits(s.rank, s.size, dtype_size(d), &a.count))
         error_bug("array_over: %s %s", name, shape_text(s));
+    for (int i = 0; i < s.rank; i++) a.size[i] = s.size[i];
     return a;
 }
 

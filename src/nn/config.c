@@ -42,23 +42,21 @@ ModelConfig config_language_model(int vocab_size, int max_length) {
                          .pad_id = NO_PAD};
 }
 
-/* Bounds far beyond any machine, within which no size computed of them overflows. */
-enum { MOST_LAYERS = 1000, MOST_WIDTH = 1 << 20, MOST_TOKENS = 1 << 24 };
-
 static bool in_range(const char *name, int value, int most, Status status, Error *e) {
     return (value >= 1 && value <= most) ||
            error_set(e, status, "%s: found %d, need 1 to %d", name, value, most);
 }
 
 bool config_check(const ModelConfig *c, Status status, Error *e) {
-    if (!in_range("d_model", c->d_model, MOST_WIDTH, status, e) ||
-        !in_range("d_ff", c->d_ff, MOST_WIDTH, status, e) ||
-        !in_range("heads", c->heads, MOST_WIDTH, status, e) ||
-        !in_range("vocab_size", c->vocab_size, MOST_TOKENS, status, e) ||
-        !in_range("max_length", c->max_length, MOST_TOKENS, status, e) ||
-        !in_range("encoder_layers", c->encoder_layers, MOST_LAYERS, status, e))
+    if (!in_range("d_model", c->d_model, CONFIG_MOST_WIDTH, status, e) ||
+        !in_range("d_ff", c->d_ff, CONFIG_MOST_WIDTH, status, e) ||
+        !in_range("heads", c->heads, CONFIG_MOST_WIDTH, status, e) ||
+        !in_range("vocab_size", c->vocab_size, CONFIG_MOST_TOKENS, status, e) ||
+        !in_range("max_length", c->max_length, CONFIG_MOST_TOKENS, status, e) ||
+        !in_range("encoder_layers", c->encoder_layers, CONFIG_MOST_LAYERS, status, e))
         return false;
-    if (c->kind == KIND_SEQ2SEQ && !in_range("decoder_layers", c->decoder_layers, MOST_LAYERS, status, e))
+    if (c->kind == KIND_SEQ2SEQ &&
+        !in_range("decoder_layers", c->decoder_layers, CONFIG_MOST_LAYERS, status, e))
         return false;
     if (c->kind == KIND_LM && c->decoder_layers != 0)
         return error_set(e, status, "decoder_layers: found %d, need 0 in a language model",

@@ -15,6 +15,13 @@ typedef enum AttentionKind { ATTENTION_DOT, ATTENTION_ADDITIVE, ATTENTION_PLAIN 
 
 enum { NO_PAD = -1 };
 
+/* Limits of a model's sizes, beyond any machine. No product of them that is computed overflows. */
+#define CONFIG_MOST_LAYERS    1000
+#define CONFIG_MOST_WIDTH     1048576
+#define CONFIG_MOST_TOKENS    16777216
+#define CONFIG_RANGE(most)    CONFIG_RANGE_OF(most) /* "[1,1000]", as options write it */
+#define CONFIG_RANGE_OF(most) "[1," #most "]"
+
 /* Symbols as in the paper: N layers, width d_model, h heads, feed-forward width d_ff. */
 typedef struct ModelConfig {
     ModelKind kind;

@@ -45,16 +45,18 @@ static const Choice choices[] = {
     {"held-out", "N", "[1,10000]", "copy, reverse, sort: sequences to judge by", AT(INTEGER, data.held_out),
      BOTH("1000"), .heeds = SEQUENCES},
     {"Model"},
-    {"layers", "N", "[1,1000]", "N, of the encoder and of the decoder", AT(INTEGER, layers), "2", "4"},
-    {"heads", "N", "[1,1048576]", "h, attention heads", AT(INTEGER, heads), BOTH("4")},
-    {"d-model", "N", "[1,1048576]", "width of the model", AT(INTEGER, d_model), BOTH("128")},
-    {"d-ff", "N", "[1,1048576]", "width of the feed-forward layers", AT(INTEGER, d_ff),
+    {"layers", "N", CONFIG_RANGE(CONFIG_MOST_LAYERS), "N, of the encoder and of the decoder",
+     AT(INTEGER, layers), "2", "4"},
+    {"heads", "N", CONFIG_RANGE(CONFIG_MOST_WIDTH), "h, attention heads", AT(INTEGER, heads), BOTH("4")},
+    {"d-model", "N", CONFIG_RANGE(CONFIG_MOST_WIDTH), "width of the model", AT(INTEGER, d_model),
+     BOTH("128")},
+    {"d-ff", "N", CONFIG_RANGE(CONFIG_MOST_WIDTH), "width of the feed-forward layers", AT(INTEGER, d_ff),
      .computed = "4 d-model"},
     {"norm", NULL, "post|pre", "where the layer norms stand", AT(CHOICE, norm), "post", "pre"},
     {"positions", NULL, "sinusoidal|learned", "positional encoding", AT(CHOICE, positions), "sinusoidal",
      "learned"},
-    {"attention", NULL, "dot|additive|plain", "score of query and key; plain: dot, step by step", AT(CHOICE, attention),
-     BOTH("dot")},
+    {"attention", NULL, "dot|additive|plain", "score of query and key; plain: dot, step by step",
+     AT(CHOICE, attention), BOTH("dot")},
     {"activation", NULL, "relu|gelu", "of the feed-forward layers", AT(CHOICE, activation), "relu", "gelu"},
     {"output", NULL, "tied|untied", "output matrix: the embedding's, or its own", AT(CHOICE, untied),
      BOTH("tied")},
@@ -353,7 +355,6 @@ static void fill_in(Recipe *r) {
 
 /* A choice without effect, or against another, is a mistake of whoever made it. */
 static bool check(const Recipe *r, Error *e) {
-    enum { MOST_WIDTH = 1 << 20 };
     const char *found, *need;
     for (int i = 0; i < ROWS; i++)
         if (r->given[i] && unheeded(r, choices[i].heeds, &found, &need))
@@ -365,9 +366,9 @@ static bool check(const Recipe *r, Error *e) {
     if (r->min_lr > r->lr)
         return error_set(e, STATUS_USAGE, "--min-lr: found %g, need at most the %g of --lr", r->min_lr,
                          r->lr);
-    if (r->d_ff > MOST_WIDTH) /* computed: as a choice it would not be in its range */
+    if (r->d_ff > CONFIG_MOST_WIDTH) /* computed: as a choice it would not be in its range */
         return error_set(e, STATUS_USAGE, "--d-model: found %ld, need at most %d, or a --d-ff of its own",
-                         r->d_model, MOST_WIDTH / 4);
+                         r->d_model, CONFIG_MOST_WIDTH / 4);
     return true;
 }
 

@@ -2,9 +2,9 @@
  * STATUS_NO_MEMORY, frees what it had, and leaves the file that was there; or it does without, and is right. */
 #include "base/file.h"
 #include "check/grading/gradcheck_report.h"
+#include "check/npy.h"
 #include "failing_memory.h"
 #include "folder.h"
-#include "formats/npy.h"
 #include "formats/safetensors.h"
 
 static int turn; /* which call of a job this is: what the writing ones write */

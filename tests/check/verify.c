@@ -2,7 +2,7 @@
 #include "check/grading/case_files.h"
 #include "child.h"
 #include "formats/json.h"
-#include "formats/npy.h"
+#include "check/npy.h"
 
 /* Proofs are for double: its program judges the files that either precision computes. */
 #define GRADCHECK "../double/gradcheck"

@@ -6,8 +6,8 @@
 
 #include "base/utf8.h"
 #include "check/grading/batch_file.h"
+#include "check/npy.h"
 #include "formats/json.h"
-#include "formats/npy.h"
 #include "formats/safetensors.h"
 #include "nn/model_file.h"
 #include "promises.h"

@@ -7,8 +7,8 @@
  * written as JSON strings. */
 #include "base/crc32.h"
 #include "base/random.h"
+#include "check/npy.h"
 #include "formats/json.h"
-#include "formats/npy.h"
 #include "formats/safetensors.h"
 #include <stdlib.h>
 #include <string.h>

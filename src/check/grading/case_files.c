@@ -2,8 +2,8 @@
 #include "base/directory.h"
 #include "base/file.h"
 #include "base/utf8.h"
+#include "check/npy.h"
 #include "formats/json.h"
-#include "formats/npy.h"
 #include <stdlib.h>
 #include <string.h>
 

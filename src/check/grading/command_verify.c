@@ -15,8 +15,8 @@
 #include "check/grading/case_reference.h"
 #include "check/grading/commands.h"
 #include "check/grading/gradcheck_show.h"
+#include "check/npy.h"
 #include "formats/json.h"
-#include "formats/npy.h"
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>

@@ -1,6 +1,6 @@
 /* NumPy's .npy files: one array of numbers each. */
-#ifndef FORMATS_NPY_H
-#define FORMATS_NPY_H
+#ifndef CHECK_NPY_H
+#define CHECK_NPY_H
 
 #include "formats/array.h"
 

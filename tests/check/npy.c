@@ -1,6 +1,6 @@
 /* .npy files: NumPy's own are read and written exactly; everything else is refused with what is wrong with
  * it. */
-#include "formats/npy.h"
+#include "check/npy.h"
 #include "base/file.h"
 #include "expect_bug.h"
 #include "folder.h"

@@ -6,7 +6,7 @@
  *
  * The header is a literal of Python's. NumPy itself lets pass what Python reads: negative sizes, True for a
  * size, bytes behind the last element. Here it is the three keys and their values and nothing else. */
-#include "formats/npy.h"
+#include "check/npy.h"
 #include "base/file.h"
 #include "base/utf8.h"
 #include "formats/bytes.h"
