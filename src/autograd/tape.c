@@ -1,23 +1,25 @@
-/* Recording and walking backward: the whole idea of reverse-mode automatic differentiation.
+/* Reverse-mode automatic differentiation.
  *
- * An operation that runs is written down as a node: which it was, of which inputs, with which output. From a scalar L,
- * backward visits the nodes in reverse order. When it comes to y = f(x), everything that read y has been visited, so
- * that y's gradient dL/dy is complete; the node's backward adds Jᵀ dL/dy, J = ∂y/∂x, to x's gradient: the chain rule. */
+ * Each operation y = f(x) that runs adds a node to the tape: the operation, its inputs, its output. Backward starts with
+ * the gradient of the last output and visits the nodes in reverse order. All nodes that read y come before y's own, so
+ * when backward visits y = f(x) the gradient dL/dy is complete. The node's backward then adds Jᵀ dL/dy, with J = ∂y/∂x, to
+ * the gradient of x: the chain rule. */
 #include "autograd/tape_arrays.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include <string.h>
 
-/* A tensor of another tape would get no gradient, and one of this tape before its reset is gone. */
-static bool belongs(const Tape *t, const Tensor *x) {
-    return x->epoch == 0 || x->epoch == t->epoch;
+/* ---- Recording ---- */
+
+static bool is_foreign(const Tape *t, const Tensor *x) {
+    return x->epoch != 0 && x->epoch != t->epoch;
 }
 #define FOREIGN "is of another tape, or of this one before it was reset"
 
 static Node *new_node(Tape *t, const Op *op, int inputs, Tensor *const in[]) {
     if (inputs > MAX_INPUTS) error_bug("%s: %d inputs, want at most %d", op->name, inputs, MAX_INPUTS);
     for (int i = 0; i < inputs; i++)
-        if (in[i] && !belongs(t, in[i])) error_bug("%s: argument %d %s", op->name, i + 1, FOREIGN);
+        if (in[i] && is_foreign(t, in[i])) error_bug("%s: argument %d " FOREIGN, op->name, i + 1);
     Node *n = arena_alloc(t->records, sizeof *n);
     n->op = op;
     n->tape = t;
@@ -30,7 +32,6 @@ static Node *new_node(Tape *t, const Op *op, int inputs, Tensor *const in[]) {
     return n;
 }
 
-/* The output wants a gradient if an input does and the tape records for backward. */
 static void set_output(Node *n, Tensor *out) {
     n->out = out;
     out->maker = n;
@@ -52,7 +53,7 @@ Node *tape_view(Tape *t, const Op *op, Tensor *in, Shape out, const long *stride
     return n;
 }
 
-/* Runs one direction of a node, with its scratch memory, under the observer's eyes if there is one. */
+/* Runs forward or backward of a node, with its scratch memory. */
 static void run(Node *n, bool backward) {
     Tape *t = n->tape;
     void (*direction)(Node *) = backward ? n->op->backward : n->op->forward;
@@ -73,31 +74,20 @@ Tensor *tape_record(Node *n) {
     return n->out;
 }
 
+/* ---- Backward ---- */
+
 static bool passed_twice(const Node *n, int i) {
     for (int j = 0; j < n->inputs; j++)
         if (j != i && n->in[j] == n->in[i]) return true;
     return false;
 }
 
-/* The input that may take over the output's gradient as its own, or NULL: see Op.passes. */
-static Tensor *heir(const Node *n) {
-    int i = n->op->passes - 1;
-    if (i < 0 || n->tape->keep || !n->grad.bytes) return NULL;
-    Tensor *x = n->in[i];
-    return x && x->grad_state == GRAD_AWAITED && !passed_twice(n, i) ? x : NULL;
-}
-
-static void bequeath(Node *n, Tensor *heir) {
-    heir->grad = n->out->grad, heir->grad_state = GRAD_SUM;
-    heir->maker->grad = n->grad;
-    n->grad = (TapeBlock){0};
-}
-
-/* Gives every input that wants a gradient memory for it, and zero-fills what backward will add to. */
-static void prepare_input_gradients(Node *n, const Tensor *heir) {
+/* Allocates the gradients of the inputs, and fills with zeros those that backward would otherwise add to before anything
+ * is in them. */
+static void prepare_input_gradients(Node *n) {
     for (int i = 0; i < n->inputs; i++) {
         Tensor *x = n->in[i];
-        if (!x || !tensor_wants_grad(x) || x == heir) continue;
+        if (!x || !tensor_wants_grad(x)) continue;
         long count = shape_count(x->shape);
         if (x->grad_state == GRAD_AWAITED) {
             x->grad = tape_array(n->tape, count, &x->maker->grad);
@@ -110,16 +100,13 @@ static void prepare_input_gradients(Node *n, const Tensor *heir) {
     }
 }
 
-/* Backward of one node: its inputs' gradients get their sums, and its own memory is free. */
 static void backward_node(Node *n) {
     if (n->out->grad_state >= GRAD_FRESH) {
         if (!n->op->backward) error_bug("%s: has no backward, but its output needs a gradient", n->op->name);
-        Tensor *x = heir(n);
-        prepare_input_gradients(n, x);
+        prepare_input_gradients(n);
         run(n, true);
         for (int i = 0; i < n->inputs; i++)
             if (n->in[i] && n->in[i]->grad_state == GRAD_FRESH) n->in[i]->grad_state = GRAD_SUM;
-        if (x) bequeath(n, x);
     }
     if (n->tape->keep) return;
     tape_give_back(n->tape, &n->grad);
@@ -127,7 +114,7 @@ static void backward_node(Node *n) {
 }
 
 void tape_backward_from(Tape *t, Tensor *y, const real *dy) {
-    if (!belongs(t, y)) error_bug("backward: the output " FOREIGN);
+    if (is_foreign(t, y)) error_bug("backward: the output " FOREIGN);
     if (!tensor_wants_grad(y)) error_bug("backward: the output depends on nothing that needs a gradient");
     if (!y->maker) error_bug("backward: the output is a leaf");
     if (t->spent && !t->keep) error_bug("backward: it has run already, want tape_reset before it runs again");

@@ -1,18 +1,16 @@
-/* The tape: records operations as they run, then runs backward through them in reverse order.
+/* The tape records each operation as it runs. Backward visits the records in reverse order and applies the chain rule.
  *
  *     Tape *t = tape_new();
- *     Tensor *y = tape_softmax(t, tape_matmul(t, x, w), -1);  operations run at once and are recorded
- *     tape_backward(t, tape_sum(t, y, ALL_AXES));             gradients accumulate in x->grad, w->grad
- *     tape_reset(t);                                          everything the tape made is gone
+ *     Tensor *y = tape_softmax(t, tape_matmul(t, x, w), -1);  runs two operations and records them
+ *     tape_backward(t, tape_sum(t, y, ALL_AXES));             adds to x->grad and w->grad
+ *     tape_reset(t);                                          forgets all that the tape made
  *
- * Memory. Every array that an operation makes lives on the tape's arena. Backward walks the nodes in reverse,
- * so when a node's backward has run nobody needs its output, the output's gradient or what it saved, and
- * their memory is used again for gradients still to come: intermediate values and gradients are gone after
- * backward, unless `keep` is set. Scalars and leaves stay. The second step with the same shapes makes no
- * allocation at all.
+ * Memory. The tape owns every array that an operation makes. Once backward has visited a node, nothing needs its output,
+ * the output's gradient or what it saved: their memory is reused for the gradients that follow. So intermediate
+ * values and gradients are gone after backward, unless `keep` is set. Scalars and leaves stay. From its second step on, a
+ * tape whose steps have the same shapes allocates nothing.
  *
- * Errors. When memory runs out the tape turns to planning (operations are recorded, nothing is computed) and
- * remembers why: see tape_failed. */
+ * Errors. When memory runs out, the tape goes on with shapes alone, computes nothing, and tape_failed says why. */
 #ifndef AUTOGRAD_TAPE_H
 #define AUTOGRAD_TAPE_H
 
@@ -20,77 +18,99 @@
 #include "base/error.h"
 #include <stdint.h>
 
-typedef struct Tape {
-    /* Set by the user, between two resets. */
-    bool training; /* dropout drops */
-    bool no_grad;  /* record nothing for backward: evaluation and decoding */
-    bool keep;     /* intermediate values and gradients survive backward: for looking at them */
-    /* Arrays lie between NaNs and are NaN until they are written: what reads beside them, or before they are written,
-     * shows; see tape_guards_hold. */
-    bool guard;
-    uint64_t seed; /* of dropout */
-    uint64_t
-        step; /* of training: with seed and the operation's place on the tape it fixes every random draw */
-    const char *recorder; /* the function that records what comes, for each operation; NULL: not said */
+enum { MAX_INPUTS = 8 };
 
-    struct TapeMemory *memory; /* arrays: freed by liveness in backward */
+/* A block of the tape's memory; 0 bytes: none. */
+typedef struct TapeBlock {
+    size_t offset, bytes;
+    struct TapeBlock *next;
+} TapeBlock;
+
+/* One run of an operation. */
+typedef struct Node {
+    const struct Op *op;
+    struct Tape *tape;
+    struct Node *previous; /* recorded before this one */
+    long index;            /* position on the tape, from 0 */
+    const char *recorder;  /* tape->recorder at that time */
+    int inputs;
+    Tensor *in[MAX_INPUTS]; /* NULL: an optional input is absent */
+    Tensor *out;
+    void *attr;    /* the operation's own record: its axis, its scale, what it saved for backward */
+    real *scratch; /* while forward or backward runs: see Op.scratch */
+
+    TapeBlock *arrays; /* output and saved arrays: free once backward has visited the node */
+    TapeBlock grad;    /* the output's gradient */
+} Node;
+
+typedef struct Tape {
+    /* Options of the caller. */
+    bool training; /* dropout drops */
+    bool no_grad;  /* no tensor made from here on needs a gradient: evaluation, decoding */
+    bool keep;     /* intermediate values and gradients survive backward */
+    bool guard;    /* arrays hold NaN until written, and lie between NaNs: see tape_guards_hold */
+    uint64_t seed; /* of dropout */
+    uint64_t step; /* of training; seed, step and a node's index determine every random number */
+    const char
+        *recorder; /* name of the function that records from here on, for explanations; NULL: unknown */
+
+    struct TapeMemory *memory; /* arrays */
     struct Arena *records;     /* nodes, tensors, attributes, scalars: live until reset */
-    struct Node *last;         /* the newest node; each knows the one before it */
+    Node *last;                /* the newest node; `previous` leads to the others */
     long nodes;
-    uint64_t epoch; /* another one after each reset, and on each tape: tensors made in another cannot be used */
-    bool spent;    /* backward has run */
-    bool planning; /* shapes and memory only, no data: tape_plan, or memory ran out */
+    uint64_t epoch; /* differs between tapes and between resets; a tensor belongs to the epoch that made it */
+    bool spent;     /* backward has run */
+    bool planning;  /* shapes without data: tape_plan was called, or memory ran out */
     Error error;
 
-    /* Called, where set, after each forward and each backward of an operation: for profiles. */
-    void (*observer)(void *context, const struct Node *n, bool backward, double seconds);
+    /* If set, called after each run of forward and of backward: ./bench profile. */
+    void (*observer)(void *context, const Node *n, bool backward, double seconds);
     void *observer_context;
 } Tape;
 
-/* A new, empty tape. Ends with a bug only if not even its own record can be allocated. */
+/* An empty tape, to be freed with tape_free. No memory for it is fatal: error_no_memory. */
 Tape *tape_new(void);
 void tape_free(Tape *t);
 
-/* Forgets all nodes. Every tensor made on the tape is dead from here on. Memory is kept for the next step. */
+/* Forgets all nodes and tensors of the tape. A later use of such a tensor is a bug. Keeps memory for the next step. */
 void tape_reset(Tape *t);
 
-/* Takes `bytes` of memory for arrays now, so that steps within it allocate nothing and fault in no page. False: it is
- * not to be had. */
+/* Resets the tape and allocates `bytes` for arrays, so that steps within this size allocate nothing and cause no page
+ * fault. False: no memory. */
 bool tape_reserve(Tape *t, size_t bytes, Error *e);
 
-/* Turns the tape to planning until it is reset: operations and backward run over shapes alone, and tape_peak
- * says what the same calls would need. */
+/* Resets the tape and turns it to planning until the next reset: operations and backward compute shapes alone, and
+ * tape_peak tells how much memory the same calls would need. */
 void tape_plan(Tape *t);
 
-/* With `guard`: whether the memory beside x's data and gradient, made on the tape and kept, is still NaN. */
+/* With `guard` and `keep`: whether the memory beside x's data and gradient is still NaN, as if nothing wrote there. */
 bool tape_guards_hold(const Tensor *x);
 
-/* Most bytes of arrays in use at once since the tape was made or tape_forget_peak was called. */
+/* The largest number of bytes of arrays in use at once, since tape_new or tape_forget_peak. */
 size_t tape_peak(const Tape *t);
 void tape_forget_peak(Tape *t);
 
-/* Bytes of arrays in use now: after forward, what is kept for backward. */
+/* Bytes of arrays in use now. After forward: what is kept for backward. */
 size_t tape_in_use(const Tape *t);
 
-/* True if memory ran out since the last reset; then e says so. */
+/* True, with the reason in e, if memory has run out since the last reset. */
 bool tape_failed(const Tape *t, Error *e);
 
-/* A leaf over the caller's memory, contiguous; data and grad (NULL: no gradient wanted) stay the caller's and
- * must outlive the tape's step. Gradients are added to what grad holds. */
+/* A leaf over the caller's memory, contiguous; grad NULL: a constant. Both arrays must outlive the step. Backward adds to
+ * grad. */
 Tensor *tape_leaf(Tape *t, Shape s, real *data, real *grad);
 
-/* A constant of the tape's own, zero-filled, to be written by the caller at once; no gradient. */
+/* A constant of zeros in the tape's memory, for the caller to fill at once. */
 Tensor *tape_constant(Tape *t, Shape s);
 
-/* Runs backward from a scalar, seeding its gradient with 1. Once between two resets, as the values on the way
- * are gone afterwards; with `keep` it may run again, and adds to the leaves once more. */
+/* Adds ∂loss/∂x to the gradient of every leaf x; loss has one element. Runs once between two resets, because it frees
+ * what it needs; with `keep` it may run again, and adds again. */
 void tape_backward(Tape *t, Tensor *loss);
 
-/* Runs backward from y with the upstream gradient dy, contiguous in y's shape. */
+/* Adds Σ_i dy_i ∂y_i/∂x instead, with dy contiguous in y's shape. */
 void tape_backward_from(Tape *t, Tensor *y, const real *dy);
 
-/* The first recorded operation whose output holds a number that is not finite, or NULL: for finding where a
- * NaN came from, after forward and before backward. */
-const struct Node *tape_first_non_finite(const Tape *t);
+/* The first node whose output holds an infinity or a NaN, or NULL. To be called before backward. */
+const Node *tape_first_non_finite(const Tape *t);
 
 #endif

@@ -4,30 +4,29 @@
 #include <math.h>
 #include <string.h>
 
-/* Arrays up to this size lie with the records and live until reset: so a loss can be read after backward. */
-enum { SMALL_ARRAY = 64 };
-
-enum { GUARD = 16 }; /* reals on either side of a guarded array: whole cache lines */
+enum {
+    SMALL_ARRAY = 64, /* bytes; larger arrays are blocks of the tape's memory */
+    GUARD = 16,       /* reals of NaN on either side of an array of a tape with `guard` */
+};
 
 real *tape_take(Tape *t, long count, TapeBlock *block) {
     long guard = t->guard ? GUARD : 0;
     block->bytes = (size_t)(count + 2 * guard) * sizeof(real);
-    if (!tape_memory_take(t->memory, block->bytes, &block->at, &t->error)) {
+    if (!tape_memory_take(t->memory, block->bytes, &block->offset, &t->error)) {
         t->planning = t->memory->planning = true;
         block->bytes = 0;
         return NULL;
     }
-    real *memory = tape_memory_at(t->memory, block->at);
+    real *memory = tape_memory_at(t->memory, block->offset);
     for (long i = 0; guard && memory && i < count + 2 * guard; i++) memory[i] = NAN;
     return memory ? memory + guard : NULL;
 }
 
 void tape_give_back(Tape *t, const TapeBlock *block) {
-    if (block->bytes) tape_memory_give_back(t->memory, block->at, block->bytes);
+    if (block->bytes) tape_memory_give_back(t->memory, block->offset, block->bytes);
 }
 
 real *tape_array(Tape *t, long count, TapeBlock *block) {
-    /* Guarded arrays are all alike. */
     bool small = count * (long)sizeof(real) <= SMALL_ARRAY && !t->guard;
     if (!small) return tape_take(t, count, block);
     *block = (TapeBlock){0};
@@ -66,7 +65,7 @@ Tensor *tape_leaf(Tape *t, Shape s, real *data, real *grad) {
 
 Tensor *tape_constant(Tape *t, Shape s) {
     long count = shape_count(s);
-    TapeBlock block; /* a constant's memory is free at reset */
+    TapeBlock block; /* not kept: reset frees it */
     real *data = tape_array(t, count, &block);
     if (data) memset(data, 0, (size_t)count * sizeof(real));
     return tape_tensor(t, s, data);

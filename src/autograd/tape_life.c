@@ -1,4 +1,4 @@
-/* A tape's life: made, reset between steps, asked about its memory and its failures, freed. */
+/* A tape's life: made, reset between steps, freed; and what it tells about its memory and its failures. */
 #include "autograd/op.h"
 #include "autograd/tape_memory.h"
 #include "base/arena.h"

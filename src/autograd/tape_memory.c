@@ -15,11 +15,11 @@ static size_t end_of_regions(const TapeMemory *m) {
     return m->regions ? m->region[m->regions - 1].start + m->region[m->regions - 1].bytes : 0;
 }
 
-/* A block must not straddle two regions, whose addresses are far apart. */
-static bool starts_region(const TapeMemory *m, size_t at) {
-    if (m->planning) return at == 0;
+/* Holes are not joined across the start of a region: a block has adjacent addresses. */
+static bool starts_region(const TapeMemory *m, size_t offset) {
+    if (m->planning) return offset == 0;
     for (int i = 0; i < m->regions; i++)
-        if (m->region[i].start == at) return true;
+        if (m->region[i].start == offset) return true;
     return false;
 }
 
@@ -27,7 +27,7 @@ static bool add_region(TapeMemory *m, size_t bytes, Error *e) {
     if (m->regions == MEMORY_REGIONS)
         return error_set(e, STATUS_NO_MEMORY, "memory: the tape grew too often");
     size_t start = end_of_regions(m);
-    if (bytes < start) bytes = start; /* double at least, so that growth is rare */
+    if (bytes < start) bytes = start; /* at least doubles, so that growth is rare */
     if (bytes < SMALLEST_REGION) bytes = SMALLEST_REGION;
     void *base = pages_alloc(bytes, "the tape", e);
     if (!base) return false;
@@ -51,7 +51,7 @@ static bool insert_hole(TapeMemory *m, int i, FreeBlock b) {
     return true;
 }
 
-bool tape_memory_take(TapeMemory *m, size_t bytes, size_t *at, Error *e) {
+bool tape_memory_take(TapeMemory *m, size_t bytes, size_t *offset, Error *e) {
     if (bytes > SIZE_MAX / 4)
         return error_set(e, STATUS_NO_MEMORY, "memory: one array of %.3g GB", (double)bytes * 1e-9);
     bytes = whole_lines(bytes ? bytes : 1);
@@ -59,32 +59,33 @@ bool tape_memory_take(TapeMemory *m, size_t bytes, size_t *at, Error *e) {
     for (int i = 0; i < m->holes; i++)
         if (m->hole[i].bytes >= bytes && (best < 0 || m->hole[i].bytes < m->hole[best].bytes)) best = i;
     if (best >= 0) {
-        *at = m->hole[best].at;
-        m->hole[best].at += bytes;
+        *offset = m->hole[best].offset;
+        m->hole[best].offset += bytes;
         m->hole[best].bytes -= bytes;
         if (!m->hole[best].bytes) remove_hole(m, best);
     } else {
         size_t end = end_of_regions(m);
-        /* While several regions stand, top may lie in an earlier one with too little room left: skip to the
-         * next. */
+        /* If top lies in a region with too little room left, the block goes to the start of the next region. */
         for (int i = 0; i < m->regions && !m->planning; i++) {
             size_t stop = m->region[i].start + m->region[i].bytes;
             if (m->top >= m->region[i].start && m->top < stop && stop - m->top < bytes) m->top = stop;
         }
         if (end - m->top < bytes && !add_region(m, bytes, e)) return false;
-        *at = m->top;
+        *offset = m->top;
         m->top += bytes;
     }
     if (m->top > m->peak) m->peak = m->top;
     return true;
 }
 
-void tape_memory_give_back(TapeMemory *m, size_t at, size_t bytes) {
+void tape_memory_give_back(TapeMemory *m, size_t offset, size_t bytes) {
     bytes = whole_lines(bytes ? bytes : 1);
     int i = 0;
-    while (i < m->holes && m->hole[i].at < at) i++;
-    bool joins_left = i > 0 && m->hole[i - 1].at + m->hole[i - 1].bytes == at && !starts_region(m, at);
-    bool joins_right = i < m->holes && at + bytes == m->hole[i].at && !starts_region(m, m->hole[i].at);
+    while (i < m->holes && m->hole[i].offset < offset) i++;
+    bool joins_left =
+        i > 0 && m->hole[i - 1].offset + m->hole[i - 1].bytes == offset && !starts_region(m, offset);
+    bool joins_right =
+        i < m->holes && offset + bytes == m->hole[i].offset && !starts_region(m, m->hole[i].offset);
     if (joins_left) {
         m->hole[--i].bytes += bytes;
         if (joins_right) {
@@ -92,13 +93,14 @@ void tape_memory_give_back(TapeMemory *m, size_t at, size_t bytes) {
             remove_hole(m, i + 1);
         }
     } else if (joins_right) {
-        m->hole[i].at = at;
+        m->hole[i].offset = offset;
         m->hole[i].bytes += bytes;
-    } else if (!insert_hole(m, i, (FreeBlock){at, bytes})) {
-        return; /* the block stays unused until reset: memory is lost for a step, nothing else */
+    } else if (!insert_hole(m, i, (FreeBlock){offset, bytes})) {
+        return; /* no memory for the list: the block stays unused until reset */
     }
-    /* A hole that reaches top is no hole. */
-    if (m->hole[m->holes - 1].at + m->hole[m->holes - 1].bytes == m->top) m->top = m->hole[--m->holes].at;
+    /* A hole that reaches top lowers top. */
+    if (m->hole[m->holes - 1].offset + m->hole[m->holes - 1].bytes == m->top)
+        m->top = m->hole[--m->holes].offset;
 }
 
 size_t tape_memory_in_use(const TapeMemory *m) {
@@ -107,10 +109,10 @@ size_t tape_memory_in_use(const TapeMemory *m) {
     return bytes;
 }
 
-void *tape_memory_at(const TapeMemory *m, size_t at) {
+void *tape_memory_at(const TapeMemory *m, size_t offset) {
     for (int i = 0; i < m->regions && !m->planning; i++)
-        if (at >= m->region[i].start && at - m->region[i].start < m->region[i].bytes)
-            return m->region[i].base + (at - m->region[i].start);
+        if (offset >= m->region[i].start && offset - m->region[i].start < m->region[i].bytes)
+            return m->region[i].base + (offset - m->region[i].start);
     return NULL;
 }
 
@@ -137,7 +139,7 @@ void tape_memory_reset(TapeMemory *m) {
         size_t bytes = end_of_regions(m);
         Error ignored = {0};
         free_regions(m);
-        add_region(m, bytes, &ignored); /* if it fails, the next step asks again and reports */
+        add_region(m, bytes, &ignored); /* if it fails, the next step tries again and reports */
     }
     m->top = 0;
     m->holes = 0;

@@ -1,7 +1,6 @@
 /* A tensor: a strided view of real numbers, and the gradient that the tape accumulates for it.
  *
- * Nobody frees a tensor. Its memory is the tape's, which dies when the tape is reset, or the parameter
- * store's, which the model owns. */
+ * Nobody frees a tensor. A tape owns the tensors that it makes, until it is reset; a model owns its parameters. */
 #ifndef AUTOGRAD_TENSOR_H
 #define AUTOGRAD_TENSOR_H
 
@@ -11,42 +10,42 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a tensor's gradient is, in the order in which a gradient comes to be. Backward takes a tensor on the tape from
- * awaited to fresh, when the first operation that reads it asks for memory, and at once to sum, when that operation has
- * written it. A leaf starts with its caller's sum. */
+/* The states of a tensor's gradient, in order. Backward visits the first operation that reads x: it allocates x's gradient
+ * (AWAITED to FRESH), and when that operation has written it, the others add (FRESH to SUM). A leaf starts with SUM, or
+ * with FRESH where its caller would otherwise have to zero it. */
 typedef enum GradState {
-    GRAD_UNWANTED, /* nothing asks for it */
-    GRAD_AWAITED,  /* wanted, and backward has not reached it: no memory */
-    GRAD_FRESH,    /* memory that holds nothing: who writes first stores, and needs no zeros */
-    GRAD_SUM,      /* the sum of what has been added: who writes adds */
+    GRAD_UNWANTED, /* not needed: constants, and what depends on them alone */
+    GRAD_AWAITED,  /* needed; not allocated yet */
+    GRAD_FRESH,    /* allocated, uninitialised: the next operation stores */
+    GRAD_SUM,      /* holds the sum so far: the next operation adds */
 } GradState;
 
 typedef struct Tensor {
     Shape shape;
     long stride[MAX_RANK]; /* of data, in elements; 0 along an axis that is broadcast */
-    real *data;            /* NULL on a tape that only plans */
-    real *grad; /* contiguous in shape, whatever the strides of data; NULL until backward reaches it */
+    real *data;            /* NULL while the tape is planning */
+    real *grad;            /* contiguous in shape, whatever the strides of data; NULL until allocated */
     GradState grad_state;
-    struct Node *maker; /* the recorded operation that made it; NULL for a leaf */
-    uint64_t epoch;     /* of the tape that made it; 0: it is the caller's, and may be used on any tape */
+    struct Node *maker; /* the node that has this output; NULL for a leaf */
+    uint64_t epoch;     /* of the tape that made it; 0: made by the caller, for any tape */
 } Tensor;
 
-/* A contiguous tensor over data, which stays its owner's; no gradient. */
+/* A contiguous tensor over the caller's data, without gradient. */
 Tensor tensor_over(real *data, Shape s);
 
 static inline bool tensor_wants_grad(const Tensor *x) {
     return x->grad_state != GRAD_UNWANTED;
 }
 
-/* Whether a backward that may store has to add to x's gradient. */
+/* Whether a backward with stores_fresh must add to x's gradient, and not store. */
 static inline bool tensor_grad_adds(const Tensor *x) {
     return x->grad_state == GRAD_SUM;
 }
 
-/* Whether x lies row-major without gaps. */
+/* Whether x is row-major without gaps. */
 bool tensor_contiguous(const Tensor *x);
 
-/* The stride of x along each axis of `to`, which x broadcasts to: 0 where x is repeated. */
+/* The strides of x, of shape x and strides `stride`, when it is broadcast to `to`: 0 along repeated axes. */
 void tensor_broadcast_strides(Shape x, const long *stride, Shape to, long *out);
 
 /* Row-major strides of s. */
@@ -58,7 +57,7 @@ static inline void tensor_contiguous_strides(Shape s, long *stride) {
     }
 }
 
-/* Copies x, whatever its strides, into out, contiguous in x's shape. */
+/* Copies x into out, in row-major order. */
 void tensor_copy_out(const Tensor *x, real *out);
 
 /* Walks several operands over one shape together, one innermost row at a time:
@@ -71,9 +70,9 @@ void tensor_copy_out(const Tensor *x, real *out);
  * A scalar is one row of one element; a shape with a size of 0 has no rows. */
 enum { WALK_OPERANDS = 4 };
 typedef struct Walk {
-    long n;                   /* elements of a row */
-    long at[WALK_OPERANDS];   /* where the row starts, in elements from each operand's data */
-    long step[WALK_OPERANDS]; /* from one element of the row to the next */
+    long n;                   /* elements of the current row */
+    long at[WALK_OPERANDS];   /* each operand's offset of the row's first element */
+    long step[WALK_OPERANDS]; /* and its stride within the row */
     int operands;
     Shape shape;
     long stride[WALK_OPERANDS][MAX_RANK];
@@ -82,6 +81,6 @@ typedef struct Walk {
 } Walk;
 Walk tensor_walk(Shape shape, int operands, const long *const stride[]);
 Walk tensor_walk_over(const Tensor *x); /* x alone, over its own shape: at[0] and step[0] */
-bool tensor_walk_row(Walk *w);
+bool tensor_walk_row(Walk *w);          /* moves to the next row; false after the last */
 
 #endif

@@ -15,7 +15,8 @@ static void forward(Node *n) {
 }
 
 static void backward(Node *n) {
-    if (n->in[0]->grad) kernel_scale_to(shape_count(n->out->shape), 1, n->out->grad, n->in[0]->grad, true);
+    Tensor *x = n->in[0];
+    if (x->grad) kernel_scale_to(shape_count(x->shape), 1, n->out->grad, x->grad, tensor_grad_adds(x));
 }
 
 BUILD_CASE(build, tape_contiguous(t, x[0]))
@@ -23,7 +24,6 @@ BUILD_CASE(build, tape_contiguous(t, x[0]))
 /* A contiguous input must come back as the gradient's end; scaled by itself it shows that it was not lost. */
 BUILD_CASE(build_used_twice, tape_mul(t, tape_contiguous(t, x[0]), x[0]))
 
-/* Here x may take over dy as its gradient, large enough not to lie with the records. */
 BUILD_CASE(build_of_a_view, tape_exp(t, tape_contiguous(t, tape_transpose(t, x[0], 0, 1))))
 
 static const CheckCase cases[] = {
@@ -36,7 +36,7 @@ static const CheckCase cases[] = {
     {"empty", build_used_twice, {{"x", DIMS(3, 0)}}},
 };
 
-const Op op_contiguous = {"contiguous", forward, backward, .passes = 1, CASES(cases)};
+const Op op_contiguous = {"contiguous", forward, backward, .stores_fresh = true, CASES(cases)};
 
 Tensor *tape_contiguous(Tape *t, Tensor *x) {
     if (tensor_contiguous(x)) return x;

@@ -133,7 +133,6 @@ const Op op_linear = {"linear",
                       .scratch = scratch,
                       .stores_fresh = true,
                       .branches = branches,
-                      .passes = 1 + R,
                       .flops = flops,
                       .arguments = arguments,
                       CASES(cases)};

@@ -4,7 +4,7 @@
 #define OPS_OPS_H
 
 #include "autograd/op.h"
-#include "check/gradcheck/check_case.h"
+#include "autograd/check_case.h"
 #include "kernels/activation.h"
 #include "ops/sequences.h"
 #include <limits.h>

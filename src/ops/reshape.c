@@ -4,16 +4,17 @@
  *
  *     y_i = x_i      i counts the elements of both in row-major order
  *
- * Backward. Gradients are stored in row-major order too, so dy is dx as it stands:
+ * Backward. Gradients are contiguous, so that dx and dy have the same order:
  *
  *     dx_i += dy_i
  *
- * A view needs elements that lie in order: an x with other strides is first copied by `contiguous`. */
+ * A view needs elements in row-major order: `contiguous` first copies an x with other strides. */
 #include "kernels/arrays.h"
 #include "ops/ops.h"
 
 static void backward(Node *n) {
-    if (n->in[0]->grad) kernel_scale_to(shape_count(n->out->shape), 1, n->out->grad, n->in[0]->grad, true);
+    Tensor *x = n->in[0];
+    if (x->grad) kernel_scale_to(shape_count(x->shape), 1, n->out->grad, x->grad, tensor_grad_adds(x));
 }
 
 static void arguments(const Node *n, FILE *out) {
@@ -24,7 +25,6 @@ BUILD_CASE(flat, tape_reshape(t, x[0], SHAPE(shape_count(x[0]->shape))))
 BUILD_CASE(to_two_by_six, tape_reshape(t, x[0], SHAPE(2, 6)))
 BUILD_CASE(to_scalar, tape_reshape(t, x[0], SCALAR))
 
-/* dy is large enough to become dx without a copy; that dx then still takes the second use's part. */
 static Tensor *used_before(Tape *t, Tensor **x) {
     Tensor *y = tape_exp(t, x[0]);
     Tensor *first = tape_mul(t, y, y);
@@ -43,8 +43,9 @@ static const CheckCase cases[] = {
     {"empty", flat, {{"x", DIMS(3, 0)}}},
 };
 
-const Op op_reshape = {"reshape",   .backward = backward,   .view = true,
-                       .passes = 1, .arguments = arguments, CASES(cases)};
+const Op op_reshape = {
+    "reshape",   .backward = backward, .view = true, .stores_fresh = true, .arguments = arguments,
+    CASES(cases)};
 
 Tensor *tape_reshape(Tape *t, Tensor *x, Shape s) {
     if (shape_count(s) != shape_count(x->shape))

@@ -82,8 +82,8 @@ static const CheckCase cases[] = {
     {"empty", training, {{"x", DIMS(0, 4)}, {"f", DIMS(0, 4)}}},
 };
 
-const Op op_residual = {
-    "residual", forward, backward, .stores_fresh = true, .passes = 1, .arguments = arguments, CASES(cases)};
+const Op op_residual = {"residual",  forward, backward, .stores_fresh = true, .arguments = arguments,
+                        CASES(cases)};
 
 Tensor *tape_residual(Tape *t, Tensor *x, Tensor *f, double p) {
     if (!shape_equal(x->shape, f->shape))

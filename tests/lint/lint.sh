@@ -10,12 +10,12 @@ order='base
 formats
 text kernels explain/pictures
 autograd
-check/gradcheck
 ops
 nn
 tasks
 training decoding
 run
+check/gradcheck
 check
 check/grading bench explain
 programs'

@@ -7,7 +7,7 @@
 #define GRADCHECK_CHECK_POINT_H
 
 #include "base/arena.h"
-#include "check/gradcheck/check_case.h"
+#include "autograd/check_case.h"
 
 typedef struct PointInput {
     const char *name;

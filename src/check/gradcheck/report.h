@@ -2,7 +2,7 @@
 #ifndef GRADCHECK_REPORT_H
 #define GRADCHECK_REPORT_H
 
-#include "check/gradcheck/check_case.h"
+#include "autograd/check_case.h"
 
 typedef enum Verdict {
     PASS,

@@ -3,7 +3,7 @@
 #define GRADING_STUDENT_CASE_H
 
 #include "base/arena.h"
-#include "check/gradcheck/check_case.h"
+#include "autograd/check_case.h"
 
 /* In a job (base/child.h): sends the cases. */
 void student_send_cases(const CheckCase *cases, int count);

@@ -7,10 +7,10 @@
  *         {"empty", rows, {{"x", DIMS(0, 5)}}},
  *     };
  *
- * Values are drawn from a stream fixed by operation, case and input, so every run checks the same points;
- * another seed draws others. */
-#ifndef GRADCHECK_CHECK_CASE_H
-#define GRADCHECK_CHECK_CASE_H
+ * The values of an input are random; seed, operation, case and input determine them, so that every run checks the same
+ * points. */
+#ifndef AUTOGRAD_CHECK_CASE_H
+#define AUTOGRAD_CHECK_CASE_H
 
 #include "autograd/op.h"
 
@@ -26,13 +26,13 @@ typedef struct CheckInput {
     const char *name; /* as in the operation's derivation: x, gamma, … */
     Shape shape;
     double low, high;     /* values are uniform in [low, high]; both 0: [-2, 2] */
-    double away_from;     /* … but at least `margin` away from this point (poles, kinks) */
+    double away_from;     /* values are at least `margin` away from this pole or kink */
     double margin;        /* 0: no such point */
-    bool distinct;        /* no two elements closer than (high - low) / (2 · count): no ties */
-    const double *values; /* these instead, as many as the shape has elements */
+    bool distinct;        /* no two elements are closer than (high - low) / (2 · count): no ties */
+    const double *values; /* in place of random values: as many as the shape has elements */
     CheckLayout layout;
     int same_as;   /* 1 + index of an earlier input: the same tensor is passed twice */
-    bool constant; /* takes no gradient here: the operation must cope with that */
+    bool constant; /* needs no gradient: its grad is NULL in backward */
 } CheckInput;
 
 enum { CHECK_INPUTS = MAX_INPUTS };
@@ -40,15 +40,16 @@ enum { CHECK_INPUTS = MAX_INPUTS };
 struct CheckCase {
     const char *name;
     Tensor *(*build)(Tape *t, Tensor **x); /* records the operation on x[0], x[1], …; returns its output */
-    CheckInput in[CHECK_INPUTS];           /* ends at the first without a name */
-    bool kinks; /* the points lie on kinks or ties on purpose: there the checker must report a kink, not a
-                   failure */
-    bool flat;  /* the function is saturated at the points on purpose: a gradient too small to be seen in the
-                   output's last digit is reported as flat, where otherwise the check would be inconclusive */
-    double points; /* what it is worth to a grader; 0: 1 */
+    CheckInput in[CHECK_INPUTS];           /* up to the first without a name */
+    bool
+        kinks; /* the points lie on kinks or ties on purpose: the checker must report a kink, not a failure */
+    bool
+        flat; /* the function is saturated on purpose: a gradient below the output's last digit is reported as flat;
+                      otherwise the check would be inconclusive */
+    double points; /* for grading; 0: 1 point */
 };
 
-/* A case's `build` that is one expression, of the tape t and the inputs x. */
+/* Defines a case's `build` as one expression in the tape t and the inputs x. */
 #define BUILD_CASE(name, expression)                                                                         \
     static Tensor *name(Tape *t, Tensor **x) {                                                               \
         return expression;                                                                                   \
