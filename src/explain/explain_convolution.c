@@ -1,13 +1,14 @@
 /* convolution: a convolution is attention whose weights are fixed and depend on the distance alone.
  *
- *     convolution:  y_i = Σ_δ W_δ x_(i+δ)        δ = -1, 0, 1; 0 beyond the ends
- *     attention:    y_i = Σ_δ W_δ Σ_j a^δ_ij x_j                a^δ = softmax_j(s^δ_ij)
+ *     convolution    y_i = Σ_δ W_δ x_(i+δ)          δ = -1, 0, 1; x is 0 beyond the ends
+ *     attention      y_i = Σ_δ W_δ Σ_j a^δ_ij x_j    a^δ = softmax_j(s^δ_ij)
  *
- * One head for every δ. With s^δ_ij = -α (j - i - δ)², the head looks at the place δ away, the more sharply the larger
- * α is; where the score is -∞ at all other places it looks there alone, and a place beyond the ends gives 0, as a row
- * that is wholly masked does; a finite score would look at the end instead. Heads that are concatenated and projected
- * by W^O = [W_-1 W_0 W_1] are that sum (3.2.2).
- * Cordonnier et al., arXiv:1911.03584. */
+ * There is one head for each δ. Its score s^δ_ij = -α (j - i - δ)² is largest at distance δ; α is the sharpness. The heads
+ * are concatenated and projected by W^O = [W_-1 W_0 W_1], which is the sum over δ (3.2.2).
+ *
+ * At the ends: the weights of a softmax sum to 1, so a head that looks beyond the end gives its weight to the end
+ * itself, where the convolution has 0. Where every score but that at distance δ is -∞, the whole row is masked there,
+ * and a masked row is 0. Cordonnier et al., arXiv:1911.03584. */
 #include "base/random.h"
 #include "explain/show.h"
 #include "ops/ops.h"
@@ -15,10 +16,10 @@
 
 enum { PLACES = 12, IN = 8, OUT = 8, TAPS = 3, SHARPNESSES = 6 };
 
-/* Infinity: at that place alone. */
+/* Infinity: that distance alone. */
 static const double sharpness[SHARPNESSES] = {0.1, 1, 4, 16, 64, INFINITY};
 
-/* The sum as it stands above, by plain loops. */
+/* The formula above, by plain loops. */
 static void convolve(const Tensor *x, const Tensor *w, double y[PLACES * OUT]) {
     for (int i = 0; i < PLACES; i++)
         for (int c = 0; c < OUT; c++) {
@@ -43,7 +44,7 @@ static Tensor *relative_weights(Tape *t, int delta, double alpha) {
     return tape_softmax(t, s, -1);
 }
 
-/* Heads side by side, projected: [PLACES, OUT]. The weights of all heads go to `maps`. */
+/* The heads, concatenated and projected: [PLACES, OUT]. The weights of each head go to `maps`. */
 static Tensor *attend(Tape *t, Tensor *x, Tensor *w, double alpha, Tensor *maps[TAPS]) {
     Tensor *head[TAPS];
     for (int tap = 0; tap < TAPS; tap++) {
@@ -61,12 +62,12 @@ static Tensor *draw(Tape *t, Shape shape, uint64_t seed, uint64_t which) {
     return x;
 }
 
-static const Column columns[] = {{"alpha", "sharpness", 9, 1},
-                                 {"inside", "off inside", 10, AS_POWER},
-                                 {"ends", "off at the ends", 15, AS_POWER}};
-enum { COLUMNS = sizeof columns / sizeof *columns };
+static const Table table = {"convolution",
+                            {{"alpha", "sharpness", 9, 1},
+                             {"inside", "error inside", 12, AS_POWER},
+                             {"ends", "error at the ends", 17, AS_POWER}}};
 
-/* Over the rows from first to last, every step-th. */
+/* Over every step-th row from first to last. */
 static double largest_difference(const Tensor *y, const double *want, int first, int last, int step) {
     double largest = 0;
     for (int i = first; i <= last; i += step)
@@ -77,48 +78,62 @@ static double largest_difference(const Tensor *y, const double *want, int first,
     return largest;
 }
 
-static bool run(const ExplainOptions *o, Tape *t, double *difference, Error *e) {
+/* What the conclusion says: errors with infinite sharpness, and with the largest finite one. */
+typedef struct Errors {
+    double infinite, inside, ends;
+} Errors;
+
+static bool run(const ExplainOptions *o, Tape *t, Errors *found, Error *e) {
     Tensor *x = draw(t, SHAPE(PLACES, IN), o->seed, 0), *w = draw(t, SHAPE(OUT, TAPS * IN), o->seed, 1);
     Tensor *maps[TAPS];
     double want[PLACES * OUT], map[TAPS][PLACES * PLACES];
     if (tape_failed(t, e)) return false;
     convolve(x, w, want);
-    show_head(o, columns, COLUMNS);
+    show_head(o, &table);
     for (int s = 0; s < SHARPNESSES; s++) {
         Tensor *y = attend(t, x, w, sharpness[s], maps);
         if (tape_failed(t, e)) return false;
         double inside = largest_difference(y, want, 1, PLACES - 2, 1);
         double ends = largest_difference(y, want, 0, PLACES - 1, PLACES - 1);
-        *difference = fmax(inside, ends);
-        show_row(o, "convolution", columns, COLUMNS,
-                 (Cell[]){NUMBER(sharpness[s]), NUMBER(inside), NUMBER(ends)});
+        if (isfinite(sharpness[s])) found->inside = inside, found->ends = ends;
+        found->infinite = fmax(inside, ends);
+        show_row(o, &table, (Cell[]){NUMBER(sharpness[s]), NUMBER(inside), NUMBER(ends)});
     }
-    static const char *const title[TAPS] = {"Head 1: the place before", "Head 2: the place itself",
-                                            "Head 3: the place behind"};
+    static const char *const title[TAPS] = {"Head 1: the token before", "Head 2: the token itself",
+                                            "Head 3: the token after"};
+    static const char *const description[TAPS] = {"Row 0 is empty: no token is before the first.",
+                                                  "Every token attends to itself alone.",
+                                                  "The last row is empty: no token is after the last."};
     Picture pictures[TAPS];
     for (int tap = 0; tap < TAPS; tap++) {
         for (int i = 0; i < PLACES * PLACES; i++) map[tap][i] = (double)maps[tap]->data[i];
-        pictures[tap] =
-            (Picture){PICTURE_MAP, title[tap], "The whole weight of every row lies on one diagonal.",
-                      .map = {PLACES, PLACES, "query", "key", .values = map[tap]}};
+        pictures[tap] = (Picture){PICTURE_MAP, title[tap], description[tap],
+                                  .map = {PLACES, PLACES, "query", "key", .values = map[tap]}};
     }
     return show_pictures(o, pictures, TAPS, e);
 }
 
 bool explain_convolution(const ExplainOptions *o, Error *e) {
     Tape *t = tape_new();
-    double difference = 0;
+    Errors found = {0};
+    show_question(o, "Can attention compute a convolution?",
+                  "convolution  y_i = sum_d W_d x_(i+d),  d = -1, 0, 1\n"
+                  "attention    y_i = sum_d W_d sum_j a_ij x_j,\n"
+                  "             a_i = softmax_j(-sharpness (j - i - d)^2)");
     show_say(o,
-             "A convolution of %d places, %d channels into %d, %d taps; and %d heads that look at a fixed "
-             "distance, "
-             "with scores -sharpness (j - i - distance)^2, or -inf but at that distance. How far the two are "
-             "apart:",
-             PLACES, IN, OUT, TAPS, TAPS);
-    bool ok = run(o, t, &difference, e);
+             "%d positions, %d channels in, %d out, %d heads, one for each distance d. Infinite sharpness: "
+             "the score is 0 at distance d and -inf elsewhere. The error is the largest difference from the "
+             "convolution. At the ends the convolution takes x beyond the end as 0; a softmax whose scores "
+             "are finite gives that weight to the end itself.",
+             PLACES, IN, OUT, TAPS);
+    bool ok = run(o, t, &found, e);
     if (ok)
-        show_found(o, "convolution",
-                   "with fixed relative weights attention gives what the convolution gives, within %.1e.",
-                   difference);
+        show_found(
+            o, "convolution",
+            "With -inf outside one distance attention computes the convolution within %.1e, ends "
+            "included; with the sharpest finite score within %.1e inside, but it is off by %.1f at the "
+            "ends, where a softmax cannot give 0.",
+            found.infinite, found.inside, found.ends);
     tape_free(t);
     return ok;
 }

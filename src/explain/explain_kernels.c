@@ -1,13 +1,13 @@
-/* kernels: attention as Nadaraya–Watson regression. The value at x is a mean of the values y_j of the points that are
- * known, weighted by how near they are: ŷ(x) = Σ_j a_j y_j with a_j = K(x, x_j) / Σ_j' K(x, x_j').
+/* kernels: attention as Nadaraya–Watson regression. The estimate at x is a mean of known values y_j, weighted by a kernel
+ * of the distance to the known points: ŷ(x) = Σ_j a_j y_j with a_j = K(x, x_j) / Σ_j' K(x, x_j').
  *
- *     gauss         K = e^(-(x - x_j)² / h)      a softmax of -(x - x_j)² / h
- *     box           K = 1 where |x - x_j| <= h   no slope in h: a tape cannot learn it
- *     triangle      K = [1 - |x - x_j| / h]₊
+ *     gauss         K = e^(-(x - x_j)² / h)      a is the softmax of -(x - x_j)² / h
+ *     box           K = 1 where |x - x_j| <= h   its slope in h is 0, so h cannot be learnt
+ *     triangle      K = max(0, 1 - |x - x_j| / h)
  *     attention     K = e^(q·k_j / √d_k)         q = W^Q φ(x), k_j = W^K φ(x_j), φ: sines and cosines
  *
- * x is the query, x_j the keys, y_j the values. What can be learnt (ln h; W^Q and W^K) is learnt by predicting each
- * known point from all others, which hides the diagonal of a. Held-out points are used for judging alone. */
+ * In the words of attention x is the query, x_j are the keys, y_j the values. The weights (ln h; W^Q and W^K) are learnt by
+ * predicting each known point from all others, with the diagonal of a masked. Held-out points only judge. */
 #include "base/random.h"
 #include "explain/fit.h"
 #include "explain/show.h"
@@ -15,7 +15,7 @@
 #include <stdlib.h>
 
 enum { KNOWN = 160, HELD_OUT = 1000, WAVES = 4, FEATURES = 2 * WAVES, STEPS = 300, GRID = 200, CURVE = 40 };
-enum { TOGETHER = KNOWN / CURVE }; /* neighbours that share a column of a weight map */
+enum { TOGETHER = KNOWN / CURVE }; /* known points that share a column of a weight map */
 static const double longest = 5;   /* x is in [0, longest) */
 
 typedef enum Kernel { GAUSS, BOX, TRIANGLE, ATTENTION, KERNELS } Kernel;
@@ -43,7 +43,7 @@ static int ascending(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Noisy points of the curve, from left to right. */
+/* Noisy points of the curve, sorted by x. */
 static void draw(Points *p, long count, uint64_t seed, uint64_t which) {
     uint64_t places = random_key(seed, STREAM_EXPERIMENT + 2 * which),
              noise = random_key(seed, STREAM_EXPERIMENT + 2 * which + 1);
@@ -76,7 +76,7 @@ static bool open(Regression *r, Kernel kernel, double h, const Points *known, ui
     return ok;
 }
 
-/* -∞ at the diagonal, where a point would look at itself. */
+/* `value` on the diagonal, where a point would attend to itself. */
 static Tensor *hide_self(Tape *t, Tensor *scores, double value) {
     static uint8_t diagonal[KNOWN * KNOWN];
     for (int i = 0; i < KNOWN; i++) diagonal[i * KNOWN + i] = 1;
@@ -102,7 +102,7 @@ static Tensor *distances(Regression *r, long count, const real *x) {
     return d;
 }
 
-/* 1 where the distance is at most h: a constant, for it has no slope. */
+/* 1 where the distance is at most h, as a constant: its slope in h is 0. */
 static Tensor *box(Regression *r, Tensor *distance) {
     double h = exp((double)r->log_h.data[0]);
     for (long i = 0; distance->data && i < shape_count(distance->shape); i++)
@@ -110,7 +110,7 @@ static Tensor *box(Regression *r, Tensor *distance) {
     return distance;
 }
 
-/* a: [count, KNOWN]; a row sums to 1, or is 0 where nothing is near. */
+/* a: [count, KNOWN]; a row sums to 1, or is 0 where no point is near. */
 static Tensor *weights(Regression *r, long count, const real *x, bool leave_out) {
     if (r->kernel == ATTENTION) return attention_weights(r, count, x, leave_out);
     Tape *t = r->fit.tape;
@@ -134,7 +134,7 @@ static Tensor *predict(Regression *r, long count, const real *x, bool leave_out)
     return tape_matmul(r->fit.tape, weights(r, count, x, leave_out), y);
 }
 
-/* The mean square of what is wrong: [] */
+/* The mean squared error: [] */
 static Tensor *error_of(Regression *r, const Points *p, bool leave_out) {
     Tape *t = r->fit.tape;
     Tensor *y = fit_data(&r->fit, SHAPE(p->count, 1), p->y);
@@ -174,16 +174,17 @@ static bool best_of_grid(Kernel kernel, const Points *known, const Points *held_
     return ok;
 }
 
-/* ---- What is shown ---- */
+/* ---- Output ---- */
 
-static const Column columns[] = {{"kernel", "kernel", 9, AS_TEXT},
-                                 {"width", "width", 7, AS_TEXT},
-                                 {"h", "h", 7, 3},
-                                 {"error", "held-out error", 14, 4},
-                                 {"best", "best of all h", 13, 4}};
-enum { COLUMNS = sizeof columns / sizeof *columns };
+static const Table table = {"kernels",
+                            {{"kernel", "kernel", 9, AS_TEXT},
+                             {"width", "width", 6, AS_TEXT},
+                             {"h", "h", 6, 3},
+                             {"error", "error", 6, 4},
+                             {"best", "best h", 6, 4},
+                             {"distance", "|x - x_j|", 9, 3}}};
 
-/* One line of the table: a kernel, and the width that it has or starts with. */
+/* One row of the table: a kernel, and the width that it has or starts with. */
 static const struct Row {
     Kernel kernel;
     double h;
@@ -191,11 +192,12 @@ static const struct Row {
 } rows[] = {{GAUSS, 20, false},     {GAUSS, 0.01, false}, {GAUSS, 1, true},
             {BOX, 2, false},        {BOX, 0.5, false},    {TRIANGLE, 4, false},
             {TRIANGLE, 0.2, false}, {TRIANGLE, 1, true},  {ATTENTION, 1, true}};
-enum { ROWS = sizeof rows / sizeof *rows };
+enum { ROWS = sizeof rows / sizeof *rows, GAUSS_ROW = 2, BOX_ROW = 4, TRIANGLE_ROW = 7, ATTENTION_ROW = 8 };
 
-/* What a line came to: its curve and its weights over the range of x. */
+/* A row's result: its estimates and its weights over the range of x. */
 typedef struct Result {
     double h, error, curve[CURVE], map[CURVE * CURVE], most; /* the largest of the map */
+    double distance;                                         /* mean of |x - x_j| under the weights */
 } Result;
 
 static bool look(Regression *r, Result *result, Error *e) {
@@ -204,17 +206,21 @@ static bool look(Regression *r, Result *result, Error *e) {
     Tensor *y = predict(r, CURVE, x, false), *a = weights(r, CURVE, x, false);
     if (tape_failed(r->fit.tape, e)) return false;
     for (int i = 0; i < CURVE; i++) result->curve[i] = (double)y->data[i];
-    for (int i = 0; i < CURVE * KNOWN; i++) result->map[i / TOGETHER] += (double)a->data[i];
+    for (int i = 0; i < CURVE * KNOWN; i++) {
+        double weight = (double)a->data[i];
+        result->map[i / TOGETHER] += weight;
+        result->distance += weight * fabs((double)(x[i / KNOWN] - r->known->x[i % KNOWN])) / CURVE;
+    }
     for (int i = 0; i < CURVE * CURVE; i++) result->most = fmax(result->most, result->map[i]);
     tape_reset(r->fit.tape);
     return true;
 }
 
-/* W^Q and W^K, for who wants to compute what they give. */
+/* For tests that compute the results again. */
 static void print_weights(const ExplainOptions *o, const Regression *r) {
-    const Tensor *w[] = {&r->query, &r->key};
-    for (int i = 0; i < 2 && o->json && r->kernel == ATTENTION; i++)
-        show_array("kernels", i ? "W^K" : "W^Q", w[i]->data, FEATURES * FEATURES);
+    if (!o->json || r->kernel != ATTENTION) return;
+    show_array("kernels", "W^Q", r->query.data, FEATURES * FEATURES);
+    show_array("kernels", "W^K", r->key.data, FEATURES * FEATURES);
 }
 
 static bool run_row(const ExplainOptions *o, const struct Row *row, const Points *known,
@@ -225,9 +231,9 @@ static bool run_row(const ExplainOptions *o, const struct Row *row, const Points
               judge(&r, held_out, &result->error, e) && look(&r, result, e);
     if (ok) {
         result->h = row->kernel == ATTENTION ? NAN : exp((double)r.log_h.data[0]);
-        show_row(o, "kernels", columns, COLUMNS,
+        show_row(o, &table,
                  (Cell[]){TEXT(kernel_name[row->kernel]), TEXT(row->learnt ? "learnt" : "fixed"),
-                          NUMBER(result->h), NUMBER(result->error), NUMBER(best)});
+                          NUMBER(result->h), NUMBER(result->error), NUMBER(best), NUMBER(result->distance)});
         print_weights(o, &r);
     }
     fit_stop(&r.fit);
@@ -238,9 +244,8 @@ static bool draw_pictures(const ExplainOptions *o, const Points *known, const Re
     double x[CURVE], curve[CURVE], known_x[KNOWN], known_y[KNOWN];
     for (int i = 0; i < CURVE; i++) x[i] = longest * i / CURVE, curve[i] = truth(x[i]);
     for (int i = 0; i < KNOWN; i++) known_x[i] = (double)known->x[i], known_y[i] = (double)known->y[i];
-    enum { GAUSS_ROW = 2, BOX_ROW = 4, TRIANGLE_ROW = 7, ATTENTION_ROW = 8 };
     Series series[] = {{"known points", KNOWN, known_x, known_y, .points = true},
-                       {"the curve", CURVE, x, curve},
+                       {"the curve f", CURVE, x, curve},
                        {"gauss, learnt", CURVE, x, result[GAUSS_ROW].curve},
                        {"box", CURVE, x, result[BOX_ROW].curve},
                        {"attention", CURVE, x, result[ATTENTION_ROW].curve}};
@@ -252,15 +257,38 @@ static bool draw_pictures(const ExplainOptions *o, const Points *known, const Re
     static const char *const title[] = {"Weights: gauss, learnt", "Weights: box",
                                         "Weights: trained attention"};
     static const char *const description[] = {
-        "Every point takes most from its neighbours, the nearer the more.",
-        "Every point takes from its neighbours, all alike.",
-        "A point takes from where the values are like its own, near it or not: no more was asked for."};
+        "The nearer a known point is to x, the larger its weight.",
+        "All points within h of x have the same weight.",
+        "Large weights lie far from the diagonal: attention mixes far points so that their mean is right. "
+        "The loss asks for no more."};
     for (int i = 0; i < 3; i++) {
         const Result *r = &result[shown[i]];
-        pictures[1 + i] = (Picture){PICTURE_MAP, title[i], description[i],
-                                    .map = {CURVE, CURVE, "query", "key", .values = r->map, .high = r->most}};
+        pictures[1 + i] =
+            (Picture){PICTURE_MAP, title[i], description[i],
+                      .map = {CURVE, CURVE, "x (query)", "x_j (key)", .values = r->map, .high = r->most}};
     }
     return show_pictures(o, pictures, 4, e);
+}
+
+static void introduce(const ExplainOptions *o, const Points *known, const Points *held_out) {
+    show_question(o, "Is attention a regression that weights known points by their distance?",
+                  "y(x) = sum_j a_j y_j,  a_j = K_j / sum_j K_j\n"
+                  "gauss      K_j = e^(-(x - x_j)^2 / h)\n"
+                  "box        K_j = 1 where |x - x_j| <= h, else 0\n"
+                  "triangle   K_j = max(0, 1 - |x - x_j| / h)\n"
+                  "attention  K_j = e^(q.k_j / sqrt(d_k))\n"
+                  "query = x, keys = x_j, values = y_j");
+    show_say(o,
+             "%d points (x_j, y_j) are known: y = f(x) + noise of variance 0.25, f(x) = 2 sin x + x^0.8. The "
+             "table shows the mean squared error at %d other points, for this h and for the best of %d "
+             "widths; then the mean distance |x - x_j| of the points, weighted by a_j.",
+             KNOWN, HELD_OUT, GRID);
+    if (o->json) {
+        show_array("kernels", "x", known->x, KNOWN), show_array("kernels", "y", known->y, KNOWN);
+        show_array("kernels", "held_out_x", held_out->x, HELD_OUT);
+        show_array("kernels", "held_out_y", held_out->y, HELD_OUT);
+    }
+    show_head(o, &table);
 }
 
 bool explain_kernels(const ExplainOptions *o, Error *e) {
@@ -268,28 +296,19 @@ bool explain_kernels(const ExplainOptions *o, Error *e) {
     static Result result[ROWS];
     draw(&known, KNOWN, o->seed, 0);
     draw(&held_out, HELD_OUT, o->seed, 1);
-    show_say(o,
-             "%d points of the curve 2 sin x + x^0.8, with noise of variance 0.25, are known. Mean "
-             "squared error at %d other points:",
-             KNOWN, HELD_OUT);
-    if (o->json) {
-        show_array("kernels", "x", known.x, KNOWN), show_array("kernels", "y", known.y, KNOWN);
-        show_array("kernels", "held_out_x", held_out.x, HELD_OUT);
-        show_array("kernels", "held_out_y", held_out.y, HELD_OUT);
-    }
-    show_head(o, columns, COLUMNS);
+    introduce(o, &known, &held_out);
     double best[KERNELS] = {[ATTENTION] = NAN};
     for (Kernel k = GAUSS; k < ATTENTION; k++)
         if (!best_of_grid(k, &known, &held_out, &best[k], e)) return false;
     for (int i = 0; i < ROWS; i++)
         if (!run_row(o, &rows[i], &known, &held_out, best[rows[i].kernel], &result[i], e)) return false;
     if (!draw_pictures(o, &known, result, e)) return false;
-    const Result *g = &result[2], *t = &result[7];
+    const Result *g = &result[GAUSS_ROW], *t = &result[TRIANGLE_ROW], *a = &result[ATTENTION_ROW];
     show_found(o, "kernels",
-               "the widths learnt from the known points, %.3f for gauss and %.3f for triangle, are %.1f %% "
-               "and %.1f %% above the least held-out errors that any width has. Trained attention: %.4f; "
-               "gauss: %.4f.",
-               g->h, t->h, 100 * (g->error / best[GAUSS] - 1), 100 * (t->error / best[TRIANGLE] - 1),
-               result[8].error, g->error);
+               "The learnt widths come within %.1f %% (gauss) and %.1f %% (triangle) of the least error of "
+               "any width; trained attention has an error of %.4f against %.4f for gauss, from points that "
+               "are %.3f away on average against %.3f.",
+               100 * (g->error / best[GAUSS] - 1), 100 * (t->error / best[TRIANGLE] - 1), a->error, g->error,
+               a->distance, g->distance);
     return true;
 }

@@ -1,14 +1,13 @@
 /* positions: "Since our model contains no recurrence and no convolution, in order for the model to make use of the order
  * of the sequence, we must inject some information about the relative or absolute position of the tokens" (3.5).
  *
- * The sinusoids. Every pair of columns is a hand of a clock, (sin ωp, cos ωp) at position p, so k positions on all hands
- * have turned by the angle ωk, whatever p is: PE(p+k) = R_k PE(p), a rotation; and PE(p)·PE(p+k) = Σ_ω cos ωk depends
- * on the distance alone.
+ * The sinusoids. Each pair of columns is the hand of a clock: (sin ωp, cos ωp) at position p. Moving by k turns each hand by
+ * ωk, whatever p is: PE(p+k) = R_k PE(p), a rotation; and PE(p)·PE(p+k) = Σ_ω cos ωk depends on k alone.
  *
- * Without them. An encoder that is given no positions sees a set, and so does who attends to its output. Of a sequence
- * to be copied the reader then knows which symbols are still to come, as those answered so far are known, and not in
- * which order. All orders are equally likely, so nobody is right more often than by naming one that is the most
- * frequent among those to come; after the last, the end is certain. */
+ * Without them. An encoder without positions sees a set, and so does a decoder that attends to its output. When it copies
+ * a sequence, the decoder knows which symbols are still to come, because it reads those already answered, but not their
+ * order. All orders are equally likely, so its best answer is the most frequent of the remaining symbols; after the last
+ * symbol the end is certain. */
 #include "explain/lesson.h"
 #include "explain/show.h"
 #include <math.h>
@@ -31,7 +30,7 @@ static double off_rotation(const real *pe) {
     return off;
 }
 
-/* PE(0)·PE(k) into product[k]; returns by how much PE(p)·PE(p+k) differs from it at most. */
+/* Puts PE(0)·PE(k) into product[k]; returns the largest difference of PE(p)·PE(p+k) from it. */
 static double products(const real *pe, double product[FARTHEST]) {
     double off = 0;
     for (int p = 0; p < POSITIONS; p++)
@@ -45,7 +44,7 @@ static double products(const real *pe, double product[FARTHEST]) {
     return off;
 }
 
-/* The share of tokens that a reader without order may expect to name, over the held-out rows. */
+/* The expected share of right tokens of a reader that knows no order, over the held-out rows. */
 static double order_blind(const Task *task, Batch *b) {
     double right = 0, tokens = 0;
     long count;
@@ -66,11 +65,11 @@ static double order_blind(const Task *task, Batch *b) {
     return right / tokens;
 }
 
-static const Column columns[] = {
-    {"positions", "positions", 17, AS_TEXT}, {"accuracy", "tokens %", 8, 2}, {"exact", "answers %", 9, 2}};
-enum { COLUMNS = sizeof columns / sizeof *columns };
+static const Table table = {
+    "positions",
+    {{"positions", "positions", 18, AS_TEXT}, {"accuracy", "tokens %", 8, 2}, {"exact", "answers %", 9, 2}}};
 
-/* Trains copy, with its table of positions or with zeros in its place. */
+/* Trains copy, with its table of positions or with zeros instead. */
 static bool copy(const ExplainOptions *o, bool with, double *accuracy, double *blind, Error *e) {
     Lesson l;
     double exact;
@@ -81,7 +80,7 @@ static bool copy(const ExplainOptions *o, bool with, double *accuracy, double *b
     ok = ok && lesson_train(&l, STEPS, e) && lesson_judge(&l, JUDGED, accuracy, &exact, e);
     if (ok) {
         *blind = order_blind(l.task, l.trainer.batch);
-        show_row(o, "positions", columns, COLUMNS,
+        show_row(o, &table,
                  (Cell[]){TEXT(with ? "with" : "without"), NUMBER(100 * *accuracy), NUMBER(100 * exact)});
     }
     lesson_end(&l);
@@ -89,14 +88,13 @@ static bool copy(const ExplainOptions *o, bool with, double *accuracy, double *b
 }
 
 static bool draw(const ExplainOptions *o, const real *pe, const double product[FARTHEST], Error *e) {
-    double table[FARTHEST * WIDTH];
-    for (int i = 0; i < FARTHEST * WIDTH; i++) table[i] = (double)pe[i];
+    double table_of_pe[FARTHEST * WIDTH];
+    for (int i = 0; i < FARTHEST * WIDTH; i++) table_of_pe[i] = (double)pe[i];
     Series series = {"PE(p).PE(p+k)", FARTHEST, NULL, product};
     Picture pictures[] = {
-        {PICTURE_MAP, "The sinusoids", "Columns are waves, each longer than the one before.",
-         .map = {FARTHEST, WIDTH, "position", "component", .values = table, .low = -1, .high = 1}},
-        {PICTURE_CHART, "Why distance shows",
-         "The product of two positions is largest at distance 0, and falls with it in waves.",
+        {PICTURE_MAP, "The sinusoids", "Each column is a wave; waves grow longer to the right.",
+         .map = {FARTHEST, WIDTH, "position", "component", .values = table_of_pe, .low = -1, .high = 1}},
+        {PICTURE_CHART, "PE(p).PE(p+k) by distance k", "The product is largest at distance 0.",
          .chart = {"distance k", "product", .series = &series, .count = 1}}};
     return show_pictures(o, pictures, 2, e);
 }
@@ -106,20 +104,25 @@ bool explain_positions(const ExplainOptions *o, Error *e) {
     double product[FARTHEST], accuracy[2], blind;
     nn_sinusoids(POSITIONS, WIDTH, pe);
     double rotation = off_rotation(pe), distance = products(pe, product);
+    show_question(o, "What does a model lose without positions?",
+                  "PE_(p,2c) = sin(p / 10000^(2c/d_model)),  PE_(p,2c+1) = cos(the same)\n"
+                  "PE(p+k) = R_k PE(p),  R_k a rotation");
     show_say(o,
-             "Copying sequences of up to %d of %d symbols, one layer, %d steps: held-out tokens right "
-             "when fed the right ones, and whole answers right when fed its own.",
+             "Models of one layer learn to copy sequences of up to %d of %d symbols in %d steps. The table "
+             "shows held-out tokens that are right when the model reads the right answer, and whole answers "
+             "that are right when it reads its own. The order-blind reader knows which symbols are still to "
+             "come, and not in which order.",
              LONGEST, SYMBOLS, STEPS);
-    show_head(o, columns, COLUMNS);
+    show_head(o, &table);
     for (int with = 1; with >= 0; with--)
         if (!copy(o, with, &accuracy[with], &blind, e)) return false;
-    show_row(o, "positions", columns, COLUMNS,
-             (Cell[]){TEXT("order-blind reader"), NUMBER(100 * blind), NUMBER(NAN)});
+    show_row(o, &table, (Cell[]){TEXT("order-blind reader"), NUMBER(100 * blind), NUMBER(NAN)});
     if (!draw(o, pe, product, e)) return false;
-    show_found(o, "positions",
-               "without positions copying stays at %.2f %% of the tokens, where a reader who is blind to "
-               "order may expect %.2f %%; with them %.2f %%. PE(p+k) is PE(p) rotated, within %.1e, and "
-               "PE(p).PE(p+k) is the same for all p, within %.1e.",
-               100 * accuracy[0], 100 * blind, 100 * accuracy[1], rotation, distance);
+    show_found(
+        o, "positions",
+        "Without positions the model gets %.2f %% of the tokens right, where a reader that knows no "
+        "order can expect at most %.2f %%, and with them %.2f %%; PE(p+k) is PE(p) rotated within %.1e, and "
+        "PE(p).PE(p+k) is the same for all p within %.1e.",
+        100 * accuracy[0], 100 * blind, 100 * accuracy[1], rotation, distance);
     return true;
 }

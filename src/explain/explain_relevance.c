@@ -1,48 +1,47 @@
-/* relevance: three ways in which a word takes up the meaning of others, v_i ← Σ_j a_ij v_j:
+/* relevance: three rules by which a word takes up the meaning v_j of other words, v_i <- Σ_j a_ij v_j.
  *
- *     fixed         a_ii = 3/4, and 1/4 goes to all others alike
+ *     fixed         a_ii = 3/4; the other words share 1/4 equally
  *     symmetric     a_i = softmax_j(β k_i·k_j), keys of length 1
  *     asymmetric    a_i = softmax_j(q_i·k_j / √d_k)                    section 3.2.1
  *
- * The task: every word means +1 or -1, all 2^10 sentences of them, and afterwards the sign of word i has to be the
- * meaning of the word that it refers to. In "Evan's dog Riley is so hyper, she never stops moving" the word she refers
- * to Riley, and Riley to itself.
+ * A softmax divides e^score by its sum over j, so that each row of a sums to 1. Every word means +1 or -1; all 2^10
+ * sentences are used. Afterwards the sign of word i must be the meaning of the word that i refers to.
  *
- * What symmetry allows. A word of length 1 is nearest to itself: k_i·k_j <= k_i·k_i, and so a_ij <= a_ii, as in the
- * fixed case. Let i refer to j. Where both mean the same, the sign of the sum is right at most always. Of two sentences
- * that differ in v_i and v_j being swapped, v_i ≠ v_j, the sum leans to v_i at least as often as to v_j, so it is right
- * at most half of the time. Together at most 3/4; words that refer to themselves may reach 1. */
+ * The bound of the symmetric rule. A key of length 1 fits itself best: k_i·k_j <= k_i·k_i, so a_ij <= a_ii. Let i refer
+ * to j. If v_i = v_j, the sign of the sum can always be right. If v_i ≠ v_j, take the two sentences that differ in
+ * v_i and v_j being swapped: the sum leans to v_i at least as often as to v_j, so it is right at most half of the
+ * time. Together at most 3/4. A word that refers to itself may reach 1. */
 #include "base/random.h"
 #include "explain/fit.h"
 #include "explain/show.h"
 #include <math.h>
 #include <stdlib.h>
 
-enum { WORDS = 10, SENTENCES = 1 << WORDS, WIDTH = 16, STEPS = 200, SEEDS = 5 };
+enum { WORDS = 10, SENTENCES = 1 << WORDS, WIDTH = 16, STEPS = 200, SEEDS = 5, RILEY = 2 };
 
 static const char *const word[WORDS] = {"Evan's", "dog", "Riley", "is",    "so",
                                         "hyper",  "she", "never", "stops", "moving"};
-/* The word that each refers to. */
-static const int refers[WORDS] = {1, 2, 2, 3, 4, 2, 2, 7, 6, 8};
+/* The word that each refers to: Riley to dog, and dog not to Riley. */
+static const int refers[WORDS] = {1, 1, 1, 3, 4, 2, 2, 7, 6, 8};
 
-typedef enum Way { FIXED, SYMMETRIC, ASYMMETRIC, WAYS } Way;
-static const char *const way_name[WAYS] = {"fixed", "symmetric", "asymmetric"};
+typedef enum Rule { FIXED, SYMMETRIC, ASYMMETRIC, RULES } Rule;
+static const char *const rule_name[RULES] = {"fixed", "symmetric", "asymmetric"};
 
 typedef struct Relevance {
-    Way way;
+    Rule rule;
     Fit fit;
     Tensor query, key, beta; /* W^Q, W^K: [WIDTH, WIDTH]; β: [1] */
     real words[WORDS * WIDTH];
     real *meaning, *wanted; /* [SENTENCES, WORDS] */
 } Relevance;
 
-/* Shares of signs that are right: of words that refer to another, of those that refer to themselves, of all. */
+/* Shares of right signs: of words that refer to another, of words that refer to themselves, of all. */
 typedef struct Shares {
     double others, selves, all;
 } Shares;
 
-static bool open(Relevance *r, Way way, uint64_t seed, Error *e) {
-    *r = (Relevance){.way = way};
+static bool open(Relevance *r, Rule rule, uint64_t seed, Error *e) {
+    *r = (Relevance){.rule = rule};
     Init start = {INIT_NORMAL, 1 / sqrt(WIDTH)};
     Parameters *p = &r->fit.weights;
     bool ok = parameters_add(p, "query", SHAPE(WIDTH, WIDTH), start, &r->query, e) &&
@@ -63,11 +62,6 @@ static bool open(Relevance *r, Way way, uint64_t seed, Error *e) {
     return true;
 }
 
-static void shut(Relevance *r) {
-    fit_stop(&r->fit);
-    free(r->meaning);
-}
-
 static Tensor *fixed_ratio(Tape *t) {
     Tensor *a = tape_constant(t, SHAPE(WORDS, WORDS));
     for (int i = 0; a->data && i < WORDS * WORDS; i++)
@@ -78,10 +72,10 @@ static Tensor *fixed_ratio(Tape *t) {
 /* a: [WORDS, WORDS], each row sums to 1. */
 static Tensor *relevance(Relevance *r) {
     Tape *t = r->fit.tape;
-    if (r->way == FIXED) return fixed_ratio(t);
+    if (r->rule == FIXED) return fixed_ratio(t);
     Tensor *x = fit_data(&r->fit, SHAPE(WORDS, WIDTH), r->words);
     Tensor *k = tape_linear(t, x, &r->key, NULL, ACT_NONE, NULL);
-    if (r->way == SYMMETRIC) {
+    if (r->rule == SYMMETRIC) {
         k = tape_div(t, k, tape_sqrt(t, tape_sum(t, tape_square(t, k), -1)));
         return tape_softmax(t, tape_mul(t, tape_matmul(t, k, tape_transpose(t, k, 0, 1)), &r->beta), -1);
     }
@@ -90,7 +84,7 @@ static Tensor *relevance(Relevance *r) {
     return tape_softmax(t, tape_scale(t, scores, (real)(1 / sqrt(WIDTH))), -1);
 }
 
-/* Σ_j a_ij v_j times the sign wanted: [SENTENCES, WORDS], above 0 where it is right. */
+/* Σ_j a_ij v_j times the wanted sign: [SENTENCES, WORDS], above 0 where it is right. */
 static Tensor *margins(Relevance *r, Tensor *a) {
     Tensor *v = fit_data(&r->fit, SHAPE(SENTENCES, WORDS), r->meaning);
     Tensor *wanted = fit_data(&r->fit, SHAPE(SENTENCES, WORDS), r->wanted);
@@ -99,7 +93,7 @@ static Tensor *margins(Relevance *r, Tensor *a) {
 
 static bool train(Relevance *r, Error *e) {
     Tape *t = r->fit.tape;
-    for (int step = 0; step < STEPS && r->way != FIXED; step++) {
+    for (int step = 0; step < STEPS && r->rule != FIXED; step++) {
         Tensor *m = tape_scale(t, margins(r, relevance(r)), 8);
         Tensor *loss = tape_neg(t, tape_mean(t, tape_log(t, tape_sigmoid(t, m)), ALL_AXES));
         if (!fit_step(&r->fit, loss, 0.03, e)) return false;
@@ -107,7 +101,7 @@ static bool train(Relevance *r, Error *e) {
     return true;
 }
 
-/* Over all sentences; the relevance itself goes into `a`. */
+/* Over all sentences; copies the relevance itself into `a`. */
 static bool judge(Relevance *r, Shares *s, double a[WORDS * WORDS], Error *e) {
     Tensor *relevances = relevance(r), *m = margins(r, relevances);
     if (tape_failed(r->fit.tape, e)) return false;
@@ -120,31 +114,54 @@ static bool judge(Relevance *r, Shares *s, double a[WORDS * WORDS], Error *e) {
     }
     for (int i = 0; i < WORDS * WORDS; i++) a[i] = (double)relevances->data[i];
     *s = (Shares){others / referring, selves / (WORDS - referring), (others + selves) / WORDS};
-    tape_reset(r->fit.tape);
     return true;
 }
 
-static bool run(Way way, uint64_t seed, Shares *s, double a[WORDS * WORDS], Error *e) {
+static bool run(Rule rule, uint64_t seed, Shares *s, double a[WORDS * WORDS], Error *e) {
     Relevance r;
-    bool ok = open(&r, way, seed, e) && train(&r, e) && judge(&r, s, a, e);
-    shut(&r);
+    bool ok = open(&r, rule, seed, e) && train(&r, e) && judge(&r, s, a, e);
+    fit_stop(&r.fit);
+    free(r.meaning);
     return ok;
 }
 
-static const Column columns[] = {{"way", "relevance", 10, AS_TEXT},
-                                 {"seed", "seed", 5, 0},
-                                 {"to_another", "to another %", 12, 2},
-                                 {"to_itself", "to itself %", 11, 2},
-                                 {"all", "all words %", 11, 2}};
-enum { COLUMNS = sizeof columns / sizeof *columns };
+static const Table table = {"relevance",
+                            {{"rule", "rule", 18, AS_TEXT},
+                             {"seed", "seed", 5, 0},
+                             {"to_another", "to another %", 12, 2},
+                             {"to_itself", "to itself %", 11, 2},
+                             {"all", "all words %", 11, 2}}};
 
 static void print(const ExplainOptions *o, const char *name, double seed, Shares s) {
-    show_row(o, "relevance", columns, COLUMNS,
+    show_row(o, &table,
              (Cell[]){TEXT(name), NUMBER(seed), NUMBER(100 * s.others), NUMBER(100 * s.selves),
                       NUMBER(100 * s.all)});
 }
 
-/* At most 3/4 where the word is another; see above. */
+static void introduce(const ExplainOptions *o) {
+    char list[256] = "";
+    int used = 0, count = 0;
+    show_question(o, "Why does a word need a query and a key of its own to take up the meaning of another?",
+                  "fixed       v_i <- 0.75 v_i + 0.25 (mean of the other v_j)\n"
+                  "symmetric   v_i <- sum_j a_ij v_j,  a_ij = r_ij / sum_j r_ij,\n"
+                  "            r_ij = e^(beta k_i.k_j),  |k_i| = 1\n"
+                  "asymmetric  the same with r_ij = e^(q_i.k_j / sqrt(d_k))");
+    for (int n = 0; n < WORDS; n++) {
+        int i = (n + RILEY) % WORDS;
+        if (refers[i] == i) continue;
+        used += snprintf(list + used, sizeof list - (size_t)used, "%s%s -> %s", count++ ? ", " : "", word[i],
+                         word[refers[i]]);
+    }
+    show_say(
+        o,
+        "In \"Evan's dog Riley is so hyper, she never stops moving\" Riley attends to dog, and dog does "
+        "not attend to Riley. %d words refer to another word: %s. The other %d refer to themselves. "
+        "Every word means +1 or -1; afterwards its sign must be that of the word it refers to. The table "
+        "shows right signs over all %d sentences.",
+        count, list, WORDS - count, SENTENCES);
+}
+
+/* At most 3/4 for a word that refers to another; see above. */
 static Shares symmetric_bound(void) {
     double referring = 0;
     for (int i = 0; i < WORDS; i++) referring += refers[i] != i;
@@ -152,38 +169,32 @@ static Shares symmetric_bound(void) {
 }
 
 bool explain_relevance(const ExplainOptions *o, Error *e) {
-    double a[WAYS][WORDS * WORDS];
-    Shares s, best[WAYS] = {0}, worst[WAYS] = {{1, 1, 1}, {1, 1, 1}, {1, 1, 1}};
-    show_say(o,
-             "Every word means +1 or -1. Afterwards it has to mean what the word meant that it refers to: "
-             "she, hyper and dog refer to Riley, Riley to itself. Signs that are right, of all %d "
-             "sentences:",
-             SENTENCES);
-    show_head(o, columns, COLUMNS);
-    for (Way way = FIXED; way < WAYS; way++)
-        for (uint64_t i = SEEDS; i-- > 0;) { /* the pictures are of the seed asked for, the last */
-            if (!run(way, o->seed + i, &s, a[way], e)) return false;
-            if (way != FIXED || i == 0)
-                print(o, way_name[way], way == FIXED ? NAN : (double)(o->seed + i), s);
-            best[way].others = fmax(best[way].others, s.others);
-            worst[way].all = fmin(worst[way].all, s.all);
+    double a[RULES][WORDS * WORDS], others[WORDS * WORDS];
+    Shares s, best[RULES] = {0}, worst = {1, 1, 1};
+    introduce(o);
+    show_head(o, &table);
+    for (Rule rule = FIXED; rule < RULES; rule++)
+        for (uint64_t i = 0; i < (rule == FIXED ? 1 : SEEDS); i++) { /* the first seed gives the pictures */
+            if (!run(rule, o->seed + i, &s, i ? others : a[rule], e)) return false;
+            print(o, rule_name[rule], rule == FIXED ? NAN : (double)(o->seed + i), s);
+            best[rule].others = fmax(best[rule].others, s.others);
+            if (rule == ASYMMETRIC) worst.others = fmin(worst.others, s.others);
         }
     Shares bound = symmetric_bound();
-    print(o, "at most", NAN, bound);
-    Picture pictures[WAYS];
-    static const char *const title[] = {"A fixed ratio", "Symmetric: k.k'", "Asymmetric: q.k'"};
-    static const char *const description[] = {
-        "Every word keeps three quarters of itself and takes of all others alike.",
-        "Every word looks at itself at least as much as at any other.",
-        "Every word looks at the one that it refers to."};
-    for (int i = 0; i < WAYS; i++)
-        pictures[i] = (Picture){PICTURE_ARCS, title[i], description[i], .arcs = {word, a[i], WORDS}};
-    if (!show_pictures(o, pictures, WAYS, e)) return false;
+    print(o, "symmetric, at most", NAN, bound);
+    Picture pictures[RULES] = {
+        {PICTURE_ARCS, "Fixed ratio", "Every word keeps 0.75 of itself and takes 0.25 from all the others.",
+         .arcs = {word, a[FIXED], WORDS}},
+        {PICTURE_ARCS, "Symmetric: k.k'", "No word attends to another more than to itself.",
+         .arcs = {word, a[SYMMETRIC], WORDS}},
+        {PICTURE_ARCS, "Asymmetric: q.k'", "Every word attends to the word that it refers to.",
+         .arcs = {word, a[ASYMMETRIC], WORDS}}};
+    if (!show_pictures(o, pictures, RULES, e)) return false;
     show_found(o, "relevance",
-               "over %d seeds queries and keys get at least %.2f %% of all words right. Of the words that "
-               "refer to another, keys alone get at most %.2f %%, where symmetry allows %.2f %%, and a "
-               "fixed ratio %.2f %%.",
-               SEEDS, 100 * worst[ASYMMETRIC].all, 100 * best[SYMMETRIC].others, 100 * bound.others,
+               "Over %d seeds, words that refer to another get the right sign in at least %.2f %% of the "
+               "sentences with queries and keys, in at most %.2f %% with keys alone, whose bound is %.2f %%, "
+               "and in %.2f %% with the fixed ratio.",
+               SEEDS, 100 * worst.others, 100 * best[SYMMETRIC].others, 100 * bound.others,
                100 * best[FIXED].others);
     return true;
 }

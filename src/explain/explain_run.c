@@ -146,9 +146,9 @@ static bool make_map(HeadMap *h, const Looked *l, const PageGroup *g, int layer,
         for (long j = 0; j < page_row_weights(g, i); j++)
             h->values[i * g->columns + j] = (double)*weights++ / WEIGHT_ONE;
     snprintf(h->title, TITLE, "Layer %d, head %d: %s", layer, head, g->name); /* what comes last may be cut */
-    h->picture = (Picture){
-        PICTURE_MAP, h->title, NULL,
-        .map = {g->rows, g->columns, "looks", "is looked at", h->rows, h->columns, h->values, 0, 1}};
+    h->picture =
+        (Picture){PICTURE_MAP, h->title, NULL,
+                  .map = {g->rows, g->columns, "query", "key", h->rows, h->columns, h->values, 0, 1}};
     return true;
 }
 

@@ -1,19 +1,21 @@
 /* scaling: "We suspect that for large values of d_k, the dot products grow large in magnitude, pushing the softmax
  * function into regions where it has extremely small gradients" (3.2.1, footnote 4).
  *
- * Components of q and k are drawn independently with mean 0 and variance 1, uniformly within ±√3; then q·k has mean 0
- * and variance d_k. Here that is measured, and what a softmax over 64 keys makes of such scores, as they are and over
- * √d_k: its entropy, and the length of the gradient that passes it from a random one behind it. */
+ * The components of q and k are independent, uniform within ±√3: mean 0, variance 1. Then q·k has mean 0 and variance
+ * d_k. Measured are that variance, and for a softmax over 64 keys its entropy and the gradient of its input for a random
+ * gradient of its output, once with the scores S = q·k as input and once with S' = S / √d_k. The gradient of S is that of
+ * S' times 1/√d_k, the backward of the division. */
 #include "base/random.h"
 #include "explain/show.h"
 #include "ops/ops.h"
 #include <math.h>
+#include <stdlib.h>
 
-enum { ROWS = 64, KEYS = 64, LARGEST = 4096, SIZES = 13, SOFTMAXES = 32 };
+enum { ROWS = 64, KEYS = 64, LARGEST = 4096, SIZES = 13, SOFTMAXES = 32, QUERIES = SOFTMAXES * ROWS };
 
-/* Of one d_k: the variance of q·k; then without and with the division, means over the queries of the first 32 groups. */
+/* Of one d_k. The arrays are without and with the division, over the queries of the first 32 groups. */
 typedef struct Measured {
-    double variance, entropy[2], gradient[2];
+    double variance, entropy[2], mean[2], median[2]; /* the length of a query's gradient */
 } Measured;
 
 /* Groups of 64 queries and 64 keys, all pairs of a group. Their number bounds the relative standard error of the
@@ -37,104 +39,123 @@ static double mean_entropy(const Tensor *p) {
     return sum / ROWS;
 }
 
-/* The mean length of a row. */
-static double mean_length(const real *x) {
-    double sum = 0;
+/* The length of each of ROWS rows. */
+static void lengths_of(const real *x, double *length) {
     for (long i = 0; i < ROWS; i++) {
         double squares = 0;
         for (long j = 0; j < KEYS; j++) squares += (double)(x[i * KEYS + j] * x[i * KEYS + j]);
-        sum += sqrt(squares);
+        length[i] = sqrt(squares);
     }
-    return sum / ROWS;
 }
 
-/* What a softmax makes of one group's scores. */
-static bool measure_softmax(Tape *t, long d_k, Tensor *scores, Tensor *dp, Measured *m, Error *e) {
+/* The softmax of one group's scores: entropies are added to m, gradients go to length[2][QUERIES]. */
+static bool measure_softmax(Tape *t, long d_k, long group, Tensor *scores, Tensor *dp,
+                            double (*length)[QUERIES], Measured *m, Error *e) {
     for (int scaled = 0; scaled < 2; scaled++) {
         real gradient[ROWS * KEYS] = {0};
         Tensor *s = scaled ? tape_scale(t, scores, (real)(1 / sqrt((double)d_k))) : scores;
         Tensor *p = tape_softmax(t, tape_leaf(t, s->shape, s->data, gradient), -1);
         if (tape_failed(t, e)) return false;
-        m->entropy[scaled] += mean_entropy(p);
+        m->entropy[scaled] += mean_entropy(p) / SOFTMAXES;
         tape_backward_from(t, p, dp->data);
-        m->gradient[scaled] += mean_length(gradient);
+        lengths_of(gradient, length[scaled] + group * ROWS);
     }
     return true;
 }
 
-/* One group; its squares are added to *squares. */
+/* One group; its squared scores are added to *squares. */
 static bool measure_group(Tape *t, long d_k, long group, uint64_t key, uint64_t *at, double *squares,
-                          Measured *m, Error *e) {
+                          double (*length)[QUERIES], Measured *m, Error *e) {
     Tensor *q = draw(t, SHAPE(ROWS, d_k), key, at), *k = draw(t, SHAPE(KEYS, d_k), key, at);
     Tensor *scores = tape_matmul(t, q, tape_transpose(t, k, 0, 1));
     if (tape_failed(t, e)) return false;
     for (long i = 0; i < ROWS * KEYS; i++) *squares += (double)(scores->data[i] * scores->data[i]);
-    bool ok =
-        group >= SOFTMAXES || measure_softmax(t, d_k, scores, draw(t, SHAPE(ROWS, KEYS), key, at), m, e);
+    bool ok = group >= SOFTMAXES ||
+              measure_softmax(t, d_k, group, scores, draw(t, SHAPE(ROWS, KEYS), key, at), length, m, e);
     tape_reset(t);
     return ok;
 }
 
+static int ascending(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
 static bool measure(long d_k, uint64_t seed, Measured *m, Error *e) {
     Tape *t = tape_new();
+    double length[2][QUERIES];
     t->keep = true; /* backward runs once for each of the two softmaxes */
     *m = (Measured){0};
     uint64_t key = random_key(seed, STREAM_EXPERIMENT + (uint64_t)d_k), at = 0;
     double squares = 0, groups = (double)groups_of(d_k);
     bool ok = true;
-    for (long g = 0; ok && g < groups_of(d_k); g++) ok = measure_group(t, d_k, g, key, &at, &squares, m, e);
+    for (long g = 0; ok && g < groups_of(d_k); g++)
+        ok = measure_group(t, d_k, g, key, &at, &squares, length, m, e);
     m->variance = squares / groups / (ROWS * KEYS);
-    for (int i = 0; i < 2; i++) m->entropy[i] /= SOFTMAXES, m->gradient[i] /= SOFTMAXES;
+    for (int i = 0; ok && i < 2; i++) {
+        for (long k = 0; k < QUERIES; k++) m->mean[i] += length[i][k] / QUERIES;
+        qsort(length[i], QUERIES, sizeof *length[i], ascending);
+        m->median[i] = length[i][QUERIES / 2];
+    }
     tape_free(t);
     return ok;
 }
 
-static const Column columns[] = {{"d_k", "d_k", 5, 0},
-                                 {"variance", "var(q.k)", 9, 2},
-                                 {"variance_over_d_k", "/ d_k", 7, 4},
-                                 {"entropy", "entropy", 8, 3},
-                                 {"gradient", "gradient", 9, AS_POWER},
-                                 {"entropy_scaled", "scaled", 8, 3},
-                                 {"gradient_scaled", "gradient", 9, AS_POWER}};
-enum { COLUMNS = sizeof columns / sizeof *columns };
+static const Table table = {"scaling",
+                            {{"d_k", "d_k", 4, 0},
+                             {"variance", "var(S)", 7, 2},
+                             {"entropy", "S: ent.", 7, 3},
+                             {"gradient", "mean", 6, 4},
+                             {"median", "median", 7, AS_POWER},
+                             {"entropy_scaled", "S': ent.", 8, 3},
+                             {"gradient_scaled", "mean", 6, 4},
+                             {"median_scaled", "median", 7, AS_POWER},
+                             {"gradient_through", "at S", 6, 4}}};
+
+static void introduce(const ExplainOptions *o) {
+    show_question(o, "Why are scores divided by the square root of d_k?",
+                  "S = q.k,  S' = S / sqrt(d_k),  dS = dS' / sqrt(d_k)");
+    show_say(o,
+             "q and k have d_k components of mean 0 and variance 1. The table shows the variance of S; then, "
+             "for a softmax over %d keys of S and of S', its entropy (at most ln %d = %.3f) and the mean and "
+             "median length of the gradient of its input. The last column is the mean at S' divided by "
+             "sqrt(d_k), as backward divides it.",
+             KEYS, KEYS, log(KEYS));
+    show_head(o, &table);
+}
 
 bool explain_scaling(const ExplainOptions *o, Error *e) {
-    double d_k[SIZES], variance[SIZES], gradient[2][SIZES], worst = 0;
+    double d_k[SIZES], variance[SIZES], gradient[4][SIZES], off = 0, first = 0, last = 0;
     Measured m = {0};
-    show_say(
-        o,
-        "q and k have d_k components of mean 0 and variance 1. The variance of q.k, the entropy of a softmax "
-        "over %d of them (at most ln %d = %.3f), and the length of its gradient; then the same of "
-        "q.k / sqrt(d_k).",
-        KEYS, KEYS, log(KEYS));
-    show_head(o, columns, COLUMNS);
+    introduce(o);
     for (int i = 0; i < SIZES; i++) {
         d_k[i] = 1 << i;
         if (!measure(1 << i, o->seed, &m, e)) return false;
         variance[i] = m.variance;
-        gradient[0][i] = m.gradient[0], gradient[1][i] = m.gradient[1];
-        double off = fabs(m.variance / d_k[i] - 1);
-        worst = off > worst ? off : worst;
-        show_row(o, "scaling", columns, COLUMNS,
-                 (Cell[]){NUMBER(d_k[i]), NUMBER(m.variance), NUMBER(m.variance / d_k[i]),
-                          NUMBER(m.entropy[0]), NUMBER(m.gradient[0]), NUMBER(m.entropy[1]),
-                          NUMBER(m.gradient[1])});
+        for (int k = 0; k < 2; k++) gradient[2 * k][i] = m.mean[k], gradient[2 * k + 1][i] = m.median[k];
+        off = fmax(off, fabs(m.variance / d_k[i] - 1));
+        if (i && m.mean[0] > m.mean[1]) first = first > 0 ? first : d_k[i], last = d_k[i];
+        show_row(o, &table,
+                 (Cell[]){NUMBER(d_k[i]), NUMBER(m.variance), NUMBER(m.entropy[0]), NUMBER(m.mean[0]),
+                          NUMBER(m.median[0]), NUMBER(m.entropy[1]), NUMBER(m.mean[1]), NUMBER(m.median[1]),
+                          NUMBER(m.mean[1] / sqrt(d_k[i]))});
     }
-    Series variances[] = {{"variance of q.k", SIZES, d_k, variance, .points = true},
-                          {"d_k", SIZES, d_k, d_k}};
-    Series gradients[] = {{"q.k", SIZES, d_k, gradient[0]}, {"q.k / sqrt(d_k)", SIZES, d_k, gradient[1]}};
-    Picture pictures[] = {
-        {PICTURE_CHART, "Variance of q.k",
-         "The measured variance of q.k lies on the line of d_k, from 1 to 4096.",
-         .chart = {"d_k", "variance", true, true, .series = variances, .count = 2}},
-        {PICTURE_CHART, "Length of the softmax's gradient",
-         "Without the division the gradient falls as d_k grows; with it the gradient stays as it is.",
-         .chart = {"d_k", "gradient", true, true, .series = gradients, .count = 2}}};
+    Series variances[] = {{"variance of S", SIZES, d_k, variance, .points = true}, {"d_k", SIZES, d_k, d_k}};
+    Series gradients[] = {{"S, mean", SIZES, d_k, gradient[0]},
+                          {"S, median", SIZES, d_k, gradient[1]},
+                          {"S', mean", SIZES, d_k, gradient[2]},
+                          {"S', median", SIZES, d_k, gradient[3]}};
+    Picture pictures[] = {{PICTURE_CHART, "Variance of q.k", "The measured variance lies on the line of d_k.",
+                           .chart = {"d_k", "variance", true, true, .series = variances, .count = 2}},
+                          {PICTURE_CHART, "Length of the gradient of the softmax's input",
+                           "With S the median query loses its gradient as d_k grows; with S' no query does.",
+                           .chart = {"d_k", "gradient", true, true, .series = gradients, .count = 4}}};
     if (!show_pictures(o, pictures, 2, e)) return false;
-    show_found(
-        o, "scaling",
-        "the variance of q.k is d_k, within %.2f %%. At d_k = %d the softmax's gradient is %.3g times as "
-        "long with the division by sqrt(d_k) as without, and its entropy %.2f instead of %.2f.",
-        100 * worst, LARGEST, m.gradient[1] / m.gradient[0], m.entropy[1], m.entropy[0]);
+    show_found(o, "scaling",
+               "The variance of q.k is d_k within %.2f %%; without the division the mean gradient is longer "
+               "for d_k from %g to %g and shorter above, where at d_k = %d half of the queries get less than "
+               "%.1e; with the division half get more than %.1e at S', and backward's own 1/sqrt(d_k) leaves "
+               "a mean of %.1e at S.",
+               100 * off, first, last, LARGEST, m.median[0], m.median[1], m.mean[1] / sqrt(LARGEST));
     return true;
 }

@@ -1,11 +1,10 @@
-/* tape: what a forward pass leaves behind. Every operation that runs is written down, with what it read and what it made;
- * backward walks the list from its end, and gives the memory of each operation free when it has passed (autograd/tape.h).
+/* tape: what a forward pass records. The tape lists every operation that runs, with its inputs and its output. Backward
+ * walks the list from its end and frees the memory of each operation that it has passed (autograd/tape.h).
  *
- * Shown of a small model and two sequences: the operations in the order in which they ran, the function of src/nn that
- * recorded each, its output's shape, the bytes that it holds until backward has passed (output, and what it keeps for
- * itself), and the multiply-adds of its matrix products, of which backward needs twice as many. */
+ * For a small model and two sequences the table shows the operations in the order in which they ran, the function of src/nn
+ * that recorded each, the shape of its output, the bytes that it holds until backward has passed (its output, and what
+ * it keeps for itself), and the multiply-adds of its matrix products; backward needs twice as many. */
 #include "autograd/op.h"
-#include "base/file.h"
 #include "explain/show.h"
 #include "nn/nn.h"
 #include <string.h>
@@ -24,10 +23,10 @@ typedef struct Recorded {
     int count;
 } Recorded;
 
-/* What is said of one operation. */
+/* One operation. */
 typedef struct Line {
     int reads[MAX_INPUTS], count; /* the recorded operations whose output it reads */
-    char read[TEXT], weights[TEXT], label[TEXT];
+    char read[TEXT], label[TEXT];
     double output, kept, multiply_adds; /* bytes, bytes, of forward */
 } Line;
 
@@ -54,33 +53,23 @@ static void forget(Recorded *r) {
     model_free(r->model);
 }
 
-/* The name in a weight file of a leaf, or NULL. */
-static const char *weight_name(const Parameters *p, const Tensor *leaf) {
-    for (int i = 0; i < p->count; i++)
-        for (int k = 0; k < PARAMETER_PARTS; k++)
-            if (p->entry[i].part[k] == leaf) return p->entry[i].name;
-    return NULL;
-}
-
 static void append(char text[TEXT], const char *between, const char *more) {
     size_t at = strlen(text);
     snprintf(text + at, TEXT - at, "%s%s", at ? between : "", more);
 }
 
-/* Arrays of a node are listed from the last; the first is the output, unless that lies in what is read. */
+/* A node lists its arrays from the last to the first, which is the output, unless the operation is a view. */
 static void count_bytes(const Node *n, Line *line) {
     line->output = n->op->view ? 0 : (double)shape_count(n->out->shape) * sizeof(real);
     for (const TapeBlock *a = n->arrays; a && (n->op->view || a->next); a = a->next)
         line->kept += (double)a->bytes;
 }
 
-static Line line_of(const Recorded *r, const Node *n) {
+static Line line_of(const Node *n) {
     Line line = {0};
     char number[16];
     for (int i = 0; i < n->inputs; i++) {
         const Tensor *x = n->in[i];
-        const char *weight = x && !x->maker ? weight_name(&r->model->parameters, x) : NULL;
-        if (weight) append(line.weights, ", ", weight);
         if (!x || !x->maker) continue;
         snprintf(number, sizeof number, "%ld", x->maker->index);
         append(line.read, " ", number);
@@ -92,31 +81,14 @@ static Line line_of(const Recorded *r, const Node *n) {
     return line;
 }
 
-static const Column columns[] = {{"index", "#", 2, 0},
-                                 {"operation", "operation", 20, AS_TEXT},
-                                 {"recorder", "recorded by", 18, AS_TEXT},
-                                 {"reads", "reads", 5, AS_TEXT},
-                                 {"shape", "shape", 8, AS_TEXT},
-                                 {"bytes", "bytes", 6, 0},
-                                 {"multiply_adds", "mul-adds", 8, 0}};
-enum { COLUMNS = sizeof columns / sizeof *columns };
-
-/* ---- For Graphviz ---- */
-
-static bool save_dot(const Recorded *r, const Line *lines, const char *path, Error *e) {
-    File *f = file_create(path, e);
-    if (!f) return false;
-    file_print(f, "digraph tape {\n    node [shape=box, fontname=\"sans-serif\"]\n");
-    for (int i = 0; i < r->count; i++)
-        file_print(f, "    n%d [label=\"%s\\n%s%s%s\"]\n", i, lines[i].label, r->node[i]->recorder,
-                   *lines[i].weights ? "\\n" : "", lines[i].weights);
-    for (int i = 0; i < r->count; i++)
-        for (int k = 0; k < lines[i].count; k++) file_print(f, "    n%d -> n%d\n", lines[i].reads[k], i);
-    file_print(f, "}\n");
-    return file_commit(f, e);
-}
-
-/* ---- All ---- */
+static const Table table = {"tape",
+                            {{"index", "#", 2, 0},
+                             {"operation", "operation", 20, AS_TEXT},
+                             {"recorder", "recorded by nn_", 21, AS_TEXT},
+                             {"reads", "reads", 5, AS_TEXT},
+                             {"shape", "shape", 7, AS_TEXT},
+                             {"bytes", "bytes", 5, 0},
+                             {"multiply_adds", "mul-add", 7, 0}}};
 
 typedef struct Totals {
     double bytes, multiply_adds, linear; /* of which `linear` are of that operation */
@@ -125,13 +97,13 @@ typedef struct Totals {
 
 static Totals show_table(const ExplainOptions *o, const Recorded *r, Line *lines) {
     Totals sum = {0};
-    show_head(o, columns, COLUMNS);
+    show_head(o, &table);
     for (int i = 0; i < r->count; i++) {
         const Node *n = r->node[i];
         Line *line = &lines[i];
-        *line = line_of(r, n);
-        show_row(o, "tape", columns, COLUMNS,
-                 (Cell[]){NUMBER(i), TEXT(n->op->name), TEXT(n->recorder), TEXT(line->read),
+        *line = line_of(n);
+        show_row(o, &table,
+                 (Cell[]){NUMBER(i), TEXT(n->op->name), TEXT(n->recorder + strlen("nn_")), TEXT(line->read),
                           TEXT(shape_text(n->out->shape)), NUMBER(line->output + line->kept),
                           NUMBER(line->multiply_adds)});
         sum.bytes += line->output + line->kept, sum.multiply_adds += line->multiply_adds;
@@ -146,22 +118,26 @@ static Totals show_table(const ExplainOptions *o, const Recorded *r, Line *lines
 static bool show(const ExplainOptions *o, const Recorded *r, Error *e) {
     Line lines[MOST];
     GraphStep steps[MOST];
-    show_say(o, "One forward pass of a model of one layer on each side, width 32, 4 heads, over two "
-                "sequences of 5 and 4 tokens, and the loss of their answers: what the tape has written down. "
-                "Bytes are the output's and of what is kept for backward; weights that are read are not "
-                "recorded.");
+    show_question(o, "What does a forward pass leave for backward?",
+                  "forward    y = f(x, w): record f, x, w, y\n"
+                  "backward   dx += (df/dx)^T dy, from the last record to the first");
+    show_say(o,
+             "A model of one layer on each side, width 32, 4 heads, has read two sequences of 5 and 4 tokens "
+             "and computed the loss of their answers. Bytes count the output and what is kept for "
+             "backward. Weights are read, but not recorded.");
     Totals sum = show_table(o, r, lines);
     for (int i = 0; i < r->count; i++) steps[i] = (GraphStep){lines[i].label, lines[i].count, lines[i].reads};
-    Picture picture = {PICTURE_GRAPH, "The tape: who reads whom",
-                       "Operations from the first to the last, and lines from each to those that read it.",
+    Picture picture = {PICTURE_GRAPH, "The tape as a graph",
+                       "A line joins each operation to those that read its output.",
                        .graph = {steps, r->count}};
-    if (!show_pictures(o, &picture, 1, e) || (o->dot && !save_dot(r, lines, o->dot, e))) return false;
-    show_found(o, "tape",
-               "%d operations, recorded by %d functions, hold %.0f bytes; the tape counts %zu, in whole "
-               "cache lines. Forward has %.0f multiply-adds, %.1f %% of them in linear; backward, from %d "
-               "to 0, twice as many.",
-               r->count, sum.recorders, sum.bytes, tape_in_use(r->tape), sum.multiply_adds,
-               100 * sum.linear / sum.multiply_adds, r->count - 1);
+    if (!show_pictures(o, &picture, 1, e)) return false;
+    show_found(
+        o, "tape",
+        "%d operations, recorded by %d functions, hold %.0f bytes (the tape counts %zu, in whole cache "
+        "lines); forward has %.0f multiply-adds, %.1f %% of them in linear, and backward twice as "
+        "many.",
+        r->count, sum.recorders, sum.bytes, tape_in_use(r->tape), sum.multiply_adds,
+        100 * sum.linear / sum.multiply_adds);
     return true;
 }
 

@@ -1,9 +1,9 @@
-/* teacher: "the output embeddings are offset by one position" (3.1). While it trains, the decoder is fed the right answer
- * shifted right by one place: at every step it reads what it should have said at the step before, whatever it has said,
- * so that all steps of an answer are computed at once. Running free it reads what it has said itself.
+/* teacher: "the output embeddings are offset by one position" (3.1). In training the decoder reads the right answer shifted
+ * right by one: at step i it reads token i-1 of the right answer, whatever it has said itself. So all steps of an answer
+ * are computed at once; this is teacher forcing. Running free, the decoder reads its own token i-1.
  *
- * Every token is judged in both ways. Free, a mistake is read again, and what follows suffers from it. Whole answers are
- * right equally often: as long as nothing is wrong both ways read the same. */
+ * Tokens are judged in both ways. Running free, a mistake is read again, and later tokens suffer from it. Whole answers are
+ * right equally often in both ways: up to the first mistake both read the same. They are therefore not shown. */
 #include "decoding/decode.h"
 #include "explain/lesson.h"
 #include "explain/show.h"
@@ -22,12 +22,12 @@ enum {
 };
 enum { NOTHING = -1 };
 
-/* What the model says at the steps of a batch's rows, NOTHING behind the end. */
+/* The tokens that the model says at each step of each row; NOTHING after the end. */
 typedef struct Said {
     int32_t taught[ROWS][MOST], free[ROWS][MOST];
 } Said;
 
-/* Taught: the likeliest token of every step, all at once. */
+/* Teacher forcing: the likeliest token of every step, all at once. */
 static bool teach(Lesson *l, Said *s, Error *e) {
     Trainer *t = &l->trainer;
     long V = l->task->vocab_size;
@@ -58,51 +58,48 @@ static bool run_free(Lesson *l, Said *s, Error *e) {
     return true;
 }
 
-/* Draws the held-out rows from `first` on, and listens to both. */
+/* Draws held-out rows from `first` on and lets the model answer them in both ways. */
 static bool listen(Lesson *l, long first, long rows, Said *s, Error *e) {
     task_held_out_batch(l->task, first, rows, l->trainer.batch);
     return teach(l, s, e) && run_free(l, s, e);
 }
 
-/* Shares of tokens, and of whole answers, that are right. */
-typedef struct Shares {
-    double token, answer;
-} Shares;
-
-static void count(const int32_t *said, const BatchRow *row, Shares *sum) {
+/* Right tokens. */
+static long count(const int32_t *said, const BatchRow *row) {
     long right = 0;
     for (long i = 0; i < row->T; i++) right += said[i] == row->target_out[i];
-    sum->token += (double)right, sum->answer += right == row->T;
+    return right;
 }
 
-static bool judge(Lesson *l, Shares *taught, Shares *free, Error *e) {
+/* Shares of held-out tokens that are right. */
+static bool judge(Lesson *l, double *taught, double *free, Error *e) {
     Said s;
-    double tokens = 0;
-    *taught = *free = (Shares){0};
+    long tokens = 0, right_taught = 0, right_free = 0;
     for (long first = 0; first < JUDGED; first += ROWS) {
         if (!listen(l, first, ROWS, &s, e)) return false;
         for (long r = 0; r < ROWS; r++) {
             BatchRow row = batch_row(l->trainer.batch, r);
-            count(s.taught[r], &row, taught), count(s.free[r], &row, free);
-            tokens += (double)row.T;
+            right_taught += count(s.taught[r], &row), right_free += count(s.free[r], &row);
+            tokens += row.T;
         }
     }
-    taught->token /= tokens, free->token /= tokens;
-    taught->answer /= JUDGED, free->answer /= JUDGED;
+    *taught = (double)right_taught / (double)tokens, *free = (double)right_free / (double)tokens;
     return true;
 }
 
 /* ---- The steps of a batch ---- */
 
-static const Column step_columns[] = {{"step", "step", 4, 0},
-                                      {"taught_reads", "reads", SHOWN, AS_TEXT},
-                                      {"taught_says", "says", SHOWN, AS_TEXT},
-                                      {"wanted", "want", SHOWN, AS_TEXT},
-                                      {"free_reads", "reads", SHOWN, AS_TEXT},
-                                      {"free_says", "says", SHOWN, AS_TEXT}};
-enum { STEP_COLUMNS = sizeof step_columns / sizeof *step_columns };
+enum { SOURCE, TAUGHT_READS, TAUGHT_SAYS, WANTED, FREE_READS, FREE_SAYS, TEXTS };
+static const Table step_table = {"teacher",
+                                 {{"step", "step", 4, 0},
+                                  {"source", "source", 6, AS_TEXT},
+                                  {"taught_reads", "taught: reads", 13, AS_TEXT},
+                                  {"taught_says", "says", SHOWN, AS_TEXT},
+                                  {"wanted", "right", SHOWN, AS_TEXT},
+                                  {"free_reads", "free: reads", 11, AS_TEXT},
+                                  {"free_says", "says", SHOWN, AS_TEXT}}};
 
-/* A token in one column. */
+/* A token as one letter. */
 static char letter(const Task *task, int32_t id) {
     char text[16];
     if (id == NOTHING) return '.';
@@ -113,93 +110,91 @@ static char letter(const Task *task, int32_t id) {
     return *text;
 }
 
-/* A line a step, a letter a row of the batch. */
+/* One row a step, one letter a sequence of the batch. */
 static void show_step(const ExplainOptions *o, const Task *task, const Batch *b, const Said *s, long i) {
-    char reads[SHOWN + 1] = "", says[SHOWN + 1] = "", wanted[SHOWN + 1] = "", own[SHOWN + 1] = "",
-                       free_says[SHOWN + 1] = "";
+    char text[TEXTS][SHOWN + 1] = {0};
     for (long r = 0; r < SHOWN; r++) {
         BatchRow row = batch_row(b, r);
         int32_t before = i ? s->free[r][i - 1] : task->begin_id;
-        reads[r] = letter(task, i < row.T ? row.target_in[i] : NOTHING);
-        says[r] = letter(task, s->taught[r][i]);
-        wanted[r] = letter(task, i < row.T ? row.target_out[i] : NOTHING);
-        own[r] = letter(task, before == task->end_id ? NOTHING : before);
-        free_says[r] = letter(task, s->free[r][i]);
+        const int32_t token[TEXTS] = {[SOURCE] = i < row.S ? row.source[i] : NOTHING,
+                                      [TAUGHT_READS] = i < row.T ? row.target_in[i] : NOTHING,
+                                      [TAUGHT_SAYS] = s->taught[r][i],
+                                      [WANTED] = i < row.T ? row.target_out[i] : NOTHING,
+                                      [FREE_READS] = before == task->end_id ? NOTHING : before,
+                                      [FREE_SAYS] = s->free[r][i]};
+        for (int k = 0; k < TEXTS; k++) text[k][r] = letter(task, token[k]);
     }
-    show_row(o, "teacher", step_columns, STEP_COLUMNS,
-             (Cell[]){NUMBER(i + 1), TEXT(reads), TEXT(says), TEXT(wanted), TEXT(own), TEXT(free_says)});
+    show_row(o, &step_table,
+             (Cell[]){NUMBER(i + 1), TEXT(text[SOURCE]), TEXT(text[TAUGHT_READS]), TEXT(text[TAUGHT_SAYS]),
+                      TEXT(text[WANTED]), TEXT(text[FREE_READS]), TEXT(text[FREE_SAYS])});
 }
 
 static bool show_steps(const ExplainOptions *o, Lesson *l, Error *e) {
     Said s;
     if (!listen(l, 0, SHOWN, &s, e)) return false;
     show_say(o,
-             "A batch of %d sequences to be sorted, a column of letters each, after %ld steps of "
-             "training. Taught, the decoder reads what was wanted at the step before, < at first; free, "
-             "in the last two columns, what it said itself. > ends an answer.",
+             "%d sequences after %ld steps of training, one letter each in every column. The encoder reads "
+             "the source; the right answer is the source sorted. Taught, the decoder reads the right answer; "
+             "free, it reads what it said one step before. < begins and > ends an answer.",
              SHOWN, l->trainer.optimizer.step);
-    show_head(o, step_columns, STEP_COLUMNS);
+    show_head(o, &step_table);
     for (long i = 0; i < MOST; i++) show_step(o, l->task, l->trainer.batch, &s, i);
     return true;
 }
 
-/* ---- As training goes ---- */
+/* ---- In the course of training ---- */
 
-static const Column columns[] = {{"trained", "trained", 7, 0},
-                                 {"taught_token", "taught: tokens %", 16, 2},
-                                 {"taught_answer", "answers %", 9, 2},
-                                 {"free_token", "free: tokens %", 14, 2},
-                                 {"free_answer", "answers %", 9, 2}};
-enum { COLUMNS = sizeof columns / sizeof *columns };
+static const Table table = {"teacher",
+                            {{"trained", "trained", 7, 0},
+                             {"taught_token", "taught: tokens %", 16, 2},
+                             {"free_token", "free: tokens %", 14, 2}}};
 
-/* Shares in per cent by the steps of training. */
+/* Percentages of right tokens by steps of training. */
 typedef struct Course {
-    double step[LOOKS], taught[LOOKS], free[LOOKS], widest; /* the largest difference between the two */
-    bool same_answers;
+    double step[LOOKS], taught[LOOKS], free[LOOKS], widest, least; /* of taught - free */
 } Course;
 
 static bool follow(const ExplainOptions *o, Lesson *l, Course *c, Error *e) {
-    *c = (Course){.same_answers = true};
+    *c = (Course){.least = 100};
     for (int i = 0; i < LOOKS; i++) {
-        Shares taught, free;
         if (!lesson_train(l, STEPS * (i + 1) / LOOKS, e)) return false;
         if (i == 0) {
             if (!show_steps(o, l, e)) return false;
-            show_say(o, "%s", "");
-            show_say(o, "Of %d held-out sequences, as training goes:", JUDGED);
-            show_head(o, columns, COLUMNS);
+            if (!o->json) putchar('\n');
+            show_say(o, "Right tokens of %d held-out sequences, by steps of training:", JUDGED);
+            show_head(o, &table);
         }
-        if (!judge(l, &taught, &free, e)) return false;
+        if (!judge(l, &c->taught[i], &c->free[i], e)) return false;
         c->step[i] = STEPS * (i + 1) / LOOKS;
-        c->taught[i] = 100 * taught.token, c->free[i] = 100 * free.token;
+        c->taught[i] *= 100, c->free[i] *= 100;
         c->widest = fmax(c->widest, c->taught[i] - c->free[i]);
-        c->same_answers = c->same_answers && taught.answer == free.answer;
-        show_row(o, "teacher", columns, COLUMNS,
-                 (Cell[]){NUMBER(c->step[i]), NUMBER(c->taught[i]), NUMBER(100 * taught.answer),
-                          NUMBER(c->free[i]), NUMBER(100 * free.answer)});
+        c->least = fmin(c->least, c->taught[i] - c->free[i]);
+        show_row(o, &table, (Cell[]){NUMBER(c->step[i]), NUMBER(c->taught[i]), NUMBER(c->free[i])});
     }
     return true;
 }
 
-static bool show_course(const ExplainOptions *o, const Course *c, Error *e) {
+static bool conclude(const ExplainOptions *o, const Course *c, Error *e) {
     Series series[] = {{"taught", LOOKS, c->step, c->taught}, {"free", LOOKS, c->step, c->free}};
-    Picture picture = {PICTURE_CHART, "Taught and free",
-                       "Fed its own mistakes the model has fewer tokens right, until it makes none.",
+    Picture picture = {PICTURE_CHART, "Right tokens, taught and free",
+                       "Free, a model that reads its own mistakes gets fewer tokens right.",
                        .chart = {"step", "tokens right %", .series = series, .count = 2}};
     if (!show_pictures(o, &picture, 1, e)) return false;
     show_found(o, "teacher",
-               "fed what it said itself the model has up to %.1f points fewer tokens right than fed what "
-               "was wanted; after %d steps %.2f %% and %.2f %%. Whole answers are right %s.",
-               c->widest, STEPS, c->free[LOOKS - 1], c->taught[LOOKS - 1],
-               c->same_answers ? "equally often, at every step" : "not equally often");
+               "Running free the model gets %.1f to %.1f percentage points fewer tokens right than taught, "
+               "and %.2f %% against %.2f %% after %d steps.",
+               c->least, c->widest, c->free[LOOKS - 1], c->taught[LOOKS - 1], STEPS);
     return true;
 }
 
 bool explain_teacher(const ExplainOptions *o, Error *e) {
     Lesson l;
     Course c;
+    show_question(o, "What does the decoder read in training, and what when it runs free?",
+                  "taught  step i reads token i-1 of the right answer\n"
+                  "free    step i reads token i-1 of its own answer");
     bool ok =
         lesson_begin(&l, "sort", SYMBOLS, LONGEST, STEPS, ATTENTION_DOT, o->seed, e) && follow(o, &l, &c, e);
     lesson_end(&l);
-    return ok && show_course(o, &c, e);
+    return ok && conclude(o, &c, e);
 }

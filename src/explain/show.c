@@ -5,44 +5,43 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SENTENCE = 1024, NUMBER_TEXT = 64, MOST_COLUMNS = 8 };
+enum { SENTENCE = 1024, NUMBER_TEXT = 64, FORMULA_INDENT = 4 };
 
-/* A line of the table: texts to the left, numbers to the right. Where the terminal has no room for a column beside the
- * others it begins a further line, in the head as in the rows. */
-static void print_line(const Column *columns, int count, const char *const *texts) {
+/* Texts align to the left, numbers to the right. A column without room on the line begins a further line, in the head
+ * as in the rows. */
+static void print_line(const Table *t, const char *const *texts) {
     enum { GAP = 2, INDENT = 4 };
     int width = terminal_of(stdout).width, at = 0, blank = 0;
-    for (int i = 0; i < count; i++) {
-        const Column *c = &columns[i];
-        int length = (int)strlen(texts[i]), fill = c->width > length ? c->width - length : 0;
-        bool breaks = i && at + GAP + c->width > width;
+    for (const Column *c = t->column; c->key; c++, texts++) {
+        int length = (int)strlen(*texts), fill = c->width > length ? c->width - length : 0;
+        bool first = c == t->column, breaks = !first && at + GAP + c->width > width;
         if (breaks)
             putchar('\n'), at = blank = INDENT;
-        else if (i)
+        else if (!first)
             at += GAP, blank += GAP;
         if (c->decimals != AS_TEXT) blank += fill, fill = 0;
-        if (length) printf("%*s%s", blank, "", texts[i]), blank = 0;
+        if (length) printf("%*s%s", blank, "", *texts), blank = 0;
         blank += fill, at += c->width > length ? c->width : length;
     }
     putchar('\n');
 }
 
-void show_head(const ExplainOptions *o, const Column *columns, int count) {
+void show_head(const ExplainOptions *o, const Table *table) {
     const char *heads[MOST_COLUMNS];
     if (o->json) return;
-    for (int i = 0; i < count; i++) heads[i] = columns[i].head;
+    for (int i = 0; table->column[i].key; i++) heads[i] = table->column[i].head;
     putchar('\n');
-    print_line(columns, count, heads);
+    print_line(table, heads);
 }
 
-static void row_as_json(const char *experiment, const Column *columns, int count, const Cell *cells) {
-    printf("{\"experiment\": \"%s\"", experiment);
-    for (int i = 0; i < count; i++) {
-        printf(", \"%s\": ", columns[i].key);
-        if (columns[i].decimals == AS_TEXT)
-            json_print(stdout, cells[i].text);
+static void row_as_json(const Table *table, const Cell *cell) {
+    printf("{\"experiment\": \"%s\"", table->experiment);
+    for (const Column *c = table->column; c->key; c++, cell++) {
+        printf(", \"%s\": ", c->key);
+        if (c->decimals == AS_TEXT)
+            json_print(stdout, cell->text);
         else
-            printf(isfinite(cells[i].number) ? "%.17g" : "null", cells[i].number);
+            printf(isfinite(cell->number) ? "%.17g" : "null", cell->number);
     }
     printf("}\n");
 }
@@ -50,20 +49,19 @@ static void row_as_json(const char *experiment, const Column *columns, int count
 static const char *cell_text(const Column *c, const Cell *cell, char number[NUMBER_TEXT]) {
     if (c->decimals == AS_TEXT) return cell->text;
     if (isnan(cell->number)) return "-";
-    snprintf(number, NUMBER_TEXT, c->decimals == AS_POWER ? "%.*e" : "%.*f",
-             c->decimals == AS_POWER ? 1 : c->decimals, cell->number);
+    bool power = c->decimals == AS_POWER;
+    snprintf(number, NUMBER_TEXT, power ? "%.*e" : "%.*f", power ? 1 : c->decimals, cell->number);
     return number;
 }
 
-void show_row(const ExplainOptions *o, const char *experiment, const Column *columns, int count,
-              const Cell *cells) {
+void show_row(const ExplainOptions *o, const Table *table, const Cell *cells) {
     char number[MOST_COLUMNS][NUMBER_TEXT];
     const char *texts[MOST_COLUMNS];
-    for (int i = 0; i < count; i++) texts[i] = cell_text(&columns[i], &cells[i], number[i]);
+    for (int i = 0; table->column[i].key; i++) texts[i] = cell_text(&table->column[i], &cells[i], number[i]);
     if (o->json)
-        row_as_json(experiment, columns, count, cells);
+        row_as_json(table, cells);
     else
-        print_line(columns, count, texts);
+        print_line(table, texts);
     fflush(stdout);
 }
 
@@ -94,11 +92,28 @@ void show_say(const ExplainOptions *o, const char *format, ...) {
     show_wrapped(text, 0);
 }
 
+void show_question(const ExplainOptions *o, const char *question, const char *formula) {
+    char line[SENTENCE];
+    if (o->json) return;
+    show_wrapped(question, 0);
+    putchar('\n');
+    for (int length; *formula; formula += length + (formula[length] == '\n')) {
+        length = (int)strcspn(formula, "\n");
+        snprintf(line, sizeof line, "%.*s", length, formula);
+        if (length + FORMULA_INDENT <= terminal_of(stdout).width)
+            printf("%*s%s\n", FORMULA_INDENT, "", line);
+        else
+            show_wrapped(line, FORMULA_INDENT);
+    }
+    putchar('\n');
+}
+
 bool show_pictures(const ExplainOptions *o, const Picture *p, long count, Error *e) {
     Terminal t = terminal_of(stdout);
     for (long i = 0; i < count && !o->json; i++) {
         putchar('\n');
         picture_draw(&p[i], &t);
+        if (p[i].description) show_wrapped(p[i].description, 0);
     }
     return !o->svg || pictures_save(p, count, o->svg, e);
 }

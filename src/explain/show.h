@@ -1,4 +1,4 @@
-/* How experiments show what they found: tables, pictures and sentences, or JSON. */
+/* Output of the experiments: tables, pictures and sentences, or JSON. Prose is ASCII. */
 #ifndef EXPLAIN_SHOW_H
 #define EXPLAIN_SHOW_H
 
@@ -6,18 +6,23 @@
 #include "explain/explain.h"
 #include "explain/pictures/picture.h"
 
-/* A column of a table. */
-enum { AS_TEXT = -1, AS_POWER = -2 };
+enum { AS_TEXT = -1, AS_POWER = -2, MOST_COLUMNS = 10 };
+
 typedef struct Column {
-    const char *key;  /* its name in JSON */
-    const char *head; /* and at the head of the table */
-    int width;        /* of a text, to the left; of a number, to the right */
-    int decimals;     /* of a number; AS_POWER: as 1.2e-05; AS_TEXT: it is a text, in ASCII */
+    const char *key;  /* name in JSON */
+    const char *head; /* name in the table */
+    int width;        /* texts are aligned to the left, numbers to the right */
+    int decimals;     /* AS_POWER: printed as 1.2e-05; AS_TEXT: the column holds texts, in ASCII */
 } Column;
+
+typedef struct Table {
+    const char *experiment;
+    Column column[MOST_COLUMNS + 1]; /* a NULL key ends them */
+} Table;
 
 typedef struct Cell {
     const char *text;
-    double number; /* NAN: there is none */
+    double number; /* NAN: no value */
 } Cell;
 
 #define TEXT(s)                                                                                              \
@@ -25,25 +30,26 @@ typedef struct Cell {
 #define NUMBER(x)                                                                                            \
     { .number = (double)(x) }
 
-/* The table's head, of at most 8 columns; the row of `count` cells under it. JSON has rows alone, each with the
- * experiment's name. */
-void show_head(const ExplainOptions *o, const Column *columns, int count);
-void show_row(const ExplainOptions *o, const char *experiment, const Column *columns, int count,
-              const Cell *cells);
+/* Prints the question and its formula: lines, indented by four blanks. Nothing in JSON. */
+void show_question(const ExplainOptions *o, const char *question, const char *formula);
 
-/* In JSON alone: an array that the rows were computed from. */
+/* Prints the heads of the columns; a row, one cell a column. In JSON a row is an object with the experiment's name. */
+void show_head(const ExplainOptions *o, const Table *table);
+void show_row(const ExplainOptions *o, const Table *table, const Cell *cells);
+
+/* In JSON alone: an array that the rows are computed from. */
 void show_array(const char *experiment, const char *name, const real *values, long count);
 
-/* Prose, broken into lines at the terminal's width; nothing in JSON. */
+/* Prints a paragraph, broken at the terminal's width. Nothing in JSON. */
 void show_say(const ExplainOptions *o, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* A text in such lines, `indent` blanks before each. */
+/* Prints text broken at the terminal's width, `indent` blanks before each line. */
 void show_wrapped(const char *text, int indent);
 
-/* Draws the pictures, unless as JSON, and saves them where that is asked for. */
+/* Draws each picture with its description below, unless in JSON; saves them where --svg asks for it. */
 bool show_pictures(const ExplainOptions *o, const Picture *p, long count, Error *e);
 
-/* The last line: what was found. */
+/* Prints the conclusion, one sentence. */
 void show_found(const ExplainOptions *o, const char *experiment, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -1,12 +1,12 @@
-/* The steps of the walk, in the order in which the paper has them: which matrix each shows, its formula, and what it is
- * for. The numbers are the model's own, from the trace of its forward pass. */
+/* The steps of the walk, in the order of the paper: the matrices of each step, their formulas, and their purposes. The
+ * numbers come from the trace of the model's forward pass. */
 #include "explain/walk.h"
 #include "explain/show.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_MATRICES = 40, ALL_NAMES = 256, MOST_DRAWN = 1 << 14 };
+enum { MOST_MATRICES = 40, MOST_DRAWN = 1 << 14 };
 
 typedef struct Steps {
     WalkThrough *walk;
@@ -26,7 +26,7 @@ static const ModuleTrace *module(const WalkThrough *w, const char *name) {
     return nn_trace_module(&w->trace, full);
 }
 
-/* [heads, rows, columns] of the head that is shown: [rows, columns] */
+/* The shown head of [heads, rows, columns]: [rows, columns] */
 static Tensor *head_of(const WalkThrough *w, Tensor *all) {
     long head = w->options->head;
     Tensor *one = tape_contiguous(w->tape, tape_slice(w->tape, all, 0, head - 1, head));
@@ -42,6 +42,21 @@ static Tensor *ids_of(const WalkThrough *w, const WalkText *x) {
     return ids;
 }
 
+static void add_tokens(Steps *s) {
+    WalkThrough *w = s->walk;
+    const WalkOptions *o = w->options;
+    bool answers = o->model && w->queries == &w->target && w->source.count;
+    if (answers)
+        add(s, "tokens", "source", "source_i = id of token i", ids_of(w, &w->source), &w->source, NULL,
+            "The text, which the encoder reads. The run's vocabulary gives the ids.");
+    add(s, "tokens", "x", "x_i = id of token i", ids_of(w, w->queries), w->queries, NULL,
+        answers    ? "The decoder reads <begin>, then the model's own answer to the source."
+        : o->model ? "The text. The run's vocabulary gives the ids."
+        : o->words ? "Ids count the different words of the vocabulary from 1, in order of appearance. "
+                     "Id 0 is [UNK], any other word."
+                   : "Ids count the different characters of the vocabulary from 0, in order of appearance.");
+}
+
 static void add_embedding(Steps *s) {
     WalkThrough *w = s->walk;
     Model *m = w->run.model;
@@ -50,24 +65,19 @@ static void add_embedding(Steps *s) {
     double scale = m->config.scale_embedding ? sqrt(m->config.d_model) : 1;
     Tensor *rows = tape_embedding(w->tape, &m->embedding, x->count, tokens->id, scale, NULL, NULL);
     Tensor *positions = tape_embedding(w->tape, &m->positions, x->count, tokens->at, 1, NULL, NULL);
-    add(s, "tokens", "x", "x_i = id of token i", ids_of(w, x), x, NULL,
-        "The sentence as numbers: every different token of the vocabulary has one, from 0 in order of "
-        "appearance.");
     add(s, "embedding", "E", m->config.scale_embedding ? "E_i = sqrt(d_model) W_(x_i)" : "E_i = W_(x_i)",
-        rows, x, NULL,
-        "Every token becomes a row of learnt numbers, its meaning; equal tokens become equal rows.");
+        rows, x, NULL, "Each token becomes a row of learnt numbers. Equal tokens have equal rows.");
     add(s, "positions", "PE",
         m->config.positions == POSITIONS_LEARNED
             ? "PE_i = row i of a learnt table"
             : "PE_(i,2c) = sin(i / 10000^(2c/d_model)), PE_(i,2c+1) = cos(the same)",
-        positions, x, NULL,
-        "Where a token stands. Without it a sentence would be a set: nothing below knows order.");
+        positions, x, NULL, "The position of each token. Attention alone does not know the order of tokens.");
     add(s, "positions", "E + PE", "X = E + PE", tape_add(w->tape, rows, positions), x, NULL, NULL);
 }
 
 /* ---- 3.2 ---- */
 
-/* What this attention reads: [n, d_model] */
+/* The input of this attention: [n, d_model] */
 static Tensor *input_of(const WalkThrough *w) {
     bool cross = w->side == SIDE_CROSS, pre = w->run.model->config.norm == NORM_PRE;
     if (pre) return (Tensor *)module(w, cross ? "norm2" : "norm1")->out;
@@ -79,7 +89,7 @@ static Tensor *input_of(const WalkThrough *w) {
                  w->options->layer - 2, decoder ? "norm3" : "norm2");
         return (Tensor *)nn_trace_module(&w->trace, name)->out;
     }
-    /* The target's embedding is the last. */
+    /* The target's embedding comes last. */
     const Tensor *found = NULL;
     for (const ModuleTrace *m = w->trace.first_module; m; m = m->next)
         if (strncmp(m->name, "embedding", 9) == 0 && (!found || w->side == SIDE_DECODER)) found = m->out;
@@ -99,36 +109,38 @@ static void add_head(Steps *s, Tensor *x) {
     const AttentionSteps *a = w->steps;
     const WalkText *q = w->queries, *k = w->keys;
     bool cross = w->side == SIDE_CROSS, additive = w->run.model->config.attention == ATTENTION_ADDITIVE;
-    add(s, "input", "X", "X = what this attention reads", x, q, NULL,
-        "Every token as it comes here, in d_model numbers.");
+    add(s, "input", "X", "X = the input of this attention", x, q, NULL,
+        "One row of d_model numbers a token.");
     if (cross)
         add(s, "input", "M", "M = the encoder's output", memory_of(w), k, NULL,
-            "The memory: every token of the source, as the encoder has understood it.");
+            "The memory: one row a token of the source.");
     add(s, "projections", "Q", "Q = X W^Q + b^Q", head_of(w, a->q), q, NULL,
-        "What each token asks for, in this head's d_k numbers.");
+        "The queries: what each token looks for, in this head's d_k numbers.");
     add(s, "projections", "K", cross ? "K = M W^K + b^K" : "K = X W^K + b^K", head_of(w, a->k), k, NULL,
-        "What each token offers to be found by.");
+        "The keys: what each token offers to be found by.");
     add(s, "projections", "V", cross ? "V = M W^V + b^V" : "V = X W^V + b^V", head_of(w, a->v), k, NULL,
-        "What each token gives to those who look at it.");
+        "The values: what each token gives to the tokens that attend to it.");
     add(s, "scores", "S", additive ? "S_ij = sum_c w_c tanh(Q_ic + K_jc)" : "S = Q K^T",
         head_of(w, a->scores), q, k,
         additive
-            ? "Row i: how well the question of token i fits what each token offers. At most the sum of all "
-              "|w_c|, whatever d_k is, so that nothing is divided."
-            : "Row i: how well the question of token i fits what each token offers. Not symmetric: that i "
-              "wants j says nothing about j wanting i.");
+            ? "Row i: how well the query of token i fits the key of each token. A score is at most the sum "
+              "of "
+              "all |w_c|, so it is not divided by sqrt(d_k)."
+            : "Row i: how well the query of token i fits the key of each token. The matrix is not symmetric: "
+              "a high score of i for j says nothing about j for i.");
     if (!additive)
         add(s, "scaling", "S / sqrt(d_k)", "S' = S / sqrt(d_k)", head_of(w, a->scaled), q, k,
-            "A sum of d_k products has a variance of d_k; divided, the softmax stays where it has a slope.");
-    add(s, "mask", "masked", "S'_ij = -inf where i may not look at j", head_of(w, a->masked), q, k,
-        a->masked == a->scaled
-            ? "Here every token may look at every other: nothing is hidden."
-            : "No token may look at those behind it. Hidden before the softmax, so that the weights of "
-              "the others sum to 1.");
+            "A sum of d_k products has variance d_k. Divided, the scores stay where the softmax has a "
+            "slope.");
+    add(s, "mask", "masked", "S'_ij = -inf where i may not attend to j", head_of(w, a->masked), q, k,
+        a->masked == a->scaled ? "Every token may attend to every other: nothing is masked."
+                               : "A token may attend only to itself and to earlier tokens. The mask comes "
+                                 "before the softmax, so "
+                                 "that the remaining weights sum to 1.");
     add(s, "softmax", "A", "A_ij = e^(S'_ij) / sum_j e^(S'_ij)", head_of(w, a->weights), q, k,
-        "Row i: how token i spreads its attention. Positive, and each row sums to 1.");
+        "Row i: how token i spreads its attention. Each row sums to 1.");
     add(s, "values", "Z", "Z = A V", head_of(w, a->z), q, NULL,
-        "Every token becomes a mean of what the tokens give, weighted by its attention.");
+        "Each token becomes a mean of the values, weighted by its attention.");
 }
 
 static void add_heads(Steps *s, Tensor *x) {
@@ -136,17 +148,19 @@ static void add_heads(Steps *s, Tensor *x) {
     const AttentionSteps *a = w->steps;
     const WalkText *q = w->queries, *k = w->keys;
     add(s, "heads", "S of all heads", "S^h, of Q^h and K^h", a->scores, q, k,
-        "Every head asks with projections of its own, so that a token can look for several things at once.");
+        "Each head has its own projections, so that a token can look for several things at once.");
     add(s, "heads", "A of all heads", "A^h = softmax(S'^h)", a->weights, q, k, NULL);
     add(s, "concatenation", "Z of all heads", "Z = [Z^1 Z^2 ... Z^h]", a->concatenation, q, NULL,
-        "What the heads found, side by side: again d_model numbers a token.");
-    Tensor *before = tape_slice(w->tape, x, 0, 0, 1), *after = tape_slice(w->tape, a->concatenation, 0, 0, 1);
-    static const char *labels[] = {"X_0", "Z_0"};
+        "The results of the heads, side by side: again d_model numbers a token.");
+    long last = q->count - 1; /* under a causal mask the only row that attends to every token */
+    Tensor *before = tape_slice(w->tape, x, 0, last, last + 1),
+           *after = tape_slice(w->tape, a->concatenation, 0, last, last + 1);
+    static const char *labels[] = {"before", "after"};
     static const WalkText both = {.count = 2, .label = labels};
-    add(s, "before-after", "row 0 of X and of Z", "X_0: I was myself. Z_0: I no longer am.",
+    add(s, "before-after", "last row of X and of Z", "X_n, Z_n",
         tape_concat(w->tape, 0, 2, (Tensor *[]){before, after}), &both, NULL,
-        "The same token before and after: now it holds what it took up from the others.");
-    add(s, "output", "Z W^O", "Y = Z W^O + b^O", a->output, q, NULL, "The heads' findings mixed into one.");
+        "The last token before and after attention: Z holds what it took up from the tokens it attends to.");
+    add(s, "output", "Z W^O", "Y = Z W^O + b^O", a->output, q, NULL, "The results of the heads, mixed.");
 }
 
 /* ---- 3.1, 3.3 ---- */
@@ -158,21 +172,20 @@ static void add_rest(Steps *s) {
     const char *after_attention = w->side == SIDE_CROSS ? pre ? "norm3" : "norm2" : pre ? "norm2" : "norm1";
     const ModuleTrace *norm = module(w, after_attention), *inner = module(w, "linear1"),
                       *projected = module(w, "linear2");
-    add(s, "residual", "X + Y", pre ? "R = x + Y, x from before the norm" : "R = X + Y", norm->in, q, NULL,
-        "The token keeps itself and adds what it has found.");
+    add(s, "residual", "X + Y", pre ? "R = x + Y, x: the input of the norm" : "R = X + Y", norm->in, q, NULL,
+        "Each token keeps its row and adds the result of attention.");
     add(s, "residual", "LayerNorm", "N = gamma (R - mean) / sqrt(variance + 1e-5) + beta", norm->out, q, NULL,
-        "Every row is brought to mean 0 and variance 1, then to a learnt scale.");
+        "Each row gets mean 0 and variance 1, then a learnt scale and shift.");
     add(s, "feed-forward", "hidden",
         w->run.model->config.activation == ACT_GELU ? "H = gelu(N W_1 + b_1)" : "H = max(0, N W_1 + b_1)",
-        inner->out, q, NULL,
-        "Every token by itself, through a wider layer: what it has found is worked over.");
+        inner->out, q, NULL, "Each token on its own, through a wider layer.");
     add(s, "feed-forward", "projected", "F = H W_2 + b_2", projected->out, q, NULL, NULL);
     const ModuleTrace *last = module(w, decoder ? "norm3" : "norm2");
     Tensor *sum = tape_add(w->tape, (Tensor *)last->in, (Tensor *)projected->out);
     add(s, "feed-forward", "N + F", pre ? "R = R + F" : "R = N + F", pre ? sum : last->in, q, NULL, NULL);
     if (!pre)
-        add(s, "feed-forward", "LayerNorm of it", "the layer's output, which the next one reads", last->out,
-            q, NULL, NULL);
+        add(s, "feed-forward", "LayerNorm of it", "the output of the layer, input of the next", last->out, q,
+            NULL, NULL);
 }
 
 /* ---- All ---- */
@@ -184,7 +197,7 @@ static const char *const step_names[] = {"tokens",       "embedding", "positions
 enum { STEPS = sizeof step_names / sizeof *step_names };
 
 const char *walk_step_names(void) {
-    static char names[ALL_NAMES];
+    static char names[256];
     size_t at = 0;
     for (int i = 0; i < STEPS; i++)
         at += (size_t)snprintf(names + at, sizeof names - at, "%s%s", i ? ", " : "", step_names[i]);
@@ -198,7 +211,7 @@ static bool known_step(const char *name, Error *e) {
                      walk_step_names());
 }
 
-/* A map of the weights, beside their numbers; none where there are too many to see. */
+/* Draws the weights as a map, unless they are too many. */
 static void draw_weights(const WalkMatrix *m) {
     double values[MOST_DRAWN];
     long count = shape_count(m->value->shape);
@@ -213,15 +226,15 @@ static void draw_weights(const WalkMatrix *m) {
     putchar('\n');
 }
 
-/* What is walked through. */
+/* Says which attention of which model follows. */
 static void introduce(const WalkThrough *w) {
     const WalkOptions *o = w->options;
     const ModelConfig *c = &w->run.model->config;
-    static const char *const side[] = {"encoder", "decoder", "cross"};
-    char text[200];
-    snprintf(text, sizeof text, "%s attention, layer %ld, head %ld; d_model %d, %d heads of d_k %d; %s",
+    static const char *const side[] = {"Encoder", "Decoder", "Cross"};
+    char text[PATH_ROOM + 200];
+    snprintf(text, sizeof text, "%s attention, layer %ld, head %ld; d_model %d, %d heads of d_k %d; %s %s",
              side[w->side], o->layer, o->head, c->d_model, c->heads, c->d_model / c->heads,
-             o->model ? "weights of the run" : "random weights");
+             o->model ? "weights of the run" : "random weights", o->model ? o->model : "");
     show_wrapped(text, 0);
     putchar('\n');
 }
@@ -231,11 +244,10 @@ static bool print_all(WalkThrough *w, Error *e) {
     if (o->step && strcmp(o->step, "scaling") == 0 && w->run.model->config.attention == ATTENTION_ADDITIVE)
         return error_set(
             e, STATUS_USAGE,
-            "--step: found scaling, need a step of additive attention, whose scores are bounded by "
-            "their weights and not divided");
+            "--step: found scaling, need another step: additive attention does not divide its scores");
     Steps s = {.walk = w};
     Tensor *x = input_of(w);
-    add_embedding(&s), add_head(&s, x), add_heads(&s, x), add_rest(&s);
+    add_tokens(&s), add_embedding(&s), add_head(&s, x), add_heads(&s, x), add_rest(&s);
     if (tape_failed(w->tape, e)) return false;
     if (o->json && !o->step) walk_print_weights(w);
     if (!o->json) introduce(w);

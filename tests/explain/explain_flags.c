@@ -1,107 +1,96 @@
-/* ./explain: flags that would do nothing or contradict each other, and runs that cannot be shown, are refused in a line; of
- * a run what was asked for is shown, and nothing else. */
+/* ./explain as its users meet it: the walk through sentences and runs, the maps of a run, what is refused, and widths. */
 #include "explain_helpers.h"
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 
 #define TINY "--d-model", "8", "--heads", "2", "--layers", "2", "--batch", "4", "--steps", "1", "--quiet"
+#define COPY "copy", TINY, "--symbols", "5", "--max-length", "5", "--held-out", "9"
 
-static void refuses(void) {
-    static const struct {
-        const char *arguments[8];
-        int status;
-        const char *want;
-    } cases[] = {
-        {{"scaling", "--text", "a"}, 2, "--text: found an experiment, need the walk or a run"},
-        {{"scaling", "--layer", "1"}, 2, "--layer: found an experiment, need the walk or a run"},
-        {{"scaling", "--head", "1"}, 2, "--head: found an experiment, need the walk or a run"},
-        {{"tape", "--words"}, 2, "--words: found an experiment, need the walk"},
-        {{"copy", "--text", "1", "--words"}, 2, "--words: found a run, need the walk"},
-        {{"copy", "--text", "1", "--vocabulary", "1"}, 2, "--vocabulary: found a run, need the walk"},
-        {{"copy", "--text", "1", "--model", "lm"}, 2, "--model: found a run, need the walk"},
-        {{"copy", "--text", "1", "--side", "cross"}, 2, "--side: found a run, need the walk"},
-        {{"copy", "--text", "1", "--step", "mask"}, 2, "--step: found a run, need the walk"},
-        {{"copy", "--text", "1", "--decimals", "2"}, 2, "--decimals: found a run, need the walk"},
-        {{"copy", "--text", "1", "--whole"}, 2, "--whole: found a run, need the walk"},
-        {{"copy", "--text", "1", "--dot", "x"}, 2, "--dot: found a run, need the experiment tape"},
-        {{"copy", "--text", "1", "--json"}, 2, "--json: found a run, need the walk or an experiment"},
-        {{"walk", "--svg", "x"}, 2, "--svg: found the walk, need an experiment or a run"},
-        {{"walk", "--html", "x"}, 2, "--html: found the walk, need a run"},
-        {{"tape", "--html", "x"}, 2, "--html: found an experiment, need a run"},
-        {{"--model", "copy"}, 2, "--model: found no --text, need one that its vocabulary holds"},
-        {{"--model", "copy", "--text", "1", "--words"},
-         2,
-         "--words: found --model, which has tokens of its own, need one of the two"},
-        {{"--model", "copy", "--text", "1", "--vocabulary", "1"},
-         2,
-         "--vocabulary: found --model, which has its own, need one of the two"},
-        {{"--json", "--decimals", "2"},
-         2,
-         "--decimals: found --json, which gives all digits, need one of the two"},
-        {{"--json", "--whole"}, 2, "--whole: found --json, which gives all, need one of the two"},
-        {{"copy"}, 2, "found no --text, need one that the run's vocabulary holds"},
-        {{"text"},
-         2,
-         "found \"text\", need a run's directory or one of walk, relevance, scaling, kernels, scores, "
-         "positions, "
-         "heads, teacher, tape, convolution"},
-        {{"copy", "--text", ""}, 2, "--text: found no character, need at least one"},
-        {{"copy", "--text", "123451"}, 65, "--text: found 6 characters, need at most 5"},
-        {{"copy", "--text", "1a"},
-         65,
-         "--text: byte 1: found 'a' (U+0061), need one of the 5 characters of the vocabulary"},
-        {{"copy", "--text", "1", "--layer", "3"}, 2, "--layer: found 3, need at most 2"},
-        {{"copy", "--text", "1", "--head", "3"}, 2, "--head: found 3, need at most 2"},
-        {{"copy", "--text", "1", "--layer", "3", "--head", "3"}, 2, "--layer: found 3, need at most 2"},
-        {{"copy", "--text", "1", "--html", "none/page.html"},
-         73,
-         "none/page.html: No such file or directory"},
-        {{"copy", "--text", "1", "--html", "x", "--head", "2"},
-         2,
-         "--head: found --html, which shows all, need the terminal or --svg"},
-        {{"copy", "--text", "1", "--html", "x", "--layer", "2"},
-         2,
-         "--layer: found --html, which shows all, need the terminal or --svg"},
-        {{"copy", "--text", "1", "--svg", "text"},
-         73,
-         "text: cannot be made a directory: a file of that name is there"},
-        {{"empty", "--text", "1"}, 66, "empty/model.safetensors: No such file or directory"},
-        {{"--model", "copy", "--text", "1", "--layer", "3"}, 2, "--layer: found 3, need at most 2"},
-        {{"--model", "copy", "--text", "1", "--head", "3"}, 2, "--head: found 3, need at most 2"},
-        {{"--model", "lm", "--text", "t", "--side", "encoder"},
-         2,
-         "--side: found another, need decoder: a language model has no more"},
-        {{"--model", "copy", "--text", ""}, 65, "--text: found no character, need at least one"},
-        {{"--words", "--vocabulary", " ", "--text", "a"},
-         65,
-         "--vocabulary: found no word, need at least one"},
-        {{"--text", ""}, 65, "--text: found no character, need at least one"},
-        {{"--nonsense"}, 2, "--nonsense: no such option, see --help"},
-        {{"--vocabulary", "", "--text", "a"}, 65, "--vocabulary: found no character, need at least one"},
-    };
+/* Runs of every kind of model: copy, lm, pre (norm first), additive. */
+static void make_runs(void) {
     MAKE_RUNS(TINY);
-    CHECK(mkdir("empty", 0777) == 0);
-    char *before = strdup(list_folder("."));
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char line[512];
-        int status = run_program("explain", cases[i].arguments, (Streams){0});
-        snprintf(line, sizeof line, "explain: %s\n", cases[i].want);
-        CHECK(status == cases[i].status && !strcmp(err, line), "status %d: found %swant %s", status, err,
-              line);
-        CHECK(!*out, "%s", out);
-    }
-    CHECK(!strcmp(before, list_folder(".")), "before\n%safter\n%s", before, listing);
-    free(before);
+    CHECK(TRAIN(COPY, "--norm", "pre", "--run", "pre") == 0, "%s", err);
+    CHECK(TRAIN(COPY, "--attention", "additive", "--run", "additive") == 0, "%s", err);
 }
 
-/* How often a text stands in what was printed. */
+/* ---- The walk; tests/explain/numpy_walk.py computes its numbers again ---- */
+
+/* Each command prints the first texts, and none of the last. */
+static void walk_shows(void) {
+    static const struct {
+        const char *arguments[10], *shows[6], *hides[3];
+    } cases[] = {
+        {{"--text", "a"}, {"softmax: A, [1,1]"}, {NULL}},
+        {{"walk", "--step", "scores"}, {"scores: S, [15,15]"}, {"softmax: ", "tokens: "}},
+        {{"--text", "abca", "--step", "tokens"},
+         {"from 0, in order of", "  a  0\n  b  1\n  c  2\n  a  0\n"},
+         {"[UNK]"}},
+        {{"--words", "--vocabulary", "[UNK] I was", "--text", "was I me", "--step", "tokens"},
+         {"from 1, in order of", "Id 0 is [UNK]", "was    2\n", "I      1\n", "[UNK]  0\n"},
+         {NULL}},
+        {{"--text", "ab", "--side", "decoder", "--step", "mask"},
+         {"A token may attend only to itself and to earlier tokens", "-inf"},
+         {NULL}},
+        /* The source, and what the decoder reads: its own answer. */
+        {{"--model", "copy", "--text", "1234", "--side", "cross", "--step", "tokens"},
+         {"weights of the\nrun copy", "tokens: source, [4]", "The text, which the encoder reads.",
+          "own answer", "<begin>"},
+         {"random", "order of appearance"}},
+        {{"--model", "copy", "--text", "1234", "--step", "tokens"},
+         {"tokens: x, [4]", "The text. The run's vocabulary gives the ids."},
+         {"source", "order of appearance", "answer"}},
+        {{"--model", "lm", "--text", "the mat", "--step", "tokens"},
+         {"tokens: x, [7]", "The text."},
+         {"source", "order of appearance", "answer"}},
+        {{"--model", "copy", "--text", "1234", "--side", "decoder", "--head", "2"},
+         {"heads: A of all heads, [2,", "scaling: S / sqrt(d_k)"},
+         {"random"}},
+        {{"--model", "pre", "--text", "12", "--side", "cross"}, {"x: the input of the norm"}, {NULL}},
+        {{"--model", "additive", "--text", "12"}, {"tanh"}, {"scaling:", "/ sqrt(d_k)"}},
+    };
+    make_runs();
+    setenv("LC_ALL", "C", 1);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        CHECK(run_program("explain", cases[i].arguments, (Streams){0}) == 0 && !*err, "%zu: %s", i, err);
+        for (int k = 0; k < 6 && cases[i].shows[k]; k++)
+            CHECK(strstr(out, cases[i].shows[k]), "%zu: no '%s' in\n%s", i, cases[i].shows[k], out);
+        for (int k = 0; k < 3 && cases[i].hides[k]; k++)
+            CHECK(!strstr(out, cases[i].hides[k]), "%zu: '%s' in\n%s", i, cases[i].hides[k], out);
+        for (const char *c = out; *c; c++) CHECK(!(*c & 0x80), "not ASCII: %s", out);
+    }
+    CHECK(EXPLAIN("--text", "éb", "--step", "tokens") == 0 && strstr(out, "\n  0  0\n  1  1\n"), "%s", out);
+}
+
+/* Under the causal mask row 0 of A is 1 0 0 …: the decoder's first token takes up nothing. The last row does. */
+static void before_and_after_is_of_the_last_row(void) {
+    CHECK(EXPLAIN("--text", "abcd", "--side", "decoder", "--step", "before-after", "--json") == 0, "%s", err);
+    char *shown = strdup(out);
+    CHECK(EXPLAIN("--text", "abcd", "--side", "decoder", "--step", "concatenation", "--json") == 0, "%s",
+          err);
+    const char *values = strstr(shown, "\"values\": ["), *last = strrchr(out, ' ');
+    CHECK(strstr(shown, "last row of X and of Z") && values, "%s", shown);
+    CHECK(strlen(shown) > strlen(last) && !strcmp(shown + strlen(shown) - strlen(last), last), "%s%s", shown,
+          out);
+    free(shown);
+}
+
+/* ---- A run ---- */
+
 static int printed(const char *what) {
     int count = 0;
     for (const char *at = out; (at = strstr(at, what)); at++) count++;
     return count;
 }
 
-/* The maps of all layers and heads, of the layer or the head that was asked for, on the terminal and as files. */
-static void shows_what_is_asked_for(void) {
+static void page_has(const char *want, const char * not ) {
+    size_t size;
+    char *page = read_bytes("page.html", &size);
+    CHECK(page && strstr(page, want) && !strstr(page, not ), "%s", page ? page : "no page");
+    free(page);
+}
+
+/* The maps of all layers and heads, of one layer or of one head; in the terminal, as files, and as a page. */
+static void run_shows_its_maps(void) {
     static const struct {
         const char *flag[5];
         int maps;
@@ -111,69 +100,168 @@ static void shows_what_is_asked_for(void) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const char *const *f = cases[i].flag;
         CHECK(EXPLAIN("copy", "--text", "123", f[0], f[1], f[2], f[3]) == 0 && !*err, "%s", err);
-        CHECK(printed("Layer ") == cases[i].maps &&
-                  printed("looks down, is looked at across\n") == cases[i].maps,
+        CHECK(printed("Layer ") == cases[i].maps && printed("query down, key across\n") == cases[i].maps,
               "%d maps, want %d:\n%s", printed("Layer "), cases[i].maps, out);
-        if (f[0]) {
-            CHECK(EXPLAIN("copy", "--text", "123", "--svg", "pictures", f[0], f[1], f[2], f[3]) == 0, "%s",
-                  err);
-            list_folder("pictures");
-            CHECK(lines_of(listing) == cases[i].maps + 1, "%d files:\n%s", lines_of(listing) - 1, listing);
-            CHECK(system("rm -r pictures") == 0);
-        }
+        if (!f[0]) continue;
+        CHECK(EXPLAIN("copy", "--text", "123", "--svg", "pictures", f[0], f[1], f[2], f[3]) == 0, "%s", err);
+        list_folder("pictures");
+        CHECK(lines_of(listing) == cases[i].maps + 1, "%s", listing);
+        CHECK(system("rm -r pictures") == 0);
     }
     CHECK(EXPLAIN("copy", "--text", "123", "--svg", "pictures", "--html", "page.html") == 0 && !*out, "%s",
           err);
     list_folder("pictures");
     CHECK(lines_of(listing) == 13 && strstr(listing, "pictures/cross-layer-2-head-1.svg "), "%s", listing);
-    size_t size;
-    char *page = read_bytes("page.html", &size);
-    CHECK(page && strstr(page, "<title>Attention of copy</title>") &&
-              strstr(page, "<th scope=\"row\">answer<td>"),
-          "%s", page);
-    /* Its task says what the answer is, so that wrong tokens are marked. */
-    CHECK(page && strstr(page, "<th scope=\"row\">wanted<td>123\n") && strstr(page, "<mark>"), "%s", page);
-    free(page);
+    page_has("<title>Attention of copy</title>", "Attention of lm");
+    page_has("<th scope=\"row\">answer<td>", "Attention of lm");
+    page_has("<th scope=\"row\">wanted<td>123\n", "Attention of lm"); /* the task knows the right answer */
+    page_has("<mark>", "Attention of lm");                            /* and marks wrong tokens */
     CHECK(EXPLAIN("lm", "--text", "the", "--html", "page.html") == 0 && !*out, "%s", err);
-    page = read_bytes("page.html", &size);
-    CHECK(page && strstr(page, "<title>Attention of lm</title>") && !strstr(page, "<h2>What it answers</h2>"),
-          "%s", page);
-    free(page);
-    CHECK(EXPLAIN("lm", "--text", "the") == 0 && printed("Layer ") == 4 &&
-              printed("Layer 2, head 1: Each token, ") == 1,
-          "%s", out);
+    page_has("<title>Attention of lm</title>", "<h2>What it answers</h2>");
+    CHECK(EXPLAIN("lm", "--text", "the") == 0 && printed("Layer ") == 4, "%s", out);
 }
 
-/* The walk follows each kind of model: norms before the blocks as well as behind, and scores that are not scaled. */
-static void walks_every_kind_of_model(void) {
-    enter_folder();
-    CHECK(TRAIN("copy", TINY, "--symbols", "5", "--max-length", "5", "--held-out", "9", "--norm", "pre",
-                "--run", "pre") == 0,
-          "%s", err);
-    CHECK(TRAIN("copy", TINY, "--symbols", "5", "--max-length", "5", "--held-out", "9", "--attention",
-                "additive", "--run", "additive") == 0,
-          "%s", err);
-    static const char *const sides[] = {"encoder", "decoder", "cross"};
-    for (int i = 0; i < 3; i++)
-        CHECK(EXPLAIN("--model", "pre", "--text", "12", "--side", sides[i]) == 0 && strstr(out, "norm"),
-              "%s: %s", sides[i], err);
-    CHECK(EXPLAIN("--model", "additive", "--text", "12") == 0 && !strstr(out, "scaling:"), "%s%s", err, out);
-    CHECK(EXPLAIN("--model", "additive", "--text", "12", "--step", "scaling") == 2 &&
-              strstr(err, "found scaling, need a step of additive attention"),
-          "%s", err);
+/* ---- Widths ---- */
+
+/* What a terminal of this many columns is sent. */
+static void watch(int columns, const char *const *arguments) {
+    int terminal = posix_openpt(O_RDWR | O_NOCTTY);
+    CHECK(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
+    const char *name = ptsname(terminal);
+    int other = open(name, O_RDWR | O_NOCTTY);
+    struct winsize size = {.ws_row = 24, .ws_col = (unsigned short)columns};
+    CHECK(other >= 0 && ioctl(other, TIOCSWINSZ, &size) == 0);
+    FILE *to_err = tmpfile();
+    pid_t child = start_program("explain", arguments, (Streams){.output = name}, to_err, to_err);
+    size_t used = 0;
+    close(other);
+    for (ssize_t n; (n = read(terminal, out + used, MOST_OUTPUT - 1 - used)) > 0;) used += (size_t)n;
+    out[used] = 0;
+    int status = wait_program(child);
+    slurp(to_err, err);
+    CHECK(status == 0, "%s", err);
+    close(terminal);
 }
 
-/* Where letters beyond ASCII cannot be shown, none is, and tokens have numbers. */
-static void labels_are_what_can_be_shown(void) {
-    setenv("LC_ALL", "C", 1);
-    CHECK(EXPLAIN("--text", "ab", "--step", "tokens") == 0 && strstr(out, "\n  a  0\n  b  1\n"), "%s", out);
-    CHECK(EXPLAIN("--text", "éb", "--step", "tokens") == 0 && strstr(out, "\n  0  0\n  1  1\n"), "%s", out);
-    for (const char *c = out; *c; c++) CHECK(!(*c & 0x80), "%s", out);
-    setenv("COLUMNS", "20", 1);
-    CHECK(EXPLAIN("--text", "ab", "--step", "embedding", "--decimals", "15") == 0 && strstr(out, " ... "),
-          "%s", out);
+static void check_width(int width) {
+    for (const char *line = out; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+        int columns = 0; /* characters of UTF-8, without the bytes that continue one */
+        for (const char *c = line; *c && !strchr("\r\n", *c); c++)
+            columns += ((unsigned char)*c & 0xC0) != 0x80;
+        CHECK(columns < width, "%d columns: found %.*s", width, columns, line);
+    }
 }
 
-PROGRAM_TEST_MAIN({"walks every kind of model", walks_every_kind_of_model},
-                  {"labels are what can be shown", labels_are_what_can_be_shown}, {"refuses", refuses},
-                  {"shows what is asked for", shows_what_is_asked_for})
+/* Prose, formulas, tables, matrices and pictures leave the last column free; COLUMNS wins over the terminal. */
+static void fits_narrow_terminals(void) {
+    static const char *const shown[][5] = {
+        {"tape"}, {"convolution"}, {"scaling"}, {"walk", "--words", "--text", "I was myself"}};
+    setenv("NO_COLOR", "1", 1);
+    unsetenv("COLUMNS");
+    for (int width = 40; width <= 80; width += 20)
+        for (int i = 0; i < 4; i++) {
+            watch(width, shown[i]);
+            check_width(width);
+            CHECK(!strchr(out, '\033'), "colour: %s", out);
+        }
+    CHECK(strstr(out, "before-after: last row of X and of Z, [2,32]\r\n"), "%s", out);
+    setenv("COLUMNS", "40", 1);
+    watch(80, shown[1]);
+    check_width(40);
+    CHECK(EXPLAIN("convolution") == 0, "%s", err);
+    check_width(40);
+    CHECK(EXPLAIN("--help") == 0 && strstr(out, "\n  heads        one head"), "%s", out);
+}
+
+/* ---- Refusals ---- */
+
+static char too_long[2001];
+
+static void refuses(void) {
+    static const struct {
+        const char *arguments[8];
+        int status;
+        const char *want;
+    } cases[] = {
+        {{"scaling", "relevance"}, 2, "\"relevance\": found one operand too many"},
+        {{"text"}, 2, "found \"text\", need the directory of a run or one of walk, relevance, scaling, "},
+        {{"--nonsense"}, 2, "--nonsense: no such option, see --help"},
+        {{"tape", "--dot", "x"}, 2, "--dot: no such option, see --help"},
+        /* Flags that have no effect there. */
+        {{"scaling", "--text", "a"}, 2, "--text: found an experiment, need the walk or a run"},
+        {{"scaling", "--layer", "1"}, 2, "--layer: found an experiment, need the walk or a run"},
+        {{"tape", "--words"}, 2, "--words: found an experiment, need the walk"},
+        {{"tape", "--html", "x"}, 2, "--html: found an experiment, need a run"},
+        {{"walk", "--svg", "x"}, 2, "--svg: found the walk, need an experiment or a run"},
+        {{"copy", "--text", "1", "--model", "lm"}, 2, "--model: found a run, need the walk"},
+        {{"copy", "--text", "1", "--side", "cross"}, 2, "--side: found a run, need the walk"},
+        {{"copy", "--text", "1", "--step", "mask"}, 2, "--step: found a run, need the walk"},
+        {{"copy", "--text", "1", "--whole"}, 2, "--whole: found a run, need the walk"},
+        {{"copy", "--text", "1", "--json"}, 2, "--json: found a run, need the walk or an experiment"},
+        /* Flags that contradict each other. */
+        {{"--model", "copy"}, 2, "--model: found no --text, need a text of the characters of its vocabulary"},
+        {{"--model", "copy", "--text", "1", "--words"},
+         2,
+         "--words: found --model, which has its own tokens"},
+        {{"--model", "copy", "--text", "1", "--vocabulary", "1"},
+         2,
+         "--vocabulary: found --model, which has"},
+        {{"--json", "--decimals", "2"}, 2, "--decimals: found --json, which prints all digits"},
+        {{"--json", "--whole"}, 2, "--whole: found --json, which prints all elements"},
+        {{"copy", "--text", "1", "--html", "x", "--head", "2"}, 2, "--head: found --html, which shows all"},
+        {{"copy", "--text", "1", "--html", "x", "--layer", "2"}, 2, "--layer: found --html, which shows all"},
+        /* Texts. */
+        {{"copy"}, 2, "found no --text, need a text of the characters of the run's vocabulary"},
+        {{"copy", "--text", ""}, 2, "--text: found no character, need at least one"},
+        {{"copy", "--text", "123451"}, 65, "--text: found 6 characters, need at most 5"},
+        {{"copy", "--text", "1a"}, 65, "--text: byte 1: found 'a' (U+0061), need one of the 5 characters of"},
+        {{"--model", "lm", "--text", "the dog"}, 65, "--text: byte 6: found 'g'"},
+        {{"--model", "copy", "--text", "1234512345"}, 65, "--text: found 10 tokens, need at most 5"},
+        {{"--model", "copy", "--text", ""}, 65, "--text: found no character, need at least one"},
+        {{"--text", ""}, 65, "--text: found no character, need at least one"},
+        {{"--text", "\xff"}, 2, "argument 2: byte 0: found 0xFF"},
+        {{"--text", too_long}, 65, "--text: found 2000 tokens, need at most 1000"},
+        {{"--text", "ab", "--vocabulary", "a"}, 65, "--text: byte 1: found 'b'"},
+        {{"--words", "--text", "  "}, 65, "--text: found no word, need at least one"},
+        {{"--words", "--vocabulary", " ", "--text", "a"},
+         65,
+         "--vocabulary: found no word, need at least one"},
+        {{"--vocabulary", "", "--text", "a"}, 65, "--vocabulary: found no character, need at least one"},
+        /* Parts of a model. */
+        {{"--step", "nothing"}, 2, "--step: found \"nothing\", need one of tokens, embedding, "},
+        {{"copy", "--text", "1", "--layer", "3"}, 2, "--layer: found 3, need at most 2"},
+        {{"copy", "--text", "1", "--head", "3"}, 2, "--head: found 3, need at most 2"},
+        {{"--model", "copy", "--text", "1", "--layer", "3"}, 2, "--layer: found 3, need at most 2"},
+        {{"--model", "copy", "--text", "1", "--head", "3"}, 2, "--head: found 3, need at most 2"},
+        {{"--model", "lm", "--text", "t", "--side", "encoder"}, 2, "--side: found another, need decoder: a "},
+        {{"--model", "additive", "--text", "12", "--step", "scaling"},
+         2,
+         "--step: found scaling, need another"},
+        /* Files. */
+        {{"--model", "none", "--text", "12"}, 66, "none/model.safetensors: No such file or directory"},
+        {{"empty", "--text", "1"}, 66, "empty/model.safetensors: No such file or directory"},
+        {{"copy", "--text", "1", "--html", "none/x"}, 73, "none/x: No such file or directory"},
+        {{"copy", "--text", "1", "--svg", "text"}, 73, "text: cannot be made a directory"},
+        {{"convolution", "--svg", "none/x"}, 73, "none/x: No such file or directory"},
+    };
+    make_runs();
+    memset(too_long, 'b', sizeof too_long - 1);
+    CHECK(mkdir("empty", 0777) == 0);
+    char *before = strdup(list_folder("."));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char line[512];
+        int status = run_program("explain", cases[i].arguments, (Streams){0});
+        snprintf(line, sizeof line, "explain: %s", cases[i].want);
+        CHECK(status == cases[i].status && !strncmp(err, line, strlen(line)) && lines_of(err) == 1,
+              "status %d: found %swant %s", status, err, line);
+        CHECK(!*out || strcmp(cases[i].arguments[0], "convolution") == 0, "%s", out);
+    }
+    CHECK(!strcmp(before, list_folder(".")), "before\n%safter\n%s", before, listing);
+    free(before);
+}
+
+PROGRAM_TEST_MAIN({"the walk shows tokens, steps and models", walk_shows},
+                  {"before and after is of the last row", before_and_after_is_of_the_last_row},
+                  {"a run shows its maps", run_shows_its_maps},
+                  {"all fits a narrow terminal", fits_narrow_terminals},
+                  {"what cannot be shown is refused in a line", refuses})

@@ -77,7 +77,7 @@ class Model:
         self.kept[side, p[-2]] = {
             "X": x, "M": memory, "Q": q, "K": k, "V": v, "S": scores, "S / sqrt(d_k)": scaled, "masked": masked,
             "A": weights, "Z": z, "S of all heads": scores, "A of all heads": weights, "Z of all heads": joined,
-            "row 0 of X and of Z": np.stack([x[0], joined[0]]), "Z W^O": y, "X + Y": x + y, "LayerNorm": out}
+            "last row of X and of Z": np.stack([x[-1], joined[-1]]), "Z W^O": y, "X + Y": x + y, "LayerNorm": out}
         return out
 
     def feed_forward(self, side, p, norm, x):

@@ -47,7 +47,7 @@ MORE = {
     "pages": ["double/explain", "run", "--text", "the cat", "--html", "page.html", "--svg", "maps"],
     "walk": ["double/explain", "--model", "run", "--text", "the cat", "--json"],
     "words": ["double/explain", "--words", "--text", "the cat", "--vocabulary", "a cat", "--json"],
-    "tape": ["double/explain", "tape", "--dot", "tape.dot", "--svg", "tape.svg", "--json"],
+    "tape": ["double/explain", "tape", "--svg", "tape.svg", "--json"],
     "check": ["double/gradcheck", "neg", "--junit", "j.xml", "--gradescope", "g.json"],
     "case": ["double/gradcheck", "case", "add", "--out", "case", "--force"],
     "verify": ["double/gradcheck", "verify", "copied"],

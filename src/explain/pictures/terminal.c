@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { USUAL_COLUMNS = 80 };
+enum { USUAL_COLUMNS = 80, MOST_COLUMNS = 1000 };
 
 int terminal_columns(FILE *out) {
     int columns = system_columns(fileno(out));
@@ -25,5 +25,8 @@ static bool has_colour(FILE *out) {
 }
 
 Terminal terminal_of(FILE *out) {
-    return (Terminal){out, terminal_columns(out) - 1, has_colour(out), terminal_unicode()};
+    const char *wanted = getenv("COLUMNS");
+    int columns = wanted ? atoi(wanted) : 0;
+    if (columns < 1 || columns > MOST_COLUMNS) columns = terminal_columns(out);
+    return (Terminal){out, columns - 1, has_colour(out), terminal_unicode()};
 }

@@ -1,7 +1,7 @@
 """./explain kernels, computed again by NumPy alone: from the points, widths and matrices that it prints, every held-out
 error within 1e-6; and that the widths learnt are good ones, by grids finer than its own.
 
-    BUILD=build PYTHONPATH=tests/support python3 tests/kernels/numpy_kernels.py
+    BUILD=build PYTHONPATH=tests/support python3 tests/explain/numpy_kernels.py
 
 Prints a line `ok   …` or `FAIL …` a test, as the other test programs do."""
 import json
