@@ -120,6 +120,8 @@ void batch_clear(Batch *b);                                         /* in a task
 BatchRow batch_add(Batch *b, long S, long T);                       /* a further row, to be written */
 void batch_teach(BatchRow row, int32_t begin, const int32_t *answer, int32_t end); /* its target, shifted right */
 Optimizer optim_default(OptimizerKind kind);                        /* section 5.3's Adam, or SGD */
+bool optim_start(Optimizer *o, const Parameters *p, Error *e);      /* memory for its moments */
+void optim_stop(Optimizer *o);
 double optim_step(Optimizer *o, Parameters *p, double learning_rate, double scale); /* one step; the gradient's norm */
 double schedule_rate(const Schedule *s, long step);                 /* η of step 1, 2, … */
 bool trainer_start(Trainer *t, Error *e);                           /* memory for steps and evaluations */

@@ -2,7 +2,7 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "base/utf8.h"
-#include "training/parts.h"
+#include "training/micro_batch.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,22 +61,23 @@ bool bench_open(Bench *b, const Case *c, Error *e) {
     b->source_ids = case_ids(c, c->batch * c->S, 0, e);
     b->target_ids = case_ids(c, c->batch * c->T, 1, e);
     b->targets = case_ids(c, c->batch * c->T, 2, e);
-    if (!b->model || !b->source_ids || !b->target_ids || !b->targets ||
-        !tokens_new(&b->source, c->batch, c->batch * c->S, e) ||
+    if (!b->model || !optim_start(&b->optimizer, &b->model->parameters, e) || !b->source_ids ||
+        !b->target_ids || !b->targets || !tokens_new(&b->source, c->batch, c->batch * c->S, e) ||
         !tokens_new(&b->target, c->batch, c->batch * c->T, e))
         return false;
     tape_plan(b->tape);
     bench_record(b, 0, c->batch);
     b->flops = flops_of(b->tape);
-    b->part = trainer_part_rows(b->tape, b->model, c->batch, c->S, c->T);
+    b->micro_batch = micro_batch_rows(b->tape, b->model, c->batch, c->S, c->T);
     tape_plan(b->tape);
     tape_forget_peak(b->tape);
-    bench_record(b, 0, b->part);
+    bench_record(b, 0, b->micro_batch);
     return tape_reserve(b->tape, tape_peak(b->tape), e);
 }
 
 void bench_close(Bench *b) {
     tape_free(b->tape);
+    optim_stop(&b->optimizer);
     model_free(b->model);
     tokens_free(&b->source);
     tokens_free(&b->target);
@@ -96,9 +97,9 @@ void bench_record(Bench *b, long first, long rows) {
 
 void bench_gradient(Bench *b) {
     parameters_clear_grad(&b->model->parameters);
-    for (long first = 0; first < b->c->batch; first += b->part) {
+    for (long first = 0; first < b->c->batch; first += b->micro_batch) {
         long left = b->c->batch - first;
-        bench_record(b, first, left < b->part ? left : b->part);
+        bench_record(b, first, left < b->micro_batch ? left : b->micro_batch);
         tape_reset(b->tape);
     }
     parameters_settle_grad(&b->model->parameters);

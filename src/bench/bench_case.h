@@ -34,8 +34,8 @@ typedef struct Bench {
     Model *model;
     Tape *tape;
     int32_t *source_ids, *target_ids, *targets;
-    long part;             /* rows of one forward and backward: see training/parts.h */
-    Tokens source, target; /* those of a part */
+    long micro_batch;      /* rows of one forward and backward: see training/micro_batch.h */
+    Tokens source, target; /* of a micro-batch */
     Optimizer optimizer;
     double flops; /* of one step's matrix products: op.h says what counts */
 } Bench;

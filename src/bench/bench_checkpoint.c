@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 typedef struct Saving {
-    Recipe recipe;
+    TrainConfig config;
     Trainer trainer;
     Task *task;
     char folder[40], path[80];
@@ -19,19 +19,20 @@ typedef struct Saving {
 /* As a run does it. */
 static void save(void *saving) {
     Saving *s = saving;
-    RunState state = {.step = 1000};
     if (s->error.status == STATUS_DONE && trainer_check(&s->trainer, &s->error))
-        checkpoint_save(s->path, &s->recipe, &s->trainer, &state, &s->error);
+        checkpoint_save(s->path, &s->config, &s->trainer, &s->error);
 }
 
 /* A run of the usual choices, but for its model. */
 static bool open_saving(Saving *s, const Case *c, Error *e) {
     ModelConfig config = case_config(c);
-    *s = (Saving){.recipe = {.task = "copy"}, .folder = "tapeformer-bench-XXXXXX"};
-    if (!recipe_complete(&s->recipe, e) || !(s->task = task_open("copy", &s->recipe.data, e))) return false;
-    s->trainer = recipe_trainer(&s->recipe, s->task);
+    *s = (Saving){.config = {.task = "copy"}, .folder = "tapeformer-bench-XXXXXX"};
+    if (!train_config_complete(&s->config, e) || !(s->task = task_open("copy", &s->config.data, e)))
+        return false;
+    s->trainer = train_config_trainer(&s->config, s->task);
     s->trainer.model = model_new(&config, true, 1, e);
-    if (!s->trainer.model) return false;
+    if (!s->trainer.model || !optim_start(&s->trainer.optimizer, &s->trainer.model->parameters, e))
+        return false;
     if (!mkdtemp(s->folder)) {
         *s->folder = 0;
         return error_set(e, STATUS_CANNOT_CREATE, "tapeformer-bench-XXXXXX: cannot be made a directory here");
@@ -43,13 +44,14 @@ static bool open_saving(Saving *s, const Case *c, Error *e) {
 static void close_saving(Saving *s) {
     if (*s->path) unlink(s->path);
     if (*s->path) rmdir(s->folder);
+    optim_stop(&s->trainer.optimizer);
     model_free(s->trainer.model);
     task_free(s->task);
 }
 
 static void print(const Saving *s, const Case *c, const BenchOptions *o, double file, Timing t) {
     double weights = (double)s->trainer.model->parameters.elements * sizeof(real);
-    double minutes = s->recipe.checkpoint_minutes, share = t.median / (60 * minutes);
+    double minutes = s->config.checkpoint_minutes, share = t.median / (60 * minutes);
     if (o->json)
         printf("{\"case\": \"%s\", \"weights_mb\": %.3f, \"file_mb\": %.3f, \"file_ratio\": %.4f, \"ms\": "
                "%.3f, \"minutes\": %g, \"share_of_training\": %.6f}\n",

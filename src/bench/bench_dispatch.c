@@ -74,7 +74,7 @@ bool bench_dispatch(const char *name, const BenchOptions *o, Error *e) {
         bool ok = bench_open(&b, &bench_cases[i], e);
         if (ok) {
             tape_plan(b.tape);
-            bench_record(&b, 0, b.part);
+            bench_record(&b, 0, b.micro_batch);
             report(o, b.c->name, (Subject){.bench = &b}, plan_step, b.tape->nodes);
         }
         bench_close(&b);

@@ -4,12 +4,14 @@
 bool fit_start(Fit *f, uint64_t seed, Error *e) {
     f->tape = tape_new();
     f->optimizer = optim_default(OPTIM_ADAMW);
-    if (!parameters_allocate(&f->weights, true, e)) return false;
+    if (!parameters_allocate(&f->weights, true, e) || !optim_start(&f->optimizer, &f->weights, e))
+        return false;
     parameters_init(&f->weights, seed);
     return true;
 }
 
 void fit_stop(Fit *f) {
+    optim_stop(&f->optimizer);
     parameters_free(&f->weights);
     tape_free(f->tape);
     f->tape = NULL;

@@ -147,7 +147,7 @@ typedef struct Prediction {
  * plans. */
 const Prediction *nn_predict(const Forward *f, Tensor *hidden, const int32_t *targets);
 
-/* A model with initial weights drawn from the seed; `training` adds gradients and moments. NULL with the error if the
+/* A model with initial weights drawn from the seed; `training` adds gradients. NULL with the error if the
  * configuration is invalid or memory runs out. Owned by the caller, for model_free; it must not be copied. */
 Model *model_new(const ModelConfig *c, bool training, uint64_t seed, Error *e);
 void model_free(Model *m);

@@ -63,7 +63,7 @@ static void lay_out(Parameters *p) {
 size_t parameters_bytes(const Parameters *p, bool training) {
     size_t size = 0;
     for (int i = 0; i < p->count; i++) size += (size_t)whole_lines(shape_count(p->entry[i].shape));
-    return size * sizeof(real) * (training ? 4 : 1);
+    return size * sizeof(real) * (training ? 2 : 1);
 }
 
 bool parameters_allocate(Parameters *p, bool training, Error *e) {
@@ -71,11 +71,7 @@ bool parameters_allocate(Parameters *p, bool training, Error *e) {
     p->training = training;
     p->value = pages_alloc(parameters_bytes(p, training), "the parameters", e);
     if (!p->value) return false;
-    if (training) {
-        p->grad = p->value + p->size;
-        p->moment1 = p->grad + p->size;
-        p->moment2 = p->moment1 + p->size;
-    }
+    if (training) p->grad = p->value + p->size;
     for (int i = 0; i < p->count; i++) {
         long offset = p->entry[i].offset;
         for (int part = 0; part < PARAMETER_PARTS && p->entry[i].part[part]; part++) {

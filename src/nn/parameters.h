@@ -1,7 +1,6 @@
-/* The parameter store: all weights of a model, their gradients and the optimizer's two moments, in one
- * allocation.
+/* The parameter store: all weights of a model and their gradients, in one allocation.
  *
- *     values | gradients | first moments | second moments        each `size` reals, in the same order
+ *     values | gradients        each `size` reals, in the same order
  *
  * Matrices come first, then vectors, so that what an optimizer decays is one range and a step is one pass.
  * Each tensor begins on a cache line; the gaps between them are 0 in every part and stay so. */
@@ -34,8 +33,8 @@ typedef struct Parameters {
     long elements; /* of all tensors: the number of parameters */
     long size;     /* of each part of the store, gaps included */
     long decayed;  /* the first so many elements are matrices */
-    bool training; /* gradients and moments exist */
-    real *value, *grad, *moment1, *moment2;
+    bool training; /* gradients exist */
+    real *value, *grad;
 } Parameters;
 
 /* Registers a tensor; its leaf gets memory in parameters_allocate. With two leaves the first gets the first
@@ -44,7 +43,7 @@ bool parameters_add(Parameters *p, const char *name, Shape shape, Init init, Ten
 bool parameters_add_split(Parameters *p, const char *name, Shape shape, Init init, Tensor *upper, long rows,
                           Tensor *lower, Error *e);
 
-/* Gives all registered tensors their memory: values alone, or everything that training needs. */
+/* Gives all registered tensors their memory: values alone, or gradients as well. */
 bool parameters_allocate(Parameters *p, bool training, Error *e);
 void parameters_free(Parameters *p);
 

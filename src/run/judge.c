@@ -11,27 +11,14 @@ void judge_class_range(int class, long most, long *first, long *last) {
     if (class >= classes) *first = most + 1, *last = most;
 }
 
-static void count_token(Judgement *j, int class, double loss, bool right) {
+static void count_token(void *context, const BatchRow *row, long i, double loss, bool right) {
+    Judgement *j = context;
+    int class = row->S ? judge_class(row->T - 1, j->longest) : judge_class(i + 1, j->longest);
     j->loss += loss, j->right += right, j->tokens++;
     j->class[class].loss += loss, j->class[class].right += right, j->class[class].tokens++;
 }
 
 bool judge_batch(Trainer *t, Judgement *j, Error *e) {
-    trainer_take(t, 0, t->batch->rows);
-    t->tape->training = false;
-    t->tape->no_grad = true;
-    Forward f = {t->tape, t->model, &t->source, &t->target};
-    const Prediction *p = nn_predict(&f, nn_hidden(&f), t->targets);
-    bool ok = !tape_failed(t->tape, e);
-    for (long r = 0; ok && r < t->batch->rows; r++) {
-        BatchRow row = batch_row(t->batch, r);
-        for (long i = 0; i < row.T; i++, p++) {
-            int class =
-                row.S ? judge_class(row.T - 1, t->task->max_T - 1) : judge_class(i + 1, t->task->max_T);
-            count_token(j, class, p->loss, p->likeliest == row.target_out[i]);
-        }
-    }
-    tape_reset(t->tape);
-    t->tape->no_grad = false;
-    return ok;
+    j->longest = t->task->max_T - !task_is_language_model(t->task);
+    return trainer_judge(t, count_token, j, e);
 }

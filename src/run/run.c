@@ -11,16 +11,16 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What is in a folder that has taken the place of the run's own is another's. */
+/* A directory that has taken the place of the run's own is not written to. */
 static bool keeps_folder(Run *r, Error *e) {
     r->moved |= r->place && !file_keeps_folder(r->place);
     return !r->moved ||
            error_set(e, STATUS_CANNOT_CREATE, "%s: another folder is there now, and the run's own was moved",
-                     r->recipe->run);
+                     r->config->run);
 }
 
 static bool path_of(Run *r, const char *name, char out[PATH_ROOM], Error *e) {
-    return keeps_folder(r, e) && directory_file(out, r->recipe->run, name, STATUS_CANNOT_CREATE, e);
+    return keeps_folder(r, e) && directory_file(out, r->config->run, name, STATUS_CANNOT_CREATE, e);
 }
 
 static bool is_there(Run *r, const char *name) {
@@ -37,61 +37,10 @@ void run_describe(FILE *out, const Task *task, const Model *m, size_t bytes) {
             m->parameters.elements, (double)bytes * 1e-6);
 }
 
-/* ---- Steps ---- */
-
-/* Between two parts of a step. Of a first step that is long it is said how long: no bar shows yet. */
-static bool between_parts(void *context, long part, long parts) {
-    enum { PATIENCE = 4 };
-    Run *r = context;
-    double seconds = clock_seconds() - r->step_started;
-    if (r->steps_here == 0 && seconds > PATIENCE && !r->recipe->quiet) {
-        fprintf(stderr, "a step has %ld parts and takes about %.0f s\n", parts,
-                seconds / (double)part * (double)parts);
-        r->steps_here = -1; /* said */
-    }
-    return !interrupt_signal();
-}
-
-bool run_goes_on(const Run *r) {
-    return r->state.step < r->recipe->steps && !interrupt_signal();
-}
-
-void run_begin_step(Run *r) {
-    r->step_started = clock_seconds();
-}
-
-void run_end_step(Run *r, const StepResult *step) {
-    RunState *s = &r->state;
-    double seconds = clock_seconds() - r->step_started;
-    r->training_seconds += seconds;
-    if (r->steps_here < 0) r->steps_here = 0;
-    r->steps_here++;
-    r->metrics.tokens += step->tokens;
-    s->step++, s->losses++;
-    s->tokens += step->tokens, s->loss_sum += step->loss;
-    run_page_step(r->page, s->step, step, seconds);
-    snprintf(r->loss, sizeof r->loss, "loss %.3f", step->loss);
-    r->report.done = s->step;
-    r->report.rate = (double)r->metrics.tokens / r->training_seconds;
-    progress_note(&r->bar, step->loss);
-    if (!run_evaluation_due(r)) progress_show(&r->bar, &r->report);
-}
-
-bool run_end_training(Run *r, bool ok) {
-    if (ok)
-        progress_end(&r->bar, &r->report);
-    else
-        progress_clear(&r->bar);
-    if (ok && interrupt_signal() && !r->recipe->quiet)
-        fprintf(stderr, "stopped after step %ld of %ld; a second Ctrl-C stops at once\n", r->state.step,
-                r->recipe->steps);
-    return ok;
-}
-
 /* ---- Saving ---- */
 
-/* What was there before goes, once something of this run is there: the file of that name. The model alone stands until
- * there is one to take its place. */
+/* Removes the files of the run that this one replaces, after the first new file is written; only the model stays until
+ * there is a new one. */
 static bool replace_old(Run *r, const char *written) {
     static const char *const names[] = {"best.safetensors", "checkpoint.safetensors"};
     char path[PATH_ROOM];
@@ -113,7 +62,7 @@ static bool write_model(void *context, const Metadata *notes, int count, Error *
     return model_write(p->model, p->file, notes, count, NULL, 0, e);
 }
 
-/* Writes the model into a file that is open, and puts it in its place. */
+/* Writes the model into an open file, and renames that to its final name. */
 static bool save_model(Run *r, File *file, Error *e) {
     Place p = {r->trainer->model, file};
     if (trainer_check(r->trainer, e) && checkpoint_with_notes(r->trainer, NULL, 0, write_model, &p, e))
@@ -133,91 +82,129 @@ static bool save_best(Run *r, Error *e) {
 static bool save_checkpoint(Run *r, Error *e) {
     char path[PATH_ROOM];
     const char *name = "checkpoint.safetensors";
-    r->saved = clock_seconds(), r->saved_step = r->state.step;
+    r->saved = clock_seconds(), r->saved_step = r->trainer->state.step;
     return path_of(r, name, path, e) && trainer_check(r->trainer, e) &&
-           checkpoint_save(path, r->recipe, r->trainer, &r->state, e) && replace_old(r, name) &&
-           (r->kept = true);
+           checkpoint_save(path, r->config, r->trainer, e) && replace_old(r, name) && (r->kept = true);
 }
 
-/* What cannot be saved on the way may be later, or at the end: the run goes on. */
+/* A run goes on if it cannot save: it may be able to later. */
 static void say_unsaved(Run *r, const char *what, const Error *e) {
     progress_clear(&r->bar);
-    fprintf(stderr, "no %s at step %ld: %s\n", what, r->state.step, e->text);
+    fprintf(stderr, "no %s at step %ld: %s\n", what, r->trainer->state.step, e->text);
 }
 
-void run_checkpoint(Run *r) {
-    const Recipe *c = r->recipe;
-    bool due = (c->checkpoint_every && r->state.step % c->checkpoint_every == 0) ||
-               clock_seconds() - r->saved > 60 * c->checkpoint_minutes;
-    due = due && r->state.step > r->saved_step;
-    Error e = {0};
-    if (!due) return;
-    if (!save_checkpoint(r, &e)) say_unsaved(r, "checkpoint", &e);
-}
-
-/* The folder, where it was deleted, is made again, with what was in it. */
+/* Makes a deleted directory again, with its figures. */
 static bool restore_folder(Run *r, Error *e) {
     char path[PATH_ROOM];
-    if (access(r->recipe->run, F_OK) == 0) return true;
+    if (access(r->config->run, F_OK) == 0) return true;
     file_abandon(r->place);
     r->place = NULL;
-    if (!directory_make(r->recipe->run, e) || !path_of(r, "model.safetensors", path, e)) return false;
+    if (!directory_make(r->config->run, e) || !path_of(r, "model.safetensors", path, e)) return false;
     metrics_restore(&r->file);
     return (r->place = file_create(path, e));
 }
 
-bool run_has_learned(const Run *r) {
-    return !r->replaces || r->steps_here > 0 || r->recipe->steps == 0;
-}
-
-bool run_save(Run *r, Error *e) {
+/* Saves model and checkpoint, in a new directory where that was deleted. */
+static bool save(Run *r, Error *e) {
     char path[PATH_ROOM];
     if (!trainer_check(r->trainer, e) || !restore_folder(r, e)) return false;
-    /* Where there is no room for a checkpoint, there may be for the model. */
+    /* The disk may hold the model where it does not hold a checkpoint. */
     Error other = {0};
     bool kept = save_checkpoint(r, e);
     File *place = r->place;
     r->place = NULL;
     bool saved = save_model(r, place, kept ? e : &other) && kept;
-    /* Figures and the page are still to come, and the folder is nobody else's until they are there. */
+    /* Keeps the directory locked until figures and page are written. */
     r->place = path_of(r, "model.safetensors", path, &other) ? file_create(path, &other) : NULL;
     return saved;
 }
 
-/* ---- Evaluations ---- */
+/* ---- Listeners ---- */
 
-bool run_evaluation_due(const Run *r) {
-    const RunState *s = &r->state;
-    return s->step > s->evaluated && s->step % r->recipe->eval_every == 0 && s->step < r->recipe->steps;
+static bool not_interrupted(void *context, long micro_batch, long micro_batches) {
+    (void)context, (void)micro_batch, (void)micro_batches;
+    return !interrupt_signal();
+}
+
+/* Measures steps, and announces the duration of a first step that is long: there is no bar yet. */
+static bool time_steps(void *context, long micro_batch, long micro_batches) {
+    enum { PATIENCE = 4 };
+    Run *r = context;
+    if (micro_batch == 0) r->step_started = clock_seconds();
+    double seconds = clock_seconds() - r->step_started;
+    if (r->steps_here == 0 && seconds > PATIENCE && !r->config->quiet) {
+        fprintf(stderr, "a step has %ld micro-batches and takes about %.0f s\n", micro_batches,
+                seconds / (double)micro_batch * (double)micro_batches);
+        r->steps_here = -1;
+    }
+    return true;
+}
+
+static void count_step(void *context, const StepResult *step) {
+    Run *r = context;
+    double seconds = clock_seconds() - r->step_started;
+    r->training_seconds += seconds;
+    if (r->steps_here < 0) r->steps_here = 0;
+    r->steps_here++;
+    r->metrics.tokens += step->tokens;
+    run_page_step(r->page, r->trainer->state.step, step, seconds);
+}
+
+static void move_bar(void *context, const StepResult *step) {
+    Run *r = context;
+    snprintf(r->loss, sizeof r->loss, "loss %.3f", step->loss);
+    r->report.done = r->trainer->state.step;
+    r->report.rate = (double)r->metrics.tokens / r->training_seconds;
+    progress_note(&r->bar, step->loss);
+    if (!trainer_evaluation_due(r->trainer)) progress_show(&r->bar, &r->report);
+}
+
+static bool show_evaluation(void *context, const Evaluation *v, Error *e) {
+    Run *r = context;
+    (void)e;
+    snprintf(r->val_loss, sizeof r->val_loss, "val %.3f at %ld", v->loss, r->trainer->state.step);
+    progress_show(&r->bar, &r->report);
+    return true;
 }
 
 /* Writes a row of metrics, and the page. */
 static bool record(Run *r, const Evaluation *v, Error *e) {
+    const TrainState *s = &r->trainer->state;
     Metrics m = r->metrics;
-    m.step = r->state.step, m.tokens = r->state.tokens;
-    m.train_loss = r->state.losses ? r->state.loss_sum / (double)r->state.losses : NAN;
+    m.step = s->step, m.tokens = s->tokens;
+    m.train_loss = s->losses ? s->loss_sum / (double)s->losses : NAN;
     m.val_loss = v->loss, m.val_accuracy = v->accuracy;
     m.seconds += clock_seconds() - m.start;
     metrics_write(&r->file, &m);
-    if (r->recipe->json) progress_clear(&r->bar), metrics_json(&m);
+    if (r->config->json) progress_clear(&r->bar), metrics_json(&m);
     return keeps_folder(r, e) && run_page_evaluation(r->page, &m, e);
 }
 
-static bool is_finite(const Run *r, const Evaluation *v, Error *e) {
-    return isfinite(v->loss) ||
-           error_set(e, STATUS_NON_FINITE, "step %ld: found a held-out loss that is %s, need a finite one",
-                     r->state.step, isnan(v->loss) ? "not a number" : "infinite");
+/* A page that cannot be written is reported at the end, if it still cannot be. */
+static bool record_evaluation(void *context, const Evaluation *v, Error *e) {
+    (void)e;
+    record(context, v, &(Error){0});
+    return true;
 }
 
-bool run_evaluated(Run *r, const Evaluation *v, Error *e) {
-    RunState *s = &r->state;
-    if (!is_finite(r, v, e)) return false;
-    record(r, v, &(Error){0}); /* a page that cannot be written is told of at the end, if it still cannot */
-    s->evaluated = s->step, s->loss_sum = 0, s->losses = 0;
-    snprintf(r->val_loss, sizeof r->val_loss, "val %.3f at %ld", v->loss, s->step);
-    progress_show(&r->bar, &r->report);
-    if (v->loss >= s->best_loss) return true;
+static bool checkpoint_when_due(void *context, long micro_batch, long micro_batches) {
+    Run *r = context;
+    const TrainConfig *c = r->config;
+    long step = r->trainer->state.step;
+    Error e = {0};
+    (void)micro_batches;
+    bool due = (c->checkpoint_every && step % c->checkpoint_every == 0) ||
+               clock_seconds() - r->saved > 60 * c->checkpoint_minutes;
+    if (micro_batch == 0 && due && step > r->saved_step && !save_checkpoint(r, &e))
+        say_unsaved(r, "checkpoint", &e);
+    return true;
+}
+
+static bool keep_best(void *context, const Evaluation *v, Error *e) {
+    Run *r = context;
+    TrainState *s = &r->trainer->state;
     Error unsaved = {0};
+    if (v->loss >= s->best_loss) return true;
     if (!trainer_check(r->trainer, e)) return false;
     if (save_best(r, &unsaved))
         s->best_loss = v->loss, s->best_step = s->step;
@@ -226,64 +213,112 @@ bool run_evaluated(Run *r, const Evaluation *v, Error *e) {
     return true;
 }
 
-/* What the run came to, for a person. */
+/* In the order in which they are called. */
+static void add_listeners(Run *r) {
+    const Listener all[] = {{r, .goes_on = checkpoint_when_due},
+                            {r, .goes_on = not_interrupted},
+                            {r, .goes_on = time_steps, .stepped = count_step},
+                            {r, .evaluated = record_evaluation},
+                            {r, .stepped = move_bar, .evaluated = show_evaluation},
+                            {r, .evaluated = keep_best}};
+    memcpy(r->trainer->listener, all, sizeof all);
+    r->trainer->listeners = sizeof all / sizeof *all;
+}
+
+/* ---- The end ---- */
+
+/* Prints the result: losses, and samples. */
 static bool show_result(Run *r, const Evaluation *v, Error *e) {
     Trainer *t = r->trainer;
     bool lm = task_is_language_model(t->task);
     double ignored;
     fprintf(stderr, "%s: loss %.4f nats a %s, accuracy %.2f %%\n",
-            lm && r->recipe->data.tail == 0 ? "the text, nothing held out" : "held-out", v->loss,
+            lm && r->config->data.tail == 0 ? "the text, nothing held out" : "held-out", v->loss,
             lm ? "character" : "token", 100 * v->accuracy);
     if (lm && !samples_yardsticks(t, e)) return false;
     if (!lm)
         fprintf(stderr, "greedy answers, from the source alone: %.2f %% of %ld exact\n",
                 100 * r->metrics.val_exact, t->task->held_out);
-    if (r->recipe->samples == 0) return true;
-    return lm ? samples_text(t, e) : samples_answers(t, r->recipe->samples, true, &ignored, e);
+    if (r->config->samples == 0) return true;
+    return lm ? samples_text(t, e) : samples_answers(t, r->config->samples, true, &ignored, e);
 }
 
-bool run_finish(Run *r, const Evaluation *v, Error *e) {
-    if (!is_finite(r, v, e)) return false;
+static bool finish(Run *r, Error *e) {
+    Evaluation v;
     bool answers = !task_is_language_model(r->trainer->task);
+    if (!trainer_evaluate(r->trainer, 0, &v, e) || !trainer_check_evaluation(r->trainer, &v, e)) return false;
     if (answers && !samples_answers(r->trainer, 0, false, &r->metrics.val_exact, e)) return false;
     r->metrics.final = true;
     Error page = {0};
-    record(r, v, &page);
-    if (!r->recipe->quiet && !show_result(r, v, e)) return false;
+    record(r, &v, &page);
+    if (!r->config->quiet && !show_result(r, &v, e)) return false;
     if (page.status != STATUS_DONE) return error_set(e, page.status, "%s", page.text);
-    if (!r->recipe->quiet) fprintf(stderr, "the page of this run: %s\n", run_page_path(r->page));
+    if (!r->config->quiet) fprintf(stderr, "the page of this run: %s\n", run_page_path(r->page));
     return true;
 }
 
-/* ---- Beginning and end ---- */
+/* The last line of the bar. */
+static void end_bar(Run *r, bool trained) {
+    if (trained)
+        progress_end(&r->bar, &r->report);
+    else
+        progress_clear(&r->bar);
+    if (trained && interrupt_signal() && !r->config->quiet)
+        fprintf(stderr, "stopped after step %ld of %ld; a second Ctrl-C stops at once\n",
+                r->trainer->state.step, r->config->steps);
+}
 
-/* What of a text is not what it may look like. */
-static void remark_on_text(const Recipe *recipe, const Task *task) {
+bool run_finish(Run *r, bool trained, Error *e) {
+    const char *folder = r->config->run;
+    char generate[OPTION_TEXT];
+    Error unsaved = {0};
+    end_bar(r, trained);
+    /* A run that made no step must not replace one that did. */
+    if (r->replaces && r->steps_here <= 0 && r->config->steps > 0) {
+        if (!r->config->quiet) fprintf(stderr, "no step was made: %s keeps its earlier run\n", folder);
+        return false;
+    }
+    bool saved = save(r, trained ? e : &unsaved);
+    if (saved && !r->config->quiet)
+        fprintf(stderr, "saved in %s, for %s %s%s\n", folder, options_command("generate", generate), folder,
+                trained ? "" : ": the weights before that step");
+    if (!saved && !trained)
+        fprintf(stderr, "not saved: %s; %s\n", unsaved.text,
+                r->replaces ? "the earlier run stands"
+                : r->kept   ? "the last checkpoint stands"
+                            : "there is no checkpoint");
+    return trained && saved && finish(r, e);
+}
+
+/* ---- The beginning ---- */
+
+/* Reports what a text holds that a reader may not see. */
+static void remark_on_text(const TrainConfig *config, const Task *task) {
     const Corpus *c = task_text_corpus(task);
-    if (!c || recipe->quiet) return;
+    if (!c || config->quiet) return;
     if (c->byte_order_mark)
-        fprintf(stderr, "%s: a byte-order mark at its start is left out\n", recipe->data.text);
+        fprintf(stderr, "%s: a byte-order mark at its start is left out\n", config->data.text);
     if (c->carriage_returns)
         fprintf(stderr,
                 "%s: %ld carriage returns are characters like others; --newline unix leaves them out of line "
                 "ends\n",
-                recipe->data.text, c->carriage_returns);
+                config->data.text, c->carriage_returns);
 }
 
-/* What is in the folder is what the run goes on from, or may be replaced. Asked again once the folder is held: who held it
- * before may have saved since. */
+/* The directory holds no run, the one to continue, or one to replace. Checked again once the directory is locked: another
+ * process may have saved before. */
 static bool may_take(Run *r, const Checkpoint *past, Error *e) {
     if (past) return checkpoint_is_latest(past, e);
     r->replaces = is_there(r, "model.safetensors") || is_there(r, "checkpoint.safetensors");
-    return !r->replaces || r->recipe->force ||
+    return !r->replaces || r->config->force ||
            error_set(e, STATUS_CANNOT_CREATE,
                      "%s: found a run there, need --resume to go on with it or --force to replace it",
-                     r->recipe->run);
+                     r->config->run);
 }
 
 /* Tells how a run goes on that was finished, or whose schedule another --steps stretches. */
 static void remark_on_resume(const Run *r, const Checkpoint *past) {
-    const Recipe *c = r->recipe;
+    const TrainConfig *c = r->config;
     long step = past->state.step;
     char train[OPTION_TEXT];
     if (c->quiet) return;
@@ -300,48 +335,47 @@ static void remark_on_resume(const Run *r, const Checkpoint *past) {
     }
 }
 
-/* A save opens three files at a time, beside those that stay open. */
+/* A save needs three files, beside those that stay open. */
 static bool can_open_files(const Run *r, Error *e) {
     enum { NEEDED = 3 };
     int fd[NEEDED], count = 0;
     while (count < NEEDED && (fd[count] = dup(STDERR_FILENO)) >= 0) count++;
     bool ok = count == NEEDED ||
               error_set(e, STATUS_CANNOT_CREATE, "%s: %d more files cannot be open: %s, see ulimit -n",
-                        r->recipe->run, NEEDED, strerror(errno));
+                        r->config->run, NEEDED, strerror(errno));
     while (count) close(fd[--count]);
     return ok;
 }
 
-bool run_open(Run *r, const Recipe *recipe, Trainer *t, const Checkpoint *past, Error *e) {
+bool run_open(Run *r, const TrainConfig *config, Trainer *t, const Checkpoint *past, Error *e) {
     char path[PATH_ROOM];
-    *r = (Run){.recipe = recipe, .trainer = t, .state = {.best_loss = INFINITY}};
-    if (past) r->state = past->state, r->kept = true;
-    if (r->state.step > recipe->steps)
+    *r = (Run){.config = config, .trainer = t, .kept = past != NULL};
+    if (t->state.step > config->steps)
         return error_set(e, STATUS_USAGE, "--steps: found %ld, need at least the %ld that %s has made",
-                         recipe->steps, r->state.step, recipe->run);
+                         config->steps, t->state.step, config->run);
     if (!path_of(r, "model.safetensors", path, e) || !may_take(r, past, e)) return false;
     interrupt_heed();
-    if (!directory_make(recipe->run, e) || !(r->place = file_create(path, e)) || !may_take(r, past, e))
+    if (!directory_make(config->run, e) || !(r->place = file_create(path, e)) || !may_take(r, past, e))
         return false;
     double before = 0;
-    if (past ? !metrics_resume(&r->file, recipe->run, past->state.evaluated, &before, e)
-             : !metrics_open(&r->file, recipe->run, r->replaces, e))
+    if (past ? !metrics_resume(&r->file, config->run, past->state.evaluated, &before, e)
+             : !metrics_open(&r->file, config->run, r->replaces, e))
         return false;
     const Parameters *p = &t->model->parameters;
     if (!can_open_files(r, e) || !file_reserve(r->place, (size_t)p->elements * sizeof(real), e)) return false;
-    remark_on_text(recipe, t->task);
+    remark_on_text(config, t->task);
     if (past) remark_on_resume(r, past);
-    t->between = between_parts, t->context = r;
+    add_listeners(r);
     r->metrics = (Metrics){.task = t->task->name,
                            .params = p->elements,
                            .start = clock_seconds(),
                            .seconds = before,
                            .val_exact = NAN};
-    r->report = (Report){.done = r->state.step, .words = r->loss, .more = r->val_loss, .unit = "tok/s"};
-    r->page = run_page_new(recipe, t, r->state.step, e);
+    r->report = (Report){.done = t->state.step, .words = r->loss, .more = r->val_loss, .unit = "tok/s"};
+    r->page = run_page_new(config, t, t->state.step, e);
     if (!r->page) return false;
-    r->bar = progress_start(t->task->name, recipe->steps, recipe->quiet);
-    r->saved = r->metrics.start, r->saved_step = r->state.step;
+    r->bar = progress_start(t->task->name, config->steps, config->quiet);
+    r->saved = r->metrics.start, r->saved_step = t->state.step;
     return true;
 }
 

@@ -15,7 +15,7 @@
 enum { FACTS = 48, FIGURES = 6, FIGURE_TEXT = 32, LINE = 256, FINAL_PARTS = 8 };
 
 struct RunPage {
-    const Recipe *recipe;
+    const TrainConfig *config;
     Trainer *trainer;
     char *command;     /* that repeats the run */
     Metadata *choices; /* [choice_count] */
@@ -31,7 +31,7 @@ struct RunPage {
 typedef struct Draft {
     Page page;
     RunPictures pictures;
-    PageFact figure[FIGURES], fact[FACTS], choice[RECIPE_CHOICES];
+    PageFact figure[FIGURES], fact[FACTS], choice[TRAIN_CHOICES];
     char figure_text[FIGURES][FIGURE_TEXT], config_text[FACTS][CONFIG_TEXT], title[LINE], status[LINE];
 } Draft;
 
@@ -66,7 +66,7 @@ static void note_past(RunPage *p, const char *metrics) {
 static bool find_past(RunPage *p, Error *e) {
     char path[PATH_ROOM], *metrics = NULL;
     size_t size;
-    if (!directory_file(path, p->recipe->run, "metrics.csv", STATUS_NO_INPUT, e) ||
+    if (!directory_file(path, p->config->run, "metrics.csv", STATUS_NO_INPUT, e) ||
         !file_read(path, 0, &metrics, &size, e))
         return false;
     note_past(p, metrics);
@@ -74,19 +74,19 @@ static bool find_past(RunPage *p, Error *e) {
     return true;
 }
 
-RunPage *run_page_new(const Recipe *r, Trainer *t, long past, Error *e) {
+RunPage *run_page_new(const TrainConfig *r, Trainer *t, long past, Error *e) {
     RunPage *p = calloc(1, sizeof *p);
     if (!p) {
         error_set(e, STATUS_NO_MEMORY, "memory: %zu bytes for the page", sizeof *p);
         return NULL;
     }
-    p->recipe = r;
+    p->config = r;
     p->trainer = t;
     p->curves.text = task_is_language_model(t->task);
     p->curves.longest =
         t->task->max_T - (p->curves.text ? 0 : 1); /* the answer's end is none of its tokens */
-    p->command = recipe_command(r, e);
-    p->choices = recipe_notes(r, true, &p->choice_count, e);
+    p->command = train_config_command(r, e);
+    p->choices = train_config_notes(r, true, &p->choice_count, e);
     if (p->command && p->choices && directory_file(p->path, r->run, "report.html", STATUS_CANNOT_CREATE, e) &&
         find_yardsticks(&p->curves, t->task, e) && (!past || find_past(p, e)) && watch_open(&p->watch, t, e))
         return p;
@@ -97,7 +97,7 @@ RunPage *run_page_new(const Recipe *r, Trainer *t, long past, Error *e) {
 void run_page_free(RunPage *p) {
     if (!p) return;
     watch_close(&p->watch);
-    recipe_notes_free(p->choices, p->choice_count);
+    train_config_notes_free(p->choices, p->choice_count);
     free(p->command);
     free(p);
 }
@@ -118,7 +118,7 @@ static bool judge(RunPage *p, const Metrics *m, Error *e) {
     Trainer *t = p->trainer;
     RunCurves *c = &p->curves;
     Judgement training = {0};
-    long part = (t->part + 1) / 2, rows = m->final ? FINAL_PARTS * part : part, count;
+    long part = (t->micro_batch + 1) / 2, rows = m->final ? FINAL_PARTS * part : part, count;
     if (rows > t->task->held_out) rows = t->task->held_out;
     c->held_out = (Judgement){0};
     bool ok = true;
@@ -189,7 +189,7 @@ static bool write_page(RunPage *p, const Metrics *m, Error *e) {
         d->status, LINE,
         "%s step %ld of %ld. Attention and answers are shown for %ld of %ld evaluations, so that this page "
         "takes little time: %.1f %% of the run's.",
-        m->final ? "Ended after" : "In training, at", m->step, p->recipe->steps, p->watch.kept,
+        m->final ? "Ended after" : "In training, at", m->step, p->config->steps, p->watch.kept,
         p->evaluations, 100 * p->spent / m->seconds);
     write_figures(d, m);
     write_facts(d, p);

@@ -4,14 +4,14 @@
 
 #include "run/metrics.h"
 #include "run/page.h"
-#include "training/recipe.h"
+#include "training/train_config.h"
 
 typedef struct RunPage RunPage;
 
 /* Starts the page of this run, without writing one. The trainer has been started; `past` steps were taken before, and
  * what metrics.csv says of them is noted. What is given stays the caller's and has to stay. NULL: STATUS_CANNOT_CREATE,
  * STATUS_NO_MEMORY. */
-RunPage *run_page_new(const Recipe *r, Trainer *t, long past, Error *e);
+RunPage *run_page_new(const TrainConfig *r, Trainer *t, long past, Error *e);
 
 /* Notes a step of training, which took so many seconds. */
 void run_page_step(RunPage *p, long step, const StepResult *r, double seconds);

@@ -15,11 +15,11 @@ typedef struct Answers {
 } Answers;
 
 static bool answers_new(Answers *a, const Trainer *t, Error *e) {
-    size_t rows = (size_t)t->part, most = (size_t)t->task->max_T;
+    size_t rows = (size_t)t->micro_batch, most = (size_t)t->task->max_T;
     *a = (Answers){calloc(rows * most, sizeof *a->ids), calloc(rows, sizeof *a->length),
                    malloc(UTF8_MAX * most + 1)};
     return (a->ids && a->length && a->text) ||
-           error_set(e, STATUS_NO_MEMORY, "memory: %ld answers of %ld tokens", t->part, t->task->max_T);
+           error_set(e, STATUS_NO_MEMORY, "memory: %ld answers of %ld tokens", t->micro_batch, t->task->max_T);
 }
 
 static void answers_free(Answers *a) {
@@ -44,7 +44,7 @@ bool samples_answers(Trainer *t, long rows, bool shown, double *exact, Error *e)
     if (rows == 0 || rows > task->held_out) rows = task->held_out;
     bool ok = answers_new(&a, t, e);
     for (long first = 0; ok && first < rows; first += count) {
-        count = task_held_out_batch(task, first, rows - first < t->part ? rows - first : t->part, t->batch);
+        count = task_held_out_batch(task, first, rows - first < t->micro_batch ? rows - first : t->micro_batch, t->batch);
         ok = decode_answers(t->tape, t->model, &greedy, count, b->source_start, b->source, task->begin_id,
                             task->end_id, most, a.ids, a.length, e);
         for (long i = 0; ok && i < count; i++) {

@@ -30,7 +30,7 @@ static void copy_row(WatchedRow *row, BatchRow from, const char *const *token) {
 
 /* Of a text a row may be cut; of a question it may not. */
 static void choose_rows(Watch *w, const Trainer *t) {
-    long count = task_held_out_batch(t->task, 0, t->part, t->batch);
+    long count = task_held_out_batch(t->task, 0, t->micro_batch, t->batch);
     for (long r = 0; r < count; r++) {
         BatchRow row = batch_row(t->batch, r);
         if (w->rows == (row.S ? WATCHED_ROWS : 2)) return;

@@ -13,13 +13,13 @@ static int moments_of(const Trainer *t) {
     return t->optimizer.kind == OPTIM_ADAMW ? 2 : 1;
 }
 
-static real *moment(const Parameters *p, int i) {
-    return i ? p->moment2 : p->moment1;
+static real *moment(const Trainer *t, int i) {
+    return i ? t->optimizer.moment2 : t->optimizer.moment1;
 }
 
 /* ---- What stands beside the tensors ---- */
 
-/* The numbers of a RunState by name. A double is written with all its digits. */
+/* The numbers of a TrainState by name. A double is written with all its digits. */
 typedef struct Place {
     const char *name;
     long *integer;
@@ -27,7 +27,7 @@ typedef struct Place {
 } Place;
 
 enum { PLACES = 7 };
-static void places(RunState *s, Place out[PLACES]) {
+static void places(TrainState *s, Place out[PLACES]) {
     const Place all[PLACES] = {{"run.step", &s->step, NULL},           {"run.tokens", &s->tokens, NULL},
                                {"run.loss_sum", NULL, &s->loss_sum},   {"run.losses", &s->losses, NULL},
                                {"run.evaluated", &s->evaluated, NULL}, {"run.best_loss", NULL, &s->best_loss},
@@ -98,7 +98,7 @@ static bool write_file(void *context, const Metadata *notes, int count, Error *e
         const Parameter *entry = &p->entry[i % p->count];
         int part = i / p->count;
         snprintf(name[i], sizeof name[i], "%s%s", moment_prefix[part], entry->name);
-        array[i] = array_over(name[i], DTYPE_REAL, entry->shape, moment(p, part) + entry->offset);
+        array[i] = array_over(name[i], DTYPE_REAL, entry->shape, moment(w->t, part) + entry->offset);
     }
     File *f = ok ? file_create(w->path, e) : NULL;
     ok = f && model_write(w->t->model, f, notes, count, array, arrays, e);
@@ -109,17 +109,17 @@ static bool write_file(void *context, const Metadata *notes, int count, Error *e
     return false;
 }
 
-bool checkpoint_save(const char *path, const Recipe *r, const Trainer *t, const RunState *s, Error *e) {
-    RunState state = *s;
+bool checkpoint_save(const char *path, const TrainConfig *r, const Trainer *t, Error *e) {
+    TrainState state = t->state;
     Place place[PLACES];
     char number[PLACES][NUMBER], checksum[NUMBER];
     Identity identity[IDENTITIES];
     int count;
-    Metadata *recipe = recipe_notes(r, false, &count, e);
+    Metadata *config = train_config_notes(r, false, &count, e);
     Metadata *notes = calloc((size_t)count + PLACES + IDENTITIES, sizeof *notes);
-    bool ok = recipe && (notes || error_set(e, STATUS_NO_MEMORY, "memory: the notes of a checkpoint"));
+    bool ok = config && (notes || error_set(e, STATUS_NO_MEMORY, "memory: the notes of a checkpoint"));
     if (ok) {
-        memcpy(notes, recipe, (size_t)count * sizeof *notes);
+        memcpy(notes, config, (size_t)count * sizeof *notes);
         places(&state, place);
         identities(t, NULL, checksum, identity);
         for (int i = 1; i < IDENTITIES; i++)
@@ -133,7 +133,7 @@ bool checkpoint_save(const char *path, const Recipe *r, const Trainer *t, const 
         ok = checkpoint_with_notes(t, notes, count + IDENTITIES - 1 + PLACES, write_file, &w, e);
     }
     free(notes);
-    recipe_notes_free(recipe, count);
+    train_config_notes_free(config, count);
     return ok;
 }
 
@@ -208,10 +208,11 @@ bool checkpoint_restore(const Checkpoint *c, Trainer *t, Error *e) {
     int moments = moments_of(t);
     if (!same_run(c, t, e) || !read_part(&c->file, p, "", p->value, e)) return false;
     for (int i = 0; i < moments; i++)
-        if (!read_part(&c->file, p, moment_prefix[i], moment(p, i), e)) return false;
+        if (!read_part(&c->file, p, moment_prefix[i], moment(t, i), e)) return false;
     if (c->file.tensors != (1 + moments) * p->count)
         return error_set(e, STATUS_BAD_DATA, "%s: found %d tensors, need %d", c->path, c->file.tensors,
                          (1 + moments) * p->count);
+    t->state = c->state;
     t->optimizer.step = c->state.step;
     return true;
 }

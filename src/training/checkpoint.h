@@ -1,28 +1,18 @@
 /* Checkpoints: all that a run needs to go on, in one file, DIRECTORY/checkpoint.safetensors. Its tensors are the
  * weights, under their names in a model's file, and the optimizer's moments, as moment1.NAME and moment2.NAME (adamw
- * alone). Its metadata describes the model and says the recipe, the vocabulary, and where the run stands. What is
+ * alone). Its metadata describes the model and says the config, the vocabulary, and where the run stands. What is
  * drawn at random is a function of seed and step, so that these are the state of all random numbers, and the place in
  * the data. */
 #ifndef TRAINING_CHECKPOINT_H
 #define TRAINING_CHECKPOINT_H
 
 #include "base/directory.h"
-#include "training/recipe.h"
-
-/* Where a run stands, beside weights and moments. */
-typedef struct RunState {
-    long step, tokens; /* updates, and target tokens trained on, so far */
-    double loss_sum;   /* over the steps since the last row of metrics … */
-    long losses;       /* … so many */
-    long evaluated;    /* step of that row; 0: there is none */
-    double best_loss;  /* the lowest held-out loss of those rows; INFINITY: none yet */
-    long best_step;
-} RunState;
+#include "training/train_config.h"
 
 typedef struct Checkpoint {
     char path[PATH_ROOM];
     Safetensors file;
-    RunState state;
+    TrainState state;
     uint64_t identity; /* of the file that was read */
 } Checkpoint;
 
@@ -33,7 +23,7 @@ bool checkpoint_with_notes(const Trainer *t, const Metadata *more, int count,
                            void *context, Error *e);
 
 /* Writes one, atomically: base/file.h. */
-bool checkpoint_save(const char *path, const Recipe *r, const Trainer *t, const RunState *s, Error *e);
+bool checkpoint_save(const char *path, const TrainConfig *r, const Trainer *t, Error *e);
 
 /* Reads that of a run. STATUS_NO_INPUT: there is none; STATUS_BAD_DATA: it is damaged. To be freed, also after failure,
  * with checkpoint_free. */
@@ -43,10 +33,10 @@ void checkpoint_free(Checkpoint *c);
 /* False: the run has another checkpoint by now. STATUS_CANNOT_CREATE. */
 bool checkpoint_is_latest(const Checkpoint *c, Error *e);
 
-/* A value of its metadata, or NULL: for recipe_resume. */
+/* A value of its metadata, or NULL: for train_config_resume. */
 const char *checkpoint_note(void *checkpoint, const char *key);
 
-/* Gives the trainer weights, moments and step. STATUS_OTHER_MODEL, with every difference: the trainer's text, vocabulary
+/* Gives a trainer that was started weights, moments and state. STATUS_OTHER_MODEL, with every difference: the trainer's text, vocabulary
  * or precision is another; STATUS_BAD_DATA: a tensor is missing, of another shape or not finite. */
 bool checkpoint_restore(const Checkpoint *c, Trainer *t, Error *e);
 

@@ -1,4 +1,5 @@
 #include "training/optimizer.h"
+#include "base/arena.h"
 #include "base/pool.h"
 #include "base/work.h"
 #include <math.h>
@@ -6,6 +7,23 @@
 Optimizer optim_default(OptimizerKind kind) {
     return (Optimizer){
         .kind = kind, .beta1 = 0.9, .beta2 = 0.98, .epsilon = 1e-9, .momentum = 0.9, .clip_norm = 1};
+}
+
+size_t optim_bytes(OptimizerKind kind, const Parameters *p) {
+    return (kind == OPTIM_ADAMW ? 2 : 1) * parameters_bytes(p, false);
+}
+
+bool optim_start(Optimizer *o, const Parameters *p, Error *e) {
+    o->size = p->size;
+    o->moment1 = pages_alloc(optim_bytes(o->kind, p), "the optimizer's moments", e);
+    o->moment2 = o->moment1 && o->kind == OPTIM_ADAMW ? o->moment1 + o->size : NULL;
+    return o->moment1 != NULL;
+}
+
+void optim_stop(Optimizer *o) {
+    size_t arrays = o->kind == OPTIM_ADAMW ? 2 : 1;
+    if (o->moment1) pages_free(o->moment1, arrays * (size_t)o->size * sizeof(real));
+    o->moment1 = o->moment2 = NULL;
 }
 
 enum { NORM_CHUNK = 1 << 15, PARTIAL_SUMS = 256 };
@@ -47,7 +65,7 @@ static void adamw(const Update *u, long begin, long end, real decay) {
     real beta1 = (real)u->o->beta1, beta2 = (real)u->o->beta2, epsilon = (real)u->o->epsilon;
     real rest1 = (real)(1 - u->o->beta1), rest2 = (real)(1 - u->o->beta2), keep = 1 - u->rate * decay;
     real rate = u->rate * u->correction1, correction2 = u->correction2, scale = u->scale;
-    real *restrict w = u->p->value, *restrict m = u->p->moment1, *restrict v = u->p->moment2;
+    real *restrict w = u->p->value, *restrict m = u->o->moment1, *restrict v = u->o->moment2;
     const real *restrict g = u->p->grad;
     for (long i = begin; i < end; i++) {
         real gi = g[i] * scale;
@@ -59,7 +77,7 @@ static void adamw(const Update *u, long begin, long end, real decay) {
 
 static void sgd(const Update *u, long begin, long end, real decay) {
     real momentum = (real)u->o->momentum, rate = u->rate, scale = u->scale;
-    real *restrict w = u->p->value, *restrict m = u->p->moment1;
+    real *restrict w = u->p->value, *restrict m = u->o->moment1;
     const real *restrict g = u->p->grad;
     for (long i = begin; i < end; i++) {
         m[i] = momentum * m[i] + (g[i] * scale + decay * w[i]);
@@ -77,20 +95,28 @@ static void update_chunk(void *context, long chunk) {
     update(u, border, end, 0);
 }
 
-double optim_step(Optimizer *o, Parameters *p, double learning_rate, double scale) {
-    parameters_want_grad(p, __func__);
-    double norm = optim_grad_norm(p) * scale;
-    if (!isfinite(norm)) return norm;
-    o->step++;
-    bool clips = o->clip_norm > 0 && norm > o->clip_norm;
+double optim_clip(const Optimizer *o, const Parameters *p, double *scale) {
+    parameters_want_grad(p, "optim_step");
+    double norm = optim_grad_norm(p) * *scale;
     /* 1e-6 as in torch.nn.utils.clip_grad_norm_. */
-    double factor = clips ? scale * o->clip_norm / (norm + 1e-6) : scale;
+    if (o->clip_norm > 0 && norm > o->clip_norm) *scale = *scale * o->clip_norm / (norm + 1e-6);
+    return norm;
+}
+
+void optim_update(Optimizer *o, Parameters *p, double learning_rate, double scale) {
+    if (!o->moment1) error_bug("optim_update: the optimizer has no moments, want optim_start first");
+    o->step++;
     Update u = {.o = o,
                 .p = p,
                 .rate = (real)learning_rate,
-                .scale = (real)factor,
+                .scale = (real)scale,
                 .correction1 = (real)(1 / (1 - pow(o->beta1, (double)o->step))),
                 .correction2 = (real)(1 / (1 - pow(o->beta2, (double)o->step)))};
     pool_for(chunks_of(p->size, WORK_GRAIN), update_chunk, &u);
+}
+
+double optim_step(Optimizer *o, Parameters *p, double learning_rate, double scale) {
+    double norm = optim_clip(o, p, &scale);
+    if (isfinite(norm)) optim_update(o, p, learning_rate, scale);
     return norm;
 }

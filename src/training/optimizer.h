@@ -1,4 +1,4 @@
-/* What turns gradients into better weights: one pass over the parameter store.
+/* Optimizers: turn gradients into updates, in one pass over the parameter store.
  *
  * AdamW, at step t = 1, 2, … with rate η, for every element g of the (clipped) gradient:
  *
@@ -24,20 +24,38 @@ typedef struct Optimizer {
     double beta1, beta2, epsilon; /* AdamW */
     double momentum;              /* SGD */
     double weight_decay;          /* λ */
-    bool decay_all;               /* vectors decay as well */
-    double clip_norm;             /* gradients longer than this are scaled down to it; 0: never */
+    bool decay_all;               /* also decay vectors */
+    double clip_norm;             /* maximum gradient norm; 0: no clipping */
     long step;                    /* steps taken */
+
+    /* From optim_start to optim_stop: [size] each, laid out as the parameter store. */
+    real *moment1, *moment2; /* moment2: AdamW alone */
+    long size;
 } Optimizer;
 
 /* β = (0.9, 0.98), ε = 1e-9 as in section 5.3; no decay; clipping to norm 1. */
 Optimizer optim_default(OptimizerKind kind);
 
-/* √Σ g², over all parameters, of gradients that are settled (parameters_settle_grad). Summed in double, in an
- * order that does not depend on the number of threads. */
+/* Allocates the moments, all 0. STATUS_NO_MEMORY. To be freed with optim_stop. */
+bool optim_start(Optimizer *o, const Parameters *p, Error *e);
+void optim_stop(Optimizer *o);
+
+/* Bytes that optim_start allocates. */
+size_t optim_bytes(OptimizerKind kind, const Parameters *p);
+
+/* √Σ g² over all parameters, after parameters_settle_grad. Summed in double, in an order that does not depend on
+ * the number of threads. */
 double optim_grad_norm(const Parameters *p);
 
-/* One step with learning rate η. `scale` multiplies every gradient first (1/k after k accumulated batches).
- * Returns the norm of the scaled gradient before clipping; if it is not finite nothing is changed. */
+/* Clips without a pass over the gradient: returns the norm of the gradient times *scale, and reduces *scale so that
+ * the norm is at most clip_norm. */
+double optim_clip(const Optimizer *o, const Parameters *p, double *scale);
+
+/* Updates the weights with learning rate η and the gradient times `scale`. */
+void optim_update(Optimizer *o, Parameters *p, double learning_rate, double scale);
+
+/* Both. Returns the norm before clipping; if it is not finite nothing is changed. `scale` is 1/k after k accumulated
+ * batches. */
 double optim_step(Optimizer *o, Parameters *p, double learning_rate, double scale);
 
 #endif

@@ -1,7 +1,8 @@
 #include "training/trainer.h"
 #include "autograd/op.h"
 #include "nn/model_file.h"
-#include "training/parts.h"
+#include "ops/ops.h"
+#include "training/micro_batch.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,15 +28,18 @@ static bool take_memory(Trainer *t, Error *e) {
     const Task *task = t->task;
     if (!rows_fit(t, e)) return false;
     t->tape = tape_new();
-    t->part = trainer_part_rows(t->tape, t->model, t->rows, task->max_S, task->max_T);
+    t->micro_batch = micro_batch_rows(t->tape, t->model, t->rows, task->max_S, task->max_T);
     t->batch = task_batch(task, t->rows * t->accumulate, e);
-    return t->batch && tokens_new(&t->source, t->part, t->part * task->max_S, e) &&
-           tokens_new(&t->target, t->part, t->part * task->max_T, e);
+    return t->batch && tokens_new(&t->source, t->micro_batch, t->micro_batch * task->max_S, e) &&
+           tokens_new(&t->target, t->micro_batch, t->micro_batch * task->max_T, e);
 }
 
-static Tensor *loss_of(Trainer *t, const Tokens *source, const Tokens *target) {
+/* The mean loss, and, as the tensor returned, its product with `share`. */
+static Tensor *record_loss(Trainer *t, const Tokens *source, const Tokens *target, double share,
+                           Tensor **mean) {
     Forward f = {t->tape, t->model, source, target};
-    return nn_loss(&f, nn_hidden(&f), t->targets);
+    *mean = nn_loss(&f, nn_hidden(&f), t->targets);
+    return tape_scale(t->tape, *mean, (real)share);
 }
 
 static const Prediction *predict(Trainer *t, const Tokens *source, const Tokens *target) {
@@ -43,14 +47,15 @@ static const Prediction *predict(Trainer *t, const Tokens *source, const Tokens 
     return nn_predict(&f, nn_hidden(&f), t->targets);
 }
 
-/* Bytes of the tape in the largest training step and the largest evaluation there can be, every row as long
- * as it gets: found by planning both. */
+/* Plans the largest training step and the largest evaluation, every row as long as it gets; returns the bytes of the tape
+ * that they take. */
 static size_t plan(Trainer *t) {
-    Tokens source = tokens_outline(t->part, t->task->max_S), target = tokens_outline(t->part, t->task->max_T);
+    Tokens source = tokens_outline(t->micro_batch, t->task->max_S),
+           target = tokens_outline(t->micro_batch, t->task->max_T);
     tape_plan(t->tape);
     tape_forget_peak(t->tape);
     t->tape->training = true;
-    tape_backward(t->tape, loss_of(t, &source, &target));
+    tape_backward(t->tape, record_loss(t, &source, &target, 1, &(Tensor *){NULL}));
     tape_plan(t->tape);
     t->tape->training = false;
     t->tape->no_grad = true;
@@ -61,7 +66,9 @@ static size_t plan(Trainer *t) {
 }
 
 bool trainer_start(Trainer *t, Error *e) {
-    if (take_memory(t, e) && tape_reserve(t->tape, plan(t), e)) return true;
+    if (take_memory(t, e) && optim_start(&t->optimizer, &t->model->parameters, e) &&
+        tape_reserve(t->tape, plan(t), e))
+        return true;
     trainer_stop(t);
     return false;
 }
@@ -73,16 +80,15 @@ size_t trainer_bytes(const Trainer *of, const ModelConfig *c, double dropout, Er
     if (!m) return 0;
     m->dropout = dropout;
     Trainer t = {.model = m, .task = task, .tape = tape_new()};
-    t.part = trainer_part_rows(t.tape, m, of->rows, task->max_S, task->max_T);
-    /* Token ids: those of all rows of a step, and of a part with positions and places. */
+    t.micro_batch = micro_batch_rows(t.tape, m, of->rows, task->max_S, task->max_T);
+    /* Token ids of all rows of a step, and those of a micro-batch with positions and places. */
     size_t rows = (size_t)(of->rows * of->accumulate) * (size_t)(task->max_S + 2 * task->max_T);
-    size_t part = (size_t)t.part * (size_t)(3 * task->max_S + 3 * task->max_T);
-    size_t bytes = model_bytes(m) + plan(&t) + (rows + part) * sizeof(int32_t);
-    /* Of as many answers, or of one text: decoded when training is over. */
-    long answers = task_is_language_model(task) ? 1 : t.part;
+    size_t micro_batch = (size_t)t.micro_batch * (size_t)(3 * task->max_S + 3 * task->max_T);
+    size_t bytes = model_bytes(m) + optim_bytes(of->optimizer.kind, &m->parameters) + plan(&t) +
+                   (rows + micro_batch) * sizeof(int32_t);
+    /* Answers, or one text, are decoded when training is over. */
+    long answers = task_is_language_model(task) ? 1 : t.micro_batch;
     bytes += kv_cache_bytes(c, answers, task->max_T, answers * task->max_S);
-    /* Pages that nobody writes take no memory: sgd has no second moments. */
-    if (of->optimizer.kind == OPTIM_SGD) bytes -= parameters_bytes(&m->parameters, false);
     trainer_stop(&t);
     model_free(m);
     return bytes;
@@ -90,10 +96,31 @@ size_t trainer_bytes(const Trainer *of, const ModelConfig *c, double dropout, Er
 
 void trainer_stop(Trainer *t) {
     tape_free(t->tape);
+    optim_stop(&t->optimizer);
     batch_free(t->batch);
     tokens_free(&t->source);
     tokens_free(&t->target);
     t->tape = NULL, t->batch = NULL, t->targets = NULL;
+}
+
+/* ---- A step ---- */
+
+static long micro_batches_of(const Trainer *t) {
+    return (t->batch->rows + t->micro_batch - 1) / t->micro_batch;
+}
+
+void trainer_draw(Trainer *t, StepResult *step) {
+    task_training_batch(t->task, (uint64_t)t->optimizer.step + 1, 0, t->rows * t->accumulate, t->batch);
+    *step = (StepResult){.tokens = batch_target_tokens(t->batch), .micro_batches = micro_batches_of(t)};
+}
+
+bool trainer_goes_on(const Trainer *t, long micro_batch, const StepResult *step) {
+    bool on = true;
+    for (int i = 0; i < t->listeners; i++) {
+        const Listener *l = &t->listener[i];
+        if (l->goes_on) on &= l->goes_on(l->context, micro_batch, step->micro_batches);
+    }
+    return on;
 }
 
 static bool check_loss(const Trainer *t, double loss, Error *e) {
@@ -105,63 +132,55 @@ static bool check_loss(const Trainer *t, double loss, Error *e) {
                      first ? first->op->name : "its sum", first ? first->index : t->tape->nodes);
 }
 
-static long parts_of(const Trainer *t) {
-    return (t->batch->rows + t->part - 1) / t->part;
-}
-
-/* Adds the gradient of one part of the step's rows, weighted by its share of the step's tokens, so that the sum is the
- * gradient of the mean over all of them. */
-static bool accumulate(Trainer *t, long part, long all_tokens, double *loss, Error *e) {
-    long first = part * t->part, left = t->batch->rows - first;
-    trainer_take(t, first, left < t->part ? left : t->part);
-    double share = (double)t->target.sequences.total_rows / (double)all_tokens;
-    t->tape->step = (uint64_t)(t->optimizer.step * parts_of(t) + part);
+Tensor *trainer_forward(Trainer *t, long micro_batch, StepResult *step, Error *e) {
+    long first = micro_batch * t->micro_batch, left = t->batch->rows - first;
+    trainer_take(t, first, left < t->micro_batch ? left : t->micro_batch);
+    double share = (double)t->target.sequences.total_rows / (double)step->tokens;
+    t->tape->step = (uint64_t)(t->optimizer.step * step->micro_batches + micro_batch);
     t->tape->seed = t->seed;
     t->tape->training = true;
-    Tensor *mean = loss_of(t, &t->source, &t->target);
+    Tensor *mean, *loss = record_loss(t, &t->source, &t->target, share, &mean);
     bool ok = !tape_failed(t->tape, e);
     if (ok) {
-        *loss += share * (double)mean->data[0];
-        ok = check_loss(t, *loss, e);
+        step->loss += share * (double)mean->data[0];
+        ok = check_loss(t, step->loss, e);
     }
-    if (ok) {
-        tape_backward_from(t->tape, mean, &(real){(real)share});
-        ok = !tape_failed(t->tape, e);
-    }
+    if (!ok) tape_reset(t->tape);
+    return ok ? loss : NULL;
+}
+
+bool trainer_end_micro_batch(Trainer *t, Error *e) {
+    bool ok = !tape_failed(t->tape, e);
     tape_reset(t->tape);
     return ok;
 }
 
-void trainer_draw(Trainer *t, StepResult *result) {
-    uint64_t step = (uint64_t)t->optimizer.step + 1;
-    task_training_batch(t->task, step, 0, t->rows * t->accumulate, t->batch);
-    *result = (StepResult){.tokens = batch_target_tokens(t->batch)};
+bool trainer_check_norm(const Trainer *t, double norm, Error *e) {
+    return isfinite(norm) ||
+           error_set(e, STATUS_NON_FINITE, "step %ld: found a gradient whose norm is %s, need a finite one",
+                     t->optimizer.step + 1, isnan(norm) ? "not a number" : "infinite");
 }
 
-bool trainer_gradient(Trainer *t, StepResult *result, Error *e) {
-    parameters_clear_grad(&t->model->parameters);
-    for (long part = 0, parts = parts_of(t); part < parts && !result->given_up; part++) {
-        if (!accumulate(t, part, result->tokens, &result->loss, e)) return false;
-        if (t->between && part + 1 < parts) result->given_up = !t->between(t->context, part + 1, parts);
+void trainer_stepped(Trainer *t, const StepResult *step) {
+    t->state.step++, t->state.losses++;
+    t->state.tokens += step->tokens, t->state.loss_sum += step->loss;
+    for (int i = 0; i < t->listeners; i++)
+        if (t->listener[i].stepped) t->listener[i].stepped(t->listener[i].context, step);
+}
+
+bool trainer_step(Trainer *t, StepResult *step, Error *e) {
+    Parameters *p = &t->model->parameters;
+    trainer_draw(t, step);
+    parameters_clear_grad(p);
+    for (long i = 0; i < step->micro_batches; i++) {
+        Tensor *loss = trainer_forward(t, i, step, e);
+        if (loss) tape_backward(t->tape, loss);
+        if (!loss || !trainer_end_micro_batch(t, e)) return false;
     }
-    parameters_settle_grad(&t->model->parameters);
-    return true;
-}
-
-bool trainer_update(Trainer *t, StepResult *result, Error *e) {
-    long step = t->optimizer.step + 1;
-    result->learning_rate = schedule_rate(&t->schedule, step);
-    result->grad_norm = optim_step(&t->optimizer, &t->model->parameters, result->learning_rate, 1);
-    if (!isfinite(result->grad_norm))
-        return error_set(e, STATUS_NON_FINITE,
-                         "step %ld: found a gradient whose norm is %s, need a finite one", step,
-                         isnan(result->grad_norm) ? "not a number" : "infinite");
-    return true;
-}
-
-bool trainer_step(Trainer *t, StepResult *result, Error *e) {
-    trainer_draw(t, result);
-    return trainer_gradient(t, result, e) && (result->given_up || trainer_update(t, result, e));
+    parameters_settle_grad(p);
+    step->learning_rate = schedule_rate(&t->schedule, t->optimizer.step + 1);
+    step->grad_norm = optim_step(&t->optimizer, p, step->learning_rate, 1);
+    return trainer_check_norm(t, step->grad_norm, e);
 }
 
 bool trainer_check(const Trainer *t, Error *e) {
@@ -177,33 +196,71 @@ bool trainer_check(const Trainer *t, Error *e) {
     return true;
 }
 
-bool trainer_evaluate(Trainer *t, long rows, Evaluation *result, Error *e) {
-    long correct = 0, count;
-    double sum = 0;
-    *result = (Evaluation){0};
-    if (rows == 0 || rows > t->task->held_out) rows = t->task->held_out;
+/* ---- Evaluation ---- */
+
+bool trainer_judge(Trainer *t, TokenJudge *judge, void *context, Error *e) {
+    trainer_take(t, 0, t->batch->rows);
     t->tape->training = false;
     t->tape->no_grad = true;
-    bool ok = true;
-    for (long first = 0; ok && first < rows; first += count) {
-        long wanted = rows - first < t->part ? rows - first : t->part;
-        count = task_held_out_batch(t->task, first, wanted, t->batch);
-        trainer_take(t, 0, count);
-        const Prediction *row = predict(t, &t->source, &t->target);
-        ok = !tape_failed(t->tape, e);
-        long tokens = batch_target_tokens(t->batch);
-        double loss = 0;
-        for (long i = 0; ok && i < tokens; i++) {
-            loss += row[i].loss;
-            correct += row[i].likeliest == t->targets[i];
-        }
-        /* A batch's mean has the precision of the training loss. */
-        sum += (double)(real)(loss / (double)tokens) * (double)tokens;
-        result->tokens += tokens;
-        tape_reset(t->tape);
+    const Prediction *p = predict(t, &t->source, &t->target);
+    bool ok = !tape_failed(t->tape, e);
+    for (long r = 0; ok && r < t->batch->rows; r++) {
+        BatchRow row = batch_row(t->batch, r);
+        for (long i = 0; i < row.T; i++, p++)
+            judge(context, &row, i, p->loss, p->likeliest == row.target_out[i]);
     }
+    tape_reset(t->tape);
     t->tape->no_grad = false;
-    result->loss = result->tokens ? sum / (double)result->tokens : 0;
-    result->accuracy = result->tokens ? (double)correct / (double)result->tokens : 0;
+    return ok;
+}
+
+typedef struct Sum {
+    double loss;
+    long right;
+} Sum;
+
+static void add_token(void *context, const BatchRow *row, long i, double loss, bool right) {
+    Sum *sum = context;
+    (void)row, (void)i;
+    sum->loss += loss, sum->right += right;
+}
+
+bool trainer_evaluate(Trainer *t, long rows, Evaluation *result, Error *e) {
+    double loss = 0;
+    long right = 0, count;
+    *result = (Evaluation){0};
+    if (rows == 0 || rows > t->task->held_out) rows = t->task->held_out;
+    for (long first = 0; first < rows; first += count) {
+        long wanted = rows - first < t->micro_batch ? rows - first : t->micro_batch;
+        count = task_held_out_batch(t->task, first, wanted, t->batch);
+        Sum sum = {0};
+        if (!trainer_judge(t, add_token, &sum, e)) return false;
+        long tokens = batch_target_tokens(t->batch);
+        /* A batch's mean has the precision of the training loss. */
+        loss += (double)(real)(sum.loss / (double)tokens) * (double)tokens;
+        right += sum.right;
+        result->tokens += tokens;
+    }
+    result->loss = result->tokens ? loss / (double)result->tokens : 0;
+    result->accuracy = result->tokens ? (double)right / (double)result->tokens : 0;
+    return true;
+}
+
+bool trainer_evaluation_due(const Trainer *t) {
+    const TrainState *s = &t->state;
+    return s->step > s->evaluated && s->step % t->eval_every == 0 && s->step < t->steps;
+}
+
+bool trainer_check_evaluation(const Trainer *t, const Evaluation *v, Error *e) {
+    return isfinite(v->loss) ||
+           error_set(e, STATUS_NON_FINITE, "step %ld: found a held-out loss that is %s, need a finite one",
+                     t->state.step, isnan(v->loss) ? "not a number" : "infinite");
+}
+
+bool trainer_evaluated(Trainer *t, const Evaluation *v, Error *e) {
+    bool ok = trainer_check_evaluation(t, v, e);
+    for (int i = 0; ok && i < t->listeners; i++)
+        if (t->listener[i].evaluated) ok = t->listener[i].evaluated(t->listener[i].context, v, e);
+    t->state.evaluated = t->state.step, t->state.loss_sum = 0, t->state.losses = 0;
     return ok;
 }

@@ -1,5 +1,4 @@
-/* Training: the loop's body. A step draws a batch, runs the model forward and backward with shifted-right
- * teacher forcing, and takes one optimizer step. Sections 5.1 to 5.4. */
+/* What a training run consists of, and the parts of its loop, sections 5.1 to 5.4; train.c puts them together. */
 #ifndef TRAINING_TRAINER_H
 #define TRAINING_TRAINER_H
 
@@ -8,33 +7,22 @@
 #include "training/optimizer.h"
 #include "training/schedule.h"
 
-/* What the user chooses; the trainer adds what it needs to run. */
-typedef struct Trainer {
-    Model *model;
-    const Task *task;
-    Optimizer optimizer;
-    Schedule schedule;
-    long rows;       /* of a batch */
-    long accumulate; /* batches of a step */
-    uint64_t seed;   /* of dropout */
-
-    /* Called, where set, between two parts of a step; false gives the step up. */
-    bool (*between)(void *context, long part, long parts);
-    void *context;
-
-    Tape *tape;
-    Batch *batch;           /* all rows of a step */
-    long part;              /* rows of one forward and backward: see parts.h */
-    Tokens source, target;  /* those of a part */
-    const int32_t *targets; /* what is to be predicted at each row of target, in the batch */
-} Trainer;
+/* The state of a run, beside weights and moments. */
+typedef struct TrainState {
+    long step, tokens; /* updates made, and target tokens trained on */
+    double loss_sum;   /* over the steps since the last evaluation */
+    long losses;       /* number of those steps */
+    long evaluated;    /* step of the last evaluation; 0: none */
+    double best_loss;  /* lowest validation loss; INFINITY: none yet */
+    long best_step;
+} TrainState;
 
 typedef struct StepResult {
     double loss;      /* mean over the step's target tokens, label smoothing included */
     double grad_norm; /* before clipping */
     double learning_rate;
-    long tokens;   /* target tokens */
-    bool given_up; /* by `between`; weights and moments are as before the step */
+    long tokens; /* target tokens */
+    long micro_batches;
 } StepResult;
 
 typedef struct Evaluation {
@@ -43,38 +31,94 @@ typedef struct Evaluation {
     long tokens;
 } Evaluation;
 
-/* Takes the memory that steps and evaluations need, after the fields above the gap are set. Nothing is
- * allocated later. */
+/* Follows a run: a progress bar, a file of figures, checkpoints. Functions that are NULL are not called. */
+typedef struct Listener {
+    void *context;
+    /* Before each micro-batch, and so, with number 0, between steps. False ends the training before this step. */
+    bool (*goes_on)(void *context, long micro_batch, long micro_batches);
+    void (*stepped)(void *context, const StepResult *step);
+    bool (*evaluated)(void *context, const Evaluation *v,
+                      Error *e); /* false ends the training with the error */
+} Listener;
+
+enum { LISTENERS = 8 };
+
+/* The user chooses the first part; trainer_start adds the second. */
+typedef struct Trainer {
+    Model *model;
+    const Task *task;
+    Optimizer optimizer;
+    Schedule schedule;
+    long steps, eval_every;
+    long rows;       /* of a batch */
+    long accumulate; /* batches of a step */
+    uint64_t seed;   /* of dropout */
+    TrainState state;
+    Listener listener[LISTENERS];
+    int listeners;
+
+    Tape *tape;
+    Batch *batch;           /* all rows of a step */
+    long micro_batch;       /* rows of one forward and backward: micro_batch.h */
+    Tokens source, target;  /* of a micro-batch */
+    const int32_t *targets; /* the token to be predicted at each row of target, in the batch */
+} Trainer;
+
+/* Allocates what steps and evaluations need, once the model and the fields above the gap are set. Nothing is allocated
+ * later. To be freed with trainer_stop. */
 bool trainer_start(Trainer *t, Error *e);
 void trainer_stop(Trainer *t);
 
-/* Bytes that a training of this model takes at its peak, by the trainer's task, rows, accumulation and optimizer:
- * parameters, activations, batches, and what decoding samples takes afterwards. The trainer's model need not exist.
- * 0 with the error if it cannot be. */
+/* Peak bytes of training such a model, by the trainer's task, rows, accumulation and optimizer: parameters, moments,
+ * activations, batches, and decoding at the end. The trainer's model need not exist. 0 with the error if the sizes cannot
+ * be. */
 size_t trainer_bytes(const Trainer *t, const ModelConfig *c, double dropout, Error *e);
 
-/* 5.1: draws the batch of step number optimizer.step + 1. */
-void trainer_draw(Trainer *t, StepResult *result);
+/* ---- A step ---- */
 
-/* Makes rows [first, first + count) of the batch what source, target and targets are. */
-void trainer_take(Trainer *t, long first, long count);
+/* 5.1: draws the batch of the next step. */
+void trainer_draw(Trainer *t, StepResult *step);
 
-/* The loss of that batch, and backward through it: the model's gradients are their sums over all parts. False with
- * STATUS_NON_FINITE if the loss is not finite; the error names the operation where it began. */
-bool trainer_gradient(Trainer *t, StepResult *result, Error *e);
+/* Whether all listeners let the step go on. */
+bool trainer_goes_on(const Trainer *t, long micro_batch, const StepResult *step);
 
-/* 5.3: clips the gradient and takes the step at its rate. False with STATUS_NON_FINITE if the gradient is not finite;
- * the weights are untouched. */
-bool trainer_update(Trainer *t, StepResult *result, Error *e);
+/* Section 3: the model's loss on a micro-batch, times the micro-batch's share of the step's tokens, so that the gradients
+ * of all add up to that of the mean over the step; adds it to step->loss. NULL with STATUS_NON_FINITE if it is not finite;
+ * the error names the operation where it began. */
+Tensor *trainer_forward(Trainer *t, long micro_batch, StepResult *step, Error *e);
 
-/* The three, one after another. */
-bool trainer_step(Trainer *t, StepResult *result, Error *e);
+/* Resets the tape after backward. False if memory ran out. */
+bool trainer_end_micro_batch(Trainer *t, Error *e);
 
-/* False with STATUS_NON_FINITE if a weight is not finite, or too large for a model's file, as the last step may have
- * left it: such a model is not to be saved. */
+/* False with STATUS_NON_FINITE if the gradient's norm is not finite. */
+bool trainer_check_norm(const Trainer *t, double norm, Error *e);
+
+/* Counts the step and tells the listeners. */
+void trainer_stepped(Trainer *t, const StepResult *step);
+
+/* The whole step, without listeners. */
+bool trainer_step(Trainer *t, StepResult *step, Error *e);
+
+/* False with STATUS_NON_FINITE if a weight is not finite, or too large for a model's file. */
 bool trainer_check(const Trainer *t, Error *e);
 
-/* Judges the model on at most `rows` held-out rows of the task (0: all). */
+/* ---- Evaluation ---- */
+
+/* Evaluates the model on at most `rows` held-out rows of the task (0: all). */
 bool trainer_evaluate(Trainer *t, long rows, Evaluation *result, Error *e);
+
+/* Calls judge(context, row, i, loss, right) for every target token i of the rows of the trainer's batch, at most one
+ * micro-batch: its loss in nats, and whether it is the likeliest. */
+typedef void TokenJudge(void *context, const BatchRow *row, long i, double loss, bool right);
+bool trainer_judge(Trainer *t, TokenJudge *judge, void *context, Error *e);
+
+bool trainer_evaluation_due(const Trainer *t);
+
+/* Tells the listeners. STATUS_NON_FINITE if the loss is not finite. */
+bool trainer_evaluated(Trainer *t, const Evaluation *v, Error *e);
+bool trainer_check_evaluation(const Trainer *t, const Evaluation *v, Error *e);
+
+/* Makes rows [first, first + count) of the batch source, target and targets. */
+void trainer_take(Trainer *t, long first, long count);
 
 #endif

@@ -20,13 +20,13 @@ int main(void) {
     c.encoder_layers = c.decoder_layers = 1, c.d_model = 32, c.heads = 4, c.d_ff = 64, c.label_smoothing = 0;
     Model *m = model_new(&c, true, 1, &e);
     Tokens source, target;
-    if (!m || !tokens_new(&source, ROWS, ROWS * DIGITS, &e) ||
+    Optimizer adam = optim_default(OPTIM_ADAMW);
+    if (!m || !optim_start(&adam, &m->parameters, &e) || !tokens_new(&source, ROWS, ROWS * DIGITS, &e) ||
         !tokens_new(&target, ROWS, ROWS * (DIGITS + 1), &e))
         return fprintf(stderr, "%s\n", e.text), (int)e.status;
     int32_t x[ROWS * DIGITS], in[ROWS * (DIGITS + 1)], out[ROWS * (DIGITS + 1)];
     long source_start[ROWS + 1], target_start[ROWS + 1]; /* rows stand one behind another */
     for (long r = 0; r <= ROWS; r++) source_start[r] = r * DIGITS, target_start[r] = r * (DIGITS + 1);
-    Optimizer adam = optim_default(OPTIM_ADAMW);
     Schedule cosine = {SCHEDULE_COSINE, .rate = 1e-2, .warmup = 30, .steps = STEPS};
     Tape *t = tape_new();
     Forward f = {.tape = t, .model = m, .source = &source, .target = &target};
@@ -50,6 +50,6 @@ int main(void) {
     printf("1907 -> ");
     for (long i = 0; i < length; i++) printf("%d", answer[i]);
     putchar('\n');
-    tape_free(t), tokens_free(&source), tokens_free(&target), model_free(m);
+    tape_free(t), tokens_free(&source), tokens_free(&target), optim_stop(&adam), model_free(m);
     return 0;
 }

@@ -215,43 +215,43 @@ static inline void read_config(const uint8_t *data, size_t size) {
 
 /* ---- Recipes and checkpoints ---- */
 
-/* What a checkpoint records of a recipe: its notes, and its task. */
+/* What a checkpoint records of a config: its notes, and its task. */
 typedef struct Recorded {
     const char *task;
     Metadata *notes;
     int count;
 } Recorded;
 
-static inline const char *recorded(void *recipe, const char *key) {
-    const Recorded *r = recipe;
+static inline const char *recorded(void *config, const char *key) {
+    const Recorded *r = config;
     if (strcmp(key, "task") == 0) return r->task;
     for (int i = 0; i < r->count; i++)
         if (strcmp(r->notes[i].key, key) == 0) return r->notes[i].value;
     return NULL;
 }
 
-/* A recipe from a --config file is the one that is recorded of it; but where the file names a run to go on with, whose
+/* A config from a --config file is the one that is recorded of it; but where the file names a run to go on with, whose
  * checkpoint has the rest of it. */
-static inline void read_recipe(const uint8_t *data, size_t size) {
+static inline void read_train_config(const uint8_t *data, size_t size) {
     Error e = {0};
-    Recipe r, again = {.resume = "run"};
+    TrainConfig r, again = {.resume = "run"};
     char *arguments[] = {(char[]){"train"}, (char[]){"--config"}, (char *)file_of(data, size)};
-    bool ok = recipe_parse(&r, 3, arguments, &e) && recipe_complete(&r, &e);
+    bool ok = train_config_parse(&r, 3, arguments, &e) && train_config_complete(&r, &e);
     promise_reason(ok, &e, STATUS_USAGE);
     if (ok && !r.resume) {
         Recorded first = {.task = r.task}, second = {.task = r.task};
-        first.notes = recipe_notes(&r, false, &first.count, &e);
-        PROMISE(first.notes && recipe_resume(&again, "f", recorded, &first, &e) &&
-                recipe_complete(&again, &e));
-        second.notes = recipe_notes(&again, false, &second.count, &e);
+        first.notes = train_config_notes(&r, false, &first.count, &e);
+        PROMISE(first.notes && train_config_resume(&again, "f", recorded, &first, &e) &&
+                train_config_complete(&again, &e));
+        second.notes = train_config_notes(&again, false, &second.count, &e);
         PROMISE(second.notes && first.count == second.count);
         for (int i = 0; i < first.count; i++)
             PROMISE(strcmp(first.notes[i].value, recorded(&second, first.notes[i].key)) == 0);
-        recipe_notes_free(first.notes, first.count);
-        recipe_notes_free(second.notes, second.count);
+        train_config_notes_free(first.notes, first.count);
+        train_config_notes_free(second.notes, second.count);
     }
-    recipe_free(&r);
-    recipe_free(&again);
+    train_config_free(&r);
+    train_config_free(&again);
 }
 
 /* The trainer of the seeds' runs. */
@@ -288,13 +288,13 @@ static inline void make_run_folder(const char *file) {
 static inline void read_checkpoint(const uint8_t *data, size_t size) {
     Error e = {0};
     Checkpoint c;
-    Recipe r = {.resume = "run"};
+    TrainConfig r = {.resume = "run"};
     Trainer *t = seed_trainer();
     make_run_folder(file_of(data, size));
     bool ok = checkpoint_open(&c, run_folder, &e);
     promise_error(ok, &e);
     if (ok) {
-        promise_reason(recipe_resume(&r, "f", checkpoint_note, &c, &e), &e, STATUS_OTHER_MODEL);
+        promise_reason(train_config_resume(&r, "f", checkpoint_note, &c, &e), &e, STATUS_OTHER_MODEL);
         e = (Error){0};
         ok = checkpoint_restore(&c, t, &e);
         promise_reason(ok, &e, STATUS_OTHER_MODEL);
@@ -302,7 +302,7 @@ static inline void read_checkpoint(const uint8_t *data, size_t size) {
         for (long i = 0; ok && i < t->model->parameters.size; i++)
             PROMISE(t->model->parameters.value[i] - t->model->parameters.value[i] == 0);
     }
-    recipe_free(&r);
+    train_config_free(&r);
     checkpoint_free(&c);
 }
 
@@ -319,7 +319,7 @@ static const struct Reader {
     {"text", read_text, 0},
     {"vocabulary", read_vocabulary, 0},
     {"config", read_config, 0},
-    {"recipe", read_recipe, 0},
+    {"recipe", read_train_config, 0},
     {"checkpoint", read_checkpoint, 8},
 };
 enum { READERS = sizeof readers / sizeof *readers };

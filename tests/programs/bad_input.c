@@ -274,7 +274,7 @@ static void a_run_is_not_lost(void) {
     CHECK(link("kept", "run/model.safetensors") == 0);
     int status = TRAIN(SMALL_COPY, "--steps", "3", "--run", "run", "--force", "--lr", "1e300");
     CHECK(status == STATUS_NON_FINITE && !strncmp(err, "not saved: step 1: found a weight of ", 36) &&
-              strstr(err, "; the run that was there stands\ntrain: step 1: found a "),
+              strstr(err, "; the earlier run stands\ntrain: step 1: found a "),
           "status %d: %s", status, err);
     CHECK(same_files("run/model.safetensors", "kept"));
     status = TRAIN(SMALL_COPY, "--steps", "1", "--run", "run", "--force", "--lr", "1e300", "--warmup", "0");

@@ -98,37 +98,36 @@ static void a_long_step(void) {
     enter_folder();
     char *arguments[] = {"train", "copy", "--d-model", "8", "--heads", "2", "--run", "run"};
     Error e = {0};
-    Recipe recipe;
-    CHECK(recipe_parse(&recipe, sizeof arguments / sizeof *arguments, arguments, &e) &&
-              recipe_complete(&recipe, &e),
+    TrainConfig config;
+    CHECK(train_config_parse(&config, sizeof arguments / sizeof *arguments, arguments, &e) &&
+              train_config_complete(&config, &e),
           "%s", e.text);
-    Task *task = task_open(recipe.task, &recipe.data, &e);
-    Trainer t = recipe_trainer(&recipe, task);
-    ModelConfig c = recipe_model(&recipe, task);
+    Task *task = task_open(config.task, &config.data, &e);
+    Trainer t = train_config_trainer(&config, task);
+    ModelConfig c = train_config_model(&config, task);
     t.model = model_new(&c, true, 1, &e);
     Run run;
-    CHECK(trainer_start(&t, &e) && run_open(&run, &recipe, &t, NULL, &e), "%s", e.text);
+    CHECK(trainer_start(&t, &e) && run_open(&run, &config, &t, NULL, &e), "%s", e.text);
     CHECK(freopen("said", "w", stderr));
-    run_begin_step(&run);
-    CHECK(t.between(t.context, 1, 10)); /* at once: nothing is said */
+    StepResult step = {.tokens = 1, .micro_batches = 10};
+    CHECK(trainer_goes_on(&t, 0, &step) && trainer_goes_on(&t, 1, &step)); /* at once: nothing is said */
     run.step_started -= 100;
-    CHECK(t.between(t.context, 2, 10));
-    CHECK(t.between(t.context, 3, 10));
-    run_end_step(&run, &(StepResult){.tokens = 1});
-    run_begin_step(&run);
+    CHECK(trainer_goes_on(&t, 2, &step) && trainer_goes_on(&t, 3, &step));
+    trainer_stepped(&t, &step);
+    CHECK(trainer_goes_on(&t, 0, &step));
     run.step_started -= 100;
-    CHECK(t.between(t.context, 2, 10));
+    CHECK(trainer_goes_on(&t, 2, &step));
     fflush(stderr);
     size_t size;
     char *said = read_bytes("said", &size);
-    CHECK(said && strstr(said, "a step has 10 parts and takes about 500 s\n") && lines_of(said) == 1, "%s",
-          said);
+    CHECK(said && strstr(said, "a step has 10 micro-batches and takes about 500 s\n") && lines_of(said) == 1,
+          "%s", said);
     free(said);
     CHECK(run_close(&run, &e), "%s", e.text);
     trainer_stop(&t);
     model_free(t.model);
     task_free(task);
-    recipe_free(&recipe);
+    train_config_free(&config);
 }
 
 /* After a bad step a save that fails is reported: the disk holds the model but no checkpoint, or the weights before that

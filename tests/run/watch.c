@@ -2,14 +2,14 @@
 #include "run/watch.h"
 #include "child.h"
 #include "run/progress.h"
-#include "training/recipe.h"
+#include "training/train_config.h"
 #include <poll.h>
 #include <sys/ioctl.h>
 
 /* ---- Rows and steps ---- */
 
 typedef struct Watched {
-    Recipe recipe;
+    TrainConfig config;
     Task *task;
     Trainer trainer;
     Watch watch;
@@ -19,10 +19,10 @@ typedef struct Watched {
 static void open_watch(Watched *w, char **arguments, int count) {
     Error e = {0};
     *w = (Watched){0};
-    CHECK(recipe_parse(&w->recipe, count, arguments, &e) && recipe_complete(&w->recipe, &e), "%s", e.text);
-    w->task = task_open(w->recipe.task, &w->recipe.data, &e);
-    w->trainer = recipe_trainer(&w->recipe, w->task);
-    ModelConfig c = recipe_model(&w->recipe, w->task);
+    CHECK(train_config_parse(&w->config, count, arguments, &e) && train_config_complete(&w->config, &e), "%s", e.text);
+    w->task = task_open(w->config.task, &w->config.data, &e);
+    w->trainer = train_config_trainer(&w->config, w->task);
+    ModelConfig c = train_config_model(&w->config, w->task);
     w->trainer.model = model_new(&c, true, 1, &e);
     CHECK(trainer_start(&w->trainer, &e) && watch_open(&w->watch, &w->trainer, &e), "%s", e.text);
 }
@@ -34,7 +34,7 @@ static void close_watch(Watched *w) {
     trainer_stop(&w->trainer);
     model_free(w->trainer.model);
     task_free(w->task);
-    recipe_free(&w->recipe);
+    train_config_free(&w->config);
 }
 
 /* Of so many looks the first is kept, every so-many-th, and the newest; never more than there is room for, and never fewer

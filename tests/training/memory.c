@@ -3,7 +3,7 @@
 #include "autograd/tape_memory.h"
 #include "base/pool.h"
 #include "model_helpers.h"
-#include "training/parts.h"
+#include "training/micro_batch.h"
 #include "training/trainer.h"
 #include <sys/resource.h>
 
@@ -142,7 +142,7 @@ static void large_batches_are_parted(void) {
         for (int threads = 1; threads <= 8; threads += 7) {
             pool_set_threads(threads);
             Tape *t = tape_new();
-            long found = trainer_part_rows(t, outline, rows, 0, T);
+            long found = micro_batch_rows(t, outline, rows, 0, T);
             CHECK(part == 0 || found == part, "%ld rows for %d threads, %ld for one", found, threads, part);
             CHECK(t->nodes == 0 && !t->planning && !t->training, "the tape is not as it was");
             part = found;

@@ -59,39 +59,38 @@ static long train_some(const char *const *arguments, long most) {
     int argc = 1;
     while (arguments[argc - 1]) argv[argc] = (char *)arguments[argc - 1], argc++;
     Error e = {0};
-    Recipe recipe;
+    TrainConfig config;
     Checkpoint past = {0};
-    bool ok = recipe_parse(&recipe, argc, argv, &e);
-    if (ok && recipe.resume)
-        ok = checkpoint_open(&past, recipe.resume, &e) &&
-             recipe_resume(&recipe, past.path, checkpoint_note, &past, &e);
-    ok = ok && recipe_complete(&recipe, &e);
-    Task *task = ok ? task_open(recipe.task, &recipe.data, &e) : NULL;
+    bool ok = train_config_parse(&config, argc, argv, &e);
+    if (ok && config.resume)
+        ok = checkpoint_open(&past, config.resume, &e) &&
+             train_config_resume(&config, past.path, checkpoint_note, &past, &e);
+    ok = ok && train_config_complete(&config, &e);
+    Task *task = ok ? task_open(config.task, &config.data, &e) : NULL;
     CHECK(task, "%s", e.text);
     if (!task) exit(1);
-    Trainer t = recipe_trainer(&recipe, task);
-    ModelConfig c = recipe_model(&recipe, task);
+    Trainer t = train_config_trainer(&config, task);
+    ModelConfig c = train_config_model(&config, task);
     Run run;
-    t.model = model_new(&c, true, recipe.data.seed, &e);
-    t.model->dropout = recipe.dropout;
-    ok = (!recipe.resume || checkpoint_restore(&past, &t, &e)) && trainer_start(&t, &e) &&
-         run_open(&run, &recipe, &t, recipe.resume ? &past : NULL, &e);
+    t.model = model_new(&c, true, config.data.seed, &e);
+    t.model->dropout = config.dropout;
+    ok = trainer_start(&t, &e) && (!config.resume || checkpoint_restore(&past, &t, &e)) &&
+         run_open(&run, &config, &t, config.resume ? &past : NULL, &e);
     for (long i = 0; ok; i++) {
-        StepResult step;
+        StepResult step = {.micro_batches = 1};
         Evaluation v;
-        if (run_evaluation_due(&run)) ok = trainer_evaluate(&t, 8, &v, &e) && run_evaluated(&run, &v, &e);
-        run_checkpoint(&run);
-        if (i == most || !run_goes_on(&run)) break;
-        ok = ok && trainer_step(&t, &step, &e);
-        run_end_step(&run, &step);
+        if (trainer_evaluation_due(&t)) ok = trainer_evaluate(&t, 8, &v, &e) && trainer_evaluated(&t, &v, &e);
+        if (!ok || !trainer_goes_on(&t, 0, &step) || i == most || t.state.step == t.steps) break;
+        ok = trainer_step(&t, &step, &e);
+        if (ok) trainer_stepped(&t, &step);
     }
-    long reached = run.state.step;
+    long reached = t.state.step;
     CHECK(ok && run_close(&run, &e), "%s", e.text);
     trainer_stop(&t);
     model_free(t.model);
     task_free(task);
     checkpoint_free(&past);
-    recipe_free(&recipe);
+    train_config_free(&config);
     return reached;
 }
 
@@ -277,20 +276,21 @@ static void replaced_meanwhile(void) {
     CHECK(TRAIN(COPY, "--steps", "2", "--run", "run") == 0, "%s", err);
     char *argv[] = {"train", "--resume", "run", "--quiet"};
     Error e = {0};
-    Recipe recipe;
+    TrainConfig config;
     Checkpoint past;
-    CHECK(recipe_parse(&recipe, 4, argv, &e) && checkpoint_open(&past, "run", &e) &&
-              recipe_resume(&recipe, past.path, checkpoint_note, &past, &e) && recipe_complete(&recipe, &e),
+    CHECK(train_config_parse(&config, 4, argv, &e) && checkpoint_open(&past, "run", &e) &&
+              train_config_resume(&config, past.path, checkpoint_note, &past, &e) &&
+              train_config_complete(&config, &e),
           "%s", e.text);
-    Task *task = task_open(recipe.task, &recipe.data, &e);
-    Trainer t = recipe_trainer(&recipe, task);
-    ModelConfig c = recipe_model(&recipe, task);
+    Task *task = task_open(config.task, &config.data, &e);
+    Trainer t = train_config_trainer(&config, task);
+    ModelConfig c = train_config_model(&config, task);
     t.model = model_new(&c, true, 1, &e);
-    CHECK(checkpoint_restore(&past, &t, &e) && trainer_start(&t, &e), "%s", e.text);
+    CHECK(trainer_start(&t, &e) && checkpoint_restore(&past, &t, &e), "%s", e.text);
     CHECK(TRAIN("--resume", "run", "--steps", "5", "--quiet") == 0, "%s", err);
     char *before = strdup(list_folder("run"));
     Run run;
-    CHECK(!run_open(&run, &recipe, &t, &past, &e) && e.status == STATUS_CANNOT_CREATE);
+    CHECK(!run_open(&run, &config, &t, &past, &e) && e.status == STATUS_CANNOT_CREATE);
     CHECK(!strcmp(e.text, "run/checkpoint.safetensors: another process has replaced it since it was read"),
           "%s", e.text);
     run_close(&run, &e);
@@ -300,7 +300,7 @@ static void replaced_meanwhile(void) {
     model_free(t.model);
     task_free(task);
     checkpoint_free(&past);
-    recipe_free(&recipe);
+    train_config_free(&config);
 }
 
 /* A file of choices; what the command line says counts. */

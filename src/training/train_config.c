@@ -1,5 +1,5 @@
 /* The choices of a training run, in one table. */
-#include "training/recipe.h"
+#include "training/train_config.h"
 #include "base/file.h"
 #include "base/utf8.h"
 #include <stdarg.h>
@@ -26,7 +26,7 @@ typedef struct Choice {
     Lasts lasts;
 } Choice;
 
-#define AT(kind, field) kind, offsetof(Recipe, field)
+#define AT(kind, field) kind, offsetof(TrainConfig, field)
 #define BOTH(value)     value, value
 static const Choice choices[] = {
     {"Task"},
@@ -108,13 +108,13 @@ enum { ROWS = sizeof choices / sizeof *choices };
 /* The seed is every program's; it is chosen and kept like the others. */
 static const Choice seed_choice = {"seed", NULL, NULL, NULL, AT(NATURAL, data.seed), BOTH("1")};
 enum { SEED = ROWS, ALL_ROWS };
-_Static_assert((int)ALL_ROWS <= (int)RECIPE_CHOICES, "a row more than a recipe can note as given");
+_Static_assert((int)ALL_ROWS <= (int)TRAIN_CHOICES, "a row more than a config can note as given");
 
 static const Choice *choice(int i) {
     return i == SEED ? &seed_choice : &choices[i];
 }
 
-static bool is_lm(const Recipe *r) {
+static bool is_lm(const TrainConfig *r) {
     return r->task && strcmp(r->task, "lm") == 0;
 }
 
@@ -123,7 +123,7 @@ static bool kept(int i) {
 }
 
 /* The choice as an option whose value is in r. */
-static Option option_of(Recipe *r, int i) {
+static Option option_of(TrainConfig *r, int i) {
     const Choice *c = choice(i);
     char *at = (char *)r + c->offset;
     Option o = {c->name, c->argument, c->allowed, c->help, .given = c->kind ? &r->given[i] : NULL};
@@ -151,7 +151,7 @@ static const char *default_label(const Choice *c, char out[64]) {
 
 /* A line of a --config file: a name, a value, and between them blanks or an equals sign. Empty lines and those that
  * begin with # say nothing. */
-static bool config_line(Recipe *r, const char *where, char *line, Error *e) {
+static bool config_line(TrainConfig *r, const char *where, char *line, Error *e) {
     line += strspn(line, " \t");
     for (size_t n = strlen(line); n && strchr(" \t\r", line[n - 1]);) line[--n] = 0;
     if (!*line || *line == '#') return true;
@@ -174,7 +174,7 @@ static bool config_line(Recipe *r, const char *where, char *line, Error *e) {
                      ESCAPED(line));
 }
 
-static bool read_config(Recipe *r, Error *e) {
+static bool read_config(TrainConfig *r, Error *e) {
     enum { LONGEST = 1 << 20 };
     size_t size;
     if (!file_read(r->config, LONGEST, &r->config_text, &size, e)) return false;
@@ -200,8 +200,8 @@ static const char *purpose(char out[512]) {
     return out;
 }
 
-bool recipe_parse(Recipe *r, int argc, char **argv, Error *e) {
-    *r = (Recipe){0};
+bool train_config_parse(TrainConfig *r, int argc, char **argv, Error *e) {
+    *r = (TrainConfig){0};
     Option table[ROWS + 1] = {0};
     char label[ROWS][64], about[512];
     for (int i = 0; i < ROWS; i++) {
@@ -222,7 +222,7 @@ bool recipe_parse(Recipe *r, int argc, char **argv, Error *e) {
     return !r->config || read_config(r, e);
 }
 
-void recipe_free(Recipe *r) {
+void train_config_free(TrainConfig *r) {
     free(r->config_text);
     free(r->task_text);
     free(r->text_text);
@@ -231,7 +231,7 @@ void recipe_free(Recipe *r) {
 /* ---- What has an effect ---- */
 
 /* What a run is that does not heed the choice, and what it would have to be; false where it heeds it. */
-static bool unheeded(const Recipe *r, Heeds heeds, const char **found, const char **need) {
+static bool unheeded(const TrainConfig *r, Heeds heeds, const char **found, const char **need) {
     bool lm = is_lm(r), adamw = r->optimizer == OPTIM_ADAMW;
     const struct {
         bool heeded;
@@ -259,9 +259,9 @@ static const char *key_of(int i, char out[KEY]) {
     return out;
 }
 
-Metadata *recipe_notes(const Recipe *r, bool effective, int *count, Error *e) {
+Metadata *train_config_notes(const TrainConfig *r, bool effective, int *count, Error *e) {
     const char *found, *need;
-    Recipe copy = *r;
+    TrainConfig copy = *r;
     Metadata *notes = calloc(ALL_ROWS, sizeof *notes);
     bool ok = notes != NULL;
     *count = 0;
@@ -274,12 +274,12 @@ Metadata *recipe_notes(const Recipe *r, bool effective, int *count, Error *e) {
         ok = note->key && note->value;
     }
     if (ok) return notes;
-    recipe_notes_free(notes, *count);
+    train_config_notes_free(notes, *count);
     error_set(e, STATUS_NO_MEMORY, "memory: the choices of a run");
     return NULL;
 }
 
-void recipe_notes_free(Metadata *notes, int count) {
+void train_config_notes_free(Metadata *notes, int count) {
     for (int i = 0; notes && i < count; i++) free((char *)notes[i].key), free((char *)notes[i].value);
     free(notes);
 }
@@ -293,8 +293,8 @@ __attribute__((format(printf, 2, 3))) static void append(char list[ERROR_TEXT], 
     va_end(arguments);
 }
 
-bool recipe_resume(Recipe *r, const char *where, const char *(*find)(void *context, const char *key),
-                   void *context, Error *e) {
+bool train_config_resume(TrainConfig *r, const char *where,
+                         const char *(*find)(void *context, const char *key), void *context, Error *e) {
     char others[ERROR_TEXT] = "", free_ones[ERROR_TEXT] = "";
     const char *task = find(context, "task");
     if (!task) return error_set(e, STATUS_BAD_DATA, "%s: metadata: found no task, need it", where);
@@ -304,7 +304,7 @@ bool recipe_resume(Recipe *r, const char *where, const char *(*find)(void *conte
     if (!r->task) return error_set(e, STATUS_NO_MEMORY, "memory: the choices of a run");
     for (int i = 0; i < ALL_ROWS; i++) {
         if (!kept(i)) continue;
-        Recipe given = *r;
+        TrainConfig given = *r;
         char key[KEY], what[400], found[OPTION_TEXT], want[OPTION_TEXT];
         const char *text = find(context, key_of(i, key));
         if (!text) return error_set(e, STATUS_BAD_DATA, "%s: metadata: found no %s, need it", where, key);
@@ -329,11 +329,11 @@ bool recipe_resume(Recipe *r, const char *where, const char *(*find)(void *conte
 /* ---- What nobody chose, and what cannot be ---- */
 
 /* By somebody, or by the checkpoint that the run goes on from. */
-static bool is_chosen(const Recipe *r, int i) {
+static bool is_chosen(const TrainConfig *r, int i) {
     return r->given[i] || (r->resume && kept(i));
 }
 
-static void fill_in(Recipe *r) {
+static void fill_in(TrainConfig *r) {
     Error never = {0};
     for (int i = 0; i < ROWS; i++) {
         const char *text = is_lm(r) ? choices[i].lm : choices[i].sequences;
@@ -343,18 +343,19 @@ static void fill_in(Recipe *r) {
     }
     for (int i = 0; i < ROWS; i++) {
         if (is_chosen(r, i) || !choices[i].computed) continue;
-        if (choices[i].offset == offsetof(Recipe, d_ff)) r->d_ff = 4 * r->d_model;
-        if (choices[i].offset == offsetof(Recipe, lr)) r->lr = r->schedule == SCHEDULE_NOAM ? 1 : 2e-3;
-        if (choices[i].offset == offsetof(Recipe, warmup)) r->warmup = r->steps < 1000 ? r->steps / 5 : 200;
-        if (choices[i].offset == offsetof(Recipe, eval_every))
+        if (choices[i].offset == offsetof(TrainConfig, d_ff)) r->d_ff = 4 * r->d_model;
+        if (choices[i].offset == offsetof(TrainConfig, lr)) r->lr = r->schedule == SCHEDULE_NOAM ? 1 : 2e-3;
+        if (choices[i].offset == offsetof(TrainConfig, warmup))
+            r->warmup = r->steps < 1000 ? r->steps / 5 : 200;
+        if (choices[i].offset == offsetof(TrainConfig, eval_every))
             r->eval_every = r->steps >= 10 ? r->steps / 10 : 1;
-        if (choices[i].offset == offsetof(Recipe, run)) r->run = r->resume ? r->resume : r->directory;
+        if (choices[i].offset == offsetof(TrainConfig, run)) r->run = r->resume ? r->resume : r->directory;
     }
     snprintf(r->directory, sizeof r->directory, "runs/%.200s", r->task);
 }
 
 /* A choice without effect, or against another, is a mistake of whoever made it. */
-static bool check(const Recipe *r, Error *e) {
+static bool check(const TrainConfig *r, Error *e) {
     const char *found, *need;
     for (int i = 0; i < ROWS; i++)
         if (r->given[i] && unheeded(r, choices[i].heeds, &found, &need))
@@ -372,7 +373,7 @@ static bool check(const Recipe *r, Error *e) {
     return true;
 }
 
-bool recipe_complete(Recipe *r, Error *e) {
+bool train_config_complete(TrainConfig *r, Error *e) {
     if (!r->task)
         return error_set(e, STATUS_USAGE, "found 0 operands, need copy|reverse|sort|lm, see --help");
     if (r->resume && r->run) return error_set(e, STATUS_USAGE, "--run: found --resume, need one of the two");

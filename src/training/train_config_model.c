@@ -1,7 +1,8 @@
-/* A recipe as a model and a trainer. */
-#include "training/recipe.h"
+/* A config as a model and a trainer. */
+#include "training/train_config.h"
+#include <math.h>
 
-ModelConfig recipe_model(const Recipe *r, const Task *task) {
+ModelConfig train_config_model(const TrainConfig *r, const Task *task) {
     long longest = task->max_T > task->max_S ? task->max_T : task->max_S;
     bool lm = task_is_language_model(task);
     ModelConfig c = lm ? config_language_model((int)task->vocab_size, (int)longest)
@@ -23,7 +24,7 @@ ModelConfig recipe_model(const Recipe *r, const Task *task) {
     return c;
 }
 
-Trainer recipe_trainer(const Recipe *r, const Task *task) {
+Trainer train_config_trainer(const TrainConfig *r, const Task *task) {
     return (Trainer){.task = task,
                      .optimizer = {.kind = (OptimizerKind)r->optimizer,
                                    .beta1 = r->beta1,
@@ -38,7 +39,10 @@ Trainer recipe_trainer(const Recipe *r, const Task *task) {
                                   .warmup = r->warmup,
                                   .steps = r->steps,
                                   .d_model = (int)r->d_model},
+                     .steps = r->steps,
+                     .eval_every = r->eval_every,
                      .rows = r->batch,
                      .accumulate = r->accumulate,
-                     .seed = r->data.seed};
+                     .seed = r->data.seed,
+                     .state = {.best_loss = INFINITY}};
 }

@@ -1,19 +1,19 @@
-/* A recipe as a command line. */
+/* A config as a command line. */
 #include "base/shell.h"
-#include "training/recipe.h"
+#include "training/train_config.h"
 #include <stdio.h>
 #include <string.h>
 
 /* Choices that are as the table has them for this task are left out. */
-char *recipe_command(const Recipe *r, Error *e) {
-    enum { PREFIX = sizeof "recipe." - 1, OPTION = 64, MOST = 2 * RECIPE_CHOICES + 5 };
-    Recipe plain;
+char *train_config_command(const TrainConfig *r, Error *e) {
+    enum { PREFIX = sizeof "recipe." - 1, OPTION = 64, MOST = 2 * TRAIN_CHOICES + 5 };
+    TrainConfig plain;
     int count = 0, same = 0, words = 0;
-    char train[OPTION_TEXT], option[RECIPE_CHOICES][OPTION], *command = NULL;
+    char train[OPTION_TEXT], option[TRAIN_CHOICES][OPTION], *command = NULL;
     char *argv[MOST] = {(char *)options_command("train", train), (char *)r->task};
-    bool ok = recipe_parse(&plain, 2, argv, e) && recipe_complete(&plain, e);
-    Metadata *chosen = ok ? recipe_notes(r, false, &count, e) : NULL,
-             *usual = ok ? recipe_notes(&plain, false, &same, e) : NULL;
+    bool ok = train_config_parse(&plain, 2, argv, e) && train_config_complete(&plain, e);
+    Metadata *chosen = ok ? train_config_notes(r, false, &count, e) : NULL,
+             *usual = ok ? train_config_notes(&plain, false, &same, e) : NULL;
     words = 2;
     for (int i = 0; chosen && usual && i < count; i++) {
         if (strcmp(chosen[i].value, usual[i].value) == 0) continue;
@@ -23,8 +23,8 @@ char *recipe_command(const Recipe *r, Error *e) {
     if (strcmp(r->run, plain.run) != 0) argv[words++] = "--run", argv[words++] = (char *)r->run;
     argv[words++] = "--force";
     if (chosen && usual) command = shell_command(words, argv, e);
-    recipe_notes_free(chosen, count);
-    recipe_notes_free(usual, same);
-    recipe_free(&plain);
+    train_config_notes_free(chosen, count);
+    train_config_notes_free(usual, same);
+    train_config_free(&plain);
     return command;
 }
