@@ -51,11 +51,11 @@ const Prediction *nn_predict(const Forward *f, Tensor *hidden, const int32_t *ta
     long most = logit_block_rows(n, V);
     Prediction *all = (void *)node_array(hidden->maker, n * (long)(sizeof *all / sizeof(real)));
     real *logits = tape_constant(f->tape, SHAPE(most, V))->data;
-    for (long first = 0; logits && first < n; first += most) {
+    for (long first = 0; !f->tape->planning && first < n; first += most) {
         long rows = chunk_end(first, most, n) - first;
         Block b = {matrix_of(logits, rows, V), targets + first, all + first, rows_per_chunk(4 * V)};
         product_nt(matrix_of(hidden->data + first * d, rows, d), matrix_of(w->data, V, d), b.logits, false);
         pool_for(chunks_of(rows, b.rows_per_chunk), predict_rows, &b);
     }
-    return logits ? all : NULL;
+    return f->tape->planning ? NULL : all;
 }

@@ -54,10 +54,10 @@ READ_SEEDS(batch, 4)
 READ_SEEDS(text, 5)
 READ_SEEDS(vocabulary, 6)
 READ_SEEDS(config, 7)
-READ_SEEDS(config, 8)
+READ_SEEDS(recipe, 8)
 READ_SEEDS(checkpoint, 9)
 _Static_assert(READERS == 10, "a reader without a test");
 
 TEST_MAIN({"safetensors", safetensors}, {"npy", npy}, {"json", json}, {"model", model}, {"batch", batch},
-          {"text", text}, {"vocabulary", vocabulary}, {"config", config}, {"recipe", config},
+          {"text", text}, {"vocabulary", vocabulary}, {"config", config}, {"recipe", recipe},
           {"checkpoint", checkpoint})

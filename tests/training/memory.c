@@ -124,9 +124,9 @@ static double kept(Model *outline, long rows, long T) {
     return bytes;
 }
 
-/* A batch whose activations are small is one part. Of a large one, a part keeps about 64 MB, or it has not many more
- * than 512 tokens; and no more parts than that needs. The number of threads does not matter. */
-static void large_batches_are_parted(void) {
+/* A batch whose activations are small is one micro-batch. Micro-batches of a large one keep about 64 MB each, or have little
+ * more than 512 tokens, and are no more than that needs. The number of threads does not matter. */
+static void large_batches_are_divided(void) {
     static const struct {
         long d_model, rows, T;
     } cases[] = {{32, 64, 64},    {384, 1, 256},  {384, 8, 256}, {384, 100, 256},
@@ -195,6 +195,7 @@ static void check_steady(ModelConfig c) {
     PaddedBatch *b[BATCHES];
     for (int i = 0; i < BATCHES; i++) b[i] = random_batch(&c, 6, 30, 40, (uint64_t)i);
     Pass p = pass_new(m, b[0]);
+    CHECK(optim_start(&o, &m->parameters, &(Error){0}));
     for (int i = 0; i < STEPS; i++) {
         p.batch = b[i % BATCHES];
         train_step(&p, &o);
@@ -211,6 +212,7 @@ static void check_steady(ModelConfig c) {
     }
     CHECK(taken.faults == 0, "%ld page faults in %d steps", taken.faults, STEPS);
     CHECK(p.tape->memory->regions == 1 && p.tape->memory->region[0].bytes == bytes, "the tape grows");
+    optim_stop(&o);
     pass_free(&p);
     for (int i = 0; i < BATCHES; i++) batch_padded_free(b[i]);
     model_free(m);
@@ -305,7 +307,7 @@ static void steady_trainer(void) {
 }
 
 TEST_MAIN({"allocations are counted", counts_allocations}, {"a plan's peak is the step's", plan_is_exact},
-          {"large batches are parted", large_batches_are_parted},
+          {"large batches are divided", large_batches_are_divided},
           {"a steady step takes no memory", steady_step},
           {"a trainer takes no memory while it trains", steady_trainer},
           {"evaluation takes no more than training", evaluation_takes_no_more_than_training})
