@@ -213,7 +213,7 @@ static inline void read_config(const uint8_t *data, size_t size) {
     model_free(m);
 }
 
-/* ---- Recipes and checkpoints ---- */
+/* ---- Training configurations and checkpoints ---- */
 
 /* What a checkpoint records of a config: its notes, and its task. */
 typedef struct Recorded {
