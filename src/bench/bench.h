@@ -1,4 +1,4 @@
-/* Measurements: what ./bench runs. Each prints a table, or JSON lines, on stdout. */
+/* The subjects of ./bench. Each prints a table on stdout, or with `json` an object a line. */
 #ifndef BENCH_BENCH_H
 #define BENCH_BENCH_H
 
@@ -10,36 +10,38 @@ typedef struct BenchOptions {
     bool json;
 } BenchOptions;
 
-/* Training steps of the six cases, each the same work as in a PyTorch program that steps the same model:
- * forward, loss, backward, clipping to norm 1, AdamW; dropout 0; float. `name` NULL: all of them. */
-bool bench_step(const char *name, const BenchOptions *o, Error *e);
+/* Measures the named case; NULL: all six, or those that the function names. False with the error: STATUS_USAGE for an
+ * unknown case, STATUS_NO_MEMORY. */
+typedef bool BenchSubject(const char *name, const BenchOptions *o, Error *e);
 
-/* Where the time of a case's step goes, by operation. */
-bool bench_profile(const char *name, const BenchOptions *o, Error *e);
+/* Training steps: forward, loss, backward, clipping to norm 1, AdamW; no dropout; the same work as the PyTorch programs
+ * that they are compared with. */
+BenchSubject bench_step;
 
-/* Matrix products of the sizes that small Transformers are made of, in all three layouts; `which` is NULL. */
-bool bench_gemm(const char *which, const BenchOptions *o, Error *e);
+/* The time of a step by operation. */
+BenchSubject bench_profile;
 
-/* The same by operation and shapes of its operands; then the elementary operations, which models do without,
- * on matrices of the case's tokens by d_model. The rate of an operation that is made of matrix products is
- * that of their arithmetic, forward and backward together; of another, that of its operands, results and
- * their gradients through memory. */
-bool bench_ops(const char *name, const BenchOptions *o, Error *e);
+/* The time of a step by operation and shapes; then the elementary operations, which models do without, on [tokens,
+ * d_model]. The rate counts the multiplications and additions of products; of other operations, the bytes of operands,
+ * results and gradients. */
+BenchSubject bench_ops;
 
-/* Training steps at 1, 2, 4 and 8 times the batch, the context and the width of a case (NULL: of a small character
- * model): time and arithmetic of a token, and their ratios to those at 1. */
-bool bench_scaling(const char *name, const BenchOptions *o, Error *e);
+/* The cost of an operation besides its arithmetic: in chains of an operation that does nothing, and in planned steps. */
+BenchSubject bench_dispatch;
 
-/* Decoding with the models of a case, or of chars, baby and copy: a language model within its context and beyond it,
- * where its window slides; answers one at a time, and a batch of them. */
-bool bench_decode(const char *name, const BenchOptions *o, Error *e);
+/* Steps at 1, 2, 4 and 8 times the batch, context and width of a case (NULL: a small character model): time and
+ * arithmetic of a token, and their ratios to those at 1. */
+BenchSubject bench_scaling;
 
-/* What an operation costs besides its arithmetic: in chains of one that does nothing, and in the step of a case, or of
- * all. */
-bool bench_dispatch(const char *name, const BenchOptions *o, Error *e);
+/* Decoding with the model of a case (NULL: chars, baby, copy): a language model within its context and beyond it, where
+ * its window slides; one answer at a time, and a batch of them. */
+BenchSubject bench_decode;
 
-/* Checkpoints of the models of a case, or of all: the time to write one, as a share of that between two of them by
- * default, and its size beside that of the weights. They are written below the folder that the program is called in. */
-bool bench_checkpoint(const char *name, const BenchOptions *o, Error *e);
+/* Matrix products of the sizes of small Transformers, in three layouts. A name is an error. */
+BenchSubject bench_gemm;
+
+/* The time to write a checkpoint, as a share of the time between two of them by default, and its size beside the
+ * weights'. Writes into a temporary directory below the current one. */
+BenchSubject bench_checkpoint;
 
 #endif

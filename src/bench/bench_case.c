@@ -3,31 +3,44 @@
 #include "base/random.h"
 #include "base/utf8.h"
 #include "training/micro_batch.h"
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 const Case bench_cases[CASES] = {
-    {"seed", KIND_SEQ2SEQ, 2, 4, 32, 128, 16, 8, 16, 16},    /* a tutorial's sizes */
-    {"copy", KIND_SEQ2SEQ, 2, 4, 128, 512, 64, 64, 16, 17},  /* the copy task */
-    {"paper", KIND_SEQ2SEQ, 2, 8, 512, 2048, 11, 80, 10, 9}, /* the Annotated Transformer's copy task */
-    {"chars", KIND_LM, 4, 4, 128, 512, 65, 12, 0, 64},       /* nanoGPT's character model for CPUs */
-    {"baby", KIND_LM, 6, 6, 384, 1536, 65, 8, 0, 256},       /* nanoGPT's baby GPT, batch 8 */
-    {"words", KIND_LM, 4, 4, 256, 1024, 8192, 16, 0, 128},   /* a word model: the output layer dominates */
+    {"seed", KIND_SEQ2SEQ, 2, 4, 32, 128, 16, 8, 16, 16, "a tutorial's copy task"},
+    {"copy", KIND_SEQ2SEQ, 2, 4, 128, 512, 64, 64, 16, 17, "the task copy of ./train"},
+    {"paper", KIND_SEQ2SEQ, 2, 8, 512, 2048, 11, 80, 10, 9, "the Annotated Transformer's copy task"},
+    {"chars", KIND_LM, 4, 4, 128, 512, 65, 12, 0, 64, "nanoGPT's character model for CPUs"},
+    {"baby", KIND_LM, 6, 6, 384, 1536, 65, 8, 0, 256, "nanoGPT's baby GPT at batch 8"},
+    {"words", KIND_LM, 4, 4, 256, 1024, 8192, 16, 0, 128, "a word model: the output layer dominates"},
 };
 
 const Case *bench_case(const char *name, Error *e) {
-    for (int i = 0; i < CASES; i++)
+    char names[80] = "";
+    for (int i = 0; i < CASES; i++) {
         if (strcmp(bench_cases[i].name, name) == 0) return &bench_cases[i];
-    error_set(e, STATUS_USAGE, "case: found '%s', need one of seed, copy, paper, chars, baby, words",
-              ESCAPED(name));
+        strcat(strcat(names, i ? ", " : ""), bench_cases[i].name);
+    }
+    error_set(e, STATUS_USAGE, "case: found '%s', need one of %s", ESCAPED(name), names);
     return NULL;
+}
+
+bool bench_each(const char *name, bool (*measure)(const Case *c, const BenchOptions *o, Error *e),
+                const BenchOptions *o, Error *e) {
+    const Case *only = name ? bench_case(name, e) : NULL;
+    if (name) return only && measure(only, o, e);
+    for (int i = 0; i < CASES; i++)
+        if (!measure(&bench_cases[i], o, e)) return false;
+    return true;
 }
 
 long case_tokens(const Case *c) {
     return c->batch * c->T;
 }
 
-/* Forward's products once, and twice as many for backward. */
+/* Backward has twice the products of forward. */
 static double flops_of(const Tape *t) {
     double flops = 0;
     for (const Node *n = t->last; n; n = n->previous)
@@ -134,4 +147,44 @@ Timing bench_time(void (*run)(void *context), void *context, double seconds, int
         sample[count++] = time_of(run, context, together);
     qsort(sample, (size_t)count, sizeof *sample, ascending);
     return (Timing){sample[0], sample[count / 2], count * together};
+}
+
+static void print_json(const Figure *f, int count) {
+    for (int i = 0, printed = 0; i < count; i++) {
+        if (isnan(f[i].value)) continue;
+        printf("%s\"%s\": ", printed++ ? ", " : "{", f[i].name);
+        if (f[i].text)
+            printf("\"%s\"", f[i].text);
+        else
+            printf("%.*f", f[i].digits, f[i].value);
+    }
+    printf("}\n");
+}
+
+/* A column is as wide as its name, and at least 10 characters. */
+static void print_row(const Figure *f, int count) {
+    static const char *last;
+    if (last != f[1].name)
+        for (int i = 0; i < count; i++)
+            printf("%*s%s", f[i].text ? -20 : 10, f[i].name, i + 1 < count ? " " : "\n");
+    last = f[1].name;
+    for (int i = 0; i < count; i++) {
+        int width = (int)strlen(f[i].name);
+        if (width < 10) width = 10;
+        if (f[i].text)
+            printf("%-20s", f[i].text);
+        else if (isnan(f[i].value))
+            printf("%*s", width, "-");
+        else
+            printf("%*.*f", width, f[i].digits, f[i].value);
+        printf(i + 1 < count ? " " : "\n");
+    }
+}
+
+void bench_print(const BenchOptions *o, const Figure *figure, int count) {
+    if (o->json)
+        print_json(figure, count);
+    else
+        print_row(figure, count);
+    fflush(stdout);
 }

@@ -1,6 +1,5 @@
-/* ./bench checkpoint: what it costs to keep a run: how long a checkpoint takes to be on the disk of the folder at hand,
- * as a share of the training between two of them, and how large it is beside the weights. */
-#include "bench/bench.h"
+/* ./bench checkpoint: the time until a checkpoint is on the disk of the current directory, as a share of the training
+ * between two of them, and its size beside the weights'. */
 #include "bench/bench_case.h"
 #include "training/checkpoint.h"
 #include <stdio.h>
@@ -16,14 +15,14 @@ typedef struct Saving {
     Error error;
 } Saving;
 
-/* As a run does it. */
+/* Saves as a run does. */
 static void save(void *saving) {
     Saving *s = saving;
     if (s->error.status == STATUS_DONE && trainer_check(&s->trainer, &s->error))
         checkpoint_save(s->path, &s->config, &s->trainer, &s->error);
 }
 
-/* A run of the usual choices, but for its model. */
+/* A run with the default choices and the model of the case. */
 static bool open_saving(Saving *s, const Case *c, Error *e) {
     ModelConfig config = case_config(c);
     *s = (Saving){.config = {.task = "copy"}, .folder = "tapeformer-bench-XXXXXX"};
@@ -51,16 +50,11 @@ static void close_saving(Saving *s) {
 
 static void print(const Saving *s, const Case *c, const BenchOptions *o, double file, Timing t) {
     double weights = (double)s->trainer.model->parameters.elements * sizeof(real);
-    double minutes = s->config.checkpoint_minutes, share = t.median / (60 * minutes);
-    if (o->json)
-        printf("{\"case\": \"%s\", \"weights_mb\": %.3f, \"file_mb\": %.3f, \"file_ratio\": %.4f, \"ms\": "
-               "%.3f, \"minutes\": %g, \"share_of_training\": %.6f}\n",
-               c->name, weights * 1e-6, file * 1e-6, file / weights, t.median * 1e3, minutes, share);
-    else
-        printf(
-            "%-6s weights %9.3f MB  checkpoint %9.3f MB, %.3f times that  %9.1f ms, of %g minutes %.4f %%\n",
-            c->name, weights * 1e-6, file * 1e-6, file / weights, t.median * 1e3, minutes, 100 * share);
-    fflush(stdout);
+    double minutes = s->config.checkpoint_minutes;
+    BENCH_PRINT(o, {"case", c->name}, {"weights_mb", NULL, weights * 1e-6, 3},
+                {"file_mb", NULL, file * 1e-6, 3}, {"file_ratio", NULL, file / weights, 4},
+                {"ms", NULL, t.median * 1e3, 3}, {"minutes", NULL, minutes, 1},
+                {"share_of_training", NULL, t.median / (60 * minutes), 6});
 }
 
 static bool measure(const Case *c, const BenchOptions *o, Error *e) {
@@ -77,9 +71,5 @@ static bool measure(const Case *c, const BenchOptions *o, Error *e) {
 }
 
 bool bench_checkpoint(const char *name, const BenchOptions *o, Error *e) {
-    const Case *only = name ? bench_case(name, e) : NULL;
-    if (name && !only) return false;
-    for (int i = 0; i < CASES; i++)
-        if ((!only || only == &bench_cases[i]) && !measure(&bench_cases[i], o, e)) return false;
-    return true;
+    return bench_each(name, measure, o, e);
 }

@@ -1,14 +1,12 @@
-/* ./bench decode: how many tokens a second a model says, fed its own output. */
+/* ./bench decode: tokens a second that a model decodes. */
 #include "base/pool.h"
 #include "base/work.h"
-#include "bench/bench.h"
 #include "bench/bench_case.h"
 #include "decoding/decode.h"
 #include "kernels/rows.h"
-#include <stdio.h>
 #include <stdlib.h>
 
-/* A decoding: of `more` tokens after `prompt` tokens of a text, or of `batch` answers of `more` tokens. */
+/* Decodes `more` tokens after a prompt of `prompt` tokens, or `batch` answers of `more` tokens. */
 typedef struct Decoding {
     const Case *c;
     Model *model;
@@ -20,7 +18,7 @@ typedef struct Decoding {
 } Decoding;
 
 static void decode(void *decoding) {
-    enum { NO_END = -2 }; /* no token: answers are as long as they may be */
+    enum { NO_END = -2 }; /* no token: answers have the maximum length */
     Decoding *d = decoding;
     Sampler greedy = {.slide = d->slide};
     if (d->error.status) return;
@@ -40,36 +38,26 @@ static void sum_chunk(void *decoding, long chunk) {
     sink = row_sum(p->value + begin, chunk_end(begin, SUM_CHUNK, p->size) - begin);
 }
 
-/* Reads all weights once, as each token must, and only adds them up: no token can take less time for long. */
+/* Sums all weights. Each token reads them at least once: a lower bound on its time. */
 static void sum_weights(void *decoding) {
     Decoding *d = decoding;
     pool_for(chunks_of(d->model->parameters.size, SUM_CHUNK), sum_chunk, d);
 }
 
-static void show_sum(Decoding *d, const BenchOptions *o) {
+static void measure_sum(Decoding *d, const BenchOptions *o) {
     Timing t = bench_time(sum_weights, d, o->seconds, 3);
-    double megabytes = (double)d->model->parameters.size * sizeof(real) * 1e-6;
-    if (o->json)
-        printf("{\"case\": \"%s\", \"sums_mb\": %.2f, \"ms\": %.4f, \"threads\": %d}\n", d->c->name,
-               megabytes, t.median * 1e3, pool_threads());
-    else
-        printf("%-6s %2d threads  a sum over the weights, %8.2f MB %13.3f ms\n", d->c->name, pool_threads(),
-               megabytes, t.median * 1e3);
+    BENCH_PRINT(o, {"case", d->c->name},
+                {"sums_mb", NULL, (double)d->model->parameters.size * sizeof(real) * 1e-6, 2},
+                {"ms", NULL, t.median * 1e3, 4}, {"threads", NULL, pool_threads(), 0});
 }
 
 static bool measure(Decoding *d, const char *what, const BenchOptions *o, Error *e) {
     Timing t = bench_time(decode, d, o->seconds, 3);
     if (d->error.status) return error_set(e, d->error.status, "%s", d->error.text);
-    double each = t.median / (double)d->more, rate = (double)d->batch / each;
-    if (o->json)
-        printf("{\"case\": \"%s\", \"decodes\": \"%s\", \"batch\": %ld, \"tokens\": %ld, \"ms_per_token\": "
-               "%.4f, "
-               "\"tokens_per_s\": %.0f, \"threads\": %d}\n",
-               d->c->name, what, d->batch, d->more, each * 1e3, rate, pool_threads());
-    else
-        printf("%-6s %2d threads  %-22s batch %3ld  %5ld tokens %9.3f ms/token %9.0f tokens/s\n", d->c->name,
-               pool_threads(), what, d->batch, d->more, each * 1e3, rate);
-    fflush(stdout);
+    double each = t.median / (double)d->more;
+    BENCH_PRINT(o, {"case", d->c->name}, {"decodes", what}, {"batch", NULL, (double)d->batch, 0},
+                {"tokens", NULL, (double)d->more, 0}, {"ms_per_token", NULL, each * 1e3, 4},
+                {"tokens_per_s", NULL, (double)d->batch / each, 0}, {"threads", NULL, pool_threads(), 0});
     return true;
 }
 
@@ -81,7 +69,7 @@ static bool measure_text(Decoding *d, const BenchOptions *o, Error *e) {
     d->prompt = d->c->T, d->more = BEYOND;
     if (!measure(d, "text, window slides", o, e)) return false;
     d->more = d->c->T, d->slide = d->c->T / 2;
-    return measure(d, "text, by half of it", o, e);
+    return measure(d, "text, slides by half", o, e);
 }
 
 static bool measure_answers(Decoding *d, const BenchOptions *o, Error *e) {
@@ -105,7 +93,7 @@ static bool measure_case(const Case *c, const BenchOptions *o, Error *e) {
     bool ok = d.model && d.ids && d.out && d.start && d.length;
     if (!ok) error_set(e, STATUS_NO_MEMORY, "memory: %zu tokens", most);
     for (long i = 0; ok && i <= c->batch; i++) d.start[i] = i * c->S;
-    if (ok) show_sum(&d, o);
+    if (ok) measure_sum(&d, o);
     ok = ok && (c->kind == KIND_LM ? measure_text(&d, o, e) : measure_answers(&d, o, e));
     tape_free(d.tape);
     model_free(d.model);

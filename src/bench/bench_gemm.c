@@ -1,15 +1,12 @@
-/* ./bench gemm: matrix products of the sizes that small Transformers are made of. */
+/* ./bench gemm: matrix products of the sizes of small Transformers. */
 #include "base/pool.h"
 #include "base/random.h"
-#include "bench/bench.h"
 #include "bench/bench_case.h"
 #include "bench/peak.h"
 #include "kernels/gemm.h"
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
-/* Cubes, heads of attention, and the layers of the six cases. */
+/* Cubes, attention heads, and the layers of the six cases. */
 static const struct Product {
     long m, n, k;
 } products[] = {{16, 16, 16},      {32, 32, 32},    {64, 64, 64},      {128, 32, 32},     {128, 128, 32},
@@ -37,33 +34,22 @@ static void measure(const struct Product *p, GemmLayout layout, real *a, real *b
     g.ldb = layout == GEMM_NT ? p->k : p->n;
     Timing t = bench_time(multiply, &g, o->seconds / LAYOUTS, 5);
     double gigaflops = 2e-9 * (double)p->m * (double)p->n * (double)p->k;
-    double best = gigaflops / t.best, median = gigaflops / t.median;
-    if (o->json)
-        printf("{\"layout\": \"%s\", \"m\": %ld, \"n\": %ld, \"k\": %ld, \"gflops\": %.1f, "
-               "\"median_gflops\": %.1f, "
-               "\"peak_gflops\": %.1f, \"threads\": %d}\n",
-               layouts[layout], p->m, p->n, p->k, best, median, peak, pool_threads());
-    else
-        printf("  %s %6.1f %6.1f %5.2f", layouts[layout], best, median, best / peak);
-    fflush(stdout);
+    BENCH_PRINT(o, {"layout", layouts[layout]}, {"m", NULL, (double)p->m, 0}, {"n", NULL, (double)p->n, 0},
+                {"k", NULL, (double)p->k, 0}, {"gflops", NULL, gigaflops / t.best, 1},
+                {"median_gflops", NULL, gigaflops / t.median, 1}, {"peak_gflops", NULL, peak, 1},
+                {"threads", NULL, pool_threads(), 0});
 }
 
-bool bench_gemm(const char *which, const BenchOptions *o, Error *e) {
-    if (which) return error_set(e, STATUS_USAGE, "gemm: found a second operand, need none");
-    double peak = bench_peak_gflops(fmin(0.2, o->seconds)) * pool_threads();
-    if (!o->json) {
-        printf("GFLOP/s of %d threads: best, median, share of the peak of %.1f\n%5s %5s %5s\n",
-               pool_threads(), peak, "m", "n", "k");
-    }
+bool bench_gemm(const char *name, const BenchOptions *o, Error *e) {
+    if (name) return error_set(e, STATUS_USAGE, "gemm: found a second operand, need none");
+    double peak = bench_peak_gflops(o->seconds) * pool_threads();
     for (int i = 0; i < PRODUCTS; i++) {
         const struct Product *p = &products[i];
         real *a = random_matrix(p->m * p->k, 0), *b = random_matrix(p->k * p->n, 1),
              *c = random_matrix(p->m * p->n, 2);
         bool ok = a && b && c;
-        if (ok && !o->json) printf("%5ld %5ld %5ld", p->m, p->n, p->k);
         for (int layout = 0; ok && layout < LAYOUTS; layout++)
             measure(p, (GemmLayout)layout, a, b, c, peak, o);
-        if (ok && !o->json) printf("\n");
         free(a), free(b), free(c);
         if (!ok)
             return error_set(e, STATUS_NO_MEMORY, "memory: a product of %ld by %ld by %ld", p->m, p->n, p->k);

@@ -1,21 +1,20 @@
-/* ./bench profile and ./bench ops: where the time of a training step goes, by operation, and how fast each
- * operation is at the sizes of a step. Both watch the tape at work: what is timed is the operation in its
- * place, with the caches as its neighbours leave them. */
+/* ./bench profile and ./bench ops: the time of a training step by operation, and the rate of each operation at the sizes
+ * of a step. The tape's observer times every operation in its place, with the caches as its neighbours leave them. */
 #include "base/clock.h"
 #include "base/pool.h"
-#include "bench/bench.h"
 #include "bench/bench_case.h"
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Runs that are alike: of one operation, or of one operation on operands of the same shapes. */
+/* The runs of one operation, or of one operation on operands of the same shapes. */
 typedef struct Line {
     const Op *op;
     int inputs;
     Shape in[MAX_INPUTS];
-    long calls; /* of one pass, as all that follows */
+    long calls; /* this and the following: of one pass */
     double bytes, flops;
-    double pass[2], best[2]; /* seconds of forward and backward: in this pass, and in the fastest */
+    double pass[2], best[2]; /* seconds of forward and backward, in this pass and in the fastest */
 } Line;
 
 enum { MOST_LINES = 128 };
@@ -45,7 +44,7 @@ static Line *line_of(Profile *p, const Node *n) {
     return l;
 }
 
-/* Bytes of the arrays that forward, or backward, at least has to read and write. */
+/* Bytes of the arrays that forward or backward reads and writes. */
 static double bytes_of(const Node *n, bool backward) {
     long count = shape_count(n->out->shape);
     for (int i = 0; i < n->inputs; i++)
@@ -71,7 +70,7 @@ static int by_time(const void *a, const void *b) {
     return (x < y) - (x > y);
 }
 
-/* One pass under the observer's eyes; `pass` returns the seconds that it spent in the optimizer. */
+/* Observes one pass; `pass` returns the seconds that it spent in the optimizer. */
 static void watch_once(Profile *p, double (*pass)(void *context), void *context, bool first) {
     for (int i = 0; i < p->lines; i++) {
         Line *l = &p->line[i];
@@ -89,7 +88,7 @@ static void watch_once(Profile *p, double (*pass)(void *context), void *context,
     if (first || rest < p->rest) p->rest = rest;
 }
 
-/* Passes for some seconds, after a few without the observer. */
+/* Observes passes for some seconds, after a few without the observer. */
 static void watch(Profile *p, Tape *t, double (*pass)(void *context), void *context, double seconds) {
     enum { LEAST = 3 };
     for (int i = 0; i < LEAST; i++) pass(context);
@@ -125,25 +124,13 @@ static void operands_text(const Line *l, char *out, size_t size) {
     }
 }
 
-static void print_head(const Case *c, const BenchOptions *o, const char *what, double ms) {
-    if (o->json) return;
-    printf("%s: %s, %d threads, %.3f ms\n", c->name, what, pool_threads(), ms);
-    printf("%-21s %5s %11s %11s %15s %7s  operands\n", "operation", "calls", "forward ms", "backward ms",
-           "rate", "share");
-}
-
-/* Seconds, and a rate in 10⁹ a second, of bytes or, for products, of arithmetic. */
+/* Seconds, and a rate in 10⁹ a second: arithmetic of products, or else bytes. */
 static void print_row(const Case *c, const BenchOptions *o, const char *op, const char *operands, long calls,
                       double forward, double backward, double rate, bool products, double share) {
-    if (o->json)
-        printf(
-            "{\"case\": \"%s\", \"op\": \"%s\", \"operands\": \"%s\", \"calls\": %ld, \"forward_ms\": %.5f, "
-            "\"backward_ms\": %.5f, \"%s\": %.1f, \"share\": %.4f, \"threads\": %d}\n",
-            c->name, op, operands, calls, forward * 1e3, backward * 1e3, products ? "gflops" : "gbytes_per_s",
-            rate, share, pool_threads());
-    else
-        printf("%-21s %5ld %11.4f %11.4f %8.1f %-7s %5.1f %%  %s\n", op, calls, forward * 1e3, backward * 1e3,
-               rate, products ? "GFLOP/s" : "GB/s", 100 * share, operands);
+    BENCH_PRINT(o, {"case", c->name}, {"op", op}, {"operands", operands}, {"calls", NULL, (double)calls, 0},
+                {"forward_ms", NULL, forward * 1e3, 5}, {"backward_ms", NULL, backward * 1e3, 5},
+                {"gflops", NULL, products ? rate : NAN, 1}, {"gbytes_per_s", NULL, products ? NAN : rate, 1},
+                {"share", NULL, share, 4}, {"threads", NULL, pool_threads(), 0});
 }
 
 static void print_lines(const Case *c, const BenchOptions *o, const Profile *p) {
@@ -157,9 +144,9 @@ static void print_lines(const Case *c, const BenchOptions *o, const Profile *p) 
     }
 }
 
-/* ---- Elementary operations, each alone on the tape ---- */
+/* ---- Elementary operations, one at a time on the tape ---- */
 
-/* The recording of each, on a and b: [rows, d_model]. */
+/* How each is recorded, on a and b: [rows, d_model]. */
 #define ELEMENTARY                                                                                           \
     X(add, a, b)                                                                                             \
     X(sub, a, b)                                                                                             \
@@ -243,7 +230,7 @@ static bool watch_elementary(Profile *p, const Case *c, double seconds, Error *e
     return e->status == STATUS_DONE;
 }
 
-/* ---- The two subjects ---- */
+/* ---- Subjects ---- */
 
 static bool profile_case(const Case *c, const BenchOptions *o, bool by_shape, Error *e) {
     static Profile p;
@@ -252,10 +239,8 @@ static bool profile_case(const Case *c, const BenchOptions *o, bool by_shape, Er
     bool ok = bench_open(&b, c, e);
     if (ok) {
         watch(&p, b.tape, train, &b, o->seconds);
-        /* The optimizer reads the gradients twice, values and two moments once, and writes all but the first.
-         */
+        /* The optimizer reads gradients twice, values and two moments once, and writes values and moments. */
         double bytes = 8.0 * (double)b.model->parameters.size * sizeof(real), total = total_of(&p);
-        print_head(c, o, "a training step", total * 1e3);
         print_lines(c, o, &p);
         print_row(c, o, "optimizer", "", 1, 0, p.optimizer, bytes / p.optimizer * 1e-9, false,
                   p.optimizer / total);
@@ -276,7 +261,6 @@ bool bench_ops(const char *name, const BenchOptions *o, Error *e) {
     if (!c || !profile_case(c, o, true, e)) return false;
     p = (Profile){.by_shape = true};
     if (!watch_elementary(&p, c, o->seconds, e)) return false;
-    print_head(c, o, "elementary operations", total_of(&p) * 1e3);
     print_lines(c, o, &p);
     return true;
 }

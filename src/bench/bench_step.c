@@ -1,42 +1,27 @@
 /* ./bench step: the time of a training step. */
 #include "base/pool.h"
 #include "base/system.h"
-#include "bench/bench.h"
 #include "bench/bench_case.h"
 #include "bench/peak.h"
-#include <math.h>
-#include <stdio.h>
 
-static bool measure(const Case *c, const BenchOptions *o, double peak, Error *e) {
+static bool measure(const Case *c, const BenchOptions *o, Error *e) {
     Bench b;
     bool ok = bench_open(&b, c, e);
     if (ok) {
+        double peak = bench_peak_gflops(o->seconds);
         Timing t = bench_time(bench_train, &b, o->seconds, 5);
-        double tokens = (double)case_tokens(c);
-        double share = b.flops / t.median * 1e-9 / (peak * pool_threads());
-        if (o->json)
-            printf("{\"case\": \"%s\", \"ms_per_step\": %.4f, \"best_ms\": %.4f, \"tokens_per_s\": %.0f, "
-                   "\"params\": %ld, "
-                   "\"threads\": %d, \"flops_utilisation\": %.4f, \"peak_gflops\": %.1f, \"steps\": %ld, "
-                   "\"peak_mb\": %.1f}\n",
-                   c->name, t.median * 1e3, t.best * 1e3, tokens / t.median, b.model->parameters.elements,
-                   pool_threads(), share, peak, t.runs, (double)system_peak() / 1048576);
-        else
-            printf(
-                "%-6s %d threads %9.3f ms/step (best %9.3f) %10.0f tokens/s %9ld parameters  %.2f of peak\n",
-                c->name, pool_threads(), t.median * 1e3, t.best * 1e3, tokens / t.median,
-                b.model->parameters.elements, share);
-        fflush(stdout);
+        BENCH_PRINT(
+            o, {"case", c->name}, {"ms_per_step", NULL, t.median * 1e3, 4},
+            {"best_ms", NULL, t.best * 1e3, 4}, {"tokens_per_s", NULL, (double)case_tokens(c) / t.median, 0},
+            {"params", NULL, (double)b.model->parameters.elements, 0}, {"threads", NULL, pool_threads(), 0},
+            {"flops_utilisation", NULL, b.flops / t.median * 1e-9 / (peak * pool_threads()), 4},
+            {"peak_gflops", NULL, peak, 1}, {"steps", NULL, (double)t.runs, 0},
+            {"peak_mb", NULL, (double)system_peak() / 1048576, 1});
     }
     bench_close(&b);
     return ok;
 }
 
 bool bench_step(const char *name, const BenchOptions *o, Error *e) {
-    const Case *only = name ? bench_case(name, e) : NULL;
-    if (name && !only) return false;
-    double peak = bench_peak_gflops(fmin(0.2, o->seconds));
-    for (int i = 0; i < CASES; i++)
-        if ((!only || only == &bench_cases[i]) && !measure(&bench_cases[i], o, peak, e)) return false;
-    return true;
+    return bench_each(name, measure, o, e);
 }

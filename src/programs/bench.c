@@ -1,7 +1,7 @@
-/* bench: how fast this is, beside what the machine can do. */
-#include "bench/bench.h"
+/* bench: measures speed and compares it with the peak of the machine. */
 #include "base/options.h"
 #include "base/utf8.h"
+#include "bench/bench_case.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -14,45 +14,63 @@ static const Option table[] = {
     {0},
 };
 
-/* What can be measured; the second operand, where one is given, narrows it down. */
 static const struct Subject {
     const char *name;
-    bool (*run)(const char *which, const BenchOptions *o, Error *e);
-    bool needs_which;
+    BenchSubject *run;
+    bool needs_case;
+    const char *help;
 } subjects[] = {
-    {"step", bench_step, false},       {"profile", bench_profile, true},
-    {"ops", bench_ops, true},          {"dispatch", bench_dispatch, false},
-    {"scaling", bench_scaling, false}, {"decode", bench_decode, false},
-    {"gemm", bench_gemm, false},       {"checkpoint", bench_checkpoint, false},
+    {"step", bench_step, false, "training steps"},
+    {"profile", bench_profile, true, "the time of a step by operation"},
+    {"ops", bench_ops, true, "by operation and shapes; elementary operations"},
+    {"dispatch", bench_dispatch, false, "the cost of an operation besides its arithmetic"},
+    {"scaling", bench_scaling, false, "steps at 1 to 8 times the batch, context and width"},
+    {"decode", bench_decode, false, "decoding of texts and answers"},
+    {"gemm", bench_gemm, false, "matrix products; takes no CASE"},
+    {"checkpoint", bench_checkpoint, false, "writing checkpoints, in the current directory"},
 };
 enum { SUBJECTS = sizeof subjects / sizeof *subjects };
 
 /* "step|profile|…" */
 static const char *all_subjects(void) {
     static char names[160];
-    for (size_t i = 0, at = 0; i < SUBJECTS && at < sizeof names; i++)
-        at += (size_t)snprintf(names + at, sizeof names - at, "%s%s", i ? "|" : "", subjects[i].name);
+    for (int i = 0; i < SUBJECTS; i++) strcat(strcat(names, i ? "|" : ""), subjects[i].name);
     return names;
 }
 
+/* The end of the help: the subjects and the sizes of the cases. */
+static const char *notes(void) {
+    static char text[1600];
+    size_t at = (size_t)sprintf(text, "Subjects\n");
+    for (int i = 0; i < SUBJECTS; i++)
+        at +=
+            (size_t)snprintf(text + at, sizeof text - at, "  %-11s %s\n", subjects[i].name, subjects[i].help);
+    at += (size_t)snprintf(text + at, sizeof text - at,
+                           "\nCases: layers, d_model, batch x tokens, vocabulary\n");
+    for (int i = 0; i < CASES; i++) {
+        const Case *c = &bench_cases[i];
+        at += (size_t)snprintf(text + at, sizeof text - at, "  %-5s %s %d %4d %2ld x %3ld %4d  %s\n", c->name,
+                               c->kind == KIND_LM ? "lm     " : "seq2seq", c->layers, c->d_model, c->batch,
+                               c->T, c->vocab, c->origin);
+    }
+    snprintf(text + at, sizeof text - at, "Without CASE, a subject measures all cases or the usual ones.\n");
+    return text;
+}
+
 static bool run(char **operand, int operands, Error *e) {
-    const char *which = operands > 1 ? operand[1] : NULL;
-    for (size_t i = 0; i < SUBJECTS; i++) {
+    const char *name = operands > 1 ? operand[1] : NULL;
+    for (int i = 0; i < SUBJECTS; i++) {
         if (strcmp(subjects[i].name, operand[0]) != 0) continue;
-        if (subjects[i].needs_which && !which)
+        if (subjects[i].needs_case && !name)
             return error_set(e, STATUS_USAGE, "%s: found no case, need one", operand[0]);
-        return subjects[i].run(which, &bench, e);
+        return subjects[i].run(name, &bench, e);
     }
     return error_set(e, STATUS_USAGE, "found '%s', need one of %s", ESCAPED(operand[0]), all_subjects());
 }
 
 int main(int argc, char **argv) {
     Error e = {0};
-    char usage[200];
-    snprintf(usage, sizeof usage, "%s [CASE]", all_subjects());
-    Options options = {
-        "bench",    usage,    "Measures speed.", table, "Cases: seed, copy, paper, chars, baby, words.\n",
-        .least = 1, .most = 2};
+    Options options = {"bench", "SUBJECT [CASE]", "Measures speed.", table, notes(), .least = 1, .most = 2};
     if (options_parse(&options, argc, argv, &e)) run(options.operand, options.operands, &e);
     return options_exit(options.program, &e);
 }
