@@ -28,7 +28,7 @@ static bool accumulate_gradient(Trainer *t, StepResult *step, bool *stopped, Err
         tape_backward(t->tape, loss);
         if (!trainer_end_micro_batch(t, e)) return false;
     }
-    parameters_settle_grad(p);
+    parameters_zero_unreached(p);
     return true;
 }
 
@@ -70,7 +70,7 @@ static bool run_task(const Task *task, const TrainConfig *config, Checkpoint *pa
     size_t arrays = trainer_bytes(&t, &c, config->dropout, e), bytes = footprint_bytes(arrays);
     if (!arrays) return false;
     if (config->dry_run) {
-        t.model = model_outline(&c, true, e);
+        t.model = model_without_memory(&c, true, e);
         if (t.model) run_describe(stdout, task, t.model, bytes);
     } else if (pages_exist(bytes, "the training", e) && start(&t, &c, config, past, e)) {
         Run run;

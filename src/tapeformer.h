@@ -109,7 +109,7 @@ Tensor *nn_hidden(Forward *f);                                      /* the stack
 Tensor *nn_logits(const Forward *f, Tensor *hidden);                /* hidden Eᵀ: [target tokens, vocab_size] */
 Tensor *nn_loss(const Forward *f, Tensor *hidden, const int32_t *targets); /* mean cross-entropy, labels smoothed */
 void parameters_clear_grad(Parameters *p);                          /* before backward: gradients hold nothing */
-void parameters_settle_grad(Parameters *p);                         /* after it: those not reached are 0 */
+void parameters_zero_unreached(Parameters *p);                         /* after it: those not reached are 0 */
 
 /* ---- Training: 5.1 to 5.4 ---- */
 

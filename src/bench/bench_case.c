@@ -115,7 +115,7 @@ void bench_gradient(Bench *b) {
         bench_record(b, first, left < b->micro_batch ? left : b->micro_batch);
         tape_reset(b->tape);
     }
-    parameters_settle_grad(&b->model->parameters);
+    parameters_zero_unreached(&b->model->parameters);
 }
 
 void bench_train(void *bench) {

@@ -22,7 +22,7 @@ bool fit_step(Fit *f, Tensor *loss, double rate, Error *e) {
     parameters_clear_grad(&f->weights);
     tape_backward(f->tape, loss);
     if (tape_failed(f->tape, e)) return false;
-    parameters_settle_grad(&f->weights);
+    parameters_zero_unreached(&f->weights);
     double norm = optim_step(&f->optimizer, &f->weights, rate, 1);
     tape_reset(f->tape);
     return isfinite(norm) ||

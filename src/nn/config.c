@@ -74,7 +74,7 @@ bool config_check(const ModelConfig *c, Status status, Error *e) {
     return true;
 }
 
-/* One list says how every field is written and read. */
+/* How every field is written and read. */
 enum FieldType { INTEGER, CHOICE, TRUTH, NUMBER, TOKEN };
 
 typedef struct Field {
@@ -139,7 +139,7 @@ bool config_integer(const char *text, int *out) {
     return true;
 }
 
-/* strtod also takes blanks, hexadecimal, inf and nan. */
+/* Stricter than strtod, which accepts blanks, hexadecimal, inf and nan. */
 static bool parse_number(const char *text, double *out) {
     char *end;
     *out = strtod(text, &end);
@@ -182,7 +182,7 @@ bool config_parse(ModelConfig *c, const char *file, const char *(*get)(void *con
     for (int i = 0; i < FIELDS; i++) {
         const char *text = get(context, fields[i].name);
         if (!text && fields[i].offset == AT(attention))
-            continue; /* dot, as a file says that does not say it */
+            continue; /* dot: files of the first version have no such field */
         if (!text)
             return error_set(e, STATUS_BAD_DATA, "%s: metadata: found no %s, need it", file, fields[i].name);
         if (!parse_field(&fields[i], text, c)) {

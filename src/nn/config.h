@@ -1,4 +1,4 @@
-/* What a model is: the choices and sizes that, with the weights, define it completely. */
+/* The configuration of a model: the choices and sizes that, with the weights, define it completely. */
 #ifndef NN_CONFIG_H
 #define NN_CONFIG_H
 
@@ -29,37 +29,34 @@ typedef struct ModelConfig {
     int heads;
     int d_model, d_ff;
     int vocab_size;
-    int max_length; /* positions that exist: the longest sequence */
+    int max_length; /* of a sequence, in tokens */
     NormPlace norm;
-    bool final_norm; /* one more norm after each stack */
+    bool final_norm; /* a layer norm after each stack */
     Activation activation;
     PositionKind positions;
-    AttentionKind attention; /* 3.2.1: how a query and a key are scored */
+    AttentionKind attention; /* 3.2.1: the score of a query and a key */
     bool tied;               /* one matrix embeds source and target and projects the output */
     bool scale_embedding;    /* by √d_model */
     double label_smoothing;
     int pad_id; /* NO_PAD: none */
 } ModelConfig;
 
-/* The paper's encoder-decoder (N = 2, d_model = 128, h = 4, d_ff = 512) and a decoder-only language model (N
- * = 4), for a vocabulary and a longest sequence. */
+/* The paper's encoder-decoder (N = 2, d_model = 128, h = 4, d_ff = 512) and a decoder-only language model (N = 4). */
 ModelConfig config_seq2seq(int vocab_size, int max_length, int pad_id);
 ModelConfig config_language_model(int vocab_size, int max_length);
 
-/* False, with `status` and a line that names the first choice that cannot be, if such a model cannot be made.
- */
+/* False, with `status` and a message about the first invalid choice, if there can be no such model. */
 bool config_check(const ModelConfig *c, Status status, Error *e);
 
-/* The values as text, under the names of a weight file's metadata: config_field(c, "d_model", …) is "128".
- * Fields are enumerated by index; false beyond the last. */
+/* Name and value of field `index` as a weight file's metadata hold them: "d_model", "128". False beyond the last field. */
 enum { CONFIG_TEXT = 32 };
 bool config_field(const ModelConfig *c, int index, const char **name, char value[CONFIG_TEXT]);
 
-/* Reads all fields; `get` returns a field's text, or NULL where it is missing. */
+/* Reads all fields; `get` returns the text of a field, or NULL if it is missing. */
 bool config_parse(ModelConfig *c, const char *file, const char *(*get)(void *context, const char *name),
                   void *context, Error *e);
 
-/* The number that a text of digits alone says, as metadata hold integers; false where it is none below 2^31. */
+/* Parses a text of digits, as metadata hold integers. False if it is not one below 2^31. */
 bool config_integer(const char *text, int *out);
 
 #endif

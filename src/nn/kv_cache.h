@@ -1,10 +1,9 @@
-/* The key-value cache of decoding: what attention needs of the tokens that came before, the keys and values of every
- * layer. With it a new token is computed alone, and to the same bits as together with all before it: every number of
- * the model is a sum in an order that does not depend on what else is computed.
+/* The key-value cache of decoding: the keys and values of earlier tokens, in every layer. A new token is computed alone, to
+ * the same bits as together with all tokens before it: the order of every sum in the model depends on its own terms only.
  *
- * A pass with a cache (Forward.cache) goes on where the last one ended: first the whole beginning of each sequence,
- * then one token at a time. The modules append and look up; the source of a sequence to sequence model is looked at
- * once (see nn_decoder). Only for tapes with no_grad. */
+ * A pass with a cache (Forward.cache) continues where the last one ended: first the whole prompt of each sequence, then one
+ * token at a time. Modules append and read. The first pass of a seq2seq model stores the keys and values of the source. Only
+ * for tapes with no_grad. */
 #ifndef NN_KV_CACHE_H
 #define NN_KV_CACHE_H
 
@@ -15,38 +14,39 @@
 typedef struct KvLayer {
     struct KvCache *cache;
     Tensor own;    /* [sequences · room, 2 d_model]: keys | values of the tokens so far */
-    Tensor source; /* [source rows, 2 d_model]: those of the encoder's output, where there is one */
+    Tensor source; /* [source rows, 2 d_model]: keys | values of the encoder's output */
 } KvLayer;
 
 typedef struct KvCache {
-    Sequences keys; /* each owns `room` rows, of which the first length[s] hold its tokens */
+    Sequences keys; /* sequence s owns `room` rows; the first length[s] hold its tokens */
     long room;
-    KvLayer *layer; /* one for each layer that decodes */
+    KvLayer *layer; /* one for each layer of the decoder or language model */
     int32_t *start, *rows, *length;
     real *memory;
     size_t bytes;
 } KvCache;
 
-/* A cache for so many sequences of at most `room` tokens, and sources of together source_rows tokens; owned by the
- * caller, for kv_cache_free, also where it fails (STATUS_NO_MEMORY). It must not be copied. */
+/* Allocates a cache for sequences of at most `room` tokens, and sources of source_rows tokens in all; owned by the caller,
+ * for kv_cache_free, even if it fails (STATUS_NO_MEMORY). It must not be copied. */
 bool kv_cache_new(KvCache *c, const ModelConfig *config, long sequences, long room, long source_rows,
                   Error *e);
 void kv_cache_free(KvCache *c);
 
-/* Bytes of keys and values that kv_cache_new takes. */
+/* Bytes of keys and values that kv_cache_new allocates. */
 size_t kv_cache_bytes(const ModelConfig *config, long sequences, long room, long source_rows);
 
 /* Forgets all tokens. */
 void kv_cache_clear(KvCache *c);
 
-/* For the modules. The tokens of s follow; then, layer by layer, their keys and values, columns of qkv. */
+/* For modules. kv_cache_advance makes room for the tokens of s; kv_layer_append stores their keys and values, columns of
+ * qkv, layer by layer. */
 void kv_cache_advance(KvCache *c, const Sequences *s);
 void kv_layer_append(KvLayer *l, const Tensor *qkv, const Sequences *s);
 
-/* For the modules: keeps keys | values of the source. */
+/* For modules: stores keys | values of the source. */
 void kv_layer_keep_source(KvLayer *l, const Tensor *kv);
 
-/* The i-th layer of a cache; NULL where there is no cache. */
+/* Layer i of the cache; NULL if c is NULL. */
 KvLayer *kv_layer(const KvCache *c, int i);
 
 #endif

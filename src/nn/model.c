@@ -1,4 +1,4 @@
-/* Making a model: every tensor under its name in a weight file, and how it starts. */
+/* Builds a model: the name of every tensor in a weight file, and its initial values. */
 #include "base/arena.h"
 #include "nn/nn.h"
 #include <math.h>
@@ -32,8 +32,7 @@ static void add(Builder *b, const char *name, Shape shape, Init init, Tensor *le
     b->ok = b->ok && parameters_add(&b->m->parameters, full_name(b, name, full), shape, init, leaf, b->e);
 }
 
-/* Glorot & Bengio: uniform within ±√(6 / (fan_in + fan_out)), as PyTorch's nn.Transformer starts its
- * matrices. */
+/* Glorot & Bengio: uniform within ±√(6 / (fan_in + fan_out)), as PyTorch's nn.Transformer initialises matrices. */
 static Init glorot(long fan_in, long fan_out) {
     return (Init){INIT_UNIFORM, sqrt(6.0 / (double)(fan_in + fan_out))};
 }
@@ -124,8 +123,8 @@ static bool add_all(Model *m, Error *e) {
     const ModelConfig *c = &m->config;
     Builder b = {.m = m, .e = e, .ok = true};
     long d = c->d_model;
-    /* Scaled by √d, an embedding of this size is as large as a positional encoding; as an output matrix it
-     * makes logits small enough for a first loss near log(vocab_size). */
+    /* Times √d, an embedding is then as large as a positional encoding. As an output matrix it gives small logits and a
+     * first loss near log(vocab_size). */
     Init small = {INIT_NORMAL, 0.5 / sqrt((double)d)};
     add(&b, "embedding.weight", SHAPE(c->vocab_size, d), small, &m->embedding);
     if (c->positions == POSITIONS_LEARNED)
@@ -151,7 +150,7 @@ static bool add_all(Model *m, Error *e) {
     return b.ok;
 }
 
-/* The modules' structs, with all tensors registered but without memory. */
+/* The modules' structs, with all tensors registered and none allocated. */
 static Model *described(const ModelConfig *c, Error *e) {
     if (!config_check(c, STATUS_USAGE, e)) return NULL;
     Model *m = calloc(1, sizeof *m);
@@ -170,7 +169,7 @@ static Model *described(const ModelConfig *c, Error *e) {
     return NULL;
 }
 
-Model *model_outline(const ModelConfig *c, bool training, Error *e) {
+Model *model_without_memory(const ModelConfig *c, bool training, Error *e) {
     Model *m = described(c, e);
     if (!m) return NULL;
     m->parameters.training = training;
@@ -191,8 +190,8 @@ size_t model_bytes(const Model *m) {
     return parameters_bytes(&m->parameters, m->parameters.training) + sinusoids;
 }
 
-/* The sinusoids are a constant of the model, beside the parameters. What a file says of max_length nothing else in it
- * bears out: pages that nobody reads cost nothing. */
+/* Reserves address space for the sinusoids. nn_make_sinusoids computes only the rows that are used: max_length comes from
+ * a file, and no array in that file confirms it. */
 static bool reserve_sinusoids(Model *m, Error *e) {
     Shape shape = SHAPE(m->config.max_length, m->config.d_model);
     m->sinusoids = pages_alloc((size_t)shape_count(shape) * sizeof(real), "positional encodings", e);
@@ -206,7 +205,7 @@ bool model_allocate(Model *m, Error *e) {
 }
 
 Model *model_new(const ModelConfig *c, bool training, uint64_t seed, Error *e) {
-    Model *m = model_outline(c, training, e);
+    Model *m = model_without_memory(c, training, e);
     if (!m) return NULL;
     if (model_allocate(m, e)) {
         parameters_init(&m->parameters, seed);

@@ -73,7 +73,7 @@ static bool is_field(const char *key) {
     return false;
 }
 
-/* Copies a pair of strings into one allocation, which the key begins. */
+/* Copies key and value into one allocation that begins with the key. */
 static bool copy_note(Metadata *to, const Metadata *from) {
     size_t key = strlen(from->key) + 1, value = strlen(from->value) + 1;
     char *memory = malloc(key + value);
@@ -97,8 +97,8 @@ static bool read_notes(const Safetensors *file, Notes *notes, Error *e) {
     return ok || error_set(e, STATUS_NO_MEMORY, "%s: no memory for its metadata", file->path);
 }
 
-/* The file's tensors are the model's, no more and no less, in their shapes. Looked at before the model has
- * memory: what a damaged header asks for may be more than any machine holds. */
+/* The file has the model's tensors and no other, in their shapes. Checked before the model is allocated: the sizes in a
+ * damaged header may exceed any memory. */
 static bool check_tensors(const Safetensors *file, const Parameters *p, Error *e) {
     for (int i = 0; i < p->count; i++) {
         const Parameter *entry = &p->entry[i];
@@ -111,7 +111,7 @@ static bool check_tensors(const Safetensors *file, const Parameters *p, Error *e
     for (int i = 0; file->tensors > p->count && i < file->tensors; i++)
         if (!parameters_find(p, file->tensor[i].name)) {
             return error_set(e, STATUS_BAD_DATA,
-                             "%s: found a tensor that the model has not, need its %d alone",
+                             "%s: found a tensor that the model does not have, need its %d only",
                              ARRAY_PLACE(&file->tensor[i]), p->count);
         }
     return true;
@@ -151,7 +151,7 @@ static Model *load(bool (*read)(Safetensors *s, const char *path, Error *e), con
     Notes found = {0};
     Model *m = NULL;
     bool ok = read(&file, path, e) && config_parse(&config, path, field_text, &file, e) &&
-              (m = model_outline(&config, training, e)) && check_tensors(&file, &m->parameters, e) &&
+              (m = model_without_memory(&config, training, e)) && check_tensors(&file, &m->parameters, e) &&
               model_allocate(m, e) && read_tensors(&file, &m->parameters, e) &&
               (!notes || read_notes(&file, &found, e));
     safetensors_free(&file);

@@ -1,42 +1,40 @@
-/* Models on disk: one safetensors file holds the weights, under the names and in the layouts of PyTorch's
- * modules, and in its metadata what the model is (config_field) and what else is to be known of it: its
- * vocabulary, the ids that begin and end a sequence, …, which are the caller's notes. */
+/* Models on disk. One safetensors file holds the weights, under the names and in the layouts of PyTorch's modules. Its
+ * metadata hold the configuration (config_field) and the caller's notes: vocabulary, ids that begin and end a sequence, …
+ */
 #ifndef NN_MODEL_FILE_H
 #define NN_MODEL_FILE_H
 
 #include "formats/safetensors.h"
 #include "nn/nn.h"
 
-/* Notes of a file that was read; they own their strings. */
+/* The notes of a file that was read. They own their strings. */
 typedef struct Notes {
     Metadata *entry; /* [count], in the order of their keys */
     int count;
-    bool checksum; /* the file has one, and it fits */
+    bool checksum; /* the file has a checksum, and it is right */
 } Notes;
 
-/* The value of that key, or NULL. */
+/* The value of the key, or NULL. */
 const char *model_notes_find(const Notes *n, const char *key);
 void model_notes_free(Notes *n);
 
-/* Writes the model with `count` notes, atomically. STATUS_CANNOT_CREATE, STATUS_IO, STATUS_NO_MEMORY. A note
- * under the name of one of the configuration's fields is a bug. */
+/* Writes the model with `count` notes, atomically. STATUS_CANNOT_CREATE, STATUS_IO, STATUS_NO_MEMORY. A note whose key is
+ * the name of a configuration's field is a bug. */
 bool model_save(const Model *m, const char *path, const Metadata *note, int count, Error *e);
 
-/* The same into a file that is open and has nothing in it yet, with more arrays behind the weights; the caller commits
- * it. STATUS_NO_MEMORY. */
+/* Writes into an open, empty file, with more arrays after the weights. The caller commits it. STATUS_NO_MEMORY. */
 bool model_write(const Model *m, File *f, const Metadata *note, int count, const Array *more, int arrays,
                  Error *e);
 
-/* Of a larger weight not even the square is a float: no model computes with it. */
+/* The largest weight that a model may have: the square of a larger one may overflow a float. */
 extern const double model_largest_weight; /* 1e18 */
 
-/* Reads a model, as model_new makes it: `training` gives it gradients and moments, which are 0. Where notes
- * is not NULL it gets the file's notes, for model_notes_free. NULL with the error if the file cannot be had as
- * safetensors_read has it, or with STATUS_BAD_DATA if its metadata describes no model, or a tensor is
- * missing, not the model's, of another shape, of integers, or holds a number that is not finite or above 1e18. */
+/* Reads a model; `training` adds gradients. *notes, if not NULL, gets the file's notes, for model_notes_free. NULL with the
+ * error of safetensors_read, or STATUS_BAD_DATA if the metadata describe no model, or a tensor is missing, unknown, of
+ * another shape or of integers, or has an element that is not finite or exceeds model_largest_weight. */
 Model *model_load(const char *path, bool training, Notes *notes, Error *e);
 
-/* The same, whatever checksum the file has. */
+/* As model_load, without checking the checksum. */
 Model *model_load_damaged(const char *path, bool training, Notes *notes, Error *e);
 
 #endif

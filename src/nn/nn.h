@@ -152,10 +152,10 @@ const Prediction *nn_predict(const Forward *f, Tensor *hidden, const int32_t *ta
 Model *model_new(const ModelConfig *c, bool training, uint64_t seed, Error *e);
 void model_free(Model *m);
 
-/* The same model without memory: its tensors have shapes and no data, for a tape that plans. */
-Model *model_outline(const ModelConfig *c, bool training, Error *e);
+/* The same model without memory: its tensors have shapes and no data. For a tape that plans. */
+Model *model_without_memory(const ModelConfig *c, bool training, Error *e);
 
-/* Allocates an outline's memory; all weights are 0. */
+/* Allocates the memory of such a model; all weights are 0. */
 bool model_allocate(Model *m, Error *e);
 
 /* Bytes of weights, gradients, moments and sinusoids. */

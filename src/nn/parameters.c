@@ -119,7 +119,7 @@ void parameters_clear_grad(Parameters *p) {
             p->entry[i].part[part]->grad_state = GRAD_FRESH;
 }
 
-void parameters_settle_grad(Parameters *p) {
+void parameters_zero_unreached(Parameters *p) {
     parameters_want_grad(p, __func__);
     for (int i = 0; i < p->count; i++)
         for (int part = 0; part < PARAMETER_PARTS && p->entry[i].part[part]; part++) {

@@ -2,8 +2,8 @@
  *
  *     values | gradients        each `size` reals, in the same order
  *
- * Matrices come first, then vectors, so that what an optimizer decays is one range and a step is one pass.
- * Each tensor begins on a cache line; the gaps between them are 0 in every part and stay so. */
+ * Matrices come first, then vectors: an optimizer decays one range, and its step is one pass. Each tensor begins on a
+ * cache line. The gaps between tensors are 0 in both parts and stay 0. */
 #ifndef NN_PARAMETERS_H
 #define NN_PARAMETERS_H
 
@@ -11,10 +11,10 @@
 #include "base/error.h"
 #include <stdint.h>
 
-/* How a tensor starts. */
+/* The initial values of a tensor. */
 typedef struct Init {
     enum { INIT_ZERO, INIT_ONE, INIT_NORMAL, INIT_UNIFORM } how;
-    double scale; /* standard deviation, or the uniform's bound */
+    double scale; /* standard deviation of a normal, bound of a uniform distribution */
 } Init;
 
 enum { PARAMETER_NAME = 64, PARAMETER_PARTS = 2 };
@@ -24,44 +24,43 @@ typedef struct Parameter {
     Shape shape;
     long offset; /* in each part of the store */
     Init init;
-    Tensor *part[PARAMETER_PARTS]; /* the leaves that modules use: the whole, or its upper and lower rows */
+    Tensor *part[PARAMETER_PARTS]; /* leaves that modules use: the tensor, or its upper and lower rows */
 } Parameter;
 
 typedef struct Parameters {
     Parameter *entry;
     int count, capacity;
     long elements; /* of all tensors: the number of parameters */
-    long size;     /* of each part of the store, gaps included */
-    long decayed;  /* the first so many elements are matrices */
-    bool training; /* gradients exist */
+    long size;     /* reals of each part of the store, gaps included */
+    long decayed;  /* reals of the matrices, the first of each part */
+    bool training; /* has gradients */
     real *value, *grad;
 } Parameters;
 
-/* Registers a tensor; its leaf gets memory in parameters_allocate. With two leaves the first gets the first
- * `rows` rows of it and the second the others. */
+/* Registers a tensor; parameters_allocate gives its leaf memory. Of two leaves, `upper` is its first `rows` rows and
+ * `lower` the others. */
 bool parameters_add(Parameters *p, const char *name, Shape shape, Init init, Tensor *leaf, Error *e);
 bool parameters_add_split(Parameters *p, const char *name, Shape shape, Init init, Tensor *upper, long rows,
                           Tensor *lower, Error *e);
 
-/* Gives all registered tensors their memory: values alone, or gradients as well. */
+/* Allocates the values of all registered tensors, and with `training` their gradients. */
 bool parameters_allocate(Parameters *p, bool training, Error *e);
 void parameters_free(Parameters *p);
 
 /* Bytes that parameters_allocate takes. */
 size_t parameters_bytes(const Parameters *p, bool training);
 
-/* Starting values: a function of (seed, index of the tensor, element). */
+/* Draws initial values: a function of (seed, index of the tensor, element). */
 void parameters_init(Parameters *p, uint64_t seed);
 
-/* A bug of `caller`'s if the store has no gradients. */
+/* Stops with a bug that names `caller` if the store has no gradients. */
 void parameters_want_grad(const Parameters *p, const char *caller);
 
-/* Marks all gradients as holding nothing: the next backward stores. */
+/* Discards all gradients: the next backward stores instead of adding. */
 void parameters_clear_grad(Parameters *p);
 
-/* Sets to 0 the gradients that backward has not reached since parameters_clear_grad: then all hold their
- * sums. */
-void parameters_settle_grad(Parameters *p);
+/* Sets to 0 the gradients that backward has not reached since parameters_clear_grad. All gradients are valid then. */
+void parameters_zero_unreached(Parameters *p);
 
 /* The entry of that name, or NULL. */
 Parameter *parameters_find(const Parameters *p, const char *name);

@@ -20,7 +20,7 @@ void tokens_free(Tokens *x) {
     *x = (Tokens){0};
 }
 
-/* Makes x empty, for up to so many sequences. */
+/* Empties x, for `sequences` sequences. */
 static void begin(Tokens *x, long sequences) {
     if (sequences > x->max_sequences)
         error_bug("tokens: %ld sequences, want at most %ld", sequences, x->max_sequences);
@@ -35,7 +35,7 @@ static void add_token(Tokens *x, int32_t id, long at, long column) {
     x->column[row] = (int32_t)column;
 }
 
-/* Sequence s is what was added from row `first` on, `length` of it real tokens. */
+/* Ends sequence s, which begins at row `first` and has `length` real tokens. */
 static void end_sequence(Tokens *x, long s, long first, long length) {
     long rows = x->sequences.total_rows - first;
     x->start[s] = (int32_t)first;
@@ -80,7 +80,7 @@ void tokens_next(Tokens *x, long sequences, const int32_t *ids, long position) {
     }
 }
 
-Tokens tokens_outline(long sequences, long longest) {
+Tokens tokens_without_ids(long sequences, long longest) {
     return (Tokens){.sequences = {.count = sequences, .total_rows = sequences * longest, .longest = longest}};
 }
 

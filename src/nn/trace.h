@@ -1,5 +1,5 @@
-/* A forward pass for looking at: every matrix on the way. Where a Forward has a trace, attention is computed step by
- * step by nn_plain_attention, and modules leave here what goes into them and what comes out. */
+/* The matrices of a forward pass, for display. If a Forward has a trace, nn_plain_attention computes attention, and modules
+ * add their inputs and outputs to the trace. */
 #ifndef NN_TRACE_H
 #define NN_TRACE_H
 
@@ -10,12 +10,12 @@
 typedef struct AttentionSteps {
     Tensor *q, *k, *v; /* [h, n, d_k], [h, m, d_k], [h, m, d_k] */
     Tensor *scores;    /* [h, n, m] q kᵀ; of additive attention Σ w tanh(q + k) */
-    Tensor *scaled;    /* [h, n, m] over √d_k; of additive attention `scores` itself */
-    Tensor *masked;  /* [h, n, m] -∞ where a query may not look; `scaled` itself where it may everywhere */
-    Tensor *weights; /* [h, n, m] softmax: each row sums to 1 */
-    Tensor *z;       /* [h, n, d_k] weights v */
+    Tensor *scaled;    /* [h, n, m] scores / √d_k; of additive attention `scores` itself */
+    Tensor *masked;    /* [h, n, m] -∞ where a query may not attend; `scaled` itself if nothing is hidden */
+    Tensor *weights;   /* [h, n, m] softmax: each row sums to 1 */
+    Tensor *z;         /* [h, n, d_k] weights v */
     Tensor *concatenation; /* [n, d_model] the heads side by side */
-    Tensor *output;        /* [n, d_model] through W^O; only where a module recorded them */
+    Tensor *output;        /* [n, d_model] concatenation W^O; set by modules only */
 } AttentionSteps;
 
 typedef struct AttentionTrace {
@@ -25,16 +25,15 @@ typedef struct AttentionTrace {
     struct AttentionTrace *next;
 } AttentionTrace;
 
-/* A norm or the second half of a sublayer, over the rows of all sequences. */
+/* An embedding, a norm, or a linear layer of a feed-forward network, over the rows of all sequences. */
 typedef struct ModuleTrace {
     char name[PARAMETER_NAME]; /* "embedding", "encoder.layers.0.norm1", "….linear1", "….linear2" */
     const Tensor *in,
-        *out; /* [rows, …]; of linear1 `out` is behind the activation; the embedding has no `in` */
+        *out; /* [rows, …]; `out` of linear1 includes the activation; the embedding has no `in` */
     struct ModuleTrace *next;
 } ModuleTrace;
 
-/* Starts as {0}. What it holds is the tape's and dies when that is reset, as the trace has to then. In the order of
- * computation; the source's embedding comes before the target's. */
+/* Starts as {0}, in the order of computation. The tape owns its contents: set it to {0} when the tape is reset. */
 typedef struct Trace {
     AttentionTrace *first, *last;
     ModuleTrace *first_module, *last_module;
@@ -44,18 +43,16 @@ typedef struct Trace {
 const AttentionTrace *nn_trace_find(const Trace *trace, const char *name);
 const ModuleTrace *nn_trace_module(const Trace *trace, const char *name);
 
-/* For the modules: appends an attention over so many sequences, whose steps are still to be filled in. `x` is a
- * tensor of the tape. */
+/* For modules: appends an attention over `sequences` sequences, its steps still empty. `x` is any tensor of the tape. */
 AttentionTrace *nn_trace_add(Trace *trace, const Tensor *x, const char *name, long sequences);
 
-/* For the modules: appends the one whose weight is a leaf of p; nothing where trace is NULL. */
+/* For modules: appends the module whose weight is a leaf of p. Does nothing if trace is NULL. */
 void nn_trace_keep(Trace *trace, const Parameters *p, const Tensor *weight, const Tensor *in,
                    const Tensor *out);
 
-/* 3.2.1, 3.2.2: as tape_attention, of elementary operations alone: one that a reader can follow, and equal to the fast
- * one up to rounding. q, k, v are [rows, d_model]. With w, [d_model], as
- * tape_additive_attention. The steps of every sequence of queries go to `steps`, if not NULL.
- * [query rows, d_model] */
+/* 3.2.1, 3.2.2: tape_attention, or with w, [d_model], tape_additive_attention, made of elementary operations; equal up to
+ * rounding. q, k, v are [rows, d_model]; the result is [query rows, d_model]. Stores the steps of every sequence in
+ * `steps`, if not NULL. */
 Tensor *nn_plain_attention(Tape *t, Tensor *q, Tensor *k, Tensor *v, Tensor *w, int heads,
                            const Sequences *queries, const Sequences *keys, bool causal,
                            AttentionSteps *steps);

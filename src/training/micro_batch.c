@@ -6,7 +6,7 @@ enum { MOST_BYTES = 64 << 20, LEAST_TOKENS = 512 };
 
 /* Bytes that forward of `rows` rows keeps for backward. */
 static double kept_bytes(Tape *t, Model *m, long rows, long S, long T) {
-    Tokens source = tokens_outline(rows, S), target = tokens_outline(rows, T);
+    Tokens source = tokens_without_ids(rows, S), target = tokens_without_ids(rows, T);
     bool training = t->training;
     tape_plan(t);
     t->training = true;

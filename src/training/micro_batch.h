@@ -7,7 +7,7 @@
 #include "nn/nn.h"
 
 /* Rows of a micro-batch, for batches of `rows` rows of S source (a language model: 0) and T target tokens. Found by
- * planning on the tape, which is empty before and after; m may be an outline. A function of the sizes alone, and so
+ * planning on the tape, which is empty before and after; m may be without memory. A function of the sizes alone, and so
  * are the results. */
 long micro_batch_rows(Tape *t, Model *m, long rows, long S, long T);
 

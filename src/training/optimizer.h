@@ -43,7 +43,7 @@ void optim_stop(Optimizer *o);
 /* Bytes that optim_start allocates. */
 size_t optim_bytes(OptimizerKind kind, const Parameters *p);
 
-/* √Σ g² over all parameters, after parameters_settle_grad. Summed in double, in an order that does not depend on
+/* √Σ g² over all parameters, after parameters_zero_unreached. Summed in double, in an order that does not depend on
  * the number of threads. */
 double optim_grad_norm(const Parameters *p);
 

@@ -50,8 +50,8 @@ static const Prediction *predict(Trainer *t, const Tokens *source, const Tokens 
 /* Plans the largest training step and the largest evaluation, every row as long as it gets; returns the bytes of the tape
  * that they take. */
 static size_t plan(Trainer *t) {
-    Tokens source = tokens_outline(t->micro_batch, t->task->max_S),
-           target = tokens_outline(t->micro_batch, t->task->max_T);
+    Tokens source = tokens_without_ids(t->micro_batch, t->task->max_S),
+           target = tokens_without_ids(t->micro_batch, t->task->max_T);
     tape_plan(t->tape);
     tape_forget_peak(t->tape);
     t->tape->training = true;
@@ -76,7 +76,7 @@ bool trainer_start(Trainer *t, Error *e) {
 size_t trainer_bytes(const Trainer *of, const ModelConfig *c, double dropout, Error *e) {
     const Task *task = of->task;
     if (!rows_fit(of, e)) return 0;
-    Model *m = model_outline(c, true, e);
+    Model *m = model_without_memory(c, true, e);
     if (!m) return 0;
     m->dropout = dropout;
     Trainer t = {.model = m, .task = task, .tape = tape_new()};
@@ -177,7 +177,7 @@ bool trainer_step(Trainer *t, StepResult *step, Error *e) {
         if (loss) tape_backward(t->tape, loss);
         if (!loss || !trainer_end_micro_batch(t, e)) return false;
     }
-    parameters_settle_grad(p);
+    parameters_zero_unreached(p);
     step->learning_rate = schedule_rate(&t->schedule, t->optimizer.step + 1);
     step->grad_norm = optim_step(&t->optimizer, p, step->learning_rate, 1);
     return trainer_check_norm(t, step->grad_norm, e);

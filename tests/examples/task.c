@@ -37,7 +37,7 @@ int main(void) {
         Tensor *loss = nn_loss(&f, nn_hidden(&f), out);
         parameters_clear_grad(&m->parameters);
         tape_backward(t, loss);
-        parameters_settle_grad(&m->parameters);
+        parameters_zero_unreached(&m->parameters);
         optim_step(&adam, &m->parameters, schedule_rate(&cosine, step), 1);
         if (step % 100 == 0) printf("step %ld  loss %.3f\n", step, (double)loss->data[0]);
         tape_reset(t);

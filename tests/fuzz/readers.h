@@ -208,7 +208,7 @@ static inline void read_config(const uint8_t *data, size_t size) {
     char value[CONFIG_TEXT], *at = printed;
     for (int i = 0; config_field(&c, i, &name, value); i++) at += sprintf(at, "%s=%s", name, value) + 1;
     PROMISE(config_parse(&again, "f", line_value, printed, &e) && memcmp(&c, &again, sizeof c) == 0);
-    Model *m = model_outline(&c, false, &e);
+    Model *m = model_without_memory(&c, false, &e);
     PROMISE(m || e.status == STATUS_NO_MEMORY);
     model_free(m);
 }

@@ -371,7 +371,7 @@ static void tied_embedding_sums_uses(void) {
     Tensor *loss = nn_loss(&as_output, nn_decoder(&as_target), p.targets);
     CHECK(loss->data[0] == p.loss);
     tape_backward(t, loss);
-    for (int i = 0; i < 3; i++) parameters_settle_grad(&use[i]->parameters);
+    for (int i = 0; i < 3; i++) parameters_zero_unreached(&use[i]->parameters);
     const Parameters *all = &tied->parameters;
     for (int i = 0; i < all->count; i++) {
         const Parameter *entry = &all->entry[i];

@@ -107,7 +107,7 @@ static inline void pass_run(Pass *p, TokenLayout layout) {
     Tensor *loss = nn_loss(&f, hidden, p->targets);
     p->loss = loss->data[0];
     tape_backward(t, loss);
-    parameters_settle_grad(&p->model->parameters);
+    parameters_zero_unreached(&p->model->parameters);
     Error e = {0};
     CHECK(!tape_failed(t, &e), "%s", e.text);
     tape_reset(t);

@@ -71,7 +71,7 @@ static void train_step(Pass *p, Optimizer *o) {
     p->tape->step = (uint64_t)o->step;
     record_step(p, p->model);
     tape_reset(p->tape);
-    parameters_settle_grad(q);
+    parameters_zero_unreached(q);
     double norm = optim_step(o, q, 1e-3, 1);
     CHECK(isfinite(norm));
 }
@@ -79,7 +79,7 @@ static void train_step(Pass *p, Optimizer *o) {
 /* A plan over shapes alone, of a model without memory, needs as many bytes as the real step then uses. */
 static void check_plan(ModelConfig c, double dropout) {
     Error e = {0};
-    Model *m = new_model(c, 1), *outline = must(model_outline(&c, true, &e), &e);
+    Model *m = new_model(c, 1), *outline = must(model_without_memory(&c, true, &e), &e);
     m->dropout = outline->dropout = dropout;
     PaddedBatch *b = random_batch(&c, 7, 20, 30, 1);
     Pass p = pass_new(m, b);
@@ -115,7 +115,7 @@ static void plan_is_exact(void) {
 /* Bytes that forward of so many rows keeps, as a plan has them. */
 static double kept(Model *outline, long rows, long T) {
     Tape *t = tape_new();
-    Tokens target = tokens_outline(rows, T);
+    Tokens target = tokens_without_ids(rows, T);
     tape_plan(t);
     Forward f = {t, outline, NULL, &target};
     nn_loss(&f, nn_hidden(&f), NULL);
@@ -138,7 +138,7 @@ static void large_batches_are_divided(void) {
         long d = cases[i].d_model, rows = cases[i].rows, T = cases[i].T, part = 0;
         ModelConfig c = config_language_model(65, (int)T);
         c.d_model = (int)d, c.d_ff = (int)(4 * d);
-        Model *outline = must(model_outline(&c, true, &e), &e);
+        Model *outline = must(model_without_memory(&c, true, &e), &e);
         for (int threads = 1; threads <= 8; threads += 7) {
             pool_set_threads(threads);
             Tape *t = tape_new();

@@ -303,7 +303,7 @@ static void unreached_gradients_are_0(void) {
     if (!dy) exit(1);
     for (long i = 0; i < shape_count(y->shape); i++) dy[i] = (real)i;
     tape_backward_from(p.tape, y, dy);
-    parameters_settle_grad(q);
+    parameters_zero_unreached(q);
     for (int i = 0; i < q->count; i++) {
         bool decoder = strncmp(q->entry[i].name, "decoder.", 8) == 0, any = false;
         for (long j = 0; j < shape_count(q->entry[i].shape); j++) any |= q->grad[q->entry[i].offset + j] != 0;
@@ -544,8 +544,8 @@ static void no_gradients_to_train_by(void) {
     Optimizer o = optim_default(OPTIM_ADAMW);
     EXPECT_BUG("parameters_clear_grad: the model has no gradients, want one made for training",
                parameters_clear_grad(&m->parameters));
-    EXPECT_BUG("parameters_settle_grad: the model has no gradients, want one made for training",
-               parameters_settle_grad(&m->parameters));
+    EXPECT_BUG("parameters_zero_unreached: the model has no gradients, want one made for training",
+               parameters_zero_unreached(&m->parameters));
     EXPECT_BUG("optim_step: the model has no gradients, want one made for training",
                optim_step(&o, &m->parameters, 1, 1));
     model_free(m);

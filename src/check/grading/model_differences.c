@@ -38,7 +38,7 @@ static void probe_forward(Node *n) {
 /* Recorded first, it runs last: the weights have their gradient, scaled by the upstream one. */
 static void probe_backward(Node *n) {
     Parameters *all = &probe.pass->model->parameters;
-    parameters_settle_grad(all);
+    parameters_zero_unreached(all);
     const real *dw = all->grad + probe.parameter->offset;
     double sum = 0;
     for (long i = 0; i < probe.count; i++) sum += (double)probe.direction[i] * (double)dw[i];

@@ -116,7 +116,7 @@ bool pass_run(ModelPass *p, const char *name, Error *e) {
         tape_backward(t, loss);
         ok = !tape_failed(t, e);
     }
-    parameters_settle_grad(&p->model->parameters);
+    parameters_zero_unreached(&p->model->parameters);
     tape_reset(t);
     return ok && all_finite(p, name, e);
 }
