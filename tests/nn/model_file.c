@@ -40,7 +40,7 @@ static void check_round_trip(ModelConfig c) {
         check_same_config(&c, &n->config);
         CHECK(n->parameters.size == p->size && same_bits(n->parameters.value, p->value, p->size));
         CHECK((n->parameters.grad != NULL) == training);
-        for (long i = 0; training && i < 3 * p->size; i++) CHECK(n->parameters.grad[i] == 0);
+        for (long i = 0; training && i < p->size; i++) CHECK(n->parameters.grad[i] == 0);
         CHECK(notes.count == SOME_NOTES, "found %d notes", notes.count);
         for (int i = 0; i < SOME_NOTES; i++) {
             const char *value = model_notes_find(&notes, some_notes[i].key);
@@ -180,7 +180,7 @@ static void wrong_tensors(void) {
     s = spoilt_new(small_language_model());
     s->tensor[s->tensors] = s->tensor[0], s->tensor[s->tensors++].name = "output.weight";
     expect_refused(s, STATUS_BAD_DATA,
-                   ": output.weight: found a tensor that the model has not, need its 28 alone");
+                   ": output.weight: found a tensor that the model does not have, need its 28 only");
 
     s = spoilt_new(small_language_model());
     Array *a = spoilt_tensor(s, "encoder.layers.0.linear1.weight");
@@ -285,7 +285,7 @@ static void wrong_metadata(void) {
         {"encoder_layers", "3",
          ": encoder.layers.2.self_attn.in_proj_weight: found no such tensor, need one of shape [24,8]"},
         {"encoder_layers", "1",
-         ": encoder.layers.1.linear1.bias: found a tensor that the model has not, need its 16 alone"},
+         ": encoder.layers.1.linear1.bias: found a tensor that the model does not have, need its 16 only"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         Spoilt *s = spoilt_new(small_language_model());
