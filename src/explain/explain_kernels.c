@@ -263,9 +263,9 @@ static bool draw_pictures(const ExplainOptions *o, const Points *known, const Re
         "The loss asks for no more."};
     for (int i = 0; i < 3; i++) {
         const Result *r = &result[shown[i]];
-        pictures[1 + i] =
-            (Picture){PICTURE_MAP, title[i], description[i],
-                      .map = {CURVE, CURVE, "x (query)", "x_j (key)", .values = r->map, .high = r->most}};
+        pictures[1 + i] = (Picture){PICTURE_MAP, title[i], description[i],
+                                    .map = {CURVE, CURVE, "x in steps of 1/8 (query)",
+                                            "4 points x_j a cell (key)", .values = r->map, .high = r->most}};
     }
     return show_pictures(o, pictures, 4, e);
 }

@@ -182,13 +182,15 @@ bool explain_relevance(const ExplainOptions *o, Error *e) {
         }
     Shares bound = symmetric_bound();
     print(o, "symmetric, at most", NAN, bound);
-    Picture pictures[RULES] = {
-        {PICTURE_ARCS, "Fixed ratio", "Every word keeps 0.75 of itself and takes 0.25 from all the others.",
-         .arcs = {word, a[FIXED], WORDS}},
-        {PICTURE_ARCS, "Symmetric: k.k'", "No word attends to another more than to itself.",
-         .arcs = {word, a[SYMMETRIC], WORDS}},
-        {PICTURE_ARCS, "Asymmetric: q.k'", "Every word attends to the word that it refers to.",
-         .arcs = {word, a[ASYMMETRIC], WORDS}}};
+    static const char *const title[] = {"Fixed ratio", "Symmetric: k.k'", "Asymmetric: q.k'"};
+    static const char *const description[] = {
+        "Every word keeps 0.75 of itself and takes 0.25 from all the others.",
+        "No word attends to another more than to itself.",
+        "Every word attends to the word that it refers to."};
+    Picture pictures[RULES];
+    for (int i = 0; i < RULES; i++)
+        pictures[i] = (Picture){PICTURE_MAP, title[i], description[i],
+                                .map = {WORDS, WORDS, "word", "attends to", word, word, a[i], .high = 1}};
     if (!show_pictures(o, pictures, RULES, e)) return false;
     show_found(o, "relevance",
                "Over %d seeds, words that refer to another get the right sign in at least %.2f %% of the "

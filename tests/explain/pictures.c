@@ -1,59 +1,29 @@
-/* Pictures: what stands where on a terminal, in which width, and that labels from anywhere are only labels. */
-#include "explain/pictures/axis.h"
-#include "explain/pictures/label.h"
-#include "explain/pictures/picture.h"
+/* Pictures: what a terminal and SVG show, in every width; labels of any origin stay labels. */
+#include "explain/pictures/draw.h"
 #include "explain/pictures/sparkline.h"
 #include "folder.h"
 #include <fcntl.h>
 
-/* What is drawn to a terminal of this width; to be freed. */
+/* The picture on a terminal of this width, or as SVG if the width is 0; to be freed. */
 static char *drawn(const Picture *p, int width, bool unicode, bool colour) {
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
-    picture_draw(p, &(Terminal){out, width, colour, unicode});
+    if (width)
+        picture_draw(p, &(Terminal){out, width, colour, unicode});
+    else
+        picture_svg(p, out);
     fclose(out);
     return text;
 }
 
-static char *as_svg(const Picture *p) {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    picture_svg(p, out);
-    fclose(out);
-    return text;
+static int lines(const char *text) {
+    int count = 0;
+    for (; *text; text++) count += *text == '\n';
+    return count;
 }
 
-static const char *const words[] = {"my", "own", "words"};
-static const double weights[] = {1, 0, 0, 0.5, 0.5, 0, 0, 0.25, 0.75};
-static const Picture map = {PICTURE_MAP, "A map", NULL,
-                            .map = {3, 3, "query", "key", words, words, weights, 0, 1}};
-
-static void map_on_terminal(void) {
-    char *ascii = drawn(&map, 60, false, false), *blocks = drawn(&map, 60, true, false);
-    const char *want = "A map\n"
-                       "      my    own   words \n"
-                       "   my @@@@@@            \n"
-                       "  own ++++++++++++      \n"
-                       "words       ::::::######\n"
-                       "      0  .:-=+*#%@ 1\n"
-                       "      query down, key across\n";
-    CHECK(strcmp(ascii, want) == 0, "found\n%s", ascii);
-    CHECK(strstr(blocks, "   my ██████            \n"), "found\n%s", blocks);
-    CHECK(strstr(blocks, "words       ░░░░░░▓▓▓▓▓▓\n"), "found\n%s", blocks);
-    free(ascii);
-    free(blocks);
-}
-
-static const GraphStep steps[] = {{"x", 0, NULL},
-                                  {"q", 1, (const int[]){0}},
-                                  {"scores", 1, (const int[]){1}},
-                                  {"sum", 2, (const int[]){2, 0}},
-                                  {"end", 2, (const int[]){3, 1}}};
-enum { STEPS = sizeof steps / sizeof *steps };
-
-/* The longest line in characters, escape sequences apart. */
+/* The longest line in characters, without escape sequences. */
 static int longest_line(const char *text) {
     int longest = 0, line = 0;
     for (const char *c = text; *c; c++) {
@@ -68,15 +38,174 @@ static int longest_line(const char *text) {
     return longest;
 }
 
-static int lines(const char *text) {
-    int count = 0;
-    for (; *text; text++) count += *text == '\n';
-    return count;
+static const char *const words[] = {"my", "own", "words"}, *const kinds[] = {"three", "minus one", "none",
+                                                                             "endless", "half of it"};
+static const double weights[] = {1, 0, 0, 0.5, 0.5, 0, 0, 0.25, 0.75},
+                    lengths[] = {3, -1, NAN, INFINITY, 1.5};
+static const double cells[] = {NAN, -1, 0, 1, 2, NAN}, rise[] = {0, 1, 2},
+                    jump[] = {0, 5, NAN, 1, INFINITY, 2};
+static const double size[] = {1, 10, 100, 1000, -5}, cost[] = {1, 100, NAN, 10000, 10};
+static const double at_step[] = {0, 1, 1, 2}, step[] = {0, 0, 1, 1}, high[130] = {[0] = 1, [129] = 1};
+static const char *const chinese[] = {"花", " ", "a\033[2J"}, *const mixed[] = {"ab", "\u82b1x",
+                                                                                "a much longer one"};
+static const GraphStep steps[] = {{"x", 0, NULL},
+                                  {"q", 1, (const int[]){0}},
+                                  {"scores", 1, (const int[]){1}},
+                                  {"sum", 2, (const int[]){2, 0}},
+                                  {"end", 2, (const int[]){3, 1}}},
+                       right[] = {{"a", 0, NULL},
+                                  {"b", 0, NULL},
+                                  {"end of a", 1, (const int[]){0}},
+                                  {"first of b", 1, (const int[]){1}},
+                                  {"end", 2, (const int[]){1, 3}}};
+enum { STEPS = sizeof steps / sizeof *steps };
+static const Series rising = {"one", 3, NULL, rise}, stepping = {"s", 4, at_step, step},
+                    measured = {"measured", 5, size, cost, .points = true},
+                    jumps[] = {{"one", 6, NULL, jump}, {"another one", 2, NULL, jump}};
+
+#define MAP(title, ...)                                                                                      \
+    {                                                                                                        \
+        PICTURE_MAP, title, NULL, .map = { __VA_ARGS__ }                                                     \
+    }
+#define CHART(title, ...)                                                                                    \
+    {                                                                                                        \
+        PICTURE_CHART, title, NULL, .chart = { __VA_ARGS__ }                                                 \
+    }
+#define LINE(line) .series = &line, .count = 1
+#define BARS(name)                                                                                           \
+    {                                                                                                        \
+        PICTURE_BARS, "Bars", NULL, .bars = { name, kinds, lengths, 5 }                                      \
+    }
+#define GRAPH(of)                                                                                            \
+    {                                                                                                        \
+        PICTURE_GRAPH, "A graph", NULL, .graph = { of, STEPS }                                               \
+    }
+#define THE_MAP       MAP("A map", 3, 3, "query", "key", words, words, weights, 0, 1)
+#define CELLS(labels) MAP("Map", 2, 3, NULL, "key", NULL, labels, cells, 0, 1)
+#define POINTS        CHART("Points", "size", "cost", true, true, LINE(measured))
+#define BOUNDED       CHART("Bounded", .y_low = 0, .y_high = 2, .series = jumps, .count = 2)
+#define BLACK         "\033[48;5;16m  \033[0m"
+#define WHITE         "\033[48;5;229m  \033[0m"
+
+/* Each picture has these texts in it, in this order. */
+static const struct {
+    Picture picture;
+    int width; /* 0: SVG */
+    bool unicode, colour;
+    const char *has[8];
+} drawings[] = {
+    {THE_MAP,
+     60,
+     false,
+     false,
+     {"A map\n      my    own   words \n   my @@@@@@            \n  own ++++++++++++      \n"
+      "words       ::::::######\n      0  .:-=+*#%@ 1\n      query down, key across\n"}},
+    {THE_MAP, 60, true, false, {"   my ██████            \n", "words       ░░░░░░▓▓▓▓▓▓\n"}},
+    /* Labels without Unicode; a blank is shown, and an escape character does not reach the terminal. */
+    {MAP("A · 花", 3, 3, NULL, NULL, chinese, chinese, weights, 0, 1), 60, false, false, {"A ? ?\n", "_ "}},
+    {MAP("A · 花", 3, 3, NULL, NULL, chinese, chinese, weights, 0, 1),
+     60,
+     true,
+     false,
+     {"花", "␣", "\uFFFD[2J"}},
+    /* An empty cell has no shade; a value beyond the shades has the first or the last. */
+    {CELLS(NULL), 40, false, true, {"Map\n  0 1 2 \n0   " BLACK BLACK "\n1 " WHITE WHITE "  \n"}},
+    {CELLS(NULL),
+     0,
+     true,
+     false,
+     {">key</text>", "scale(26.000)\">\n<path stroke-opacity=\"1\" d=\"M0 1.5h2\"/>\n</g>"}},
+    /* Labels that are wider than their cells run downwards. */
+    {CELLS(mixed),
+     30,
+     true,
+     false,
+     {"Map\n  a \u82b1a \n  b x   \n      m \n", "\n      … \n0       \n1 ████  \n"}},
+    {CELLS(mixed), 5, true, false, {"Map\n  a a\n  bx \n"}},
+    {CELLS(mixed), 0, true, false, {"rotate(-90 61.0 113.0)\">\u82b1x</text>"}},
+    {MAP("Map", .values = cells), 30, false, false, {"Map\n  \n  0  .:-=+*#%@ 1\n"}},
+    {MAP("Map", .values = cells), 0, false, false, {"width=\"0.0\" height=\"0.0\""}},
+    /* Rows and columns that do not fit share a cell, which shows their mean. */
+    {MAP("High", 130, 1, "query", "key", NULL, NULL, high, 0, 1),
+     60,
+     false,
+     false,
+     {"\n  0 --\n  3   \n", "\n126   \n129 @@\n", "cell: mean of 3 x 1\n"}},
+    {MAP("Wide", 1, 130, NULL, NULL, NULL, NULL, high, 0, 1), 60, false, false, {"cell: mean of 1 x 3\n"}},
+    {CHART("Rise", LINE(rising)),
+     26,
+     false,
+     false,
+     {"\n        2 |              *\n", "\n        1 |       *\n", "\n        0 |*\n",
+      "\n           0   0.5    1.5\n"}},
+    {CHART("A step", LINE(stepping)),
+     60,
+     false,
+     false,
+     {"\n        1 |                        *************************\n",
+      "\n        0 |*************************\n"}},
+    /* Points without a place on the axes are left out. */
+    {POINTS,
+     34,
+     false,
+     false,
+     {"\n          cost\n    10000 |                      *\n", "\n      100 |       *\n", "\n       10 |\n",
+      "\n        1 |*\n", "\n           1      10      100 1000\n"}},
+    {POINTS, 0, false, false, {"<circle cx=\"56.0\" cy=\"212.0\"", "<circle cx=\"180.0\" cy=\"117.0\""}},
+    /* A line continues after values that are not finite, and is cut where it leaves the axis. */
+    {BOUNDED,
+     24,
+     false,
+     false,
+     {"\n        2 |      *     *\n", "\n      1.5 |       * *\n", "\n        0 |+\n",
+      "\n  * one  + another one\n"}},
+    {BOUNDED, 12, false, false, {"\n        2 | *\n", "\n  * one\n  + another~\n"}},
+    {BOUNDED, 0, false, false, {"d=\"M56.0 212.0M279.2 117.0M428.0 22.0\""}},
+    {BARS(NULL),
+     40,
+     false,
+     false,
+     {"Bars\n     three ################### 3\n minus one  -1\n      none  nan\n   endless  inf\nhalf of "
+      "it "
+      "########## 1.5\n"}},
+    {BARS("seconds"), 10, true, false, {"\nth… █ 3\n", "\nha… █ 1.5\n", "\n    secon…\n"}},
+    {BARS("seconds"),
+     0,
+     true,
+     false,
+     {"y=\"26.0\" width=\"0.0\"", "y=\"48.0\" width=\"0.0\"", "y=\"70.0\" width=\"0.0\"", ">seconds</text>"}},
+    /* A lane is free after the last step that reads its value. */
+    {GRAPH(steps), 60, false, false, {"A graph\no     x\n|-o   q\n| |-o scores\no-+-' sum\no-'   end\n"}},
+    {GRAPH(steps), 60, true, false, {"●─┼─┘ sum\n"}},
+    {GRAPH(right), 60, false, false, {"A graph\no   a\n| o b\no | end of a\no-| first of b\no-' end\n"}},
+    {GRAPH(steps),
+     0,
+     false,
+     false,
+     {"M10 10V26Q10 34 18 34H28", "M28 34V50Q28 58 36 58H46", "M46 58V74Q46 82 38 82H10", "M10 10V82",
+      "M10 82V106", "M28 34V98Q28 106 20 106H10", "<text x=\"64.0\" y=\"62.0\">scores</text>"}},
+};
+
+static void pictures_are_drawn(void) {
+    for (size_t i = 0; i < sizeof drawings / sizeof *drawings; i++) {
+        char *text = drawn(&drawings[i].picture, drawings[i].width, drawings[i].unicode, drawings[i].colour);
+        const char *at = text;
+        for (int k = 0; k < 8 && drawings[i].has[k]; k++) {
+            const char *found = strstr(at, drawings[i].has[k]);
+            CHECK(found, "%zu: no\n%s\nin\n%s", i, drawings[i].has[k], text);
+            if (found) at = found;
+        }
+        for (const char *c = text; *c && drawings[i].width; c++)
+            CHECK((drawings[i].unicode || !(*c & 0x80)) && (drawings[i].colour || *c != '\033'),
+                  "%zu: byte 0x%02X", i, *c & 0xFF);
+        free(text);
+    }
 }
 
+/* Terminals of any width, and more cells, points and lanes than fit. */
 static void fits_the_width(void) {
-    enum { LONG = 200 };
-    int before[GRAPH_MOST]; /* the last step reads all others, which lie side by side until then */
+    enum { LONG = 300 };
+    int before[GRAPH_MOST]; /* the last step reads all others, whose lanes lie side by side */
     GraphStep many[GRAPH_MOST];
     for (int i = 0; i < GRAPH_MOST; i++) {
         before[i] = i;
@@ -86,70 +215,27 @@ static void fits_the_width(void) {
     for (int i = 0; i < 2 * LONG; i++) values[i] = i % 7;
     for (int i = 0; i < LONG; i++) line[i] = sin(i * 0.1);
     Picture all[] = {
-        map,
-        {PICTURE_MAP, "Too wide", NULL, .map = {2, LONG, "a", "b", NULL, NULL, values}},
-        {PICTURE_CHART, "A chart with a title that is longer than the narrowest of the widths", NULL,
-         .chart = {"step", "value",
-                   .series = (Series[]){{"one", LONG, NULL, line}, {"other", LONG, NULL, values}},
-                   .count = 2}},
-        {PICTURE_BARS, "Bars", NULL, .bars = {"%", words, weights, 3}},
-        {PICTURE_ARCS, "Arcs", NULL, .arcs = {words, weights, 3}},
-        {PICTURE_GRAPH, "A graph", NULL, .graph = {steps, STEPS}},
+        THE_MAP,
+        MAP("Too wide", 2, LONG, "a", "b", NULL, NULL, values),
+        MAP("Too high", LONG, 2, "a", NULL, NULL, NULL, values),
+        CHART("A chart with a title that is longer than the narrowest of the widths", "step", "value",
+              .series = (const Series[]){{"one", LONG, NULL, line}, {"other", LONG, NULL, values}},
+              .count = 2),
+        BARS("%"),
+        GRAPH(steps),
         {PICTURE_GRAPH, "A graph wider than the terminal", NULL, .graph = {many, GRAPH_MOST}},
     };
+    static const int widths[] = {1, 10, 30, 74, 118, 162, 250, 1000};
     for (size_t p = 0; p < sizeof all / sizeof *all; p++)
-        for (int width = 30; width <= 250; width += 44)
+        for (int w = 0; w < 8; w++)
             for (int colour = 0; colour < 2; colour++) {
-                char *text = drawn(&all[p], width, true, colour);
-                CHECK(longest_line(text) <= width, "%s: found %d columns, need at most %d:\n%s", all[p].title,
-                      longest_line(text), width, text);
-                CHECK(colour || !strchr(text, '\033'), "%s: colour that was not asked for", all[p].title);
+                char *text = drawn(&all[p], widths[w], true, colour);
+                CHECK(longest_line(text) <= widths[w] || widths[w] < 30,
+                      "%s: found %d columns, need at most %d:\n%s", all[p].title, longest_line(text),
+                      widths[w], text);
+                CHECK(lines(text) > 3 && (colour || !strchr(text, '\033')), "%s", text);
                 free(text);
             }
-    char *text = drawn(&all[1], 60, false, false);
-    CHECK(strstr(text, "mean of 1 x 4"), "found\n%s", text);
-    free(text);
-}
-
-/* What has been read for the last time makes room; what is read later passes by. */
-static void graph_on_terminal(void) {
-    Picture p = {PICTURE_GRAPH, "A graph", NULL, .graph = {steps, STEPS}};
-    const char *want = "A graph\n"
-                       "o     x\n"
-                       "|-o   q\n"
-                       "| |-o scores\n"
-                       "o-+-' sum\n"
-                       "o-'   end\n";
-    char *text = drawn(&p, 60, false, false);
-    CHECK(strcmp(text, want) == 0, "found\n%s", text);
-    free(text);
-    text = drawn(&p, 60, true, false);
-    CHECK(strstr(text, "●─┼─┘ sum\n"), "found\n%s", text);
-    free(text);
-    const GraphStep right[] = {{"a", 0, NULL},
-                               {"b", 0, NULL},
-                               {"end of a", 1, (const int[]){0}},
-                               {"first of b", 1, (const int[]){1}},
-                               {"end", 2, (const int[]){1, 3}}};
-    p.graph = (Graph){right, STEPS};
-    text = drawn(&p, 60, false, false);
-    CHECK(strcmp(text, "A graph\no   a\n| o b\no | end of a\no-| first of b\no-' end\n") == 0, "found\n%s",
-          text);
-    free(text);
-}
-
-static void only_ascii_without_unicode(void) {
-    const char *const labels[] = {"花", " ", "a\033[2J"};
-    Picture p = {PICTURE_MAP, "Blumen · 花", NULL, .map = {3, 3, NULL, NULL, labels, labels, weights, 0, 1}};
-    char *text = drawn(&p, 60, false, false);
-    for (const char *c = text; *c; c++)
-        CHECK((*c >= ' ' && *c < 0x7F) || *c == '\n', "byte 0x%02X", *c & 0xFF);
-    CHECK(strstr(text, "_ "), "a blank has no shape:\n%s", text);
-    free(text);
-    text = drawn(&p, 60, true, false);
-    CHECK(!strchr(text, '\033'), "a label drives the terminal");
-    CHECK(strstr(text, "花") && strstr(text, "␣"), "found\n%s", text);
-    free(text);
 }
 
 /* How a label is cut, and what its characters are shown as. */
@@ -167,7 +253,7 @@ static void labels_are_cut(void) {
                  {"abcde", 4, 4, 4, '~', false},
                  {"花花花", 4, 2, 3, 0x2026, true},        /* two columns each */
                  {"e\u0301te", 3, 4, 3, 'e', true},        /* an accent takes none */
-                 {marks, 60, LABEL_MOST, 2, 0x2026, true}, /* more characters than a label has */
+                 {marks, 60, LABEL_MOST, 2, 0x2026, true}, /* more characters than a label holds */
                  {long_text, 60, LABEL_MOST, LABEL_MOST, 0x2026, true},
                  {"\t", 4, 1, 1, 0x21E5, true},
                  {"\n", 4, 1, 1, '/', false},
@@ -182,133 +268,10 @@ static void labels_are_cut(void) {
     }
 }
 
-static void chart_on_terminal(void) {
-    double y[] = {0, 1, 2};
-    Picture p = {PICTURE_CHART, "Rise", NULL, .chart = {.series = &(Series){"one", 3, NULL, y}, .count = 1}};
-    char *text = drawn(&p, 26, false, false);
-    CHECK(strstr(text, "\n        2 |              *\n") && strstr(text, "\n        1 |       *\n") &&
-              strstr(text, "\n        0 |*\n") && strstr(text, "\n           0   0.5    1.5\n"),
-          "found\n%s", text);
-    free(text);
-}
-
-/* What is drawn, and as SVG, has this in it, or has not. */
-static void check_text(const char *text, const char *want, bool there) {
-    CHECK(!strstr(text, want) == !there, "%s%s in\n%s", there ? "no " : "", want, text);
-}
-
-/* Points that no axis has a place for are left out, and no others. */
-static void points_without_a_place(void) {
-    const double x[] = {1, 10, 100, 1000, -5}, y[] = {1, 100, NAN, 10000, 10},
-                 jump[] = {0, 5, NAN, 1, INFINITY, 2};
-    Picture points = {PICTURE_CHART, "Points", NULL,
-                      .chart = {"size", "cost", true, true,
-                                .series = &(Series){"measured", 5, x, y, .points = true}, .count = 1}};
-    char *text = drawn(&points, 34, false, false), *svg = as_svg(&points);
-    check_text(text, "\n          cost\n    10000 |                      *\n", true);
-    check_text(text, "\n      100 |       *\n", true);
-    check_text(text, "\n       10 |\n", true);
-    check_text(text, "\n        1 |*\n", true);
-    check_text(text, "\n           1      10      100 1000\n", true);
-    check_text(svg, "<circle cx=\"56.0\" cy=\"212.0\"", true);
-    check_text(svg, "<circle cx=\"180.0\" cy=\"117.0\"", true);
-    check_text(svg, "<circle cx=\"304.0\"", false);
-    free(text), free(svg);
-
-    /* A line goes on behind what is not finite, and where it leaves the axis it is cut. */
-    Picture bounded = {PICTURE_CHART, "Bounded", NULL,
-                       .chart = {.y_low = 0,
-                                 .y_high = 2,
-                                 .series = (Series[]){{"one", 6, NULL, jump}, {"another one", 2, NULL, jump}},
-                                 .count = 2}};
-    text = drawn(&bounded, 24, false, false), svg = as_svg(&bounded);
-    check_text(text, "\n        2 |      *     *\n", true);
-    check_text(text, "\n      1.5 |       * *\n", true);
-    check_text(text, "\n        0 |+\n", true);
-    check_text(text, "\n  * one  + another one\n", true);
-    check_text(svg, "d=\"M56.0 212.0M279.2 117.0M428.0 22.0\"", true);
-    free(text), free(svg);
-    text = drawn(&bounded, 12, false, false); /* two columns for the line, and less than a label wants */
-    check_text(text, "\n        2 | *\n", true);
-    check_text(text, "\n  * one\n  + another~\n", true);
-    free(text);
-}
-
-static void bars_without_a_length(void) {
-    const double values[] = {3, -1, NAN, INFINITY, 1.5};
-    const char *const labels[] = {"three", "minus one", "none", "endless", "half of it"};
-    Picture p = {PICTURE_BARS, "Bars", NULL, .bars = {NULL, labels, values, 5}};
-    char *text = drawn(&p, 40, false, false), *svg = as_svg(&p);
-    CHECK(strcmp(text, "Bars\n"
-                       "     three ################### 3\n"
-                       " minus one  -1\n"
-                       "      none  nan\n"
-                       "   endless  inf\n"
-                       "half of it ########## 1.5\n") == 0,
-          "found\n%s", text);
-    check_text(svg, "y=\"26.0\" width=\"0.0\"", true);
-    check_text(svg, "y=\"48.0\" width=\"0.0\"", true);
-    check_text(svg, "y=\"70.0\" width=\"0.0\"", true);
-    free(text), free(svg);
-    p.bars.value_name = "seconds";
-    text = drawn(&p, 10, true, false), svg = as_svg(&p);
-    check_text(text, "\nth\u2026 \u2588 3\n", true);
-    check_text(text, "\nha\u2026 \u2588 1.5\n", true);
-    check_text(text, "\n    secon\u2026\n", true);
-    check_text(svg, ">seconds</text>", true);
-    free(text), free(svg);
-}
-
-/* A cell that is empty has no shade, and one beyond the shades has the first or the last. */
-static void cells_beyond_the_shades(void) {
-    const double cells[] = {NAN, -1, 0, 1, 2, NAN};
-    const char *const labels[] = {"ab", "\u82b1x", "a much longer one"};
-    Picture p = {PICTURE_MAP, "Map", NULL, .map = {2, 3, NULL, "key", NULL, NULL, cells, 0, 1}};
-    char *text = drawn(&p, 40, false, true), *svg = as_svg(&p);
-#define BLACK "\033[48;5;16m  \033[0m"
-#define WHITE "\033[48;5;229m  \033[0m"
-    check_text(text, "Map\n  0 1 2 \n0   " BLACK BLACK "\n1 " WHITE WHITE "  \n", true);
-    check_text(text, " down, ", false);
-    check_text(svg, "scale(26.000)\">\n<path stroke-opacity=\"1\" d=\"M0 1.5h2\"/>\n</g>", true);
-    check_text(svg, ">key</text>", true);
-    free(text), free(svg);
-    p.map.column_labels = labels; /* which run downwards, what is too wide for its cell left out */
-    text = drawn(&p, 30, true, false), svg = as_svg(&p);
-    check_text(text, "Map\n  a \u82b1a \n  b x   \n      m \n", true);
-    check_text(text, "\n      \u2026 \n0       \n1 \u2588\u2588\u2588\u2588  \n", true);
-    check_text(svg, "rotate(-90 61.0 113.0)\">\u82b1x</text>", true);
-    free(text), free(svg);
-    text = drawn(&p, 5, true, false);
-    check_text(text, "Map\n  a a\n  bx \n", true);
-    free(text);
-    p.map = (HeatMap){.values = cells}; /* no cell at all */
-    text = drawn(&p, 30, false, false), svg = as_svg(&p);
-    CHECK(strcmp(text, "Map\n  \n  0  .:-=+*#%@ 1\n") == 0, "found\n%s", text);
-    check_text(svg, "width=\"0.0\" height=\"0.0\"", true);
-    free(text), free(svg);
-}
-
-/* Down the lane of what is read, and in a bend to the left or the right where the step has another. */
-static void graph_as_svg(void) {
-    char *svg = as_svg(&(Picture){PICTURE_GRAPH, "A graph", NULL, .graph = {steps, STEPS}});
-    static const char *const edges[] = {"M10 10V26Q10 34 18 34H28",
-                                        "M28 34V50Q28 58 36 58H46",
-                                        "M46 58V74Q46 82 38 82H10",
-                                        "M10 10V82",
-                                        "M10 82V106",
-                                        "M28 34V98Q28 106 20 106H10"};
-    int paths = 0;
-    for (const char *at = svg; (at = strstr(at, "<path ")); at++) paths++;
-    CHECK(paths == 6, "found %d edges", paths);
-    for (int i = 0; i < 6; i++) check_text(svg, edges[i], true);
-    check_text(svg, "<text x=\"64\" y=\"62\">scores</text>", true);
-    free(svg);
-}
-
-/* Below each other, in a file that is whole or not there. */
+/* Pictures lie below each other, in a file that is complete or absent. */
 static void pictures_in_a_file(void) {
     make_folder();
-    Picture two[] = {map, {PICTURE_BARS, "Second & last", NULL, .bars = {"%", words, weights, 3}}};
+    Picture two[] = {THE_MAP, {PICTURE_BARS, "Second & last", NULL, .bars = {"%", words, weights, 3}}};
     Error e = {0};
     CHECK(pictures_save(two, 2, in_folder("two.svg"), &e), "%s", e.text);
     char text[1 << 14] = "";
@@ -323,67 +286,50 @@ static void pictures_in_a_file(void) {
           e.text);
 }
 
-/* What a reader of XML takes for itself is written as a reference, what it refuses as the sign for the unknown. */
-static void text_is_markup(void) {
+static void labels_are_no_markup(void) {
+    const char *const labels[] = {"</script><img onerror=x>", "\"'&\t\n", "\001\xff"};
+    Picture all[] = {
+        {PICTURE_MAP, "</title><script>alert(1)</script>", "</desc>",
+         .map = {3, 3, "<b>", "<i>", labels, labels, weights}},
+        {PICTURE_BARS, "<a>", NULL, .bars = {"<b>", labels, weights, 3}},
+        {PICTURE_GRAPH, "<a>", NULL, .graph = {&(GraphStep){labels[0], 0, NULL}, 1}},
+        CHART("<a>", "<b>", "<b>",
+              .series = (const Series[]){{labels[0], 3, NULL, weights}, {labels[1], 3, NULL, weights}},
+              .count = 2)};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        char *text = drawn(&all[i], 0, false, false);
+        static const char *const markup[] = {"<script", "<img", "<b>", "<a>", "</script"};
+        for (int k = 0; k < 5; k++) CHECK(!strstr(text, markup[k]), "found %s in\n%s", markup[k], text);
+        CHECK(strstr(text, "<title>") && strstr(text, "<desc>") && strstr(text, "role=\"img\""), "%s", text);
+        for (const char *c = text; *c; c++)
+            CHECK((unsigned char)*c >= ' ' || strchr("\n\t", *c), "byte 0x%02X", *c);
+        free(text);
+    }
     char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
     markup_text(out, "a\t<\n&\001\"'>\xFFü");
     fclose(out);
     CHECK(strcmp(text, "a\t&#60;\n&#38;\uFFFD&#34;&#39;&#62;\uFFFDü") == 0, "found %s", text);
     free(text);
 }
 
-/* Rows of a map that is too high share a line; the last may have one for itself, and its mean. */
-static void rows_are_grouped(void) {
-    enum { ROWS = 130, LINES = 44 };
-    double values[ROWS] = {[0] = 1, [ROWS - 1] = 1};
-    Picture p = {PICTURE_MAP, "High", NULL, .map = {ROWS, 1, "query", "key", NULL, NULL, values, 0, 1}};
-    char *text = drawn(&p, 60, false, false);
-    CHECK(strstr(text, "\n  0 --\n  3   \n") && strstr(text, "\n126   \n129 @@\n") &&
-              strstr(text, "mean of 3 x 1\n") && lines(text) == LINES + 5,
-          "found\n%s", text);
-    free(text);
-}
-
-static void labels_are_no_markup(void) {
-    const char *const labels[] = {"</script><img onerror=x>", "\"'&\t\n", "\001\xff"};
-    Picture p = {PICTURE_MAP, "</title><script>alert(1)</script>", "</desc>",
-                 .map = {3, 3, "<b>", "<i>", labels, labels, weights}};
-    Picture all[] = {
-        p,
-        {PICTURE_ARCS, "<a>", NULL, .arcs = {labels, weights, 3}},
-        {PICTURE_BARS, "<a>", NULL, .bars = {"<b>", labels, weights, 3}},
-        {PICTURE_GRAPH, "<a>", NULL, .graph = {&(GraphStep){labels[0], 0, NULL}, 1}},
-        {PICTURE_CHART, "<a>", NULL,
-         .chart = {"<b>", "<b>",
-                   .series = (Series[]){{labels[0], 3, NULL, weights}, {labels[1], 3, NULL, weights}},
-                   .count = 2}}};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        char *text = as_svg(&all[i]);
-        CHECK(!strstr(text, "<script") && !strstr(text, "<img") && !strstr(text, "<b>") &&
-                  !strstr(text, "<a>") && !strstr(text, "</script"),
-              "found\n%s", text);
-        CHECK(strstr(text, "<title>") && strstr(text, "<desc>") && strstr(text, "role=\"img\""),
-              "no text for it");
-        for (const char *c = text; *c; c++)
-            CHECK((unsigned char)*c >= ' ' || strchr("\n\t", *c), "byte 0x%02X", *c);
-        free(text);
-    }
-}
-
 static void ticks_are_round(void) {
+    static const struct {
+        double low, high;
+        bool log;
+        int count;
+        double first, last;
+    } cases[] = {{-0.3, 4.1, false, 5, 0, 4}, {1, 4096, true, 4, 1, 1000}, {0.3, 6, true, 4, 0.5, 5}};
     double ticks[6];
-    Axis a = axis_over(-0.3, 4.1, false);
-    int count = axis_ticks(&a, 6, ticks);
-    CHECK(count == 5 && ticks[0] == 0 && ticks[4] == 4, "%d ticks from %g", count, ticks[0]);
-    a = axis_over(1, 4096, true);
-    count = axis_ticks(&a, 6, ticks);
-    CHECK(count == 4 && ticks[0] == 1 && ticks[3] == 1000, "%d ticks", count);
+    for (int i = 0; i < 3; i++) {
+        Axis a = axis_over(cases[i].low, cases[i].high, cases[i].log);
+        int count = axis_ticks(&a, 6, ticks);
+        CHECK(count == cases[i].count && ticks[0] == cases[i].first && ticks[count - 1] == cases[i].last,
+              "%d: %d ticks from %g", i, count, ticks[0]);
+    }
+    Axis a = axis_over(1, 4096, true);
     CHECK_NEAR(axis_place(&a, 64), 0.5, 1e-12);
-    a = axis_over(0.3, 6, true);
-    count = axis_ticks(&a, 6, ticks);
-    CHECK(count == 4 && ticks[0] == 0.5 && ticks[3] == 5, "%d ticks from %g", count, ticks[0]);
     a = axis_over(INFINITY, -INFINITY, false);
     CHECK(a.low < a.high, "an axis of nothing from %g to %g", a.low, a.high);
     a = axis_over(5, 5, false);
@@ -392,101 +338,61 @@ static void ticks_are_round(void) {
 
 static void sparkline_goes_down(void) {
     char out[SPARKLINE_TEXT];
-    const double falling[] = {4, 3, NAN, 1, 1, 0};
+    const double falling[] = {4, 3, NAN, 1, 1, 0}, many[300] = {0};
     CHECK(strcmp(sparkline(out, falling, 6, 6, false), "#* --_") == 0, "found '%s'", out);
     CHECK(strcmp(sparkline(out, falling, 6, 3, true), "█▂▁") == 0, "found '%s'", out);
     CHECK(strcmp(sparkline(out, falling, 0, 3, true), "") == 0, "found '%s'", out);
+    CHECK(strlen(sparkline(out, many, 300, 1000, false)) == SPARKLINE_MOST, "found %s", out);
 }
 
-static void unicode_by_locale(void) {
+/* Colour on a terminal that has it and whose user wants it; UTF-8 by the locale; the width by COLUMNS. */
+static void terminal_by_environment(void) {
+    static const struct {
+        const char *kind, *no, *columns;
+        bool terminal, colour;
+        int width;
+    } cases[] = {{"xterm", NULL, NULL, true, true, 0},      {"xterm", "", "41", true, true, 40},
+                 {"xterm", "1", "0", true, false, 0},       {"dumb", NULL, "x", true, false, 0},
+                 {"", NULL, NULL, true, false, 0},          {NULL, NULL, NULL, true, false, 0},
+                 {"xterm", NULL, "101", false, false, 100}, {"xterm", NULL, NULL, false, false, 79}};
+    int terminal = posix_openpt(O_RDWR | O_NOCTTY);
+    CHECK(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
+    FILE *shown = fopen(ptsname(terminal), "r+"), *file = tmpfile();
+    CHECK(shown && file && terminal_columns(file) == 80);
+    for (size_t i = 0; shown && i < sizeof cases / sizeof *cases; i++) {
+        unsetenv("TERM"), unsetenv("NO_COLOR"), unsetenv("COLUMNS");
+        if (cases[i].kind) setenv("TERM", cases[i].kind, 1);
+        if (cases[i].no) setenv("NO_COLOR", cases[i].no, 1);
+        if (cases[i].columns) setenv("COLUMNS", cases[i].columns, 1);
+        Terminal t = terminal_of(cases[i].terminal ? shown : file);
+        CHECK(t.colour == cases[i].colour && (!cases[i].width || t.width == cases[i].width), "case %zu: %d",
+              i, t.width);
+    }
     setenv("LC_ALL", "C", 1);
     CHECK(!terminal_unicode());
     setenv("LC_ALL", "C.UTF-8", 1);
     CHECK(terminal_unicode());
 }
 
-/* Colour for a terminal that has it and whose user wants it. */
-static void colour_where_it_is_wanted(void) {
-    static const struct {
-        const char *kind, *no;
-        bool terminal, colour;
-    } cases[] = {{"xterm", NULL, true, true},  {"xterm", "", true, true}, {"xterm", "1", true, false},
-                 {"dumb", NULL, true, false},  {"", NULL, true, false},   {NULL, NULL, true, false},
-                 {"xterm", NULL, false, false}};
-    int terminal = posix_openpt(O_RDWR | O_NOCTTY);
-    CHECK(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
-    FILE *shown = fopen(ptsname(terminal), "r+"), *file = tmpfile();
-    CHECK(shown && file && terminal_columns(file) == 80);
-    for (size_t i = 0; shown && i < sizeof cases / sizeof *cases; i++) {
-        unsetenv("TERM"), unsetenv("NO_COLOR");
-        if (cases[i].kind) setenv("TERM", cases[i].kind, 1);
-        if (cases[i].no) setenv("NO_COLOR", cases[i].no, 1);
-        CHECK(terminal_of(cases[i].terminal ? shown : file).colour == cases[i].colour, "case %zu", i);
-    }
-}
-
 /* A point without a place in a line is left out, as if it were not there. */
 static void lines_skip_what_has_no_place(void) {
-    static const double at[] = {0, 1, 2}, x_lost[] = {0, NAN, 2}, y[] = {0, 7, 1}, y_lost[] = {0, NAN, 1};
-    Series series[] = {{"line", 3, at, y_lost},
-                       {"line", 3, x_lost, y},
-                       {"line", 2, (const double[]){0, 2}, (const double[]){0, 1}}};
+    static const double at[] = {0, 1, 2}, x_lost[] = {0, NAN, 2}, y[] = {0, 1, 1}, y_lost[] = {0, NAN, 1};
+    const Series series[] = {{"line", 3, at, y_lost},
+                             {"line", 3, x_lost, y},
+                             {"line", 2, (const double[]){0, 2}, (const double[]){0, 1}}};
     char *text[3];
     for (int i = 0; i < 3; i++) {
-        Picture p = {PICTURE_CHART, "A line", NULL, .chart = {.series = &series[i], .count = 1}};
-        series[1].y = (const double[]){0, 1, 1};
+        Picture p = CHART("A line", .series = &series[i], .count = 1);
         text[i] = drawn(&p, 60, false, false);
     }
-    CHECK(strcmp(text[0], text[2]) == 0 && strcmp(text[1], text[2]) == 0, "found\n%s%s%s", text[0], text[1],
+    CHECK(strcmp(text[0], text[2]) == 0 && strcmp(text[1], text[2]) == 0, "%s%s%s", text[0], text[1],
           text[2]);
     for (int i = 0; i < 3; i++) free(text[i]);
 }
 
-/* Terminals of nearly no width and of any, and more numbers than there are columns for. */
-/* A step stands where it is: its column has both ends, and all others one point each. */
-static void steps_are_upright(void) {
-    static const double x[] = {0, 1, 1, 2}, y[] = {0, 0, 1, 1};
-    Picture p = {PICTURE_CHART, "A step", NULL,
-                 .chart = {"x", "y", .series = (Series[]){{"s", 4, x, y}}, .count = 1}};
-    char *text = drawn(&p, 60, false, false);
-    CHECK(strstr(text, "\n        1 |                        *************************\n") &&
-              strstr(text, "\n        0 |*************************\n"),
-          "found\n%s", text);
-    free(text);
-}
-
-static void extremes_are_drawn(void) {
-    enum { MANY = 300 };
-    double values[2 * MANY];
-    char line[SPARKLINE_TEXT];
-    for (int i = 0; i < 2 * MANY; i++) values[i] = i % 5;
-    Picture p[] = {map,
-                   {PICTURE_MAP, "Tall", NULL, .map = {MANY, 2, "a", NULL, NULL, NULL, values, 0, 4}},
-                   {PICTURE_CHART, "A chart", NULL,
-                    .chart = {"step", "value", .series = &(Series){"one", MANY, NULL, values}, .count = 1}}};
-    for (size_t i = 0; i < sizeof p / sizeof *p; i++)
-        for (int width = 1; width <= 1000; width *= 10) {
-            char *text = drawn(&p[i], width, true, false);
-            CHECK(lines(text) > 3 && longest_line(text) < 300, "%s, %d wide:\n%s", p[i].title, width, text);
-            free(text);
-        }
-    char *text = drawn(&p[1], 60, false, false);
-    CHECK(strstr(text, "a cell is the mean of 5 x 1\n") && !strstr(text, "down"), "found\n%s", text);
-    free(text);
-    CHECK(strlen(sparkline(line, values, MANY, 1000, false)) == SPARKLINE_MOST, "found %s", line);
-}
-
-TEST_MAIN({"a map on a terminal", map_on_terminal}, {"every picture fits the terminal", fits_the_width},
-          {"without UTF-8 all is ASCII, and labels drive nothing", only_ascii_without_unicode},
-          {"labels are cut to their room", labels_are_cut}, {"a line on a terminal", chart_on_terminal},
-          {"points without a place are left out", points_without_a_place},
+TEST_MAIN({"pictures are drawn", pictures_are_drawn}, {"every picture fits the terminal", fits_the_width},
+          {"labels are cut to their room", labels_are_cut},
           {"lines skip what has no place", lines_skip_what_has_no_place},
-          {"extremes are drawn", extremes_are_drawn}, {"steps are upright", steps_are_upright},
-          {"bars without a length", bars_without_a_length},
-          {"cells beyond the shades", cells_beyond_the_shades}, {"a graph on a terminal", graph_on_terminal},
-          {"a graph as SVG", graph_as_svg}, {"pictures in a file", pictures_in_a_file},
-          {"labels are no markup", labels_are_no_markup}, {"text is markup", text_is_markup},
-          {"rows are grouped", rows_are_grouped},
+          {"pictures in a file", pictures_in_a_file}, {"labels are no markup", labels_are_no_markup},
           {"ticks are round numbers within the axis", ticks_are_round}, {"a sparkline", sparkline_goes_down},
-          {"UTF-8 as the locale says", unicode_by_locale},
-          {"colour where it is wanted", colour_where_it_is_wanted})
+          {"the environment decides colour, UTF-8 and width", terminal_by_environment})

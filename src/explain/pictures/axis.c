@@ -1,9 +1,9 @@
-#include "explain/pictures/axis.h"
+#include "explain/pictures/draw.h"
 #include <math.h>
 
 Axis axis_over(double low, double high, bool log) {
     if (!(low <= high)) low = log ? 1 : 0, high = log ? 10 : 1;
-    double least = fmax(fabs(low), fabs(high)) * 1e-9; /* what doubles still tell apart, with room */
+    double least = fmax(fabs(low), fabs(high)) * 1e-9; /* closer values have no ticks between them */
     if (high - low <= least) {
         double more = low == 0 ? 1 : fabs(low) / 2;
         low -= more;
@@ -25,7 +25,7 @@ void axis_widen(double *low, double *high, const double *values, long count, boo
     }
 }
 
-/* 1, 2 or 5 times a power of ten: the least such step that needs no more than `most` ticks. */
+/* Ticks at the least step of 1, 2 or 5 times a power of ten that needs at most `most`. */
 static int even_ticks(const Axis *a, int most, double *ticks) {
     static const double factors[] = {1, 2, 5};
     double power = pow(10, floor(log10((a->high - a->low) / most)) - 1), slack = (a->high - a->low) * 1e-9;
@@ -40,7 +40,7 @@ static int even_ticks(const Axis *a, int most, double *ticks) {
         }
 }
 
-/* Powers of ten, every second or third where they are many. */
+/* Powers of ten; every second, third, … if they are many. */
 static int power_ticks(const Axis *a, int most, double *ticks) {
     double first = ceil(log10(a->low) - 1e-9), last = floor(log10(a->high) + 1e-9),
            step = ceil((last - first + 1) / most);
@@ -49,7 +49,7 @@ static int power_ticks(const Axis *a, int most, double *ticks) {
     return count;
 }
 
-/* 1, 2 and 5 times every power of ten. Returns most + 1 where they are more. */
+/* 1, 2 and 5 times each power of ten. Returns most + 1 if they are more. */
 static int near_ticks(const Axis *a, int most, double *ticks) {
     static const double factors[] = {1, 2, 5};
     int count = 0;

@@ -1,67 +1,87 @@
-/* What the drawings of one kind of picture offer to picture.c, which chooses among them. */
+/* What the drawings share, and their functions, among which picture.c chooses. */
 #ifndef PICTURES_DRAW_H
 #define PICTURES_DRAW_H
 
-#include "explain/pictures/axis.h"
-#include "explain/pictures/kinds.h"
 #include "explain/pictures/label.h"
-#include "explain/pictures/terminal.h"
+#include "explain/pictures/picture.h"
 
-/* To a terminal, below the title. */
+/* ---- Axes ---- */
+
+typedef struct Axis {
+    double low, high; /* low < high */
+    bool log;         /* both above 0; positions are logarithmic */
+} Axis;
+
+/* The axis from low to high, made wider if that is no range: if nothing was found, or a single value. */
+Axis axis_over(double low, double high, bool log);
+
+/* 0 at the low end, 1 at the high end; NAN for NAN and, on a logarithmic axis, for values not above 0. */
+double axis_place(const Axis *a, double value);
+
+/* Puts up to `most` >= 2 round numbers of the axis into ticks, ascending. Returns their number. */
+int axis_ticks(const Axis *a, int most, double *ticks);
+
+/* Widens *low and *high to the [count] values that an axis can show. */
+void axis_widen(double *low, double *high, const double *values, long count, bool log);
+
+/* ---- Drawings: to a terminal, below the title; as SVG, within a frame of their size in pixels ---- */
+
+typedef struct Size {
+    double width, height;
+} Size;
+
 void draw_map(const HeatMap *m, const Terminal *t);
 void draw_chart(const LineChart *c, const Terminal *t);
 void draw_bars(const BarChart *b, const Terminal *t);
 void draw_graph(const Graph *g, const Terminal *t);
-
-/* As SVG: the size first, in pixels of the drawing; then what the frame of that size holds. */
-typedef struct Size {
-    double width, height;
-} Size;
 Size svg_map_size(const HeatMap *m);
 Size svg_chart_size(const LineChart *c);
 Size svg_bars_size(const BarChart *b);
-Size svg_arcs_size(const Arcs *a);
 Size svg_graph_size(const Graph *g);
 void svg_map(const HeatMap *m, FILE *out);
 void svg_chart(const LineChart *c, FILE *out);
 void svg_bars(const BarChart *b, FILE *out);
-void svg_arcs(const Arcs *a, FILE *out);
 void svg_graph(const Graph *g, FILE *out);
 
-/* ---- What they share ---- */
+/* ---- Parts ---- */
 
-/* The values that the shades of a map run between; its own, or what its values cover. */
+/* The range of a map's shades. */
 Axis map_shades(const HeatMap *m);
 
-/* The label of a row, or of a column. */
+/* The label of a row or column, and the columns that the widest of them takes; labels NULL: numbers. */
 Label map_label(const char *const *labels, long at, int most, bool unicode);
+int map_widest(const char *const *labels, long count, int most, bool unicode);
 
-/* The axes of a chart, around what its series cover. */
+/* The axes of a chart around its series. */
 void chart_axes(const LineChart *c, Axis *x, Axis *y);
 double series_x(const Series *s, long i);
 
-/* The largest value of a bar chart, above 0. */
+/* The largest value of a bar chart, or 1; the length of bar i as a share of it. */
 double bars_most(const BarChart *b);
+double bars_share(const BarChart *b, long i);
 
-/* Where the steps of a graph stand. A value keeps its lane from the step that makes it to the last that reads it. */
+/* The lanes of a graph. A value keeps its lane from its step to the last step that reads it. */
 typedef struct Lanes {
     int count; /* side by side */
     int lane[GRAPH_MOST];
-    int last[GRAPH_MOST]; /* the last step that reads it; itself where none does */
+    int last[GRAPH_MOST]; /* the last step that reads it; itself if none does */
 } Lanes;
 Lanes graph_lanes(const Graph *g);
 bool graph_reads(const GraphStep *step, int other);
 
-/* Colours are told apart in daylight, in the dark, and by most who see fewer of them. */
+/* Colours that most people with colour blindness can tell apart, by day and by night. */
 enum { COLOURS = 6 };
 typedef struct Colour {
     const char *svg;    /* "#d55e00" */
-    const char *dashes; /* of a line, so that colour is not all that tells them apart: "4 2"; "" for none */
+    const char *dashes; /* of a line, for readers who see no colours: "4 2"; "none" */
     int terminal;       /* of 256 */
     char mark;
 } Colour;
 extern const Colour colours[COLOURS];
 
-enum { SVG_LETTER = 8, SVG_LINE = 16, SVG_TEXT = 13 }; /* width of a column of text, line, and size of type */
+enum { SVG_LETTER = 8, SVG_LINE = 16, SVG_TEXT = 13 }; /* width of a letter, height of a line, size of type */
+
+/* Writes a <text> element; `more` holds further attributes. */
+void svg_text(FILE *out, double x, double y, const char *more, Label l);
 
 #endif

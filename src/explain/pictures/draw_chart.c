@@ -4,7 +4,7 @@
 
 enum { HEIGHT = 15, WIDEST = 240, TICKS = 6, TICK_TEXT = 16, Y_LABEL = 9 };
 
-/* The marks: 0 where there is none, else 1 + the number of the series. */
+/* Marks: 0 for none, else 1 + the index of the series. */
 typedef struct Grid {
     int width;
     unsigned char mark[HEIGHT][WIDEST];
@@ -18,7 +18,7 @@ static bool inside(double place) {
     return place >= -1e-9 && place <= 1 + 1e-9;
 }
 
-/* Marks column `column` from the row where the line was in the column before to where it is now. */
+/* Marks `column` from the line's row in the column before, excluded, to `row`. */
 static void mark(Grid *g, int column, int row, int *before, unsigned char who) {
     int from = *before < 0 ? row : *before < row ? *before + 1 : *before > row ? *before - 1 : row;
     int step = from <= row ? 1 : -1;
@@ -36,7 +36,7 @@ static void mark_points(Grid *g, const Series *s, const Axis *x, const Axis *y, 
     }
 }
 
-/* Every column that the line crosses, at the height where it crosses it. */
+/* Marks every column that the line crosses, at the height of the crossing. */
 static void mark_line(Grid *g, const Series *s, const Axis *x, const Axis *y, unsigned char who) {
     double last_x = NAN, last_y = NAN;
     int before = -1;
@@ -65,7 +65,7 @@ static void put_mark(const Terminal *t, int who) {
         fputc(c->mark, t->out);
 }
 
-/* The numbers below the axis, each beginning under its tick, those left out that would run into the one before. */
+/* Numbers below the axis, each starting under its tick; a number that would touch the one before is left out. */
 static void x_numbers(const Terminal *t, const Axis *x, int width) {
     double ticks[TICKS];
     int count = axis_ticks(x, TICKS, ticks), at = 0;
@@ -82,7 +82,7 @@ static void x_numbers(const Terminal *t, const Axis *x, int width) {
     fputc('\n', t->out);
 }
 
-/* What an axis is, `indent` columns from the left. */
+/* The name of an axis, `indent` columns from the left. */
 static void name_line(const Terminal *t, const char *name, int indent) {
     Label l = label_of(name, t->width > indent ? t->width - indent : 1, t->unicode);
     fprintf(t->out, "%*s", indent, "");
@@ -145,17 +145,12 @@ void draw_chart(const LineChart *c, const Terminal *t) {
 }
 
 void draw_bars(const BarChart *b, const Terminal *t) {
-    int most = 1, value = 9;
-    for (long i = 0; i < b->count; i++) {
-        int one = label_of(b->labels[i], t->width / 3, t->unicode).columns;
-        if (one > most) most = one;
-    }
-    int room = t->width - most - value - 2;
+    enum { VALUE = 9 };
+    int most = map_widest(b->labels, b->count, t->width / 3, t->unicode), room = t->width - most - VALUE - 2;
     if (room < 1) room = 1;
     for (long i = 0; i < b->count; i++) {
         Label label = label_of(b->labels[i], t->width / 3, t->unicode);
-        double share = b->values[i] / bars_most(b);
-        int length = share > 0 && isfinite(share) ? (int)lround(share * room) : 0;
+        int length = (int)lround(bars_share(b, i) * room);
         fprintf(t->out, "%*s", most - label.columns, "");
         label_write(t->out, &label);
         fputc(' ', t->out);

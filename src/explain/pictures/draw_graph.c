@@ -1,19 +1,19 @@
-/* A graph on a terminal: a line a step, behind the lanes of what is still to be read. */
+/* Graphs on a terminal: one line a step, after the lanes of the values that are still to be read. */
 #include "explain/pictures/draw.h"
 
-/* What stands in a lane. */
+/* A mark in a lane. */
 typedef enum Mark { EMPTY, ACROSS, PASSES, CROSSED, FROM_LEFT, FROM_RIGHT, ENDS, STEP } Mark;
 static const char *const ascii[] = {" ", "-", "|", "+", "|", "|", "'", "o"};
 static const char *const lines[] = {" ", "─", "│", "┼", "├", "┤", "┘", "●"};
 
-/* The value that lies in this lane when step i runs, or -1. */
+/* The value in this lane when step i runs, or -1. */
 static int holder(const Lanes *l, int lane, int i) {
     for (int v = i - 1; v >= 0; v--)
         if (l->lane[v] == lane) return l->last[v] >= i ? v : -1;
     return -1;
 }
 
-/* The lanes that step i joins: its own and those that it reads, from the first to the last. */
+/* The first and last lane that step i joins: its own and those that it reads. */
 static void span(const Graph *g, const Lanes *l, int i, int *first, int *last) {
     *first = *last = l->lane[i];
     for (int k = 0; k < g->steps[i].count; k++) {
@@ -28,14 +28,14 @@ static Mark mark_of(const Graph *g, const Lanes *l, int lane, int i, bool inside
     if (lane == l->lane[i]) return STEP;
     if (value < 0) return inside ? ACROSS : EMPTY;
     if (!graph_reads(&g->steps[i], value)) return inside ? CROSSED : PASSES;
-    if (l->last[value] == i) return ENDS; /* to the right: in the first such lane the step itself goes on */
+    if (l->last[value] == i) return ENDS; /* to the right: the step itself takes the first such lane */
     return lane < l->lane[i] ? FROM_LEFT : FROM_RIGHT;
 }
 
 void draw_graph(const Graph *g, const Terminal *t) {
     Lanes l = graph_lanes(g);
     const char *const *marks = t->unicode ? lines : ascii;
-    int shown = l.count < t->width / 4 ? l.count : t->width / 4; /* the label needs room as well */
+    int shown = l.count < t->width / 4 ? l.count : t->width / 4; /* leaves room for the label */
     for (int i = 0; i < g->count; i++) {
         int first, last;
         span(g, &l, i, &first, &last);

@@ -1,36 +1,27 @@
-/* A map on a terminal: a row of characters a row, the darker the larger. */
+/* Maps on a terminal: one line of characters a row, darker for larger values. */
 #include "explain/pictures/draw.h"
 #include <math.h>
 
 enum { MOST_ROWS = 64, ROW_LABEL = 16, COLUMN_LABEL = 8, WIDEST_CELL = 8 };
 
-/* What stands in a cell, from the least to the largest value. */
+/* Shades from the least to the largest value. */
 static const char *const ascii[] = {" ", ".", ":", "-", "=", "+", "*", "#", "%", "@"};
 static const char *const blocks[] = {" ", "░", "▒", "▓", "█"};
 static const int ramp[] = {16, 17,  18,  24,  30, 36,
                            72, 114, 156, 192, 229}; /* of 256 colours, ever brighter */
 
 typedef struct Layout {
-    int label, cell;                /* columns of a row's label, and of a cell */
-    bool upright;                   /* columns' labels are written downwards */
-    long group_rows, group_columns; /* neighbours of which a cell shows the mean */
+    int label, cell;                /* columns of a row label, and of a cell */
+    bool upright;                   /* column labels run downwards */
+    long group_rows, group_columns; /* a cell is the mean of so many */
 } Layout;
-
-static int widest(const char *const *labels, long count, int most, bool unicode) {
-    int columns = 1;
-    for (long i = 0; i < count; i++) {
-        int one = map_label(labels, i, most, unicode).columns;
-        if (one > columns) columns = one;
-    }
-    return columns;
-}
 
 static Layout lay_out(const HeatMap *m, const Terminal *t) {
     int share = t->width / 4 < ROW_LABEL ? t->width / 4 : ROW_LABEL;
-    Layout l = {.label = widest(m->row_labels, m->rows, share, t->unicode)};
+    Layout l = {.label = map_widest(m->row_labels, m->rows, share, t->unicode)};
     long room = t->width - l.label - 1;
     if (room < 1) room = 1;
-    int label = widest(m->column_labels, m->columns, LABEL_MOST, t->unicode);
+    int label = map_widest(m->column_labels, m->columns, LABEL_MOST, t->unicode);
     l.upright = label + 1 > WIDEST_CELL || (label + 1) * m->columns > room;
     l.cell = !l.upright ? (label + 1 > 2 ? label + 1 : 2) : 2 * m->columns <= room ? 2 : 1;
     l.group_columns = (m->columns + room - 1) / room;
@@ -72,10 +63,9 @@ static void pad(const Terminal *t, Label l, int columns, bool right) {
     if (!right) fprintf(t->out, "%*s", blank, "");
 }
 
-/* Labels that run downwards: their first characters on one line, and so on. A cell too narrow for a character stays
- * blank. */
+/* Labels that run downwards: line k holds the k-th character of each. A cell too narrow for its character is blank. */
 static void upright_labels(const HeatMap *m, const Terminal *t, const Layout *l) {
-    int lines = widest(m->column_labels, m->columns, COLUMN_LABEL, t->unicode);
+    int lines = map_widest(m->column_labels, m->columns, COLUMN_LABEL, t->unicode);
     for (int line = 0; line < lines; line++) {
         bool any = false;
         fprintf(t->out, "%*s", l->label + 1, "");
@@ -91,9 +81,9 @@ static void upright_labels(const HeatMap *m, const Terminal *t, const Layout *l)
     }
 }
 
-/* The columns' numbers; of those that have no room beside each other, every so many. */
+/* Numbers of the columns: as many as have room side by side. */
 static void column_numbers(const HeatMap *m, const Terminal *t, const Layout *l) {
-    int room = widest(NULL, m->columns, LABEL_MOST, t->unicode) + 1;
+    int room = map_widest(NULL, m->columns, LABEL_MOST, t->unicode) + 1;
     long step = ((room + l->cell - 1) / l->cell) * l->group_columns;
     for (long j = 0; j < m->columns; j += step) {
         long cells =
@@ -118,18 +108,30 @@ static void column_labels(const HeatMap *m, const Terminal *t, const Layout *l) 
     fputc('\n', t->out);
 }
 
-/* Which values the shades stand for, and what a cell is. */
+/* A line below the map. */
+static void note(const Terminal *t, const Layout *l, const char *text) {
+    Label label = label_of(text, t->width - l->label - 1, t->unicode);
+    fprintf(t->out, "%*s", l->label + 1, "");
+    label_write(t->out, &label);
+    fputc('\n', t->out);
+}
+
+/* The values of the shades, and the meaning of rows, columns and cells. */
 static void legend(const HeatMap *m, const Terminal *t, const Layout *l, const Axis *shades) {
     int steps =
         (int)(t->unicode && !t->colour ? sizeof blocks / sizeof *blocks : sizeof ascii / sizeof *ascii);
     fprintf(t->out, "%*s%.3g ", l->label + 1, "", shades->low);
     for (int i = 0; i < steps; i++) draw_cell(t, (i + 0.5) / steps, 1);
     fprintf(t->out, " %.3g\n", shades->high);
-    if (m->row_name && m->column_name)
-        fprintf(t->out, "%*s%s down, %s across\n", l->label + 1, "", m->row_name, m->column_name);
-    if (l->group_rows > 1 || l->group_columns > 1)
-        fprintf(t->out, "%*sa cell is the mean of %ld x %ld\n", l->label + 1, "", l->group_rows,
-                l->group_columns);
+    char text[2 * LABEL_MOST];
+    if (m->row_name && m->column_name) {
+        snprintf(text, sizeof text, "%s down, %s across", m->row_name, m->column_name);
+        note(t, l, text);
+    }
+    if (l->group_rows > 1 || l->group_columns > 1) {
+        snprintf(text, sizeof text, "cell: mean of %ld x %ld", l->group_rows, l->group_columns);
+        note(t, l, text);
+    }
 }
 
 void draw_map(const HeatMap *m, const Terminal *t) {

@@ -14,8 +14,8 @@ static bool within(uint32_t c, const Range *ranges, size_t count) {
     return false;
 }
 
-/* The blocks of marks that combine with the character before, and those of East Asian and pictorial characters:
- * enough to set columns in line, without the tables of Unicode. */
+/* Blocks of combining marks, and of East Asian and pictorial characters: enough to align columns without the full
+ * tables of Unicode. */
 static const Range combining[] = {{0x300, 0x36F},   {0x483, 0x489},   {0x591, 0x5BD},   {0x64B, 0x65F},
                                   {0x1AB0, 0x1AFF}, {0x1DC0, 0x1DFF}, {0x200B, 0x200D}, {0x20D0, 0x20FF},
                                   {0x302A, 0x302F}, {0xFE00, 0xFE0F}, {0xFE20, 0xFE2F}};
@@ -28,14 +28,14 @@ int character_columns(uint32_t c) {
     return within(c, wide, sizeof wide / sizeof *wide) ? 2 : 1;
 }
 
-/* Characters that have no shape of their own, or turn the direction of their neighbours. */
+/* Characters without a shape, or that change the direction of their neighbours. */
 static bool shapeless(uint32_t c) {
     static const Range ranges[] = {{0, 0x1F},        {0x7F, 0x9F},     {0x61C, 0x61C},   {0x200E, 0x200F},
                                    {0x2028, 0x202E}, {0x2066, 0x2069}, {0xFEFF, 0xFEFF}, {0xFFFE, 0xFFFF}};
     return within(c, ranges, sizeof ranges / sizeof *ranges);
 }
 
-/* How a character is shown. */
+/* The character to show for c. */
 static uint32_t shown(uint32_t c, bool unicode) {
     if (!unicode) return c == ' ' ? '_' : c == '\n' ? '/' : c > ' ' && c < 0x7F ? c : '?';
     if (c == ' ') return OPEN_BOX;
@@ -44,7 +44,7 @@ static uint32_t shown(uint32_t c, bool unicode) {
     return shapeless(c) ? REPLACEMENT : c;
 }
 
-/* The next character of text, which is not at its end, and how many bytes it takes. */
+/* The first character of a text that is not empty, and its bytes. */
 static uint32_t next(const char *text, size_t *bytes) {
     uint32_t c;
     int found = utf8_decode(text, strnlen(text, UTF8_MAX), &c);
@@ -52,7 +52,7 @@ static uint32_t next(const char *text, size_t *bytes) {
     return found ? c : REPLACEMENT;
 }
 
-/* Blanks are shown where they are all that there is; between words they are blanks. */
+/* In a text of blanks alone, the blanks are shown. */
 static bool only_blanks(const char *text) {
     return text[strspn(text, " \t\n")] == 0;
 }
@@ -90,7 +90,7 @@ void label_write(FILE *out, const Label *l) {
     for (int i = 0; i < l->count; i++) fwrite(bytes, 1, (size_t)utf8_encode(l->character[i], bytes), out);
 }
 
-/* What is written as a reference; a control character that XML may not hold as the sign for the unknown. */
+/* Characters with a meaning in XML become references; control characters that XML forbids become U+FFFD. */
 static void markup(FILE *out, uint32_t c) {
     char bytes[UTF8_MAX];
     if (c < 0x80 && strchr("<>&\"'", (int)c))

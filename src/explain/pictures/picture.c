@@ -13,15 +13,6 @@ void picture_draw(const Picture *p, const Terminal *t) {
     case PICTURE_CHART: draw_chart(&p->chart, t); break;
     case PICTURE_BARS: draw_bars(&p->bars, t); break;
     case PICTURE_GRAPH: draw_graph(&p->graph, t); break;
-    case PICTURE_ARCS:
-        draw_map(&(HeatMap){.rows = p->arcs.count,
-                            .columns = p->arcs.count,
-                            .row_labels = p->arcs.labels,
-                            .column_labels = p->arcs.labels,
-                            .values = p->arcs.weights,
-                            .high = 1},
-                 t);
-        break;
     }
 }
 
@@ -30,12 +21,11 @@ static Size size_of(const Picture *p) {
     case PICTURE_MAP: return svg_map_size(&p->map);
     case PICTURE_CHART: return svg_chart_size(&p->chart);
     case PICTURE_BARS: return svg_bars_size(&p->bars);
-    case PICTURE_GRAPH: return svg_graph_size(&p->graph);
-    default: return svg_arcs_size(&p->arcs);
+    default: return svg_graph_size(&p->graph);
     }
 }
 
-/* An element that begins `down` pixels below the top of what it stands in. */
+/* An element `down` pixels below the top of its parent. */
 static void write_svg(const Picture *p, double down, FILE *out) {
     Size size = size_of(p);
     fprintf(out,
@@ -50,7 +40,6 @@ static void write_svg(const Picture *p, double down, FILE *out) {
     case PICTURE_MAP: svg_map(&p->map, out); break;
     case PICTURE_CHART: svg_chart(&p->chart, out); break;
     case PICTURE_BARS: svg_bars(&p->bars, out); break;
-    case PICTURE_ARCS: svg_arcs(&p->arcs, out); break;
     case PICTURE_GRAPH: svg_graph(&p->graph, out); break;
     }
     fputs("</svg>\n", out);
@@ -60,7 +49,7 @@ void picture_svg(const Picture *p, FILE *out) {
     write_svg(p, 0, out);
 }
 
-/* A page tells all that it shows its colours; a file of its own has to be told. */
+/* In a page the surroundings set the colours. A file of its own needs these. */
 static const char colours_of_file[] =
     "<style>svg{color:#1b1d21;background:#fff}"
     "@media(prefers-color-scheme:dark){svg{color:#e4e6ea;background:#16181c}"
@@ -68,7 +57,7 @@ static const char colours_of_file[] =
 
 enum { HEADING = 2 * SVG_LINE, MARGIN = 12 };
 
-/* Every picture below its title. */
+/* Each picture below its title. */
 static void write_file(const Picture *p, long count, FILE *out) {
     Size all = {0};
     for (long i = 0; i < count; i++) {
@@ -86,9 +75,7 @@ static void write_file(const Picture *p, long count, FILE *out) {
     double down = 0;
     for (long i = 0; i < count; i++) {
         Label title = label_of(p[i].title, LABEL_MOST, true);
-        fprintf(out, "<text y=\"%.0f\" font-weight=\"bold\">", down + SVG_LINE + 4);
-        label_markup(out, &title);
-        fputs("</text>\n", out);
+        svg_text(out, 0, down + SVG_LINE + 4, " font-weight=\"bold\"", title);
         write_svg(&p[i], down + HEADING, out);
         down += HEADING + size_of(&p[i]).height;
     }
@@ -100,7 +87,7 @@ bool pictures_save(const Picture *p, long count, const char *path, Error *e) {
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     if (out) write_file(p, count, out);
-    if (!out || fclose(out) != 0 || !text) { /* closing may find no memory, and say nothing */
+    if (!out || fclose(out) != 0 || !text) { /* fclose may run out of memory without an error */
         free(text);
         return error_set(e, STATUS_NO_MEMORY, "%s: no memory for the picture", path);
     }

@@ -1,11 +1,12 @@
-/* What the drawings to a terminal and to SVG have in common. */
 #include "explain/pictures/draw.h"
 #include <math.h>
 
 const Colour colours[COLOURS] = {
-    {"#1f77d0", "", 33, '*'},         {"#d55e00", "7 3", 208, '+'}, {"#008f68", "2 3", 36, 'o'},
+    {"#1f77d0", "none", 33, '*'},     {"#d55e00", "7 3", 208, '+'}, {"#008f68", "2 3", 36, 'o'},
     {"#a65fd0", "9 3 2 3", 134, 'x'}, {"#a0722a", "4 2", 136, '#'}, {"#808080", "1 2", 244, '%'},
 };
+
+/* ---- Maps ---- */
 
 Axis map_shades(const HeatMap *m) {
     double low = m->low, high = m->high;
@@ -19,6 +20,17 @@ Axis map_shades(const HeatMap *m) {
 Label map_label(const char *const *labels, long at, int most, bool unicode) {
     return labels ? label_of(labels[at], most, unicode) : label_number(at);
 }
+
+int map_widest(const char *const *labels, long count, int most, bool unicode) {
+    int widest = 1;
+    for (long i = 0; i < count; i++) {
+        int columns = map_label(labels, i, most, unicode).columns;
+        widest = columns > widest ? columns : widest;
+    }
+    return widest;
+}
+
+/* ---- Charts ---- */
 
 double series_x(const Series *s, long i) {
     return s->x ? s->x[i] : (double)i;
@@ -39,19 +51,33 @@ void chart_axes(const LineChart *c, Axis *x, Axis *y) {
     *y = axis_over(y_low, y_high, c->log_y);
 }
 
+double bars_most(const BarChart *b) {
+    double most = 0;
+    for (long i = 0; i < b->count; i++)
+        if (isfinite(b->values[i])) most = fmax(most, b->values[i]);
+    return most > 0 ? most : 1;
+}
+
+double bars_share(const BarChart *b, long i) {
+    return b->values[i] > 0 && isfinite(b->values[i]) ? b->values[i] / bars_most(b) : 0;
+}
+
+/* ---- Graphs ---- */
+
 bool graph_reads(const GraphStep *step, int other) {
     for (int i = 0; i < step->count; i++)
         if (step->reads[i] == other) return true;
     return false;
 }
 
-/* A step goes on in the first lane that it is the last to read, or opens the first that is free. */
+/* A step takes the first lane whose value it is the last to read, or the first free lane. */
 Lanes graph_lanes(const Graph *g) {
     Lanes l = {0};
     int free_from[GRAPH_MOST] = {0}; /* the step from which on a lane is free */
-    for (int i = 0; i < g->count; i++) l.last[i] = i;
-    for (int i = 0; i < g->count; i++)
+    for (int i = 0; i < g->count; i++) {
+        l.last[i] = i;
         for (int k = 0; k < g->steps[i].count; k++) l.last[g->steps[i].reads[k]] = i;
+    }
     for (int i = 0; i < g->count; i++) {
         int lane = GRAPH_MOST;
         for (int k = 0; k < g->steps[i].count; k++) {
@@ -67,9 +93,10 @@ Lanes graph_lanes(const Graph *g) {
     return l;
 }
 
-double bars_most(const BarChart *b) {
-    double most = 0;
-    for (long i = 0; i < b->count; i++)
-        if (isfinite(b->values[i])) most = fmax(most, b->values[i]);
-    return most > 0 ? most : 1;
+/* ---- SVG ---- */
+
+void svg_text(FILE *out, double x, double y, const char *more, Label l) {
+    fprintf(out, "<text x=\"%.1f\" y=\"%.1f\"%s>", x, y, more);
+    label_markup(out, &l);
+    fputs("</text>\n", out);
 }

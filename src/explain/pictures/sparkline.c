@@ -1,5 +1,5 @@
 #include "explain/pictures/sparkline.h"
-#include "explain/pictures/axis.h"
+#include "explain/pictures/draw.h"
 #include <math.h>
 #include <string.h>
 

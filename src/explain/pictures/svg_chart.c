@@ -1,9 +1,9 @@
-/* A chart of lines as SVG. */
+/* Line charts and bar charts as SVG. */
 #include "explain/pictures/draw.h"
 
 enum { WIDTH = 440, LEFT = 56, RIGHT = 12, TOP = 22, PLOT = 190, BELOW = 38, SAMPLE = 24, TICKS = 6 };
 
-/* Where the legend's entry for series s stands; in lines of WIDTH, the first of which is 0. */
+/* The place of series s in the legend: returns its line, from 0, and sets *x. */
 static int legend_place(const LineChart *c, long s, double *x) {
     int line = 0;
     double at = LEFT;
@@ -23,10 +23,11 @@ Size svg_chart_size(const LineChart *c) {
     return (Size){WIDTH, TOP + PLOT + BELOW + lines * SVG_LINE + 4};
 }
 
+/* `anchor`: start, middle or end. */
 static void text(FILE *out, double x, double y, const char *anchor, const char *words) {
-    fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">", x, y, anchor);
-    markup_text(out, words);
-    fputs("</text>\n", out);
+    char more[32];
+    snprintf(more, sizeof more, " text-anchor=\"%s\"", anchor);
+    svg_text(out, x, y, more, label_of(words, LABEL_MOST, true));
 }
 
 static double x_of(const Axis *a, double value) {
@@ -65,7 +66,7 @@ static bool within(const Axis *a, double value) {
     return place >= -1e-9 && place <= 1 + 1e-9;
 }
 
-/* Points outside the axes are left out, and the line with them. */
+/* Points outside the axes are left out, with the line to them. */
 static void draw_series(const Series *s, const Colour *colour, const Axis *x, const Axis *y, FILE *out) {
     bool pen_down = false;
     if (s->points)
@@ -74,7 +75,7 @@ static void draw_series(const Series *s, const Colour *colour, const Axis *x, co
         fprintf(out,
                 "<path fill=\"none\" stroke=\"%s\" stroke-width=\"2\" stroke-linejoin=\"round\""
                 " stroke-dasharray=\"%s\" d=\"",
-                colour->svg, *colour->dashes ? colour->dashes : "none");
+                colour->svg, colour->dashes);
     for (long i = 0; i < s->count; i++) {
         double at = series_x(s, i);
         bool seen = within(x, at) && within(y, s->y[i]);
@@ -103,11 +104,8 @@ static void legend(const LineChart *c, FILE *out) {
         else
             fprintf(out,
                     "<path stroke=\"%s\" stroke-width=\"2\" stroke-dasharray=\"%s\" d=\"M%.1f %.1fh%d\"/>\n",
-                    colour->svg, *colour->dashes ? colour->dashes : "none", x, y - 4, SAMPLE - 4);
-        Label name = label_of(c->series[s].name, LABEL_MOST, true);
-        fprintf(out, "<text x=\"%.1f\" y=\"%.1f\">", x + SAMPLE, y);
-        label_markup(out, &name);
-        fputs("</text>\n", out);
+                    colour->svg, colour->dashes, x, y - 4, SAMPLE - 4);
+        text(out, x + SAMPLE, y, "start", c->series[s].name);
     }
 }
 
@@ -117,4 +115,27 @@ void svg_chart(const LineChart *c, FILE *out) {
     axes(c, &x, &y, out);
     for (long s = 0; s < c->count; s++) draw_series(&c->series[s], &colours[s % COLOURS], &x, &y, out);
     if (c->count > 1) legend(c, out);
+}
+
+/* ---- Bars ---- */
+
+enum { BAR_LABEL = 20, BAR = 22, VALUE = 60 };
+
+Size svg_bars_size(const BarChart *b) {
+    return (Size){WIDTH, (double)b->count * BAR + (b->value_name ? SVG_LINE : 0) + 8};
+}
+
+void svg_bars(const BarChart *b, FILE *out) {
+    double left = map_widest(b->labels, b->count, BAR_LABEL, true) * SVG_LETTER + 10,
+           room = WIDTH - left - VALUE;
+    char number[24];
+    for (long i = 0; i < b->count; i++) {
+        double y = (double)i * BAR + 4, length = bars_share(b, i) * room;
+        svg_text(out, left - 6, y + 13, " text-anchor=\"end\"", label_of(b->labels[i], BAR_LABEL, true));
+        fprintf(out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%d\" fill=\"%s\"/>\n", left, y,
+                length, BAR - 6, colours[0].svg);
+        snprintf(number, sizeof number, "%.4g", b->values[i]);
+        text(out, left + length + 5, y + 13, "start", number);
+    }
+    if (b->value_name) text(out, left, (double)b->count * BAR + SVG_LINE, "start", b->value_name);
 }

@@ -1,4 +1,4 @@
-/* A graph as SVG: steps below each other, an edge from each value down its lane to every step that reads it. */
+/* Graphs as SVG: an edge leads from each value down its lane to every step that reads it. */
 #include "explain/pictures/draw.h"
 
 enum { ROW = 24, LANE = 18, RADIUS = 5, MARGIN = 10 };
@@ -20,7 +20,7 @@ Size svg_graph_size(const Graph *g) {
     return (Size){x_of(graph_lanes(g).count) + longest * SVG_LETTER + MARGIN, y_of(g->count)};
 }
 
-/* Down the lane of the value, and in a bend into the step's. */
+/* Goes down the lane of the value and bends into the lane of the step. */
 static void edge(const Lanes *l, int value, int step, FILE *out) {
     double x = x_of(l->lane[value]), to = x_of(l->lane[step]), y = y_of(step), bend = to > x ? 8 : -8;
     fprintf(out, "<path stroke=\"%s\" d=\"M%.0f %.0f", colours[l->lane[value] % COLOURS].svg, x, y_of(value));
@@ -37,11 +37,8 @@ void svg_graph(const Graph *g, FILE *out) {
         for (int k = 0; k < g->steps[i].count; k++) edge(&l, g->steps[i].reads[k], i, out);
     fputs("</g>\n", out);
     for (int i = 0; i < g->count; i++) {
-        Label label = label_of(g->steps[i].label, LABEL_MOST, true);
-        fprintf(out, "<circle cx=\"%.0f\" cy=\"%.0f\" r=\"%d\" fill=\"%s\"/>\n<text x=\"%.0f\" y=\"%.0f\">",
-                x_of(l.lane[i]), y_of(i), RADIUS, colours[l.lane[i] % COLOURS].svg, x_of(l.count),
-                y_of(i) + 4);
-        label_markup(out, &label);
-        fputs("</text>\n", out);
+        fprintf(out, "<circle cx=\"%.0f\" cy=\"%.0f\" r=\"%d\" fill=\"%s\"/>\n", x_of(l.lane[i]), y_of(i),
+                RADIUS, colours[l.lane[i] % COLOURS].svg);
+        svg_text(out, x_of(l.count), y_of(i) + 4, "", label_of(g->steps[i].label, LABEL_MOST, true));
     }
 }

@@ -1,31 +1,22 @@
-/* A map as SVG. A shade is one path, of all cells that have it: a map of n cells takes a few bytes each, and none where
- * nothing is. */
+/* Maps as SVG. Each shade is one path of all its cells, so that a cell takes a few bytes, and an empty cell none. */
 #include "explain/pictures/draw.h"
 #include <math.h>
 
 enum { SHADES = 16, WIDE = 480, SMALLEST = 3, LARGEST = 26, ROW_LABEL = 16, COLUMN_LABEL = 12 };
 
 typedef struct Layout {
-    double cell, left, top;     /* pixels: a cell's side, and where the first is */
-    long row_step, column_step; /* every how manyeth label has room */
+    double cell, left, top;     /* pixels: side of a cell, place of the first */
+    long row_step, column_step; /* labels have room at every so many */
     bool upright;
 } Layout;
-
-static int widest(const char *const *labels, long count, int most) {
-    int columns = 1;
-    for (long i = 0; i < count; i++) {
-        int one = map_label(labels, i, most, true).columns;
-        if (one > columns) columns = one;
-    }
-    return columns;
-}
 
 static Layout lay_out(const HeatMap *m) {
     long longest = m->columns > m->rows ? m->columns : m->rows;
     Layout l = {.cell = fmin(fmax(floor((double)WIDE / (double)(longest ? longest : 1)), SMALLEST), LARGEST)};
-    int label = widest(m->column_labels, m->columns, COLUMN_LABEL);
+    int label = map_widest(m->column_labels, m->columns, COLUMN_LABEL, true);
     l.upright = m->column_labels && label * SVG_LETTER > l.cell;
-    l.left = widest(m->row_labels, m->rows, ROW_LABEL) * SVG_LETTER + 10 + (m->row_name ? SVG_LINE : 0);
+    l.left =
+        map_widest(m->row_labels, m->rows, ROW_LABEL, true) * SVG_LETTER + 10 + (m->row_name ? SVG_LINE : 0);
     l.top = (l.upright ? label * SVG_LETTER : SVG_LINE) + 6 + (m->column_name ? SVG_LINE : 0);
     l.row_step = (long)ceil(SVG_LINE / l.cell);
     l.column_step = m->column_labels ? l.row_step : (long)ceil((label + 1) * SVG_LETTER / l.cell);
@@ -38,32 +29,26 @@ Size svg_map_size(const HeatMap *m) {
                   l.top + (double)m->rows * l.cell + 2 * SVG_LINE};
 }
 
-static void text(FILE *out, double x, double y, const char *more, Label l) {
-    fprintf(out, "<text x=\"%.1f\" y=\"%.1f\"%s>", x, y, more);
-    label_markup(out, &l);
-    fputs("</text>\n", out);
-}
-
 static void labels(const HeatMap *m, const Layout *l, FILE *out) {
     for (long i = 0; i < m->rows; i += l->row_step)
-        text(out, l->left - 5, l->top + ((double)i + 0.5) * l->cell + 4, " text-anchor=\"end\"",
-             map_label(m->row_labels, i, ROW_LABEL, true));
+        svg_text(out, l->left - 5, l->top + ((double)i + 0.5) * l->cell + 4, " text-anchor=\"end\"",
+                 map_label(m->row_labels, i, ROW_LABEL, true));
     for (long j = 0; j < m->columns; j += l->column_step) {
         double x = l->left + ((double)j + 0.5) * l->cell, y = l->top - 5;
         char turn[96] = " text-anchor=\"middle\"";
         if (l->upright) snprintf(turn, sizeof turn, " transform=\"rotate(-90 %.1f %.1f)\"", x + 4, y);
-        text(out, l->upright ? x + 4 : x, y, turn, map_label(m->column_labels, j, COLUMN_LABEL, true));
+        svg_text(out, l->upright ? x + 4 : x, y, turn, map_label(m->column_labels, j, COLUMN_LABEL, true));
     }
     double middle_x = l->left + (double)m->columns * l->cell / 2,
            middle_y = l->top + (double)m->rows * l->cell / 2;
     if (m->column_name)
-        text(out, middle_x, SVG_LINE - 3, " text-anchor=\"middle\" font-style=\"italic\"",
-             label_of(m->column_name, LABEL_MOST, true));
+        svg_text(out, middle_x, SVG_LINE - 3, " text-anchor=\"middle\" font-style=\"italic\"",
+                 label_of(m->column_name, LABEL_MOST, true));
     char turn[96];
     snprintf(turn, sizeof turn,
              " text-anchor=\"middle\" font-style=\"italic\" transform=\"rotate(-90 %d %.1f)\"", SVG_LINE - 4,
              middle_y);
-    if (m->row_name) text(out, SVG_LINE - 4, middle_y, turn, label_of(m->row_name, LABEL_MOST, true));
+    if (m->row_name) svg_text(out, SVG_LINE - 4, middle_y, turn, label_of(m->row_name, LABEL_MOST, true));
 }
 
 /* The shade of a cell, 0 (none) to SHADES. */
@@ -72,7 +57,7 @@ static int shade_at(const HeatMap *m, const Axis *shades, long row, long column)
     return isnan(place) ? 0 : (int)lround(fmin(fmax(place, 0), 1) * SHADES);
 }
 
-/* Runs of cells of one shade, as strokes as thick as a row. */
+/* Draws runs of cells of one shade as strokes, as thick as a row. */
 static void cells(const HeatMap *m, FILE *out) {
     Axis shades = map_shades(m);
     for (int shade = 1; shade <= SHADES; shade++) {
@@ -114,6 +99,6 @@ void svg_map(const HeatMap *m, FILE *out) {
     snprintf(number[0], sizeof number[0], "%.3g", shades.low);
     snprintf(number[1], sizeof number[1], "%.3g", shades.high);
     fputs("</g>\n", out);
-    text(out, l.left + 35, legend + 11, " text-anchor=\"end\"", label_of(number[0], LABEL_MOST, true));
-    text(out, l.left + 45 + 4 * SHADES, legend + 11, "", label_of(number[1], LABEL_MOST, true));
+    svg_text(out, l.left + 35, legend + 11, " text-anchor=\"end\"", label_of(number[0], LABEL_MOST, true));
+    svg_text(out, l.left + 45 + 4 * SHADES, legend + 11, "", label_of(number[1], LABEL_MOST, true));
 }

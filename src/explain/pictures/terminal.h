@@ -1,4 +1,4 @@
-/* What a stream can show. */
+/* The abilities of an output stream. */
 #ifndef PICTURES_TERMINAL_H
 #define PICTURES_TERMINAL_H
 
@@ -7,8 +7,8 @@
 
 typedef struct Terminal {
     FILE *out;
-    int width;    /* columns that a line may take */
-    bool colour;  /* escape sequences of 256 colours are understood, and wanted */
+    int width;    /* most columns of a line */
+    bool colour;  /* it understands escape sequences of 256 colours, and the user wants them */
     bool unicode; /* the locale's encoding is UTF-8 */
 } Terminal;
 
