@@ -375,7 +375,7 @@ static bool stack_suffices(Error *e) {
                      (uintmax_t)limit.rlim_cur >> 10, NEEDED >> 10);
 }
 
-bool options_parse(Options *o, int argc, char **argv, Error *e) {
+static __attribute__((noinline)) bool read_command_line(Options *o, int argc, char **argv, Error *e) {
     long threads = 0;
     bool help = false;
     const Option common[] = {
@@ -387,9 +387,7 @@ bool options_parse(Options *o, int argc, char **argv, Error *e) {
         {0},
     };
     o->seed = 1;
-    if (argc > 0) note_name(argv[0]);
     occupy_standard_files();
-    if (!stack_suffices(e)) return false;
     for (int i = 1; i < argc; i++) {
         char where[32];
         Error bad = {0};
@@ -408,6 +406,12 @@ bool options_parse(Options *o, int argc, char **argv, Error *e) {
     system_locale_back(before);
     if (ok && threads) pool_set_threads((int)threads);
     return ok && !help;
+}
+
+/* Checks the stack before the large frame of read_command_line. */
+bool options_parse(Options *o, int argc, char **argv, Error *e) {
+    if (argc > 0) note_name(argv[0]);
+    return stack_suffices(e) && read_command_line(o, argc, argv, e);
 }
 
 static int stdout_cause; /* errno of the first flush that failed */

@@ -8,7 +8,8 @@
 enum { CLASSES = 16 };
 
 typedef struct Judgement {
-    double loss, right; /* sums over all tokens: nats, without smoothing; tokens whose target is the likeliest */
+    double loss,
+        right; /* sums over all tokens: nats, without smoothing; tokens whose target is the likeliest */
     long tokens;
     long longest; /* answer, or text */
     struct {

@@ -233,7 +233,7 @@ static bool show_result(Run *r, const Evaluation *v, Error *e) {
     bool lm = task_is_language_model(t->task);
     double ignored;
     fprintf(stderr, "%s: loss %.4f nats a %s, accuracy %.2f %%\n",
-            lm && r->config->data.tail == 0 ? "the text, nothing held out" : "held-out", v->loss,
+            lm && r->config->data.validation == 0 ? "the text, nothing held out" : "held-out", v->loss,
             lm ? "character" : "token", 100 * v->accuracy);
     if (lm && !samples_yardsticks(t, e)) return false;
     if (!lm)

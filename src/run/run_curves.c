@@ -37,9 +37,10 @@ static void draw_loss(const RunCurves *c, long step, RunPictures *p) {
     p->loss[count++] = series(c, CURVE_TRAIN_LOSS, "training, rows to come");
     p->loss[count++] = series(c, CURVE_VAL_LOSS, "held-out");
     p->yard_x[1] = (double)step;
+    const double loss[YARDSTICKS] = {c->yardsticks.uniform, c->yardsticks.unigram, c->yardsticks.bigram};
     for (int i = 0; i < YARDSTICKS; i++) {
-        if (c->yardstick[i] <= 0) continue;
-        p->yard_y[i][0] = p->yard_y[i][1] = c->yardstick[i];
+        if (loss[i] <= 0) continue;
+        p->yard_y[i][0] = p->yard_y[i][1] = loss[i];
         p->loss[count++] = (Series){.name = names[i], .count = 2, .x = p->yard_x, .y = p->yard_y[i]};
     }
     add_chart(p, "Loss", c->text ? "nats a character" : "nats a token", p->loss, count);

@@ -5,6 +5,7 @@
 #include "explain/pictures/picture.h"
 #include "run/history.h"
 #include "run/judge.h"
+#include "tasks/text_task.h"
 
 enum { CURVES = 6, CURVE_TEXT = 256, YARDSTICKS = 3, CLASS_LABEL = 24 };
 
@@ -23,9 +24,9 @@ typedef enum CurveKind {
 
 /* Starts as {0}. */
 typedef struct RunCurves {
-    bool text;                    /* of a language model: in characters, by position */
-    long longest;                 /* answer, or position */
-    double yardstick[YARDSTICKS]; /* of the loss: a uniform guess, unigram entropy, bigram entropy; 0: none */
+    bool text;    /* of a language model: in characters, by position */
+    long longest; /* answer, or position */
+    Yardsticks yardsticks;
     History history[CURVE_KINDS];
     Judgement held_out; /* the newest */
 } RunCurves;

@@ -31,20 +31,9 @@ struct RunPage {
 typedef struct Draft {
     Page page;
     RunPictures pictures;
-    PageFact figure[FIGURES], fact[FACTS], choice[TRAIN_CHOICES];
+    PageFact figure[FIGURES], fact[FACTS], choice[TRAIN_SETTINGS];
     char figure_text[FIGURES][FIGURE_TEXT], config_text[FACTS][CONFIG_TEXT], title[LINE], status[LINE];
 } Draft;
-
-static bool find_yardsticks(RunCurves *c, const Task *task, Error *e) {
-    const Corpus *corpus = task_text_corpus(task);
-    long symbols = task->tokenizer->size;
-    c->yardstick[0] = log((double)symbols);
-    if (!corpus) return true;
-    const int32_t *judged = corpus->ids + corpus->tail;
-    c->yardstick[1] = corpus_unigram_entropy(judged, corpus->count - corpus->tail, symbols, e);
-    c->yardstick[2] = corpus_bigram_entropy(judged, corpus->count - corpus->tail, symbols, e);
-    return c->yardstick[1] >= 0 && c->yardstick[2] >= 0;
-}
 
 static void note_evaluation(RunPage *p, const Metrics *m) {
     curves_note(&p->curves, CURVE_VAL_LOSS, m->step, m->val_loss);
@@ -88,7 +77,8 @@ RunPage *run_page_new(const TrainConfig *r, Trainer *t, long past, Error *e) {
     p->command = train_config_command(r, e);
     p->choices = train_config_notes(r, true, &p->choice_count, e);
     if (p->command && p->choices && directory_file(p->path, r->run, "report.html", STATUS_CANNOT_CREATE, e) &&
-        find_yardsticks(&p->curves, t->task, e) && (!past || find_past(p, e)) && watch_open(&p->watch, t, e))
+        task_yardsticks(t->task, &p->curves.yardsticks, e) && (!past || find_past(p, e)) &&
+        watch_open(&p->watch, t, e))
         return p;
     run_page_free(p);
     return NULL;

@@ -19,7 +19,8 @@ static bool answers_new(Answers *a, const Trainer *t, Error *e) {
     *a = (Answers){calloc(rows * most, sizeof *a->ids), calloc(rows, sizeof *a->length),
                    malloc(UTF8_MAX * most + 1)};
     return (a->ids && a->length && a->text) ||
-           error_set(e, STATUS_NO_MEMORY, "memory: %ld answers of %ld tokens", t->micro_batch, t->task->max_T);
+           error_set(e, STATUS_NO_MEMORY, "memory: %ld answers of %ld tokens", t->micro_batch,
+                     t->task->max_T);
 }
 
 static void answers_free(Answers *a) {
@@ -44,7 +45,8 @@ bool samples_answers(Trainer *t, long rows, bool shown, double *exact, Error *e)
     if (rows == 0 || rows > task->held_out) rows = task->held_out;
     bool ok = answers_new(&a, t, e);
     for (long first = 0; ok && first < rows; first += count) {
-        count = task_held_out_batch(task, first, rows - first < t->micro_batch ? rows - first : t->micro_batch, t->batch);
+        count = task_held_out_batch(task, first,
+                                    rows - first < t->micro_batch ? rows - first : t->micro_batch, t->batch);
         ok = decode_answers(t->tape, t->model, &greedy, count, b->source_start, b->source, task->begin_id,
                             task->end_id, most, a.ids, a.length, e);
         for (long i = 0; ok && i < count; i++) {
@@ -69,7 +71,8 @@ bool samples_text(Trainer *t, Error *e) {
     int32_t ids[PROMPT + WRITTEN];
     char text[UTF8_MAX * (PROMPT + WRITTEN) + 1];
     long prompt = corpus->context < 4 * PROMPT ? (corpus->context + 3) / 4 : PROMPT;
-    long there_is = corpus->count - corpus->tail - prompt, more = there_is < WRITTEN ? there_is : WRITTEN;
+    long there_is = corpus->count - corpus->validation - prompt,
+         more = there_is < WRITTEN ? there_is : WRITTEN;
     memcpy(ids, corpus_held_out_window(corpus, 0), (size_t)prompt * sizeof *ids);
     Sampler sampler = {.temperature = 0.8, .seed = t->seed};
     if (!decode_continue(t->tape, t->model, &sampler, ids, prompt, more, NULL, NULL, e)) return false;
@@ -80,13 +83,9 @@ bool samples_text(Trainer *t, Error *e) {
 }
 
 bool samples_yardsticks(const Trainer *t, Error *e) {
-    const Corpus *c = task_text_corpus(t->task);
-    const int32_t *judged = c->ids + c->tail;
-    long count = c->count - c->tail, characters = c->tokenizer->size;
-    double unigram = corpus_unigram_entropy(judged, count, characters, e);
-    double bigram = corpus_bigram_entropy(judged, count, characters, e);
-    if (unigram < 0 || bigram < 0) return false;
-    fprintf(stderr, "yardsticks: uniform %.3f, unigram entropy %.3f, bigram entropy %.3f\n",
-            log((double)characters), unigram, bigram);
+    Yardsticks y;
+    if (!task_yardsticks(t->task, &y, e)) return false;
+    fprintf(stderr, "yardsticks: uniform %.3f, unigram entropy %.3f, bigram entropy %.3f\n", y.uniform,
+            y.unigram, y.bigram);
     return true;
 }

@@ -160,7 +160,7 @@ Task *task_sequence_open(const TaskKind *kind, const TaskOptions *o, Error *e) {
                  .max_S = o->max_length,
                  .max_T = o->max_length + 1,
                  .training = training_rows,
-                 .judging = held_out_rows,
+                 .validation = held_out_rows,
                  .free = free_sequence_task},
         .answer = kind->answer,
         .symbols = n,

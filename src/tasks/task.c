@@ -9,7 +9,7 @@ TaskOptions task_defaults(void) {
         .held_out = 1000,
         .text = "data/chronicle.txt",
         .context = 64,
-        .tail = 0.1,
+        .validation = 0.1,
     };
 }
 
@@ -34,6 +34,6 @@ long task_held_out_batch(const Task *task, long first, long rows, Batch *b) {
         error_bug("task_held_out_batch: first is %ld, rows %ld, want at least 0", first, rows);
     long left = first < task->held_out ? task->held_out - first : 0;
     if (rows > left) rows = left;
-    if (rows > 0) task->judging(task, first, rows, b);
+    if (rows > 0) task->validation(task, first, rows, b);
     return rows;
 }

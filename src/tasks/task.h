@@ -24,7 +24,7 @@ typedef struct TaskOptions {
     const char *text;  /* path of a UTF-8 file */
     long context;      /* tokens of a window */
     int unix_newlines; /* 1: each CR LF is one LF */
-    double tail; /* part of the text held out at its end, [0, 1); 0: train on all of it, judge by it too */
+    double validation; /* share of the text held out, at its end, [0,1); 0: train and evaluate on all of it */
 } TaskOptions;
 
 enum { MAX_SYMBOLS = 20000, MAX_SEQUENCE = 4096, MAX_HELD_OUT = 10000 };
@@ -44,7 +44,7 @@ struct Task {
 
     /* The methods below, as each kind of task has them. */
     void (*training)(const Task *task, uint64_t step, long first, long rows, Batch *b);
-    void (*judging)(const Task *task, long first, long rows, Batch *b); /* rows that exist */
+    void (*validation)(const Task *task, long first, long rows, Batch *b); /* rows that exist */
     void (*free)(Task *task);
 };
 

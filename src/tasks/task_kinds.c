@@ -7,10 +7,10 @@
 #include <string.h>
 
 const TaskKind task_kinds[] = {
-    {"copy", "say a sequence again", task_sequence_open, task_copy_answer},
-    {"reverse", "say a sequence backwards", task_sequence_open, task_reverse_answer},
-    {"sort", "say the symbols of a sequence in rising order", task_sequence_open, task_sort_answer},
-    {"lm", "say the next character of a text", task_text_open, NULL},
+    {"copy", "copies a sequence", task_sequence_open, task_copy_answer},
+    {"reverse", "reverses a sequence", task_sequence_open, task_reverse_answer},
+    {"sort", "sorts the symbols of a sequence", task_sequence_open, task_sort_answer},
+    {"lm", "predicts the next character of a text", task_text_open, NULL},
     {NULL},
 };
 

@@ -2,6 +2,7 @@
  * character later. No source, no special tokens, no padding. */
 #include "tasks/text_task.h"
 #include "base/random.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,13 +42,24 @@ const Corpus *task_text_corpus(const Task *task) {
     return task->free == free_text_task ? ((const TextTask *)task)->corpus : NULL;
 }
 
+bool task_yardsticks(const Task *task, Yardsticks *out, Error *e) {
+    const Corpus *c = task_text_corpus(task);
+    long symbols = task->tokenizer->size;
+    *out = (Yardsticks){.uniform = log((double)symbols)};
+    if (!c) return true;
+    const int32_t *ids = c->ids + c->validation;
+    out->unigram = corpus_unigram_entropy(ids, c->count - c->validation, symbols, e);
+    out->bigram = corpus_bigram_entropy(ids, c->count - c->validation, symbols, e);
+    return out->unigram >= 0 && out->bigram >= 0;
+}
+
 Task *task_text_open(const TaskKind *kind, const TaskOptions *o, Error *e) {
     TextTask *t = calloc(1, sizeof *t);
     if (!t) {
         error_set(e, STATUS_NO_MEMORY, "%s: no memory for a task", kind->name);
         return NULL;
     }
-    t->corpus = corpus_load(o->text, o->unix_newlines, o->context, o->tail, e);
+    t->corpus = corpus_load(o->text, o->unix_newlines, o->context, o->validation, e);
     if (!t->corpus) {
         if (e->status == STATUS_NO_INPUT && !strcmp(o->text, task_defaults().text)) {
             *e = (Error){0};
@@ -67,7 +79,7 @@ Task *task_text_open(const TaskKind *kind, const TaskOptions *o, Error *e) {
         .max_T = o->context,
         .held_out = corpus_held_out_windows(t->corpus),
         .training = training_rows,
-        .judging = held_out_rows,
+        .validation = held_out_rows,
         .free = free_text_task,
     };
     return &t->task;

@@ -14,8 +14,9 @@ static bool enough(const char *name, const char *part, long found, const Corpus 
     long small = c->context < 8 ? c->context : 8;
     if (found > c->context) return true;
     if (c->count > small) snprintf(hint, sizeof hint, ", or --context %ld --tail 0", small);
-    return error_set(e, STATUS_BAD_DATA, "%s: %s: found %ld characters, need %ld (context %ld and one more)%s",
-                     name, part, found, c->context + 1, c->context, hint);
+    return error_set(e, STATUS_BAD_DATA,
+                     "%s: %s: found %ld characters, need %ld (context %ld and one more)%s", name, part, found,
+                     c->context + 1, c->context, hint);
 }
 
 static bool fill(Corpus *c, const char *name, const char *text, size_t length, long context, double tail,
@@ -34,9 +35,9 @@ static bool fill(Corpus *c, const char *name, const char *text, size_t length, l
     if (!c->ids) return error_set(e, STATUS_NO_MEMORY, "%s: no memory for %zu characters", name, length);
     if (!tokenizer_encode(c->tokenizer, name, text, length, c->ids, &c->count, e)) return false;
     c->training = (long)((double)c->count * (1 - tail));
-    c->tail = tail > 0 ? c->training : 0;
+    c->validation = tail > 0 ? c->training : 0;
     return enough(name, "training part", c->training, c, e) &&
-           enough(name, "held-out tail", c->count - c->tail, c, e);
+           enough(name, "held-out tail", c->count - c->validation, c, e);
 }
 
 Corpus *corpus_make(const char *name, const char *text, size_t length, long context, double tail, Error *e) {
@@ -80,11 +81,11 @@ const int32_t *corpus_training_window(const Corpus *c, uint64_t key, uint64_t st
 }
 
 long corpus_held_out_windows(const Corpus *c) {
-    return (c->count - c->tail - 1) / c->context;
+    return (c->count - c->validation - 1) / c->context;
 }
 
 const int32_t *corpus_held_out_window(const Corpus *c, long i) {
-    return c->ids + c->tail + i * c->context;
+    return c->ids + c->validation + i * c->context;
 }
 
 /* n log n, for counts. */

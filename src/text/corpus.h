@@ -14,8 +14,8 @@ typedef struct Corpus {
     Tokenizer *tokenizer;
     int32_t *ids;
     long count;
-    long training; /* training part: ids 0 … training-1 */
-    long tail;     /* judged part: ids tail … count-1; 0 where nothing is held out, training otherwise */
+    long training;   /* training part: ids 0 … training-1 */
+    long validation; /* start of the held-out part, which ends at count; 0: nothing is held out */
     long context;
 
     uint32_t checksum;     /* CRC-32 of the text, as it is learned */

@@ -1,4 +1,4 @@
-/* The choices of a training run, in one table. */
+/* The settings of a training run, in one table, and their defaults, in one function. */
 #include "training/train_config.h"
 #include "base/file.h"
 #include "base/utf8.h"
@@ -10,124 +10,135 @@
 
 typedef enum Kind { HEADING, FLAG, INTEGER, NATURAL, REAL, CHOICE, TEXT } Kind;
 
-/* Which runs heed a choice. To give it in another is a mistake of whoever gives it. */
-typedef enum Heeds { EVERY_RUN, LM, SEQUENCES, ADAMW, SGD, COSINE, WARMING_UP, TALKING } Heeds;
+/* The runs on which a setting has an effect; in others it is refused. */
+typedef enum AppliesTo { ALL_RUNS, LM, SEQUENCES, ADAMW, SGD, COSINE, WARMUP, NOT_QUIET } AppliesTo;
 
-/* What becomes of it when a run is gone on with: it stays, it may be given anew, or it is not recorded at all. */
-typedef enum Lasts { STAYS, MAY_CHANGE, NOT_KEPT } Lasts;
+/* With --resume: the checkpoint's value is used, another may be given, or the checkpoint has none. */
+typedef enum OnResume { FIXED, CHANGEABLE, UNSAVED } OnResume;
 
-typedef struct Choice {
+typedef struct Setting {
     const char *name, *argument, *allowed, *help;
     Kind kind;
     size_t offset;
-    const char *sequences, *lm; /* defaults; NULL: computed, and `computed` says how */
-    const char *computed;
-    Heeds heeds;
-    Lasts lasts;
-} Choice;
+    AppliesTo applies;
+    OnResume resume;
+    const char *computed; /* the default in words, where it depends on other settings */
+} Setting;
 
 #define AT(kind, field) kind, offsetof(TrainConfig, field)
-#define BOTH(value)     value, value
-static const Choice choices[] = {
+#define COUNT           "[1,2147483647]"
+#define COUNT_OR_0      "[0,2147483647]"
+static const Setting settings[] = {
     {"Task"},
-    {"text", "FILE", NULL, "lm: the text to learn, UTF-8", AT(TEXT, data.text), BOTH("data/chronicle.txt"),
-     .heeds = LM, .lasts = MAY_CHANGE},
-    {"newline", NULL, "keep|unix", "lm: line ends as they are, or each CR LF one LF",
-     AT(CHOICE, data.unix_newlines), BOTH("keep"), .heeds = LM},
-    {"context", "N", "[1,1048576]", "lm: characters that the model sees", AT(INTEGER, data.context),
-     BOTH("64"), .heeds = LM},
-    {"tail", "P", "[0,1)", "lm: part of the text held out, its end; 0: learn and judge all of it",
-     AT(REAL, data.tail), BOTH("0.1"), .heeds = LM},
-    {"symbols", "N", "[2,20000]", "copy, reverse, sort: different symbols", AT(INTEGER, data.symbols),
-     BOTH("61"), .heeds = SEQUENCES},
-    {"max-length", "N", "[1,4096]", "copy, reverse, sort: longest sequence", AT(INTEGER, data.max_length),
-     BOTH("16"), .heeds = SEQUENCES},
-    {"held-out", "N", "[1,10000]", "copy, reverse, sort: sequences to judge by", AT(INTEGER, data.held_out),
-     BOTH("1000"), .heeds = SEQUENCES},
+    {"text", "FILE", NULL, "lm: the text to learn, UTF-8", AT(TEXT, data.text), LM, CHANGEABLE},
+    {"newline", NULL, "keep|unix", "lm: keep line ends, or turn each CR LF into LF",
+     AT(CHOICE, data.unix_newlines), LM},
+    {"context", "N", "[1,1048576]", "lm: characters in the model's window", AT(INTEGER, data.context), LM},
+    {"tail", "P", "[0,1)", "lm: share of the text held out, at its end; 0: train and evaluate on all",
+     AT(REAL, data.validation), LM},
+    {"symbols", "N", "[2,20000]", "copy, reverse, sort: number of symbols", AT(INTEGER, data.symbols),
+     SEQUENCES},
+    {"max-length", "N", "[1,4096]", "copy, reverse, sort: maximum sequence length",
+     AT(INTEGER, data.max_length), SEQUENCES},
+    {"held-out", "N", "[1,10000]", "copy, reverse, sort: number of held-out sequences",
+     AT(INTEGER, data.held_out), SEQUENCES},
     {"Model"},
-    {"layers", "N", CONFIG_RANGE(CONFIG_MOST_LAYERS), "N, of the encoder and of the decoder",
-     AT(INTEGER, layers), "2", "4"},
-    {"heads", "N", CONFIG_RANGE(CONFIG_MOST_WIDTH), "h, attention heads", AT(INTEGER, heads), BOTH("4")},
-    {"d-model", "N", CONFIG_RANGE(CONFIG_MOST_WIDTH), "width of the model", AT(INTEGER, d_model),
-     BOTH("128")},
+    {"layers", "N", CONFIG_RANGE(CONFIG_MOST_LAYERS), "number of layers N, of encoder and decoder each",
+     AT(INTEGER, layers)},
+    {"heads", "N", CONFIG_RANGE(CONFIG_MOST_WIDTH), "number of attention heads h", AT(INTEGER, heads)},
+    {"d-model", "N", CONFIG_RANGE(CONFIG_MOST_WIDTH), "width of the model", AT(INTEGER, d_model)},
     {"d-ff", "N", CONFIG_RANGE(CONFIG_MOST_WIDTH), "width of the feed-forward layers", AT(INTEGER, d_ff),
      .computed = "4 d-model"},
-    {"norm", NULL, "post|pre", "where the layer norms stand", AT(CHOICE, norm), "post", "pre"},
-    {"positions", NULL, "sinusoidal|learned", "positional encoding", AT(CHOICE, positions), "sinusoidal",
-     "learned"},
+    {"norm", NULL, "post|pre", "layer norm after or before each sublayer", AT(CHOICE, norm)},
+    {"positions", NULL, "sinusoidal|learned", "positional encoding", AT(CHOICE, positions)},
     {"attention", NULL, "dot|additive|plain", "score of query and key; plain: dot, step by step",
-     AT(CHOICE, attention), BOTH("dot")},
-    {"activation", NULL, "relu|gelu", "of the feed-forward layers", AT(CHOICE, activation), "relu", "gelu"},
-    {"output", NULL, "tied|untied", "output matrix: the embedding's, or its own", AT(CHOICE, untied),
-     BOTH("tied")},
-    {"dropout", "P", "[0,1)", "P_drop", AT(REAL, dropout), BOTH("0")},
-    {"label-smoothing", "E", "[0,1]", "of the training loss", AT(REAL, label_smoothing), "0.1", "0"},
+     AT(CHOICE, attention)},
+    {"activation", NULL, "relu|gelu", "activation of the feed-forward layers", AT(CHOICE, activation)},
+    {"output", NULL, "tied|untied", "output matrix: the embedding's, or its own", AT(CHOICE, untied)},
+    {"dropout", "P", "[0,1)", "dropout probability P_drop", AT(REAL, dropout)},
+    {"label-smoothing", "E", "[0,1]", "label smoothing of the training loss", AT(REAL, label_smoothing)},
     {"Training"},
-    {"steps", "N", "[0,2147483647]", "updates to make; a cosine ends there, also of a run that goes on",
-     AT(INTEGER, steps), BOTH("1000"), .lasts = MAY_CHANGE},
-    {"batch", "N", "[1,16777216]", "sequences at a time", AT(INTEGER, batch), "64", "12"},
-    {"accumulate", "N", "[1,1048576]", "batches of an update", AT(INTEGER, accumulate), BOTH("1")},
-    {"optimizer", NULL, "adamw|sgd", "what makes the updates", AT(CHOICE, optimizer), BOTH("adamw")},
-    {"schedule", NULL, "noam|cosine|constant", "learning rate over time", AT(CHOICE, schedule),
-     BOTH("cosine")},
-    {"lr", "X", "(0,inf)", "highest learning rate; noam: a factor", AT(REAL, lr),
-     .computed = "0.002; noam 1"},
-    {"min-lr", "X", "[0,inf)", "cosine: last learning rate", AT(REAL, min_lr), BOTH("0"), .heeds = COSINE},
-    {"warmup", "N", "[0,2147483647]", "steps until the highest rate", AT(INTEGER, warmup),
-     .computed = "a fifth, at most 200", .heeds = WARMING_UP},
-    {"beta1", "X", "[0,1)", "adamw: memory of the gradient", AT(REAL, beta1), BOTH("0.9"), .heeds = ADAMW},
-    {"beta2", "X", "[0,1)", "adamw: memory of its square", AT(REAL, beta2), "0.98", "0.99", .heeds = ADAMW},
-    /* A float's square that is smaller than 1e-40 or so is lost; epsilon stands in for its root. */
-    {"epsilon", "X", "[1e-20,inf)", "adamw: floor of the root", AT(REAL, epsilon), BOTH("1e-09"),
-     .heeds = ADAMW},
-    {"momentum", "X", "[0,1)", "sgd", AT(REAL, momentum), BOTH("0.9"), .heeds = SGD},
-    {"weight-decay", "X", "[0,inf)", "of matrices", AT(REAL, weight_decay), "0", "0.1"},
-    {"clip", "X", "[0,inf)", "longest gradient; 0: any", AT(REAL, clip), BOTH("1")},
-    {"eval-every", "N", "[1,2147483647]", "steps between evaluations", AT(INTEGER, eval_every),
-     .computed = "a tenth of steps", .lasts = MAY_CHANGE},
+    {"steps", "N", COUNT_OR_0, "number of updates; a cosine schedule ends there, also after --resume",
+     AT(INTEGER, steps), ALL_RUNS, CHANGEABLE},
+    {"batch", "N", "[1,16777216]", "sequences in a batch", AT(INTEGER, batch)},
+    {"accumulate", "N", "[1,1048576]", "batches in an update", AT(INTEGER, accumulate)},
+    {"optimizer", NULL, "adamw|sgd", "optimizer", AT(CHOICE, optimizer)},
+    {"schedule", NULL, "noam|cosine|constant", "learning-rate schedule", AT(CHOICE, schedule)},
+    {"lr", "X", "(0,inf)", "peak learning rate; noam: a factor", AT(REAL, lr), .computed = "0.002; noam 1"},
+    {"min-lr", "X", "[0,inf)", "cosine: final learning rate", AT(REAL, min_lr), COSINE},
+    {"warmup", "N", COUNT_OR_0, "steps of linear warm-up", AT(INTEGER, warmup), WARMUP,
+     .computed = "a fifth, at most 200"},
+    {"beta1", "X", "[0,1)", "adamw: decay of the first moment", AT(REAL, beta1), ADAMW},
+    {"beta2", "X", "[0,1)", "adamw: decay of the second moment", AT(REAL, beta2), ADAMW},
+    /* In float, squares of gradients below about 1e-20 are 0, and epsilon is the whole denominator. */
+    {"epsilon", "X", "[1e-20,inf)", "adamw: term added to the denominator", AT(REAL, epsilon), ADAMW},
+    {"momentum", "X", "[0,1)", "sgd: momentum", AT(REAL, momentum), SGD},
+    {"weight-decay", "X", "[0,inf)", "weight decay of matrices", AT(REAL, weight_decay)},
+    {"clip", "X", "[0,inf)", "maximum gradient norm; 0: no clipping", AT(REAL, clip)},
+    {"eval-every", "N", COUNT, "steps between evaluations", AT(INTEGER, eval_every), ALL_RUNS, CHANGEABLE,
+     .computed = "a tenth of steps"},
     {"Output"},
-    {"run", "DIR", NULL, "where model and metrics go", AT(TEXT, run), .computed = "runs/TASK",
-     .lasts = NOT_KEPT},
-    {"resume", "DIR", NULL, "go on with the run in DIR where it stopped", AT(TEXT, resume),
-     .lasts = NOT_KEPT},
-    {"config", "FILE", NULL, "read choices from a file: a line each, NAME VALUE", AT(TEXT, config),
-     .lasts = NOT_KEPT},
-    {"force", .help = "replace the run that is in DIR", AT(FLAG, force), .lasts = NOT_KEPT},
-    {"checkpoint-every", "N", "[0,2147483647]", "steps between checkpoints; 0: by time alone",
-     AT(INTEGER, checkpoint_every), BOTH("0"), .lasts = MAY_CHANGE},
-    {"checkpoint-minutes", "X", "(0,inf)", "time between checkpoints", AT(REAL, checkpoint_minutes),
-     BOTH("10"), .lasts = MAY_CHANGE},
-    {"samples", "N", "[0,1000]", "decoded sequences to show at the end", AT(INTEGER, samples), BOTH("5"),
-     .heeds = TALKING, .lasts = NOT_KEPT},
-    {"json", .help = "print one JSON object an evaluation", AT(FLAG, json), .lasts = NOT_KEPT},
-    {"quiet", .help = "no progress, no samples", AT(FLAG, quiet), .lasts = NOT_KEPT},
-    {"dry-run", .help = "say what memory a run would take, and stop", AT(FLAG, dry_run), .lasts = NOT_KEPT},
+    {"run", "DIR", NULL, "directory of the run", AT(TEXT, run), ALL_RUNS, UNSAVED, .computed = "runs/TASK"},
+    {"resume", "DIR", NULL, "continue the run in DIR", AT(TEXT, resume), ALL_RUNS, UNSAVED},
+    {"config", "FILE", NULL, "file of options, one NAME VALUE a line", AT(TEXT, config), ALL_RUNS, UNSAVED},
+    {"force", .help = "replace the run in the directory", AT(FLAG, force), ALL_RUNS, UNSAVED},
+    {"checkpoint-every", "N", COUNT_OR_0, "steps between checkpoints; 0: by time only",
+     AT(INTEGER, checkpoint_every), ALL_RUNS, CHANGEABLE},
+    {"checkpoint-minutes", "X", "(0,inf)", "minutes between checkpoints", AT(REAL, checkpoint_minutes),
+     ALL_RUNS, CHANGEABLE},
+    {"samples", "N", "[0,1000]", "samples to print at the end", AT(INTEGER, samples), NOT_QUIET, UNSAVED},
+    {"json", .help = "print a JSON object for each evaluation", AT(FLAG, json), ALL_RUNS, UNSAVED},
+    {"quiet", .help = "print no progress and no samples", AT(FLAG, quiet), ALL_RUNS, UNSAVED},
+    {"dry-run", .help = "print the memory that a run needs", AT(FLAG, dry_run), ALL_RUNS, UNSAVED},
+    {"seed", .kind = NATURAL, .offset = offsetof(TrainConfig, data.seed)},
 };
-enum { ROWS = sizeof choices / sizeof *choices };
+/* The last row, --seed, is an option of every program. */
+enum { ALL_ROWS = sizeof settings / sizeof *settings, SEED = ALL_ROWS - 1, ROWS = SEED };
+_Static_assert((int)ALL_ROWS <= (int)TRAIN_SETTINGS, "TRAIN_SETTINGS is too small");
 
-/* The seed is every program's; it is chosen and kept like the others. */
-static const Choice seed_choice = {"seed", NULL, NULL, NULL, AT(NATURAL, data.seed), BOTH("1")};
-enum { SEED = ROWS, ALL_ROWS };
-_Static_assert((int)ALL_ROWS <= (int)TRAIN_CHOICES, "a row more than a config can note as given");
-
-static const Choice *choice(int i) {
-    return i == SEED ? &seed_choice : &choices[i];
+/* The defaults. Those of model, task and optimizer are the library's own. */
+static TrainConfig defaults(bool lm) {
+    ModelConfig m = lm ? config_language_model(1, 1) : config_seq2seq(1, 1, NO_PAD);
+    Optimizer o = optim_default(OPTIM_ADAMW);
+    return (TrainConfig){.data = task_defaults(),
+                         .layers = m.encoder_layers,
+                         .heads = m.heads,
+                         .d_model = m.d_model,
+                         .norm = (int)m.norm,
+                         .positions = (int)m.positions,
+                         .attention = (int)m.attention,
+                         .activation = (int)m.activation - ACT_RELU,
+                         .untied = !m.tied,
+                         .label_smoothing = m.label_smoothing,
+                         .steps = 1000,
+                         .batch = lm ? 12 : 64,
+                         .accumulate = 1,
+                         .optimizer = OPTIM_ADAMW,
+                         .schedule = SCHEDULE_COSINE,
+                         .beta1 = o.beta1,
+                         .beta2 = lm ? 0.99 : o.beta2,
+                         .epsilon = o.epsilon,
+                         .momentum = o.momentum,
+                         .weight_decay = lm ? 0.1 : o.weight_decay,
+                         .clip = o.clip_norm,
+                         .checkpoint_minutes = 10,
+                         .samples = 5};
 }
 
 static bool is_lm(const TrainConfig *r) {
     return r->task && strcmp(r->task, "lm") == 0;
 }
 
-static bool kept(int i) {
-    return choice(i)->kind != HEADING && choice(i)->lasts != NOT_KEPT;
+static bool is_saved(int i) {
+    return settings[i].kind != HEADING && settings[i].resume != UNSAVED;
 }
 
-/* The choice as an option whose value is in r. */
+/* The setting as an option whose value is in r. */
 static Option option_of(TrainConfig *r, int i) {
-    const Choice *c = choice(i);
-    char *at = (char *)r + c->offset;
-    Option o = {c->name, c->argument, c->allowed, c->help, .given = c->kind ? &r->given[i] : NULL};
-    switch (c->kind) {
+    const Setting *s = &settings[i];
+    char *at = (char *)r + s->offset;
+    Option o = {s->name, s->argument, s->allowed, s->help, .given = s->kind ? &r->given[i] : NULL};
+    switch (s->kind) {
     case HEADING: break;
     case FLAG: o.flag = (bool *)at; break;
     case INTEGER: o.integer = (long *)at; break;
@@ -139,18 +150,23 @@ static Option option_of(TrainConfig *r, int i) {
     return o;
 }
 
-/* ---- Where choices come from ---- */
+/* ---- Command line and --config file ---- */
 
-/* What the help calls the default. */
-static const char *default_label(const Choice *c, char out[64]) {
-    if (!c->sequences) return c->computed ? c->computed : "";
-    bool same = strcmp(c->sequences, c->lm) == 0;
-    snprintf(out, 64, "%s%s%s", c->sequences, same ? "" : "; lm ", same ? "" : c->lm);
+/* The default, as the help prints it. */
+static const char *default_label(int i, char out[OPTION_TEXT]) {
+    const Setting *s = &settings[i];
+    TrainConfig sequences = defaults(false), lm = defaults(true);
+    Option a = option_of(&sequences, i), b = option_of(&lm, i);
+    char first[OPTION_TEXT], second[OPTION_TEXT];
+    if (s->computed || s->kind == HEADING || s->kind == FLAG) return s->computed ? s->computed : "";
+    const char *one = option_text(&a, first), *other = option_text(&b, second);
+    bool same = strcmp(one, other) == 0;
+    snprintf(out, OPTION_TEXT, "%s%s%s", one, same ? "" : "; lm ", same ? "" : other);
     return out;
 }
 
-/* A line of a --config file: a name, a value, and between them blanks or an equals sign. Empty lines and those that
- * begin with # say nothing. */
+/* A line of a --config file: a name, then blanks or an equals sign, then a value. Skips empty lines and those that begin
+ * with #. */
 static bool config_line(TrainConfig *r, const char *where, char *line, Error *e) {
     line += strspn(line, " \t");
     for (size_t n = strlen(line); n && strchr(" \t\r", line[n - 1]);) line[--n] = 0;
@@ -163,8 +179,8 @@ static bool config_line(TrainConfig *r, const char *where, char *line, Error *e)
         return true;
     }
     for (int i = 0; i < ALL_ROWS; i++) {
-        if (!choice(i)->kind || strcmp(choice(i)->name, line) != 0 || strcmp(line, "config") == 0) continue;
-        if (r->given[i]) return true; /* the command line counts */
+        if (!settings[i].kind || strcmp(settings[i].name, line) != 0 || strcmp(line, "config") == 0) continue;
+        if (r->given[i]) return true; /* the command line overrides */
         char what[400];
         Option o = option_of(r, i);
         snprintf(what, sizeof what, "%s: %s", where, line);
@@ -191,9 +207,8 @@ static bool read_config(TrainConfig *r, Error *e) {
     return true;
 }
 
-/* For the help: the tasks, and what each asks for. */
 static const char *purpose(char out[512]) {
-    int used = snprintf(out, 512, "Trains a Transformer, into the directory runs/TASK. The tasks:");
+    int used = snprintf(out, 512, "Trains a Transformer in the directory runs/TASK. Tasks:");
     for (const TaskKind *kind = task_kinds; kind->name && used < 512; kind++)
         used += snprintf(out + used, 512 - (size_t)used, "%s %s (%s)", kind == task_kinds ? "" : ",",
                          kind->name, kind->summary);
@@ -203,18 +218,18 @@ static const char *purpose(char out[512]) {
 bool train_config_parse(TrainConfig *r, int argc, char **argv, Error *e) {
     *r = (TrainConfig){0};
     Option table[ROWS + 1] = {0};
-    char label[ROWS][64], about[512];
+    char label[ROWS][OPTION_TEXT], about[512];
     for (int i = 0; i < ROWS; i++) {
         table[i] = option_of(r, i);
-        if (choices[i].kind) table[i].otherwise = default_label(&choices[i], label[i]);
+        if (settings[i].kind) table[i].otherwise = default_label(i, label[i]);
     }
     Options options = {"train",
                        "copy|reverse|sort|lm",
                        purpose(about),
                        table,
-                       "Ctrl-C ends training early. The model is saved and judged all the same; then the\n"
-                       "program ends by that signal (status 130), and --resume goes on with the run. A\n"
-                       "second Ctrl-C, a second later or more, ends it at once.\n",
+                       "Ctrl-C ends training early: the model is saved and evaluated, the exit status is\n"
+                       "130, and --resume continues the run. A second Ctrl-C, at least a second later,\n"
+                       "ends the program at once.\n",
                        .most = 1};
     if (!options_parse(&options, argc, argv, e)) return false;
     if (options.operands) r->task = options.operand[0];
@@ -228,138 +243,63 @@ void train_config_free(TrainConfig *r) {
     free(r->text_text);
 }
 
-/* ---- What has an effect ---- */
+/* ---- Validity ---- */
 
-/* What a run is that does not heed the choice, and what it would have to be; false where it heeds it. */
-static bool unheeded(const TrainConfig *r, Heeds heeds, const char **found, const char **need) {
+/* Whether a setting has an effect on the run; if not, what the run is and what it would have to be. */
+static bool applies(const TrainConfig *r, AppliesTo to, const char **found, const char **need) {
     bool lm = is_lm(r), adamw = r->optimizer == OPTIM_ADAMW;
     const struct {
-        bool heeded;
+        bool applies;
         const char *found, *need;
     } rules[] = {
-        [EVERY_RUN] = {true, "", ""},
+        [ALL_RUNS] = {true, "", ""},
         [LM] = {lm, r->task, "lm"},
         [SEQUENCES] = {!lm, r->task, "copy, reverse or sort"},
         [ADAMW] = {adamw, "--optimizer sgd", "adamw"},
         [SGD] = {!adamw, "--optimizer adamw", "sgd"},
         [COSINE] = {r->schedule == SCHEDULE_COSINE, "another --schedule", "cosine"},
-        [WARMING_UP] = {r->schedule != SCHEDULE_CONSTANT, "--schedule constant", "noam or cosine"},
-        [TALKING] = {!r->quiet, "--quiet", "one of the two"},
+        [WARMUP] = {r->schedule != SCHEDULE_CONSTANT, "--schedule constant", "noam or cosine"},
+        [NOT_QUIET] = {!r->quiet, "--quiet", "one of the two"},
     };
-    *found = rules[heeds].found, *need = rules[heeds].need;
-    return !rules[heeds].heeded;
+    *found = rules[to].found, *need = rules[to].need;
+    return rules[to].applies;
 }
 
-/* ---- What is recorded ---- */
-
-enum { KEY = 40 };
-
-static const char *key_of(int i, char out[KEY]) {
-    snprintf(out, KEY, "recipe.%s", choice(i)->name);
-    return out;
-}
-
-Metadata *train_config_notes(const TrainConfig *r, bool effective, int *count, Error *e) {
-    const char *found, *need;
-    TrainConfig copy = *r;
-    Metadata *notes = calloc(ALL_ROWS, sizeof *notes);
-    bool ok = notes != NULL;
-    *count = 0;
-    for (int i = 0; ok && i < ALL_ROWS; i++) {
-        if (!kept(i) || (effective && unheeded(r, choice(i)->heeds, &found, &need))) continue;
-        char key[KEY], value[OPTION_TEXT];
-        Option o = option_of(&copy, i);
-        Metadata *note = &notes[(*count)++];
-        *note = (Metadata){strdup(key_of(i, key)), strdup(option_text(&o, value))};
-        ok = note->key && note->value;
-    }
-    if (ok) return notes;
-    train_config_notes_free(notes, *count);
-    error_set(e, STATUS_NO_MEMORY, "memory: the choices of a run");
-    return NULL;
-}
-
-void train_config_notes_free(Metadata *notes, int count) {
-    for (int i = 0; notes && i < count; i++) free((char *)notes[i].key), free((char *)notes[i].value);
-    free(notes);
-}
-
-/* Appends what is printed to the list, as far as it fits. */
-__attribute__((format(printf, 2, 3))) static void append(char list[ERROR_TEXT], const char *format, ...) {
-    va_list arguments;
-    size_t used = strlen(list);
-    va_start(arguments, format);
-    vsnprintf(list + used, ERROR_TEXT - used, format, arguments);
-    va_end(arguments);
-}
-
-bool train_config_resume(TrainConfig *r, const char *where,
-                         const char *(*find)(void *context, const char *key), void *context, Error *e) {
-    char others[ERROR_TEXT] = "", free_ones[ERROR_TEXT] = "";
-    const char *task = find(context, "task");
-    if (!task) return error_set(e, STATUS_BAD_DATA, "%s: metadata: found no task, need it", where);
-    if (r->task && strcmp(r->task, task) != 0) append(others, "; task: found %s, need %s", r->task, task);
-    free(r->task_text);
-    r->task = r->task_text = strdup(task);
-    if (!r->task) return error_set(e, STATUS_NO_MEMORY, "memory: the choices of a run");
-    for (int i = 0; i < ALL_ROWS; i++) {
-        if (!kept(i)) continue;
-        TrainConfig given = *r;
-        char key[KEY], what[400], found[OPTION_TEXT], want[OPTION_TEXT];
-        const char *text = find(context, key_of(i, key));
-        if (!text) return error_set(e, STATUS_BAD_DATA, "%s: metadata: found no %s, need it", where, key);
-        Option before = option_of(&given, i), o = option_of(r, i);
-        snprintf(what, sizeof what, "%.200s: metadata: %s", where, key);
-        if (o.integer == &r->steps) r->planned_steps = strtol(text, NULL, 10);
-        if (choice(i)->lasts == MAY_CHANGE) append(free_ones, "%s, ", choice(i)->name);
-        if (choice(i)->lasts == MAY_CHANGE && r->given[i]) continue;
-        if (o.text && !(text = r->text_text = strdup(text)))
-            return error_set(e, STATUS_NO_MEMORY, "memory: the choices of a run");
-        if (!option_read(&o, text, what, STATUS_BAD_DATA, e)) return false;
-        const char *old = option_text(&before, found), *new = option_text(&o, want);
-        if (r->given[i] && strcmp(old, new) != 0)
-            append(others, "; --%s: found %s, need %s", choice(i)->name, old, new);
-        r->given[i] = false;
-    }
-    return !*others ||
-           error_set(e, STATUS_OTHER_MODEL, "%s: made by other choices: %s (may change: %sthreads)", where,
-                     others + 2, free_ones);
-}
-
-/* ---- What nobody chose, and what cannot be ---- */
-
-/* By somebody, or by the checkpoint that the run goes on from. */
-static bool is_chosen(const TrainConfig *r, int i) {
-    return r->given[i] || (r->resume && kept(i));
+/* Given by the user, or by the checkpoint to resume. */
+static bool is_set(const TrainConfig *r, const void *field) {
+    size_t offset = (size_t)((const char *)field - (const char *)r);
+    for (int i = 0; i < ALL_ROWS; i++)
+        if (settings[i].kind && settings[i].offset == offset)
+            return r->given[i] || (r->resume && is_saved(i));
+    return false;
 }
 
 static void fill_in(TrainConfig *r) {
+    TrainConfig usual = defaults(is_lm(r));
     Error never = {0};
     for (int i = 0; i < ROWS; i++) {
-        const char *text = is_lm(r) ? choices[i].lm : choices[i].sequences;
-        Option o = option_of(r, i);
-        if (text && !is_chosen(r, i) && !option_read(&o, text, choices[i].name, STATUS_BUG, &never))
+        char text[OPTION_TEXT];
+        Option from = option_of(&usual, i), to = option_of(r, i);
+        bool plain = settings[i].kind >= INTEGER && !settings[i].computed;
+        if (!plain || is_set(r, (char *)r + settings[i].offset)) continue;
+        if (to.text)
+            *to.text = *to.text ? *to.text : *from.text;
+        else if (!option_read(&to, option_text(&from, text), settings[i].name, STATUS_BUG, &never))
             error_bug("%s", never.text);
     }
-    for (int i = 0; i < ROWS; i++) {
-        if (is_chosen(r, i) || !choices[i].computed) continue;
-        if (choices[i].offset == offsetof(TrainConfig, d_ff)) r->d_ff = 4 * r->d_model;
-        if (choices[i].offset == offsetof(TrainConfig, lr)) r->lr = r->schedule == SCHEDULE_NOAM ? 1 : 2e-3;
-        if (choices[i].offset == offsetof(TrainConfig, warmup))
-            r->warmup = r->steps < 1000 ? r->steps / 5 : 200;
-        if (choices[i].offset == offsetof(TrainConfig, eval_every))
-            r->eval_every = r->steps >= 10 ? r->steps / 10 : 1;
-        if (choices[i].offset == offsetof(TrainConfig, run)) r->run = r->resume ? r->resume : r->directory;
-    }
+    if (!is_set(r, &r->d_ff)) r->d_ff = 4 * r->d_model;
+    if (!is_set(r, &r->lr)) r->lr = r->schedule == SCHEDULE_NOAM ? 1 : 2e-3;
+    if (!is_set(r, &r->warmup)) r->warmup = r->steps < 1000 ? r->steps / 5 : 200;
+    if (!is_set(r, &r->eval_every)) r->eval_every = r->steps >= 10 ? r->steps / 10 : 1;
     snprintf(r->directory, sizeof r->directory, "runs/%.200s", r->task);
+    if (!is_set(r, &r->run)) r->run = r->resume ? r->resume : r->directory;
 }
 
-/* A choice without effect, or against another, is a mistake of whoever made it. */
 static bool check(const TrainConfig *r, Error *e) {
     const char *found, *need;
     for (int i = 0; i < ROWS; i++)
-        if (r->given[i] && unheeded(r, choices[i].heeds, &found, &need))
-            return error_set(e, STATUS_USAGE, "--%s: found %s%s, need %s", choices[i].name,
+        if (r->given[i] && !applies(r, settings[i].applies, &found, &need))
+            return error_set(e, STATUS_USAGE, "--%s: found %s%s, need %s", settings[i].name,
                              found == r->task ? "the task " : "", found, need);
     if (r->warmup > r->steps && r->schedule != SCHEDULE_CONSTANT && !r->resume)
         return error_set(e, STATUS_USAGE, "--warmup: found %ld, need at most the %ld of --steps", r->warmup,
@@ -367,7 +307,7 @@ static bool check(const TrainConfig *r, Error *e) {
     if (r->min_lr > r->lr)
         return error_set(e, STATUS_USAGE, "--min-lr: found %g, need at most the %g of --lr", r->min_lr,
                          r->lr);
-    if (r->d_ff > CONFIG_MOST_WIDTH) /* computed: as a choice it would not be in its range */
+    if (r->d_ff > CONFIG_MOST_WIDTH) /* the computed default */
         return error_set(e, STATUS_USAGE, "--d-model: found %ld, need at most %d, or a --d-ff of its own",
                          r->d_model, CONFIG_MOST_WIDTH / 4);
     return true;
@@ -379,4 +319,80 @@ bool train_config_complete(TrainConfig *r, Error *e) {
     if (r->resume && r->run) return error_set(e, STATUS_USAGE, "--run: found --resume, need one of the two");
     fill_in(r);
     return check(r, e);
+}
+
+/* ---- Checkpoints ---- */
+
+enum { KEY = 40 };
+
+static const char *key_of(int i, char out[KEY]) {
+    snprintf(out, KEY, "recipe.%s", settings[i].name);
+    return out;
+}
+
+Metadata *train_config_notes(const TrainConfig *r, bool effective, int *count, Error *e) {
+    const char *found, *need;
+    TrainConfig copy = *r;
+    Metadata *notes = calloc(ALL_ROWS, sizeof *notes);
+    bool ok = notes != NULL;
+    *count = 0;
+    for (int i = 0; ok && i < ALL_ROWS; i++) {
+        if (!is_saved(i) || (effective && !applies(r, settings[i].applies, &found, &need))) continue;
+        char key[KEY], value[OPTION_TEXT];
+        Option o = option_of(&copy, i);
+        Metadata *note = &notes[(*count)++];
+        *note = (Metadata){strdup(key_of(i, key)), strdup(option_text(&o, value))};
+        ok = note->key && note->value;
+    }
+    if (ok) return notes;
+    train_config_notes_free(notes, *count);
+    error_set(e, STATUS_NO_MEMORY, "memory: the settings of a run");
+    return NULL;
+}
+
+void train_config_notes_free(Metadata *notes, int count) {
+    for (int i = 0; notes && i < count; i++) free((char *)notes[i].key), free((char *)notes[i].value);
+    free(notes);
+}
+
+/* Appends to the list, as far as it fits. */
+__attribute__((format(printf, 2, 3))) static void append(char list[ERROR_TEXT], const char *format, ...) {
+    va_list arguments;
+    size_t used = strlen(list);
+    va_start(arguments, format);
+    vsnprintf(list + used, ERROR_TEXT - used, format, arguments);
+    va_end(arguments);
+}
+
+bool train_config_resume(TrainConfig *r, const char *where,
+                         const char *(*find)(void *context, const char *key), void *context, Error *e) {
+    char others[ERROR_TEXT] = "", changeable[ERROR_TEXT] = "";
+    const char *task = find(context, "task");
+    if (!task) return error_set(e, STATUS_BAD_DATA, "%s: metadata: found no task, need it", where);
+    if (r->task && strcmp(r->task, task) != 0) append(others, "; task: found %s, need %s", r->task, task);
+    free(r->task_text);
+    r->task = r->task_text = strdup(task);
+    if (!r->task) return error_set(e, STATUS_NO_MEMORY, "memory: the settings of a run");
+    for (int i = 0; i < ALL_ROWS; i++) {
+        if (!is_saved(i)) continue;
+        TrainConfig given = *r;
+        char key[KEY], what[400], found[OPTION_TEXT], want[OPTION_TEXT];
+        const char *text = find(context, key_of(i, key));
+        if (!text) return error_set(e, STATUS_BAD_DATA, "%s: metadata: found no %s, need it", where, key);
+        Option before = option_of(&given, i), o = option_of(r, i);
+        snprintf(what, sizeof what, "%.200s: metadata: %s", where, key);
+        if (o.integer == &r->steps) r->planned_steps = strtol(text, NULL, 10);
+        if (settings[i].resume == CHANGEABLE) append(changeable, "%s, ", settings[i].name);
+        if (settings[i].resume == CHANGEABLE && r->given[i]) continue;
+        if (o.text && !(text = r->text_text = strdup(text)))
+            return error_set(e, STATUS_NO_MEMORY, "memory: the settings of a run");
+        if (!option_read(&o, text, what, STATUS_BAD_DATA, e)) return false;
+        const char *old = option_text(&before, found), *new = option_text(&o, want);
+        if (r->given[i] && strcmp(old, new) != 0)
+            append(others, "; --%s: found %s, need %s", settings[i].name, old, new);
+        r->given[i] = false;
+    }
+    return !*others ||
+           error_set(e, STATUS_OTHER_MODEL, "%s: made with other options: %s (may change: %sthreads)", where,
+                     others + 2, changeable);
 }

@@ -1,15 +1,14 @@
-/* A config as a command line. */
+/* A configuration as a command line. */
 #include "base/shell.h"
 #include "training/train_config.h"
 #include <stdio.h>
 #include <string.h>
 
-/* Choices that are as the table has them for this task are left out. */
 char *train_config_command(const TrainConfig *r, Error *e) {
-    enum { PREFIX = sizeof "recipe." - 1, OPTION = 64, MOST = 2 * TRAIN_CHOICES + 5 };
+    enum { PREFIX = sizeof "recipe." - 1, OPTION = 64, MOST = 2 * TRAIN_SETTINGS + 5 };
     TrainConfig plain;
     int count = 0, same = 0, words = 0;
-    char train[OPTION_TEXT], option[TRAIN_CHOICES][OPTION], *command = NULL;
+    char train[OPTION_TEXT], option[TRAIN_SETTINGS][OPTION], *command = NULL;
     char *argv[MOST] = {(char *)options_command("train", train), (char *)r->task};
     bool ok = train_config_parse(&plain, 2, argv, e) && train_config_complete(&plain, e);
     Metadata *chosen = ok ? train_config_notes(r, false, &count, e) : NULL,

@@ -1,4 +1,4 @@
-/* A config as a model and a trainer. */
+/* A configuration as a model and a trainer. */
 #include "training/train_config.h"
 #include <math.h>
 
@@ -17,7 +17,7 @@ ModelConfig train_config_model(const TrainConfig *r, const Task *task) {
     c.positions = (PositionKind)r->positions;
     c.attention = (AttentionKind)r->attention;
     c.activation = (Activation)(r->activation + ACT_RELU);
-    /* 3.4: beside sinusoids of size 1 embeddings must not be small. */
+    /* 3.4: embeddings must not be small beside sinusoids of size 1. */
     c.scale_embedding = c.scale_embedding || c.positions == POSITIONS_SINUSOIDAL;
     c.tied = !r->untied;
     c.label_smoothing = r->label_smoothing;

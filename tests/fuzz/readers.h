@@ -215,7 +215,7 @@ static inline void read_config(const uint8_t *data, size_t size) {
 
 /* ---- Training configurations and checkpoints ---- */
 
-/* What a checkpoint records of a config: its notes, and its task. */
+/* The settings and the task that a checkpoint saves. */
 typedef struct Recorded {
     const char *task;
     Metadata *notes;
@@ -230,8 +230,8 @@ static inline const char *recorded(void *config, const char *key) {
     return NULL;
 }
 
-/* A config from a --config file is the one that is recorded of it; but where the file names a run to go on with, whose
- * checkpoint has the rest of it. */
+/* A configuration read from a file is the one that a checkpoint then saves, unless it names a run to resume, whose
+ * checkpoint has the other settings. */
 static inline void read_train_config(const uint8_t *data, size_t size) {
     Error e = {0};
     TrainConfig r, again = {.resume = "run"};
@@ -260,7 +260,8 @@ static inline Trainer *seed_trainer(void) {
     static const char text[] = "abababbabaabababababababaaababab";
     if (t.model) return &t;
     Error e = {0};
-    TaskOptions o = {.text = file_of((const uint8_t *)text, sizeof text - 1), .context = 2, .tail = 0.1};
+    TaskOptions o = {
+        .text = file_of((const uint8_t *)text, sizeof text - 1), .context = 2, .validation = 0.1};
     Task *task = task_open("lm", &o, &e);
     PROMISE(task);
     ModelConfig c = config_language_model((int)task->vocab_size, (int)task->max_T);

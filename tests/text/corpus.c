@@ -83,10 +83,10 @@ static void windows_cover_the_text(void) {
         Corpus *c = corpus_make("text", text, length, context, cases[i].tail, &e);
         CHECK(c, "%s", e.text);
         if (!c) return;
-        CHECK(c->count == 100 && c->training == cases[i].training && c->tail == cases[i].start);
+        CHECK(c->count == 100 && c->training == cases[i].training && c->validation == cases[i].start);
         CHECK(corpus_held_out_windows(c) == cases[i].windows, "%ld", corpus_held_out_windows(c));
         /* Held out: the targets of all windows in a row are the tail from its second character on. */
-        long next = c->tail;
+        long next = c->validation;
         for (long w = 0; w < corpus_held_out_windows(c); w++, next--)
             for (long t = 0; t <= context; t++) CHECK(corpus_held_out_window(c, w)[t] == next++);
         CHECK(next < 100 && 100 - 1 - next < context, "%ld characters are left over", 100 - 1 - next);
@@ -247,7 +247,7 @@ static void chronicle_is_fit_to_learn_from(void) {
 /* The verse as it ships, without a line feed, is 0 to 14, and the whole of it is one window of context 14. */
 static void verse_is_fit_to_learn_from(void) {
     TaskOptions o = task_defaults();
-    o.text = "data/flower.txt", o.context = 14, o.tail = 0;
+    o.text = "data/flower.txt", o.context = 14, o.validation = 0;
     Task *task = opened("lm", o);
     Batch *b = batch_for(task, 1);
     CHECK(task->vocab_size == 15 && task->held_out == 1);

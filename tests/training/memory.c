@@ -299,7 +299,7 @@ static void steady_trainer(void) {
     o.symbols = 9, o.max_length = 12, o.held_out = 16;
     Task *reverse = must(task_open("reverse", &o, &e), &e);
     check_trainer(reverse, medium(config_seq2seq((int)reverse->vocab_size, 13, reverse->pad_id)), false);
-    o.text = "data/chronicle.txt", o.context = 24, o.tail = 0.01;
+    o.text = "data/chronicle.txt", o.context = 24, o.validation = 0.01;
     Task *lm = must(task_open("lm", &o, &e), &e);
     ModelConfig c = medium(config_language_model((int)lm->vocab_size, 24));
     c.vocab_size = (int)lm->vocab_size;

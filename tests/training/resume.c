@@ -169,7 +169,7 @@ static void other_choices(void) {
     CHECK(TRAIN("--resume", "run", "--lr", "0.1", "--d-model", "16", "--layers", "1") == 78);
     CHECK(
         !strcmp(err,
-                "train: run/checkpoint.safetensors: made by other choices: --d-model: found 16, need 8; "
+                "train: run/checkpoint.safetensors: made with other options: --d-model: found 16, need 8; "
                 "--lr: found "
                 "0.1, need 0.002 (may change: text, steps, eval-every, checkpoint-every, checkpoint-minutes, "
                 "threads)\n"),
