@@ -6,20 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Weights that a page has at most, of which each takes about 15 bytes. */
-enum { MOST_WEIGHTS = 1000000, TITLE = 128, FACTS = 32 };
+enum { MOST_WEIGHTS = 1000000 /* on a page, each about 15 bytes */, TITLE = 128, FACTS = 32 };
 
-/* What was looked at. */
+/* A run that has read the text. */
 typedef struct Looked {
     SavedRun run;
     Tape *tape;
-    int32_t *ids;          /* the text; after it the decoder's input, and at last the right answer */
-    const int32_t *wanted; /* the right answer; NULL: the task has none */
-    long n;                /* of the text */
-    long m;                /* that the decoder reads */
-    const char **token;
+    int32_t *ids;          /* the text, the input of the decoder, the right answer */
+    const int32_t *wanted; /* the right answer; NULL: unknown */
+    long n, m;             /* tokens of the text, and of the decoder's input */
+    const char **token;    /* texts by id */
     PageExample example;
-    uint16_t *weights;
+    uint16_t *weights; /* [page_weights(&example)] */
 } Looked;
 
 static bool read_text(Looked *l, const char *text, Error *e) {
@@ -34,7 +32,7 @@ static bool read_text(Looked *l, const char *text, Error *e) {
                      c->max_length);
 }
 
-/* A language model reads the text; a decoder reads begin, and what it has answered. */
+/* A language model reads the text. A decoder reads begin and its own answer. */
 static bool choose_target(Looked *l, Error *e) {
     Model *m = l->run.model;
     int32_t *read = l->ids + l->n;
@@ -61,10 +59,10 @@ static bool look(Looked *l, const RunOptions *o, Error *e) {
     if (!saved_run_open(&l->run, o->run, false, e) || !read_text(l, o->text, e)) return false;
     const ModelConfig *c = &l->run.model->config;
     int layers = c->encoder_layers > c->decoder_layers ? c->encoder_layers : c->decoder_layers;
-    if (o->layer > layers || o->head > c->heads)
-        return error_set(e, STATUS_USAGE, "--%s: found %ld, need at most %d",
-                         o->layer > layers ? "layer" : "head", o->layer > layers ? o->layer : o->head,
-                         o->layer > layers ? layers : c->heads);
+    if (o->layer > layers)
+        return error_set(e, STATUS_USAGE, "--layer: found %ld, need at most %d", o->layer, layers);
+    if (o->head > c->heads)
+        return error_set(e, STATUS_USAGE, "--head: found %ld, need at most %d", o->head, c->heads);
     l->tape = tape_new();
     l->example.title = o->text;
     l->token = attention_token_texts(l->run.tokenizer, c->vocab_size, l->run.begin_id, l->run.end_id, e);
@@ -78,7 +76,7 @@ static bool look(Looked *l, const RunOptions *o, Error *e) {
     return attention_look(&l->example, l->tape, l->run.model, l->weights, NULL, e);
 }
 
-static void forget(Looked *l) {
+static void close(Looked *l) {
     if (l->tape) tape_free(l->tape);
     free(l->ids);
     free(l->token);
@@ -95,7 +93,7 @@ static bool write_page(const Looked *l, const RunOptions *o, Error *e) {
     PageSample sample = {"Its answer", "source", l->ids, l->n, l->wanted, l->n, &answer, 1};
     PageFrame frame = {-1, (uint16_t *[]){l->weights}};
     Page p = {.title = title,
-              .status = "A sentence, and who looks at whom in it.",
+              .status = "The tokens that each token of a sentence attends to.",
               .token = l->token,
               .examples = &l->example,
               .frames = &frame,
@@ -107,6 +105,7 @@ static bool write_page(const Looked *l, const RunOptions *o, Error *e) {
     snprintf(title, TITLE, "Attention of %s", o->run);
     while (p.fact_count < FACTS &&
            config_field(&l->run.model->config, p.fact_count, &fact[p.fact_count].name, value[p.fact_count])) {
+        page_shorten(value[p.fact_count]);
         fact[p.fact_count].value = value[p.fact_count];
         p.fact_count++;
     }
@@ -115,44 +114,39 @@ static bool write_page(const Looked *l, const RunOptions *o, Error *e) {
 
 /* ---- As pictures ---- */
 
-/* A head's map, and the arrays that it is made of; freed with free_map. */
+/* A head's map with its arrays. Freed with free_map, also where making it fails. */
 typedef struct HeadMap {
     Picture picture;
     char title[TITLE];
-    const char **rows, **columns;
+    const char **label; /* of rows, then of columns */
     double *values;
 } HeadMap;
 
 static void free_map(HeadMap *h) {
-    free(h->rows);
-    free(h->columns);
+    free(h->label);
     free(h->values);
-}
-
-static const char **labels(const Looked *l, const int32_t *ids, long count) {
-    const char **label = malloc((size_t)count * sizeof *label);
-    for (long i = 0; label && i < count; i++) label[i] = l->token[ids[i]];
-    return label;
 }
 
 static bool make_map(HeadMap *h, const Looked *l, const PageGroup *g, int layer, int head,
                      const uint16_t *weights, Error *e) {
-    *h = (HeadMap){.rows = labels(l, g->row_tokens, g->rows),
-                   .columns = labels(l, g->column_tokens, g->columns),
+    *h = (HeadMap){.label = calloc((size_t)(g->rows + g->columns), sizeof *h->label),
                    .values = calloc((size_t)(g->rows * g->columns), sizeof *h->values)};
-    if (!h->rows || !h->columns || !h->values)
+    if (!h->label || !h->values)
         return error_set(e, STATUS_NO_MEMORY, "memory: a map of %ld x %ld", g->rows, g->columns);
-    for (long i = 0; i < g->rows; i++)
+    for (long i = 0; i < g->rows; i++) {
+        h->label[i] = l->token[g->row_tokens[i]];
         for (long j = 0; j < page_row_weights(g, i); j++)
             h->values[i * g->columns + j] = (double)*weights++ / WEIGHT_ONE;
-    snprintf(h->title, TITLE, "Layer %d, head %d: %s", layer, head, g->name); /* what comes last may be cut */
-    h->picture =
-        (Picture){PICTURE_MAP, h->title, NULL,
-                  .map = {g->rows, g->columns, "query", "key", h->rows, h->columns, h->values, 0, 1}};
+    }
+    for (long j = 0; j < g->columns; j++) h->label[g->rows + j] = l->token[g->column_tokens[j]];
+    snprintf(h->title, TITLE, "Layer %d, head %d: %s", layer, head, g->name);
+    h->picture = (Picture){
+        PICTURE_MAP, h->title, NULL,
+        .map = {g->rows, g->columns, "query", "key", h->label, h->label + g->rows, h->values, 0, 1}};
     return true;
 }
 
-/* To a file of the directory, or to the terminal. */
+/* To a file of the directory --svg, or to the terminal. */
 static bool show_map(const RunOptions *o, const Picture *p, const char *group, int layer, int head,
                      Error *e) {
     char name[TITLE], path[PATH_ROOM];
@@ -187,6 +181,6 @@ bool explain_run(const RunOptions *o, Error *e) {
     bool ok = look(&l, o, e);
     if (ok && o->html) ok = write_page(&l, o, e);
     if (ok && (o->svg || !o->html)) ok = show_maps(&l, o, e);
-    forget(&l);
+    close(&l);
     return ok;
 }

@@ -1,4 +1,4 @@
-/* A few weights trained through the tape, for experiments that make models of their own. */
+/* A few weights trained through the tape, for experiments with models of their own. */
 #ifndef EXPLAIN_FIT_H
 #define EXPLAIN_FIT_H
 
@@ -9,19 +9,19 @@
 
 typedef struct Fit {
     Parameters weights;
-    Optimizer optimizer; /* Adam, as section 5.3 has it */
+    Optimizer optimizer; /* Adam, section 5.3 */
     Tape *tape;
 } Fit;
 
-/* Gives the weights, registered with parameters_add, their memory and starting values, and makes the tape. Owned by
- * the caller, for fit_stop, also where it fails. */
+/* Allocates and initializes the weights, registered before with parameters_add, and makes the tape. The caller calls
+ * fit_stop, also after a failure. */
 bool fit_start(Fit *f, uint64_t seed, Error *e);
 void fit_stop(Fit *f);
 
-/* Takes one step down the loss, which was recorded on the tape, and resets the tape. */
+/* Runs backward from the recorded loss, takes one optimizer step, and resets the tape. */
 bool fit_step(Fit *f, Tensor *loss, double rate, Error *e);
 
-/* The caller's array on the tape, a constant. */
+/* The caller's array as a constant on the tape. */
 static inline Tensor *fit_data(Fit *f, Shape shape, const real *data) {
     return tape_leaf(f->tape, shape, (real *)data, NULL);
 }

@@ -1,5 +1,5 @@
-/* The walk: every matrix on a sentence's way through one attention of a model, in the order of the paper, with its
- * formula, what it is for, and its numbers. The model is a random one made for the sentence, or a trained run's. */
+/* The walk: every matrix of a sentence's way through one attention of a model, in the order of the paper, with its
+ * formula, its purpose and its numbers. The model has random weights, or those of a run. */
 #ifndef EXPLAIN_WALK_H
 #define EXPLAIN_WALK_H
 
@@ -11,43 +11,43 @@ typedef enum Side { SIDE_ENCODER, SIDE_DECODER, SIDE_CROSS } Side;
 
 typedef struct WalkOptions {
     const char *text;       /* UTF-8 */
-    const char *vocabulary; /* the text that the vocabulary is made of; NULL: `text` */
-    bool words;        /* tokens are words, not characters; one that the vocabulary lacks is [UNK], id 0 */
-    const char *model; /* directory of a run; NULL: random weights */
+    const char *vocabulary; /* the text whose tokens are the vocabulary; NULL: `text` */
+    bool words;             /* tokens are words, not characters; an unknown word is [UNK], id 0 */
+    const char *model;      /* directory of a run; NULL: random weights */
     Side side;
-    bool side_given;  /* otherwise the encoder's, or of a language model the decoder's, which is all it has */
+    bool side_given;  /* default: the encoder, or the decoder of a language model */
     long layer, head; /* from 1 */
-    const char *step; /* the only one to be shown; NULL: all */
+    const char *step; /* the only step to print; NULL: all */
     long decimals;
-    bool whole; /* all of every matrix, not the corners of large ones */
-    bool json;  /* one JSON object a matrix, all of it; before them, unless `step`, the model's weights */
+    bool whole; /* print all elements of large matrices */
+    bool
+        json; /* one JSON object a matrix, with all elements; without `step`, first the weights of the model */
     uint64_t seed;
 } WalkOptions;
 
-/* The sentence that is walked through where none is given. */
+/* The default sentence. */
 extern const char *const walk_sentence;
 
-/* Prints the walk on stdout. STATUS_USAGE where an option does not fit the model, STATUS_BAD_DATA where the text does
- * not fit the vocabulary, and what opening a run brings with it. */
+/* Prints the walk on stdout. STATUS_USAGE: an option does not fit the model. STATUS_BAD_DATA: the text does not fit the
+ * vocabulary. Otherwise it fails as saved_run_open does. */
 bool explain_walk(const WalkOptions *o, Error *e);
 
-/* "tokens, embedding, …": what `step` may be; in a static buffer. */
+/* "tokens, embedding, …": the names of the steps, in a static buffer. */
 const char *walk_step_names(void);
 
-/* ---- For the files of the walk ---- */
+/* ---- Shared by the files of the walk ---- */
 
 /* A sentence as tokens. */
 typedef struct WalkText {
     long count;
     int32_t *id;
-    const char **label; /* [count] what each token reads */
-    char *memory;       /* where the labels stand */
+    const char **label; /* [count] text of each token */
+    char *memory;       /* of the labels */
 } WalkText;
 
-/* What is walked through. */
 typedef struct WalkThrough {
     const WalkOptions *options;
-    SavedRun run; /* owns the model, also a random one */
+    SavedRun run; /* owns the model, a random one as well */
     Side side;
     Tape *tape;
     Trace trace;
@@ -56,38 +56,37 @@ typedef struct WalkThrough {
     char layer[PARAMETER_NAME];     /* "encoder.layers.0." */
     char attention[PARAMETER_NAME]; /* "encoder.layers.0.self_attn" */
     const AttentionSteps *steps;
-    const WalkText *queries, *keys; /* the tokens that look, and those that are looked at */
+    const WalkText *queries, *keys; /* the tokens of Q, and of K and V */
 } WalkThrough;
 
-/* Makes tokens and model, and runs the forward pass. Owned by the caller, for walk_close, also where it fails. */
+/* Makes tokens and model, and runs the forward pass. The caller calls walk_close, also after a failure. */
 bool walk_open(WalkThrough *w, const WalkOptions *o, Error *e);
 void walk_close(WalkThrough *w);
 
-/* Splits the text into tokens, those of the vocabulary's numbering; *size is how many different ones there are. */
+/* Splits the text into words, with the ids of the vocabulary; *size is the number of ids. */
 bool walk_words(WalkText *x, const char *text, const char *vocabulary, int *size, Error *e);
 bool walk_characters(WalkText *x, const Tokenizer *k, const char *text, Error *e);
-/* Tokens of a run's model: characters, and <begin>. */
+/* Tokens of a run: characters and <begin>. */
 bool walk_ids(WalkText *x, const SavedRun *r, const int32_t *id, long count, Error *e);
 void walk_text_free(WalkText *x);
 
-/* One matrix, or one a head, as it is to be shown. */
+/* One matrix, or one a head. */
 typedef struct WalkMatrix {
     const char *step;    /* "scores" */
     const char *name;    /* "Q K^T" */
     const char *formula; /* of this matrix */
-    const char
-        *purpose; /* a sentence or two, in ASCII; NULL where an earlier matrix of the step has said it */
-    const Tensor *value;            /* [rows, columns], or [heads, rows, columns] */
-    const WalkText *rows, *columns; /* the tokens that the axes are; NULL: their numbers */
+    const char *purpose; /* a sentence or two, in ASCII; NULL: an earlier matrix of the step says it */
+    const Tensor *value; /* [rows, columns], or [heads, rows, columns] */
+    const WalkText *rows, *columns; /* tokens of the axes; NULL: numbers */
 } WalkMatrix;
 
-/* Prints a matrix with its head line. */
+/* Prints a matrix, or its JSON. */
 bool walk_print(const WalkOptions *o, const WalkMatrix *m, Error *e);
 
-/* Whether a terminal can show what the tokens read; otherwise their numbers stand for them. */
+/* True if a terminal can show the texts of all tokens; otherwise numbers replace them. */
 bool walk_readable(const WalkText *x, bool unicode);
 
-/* As JSON: all weights of the model. */
+/* Prints all weights of the model as JSON. */
 void walk_print_weights(const WalkThrough *w);
 
 #endif

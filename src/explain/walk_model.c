@@ -1,4 +1,4 @@
-/* What the walk goes through: tokens, a model, and the forward pass that it looks at. */
+/* Tokens, model and forward pass of a walk. */
 #include "decoding/decode.h"
 #include "explain/walk.h"
 #include <stdio.h>
@@ -7,9 +7,9 @@
 
 const char *const walk_sentence = "无可奈何花落去，似曾相识燕归来";
 
-enum { MOST_TOKENS = 1000 }; /* of a random model; n² scores a head */
+enum { MOST_TOKENS = 1000 }; /* n² scores a head */
 
-/* A model of the sentence's own size, with random weights: width 32, 4 heads of 8. */
+/* Random weights: d_model 32, 4 heads of d_k 8, positions for the sentence. */
 static bool make_model(WalkThrough *w, int vocabulary, Error *e) {
     long n = w->source.count;
     if (n > MOST_TOKENS)
@@ -20,7 +20,7 @@ static bool make_model(WalkThrough *w, int vocabulary, Error *e) {
     return w->run.model != NULL;
 }
 
-/* Source and target are the sentence. */
+/* The sentence is both source and target. */
 static bool open_random(WalkThrough *w, Error *e) {
     const WalkOptions *o = w->options;
     const char *vocabulary = o->vocabulary ? o->vocabulary : o->text;
@@ -44,7 +44,7 @@ static bool fits(const WalkText *x, const ModelConfig *c, Error *e) {
                      c->max_length);
 }
 
-/* The target is begin and what the model itself answers. */
+/* The target is begin and the model's own answer. */
 static bool answer(WalkThrough *w, Error *e) {
     const SavedRun *r = &w->run;
     long most = r->model->config.max_length - 1, length = 0;
@@ -68,7 +68,7 @@ static bool open_run(WalkThrough *w, Error *e) {
            (lm || answer(w, e));
 }
 
-/* Which attention it is: its names in the trace, and the tokens on both sides. */
+/* Chooses the attention: its name in the trace, the tokens of Q and of K. */
 static bool choose(WalkThrough *w, Error *e) {
     const WalkOptions *o = w->options;
     const ModelConfig *c = &w->run.model->config;
@@ -76,7 +76,7 @@ static bool choose(WalkThrough *w, Error *e) {
     w->side = lm && !o->side_given ? SIDE_DECODER : o->side;
     if (lm && w->side != SIDE_DECODER)
         return error_set(e, STATUS_USAGE,
-                         "--side: found another, need decoder: a language model has no more");
+                         "--side: found another, need decoder: a language model has no other side");
     int layers = w->side == SIDE_ENCODER || lm ? c->encoder_layers : c->decoder_layers;
     if (o->layer > layers)
         return error_set(e, STATUS_USAGE, "--layer: found %ld, need at most %d", o->layer, layers);

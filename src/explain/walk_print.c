@@ -1,4 +1,4 @@
-/* Matrices as a reader sees them: small ones whole, large ones by their corners, in the terminal's width. */
+/* Prints matrices in the width of the terminal: small ones whole, of large ones the corners. */
 #include "explain/pictures/terminal.h"
 #include "explain/show.h"
 #include "explain/walk.h"
@@ -10,11 +10,11 @@
 
 enum { WIDEST_LABEL = 12, MANY_ROWS = 16, EDGE_ROWS = 3 };
 
-/* How one matrix [rows, columns] is laid out. */
+/* The layout of one matrix [rows, columns]. */
 typedef struct Layout {
     long columns;
-    long edge_rows, edge_columns; /* shown at either end; all where there are no more than twice as many */
-    int label, cell;              /* columns of the terminal that a row's name and a number take */
+    long edge_rows, edge_columns; /* shown at either end */
+    int label, cell;              /* widths of a row's name and of a number */
     int decimals;
     bool unicode;
 } Layout;
@@ -35,7 +35,7 @@ static bool shown(long i, long count, long edge) {
     return i < edge || i >= count - edge;
 }
 
-/* Characters of the longest number, sign and decimals with it. */
+/* Characters of the longest number, with sign and decimals. */
 static int widest_number(const real *x, long count, int decimals) {
     double largest = 0;
     for (long i = 0; i < count; i++)

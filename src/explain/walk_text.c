@@ -1,4 +1,4 @@
-/* Sentences as tokens: characters or words, numbered in the order in which the vocabulary shows them first. */
+/* Sentences as tokens: characters or words, numbered in order of their first appearance in the vocabulary. */
 #include "base/utf8.h"
 #include "explain/walk.h"
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 
 static const char blanks[] = " \t\n\r\v\f", unknown[] = "[UNK]";
 
-/* Room for so many tokens whose labels take `bytes`, their NULs not counted. */
+/* Makes room for `count` tokens whose labels take `bytes`, without their NULs. */
 static bool make_room(WalkText *x, long count, size_t bytes, Error *e) {
     size_t n = (size_t)count;
     *x = (WalkText){.id = calloc(n + 1, sizeof *x->id),
@@ -22,7 +22,7 @@ void walk_text_free(WalkText *x) {
     *x = (WalkText){0};
 }
 
-/* Appends a token whose label is `bytes` bytes of text; `at` is the end of the labels so far. */
+/* Appends a token, its label `bytes` bytes of text, written to `at`. Returns the end of the label. */
 static char *append(WalkText *x, char *at, int32_t id, const char *text, size_t bytes) {
     memcpy(at, text, bytes);
     at[bytes] = 0;
@@ -31,7 +31,7 @@ static char *append(WalkText *x, char *at, int32_t id, const char *text, size_t 
     return at + bytes + 1;
 }
 
-/* The words of a text, all with id 0; at least one. */
+/* Splits a text into words, all with id 0. Fails if it has none. */
 static bool split(WalkText *x, const char *where, const char *text, Error *e) {
     long words = 0;
     for (const char *at = text + strspn(text, blanks); *at; words++) {
@@ -48,7 +48,7 @@ static bool split(WalkText *x, const char *where, const char *text, Error *e) {
     return words > 0 || error_set(e, STATUS_BAD_DATA, "%s: found no word, need at least one", where);
 }
 
-/* The first word of x among the first `count` that reads so; -1: none. */
+/* The first of the first `count` words of x that is `word`; -1: none. */
 static long find(const WalkText *x, long count, const char *word) {
     for (long i = 0; i < count; i++)
         if (strcmp(x->label[i], word) == 0) return i;
@@ -59,7 +59,7 @@ bool walk_words(WalkText *x, const char *text, const char *vocabulary, int *size
     WalkText all = {0};
     bool ok = split(&all, vocabulary ? "--vocabulary" : "--text", vocabulary ? vocabulary : text, e) &&
               split(x, "--text", text, e);
-    int next = 1; /* 0 is [UNK], whether the vocabulary says it or not */
+    int next = 1; /* 0 is always [UNK] */
     for (long i = 0; ok && i < all.count; i++) {
         long before = find(&all, i, all.label[i]);
         bool is_unknown = strcmp(all.label[i], unknown) == 0;

@@ -2,6 +2,15 @@
 #include "base/file.h"
 #include "run/page_parts.h"
 #include <stdlib.h>
+#include <string.h>
+
+void page_shorten(char *text) {
+    char *end, shorter[32];
+    double value = strtod(text, &end);
+    snprintf(shorter, sizeof shorter, "%.6g", value);
+    if (end != text && !*end && strlen(shorter) < strlen(text) && strtod(shorter, NULL) == value)
+        strcpy(text, shorter);
+}
 
 static void lines(const char *const *line, FILE *out) {
     for (; *line; line++) fputs(*line, out);

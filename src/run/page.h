@@ -10,4 +10,7 @@
 /* Writes the file. STATUS_CANNOT_CREATE, STATUS_IO, STATUS_NO_MEMORY; the old file stays then. */
 bool page_write(const Page *p, const char *path, Error *e);
 
+/* Leaves out digits that a decimal fraction has only as a double: 0.10000000000000001 becomes 0.1. */
+void page_shorten(char *text);
+
 #endif

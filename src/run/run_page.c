@@ -143,22 +143,13 @@ static void write_figures(Draft *d, const Metrics *m) {
     d->page.figures = d->figure;
 }
 
-/* Digits that a decimal fraction has only as a double are left out: 0.10000000000000001 reads 0.1. */
-static void shorten(char text[CONFIG_TEXT]) {
-    char *end, shorter[CONFIG_TEXT];
-    double value = strtod(text, &end);
-    snprintf(shorter, CONFIG_TEXT, "%.6g", value);
-    if (end != text && !*end && strlen(shorter) < strlen(text) && strtod(shorter, NULL) == value)
-        strcpy(text, shorter);
-}
-
 /* What the model is, and how it is trained. */
 static void write_facts(Draft *d, const RunPage *p) {
     int *count = &d->page.fact_count;
     const char *name;
     while (*count < FACTS &&
            config_field(&p->trainer->model->config, *count, &name, d->config_text[*count])) {
-        shorten(d->config_text[*count]);
+        page_shorten(d->config_text[*count]);
         d->fact[*count] = (PageFact){name, d->config_text[*count]};
         ++*count;
     }

@@ -113,7 +113,7 @@ static void run_shows_its_maps(void) {
     list_folder("pictures");
     CHECK(lines_of(listing) == 13 && strstr(listing, "pictures/cross-layer-2-head-1.svg "), "%s", listing);
     page_has("<title>Attention of copy</title>", "Attention of lm");
-    page_has("<th scope=\"row\">answer<td>", "Attention of lm");
+    page_has("<th scope=\"row\">answer<td>", "0.1000000");            /* the label smoothing is 0.1 */
     page_has("<th scope=\"row\">wanted<td>123\n", "Attention of lm"); /* the task knows the right answer */
     page_has("<mark>", "Attention of lm");                            /* and marks wrong tokens */
     CHECK(EXPLAIN("lm", "--text", "the", "--html", "page.html") == 0 && !*out, "%s", err);
