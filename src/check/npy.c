@@ -4,8 +4,8 @@
  *     {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }   blanks, and a newline
  *     the elements
  *
- * The header is a literal of Python's. NumPy itself lets pass what Python reads: negative sizes, True for a
- * size, bytes behind the last element. Here it is the three keys and their values and nothing else. */
+ * The header is a Python literal. NumPy accepts whatever Python reads: negative sizes, True as a size, bytes after the last
+ * element. This reader accepts the three keys and their values only. */
 #include "check/npy.h"
 #include "base/file.h"
 #include "base/utf8.h"
@@ -28,7 +28,7 @@ typedef struct Header {
     Array *array;
 } Header;
 
-/* Fails at the place that the reading has come to. */
+/* Fails at the current position. */
 static bool need(Header *h, const char *what) {
     char next[17] = "";
     size_t n = (size_t)(h->end - h->at) < 16 ? (size_t)(h->end - h->at) : 16;
@@ -42,7 +42,7 @@ static void skip_blanks(Header *h) {
     while (h->at < h->end && (*h->at == ' ' || *h->at == '\t')) h->at++;
 }
 
-/* Takes the character or word if it comes next, behind blanks. */
+/* Consumes the word if it comes next, after blanks. */
 static bool take(Header *h, const char *word) {
     skip_blanks(h);
     size_t n = strlen(word);
@@ -51,7 +51,7 @@ static bool take(Header *h, const char *word) {
     return true;
 }
 
-/* A string between single or double quotes, without backslashes, into out. */
+/* Reads a string in single or double quotes, without backslashes. */
 static bool read_string(Header *h, char out[16], const char *what) {
     const char *from = h->at;
     char quote = h->at < h->end ? *h->at : 0;
@@ -65,7 +65,7 @@ static bool read_string(Header *h, char out[16], const char *what) {
 }
 
 static const struct {
-    const char *name; /* behind the byte order */
+    const char *name; /* after the byte order */
     Dtype dtype;
 } types[] = {
     {"b1", DTYPE_BOOL}, {"u1", DTYPE_U8},  {"i1", DTYPE_I8},  {"u2", DTYPE_U16},
@@ -113,7 +113,7 @@ static bool read_size(Header *h, long *size) {
         return true;
     }
     h->at = from;
-    return need(h, "a size: digits alone");
+    return need(h, "a size: digits only");
 }
 
 static bool read_shape(Header *h) {
@@ -127,14 +127,14 @@ static bool read_shape(Header *h) {
         if (!read_size(h, &a->size[a->rank])) return false;
         a->rank++;
         bool comma = take(h, ",");
-        if (!comma && a->rank == 1) return need(h, "a comma, as in (3,)"); /* (3) is a number */
+        if (!comma && a->rank == 1) return need(h, "a comma, as in (3,)"); /* (3) is a number, not a tuple */
         if (comma) continue;
         return take(h, ")") || need(h, "a comma or a bracket");
     }
     return true;
 }
 
-/* One `'key': value`. */
+/* Reads one `'key': value`. */
 static bool read_item(Header *h) {
     static const char wanted[] = "one of the keys 'descr', 'fortran_order' and 'shape'";
     char key[16];
@@ -176,7 +176,7 @@ static bool read_header(Header *h) {
 
 /* ---- The elements ---- */
 
-/* Copies the elements, stored with the first index running fastest, to where the last one does. */
+/* Copies elements whose first index runs fastest to an array whose last index does. */
 static void to_row_major(const Array *a, const char *from, char *to) {
     size_t size = dtype_size(a->dtype);
     long index[ARRAY_RANK] = {0}, stride[ARRAY_RANK], at = 0;
@@ -258,8 +258,8 @@ bool npy_write(const Array *a, const char *path, Error *e) {
     while (type < TYPES && types[type].dtype != a->dtype) type++;
     if (type == TYPES) error_bug("npy_write: %s: NumPy has no type %s", path, dtype_name(a->dtype));
 
-    /* NumPy fills the header up to a multiple of 64 bytes, and leaves room for the first size to grow. With at most 8
-     * axes, whose sizes have at most 26 digits together or their bytes would not fit in a long, that is always 128. */
+    /* NumPy pads the header to a multiple of 64 bytes and leaves room for the first size to grow. At most 8 axes, whose
+     * sizes have at most 26 digits together since their bytes fit in a long, always take 128. */
     enum { ALL = 128, BEFORE = 10, LENGTH = ALL - BEFORE };
     char sizes[48] = "", all[ALL + 1];
     for (int i = 0, n = 0; i < a->rank; i++) n += sprintf(sizes + n, i ? ", %ld" : "%ld", a->size[i]);

@@ -1,13 +1,13 @@
-/* Sequence to sequence decoding, many sources at once: the encoder reads them, then the decoder says a token of every
- * answer at a time, with a cache of what it has said and of the sources. */
+/* Sequence-to-sequence decoding of a batch: the encoder reads all sources; then each pass of the decoder appends one token to
+ * every answer. The cache holds the keys and values of answers and sources. */
 #include "decoding/decode.h"
 #include <stdlib.h>
 
 typedef struct Answers {
     Tokens source, target;
     KvCache cache;
-    long room;     /* of an answer: what the caller wants at most, and the model has positions for */
-    int32_t *last; /* [count] newest token of each answer, at first begin; NO_PAD where it is over */
+    long room;     /* tokens of an answer, at most: the caller's limit and the model's */
+    int32_t *last; /* [count] newest token of each answer, at first begin_id; NO_PAD once it has ended */
 } Answers;
 
 static void answers_free(Answers *a) {
@@ -25,8 +25,7 @@ static bool answers_new(Answers *a, const ModelConfig *c, long count, long token
     return ok;
 }
 
-/* Extends every unfinished answer by one token; position is how many each has. Returns how many are
- * unfinished. */
+/* Appends a token to every unfinished answer; all have `position` tokens. Returns the number of unfinished answers. */
 static long extend(Answers *a, const Model *m, const Sampler *s, const Tensor *logits, long count, long most,
                    long position, int32_t end_id, int32_t *out, long *length) {
     long V = m->config.vocab_size, unfinished = 0;

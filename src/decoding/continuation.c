@@ -1,12 +1,12 @@
-/* Language model decoding: a text goes on.
+/* Language model decoding: continues a text.
  *
- * While the text fits into the model's context, each token is computed alone, with the cache of those before. From
- * there on the window slides: every token then stands at another position than before, so that nothing of the cache
- * holds any longer, and the window is computed anew. Where it moves by one token, that is the price of each; where it
- * moves by half of the context, of one in so many, and a token sees between half and all of the context. */
+ * While the text fits into the model's context, each token is computed alone, with the cache of earlier ones. After that the
+ * window slides. All its tokens change position, which invalidates the cache, and the whole window is computed again. A
+ * window that slides by one token pays this price for every token. A window that slides by half the context pays it once in
+ * that many tokens, and a token sees between half and all of the context. */
 #include "decoding/decode.h"
 
-/* The scores of what follows the last `seen` of n tokens, of which the cache knows all but the last, or none. */
+/* The scores of the token after the last `seen` of n tokens. The cache holds all of these but the last (known), or none. */
 static const Tensor *next_scores(const Forward *f, Tokens *window, const int32_t *ids, long n, long seen,
                                  bool known) {
     if (known) {

@@ -1,35 +1,34 @@
-/* Decoding: a trained model, fed its own output, one token at a time. */
+/* Decoding: a trained model reads its own output, one token at a time. */
 #ifndef DECODING_DECODE_H
 #define DECODING_DECODE_H
 
 #include "nn/nn.h"
 
-/* How the next token is chosen from the model's scores. A draw depends on (seed, sequence, position) alone.
- */
+/* How to choose the next token. A draw depends on (seed, sequence, position) only. */
 typedef struct Sampler {
-    double temperature; /* scores are divided by it before the softmax; 0: the likeliest token, greedy */
-    long top_k;         /* only among the k likeliest; 0: among all */
+    double temperature; /* divides the scores before the softmax; 0: greedy, the likeliest token */
+    long top_k;         /* draws from the k likeliest tokens only; 0: from all */
     uint64_t seed;
-    /* How many tokens the window moves on each time that a text has outgrown the model's context, at most the
-     * context; 0: one. With one, each token sees as much as it can, for the price of the whole window. */
+    /* Tokens by which the window slides when a text exceeds the model's context, at most the context; 0: 1. With 1, each
+     * token sees the whole context and costs a pass over it. */
     long slide;
 } Sampler;
 
-/* The id chosen from `count` scores for this position of this sequence. */
+/* The id chosen from `count` scores for a position of a sequence. */
 long decode_choose(const Sampler *s, const real *scores, long count, uint64_t sequence, uint64_t position);
 
-/* False with STATUS_BAD_DATA if one of `count` scores is infinite or not a number: there is nothing to choose by. */
+/* False with STATUS_BAD_DATA if one of `count` scores is not finite. */
 bool decode_check_scores(const real *scores, long count, Error *e);
 
-/* Sequence to sequence: the answers to `count` sources, one behind another: source i is source[start[i]] …
- * source[start[i + 1] - 1]. Row i of out, [count, most], gets the tokens up to end_id, which is not among them, and
- * length[i] their number; a row that does not end is cut at `most`. */
+/* Sequence to sequence: answers `count` sources, which stand one after another: source i is source[start[i]] …
+ * source[start[i + 1] - 1]. Row i of out, [count, most], gets the tokens before end_id, and length[i] their number. An
+ * answer that does not end is cut off at `most` tokens. */
 bool decode_answers(Tape *t, Model *m, const Sampler *s, long count, const long *start, const int32_t *source,
                     int32_t begin_id, int32_t end_id, long most, int32_t *out, long *length, Error *e);
 
-/* Language model: writes into ids[n …] the `more` tokens that follow the prompt ids[0 … n), n >= 1. The model
- * sees the last max_length tokens, or with s->slide fewer. Each is handed to `emit`, if not NULL, as soon as it is
- * known; false from it ends decoding. */
+/* Language model: writes `more` tokens after the prompt ids[0 … n), n >= 1, into ids[n …]. The model sees the last
+ * max_length tokens, or with s->slide fewer. Calls `emit`, if not NULL, with each token as soon as it is known; decoding
+ * ends if it returns false. */
 bool decode_continue(Tape *t, Model *m, const Sampler *s, int32_t *ids, long n, long more,
                      bool (*emit)(void *context, int32_t id), void *context, Error *e);
 

@@ -1,11 +1,11 @@
-/* Choosing a token from scores. */
+/* Chooses a token from scores. */
 #include "base/random.h"
 #include "decoding/decode.h"
 #include "kernels/arrays.h"
 #include <math.h>
 
-/* The score that a token needs to be among the k likeliest: the k-th in descending order, counting ties once
- * for each token. Found by repeatedly taking the next lower score: k is small. */
+/* The k-th highest score: the least that the k likeliest tokens have. Repeatedly finds the next lower score, as k is small.
+ */
 static real threshold(const real *scores, long count, long k) {
     real bound = INFINITY;
     for (long taken = 0; taken < k;) {

@@ -7,7 +7,7 @@ void saved_run_close(SavedRun *r) {
     *r = (SavedRun){0};
 }
 
-/* An id that the file says in its notes: one behind the characters', and not padding. */
+/* Reads an id from the notes. It follows the ids of the characters and is not padding. */
 static bool read_id(const SavedRun *r, const char *key, int *id, Error *e) {
     const char *text = model_notes_find(&r->notes, key);
     const ModelConfig *c = &r->model->config;
@@ -25,7 +25,7 @@ static bool read_ids(SavedRun *r, Error *e) {
                       r->path, r->end_id));
 }
 
-/* The model's tokens are the characters, and, where it has them, begin, end and padding. */
+/* The tokens of a model are characters, padding if it has any, and begin and end in a seq2seq model. */
 static bool check_vocabulary(const SavedRun *r, Error *e) {
     const ModelConfig *c = &r->model->config;
     long need = c->vocab_size - (c->kind == KIND_LM ? 0 : 2) - (c->pad_id != NO_PAD);

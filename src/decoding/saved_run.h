@@ -1,4 +1,4 @@
-/* A run that ./train saved: its model, and what else its file says. */
+/* A run that ./train saved: the model, its tokenizer and its notes. */
 #ifndef DECODING_SAVED_RUN_H
 #define DECODING_SAVED_RUN_H
 
@@ -11,12 +11,11 @@ typedef struct SavedRun {
     Model *model;
     Notes notes;
     Tokenizer *tokenizer;
-    int begin_id, end_id; /* sequence to sequence alone */
+    int begin_id, end_id; /* seq2seq only */
 } SavedRun;
 
-/* Opens DIRECTORY/model.safetensors; `damaged` does without its checksum. Owned by the caller, for saved_run_close, also
- * where it fails: as model_load does, or with STATUS_BAD_DATA where vocabulary, begin_id or end_id are none of the
- * model's. */
+/* Opens DIRECTORY/model.safetensors; `damaged` ignores its checksum. Owned by the caller, for saved_run_close, even if it
+ * fails: with the error of model_load, or STATUS_BAD_DATA if vocabulary, begin_id or end_id do not fit the model. */
 bool saved_run_open(SavedRun *r, const char *directory, bool damaged, Error *e);
 void saved_run_close(SavedRun *r);
 

@@ -1,4 +1,4 @@
-/* Arrays of files: their types, and what becomes of their elements. */
+/* Arrays of files: types, and conversion of elements. */
 #include "formats/array.h"
 #include "base/utf8.h"
 #include <inttypes.h>
@@ -45,7 +45,7 @@ void array_free(Array *a) {
 }
 
 const char *array_where(const Array *a, char out[ARRAY_WHERE]) {
-    enum { LONGEST = ARRAY_WHERE - ESCAPED_TEXT - 8 }; /* of a path: its end says more than its start */
+    enum { LONGEST = ARRAY_WHERE - ESCAPED_TEXT - 8 }; /* of a path, whose end is shown */
     const char *file = a->file ? a->file : "array";
     size_t length = strlen(file);
     bool cut = length > LONGEST;
@@ -70,7 +70,7 @@ bool array_expect_shape(const Array *a, Shape want, Error *e) {
                                                  ARRAY_PLACE(a), shape_text(found), shape_text(want));
 }
 
-/* The element's bytes, which may be unaligned, as the low bits of a number. */
+/* The bytes of an element, which may be unaligned, as the low bits of a number. */
 static uint64_t element_bits(const Array *a, long i) {
     size_t size = dtypes[a->dtype].size;
     union {

@@ -1,5 +1,5 @@
-/* Numbers as files have them, little-endian, and as this machine has them in memory. On most machines the two are the
- * same, and nothing is done. */
+/* Converts between the byte order of files, little-endian, and that of this machine. Where they are equal it does nothing.
+ */
 #ifndef FORMATS_BYTES_H
 #define FORMATS_BYTES_H
 
@@ -9,28 +9,28 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The machine's own order is not that of files. */
+/* The machine is big-endian. */
 enum { BYTES_BIG_ENDIAN = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ };
 
-/* What the sizes of a file, and the bytes that they make, have to be below: they are held in a long. */
+/* The bound of sizes and bytes in a file, which a long holds; for messages. */
 #if LONG_MAX > 0x7fffffff
 #define LONG_BOUND "2^63"
 #else
 #define LONG_BOUND "2^31"
 #endif
 
-/* A little-endian number of 8 bytes, read and written. */
+/* Reads and writes a little-endian number of 8 bytes. */
 uint64_t bytes_number(const void *at);
 void bytes_put_number(void *at, uint64_t number);
 
-/* Turns the bytes of each of `count` elements of `size` bytes around. */
+/* Reverses the bytes of each of `count` elements of `size` bytes. */
 void bytes_swap(void *elements, long count, size_t size);
 
-/* Hands the elements in the order of files to `take`, in one or more pieces. */
+/* Calls `take` with the elements in the byte order of files, in one or more pieces. */
 void bytes_for_file(const void *elements, long count, size_t size,
                     void (*take)(void *context, const void *piece, size_t bytes), void *context);
 
-/* Writes them. */
+/* Writes the elements in the byte order of files. */
 void bytes_write(File *f, const void *elements, long count, size_t size);
 
 #endif

@@ -1,4 +1,4 @@
-/* JSON, walked through. Every function starts at the first byte that is not yet read. */
+/* A reader of JSON. Every function starts at the first unread byte. */
 #include "formats/json.h"
 #include "base/utf8.h"
 #include <stdarg.h>
@@ -26,7 +26,7 @@ static bool need(Json *j, const char *what) {
     return json_fail(j, "found byte 0x%02X, need %s", (unsigned)next, what);
 }
 
-/* The next byte, behind white space; 0 at the end or after a failure. */
+/* Skips white space and returns the next byte; 0 at the end or after a failure. */
 static char peek(Json *j) {
     while (j->at < j->length && j->text[j->at] && strchr(" \t\n\r", j->text[j->at])) j->at++;
     return j->failed || j->at == j->length ? 0 : j->text[j->at];
@@ -49,7 +49,7 @@ bool json_enter(Json *j, char bracket) {
     return !j->failed;
 }
 
-/* Goes to the next value in the innermost bracket; false if that closes. */
+/* Advances to the next value in the innermost bracket; false if the bracket closes. */
 static bool next_in(Json *j, char open, char close) {
     if (j->failed) return false;
     if (!j->depth || j->open[j->depth - 1] != open) error_bug("json: %s: no %c is open", j->where, open);
@@ -93,12 +93,12 @@ static bool hexadecimal(Json *j, uint32_t *n) {
     return true;
 }
 
-/* What stands behind a backslash, as UTF-8 at *out. Of a character outside the basic plane, both halves. */
+/* Decodes the escape after a backslash to UTF-8 at *out; of a surrogate pair, both halves. */
 static bool escape(Json *j, char **out) {
     static const char names[] = "\"\\/bfnrt", bytes[] = "\"\\/\b\f\n\r\t";
     char name = j->at < j->length ? j->text[j->at] : 0;
     const char *found = name ? strchr(names, name) : NULL;
-    if (!found && name != 'u') return need(j, "an escape of JSON's");
+    if (!found && name != 'u') return need(j, "a JSON escape");
     j->at++;
     if (found) {
         *(*out)++ = bytes[found - names];
@@ -115,7 +115,7 @@ static bool escape(Json *j, char **out) {
             return json_fail(j, "found the first half of a surrogate pair alone");
         c = 0x10000 + ((c - 0xD800) << 10) + (low - 0xDC00);
     }
-    *out += utf8_encode(c, *out); /* at most as long as the escape, so it stays behind the reading */
+    *out += utf8_encode(c, *out); /* at most as long as the escape, so it does not overtake the reading */
     return true;
 }
 
@@ -139,7 +139,7 @@ bool json_string(Json *j, JsonString *s) {
         j->at += (size_t)bytes;
     }
     j->at++;
-    *out = 0; /* over the quote, or before it */
+    *out = 0; /* overwrites the closing quote or a byte before it */
     *s = (JsonString){start, (size_t)(out - start)};
     return true;
 }
@@ -181,11 +181,11 @@ static bool digits(Json *j) {
     return true;
 }
 
-/* The digits before the point: 0, or some that do not start with 0. */
+/* The digits before the point: 0, or digits that do not start with 0. */
 static bool whole_part(Json *j) {
     if (j->failed || !is_digit(j) || j->text[j->at] != '0') return digits(j);
     j->at++;
-    return !is_digit(j) || need(j, "no digit behind a leading zero");
+    return !is_digit(j) || need(j, "no digit after a leading zero");
 }
 
 static bool skip_number(Json *j) {
@@ -205,10 +205,10 @@ static bool skip_number(Json *j) {
 
 bool json_natural(Json *j, uint64_t *n) {
     peek(j);
-    if (j->failed || !is_digit(j)) return need(j, "a number of digits alone");
+    if (j->failed || !is_digit(j)) return need(j, "a number of digits only");
     size_t from = j->at;
     if (!whole_part(j)) return false;
-    if (is_one_of(j, ".eE")) return need(j, "a number of digits alone");
+    if (is_one_of(j, ".eE")) return need(j, "a number of digits only");
     uint64_t value = 0;
     for (size_t i = from; i < j->at; i++)
         if (__builtin_mul_overflow(value, 10, &value) ||
@@ -227,7 +227,7 @@ static bool skip_word(Json *j, const char *word) {
     return true;
 }
 
-/* Brackets open in brackets at most JSON_DEPTH deep, and so is this recursion. */
+/* Recurses at most JSON_DEPTH deep. */
 bool json_skip(Json *j) {
     JsonString text;
     if (j->failed) return false;

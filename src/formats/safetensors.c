@@ -1,6 +1,5 @@
-/* Reading and writing .safetensors. What the reader accepts is a subset of what the format's own library
- * does. */
-/* long: reading and writing are two sides of one format, and share its checksum's place and its rules of names */
+/* Reads and writes .safetensors. The reader accepts a subset of what the format's own library accepts. */
+/* long: reader and writer share the place of the checksum and the rules of names */
 #include "formats/safetensors.h"
 #include "base/crc32.h"
 #include "base/file.h"
@@ -20,10 +19,9 @@ enum { OPENING = sizeof checksum_opening - 1, DIGITS = 8 };
 
 /* ---- Reading: the header ---- */
 
-/* The array of `count` elements with room for one more, moved perhaps; NULL: no memory. Their number is
- * bounded by the header, whose bytes are there. */
+/* The array of `count` elements, perhaps moved, with room for one more; NULL: no memory. The header bounds their number. */
 static void *grown(const Safetensors *s, void *array, int count, size_t size, Error *e) {
-    if (count & (count - 1)) return array; /* it is full at 0 and at the powers of two */
+    if (count & (count - 1)) return array; /* full at 0 and at powers of two */
     void *larger = realloc(array, (count ? 2 * (size_t)count : 1) * size);
     if (!larger) error_set(e, STATUS_NO_MEMORY, "%s: no memory for the header", s->path);
     return larger;
@@ -39,7 +37,7 @@ static bool read_metadata(Safetensors *s, Json *j) {
     json_enter(j, '{');
     while (json_member(j, &key)) {
         if (!plain(j, &key) || !json_string(j, &value) || !plain(j, &value)) return false;
-        if (strcmp(key.text, "crc32") == 0) continue; /* says something of the file, not of what is in it */
+        if (strcmp(key.text, "crc32") == 0) continue; /* belongs to the file, not to its contents */
         Metadata *room = grown(s, s->metadata, s->metadata_count, sizeof *room, j->error);
         if (!room) return false;
         s->metadata = room;
@@ -81,7 +79,7 @@ static bool read_offsets(Json *j, uint64_t offset[2]) {
     return !json_element(j) ? !j->failed : json_fail(j, "found more than two offsets");
 }
 
-/* The value of a tensor's name: its type, its shape, and where it lies in the `size` bytes at `data`. */
+/* Reads type and shape of a tensor, and its place in the `size` bytes at `data`. */
 static bool read_tensor(Json *j, Array *a, const char *data, size_t size) {
     static const char *const fields[] = {"dtype", "shape", "data_offsets"};
     enum { FIELDS = 3 };
@@ -137,7 +135,7 @@ static bool read_header(Safetensors *s, Json *j, const char *data, size_t size) 
     return json_end(j);
 }
 
-/* ---- Reading: the whole ---- */
+/* ---- Reading: the file ---- */
 
 static int by_name(const void *a, const void *b) {
     return strcmp(((const Array *)a)->name, ((const Array *)b)->name);
@@ -151,7 +149,7 @@ static size_t array_bytes(const Array *a) {
     return (size_t)a->count * dtype_size(a->dtype);
 }
 
-/* In the order of the data; those without any come before what starts at the same place. */
+/* By place in the data; empty arrays first. */
 static int by_place(const void *a, const void *b) {
     const Array *x = a, *y = b;
     if (x->bytes != y->bytes) return (const char *)x->bytes < (const char *)y->bytes ? -1 : 1;
@@ -180,22 +178,22 @@ static bool data_is_covered(Safetensors *s, const char *data, size_t size, Error
         const char *start = s->tensor[i].bytes;
         if (start != at)
             return error_set(e, STATUS_BAD_DATA,
-                             "%s: found its data at %td, need them at %td, where the last tensor's end",
+                             "%s: found its data at %td, need it at %td, the end of the last tensor's",
                              ARRAY_PLACE(&s->tensor[i]), start - data, at - data);
         at = start + array_bytes(&s->tensor[i]);
     }
     return at == data + size ||
-           error_set(e, STATUS_BAD_DATA, "%s: found %td bytes behind the last tensor's data", s->path,
+           error_set(e, STATUS_BAD_DATA, "%s: found %td bytes after the last tensor's data", s->path,
                      data + size - at);
 }
 
-/* The checksum of the file with eight zeros for the digits in it, of which the first is at `digits`. */
+/* The checksum of the file with eight zeros in place of its digits, which begin at `digits`. */
 static uint32_t checksum(const char *file, size_t size, size_t digits) {
     uint32_t crc = crc32_update(crc32_update(0, file, digits), "00000000", DIGITS);
     return crc32_update(crc, file + digits + DIGITS, size - digits - DIGITS);
 }
 
-/* True if the file begins as safetensors_write's do, whatever the letters of "crc32" have become. */
+/* True if the file begins as safetensors_write's do, the letters of "crc32" perhaps damaged. */
 static bool has_checksum(const char *file, size_t size) {
     enum { KEY = sizeof "{\"__metadata__\": {\"" - 1, LETTERS = sizeof "crc32" - 1, BEHIND = KEY + LETTERS };
     if (size < 8 + OPENING + DIGITS + 1) return false;
@@ -207,13 +205,13 @@ static bool has_checksum(const char *file, size_t size) {
            (misspelt || memcmp(file + 8 + KEY, "crc32", LETTERS) == 0);
 }
 
-/* A file that begins as safetensors_write's do has the checksum that it says. */
+/* Checks the checksum of a file that begins as safetensors_write's do. */
 static bool checksum_fits(const char *path, const char *file, size_t size, Error *e) {
     const size_t digits = 8 + OPENING;
     char need[DIGITS + 1], found[DIGITS + 1] = "";
     if (memcmp(file + 8, checksum_opening, OPENING) != 0)
-        return error_set(e, STATUS_BAD_DATA, "%s: the file is damaged: found no \"crc32\" at its checksum",
-                         path);
+        return error_set(e, STATUS_BAD_DATA,
+                         "%s: the file is damaged: found no \"crc32\" before its checksum", path);
     memcpy(found, file + digits, DIGITS);
     sprintf(need, "%08X", (unsigned)checksum(file, size, digits));
     return strcmp(found, need) == 0 ||
@@ -355,7 +353,7 @@ static void write_bytes(void *file, const Array *a) {
     bytes_write(file, a->bytes, a->count, dtype_size(a->dtype));
 }
 
-/* At least as many bytes as the header takes: a byte of a text may become \u0000, a number has up to 20 digits. */
+/* An upper bound of the header's bytes: a byte of text may become \u0000, a number has up to 20 digits. */
 static size_t header_room(const Metadata *metadata, int metadata_count, const Array *tensors, int count) {
     size_t room = 256;
     for (int i = 0; i < metadata_count; i++)
@@ -364,7 +362,7 @@ static size_t header_room(const Metadata *metadata, int metadata_count, const Ar
     return room;
 }
 
-/* The first 8 bytes and the header, without the checksum, into text; returns how many, a multiple of 8. */
+/* Prints 8 bytes for the length and the header, without checksum; returns their number, a multiple of 8. */
 static size_t print_header(FILE *text, const Metadata *metadata, int metadata_count, const Array *tensors,
                            int count) {
     fprintf(text, "%8s%s00000000\"", "", checksum_opening);
@@ -382,7 +380,7 @@ static size_t print_header(FILE *text, const Metadata *metadata, int metadata_co
     return (size_t)ftell(text);
 }
 
-/* The same in memory from malloc. NULL: there is none. (A stream that grows would not always say so.) */
+/* print_header into memory from malloc; NULL: no memory. open_memstream would not always report that. */
 static char *make_header(const Metadata *metadata, int metadata_count, const Array *tensors, int count,
                          size_t *size) {
     size_t room = header_room(metadata, metadata_count, tensors, count);
@@ -418,7 +416,7 @@ bool safetensors_write_into(File *f, const Metadata *metadata, int metadata_coun
 
 bool safetensors_write(const char *path, const Metadata *metadata, int metadata_count, const Array *tensors,
                        int count, Error *e) {
-    check_names(metadata, metadata_count, tensors, count); /* a bug, whatever becomes of the file */
+    check_names(metadata, metadata_count, tensors, count); /* a bug, before the file is touched */
     File *f = file_create(path, e);
     if (!f) return false;
     if (safetensors_write_into(f, metadata, metadata_count, tensors, count, e)) return file_commit(f, e);

@@ -1,4 +1,4 @@
-/* generate: lets a trained model answer (sequence to sequence) or go on writing (language model).
+/* generate: decodes with a trained model: answers to sequences, or the continuation of a text.
  *
  *     ./generate runs/lm --prompt "The mill"
  *     echo ABC | ./generate runs/copy */
@@ -20,20 +20,19 @@ static struct Settings {
 
 static const Option table[] = {
     {"Input"},
-    {"prompt", "TEXT", NULL, "what to answer or to continue", "each line of stdin", .text = &s.prompt},
-    {"no-checksum", NULL, NULL, "read the model even if its checksum says that it is damaged",
-     .flag = &s.no_checksum},
+    {"prompt", "TEXT", NULL, "text to answer or to continue", "each line of stdin", .text = &s.prompt},
+    {"no-checksum", NULL, NULL, "read the model even if its checksum is wrong", .flag = &s.no_checksum},
     {"Decoding"},
-    {"length", "N", "[1,1000000]", "characters to write; of an answer, the most",
-     "400; of an answer as many as the model can number", .integer = &s.length, .given = &s.length_given},
-    {"temperature", "X", "[0,1000]", "of the softmax; 0: always the likeliest", .real = &s.temperature},
-    {"top-k", "N", "[0,16777216]", "choose among the k likeliest; 0: among all", .integer = &s.top_k},
-    {"slide", "N", "[1,16777216]", "tokens that the window moves on when a text outgrows the context", "1",
+    {"length", "N", "[1,1000000]", "characters to write; maximum length of an answer",
+     "400; answers: the model's maximum", .integer = &s.length, .given = &s.length_given},
+    {"temperature", "X", "[0,1000]", "of the softmax; 0: greedy", .real = &s.temperature},
+    {"top-k", "N", "[0,16777216]", "draw from the k likeliest tokens; 0: from all", .integer = &s.top_k},
+    {"slide", "N", "[1,16777216]", "tokens to slide by when a text exceeds the context", "1",
      .integer = &s.slide},
     {0},
 };
 
-/* A trained model at work. */
+/* An open run, ready to decode. */
 typedef struct Run {
     SavedRun saved;
     Tape *tape;
@@ -51,19 +50,18 @@ static bool run_open(Run *r, const char *directory, uint64_t seed, Error *e) {
     r->sampler = (Sampler){.temperature = s.temperature, .top_k = s.top_k, .seed = seed, .slide = s.slide};
     if (!r->saved.notes.checksum)
         fprintf(stderr, "generate: %s: %s\n", r->saved.path,
-                s.no_checksum ? "its checksum is not looked at"
-                              : "it has no checksum, as files made elsewhere");
+                s.no_checksum ? "checksum ignored" : "found no checksum: written by another program");
     return true;
 }
 
-/* A text that is being written. */
+/* The text being written. */
 typedef struct Text {
     const Tokenizer *tokenizer;
     const int32_t *prompt;
-    long prompt_length; /* 0 once it is written */
+    long prompt_length; /* 0 once the prompt is written */
 } Text;
 
-/* Writes a character as soon as it is decoded; before the first one, the prompt. */
+/* Writes a character as soon as it is decoded, and the prompt before the first one. */
 static bool emit(void *context, int32_t id) {
     Text *text = context;
     char character[UTF8_MAX + 1];
@@ -77,7 +75,7 @@ static bool emit(void *context, int32_t id) {
     return stdout_flush();
 }
 
-/* The prompt and what the model makes of it, on stdout. */
+/* Writes the prompt and its continuation to stdout. */
 static bool write_on(const Run *r, int32_t *ids, long n, Error *e) {
     Text text = {r->saved.tokenizer, ids, n};
     bool ok = decode_continue(r->tape, r->saved.model, &r->sampler, ids, n, s.length, emit, &text, e);
@@ -117,7 +115,7 @@ static bool respond(const Run *r, const char *text, size_t bytes, const char *wh
     return ok;
 }
 
-/* Every line of stdin is a prompt. What cannot be answered ends it, unless somebody types who can try again. */
+/* Every line of stdin is a prompt. An invalid line ends the program, or on a terminal is reported. */
 static bool respond_to_lines(const Run *r, Error *e) {
     char *line = NULL, where[64];
     size_t room = 0;
@@ -143,12 +141,12 @@ static bool respond_to_lines(const Run *r, Error *e) {
 int main(int argc, char **argv) {
     Error e = {0};
     Options options = {
-        "generate", "RUN",      "Decodes with the model in the directory RUN, as ./train left it.",
+        "generate", "RUN",      "Decodes with the model that ./train saved in the directory RUN.",
         table,      .least = 1, .most = 1};
     bool ok = options_parse(&options, argc, argv, &e);
     if (ok && s.top_k && s.temperature == 0)
         ok = error_set(&e, STATUS_USAGE,
-                       "--top-k: found --temperature 0, which takes the likeliest, need a higher one");
+                       "--top-k: found --temperature 0, which is greedy, need a higher temperature");
     if (ok) {
         Run r = {0};
         if (run_open(&r, options.operand[0], options.seed, &e)) {

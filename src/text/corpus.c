@@ -1,4 +1,4 @@
-/* Text in, token windows out; and what the text's own statistics give away. */
+/* Token windows of a text, and the entropies of its characters. */
 #include "text/corpus.h"
 #include "base/crc32.h"
 #include "base/file.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A text too short for the chosen context and tail may do for a small context and no tail. */
+/* Suggests options if the text is too short for context and tail but not for a small context without a tail. */
 static bool enough(const char *name, const char *part, long found, const Corpus *c, Error *e) {
     char hint[64] = "";
     long small = c->context < 8 ? c->context : 8;
@@ -48,7 +48,7 @@ Corpus *corpus_make(const char *name, const char *text, size_t length, long cont
     return NULL;
 }
 
-/* Takes the carriage return out of each CR LF; returns what is left of the length. */
+/* Removes the carriage return of each CR LF and returns the new length. */
 static size_t without_returns(char *text, size_t length) {
     size_t left = 0;
     for (size_t i = 0; i < length; i++)
@@ -110,8 +110,8 @@ double corpus_unigram_entropy(const int32_t *ids, long count, long vocab_size, E
     return log((double)count) - sum / (double)count;
 }
 
-/* (1/N) Σ_c (n(c) log n(c) - Σ_d n(c,d) log n(c,d)), N pairs. Sorted by their first character the pairs of
- * one c stand together, so that one row of counts is enough for any vocabulary. */
+/* (1/N) Σ_c (n(c) log n(c) - Σ_d n(c,d) log n(c,d)), N pairs. Sorts the pairs by their first character, so that one row of
+ * counts is enough for any vocabulary. */
 double corpus_bigram_entropy(const int32_t *ids, long count, long vocab_size, Error *e) {
     long pairs = count - 1;
     if (pairs < 1) return 0;
@@ -122,7 +122,7 @@ double corpus_bigram_entropy(const int32_t *ids, long count, long vocab_size, Er
         free(next), free(end), free(n);
         return -1;
     }
-    /* A counting sort: end[c] is where c's followers begin, and at last where they end. */
+    /* A counting sort: end[c] is the index of c's first follower, and after the sort that after its last. */
     for (long i = 0; i < pairs; i++) end[ids[i] + 1]++;
     for (long c = 0; c < vocab_size; c++) end[c + 1] += end[c];
     for (long i = 0; i < pairs; i++) next[end[ids[i]]++] = ids[i + 1];

@@ -1,4 +1,4 @@
-/* Characters as tokens. Both directions are a table: by id, and by code point. */
+/* Characters as tokens: a table by id, and a table by code point. */
 #include "text/tokenizer.h"
 #include "base/utf8.h"
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 
 enum { CODE_POINTS = 0x110000, REPLACEMENT = 0xFFFD };
 
-/* Decodes the character at *at and moves past it. */
+/* Decodes the character at *at and advances *at. */
 static bool next_character(const char *where, const char *text, size_t length, size_t *at,
                            uint32_t *character, Error *e) {
     int bytes = utf8_decode(text + *at, length - *at, character);
@@ -27,9 +27,8 @@ static bool learn(Tokenizer *k, const char *where, const char *text, size_t leng
             k->character[k->size] = c;
             k->ids[c] = (int32_t)++k->size;
         } else if (once) {
-            return error_set(e, STATUS_BAD_DATA,
-                             "%s: byte %zu: found a character for the second time, need each once", where,
-                             start);
+            return error_set(e, STATUS_BAD_DATA, "%s: byte %zu: found a duplicate character, need each once",
+                             where, start);
         }
     }
     return true;
@@ -40,7 +39,7 @@ static Tokenizer *make(const char *where, const char *text, size_t length, bool 
     Tokenizer *k = calloc(1, sizeof *k);
     if (k) {
         k->character = malloc((most + 1) * sizeof *k->character);
-        k->ids = calloc(CODE_POINTS, sizeof *k->ids); /* only the pages of scripts in use are ever touched */
+        k->ids = calloc(CODE_POINTS, sizeof *k->ids); /* touches only the pages of scripts in use */
     }
     bool ok = k && k->character && k->ids;
     if (!ok) error_set(e, STATUS_NO_MEMORY, "%s: no memory for a vocabulary", where);

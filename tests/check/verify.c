@@ -370,7 +370,7 @@ static const struct {
     {"transposed", transposed, "found shape [5,3], need [3,5]: it is transposed"},
     {"claims 100 GB", claims_100_gigabytes, "found 120 bytes of elements, need 100000000000"},
     {"claims more than a long", claims_more_than_there_is, "a shape of more than 2^63 bytes"},
-    {"a negative shape", negative_shape, "need a size: digits alone"},
+    {"a negative shape", negative_shape, "need a size: digits only"},
     {"100 GB", has_100_gigabytes, "found 100000000128 bytes, need at most"},
 };
 enum { HOSTILE = sizeof hostile / sizeof *hostile };

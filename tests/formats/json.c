@@ -102,8 +102,8 @@ static void refuses_the_rest(void) {
         {".5", "t: byte 0: found '.', need a value"},
         {"-", "t: byte 1: found the end, need a digit"},
         {"-a", "t: byte 1: found 'a', need a digit"},
-        {"01", "t: byte 1: found '1', need no digit behind a leading zero"},
-        {"-01", "t: byte 2: found '1', need no digit behind a leading zero"},
+        {"01", "t: byte 1: found '1', need no digit after a leading zero"},
+        {"-01", "t: byte 2: found '1', need no digit after a leading zero"},
         {"1.", "t: byte 2: found the end, need a digit"},
         {"1.e1", "t: byte 2: found 'e', need a digit"},
         {"1e", "t: byte 2: found the end, need a digit"},
@@ -119,10 +119,10 @@ static void refuses_the_rest(void) {
         {"\"", "t: byte 1: found the end, need a closing quote"},
         {"\"a", "t: byte 2: found the end, need a closing quote"},
         {"\"\\\"", "t: byte 3: found the end, need a closing quote"},
-        {"\"\\", "t: byte 2: found the end, need an escape of JSON's"},
-        {"\"\\x41\"", "t: byte 2: found 'x', need an escape of JSON's"},
-        {"\"\\U0041\"", "t: byte 2: found 'U', need an escape of JSON's"},
-        {"\"\\'\"", "t: byte 2: found ''', need an escape of JSON's"},
+        {"\"\\", "t: byte 2: found the end, need a JSON escape"},
+        {"\"\\x41\"", "t: byte 2: found 'x', need a JSON escape"},
+        {"\"\\U0041\"", "t: byte 2: found 'U', need a JSON escape"},
+        {"\"\\'\"", "t: byte 2: found ''', need a JSON escape"},
         {"\"\\u12\"", "t: byte 5: found '\"', need a hexadecimal digit"},
         {"\"\\u123g\"", "t: byte 6: found 'g', need a hexadecimal digit"},
         {"\"\\u", "t: byte 3: found the end, need a hexadecimal digit"},
@@ -251,13 +251,13 @@ static void reads_natural_numbers(void) {
         {"18446744073709551616", 0, "t: byte 0: found '1', need a number below 2^64"},
         {"99999999999999999999", 0, "t: byte 0: found '9', need a number below 2^64"},
         {"123456789012345678901234567890", 0, "t: byte 0: found '1', need a number below 2^64"},
-        {"-1", 0, "t: byte 0: found '-', need a number of digits alone"},
-        {"-0", 0, "t: byte 0: found '-', need a number of digits alone"},
-        {"1.0", 0, "t: byte 1: found '.', need a number of digits alone"},
-        {"1e3", 0, "t: byte 1: found 'e', need a number of digits alone"},
-        {"01", 0, "t: byte 1: found '1', need no digit behind a leading zero"},
-        {"\"1\"", 0, "t: byte 0: found '\"', need a number of digits alone"},
-        {"", 0, "t: byte 0: found the end, need a number of digits alone"},
+        {"-1", 0, "t: byte 0: found '-', need a number of digits only"},
+        {"-0", 0, "t: byte 0: found '-', need a number of digits only"},
+        {"1.0", 0, "t: byte 1: found '.', need a number of digits only"},
+        {"1e3", 0, "t: byte 1: found 'e', need a number of digits only"},
+        {"01", 0, "t: byte 1: found '1', need no digit after a leading zero"},
+        {"\"1\"", 0, "t: byte 0: found '\"', need a number of digits only"},
+        {"", 0, "t: byte 0: found the end, need a number of digits only"},
         {"1x", 1, "t: byte 1: found 'x', need nothing more"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -311,7 +311,7 @@ static void the_first_error_stays(void) {
     CHECK(!json_natural(&j, &n));
     CHECK(!json_element(&j) && !json_string(&j, &s) && !json_enter(&j, '{') && !json_member(&j, &s) &&
           !json_skip(&j) && !json_natural(&j, &n) && !json_fail(&j, "later") && !json_end(&j));
-    CHECK(n == 1 && strcmp(e.text, "t: byte 4: found 'x', need a number of digits alone") == 0, "%s", e.text);
+    CHECK(n == 1 && strcmp(e.text, "t: byte 4: found 'x', need a number of digits only") == 0, "%s", e.text);
 }
 
 static void wrong_walks_are_bugs(void) {

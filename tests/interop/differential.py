@@ -40,10 +40,10 @@ STRICTER = {
         (r"found '\[', need less depth", "brackets 64 deep"),
     ],
     "npy": [
-        (r"bytes of elements, need", "bytes behind the last element, which NumPy does not look at"),
+        (r"bytes of elements, need", "bytes after the last element, which NumPy ignores"),
         (r"need a type like", "types other than numbers and booleans, which nothing here computes with"),
         (r"object arrays refused", "objects"),
-        (r"need a size: digits alone", "sizes that Python reads as numbers: -1, True, 1_0, 0x3"),
+        (r"need a size: digits only", "sizes that Python reads as numbers: -1, True, 1_0, 0x3"),
         (r"need a comma, as in|need a shape like|need a comma or", "a header that Python reads otherwise"),
         (r"need one of the keys|need each key once|need a colon|need \{|need blanks|need True or False",
          "a header that Python reads otherwise: comments, line breaks, escapes, a key twice"),

@@ -337,7 +337,7 @@ static void models_that_cannot_be(void) {
         const char *find, *replace, *want; /* behind the path */
     } cases[] = {
         {"\"vocabulary\"", "\"vocabulari\"", "metadata: found no vocabulary, need it"},
-        {"\"12345\"", "\"12344\"", "byte 4: found a character for the second time, need each once"},
+        {"\"12345\"", "\"12344\"", "byte 4: found a duplicate character, need each once"},
         {"\"12345\"", "\"1234\" ", "metadata: vocabulary: found 4 characters, need 5"},
         {"\"begin_id\": \"5\"", "\"begin_id\": \"9\"",
          "metadata: begin_id: found 9, need a token in [5,8), not padding"},
@@ -368,13 +368,13 @@ static void models_without_a_checksum(void) {
     enter_folder();
     CHECK(TRAIN(SMALL_COPY, "--steps", "1", "--run", "run") == 0, "%s", err);
     copy_with_change("run/model.safetensors", "changed", "\"crc32\"", "\"crc-2\"");
-    GENERATE_REFUSES(65, "changed/model.safetensors: the file is damaged: found no \"crc32\" at its checksum",
+    GENERATE_REFUSES(65, "changed/model.safetensors: the file is damaged: found no \"crc32\" before its checksum",
                      "changed", "--prompt", "12");
     CHECK(GENERATE("changed", "--no-checksum", "--prompt", "12") == 0 && lines_of(out) == 1, "%s", err);
-    CHECK(!strcmp(err, "generate: changed/model.safetensors: its checksum is not looked at\n"), "%s", err);
+    CHECK(!strcmp(err, "generate: changed/model.safetensors: checksum ignored\n"), "%s", err);
     copy_with_change("run/model.safetensors", "changed", "__\": {", "__\":{ ");
     CHECK(GENERATE("changed", "--prompt", "12") == 0 && lines_of(out) == 1, "%s", err);
-    CHECK(!strcmp(err, "generate: changed/model.safetensors: it has no checksum, as files made elsewhere\n"),
+    CHECK(!strcmp(err, "generate: changed/model.safetensors: found no checksum: written by another program\n"),
           "%s", err);
 }
 
@@ -416,7 +416,7 @@ static void prompts(void) {
                      "--prompt: byte 2: found 'a' (U+0061), need one of the 5 characters of the vocabulary",
                      "run", "--prompt", "12a3");
     GENERATE_REFUSES(65, "--prompt: found 6 symbols, need at most 5", "run", "--prompt", "123451");
-    GENERATE_REFUSES(2, "--top-k: found --temperature 0, which takes the likeliest, need a higher one", "run",
+    GENERATE_REFUSES(2, "--top-k: found --temperature 0, which is greedy, need a higher temperature", "run",
                      "--top-k", "3", "--prompt", "1");
     GENERATE_REFUSES(2, "--temperature: found \"nan\", need a number in [0,1000]", "run", "--temperature",
                      "nan");

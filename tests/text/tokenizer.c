@@ -115,7 +115,7 @@ static void tokenizer_refuses(void) {
     e = (Error){0};
     CHECK(!tokenizer_parse("vocabulary", "aéé", &e));
     CHECK_ERROR(e, STATUS_BAD_DATA,
-                "vocabulary: byte 3: found a character for the second time, need each once");
+                "vocabulary: byte 3: found a duplicate character, need each once");
     e = (Error){0};
     CHECK(!tokenizer_parse("vocabulary", "", &e));
     CHECK_ERROR(e, STATUS_BAD_DATA, "vocabulary: found an empty vocabulary, need a character");
