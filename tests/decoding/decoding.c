@@ -153,7 +153,7 @@ static long answer_alone(Model *m, const Sampler *s, uint64_t row, const int32_t
     return most;
 }
 
-/* Sources of all lengths from LONGEST_SOURCE down, one behind another. */
+/* Sources of all lengths from LONGEST_SOURCE down, one after another. */
 typedef struct Sources {
     int32_t id[ROWS * LONGEST_SOURCE];
     long start[ROWS + 1];
@@ -210,7 +210,7 @@ static ModelConfig answering(NormPlace norm, PositionKind positions) {
     return c;
 }
 
-/* Rows decoded together, of different lengths and ending at different times, say what each says alone. */
+/* Rows of different lengths that end at different times give together what each gives alone. */
 static void answers_are_those_of_one_by_one(void) {
     int cut = 0, ended = 0;
     for (uint64_t seed = 0; seed < 6; seed++)
@@ -222,41 +222,8 @@ static void answers_are_those_of_one_by_one(void) {
     CHECK(cut > 20 && ended > 20, "%d answers were cut and %d ended: not both are tested", cut, ended);
 }
 
-/* An answer does not depend on which rows stand beside it, nor on where. */
-static void rows_are_independent(void) {
-    ModelConfig c = answering(NORM_POST, POSITIONS_SINUSOIDAL);
-    Model *m = lively(c, 1);
-    Sources from = random_sources(&c, 8);
-    int32_t out[ROWS][MOST] = {{0}}, again[ROWS][MOST];
-    long length[ROWS], again_length[ROWS];
-    Sampler greedy = {0};
-    decode(m, &greedy, ROWS, &from, END, MOST, out[0], length);
-    bool some_differ = false;
-    for (long i = 1; i < ROWS; i++)
-        some_differ |=
-            length[i] != length[0] || memcmp(out[i], out[0], (size_t)length[0] * sizeof **out) != 0;
-    CHECK(some_differ, "all answers are the same");
-    for (long turn = 1; turn < ROWS; turn++) {
-        Sources turned = {0};
-        for (long at = 0; at < ROWS; at++) {
-            const long *start = from.start + (at + ROWS - turn) % ROWS;
-            add_source(&turned, at, from.id + start[0], start[1] - start[0]);
-        }
-        long count = ROWS - turn / 2;
-        decode(m, &greedy, count, &turned, END, MOST, again[0], again_length);
-        for (long i = 0; i < ROWS; i++) {
-            long at = (i + turn) % ROWS;
-            if (at >= count) continue;
-            CHECK(again_length[at] == length[i], "row %ld turned by %ld", i, turn);
-            CHECK(!memcmp(again[at], out[i], (size_t)length[i] * sizeof **out), "row %ld turned by %ld", i,
-                  turn);
-        }
-    }
-    model_free(m);
-}
-
-/* All weights 0: all scores are equal and the likeliest token is 0. Says 0 for ever, or nothing where that is
- * the end. An answer is cut where the caller says, and at the model's last position. */
+/* With all weights 0, all scores are equal and the likeliest token is 0. Answers are cut off at the caller's limit and at the
+ * model's last position, and are empty if 0 is the end. */
 static void lengths_are_bounded(void) {
     ModelConfig c = answering(NORM_POST, POSITIONS_SINUSOIDAL);
     c.pad_id = 8, c.max_length = MOST - 2;
@@ -298,9 +265,8 @@ static bool hear(void *context, int32_t id) {
     return ++h->count < h->most;
 }
 
-/* A text goes on as from scratch for each token, seeing as many of the last ones as the model has positions for, or as
- * are left when the window moves on by more than one, whether it has room for all, fills up on the way, or the prompt
- * alone is too long. */
+/* Each token is the one computed from scratch, from as many of the last tokens as the model has positions for, or as a window
+ * that slides by several leaves: if the context has room for all, fills up on the way, or is shorter than the prompt. */
 static void check_text(ModelConfig c, long context, Sampler s, uint64_t seed) {
     c.max_length = (int)context;
     Error e = {0};
@@ -340,7 +306,7 @@ static void text_goes_on_as_from_scratch(void) {
             }
 }
 
-/* emit ends the text; a text of no more tokens is none. */
+/* The text ends if emit returns false. No more tokens are no call. */
 static void text_ends_when_told(void) {
     Error e = {0};
     Model *m = lively(small_language_model(), 1);
@@ -364,7 +330,7 @@ static void text_ends_when_told(void) {
 
 enum { TOGETHER = 3, LONG = 90 };
 
-/* What a cache is to know: sequences of tokens, with their sources in a sequence to sequence model. */
+/* Sequences of tokens, with sources in a seq2seq model, and a cache for them. */
 typedef struct Known {
     Model *model;
     Tape *tape;
@@ -408,14 +374,12 @@ static void check_scores(Known *k, const Tensor *logits, long row, int s, long n
     real *want = calloc((size_t)V, sizeof *want);
     if (!want) exit(1);
     next_scores(k->model, k->from[s], lm ? 0 : LONGEST_SOURCE, k->id[s], n, want);
-    enum {
-        EPSILONS = 50000
-    }; /* what weights four times as large make of a rounding: up to a tenth of it was seen */
+    enum { EPSILONS = 50000 }; /* large weights amplify rounding; a tenth of this was seen */
     CHECK(same_sums(logits->data + row * V, want, V, EPSILONS), "sequence %d after %ld tokens", s, n);
     free(want);
 }
 
-/* A beginning of `begin` tokens at once, then one token at a time; the second sequence ends halfway. */
+/* `begin` tokens at once, then one token at a time. The second sequence ends halfway. */
 static void check_cache(ModelConfig c, uint64_t seed, long begin) {
     c.max_length = LONG;
     Known *k = known_new(c, seed);
@@ -444,8 +408,8 @@ static void check_cache(ModelConfig c, uint64_t seed, long begin) {
     known_free(k);
 }
 
-/* Scores with the cache have the bits of those computed from scratch: over more tokens than attention takes at a time,
- * for widths of whole vectors and others, one and more threads, a beginning of one token and of many. */
+/* Scores with the cache have the bits of those computed from scratch: over more tokens than a block of attention, for widths
+ * of whole vectors and others, one and more threads, prompts of one token and of many. */
 static void cached_scores_are_the_recomputed_ones(void) {
     static const long begins[] = {1, 2, 17, 70};
     for (int i = 0; i < 4; i++) {
@@ -460,7 +424,7 @@ static void cached_scores_are_the_recomputed_ones(void) {
     pool_set_threads(1);
 }
 
-/* What a cache has no room for, or cannot mean, is a bug. */
+/* Tokens without room, or several after the first pass, are a bug. */
 static void cache_is_not_overrun(void) {
     Known *k = known_new(small_language_model(), 1);
     tokens_fill(&k->tokens, TOKENS_PACKED, TOGETHER, LONG, k->id[0], NO_PAD);
@@ -486,7 +450,7 @@ static void cache_is_not_overrun(void) {
     known_free(k);
 }
 
-/* Dropout goes on dropping after samples in the middle of training. */
+/* Decoding in the middle of training leaves dropout on. */
 static void training_goes_on_after_decoding(void) {
     int32_t out[MOST], text[MOST] = {1};
     long start[] = {0, 1}, length;
@@ -549,7 +513,6 @@ TEST_MAIN({"sampling: frequencies follow the softmax", frequencies_follow_the_so
           {"sampling: extremes hold", extremes_hold},
           {"sampling: a draw is a function of seed, sequence and position", draws_are_functions},
           {"answers are those of one by one", answers_are_those_of_one_by_one},
-          {"answers do not depend on other rows", rows_are_independent},
           {"answers have bounded lengths", lengths_are_bounded},
           {"a text goes on as from scratch", text_goes_on_as_from_scratch},
           {"a text ends when told", text_ends_when_told},
