@@ -143,7 +143,7 @@ static void arguments_can_be_printed(void) {
             CheckPoint point;
             CheckRun run = {.op = op->name, .c = &op->cases[k], .tape = t, .point = &point};
             arena_reset(&arena);
-            point_draw(&point, &arena, NULL, op->name, run.c, 1, 0);
+            point_draw(&point, &arena, NULL, op->name, run.c, 1, POINT_DRAWN, 0);
             point_ready(&point, 0);
             check_run_forward(&run);
             for (const Node *n = t->last; n; n = n->previous)

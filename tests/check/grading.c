@@ -389,14 +389,20 @@ static void properties_are_tests(void) {
     }
 }
 
-/* What is another function loses the points of the output, and keeps those of its gradient. */
+/* Another function loses the points of the output. Its gradients are compared with those of the reference. */
 static void the_output_has_points(void) {
+    static const struct {
+        const char *slope;
+        double points;
+    } files[] = {{"2 * x[i]", 4 + 1.0 / 3}, {"4 * x[i]", 1}};
     if (!SHIPPED) return;
     enter_folder();
-    write_square("op.c", "2", "4 * x[i]", "");
-    CHECK(GRADCHECK("op.c", "--like", "square", "--gradescope", "g.json") == 1, "%s", out);
-    Score s = score_of("g.json");
-    CHECK(is_near(s.of, 6) && is_near(s.points, 4 + 1.0 / 3), "%g of %g", s.points, s.of);
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        write_square("op.c", "2", files[i].slope, "");
+        CHECK(GRADCHECK("op.c", "--like", "square", "--gradescope", "g.json") == 1, "%s", out);
+        Score s = score_of("g.json");
+        CHECK(is_near(s.of, 6) && is_near(s.points, files[i].points), "%g of %g", s.points, s.of);
+    }
 }
 
 static void an_old_report_never_stays(void) {

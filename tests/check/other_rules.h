@@ -128,7 +128,7 @@ static bool jacobian_passes(const Rule *rule, Trial *t) {
 static bool rule_passes(const Rule *rule, const char *op, const CheckCase *check) {
     Trial t = {.run = {.op = op, .c = check, .tape = tape_new()}};
     t.run.point = &t.point;
-    point_draw(&t.point, &t.arena, NULL, op, check, 1, 0);
+    point_draw(&t.point, &t.arena, NULL, op, check, 1, POINT_DRAWN, 0);
     point_ready(&t.point, 0);
     t.outputs = shape_count(check_run_forward(&t.run)->shape);
     size_t bytes = (size_t)t.outputs * sizeof(real);

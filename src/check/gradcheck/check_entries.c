@@ -54,7 +54,7 @@ static void take_results(Judge *j) {
             const Sweep *s = &line->sweep[q];
             found.numeric = s->value, found.estimate = s->error;
             found.rounding = s->rounding, found.step = s->step;
-            check_entry_judge(&found, j->scale[q], j->lines.floor);
+            check_entry_judge(&found, j->scale[q], j->lines.noise.floor);
             weigh(line, entry, &found);
         }
 }
@@ -132,7 +132,7 @@ static void take_kink(Judge *j, const Line *line, const Sweep *right) {
         if (error <= size) j->scale[q] = fmax(j->scale[q], size);
         bool kink = high - low > SWEEP_TRUST * error + CHECK_TOLERANCE * size;
         if (!kink) found.numeric = (low + high) / 2;
-        check_entry_judge(&found, fmax(j->scale[q], size), j->lines.floor);
+        check_entry_judge(&found, fmax(j->scale[q], size), j->lines.noise.floor);
         if (kink && found.state < ENTRY_KINK) {
             found.state = ENTRY_KINK;
             found.below = b->value;
@@ -201,7 +201,7 @@ static void set_scales(Judge *j) {
             if (row[i].estimate <= fabs(row[i].numeric))
                 j->scale[q] = fmax(j->scale[q], fabs(row[i].numeric));
         for (long i = 0; i < e->coordinates; i++)
-            if (row[i].state != ENTRY_KINK) check_entry_judge(&row[i], j->scale[q], j->lines.floor);
+            if (row[i].state != ENTRY_KINK) check_entry_judge(&row[i], j->scale[q], j->lines.noise.floor);
     }
 }
 

@@ -1,6 +1,7 @@
 #include "check/gradcheck/check_gradients.h"
 #include "base/random.h"
 #include "check/gradcheck/check_batch.h"
+#include "check/gradcheck/check_smooth.h"
 #include "check/gradcheck/check_ties.h"
 #include "check/gradcheck/diagnosis.h"
 #include "check/gradcheck/numeric_derivative.h"
@@ -31,17 +32,6 @@ static void *zeros(Arena *arena, long count, size_t size) {
 static long own_elements(const PointInput *in) {
     return in->count / in->repeats;
 }
-
-/* What is differentiated: every input's elements, and where these are too many, its direction as well. */
-typedef struct Gradients {
-    CheckRun *run;
-    Arena *arena;
-    long outputs, cotangents;
-    bool whole, sampled;
-    const real *cotangent;
-    Entries element[CHECK_INPUTS], along[CHECK_INPUTS];
-    real *direction[CHECK_INPUTS];
-} Gradients;
 
 static void set_cotangents(Gradients *g, long coordinates, uint64_t seed) {
     g->whole = g->outputs <= WHOLE_OUTPUTS && g->outputs * coordinates <= WHOLE_ENTRIES;
@@ -228,19 +218,28 @@ static void report_along(InputReport *r, const Entries *e) {
     if (wrong) snprintf(r->pattern, sizeof r->pattern, "unknown");
 }
 
-static void explain(Gradients *g, int k, InputReport *r) {
-    if (r->reason[0]) return;
-    if (r->verdict == INCONCLUSIVE)
-        snprintf(r->reason, sizeof r->reason, "%s", doubt_text[r->doubt]);
-    else if (r->verdict == FAIL)
-        gradcheck_diagnose(g->run, g->element, k, g->arena, r);
+/* Nothing was recorded: the output takes no gradient, and so none arrives at an input that wants one. Where the output
+ * does not depend on the input either, nothing is proved, unless that is meant. */
+static void report_unrecorded(InputReport *r, bool flat, bool by_reference) {
+    if (r->verdict == PASS && r->coordinates && (by_reference || !flat))
+        r->verdict = by_reference ? FAIL : INCONCLUSIVE, r->unclear = by_reference ? 0 : r->coordinates;
+    if (r->verdict == PASS) return;
+    if (r->verdict == FAIL) REPORT_SET(r->pattern, "not recorded");
+    snprintf(
+        r->reason, sizeof r->reason,
+        "the output takes no gradient%s. Is %s among the INPUTS of tape_node, and does the function return "
+        "what tape_record returns?",
+        r->verdict == FAIL ? ""
+                           : " and does not depend on this input; where that is meant, .flat = true says so",
+        r->name + 1);
 }
 
 /* A tie whose shares are wrong is the failure of one of its inputs. */
 static void report_ties(Gradients *g, CaseReport *report) {
     char text[REPORT_TEXT];
     int wrong;
-    if (report->verdict == FAIL || !check_ties(g->run, g->element, g->arena, &wrong, text, sizeof text))
+    if (report->verdict == FAIL ||
+        !check_ties(g->differences, g->element, g->arena, &wrong, text, sizeof text))
         return;
     report->verdict = FAIL;
     for (int k = 0, i = 0; k < g->run->point->inputs; k++) {
@@ -253,32 +252,57 @@ static void report_ties(Gradients *g, CaseReport *report) {
     }
 }
 
-void check_gradients(CheckRun *run, Arena *arena, uint64_t seed, CaseReport *report) {
-    Gradients g = {.run = run, .arena = arena};
-    bool kinks = run->c->kinks;
+static void judge_input(Gradients *g, int k, InputReport *r) {
+    check_entries(g->differences, &g->element[k]);
+    if (g->doubted) check_smooth_excuse(g->differences, &g->element[k], g->arena);
+    report_elements(r, &g->run->point->in[k], &g->element[k]);
+    if (!g->direction[k]) return;
+    check_entries(g->differences, &g->along[k]);
+    if (!g->doubted) report_along(r, &g->along[k]);
+}
+
+/* Whether a run's output takes a gradient, and how many elements it has. */
+static bool is_recorded(CheckRun *run, long *outputs) {
     point_ready(run->point, 0);
     const Tensor *y = check_run_forward(run);
-    g.outputs = report->outputs = shape_count(y->shape);
-    report->inputs = 0;
-    if (!tensor_wants_grad(y)) return;
-    lay_out(&g, seed);
-    run_backward_for_all(&g);
-    report->whole_jacobian = g.whole;
+    *outputs = shape_count(y->shape);
+    return tensor_wants_grad(y);
+}
+
+void check_gradients(Gradients *g, uint64_t seed, CaseReport *report) {
+    CheckRun *run = g->run;
+    bool kinks = run->c->kinks, any = false, by_reference = g->differences != run;
+    long outputs;
+    bool wanted = by_reference && is_recorded(g->differences, &outputs);
+    bool recorded = is_recorded(run, &g->outputs);
+    report->outputs = g->outputs, report->inputs = 0;
+    for (int k = 0; k < run->point->inputs; k++) any |= point_has_gradient(run->point, k);
+    if (!any || (by_reference && !wanted && !recorded)) return;
+    if (g->doubted && !check_smooth_outputs(run->y, g->arena)) {
+        report->verdict = INCONCLUSIVE;
+        return;
+    }
+    lay_out(g, seed);
+    if (recorded) run_backward_for_all(g);
+    report->whole_jacobian = g->whole;
     for (int k = 0; k < run->point->inputs; k++) {
-        if (!g.element[k].entry) continue;
+        if (!g->element[k].entry) continue;
         InputReport *r = &report->in[report->inputs++];
-        check_entries(run, &g.element[k]);
-        report_elements(r, &run->point->in[k], &g.element[k]);
-        if (g.direction[k]) {
-            check_entries(run, &g.along[k]);
-            report_along(r, &g.along[k]);
-        }
+        judge_input(g, k, r);
+        if (!recorded) report_unrecorded(r, run->c->flat, by_reference);
         if (r->verdict > report->verdict) report->verdict = r->verdict;
         kinks |= r->kinks > 0;
     }
-    run->explaining = true;
-    for (int k = 0, i = 0; k < run->point->inputs; k++)
-        if (g.element[k].entry) explain(&g, k, &report->in[i++]);
-    run->explaining = false;
-    if (g.whole && kinks) report_ties(&g, report);
+    report->recorded = recorded;
+    if (recorded && g->whole && kinks && !g->doubted) report_ties(g, report);
+}
+
+void check_gradients_explain(Gradients *g, CaseReport *report) {
+    for (int k = 0, i = 0; k < g->run->point->inputs && i < report->inputs; k++) {
+        if (!g->element[k].entry) continue;
+        InputReport *r = &report->in[i++];
+        if (r->reason[0]) continue;
+        if (r->verdict == INCONCLUSIVE) snprintf(r->reason, sizeof r->reason, "%s", doubt_text[r->doubt]);
+        if (r->verdict == FAIL) gradcheck_diagnose(g->run, g->element, k, g->arena, r);
+    }
 }

@@ -4,8 +4,26 @@
 
 #include "check/gradcheck/check_entries.h"
 
-/* Fills the parts of the report, and its verdict. Where a case has more elements than can be moved one by one in good
- * time, each input has a sample of them moved alone, and all of them together along a random direction. */
-void check_gradients(CheckRun *run, Arena *arena, uint64_t seed, CaseReport *report);
+/* What is differentiated: every element of every input. Where a case has more elements than can be moved one by one in
+ * good time, each input has a sample of them moved alone, and all of them together along a random direction. */
+typedef struct Gradients {
+    CheckRun *run;         /* computes the gradients */
+    CheckRun *differences; /* its forward is differentiated: run itself, or the reference's run */
+    Arena *arena;
+    bool
+        doubted; /* nobody chose this point: a gradient is wrong only where the function is smooth and finite */
+
+    long outputs, cotangents;
+    bool whole, sampled;
+    const real *cotangent;
+    Entries element[CHECK_INPUTS], along[CHECK_INPUTS];
+    real *direction[CHECK_INPUTS];
+} Gradients;
+
+/* Fills the parts of the report, and its verdict. The first four fields of *g are given. */
+void check_gradients(Gradients *g, uint64_t seed, CaseReport *report);
+
+/* Afterwards, with the runs at the same point: says what the wrong gradients look like. */
+void check_gradients_explain(Gradients *g, CaseReport *report);
 
 #endif

@@ -1,5 +1,4 @@
 #include "check/gradcheck/check_lines.h"
-#include "base/random.h"
 #include <math.h>
 #include <string.h>
 
@@ -8,9 +7,6 @@ enum { STEPS = 20, STEPS_ON_ONE_SIDE = 29 };
 
 /* Lines at hand: as many as have no more numbers of outputs on both sides than this, but one; and at most so many. */
 enum { ROOM = 1 << 16, MOST_LINES = 128 };
-
-/* Tries with the input's last digits changed; and with more of them, so many at once. */
-enum { TRIALS = 6, JOLTS = 8 };
 
 /* Changes that are asked for at once, or those of one run where these are more. */
 enum { MOST_CHANGES = 1 << 14 };
@@ -47,68 +43,6 @@ static void ask_at(Lines *l, const Line *line, double x) {
                                point_moved(&point->in[k], i, l->e->direction[k], (real)x));
 }
 
-/* One more run, with the input's values changed by so much of themselves. */
-static void ask_jittered(Lines *l, real relative, uint64_t key) {
-    const PointInput *in = &l->run->point->in[l->e->input];
-    long own = own_elements(in);
-    check_batch_ask(&l->batch, own);
-    for (long i = 0; i < own; i++)
-        check_batch_change(&l->batch, point_element(in, i), point_jittered(in, i, relative, key));
-}
-
-/* ---- Noise ---- */
-
-/* What the changes of a jittered run say about the noise of the outputs that may say something. True if all outputs have
- * moved. */
-static bool take_noise(Lines *l, long run, double most, bool first_moves_only) {
-    const real *y = check_batch_output(&l->batch, run);
-    bool all = true;
-    for (long i = 0; i < l->e->outputs; i++) {
-        double change = fabs((double)y[i] - (double)l->here[i]);
-        bool counts = isfinite(change) && l->batch.branches[run] == l->branches;
-        if (first_moves_only) counts &= !l->moved[i] && change < most;
-        if (counts) l->noise[i] = fmax(l->noise[i], change);
-        l->moved[i] |= change > 0;
-        all &= l->moved[i];
-    }
-    return all;
-}
-
-/* Rounding changes the last digit of an output, or as much as the last digits of the input do, which is
- * measured. An output that does not answer to them (the logarithm of 1 + something small moves in steps of
- * the 1's last digit) is jolted harder until it does: its first move shows the size of its steps. */
-static void measure_noise(Lines *l) {
-    const double hardest = 0x1p-6,
-                 gentle = 0x1p-16; /* harder than gentle may be no noise, but the function */
-    const Entries *e = l->e;
-    double largest = 1, relative = (double)REAL_EPSILON;
-    check_batch_begin(&l->batch);
-    check_batch_ask(&l->batch, 0);
-    for (int trial = 0; trial < TRIALS; trial++)
-        ask_jittered(l, (real)relative, random_key(0, (uint64_t)trial));
-    check_batch_run(&l->batch);
-    memcpy(l->here, check_batch_output(&l->batch, 0), (size_t)e->outputs * sizeof *l->here);
-    l->branches = l->batch.branches[0];
-    for (long i = 0; i < e->outputs; i++) {
-        double size = isfinite(l->here[i]) ? fabs((double)l->here[i]) : 0;
-        l->noise[i] = size * (double)REAL_EPSILON;
-        if (size > largest) largest = size;
-    }
-    l->floor = largest * (double)REAL_EPSILON;
-    bool all = false;
-    for (int trial = 0; trial < TRIALS; trial++) all = take_noise(l, 1 + trial, INFINITY, false);
-    for (int trial = TRIALS; !all && relative <= hardest; trial += JOLTS) {
-        check_batch_begin(&l->batch);
-        for (int i = 0; i < JOLTS && ldexp(relative, i) <= hardest; i++)
-            ask_jittered(l, (real)ldexp(relative, 1 + i), random_key(0, (uint64_t)(trial + i)));
-        check_batch_run(&l->batch);
-        for (int i = 0; i < l->batch.done && !all; i++) {
-            relative *= 2;
-            all = take_noise(l, i, relative <= gentle ? INFINITY : 1024 * l->floor, true);
-        }
-    }
-}
-
 /* The outputs that cotangent q looks at: from *first up to what is returned. */
 static long end_of_outputs(const Entries *e, long q, long *first) {
     bool one_hot = e->whole && q > 0;
@@ -121,8 +55,8 @@ static void sum_up(Lines *l) {
     for (long q = 0; q < e->cotangents; q++) {
         long i, end = end_of_outputs(e, q, &i);
         for (; i < end; i++) {
-            l->blur[q] = hypot(l->blur[q], (double)e->cotangent[q * e->outputs + i] * l->noise[i]);
-            l->nowhere[q] |= !isfinite(l->here[i]);
+            l->blur[q] = hypot(l->blur[q], (double)e->cotangent[q * e->outputs + i] * l->noise.change[i]);
+            l->nowhere[q] |= !isfinite(l->noise.here[i]);
         }
     }
 }
@@ -162,8 +96,8 @@ static void add_differences(Lines *l, Line *line, const real *above, const real 
     for (long i = 0; i < e->outputs; i++) {
         double a = (double)above[i], b = (double)below[i];
         l->slope[i] = a == b ? 0 : (a - b) / span; /* equal infinities are equal */
-        moves_above |= above[i] != l->here[i];
-        moves_below |= below[i] != l->here[i];
+        moves_above |= above[i] != l->noise.here[i];
+        moves_below |= below[i] != l->noise.here[i];
     }
     line->still = !moves_above && !moves_below;
     line->both_move |= moves_above && moves_below;
@@ -181,7 +115,8 @@ static void add_differences(Lines *l, Line *line, const real *above, const real 
 
 static void take_both_sides(Lines *l, Line *line, double up, double down) {
     const CheckBatch *b = &l->batch;
-    line->crossed = b->branches[line->run] != l->branches || b->branches[line->run + 1] != l->branches;
+    line->crossed =
+        b->branches[line->run] != l->noise.branches || b->branches[line->run + 1] != l->noise.branches;
     if (line->crossed)
         start_sweeps(l, line, CENTRAL);
     else
@@ -193,7 +128,8 @@ static void take_one_side(Lines *l, Line *line, double there) {
     uint64_t branches = l->batch.branches[line->run];
     if (branches != line->before) start_sweeps(l, line, ONE_SIDED);
     line->before = branches;
-    add_differences(l, line, check_batch_output(&l->batch, line->run), l->here, there - (double)line->at);
+    add_differences(l, line, check_batch_output(&l->batch, line->run), l->noise.here,
+                    there - (double)line->at);
 }
 
 /* Where the line is a step away, rounded. */
@@ -245,7 +181,7 @@ void lines_sweep_one_side(Lines *l, double part, int side) {
 static bool all_as_here(const Lines *l, long run) {
     const real *y = check_batch_output(&l->batch, run);
     for (long i = 0; i < l->e->outputs; i++)
-        if (!(y[i] == l->here[i])) return false;
+        if (!(y[i] == l->noise.here[i])) return false;
     return true;
 }
 
@@ -275,19 +211,16 @@ void lines_open(Lines *l, CheckRun *run, const Entries *e, Arena *arena) {
     if (l->room > MOST_LINES) l->room = MOST_LINES;
     if (l->room > e->coordinates) l->room = e->coordinates;
     if (l->room < 1) l->room = 1;
-    l->here = arena_alloc(arena, outputs * sizeof *l->here);
-    l->noise = arena_alloc(arena, outputs * sizeof *l->noise);
     l->blur = arena_alloc(arena, cotangents * sizeof *l->blur);
     l->nowhere = arena_alloc(arena, cotangents * sizeof *l->nowhere);
     l->slope = arena_alloc(arena, outputs * sizeof *l->slope);
-    l->moved = arena_alloc(arena, outputs * sizeof *l->moved);
     l->line = arena_alloc(arena, (size_t)l->room * sizeof *l->line);
     for (long i = 0; i < l->room; i++)
         l->line[i].sweep = arena_alloc(arena, cotangents * sizeof *l->line[i].sweep);
-    long runs = 2 * l->room < JOLTS ? JOLTS : 2 * l->room, most = most_changes(l);
+    long runs = 2 * l->room, most = most_changes(l);
     long changes = runs * most < MOST_CHANGES ? runs * most : MOST_CHANGES;
     check_batch_open(&l->batch, run, arena, e->outputs, runs, changes < most ? most : changes);
-    measure_noise(l);
+    check_noise(&l->noise, run, e->input, e->outputs, arena);
     sum_up(l);
 }
 

@@ -7,6 +7,7 @@
 
 #include "check/gradcheck/check_batch.h"
 #include "check/gradcheck/check_entry.h"
+#include "check/gradcheck/check_noise.h"
 #include "check/gradcheck/numeric_derivative.h"
 
 typedef struct Line {
@@ -29,19 +30,14 @@ typedef struct Line {
 typedef struct Lines {
     CheckRun *run;
     const Entries *e;
-    real *here;        /* the output at the point */
-    uint64_t branches; /* taken there */
-    double *noise;     /* of each output: what rounding changes in it */
-    double *blur;      /* of each cotangent: the same of its sum over the outputs */
-    bool *nowhere;     /* of each cotangent: among its outputs at the point is one that is no finite number */
-    double floor;      /* what rounding may hide in an output of 0, which has no last digit: it may be the
-                          difference of equal numbers, or the logarithm of a 1 that was rounded */
+    Noise noise;   /* of the outputs */
+    double *blur;  /* of each cotangent: the noise of its sum over the outputs */
+    bool *nowhere; /* of each cotangent: among its outputs at the point is one that is no finite number */
     Line *line;
     long count, room; /* lines at hand */
 
     CheckBatch batch;
     double *slope; /* of each output: its difference quotient at the line at hand */
-    bool *moved;   /* of each output, while its noise is measured */
 } Lines;
 
 /* Memory, and what the output is and how noisy where the lines of all coordinates meet. */

@@ -101,9 +101,25 @@ static void lay_out(PointInput *in, Arena *arena, CheckMemory *memory, CheckLayo
     put_values(in);
 }
 
-void point_draw(CheckPoint *p, Arena *arena, CheckMemory *memory, const char *op, const CheckCase *c,
-                uint64_t seed, int attempt) {
+/* Moves the smallest value to the lower end of its range and the largest to the upper: values that are distinct stay so.
+ * False: the case gives no range. */
+static bool move_to_ends(PointInput *in, const CheckInput *how, PointKind kind) {
+    long own = in->count / in->repeats, low = 0, high = 0;
+    if (how->values || (how->low == 0 && how->high == 0) || !own || how->constant) return false;
+    for (long i = 1; i < own; i++) {
+        if (in->value[i] < in->value[low]) low = i;
+        if (in->value[i] > in->value[high]) high = i;
+    }
+    in->value[low] = (real)place(how, 0);
+    if (own > 1 || kind == POINT_ENDS) in->value[high] = (real)place(how, 1);
+    for (long i = own; i < in->count; i++) in->value[i] = in->value[i - own];
+    return own == 1 || kind == POINT_ENDS;
+}
+
+bool point_draw(CheckPoint *p, Arena *arena, CheckMemory *memory, const char *op, const CheckCase *c,
+                uint64_t seed, PointKind kind, int attempt) {
     uint64_t stream = name_hash(name_hash(0xcbf29ce484222325, op), c->name);
+    bool of_kind = kind == POINT_DRAWN;
     *p = (CheckPoint){.memory = memory};
     for (int i = 0; i < CHECK_INPUTS && c->in[i].name; i++) {
         const CheckInput *how = &c->in[i];
@@ -124,11 +140,13 @@ void point_draw(CheckPoint *p, Arena *arena, CheckMemory *memory, const char *op
             in->constant = how->constant;
             in->value = arena_alloc(arena, (size_t)in->count * sizeof *in->value);
             draw(in, how, arena, random_key(seed + ((uint64_t)attempt << 32), stream + (uint64_t)i));
+            if (kind != POINT_DRAWN) of_kind |= move_to_ends(in, how, kind);
             lay_out(in, arena, memory, how->layout);
             p->x[i] = &in->tensor;
         }
         in->name = how->name;
     }
+    return of_kind;
 }
 
 void point_lay_out(CheckPoint *to, Arena *arena, const CheckPoint *from, const CheckLayout layout[]) {

@@ -36,10 +36,15 @@ typedef struct CheckPoint {
     Tensor *x[CHECK_INPUTS]; /* as build wants them */
 } CheckPoint;
 
+/* POINT_ENDS: each input whose case gives a range has an element at either end of it. POINT_OTHER_ENDS: an input of one
+ * element, which is at the upper end there, is at the lower end. */
+typedef enum PointKind { POINT_DRAWN, POINT_ENDS, POINT_OTHER_ENDS } PointKind;
+
 /* Draws the point number `attempt` of an operation's case for this seed and lays it out as the case says. Memory is the
- * arena's, that of blocks `memory`'s where it is not NULL; where that is too small it is a bug. */
-void point_draw(CheckPoint *p, Arena *arena, CheckMemory *memory, const char *op, const CheckCase *c,
-                uint64_t seed, int attempt);
+ * arena's, that of blocks `memory`'s where it is not NULL; where that is too small it is a bug. False: the point is not
+ * of that kind, for no input has a range. */
+bool point_draw(CheckPoint *p, Arena *arena, CheckMemory *memory, const char *op, const CheckCase *c,
+                uint64_t seed, PointKind kind, int attempt);
 
 /* Lays the same values out anew, input i as layout[i]. Not as REPEATED, whose slices would have to be equal.
  */

@@ -1,9 +1,9 @@
 #include "check/gradcheck/gradcheck.h"
+#include "check/gradcheck/check_forward.h"
 #include "check/gradcheck/check_gradients.h"
 #include "check/gradcheck/check_host.h"
 #include "check/gradcheck/check_properties.h"
 #include "check/gradcheck/curve.h"
-#include "check/gradcheck/rounding.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -68,40 +68,6 @@ static bool is_unlucky(const CheckCase *c, const CaseReport *r) {
     return false;
 }
 
-/* Compares the output with that of the reference, at the point where the run is and with its last node at the place on the
- * tape that it has there. The text says how it differs. */
-static void is_like(CheckRun *run, const CheckCase *reference, Arena *arena, char text[REPORT_TEXT]) {
-    CheckRun other = {.op = run->op, .c = reference, .tape = tape_new()};
-    CheckPoint point;
-    CheckLayout layout[CHECK_INPUTS] = {0};
-    CheckPoint given = *run->point;
-    given.memory = NULL;
-    point_lay_out(&point, arena, &given, layout);
-    other.point = &point;
-    point_ready(&point, 0);
-    point_ready(run->point, 0);
-    const Tensor *found = check_run_forward(run), *want = check_run_forward(&other);
-    other.first = run->nodes - other.nodes;
-    if (other.first) want = check_run_forward(&other);
-    long count = shape_count(want->shape), wrong = -1;
-    bool same = shape_equal(want->shape, found->shape);
-    if (!same)
-        snprintf(text, REPORT_TEXT, "its output is %s, and need be %s", shape_text(found->shape),
-                 shape_text(want->shape));
-    real *w = arena_alloc(arena, (size_t)(count + 1) * sizeof *w),
-         *f = arena_alloc(arena, (size_t)(count + 1) * sizeof *f);
-    if (same) tensor_copy_out(want, w), tensor_copy_out(found, f);
-    double room = rounding_room(CHECK_SHARP / (double)REAL_EPSILON, (double)REAL_EPSILON,
-                                fmax(1, rounding_largest(w, count)));
-    if (same) wrong = rounding_differs(f, w, 0, count, room);
-    char at[INDEX_TEXT];
-    if (wrong >= 0)
-        snprintf(text, REPORT_TEXT, "its forward is another function: y%s is %.9g, and has to be %.9g",
-                 want->shape.rank ? gradcheck_index_text(at, want->shape, wrong) : "", (double)f[wrong],
-                 (double)w[wrong]);
-    tape_free(other.tape);
-}
-
 void gradcheck_conclude(CaseReport *r) {
     for (int k = 0; k < r->properties && !r->property[0]; k++) {
         if (!r->broken[k][0]) continue;
@@ -113,42 +79,112 @@ void gradcheck_conclude(CaseReport *r) {
     if (r->verdict == FAIL) REPORT_SET(r->diagnosis, diagnosis_of(r));
 }
 
-void gradcheck_case_with(const char *op, const CheckCase *c, const CheckOptions *how, CaseReport *report) {
-    Arena arena = {0};
-    CheckPoint point;
-    CheckRun run = {.op = op,
-                    .c = c,
-                    .point = &point,
-                    .host = how->host,
-                    .calls = &check_host_calls,
-                    .guard = !how->differences};
-    CheckMemory *memory = how->host ? check_host_memory(how->host) : NULL;
-    uint64_t seed = how->seed;
-    if (!run.host) run.tape = tape_new();
-    *report = (CaseReport){0};
-    REPORT_SET(report->op, op);
-    REPORT_SET(report->name, c->name);
-    report->kinks = c->kinks;
+/* A case at its points: the run that computes gradients, and the run whose forward is differentiated, which stands where
+ * the other does. */
+typedef struct Trial {
+    const CheckOptions *how;
+    Arena *arena;
+    uint64_t seed;
+    CheckPoint point, reference_point;
+    CheckRun run, reference;
+    Gradients gradients;
+} Trial;
+
+static CheckRun new_run(const char *op, const CheckCase *c, CheckPoint *point, CheckHost *host, bool guard) {
+    CheckRun run = {
+        .op = op, .c = c, .point = point, .host = host, .calls = &check_host_calls, .guard = guard};
+    if (!host) run.tape = tape_new();
+    return run;
+}
+
+static CheckMemory *memory_of(CheckHost *host) {
+    return host ? check_host_memory(host) : NULL;
+}
+
+/* Draws a point for both runs. False: there is none of this kind. */
+static bool draw(Trial *t, PointKind kind, int attempt) {
+    const CheckRun *run = &t->run;
+    t->run.first_dy = NULL;
+    if (t->how->reference)
+        point_draw(&t->reference_point, t->arena, memory_of(t->reference.host), run->op, run->c, t->seed,
+                   kind, attempt);
+    return point_draw(&t->point, t->arena, memory_of(run->host), run->op, run->c, t->seed, kind, attempt);
+}
+
+static void judge_gradients(Trial *t, bool doubted, CaseReport *report) {
+    bool like = t->how->reference;
+    report->verdict = PASS;
+    t->gradients = (Gradients){
+        .run = &t->run, .differences = like ? &t->reference : &t->run, .arena = t->arena, .doubted = doubted};
+    if (!like || check_forward(&t->run, &t->reference, t->arena, report->broken[PROPERTY_FORWARD])) {
+        check_gradients(&t->gradients, t->seed, report);
+        return;
+    }
+    report->inputs = 0; /* an output of another shape has other gradients */
+    report->verdict = FAIL;
+}
+
+/* A backward may overflow at the ends of a range that the case gives, where its values seldom lie. */
+static void judge_ends(Trial *t, CaseReport *report) {
+    CaseReport *ends = arena_alloc(t->arena, sizeof *ends);
+    const Gradients gradients = t->gradients;
+    const CheckPoint point = t->point, reference_point = t->reference_point;
+    for (PointKind kind = POINT_ENDS; kind <= POINT_OTHER_ENDS; kind++) {
+        *ends = (CaseReport){0};
+        if (draw(t, kind, 0)) judge_gradients(t, true, ends);
+        if (ends->verdict == FAIL && ends->inputs == report->inputs) {
+            memcpy(report->in, ends->in, sizeof report->in);
+            report->verdict = FAIL, report->at_ends = true;
+            return;
+        }
+        t->gradients = gradients;
+        t->point = point, t->reference_point = reference_point;
+    }
+}
+
+/* Verdicts first: an explanation that takes too long must not cost one. */
+static void judge(Trial *t, CaseReport *report) {
+    const CheckOptions *how = t->how;
+    const CheckCase *c = t->run.c;
+    Arena *arena = t->arena;
     for (int attempt = 0; attempt < POINTS; attempt++) {
-        arena_reset(&arena);
-        if (memory) memory->used = 0;
-        run.first_dy = NULL;
-        point_draw(&point, &arena, memory, op, c, seed, attempt);
-        report->verdict = PASS;
-        check_gradients(&run, &arena, seed, report);
+        arena_reset(arena);
+        if (how->host) check_host_memory(how->host)->used = 0;
+        if (how->reference_host) check_host_memory(how->reference_host)->used = 0;
+        draw(t, POINT_DRAWN, attempt);
+        judge_gradients(t, how->added, report);
         if (!is_unlucky(c, report)) break;
         report->moved++;
     }
     report->judged = true;
-    if (!how->differences) {
-        if (how->reference) is_like(&run, how->reference, &arena, report->broken[PROPERTY_FORWARD]);
-        if (report->inputs) check_properties(&run, how->fresh, &arena, seed, report); /* else: no gradient */
-    }
+    report->properties = PROPERTY_FORWARD + 1;
+    if (!how->differences && report->inputs && report->recorded)
+        check_properties(&t->run, how->fresh, arena, t->seed, report);
     gradcheck_conclude(report);
-    for (int k = 0, i = 0; how->curves && k < point.inputs && i < report->inputs; k++)
-        if (point_has_gradient(&point, k)) gradcheck_curve(&run, k, seed, &arena, &report->in[i++]);
-    report->evaluations = run.evaluations;
-    tape_free(run.tape);
+    if (report->verdict == PASS && !c->kinks && !how->added && !how->differences) judge_ends(t, report);
+    point_reset_memory(t->run.point);
+    t->run.explaining = true;
+    check_gradients_explain(&t->gradients, report);
+    gradcheck_conclude(report);
+}
+
+void gradcheck_case_with(const char *op, const CheckCase *c, const CheckOptions *how, CaseReport *report) {
+    Arena arena = {0};
+    Trial t = {.how = how, .arena = &arena, .seed = how->seed};
+    t.run = new_run(op, c, &t.point, how->host, !how->differences);
+    if (how->reference)
+        t.reference = new_run(op, how->reference, &t.reference_point, how->reference_host, false);
+    *report = (CaseReport){0};
+    REPORT_SET(report->op, op);
+    REPORT_SET(report->name, c->name);
+    report->kinks = c->kinks;
+    judge(&t, report);
+    for (int k = 0, i = 0; how->curves && k < t.point.inputs && i < report->inputs; k++)
+        if (point_has_gradient(&t.point, k))
+            gradcheck_curve(t.gradients.differences, k, how->seed, &arena, &report->in[i++]);
+    report->evaluations = t.run.evaluations;
+    tape_free(t.run.tape);
+    tape_free(t.reference.tape);
     arena_free(&arena);
 }
 

@@ -39,10 +39,14 @@ typedef struct CheckOptions {
     bool
         differences; /* they alone, without the properties (check_properties.h): for a function that takes long */
     bool curves;     /* draws the curve of each input's worst entry */
+    bool
+        added; /* nobody wrote the case: it fails only where the function is smooth and finite (check_smooth.h) */
     /* Where the case runs (check_host.h), and another such process that has run nothing; NULL: here, and none. */
     struct CheckHost *host, *fresh;
-    const CheckCase *
-        reference; /* the same case with another build, which runs here: what forward has to give; NULL: none */
+    /* The same case with the reference's build: forward has to give its output, and it is the function that is
+     * differentiated. NULL: none. It runs in `reference_host`; NULL: here. */
+    const CheckCase *reference;
+    struct CheckHost *reference_host;
 } CheckOptions;
 
 /* Checks the case as the options say. */

@@ -165,6 +165,8 @@ static void explain_input(FILE *out, const CaseReport *r, const InputReport *in,
     else if (in->wrong && !r->by_reference && !contrast)
         paragraph(out, INDENT, "no known pattern explains it%s", beside);
     if (contrast) paragraph(out, INDENT, "%s", contrast);
+    if (r->at_ends && in->wrong)
+        paragraph(out, INDENT, "right at the values drawn, wrong with values at the ends of the case's ranges");
     explain_worst(out, r, in);
 }
 

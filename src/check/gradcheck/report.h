@@ -113,8 +113,10 @@ typedef struct CaseReport {
     char diagnosis[REPORT_WORD]; /* of FAIL: the pattern or property that says most; "unknown" if none fits */
     char trouble[REPORT_TEXT];   /* how; or what else went wrong with the case as a whole */
     long outputs;                /* elements of the output */
+    bool recorded;               /* the output takes a gradient */
     bool whole_jacobian;
     bool kinks; /* the case promises kinks */
+    bool at_ends; /* its gradients are right at the drawn point, and wrong with values at the ends of their ranges */
     bool
         by_reference; /* judged by values that are known to be right (`analytic` against `numeric`), not by differences */
     bool endless;     /* its time ran out in few runs */

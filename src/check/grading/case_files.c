@@ -37,7 +37,7 @@ static void round_to_single(real *x, long count) {
 void case_open(CaseFiles *f, const OpEntry *entry, const CheckCase *c, uint64_t seed, bool single) {
     *f = (CaseFiles){.entry = entry, .c = c, .seed = seed};
     f->run = (CheckRun){.op = entry->op->name, .c = c, .tape = tape_new(), .point = &f->point};
-    point_draw(&f->drawn, &f->arena, NULL, entry->op->name, c, seed, 0);
+    point_draw(&f->drawn, &f->arena, NULL, entry->op->name, c, seed, POINT_DRAWN, 0);
     point_lay_out(&f->point, &f->arena, &f->drawn, (CheckLayout[CHECK_INPUTS]){0});
     for (int k = 0; single && k < f->point.inputs; k++) {
         if (!case_has_file(f, k)) continue;

@@ -164,7 +164,7 @@ static void check_item(void *context, long i) {
     }
     CaseReport worst;
     for (long k = 0; k < p->seeds; k++) {
-        how.seed = p->seed + (uint64_t)k;
+        how.seed = p->seed + (uint64_t)k, how.added = item->added;
         gradcheck_case_with(item->op, &c, &how, report);
         if (how.fresh) check_host_stop(how.fresh), how.fresh = NULL;
         if (k == 0 || report->verdict > worst.verdict ||
@@ -196,16 +196,10 @@ void plan_unjudged(const CheckPlan *p, const char *why, CaseReport *report) {
     }
 }
 
-/* A case that nobody wrote counts where the operation takes its sizes and values: it ran, on numbers, and what is wrong is
- * so by more than what far out terms that cancel leave of a right one. */
+/* A case that nobody wrote counts where it ran, and all is proved or a gradient is wrong. */
 static bool is_wanted(const CheckItem *item, const CaseReport *r) {
-    const double gross = 1e-6;
     bool found = r->verdict == PASS;
-    for (int i = 0; i < r->inputs; i++) {
-        const InputReport *in = &r->in[i];
-        double off = fabs(in->analytic - in->numeric);
-        found |= in->wrong && isfinite(in->numeric) && !(off <= gross * fmax(1, fabs(in->numeric)));
-    }
+    for (int i = 0; i < r->inputs; i++) found |= r->in[i].wrong > 0;
     return !item->added || (found && strcmp(r->property, "read-only") != 0);
 }
 

@@ -28,8 +28,8 @@ bool coverage_says(Coverage *c, bool strict, CaseReport *r) {
                   {c->slope || !c->elements, " the slope is 0 everywhere;"},
                   {c->sizes, " all inputs have one shape;"},
                   {c->one, " no axis has size 1;"}};
-    bool any = false;
-    *r = (CaseReport){.verdict = strict ? INCONCLUSIVE : PASS};
+    bool any = false, nothing = !c->elements;
+    *r = (CaseReport){.verdict = strict || nothing ? INCONCLUSIVE : PASS};
     REPORT_SET(r->op, c->op);
     REPORT_SET(r->name, "coverage");
     size_t at = (size_t)snprintf(r->trouble, REPORT_TEXT, "not tested:");

@@ -45,7 +45,7 @@ static Parameters parameters_of(const OpEntry *entry) {
 /* Runs forward of the operation's case number i. The tape is to be freed. */
 static const Tensor *run_case(const Op *op, int i, CheckRun *run, CheckPoint *point, Arena *arena) {
     *run = (CheckRun){.op = op->name, .c = &op->cases[i], .point = point, .tape = tape_new()};
-    point_draw(point, arena, NULL, op->name, run->c, 1, 0);
+    point_draw(point, arena, NULL, op->name, run->c, 1, POINT_DRAWN, 0);
     point_ready(point, 0);
     return check_run_forward(run);
 }

@@ -31,7 +31,7 @@ UlpResults ulp_results(const UlpCase *s) {
 void ulp_case_open(UlpCase *s, Arena *arena, const char *op, const CheckCase *c, uint64_t seed) {
     *s = (UlpCase){.run = {.op = op, .c = c, .tape = tape_new()}, .arena = arena};
     s->run.point = &s->point;
-    point_draw(&s->point, arena, NULL, op, c, seed, 0);
+    point_draw(&s->point, arena, NULL, op, c, seed, POINT_DRAWN, 0);
     round_point(&s->point);
     point_ready(&s->point, 0);
     const Tensor *y = check_run_forward(&s->run);

@@ -1,0 +1,103 @@
+#include "check/gradcheck/check_noise.h"
+#include "base/random.h"
+#include "check/gradcheck/check_batch.h"
+#include <math.h>
+#include <string.h>
+
+/* Tries with the inputs' last digits changed; and with more of them, so many at once. */
+enum { TRIALS = 6, JOLTS = 8 };
+
+/* A change larger than `gentle` may show no noise, but the function. */
+static const double hardest = 0x1p-6, gentle = 0x1p-16;
+
+typedef struct Measure {
+    Noise *n;
+    CheckBatch b;
+    int input;
+    long outputs, changes; /* of a run */
+    bool *moved;           /* of each output */
+} Measure;
+
+static bool is_jittered(const Measure *m, int k) {
+    return m->input < 0 ? point_has_gradient(m->b.run->point, k) : k == m->input;
+}
+
+static long own_elements(const PointInput *in) {
+    return in->count / in->repeats;
+}
+
+/* Asks for a run with the values changed by so much of themselves. */
+static void ask_jittered(Measure *m, double relative, uint64_t key) {
+    const CheckPoint *p = m->b.run->point;
+    check_batch_ask(&m->b, m->changes);
+    for (int k = 0; k < p->inputs; k++) {
+        const PointInput *in = &p->in[k];
+        uint64_t own_key = m->input < 0 ? random_key(key, (uint64_t)k) : key;
+        for (long i = 0; is_jittered(m, k) && i < own_elements(in); i++)
+            check_batch_change(&m->b, point_element(in, i), point_jittered(in, i, (real)relative, own_key));
+    }
+}
+
+/* Takes the changes of a jittered run. True if all outputs have moved. */
+static bool take_changes(Measure *m, long run, double most, bool first_moves_only) {
+    const real *y = check_batch_output(&m->b, run);
+    bool all = true;
+    for (long i = 0; i < m->outputs; i++) {
+        double change = fabs((double)y[i] - (double)m->n->here[i]);
+        bool counts = isfinite(change) && m->b.branches[run] == m->n->branches;
+        if (first_moves_only) counts &= !m->moved[i] && change < most;
+        if (counts) m->n->change[i] = fmax(m->n->change[i], change);
+        m->moved[i] |= change > 0;
+        all &= m->moved[i];
+    }
+    return all;
+}
+
+static void begin(Measure *m, CheckRun *run, Arena *arena) {
+    for (int k = 0; k < run->point->inputs; k++)
+        if (is_jittered(m, k)) m->changes += own_elements(&run->point->in[k]);
+    long runs = TRIALS + 1 > JOLTS ? TRIALS + 1 : JOLTS;
+    check_batch_open(&m->b, run, arena, m->outputs, runs, m->changes);
+    size_t outputs = (size_t)m->outputs;
+    m->n->here = arena_alloc(arena, outputs * sizeof *m->n->here);
+    m->n->change = arena_alloc(arena, outputs * sizeof *m->n->change);
+    m->moved = arena_alloc(arena, outputs * sizeof *m->moved);
+}
+
+/* The point itself, and the outputs' own last digits. */
+static void take_point(Measure *m) {
+    Noise *n = m->n;
+    double largest = 1;
+    memcpy(n->here, check_batch_output(&m->b, 0), (size_t)m->outputs * sizeof *n->here);
+    n->branches = m->b.branches[0];
+    for (long i = 0; i < m->outputs; i++) {
+        double size = isfinite(n->here[i]) ? fabs((double)n->here[i]) : 0;
+        n->change[i] = size * (double)REAL_EPSILON;
+        if (size > largest) largest = size;
+    }
+    n->floor = largest * (double)REAL_EPSILON;
+}
+
+void check_noise(Noise *n, CheckRun *run, int input, long outputs, Arena *arena) {
+    Measure m = {.n = n, .input = input, .outputs = outputs};
+    double relative = (double)REAL_EPSILON;
+    bool all = false;
+    m.b.run = run;
+    begin(&m, run, arena);
+    check_batch_begin(&m.b);
+    check_batch_ask(&m.b, 0);
+    for (int trial = 0; trial < TRIALS; trial++) ask_jittered(&m, relative, random_key(0, (uint64_t)trial));
+    check_batch_run(&m.b);
+    take_point(&m);
+    for (int trial = 0; trial < TRIALS; trial++) all = take_changes(&m, 1 + trial, INFINITY, false);
+    for (int trial = TRIALS; !all && relative <= hardest; trial += JOLTS) {
+        check_batch_begin(&m.b);
+        for (int i = 0; i < JOLTS && ldexp(relative, i) <= hardest; i++)
+            ask_jittered(&m, ldexp(relative, 1 + i), random_key(0, (uint64_t)(trial + i)));
+        check_batch_run(&m.b);
+        for (int i = 0; i < m.b.done && !all; i++) {
+            relative *= 2;
+            all = take_changes(&m, i, relative <= gentle ? INFINITY : 1024 * n->floor, true);
+        }
+    }
+}

@@ -1,0 +1,149 @@
+/* Verdicts on whole files: one that has no gradient never passes, and a right one is not accused by what the checker
+ * adds to its cases. */
+#include "child.h"
+
+#define GRADCHECK(...) run_program("gradcheck", ARGUMENTS(__VA_ARGS__), (Streams){0})
+
+static char start_folder[PATH_MAX];
+
+static void enter(void) {
+    if (!start_folder[0]) CHECK(getcwd(start_folder, sizeof start_folder));
+    enter_folder();
+}
+
+/* y = x², and a backward that does nothing. */
+#define SQUARE_FILE(top, forward, backward, input, output)                                                   \
+    "#include \"ops/ops.h\"\n"                                                                               \
+    "#include <math.h>\n"                                                                                    \
+    "extern const Op op_own;\n"                                                                              \
+    "typedef struct Attr { Tensor *x; } Attr;\n" top "static void forward(Node *n) {\n"                      \
+    "    const Attr *a = n->attr;\n"                                                                         \
+    "    long count = shape_count(n->out->shape);\n"                                                         \
+    "    real *y = n->out->data;\n"                                                                          \
+    "    tensor_copy_out(a->x, y);\n"                                                                        \
+    "    for (long i = 0; i < count; i++) " forward "\n"                                                     \
+    "}\n"                                                                                                    \
+    "static void backward(Node *n) { (void)n; " backward " }\n"                                              \
+    "static Tensor *build(Tape *t, Tensor **x) {\n"                                                          \
+    "    Node *n = tape_node(t, &op_own, x[0]->shape, INPUTS(" input "));\n"                                 \
+    "    Attr *a = node_attr(n, sizeof *a);\n"                                                               \
+    "    a->x = x[0];\n"                                                                                     \
+    "    Tensor *y = tape_record(n);\n"                                                                      \
+    "    (void)y;\n"                                                                                         \
+    "    return " output ";\n"                                                                               \
+    "}\n"                                                                                                    \
+    "static const CheckCase cases[] = {{\"plain\", build, {{\"x\", DIMS(3, 5)}}},\n"                         \
+    "                                  {\"row\", build, {{\"x\", DIMS(1, 5)}}}};\n"                          \
+    "const Op op_own = {\"own\", forward, backward, CASES(cases)};\n"
+
+/* Answers from the run before where one element differs from it. */
+static const char cached[] = SQUARE_FILE(
+    "static real last_x[64], last_y[64];\n"
+    "static long known;\n"
+    "static real from_cache(const real *x, long i, long count) {\n"
+    "    long changed = 0;\n"
+    "    for (long k = 0; i == 0 && k < count; k++) changed += x[k] != last_x[k];\n"
+    "    if (i == 0 && (known != count || changed > 1))\n"
+    "        for (long k = 0; k < count; k++) last_x[k] = x[k], last_y[k] = x[k] * x[k];\n"
+    "    known = count;\n"
+    "    return last_y[i];\n"
+    "}\n",
+    "{ static real x[64]; if (i == 0) tensor_copy_out(a->x, x); y[i] = from_cache(x, i, count); }", "",
+    "x[0]", "y");
+
+static void no_file_without_a_gradient_passes(void) {
+    static const struct {
+        const char *text, *says;
+        int status;
+    } files[] = {
+        {SQUARE_FILE("", "y[i] *= y[i];", "", "x[0]", "y"), "no gradient arrives", 1},
+        {SQUARE_FILE("", "y[i] *= y[i];", "", "tape_constant(t, SCALAR)", "y"),
+         "the output takes no gradient", 1},
+        {SQUARE_FILE("", "y[i] *= y[i];", "", "x[0]", "tape_constant(t, y->shape)"),
+         "does not depend on this input", 4},
+        {cached, "a run between with other values", 1},
+    };
+    if (!SHIPPED) return;
+    enter();
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        write_text("own.c", files[i].text);
+        int status = GRADCHECK("own.c", "--json");
+        CHECK(status == files[i].status && strstr(out, files[i].says), "file %zu: status %d, want '%s': %s",
+              i, status, files[i].says, out);
+    }
+}
+
+/* How often a test of results.json passes with a score of 0 while it is worth something. */
+static int passed_without_points(const char *json) {
+    int found = 0;
+    double score, most;
+    for (const char *at = json; (at = strstr(at, "\"score\": ")); at++)
+        if (sscanf(at, "\"score\": %lf, \"max_score\": %lf", &score, &most) == 2 && score == 0 && most > 0)
+            found += strncmp(strstr(at, "\"status\": "), "\"status\": \"passed\"", 18) == 0;
+    return found;
+}
+
+/* A constant for an operation of the project: not one gradient and not one property has points. */
+static void a_constant_earns_nothing(void) {
+    static const char constant[] = "#include \"ops/ops.h\"\n"
+                                   "Tensor *tape_softmax(Tape *t, Tensor *x, int axis) { (void)axis; return "
+                                   "tape_constant(t, x->shape); }\n";
+    static const char cases[] =
+        "#include \"ops/ops.h\"\n"
+        "BUILD_CASE(rows, tape_softmax(t, x[0], -1))\n"
+        "static const CheckCase cases[] = {{\"rows\", rows, {{\"x\", DIMS(3, 4)}}}};\n"
+        "const Op op_softmax = {\"softmax\", CASES(cases)};\n";
+    if (!SHIPPED) return;
+    enter();
+    write_text("own.c", constant);
+    write_text("cases.c", cases);
+    CHECK(GRADCHECK("own.c", "--cases", "cases.c") == 4, "%s", out);
+    CHECK(GRADCHECK("own.c", "--like", "softmax", "--solution", "--gradescope", "r.json") == 1, "%s", out);
+    CHECK(strstr(out, "softmax/matrix: the property 'forward' does not hold") &&
+              strstr(out, "the output takes no gradient"),
+          "%s", out);
+    size_t size;
+    char *json = read_bytes("r.json", &size);
+    CHECK(passed_without_points(json) == 0, "%s", json);
+    free(json);
+}
+
+/* softplus = log(1 + e^x) over a range in which e^x overflows from 709 on: no drawn point lies there. */
+static void the_ends_of_a_range_are_looked_at(void) {
+    static const char softplus[] =
+        "#include \"%s/tests/check/students/student.h\"\n"
+        "ELEMENTWISE(own, fmax(x, 0) + log1p(exp(-fabs(x))), exp(x) / (1 + exp(x)))\n"
+        "static const CheckCase own_cases[] = {{\"low\", own_build, {{\"x\", DIMS(2), .low = -800, .high = "
+        "%s}}}};\n"
+        "const Op op_own = {\"own\", own_forward, own_backward, CASES(own_cases)};\n";
+    static const char *const high[] = {"80", "800"};
+    char text[2048 + PATH_MAX];
+    if (!SHIPPED) return;
+    enter();
+    for (int wrong = 0; wrong < 2; wrong++) {
+        snprintf(text, sizeof text, softplus, start_folder, high[wrong]);
+        write_text("own.c", text);
+        CHECK(GRADCHECK("own.c") == wrong, "up to %s: %s", high[wrong], out);
+    }
+    CHECK(strstr(out, "at the ends of"), "%s", out);
+}
+
+static void no_right_file_is_accused(void) {
+    static const char *const files[] = {"domains",  "elementwise", "arrays",   "layers", "curves",
+                                        "pairs",    "losses",      "scores",   "norms",  "places",
+                                        "products", "cells",       "windows",  "steps",  "images",
+                                        "ranks",    "likelihoods", "distances"};
+    if (!SHIPPED) return;
+    enter();
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        char path[PATH_MAX + 64];
+        snprintf(path, sizeof path, "%s/tests/check/students/%s.c", start_folder, files[i]);
+        int status = GRADCHECK(path, "--seeds", i == 0 ? "8" : "1", "--time-limit", "60");
+        CHECK(status == 0, "%s: %s", files[i], out);
+    }
+}
+
+PROGRAM_TEST_MAIN({"no file without a gradient passes", no_file_without_a_gradient_passes},
+                  {"a constant earns nothing", a_constant_earns_nothing},
+                  {"the ends of a range are looked at", the_ends_of_a_range_are_looked_at},
+                  {"no right file is accused", no_right_file_is_accused, 300})
