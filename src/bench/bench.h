@@ -8,6 +8,7 @@
 typedef struct BenchOptions {
     double seconds; /* to spend on each figure */
     bool json;
+    int plain; /* train through nn_plain_attention */
 } BenchOptions;
 
 /* Measures the named case; NULL: all six, or those that the function names. False with the error: STATUS_USAGE for an

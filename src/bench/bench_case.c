@@ -66,10 +66,11 @@ ModelConfig case_config(const Case *c) {
     return config;
 }
 
-bool bench_open(Bench *b, const Case *c, Error *e) {
+bool bench_open(Bench *b, const Case *c, const BenchOptions *o, Error *e) {
     *b = (Bench){.c = c, .tape = tape_new(), .optimizer = optim_default(OPTIM_ADAMW)};
     b->optimizer.weight_decay = 0.01;
     ModelConfig config = case_config(c);
+    if (o->plain) config.attention = ATTENTION_PLAIN;
     b->model = model_new(&config, true, 1, e);
     b->source_ids = case_ids(c, c->batch * c->S, 0, e);
     b->target_ids = case_ids(c, c->batch * c->T, 1, e);

@@ -25,6 +25,7 @@ const Case *bench_case(const char *name, Error *e);
 bool bench_each(const char *name, bool (*measure)(const Case *c, const BenchOptions *o, Error *e),
                 const BenchOptions *o, Error *e);
 
+/* The configuration of its model. */
 ModelConfig case_config(const Case *c);
 
 /* Random tokens, the same for the same stream; to be freed. NULL with STATUS_NO_MEMORY. */
@@ -45,8 +46,8 @@ typedef struct Bench {
     double flops; /* of the matrix products of a step, as Op.flops counts */
 } Bench;
 
-/* Needs bench_close even if it fails. */
-bool bench_open(Bench *b, const Case *c, Error *e);
+/* Makes a case ready, with the attention of the options. Needs bench_close even if it fails. */
+bool bench_open(Bench *b, const Case *c, const BenchOptions *o, Error *e);
 void bench_close(Bench *b);
 
 /* Records forward and backward of rows [first, first + rows). The tape keeps them. */

@@ -51,7 +51,7 @@ static void report(const BenchOptions *o, const char *what, Subject s, void (*ru
 
 static bool measure(const Case *c, const BenchOptions *o, Error *e) {
     Bench b;
-    bool ok = bench_open(&b, c, e);
+    bool ok = bench_open(&b, c, o, e);
     if (ok) {
         tape_plan(b.tape);
         bench_record(&b, 0, b.micro_batch);

@@ -236,7 +236,7 @@ static bool profile_case(const Case *c, const BenchOptions *o, bool by_shape, Er
     static Profile p;
     p = (Profile){.by_shape = by_shape};
     Bench b;
-    bool ok = bench_open(&b, c, e);
+    bool ok = bench_open(&b, c, o, e);
     if (ok) {
         watch(&p, b.tape, train, &b, o->seconds);
         /* The optimizer reads gradients twice, values and two moments once, and writes values and moments. */

@@ -22,7 +22,7 @@ typedef struct Cost {
 
 static bool measure(const Case *c, const BenchOptions *o, Cost *cost, Error *e) {
     Bench b;
-    bool ok = bench_open(&b, c, e);
+    bool ok = bench_open(&b, c, o, e);
     if (ok) {
         double tokens = (double)case_tokens(c);
         *cost = (Cost){bench_time(bench_train, &b, o->seconds, 5).median / tokens, b.flops / tokens};

@@ -6,7 +6,7 @@
 
 static bool measure(const Case *c, const BenchOptions *o, Error *e) {
     Bench b;
-    bool ok = bench_open(&b, c, e);
+    bool ok = bench_open(&b, c, o, e);
     if (ok) {
         double peak = bench_peak_gflops(o->seconds);
         Timing t = bench_time(bench_train, &b, o->seconds, 5);

@@ -10,6 +10,8 @@ static BenchOptions bench = {.seconds = 3};
 static const Option table[] = {
     {"Measuring"},
     {"seconds", "S", "(0,3600]", "time to spend on each figure", .real = &bench.seconds},
+    {"attention", NULL, "fused|plain", "of training steps; plain: through nn_plain_attention",
+     .choice = &bench.plain},
     {"json", .help = "print one JSON object a figure", .flag = &bench.json},
     {0},
 };

@@ -93,6 +93,13 @@ static void operations(void) {
     }
 }
 
+/* Plain attention is what its operations are: a matrix of weights for each of 8 sequences in 6 attentions. */
+static void plain_attention(void) {
+    CHECK(BENCH("profile", "seed", "--attention", "plain", "--json") == 0 && !*err, "%s%s", err, out);
+    const char *softmax = strstr(out, "\"op\": \"softmax\"");
+    CHECK(softmax && number(softmax, "calls") == 6 * 8 && !strstr(out, "\"op\": \"attention\""), "%s", out);
+}
+
 static void dispatch(void) {
     CHECK(BENCH("dispatch", "seed", "--json") == 0 && !*err && lines_of(out) == 3, "%s%s", err, out);
     check_lines(out, KEYS("dispatch", "operations", "record_ns", "backward_ns", "ns_per_operation"),
@@ -145,6 +152,6 @@ static void what_is_not_measured(void) {
 PROGRAM_TEST_MAIN({"scaling measures", scaling}, {"decode measures", decoding},
                   {"checkpoint measures", checkpoints}, {"step measures", steps},
                   {"profile and ops measure", operations}, {"dispatch measures", dispatch},
-                  {"tables are for a person", tables},
+                  {"plain attention is measured", plain_attention}, {"tables are for a person", tables},
                   {"help shows subjects and cases", help_shows_subjects_and_cases},
                   {"what is not measured", what_is_not_measured})
