@@ -3,20 +3,19 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* The attentions that there are, by their names in a weight file. */
+/* The kinds of attention, with their names in a weight file. */
 static const struct {
     ModelKind kind;
     const char *name, *file_name, *pattern;
     bool in_decoder, to_source, from_source, causal;
 } kinds[] = {
-    {KIND_SEQ2SEQ, "Encoder", "encoder", "encoder.layers.%d.self_attn", .from_source = true,
+    {KIND_SEQ2SEQ, "Encoder self-attention", "encoder", "encoder.layers.%d.self_attn", .from_source = true,
      .to_source = true},
-    {KIND_SEQ2SEQ, "Decoder, to itself", "decoder", "decoder.layers.%d.self_attn", .in_decoder = true,
+    {KIND_SEQ2SEQ, "Decoder self-attention", "decoder", "decoder.layers.%d.self_attn", .in_decoder = true,
      .causal = true},
-    {KIND_SEQ2SEQ, "Decoder, to the encoder", "cross", "decoder.layers.%d.multihead_attn", .in_decoder = true,
+    {KIND_SEQ2SEQ, "Cross-attention", "cross", "decoder.layers.%d.multihead_attn", .in_decoder = true,
      .to_source = true},
-    {KIND_LM, "Each token, to those before it and itself", "text", "encoder.layers.%d.self_attn",
-     .causal = true},
+    {KIND_LM, "Causal self-attention", "text", "encoder.layers.%d.self_attn", .causal = true},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -39,7 +38,7 @@ void attention_groups(PageExample *x, const ModelConfig *c, const int32_t *sourc
     }
 }
 
-/* Rounds a trace's weights [h, n, m] of every layer of a group. Returns where the next group's begin. */
+/* Rounds the weights [h, n, m] of each layer of a group. Returns the place of the next group's. */
 static uint16_t *take_weights(const PageGroup *g, const char *pattern, const Trace *trace, uint16_t *out) {
     for (int layer = 0; layer < g->layers; layer++) {
         char name[PARAMETER_NAME];
@@ -59,7 +58,7 @@ static void take(const PageExample *x, const ModelConfig *c, const Trace *trace,
             weights = take_weights(&x->group[g++], kinds[i].pattern, trace, weights);
 }
 
-/* The source is what the first group of a model that has one looks at; the target what the last looks from. */
+/* The columns of the first group are the source, if there is one; the rows of the last group are the target. */
 static bool fill(const PageExample *x, const ModelConfig *c, Tokens *source, Tokens *target, Error *e) {
     const PageGroup *first = &x->group[0], *last = &x->group[x->groups - 1];
     bool lm = c->kind == KIND_LM;

@@ -4,10 +4,9 @@
 
 enum {
     KB = 1024,
-    THREAD_BYTES = 64 * KB, /* stack, and strips that kernels/gemm.c packs */
-    PANEL_BYTES =
-        600 * KB, /* of the thread that calls it: its panels, most of which small models never touch */
-    USUAL_BYTES = 3072 * KB, /* of a process at its start, where the system does not say */
+    THREAD_BYTES = 64 * KB,  /* stack, and strips that kernels/gemm.c packs */
+    PANEL_BYTES = 600 * KB,  /* panels of the calling thread; small models touch few of them */
+    USUAL_BYTES = 3072 * KB, /* of a new process, if the system does not report it */
 };
 
 size_t footprint_bytes(size_t more) {

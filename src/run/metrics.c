@@ -116,7 +116,7 @@ bool metrics_resume(MetricsFile *f, const char *directory, long evaluated, doubl
     return ok;
 }
 
-/* Remembers the first failure, and says it. */
+/* Keeps and reports the first failure. */
 static void failed(MetricsFile *f, const char *why) {
     if (f->error.status != STATUS_DONE) return;
     error_set(&f->error, STATUS_IO, "%s", why);
@@ -171,7 +171,7 @@ void metrics_restore(MetricsFile *f) {
     f->csv = again;
 }
 
-/* What was not measured leaves its column empty. */
+/* NAN leaves the column empty. */
 static void write_number(FILE *csv, double x) {
     if (isnan(x))
         fputc(',', csv);

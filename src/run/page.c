@@ -16,7 +16,7 @@ static void lines(const char *const *line, FILE *out) {
     for (; *line; line++) fputs(*line, out);
 }
 
-/* What the browser is told keeps it from asking anybody for anything. */
+/* The content security policy forbids the browser to load anything. */
 static void head(const Page *p, FILE *out) {
     fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
           "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
@@ -60,14 +60,13 @@ static void curves(const Page *p, FILE *out) {
 }
 
 static void about(const Page *p, FILE *out) {
-    fputs("<section>\n<h2>The model</h2>\n", out);
-    facts(p->facts, p->fact_count, "facts", out);
-    if (p->choice_count) {
-        fputs("<h2>Its training</h2>\n", out);
-        facts(p->choices, p->choice_count, "facts", out);
-    }
+    fputs("<section>\n", out);
+    if (p->fact_count) fputs("<h2>The model</h2>\n", out);
+    if (p->fact_count) facts(p->facts, p->fact_count, "facts", out);
+    if (p->choice_count) fputs("<h2>Options</h2>\n", out);
+    if (p->choice_count) facts(p->choices, p->choice_count, "facts", out);
     if (p->command) {
-        fputs("<p>The command that repeats it:</p>\n<pre>", out);
+        fputs("<p>Command that repeats this run:</p>\n<pre>", out);
         markup_text(out, p->command);
         fputs("</pre>\n", out);
     }
@@ -96,7 +95,7 @@ bool page_write(const Page *p, const char *path, Error *e) {
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     if (out) write_page(p, out);
-    if (!out || fclose(out) != 0 || !text) { /* closing may find no memory, and say nothing */
+    if (!out || fclose(out) != 0 || !text) { /* fclose may run out of memory without an error */
         free(text);
         return error_set(e, STATUS_NO_MEMORY, "%s: no memory for the page", path);
     }

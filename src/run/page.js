@@ -1,5 +1,5 @@
-// Redraws the maps of attention as the slider moves, and walks among heads by arrow keys. The page is whole without
-// it: it holds the maps of the last step.
+// Redraws the attention maps when the slider moves; arrow keys move between heads. Without it the page shows the maps of
+// the last step.
 'use strict';
 (() => {
   const data = JSON.parse(document.getElementById('data').textContent);
@@ -13,10 +13,10 @@
 
   const text = weight => weight >= 0.995 ? '1.0' : '.' + String(Math.round(weight * 100)).padStart(2, '0');
 
-  // Row i of a causal map has weights up to column i alone.
+  // Row i of a causal map has weights up to column i only.
   const width = (group, i) => group.causal ? Math.min(i + 1, group.columns.length) : group.columns.length;
 
-  // The weights of one map, a list a row, from two digits each; and where the next map begins.
+  // Decodes the weights of one map, two digits each, a list per row; returns them and the start of the next map.
   function read(code, at, group) {
     const rows = [];
     for (let i = 0; i < group.rows.length; i++) {
@@ -71,7 +71,7 @@
     slider.setAttribute('aria-valuetext', said.textContent);
   }
 
-  // Arrow keys go from head to head of an example; Tab goes past them.
+  // Arrow keys move between the heads of an example; Tab skips them.
   function walk(event) {
     const heads = [...event.currentTarget.querySelectorAll('.head')], here = heads.indexOf(event.target);
     if (here < 0) return;

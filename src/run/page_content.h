@@ -1,51 +1,50 @@
-/* What is on a page, by plain values. Texts are UTF-8 from anywhere and can be nothing but text on the page. */
-#ifndef REPORT_PAGE_CONTENT_H
-#define REPORT_PAGE_CONTENT_H
+/* The content of a page, as plain values. Texts are UTF-8 and are escaped. */
+#ifndef RUN_PAGE_CONTENT_H
+#define RUN_PAGE_CONTENT_H
 
 #include "explain/pictures/picture.h"
 #include <stdint.h>
 
-/* The attentions of one kind: of every layer and head, between the same tokens. Tokens are ids. */
+/* Attention of one kind, of every layer and head, between the same tokens, given as ids. */
 typedef struct PageGroup {
-    const char *name, *file_name; /* "Decoder, to itself", and what a file of it is called after: "decoder" */
+    const char *name, *file_name; /* "Decoder self-attention"; in file names, "decoder" */
     int layers, heads;
     long rows, columns; /* queries and keys */
     const int32_t *row_tokens, *column_tokens;
-    bool causal; /* row i has weights up to column i alone */
+    bool causal; /* row i has weights up to column i only */
 } PageGroup;
 
 enum { PAGE_GROUPS = 3 };
 
-/* A sequence that was looked at. */
+/* A sequence whose attention is shown. */
 typedef struct PageExample {
-    const char *title; /* what it is, for a list to choose from */
+    const char *title; /* shown in a list to choose from */
     PageGroup group[PAGE_GROUPS];
     int groups;
 } PageExample;
 
-/* Weights are whole numbers of 1 / WEIGHT_ONE. */
+/* Weights are in units of 1 / WEIGHT_ONE. */
 enum { WEIGHT_ONE = 4095 };
 
-/* How all examples were attended to at one step: [examples] arrays of page_weights(example) weights. A group's lie as
- * [layers, heads, rows, columns], of a causal one those of row i up to column i, the groups one after another. */
+/* The weights of all examples at one step: [examples] arrays of page_weights(example) weights. Groups lie one after
+ * another, each as [layers, heads, rows, columns]; a causal one has row i up to column i only. */
 typedef struct PageFrame {
-    long step; /* below 0: it is not known */
+    long step; /* below 0: unknown */
     uint16_t **weights;
 } PageFrame;
 
-/* Tokens that the model gave at one step. Against the wanted ones, where there are any, wrong and missing ones are
- * marked. */
+/* The model's answer at one step. Tokens that differ from the wanted ones, if there are any, are marked. */
 typedef struct PageAnswer {
-    long step, count; /* a step below 0 is not known */
+    long step, count; /* a step below 0 is unknown */
     int32_t *tokens;  /* [count] */
 } PageAnswer;
 
 typedef struct PageSample {
-    const char *title; /* what was to be done */
-    const char *about; /* what is given: "source" */
+    const char *title; /* the kind of task */
+    const char *about; /* label of the given tokens: "source" */
     const int32_t *given;
     long given_count;
-    const int32_t *wanted; /* [wanted_count]; NULL: any answer is one */
+    const int32_t *wanted; /* [wanted_count]; NULL: no answer is wrong */
     long wanted_count;
     PageAnswer *answer; /* [answers] */
     long answers;
@@ -57,15 +56,15 @@ typedef struct PageFact {
 
 typedef struct Page {
     const char *title, *status;
-    const PageFact *figures;  /* [figure_count], what is to be seen first */
+    const PageFact *figures;  /* [figure_count], at the top */
     const Picture *curves;    /* [curve_count] */
-    const char *const *token; /* by id: its text */
+    const char *const *token; /* texts by id */
     const PageExample *examples;
-    const PageFrame *frames;   /* [frame_count], the last of which is what the page shows at first */
+    const PageFrame *frames;   /* [frame_count]; the page first shows the last */
     const PageSample *samples; /* [sample_count] */
-    const PageFact *facts;     /* [fact_count], what the model is */
-    const PageFact *choices;   /* [choice_count], how it was trained */
-    const char *command;       /* that repeats it; NULL: none is said */
+    const PageFact *facts;     /* [fact_count], about the model */
+    const PageFact *choices;   /* [choice_count], about its training */
+    const char *command;       /* that repeats the run, or NULL */
     int figure_count, curve_count, example_count, frame_count, sample_count, fact_count, choice_count;
 } Page;
 

@@ -1,7 +1,7 @@
-/* What page.js reads: the axes of all examples and the weights of all frames, as JSON.
+/* The data of page.js: the axes of all examples and the weights of all frames, as JSON.
  *
- * A weight is two digits of base 64. The JSON stands in a script element of a type that no browser runs; no text in it
- * can end that element, since every character that means something in HTML is written as \uXXXX. */
+ * A weight is two digits of base 64. The JSON is in a script element of a type that browsers do not run. Characters with a
+ * meaning in HTML are written as \uXXXX, so that no text can end that element. */
 #include "run/page_parts.h"
 
 static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

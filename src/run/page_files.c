@@ -1,4 +1,4 @@
-/* page.css and page.js, as make turns them into lines of C strings. */
+/* page.css and page.js, which make converts to lines of C strings. */
 #include "run/page_parts.h"
 
 const char *const page_style[] = {

@@ -1,15 +1,15 @@
-/* Attention on a page: a small picture a head, and beside it, while the head is pointed at or has the focus, the same
- * one large with its weights in numbers. */
+/* Attention maps on a page: a small one for each head, and, while it is pointed at or focused, a large one with its weights
+ * as numbers. */
 #include "run/page_parts.h"
 #include <math.h>
 #include <string.h>
 
-/* In units of a drawing: a cell's side, a column of text, and space beside it. */
+/* In units of a drawing: the side of a cell, a column of text, and margins. */
 enum { CELL = 10, LETTER = 5, SPACE = 5, SHADES = 16, LABEL_COLUMNS = 6, ACROSS = 4 };
 
 typedef struct Frame {
     int left, top, width, height;
-    bool upright; /* columns' labels are turned */
+    bool upright; /* labels of columns are rotated */
 } Frame;
 
 Label page_label(const Page *p, int32_t token) {
@@ -81,7 +81,7 @@ static int shade_of(uint16_t weight) {
     return (int)lround((double)weight / WEIGHT_ONE * SHADES);
 }
 
-/* A path for each shade, of the runs of cells that have it. */
+/* A path for each shade, made of runs of cells. */
 static void shades(const PageGroup *g, const uint16_t *weights, FILE *out) {
     for (int shade = 1; shade <= SHADES; shade++) {
         const uint16_t *row = weights;
@@ -96,7 +96,7 @@ static void shades(const PageGroup *g, const uint16_t *weights, FILE *out) {
     }
 }
 
-/* In words: where each row looks most. */
+/* The largest weight of each row, in words. */
 static void describe(const Page *p, const PageGroup *g, const uint16_t *weights, FILE *out) {
     char number[WEIGHT_TEXT];
     for (long i = 0; i < g->rows; weights += page_row_weights(g, i++)) {
@@ -148,7 +148,7 @@ static void figure(const Page *p, const PageGroup *g, const Frame *f, const Plac
         at->axes, at->map, f->left, f->top, CELL);
     shades(g, weights, out);
     fprintf(out,
-            "</g></svg><figcaption>%s</figcaption>\n<div class=\"large\"><p>%s: each row's weights</p>"
+            "</g></svg><figcaption>%s</figcaption>\n<div class=\"large\"><p>%s: weights</p>"
             "<svg aria-hidden=\"true\" viewBox=\"0 0 %d %d\"><use href=\"#%s\"/><use href=\"#%s\"/></svg>\n",
             at->caption, at->name, f->width, f->height, at->axes, at->map);
     numbers(p, g, weights, out);
@@ -178,7 +178,7 @@ static const uint16_t *group(const Page *p, int example, int which, const uint16
     return weights;
 }
 
-/* They show themselves when the script runs, without which they could do nothing. */
+/* Hidden until the script runs. */
 static void controls(const Page *p, FILE *out) {
     fprintf(out,
             "<div class=\"controls\" id=\"controls\" hidden>\n<label>Step <input type=\"range\" id=\"step\" "
@@ -197,10 +197,11 @@ static void controls(const Page *p, FILE *out) {
 void page_maps(const Page *p, FILE *out) {
     const PageFrame *last = &p->frames[p->frame_count - 1];
     fputs("<section class=\"maps\">\n<h2>Attention</h2>\n"
-          "<p>A row is a token that looks, a column one that is looked at; the stronger the colour, the "
-          "larger the weight. A row's weights sum to 1.</p>\n"
-          "<p class=\"screen faint\">Point at a map, or give it the focus, to see it large and in "
-          "numbers.</p>\n",
+          "<p>Each row is a query, each column a key; a stronger colour is a larger weight. The weights of a "
+          "row "
+          "sum to 1.</p>\n"
+          "<p class=\"screen faint\">Point at a map, or focus it, to enlarge it and to see its "
+          "weights.</p>\n",
           out);
     if (p->frame_count > 1) controls(p, out);
     for (int i = 0; i < p->example_count; i++) {

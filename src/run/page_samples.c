@@ -1,8 +1,8 @@
-/* What the model answered, on a page: at every step a line, its wrong tokens marked. */
+/* Answers on a page: a line for each step, with wrong tokens marked. */
 #include "run/page_parts.h"
 #include <string.h>
 
-/* Blanks are blanks in running text; a new line is shown, and taken where there is no other mark of it. */
+/* A newline is shown as an arrow and also breaks the line. */
 static void token(const Page *p, int32_t id, FILE *out) {
     const char *text = p->token[id];
     if (strcmp(text, "\n") == 0) fputs("↵", out);
@@ -13,7 +13,7 @@ static void tokens(const Page *p, const int32_t *ids, long count, FILE *out) {
     for (long i = 0; i < count; i++) token(p, ids[i], out);
 }
 
-/* A token that is not the wanted one. A mark cannot be seen on a blank, so that gets a shape. */
+/* A wrong token. Blanks get a visible character, on which a mark shows. */
 static void wrong(const Page *p, int32_t id, FILE *out) {
     Label l = label_of(p->token[id], LABEL_MOST, true);
     fputs("<mark>", out);
@@ -39,7 +39,7 @@ static void answer(const Page *p, const PageSample *s, const PageAnswer *a, FILE
 }
 
 void page_samples(const Page *p, FILE *out) {
-    fputs("<section>\n<h2>What it answers</h2>\n<p>Wrong tokens are marked, missing ones as _.</p>\n<div "
+    fputs("<section>\n<h2>Answers</h2>\n<p>Wrong tokens are marked, missing tokens as _.</p>\n<div "
           "class=\"samples\">\n",
           out);
     for (int i = 0; i < p->sample_count; i++) {
@@ -49,7 +49,7 @@ void page_samples(const Page *p, FILE *out) {
         fputs("<td>", out);
         tokens(p, s->given, s->given_count, out);
         if (s->wanted) {
-            fputs("\n<tr><th scope=\"row\">wanted<td>", out);
+            fputs("\n<tr><th scope=\"row\">target<td>", out);
             tokens(p, s->wanted, s->wanted_count, out);
         }
         fputs("\n", out);

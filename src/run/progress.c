@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A terminal is redrawn ten times a second; elsewhere a line tells of every tenth of the way. */
+/* A bar is redrawn ten times a second; otherwise a line is printed for each tenth of the steps. */
 #define REDRAW_SECONDS 0.1
 enum { LINES = 10, NARROWEST_BAR = 8, WIDEST_BAR = 30, TREND = 16, LINE = 1024 };
 
@@ -56,8 +56,7 @@ static const char *short_number(char out[32], double x) {
     return out;
 }
 
-/* The line without its bar, and how many columns it takes. The less room there is the less it says: `left_out` counts
- * what is missing. */
+/* Writes the line without its bar; returns its columns. `left_out` parts are omitted. */
 static int compose(char out[LINE], const Progress *p, const Report *r, bool last, int left_out) {
     double elapsed = clock_seconds() - p->start,
            left = r->done > 0 ? elapsed / (double)r->done * (double)(p->total - r->done) : 0;
@@ -81,8 +80,8 @@ static void print_line(const Progress *p, const Report *r, bool last) {
         fprintf(stderr, "%s%s\n", p->label, tail);
         return;
     }
-    /* The last column stays free: a character there would make some terminals begin a line. What can be left
-     * out first, the rate and the trend, gives way to the bar too. */
+    /* The last column stays free: some terminals would begin a new line. The rate and the trend are omitted before the
+     * bar. */
     int width = terminal_width() - 1, room = width - columns_of(p->label), left_out = 0;
     int used = compose(tail, p, r, last, left_out), bar_room = (int)strlen(" []") + NARROWEST_BAR;
     while (used + (left_out < 2 ? bar_room : 0) > room && left_out < 5)

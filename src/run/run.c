@@ -11,12 +11,12 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A directory that has taken the place of the run's own is not written to. */
+/* Does not write to a directory that has taken the place of the run's own. */
 static bool keeps_folder(Run *r, Error *e) {
     r->moved |= r->place && !file_keeps_folder(r->place);
     return !r->moved ||
-           error_set(e, STATUS_CANNOT_CREATE, "%s: another folder is there now, and the run's own was moved",
-                     r->config->run);
+           error_set(e, STATUS_CANNOT_CREATE,
+                     "%s: the run's directory was moved, and another is in its place", r->config->run);
 }
 
 static bool path_of(Run *r, const char *name, char out[PATH_ROOM], Error *e) {
@@ -232,13 +232,13 @@ static bool show_result(Run *r, const Evaluation *v, Error *e) {
     Trainer *t = r->trainer;
     bool lm = task_is_language_model(t->task);
     double ignored;
-    fprintf(stderr, "%s: loss %.4f nats a %s, accuracy %.2f %%\n",
-            lm && r->config->data.validation == 0 ? "the text, nothing held out" : "held-out", v->loss,
+    fprintf(stderr, "%s: loss %.4f nats per %s, accuracy %.2f %%\n",
+            lm && r->config->data.validation == 0 ? "whole text, nothing held out" : "held-out", v->loss,
             lm ? "character" : "token", 100 * v->accuracy);
     if (lm && !samples_yardsticks(t, e)) return false;
     if (!lm)
-        fprintf(stderr, "greedy answers, from the source alone: %.2f %% of %ld exact\n",
-                100 * r->metrics.val_exact, t->task->held_out);
+        fprintf(stderr, "greedy decoding: %.2f %% of %ld answers exact\n", 100 * r->metrics.val_exact,
+                t->task->held_out);
     if (r->config->samples == 0) return true;
     return lm ? samples_text(t, e) : samples_answers(t, r->config->samples, true, &ignored, e);
 }
@@ -253,7 +253,7 @@ static bool finish(Run *r, Error *e) {
     record(r, &v, &page);
     if (!r->config->quiet && !show_result(r, &v, e)) return false;
     if (page.status != STATUS_DONE) return error_set(e, page.status, "%s", page.text);
-    if (!r->config->quiet) fprintf(stderr, "the page of this run: %s\n", run_page_path(r->page));
+    if (!r->config->quiet) fprintf(stderr, "report: %s\n", run_page_path(r->page));
     return true;
 }
 
@@ -292,16 +292,14 @@ bool run_finish(Run *r, bool trained, Error *e) {
 
 /* ---- The beginning ---- */
 
-/* Reports what a text holds that a reader may not see. */
+/* Reports invisible characters of a text. */
 static void remark_on_text(const TrainConfig *config, const Task *task) {
     const Corpus *c = task_text_corpus(task);
     if (!c || config->quiet) return;
-    if (c->byte_order_mark)
-        fprintf(stderr, "%s: a byte-order mark at its start is left out\n", config->data.text);
+    if (c->byte_order_mark) fprintf(stderr, "%s: skipped a byte-order mark\n", config->data.text);
     if (c->carriage_returns)
         fprintf(stderr,
-                "%s: %ld carriage returns are characters like others; --newline unix leaves them out of line "
-                "ends\n",
+                "%s: kept %ld carriage returns as characters; --newline unix removes those of line ends\n",
                 config->data.text, c->carriage_returns);
 }
 
@@ -312,18 +310,18 @@ static bool may_take(Run *r, const Checkpoint *past, Error *e) {
     r->replaces = is_there(r, "model.safetensors") || is_there(r, "checkpoint.safetensors");
     return !r->replaces || r->config->force ||
            error_set(e, STATUS_CANNOT_CREATE,
-                     "%s: found a run there, need --resume to go on with it or --force to replace it",
+                     "%s: found a run, need --resume to continue it or --force to replace it",
                      r->config->run);
 }
 
-/* Tells how a run goes on that was finished, or whose schedule another --steps stretches. */
+/* Reports that the run is finished, or that --steps stretches its schedule. */
 static void remark_on_resume(const Run *r, const Checkpoint *past) {
     const TrainConfig *c = r->config;
     long step = past->state.step;
     char train[OPTION_TEXT];
     if (c->quiet) return;
     if (step == c->steps)
-        fprintf(stderr, "%s is finished: it has made its %ld steps; more: %s --resume %s --steps N\n", c->run,
+        fprintf(stderr, "%s is finished after %ld steps; to continue: %s --resume %s --steps N\n", c->run,
                 step, options_command("train", train), c->run);
     else if (c->steps != c->planned_steps && c->schedule == SCHEDULE_COSINE) {
         Schedule before = r->trainer->schedule;

@@ -9,30 +9,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of the time since training began; above it, evaluations are passed over. */
+/* Share of the time since the start; above it, evaluations get no pictures. */
 #define MOST_SHARE 0.015
 
-enum { FACTS = 48, FIGURES = 6, FIGURE_TEXT = 32, LINE = 256, FINAL_PARTS = 8 };
+enum { FIGURES = 6, FIGURE_TEXT = 32, LINE = 256 };
 
 struct RunPage {
     const TrainConfig *config;
     Trainer *trainer;
     char *command;     /* that repeats the run */
-    Metadata *choices; /* [choice_count] */
-    int choice_count;
+    Metadata *options; /* [option_count] */
+    int option_count;
     char path[PATH_ROOM];
     RunCurves curves;
     Watch watch;
     long evaluations; /* noted */
-    double spent;     /* seconds on all of this */
+    double spent;     /* seconds spent on the page */
 };
 
-/* The page's first lines. */
+/* A page and the texts that it points into. */
 typedef struct Draft {
     Page page;
     RunPictures pictures;
-    PageFact figure[FIGURES], fact[FACTS], choice[TRAIN_SETTINGS];
-    char figure_text[FIGURES][FIGURE_TEXT], config_text[FACTS][CONFIG_TEXT], title[LINE], status[LINE];
+    PageFact figure[FIGURES], option[TRAIN_SETTINGS];
+    char figure_text[FIGURES][FIGURE_TEXT], title[LINE], status[LINE];
 } Draft;
 
 static void note_evaluation(RunPage *p, const Metrics *m) {
@@ -72,11 +72,9 @@ RunPage *run_page_new(const TrainConfig *r, Trainer *t, long past, Error *e) {
     p->config = r;
     p->trainer = t;
     p->curves.text = task_is_language_model(t->task);
-    p->curves.longest =
-        t->task->max_T - (p->curves.text ? 0 : 1); /* the answer's end is none of its tokens */
     p->command = train_config_command(r, e);
-    p->choices = train_config_notes(r, true, &p->choice_count, e);
-    if (p->command && p->choices && directory_file(p->path, r->run, "report.html", STATUS_CANNOT_CREATE, e) &&
+    p->options = train_config_notes(r, true, &p->option_count, e);
+    if (p->command && p->options && directory_file(p->path, r->run, "report.html", STATUS_CANNOT_CREATE, e) &&
         task_yardsticks(t->task, &p->curves.yardsticks, e) && (!past || find_past(p, e)) &&
         watch_open(&p->watch, t, e))
         return p;
@@ -87,7 +85,7 @@ RunPage *run_page_new(const TrainConfig *r, Trainer *t, long past, Error *e) {
 void run_page_free(RunPage *p) {
     if (!p) return;
     watch_close(&p->watch);
-    train_config_notes_free(p->choices, p->choice_count);
+    train_config_notes_free(p->options, p->option_count);
     free(p->command);
     free(p);
 }
@@ -103,23 +101,14 @@ void run_page_step(RunPage *p, long step, const StepResult *r, double seconds) {
     curves_note(&p->curves, CURVE_SPEED, step, (double)r->tokens / seconds);
 }
 
-/* Held-out rows by their classes, and rows of the step to come, which the model has not been trained on yet. */
-static bool judge(RunPage *p, const Metrics *m, Error *e) {
+/* Evaluates rows of the next training batch, on which the model has not been trained yet: comparable to held-out rows. */
+static bool evaluate_next_batch(RunPage *p, long step, Error *e) {
     Trainer *t = p->trainer;
-    RunCurves *c = &p->curves;
-    Judgement training = {0};
-    long part = (t->micro_batch + 1) / 2, rows = m->final ? FINAL_PARTS * part : part, count;
-    if (rows > t->task->held_out) rows = t->task->held_out;
-    c->held_out = (Judgement){0};
-    bool ok = true;
-    for (long first = 0; ok && first < rows; first += count) {
-        count = task_held_out_batch(t->task, first, rows - first < part ? rows - first : part, t->batch);
-        ok = judge_batch(t, &c->held_out, e);
-    }
-    task_training_batch(t->task, (uint64_t)m->step + 1, 0, part, t->batch);
-    if (!ok || !judge_batch(t, &training, e)) return false;
-    curves_note(c, CURVE_TRAIN_LOSS, m->step, training.loss / (double)training.tokens);
-    curves_note(c, CURVE_TRAIN_ACCURACY, m->step, training.right / (double)training.tokens);
+    Evaluation v;
+    task_training_batch(t->task, (uint64_t)step + 1, 0, (t->micro_batch + 1) / 2, t->batch);
+    if (!trainer_evaluate_batch(t, &v, e)) return false;
+    curves_note(&p->curves, CURVE_TRAIN_LOSS, step, v.loss);
+    curves_note(&p->curves, CURVE_TRAIN_ACCURACY, step, v.accuracy);
     return true;
 }
 
@@ -136,44 +125,32 @@ __attribute__((format(printf, 3, 4))) static void add_figure(Draft *d, const cha
 static void write_figures(Draft *d, const Metrics *m) {
     add_figure(d, "held-out loss", "%.4f", m->val_loss);
     add_figure(d, "held-out accuracy", "%.2f %%", 100 * m->val_accuracy);
-    if (!isnan(m->val_exact)) add_figure(d, "whole answers right", "%.2f %%", 100 * m->val_exact);
+    if (!isnan(m->val_exact)) add_figure(d, "exact answers", "%.2f %%", 100 * m->val_exact);
     add_figure(d, "parameters", "%ld", m->params);
-    add_figure(d, "tokens trained on", "%ld", m->tokens);
+    add_figure(d, "training tokens", "%ld", m->tokens);
     add_figure(d, "seconds", "%.1f", m->seconds);
     d->page.figures = d->figure;
 }
 
-/* What the model is, and how it is trained. */
-static void write_facts(Draft *d, const RunPage *p) {
-    int *count = &d->page.fact_count;
-    const char *name;
-    while (*count < FACTS &&
-           config_field(&p->trainer->model->config, *count, &name, d->config_text[*count])) {
-        page_shorten(d->config_text[*count]);
-        d->fact[*count] = (PageFact){name, d->config_text[*count]};
-        ++*count;
-    }
-    d->page.facts = d->fact;
-    for (int i = 0; i < p->choice_count; i++) {
-        const char *dot = strchr(p->choices[i].key, '.'); /* "recipe.lr" */
-        d->choice[i] = (PageFact){dot ? dot + 1 : p->choices[i].key, p->choices[i].value};
-    }
-    d->page.choices = d->choice, d->page.choice_count = p->choice_count;
+static void write_options(Draft *d, const RunPage *p) {
+    for (int i = 0; i < p->option_count; i++)
+        d->option[i] = (PageFact){p->options[i].key + strlen("recipe."), p->options[i].value};
+    d->page.choices = d->option, d->page.choice_count = p->option_count;
 }
 
 static bool write_page(RunPage *p, const Metrics *m, Error *e) {
     Draft *d = calloc(1, sizeof *d);
     if (!d) return error_set(e, STATUS_NO_MEMORY, "memory: %zu bytes for the page", sizeof *d);
     d->page = (Page){.title = d->title, .status = d->status, .command = p->command};
-    snprintf(d->title, LINE, "A Transformer learns: %s", m->task);
+    snprintf(d->title, LINE, "Training a Transformer: %s", m->task);
     snprintf(
         d->status, LINE,
-        "%s step %ld of %ld. Attention and answers are shown for %ld of %ld evaluations, so that this page "
-        "takes little time: %.1f %% of the run's.",
+        "%s step %ld of %ld. To save time, attention and answers are shown for %ld of %ld evaluations. This "
+        "page took %.1f %% of the run's time.",
         m->final ? "Ended after" : "In training, at", m->step, p->config->steps, p->watch.kept,
         p->evaluations, 100 * p->spent / m->seconds);
     write_figures(d, m);
-    write_facts(d, p);
+    write_options(d, p);
     curves_draw(&p->curves, m->step, &d->pictures);
     d->page.curves = d->pictures.picture, d->page.curve_count = d->pictures.count;
     watch_show(&p->watch, &d->page);
@@ -186,7 +163,8 @@ bool run_page_evaluation(RunPage *p, const Metrics *m, Error *e) {
     double start = clock_seconds();
     note_evaluation(p, m);
     if (!m->final && p->spent > MOST_SHARE * (start - m->start)) return true;
-    bool ok = judge(p, m, e) && watch_look(&p->watch, p->trainer, m->step, e) && write_page(p, m, e);
+    bool ok = evaluate_next_batch(p, m->step, e) && watch_look(&p->watch, p->trainer, m->step, e) &&
+              write_page(p, m, e);
     p->spent += clock_seconds() - start;
     return ok;
 }

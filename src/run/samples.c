@@ -9,9 +9,9 @@
 /* ---- Answers ---- */
 
 typedef struct Answers {
-    int32_t *ids; /* [part, max_T] */
-    long *length; /* [part] */
-    char *text;   /* one of them, or of their sources */
+    int32_t *ids; /* [micro-batch, max_T] */
+    long *length; /* [micro-batch] */
+    char *text;   /* of one answer, or of its source */
 } Answers;
 
 static bool answers_new(Answers *a, const Trainer *t, Error *e) {
@@ -77,7 +77,7 @@ bool samples_text(Trainer *t, Error *e) {
     Sampler sampler = {.temperature = 0.8, .seed = t->seed};
     if (!decode_continue(t->tape, t->model, &sampler, ids, prompt, more, NULL, NULL, e)) return false;
     tokenizer_decode(corpus->tokenizer, ids, prompt + more, text);
-    fprintf(stderr, "a sample at temperature 0.8, after %ld character%s of the text:\n%s\n", prompt,
+    fprintf(stderr, "a sample at temperature 0.8, prompted with %ld character%s:\n%s\n", prompt,
             prompt == 1 ? "" : "s", text);
     return true;
 }

@@ -6,15 +6,15 @@
 
 enum {
     LONGEST = 32,          /* tokens on an axis */
-    SHORTEST = 8,          /* to which that shrinks for a model of many heads */
-    FRAME_WEIGHTS = 40000, /* of all examples at one step: the page has a drawing and a number of each */
-    ALL_WEIGHTS = 400000,  /* of all steps that are kept: the page has two bytes of each */
-    OVER = 4,              /* tokens by which an answer may be too long */
-    PROMPT = 16,           /* tokens that a free text begins with */
-    CONTINUED = 40,        /* and goes on with */
+    SHORTEST = 8,          /* reduced to this for models with many heads */
+    FRAME_WEIGHTS = 40000, /* of all examples at one step: the page draws and prints each */
+    ALL_WEIGHTS = 400000,  /* of all kept steps: the page has two bytes for each */
+    OVER = 4,              /* tokens that an answer may be too long */
+    PROMPT = 16,           /* tokens of the prompt */
+    CONTINUED = 40,        /* generated tokens */
 };
 
-/* ---- What is watched ---- */
+/* ---- Rows ---- */
 
 static void copy_row(WatchedRow *row, BatchRow from, const char *const *token) {
     row->n = from.S;
@@ -28,7 +28,7 @@ static void copy_row(WatchedRow *row, BatchRow from, const char *const *token) {
         end += sprintf(end, "%s", strcmp(token[ids[i]], "\n") == 0 ? " " : token[ids[i]]);
 }
 
-/* Of a text a row may be cut; of a question it may not. */
+/* A text may be cut; a source may not. */
 static void choose_rows(Watch *w, const Trainer *t) {
     long count = task_held_out_batch(t->task, 0, t->micro_batch, t->batch);
     for (long r = 0; r < count; r++) {
@@ -39,8 +39,7 @@ static void choose_rows(Watch *w, const Trainer *t) {
     }
 }
 
-/* Makes examples of the rows that have at most so many tokens, until a page has no room for more. Returns how many
- * weights they have. */
+/* Makes examples of the rows with at most `longest` tokens, as many as fit a page. Returns the number of their weights. */
 static long make_examples(Watch *w, const ModelConfig *c, long longest) {
     long sum = 0;
     w->examples = 0;
@@ -70,16 +69,15 @@ static void choose_samples(Watch *w) {
     for (int i = 0; i < w->rows; i++) {
         const WatchedRow *row = &w->row[i];
         bool text = row->n == 0;
-        w->sample[w->samples++] =
-            (PageSample){.title = text ? "Each next token, guessed from those before" : "An answer",
-                         .about = text ? "begins" : "source",
-                         .given = text ? row->target_in : row->source,
-                         .given_count = text ? 1 : row->n,
-                         .wanted = row->target_out,
-                         .wanted_count = text ? row->m : row->m - 1};
+        w->sample[w->samples++] = (PageSample){.title = text ? "Next-token predictions" : "An answer",
+                                               .about = text ? "input" : "source",
+                                               .given = text ? row->target_in : row->source,
+                                               .given_count = text ? 1 : row->n,
+                                               .wanted = row->target_out,
+                                               .wanted_count = text ? row->m : row->m - 1};
         if (text && i == w->rows - 1)
-            w->sample[w->samples++] = (PageSample){.title = "A text that goes on by itself",
-                                                   .about = "begins",
+            w->sample[w->samples++] = (PageSample){.title = "Generated text",
+                                                   .about = "prompt",
                                                    .given = row->target_in,
                                                    .given_count = row->m < PROMPT ? row->m : PROMPT};
     }
@@ -101,9 +99,9 @@ void watch_close(Watch *w) {
     *w = (Watch){0};
 }
 
-/* ---- What is seen ---- */
+/* ---- Attention and answers ---- */
 
-/* Tokens of an answer at most. */
+/* Maximum tokens of an answer. */
 static long answer_room(const PageSample *s) {
     return s->wanted ? s->wanted_count + OVER : CONTINUED;
 }
@@ -131,7 +129,7 @@ static Seen *seen_new(const Watch *w, long step, Error *e) {
     return s;
 }
 
-/* Of a question the answer; of a text each next token, guessed from those before it; or what it goes on with. */
+/* An answer to a source; next-token predictions of a text; or generated text. */
 static bool answer(const Watch *w, int i, Trainer *t, PageAnswer *a, Error *e) {
     const PageSample *s = &w->sample[i];
     const Task *task = t->task;
@@ -161,7 +159,7 @@ static bool see(const Watch *w, Trainer *t, Seen *s, Error *e) {
     return ok;
 }
 
-/* Keeps every second of those that were to be kept. */
+/* Keeps every second entry. */
 static void thin_out(Watch *w) {
     long kept = 0;
     w->every *= 2;
@@ -180,7 +178,7 @@ bool watch_look(Watch *w, Trainer *t, long step, Error *e) {
         free(s);
         return false;
     }
-    /* The newest is kept for as long as it is that, and longer if its turn has come. */
+    /* The newest is always kept; of older ones every `every`-th. */
     bool stays = w->looks > 0 && (w->looks - 1) % w->every == 0;
     if (w->kept && !stays) free(w->seen[--w->kept]);
     if (w->kept == w->most) thin_out(w);

@@ -1,6 +1,6 @@
-/* A few held-out rows that a run is watched by: at chosen steps their attention is kept, and what the model answers. */
-#ifndef REPORT_WATCH_H
-#define REPORT_WATCH_H
+/* A few held-out rows whose attention and answers are kept at some evaluations. */
+#ifndef RUN_WATCH_H
+#define RUN_WATCH_H
 
 #include "run/page.h"
 #include "training/trainer.h"
@@ -18,7 +18,7 @@ typedef struct WatchedRow {
     char title[WATCHED_TOKENS * UTF8_MAX + 1];
 } WatchedRow;
 
-/* What was seen at one step. Its memory is one block with the Seen at its start. */
+/* Attention and answers at one step, in one block of memory. */
 typedef struct Seen {
     long step;
     uint16_t *weights[WATCHED_EXAMPLES];
@@ -28,25 +28,25 @@ typedef struct Seen {
 typedef struct Watch {
     const char **token; /* texts by id */
     WatchedRow row[WATCHED_ROWS];
-    PageExample example[WATCHED_EXAMPLES]; /* of the first rows that are short enough */
-    PageSample sample[WATCHED_ROWS + 1];   /* of all rows; of a text, one more that goes on freely */
+    PageExample example[WATCHED_EXAMPLES]; /* the first rows that are short enough */
+    PageSample sample[WATCHED_ROWS + 1];   /* of all rows, and a generated text for a language model */
     int rows, examples, samples;
 
     Seen *seen[WATCHED_STEPS + 1]; /* [kept], by step */
-    long kept, most, looks, every; /* looks so far, of which every so-many-th is kept, and the newest */
+    long kept, most, looks, every; /* looks: total, of which every `every`-th is kept, and the newest */
 
-    PageFrame frame[WATCHED_STEPS]; /* the same, as a page has it */
+    PageFrame frame[WATCHED_STEPS]; /* the same, for a page */
     PageAnswer answer[WATCHED_ROWS + 1][WATCHED_STEPS];
 } Watch;
 
-/* Starts from {0} and chooses the rows: those that are short enough. Where no row is, nothing is watched. */
+/* Chooses the rows that are short enough; *w is {0} before. */
 bool watch_open(Watch *w, Trainer *t, Error *e);
 void watch_close(Watch *w);
 
-/* Looks at all rows. What was seen longer ago is thinned out where the page would grow too large. */
+/* Computes attention and answers of all rows. Drops older entries if the page would become too large. */
 bool watch_look(Watch *w, Trainer *t, long step, Error *e);
 
-/* Puts examples, frames and samples on the page. They stay the watch's, and as they are until the next look. */
+/* Puts examples, frames and samples on the page, valid until the next watch_look. */
 void watch_show(Watch *w, Page *p);
 
 #endif

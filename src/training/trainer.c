@@ -198,52 +198,49 @@ bool trainer_check(const Trainer *t, Error *e) {
 
 /* ---- Evaluation ---- */
 
-bool trainer_judge(Trainer *t, TokenJudge *judge, void *context, Error *e) {
+/* Adds the tokens of the trainer's batch to a sum whose loss and accuracy are not divided by the tokens yet. */
+static bool add_batch(Trainer *t, Evaluation *sum, Error *e) {
     trainer_take(t, 0, t->batch->rows);
     t->tape->training = false;
     t->tape->no_grad = true;
     const Prediction *p = predict(t, &t->source, &t->target);
     bool ok = !tape_failed(t->tape, e);
-    for (long r = 0; ok && r < t->batch->rows; r++) {
-        BatchRow row = batch_row(t->batch, r);
-        for (long i = 0; i < row.T; i++, p++)
-            judge(context, &row, i, p->loss, p->likeliest == row.target_out[i]);
+    long tokens = batch_target_tokens(t->batch);
+    double loss = 0;
+    for (long i = 0; ok && i < tokens; i++) {
+        loss += p[i].loss;
+        sum->accuracy += p[i].likeliest == t->targets[i];
     }
+    /* A batch's mean has the precision of the training loss. */
+    sum->loss += (double)(real)(loss / (double)tokens) * (double)tokens;
+    sum->tokens += tokens;
     tape_reset(t->tape);
     t->tape->no_grad = false;
     return ok;
 }
 
-typedef struct Sum {
-    double loss;
-    long right;
-} Sum;
+static void divide(Evaluation *sum) {
+    if (sum->tokens) sum->loss /= (double)sum->tokens, sum->accuracy /= (double)sum->tokens;
+}
 
-static void add_token(void *context, const BatchRow *row, long i, double loss, bool right) {
-    Sum *sum = context;
-    (void)row, (void)i;
-    sum->loss += loss, sum->right += right;
+bool trainer_evaluate_batch(Trainer *t, Evaluation *result, Error *e) {
+    *result = (Evaluation){0};
+    bool ok = add_batch(t, result, e);
+    divide(result);
+    return ok;
 }
 
 bool trainer_evaluate(Trainer *t, long rows, Evaluation *result, Error *e) {
-    double loss = 0;
-    long right = 0, count;
+    bool ok = true;
     *result = (Evaluation){0};
     if (rows == 0 || rows > t->task->held_out) rows = t->task->held_out;
-    for (long first = 0; first < rows; first += count) {
+    for (long first = 0, count; ok && first < rows; first += count) {
         long wanted = rows - first < t->micro_batch ? rows - first : t->micro_batch;
         count = task_held_out_batch(t->task, first, wanted, t->batch);
-        Sum sum = {0};
-        if (!trainer_judge(t, add_token, &sum, e)) return false;
-        long tokens = batch_target_tokens(t->batch);
-        /* A batch's mean has the precision of the training loss. */
-        loss += (double)(real)(sum.loss / (double)tokens) * (double)tokens;
-        right += sum.right;
-        result->tokens += tokens;
+        ok = add_batch(t, result, e);
     }
-    result->loss = result->tokens ? loss / (double)result->tokens : 0;
-    result->accuracy = result->tokens ? (double)right / (double)result->tokens : 0;
-    return true;
+    divide(result);
+    return ok;
 }
 
 bool trainer_evaluation_due(const Trainer *t) {

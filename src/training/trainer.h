@@ -107,10 +107,8 @@ bool trainer_check(const Trainer *t, Error *e);
 /* Evaluates the model on at most `rows` held-out rows of the task (0: all). */
 bool trainer_evaluate(Trainer *t, long rows, Evaluation *result, Error *e);
 
-/* Calls judge(context, row, i, loss, right) for every target token i of the rows of the trainer's batch, at most one
- * micro-batch: its loss in nats, and whether it is the likeliest. */
-typedef void TokenJudge(void *context, const BatchRow *row, long i, double loss, bool right);
-bool trainer_judge(Trainer *t, TokenJudge *judge, void *context, Error *e);
+/* Evaluates the model on the trainer's batch, at most one micro-batch. */
+bool trainer_evaluate_batch(Trainer *t, Evaluation *result, Error *e);
 
 bool trainer_evaluation_due(const Trainer *t);
 

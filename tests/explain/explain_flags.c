@@ -114,10 +114,10 @@ static void run_shows_its_maps(void) {
     CHECK(lines_of(listing) == 13 && strstr(listing, "pictures/cross-layer-2-head-1.svg "), "%s", listing);
     page_has("<title>Attention of copy</title>", "Attention of lm");
     page_has("<th scope=\"row\">answer<td>", "0.1000000");            /* the label smoothing is 0.1 */
-    page_has("<th scope=\"row\">wanted<td>123\n", "Attention of lm"); /* the task knows the right answer */
+    page_has("<th scope=\"row\">target<td>123\n", "Attention of lm"); /* the task knows the right answer */
     page_has("<mark>", "Attention of lm");                            /* and marks wrong tokens */
     CHECK(EXPLAIN("lm", "--text", "the", "--html", "page.html") == 0 && !*out, "%s", err);
-    page_has("<title>Attention of lm</title>", "<h2>What it answers</h2>");
+    page_has("<title>Attention of lm</title>", "<h2>Answers</h2>");
     CHECK(EXPLAIN("lm", "--text", "the") == 0 && printed("Layer ") == 4, "%s", out);
 }
 

@@ -251,7 +251,7 @@ static void places_that_cannot_be(void) {
         {"/dev/null", "/dev/null: cannot be made a directory: a file of that name is there"},
         {"metrics in the way", "metrics in the way/metrics.csv: found a directory, need a regular file"},
         {"model in the way",
-         "model in the way: found a run there, need --resume to go on with it or --force to replace it"},
+         "model in the way: found a run, need --resume to continue it or --force to replace it"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         TRAIN_REFUSES(73, cases[i].want, SMALL_COPY, "--run", cases[i].run);
@@ -266,11 +266,11 @@ static void places_that_cannot_be(void) {
 static void a_run_is_not_lost(void) {
     enter_folder();
     CHECK(TRAIN(SMALL_COPY, "--steps", "3", "--run", "run") == 0, "%s", err);
-    TRAIN_REFUSES(73, "run: found a run there, need --resume to go on with it or --force to replace it",
-                  SMALL_COPY, "--run", "run");
+    TRAIN_REFUSES(73, "run: found a run, need --resume to continue it or --force to replace it", SMALL_COPY,
+                  "--run", "run");
     CHECK(rename("run/model.safetensors", "kept") == 0);
-    TRAIN_REFUSES(73, "run: found a run there, need --resume to go on with it or --force to replace it",
-                  SMALL_COPY, "--run", "run");
+    TRAIN_REFUSES(73, "run: found a run, need --resume to continue it or --force to replace it", SMALL_COPY,
+                  "--run", "run");
     CHECK(link("kept", "run/model.safetensors") == 0);
     int status = TRAIN(SMALL_COPY, "--steps", "3", "--run", "run", "--force", "--lr", "1e300");
     CHECK(status == STATUS_NON_FINITE && !strncmp(err, "not saved: step 1: found a weight of ", 36) &&

@@ -238,7 +238,7 @@ static void one_character_begins(void) {
     enter_folder_with_text();
     CHECK(TRAIN("lm", TINY, "--text", "text", "--context", "4", "--steps", "1", "--run", "run") == 0, "%s",
           err);
-    CHECK(occurs(err, "after 1 character of the text:\n"), "%s", err);
+    CHECK(occurs(err, "prompted with 1 character:\n"), "%s", err);
 }
 
 static void help_fits_80_columns(void) {

@@ -19,7 +19,8 @@ typedef struct Watched {
 static void open_watch(Watched *w, char **arguments, int count) {
     Error e = {0};
     *w = (Watched){0};
-    CHECK(train_config_parse(&w->config, count, arguments, &e) && train_config_complete(&w->config, &e), "%s", e.text);
+    CHECK(train_config_parse(&w->config, count, arguments, &e) && train_config_complete(&w->config, &e), "%s",
+          e.text);
     w->task = task_open(w->config.task, &w->config.data, &e);
     w->trainer = train_config_trainer(&w->config, w->task);
     ModelConfig c = train_config_model(&w->config, w->task);
