@@ -1,11 +1,11 @@
-/* The Transformer and the language model as wholes: against PyTorch, against differences, and against what
- * must hold whatever the weights: causality, padding, ties, dropout, threads. */
+/* Whole models: against PyTorch, against numeric differences, and properties that hold for any weights: causality, padding,
+ * ties, dropout, threads. */
 #include "base/pool.h"
 #include "kernels/arrays.h"
 #include "model_helpers.h"
 
 static const char *const layouts[] = {"packed", "padded"};
-enum { EPSILONS = 1000 }; /* that a library may round otherwise (same_sums) */
+enum { EPSILONS = 1000 }; /* of difference between roundings of a BLAS library (same_sums) */
 
 /* ---- Golden values ---- */
 
@@ -37,7 +37,7 @@ static void expect_gradients(const Safetensors *golden, const Parameters *p) {
     CHECK(golden->tensors == p->count + 2, "found %d tensors", golden->tensors);
 }
 
-/* Loss, logits of real positions and all gradients, of the model that a file made elsewhere describes. */
+/* Loss, logits of real positions and all gradients of a model in a file that PyTorch wrote. */
 static void golden(const char *name) {
     char path[3][80];
     const char *part[] = {"weights", "batch", "grads"};
@@ -83,8 +83,8 @@ static void golden_lm_padded(void) {
 
 /* ---- Causality ---- */
 
-/* Changing the token at position t changes no bit of any output before t, and some at t. 70 positions are
- * more than a block of queries in attention. */
+/* Changing the token at position t changes outputs at t and no bit of an earlier one. 70 positions are more than a block of
+ * queries in attention. */
 static void check_causality(ModelConfig c) {
     enum { T = 70 };
     Model *m = new_model(c, 1);
@@ -126,7 +126,7 @@ static void causality_lm(void) {
     check_causality(c);
 }
 
-/* Every output of a row sees every token of its own source, the last ones too, and no other row's. */
+/* Every output of a row depends on every token of its own source and on no other row's. */
 static void sees_whole_source(void) {
     enum { S = 67, T = 4 };
     ModelConfig c = small_seq2seq();
@@ -154,7 +154,7 @@ static void sees_whole_source(void) {
 
 /* ---- Padding ---- */
 
-/* The batch with `more` columns of padding behind source and target. */
+/* The batch with `more` columns of padding after source and target. */
 static PaddedBatch *with_padding(const PaddedBatch *b, long more) {
     Error e = {0};
     PaddedBatch *wide = must(batch_padded(b->rows, b->S ? b->S + more : 0, b->T + more, b->pad_id, &e), &e);
@@ -166,9 +166,8 @@ static PaddedBatch *with_padding(const PaddedBatch *b, long more) {
     return wide;
 }
 
-/* Packed, padding is not there: outputs, loss and gradients keep their bits. In the padded layout outputs and
- * loss do too; gradients are sums over more rows, of which those of padding add 0: equal but for the order of
- * addition. Both layouts agree to rounding. */
+/* Packed, padding does not exist: outputs, loss and gradients keep their bits. Padded, outputs and loss do too; gradients are
+ * sums over more rows, those of padding 0, and differ by the order of addition only. */
 static void check_padding(ModelConfig c) {
     Model *m = new_model(c, 3);
     Parameters *parameters = &m->parameters;
@@ -213,8 +212,8 @@ static bool all_finite(const real *x, long count) {
     return true;
 }
 
-/* A source of nothing but padding: every attention over it sees no key and gives 0. Nothing becomes NaN, the
- * target does not depend on the source's weights, and the other rows stay as they are. */
+/* A source of padding only: attention over it has no key and gives 0. Nothing becomes NaN, and the other rows do not change.
+ */
 static void empty_source(void) {
     ModelConfig c = small_seq2seq();
     Model *m = new_model(c, 4);
@@ -240,7 +239,7 @@ static void empty_source(void) {
     model_free(m);
 }
 
-/* The same of attention alone: rows of 0, and gradients of 0 for its queries. */
+/* Attention without keys gives rows of 0, and gradients of 0 to its queries. */
 static void hidden_row_is_zero(void) {
     static const int32_t start[] = {0, 2}, rows[] = {2, 3}, length[] = {0, 3};
     const Sequences s = {2, start, rows, length, 5, 3};
@@ -259,7 +258,7 @@ static void hidden_row_is_zero(void) {
 
 /* ---- Start ---- */
 
-/* Nothing known yet: the first loss of the default models is near log(vocab_size). */
+/* Initial weights predict all tokens almost equally: the first loss is near log(vocab_size). */
 static void first_loss(void) {
     ModelConfig config[] = {config_seq2seq(64, 18, 63), config_language_model(70, 64)};
     for (int kind = 0; kind < 2; kind++)
@@ -317,8 +316,7 @@ static void dropout(void) {
 
 /* ---- Threads ---- */
 
-/* Large enough that every operation splits its work: loss, outputs and gradients have the same bits for any
- * number of threads. */
+/* Every operation splits its work at these sizes. Loss, outputs and gradients have the same bits for any number of threads. */
 static void check_threads(ModelConfig c) {
     c.d_model = 64, c.d_ff = 192, c.heads = 4, c.vocab_size = 300;
     Model *m = new_model(c, 6);
@@ -352,8 +350,8 @@ static void threads_change_no_bit(void) {
 
 /* ---- Ties ---- */
 
-/* Three models of the same weights, one for each use of the embedding matrix: as source, target and output.
- * The tied matrix gets the sum of what the three get; every other tensor what its own use gets. */
+/* Three models of the same weights use the embedding matrix once each: for source, target and output. The gradient of the
+ * tied matrix is the sum of their three. */
 static void tied_embedding_sums_uses(void) {
     ModelConfig c = small_seq2seq();
     Model *tied = new_model(c, 7), *use[3];

@@ -1,11 +1,8 @@
-/* Models, batches and gradients as files: what is written comes back to the bit, and what does not fit is
- * refused with a line that says where and why. */
+/* Models as files: weights come back to the bit, and a file that is no model is refused with place and reason. */
 #include "expect_bug.h"
 #include "folder.h"
 #include "model_helpers.h"
 #include <sys/resource.h>
-
-/* ---- Models ---- */
 
 static const Metadata some_notes[] = {
     {"task", "copy"}, {"vocabulary", "a\"\\\n\t无可奈何\x7f 🙂"}, {"empty", ""}, {"begin_id", "7"}};
@@ -81,7 +78,7 @@ static void note_with_a_taken_name(void) {
     model_free(m);
 }
 
-/* Nothing in a file bears out how long the longest sequence is: until one so long comes, it costs no memory. */
+/* max_length alone costs no memory: nothing else in a file confirms it. */
 static void long_sequences_cost_nothing(void) {
     Error e = {0};
     struct rusage before, after;
@@ -98,7 +95,7 @@ static void long_sequences_cost_nothing(void) {
     model_free(n);
 }
 
-/* A file that cannot be written leaves nothing behind. */
+/* A file that cannot be created is an error. */
 static void save_nowhere(void) {
     Model *m = new_model(small_language_model(), 1);
     Error e = {0};
@@ -110,7 +107,7 @@ static void save_nowhere(void) {
 
 /* ---- Files that are no model ---- */
 
-/* A file as model_save writes it, to be spoilt before it is written. */
+/* The contents of a file as model_save writes it, to be spoilt. */
 typedef struct Spoilt {
     Model *model;
     Array tensor[80];
@@ -151,7 +148,7 @@ static void spoil_field(Spoilt *s, const char *key, const char *value) {
     exit(1);
 }
 
-/* Writes the file, expects that it is refused with this line, behind the path, and frees s. */
+/* Writes the file, expects a refusal with this line after the path, and frees s. */
 static void expect_refused(Spoilt *s, Status status, const char *line) {
     static int files;
     char name[32];
@@ -232,7 +229,7 @@ static void weights_that_are_not_finite(void) {
 #endif
 }
 
-/* The models of the paper and of a text, field by field. */
+/* The default models, field by field. */
 static void usual_models(void) {
     static const char *const want[] = {
         "kind seq2seq encoder_layers 2 decoder_layers 2 heads 4 d_model 128 d_ff 512 vocab_size 11 "
@@ -271,7 +268,7 @@ static void wrong_metadata(void) {
         {"pad_id", "-2", ": metadata: pad_id: found \"-2\", need a number"},
         {"pad_id", "13", ": metadata: pad_id: found 13, need a token in [0,13) or none"},
         {"activation", "relu\x1b[31m", ": metadata: activation: found \"relu\\x1B[31m\", need relu or gelu"},
-        /* A size that no machine has room for is seen to be wrong before memory is asked for it. */
+        /* Shapes are compared before memory is allocated. */
         {"d_model", "1048576", ": embedding.weight: found shape [13,8], need [13,1048576]"},
         {"encoder_layers", "3",
          ": encoder.layers.2.self_attn.in_proj_weight: found no such tensor, need one of shape [24,8]"},
@@ -302,167 +299,6 @@ static void no_file(void) {
     CHECK(!model_load(in_folder("none"), false, NULL, &e) && e.status == STATUS_NO_INPUT, "%s", e.text);
 }
 
-/* ---- Batches ---- */
-
-enum { ROWS = 2, S = 3, T = 4 };
-
-/* A batch file for the small seq2seq, whose padding is 0. */
-typedef struct Ids {
-    int64_t source[ROWS * S], in[ROWS * T], out[ROWS * T];
-    Array tensor[3];
-    int tensors;
-} Ids;
-
-static Ids ids_new(void) {
-    return (Ids){.source = {3, 4, 5, 6, 0, 0},
-                 .in = {1, 7, 8, 9, 1, 10, 0, 0},
-                 .out = {7, 8, 9, 2, 10, 2, 0, 0},
-                 .tensor = {array_over("source", DTYPE_I64, SHAPE(ROWS, S), NULL),
-                            array_over("target_in", DTYPE_I64, SHAPE(ROWS, T), NULL),
-                            array_over("target_out", DTYPE_I64, SHAPE(ROWS, T), NULL)},
-                 .tensors = 3};
-}
-
-static PaddedBatch *read_back(Ids *x, ModelConfig c, const char **path, Error *e) {
-    static int files;
-    char name[32];
-    if (!files) make_folder();
-    snprintf(name, sizeof name, "batch%d", files++);
-    *path = in_folder(name);
-    int64_t *ids[] = {x->source, x->in, x->out};
-    for (int i = 0; i < 3; i++)
-        if (!x->tensor[i].bytes) x->tensor[i].bytes = ids[i];
-    CHECK(safetensors_write(*path, NULL, 0, x->tensor, x->tensors, e), "%s", e->text);
-    return batch_read(*path, &c, e);
-}
-
-static bool same_ids(const int32_t *found, const int64_t *want, long count) {
-    for (long i = 0; i < count; i++)
-        if (found[i] != want[i]) return false;
-    return true;
-}
-
-static void batch_as_written(void) {
-    Error e = {0};
-    const char *path;
-    Ids x = ids_new();
-    PaddedBatch *b = must(read_back(&x, small_seq2seq(), &path, &e), &e);
-    CHECK(b->rows == ROWS && b->S == S && b->T == T && b->pad_id == 0);
-    CHECK(same_ids(b->source, x.source, ROWS * S) && same_ids(b->target_in, x.in, ROWS * T) &&
-          same_ids(b->target_out, x.out, ROWS * T));
-    CHECK(batch_padded_targets(b) == 4 + 2);
-    batch_padded_free(b);
-
-    /* I32; no source in a language model; without a pad_id every id is a token. */
-    int32_t in[] = {0, 1, 2, 12}, out[] = {1, 2, 12, 0};
-    x.tensor[0] = array_over("target_out", DTYPE_I32, SHAPE(1, 4), out);
-    x.tensor[1] = array_over("target_in", DTYPE_I32, SHAPE(1, 4), in);
-    x.tensors = 2;
-    b = must(read_back(&x, small_language_model(), &path, &e), &e);
-    CHECK(b->rows == 1 && b->S == 0 && b->T == 4 && b->pad_id == NO_PAD && batch_padded_targets(b) == 4);
-    CHECK(memcmp(b->target_in, in, sizeof in) == 0 && memcmp(b->target_out, out, sizeof out) == 0);
-    batch_padded_free(b);
-}
-
-static void expect_no_batch(Ids x, const char *line) {
-    Error e = {0};
-    const char *path;
-    ModelConfig c = small_seq2seq();
-    c.max_length = 4;
-    PaddedBatch *b = read_back(&x, c, &path, &e);
-    CHECK(!b && e.status == STATUS_BAD_DATA, "want \"%s\", status %d", line, (int)e.status);
-    const char *found = strncmp(e.text, path, strlen(path)) == 0 ? e.text + strlen(path) : e.text;
-    CHECK(strcmp(found, line) == 0, "found \"%s\",\n    want \"%s\"", found, line);
-    batch_padded_free(b);
-}
-
-static void wrong_batches(void) {
-    Ids x = ids_new();
-    x.tensors = 2;
-    expect_no_batch(x, ": found no tensor \"target_out\"");
-    x = ids_new();
-    x.tensor[0].name = "src";
-    expect_no_batch(x, ": found no tensor \"source\"");
-    x = ids_new();
-    x.tensor[2].size[0] = T, x.tensor[2].size[1] = ROWS;
-    expect_no_batch(x, ": target_out: found shape [4,2], need [2,4]");
-    x = ids_new();
-    x.tensor[1].rank = 1, x.tensor[1].size[0] = ROWS * T;
-    expect_no_batch(x, ": target_in: found 1 axes, need [sequences,tokens]");
-    x = ids_new();
-    x.tensor[0].size[0] = S, x.tensor[0].size[1] = ROWS;
-    expect_no_batch(x, ": source: found 3 sequences, need 2 as in target_in");
-    x = ids_new();
-    x.tensor[0].size[0] = 0, x.tensor[0].count = 0;
-    expect_no_batch(x, ": source: found [0,3], need at least one token");
-    x = ids_new();
-    x.source[4] = 11;
-    expect_no_batch(x, ": source[1,1]: found token 11, need it in [0,11)");
-    x = ids_new();
-    x.out[2] = -100;
-    expect_no_batch(x, ": target_out[0,2]: found token -100, need it in [0,11)");
-    x = ids_new();
-    x.in[5] = (int64_t)1 << 32;
-    expect_no_batch(x, ": target_in: element 5: found 4294967296, need one in [-2147483648,2147483647]");
-    x = ids_new();
-    x.in[2] = 0;
-    expect_no_batch(x, ": target_in[0,2]: found padding, need a token, as in target_out");
-    x = ids_new();
-    x.tensor[0].dtype = DTYPE_F64;
-    expect_no_batch(x, ": source: found numbers of type F64, need integers");
-
-    int64_t longer[ROWS * 5] = {1, 2, 3, 4, 5, 1, 2, 3, 4, 5};
-    x = ids_new();
-    x.tensor[0] = array_over("source", DTYPE_I64, SHAPE(ROWS, 5), longer);
-    expect_no_batch(x, ": source: found sequences of 5 tokens, need at most the model's 4");
-}
-
-/* ---- Gradients ---- */
-
-/* What is written of a pass over a batch is what the pass gave, to the bit, under the names and in the
- * shapes of the golden file. */
-static void gradients_as_computed(void) {
-    Error e = {0};
-    make_folder();
-    Model *m = must(model_load("tests/golden/seq2seq.weights.safetensors", true, NULL, &e), &e);
-    PaddedBatch *b = must(batch_read("tests/golden/seq2seq.batch.safetensors", &m->config, &e), &e);
-    Pass p = pass_new(m, b);
-    Safetensors want, found;
-    CHECK(safetensors_read(&want, "tests/golden/seq2seq.grads.safetensors", &e), "%s", e.text);
-    b->target_out[1] = b->pad_id; /* nothing is asked here, though target_in is a token */
-    pass_run(&p, TOKENS_PACKED);
-
-    long V = m->config.vocab_size, rows = p.target.sequences.total_rows;
-    real *packed = calloc((size_t)(rows * V), sizeof *packed); /* 7 where the file must have 0 */
-    for (long i = 0; packed && i < rows * V; i++) {
-        long at = p.target.column[i / V];
-        packed[i] = pass_padded(&p, at) ? 7 : p.logits[at * V + i % V];
-    }
-    const char *path = in_folder("grads.safetensors");
-    CHECK(gradients_write(path, m, b, &p.target, p.loss, packed, &e), "%s", e.text);
-    CHECK(safetensors_read(&found, path, &e), "%s", e.text);
-
-    CHECK(found.tensors == want.tensors, "found %d tensors, want %d", found.tensors, want.tensors);
-    for (int i = 0; i < found.tensors && i < want.tensors; i++) {
-        const Array *x = &found.tensor[i], *y = &want.tensor[i];
-        CHECK(strcmp(x->name, y->name) == 0 && x->dtype == DTYPE_REAL, "found %s of %s", x->name,
-              dtype_name(x->dtype));
-        CHECK(x->rank == y->rank && memcmp(x->size, y->size, sizeof x->size) == 0, "%s", x->name);
-        const Parameter *entry =
-            strncmp(x->name, "grad.", 5) == 0 ? parameters_find(&m->parameters, x->name + 5) : NULL;
-        const real *computed = strcmp(x->name, "loss") == 0 ? &p.loss
-                               : entry                      ? m->parameters.grad + entry->offset
-                                                            : p.logits;
-        CHECK(memcmp(x->bytes, computed, (size_t)x->count * sizeof(real)) == 0, "%s differs", x->name);
-    }
-    free(packed);
-    safetensors_free(&found);
-    safetensors_free(&want);
-    pass_free(&p);
-    batch_padded_free(b);
-    model_free(m);
-}
-
 TEST_MAIN({"the usual models", usual_models}, {"a seq2seq comes back to the bit", round_trip_seq2seq},
           {"an lm comes back to the bit", round_trip_lm},
           {"other choices come back", round_trip_other_choices},
@@ -470,6 +306,4 @@ TEST_MAIN({"the usual models", usual_models}, {"a seq2seq comes back to the bit"
           {"long sequences cost nothing", long_sequences_cost_nothing},
           {"a model that cannot be written", save_nowhere}, {"tensors that do not fit", wrong_tensors},
           {"weights that are not finite", weights_that_are_not_finite},
-          {"metadata that describes no model", wrong_metadata}, {"no file", no_file},
-          {"a batch as written", batch_as_written}, {"batches that do not fit", wrong_batches},
-          {"gradients as computed", gradients_as_computed})
+          {"metadata that describes no model", wrong_metadata}, {"no file", no_file})

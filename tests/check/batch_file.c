@@ -1,0 +1,164 @@
+/* Batch and gradient files, which other programs read and write: what is written comes back, and what does not fit the model
+ * is refused. */
+#include "check/grading/batch_file.h"
+#include "folder.h"
+#include "model_helpers.h"
+
+enum { ROWS = 2, S = 3, T = 4 };
+
+/* A batch file for the small seq2seq, whose padding is 0. */
+typedef struct Ids {
+    int64_t source[ROWS * S], in[ROWS * T], out[ROWS * T];
+    Array tensor[3];
+    int tensors;
+} Ids;
+
+static Ids ids_new(void) {
+    return (Ids){.source = {3, 4, 5, 6, 0, 0},
+                 .in = {1, 7, 8, 9, 1, 10, 0, 0},
+                 .out = {7, 8, 9, 2, 10, 2, 0, 0},
+                 .tensor = {array_over("source", DTYPE_I64, SHAPE(ROWS, S), NULL),
+                            array_over("target_in", DTYPE_I64, SHAPE(ROWS, T), NULL),
+                            array_over("target_out", DTYPE_I64, SHAPE(ROWS, T), NULL)},
+                 .tensors = 3};
+}
+
+static PaddedBatch *read_back(Ids *x, ModelConfig c, const char **path, Error *e) {
+    static int files;
+    char name[32];
+    if (!files) make_folder();
+    snprintf(name, sizeof name, "batch%d", files++);
+    *path = in_folder(name);
+    int64_t *ids[] = {x->source, x->in, x->out};
+    for (int i = 0; i < 3; i++)
+        if (!x->tensor[i].bytes) x->tensor[i].bytes = ids[i];
+    CHECK(safetensors_write(*path, NULL, 0, x->tensor, x->tensors, e), "%s", e->text);
+    return batch_read(*path, &c, e);
+}
+
+static bool same_ids(const int32_t *found, const int64_t *want, long count) {
+    for (long i = 0; i < count; i++)
+        if (found[i] != want[i]) return false;
+    return true;
+}
+
+static void batch_as_written(void) {
+    Error e = {0};
+    const char *path;
+    Ids x = ids_new();
+    PaddedBatch *b = must(read_back(&x, small_seq2seq(), &path, &e), &e);
+    CHECK(b->rows == ROWS && b->S == S && b->T == T && b->pad_id == 0);
+    CHECK(same_ids(b->source, x.source, ROWS * S) && same_ids(b->target_in, x.in, ROWS * T) &&
+          same_ids(b->target_out, x.out, ROWS * T));
+    CHECK(batch_padded_targets(b) == 4 + 2);
+    batch_padded_free(b);
+
+    /* I32; no source in a language model; without a pad_id every id is a token. */
+    int32_t in[] = {0, 1, 2, 12}, out[] = {1, 2, 12, 0};
+    x.tensor[0] = array_over("target_out", DTYPE_I32, SHAPE(1, 4), out);
+    x.tensor[1] = array_over("target_in", DTYPE_I32, SHAPE(1, 4), in);
+    x.tensors = 2;
+    b = must(read_back(&x, small_language_model(), &path, &e), &e);
+    CHECK(b->rows == 1 && b->S == 0 && b->T == 4 && b->pad_id == NO_PAD && batch_padded_targets(b) == 4);
+    CHECK(memcmp(b->target_in, in, sizeof in) == 0 && memcmp(b->target_out, out, sizeof out) == 0);
+    batch_padded_free(b);
+}
+
+static void expect_no_batch(Ids x, const char *line) {
+    Error e = {0};
+    const char *path;
+    ModelConfig c = small_seq2seq();
+    c.max_length = 4;
+    PaddedBatch *b = read_back(&x, c, &path, &e);
+    CHECK(!b && e.status == STATUS_BAD_DATA, "want \"%s\", status %d", line, (int)e.status);
+    const char *found = strncmp(e.text, path, strlen(path)) == 0 ? e.text + strlen(path) : e.text;
+    CHECK(strcmp(found, line) == 0, "found \"%s\",\n    want \"%s\"", found, line);
+    batch_padded_free(b);
+}
+
+static void wrong_batches(void) {
+    Ids x = ids_new();
+    x.tensors = 2;
+    expect_no_batch(x, ": found no tensor \"target_out\"");
+    x = ids_new();
+    x.tensor[0].name = "src";
+    expect_no_batch(x, ": found no tensor \"source\"");
+    x = ids_new();
+    x.tensor[2].size[0] = T, x.tensor[2].size[1] = ROWS;
+    expect_no_batch(x, ": target_out: found shape [4,2], need [2,4]");
+    x = ids_new();
+    x.tensor[1].rank = 1, x.tensor[1].size[0] = ROWS * T;
+    expect_no_batch(x, ": target_in: found 1 axes, need [sequences,tokens]");
+    x = ids_new();
+    x.tensor[0].size[0] = S, x.tensor[0].size[1] = ROWS;
+    expect_no_batch(x, ": source: found 3 sequences, need 2 as in target_in");
+    x = ids_new();
+    x.tensor[0].size[0] = 0, x.tensor[0].count = 0;
+    expect_no_batch(x, ": source: found [0,3], need at least one token");
+    x = ids_new();
+    x.source[4] = 11;
+    expect_no_batch(x, ": source[1,1]: found token 11, need it in [0,11)");
+    x = ids_new();
+    x.out[2] = -100;
+    expect_no_batch(x, ": target_out[0,2]: found token -100, need it in [0,11)");
+    x = ids_new();
+    x.in[5] = (int64_t)1 << 32;
+    expect_no_batch(x, ": target_in: element 5: found 4294967296, need one in [-2147483648,2147483647]");
+    x = ids_new();
+    x.in[2] = 0;
+    expect_no_batch(x, ": target_in[0,2]: found padding, need a token, as in target_out");
+    x = ids_new();
+    x.tensor[0].dtype = DTYPE_F64;
+    expect_no_batch(x, ": source: found numbers of type F64, need integers");
+
+    int64_t longer[ROWS * 5] = {1, 2, 3, 4, 5, 1, 2, 3, 4, 5};
+    x = ids_new();
+    x.tensor[0] = array_over("source", DTYPE_I64, SHAPE(ROWS, 5), longer);
+    expect_no_batch(x, ": source: found sequences of 5 tokens, need at most the model's 4");
+}
+
+/* A gradient file holds the bits of the pass, under the names and in the shapes of the golden file. */
+static void gradients_as_computed(void) {
+    Error e = {0};
+    make_folder();
+    Model *m = must(model_load("tests/golden/seq2seq.weights.safetensors", true, NULL, &e), &e);
+    PaddedBatch *b = must(batch_read("tests/golden/seq2seq.batch.safetensors", &m->config, &e), &e);
+    Pass p = pass_new(m, b);
+    Safetensors want, found;
+    CHECK(safetensors_read(&want, "tests/golden/seq2seq.grads.safetensors", &e), "%s", e.text);
+    b->target_out[1] = b->pad_id; /* nothing is asked here, though target_in is a token */
+    pass_run(&p, TOKENS_PACKED);
+
+    long V = m->config.vocab_size, rows = p.target.sequences.total_rows;
+    real *packed = calloc((size_t)(rows * V), sizeof *packed); /* 7 where the file must have 0 */
+    for (long i = 0; packed && i < rows * V; i++) {
+        long at = p.target.column[i / V];
+        packed[i] = pass_padded(&p, at) ? 7 : p.logits[at * V + i % V];
+    }
+    const char *path = in_folder("grads.safetensors");
+    CHECK(gradients_write(path, m, b, &p.target, p.loss, packed, &e), "%s", e.text);
+    CHECK(safetensors_read(&found, path, &e), "%s", e.text);
+
+    CHECK(found.tensors == want.tensors, "found %d tensors, want %d", found.tensors, want.tensors);
+    for (int i = 0; i < found.tensors && i < want.tensors; i++) {
+        const Array *x = &found.tensor[i], *y = &want.tensor[i];
+        CHECK(strcmp(x->name, y->name) == 0 && x->dtype == DTYPE_REAL, "found %s of %s", x->name,
+              dtype_name(x->dtype));
+        CHECK(x->rank == y->rank && memcmp(x->size, y->size, sizeof x->size) == 0, "%s", x->name);
+        const Parameter *entry =
+            strncmp(x->name, "grad.", 5) == 0 ? parameters_find(&m->parameters, x->name + 5) : NULL;
+        const real *computed = strcmp(x->name, "loss") == 0 ? &p.loss
+                               : entry                      ? m->parameters.grad + entry->offset
+                                                            : p.logits;
+        CHECK(memcmp(x->bytes, computed, (size_t)x->count * sizeof(real)) == 0, "%s differs", x->name);
+    }
+    free(packed);
+    safetensors_free(&found);
+    safetensors_free(&want);
+    pass_free(&p);
+    batch_padded_free(b);
+    model_free(m);
+}
+
+TEST_MAIN({"a batch as written", batch_as_written}, {"batches that do not fit", wrong_batches},
+          {"gradients as computed", gradients_as_computed})
