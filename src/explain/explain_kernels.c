@@ -249,25 +249,23 @@ static bool draw_pictures(const ExplainOptions *o, const Points *known, const Re
                        {"gauss, learnt", CURVE, x, result[GAUSS_ROW].curve},
                        {"box", CURVE, x, result[BOX_ROW].curve},
                        {"attention", CURVE, x, result[ATTENTION_ROW].curve}};
-    Picture pictures[4] = {
+    Picture pictures[3] = {
         {PICTURE_CHART, "Regression by attention",
          "The learnt kernels follow the curve through the noisy points; the box makes steps.",
          .chart = {"x", "y", .series = series, .count = 5}}};
-    static const int shown[] = {GAUSS_ROW, BOX_ROW, ATTENTION_ROW};
-    static const char *const title[] = {"Weights: gauss, learnt", "Weights: box",
-                                        "Weights: trained attention"};
+    static const int shown[] = {GAUSS_ROW, ATTENTION_ROW};
+    static const char *const title[] = {"Weights: gauss, learnt", "Weights: trained attention"};
     static const char *const description[] = {
         "The nearer a known point is to x, the larger its weight.",
-        "All points within h of x have the same weight.",
         "Large weights lie far from the diagonal: attention mixes far points so that their mean is right. "
         "The loss asks for no more."};
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 2; i++) {
         const Result *r = &result[shown[i]];
         pictures[1 + i] = (Picture){PICTURE_MAP, title[i], description[i],
                                     .map = {CURVE, CURVE, "x in steps of 1/8 (query)",
                                             "4 points x_j a cell (key)", .values = r->map, .high = r->most}};
     }
-    return show_pictures(o, pictures, 4, e);
+    return show_pictures(o, pictures, 3, e);
 }
 
 static void introduce(const ExplainOptions *o, const Points *known, const Points *held_out) {

@@ -125,13 +125,12 @@ static void introduce(const ExplainOptions *o) {
 }
 
 bool explain_scaling(const ExplainOptions *o, Error *e) {
-    double d_k[SIZES], variance[SIZES], gradient[4][SIZES], off = 0, first = 0, last = 0;
+    double d_k[SIZES], gradient[4][SIZES], off = 0, first = 0, last = 0;
     Measured m = {0};
     introduce(o);
     for (int i = 0; i < SIZES; i++) {
         d_k[i] = 1 << i;
         if (!measure(1 << i, o->seed, &m, e)) return false;
-        variance[i] = m.variance;
         for (int k = 0; k < 2; k++) gradient[2 * k][i] = m.mean[k], gradient[2 * k + 1][i] = m.median[k];
         off = fmax(off, fabs(m.variance / d_k[i] - 1));
         if (i && m.mean[0] > m.mean[1]) first = first > 0 ? first : d_k[i], last = d_k[i];
@@ -140,17 +139,14 @@ bool explain_scaling(const ExplainOptions *o, Error *e) {
                           NUMBER(m.median[0]), NUMBER(m.entropy[1]), NUMBER(m.mean[1]), NUMBER(m.median[1]),
                           NUMBER(m.mean[1] / sqrt(d_k[i]))});
     }
-    Series variances[] = {{"variance of S", SIZES, d_k, variance, .points = true}, {"d_k", SIZES, d_k, d_k}};
     Series gradients[] = {{"S, mean", SIZES, d_k, gradient[0]},
                           {"S, median", SIZES, d_k, gradient[1]},
                           {"S', mean", SIZES, d_k, gradient[2]},
                           {"S', median", SIZES, d_k, gradient[3]}};
-    Picture pictures[] = {{PICTURE_CHART, "Variance of q.k", "The measured variance lies on the line of d_k.",
-                           .chart = {"d_k", "variance", true, true, .series = variances, .count = 2}},
-                          {PICTURE_CHART, "Length of the gradient of the softmax's input",
-                           "With S the median query loses its gradient as d_k grows; with S' no query does.",
-                           .chart = {"d_k", "gradient", true, true, .series = gradients, .count = 4}}};
-    if (!show_pictures(o, pictures, 2, e)) return false;
+    Picture picture = {PICTURE_CHART, "Length of the gradient of the softmax's input",
+                       "With S the median query loses its gradient as d_k grows; with S' no query does.",
+                       .chart = {"d_k", "gradient", true, true, .series = gradients, .count = 4}};
+    if (!show_pictures(o, &picture, 1, e)) return false;
     show_found(o, "scaling",
                "The variance of q.k is d_k within %.2f %%; without the division the mean gradient is longer "
                "for d_k from %g to %g and shorter above, where at d_k = %d half of the queries get less than "

@@ -133,7 +133,7 @@ static void conclude(const ExplainOptions *o, double percent[KINDS][SEEDS], cons
 }
 
 bool explain_scores(const ExplainOptions *o, Error *e) {
-    double percent[KINDS][SEEDS], seconds[KINDS] = {0}, ms[KINDS][LENGTHS], lengths[LENGTHS], seed[SEEDS];
+    double percent[KINDS][SEEDS], seconds[KINDS] = {0}, ms[KINDS][LENGTHS], lengths[LENGTHS];
     show_question(o, "Which score learns better, and which is faster?",
                   "dot       s_ij = q_i.k_j / sqrt(d_k)\n"
                   "additive  s_ij = sum_c w_c tanh(q_ic + k_jc)");
@@ -144,24 +144,17 @@ bool explain_scores(const ExplainOptions *o, Error *e) {
              LONGEST, SYMBOLS, STEPS);
     show_head(o, &learning);
     for (int i = 0; i < SEEDS; i++)
-        for (int kind = 0; kind < KINDS; kind++) {
-            seed[i] = (double)o->seed + i;
+        for (int kind = 0; kind < KINDS; kind++)
             if (!learn(o, (AttentionKind)kind, o->seed + (uint64_t)i, &percent[kind][i], &seconds[kind], e))
                 return false;
-        }
     if (!time_lengths(o, ms, e)) return false;
     for (int i = 0; i < LENGTHS; i++) lengths[i] = length_of[i];
-    Series learnt[KINDS], times[KINDS];
-    for (int kind = 0; kind < KINDS; kind++) {
-        learnt[kind] = (Series){kind_name[kind], SEEDS, seed, percent[kind], .points = true};
+    Series times[KINDS];
+    for (int kind = 0; kind < KINDS; kind++)
         times[kind] = (Series){kind_name[kind], LENGTHS, lengths, ms[kind]};
-    }
-    Picture pictures[] = {
-        {PICTURE_CHART, "Held-out tokens after training", "One mark a seed and kind of score.",
-         .chart = {"seed", "tokens right %", .series = learnt, .count = KINDS}},
-        {PICTURE_CHART, "Time of one attention", "Additive attention takes longer at every length.",
-         .chart = {"length", "milliseconds", true, true, .series = times, .count = KINDS}}};
-    if (!show_pictures(o, pictures, 2, e)) return false;
+    Picture picture = {PICTURE_CHART, "Time of one attention", "Additive attention takes longer.",
+                       .chart = {"length", "milliseconds", true, true, .series = times, .count = KINDS}};
+    if (!show_pictures(o, &picture, 1, e)) return false;
     conclude(o, percent, seconds, ms[1][LENGTHS - 1] / ms[0][LENGTHS - 1]);
     return true;
 }

@@ -213,15 +213,15 @@ static bool known_step(const char *name, Error *e) {
 
 /* Draws the weights as a map, unless they are too many. */
 static void draw_weights(const WalkMatrix *m) {
-    double values[MOST_DRAWN];
+    double values[MOST_DRAWN], largest = 0;
     long count = shape_count(m->value->shape);
     if (count > MOST_DRAWN) return;
-    for (long i = 0; i < count; i++) values[i] = (double)m->value->data[i];
+    for (long i = 0; i < count; i++) largest = fmax(largest, values[i] = (double)m->value->data[i]);
     Terminal t = terminal_of(stdout);
     bool rows = walk_readable(m->rows, t.unicode), columns = walk_readable(m->columns, t.unicode);
     Picture p = {PICTURE_MAP, "Who attends to whom", NULL,
                  .map = {m->rows->count, m->columns->count, "query", "key", rows ? m->rows->label : NULL,
-                         columns ? m->columns->label : NULL, values}};
+                         columns ? m->columns->label : NULL, values, 0, largest}};
     picture_draw(&p, &t);
     putchar('\n');
 }

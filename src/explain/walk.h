@@ -18,15 +18,14 @@ typedef struct WalkOptions {
     bool side_given;  /* default: the encoder, or the decoder of a language model */
     long layer, head; /* from 1 */
     const char *step; /* the only step to print; NULL: all */
-    long decimals;
-    bool whole; /* print all elements of large matrices */
+    bool whole;       /* print all elements of large matrices */
     bool
         json; /* one JSON object a matrix, with all elements; without `step`, first the weights of the model */
     uint64_t seed;
 } WalkOptions;
 
-/* The default sentence. */
-extern const char *const walk_sentence;
+/* The default sentences, of characters and of words. */
+extern const char *const walk_sentence, *const walk_words_sentence;
 
 /* Prints the walk on stdout. STATUS_USAGE: an option does not fit the model. STATUS_BAD_DATA: the text does not fit the
  * vocabulary. Otherwise it fails as saved_run_open does. */

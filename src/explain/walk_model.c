@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const walk_sentence = "无可奈何花落去，似曾相识燕归来";
+const char *const walk_sentence = "无可奈何花落去，似曾相识燕归来", *const walk_words_sentence =
+                                                                        "I was myself";
 
 enum { MOST_TOKENS = 1000 }; /* n² scores a head */
 

@@ -45,7 +45,7 @@ static int widest_number(const real *x, long count, int decimals) {
 
 static Layout lay_out(const WalkOptions *o, const WalkMatrix *m, const real *x, long rows, long columns) {
     Terminal t = terminal_of(stdout);
-    Layout l = {.columns = columns, .decimals = (int)o->decimals, .unicode = t.unicode};
+    Layout l = {.columns = columns, .decimals = 4, .unicode = t.unicode};
     if (strcmp(m->step, "tokens") == 0) l.decimals = 0;
     l.cell = widest_number(x, rows * columns, l.decimals);
     for (long i = 0; i < rows; i++) {

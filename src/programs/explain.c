@@ -12,17 +12,17 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static WalkOptions walk = {.layer = 1, .head = 1, .decimals = 4};
+static WalkOptions walk = {.layer = 1, .head = 1};
 static const char *svg, *html;
 static bool json;
 static int side;
-static struct Given { bool text, vocabulary, model, side, layer, head, step, decimals, html, svg; } given;
+static struct Given { bool text, vocabulary, model, side, layer, head, step, html, svg; } given;
 
 static const Option table[] = {
     {"The walk, and runs"},
     {"text", "TEXT", NULL, "the sentence, UTF-8", "无可奈何花落去，似曾相识燕归来", .text = &walk.text,
      .given = &given.text},
-    {"words", .help = "tokens are words instead of characters; 0 is [UNK], any unknown word",
+    {"words", .help = "tokens are words (default I was myself); id 0 is [UNK]: any unknown word",
      .flag = &walk.words},
     {"vocabulary", "TEXT", NULL, "the text whose tokens are the vocabulary", "the sentence",
      .text = &walk.vocabulary, .given = &given.vocabulary},
@@ -32,8 +32,6 @@ static const Option table[] = {
     {"layer", "N", "[1,1000]", "its layer", "1; of a run all", .integer = &walk.layer, .given = &given.layer},
     {"head", "N", "[1,1048576]", "its head", "1; of a run all", .integer = &walk.head, .given = &given.head},
     {"step", "NAME", NULL, "show this step only", .text = &walk.step, .given = &given.step},
-    {"decimals", "N", "[0,15]", "digits after the point", .integer = &walk.decimals,
-     .given = &given.decimals},
     {"whole", .help = "print large matrices whole instead of their corners", .flag = &walk.whole},
     {"Output"},
     {"svg", "FILE", NULL, "save the pictures of an experiment here; of a run, in this directory",
@@ -116,7 +114,6 @@ static bool check_flags(Subject subject, Error *e) {
         {given.model, "model", WALK},
         {given.side, "side", WALK},
         {given.step, "step", WALK},
-        {given.decimals, "decimals", WALK},
         {walk.whole, "whole", WALK},
         {given.svg, "svg", EXPERIMENT_OR_RUN},
         {given.html, "html", RUN},
@@ -133,7 +130,6 @@ static bool check_flags(Subject subject, Error *e) {
         {walk.words && given.model, "words", "--model, which has its own tokens", "one of the two"},
         {given.vocabulary && given.model, "vocabulary", "--model, which has its own", "one of the two"},
         {given.model && !given.text, "model", "no --text", "a text of the characters of its vocabulary"},
-        {given.decimals && json, "decimals", "--json, which prints all digits", "one of the two"},
         {walk.whole && json, "whole", "--json, which prints all elements", "one of the two"},
     };
     for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++)
@@ -153,7 +149,7 @@ static bool run(const char *name, uint64_t seed, Error *e) {
     char names[ALL_NAMES];
     struct stat s;
     if (strcmp(name, "walk") == 0) {
-        walk.text = walk.text ? walk.text : walk_sentence;
+        if (!walk.text) walk.text = walk.words ? walk_words_sentence : walk_sentence;
         walk.side = (Side)side, walk.side_given = given.side, walk.json = json, walk.seed = seed;
         return check_flags(WALK, e) && explain_walk(&walk, e);
     }

@@ -28,6 +28,10 @@ static void walk_shows(void) {
         {{"--words", "--vocabulary", "[UNK] I was", "--text", "was I me", "--step", "tokens"},
          {"from 1, in order of", "Id 0 is [UNK]", "was    2\n", "I      1\n", "[UNK]  0\n"},
          {NULL}},
+        {{"--words", "--step", "tokens"}, {"I       1\n  was     2\n  myself  3\n"}, {NULL}},
+        {{"--text", "a", "--step", "softmax"},
+         {"  0  .:-=+*#%@ 1\n"},
+         {NULL}}, /* shades from 0 to the largest */
         {{"--text", "ab", "--side", "decoder", "--step", "mask"},
          {"A token may attend only to itself and to earlier tokens", "-inf"},
          {NULL}},
@@ -118,7 +122,9 @@ static void run_shows_its_maps(void) {
     page_has("<mark>", "Attention of lm");                            /* and marks wrong tokens */
     CHECK(EXPLAIN("lm", "--text", "the", "--html", "page.html") == 0 && !*out, "%s", err);
     page_has("<title>Attention of lm</title>", "<h2>Answers</h2>");
-    CHECK(EXPLAIN("lm", "--text", "the") == 0 && printed("Layer ") == 4, "%s", out);
+    CHECK(EXPLAIN("lm", "--text", "the") == 0 && printed("Layer ") == 4 &&
+              printed("Layer 2, head 1: Causal self-attention\n") == 1,
+          "%s", out);
 }
 
 /* ---- Widths ---- */
@@ -206,7 +212,6 @@ static void refuses(void) {
         {{"--model", "copy", "--text", "1", "--vocabulary", "1"},
          2,
          "--vocabulary: found --model, which has"},
-        {{"--json", "--decimals", "2"}, 2, "--decimals: found --json, which prints all digits"},
         {{"--json", "--whole"}, 2, "--whole: found --json, which prints all elements"},
         {{"copy", "--text", "1", "--html", "x", "--head", "2"}, 2, "--head: found --html, which shows all"},
         {{"copy", "--text", "1", "--html", "x", "--layer", "2"}, 2, "--layer: found --html, which shows all"},

@@ -1,5 +1,5 @@
-"""The walk of ./explain, computed again: from the weights that it prints and the sentence, by NumPy alone. Every number of
-its JSON and every number that it shows to a reader has to agree within 1e-6.
+"""The walk of ./explain, computed again: from the weights that it prints and the sentence, by NumPy alone. Its JSON
+must agree within 1e-6, and the numbers of its text in all their digits.
 
     BUILD=build PYTHONPATH=tests/support python3 tests/explain/numpy_walk.py
 
@@ -17,7 +17,7 @@ from numpy_tests import run_tests
 EXPLAIN = os.path.abspath(os.path.join(os.environ.get("BUILD", "build"), "double", "explain"))
 SENTENCE = "无可奈何花落去，似曾相识燕归来"
 VOCABULARY = "[UNK] I Love Nature Language Processing and you tell I Looking in my eyes"
-HEADS, NEAR = 4, 1e-6
+HEADS, NEAR, SHOWN = 4, 1e-6, 0.50001e-4
 
 
 def explain(*arguments):
@@ -116,21 +116,21 @@ def read_text(text):
         name, shape = re.fullmatch(r"[a-z-]+: (.*), \[([0-9,]+)\]", head).groups()
         shape = [int(n) for n in shape.split(",")]
         columns = shape[-1] if len(shape) > 1 else 1
-        number = r"(?:-?\d+\.?\d*|-inf)" if name == "x" else r"(?:-?\d+\.\d{8}|-inf)"
+        number = r"(?:-?\d+\.?\d*|-inf)" if name == "x" else r"(?:-?\d+\.\d{4}|-inf)"
         row = re.compile(rf"  \S+ *((?: +{number}){{{columns}}})")
         rows = [m.group(1).split() for m in map(row.fullmatch, lines) if m]
         matrices[name] = np.array(rows, dtype=float).reshape(shape)
     return matrices
 
 
-def agree(found, want):
+def agree(found, want, near=NEAR):
     assert found.keys() == want.keys(), found.keys() ^ want.keys()
     for name, x in want.items():
         assert found[name].shape == x.shape, f"{name}: {found[name].shape}, want {x.shape}"
         finite = np.isfinite(x)
         assert (finite == np.isfinite(found[name])).all(), f"{name}: not finite elsewhere"
         off = np.abs(found[name][finite] - x[finite]).max()
-        assert off <= NEAR, f"{name}: off by {off}"
+        assert off <= near, f"{name}: off by {off}"
 
 
 def walk(ids, *arguments, sides=("encoder", "decoder", "cross"), layers=(1, 2), head=1):
@@ -140,7 +140,7 @@ def walk(ids, *arguments, sides=("encoder", "decoder", "cross"), layers=(1, 2), 
             weights, matrices = read_json(explain(*options, "--json"))
             want = wanted(Model(weights, ids), ids, side, layer, head)
             agree(matrices, want)
-            agree(read_text(explain(*options, "--whole", "--decimals", "8")), want)
+            agree(read_text(explain(*options, "--whole")), want, SHOWN)
     return want
 
 
