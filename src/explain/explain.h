@@ -1,5 +1,5 @@
-/* The experiments of ./explain. Each asks one question, prints a table and pictures, and ends with one sentence that
- * its numbers support. README.md in this directory lists questions and answers. */
+/* The experiments of ./explain, and its pictures of a run. An experiment asks one question, prints a table and pictures,
+ * and ends with one sentence that its numbers support. README.md in this directory lists questions and answers. */
 #ifndef EXPLAIN_EXPLAIN_H
 #define EXPLAIN_EXPLAIN_H
 
@@ -24,5 +24,19 @@ Experiment explain_heads;       /* 3.2.2: one head and four */
 Experiment explain_teacher;     /* 3.1: teacher forcing and free running */
 Experiment explain_tape;        /* the operations that a forward pass records */
 Experiment explain_convolution; /* a convolution as attention with fixed weights */
+
+/* ---- The attention of a saved run over a text: as a page, as SVG files, or in the terminal ---- */
+
+typedef struct RunOptions {
+    const char *run;  /* directory of the run */
+    const char *text; /* UTF-8; an encoder-decoder answers it */
+    const char *html; /* file that receives the page; NULL: none */
+    const char *svg;  /* directory that receives a picture a head; NULL: none */
+    long layer, head; /* from 1: only these are drawn; 0: all */
+} RunOptions;
+
+/* Draws to stdout if neither html nor svg is given. STATUS_BAD_DATA: the text has a character that the run does not know,
+ * or is too long for the model or a page. Otherwise it fails as saved_run_open, page_write and pictures_save do. */
+bool explain_run(const RunOptions *o, Error *e);
 
 #endif

@@ -71,14 +71,14 @@ static const Table table = {"convolution",
 static double largest_difference(const Tensor *y, const double *want, int first, int last, int step) {
     double largest = 0;
     for (int i = first; i <= last; i += step)
-        for (int c = 0; c < OUT; c++) { /* not by fmax, at whose vectors gcc 12 for aarch64 breaks off */
+        for (int c = 0; c < OUT; c++) { /* gcc 12 for aarch64 crashes on fmax here */
             double off = fabs((double)y->data[i * OUT + c] - want[i * OUT + c]);
             if (!(off <= largest)) largest = off;
         }
     return largest;
 }
 
-/* What the conclusion says: errors with infinite sharpness, and with the largest finite one. */
+/* Errors with infinite sharpness, and with the largest finite one. */
 typedef struct Errors {
     double infinite, inside, ends;
 } Errors;

@@ -1,4 +1,4 @@
-#include "explain/explain_run.h"
+#include "explain/explain.h"
 #include "decoding/decode.h"
 #include "decoding/saved_run.h"
 #include "run/attention_look.h"

@@ -219,7 +219,7 @@ static void draw_weights(const WalkMatrix *m) {
     for (long i = 0; i < count; i++) largest = fmax(largest, values[i] = (double)m->value->data[i]);
     Terminal t = terminal_of(stdout);
     bool rows = walk_readable(m->rows, t.unicode), columns = walk_readable(m->columns, t.unicode);
-    Picture p = {PICTURE_MAP, "Who attends to whom", NULL,
+    Picture p = {PICTURE_MAP, "Attention weights A", NULL,
                  .map = {m->rows->count, m->columns->count, "query", "key", rows ? m->rows->label : NULL,
                          columns ? m->columns->label : NULL, values, 0, largest}};
     picture_draw(&p, &t);

@@ -6,7 +6,6 @@
 #include "explain/explain.h"
 #include "base/options.h"
 #include "base/utf8.h"
-#include "explain/explain_run.h"
 #include "explain/walk.h"
 #include <stdio.h>
 #include <string.h>

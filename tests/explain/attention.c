@@ -1,7 +1,7 @@
 /* What attention is shown to be: every row of every map is a distribution, a model that has learnt to reverse looks
  * where it has to, and a saved run's attention over any sentence becomes files. */
 #include "base/file.h"
-#include "explain/explain_run.h"
+#include "explain/explain.h"
 #include "explain/lesson.h"
 #include "folder.h"
 #include "nn/model_file.h"

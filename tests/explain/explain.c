@@ -307,8 +307,8 @@ static void text_has_question_and_conclusion(void) {
         {"tape", {"record f, x, w, y"}},
     };
     setenv("COLUMNS", "1000", 1);
+    enter_folder();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        enter_folder();
         CHECK(EXPLAIN(cases[i].name, "--svg", "picture.svg") == 0 && !*err, "%s", err);
         const char *end = next_line(out), *found = strstr(out, "\nFound: ");
         CHECK(strchr(out, '?') && strchr(out, '?') < strstr(end, "\n\n"), "no question: %s", out);

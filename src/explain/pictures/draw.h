@@ -1,4 +1,4 @@
-/* What the drawings share, and their functions, among which picture.c chooses. */
+/* The drawings of each kind of picture, and their shared parts. */
 #ifndef PICTURES_DRAW_H
 #define PICTURES_DRAW_H
 
