@@ -1,7 +1,7 @@
-/* real: the one floating-point type of the project, chosen when it is compiled.
+/* real: the floating-point type of the project, chosen at compile time.
  *
- * The same sources are built twice: float, in which models train and run, and double (REAL_DOUBLE), in which
- * gradients are checked. <tgmath.h> makes exp, sqrt, fabs, … follow the type. */
+ * The same sources are built twice: in float, for training, and in double (REAL_DOUBLE), for checking gradients. The
+ * macros of <tgmath.h> make exp, sqrt, fabs, … follow the type. */
 #ifndef BASE_REAL_H
 #define BASE_REAL_H
 
@@ -9,11 +9,13 @@
 
 #ifdef REAL_DOUBLE
 typedef double real;
+typedef long double WideReal; /* for reference results */
 #define REAL_EPSILON DBL_EPSILON
 #define REAL_MAX     DBL_MAX
 #define REAL_NAME    "double"
 #else
 typedef float real;
+typedef double WideReal;
 #define REAL_EPSILON FLT_EPSILON
 #define REAL_MAX     FLT_MAX
 #define REAL_NAME    "float"

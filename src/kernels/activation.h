@@ -1,4 +1,4 @@
-/* What a linear layer may do to each element of its result, as part of the product. */
+/* The activations that a matrix product can apply to its result. */
 #ifndef KERNELS_ACTIVATION_H
 #define KERNELS_ACTIVATION_H
 

@@ -22,7 +22,7 @@
 #include "kernels/gemm.h"
 #include "base/cache.h"
 #include "base/pool.h"
-#include "kernels/gemm_finish.h"
+#include "kernels/gemm_epilogue.h"
 #include "kernels/gemm_pack.h"
 #include "kernels/gemm_row.h"
 #include "kernels/gemm_thin.h"
@@ -141,7 +141,7 @@ static void multiply_strip(const Phase *f, Strip *a, long i, long rows, long fir
                                                                  g->ldc, panels->edge_last, f->accumulate);
     if (f->last && (g->bias || g->activation != ACT_NONE)) {
         long column = first * PANEL, columns = end < f->count ? end * PANEL : f->n + f->thin;
-        gemm_finish(g, f->c + i * g->ldc + column - g->c, f->j + column, rows, columns - column);
+        gemm_epilogue(g, f->c + i * g->ldc + column - g->c, f->j + column, rows, columns - column);
     }
 }
 

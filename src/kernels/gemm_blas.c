@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/pool.h"
 #include "kernels/gemm.h"
-#include "kernels/gemm_finish.h"
+#include "kernels/gemm_epilogue.h"
 #include <cblas.h>
 #include <limits.h>
 #include <pthread.h>
@@ -42,7 +42,7 @@ static void multiply_rows(void *plan, long chunk) {
         cblas_gemm(CblasRowMajor, g->layout == GEMM_TN ? CblasTrans : CblasNoTrans,
                    g->layout == GEMM_NT ? CblasTrans : CblasNoTrans, size(rows), size(g->n), size(g->k), 1, a,
                    size(g->lda), g->b + product * g->stride_b, size(g->ldb), g->accumulate, c, size(g->ldc));
-    if (g->bias || g->activation != ACT_NONE) gemm_finish(g, c - g->c, 0, rows, g->n);
+    if (g->bias || g->activation != ACT_NONE) gemm_epilogue(g, c - g->c, 0, rows, g->n);
 }
 
 static void one_thread(void) {

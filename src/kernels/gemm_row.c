@@ -6,7 +6,7 @@
  * rows after them, which follow in memory, are asked for meanwhile. */
 #include "kernels/gemm_row.h"
 #include "base/pool.h"
-#include "kernels/gemm_finish.h"
+#include "kernels/gemm_epilogue.h"
 #include "kernels/vector.h"
 
 enum {
@@ -73,7 +73,7 @@ static void row_chunk(void *row, long chunk) {
     long begin = chunk * r->columns, end = begin + r->columns < g->n ? begin + r->columns : g->n, j = begin;
     for (; j + SQUARES * LANES <= end; j += SQUARES * LANES) row_columns(r, j, SQUARES, SQUARES * LANES);
     for (; j < end; j += LANES) row_columns(r, j, 1, end - j < LANES ? end - j : LANES);
-    if (g->bias || g->activation != ACT_NONE) gemm_finish(g, r->c + begin - g->c, begin, 1, end - begin);
+    if (g->bias || g->activation != ACT_NONE) gemm_epilogue(g, r->c + begin - g->c, begin, 1, end - begin);
 }
 
 void multiply_row(const Gemm *g, const real *a, const real *b, real *c) {

@@ -1,4 +1,4 @@
-/* A product of matrices, as gemm.h and the kernels below it have it. */
+/* The description of a matrix product. */
 #ifndef KERNELS_GEMM_TYPE_H
 #define KERNELS_GEMM_TYPE_H
 
@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 typedef enum GemmLayout {
-    GEMM_NN, /* A is stored m×k, B k×n */
+    GEMM_NN, /* A is stored m×k, B k×n: C = A·B */
     GEMM_NT, /* A is stored m×k, B n×k: C = A·Bᵀ */
     GEMM_TN, /* A is stored k×m, B k×n: C = Aᵀ·B */
 } GemmLayout;
@@ -20,12 +20,13 @@ typedef struct Gemm {
     long lda, ldb, ldc; /* elements from one stored row to the next */
     bool accumulate;    /* C += A·B instead of C = A·B */
 
-    /* Epilogue, in this order, applied to a finished element. */
+    /* The epilogue. */
     const real *bias;      /* [n], added to every row; NULL: none */
     Activation activation; /* applied to A·B + bias */
-    real *before; /* where activation is set: the value before it is kept here, with ldc; NULL: not kept */
+    real *
+        pre_activation; /* receives A·B + bias, with C's layout, if there is an activation; NULL: not wanted */
 
-    /* `batch` products with the operands this many elements apart; 0 or 1: one product. */
+    /* `batch` products, their operands this many elements apart; 0 or 1: one product. */
     long batch, stride_a, stride_b, stride_c;
 } Gemm;
 

@@ -37,7 +37,7 @@ static void forward(Node *n) {
                         matrix_of(n->in[W]->data, a->d_out, a->d_in), matrix_of(y, a->n, a->d_out),
                         n->in[R] != NULL);
     g.bias = n->in[B] ? n->in[B]->data : NULL;
-    g.activation = a->activation, g.before = a->z;
+    g.activation = a->activation, g.pre_activation = a->z;
     gemm(&g);
 }
 

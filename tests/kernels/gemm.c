@@ -1,20 +1,12 @@
-/* The matrix product against a naive loop in double (long double for double), and its promises about bits. */
-#include "kernels/gemm.h"
+/* The fast matrix product against gemm_plain, and its promises about bits. */
 #include "base/pool.h"
 #include "base/random.h"
 #include "expect_bug.h"
 #include "kernels/product.h"
 
-#ifdef REAL_DOUBLE
-typedef long double Wide;
-#else
-typedef double Wide;
-#endif
-
 static const char *const layout_name[] = {"NN", "NT", "TN"};
 
-/* A block of memory whose last byte is the last of the allocation, so that a sanitizer sees a step too far.
- */
+/* Random numbers in memory that ends with the last of them, so that a sanitizer sees an access beyond. */
 static real *numbers(long count, uint64_t stream) {
     real *x = malloc((size_t)(count > 0 ? count : 1) * sizeof *x);
     if (!x) exit(71);
@@ -23,11 +15,10 @@ static real *numbers(long count, uint64_t stream) {
     return x;
 }
 
-/* Operands for every layout: at least `gap` unused numbers between stored rows. Every product owns its
- * memory. */
+/* Operands of a product, with at least `gap` unused numbers between stored rows. */
 typedef struct Case {
     Gemm g;
-    real *a, *b, *c, *before, *bias, *c_start;
+    real *a, *b, *c, *kept, *bias, *c_start;
     long c_count;
 } Case;
 
@@ -50,65 +41,47 @@ static Case make_case(GemmLayout layout, long m, long n, long k, long gap, long 
     g->b = t.b = numbers(more * g->stride_b + span(rows_b, columns_b, g->ldb), 2);
     g->c = t.c = numbers(t.c_count, 3);
     t.c_start = numbers(t.c_count, 3);
-    t.before = numbers(t.c_count, 4);
+    t.kept = numbers(t.c_count, 4);
     t.bias = numbers(n, 5);
     return t;
 }
 
 static void free_case(Case *t) {
-    free(t->a), free(t->b), free(t->c), free(t->c_start), free(t->before), free(t->bias);
+    free(t->a), free(t->b), free(t->c), free(t->c_start), free(t->kept), free(t->bias);
 }
 
-static Wide activated(Activation activation, Wide x) {
-    if (activation == ACT_RELU) return x > 0 ? x : 0;
-    if (activation == ACT_GELU) return x * erfc(-(double)x * 0.70710678118654752440) / 2;
-    return x;
-}
-
-/* Element (i, j) of product q before the activation, in the wider type. */
-static Wide wanted(const Case *t, long q, long i, long j) {
-    const Gemm *g = &t->g;
-    Wide sum = g->accumulate ? (Wide)t->c_start[q * g->stride_c + i * g->ldc + j] : 0;
-    for (long p = 0; p < g->k; p++) {
-        long in_a = q * g->stride_a + (g->layout == GEMM_TN ? p * g->lda + i : i * g->lda + p);
-        long in_b = q * g->stride_b + (g->layout == GEMM_NT ? j * g->ldb + p : p * g->ldb + j);
-        sum += (Wide)t->a[in_a] * (Wide)t->b[in_b];
+static void check_close(const Gemm *g, const char *what, const real *found, const real *want, long count) {
+    double limit = (8 + 0.3 * (double)g->k) * REAL_EPSILON;
+    for (long i = 0; i < count; i++) {
+        double error = fabs((double)(found[i] - want[i]));
+        CHECK(error <= limit, "%s %ldx%ldx%ld %s[%ld] is off by %.3g", layout_name[g->layout], g->m, g->n,
+              g->k, what, i, error);
     }
-    return g->bias ? sum + (Wide)g->bias[j] : sum;
 }
 
-static void check_close(const Case *t, const char *what, real found, Wide want, long q, long i, long j) {
-    const Gemm *g = &t->g;
-    double error = fabs((double)((Wide)found - want)), limit = (8 + 0.3 * (double)g->k) * REAL_EPSILON;
-    CHECK(error <= limit, "%s %ldx%ldx%ld %s[%ld,%ld,%ld] is off by %.3g", layout_name[g->layout], g->m, g->n,
-          g->k, what, q, i, j, error);
-}
-
-/* Compares every element of C, and that the numbers between its rows are as before. */
+/* Compares all of C with gemm_plain's, also the numbers between its rows, which no product writes. */
 static void check_values(const Case *t) {
-    const Gemm *g = &t->g;
-    for (long q = 0; q == 0 || q < g->batch; q++)
-        for (long i = 0; i < g->m; i++)
-            for (long j = 0; j < g->ldc; j++) {
-                long at = q * g->stride_c + i * g->ldc + j;
-                if (j < g->n) {
-                    Wide want = wanted(t, q, i, j);
-                    check_close(t, "C", t->c[at], activated(g->activation, want), q, i, j);
-                    if (g->before) check_close(t, "before", g->before[at], want, q, i, j);
-                } else if (at < t->c_count) {
-                    CHECK(t->c[at] == t->c_start[at], "%s %ldx%ldx%ld: wrote beyond row %ld",
-                          layout_name[g->layout], g->m, g->n, g->k, i);
-                }
-            }
+    Gemm plain = t->g;
+    real *kept = numbers(t->c_count, 4);
+    plain.c = t->c_start;
+    if (plain.pre_activation) plain.pre_activation = kept;
+    for (long q = 0; q == 0 || q < plain.batch; q++) {
+        gemm_plain(&plain);
+        plain.a += plain.stride_a, plain.b += plain.stride_b, plain.c += plain.stride_c;
+        if (plain.pre_activation) plain.pre_activation += plain.stride_c;
+    }
+    check_close(&t->g, "C", t->c, t->c_start, t->c_count);
+    check_close(&t->g, "pre_activation", t->kept, kept, t->c_count);
+    free(kept);
 }
 
 static void run_case(GemmLayout layout, long m, long n, long k, long gap, long batch, bool accumulate,
-                     bool bias, Activation activation, bool before) {
+                     bool bias, Activation activation, bool keep) {
     Case t = make_case(layout, m, n, k, gap, batch);
     t.g.accumulate = accumulate;
     t.g.activation = activation;
     if (bias) t.g.bias = t.bias;
-    if (before) t.g.before = t.before;
+    if (keep) t.g.pre_activation = t.kept;
     gemm(&t.g);
     check_values(&t);
     free_case(&t);
@@ -124,7 +97,7 @@ static void every_small_size(void) {
             }
 }
 
-/* Sizes that end just before, on and after the edges of tiles, panels, steps and blocks. */
+/* Sizes around the edges of tiles, panels, steps and blocks. */
 static void sizes_around_every_edge(void) {
     static const long sizes[][3] = {{13, 31, 511},   {14, 32, 512}, {15, 33, 513},   {29, 65, 1025},
                                     {1, 300, 70},    {300, 1, 70},  {97, 129, 1},    {200, 520, 600},
@@ -137,7 +110,7 @@ static void sizes_around_every_edge(void) {
                          false);
 }
 
-/* Rows a multiple of 4096 bytes apart take a path of their own. */
+/* Rows a multiple of 4096 bytes apart share sets of the cache. */
 static void rows_a_page_apart(void) {
     long page = 4096 / (long)sizeof(real);
     run_case(GEMM_NN, 40, 300, page, 0, 1, false, false, ACT_NONE, false);
@@ -187,17 +160,17 @@ static void bits_do_not_depend_on_threads(void) {
     for (GemmLayout layout = GEMM_NN; layout <= GEMM_TN; layout++)
         for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
             Case one = make_case(layout, sizes[s][0], sizes[s][1], sizes[s][2], 1, sizes[s][3]);
-            one.g.bias = one.bias, one.g.activation = ACT_GELU, one.g.before = one.before;
+            one.g.bias = one.bias, one.g.activation = ACT_GELU, one.g.pre_activation = one.kept;
             pool_set_threads(1);
             gemm(&one.g);
             for (int i = 0; i < 4; i++) {
                 Case many = make_case(layout, sizes[s][0], sizes[s][1], sizes[s][2], 1, sizes[s][3]);
-                many.g.bias = many.bias, many.g.activation = ACT_GELU, many.g.before = many.before;
+                many.g.bias = many.bias, many.g.activation = ACT_GELU, many.g.pre_activation = many.kept;
                 pool_set_threads(threads[i]);
                 gemm(&many.g);
                 size_t bytes = (size_t)one.c_count * sizeof(real);
                 CHECK(memcmp(one.c, many.c, bytes) == 0, "%s: %d threads", layout_name[layout], threads[i]);
-                CHECK(memcmp(one.before, many.before, bytes) == 0, "%s: %d threads", layout_name[layout],
+                CHECK(memcmp(one.kept, many.kept, bytes) == 0, "%s: %d threads", layout_name[layout],
                       threads[i]);
                 free_case(&many);
             }
@@ -256,7 +229,7 @@ static void bits_of_a_sum_in_two_parts(void) {
 
 #endif
 
-/* Each size of a product that does not fit, and nothing computed. */
+/* Every size that does not fit. */
 static void misfits_are_bugs(void) {
     real x[6] = {0};
     Matrix wide = matrix_of(x, 2, 3), tall = matrix_of(x, 3, 2);
