@@ -1,4 +1,5 @@
-/* The check cases of an operation: a table, in its own file, of the inputs at which its gradient is proved.
+/* The check cases of an operation: a table, in its own file, of the inputs at which its gradient is
+ * proved.
  *
  *     BUILD_CASE(rows, tape_softmax(t, x[0], -1))
  *     static const CheckCase cases[] = {
@@ -7,8 +8,8 @@
  *         {"empty", rows, {{"x", DIMS(0, 5)}}},
  *     };
  *
- * The values of an input are random; seed, operation, case and input determine them, so that every run checks the same
- * points. */
+ * The values of an input are random; seed, operation, case and input determine them, so that every run
+ * checks the same points. */
 #ifndef AUTOGRAD_CHECK_CASE_H
 #define AUTOGRAD_CHECK_CASE_H
 
@@ -41,11 +42,8 @@ struct CheckCase {
     const char *name;
     Tensor *(*build)(Tape *t, Tensor **x); /* records the operation on x[0], x[1], …; returns its output */
     CheckInput in[CHECK_INPUTS];           /* up to the first without a name */
-    bool
-        kinks; /* the points lie on kinks or ties on purpose: the checker must report a kink, not a failure */
-    bool
-        flat; /* the function is saturated on purpose: a gradient below the output's last digit is reported as flat;
-                      otherwise the check would be inconclusive */
+    bool kinks; /* the points lie on kinks or ties on purpose: the checker must report a kink, not fail */
+    bool flat;  /* saturated on purpose: a gradient below the output's last digit is flat, not inconclusive */
     double points; /* for grading; 0: 1 point */
 };
 

@@ -10,34 +10,37 @@ typedef struct CheckCase CheckCase;
 typedef struct Op {
     const char *name;
 
-    /* Computes n->out->data from n->in[i]->data and n->attr. Inputs may have any strides; the output is contiguous. */
+    /* Computes n->out->data from n->in[i]->data and n->attr. Inputs may have any strides; the output is
+     * contiguous. */
     void (*forward)(Node *n);
 
-    /* Adds to each n->in[i]->grad that is not NULL the gradient that follows from n->out->grad. It changes nothing else,
-     * except that it may overwrite n->out->grad unless tape->keep is set. */
+    /* Adds to each n->in[i]->grad that is not NULL the gradient that follows from n->out->grad. It changes
+     * nothing else, except that it may overwrite n->out->grad unless tape->keep is set. */
     void (*backward)(Node *n);
 
-    /* How many reals of scratch memory forward, or backward, needs. Called right before it runs, so that the answer may
-     * depend on pool_threads(). The memory is n->scratch, uninitialised. NULL: none. */
+    /* How many reals of scratch memory forward, or backward, needs. Called right before it runs, so that
+     * the answer may depend on pool_threads(). The memory is n->scratch, uninitialised. NULL: none. */
     long (*scratch)(const Node *n, bool backward);
 
     /* The output is another view of the first input's data; there is no forward. */
     bool view;
 
-    /* Backward stores into an input's gradient where tensor_grad_adds says no, so that nobody has to fill it with zeros
-     * first. Without this, and for a tensor that is passed twice, every gradient is zeroed before backward adds. */
+    /* Backward stores into an input's gradient where tensor_grad_adds says no, so that nobody has to fill
+     * it with zeros first. Without this, and for a tensor that is passed twice, every gradient is zeroed
+     * before backward adds. */
     bool stores_fresh;
 
-    /* A hash of the branches taken at the current inputs (the sign in relu, the winner in max): two points with equal
-     * hashes lie on one smooth piece. NULL: the operation is smooth. */
+    /* A hash of the branches taken at the current inputs (the sign in relu, the winner in max): two points
+     * with equal hashes lie on one smooth piece. NULL: the operation is smooth. */
     uint64_t (*branches)(const Node *n);
 
-    /* Additions and multiplications of forward's matrix products, without masked elements; backward needs twice as many.
-     * NULL: no products. */
+    /* Additions and multiplications of forward's matrix products, without masked elements; backward needs
+     * twice as many. NULL: no products. */
     double (*flops)(const Node *n);
 
-    /* Prints the arguments that are not tensors as members of a JSON object, `"axis": 1, "start": 0`, so that another
-     * program can repeat the operation. Axes count from 0; elements are in row-major order. NULL: no such arguments. */
+    /* Prints the arguments that are not tensors as members of a JSON object, `"axis": 1, "start": 0`, so
+     * that another program can repeat the operation. Axes count from 0; elements are in row-major order.
+     * NULL: no such arguments. */
     void (*arguments)(const Node *n, FILE *out);
 
     /* The inputs at which the gradient is checked: check_case.h. */
@@ -51,8 +54,8 @@ typedef struct Op {
         __VA_ARGS__                                                                                          \
     }
 
-/* A node with a contiguous output of shape `out`, ready for attributes: tape_node(t, &op_x, shape, INPUTS(a, b)). The
- * output needs a gradient if an input does. */
+/* A node with a contiguous output of shape `out`, ready for attributes: tape_node(t, &op_x, shape,
+ * INPUTS(a, b)). The output needs a gradient if an input does. */
 Node *tape_node(Tape *t, const Op *op, Shape out, int inputs, Tensor *const in[]);
 
 /* A node whose output is a view of in's data, with this shape, these strides and this offset, in elements. */
@@ -64,8 +67,8 @@ void *node_record(Node *n, size_t bytes);
 /* The same, set as n->attr. */
 void *node_attr(Node *n, size_t bytes);
 
-/* An array of `count` reals to save for backward, uninitialised; lives until backward has visited the node. NULL while
- * planning. */
+/* An array of `count` reals to save for backward, uninitialised; lives until backward has visited the
+ * node. NULL while planning. */
 real *node_array(Node *n, long count);
 
 /* Runs forward and returns the output. */

@@ -1,9 +1,9 @@
 /* Reverse-mode automatic differentiation.
  *
- * Each operation y = f(x) that runs adds a node to the tape: the operation, its inputs, its output. Backward starts with
- * the gradient of the last output and visits the nodes in reverse order. All nodes that read y come before y's own, so
- * when backward visits y = f(x) the gradient dL/dy is complete. The node's backward then adds Jᵀ dL/dy, with J = ∂y/∂x, to
- * the gradient of x: the chain rule. */
+ * Each operation y = f(x) that runs adds a node to the tape: the operation, its inputs, its output.
+ * Backward starts with the gradient of the last output and visits the nodes in reverse order. All nodes
+ * that read y come before y's own, so when backward visits y = f(x) the gradient dL/dy is complete. The
+ * node's backward then adds Jᵀ dL/dy, with J = ∂y/∂x, to the gradient of x: the chain rule. */
 #include "autograd/tape_arrays.h"
 #include "base/arena.h"
 #include "base/clock.h"
@@ -82,19 +82,18 @@ static bool passed_twice(const Node *n, int i) {
     return false;
 }
 
-/* Allocates the gradients of the inputs, and fills with zeros those that backward would otherwise add to before anything
- * is in them. */
+/* Allocates the gradients of the inputs, and fills with zeros those that backward would otherwise add to
+ * before anything is in them. */
 static void prepare_input_gradients(Node *n) {
     for (int i = 0; i < n->inputs; i++) {
         Tensor *x = n->in[i];
         if (!x || !tensor_wants_grad(x)) continue;
-        long count = shape_count(x->shape);
         if (x->grad_state == GRAD_AWAITED) {
-            x->grad = tape_array(n->tape, count, &x->maker->grad);
+            x->grad = tape_array(n->tape, shape_count(x->shape), &x->maker->grad);
             x->grad_state = GRAD_FRESH;
         }
         if (x->grad_state == GRAD_FRESH && (!n->op->stores_fresh || passed_twice(n, i))) {
-            if (!n->tape->planning) memset(x->grad, 0, (size_t)count * sizeof(real));
+            if (!n->tape->planning) memset(x->grad, 0, (size_t)shape_count(x->shape) * sizeof(real));
             x->grad_state = GRAD_SUM;
         }
     }

@@ -1,16 +1,18 @@
-/* The tape records each operation as it runs. Backward visits the records in reverse order and applies the chain rule.
+/* The tape records each operation as it runs. Backward visits the records in reverse order and applies the
+ * chain rule.
  *
  *     Tape *t = tape_new();
  *     Tensor *y = tape_softmax(t, tape_matmul(t, x, w), -1);  runs two operations and records them
  *     tape_backward(t, tape_sum(t, y, ALL_AXES));             adds to x->grad and w->grad
  *     tape_reset(t);                                          forgets all that the tape made
  *
- * Memory. The tape owns every array that an operation makes. Once backward has visited a node, nothing needs its output,
- * the output's gradient or what it saved: their memory is reused for the gradients that follow. So intermediate
- * values and gradients are gone after backward, unless `keep` is set. Scalars and leaves stay. From its second step on, a
- * tape whose steps have the same shapes allocates nothing.
+ * Memory. The tape owns every array that an operation makes. Once backward has visited a node, nothing
+ * needs its output, the output's gradient or what it saved: their memory is reused for the gradients that
+ * follow. So intermediate values and gradients are gone after backward, unless `keep` is set. Scalars and
+ * leaves stay. From its second step on, a tape whose steps have the same shapes allocates nothing.
  *
- * Errors. When memory runs out, the tape goes on with shapes alone, computes nothing, and tape_failed says why. */
+ * Errors. When memory runs out, the tape goes on with shapes alone, computes nothing, and tape_failed says
+ * why. */
 #ifndef AUTOGRAD_TAPE_H
 #define AUTOGRAD_TAPE_H
 
@@ -45,14 +47,13 @@ typedef struct Node {
 
 typedef struct Tape {
     /* Options of the caller. */
-    bool training; /* dropout drops */
-    bool no_grad;  /* no tensor made from here on needs a gradient: evaluation, decoding */
-    bool keep;     /* intermediate values and gradients survive backward */
-    bool guard;    /* arrays hold NaN until written, and lie between NaNs: see tape_guards_hold */
-    uint64_t seed; /* of dropout */
-    uint64_t step; /* of training; seed, step and a node's index determine every random number */
-    const char
-        *recorder; /* name of the function that records from here on, for explanations; NULL: unknown */
+    bool training;        /* dropout drops */
+    bool no_grad;         /* no tensor made from here on needs a gradient: evaluation, decoding */
+    bool keep;            /* intermediate values and gradients survive backward */
+    bool guard;           /* arrays hold NaN until written, and lie between NaNs: see tape_guards_hold */
+    uint64_t seed;        /* of dropout */
+    uint64_t step;        /* of training; seed, step and a node's index determine every random number */
+    const char *recorder; /* the function that records from here on, for ./explain tape; NULL: unknown */
 
     struct TapeMemory *memory; /* arrays */
     struct Arena *records;     /* nodes, tensors, attributes, scalars: live until reset */
@@ -72,18 +73,20 @@ typedef struct Tape {
 Tape *tape_new(void);
 void tape_free(Tape *t);
 
-/* Forgets all nodes and tensors of the tape. A later use of such a tensor is a bug. Keeps memory for the next step. */
+/* Forgets all nodes and tensors of the tape. A later use of such a tensor is a bug. Keeps memory for the
+ * next step. */
 void tape_reset(Tape *t);
 
-/* Resets the tape and allocates `bytes` for arrays, so that steps within this size allocate nothing and cause no page
- * fault. False: no memory. */
+/* Resets the tape and allocates `bytes` for arrays, so that steps within this size allocate nothing and
+ * cause no page fault. False: no memory. */
 bool tape_reserve(Tape *t, size_t bytes, Error *e);
 
-/* Resets the tape and turns it to planning until the next reset: operations and backward compute shapes alone, and
- * tape_peak tells how much memory the same calls would need. */
+/* Resets the tape and turns it to planning until the next reset: operations and backward compute shapes
+ * alone, and tape_peak tells how much memory the same calls would need. */
 void tape_plan(Tape *t);
 
-/* With `guard` and `keep`: whether the memory beside x's data and gradient is still NaN, as if nothing wrote there. */
+/* With `guard` and `keep`: whether the memory beside x's data and gradient is still NaN, as if nothing
+ * wrote there. */
 bool tape_guards_hold(const Tensor *x);
 
 /* The largest number of bytes of arrays in use at once, since tape_new or tape_forget_peak. */
@@ -96,15 +99,15 @@ size_t tape_in_use(const Tape *t);
 /* True, with the reason in e, if memory has run out since the last reset. */
 bool tape_failed(const Tape *t, Error *e);
 
-/* A leaf over the caller's memory, contiguous; grad NULL: a constant. Both arrays must outlive the step. Backward adds to
- * grad. */
+/* A leaf over the caller's memory, contiguous; grad NULL: a constant. Both arrays must outlive the step.
+ * Backward adds to grad. */
 Tensor *tape_leaf(Tape *t, Shape s, real *data, real *grad);
 
 /* A constant of zeros in the tape's memory, for the caller to fill at once. */
 Tensor *tape_constant(Tape *t, Shape s);
 
-/* Adds ∂loss/∂x to the gradient of every leaf x; loss has one element. Runs once between two resets, because it frees
- * what it needs; with `keep` it may run again, and adds again. */
+/* Adds ∂loss/∂x to the gradient of every leaf x; loss has one element. Runs once between two resets,
+ * because it frees what it needs; with `keep` it may run again, and adds again. */
 void tape_backward(Tape *t, Tensor *loss);
 
 /* Adds Σ_i dy_i ∂y_i/∂x instead, with dy contiguous in y's shape. */

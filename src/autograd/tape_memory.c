@@ -65,7 +65,8 @@ bool tape_memory_take(TapeMemory *m, size_t bytes, size_t *offset, Error *e) {
         if (!m->hole[best].bytes) remove_hole(m, best);
     } else {
         size_t end = end_of_regions(m);
-        /* If top lies in a region with too little room left, the block goes to the start of the next region. */
+        /* If top lies in a region with too little room left, the block goes to the start of the next
+         * region. */
         for (int i = 0; i < m->regions && !m->planning; i++) {
             size_t stop = m->region[i].start + m->region[i].bytes;
             if (m->top >= m->region[i].start && m->top < stop && stop - m->top < bytes) m->top = stop;

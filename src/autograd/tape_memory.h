@@ -1,8 +1,8 @@
 /* An allocator for the arrays of a tape: best fit within one region of memory.
  *
- * It hands out offsets. While planning there is no memory at these offsets, but they are the same, so that the peak is
- * what a real run needs. If the region is too small, a second one is added; the next reset replaces them all by one of
- * their joint size. Steps of the same shapes then allocate nothing. */
+ * It hands out offsets. While planning there is no memory at these offsets, but they are the same, so that
+ * the peak is what a real run needs. If the region is too small, a second one is added; the next reset
+ * replaces them all by one of their joint size. Steps of the same shapes then allocate nothing. */
 #ifndef AUTOGRAD_TAPE_MEMORY_H
 #define AUTOGRAD_TAPE_MEMORY_H
 
@@ -38,7 +38,8 @@ size_t tape_memory_in_use(const TapeMemory *m);
 /* The address of a block; NULL while planning. */
 void *tape_memory_at(const TapeMemory *m, size_t offset);
 
-/* Resets to one region of at least `bytes`, and touches these bytes so that their first use causes no page fault. */
+/* Resets to one region of at least `bytes`, and touches these bytes so that their first use causes no page
+ * fault. */
 bool tape_memory_reserve(TapeMemory *m, size_t bytes, Error *e);
 
 /* All blocks are free again. */

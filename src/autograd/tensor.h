@@ -1,6 +1,7 @@
 /* A tensor: a strided view of real numbers, and the gradient that the tape accumulates for it.
  *
- * Nobody frees a tensor. A tape owns the tensors that it makes, until it is reset; a model owns its parameters. */
+ * Nobody frees a tensor. A tape owns the tensors that it makes, until it is reset; a model owns its
+ * parameters. */
 #ifndef AUTOGRAD_TENSOR_H
 #define AUTOGRAD_TENSOR_H
 
@@ -10,9 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The states of a tensor's gradient, in order. Backward visits the first operation that reads x: it allocates x's gradient
- * (AWAITED to FRESH), and when that operation has written it, the others add (FRESH to SUM). A leaf starts with SUM, or
- * with FRESH where its caller would otherwise have to zero it. */
+/* The states of a tensor's gradient, in order. Backward visits the first operation that reads x: it
+ * allocates x's gradient (AWAITED to FRESH), and when that operation has written it, the others add (FRESH
+ * to SUM). A leaf starts with SUM, or with FRESH where its caller would otherwise have to zero it. */
 typedef enum GradState {
     GRAD_UNWANTED, /* not needed: constants, and what depends on them alone */
     GRAD_AWAITED,  /* needed; not allocated yet */

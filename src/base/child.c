@@ -106,8 +106,8 @@ static void close_others(void) {
     system_close(from, MOST_DESCRIPTORS - 1);
 }
 
-/* A copy of a pipe's end, high, so that a job that closes or writes low numbers does not meet it; not for a program that
- * follows. As high as the limit of open files lets it. */
+/* A copy of a pipe's end, high, so that a job that closes or writes low numbers does not meet it; not for
+ * a program that follows. As high as the limit of open files lets it. */
 static int moved_up(int end) {
     int copy = -1;
     for (int from = 200; copy < 0 && from >= FIRST_FREE; from /= 2) copy = fcntl(end, F_DUPFD_CLOEXEC, from);
@@ -249,7 +249,8 @@ bool child_lives(Child *c, ChildEnd *end) {
     double before = seconds_of_dead_children();
     if (waitpid(c->pid, &status, WNOHANG) != c->pid) return true;
     double used = seconds_of_dead_children() - before;
-    /* The system kills whoever goes on behind the limit that set_limits sets; others may kill for other reasons. */
+    /* The system kills whoever goes on behind the limit that set_limits sets; others may kill for other
+     * reasons. */
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) c->timed_out |= used >= ceil(c->seconds);
     *end = bury(c, status);
     return false;

@@ -47,13 +47,13 @@ _Noreturn void child_finish(void);
 void child_run_all(long jobs, int at_once, const ChildLimits *limits, void (*job)(void *context, long i),
                    void (*done)(void *context, long i, const ChildEnd *end), void *context);
 
-/* One child that is talked to while it lives, by memory that both share: runs job(context, 0) in it. NULL: it could not be
- * born. */
+/* One child that is talked to while it lives, by memory that both share: runs job(context, 0) in it. NULL:
+ * it could not be born. */
 typedef struct Child Child;
 Child *child_start(const ChildLimits *limits, void (*job)(void *context, long i), void *context);
 
-/* How the two wait for each other. What there is to be seen is in the memory that they share: a job may close or write
- * whatever it likes, and then only has to be waited for longer. */
+/* How the two wait for each other. What there is to be seen is in the memory that they share: a job may
+ * close or write whatever it likes, and then only has to be waited for longer. */
 void child_wake(Child *c);
 void child_sleep(void); /* in the job: until it is woken, or for a moment; ends where the parent has ended */
 void child_watch(Child *c); /* until the job sends something, or for a moment */

@@ -1,11 +1,12 @@
 /* Two kinds of failure.
  *
- * A failure of the world (a file, a flag, a full disk, a large array that does not fit into memory) is an Error value: the
- * function that meets it fills the value and returns false, its callers pass it on, and the program prints one line and
- * exits with its status.
+ * A failure of the world (a file, a flag, a full disk, a large array that does not fit into memory) is an
+ * Error value: the function that meets it fills the value and returns false, its callers pass it on, and
+ * the program prints one line and exits with its status.
  *
- * A fatal failure has no caller that could go on: a programmer's mistake (a shape that does not fit, an axis out of
- * range), or no memory for a small record. It prints one line and ends the process, unless a handler is set. */
+ * A fatal failure has no caller that could go on: a programmer's mistake (a shape that does not fit, an
+ * axis out of range), or no memory for a small record. It prints one line and ends the process, unless a
+ * handler is set. */
 #ifndef BASE_ERROR_H
 #define BASE_ERROR_H
 
@@ -34,9 +35,10 @@ typedef struct Error {
     char text[ERROR_TEXT];
 } Error;
 
-/* Fills e and returns false, so that a failing function can `return error_set(e, STATUS_IO, "%s: …", path)`. The text is
- * one line, `FILE: WHERE: found X, need Y`, without the program's name. Control bytes in it become '?'; a text that is too
- * long keeps its start and its end. An error that is already in e stays: the first cause counts. */
+/* Fills e and returns false, so that a failing function can `return error_set(e, STATUS_IO, "%s: …",
+ * path)`. The text is one line, `FILE: WHERE: found X, need Y`, without the program's name. Control bytes
+ * in it become '?'; a text that is too long keeps its start and its end. An error that is already in e
+ * stays: the first cause counts. */
 bool error_set(Error *e, Status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* Fatal: prints `bug: …` on stderr and exits with STATUS_BUG. */
@@ -45,12 +47,14 @@ void error_bug(const char *format, ...) __attribute__((noreturn, format(printf, 
 /* Fatal: prints `out of memory: …`, the text saying for what, and exits with STATUS_NO_MEMORY. */
 void error_no_memory(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 
-/* Called in place of that, with the text without its prefix; the text lives until the next fatal failure of the thread. The
- * handler may leave by longjmp, in the thread that set it. If it returns, the process ends as without a handler.
+/* Called in place of that, with the text without its prefix; the text lives until the next fatal failure
+ * of the thread. The handler may leave by longjmp, in the thread that set it. If it returns, the process
+ * ends as without a handler.
  *
- * After longjmp the tape that was in use must be reset or freed; gradients hold a part of their sum. Models, parameters,
- * other tapes and the thread pool are as they were before the call that failed. Memory that this call took from malloc
- * is lost. A failure of a worker of pool_for reaches the thread that called pool_for. */
+ * After longjmp the tape that was in use must be reset or freed; gradients hold a part of their sum.
+ * Models, parameters, other tapes and the thread pool are as they were before the call that failed. Memory
+ * that this call took from malloc is lost. A failure of a worker of pool_for reaches the thread that
+ * called pool_for. */
 typedef struct FatalHandler {
     void (*call)(void *context, Status status, const char *text); /* NULL: none */
     void *context;

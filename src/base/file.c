@@ -236,8 +236,8 @@ static bool start(File *f, Error *e) {
     return true;
 }
 
-/* Those being written. Where memory runs out in the middle of a computation the program exits: then their temporary
- * files go with it. */
+/* Those being written. Where memory runs out in the middle of a computation the program exits: then their
+ * temporary files go with it. */
 static File *unfinished;
 
 static void remove_temporaries(void) {

@@ -44,11 +44,12 @@ void file_print(File *f, const char *format, ...) __attribute__((format(printf, 
 /* What file_create was given. */
 const char *file_path(const File *f);
 
-/* False: another folder than the one that the file is written in is where that was, which somebody has moved. */
+/* False: another folder than the one that the file is written in is where that was, which somebody has
+ * moved. */
 bool file_keeps_folder(const File *f);
 
-/* Has the disk keep room for `size` bytes, so that a full one shows before the work and not after it. STATUS_IO; no
- * error where the file system cannot do it. */
+/* Has the disk keep room for `size` bytes, so that a full one shows before the work and not after it.
+ * STATUS_IO; no error where the file system cannot do it. */
 bool file_reserve(File *f, size_t size, Error *e);
 
 /* Puts the file on disk and in its place, and frees f. False: STATUS_IO. */

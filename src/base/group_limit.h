@@ -1,6 +1,6 @@
-/* What a container leaves to this process: the lowest limit of the control groups that it is in; INFINITY: none. `groups` is
- * a file like /proc/self/cgroup, whose lines `N:CONTROLLERS:PATH` say where in the tree `root`, as /sys/fs/cgroup is one, the
- * process stands. A limit holds for all groups below it. */
+/* What a container leaves to this process: the lowest limit of the control groups that it is in; INFINITY:
+ * none. `groups` is a file like /proc/self/cgroup, whose lines `N:CONTROLLERS:PATH` say where in the tree
+ * `root`, as /sys/fs/cgroup is one, the process stands. A limit holds for all groups below it. */
 #ifndef BASE_GROUP_LIMIT_H
 #define BASE_GROUP_LIMIT_H
 

@@ -13,9 +13,9 @@ static void end_by(int signal_number) {
     raise(signal_number);
 }
 
-/* One request may come twice: `timeout` sends its signal to the program and then to all of its group, a shell whose
- * terminal is closed hands SIGHUP on and leaves the system to send another. Whoever asks again waits a moment first, and
- * at a closed terminal there is nobody to. */
+/* One request may come twice: `timeout` sends its signal to the program and then to all of its group, a
+ * shell whose terminal is closed hands SIGHUP on and leaves the system to send another. Whoever asks again
+ * waits a moment first, and at a closed terminal there is nobody to. */
 static void note(int signal_number) {
     unsigned now = (unsigned)(unsigned long long)(clock_seconds() * 1000) | 1;
     int i = 0;

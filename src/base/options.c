@@ -29,8 +29,8 @@ static bool is_heading(const Option *o) {
 
 /* ---- Values ---- */
 
-/* A long double holds every double, and every long but on machines where it is a double itself: there the ends of
- * intervals, short numbers, are held all the same. */
+/* A long double holds every double, and every long but on machines where it is a double itself: there the
+ * ends of intervals, short numbers, are held all the same. */
 static bool in_interval(const Option *o, long double value) {
     const char *start = o->allowed ? o->allowed : "";
     char *comma = NULL, *end = NULL;
@@ -424,8 +424,8 @@ bool stdout_flush(void) {
 
 bool stdout_finish(Error *e) {
     bool lost = !stdout_flush() || ferror(stdout);
-    /* A full buffer is written by whoever prints, and musl then drops it with the reason. One line end more, behind what
-     * is lost, is told the reason again. */
+    /* A full buffer is written by whoever prints, and musl then drops it with the reason. One line end
+     * more, behind what is lost, is told the reason again. */
     if (lost && !stdout_cause && write(STDOUT_FILENO, "\n", 1) < 0) stdout_cause = errno;
     /* Some file systems report a failed write only here. A stdout that was never open has lost nothing. */
     if (!lost && close(STDOUT_FILENO) != 0 && errno != EBADF && errno != EINTR)

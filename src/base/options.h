@@ -65,15 +65,18 @@ typedef struct Options {
  * asked for and printed. The elements of argv are put in another order. */
 bool options_parse(Options *o, int argc, char **argv, Error *e);
 
-/* For values from elsewhere, a file say. Reads one as the command line has it; false, with `status`, if it is none
- * that the option takes: "WHERE: found "x", need an integer in [1,64]". A flag takes true and false. */
+/* For values from elsewhere, a file say. Reads one as the command line has it; false, with `status`, if it
+ * is none that the option takes: "WHERE: found "x", need an integer in [1,64]". A flag takes true and
+ * false. */
 bool option_read(const Option *o, const char *text, const char *where, Status status, Error *e);
 
-/* The value as it is now, as text that reads back as the same value. Points to `out` or into the option's own text. */
+/* The value as it is now, as text that reads back as the same value. Points to `out` or into the option's
+ * own text. */
 enum { OPTION_TEXT = 64 };
 const char *option_text(const Option *o, char out[OPTION_TEXT]);
 
-/* The command that starts another of these programs: "./generate", or "tapeformer-generate" if this one is installed. */
+/* The command that starts another of these programs: "./generate", or "tapeformer-generate" if this one is
+ * installed. */
 const char *options_command(const char *program, char out[OPTION_TEXT]);
 
 /* Writes out what is buffered for stdout. False if that failed; why it first did, stdout_finish will tell. */
@@ -83,8 +86,8 @@ bool stdout_flush(void);
  * be called after the last print; nothing may be printed later. */
 bool stdout_finish(Error *e);
 
-/* The end of every main: finishes stdout, prints `program: text`, or `tapeformer-program: text` if it is installed, on
- * stderr if e is an error, and returns its status. */
+/* The end of every main: finishes stdout, prints `program: text`, or `tapeformer-program: text` if it is
+ * installed, on stderr if e is an error, and returns its status. */
 int options_exit(const char *program, Error *e);
 
 #endif

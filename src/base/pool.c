@@ -117,7 +117,8 @@ static void run_shares(void) {
     }
 }
 
-/* A thread whose body fails runs no further chunk. The others do; then the caller of pool_for fails in its place. */
+/* A thread whose body fails runs no further chunk. The others do; then the caller of pool_for fails in its
+ * place. */
 static void record_failure(void *end, Status status, const char *text) {
     pthread_mutex_lock(&pool.mutex);
     error_set(&pool.failure, status, "%s", text);
@@ -132,8 +133,9 @@ static void run_chunks(void) {
     error_on_fatal(before);
 }
 
-/* Waits for a job other than the one seen last, and enters it. False: the pool stops. A worker that wakes too late for a
- * job spins again before it sleeps: a processor may take longer to wake than a job takes, and would miss all of them. */
+/* Waits for a job other than the one seen last, and enters it. False: the pool stops. A worker that wakes
+ * too late for a job spins again before it sleeps: a processor may take longer to wake than a job takes,
+ * and would miss all of them. */
 static bool enter(uint64_t *seen) {
     for (;;) {
         if (!spin_until(job_waits, *seen)) {

@@ -34,8 +34,8 @@ static inline long random_below(uint64_t key, uint64_t position, long n) {
     return (long)(((uint64_t)random_bits(key, position) * (uint64_t)n) >> 32);
 }
 
-/* What a user's seed is used for: here together, so that no two draw the same numbers. Parameter i of a model has
- * stream STREAM_WEIGHTS + i; there are fewer than 0x5E00 in models of up to 900 layers. */
+/* What a user's seed is used for: here together, so that no two draw the same numbers. Parameter i of a
+ * model has stream STREAM_WEIGHTS + i; there are fewer than 0x5E00 in models of up to 900 layers. */
 enum {
     STREAM_WEIGHTS = 0,
     STREAM_SPLIT = 0x5E01, /* sequences: held out or for training */

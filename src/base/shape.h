@@ -12,7 +12,8 @@ typedef struct Shape {
     long size[MAX_RANK];
 } Shape;
 
-/* A brace initialiser, for static tables: DIMS(2, 3) is { 2, { 2, 3 } }. More than MAX_RANK sizes do not compile. */
+/* A brace initialiser, for static tables: DIMS(2, 3) is { 2, { 2, 3 } }. More than MAX_RANK sizes do not
+ * compile. */
 #define DIMS(...)                                                                                            \
     {                                                                                                        \
         (int)(COUNT_OF(__VA_ARGS__) + 0 * sizeof(char[COUNT_OF(__VA_ARGS__) <= MAX_RANK ? 1 : -1])), {       \
@@ -23,12 +24,12 @@ typedef struct Shape {
 #define SHAPE(...)    ((Shape)DIMS(__VA_ARGS__))
 #define SCALAR        ((Shape){0})
 
-/* Number of elements; 1 for a scalar, 0 when an axis has size 0. A rank out of range and an overflow are bugs: sizes from
- * outside are checked with shape_fits before a shape is made of them. */
+/* Number of elements; 1 for a scalar, 0 when an axis has size 0. A rank out of range and an overflow are
+ * bugs: sizes from outside are checked with shape_fits before a shape is made of them. */
 long shape_count(Shape s);
 
-/* True if no size is negative and the element count times element_size fits in a long; then *count is the element
- * count. Files have arrays of more than MAX_RANK axes. */
+/* True if no size is negative and the element count times element_size fits in a long; then *count is the
+ * element count. Files have arrays of more than MAX_RANK axes. */
 bool shape_fits(int rank, const long *size, size_t element_size, long *count);
 
 /* Inline: a call would copy the shapes, which costs more than the work. */
@@ -38,7 +39,8 @@ static inline bool shape_equal(Shape a, Shape b) {
     return equal;
 }
 
-/* An axis counted from the end where negative: -1 is the last. Out of range is a bug, reported in op's name. */
+/* An axis counted from the end where negative: -1 is the last. Out of range is a bug, reported in op's
+ * name. */
 int shape_axis(const char *op, Shape s, int axis);
 
 /* The shape that a and b broadcast to (aligned at the last axis; sizes equal or 1), or a bug in op's name. */

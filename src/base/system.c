@@ -18,8 +18,8 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-/* What more the system has than the least. -DLEAST_SYSTEM builds for one that has nothing: what is left runs on this
- * machine too, which tests/machines/machines.sh sees to. */
+/* What more the system has than the least. -DLEAST_SYSTEM builds for one that has nothing: what is left
+ * runs on this machine too, which tests/machines/machines.sh sees to. */
 #if defined LEAST_SYSTEM
 #elif defined __linux__
 #include <sched.h>

@@ -23,7 +23,8 @@ const char *utf8_problem(const char *text, size_t length);
 /* True if all of text is UTF-8. If not, STATUS_BAD_DATA `WHERE: byte N: found …`, N counted from 0. */
 bool utf8_check(const char *where, const char *text, size_t length, Error *e);
 
-/* Puts '?' in the place of every byte that cannot be printed: of control characters, and of what is not UTF-8. */
+/* Puts '?' in the place of every byte that cannot be printed: of control characters, and of what is not
+ * UTF-8. */
 void utf8_make_printable(char *text);
 
 /* Characters in text, which is UTF-8. */

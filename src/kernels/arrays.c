@@ -33,8 +33,7 @@ typedef struct ColumnSums {
     bool accumulate;
 } ColumnSums;
 
-/* A chunk is a strip of this many columns: whole cache lines, and few enough for the sums to stay in
- * registers. */
+/* Columns of a chunk: whole cache lines, and few enough for the sums to stay in registers. */
 enum { STRIP = 64 };
 
 static void column_strip(void *context, long strip) {

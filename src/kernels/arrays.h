@@ -1,4 +1,4 @@
-/* Plain loops over whole arrays, split over the threads. */
+/* Loops over whole arrays, on all threads. */
 #ifndef KERNELS_ARRAYS_H
 #define KERNELS_ARRAYS_H
 
@@ -6,24 +6,25 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* y = factor·x, or y += factor·x. The arrays must not overlap, unless they are one. */
+/* y = factor·x, or y += factor·x. The arrays must be equal or not overlap. */
 void kernel_scale_to(long count, real factor, const real *x, real *y, bool accumulate);
 
-/* out[j] = Σ_i x[i·ld + j] over `rows` rows of `columns` columns, or out[j] += it. Rows are summed in blocks
- * of COLUMN_BLOCK, then block by block: a fixed order, whose rounding error grows with the block and not with
- * rows. */
+/* out[j] = Σ_i x[i·ld + j] over `rows` rows of `columns` columns, or out[j] += it. Rows are summed in
+ * blocks of COLUMN_BLOCK, then the blocks: a fixed order, whose rounding error grows with the block and
+ * hardly with rows. */
 enum { COLUMN_BLOCK = 128 };
 void kernel_column_sums(long rows, long columns, const real *x, long ld, real *out, bool accumulate);
 
-/* The index of the largest of count >= 1 elements; the first of several. */
+/* The index of the largest of count >= 1 elements, the first one of equals. */
 long kernel_argmax(long count, const real *x);
 
-/* The hash of branches taken, with one more: of the side that an element took, of a winner. Starts at 0. */
+/* Adds a branch to a hash of branches taken (Op.branches): the side that an element took, or the index of
+ * a winner. Starts at 0. */
 static inline uint64_t branch_hash(uint64_t hash, long branch) {
     return hash * 0x9E3779B97F4A7C15u + (uint64_t)branch;
 }
 
-/* The branch_hash of which elements are above 0: of the side that each took at relu's kink. */
+/* The hash of which elements are above 0: the side of relu's kink that each is on. */
 uint64_t kernel_sign_hash(const real *x, long count);
 
 #endif

@@ -1,24 +1,25 @@
-/* The matrix product.
+/* The fast matrix product: it computes what gemm_plain.c computes.
  *
- *            n               C is computed in phases: at most a step of k, and as many columns as the part of B
- *      ┌─────┬─────┬──┐      that belongs to them finds room for where it is packed. A phase
- *      │     │     │  │        - packs, where that pays, its part of B into panels, PANEL columns wide;
- *    m ├─────┼─────┼──┤        - cuts its part of C into blocks. In a block a strip, up to TILE_ROWS rows of A,
- *      │     │░░░░░│  │          which stays in the first-level cache, meets one panel after another.
- *      └─────┴─────┴──┘      Both are chunks of work for the thread pool.
+ *            n               C is computed in phases: all rows, some columns, one step of k. A phase
+ *      ┌─────┬─────┬──┐        - packs its part of B into panels, PANEL columns wide, if that pays;
+ *      │     │     │  │        - cuts its part of C into blocks. In a block a strip, up to TILE_ROWS
+ *    m ├─────┼─────┼──┤          rows of A, stays in the first-level cache and meets one panel after
+ *      │     │░░░░░│  │          another.
+ *      └─────┴─────┴──┘      Packing and blocks are chunks of work for the thread pool.
  *
- *               panels of B       Each meeting is a tile of C, which gemm_tile computes in registers.
+ *               panels of B       A strip meets a panel: gemm_tile computes a tile of C in registers.
  *               ┌──┬──┬──┬─┐
- *               │  │▒▒│  │ │      Large products pack strips too, several at a time, and let these meet the panels
- *               └──┴──┴──┴─┘      in rounds, as many panels as stay in the second-level cache. What is packed is
- *     strip  ┌─┐┌──┬──┬──┬─┐      dense: rows a power of two apart would share a few sets of a cache, and each be
- *      of A  │▒││  │░░│  │ │      on another page. Small products have no time for that, and read A and B where
- *            └─┘└──┴──┴──┴─┘      they are. A panel at the right edge that does not fill its vectors is packed in
- *                                 any case, and padded with zeros; of C only the columns that exist are touched.
- *                                 (A few last columns are left to gemm_thin.c, a single row to gemm_row.c.)
+ *               │  │▒▒│  │ │      Large products also pack A, a few strips at a time. These meet the
+ *               └──┴──┴──┴─┘      panels in rounds of as many panels as fit into the second-level
+ *     strip  ┌─┐┌──┬──┬──┬─┐      cache. Packed operands are dense; rows a power of two apart would
+ *      of A  │▒││  │░░│  │ │      share a few sets of a cache. Small products read A and B in place.
+ *            └─┘└──┴──┴──┴─┘      The panel at the right edge is padded with zeros.
  *
- * No path rounds differently than another: an element is one chain of multiply-adds over k, carried from phase to
- * phase in C itself. So its bits depend neither on blocks nor on the caches that these are made for. */
+ * gemm_thin.c computes a few last columns, gemm_row.c a product of a single row.
+ *
+ * All paths round alike: an element is one chain of multiply-adds over k, continued from phase to phase in
+ * C. So its bits depend neither on blocks nor on cache sizes. README.md gives the measurement behind each
+ * threshold. */
 #include "kernels/gemm.h"
 #include "base/cache.h"
 #include "base/pool.h"
@@ -30,18 +31,18 @@
 #include <stdint.h>
 
 enum {
-    SHORT_STEP = 128,                    /* of k: never cut */
-    MOST_STEP = 512,                     /* of k */
+    SHORT_STEP = 128,                    /* shortest step of k, if k is longer */
+    MOST_STEP = 512,                     /* longest step of k */
     STRIP = STRIP_WIDTH * MOST_STEP,     /* numbers of a packed strip, at most */
-    STRIPS = 8,                          /* packed at a time */
-    PACKED = 2048 * 1024 / sizeof(real), /* of B, in a phase */
-    LARGE = 1 << 18,                     /* numbers of B that are slow to read in place */
+    STRIPS = 8,                          /* strips packed at a time */
+    PACKED = 2048 * 1024 / sizeof(real), /* numbers of B packed in a phase, at most */
     GRAIN = 1 << 18,                     /* multiply-adds worth a chunk: a few microseconds */
-    PACKING = 1 << 15,                   /* numbers to copy worth a chunk */
+    PACKING = 1 << 15,                   /* numbers to pack worth a chunk */
     MOST_CHUNKS = 32,
 };
 
-/* Panels are packed for all threads by the one that calls gemm, strips by each for itself. */
+/* A thread's memory for packing: panels for the products that it calls, strips for the chunks that it
+ * runs. */
 typedef struct Packing {
     _Alignas(64) real panels[PACKED];
     real strips[STRIPS * STRIP];
@@ -51,24 +52,25 @@ static Packing *packing(void) {
     return pack_memory(sizeof(Packing));
 }
 
-/* The columns of a phase as the tile reads them: `whole` panels from `at` on, each `apart` numbers after the one before,
- * and perhaps a narrower one at the right edge. */
+/* B's part of a phase as the tile reads it: `whole` panels from `at` on, `apart` numbers apart, and at the
+ * right edge perhaps a narrower one. */
 typedef struct Panels {
     const real *at, *edge;
     long whole, apart, ld;
-    long edge_vectors, edge_last, edge_ld; /* edge_vectors is 0 where there is none */
-    real *packed; /* where panels are packed: all, or if pack_b is not set, the edge; NULL: all lie in B */
+    long edge_vectors, edge_last, edge_ld; /* vectors of the edge panel (0: none), lanes of the last one */
+    real *
+        packed; /* destination of packed panels: all of them with pack_b, else the edge; NULL: all lie in B */
 } Panels;
 
-/* All rows of C, columns [j, j + n), and k numbers of each element's chain: what a, b and c begin with. */
+/* All rows of C, columns [j, j + n), and a step of k; a, b and c point to the first element of their part. */
 typedef struct Phase {
     const Gemm *g;
     const real *a, *b;
     real *c;
-    long j, n, k, thin; /* thin: columns behind these that are left to multiply_thin */
+    long j, n, k, thin; /* thin: columns after these, for multiply_thin */
     bool accumulate, last, pack_a, pack_b;
     Panels panels;
-    long count, round; /* panels; how many of them a strip meets before the next strip does */
+    long count, round; /* panels of the phase, and of a round */
     long packing_chunks, row_blocks, column_blocks;
 } Phase;
 
@@ -80,14 +82,14 @@ static long least(long a, long b) {
     return a < b ? a : b;
 }
 
-/* Where part `part` begins of `total` cut into `parts` of nearly equal size. Small products are not cut, and a division
- * would take a good part of their time. */
+/* Start of part `part` when `total` is cut into `parts` of nearly equal size. The first line saves a
+ * division, which small products would notice. */
 static long cut(long total, long part, long parts) {
     if (part == 0) return 0;
     return part == parts ? total : total * part / parts;
 }
 
-/* Numbers from one row of A to the next, and from one column of B to the next. */
+/* The distance between rows of A, and between columns of B. */
 static long row_step(const Gemm *g) {
     return g->layout == GEMM_TN ? 1 : g->lda;
 }
@@ -109,7 +111,7 @@ static void lay_panels(Phase *f) {
     if (b->edge_last != LANES && !f->pack_b) b->edge = b->packed = packing()->panels, b->edge_ld = PANEL;
 }
 
-/* Packs the chunk's share: of panels where B is transposed, of rows where not, as it is read by rows. */
+/* Packs a share of the panels: some panels if B is transposed, else some rows of all panels. */
 static void pack_chunk(void *phase, long chunk) {
     const Phase *f = phase;
     const Panels *to = &f->panels;
@@ -125,7 +127,7 @@ static void pack_chunk(void *phase, long chunk) {
                         least(PANEL, f->n - q * PANEL));
 }
 
-/* Rows [i, i + rows) of C by the panels [first, end). */
+/* Computes rows [i, i + rows) of C from one strip and the panels [first, end). */
 static void multiply_strip(const Phase *f, Strip *a, long i, long rows, long first, long end) {
     const Gemm *g = f->g;
     const Panels *panels = &f->panels;
@@ -145,7 +147,7 @@ static void multiply_strip(const Phase *f, Strip *a, long i, long rows, long fir
     }
 }
 
-/* Rows [i, i + m) of C by the panels [first, end), with A where it is. */
+/* Computes rows [i, i + m) of C from the panels [first, end), with A in place. */
 static void multiply_in_place(const Phase *f, long i, long m, long first, long end) {
     Strip a = {f->a + i * row_step(f->g), row_step(f->g), f->g->layout == GEMM_TN ? f->g->lda : 1, NULL};
     for (long rows; m > 0; m -= rows, i += rows, a.at += rows * a.row) {
@@ -154,7 +156,7 @@ static void multiply_in_place(const Phase *f, long i, long m, long first, long e
     }
 }
 
-/* The same with strips of A packed, all of `m` rows, and the thin columns behind the last panel. */
+/* The same with packed strips, at most STRIPS of them; and the thin columns after the last panel. */
 static void multiply_packed(const Phase *f, long i, long m, long height, long first, long end) {
     const Gemm *g = f->g;
     PackedRows a = {packing()->strips, STRIP, m, height, ceil_div(m, height)};
@@ -169,14 +171,14 @@ static void multiply_packed(const Phase *f, long i, long m, long height, long fi
         }
 }
 
-/* Rows [i, i + m) of C by the panels [first, end). */
+/* Computes rows [i, i + m) of C from the panels [first, end). */
 static void multiply_block(const Phase *f, long i, long m, long first, long end) {
     if (!f->pack_a) {
         multiply_in_place(f, i, m, first, end);
         return;
     }
-    /* Where all panels stay in the second-level cache fewer strips are packed at a time, and more of them stay in the
-     * first. */
+    /* If all panels fit into the second-level cache, fewer strips are packed at a time, so that more of
+     * them stay in the first-level cache. */
     long height = ceil_div(m, ceil_div(m, TILE_ROWS)), strips = ceil_div(m, height);
     long times = ceil_div(strips, f->count > f->round ? STRIPS : STRIPS / 2);
     for (long t = 0; t < times; t++) {
@@ -185,7 +187,7 @@ static void multiply_block(const Phase *f, long i, long m, long first, long end)
     }
 }
 
-/* Packed blocks are whole tiles high, but for the last. */
+/* A packed block is a multiple of TILE_ROWS high, except the last. */
 static void multiply_chunk(void *phase, long chunk) {
     const Phase *f = phase;
     long row = chunk % f->row_blocks, column = chunk / f->row_blocks, m = f->g->m;
@@ -196,16 +198,16 @@ static void multiply_chunk(void *phase, long chunk) {
                    cut(f->count, column + 1, f->column_blocks));
 }
 
-/* A small product goes to few threads, in as large chunks as that leaves; a large one is cut finely, so that none
- * waits long for the last chunk. */
+/* A small product is cut into few chunks, as each costs a few microseconds; a large one into many, so that
+ * no thread waits long for the last chunk. */
 static double blocks_wanted(double work) {
     double grains = work / GRAIN;
     if (grains <= 4) return grains;
     return grains <= 16 ? 4 : grains <= 4 * MOST_CHUNKS ? grains / 4 : MOST_CHUNKS;
 }
 
-/* Rows that are packed meet all columns, if they can: in blocks of the strips that are packed at a time, as many for each
- * thread. */
+/* With packed strips a block has all columns if there are enough rows for that: then each strip is packed
+ * once. The number of blocks is a multiple of the threads. */
 static void cut_blocks(Phase *f) {
     enum { PACKED_ROWS = STRIPS * TILE_ROWS, FEWEST_ROWS = 96 };
     long threads = pool_threads(), m = f->g->m, fewest_columns = f->pack_a ? 8 * PANEL : 2 * PANEL;
@@ -242,18 +244,25 @@ static void run_phase(Phase *f) {
         multiply_block(f, 0, f->g->m, 0, f->count);
 }
 
-/* The longest step of k whose packed strips fill no more than a quarter of a second-level cache. */
+/* The longest step of k with which the packed strips fill at most a quarter of the second-level cache. */
 static long longest_step(void) {
     long step = cache_bytes(2) / 4 / (STRIPS * STRIP_WIDTH * (long)sizeof(real));
     return step < SHORT_STEP ? SHORT_STEP : least(step, MOST_STEP);
 }
 
-/* Packs what is used often enough. Rows of A in place are read well enough for longer than columns are; rows of B are not
- * where their vectors lie across cache lines, or where of each row there is but one line in a panel. */
+/* An operand is packed if it is used often enough to pay for the copy. A read in place is slow at n >=
+ * USES, or from USES_OF_COLUMNS on if A is transposed. B in place is slow sooner if its vectors cross
+ * cache lines, if a panel's row is only one line, or if many rows use it. */
 static void choose_packing(Phase *f, bool thin) {
     const Gemm *g = f->g;
-    enum { USES = 256, USES_OF_COLUMNS = 128, MANY = 1 << 15, MANY_ACROSS_LINES = 1 << 12, MANY_ROWS = 640 };
-    enum { LINE = 64, MANY_LINES = 1 << 13 };
+    enum { USES = 256, USES_OF_COLUMNS = 128, MANY_ROWS = 640 };
+    enum {
+        LINE = 64,
+        MANY = 1 << 15,
+        MANY_ACROSS_LINES = 1 << 12,
+        MANY_LINES = 1 << 13,
+        LARGE = 1 << 18
+    }; /* numbers */
     f->pack_a = thin || (g->m >= 64 && g->n >= (g->layout == GEMM_TN ? USES_OF_COLUMNS : USES) &&
                          g->m * g->k >= MANY);
     long many = g->ldb % LANES                      ? MANY_ACROSS_LINES

@@ -1,7 +1,6 @@
-/* The seam's other side: matrix products by a BLAS library, in place of gemm.c where `make BLAS=openblas` asks for it.
- * A product is cut into rows by its size alone, as gemm.c does, and the library runs on one thread: the bits are
- * the same for any number of threads. They are not those of gemm.c, nor need an element's bits be the same in products
- * of other sizes. */
+/* Matrix products by a BLAS library, in place of gemm.c: `make BLAS=openblas`. A product is cut into rows
+ * by its size alone, and the library runs on one thread, so that the bits are the same for any number of
+ * threads. They differ from gemm.c's, and an element's bits may depend on the size of the product. */
 #include "base/error.h"
 #include "base/pool.h"
 #include "kernels/gemm.h"
@@ -24,7 +23,7 @@ typedef struct Plan {
 } Plan;
 
 static int size(long n) {
-    if (n > INT_MAX) error_bug("gemm: a size or stride of %ld, which is more than the BLAS library takes", n);
+    if (n > INT_MAX) error_bug("gemm: a size or stride is %ld, want at most what the BLAS library takes", n);
     return (int)n;
 }
 

@@ -4,8 +4,8 @@
 
 #include "kernels/gemm_type.h"
 
-/* Applies the epilogue to `rows` by `columns` of C from g->c[at] on, where column `column` begins: right after they are
- * computed, while they are in the cache. */
+/* Applies the epilogue to `rows` by `columns` of C from g->c[at] on, where column `column` begins: right
+ * after they are computed, while they are in the cache. */
 void gemm_epilogue(const Gemm *g, long at, long column, long rows, long columns);
 
 #endif

@@ -20,7 +20,7 @@ void *pack_memory(size_t bytes) {
     return memory;
 }
 
-/* One row of a part: `stride` numbers, of which the first `count` are there. */
+/* Copies the first `count` of `stride` numbers; the others are 0. */
 static inline __attribute__((always_inline)) void copy_row(real *out, long stride, const real *x,
                                                            long count) {
 #pragma GCC unroll 2
@@ -30,8 +30,9 @@ static inline __attribute__((always_inline)) void copy_row(real *out, long strid
                                                  : (Vector){0});
 }
 
-/* Inlined with stride constant. Row by row through all parts, because each row may be on another page. Rows may lie too
- * far apart for the processor to foresee the next: what is read some kilobytes later is asked for in advance. */
+/* Inlined with a constant stride. Copies one row into all parts before the next row, because each row may
+ * be on another page. Rows may be too far apart for the processor's own prefetching: the loop prefetches
+ * LEAD numbers ahead. */
 static inline __attribute__((always_inline)) void pack(real *out, long stride, long apart, const real *x,
                                                        long ld, long k, long width, long part, long parts) {
     enum { LINE = 64 / sizeof(real), LEAD = 4096 / sizeof(real) };
@@ -50,8 +51,8 @@ void pack_panels(real *out, long apart, const real *x, long ld, long k, long wid
     pack(out, PANEL, apart, x, ld, k, width, PANEL, panels);
 }
 
-/* One square of the transpose, or the part of it that is there: `count` rows of x and `columns` columns. The other
- * lanes are 0. Inlined with these constant where squares are whole. */
+/* Transposes `count` rows and `columns` columns of x, at most LANES each; missing lanes are 0. Inlined,
+ * with constants for whole squares. */
 static inline __attribute__((always_inline)) void transpose_square(real *out, long stride, const real *x,
                                                                    long ld, long columns, long count) {
     Vector row[LANES];

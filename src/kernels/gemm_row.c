@@ -1,9 +1,9 @@
-/* Every number of B is used once, so that packing would write and read again all that is read at all. Instead a square
- * of LANES columns of C by LANES steps of k is transposed on its way through the registers. Each element is still one
- * chain of multiply-adds over k, and so has the same bits as from a tile.
+/* A single row uses every number of B once. Packing would write and read all of B once more; instead
+ * squares of LANES columns of C by LANES steps of k are transposed in registers. An element is still one
+ * chain of multiply-adds over k, with the same bits as a tile's.
  *
- * What a square costs is the way of its numbers from memory. LANES rows at once are more than processors foresee, so the
- * rows after them, which follow in memory, are asked for meanwhile. */
+ * The time is the time to read B from memory. LANES rows at once are more than processors prefetch by
+ * themselves, so the loop prefetches the rows after them. */
 #include "kernels/gemm_row.h"
 #include "base/pool.h"
 #include "kernels/gemm_epilogue.h"
@@ -11,7 +11,7 @@
 
 enum {
     CHUNK = 1 << 12,             /* numbers of B worth a chunk of work */
-    SQUARES = LANES > 8 ? 1 : 2, /* at a time: a chain over small ones takes longer than their numbers' way */
+    SQUARES = LANES > 8 ? 1 : 2, /* at a time: two chains where the adds of one take longer than reading B */
 };
 
 typedef struct Row {
@@ -21,7 +21,8 @@ typedef struct Row {
     long columns; /* of a chunk: whole vectors */
 } Row;
 
-/* Adds `steps` <= LANES steps of k to `count` <= LANES columns. Inlined with these constant where squares are whole. */
+/* Adds `steps` steps of k to `count` columns, at most LANES each. Inlined, with constants for whole
+ * squares. */
 static inline __attribute__((always_inline)) Vector add_square(Vector sum, const real *a, const real *b,
                                                                long ldb, long count, long steps) {
     Vector row[LANES];
@@ -34,14 +35,15 @@ static inline __attribute__((always_inline)) Vector add_square(Vector sum, const
     return sum;
 }
 
-/* Asks for as much memory from `b` on as a square takes. */
+/* Prefetches as much memory from `b` on as a square takes. */
 static inline void fetch_square(const real *b) {
     enum { LINE = 64 / sizeof(real) };
 #pragma GCC unroll 16
     for (int i = 0; i < LANES * LANES; i += LINE) __builtin_prefetch(b + i);
 }
 
-/* `count` columns from j on: those of `squares` whole squares, or fewer of one. Inlined with squares constant. */
+/* Computes `count` columns from j on: `squares` whole squares, or a part of one. Inlined with a constant
+ * `squares`. */
 static inline __attribute__((always_inline)) void row_columns(const Row *r, long j, int squares, long count) {
     const Gemm *g = r->g;
     const real *b = r->b + j * g->ldb;

@@ -1,16 +1,16 @@
-/* A vector that is nearly empty costs as much as a full one: of 65 columns the last would take a fifth of the time. But
- * packed strips of A have vectors that run along m and are full. Each element is still one chain of multiply-adds over
- * k, and so has the same bits. */
+/* A nearly empty vector costs as much as a full one: the last of 65 columns would take a fifth of the
+ * time. Along m the vectors of packed strips are full. An element is still one chain of multiply-adds over
+ * k, with the same bits as a tile's. */
 #include "kernels/gemm_thin.h"
 
 enum {
     MOST_COLUMNS = (LANES + 3) / 4,
     FEWEST_ROWS = 2 * PANEL,
-    TOGETHER = 4, /* strips, so that there is another chain to go on with before a multiply-add has ended */
+    TOGETHER = 4, /* strips at a time: enough chains to keep the multiply-adds busy */
     VECTORS = STRIP_WIDTH / LANES,
 };
 
-/* A number for each row of as many strips. */
+/* One column of that many strips. */
 typedef real Column[TOGETHER][STRIP_WIDTH];
 
 long thin_columns(const Gemm *g) {
@@ -18,8 +18,8 @@ long thin_columns(const Gemm *g) {
     return columns <= MOST_COLUMNS && g->n > columns && g->m >= FEWEST_ROWS && g->k > 0 ? columns : 0;
 }
 
-/* Adds the products of k columns of the strips with b[p * step]. In place of strips that are missing the last one is
- * multiplied again. */
+/* Adds the products of k columns of the strips with b[p * step]. The last strip stands in for missing
+ * ones. */
 static void add_products(Column column, const real *strip, long apart, long strips, long k, const real *b,
                          long step) {
     Vector sum[TOGETHER][VECTORS];

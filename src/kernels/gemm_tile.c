@@ -1,23 +1,23 @@
-/* The register tile in all its heights and widths, from one definition. */
+/* The register tile of every height and width, from one definition. */
 #include "kernels/gemm_tile.h"
 
-/* What the processor may not foresee is asked for this many steps of k ahead. */
+/* Steps of k between a prefetch and its use. */
 enum { AHEAD = 16 };
 
-/* Asks for a row of a tile of C, which may lie across a cache line. */
+/* Prefetches a row of a tile of C, which may cross a cache line. */
 static inline void fetch_row(const real *c) {
     __builtin_prefetch(c, 1);
     __builtin_prefetch(c + PANEL - 1, 1);
 }
 
-/* Inlined with rows, vectors and packed constant: then all loops but those over p are unrolled, their conditions vanish
- * and the sums stay in registers. (The loops run to a constant, because clang unrolls before it inlines.) Rows of A that
- * are not packed are reached from every fifth one, which needs few enough pointers for the integer registers; so does the
- * loop over p, where it is not unrolled. */
+/* Inlined with constant rows, vectors and packed, so that all loops except those over p are unrolled,
+ * their conditions vanish and the sums stay in registers. (The loops run to a constant, because clang
+ * unrolls before it inlines.) A strip in place is addressed by a pointer to every fifth row: more pointers
+ * do not fit into the integer registers. */
 static inline __attribute__((always_inline)) void tile(int rows, int vectors, bool packed, long k,
                                                        const Strip *a, const real *b, long ldb, real *c,
                                                        long ldc, long last, bool accumulate) {
-    /* long: clang keeps sums in registers only if no other function loads or stores them */
+    /* long: clang keeps the sums in registers only if no other function loads or stores them */
     Vector sum[TILE_ROWS][TILE_VECTORS];
     const real *at[TILE_ROWS], *next = a->next;
     bool asks = packed && ASK_AHEAD;
@@ -65,8 +65,7 @@ static inline __attribute__((always_inline)) void tile(int rows, int vectors, bo
             b += ldb;
         }
     }
-    /* Forgets where the rows of C are, or gcc would compute their addresses once and keep them through the
-     * loop. */
+    /* Hides c and ldc, or gcc would keep the addresses of C's rows in registers through the loop. */
     __asm__("" : "+r"(c), "+r"(ldc));
 #pragma GCC unroll 16
     for (int i = 0; i < TILE_ROWS; i++)
@@ -83,7 +82,7 @@ static inline __attribute__((always_inline)) void tile(int rows, int vectors, bo
         }
 }
 
-/* A function for every width and height, in place and packed, from tile_1_1 on. */
+/* A function for every width and height, in place and packed: tile_1_1, tile_packed_1_1, … */
 #define DEFINE_AS(name, packed, vectors, rows)                                                               \
     static void name##_##vectors##_##rows(long k, const Strip *a, const real *b, long ldb, real *c,          \
                                           long ldc, long last, bool accumulate) {                            \

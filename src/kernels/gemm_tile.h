@@ -12,15 +12,16 @@
  *     └─┘           └────────┴────────┘
  *
  * Every height from 1 to TILE_ROWS has its own function, so that any number of rows is cut into tiles of
- * nearly equal height and none is computed in vain.
+ * nearly equal height, without padding.
  *
- * A tile needs more sums than multiply-adds are in flight (8), and many to a load: 16 registers have room for 6 rows
- * (12 sums, 2 vectors of B, 1 number of A), 32 have room for 14. Where k is short the stores of one tile and the first
- * sums of the next should fit into the processor's queues together, which they do up to SHORT_ROWS.
+ * A tile needs more sums than the processor has multiply-adds in flight (8), and many of them for each
+ * load. 16 registers have room for 6 rows (12 sums, 2 vectors of B, 1 number of A), 32 registers for 14.
+ * If k is short, the stores of one tile and the first sums of the next should fit into the processor's
+ * queues together: SHORT_ROWS.
  *
- * A tall tile leaves places for instructions between its multiply-adds: it asks for operands in advance (ASK_AHEAD). With
- * 12 sums a step of k is over in 6 cycles, in which as many loads are made as the processor can: requests would take
- * their place, a fifth of the time, and the loop's own counting is spread over STEPS steps. */
+ * A tall tile has free slots between its multiply-adds and prefetches its operands (ASK_AHEAD). A tile of
+ * 12 sums has none: a step of k takes 6 cycles and issues as many loads as the processor can, and
+ * prefetching would cost a fifth of the time. It unrolls k by STEPS, to count less often. */
 #ifndef KERNELS_GEMM_TILE_H
 #define KERNELS_GEMM_TILE_H
 
@@ -39,7 +40,7 @@
 
 #if defined __AVX512F__
 enum { SHORT_ROWS = 10, ASK_AHEAD = 1, STEPS = 1 };
-#elif defined __clang__ /* which has no registers left to reach rows of A in place for more steps */
+#elif defined __clang__ /* which runs out of integer registers at 4 steps */
 enum { SHORT_ROWS = TILE_ROWS, ASK_AHEAD = 0, STEPS = 2 };
 #else
 enum { SHORT_ROWS = TILE_ROWS, ASK_AHEAD = 0, STEPS = 4 };
@@ -55,17 +56,18 @@ enum {
 typedef struct Strip {
     const real *at;
     long row, step;
-    const real *next; /* of packed strips: where the next tile lies in C; any address will do */
+    const real *next; /* of a packed strip: the next tile of C, to be prefetched; any address is valid */
 } Strip;
 
-/* C = A·B, or C += A·B if accumulate, for one tile: B's element (p, j) at b[p * ldb + j], readable over the
- * whole width; C's at c[i * ldc + j], of whose last vector only the first `last` lanes are read and written. */
+/* C = A·B, or C += A·B if accumulate, for one tile. B's element (p, j) is b[p * ldb + j], readable over
+ * the whole width; C's is c[i * ldc + j]. Of C's last vector only the first `last` lanes are read and
+ * written. */
 typedef void Tile(long k, const Strip *a, const real *b, long ldb, real *c, long ldc, long last,
                   bool accumulate);
 
-/* [packed][vectors - 1][rows - 1]. If packed, row is 1 and step STRIP_WIDTH; operands come from the second-level cache and
- * C from farther away. What is asked for in advance are they and C of the tile to come, at a->next: a row at a time over
- * the whole loop, so that it keeps no operand waiting. */
+/* [packed][vectors - 1][rows - 1]. A packed strip has row 1 and step STRIP_WIDTH. Its tile prefetches its
+ * operands, which are in the second-level cache, and the next tile of C, a->next: one row at a time,
+ * spread over the loop, so that this delays no operand. */
 extern Tile *const gemm_tile[2][TILE_VECTORS][TILE_ROWS];
 
 #endif

@@ -20,12 +20,42 @@ static inline Matrix matrix_rows(Matrix x, long first, long count) {
     return (Matrix){x.at + first * x.ld, count, x.columns, x.ld};
 }
 
-/* C = A·B, C = A·Bᵀ and C = Aᵀ·B; with accumulate, C += instead. Sizes that do not fit are a bug. */
-void product_nn(Matrix a, Matrix b, Matrix c, bool accumulate);
-void product_nt(Matrix a, Matrix b, Matrix c, bool accumulate);
-void product_tn(Matrix a, Matrix b, Matrix c, bool accumulate);
+/* Sizes that do not fit are a bug. */
+_Noreturn void product_misfit(GemmLayout layout, Matrix a, Matrix b, Matrix c);
 
-/* Such a product as a Gemm, for callers that add an epilogue or a batch. */
-Gemm product_of(GemmLayout layout, Matrix a, Matrix b, Matrix c, bool accumulate);
+/* C = A·B, A·Bᵀ or Aᵀ·B as a Gemm, for callers that add an epilogue or a batch; with accumulate, C += instead. */
+static inline Gemm product_of(GemmLayout layout, Matrix a, Matrix b, Matrix c, bool accumulate) {
+    bool a_transposed = layout == GEMM_TN, b_transposed = layout == GEMM_NT;
+    long m = a_transposed ? a.columns : a.rows, k = a_transposed ? a.rows : a.columns;
+    long n = b_transposed ? b.rows : b.columns;
+    if (m != c.rows || n != c.columns || k != (b_transposed ? b.columns : b.rows))
+        product_misfit(layout, a, b, c);
+    return (Gemm){.layout = layout,
+                  .m = m,
+                  .n = n,
+                  .k = k,
+                  .a = a.at,
+                  .b = b.at,
+                  .c = c.at,
+                  .lda = a.ld,
+                  .ldb = b.ld,
+                  .ldc = c.ld,
+                  .accumulate = accumulate};
+}
+
+static inline void product_nn(Matrix a, Matrix b, Matrix c, bool accumulate) {
+    Gemm g = product_of(GEMM_NN, a, b, c, accumulate);
+    gemm(&g);
+}
+
+static inline void product_nt(Matrix a, Matrix b, Matrix c, bool accumulate) {
+    Gemm g = product_of(GEMM_NT, a, b, c, accumulate);
+    gemm(&g);
+}
+
+static inline void product_tn(Matrix a, Matrix b, Matrix c, bool accumulate) {
+    Gemm g = product_of(GEMM_TN, a, b, c, accumulate);
+    gemm(&g);
+}
 
 #endif

@@ -1,7 +1,7 @@
-/* Reductions over one row of numbers: maximum, sum, sum of exponentials, mean and variance, dot product.
+/* Reductions of one row of numbers: maximum, sum, sum of exponentials, mean and variance, dot product.
  *
- * Element i belongs to lane i mod 16. The lanes run over a block of 1024 elements, are then added as a tree,
- * and the blocks' sums are added in double. So the bits depend on the row alone and not on the width of the
+ * Element i belongs to lane i mod 16. Each lane sums its elements of a block of 1024; a tree adds the
+ * lanes; the sums of the blocks are added in double. So the bits do not depend on the width of the
  * processor's vectors, and the rounding error hardly grows with the length of the row. */
 #ifndef KERNELS_ROWS_H
 #define KERNELS_ROWS_H
@@ -12,7 +12,7 @@
 
 enum { ROW_LANES = 16, ROW_BLOCK = 1024 };
 
-/* The lanes, in vectors of the machine: one of all 16 would be cut into these as well, but kept in memory. */
+/* 16 lanes in vectors of the machine. (The compiler would keep one vector type of 16 lanes in memory.) */
 enum { LANE_PARTS = ROW_LANES / LANES };
 typedef struct Lanes {
     Vector part[LANE_PARTS];
@@ -112,8 +112,7 @@ static inline long row_block_end(long start, long n) {
     return n - start < ROW_BLOCK ? n : start + ROW_BLOCK;
 }
 
-/* The largest element, -INFINITY of an empty row. A NaN is passed over: whoever needs to see it, sees it in
- * the sum. */
+/* The largest element; -INFINITY if the row is empty. Ignores NaN, which the sum shows. */
 static inline real row_max(const real *x, long n) {
     Lanes max = lanes_of(-INFINITY);
     long i = 0;
@@ -149,7 +148,7 @@ static inline real row_dot(const real *x, const real *y, long n) {
     return (real)total;
 }
 
-/* Mean and biased variance, the variance from the distances to the mean. n > 0. */
+/* Mean and biased variance; the variance is the mean of squared distances to the mean. n > 0. */
 static inline void row_moments(const real *x, long n, real *mean, real *variance) {
     real m = row_sum(x, n) / (real)n;
     double total = 0;
@@ -176,7 +175,7 @@ static inline real row_exp(real *y, const real *x, real shift, long n) {
     return row_sum(y, n);
 }
 
-/* The sum of exp(x - shift), which is not kept: the same bits as row_exp's. */
+/* The sum of exp(x - shift) alone, with row_exp's bits. */
 static inline real row_exp_sum(const real *x, real shift, long n) {
     double total = 0;
     for (long i = 0, end; i < n; i = end) {

@@ -1,5 +1,5 @@
-/* The vector of the machine: the widest that the target of the compilation has, in GNU vector types, so that
- * the compiler does the translation and `c += a * b` is its fused multiply-add. */
+/* The vector of the machine: the widest of the compilation's target, as a GNU vector type, so that the
+ * compiler turns `c += a * b` into a fused multiply-add. */
 #ifndef KERNELS_VECTOR_H
 #define KERNELS_VECTOR_H
 
@@ -22,7 +22,7 @@
 typedef real Vector __attribute__((vector_size(VECTOR_BYTES)));
 typedef Vector VectorInMemory __attribute__((aligned(sizeof(real)), may_alias));
 
-/* A mask has in every lane all bits, or none. */
+/* In every lane of a mask all bits are set, or none. */
 #ifdef REAL_DOUBLE
 typedef long long LaneNumber;
 #else
@@ -76,8 +76,8 @@ static inline Vector vector_rotate(Vector v, int by) {
     return by == 8 ? ROTATE(v, 8) : by == 4 ? ROTATE(v, 4) : ROTATE(v, 2);
 }
 
-/* What _mm512_maskz_loadu_ps and its kind stand for in GCC and Clang: <immintrin.h>, read by every file that computes,
- * would be a fifth of the time to build. */
+/* The built-in functions of GCC and Clang behind _mm512_maskz_loadu_ps and its kind: <immintrin.h> itself
+ * would take a fifth of the time to build. */
 #if defined __AVX512F__ && defined REAL_DOUBLE
 #define LOAD_LANES(x, count)                                                                                 \
     __builtin_ia32_loadupd512_mask(x, (Vector){0}, (unsigned char)((1u << (count)) - 1))
@@ -92,7 +92,8 @@ static inline Vector vector_rotate(Vector v, int by) {
 #define LOAD_LANES(x, count) __builtin_ia32_maskloadps256((const Vector *)(x), vector_first(count))
 #endif
 
-/* The first `count` lanes, 0 < count <= LANES; memory beyond them is not touched, the other lanes are 0. */
+/* Loads the first `count` lanes, 0 < count <= LANES, without touching memory after them; the other lanes
+ * are 0. */
 static inline Vector vector_load_part(const real *x, long count) {
 #ifdef LOAD_LANES
     return LOAD_LANES(x, count);
@@ -104,7 +105,8 @@ static inline Vector vector_load_part(const real *x, long count) {
 #endif
 }
 
-/* A whole vector is not stored with a mask: what loads it next would have to wait for the store's end. */
+/* Stores the first `count` lanes. A whole vector is stored without a mask: a load after a masked store has
+ * to wait. */
 static inline void vector_store_part(real *x, Vector v, long count) {
     if (count == LANES) {
         vector_store(x, v);
@@ -117,8 +119,8 @@ static inline void vector_store_part(real *x, Vector v, long count) {
 #endif
 }
 
-/* a₀ b₀ a₁ b₁ … of the lower halves of a and b, and of the upper halves. Vectors of 32 bytes are two of 16, and do that in
- * each for itself. */
+/* a₀ b₀ a₁ b₁ … of the lower halves of a and b, and of the upper halves. In vectors of 32 bytes each half
+ * of 16 bytes is interleaved by itself. */
 #if LANES == 16
 #define INTERLEAVE_LOWER(a, b) SHUFFLE(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
 #define INTERLEAVE_UPPER(a, b) SHUFFLE(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
@@ -147,10 +149,10 @@ static inline void vector_store_part(real *x, Vector v, long count) {
 #define UPPER_HALVES INTERLEAVE_UPPER
 #endif
 
-/* Transposes a square of LANES vectors by perfect shuffles: each round interleaves vector i with vector
- * i + LANES/2 into vectors 2i and 2i + 1, which turns the bits of every element's address, those of its row
- * and its column together, by one place; after log₂(LANES) rounds row and column have changed places. (Vectors of two
- * halves: the first round changes the highest bits alone, and the others leave them.) */
+/* Transposes a square of LANES vectors by perfect shuffles. Each round interleaves vector i with vector i
+ * + LANES/2 into vectors 2i and 2i + 1; this rotates the bits of every element's address, row and column
+ * together, by one. After log₂(LANES) rounds row and column have changed places. (In vectors of two halves
+ * the first round moves the halves, and the others leave them in place.) */
 static inline void vector_transpose(Vector row[LANES]) {
 #pragma GCC unroll 4
     for (int size = 1; size < LANES; size *= 2) {

@@ -1,11 +1,11 @@
-/* exp, log, tanh, erf and what is made of them, written so that a plain loop over them is vectorised by the
- * compiler without -ffast-math: no branches, no calls, no tables. In double precision they are libm's, and so
- * exact enough to judge the float ones.
+/* exp, log, tanh, erf and gelu without branches, calls or tables, so that the compiler vectorises a plain
+ * loop over them without -ffast-math. In double precision they are libm's, which the tests use to judge
+ * the float ones.
  *
- * Errors over the whole float range, measured over every float by tests/kernels/vector_math.c: exp 1.02 ulp, log
- * 0.76, tanh 1.81, erf 1.72. Infinities, NaN and signed zeros behave as in libm; results below the smallest
- * normal number lose precision gradually, as in libm. The coefficients are minimax fits, rounded to float one
- * after another with the rest fitted anew each time. */
+ * Errors over the whole float range, measured over every float by tests/kernels/vector_math.c: exp 1.02
+ * ulp, log 0.76, tanh 1.81, erf 1.72. Infinities, NaN and signed zeros behave as in libm; results below
+ * the smallest normal number lose precision gradually, as in libm. The coefficients are minimax fits:
+ * rounded to float one at a time, with the others fitted again after each. */
 #ifndef KERNELS_VECTOR_MATH_H
 #define KERNELS_VECTOR_MATH_H
 

@@ -1,5 +1,5 @@
-/* additive_attention: attention whose scores are a small network of query and key (Bahdanau et al., arXiv:1409.0473),
- * which section 3.2.1 sets beside the dot product.
+/* additive_attention: attention whose scores are a small network of query and key (Bahdanau et al.,
+ * arXiv:1409.0473), which section 3.2.1 sets beside the dot product.
  *
  *     q: [n_q, d]   k, v: [n_k, d]   w: [d]      y: [n_q, d]      d = h d_k; head a owns columns a·d_k … (a+1)·d_k - 1
  *
@@ -8,8 +8,8 @@
  *     (1) u_ijc = tanh(q_ic + k_jc)      (2) s_ij = Σ_c w_c u_ijc
  *     (3) p_ij = e^s_ij / Σ_j' e^s_ij'   (4) y_ic = Σ_j p_ij v_jc
  *
- * With q = W x and k = U x, as a model projects them, s is Bahdanau's wᵀ tanh(W x_i + U x_j). A query that sees no key
- * gives 0, and takes and gives no gradient.
+ * With q = W x and k = U x, as a model projects them, s is Bahdanau's wᵀ tanh(W x_i + U x_j). A query that
+ * sees no key gives 0, and takes and gives no gradient.
  *
  * Backward, with dp, ds and da for the gradients of p, s and of the sum inside the tanh:
  *
@@ -18,11 +18,12 @@
  *     (2) dw_c += Σ_ij ds_ij u_ijc
  *     (1) da_ijc = ds_ij w_c (1 - u_ijc²)                 dq_ic += Σ_j da_ijc      dk_jc += Σ_i da_ijc
  *
- * Forward keeps p, [h, n_q, longest keys]; u, d_k times as large, is computed again. A task is one head of one sequence
- * and owns what it writes, but for dw: that is summed for each task by itself, and then in the order of tasks.
+ * Forward keeps p, [h, n_q, longest keys]; u, d_k times as large, is computed again. A task is one head of
+ * one sequence and owns what it writes, but for dw: that is summed for each task by itself, and then in
+ * the order of tasks.
  *
- * Numerical note: the largest s of a row is subtracted before e^s; |s| is at most Σ |w_c|. 1 - u² is computed as
- * 4e/(1 + e)² with e = e^(-2|q + k|), as it would cancel where u is near 1. */
+ * Numerical note: the largest s of a row is subtracted before e^s; |s| is at most Σ |w_c|. 1 - u² is
+ * computed as 4e/(1 + e)² with e = e^(-2|q + k|), as it would cancel where u is near 1. */
 #include "base/pool.h"
 #include "kernels/rows.h"
 #include "ops/arguments.h"
@@ -200,8 +201,8 @@ static void arguments(const Node *n, FILE *out) {
     fprintf(out, ", \"causal\": %s", a->causal ? "true" : "false");
 }
 
-/* Three sequences of 3, 1 and 2 tokens, packed; the same in a padded layout of 3 rows each, where the third has no
- * token at all; and sources for them. */
+/* Three sequences of 3, 1 and 2 tokens, packed; the same in a padded layout of 3 rows each, where the
+ * third has no token at all; and sources for them. */
 static const int32_t packed_start[] = {0, 3, 4}, packed_length[] = {3, 1, 2};
 static const int32_t padded_start[] = {0, 3, 6}, padded_rows[] = {3, 3, 3}, padded_length[] = {3, 1, 0};
 static const int32_t memory_start[] = {0, 2, 6}, memory_length[] = {2, 4, 1};

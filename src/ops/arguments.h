@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* `"name": 0.1`, with as many digits as bring back the same number. JSON has no infinities: they are "inf" and "-inf",
- * in quotes. */
+/* `"name": 0.1`, with as many digits as bring back the same number. JSON has no infinities: they are "inf"
+ * and "-inf", in quotes. */
 static inline void print_number(FILE *out, const char *name, double x) {
     char text[32];
     int digits = 15;

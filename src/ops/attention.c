@@ -33,7 +33,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Queries at a time. Few, as a causal block computes hidden scores in its last square; but k is packed anew for each. */
+/* Queries at a time. Few, as a causal block computes hidden scores in its last square; but k is packed
+ * anew for each. */
 enum { BLOCK = 32 };
 
 /* Where one of q, k, v lies: in which input, at which column, and how far its rows are apart. */
@@ -96,17 +97,17 @@ static long seen(const Attr *a, const Head *h, long i) {
     return a->causal && i + 1 < h->keys ? i + 1 : h->keys;
 }
 
-/* Scores j … j + 15 of a query that sees the first `visible` keys. Hidden ones, and those that fill the row up to
- * whole lanes, are -∞ and thereby weigh exactly 0; so the loops have no tails. */
+/* Scores j … j + 15 of a query that sees the first `visible` keys. Hidden ones, and those that fill the
+ * row up to whole lanes, are -∞ and thereby weigh exactly 0; so the loops have no tails. */
 static inline Lanes visible_scores(const real *s, long j, long visible) {
     long count = visible - j < ROW_LANES ? visible - j : ROW_LANES;
     return lanes_first(count, lanes_load(s + j), -INFINITY);
 }
 
-/* exp(scale · s - m), for forward and backward alike. Where the product is fused with the difference it is not rounded as m
- * is, the greatest of them, and all of a row is off by what m is: at logits of thousands by 2·10⁻⁴ of itself. That cancels
- * in p = e · inverse if both sides do the same. Written twice they did not: clang -O0 for AVX-512 fused it in backward
- * and not in forward, and dv was off by that much. */
+/* exp(scale · s - m), for forward and backward alike. Where the product is fused with the difference it is
+ * not rounded as m is, the greatest of them, and all of a row is off by what m is: at logits of thousands
+ * by 2·10⁻⁴ of itself. That cancels in p = e · inverse if both sides do the same. Written twice they did
+ * not: clang -O0 for AVX-512 fused it in backward and not in forward, and dv was off by that much. */
 static inline Lanes exponentials(Lanes s, real scale, real m) {
     real y[ROW_LANES];
     lanes_store(y, lanes_sub(lanes_mul(s, lanes_of(scale)), lanes_of(m)));
@@ -171,9 +172,9 @@ static bool finite_rows(Matrix x, long first, long end) {
     return lanes_sum(sum) == 0;
 }
 
-/* The first query of the block that ends before query `end`. A causal block multiplies what its earlier queries do not
- * see by 0, which of numbers that are not finite makes NaN: where the block has any, in one of `count` matrices, its
- * queries come one by one, and nothing hidden is multiplied at all. */
+/* The first query of the block that ends before query `end`. A causal block multiplies what its earlier
+ * queries do not see by 0, which of numbers that are not finite makes NaN: where the block has any, in one
+ * of `count` matrices, its queries come one by one, and nothing hidden is multiplied at all. */
 static long block_start(const Attr *a, long end, const Matrix *multiplied, int count) {
     long first = (end - 1) / BLOCK * BLOCK;
     for (int i = 0; a->causal && i < count; i++)

@@ -9,7 +9,8 @@ typedef struct Axis {
     long outer, n, inner; /* products of the sizes before it, its own size, and of the sizes after it */
 } Axis;
 
-/* A node for y = f(x), of x's shape, with its Axis as attributes. `axis` counts from the end where negative. */
+/* A node for y = f(x), of x's shape, with its Axis as attributes. `axis` counts from the end where
+ * negative. */
 static inline Node *axis_node(Tape *t, const Op *op, Tensor *x, int axis) {
     Shape s = x->shape;
     axis = shape_axis(op->name, s, axis);

@@ -73,7 +73,8 @@ static const CheckCase cases[] = {
     {"no rows", plain, {{"x", DIMS(0, 5)}}},
 };
 
-const Op op_cross_entropy = {"cross_entropy", forward, backward, .scratch = scratch, .arguments = arguments, CASES(cases)};
+const Op op_cross_entropy = {"cross_entropy",        forward,     backward, .scratch = scratch,
+                             .arguments = arguments, CASES(cases)};
 
 Tensor *tape_cross_entropy(Tape *t, Tensor *x, const int32_t *targets, int32_t ignore, double smoothing) {
     Shape s = x->shape;

@@ -15,8 +15,9 @@
  *
  * Forward keeps μ and r of each row; x̂ is computed again from x.
  *
- * Numerical note: the variance is the mean of squared distances from the mean, in a second pass over the row,
- * not E[x²] - μ², which cancels. A constant row has variance 0: x̂ = 0, y = β, and everything stays finite. */
+ * Numerical note: the variance is the mean of squared distances from the mean, in a second pass over the
+ * row, not E[x²] - μ², which cancels. A constant row has variance 0: x̂ = 0, y = β, and everything stays
+ * finite. */
 #include "base/pool.h"
 #include "base/work.h"
 #include "kernels/arrays.h"

@@ -3,8 +3,8 @@
 #ifndef OPS_OPS_H
 #define OPS_OPS_H
 
-#include "autograd/op.h"
 #include "autograd/check_case.h"
+#include "autograd/op.h"
 #include "kernels/activation.h"
 #include "ops/sequences.h"
 #include <limits.h>
