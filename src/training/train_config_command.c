@@ -1,5 +1,5 @@
 /* A configuration as a command line. */
-#include "base/shell.h"
+#include "training/shell.h"
 #include "training/train_config.h"
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* Work in child processes: whatever a job does, how it ended is known, and what it said by then is there. */
-#include "base/child.h"
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/system.h"
+#include "check/gradcheck/child.h"
 #include "test.h"
 #include <errno.h>
 #include <sys/resource.h>

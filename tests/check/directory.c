@@ -2,6 +2,7 @@
 #include "base/directory.h"
 #include "base/arena.h"
 #include "base/system.h"
+#include "check/grading/directories.h"
 #include "child.h"
 #include <stdint.h>
 #include <sys/stat.h>

@@ -1,6 +1,6 @@
 /* What is read of a file that was handed in before any of it runs, what its process tells of its cases, and the files that
  * graders get, whatever stands in them. */
-#include "base/child.h"
+#include "check/gradcheck/child.h"
 #include "check/grading/gradcheck_report.h"
 #include "check/grading/student_case.h"
 #include "check/grading/student_op.h"

@@ -296,7 +296,8 @@ static void wrong_gradients_are_found(void) {
     ModelPass p;
     static CaseReport r;
     CHECK(pass_make(&p, KIND_LM, 1, &e), "%s", e.text);
-    Tensor *norm = &p.model->language_model[0].norm1.weight, *beside = &p.model->language_model[0].norm2.weight;
+    Tensor *norm = &p.model->language_model[0].norm1.weight,
+           *beside = &p.model->language_model[0].norm2.weight;
     norm->data = beside->data;
     Parameters *all = &p.model->parameters;
     double dw[16] = {[7] = 1};

@@ -6,10 +6,11 @@
  * student's file is. A piece that is no longer in the source is a failure: then this table has to follow.
  *
  * Gradients are proved in double. The float build only looks whether the table fits the sources. */
-#include "base/child.h"
 #include "base/file.h"
 #include "base/pool.h"
+#include "check/gradcheck/child.h"
 #include "check/gradcheck/gradcheck.h"
+#include "check/grading/directories.h"
 #include "check/grading/student_op.h"
 #include "ops/ops.h"
 #include "other_rules.h"

@@ -4,12 +4,13 @@
  * rules that other projects check gradients by judge the same files.
  *
  * Gradients are proved in double. */
-#include "base/child.h"
 #include "base/file.h"
 #include "base/pool.h"
 #include "check/gradcheck/agreement.h"
+#include "check/gradcheck/child.h"
 #include "check/gradcheck/contrast.h"
 #include "check/gradcheck/gradcheck.h"
+#include "check/grading/directories.h"
 #include "check/grading/student_op.h"
 #include "other_rules.h"
 #include "test.h"

@@ -1,8 +1,8 @@
 /* Check cases as files: what gradcheck writes for a student, and what it says about what students write. */
 #include "check/grading/case_files.h"
+#include "check/npy.h"
 #include "child.h"
 #include "formats/json.h"
-#include "check/npy.h"
 
 /* Proofs are for double: its program judges the files that either precision computes. */
 #define GRADCHECK "../double/gradcheck"

@@ -1,5 +1,5 @@
 /* The page of a run, as a file: whole, small, and with texts that can be nothing but texts. */
-#include "base/shell.h"
+#include "training/shell.h"
 #include "folder.h"
 #include "page_helpers.h"
 #include "run/history.h"

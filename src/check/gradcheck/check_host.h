@@ -7,7 +7,7 @@
 #ifndef GRADCHECK_CHECK_HOST_H
 #define GRADCHECK_CHECK_HOST_H
 
-#include "base/child.h"
+#include "check/gradcheck/child.h"
 #include "check/gradcheck/check_run.h"
 
 /* Starts a host. `load` runs in it and returns the case; or ends the process, having said why. Where the host ends, `lost`

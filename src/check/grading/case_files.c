@@ -2,6 +2,7 @@
 #include "base/directory.h"
 #include "base/file.h"
 #include "base/utf8.h"
+#include "check/grading/directories.h"
 #include "check/npy.h"
 #include "formats/json.h"
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #define GRADING_CHECK_CASES_H
 
 #include "base/arena.h"
-#include "base/child.h"
+#include "check/gradcheck/child.h"
 #include "check/gradcheck/gradcheck.h"
 #include "ops/ops.h"
 

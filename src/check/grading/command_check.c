@@ -4,6 +4,7 @@
 #include "base/pool.h"
 #include "base/utf8.h"
 #include "check/grading/commands.h"
+#include "check/grading/directories.h"
 #include "check/grading/grade_files.h"
 #include "check/grading/template.h"
 #include "ops/ops.h"

@@ -4,6 +4,7 @@
 #include "base/pool.h"
 #include "base/utf8.h"
 #include "check/grading/coverage.h"
+#include "check/grading/directories.h"
 #include "check/grading/grade_parts.h"
 #include <stdlib.h>
 #include <string.h>

@@ -3,6 +3,7 @@
 #include "base/pool.h"
 #include "base/utf8.h"
 #include "check/grading/batch_file.h"
+#include "check/grading/directories.h"
 #include "check/grading/twin.h"
 #include "nn/model_file.h"
 #include <fnmatch.h>

@@ -1,5 +1,5 @@
 #include "check/grading/student_case.h"
-#include "base/child.h"
+#include "check/gradcheck/child.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -2,10 +2,10 @@
 #ifndef GRADING_STUDENT_CASE_H
 #define GRADING_STUDENT_CASE_H
 
-#include "base/arena.h"
 #include "autograd/check_case.h"
+#include "base/arena.h"
 
-/* In a job (base/child.h): sends the cases. */
+/* In a job (check/gradcheck/child.h): sends the cases. */
 void student_send_cases(const CheckCase *cases, int count);
 
 /* The case that stands at *at, which moves behind it; names and values are the arena's, `build` is NULL. False: there is

@@ -1,7 +1,8 @@
 #include "check/grading/student_op.h"
-#include "base/child.h"
 #include "base/file.h"
 #include "base/system.h"
+#include "check/gradcheck/child.h"
+#include "check/grading/directories.h"
 #include <ctype.h>
 #include <dlfcn.h>
 #include <libgen.h>

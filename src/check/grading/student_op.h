@@ -5,7 +5,7 @@
  * a file are several checks. What it defines itself takes the place of what the program has under the same
  * name.
  *
- * Everything that runs the student's code belongs into a child process (base/child.h): loading it already
+ * Everything that runs the student's code belongs into a child process (check/gradcheck/child.h): loading it already
  * does. */
 #ifndef GRADING_STUDENT_OP_H
 #define GRADING_STUDENT_OP_H

@@ -1,6 +1,6 @@
 #include "check/grading/twin.h"
-#include "base/child.h"
 #include "base/system.h"
+#include "check/gradcheck/child.h"
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>

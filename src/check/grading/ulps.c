@@ -1,7 +1,7 @@
 #include "check/grading/ulps.h"
-#include "base/directory.h"
 #include "base/pool.h"
 #include "check/gradcheck/rounding.h"
+#include "check/grading/directories.h"
 #include "check/grading/term_sizes.h"
 #include "check/grading/twin.h"
 #include "check/grading/ulp_sweep.h"

@@ -1,9 +1,9 @@
-#include "base/shell.h"
+#include "training/shell.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Made of characters alone that mean nothing to a shell. */
+/* Whether no character of the word has a meaning for a shell. */
 static bool is_plain(const char *word) {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:@%";
     return *word && strspn(word, plain) == strlen(word);
@@ -19,7 +19,7 @@ char *shell_command(int argc, char *const *argv, Error *e) {
         for (const char *c = argv[i]; *c; c++) fputs(*c == '\'' ? "'\\''" : (char[]){*c, 0}, out);
         fputs(quote, out);
     }
-    if (out && fclose(out) == 0 && text) return text; /* closing may find no memory, and say nothing */
+    if (out && fclose(out) == 0 && text) return text; /* closing may run out of memory */
     free(text);
     error_set(e, STATUS_NO_MEMORY, "memory: a command of %d words", argc);
     return NULL;

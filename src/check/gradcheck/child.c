@@ -1,4 +1,4 @@
-#include "base/child.h"
+#include "check/gradcheck/child.h"
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/system.h"

@@ -1,10 +1,8 @@
-/* Work in child processes, several at a time: what crashes, exits, loops or eats memory there ends one job
- * and not the program.
+/* Jobs in child processes, several at a time. A job that crashes, exits, loops or uses up its memory ends alone.
  *
- * A job sends bytes, its result, through a pipe of its own; what it prints on stdout and stderr is caught
- * apart. */
-#ifndef BASE_CHILD_H
-#define BASE_CHILD_H
+ * A job sends its result, bytes, through a pipe; what it prints on stdout and stderr is kept apart. */
+#ifndef GRADCHECK_CHILD_H
+#define GRADCHECK_CHILD_H
 
 #include "base/error.h"
 #include <stddef.h>
