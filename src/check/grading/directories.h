@@ -4,8 +4,8 @@
 
 #include "base/error.h"
 
-/* Creates a temporary directory and writes its path: in $TMPDIR or else /tmp, or, if no code may run from there, in another
- * directory of the kind or the working directory. STATUS_CANNOT_CREATE. */
+/* Creates a temporary directory and writes its path: in $TMPDIR or else /tmp, or, if no code may run from
+ * there, in another directory of the kind or the working directory. STATUS_CANNOT_CREATE. */
 enum { TEMPORARY_PATH = 256 };
 bool directory_temporary(char path[TEMPORARY_PATH], Error *e);
 
@@ -18,8 +18,9 @@ bool directory_empty(const char *path);
 /* Whether the path has this ending, after at least one character. */
 bool directory_ends_in(const char *path, const char *ending);
 
-/* The files in the directory and below with this ending: their paths from it, in order. Names that begin with a dot are
- * left out; links to directories are not followed. False with STATUS_NO_INPUT if something cannot be read. */
+/* The files in the directory and below with this ending: their paths from it, in order. Names that begin
+ * with a dot are left out; links to directories are not followed. False with STATUS_NO_INPUT if something
+ * cannot be read. */
 typedef struct FileNames {
     char **name;
     long count, capacity;
