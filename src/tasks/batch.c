@@ -1,10 +1,10 @@
-/* Packed rows of token ids, laid out anew every step in memory taken once. */
+/* Packed rows of token ids in memory that is allocated once. */
 #include "tasks/batch.h"
 #include "base/shape.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* rows × columns elements, or NULL where they are not to be had. */
+/* Allocates rows × columns elements. NULL: no memory. */
 static void *take(long rows, long columns, size_t element_size) {
     long count;
     if (!shape_fits(2, (long[]){rows, columns}, element_size, &count)) return NULL;

@@ -1,5 +1,4 @@
-/* copy: say the sequence again. Every answer token is the source token at its own position, so
- * cross-attention has to find "as far in as I am now" and pass it on. */
+/* copy: answer token i is source token i. Cross-attention must find the source token at the decoder's own position. */
 #include "tasks/answers.h"
 #include <string.h>
 

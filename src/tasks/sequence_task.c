@@ -1,15 +1,15 @@
-/* The generator that copy, reverse and sort share. */
+/* The generator of copy, reverse and sort. */
 #include "tasks/sequence_task.h"
 #include "base/random.h"
 #include <stdlib.h>
 #include <string.h>
 
-enum { SPLIT = 8 }; /* one sequence in SPLIT is held out */
+enum { SPLIT = 8 }; /* one of SPLIT sequences is held out */
 
 typedef struct SequenceTask {
     Task task;
     void (*answer)(const int32_t *x, long n, int32_t *y);
-    long symbols, reserved; /* the left-hand sides below `reserved` are held out */
+    long symbols, reserved; /* sequences whose left-hand side is below `reserved` are held out */
     uint64_t split_key, training_key;
     int32_t *held_out;     /* [task.held_out, task.max_S] */
     long *held_out_length; /* [task.held_out] */
@@ -27,8 +27,7 @@ bool task_sequence_held_out(const Task *task, const int32_t *x, long n) {
     return (x[0] + shift(t, x, n)) % t->symbols < t->reserved;
 }
 
-/* Draws a sequence of n symbols whose left-hand side is in [low, high), from n positions of the key's stream.
- */
+/* Draws a sequence of n symbols with its left-hand side in [low, high), from n positions of the key's stream. */
 static void draw(const SequenceTask *t, uint64_t key, uint64_t position, long low, long high, int32_t *x,
                  long n) {
     for (long i = 1; i < n; i++) x[i] = (int32_t)random_below(key, position + (uint64_t)i, t->symbols);
@@ -36,8 +35,8 @@ static void draw(const SequenceTask *t, uint64_t key, uint64_t position, long lo
     x[0] = (int32_t)((side + t->symbols - shift(t, x, n)) % t->symbols);
 }
 
-/* Held-out sequences of each length, as many of one as of the next where there are so many: a length's
- * reserved · symbols^(length-1) run short only where it is small, and longer ones make up for it. */
+/* Number of held-out sequences of a length: an equal share of those still wanted, at most the
+ * reserved · symbols^(length-1) that exist. */
 static long quota(const SequenceTask *t, long length, long wanted) {
     long there_are = t->reserved, share = wanted / (t->task.max_S - length + 1);
     for (long i = 1; i < length && there_are < share; i++) there_are *= t->symbols;
@@ -67,7 +66,7 @@ static void draw_held_out(SequenceTask *t, uint64_t seed, long wanted) {
     t->task.held_out = count;
 }
 
-/* Puts the held-out sequences, drawn length by length, into random order. */
+/* Shuffles the held-out sequences, which were drawn by length. */
 static void shuffle_held_out(SequenceTask *t, uint64_t seed) {
     uint64_t key = random_key(seed, STREAM_ORDER);
     long stride = t->task.max_S;
@@ -81,13 +80,13 @@ static void shuffle_held_out(SequenceTask *t, uint64_t seed) {
     }
 }
 
-/* The targets of a row whose source stands there already. */
+/* Writes the targets of a row whose source is written. */
 static void finish_row(const SequenceTask *t, BatchRow row) {
     t->answer(row.source, row.S, row.target_out);
     batch_teach(row, t->task.begin_id, row.target_out, t->task.end_id);
 }
 
-/* The stream of one training row: position 0 is its length, the rest its symbols. */
+/* The stream of a training row: its length at position 0, then its symbols. */
 static uint64_t row_key(const SequenceTask *t, uint64_t step, long row) {
     return random_key(random_key(t->training_key, step), (uint64_t)row);
 }
@@ -123,7 +122,7 @@ static void free_sequence_task(Task *task) {
     free(t);
 }
 
-/* The characters that the symbols print as. */
+/* The characters that stand for the symbols. */
 static Tokenizer *alphabet(const char *name, long symbols, Error *e) {
     static const char latin[] = "123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
     enum { LATIN = sizeof latin - 1, MORE = 0x4E00 };

@@ -1,4 +1,4 @@
-/* What all tasks have in common. */
+/* Functions common to all tasks. */
 #include "tasks/task.h"
 
 TaskOptions task_defaults(void) {

@@ -1,8 +1,8 @@
-/* A task: an endless supply of training rows, a fixed set of held-out rows, and the characters that the ids
- * stand for. The training loop asks for batches and never for the task's name.
+/* A task: unlimited training rows, a fixed set of held-out rows, and a tokenizer. The training loop does not depend on the
+ * kind of task.
  *
- * Which rows are drawn is a function of (seed, step, row) alone. So a resumed run draws what an uninterrupted
- * one would, and k batches of B rows, rows 0…B-1, B…2B-1, …, are the rows of one batch of kB. */
+ * Training rows are a function of (seed, step, row) only. So a resumed run draws the rows of an uninterrupted one, and k
+ * batches of B rows, 0 … B-1, B … 2B-1, …, are the rows of one batch of kB. */
 #ifndef TASKS_TASK_H
 #define TASKS_TASK_H
 
@@ -16,14 +16,14 @@ typedef struct TaskOptions {
     uint64_t seed;
 
     /* copy, reverse, sort */
-    long symbols;    /* different data tokens, 2 … MAX_SYMBOLS */
-    long max_length; /* of a sequence, 1 … MAX_SEQUENCE; the shortest has one symbol */
-    long held_out;   /* sequences to judge by, 1 … MAX_HELD_OUT; all there are where there are fewer */
+    long symbols;    /* number of data tokens, 2 … MAX_SYMBOLS */
+    long max_length; /* maximum symbols of a sequence, 1 … MAX_SEQUENCE */
+    long held_out;   /* maximum number of held-out sequences, 1 … MAX_HELD_OUT */
 
     /* lm */
     const char *text;  /* path of a UTF-8 file */
     long context;      /* tokens of a window */
-    int unix_newlines; /* 1: each CR LF is one LF */
+    int unix_newlines; /* 1: convert CR LF to LF */
     double validation; /* share of the text held out, at its end, [0,1); 0: train and evaluate on all of it */
 } TaskOptions;
 
@@ -37,44 +37,44 @@ typedef struct Task Task;
 struct Task {
     const char *name;
     Tokenizer *tokenizer;             /* the data tokens: ids 0 … tokenizer->size - 1 */
-    long vocab_size;                  /* data tokens and the three below */
-    int32_t begin_id, end_id, pad_id; /* above the data, or NO_TOKEN where the task has none */
-    long max_S, max_T;                /* the longest source, 0 for a language model, and target of a row */
-    long held_out;                    /* held-out rows */
+    long vocab_size;                  /* data tokens and the three below, if any */
+    int32_t begin_id, end_id, pad_id; /* above the data tokens, or NO_TOKEN */
+    long max_S, max_T;                /* maximum source (language model: 0) and target tokens of a row */
+    long held_out;                    /* number of held-out rows */
 
-    /* The methods below, as each kind of task has them. */
+    /* The methods of the functions below. */
     void (*training)(const Task *task, uint64_t step, long first, long rows, Batch *b);
     void (*validation)(const Task *task, long first, long rows, Batch *b); /* rows that exist */
     void (*free)(Task *task);
 };
 
-/* The tasks by name, ending with a NULL name: for --help. */
+/* The kinds of task, ending with a NULL name. */
 typedef struct TaskKind {
     const char *name, *summary;
     Task *(*open)(const struct TaskKind *kind, const TaskOptions *o, Error *e);
-    void (*answer)(const int32_t *x, long n, int32_t *y); /* sequences: writes the n tokens that x asks for */
+    void (*answer)(const int32_t *x, long n, int32_t *y); /* sequences: writes the answer to x */
 } TaskKind;
 extern const TaskKind task_kinds[];
 
 /* The kind of this name, or NULL. */
 const TaskKind *task_kind(const char *name);
 
-/* Opens the task of this name; task_free ends it. NULL: no such task or an option out of range
- * (STATUS_USAGE), what the text's file brings with it (see corpus.h), or STATUS_NO_MEMORY. */
+/* Opens the task of this name; free with task_free. NULL: no such task or an option out of range (STATUS_USAGE), an error
+ * of corpus_load, or STATUS_NO_MEMORY. */
 Task *task_open(const char *name, const TaskOptions *o, Error *e);
 void task_free(Task *task);
 
-/* It goes on with what it reads, and has no source. */
+/* A language model predicts the next token and has no source. */
 bool task_is_language_model(const Task *task);
 
-/* A batch with room for max_rows rows of this task; the caller frees it. NULL: STATUS_NO_MEMORY. */
+/* A batch for max_rows rows of this task; the caller frees it. NULL: STATUS_NO_MEMORY. */
 Batch *task_batch(const Task *task, long max_rows, Error *e);
 
 /* Fills b with the training rows first … first+rows-1 of this step. */
 void task_training_batch(const Task *task, uint64_t step, long first, long rows, Batch *b);
 
-/* Fills b with the held-out rows from first on, at most `rows` of them, and returns how many: 0 at the end.
- * Sequences stand in random order, so that their first few show all lengths. */
+/* Fills b with at most `rows` held-out rows from `first` on, and returns their number: 0 at the end. Sequences are in
+ * random order. */
 long task_held_out_batch(const Task *task, long first, long rows, Batch *b);
 
 #endif

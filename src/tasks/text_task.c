@@ -1,5 +1,5 @@
-/* lm: the next character of a text. A row is a window of the corpus; its targets are the same window one
- * character later. No source, no special tokens, no padding. */
+/* lm: next-character prediction. A row is a window of the corpus; its targets are the window one character later. There are
+ * no source, special tokens or padding. */
 #include "tasks/text_task.h"
 #include "base/random.h"
 #include <math.h>

@@ -1,11 +1,11 @@
-/* lm: the next character of a text, as a task. */
+/* lm: next-character prediction. */
 #ifndef TASKS_TEXT_TASK_H
 #define TASKS_TEXT_TASK_H
 
 #include "tasks/task.h"
 #include "text/corpus.h"
 
-/* lm, as task_open has it. */
+/* Opens lm, for task_open. */
 Task *task_text_open(const TaskKind *kind, const TaskOptions *o, Error *e);
 
 /* The text of an lm task, owned by the task; NULL for any other task. */

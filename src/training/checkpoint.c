@@ -17,32 +17,33 @@ static real *moment(const Trainer *t, int i) {
     return i ? t->optimizer.moment2 : t->optimizer.moment1;
 }
 
-/* ---- What stands beside the tensors ---- */
+/* ---- Metadata ---- */
 
-/* The numbers of a TrainState by name. A double is written with all its digits. */
-typedef struct Place {
+/* A number of the TrainState by name. Doubles are written with all digits. */
+typedef struct StateField {
     const char *name;
     long *integer;
     double *number;
-} Place;
+} StateField;
 
-enum { PLACES = 7 };
-static void places(TrainState *s, Place out[PLACES]) {
-    const Place all[PLACES] = {{"run.step", &s->step, NULL},           {"run.tokens", &s->tokens, NULL},
-                               {"run.loss_sum", NULL, &s->loss_sum},   {"run.losses", &s->losses, NULL},
-                               {"run.evaluated", &s->evaluated, NULL}, {"run.best_loss", NULL, &s->best_loss},
-                               {"run.best_step", &s->best_step, NULL}};
+enum { STATE_FIELDS = 7 };
+static void state_fields(TrainState *s, StateField out[STATE_FIELDS]) {
+    const StateField all[STATE_FIELDS] = {
+        {"run.step", &s->step, NULL},           {"run.tokens", &s->tokens, NULL},
+        {"run.loss_sum", NULL, &s->loss_sum},   {"run.losses", &s->losses, NULL},
+        {"run.evaluated", &s->evaluated, NULL}, {"run.best_loss", NULL, &s->best_loss},
+        {"run.best_step", &s->best_step, NULL}};
     memcpy(out, all, sizeof all);
 }
 
-static bool parse_place(const Place *p, const char *text) {
+static bool parse_field(const StateField *p, const char *text) {
     char *end = NULL;
     if (p->integer) *p->integer = strtol(text, &end, 10);
     if (p->number) *p->number = strtod(text, &end);
     return end > text && !*end && (!p->integer || *p->integer >= 0) && (!p->number || !isnan(*p->number));
 }
 
-/* What a run cannot go on with if it is another: as text, under its name. */
+/* A property that must not differ when a run continues, as text. */
 typedef struct Identity {
     const char *key, *value;
 } Identity;
@@ -111,26 +112,26 @@ static bool write_file(void *context, const Metadata *notes, int count, Error *e
 
 bool checkpoint_save(const char *path, const TrainConfig *r, const Trainer *t, Error *e) {
     TrainState state = t->state;
-    Place place[PLACES];
-    char number[PLACES][NUMBER], checksum[NUMBER];
+    StateField field[STATE_FIELDS];
+    char number[STATE_FIELDS][NUMBER], checksum[NUMBER];
     Identity identity[IDENTITIES];
     int count;
     Metadata *config = train_config_notes(r, false, &count, e);
-    Metadata *notes = calloc((size_t)count + PLACES + IDENTITIES, sizeof *notes);
+    Metadata *notes = calloc((size_t)count + STATE_FIELDS + IDENTITIES, sizeof *notes);
     bool ok = config && (notes || error_set(e, STATUS_NO_MEMORY, "memory: the notes of a checkpoint"));
     if (ok) {
         memcpy(notes, config, (size_t)count * sizeof *notes);
-        places(&state, place);
+        state_fields(&state, field);
         identities(t, NULL, checksum, identity);
         for (int i = 1; i < IDENTITIES; i++)
             notes[count + i - 1] = (Metadata){identity[i].key, identity[i].value};
-        for (int i = 0; i < PLACES; i++) {
-            if (place[i].integer) snprintf(number[i], NUMBER, "%ld", *place[i].integer);
-            if (place[i].number) snprintf(number[i], NUMBER, "%.17g", *place[i].number);
-            notes[count + IDENTITIES - 1 + i] = (Metadata){place[i].name, number[i]};
+        for (int i = 0; i < STATE_FIELDS; i++) {
+            if (field[i].integer) snprintf(number[i], NUMBER, "%ld", *field[i].integer);
+            if (field[i].number) snprintf(number[i], NUMBER, "%.17g", *field[i].number);
+            notes[count + IDENTITIES - 1 + i] = (Metadata){field[i].name, number[i]};
         }
         Writer w = {t, path};
-        ok = checkpoint_with_notes(t, notes, count + IDENTITIES - 1 + PLACES, write_file, &w, e);
+        ok = checkpoint_with_notes(t, notes, count + IDENTITIES - 1 + STATE_FIELDS, write_file, &w, e);
     }
     free(notes);
     train_config_notes_free(config, count);
@@ -148,13 +149,13 @@ bool checkpoint_open(Checkpoint *c, const char *directory, Error *e) {
     if (!directory_file(c->path, directory, "checkpoint.safetensors", STATUS_NO_INPUT, e)) return false;
     c->identity = file_identity(c->path);
     if (!safetensors_read(&c->file, c->path, e)) return false;
-    Place place[PLACES];
-    places(&c->state, place);
-    for (int i = 0; i < PLACES; i++) {
-        const char *text = safetensors_metadata(&c->file, place[i].name);
-        if (!text || !parse_place(&place[i], text))
+    StateField field[STATE_FIELDS];
+    state_fields(&c->state, field);
+    for (int i = 0; i < STATE_FIELDS; i++) {
+        const char *text = safetensors_metadata(&c->file, field[i].name);
+        if (!text || !parse_field(&field[i], text))
             return error_set(e, STATUS_BAD_DATA, "%s: metadata: %s: found %s, need a number", c->path,
-                             place[i].name, text ? ESCAPED(text) : "none");
+                             field[i].name, text ? ESCAPED(text) : "none");
     }
     return true;
 }
@@ -169,7 +170,7 @@ bool checkpoint_is_latest(const Checkpoint *c, Error *e) {
                      c->path);
 }
 
-/* One part of the parameter store, bit for bit. */
+/* Reads the tensors with this prefix into a store of the same layout as the parameters, bit for bit. */
 static bool read_part(const Safetensors *file, const Parameters *p, const char *prefix, real *part,
                       Error *e) {
     char name[NAME];
@@ -200,7 +201,7 @@ static bool same_run(const Checkpoint *c, const Trainer *t, Error *e) {
                      identity[i].key, identity[i].value, text ? text : "none");
     }
     free(vocabulary);
-    return !*list || error_set(e, STATUS_OTHER_MODEL, "%s: of another text or program: %s", c->path, list);
+    return !*list || error_set(e, STATUS_OTHER_MODEL, "%s: text or program differ: %s", c->path, list);
 }
 
 bool checkpoint_restore(const Checkpoint *c, Trainer *t, Error *e) {

@@ -1,4 +1,4 @@
-/* Learning rates over time. */
+/* Learning-rate schedules. */
 #ifndef TRAINING_SCHEDULE_H
 #define TRAINING_SCHEDULE_H
 
@@ -6,14 +6,14 @@ typedef enum ScheduleKind { SCHEDULE_NOAM, SCHEDULE_COSINE, SCHEDULE_CONSTANT } 
 
 typedef struct Schedule {
     ScheduleKind kind;
-    double rate;     /* noam: a factor; cosine: the highest rate; constant: the rate */
-    double min_rate; /* cosine: the last rate */
-    long warmup;     /* steps of linear growth; constant: none */
-    long steps;      /* cosine: of the whole training */
+    double rate;     /* noam: a factor; cosine: the peak; constant: the rate */
+    double min_rate; /* cosine: the final rate */
+    long warmup;     /* steps of linear warm-up; not for constant */
+    long steps;      /* cosine: total steps */
     int d_model;     /* noam */
 } Schedule;
 
-/* The rate of step s = 1, 2, ….
+/* The learning rate at step s = 1, 2, ….
  *
  *     noam      rate · d_model^-½ · min(s^-½, s · warmup^-3/2)          section 5.3, equation 3
  *     cosine    rate · s / (warmup + 1)                                 for s <= warmup, then

@@ -176,7 +176,7 @@ static void other_choices(void) {
         "%s", err);
     CHECK(TRAIN("copy", "--resume", "run") == 78 && strstr(err, "task: found copy, need lm"), "%s", err);
     CHECK(TRAIN("--resume", "run", "--text", "other") == 78 && strstr(err, "text_crc32: found "), "%s", err);
-    CHECK(TRAIN("--resume", "run", "--text", "third") == 78 && strstr(err, "program: vocabulary: found ") &&
+    CHECK(TRAIN("--resume", "run", "--text", "third") == 78 && strstr(err, "program differ: vocabulary: found ") &&
               strstr(err, "; text_crc32: found "),
           "%s", err);
     CHECK(TRAIN("--resume", "run", "--seed", "2") == 78 && strstr(err, "--seed: found 2, need 1"), "%s", err);
@@ -246,9 +246,9 @@ static void changed_checkpoints(void) {
         {"recipe.lr", NULL, 65, "metadata: found no recipe.lr, need it"},
         {"recipe.lr", "fast", 65, "metadata: recipe.lr: found \"fast\", need a number in (0,inf)"},
         {"recipe.optimizer", "adam", 65, "metadata: recipe.optimizer: found \"adam\", need one of adamw|sgd"},
-        {"vocabulary", "12354", 78, "of another text or program: vocabulary: found 12345, need 12354"},
-        {"precision", "half", 78, "of another text or program: precision: found float, need half"},
-        {"text_crc32", NULL, 78, "of another text or program: text_crc32: found 00000000, need none"},
+        {"vocabulary", "12354", 78, "text or program differ: vocabulary: found 12345, need 12354"},
+        {"precision", "half", 78, "text or program differ: precision: found float, need half"},
+        {"text_crc32", NULL, 78, "text or program differ: text_crc32: found 00000000, need none"},
         {"moment2.embedding.weight", NULL, 65, "found no tensor \"moment2.embedding.weight\""},
         {"moment1.embedding.weight", "", 65, "moment1.embedding.weight: found F64, need F32"},
         {"more", NULL, 65, "found 94 tensors, need 93"},
