@@ -1,5 +1,6 @@
-/* The experiments of ./explain, and its pictures of a run. An experiment asks one question, prints a table and pictures,
- * and ends with one sentence that its numbers support. README.md in this directory lists questions and answers. */
+/* The experiments of ./explain, and its pictures of a run. An experiment asks one question, prints a table
+ * and pictures, and ends with one sentence that its numbers support. README.md in this directory lists
+ * questions and answers. */
 #ifndef EXPLAIN_EXPLAIN_H
 #define EXPLAIN_EXPLAIN_H
 
@@ -35,8 +36,9 @@ typedef struct RunOptions {
     long layer, head; /* from 1: only these are drawn; 0: all */
 } RunOptions;
 
-/* Draws to stdout if neither html nor svg is given. STATUS_BAD_DATA: the text has a character that the run does not know,
- * or is too long for the model or a page. Otherwise it fails as saved_run_open, page_write and pictures_save do. */
+/* Draws to stdout if neither html nor svg is given. STATUS_BAD_DATA: the text has a character that the run
+ * does not know, or is too long for the model or a page. Otherwise it fails as saved_run_open, page_write
+ * and pictures_save do. */
 bool explain_run(const RunOptions *o, Error *e);
 
 #endif

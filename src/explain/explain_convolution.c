@@ -3,12 +3,13 @@
  *     convolution    y_i = Σ_δ W_δ x_(i+δ)          δ = -1, 0, 1; x is 0 beyond the ends
  *     attention      y_i = Σ_δ W_δ Σ_j a^δ_ij x_j    a^δ = softmax_j(s^δ_ij)
  *
- * There is one head for each δ. Its score s^δ_ij = -α (j - i - δ)² is largest at distance δ; α is the sharpness. The heads
- * are concatenated and projected by W^O = [W_-1 W_0 W_1], which is the sum over δ (3.2.2).
+ * There is one head for each δ. Its score s^δ_ij = -α (j - i - δ)² is largest at distance δ; α is the
+ * sharpness. The heads are concatenated and projected by W^O = [W_-1 W_0 W_1], which is the sum over δ
+ * (3.2.2).
  *
- * At the ends: the weights of a softmax sum to 1, so a head that looks beyond the end gives its weight to the end
- * itself, where the convolution has 0. Where every score but that at distance δ is -∞, the whole row is masked there,
- * and a masked row is 0. Cordonnier et al., arXiv:1911.03584. */
+ * At the ends: the weights of a softmax sum to 1, so a head that looks beyond the end gives its weight to
+ * the end itself, where the convolution has 0. Where every score but that at distance δ is -∞, the whole
+ * row is masked there, and a masked row is 0. Cordonnier et al., arXiv:1911.03584. */
 #include "base/random.h"
 #include "explain/show.h"
 #include "ops/ops.h"

@@ -1,9 +1,10 @@
-/* heads: "Multi-head attention allows the model to jointly attend to information from different representation
- * subspaces at different positions. With a single attention head, averaging inhibits this" (3.2.2).
+/* heads: "Multi-head attention allows the model to jointly attend to information from different
+ * representation subspaces at different positions. With a single attention head, averaging inhibits this"
+ * (3.2.2).
  *
- * The task needs two relations at once: at every position of a circle of symbols, name the symbol before and the symbol
- * after. The model is one attention over embeddings and learnt positions, projected to the scores of both answers, with
- * h heads of width 32 / h: every h has the same number of parameters. */
+ * The task needs two relations at once: at every position of a circle of symbols, name the symbol before
+ * and the symbol after. The model is one attention over embeddings and learnt positions, projected to the
+ * scores of both answers, with h heads of width 32 / h: every h has the same number of parameters. */
 #include "base/random.h"
 #include "explain/fit.h"
 #include "explain/show.h"
@@ -168,7 +169,7 @@ bool explain_heads(const ExplainOptions *o, Error *e) {
                                                       "Head 3 of four", "Head 4 of four"};
     for (int i = 0; i < 1 + MOST_HEADS; i++)
         pictures[i] = (Picture){
-            PICTURE_MAP, title[i], i ? NULL : "One head spreads its weight over both neighbours.",
+            PICTURE_MAP, title[i], i ? NULL : "One head has a single distribution a row for both neighbours.",
             .map = {PLACES, PLACES, "query", "key",
                     .values = i ? maps[COUNTS - 1] + (i - 1) * PLACES * PLACES : maps[0], .high = 1}};
     if (!show_pictures(o, pictures, 1 + MOST_HEADS, e)) return false;

@@ -1,13 +1,15 @@
-/* kernels: attention as Nadaraya–Watson regression. The estimate at x is a mean of known values y_j, weighted by a kernel
- * of the distance to the known points: ŷ(x) = Σ_j a_j y_j with a_j = K(x, x_j) / Σ_j' K(x, x_j').
+/* kernels: attention as Nadaraya–Watson regression. The estimate at x is a mean of known values y_j,
+ * weighted by a kernel of the distance to the known points: ŷ(x) = Σ_j a_j y_j, where a_j is K(x, x_j)
+ * divided by its sum over j.
  *
  *     gauss         K = e^(-(x - x_j)² / h)      a is the softmax of -(x - x_j)² / h
  *     box           K = 1 where |x - x_j| <= h   its slope in h is 0, so h cannot be learnt
  *     triangle      K = max(0, 1 - |x - x_j| / h)
  *     attention     K = e^(q·k_j / √d_k)         q = W^Q φ(x), k_j = W^K φ(x_j), φ: sines and cosines
  *
- * In the words of attention x is the query, x_j are the keys, y_j the values. The weights (ln h; W^Q and W^K) are learnt by
- * predicting each known point from all others, with the diagonal of a masked. Held-out points only judge. */
+ * In the words of attention x is the query, x_j are the keys, y_j the values. The weights (ln h; W^Q and
+ * W^K) are learnt by predicting each known point from all others, with the diagonal of a masked. Held-out
+ * points only judge. */
 #include "base/random.h"
 #include "explain/fit.h"
 #include "explain/show.h"

@@ -1,13 +1,15 @@
-/* positions: "Since our model contains no recurrence and no convolution, in order for the model to make use of the order
- * of the sequence, we must inject some information about the relative or absolute position of the tokens" (3.5).
+/* positions: "Since our model contains no recurrence and no convolution, in order for the model to make
+ * use of the order of the sequence, we must inject some information about the relative or absolute
+ * position of the tokens" (3.5).
  *
- * The sinusoids. Each pair of columns is the hand of a clock: (sin ωp, cos ωp) at position p. Moving by k turns each hand by
- * ωk, whatever p is: PE(p+k) = R_k PE(p), a rotation; and PE(p)·PE(p+k) = Σ_ω cos ωk depends on k alone.
+ * The sinusoids. Each pair of columns is the hand of a clock: (sin ωp, cos ωp) at position p. Moving by k
+ * turns each hand by ωk, whatever p is: PE(p+k) = R_k PE(p), a rotation; and PE(p)·PE(p+k) = Σ_ω cos ωk
+ * depends on k alone.
  *
- * Without them. An encoder without positions sees a set, and so does a decoder that attends to its output. When it copies
- * a sequence, the decoder knows which symbols are still to come, because it reads those already answered, but not their
- * order. All orders are equally likely, so its best answer is the most frequent of the remaining symbols; after the last
- * symbol the end is certain. */
+ * Without them. An encoder without positions sees a set, and so does a decoder that attends to its output.
+ * When it copies a sequence, the decoder knows which symbols are still to come, because it reads those
+ * already answered, but not their order. All orders are equally likely, so its best answer is the most
+ * frequent of the remaining symbols; after the last symbol the end is certain. */
 #include "explain/lesson.h"
 #include "explain/show.h"
 #include <math.h>

@@ -4,13 +4,15 @@
  *     symmetric     a_i = softmax_j(β k_i·k_j), keys of length 1
  *     asymmetric    a_i = softmax_j(q_i·k_j / √d_k)                    section 3.2.1
  *
- * A softmax divides e^score by its sum over j, so that each row of a sums to 1. Every word means +1 or -1; all 2^10
- * sentences are used. Afterwards the sign of word i must be the meaning of the word that i refers to.
+ * A softmax divides e^score by its sum over j, so that each row of a sums to 1. Every word means +1 or -1;
+ * all 2^10 sentences are used. Afterwards the sign of word i must be the meaning of the word that i refers
+ * to.
  *
- * The bound of the symmetric rule. A key of length 1 fits itself best: k_i·k_j <= k_i·k_i, so a_ij <= a_ii. Let i refer
- * to j. If v_i = v_j, the sign of the sum can always be right. If v_i ≠ v_j, take the two sentences that differ in
- * v_i and v_j being swapped: the sum leans to v_i at least as often as to v_j, so it is right at most half of the
- * time. Together at most 3/4. A word that refers to itself may reach 1. */
+ * The bound of the symmetric rule. A key of length 1 fits itself best: k_i·k_j <= k_i·k_i, so a_ij <=
+ * a_ii. Let i refer to j. If v_i = v_j, the sign of the sum can always be right. If v_i ≠ v_j, take the
+ * two sentences that differ in v_i and v_j being swapped: the sum leans to v_i at least as often as to
+ * v_j, so it is right at most half of the time. Together at most 3/4. A word that refers to itself may
+ * reach 1. */
 #include "base/random.h"
 #include "explain/fit.h"
 #include "explain/show.h"

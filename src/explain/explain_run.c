@@ -1,6 +1,6 @@
-#include "explain/explain.h"
 #include "decoding/decode.h"
 #include "decoding/saved_run.h"
+#include "explain/explain.h"
 #include "run/attention_look.h"
 #include "tasks/task.h"
 #include <stdlib.h>

@@ -1,10 +1,10 @@
-/* scaling: "We suspect that for large values of d_k, the dot products grow large in magnitude, pushing the softmax
- * function into regions where it has extremely small gradients" (3.2.1, footnote 4).
+/* scaling: "We suspect that for large values of d_k, the dot products grow large in magnitude, pushing the
+ * softmax function into regions where it has extremely small gradients" (3.2.1, footnote 4).
  *
- * The components of q and k are independent, uniform within ±√3: mean 0, variance 1. Then q·k has mean 0 and variance
- * d_k. Measured are that variance, and for a softmax over 64 keys its entropy and the gradient of its input for a random
- * gradient of its output, once with the scores S = q·k as input and once with S' = S / √d_k. The gradient of S is that of
- * S' times 1/√d_k, the backward of the division. */
+ * The components of q and k are independent, uniform within ±√3: mean 0, variance 1. Then q·k has mean 0
+ * and variance d_k. Measured are that variance, and for a softmax over 64 keys its entropy and the
+ * gradient of its input for a random gradient of its output, once with the scores S = q·k as input and
+ * once with S' = S / √d_k. The gradient of S is that of S' times 1/√d_k, the backward of the division. */
 #include "base/random.h"
 #include "explain/show.h"
 #include "ops/ops.h"
@@ -18,8 +18,8 @@ typedef struct Measured {
     double variance, entropy[2], mean[2], median[2]; /* the length of a query's gradient */
 } Measured;
 
-/* Groups of 64 queries and 64 keys, all pairs of a group. Their number bounds the relative standard error of the
- * variance, at most √((2/64² + 4/(64 d_k)) / groups), by 0.4 %. */
+/* Groups of 64 queries and 64 keys, all pairs of a group. Their number bounds the relative standard error
+ * of the variance, at most √((2/64² + 4/(64 d_k)) / groups), by 0.4 %. */
 static long groups_of(long d_k) {
     return 4000 / d_k + 32;
 }
@@ -144,7 +144,7 @@ bool explain_scaling(const ExplainOptions *o, Error *e) {
                           {"S', mean", SIZES, d_k, gradient[2]},
                           {"S', median", SIZES, d_k, gradient[3]}};
     Picture picture = {PICTURE_CHART, "Length of the gradient of the softmax's input",
-                       "With S the median query loses its gradient as d_k grows; with S' no query does.",
+                       "With S the median query loses its gradient as d_k grows; with S' it keeps it.",
                        .chart = {"d_k", "gradient", true, true, .series = gradients, .count = 4}};
     if (!show_pictures(o, &picture, 1, e)) return false;
     show_found(o, "scaling",

@@ -1,12 +1,13 @@
-/* scores: "The two most commonly used attention functions are additive attention, and dot-product attention. … While the
- * two are similar in theoretical complexity, dot-product attention is much faster and more space-efficient in practice,
- * since it can be implemented using highly optimized matrix multiplication code" (3.2.1).
+/* scores: "The two most commonly used attention functions are additive attention, and dot-product
+ * attention. … While the two are similar in theoretical complexity, dot-product attention is much faster
+ * and more space-efficient in practice, since it can be implemented using highly optimized matrix
+ * multiplication code" (3.2.1).
  *
  *     dot         s_ij = q_i·k_j / √d_k                      one matrix product
  *     additive    s_ij = Σ_c w_c tanh(q_ic + k_jc)           one tanh for every pair and component
  *
- * The same small model learns to copy with each, from the same batches, for several seeds. Then each attention alone is
- * timed, forward and backward, over sequences of three lengths. */
+ * The same small model learns to copy with each, from the same batches, for several seeds. Then each
+ * attention alone is timed, forward and backward, over sequences of three lengths. */
 #include "base/clock.h"
 #include "base/random.h"
 #include "explain/lesson.h"
@@ -152,7 +153,7 @@ bool explain_scores(const ExplainOptions *o, Error *e) {
     Series times[KINDS];
     for (int kind = 0; kind < KINDS; kind++)
         times[kind] = (Series){kind_name[kind], LENGTHS, lengths, ms[kind]};
-    Picture picture = {PICTURE_CHART, "Time of one attention", "Additive attention takes longer.",
+    Picture picture = {PICTURE_CHART, "Time of one attention", "Forward and backward over one sequence.",
                        .chart = {"length", "milliseconds", true, true, .series = times, .count = KINDS}};
     if (!show_pictures(o, &picture, 1, e)) return false;
     conclude(o, percent, seconds, ms[1][LENGTHS - 1] / ms[0][LENGTHS - 1]);

@@ -1,9 +1,11 @@
-/* tape: what a forward pass records. The tape lists every operation that runs, with its inputs and its output. Backward
- * walks the list from its end and frees the memory of each operation that it has passed (autograd/tape.h).
+/* tape: what a forward pass records. The tape lists every operation that runs, with its inputs and its
+ * output. Backward walks the list from its end and frees the memory of each operation that it has passed
+ * (autograd/tape.h).
  *
- * For a small model and two sequences the table shows the operations in the order in which they ran, the function of src/nn
- * that recorded each, the shape of its output, the bytes that it holds until backward has passed (its output, and what
- * it keeps for itself), and the multiply-adds of its matrix products; backward needs twice as many. */
+ * For a small model and two sequences the table shows the operations in the order in which they ran, the
+ * function of src/nn that recorded each, the shape of its output, the bytes that it holds until backward
+ * has passed (its output, and what it keeps for itself), and the multiply-adds of its matrix products;
+ * backward needs twice as many. */
 #include "autograd/op.h"
 #include "explain/show.h"
 #include "nn/nn.h"

@@ -1,9 +1,11 @@
-/* teacher: "the output embeddings are offset by one position" (3.1). In training the decoder reads the right answer shifted
- * right by one: at step i it reads token i-1 of the right answer, whatever it has said itself. So all steps of an answer
- * are computed at once; this is teacher forcing. Running free, the decoder reads its own token i-1.
+/* teacher: "the output embeddings are offset by one position" (3.1). In training the decoder reads the
+ * right answer shifted right by one: at step i it reads token i-1 of the right answer, whatever it has
+ * said itself. So all steps of an answer are computed at once; this is teacher forcing. Running free, the
+ * decoder reads its own token i-1.
  *
- * Tokens are judged in both ways. Running free, a mistake is read again, and later tokens suffer from it. Whole answers are
- * right equally often in both ways: up to the first mistake both read the same. They are therefore not shown. */
+ * Tokens are judged in both ways. Running free, a mistake is read again, and later tokens suffer from it.
+ * Whole answers are right equally often in both ways: up to the first mistake both read the same. They are
+ * therefore not shown. */
 #include "decoding/decode.h"
 #include "explain/lesson.h"
 #include "explain/show.h"

@@ -13,8 +13,8 @@ typedef struct Fit {
     Tape *tape;
 } Fit;
 
-/* Allocates and initializes the weights, registered before with parameters_add, and makes the tape. The caller calls
- * fit_stop, also after a failure. */
+/* Allocates and initializes the weights, registered before with parameters_add, and makes the tape. The
+ * caller calls fit_stop, also after a failure. */
 bool fit_start(Fit *f, uint64_t seed, Error *e);
 void fit_stop(Fit *f);
 

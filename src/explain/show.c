@@ -7,8 +7,8 @@
 
 enum { SENTENCE = 1024, NUMBER_TEXT = 64, FORMULA_INDENT = 4 };
 
-/* Texts align to the left, numbers to the right. A column without room on the line begins a further line, in the head
- * as in the rows. */
+/* Texts align to the left, numbers to the right. A column without room on the line begins a further line,
+ * in the head as in the rows. */
 static void print_line(const Table *t, const char *const *texts) {
     enum { GAP = 2, INDENT = 4 };
     int width = terminal_of(stdout).width, at = 0, blank = 0;

@@ -33,7 +33,8 @@ typedef struct Cell {
 /* Prints the question and its formula: lines, indented by four blanks. Nothing in JSON. */
 void show_question(const ExplainOptions *o, const char *question, const char *formula);
 
-/* Prints the heads of the columns; a row, one cell a column. In JSON a row is an object with the experiment's name. */
+/* Prints the heads of the columns; a row, one cell a column. In JSON a row is an object with the
+ * experiment's name. */
 void show_head(const ExplainOptions *o, const Table *table);
 void show_row(const ExplainOptions *o, const Table *table, const Cell *cells);
 

@@ -1,5 +1,5 @@
-/* The steps of the walk, in the order of the paper: the matrices of each step, their formulas, and their purposes. The
- * numbers come from the trace of the model's forward pass. */
+/* The steps of the walk, in the order of the paper: the matrices of each step, their formulas, and their
+ * purposes. The numbers come from the trace of the model's forward pass. */
 #include "explain/walk.h"
 #include "explain/show.h"
 #include <math.h>

@@ -1,5 +1,5 @@
-/* The walk: every matrix of a sentence's way through one attention of a model, in the order of the paper, with its
- * formula, its purpose and its numbers. The model has random weights, or those of a run. */
+/* The walk: every matrix of a sentence's way through one attention of a model, in the order of the paper,
+ * with its formula, its purpose and its numbers. The model has random weights, or those of a run. */
 #ifndef EXPLAIN_WALK_H
 #define EXPLAIN_WALK_H
 
@@ -19,16 +19,15 @@ typedef struct WalkOptions {
     long layer, head; /* from 1 */
     const char *step; /* the only step to print; NULL: all */
     bool whole;       /* print all elements of large matrices */
-    bool
-        json; /* one JSON object a matrix, with all elements; without `step`, first the weights of the model */
+    bool json;        /* one JSON object a matrix; without `step`, first the weights of the model */
     uint64_t seed;
 } WalkOptions;
 
 /* The default sentences, of characters and of words. */
 extern const char *const walk_sentence, *const walk_words_sentence;
 
-/* Prints the walk on stdout. STATUS_USAGE: an option does not fit the model. STATUS_BAD_DATA: the text does not fit the
- * vocabulary. Otherwise it fails as saved_run_open does. */
+/* Prints the walk on stdout. STATUS_USAGE: an option does not fit the model. STATUS_BAD_DATA: the text
+ * does not fit the vocabulary. Otherwise it fails as saved_run_open does. */
 bool explain_walk(const WalkOptions *o, Error *e);
 
 /* "tokens, embedding, …": the names of the steps, in a static buffer. */

@@ -1,5 +1,5 @@
-/* What attention is shown to be: every row of every map is a distribution, a model that has learnt to reverse looks
- * where it has to, and a saved run's attention over any sentence becomes files. */
+/* Attention maps: each row is a distribution, a model that reverses attends to the mirrored position, and the
+ * attention of a saved run becomes files. */
 #include "base/file.h"
 #include "explain/explain.h"
 #include "explain/lesson.h"
@@ -8,7 +8,7 @@
 #include "run/attention_look.h"
 #include "test.h"
 
-/* A decoder that writes the i-th token of a reversed sequence of n has to find the (n-1-i)-th of the source. */
+/* To reverse n tokens, target position i must attend to source position n-1-i. */
 static void reverse_looks_at_the_mirror(void) {
     enum { SYMBOLS = 12, LONGEST = 10, STEPS = 500, ROWS = 100 };
     Lesson l;
@@ -42,7 +42,7 @@ static void reverse_looks_at_the_mirror(void) {
             right += found;
         }
     }
-    printf("  reverse: at %ld of %ld target positions (%.1f %%) a head looks most at the mirrored source\n",
+    printf("  reverse: at %ld of %ld target positions (%.1f %%) a head attends most to the mirrored source\n",
            right, all, 100. * (double)right / (double)all);
     CHECK(all > 0 && 10 * right >= 9 * all, "%ld of %ld", right, all);
     batch_free(b);

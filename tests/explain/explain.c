@@ -1,5 +1,5 @@
-/* The experiments of ./explain: their rows hold what theory says, and each conclusion follows from the rows, for several
- * seeds. Each begins with a question and its formula. */
+/* The experiments of ./explain: their rows hold what theory says, and each conclusion follows from the
+ * rows, for several seeds. Each begins with a question and its formula. */
 #include "explain_helpers.h"
 
 /* Users run the double build. The float build is less exact. */
@@ -119,8 +119,8 @@ static void scaling_keeps_the_gradient(void) {
     }
 }
 
-/* A learnt width is about the best; attention learns as good a mean from far points. The errors themselves are computed
- * again by tests/explain/numpy_kernels.py. */
+/* A learnt width is about the best; attention learns as good a mean from far points. The errors themselves
+ * are computed again by tests/explain/numpy_kernels.py. */
 static void kernels_are_learnt(void) {
     for (int seed = 1; seed <= 3; seed += 2) {
         static const char *const kernels[] = {"gauss", "triangle"};
@@ -291,7 +291,8 @@ static void teacher_shifts_right(void) {
 
 /* ---- Text ---- */
 
-/* Every experiment begins with a question and its formula, ends with its conclusion, and says this between them. */
+/* Every experiment begins with a question and its formula, ends with its conclusion, and says this between
+ * them. */
 static void text_has_question_and_conclusion(void) {
     static const struct {
         const char *name, *says[6];

@@ -1,4 +1,5 @@
-/* ./explain as its users meet it: the walk through sentences and runs, the maps of a run, what is refused, and widths. */
+/* ./explain as its users meet it: the walk through sentences and runs, the maps of a run, what is refused,
+ * and widths. */
 #include "explain_helpers.h"
 #include <sys/ioctl.h>
 #include <sys/stat.h>
@@ -65,7 +66,8 @@ static void walk_shows(void) {
     CHECK(EXPLAIN("--text", "éb", "--step", "tokens") == 0 && strstr(out, "\n  0  0\n  1  1\n"), "%s", out);
 }
 
-/* Under the causal mask row 0 of A is 1 0 0 …: the decoder's first token takes up nothing. The last row does. */
+/* Under the causal mask row 0 of A is 1 0 0 …: the decoder's first token takes up nothing. The last row
+ * does. */
 static void before_and_after_is_of_the_last_row(void) {
     CHECK(EXPLAIN("--text", "abcd", "--side", "decoder", "--step", "before-after", "--json") == 0, "%s", err);
     char *shown = strdup(out);
@@ -158,7 +160,8 @@ static void check_width(int width) {
     }
 }
 
-/* Prose, formulas, tables, matrices and pictures leave the last column free; COLUMNS wins over the terminal. */
+/* Prose, formulas, tables, matrices and pictures leave the last column free; COLUMNS wins over the
+ * terminal. */
 static void fits_narrow_terminals(void) {
     static const char *const shown[][5] = {
         {"tape"}, {"convolution"}, {"scaling"}, {"walk", "--words", "--text", "I was myself"}};

@@ -5,7 +5,8 @@ static bool near(double found, double want) {
     return fabs(found - want) <= 64 * (double)REAL_EPSILON * (1 + fabs(want));
 }
 
-/* Rows of weights are probabilities, 0 where masked. The output is Σ_j weights_ij v_j, its heads concatenated. */
+/* Rows of weights are probabilities, 0 where masked. The output is Σ_j weights_ij v_j, its heads
+ * concatenated. */
 static void check_steps(const AttentionTrace *a, const AttentionSteps *s, bool causal) {
     const long *size = s->weights->shape.size;
     long h = size[0], n = size[1], m = size[2], d_k = s->v->shape.size[2];
@@ -28,8 +29,8 @@ static void check_steps(const AttentionTrace *a, const AttentionSteps *s, bool c
     CHECK(shape_equal(s->output->shape, s->concatenation->shape), "%s", a->name);
 }
 
-/* In the first feed-forward sublayer, linear2 reads the output of linear1. Its output plus the residual is the input of the
- * norm, or with pre-norm of the next norm. */
+/* In the first feed-forward sublayer, linear2 reads the output of linear1. Its output plus the residual is
+ * the input of the norm, or with pre-norm of the next norm. */
 static void check_modules(const Trace *trace, const Model *m) {
     const ModuleTrace *embedding = nn_trace_module(trace, "embedding"),
                       *hidden = nn_trace_module(trace, "encoder.layers.0.linear1"),
@@ -49,7 +50,8 @@ static void check_modules(const Trace *trace, const Model *m) {
     CHECK(all);
 }
 
-/* Loss, logits and gradients equal those without a trace up to rounding. Every attention of every sequence is traced. */
+/* Loss, logits and gradients equal those without a trace up to rounding. Every attention of every sequence
+ * is traced. */
 static void check_trace(ModelConfig c, const char *const *names) {
     Model *m = new_model(c, 3);
     PaddedBatch *b = random_batch(&c, 3, 5, 6, 3);

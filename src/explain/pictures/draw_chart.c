@@ -65,7 +65,8 @@ static void put_mark(const Terminal *t, int who) {
         fputc(c->mark, t->out);
 }
 
-/* Numbers below the axis, each starting under its tick; a number that would touch the one before is left out. */
+/* Numbers below the axis, each starting under its tick; a number that would touch the one before is left
+ * out. */
 static void x_numbers(const Terminal *t, const Axis *x, int width) {
     double ticks[TICKS];
     int count = axis_ticks(x, TICKS, ticks), at = 0;

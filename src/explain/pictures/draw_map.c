@@ -63,7 +63,8 @@ static void pad(const Terminal *t, Label l, int columns, bool right) {
     if (!right) fprintf(t->out, "%*s", blank, "");
 }
 
-/* Labels that run downwards: line k holds the k-th character of each. A cell too narrow for its character is blank. */
+/* Labels that run downwards: line k holds the k-th character of each. A cell too narrow for its character
+ * is blank. */
 static void upright_labels(const HeatMap *m, const Terminal *t, const Layout *l) {
     int lines = map_widest(m->column_labels, m->columns, COLUMN_LABEL, t->unicode);
     for (int line = 0; line < lines; line++) {

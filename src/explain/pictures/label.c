@@ -14,8 +14,8 @@ static bool within(uint32_t c, const Range *ranges, size_t count) {
     return false;
 }
 
-/* Blocks of combining marks, and of East Asian and pictorial characters: enough to align columns without the full
- * tables of Unicode. */
+/* Blocks of combining marks, and of East Asian and pictorial characters: enough to align columns without
+ * the full tables of Unicode. */
 static const Range combining[] = {{0x300, 0x36F},   {0x483, 0x489},   {0x591, 0x5BD},   {0x64B, 0x65F},
                                   {0x1AB0, 0x1AFF}, {0x1DC0, 0x1DFF}, {0x200B, 0x200D}, {0x20D0, 0x20FF},
                                   {0x302A, 0x302F}, {0xFE00, 0xFE0F}, {0xFE20, 0xFE2F}};

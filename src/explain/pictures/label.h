@@ -6,16 +6,16 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Characters as they are shown. A blank alone becomes an open box, a line feed an arrow. Control characters, overrides of
- * the direction of writing, and bytes that are not UTF-8 become U+FFFD. */
+/* Characters as they are shown. A blank alone becomes an open box, a line feed an arrow. Control
+ * characters, overrides of the direction of writing, and bytes that are not UTF-8 become U+FFFD. */
 enum { LABEL_MOST = 48 };
 typedef struct Label {
     int count, columns; /* characters; their columns on a terminal */
     uint32_t character[LABEL_MOST];
 } Label;
 
-/* Text cut to `most` columns, at most LABEL_MOST; an ellipsis ends a text that was longer. Without `unicode` the label
- * is ASCII, with '?' for other characters. */
+/* Text cut to `most` columns, at most LABEL_MOST; an ellipsis ends a text that was longer. Without
+ * `unicode` the label is ASCII, with '?' for other characters. */
 Label label_of(const char *text, int most, bool unicode);
 
 /* The same of a number. */
@@ -30,7 +30,8 @@ void label_write(FILE *out, const Label *l);
 /* Writes the label for HTML and SVG: <, >, &, " and ' as character references. */
 void label_markup(FILE *out, const Label *l);
 
-/* Writes a whole text for HTML and SVG, as an element's text or inside quotes. Forbidden characters become U+FFFD. */
+/* Writes a whole text for HTML and SVG, as an element's text or inside quotes. Forbidden characters become
+ * U+FFFD. */
 void markup_text(FILE *out, const char *text);
 
 #endif

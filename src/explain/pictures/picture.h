@@ -1,12 +1,13 @@
 /* Pictures: described once, drawn to a terminal or as SVG.
  *
  *     Picture p = {PICTURE_MAP, "Layer 1, head 2", "Each word attends to the word before it.",
- *                  .map = {.rows = n, .columns = n, .row_labels = words, .column_labels = words, .values = weights}};
+ *                  .map = {.rows = n, .columns = n, .row_labels = words, .column_labels = words,
+ *                          .values = weights}};
  *     picture_draw(&p, &terminal);            see terminal.h
  *     pictures_save(&p, 1, "head.svg", e);
  *
- * A picture owns nothing: arrays and texts belong to the caller and must live while it is drawn. Labels may hold any
- * bytes: they cannot control a terminal, and they cannot add elements to SVG. */
+ * A picture owns nothing: arrays and texts belong to the caller and must live while it is drawn. Labels
+ * may hold any bytes: they cannot control a terminal, and they cannot add elements to SVG. */
 #ifndef PICTURES_PICTURE_H
 #define PICTURES_PICTURE_H
 
@@ -49,8 +50,8 @@ typedef struct BarChart {
     long count;
 } BarChart;
 
-/* Steps in the order in which they ran, one a line from the top; each reads the values of earlier steps. A value that is
- * still to be read has a lane on the left. */
+/* Steps in the order in which they ran, one a line from the top; each reads the values of earlier steps. A
+ * value that is still to be read has a lane on the left. */
 enum { GRAPH_MOST = 256 };
 typedef struct GraphStep {
     const char *label;
@@ -77,7 +78,8 @@ typedef struct Picture {
     };
 } Picture;
 
-/* Draws to t->out, at most t->width columns wide. A map that is too large shows means of neighbouring cells. */
+/* Draws to t->out, at most t->width columns wide. A map that is too large shows means of neighbouring
+ * cells. */
 void picture_draw(const Picture *p, const Terminal *t);
 
 /* Writes an <svg> element. It uses the text colour of its surroundings and is legible on light and dark. */

@@ -1,4 +1,5 @@
-/* Maps as SVG. Each shade is one path of all its cells, so that a cell takes a few bytes, and an empty cell none. */
+/* Maps as SVG. Each shade is one path of all its cells, so that a cell takes a few bytes, and an empty
+ * cell none. */
 #include "explain/pictures/draw.h"
 #include <math.h>
 
