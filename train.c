@@ -4,7 +4,8 @@
  *     ./train lm --text FILE     predicts the next character of a text
  *     ./train --resume runs/lm   continues a run
  *
- * training/train_config.h defines the options. run/run.h listens to the training: progress, figures, checkpoints. */
+ * training/train_config.h defines the options. run/run.h listens to the training: progress, figures,
+ * checkpoints. */
 #include "base/arena.h"
 #include "base/interrupt.h"
 #include "run/footprint.h"

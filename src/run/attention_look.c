@@ -58,7 +58,8 @@ static void take(const PageExample *x, const ModelConfig *c, const Trace *trace,
             weights = take_weights(&x->group[g++], kinds[i].pattern, trace, weights);
 }
 
-/* The columns of the first group are the source, if there is one; the rows of the last group are the target. */
+/* The columns of the first group are the source, if there is one; the rows of the last group are the
+ * target. */
 static bool fill(const PageExample *x, const ModelConfig *c, Tokens *source, Tokens *target, Error *e) {
     const PageGroup *first = &x->group[0], *last = &x->group[x->groups - 1];
     bool lm = c->kind == KIND_LM;

@@ -59,8 +59,8 @@ bool metrics_read(const char *line, Metrics *m) {
     return *at == '\n';
 }
 
-/* Copies head and rows up to the step `evaluated` to `rows`, and leaves out what is damaged. Returns the first line that
- * is damaged or missing; 0: there is none. *seconds is the fourth column of the last row. */
+/* Copies head and rows up to the step `evaluated` to `rows`, and leaves out what is damaged. Returns the
+ * first line that is damaged or missing; 0: there is none. *seconds is the fourth column of the last row. */
 static long copy_rows(FILE *csv, FILE *rows, long evaluated, double *seconds) {
     char line[512];
     long last = 0, damaged = 0, number = 1;

@@ -34,9 +34,9 @@ typedef struct MetricsFile {
  * STATUS_CANNOT_CREATE, STATUS_NO_MEMORY. */
 bool metrics_open(MetricsFile *f, const char *directory, bool replace, Error *e);
 
-/* Continues DIRECTORY/metrics.csv after the row of step `evaluated`; drops later rows. *seconds is that of the last row. A
- * file that lacks a row up to there, or has a damaged one, is first renamed, and stderr says so. Creates the file if it
- * does not exist. STATUS_CANNOT_CREATE. */
+/* Continues DIRECTORY/metrics.csv after the row of step `evaluated`; drops later rows. *seconds is that of
+ * the last row. A file that lacks a row up to there, or has a damaged one, is first renamed, and stderr says
+ * so. Creates the file if it does not exist. STATUS_CANNOT_CREATE. */
 bool metrics_resume(MetricsFile *f, const char *directory, long evaluated, double *seconds, Error *e);
 
 /* Reads a row: step, tokens, seconds, parameters, and the measurements, NAN for those that it lacks. */

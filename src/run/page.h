@@ -1,5 +1,5 @@
-/* A page about a run and its attention: one HTML file, without references to others. It is complete without JavaScript,
- * which adds a slider for earlier steps. page_write knows no model. */
+/* A page about a run and its attention: one HTML file, without references to others. It is complete without
+ * JavaScript, which adds a slider for earlier steps. page_write knows no model. */
 #ifndef RUN_PAGE_H
 #define RUN_PAGE_H
 

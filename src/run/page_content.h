@@ -26,8 +26,8 @@ typedef struct PageExample {
 /* Weights are in units of 1 / WEIGHT_ONE. */
 enum { WEIGHT_ONE = 4095 };
 
-/* The weights of all examples at one step: [examples] arrays of page_weights(example) weights. Groups lie one after
- * another, each as [layers, heads, rows, columns]; a causal one has row i up to column i only. */
+/* The weights of all examples at one step: [examples] arrays of page_weights(example) weights. Groups lie one
+ * after another, each as [layers, heads, rows, columns]; a causal one has row i up to column i only. */
 typedef struct PageFrame {
     long step; /* below 0: unknown */
     uint16_t **weights;

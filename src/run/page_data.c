@@ -1,7 +1,7 @@
 /* The data of page.js: the axes of all examples and the weights of all frames, as JSON.
  *
- * A weight is two digits of base 64. The JSON is in a script element of a type that browsers do not run. Characters with a
- * meaning in HTML are written as \uXXXX, so that no text can end that element. */
+ * A weight is two digits of base 64. The JSON is in a script element of a type that browsers do not run.
+ * Characters with a meaning in HTML are written as \uXXXX, so that no text can end that element. */
 #include "run/page_parts.h"
 
 static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

@@ -1,5 +1,5 @@
-/* Attention maps on a page: a small one for each head, and, while it is pointed at or focused, a large one with its weights
- * as numbers. */
+/* Attention maps on a page: a small one for each head, and, while it is pointed at or focused, a large one
+ * with its weights as numbers. */
 #include "run/page_parts.h"
 #include <math.h>
 #include <string.h>

@@ -39,8 +39,8 @@ void run_describe(FILE *out, const Task *task, const Model *m, size_t bytes) {
 
 /* ---- Saving ---- */
 
-/* Removes the files of the run that this one replaces, after the first new file is written; only the model stays until
- * there is a new one. */
+/* Removes the files of the run that this one replaces, after the first new file is written; only the model
+ * stays until there is a new one. */
 static bool replace_old(Run *r, const char *written) {
     static const char *const names[] = {"best.safetensors", "checkpoint.safetensors"};
     char path[PATH_ROOM];
@@ -303,8 +303,8 @@ static void remark_on_text(const TrainConfig *config, const Task *task) {
                 config->data.text, c->carriage_returns);
 }
 
-/* The directory holds no run, the one to continue, or one to replace. Checked again once the directory is locked: another
- * process may have saved before. */
+/* The directory holds no run, the one to continue, or one to replace. Checked again once the directory is
+ * locked: another process may have saved before. */
 static bool may_take(Run *r, const Checkpoint *past, Error *e) {
     if (past) return checkpoint_is_latest(past, e);
     r->replaces = is_there(r, "model.safetensors") || is_there(r, "checkpoint.safetensors");

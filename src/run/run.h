@@ -34,14 +34,15 @@ typedef struct Run {
     long saved_step; /* … and its step */
 } Run;
 
-/* Opens the directory so that writing errors show before training, and locks it. Continues from `past`, which the trainer
- * has restored, unless it is NULL. Adds the run's listeners to the trainer: progress, figures, page, checkpoints, and
- * signals that end the training. STATUS_CANNOT_CREATE, STATUS_IO. To be closed with run_close, also after failure. */
+/* Opens the directory so that writing errors show before training, and locks it. Continues from `past`, which
+ * the trainer has restored, unless it is NULL. Adds the run's listeners to the trainer: progress, figures,
+ * page, checkpoints, and signals that end the training. STATUS_CANNOT_CREATE, STATUS_IO. To be closed with
+ * run_close, also after failure. */
 bool run_open(Run *r, const TrainConfig *config, Trainer *t, const Checkpoint *past, Error *e);
 bool run_close(Run *r, Error *e);
 
-/* Ends the training: saves model and checkpoint, also where an error ended it, and, unless `trained` is false, evaluates
- * the model on all held-out rows and shows the result. */
+/* Ends the training: saves model and checkpoint, also where an error ended it, and, unless `trained` is
+ * false, evaluates the model on all held-out rows and shows the result. */
 bool run_finish(Run *r, bool trained, Error *e);
 
 /* Prints the model's size and the memory that its training takes. */

@@ -101,7 +101,8 @@ void run_page_step(RunPage *p, long step, const StepResult *r, double seconds) {
     curves_note(&p->curves, CURVE_SPEED, step, (double)r->tokens / seconds);
 }
 
-/* Evaluates rows of the next training batch, on which the model has not been trained yet: comparable to held-out rows. */
+/* Evaluates rows of the next training batch, on which the model has not been trained yet: comparable to
+ * held-out rows. */
 static bool evaluate_next_batch(RunPage *p, long step, Error *e) {
     Trainer *t = p->trainer;
     Evaluation v;

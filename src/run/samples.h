@@ -4,8 +4,8 @@
 
 #include "training/trainer.h"
 
-/* Decodes greedy answers to the first `rows` held-out sources (0: all); *exact is the share without error. `show` prints
- * each beside its source on stderr. */
+/* Decodes greedy answers to the first `rows` held-out sources (0: all); *exact is the share without error.
+ * `show` prints each beside its source on stderr. */
 bool samples_answers(Trainer *t, long rows, bool show, double *exact, Error *e);
 
 /* Prints a text that a language model continues from the first held-out characters. */

@@ -39,7 +39,8 @@ static void choose_rows(Watch *w, const Trainer *t) {
     }
 }
 
-/* Makes examples of the rows with at most `longest` tokens, as many as fit a page. Returns the number of their weights. */
+/* Makes examples of the rows with at most `longest` tokens, as many as fit a page. Returns the number of
+ * their weights. */
 static long make_examples(Watch *w, const ModelConfig *c, long longest) {
     long sum = 0;
     w->examples = 0;

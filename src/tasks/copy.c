@@ -1,4 +1,5 @@
-/* copy: answer token i is source token i. Cross-attention must find the source token at the decoder's own position. */
+/* copy: answer token i is source token i. Cross-attention must find the source token at the decoder's own
+ * position. */
 #include "tasks/answers.h"
 #include <string.h>
 

@@ -27,7 +27,8 @@ bool task_sequence_held_out(const Task *task, const int32_t *x, long n) {
     return (x[0] + shift(t, x, n)) % t->symbols < t->reserved;
 }
 
-/* Draws a sequence of n symbols with its left-hand side in [low, high), from n positions of the key's stream. */
+/* Draws a sequence of n symbols with its left-hand side in [low, high), from n positions of the key's
+ * stream. */
 static void draw(const SequenceTask *t, uint64_t key, uint64_t position, long low, long high, int32_t *x,
                  long n) {
     for (long i = 1; i < n; i++) x[i] = (int32_t)random_below(key, position + (uint64_t)i, t->symbols);

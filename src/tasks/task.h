@@ -1,8 +1,8 @@
-/* A task: unlimited training rows, a fixed set of held-out rows, and a tokenizer. The training loop does not depend on the
- * kind of task.
+/* A task: unlimited training rows, a fixed set of held-out rows, and a tokenizer. The training loop does not
+ * depend on the kind of task.
  *
- * Training rows are a function of (seed, step, row) only. So a resumed run draws the rows of an uninterrupted one, and k
- * batches of B rows, 0 … B-1, B … 2B-1, …, are the rows of one batch of kB. */
+ * Training rows are a function of (seed, step, row) only. So a resumed run draws the rows of an uninterrupted
+ * one, and k batches of B rows, 0 … B-1, B … 2B-1, …, are the rows of one batch of kB. */
 #ifndef TASKS_TASK_H
 #define TASKS_TASK_H
 
@@ -59,8 +59,8 @@ extern const TaskKind task_kinds[];
 /* The kind of this name, or NULL. */
 const TaskKind *task_kind(const char *name);
 
-/* Opens the task of this name; free with task_free. NULL: no such task or an option out of range (STATUS_USAGE), an error
- * of corpus_load, or STATUS_NO_MEMORY. */
+/* Opens the task of this name; free with task_free. NULL: no such task or an option out of range
+ * (STATUS_USAGE), an error of corpus_load, or STATUS_NO_MEMORY. */
 Task *task_open(const char *name, const TaskOptions *o, Error *e);
 void task_free(Task *task);
 
@@ -73,8 +73,8 @@ Batch *task_batch(const Task *task, long max_rows, Error *e);
 /* Fills b with the training rows first … first+rows-1 of this step. */
 void task_training_batch(const Task *task, uint64_t step, long first, long rows, Batch *b);
 
-/* Fills b with at most `rows` held-out rows from `first` on, and returns their number: 0 at the end. Sequences are in
- * random order. */
+/* Fills b with at most `rows` held-out rows from `first` on, and returns their number: 0 at the end.
+ * Sequences are in random order. */
 long task_held_out_batch(const Task *task, long first, long rows, Batch *b);
 
 #endif

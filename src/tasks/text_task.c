@@ -1,5 +1,5 @@
-/* lm: next-character prediction. A row is a window of the corpus; its targets are the window one character later. There are
- * no source, special tokens or padding. */
+/* lm: next-character prediction. A row is a window of the corpus; its targets are the window one character
+ * later. There are no source, special tokens or padding. */
 #include "tasks/text_task.h"
 #include "base/random.h"
 #include <math.h>

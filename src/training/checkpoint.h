@@ -1,7 +1,7 @@
-/* Checkpoints: DIRECTORY/checkpoint.safetensors holds all that --resume needs. Its tensors are the weights, named as in a
- * model file, and the optimizer's moments, moment1.NAME and, for adamw, moment2.NAME. Its metadata holds the model's
- * description, the training configuration, the vocabulary and the state of the run. Random numbers and the position in the
- * data are functions of seed and step. */
+/* Checkpoints: DIRECTORY/checkpoint.safetensors holds all that --resume needs. Its tensors are the weights,
+ * named as in a model file, and the optimizer's moments, moment1.NAME and, for adamw, moment2.NAME. Its
+ * metadata holds the model's description, the training configuration, the vocabulary and the state of the
+ * run. Random numbers and the position in the data are functions of seed and step. */
 #ifndef TRAINING_CHECKPOINT_H
 #define TRAINING_CHECKPOINT_H
 
@@ -15,7 +15,8 @@ typedef struct Checkpoint {
     uint64_t identity; /* file_identity of the file */
 } Checkpoint;
 
-/* Calls write(context, notes, count) with the notes of a model file: task, vocabulary, begin_id, end_id, and `more`. */
+/* Calls write(context, notes, count) with the notes of a model file: task, vocabulary, begin_id, end_id, and
+ * `more`. */
 bool checkpoint_with_notes(const Trainer *t, const Metadata *more, int count,
                            bool (*write)(void *context, const Metadata *notes, int count, Error *e),
                            void *context, Error *e);
@@ -23,8 +24,8 @@ bool checkpoint_with_notes(const Trainer *t, const Metadata *more, int count,
 /* Writes a checkpoint atomically: base/file.h. */
 bool checkpoint_save(const char *path, const TrainConfig *r, const Trainer *t, Error *e);
 
-/* Reads the checkpoint of a directory. STATUS_NO_INPUT: there is none; STATUS_BAD_DATA: it is damaged. To be freed, also
- * after failure, with checkpoint_free. */
+/* Reads the checkpoint of a directory. STATUS_NO_INPUT: there is none; STATUS_BAD_DATA: it is damaged. To be
+ * freed, also after failure, with checkpoint_free. */
 bool checkpoint_open(Checkpoint *c, const char *directory, Error *e);
 void checkpoint_free(Checkpoint *c);
 
@@ -34,8 +35,8 @@ bool checkpoint_is_latest(const Checkpoint *c, Error *e);
 /* A value of its metadata, or NULL: for train_config_resume. */
 const char *checkpoint_note(void *checkpoint, const char *key);
 
-/* Restores a started trainer: weights, moments and state. STATUS_OTHER_MODEL: text, vocabulary or
- * precision differ, and the error lists how; STATUS_BAD_DATA: a tensor is missing, not finite or has another shape. */
+/* Restores a started trainer: weights, moments and state. STATUS_OTHER_MODEL: text, vocabulary or precision
+ * differ, and the error lists how; STATUS_BAD_DATA: a tensor is missing, not finite or has another shape. */
 bool checkpoint_restore(const Checkpoint *c, Trainer *t, Error *e);
 
 #endif

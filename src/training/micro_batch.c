@@ -1,7 +1,8 @@
 #include "training/micro_batch.h"
 
-/* Bytes that forward may keep for backward: twice a usual last-level cache, below which smaller micro-batches are not
- * faster. Each micro-batch reads all weights and adds to all gradients, which fewer tokens do not pay for. */
+/* Bytes that forward may keep for backward: twice a usual last-level cache, below which smaller micro-batches
+ * are not faster. Each micro-batch reads all weights and adds to all gradients, which fewer tokens do not pay
+ * for. */
 enum { MOST_BYTES = 64 << 20, LEAST_TOKENS = 512 };
 
 /* Bytes that forward of `rows` rows keeps for backward. */

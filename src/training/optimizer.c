@@ -37,7 +37,8 @@ typedef struct SquareSum {
 static void square_sum_chunk(void *context, long chunk) {
     SquareSum *c = context;
     long begin = chunk * c->per_chunk, end = chunk_end(begin, c->per_chunk, c->size);
-    /* Eight chains of additions instead of one that waits for itself; parameters fill whole lines of a cache. */
+    /* Eight chains of additions instead of one that waits for itself; parameters fill whole lines of a
+     * cache. */
     double total[8] = {0};
     for (long i = begin; i < end; i += 8)
         for (int k = 0; k < 8; k++) total[k] += (double)c->g[i + k] * (double)c->g[i + k];

@@ -43,19 +43,19 @@ void optim_stop(Optimizer *o);
 /* Bytes that optim_start allocates. */
 size_t optim_bytes(OptimizerKind kind, const Parameters *p);
 
-/* √Σ g² over all parameters, after parameters_zero_unreached. Summed in double, in an order that does not depend on
- * the number of threads. */
+/* √Σ g² over all parameters, after parameters_zero_unreached. Summed in double, in an order that does not
+ * depend on the number of threads. */
 double optim_grad_norm(const Parameters *p);
 
-/* Clips without a pass over the gradient: returns the norm of the gradient times *scale, and reduces *scale so that
- * the norm is at most clip_norm. */
+/* Clips without a pass over the gradient: returns the norm of the gradient times *scale, and reduces *scale
+ * so that the norm is at most clip_norm. */
 double optim_clip(const Optimizer *o, const Parameters *p, double *scale);
 
 /* Updates the weights with learning rate η and the gradient times `scale`. */
 void optim_update(Optimizer *o, Parameters *p, double learning_rate, double scale);
 
-/* Both. Returns the norm before clipping; if it is not finite nothing is changed. `scale` is 1/k after k accumulated
- * batches. */
+/* Both. Returns the norm before clipping; if it is not finite nothing is changed. `scale` is 1/k after k
+ * accumulated batches. */
 double optim_step(Optimizer *o, Parameters *p, double learning_rate, double scale);
 
 #endif

@@ -165,8 +165,8 @@ static const char *default_label(int i, char out[OPTION_TEXT]) {
     return out;
 }
 
-/* A line of a --config file: a name, then blanks or an equals sign, then a value. Skips empty lines and those that begin
- * with #. */
+/* A line of a --config file: a name, then blanks or an equals sign, then a value. Skips empty lines and those
+ * that begin with #. */
 static bool config_line(TrainConfig *r, const char *where, char *line, Error *e) {
     line += strspn(line, " \t");
     for (size_t n = strlen(line); n && strchr(" \t\r", line[n - 1]);) line[--n] = 0;

@@ -1,6 +1,6 @@
-/* The configuration of a training run. A table in train_config.c has a row for each setting: name, range, help, the runs it
- * applies to, and whether it may change with --resume. The command line, its help, the checks, --config files and
- * checkpoints are made from it. */
+/* The configuration of a training run. A table in train_config.c has a row for each setting: name, range,
+ * help, the runs it applies to, and whether it may change with --resume. The command line, its help, the
+ * checks, --config files and checkpoints are made from it. */
 #ifndef TRAINING_TRAIN_CONFIG_H
 #define TRAINING_TRAIN_CONFIG_H
 
@@ -38,26 +38,27 @@ typedef struct TrainConfig {
     char directory[256];         /* the default of `run` */
 } TrainConfig;
 
-/* Reads the command line of `train` and the file of its --config, which the command line overrides. False: stop, by way of
- * options_exit, after an error with STATUS_USAGE or of file_read, or after --help. To be freed, also after failure, with
- * train_config_free; strings point into argv. */
+/* Reads the command line of `train` and the file of its --config, which the command line overrides. False:
+ * stop, by way of options_exit, after an error with STATUS_USAGE or of file_read, or after --help. To be
+ * freed, also after failure, with train_config_free; strings point into argv. */
 bool train_config_parse(TrainConfig *r, int argc, char **argv, Error *e);
 void train_config_free(TrainConfig *r);
 
 /* Fills in the defaults. STATUS_USAGE: settings contradict each other, or have no effect. */
 bool train_config_complete(TrainConfig *r, Error *e);
 
-/* The settings that a checkpoint saves, as "recipe.lr" and its value, or those of them that have an effect on this run. To
- * be freed with train_config_notes_free. NULL: STATUS_NO_MEMORY. */
+/* The settings that a checkpoint saves, as "recipe.lr" and its value, or those of them that have an effect on
+ * this run. To be freed with train_config_notes_free. NULL: STATUS_NO_MEMORY. */
 Metadata *train_config_notes(const TrainConfig *r, bool effective, int *count, Error *e);
 void train_config_notes_free(Metadata *notes, int count);
 
-/* The command line of the same run, without settings at their defaults; the caller frees it. NULL: STATUS_NO_MEMORY. */
+/* The command line of the same run, without settings at their defaults; the caller frees it. NULL:
+ * STATUS_NO_MEMORY. */
 char *train_config_command(const TrainConfig *r, Error *e);
 
-/* Takes the settings of a checkpoint from find(context, "recipe.lr"), and copies them. A setting given by the user stays if
- * it may change; otherwise STATUS_OTHER_MODEL lists all that differ. STATUS_BAD_DATA: a setting is missing or not
- * valid. `where` is the run that r->resume names. */
+/* Takes the settings of a checkpoint from find(context, "recipe.lr"), and copies them. A setting given by the
+ * user stays if it may change; otherwise STATUS_OTHER_MODEL lists all that differ. STATUS_BAD_DATA: a setting
+ * is missing or not valid. `where` is the run that r->resume names. */
 bool train_config_resume(TrainConfig *r, const char *where,
                          const char *(*find)(void *context, const char *key), void *context, Error *e);
 

@@ -47,8 +47,8 @@ static const Prediction *predict(Trainer *t, const Tokens *source, const Tokens 
     return nn_predict(&f, nn_hidden(&f), t->targets);
 }
 
-/* Plans the largest training step and the largest evaluation, every row as long as it gets; returns the bytes of the tape
- * that they take. */
+/* Plans the largest training step and the largest evaluation, every row as long as it gets; returns the bytes
+ * of the tape that they take. */
 static size_t plan(Trainer *t) {
     Tokens source = tokens_without_ids(t->micro_batch, t->task->max_S),
            target = tokens_without_ids(t->micro_batch, t->task->max_T);
@@ -198,7 +198,8 @@ bool trainer_check(const Trainer *t, Error *e) {
 
 /* ---- Evaluation ---- */
 
-/* Adds the tokens of the trainer's batch to a sum whose loss and accuracy are not divided by the tokens yet. */
+/* Adds the tokens of the trainer's batch to a sum whose loss and accuracy are not divided by the tokens
+ * yet. */
 static bool add_batch(Trainer *t, Evaluation *sum, Error *e) {
     trainer_take(t, 0, t->batch->rows);
     t->tape->training = false;

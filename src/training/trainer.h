@@ -1,4 +1,5 @@
-/* What a training run consists of, and the parts of its loop, sections 5.1 to 5.4; train.c puts them together. */
+/* What a training run consists of, and the parts of its loop, sections 5.1 to 5.4; train.c puts them
+ * together. */
 #ifndef TRAINING_TRAINER_H
 #define TRAINING_TRAINER_H
 
@@ -34,7 +35,8 @@ typedef struct Evaluation {
 /* Follows a run: a progress bar, a file of figures, checkpoints. Functions that are NULL are not called. */
 typedef struct Listener {
     void *context;
-    /* Before each micro-batch, and so, with number 0, between steps. False ends the training before this step. */
+    /* Before each micro-batch, and so, with number 0, between steps. False ends the training before this
+     * step. */
     bool (*goes_on)(void *context, long micro_batch, long micro_batches);
     void (*stepped)(void *context, const StepResult *step);
     bool (*evaluated)(void *context, const Evaluation *v,
@@ -64,14 +66,14 @@ typedef struct Trainer {
     const int32_t *targets; /* the token to be predicted at each row of target, in the batch */
 } Trainer;
 
-/* Allocates what steps and evaluations need, once the model and the fields above the gap are set. Nothing is allocated
- * later. To be freed with trainer_stop. */
+/* Allocates what steps and evaluations need, once the model and the fields above the gap are set. Nothing is
+ * allocated later. To be freed with trainer_stop. */
 bool trainer_start(Trainer *t, Error *e);
 void trainer_stop(Trainer *t);
 
-/* Peak bytes of training such a model, by the trainer's task, rows, accumulation and optimizer: parameters, moments,
- * activations, batches, and decoding at the end. The trainer's model need not exist. 0 with the error if the sizes cannot
- * be. */
+/* Peak bytes of training such a model, by the trainer's task, rows, accumulation and optimizer: parameters,
+ * moments, activations, batches, and decoding at the end. The trainer's model need not exist. 0 with the
+ * error if the sizes cannot be. */
 size_t trainer_bytes(const Trainer *t, const ModelConfig *c, double dropout, Error *e);
 
 /* ---- A step ---- */
@@ -82,9 +84,9 @@ void trainer_draw(Trainer *t, StepResult *step);
 /* Whether all listeners let the step go on. */
 bool trainer_goes_on(const Trainer *t, long micro_batch, const StepResult *step);
 
-/* Section 3: the model's loss on a micro-batch, times the micro-batch's share of the step's tokens, so that the gradients
- * of all add up to that of the mean over the step; adds it to step->loss. NULL with STATUS_NON_FINITE if it is not finite;
- * the error names the operation where it began. */
+/* Section 3: the model's loss on a micro-batch, times the micro-batch's share of the step's tokens, so that
+ * the gradients of all add up to that of the mean over the step; adds it to step->loss. NULL with
+ * STATUS_NON_FINITE if it is not finite; the error names the operation where it began. */
 Tensor *trainer_forward(Trainer *t, long micro_batch, StepResult *step, Error *e);
 
 /* Resets the tape after backward. False if memory ran out. */
@@ -110,6 +112,7 @@ bool trainer_evaluate(Trainer *t, long rows, Evaluation *result, Error *e);
 /* Evaluates the model on the trainer's batch, at most one micro-batch. */
 bool trainer_evaluate_batch(Trainer *t, Evaluation *result, Error *e);
 
+/* Every eval_every steps, but not at the last step, which run_finish evaluates. */
 bool trainer_evaluation_due(const Trainer *t);
 
 /* Tells the listeners. STATUS_NON_FINITE if the loss is not finite. */

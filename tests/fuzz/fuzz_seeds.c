@@ -1,5 +1,5 @@
-/* The readers' promises (tests/fuzz/readers.h) hold for every seed of the fuzzers, cut at every length, and with any
- * one byte changed. What a fuzzer has found becomes a seed. */
+/* The readers' promises (tests/fuzz/readers.h) hold for every seed of the fuzzers, cut at every length, and
+ * with any one byte changed. What a fuzzer has found becomes a seed. */
 #include "readers.h"
 #include "test.h"
 #include <dirent.h>

@@ -1,6 +1,6 @@
-/* What reads bytes of the world: one function a reader, which is handed any bytes and holds what the reader promises
- * of them. libFuzzer calls them by fuzz.c; tests/fuzz/fuzz_seeds.c runs the seeds, whole, cut and changed. A broken promise
- * ends the process. */
+/* What reads bytes of the world: one function a reader, which is handed any bytes and holds what the reader
+ * promises of them. libFuzzer calls them by fuzz.c; tests/fuzz/fuzz_seeds.c runs the seeds, whole, cut and
+ * changed. A broken promise ends the process. */
 #ifndef TESTS_FUZZ_READERS_H
 #define TESTS_FUZZ_READERS_H
 
@@ -230,8 +230,8 @@ static inline const char *recorded(void *config, const char *key) {
     return NULL;
 }
 
-/* A configuration read from a file is the one that a checkpoint then saves, unless it names a run to resume, whose
- * checkpoint has the other settings. */
+/* A configuration read from a file is the one that a checkpoint then saves, unless it names a run to resume,
+ * whose checkpoint has the other settings. */
 static inline void read_train_config(const uint8_t *data, size_t size) {
     Error e = {0};
     TrainConfig r, again = {.resume = "run"};

@@ -89,7 +89,8 @@ static const char *said(void (*act)(MetricsFile *f), MetricsFile *f) {
     return contents("said");
 }
 
-/* Figures that are to replace others and have no place any more are told of once, and cost the run its status at the end. */
+/* Figures that are to replace others and have no place any more are told of once, and cost the run its status
+ * at the end. */
 static void no_place(void) {
     MetricsFile f;
     Error e = {0};
@@ -111,8 +112,8 @@ static void no_place(void) {
     CHECK(!metrics_close(&f, &(Error){0}));
 }
 
-/* A file that somebody deletes is there again with all of its rows; without its folder nothing is, and nothing is lost
- * that was not. */
+/* A file that somebody deletes is there again with all of its rows; without its folder nothing is, and
+ * nothing is lost that was not. */
 static void a_deleted_file(void) {
     MetricsFile f;
     Error e = {0};

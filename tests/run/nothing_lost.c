@@ -1,5 +1,5 @@
-/* What a run has learned is kept, whatever befalls it, and what stands in its way is said before the work and not after
- * it. */
+/* What a run has learned is kept, whatever befalls it, and what stands in its way is said before the work and
+ * not after it. */
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "formats/safetensors.h"
@@ -58,8 +58,9 @@ static const char *steps_in_metrics(void) {
 
 /* ---- Steps ---- */
 
-/* The weights before a step that is not finite are saved. The first step makes all of them 9e17, within what a model may
- * have, and the second multiplies such numbers, to more than a float can be. In double they are within bounds. */
+/* The weights before a step that is not finite are saved. The first step makes all of them 9e17, within what
+ * a model may have, and the second multiplies such numbers, to more than a float can be. In double they are
+ * within bounds. */
 static void before_a_bad_step(void) {
     enter_folder();
 #define WILD "--schedule", "constant", "--lr", "9e17", "--d-ff", "512", "--eval-every", "100"
@@ -130,8 +131,9 @@ static void a_long_step(void) {
     train_config_free(&config);
 }
 
-/* After a bad step a save that fails is reported: the disk holds the model but no checkpoint, or the weights before that
- * step are themselves too large for a file. The message says whether an earlier checkpoint stands. */
+/* After a bad step a save that fails is reported: the disk holds the model but no checkpoint, or the weights
+ * before that step are themselves too large for a file. The message says whether an earlier checkpoint
+ * stands. */
 static void unsaved_after_a_bad_step(void) {
     if (sizeof(real) != sizeof(float)) return;
     static const struct {
@@ -182,8 +184,8 @@ static void old_run_stands(void) {
           steps_in_metrics(), listing);
 }
 
-/* A run is saved before its last judgement, which takes far longer here than the training: half of the time is over when
- * the model is there, or less. */
+/* A run is saved before its last judgement, which takes far longer here than the training: half of the time
+ * is over when the model is there, or less. */
 static void saved_before_it_is_judged(void) {
     enter_folder();
     enum { LENGTH = 300000 };
@@ -239,8 +241,9 @@ static int asked_thrice(int signal_number, long pause) {
     return wait_program(child);
 }
 
-/* What comes twice within a moment is one request: `timeout` and a shell whose terminal is closed send theirs so. A second
- * Ctrl-C or SIGTERM after it ends the program at once; a hang-up, which nobody sends out of impatience, never does. */
+/* What comes twice within a moment is one request: `timeout` and a shell whose terminal is closed send theirs
+ * so. A second Ctrl-C or SIGTERM after it ends the program at once; a hang-up, which nobody sends out of
+ * impatience, never does. */
 static void asked_twice_at_once(void) {
     enter_folder();
     CHECK(asked_thrice(SIGINT, 0) == 0 && asked_thrice(SIGTERM, 0) == 0 && asked_thrice(SIGHUP, 0) == 0);
@@ -256,8 +259,8 @@ static void asked_twice_at_once(void) {
 
 /* ---- Places ---- */
 
-/* A folder that is moved while its run goes on, and in whose place another run is: nothing of that is touched, and what was
- * learned is in the folder that was moved. */
+/* A folder that is moved while its run goes on, and in whose place another run is: nothing of that is
+ * touched, and what was learned is in the folder that was moved. */
 static void a_moved_folder(void) {
     enter_folder();
     Training t = start_training(ARGUMENTS(COPY, ENDLESS, "--run", "run", "--checkpoint-every", "100"));
@@ -309,7 +312,8 @@ static void a_fifo(void) {
     CHECK(!strcmp(err, "train: run/metrics.csv: found a FIFO, need a regular file\n"), "%s", err);
 }
 
-/* A limit on the size of files is an error like others, and shows, as a full disk does, before the first step. */
+/* A limit on the size of files is an error like others, and shows, as a full disk does, before the first
+ * step. */
 static void no_room(void) {
     enter_folder();
     struct rlimit before, limit;
@@ -358,8 +362,8 @@ static void lost_rows(void) {
     close(full);
 }
 
-/* A program that ends before figures have found their place, as it does where memory runs out, leaves those that they
- * were to replace, and nothing else. */
+/* A program that ends before figures have found their place, as it does where memory runs out, leaves those
+ * that they were to replace, and nothing else. */
 static void figures_without_a_place(void) {
     enter_folder();
     write_text("metrics.csv", "of another run\n");
@@ -377,7 +381,8 @@ static void figures_without_a_place(void) {
     free(before);
 }
 
-/* Of figures that lack a row and end in the middle of one, those that the checkpoint knows stay when the run goes on. */
+/* Of figures that lack a row and end in the middle of one, those that the checkpoint knows stay when the run
+ * goes on. */
 static void torn_figures(void) {
     enter_folder();
     CHECK(TRAIN(COPY, "--steps", "6", "--eval-every", "2", "--run", "run") == 0, "%s", err);
@@ -393,8 +398,8 @@ static void torn_figures(void) {
     CHECK(!strcmp(steps_in_metrics(), "step 2 6 8 9 "), "%s", steps_in_metrics());
 }
 
-/* A file of figures with a damaged or a missing row, or with another head, is kept under another name, and the rest of its
- * rows stay. */
+/* A file of figures with a damaged or a missing row, or with another head, is kept under another name, and
+ * the rest of its rows stay. */
 static void damaged_figures(void) {
     static const struct {
         const char *from, *to, *line, *steps; /* from NULL: the file is as it was */
@@ -432,8 +437,8 @@ static void damaged_figures(void) {
 
 /* ---- How a run goes on ---- */
 
-/* What --steps does to a run that goes on is said: that it is finished, that its schedule is stretched, or that it has
- * made more steps already. A schedule that does not depend on --steps is no reason for a word. */
+/* What --steps does to a run that goes on is said: that it is finished, that its schedule is stretched, or
+ * that it has made more steps already. A schedule that does not depend on --steps is no reason for a word. */
 static void steps_of_a_run_that_goes_on(void) {
     enter_folder();
 #define LOUD                                                                                                 \

@@ -1,9 +1,9 @@
 /* The page of a run, as a file: whole, small, and with texts that can be nothing but texts. */
-#include "training/shell.h"
 #include "folder.h"
 #include "page_helpers.h"
 #include "run/history.h"
 #include "test.h"
+#include "training/shell.h"
 
 static char *written(const Page *p) {
     Error e = {0};
@@ -88,7 +88,8 @@ static void an_empty_page(void) {
           "%s", e.text);
 }
 
-/* To the script a character beyond sixteen bits is two numbers, as JSON has it; an answer outside of the steps has none. */
+/* To the script a character beyond sixteen bits is two numbers, as JSON has it; an answer outside of the
+ * steps has none. */
 static void characters_of_a_page(void) {
     static const char *const tokens[] = {"Z9", "\U0001F600", "a", "b", "\u00E9"};
     SamplePage s;

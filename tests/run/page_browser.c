@@ -1,5 +1,6 @@
-/* The page of a run in a browser: headless Chromium, where it is installed, at the widths of a desk and of a phone, in
- * light and dark. A script of the test's own, put into the page, does what a reader does, and reports in words. */
+/* The page of a run in a browser: headless Chromium, where it is installed, at the widths of a desk and of a
+ * phone, in light and dark. A script of the test's own, put into the page, does what a reader does, and
+ * reports in words. */
 #include "folder.h"
 #include "page_helpers.h"
 #include "test.h"

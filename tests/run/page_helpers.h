@@ -26,8 +26,8 @@ typedef struct SamplePage {
 static int32_t sample_ids[] = {0, 1, 2, 3, 4}, sample_wrong[] = {0, 2, 2};
 static const double sample_y[] = {3, 2, 1};
 
-/* Of 2 examples with 2 layers of 3 heads, once causal, at 3 steps. In frame f every row gives all its weight to column
- * f, or in a causal group to the last one it has if that comes before. */
+/* Of 2 examples with 2 layers of 3 heads, once causal, at 3 steps. In frame f every row gives all its weight
+ * to column f, or in a causal group to the last one it has if that comes before. */
 static inline void sample_page(SamplePage *s, const char *const *token) {
     memset(s, 0, sizeof *s);
     for (int i = 0; i < SAMPLE_EXAMPLES; i++) {

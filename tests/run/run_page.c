@@ -1,4 +1,5 @@
-/* The page that a training run leaves: what is on it, that it is small, and that it can be nothing but text. */
+/* The page that a training run leaves: what is on it, that it is small, and that it can be nothing but
+ * text. */
 #include "base/error.h"
 #include "child.h"
 
@@ -37,8 +38,9 @@ static void is_told_of_and_whole(void) {
     free(text);
 }
 
-/* Every evaluation is a point of the held-out curve, also those at which no pictures were made, and those of a run before it
- * went on; the page says how many have pictures. Choices that the task does not have are not on it. */
+/* Every evaluation is a point of the held-out curve, also those at which no pictures were made, and those of
+ * a run before it went on; the page says how many have pictures. Choices that the task does not have are not
+ * on it. */
 static void has_every_evaluation(void) {
     enter_folder();
     CHECK(TRAIN(COPY, "--steps", "200", "--eval-every", "5") == 0, "%s", err);

@@ -1,4 +1,5 @@
-/* How a run is watched: the rows that a page has room for, the steps that it keeps of a long run, and the bar. */
+/* How a run is watched: the rows that a page has room for, the steps that it keeps of a long run, and the
+ * bar. */
 #include "run/watch.h"
 #include "child.h"
 #include "run/progress.h"
@@ -38,8 +39,8 @@ static void close_watch(Watched *w) {
     train_config_free(&w->config);
 }
 
-/* Of so many looks the first is kept, every so-many-th, and the newest; never more than there is room for, and never fewer
- * than half of that. */
+/* Of so many looks the first is kept, every so-many-th, and the newest; never more than there is room for,
+ * and never fewer than half of that. */
 static void long_runs_are_thinned_out(void) {
     enum { MOST = 5, LOOKS = 40 };
     Watched w;
@@ -65,8 +66,8 @@ static void long_runs_are_thinned_out(void) {
     close_watch(&w);
 }
 
-/* Questions are watched whole or not at all, and only as many weights as a page has room for: of a model of many heads
- * those of short ones, or of none. */
+/* Questions are watched whole or not at all, and only as many weights as a page has room for: of a model of
+ * many heads those of short ones, or of none. */
 static void rows_that_have_room(void) {
     static const struct {
         const char *length, *layers, *heads;

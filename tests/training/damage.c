@@ -1,5 +1,5 @@
-/* A checkpoint that is cut short anywhere, of which any bit of the header is another, or a bit of any byte behind it, is
- * refused; and so is one that says, without a checksum, what cannot be. */
+/* A checkpoint that is cut short anywhere, of which any bit of the header is another, or a bit of any byte
+ * behind it, is refused; and so is one that says, without a checksum, what cannot be. */
 #include "formats/bytes.h"
 #include "run_helpers.h"
 #include "training/checkpoint.h"
@@ -80,8 +80,8 @@ static const struct Change {
     {"\"task", "\"tusk", "metadata: found no task, need it", 65},
     {"precision\": \"", "precision\":\"x", "text or program differ: precision: found ", 78},
     {"text_crc32\": \"", "text_crc32\":\"x", "text or program differ: text_crc32: found ", 78},
-    {"\"vocabulary\": \"ab", "\"vocabulary\": \"ac",
-     "text or program differ: vocabulary: found ab, need ac", 78},
+    {"\"vocabulary\": \"ab", "\"vocabulary\": \"ac", "text or program differ: vocabulary: found ab, need ac",
+     78},
     {"moment1.norm.bias", "moment3.norm.bias", "found no tensor \"moment1.norm.bias\"", 65},
     {"[2, 2]", "[4, 1]", "found shape [4,1], need [2,2]", 65},
     {sizeof(real) == 4 ? "\"F32" : "\"F64", sizeof(real) == 4 ? "\"I32" : "\"I64",

@@ -124,8 +124,9 @@ static double kept(Model *outline, long rows, long T) {
     return bytes;
 }
 
-/* A batch whose activations are small is one micro-batch. Micro-batches of a large one keep about 64 MB each, or have little
- * more than 512 tokens, and are no more than that needs. The number of threads does not matter. */
+/* A batch whose activations are small is one micro-batch. Micro-batches of a large one keep about 64 MB each,
+ * or have little more than 512 tokens, and are no more than that needs. The number of threads does not
+ * matter. */
 static void large_batches_are_divided(void) {
     static const struct {
         long d_model, rows, T;

@@ -97,9 +97,9 @@ static long train_some(const char *const *arguments, long most) {
 enum { STEPS = 200 };
 #define STEPS_TEXT "200"
 
-/* Stopped after every single step and gone on with, by another number of threads: 200 of 200 steps, the evaluations
- * between them, weights, moments and figures are those of a run in one piece; with dropout, accumulation, windows; and
- * however long it takes. */
+/* Stopped after every single step and gone on with, by another number of threads: 200 of 200 steps, the
+ * evaluations between them, weights, moments and figures are those of a run in one piece; with dropout,
+ * accumulation, windows; and however long it takes. */
 static void every_step(void) {
     enter_folder();
     char text[600];
@@ -176,8 +176,8 @@ static void other_choices(void) {
         "%s", err);
     CHECK(TRAIN("copy", "--resume", "run") == 78 && strstr(err, "task: found copy, need lm"), "%s", err);
     CHECK(TRAIN("--resume", "run", "--text", "other") == 78 && strstr(err, "text_crc32: found "), "%s", err);
-    CHECK(TRAIN("--resume", "run", "--text", "third") == 78 && strstr(err, "program differ: vocabulary: found ") &&
-              strstr(err, "; text_crc32: found "),
+    CHECK(TRAIN("--resume", "run", "--text", "third") == 78 &&
+              strstr(err, "program differ: vocabulary: found ") && strstr(err, "; text_crc32: found "),
           "%s", err);
     CHECK(TRAIN("--resume", "run", "--seed", "2") == 78 && strstr(err, "--seed: found 2, need 1"), "%s", err);
     CHECK(TRAIN("--resume", "run", "--run", "other run") == 2, "%s", err);
@@ -199,8 +199,8 @@ static void may_end_early(void) {
 
 /* ---- Checkpoints that cannot be gone on with ---- */
 
-/* Writes the checkpoint once more, with its checksum, and with another value under a key (NULL: without the key), and, where
- * the key is a tensor's name, without that, or as numbers of the other precision. */
+/* Writes the checkpoint once more, with its checksum, and with another value under a key (NULL: without the
+ * key), and, where the key is a tensor's name, without that, or as numbers of the other precision. */
 static void change_checkpoint(const char *from, const char *to, const char *key, const char *value) {
     static const real one = 1;
     Safetensors s;
@@ -269,8 +269,8 @@ static void changed_checkpoints(void) {
     }
 }
 
-/* A checkpoint that another process replaces between its reading and the taking of the folder is not gone on from: what
- * that process has learned would be lost. */
+/* A checkpoint that another process replaces between its reading and the taking of the folder is not gone on
+ * from: what that process has learned would be lost. */
 static void replaced_meanwhile(void) {
     enter_folder();
     CHECK(TRAIN(COPY, "--steps", "2", "--run", "run") == 0, "%s", err);

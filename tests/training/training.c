@@ -360,8 +360,8 @@ static StepResult take_step(Trainer *t) {
     return r;
 }
 
-/* k batches of B are one of kB, and so are parts of any size: the same tokens, loss and gradient, whatever share of
- * the tokens falls to each part. Sums are taken in another order, so they agree to rounding. */
+/* k batches of B are one of kB, and so are parts of any size: the same tokens, loss and gradient, whatever
+ * share of the tokens falls to each part. Sums are taken in another order, so they agree to rounding. */
 static void accumulation_is_one_batch(void) {
     Task *task = open_copy();
     Trainer *whole = trainer_new(task, 12, 1, 0);
