@@ -97,7 +97,7 @@ say = $(if $(V),@:,@echo "$(1) $(2)")
 # Programs that load student code contain the whole library and export it. gradcheck, which judges the code, exports
 # only the engine and the operations that move numbers.
 LOADERS  = gradcheck tests/check/mutants tests/check/students
-EXPORTED = $(call sources,base kernels autograd) $(patsubst %,src/ops/%.c,contiguous reshape transpose permute slice concat)
+EXPORTED = $(call sources,base kernels autograd) $(patsubst %,src/ops/%.c,contiguous reshape transpose permute slice concat sequences)
 WHOLE    = $(call sources,$(CORE) $(RUN) $(CHECK))
 define precision
 $(BUILD)/$(1)/%.o: %.c $(BUILD)/flags
@@ -111,8 +111,8 @@ $(BUILD)/$(1)/%.a:
 	$$(call say,AR,$$@)
 	@rm -f $$@
 	$$(Q)$$(AR) rc $$@ $$^
-$(BUILD)/$(1)/exported.list: $$(patsubst %.c,$(BUILD)/$(1)/%.o,$$(EXPORTED))
-	$$(Q){ echo '{'; nm -g $$^ | sed -n 's/^[0-9a-f]* [A-TV-Z] \(.*\)/\1;/p'; \
+$(BUILD)/$(1)/exported.list: $$(patsubst %.c,$(BUILD)/$(1)/%.o,$$(EXPORTED)) Makefile
+	$$(Q){ echo '{'; nm -g $$(filter %.o,$$^) | sed -n 's/^[0-9a-f]* [A-TV-Z] \(.*\)/\1;/p'; \
 	    echo '__wrap_malloc; __wrap_calloc; __wrap_realloc; };'; } >$$@
 endef
 # The linker of macOS knows no list of exported names and exports all.

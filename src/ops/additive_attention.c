@@ -41,6 +41,7 @@ typedef struct Attr {
     real *p; /* [heads, n_q, longest keys] */
 } Attr;
 
+/* exercise: begin */
 /* One head of one sequence. */
 typedef struct Head {
     long rows, keys; /* queries, and keys that are not padding */
@@ -200,6 +201,7 @@ static void arguments(const Node *n, FILE *out) {
     print_sequences(out, "keys", a->keys);
     fprintf(out, ", \"causal\": %s", a->causal ? "true" : "false");
 }
+/* exercise: end */
 
 /* Three sequences of 3, 1 and 2 tokens, packed; the same in a padded layout of 3 rows each, where the
  * third has no token at all; and sources for them. */

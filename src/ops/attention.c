@@ -55,6 +55,7 @@ typedef struct Attr {
     long block_size;     /* elements from one thread's scratch memory to the next's */
 } Attr;
 
+/* exercise: begin */
 /* One head of one sequence. A gradient that is not wanted is at NULL. */
 typedef struct Head {
     long rows, keys;   /* queries, and keys that are not padding */
@@ -88,10 +89,13 @@ static Head head_of(const Node *n, long task) {
                   .inverse = a->inverse + head * a->queries->total_rows + i};
 }
 
+/* exercise: end */
+
 static long whole_lanes(long columns) {
     return (columns + ROW_LANES - 1) / ROW_LANES * ROW_LANES;
 }
 
+/* exercise: begin */
 /* Keys that query i sees are the first of its sequence: this many. */
 static long seen(const Attr *a, const Head *h, long i) {
     return a->causal && i + 1 < h->keys ? i + 1 : h->keys;
@@ -277,6 +281,7 @@ static double flops(const Node *n) {
     }
     return 2 * 2 * pairs * (double)a->d;
 }
+/* exercise: end */
 
 /* Three sequences of 3, 1 and 2 tokens, packed; the same in a padded layout of 3 rows each, where the second
  * has two rows of padding and the third has no token at all. */
@@ -292,6 +297,7 @@ static const int32_t short_start[] = {0, 2, 3}, short_length[] = {2, 1, 0};
 static const Sequences shorter = {3, short_start, short_length, short_length, 3, 2};
 static const Sequences none = {0};
 
+/* exercise: begin */
 static void arguments(const Node *n, FILE *out) {
     const Attr *a = n->attr;
     fprintf(out, "\"heads\": %d, ", a->heads);
@@ -300,6 +306,7 @@ static void arguments(const Node *n, FILE *out) {
     print_sequences(out, "keys", a->keys);
     fprintf(out, ", \"causal\": %s", a->causal ? "true" : "false");
 }
+/* exercise: end */
 
 BUILD_CASE(plain, tape_attention(t, x[0], x[1], x[2], 2, &packed, &packed, false))
 BUILD_CASE(causal, tape_attention(t, x[0], x[1], x[2], 2, &packed, &packed, true))

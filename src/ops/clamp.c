@@ -20,6 +20,7 @@ typedef struct Attr {
     real low, high;
 } Attr;
 
+/* exercise: begin */
 static void forward(Node *n) {
     const Attr *a = n->attr;
     real *y = n->out->data;
@@ -57,6 +58,7 @@ static void arguments(const Node *n, FILE *out) {
     fprintf(out, ", ");
     print_number(out, "high", (double)a->high);
 }
+/* exercise: end */
 
 BUILD_CASE(to_unit, tape_clamp(t, x[0], -1, 1))
 BUILD_CASE(to_a_point, tape_clamp(t, x[0], 1, 1))

@@ -18,6 +18,7 @@ typedef struct Attr {
 
 enum { WALK_X, WALK_DX, WALK_Y };
 
+/* exercise: begin */
 /* Walks x_p with its gradient and its part of y, which begins `*start` elements from y's beginning; moves
  * *start on to the next one's. */
 static Walk part_walk(const Node *n, int p, long *start) {
@@ -54,6 +55,7 @@ static void backward(Node *n) {
 static void arguments(const Node *n, FILE *out) {
     fprintf(out, "\"axis\": %d", ((const Attr *)n->attr)->axis);
 }
+/* exercise: end */
 
 BUILD_CASE(two_last, tape_concat(t, -1, INPUTS(x[0], x[1])))
 BUILD_CASE(two_first, tape_concat(t, 0, INPUTS(x[0], x[1])))

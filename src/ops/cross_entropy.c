@@ -25,6 +25,7 @@ typedef struct Attr {
     real smoothing;
 } Attr;
 
+/* exercise: begin */
 static void forward(Node *n) {
     const Attr *a = n->attr;
     double sum = 0;
@@ -50,15 +51,18 @@ static void backward(Node *n) {
 static long scratch(const Node *n, bool backward) {
     return backward ? ((const Attr *)n->attr)->V : 0;
 }
+/* exercise: end */
 
 static const int32_t some_targets[] = {3, 0, -1, 3}, no_targets[] = {-1, -1};
 
+/* exercise: begin */
 static void arguments(const Node *n, FILE *out) {
     const Attr *a = n->attr;
     print_ids(out, "targets", a->targets, a->n);
     fprintf(out, ", \"ignore\": %ld, ", (long)a->ignore);
     print_number(out, "smoothing", (double)a->smoothing);
 }
+/* exercise: end */
 
 BUILD_CASE(plain, tape_cross_entropy(t, x[0], some_targets, -1, 0))
 BUILD_CASE(smoothed, tape_cross_entropy(t, x[0], some_targets, -1, 0.1))

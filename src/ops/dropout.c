@@ -14,6 +14,7 @@
 #include "ops/dropout_mask.h"
 #include "ops/ops.h"
 
+/* exercise: begin */
 static void forward(Node *n) {
     const DropoutMask *m = n->attr;
     real *y = n->out->data;
@@ -33,6 +34,7 @@ static void backward(Node *n) {
 static void arguments(const Node *n, FILE *out) {
     dropout_print(n->attr, shape_count(n->out->shape), out);
 }
+/* exercise: end */
 
 static Tensor *training(Tape *t, Tensor **x, double p) {
     t->training = true;
@@ -41,13 +43,17 @@ static Tensor *training(Tape *t, Tensor **x, double p) {
 
 BUILD_CASE(half, training(t, x, 0.5))
 BUILD_CASE(tenth, training(t, x, 0.1))
+/* exercise: begin */
 BUILD_CASE(resting, tape_mul(t, tape_dropout(t, x[0], 0.5), x[0]))
+/* exercise: end */
 
 static const CheckCase cases[] = {
     {"half", half, {{"x", DIMS(6, 8)}}},
     {"tenth", tenth, {{"x", DIMS(40)}}},
     {"strided", half, {{"x", DIMS(6, 8), .layout = TRANSPOSED}}},
+    /* exercise: begin */
     {"not training", resting, {{"x", DIMS(5)}}},
+    /* exercise: end */
     {"empty", half, {{"x", DIMS(0, 3)}}},
 };
 

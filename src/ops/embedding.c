@@ -25,6 +25,7 @@ typedef struct Attr {
     real s;
 } Attr;
 
+/* exercise: begin */
 static void forward_rows(void *context, long chunk) {
     Node *n = context;
     const Attr *a = n->attr;
@@ -78,9 +79,11 @@ static void backward(Node *n) {
     if (n->in[E]->grad) scatter(a, a->ids, a->s, n->out->grad, n->in[E]);
     if (n->in[P] && n->in[P]->grad) scatter(a, a->at, 1, n->out->grad, n->in[P]);
 }
+/* exercise: end */
 
 static const int32_t some_ids[] = {2, 0, 2, 3, 2}, some_positions[] = {0, 1, 2, 0, 1};
 
+/* exercise: begin */
 static void arguments(const Node *n, FILE *out) {
     const Attr *a = n->attr;
     print_ids(out, "ids", a->ids, a->n);
@@ -88,6 +91,7 @@ static void arguments(const Node *n, FILE *out) {
     print_number(out, "s", (double)a->s);
     if (n->in[P]) fprintf(out, ", "), print_ids(out, "at", a->at, a->n);
 }
+/* exercise: end */
 
 BUILD_CASE(tokens, tape_embedding(t, x[0], 5, some_ids, 1, NULL, NULL))
 BUILD_CASE(scaled_with_positions, tape_embedding(t, x[0], 5, some_ids, 2.5, x[1], some_positions))

@@ -29,6 +29,7 @@ typedef struct Attr {
     real *z; /* [n, d_out], kept where the derivative needs it */
 } Attr;
 
+/* exercise: begin */
 static void forward(Node *n) {
     const Attr *a = n->attr;
     real *y = n->out->data;
@@ -99,6 +100,7 @@ static void arguments(const Node *n, FILE *out) {
     static const char *const name[] = {[ACT_NONE] = "none", [ACT_RELU] = "relu", [ACT_GELU] = "gelu"};
     fprintf(out, "\"act\": \"%s\"", name[((const Attr *)n->attr)->activation]);
 }
+/* exercise: end */
 
 BUILD_CASE(plain, tape_linear(t, x[0], x[1], x[2], ACT_NONE, NULL))
 BUILD_CASE(no_bias, tape_linear(t, x[0], x[1], NULL, ACT_NONE, NULL))

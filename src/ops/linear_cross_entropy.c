@@ -39,6 +39,7 @@ typedef struct Attr {
     long first;              /* of the block at work */
 } Attr;
 
+/* exercise: begin */
 /* Turns logits into their gradient, in place. Its chunks are few rows: a row of logits is much work. */
 static long loss_rows_per_chunk(long V) {
     return rows_per_chunk(4 * V);
@@ -98,15 +99,18 @@ static double flops(const Node *n) {
     const Attr *a = n->attr;
     return 2.0 * (double)a->n * (double)a->V * (double)a->d;
 }
+/* exercise: end */
 
 static const int32_t some_targets[] = {3, 0, -1, 3}, no_targets[] = {-1, -1};
 
+/* exercise: begin */
 static void arguments(const Node *n, FILE *out) {
     const Attr *a = n->attr;
     print_ids(out, "targets", a->targets, a->n);
     fprintf(out, ", \"ignore\": %ld, ", (long)a->ignore);
     print_number(out, "smoothing", (double)a->smoothing);
 }
+/* exercise: end */
 
 BUILD_CASE(plain, tape_linear_cross_entropy(t, x[0], x[1], some_targets, -1, 0))
 BUILD_CASE(smoothed, tape_linear_cross_entropy(t, x[0], x[1], some_targets, -1, 0.1))

@@ -21,6 +21,7 @@ typedef struct Attr {
     real value;
 } Attr;
 
+/* exercise: begin */
 static void forward(Node *n) {
     const Attr *a = n->attr;
     const uint8_t *mask = a->mask;
@@ -39,9 +40,11 @@ static void backward(Node *n) {
          dx += w.n, dy += w.n)
         for (long i = 0; i < w.n; i++) dx[i] += mask[w.at[0] + i * w.step[0]] ? 0 : dy[i];
 }
+/* exercise: end */
 
 static const uint8_t bits[] = {0, 1, 0, 0, 255, 0, 1, 1, 0, 0, 0, 1};
 
+/* exercise: begin */
 static void arguments(const Node *n, FILE *out) {
     const Attr *a = n->attr;
     const char *comma = "";
@@ -52,20 +55,25 @@ static void arguments(const Node *n, FILE *out) {
     fprintf(out, "], ");
     print_number(out, "value", (double)a->value);
 }
+/* exercise: end */
 
 BUILD_CASE(full, tape_masked_fill(t, x[0], bits, SHAPE(3, 4), -7))
 BUILD_CASE(row, tape_masked_fill(t, x[0], bits, SHAPE(4), 0))
 BUILD_CASE(column, tape_masked_fill(t, x[0], bits, SHAPE(3, 1), 3))
 BUILD_CASE(everything, tape_masked_fill(t, x[0], bits + 1, SCALAR, 1))
+/* exercise: begin */
 BUILD_CASE(hidden_from_softmax,
            tape_softmax(t, tape_masked_fill(t, x[0], bits, SHAPE(3, 4), (real)-INFINITY), -1))
+/* exercise: end */
 
 static const CheckCase cases[] = {
     {"full", full, {{"x", DIMS(3, 4)}}},
     {"row for all", row, {{"x", DIMS(2, 3, 4)}}},
     {"column for all", column, {{"x", DIMS(2, 3, 4)}}},
     {"everything", everything, {{"x", DIMS(3, 4)}}},
+    /* exercise: begin */
     {"hidden from softmax", hidden_from_softmax, {{"x", DIMS(3, 4)}}},
+    /* exercise: end */
     {"strided", full, {{"x", DIMS(3, 4), .layout = TRANSPOSED}}},
     {"repeated", full, {{"x", DIMS(3, 4), .layout = REPEATED}}},
     {"scalar", everything, {{"x", {0}}}},

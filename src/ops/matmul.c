@@ -49,6 +49,7 @@ static Order order_of(const Tensor *x, long *ld) {
     return SCATTERED;
 }
 
+/* exercise: begin */
 /* One product for each place. Those that add into one matrix run one after another. */
 static void products(Gemm g, const Attr *attr, const long *a, const long *b, const long *c) {
     for (Walk w = tensor_walk(attr->places, 3, (const long *[]){a, b, c}); tensor_walk_row(&w);) {
@@ -100,6 +101,7 @@ static double flops(const Node *n) {
     const Attr *s = n->attr;
     return 2.0 * (double)shape_count(n->out->shape) * (double)s->k;
 }
+/* exercise: end */
 
 BUILD_CASE(build, tape_matmul(t, x[0], x[1]))
 BUILD_CASE(by_own_transpose, tape_matmul(t, x[0], tape_transpose(t, x[0], -2, -1)))

@@ -1,5 +1,6 @@
 /* All operations: for each line of ops.def the function that records it, `Tensor *tape_NAME(Tape *t, …)`, and
- * its description, `op_NAME`. Shapes, formula and derivation stand at the top of src/ops/NAME.c. */
+ * its description, `op_NAME`. Shapes, formula and derivation stand at the top of src/ops/NAME.c. The comments
+ * `exercise: begin` and `exercise: end` enclose the parts that `gradcheck --template NAME` leaves out. */
 #ifndef OPS_OPS_H
 #define OPS_OPS_H
 

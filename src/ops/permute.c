@@ -20,6 +20,7 @@ static void permute(int rank, const int *order, const long *x, long *y) {
     for (int i = 0; i < rank; i++) y[i] = x[order[i]];
 }
 
+/* exercise: begin */
 static void backward(Node *n) {
     const real *dy = n->out->grad;
     real *dx = n->in[0]->grad;
@@ -36,6 +37,7 @@ static void arguments(const Node *n, FILE *out) {
     for (int i = 0; i < n->out->shape.rank; i++) fprintf(out, i ? ", %d" : "%d", a->order[i]);
     fprintf(out, "]");
 }
+/* exercise: end */
 
 BUILD_CASE(rotated, tape_permute(t, x[0], (int[]){1, 2, 0}))
 BUILD_CASE(reversed, tape_permute(t, x[0], (int[]){-1, -2, -3}))

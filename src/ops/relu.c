@@ -15,6 +15,7 @@
 #include "kernels/arrays.h"
 #include "ops/ops.h"
 
+/* exercise: begin */
 static void forward(Node *n) {
     real *y = n->out->data;
     long count = shape_count(n->out->shape);
@@ -32,6 +33,7 @@ static void backward(Node *n) {
 static uint64_t branches(const Node *n) {
     return kernel_sign_hash(n->out->data, shape_count(n->out->shape));
 }
+/* exercise: end */
 
 BUILD_CASE(build, tape_relu(t, x[0]))
 

@@ -12,6 +12,7 @@
 #include "kernels/arrays.h"
 #include "ops/ops.h"
 
+/* exercise: begin */
 static void backward(Node *n) {
     Tensor *x = n->in[0];
     if (x->grad) kernel_scale_to(shape_count(x->shape), 1, n->out->grad, x->grad, tensor_grad_adds(x));
@@ -20,16 +21,19 @@ static void backward(Node *n) {
 static void arguments(const Node *n, FILE *out) {
     fprintf(out, "\"s\": %s", shape_text(n->out->shape));
 }
+/* exercise: end */
 
 BUILD_CASE(flat, tape_reshape(t, x[0], SHAPE(shape_count(x[0]->shape))))
 BUILD_CASE(to_two_by_six, tape_reshape(t, x[0], SHAPE(2, 6)))
 BUILD_CASE(to_scalar, tape_reshape(t, x[0], SCALAR))
 
+/* exercise: begin */
 static Tensor *used_before(Tape *t, Tensor **x) {
     Tensor *y = tape_exp(t, x[0]);
     Tensor *first = tape_mul(t, y, y);
     return tape_mul(t, tape_reshape(t, y, SHAPE(8, 4)), tape_reshape(t, first, SHAPE(8, 4)));
 }
+/* exercise: end */
 
 static const CheckCase cases[] = {
     {"flat", flat, {{"x", DIMS(3, 4)}}},
@@ -39,7 +43,9 @@ static const CheckCase cases[] = {
     {"repeated", flat, {{"x", DIMS(3, 4), .layout = REPEATED}}},
     {"scalar to one", flat, {{"x", {0}}}},
     {"one to scalar", to_scalar, {{"x", DIMS(1, 1)}}},
+    /* exercise: begin */
     {"used twice", used_before, {{"x", DIMS(4, 8)}}},
+    /* exercise: end */
     {"empty", flat, {{"x", DIMS(3, 0)}}},
 };
 

@@ -21,6 +21,7 @@ typedef struct Attr {
     DropoutMask mask;
 } Attr;
 
+/* exercise: begin */
 static void forward_chunk(void *context, long chunk) {
     Node *n = context;
     const Attr *a = n->attr;
@@ -65,6 +66,7 @@ static void arguments(const Node *n, FILE *out) {
     else
         print_number(out, "p", 0);
 }
+/* exercise: end */
 
 static Tensor *training(Tape *t, Tensor **x) {
     t->training = true;

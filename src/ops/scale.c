@@ -16,6 +16,7 @@ typedef struct Attr {
     real factor;
 } Attr;
 
+/* exercise: begin */
 static void forward(Node *n) {
     real *y = n->out->data, factor = ((Attr *)n->attr)->factor;
     long count = shape_count(n->out->shape);
@@ -33,6 +34,7 @@ static void backward(Node *n) {
 static void arguments(const Node *n, FILE *out) {
     print_number(out, "factor", (double)((const Attr *)n->attr)->factor);
 }
+/* exercise: end */
 
 BUILD_CASE(by_minus_half, tape_scale(t, x[0], (real)-0.5))
 BUILD_CASE(by_zero, tape_scale(t, x[0], 0))

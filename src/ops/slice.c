@@ -16,6 +16,7 @@ typedef struct Attr {
     long start;
 } Attr;
 
+/* exercise: begin */
 static void backward(Node *n) {
     const Attr *a = n->attr;
     const real *dy = n->out->grad;
@@ -31,18 +32,23 @@ static void arguments(const Node *n, FILE *out) {
     fprintf(out, "\"axis\": %d, \"start\": %ld, \"stop\": %ld", a->axis, a->start,
             a->start + n->out->shape.size[a->axis]);
 }
+/* exercise: end */
 
 BUILD_CASE(middle_columns, tape_slice(t, x[0], -1, 1, 3))
 BUILD_CASE(last_rows, tape_slice(t, x[0], 0, 1, x[0]->shape.size[0]))
 BUILD_CASE(whole, tape_slice(t, x[0], 1, 0, x[0]->shape.size[1]))
 BUILD_CASE(nothing, tape_slice(t, x[0], 0, 2, 2))
+/* exercise: begin */
 BUILD_CASE(overlapping, tape_mul(t, tape_slice(t, x[0], 1, 0, 3), tape_slice(t, x[0], 1, 1, 4)))
+/* exercise: end */
 
 static const CheckCase cases[] = {
     {"columns", middle_columns, {{"x", DIMS(3, 4)}}},
     {"rows", last_rows, {{"x", DIMS(3, 4)}}},
     {"whole", whole, {{"x", DIMS(2, 3, 4)}}},
+    /* exercise: begin */
     {"overlapping", overlapping, {{"x", DIMS(3, 4)}}},
+    /* exercise: end */
     {"strided", middle_columns, {{"x", DIMS(3, 4), .layout = TRANSPOSED}}},
     {"stepped", last_rows, {{"x", DIMS(3, 4), .layout = STEPPED}}},
     {"repeated", middle_columns, {{"x", DIMS(3, 4), .layout = REPEATED}}},

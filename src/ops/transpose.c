@@ -21,6 +21,7 @@ static void swap(long *values, const Attr *axes) {
     values[axes->b] = kept;
 }
 
+/* exercise: begin */
 static void backward(Node *n) {
     const real *dy = n->out->grad;
     real *dx = n->in[0]->grad;
@@ -35,6 +36,7 @@ static void arguments(const Node *n, FILE *out) {
     const Attr *axes = n->attr;
     fprintf(out, "\"a\": %d, \"b\": %d", axes->a, axes->b);
 }
+/* exercise: end */
 
 BUILD_CASE(last_two, tape_transpose(t, x[0], -2, -1))
 BUILD_CASE(outer_two, tape_transpose(t, x[0], 0, 1))

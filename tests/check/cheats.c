@@ -1,5 +1,5 @@
-/* Files that try to pass without a gradient of their own: each has to be refused or reported, whatever it does to its own
- * process. All compute y = x³, and none has a right derivative that it worked out itself. */
+/* Files that try to pass without a gradient of their own: each has to be refused or reported, whatever it
+ * does to its own process. All compute y = x³, and none has a right derivative that it worked out itself. */
 #include "child.h"
 
 typedef struct Cheat {

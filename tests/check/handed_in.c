@@ -1,5 +1,4 @@
-/* What is read of a file that was handed in before any of it runs, what its process tells of its cases, and the files that
- * graders get, whatever stands in them. */
+/* Students' files before they run, the cases that their processes send, and the report files of graders. */
 #include "check/gradcheck/child.h"
 #include "check/grading/gradcheck_report.h"
 #include "check/grading/student_case.h"
@@ -75,7 +74,8 @@ static void use_compiler(const char *script) {
     CHECK(chmod(in_folder("cc"), 0777) == 0 && setenv("CC", in_folder("cc"), 1) == 0);
 }
 
-/* Without a source that can be one, and without headers, none is asked; whatever one does is said in a line. */
+/* Without a source that can be one, and without headers, none is asked; whatever one does is said in a
+ * line. */
 static void compilers_are_heard(void) {
     make_folder();
     static const struct {
@@ -139,7 +139,7 @@ static void warnings_are_kept(void) {
     for (const char *line = s.warnings; *line; line += sizeof WARNING, lines++)
         CHECK(strncmp(line, WARNING "\n", sizeof WARNING) == 0, "%s", line);
     CHECK(lines > 1 && lines == (STUDENT_WARNINGS - 2) / (long)sizeof WARNING, "%ld lines", lines);
-    CHECK(student_includes(library, "src") == NULL, "of what a compiler does not tell");
+    CHECK(student_includes(&s, "src") == NULL, "of what a compiler does not tell");
 }
 
 /* ---- Cases ---- */
@@ -206,8 +206,8 @@ static void told_cases_are_read(void) {
     arena_free(&arena);
 }
 
-/* A process that runs foreign code may tell anything: cut anywhere, or with any of its numbers out of range, it is a case
- * that can be one or none. */
+/* A process that runs foreign code may tell anything: cut anywhere, or with any of its numbers out of
+ * range, it is a case that can be one or none. */
 static void told_nonsense_is_none(void) {
     static Told t, changed;
     static const unsigned char wrong[] = {0x00, 0x7F, 0x80, 0xF0, 0xFF};
@@ -328,7 +328,8 @@ static void results_escape(void) {
           "%s", e.text);
 }
 
-/* A line a gradient; of a case without any, or in which more is wrong, one that says so. What is no number is null. */
+/* A line a gradient; of a case without any, or in which more is wrong, one that says so. What is no number
+ * is null. */
 static void lines_of_json(void) {
     CaseReport r[3];
     char *text = NULL;

@@ -1,5 +1,5 @@
-/* gradcheck model: passes in both precisions against PyTorch's golden values, ports judged tensor by tensor, wrong
- * gradients found by differences, and a clear line for each file that does not fit. */
+/* gradcheck model: passes in both precisions against PyTorch's golden values, ports judged tensor by
+ * tensor, wrong gradients found by differences, and a clear line for each file that does not fit. */
 #include "check/grading/model_differences.h"
 #include "child.h"
 #include "formats/safetensors.h"
@@ -22,7 +22,8 @@ static const char *golden(const char *model, const char *part) {
 
 #define MODEL(name) "--weights", golden(name, "weights"), "--batch", golden(name, "batch")
 
-/* max |found - want| / max |want| over all tensors of a file that have a value; infinite if one is missing. */
+/* max |found - want| / max |want| over all tensors of a file that have a value; infinite if one is
+ * missing. */
 static double distance(const char *path, const char *want_path, Dtype dtype) {
     Error e = {0};
     Safetensors found = {0}, want = {0};
@@ -153,43 +154,6 @@ static void spoil_the_loss(Safetensors *s) {
     numbers(s, "loss")[0] *= 1.00001f;
 }
 
-static void sum_the_loss(Safetensors *s) {
-    Error e = {0};
-    Safetensors batch;
-    CHECK(safetensors_read(&batch, golden("lm", "batch"), &e), "%s", e.text);
-    numbers(s, "loss")[0] *= (float)safetensors_find(&batch, "target_out")->count;
-    safetensors_free(&batch);
-    shift_an_element(s);
-}
-
-static void transpose_a_square(Safetensors *s) {
-    Array *a = tensor(s, "grad.encoder.layers.0.self_attn.out_proj.weight");
-    long n = a->size[0];
-    CHECK(a->rank == 2 && a->size[1] == n);
-    float *x = (float *)a->bytes;
-    for (long i = 0; i < n; i++)
-        for (long k = 0; k < i; k++) {
-            float kept = x[i * n + k];
-            x[i * n + k] = x[k * n + i], x[k * n + i] = kept;
-        }
-}
-
-static void swap_queries_and_keys(Safetensors *s) {
-    float *x = numbers(s, "grad.encoder.layers.0.self_attn.in_proj_weight");
-    long third = tensor(s, "grad.encoder.layers.0.self_attn.in_proj_weight")->count / 3;
-    for (long i = 0; i < third; i++) {
-        float kept = x[i];
-        x[i] = x[third + i], x[third + i] = kept;
-    }
-}
-
-static void swap_norms(Safetensors *s) {
-    Array *a = tensor(s, "grad.encoder.layers.0.norm1.weight"),
-          *b = tensor(s, "grad.encoder.layers.0.norm2.weight");
-    const void *kept = a->bytes;
-    a->bytes = b->bytes, b->bytes = kept;
-}
-
 static void make_nan(Safetensors *s) {
     numbers(s, "grad.norm.bias")[1] = NAN;
 }
@@ -216,15 +180,8 @@ static void ports_are_judged(void) {
     } ports[] = {
         {change_nothing, 0, ""},
         {double_it, 1, "\"case\": \"norm.weight\", \"part\": \"port\", \"verdict\": \"FAIL\""},
-        {double_it, 1, "the wanted one times 2"},
         {shift_an_element, 1, "\"wrong\": 1, \"unclear\": 0, \"kinks\": 0, \"flat\": 0, \"worst\": 5"},
         {spoil_the_loss, 1, "\"case\": \"loss\", \"part\": \"port\", \"verdict\": \"FAIL\""},
-        {spoil_the_loss, 1, "look there first"},
-        {sum_the_loss, 2, "the sum over the target tokens, not their mean"},
-        {sum_the_loss, 2, "\"pattern\": \"loss differs\""},
-        {transpose_a_square, 1, "it is the transpose of what is wanted"},
-        {swap_queries_and_keys, 1, "queries and keys are swapped"},
-        {swap_norms, 2, "it is grad.encoder.layers.0.norm2.weight: are the two swapped?"},
         {make_nan, 1, "\"case\": \"norm.bias\", \"part\": \"port\", \"verdict\": \"FAIL\""},
         {rename_one, 2, "port: found no tensor \\\"grad.norm.bias\\\""},
         {rename_one, 2, "the port has a tensor grad.final.bias, which this model has not"},
@@ -262,15 +219,6 @@ static void change_a_logit(Safetensors *s) {
     numbers(s, "logits")[1] += 1e-3f;
 }
 
-/* The mean over all places, of which padding's lose nothing. */
-static void count_padding(Safetensors *s) {
-    const Array *logits = tensor(s, "logits");
-    long places = logits->size[0] * logits->size[1], V = logits->size[2], padding = 0;
-    fill_padding(s);
-    for (long i = 0; i < places; i++) padding += numbers(s, "logits")[i * V] == 7;
-    numbers(s, "loss")[0] *= (float)(places - padding) / (float)places;
-}
-
 static void padding_is_not_compared(void) {
     if (!IN_DOUBLE) return;
     enter_folder();
@@ -281,15 +229,20 @@ static void padding_is_not_compared(void) {
     write_port("seq2seq", change_a_logit);
     status = GRADCHECK(MODEL("seq2seq"), "--against", "port", "--samples", "0", "--only", "embedding.weight");
     CHECK(status == STATUS_NO && strstr(out, "/logits, port: 1 of "), "status %d: %s", status, err);
-    write_port("seq2seq", count_padding);
-    status = GRADCHECK(MODEL("seq2seq"), "--against", "port", "--samples", "0", "--only", "embedding.weight");
-    CHECK(status == STATUS_NO && strstr(out, "padding is counted in its mean"), "status %d: %s", status, out);
+}
+
+/* What is compared with nothing has no verdict: in double, and without a port, loss and logits. */
+static void only_compared_tensors_count(void) {
+    if (!IN_DOUBLE) return;
+    enter_folder();
+    CHECK(GRADCHECK(MODEL("lm"), "--double", "--samples", "0", "--only", "norm.bias") == 0, "%s", err);
+    CHECK(!strstr(out, "\nloss ") && !strstr(out, "\nlogits ") && strstr(out, "\n1 passed, 0 failed"), "%s", out);
 }
 
 /* ---- Differences ---- */
 
-/* A weight that the forward pass does not use though its gradient says so: two norms of one weight. The parameter whose
- * gradient is wrong fails, with its values; one beside it passes. */
+/* A weight that the forward pass does not use though its gradient says so: two norms of one weight. The
+ * parameter whose gradient is wrong fails, with its values; one beside it passes. */
 static void wrong_gradients_are_found(void) {
     if (!IN_DOUBLE) return;
     Error e = {0};
@@ -469,7 +422,7 @@ static void without_a_twin(void) {
     int status = run_program("alone", ARGUMENTS("model", "lm"), (Streams){0});
     expect(status, STATUS_NO_INPUT, "/build/float/alone: found no such program");
     status = run_program("alone", ARGUMENTS("model", "lm", "--double"), (Streams){0});
-    CHECK(status == 0 && strstr(out, "30 passed, 0 failed"), "status %d: %s", status, out);
+    CHECK(status == 0 && strstr(out, "28 passed, 0 failed"), "status %d: %s", status, out);
     /* One that does not answer as a twin does. */
     CHECK(mkdir("build", 0777) == 0 && mkdir("build/float", 0777) == 0);
     CHECK(symlink("/bin/false", "build/float/alone") == 0);
@@ -483,6 +436,7 @@ PROGRAM_TEST_MAIN({"a pass in float is PyTorch's", float_pass_is_pytorchs},
                   {"saved files give the same gradients", saved_files_give_the_same_gradients},
                   {"ports are judged, tensor by tensor", ports_are_judged},
                   {"padding is not compared", padding_is_not_compared},
+                  {"only compared tensors count", only_compared_tensors_count},
                   {"wrong gradients are found by differences", wrong_gradients_are_found},
                   {"reported values are the gradient", reported_values_are_the_gradient},
                   {"--only restricts the parameters", only_restricts_the_parameters},

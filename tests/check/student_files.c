@@ -1,8 +1,8 @@
-/* What students bring to `./gradcheck FILE.c`: whatever a file does, there is a clear verdict, the exit status is the
- * documented one, stdout stays JSON, and what else is in the file is graded.
+/* What students bring to `./gradcheck FILE.c`: whatever a file does, there is a clear verdict, the exit
+ * status is the documented one, stdout stays JSON, and what else is in the file is graded.
  *
- * Each file here is a right operation with something hostile in it that happens in the case `bad` alone, so the case
- * `good` has to pass. */
+ * Each file here is a right operation with something hostile in it that happens in the case `bad` alone,
+ * so the case `good` has to pass. */
 #include "child.h"
 #include "formats/json.h"
 
@@ -178,7 +178,7 @@ static const Hostile hostile[] = {
     {"every descriptor closed", FORWARD, "for (int fd = 0; fd < 1024; fd++) close(fd);", "PASS", ""},
     {"a signal to itself", FORWARD, "raise(SIGKILL);", "FAIL", "signal 9"},
     {"stopped", FORWARD, "raise(SIGSTOP);", "FAIL", "time limit of 1 s"},
-    {"another program", FORWARD, "execl(\"/bin/true\", \"true\", NULL);", "FAIL", "exit(0)"},
+    {"another program", FORWARD, "execl(\"/bin/true\", \"true\", NULL); _exit(0);", "FAIL", "exit(0)"},
 };
 enum { HOSTILE = sizeof hostile / sizeof *hostile };
 

@@ -60,9 +60,9 @@ static void judge_all(const char **directories, int count) {
     CHECK(!*err, "%s", err);
 }
 
-/* Of every case, in the precision of this build: no false alarms. One case is left out in single precision: over one
- * column every term of layer norm's gradient cancels, to 0; of their size, which rounding leaves a part of, nothing can
- * be seen from outside. */
+/* Of every case, in the precision of this build: no false alarms. One case is left out in single
+ * precision: over one column every term of layer norm's gradient cancels, to 0; of their size, which
+ * rounding leaves a part of, nothing can be seen from outside. */
 static void right_gradients_pass(void) {
     enum { AT_ONCE = 40 };
     char name[AT_ONCE][32];

@@ -44,6 +44,7 @@ struct CheckHost {
     void (*lost)(void *context, const ChildEnd *end, const CheckRun *r);
     const CheckCase *(*load)(void *context);
     void *context;
+    long asked; /* commands so far */
     Tensor y; /* the judge's copy of the last output */
     long capacity;
 };
@@ -144,9 +145,14 @@ CheckMemory *check_host_memory(CheckHost *h) {
     return &h->memory;
 }
 
-/* Of the batch that the host was lost in, as far as that can be true. */
+/* The host may write anything into the desk at any time: each value is read once, and then judged. */
+static bool told_bool(const bool *at) {
+    return *(const volatile unsigned char *)at != 0;
+}
+
+/* Runs done of the batch that the host was lost in. */
 static long runs_done(const Desk *d) {
-    long done = d->batch.done;
+    long done = *(const volatile long *)&d->batch.done;
     return done < 0 ? 0 : done < BATCH_RUNS ? done : BATCH_RUNS;
 }
 
@@ -155,7 +161,8 @@ static void ask(CheckHost *h, CheckRun *r, Command command) {
     Desk *d = h->desk;
     d->command = command;
     d->guard = r->guard, d->keep = r->keep, d->relayed = r->relayed, d->first = r->first;
-    long number = atomic_fetch_add(&d->asked, 1) + 1;
+    long number = ++h->asked;
+    atomic_store(&d->asked, number);
     child_wake(h->child);
     while (atomic_load(&d->answered) < number) {
         ChildEnd end;
@@ -169,7 +176,7 @@ static void ask(CheckHost *h, CheckRun *r, Command command) {
 /* Takes what the host says about its output, as far as it can be true. */
 static void take_output(CheckHost *h, CheckRun *r) {
     const Desk *d = h->desk;
-    Shape s = d->shape;
+    Shape s = *(const volatile Shape *)&d->shape;
     long count;
     if (s.rank < 0 || s.rank > MAX_RANK || !shape_fits(s.rank, s.size, sizeof(real), &count) ||
         count > MOST_OUTPUTS)
@@ -183,11 +190,11 @@ static void take_output(CheckHost *h, CheckRun *r) {
     real *data = h->y.data, *grad = h->y.grad;
     h->y = tensor_over(data, s);
     h->y.grad = grad;
-    h->y.grad_state = d->wants_grad ? GRAD_SUM : GRAD_UNWANTED;
+    h->y.grad_state = told_bool(&d->wants_grad) ? GRAD_SUM : GRAD_UNWANTED;
     memcpy(data, d->y, (size_t)count * sizeof(real));
     memcpy(grad, d->dy_after, (size_t)count * sizeof(real));
     r->y = &h->y;
-    r->nodes = d->nodes, r->branches = d->branches, r->untouched = d->untouched;
+    r->nodes = d->nodes, r->branches = d->branches, r->untouched = told_bool(&d->untouched);
 }
 
 static Tensor *host_forward(CheckHost *h, CheckRun *r) {

@@ -88,20 +88,23 @@ static void set_limits(const ChildLimits *limits) {
     double seconds = ceil(limits->seconds);
     if (getrlimit(RLIMIT_CORE, &l) == 0) setrlimit(RLIMIT_CORE, lowered(&l, 0, 0));
     if (getrlimit(RLIMIT_CPU, &l) == 0) setrlimit(RLIMIT_CPU, lowered(&l, seconds, seconds + 1));
+    if (limits->file_bytes && getrlimit(RLIMIT_FSIZE, &l) == 0)
+        setrlimit(RLIMIT_FSIZE, lowered(&l, (double)limits->file_bytes, (double)limits->file_bytes));
     if (limits->bytes && !under_sanitizer() && system_memory_limit(&l))
         system_limit_memory(lowered(&l, (double)limits->bytes, (double)limits->bytes));
 }
 
 enum { FIRST_FREE = 3, MOST_DESCRIPTORS = 1024 };
 
-/* Nothing else of what the parent has open is a job's business. */
-static void close_others(void) {
-    const int kept[] = {result_pipe, wake_pipe}; /* in this order, where they are */
+/* Closes whatever else the parent has open. */
+static void close_others(const ChildLimits *limits) {
     int from = FIRST_FREE;
-    for (int i = 0; i < 2; i++) {
-        if (kept[i] < from) continue;
-        system_close(from, kept[i] - 1);
-        from = kept[i] + 1;
+    for (int file = FIRST_FREE; file < MOST_DESCRIPTORS; file++) {
+        bool kept = file == result_pipe || file == wake_pipe;
+        for (int i = 0; i < CHILD_KEEPS; i++) kept |= file == limits->keep[i];
+        if (!kept) continue;
+        system_close(from, file - 1);
+        from = file + 1;
     }
     system_close(from, MOST_DESCRIPTORS - 1);
 }
@@ -125,7 +128,7 @@ static _Noreturn void live(const Child *c, const ChildLimits *limits, const int 
     dup2(printed[1], STDERR_FILENO);
     result_pipe = moved_up(result[1]);
     if (c->wake[0] >= 0) wake_pipe = moved_up(c->wake[0]);
-    close_others();
+    close_others(limits);
     set_limits(limits);
     job(context, c->job);
     child_finish();

@@ -77,7 +77,8 @@ static void print_arguments(FILE *out, const Node *n) {
     fprintf(out, "}");
 }
 
-/* {"name": "x", "file": "x.npy", "shape": [3, 5]}, with `before` and `after` around the name in the file's. */
+/* {"name": "x", "file": "x.npy", "shape": [3, 5]}, with `before` and `after` around the name in the
+ * file's. */
 static void print_file(FILE *out, const char *name, const char *before, Shape s) {
     fprintf(out, "{\"name\": \"%s%s\", \"file\": \"%s%s.npy\", \"shape\": ", before, name, before, name);
     print_shape(out, s);

@@ -28,8 +28,8 @@ typedef struct CaseFiles {
     real *dy; /* [outputs] */
 } CaseFiles;
 
-/* The case of an operation that `name` names: whole, or by a part that no other case has. NULL is the first, which
- * is a plain one. NULL with STATUS_USAGE: none, or several. */
+/* The case of an operation that `name` names: whole, or by a part that no other case has. NULL is the
+ * first, which is a plain one. NULL with STATUS_USAGE: none, or several. */
 const CheckCase *case_find(const OpEntry *entry, const char *name, Error *e);
 
 /* Draws the point. `single`: all its numbers, dy's too, are rounded to single precision. */
@@ -39,8 +39,9 @@ void case_close(CaseFiles *f);
 /* True if input k has a file of its own. */
 bool case_has_file(const CaseFiles *f, int k);
 
-/* Writes case.json, inputs, y and dy, in single precision or double, into a directory that is made if need be. Where
- * there are files already: STATUS_CANNOT_CREATE, or with `force` those of these names are replaced. */
+/* Writes case.json, inputs, y and dy, in single precision or double, into a directory that is made if need
+ * be. Where there are files already: STATUS_CANNOT_CREATE, or with `force` those of these names are
+ * replaced. */
 bool case_write(CaseFiles *f, const char *directory, bool single, bool force, Error *e);
 
 /* Says what was written, and what is to be done. */

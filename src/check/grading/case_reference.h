@@ -18,7 +18,8 @@
 
 typedef enum Precision { SINGLE, DOUBLE, PRECISIONS } Precision; /* of an array's file */
 
-/* One array: the output or the gradient of an input. Arrays have `count` elements, in the order of the shape. */
+/* One array: the output or the gradient of an input. Arrays have `count` elements, in the order of the
+ * shape. */
 typedef struct ReferencePart {
     int input;              /* -1: the output */
     char name[REPORT_NAME]; /* y, dx */
@@ -28,12 +29,12 @@ typedef struct ReferencePart {
     double *terms; /* Σ|t_i| */
     long *added;   /* n */
     double *moved[PRECISIONS];
-    /* How far the reference itself is from the numeric derivative, where that is too small to be seen and the reference
-     * perhaps no more than what rounding left of terms that cancel. */
+    /* How far the reference itself is from the numeric derivative, where that is too small to be seen and
+     * the reference perhaps no more than what rounding left of terms that cancel. */
     double *flat;
 
-    /* Of a gradient: its entries, whose analytic values are the built-in operation's; cotangent 0 is dy, and the rows
-     * behind it are the Jacobian's. Their states say what differences prove. */
+    /* Of a gradient: its entries, whose analytic values are the built-in operation's; cotangent 0 is dy,
+     * and the rows behind it are the Jacobian's. Their states say what differences prove. */
     Entries entries;
 } ReferencePart;
 
@@ -49,8 +50,8 @@ void reference_list(Reference *r, CaseFiles *files);
 /* All else, at the point and the upstream gradient that `files` has now. Memory is its arena's. */
 void reference_compute(Reference *r);
 
-/* What an element has to be. On a kink every value between the one-sided derivatives is a gradient: there it is the
- * one that is nearest to `found`. */
+/* What an element has to be. On a kink every value between the one-sided derivatives is a gradient: there
+ * it is the one that is nearest to `found`. */
 double reference_need(const ReferencePart *p, long i, double found);
 
 /* How far off an element may be. */

@@ -3,6 +3,7 @@
 #include "base/utf8.h"
 #include "check/gradcheck/check_host.h"
 #include "check/grading/student_op.h"
+#include "check/sandbox.h"
 #include "ops/ops.h"
 #include <math.h>
 #include <stdio.h>
@@ -90,33 +91,46 @@ typedef struct Judging {
     const ChildLimits *limits;
 } Judging;
 
-/* The item's case, which calls what the library has. */
-static const CheckCase *load_case_of(const CheckPlan *p, const CheckItem *item, const char *library) {
-    Error e = {0};
-    bool loaded = !p->cases || student_load_solution(library, item->op, &e);
-    const Op *op = loaded ? student_load(p->cases ? p->cases : library, item->op, false, &e) : NULL;
-    if (!op) {
-        printf("%s%s\n", loaded && p->cases ? "the cases: " : "", e.text);
-        fflush(stdout);
-        _exit(STATUS_BUG);
-    }
-    return &op->cases[item->index];
+bool plan_has_reference(const CheckPlan *p) {
+    return p->like || p->reference;
 }
 
-const CheckCase *plan_load_case(const CheckPlan *p, const CheckItem *item) {
-    const CheckCase *c = load_case_of(p, item, p->library);
-    return c;
+/* Case number i of an operation; ends the process where there is none. */
+static const CheckCase *case_of(const Op *op, int i, const char *whose, const Error *e) {
+    if (op && i < op->n_cases) return &op->cases[i];
+    printf("%s%s\n", whose, op ? "a case is missing" : e->text);
+    fflush(stdout);
+    _exit(STATUS_BUG);
 }
 
-/* In the host. */
+/* In the host: the case, and the student's operation that it calls. */
 static const CheckCase *load_case(void *context) {
     const Judging *j = context;
-    return plan_load_case(j->plan, j->item);
+    const char *name = j->item->op;
+    Error e = {0};
+    sandbox_enter(j->plan->folder);
+    if (!j->plan->given) return case_of(student_load(PLAN_OWN, name, false, &e), j->item->index, "", &e);
+    bool loaded = student_load_solution(PLAN_OWN, name, &e);
+    const Op *op = loaded ? student_load(PLAN_CASES, name, false, &e) : NULL;
+    return case_of(op, j->item->index, loaded ? "the cases: " : "", &e);
 }
 
-/* The host is gone: that is the verdict, on the property that was looked at where the gradients are judged; but not where that
- * came of values which the checker tried of its own accord, to explain what is wrong. Where its time ran out in the middle of many
- * short runs, nothing is known but that it was not enough. */
+/* In the judge: the same case of the reference. A template has fewer cases than the operation that is
+ * built in. */
+static const CheckCase *load_reference(const CheckPlan *p, const CheckItem *item) {
+    Error e = {0};
+    for (int i = 0; p->like && i < p->like->n_cases; i++)
+        if (strncmp(p->like->cases[i].name, item->c.name, STUDENT_NAME - 1) == 0) return &p->like->cases[i];
+    bool loaded = p->reference && student_load_solution(p->reference, item->op, &e);
+    const char *cases = p->reference_cases ? p->reference_cases : p->reference;
+    const Op *op = loaded ? student_load(cases, item->op, true, &e) : NULL;
+    return case_of(op, item->index, "the reference: ", &e);
+}
+
+/* The host is gone: that is the verdict, on the property that was looked at where the gradients are
+ * judged; but not where that came of values which the checker tried of its own accord, to explain what is
+ * wrong. Where its time ran out in the middle of many short runs, nothing is known but that it was not
+ * enough. */
 static void lost_host(void *context, const ChildEnd *end, const CheckRun *run) {
     Judging *j = context;
     const ChildLimits *limits = j->limits;
@@ -156,11 +170,11 @@ static void check_item(void *context, long i) {
     if (item->index < 0) return;
     pool_set_threads(1); /* the cases run side by side */
     c.name = item->name;
-    if (p->library) {
+    if (p->folder) { /* the hosts first: they do not have the reference */
         how.host = check_host_start(judging.limits, load_case, lost_host, &judging);
         how.fresh = check_host_start(judging.limits, load_case, lost_host, &judging);
         if (!how.host || !how.fresh) error_bug("no process for the host");
-        if (p->reference) how.reference = load_case_of(p, item, p->reference);
+        if (plan_has_reference(p)) how.reference = load_reference(p, item);
     }
     CaseReport worst;
     for (long k = 0; k < p->seeds; k++) {
@@ -182,7 +196,7 @@ static void plan_describe(const CheckPlan *p, const CheckItem *item, CaseReport 
     REPORT_SET(r->name, item->name);
     r->points = item->c.points > 0 ? item->c.points : 1;
     r->planned = in[0].name != NULL;
-    r->wanted = 0, r->added = item->added, r->like = p->reference != NULL;
+    r->wanted = 0, r->added = item->added, r->like = plan_has_reference(p);
     for (int k = 0; k < CHECK_INPUTS && in[k].name; k++)
         if (!in[k].constant && !in[k].same_as)
             snprintf(r->want[r->wanted++], REPORT_NAME, "d%.*s", REPORT_NAME - 2, in[k].name);
@@ -203,12 +217,13 @@ static bool is_wanted(const CheckItem *item, const CaseReport *r) {
     return !item->added || (found && strcmp(r->property, "read-only") != 0);
 }
 
-/* A teacher's case in which nothing depends on anything tells a right backward from none as little as it tells the function
- * that was asked for from a constant. */
+/* A teacher's case in which nothing depends on anything tells a right backward from none as little as it
+ * tells the function that was asked for from a constant. */
 static void ask_for_slope(const CheckPlan *p, const CheckItem *item, CaseReport *r) {
     long elements = 0, sloped = 0;
     for (int i = 0; i < r->inputs; i++) elements += r->in[i].coordinates, sloped += r->in[i].sloped;
-    if (!p->cases || p->reference || item->c.flat || r->verdict != PASS || !elements || sloped) return;
+    if (!p->given || plan_has_reference(p) || item->c.flat || r->verdict != PASS || !elements || sloped)
+        return;
     r->verdict = INCONCLUSIVE;
     for (int i = 0; i < r->inputs; i++) {
         r->in[i].verdict = INCONCLUSIVE, r->in[i].unclear = r->in[i].coordinates;
@@ -239,7 +254,8 @@ void plan_run(const CheckPlan *p, void (*sink)(void *context, const CaseReport *
     c.report = calloc((size_t)p->items + 1, sizeof *c.report);
     if (!c.report) error_no_memory("reports");
     /* Where there is a host, it is the one that runs out of time first. */
-    if (p->library) c.judge = (ChildLimits){.seconds = 2 * p->limits.seconds + 1};
+    if (p->folder) c.judge = (ChildLimits){.seconds = 2 * p->limits.seconds + 1};
+    memcpy(c.judge.keep, p->keep, sizeof p->keep);
     child_run_all(p->items, p->at_once, &c.judge, check_item, take_report, &c);
     free(c.report);
 }

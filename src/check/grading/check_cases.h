@@ -1,6 +1,6 @@
-/* Many cases checked, each in a process of its own, with limits on time and memory: whatever happens in one,
- * it is a verdict, and the others are checked. A student's code runs in yet another, the case's host (check_host.h): the
- * process that judges has none of it. */
+/* Many cases checked side by side. Two processes share the work on a case, each with limits of time and
+ * memory: one judges, and has the reference; the other, the case's host (check_host.h), runs the student's
+ * code in a sandbox (check/sandbox.h). Whatever happens in a process ends as a verdict on its case. */
 #ifndef GRADING_CHECK_CASES_H
 #define GRADING_CHECK_CASES_H
 
@@ -17,23 +17,32 @@ typedef struct CheckItem {
     char trouble[REPORT_TEXT];
 } CheckItem;
 
+/* Libraries in the folder of a file that is judged, by the names under which its processes load them. */
+#define PLAN_OWN   "./op.so"
+#define PLAN_CASES "./cases.so"
+
 typedef struct CheckPlan {
     Arena arena; /* of names and values of a student's cases */
     CheckItem *item;
     long items, capacity;
-    const char *library;   /* where the operations are, as student_compile made it; NULL: built in */
-    const char *cases;     /* another that has the cases, which call tape_NAME of the first; NULL: its own */
-    const char *reference; /* one whose forward they have to give as well, with these cases; NULL: any */
+    const char *folder; /* of the file that is judged; NULL: operations are built in */
+    bool given; /* the cases are a teacher's, and call tape_NAME of the file: PLAN_CASES, not its own */
+
+    /* The forward that is wanted as well: of a built-in operation, or of a library that is loaded here,
+     * then with a library of the cases if these are another file's. All NULL: any forward will do. */
+    const Op *like;
+    const char *reference, *reference_cases;
+    int keep[CHILD_KEEPS]; /* the open files of these libraries */
+
     uint64_t seed;
-    long seeds; /* each case is checked at the points of so many seeds, `seed` and those that follow; at least
-                   1 */
+    long seeds; /* each case is checked at the points of so many seeds, from `seed` on; at least 1 */
     bool curves;
     int at_once;
     ChildLimits limits;
 } CheckPlan;
 
-/* In a process of its own: the item's case, of the plan's library, which is then loaded. Ends the process where it cannot be. */
-const CheckCase *plan_load_case(const CheckPlan *p, const CheckItem *item);
+/* Whether the forward is compared with another's. */
+bool plan_has_reference(const CheckPlan *p);
 
 /* Adds the cases of a built-in operation whose names contain `part` (NULL: all). Returns how many. */
 int plan_add(CheckPlan *p, const Op *op, const char *part);
@@ -41,7 +50,8 @@ int plan_add(CheckPlan *p, const Op *op, const char *part);
 /* Adds one more, to be filled in. Others may move. */
 CheckItem *plan_item(CheckPlan *p, const char *op, const char *name, int index);
 
-/* What there is to say as long as nothing is judged: a report for each item, that it failed for this reason. */
+/* What there is to say as long as nothing is judged: a report for each item, that it failed for this
+ * reason. */
 void plan_unjudged(const CheckPlan *p, const char *why, CaseReport *report);
 
 void plan_free(CheckPlan *p);

@@ -1,8 +1,10 @@
 #include "check/grading/check_student.h"
 #include "base/random.h"
 #include "base/utf8.h"
-#include "check/grading/op_source.h"
 #include "check/grading/student_case.h"
+#include "check/grading/template.h"
+#include "check/sandbox.h"
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,18 +12,19 @@
 
 enum { MOST_OPS = 64 };
 
-/* ---- A child loads the file and tells the names of its cases ---- */
+/* ---- A process loads a library and sends its cases ---- */
 
 typedef struct Listing {
     CheckPlan *plan;
-    const char *library;
+    const char *folder, *library;
     char (*name)[STUDENT_NAME];
 } Listing;
 
 static void list_cases(void *context, long i) {
     const Listing *l = context;
     Error e = {0};
-    const Op *op = student_load(l->library, l->name[i], l->plan->cases != NULL, &e);
+    sandbox_enter(l->folder);
+    const Op *op = student_load(l->library, l->name[i], l->plan->given, &e);
     if (!op) {
         printf("%s\n", e.text);
         exit(STATUS_NO);
@@ -52,7 +55,8 @@ static void take_listing(void *context, long i, const ChildEnd *end) {
 
 /* ---- Cases that nobody wrote ---- */
 
-/* The case with every axis of one size made another: so products and broadcasts still fit. False: nothing is of it. */
+/* The case with every axis of one size made another: so products and broadcasts still fit. False: nothing
+ * is of it. */
 static bool resize(CheckCase *c, long from, long to) {
     bool any = false;
     for (int k = 0; k < CHECK_INPUTS && c->in[k].name; k++)
@@ -172,7 +176,81 @@ static void add_what_is_forgotten(CheckPlan *p) {
     free(own);
 }
 
-/* ---- All of it ---- */
+/* ---- What is given besides the file ---- */
+
+static const char *path_in(CheckPlan *p, const char *folder, const char *name) {
+    size_t size = strlen(folder) + strlen(name) + 2;
+    char *path = arena_alloc(&p->arena, size);
+    snprintf(path, size, "%s/%s", folder, name);
+    return path;
+}
+
+/* Adds the cases of a library in the folder, whose source has their names. */
+static void add_cases(CheckPlan *p, const char *source, const char *folder, const char *library, Error *e) {
+    char names[MOST_OPS][STUDENT_NAME];
+    int count = student_names(source, names, MOST_OPS, e);
+    Listing l = {p, folder, library, names};
+    child_run_all(count, 1, &p->limits, list_cases, take_listing, &l);
+}
+
+/* Writes the template of an operation here, whose cases call the student's. */
+static bool write_template(const char *path, const StudentFile *f, Error *e) {
+    FILE *out = fopen(path, "w");
+    if (!out) return error_set(e, STATUS_CANNOT_CREATE, "%s: cannot be written", path);
+    bool ok = template_print(f->like, f->headers, out, e);
+    return fclose(out) == 0 && ok;
+}
+
+/* The path by which a library is loaded in this process and its children, which keep the file open as
+ * number i. The library has no name any more where the system can do without. */
+static const char *keep_open(CheckPlan *p, int i, const char *library) {
+    p->keep[i] = open(library, O_RDONLY | O_CLOEXEC);
+    const char *path = sandbox_open_path(p->keep[i]);
+    if (!path) return library;
+    unlink(library);
+    return strcpy(arena_alloc(&p->arena, strlen(path) + 1), path);
+}
+
+enum { CASES, REFERENCE, LIBRARIES };
+
+static bool compile_given(CheckPlan *p, const StudentFile *f, StudentSource s[LIBRARIES], Error *e) {
+    const OpEntry *entry = f->like ? ops_find(f->like) : NULL;
+    const char *like = entry ? path_in(p, f->headers, path_in(p, "ops", f->like)) : f->like;
+    if (entry) like = strcat(strcpy(arena_alloc(&p->arena, strlen(like) + 3), like), ".c");
+    bool built_in = entry && !f->cases;
+    s[CASES] = (StudentSource){f->cases   ? f->cases
+                               : built_in ? path_in(p, f->folder, "cases.c")
+                                          : like,
+                               path_in(p, f->folder, PLAN_CASES), TEACHERS_CASES};
+    s[REFERENCE] = (StudentSource){like, path_in(p, f->folder, "reference.so"), TEACHERS};
+    if (built_in && !write_template(s[CASES].source, f, e)) return false;
+    if (built_in) p->like = entry->op;
+    int count = f->like && !built_in ? LIBRARIES : 1;
+    student_compile(s, count, f->headers);
+    for (int i = 0; i < count; i++) {
+        const Error *found = &s[i].error;
+        if (found->status == STATUS_NO)
+            return error_set(e, STATUS_BAD_DATA, "%s: %s", s[i].source, found->text);
+        if (found->status) return error_set(e, found->status, "%s", found->text);
+    }
+    return true;
+}
+
+bool plan_add_given(CheckPlan *p, const StudentFile *f, Error *e) {
+    StudentSource s[LIBRARIES];
+    Error unfit = {0};
+    if (!f->cases && !f->like) return true;
+    p->given = true;
+    if (!compile_given(p, f, s, e)) return false;
+    add_cases(p, s[CASES].source, f->folder, PLAN_CASES, &unfit);
+    if (unfit.status) return error_set(e, STATUS_BAD_DATA, "%s: %s", s[CASES].source, unfit.text);
+    const char *cases = keep_open(p, CASES, s[CASES].library);
+    if (f->like && !p->like) p->reference = keep_open(p, REFERENCE, s[REFERENCE].library);
+    if (f->like && f->cases) p->reference_cases = cases;
+    return true;
+}
+
+/* ---- The file ---- */
 
 /* The file's name without directory and .c. */
 static void file_stem(const char *path, char *out, size_t size) {
@@ -182,101 +260,41 @@ static void file_stem(const char *path, char *out, size_t size) {
     if (dot) *dot = 0;
 }
 
-static const char *path_of(CheckPlan *p, const char *folder, const char *name, const char *ending) {
-    size_t size = strlen(folder) + strlen(name) + strlen(ending) + 2;
-    char *path = arena_alloc(&p->arena, size);
-    snprintf(path, size, "%s/%s%s", folder, name, ending);
-    return path;
+/* Gives the file's folder a copy of the cases. */
+static bool copy_cases(const CheckPlan *p, const StudentFile *f, Error *e) {
+    char path[PATH_ROOM], block[1 << 14];
+    ssize_t n;
+    if (!p->given) return true;
+    if (!directory_file(path, f->folder, PLAN_CASES, STATUS_CANNOT_CREATE, e)) return false;
+    int to = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0500);
+    bool ok = to >= 0;
+    for (off_t at = 0; ok && (n = pread(p->keep[CASES], block, sizeof block, at)) > 0; at += n)
+        ok = write(to, block, (size_t)n) == n;
+    if (to >= 0) close(to);
+    return ok || error_set(e, STATUS_CANNOT_CREATE, "%s: cannot be written", path);
 }
 
-/* An operation's source here, and those of others that its cases call. */
-static void source_of(CheckPlan *p, const StudentFile *f, const OpEntry *entry, StudentSource *s, Error *e) {
-    const char *folder = path_of(p, f->headers, "ops", "");
-    OpSource source;
-    s->source = path_of(p, folder, entry->op->name, ".c");
-    bool there = op_source_read(&source, entry, f->headers, e);
-    for (int at = 0, k = 0; there && k < STUDENT_MORE; k++) {
-        const OpEntry *other = op_source_hidden(&source, &at);
-        if (!other) break;
-        s->more[k] = path_of(p, folder, other->op->name, ".c");
-    }
-    op_source_free(&source);
-}
-
-enum { GIVEN = 2 };
-
-/* What is given beside the file: what it has to be like, and cases; the plan has their libraries. Returns how many. */
-static int given_sources(CheckPlan *p, const StudentFile *f, StudentSource s[GIVEN], Error *e) {
-    int count = 0;
-    if (f->like) {
-        const OpEntry *entry = ops_find(f->like);
-        s[count] =
-            (StudentSource){.source = f->like, .library = path_of(p, f->folder, "like", ".so"), .open = true};
-        if (entry) source_of(p, f, entry, &s[count], e);
-        p->cases = p->reference = s[count++].library;
-    }
-    if (f->cases) {
-        s[count] = (StudentSource){
-            .source = f->cases, .library = path_of(p, f->folder, "cases", ".so"), .open = true};
-        p->cases = s[count++].library;
-    }
-    return count;
-}
-
-/* Compiles a file, where there is one, and what is given, where it is not compiled yet. */
-static bool compile(CheckPlan *p, const StudentFile *f, StudentSource *own, Error *e) {
-    StudentSource s[1 + GIVEN] = {0};
-    int first = own ? 1 : 0;
-    if (own) s[0] = *own;
-    int given = given_sources(p, f, s + first, e);
-    bool compiled = own && given && access(p->cases, R_OK) == 0;
-    student_compile(s, first + (compiled ? 0 : given), f->headers);
-    if (own) *own = s[0];
-    for (int i = first; i < first + given; i++) {
-        const Error *found = &s[i].error;
-        if (found->status == STATUS_NO)
-            return error_set(e, STATUS_BAD_DATA, "%s: %s", s[i].source, found->text);
-        if (found->status) return error_set(e, found->status, "%s", found->text);
-    }
-    return true;
-}
-
-/* The cases, as a child tells them that has loaded the library made of the source. */
-static void add_cases(CheckPlan *p, const char *source, const char *library, Error *e) {
-    char names[MOST_OPS][STUDENT_NAME];
-    int count = student_names(source, names, MOST_OPS, e);
-    Listing l = {p, library, names};
-    child_run_all(count, 1, &p->limits, list_cases, take_listing, &l);
-}
-
-static bool add_given_cases(CheckPlan *p, const StudentFile *f, Error *e) {
-    Error unfit = {0};
-    StudentSource s[GIVEN] = {0};
-    int count = given_sources(p, f, s, e);
-    const char *source = s[count - 1].source;
-    add_cases(p, source, p->cases, &unfit);
-    return !unfit.status || error_set(e, STATUS_BAD_DATA, "%s: %s", source, unfit.text);
-}
-
-bool plan_add_given(CheckPlan *p, const StudentFile *f, Error *e) {
-    if (!f->cases && !f->like) return true;
-    return compile(p, f, NULL, e) && add_given_cases(p, f, e);
+/* Compiles it; own->status tells what keeps it from being loaded. */
+static void compile_own(CheckPlan *p, StudentFile *f, Error *own) {
+    const char *hidden[] = {f->cases, f->like, NULL};
+    if (!f->cases) hidden[0] = hidden[1], hidden[1] = NULL;
+    StudentSource s = {f->source, path_in(p, f->folder, PLAN_OWN), STUDENTS, hidden};
+    student_compile(&s, 1, f->headers);
+    *own = s.error;
+    memcpy(f->warnings, s.warnings, sizeof f->warnings);
+    char *included = own->status ? NULL : student_includes(&s, f->solution ? f->headers : NULL);
+    if (included) error_set(own, STATUS_NO, "is no solution: it includes %s", included);
+    free(included);
 }
 
 bool plan_add_file(CheckPlan *p, StudentFile *f, Error *e) {
-    StudentSource s = {.source = f->source, .library = path_of(p, f->folder, "op", ".so")};
     char stem[REPORT_NAME];
-    bool given = f->cases || f->like;
-    if (!compile(p, f, &s, e)) return false;
-    Error own = s.error;
-    p->library = s.library;
-    memcpy(f->warnings, s.warnings, sizeof f->warnings);
-    char *included = f->solution && !own.status ? student_includes(p->library, f->headers) : NULL;
-    if (included) error_set(&own, STATUS_NO, "is no solution: it includes %s", included);
-    free(included);
-    if (given && !add_given_cases(p, f, e)) return false;
-    if (!given && own.status == STATUS_DONE) add_cases(p, f->source, p->library, &own);
-    if (!given && own.status == STATUS_DONE) add_what_is_forgotten(p);
+    Error own;
+    p->folder = f->folder;
+    if (!copy_cases(p, f, e)) return false;
+    compile_own(p, f, &own);
+    if (!p->given && own.status == STATUS_DONE) add_cases(p, f->source, f->folder, PLAN_OWN, &own);
+    if (!p->given && own.status == STATUS_DONE) add_what_is_forgotten(p);
     if (own.status == STATUS_DONE) return true;
     file_stem(f->source, stem, sizeof stem);
     if (!p->items) plan_item(p, stem, "compiling", -1);

@@ -7,6 +7,7 @@
 #include "check/grading/directories.h"
 #include "check/grading/grade_files.h"
 #include "check/grading/template.h"
+#include "check/sandbox.h"
 #include "ops/ops.h"
 #include <stdio.h>
 #include <string.h>
@@ -109,14 +110,17 @@ static bool may_be_graded(const StudentFile *f, bool graded, Error *e) {
     return true;
 }
 
-/* What the operand says: all operations, a file, a folder, or an operation and a part of its cases' names. A run that ends
- * without a verdict leaves graders' files that say why. */
+/* What the operand says: all operations, a file, a folder, or an operation and a part of its cases' names.
+ * A run that ends without a verdict leaves graders' files that say why. */
 static void check_operand(Grading *g, const char *name, const char *part, Error *e) {
     bool is_folder = name && is_a_folder(name), is_file = name && !is_folder && directory_ends_in(name, ".c");
     Error unwritten = {0};
     if (!is_folder && !grade_unjudged(&g->plan, &g->show, "the run did not come to its end", e)) return;
     if (!may_be_graded(&g->file, is_file || is_folder, e)) return;
-    if (is_file || is_folder) interrupt_heed(); /* reports are finished, and nothing stays in $TMPDIR */
+    if (is_file || is_folder) {
+        sandbox_protect();
+        interrupt_heed(); /* reports are finished, and nothing stays in $TMPDIR */
+    }
     if (is_folder)
         grade_folder(g, name, e);
     else if (is_file)

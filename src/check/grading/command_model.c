@@ -94,6 +94,7 @@ static void report_model(ModelCheck *c, Show *show, Totals *totals) {
     for (int t = 0; t < model_check_tensors(c); t++) {
         CaseReport differences, values;
         if (!model_check_tensor(c, t, &differences, &values)) continue;
+        if (!differences.inputs && !values.inputs) continue; /* compared with nothing */
         add_row(&differences, &values, totals, shown);
         if (differences.inputs) show_report(show, &differences);
         if (values.inputs || values.trouble[0]) show_report(show, &values);

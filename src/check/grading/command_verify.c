@@ -1,11 +1,12 @@
 /* Judges what a student wrote beside a check case (case_files.h): the output, and the gradient of each input.
  *
- * The reference is computed anew from the inputs and the upstream gradient in the directory, by the built-in operation,
- * and its gradient there is proved by differences like any other (gradcheck.h). A file may be off by what rounding in
- * its own precision explains (case_reference.h). On a kink a gradient may be anything between the one-sided
- * derivatives.
+ * The reference is computed anew from the inputs and the upstream gradient in the directory, by the built-in
+ * operation, and its gradient there is proved by differences like any other (gradcheck.h). A file may be off
+ * by what rounding in its own precision explains (case_reference.h). On a kink a gradient may be anything
+ * between the one-sided derivatives.
  *
- * Each part that is wrong, is missing or cannot be read has a verdict of its own; the others are judged all the same. */
+ * Each part that is wrong, is missing or cannot be read has a verdict of its own; the others are judged
+ * all the same. */
 #include "base/directory.h"
 #include "base/file.h"
 #include "base/options.h"
@@ -84,8 +85,8 @@ static bool open_case(Verification *v, Error *e) {
 
 /* ---- Arrays ---- */
 
-/* DIR/NAME.npy, if it holds floating-point numbers in this shape; `what` gets the word for what is wrong with it. To
- * be freed with array_free. */
+/* DIR/NAME.npy, if it holds floating-point numbers in this shape; `what` gets the word for what is wrong
+ * with it. To be freed with array_free. */
 static bool read_array(const Verification *v, const char *name, Shape s, Array *a, const char **what,
                        Error *e) {
     enum { MOST_HEADER = 1 << 14, WIDEST = 16 };
@@ -302,9 +303,9 @@ static void name_strangers(const Verification *v) {
     if (d) closedir(d);
 }
 
-/* Fills the report, and prints on stderr a line for each .npy file that is none of the case's. False if the directory
- * cannot be judged at all; the report's trouble says so as well: STATUS_NO_INPUT (no such directory, no case.json) or
- * STATUS_BAD_DATA (case.json is damaged, or names no case). */
+/* Fills the report, and prints on stderr a line for each .npy file that is none of the case's. False if
+ * the directory cannot be judged at all; the report's trouble says so as well: STATUS_NO_INPUT (no such
+ * directory, no case.json) or STATUS_BAD_DATA (case.json is damaged, or names no case). */
 static bool verify_directory(const char *directory, CaseReport *report, Error *e) {
     Verification v = {.directory = directory, .report = report};
     Error own = {0};

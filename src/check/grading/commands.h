@@ -1,5 +1,5 @@
-/* The commands of ./gradcheck. Each reads its command line, of which argv[0] is the program or the command's own name, and
- * does what it says; e is what the program ends with. */
+/* The commands of ./gradcheck. Each reads its command line, of which argv[0] is the program or the
+ * command's own name, and does what it says; e is what the program ends with. */
 #ifndef GRADING_COMMANDS_H
 #define GRADING_COMMANDS_H
 

@@ -15,8 +15,8 @@ typedef struct Coverage {
 /* Looks at one more report of the operation. */
 void coverage_look(Coverage *c, const CaseReport *r);
 
-/* If the cases hardly test it, a report `coverage` that says what is missing: passed, or with `strict` inconclusive.
- * Begins anew. */
+/* If the cases hardly test it, a report `coverage` that says what is missing: passed, or with `strict`
+ * inconclusive. Begins anew. */
 bool coverage_says(Coverage *c, bool strict, CaseReport *r);
 
 #endif

@@ -169,7 +169,7 @@ bool gradescope_write(const char *path, const CaseReport *r, long count, double 
         file_print(f, "%s{\"name\": ", p == part ? "\n" : ",\n");
         json_to_file(f, name);
         file_print(f, ", \"score\": %.10g, \"max_score\": %.10g, \"status\": \"%s\", \"output\": ", p->score,
-                   p->points, p->verdict == PASS ? "passed" : "failed");
+                   p->points, p->verdict == PASS && p->score >= p->points ? "passed" : "failed");
         json_to_file(f, p->text);
         file_print(f, "}");
     }

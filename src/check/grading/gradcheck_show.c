@@ -72,8 +72,8 @@ static bool is_wrong(const CaseReport *r) {
     return wrong;
 }
 
-/* The JSON lines of all reports; before the end of an operation of those before the first wrong one, of which the cases that
- * follow have something to say. */
+/* The JSON lines of all reports; before the end of an operation of those before the first wrong one, of
+ * which the cases that follow have something to say. */
 static void print_json(Show *show, bool at_end) {
     while (show->printed < show->count && (at_end || !is_wrong(&show->report[show->printed])))
         gradcheck_json_report(stdout, show->how->file, show->report, show->count, show->printed++);

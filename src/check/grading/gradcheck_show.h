@@ -56,8 +56,8 @@ void show_start(Show *show, const ShowOptions *how);
 /* `show` is a Show: as plan_run wants it. */
 void show_report(void *show, const CaseReport *r);
 
-/* Writes the files for graders alone. What failed because it is not judged yet goes there first: so no old file stays where
- * a run cannot be finished. */
+/* Writes the files for graders alone. What failed because it is not judged yet goes there first: so no old
+ * file stays where a run cannot be finished. */
 bool show_write(const ShowOptions *how, const CaseReport *r, long count, double seconds, Error *e);
 
 /* Prints what needs words, for those who print the totals themselves. */
@@ -66,8 +66,8 @@ void show_explanations(const Show *show);
 /* Forgets the reports. */
 void show_free(Show *show);
 
-/* Says how it ended, and forgets the reports. False: STATUS_NO if a case failed, STATUS_INCONCLUSIVE if none did but
- * one could not be proved; or a file could not be written. */
+/* Says how it ended, and forgets the reports. False: STATUS_NO if a case failed, STATUS_INCONCLUSIVE if
+ * none did but one could not be proved; or a file could not be written. */
 bool show_finish(Show *show, Error *e);
 
 #endif

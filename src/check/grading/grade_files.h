@@ -1,5 +1,5 @@
-/* Students' C files, graded: one with all that is found about it, or a folder of them with a line and report files for
- * each. */
+/* Students' C files, graded: one with all that is found about it, or a folder of them with a line and
+ * report files for each. */
 #ifndef GRADING_GRADE_FILES_H
 #define GRADING_GRADE_FILES_H
 
@@ -19,8 +19,8 @@ typedef struct Grading {
 bool grade_file(Grading *g, Error *e);
 bool grade_folder(Grading *g, const char *path, Error *e);
 
-/* Writes graders' files in which all has failed that the plan has, or the run as a whole where it has nothing, for this
- * reason: what stands there until something is judged. */
+/* Writes graders' files in which all has failed that the plan has, or the run as a whole where it has
+ * nothing, for this reason: what stands there until something is judged. */
 bool grade_unjudged(const CheckPlan *p, const ShowOptions *how, const char *why, Error *e);
 
 #endif

@@ -32,7 +32,8 @@ static void score(Part *p) {
     p->score = p->verdict == PASS ? p->points : 0;
 }
 
-/* How many parts of equal worth a planned case has: gradients, perhaps its output, and its share in the properties. */
+/* How many parts of equal worth a planned case has: gradients, perhaps its output, and its share in the
+ * properties. */
 static int shares(const CaseReport *r) {
     return r->wanted + r->like + 1;
 }
@@ -104,8 +105,8 @@ static Verdict verdict_on(const CaseReport *r, Property which) {
     return r->verdict;
 }
 
-/* The part of its gradients that pass: a property is worth as much of its points. A backward that does nothing has all
- * properties. */
+/* The part of its gradients that pass: a property is worth as much of its points. A backward that does
+ * nothing has all properties. */
 static double right_part(const CaseReport *r) {
     int right = 0;
     for (int i = 0; i < r->wanted; i++) {
@@ -127,7 +128,11 @@ static void add_property(Parts *all, const CaseReport *r, long count, Property w
         Verdict verdict = r[i].planned ? verdict_on(&r[i], which) : PASS;
         if (!r[i].planned) continue;
         p->points += points;
-        if (verdict == PASS) p->score += points * right_part(&r[i]);
+        double right = right_part(&r[i]);
+        if (verdict == PASS) p->score += points * right;
+        if (verdict == PASS && right < 1 && failing++ < SHOWN)
+            fprintf(text, "%s: holds, and counts as far as its gradients are right: %.3g of its points\n",
+                    r[i].name, right);
         if (verdict > p->verdict) p->verdict = verdict;
         if (verdict != PASS && failing++ < SHOWN)
             fprintf(text, "%s %s: %s%s\n", gradcheck_verdict_text(verdict), r[i].name,

@@ -119,13 +119,7 @@ bool model_check_tensor(ModelCheck *c, int t, CaseReport *differences, CaseRepor
     snprintf(values->name, sizeof values->name, "%.*s", REPORT_NAME - 1, shown);
     if (c->from_twin.tensors) add_part(values, c, t, &c->from_twin, "float");
     if (c->against) add_part(values, c, t, &c->from_port, "port");
-    InputReport *port = &values->in[values->inputs - 1];
-    if (c->against && t == VALUES_LOSS) {
-        c->loss_differs = port->verdict == FAIL;
-        find_unknown(c, values);
-    } else if (c->against && c->loss_differs && port->verdict == FAIL && !port->pattern[0]) {
-        REPORT_SET(port->pattern, "loss differs");
-    }
+    if (c->against && t == VALUES_LOSS) find_unknown(c, values);
     if (t >= VALUES_GRADIENTS)
         model_differences(&c->pass, t - VALUES_GRADIENTS, c->values.value + begin, c->samples, c->seed,
                           model_check_kind(c), differences);

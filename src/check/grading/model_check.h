@@ -1,6 +1,6 @@
-/* A whole model checked: one forward and backward pass over a batch, in float as models are trained (by the float twin)
- * and in double; every parameter's gradient against differences, always in double; the values of the float pass, and
- * those of a port in a file, against the double ones. */
+/* A whole model checked: one forward and backward pass over a batch, in float as models are trained (by
+ * the float twin) and in double; every parameter's gradient against differences, always in double; the
+ * values of the float pass, and those of a port in a file, against the double ones. */
 #ifndef GRADING_MODEL_CHECK_H
 #define GRADING_MODEL_CHECK_H
 
@@ -23,10 +23,10 @@ typedef struct ModelCheck {
     ModelPass pass;
     ModelValues values;
     Safetensors from_twin, from_port;
-    bool loss_differs; /* the port's: what else differs follows from that, and is said in a line */
 } ModelCheck;
 
-/* Reads or makes model and batch, runs the passes and writes the files. The rest is to be closed, also after failure. */
+/* Reads or makes model and batch, runs the passes and writes the files. The rest is to be closed, also
+ * after failure. */
 bool model_check_open(ModelCheck *c, Error *e);
 void model_check_close(ModelCheck *c);
 
@@ -36,9 +36,9 @@ const char *model_check_kind(const ModelCheck *c);
 /* How many tensors there are to be reported: loss, logits, then one a parameter. */
 int model_check_tensors(const ModelCheck *c);
 
-/* Checks the t-th. False: --only leaves it out. `differences` has the parts of model_differences.h, none for loss and
- * logits; `values` the parts `float` and `port` where there is something to compare. A port's tensor that the model has
- * not is a trouble of the loss's values. */
+/* Checks the t-th. False: --only leaves it out. `differences` has the parts of model_differences.h, none
+ * for loss and logits; `values` the parts `float` and `port` where there is something to compare. A port's
+ * tensor that the model has not is a trouble of the loss's values. */
 bool model_check_tensor(ModelCheck *c, int t, CaseReport *differences, CaseReport *values);
 
 #endif

@@ -16,8 +16,9 @@
 
 enum { MOST_SAMPLES = 1000 };
 
-/* Checks the i-th parameter, with up to `samples` elements alone, that of the largest dw among them. The report has
- * the parts ds, the direction's, and dw, in the units of dL/dw. The weights are as before, the gradients spoilt. */
+/* Checks the i-th parameter, with up to `samples` elements alone, that of the largest dw among them. The
+ * report has the parts ds, the direction's, and dw, in the units of dL/dw. The weights are as before, the
+ * gradients spoilt. */
 void model_differences(ModelPass *p, int i, const double *dw, long samples, uint64_t seed, const char *model,
                        CaseReport *report);
 

@@ -8,7 +8,8 @@
 
 enum { TRIALS = 8, ROUNDINGS = 16 };
 
-/* The precision in which `moved` is measured: float's, or float's last digits would be lost in double's first. */
+/* The precision in which `moved` is measured: float's, or float's last digits would be lost in double's
+ * first. */
 static const double measured = FLT_EPSILON;
 
 Shape values_tensor(const ModelValues *v, int t, char name[VALUES_NAME], long *begin) {
@@ -87,7 +88,8 @@ void values_free(ModelValues *v) {
     *v = (ModelValues){0};
 }
 
-/* The array's numbers as doubles, to be freed, and their precision; NULL with the error if it is not what is wanted. */
+/* The array's numbers as doubles, to be freed, and their precision; NULL with the error if it is not what
+ * is wanted. */
 static double *numbers_of(const Safetensors *file, const char *name, Shape shape, double *epsilon, Error *e) {
     const Array *a = safetensors_need(file, name, e);
     if (!a || !array_expect_shape(a, shape, e)) return NULL;
@@ -108,80 +110,6 @@ static double *numbers_of(const Safetensors *file, const char *name, Shape shape
 
 static double room_of(double moved, double largest, double epsilon) {
     return rounding_room(ROUNDINGS, epsilon, moved / measured + largest / 4);
-}
-
-/* A tensor as a file has it. */
-typedef struct Found {
-    const ModelValues *v;
-    int t;
-    Shape shape;
-    const double *value;
-    double epsilon, largest;
-} Found;
-
-typedef enum Order { AS_WANTED, TRANSPOSED_SQUARE, KEYS_FIRST } Order;
-
-/* The place of element i among what is wanted: in a square matrix's transpose, or in the projection of queries, keys and
- * values with the first two swapped. */
-static long place_of(const Found *f, Order order, long i) {
-    long n = f->shape.rank == 2 ? f->shape.size[1] : 1, third = shape_count(f->shape) / 3;
-    if (order == TRANSPOSED_SQUARE) return i % n * n + i / n;
-    if (order == KEYS_FIRST) return i < third ? i + third : i < 2 * third ? i - third : i;
-    return i;
-}
-
-/* Whether it is `factor` times what is wanted at `begin`, in this order. */
-static bool is_wanted(const Found *f, long begin, double factor, Order order) {
-    for (long i = 0; i < shape_count(f->shape); i++) {
-        long at = begin + place_of(f, order, i);
-        double want = factor * f->v->value[at], moved = f->v->moved[at];
-        double room = (1 + fabs(factor)) * room_of(moved, f->largest, f->epsilon);
-        if (isfinite(moved) && !(fabs(f->value[i] - want) <= room)) return false;
-    }
-    return true;
-}
-
-/* What a loss is that is not the mean over the target tokens. */
-static const char *wrong_loss(const Found *f) {
-    const PaddedBatch *b = f->v->pass->batch;
-    double tokens = (double)batch_padded_targets(b), places = (double)(b->rows * b->T);
-    if (is_wanted(f, 0, tokens / places, AS_WANTED)) return "padding is counted in its mean";
-    if (is_wanted(f, 0, tokens, AS_WANTED)) return "the sum over the target tokens, not their mean";
-    return "forward is another: look there first, for gradients of another loss are others";
-}
-
-/* The commonest mistakes of a port. */
-static void find_mistake(const Found *f, long begin, InputReport *report) {
-    const double *want = f->v->value + begin, *moved = f->v->moved + begin;
-    double products = 0, squares = 0;
-    for (long i = 0; i < report->coordinates; i++)
-        if (isfinite(moved[i])) products += f->value[i] * want[i], squares += want[i] * want[i];
-    double k = products / squares;
-    char own[VALUES_NAME];
-    long begins;
-    (void)values_tensor(f->v, f->t, own, &begins);
-    bool square = f->shape.rank == 2 && f->shape.size[0] == f->shape.size[1];
-    if (f->t == VALUES_LOSS) {
-        REPORT_SET(report->pattern, "loss");
-        REPORT_SET(report->reason, wrong_loss(f));
-    } else if (is_wanted(f, begin, k, AS_WANTED)) {
-        REPORT_SET(report->pattern, "constant factor");
-        snprintf(report->reason, sizeof report->reason, "every element: the wanted one times %.6g", k);
-    } else if (square && is_wanted(f, begin, 1, TRANSPOSED_SQUARE)) {
-        REPORT_SET(report->pattern, "transposed");
-        REPORT_SET(report->reason, "it is the transpose of what is wanted");
-    } else if (strstr(own, "in_proj") && is_wanted(f, begin, 1, KEYS_FIRST)) {
-        REPORT_SET(report->pattern, "another's");
-        REPORT_SET(report->reason, "queries and keys are swapped");
-    }
-    for (int t = VALUES_GRADIENTS; t < f->v->tensors && !report->pattern[0]; t++) {
-        char name[VALUES_NAME];
-        long other;
-        if (!shape_equal(values_tensor(f->v, t, name, &other), f->shape) || t == f->t) continue;
-        if (!is_wanted(f, other, 1, AS_WANTED)) continue;
-        REPORT_SET(report->pattern, "another's");
-        snprintf(report->reason, sizeof report->reason, "it is %.120s: are the two swapped?", name);
-    }
 }
 
 void values_compare(const ModelValues *v, int t, const Safetensors *file, const char *part,
@@ -215,8 +143,6 @@ void values_compare(const ModelValues *v, int t, const Safetensors *file, const 
         report->error = off > 0 ? off / largest : off;
     }
     report->verdict = report->wrong ? FAIL : PASS;
-    const Found f = {v, t, shape, found, epsilon, largest};
-    if (report->wrong) find_mistake(&f, begin, report);
     free(found);
 }
 

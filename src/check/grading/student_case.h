@@ -8,8 +8,8 @@
 /* In a job (check/gradcheck/child.h): sends the cases. */
 void student_send_cases(const CheckCase *cases, int count);
 
-/* The case that stands at *at, which moves behind it; names and values are the arena's, `build` is NULL. False: there is
- * none before `end`, or none that can be one. */
+/* The case that stands at *at, which moves behind it; names and values are the arena's, `build` is NULL.
+ * False: there is none before `end`, or none that can be one. */
 bool student_take_case(const char **at, const char *end, CheckCase *c, Arena *arena);
 
 #endif

@@ -3,6 +3,7 @@
 #include "base/system.h"
 #include "check/gradcheck/child.h"
 #include "check/grading/directories.h"
+#include "check/sandbox.h"
 #include <ctype.h>
 #include <dlfcn.h>
 #include <libgen.h>
@@ -23,64 +24,67 @@ const char *student_headers(char path[PATH_ROOM]) {
     return strcpy(path, "src");
 }
 
-bool student_finds(const char *function) {
-    return dlsym(RTLD_DEFAULT, function) != NULL;
-}
+static const ChildLimits compile_limits = {.seconds = 20, .bytes = (size_t)4e9, .file_bytes = 1 << 26};
 
-static const ChildLimits compile_limits = {.seconds = 20, .bytes = (size_t)4e9};
-
-enum { ARGUMENTS = 32 + STUDENT_MORE, CANNOT_RUN = 127 };
+enum { ARGUMENTS = 48, CANNOT_RUN = 127 };
 
 typedef struct Compile {
     StudentSource *all;
     const char *headers;
 } Compile;
 
-/* $CC may hold options, which win: "gcc -O3". The headers are not the student's to be warned of. Names are those that the
- * compiler shows by itself: with all of GNU's, <math.h> alone takes a quarter of the time. */
+static const char *const all_flags[] = {
+    "-std=c11",
+    "-D_DEFAULT_SOURCE", /* GNU's names as well would slow <math.h> down */
+    "-O1",
+    "-fPIC",
+    "-shared",
+    "-MD",
+    "-Wall",
+    "-Wextra",
+    "-Wno-missing-field-initializers",
+    "-Wno-unused-parameter",
+    "-ffp-contract=fast",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+    "-fdiagnostics-color=never",
+    sizeof(real) == sizeof(double) ? "-DREAL_DOUBLE" : "-DREAL_FLOAT",
+    NULL};
+/* A misspelt name in a teacher's cases would otherwise crash every file. */
+static const char *const teachers_flags[] = {"-fno-inline", "-Werror=implicit-function-declaration", NULL};
+static const char *const cases_flags[] = {"-Wno-incompatible-pointer-types", NULL};
+
+static int add_flags(const char **argument, int n, const char *const *flags) {
+    for (; *flags; flags++) argument[n++] = *flags;
+    return n;
+}
+
+/* Becomes the compiler. $CC may hold options, "gcc -O3", which take precedence. */
 static void run_compiler(void *context, long i) {
     const Compile *c = context;
     const StudentSource *s = &c->all[i];
     const char *cc = getenv("CC");
-    char *words = strdup(cc && *cc ? cc : "cc"), source[4096];
-    char **argument = calloc(ARGUMENTS + strlen(words), sizeof *argument), *word = strtok(words, " \t");
+    char *words = strdup(cc && *cc ? cc : "cc"), path[PATH_ROOM], cases[PATH_ROOM];
+    const char **argument = calloc(ARGUMENTS + strlen(words), sizeof *argument), *word = strtok(words, " \t");
     int n = 0;
     if (s->error.status) child_finish();
-    snprintf(source, sizeof source, "%s", s->library);
-    setenv("TMPDIR", dirname(source), 1); /* a compiler that is ended leaves files */
+    if (s->hidden) sandbox_hide(s->hidden);
+    snprintf(path, sizeof path, "%s", s->library);
+    setenv("TMPDIR", dirname(path), 1); /* where a compiler that is killed leaves its files */
     for (; word && *word != '-'; word = strtok(NULL, " \t")) argument[n++] = word;
-    snprintf(source, sizeof source, "%s%s", s->source[0] == '-' ? "./" : "", s->source);
-    static char *const flags[] = {"-std=c11",
-                                  "-D_DEFAULT_SOURCE",
-                                  "-O1",
-                                  "-fPIC",
-                                  "-shared",
-                                  "-MD",
-                                  "-Wall",
-                                  "-Wextra",
-                                  "-Wno-missing-field-initializers",
-                                  "-Wno-unused-parameter",
-                                  "-ffp-contract=fast",
-                                  "-fno-math-errno",
-                                  "-fno-trapping-math",
-                                  "-fdiagnostics-color=never",
-                                  sizeof(real) == sizeof(double) ? "-DREAL_DOUBLE" : "-DREAL_FLOAT"};
-    for (size_t f = 0; f < sizeof flags / sizeof *flags; f++) argument[n++] = flags[f];
+    n = add_flags(argument, n, all_flags);
     for (; word; word = strtok(NULL, " \t")) argument[n++] = word;
-    if (s->open) argument[n++] = "-fno-inline";
-    if (s->errors) argument[n++] = "-O0", argument[n++] = "-w";
-    for (const char *const *flag = s->quiet; flag && *flag; flag++) argument[n++] = (char *)*flag;
-    for (const char *const *flag = system_loadable(s->open); *flag; flag++) argument[n++] = (char *)*flag;
-    /* A name misspelt in a teacher's cases would have every file crash. */
-    if (s->open) argument[n++] = "-Werror=implicit-function-declaration";
-    if (s->beside) argument[n++] = "-iquote", argument[n++] = dirname(strdup(s->beside));
-    argument[n++] = "-isystem";
-    argument[n++] = strdup(c->headers);
-    argument[n++] = source;
-    for (int k = 0; k < STUDENT_MORE && s->more[k]; k++) argument[n++] = strdup(s->more[k]);
-    argument[n++] = "-o";
-    argument[n++] = strdup(s->library);
-    execvp(argument[0], argument);
+    n = add_flags(argument, n, system_loadable(s->kind != STUDENTS));
+    if (s->kind != STUDENTS) n = add_flags(argument, n, teachers_flags);
+    if (s->kind == TEACHERS_CASES) {
+        snprintf(cases, sizeof cases, "%s/check/cases_only.h", c->headers);
+        n = add_flags(argument, n, cases_flags);
+        argument[n++] = "-include", argument[n++] = cases;
+    }
+    snprintf(path, sizeof path, "%s%s", s->source[0] == '-' ? "./" : "", s->source);
+    const char *const files[] = {"-isystem", c->headers, path, "-o", s->library, NULL};
+    add_flags(argument, n, files); /* of the headers no student is warned */
+    execvp(argument[0], (char *const *)argument);
     printf("%s: cannot be run", argument[0]);
     fflush(stdout);
     _exit(CANNOT_RUN);
@@ -113,7 +117,6 @@ static void compiled(void *context, long i, const ChildEnd *end) {
     char text[CHILD_TEXT], printed[CHILD_PRINTED + 1];
     if (s->error.status) return;
     strcpy(printed, end->printed);
-    if (s->errors) snprintf(s->errors, STUDENT_ERRORS, "%s", end->printed);
     if (end->fate == CHILD_EXITED && end->number == 0)
         take_warnings(printed, s->warnings);
     else if (end->fate == CHILD_EXITED && end->number == CANNOT_RUN)
@@ -151,8 +154,8 @@ bool student_compile(StudentSource *s, int count, const char *headers) {
     return ok;
 }
 
-/* The linker gives a student's code these for malloc, calloc and realloc: where the limit of memory is met, it ends with
- * a word about it, and not with a crash on a null pointer. */
+/* The linker gives a student's code these for malloc, calloc and realloc: where the limit of memory is
+ * met, it ends with a word about it, and not with a crash on a null pointer. */
 void *__wrap_malloc(size_t bytes);
 void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *old, size_t bytes);
@@ -220,28 +223,31 @@ int student_names(const char *source, char (*names)[STUDENT_NAME], int most, Err
         if (!defines || *after != '=' || length - 3 == 0 || length - 3 >= STUDENT_NAME) continue;
         snprintf(names[count++], STUDENT_NAME, "%.*s", (int)(length - 3), p + 3);
     }
+    for (volatile char *p = text; size--;) *p++ = 0; /* it may be a solution, and is no student's to find */
     free(text);
     if (!count) error_set(e, STATUS_NO, "defines no operation: found no `const Op op_NAME = {…}`");
     return count;
 }
 
-/* LIBRARY without .so, and .d. */
-static void dependency_path(const char *library, char path[4096]) {
-    snprintf(path, 4096, "%s", library);
-    char *dot = strrchr(path, '.');
-    snprintf(dot ? dot : path, 4, ".d");
+static bool is_same_file(const char *path, const char *const *others) {
+    struct stat a, b;
+    for (; others && *others; others++)
+        if (stat(path, &a) == 0 && stat(*others, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino)
+            return true;
+    return false;
 }
 
-char *student_includes(const char *library, const char *headers) {
-    char path[4096], *text, *found = NULL;
-    size_t size, length = strlen(headers);
+char *student_includes(const StudentSource *s, const char *headers) {
+    char path[PATH_ROOM], *text, *found = NULL;
+    size_t size, length = headers ? strlen(headers) : 0;
     Error e = {0};
-    dependency_path(library, path);
+    snprintf(path, sizeof path, "%.*s.d", (int)strlen(s->library) - 3, s->library);
     if (!file_read(path, 1 << 24, &text, &size, &e)) return NULL;
     strtok(text, " \\\n");
-    for (char *word; (word = strtok(NULL, " \\\n")) && !found;) {
-        if (strncmp(word, headers, length) == 0 && directory_ends_in(word + length, ".c"))
-            found = strdup(word + length + 1);
+    for (char *word; !found && (word = strtok(NULL, " \\\n"));) {
+        bool ours = length && strncmp(word, headers, length) == 0;
+        if ((ours && directory_ends_in(word + length, ".c")) || is_same_file(word, s->hidden))
+            found = strdup(ours ? word + length + 1 : word);
     }
     free(text);
     return found;
@@ -256,11 +262,6 @@ static bool cannot_be_loaded(Error *e) {
                      "calls %.*s, which is not there for it: an exercise is solved without the operations of "
                      "this project",
                      (int)strcspn(symbol, " ,:"), symbol);
-}
-
-void *student_symbol(const char *library, const char *name) {
-    void *handle = dlopen(library, RTLD_LAZY | RTLD_LOCAL);
-    return handle ? dlsym(handle, name) : NULL;
 }
 
 bool student_load_solution(const char *library, const char *name, Error *e) {

@@ -1,12 +1,17 @@
-/* A C file to start an exercise from: an operation with its cases, whose forward and backward are to be written. */
+/* An operation of this project as an exercise: its file src/ops/NAME.c without its derivation and without the parts between
+ *
+ *     exercise: begin    and    exercise: end
+ *
+ * (each a comment of its own). The first part holds forward and backward; the template has empty ones in its place. The
+ * others hold cases that need further operations, and functions that a student's file has no use for. */
 #ifndef GRADING_TEMPLATE_H
 #define GRADING_TEMPLATE_H
 
 #include "base/error.h"
 #include <stdio.h>
 
-/* Prints one for this operation, from its source below `headers`, the project's src. False: STATUS_USAGE where there is no
- * such operation, STATUS_NO_INPUT where its source is not there. */
+/* Prints the template from the source below `headers`, the project's src. False: STATUS_USAGE: there is no
+ * such operation; STATUS_NO_INPUT: its source cannot be read. */
 bool template_print(const char *name, const char *headers, FILE *out, Error *e);
 
 #endif

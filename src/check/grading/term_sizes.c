@@ -13,8 +13,8 @@ static double change_of(const UlpResults *a, const UlpResults *b, int p, long i)
     return isfinite(change) ? change : 0;
 }
 
-/* The response to a change by δ, as a part of δ. One that does not shrink with δ, to δ/16, is a jump (a winner that
- * changes, a sign): that says nothing of the size of terms. */
+/* The response to a change by δ, as a part of δ. One that does not shrink with δ, to δ/16, is a jump (a
+ * winner that changes, a sign): that says nothing of the size of terms. */
 static double response(const UlpResults *base, const UlpResults *changed, const UlpResults *less, int p,
                        long i) {
     double change = change_of(base, changed, p, i);
@@ -45,8 +45,8 @@ static void measure_inputs(UlpCase *s, const UlpResults *base, TermSizes *sizes)
     for (long i = 0; s->backward && i < s->outputs; i++) measure_number(s, base, sizes, &s->dy[i], changed);
 }
 
-/* Every input changed at random, up or down, by up to `most` of itself, and at least half of that: so that it has all
- * digits of a double. */
+/* Every input changed at random, up or down, by up to `most` of itself, and at least half of that: so that
+ * it has all digits of a double. */
 static void jitter(UlpCase *s, uint64_t trial, double most) {
     for (int k = 0; k < s->point.inputs; k++) {
         const PointInput *in = &s->point.in[k];
@@ -63,8 +63,8 @@ static void restore(UlpCase *s) {
     for (int k = 0; k < s->point.inputs; k++) point_restore(&s->point, k);
 }
 
-/* What the twin's own roundings amount to, in units of its precision: it is run with all of them up, down and towards
- * zero, and at points near by, because products of floats are exact in double. */
+/* What the twin's own roundings amount to, in units of its precision: it is run with all of them up, down
+ * and towards zero, and at points near by, because products of floats are exact in double. */
 static void measure_rounding(UlpCase *s, TermSizes *sizes) {
     static const int modes[] = {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
     UlpResults nearest = ulp_results(s), turned = ulp_results(s);
@@ -84,8 +84,8 @@ static void measure_rounding(UlpCase *s, TermSizes *sizes) {
     restore(s);
 }
 
-/* What forward saves is rounded, and agrees with the inputs only so far: backward sees it beside inputs that have
- * changed meanwhile. */
+/* What forward saves is rounded, and agrees with the inputs only so far: backward sees it beside inputs
+ * that have changed meanwhile. */
 static void backward_in_disagreement(UlpCase *s, const UlpResults *base, UlpResults *r, uint64_t trial,
                                      double most) {
     point_ready(&s->point, 0);

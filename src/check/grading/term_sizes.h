@@ -16,8 +16,8 @@ typedef struct TermSizes {
     double *of[ULP_RESULTS]; /* of each result's elements, in the case's arena */
 } TermSizes;
 
-/* Of the results `base` of the case, which stays at its point. Leaves the pool with one thread: the direction of rounding
- * is a thread's own. */
+/* Of the results `base` of the case, which stays at its point. Leaves the pool with one thread: the
+ * direction of rounding is a thread's own. */
 TermSizes term_sizes(UlpCase *s, const UlpResults *base);
 
 #endif

@@ -1,4 +1,5 @@
-/* A check case at which both builds compute the same thing: from inputs and an upstream gradient that floats hold. */
+/* A check case at which both builds compute the same thing: from inputs and an upstream gradient that
+ * floats hold. */
 #ifndef GRADING_ULP_CASE_H
 #define GRADING_ULP_CASE_H
 
@@ -30,7 +31,8 @@ typedef struct UlpCase {
     bool backward; /* an input takes a gradient */
 } UlpCase;
 
-/* The case at the point that the seed draws, rounded. All memory is the arena's but the tape, which is to be freed. */
+/* The case at the point that the seed draws, rounded. All memory is the arena's but the tape, which is to
+ * be freed. */
 void ulp_case_open(UlpCase *s, Arena *arena, const char *op, const CheckCase *c, uint64_t seed);
 
 /* Room for what the case computes. */

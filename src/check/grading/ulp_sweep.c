@@ -33,8 +33,9 @@ FUNCTION(erf, WIDE(erf)(x))
 FUNCTION(gelu, x *(WIDE(erfc)(-x *inv_sqrt_2) / 2))
 FUNCTION(gelu_grad, WIDE(erfc)(-x *inv_sqrt_2) / 2 + x * inv_sqrt_2pi * WIDE(exp)(-x * x / 2))
 
-/* The lower tail of gelu keeps its relative accuracy as long as Φ is a normal number. Without a fused multiply-add the
- * rounding error of x² counts there x²/2 times; so does that of x/√2 in the erfc of the double version. */
+/* The lower tail of gelu keeps its relative accuracy as long as Φ is a normal number. Without a fused
+ * multiply-add the rounding error of x² counts there x²/2 times; so does that of x/√2 in the erfc of the
+ * double version. */
 #define SMALLEST (sizeof(real) == sizeof(float) ? FLT_MIN : DBL_MIN)
 #if defined REAL_DOUBLE
 #define GELU_LIMIT 1500

@@ -28,8 +28,8 @@ typedef struct UlpSweep {
 enum { ULP_SWEEPS = 6 };
 extern const UlpSweep ulp_sweeps[ULP_SWEEPS];
 
-/* Looks at every `every`-th bit pattern (of doubles, every 2^36 times that), infinities and NaN among them. Every
- * single float takes minutes. */
+/* Looks at every `every`-th bit pattern (of doubles, every 2^36 times that), infinities and NaN among
+ * them. Every single float takes minutes. */
 void ulp_sweep(UlpSweep *s, long every);
 
 #endif

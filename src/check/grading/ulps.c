@@ -91,13 +91,14 @@ bool ulps_ask_twin(Safetensors *results, const char *op, uint64_t seed, long eve
     return ok;
 }
 
-/* A unit in the last place of a float of this size. What is made of numbers below FLT_MIN, which have few digits, has no
- * better unit than that. */
+/* A unit in the last place of a float of this size. What is made of numbers below FLT_MIN, which have few
+ * digits, has no better unit than that. */
 static double float_ulp(double size) {
     return fmax(ldexp((double)FLT_EPSILON, ilogb(fmax(size, (double)FLT_MIN))), (double)FLT_MIN);
 }
 
-/* The error in ulps; both infinite, or both not a number, is no error, nor is it to overflow where a float does. */
+/* The error in ulps; both infinite, or both not a number, is no error, nor is it to overflow where a float
+ * does. */
 static double error_in_ulps(double found, double want, double terms) {
     if (isnan(found) || isnan(want)) return isnan(found) && isnan(want) ? 0 : INFINITY;
     if (found == want || (isinf(found) && fabs(want) > (double)FLT_MAX && (found > 0) == (want > 0)))

@@ -1,0 +1,366 @@
+#undef _XOPEN_SOURCE
+#define _GNU_SOURCE 1
+#include "check/sandbox.h"
+#include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+/* Threads and processes of the user, and bytes of a file that a student's code may write. */
+enum { MOST_PROCESSES = 4096, MOST_BYTES = 1 << 20 };
+
+static void lower(int resource, rlim_t most) {
+    struct rlimit limit;
+    if (getrlimit(resource, &limit) != 0) return;
+    if (limit.rlim_max == RLIM_INFINITY || limit.rlim_max > most) limit.rlim_cur = limit.rlim_max = most;
+    setrlimit(resource, &limit);
+}
+
+static void set_limits(void) {
+    lower(RLIMIT_FSIZE, MOST_BYTES);
+#ifdef RLIMIT_NPROC
+    lower(RLIMIT_NPROC, MOST_PROCESSES);
+#endif
+}
+
+/* Sanitizers start processes and read /proc themselves. */
+#if defined __has_feature
+#define SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
+#elif defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+#define SANITIZED 1
+#else
+#define SANITIZED 0
+#endif
+
+#if defined __linux__ && defined __has_include && !defined LEAST_SYSTEM && !SANITIZED
+#if __has_include(<linux/seccomp.h>) && __has_include(<linux/capability.h>)
+#define CONFINED 1
+#endif
+#endif
+
+#ifdef CONFINED
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+/* ---- Files: Landlock, or a root directory of its own in a user namespace ---- */
+
+/* As in <linux/landlock.h>, whose constants depend on the age of the headers. */
+enum {
+    CREATE_RULESET = 444,
+    ADD_RULE,
+    RESTRICT_SELF,
+    ASK_VERSION = 1,
+    BENEATH = 1,
+    EXECUTE = 1 << 0,
+    READ_FILE = 1 << 2,
+    READ_FOLDER = 1 << 3,
+    FILE_RIGHTS = 13,
+    RIGHTS_ADDED = 1, /* by versions 2, 3 and 5 */
+    TCP_RIGHTS = 3,   /* by version 4 */
+    SCOPES = 3,       /* by version 6: signals, and sockets without a file */
+};
+typedef struct Ruleset {
+    uint64_t files, network, scopes;
+} Ruleset;
+typedef struct __attribute__((packed)) Beneath {
+    uint64_t rights;
+    int32_t folder;
+} Beneath;
+
+static long landlock_version(void) {
+    return syscall(CREATE_RULESET, NULL, 0, ASK_VERSION);
+}
+
+static void allow_reading(int rules, const char *folder) {
+    Beneath below = {EXECUTE | READ_FILE | READ_FOLDER, open(folder, O_PATH | O_CLOEXEC)};
+    if (below.folder < 0) return;
+    syscall(ADD_RULE, rules, BENEATH, &below, 0);
+    close(below.folder);
+}
+
+static bool restrict_files(void) {
+    static const char *const readable[] = {".",          "/lib",       "/lib64",        "/usr/lib",
+                                           "/usr/lib64", "/usr/lib32", "/usr/local/lib"};
+    long version = landlock_version();
+    if (version < 1) return false;
+    int rights = FILE_RIGHTS + (version >= 2) + (version >= 3) + (version >= 5);
+    Ruleset all = {((uint64_t)1 << rights) - 1, version >= 4 ? TCP_RIGHTS : 0, version >= 6 ? SCOPES : 0};
+    size_t size = version >= 6 ? sizeof all : version >= 4 ? offsetof(Ruleset, scopes) : sizeof all.files;
+    int rules = (int)syscall(CREATE_RULESET, &all, size, 0);
+    if (rules < 0) return false;
+    for (size_t i = 0; i < sizeof readable / sizeof *readable; i++) allow_reading(rules, readable[i]);
+    bool done = syscall(RESTRICT_SELF, rules, 0) == 0;
+    close(rules);
+    return done;
+}
+
+static bool enter_user_namespace(int others) {
+    char map[64];
+    unsigned user = geteuid(), group = getegid();
+    prctl(PR_SET_DUMPABLE, 1); /* or the maps are not ours to write */
+    if (unshare(CLONE_NEWUSER | others) != 0) return false;
+    const char *const files[] = {"/proc/self/setgroups", "/proc/self/uid_map", "/proc/self/gid_map"};
+    for (int i = 0; i < 3; i++) {
+        int file = open(files[i], O_WRONLY | O_CLOEXEC);
+        if (file < 0) continue;
+        int length = i == 0
+                         ? snprintf(map, sizeof map, "deny")
+                         : snprintf(map, sizeof map, "%u %u 1", i == 1 ? user : group, i == 1 ? user : group);
+        (void)!write(file, map, (size_t)length);
+        close(file);
+    }
+    return true;
+}
+
+void sandbox_hide(const char *const *files) {
+    if (!*files || !enter_user_namespace(CLONE_NEWNS)) return;
+    for (; *files; files++) mount("/dev/null", *files, NULL, MS_BIND, NULL);
+}
+
+/* ---- System calls ---- */
+
+#if defined __x86_64__
+#define ARCHITECTURE AUDIT_ARCH_X86_64
+#elif defined __aarch64__
+#define ARCHITECTURE AUDIT_ARCH_AARCH64
+#endif
+
+#ifdef ARCHITECTURE
+/* System calls that start, signal or examine processes, change files, or reach other machines. */
+static const int refused[] = {
+    SYS_execve,
+    SYS_execveat,
+    SYS_ptrace,
+    SYS_process_vm_readv,
+    SYS_process_vm_writev,
+    SYS_tkill,
+    SYS_rt_sigqueueinfo,
+    SYS_rt_tgsigqueueinfo,
+    SYS_setpriority,
+    SYS_sched_setscheduler,
+    SYS_sched_setparam,
+    SYS_sched_setattr,
+    SYS_sched_setaffinity,
+    SYS_ioprio_set,
+    SYS_unshare,
+    SYS_setns,
+    SYS_chroot,
+    SYS_pivot_root,
+    SYS_mount,
+    SYS_umount2,
+    SYS_open_by_handle_at,
+    SYS_name_to_handle_at,
+    SYS_bpf,
+    SYS_perf_event_open,
+    SYS_userfaultfd,
+    SYS_keyctl,
+    SYS_add_key,
+    SYS_request_key,
+    SYS_memfd_create,
+    SYS_socket,
+    SYS_shmget,
+    SYS_shmat,
+    SYS_shmctl,
+    SYS_msgget,
+    SYS_msgctl,
+    SYS_semget,
+    SYS_semctl,
+    SYS_mq_open,
+    SYS_mq_unlink,
+    SYS_truncate,
+    SYS_fallocate,
+    SYS_mkdirat,
+    SYS_mknodat,
+    SYS_unlinkat,
+    SYS_renameat2,
+    SYS_linkat,
+    SYS_symlinkat,
+    SYS_fchmod,
+    SYS_fchmodat,
+    SYS_fchown,
+    SYS_fchownat,
+    SYS_utimensat,
+    SYS_setxattr,
+    SYS_lsetxattr,
+    SYS_fsetxattr,
+    SYS_removexattr,
+    SYS_lremovexattr,
+    SYS_fremovexattr,
+#ifdef __x86_64__
+    SYS_fork,
+    SYS_vfork,
+    SYS_creat,
+    SYS_mkdir,
+    SYS_rmdir,
+    SYS_mknod,
+    SYS_unlink,
+    SYS_link,
+    SYS_symlink,
+    SYS_rename,
+    SYS_chmod,
+    SYS_chown,
+    SYS_lchown,
+    SYS_utime,
+    SYS_utimes,
+    SYS_futimesat,
+#endif
+#ifdef SYS_renameat
+    SYS_renameat,
+#endif
+    424,
+    425,
+    426,
+    427,
+    428,
+    429,
+    430,
+    431,
+    432,
+    433,
+    434,
+    438,
+    442,
+    452, /* pidfd_…, io_uring_…, mounts, fchmodat2 */
+};
+enum { CLONE3 = 435, OPENAT2 = 437, REFUSED = sizeof refused / sizeof *refused };
+
+/* A filter that grows. */
+typedef struct Filter {
+    struct sock_filter code[2 * REFUSED + 80];
+    unsigned short length;
+} Filter;
+
+static void emit(Filter *f, int code, uint32_t value, int if_true, int if_false) {
+    f->code[f->length++] = (struct sock_filter){(uint16_t)code, (uint8_t)if_true, (uint8_t)if_false, value};
+}
+
+static void load(Filter *f, size_t at) {
+    emit(f, BPF_LD | BPF_W | BPF_ABS, (uint32_t)at, 0, 0);
+}
+
+static void answer(Filter *f, int error) {
+    emit(f, BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (uint32_t)error, 0, 0);
+}
+
+/* Refuses a call by one of its arguments: unless (argument & mask) is `need`. */
+static void refuse_unless(Filter *f, int call, int argument, uint32_t mask, uint32_t need) {
+    emit(f, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)call, 0, 5);
+    load(f, offsetof(struct seccomp_data, args) + (size_t)argument * sizeof(uint64_t));
+    emit(f, BPF_ALU | BPF_AND | BPF_K, mask, 0, 0);
+    emit(f, BPF_JMP | BPF_JEQ | BPF_K, need, 1, 0);
+    answer(f, EPERM);
+    load(f, offsetof(struct seccomp_data, nr));
+}
+
+static void refuse_calls(void) {
+    enum { ALL = -1, CHANGING = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC };
+    static Filter f;
+    uint32_t own = (uint32_t)getpid();
+    load(&f, offsetof(struct seccomp_data, arch));
+    emit(&f, BPF_JMP | BPF_JEQ | BPF_K, ARCHITECTURE, 1, 0);
+    answer(&f, EPERM);
+    load(&f, offsetof(struct seccomp_data, nr));
+    emit(&f, BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1); /* calls of x32 */
+    answer(&f, EPERM);
+    for (int i = 0; i < REFUSED; i++) {
+        emit(&f, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)refused[i], 0, 1);
+        answer(&f, EPERM);
+    }
+    for (int i = 0; i < 2; i++) { /* their arguments are in memory: libraries fall back to clone and openat */
+        emit(&f, BPF_JMP | BPF_JEQ | BPF_K, i ? CLONE3 : OPENAT2, 0, 1);
+        answer(&f, ENOSYS);
+    }
+    refuse_unless(&f, SYS_clone, 0, CLONE_THREAD, CLONE_THREAD);
+    refuse_unless(&f, SYS_kill, 0, (uint32_t)ALL, own);
+    refuse_unless(&f, SYS_tgkill, 0, (uint32_t)ALL, own);
+    refuse_unless(&f, SYS_prlimit64, 0, (uint32_t)ALL, 0);
+    refuse_unless(&f, SYS_openat, 2, CHANGING, 0);
+#ifdef SYS_open
+    refuse_unless(&f, SYS_open, 1, CHANGING, 0);
+#endif
+    emit(&f, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
+    struct sock_fprog program = {f.length, f.code};
+    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+bool sandbox_has_processes(void) {
+    uint32_t action = SECCOMP_RET_ERRNO;
+    return syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0;
+}
+#else
+static void refuse_calls(void) {}
+
+bool sandbox_has_processes(void) {
+    return false;
+}
+#endif
+
+/* ---- All of it ---- */
+
+static void drop_capabilities(void) {
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct none[2] = {{0}, {0}};
+    syscall(SYS_capset, &header, none);
+}
+
+void sandbox_protect(void) {
+    prctl(PR_SET_DUMPABLE, 0);
+}
+
+void sandbox_enter(const char *folder) {
+    bool here = chdir(folder) == 0;
+    set_limits();
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    if (here && !restrict_files() && enter_user_namespace(0) && chroot(".") == 0) (void)!chdir("/");
+    drop_capabilities();
+    prctl(PR_SET_DUMPABLE, 0);
+    refuse_calls();
+}
+
+bool sandbox_has_files(void) {
+    return landlock_version() >= 1; /* a user namespace is not tried for an answer */
+}
+
+const char *sandbox_open_path(int file) {
+    static char path[32];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+    return access(path, R_OK) == 0 ? path : NULL;
+}
+
+#else
+
+void sandbox_protect(void) {}
+
+void sandbox_enter(const char *folder) {
+    (void)!chdir(folder);
+    set_limits();
+}
+
+void sandbox_hide(const char *const *files) {
+    (void)files;
+}
+
+bool sandbox_has_files(void) {
+    return false;
+}
+
+bool sandbox_has_processes(void) {
+    return false;
+}
+
+const char *sandbox_open_path(int file) {
+    (void)file;
+    return NULL;
+}
+#endif
