@@ -59,16 +59,16 @@ void bench_gradient(Bench *b);
 /* A whole training step, for bench_time. */
 void bench_train(void *bench);
 
-/* Seconds that run(context) takes. Runs it for about `seconds`, at least `least` times, after a few runs that do not
- * count. Times several runs at once if one is shorter than the clock's resolution. */
+/* Seconds that run(context) takes. Runs it for about `seconds`, at least `least` times, after a few runs that
+ * do not count. Times several runs at once if one is shorter than the clock's resolution. */
 typedef struct Timing {
     double best, median;
     long runs;
 } Timing;
 Timing bench_time(void (*run)(void *context), void *context, double seconds, int least);
 
-/* A member of a JSON object, and a column of the table: text, or else a number with `digits` after the point. A number
- * that is NAN is left out of the object and a dash in the table. */
+/* A member of a JSON object, and a column of the table: text, or else a number with `digits` after the point.
+ * A number that is NAN is left out of the object and a dash in the table. */
 typedef struct Figure {
     const char *name, *text;
     double value;

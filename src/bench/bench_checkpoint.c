@@ -1,5 +1,5 @@
-/* ./bench checkpoint: the time until a checkpoint is on the disk of the current directory, as a share of the training
- * between two of them, and its size beside the weights'. */
+/* ./bench checkpoint: the time until a checkpoint is on the disk of the current directory, as a share of the
+ * training between two of them, and its size beside the weights'. */
 #include "bench/bench_case.h"
 #include "training/checkpoint.h"
 #include <stdio.h>

@@ -1,5 +1,6 @@
-/* ./bench dispatch: the cost of an operation besides its arithmetic: recording it, calling its backward, giving it memory.
- * Measured on chains of an operation that does nothing, and on steps as a tape plans them, without arithmetic. */
+/* ./bench dispatch: the cost of an operation besides its arithmetic: recording it, calling its backward,
+ * giving it memory. Measured on chains of an operation that does nothing, and on steps as a tape plans them,
+ * without arithmetic. */
 #include "bench/bench_case.h"
 
 static void nothing(Node *n) {
@@ -38,7 +39,8 @@ static void plan_step(void *subject) {
     if (s->backward) tape_backward(b->tape, loss);
 }
 
-/* Nanoseconds an operation, in the fastest run. Backward's are those of a run with it less those of one without. */
+/* Nanoseconds an operation, in the fastest run. Backward's are those of a run with it less those of one
+ * without. */
 static void report(const BenchOptions *o, const char *what, Subject s, void (*run)(void *subject),
                    long operations) {
     double each = 1e9 / (double)operations, record = bench_time(run, &s, o->seconds / 2, 5).best * each;

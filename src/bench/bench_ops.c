@@ -1,5 +1,6 @@
-/* ./bench profile and ./bench ops: the time of a training step by operation, and the rate of each operation at the sizes
- * of a step. The tape's observer times every operation in its place, with the caches as its neighbours leave them. */
+/* ./bench profile and ./bench ops: the time of a training step by operation, and the rate of each operation
+ * at the sizes of a step. The tape's observer times every operation in its place, with the caches as its
+ * neighbours leave them. */
 #include "base/clock.h"
 #include "base/pool.h"
 #include "bench/bench_case.h"

@@ -1,4 +1,5 @@
-/* ./bench scaling: the growth of a training step's time with batch, context and width, beside that of its arithmetic. */
+/* ./bench scaling: the growth of a training step's time with batch, context and width, beside that of its
+ * arithmetic. */
 #include "base/pool.h"
 #include "bench/bench_case.h"
 #include "bench/peak.h"

@@ -4,8 +4,8 @@
  *     {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }   blanks, and a newline
  *     the elements
  *
- * The header is a Python literal. NumPy accepts whatever Python reads: negative sizes, True as a size, bytes after the last
- * element. This reader accepts the three keys and their values only. */
+ * The header is a Python literal. NumPy accepts whatever Python reads: negative sizes, True as a size, bytes
+ * after the last element. This reader accepts the three keys and their values only. */
 #include "check/npy.h"
 #include "base/file.h"
 #include "base/utf8.h"
@@ -258,8 +258,8 @@ bool npy_write(const Array *a, const char *path, Error *e) {
     while (type < TYPES && types[type].dtype != a->dtype) type++;
     if (type == TYPES) error_bug("npy_write: %s: NumPy has no type %s", path, dtype_name(a->dtype));
 
-    /* NumPy pads the header to a multiple of 64 bytes and leaves room for the first size to grow. At most 8 axes, whose
-     * sizes have at most 26 digits together since their bytes fit in a long, always take 128. */
+    /* NumPy pads the header to a multiple of 64 bytes and leaves room for the first size to grow. At most 8
+     * axes, whose sizes have at most 26 digits together since their bytes fit in a long, always take 128. */
     enum { ALL = 128, BEFORE = 10, LENGTH = ALL - BEFORE };
     char sizes[48] = "", all[ALL + 1];
     for (int i = 0, n = 0; i < a->rank; i++) n += sprintf(sizes + n, i ? ", %ld" : "%ld", a->size[i]);

@@ -1,5 +1,5 @@
-/* Sequence-to-sequence decoding of a batch: the encoder reads all sources; then each pass of the decoder appends one token to
- * every answer. The cache holds the keys and values of answers and sources. */
+/* Sequence-to-sequence decoding of a batch: the encoder reads all sources; then each pass of the decoder
+ * appends one token to every answer. The cache holds the keys and values of answers and sources. */
 #include "decoding/decode.h"
 #include <stdlib.h>
 
@@ -25,7 +25,8 @@ static bool answers_new(Answers *a, const ModelConfig *c, long count, long token
     return ok;
 }
 
-/* Appends a token to every unfinished answer; all have `position` tokens. Returns the number of unfinished answers. */
+/* Appends a token to every unfinished answer; all have `position` tokens. Returns the number of unfinished
+ * answers. */
 static long extend(Answers *a, const Model *m, const Sampler *s, const Tensor *logits, long count, long most,
                    long position, int32_t end_id, int32_t *out, long *length) {
     long V = m->config.vocab_size, unfinished = 0;

@@ -1,12 +1,14 @@
 /* Language model decoding: continues a text.
  *
- * While the text fits into the model's context, each token is computed alone, with the cache of earlier ones. After that the
- * window slides. All its tokens change position, which invalidates the cache, and the whole window is computed again. A
- * window that slides by one token pays this price for every token. A window that slides by half the context pays it once in
- * that many tokens, and a token sees between half and all of the context. */
+ * While the text fits into the model's context, each token is computed alone, with the cache of earlier ones.
+ * After that the window slides. All its tokens change position, which invalidates the cache, and the whole
+ * window is computed again. A window that slides by one token pays this price for every token. A window that
+ * slides by half the context pays it once in that many tokens, and a token sees between half and all of the
+ * context. */
 #include "decoding/decode.h"
 
-/* The scores of the token after the last `seen` of n tokens. The cache holds all of these but the last (known), or none. */
+/* The scores of the token after the last `seen` of n tokens. The cache holds all of these but the last
+ * (known), or none. */
 static const Tensor *next_scores(const Forward *f, Tokens *window, const int32_t *ids, long n, long seen,
                                  bool known) {
     if (known) {

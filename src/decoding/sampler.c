@@ -4,8 +4,8 @@
 #include "kernels/arrays.h"
 #include <math.h>
 
-/* The k-th highest score: the least that the k likeliest tokens have. Repeatedly finds the next lower score, as k is small.
- */
+/* The k-th highest score: the least that the k likeliest tokens have. Repeatedly finds the next lower score,
+ * as k is small. */
 static real threshold(const real *scores, long count, long k) {
     real bound = INFINITY;
     for (long taken = 0; taken < k;) {

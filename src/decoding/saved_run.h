@@ -14,8 +14,9 @@ typedef struct SavedRun {
     int begin_id, end_id; /* seq2seq only */
 } SavedRun;
 
-/* Opens DIRECTORY/model.safetensors; `damaged` ignores its checksum. Owned by the caller, for saved_run_close, even if it
- * fails: with the error of model_load, or STATUS_BAD_DATA if vocabulary, begin_id or end_id do not fit the model. */
+/* Opens DIRECTORY/model.safetensors; `damaged` ignores its checksum. Owned by the caller, for
+ * saved_run_close, even if it fails: with the error of model_load, or STATUS_BAD_DATA if vocabulary, begin_id
+ * or end_id do not fit the model. */
 bool saved_run_open(SavedRun *r, const char *directory, bool damaged, Error *e);
 void saved_run_close(SavedRun *r);
 

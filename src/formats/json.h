@@ -7,8 +7,8 @@
  *         else json_skip(&j);
  *     return json_end(&j);
  *
- * After the first error every call returns false and does nothing, so a walk may check for errors at its end. Strings are
- * decoded in place: reading overwrites the text, and strings point into it. */
+ * After the first error every call returns false and does nothing, so a walk may check for errors at its end.
+ * Strings are decoded in place: reading overwrites the text, and strings point into it. */
 #ifndef FORMATS_JSON_H
 #define FORMATS_JSON_H
 
@@ -44,8 +44,8 @@ bool json_enter(Json *j, char bracket);
 /* Advances to the next value of the array. After the last one, leaves the array and returns false. */
 bool json_element(Json *j);
 
-/* Advances to the value of the next member of the object and stores its key. After the last one, leaves the object and
- * returns false. Does not check for duplicate keys. */
+/* Advances to the value of the next member of the object and stores its key. After the last one, leaves the
+ * object and returns false. Does not check for duplicate keys. */
 bool json_member(Json *j, JsonString *key);
 
 /* Reads the current value. */

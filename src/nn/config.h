@@ -10,7 +10,8 @@
 typedef enum ModelKind { KIND_SEQ2SEQ, KIND_LM } ModelKind;
 typedef enum NormPlace { NORM_POST, NORM_PRE } NormPlace;
 typedef enum PositionKind { POSITIONS_SINUSOIDAL, POSITIONS_LEARNED } PositionKind;
-/* ATTENTION_PLAIN computes the same as ATTENTION_DOT, step by step as nn_plain_attention; a weight file says dot. */
+/* ATTENTION_PLAIN computes the same as ATTENTION_DOT, step by step as nn_plain_attention; a weight file says
+ * dot. */
 typedef enum AttentionKind { ATTENTION_DOT, ATTENTION_ADDITIVE, ATTENTION_PLAIN } AttentionKind;
 
 enum { NO_PAD = -1 };
@@ -41,14 +42,16 @@ typedef struct ModelConfig {
     int pad_id; /* NO_PAD: none */
 } ModelConfig;
 
-/* The paper's encoder-decoder (N = 2, d_model = 128, h = 4, d_ff = 512) and a decoder-only language model (N = 4). */
+/* The paper's encoder-decoder (N = 2, d_model = 128, h = 4, d_ff = 512) and a decoder-only language model (N
+ * = 4). */
 ModelConfig config_seq2seq(int vocab_size, int max_length, int pad_id);
 ModelConfig config_language_model(int vocab_size, int max_length);
 
 /* False, with `status` and a message about the first invalid choice, if there can be no such model. */
 bool config_check(const ModelConfig *c, Status status, Error *e);
 
-/* Name and value of field `index` as a weight file's metadata hold them: "d_model", "128". False beyond the last field. */
+/* Name and value of field `index` as a weight file's metadata hold them: "d_model", "128". False beyond the
+ * last field. */
 enum { CONFIG_TEXT = 32 };
 bool config_field(const ModelConfig *c, int index, const char **name, char value[CONFIG_TEXT]);
 

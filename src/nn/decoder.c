@@ -1,6 +1,7 @@
-/* 3.1 Decoder: a stack of N identical layers with three sub-layers: self-attention, attention over the encoder's
- * output, and feed-forward. Self-attention is masked so that "the predictions for position i can depend only on the
- * known outputs at positions less than i". The task shifts the inputs right by one position (tasks/batch.h). */
+/* 3.1 Decoder: a stack of N identical layers with three sub-layers: self-attention, attention over the
+ * encoder's output, and feed-forward. Self-attention is masked so that "the predictions for position i can
+ * depend only on the known outputs at positions less than i". The task shifts the inputs right by one
+ * position (tasks/batch.h). */
 #include "nn/nn.h"
 
 static Tensor *decoder_layer(const Forward *f, DecoderLayer *l, Tensor *x) {

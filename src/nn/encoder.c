@@ -1,6 +1,8 @@
-/* 3.1 Encoder: "a stack of N identical layers. Each layer has two sub-layers": self-attention and feed-forward.
+/* 3.1 Encoder: "a stack of N identical layers. Each layer has two sub-layers": self-attention and
+ * feed-forward.
  *
- * Deviation: with config.final_norm the stack ends in one more layer norm, as pre-norm needs; the paper has none. */
+ * Deviation: with config.final_norm the stack ends in one more layer norm, as pre-norm needs; the paper has
+ * none. */
 #include "nn/nn.h"
 
 static Tensor *encoder_layer(const Forward *f, EncoderLayer *l, Tensor *x) {

@@ -1,9 +1,10 @@
-/* The key-value cache of decoding: the keys and values of earlier tokens, in every layer. A new token is computed alone, to
- * the same bits as together with all tokens before it: the order of every sum in the model depends on its own terms only.
+/* The key-value cache of decoding: the keys and values of earlier tokens, in every layer. A new token is
+ * computed alone, to the same bits as together with all tokens before it: the order of every sum in the model
+ * depends on its own terms only.
  *
- * A pass with a cache (Forward.cache) continues where the last one ended: first the whole prompt of each sequence, then one
- * token at a time. Modules append and read. The first pass of a seq2seq model stores the keys and values of the source. Only
- * for tapes with no_grad. */
+ * A pass with a cache (Forward.cache) continues where the last one ended: first the whole prompt of each
+ * sequence, then one token at a time. Modules append and read. The first pass of a seq2seq model stores the
+ * keys and values of the source. Only for tapes with no_grad. */
 #ifndef NN_KV_CACHE_H
 #define NN_KV_CACHE_H
 
@@ -26,8 +27,8 @@ typedef struct KvCache {
     size_t bytes;
 } KvCache;
 
-/* Allocates a cache for sequences of at most `room` tokens, and sources of source_rows tokens in all; owned by the caller,
- * for kv_cache_free, even if it fails (STATUS_NO_MEMORY). It must not be copied. */
+/* Allocates a cache for sequences of at most `room` tokens, and sources of source_rows tokens in all; owned
+ * by the caller, for kv_cache_free, even if it fails (STATUS_NO_MEMORY). It must not be copied. */
 bool kv_cache_new(KvCache *c, const ModelConfig *config, long sequences, long room, long source_rows,
                   Error *e);
 void kv_cache_free(KvCache *c);
@@ -38,8 +39,8 @@ size_t kv_cache_bytes(const ModelConfig *config, long sequences, long room, long
 /* Forgets all tokens. */
 void kv_cache_clear(KvCache *c);
 
-/* For modules. kv_cache_advance makes room for the tokens of s; kv_layer_append stores their keys and values, columns of
- * qkv, layer by layer. */
+/* For modules. kv_cache_advance makes room for the tokens of s; kv_layer_append stores their keys and values,
+ * columns of qkv, layer by layer. */
 void kv_cache_advance(KvCache *c, const Sequences *s);
 void kv_layer_append(KvLayer *l, const Tensor *qkv, const Sequences *s);
 

@@ -1,7 +1,7 @@
-/* Decoder-only language model (Liu et al., arXiv:1801.10198; GPT): a stack of N identical layers with two sub-layers,
- * masked self-attention and feed-forward. Every position attends to itself and earlier ones and predicts the next
- * token. There is no source, hence no cross-attention. Weight files call the layers encoder.layers.I, as PyTorch builds
- * such a model of nn.TransformerEncoderLayer. */
+/* Decoder-only language model (Liu et al., arXiv:1801.10198; GPT): a stack of N identical layers with two
+ * sub-layers, masked self-attention and feed-forward. Every position attends to itself and earlier ones and
+ * predicts the next token. There is no source, hence no cross-attention. Weight files call the layers
+ * encoder.layers.I, as PyTorch builds such a model of nn.TransformerEncoderLayer. */
 #include "nn/nn.h"
 
 static Tensor *layer(const Forward *f, LanguageModelLayer *l, Tensor *x) {

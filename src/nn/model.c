@@ -32,7 +32,8 @@ static void add(Builder *b, const char *name, Shape shape, Init init, Tensor *le
     b->ok = b->ok && parameters_add(&b->m->parameters, full_name(b, name, full), shape, init, leaf, b->e);
 }
 
-/* Glorot & Bengio: uniform within ±√(6 / (fan_in + fan_out)), as PyTorch's nn.Transformer initialises matrices. */
+/* Glorot & Bengio: uniform within ±√(6 / (fan_in + fan_out)), as PyTorch's nn.Transformer initialises
+ * matrices. */
 static Init glorot(long fan_in, long fan_out) {
     return (Init){INIT_UNIFORM, sqrt(6.0 / (double)(fan_in + fan_out))};
 }
@@ -123,8 +124,8 @@ static bool add_all(Model *m, Error *e) {
     const ModelConfig *c = &m->config;
     Builder b = {.m = m, .e = e, .ok = true};
     long d = c->d_model;
-    /* Times √d, an embedding is then as large as a positional encoding. As an output matrix it gives small logits and a
-     * first loss near log(vocab_size). */
+    /* Times √d, an embedding is then as large as a positional encoding. As an output matrix it gives small
+     * logits and a first loss near log(vocab_size). */
     Init small = {INIT_NORMAL, 0.5 / sqrt((double)d)};
     add(&b, "embedding.weight", SHAPE(c->vocab_size, d), small, &m->embedding);
     if (c->positions == POSITIONS_LEARNED)
@@ -190,8 +191,8 @@ size_t model_bytes(const Model *m) {
     return parameters_bytes(&m->parameters, m->parameters.training) + sinusoids;
 }
 
-/* Reserves address space for the sinusoids. nn_make_sinusoids computes only the rows that are used: max_length comes from
- * a file, and no array in that file confirms it. */
+/* Reserves address space for the sinusoids. nn_make_sinusoids computes only the rows that are used:
+ * max_length comes from a file, and no array in that file confirms it. */
 static bool reserve_sinusoids(Model *m, Error *e) {
     Shape shape = SHAPE(m->config.max_length, m->config.d_model);
     m->sinusoids = pages_alloc((size_t)shape_count(shape) * sizeof(real), "positional encodings", e);

@@ -97,8 +97,8 @@ static bool read_notes(const Safetensors *file, Notes *notes, Error *e) {
     return ok || error_set(e, STATUS_NO_MEMORY, "%s: no memory for its metadata", file->path);
 }
 
-/* The file has the model's tensors and no other, in their shapes. Checked before the model is allocated: the sizes in a
- * damaged header may exceed any memory. */
+/* The file has the model's tensors and no other, in their shapes. Checked before the model is allocated: the
+ * sizes in a damaged header may exceed any memory. */
 static bool check_tensors(const Safetensors *file, const Parameters *p, Error *e) {
     for (int i = 0; i < p->count; i++) {
         const Parameter *entry = &p->entry[i];

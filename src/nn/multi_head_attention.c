@@ -2,8 +2,8 @@
  *
  *     MultiHead(Q, K, V) = Concat(head_1, …, head_h) W^O      head_i = Attention(Q W_i^Q, K W_i^K, V W_i^V)
  *
- * One matrix product computes the projections of all heads: of q, k and v together in self-attention, of k and v
- * together in cross-attention. Each head then works on its own columns of the result. */
+ * One matrix product computes the projections of all heads: of q, k and v together in self-attention, of k
+ * and v together in cross-attention. Each head then works on its own columns of the result. */
 #include "nn/nn.h"
 
 /* The operands of attention. Without kv the columns of q are q, k and v. */

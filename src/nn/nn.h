@@ -1,10 +1,12 @@
 /* The Transformer, module by module, in the order of "Attention Is All You Need" (arXiv:1706.03762).
  *
- * A module is a struct of weights and a function that records its forward pass on a tape; the tape runs backward.
- * Activations are matrices [rows, d_model], one row a token (tokens.h): the sequences of a batch stand one after another.
- * Weights have the layout of PyTorch's modules: a linear layer's matrix is [out, in].
+ * A module is a struct of weights and a function that records its forward pass on a tape; the tape runs
+ * backward. Activations are matrices [rows, d_model], one row a token (tokens.h): the sequences of a batch
+ * stand one after another. Weights have the layout of PyTorch's modules: a linear layer's matrix is
+ * [out, in].
  *
- * Every function returns a tensor of the tape; nothing is freed. Before it records operations it sets tape->recorder. */
+ * Every function returns a tensor of the tape; nothing is freed. Before it records operations it sets
+ * tape->recorder. */
 #ifndef NN_NN_H
 #define NN_NN_H
 
@@ -26,7 +28,8 @@ typedef struct Norm {
 } Norm;
 
 /* 3.2.2 Multi-head attention: W^Q, W^K, W^V of all heads, and W^O. As in PyTorch the three are one matrix
- * [3·d_model, d_model]. Cross-attention multiplies the target by its first d_model rows and the memory by the others. */
+ * [3·d_model, d_model]. Cross-attention multiplies the target by its first d_model rows and the memory by the
+ * others. */
 typedef struct Attention {
     Linear in;    /* self-attention: q, k, v in one product */
     Linear q, kv; /* cross-attention: the same rows, split */
@@ -82,29 +85,27 @@ typedef struct Forward {
     Tape *tape;
     Model *model;
     const Tokens *source, *target; /* input of encoder and decoder; a language model has no source */
-    KvCache *cache; /* decoding: keys and values of the tokens before the target's; NULL: there are none */
-    Trace *
-        trace; /* keeps what modules compute, every step of attention included; NULL: keeps nothing, faster */
-    Tensor *
-        memory; /* the encoder's output, [source rows, d_model]; NULL once the cache holds its keys and values */
-    Tensor *residual; /* what nn_project adds to its product; set by nn_add_and_norm alone */
+    KvCache *cache;                /* decoding: keys and values of earlier tokens; NULL: there are none */
+    Trace *trace;                  /* keeps what modules compute; NULL: nothing is kept, and it is faster */
+    Tensor *memory;   /* the encoder's output, [source rows, d_model]; NULL once the cache has read it */
+    Tensor *residual; /* what nn_project adds to its product; set only by nn_add_and_norm */
 } Forward;
 
 /* 3.4, 3.5: rows of the embedding matrix, scaled, plus positions; then dropout. [rows, d_model] */
 Tensor *nn_embedding(const Forward *f, const Tokens *x);
 
-/* 3.5: PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i+1) = cos(pos / 10000^(2i/d)), into out [length, d]. */
+/* 3.5: out [length, d]: PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i+1) = cos(pos / 10000^(2i/d)). */
 void nn_sinusoids(long length, long d, real *out);
 
-/* Computes the rows below `length` of the model's table of sinusoids that are not there yet. Does nothing where
- * positions are learned. Threads may call it at the same time. */
+/* Computes the rows below `length` of the model's table of sinusoids that are not there yet. Does nothing
+ * where positions are learned. Threads may call it at the same time. */
 void nn_make_sinusoids(Model *m, long length);
 
 /* A sublayer: a function of x, [rows, d_model], with the weights of a module; [rows, d_model]. */
 typedef Tensor *Sublayer(const Forward *f, void *module, Tensor *x);
 
-/* 3.2, of an Attention. Self-attention over the source; masked self-attention over the target, where a token attends
- * only to itself and earlier tokens; attention from the target to the memory. */
+/* 3.2, of an Attention. Self-attention over the source; masked self-attention over the target, where a token
+ * attends only to itself and earlier tokens; attention from the target to the memory. */
 Sublayer nn_self_attention, nn_masked_self_attention, nn_cross_attention;
 
 /* 3.3, of a FeedForward: FFN(x) = act(x W_1ᵀ + b_1) W_2ᵀ + b_2 */
@@ -120,12 +121,12 @@ Tensor *nn_project(const Forward *f, Linear *l, Tensor *x);
 Tensor *nn_add_and_norm(const Forward *f, Sublayer *sublayer, void *module, Norm *norm, Tensor *x);
 Tensor *nn_norm(const Forward *f, Norm *norm, Tensor *x);
 
-/* 3.1: the stacks. The encoder reads the source; the decoder reads the target and f->memory. [rows, d_model] */
+/* 3.1: the stacks, [rows, d_model]. The encoder reads the source; the decoder reads the target and f->memory. */
 Tensor *nn_encoder(const Forward *f);
 Tensor *nn_decoder(const Forward *f);
 
-/* The model up to the output projection: hidden states of the target's tokens, [rows, d_model]. nn_transformer sets
- * f->memory. */
+/* The model up to the output projection: hidden states of the target's tokens, [rows, d_model].
+ * nn_transformer sets f->memory. */
 Tensor *nn_transformer(Forward *f);
 Tensor *nn_language_model(const Forward *f);
 Tensor *nn_hidden(Forward *f);
@@ -133,18 +134,19 @@ Tensor *nn_hidden(Forward *f);
 /* 3.4: logits, [rows, vocab_size]. */
 Tensor *nn_logits(const Forward *f, Tensor *hidden);
 
-/* 5.4: mean cross-entropy, with label smoothing, of the rows whose target is not pad_id. The caller's targets, [rows],
- * must live until the tape is reset. */
+/* 5.4: mean cross-entropy, with label smoothing, of the rows whose target is not pad_id. The caller's
+ * targets, [rows], must live until the tape is reset. */
 Tensor *nn_loss(const Forward *f, Tensor *hidden, const int32_t *targets);
 
-/* The prediction of one row: the loss of its target in nats, without label smoothing, and the likeliest token. */
+/* The prediction of one row: the loss of its target in nats, without label smoothing, and the likeliest
+ * token. */
 typedef struct Prediction {
     double loss;
     int32_t likeliest;
 } Prediction;
 
-/* Predicts from every row of hidden without holding all logits: [rows], valid until the tape is reset. NULL on a tape that
- * plans. */
+/* Predicts from every row of hidden without holding all logits: [rows], valid until the tape is reset. NULL
+ * on a tape that plans. */
 const Prediction *nn_predict(const Forward *f, Tensor *hidden, const int32_t *targets);
 
 /* A model with initial weights drawn from the seed; `training` adds gradients. NULL with the error if the

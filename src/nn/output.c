@@ -1,5 +1,5 @@
-/* 3.4 Embeddings and softmax: the linear transformation and softmax that turn the decoder's output into predicted
- * next-token probabilities; 5.4: the loss of these predictions. */
+/* 3.4 Embeddings and softmax: the linear transformation and softmax that turn the decoder's output into
+ * predicted next-token probabilities; 5.4: the loss of these predictions. */
 #include "autograd/op.h"
 #include "base/pool.h"
 #include "base/work.h"
@@ -8,8 +8,8 @@
 #include "nn/nn.h"
 #include "ops/cross_entropy_row.h"
 
-/* "We share the same weight matrix between the two embedding layers and the pre-softmax linear transformation."
- * Deviation: an untied model has an output matrix of its own. There is no bias either way. */
+/* "We share the same weight matrix between the two embedding layers and the pre-softmax linear
+ * transformation." Deviation: an untied model has an output matrix of its own. Neither has a bias. */
 static Tensor *output_matrix(Model *m) {
     return m->config.tied ? &m->embedding : &m->output;
 }

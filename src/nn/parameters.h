@@ -2,8 +2,8 @@
  *
  *     values | gradients        each `size` reals, in the same order
  *
- * Matrices come first, then vectors: an optimizer decays one range, and its step is one pass. Each tensor begins on a
- * cache line. The gaps between tensors are 0 in both parts and stay 0. */
+ * Matrices come first, then vectors: an optimizer decays one range, and its step is one pass. Each tensor
+ * begins on a cache line. The gaps between tensors are 0 in both parts and stay 0. */
 #ifndef NN_PARAMETERS_H
 #define NN_PARAMETERS_H
 
@@ -37,8 +37,8 @@ typedef struct Parameters {
     real *value, *grad;
 } Parameters;
 
-/* Registers a tensor; parameters_allocate gives its leaf memory. Of two leaves, `upper` is its first `rows` rows and
- * `lower` the others. */
+/* Registers a tensor; parameters_allocate gives its leaf memory. Of two leaves, `upper` is its first `rows`
+ * rows and `lower` the others. */
 bool parameters_add(Parameters *p, const char *name, Shape shape, Init init, Tensor *leaf, Error *e);
 bool parameters_add_split(Parameters *p, const char *name, Shape shape, Init init, Tensor *upper, long rows,
                           Tensor *lower, Error *e);
@@ -59,7 +59,8 @@ void parameters_want_grad(const Parameters *p, const char *caller);
 /* Discards all gradients: the next backward stores instead of adding. */
 void parameters_clear_grad(Parameters *p);
 
-/* Sets to 0 the gradients that backward has not reached since parameters_clear_grad. All gradients are valid then. */
+/* Sets to 0 the gradients that backward has not reached since parameters_clear_grad. All gradients are valid
+ * then. */
 void parameters_zero_unreached(Parameters *p);
 
 /* The entry of that name, or NULL. */

@@ -2,8 +2,8 @@
  *
  *     Attention(Q, K, V) = softmax(Q Kᵀ / √d_k) V
  *
- * for every head of every sequence. ops/attention.c computes the same in blocks, without holding the matrix of weights.
- * A trace records these steps; `./train --attention plain` trains through them. */
+ * for every head of every sequence. ops/attention.c computes the same in blocks, without holding the matrix
+ * of weights. A trace records these steps; `./train --attention plain` trains through them. */
 #include "autograd/op.h"
 #include "nn/trace.h"
 #include <math.h>
@@ -21,8 +21,8 @@ static Tensor *join_heads(Tape *t, Tensor *z) {
     return tape_reshape(t, tape_transpose(t, z, 0, 1), SHAPE(n, h * d_k));
 }
 
-/* 3.2.3: "masking out (setting to −∞) all values in the input of the softmax which correspond to illegal connections":
- * to keys later than the query. */
+/* 3.2.3: "masking out (setting to −∞) all values in the input of the softmax which correspond to illegal
+ * connections": to keys later than the query. */
 static Tensor *hide_later(Tape *t, Tensor *scores) {
     long n = scores->shape.size[1], m = scores->shape.size[2];
     uint8_t *hidden = node_record(scores->maker, (size_t)(n * m));
@@ -53,7 +53,8 @@ static AttentionSteps attend(Tape *t, Tensor *q, Tensor *k, Tensor *v, Tensor *w
     return s;
 }
 
-/* The outputs of all sequences, one after another. Joins MAX_INPUTS at a time, so that each is copied few times. */
+/* The outputs of all sequences, one after another. Joins MAX_INPUTS at a time, so that each is copied few
+ * times. */
 static Tensor *join_sequences(Tape *t, Tensor **z, long count) {
     for (long joined; count > 1; count = joined) {
         joined = 0;

@@ -16,7 +16,7 @@ void nn_sinusoids(long length, long d, real *out) {
     rows(0, length, d, out);
 }
 
-/* Threads that decode from one model share its table. A row is written once, before its number is published. */
+/* Threads that decode from one model share its table. A row is written once, before its index is published. */
 void nn_make_sinusoids(Model *m, long length) {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     if (!m->sinusoids || length <= __atomic_load_n(&m->sinusoids_made, __ATOMIC_ACQUIRE)) return;

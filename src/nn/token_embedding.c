@@ -1,5 +1,5 @@
-/* 3.4 Embeddings: "we multiply those weights by √d_model"; 5.4: dropout on "the sums of the embeddings and the positional
- * encodings". */
+/* 3.4 Embeddings: "we multiply those weights by √d_model"; 5.4: dropout on "the sums of the embeddings and
+ * the positional encodings". */
 #include "nn/nn.h"
 #include <math.h>
 

@@ -1,7 +1,9 @@
-/* A batch of token sequences as a model reads it: ids and positions, one row a token, and where sequences begin.
+/* A batch of token sequences as a model reads it: ids and positions, one row a token, and where sequences
+ * begin.
  *
- * A packed batch holds real tokens only; padding is neither embedded nor computed. In a padded batch every sequence has
- * the same number of rows, and attention hides the padding. The results of real tokens are the same. */
+ * A packed batch holds real tokens only; padding is neither embedded nor computed. In a padded batch every
+ * sequence has the same number of rows, and attention hides the padding. The results of real tokens are the
+ * same. */
 #ifndef NN_TOKENS_H
 #define NN_TOKENS_H
 
@@ -23,18 +25,19 @@ typedef struct Tokens {
 bool tokens_new(Tokens *x, long sequences, long rows, Error *e);
 void tokens_free(Tokens *x);
 
-/* Fills x with sequences that stand one after another: sequence s is ids[start[s]] … ids[start[s + 1] - 1]. */
+/* Fills x with adjacent sequences: sequence s is ids[start[s]] … ids[start[s + 1] - 1]. */
 void tokens_pack(Tokens *x, long sequences, const long *start, const int32_t *ids);
 
-/* Fills x from [sequences, longest] ids. The real tokens are those that are not pad_id (NO_PAD: all). In a padded layout,
- * padding stands at the end. */
+/* Fills x from [sequences, longest] ids. The real tokens are those that are not pad_id (NO_PAD: all). In a
+ * padded layout, padding stands at the end. */
 void tokens_fill(Tokens *x, TokenLayout layout, long sequences, long longest, const int32_t *ids, int pad_id);
 
-/* Fills x with one token of each sequence, all at the same position. A sequence whose id is NO_PAD has ended and gets no
- * row. */
+/* Fills x with one token of each sequence, all at the same position. A sequence whose id is NO_PAD has ended
+ * and gets no row. */
 void tokens_next(Tokens *x, long sequences, const int32_t *ids, long position);
 
-/* The sizes of a packed batch of equally long sequences, without ids, for a tape that plans. Allocates nothing. */
+/* The sizes of a packed batch of equally long sequences, without ids, for a tape that plans. Allocates
+ * nothing. */
 Tokens tokens_without_ids(long sequences, long longest);
 
 /* out[row] = the value of that row's token; values is [sequences, longest], as the ids of tokens_fill. */

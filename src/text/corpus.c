@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Suggests options if the text is too short for context and tail but not for a small context without a tail. */
+/* Suggests options if the text suffices for a small context without a tail, but not for those chosen. */
 static bool enough(const char *name, const char *part, long found, const Corpus *c, Error *e) {
     char hint[64] = "";
     long small = c->context < 8 ? c->context : 8;
@@ -110,8 +110,8 @@ double corpus_unigram_entropy(const int32_t *ids, long count, long vocab_size, E
     return log((double)count) - sum / (double)count;
 }
 
-/* (1/N) Σ_c (n(c) log n(c) - Σ_d n(c,d) log n(c,d)), N pairs. Sorts the pairs by their first character, so that one row of
- * counts is enough for any vocabulary. */
+/* (1/N) Σ_c (n(c) log n(c) - Σ_d n(c,d) log n(c,d)), N pairs. Sorts the pairs by their first character, so
+ * that one row of counts is enough for any vocabulary. */
 double corpus_bigram_entropy(const int32_t *ids, long count, long vocab_size, Error *e) {
     long pairs = count - 1;
     if (pairs < 1) return 0;

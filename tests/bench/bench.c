@@ -1,4 +1,5 @@
-/* ./bench: the keys and counts of its lines, for a program and for a person, and the figures that are no chance. */
+/* ./bench: the keys and counts of its lines, for a program and for a person, and the figures that are no
+ * chance. */
 #include "child.h"
 #include "json_lines.h"
 
@@ -17,8 +18,8 @@ static void check_lines(const char *line, const char *const *keys, const char *k
     }
 }
 
-/* A line for each size. A token's arithmetic is constant in the batch, nearly so in the context, and quadratic in the
- * width. */
+/* A line for each size. A token's arithmetic is constant in the batch, nearly so in the context, and
+ * quadratic in the width. */
 static void scaling(void) {
     const double most[] = {1, 2, 64}, least[] = {1, 1, 32};
     CHECK(BENCH("scaling", "seed", "--json") == 0 && !*err && lines_of(out) == 12, "%s%s", err, out);
@@ -35,8 +36,8 @@ static void scaling(void) {
         }
 }
 
-/* The sum over the weights; then a text within its context, beyond it by single tokens, and beyond it by half the
- * context; or one answer, and a batch of them. */
+/* The sum over the weights; then a text within its context, beyond it by single tokens, and beyond it by half
+ * the context; or one answer, and a batch of them. */
 static void decoding(void) {
     static const char *const cases[] = {"seed", "chars"};
     for (int i = 0; i < 2; i++) {
@@ -52,8 +53,8 @@ static void decoding(void) {
     }
 }
 
-/* A checkpoint is three times the weights and a header. Writing it takes less than a hundredth of the time between two,
- * and nothing of it is left. */
+/* A checkpoint is three times the weights and a header. Writing it takes less than a hundredth of the time
+ * between two, and nothing of it is left. */
 static void checkpoints(void) {
     enter_folder();
     CHECK(BENCH("checkpoint", "copy", "--json") == 0 && !*err && lines_of(out) == 1, "%s%s", err, out);
@@ -73,8 +74,8 @@ static void steps(void) {
     CHECK(number(out, "params") == 59904 && number(out, "best_ms") <= number(out, "ms_per_step"), "%s", out);
 }
 
-/* A line for each operation of a step, whose shares add up to 1; or one for each of its shapes, and one for each
- * elementary operation. */
+/* A line for each operation of a step, whose shares add up to 1; or one for each of its shapes, and one for
+ * each elementary operation. */
 static void operations(void) {
     static const char *const subjects[] = {"profile", "ops"};
     for (int i = 0; i < 2; i++) {

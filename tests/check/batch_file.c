@@ -1,5 +1,5 @@
-/* Batch and gradient files, which other programs read and write: what is written comes back, and what does not fit the model
- * is refused. */
+/* Batch and gradient files, which other programs read and write: what is written comes back, and what does
+ * not fit the model is refused. */
 #include "check/grading/batch_file.h"
 #include "folder.h"
 #include "model_helpers.h"

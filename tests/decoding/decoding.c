@@ -222,8 +222,8 @@ static void answers_are_those_of_one_by_one(void) {
     CHECK(cut > 20 && ended > 20, "%d answers were cut and %d ended: not both are tested", cut, ended);
 }
 
-/* With all weights 0, all scores are equal and the likeliest token is 0. Answers are cut off at the caller's limit and at the
- * model's last position, and are empty if 0 is the end. */
+/* With all weights 0, all scores are equal and the likeliest token is 0. Answers are cut off at the caller's
+ * limit and at the model's last position, and are empty if 0 is the end. */
 static void lengths_are_bounded(void) {
     ModelConfig c = answering(NORM_POST, POSITIONS_SINUSOIDAL);
     c.pad_id = 8, c.max_length = MOST - 2;
@@ -265,8 +265,9 @@ static bool hear(void *context, int32_t id) {
     return ++h->count < h->most;
 }
 
-/* Each token is the one computed from scratch, from as many of the last tokens as the model has positions for, or as a window
- * that slides by several leaves: if the context has room for all, fills up on the way, or is shorter than the prompt. */
+/* Each token is the one computed from scratch, from as many of the last tokens as the model has positions
+ * for, or as a window that slides by several leaves: if the context has room for all, fills up on the way, or
+ * is shorter than the prompt. */
 static void check_text(ModelConfig c, long context, Sampler s, uint64_t seed) {
     c.max_length = (int)context;
     Error e = {0};
@@ -408,8 +409,9 @@ static void check_cache(ModelConfig c, uint64_t seed, long begin) {
     known_free(k);
 }
 
-/* Scores with the cache have the bits of those computed from scratch: over more tokens than a block of attention, for widths
- * of whole vectors and others, one and more threads, prompts of one token and of many. */
+/* Scores with the cache have the bits of those computed from scratch: over more tokens than a block of
+ * attention, for widths of whole vectors and others, one and more threads, prompts of one token and of many.
+ */
 static void cached_scores_are_the_recomputed_ones(void) {
     static const long begins[] = {1, 2, 17, 70};
     for (int i = 0; i < 4; i++) {

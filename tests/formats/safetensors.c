@@ -488,8 +488,8 @@ static void notices_every_flipped_bit(void) {
     free(whole);
 }
 
-/* A file of ours whose checksum is misspelt is damaged, one that does not begin as ours do has none; and all are read
- * where checksums do not matter. */
+/* A file of ours whose checksum is misspelt is damaged, one that does not begin as ours do has none; and all
+ * are read where checksums do not matter. */
 static void knows_files_of_ours(void) {
     static const struct {
         const char *find, *replace;

@@ -1,5 +1,5 @@
-/* Whole models: against PyTorch, against numeric differences, and properties that hold for any weights: causality, padding,
- * ties, dropout, threads. */
+/* Whole models: against PyTorch, against numeric differences, and properties that hold for any weights:
+ * causality, padding, ties, dropout, threads. */
 #include "base/pool.h"
 #include "kernels/arrays.h"
 #include "model_helpers.h"
@@ -83,8 +83,8 @@ static void golden_lm_padded(void) {
 
 /* ---- Causality ---- */
 
-/* Changing the token at position t changes outputs at t and no bit of an earlier one. 70 positions are more than a block of
- * queries in attention. */
+/* Changing the token at position t changes outputs at t and no bit of an earlier one. 70 positions are more
+ * than a block of queries in attention. */
 static void check_causality(ModelConfig c) {
     enum { T = 70 };
     Model *m = new_model(c, 1);
@@ -166,8 +166,8 @@ static PaddedBatch *with_padding(const PaddedBatch *b, long more) {
     return wide;
 }
 
-/* Packed, padding does not exist: outputs, loss and gradients keep their bits. Padded, outputs and loss do too; gradients are
- * sums over more rows, those of padding 0, and differ by the order of addition only. */
+/* Packed, padding does not exist: outputs, loss and gradients keep their bits. Padded, outputs and loss do
+ * too; gradients are sums over more rows, those of padding 0, and differ by the order of addition only. */
 static void check_padding(ModelConfig c) {
     Model *m = new_model(c, 3);
     Parameters *parameters = &m->parameters;
@@ -212,8 +212,8 @@ static bool all_finite(const real *x, long count) {
     return true;
 }
 
-/* A source of padding only: attention over it has no key and gives 0. Nothing becomes NaN, and the other rows do not change.
- */
+/* A source of padding only: attention over it has no key and gives 0. Nothing becomes NaN, and the other rows
+ * do not change. */
 static void empty_source(void) {
     ModelConfig c = small_seq2seq();
     Model *m = new_model(c, 4);
@@ -316,7 +316,8 @@ static void dropout(void) {
 
 /* ---- Threads ---- */
 
-/* Every operation splits its work at these sizes. Loss, outputs and gradients have the same bits for any number of threads. */
+/* Every operation splits its work at these sizes. Loss, outputs and gradients have the same bits for any
+ * number of threads. */
 static void check_threads(ModelConfig c) {
     c.d_model = 64, c.d_ff = 192, c.heads = 4, c.vocab_size = 300;
     Model *m = new_model(c, 6);
@@ -350,8 +351,8 @@ static void threads_change_no_bit(void) {
 
 /* ---- Ties ---- */
 
-/* Three models of the same weights use the embedding matrix once each: for source, target and output. The gradient of the
- * tied matrix is the sum of their three. */
+/* Three models of the same weights use the embedding matrix once each: for source, target and output. The
+ * gradient of the tied matrix is the sum of their three. */
 static void tied_embedding_sums_uses(void) {
     ModelConfig c = small_seq2seq();
     Model *tied = new_model(c, 7), *use[3];
@@ -416,8 +417,8 @@ static double numeric_gradient(Pass *p, real *x, double h) {
 }
 
 /* Some coordinates of every parameter. A gradient far below its tensor's others (0 in exact arithmetic, as
- * that of a key's bias) is held against their size. A step that crosses a ReLU's kink misleads the difference; a
- * shorter one does not cross it, and does not make a wrong gradient right. */
+ * that of a key's bias) is held against their size. A step that crosses a ReLU's kink misleads the
+ * difference; a shorter one does not cross it, and does not make a wrong gradient right. */
 static void check_gradient(ModelConfig c, double dropout_rate, double h) {
     enum { SAMPLES = 24 };
     Model *m = new_model(c, 8);
@@ -486,7 +487,8 @@ static void gradient_other_choices(void) {
 
 /* ---- Plain attention ---- */
 
-/* Loss and gradients through the paper's own steps are those of the fused operation up to rounding; a file says dot. */
+/* Loss and gradients through the paper's own steps are those of the fused operation up to rounding; a file
+ * says dot. */
 static void check_plain(ModelConfig c) {
     Model *m = new_model(c, 9);
     PaddedBatch *b = random_batch(&c, 20, 5, 9, 9);
@@ -528,7 +530,8 @@ static real product(const real *w, const real *x, long n) {
     return sum;
 }
 
-/* A sublayer alone is its formula: FFN(x) = max(0, x W_1 + b_1) W_2 + b_2, without residual, dropout and norm. */
+/* A sublayer alone is its formula: FFN(x) = max(0, x W_1 + b_1) W_2 + b_2, without residual, dropout and
+ * norm. */
 static void a_sublayer_is_its_formula(void) {
     enum { ROWS = 3, D = 8, D_FF = 16 };
     Model *m = new_model(small_seq2seq(), 10);

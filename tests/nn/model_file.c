@@ -1,4 +1,5 @@
-/* Models as files: weights come back to the bit, and a file that is no model is refused with place and reason. */
+/* Models as files: weights come back to the bit, and a file that is no model is refused with place and
+ * reason. */
 #include "expect_bug.h"
 #include "folder.h"
 #include "model_helpers.h"
