@@ -1,16 +1,15 @@
 /* Command lines. getopt_long takes them apart; what may stand in them, and the help, come from the table. */
 #include "base/options.h"
 #include "base/pool.h"
+#include "base/program.h"
 #include "base/system.h"
 #include "base/utf8.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 enum { MAX_ROWS = 128, HELP_WIDTH = 80, LABEL_WIDTH = 26 };
@@ -156,32 +155,6 @@ static void add_rows(Rows *rows, const Option *table) {
     }
 }
 
-/* ---- Names ---- */
-
-static const char installed_prefix[] = "tapeformer-";
-static bool installed; /* argv[0] ends in tapeformer-NAME */
-
-static void note_name(const char *argv0) {
-    const char *slash = strrchr(argv0, '/');
-    installed = strncmp(slash ? slash + 1 : argv0, installed_prefix, sizeof installed_prefix - 1) == 0;
-}
-
-const char *options_command(const char *program, char out[OPTION_TEXT]) {
-    snprintf(out, OPTION_TEXT, "%s%s", installed ? installed_prefix : "./", program);
-    return out;
-}
-
-/* Prints a text in which programs are called ./NAME. */
-static void print_named(const char *text, size_t length) {
-    for (size_t i = 0; i < length; i++) {
-        bool named = installed && !strncmp(text + i, "./", 2) && text[i + 2] >= 'a' && text[i + 2] <= 'z';
-        if (named)
-            fputs(installed_prefix, stdout), i++;
-        else
-            putchar(text[i]);
-    }
-}
-
 /* ---- Help ---- */
 
 /* Prints text from column `left` on, broken at blanks, with the cursor already in that column. */
@@ -196,7 +169,7 @@ static void print_wrapped(const char *text, int left) {
             putchar(' ');
             column++;
         }
-        print_named(text, word);
+        program_print(text, word);
         column += width;
         text += word + strspn(text + word, " ");
     }
@@ -220,8 +193,7 @@ static void print_option(const Option *o, const char *fallback) {
 }
 
 static void print_help(const Options *o, const Rows *rows) {
-    printf("Usage: %s%s [OPTION]...%s%s\n", installed ? installed_prefix : "", o->program,
-           *o->usage ? " " : "", o->usage);
+    printf("Usage: %s%s [OPTION]...%s%s\n", program_prefix(), o->program, *o->usage ? " " : "", o->usage);
     print_wrapped(o->purpose, 0);
     if (!is_heading(rows->row[0])) printf("\nOptions\n");
     for (int i = 0; i < rows->n; i++) {
@@ -243,7 +215,7 @@ static void print_help(const Options *o, const Rows *rows) {
            "  73  an output cannot be created\n"
            "  74  reading or writing failed\n"
            "  78  the checkpoint is of another model\n");
-    if (o->notes) putchar('\n'), print_named(o->notes, strlen(o->notes));
+    if (o->notes) putchar('\n'), program_print(o->notes, strlen(o->notes));
 }
 
 /* ---- Parsing ---- */
@@ -358,23 +330,6 @@ static bool parse(Options *o, Rows *rows, const bool *help, int argc, char **arg
     return true;
 }
 
-/* A file opened while standard input, output or error is closed would take its number, and what is meant for
- * the user would end up in that file. So a closed one becomes a file that can be neither read nor written. */
-static void occupy_standard_files(void) {
-    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
-            (void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY); /* the lowest free: fd */
-}
-
-/* Main keeps some arrays on the stack: up to 128 KB are in use, and a stack overflow has no message. */
-static bool stack_suffices(Error *e) {
-    enum { NEEDED = 256 << 10 };
-    struct rlimit limit;
-    return getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= NEEDED ||
-           error_set(e, STATUS_NO_MEMORY, "stack: found a limit of %ju KB, need %d KB, see ulimit -s",
-                     (uintmax_t)limit.rlim_cur >> 10, NEEDED >> 10);
-}
-
 static __attribute__((noinline)) bool read_command_line(Options *o, int argc, char **argv, Error *e) {
     long threads = 0;
     bool help = false;
@@ -387,7 +342,6 @@ static __attribute__((noinline)) bool read_command_line(Options *o, int argc, ch
         {0},
     };
     o->seed = 1;
-    occupy_standard_files();
     for (int i = 1; i < argc; i++) {
         char where[32];
         Error bad = {0};
@@ -410,8 +364,7 @@ static __attribute__((noinline)) bool read_command_line(Options *o, int argc, ch
 
 /* Checks the stack before the large frame of read_command_line. */
 bool options_parse(Options *o, int argc, char **argv, Error *e) {
-    if (argc > 0) note_name(argv[0]);
-    return stack_suffices(e) && read_command_line(o, argc, argv, e);
+    return program_start(argc > 0 ? argv[0] : o->program, e) && read_command_line(o, argc, argv, e);
 }
 
 static int stdout_cause; /* errno of the first flush that failed */
@@ -436,7 +389,6 @@ bool stdout_finish(Error *e) {
 
 int options_exit(const char *program, Error *e) {
     stdout_finish(e);
-    if (e->status != STATUS_DONE)
-        fprintf(stderr, "%s%s: %s\n", installed ? installed_prefix : "", program, e->text);
+    if (e->status != STATUS_DONE) fprintf(stderr, "%s%s: %s\n", program_prefix(), program, e->text);
     return (int)e->status;
 }

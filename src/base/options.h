@@ -75,10 +75,6 @@ bool option_read(const Option *o, const char *text, const char *where, Status st
 enum { OPTION_TEXT = 64 };
 const char *option_text(const Option *o, char out[OPTION_TEXT]);
 
-/* The command that starts another of these programs: "./generate", or "tapeformer-generate" if this one is
- * installed. */
-const char *options_command(const char *program, char out[OPTION_TEXT]);
-
 /* Writes out what is buffered for stdout. False if that failed; why it first did, stdout_finish will tell. */
 bool stdout_flush(void);
 

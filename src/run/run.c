@@ -1,7 +1,7 @@
 #include "run/run.h"
 #include "base/clock.h"
 #include "base/interrupt.h"
-#include "base/options.h"
+#include "base/program.h"
 #include "nn/model_file.h"
 #include "run/samples.h"
 #include "tasks/text_task.h"
@@ -270,7 +270,7 @@ static void end_bar(Run *r, bool trained) {
 
 bool run_finish(Run *r, bool trained, Error *e) {
     const char *folder = r->config->run;
-    char generate[OPTION_TEXT];
+    char generate[PROGRAM_COMMAND];
     Error unsaved = {0};
     end_bar(r, trained);
     /* A run that made no step must not replace one that did. */
@@ -280,7 +280,7 @@ bool run_finish(Run *r, bool trained, Error *e) {
     }
     bool saved = save(r, trained ? e : &unsaved);
     if (saved && !r->config->quiet)
-        fprintf(stderr, "saved in %s, for %s %s%s\n", folder, options_command("generate", generate), folder,
+        fprintf(stderr, "saved in %s, for %s %s%s\n", folder, program_command("generate", generate), folder,
                 trained ? "" : ": the weights before that step");
     if (!saved && !trained)
         fprintf(stderr, "not saved: %s; %s\n", unsaved.text,
@@ -318,11 +318,11 @@ static bool may_take(Run *r, const Checkpoint *past, Error *e) {
 static void remark_on_resume(const Run *r, const Checkpoint *past) {
     const TrainConfig *c = r->config;
     long step = past->state.step;
-    char train[OPTION_TEXT];
+    char train[PROGRAM_COMMAND];
     if (c->quiet) return;
     if (step == c->steps)
         fprintf(stderr, "%s is finished after %ld steps; to continue: %s --resume %s --steps N\n", c->run,
-                step, options_command("train", train), c->run);
+                step, program_command("train", train), c->run);
     else if (c->steps != c->planned_steps && c->schedule == SCHEDULE_COSINE) {
         Schedule before = r->trainer->schedule;
         before.steps = c->planned_steps;

@@ -1,4 +1,5 @@
 /* A configuration as a command line. */
+#include "base/program.h"
 #include "training/shell.h"
 #include "training/train_config.h"
 #include <stdio.h>
@@ -8,8 +9,8 @@ char *train_config_command(const TrainConfig *r, Error *e) {
     enum { PREFIX = sizeof "recipe." - 1, OPTION = 64, MOST = 2 * TRAIN_SETTINGS + 5 };
     TrainConfig plain;
     int count = 0, same = 0, words = 0;
-    char train[OPTION_TEXT], option[TRAIN_SETTINGS][OPTION], *command = NULL;
-    char *argv[MOST] = {(char *)options_command("train", train), (char *)r->task};
+    char train[PROGRAM_COMMAND], option[TRAIN_SETTINGS][OPTION], *command = NULL;
+    char *argv[MOST] = {(char *)program_command("train", train), (char *)r->task};
     bool ok = train_config_parse(&plain, 2, argv, e) && train_config_complete(&plain, e);
     Metadata *chosen = ok ? train_config_notes(r, false, &count, e) : NULL,
              *usual = ok ? train_config_notes(&plain, false, &same, e) : NULL;

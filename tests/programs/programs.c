@@ -177,7 +177,7 @@ static void talk_is_plain(void) {
     CHECK(!strchr(err, '\033') && !strchr(err, '\r'), "%s", err);
     CHECK(count_of(err, "\ncopy ") == 10 && occurs(err, "\ncopy 20/20  loss "), "%s", err);
     CHECK(count_of(err, " -> ") == 3 && occurs(err, "held-out: loss "), "%s", err);
-    CHECK(occurs(err, "% of 30 exact\n") && occurs(err, "saved in runs/copy"), "%s", err);
+    CHECK(occurs(err, "% of 30 answers exact\n") && occurs(err, "saved in runs/copy"), "%s", err);
     CHECK(TRAIN(COPY, "--steps", "3", "--samples", "0", "--force") == 0 && !occurs(err, "->"), "%s", err);
     CHECK(TRAIN(LM, "--steps", "3") == 0 && !*out, "%s", err);
     CHECK(occurs(err, "unigram entropy") && occurs(err, "a sample at temperature 0.8"), "%s", err);
