@@ -55,18 +55,27 @@ class Experiment:
         np.fill_diagonal(weights, 0)
         return self.error(weights, self.y)
 
-    def attention(self):
+    def attention(self, x):
         query, key = (self.arrays[name].reshape(8, 8) for name in ("W^Q", "W^K"))
-        scores = features(self.arrays["held_out_x"]) @ query.T @ (features(self.x) @ key.T).T / np.sqrt(8)
-        return self.error(np.exp(scores - scores.max(-1, keepdims=True)), self.arrays["held_out_y"])
+        scores = features(x) @ query.T @ (features(self.x) @ key.T).T / np.sqrt(8)
+        return np.exp(scores - scores.max(-1, keepdims=True))
+
+    def distance(self, row):
+        """The mean of |x - x_j| under the weights, over 40 x."""
+        x = LONGEST * np.arange(40) / 40
+        far = np.abs(x[:, None] - self.x)
+        weights = self.attention(x) if row["h"] is None else kernel(row["kernel"], far, row["h"])
+        return np.mean((weights * far).sum(-1) / weights.sum(-1))
 
 
 def errors_agree(e):
     assert len(e.rows) == 9, len(e.rows)
     best = {name: min(e.held_out(name, h) for h in ITS_GRID) for name in ("gauss", "box", "triangle")}
     for row in e.rows:
-        want = e.attention() if row["h"] is None else e.held_out(row["kernel"], row["h"])
+        want = (e.error(e.attention(e.arrays["held_out_x"]), e.arrays["held_out_y"]) if row["h"] is None
+                else e.held_out(row["kernel"], row["h"]))
         assert abs(row["error"] - want) <= NEAR, (row, want)
+        assert abs(row["distance"] - e.distance(row)) <= NEAR, (row, e.distance(row))
         assert row["h"] is None or abs(row["best"] - best[row["kernel"]]) <= NEAR, (row, best)
 
 
@@ -85,7 +94,7 @@ def learnt_widths_are_good(e):
 def main():
     experiment = Experiment()
     return run_tests("numpy_kernels", [
-        ("the errors of every kernel are what NumPy computes", lambda: errors_agree(experiment)),
+        ("errors and distances of every kernel are what NumPy computes", lambda: errors_agree(experiment)),
         ("widths that are learnt are about the best, by a fine grid", lambda: learnt_widths_are_good(experiment))])
 
 
