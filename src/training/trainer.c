@@ -213,7 +213,7 @@ static bool add_batch(Trainer *t, Evaluation *sum, Error *e) {
         sum->accuracy += p[i].likeliest == t->targets[i];
     }
     /* A batch's mean has the precision of the training loss. */
-    sum->loss += (double)(real)(loss / (double)tokens) * (double)tokens;
+    if (tokens) sum->loss += (double)(real)(loss / (double)tokens) * (double)tokens;
     sum->tokens += tokens;
     tape_reset(t->tape);
     t->tape->no_grad = false;
