@@ -6,8 +6,7 @@
  *     ./gradcheck my_op.c             an operation in a C file
  *     ./gradcheck case OP --out DIR   writes a case as .npy files, for another language
  *     ./gradcheck verify DIR          judges the gradients that were written beside them
- *     ./gradcheck model               a whole model: made here, or from files
- *     ./gradcheck ulps                the float kernels, judged by the double ones */
+ *     ./gradcheck model               a whole model: made here, or from files */
 #include "base/interrupt.h"
 #include "base/options.h"
 #include "check/grading/commands.h"
@@ -19,8 +18,7 @@ static const struct {
     GradingCommand *run;
 } commands[] = {{"case", grading_command_case},
                 {"verify", grading_command_verify},
-                {"model", grading_command_model},
-                {"ulps", grading_command_ulps}};
+                {"model", grading_command_model}};
 
 int main(int argc, char **argv) {
     Error e = {0};

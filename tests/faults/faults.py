@@ -53,7 +53,6 @@ MORE = {
     "verify": ["double/gradcheck", "verify", "copied"],
     "twin": ["double/gradcheck", "model", "lm"],
     "save": ["double/gradcheck", "model", "seq2seq", "--double", "--save", "saved"],
-    "ulps": ["double/gradcheck", "ulps", "neg"],
 }
 COPIED = ["double/gradcheck", "case", "contiguous", "--out", "copied"]
 MODEL, CHECKPOINT, GRADIENTS = "run/model.safetensors", "run/checkpoint.safetensors", "gradients"

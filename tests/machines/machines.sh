@@ -7,7 +7,7 @@
 #     QUICK=1 sh tests/machines/machines.sh musl           without the columns ulps and tests, which take the longest
 #
 #     gradcheck   ./gradcheck, in double
-#     ulps        `gradcheck ulps`: the float side computed there, judged here
+#     ulps        the float results of all operations, computed there and judged here
 #     tests       those of $quick, in float, and of $long where no emulator makes minutes of them
 #     weights     after 20 steps of ./train the file of the weights is that of the native build, to the bit
 #
@@ -17,7 +17,7 @@
 # The last line counts rows of both; a machine whose compiler or emulator is missing counts as neither. CC="ccache gcc" runs every
 # compiler by ccache, JOBS=1 one at a time.
 cd "$(dirname "$0")/../.." || exit 74
-quick='formats/json formats/npy base/random kernels/rows formats/safetensors autograd/tape text/tokenizer'
+quick='formats/json check/npy base/random kernels/rows formats/safetensors autograd/tape text/tokenizer'
 long='kernels/gemm nn/model kernels/vector_math'
 folder=$(mktemp -d) || exit 74
 trap 'rm -rf "$folder"' EXIT
@@ -67,7 +67,8 @@ missing() {
 
 build() {
     wanted="$at/float/train $at/float/generate $at/double/gradcheck"
-    [ "$QUICK" ] || wanted="$wanted $at/float/gradcheck $(printf "$at/float/tests/%s " $quick $long)"
+    [ "$QUICK" ] || wanted="$wanted $at/float/tests/check/ulps $(printf "$at/float/tests/%s " $quick $long)"
+    [ "$QUICK" ] || [ $name != native ] || wanted="$wanted $at/double/tests/check/ulps"
     # shellcheck disable=SC2086
     MAKEFLAGS='' ${MAKE:-make} -s ${JOBS:+-j$JOBS} CC="$launcher$compiler" ARCH=$arch $options BUILD=$at $wanted
 }
@@ -78,9 +79,9 @@ gradcheck() {
 }
 
 ulps() {
-    $emulator "$at/float/gradcheck" ulps --write "$folder/ulps" &&
-        build-machines/native/double/gradcheck ulps --read "$folder/ulps" >"$folder/log" || return 1
-    tail -n 1 "$folder/log" | sed 's/,.*//'
+    $emulator "$at/float/tests/check/ulps" --write "$folder/ulps" &&
+        build-machines/native/double/tests/check/ulps --read "$folder/ulps" >"$folder/log" || return 1
+    tail -n 1 "$folder/log"
 }
 
 tests() {

@@ -14,7 +14,7 @@
  *     a forward against another's (--like)  the output's largest number                      as CHECK_SHARP allows
  *     arrays in files (case_reference.h)    Σ|t| by the Jacobian, and the answer to changes  terms added + 16
  *     a model's values (model_values.h)     the answer to changes of all weights             16
- *     float kernels (ulps.h)                the answer to changes of each input              8
+ *     float kernels (tests/check/ulps.c)    the answer to changes of each input              8
  *
  * The answer to changes: rounding in a computation that is numerically stable does what a change of its inputs in their
  * last digits would do. So these are changed, and it is run again. */

@@ -1,13 +1,13 @@
 /* What the arrays of a case in files have to be, and how far off rounding may bring them (rounding.h).
  *
- * The terms are known here, and so is their number. Let u be the distance from 1 to the next number of the precision in which an
- * array was computed. An element that is the sum of n terms t_i is off by at most n u Σ|t_i|, in whatever order they
- * are added (Higham, Accuracy and Stability of Numerical Algorithms, section 4.2). The terms of dx_j are
- * dy_i ∂y_i/∂x_j, those of y_i are, to first order, x_j ∂y_i/∂x_j: the Jacobian matrix knows them all. A term itself is
- * the result of some STEPS roundings, of operations and elementary functions, each u of the largest number at hand, for
- * which the array's largest element stands; and it moves with the numbers that it is computed from, which a student
- * has only rounded: inputs and outputs. How far, is measured: they are changed by u of themselves, at random, several
- * times over. So
+ * The terms are known here, and so is their number. Let u be the distance from 1 to the next number of the
+ * precision in which an array was computed. An element that is the sum of n terms t_i is off by at most n u
+ * Σ|t_i|, in whatever order they are added (Higham, Accuracy and Stability of Numerical Algorithms, section
+ * 4.2). The terms of dx_j are dy_i ∂y_i/∂x_j, those of y_i are, to first order, x_j ∂y_i/∂x_j: the Jacobian
+ * matrix knows them all. A term itself is the result of some STEPS roundings, of operations and elementary
+ * functions, each u of the largest number at hand, for which the array's largest element stands; and it moves
+ * with the numbers that it is computed from, which a student has only rounded: inputs and outputs. How far,
+ * is measured: they are changed by u of themselves, at random, several times over. So
  *
  *     |found - need| ≤ (n + STEPS) (u (Σ|t_i| + max|need|) + the largest move) */
 #ifndef GRADING_CASE_REFERENCE_H

@@ -18,7 +18,7 @@ static const char notes[] =
     "  case OPERATION [CASE] --out DIR   write a case as .npy files, for another language\n"
     "  verify DIR...                     judge the gradients written beside them\n"
     "  model [KIND]                      check a whole model, made here or from files\n"
-    "  ulps [OPERATION]                  judge the float kernels by the double ones\n\n"
+    "\n"
     "Exit status: 0 everything is proved; 1 something is wrong; 4 nothing is "
     "wrong, but something could not be\n"
     "proved; 2 usage; 66 no such file.\n";

@@ -11,6 +11,5 @@ GradingCommand grading_command_check;  /* operations: all, one, or those of a C 
 GradingCommand grading_command_case;   /* writes a case as .npy files */
 GradingCommand grading_command_verify; /* judges what was written beside them */
 GradingCommand grading_command_model;  /* a whole model */
-GradingCommand grading_command_ulps;   /* the float kernels, judged by the double ones */
 
 #endif

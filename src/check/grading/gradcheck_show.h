@@ -1,5 +1,5 @@
-/* Reports shown as they come: a table first, what needs words below it, then the totals and the files for graders; or
- * JSON lines, from the first wrong case of an operation on when all of it is there.
+/* Reports shown as they come: a table first, what needs words below it, then the totals and the files for
+ * graders; or JSON lines, from the first wrong case of an operation on when all of it is there.
  *
  *     Show show;
  *     show_start(&show, &how);

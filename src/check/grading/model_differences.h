@@ -4,10 +4,10 @@
  *
  *     w_i = w₀_i + u (s - 1) v_i + u (e_i - 1)        s, e_i = 1: the model as it is
  *
- * along a random direction v through all its elements, no element of which can be wrong by much without showing in
- * dL/ds = u Σ_i v_i dL/dw_i; and along some elements alone: that with the largest gradient and others at random. u is
- * the size of w's elements. s and the e_i that move are inputs like those of any operation, and
- * checked as such (gradcheck.h). */
+ * along a random direction v through all its elements, no element of which can be wrong by much without
+ * showing in dL/ds = u Σ_i v_i dL/dw_i; and along some elements alone: that with the largest gradient and
+ * others at random. u is the size of w's elements. s and the e_i that move are inputs like those of any
+ * operation, and checked as such (gradcheck.h). */
 #ifndef GRADING_MODEL_DIFFERENCES_H
 #define GRADING_MODEL_DIFFERENCES_H
 

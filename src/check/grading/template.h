@@ -1,9 +1,11 @@
-/* An operation of this project as an exercise: its file src/ops/NAME.c without its derivation and without the parts between
+/* An operation of this project as an exercise: its file src/ops/NAME.c without its derivation and without the
+ * parts between
  *
  *     exercise: begin    and    exercise: end
  *
- * (each a comment of its own). The first part holds forward and backward; the template has empty ones in its place. The
- * others hold cases that need further operations, and functions that a student's file has no use for. */
+ * (each a comment of its own). The first part holds forward and backward; the template has empty ones in
+ * its place. The others hold cases that need further operations, and functions that a student's file has
+ * no use for. */
 #ifndef GRADING_TEMPLATE_H
 #define GRADING_TEMPLATE_H
 

@@ -1,9 +1,107 @@
-#include "check/grading/term_sizes.h"
+/* A check case at a point that floats hold, so that both builds compute the same, and the size of the
+ * terms that its results are made of. */
+#ifndef TESTS_ULP_CASE_H
+#define TESTS_ULP_CASE_H
+
+#include "base/arena.h"
 #include "base/pool.h"
 #include "base/random.h"
+#include "check/gradcheck/check_run.h"
+#include "check/gradcheck/report.h"
 #include <fenv.h>
 #include <math.h>
 #include <string.h>
+
+enum { ULP_RESULTS = CHECK_INPUTS + 1 };
+
+/* What a run of a case computes: y, then the gradients of its inputs. */
+typedef struct UlpResults {
+    int parts;
+    struct UlpResult {
+        char name[REPORT_NAME];
+        Shape shape;
+        long count;
+        int input; /* -1: y */
+        real *value;
+    } part[ULP_RESULTS];
+} UlpResults;
+
+/* A case at its point. */
+typedef struct UlpCase {
+    CheckPoint point;
+    CheckRun run;
+    Arena *arena;
+    real *dy;
+    long outputs;
+    bool backward; /* an input takes a gradient */
+} UlpCase;
+
+/* The drawn values become floats, the same in both builds. */
+static void round_point(CheckPoint *p) {
+    for (int k = 0; k < p->inputs; k++) {
+        PointInput *in = &p->in[k];
+        for (long i = 0; in->same_as < 0 && i < in->count; i++)
+            *point_element(in, i) = in->value[i] = (real)(float)in->value[i];
+    }
+}
+
+static void add_result(UlpResults *r, Arena *arena, const char *prefix, const char *name, Shape shape,
+                       int input) {
+    struct UlpResult *part = &r->part[r->parts++];
+    *part = (struct UlpResult){.shape = shape, .count = shape_count(shape), .input = input};
+    snprintf(part->name, sizeof part->name, "%s%s", prefix, name);
+    part->value = arena_alloc(arena, (size_t)(part->count + 1) * sizeof *part->value);
+}
+
+static UlpResults ulp_results(const UlpCase *s) {
+    UlpResults r = {0};
+    add_result(&r, s->arena, "", "y", s->run.y->shape, -1);
+    for (int k = 0; s->backward && k < s->point.inputs; k++)
+        if (point_has_gradient(&s->point, k))
+            add_result(&r, s->arena, "d", s->point.in[k].name, s->point.in[k].shape, k);
+    return r;
+}
+
+static void ulp_case_open(UlpCase *s, Arena *arena, const char *op, const CheckCase *c, uint64_t seed) {
+    *s = (UlpCase){.run = {.op = op, .c = c, .tape = tape_new()}, .arena = arena};
+    s->run.point = &s->point;
+    point_draw(&s->point, arena, NULL, op, c, seed, POINT_DRAWN, 0);
+    round_point(&s->point);
+    point_ready(&s->point, 0);
+    const Tensor *y = check_run_forward(&s->run);
+    s->outputs = shape_count(y->shape);
+    s->backward = tensor_wants_grad(y);
+    s->dy = arena_alloc(arena, (size_t)(s->outputs + 1) * sizeof *s->dy);
+    check_run_cotangent(s->dy, s->outputs, seed, 0);
+}
+
+static void ulp_take_gradients(const UlpCase *s, UlpResults *r) {
+    for (int i = 1; i < r->parts; i++) {
+        struct UlpResult *part = &r->part[i];
+        memcpy(part->value, s->point.in[part->input].tensor.grad, (size_t)part->count * sizeof(real));
+    }
+}
+
+static void ulp_compute(UlpCase *s, UlpResults *r) {
+    point_ready(&s->point, 0);
+    tensor_copy_out(check_run_forward(&s->run), r->part[0].value);
+    if (s->backward) check_run_backward(&s->run, s->dy);
+    ulp_take_gradients(s, r);
+}
+
+/* ---- Term sizes ----
+ *
+ * The double build shows in three ways how large the terms of a result F are. The largest counts, beside F
+ * itself:
+ *
+ *     Σ_k |F(z_k (1 + δ)) - F| / δ       the response to each input, dy among them: Σ |terms| for a
+ *                                        sum, 2 Σ |a b| for a matrix product, |x y| for y = e^x
+ *     |F rounded up, down, … - F| / ε    the response to its own roundings, where terms always cancel
+ *     |F(saved, z (1 + δ)) - F| / δ      the response of backward where saved values and inputs disagree */
+
+typedef struct TermSizes {
+    double *of[ULP_RESULTS]; /* of each result's elements, in the case's arena */
+} TermSizes;
 
 enum { TRIALS = 8 };
 static const double delta = 0x1p-16;
@@ -108,7 +206,8 @@ static void measure_disagreement(UlpCase *s, const UlpResults *base, TermSizes *
     }
 }
 
-TermSizes term_sizes(UlpCase *s, const UlpResults *base) {
+/* Leaves the pool with one thread: the direction of rounding belongs to a thread. */
+static TermSizes term_sizes(UlpCase *s, const UlpResults *base) {
     TermSizes sizes = {0};
     pool_set_threads(1);
     for (int p = 0; p < base->parts; p++) {
@@ -123,3 +222,5 @@ TermSizes term_sizes(UlpCase *s, const UlpResults *base) {
             sizes.of[p][i] = fmax(sizes.of[p][i], fabs((double)base->part[p].value[i]));
     return sizes;
 }
+
+#endif

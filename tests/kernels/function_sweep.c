@@ -1,19 +1,34 @@
-#include "check/grading/ulp_sweep.h"
+/* exp, log, tanh, erf, gelu and its derivative over the whole range of `real`, compared with libm in the
+ * next wider type. */
 #include "base/pool.h"
 #include "kernels/vector_math.h"
+#include "test.h"
 #include <pthread.h>
-#include <stdbool.h>
-#include <string.h>
+#include <stdint.h>
 
 #ifdef REAL_DOUBLE
+typedef long double Wide;
 typedef uint64_t Bits;
 #define WIDE(f) f##l
 enum { MIN_EXPONENT = -1074, DIGITS = 53 };
 #else
+typedef double Wide;
 typedef uint32_t Bits;
 #define WIDE(f) f
 enum { MIN_EXPONENT = -149, DIGITS = 24 };
 #endif
+
+typedef struct Sweep {
+    const char *name;
+    void (*row)(real *y, const real *x, long n); /* a loop that the compiler vectorises, as in the kernels */
+    Wide (*want)(Wide x);
+    double limit; /* of the error in ulps */
+    Wide floor;   /* the error is counted in ulps of the wanted value, or of this if that is smaller */
+
+    long count; /* numbers tried */
+    double worst;
+    real worst_at;
+} Sweep;
 
 static const Wide inv_sqrt_2 = (Wide)0.707106781186547524400844362104849039L;
 static const Wide inv_sqrt_2pi = (Wide)0.398942280401432677939946059934381868L;
@@ -46,7 +61,7 @@ FUNCTION(gelu_grad, WIDE(erfc)(-x *inv_sqrt_2) / 2 + x * inv_sqrt_2pi * WIDE(exp
 #endif
 
 /* Near -0.75 the two terms of gelu's derivative cancel: small values are judged by the size of the terms. */
-const UlpSweep ulp_sweeps[ULP_SWEEPS] = {
+static Sweep sweeps[] = {
     {"exp", exp_row, want_exp, 1.1},
     {"log", log_row, want_log, 1.1},
     {"tanh", tanh_row, want_tanh, 2},
@@ -77,13 +92,12 @@ static double error_in_ulps(real found, Wide want, Wide floor) {
 enum { CHUNKS = 1 << 12, ROW = 1024 };
 
 typedef struct Work {
-    UlpSweep *sweep;
+    Sweep *sweep;
     uint64_t stride;
     pthread_mutex_t mutex;
 } Work;
 
-/* The worst of all; of equals the first, so that the order in which chunks end does not matter. */
-static void take(UlpSweep *s, long count, double worst, real at) {
+static void take(Sweep *s, long count, double worst, real at) {
     Bits a, b;
     memcpy(&a, &at, sizeof a);
     memcpy(&b, &s->worst_at, sizeof b);
@@ -95,7 +109,7 @@ static void take(UlpSweep *s, long count, double worst, real at) {
 
 static void sweep_chunk(void *context, long chunk) {
     Work *w = context;
-    const UlpSweep *s = w->sweep;
+    const Sweep *s = w->sweep;
     const uint64_t span = ((uint64_t)1 << (8 * sizeof(Bits) - 12)), first = span * (uint64_t)chunk;
     real x[ROW], y[ROW], at = 0;
     double worst = 0;
@@ -118,9 +132,17 @@ static void sweep_chunk(void *context, long chunk) {
     pthread_mutex_unlock(&w->mutex);
 }
 
-void ulp_sweep(UlpSweep *s, long every) {
-    Work w = {s, (uint64_t)every, PTHREAD_MUTEX_INITIALIZER};
-    if (sizeof(real) == sizeof(double)) w.stride = (w.stride << 36) + 1;
-    s->count = 0, s->worst = 0, s->worst_at = 0;
-    pool_for(CHUNKS, sweep_chunk, &w);
+/* Infinities and NaN are among the numbers. EVERY=1 tries every float, which takes minutes. */
+static void functions_are_accurate(void) {
+    const char *every = getenv("EVERY");
+    for (size_t i = 0; i < sizeof sweeps / sizeof *sweeps; i++) {
+        Sweep *s = &sweeps[i];
+        Work w = {s, every ? strtoull(every, NULL, 10) : 1009, PTHREAD_MUTEX_INITIALIZER};
+        if (sizeof(real) == sizeof(double)) w.stride = (w.stride << 36) + 1;
+        pool_for(CHUNKS, sweep_chunk, &w);
+        CHECK(s->count > 1000 && s->worst <= s->limit, "%s: %.3g ulps at %.9g, at most %.3g allowed", s->name,
+              s->worst, (double)s->worst_at, s->limit);
+    }
 }
+
+TEST_MAIN({"functions are accurate", functions_are_accurate})
