@@ -16,14 +16,14 @@ void nn_sinusoids(long length, long d, real *out) {
     rows(0, length, d, out);
 }
 
-/* Threads that decode from one model share its table. A row is written once, before its index is published. */
+/* Threads that decode from one model share its table. Rows below sinusoids_made never change. */
 void nn_make_sinusoids(Model *m, long length) {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    if (!m->sinusoids || length <= __atomic_load_n(&m->sinusoids_made, __ATOMIC_ACQUIRE)) return;
+    if (!m->sinusoids) return;
     pthread_mutex_lock(&lock);
     if (length > m->sinusoids_made) {
         rows(m->sinusoids_made, length, m->config.d_model, m->sinusoids);
-        __atomic_store_n(&m->sinusoids_made, length, __ATOMIC_RELEASE);
+        m->sinusoids_made = length;
     }
     pthread_mutex_unlock(&lock);
 }
