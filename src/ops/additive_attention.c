@@ -1,15 +1,17 @@
 /* additive_attention: attention whose scores are a small network of query and key (Bahdanau et al.,
- * arXiv:1409.0473), which section 3.2.1 sets beside the dot product.
+ * arXiv:1409.0473). Section 3.2.1 compares it with the dot product.
  *
- *     q: [n_q, d]   k, v: [n_k, d]   w: [d]      y: [n_q, d]      d = h d_k; head a owns columns a·d_k … (a+1)·d_k - 1
+ *     q: [n_q, d]   k, v: [n_k, d]   w: [d]      y: [n_q, d]
+ *     d = h d_k; head a owns columns a·d_k … (a+1)·d_k - 1
  *
- * For every sequence and every head, over the queries i and the keys j that i may see, as in attention.c:
+ * For every sequence and every head, over the queries i and the keys j that i may attend to, as in
+ * attention.c:
  *
  *     (1) u_ijc = tanh(q_ic + k_jc)      (2) s_ij = Σ_c w_c u_ijc
  *     (3) p_ij = e^s_ij / Σ_j' e^s_ij'   (4) y_ic = Σ_j p_ij v_jc
  *
- * With q = W x and k = U x, as a model projects them, s is Bahdanau's wᵀ tanh(W x_i + U x_j). A query that
- * sees no key gives 0, and takes and gives no gradient.
+ * With q = W x and k = U x, as a model projects them, s is Bahdanau's wᵀ tanh(W x_i + U x_j). A query
+ * without keys has output 0 and gradient 0.
  *
  * Backward, with dp, ds and da for the gradients of p, s and of the sum inside the tanh:
  *
@@ -18,12 +20,12 @@
  *     (2) dw_c += Σ_ij ds_ij u_ijc
  *     (1) da_ijc = ds_ij w_c (1 - u_ijc²)                 dq_ic += Σ_j da_ijc      dk_jc += Σ_i da_ijc
  *
- * Forward keeps p, [h, n_q, longest keys]; u, d_k times as large, is computed again. A task is one head of
- * one sequence and owns what it writes, but for dw: that is summed for each task by itself, and then in
- * the order of tasks.
+ * Forward keeps p, [h, n_q, longest keys]; backward recomputes u, which is d_k times as large. A task is
+ * one head of one sequence. Tasks write different rows and columns, except of dw: each task has a dw of
+ * its own, and these are summed in the order of tasks.
  *
- * Numerical note: the largest s of a row is subtracted before e^s; |s| is at most Σ |w_c|. 1 - u² is
- * computed as 4e/(1 + e)² with e = e^(-2|q + k|), as it would cancel where u is near 1. */
+ * Numerical note: the largest s of a row is subtracted before e^s; |s| is at most Σ |w_c|. 1 - u² would
+ * cancel near u = 1 and is computed as 4e/(1 + e)² with e = e^(-2|q + k|). */
 #include "base/pool.h"
 #include "kernels/rows.h"
 #include "ops/arguments.h"
@@ -42,7 +44,7 @@ typedef struct Attr {
 } Attr;
 
 /* exercise: begin */
-/* One head of one sequence. */
+/* One head of one sequence: a task. */
 typedef struct Head {
     long rows, keys; /* queries, and keys that are not padding */
     long column;
@@ -60,7 +62,7 @@ static Head head_of(const Attr *a, long task) {
                   .p = a->p + (head * a->queries->total_rows + i) * a->keys->longest};
 }
 
-/* The head's part of a row of x, or of its gradient. */
+/* The head's columns of a row of x, and of its gradient. */
 static real *data_row(const Tensor *x, long row, long column) {
     return x->data + row * x->stride[0] + column;
 }
@@ -69,12 +71,12 @@ static real *grad_row(const Tensor *x, long row, long column) {
     return x->grad ? x->grad + row * x->shape.size[1] + column : NULL;
 }
 
-/* Keys that query i sees are the first of its sequence: this many. */
+/* How many keys query i attends to: the first ones of its sequence. */
 static long seen(const Attr *a, const Head *h, long i) {
     return a->causal && i + 1 < h->keys ? i + 1 : h->keys;
 }
 
-/* (1) of one pair of query and key. */
+/* Formula (1) for one pair of query and key. */
 static void inner(long d_k, const real *q, const real *k, real *restrict u) {
     for (long c = 0; c < d_k; c++) u[c] = vm_tanh(q[c] + k[c]);
 }
@@ -83,7 +85,7 @@ static void add_to(long d_k, real factor, const real *x, real *sum) {
     for (long c = 0; c < d_k; c++) sum[c] += factor * x[c];
 }
 
-/* Scores of one query, [visible], become probabilities. */
+/* Turns the scores of one query, [visible], into probabilities. */
 static void softmax_row(real *p, long visible) {
     real m = -INFINITY, sum = 0;
     for (long j = 0; j < visible; j++) m = p[j] > m ? p[j] : m;
@@ -120,13 +122,14 @@ static void forward(Node *n) {
     pool_for(tasks_of(n->attr), forward_head, n);
 }
 
-/* 1 - tanh²(a), which keeps its relative accuracy where tanh is near 1. */
+/* 1 - tanh²(a), accurate near tanh = ±1 too. */
 static inline real slope(real a) {
     real e = vm_exp(-2 * (a < 0 ? -a : a));
     return 4 * e / ((1 + e) * (1 + e));
 }
 
-/* What one pair of query and key gives to dq, dk, where they are wanted, and dw; u is scratch, [d_k]. */
+/* Adds the gradients of one pair of query and key to dw, and to dq and dk unless NULL; u is scratch,
+ * [d_k]. */
 static void backward_pair(long d_k, const real *q, const real *k, const real *w, real ds, real *restrict u,
                           real *dq, real *dk, real *dw) {
     inner(d_k, q, k, u);
@@ -136,7 +139,8 @@ static void backward_pair(long d_k, const real *q, const real *k, const real *w,
     if (dk) add_to(d_k, ds, u, dk);
 }
 
-/* The scratch memory: dw of every task, then of every thread dp, [longest keys], and u, [d_k]. */
+/* Backward's scratch memory: dw of each task, [d_k], then for each thread dp, [longest keys], and u,
+ * [d_k]. */
 static real *thread_scratch(const Node *n, const Attr *a) {
     return n->scratch + tasks_of(a) * a->d_k + pool_thread_index() * (a->keys->longest + a->d_k);
 }
@@ -182,7 +186,7 @@ static long scratch(const Node *n, bool backward) {
                     : pool_threads() * a->d_k;
 }
 
-/* Two products, with w and with v, over the pairs of query and key that see each other. */
+/* Two products, with w and with v, over all pairs of a query and a key that it attends to. */
 static double flops(const Node *n) {
     const Attr *a = n->attr;
     double pairs = 0;
@@ -264,7 +268,7 @@ static void check_rows(const char *what, const Tensor *x, const Sequences *s, lo
                   d);
 }
 
-/* Columns of a wider matrix are read where they stand. */
+/* Columns of a wider matrix need no copy. */
 static Tensor *plain_rows(Tape *t, Tensor *x) {
     return x->stride[1] == 1 ? x : tape_contiguous(t, x);
 }
@@ -274,9 +278,9 @@ Tensor *tape_additive_attention(Tape *t, Tensor *q, Tensor *k, Tensor *v, Tensor
     if (q->shape.rank != 2) error_bug("additive_attention: q is %s, want [n,d]", shape_text(q->shape));
     long d = q->shape.size[1];
     if (heads < 1 || d < 1 || d % heads)
-        error_bug("additive_attention: %d heads of width %ld, want a divisor", heads, d);
+        error_bug("additive_attention: %d heads, want a divisor of the width %ld", heads, d);
     if (queries->count != keys->count)
-        error_bug("additive_attention: %ld sequences of keys, want %ld", keys->count, queries->count);
+        error_bug("additive_attention: keys have %ld sequences, want %ld", keys->count, queries->count);
     if (!t->planning)
         sequences_check("additive_attention", "queries", queries),
             sequences_check("additive_attention", "keys", keys);

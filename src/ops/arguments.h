@@ -1,4 +1,4 @@
-/* For Op.arguments: numbers as members of a JSON object. */
+/* For Op.arguments: prints numbers as members of a JSON object. */
 #ifndef OPS_ARGUMENTS_H
 #define OPS_ARGUMENTS_H
 
@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* `"name": 0.1`, with as many digits as bring back the same number. JSON has no infinities: they are "inf"
- * and "-inf", in quotes. */
+/* `"name": 0.1`, with enough digits to read the same number back. JSON has no infinities: they are the
+ * strings "inf" and "-inf". */
 static inline void print_number(FILE *out, const char *name, double x) {
     char text[32];
     int digits = 15;

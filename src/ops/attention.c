@@ -3,15 +3,15 @@
  *
  *     q: [n_q, d]   k, v: [n_k, d]      y: [n_q, d]      d = h d_k; head a owns columns a·d_k … (a+1)·d_k - 1
  *
- * For every sequence and every head, over the queries i and the keys j that i may see:
+ * For every sequence and every head, over the queries i and the keys j that i may attend to:
  *
  *     (1) s_ij = 1/√d_k Σ_c q_ic k_jc       (2) p_ij = e^s_ij / Σ_j' e^s_ij'       (3) y_ic = Σ_j p_ij v_jc
  *
- * A key is hidden if it is padding (beyond its sequence's length) or, with `causal`, if it lies after the
- * query (j > i). A query that sees no key gives 0, and takes and gives no gradient.
+ * A key is masked if it is padding (beyond its sequence's length) or, with `causal`, if it comes after the
+ * query (j > i). A query whose keys are all masked has output 0 and gradient 0.
  *
- * The operands may be columns of one matrix, as one projection makes them: with k and v NULL, q holds q|k|v,
- * [n, 3d]; with only v NULL, k holds k|v, [n_k, 2d].
+ * The operands may be columns of one matrix, the output of one projection: if k and v are NULL, q holds
+ * q|k|v, [n, 3d]; if only v is NULL, k holds k|v, [n_k, 2d].
  *
  * Backward, with dp and ds for the gradients of p and s:
  *
@@ -20,11 +20,12 @@
  *               = p_ij (dp_ij - D_i)        with D_i = Σ_j' p_ij' Σ_c dy_ic v_j'c = Σ_c dy_ic y_ic
  *     (1) dq_ic += 1/√d_k Σ_j ds_ij k_jc    dk_jc += 1/√d_k Σ_i ds_ij q_ic
  *
- * p is [n_q, n_k] a head, the largest array of a Transformer, and cheap to make again: forward works on
- * blocks of queries and keeps only each row's maximum m_i and 1/Σ_j e^(s_ij - m_i), from which backward
- * recomputes p to the same bits (Dao et al., arXiv:2205.14135; Rabe & Staats, arXiv:2112.05682). With
- * `causal` a block stops at the diagonal, so the upper half is not computed. */
-/* long: an operation is one file, and this one has the longest derivation */
+ * p is [n_q, n_k] for each head: the largest array of a Transformer, but cheap to recompute. Forward works
+ * on blocks of queries and keeps only each row's maximum m_i and 1/Σ_j e^(s_ij - m_i); from these backward
+ * recomputes p with the same bits (Dao et al., arXiv:2205.14135; Rabe & Staats, arXiv:2112.05682). With
+ * `causal` a block ends at the diagonal, so the upper half is not computed. `queries` and `keys` are the
+ * caller's, and must live until backward has run. */
+/* long: an operation is one file, and this derivation is the longest */
 #include "base/pool.h"
 #include "kernels/product.h"
 #include "kernels/rows.h"
@@ -33,11 +34,11 @@
 #include <math.h>
 #include <string.h>
 
-/* Queries at a time. Few, as a causal block computes hidden scores in its last square; but k is packed
- * anew for each. */
+/* Queries of a block. Small blocks compute fewer masked scores on the diagonal; large ones pack k less
+ * often. */
 enum { BLOCK = 32 };
 
-/* Where one of q, k, v lies: in which input, at which column, and how far its rows are apart. */
+/* Where q, k or v lies: the input, the first column, and the distance between rows. */
 typedef struct Place {
     int input;
     long column, ld;
@@ -51,20 +52,20 @@ typedef struct Attr {
     real scale;
     const Sequences *queries, *keys;
     real *max, *inverse; /* [heads, n_q]: m_i and 1/Σ_j e^(s_ij - m_i) */
-    long ld_p;           /* of a block of p in scratch memory: [BLOCK, ld_p] */
-    long block_size;     /* elements from one thread's scratch memory to the next's */
+    long ld_p;           /* distance between rows of p in scratch memory */
+    long block_size;     /* reals of one thread's scratch memory: p and ds */
 } Attr;
 
 /* exercise: begin */
-/* One head of one sequence. A gradient that is not wanted is at NULL. */
+/* One head of one sequence: a task. Unneeded gradients are NULL. */
 typedef struct Head {
     long rows, keys;   /* queries, and keys that are not padding */
-    Matrix q, k, v, y; /* k and v: with the rows of padding */
+    Matrix q, k, v, y; /* k and v include padding */
     Matrix dq, dk, dv, dy;
     real *max, *inverse;
 } Head;
 
-/* `rows` rows, from `row` on, of d_k columns from `column` on of a place's data, or of its gradient. */
+/* `rows` rows from `row` on and d_k columns from `column` on, of a place's data or gradient. */
 static Matrix place_matrix(Place p, real *all, long row, long column, long rows, long d_k) {
     return (Matrix){all ? all + row * p.ld + p.column + column : NULL, rows, d_k, p.ld};
 }
@@ -96,22 +97,22 @@ static long whole_lanes(long columns) {
 }
 
 /* exercise: begin */
-/* Keys that query i sees are the first of its sequence: this many. */
+/* How many keys query i attends to: the first ones of its sequence. */
 static long seen(const Attr *a, const Head *h, long i) {
     return a->causal && i + 1 < h->keys ? i + 1 : h->keys;
 }
 
-/* Scores j … j + 15 of a query that sees the first `visible` keys. Hidden ones, and those that fill the
- * row up to whole lanes, are -∞ and thereby weigh exactly 0; so the loops have no tails. */
+/* Scores j … j + 15 of a query with `visible` keys. Masked ones, and the padding up to whole lanes, are -∞
+ * and have weight exactly 0; so the loops need no tails. */
 static inline Lanes visible_scores(const real *s, long j, long visible) {
     long count = visible - j < ROW_LANES ? visible - j : ROW_LANES;
     return lanes_first(count, lanes_load(s + j), -INFINITY);
 }
 
-/* exp(scale · s - m), for forward and backward alike. Where the product is fused with the difference it is
- * not rounded as m is, the greatest of them, and all of a row is off by what m is: at logits of thousands
- * by 2·10⁻⁴ of itself. That cancels in p = e · inverse if both sides do the same. Written twice they did
- * not: clang -O0 for AVX-512 fused it in backward and not in forward, and dv was off by that much. */
+/* exp(scale · s - m), shared by forward and backward. m is rounded; if the compiler fuses the product with
+ * the difference, the product is not, and a whole row is off by m's rounding error: at logits of thousands
+ * by a factor of 1 + 2·10⁻⁴. This cancels in p = e · inverse only if both passes compute the same. (clang
+ * -O0 for AVX-512 fused it in one of two copies, and dv was wrong by that much.) */
 static inline Lanes exponentials(Lanes s, real scale, real m) {
     real y[ROW_LANES];
     lanes_store(y, lanes_sub(lanes_mul(s, lanes_of(scale)), lanes_of(m)));
@@ -119,12 +120,12 @@ static inline Lanes exponentials(Lanes s, real scale, real m) {
     return lanes_load(y);
 }
 
-/* Probabilities, or gradients of scores, from lane `from` on, of keys that all are hidden. */
+/* Sets probabilities, or gradients of scores, of masked keys to 0. */
 static inline void clear(real *p, long from, long width) {
     if (from < width) memset(p + from, 0, (size_t)(width - from) * sizeof *p);
 }
 
-/* Scores of one query become probabilities. */
+/* Turns the scores of one query into probabilities. */
 static inline void softmax_row(real *p, long width, long visible, real scale, real *m, real *inverse) {
     long used = whole_lanes(visible);
     Lanes max = lanes_of(-INFINITY), sum = lanes_of(0);
@@ -141,7 +142,7 @@ static inline void softmax_row(real *p, long width, long visible, real scale, re
     clear(p, used, width);
 }
 
-/* Scores of one query become probabilities again, and dp becomes ds. */
+/* Turns the scores of one query into probabilities again, and dp into ds. */
 static inline void softmax_backward_row(real *p, real *ds, long width, long visible, real scale, real m,
                                         real inverse, real D) {
     long used = whole_lanes(visible);
@@ -155,16 +156,16 @@ static inline void softmax_backward_row(real *p, real *ds, long width, long visi
     clear(ds, used, width);
 }
 
-/* A block at work: queries [first, first + rows), and the keys that the last of them sees. */
+/* A block: queries [first, first + rows), and the keys that the last one attends to. */
 typedef struct Block {
-    long first, rows, keys, width; /* width: of p's rows that are used, whole lanes */
+    long first, rows, keys, width; /* width: keys, up to whole lanes */
     Matrix q, k, v, y;
-    Matrix p; /* first s without its factor 1/√d_k, then p */
+    Matrix p; /* √d_k s, then p */
 } Block;
 
-/* Whether rows [first, end) of a matrix, some of which may lie outside it, hold finite numbers only. */
+/* Whether rows [first, end) of a matrix, as far as they exist, hold finite numbers only. */
 static bool finite_rows(Matrix x, long first, long end) {
-    Lanes zero = lanes_of(0), sum = zero; /* or NaN, as 0 times what is not finite is */
+    Lanes zero = lanes_of(0), sum = zero; /* NaN if any number is not finite */
     if (end > x.rows) end = x.rows;
     for (long i = first; i < end; i++) {
         const real *row = x.at + i * x.ld;
@@ -176,9 +177,9 @@ static bool finite_rows(Matrix x, long first, long end) {
     return lanes_sum(sum) == 0;
 }
 
-/* The first query of the block that ends before query `end`. A causal block multiplies what its earlier
- * queries do not see by 0, which of numbers that are not finite makes NaN: where the block has any, in one
- * of `count` matrices, its queries come one by one, and nothing hidden is multiplied at all. */
+/* The first query of the block that ends before query `end`. A causal block multiplies masked elements by
+ * 0, which makes NaN of an infinity. So if one of `count` matrices holds such a number in these rows, the
+ * block is a single query, which multiplies no masked element. */
 static long block_start(const Attr *a, long end, const Matrix *multiplied, int count) {
     long first = (end - 1) / BLOCK * BLOCK;
     for (int i = 0; a->causal && i < count; i++)
@@ -221,8 +222,7 @@ static void forward(Node *n) {
     pool_for(a->queries->count * a->heads, forward_head, n);
 }
 
-/* Rows of a fresh gradient that no query reaches (padding among the keys, keys after the last query) become
- * 0. */
+/* Sets rows of a fresh gradient that no query reaches to 0: padding, and keys after the last query. */
 static void clear_unreached(const Tensor *x, Matrix grad, long reached) {
     for (long j = reached; grad.at && !tensor_grad_adds(x) && j < grad.rows; j++)
         memset(grad.at + j * grad.ld, 0, (size_t)grad.columns * sizeof(real));
@@ -237,8 +237,8 @@ static void backward_head(void *context, long task) {
     long reached = h.rows ? seen(a, &h, h.rows - 1) : 0;
     clear_unreached(k, h.dk, reached);
     clear_unreached(v, h.dv, reached);
-    /* From the last block to the first: the last sees every key, so its products store all rows of fresh
-     * gradients and the others add to them. */
+    /* From the last block to the first: the last one has every key, so that its products store all rows of
+     * fresh gradients, and the others add. */
     for (long end = h.rows, first; end > 0; end = first) {
         bool again = end < h.rows;
         first = block_start(a, end, (Matrix[]){h.q, h.k, h.v, h.dy}, 4);
@@ -271,7 +271,7 @@ static long scratch(const Node *n, bool backward) {
     return pool_threads() * ((const Attr *)n->attr)->block_size;
 }
 
-/* Two products, over the pairs of query and key that see each other. */
+/* Two products, over all pairs of a query and a key that it attends to. */
 static double flops(const Node *n) {
     const Attr *a = n->attr;
     double pairs = 0;
@@ -361,9 +361,9 @@ Tensor *tape_attention(Tape *t, Tensor *q, Tensor *k, Tensor *v, int heads, cons
     if (q->shape.rank != 2) error_bug("attention: q is %s, want [n,d]", shape_text(q->shape));
     long d = q->shape.size[1] / (k ? 1 : 3);
     if (heads < 1 || d % heads || d < 1)
-        error_bug("attention: %d heads of width %ld, want a divisor", heads, d);
+        error_bug("attention: %d heads, want a divisor of the width %ld", heads, d);
     if (queries->count != keys->count)
-        error_bug("attention: %ld sequences of keys, want %ld", keys->count, queries->count);
+        error_bug("attention: keys have %ld sequences, want %ld", keys->count, queries->count);
     if (!t->planning)
         sequences_check("attention", "queries", queries), sequences_check("attention", "keys", keys);
     check_rows("q", q, queries, k ? d : 3 * d);
@@ -388,8 +388,7 @@ Tensor *tape_attention(Tape *t, Tensor *q, Tensor *k, Tensor *v, int heads, cons
                 .keys = keys};
     a->max = node_array(n, heads * queries->total_rows);
     a->inverse = node_array(n, heads * queries->total_rows);
-    /* Rows of whole cache lines, of an odd number of them: rows a power of two apart would share cache sets.
-     */
+    /* An odd number of cache lines: rows a power of two apart would share sets of the cache. */
     a->ld_p = whole_lanes(keys->longest);
     if (a->ld_p % 32 == 0) a->ld_p += 16;
     long rows = queries->longest < BLOCK ? queries->longest : BLOCK;

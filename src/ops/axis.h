@@ -5,12 +5,13 @@
 #include "autograd/op.h"
 
 typedef struct Axis {
-    int axis;             /* from 0 */
-    long outer, n, inner; /* products of the sizes before it, its own size, and of the sizes after it */
+    int axis; /* from 0 */
+    long outer, n,
+        inner; /* the product of the sizes before it, its size, and the product of those after it */
 } Axis;
 
-/* A node for y = f(x), of x's shape, with its Axis as attributes. `axis` counts from the end where
- * negative. */
+/* A node for y = f(x), of x's shape, with its Axis as attributes. A negative `axis` counts
+ * from the end. */
 static inline Node *axis_node(Tape *t, const Op *op, Tensor *x, int axis) {
     Shape s = x->shape;
     axis = shape_axis(op->name, s, axis);
@@ -27,7 +28,7 @@ static inline void axis_print(const Node *n, FILE *out) {
     fprintf(out, "\"axis\": %d", ((const Axis *)n->attr)->axis);
 }
 
-/* Where line number `line` of outer·inner begins; its elements are `inner` apart. */
+/* The offset of line `line` of outer·inner; its elements are `inner` apart. */
 static inline long axis_line(const Axis *a, long line) {
     return line / a->inner * a->n * a->inner + line % a->inner;
 }

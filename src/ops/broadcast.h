@@ -1,4 +1,4 @@
-/* Element-wise operations of two tensors that broadcast: how their loops walk. */
+/* The loops of element-wise operations of two tensors that broadcast. */
 #ifndef OPS_BROADCAST_H
 #define OPS_BROADCAST_H
 
@@ -12,8 +12,8 @@ static inline Node *broadcast_node(Tape *t, const Op *op, Tensor *a, Tensor *b) 
 }
 
 /* Walks the elements of y in order, and with them a and b (WALK_A, WALK_B) and their gradients (WALK_DA,
- * WALK_DB). An element that is repeated in y is visited as often, so `da[…] +=` sums over the broadcast axes
- * by itself. */
+ * WALK_DB). An element that y repeats is visited each time, so that `da[…] +=` sums over the broadcast
+ * axes. */
 static inline Walk broadcast_walk(const Node *n) {
     long stride[4][MAX_RANK], contiguous[MAX_RANK];
     for (int i = 0; i < 2; i++) {

@@ -4,12 +4,12 @@
  *
  *     y_i = min(max(x_i, low), high)
  *
- * Backward. The slope is 1 inside and 0 outside. At the two kinks, x = low and x = high, this takes 1, as
- * PyTorch does:
+ * Backward. The slope is 1 inside and 0 outside. At the kinks, x = low and x = high, it is taken as 1, as
+ * in PyTorch:
  *
  *     dx_i += dy_i      where low ≤ x_i ≤ high
  *
- * Forward keeps the interval. Backward reads x: y cannot tell an end that was met from one that was exceeded.
+ * Forward keeps the interval. Backward reads x, because y does not tell x = high from x > high.
  *
  * Numerical note: NaN stays NaN. */
 #include "kernels/arrays.h"
@@ -79,7 +79,7 @@ const Op op_clamp = {"clamp", forward, backward, .branches = branches, .argument
 
 Tensor *tape_clamp(Tape *t, Tensor *x, real low, real high) {
     if (!(low <= high))
-        error_bug("clamp: the interval is [%g,%g], want its low end first", (double)low, (double)high);
+        error_bug("clamp: the interval is [%g,%g], want low <= high", (double)low, (double)high);
     Node *n = tape_node(t, &op_clamp, x->shape, INPUTS(x));
     *(Attr *)node_attr(n, sizeof(Attr)) = (Attr){low, high};
     return tape_record(n);

@@ -1,11 +1,11 @@
-/* concat: tensors joined along an axis. Section 3.2.2, the heads of multi-head attention.
+/* concat: joins tensors along an axis. Section 3.2.2, the heads of multi-head attention.
  *
- *     x_1 … x_k: equal in all axes but one, at most MAX_INPUTS of them
+ *     x_1 … x_k: equal sizes except along the axis, at most MAX_INPUTS tensors
  *     y: the same, with the sum of their sizes along that axis
  *
  *     y_{…start_p+i…} = x_p{…i…}      start_p = Σ of the sizes along the axis of those before x_p
  *
- * Backward. Each x is one y and takes its gradient:
+ * Backward. Each element of x is one of y and gets its gradient:
  *
  *     dx_p{…i…} += dy_{…start_p+i…}
  *
@@ -19,8 +19,8 @@ typedef struct Attr {
 enum { WALK_X, WALK_DX, WALK_Y };
 
 /* exercise: begin */
-/* Walks x_p with its gradient and its part of y, which begins `*start` elements from y's beginning; moves
- * *start on to the next one's. */
+/* Walks x_p, its gradient and its part of y, which begins at element *start; advances *start to the next
+ * part. */
 static Walk part_walk(const Node *n, int p, long *start) {
     const Tensor *x = n->in[p];
     int axis = ((const Attr *)n->attr)->axis;
@@ -87,8 +87,8 @@ Tensor *tape_concat(Tape *t, int axis, int count, Tensor *const x[]) {
         Shape like = x[p]->shape;
         if (like.rank == out.rank) like.size[a.axis] = out.size[a.axis];
         if (!shape_equal(like, out))
-            error_bug("concat: argument %d is %s, want %s but for axis %d", p + 1, shape_text(x[p]->shape),
-                      shape_text(x[0]->shape), a.axis);
+            error_bug("concat: argument %d is %s, want %s except along axis %d", p + 1,
+                      shape_text(x[p]->shape), shape_text(x[0]->shape), a.axis);
         out.size[a.axis] += x[p]->shape.size[a.axis];
     }
     Node *n = tape_node(t, &op_concat, out, count, x);

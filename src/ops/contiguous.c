@@ -6,7 +6,7 @@
  *
  * Backward.  dx_i += dy_i
  *
- * An input that is contiguous already is returned as it is, and nothing is recorded. */
+ * A contiguous input is returned itself, and nothing is recorded. */
 #include "kernels/arrays.h"
 #include "ops/ops.h"
 
@@ -24,7 +24,7 @@ static void backward(Node *n) {
 BUILD_CASE(build, tape_contiguous(t, x[0]))
 
 /* exercise: begin */
-/* A contiguous input must come back as the gradient's end; scaled by itself it shows that it was not lost. */
+/* A contiguous x is returned itself; multiplied by itself it gets both gradients. */
 BUILD_CASE(build_used_twice, tape_mul(t, tape_contiguous(t, x[0]), x[0]))
 /* exercise: end */
 

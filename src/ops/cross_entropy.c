@@ -1,19 +1,19 @@
-/* cross_entropy: the loss of predicting one target a row, with label smoothing. Section 5.4.
+/* cross_entropy: the loss of predicting one target for each row, with label smoothing. Section 5.4.
  *
  *     x: logits [n, V]   targets: n ids in [0, V), or `ignore`      y: scalar
  *
- *     y = 1/C Σ_i loss(x_i, targets_i)      over the C rows whose target is not `ignore`; 0 where C = 0
+ *     y = 1/C Σ_i loss(x_i, targets_i)      over the C rows whose target is not `ignore`; 0 if C = 0
  *
- * with the loss of a row as derived in cross_entropy_row.h, from which
+ * The loss of a row is derived in cross_entropy_row.h. Backward:
  *
- *     dx_ij += dy/C (p_ij - q_ij)           rows that are ignored get nothing
+ *     dx_ij += dy/C (p_ij - q_ij)           ignored rows get no gradient
  *
- * Forward keeps nothing: backward makes p again from x. The mean over counted rows is that of
+ * Forward keeps nothing; backward recomputes p from x. The mean is that of
  * torch.nn.functional.cross_entropy(reduction="mean", ignore_index, label_smoothing). `targets` is the
- * caller's and must live as long as the tape's step.
+ * caller's and must live until backward has run.
  *
- * Numerical note: only differences to the row's maximum are exponentiated, and no log of a small p is taken:
- * logits of any size give a finite loss. The mean is summed in double. */
+ * Numerical note: the row's maximum is subtracted before the exponential, and no log of a small p is
+ * taken, so that finite logits of any size give a finite loss. The mean is summed in double. */
 #include "ops/arguments.h"
 #include "ops/cross_entropy_row.h"
 #include "ops/ops.h"

@@ -20,7 +20,7 @@ static inline long logit_block_rows(long n, long V) {
     return rows < n ? rows : n;
 }
 
-/* The loss; where `dx` is not NULL, also dx_j = scale (p_j - q_j), which may overwrite x. */
+/* Returns the loss; unless dx is NULL, sets dx_j = scale (p_j - q_j). dx may be x. */
 static inline double cross_entropy_row(long V, const real *x, long target, real smoothing, real scale,
                                        real *dx) {
     real m = row_max(x, V), x_t = x[target], above = 0, sum;
@@ -37,14 +37,14 @@ static inline double cross_entropy_row(long V, const real *x, long target, real 
     return smoothing > 0 ? loss - (double)smoothing / (double)V * (double)above : loss;
 }
 
-/* Rows whose target is not the one to ignore. */
+/* The number of rows whose target is not `ignore`. */
 static inline long counted_targets(long n, const int32_t *targets, int32_t ignore) {
     long counted = 0;
     for (long i = 0; i < n; i++) counted += targets[i] != ignore;
     return counted;
 }
 
-/* A target outside [0, V) that is not the one to ignore is a bug in op's name. */
+/* Reports a target outside [0, V), other than `ignore`, as a bug in op's name. */
 static inline void check_targets(const char *op, long n, const int32_t *targets, int32_t ignore, long V) {
     for (long i = 0; i < n; i++)
         if (targets[i] != ignore && (targets[i] < 0 || targets[i] >= V))

@@ -4,16 +4,16 @@
  *
  *     y_i = a_i / b_i
  *
- * Backward. Each y_i depends on one a and one b; where a side is broadcast, its element collects from all the
- * y_i it is used for:
+ * Backward. Each y_i depends on one a and one b. An element of a broadcast input gets the sum over all y_i
+ * that use it:
  *
  *     ∂y_i/∂a_i = 1 / b_i      ∂y_i/∂b_i = -a_i / b_i² = -y_i / b_i
  *     da_j += Σ_i dy_i / b_i      over the i at which a_j is used
  *     db_j -= Σ_i dy_i y_i / b_i      over the i at which b_j is used
  *
- * Forward keeps nothing more than y, which saves squaring b: b² may overflow or vanish where y does not.
+ * Forward keeps only y. Using y avoids b², which may overflow or vanish although y does not.
  *
- * Numerical note: b = 0 gives an infinity, or NaN where a = 0 too, as in IEEE arithmetic. */
+ * Numerical note: b = 0 gives an infinity, or NaN if a = 0 too, as in IEEE arithmetic. */
 #include "ops/broadcast.h"
 #include "ops/ops.h"
 

@@ -1,16 +1,16 @@
 /* dropout: sets each element to 0 with probability p and scales the others by 1/(1-p), so that the expected
- * value stays. Section 5.4; only while training.
+ * value stays the same. Section 5.4; only while training.
  *
  *     x: any shape      y: the same
  *
- *     m_i = 1/(1-p) where u_i >= p, else 0      u_i uniform in [0, 1)      y_i = m_i x_i
+ *     m_i = 1/(1-p) if u_i >= p, else 0      u_i uniform in [0, 1)      y_i = m_i x_i
  *
  * Backward. The mask is a constant of the step:
  *
  *     dx_i += dy_i m_i
  *
- * u_i is a function of the tape's seed and step, the operation's place on the tape, and i (base/random.h):
- * the mask is not kept but drawn again. On a tape that is not training, x is returned as it is. */
+ * u_i is a function of the tape's seed and step, the node's index, and i (base/random.h), so that backward
+ * draws the mask again and forward keeps nothing. If the tape is not training, x itself is returned. */
 #include "ops/dropout_mask.h"
 #include "ops/ops.h"
 

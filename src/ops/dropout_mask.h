@@ -24,7 +24,7 @@ static inline real dropout_factor(const DropoutMask *m, long i) {
     return random_bits(m->key, (uint64_t)i) < m->below ? 0 : m->scale;
 }
 
-/* For Op.arguments: which elements stay. */
+/* For Op.arguments: which elements are kept. */
 static inline void dropout_print(const DropoutMask *m, long count, FILE *out) {
     print_number(out, "p", m->p);
     fprintf(out, ", \"kept\": [");

@@ -8,10 +8,10 @@
  *
  *     dE_v += s Σ_{i: ids_i = v} dy_i            dP_m += Σ_{i: at_i = m} dy_i
  *
- * Each thread owns a range of the table's rows and looks through all tokens for those in its range: no two
- * write the same row, and every row sums its tokens in order.
+ * Each chunk of work owns a range of the table's rows and searches all tokens for those in its range. So no
+ * two threads write the same row, and every row sums its tokens in order.
  *
- * ids and at are the caller's, and must live as long as the tape's step. */
+ * ids and at are the caller's and must live until backward has run. */
 #include "base/pool.h"
 #include "base/work.h"
 #include "ops/arguments.h"
@@ -46,7 +46,7 @@ static void forward(Node *n) {
     pool_for(chunks_of(a->n, rows_per_chunk(a->d)), forward_rows, n);
 }
 
-/* dtable_row += s Σ dy over the tokens that used the row, for the rows of one range. */
+/* Adds s Σ dy, over the tokens that use a row, to the gradient of each row of one range. */
 typedef struct Scatter {
     const Attr *attr;
     const int32_t *row;

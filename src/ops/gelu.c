@@ -1,5 +1,5 @@
-/* gelu: x times the probability that a standard normal variable is below x: relu with a smooth bend
- * (Hendrycks and Gimpel, arXiv:1606.08415), exact, not by the tanh formula.
+/* gelu: x times the probability that a standard normal variable is below x, a smooth relu (Hendrycks and
+ * Gimpel, arXiv:1606.08415); the exact formula, not the one with tanh.
  *
  *     x: any shape      y: the same
  *
@@ -9,7 +9,7 @@
  *
  *     dx_i += dy_i (Φ(x_i) + x_i φ(x_i))
  *
- * Forward keeps nothing: x is still there.
+ * Forward keeps nothing; backward reads x.
  *
  * Numerical note: for x far below 0, 1 + erf(x/√2) would cancel; the kernel's Φ does not. */
 #include "kernels/vector_math.h"

@@ -1,4 +1,4 @@
-/* layer_norm: every row shifted to mean 0 and scaled to variance 1, then by a learned gain and bias.
+/* layer_norm: shifts every row to mean 0, scales it to variance 1, and applies a learned gain and bias.
  * Section 3.1 (Add & Norm); Ba, Kiros & Hinton, arXiv:1607.06450.
  *
  *     x: [… d]   γ, β: [d]      y: as x
@@ -6,17 +6,17 @@
  *     μ = 1/d Σ_j x_j      σ² = 1/d Σ_j (x_j - μ)²      r = 1/√(σ² + ε)      ε = 1e-5, inside the root
  *     x̂_j = (x_j - μ) r                                  y_j = γ_j x̂_j + β_j
  *
- * Backward. With g_j = dy_j γ_j, x̂ depends on x_k directly, through μ and through r:
+ * Backward. With g_j = dy_j γ_j, x̂ depends on x_k directly, through μ, and through r:
  *
  *     ∂x̂_j/∂x_k = r (δ_jk - 1/d - x̂_j x̂_k / d)
  *     dx_k = Σ_j g_j ∂x̂_j/∂x_k
  *     dx_k += r (g_k - 1/d Σ_j g_j - x̂_k 1/d Σ_j g_j x̂_j)
  *     dγ_j += Σ_rows dy_j x̂_j            dβ_j += Σ_rows dy_j
  *
- * Forward keeps μ and r of each row; x̂ is computed again from x.
+ * Forward keeps μ and r of each row; backward recomputes x̂ from x.
  *
  * Numerical note: the variance is the mean of squared distances from the mean, in a second pass over the
- * row, not E[x²] - μ², which cancels. A constant row has variance 0: x̂ = 0, y = β, and everything stays
+ * row, not E[x²] - μ², which cancels. A constant row has variance 0: x̂ = 0, y = β, and all gradients are
  * finite. */
 #include "base/pool.h"
 #include "base/work.h"
@@ -56,8 +56,8 @@ static void forward(Node *n) {
     pool_for(chunks_of(a->n, rows_per_chunk(a->d)), forward_rows, n);
 }
 
-/* One row: adds its part of dγ and dβ, and finds the two means in dx. The sums run in ROW_LANES lanes, as
- * those of kernels/rows.h. */
+/* One row: adds to dγ and dβ, and computes the two means in dx. The sums run in ROW_LANES lanes, as in
+ * kernels/rows.h. */
 static void backward_sums(long d, const real *x, const real *dy, const real *gamma, real mean, real r,
                           real *dgamma, real *dbeta, real *mean_g, real *mean_gx) {
     Lanes sum_g = lanes_of(0), sum_gx = sum_g;
@@ -82,8 +82,7 @@ static void backward_sums(long d, const real *x, const real *dy, const real *gam
     *mean_gx = (lanes_sum(sum_gx) + rest_gx) / (real)d;
 }
 
-/* A chunk of rows: their dx, and the chunk's part of dγ and dβ, side by side in a row of the scratch memory.
- */
+/* A chunk of rows: their dx, and the chunk's sums of dγ and dβ in one row of the scratch memory. */
 static void backward_rows(void *context, long chunk) {
     Node *n = context;
     const Attr *a = n->attr;

@@ -6,14 +6,14 @@
  *
  *     z_ij = Σ_k x_ik W_jk + b_j        y = act(z)        or, without activation,        y = r + z
  *
- * Backward. With dz_ij = dy_ij act'(z_ij), each of the three factors of the sum gets the two others:
+ * Backward. With dz_ij = dy_ij act'(z_ij), the derivatives of the sum are:
  *
  *     ∂L/∂x_ik = Σ_j dz_ij W_jk         dx += dz W
  *     ∂L/∂W_jk = Σ_i dz_ij x_ik         dW += dzᵀ x
  *     ∂L/∂b_j  = Σ_i dz_ij              db += Σ_i dz_i
  *     dr += dy
  *
- * For relu the sign of z is the sign of y, so nothing is kept; gelu' needs z, which forward keeps. */
+ * relu' needs only the sign of z, which is that of y; gelu' needs z, which forward keeps. */
 #include "base/pool.h"
 #include "base/work.h"
 #include "kernels/arrays.h"
@@ -26,7 +26,7 @@ enum { X, W, B, R };
 typedef struct Attr {
     long n, d_in, d_out;
     Activation activation;
-    real *z; /* [n, d_out], kept where the derivative needs it */
+    real *z; /* [n, d_out], for gelu' */
 } Attr;
 
 /* exercise: begin */
@@ -42,7 +42,7 @@ static void forward(Node *n) {
     gemm(&g);
 }
 
-/* dz = dy act'(z), in the place of dy, chunk by chunk. */
+/* dz = dy act'(z) of one chunk, in place. */
 typedef struct ActivationBackward {
     const Attr *attr;
     const real *y;
@@ -61,7 +61,7 @@ static void activation_backward(void *context, long chunk) {
         for (long i = begin; i < end; i++) dz[i] *= vm_gelu_grad(z[i]);
 }
 
-/* dz takes the place of dy, unless dy is kept. */
+/* dz overwrites dy, unless the tape keeps dy. */
 static long scratch(const Node *n, bool backward) {
     const Attr *a = n->attr;
     return backward && a->activation != ACT_NONE && n->tape->keep ? a->n * a->d_out : 0;
@@ -149,7 +149,8 @@ Tensor *tape_linear(Tape *t, Tensor *x, Tensor *weight, Tensor *b, Activation ac
         error_bug("linear: b is %s, want [%ld]", shape_text(b->shape), ws.size[0]);
     if (r && !shape_equal(r->shape, out))
         error_bug("linear: r is %s, want %s", shape_text(r->shape), shape_text(out));
-    if (r && activation != ACT_NONE) error_bug("linear: a residual and an activation, want one of them");
+    if (r && activation != ACT_NONE)
+        error_bug("linear: found a residual and an activation, want at most one");
     x = tape_contiguous(t, x), weight = tape_contiguous(t, weight);
     if (b) b = tape_contiguous(t, b);
     Node *n = tape_node(t, &op_linear, out, INPUTS(x, weight, b, r));

@@ -1,13 +1,12 @@
-/* linear_cross_entropy: the output projection and its loss in one operation, without ever holding all logits.
- * Sections 3.4 and 5.4.
+/* linear_cross_entropy: the output projection and its loss in one operation, without ever holding all
+ * logits. Sections 3.4 and 5.4.
  *
  *     x: [n, d]   W: [V, d]   targets: n ids in [0, V), or `ignore`      y: scalar
  *
  *     y = cross_entropy(x Wᵀ, targets)
  *
- * The gradient of the logits depends on the upstream gradient only as a factor, so forward computes it on the
- * spot, one block of rows at a time, over the block's logits l, and folds it at once into what backward
- * needs:
+ * The upstream gradient is only a factor of the logits' gradient. So forward computes that gradient, one
+ * block of rows at a time in place of the block's logits l, and multiplies it into what backward needs:
  *
  *     g_ij = 1/C (p_ij - q_ij)          (cross_entropy_row.h)
  *     X = g W  [n, d]                   G = gᵀ x  [V, d]
@@ -16,8 +15,8 @@
  *
  *     dx += dy X            dW += dy G
  *
- * Kept: X and G. Equals cross_entropy(linear(x, W)), whose logits and their gradient take n·V elements each
- * and dominate memory where the vocabulary is large. */
+ * Forward keeps X and G. The result equals cross_entropy(linear(x, W)), whose logits and their gradient
+ * take n·V elements each, most of the memory if the vocabulary is large. `targets` is the caller's. */
 #include "base/pool.h"
 #include "base/work.h"
 #include "kernels/arrays.h"
@@ -30,17 +29,17 @@
 enum { X, W };
 
 typedef struct Attr {
-    long n, d, V, counted, block; /* block: rows at a time */
+    long n, d, V, counted, block; /* block: rows of a block */
     const int32_t *targets;
     int32_t ignore;
     real smoothing;
-    real *saved_x, *saved_w; /* X and G; NULL where no gradient is wanted */
+    real *saved_x, *saved_w; /* X and G; NULL if not needed */
     double *row_loss;        /* [block] */
-    long first;              /* of the block at work */
+    long first;              /* first row of the current block */
 } Attr;
 
 /* exercise: begin */
-/* Turns logits into their gradient, in place. Its chunks are few rows: a row of logits is much work. */
+/* Turns logits into their gradient, in place. A chunk is few rows, because a row of logits is much work. */
 static long loss_rows_per_chunk(long V) {
     return rows_per_chunk(4 * V);
 }

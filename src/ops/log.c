@@ -8,10 +8,10 @@
  *
  *     dx_i += dy_i / x_i
  *
- * Forward keeps nothing: x is still there.
+ * Forward keeps nothing; backward reads x.
  *
- * Numerical note: x = 0 gives -∞ and an infinite slope, x < 0 gives NaN, as in libm. The logarithm of a
- * softmax is better taken by log_softmax, where no weight can vanish first. */
+ * Numerical note: x = 0 gives -∞ and an infinite slope, x < 0 gives NaN, as in libm. For the logarithm of a
+ * softmax use log_softmax, where no weight can underflow first. */
 #include "kernels/vector_math.h"
 #include "ops/ops.h"
 

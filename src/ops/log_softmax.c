@@ -1,4 +1,4 @@
-/* log_softmax: the logarithms of the softmax weights along an axis; the loss is made of them. Section 5.4.
+/* log_softmax: the logarithms of the softmax weights along an axis, for the loss. Section 5.4.
  *
  *     x: any shape      y: the same
  *
@@ -10,12 +10,12 @@
  *     dx_k = Σ_i dy_i (δ_ik - p_k)
  *     dx_k += dy_k - e^y_k Σ_i dy_i
  *
- * Only y is needed, so forward keeps nothing more.
+ * Forward keeps only y.
  *
  * Numerical note: the maximum m of the line is subtracted first: y_i = (x_i - m) - ln Σ_j e^(x_j - m). No
  * exponential overflows, the sum is at least 1, and a weight too small to be represented still has its
- * logarithm. A line whose elements are all -∞ (everything masked) stays -∞ and gets no gradient. Sums run in
- * double: a long line stays as exact as a short one. */
+ * logarithm. A line of -∞ (everything masked) stays -∞ and gets gradient 0. Sums are computed in double, so
+ * that long lines are as exact as short ones. */
 #include "kernels/vector_math.h"
 #include "ops/axis.h"
 #include "ops/ops.h"

@@ -1,16 +1,15 @@
-/* masked_fill: a fixed value wherever a mask is set. Section 3.2.3: what attention must not see becomes -∞
- * before the softmax.
+/* masked_fill: a fixed value wherever a mask is set. Section 3.2.3: masked scores become -∞ before the
+ * softmax.
  *
  *     x: any shape; mask: bytes of a shape that broadcasts to x's, 0 or not 0; value: a number      y: as x
  *
- *     y_i = value where mask_i, else x_i
+ *     y_i = value if mask_i, else x_i
  *
- * Backward. A filled place does not depend on x:
+ * Backward. A masked element does not depend on x:
  *
- *     dx_i += dy_i      where not mask_i
+ *     dx_i += dy_i      if not mask_i
  *
- * `mask` is the caller's, contiguous in mask_shape; it is not copied and must live, unchanged, until backward
- * has run. */
+ * `mask` is the caller's, contiguous in mask_shape, and must live unchanged until backward has run. */
 #include "ops/arguments.h"
 #include "ops/ops.h"
 #include <math.h>

@@ -1,34 +1,34 @@
-/* matmul: products of matrices, one for each place on the leading axes, which broadcast. Section 3.2.1: q kᵀ,
+/* matmul: products of matrices, one for each index of the leading axes, which broadcast. Section 3.2.1: q kᵀ,
  * and the weights times v.
  *
  *     a: [… m k]   b: [… k n], leading axes that broadcast      y: [… m n]
  *
  *     y_ij = Σ_p a_ip b_pj      in every pair of matrices
  *
- * Backward. a_ip meets row p of b, b_pj meets column p of a:
+ * Backward. a_ip is multiplied by row p of b, b_pj by column p of a:
  *
  *     ∂L/∂a_ip = Σ_j dy_ij b_pj         da += dy bᵀ
  *     ∂L/∂b_pj = Σ_i a_ip dy_ij         db += aᵀ dy
  *
- * A matrix that is used for several places of y, being broadcast, gets the sum over them.
+ * A matrix that is broadcast to several products gets the sum over them.
  *
- * Forward keeps nothing: both inputs are still there. They are read where they lie, by rows, or by columns as
- * a transpose leaves them; an input with other strides is first copied by `contiguous`. */
+ * Forward keeps nothing; backward reads both inputs. An input may be stored by rows or by columns, as a
+ * transpose leaves it; `contiguous` first copies an input with other strides. */
 #include "kernels/product.h"
 #include "ops/ops.h"
 
-/* How the matrices of an operand lie in memory. */
+/* Whether the matrices of an operand are stored by rows or by columns. */
 typedef enum Order { BY_ROWS, BY_COLUMNS, SCATTERED } Order;
 
 enum { A, B, Y };
 
 typedef struct Attr {
     Shape places;                /* the leading axes of y */
-    long step[3][MAX_RANK];      /* A, B, Y: from matrix to matrix along each of them, 0 where broadcast */
+    long step[3][MAX_RANK];      /* of A, B, Y: between matrices along each axis; 0: broadcast */
     long grad_step[2][MAX_RANK]; /* the same for da and db */
     long m, k, n;
     Order order[2];
-    long ld[2]; /* from row to row, or column to column */
+    long ld[2]; /* between rows, or between columns */
 } Attr;
 
 /* The order of x's matrices, and how far their rows (or columns) are apart. Those must not overlap, and what
@@ -50,7 +50,7 @@ static Order order_of(const Tensor *x, long *ld) {
 }
 
 /* exercise: begin */
-/* One product for each place. Those that add into one matrix run one after another. */
+/* One product for each matrix of y. Products that add to the same matrix run one after another. */
 static void products(Gemm g, const Attr *attr, const long *a, const long *b, const long *c) {
     for (Walk w = tensor_walk(attr->places, 3, (const long *[]){a, b, c}); tensor_walk_row(&w);) {
         long together = w.step[2] == 0 ? 1 : w.n;
@@ -66,7 +66,7 @@ static void products(Gemm g, const Attr *attr, const long *a, const long *b, con
     }
 }
 
-/* The first matrix of A or B as it is stored: where that is by columns, its transpose. */
+/* The first matrix of A or B as it is stored: its transpose if it is stored by columns. */
 static Matrix stored(const Node *n, int operand) {
     const Attr *s = n->attr;
     long rows = operand == A ? s->m : s->k, columns = operand == A ? s->k : s->n;
@@ -106,7 +106,7 @@ static double flops(const Node *n) {
 BUILD_CASE(build, tape_matmul(t, x[0], x[1]))
 BUILD_CASE(by_own_transpose, tape_matmul(t, x[0], tape_transpose(t, x[0], -2, -1)))
 
-/* q kᵀ with the heads as they come from one projection: [positions, h, d_k], strided. */
+/* q kᵀ with strided heads, as one projection makes them: [positions, h, d_k]. */
 static Tensor *heads(Tape *t, Tensor **x) {
     Tensor *q = tape_permute(t, x[0], (int[]){1, 0, 2}), *k = tape_permute(t, x[1], (int[]){1, 2, 0});
     return tape_matmul(t, q, k);
@@ -162,7 +162,7 @@ Tensor *tape_matmul(Tape *t, Tensor *a, Tensor *b) {
     Shape out = s.places;
     out.size[out.rank++] = m, out.size[out.rank++] = n;
 
-    /* gemm reads columns on one side only. */
+    /* gemm takes only one of A and B by columns. */
     if (order_of(a, &s.ld[A]) == SCATTERED) a = tape_contiguous(t, a);
     s.order[A] = order_of(a, &s.ld[A]);
     Order order = order_of(b, &s.ld[B]);

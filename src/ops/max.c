@@ -3,16 +3,17 @@
  *     x: any shape, at least one element to choose from
  *     y: the same with size 1 along the axis, or a scalar with ALL_AXES
  *
- *     y_o = max_i x_oi      over i along the axis, for every place o on the other axes
+ *     y_o = max_i x_oi      over i along the axis, for every index o of the other axes
  *
- * Backward. y moves with the winner alone. Where several are the largest there is no one slope; the whole
- * gradient goes to the first of them, as in PyTorch's max along an axis:
+ * Backward. y depends on the largest element alone. If several are the largest, the first of them gets the
+ * whole gradient, as in PyTorch's max along an axis:
  *
  *     dx_oi += dy_o      where i is the first with x_oi = y_o
  *
- * Forward keeps nothing more than y: the winner is found again by comparing.
+ * Forward keeps only y; backward compares to find the element again.
  *
- * Numerical note: a line with a NaN has the maximum NaN, which equals nothing and sends no gradient. */
+ * Numerical note: the maximum of a line with a NaN is NaN, which equals no element: the line gets no
+ * gradient. */
 #include "kernels/arrays.h"
 #include "ops/ops.h"
 #include "ops/reduce.h"
@@ -35,7 +36,7 @@ static void forward(Node *n) {
     }
 }
 
-/* The place in dx of the first element of w's next line that equals y; -1 if none does. */
+/* The index in dx of the first element of w's next line that equals y; -1 if none does. */
 static long winner(const Reduction *r, Walk *w, const real *x, real y) {
     long found = -1;
     for (long left = r->n; left > 0 && tensor_walk_row(w); left -= w->n)

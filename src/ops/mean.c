@@ -2,7 +2,7 @@
  *
  *     x: any shape      y: the same with size 1 along the axis, or a scalar with ALL_AXES
  *
- *     y_o = 1/n Σ_i x_oi      over the n elements i along the axis, for every place o on the other axes
+ *     y_o = 1/n Σ_i x_oi      over the n elements i along the axis, for every index o of the other axes
  *
  * Backward. Each x_oi is in one mean, with slope 1/n:
  *
@@ -10,8 +10,8 @@
  *
  * Forward keeps nothing.
  *
- * Numerical note: the sum is made in double and rounded once, after the division. The mean of no elements is
- * 0/0: NaN. */
+ * Numerical note: the sum is computed in double and rounded once, after the division. The mean of no
+ * elements is 0/0: NaN. */
 #include "ops/ops.h"
 #include "ops/reduce.h"
 

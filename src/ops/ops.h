@@ -1,6 +1,6 @@
-/* All operations: for each line of ops.def the function that records it, `Tensor *tape_NAME(Tape *t, …)`, and
- * its description, `op_NAME`. Shapes, formula and derivation stand at the top of src/ops/NAME.c. The comments
- * `exercise: begin` and `exercise: end` enclose the parts that `gradcheck --template NAME` leaves out. */
+/* All operations. Each line of ops.def declares the function that records the operation, tape_NAME, and its
+ * description, op_NAME. src/ops/NAME.c begins with shapes, formula and derivation. Its comments `exercise: begin`
+ * and `exercise: end` enclose the parts that `gradcheck --template NAME` leaves out. */
 #ifndef OPS_OPS_H
 #define OPS_OPS_H
 
@@ -10,7 +10,7 @@
 #include "ops/sequences.h"
 #include <limits.h>
 
-/* What a reduction takes in place of an axis to reduce all of them, to a scalar. */
+/* In place of the axis of a reduction: all of them, to a scalar. */
 enum { ALL_AXES = INT_MIN };
 
 #define OP(name, arguments, formula, section)                                                                \
@@ -24,7 +24,7 @@ typedef struct OpEntry {
     const char *arguments, *formula, *section;
 } OpEntry;
 
-/* The registry, in the order of ops.def. */
+/* All operations, in the order of ops.def. */
 extern const OpEntry ops_all[];
 extern const int ops_count;
 

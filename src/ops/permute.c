@@ -1,21 +1,21 @@
-/* permute: the axes in another order, without moving an element: a view.
+/* permute: a view of x with its axes in another order.
  *
  *     x: any shape; order: the axes of x, each once      y: size[i] is x's size[order[i]], sharing x's memory
  *
- *     y_{j_0 j_1 …} = x_{…}      where index j_i stands on axis order[i] of x
+ *     y_{j_0 j_1 …} = x_{…}      where j_i is the index on axis order[i] of x
  *
- * Backward. Each y is one x, so each gradient goes back to the place it came from:
+ * Backward. Each y is one x and gives it its gradient:
  *
  *     dx_{…} += dy_{j_0 j_1 …}
  *
- * Forward keeps the order. The gradient of y is an array of its own, contiguous in y's shape. */
+ * Forward keeps the order. The gradient of y has memory of its own, contiguous in y's shape. */
 #include "ops/ops.h"
 
 typedef struct Attr {
     int order[MAX_RANK];
 } Attr;
 
-/* The values of x's axes, in the order of y's. */
+/* The values of x's axes, in the order of y's axes. */
 static void permute(int rank, const int *order, const long *x, long *y) {
     for (int i = 0; i < rank; i++) y[i] = x[order[i]];
 }
@@ -65,7 +65,8 @@ Tensor *tape_permute(Tape *t, Tensor *x, const int *order) {
     for (int i = 0; i < x->shape.rank; i++) {
         a.order[i] = shape_axis("permute", x->shape, order[i]);
         if (used[a.order[i]])
-            error_bug("permute: axis %d of %s twice, want each once", order[i], shape_text(x->shape));
+            error_bug("permute: axis %d of %s occurs twice, want each axis once", order[i],
+                      shape_text(x->shape));
         used[a.order[i]] = true;
     }
     Shape shape = {.rank = x->shape.rank};

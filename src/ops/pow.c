@@ -1,19 +1,19 @@
-/* pow: every element raised to one constant power.
+/* pow: every element raised to a constant power.
  *
  *     x: any shape; p: a number      y: the same shape
  *
  *     y_i = x_i^p
  *
- * Domain: x > 0 for any p; x < 0 too where p is an integer, and x = 0 where p ≥ 1 or p = 0. Elsewhere the
- * result or the slope is infinite or NaN, as libm's pow has it.
+ * Domain: x > 0 for any p; x < 0 if p is an integer; x = 0 if p ≥ 1 or p = 0. Outside it the result or the
+ * slope is infinite or NaN, as in libm.
  *
- * Backward. p has no gradient of its own:
+ * Backward. p has no gradient:
  *
  *     dx_i += dy_i p x_i^(p-1)
  *
- * With p = 0 the output is 1 everywhere, its slope 0; the formula would give 0 · ∞ at x = 0.
+ * For p = 0 the slope is 0 everywhere; the formula would give 0 · ∞ at x = 0.
  *
- * Forward keeps p; x is still there. The slope is not taken as p y / x, which fails at x = 0. */
+ * Forward keeps p; backward reads x. The slope is not computed as p y / x, which fails at x = 0. */
 #include "ops/arguments.h"
 #include "ops/ops.h"
 #include <tgmath.h>

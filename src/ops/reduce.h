@@ -1,7 +1,7 @@
-/* Reductions: the elements of x along one axis, or all of them, become one element of y.
+/* Reductions: one element of y for the elements of x along one axis, or for all of them.
  *
- * The reduced axis stays, with size 1, so that y broadcasts against x: x - max(x) is a sub. With ALL_AXES in
- * place of an axis y is a scalar. */
+ * The reduced axis keeps size 1, so that y broadcasts against x: x - max(x) is a sub. With ALL_AXES in
+ * place of an axis, y is a scalar. */
 #ifndef OPS_REDUCE_H
 #define OPS_REDUCE_H
 
@@ -42,12 +42,11 @@ static inline void reduction_print(const Node *n, FILE *out) {
         fprintf(out, "\"axis\": %d", r->axis);
 }
 
-/* Walks x and dx (WALK_X, WALK_DX) so that the n elements for one y follow each other, in whole rows, in the
- * order of y:
+/* Walks x and dx (WALK_X, WALK_DX) in the order of y, so that the n elements of one y follow each other in
+ * whole rows:
  *
  *     for (long o = 0; o < r->outputs; o++)
- *         for (long left = r->n; left > 0 && tensor_walk_row(&w); left -= w.n) … w.n elements for y[o] …
- */
+ *         for (long left = r->n; left > 0 && tensor_walk_row(&w); left -= w.n) … w.n elements for y[o] … */
 static inline Walk reduction_walk(const Node *n) {
     const Tensor *x = n->in[0];
     Shape s = x->shape;

@@ -1,15 +1,14 @@
-/* relu: what is positive stays, the rest is 0. Section 3.3, inside the feed-forward network.
+/* relu: negative elements become 0. Section 3.3, inside the feed-forward network.
  *
  *     x: any shape      y: the same
  *
  *     y_i = max(x_i, 0)
  *
- * Backward. The slope is 1 where x > 0 and 0 where x < 0. At the kink, x = 0, any number between the two
- * would do; this takes 0, as PyTorch does:
+ * Backward. The slope is 1 for x > 0 and 0 for x < 0. At the kink, x = 0, it is taken as 0, as in PyTorch:
  *
- *     dx_i += dy_i      where y_i > 0
+ *     dx_i += dy_i      if y_i > 0
  *
- * Forward keeps nothing more than y, whose sign tells the side.
+ * Forward keeps only y, which is positive if x is.
  *
  * Numerical note: NaN stays NaN. */
 #include "kernels/arrays.h"

@@ -1,4 +1,4 @@
-/* residual: a residual connection around a sublayer whose output passes through dropout. Section 5.4.
+/* residual: adds the output of a sublayer, after dropout, to its input. Section 5.4.
  *
  *     x, f: the same shape      y: the same
  *
@@ -8,7 +8,7 @@
  *
  *     dx_i += dy_i             df_i += dy_i m_i
  *
- * Equals add(x, dropout(f)), in one pass and without an array for the dropped f. */
+ * Equals add(x, dropout(f)) in one pass, without an array for dropout(f). */
 #include "base/pool.h"
 #include "base/work.h"
 #include "kernels/arrays.h"

@@ -1,10 +1,10 @@
-/* scale: every element times one constant. Section 3.2.1, scores times 1/√d_k.
+/* scale: every element times a constant. Section 3.2.1, scores times 1/√d_k.
  *
  *     x: any shape; factor: a number      y: the same shape
  *
  *     y_i = factor · x_i
  *
- * Backward. The slope is the factor itself, which has no gradient of its own:
+ * Backward. The slope is the factor, which has no gradient:
  *
  *     dx_i += factor · dy_i
  *

@@ -1,8 +1,8 @@
-/* Sequences of different lengths, one after another in the rows of one matrix [rows, d].
+/* Sequences of different lengths, packed one after another into the rows of one matrix [rows, d].
  *
- * Token-wise work (linear layers, norms, the loss) sees only rows and costs what the tokens cost: padding
- * does not exist. Attention alone needs to know where sequences begin and end. A padded layout fits as well:
- * then a sequence owns more rows than it has real tokens, and as keys the rows beyond `length` are hidden. */
+ * Linear layers, norms and the loss work on rows, so that no time goes into padding. Attention alone needs to
+ * know where sequences begin and end. A padded layout is possible too: then a sequence has more rows than
+ * tokens, and the rows beyond `length` are masked as keys. */
 #ifndef OPS_SEQUENCES_H
 #define OPS_SEQUENCES_H
 
@@ -11,13 +11,13 @@
 typedef struct Sequences {
     long count;
     const int32_t *start;  /* [count] first row of each */
-    const int32_t *rows;   /* [count] rows that it owns: as queries all of them are computed */
-    const int32_t *length; /* [count] real tokens, at the front: as keys only these are seen */
+    const int32_t *rows;   /* [count] rows of each; all of them are queries */
+    const int32_t *length; /* [count] tokens of each, its first rows; only these are keys */
     long total_rows;       /* of all sequences together */
     long longest;          /* the largest of rows */
 } Sequences;
 
-/* A bug in op's name if the sequences do not lie in their rows. */
+/* Reports sequences that do not lie within their rows as a bug in op's name. */
 void sequences_check(const char *op, const char *what, const Sequences *s);
 
 #endif

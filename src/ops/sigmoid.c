@@ -1,4 +1,4 @@
-/* sigmoid: the logistic function of every element: a smooth step from 0 to 1.
+/* sigmoid: the logistic function of every element, a smooth step from 0 to 1.
  *
  *     x: any shape      y: the same
  *
@@ -8,11 +8,11 @@
  *
  *     dx_i += dy_i y_i (1 - y_i)
  *
- * Forward keeps nothing more than y.
+ * Forward keeps only y.
  *
- * Numerical note: for x < 0 the fraction is expanded by e^x, so that the exponential never overflows and a
- * small y keeps all its digits: y = e / (1 + e) with e = e^-|x|, and 1 / (1 + e) on the other side. Above x =
- * 17 (37 in double) y rounds to 1 and the slope to 0, which is within ε of the true one. */
+ * Numerical note: with e = e^-|x|, y = e / (1 + e) for x < 0 and 1 / (1 + e) for x ≥ 0, so that the
+ * exponential never overflows and a small y keeps all its digits. Above x = 17 (37 in double) y rounds to
+ * 1 and the slope to 0, which is within ε of the true one. */
 #include "kernels/vector_math.h"
 #include "ops/ops.h"
 

@@ -1,14 +1,14 @@
-/* slice: the elements from start up to stop along an axis, without moving one: a view.
+/* slice: a view of the elements from start up to stop along an axis.
  *
  *     x: [… n …]; 0 ≤ start ≤ stop ≤ n      y: [… stop - start …], sharing x's memory
  *
  *     y_{…i…} = x_{…start+i…}
  *
- * Backward. Each y is one x; what lies outside gets nothing:
+ * Backward. Each y is one x; elements outside the slice get no gradient:
  *
  *     dx_{…start+i…} += dy_{…i…}
  *
- * Forward keeps axis and start. The gradient of y is an array of its own, contiguous in y's shape. */
+ * Forward keeps axis and start. The gradient of y has memory of its own, contiguous in y's shape. */
 #include "ops/ops.h"
 
 typedef struct Attr {

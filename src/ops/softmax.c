@@ -11,13 +11,11 @@
  *     dx_k = Σ_i dy_i y_i (δ_ik - y_k) = y_k dy_k - y_k Σ_i dy_i y_i
  *     dx_k += y_k (dy_k - Σ_i dy_i y_i)
  *
- * Only y is needed, so forward keeps nothing more.
+ * Forward keeps only y.
  *
- * Numerical note: the maximum m of the line is subtracted first; e^(x_i - m) cannot overflow, and the weights
- * are the same because e^-m cancels. A line whose elements are all -∞ (everything masked) has no weights to
- * give: it becomes 0, and so does its gradient. Sums run in double: a long line stays as exact as a short
- * one.
- */
+ * Numerical note: the maximum m of the line is subtracted first: e^(x_i - m) cannot overflow, and e^-m
+ * cancels in the weights. A line of -∞ (everything masked) gives weights 0 and gradient 0. Sums are
+ * computed in double, so that long lines are as exact as short ones. */
 #include "kernels/vector_math.h"
 #include "ops/axis.h"
 #include "ops/ops.h"

@@ -8,10 +8,10 @@
  *
  *     dx_i += dy_i / (2 y_i)
  *
- * Forward keeps nothing more than y.
+ * Forward keeps only y.
  *
- * Numerical note: at x = 0 the slope is infinite, x < 0 gives NaN. Where x can be 0, as a variance can, a
- * small constant is added to it first: √(x + ε), not √x + ε. */
+ * Numerical note: the slope is infinite at x = 0, and y is NaN for x < 0. If x can be 0, as a variance
+ * can, add a small constant first: √(x + ε), not √x + ε. */
 #include "ops/ops.h"
 #include <tgmath.h>
 

@@ -8,7 +8,7 @@
  *
  *     dx_i += 2 x_i dy_i
  *
- * Forward keeps nothing: x is still there. */
+ * Forward keeps nothing; backward reads x. */
 #include "ops/ops.h"
 
 /* exercise: begin */

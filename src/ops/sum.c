@@ -2,7 +2,7 @@
  *
  *     x: any shape      y: the same with size 1 along the axis, or a scalar with ALL_AXES
  *
- *     y_o = Σ_i x_oi      over i along the axis, for every place o on the other axes
+ *     y_o = Σ_i x_oi      over i along the axis, for every index o of the other axes
  *
  * Backward. Each x_oi is in one sum, with slope 1: the transpose of broadcasting.
  *
@@ -10,8 +10,8 @@
  *
  * Forward keeps nothing.
  *
- * Numerical note: the sum is made in double and rounded once: in float it is exact to its last digit, for as
- * many elements as memory holds. The sum of no elements is 0. */
+ * Numerical note: the sum is computed in double and rounded once, so that in float it is exact to its last
+ * digit. The sum of no elements is 0. */
 #include "ops/ops.h"
 #include "ops/reduce.h"
 

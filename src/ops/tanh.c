@@ -1,4 +1,4 @@
-/* tanh: the hyperbolic tangent of every element: a smooth step from -1 to 1.
+/* tanh: the hyperbolic tangent of every element, a smooth step from -1 to 1.
  *
  *     x: any shape      y: the same
  *
@@ -8,7 +8,7 @@
  *
  *     dx_i += dy_i (1 - y_i²)
  *
- * Forward keeps nothing more than y.
+ * Forward keeps only y.
  *
  * Numerical note: beyond |x| = 9 (19 in double) y rounds to ±1 and the slope to 0, which is within ε of the
  * true one. */

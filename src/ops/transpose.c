@@ -1,14 +1,14 @@
-/* transpose: two axes swapped, without moving an element: a view.
+/* transpose: a view of x with two axes swapped.
  *
  *     x: [… n_a … n_b …]      y: [… n_b … n_a …], sharing x's memory
  *
  *     y_{…j…i…} = x_{…i…j…}
  *
- * Backward. Each y is one x, so each gradient goes back to the place it came from:
+ * Backward. Each y is one x and gives it its gradient:
  *
  *     dx_{…i…j…} += dy_{…j…i…}
  *
- * The gradient of y is an array of its own, contiguous in y's shape. */
+ * The gradient of y has memory of its own, contiguous in y's shape. */
 #include "ops/ops.h"
 
 typedef struct Attr {

@@ -402,8 +402,8 @@ static void mistakes_stop_with_a_message(void) {
     EXPECT_BUG("sub: argument 2 is [4,3], want a shape that broadcasts with [2,3]", tape_sub(t, x, y));
     EXPECT_BUG("mul: argument 2 is [4,3], want a shape that broadcasts with [2,3]", tape_mul(t, x, y));
     EXPECT_BUG("div: argument 2 is [4,3], want a shape that broadcasts with [2,3]", tape_div(t, x, y));
-    EXPECT_BUG("clamp: the interval is [1,-1], want its low end first", tape_clamp(t, x, 1, -1));
-    EXPECT_BUG("clamp: the interval is [nan,1], want its low end first", tape_clamp(t, x, (real)NAN, 1));
+    EXPECT_BUG("clamp: the interval is [1,-1], want low <= high", tape_clamp(t, x, 1, -1));
+    EXPECT_BUG("clamp: the interval is [nan,1], want low <= high", tape_clamp(t, x, (real)NAN, 1));
     EXPECT_BUG("masked_fill: the mask is [3,3], want a shape that broadcasts to [3]",
                tape_masked_fill(t, v, (uint8_t[9]){0}, SHAPE(3, 3), 0));
     EXPECT_BUG("masked_fill: argument 2 is [2], want a shape that broadcasts with [2,3]",

@@ -50,7 +50,7 @@ static void mistakes_in_layers(void) {
     EXPECT_BUG("linear: W is [3,5], want [d_out,4]", tape_linear(t, x, wide, NULL, ACT_NONE, NULL));
     EXPECT_BUG("linear: b is [4], want [3]", tape_linear(t, x, w, four, ACT_NONE, NULL));
     EXPECT_BUG("linear: r is [2,4], want [2,3]", tape_linear(t, x, w, three, ACT_NONE, x));
-    EXPECT_BUG("linear: a residual and an activation, want one of them",
+    EXPECT_BUG("linear: found a residual and an activation, want at most one",
                tape_linear(t, x, w, three, ACT_RELU, y));
     EXPECT_BUG("residual: f is [3,4], want [2,4]", tape_residual(t, x, w, 0));
     EXPECT_BUG("residual: p is -0.5, want it in [0,1)", tape_residual(t, x, x, -0.5));
@@ -104,19 +104,19 @@ static void mistakes_in_attention(void) {
 #define ATTEND(q, k, heads, keys)    tape_attention(t, q, k, x, heads, &alone, keys, false)
 #define ADD_UP(q, k, w, heads, keys) tape_additive_attention(t, q, k, x, w, heads, &alone, keys, false)
     EXPECT_BUG("attention: q is [4], want [n,d]", ATTEND(four, x, 1, &alone));
-    EXPECT_BUG("attention: 0 heads of width 4, want a divisor", ATTEND(x, x, 0, &alone));
-    EXPECT_BUG("attention: 3 heads of width 4, want a divisor", ATTEND(x, x, 3, &alone));
-    EXPECT_BUG("attention: 1 heads of width 0, want a divisor", ATTEND(no_column, x, 1, &alone));
-    EXPECT_BUG("attention: 2 sequences of keys, want 1", ATTEND(x, x, 2, &apart));
+    EXPECT_BUG("attention: 0 heads, want a divisor of the width 4", ATTEND(x, x, 0, &alone));
+    EXPECT_BUG("attention: 3 heads, want a divisor of the width 4", ATTEND(x, x, 3, &alone));
+    EXPECT_BUG("attention: 1 heads, want a divisor of the width 0", ATTEND(no_column, x, 1, &alone));
+    EXPECT_BUG("attention: keys have 2 sequences, want 1", ATTEND(x, x, 2, &apart));
     EXPECT_BUG("attention: q is [3,4], want [2,4]", ATTEND(three_rows, x, 2, &alone));
     EXPECT_BUG("attention: k is [4], want [2,4]", ATTEND(x, four, 2, &alone));
     EXPECT_BUG("attention: k is [2,3], want [2,4]", ATTEND(x, narrow, 2, &alone));
     EXPECT_BUG("additive_attention: q is [4], want [n,d]", ADD_UP(four, x, four, 1, &alone));
-    EXPECT_BUG("additive_attention: 0 heads of width 4, want a divisor", ADD_UP(x, x, four, 0, &alone));
-    EXPECT_BUG("additive_attention: 3 heads of width 4, want a divisor", ADD_UP(x, x, four, 3, &alone));
-    EXPECT_BUG("additive_attention: 1 heads of width 0, want a divisor",
+    EXPECT_BUG("additive_attention: 0 heads, want a divisor of the width 4", ADD_UP(x, x, four, 0, &alone));
+    EXPECT_BUG("additive_attention: 3 heads, want a divisor of the width 4", ADD_UP(x, x, four, 3, &alone));
+    EXPECT_BUG("additive_attention: 1 heads, want a divisor of the width 0",
                ADD_UP(no_column, x, four, 1, &alone));
-    EXPECT_BUG("additive_attention: 2 sequences of keys, want 1", ADD_UP(x, x, four, 2, &apart));
+    EXPECT_BUG("additive_attention: keys have 2 sequences, want 1", ADD_UP(x, x, four, 2, &apart));
     EXPECT_BUG("additive_attention: k is [3,4], want [2,4]", ADD_UP(x, three_rows, four, 2, &alone));
     EXPECT_BUG("additive_attention: w is [3], want [4]", ADD_UP(x, x, three, 2, &alone));
     tape_free(t);

@@ -231,13 +231,15 @@ static void mistakes_stop_with_a_message(void) {
     Tensor *s = blank_leaf(t, SCALAR, PLAIN), *d = blank_leaf(t, SHAPE(4, 2, 3), PLAIN);
     EXPECT_BUG("reshape: x is [2,3], want as many elements as [7]", tape_reshape(t, x, SHAPE(7)));
     EXPECT_BUG("transpose: axis 2 of [2,3], want one in [-2,2)", tape_transpose(t, x, 0, 2));
-    EXPECT_BUG("permute: axis -1 of [2,3] twice, want each once", tape_permute(t, x, (int[]){1, -1}));
+    EXPECT_BUG("permute: axis -1 of [2,3] occurs twice, want each axis once",
+               tape_permute(t, x, (int[]){1, -1}));
     EXPECT_BUG("permute: axis 2 of [2,3], want one in [-2,2)", tape_permute(t, x, (int[]){0, 2}));
     EXPECT_BUG("slice: [1,4) along axis 1 of [2,3], want a part of [0,3)", tape_slice(t, x, 1, 1, 4));
     EXPECT_BUG("slice: [2,1) along axis -1 of [2,3], want a part of [0,3)", tape_slice(t, x, -1, 2, 1));
     EXPECT_BUG("slice: [-1,1) along axis 0 of [2,3], want a part of [0,2)", tape_slice(t, x, 0, -1, 1));
-    EXPECT_BUG("concat: argument 2 is [4,3], want [2,3] but for axis 1", tape_concat(t, -1, INPUTS(x, y)));
-    EXPECT_BUG("concat: argument 2 is [3], want [2,3] but for axis 0", tape_concat(t, 0, INPUTS(x, v)));
+    EXPECT_BUG("concat: argument 2 is [4,3], want [2,3] except along axis 1",
+               tape_concat(t, -1, INPUTS(x, y)));
+    EXPECT_BUG("concat: argument 2 is [3], want [2,3] except along axis 0", tape_concat(t, 0, INPUTS(x, v)));
     EXPECT_BUG("concat: 0 tensors, want 1 to 8", tape_concat(t, 0, 0, NULL));
     EXPECT_BUG("concat: 9 tensors, want 1 to 8", tape_concat(t, 0, INPUTS(x, x, x, x, x, x, x, x, x)));
     EXPECT_BUG("concat: axis 0 of [], want one in [0,0)", tape_concat(t, 0, INPUTS(s, s)));
