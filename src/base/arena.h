@@ -1,4 +1,4 @@
-/* An arena: many small records allocated one after another and forgotten all at once. */
+/* An arena: small records, allocated one after another and freed all at once; and pages for large arrays. */
 #ifndef BASE_ARENA_H
 #define BASE_ARENA_H
 
@@ -10,28 +10,26 @@ typedef struct Arena {
     size_t used; /* bytes of current */
 } Arena;
 
-/* `bytes` of zeroed memory, aligned to 64, until the arena is reset. An arena starts as {0}. Records are
- * small: if not even they can be had, the program ends with STATUS_NO_MEMORY. */
+/* `bytes` of zeroed memory, aligned to 64, until the arena is reset. An arena starts as {0}. No memory for
+ * so small a record is fatal: error_no_memory. */
 void *arena_alloc(Arena *a, size_t bytes);
 
-/* Forgets every record; the memory is kept for the next ones. */
+/* Frees all records and keeps the memory for the next ones. */
 void arena_reset(Arena *a);
 void arena_free(Arena *a);
 
-/* A list from malloc with room for one element behind `count` of `size` bytes, moved perhaps; it starts as
- * NULL with no capacity. Without memory the program ends with STATUS_NO_MEMORY. */
+/* Grows a list from malloc, if necessary, so that it holds one element more than `count`, of `size` bytes
+ * each; returns it. A list starts as NULL with capacity 0. No memory is fatal: error_no_memory. */
 void *array_grown(void *array, long count, long *capacity, size_t size);
 
-/* False with STATUS_NO_MEMORY if the machine, or the container that this runs in, does not have `bytes` at
- * all. `what` names their use. */
+/* False with STATUS_NO_MEMORY if the machine or the container has less than `bytes` of memory. `what`
+ * names their use in the message. */
 bool pages_exist(size_t bytes, const char *what, Error *e);
 
-/* Whole pages for large arrays, zeroed, in huge pages where the system offers them. NULL with
- * STATUS_NO_MEMORY if the machine cannot hold them. `what` names the use in the message. */
+/* Zeroed pages for large arrays, huge ones if the system has them. NULL with STATUS_NO_MEMORY. */
 void *pages_alloc(size_t bytes, const char *what, Error *e);
 
-/* Has the system back `bytes` of pages with memory now, not one by one when they are first written; spoils
- * what they hold. */
+/* Writes to every page, so that later writes cause no page fault. The contents are lost. */
 void pages_touch(void *pages, size_t bytes);
 void pages_free(void *pages, size_t bytes);
 

@@ -1,9 +1,9 @@
-/* The sizes of the processor's caches: for how work is cut into blocks, never for what it computes. */
+/* The sizes of the processor's caches. They determine how work is cut into blocks, never what it computes. */
 #ifndef BASE_CACHE_H
 #define BASE_CACHE_H
 
-/* Bytes of a core's own data cache of level 1 or 2: what the system says where that can be true, and what
- * most processors have at least where not. The same in every call. */
+/* Bytes of a core's data cache of level 1 or 2, as the system reports it, or a common size if the report
+ * is missing or implausible. The same in every call. */
 long cache_bytes(int level);
 
 #endif

@@ -1,8 +1,8 @@
-/* The clock that every duration here is measured with. */
+/* The clock for durations. */
 #ifndef BASE_CLOCK_H
 #define BASE_CLOCK_H
 
-/* Seconds since some moment of the past, on a clock that only goes forward. */
+/* Seconds since an arbitrary moment; never goes back. */
 double clock_seconds(void);
 
 #endif

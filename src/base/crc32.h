@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The checksum of what `crc` is the checksum of, followed by these bytes. That of nothing is 0. */
+/* Extends `crc`, the checksum of the bytes so far, by these bytes. Start with 0. */
 uint32_t crc32_update(uint32_t crc, const void *data, size_t size);
 
 #endif

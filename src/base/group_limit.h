@@ -1,10 +1,10 @@
-/* What a container leaves to this process: the lowest limit of the control groups that it is in; INFINITY:
- * none. `groups` is a file like /proc/self/cgroup, whose lines `N:CONTROLLERS:PATH` say where in the tree
- * `root`, as /sys/fs/cgroup is one, the process stands. A limit holds for all groups below it. */
+/* The limits of a container: the lowest limit of the process's control groups and their parents; INFINITY:
+ * none. `groups` is a file like /proc/self/cgroup, whose lines `N:CONTROLLERS:PATH` give the process's
+ * place in the tree `root`, for example /sys/fs/cgroup. */
 #ifndef BASE_GROUP_LIMIT_H
 #define BASE_GROUP_LIMIT_H
 
-/* Bytes of memory, and processors' worth of time, which need not be a whole number. */
+/* Bytes of memory; processors, which may be a fraction. */
 double memory_of_groups(const char *groups, const char *root);
 double processors_of_groups(const char *groups, const char *root);
 

@@ -1,20 +1,19 @@
-/* Signals that ask a program to end, heeded between two pieces of work. */
+/* Signals that ask a program to end. The program asks for them between two pieces of work. */
 #ifndef BASE_INTERRUPT_H
 #define BASE_INTERRUPT_H
 
-/* From here on Ctrl-C (SIGINT), SIGTERM and a closed terminal (SIGHUP) are noted: a second Ctrl-C or
- * SIGTERM, a second of time later or more, kills at once. One that was ignored stays so: of a program in
- * the background, Ctrl-C means another. A reader of stdout that goes and a limit on the size of files cost
- * their bytes, as a full disk does, and not the program. */
+/* From here on SIGINT (Ctrl-C), SIGTERM and SIGHUP (a closed terminal) are recorded. A second SIGINT or
+ * SIGTERM, at least a second later, kills at once. Ignored signals stay ignored, as SIGINT is for a
+ * program in the background. SIGPIPE and SIGXFSZ are ignored, so that the write fails instead. */
 void interrupt_heed(void);
 
-/* The signal that came; 0: none. */
+/* The signal that has arrived; 0: none. */
 int interrupt_signal(void);
 
-/* Ends the program by it, where one came, so that whoever started the program sees why it ended. */
+/* If a signal has arrived, ends the process by it, so that the parent sees why. */
 void interrupt_end(void);
 
-/* In a child process: these signals do what they usually do. */
+/* In a child process: restores the signals' default actions. */
 void interrupt_leave(void);
 
 #endif

@@ -1,15 +1,15 @@
 /* The thread pool: one job at a time, entered through a gate.
  *
  * The gate is one atomic word: the job's number, whether it is open, and how many workers are inside. The
- * caller fills in the job, opens the gate and works too. A worker that finds the gate open enters by raising
- * the count. When no chunk is left the caller closes the gate and waits only for those who are inside: a
- * worker that was asleep or had no processor comes too late, finds the gate closed and holds nobody up.
+ * caller fills in the job, opens the gate and works too. A worker enters an open gate by raising the
+ * count. When no chunk is left, the caller closes the gate and waits for the workers inside. A worker that
+ * wakes later finds the gate closed and delays nobody.
  *
- * Each thread owns an equal, contiguous share of the chunks, so that the same part of the data meets the same
- * cache from one loop to the next; who has emptied his share takes chunks from the others'.
+ * Each thread has an equal, contiguous share of the chunks, so that loops over the same data use the same
+ * caches. A thread that has finished its share takes chunks of the others.
  *
- * Waiting is spinning for a short time and then sleeping; where there are more threads than processors it is
- * sleeping at once. */
+ * A waiting thread spins for a short time and then sleeps; with more threads than processors it sleeps at
+ * once. */
 #include "base/pool.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -28,7 +28,7 @@
 enum { MAX_THREADS = 256 };
 #define SPIN_SECONDS 50e-6
 
-/* The gate's parts. The low half counts the workers inside. */
+/* The parts of the gate. The low half counts the workers inside. */
 #define GATE_JOB  ((uint64_t)1 << 34)
 #define GATE_OPEN ((uint64_t)1 << 33)
 #define GATE_STOP ((uint64_t)1 << 32)
@@ -40,7 +40,7 @@ typedef struct Share {
 } Share;
 
 static struct {
-    atomic_int threads; /* 0: not chosen yet; another caller may start workers meanwhile */
+    atomic_int threads; /* 0: not set yet; atomic, because another caller may be starting workers */
     int workers;        /* running now: at most threads - 1 */
     bool spins;         /* every thread has a processor of its own */
     bool registered;    /* with atfork and atexit */
@@ -66,7 +66,7 @@ static struct {
 static _Thread_local int thread_index;
 static _Thread_local bool in_body;
 
-/* Those of the machine, or as many as a container leaves time for: a part of one is one. */
+/* The machine's processors, or the limit of a container, rounded up. */
 static int processors(void) {
     double groups = ceil(processors_of_groups("/proc/self/cgroup", "/sys/fs/cgroup"));
     return (int)fmin(fmin(system_processors(), groups), MAX_THREADS);
@@ -205,8 +205,8 @@ static void forget_workers(void) {
     pthread_cond_init(&pool.left, NULL);
 }
 
-/* Where the system refuses a thread, the pool works with those it has. Workers block all signals, so that the
- * program's handlers run on its own thread. */
+/* If the system refuses a thread, the pool works with fewer. Workers block all signals, so that the
+ * program's handlers run on its own threads. */
 static void start_workers(void) {
     if (!pool.registered) pthread_atfork(NULL, NULL, forget_workers), atexit(stop_at_exit);
     pool.registered = true;

@@ -1,5 +1,5 @@
-/* Random numbers as a pure function of (seed, stream, position): no hidden state, so a draw can be replayed,
- * checked and resumed, and its value does not depend on the order or the thread in which it is made.
+/* Random numbers as a pure function of (seed, stream, position). There is no hidden state: a draw can be
+ * repeated, and its value does not depend on order or threads.
  *
  * The function is Widynski's "Squares: A Fast Counter-Based RNG" (arXiv:2004.06278), with a key mixed from
  * seed and stream by SplitMix64. */
@@ -29,25 +29,25 @@ static inline real random_uniform(uint64_t key, uint64_t position) {
 /* Standard normal, by the Box–Muller transform; uses positions 2i and 2i+1 of the stream. */
 double random_normal(uint64_t key, uint64_t position);
 
-/* Uniform in [0, n), n > 0, without bias that matters here (n far below 2³²). */
+/* Uniform in [0, n), n > 0; the bias is negligible for n far below 2³². */
 static inline long random_below(uint64_t key, uint64_t position, long n) {
     return (long)(((uint64_t)random_bits(key, position) * (uint64_t)n) >> 32);
 }
 
-/* What a user's seed is used for: here together, so that no two draw the same numbers. Parameter i of a
- * model has stream STREAM_WEIGHTS + i; there are fewer than 0x5E00 in models of up to 900 layers. */
+/* All streams of a user's seed, so that no two are equal. Parameter i of a model has stream STREAM_WEIGHTS
+ * + i; a model of 900 layers has fewer than 0x5E00 parameters. */
 enum {
     STREAM_WEIGHTS = 0,
-    STREAM_SPLIT = 0x5E01, /* sequences: held out or for training */
+    STREAM_SPLIT = 0x5E01, /* whether a sequence is held out */
     STREAM_TRAINING,
     STREAM_HELD_OUT,
-    STREAM_ORDER,            /* of the held-out ones */
+    STREAM_ORDER,            /* of held-out sequences */
     STREAM_WINDOWS = 0x5E11, /* of a text */
     STREAM_DROPOUT = 0x5E21,
     STREAM_SAMPLES = 0x5E31,    /* of decoding */
-    STREAM_BATCH = 0x5E41,      /* made for a gradient check … */
-    STREAM_DISTURBANCE,         /* … and of its model's weights */
-    STREAM_EXPERIMENT = 0x5F000 /* of ./explain: what an experiment draws, from here on */
+    STREAM_BATCH = 0x5E41,      /* for a gradient check, */
+    STREAM_DISTURBANCE,         /* and the changes of its weights */
+    STREAM_EXPERIMENT = 0x5F000 /* and all above: the experiments of ./explain */
 };
 
 #endif

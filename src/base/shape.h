@@ -1,4 +1,4 @@
-/* The shape of an array: how many axes it has, and its size along each. */
+/* The shape of an array: the number of its axes and the size along each. */
 #ifndef BASE_SHAPE_H
 #define BASE_SHAPE_H
 
@@ -39,14 +39,14 @@ static inline bool shape_equal(Shape a, Shape b) {
     return equal;
 }
 
-/* An axis counted from the end where negative: -1 is the last. Out of range is a bug, reported in op's
- * name. */
+/* Converts an axis to [0, rank); negative axes count from the end. Out of range is a bug in op's name. */
 int shape_axis(const char *op, Shape s, int axis);
 
-/* The shape that a and b broadcast to (aligned at the last axis; sizes equal or 1), or a bug in op's name. */
+/* The shape to which a and b broadcast: aligned at the last axis, with sizes equal or 1. Otherwise a bug
+ * in op's name. */
 Shape shape_broadcast(const char *op, Shape a, Shape b);
 
-/* "[2,3]", in one of a few static buffers of the calling thread: for messages. */
+/* "[2,3]", for messages: in one of four static buffers of the calling thread. */
 const char *shape_text(Shape s);
 
 #endif

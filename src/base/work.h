@@ -1,12 +1,11 @@
-/* How element-wise work is cut into chunks for pool_for: by its size alone, so that the bits of the
- * result do not depend on the number of threads. */
+/* How element-wise work is cut into chunks for pool_for: by its size alone. */
 #ifndef BASE_WORK_H
 #define BASE_WORK_H
 
-/* Elements below which handing work to another thread costs more than doing it. */
+/* Elements of a chunk. For fewer, the work is shorter than handing it to another thread. */
 enum { WORK_GRAIN = 1 << 14 };
 
-/* Rows of `width` elements that make one chunk of work, at least one. */
+/* Rows of `width` elements in a chunk, at least one. */
 static inline long rows_per_chunk(long width) {
     long rows = WORK_GRAIN / (width > 0 ? width : 1);
     return rows > 0 ? rows : 1;
