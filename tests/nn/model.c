@@ -477,6 +477,7 @@ static void gradient_other_choices(void) {
 static void check_plain(ModelConfig c) {
     Model *m = new_model(c, 9);
     PaddedBatch *b = random_batch(&c, 20, 5, 9, 9);
+    for (long i = 0; i < b->S; i++) b->source[b->S + i] = c.pad_id; /* a source without a token */
     Pass p = pass_new(m, b);
     long size = m->parameters.size;
     double *want = calloc((size_t)size, sizeof *want);
