@@ -58,8 +58,8 @@ static const char *short_number(char out[32], double x) {
 
 /* Writes the line without its bar; returns its columns. `left_out` parts are omitted. */
 static int compose(char out[LINE], const Progress *p, const Report *r, bool last, int left_out) {
-    double elapsed = clock_seconds() - p->start,
-           left = r->done > 0 ? elapsed / (double)r->done * (double)(p->total - r->done) : 0;
+    double elapsed = clock_seconds() - p->start, here = (double)(r->done - p->before),
+           left = here > 0 ? elapsed / here * (double)(p->total - r->done) : 0;
     char clock[32], number[32], words[LINE / 4] = "", more[LINE / 4] = "", rate[64] = "", time[64] = "";
     char trend[SPARKLINE_TEXT + 2] = "", spark[SPARKLINE_TEXT];
     if (left_out < 5) snprintf(words, sizeof words, "  %s", r->words);

@@ -163,7 +163,7 @@ static bool show_evaluation(void *context, const Evaluation *v, Error *e) {
     Run *r = context;
     (void)e;
     snprintf(r->val_loss, sizeof r->val_loss, "val %.3f at %ld", v->loss, r->trainer->state.step);
-    progress_show(&r->bar, &r->report);
+    if (r->steps_here > 0) progress_show(&r->bar, &r->report);
     return true;
 }
 
@@ -373,6 +373,7 @@ bool run_open(Run *r, const TrainConfig *config, Trainer *t, const Checkpoint *p
     r->page = run_page_new(config, t, t->state.step, e);
     if (!r->page) return false;
     r->bar = progress_start(t->task->name, config->steps, config->quiet);
+    r->bar.before = t->state.step;
     r->saved = r->metrics.start, r->saved_step = t->state.step;
     return true;
 }

@@ -1,4 +1,4 @@
-/* metrics.csv: what a run that goes on keeps of it, and what becomes of rows that cannot be written. */
+/* metrics.csv: the rows that --resume keeps, and rows that cannot be written. */
 #include "run/metrics.h"
 #include "child.h"
 #include <sys/stat.h>
@@ -77,7 +77,7 @@ static void places_without_metrics(void) {
     CHECK(lines_of(list_folder(".")) == 3, "%s", listing);
 }
 
-/* What is said on stderr while `f` is placed, restored or closed. */
+/* Runs act(f); returns its output on stderr. */
 static const char *said(void (*act)(MetricsFile *f), MetricsFile *f) {
     fflush(stderr);
     int before = dup(STDERR_FILENO), to = open("said", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
@@ -89,8 +89,7 @@ static const char *said(void (*act)(MetricsFile *f), MetricsFile *f) {
     return contents("said");
 }
 
-/* Figures that are to replace others and have no place any more are told of once, and cost the run its status
- * at the end. */
+/* If the file cannot replace the old one, it is reported once, and metrics_close fails. */
 static void no_place(void) {
     MetricsFile f;
     Error e = {0};
@@ -112,8 +111,7 @@ static void no_place(void) {
     CHECK(!metrics_close(&f, &(Error){0}));
 }
 
-/* A file that somebody deletes is there again with all of its rows; without its folder nothing is, and
- * nothing is lost that was not. */
+/* metrics_restore writes a deleted file again with all rows, unless its directory is gone. */
 static void a_deleted_file(void) {
     MetricsFile f;
     Error e = {0};
@@ -143,7 +141,7 @@ static void write_two(MetricsFile *f) {
     for (int step = 1; step <= 2; step++) metrics_write(f, &(Metrics){.task = "copy", .step = step});
 }
 
-/* Begins metrics.csv in an empty folder, on a disk that is full; returns what is to be closed. */
+/* Opens metrics.csv on a full disk; returns the descriptor to close. */
 static int open_on_a_full_disk(MetricsFile *f) {
     Error e = {0};
     enter_folder();
@@ -153,7 +151,7 @@ static int open_on_a_full_disk(MetricsFile *f) {
     return full;
 }
 
-/* Rows that find no room are told of once, when it happens, and cost the status at the end. */
+/* The first row that cannot be written is reported, and metrics_close fails. */
 static void a_full_disk(void) {
     MetricsFile f;
     Error e = {0};
@@ -164,7 +162,7 @@ static void a_full_disk(void) {
     close(full);
 }
 
-/* What is lost only when the file is closed is an error all the same. */
+/* A write error at fclose is an error too. */
 static void lost_at_the_end(void) {
     MetricsFile f;
     Error e = {0};
@@ -175,7 +173,7 @@ static void lost_at_the_end(void) {
     close(full);
 }
 
-/* In JSON what is no number is null, and what was not measured, a whole answer, is left out. */
+/* In JSON, NaN and infinity are null; val_exact is left out if it was not measured. */
 static void json_has_no_nan(void) {
     static const struct {
         Metrics m;

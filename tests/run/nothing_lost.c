@@ -1,5 +1,4 @@
-/* What a run has learned is kept, whatever befalls it, and what stands in its way is said before the work and
- * not after it. */
+/* A run saves its weights whatever happens, and reports obstacles before the training. */
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "formats/safetensors.h"
@@ -10,14 +9,14 @@
 enum { FOREVER = 60 * PATIENCE }; /* seconds */
 #define ENDLESS "--steps", "2147483647", "--eval-every", "2147483647"
 
-/* Waits for a file; false: it does not come. */
+/* Waits for a file; false: timeout. */
 static bool appears(const char *path) {
     double end = clock_seconds() + FOREVER;
     while (access(path, F_OK) != 0 && clock_seconds() < end) sleep_ms(2);
     return access(path, F_OK) == 0;
 }
 
-/* A training that was started, and its end. */
+/* A training process. */
 typedef struct Training {
     FILE *to_out, *to_err;
     pid_t child;
@@ -58,9 +57,8 @@ static const char *steps_in_metrics(void) {
 
 /* ---- Steps ---- */
 
-/* The weights before a step that is not finite are saved. The first step makes all of them 9e17, within what
- * a model may have, and the second multiplies such numbers, to more than a float can be. In double they are
- * within bounds. */
+/* The weights before a step that is not finite are saved. The first step makes all weights 9e17, the limit of
+ * a model file; in the second, products of them overflow in float, not in double. */
 static void before_a_bad_step(void) {
     enter_folder();
 #define WILD "--schedule", "constant", "--lr", "9e17", "--d-ff", "512", "--eval-every", "100"
@@ -76,7 +74,7 @@ static void before_a_bad_step(void) {
     CHECK(same_files("run/model.safetensors", "one/model.safetensors"), "%s", err);
 }
 
-/* A request to end is heeded between two parts of a step, whose gradient is then forgotten. */
+/* Ctrl-C between two micro-batches ends the training before that step. */
 static void within_a_step(void) {
     enter_folder();
 #define SLOW "--accumulate", "100000", "--schedule", "constant"
@@ -94,7 +92,7 @@ static void within_a_step(void) {
     CHECK(same_files("run/model.safetensors", "none/model.safetensors"));
 }
 
-/* Of a first step that is long it is said, once, how long. */
+/* The duration of a long first step is announced once. */
 static void a_long_step(void) {
     enter_folder();
     char *arguments[] = {"train", "copy", "--d-model", "8", "--heads", "2", "--run", "run"};
@@ -160,7 +158,7 @@ static void unsaved_after_a_bad_step(void) {
 
 /* ---- Saving ---- */
 
-/* With --force the old run stands until something of the new one is there, and then goes whole. */
+/* With --force all files of the old run stay until the first file of the new run is written. */
 static void old_run_stands(void) {
     enter_folder();
     CHECK(TRAIN(COPY, "--steps", "2", "--run", "run") == 0, "%s", err);
@@ -184,8 +182,7 @@ static void old_run_stands(void) {
           steps_in_metrics(), listing);
 }
 
-/* A run is saved before its last judgement, which takes far longer here than the training: half of the time
- * is over when the model is there, or less. */
+/* A run is saved before its final evaluation, which here takes far longer than the training. */
 static void saved_before_it_is_judged(void) {
     enter_folder();
     enum { LENGTH = 300000 };
@@ -209,7 +206,7 @@ static void saved_before_it_is_judged(void) {
     CHECK(lines_in("run/metrics.csv") == 2);
 }
 
-/* A closed terminal is a request to end like others: the run is saved and can be gone on with. */
+/* SIGHUP ends training like Ctrl-C: the run is saved and can be resumed. */
 static void closed_terminal(void) {
     enter_folder();
     Training t = start_training(ARGUMENTS(COPY, ENDLESS, "--run", "run"));
@@ -224,7 +221,7 @@ static void closed_terminal(void) {
     checkpoint_free(&c);
 }
 
-/* How a process ends that is asked to end by one signal again and again, `pause` milliseconds apart. */
+/* Exit status of a process that gets a signal three times, `pause` milliseconds apart. */
 static int asked_thrice(int signal_number, long pause) {
     fflush(stdout);
     pid_t child = fork();
@@ -241,9 +238,8 @@ static int asked_thrice(int signal_number, long pause) {
     return wait_program(child);
 }
 
-/* What comes twice within a moment is one request: `timeout` and a shell whose terminal is closed send theirs
- * so. A second Ctrl-C or SIGTERM after it ends the program at once; a hang-up, which nobody sends out of
- * impatience, never does. */
+/* Signals in quick succession count as one: `timeout` and a closing terminal send two. A later second SIGINT
+ * or SIGTERM ends the program at once; a second SIGHUP does not. */
 static void asked_twice_at_once(void) {
     enter_folder();
     CHECK(asked_thrice(SIGINT, 0) == 0 && asked_thrice(SIGTERM, 0) == 0 && asked_thrice(SIGHUP, 0) == 0);
@@ -259,8 +255,8 @@ static void asked_twice_at_once(void) {
 
 /* ---- Places ---- */
 
-/* A folder that is moved while its run goes on, and in whose place another run is: nothing of that is
- * touched, and what was learned is in the folder that was moved. */
+/* If a run's directory is moved and another run takes its place, that run is not touched; the moved directory
+ * keeps the weights. */
 static void a_moved_folder(void) {
     enter_folder();
     Training t = start_training(ARGUMENTS(COPY, ENDLESS, "--run", "run", "--checkpoint-every", "100"));
@@ -276,7 +272,7 @@ static void a_moved_folder(void) {
     free(before);
 }
 
-/* A folder that is deleted meanwhile is made again, be it that of a run that was to be replaced. */
+/* A directory deleted during training is made again, also with --force. */
 static void deleted_folder_of(bool replaced) {
     Training t = start_training(ARGUMENTS(COPY, ENDLESS, "--run", "run", "--force"));
     CHECK(appears(replaced ? "run/.metrics.csv.tapeformer-tmp" : "run/metrics.csv"));
@@ -295,7 +291,7 @@ static void deleted_folder(void) {
     deleted_folder_of(true);
 }
 
-/* A folder that cannot be made says why, which is not that it is not there. */
+/* A directory that cannot be made: the message has the cause, not ENOENT. */
 static void a_folder_that_cannot_be(void) {
     enter_folder();
     char line[200];
@@ -304,7 +300,7 @@ static void a_folder_that_cannot_be(void) {
     CHECK(TRAIN(COPY, "--run", "/sys/run") == STATUS_CANNOT_CREATE && !strcmp(err, line), "%s", err);
 }
 
-/* What is no regular file is refused and not waited for. */
+/* A FIFO is refused without blocking. */
 static void a_fifo(void) {
     enter_folder();
     CHECK(mkdir("run", 0777) == 0 && mkfifo("run/metrics.csv", 0666) == 0);
@@ -312,8 +308,7 @@ static void a_fifo(void) {
     CHECK(!strcmp(err, "train: run/metrics.csv: found a FIFO, need a regular file\n"), "%s", err);
 }
 
-/* A limit on the size of files is an error like others, and shows, as a full disk does, before the first
- * step. */
+/* A limit on file sizes is reported before the first step, as a full disk is. */
 static void no_room(void) {
     enter_folder();
     struct rlimit before, limit;
@@ -327,7 +322,7 @@ static void no_room(void) {
     CHECK(lines_in("limited/metrics.csv") == 1);
 }
 
-/* Where the best model cannot be written, be it for a moment, the run goes on, and at its end it is saved. */
+/* If the best model cannot be written, the run continues and is saved at its end. */
 static void no_best_model(void) {
     enter_folder();
     CHECK(mkdir("run", 0777) == 0 && mkdir("run/best.safetensors", 0777) == 0);
@@ -342,28 +337,7 @@ static void no_best_model(void) {
     CHECK(access("run/best.safetensors", F_OK) == 0 && GENERATE("run", "--prompt", "12") == 0, "%s", err);
 }
 
-/* A row of metrics that cannot be written is told of when it is, and is the status at the end. */
-static void lost_rows(void) {
-    enter_folder();
-    MetricsFile f;
-    Error e = {0};
-    CHECK(metrics_open(&f, ".", false, &e), "%s", e.text);
-    CHECK(freopen("said", "w", stderr));
-    metrics_write(&f, &(Metrics){.task = "copy"});
-    int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
-    CHECK(full >= 0 && dup2(full, fileno(f.csv)) >= 0);
-    for (int i = 0; i < 3; i++) metrics_write(&f, &(Metrics){.task = "copy"});
-    fflush(stderr);
-    size_t size;
-    char *said = read_bytes("said", &size);
-    CHECK(said && !strcmp(said, "./metrics.csv: No space left on device\n"), "%s", said);
-    free(said);
-    CHECK(!metrics_close(&f, &e) && e.status == STATUS_IO, "%s", e.text);
-    close(full);
-}
-
-/* A program that ends before figures have found their place, as it does where memory runs out, leaves those
- * that they were to replace, and nothing else. */
+/* A program that exits before metrics_place leaves the old file and no other. */
 static void figures_without_a_place(void) {
     enter_folder();
     write_text("metrics.csv", "of another run\n");
@@ -381,25 +355,7 @@ static void figures_without_a_place(void) {
     free(before);
 }
 
-/* Of figures that lack a row and end in the middle of one, those that the checkpoint knows stay when the run
- * goes on. */
-static void torn_figures(void) {
-    enter_folder();
-    CHECK(TRAIN(COPY, "--steps", "6", "--eval-every", "2", "--run", "run") == 0, "%s", err);
-    CHECK(!strcmp(steps_in_metrics(), "step 2 4 6 "), "%s", steps_in_metrics());
-    size_t size;
-    char *csv = read_bytes("run/metrics.csv", &size), *lost = strstr(csv, "copy,4,");
-    CHECK(lost);
-    if (lost) memmove(lost, strstr(lost, "copy,6,"), strlen(strstr(lost, "copy,6,")) + 1);
-    strcpy(strrchr(csv, '\n') + 1, "copy,8,1");
-    write_text("run/metrics.csv", csv);
-    free(csv);
-    CHECK(TRAIN("--resume", "run", "--quiet", "--steps", "9") == 0, "%s", err);
-    CHECK(!strcmp(steps_in_metrics(), "step 2 6 8 9 "), "%s", steps_in_metrics());
-}
-
-/* A file of figures with a damaged or a missing row, or with another head, is kept under another name, and
- * the rest of its rows stay. */
+/* A metrics.csv with a damaged row or head is renamed and reported; its whole rows stay. */
 static void damaged_figures(void) {
     static const struct {
         const char *from, *to, *line, *steps; /* from NULL: the file is as it was */
@@ -435,10 +391,10 @@ static void damaged_figures(void) {
     }
 }
 
-/* ---- How a run goes on ---- */
+/* ---- Resuming ---- */
 
-/* What --steps does to a run that goes on is said: that it is finished, that its schedule is stretched, or
- * that it has made more steps already. A schedule that does not depend on --steps is no reason for a word. */
+/* --resume reports that a run is finished, that --steps is below its step, or that --steps stretches a
+ * cosine; other schedules do not depend on --steps. */
 static void steps_of_a_run_that_goes_on(void) {
     enter_folder();
 #define LOUD                                                                                                 \
@@ -458,15 +414,16 @@ static void steps_of_a_run_that_goes_on(void) {
                 err,
                 "the cosine now ends at step 20, not 10: the learning rate goes from 7.61e-05 to 0.00117\n"),
         "%s", err);
+    CHECK(!strstr(err, " 0 tok/s"), "a line before the first step: %s", err);
     CHECK(TRAIN("--resume", "run", "--steps", "20") == 0 && !strstr(err, "cosine"), "%s", err);
     CHECK(TRAIN(LOUD, "--steps", "5", "--schedule", "noam", "--run", "noam") == 0 &&
               TRAIN("--resume", "noam", "--steps", "9") == 0 && !strstr(err, "cosine"),
           "%s", err);
 }
 
-/* ---- What there is not enough of ---- */
+/* ---- Limits ---- */
 
-/* Runs train with a lower limit on a resource. */
+/* Runs train with a limit on a resource. */
 static int limited(int resource, rlim_t limit) {
     struct rlimit before;
     getrlimit(resource, &before);
@@ -487,7 +444,7 @@ static int limited(int resource, rlim_t limit) {
     return status;
 }
 
-/* Too few files, and too small a stack, end a run by a line before its first step. */
+/* Too few open files, or too small a stack: one line before the first step. */
 static void too_little(void) {
     enter_folder();
     for (rlim_t files = 6; files < 9; files++) {
@@ -502,7 +459,7 @@ static void too_little(void) {
 
 /* ---- Texts ---- */
 
-/* Without the text that lies beside the sources, lm asks for one. */
+/* Outside the source tree, lm has no default text. */
 static void no_text(void) {
     enter_folder();
     CHECK(TRAIN("lm", "--run", "run") == STATUS_NO_INPUT &&
@@ -510,7 +467,7 @@ static void no_text(void) {
           "%s", err);
 }
 
-/* Installed, a program and those that it names are called tapeformer-NAME. */
+/* Installed programs call themselves and each other tapeformer-NAME. */
 static void installed_names(void) {
     enter_folder();
     char link[PATH_MAX + 32], *folder_before = strdup(program_folder);
@@ -544,7 +501,7 @@ static void installed_names(void) {
     free(folder_before);
 }
 
-/* A byte-order mark and carriage returns are remarked on; --newline unix leaves the latter out. */
+/* A byte-order mark and carriage returns are reported; --newline unix removes the latter. */
 static void texts_from_elsewhere(void) {
     enter_folder();
     write_text("plain", "one line\nand another one\nand a third that is long enough\n");
@@ -562,7 +519,7 @@ static void texts_from_elsewhere(void) {
     CHECK(same_files("b/model.safetensors", "c/model.safetensors"));
 }
 
-/* Section 3.4: beside sinusoids, of size 1, embeddings are scaled, those of a language model too. */
+/* Section 3.4: embeddings are scaled if positions are sinusoids, also in a language model. */
 static void sinusoids_do_not_drown_a_text(void) {
     enter_folder();
     write_text(
@@ -589,7 +546,6 @@ PROGRAM_TEST_MAIN(
     {"saved before it is judged", saved_before_it_is_judged}, {"a closed terminal", closed_terminal},
     {"asked twice at once", asked_twice_at_once}, {"a moved folder", a_moved_folder},
     {"a deleted folder", deleted_folder}, {"a folder that cannot be", a_folder_that_cannot_be},
-    {"a FIFO", a_fifo}, {"no room", no_room}, {"no best model", no_best_model}, {"lost rows", lost_rows},
-    {"figures without a place", figures_without_a_place}, {"torn figures", torn_figures},
-    {"texts from elsewhere", texts_from_elsewhere},
+    {"a FIFO", a_fifo}, {"no room", no_room}, {"no best model", no_best_model},
+    {"figures without a place", figures_without_a_place}, {"texts from elsewhere", texts_from_elsewhere},
     {"sinusoids do not drown a text", sinusoids_do_not_drown_a_text})

@@ -1,5 +1,4 @@
-/* The page that a training run leaves: what is on it, that it is small, and that it can be nothing but
- * text. */
+/* The page of a training run: its content and size, and that texts are escaped. */
 #include "base/error.h"
 #include "child.h"
 
@@ -38,9 +37,8 @@ static void is_told_of_and_whole(void) {
     free(text);
 }
 
-/* Every evaluation is a point of the held-out curve, also those at which no pictures were made, and those of
- * a run before it went on; the page says how many have pictures. Choices that the task does not have are not
- * on it. */
+/* Every evaluation is a point of the held-out curve, also those without pictures and those before --resume;
+ * the page has the number of those with pictures. It lists no options without effect. */
 static void has_every_evaluation(void) {
     enter_folder();
     CHECK(TRAIN(COPY, "--steps", "200", "--eval-every", "5") == 0, "%s", err);
@@ -116,7 +114,7 @@ static void goes_on_with_the_run(void) {
     free(text);
 }
 
-/* A page that cannot be written costs nothing else, and is told of at the end. */
+/* A page that cannot be written is reported at the end; the model is saved. */
 static void page_in_the_way(void) {
     enter_folder();
     mkdir("run", 0777);

@@ -1,5 +1,4 @@
-/* How a run is watched: the rows that a page has room for, the steps that it keeps of a long run, and the
- * bar. */
+/* The rows and steps that a page shows, and the progress bar. */
 #include "run/watch.h"
 #include "child.h"
 #include "run/progress.h"
@@ -16,7 +15,7 @@ typedef struct Watched {
     Watch watch;
 } Watched;
 
-/* What a run by these arguments is watched by. */
+/* Opens the watch of a run with these arguments. */
 static void open_watch(Watched *w, char **arguments, int count) {
     Error e = {0};
     *w = (Watched){0};
@@ -39,8 +38,8 @@ static void close_watch(Watched *w) {
     train_config_free(&w->config);
 }
 
-/* Of so many looks the first is kept, every so-many-th, and the newest; never more than there is room for,
- * and never fewer than half of that. */
+/* The watch keeps the first entry, every n-th, and the newest: at most its capacity, and at least half of
+ * it. */
 static void long_runs_are_thinned_out(void) {
     enum { MOST = 5, LOOKS = 40 };
     Watched w;
@@ -66,8 +65,8 @@ static void long_runs_are_thinned_out(void) {
     close_watch(&w);
 }
 
-/* Questions are watched whole or not at all, and only as many weights as a page has room for: of a model of
- * many heads those of short ones, or of none. */
+/* Sources are shown whole or not at all, and with as many weights as fit a page: for a model with many heads,
+ * only short ones, or none. */
 static void rows_that_have_room(void) {
     static const struct {
         const char *length, *layers, *heads;
@@ -101,8 +100,8 @@ static void rows_that_have_room(void) {
 
 /* ---- The bar ---- */
 
-/* What a terminal of this width is sent by a run that has taken so many seconds. */
-static const char *bar(int columns, double seconds, Report r, long total, bool last) {
+/* The output of a bar on a terminal of this width after so many seconds. */
+static const char *bar(int columns, double seconds, Report r, long resumed_at, long total, bool last) {
     static char text[4096];
     int terminal = posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK);
     CHECK(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
@@ -113,6 +112,7 @@ static const char *bar(int columns, double seconds, Report r, long total, bool l
     dup2(other, STDERR_FILENO);
     Progress p = progress_start("train", total, false);
     p.start -= seconds;
+    p.before = resumed_at;
     progress_clear(&p); /* before there is any */
     if (last)
         progress_end(&p, &r);
@@ -159,11 +159,14 @@ static void bars_say_how_long(void) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         Report r = {cases[i].done, "loss 1.5", "val 2.5", cases[i].rate, "tok/s"};
-        const char *text = bar(100, cases[i].seconds, r, cases[i].total, cases[i].last);
+        const char *text = bar(100, cases[i].seconds, r, 0, cases[i].total, cases[i].last);
         CHECK(*cases[i].want ? strstr(text, cases[i].want) != NULL : !*text, "case %zu: found %s", i, text);
     }
     Report r = {50, "loss 1.5", "", 940, "tok/s"};
-    CHECK(strstr(bar(30, 65, r, 100, false), "train 50/100  loss 1.5"), "%s", bar(30, 65, r, 100, false));
+    CHECK(strstr(bar(30, 65, r, 0, 100, false), "train 50/100  loss 1.5"), "%s",
+          bar(30, 65, r, 0, 100, false));
+    /* A run that continues at step 40 has made 10 steps in 10 seconds. */
+    CHECK(strstr(bar(100, 10, r, 40, 100, false), "  0:50 left"), "%s", bar(100, 10, r, 40, 100, false));
 }
 
 PROGRAM_TEST_MAIN({"long runs are thinned out", long_runs_are_thinned_out},

@@ -1,10 +1,10 @@
-/* A checkpoint that is cut short anywhere, of which any bit of the header is another, or a bit of any byte
- * behind it, is refused; and so is one that says, without a checksum, what cannot be. */
+/* Checkpoints that are truncated, have a flipped bit, or, without a checksum, impossible metadata, are
+ * refused. */
 #include "formats/bytes.h"
 #include "run_helpers.h"
 #include "training/checkpoint.h"
 
-/* The smallest there can be, nearly, of either kind. */
+/* Almost the smallest model of either kind. */
 #define LEAST                                                                                                \
     "--d-model", "2", "--heads", "1", "--layers", "1", "--d-ff", "1", "--batch", "1", "--steps", "3",        \
         "--quiet", "--run", "run"
@@ -20,7 +20,7 @@ static bool refused(void) {
     return !ok && e.status == STATUS_BAD_DATA && strncmp(e.text, path, strlen(path)) == 0;
 }
 
-/* Every change of a checkpoint; and whole it is taken again. */
+/* Every change is refused; the original is accepted again. */
 static void check_damage(void) {
     size_t size = 0;
     char *bytes = read_bytes(path, &size);
@@ -57,7 +57,7 @@ static void sequence_model(void) {
     check_damage();
 }
 
-/* Puts one text in the place of another, which is as long, where it is first found. */
+/* Replaces the first occurrence of a text by another of the same length. */
 static void change(char *bytes, size_t size, const char *find, const char *replace) {
     size_t n = strlen(find);
     char *at = memmem(bytes, size, find, n);
@@ -65,7 +65,7 @@ static void change(char *bytes, size_t size, const char *find, const char *repla
     if (at) memcpy(at, replace, n);
 }
 
-/* A change to a checkpoint, what ./train says of it then, and its status. */
+/* A change to a checkpoint, and the message and status of ./train. */
 static const struct Change {
     const char *find, *replace, *want;
     int status;

@@ -1,5 +1,4 @@
-/* The memory of training: planned to the byte, taken once, and from then on neither allocated nor faulted in
- * while steps run. */
+/* The memory of training: planned to the byte and allocated once; steps neither allocate nor fault. */
 #include "autograd/tape_memory.h"
 #include "base/pool.h"
 #include "model_helpers.h"
@@ -57,7 +56,7 @@ static ModelConfig medium(ModelConfig c) {
     return c;
 }
 
-/* What a training step records on the tape. */
+/* Records a training step on the tape. */
 static void record_step(Pass *p, Model *m) {
     p->tape->training = true;
     Forward f = {p->tape, m, &p->source, &p->target};
@@ -76,7 +75,7 @@ static void train_step(Pass *p, Optimizer *o) {
     CHECK(isfinite(norm));
 }
 
-/* A plan over shapes alone, of a model without memory, needs as many bytes as the real step then uses. */
+/* A plan with an outline of the model has exactly the bytes of the real step. */
 static void check_plan(ModelConfig c, double dropout) {
     Error e = {0};
     Model *m = new_model(c, 1), *outline = must(model_without_memory(&c, true, &e), &e);
@@ -112,7 +111,7 @@ static void plan_is_exact(void) {
         }
 }
 
-/* Bytes that forward of so many rows keeps, as a plan has them. */
+/* Planned bytes that forward of `rows` rows keeps. */
 static double kept(Model *outline, long rows, long T) {
     Tape *t = tape_new();
     Tokens target = tokens_without_ids(rows, T);
@@ -167,8 +166,8 @@ static long page_faults(void) {
     return usage.ru_minflt + usage.ru_majflt;
 }
 
-/* What a stretch of work takes. The system may take a page away at any time, so of several attempts one has
- * to go without a fault; every one without an allocation. */
+/* Allocations and page faults of some work. The system may reclaim a page at any time, so one of several
+ * attempts must have no fault; none may allocate. */
 enum { ATTEMPTS = 10 };
 typedef struct Taken {
     long allocations, faults;
@@ -186,8 +185,8 @@ static void taken_end(Taken *t) {
 #endif
 }
 
-/* After a few steps a step allocates nothing and touches no new page, whatever the lengths in its batch, and
- * the tape's memory keeps its size. */
+/* After a few steps, a step allocates nothing and touches no new page, whatever the lengths in its batch, and
+ * the tape does not grow. */
 static void check_steady(ModelConfig c) {
     enum { BATCHES = 4, STEPS = 3 * BATCHES };
     Model *m = new_model(c, 2);
@@ -232,8 +231,8 @@ static void train_some(Trainer *t) {
     CHECK(trainer_evaluate(t, 0, &v, &e), "%s", e.text);
 }
 
-/* The same of the trainer: what it took at its start is enough for every step and evaluation, and is what it
- * said it would take. Where every batch is as large as it gets, it is used to the byte. */
+/* The memory of trainer_start suffices for every step and evaluation, and trainer_bytes predicts it. If all
+ * batches have the maximum size, all of it is used. */
 static void check_trainer(Task *task, ModelConfig c, bool fills) {
     enum { BATCH = 16 };
     Error e = {0};

@@ -1,4 +1,4 @@
-/* A run that stops, however it is stopped, is gone on with to the bits of one that never did. */
+/* A run that was stopped and resumed ends with the bits of an uninterrupted one. */
 #include "base/pool.h"
 #include "formats/safetensors.h"
 #include "run/run.h"
@@ -19,7 +19,7 @@ static char *figures(const char *path) {
     return csv;
 }
 
-/* As if the run had taken a day longer so far. */
+/* Adds a day to the seconds of every row. */
 static void add_a_day(const char *path) {
     size_t size = 0;
     char *csv = read_bytes(path, &size);
@@ -53,7 +53,7 @@ static void check_same_runs(const char *a, const char *b) {
 
 /* ---- After every step ---- */
 
-/* Begins a run, or goes on with it, as ./train does, and leaves it without a word after `most` steps. */
+/* Starts or resumes a run as ./train does, and drops it after `most` steps. */
 static long train_some(const char *const *arguments, long most) {
     char *argv[MOST_ARGUMENTS + 2] = {(char *)"train"};
     int argc = 1;
@@ -97,9 +97,9 @@ static long train_some(const char *const *arguments, long most) {
 enum { STEPS = 200 };
 #define STEPS_TEXT "200"
 
-/* Stopped after every single step and gone on with, by another number of threads: 200 of 200 steps, the
- * evaluations between them, weights, moments and figures are those of a run in one piece; with dropout,
- * accumulation, windows; and however long it takes. */
+/* A run stopped after each of its 200 steps, and resumed with other numbers of threads, has the weights,
+ * moments and figures of an uninterrupted run: with dropout, accumulation and windows, and whatever its
+ * times. */
 static void every_step(void) {
     enter_folder();
     char text[600];
@@ -134,7 +134,7 @@ static void every_step(void) {
 
 /* ---- Kills and signals ---- */
 
-/* Kills, and requests to end, at any moment; at last the run goes on to its end. */
+/* Kills and signals at any moment; at last the run finishes. */
 static void any_moment(void) {
     enter_folder();
 #define LONGER "--steps", "800", "--eval-every", "40", "--checkpoint-every", "5", "--dropout", "0.1"
@@ -155,7 +155,7 @@ static void any_moment(void) {
     check_same_runs("whole", "parts");
 }
 
-/* ---- What may not change, and what may ---- */
+/* ---- Other options ---- */
 
 static void other_choices(void) {
     enter_folder();
@@ -190,17 +190,17 @@ static void other_choices(void) {
     free(csv);
 }
 
-/* --steps of a run that goes on may be less than its warm-up; a new run refuses that. */
+/* With --resume, --steps may be below the warm-up, which a new run refuses. */
 static void may_end_early(void) {
     enter_folder();
     CHECK(train_some(ARGUMENTS(COPY, "--steps", "10", "--run", "run", "--checkpoint-every", "1"), 1) == 1);
     CHECK(TRAIN("--resume", "run", "--steps", "1", "--quiet") == 0, "%s", err);
 }
 
-/* ---- Checkpoints that cannot be gone on with ---- */
+/* ---- Invalid checkpoints ---- */
 
-/* Writes the checkpoint once more, with its checksum, and with another value under a key (NULL: without the
- * key), and, where the key is a tensor's name, without that, or as numbers of the other precision. */
+/* Copies a checkpoint with a valid checksum and another value of a key; NULL: without the key. If the key
+ * names a tensor, leaves it out, or writes it in the other precision. */
 static void change_checkpoint(const char *from, const char *to, const char *key, const char *value) {
     static const real one = 1;
     Safetensors s;
@@ -269,8 +269,7 @@ static void changed_checkpoints(void) {
     }
 }
 
-/* A checkpoint that another process replaces between its reading and the taking of the folder is not gone on
- * from: what that process has learned would be lost. */
+/* A checkpoint that another process replaces after it was read is refused: the other run would be lost. */
 static void replaced_meanwhile(void) {
     enter_folder();
     CHECK(TRAIN(COPY, "--steps", "2", "--run", "run") == 0, "%s", err);
@@ -303,7 +302,7 @@ static void replaced_meanwhile(void) {
     train_config_free(&config);
 }
 
-/* A file of choices; what the command line says counts. */
+/* A --config file, which the command line overrides. */
 static void config_file(void) {
     enter_folder();
     write_text("choices",
