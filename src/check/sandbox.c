@@ -22,6 +22,16 @@ static void set_limits(void) {
 #endif
 }
 
+const char *sandbox_open_path(int file) {
+    static char path[32];
+    static const char *const folders[] = {"/proc/self/fd", "/dev/fd"};
+    for (int i = 0; i < 2; i++) {
+        snprintf(path, sizeof path, "%s/%d", folders[i], file);
+        if (access(path, R_OK) == 0) return path;
+    }
+    return NULL;
+}
+
 /* Sanitizers start processes and read /proc themselves. */
 #if defined __has_feature
 #define SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
@@ -332,12 +342,6 @@ bool sandbox_has_files(void) {
     return landlock_version() >= 1; /* a user namespace is not tried for an answer */
 }
 
-const char *sandbox_open_path(int file) {
-    static char path[32];
-    snprintf(path, sizeof path, "/proc/self/fd/%d", file);
-    return access(path, R_OK) == 0 ? path : NULL;
-}
-
 #else
 
 void sandbox_protect(void) {}
@@ -357,10 +361,5 @@ bool sandbox_has_files(void) {
 
 bool sandbox_has_processes(void) {
     return false;
-}
-
-const char *sandbox_open_path(int file) {
-    (void)file;
-    return NULL;
 }
 #endif

@@ -115,16 +115,29 @@ static const CheckCase *load_case(void *context) {
     return case_of(op, j->item->index, loaded ? "the cases: " : "", &e);
 }
 
-/* In the judge: the same case of the reference. A template has fewer cases than the operation that is
- * built in. */
-static const CheckCase *load_reference(const CheckPlan *p, const CheckItem *item) {
+/* In the reference's process: the same case. A template has fewer cases than the operation that is built in. */
+static const CheckCase *load_reference(void *context) {
+    const Judging *j = context;
+    const CheckPlan *p = j->plan;
+    const CheckItem *item = j->item;
     Error e = {0};
     for (int i = 0; p->like && i < p->like->n_cases; i++)
         if (strncmp(p->like->cases[i].name, item->c.name, STUDENT_NAME - 1) == 0) return &p->like->cases[i];
     bool loaded = p->reference && student_load_solution(p->reference, item->op, &e);
     const char *cases = p->reference_cases ? p->reference_cases : p->reference;
     const Op *op = loaded ? student_load(cases, item->op, true, &e) : NULL;
-    return case_of(op, item->index, "the reference: ", &e);
+    return case_of(op, item->index, "", &e);
+}
+
+/* Says nothing against the student's file. */
+static void lost_reference(void *context, const ChildEnd *end, const CheckRun *run) {
+    const Judging *j = context;
+    CaseReport r;
+    (void)run;
+    not_checked(&r, j->item, end, j->limits, "in the reference");
+    r.verdict = INCONCLUSIVE, r.diagnosis[0] = 0;
+    child_send(&r, sizeof r);
+    child_finish();
 }
 
 /* The host is gone: that is the verdict, on the property that was looked at where the gradients are
@@ -170,11 +183,17 @@ static void check_item(void *context, long i) {
     if (item->index < 0) return;
     pool_set_threads(1); /* the cases run side by side */
     c.name = item->name;
-    if (p->folder) { /* the hosts first: they do not have the reference */
+    if (p->folder) {
         how.host = check_host_start(judging.limits, load_case, lost_host, &judging);
         how.fresh = check_host_start(judging.limits, load_case, lost_host, &judging);
         if (!how.host || !how.fresh) error_bug("no process for the host");
-        if (plan_has_reference(p)) how.reference = load_reference(p, item);
+    }
+    if (plan_has_reference(p)) {
+        ChildLimits limits = checking->limits;
+        memcpy(limits.keep, p->keep, sizeof p->keep);
+        how.reference = &c;
+        how.reference_host = check_host_start(&limits, load_reference, lost_reference, &judging);
+        if (!how.reference_host) error_bug("no process for the reference");
     }
     CaseReport worst;
     for (long k = 0; k < p->seeds; k++) {
@@ -186,6 +205,7 @@ static void check_item(void *context, long i) {
             worst = *report;
     }
     if (how.host) check_host_stop(how.host);
+    if (how.reference_host) check_host_stop(how.reference_host);
     child_send(&worst, sizeof worst);
 }
 

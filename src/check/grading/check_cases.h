@@ -1,6 +1,6 @@
-/* Many cases checked side by side. Two processes share the work on a case, each with limits of time and
- * memory: one judges, and has the reference; the other, the case's host (check_host.h), runs the student's
- * code in a sandbox (check/sandbox.h). Whatever happens in a process ends as a verdict on its case. */
+/* Many cases checked side by side. Each case has processes of its own, with limits of time and memory: one
+ * judges, one runs the student's code in a sandbox (check_host.h, check/sandbox.h), one the reference. However
+ * a process ends, the case gets a verdict. */
 #ifndef GRADING_CHECK_CASES_H
 #define GRADING_CHECK_CASES_H
 
