@@ -1,6 +1,5 @@
-/* tapeformer: a Transformer and the autograd under it, as a library. What a program includes, and an operation of one's
- * own; a line of meaning beside each function. Units, errors and ownership stand with the types and in the headers of
- * the rooms, which this one brings along.
+/* tapeformer: a Transformer and the autograd under it, as a library. Programs and operations of one's own include this
+ * header, with a line for each function. The headers that it includes document units, errors and ownership.
  *
  *     #include <tapeformer.h>              cc my.c $(pkg-config --cflags --libs tapeformer)
  *     in single precision, as models train; in double, as gradients are checked: tapeformer-double
@@ -49,7 +48,7 @@ int shape_axis(const char *op, Shape s, int axis);                  /* axis, fro
 Shape shape_broadcast(const char *op, Shape a, Shape b);            /* what a and b broadcast to */
 const char *shape_text(Shape s);                                    /* "[2,3]", for messages */
 void pool_set_threads(int threads);                                 /* threads from now on, ≥ 1 */
-int pool_threads(void);                                             /* how many work now */
+int pool_threads(void);                                             /* their number now */
 
 /* ---- Tensors: strided views of real numbers. Nobody frees them ---- */
 
@@ -58,26 +57,26 @@ bool tensor_contiguous(const Tensor *x);                            /* row-major
 void tensor_copy_out(const Tensor *x, real *out);                   /* x in row-major order, whatever its strides */
 void tensor_broadcast_strides(Shape x, const long *stride, Shape to, long *out); /* x's strides in `to`, 0: repeated */
 Walk tensor_walk(Shape shape, int operands, const long *const stride[]); /* operands over one shape, row by row */
-bool tensor_walk_row(Walk *w);                                      /* goes to the next row; false behind the last */
+bool tensor_walk_row(Walk *w);                                      /* goes to the next row; false after the last */
 
 /* ---- The tape: records operations as they run, and runs backward through them ---- */
 
 Tape *tape_new(void);                                               /* an empty tape; for tape_free */
 void tape_free(Tape *t);                                            /* with all that was made on it */
 void tape_reset(Tape *t);                                           /* forgets all; memory stays for the next step */
-Tensor *tape_leaf(Tape *t, Shape s, real *data, real *grad);        /* over the caller's memory; grad NULL: fixed */
-Tensor *tape_constant(Tape *t, Shape s);                            /* zeros of the tape's own, to be written at once */
+Tensor *tape_leaf(Tape *t, Shape s, real *data, real *grad);        /* over the caller's memory; grad NULL: constant */
+Tensor *tape_constant(Tape *t, Shape s);                            /* zeros in the tape's memory, to fill at once */
 void tape_backward(Tape *t, Tensor *loss);                          /* ∂loss/∂x is added to every leaf's grad */
 void tape_backward_from(Tape *t, Tensor *y, const real *dy);        /* Σ_i dy_i ∂y_i/∂x is */
-bool tape_failed(const Tape *t, Error *e);                          /* memory ran out since the last reset */
-const struct Node *tape_first_non_finite(const Tape *t);            /* where a NaN began, before backward */
+bool tape_failed(const Tape *t, Error *e);                          /* true: memory has run out since the last reset */
+const struct Node *tape_first_non_finite(const Tape *t);            /* the first node with a NaN, before backward */
 
-/* tape_add, tape_matmul, tape_softmax, …: one function an operation, with its formula in ops/ops.def. */
+/* tape_add, tape_matmul, tape_softmax, …: one function for each operation; ops/ops.def has their formulas. */
 
 /* ---- An operation of one's own: an Op with forward, backward and cases, and a function that records it ---- */
 
-Node *tape_node(Tape *t, const Op *op, Shape out, int inputs, Tensor *const in[]); /* a run, with its output */
-Node *tape_view(Tape *t, const Op *op, Tensor *in, Shape out, const long *stride, long offset); /* in's memory again */
+Node *tape_node(Tape *t, const Op *op, Shape out, int inputs, Tensor *const in[]); /* a node, with its output */
+Node *tape_view(Tape *t, const Op *op, Tensor *in, Shape out, const long *stride, long offset); /* a view of in */
 void *node_attr(Node *n, size_t bytes);                             /* its attributes, zeroed, n->attr */
 void *node_record(Node *n, size_t bytes);                           /* zeroed memory until reset */
 real *node_array(Node *n, long count);                              /* reals saved for backward; NULL while planning */

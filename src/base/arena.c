@@ -58,8 +58,8 @@ void *array_grown(void *array, long count, long *capacity, size_t size) {
     return moved;
 }
 
-/* mmap promises address space, not memory: asked for more than the machine has, it would succeed and the
- * program would be killed later, in the middle of a step. So the memory that there is is the limit here. */
+/* mmap reserves address space, not memory: a request beyond the machine's memory would succeed, and the
+ * program would be killed in the middle of a step. So such a request is refused here. */
 bool pages_exist(size_t bytes, const char *what, Error *e) {
     double machine = system_memory(), groups = memory_of_groups("/proc/self/cgroup", "/sys/fs/cgroup");
     double least = groups < machine ? groups : machine;

@@ -1,4 +1,4 @@
-/* Reading files whole and writing them atomically. */
+/* Reads whole files, and writes files atomically. */
 #include "base/file.h"
 #include "base/system.h"
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 /* ---- Reading ---- */
 
-/* What stands where a regular file is wanted. */
+/* The kind of a file that is not regular, for messages. */
 static const char *kind_of_file(mode_t mode) {
     return S_ISDIR(mode)    ? "a directory"
            : S_ISFIFO(mode) ? "a FIFO"
@@ -21,7 +21,7 @@ static const char *kind_of_file(mode_t mode) {
                             : "a device";
 }
 
-/* Reads until the end, or until `room` bytes are in the buffer. -1: errno says why. */
+/* Reads to the end, or up to `room` bytes. -1 with errno. */
 static ssize_t read_up_to(int fd, char *buffer, size_t room) {
     size_t got = 0;
     while (got < room) {
@@ -47,8 +47,7 @@ static bool read_open_file(int fd, const char *path, size_t limit, char **data, 
 
     char *buffer = bytes < SSIZE_MAX ? malloc((size_t)bytes + 1) : NULL;
     if (!buffer) return error_set(e, STATUS_NO_MEMORY, "%s: no memory for its %ju bytes", path, bytes);
-    ssize_t got =
-        read_up_to(fd, buffer, (size_t)bytes + 1); /* one more than there should be: has it grown? */
+    ssize_t got = read_up_to(fd, buffer, (size_t)bytes + 1); /* one byte more, to notice a file that grows */
     if (got < 0)
         error_set(e, STATUS_IO, "%s: %s", path, strerror(errno));
     else if ((uintmax_t)got != bytes)
@@ -65,7 +64,7 @@ static bool read_open_file(int fd, const char *path, size_t limit, char **data, 
 
 bool file_read(const char *path, size_t limit, char **data, size_t *size, Error *e) {
     int fd;
-    do fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK); /* a FIFO must not keep us waiting */
+    do fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK); /* a FIFO must not block */
     while (fd < 0 && errno == EINTR);
     if (fd < 0) return error_set(e, STATUS_NO_INPUT, "%s: %s", path, strerror(errno));
     bool ok = read_open_file(fd, path, limit, data, size, e);
@@ -76,7 +75,7 @@ bool file_read(const char *path, size_t limit, char **data, size_t *size, Error 
 uint64_t file_identity(const char *path) {
     struct stat st;
     if (stat(path, &st) != 0) return 0;
-    /* The time and the size, for the number of a file that is gone is given away again. */
+    /* With time and size, because inode numbers are reused. */
     const uint64_t parts[] = {(uint64_t)st.st_dev, (uint64_t)st.st_ino, (uint64_t)st.st_size,
                               (uint64_t)st.st_mtime};
     uint64_t identity = 1;
@@ -94,13 +93,13 @@ bool file_may_be_written(const char *path, Error *e) {
 }
 
 struct File {
-    char *path;   /* as the caller named it, for messages */
-    char *target; /* what it leads to; `name` is the last part of it */
+    char *path;   /* the caller's path, for messages */
+    char *target; /* path after symbolic links; `name` is its last part */
     const char *name;
-    char *temporary; /* beside name */
+    char *temporary; /* in the same directory */
     int folder, fd;
-    pid_t owner; /* a process that it forks has no say */
-    File *next;  /* of those being written */
+    pid_t owner; /* its forked children do not remove the file */
+    File *next;  /* in the list of files being written */
     Error error;
     off_t written;
     size_t used; /* of buffer */
@@ -112,7 +111,7 @@ static bool cannot_create(const char *path, Error *e) {
                      strerror(errno));
 }
 
-/* The text in memory of its own, to be freed; its length, or -1: there is no memory. */
+/* Prints into new memory, which the caller frees. Returns the length; -1: no memory. */
 static int print_new_with(char **text, const char *format, va_list arguments) {
     va_list again;
     va_copy(again, arguments);
@@ -132,13 +131,13 @@ static int print_new(char **text, const char *format, ...) {
     return length;
 }
 
-/* The path that symbolic links lead to from `path`, to be freed; nothing need exist there. NULL: errno. */
+/* Follows symbolic links from `path` to a path that need not exist; the caller frees it. NULL with errno. */
 static char *follow_links(const char *path) {
-    enum { LINKS = 40 }; /* as many as the kernel follows */
+    enum { LINKS = 40 }; /* the kernel's limit */
     char *at = strdup(path), link[PATH_MAX];
     for (int i = 0; at; i++) {
         ssize_t length = readlink(at, link, sizeof link);
-        if (length < 0) return at; /* no link, or nothing: opening it will tell */
+        if (length < 0) return at; /* no link, or no file */
         const char *slash = strrchr(at, '/');
         int folder = *link == '/' || !slash ? 0 : (int)(slash - at) + 1;
         char *next = NULL;
@@ -156,20 +155,20 @@ static bool same_file(const struct stat *a, const struct stat *b) {
     return a->st_ino == b->st_ino && a->st_dev == b->st_dev;
 }
 
-/* True if `name` in the folder is still the open file. */
+/* True if `name` in the directory is still the open file. */
 static bool still_named(int folder, const char *name, int fd) {
     struct stat by_name, by_fd;
     return fstatat(folder, name, &by_name, AT_SYMLINK_NOFOLLOW) == 0 && fstat(fd, &by_fd) == 0 &&
            same_file(&by_name, &by_fd);
 }
 
-/* True unless another process has the file locked. A file system that has no locks locks nobody out. */
+/* True unless another process has locked the file. Without locks in the file system it is always true. */
 static bool lock(int fd) {
     return system_lock(fd) || errno != EWOULDBLOCK;
 }
 
-/* A temporary file is locked by who writes it, so one that is not locked was left by a process that was
- * killed: it is removed. Only who holds its lock may remove or rename it. */
+/* The writer of a temporary file holds its lock, and alone may rename or remove it. An unlocked one was
+ * left by a killed process and is removed. */
 static bool remove_stale(const File *f, Error *e) {
     int fd = openat(f->folder, f->temporary, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0) return errno == ENOENT || cannot_create(f->path, e);
@@ -184,7 +183,7 @@ static bool create_temporary(File *f, Error *e) {
     for (int attempt = 0; attempt < 100; attempt++) {
         f->fd = openat(f->folder, f->temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
         if (f->fd >= 0) {
-            /* Between its creation and its locking another process may have taken it for a stale one. */
+            /* Before it was locked, another process may have removed it as stale. */
             if (lock(f->fd) && still_named(f->folder, f->temporary, f->fd)) return true;
             close(f->fd);
             f->fd = -1;
@@ -197,7 +196,7 @@ static bool create_temporary(File *f, Error *e) {
     return error_set(e, STATUS_CANNOT_CREATE, "%s: other processes keep writing it", f->path);
 }
 
-/* The path of the folder that it is in, to be freed; NULL: there is no memory. */
+/* The path of its directory, which the caller frees; NULL: no memory. */
 static char *folder_of(const File *f) {
     const char *slash = strrchr(f->target, '/');
     return slash == f->target ? strdup("/")
@@ -229,15 +228,14 @@ static bool start(File *f, Error *e) {
     if (there && !S_ISREG(st.st_mode))
         return error_set(e, STATUS_CANNOT_CREATE, "%s: found %s, need a regular file", f->path,
                          kind_of_file(st.st_mode));
-    /* rename would not ask. */
+    /* rename would replace it without a question. */
     if (there && faccessat(f->folder, f->name, W_OK, AT_EACCESS) != 0) return cannot_create(f->path, e);
     if (!create_temporary(f, e)) return false;
-    if (there) (void)!fchmod(f->fd, st.st_mode & 0777); /* where the file system has no modes, none is lost */
+    if (there) (void)!fchmod(f->fd, st.st_mode & 0777); /* fails only on file systems without modes */
     return true;
 }
 
-/* Those being written. Where memory runs out in the middle of a computation the program exits: then their
- * temporary files go with it. */
+/* The files being written. If the program exits in between, their temporary files are removed. */
 static File *unfinished;
 
 static void remove_temporaries(void) {
@@ -252,7 +250,7 @@ static void note_unfinished(File *f) {
     f->next = unfinished, unfinished = f;
 }
 
-/* Frees f and what it holds; the temporary file is gone by now. */
+/* Frees f; its temporary file no longer exists. */
 static void release(File *f) {
     File **at = &unfinished;
     while (*at && *at != f) at = &(*at)->next;
@@ -358,15 +356,14 @@ static bool sync_to_disk(int fd) {
     return done;
 }
 
-/* Puts the temporary file in the target's place. */
+/* Renames the temporary file to the target. */
 static bool put_in_place(File *f) {
     flush(f);
     if (f->error.status != STATUS_DONE) return false;
-    if (ftruncate(f->fd, f->written) != 0) return io_failed(f); /* what was reserved beyond it */
+    if (ftruncate(f->fd, f->written) != 0) return io_failed(f); /* cuts reserved space */
     if (!sync_to_disk(f->fd)) return io_failed(f);
 
-    /* Closing can be where a write's failure shows, so it comes before the renaming; the copy keeps the lock.
-     */
+    /* close may report a failed write, so it comes before rename; the duplicate keeps the lock. */
     int copy = fcntl(f->fd, F_DUPFD_CLOEXEC, 0), failed = close(f->fd);
     f->fd = copy;
     if (copy < 0 || (failed != 0 && errno != EINTR)) return io_failed(f);
@@ -376,7 +373,7 @@ static bool put_in_place(File *f) {
 bool file_commit(File *f, Error *e) {
     bool placed = put_in_place(f);
     if (!placed) unlinkat(f->folder, f->temporary, 0);
-    /* The new name too has to be on disk. Some file systems cannot do it for a directory and say EINVAL. */
+    /* Syncs the new name too. Some file systems cannot sync a directory and return EINVAL. */
     else if (!sync_to_disk(f->folder) && errno != EINVAL)
         io_failed(f);
     bool ok = f->error.status == STATUS_DONE || error_set(e, f->error.status, "%s", f->error.text);

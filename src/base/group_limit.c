@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The first line of the file of that name in a group's folder; empty where there is none. */
+/* The first line of a file in a group's directory; empty if there is none. */
 static const char *line_of(const char *folder, const char *name, char text[64]) {
     char path[3 * PATH_MAX];
     snprintf(path, sizeof path, "%s/%s", folder, name);
@@ -20,14 +20,14 @@ static const char *line_of(const char *folder, const char *name, char text[64]) 
     return text;
 }
 
-/* The number that a text is; INFINITY where it is none, as "max", or none that limits, as -1. */
+/* The number in a text; INFINITY if it is no limit, as "max" or -1. */
 static double limit_of(const char *text) {
     char *end;
     double limit = strtod(text, &end);
     return limit > 0 && !*end ? limit : (double)INFINITY;
 }
 
-/* A controller: its name, and what it allows in a folder of version 1 or 2. */
+/* A controller: its name, and its limit in a directory of version 1 or 2. */
 typedef struct Controller {
     const char *name;
     double (*allows)(const char *folder, bool second);
@@ -38,7 +38,7 @@ static double memory_in(const char *folder, bool second) {
     return limit_of(line_of(folder, second ? "memory.max" : "memory.limit_in_bytes", text));
 }
 
-/* So much time of each period, in microseconds: "TIME PERIOD", or in two files. */
+/* Processor time per period, in microseconds: "TIME PERIOD", or in two files. */
 static double processors_in(const char *folder, bool second) {
     char text[64], other[64];
     const char *period = other;
@@ -53,7 +53,7 @@ static double processors_in(const char *folder, bool second) {
     return share > 0 ? share : (double)INFINITY;
 }
 
-/* True if `word` is one of a list with commas. */
+/* True if `word` is in a list with commas. */
 static bool listed(const char *list, const char *word) {
     size_t length = strlen(word);
     for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)

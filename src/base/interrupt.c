@@ -6,16 +6,15 @@
 enum { ASKING = 3, SAME = 1000 }; /* milliseconds */
 static const int asking[ASKING] = {SIGINT, SIGTERM, SIGHUP};
 static volatile sig_atomic_t came;
-static _Atomic unsigned first[ASKING]; /* when each came, in milliseconds, never 0; 0: it has not */
+static _Atomic unsigned first[ASKING]; /* when each arrived, in milliseconds; 0: not yet */
 
 static void end_by(int signal_number) {
     signal(signal_number, SIG_DFL);
     raise(signal_number);
 }
 
-/* One request may come twice: `timeout` sends its signal to the program and then to all of its group, a
- * shell whose terminal is closed hands SIGHUP on and leaves the system to send another. Whoever asks again
- * waits a moment first, and at a closed terminal there is nobody to. */
+/* One request may send a signal twice: `timeout` signals the program and then its group; on a closed
+ * terminal both the shell and the system send SIGHUP. A user who repeats a request waits longer. */
 static void note(int signal_number) {
     unsigned now = (unsigned)(unsigned long long)(clock_seconds() * 1000) | 1;
     int i = 0;

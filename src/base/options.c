@@ -1,4 +1,4 @@
-/* Command lines. getopt_long takes them apart; what may stand in them, and the help, come from the table. */
+/* Command lines: getopt_long splits them; the table says what they may hold and gives the help. */
 #include "base/options.h"
 #include "base/pool.h"
 #include "base/program.h"
@@ -14,12 +14,12 @@
 
 enum { MAX_ROWS = 128, HELP_WIDTH = 80, LABEL_WIDTH = 26 };
 
-/* The program's rows and, behind them, those that all programs share. */
+/* The program's rows, followed by those that all programs share. */
 typedef struct Rows {
     int n;
     const Option *row[MAX_ROWS];
     bool seen[MAX_ROWS];
-    char fallback[MAX_ROWS][OPTION_TEXT]; /* from before anything is read */
+    char fallback[MAX_ROWS][OPTION_TEXT]; /* the defaults, saved before parsing */
 } Rows;
 
 static bool is_heading(const Option *o) {
@@ -28,8 +28,8 @@ static bool is_heading(const Option *o) {
 
 /* ---- Values ---- */
 
-/* A long double holds every double, and every long but on machines where it is a double itself: there the
- * ends of intervals, short numbers, are held all the same. */
+/* A long double holds every double and, unless it is itself a double, every long; the ends of intervals
+ * are short numbers and fit in any case. */
 static bool in_interval(const Option *o, long double value) {
     const char *start = o->allowed ? o->allowed : "";
     char *comma = NULL, *end = NULL;
@@ -41,8 +41,8 @@ static bool in_interval(const Option *o, long double value) {
     return (*start == '[' ? value >= low : value > low) && (*end == ']' ? value <= high : value < high);
 }
 
-/* Nothing but the characters of a decimal number: strtod and strtol also take blanks, hexadecimal, inf and
- * nan. */
+/* Whether text has the characters of a decimal number alone: strtod and strtol also take blanks,
+ * hexadecimal, inf and nan. */
 static bool is_decimal(const char *text, const char *characters) {
     return *text && text[strspn(text, characters)] == 0;
 }
@@ -70,14 +70,14 @@ static bool read_real(const Option *o, const char *text) {
     char *end;
     double value = strtod(text, &end);
     if (!is_decimal(text, "+-.0123456789eE") || *end || !isfinite(value)) return false;
-    /* A number too small for a double must not turn into 0 unnoticed. */
+    /* A number too small for a double must not silently become 0. */
     if (value == 0 && strcspn(text, "123456789") < strcspn(text, "eE")) return false;
     if (!in_interval(o, value)) return false;
     *o->real = value;
     return true;
 }
 
-/* The index-th word of "one|two|three" and its length; NULL behind the last. */
+/* The index-th word of "one|two|three" and its length; NULL after the last. */
 static const char *word(const Option *o, int index, int *length) {
     const char *at = o->allowed;
     for (int i = 0;; i++) {
@@ -99,7 +99,7 @@ static bool read_choice(const Option *o, const char *text) {
     return false;
 }
 
-/* What a value has to be, for messages. */
+/* What a value must be, for messages. */
 enum { WANTED_TEXT = 160 };
 static const char *wanted(const Option *o, char out[WANTED_TEXT]) {
     if (o->natural) return "an integer in [0,2^64)";
@@ -157,7 +157,7 @@ static void add_rows(Rows *rows, const Option *table) {
 
 /* ---- Help ---- */
 
-/* Prints text from column `left` on, broken at blanks, with the cursor already in that column. */
+/* Prints text, wrapped at blanks, from column `left` on, where the cursor already is. */
 static void print_wrapped(const char *text, int left) {
     for (int column = left; *text;) {
         size_t word = strcspn(text, " ");
@@ -177,7 +177,7 @@ static void print_wrapped(const char *text, int left) {
 }
 
 static void print_option(const Option *o, const char *fallback) {
-    /* The words of a choice are its argument where that has no name of its own. */
+    /* A choice without an argument name shows its words. */
     const char *argument = o->argument ? o->argument : o->choice ? o->allowed : "";
     const char *range = o->allowed && argument != o->allowed ? o->allowed : "";
     char label[160], about[1024];
@@ -220,7 +220,7 @@ static void print_help(const Options *o, const Rows *rows) {
 
 /* ---- Parsing ---- */
 
-/* Edits (a byte more, less, or another) that turn a into b. */
+/* The number of edits (insert, delete or replace a byte) that turn a into b. */
 static int edit_distance(const char *a, const char *b) {
     enum { LONGEST = 64 };
     size_t m = strlen(a), n = strlen(b);
@@ -240,7 +240,7 @@ static int edit_distance(const char *a, const char *b) {
     return cost[n];
 }
 
-/* The option that somebody who typed `name` may have meant, or NULL. */
+/* The option most like `name`, for a hint; NULL: none is alike. */
 static const Option *nearest(const Rows *rows, const char *name) {
     const Option *best = NULL;
     int limit = ((int)strlen(name) + 2) / 3, least = limit + 1;
@@ -263,8 +263,8 @@ static bool refuse_unknown(const Rows *rows, const char *element, Error *e) {
     return error_set(e, STATUS_USAGE, "%s: no such option, see --help", ESCAPED(name));
 }
 
-/* The row that the element `--name` or `--name=value` names in full: getopt_long would also take a beginning
- * of the name, which another option may share one day. */
+/* The row that the element `--name` or `--name=value` names in full. getopt_long also accepts a prefix,
+ * which a later option might share. */
 static int find_row(const Rows *rows, const char *element) {
     if (strcmp(element, "-h") == 0) return rows->n - 1;
     for (int i = 0; i < rows->n; i++) {
@@ -276,7 +276,7 @@ static int find_row(const Rows *rows, const char *element) {
     return -1;
 }
 
-/* One option, which getopt_long found in `element` and reported as `code`. */
+/* Handles one option, found by getopt_long in `element` and reported as `code`. */
 static bool take_option(Rows *rows, int code, const char *element, Error *e) {
     int i = find_row(rows, element);
     if (i < 0) return refuse_unknown(rows, element, e);
@@ -294,7 +294,7 @@ static bool take_option(Rows *rows, int code, const char *element, Error *e) {
     return true;
 }
 
-enum { LONG_OPTION = 256 }; /* getopt_long's code for one that is known */
+enum { LONG_OPTION = 256 }; /* getopt_long's code for a known option */
 
 static bool parse(Options *o, Rows *rows, const bool *help, int argc, char **argv, Error *e) {
     struct option options[MAX_ROWS + 1] = {0};
@@ -311,7 +311,7 @@ static bool parse(Options *o, Rows *rows, const bool *help, int argc, char **arg
     system_start_options();
     for (;;) {
         int at = optind ? optind : 1;
-        int code = system_option(argc, argv, "-:h", options); /* "-": it reports operands too, as 1 */
+        int code = system_option(argc, argv, "-:h", options); /* "-": reports operands too, as 1 */
         if (code == -1) break;
         if (code == 1)
             o->operand[o->operands++] = optarg; /* at or before the element just read */
@@ -319,7 +319,7 @@ static bool parse(Options *o, Rows *rows, const bool *help, int argc, char **arg
             return false;
         if (*help) return true;
     }
-    while (optind < argc) o->operand[o->operands++] = argv[optind++]; /* behind -- */
+    while (optind < argc) o->operand[o->operands++] = argv[optind++]; /* after -- */
 
     if (o->operands > o->most)
         return error_set(e, STATUS_USAGE, "\"%s\": found one operand too many, need %s",
@@ -350,7 +350,7 @@ static __attribute__((noinline)) bool read_command_line(Options *o, int argc, ch
             return error_set(e, STATUS_USAGE, "%s", bad.text);
     }
 
-    /* Numbers have a point in them, whatever locale the program has set. */
+    /* Numbers have a decimal point, whatever the locale. */
     void *before = system_locale("C");
     Rows rows = {0};
     add_rows(&rows, o->table);
@@ -377,10 +377,10 @@ bool stdout_flush(void) {
 
 bool stdout_finish(Error *e) {
     bool lost = !stdout_flush() || ferror(stdout);
-    /* A full buffer is written by whoever prints, and musl then drops it with the reason. One line end
-     * more, behind what is lost, is told the reason again. */
+    /* If writing a full buffer fails during a print, musl drops buffer and errno. Writing one more newline
+     * fails again and gives errno. */
     if (lost && !stdout_cause && write(STDOUT_FILENO, "\n", 1) < 0) stdout_cause = errno;
-    /* Some file systems report a failed write only here. A stdout that was never open has lost nothing. */
+    /* Some file systems report a failed write only on close. A stdout that was never open is no error. */
     if (!lost && close(STDOUT_FILENO) != 0 && errno != EBADF && errno != EINTR)
         lost = true, stdout_cause = errno;
     return !lost || error_set(e, STATUS_IO, "standard output: %s",

@@ -17,73 +17,70 @@
  *         return options_exit(options.program, &e);
  *     }
  *
- * From the table come the parser, the checks and --help; --threads, --seed and --help itself are every
- * program's. A value is checked when it is read, so nothing has happened yet when a flag is refused. */
+ * The table determines the parser, the checks and --help. Every program also has --threads, --seed and
+ * --help. Values are checked as they are read, before the program does anything. */
 #ifndef BASE_OPTIONS_H
 #define BASE_OPTIONS_H
 
 #include "base/error.h"
 #include <stdint.h>
 
-/* One option, or, where it has no place for a value, a heading of the help. A table ends with {0}. */
+/* One option; without a destination for its value, a heading of the help. A table ends with {0}. */
 typedef struct Option {
-    const char *name; /* "lr": given as --lr X or --lr=X, written out in full, at most once */
+    const char *name; /* "lr": given in full as --lr X or --lr=X, at most once */
 
-    const char *argument; /* what the help calls the value: "N" */
-    const char *allowed;  /* "[1,64]", "(0,inf)": a round bracket where the end is not in; "post|pre" */
+    const char *argument; /* the value's name in the help: "N" */
+    const char *allowed;  /* "[1,64]"; "(0,inf)", without its ends; "post|pre" */
     const char *help;
-    /* What the help calls the default where the value does not say: "one a processor". */
+    /* The default's description in the help, if not its value: "one a processor". */
     const char *otherwise;
 
-    /* Where the value goes: one of these. What it holds before the command line is read is the default. */
+    /* The destination of the value: one of these. Its value before the command line is read is the
+     * default. */
     bool *flag;        /* takes no value; set to true */
     long *integer;     /* decimal, in the interval `allowed` */
     uint64_t *natural; /* decimal, 0 to 2⁶⁴-1 */
     double *real;      /* decimal, finite, in the interval `allowed` */
     int *choice;       /* an index into the words of `allowed` */
     const char **text; /* any UTF-8; points into argv */
-    bool *given;       /* besides: set to true if the option is given */
+    bool *given;       /* also set to true if the option is given */
 } Option;
 
 typedef struct Options {
     const char *program; /* its name: "train" */
-    const char *usage;   /* its operands: "TASK [FILE]"; "" where it takes none */
+    const char *usage;   /* its operands: "TASK [FILE]"; "": none */
     const char *purpose; /* what the program does */
     const Option *table;
-    const char *notes; /* the end of the help, as it is: examples. NULL: none */
-    int least, most;   /* operands that the program takes */
+    const char *notes; /* the end of the help, verbatim: examples. NULL: none */
+    int least, most;   /* number of operands that the program takes */
 
-    uint64_t seed; /* 1 where it is not given */
+    uint64_t seed; /* 1 if not given */
     bool seed_given;
 
-    char **operand; /* what was given, in order; argv's own strings */
-    int operands;   /* how many of them */
+    char **operand; /* the operands, in order; strings of argv */
+    int operands;   /* their number */
 } Options;
 
-/* Reads the command line, in which options and operands may mix and `--` ends the options, and sets the
- * number of threads. False: stop, by way of options_exit. Then either e is STATUS_USAGE, or the help was
- * asked for and printed. The elements of argv are put in another order. */
+/* Reads the command line and sets the number of threads. Options and operands may mix; `--` ends the
+ * options. False: call options_exit; either e is STATUS_USAGE, or the help was printed. Reorders argv. */
 bool options_parse(Options *o, int argc, char **argv, Error *e);
 
-/* For values from elsewhere, a file say. Reads one as the command line has it; false, with `status`, if it
- * is none that the option takes: "WHERE: found "x", need an integer in [1,64]". A flag takes true and
- * false. */
+/* Reads a value from another source, for example a file, as the command line would. False with `status` if
+ * the option does not take it: "WHERE: found "x", need an integer in [1,64]". A flag takes true and false. */
 bool option_read(const Option *o, const char *text, const char *where, Status status, Error *e);
 
-/* The value as it is now, as text that reads back as the same value. Points to `out` or into the option's
- * own text. */
+/* The current value as text that reads back as the same value: in `out`, or the option's own text. */
 enum { OPTION_TEXT = 64 };
 const char *option_text(const Option *o, char out[OPTION_TEXT]);
 
-/* Writes out what is buffered for stdout. False if that failed; why it first did, stdout_finish will tell. */
+/* Flushes stdout. False if that failed; stdout_finish reports the first cause. */
 bool stdout_flush(void);
 
-/* Writes out what is buffered for stdout and checks that all that was ever printed got there: STATUS_IO. To
- * be called after the last print; nothing may be printed later. */
+/* Flushes stdout after the last print and checks that everything printed was written: STATUS_IO. */
 bool stdout_finish(Error *e);
 
-/* The end of every main: finishes stdout, prints `program: text`, or `tapeformer-program: text` if it is
- * installed, on stderr if e is an error, and returns its status. */
+/* The end of every main: finishes stdout, prints an error in e on stderr as `program: text` (installed:
+ * `tapeformer-program: text`), and returns its status. */
 int options_exit(const char *program, Error *e);
 
 #endif

@@ -1,4 +1,4 @@
-/* The two parts of base/random.h that are not inline. */
+/* The functions of random.h that are not inline. */
 #include "base/random.h"
 #include <math.h>
 
@@ -12,7 +12,7 @@ static uint64_t split_mix(uint64_t x) {
 }
 
 uint64_t random_key(uint64_t seed, uint64_t stream) {
-    /* Mixed twice: seed + 1 with stream is not seed with stream + 1. */
+    /* Mixed twice, so that (seed + 1, stream) and (seed, stream + 1) differ. */
     return split_mix(split_mix(seed) ^ stream) | 1;
 }
 

@@ -1,4 +1,4 @@
-/* Above what POSIX asks for, in this file alone: who has not asked for POSIX is shown all there is. */
+/* This file alone uses more than POSIX. */
 #undef _XOPEN_SOURCE
 #define _GNU_SOURCE 1
 #include "base/system.h"
@@ -18,8 +18,8 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-/* What more the system has than the least. -DLEAST_SYSTEM builds for one that has nothing: what is left
- * runs on this machine too, which tests/machines/machines.sh sees to. */
+/* What the system has beyond POSIX. -DLEAST_SYSTEM builds the fallbacks alone, which
+ * tests/machines/machines.sh runs. */
 #if defined LEAST_SYSTEM
 #elif defined __linux__
 #include <sched.h>
@@ -64,7 +64,7 @@ double system_memory(void) {
 
 size_t system_resident(void) {
     size_t all, resident = 0;
-    FILE *f = fopen("/proc/self/statm", "r"); /* Linux: sizes in pages, the second is what is resident */
+    FILE *f = fopen("/proc/self/statm", "r"); /* Linux: sizes in pages, the second one resident */
     if (!f) return 0;
     if (fscanf(f, "%zu %zu", &all, &resident) != 2) resident = 0;
     fclose(f);
@@ -87,7 +87,7 @@ long system_cache(int level) {
 #elif defined _SC_LEVEL1_DCACHE_SIZE
     return sysconf(level == 1 ? _SC_LEVEL1_DCACHE_SIZE : _SC_LEVEL2_CACHE_SIZE);
 #elif defined __APPLE__
-    /* Of the fast cores, where there are two kinds. */
+    /* The fast cores', if there are two kinds. */
     static const char *const names[2][2] = {{"hw.perflevel0.l1dcachesize", "hw.l1dcachesize"},
                                             {"hw.perflevel0.l2cachesize", "hw.l2cachesize"}};
     for (int i = 0; i < 2; i++) {
@@ -200,7 +200,7 @@ int system_reserve(int fd, off_t size) {
 
 bool system_sync(int fd) {
 #if defined F_FULLFSYNC && !defined LEAST_SYSTEM
-    if (fcntl(fd, F_FULLFSYNC) == 0) return true; /* fsync there leaves it in the disk's own memory */
+    if (fcntl(fd, F_FULLFSYNC) == 0) return true; /* fsync on macOS leaves data in the disk's cache */
 #endif
     return fsync(fd) == 0;
 }

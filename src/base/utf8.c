@@ -1,11 +1,11 @@
-/* UTF-8: one decoder, which the checks and the messages share. */
+/* UTF-8: one decoder for checks and messages. */
 #include "base/utf8.h"
 #include <stdio.h>
 #include <string.h>
 
-/* The lead byte fixes how many bytes follow; which lead bytes exist and which second bytes may follow them is
- * what rules out overlong forms, surrogates and numbers above U+10FFFF (RFC 3629, section 4). *problem is
- * NULL where a character stands. */
+/* The lead byte determines how many bytes follow. The valid lead bytes and their valid second bytes
+ * exclude overlong forms, surrogates and numbers above U+10FFFF (RFC 3629, section 4). *problem is NULL
+ * for a character. */
 static int decode(const char *text, size_t length, uint32_t *character, const char **problem) {
     const unsigned char *s = (const unsigned char *)text;
     unsigned char lead = s[0];
