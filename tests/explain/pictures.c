@@ -38,10 +38,8 @@ static int longest_line(const char *text) {
     return longest;
 }
 
-static const char *const words[] = {"my", "own", "words"}, *const kinds[] = {"three", "minus one", "none",
-                                                                             "endless", "half of it"};
-static const double weights[] = {1, 0, 0, 0.5, 0.5, 0, 0, 0.25, 0.75},
-                    lengths[] = {3, -1, NAN, INFINITY, 1.5};
+static const char *const words[] = {"my", "own", "words"};
+static const double weights[] = {1, 0, 0, 0.5, 0.5, 0, 0, 0.25, 0.75};
 static const double cells[] = {NAN, -1, 0, 1, 2, NAN}, rise[] = {0, 1, 2},
                     jump[] = {0, 5, NAN, 1, INFINITY, 2};
 static const double size[] = {1, 10, 100, 1000, -5}, cost[] = {1, 100, NAN, 10000, 10};
@@ -72,10 +70,6 @@ static const Series rising = {"one", 3, NULL, rise}, stepping = {"s", 4, at_step
         PICTURE_CHART, title, NULL, .chart = { __VA_ARGS__ }                                                 \
     }
 #define LINE(line) .series = &line, .count = 1
-#define BARS(name)                                                                                           \
-    {                                                                                                        \
-        PICTURE_BARS, "Bars", NULL, .bars = { name, kinds, lengths, 5 }                                      \
-    }
 #define GRAPH(of)                                                                                            \
     {                                                                                                        \
         PICTURE_GRAPH, "A graph", NULL, .graph = { of, STEPS }                                               \
@@ -161,19 +155,6 @@ static const struct {
       "\n  * one  + another one\n"}},
     {BOUNDED, 12, false, false, {"\n        2 | *\n", "\n  * one\n  + another~\n"}},
     {BOUNDED, 0, false, false, {"d=\"M56.0 212.0M279.2 117.0M428.0 22.0\""}},
-    {BARS(NULL),
-     40,
-     false,
-     false,
-     {"Bars\n     three ################### 3\n minus one  -1\n      none  nan\n   endless  inf\nhalf of "
-      "it "
-      "########## 1.5\n"}},
-    {BARS("seconds"), 10, true, false, {"\nth… █ 3\n", "\nha… █ 1.5\n", "\n    secon…\n"}},
-    {BARS("seconds"),
-     0,
-     true,
-     false,
-     {"y=\"26.0\" width=\"0.0\"", "y=\"48.0\" width=\"0.0\"", "y=\"70.0\" width=\"0.0\"", ">seconds</text>"}},
     /* A lane is free after the last step that reads its value. */
     {GRAPH(steps), 60, false, false, {"A graph\no     x\n|-o   q\n| |-o scores\no-+-' sum\no-'   end\n"}},
     {GRAPH(steps), 60, true, false, {"●─┼─┘ sum\n"}},
@@ -221,7 +202,6 @@ static void fits_the_width(void) {
         CHART("A chart with a title that is longer than the narrowest of the widths", "step", "value",
               .series = (const Series[]){{"one", LONG, NULL, line}, {"other", LONG, NULL, values}},
               .count = 2),
-        BARS("%"),
         GRAPH(steps),
         {PICTURE_GRAPH, "A graph wider than the terminal", NULL, .graph = {many, GRAPH_MOST}},
     };
@@ -271,7 +251,7 @@ static void labels_are_cut(void) {
 /* Pictures lie below each other, in a file that is complete or absent. */
 static void pictures_in_a_file(void) {
     make_folder();
-    Picture two[] = {THE_MAP, {PICTURE_BARS, "Second & last", NULL, .bars = {"%", words, weights, 3}}};
+    Picture two[] = {THE_MAP, CHART("Second & last", LINE(rising))};
     Error e = {0};
     CHECK(pictures_save(two, 2, in_folder("two.svg"), &e), "%s", e.text);
     char text[1 << 14] = "";
@@ -291,7 +271,6 @@ static void labels_are_no_markup(void) {
     Picture all[] = {
         {PICTURE_MAP, "</title><script>alert(1)</script>", "</desc>",
          .map = {3, 3, "<b>", "<i>", labels, labels, weights}},
-        {PICTURE_BARS, "<a>", NULL, .bars = {"<b>", labels, weights, 3}},
         {PICTURE_GRAPH, "<a>", NULL, .graph = {&(GraphStep){labels[0], 0, NULL}, 1}},
         CHART("<a>", "<b>", "<b>",
               .series = (const Series[]){{labels[0], 3, NULL, weights}, {labels[1], 3, NULL, weights}},

@@ -32,15 +32,12 @@ typedef struct Size {
 
 void draw_map(const HeatMap *m, const Terminal *t);
 void draw_chart(const LineChart *c, const Terminal *t);
-void draw_bars(const BarChart *b, const Terminal *t);
 void draw_graph(const Graph *g, const Terminal *t);
 Size svg_map_size(const HeatMap *m);
 Size svg_chart_size(const LineChart *c);
-Size svg_bars_size(const BarChart *b);
 Size svg_graph_size(const Graph *g);
 void svg_map(const HeatMap *m, FILE *out);
 void svg_chart(const LineChart *c, FILE *out);
-void svg_bars(const BarChart *b, FILE *out);
 void svg_graph(const Graph *g, FILE *out);
 
 /* ---- Parts ---- */
@@ -55,10 +52,6 @@ int map_widest(const char *const *labels, long count, int most, bool unicode);
 /* The axes of a chart around its series. */
 void chart_axes(const LineChart *c, Axis *x, Axis *y);
 double series_x(const Series *s, long i);
-
-/* The largest value of a bar chart, or 1; the length of bar i as a share of it. */
-double bars_most(const BarChart *b);
-double bars_share(const BarChart *b, long i);
 
 /* The lanes of a graph. A value keeps its lane from its step to the last step that reads it. */
 typedef struct Lanes {

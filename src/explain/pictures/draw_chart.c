@@ -144,19 +144,3 @@ void draw_chart(const LineChart *c, const Terminal *t) {
     if (c->x_name) name_line(t, c->x_name, end - label_of(c->x_name, end, t->unicode).columns);
     if (c->count > 1) legend(c, t);
 }
-
-void draw_bars(const BarChart *b, const Terminal *t) {
-    enum { VALUE = 9 };
-    int most = map_widest(b->labels, b->count, t->width / 3, t->unicode), room = t->width - most - VALUE - 2;
-    if (room < 1) room = 1;
-    for (long i = 0; i < b->count; i++) {
-        Label label = label_of(b->labels[i], t->width / 3, t->unicode);
-        int length = (int)lround(bars_share(b, i) * room);
-        fprintf(t->out, "%*s", most - label.columns, "");
-        label_write(t->out, &label);
-        fputc(' ', t->out);
-        for (int k = 0; k < length; k++) fputs(t->unicode ? "█" : "#", t->out);
-        fprintf(t->out, " %.5g\n", b->values[i]);
-    }
-    if (b->value_name) name_line(t, b->value_name, most + 1);
-}

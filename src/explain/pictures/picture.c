@@ -11,7 +11,6 @@ void picture_draw(const Picture *p, const Terminal *t) {
     switch (p->kind) {
     case PICTURE_MAP: draw_map(&p->map, t); break;
     case PICTURE_CHART: draw_chart(&p->chart, t); break;
-    case PICTURE_BARS: draw_bars(&p->bars, t); break;
     case PICTURE_GRAPH: draw_graph(&p->graph, t); break;
     }
 }
@@ -20,7 +19,6 @@ static Size size_of(const Picture *p) {
     switch (p->kind) {
     case PICTURE_MAP: return svg_map_size(&p->map);
     case PICTURE_CHART: return svg_chart_size(&p->chart);
-    case PICTURE_BARS: return svg_bars_size(&p->bars);
     default: return svg_graph_size(&p->graph);
     }
 }
@@ -39,7 +37,6 @@ static void write_svg(const Picture *p, double down, FILE *out) {
     switch (p->kind) {
     case PICTURE_MAP: svg_map(&p->map, out); break;
     case PICTURE_CHART: svg_chart(&p->chart, out); break;
-    case PICTURE_BARS: svg_bars(&p->bars, out); break;
     case PICTURE_GRAPH: svg_graph(&p->graph, out); break;
     }
     fputs("</svg>\n", out);

@@ -42,14 +42,6 @@ typedef struct LineChart {
     long count;
 } LineChart;
 
-/* Horizontal bars from 0. Values that are negative or not finite get no bar. */
-typedef struct BarChart {
-    const char *value_name; /* NULL: none */
-    const char *const *labels;
-    const double *values; /* [count] */
-    long count;
-} BarChart;
-
 /* Steps in the order in which they ran, one a line from the top; each reads the values of earlier steps. A
  * value that is still to be read has a lane on the left. */
 enum { GRAPH_MOST = 256 };
@@ -64,7 +56,7 @@ typedef struct Graph {
     int count; /* at most GRAPH_MOST */
 } Graph;
 
-typedef enum PictureKind { PICTURE_MAP, PICTURE_CHART, PICTURE_BARS, PICTURE_GRAPH } PictureKind;
+typedef enum PictureKind { PICTURE_MAP, PICTURE_CHART, PICTURE_GRAPH } PictureKind;
 
 typedef struct Picture {
     PictureKind kind;
@@ -73,7 +65,6 @@ typedef struct Picture {
     union {
         HeatMap map;
         LineChart chart;
-        BarChart bars;
         Graph graph;
     };
 } Picture;

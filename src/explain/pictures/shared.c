@@ -51,17 +51,6 @@ void chart_axes(const LineChart *c, Axis *x, Axis *y) {
     *y = axis_over(y_low, y_high, c->log_y);
 }
 
-double bars_most(const BarChart *b) {
-    double most = 0;
-    for (long i = 0; i < b->count; i++)
-        if (isfinite(b->values[i])) most = fmax(most, b->values[i]);
-    return most > 0 ? most : 1;
-}
-
-double bars_share(const BarChart *b, long i) {
-    return b->values[i] > 0 && isfinite(b->values[i]) ? b->values[i] / bars_most(b) : 0;
-}
-
 /* ---- Graphs ---- */
 
 bool graph_reads(const GraphStep *step, int other) {

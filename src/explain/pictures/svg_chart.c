@@ -116,26 +116,3 @@ void svg_chart(const LineChart *c, FILE *out) {
     for (long s = 0; s < c->count; s++) draw_series(&c->series[s], &colours[s % COLOURS], &x, &y, out);
     if (c->count > 1) legend(c, out);
 }
-
-/* ---- Bars ---- */
-
-enum { BAR_LABEL = 20, BAR = 22, VALUE = 60 };
-
-Size svg_bars_size(const BarChart *b) {
-    return (Size){WIDTH, (double)b->count * BAR + (b->value_name ? SVG_LINE : 0) + 8};
-}
-
-void svg_bars(const BarChart *b, FILE *out) {
-    double left = map_widest(b->labels, b->count, BAR_LABEL, true) * SVG_LETTER + 10,
-           room = WIDTH - left - VALUE;
-    char number[24];
-    for (long i = 0; i < b->count; i++) {
-        double y = (double)i * BAR + 4, length = bars_share(b, i) * room;
-        svg_text(out, left - 6, y + 13, " text-anchor=\"end\"", label_of(b->labels[i], BAR_LABEL, true));
-        fprintf(out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%d\" fill=\"%s\"/>\n", left, y,
-                length, BAR - 6, colours[0].svg);
-        snprintf(number, sizeof number, "%.4g", b->values[i]);
-        text(out, left + length + 5, y + 13, "start", number);
-    }
-    if (b->value_name) text(out, left, (double)b->count * BAR + SVG_LINE, "start", b->value_name);
-}
