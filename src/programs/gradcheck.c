@@ -1,18 +1,18 @@
-/* gradcheck: proves gradients: of the operations here, of somebody else's, of arrays in files, of whole
- * models.
+/* gradcheck: checks the gradients of this project's operations, of students' files, of arrays in files and of
+ * whole models.
  *
  *     ./gradcheck                     every operation, every case
  *     ./gradcheck softmax             one operation
  *     ./gradcheck my_op.c             an operation in a C file
  *     ./gradcheck case OP --out DIR   writes a case as .npy files, for another language
- *     ./gradcheck verify DIR          judges the gradients that were written beside them
- *     ./gradcheck model               a whole model: made here, or from files */
+ *     ./gradcheck verify DIR          judges the gradients that were written there
+ *     ./gradcheck model               a whole model, generated or from files */
 #include "base/interrupt.h"
 #include "base/options.h"
 #include "check/grading/commands.h"
 #include <string.h>
 
-/* Words that may come first; without one of them it is `check`. */
+/* The first word selects the command; any other word is an operand of `check`. */
 static const struct {
     const char *word;
     GradingCommand *run;

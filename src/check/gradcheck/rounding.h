@@ -12,7 +12,7 @@
  *     a run against another (properties)    the tensor's largest number, and the output's    ROUNDINGS_OF_A_RUN
  *     a gradient, its derivative known well the largest derivative, and the output           ROUNDINGS_OF_A_RUN
  *     a forward against another's (--like)  the output's largest number                      as CHECK_SHARP allows
- *     arrays in files (case_reference.h)    Σ|t| by the Jacobian, and the answer to changes  terms added + 16
+ *     arrays in files (case_reference.h)    the answer to changes of all inputs              16
  *     a model's values (model_values.h)     the answer to changes of all weights             16
  *     float kernels (tests/check/ulps.c)    the answer to changes of each input              8
  *

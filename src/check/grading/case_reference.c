@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { STEPS = 16, TRIALS = 8 };
+enum { ROUNDINGS = 16, TRIALS = 8 };
 
 /* u. In a single build nothing is known better than single precision. */
 static double unit(Precision p) {
@@ -49,38 +49,6 @@ static void compute_gradients(Reference *r) {
     }
 }
 
-static double jacobian(const ReferencePart *p, long output, long j) {
-    return p->entries.entry[(1 + output) * p->count + j].analytic;
-}
-
-static void add_term(ReferencePart *p, long i, double slope, real factor) {
-    if (slope == 0 || !isfinite(slope)) return; /* as 0 · infinity, which other outputs have no part in */
-    p->terms[i] += fabs(slope * (double)factor);
-    p->added[i]++;
-}
-
-static void add_largest(ReferencePart *p) {
-    double largest = 0;
-    for (long i = 0; i < p->count; i++)
-        if (isfinite(p->need[i])) largest = fmax(largest, fabs(p->need[i]));
-    for (long i = 0; i < p->count; i++) p->terms[i] += largest;
-}
-
-static void compute_terms(Reference *r) {
-    CaseFiles *f = r->files;
-    ReferencePart *y = &r->part[0];
-    for (int k = 1; k < r->parts; k++) {
-        ReferencePart *p = &r->part[k];
-        const real *x = f->point.in[p->input].value;
-        for (long i = 0; i < f->outputs; i++)
-            for (long j = 0; j < p->count; j++) {
-                add_term(p, j, jacobian(p, i, j), f->dy[i]);
-                add_term(y, i, jacobian(p, i, j), x[j]);
-            }
-    }
-    for (int k = 0; k < r->parts; k++) add_largest(&r->part[k]);
-}
-
 /* ---- How far rounded numbers move it ---- */
 
 /* One trial. On the other side of a kink it says nothing. */
@@ -116,8 +84,6 @@ void reference_compute(Reference *r) {
     for (int k = 0; k < r->parts; k++) {
         ReferencePart *p = &r->part[k];
         p->need = zeros(r, p->count, sizeof *p->need);
-        p->terms = zeros(r, p->count, sizeof *p->terms);
-        p->added = zeros(r, p->count, sizeof *p->added);
         p->flat = zeros(r, p->count, sizeof *p->flat);
         for (int i = 0; i < PRECISIONS; i++) p->moved[i] = zeros(r, p->count, sizeof(double));
         p->entries = (Entries){.input = p->input,
@@ -139,7 +105,10 @@ void reference_compute(Reference *r) {
         ReferencePart *p = &r->part[k];
         for (long j = 0; j < p->count; j++) p->need[j] = p->entries.entry[j].analytic;
     }
-    compute_terms(r);
+    for (int k = 0; k < r->parts; k++)
+        for (long i = 0; i < r->part[k].count; i++)
+            if (isfinite(r->part[k].need[i]))
+                r->part[k].largest = fmax(r->part[k].largest, fabs(r->part[k].need[i]));
     for (int i = 0; i < PRECISIONS; i++)
         for (int trial = 0; trial < TRIALS; trial++)
             move(r, (Precision)i, branches, random_key(1, (uint64_t)trial));
@@ -156,8 +125,8 @@ void reference_compute(Reference *r) {
 double reference_allowed(const ReferencePart *p, long i, Precision precision) {
     /* What is below the smallest normal number has fewer digits. */
     double smallest = precision == SINGLE || sizeof(real) == sizeof(float) ? (double)FLT_MIN : DBL_MIN;
-    double u = unit(precision), terms = p->terms[i] + (p->moved[precision][i] + smallest) / u;
-    return rounding_room((double)(p->added[i] + STEPS), u, terms) + p->flat[i];
+    double u = unit(precision), terms = p->largest + (p->moved[precision][i] + smallest) / u;
+    return rounding_room(ROUNDINGS, u, terms) + p->flat[i];
 }
 
 double reference_need(const ReferencePart *p, long i, double found) {

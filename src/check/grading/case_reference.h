@@ -1,15 +1,9 @@
-/* What the arrays of a case in files have to be, and how far off rounding may bring them (rounding.h).
+/* The right values of the arrays of a case in files, and how far rounding may move an element (rounding.h). All
+ * inputs are changed by ±u of themselves at random several times, where u is the distance from 1 to the next number
+ * of the precision in which an array was computed, and the case is run again. The largest change of an element,
+ * moved_i, shows the size of its terms:
  *
- * The terms are known here, and so is their number. Let u be the distance from 1 to the next number of the
- * precision in which an array was computed. An element that is the sum of n terms t_i is off by at most n u
- * Σ|t_i|, in whatever order they are added (Higham, Accuracy and Stability of Numerical Algorithms, section
- * 4.2). The terms of dx_j are dy_i ∂y_i/∂x_j, those of y_i are, to first order, x_j ∂y_i/∂x_j: the Jacobian
- * matrix knows them all. A term itself is the result of some STEPS roundings, of operations and elementary
- * functions, each u of the largest number at hand, for which the array's largest element stands; and it moves
- * with the numbers that it is computed from, which a student has only rounded: inputs and outputs. How far,
- * is measured: they are changed by u of themselves, at random, several times over. So
- *
- *     |found - need| ≤ (n + STEPS) (u (Σ|t_i| + max|need|) + the largest move) */
+ *     |found_i - need_i| ≤ 16 (moved_i + u max_j |need_j|) */
 #ifndef GRADING_CASE_REFERENCE_H
 #define GRADING_CASE_REFERENCE_H
 
@@ -26,8 +20,7 @@ typedef struct ReferencePart {
     Shape shape;
     long count;
     double *need;
-    double *terms; /* Σ|t_i| */
-    long *added;   /* n */
+    double largest; /* finite |need_i| */
     double *moved[PRECISIONS];
     /* How far the reference itself is from the numeric derivative, where that is too small to be seen and
      * the reference perhaps no more than what rounding left of terms that cancel. */

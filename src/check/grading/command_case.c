@@ -4,21 +4,18 @@
 #include "check/grading/commands.h"
 
 static const char notes[] =
-    "CASE is the name of one of the operation's cases, or a part of it that no other\n"
-    "has; without one the first is taken. In DIR: case.json, which says what is\n"
-    "computed; NAME.npy for every input; y.npy, the output; dy.npy, the upstream\n"
-    "gradient. To be written beside them: dNAME.npy for every input that takes one.\n"
-    "Exit status: 0 written; 2 usage, no such operation or case; 73 DIR is not\n"
-    "empty, or cannot be made.\n";
+    "CASE is a case of the operation, or a part of its name that no other case has; the default is the\n"
+    "first. DIR gets case.json, which describes the case; NAME.npy for each input; y.npy, the output;\n"
+    "dy.npy, the upstream gradient. To be written there by you: dNAME.npy for each input that takes a\n"
+    "gradient. `gradcheck verify DIR` judges them.\n";
 
 void grading_command_case(int argc, char **argv, Error *e) {
     const char *out = NULL;
     bool single = false, force = false;
     const Option table[] = {
-        {"out", "DIR", NULL, "the directory for the files, made if need be", .text = &out},
+        {"out", "DIR", NULL, "the directory for the files, created if necessary", .text = &out},
         {"float", .help = "write float32 numbers, not float64", .flag = &single},
-        {"force", .help = "write among the files that are in DIR, and over those of the same names",
-         .flag = &force},
+        {"force", .help = "write to a directory that is not empty, and replace files", .flag = &force},
         {0},
     };
     Options o = {"gradcheck case",

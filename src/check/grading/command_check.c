@@ -14,51 +14,54 @@
 #include <sys/stat.h>
 
 static const char notes[] =
-    "Commands, each with --help of its own:\n"
+    "Other commands; each has --help:\n"
     "  case OPERATION [CASE] --out DIR   write a case as .npy files, for another language\n"
-    "  verify DIR...                     judge the gradients written beside them\n"
-    "  model [KIND]                      check a whole model, made here or from files\n"
-    "\n"
-    "Exit status: 0 everything is proved; 1 something is wrong; 4 nothing is "
-    "wrong, but something could not be\n"
-    "proved; 2 usage; 66 no such file.\n";
+    "  verify DIR...                     judge the gradients that were written to these directories\n"
+    "  model [KIND]                      check a whole model, generated or from files\n";
 
 static const char grading_help[] =
-    "From an exercise to points, in four steps.\n\n"
-    "1. Choose an operation that is here (./gradcheck --list), or write one: a C file as those of src/ops, "
-    "or the cases alone,\n"
-    "       const Op op_NAME = {\"NAME\", CASES(cases)}, whose cases call tape_NAME; .points is what one is "
-    "worth.\n"
-    "   Hand out a file to start from; it says what is to be written, and checks itself. Of your own it is "
-    "your solution\n"
-    "   without what stands in forward and backward:\n"
+    "How to grade an exercise\n\n"
+    "1. Choose an operation of this project (./gradcheck --list) and print the file that students start "
+    "from:\n"
     "       ./gradcheck --template layer_norm >layer_norm.c\n"
-    "2. Grade what comes back, a file or all in a folder and below it, by cases that are not theirs:\n"
+    "   For an operation of your own, write SOLUTION.c in the form of src/ops/NAME.c, with static functions. "
+    "Hand it\n"
+    "   out without the bodies of forward and backward. A case's .points is its weight.\n"
+    "2. Grade a file, or all files of a directory:\n"
     "       ./gradcheck FILE.c --like layer_norm --solution --gradescope results.json\n"
-    "       ./gradcheck FOLDER --like SOLUTION.c --gradescope DIR --junit DIR\n"
-    "       ./gradcheck FOLDER --cases CASES.c --solution --gradescope DIR --junit DIR\n"
-    "   --like asks for the forward of the operation, or of your solution, as well, at its cases or those of "
-    "--cases. DIR/way/\n"
-    "   NAME.json is about FOLDER/way/NAME.c. A loop without end takes --time-limit, three times and a tenth "
-    "of it for each\n"
-    "   case that follows; what is wrong in one file makes the status of all of them 1. Without --like and "
-    "--cases a student's\n"
-    "   own cases count, other sizes and larger values beside them; --strict makes inconclusive what these "
-    "do not test.\n"
-    "3. results.json has a test for each gradient of each case, with --like for its output, and one for each "
-    "property over all\n"
-    "   cases: the same tests whatever is handed in, all failed where nothing could be judged, no file or a "
-    "run that was\n"
-    "   killed. A case's points are shared out evenly among gradients, output and properties. The compiler's "
-    "warnings stand\n"
-    "   above them.\n"
-    "4. In Gradescope the autograder's run_autograder ends with\n"
+    "       ./gradcheck DIRECTORY --like SOLUTION.c --gradescope REPORTS --junit REPORTS\n"
+    "       ./gradcheck DIRECTORY --cases CASES.c --solution --gradescope REPORTS\n"
+    "   --like compares the forward pass too, at the cases of the operation or solution, or at those of "
+    "--cases.\n"
+    "   --cases takes a file that defines only const Op op_NAME = {\"NAME\", CASES(cases)}; its cases call\n"
+    "   tape_NAME. Without both options a file is checked at its own cases, other sizes and larger values;\n"
+    "   --strict makes aspects that these leave untested inconclusive. REPORTS/NAME.json belongs to\n"
+    "   DIRECTORY/NAME.c. An endless loop costs three time limits, and a tenth of one in each later case.\n"
+    "3. results.json has one test for each gradient of each case, for its output with --like, and for each "
+    "property\n"
+    "   over all cases. The tests and their points do not depend on the file: all fail if it cannot be "
+    "compiled. The\n"
+    "   points of a case are divided evenly among its gradients, its output and the properties. A property\n"
+    "   counts as far as the gradients are right.\n"
+    "4. On Gradescope, let run_autograder end with\n"
     "       ./gradcheck submission/FILE.c --like layer_norm --solution --gradescope results/results.json\n\n"
-    "A file's code runs in a process of its own that judges nothing, without the operations of this project "
-    "but those that only\n"
-    "move numbers. What is left to a cheat: a process that outlives the run, files on the same machine, or a "
-    "backward that takes\n"
-    "differences exact to eleven digits. Grade on a machine of its own, and use --like.\n";
+    "A student's code runs in a process of its own, without the solution. On Linux it can start no process, "
+    "signal\n"
+    "none, write no file and read no file but libraries, as far as the kernel allows an ordinary user to "
+    "confine\n"
+    "it.";
+
+/* Prints the help, and what holds on this machine. */
+static void print_grading_help(void) {
+    bool files = sandbox_has_files(), processes = sandbox_has_processes();
+    puts(grading_help);
+    printf("This machine confines files: %s; processes: %s.\n", files ? "yes" : "no",
+           processes ? "yes" : "no");
+    if (!files || !processes)
+        puts("Where it does not, a file can read the teacher's files and outlive the run: grade on a machine "
+             "of its "
+             "own.");
+}
 
 static void list_operations(void) {
     for (int i = 0; i < ops_count; i++)
@@ -141,32 +144,32 @@ void grading_command_check(int argc, char **argv, Error *e) {
     double seconds = 10, gigabytes = 4;
     long seeds = 1;
     const Option table[] = {
-        {"What is shown"},
+        {"Output"},
         {"list", .help = "list the operations: name, arguments, formula, section of the paper",
          .flag = &list},
-        {"curve", .help = "draw the error of differences against their step", .flag = &show.curve},
+        {"curve", .help = "plot the error of central differences against their step", .flag = &show.curve},
         SHOW_OPTIONS(show),
-        {"What is checked"},
-        {"seeds", "N", "[1,1000000]", "each case at N points, those of the seed and of the ones that follow",
+        {"Checks"},
+        {"seeds", "N", "[1,1000000]", "check each case at the points of N seeds, from --seed on",
          .integer = &seeds},
-        {"A file that is to be graded"},
-        {"cases", "CASES.c", NULL, "a teacher's cases, which call what the file defines", "its own",
+        {"Grading"},
+        {"cases", "CASES.c", NULL, "a teacher's cases, which call the file's operation", "the file's",
          .text = &cases},
-        {"like", "WHAT", NULL, "an operation here or a teacher's FILE.c: its forward, and its cases", "none",
-         .text = &like},
-        {"solution", .help = "refuse a file that includes the operations of this project", .flag = &solution},
-        {"strict", .help = "inconclusive is what its own cases hardly test", .flag = &strict},
-        {"template", "OPERATION", NULL, "print a file to start from, and end", "none", .text = &template},
-        {"help-grading", .help = "print how an exercise is graded, and end", .flag = &help_grading},
+        {"like", "WHAT", NULL, "an operation, or a teacher's FILE.c: compare the forward too, at its cases",
+         "none", .text = &like},
+        {"solution", .help = "fail a file that includes this project's operations", .flag = &solution},
+        {"strict", .help = "make aspects that the file's cases do not test inconclusive", .flag = &strict},
+        {"template", "OPERATION", NULL, "print a file to start from, and exit", "none", .text = &template},
+        {"help-grading", .help = "explain how to grade an exercise, and exit", .flag = &help_grading},
         {"Limits of each case"},
-        {"time-limit", "S", "(0,86400]", "seconds; a tenth of it once three cases of a file did not end",
+        {"time-limit", "S", "(0,86400]", "seconds; a tenth of it after three endless cases of a file",
          .real = &seconds},
         {"memory-limit", "GB", "(0,1000000]", "gigabytes", .real = &gigabytes},
         {0},
     };
     Options o = {"gradcheck",
-                 "[OPERATION [CASE] | FILE.c | FOLDER]",
-                 "Proves gradients by comparing them with differences that know their own error.",
+                 "[OPERATION [CASE] | FILE.c | DIRECTORY]",
+                 "Checks gradients against numerical derivatives with known error bounds.",
                  table,
                  notes,
                  .most = 2};
@@ -176,7 +179,7 @@ void grading_command_check(int argc, char **argv, Error *e) {
     const char *name = o.operands ? o.operand[0] : NULL;
     Grading g = {plan, {.source = name, .cases = cases, .like = like, .solution = solution}, show, strict};
     if (help_grading)
-        fputs(grading_help, stdout);
+        print_grading_help();
     else if (list)
         list_operations();
     else if (template)

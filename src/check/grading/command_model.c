@@ -7,14 +7,9 @@
 #include <math.h>
 #include <string.h>
 
-static const char notes[] = "KIND is seq2seq or lm: one of the models that are made here; both without "
-                            "it. All differences are taken in\n"
-                            "double; the float pass is run by the float build of this program.\n"
-                            "Exit status: 0 everything is proved; 1 something is wrong; 4 nothing is "
-                            "wrong, but something could not be\n"
-                            "proved; 2 usage; 65 a file is malformed or of another model; 66 no such "
-                            "file, or no float build of this\n"
-                            "program; 73 a file cannot be written.\n";
+static const char notes[] =
+    "KIND is seq2seq or lm, a small generated model; the default is both. Differences are taken in double.\n"
+    "The float build of this program runs the float pass.\n";
 
 /* The columns of errors. */
 enum { DIFFERENCES, FLOAT, PORT, COLUMNS };
@@ -150,29 +145,28 @@ void grading_command_model(int argc, char **argv, Error *e) {
     ModelCheck c = {.samples = 4};
     const Option table[] = {
         {"The model"},
-        {"weights", "FILE", NULL, "its weights, safetensors", "small models made here", .text = &c.weights},
-        {"batch", "FILE", NULL, "a batch of token ids, safetensors", "a random one", .text = &c.batch},
-        {"double", .help = "the pass that is written is in double, not in float", .flag = &c.in_double},
-        {"What is written"},
-        {"out", "FILE", NULL, "loss, logits and all gradients of the pass, safetensors", "none",
-         .text = &c.out},
-        {"save", "DIR", NULL, "weights, batch and gradients, to start a port from", "none", .text = &c.save},
-        {"What is checked"},
-        {"against", "FILE", NULL, "a port's gradient file, tensor by tensor", "none", .text = &c.against},
-        {"only", "PATTERN", NULL, "parameters whose name fits, like 'decoder.*norm?.bias'", "all",
-         .text = &c.only},
-        {"samples", "N", "[0,1000]", "elements of each parameter moved alone", .integer = &c.samples},
-        {"unchecked", .help = "write the files, check nothing", .flag = &c.unchecked},
-        {"What is shown"},
+        {"weights", "FILE", NULL, "weights, safetensors", "generated", .text = &c.weights},
+        {"batch", "FILE", NULL, "a batch of token ids, safetensors", "random", .text = &c.batch},
+        {"double", .help = "write the pass in double instead of float", .flag = &c.in_double},
+        {"Files"},
+        {"out", "FILE", NULL, "write loss, logits and all gradients, safetensors", "none", .text = &c.out},
+        {"save", "DIR", NULL, "write weights, batch and gradients, to start a port from", "none",
+         .text = &c.save},
+        {"Checks"},
+        {"against", "FILE", NULL, "compare with a port's gradient file", "none", .text = &c.against},
+        {"only", "PATTERN", NULL, "check the parameters that match a pattern, like 'decoder.*norm?.bias'",
+         "all", .text = &c.only},
+        {"samples", "N", "[0,1000]", "elements of each parameter checked alone", .integer = &c.samples},
+        {"unchecked", .help = "write the files and check nothing", .flag = &c.unchecked},
+        {"Output"},
         SHOW_OPTIONS(how),
         {0},
     };
-    Options o = {
-        "gradcheck model",
-        "[KIND]",
-        "Runs a model forward and backward over a batch, and proves the gradient of every parameter.",
-        table,
-        notes,
-        .most = 1};
+    Options o = {"gradcheck model",
+                 "[KIND]",
+                 "Runs a model forward and backward on a batch and checks the gradient of every parameter.",
+                 table,
+                 notes,
+                 .most = 1};
     if (options_parse(&o, argc, argv, e)) run(&c, &how, &o, e);
 }

@@ -341,20 +341,16 @@ static bool verify_directory(const char *directory, CaseReport *report, Error *e
 /* ---- The command ---- */
 
 static const char notes[] =
-    "DIR is what `gradcheck case` made. y.npy and each dNAME.npy, float32 or float64,\n"
-    "are judged against the operation at the inputs and the upstream gradient that\n"
-    "are in DIR. The error allowed is what rounding in the file's precision explains.\n"
-    "Exit status: 0 all is right; 1 something is wrong, missing or unreadable;\n"
-    "4 nothing is wrong, but something could not be proved; 2 usage; 65 a case.json\n"
-    "is damaged; 66 there is no such DIR, or no case.json in it. Whatever is wrong\n"
-    "with one part, or one DIR, the others are judged.\n";
+    "`gradcheck case` made DIR. y.npy and each dNAME.npy, float32 or float64, are compared with the output\n"
+    "and the gradients of the operation at the inputs and the upstream gradient in DIR, up to rounding in\n"
+    "the precision of the file. A missing or unreadable file fails; the other files are judged.\n";
 
 void grading_command_verify(int argc, char **argv, Error *e) {
     ShowOptions how = {0};
     const Option table[] = {SHOW_OPTIONS(how), {0}};
     Options o = {"gradcheck verify",
                  "DIR...",
-                 "Judges the gradients that were written beside a case.",
+                 "Judges gradients that were written in another language.",
                  table,
                  notes,
                  .least = 1,

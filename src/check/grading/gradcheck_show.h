@@ -23,7 +23,7 @@ typedef struct ShowOptions {
 /* How reports are shown: options of every command that makes them. */
 /* clang-format off */
 #define SHOW_OPTIONS(show) \
-    {"json", .help = "print one JSON object a line for each operation, case and gradient", .flag = &(show).json}, \
+    {"json", .help = "print JSON lines, one for each gradient", .flag = &(show).json}, \
     {"junit", "FILE", NULL, "write a JUnit XML report", "none", .text = &(show).junit}, \
     {"gradescope", "FILE", NULL, "write a results.json for Gradescope", "none", .text = &(show).gradescope}
 /* clang-format on */
