@@ -10,7 +10,7 @@
  *
  * An ulp of that size is at least what all roundings of the twin amount to if each goes the same way by a
  * whole unit. To the nearest they go by half a unit, but a float kernel sums in another order: 2 ulps at
- * most. Functions like exp and tanh are within 2 ulps (kernels/function_sweep.c), and at most two follow
+ * most. Functions like exp and tanh are within 2 ulps (kernels/vector_math.c), and at most two follow
  * each other: 4 ulps. Constants such as 1/√d_k are rounded to float, by half an ulp each, and act on y and
  * once more on dx: 2 ulps. That makes 8. */
 #include "check/gradcheck/rounding.h"
