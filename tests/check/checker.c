@@ -122,7 +122,7 @@ static void refuses(void) {
         {{"softmax", "nonsense"}, 2, "case: softmax has none like 'nonsense'"},
         {{"softmax", "one", "more"},
          2,
-         "\"more\": found one operand too many, need [OPERATION [CASE] | FILE.c | FOLDER]"},
+         "\"more\": found one operand too many, need [OPERATION [CASE] | FILE.c | DIRECTORY]"},
         {{"softmax", "--cases", "c.c"}, 2, "--cases: found no C file or folder to grade, need one"},
         {{"--like", "softmax"}, 2, "--like: found no C file or folder to grade, need one"},
         {{"a.c", "--like", "gru"},
