@@ -367,69 +367,6 @@ static void what_is_nearly_right_fails_and_is_called_so(void) {
     CHECK(strcmp(r.in[0].pattern, "nearly right") == 0, "%s", r.in[0].pattern);
 }
 
-/* Σ_i t_i (log Σ_j e^(x_j) - x_i), whose gradient is softmax(x) - t for t of sum 1: t = 1 at the second element, which `one_at` says
- * where backward has. */
-static long one_at;
-static void log_loss_forward(Node *n) {
-    const real *x = n->in[0]->data;
-    double sum = 0;
-    for (long i = 0; i < 4; i++) sum += exp((double)x[i]);
-    n->out->data[0] = (real)log(sum) - x[1];
-}
-static void log_loss_backward(Node *n) {
-    const real *x = n->in[0]->data;
-    double sum = 0;
-    for (long i = 0; i < 4; i++) sum += exp((double)x[i]);
-    for (long i = 0; i < 4; i++)
-        n->in[0]->grad[i] += n->out->grad[0] * ((real)(exp((double)x[i]) / sum) - (i == one_at));
-}
-static Tensor *log_loss(Tape *t, Tensor **x) {
-    static const Op op = {"log_loss", log_loss_forward, log_loss_backward};
-    return tape_record(tape_node(t, &op, SCALAR, INPUTS(tape_contiguous(t, x[0]))));
-}
-
-static void a_one_at_the_wrong_place_is_named(void) {
-    if (!IN_DOUBLE) return;
-    for (one_at = 0; one_at <= 4; one_at++) {
-        CaseReport r = check(log_loss, (CheckInput){"x", DIMS(4)}, false);
-        SAYS(r, one_at == 1 ? PASS : FAIL);
-        CHECK(one_at == 1 || strcmp(r.in[0].pattern, one_at < 4 ? "misplaced" : "only somewhere") == 0,
-              "%s: %s", r.in[0].pattern, r.in[0].reason);
-    }
-}
-
-/* y_t = x_t y_(t-1) + x_t, and its backward, which goes the way of forward unless it is right. */
-static bool rightly;
-static void recurrence_forward(Node *n) {
-    real y = 1;
-    for (long i = 0; i < 6; i++) n->out->data[i] = y = n->in[0]->data[i] * y + n->in[0]->data[i];
-}
-static void recurrence_backward(Node *n) {
-    const real *x = n->in[0]->data, *y = n->out->data;
-    real carried = 0;
-    for (long k = 0; k < 6; k++) {
-        long i = rightly ? 5 - k : k;
-        carried += n->out->grad[i];
-        n->in[0]->grad[i] += carried * (1 + (i ? y[i - 1] : 1));
-        carried *= x[i];
-    }
-}
-static Tensor *recurrence(Tape *t, Tensor **x) {
-    static const Op op = {"recurrence", recurrence_forward, recurrence_backward};
-    return tape_record(tape_node(t, &op, SHAPE(6), INPUTS(tape_contiguous(t, x[0]))));
-}
-
-static void the_wrong_direction_is_named(void) {
-    if (!IN_DOUBLE) return;
-    for (int k = 0; k < 2; k++) {
-        rightly = k;
-        CaseReport r = check(recurrence, (CheckInput){"x", DIMS(6)}, false);
-        SAYS(r, k ? PASS : FAIL);
-        CHECK(k || strcmp(r.in[0].pattern, "wrong direction") == 0, "%s: %s", r.in[0].pattern,
-              r.in[0].reason);
-    }
-}
-
 /* y = (Σ x², √Σx² √Σx² / Σx²), and a backward that is half as large again for the first and leaves of the second, whose gradient is
  * 0, what rounding does. */
 static void beside_one_forward(Node *n) {
@@ -684,31 +621,31 @@ static void curves_end_with_their_steps(void) {
         CHECK_NEAR(r.in[0].curve[i].step, r.in[0].curve[i - 1].step / 2, 0);
 }
 
-TEST_MAIN(
-    {"extrapolation is exact and knows it", extrapolation_is_exact_and_knows_it},
-    {"small steps are believed against large ones", small_steps_are_believed_against_large_ones},
-    {"noise is not taken for a derivative", noise_is_not_taken_for_a_derivative},
-    {"a relu that tells no branches is judged rightly", a_relu_that_tells_no_branches_is_judged_rightly},
-    {"kinks are reported where branches are told", kinks_are_reported_where_branches_are_told},
-    {"kinks are reported with both derivatives", kinks_are_reported_with_both_derivatives},
-    {"layer norm of a constant row is smooth", layer_norm_of_a_constant_row_is_smooth},
-    {"points move off kinks", points_move_off_kinks},
-    {"a saturated softmax is no failure", saturated_softmax_is_no_failure},
-    {"what rounding leaves is no remark", what_rounding_leaves_is_no_remark},
-    {"below the noise floor is inconclusive", below_the_noise_floor_is_inconclusive},
-    {"a constant has a proved gradient of 0", a_constant_has_a_proved_gradient_of_0},
-    {"a noisy function is inconclusive", a_noisy_function_is_inconclusive},
-    {"a rest between steps is no gradient of 0", a_rest_between_steps_is_no_gradient_of_0},
-    {"what is nearly right fails and is called so", what_is_nearly_right_fails_and_is_called_so},
-    {"a one at the wrong place is named", a_one_at_the_wrong_place_is_named},
-    {"plains are left", plains_are_left}, {"the wrong direction is named", the_wrong_direction_is_named},
-    {"rounding of a right 0 refutes no explanation", rounding_of_a_right_0_refutes_no_explanation},
-    {"a float on the way is named", a_float_on_the_way_is_named},
-    {"shares of a tie add up", shares_of_a_tie_add_up},
-    {"an input returned is right", an_input_returned_is_right},
-    {"many elements are sampled and all are seen", many_elements_are_sampled_and_all_are_seen},
-    {"forward has to be the reference's", forward_has_to_be_the_references},
-    {"curves end with their steps", curves_end_with_their_steps}, {"NaN never passes", nan_never_passes},
-    {"what is nowhere is not looked for", what_is_nowhere_is_not_looked_for},
-    {"infinity never passes for a number", infinity_never_passes_for_a_number},
-    {"functions and operations are checked in a line", functions_and_operations_are_checked_in_a_line})
+TEST_MAIN({"extrapolation is exact and knows it", extrapolation_is_exact_and_knows_it},
+          {"small steps are believed against large ones", small_steps_are_believed_against_large_ones},
+          {"noise is not taken for a derivative", noise_is_not_taken_for_a_derivative},
+          {"a relu that tells no branches is judged rightly",
+           a_relu_that_tells_no_branches_is_judged_rightly},
+          {"kinks are reported where branches are told", kinks_are_reported_where_branches_are_told},
+          {"kinks are reported with both derivatives", kinks_are_reported_with_both_derivatives},
+          {"layer norm of a constant row is smooth", layer_norm_of_a_constant_row_is_smooth},
+          {"points move off kinks", points_move_off_kinks},
+          {"a saturated softmax is no failure", saturated_softmax_is_no_failure},
+          {"what rounding leaves is no remark", what_rounding_leaves_is_no_remark},
+          {"below the noise floor is inconclusive", below_the_noise_floor_is_inconclusive},
+          {"a constant has a proved gradient of 0", a_constant_has_a_proved_gradient_of_0},
+          {"a noisy function is inconclusive", a_noisy_function_is_inconclusive},
+          {"a rest between steps is no gradient of 0", a_rest_between_steps_is_no_gradient_of_0},
+          {"what is nearly right fails and is called so", what_is_nearly_right_fails_and_is_called_so},
+          {"plains are left", plains_are_left},
+          {"rounding of a right 0 refutes no explanation", rounding_of_a_right_0_refutes_no_explanation},
+          {"a float on the way is named", a_float_on_the_way_is_named},
+          {"shares of a tie add up", shares_of_a_tie_add_up},
+          {"an input returned is right", an_input_returned_is_right},
+          {"many elements are sampled and all are seen", many_elements_are_sampled_and_all_are_seen},
+          {"forward has to be the reference's", forward_has_to_be_the_references},
+          {"curves end with their steps", curves_end_with_their_steps},
+          {"NaN never passes", nan_never_passes},
+          {"what is nowhere is not looked for", what_is_nowhere_is_not_looked_for},
+          {"infinity never passes for a number", infinity_never_passes_for_a_number},
+          {"functions and operations are checked in a line", functions_and_operations_are_checked_in_a_line})

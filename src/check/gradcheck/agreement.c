@@ -1,14 +1,14 @@
 #include "check/gradcheck/agreement.h"
-#include "check/gradcheck/contrast.h"
 #include "check/gradcheck/diagnosis.h"
 #include "check/gradcheck/gradcheck.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* A gradient in one of the cases in which it is wrong. */
 typedef struct Wrong {
     InputReport *in;
-    bool given;   /* the case is one that somebody wrote, or all that fail were added */
+    bool given;   /* somebody wrote the case, or all that fail were added */
     bool settled; /* it is explained */
 } Wrong;
 
@@ -18,86 +18,50 @@ static const Explanation *find_form(const InputReport *in, uint64_t form) {
     return NULL;
 }
 
-/* In how many cases that are not settled an explanation fits. */
-typedef struct Support {
-    long given, all;
-    long settled;    /* given ones that are, and that it would have fitted as well */
-    bool everywhere; /* in each given one that is large enough to show it */
-} Support;
-
-static Support support_of(const Wrong *w, long n, const Explanation *x) {
-    enum { LARGE = 5 };
-    Support s = {.everywhere = true};
+/* An explanation is believed where it fits half of the given cases. One that only says which elements are wrong has to fit
+ * all that are not explained and have more than one element. */
+static bool is_believed(const Wrong *w, long n, const Explanation *x) {
+    long given = 0, fits = 0, against = 0;
     for (long i = 0; i < n; i++) {
-        bool fits = find_form(w[i].in, x->form);
-        s.settled += w[i].settled && w[i].given && fits;
-        if (w[i].settled) continue;
-        s.all += fits, s.given += fits && w[i].given;
-        s.everywhere &= fits || !w[i].given || w[i].in->wrong == 1 || w[i].in->coordinates < LARGE;
+        bool here = find_form(w[i].in, x->form);
+        given += w[i].given, fits += w[i].given && here;
+        against += w[i].given && !w[i].settled && !here && w[i].in->coordinates > 1;
     }
-    return s;
+    return fits && 2 * fits >= given && (x->sure || !against);
 }
 
-/* What accounts for every number is believed where it does so in half of the given cases, those that are settled among them;
- * what was only seen, if it is seen in all that are open and large enough, and in half of these. */
-static bool is_believed(const Wrong *w, long n, const Explanation *x, Support s) {
-    long open = 0, given = 0;
-    for (long i = 0; i < n; i++) given += w[i].given, open += w[i].given && !w[i].settled;
-    bool half = x->sure ? 2 * (s.given + s.settled) >= given : 2 * s.given >= open;
-    return s.given > 0 && half && (x->sure || s.everywhere);
-}
-
-/* Of those that are believed the first in the order of patterns; of several of one pattern, as sizes that a factor may come from,
- * the one that fits most cases. right: in another case the gradient is right, for all its sizes. NULL: there is none. */
-static const Explanation *best_of(const Wrong *w, long n, bool right) {
+static const Explanation *best_of(const Wrong *w, long n) {
     const Explanation *best = NULL;
-    long most = 0;
     for (long i = 0; i < n; i++)
         for (int k = 0; k < w[i].in->explanations && !w[i].settled; k++) {
             const Explanation *x = &w[i].in->explanation[k];
-            Support s = support_of(w, n, x);
-            if (x->weak || (right && x->of_sizes) || (best && x->order > best->order) ||
-                !is_believed(w, n, x, s))
-                continue;
-            if (best && x->order == best->order && s.given * n + s.all <= most) continue;
-            best = x, most = s.given * n + s.all;
+            if ((!best || x->order < best->order) && is_believed(w, n, x)) best = x;
         }
     return best;
 }
 
-static void settle(Wrong *w, long n, const Explanation *x) {
-    uint64_t form = x->form;
-    for (long i = 0; i < n; i++) {
-        const Explanation *here = w[i].settled ? NULL : find_form(w[i].in, form);
-        if (!here) continue;
-        gradcheck_explain_by(w[i].in, here);
-        w[i].settled = true;
-    }
-}
-
-static void agree(Wrong *w, long n, bool right) {
-    const Explanation *x;
+static void agree(Wrong *w, long n) {
     bool any = false;
     for (long i = 0; i < n; i++) any |= w[i].given;
     for (long i = 0; i < n && !any; i++) w[i].given = true;
-    while ((x = best_of(w, n, right))) settle(w, n, x);
+    for (const Explanation *x; (x = best_of(w, n));) {
+        uint64_t form = x->form;
+        for (long i = 0; i < n; i++) {
+            const Explanation *here = w[i].settled ? NULL : find_form(w[i].in, form);
+            if (here) gradcheck_explain_by(w[i].in, here), w[i].settled = true;
+        }
+    }
     for (long i = 0; i < n; i++)
         if (!w[i].settled) gradcheck_explain_by(w[i].in, NULL);
 }
 
-/* A wrong gradient, or none. What is explained by something else than a pattern stays as it is. */
+/* A wrong gradient that a pattern explains, or nothing does. */
 static InputReport *find_wrong(CaseReport *r, const char *name) {
     for (int i = 0; i < r->inputs && !r->by_reference; i++) {
         InputReport *in = &r->in[i];
         if (strcmp(in->name, name) == 0 && in->wrong && (in->explanations || !in->reason[0])) return in;
     }
     return NULL;
-}
-
-static bool is_right_in_any(const CaseReport *r, long count, const char *name) {
-    for (long c = 0; c < count; c++)
-        if (!r[c].added && gradcheck_finding(&r[c], name) == FOUND_RIGHT) return true;
-    return false;
 }
 
 void gradcheck_agree(CaseReport *r, long count) {
@@ -113,9 +77,49 @@ void gradcheck_agree(CaseReport *r, long count) {
                 InputReport *in = find_wrong(&r[i], name);
                 if (in) wrong[n++] = (Wrong){in, !r[i].added, false};
             }
-            if (n) agree(wrong, n, is_right_in_any(r, count, name));
+            if (n) agree(wrong, n);
         }
     free(wrong);
     for (long c = 0; c < count; c++)
         if (r[c].judged) gradcheck_conclude(&r[c]);
+}
+
+/* ---- Right in some cases, wrong in others ---- */
+
+typedef enum Finding { FOUND_NOTHING, FOUND_RIGHT, FOUND_WRONG } Finding;
+
+/* A gradient that is 0 all over is neither. */
+static Finding finding(const CaseReport *r, const char *name) {
+    for (int i = 0; i < r->inputs; i++) {
+        const InputReport *in = &r->in[i];
+        if (strcmp(in->name, name) != 0) continue;
+        if (in->verdict == FAIL && in->wrong) return FOUND_WRONG;
+        if (in->verdict == PASS && in->sloped > in->flat) return FOUND_RIGHT;
+    }
+    return FOUND_NOTHING;
+}
+
+/* 'a', 'b' and 2 more: the cases that are found so. Returns how many. */
+static long list(char text[CONTRAST_TEXT], const CaseReport *r, long count, const char *op, const char *name,
+                 Finding found) {
+    enum { NAMED = 3 };
+    long cases = 0;
+    text[0] = 0;
+    for (const CaseReport *c = r; c < r + count; c++) {
+        size_t used = strlen(text);
+        if (c->added || strcmp(c->op, op) != 0 || finding(c, name) != found || cases++ >= NAMED) continue;
+        snprintf(text + used, CONTRAST_TEXT - used, "%s'%s'", used ? ", " : "", c->name);
+    }
+    size_t used = strlen(text);
+    if (cases > NAMED) snprintf(text + used, CONTRAST_TEXT - used, " and %ld more", cases - NAMED);
+    return cases;
+}
+
+bool gradcheck_contrast(const CaseReport *r, long count, const CaseReport *at, const InputReport *in,
+                        char text[2 * CONTRAST_TEXT]) {
+    char good[CONTRAST_TEXT], bad[CONTRAST_TEXT];
+    bool differ = in->wrong && !at->by_reference && list(good, r, count, at->op, in->name, FOUND_RIGHT) &&
+                  list(bad, r, count, at->op, in->name, FOUND_WRONG);
+    if (differ) snprintf(text, 2 * CONTRAST_TEXT, "right in %.480s, wrong in %.480s", good, bad);
+    return differ;
 }

@@ -1,11 +1,17 @@
-/* One mistake for all cases of an operation: what explains a gradient in most of them, not in each what fits it there. */
+/* What all cases of an operation say together: one mistake, and the cases that are right. */
 #ifndef GRADCHECK_AGREEMENT_H
 #define GRADCHECK_AGREEMENT_H
 
 #include "check/gradcheck/report.h"
 
-/* Chooses, for each wrong gradient of the operation that all `count` reports are of, between its explanations in all cases, and
- * makes the reports say what was chosen, where it fits, and nothing where it does not. */
+/* Chooses for each wrong gradient of an operation, of which all `count` reports are, the explanation that fits most cases. A
+ * report that it does not fit loses its own. */
 void gradcheck_agree(CaseReport *r, long count);
+
+enum { CONTRAST_TEXT = 512 };
+
+/* "right in 'a', wrong in 'b'": the cases of the operation of `at` by its gradient `in`. False: there are not both. */
+bool gradcheck_contrast(const CaseReport *r, long count, const CaseReport *at, const InputReport *in,
+                        char text[2 * CONTRAST_TEXT]);
 
 #endif

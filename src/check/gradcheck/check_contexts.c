@@ -161,7 +161,8 @@ bool property_any_process(Properties *p, PropertyResults one) {
     CheckPoint *given = run->point, there, here;
     (void)one;
     if (!p->fresh) return true;
-    point_draw(&there, p->arena, check_host_memory(p->fresh), run->op, run->c, p->seed, POINT_DRAWN, OTHER_POINT);
+    point_draw(&there, p->arena, check_host_memory(p->fresh), run->op, run->c, p->seed, POINT_DRAWN,
+               OTHER_POINT);
     point_draw(&here, p->arena, given->memory, run->op, run->c, p->seed, POINT_DRAWN, OTHER_POINT);
     run->point = &there, run->host = p->fresh;
     PropertyResults want = property_run(p, p->one, 0);

@@ -5,6 +5,7 @@
 #include "check/gradcheck/check_ties.h"
 #include "check/gradcheck/diagnosis.h"
 #include "check/gradcheck/numeric_derivative.h"
+#include "check/gradcheck/smallest_case.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -297,12 +298,14 @@ void check_gradients(Gradients *g, uint64_t seed, CaseReport *report) {
     if (recorded && g->whole && kinks && !g->doubted) report_ties(g, report);
 }
 
-void check_gradients_explain(Gradients *g, CaseReport *report) {
+void check_gradients_explain(Gradients *g, uint64_t seed, CaseReport *report) {
     for (int k = 0, i = 0; k < g->run->point->inputs && i < report->inputs; k++) {
         if (!g->element[k].entry) continue;
         InputReport *r = &report->in[i++];
-        if (r->reason[0]) continue;
-        if (r->verdict == INCONCLUSIVE) snprintf(r->reason, sizeof r->reason, "%s", doubt_text[r->doubt]);
-        if (r->verdict == FAIL) gradcheck_diagnose(g->run, g->element, k, g->arena, r);
+        if (r->verdict == INCONCLUSIVE && !r->reason[0])
+            snprintf(r->reason, sizeof r->reason, "%s", doubt_text[r->doubt]);
+        if (r->verdict != FAIL || !r->wrong) continue;
+        smallest_case_write(g, k, "", r);
+        if (!r->reason[0]) gradcheck_diagnose(g, k, seed, r);
     }
 }

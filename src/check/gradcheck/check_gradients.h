@@ -24,6 +24,6 @@ typedef struct Gradients {
 void check_gradients(Gradients *g, uint64_t seed, CaseReport *report);
 
 /* Afterwards, with the runs at the same point: says what the wrong gradients look like. */
-void check_gradients_explain(Gradients *g, CaseReport *report);
+void check_gradients_explain(Gradients *g, uint64_t seed, CaseReport *report);
 
 #endif

@@ -6,8 +6,8 @@
 #ifndef GRADCHECK_CHECK_POINT_H
 #define GRADCHECK_CHECK_POINT_H
 
-#include "base/arena.h"
 #include "autograd/check_case.h"
+#include "base/arena.h"
 
 typedef struct PointInput {
     const char *name;

@@ -1,7 +1,7 @@
 #include "check/gradcheck/diagnosis.h"
 #include "check/gradcheck/numeric_derivative.h"
-#include "check/gradcheck/patterns.h"
 #include "check/gradcheck/rounding.h"
+#include "check/gradcheck/wrong_map.h"
 #include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
@@ -19,28 +19,25 @@ long pattern_index_along(const AlongAxis *a, long i) {
     return i / a->inner % a->n;
 }
 
-int pattern_axes_in(unsigned set) {
-    int n = 0;
-    for (; set; set &= set - 1) n++;
-    return n;
+const char *pattern_element(char text[REPORT_NAME], const char *name, Shape s, long i) {
+    char at[INDEX_TEXT];
+    snprintf(text, REPORT_NAME, "%.40s%.80s", name, s.rank ? gradcheck_index_text(at, s, i) : "");
+    return text;
 }
 
-long *pattern_numbers_along(Arena *arena, Shape shape, unsigned axes, long n, long *count) {
-    long *number = arena_alloc(arena, (size_t)n * sizeof *number);
-    *count = 1;
-    for (int axis = 0; axis < shape.rank; axis++) {
-        AlongAxis a = pattern_along(shape, axis);
-        if (!(axes >> axis & 1)) continue;
-        for (long i = 0; i < n; i++) number[i] = number[i] * a.n + pattern_index_along(&a, i);
-        *count *= a.n;
-    }
-    return number;
+bool pattern_has_jacobian(const Suspect *s) {
+    return s->e->whole && s->e->cotangents > s->e->outputs;
 }
 
 bool pattern_near(const Suspect *s, long at, double a, double b) {
     double size = fmax(fmax(fabs(a), fabs(b)), s->scale[at / s->e->coordinates]);
     if (!isfinite(size)) return a == b;
     return fabs(a - b) <= s->tolerance * size;
+}
+
+bool pattern_is_wrong(const Suspect *s, long at) {
+    return s->e->entry[at].state != ENTRY_KINK && isfinite(s->numeric[at]) &&
+           !pattern_near(s, at, s->analytic[at], s->numeric[at]);
 }
 
 bool pattern_fits(const Suspect *s) {
@@ -59,44 +56,11 @@ bool pattern_fits_factors(Suspect *s, const double *factor) {
     return pattern_fits(s);
 }
 
-bool pattern_fits_moved(Suspect *s, const long *from) {
-    for (long q = 0; q < s->e->cotangents; q++)
-        for (long j = 0; j < s->e->coordinates; j++)
-            s->expected[q * s->e->coordinates + j] = s->numeric[q * s->e->coordinates + from[j]];
-    return pattern_fits(s);
-}
-
-bool pattern_has_jacobian(const Suspect *s) {
-    return s->e->whole && s->e->cotangents > s->e->outputs;
-}
-
-uint64_t pattern_form(const char *text) {
-    const uint64_t basis = 0xcbf29ce484222325, prime = 0x100000001b3; /* FNV-1a, 64 bits */
-    uint64_t form = basis;
-    for (const char *at = text; *at; at++) {
-        bool number = isdigit((unsigned char)*at) || (*at == '-' && isdigit((unsigned char)at[1]));
-        bool of_an_axis = at - text >= 5 && strncmp(at - 5, "axis ", 5) == 0;
-        unsigned char c = (unsigned char)*at;
-        if (*at == '[' && isdigit((unsigned char)at[1])) { /* an index, which a number by itself has not */
-            at += strcspn(at, "]");
-            continue;
-        }
-        if (number && !of_an_axis) {
-            char *end;
-            strtod(at, &end);
-            at = end - 1, c = 0;
-        }
-        form = (form ^ c) * prime;
-    }
-    return form;
-}
-
 bool pattern_say(Suspect *s, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(s->said.reason, REPORT_TEXT, format, arguments);
+    vsnprintf(s->reason, REPORT_TEXT, format, arguments);
     va_end(arguments);
-    s->said.form = pattern_form(s->said.reason);
     return true;
 }
 
@@ -115,7 +79,7 @@ bool pattern_values_over(const Suspect *s, Shape over, int which, double *v, con
     *name = which < p->inputs ? p->in[which].name : "the output";
     if (from.rank > over.rank || shape_count(from) == 0) return false;
     int first = over.rank - from.rank;
-    if (!lies_at(from, over, first)) first = 0; /* as a number a row does */
+    if (!lies_at(from, over, first)) first = 0; /* as one number for each row does */
     if (!lies_at(from, over, first)) return false;
     for (long j = 0; j < shape_count(over); j++) {
         long at = 0;
@@ -128,20 +92,37 @@ bool pattern_values_over(const Suspect *s, Shape over, int which, double *v, con
     return true;
 }
 
-bool pattern_values_beside(const Suspect *s, int which, double *v, const char **name) {
-    return pattern_values_over(s, s->shape, which, v, name);
+/* The same for reasons that differ only in indices and numbers, those of axes apart. */
+static uint64_t form_of(const char *text) {
+    const uint64_t basis = 0xcbf29ce484222325, prime = 0x100000001b3; /* FNV-1a, 64 bits */
+    uint64_t form = basis;
+    for (const char *at = text; *at; at++) {
+        bool number = isdigit((unsigned char)*at) || (*at == '-' && isdigit((unsigned char)at[1]));
+        bool of_an_axis = at - text >= 5 && strncmp(at - 5, "axis ", 5) == 0;
+        unsigned char c = (unsigned char)*at;
+        if (*at == '[' && isdigit((unsigned char)at[1])) {
+            at += strcspn(at, "]");
+            continue;
+        }
+        if (number && !of_an_axis) {
+            char *end;
+            strtod(at, &end);
+            at = end - 1, c = 0;
+        }
+        form = (form ^ c) * prime;
+    }
+    return form;
 }
 
-static void describe(Suspect *s, const CheckRun *run) {
+static void describe(Suspect *s) {
     const Entries *e = s->e;
-    size_t rows = (size_t)(e->whole ? 1 + e->outputs : e->cotangents);
-    size_t entries = rows * (size_t)e->coordinates;
-    s->tolerance = e->tolerance > 0 ? e->tolerance : CHECK_TOLERANCE;
+    size_t rows = (size_t)(e->whole ? 1 + e->outputs : e->cotangents),
+           entries = rows * (size_t)e->coordinates;
     s->shape = s->in->shape;
     if (s->in->repeats > 1) s->shape.size[0] = 1;
-    s->y_shape = run->y->shape;
+    s->y_shape = s->run->y->shape;
     s->y = arena_alloc(s->arena, (size_t)e->outputs * sizeof *s->y);
-    tensor_copy_out(run->y, s->y);
+    tensor_copy_out(s->run->y, s->y);
     s->analytic = arena_alloc(s->arena, entries * sizeof(double));
     s->numeric = arena_alloc(s->arena, entries * sizeof(double));
     s->expected = arena_alloc(s->arena, entries * sizeof(double));
@@ -149,26 +130,25 @@ static void describe(Suspect *s, const CheckRun *run) {
     for (size_t i = 0; i < entries; i++) {
         s->analytic[i] = e->entry[i].analytic;
         s->numeric[i] = e->entry[i].numeric;
-        /* What is not resolved is 0 for a pattern, on both sides: else the rounding of a right 0 would refute it. */
+        /* An unresolved entry is 0 on both sides: else the rounding of a right 0 would refute a pattern. */
         double least = SWEEP_TRUST * e->entry[i].estimate;
         if (fabs(s->numeric[i]) <= least) {
             s->numeric[i] = 0;
             if (fabs(s->analytic[i]) <= least) s->analytic[i] = 0;
         }
-        if (isfinite(s->numeric[i])) {
-            double *scale = &s->scale[i / (size_t)e->coordinates];
-            *scale = fmax(*scale, fabs(s->numeric[i]));
-        }
+        double *scale = &s->scale[i / (size_t)e->coordinates];
+        if (isfinite(s->numeric[i])) *scale = fmax(*scale, fabs(s->numeric[i]));
     }
 }
 
-/* What explains small errors has to be nearer than they are. */
+/* A pattern that explains small errors has to be nearer than they are. */
 static void sharpen(Suspect *s) {
     double largest = 0;
     for (long i = 0; i < s->e->cotangents * s->e->coordinates; i++) {
         double off = fabs(s->analytic[i] - s->numeric[i]) / s->scale[i / s->e->coordinates];
         if (isfinite(off)) largest = fmax(largest, off);
     }
+    s->tolerance = s->e->tolerance > 0 ? s->e->tolerance : CHECK_TOLERANCE;
     if (largest > 0)
         s->tolerance = fmin(s->tolerance, fmax(largest / 20, ROUNDINGS_OF_A_RUN * (double)REAL_EPSILON));
 }
@@ -179,39 +159,39 @@ void gradcheck_explain_by(InputReport *report, const Explanation *x) {
     report->form = x ? x->form : 0;
 }
 
-void gradcheck_diagnose(CheckRun *run, const Entries *all, int k, Arena *arena, InputReport *report) {
+void gradcheck_diagnose(const Gradients *g, int k, uint64_t seed, InputReport *report) {
     static const struct {
         const char *name;
         bool (*explains)(Suspect *s);
-        bool of_a_sample;
-        enum { SEEN, SURE } how;
+        bool sample, sure;
     } pattern[] = {
-#define PATTERN(name, function, of_a_sample, how) {name, pattern_##function, of_a_sample, how},
+#define PATTERN(name, function, sample, sure) {name, pattern_##function, sample, sure},
 #include "check/gradcheck/patterns.def"
 #undef PATTERN
     };
-    Suspect s = {.run = run, .all = all, .e = &all[k], .in = &run->point->in[k], .arena = arena};
-    point_ready(run->point, 0);
-    check_run_forward(run);
-    describe(&s, run);
-    sharpen(&s);
+    char reason[REPORT_TEXT];
+    Suspect s = {.run = g->run,
+                 .differences = g->differences,
+                 .all = g->element,
+                 .e = &g->element[k],
+                 .in = &g->run->point->in[k],
+                 .arena = g->arena,
+                 .seed = seed,
+                 .reason = reason};
     bool sure = false;
-    const Explanation *found = NULL; /* the first that is worth to be said by itself */
     report->explanations = 0;
-    gradcheck_explain_by(report, NULL);
-    for (size_t i = 0; i < sizeof pattern / sizeof *pattern; i++) {
-        if ((sure && pattern[i].how == SEEN) || (s.e->place && !pattern[i].of_a_sample)) continue;
-        s.more = true;
-        for (s.turn = 0; s.more && report->explanations < EXPLANATIONS; s.turn++) {
-            s.more = s.said.of_sizes = s.said.weak = false;
-            if (!pattern[i].explains(&s)) break;
-            Explanation *x = &report->explanation[report->explanations++];
-            *x = s.said;
-            x->sure = pattern[i].how == SURE;
-            x->order = (int)i;
-            REPORT_SET(x->pattern, pattern[i].name);
-            sure |= x->sure && !x->weak;
-            if (!found && !x->weak) gradcheck_explain_by(report, found = x);
-        }
+    describe(&s);
+    sharpen(&s);
+    if (!s.e->place) wrong_map(&s, report->map, sizeof report->map);
+    for (size_t i = 0; i < sizeof pattern / sizeof *pattern && report->explanations < EXPLANATIONS; i++) {
+        if ((sure && !pattern[i].sure) || (s.e->place && !pattern[i].sample) || !pattern[i].explains(&s))
+            continue;
+        Explanation *x = &report->explanation[report->explanations++];
+        *x = (Explanation){.order = (int)i, .sure = pattern[i].sure};
+        x->form = form_of(x->sure ? reason : pattern[i].name); /* where it is may differ between cases */
+        REPORT_SET(x->pattern, pattern[i].name);
+        REPORT_SET(x->reason, reason);
+        sure |= x->sure;
     }
+    gradcheck_explain_by(report, report->explanations ? report->explanation : NULL);
 }

@@ -4,6 +4,7 @@
 #include "check/gradcheck/check_host.h"
 #include "check/gradcheck/check_properties.h"
 #include "check/gradcheck/curve.h"
+#include "check/gradcheck/smallest_case.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -142,6 +143,42 @@ static void judge_ends(Trial *t, CaseReport *report) {
     }
 }
 
+/* Writes the smaller case where its gradients are wrong as well. True if those of one input are. */
+static bool try_smaller(Trial *t, const char *how, CaseReport *report) {
+    CaseReport *small = arena_alloc(t->arena, sizeof *small);
+    bool any = false;
+    judge_gradients(t, false, small);
+    for (int k = 0, i = 0; k < t->point.inputs && small->inputs == report->inputs; k++) {
+        if (!t->gradients.element[k].entry) continue;
+        InputReport *in = &report->in[i], *found = &small->in[i++];
+        if (!in->wrong || !found->wrong) continue;
+        if (in->full_size && smallest_case_size(&t->gradients) >= in->full_size) continue;
+        smallest_case_write(&t->gradients, k, how, in);
+        any = true;
+    }
+    return any;
+}
+
+/* Looks for smaller cases in which the same gradients are wrong. This comes last: a build that refuses a size may end its
+ * process. */
+static void show_smaller(Trial *t, CaseReport *report) {
+    CheckCase c = *t->run.c, small;
+    char how[REPORT_WORD], all[REPORT_TEXT] = "";
+    bool last = false;
+    t->run.guard = false;
+    for (int step = 0; !last; step++) {
+        if (!smallest_case_resize(&c, step, &small, how, &last)) continue;
+        size_t used = strlen(all);
+        t->run.c = &small;
+        draw(t, POINT_DRAWN, 0);
+        snprintf(all + used, sizeof all - used, "%s%s", used ? ", " : "", how);
+        if (try_smaller(t, all, report))
+            c = small;
+        else
+            all[used] = 0;
+    }
+}
+
 /* Verdicts first: an explanation that takes too long must not cost one. */
 static void judge(Trial *t, CaseReport *report) {
     const CheckOptions *how = t->how;
@@ -164,8 +201,13 @@ static void judge(Trial *t, CaseReport *report) {
     if (report->verdict == PASS && !c->kinks && !how->added && !how->differences) judge_ends(t, report);
     point_reset_memory(t->run.point);
     t->run.explaining = true;
-    check_gradients_explain(&t->gradients, report);
+    if (report->inputs) {
+        point_ready(t->run.point, 0);
+        check_run_forward(&t->run);
+        check_gradients_explain(&t->gradients, t->seed, report);
+    }
     gradcheck_conclude(report);
+    if (t->run.host && !how->reference && report->verdict == FAIL && !how->added) show_smaller(t, report);
 }
 
 void gradcheck_case_with(const char *op, const CheckCase *c, const CheckOptions *how, CaseReport *report) {

@@ -1,9 +1,9 @@
 #include "check/gradcheck/gradcheck_text.h"
+#include "check/gradcheck/agreement.h"
 #include "check/gradcheck/check_run.h"
-#include "check/gradcheck/contrast.h"
-#include <float.h>
 #include <math.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 void gradcheck_remarks(FILE *out, long kinks, long flat, int moved) {
@@ -29,7 +29,7 @@ static int columns(const char *text, size_t bytes) {
 }
 
 /* Text in lines of at most WIDTH columns; the first begins `indent` columns in, the others INDENT. */
-enum { WIDTH = 80, INDENT = 5, PARAGRAPH = 2 * REPORT_TEXT + 2 * REPORT_NAME };
+enum { WIDTH = 80, INDENT = 5, PARAGRAPH = 2 * CONTRAST_TEXT + 4 * REPORT_NAME };
 static void paragraph(FILE *out, int indent, const char *format, ...) __attribute__((format(printf, 3, 4)));
 static void paragraph(FILE *out, int indent, const char *format, ...) {
     char text[PARAGRAPH];
@@ -87,10 +87,15 @@ void gradcheck_rows(FILE *out, const CaseReport *r) {
     fprintf(out, " %-36s  %s\n", property, gradcheck_verdict_text(r->verdict));
 }
 
-/* |analytic - numeric| in units of numeric's last digit. */
-static double ulps(const InputReport *in) {
-    if (in->numeric == 0 || !isfinite(in->numeric) || !isfinite(in->analytic)) return NAN;
-    return fabs(in->analytic - in->numeric) / ldexp(DBL_EPSILON, ilogb(in->numeric));
+/* "3 of 12 elements are wrong". */
+static const char *how_many(char text[REPORT_TEXT], long some, long all, const char *what) {
+    if (all == 1)
+        snprintf(text, REPORT_TEXT, "the only element is %s", what);
+    else if (some == all)
+        snprintf(text, REPORT_TEXT, "all %ld elements are %s", all, what);
+    else
+        snprintf(text, REPORT_TEXT, "%ld of %ld elements %s %s", some, all, some == 1 ? "is" : "are", what);
+    return text;
 }
 
 /* Without the sign of a NaN, which says nothing. */
@@ -104,31 +109,25 @@ static void explain_worst(FILE *out, const CaseReport *r, const InputReport *in)
         snprintf(where, sizeof where, ", for output element %ld", in->output);
     else if (in->output < 0 && !r->by_reference)
         snprintf(where, sizeof where, ", for a random upstream gradient");
-    if (in->shape.rank)
-        fprintf(out, "%*sworst at %s%s:\n", INDENT, "", gradcheck_index_text(at, in->shape, in->element),
-                where);
-    else
-        fprintf(out, "%*sthe number%s:\n", INDENT, "", where);
-    fprintf(out, "%*s%-8s % .10g\n", 2 * INDENT, "", r->by_reference ? "found" : "analytic",
-            plain(in->analytic));
-    fprintf(out, "%*s%-8s % .10g ± %.1e", 2 * INDENT, "", r->by_reference ? "need" : "numeric",
-            plain(in->numeric), in->estimate);
-    if (isfinite(ulps(in)) && !r->by_reference) fprintf(out, ", %.2g ulps away", ulps(in));
+    fprintf(out, "%*sworst%s%s%s: yours %.10g  right %.10g ± %.1e", INDENT, "", in->shape.rank ? " at " : "",
+            in->shape.rank ? gradcheck_index_text(at, in->shape, in->element) : "", where,
+            plain(in->analytic), plain(in->numeric), in->estimate);
+    if (in->numeric != 0 && isfinite(in->numeric) && isfinite(in->analytic))
+        fprintf(out, "  ratio %.6g", in->analytic / in->numeric);
     fprintf(out, "\n");
 }
 
-/* "all 12 elements are wrong": how many of how many are what. */
-static const char *how_many(char text[REPORT_TEXT], long some, long all, const char *what) {
-    if (all == 1)
-        snprintf(text, REPORT_TEXT, "the only element is %s", what);
-    else if (some == all)
-        snprintf(text, REPORT_TEXT, "all %ld elements are %s", all, what);
-    else
-        snprintf(text, REPORT_TEXT, "%ld of %ld elements %s %s", some, all, some == 1 ? "is" : "are", what);
-    return text;
+/* The smallest case in full, each line as it is. */
+static void explain_full(FILE *out, const CaseReport *r, const InputReport *in) {
+    paragraph(out, INDENT, "The smallest case that fails, '%s':", r->name);
+    for (const char *line = in->full; *line;) {
+        size_t length = strcspn(line, "\n");
+        fprintf(out, "%*s%.*s\n", INDENT + 2, "", (int)length, line);
+        line += length + (line[length] == '\n');
+    }
 }
 
-/* Points where there is no derivative, and gradients too small to be seen: no failures, but not proofs either. */
+/* Points without a derivative, and gradients too small to be seen. */
 static void explain_remarks(FILE *out, const CaseReport *r, const InputReport *in) {
     char at[INDEX_TEXT], more[64] = "", text[REPORT_TEXT];
     if (in->kinks > 1) snprintf(more, sizeof more, "; %ld in all", in->kinks);
@@ -142,120 +141,131 @@ static void explain_remarks(FILE *out, const CaseReport *r, const InputReport *i
                   in->name, how_many(text, in->flat, in->coordinates, "flat"));
 }
 
-enum { LIKE_TEXT = REPORT_NAME + 16 };
-static void like_text(char text[LIKE_TEXT], const char *like) {
-    snprintf(text, LIKE_TEXT, like ? ", as in '%s'" : "%s", like ? like : "");
-}
-
-/* first: no case before has the gradient wrong. contrast: what other cases say about it, NULL where that is said already, or
- * nothing; beside: which gradients are right. */
-static void explain_input(FILE *out, const CaseReport *r, const InputReport *in, bool first, const char *like,
-                          const char *contrast, const char *beside) {
-    char text[REPORT_TEXT], same[LIKE_TEXT];
-    like_text(same, like);
+/* One line of a case: how many elements are wrong, or what is the matter. */
+static void explain_line(FILE *out, const CaseReport *r, const InputReport *in, const char *more) {
+    char text[REPORT_TEXT];
     if (in->wrong)
         how_many(text, in->wrong, in->coordinates, "wrong");
     else if (in->unclear)
         how_many(text, in->unclear, in->coordinates, "neither proved nor refuted");
-    paragraph(out, 0, "%s %s/%s, %s: %s%s", gradcheck_verdict_text(in->verdict), r->op, r->name, in->name,
-              in->wrong || in->unclear ? text : in->reason, same);
-    if (like || (!in->wrong && !in->unclear) || (r->added && in->wrong && !first && !in->reason[0])) return;
-    if (in->reason[0])
-        paragraph(out, INDENT, "%s%s", in->reason, strcmp(in->pattern, "only somewhere") == 0 ? beside : "");
-    else if (in->wrong && !r->by_reference && !contrast)
-        paragraph(out, INDENT, "no known pattern explains it%s", beside);
-    if (contrast) paragraph(out, INDENT, "%s", contrast);
-    if (r->at_ends && in->wrong)
-        paragraph(out, INDENT, "right at the values drawn, wrong with values at the ends of the case's ranges");
-    explain_worst(out, r, in);
+    else
+        snprintf(text, sizeof text, "%s", in->reason);
+    paragraph(out, 0, "%s %s/%s, %s: %s%s%s", gradcheck_verdict_text(in->verdict), r->op, r->name, in->name,
+              text, *more ? ". " : "", more);
 }
 
-static void explain_trouble(FILE *out, const CaseReport *r, const char *like) {
+/* All that is known of a wrong or unclear gradient. */
+static void explain_input(FILE *out, const CaseReport *r, const InputReport *in, const CaseReport *all,
+                          long count) {
+    char contrast[2 * CONTRAST_TEXT];
+    explain_line(out, r, in, "");
+    bool counted = in->wrong || in->unclear, in_short = strcmp(in->map, in->reason) == 0;
+    if (counted && in->reason[0]) paragraph(out, INDENT, "%s", in->reason);
+    if (in->wrong && in->map[0] && !in_short) paragraph(out, INDENT, "%s: %s", in->name, in->map);
+    if (r->at_ends && in->wrong)
+        paragraph(out, INDENT,
+                  "right at the values drawn, wrong with values at the ends of the case's ranges");
+    if (gradcheck_contrast(all, count, r, in, contrast)) paragraph(out, INDENT, "%s", contrast);
+    if (counted && !in->full[0]) explain_worst(out, r, in);
+    if (in->full[0]) explain_full(out, r, in);
+}
+
+static void explain_trouble(FILE *out, const CaseReport *r, bool known) {
     if (!r->property[0]) {
         paragraph(out, 0, "%s %s/%s: %s", gradcheck_verdict_text(r->verdict), r->op, r->name, r->trouble);
         return;
     }
-    char same[LIKE_TEXT];
-    like_text(same, like);
-    paragraph(out, 0, "%s %s/%s: the property '%s' does not hold%s", gradcheck_verdict_text(r->verdict),
-              r->op, r->name, r->property, same);
-    if (!like) paragraph(out, INDENT, "%s", r->trouble);
+    paragraph(out, 0, "%s %s/%s: the property '%s' does not hold", gradcheck_verdict_text(r->verdict), r->op,
+              r->name, r->property);
+    if (!known) paragraph(out, INDENT, "%s", r->trouble);
 }
 
-/* Whether a gradient's report says no more than that of an earlier case does. Of the numbers in a reason only a constant factor
- * is worth another look, in cases that somebody wrote. */
-static bool is_like(const InputReport *in, const InputReport *before, bool added) {
-    if (!in->wrong || !before->wrong || in->verdict != before->verdict || strcmp(in->name, before->name) != 0)
-        return false;
-    if (strcmp(in->reason, before->reason) == 0) return true;
-    bool same_form = in->form && in->form == before->form;
-    return same_form && (added || strcmp(in->pattern, "constant factor") != 0);
-}
+/* ---- One mistake in many cases ---- */
 
-/* The name of the first of `count` reports of the same operation with the same trouble (in: with the same gradient
- * wrong for the same reason), NULL if there is none. */
-static const char *like_before(const CaseReport *r, const InputReport *in, const CaseReport *before,
-                               long count) {
-    if (in && strcmp(in->pattern, "loss differs") == 0) return "loss";
-    if (r->by_reference) return NULL; /* each array is a work of its own */
-    for (const CaseReport *b = before; b < before + count; b++) {
-        if (strcmp(b->op, r->op) != 0) continue;
-        if (!in && r->property[0] && strcmp(b->property, r->property) == 0) return b->name;
-        for (int i = 0; in && i < b->inputs; i++)
-            if (is_like(in, &b->in[i], r->added)) return b->name;
-    }
+static const InputReport *find_wrong(const CaseReport *r, const char *op, const char *name) {
+    for (int i = 0; i < r->inputs && !r->by_reference && strcmp(r->op, op) == 0; i++)
+        if (r->in[i].wrong && strcmp(r->in[i].name, name) == 0) return &r->in[i];
     return NULL;
 }
 
-/* Whether no report before says that the gradient is wrong. */
-static bool first_wrong(const CaseReport *r, const InputReport *in, const CaseReport *before, long count) {
-    for (const CaseReport *b = before; b < before + count; b++)
-        for (int i = 0; i < b->inputs && strcmp(b->op, r->op) == 0; i++)
-            if (b->in[i].wrong && strcmp(b->in[i].name, in->name) == 0) return false;
-    return true;
+/* The report that tells the mistake best: the smallest case in full, of cases that somebody wrote if one of them fails. */
+static const CaseReport *head_of(const CaseReport *all, long count, const char *op, const char *name) {
+    const CaseReport *best = NULL;
+    const InputReport *shown = NULL;
+    for (const CaseReport *r = all; r < all + count; r++) {
+        const InputReport *in = find_wrong(r, op, name);
+        if (!in) continue;
+        bool better = !best || (!r->added && best->added);
+        if (best && r->added == best->added)
+            better = in->full_size && (!shown->full_size || in->full_size < shown->full_size);
+        if (better) best = r, shown = in;
+    }
+    return best;
 }
 
-/* A report among `count`, of which the first `before` are explained. What the diagnosis speaks of goes first. */
-static void explain(FILE *out, const CaseReport *r, const CaseReport *all, long count, long before) {
-    bool trouble_first = !r->inputs || !r->property[0] || strcmp(r->diagnosis, r->property) == 0;
-    if (r->trouble[0] && trouble_first) explain_trouble(out, r, like_before(r, NULL, all, before));
-    for (int i = 0; i < r->inputs; i++) {
-        const InputReport *in = &r->in[i];
-        char text[REPORT_TEXT], beside[REPORT_TEXT];
-        bool first = first_wrong(r, in, all, before);
-        bool differs = first && gradcheck_contrast(all, count, r, in, text);
-        gradcheck_right_beside(all, count, r, beside);
-        if (in->verdict != PASS)
-            explain_input(out, r, in, first, like_before(r, in, all, before), differs ? text : NULL, beside);
-        explain_remarks(out, r, in);
+/* A wrong gradient in all cases where it is wrong: one in full, the others in a line each. */
+static void explain_gradient(FILE *out, const CaseReport *all, long count, const char *op, const char *name) {
+    const CaseReport *head = head_of(all, count, op, name);
+    const InputReport *first = find_wrong(head, op, name);
+    long added = 0;
+    explain_input(out, head, first, all, count);
+    for (const CaseReport *r = all; r < all + count; r++) {
+        const InputReport *in = find_wrong(r, op, name);
+        if (!in || r == head) continue;
+        bool same = in->form == first->form && in->form && strcmp(in->pattern, "constant factor") != 0 &&
+                    strcmp(in->pattern, "only somewhere") != 0;
+        if (r->added && same)
+            added++;
+        else
+            explain_line(out, r, in, same ? "" : in->reason[0] && !r->added ? in->reason : in->map);
     }
-    if (r->trouble[0] && !trouble_first) explain_trouble(out, r, like_before(r, NULL, all, before));
+    if (added)
+        paragraph(out, INDENT, "It is wrong in %ld more case%s that the checker added.", added,
+                  added > 1 ? "s" : "");
+}
+
+/* Whether an earlier report has the same gradient wrong, or (name NULL) the same property broken. */
+static bool is_known(const CaseReport *all, const CaseReport *r, const char *name) {
+    for (const CaseReport *b = all; b < r; b++)
+        if (name ? find_wrong(b, r->op, name) != NULL
+                 : strcmp(b->op, r->op) == 0 && strcmp(b->property, r->property) == 0)
+            return true;
+    return false;
 }
 
 void gradcheck_explain(FILE *out, const CaseReport *r, const CaseReport *all, long count) {
-    explain(out, r, all, count, 0);
+    if (r->trouble[0]) explain_trouble(out, r, false);
+    for (int i = 0; i < r->inputs; i++) {
+        if (r->in[i].verdict != PASS) explain_input(out, r, &r->in[i], all, count);
+        explain_remarks(out, r, &r->in[i]);
+    }
 }
 
-/* Whether a report among others has something to say, and more than that it is like one before it. */
-static bool says(const CaseReport *r) {
-    bool any = r->trouble[0];
-    for (int i = 0; i < r->inputs; i++) any |= r->in[i].verdict != PASS || r->in[i].kinks || r->in[i].flat;
-    return any;
-}
-static bool says_more(const CaseReport *r, const CaseReport *before, long count) {
-    bool more = r->trouble[0] && !like_before(r, NULL, before, count);
-    for (int i = 0; i < r->inputs; i++)
-        more |= r->in[i].verdict != PASS && !like_before(r, &r->in[i], before, count);
-    return more;
+/* What a report among others adds: gradients and properties that are not known yet. */
+static void explain_more(FILE *out, const CaseReport *all, long count, const CaseReport *r) {
+    for (int i = 0; i < r->inputs; i++) {
+        const InputReport *in = &r->in[i];
+        bool wrong = find_wrong(r, r->op, in->name);
+        if (wrong && !is_known(all, r, in->name))
+            explain_gradient(out, all, count, r->op, in->name);
+        else if (!wrong && in->verdict != PASS)
+            explain_input(out, r, in, all, count);
+        explain_remarks(out, r, in);
+    }
+    if (r->trouble[0]) explain_trouble(out, r, r->property[0] && is_known(all, r, NULL));
 }
 
 void gradcheck_explain_all(FILE *out, const CaseReport *r, long count) {
-    bool first = true;
     for (long i = 0; i < count; i++) {
-        if (!says(&r[i])) continue;
-        if (first || says_more(&r[i], r, i)) fprintf(out, "\n");
-        first = false;
-        explain(out, &r[i], r, count, i);
+        char *text = NULL;
+        size_t size = 0;
+        FILE *memory = open_memstream(&text, &size);
+        if (!memory) error_no_memory("a report");
+        explain_more(memory, r, count, &r[i]);
+        fclose(memory);
+        bool apart = text && *text && (i == 0 || strchr(text, '\n') + 1 < text + size);
+        if (text && *text) fprintf(out, "%s%s", apart ? "\n" : "", text);
+        free(text);
     }
 }
 

@@ -1,8 +1,83 @@
-/* Factors of the chain rule: what they belong to, and which function of a value they are. */
+/* Gradients that are the right ones times a factor, or off by a little. */
 #include "check/gradcheck/patterns.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+/* ---- One factor ---- */
+
+/* "√8", "1/3": k is one of these forms of a whole number n. */
+static bool is_whole(double k, double tolerance, const char **form, long *n) {
+    static const struct {
+        const char *form;
+        double power;
+    } known[] = {{"", 1}, {"1/", -1}, {"√", 2}, {"1/√", -2}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        double v = pow(fabs(k), known[i].power);
+        if (v < 1.5 || v > 1e6 || fabs(v - round(v)) > 10 * tolerance * v) continue;
+        *form = known[i].form;
+        *n = lround(v);
+        return true;
+    }
+    return false;
+}
+
+/* "the size of axis 1 of x": where a size n may come from. A 2 may come from anywhere. */
+static bool find_size(const Suspect *s, long n, char *text, size_t size) {
+    const CheckPoint *p = s->run->point;
+    for (int i = -1; i <= p->inputs && n > 2; i++) {
+        const PointInput *in = i < 0 ? s->in : i < p->inputs ? &p->in[i] : NULL;
+        Shape shape = in ? in->shape : s->y_shape;
+        const char *name = in ? in->name : "the output";
+        for (int axis = shape.rank - 1; axis >= 0; axis--)
+            if (shape.size[axis] == n)
+                return snprintf(text, size, "the size of axis %d of %.40s", axis, name) > 0;
+        if (shape.rank > 1 && shape_count(shape) == n)
+            return snprintf(text, size, "the number of elements of %.40s", name) > 0;
+    }
+    return false;
+}
+
+/* Takes factor k from the largest entry, and fits it to every coordinate, or to the wrong ones alone; NAN. */
+static double fitting_factor(Suspect *s, bool wrong_alone) {
+    long n = s->e->coordinates, largest = -1;
+    double *factor = arena_alloc(s->arena, (size_t)n * sizeof *factor);
+    for (long i = 0; i < s->e->cotangents * n; i++) {
+        if (wrong_alone && s->e->state[i % n] != ENTRY_WRONG) continue;
+        if (largest < 0 || fabs(s->numeric[i]) > fabs(s->numeric[largest])) largest = i;
+    }
+    double k = largest < 0 ? NAN : s->analytic[largest] / s->numeric[largest];
+    for (long j = 0; j < n; j++) factor[j] = wrong_alone && s->e->state[j] != ENTRY_WRONG ? 1 : k;
+    return isfinite(k) && k != 0 && pattern_fits_factors(s, factor) ? k : NAN;
+}
+
+static bool say_factor(Suspect *s, const char *which, double k) {
+    char where[128], source[192] = "", name[64] = "";
+    const char *form;
+    long n, effects = 0;
+    if (fabs(k + 1) < s->tolerance) return pattern_say(s, "%s has the wrong sign", which);
+    bool whole = is_whole(k, s->tolerance, &form, &n);
+    for (long q = 0; q < s->e->cotangents; q++) effects += s->numeric[q] != 0;
+    if (!whole && s->e->coordinates == 1 && effects < 3)
+        return false; /* any number is a multiple of another */
+    if (whole && *form) snprintf(name, sizeof name, " = %s%s%ld", k < 0 ? "-" : "", form, n);
+    if (whole && find_size(s, n, where, sizeof where))
+        snprintf(source, sizeof source, ". %ld is %s", n, where);
+    int digits = 6 + (int)fmin(fmax(0, -log10(fabs(k - 1))), 11);
+    return pattern_say(s, "%s is multiplied by the constant factor %.*g%s%s", which, digits, k, name, source);
+}
+
+bool pattern_constant_factor(Suspect *s) {
+    double k = fitting_factor(s, false);
+    return isfinite(k) && say_factor(s, "every element", k);
+}
+
+bool pattern_constant_factor_of_some(Suspect *s) {
+    double k = fitting_factor(s, true);
+    long wrong = 0;
+    for (long j = 0; j < s->e->coordinates; j++) wrong += s->e->state[j] == ENTRY_WRONG;
+    return isfinite(k) && wrong > 1 && say_factor(s, "every wrong element", k);
+}
 
 /* ---- Functions of a value ---- */
 
@@ -43,22 +118,23 @@ static double one_minus_square(double v) {
 static double one_plus(double v) {
     return 1 + v;
 }
-static double size(double v) {
-    return fabs(v);
-}
 static double size_root(double v) {
     return sqrt(fabs(v));
 }
 
-/* %s: the value's name. */
+/* %s: the value's name. Simple ones first; `rare`: not of an output. */
 static const struct Function {
     const char *text;
     double (*of)(double v);
-    bool rare; /* of an output */
+    bool rare;
 } function[] = {
     {"1", one},
     {"%s", itself},
     {"%s²", square},
+    {"(1 - %s)", one_minus},
+    {"(1 + %s)", one_plus},
+    {"(1 - %s²)", one_minus_square},
+    {"%s (1 - %s)", value_slope},
     {"exp(%s)", exp, true},
     {"sigmoid(%s)", sigmoid, true},
     {"(1 - sigmoid(%s))", sigmoid_other, true},
@@ -66,13 +142,9 @@ static const struct Function {
     {"tanh(%s)", tanh, true},
     {"tanh'(%s)", tanh_slope, true},
     {"softplus(%s)", softplus, true},
-    {"(1 - %s)", one_minus},
-    {"(1 - %s²)", one_minus_square},
-    {"(1 + %s)", one_plus},
-    {"%s (1 - %s)", value_slope},
     {"cos(%s)", cos, true},
     {"sin(%s)", sin, true},
-    {"|%s|", size},
+    {"|%s|", fabs},
     {"√|%s|", size_root},
 };
 enum { FUNCTIONS = sizeof function / sizeof *function };
@@ -95,8 +167,8 @@ static bool is_quotient(const Factors *t, double (*f)(double v), double (*g)(dou
     return true;
 }
 
-/* One value everywhere is no evidence, nor is what comes of an infinite one. */
-static bool differ(const Factors *t) {
+/* One value everywhere is no evidence, nor is an infinite one. */
+static bool values_differ(const Factors *t) {
     const double *first = NULL;
     bool any = false;
     for (long i = 0; i < t->count; i++) {
@@ -108,235 +180,182 @@ static bool differ(const Factors *t) {
     return any;
 }
 
-/* "sigmoid(x) stands where sigmoid'(x) belongs": what the factors are, false if they are nothing known. simple: without
- * functions that few take of an output. */
-static bool name_factors(const Factors *t, const char *name, bool simple, char *text, size_t size) {
-    char f[REPORT_NAME], g[REPORT_NAME];
-    if (!differ(t)) return false;
-    for (int sum = 1; sum < 2 * FUNCTIONS; sum++) /* simple ones first */
+/* "multiplied by sigmoid(x) instead of sigmoid'(x)": the factors in words, false if they are no known functions. */
+static bool name_factors(const Factors *t, const char *name, bool of_output, char *text, size_t size) {
+    char f[64], g[64];
+    if (!values_differ(t)) return false;
+    for (int sum = 1; sum < 2 * FUNCTIONS; sum++)
         for (int i = 0; i <= sum && i < FUNCTIONS; i++) {
             int k = sum - i;
-            if (k >= FUNCTIONS || k == i || (simple && (function[i].rare || function[k].rare)) ||
+            if (k >= FUNCTIONS || k == i || (of_output && (function[i].rare || function[k].rare)) ||
                 !is_quotient(t, function[i].of, function[k].of))
                 continue;
             snprintf(f, sizeof f, function[i].text, name, name);
             snprintf(g, sizeof g, function[k].text, name, name);
             if (k == 0)
-                snprintf(text, size, "there is a factor %s too many%s", f,
-                         function[i].of == exp ? " (as of sigmoid for 1 - sigmoid)" : "");
+                snprintf(text, size, "multiplied by a factor %s too many", f);
             else if (i == 0)
-                snprintf(text, size, "a factor %s is missing%s", g,
-                         function[k].of == exp ? " (as of 1 - sigmoid for sigmoid)" : "");
+                snprintf(text, size, "missing a factor %s", g);
             else
-                snprintf(text, size, "%s stands where %s belongs", f, g);
+                snprintf(text, size, "multiplied by %s instead of %s", f, g);
             return true;
         }
     return false;
 }
 
-/* ---- What a factor belongs to ---- */
-
-/* Entries of the Jacobian in classes: those with the same indices along some axes, of the input and of the output. */
-typedef struct Classes {
-    unsigned axes; /* bit p: axis p of the input; bit rank + q: axis q of the output */
-    long count;    /* that there may be */
-    double *factor, *largest;
-    long *entry;          /* the largest of each */
-    long used, confirmed; /* classes that have an entry, and entries that confirm the factor of theirs */
-} Classes;
-
-/* Entries of elements that are wrong, large enough to show a factor. */
-static bool counts(const Suspect *s, long i, long j) {
-    const double small = 1e-3;
-    long at = (1 + i) * s->e->coordinates + j;
-    return s->e->state[j] == ENTRY_WRONG && s->e->entry[at].state != ENTRY_KINK &&
-           fabs(s->numeric[at]) > small * s->scale[1 + i];
-}
-
-/* Whether every entry of a wrong element is the right one times the factor of its class, and the classes are confirmed by
- * as many entries more as there are of them. */
-static bool fits_classes(Suspect *s, Classes *c) {
-    const Entries *e = s->e;
-    long inputs, outputs;
-    const long *of_input = pattern_numbers_along(s->arena, s->shape, c->axes, e->coordinates, &inputs);
-    const long *of_output =
-        pattern_numbers_along(s->arena, s->y_shape, c->axes >> s->shape.rank, e->outputs, &outputs);
-    c->count = inputs * outputs;
-    c->factor = arena_alloc(s->arena, (size_t)c->count * sizeof *c->factor);
-    c->largest = arena_alloc(s->arena, (size_t)c->count * sizeof *c->largest);
-    c->entry = arena_alloc(s->arena, (size_t)c->count * sizeof *c->entry);
-    c->used = c->confirmed = 0;
-    for (long i = 0; i < e->outputs; i++)
-        for (long j = 0; j < e->coordinates; j++) {
-            long at = (1 + i) * e->coordinates + j, k = of_input[j] * outputs + of_output[i];
-            if (!counts(s, i, j)) continue;
-            c->used += c->largest[k] == 0;
-            if (!(fabs(s->numeric[at]) > c->largest[k])) continue;
-            c->largest[k] = fabs(s->numeric[at]);
-            c->factor[k] = s->analytic[at] / s->numeric[at];
-            c->entry[k] = i * e->coordinates + j;
-        }
-    unsigned own = (1u << s->shape.rank) - 1;
-    bool mixed = (c->axes & own) &&
-                 (c->axes & ~own); /* then entries that are the same in all runs of a batch say nothing */
-    if (c->used < 2) return false;
-    for (long i = 0; i < e->outputs; i++)
-        for (long j = 0; j < e->coordinates; j++) {
-            long at = (1 + i) * e->coordinates + j, k = of_input[j] * outputs + of_output[i];
-            if (e->state[j] != ENTRY_WRONG || e->entry[at].state == ENTRY_KINK) continue;
-            if (!pattern_near(s, at, s->analytic[at], c->factor[k] * s->numeric[at])) return false;
-            bool another =
-                i * e->coordinates + j != c->entry[k] &&
-                (!mixed || fabs(fabs(s->numeric[at]) - c->largest[k]) > s->tolerance * c->largest[k]);
-            c->confirmed += counts(s, i, j) && another;
-        }
-    return c->confirmed >= c->used;
-}
-
-/* "the index along axis 0 of the output and axis 1 of U". */
-static void say_axes(const Suspect *s, unsigned axes, char *text, size_t size) {
-    snprintf(text, size, "the index along");
-    const char *comma = "";
-    for (int pass = 0; pass < 2; pass++)
-        for (int axis = 0; axis < s->shape.rank + s->y_shape.rank; axis++) {
-            bool own = axis < s->shape.rank;
-            size_t used = strlen(text);
-            if (own == (pass == 0) || !(axes >> axis & 1)) continue;
-            snprintf(text + used, size - used, "%s axis %d of %.24s", comma,
-                     own ? axis : axis - s->shape.rank, own ? s->in->name : "the output");
-            comma = " and";
-        }
-}
-
-/* Which function of a value beside the classes their factors are, where these are the elements (or the outputs). */
-static bool name_classes(Suspect *s, const Classes *c, bool of_elements, char *text, size_t size) {
-    Shape over = of_elements ? s->shape : s->y_shape;
-    double *v = arena_alloc(s->arena, (size_t)c->count * sizeof *v);
-    bool *known = arena_alloc(s->arena, (size_t)c->count);
-    const char *name;
-    for (long k = 0; k < c->count; k++) known[k] = c->largest[k] > 0;
-    for (int which = 0; which <= s->run->point->inputs; which++) {
-        Factors t = {c->factor, v, known, c->count, 10 * s->tolerance};
+/* Functions of one value, or one value in place of another. */
+static bool name_values(Suspect *s, Factors t, Shape over, char *text, size_t size) {
+    int values = s->run->point->inputs + 1;
+    double *v = arena_alloc(s->arena, (size_t)t.count * sizeof *v);
+    double *other = arena_alloc(s->arena, (size_t)t.count * sizeof *other);
+    const char *name, *beside;
+    t.value = v;
+    for (int which = 0; which < values; which++)
         if (pattern_values_over(s, over, which, v, &name) &&
-            name_factors(&t, name, which == s->run->point->inputs, text, size))
+            name_factors(&t, name, which == values - 1, text, size))
             return true;
-    }
-    return false;
-}
-
-/* Examples of factors: of elements or of outputs two, of both together one. */
-static void examples(const Suspect *s, const Classes *c, bool of_elements, bool of_outputs, char *text,
-                     size_t size) {
-    char at[INDEX_TEXT];
-    double before = NAN;
-    int said = 0;
-    text[0] = 0;
-    for (long k = 0; k < c->count && said < (of_elements && of_outputs ? 1 : 2); k++) {
-        double factor = c->factor[k];
-        if (c->largest[k] == 0 || fabs(factor - 1) <= s->tolerance || fabs(factor - before) <= s->tolerance)
+    for (int pair = 0; pair < values * values; pair++) {
+        if (pair / values == pair % values || !pattern_values_over(s, over, pair / values, v, &name) ||
+            !pattern_values_over(s, over, pair % values, other, &beside))
             continue;
-        long i = c->entry[k] / s->e->coordinates, j = c->entry[k] % s->e->coordinates;
-        size_t used = strlen(text);
-        int digits = 4 + (int)fmax(0, -log10(fabs(factor - 1)));
-        snprintf(text + used, size - used, "%s %.*g", said++ ? "," : ":", digits > 12 ? 12 : digits, factor);
-        before = factor;
-        if (of_elements) {
-            used = strlen(text);
-            snprintf(text + used, size - used, " for %.24s%s", s->in->name,
-                     gradcheck_index_text(at, s->shape, j));
-        }
-        used = strlen(text);
-        if (of_outputs)
-            snprintf(text + used, size - used, " at output%s", gradcheck_index_text(at, s->y_shape, i));
+        bool fits = true;
+        for (long i = 0; i < t.count; i++)
+            fits &= !t.known[i] || fabs(t.factor[i] * v[i] - other[i]) <= t.tolerance * fabs(other[i]);
+        if (fits && values_differ(&t))
+            return snprintf(text, size, "multiplied by %.40s instead of %.40s", beside, name) > 0;
     }
-}
-
-static bool say_classes(Suspect *s, const Classes *c) {
-    char text[REPORT_TEXT], more[REPORT_TEXT];
-    unsigned own = (1u << s->shape.rank) - 1, all = (1u << (s->shape.rank + s->y_shape.rank)) - 1;
-    bool elements = c->axes == own, outputs = c->axes == (all & ~own);
-    bool named = (elements || outputs) && name_classes(s, c, elements, more, sizeof more);
-    if (named)
-        return pattern_say(s, "%s: %s",
-                           elements ? "at each element" : "at each output, before the sum over them", more);
-    if (elements)
-        snprintf(text, sizeof text, "belongs to the element (a derivative of what is made of %s?)",
-                 s->in->name);
-    else if (outputs)
-        snprintf(text, sizeof text, "belongs to the output");
-    else
-        say_axes(s, c->axes, text, sizeof text);
-    examples(s, c, c->axes & own, c->axes & ~own, more, sizeof more);
-    if ((c->axes & own) && (c->axes & ~own)) {
-        pattern_say(s,
-                    "each effect on an output is a product in which one number is wrong, one that has %s: it "
-                    "is times%s",
-                    text, more + (*more == ':'));
-        s->said.form = pattern_form(text);
-        return true;
-    }
-    return pattern_say(s, "each effect on an output is the right one times a factor that %s%s%s",
-                       elements || outputs ? "" : "depends on ", text, more);
-}
-
-/* As when a link of the chain rule is left out: that of an element's own function, of an output's saved value, or of a hidden
- * number that lies between them. */
-bool pattern_factor_of_axes(Suspect *s) {
-    enum { MOST_AXES = 6 };
-    int axes = s->shape.rank + s->y_shape.rank;
-    if (!pattern_has_jacobian(s) || axes > MOST_AXES) return false;
-    for (int n = 1; n < axes; n++)
-        for (unsigned set = 1; set < 1u << axes; set++) {
-            Classes c = {.axes = set};
-            if (pattern_axes_in(set) == n && fits_classes(s, &c)) return say_classes(s, &c);
-        }
     return false;
 }
 
-/* The same where each element goes to one output alone, and the factors are known functions of values. */
-bool pattern_function_of_values(Suspect *s) {
-    enum { LEAST = 3 };
+/* The factor of each wrong element, or of each output, from its largest entry. Returns how many there are. */
+static long find_factors(const Suspect *s, bool of_outputs, double *factor, bool *known, double *largest) {
     long n = s->e->coordinates, count = 0;
-    double *factor = arena_alloc(s->arena, (size_t)n * sizeof *factor);
-    double *largest = arena_alloc(s->arena, (size_t)n * sizeof *largest);
-    double *v = arena_alloc(s->arena, (size_t)n * sizeof *v);
-    bool *known = arena_alloc(s->arena, (size_t)n);
-    const char *name;
-    char text[REPORT_TEXT];
-    for (long at = 0; at < s->e->cotangents * n; at++) {
-        long j = at % n;
-        if (!(fabs(s->numeric[at]) > largest[j]) || s->e->state[j] != ENTRY_WRONG) continue;
-        largest[j] = fabs(s->numeric[at]);
-        factor[j] = s->analytic[at] / s->numeric[at];
-        count += !known[j];
-        known[j] = true;
+    for (long at = of_outputs ? n : 0; at < s->e->cotangents * n; at++) {
+        long i = of_outputs ? at / n - 1 : at % n;
+        if (!(fabs(s->numeric[at]) > largest[i]) || s->e->state[at % n] != ENTRY_WRONG) continue;
+        largest[i] = fabs(s->numeric[at]);
+        factor[i] = s->analytic[at] / s->numeric[at];
+        count += !known[i];
+        known[i] = true;
     }
-    for (long j = 0; j < n; j++)
+    return count;
+}
+
+bool pattern_factor_of_values(Suspect *s) {
+    enum { LEAST = 3 };
+    size_t n = (size_t)s->e->coordinates;
+    double *factor = arena_alloc(s->arena, n * sizeof *factor);
+    double *largest = arena_alloc(s->arena, n * sizeof *largest);
+    bool *known = arena_alloc(s->arena, n);
+    char text[REPORT_TEXT / 2];
+    long count = find_factors(s, false, factor, known, largest);
+    for (size_t j = 0; j < n; j++)
         if (!known[j]) factor[j] = 1;
-    if (count < LEAST || !pattern_fits_factors(s, factor)) return false;
-    for (int which = 0; which <= s->run->point->inputs; which++) {
-        Factors t = {factor, v, known, n, 10 * s->tolerance};
-        if (pattern_values_beside(s, which, v, &name) &&
-            name_factors(&t, name, which == s->run->point->inputs, text, sizeof text))
-            return pattern_say(s, "at each element%s %s", count < n ? " that is wrong" : "", text);
+    Factors t = {factor, NULL, known, (long)n, 10 * s->tolerance};
+    return count >= LEAST && pattern_fits_factors(s, factor) &&
+           name_values(s, t, s->shape, text, sizeof text) &&
+           pattern_say(s, "every %selement is %s", count < (long)n ? "wrong " : "", text);
+}
+
+/* A factor that belongs to the output: of an operand before the sum over outputs. */
+bool pattern_factor_at_outputs(Suspect *s) {
+    enum { LEAST = 3 };
+    const Entries *e = s->e;
+    size_t n = (size_t)e->outputs;
+    double *factor = arena_alloc(s->arena, n * sizeof *factor);
+    double *largest = arena_alloc(s->arena, n * sizeof *largest);
+    bool *known = arena_alloc(s->arena, n);
+    char text[REPORT_TEXT / 2];
+    if (!pattern_has_jacobian(s) || find_factors(s, true, factor, known, largest) < LEAST) return false;
+    for (long at = e->coordinates; at < e->cotangents * e->coordinates; at++) {
+        double k = known[at / e->coordinates - 1] ? factor[at / e->coordinates - 1] : 1;
+        if (e->entry[at].state != ENTRY_KINK && !pattern_near(s, at, s->analytic[at], k * s->numeric[at]))
+            return false;
+    }
+    Factors t = {factor, NULL, known, (long)n, 10 * s->tolerance};
+    return name_values(s, t, s->y_shape, text, sizeof text) &&
+           pattern_say(s, "the upstream gradient of every output is %s", text);
+}
+
+/* One factor for each line, not 0 and not the same in all, as when a row's 1/σ is dropped. */
+bool pattern_factor_of_lines(Suspect *s) {
+    double *factor = arena_alloc(s->arena, (size_t)s->e->coordinates * sizeof *factor);
+    for (int axis = s->shape.rank - 1; axis >= 0; axis--) {
+        AlongAxis a = pattern_along(s->shape, axis);
+        if (a.n < 2 || a.n == s->e->coordinates) continue;
+        double seen = 0; /* a factor */
+        bool differ = false, zero = false;
+        for (long j = 0; j < s->e->coordinates; j++) {
+            long first = j - pattern_index_along(&a, j) * a.inner;
+            double largest = 0;
+            factor[j] = 0;
+            for (long i = 0; i < a.n * s->e->cotangents; i++) {
+                long at = i / a.n * s->e->coordinates + first + i % a.n * a.inner;
+                if (!(fabs(s->numeric[at]) > largest)) continue;
+                largest = fabs(s->numeric[at]);
+                factor[j] = s->analytic[at] / s->numeric[at];
+            }
+            if (largest == 0) continue;
+            zero |= factor[j] == 0;
+            differ |= seen != 0 && fabs(factor[j] - seen) > s->tolerance * fabs(seen);
+            seen = factor[j];
+        }
+        if (differ && !zero && pattern_fits_factors(s, factor))
+            return pattern_say(
+                s, "a factor is wrong or missing. It is the same along axis %d and differs between lines",
+                axis);
     }
     return false;
 }
 
-bool pattern_name_factor(const Suspect *s, double k, char *text, size_t size) {
-    const CheckPoint *p = s->run->point;
-    const bool known = true;
-    for (int i = 0; i < p->inputs; i++) {
-        if (p->in[i].count != 1) continue;
-        double v = (double)p->in[i].value[0];
-        Factors t = {&k, &v, &known, 1, 10 * s->tolerance};
-        for (int f = 1; f < FUNCTIONS; f++)
-            for (int missing = 0; missing < 2; missing++) {
-                if (!is_quotient(&t, function[missing ? 0 : f].of, function[missing ? f : 0].of)) continue;
-                size_t used = (size_t)snprintf(text, size, " = %s", missing ? "1/" : "");
-                snprintf(text + used, size - used, function[f].text, p->in[i].name, p->in[i].name);
-                return true;
-            }
+/* Each output depends on one element, and each element goes to one output. */
+bool pattern_slope(Suspect *s) {
+    const Entries *e = s->e;
+    char x[REPORT_NAME];
+    long worst = -1;
+    if (!pattern_has_jacobian(s) || e->coordinates < 2) return false;
+    for (long j = 0; j < e->coordinates; j++) {
+        long own = -1;
+        for (long i = 0; i < e->outputs; i++) {
+            long at = (1 + i) * e->coordinates + j;
+            if (s->numeric[at] == 0 && s->analytic[at] == 0) continue;
+            if (own >= 0) return false;
+            own = at;
+        }
+        for (long other = 0; own >= 0 && other < e->coordinates; other++)
+            if (other != j && s->numeric[own - j + other] != 0) return false;
+        double off = own < 0 ? -1 : fabs(s->analytic[own] - s->numeric[own]);
+        if (off > (worst < 0 ? 0 : fabs(s->analytic[worst] - s->numeric[worst]))) worst = own;
     }
-    return false;
+    if (worst < 0) return false;
+    long j = worst % e->coordinates;
+    return pattern_say(s, "the derivative is wrong: at %s = %.6g it is %.6g, and should be %.6g",
+                       pattern_element(x, s->in->name, s->shape, j), (double)s->in->value[j],
+                       s->analytic[worst], s->numeric[worst]);
+}
+
+/* Mistakes in a formula show in the first digits. Where only later ones are wrong, a share of all entries is, each by a
+ * small part of the largest, and of itself. */
+static bool is_nearly_right(const Suspect *s, double part, double of_itself, double share) {
+    const double small = 1e-3;
+    long seen = 0, off = 0;
+    for (long at = 0; at < s->e->cotangents * s->e->coordinates; at++) {
+        double size = s->scale[at / s->e->coordinates], need = fabs(s->numeric[at]);
+        double error = fabs(s->analytic[at] - s->numeric[at]);
+        if (!(error <= part * size) || (need > small * size && error > of_itself * need)) return false;
+        if (!(need > small * size)) continue;
+        seen++, off += !pattern_near(s, at, s->analytic[at], s->numeric[at]);
+    }
+    return (double)off >= share * (double)seen;
+}
+
+bool pattern_nearly_right(Suspect *s) {
+    if (sizeof(real) > sizeof(float) && is_nearly_right(s, 4 * (double)FLT_EPSILON, INFINITY, 0.25))
+        return pattern_say(
+            s, "right to the digits of a float. Is a number computed or kept in single precision?");
+    if (is_nearly_right(s, 1e-4, INFINITY, 0.25))
+        return pattern_say(s, "right to four digits. Is an epsilon different from forward's, or has a "
+                              "constant too few digits?");
+    return is_nearly_right(s, 0.01, 0.01, 0.75) &&
+           pattern_say(s, "right to 1 %% of the largest. Is a small term or factor left out?");
 }

@@ -1,298 +1,192 @@
-/* Where a gradient is wrong, if not how. */
-#include "check/gradcheck/patterns.h"
+/* Where a gradient is wrong, if not how: at which indices, or at which values. */
+#include "check/gradcheck/check_batch.h"
+#include "check/gradcheck/wrong_map.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-/* A set of elements, or of outputs; `idle` are those at which 0 is found and needed: they say nothing. */
-typedef struct Wrong {
-    const bool *wrong, *idle;
-    long n, count; /* all, and those that are wrong */
-    bool lost;     /* at those that are wrong 0 is found */
-} Wrong;
+/* ---- Values ---- */
 
-static Wrong wrong_set(const bool *wrong, const bool *idle, long n) {
-    Wrong w = {wrong, idle, n, 0, false};
-    for (long j = 0; j < n; j++) w.count += wrong[j];
-    return w;
-}
+/* Points that a condition has to hold at: the case's own, and others drawn for the purpose. */
+enum { LOOKS = 3, FIRST_DRAWN = 300, EVIDENCE = 4 };
 
-/* How surprising it is that the wrong ones, and they alone, have some of the values: in bits, as if as many values were drawn
- * by chance. */
-static double surprise(const Wrong *w, const double *v) {
-    long values = 0, wrong = 0;
-    double bits = 0;
-    for (long j = 0; j < w->n; j++) {
-        bool new = !w->idle[j];
-        for (long i = 0; i < j && new; i++) new = w->idle[i] || v[i] != v[j];
-        values += new, wrong += new && w->wrong[j];
-    }
-    for (long k = 0; k < wrong && wrong < values; k++)
-        bits += log2((double)(values - k) / (double)(wrong - k));
-    return bits;
-}
+/* What is known of each element at a point: its values (inputs and output; NULL where they have another shape), and whether
+ * it is wrong. */
+typedef struct Look {
+    double *value[CHECK_INPUTS + 1];
+    bool *wrong, *idle;
+} Look;
 
-static bool same_set(const bool *a, const Wrong *w) {
-    for (long j = 0; j < w->n; j++)
-        if (!w->idle[j] && a[j] != w->wrong[j]) return false;
-    return true;
-}
-
-/* How many numbers input `which` has, or for which = inputs the output. */
-static long own_values(const Suspect *s, int which) {
-    const CheckPoint *p = s->run->point;
-    return which < p->inputs ? p->in[which].count : s->e->outputs;
-}
-
-/* "x is < 0": what the elements of the set, and they alone, have in common; false if nothing. */
-static bool sign_condition(Suspect *s, const Wrong *w, char *text, size_t size) {
-    /* Of few elements some condition is true by chance: of the element's own sign or of a mask, which often is, it takes
-     * fewer than of another. */
-    enum { EVIDENCE = 5, MORE_EVIDENCE = 12 };
-    const double bits = 3.5;
-    if (w->n < EVIDENCE) return false;
-    static const char *const form_text[] = {"< 0", "> 0", "= 0", "infinite", "> 1", "< -1"};
-    bool *set = arena_alloc(s->arena, (size_t)w->n);
-    double *v = arena_alloc(s->arena, (size_t)w->n * sizeof *v);
+static Look look_here(const Suspect *s, const EntryState *state, const Entry *entry) {
+    Look l = {{0}, NULL, NULL};
+    long n = s->e->coordinates;
+    l.wrong = arena_alloc(s->arena, (size_t)n), l.idle = arena_alloc(s->arena, (size_t)n);
+    memset(l.idle, true, (size_t)n);
+    for (long at = 0; at < s->e->cotangents * n; at++)
+        l.idle[at % n] &= entry[at].analytic == 0 && fabs(entry[at].numeric) <= 16 * entry[at].estimate;
+    for (long j = 0; j < n; j++) l.wrong[j] = state[j] == ENTRY_WRONG, l.idle[j] &= !l.wrong[j];
     for (int which = 0; which <= s->run->point->inputs; which++) {
+        double *v = arena_alloc(s->arena, (size_t)n * sizeof *v);
         const char *name;
-        if (!pattern_values_beside(s, which, v, &name)) continue;
-        for (int form = 0; form < 6; form++) {
-            for (long j = 0; j < w->n; j++)
-                set[j] = (bool[]){v[j]<0, v[j]> 0, v[j] == 0, isinf(v[j]), v[j] > 1, v[j] < -1}[form];
-            bool likely = (which == s->e->input && form < 2) || form == 2 || form == 3;
-            if (!same_set(set, w) || (!likely && own_values(s, which) < MORE_EVIDENCE)) continue;
-            if (form < 2 && surprise(w, v) < bits) continue;
-            snprintf(text, size, "%s is %s", name, form_text[form]);
-            return true;
+        if (pattern_values_over(s, s->shape, which, v, &name)) l.value[which] = v;
+    }
+    return l;
+}
+
+/* Entries of the same input where the runs are. */
+static Entries entries_here(const Suspect *s) {
+    Entries e = *s->e;
+    size_t entries = (size_t)(e.cotangents * e.coordinates);
+    e.entry = arena_alloc(s->arena, entries * sizeof *e.entry);
+    e.state = arena_alloc(s->arena, (size_t)e.coordinates * sizeof *e.state);
+    e.doubt = arena_alloc(s->arena, (size_t)e.coordinates * sizeof *e.doubt);
+    CheckBatch b;
+    check_batch_open_backward(&b, s->run, s->arena, e.outputs, e.cotangents);
+    for (long q = 0, runs; q < e.cotangents; q += runs) {
+        runs = check_batch_backward(&b, e.cotangent + q * e.outputs, e.cotangents - q, 0);
+        for (long i = 0; i < runs; i++)
+            for (long j = 0; j < e.coordinates; j++)
+                e.entry[(q + i) * e.coordinates + j].analytic =
+                    (double)check_batch_gradient(&b, i, e.input)[j];
+    }
+    for (long i = 0; i < e.outputs; i++) s->y[i] = check_batch_output(&b, 0)[i];
+    check_entries(s->differences, &e);
+    return e;
+}
+
+/* The same case at another point. */
+static Look look_elsewhere(Suspect *s, int attempt) {
+    CheckRun *run = s->run, *other = s->differences;
+    CheckPoint *given = run->point, *given_other = other->point, there, other_there;
+    real *y = s->y;
+    s->y = arena_alloc(s->arena, (size_t)s->e->outputs * sizeof *y);
+    if (other != run)
+        point_draw(&other_there, s->arena, given_other->memory, run->op, run->c, s->seed, POINT_DRAWN,
+                   attempt);
+    other->point = &other_there;
+    point_draw(&there, s->arena, given->memory, run->op, run->c, s->seed, POINT_DRAWN, attempt);
+    run->point = &there;
+    Entries e = entries_here(s);
+    Look l = look_here(s, e.state, e.entry);
+    other->point = given_other;
+    run->point = given, s->y = y;
+    return l;
+}
+
+/* A value, or the difference of two, or the size of either. */
+typedef struct Quantity {
+    int a, b; /* b < 0: a alone */
+    bool size;
+} Quantity;
+
+static double quantity_at(const Look *l, Quantity x, long j) {
+    double v = l->value[x.a][j] - (x.b < 0 ? 0 : l->value[x.b][j]);
+    return x.size ? fabs(v) : v;
+}
+
+/* Whether the wrong elements, and they alone, are where side * v is above a number, at all looks. It lies between *right and
+ * *wrong. */
+static bool is_beyond(const Suspect *s, const Look look[LOOKS], Quantity x, int side, double *right,
+                      double *wrong) {
+    long wrongs = 0, rights = 0;
+    *wrong = INFINITY, *right = -INFINITY;
+    for (int k = 0; k < LOOKS; k++)
+        for (long j = 0; j < s->e->coordinates; j++) {
+            if (look[k].idle[j]) continue;
+            double v = side * quantity_at(&look[k], x, j);
+            if (look[k].wrong[j])
+                *wrong = fmin(*wrong, v), wrongs++;
+            else
+                *right = fmax(*right, v), rights++;
         }
-    }
-    return false;
+    return *wrong > *right && isfinite(*wrong) && wrongs >= EVIDENCE && rights >= EVIDENCE;
 }
 
-/* Whether the set is where v is above some number, which is set to one between; or below one, with side = -1. */
-static bool is_beyond(const Wrong *w, const double *v, int side, double *number) {
-    double wrong = INFINITY, right = -INFINITY;
-    for (long j = 0; j < w->n; j++) {
-        if (w->idle[j]) continue;
-        if (w->wrong[j])
-            wrong = fmin(wrong, side * v[j]);
-        else
-            right = fmax(right, side * v[j]);
-    }
-    *number = side * (right < 0 && wrong > 0 ? 0 : (wrong + right) / 2);
-    return wrong > right && isfinite(*number);
+/* "x is above target", "|x| is above 1". */
+static void say_condition(const Suspect *s, Quantity x, int side, double right, double wrong, char *text,
+                          size_t size) {
+    const CheckPoint *p = s->run->point;
+    const char *a = x.a < p->inputs ? p->in[x.a].name : "the output", *bar = x.size ? "|" : "";
+    const char *b = x.b < 0 ? "" : x.b < p->inputs ? p->in[x.b].name : "the output";
+    const char *how = side > 0 ? "above" : "below";
+    double low = fmin(side * right, side * wrong), high = fmax(side * right, side * wrong),
+           number = (low + high) / 2;
+    const char *about = "about ";
+    for (int n = -2; n <= 2; n++)
+        if (low <= n && n <= high) number = n, about = "";
+    if (x.b >= 0 && !x.size && number == 0)
+        snprintf(text, size, "%.40s is %s %.40s", a, how, b);
+    else
+        snprintf(text, size, "%s%.40s%s%.40s%s is %s %s%.3g", bar, a, x.b < 0 ? "" : " - ", b, bar, how,
+                 about, number);
 }
 
-/* "x is above target": the set is where two values, or their difference, compare so. */
-static bool comparison(Suspect *s, const Wrong *w, char *text, size_t size) {
-    const double evidence = 9;
-    int values = s->run->point->inputs + 1;
-    double *v = arena_alloc(s->arena, (size_t)w->n * sizeof *v);
-    double *other = arena_alloc(s->arena, (size_t)w->n * sizeof *other), number;
-    const char *name, *beside;
-    for (int i = 0; i < values * (values + 1); i++) {
-        int b = i % (values + 1) - 1; /* -1: the value by itself */
-        if (b >= i / (values + 1) || !pattern_values_beside(s, i / (values + 1), v, &name)) continue;
-        if (b >= 0 && !pattern_values_beside(s, b, other, &beside)) continue;
-        for (long j = 0; b >= 0 && j < w->n; j++) v[j] -= other[j];
-        for (int absolute = 0; absolute < 2; absolute++)
-            for (int side = -1; side <= 1; side += 2) {
-                for (long j = 0; absolute && j < w->n; j++) v[j] = fabs(v[j]);
-                if (!is_beyond(w, v, side, &number) || surprise(w, v) < evidence) continue;
-                const char *bar = absolute ? "|" : "", *how = side > 0 ? "above" : "below";
-                if (b >= 0 && number == 0)
-                    snprintf(text, size, "%s is %s %s", name, how, beside);
-                else if (b >= 0)
-                    snprintf(text, size, "%s%s - %s%s is %s about %.3g", bar, name, beside, bar, how, number);
-                else
-                    snprintf(text, size, "%s%s%s is %s about %.3g", bar, name, bar, how, number);
+/* The values at which elements are wrong, as far as they are the cause at other points as well. */
+static bool find_condition(Suspect *s, char *text, size_t size) {
+    enum { MOST_ENTRIES = 1 << 12 };
+    const CheckPoint *p = s->run->point;
+    bool drawn = false, some = false, others = false;
+    Look look[LOOKS];
+    for (int k = 0; k < p->inputs; k++) drawn |= !s->run->c->in[k].values && p->in[k].same_as < 0;
+    for (long j = 0; j < s->e->coordinates; j++)
+        s->e->state[j] == ENTRY_WRONG ? (some = true) : (others = true);
+    if (s->e->whole && !pattern_has_jacobian(s)) return false; /* the gradient comes from a file */
+    if (!drawn || !some || !others || s->in->repeats > 1 ||
+        s->e->coordinates * s->e->cotangents > MOST_ENTRIES)
+        return false;
+    look[0] = look_here(s, s->e->state, s->e->entry);
+    for (int k = 1; k < LOOKS; k++) look[k] = look_elsewhere(s, FIRST_DRAWN + k);
+    for (int a = 0; a <= p->inputs; a++)
+        for (int b = -1; b < a; b++)
+            for (int way = 0; way < 4; way++) {
+                Quantity x = {a, b, way / 2};
+                int side = way % 2 ? -1 : 1;
+                double right, wrong;
+                if (!look[0].value[a] || (b >= 0 && !look[0].value[b]) ||
+                    !is_beyond(s, look, x, side, &right, &wrong))
+                    continue;
+                say_condition(s, x, side, right, wrong, text, size);
                 return true;
             }
-    }
     return false;
 }
 
-static bool condition(Suspect *s, const Wrong *w, char *text, size_t size) {
-    return w->count > 0 && (sign_condition(s, w, text, size) || comparison(s, w, text, size));
-}
+/* ---- Patterns ---- */
 
-/* True if the elements of the set have one index along the axis. */
-static bool at_one_index(const AlongAxis *a, const Wrong *w, long *index) {
-    *index = -1;
-    if (a->n < 2) return false;
-    for (long i = 0; i < w->n; i++) {
-        if (!w->wrong[i]) continue;
-        if (*index < 0) *index = pattern_index_along(a, i);
-        if (pattern_index_along(a, i) != *index) return false;
-    }
-    return *index >= 0;
-}
-
-void pattern_numbers_text(const bool *set, long n, char *text, size_t size) {
-    text[0] = 0;
-    for (long i = 0, end; i < n; i = end) {
-        for (end = i + 1; set[i] && end < n && set[end]; end++) continue;
-        size_t used = strlen(text);
-        if (!set[i]) continue;
-        snprintf(text + used, size - used, end - i > 1 ? "%s%ld to %ld" : "%s%ld", used ? ", " : "", i,
-                 end - 1);
-    }
-}
-
-/* Of all that an index along the axis decides: which indices it is, and how many axes come before, may differ from case to
- * case. */
-static uint64_t form_along(Shape shape, int axis, const char *of) {
-    char text[REPORT_NAME];
-    snprintf(text, sizeof text, "along axis %d%s", shape.rank - axis, of);
-    return pattern_form(text);
-}
-
-/* Whether all that is wrong has one index along an axis. Where that is the last, and what comes before is right, another case
- * with more indices may show that it is all from there on: a second reading. */
-static bool only_at(Suspect *s, Shape shape, const Wrong *w, const char *which, const char *of) {
-    enum { ENOUGH = 3 };
-    for (int axis = 0; axis < shape.rank; axis++) {
-        AlongAxis a = pattern_along(shape, axis);
-        long index, rights = 0;
-        bool *right = arena_alloc(s->arena, (size_t)a.n + 1);
-        if (!at_one_index(&a, w, &index)) continue;
-        for (long i = 0; i < w->n; i++) right[pattern_index_along(&a, i)] |= !w->idle[i] && !w->wrong[i];
-        for (long i = 0; i < a.n; i++) rights += right[i];
-        bool last = index == a.n - 1, until = last && right[index - 1] && !w->lost;
-        if (s->turn && !until) return false;
-        if (s->turn)
-            pattern_say(s, "right %s index %ld of axis %d%s, wrong from the next on",
-                        index > 1 ? "up to" : "at", index - 1, axis, of);
-        else if (until && rights < ENOUGH)
-            pattern_say(s, "right %s index %ld of axis %d%s, wrong at index %ld, the last",
-                        index > 1 ? "up to" : "at", index - 1, axis, of, index);
-        else
-            pattern_say(s, "wrong only%s at index %ld%s of axis %d", which, index, last ? ", the last," : "",
-                        axis);
-        s->said.form = form_along(shape, axis, of);
-        s->said.weak = s->turn && a.n == w->n; /* as by_index has it */
-        if (until && !s->turn) s->said.form ^= pattern_form("the last"), s->more = true;
-        return true;
-    }
-    return false;
-}
-
-/* Whether an index along the axis says what is wrong: at some all is, at others nothing, and there are enough of each. */
-static bool by_index(Suspect *s, Shape shape, int axis, const Wrong *w, const char *of) {
-    AlongAxis along = pattern_along(shape, axis), *a = &along;
-    enum { NUMBERS = 40 };
-    bool *wrong = arena_alloc(s->arena, (size_t)a->n), *right = arena_alloc(s->arena, (size_t)a->n);
-    long wrongs = 0, rights = 0, last = -1, only = -1;
-    char bad[NUMBERS], good[NUMBERS];
-    for (long j = 0; j < w->n; j++) {
-        if (w->idle[j]) continue;
-        (w->wrong[j] ? wrong : right)[pattern_index_along(a, j)] = true;
-    }
-    for (long i = 0; i < a->n; i++) {
-        if (wrong[i] && right[i]) return false;
-        wrongs += wrong[i], rights += right[i];
-        if (wrong[i] || right[i]) last = i;
-        if (right[i]) only = i;
-    }
-    enum { LEAST = 5 };
-    bool one_each = a->n == w->n;
-    if (wrongs < 2 || rights < 1) return false;
-    bool at_an_end = rights == 1 && (only == 0 || only == last), until = rights > 0;
-    for (long i = 0; i + 1 < a->n; i++) until &= !(wrong[i] && right[i + 1]);
-    pattern_numbers_text(wrong, a->n, bad, sizeof bad);
-    pattern_numbers_text(right, a->n, good, sizeof good);
-    if (until && only < last && !w->lost)
-        pattern_say(s, "right %s index %ld of axis %d%s, wrong from the next on", only ? "up to" : "at", only,
-                    a->axis, of);
-    else if (at_an_end)
-        pattern_say(s, "right only at index %ld%s of axis %d%s, wrong at all others", only,
-                    only ? ", the last," : "", a->axis, of);
-    else
-        pattern_say(s, "%s at indices %s of axis %d%s, right at %s",
-                    w->lost ? "no gradient arrives" : "wrong", bad, a->axis, of, good);
-    s->said.form = form_along(shape, axis, of);
-    s->said.weak = one_each && (!at_an_end || wrongs + rights < LEAST);
+/* Whether every wrong element is 0 for every upstream gradient. */
+static bool all_lost(const Suspect *s) {
+    for (long at = 0; at < s->e->cotangents * s->e->coordinates; at++)
+        if (s->e->state[at % s->e->coordinates] == ENTRY_WRONG && s->analytic[at] != 0) return false;
     return true;
 }
 
-/* Of one element, what its outputs say of it. */
-static bool say_single(Suspect *s) {
-    static const char single[] = "a single element is wrong";
-    char where[REPORT_TEXT] = "";
-    if (pattern_output_place(s) && !s->said.weak) snprintf(where, sizeof where, "; %.200s", s->said.reason);
-    pattern_say(s, "%s%s", single, where);
-    s->said.form = pattern_form(single), s->said.weak = s->more = false;
-    return true;
+/* As when a loop ends early, or steps over a remainder. */
+bool pattern_missing_in_part(Suspect *s) {
+    enum { HALF = REPORT_TEXT / 2 };
+    char wrong[HALF], right[HALF];
+    long n = s->e->coordinates, wrongs = 0;
+    Look l = look_here(s, s->e->state, s->e->entry);
+    for (long j = 0; j < n; j++) wrongs += l.wrong[j];
+    WrongSet set = {s->in->name, s->shape, l.wrong, l.idle, n};
+    return (wrongs > 1 || s->shape.rank > 1) && all_lost(s) &&
+           wrong_map_rule(&set, s->arena, wrong, right, HALF) &&
+           pattern_say(s, "no gradient arrives at %s. %s%s right", wrong, right,
+                       strncmp(right, "all", 3) == 0 || strchr(right, ' ') ? " are" : " is");
 }
 
 bool pattern_place(Suspect *s) {
-    long n = s->e->coordinates;
-    bool *wrong = arena_alloc(s->arena, (size_t)n), *set = arena_alloc(s->arena, (size_t)n);
-    bool *idle = arena_alloc(s->arena, (size_t)n), lost = true;
-    for (long j = 0; j < n; j++) {
-        wrong[j] = s->e->state[j] == ENTRY_WRONG;
-        bool found = false, need = false;
-        for (long q = 0; q < s->e->cotangents; q++)
-            found |= s->analytic[q * n + j] != 0, need |= s->numeric[q * n + j] != 0;
-        set[j] = !need;
-        idle[j] = !need && !found;
-        lost &= !wrong[j] || !found;
-    }
-    Wrong w = wrong_set(wrong, idle, n);
-    w.lost = lost;
-    if (w.count == n) return false;
-
-    char where[2 * REPORT_NAME];
-    bool known = condition(s, &w, where, sizeof where), hidden = true;
-    for (long j = 0; j < n; j++) hidden &= !wrong[j] || set[j];
-    if (hidden) {
-        static const char all[] =
-            "wrong only where the output does not depend on the input (masked, ignored, clipped)";
-        pattern_say(s, "%s%s%s: there the gradient must be 0", all, known ? ", here where " : "",
-                    known ? where : "");
-        s->said.form = pattern_form(all); /* in another case it may be elsewhere */
-        return true;
-    }
-    if (known && lost) return pattern_say(s, "no gradient arrives where %s: it is 0 there", where);
-    if (known) return pattern_say(s, "wrong only where %s", where);
-    if (w.count > 1 && only_at(s, s->shape, &w, "", "")) return true;
-    if (s->turn) return false;
-    for (int axis = 0; axis < s->shape.rank; axis++)
-        if (by_index(s, s->shape, axis, &w, "")) return true;
-    return w.count == 1 && say_single(s);
-}
-
-static const char of_output[] = " of the output";
-
-/* The same for outputs: the upstream gradient of some is wrongly passed on. */
-bool pattern_output_place(Suspect *s) {
-    const Entries *e = s->e;
-    if (!pattern_has_jacobian(s)) return false;
-    bool hidden = true; /* the wrong outputs are those that do not depend on the input */
-    bool *wrong = arena_alloc(s->arena, (size_t)e->outputs),
-         *idle = arena_alloc(s->arena, (size_t)e->outputs);
-    for (long i = 0; i < e->outputs; i++) {
-        bool depends = false, moves = false;
-        for (long j = 0; j < e->coordinates; j++) {
-            long at = (1 + i) * e->coordinates + j;
-            wrong[i] |=
-                e->entry[at].state != ENTRY_KINK && !pattern_near(s, at, s->analytic[at], s->numeric[at]);
-            depends |= s->numeric[at] != 0;
-            moves |= e->state[j] == ENTRY_WRONG && s->numeric[at] != 0;
-        }
-        hidden &= !wrong[i] || !depends;
-        idle[i] = !wrong[i] && !moves; /* what is wrong elsewhere has no effect here */
-    }
-    Wrong w = wrong_set(wrong, idle, e->outputs);
-    if (w.count == 0 || w.count == e->outputs) return false;
+    enum { HALF = REPORT_TEXT / 2 };
+    char text[REPORT_TEXT];
+    bool hidden = true; /* wrong elements have no effect */
+    for (long at = 0; at < s->e->cotangents * s->e->coordinates; at++)
+        hidden &= s->e->state[at % s->e->coordinates] != ENTRY_WRONG || s->numeric[at] == 0;
     if (hidden)
         return pattern_say(
-            s, "wrong only for outputs that do not depend on the input (masked, clipped): their upstream "
-               "gradient must not pass");
-    if (only_at(s, s->y_shape, &w, " for outputs", of_output)) return true;
-    if (s->turn) return false;
-    for (int axis = 0; axis < s->y_shape.rank; axis++)
-        if (by_index(s, s->y_shape, axis, &w, of_output)) return true;
-    return false;
+            s,
+            "wrong only where the output does not depend on %s (masked, clipped, unused). There the "
+            "gradient must be 0",
+            s->in->name);
+    if (find_condition(s, text, HALF))
+        return pattern_say(s, all_lost(s) ? "no gradient arrives where %s" : "wrong only where %s", text);
+    return wrong_map(s, text, sizeof text) && pattern_say(s, "%s", text);
 }

@@ -1,195 +1,321 @@
-/* What the right gradients add up to, and those found do not, or do at other places. */
-#include "check/gradcheck/other_point.h"
+/* Sums over the uses of an element, over the outputs, and over an axis. */
+#include "check/gradcheck/patterns.h"
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-/* Σ v_j J_ij over the line of the axis that element `first` begins, and the sum of sizes; of a row of the Jacobian. */
+bool pattern_missing(Suspect *s) {
+    for (long i = 0; i < s->e->cotangents * s->e->coordinates; i++)
+        if (s->analytic[i] != 0) return false;
+    return pattern_say(s, "no gradient arrives: it is 0 everywhere");
+}
+
+bool pattern_not_a_number(Suspect *s) {
+    long bad = 0;
+    for (long j = 0; j < s->e->coordinates; j++) {
+        bool finite = true;
+        for (long q = 0; q < s->e->cotangents; q++)
+            finite &= isfinite(s->analytic[q * s->e->coordinates + j]);
+        bad += !finite;
+    }
+    return bad &&
+           pattern_say(s,
+                       "%ld of %ld elements are not finite: 0/0, an overflow, infinity - infinity, or a "
+                       "number read from beside an array, where the checker puts NaN",
+                       bad, s->e->coordinates);
+}
+
+/* A few elements may lie on kinks. Many of them, where the case promises none, are steps of forward. */
+bool pattern_in_steps(Suspect *s) {
+    long kinks = 0;
+    for (long j = 0; j < s->e->coordinates; j++) kinks += s->e->state[j] == ENTRY_KINK;
+    return !s->run->c->kinks && kinks >= 2 && 4 * kinks >= s->e->coordinates &&
+           pattern_say(s, "forward moves in steps. Is a number on the way rounded, or kept in float?");
+}
+
+/* ---- Upstream gradients and uses ---- */
+
+/* The Jacobian, where it is known: ∂y_i/∂x_j. */
+static double jacobian(const Suspect *s, long i, long j) {
+    double slope = s->numeric[(1 + i) * s->e->coordinates + j];
+    return isfinite(slope) ? slope : 0;
+}
+
+/* Whether expected is Σ w ∂y_i/∂x_j over the outputs i that count for element j, where w is what `upstream` gives. */
+typedef struct Sum {
+    bool (*counts)(const Suspect *s, const struct Sum *sum, long i, long j); /* NULL: all do */
+    bool of_ones;                                                            /* w is 1 */
+    const long *from; /* w is the upstream gradient at from[i]; < 0: 0. NULL: at i */
+    int step;
+    AlongAxis axis;
+    long index;
+} Sum;
+
+static double upstream(const Suspect *s, const Sum *sum, long q, long i) {
+    long from = sum->from ? sum->from[i] : i;
+    if (sum->of_ones) return 1;
+    return from < 0 ? 0 : (double)s->e->cotangent[q * s->e->outputs + from];
+}
+
+static bool fits_sum(Suspect *s, const Sum *sum) {
+    const Entries *e = s->e;
+    if (!e->whole) return false;
+    for (long q = 0; q < e->cotangents; q++) {
+        double *row = s->expected + q * e->coordinates;
+        memset(row, 0, (size_t)e->coordinates * sizeof *row);
+        for (long i = 0; i < e->outputs; i++) {
+            double w = upstream(s, sum, q, i);
+            for (long j = 0; w != 0 && j < e->coordinates; j++) {
+                double slope = jacobian(s, i, j);
+                if (slope != 0 && (!sum->counts || sum->counts(s, sum, i, j))) row[j] += w * slope;
+            }
+        }
+        for (long j = 0; j < e->coordinates; j++) {
+            long at = q * e->coordinates + j;
+            if (e->entry[at].state != ENTRY_KINK && !pattern_near(s, at, s->analytic[at], s->expected[at]))
+                return false;
+        }
+    }
+    return true;
+}
+
+bool pattern_upstream_ignored(Suspect *s) {
+    return fits_sum(s, &(Sum){.of_ones = true}) &&
+           pattern_say(s,
+                       "the upstream gradient is not used: the result is that for an upstream gradient of 1");
+}
+
+/* Whether the upstream gradient is read at from[i] for output i, and not at its own place. */
+static bool reads_from(Suspect *s, const long *from) {
+    bool moves = false;
+    for (long i = 0; i < s->e->outputs; i++) moves |= from[i] != i;
+    return moves && fits_sum(s, &(Sum){.from = from});
+}
+
+bool pattern_upstream_elsewhere(Suspect *s) {
+    long n = s->e->outputs, *from = arena_alloc(s->arena, (size_t)n * sizeof *from);
+    Shape y = s->y_shape;
+    for (int axis = 0; axis < y.rank; axis++) {
+        AlongAxis a = pattern_along(y, axis);
+        for (long i = 0; i < n; i++) from[i] = i - pattern_index_along(&a, i) * a.inner;
+        if (reads_from(s, from))
+            return pattern_say(s, "the upstream gradient at index 0 of axis %d is used for the whole axis",
+                               axis);
+    }
+    for (long i = 0; i < n && y.rank > 1; i++) {
+        long rows = y.size[y.rank - 2], columns = y.size[y.rank - 1], row = i / columns % rows,
+             column = i % columns;
+        from[i] = i - row * columns - column + column * rows + row;
+    }
+    if (y.rank > 1 && reads_from(s, from))
+        return pattern_say(s, "the upstream gradient is read as if it were transposed");
+    for (long by = 1 - n; by < n; by++) {
+        for (long i = 0; i < n; i++) from[i] = i + by >= 0 && i + by < n ? i + by : -1;
+        if (reads_from(s, from))
+            return pattern_say(s, "the upstream gradient is read %ld element%s too %s", labs(by),
+                               labs(by) == 1 ? "" : "s", by < 0 ? "early" : "late");
+    }
+    return false;
+}
+
+/* Whether no use of element j comes after output i (step 1), or before it (step -1). */
+static bool none_beyond(const Suspect *s, const Sum *sum, long i, long j) {
+    for (long k = i + sum->step; k >= 0 && k < s->e->outputs; k += sum->step)
+        if (jacobian(s, k, j) != 0) return false;
+    return true;
+}
+
+bool pattern_one_use(Suspect *s) {
+    for (int step = 1; step >= -1; step -= 2)
+        if (fits_sum(s, &(Sum){.counts = none_beyond, .step = step}))
+            return pattern_say(s,
+                               "overwritten instead of accumulated: only the %s use of each element counts",
+                               step == 1 ? "last" : "first");
+    return false;
+}
+
+static bool in_slice(const Suspect *s, const Sum *sum, long i, long j) {
+    (void)s, (void)j;
+    return pattern_index_along(&sum->axis, i) == sum->index;
+}
+
+bool pattern_broadcast_sum(Suspect *s) {
+    for (int axis = 0; axis < s->y_shape.rank; axis++) {
+        int own = axis - (s->y_shape.rank - s->in->shape.rank);
+        bool repeated = s->y_shape.size[axis] > 1 && (own < 0 || s->in->shape.size[own] == 1);
+        if (s->y_shape.rank < s->in->shape.rank || !repeated) continue;
+        for (long index = 0; index < s->y_shape.size[axis]; index++)
+            if (fits_sum(s,
+                         &(Sum){.counts = in_slice, .axis = pattern_along(s->y_shape, axis), .index = index}))
+                return pattern_say(s, "the sum over axis %d of the output is missing: only index %ld counts",
+                                   axis, index);
+    }
+    return false;
+}
+
+static bool is_own(const Suspect *s, const Sum *sum, long i, long j) {
+    (void)s, (void)sum;
+    return i == j;
+}
+
+/* As when of softmax's derivative only y (1 - y) is there. */
+bool pattern_diagonal(Suspect *s) {
+    return s->e->outputs == s->e->coordinates && fits_sum(s, &(Sum){.counts = is_own}) &&
+           pattern_say(
+               s, "each element's effect on its own output counts, and no other: the rest of the Jacobian "
+                  "is missing");
+}
+
+/* ---- Terms ---- */
+
+/* Elements in groups: those that differ by their indices along some axes alone. */
+typedef struct Groups {
+    char axes[REPORT_WORD]; /* "axis 1", "axes 0 and 2" */
+    long count, size;       /* of groups, of each */
+    long *of;               /* the group of each element */
+    double *ve, *vv;        /* [count] */
+} Groups;
+
+static Groups group(const Suspect *s, unsigned axes) {
+    Groups g = {.axes = "", .count = 1};
+    long n = s->e->coordinates;
+    g.of = arena_alloc(s->arena, (size_t)n * sizeof *g.of);
+    for (int axis = 0; axis < s->shape.rank; axis++) {
+        AlongAxis a = pattern_along(s->shape, axis);
+        size_t used = strlen(g.axes);
+        if (axes >> axis & 1) {
+            const char *before = used ? " and " : axes & (axes - 1) ? "axes " : "axis ";
+            snprintf(g.axes + used, sizeof g.axes - used, "%s%d", before, axis);
+            continue;
+        }
+        for (long i = 0; i < n; i++) g.of[i] = g.of[i] * a.n + pattern_index_along(&a, i);
+        g.count *= a.n;
+    }
+    g.size = n / g.count;
+    g.ve = arena_alloc(s->arena, (size_t)g.count * sizeof *g.ve);
+    g.vv = arena_alloc(s->arena, (size_t)g.count * sizeof *g.vv);
+    return g;
+}
+
+/* True if in every group the error is a multiple of v. */
+static bool error_is_multiple(const Suspect *s, const Groups *g, const double *v) {
+    long n = s->e->coordinates;
+    for (long q = 0; q < s->e->cotangents; q++) {
+        for (long k = 0; k < g->count; k++) g->ve[k] = g->vv[k] = 0;
+        for (long j = 0; j < n; j++) {
+            g->ve[g->of[j]] += v[j] * (s->analytic[q * n + j] - s->numeric[q * n + j]);
+            g->vv[g->of[j]] += v[j] * v[j];
+        }
+        for (long j = 0; j < n; j++) {
+            double vv = g->vv[g->of[j]], error = vv > 0 ? g->ve[g->of[j]] / vv * v[j] : 0;
+            if (!pattern_near(s, q * n + j, s->analytic[q * n + j], s->numeric[q * n + j] + error))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* Sets v to a form of the values of input `which`: themselves, e to their power, less their mean in each group. */
+static bool take_form(const Suspect *s, const Groups *g, int which, int form, double *v, char *text,
+                      size_t size) {
+    static const char *const forms[] = {"%.40s", "exp(%.40s)", "(%.40s minus its mean)"};
+    const char *name = "1";
+    long n = s->e->coordinates;
+    for (long j = 0; j < n; j++) v[j] = 1;
+    if (which >= 0 && !pattern_values_over(s, s->shape, which, v, &name)) return false;
+    snprintf(text, size, forms[form], name);
+    for (long j = 0; form == 1 && j < n; j++) v[j] = exp(v[j]);
+    if (form < 2) return true;
+    for (long k = 0; k < g->count; k++) g->ve[k] = 0;
+    for (long j = 0; j < n; j++) g->ve[g->of[j]] += v[j] / (double)g->size;
+    for (long j = 0; j < n; j++) v[j] -= g->ve[g->of[j]];
+    return true;
+}
+
+/* As when layer norm's mean of the gradient is dropped, or softmax's Σ dy y: in every group the error is a multiple of 1
+ * or of known values. */
+bool pattern_term(Suspect *s) {
+    enum { LEAST = 3, FORMS = 3 };
+    double *v = arena_alloc(s->arena, (size_t)s->e->coordinates * sizeof *v);
+    char text[REPORT_NAME];
+    for (int axes = 1; axes <= s->shape.rank; axes++)
+        for (unsigned set = (1u << s->shape.rank) - 1; set > 0; set--) {
+            int bits = 0;
+            for (unsigned left = set; left; left &= left - 1) bits++;
+            if (bits != axes) continue;
+            Groups g = group(s, set);
+            for (int k = -1; k < FORMS * (s->run->point->inputs + 1) && g.size >= LEAST; k++) {
+                int which = k < 0 ? -1 : s->run->point->inputs - k / FORMS;
+                if (!take_form(s, &g, which, k < 0 ? 0 : k % FORMS, v, text, sizeof text) ||
+                    !error_is_multiple(s, &g, v))
+                    continue;
+                return k < 0
+                           ? pattern_say(s,
+                                         "the error is constant along %s. A term that is the same along it, "
+                                         "such as a sum, is missing, wrong or one too many",
+                                         g.axes)
+                           : pattern_say(s,
+                                         "the error is %s times a number that is the same along %s. A term, "
+                                         "such as a "
+                                         "sum times %s, is missing, wrong or one too many",
+                                         text, g.axes, text);
+            }
+        }
+    return false;
+}
+
+/* Σ v_j J_ij over a line of the axis, and the sum of sizes; of a row of the Jacobian. */
 static double sum_along(const AlongAxis *a, const double *row, const double *v, long first, double *size) {
     double sum = 0;
     *size = 0;
     for (long i = 0; i < a->n; i++) {
         long j = first + i * a->inner;
-        double term = (v ? v[j] : 1) * row[j];
+        double term = v[j] * row[j];
         sum += term, *size += fabs(term);
     }
     return sum;
 }
 
-/* Whether the right gradients, times v, add up to 0 along every line of the axis for every upstream gradient, and those found
- * do not. */
-static bool should_cancel(const Suspect *s, const AlongAxis *a, const double *v) {
+/* Whether the right gradients, times v, add up to 0 along every line of the axis for every upstream gradient, and those
+ * found do not. */
+static bool should_be_zero(const Suspect *s, const AlongAxis *a, const double *v) {
     enum { LEAST = 2 };
-    long lines = 0, broken = 0;
-    for (long q = 0; q < s->e->cotangents; q++) {
-        double largest = 0, size, wrong;
-        long first = q * s->e->coordinates;
-        for (long j = 0; j < s->e->coordinates; j++) largest = fmax(largest, v ? fabs(v[j]) : 1);
-        for (long j = 0; j < s->e->coordinates; j++) {
-            if (pattern_index_along(a, j) != 0) continue;
-            double sum = sum_along(a, s->numeric + first, v, j, &size);
-            double room = s->tolerance * fmax(size, largest * s->scale[q]);
-            if (fabs(sum) > room) return false;
-            double found = sum_along(a, s->analytic + first, v, j, &wrong);
-            lines += size > 100 * room;
-            broken += fabs(found) > 10 * room;
-        }
+    long lines = 0, broken = 0, n = s->e->coordinates;
+    double largest = 0;
+    for (long j = 0; j < n; j++) largest = fmax(largest, fabs(v[j]));
+    for (long at = 0; at < s->e->cotangents * n; at++) {
+        double size, wrong, *scale = &s->scale[at / n];
+        const double *right = s->numeric + at / n * n, *found = s->analytic + at / n * n;
+        if (pattern_index_along(a, at % n) != 0) continue;
+        double sum = sum_along(a, right, v, at % n, &size);
+        double room = s->tolerance * fmax(size, largest * *scale);
+        if (fabs(sum) > room) return false;
+        lines += size > 100 * room;
+        broken += fabs(sum_along(a, found, v, at % n, &wrong)) > 10 * room;
     }
     return lines >= LEAST && broken > 0;
 }
 
-/* A function of differences alone does not change where the same is added to all, as softmax, a mean subtracted; one of
- * ratios alone not where all are multiplied by the same, as what is normalised. */
+/* A function of differences does not change where the same is added to all, as softmax; one of ratios not where all are
+ * multiplied by the same, as what is normalised. */
 bool pattern_should_cancel(Suspect *s) {
-    const char *name;
     double *v = arena_alloc(s->arena, (size_t)s->e->coordinates * sizeof *v);
-    if (!pattern_values_beside(s, s->e->input, v, &name)) return false;
     for (int ratios = 0; ratios < 2; ratios++)
         for (int axis = s->shape.rank - 1; axis >= 0; axis--) {
             AlongAxis a = pattern_along(s->shape, axis);
-            if (a.n < 2 || !should_cancel(s, &a, ratios ? v : NULL) || !point_keeps_output(s, ratios))
-                continue;
-            if (ratios)
-                return pattern_say(
-                    s,
-                    "multiplying all along axis %d by one number does not change the output, so "
-                    "Σ %s d%s is 0 along it; here it is not",
-                    axis, s->in->name, s->in->name);
-            return pattern_say(
-                s,
-                "adding one number to all along axis %d does not change the output, so d%s adds up "
-                "to 0 along it; here it does not",
-                axis, s->in->name);
-        }
-    return false;
-}
-
-/* As when what belongs to one part of an input is added to another. */
-bool pattern_moved(Suspect *s) {
-    enum { LEAST = 4 };
-    const Entries *e = s->e;
-    long rows = 0;
-    double before = NAN;
-    bool differ = false;
-    if (!pattern_has_jacobian(s) || e->coordinates < 2) return false;
-    for (long q = 0; q < e->cotangents; q++) {
-        AlongAxis all = {0, e->coordinates, 1};
-        double size, found_size;
-        double need = sum_along(&all, s->numeric + q * e->coordinates, NULL, 0, &size);
-        double found = sum_along(&all, s->analytic + q * e->coordinates, NULL, 0, &found_size);
-        double room = s->tolerance * fmax(size, found_size);
-        if (!(fabs(found - need) <= room)) return false;
-        if (q == 0 || fabs(need) < 1000 * room) continue;
-        rows++;
-        differ |= fabs(need - before) > 10 * room;
-        before = need;
-    }
-    return rows >= LEAST && differ &&
-           pattern_say(s,
-                       "each output's gradients add up to the right sum over all elements, but lie at other "
-                       "elements: an index or an offset is wrong");
-}
-
-/* As when the upstream gradient is used twice: each by itself, of 1, is passed on rightly, several together are not. */
-bool pattern_not_linear(Suspect *s) {
-    const Entries *e = s->e;
-    bool together = false;
-    if (!pattern_has_jacobian(s)) return false;
-    for (long at = 0; at < e->cotangents * e->coordinates; at++) {
-        if (e->entry[at].state == ENTRY_KINK || pattern_near(s, at, s->analytic[at], s->numeric[at]))
-            continue;
-        if (at >= e->coordinates) return false;
-        together = true;
-    }
-    return together &&
-           pattern_say(s, "right for an upstream gradient of a single 1, wrong for others: is it used "
-                          "twice, or to another power?");
-}
-
-/* ---- An operand read elsewhere ---- */
-
-/* The place of ±value in input k; -1: it is not there. */
-static long find(const PointInput *in, double value, double tolerance) {
-    for (long i = 0; i < in->count; i++)
-        if (value != 0 && fabs(fabs((double)in->value[i]) - fabs(value)) <= tolerance * fabs(value)) return i;
-    return -1;
-}
-
-/* Whether every effect on an output has to be a number of input k, and is another, or none. */
-static bool reads_elsewhere(Suspect *s, const PointInput *in, long *entry, long *need, long *found) {
-    enum { LEAST = 4 };
-    const Entries *e = s->e;
-    long numbers = 0, last = -1;
-    *entry = -1;
-    for (long at = e->coordinates; at < (1 + e->outputs) * e->coordinates; at++) {
-        double tolerance = fmin(s->tolerance, 1e-6);
-        if (e->entry[at].state == ENTRY_KINK) continue;
-        if (pattern_near(s, at, s->numeric[at], 0) && pattern_near(s, at, s->analytic[at], 0)) continue;
-        long here = find(in, s->analytic[at], tolerance), right = find(in, s->numeric[at], tolerance);
-        if ((s->numeric[at] != 0 && right < 0) || (s->analytic[at] != 0 && here < 0)) return false;
-        numbers += right >= 0 && right != last;
-        last = right;
-        if (*entry < 0 && here >= 0 && right >= 0 && here != right) *entry = at, *need = right, *found = here;
-    }
-    return *entry >= 0 && numbers >= LEAST;
-}
-
-/* As when a product's backward reads an operand at another index. */
-bool pattern_operand_elsewhere(Suspect *s) {
-    const CheckPoint *p = s->run->point;
-    char element[INDEX_TEXT], right[INDEX_TEXT], wrong[INDEX_TEXT];
-    long entry, need = 0, found = 0;
-    if (!pattern_has_jacobian(s)) return false;
-    for (int k = 0; k < p->inputs; k++) {
-        const PointInput *in = &p->in[k];
-        if (k == s->e->input || in->count < 3 || !reads_elsewhere(s, in, &entry, &need, &found)) continue;
-        if (pattern_operand_transposed(s) || pattern_operand_reversed(s)) return true; /* that says more */
-        long j = entry % s->e->coordinates;
-        return pattern_say(
-            s, "%s is read at a wrong index: for %s%s stands %s%s where %s%s belongs, as one of them",
-            in->name, s->in->name, s->shape.rank ? gradcheck_index_text(element, s->shape, j) : "", in->name,
-            gradcheck_index_text(wrong, in->shape, found), in->name,
-            gradcheck_index_text(right, in->shape, need));
-    }
-    return false;
-}
-
-/* ---- Another input's gradient ---- */
-
-/* The factor of the other input's gradient in the error (`whole`: in what is found), if it is that at all; NAN. */
-static double part_of(const Suspect *s, const Entries *other, bool whole) {
-    enum { LEAST = 4 };
-    double k = NAN, largest = 0;
-    long used = 0;
-    for (long at = 0; at < s->e->cotangents * s->e->coordinates; at++) {
-        double v = other->entry[at].numeric, error = s->analytic[at] - (whole ? 0 : s->numeric[at]);
-        if (!isfinite(v) || !isfinite(error)) return NAN;
-        if (fabs(v) > largest) largest = fabs(v), k = error / v;
-    }
-    for (long at = 0; at < s->e->cotangents * s->e->coordinates && !isnan(k); at++) {
-        double v = k * other->entry[at].numeric;
-        if (!pattern_near(s, at, s->analytic[at], v + (whole ? 0 : s->numeric[at]))) return NAN;
-        used += fabs(v) > s->tolerance * s->scale[at / s->e->coordinates];
-    }
-    return used >= LEAST ? k : NAN;
-}
-
-/* As when an input has two ways to the output, one of them through a difference with another, and one is forgotten. */
-bool pattern_part_of_another(Suspect *s) {
-    for (int whole = 1; whole >= 0; whole--)
-        for (int k = 0; k < s->run->point->inputs; k++) {
-            const Entries *other = &s->all[k];
-            if (other == s->e || !other->entry || other->coordinates != s->e->coordinates) continue;
-            double part = part_of(s, other, whole);
-            if (isnan(part) || fabs(part) <= s->tolerance) continue;
-            const char *name = s->run->point->in[k].name;
-            return pattern_say(
-                s,
-                whole ? "it is %.6g times the gradient of %s, and no more: is another way of %s to "
-                        "the output forgotten?"
-                      : "the error is %.6g times the gradient of %s: a term that both have is "
-                        "missing in that of %s, or wrong",
-                part, name, s->in->name);
+            for (long j = 0; j < s->e->coordinates; j++) v[j] = ratios ? (double)s->in->value[j] : 1;
+            if (a.n < 2 || !should_be_zero(s, &a, v)) continue;
+            const char *x = s->in->name;
+            return ratios ? pattern_say(s,
+                                        "the right Σ %s d%s along axis %d is 0 (only ratios count there). "
+                                        "Here it is not",
+                                        x, x, axis)
+                          : pattern_say(
+                                s,
+                                "the right d%s adds up to 0 along axis %d (only differences count there). "
+                                "Here it does not",
+                                x, axis);
         }
     return false;
 }

@@ -19,11 +19,12 @@ typedef enum Doubt {
 } Doubt;
 
 enum {
-    REPORT_NAME = 64,
+    REPORT_NAME = 128,
     REPORT_WORD = 32,
     REPORT_TEXT = 256,
+    REPORT_FULL = 3072,
     REPORT_INPUTS = CHECK_INPUTS + 1,
-    EXPLANATIONS = 8,
+    EXPLANATIONS = 4,
     CURVE_POINTS = 48
 };
 
@@ -59,10 +60,8 @@ typedef enum Property {
 typedef struct Explanation {
     char pattern[REPORT_WORD], reason[REPORT_TEXT];
     int order;     /* of the pattern: the first says most */
-    uint64_t form; /* the same for what is said of the same mistake in another case */
-    bool sure;     /* it accounts for every number, and not only for where they are wrong */
-    bool weak;     /* it may be so by chance, but bears out another case that says the same */
-    bool of_sizes; /* it holds in every case, whatever the case says beside its sizes */
+    uint64_t form; /* the same for reasons that differ only in numbers */
+    bool sure;     /* it predicts every number, and not only which are wrong */
 } Explanation;
 
 /* What was found about one input of one case. */
@@ -91,6 +90,11 @@ typedef struct InputReport {
     double error;    /* relative */
     double step;
 
+    char map[REPORT_TEXT]; /* of FAIL: which elements are wrong; "" if all are, or none is alone */
+    char full
+        [REPORT_FULL]; /* of FAIL: the smallest case like this one that fails, with all its numbers; "" if it has
+                                  too many */
+    long full_size;    /* numbers of that case */
     char pattern[REPORT_WORD]; /* of FAIL: the mistake that explains all errors, "unknown" if none does */
     char reason[REPORT_TEXT];  /* of FAIL and INCONCLUSIVE, in words; "" where nothing is known */
     uint64_t form;             /* of the reason, where it is one of these */
@@ -116,7 +120,8 @@ typedef struct CaseReport {
     bool recorded;               /* the output takes a gradient */
     bool whole_jacobian;
     bool kinks; /* the case promises kinks */
-    bool at_ends; /* its gradients are right at the drawn point, and wrong with values at the ends of their ranges */
+    bool
+        at_ends; /* its gradients are right at the drawn point, and wrong with values at the ends of their ranges */
     bool
         by_reference; /* judged by values that are known to be right (`analytic` against `numeric`), not by differences */
     bool endless;     /* its time ran out in few runs */

@@ -180,7 +180,13 @@ static void explain(Verification *v, ReferencePart *p, const double *found, doub
                     InputReport *r) {
     Reference *ref = &v->reference;
     CaseFiles *f = &v->files;
-    Entries all[CHECK_INPUTS] = {0};
+    Gradients g = {.run = &f->run,
+                   .differences = &f->run,
+                   .arena = &f->arena,
+                   .outputs = f->outputs,
+                   .cotangents = 1,
+                   .cotangent = f->dy};
+    Entries *all = g.element;
     for (int k = 1; k < ref->parts; k++) {
         Entries *e = &all[ref->part[k].input];
         *e = ref->part[k].entries;
@@ -193,7 +199,9 @@ static void explain(Verification *v, ReferencePart *p, const double *found, doub
     }
     Entries *e = &all[p->input];
     for (long j = 0; j < p->count; j++) e->entry[j].analytic = found[j];
-    gradcheck_diagnose(&f->run, all, p->input, &f->arena, r);
+    point_ready(&f->point, 0);
+    check_run_forward(&f->run);
+    gradcheck_diagnose(&g, p->input, 0, r);
     for (long j = 0; j < p->count; j++) e->entry[j].analytic = p->need[j];
 }
 

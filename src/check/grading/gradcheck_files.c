@@ -1,6 +1,6 @@
 /* What gradcheck found, for programs: JSON lines, JUnit XML, Gradescope's results.json. */
 #include "base/file.h"
-#include "check/gradcheck/contrast.h"
+#include "check/gradcheck/agreement.h"
 #include "check/grading/gradcheck_report.h"
 #include "check/grading/grade_parts.h"
 #include "formats/json.h"
@@ -76,7 +76,7 @@ static void json_case(FILE *out, const char *file, const CaseReport *r, const ch
 
 void gradcheck_json_report(FILE *out, const char *file, const CaseReport *all, long count, long at) {
     const CaseReport *r = &all[at];
-    char contrast[REPORT_TEXT];
+    char contrast[2 * CONTRAST_TEXT];
     for (int i = 0; i < r->inputs; i++) {
         const InputReport *in = &r->in[i];
         json_case(out, file, r, in->name, in->verdict);

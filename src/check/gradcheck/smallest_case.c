@@ -1,0 +1,130 @@
+#include "check/gradcheck/smallest_case.h"
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Numbers of an array that are printed, and rows of the table. */
+enum { MOST_NUMBERS = 12, MOST_ROWS = 14, MOST_SIZE = 12 };
+
+/* Text that grows in the report. */
+typedef struct Text {
+    char *at;
+    size_t used, size;
+} Text;
+
+static void add(Text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void add(Text *t, const char *format, ...) {
+    va_list arguments;
+    if (t->used >= t->size) return;
+    va_start(arguments, format);
+    t->used += (size_t)vsnprintf(t->at + t->used, t->size - t->used, format, arguments);
+    va_end(arguments);
+}
+
+static void add_array(Text *t, const char *name, Shape s, const real *v) {
+    long count = shape_count(s);
+    add(t, "%.24s %s =", name, shape_text(s));
+    for (long i = 0; i < count && i < MOST_NUMBERS; i++) add(t, " %.6g", (double)v[i]);
+    add(t, count > MOST_NUMBERS ? " …\n" : "\n");
+}
+
+/* As many digits as show the difference. */
+static int digits_of(const Entry *e) {
+    double size = fmax(fabs(e->analytic), fabs(e->numeric)), off = fabs(e->analytic - e->numeric);
+    return off > 0 && isfinite(off) ? (int)fmin(fmax(4, 2 - floor(log10(off / size))), 12) : 4;
+}
+
+static void add_row(Text *t, const char *element, const char *output, const Entry *e) {
+    int digits = digits_of(e);
+    bool depends = fabs(e->numeric) > 16 * e->estimate, number = isfinite(e->analytic);
+    add(t, "%-10s %-10s yours %-*.*g  right %-*.*g", element, output, digits + 6, digits,
+        number || isinf(e->analytic) ? e->analytic : (double)NAN, digits + 6, digits,
+        depends ? e->numeric : 0);
+    if (!depends && e->state == ENTRY_WRONG)
+        add(t, "  the output does not depend on this element\n");
+    else if (depends && number)
+        add(t, "  ratio %.*g%s\n", digits, e->analytic / e->numeric,
+            e->state == ENTRY_WRONG ? "  WRONG" : "");
+    else
+        add(t, "%s\n", e->state == ENTRY_WRONG ? "  WRONG" : "");
+}
+
+static const char *element_text(char text[INDEX_TEXT + REPORT_NAME], const char *name, Shape s, long i) {
+    char at[INDEX_TEXT];
+    snprintf(text, INDEX_TEXT + REPORT_NAME, "%.24s%s", name, s.rank ? gradcheck_index_text(at, s, i) : "");
+    return text;
+}
+
+/* The rows of one cotangent: those that are not 0 on both sides, wrong ones first where there is no room for all. */
+static long add_rows(Text *t, const Gradients *g, const Entries *e, const PointInput *in, long q, bool wrong,
+                     long room) {
+    char x[INDEX_TEXT + REPORT_NAME], y[INDEX_TEXT + REPORT_NAME] = "";
+    if (q > 0) element_text(y, "for y", g->run->y->shape, q - 1);
+    long rows = 0;
+    for (long j = 0; j < e->coordinates; j++) {
+        const Entry *entry = &e->entry[q * e->coordinates + j];
+        bool zero = entry->analytic == 0 && fabs(entry->numeric) <= 16 * entry->estimate;
+        if ((entry->state == ENTRY_WRONG) != wrong || zero || rows++ >= room) continue;
+        add_row(t, element_text(x, in->name, in->shape, check_entries_element(e, j)), y, entry);
+    }
+    return rows;
+}
+
+static void add_table(Text *t, const Gradients *g, const Entries *e, const PointInput *in, long first,
+                      long end) {
+    long left = MOST_ROWS, hidden = 0;
+    for (int wrong = 1; wrong >= 0; wrong--)
+        for (long q = first; q < end; q++) {
+            long rows = add_rows(t, g, e, in, q, wrong, left);
+            hidden += rows > left ? rows - left : 0;
+            left -= rows < left ? rows : left;
+        }
+    if (hidden) add(t, "and %ld more\n", hidden);
+}
+
+long smallest_case_size(const Gradients *g) {
+    const CheckPoint *p = g->run->point;
+    long size = g->outputs;
+    for (int k = 0; k < p->inputs; k++) size += p->in[k].same_as < 0 ? p->in[k].count : 0;
+    return size;
+}
+
+void smallest_case_write(const Gradients *g, int k, const char *how, InputReport *report) {
+    const CheckPoint *p = g->run->point;
+    const Entries *e = &g->element[k];
+    Text t = {report->full, 0, REPORT_FULL - 1};
+    if (!e->coordinates || e->place) return;
+    if (*how) add(&t, "the same with %s:\n", how);
+    for (int i = 0; i < p->inputs; i++)
+        if (p->in[i].same_as >= 0)
+            add(&t, "%.24s is %.24s\n", p->in[i].name, p->in[p->in[i].same_as].name);
+        else
+            add_array(&t, p->in[i].name, p->in[i].shape, p->in[i].value);
+    add_array(&t, "upstream gradient", g->run->y->shape, g->cotangent);
+    add(&t, "%s, for this upstream gradient:\n", report->name);
+    add_table(&t, g, e, &p->in[k], 0, 1);
+    if (g->whole && g->outputs > 1) {
+        add(&t, "for an upstream gradient of 1 at one output and 0 at all others:\n");
+        add_table(&t, g, e, &p->in[k], 1, e->cotangents);
+    }
+    report->full_size = smallest_case_size(g);
+}
+
+/* ---- Smaller cases ---- */
+
+bool smallest_case_resize(const CheckCase *c, int step, CheckCase *to, char how[REPORT_WORD], bool *last) {
+    long from = MOST_SIZE - step / 2, size = step % 2 ? 2 : 1;
+    bool any = false;
+    *to = *c;
+    *last = from < 2;
+    if (*last || size >= from) return false;
+    for (int k = 0; k < CHECK_INPUTS && to->in[k].name; k++)
+        for (int axis = 0; axis < to->in[k].shape.rank; axis++) {
+            if (to->in[k].shape.size[axis] != from) continue;
+            if (to->in[k].values) return false;
+            to->in[k].shape.size[axis] = size, any = true;
+        }
+    snprintf(how, REPORT_WORD, "size %ld for %ld", size, from);
+    return any;
+}

@@ -1,0 +1,184 @@
+#include "check/gradcheck/wrong_map.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { LIST = 72 };
+
+/* "0 to 3 and 5", "1 and every third after it": the indices of a set among n. */
+static void list_indices(const bool *in, long n, char text[LIST]) {
+    static const char *const every[] = {"", "", "second", "third", "fourth"};
+    long first = -1, count = 0, last = -1, step = 0;
+    bool even = true;
+    text[0] = 0;
+    for (long i = 0; i < n; i++) {
+        if (!in[i]) continue;
+        if (first < 0) first = i;
+        if (count == 1) step = i - first;
+        even &= count < 1 || i - last == step;
+        last = i, count++;
+    }
+    if (even && count > 2 && step >= 2 && step <= 4 && last + step >= n) {
+        snprintf(text, LIST, "%ld and every %s after it", first, every[step]);
+        return;
+    }
+    for (long i = 0, end; i < n; i = end) {
+        for (end = i + 1; in[i] && end < n && in[end]; end++) continue;
+        if (!in[i]) continue;
+        if (end - i == 2) end--; /* two are named each */
+        size_t used = strlen(text);
+        const char *before = !used ? "" : end > last ? " and " : ", ";
+        if (end - i > 1)
+            snprintf(text + used, LIST - used, "%s%ld to %ld", before, i, end - 1);
+        else
+            snprintf(text + used, LIST - used, "%s%ld", before, i);
+    }
+}
+
+/* "rows 4 and 5": indices of an axis in words. */
+static void name_indices(const WrongSet *set, int axis, const bool *in, long n, char *text, size_t size) {
+    static const char *const words[2][2] = {{"row", "rows"}, {"column", "columns"}};
+    char list[LIST];
+    long count = 0;
+    for (long i = 0; i < n; i++) count += in[i];
+    list_indices(in, n, list);
+    if (set->shape.rank == 1)
+        snprintf(text, size, "%.24s[%s]", set->name, list);
+    else if (set->shape.rank == 2)
+        snprintf(text, size, "%s %s", words[axis][count > 1], list);
+    else
+        snprintf(text, size, "%s %s of axis %d", count > 1 ? "indices" : "index", list, axis);
+}
+
+/* Marks the indices along an axis at which elements are wrong, and right. */
+static void mark(const WrongSet *set, const AlongAxis *a, bool *wrong, bool *right) {
+    for (long j = 0; j < set->count; j++)
+        if (!set->idle[j]) (set->wrong[j] ? wrong : right)[pattern_index_along(a, j)] = true;
+}
+
+static bool axis_rule(const WrongSet *set, int axis, Arena *arena, char *wrong, char *right, size_t size) {
+    AlongAxis a = pattern_along(set->shape, axis);
+    bool *bad = arena_alloc(arena, (size_t)a.n), *good = arena_alloc(arena, (size_t)a.n);
+    long wrongs = 0, rights = 0;
+    mark(set, &a, bad, good);
+    for (long i = 0; i < a.n; i++) {
+        if (bad[i] && good[i]) return false;
+        wrongs += bad[i], rights += good[i];
+    }
+    if (!wrongs || !rights) return false;
+    name_indices(set, axis, bad, a.n, wrong, size);
+    name_indices(set, axis, good, a.n, right, size);
+    return true;
+}
+
+/* Wrong are the elements at some indices of one axis that are at some indices of another. */
+static bool block_rule(const WrongSet *set, int one, int other, Arena *arena, char *wrong, size_t size) {
+    AlongAxis a = pattern_along(set->shape, one), b = pattern_along(set->shape, other);
+    bool *in_a = arena_alloc(arena, (size_t)a.n), *in_b = arena_alloc(arena, (size_t)b.n);
+    char at[LIST + 64], of[LIST + 64];
+    for (long j = 0; j < set->count; j++)
+        if (set->wrong[j]) in_a[pattern_index_along(&a, j)] = in_b[pattern_index_along(&b, j)] = true;
+    for (long j = 0; j < set->count; j++)
+        if (!set->idle[j] &&
+            set->wrong[j] != (in_a[pattern_index_along(&a, j)] && in_b[pattern_index_along(&b, j)]))
+            return false;
+    name_indices(set, one, in_a, a.n, at, sizeof at);
+    name_indices(set, other, in_b, b.n, of, sizeof of);
+    snprintf(wrong, size, "%s in %s", at, of);
+    return true;
+}
+
+bool wrong_map_rule(const WrongSet *set, Arena *arena, char *wrong, char *right, size_t size) {
+    long count = 0, live = 0, only = -1;
+    for (long j = 0; j < set->count; j++) {
+        live += !set->idle[j];
+        if (set->wrong[j]) count++, only = j;
+    }
+    if (!count || count == live) return false;
+    snprintf(right, size, "all others");
+    for (int axis = 0; axis < set->shape.rank; axis++)
+        if (axis_rule(set, axis, arena, wrong, right, size)) return true;
+    if (count == 1) {
+        char text[REPORT_NAME];
+        snprintf(wrong, size, "%s", pattern_element(text, set->name, set->shape, only));
+        return true;
+    }
+    for (int one = 0; one < set->shape.rank; one++)
+        for (int other = one + 1; other < set->shape.rank; other++)
+            if (block_rule(set, one, other, arena, wrong, size)) return true;
+    return false;
+}
+
+/* The elements that are wrong for output i, or for all outputs and cotangents (i < 0). */
+static WrongSet elements_of(const Suspect *s, long i) {
+    long n = s->e->coordinates, first = i < 0 ? 0 : (1 + i) * n,
+         end = i < 0 ? s->e->cotangents * n : first + n;
+    bool *wrong = arena_alloc(s->arena, (size_t)n + 1), *idle = arena_alloc(s->arena, (size_t)n + 1);
+    memset(idle, true, (size_t)n);
+    for (long at = first; at < end; at++) {
+        idle[at % n] &= s->analytic[at] == 0 && s->numeric[at] == 0;
+        wrong[at % n] |= i < 0 ? s->e->state[at % n] == ENTRY_WRONG : pattern_is_wrong(s, at);
+    }
+    for (long j = 0; j < n; j++) idle[j] &= !wrong[j];
+    return (WrongSet){s->in->name, s->shape, wrong, idle, n};
+}
+
+/* The outputs for which an element is wrong. */
+static WrongSet outputs_of(const Suspect *s) {
+    long n = s->e->coordinates;
+    bool *wrong = arena_alloc(s->arena, (size_t)s->e->outputs + 1);
+    bool *idle = arena_alloc(s->arena, (size_t)s->e->outputs + 1);
+    memset(idle, true, (size_t)s->e->outputs);
+    for (long at = n; at < (1 + s->e->outputs) * n; at++) {
+        idle[at / n - 1] &= s->analytic[at] == 0 && s->numeric[at] == 0;
+        wrong[at / n - 1] |= pattern_is_wrong(s, at);
+    }
+    return (WrongSet){"y", s->y_shape, wrong, idle, s->e->outputs};
+}
+
+/* "x[0,1], x[2,0] and 3 more WRONG". */
+static void list_elements(const WrongSet *set, char *text, size_t size) {
+    enum { NAMED = 3 };
+    long named = 0, count = 0;
+    char element[REPORT_NAME];
+    text[0] = 0;
+    for (long j = 0; j < set->count; j++) {
+        size_t used = strlen(text);
+        if (!set->wrong[j] || count++ >= NAMED) continue;
+        snprintf(text + used, size - used, "%s%.40s", named++ ? ", " : "",
+                 pattern_element(element, set->name, set->shape, j));
+    }
+    size_t used = strlen(text);
+    if (count > NAMED) used += (size_t)snprintf(text + used, size - used, " and %ld more", count - NAMED);
+    if (count && used < size) snprintf(text + used, size - used, " WRONG");
+}
+
+bool wrong_map(const Suspect *s, char *text, size_t size) {
+    enum { HALF = REPORT_TEXT / 2 };
+    char wrong[HALF] = "", right[HALF] = "";
+    WrongSet elements = elements_of(s, -1);
+    long count = 0;
+    for (long j = 0; j < elements.count; j++) count += elements.wrong[j];
+    text[0] = 0;
+    if (wrong_map_rule(&elements, s->arena, wrong, right, HALF)) {
+        snprintf(text, size, "%s right, %s WRONG", right, wrong);
+        return true;
+    }
+    if (pattern_has_jacobian(s) && s->e->outputs > 1) {
+        WrongSet outputs = outputs_of(s);
+        if (wrong_map_rule(&outputs, s->arena, wrong, right, HALF)) {
+            snprintf(text, size, "right for the outputs in %s, WRONG for those in %s", right, wrong);
+            return true;
+        }
+        for (long i = 0; i < s->e->outputs; i++) {
+            WrongSet one = elements_of(s, i);
+            char y[REPORT_NAME];
+            if (!wrong_map_rule(&one, s->arena, wrong, right, HALF)) continue;
+            snprintf(text, size, "for output %.40s: %s right, %s WRONG",
+                     pattern_element(y, "y", s->y_shape, i), right, wrong);
+            return false;
+        }
+    }
+    if (count < elements.count) list_elements(&elements, text, size);
+    return false;
+}

@@ -1,0 +1,476 @@
+/* The text of reports: the table, a wrong gradient in many cases, its map and its smallest case; and which explanation is
+ * believed. Reports are made by hand, or by operations with a known mistake. */
+#include "autograd/op.h"
+#include "check/gradcheck/agreement.h"
+#include "check/gradcheck/gradcheck_text.h"
+#include "check/grading/grade_parts.h"
+#include "test.h"
+#include <ctype.h>
+
+typedef void Say(FILE *out, const CaseReport *r, long count);
+
+static char *text_of(Say *say, const CaseReport *r, long count) {
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    say(out, r, count);
+    fclose(out);
+    return text;
+}
+
+static void check_said(Say *say, const CaseReport *r, long count, const char *want, const char *what) {
+    char *text = text_of(say, r, count);
+    CHECK(strcmp(text, want) == 0, "%s: found\n%swant\n%s", what, text, want);
+    free(text);
+}
+
+static void rows(FILE *out, const CaseReport *r, long count) {
+    for (long i = 0; i < count; i++) gradcheck_rows(out, &r[i]);
+}
+
+static void curves(FILE *out, const CaseReport *r, long count) {
+    for (long i = 0; i < count; i++) gradcheck_curves(out, &r[i]);
+}
+
+static CaseReport report(const char *op, const char *name) {
+    CaseReport r = {.inputs = 1, .outputs = 6};
+    REPORT_SET(r.op, op);
+    REPORT_SET(r.name, name);
+    REPORT_SET(r.in[0].name, "dx");
+    r.in[0].shape = SHAPE(2, 3), r.in[0].coordinates = 6, r.in[0].output = -1;
+    r.in[0].analytic = r.in[0].numeric = 1, r.in[0].error = 1e-13, r.in[0].estimate = 1e-12;
+    return r;
+}
+
+static CaseReport failing(const char *op, const char *name, long wrong, const char *reason) {
+    CaseReport r = report(op, name);
+    r.verdict = r.in[0].verdict = FAIL;
+    r.in[0].wrong = wrong, r.in[0].element = 4, r.in[0].error = 1, r.in[0].analytic = 2;
+    REPORT_SET(r.in[0].reason, reason);
+    return r;
+}
+
+/* ---- The table ---- */
+
+static void rows_are_aligned(void) {
+    CaseReport r = report("op", "über");
+    r.in[0].kinks = 2, r.in[0].flat = 3, r.moved = 1;
+    check_said(
+        rows, &r, 1,
+        "op/über                        dx              6  1.0e-13   1.0e-12  PASS  2 on a kink, 3 flat, "
+        "another point drawn\n",
+        "remarks");
+    r = failing("op", "a name that leaves no room beside", 6, "");
+    r.inputs = 2, r.in[1] = (InputReport){.name = "db", .coordinates = 0};
+    REPORT_SET(r.property, "linear");
+    REPORT_SET(r.trouble, "it bends");
+    check_said(rows, &r, 1,
+               "op/a name that leaves no room beside\n"
+               "                               dx              6  1.0e+00   1.0e-12  FAIL\n"
+               "                               db              0        -         -  PASS\n"
+               "                               property linear                       FAIL\n",
+               "a long name, two gradients, a property");
+    r.inputs = 0, r.property[0] = 0;
+    check_said(rows, &r, 1,
+               "op/a name that leaves no room beside\n"
+               "                                                                     FAIL\n",
+               "no gradient");
+}
+
+/* The picture has a column for each step and a row for each power of ten. */
+static void curves_are_drawn(void) {
+    static const CurvePoint points[] = {{1, 0.2}, {0.5, 0.05}, {0.25, 1e-3}};
+    CaseReport r = failing("op", "case", 1, "");
+    r.in[0].numeric = 1, r.in[0].analytic = 1.01, r.in[0].estimate = 1e-4;
+    memcpy(r.in[0].curve, points, sizeof points);
+    r.in[0].curve_points = 3;
+    check_said(curves, &r, 1,
+               "\nop/case, dx[1,1]: error of plain central differences, relative to 1\n"
+               "1e-01 |*  \n"
+               "1e-02 | *  <- analytic gradient\n"
+               "1e-03 |  *\n"
+               "1e-04 |    <- numeric derivative\n"
+               "      +---\n"
+               "       step from 1 to 0.25, each half the one before\n",
+               "three steps");
+}
+
+/* ---- One report ---- */
+
+#define WORST "     worst at [1,1], for a random upstream gradient: yours 2  right 1 ± 1.0e-12  ratio 2\n"
+
+static CaseReport unclear(void) {
+    CaseReport r = failing("op", "case", 0, "it is noise");
+    r.verdict = r.in[0].verdict = INCONCLUSIVE, r.in[0].unclear = 2;
+    return r;
+}
+static CaseReport with_a_kink(void) {
+    CaseReport r = report("op", "case");
+    r.in[0].kinks = 3, r.in[0].kink = 1, r.in[0].kink_above = 1, r.in[0].flat = 1;
+    return r;
+}
+static CaseReport known_values(void) {
+    CaseReport r = failing("op", "case", 6, "");
+    r.by_reference = true, r.in[0].analytic = NAN;
+    return r;
+}
+static CaseReport with_a_map(void) {
+    CaseReport r = failing("op", "case", 2, "twice");
+    REPORT_SET(r.in[0].map, "rows 0 to 3 right, row 4 WRONG");
+    REPORT_SET(r.in[0].full, "x [1] = 1\nits numbers\n");
+    r.in[0].full_size = 2, r.at_ends = true;
+    return r;
+}
+static CaseReport no_pattern(void) {
+    return failing("op", "case", 1, "");
+}
+static CaseReport crashed(void) {
+    CaseReport r = {.verdict = FAIL};
+    REPORT_SET(r.op, "op");
+    REPORT_SET(r.name, "case");
+    REPORT_SET(r.trouble, "it crashed");
+    return r;
+}
+static CaseReport right(void) {
+    return report("op", "case");
+}
+
+static void one_report_is_told(void) {
+    static const struct {
+        CaseReport (*make)(void);
+        const char *want;
+    } cases[] = {
+        {right, ""},
+        {no_pattern, "\nFAIL op/case, dx: 1 of 6 elements is wrong\n" WORST},
+        {with_a_map,
+         "\nFAIL op/case, dx: 2 of 6 elements are wrong\n     twice\n"
+         "     dx: rows 0 to 3 right, row 4 WRONG\n"
+         "     right at the values drawn, wrong with values at the ends of the case's\n     ranges\n"
+         "     The smallest case that fails, 'case':\n       x [1] = 1\n       its numbers\n"},
+        {unclear, "\nINCONCLUSIVE op/case, dx: 2 of 6 elements are neither proved nor refuted\n"
+                  "     it is noise\n" WORST},
+        {known_values, "\nFAIL op/case, dx: all 6 elements are wrong\n"
+                       "     worst at [1,1]: yours nan  right 1 ± 1.0e-12\n"},
+        {with_a_kink, "\nop/case, dx: kink at x[0,1]: one-sided derivatives 0 and 1; 3 in all\n"
+                      "op/case, dx: 1 of 6 elements is flat: the derivative is too small to show in the\n"
+                      "     output\n"},
+        {crashed, "\nFAIL op/case: it crashed\n"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        CaseReport r = cases[i].make();
+        check_said(gradcheck_explain_all, &r, 1, cases[i].want, "one report");
+    }
+}
+
+/* ---- Many cases ---- */
+
+/* The smallest case that somebody wrote comes first and in full. The others have a line each, those that the checker added
+ * one together. */
+static void a_mistake_is_told_once(void) {
+    CaseReport r[6] = {failing("op", "large", 6, "twice"),
+                       failing("op", "small", 2, "twice"),
+                       failing("op", "other", 3, "a sum"),
+                       failing("op", "added", 6, "twice"),
+                       report("op", "fine"),
+                       failing("another", "case", 6, "twice")};
+    for (int i = 0; i < 6; i++) r[i].in[0].form = i == 2 ? 2 : 1, r[i].in[0].sloped = 6;
+    r[0].in[0].full_size = 20, r[1].in[0].full_size = 4, r[3].in[0].full_size = 2, r[3].added = true;
+    REPORT_SET(r[1].in[0].full, "all of it\n");
+    check_said(gradcheck_explain_all, r, 6,
+               "\nFAIL op/small, dx: 2 of 6 elements are wrong\n     twice\n"
+               "     right in 'fine', wrong in 'large', 'small', 'other'\n"
+               "     The smallest case that fails, 'small':\n       all of it\n"
+               "FAIL op/large, dx: all 6 elements are wrong\n"
+               "FAIL op/other, dx: 3 of 6 elements are wrong. a sum\n"
+               "     It is wrong in 1 more case that the checker added.\n"
+               "\nFAIL another/case, dx: all 6 elements are wrong\n     twice\n" WORST,
+               "six cases");
+    r[0] = report("op", "a"), r[1] = report("op", "b");
+    for (int i = 0; i < 2; i++) {
+        r[i].verdict = FAIL;
+        REPORT_SET(r[i].property, "linear");
+        REPORT_SET(r[i].trouble, "it bends");
+    }
+    check_said(gradcheck_explain_all, r, 2,
+               "\nFAIL op/a: the property 'linear' does not hold\n     it bends\n"
+               "FAIL op/b: the property 'linear' does not hold\n",
+               "a property");
+}
+
+/* A case with explanations, a letter each: small ones say only which elements are wrong. */
+static CaseReport explained(const char *name, const char *letters, size_t count, bool added) {
+    CaseReport r = failing("op", name, 6, "");
+    r.judged = true, r.added = added;
+    for (size_t i = 0; i < count; i++) {
+        Explanation *x = &r.in[0].explanation[r.in[0].explanations++];
+        *x = (Explanation){
+            .order = tolower(letters[i]), .form = (uint64_t)letters[i], .sure = isupper(letters[i])};
+        snprintf(x->pattern, sizeof x->pattern, "%c", letters[i]);
+        snprintf(x->reason, sizeof x->reason, "%c of %s", letters[i], name);
+    }
+    return r;
+}
+
+/* Three cases that somebody wrote and two that were added, and the explanation of each in the end; - where there is none. */
+static void cases_agree_on_an_explanation(void) {
+    static const char *const cases[][2] = {
+        {"A,A,A,A,A", "AAAAA"},   {",,,,", "-----"}, {"BC,AC,C,C,C", "CCCCC"}, /* it fits all, A one */
+        {"AB,A,B,,B", "AAB-B"},   /* the first of two that fit half; then what is left */
+        {"A,,,C,C", "-----"},     /* one of three is no half; added cases alone say nothing */
+        {"ab,ba,a,,a", "aaa-a"},  /* the first of two that are seen everywhere */
+        {"b,a,a,a,a", "-----"},   /* seen in two given cases, and not in the third: chance */
+        {"a,aB,aB,B,B", "aaaBB"}, /* the order of patterns goes first */
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        CaseReport r[5];
+        char found[6] = "";
+        const char *letters = cases[k][0];
+        for (int i = 0; i < 5; i++) {
+            size_t count = strcspn(letters, ",");
+            r[i] = explained((char[]){(char)('1' + i), 0}, letters, count, i > 2);
+            letters += count + (i < 4);
+        }
+        gradcheck_agree(r, 5);
+        for (int i = 0; i < 5; i++) found[i] = r[i].in[0].reason[0] ? r[i].in[0].reason[0] : '-';
+        CHECK(strcmp(found, cases[k][1]) == 0, "%s: found %s, want %s", cases[k][0], found, cases[k][1]);
+    }
+}
+
+/* ---- Operations with a known mistake ---- */
+
+/* Contiguous arrays of a run; backward adds to dx. */
+typedef struct Arrays {
+    const real *x, *m, *y, *dy;
+    real *out, *dx;
+    long n;
+} Arrays;
+
+typedef struct Lie {
+    const char *what;
+    CheckInput in[3];
+    void (*forward)(const Arrays *a), (*backward)(const Arrays *a);
+    const char *pattern, *says, *never; /* somewhere in the report; nowhere */
+} Lie;
+
+static const Lie *lie;
+
+static Arrays arrays_of(Node *n) {
+    Arrays a = {
+        .n = shape_count(n->in[0]->shape), .out = n->out->data, .y = n->out->data, .dy = n->out->grad};
+    real *x[2] = {NULL, NULL};
+    for (int k = 0; k < n->inputs; k++) {
+        x[k] = node_record(n, (size_t)shape_count(n->in[k]->shape) * sizeof(real));
+        tensor_copy_out(n->in[k], x[k]);
+    }
+    a.x = x[0], a.m = x[1], a.dx = n->in[0]->grad;
+    return a;
+}
+static void forward(Node *n) {
+    Arrays a = arrays_of(n);
+    lie->forward(&a);
+}
+static void backward(Node *n) {
+    Arrays a = arrays_of(n);
+    lie->backward(&a);
+}
+static Tensor *build(Tape *t, Tensor **x) {
+    static const Op op = {"lie", forward, backward};
+    return tape_record(tape_node(t, &op, x[0]->shape, lie->in[1].name ? 2 : 1, x));
+}
+
+#define EACH(i) for (long i = 0; i < a->n; i++)
+
+static void squares(const Arrays *a) {
+    EACH(i) a->out[i] = a->x[i] * a->x[i];
+}
+static void times_root_7(const Arrays *a) {
+    EACH(i) a->dx[i] += a->dy[i] * 2 * a->x[i] * (real)sqrt(7);
+}
+static void row_2_twice(const Arrays *a) {
+    EACH(i) a->dx[i] += a->dy[i] * 2 * a->x[i] + (i / 4 == 2 ? a->x[i] * a->x[i] * a->x[i] * a->dy[i] : 0);
+}
+static void every_second_twice(const Arrays *a) {
+    EACH(i) a->dx[i] += a->dy[i] * 2 * a->x[i] + (i % 2 ? a->x[i] * a->x[i] * a->x[i] * a->dy[i] : 0);
+}
+static void below_half(const Arrays *a) {
+    EACH(i) a->dx[i] += a->dy[i] * (a->x[i] < (real)0.5 ? 2 * a->x[i] : 3 * a->x[i] * a->x[i] * a->x[i]);
+}
+static void largest_alone(const Arrays *a) {
+    EACH(i) a->dx[i] += a->dy[i] * (2 * a->x[i] + (i % 4 > 1 && i > 5 ? a->x[i] * a->x[i] * a->x[i] : 0));
+}
+static void masked(const Arrays *a) {
+    EACH(i) a->out[i] = a->m[i] > 0 ? a->x[i] : 0;
+}
+static void mask_forgotten(const Arrays *a) {
+    EACH(i) a->dx[i] += a->dy[i];
+}
+static void shifted(const Arrays *a) {
+    EACH(i) a->dx[i] += 2 * (i ? a->x[i - 1] * a->dy[i - 1] : 0);
+}
+
+static const double mask[] = {1, 0, 0, 1, 0, 1};
+
+static const Lie lies[] = {
+    {"√7, which no size gives",
+     {{"x", DIMS(5)}},
+     squares,
+     times_root_7,
+     "constant factor",
+     "2.64575 = √7",
+     NULL},
+    {"a row",
+     {{"x", DIMS(3, 4)}},
+     squares,
+     row_2_twice,
+     "only somewhere",
+     "rows 0 and 1 right, row 2 WRONG",
+     NULL},
+    {"every second",
+     {{"x", DIMS(2, 6)}},
+     squares,
+     every_second_twice,
+     "only somewhere",
+     "columns 1 and every second after it WRONG",
+     NULL},
+    {"a condition",
+     {{"x", DIMS(5, 6)}},
+     squares,
+     below_half,
+     "only somewhere",
+     "wrong only where x is above about 0.",
+     NULL},
+    {"values are no cause",
+     {{"x", DIMS(3, 4)}},
+     squares,
+     largest_alone,
+     "only somewhere",
+     "rows 1 and 2 in columns 2 and 3 WRONG",
+     "where x"},
+    {"a mask",
+     {{"x", DIMS(6)}, {"m", DIMS(6), .values = mask, .constant = true}},
+     masked,
+     mask_forgotten,
+     "only somewhere",
+     "the output does not depend on this element",
+     NULL},
+    {"a neighbour",
+     {{"x", DIMS(6)}},
+     squares,
+     shifted,
+     "moved",
+     "along axis 0 each element has the gradient of the one before",
+     NULL},
+};
+
+static void mistakes_are_shown(void) {
+    if (sizeof(real) < sizeof(double)) return;
+    for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
+        CaseReport r;
+        CheckCase c = {.name = "case", .build = build};
+        lie = &lies[i];
+        memcpy(c.in, lie->in, sizeof lie->in);
+        gradcheck_case("lie", &c, 1, &r);
+        char *text = text_of(gradcheck_explain_all, &r, 1);
+        for (char *at = text; (at = strstr(at, "\n     ")); at++)
+            memmove(at, at + 5, strlen(at + 5) + 1), *at = ' ';
+        CHECK(strcmp(r.in[0].pattern, lie->pattern) == 0, "%s: %s: %s", lie->what, r.in[0].pattern,
+              r.in[0].reason);
+        CHECK(strstr(text, lie->says) && (!lie->never || !strstr(text, lie->never)), "%s: %s", lie->what,
+              text);
+        free(text);
+    }
+}
+
+/* The numbers of the case, yours beside the right ones. */
+static void the_smallest_case_is_shown_in_full(void) {
+    static const double values[] = {1, 3};
+    static const Lie half = {"", {{"x", DIMS(2), .values = values}}, squares, mask_forgotten, "", "", NULL};
+    CaseReport r;
+    CheckCase c = {"case", build, {{"x", DIMS(2), .values = values}}};
+    if (sizeof(real) < sizeof(double)) return;
+    lie = &half;
+    gradcheck_case("lie", &c, 1, &r);
+    char *text = text_of(gradcheck_explain_all, &r, 1);
+    CHECK(strstr(text, "x [2] = 1 3\n"), "%s", text);
+    CHECK(strstr(text, "x[0]       for y[0]   yours 1           right 2           ratio 0.5  WRONG\n"), "%s",
+          text);
+    CHECK(strstr(text, "x[1]       for y[1]   yours 1           right 6           ratio 0.1667  WRONG\n"),
+          "%s", text);
+    free(text);
+}
+
+/* ---- For a student ---- */
+
+/* The part of that name. */
+static const Part *part_of(const Part *part, long parts, const char *name) {
+    for (long i = 0; i < parts; i++)
+        if (strcmp(part[i].name, name) == 0) return &part[i];
+    return NULL;
+}
+
+/* Each part of a planned case has its share of the points, and the words of what it is about alone. */
+static void parts_have_their_words(void) {
+    CaseReport r[2] = {failing("a", "case", 6, "wrong"), report("a", "good")};
+    long parts;
+    for (int i = 0; i < 2; i++) {
+        r[i].planned = r[i].judged = true, r[i].points = 6, r[i].wanted = 2;
+        r[i].properties = PROPERTY_ACCUMULATES + 1;
+        REPORT_SET(r[i].want[0], "dx");
+        REPORT_SET(r[i].want[1], "dy"); /* which nobody judged */
+    }
+    REPORT_SET(r[0].broken[PROPERTY_ZERO], "it is not 0");
+    REPORT_SET(r[0].trouble, "it is not 0");
+    REPORT_SET(r[0].property, "zero");
+    Part *part = grade_parts(r, 2, &parts);
+    CHECK(parts == 4 + PROPERTIES - 1, "%ld parts", parts);
+    const Part *p = part_of(part, parts, "case: dx");
+    CHECK(p && p->verdict == FAIL && p->points == 2 && p->score == 0 &&
+              strstr(p->text, "FAIL a/case, dx: all 6") && !strstr(p->text, "property"),
+          "%s", p ? p->text : "none");
+    p = part_of(part, parts, "case: dy");
+    CHECK(p && p->verdict == FAIL && p->points == 2 && strstr(p->text, "the property 'zero' does not hold"),
+          "%s", p ? p->text : "none");
+    p = part_of(part, parts, "good: dx");
+    CHECK(p && p->verdict == PASS && p->score == 2 &&
+              !strcmp(p->text, "PASS, worst relative error 1.0e-13\n"),
+          "%s", p ? p->text : "none");
+    p = part_of(part, parts, "good: dy");
+    CHECK(p && p->verdict == PASS && !strcmp(p->text, "PASS\n"), "%s", p ? p->text : "none");
+    p = part_of(part, parts, "property zero");
+    CHECK(p && p->verdict == FAIL && strstr(p->text, "FAIL case: it is not 0\n") && !strstr(p->text, "good:"),
+          "%s", p ? p->text : "none");
+    p = part_of(part, parts, "property linear"); /* of the failing case not looked at */
+    CHECK(p && p->verdict == FAIL && strstr(p->text, "FAIL case: not looked at: it is not 0\n"), "%s",
+          p ? p->text : "none");
+    double of, sum = 0;
+    for (long i = 0; i < parts; i++) sum += part[i].points;
+    CHECK_NEAR(sum, 12, 1e-9);
+    CHECK(grade_points(r, 2, &of) < of && fabs(of - 12) < 1e-9, "of %g", of);
+    grade_parts_free(part, parts);
+}
+
+/* Of files each array is a part, and what cannot be judged is one; where there is no plan properties have no points. */
+static void files_have_parts(void) {
+    CaseReport r[3] = {report("a", "files"), {.verdict = FAIL}, report("a", "nothing wanted")};
+    long parts;
+    REPORT_SET(r[1].op, "a");
+    REPORT_SET(r[1].name, "damaged");
+    REPORT_SET(r[1].trouble, "case.json: byte 0: found the end");
+    r[2].planned = r[2].judged = r[2].like = true, r[2].points = 3, r[2].properties = PROPERTY_FORWARD + 1;
+    Part *part = grade_parts(r, 3, &parts);
+    const Part *p = part_of(part, parts, "files: dx");
+    CHECK(p && p->verdict == PASS && p->points == 1 && p->score == 1, "%s", p ? p->text : "none");
+    p = part_of(part, parts, "damaged");
+    CHECK(p && p->verdict == FAIL && p->points == 1 && p->score == 0 && strstr(p->text, "found the end"),
+          "%s", p ? p->text : "none");
+    p = part_of(part, parts, "nothing wanted: y");
+    CHECK(p && p->verdict == PASS && p->score == p->points && p->points > 0, "%s", p ? p->text : "none");
+    grade_parts_free(part, parts);
+}
+
+TEST_MAIN({"rows are aligned", rows_are_aligned}, {"curves are drawn", curves_are_drawn},
+          {"one report is told", one_report_is_told}, {"a mistake is told once", a_mistake_is_told_once},
+          {"cases agree on an explanation", cases_agree_on_an_explanation},
+          {"mistakes are shown", mistakes_are_shown},
+          {"the smallest case is shown in full", the_smallest_case_is_shown_in_full},
+          {"parts have their words", parts_have_their_words}, {"files have parts", files_have_parts})
