@@ -197,7 +197,7 @@ static bool name_factors(const Factors *t, const char *name, bool of_output, cha
             else if (i == 0)
                 snprintf(text, size, "missing a factor %s", g);
             else
-                snprintf(text, size, "multiplied by %s instead of %s", f, g);
+                snprintf(text, size, "multiplied by %.48s instead of %.48s", f, g);
             return true;
         }
     return false;
