@@ -23,7 +23,7 @@ static inline Matrix matrix_rows(Matrix x, long first, long count) {
 /* Sizes that do not fit are a bug. */
 _Noreturn void product_misfit(GemmLayout layout, Matrix a, Matrix b, Matrix c);
 
-/* C = A·B, A·Bᵀ or Aᵀ·B as a Gemm, for callers that add an epilogue or a batch; with accumulate, C += instead. */
+/* C = A·B, A·Bᵀ or Aᵀ·B as a Gemm, for callers that add an epilogue or a batch; with accumulate, C +=. */
 static inline Gemm product_of(GemmLayout layout, Matrix a, Matrix b, Matrix c, bool accumulate) {
     bool a_transposed = layout == GEMM_TN, b_transposed = layout == GEMM_NT;
     long m = a_transposed ? a.columns : a.rows, k = a_transposed ? a.rows : a.columns;
@@ -43,6 +43,7 @@ static inline Gemm product_of(GemmLayout layout, Matrix a, Matrix b, Matrix c, b
                   .accumulate = accumulate};
 }
 
+/* C = A·B, C = A·Bᵀ and C = Aᵀ·B; with accumulate, C +=. */
 static inline void product_nn(Matrix a, Matrix b, Matrix c, bool accumulate) {
     Gemm g = product_of(GEMM_NN, a, b, c, accumulate);
     gemm(&g);
