@@ -1,12 +1,12 @@
-/* Batches and gradients as files, for holding a model against another implementation of it.
+/* Files of batches and gradients, for comparing a model with another implementation.
  *
  * A batch file is a safetensors file of I64 or I32 token ids, padded with the model's pad_id:
  *
- *     source [B,S] (for a seq2seq)      target_in [B,T]      target_out [B,T]
+ *     source [B,S] (seq2seq only)      target_in [B,T]      target_out [B,T]
  *
- * A gradient file has what the model makes of it, F32 or F64:
+ * A gradient file holds the results of a pass, in F32 or F64:
  *
- *     loss []      logits [B,T,V], 0 where target_out is padding      grad.NAME, as the parameter NAME */
+ *     loss []      logits [B,T,V], 0 where target_out is padding      grad.NAME for each parameter NAME */
 #ifndef GRADING_BATCH_FILE_H
 #define GRADING_BATCH_FILE_H
 
@@ -20,24 +20,23 @@ typedef struct PaddedBatch {
     int32_t *target_in, *target_out; /* [rows,T] */
 } PaddedBatch;
 
-/* Rows of nothing but padding; the caller frees them. NULL: STATUS_NO_MEMORY. */
+/* Rows of padding; to be freed. NULL: STATUS_NO_MEMORY. */
 PaddedBatch *batch_padded(long rows, long S, long T, int32_t pad_id, Error *e);
 void batch_padded_free(PaddedBatch *b);
 
-/* Tokens of target_out, which the loss counts. */
+/* The number of tokens in target_out that are not padding. */
 long batch_padded_targets(const PaddedBatch *b);
 
-/* Reads a batch for this model; the caller frees it. The file's other tensors are not looked at. NULL with
- * the error if the file cannot be had, or with STATUS_BAD_DATA if a tensor is missing or of another shape,
- * sequences are longer than the model's max_length, an id is not in the vocabulary, or a padded target_in
- * stands beside a target_out that is not. */
+/* Reads a batch for a model of this configuration; to be freed. Other tensors are ignored. NULL: the file
+ * cannot be read, or STATUS_BAD_DATA: a tensor is missing or has a wrong shape, a sequence is longer than
+ * max_length, an id is outside the vocabulary, or target_in is padding where target_out is not. */
 PaddedBatch *batch_read(const char *path, const ModelConfig *c, Error *e);
 
-/* Writes a batch as batch_read has it, with I32 ids, atomically. */
+/* Writes a batch file with I32 ids, atomically. */
 bool batch_write(const char *path, const PaddedBatch *b, Error *e);
 
-/* Writes the gradients that the model's parameters hold (settled), atomically. `logits` are those of the
- * tokens in target, as filled from b's target_in: [rows, vocab_size]. */
+/* Writes a gradient file atomically. The model's gradients are settled. `logits` [rows, vocab_size] belong
+ * to the tokens in `target`, filled from b's target_in. */
 bool gradients_write(const char *path, const Model *m, const PaddedBatch *b, const Tokens *target, real loss,
                      const real *logits, Error *e);
 

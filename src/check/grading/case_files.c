@@ -30,7 +30,7 @@ bool case_has_file(const CaseFiles *f, int k) {
     return f->point.in[k].same_as < 0;
 }
 
-/* What single precision leaves of numbers. */
+/* Rounds to single precision. */
 static void round_to_single(real *x, long count) {
     for (long i = 0; i < count; i++) x[i] = (real)(float)x[i];
 }
@@ -85,7 +85,7 @@ static void print_file(FILE *out, const char *name, const char *before, Shape s)
     fprintf(out, "}");
 }
 
-/* The nodes of the run in the order in which they were recorded; returns how many there are. */
+/* The nodes of the run in the order of recording. Returns their number. */
 enum { MOST_STEPS = 16 };
 static int steps_of(const CaseFiles *f, const Node *step[MOST_STEPS]) {
     int count = 0;
@@ -95,7 +95,7 @@ static int steps_of(const CaseFiles *f, const Node *step[MOST_STEPS]) {
     return count;
 }
 
-/* The name of a tensor in a computation of several steps: an input's, or the output's of a step. */
+/* Prints the name of a tensor: an input's, or the output's of a step. */
 static void print_tensor(FILE *out, const CaseFiles *f, const Tensor *x, const Node *const *step, int steps) {
     for (int k = 0; k < f->point.inputs; k++)
         if (x == f->point.x[k]) {
@@ -110,7 +110,7 @@ static void print_tensor(FILE *out, const CaseFiles *f, const Tensor *x, const N
     fprintf(out, "null");
 }
 
-/* True if the case is one step that takes the case's inputs, in their order. */
+/* Whether the case is one step on the case's inputs, in their order. */
 static bool is_operation_alone(const CaseFiles *f, const Node *const *step, int steps) {
     if (steps != 1) return false;
     int next = 0;
@@ -122,7 +122,7 @@ static bool is_operation_alone(const CaseFiles *f, const Node *const *step, int 
     return next == f->point.inputs;
 }
 
-/* A case that is more, or less, than its operation alone. */
+/* Prints the steps of a case that is not its operation alone. */
 static void print_steps(FILE *out, const CaseFiles *f, const Node *const *step, int steps) {
     fprintf(out, "  \"steps\": [");
     for (int i = 0; i < steps; i++) {

@@ -6,7 +6,7 @@
 
 enum { ROUNDINGS = 16, TRIALS = 8 };
 
-/* u. In a single build nothing is known better than single precision. */
+/* u. A float build knows no values better than single precision. */
 static double unit(Precision p) {
     return fmax(p == SINGLE ? (double)FLT_EPSILON : DBL_EPSILON, (double)REAL_EPSILON);
 }
@@ -51,7 +51,7 @@ static void compute_gradients(Reference *r) {
 
 /* ---- How far rounded numbers move it ---- */
 
-/* One trial. On the other side of a kink it says nothing. */
+/* One trial. It is ignored if it crosses a kink. */
 static void move(Reference *r, Precision precision, uint64_t branches, uint64_t key) {
     CaseFiles *f = r->files;
     real relative = (real)unit(precision);
@@ -123,7 +123,7 @@ void reference_compute(Reference *r) {
 }
 
 double reference_allowed(const ReferencePart *p, long i, Precision precision) {
-    /* What is below the smallest normal number has fewer digits. */
+    /* Subnormal numbers have fewer digits. */
     double smallest = precision == SINGLE || sizeof(real) == sizeof(float) ? (double)FLT_MIN : DBL_MIN;
     double u = unit(precision), terms = p->largest + (p->moved[precision][i] + smallest) / u;
     return rounding_room(ROUNDINGS, u, terms) + p->flat[i];

@@ -1,7 +1,7 @@
-/* The right values of the arrays of a case in files, and how far rounding may move an element (rounding.h). All
- * inputs are changed by ±u of themselves at random several times, where u is the distance from 1 to the next number
- * of the precision in which an array was computed, and the case is run again. The largest change of an element,
- * moved_i, shows the size of its terms:
+/* The right values of the arrays of a case in files, and how far rounding may move an element (rounding.h).
+ * All inputs change by ±u of themselves at random, several times, and the case runs again; u is the distance
+ * from 1 to the next number in the precision of the file. The largest change of an element, moved_i, shows
+ * the size of its terms:
  *
  *     |found_i - need_i| ≤ 16 (moved_i + u max_j |need_j|) */
 #ifndef GRADING_CASE_REFERENCE_H

@@ -38,17 +38,17 @@ int plan_add(CheckPlan *p, const Op *op, const char *part) {
 }
 
 enum {
-    ENOUGH_RUNS = 100, /* to tell too little time from a loop that never ends */
-    ENOUGH_LOOPS = 3,  /* that never end: the cases that follow get a part of the time */
+    ENOUGH_RUNS = 100, /* fewer runs within the time limit mean an endless loop */
+    ENOUGH_LOOPS = 3,  /* after as many endless loops the time limit is divided by PART */
     PART = 10,
 };
 
 typedef struct Checking {
     const CheckPlan *plan;
-    ChildLimits limits, judge; /* of who runs the case, and of who judges it */
+    ChildLimits limits, judge; /* of the host, and of the judge */
     int endless;
-    CaseReport **report; /* [items], NULL: not there yet, or handed over */
-    long next;           /* item to be handed over */
+    CaseReport **report; /* [items]; NULL: not finished, or passed on */
+    long next;           /* the next item to pass on */
     void (*sink)(void *context, const CaseReport *r);
     void *context;
 } Checking;
@@ -59,7 +59,7 @@ static double largest_error(const CaseReport *r) {
     return largest;
 }
 
-/* A case that came to no report has failed. */
+/* The report of a case whose judge ended without one: it has failed. */
 static void not_checked(CaseReport *r, const CheckItem *item, const ChildEnd *end, const ChildLimits *limits,
                         const char *stage) {
     char text[CHILD_TEXT], line[REPORT_TEXT];
@@ -73,7 +73,7 @@ static void not_checked(CaseReport *r, const CheckItem *item, const ChildEnd *en
         why = line;
     else if (end->fate == CHILD_EXITED && end->number == STATUS_NO_MEMORY)
         why = line[0] ? line : "ran out of memory";
-    /* What this machine did to the case says nothing against it. */
+    /* Interruptions and missing resources are not the case's fault. */
     bool outside = end->fate == CHILD_INTERRUPTED || end->fate == CHILD_NOT_BORN;
     *r = (CaseReport){.verdict = outside ? INCONCLUSIVE : FAIL};
     snprintf(r->trouble, sizeof r->trouble, "%.*s%s%s", REPORT_TEXT / 2, why, stage ? ", " : "",
@@ -87,7 +87,7 @@ static void not_checked(CaseReport *r, const CheckItem *item, const ChildEnd *en
 typedef struct Judging {
     const CheckPlan *plan;
     const CheckItem *item;
-    CaseReport report; /* as far as it has come */
+    CaseReport report; /* so far */
     const ChildLimits *limits;
 } Judging;
 
@@ -95,7 +95,7 @@ bool plan_has_reference(const CheckPlan *p) {
     return p->like || p->reference;
 }
 
-/* Case number i of an operation; ends the process where there is none. */
+/* Case i of an operation; ends the process if there is none. */
 static const CheckCase *case_of(const Op *op, int i, const char *whose, const Error *e) {
     if (op && i < op->n_cases) return &op->cases[i];
     printf("%s%s\n", whose, op ? "a case is missing" : e->text);
@@ -115,7 +115,8 @@ static const CheckCase *load_case(void *context) {
     return case_of(op, j->item->index, loaded ? "the cases: " : "", &e);
 }
 
-/* In the reference's process: the same case. A template has fewer cases than the operation that is built in. */
+/* In the reference's process: the same case. A template has fewer cases than the operation that is built
+ * in. */
 static const CheckCase *load_reference(void *context) {
     const Judging *j = context;
     const CheckPlan *p = j->plan;
@@ -129,7 +130,7 @@ static const CheckCase *load_reference(void *context) {
     return case_of(op, item->index, "", &e);
 }
 
-/* Says nothing against the student's file. */
+/* A reference that ends is not the fault of the student's file: inconclusive. */
 static void lost_reference(void *context, const ChildEnd *end, const CheckRun *run) {
     const Judging *j = context;
     CaseReport r;
@@ -140,10 +141,9 @@ static void lost_reference(void *context, const ChildEnd *end, const CheckRun *r
     child_finish();
 }
 
-/* The host is gone: that is the verdict, on the property that was looked at where the gradients are
- * judged; but not where that came of values which the checker tried of its own accord, to explain what is
- * wrong. Where its time ran out in the middle of many short runs, nothing is known but that it was not
- * enough. */
+/* The host has ended. If the gradients are judged, the property under test fails; if an explanation was
+ * sought, at values that the checker chose, the verdict stands. A timeout after many short runs is
+ * inconclusive. */
 static void lost_host(void *context, const ChildEnd *end, const CheckRun *run) {
     Judging *j = context;
     const ChildLimits *limits = j->limits;
@@ -209,7 +209,7 @@ static void check_item(void *context, long i) {
     child_send(&worst, sizeof worst);
 }
 
-/* What the report is about, and what was to be judged. */
+/* Fills in the subject of the report and what had to be judged. */
 static void plan_describe(const CheckPlan *p, const CheckItem *item, CaseReport *r) {
     const CheckInput *in = item->c.in;
     REPORT_SET(r->op, item->op);
@@ -230,15 +230,14 @@ void plan_unjudged(const CheckPlan *p, const char *why, CaseReport *report) {
     }
 }
 
-/* A case that nobody wrote counts where it ran, and all is proved or a gradient is wrong. */
+/* An added case counts if it ran and passed, or has a wrong gradient. */
 static bool is_wanted(const CheckItem *item, const CaseReport *r) {
     bool found = r->verdict == PASS;
     for (int i = 0; i < r->inputs; i++) found |= r->in[i].wrong > 0;
     return !item->added || (found && strcmp(r->property, "read-only") != 0);
 }
 
-/* A teacher's case in which nothing depends on anything tells a right backward from none as little as it
- * tells the function that was asked for from a constant. */
+/* A teacher's case in which the output depends on no input cannot tell a right backward from an empty one. */
 static void ask_for_slope(const CheckPlan *p, const CheckItem *item, CaseReport *r) {
     long elements = 0, sloped = 0;
     for (int i = 0; i < r->inputs; i++) elements += r->in[i].coordinates, sloped += r->in[i].sloped;
@@ -273,7 +272,7 @@ void plan_run(const CheckPlan *p, void (*sink)(void *context, const CaseReport *
     Checking c = {.plan = p, .limits = p->limits, .judge = p->limits, .sink = sink, .context = context};
     c.report = calloc((size_t)p->items + 1, sizeof *c.report);
     if (!c.report) error_no_memory("reports");
-    /* Where there is a host, it is the one that runs out of time first. */
+    /* The host must run out of time before its judge. */
     if (p->folder) c.judge = (ChildLimits){.seconds = 2 * p->limits.seconds + 1};
     memcpy(c.judge.keep, p->keep, sizeof p->keep);
     child_run_all(p->items, p->at_once, &c.judge, check_item, take_report, &c);

@@ -1,6 +1,6 @@
 /* Many cases checked side by side. Each case has processes of its own, with limits of time and memory: one
- * judges, one runs the student's code in a sandbox (check_host.h, check/sandbox.h), one the reference. However
- * a process ends, the case gets a verdict. */
+ * judges, one runs the student's code in a sandbox (check_host.h, check/sandbox.h), one the reference.
+ * However a process ends, the case gets a verdict. */
 #ifndef GRADING_CHECK_CASES_H
 #define GRADING_CHECK_CASES_H
 

@@ -55,8 +55,8 @@ static void take_listing(void *context, long i, const ChildEnd *end) {
 
 /* ---- Cases that nobody wrote ---- */
 
-/* The case with every axis of one size made another: so products and broadcasts still fit. False: nothing
- * is of it. */
+/* Changes every axis of one size to another size, so that products and broadcasts still fit. False: no
+ * axis has that size. */
 static bool resize(CheckCase *c, long from, long to) {
     bool any = false;
     for (int k = 0; k < CHECK_INPUTS && c->in[k].name; k++)
@@ -72,7 +72,7 @@ static void add_changed(CheckPlan *p, const CheckItem *base, const CheckCase *c,
     item->c = *c, item->added = true;
 }
 
-/* An input's range, made of what it says. False: its values are no random ones. */
+/* The range of an input. False: its values are fixed. */
 static bool range_of(const CheckInput *in, double *low, double *high) {
     bool plain = in->low == 0 && in->high == 0;
     *low = plain ? -2 : in->low, *high = plain ? 2 : in->high;
@@ -86,14 +86,14 @@ static void add_larger(CheckPlan *p, const CheckItem *base, double factor, const
         double low, high;
         if (!range_of(&c.in[k], &low, &high)) continue;
         c.in[k].low = factor * low, c.in[k].high = factor * high;
-        c.in[k].distinct = true; /* so that some lie near the ends */
+        c.in[k].distinct = true; /* some values lie near the ends */
         any = true;
     }
-    c.flat = true; /* far out much is */
+    c.flat = true; /* functions saturate at large values */
     if (any) add_changed(p, base, &c, how);
 }
 
-/* What is all of one sign has the other. Of several such inputs one may have to be the larger. */
+/* Negates an input whose range has one sign. If several have, one may have to be larger than another. */
 static void add_other_sign(CheckPlan *p, const CheckItem *base) {
     CheckCase c = base->c;
     int signed_inputs = 0;
@@ -106,7 +106,7 @@ static void add_other_sign(CheckPlan *p, const CheckItem *base) {
     if (signed_inputs == 1) add_changed(p, base, &c, "other sign");
 }
 
-/* Some numbers of each input are 0, where they may be, and none where another's is. */
+/* Sets some elements of each input to 0 where its range allows it, never in two inputs at once. */
 static void add_zeros(CheckPlan *p, const CheckItem *base) {
     const uint64_t stream = 0x2E05;
     CheckCase c = base->c;
@@ -132,7 +132,7 @@ static void add_zeros(CheckPlan *p, const CheckItem *base) {
     if (zeroed) add_changed(p, base, &c, "zeros among the values");
 }
 
-/* Of a case: sizes 0, 1 and one that is larger along each axis. */
+/* Adds cases with size 0, 1 and a large size in place of each size. */
 static void add_sizes(CheckPlan *p, const CheckItem *base) {
     enum { MOST_SIZE = 12, LARGE_SIZE = 11 };
     static const long other[] = {1, 0, LARGE_SIZE};
@@ -152,7 +152,7 @@ static void add_values(CheckPlan *p, const CheckItem *base) {
     add_zeros(p, base);
 }
 
-/* Behind each operation's own cases, of the first that fits. */
+/* Adds cases made from the first suitable case of each operation, after its own cases. */
 static void add_what_is_forgotten(CheckPlan *p) {
     CheckItem *own = p->item;
     long count = p->items;
@@ -185,7 +185,7 @@ static const char *path_in(CheckPlan *p, const char *folder, const char *name) {
     return path;
 }
 
-/* Adds the cases of a library in the folder, whose source has their names. */
+/* Adds the cases of a library in the folder; the source has the names of its operations. */
 static void add_cases(CheckPlan *p, const char *source, const char *folder, const char *library, Error *e) {
     char names[MOST_OPS][STUDENT_NAME];
     int count = student_names(source, names, MOST_OPS, e);
@@ -193,7 +193,7 @@ static void add_cases(CheckPlan *p, const char *source, const char *folder, cons
     child_run_all(count, 1, &p->limits, list_cases, take_listing, &l);
 }
 
-/* Writes the template of an operation here, whose cases call the student's. */
+/* Writes the template of an operation; its cases call the student's function. */
 static bool write_template(const char *path, const StudentFile *f, Error *e) {
     FILE *out = fopen(path, "w");
     if (!out) return error_set(e, STATUS_CANNOT_CREATE, "%s: cannot be written", path);
@@ -260,7 +260,7 @@ static void file_stem(const char *path, char *out, size_t size) {
     if (dot) *dot = 0;
 }
 
-/* Gives the file's folder a copy of the cases. */
+/* Copies the cases into the folder of the file. */
 static bool copy_cases(const CheckPlan *p, const StudentFile *f, Error *e) {
     char path[PATH_ROOM], block[1 << 14];
     ssize_t n;
@@ -274,7 +274,7 @@ static bool copy_cases(const CheckPlan *p, const StudentFile *f, Error *e) {
     return ok || error_set(e, STATUS_CANNOT_CREATE, "%s: cannot be written", path);
 }
 
-/* Compiles it; own->status tells what keeps it from being loaded. */
+/* Compiles the file; *own gets the reason if it cannot be loaded. */
 static void compile_own(CheckPlan *p, StudentFile *f, Error *own) {
     const char *hidden[] = {f->cases, f->like, NULL};
     if (!f->cases) hidden[0] = hidden[1], hidden[1] = NULL;

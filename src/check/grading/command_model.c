@@ -14,9 +14,9 @@ static const char notes[] =
 /* The columns of errors. */
 enum { DIFFERENCES, FLOAT, PORT, COLUMNS };
 
-/* Counted over all models. */
+/* Sums over all models. */
 typedef struct Totals {
-    long models, parameters, elements, alone; /* elements: of the parameters; alone: moved by themselves */
+    long models, parameters, elements, alone; /* elements of all parameters; alone: checked alone */
     long passed, failed, inconclusive;        /* tensors */
     double worst[COLUMNS];
     char worst_at[COLUMNS][2 * REPORT_NAME];
@@ -36,7 +36,8 @@ static int column_of(const InputReport *in) {
     return strcmp(in->name, "float") == 0 ? FLOAT : strcmp(in->name, "port") == 0 ? PORT : DIFFERENCES;
 }
 
-/* A tensor: its gradient against differences, its values against others; either may have no parts. */
+/* Adds the row of a tensor: its gradient against differences and its values against others. Either report
+ * may be empty. */
 static void add_row(const CaseReport *differences, const CaseReport *values, Totals *t, bool shown) {
     double error[COLUMNS] = {0};
     bool any[COLUMNS] = {false};
@@ -89,14 +90,14 @@ static void report_model(ModelCheck *c, Show *show, Totals *totals) {
     for (int t = 0; t < model_check_tensors(c); t++) {
         CaseReport differences, values;
         if (!model_check_tensor(c, t, &differences, &values)) continue;
-        if (!differences.inputs && !values.inputs) continue; /* compared with nothing */
+        if (!differences.inputs && !values.inputs) continue; /* nothing was compared */
         add_row(&differences, &values, totals, shown);
         if (differences.inputs) show_report(show, &differences);
         if (values.inputs || values.trouble[0]) show_report(show, &values);
     }
 }
 
-/* The kinds to be checked, from first to last. */
+/* The kinds to check: first to last. */
 static bool model_kinds(const ModelCheck *c, const char *word, int *first, int *last, Error *e) {
     *first = word && strcmp(word, "lm") == 0 ? KIND_LM : KIND_SEQ2SEQ;
     *last = word && strcmp(word, "seq2seq") == 0 ? KIND_SEQ2SEQ : KIND_LM;

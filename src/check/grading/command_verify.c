@@ -31,12 +31,12 @@ typedef struct Verification {
     CaseFiles files;
     Reference reference;
     CaseReport *report;
-    Error input; /* why inputs cannot be used; then nothing is known about values */
+    Error input; /* why the inputs are unusable; then values cannot be judged */
 } Verification;
 
 /* ---- case.json ---- */
 
-/* The value of a key of the object, into out; false with STATUS_BAD_DATA if it is too long. */
+/* Reads a string of at most REPORT_NAME - 1 bytes; otherwise false with STATUS_BAD_DATA. */
 static bool take_text(Json *j, char out[REPORT_NAME]) {
     JsonString s;
     if (!json_string(j, &s)) return false;
@@ -98,7 +98,7 @@ static bool read_array(const Verification *v, const char *name, Shape s, Array *
     snprintf(file, sizeof file, "%s.npy", name);
     if (!directory_file(path, v->directory, file, STATUS_NO_INPUT, e)) return false;
     if (access(path, F_OK) != 0 && errno == ENOENT) *what = "missing";
-    /* No array of this shape is longer: what is, is not read into memory. */
+    /* A file longer than any array of this shape is not read into memory. */
     if (!file_read(path, MOST_HEADER + (size_t)shape_count(s) * WIDEST, &data, &size, e) ||
         !npy_parse(a, path, data, size, e))
         return false;
@@ -123,7 +123,7 @@ static bool read_array(const Verification *v, const char *name, Shape s, Array *
                    : "");
 }
 
-/* A copy of the elements, in the case's memory. A path in the array is dead by then. */
+/* Copies the elements into the case's memory and frees the array. */
 static double *take_array(Verification *v, Array *a) {
     double *x = arena_alloc(&v->files.arena, (size_t)a->count * sizeof *x);
     array_to_double(a, x);
@@ -148,7 +148,8 @@ static bool read_given(Verification *v, const char *name, Shape s, real *x, bool
     return ok;
 }
 
-/* Inputs and upstream gradient as they are in the directory. Inputs may be infinite: so softmax masks. */
+/* Reads the inputs and the upstream gradient from the directory. Inputs may be infinite, as masks for
+ * softmax are. */
 static void read_inputs(Verification *v) {
     CaseFiles *f = &v->files;
     bool ok = true;
@@ -167,7 +168,7 @@ static bool is_right(double found, double need, double allowed) {
     return rounding_same(found, need, allowed) && !isnan(found);
 }
 
-/* Right as far as single precision goes. */
+/* Whether all elements are right in single precision. */
 static bool right_in_single(const ReferencePart *p, const double *found) {
     for (long i = 0; i < p->count; i++)
         if (!is_right(found[i], reference_need(p, i, found[i]), reference_allowed(p, i, SINGLE)))
@@ -175,7 +176,7 @@ static bool right_in_single(const ReferencePart *p, const double *found) {
     return true;
 }
 
-/* What the gradient looks like, if it is wrong. */
+/* Diagnoses a wrong gradient. */
 static void explain(Verification *v, ReferencePart *p, const double *found, double tolerance,
                     InputReport *r) {
     Reference *ref = &v->reference;
@@ -205,7 +206,7 @@ static void explain(Verification *v, ReferencePart *p, const double *found, doub
     for (long j = 0; j < p->count; j++) e->entry[j].analytic = p->need[j];
 }
 
-/* The reference itself, where differences could not prove it. */
+/* Why the reference is unproved. */
 static const char *unproved(EntryState state, double need) {
     if (!isfinite(need)) return "the right value is not a finite number";
     return state == ENTRY_WRONG ? "the built-in gradient itself fails its check here"
@@ -233,7 +234,8 @@ static void judge(Verification *v, ReferencePart *p, const double *found, Precis
         }
         if (!known) doubt = unproved(state, need);
         if (largest > 0) tolerance = fmax(tolerance, allowed / largest);
-        /* The worst: of what is wrong, unclear or right the one that is off by most of what is allowed. */
+        /* The worst entry: wrong before unclear before right, then the largest error relative to the
+         * allowed one. */
         double gravity = isfinite(off) ? 1 - 1 / (1 + off / allowed) : found[i] == need ? 0 : 1;
         gravity += known && !right ? 4 : !known ? 2 : 0;
         if (!(gravity > gravest)) continue;
@@ -365,7 +367,7 @@ void grading_command_verify(int argc, char **argv, Error *e) {
                  .most = INT_MAX};
     if (!options_parse(&o, argc, argv, e)) return;
     Show show;
-    /* Of the first directory that cannot be judged: it tells more than that something failed. */
+    /* The first unusable directory decides the exit status. */
     Error unusable = {0}, verdict = {0};
     show_start(&show, &how);
     for (int i = 0; i < o.operands; i++) {

@@ -1,5 +1,5 @@
-/* The commands of ./gradcheck. Each reads its command line, of which argv[0] is the program or the
- * command's own name, and does what it says; e is what the program ends with. */
+/* The commands of ./gradcheck. Each parses its arguments, of which argv[0] is the name of the program or
+ * of the command, and runs; e gets the result of the program. */
 #ifndef GRADING_COMMANDS_H
 #define GRADING_COMMANDS_H
 
@@ -7,9 +7,9 @@
 
 typedef void GradingCommand(int argc, char **argv, Error *e);
 
-GradingCommand grading_command_check;  /* operations: all, one, or those of a C file */
+GradingCommand grading_command_check;  /* checks operations: all, one, or those of C files */
 GradingCommand grading_command_case;   /* writes a case as .npy files */
-GradingCommand grading_command_verify; /* judges what was written beside them */
-GradingCommand grading_command_model;  /* a whole model */
+GradingCommand grading_command_verify; /* judges .npy files of gradients */
+GradingCommand grading_command_model;  /* checks a whole model */
 
 #endif

@@ -12,7 +12,7 @@ void coverage_look(Coverage *c, const CaseReport *r) {
         c->elements |= in->coordinates > 0;
         c->smooth |= in->kinks + in->flat < in->alone;
         c->slope |= in->sloped > 0;
-        if (i) continue; /* of the shapes the first input's */
+        if (i) continue; /* the shape of the first input stands for all */
         if (!c->any) c->first = in->shape;
         c->sizes |= !shape_equal(in->shape, c->first);
         c->any = true;

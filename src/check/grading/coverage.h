@@ -1,10 +1,10 @@
-/* What a student's own cases leave untested, with what was added to them. */
+/* Aspects of an operation that its cases leave untested. */
 #ifndef GRADING_COVERAGE_H
 #define GRADING_COVERAGE_H
 
 #include "check/gradcheck/gradcheck.h"
 
-/* What there is among the cases of an operation so far. */
+/* The aspects that the cases of an operation have covered so far. */
 typedef struct Coverage {
     char op[REPORT_NAME]; /* "": no case yet */
     bool runs, elements, smooth, slope, one, sizes;
@@ -12,11 +12,11 @@ typedef struct Coverage {
     bool any;
 } Coverage;
 
-/* Looks at one more report of the operation. */
+/* Adds the aspects that a report of the operation covers. */
 void coverage_look(Coverage *c, const CaseReport *r);
 
-/* If the cases hardly test it, a report `coverage` that says what is missing: passed, or with `strict`
- * inconclusive. Begins anew. */
+/* If aspects are untested, fills a report `coverage` that lists them: passed, or inconclusive if `strict`.
+ * Starts anew. */
 bool coverage_says(Coverage *c, bool strict, CaseReport *r);
 
 #endif

@@ -1,4 +1,4 @@
-/* What gradcheck found, for programs: JSON lines, JUnit XML, Gradescope's results.json. */
+/* Reports for other programs: JSON lines, JUnit XML, Gradescope's results.json. */
 #include "base/file.h"
 #include "check/gradcheck/agreement.h"
 #include "check/grading/gradcheck_report.h"
@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-/* What JSON says of a gradient, in this order. */
+/* The members of a gradient's JSON object, in order. */
 static const struct Field {
     const char *key;
     enum { COUNT, NUMBER, TEXT, SHAPE_OF } kind;
@@ -143,7 +143,7 @@ bool junit_write(const char *path, const CaseReport *r, long count, double secon
     return file_commit(f, e);
 }
 
-/* A JSON string, into the file. */
+/* Writes a JSON string to the file. */
 static void json_to_file(File *f, const char *text) {
     char *json = NULL;
     size_t size = 0;

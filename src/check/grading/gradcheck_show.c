@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Counts one more case. */
+/* Adds a case. */
 static void add_to_totals(CheckTotals *t, const CaseReport *r) {
     if (strcmp(t->last_op, r->op) != 0) {
         t->operations++;
@@ -31,7 +31,7 @@ Verdict totals_verdict(const CheckTotals *t) {
     return t->failed ? FAIL : t->inconclusive ? INCONCLUSIVE : PASS;
 }
 
-/* One line an operation, from the totals of its reports. */
+/* One row for an operation, from the totals of its reports. */
 static void overview_heading(FILE *out) {
     fprintf(out, "%-22s %6s %10s %9s %12s  %s\n", "operation", "cases", "gradients", "elements",
             "worst error", "verdict");
@@ -49,7 +49,7 @@ static const char *plural(long n) {
     return n == 1 ? "" : "s";
 }
 
-/* The last lines: counts, and a line of its own where something is inconclusive. */
+/* The last lines: totals, and a line if cases are inconclusive. */
 static void summary(const CheckTotals *t, double seconds) {
     printf("\n%ld operation%s, %ld case%s, %ld gradient%s, %ld element%s in %.1f s\n", t->operations,
            plural(t->operations), t->cases, plural(t->cases), t->gradients, plural(t->gradients), t->elements,
@@ -72,14 +72,14 @@ static bool is_wrong(const CaseReport *r) {
     return wrong;
 }
 
-/* The JSON lines of all reports; before the end of an operation of those before the first wrong one, of
- * which the cases that follow have something to say. */
+/* Prints the reports as lines of JSON. Before the end of an operation it stops at the first wrong case, on
+ * which later cases still have a bearing. */
 static void print_json(Show *show, bool at_end) {
     while (show->printed < show->count && (at_end || !is_wrong(&show->report[show->printed])))
         gradcheck_json_report(stdout, show->how->file, show->report, show->count, show->printed++);
 }
 
-/* What all its reports say together. */
+/* Ends an operation: compares its reports with each other and prints them. */
 static void end_of_operation(Show *show) {
     if (!show->op.cases) return;
     gradcheck_agree(show->report + show->count - show->op.cases, show->op.cases);

@@ -1,5 +1,5 @@
-/* Reports shown as they come: a table first, what needs words below it, then the totals and the files for
- * graders; or JSON lines, from the first wrong case of an operation on when all of it is there.
+/* Shows reports as they arrive: a table, then explanations, totals and report files; or lines of JSON, those
+ * of an operation from its first wrong case on together.
  *
  *     Show show;
  *     show_start(&show, &how);
@@ -12,15 +12,15 @@
 
 typedef struct ShowOptions {
     bool json;                      /* JSON lines alone */
-    bool curve;                     /* the curves that reports have */
-    bool overview;                  /* one line an operation, whose reports follow each other */
+    bool curve;                     /* plots the curves of the reports */
+    bool overview;                  /* one row for each operation */
     bool apart;                     /* the caller prints table and totals */
-    const char *junit, *gradescope; /* files to write; NULL: none */
-    const char *notes;              /* for these, on all reports; NULL: none */
-    const char *file;               /* what JSON lines name beside each case; NULL: nothing */
+    const char *junit, *gradescope; /* paths of report files; NULL: none */
+    const char *notes;              /* for these files; NULL: none */
+    const char *file;               /* "file" in the lines of JSON; NULL: none */
 } ShowOptions;
 
-/* How reports are shown: options of every command that makes them. */
+/* Options of all commands that show reports. */
 /* clang-format off */
 #define SHOW_OPTIONS(show) \
     {"json", .help = "print JSON lines, one for each gradient", .flag = &(show).json}, \
@@ -28,7 +28,7 @@ typedef struct ShowOptions {
     {"gradescope", "FILE", NULL, "write a results.json for Gradescope", "none", .text = &(show).gradescope}
 /* clang-format on */
 
-/* Counted over many reports. */
+/* Sums over reports. */
 typedef struct CheckTotals {
     long operations, cases, gradients, elements;
     long passed, failed, inconclusive; /* cases */
@@ -38,7 +38,7 @@ typedef struct CheckTotals {
     char last_op[REPORT_NAME];
 } CheckTotals;
 
-/* The gravest verdict among them. */
+/* The worst verdict. */
 Verdict totals_verdict(const CheckTotals *t);
 
 typedef struct Show {
@@ -46,28 +46,27 @@ typedef struct Show {
     CaseReport *report; /* all of them */
     long count, capacity;
     long printed;           /* as JSON lines */
-    CheckTotals totals, op; /* of all, and of the operation at hand, the last op.cases reports */
+    CheckTotals totals, op; /* of all, and of the current operation: the last op.cases reports */
     double start;
 } Show;
 
-/* Begins a report in the ways that the options ask for. */
+/* Starts; prints the heading. */
 void show_start(Show *show, const ShowOptions *how);
 
-/* `show` is a Show: as plan_run wants it. */
+/* Shows a report; `show` is a Show. */
 void show_report(void *show, const CaseReport *r);
 
-/* Writes the files for graders alone. What failed because it is not judged yet goes there first: so no old
- * file stays where a run cannot be finished. */
+/* Writes the report files. */
 bool show_write(const ShowOptions *how, const CaseReport *r, long count, double seconds, Error *e);
 
-/* Prints what needs words, for those who print the totals themselves. */
+/* Prints the explanations, for callers that print the totals themselves. */
 void show_explanations(const Show *show);
 
-/* Forgets the reports. */
+/* Frees the reports. */
 void show_free(Show *show);
 
-/* Says how it ended, and forgets the reports. False: STATUS_NO if a case failed, STATUS_INCONCLUSIVE if
- * none did but one could not be proved; or a file could not be written. */
+/* Prints the rest and frees the reports. False: STATUS_NO if a case failed, STATUS_INCONCLUSIVE if a case
+ * is inconclusive and none failed, or a report file cannot be written. */
 bool show_finish(Show *show, Error *e);
 
 #endif

@@ -1,5 +1,5 @@
-/* Students' C files, graded: one with all that is found about it, or a folder of them with a line and
- * report files for each. */
+/* Grades students' C files: one with a full report, or a directory of them with a row and report files
+ * each. */
 #ifndef GRADING_GRADE_FILES_H
 #define GRADING_GRADE_FILES_H
 
@@ -7,20 +7,19 @@
 #include "check/grading/gradcheck_show.h"
 
 typedef struct Grading {
-    CheckPlan plan;   /* seeds and limits; empty */
-    StudentFile file; /* what it is judged by; for a folder without source */
-    ShowOptions
-        show; /* for a folder its graders' files are folders, made if need be: DIR/NAME.xml, DIR/NAME.json */
-    bool strict; /* what its own cases hardly test is inconclusive */
+    CheckPlan plan;   /* seeds and limits; no items */
+    StudentFile file; /* what files are judged by; without a source for a directory */
+    ShowOptions show; /* for a directory the report paths are directories: DIR/NAME.xml, DIR/NAME.json */
+    bool strict;      /* untested aspects are inconclusive */
 } Grading;
 
-/* False: STATUS_NO or STATUS_INCONCLUSIVE by what was found; STATUS_BAD_DATA where the cases cannot be used,
- * STATUS_NO_INPUT, STATUS_CANNOT_CREATE. */
+/* False: STATUS_NO or STATUS_INCONCLUSIVE by the verdicts; STATUS_BAD_DATA: the teacher's files are unusable;
+ * STATUS_NO_INPUT; STATUS_CANNOT_CREATE. */
 bool grade_file(Grading *g, Error *e);
 bool grade_folder(Grading *g, const char *path, Error *e);
 
-/* Writes graders' files in which all has failed that the plan has, or the run as a whole where it has
- * nothing, for this reason: what stands there until something is judged. */
+/* Writes report files in which all tests of the plan fail for the given reason; if the plan is empty, one
+ * test that stands for the run. They stay until something is judged. */
 bool grade_unjudged(const CheckPlan *p, const ShowOptions *how, const char *why, Error *e);
 
 #endif

@@ -13,7 +13,7 @@ typedef struct Parts {
     size_t text; /* bytes of the one that is being printed */
 } Parts;
 
-/* A part to be filled in. What is printed into *text becomes its text once that is closed. */
+/* A new part. The text printed to *text becomes its text when that is closed. */
 static Part *add(Parts *all, const CaseReport *r, FILE **text) {
     all->part = array_grown(all->part, all->count, &all->capacity, sizeof *all->part);
     Part *p = &all->part[all->count++];
@@ -24,7 +24,7 @@ static Part *add(Parts *all, const CaseReport *r, FILE **text) {
 }
 
 static void finish(const Part *p, FILE *text) {
-    /* Closing may find no memory, and say nothing. */
+    /* fclose may run out of memory without an error. */
     if (fclose(text) != 0 || !p->text) error_no_memory("a part of a report");
 }
 
@@ -32,8 +32,7 @@ static void score(Part *p) {
     p->score = p->verdict == PASS ? p->points : 0;
 }
 
-/* How many parts of equal worth a planned case has: gradients, perhaps its output, and its share in the
- * properties. */
+/* The number of equal shares of a planned case: gradients, its output if compared, and the properties. */
 static int shares(const CaseReport *r) {
     return r->wanted + r->like + 1;
 }
@@ -46,7 +45,7 @@ static const InputReport *input_called(const CaseReport *r, const char *name) {
     return NULL;
 }
 
-/* What the table explains, of one gradient or of what concerns all. */
+/* The explanation of one gradient, or of the whole case. */
 static void explain(const Parts *all, FILE *text, const CaseReport *r, const InputReport *in,
                     Verdict verdict) {
     CaseReport part = *r;
@@ -58,7 +57,7 @@ static void explain(const Parts *all, FILE *text, const CaseReport *r, const Inp
     if (verdict == PASS && !in) fprintf(text, "PASS\n");
 }
 
-/* `in` is NULL where the gradient was not judged, or there is none. */
+/* `in` is NULL if the gradient was not judged or does not exist. */
 static void add_gradient(Parts *all, const CaseReport *r, const char *name, const InputReport *in,
                          double points) {
     FILE *text;
@@ -99,14 +98,14 @@ static void add_case(Parts *all, const CaseReport *r) {
 
 /* ---- Of an operation ---- */
 
-/* Whether the property holds in the case, as far as it is known. */
+/* The verdict on a property of the case, if known. */
 static Verdict verdict_on(const CaseReport *r, Property which) {
     if ((int)which < r->properties) return r->broken[which][0] ? FAIL : PASS;
     return r->verdict;
 }
 
-/* The part of its gradients that pass: a property is worth as much of its points. A backward that does
- * nothing has all properties. */
+/* The fraction of its gradients that pass. A property scores this fraction of its points, because a
+ * backward that does nothing has all properties. */
 static double right_part(const CaseReport *r) {
     int right = 0;
     for (int i = 0; i < r->wanted; i++) {

@@ -1,4 +1,4 @@
-/* Reports as graders count them: tests that pass or fail, and what each is worth. */
+/* Reports divided into the tests of a grader, with their points. */
 #ifndef GRADING_GRADE_PARTS_H
 #define GRADING_GRADE_PARTS_H
 
@@ -12,15 +12,15 @@ typedef struct Part {
     char *text; /* for the student */
 } Part;
 
-/* The parts of reports of which those of an operation follow each other. A case that was planned has a
- * part for each gradient that it wants, one for its output where that was to be another's, and a share in
- * the operation's properties, all of them worth the same: each property is a part, in which the shares are
- * dealt out evenly, and scores those of the cases in which it holds, as far as their gradients are right.
- * So what all is worth does not depend on what is judged. Ends the program where memory does. To be freed. */
+/* The tests of reports in which those of an operation are adjacent. A planned case has a test for each
+ * gradient that it wants, one for its output if that is compared, and a share in each property of the
+ * operation. Its points are divided evenly among gradients, output and all properties together. A property
+ * counts in the cases in which it holds, in proportion to their right gradients. The points of all tests
+ * do not depend on the results. To be freed; ends the program if memory runs out. */
 Part *grade_parts(const CaseReport *r, long count, long *parts);
 void grade_parts_free(Part *part, long parts);
 
-/* The points of all parts, and what they are worth. */
+/* The points scored in all tests; *of gets the points that they are worth. */
 double grade_points(const CaseReport *r, long count, double *of);
 
 #endif

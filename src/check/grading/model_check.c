@@ -18,7 +18,7 @@ const char *model_check_kind(const ModelCheck *c) {
     return kind_name[c->pass.model->config.kind];
 }
 
-/* DIRECTORY/KIND.weights.safetensors, and so for the batch and the gradients. */
+/* Writes DIRECTORY/KIND.weights.safetensors, and batch and gradients likewise. */
 static bool save(const ModelCheck *c, Error *e) {
     char path[FILES][PATH_ROOM], name[64];
     static const char *const part[FILES] = {"weights", "batch", "grads"};
@@ -31,12 +31,12 @@ static bool save(const ModelCheck *c, Error *e) {
            batch_write(path[BATCH], c->pass.batch, e) && pass_write(&c->pass, path[GRADIENTS], e);
 }
 
-/* What this build's pass gives, where that is what is wanted. */
+/* Writes the results of this build's own pass. */
 static bool write_own(const ModelCheck *c, Error *e) {
     return (!c->out || pass_write(&c->pass, c->out, e)) && (!c->save || save(c, e));
 }
 
-/* The twin starts from the same numbers: what was made here is handed over in files. */
+/* Passes generated weights and batch to the twin as files. */
 static bool run_twin_in(ModelCheck *c, const char *folder, Error *e) {
     char path[FILES][TEMPORARY_PATH + 16], threads[16];
     for (int i = 0; i < FILES; i++) snprintf(path[i], sizeof path[i], "%s/%s", folder, temporary[i]);

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The parameter that moves. Check cases have no context of their own, so there is one at a time. */
+/* The current parameter: check cases have no context argument. */
 static struct Probe {
     ModelPass *pass;
     const Parameter *parameter;
@@ -26,7 +26,7 @@ static real element(const Tensor *x, long k) {
     return x->data[k * x->stride[0]];
 }
 
-/* Moves the weights. The output is 0: what depends on the weights is recorded after this. */
+/* Moves the weights and outputs 0. The model is recorded after it. */
 static void probe_forward(Node *n) {
     real s = probe.unit * (n->in[DIRECTION]->data[0] - 1), *w = weights();
     for (long i = 0; i < probe.count; i++) w[i] = probe.start[i] + s * probe.direction[i];
@@ -35,7 +35,7 @@ static void probe_forward(Node *n) {
     n->out->data[0] = 0;
 }
 
-/* Recorded first, it runs last: the weights have their gradient, scaled by the upstream one. */
+/* It is recorded first and so runs last, when the weights have their gradient. */
 static void probe_backward(Node *n) {
     Parameters *all = &probe.pass->model->parameters;
     parameters_zero_unreached(all);
@@ -74,7 +74,7 @@ static void choose_elements(const double *dw, long most, uint64_t key) {
     }
 }
 
-/* Drawn again where the terms of Σ v_i dw_i happen to cancel: a derivative near 0 is hard to see. */
+/* Draws again if the terms of Σ v_i dw_i cancel: a derivative near 0 is hard to check. */
 static void choose_direction(const double *dw, uint64_t seed) {
     enum { DRAWS = 64 };
     double sum = 0, squares = 1;
@@ -96,7 +96,7 @@ static real unit_of(const real *w) {
     return (real)(size > 1e-30 ? ldexp(1, ilogb(size)) : 1);
 }
 
-/* From the inputs' units to those of dL/dw. A random cotangent is a factor of the whole. */
+/* Converts from units of the inputs to units of dL/dw. A random cotangent multiplies the whole. */
 static void to_gradient(InputReport *r, uint64_t seed) {
     real cotangent = 1;
     if (r->output < 0) check_run_cotangent(&cotangent, 1, seed, 0);

@@ -1,13 +1,13 @@
-/* A parameter of a model proved by differences of the loss.
+/* The gradient of a parameter checked by differences of the loss.
  *
- * A model has too many elements for a difference each. So a parameter w moves in two ways at once:
+ * A model has too many elements to move each alone. A parameter w moves in two ways at once:
  *
- *     w_i = w₀_i + u (s - 1) v_i + u (e_i - 1)        s, e_i = 1: the model as it is
+ *     w_i = w₀_i + u (s - 1) v_i + u (e_i - 1)        s = e_i = 1 is the model itself
  *
- * along a random direction v through all its elements, no element of which can be wrong by much without
- * showing in dL/ds = u Σ_i v_i dL/dw_i; and along some elements alone: that with the largest gradient and
- * others at random. u is the size of w's elements. s and the e_i that move are inputs like those of any
- * operation, and checked as such (gradcheck.h). */
+ * along a random direction v through all elements, where a large error of any element shows in dL/ds = u
+ * Σ_i v_i dL/dw_i; and along single elements: the one with the largest gradient and others at random. u is
+ * the size of w's elements. s and the e_i are inputs of an operation, checked like any other
+ * (gradcheck.h). */
 #ifndef GRADING_MODEL_DIFFERENCES_H
 #define GRADING_MODEL_DIFFERENCES_H
 
@@ -16,9 +16,8 @@
 
 enum { MOST_SAMPLES = 1000 };
 
-/* Checks the i-th parameter, with up to `samples` elements alone, that of the largest dw among them. The
- * report has the parts ds, the direction's, and dw, in the units of dL/dw. The weights are as before, the
- * gradients spoilt. */
+/* Checks parameter i and up to `samples` single elements. The report has the parts ds and dw, in units of
+ * dL/dw. Restores the weights; overwrites the gradients. */
 void model_differences(ModelPass *p, int i, const double *dw, long samples, uint64_t seed, const char *model,
                        CaseReport *report);
 

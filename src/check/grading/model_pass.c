@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of the batch that is made here. */
+/* The size of a generated batch. */
 enum { ROWS = 3, SOURCE = 7, TARGET = 6 };
 
 static bool make_ready(ModelPass *p, Error *e) {

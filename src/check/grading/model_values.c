@@ -25,7 +25,7 @@ Shape values_tensor(const ModelValues *v, int t, char name[VALUES_NAME], long *b
     return w->shape;
 }
 
-/* Puts what the pass holds into out, as it would lie in a file. */
+/* Copies the results of the pass to out, in the order of a gradient file. */
 static void collect(const ModelValues *v, double *out) {
     const ModelPass *p = v->pass;
     const Parameters *w = &p->model->parameters;
@@ -39,7 +39,7 @@ static void collect(const ModelValues *v, double *out) {
             out[at++] = (double)w->grad[w->entry[k].offset + j];
 }
 
-/* Nothing is asked of a position that is padding. */
+/* Positions of padding are not compared. */
 static void leave_out_padding(ModelValues *v) {
     const PaddedBatch *b = v->pass->batch;
     long V = v->pass->model->config.vocab_size;
@@ -88,8 +88,7 @@ void values_free(ModelValues *v) {
     *v = (ModelValues){0};
 }
 
-/* The array's numbers as doubles, to be freed, and their precision; NULL with the error if it is not what
- * is wanted. */
+/* The array as doubles, to be freed, and its precision. NULL with the error if it does not fit. */
 static double *numbers_of(const Safetensors *file, const char *name, Shape shape, double *epsilon, Error *e) {
     const Array *a = safetensors_need(file, name, e);
     if (!a || !array_expect_shape(a, shape, e)) return NULL;

@@ -8,13 +8,13 @@ enum { NAME = 64, MOST_ELEMENTS = 1 << 22 };
 
 typedef struct Input {
     char name[NAME];
-    CheckInput how; /* its pointers mean nothing elsewhere */
+    CheckInput how; /* its pointers are invalid in other processes */
     bool values;
 } Input;
 
 typedef struct Record {
     char name[NAME];
-    CheckCase c; /* nor do these */
+    CheckCase c; /* likewise */
     int inputs;
     Input in[CHECK_INPUTS];
 } Record;
@@ -41,14 +41,14 @@ static const char *keep(Arena *arena, const char name[NAME]) {
     return kept;
 }
 
-/* Whether what was told as a bool is one: to look at another is undefined. */
+/* Whether a received bool is valid: reading another value is undefined. */
 static bool is_bool(const bool *told) {
     unsigned char byte;
     memcpy(&byte, told, 1);
     return byte <= 1;
 }
 
-/* An input that could stand in a case; its values follow at *at. */
+/* Reads a valid input; its values follow at *at. */
 static bool take_input(const char **at, const char *end, const Input *in, CheckInput *to, int index,
                        Arena *arena) {
     long count;

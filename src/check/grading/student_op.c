@@ -50,7 +50,7 @@ static const char *const all_flags[] = {
     "-fdiagnostics-color=never",
     sizeof(real) == sizeof(double) ? "-DREAL_DOUBLE" : "-DREAL_FLOAT",
     NULL};
-/* A misspelt name in a teacher's cases would otherwise crash every file. */
+/* Otherwise a misspelt name in a teacher's cases crashes every file. */
 static const char *const teachers_flags[] = {"-fno-inline", "-Werror=implicit-function-declaration", NULL};
 static const char *const cases_flags[] = {"-Wno-incompatible-pointer-types", NULL};
 
@@ -59,7 +59,7 @@ static int add_flags(const char **argument, int n, const char *const *flags) {
     return n;
 }
 
-/* Becomes the compiler. $CC may hold options, "gcc -O3", which take precedence. */
+/* Replaces the process by the compiler. Options in $CC, as in "gcc -O3", take precedence. */
 static void run_compiler(void *context, long i) {
     const Compile *c = context;
     const StudentSource *s = &c->all[i];
@@ -70,7 +70,7 @@ static void run_compiler(void *context, long i) {
     if (s->error.status) child_finish();
     if (s->hidden) sandbox_hide(s->hidden);
     snprintf(path, sizeof path, "%s", s->library);
-    setenv("TMPDIR", dirname(path), 1); /* where a compiler that is killed leaves its files */
+    setenv("TMPDIR", dirname(path), 1); /* for the files that a killed compiler leaves */
     for (; word && *word != '-'; word = strtok(NULL, " \t")) argument[n++] = word;
     n = add_flags(argument, n, all_flags);
     for (; word; word = strtok(NULL, " \t")) argument[n++] = word;
@@ -83,14 +83,14 @@ static void run_compiler(void *context, long i) {
     }
     snprintf(path, sizeof path, "%s%s", s->source[0] == '-' ? "./" : "", s->source);
     const char *const files[] = {"-isystem", c->headers, path, "-o", s->library, NULL};
-    add_flags(argument, n, files); /* of the headers no student is warned */
+    add_flags(argument, n, files); /* -isystem: no warnings from the headers */
     execvp(argument[0], (char *const *)argument);
     printf("%s: cannot be run", argument[0]);
     fflush(stdout);
     _exit(CANNOT_RUN);
 }
 
-/* The first line that speaks of an error, or the first at all. */
+/* The first line with an error, or the first line. */
 static const char *first_error(char *text) {
     char *line = strstr(text, "error:");
     if (!line) line = strstr(text, "undefined");
@@ -100,7 +100,7 @@ static const char *first_error(char *text) {
     return line;
 }
 
-/* The lines that warn, without what the compiler draws below them. */
+/* The lines with warnings, without the source lines below them. */
 static void take_warnings(const char *printed, char *warnings) {
     for (const char *line = printed; *line;) {
         int length = (int)strcspn(line, "\n");
@@ -154,8 +154,8 @@ bool student_compile(StudentSource *s, int count, const char *headers) {
     return ok;
 }
 
-/* The linker gives a student's code these for malloc, calloc and realloc: where the limit of memory is
- * met, it ends with a word about it, and not with a crash on a null pointer. */
+/* The linker redirects malloc, calloc and realloc of a student's code to these, which report that memory
+ * ran out instead of returning NULL. */
 void *__wrap_malloc(size_t bytes);
 void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *old, size_t bytes);
@@ -178,7 +178,7 @@ void *__wrap_realloc(void *old, size_t bytes) {
     return checked(realloc(old, bytes), bytes);
 }
 
-/* Replaces comments and the insides of strings by blanks. */
+/* Replaces comments and the contents of strings by blanks. */
 static void blank_comments(char *text) {
     for (char *p = text; *p; p++) {
         char quote = *p;
@@ -223,7 +223,8 @@ int student_names(const char *source, char (*names)[STUDENT_NAME], int most, Err
         if (!defines || *after != '=' || length - 3 == 0 || length - 3 >= STUDENT_NAME) continue;
         snprintf(names[count++], STUDENT_NAME, "%.*s", (int)(length - 3), p + 3);
     }
-    for (volatile char *p = text; size--;) *p++ = 0; /* it may be a solution, and is no student's to find */
+    for (volatile char *p = text; size--;)
+        *p++ = 0; /* it may be a solution, and children inherit this memory */
     free(text);
     if (!count) error_set(e, STATUS_NO, "defines no operation: found no `const Op op_NAME = {…}`");
     return count;
@@ -253,14 +254,12 @@ char *student_includes(const StudentSource *s, const char *headers) {
     return found;
 }
 
-/* Why a library cannot be loaded: most often it calls what is not there for it. */
+/* Sets the error of dlopen. The usual reason is a call of an operation that is not available. */
 static bool cannot_be_loaded(Error *e) {
     const char *why = dlerror(), *colon = strstr(why, ": "), *symbol = strstr(why, "undefined symbol: tape_");
     if (!symbol) return error_set(e, STATUS_NO, "cannot be loaded: %s", colon ? colon + 2 : why);
     symbol = strchr(symbol, ':') + 2;
-    return error_set(e, STATUS_NO,
-                     "calls %.*s, which is not there for it: an exercise is solved without the operations of "
-                     "this project",
+    return error_set(e, STATUS_NO, "calls %.*s: a student's file cannot call the operations of this project",
                      (int)strcspn(symbol, " ,:"), symbol);
 }
 

@@ -1,12 +1,8 @@
-/* An operation that somebody else wrote: a C file in the form of src/ops/NAME.c, compiled with $CC and
- * loaded.
+/* A student's operation: a C file in the form of src/ops/NAME.c, compiled with $CC and loaded.
  *
- * The file defines `const Op op_NAME` with its cases and the function that records it; several operations in
- * a file are several checks. What it defines itself takes the place of what the program has under the same
- * name.
- *
- * Everything that runs the student's code belongs into a child process (check/gradcheck/child.h), and into a
- * sandbox (check/sandbox.h): loading it already does. */
+ * The file defines `const Op op_NAME` with its cases, and the function that records it; it may define
+ * several. Its own definitions take precedence over the program's of the same name. Loading a file runs
+ * its code, so it happens in a child process (child.h) and in the sandbox (check/sandbox.h). */
 #ifndef GRADING_STUDENT_OP_H
 #define GRADING_STUDENT_OP_H
 
@@ -32,25 +28,24 @@ typedef struct StudentSource {
     char warnings[STUDENT_WARNINGS]; /* of one that compiles; "" for none */
 } StudentSource;
 
-/* The project's src, which stands beside this program, or beside the folder that it was built in. */
+/* The project's src: next to this program, or to the directory in which it was built. */
 const char *student_headers(char path[PATH_ROOM]);
 
-/* Compiles the sources, side by side, with the headers in `headers` (the project's src). True if all went
- * well. */
+/* Compiles the sources in parallel with the headers of the project's src. True if all compile. */
 bool student_compile(StudentSource *s, int count, const char *headers);
 
 /* The first file that the source of this library includes and must not: one of the headers' folder that is
  * no header, as "ops/softmax.c", unless `headers` is NULL, or a hidden one. To be freed; NULL: none. */
 char *student_includes(const StudentSource *s, const char *headers);
 
-/* The names of the operations that a source defines, `op_` left out: at most `most`. Returns how many. */
+/* The names of the operations that a source defines, without `op_`: at most `most`. Returns their number. */
 int student_names(const char *source, char (*names)[STUDENT_NAME], int most, Error *e);
 
-/* Loads the library and finds op_NAME in it. NULL: the error says why. The library stays loaded. `lazily`:
- * what it calls need not be there. */
+/* Loads the library and returns its op_NAME. The library stays loaded. `lazily`: functions that it calls
+ * may be missing. NULL: the error has the reason. */
 const Op *student_load(const char *library, const char *name, bool lazily, Error *e);
 
-/* Loads a library that defines tape_NAME, for the cases of another that is loaded behind it. */
+/* Loads a library that defines tape_NAME, for the cases in a library that is loaded after it. */
 bool student_load_solution(const char *library, const char *name, Error *e);
 
 #endif

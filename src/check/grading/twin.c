@@ -8,7 +8,7 @@
 
 enum { ARGUMENTS = 32, CANNOT_RUN = 127 };
 
-/* A day: what it does is not the twin's fault. */
+/* A day: the twin's work takes as long as it takes. */
 static const ChildLimits limits = {.seconds = 86400};
 
 typedef struct Twin {
@@ -50,7 +50,7 @@ static void become_twin(void *context, long i) {
     _exit(CANNOT_RUN);
 }
 
-/* The last line that it printed is its error: `gradcheck: TEXT`. */
+/* The last line of its output is its error: `gradcheck: TEXT`. */
 static void take_end(void *context, long i, const ChildEnd *end) {
     const Twin *t = context;
     char how[CHILD_TEXT], line[ERROR_TEXT];
