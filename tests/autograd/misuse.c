@@ -48,7 +48,7 @@ static size_t run_attention(Attend *f, bool plan, int forward_threads, int backw
 }
 
 /* Scratch memory is for the threads that run, not for those that there were when the operation was recorded. */
-static void threads_may_change_before_backward(void) {
+TEST(threads_may_change_before_backward) {
     static real want[TOKENS * WIDTH], found[TOKENS * WIDTH];
     Attend *const attention[] = {attend, attend_additively};
     for (int a = 0; a < 2; a++) {
@@ -77,7 +77,7 @@ static void fork_in_body(void *status, long chunk) {
     waitpid(child, (int *)status + chunk, 0);
 }
 
-static void a_child_forked_by_a_worker_counts_from_0(void) {
+TEST(a_child_forked_by_a_worker_counts_from_0) {
     int status[4] = {0};
     pool_set_threads(4);
     pool_for(4, fork_in_body, status);
@@ -85,7 +85,7 @@ static void a_child_forked_by_a_worker_counts_from_0(void) {
 }
 
 /* Whoever looks at the gradients decides to keep them after forward: they are dy, and not what backward makes of it. */
-static void keep_may_be_set_before_backward(void) {
+TEST(keep_may_be_set_before_backward) {
     static real x[64 * 64], W[64 * 64], dW[64 * 64];
     for (int i = 0; i < 64 * 64; i++) x[i] = (real)(i % 7) - 3, W[i] = (real)(i % 5) - 2;
     Tape *t = tape_new();
@@ -99,7 +99,7 @@ static void keep_may_be_set_before_backward(void) {
 
 /* ---- Shapes ---- */
 
-static void ranks_are_limited(void) {
+TEST(ranks_are_limited) {
     real one = 1;
     Tape *t = tape_new();
     Shape nine = {.rank = 9}, negative = {.rank = -1};
@@ -117,7 +117,7 @@ static void ranks_are_limited(void) {
     tape_free(t);
 }
 
-static void sequences_lie_in_their_rows(void) {
+TEST(sequences_lie_in_their_rows) {
     static real data[6 * 4];
     static const int32_t first[] = {0, 4}, three[] = {3, 3}, two[] = {2, 2};
     static const Sequences beyond = {2, first, three, three, 6, 3}, longer = {1, first, three, three, 6, 2},
@@ -138,7 +138,7 @@ static void sequences_lie_in_their_rows(void) {
 
 /* ---- Tensors that are not this tape's ---- */
 
-static void a_loss_has_one_tape(void) {
+TEST(a_loss_has_one_tape) {
     Tape *t = tape_new(), *other = tape_new();
     real data[3] = {1, 2, 3}, grad[3] = {0};
     Tensor *a = tape_exp(other, tape_leaf(other, SHAPE(3), data, grad));
@@ -151,7 +151,7 @@ static void a_loss_has_one_tape(void) {
     tape_free(t), tape_free(other);
 }
 
-static void a_reset_ends_the_tensors(void) {
+TEST(a_reset_ends_the_tensors) {
     Tape *t = tape_new();
     real data[3] = {1, 2, 3}, grad[3] = {0};
     Tensor *x = tape_leaf(t, SHAPE(3), data, grad), *loss = tape_sum(t, x, ALL_AXES);
@@ -163,7 +163,7 @@ static void a_reset_ends_the_tensors(void) {
 }
 
 /* A tensor that the caller keeps is of no tape, and may be used on any. */
-static void the_callers_tensors_outlive_tapes(void) {
+TEST(the_callers_tensors_outlive_tapes) {
     real data[3] = {1, 2, 3}, grad[3] = {0};
     Tensor x = tensor_over(data, SHAPE(3));
     x.grad = grad, x.grad_state = GRAD_SUM;
@@ -248,7 +248,7 @@ static void count_chunk(void *count, long chunk) {
     ((char *)count)[chunk]++;
 }
 
-static void a_handler_may_go_on(void) {
+TEST(a_handler_may_go_on) {
     Tape *t = tape_new();
     for (int round = 0; round < 20; round++) {
         check_caught(wrong_shapes, t, STATUS_BUG, "matmul: argument 2 is [4,3], want [3,*]");
@@ -269,7 +269,7 @@ static void a_handler_may_go_on(void) {
 }
 
 /* A handler that returns, and one that was set in another thread or taken away, leave the end to the library. */
-static void without_a_jump_the_process_ends(void) {
+TEST(without_a_jump_the_process_ends) {
     EXPECT_BUG("chunk 77", {
         error_on_fatal((FatalHandler){catch_fatal, NULL});
         failing_worker(NULL);
@@ -281,13 +281,4 @@ static void without_a_jump_the_process_ends(void) {
     });
 }
 
-TEST_MAIN({"threads may change before backward", threads_may_change_before_backward},
-          {"a child forked by a worker counts from 0", a_child_forked_by_a_worker_counts_from_0},
-          {"keep may be set before backward", keep_may_be_set_before_backward},
-          {"ranks are limited", ranks_are_limited},
-          {"sequences lie in their rows", sequences_lie_in_their_rows},
-          {"a loss has one tape", a_loss_has_one_tape},
-          {"a reset ends the tensors", a_reset_ends_the_tensors},
-          {"the caller's tensors outlive tapes", the_callers_tensors_outlive_tapes},
-          {"a handler may go on", a_handler_may_go_on},
-          {"without a jump the process ends", without_a_jump_the_process_ends})
+RUN_TESTS

@@ -75,7 +75,7 @@ static Tensor *chain_and_sums(Tape *t, Tensor *x, int length) {
 /* ---- Sums of gradients ---- */
 
 /* d/dx (x·x + x) = 2x + 1: three uses of x, two of them in one operation. */
-static void many_uses_are_summed(void) {
+TEST(many_uses_are_summed) {
     Tape *t = tape_new();
     real data[3] = {1, -2, 0.5}, grad[3] = {0};
     Tensor *x = tape_leaf(t, SHAPE(3), data, grad);
@@ -85,7 +85,7 @@ static void many_uses_are_summed(void) {
 }
 
 /* The same of a tensor that the tape made: c = 2x, then c + c·c, and c = c + c + 1 over and over. */
-static void intermediates_are_summed(void) {
+TEST(intermediates_are_summed) {
     Tape *t = tape_new();
     real data[WIDE], grad[WIDE] = {0};
     for (int i = 0; i < WIDE; i++) data[i] = (real)i / 64;
@@ -103,7 +103,7 @@ static void intermediates_are_summed(void) {
 }
 
 /* Leaves keep what they had: a second step adds to the first. */
-static void leaves_accumulate(void) {
+TEST(leaves_accumulate) {
     Tape *t = tape_new();
     real data[2] = {3, 4}, grad[2] = {10, 20};
     for (int step = 1; step <= 3; step++) {
@@ -114,7 +114,7 @@ static void leaves_accumulate(void) {
     tape_free(t);
 }
 
-static void upstream_gradients_are_taken(void) {
+TEST(upstream_gradients_are_taken) {
     Tape *t = tape_new();
     real data[4] = {1, 2, 3, 4}, grad[4] = {0}, dy[4] = {1, -1, 10, 0};
     Tensor *y = tape_square(t, tape_leaf(t, SHAPE(2, 2), data, grad));
@@ -124,7 +124,7 @@ static void upstream_gradients_are_taken(void) {
 }
 
 /* From a tensor in the middle: what was recorded after it has no part. */
-static void backward_may_start_in_the_middle(void) {
+TEST(backward_may_start_in_the_middle) {
     Tape *t = tape_new();
     real data[1] = {3}, grad[1] = {0};
     Tensor *y = tape_square(t, tape_leaf(t, SHAPE(1), data, grad));
@@ -134,7 +134,7 @@ static void backward_may_start_in_the_middle(void) {
     tape_free(t);
 }
 
-static void constants_and_unused_leaves_get_none(void) {
+TEST(constants_and_unused_leaves_get_none) {
     Tape *t = tape_new();
     real a[2] = {1, 2}, da[2] = {0}, b[2] = {5, 6}, unused[2] = {7, 8}, dunused[2] = {9, 9};
     Tensor *fixed = tape_leaf(t, SHAPE(2), b, NULL), *one = tape_constant(t, SHAPE(2));
@@ -178,7 +178,7 @@ static const Op op_probe = {"probe", probe_forward, probe_backward, .stores_fres
 
 /* The first to reach a gradient may store, the next must add; neither may where the tensor is passed twice. A
  * leaf is never fresh. Memory is full of NaN from the step before, so whoever reads it shows. */
-static void fresh_gradients(void) {
+TEST(fresh_gradients) {
     Tape *t = tape_new();
     real data[WIDE], grad[WIDE];
     for (int i = 0; i < WIDE; i++) data[i] = 1, grad[i] = 0;
@@ -210,7 +210,7 @@ static void fresh_gradients(void) {
 
 /* Gradients through views and residuals are summed with others, whether these come before or after; also with another part
  * of the same operation's. */
-static void gradients_through_views_are_summed(void) {
+TEST(gradients_through_views_are_summed) {
     Tape *t = tape_new();
     real data[WIDE], grad[WIDE] = {0};
     for (int i = 0; i < WIDE; i++) data[i] = (real)i / WIDE;
@@ -250,7 +250,7 @@ static void observe(void *context, const Node *n, bool backward, double seconds)
     s->index[s->calls] = n->index, s->backward[s->calls++] = backward;
 }
 
-static void an_observer_sees_every_run(void) {
+TEST(an_observer_sees_every_run) {
     Tape *t = tape_new();
     Seen seen = {.calls = 0};
     real data[4] = {1, 2, 3, 4}, grad[4] = {0};
@@ -263,7 +263,7 @@ static void an_observer_sees_every_run(void) {
     tape_free(t);
 }
 
-static void operations_keep_their_signature(void) {
+TEST(operations_keep_their_signature) {
     static const char *const first = "first", *const second = "second";
     Tape *t = tape_new();
     Tensor *a = tape_neg(t, tape_constant(t, SHAPE(2)));
@@ -282,7 +282,7 @@ static void operations_keep_their_signature(void) {
 
 /* Backward uses the memory of what nobody needs any more: hardly a gradient finds no room there. With `keep`
  * they all take their own. */
-static void memory_is_used_again(void) {
+TEST(memory_is_used_again) {
     enum { LENGTH = 40 };
     const size_t array = WIDE * sizeof(real);
     static Tensor *(*const graph[2])(Tape *, Tensor *, int) = {chain, chain_and_sums};
@@ -324,7 +324,7 @@ static const Op op_scratch = {"scratch", scratch_probe, scratch_probe, .scratch 
                               .stores_fresh = true};
 
 /* Scratch memory is lent for one run: fifty operations that want ten arrays of it make do with ten. */
-static void scratch_memory_is_lent(void) {
+TEST(scratch_memory_is_lent) {
     Tape *t = tape_new();
     real data[WIDE] = {0}, grad[WIDE] = {0};
     Tensor *x = tape_leaf(t, SHAPE(WIDE), data, grad);
@@ -357,7 +357,7 @@ static const Op op_spoil = {"spoil", probe_forward, spoil_backward, .scratch = s
 
 /* A backward that works in the place of the output's gradient takes no memory for it; with `keep` it has scratch
  * memory, and the gradient stays as it was. */
-static void backward_may_spoil_the_gradient(void) {
+TEST(backward_may_spoil_the_gradient) {
     Tape *t = tape_new();
     real data[WIDE] = {0}, grad[WIDE];
     size_t peak[2];
@@ -378,7 +378,7 @@ static void backward_may_spoil_the_gradient(void) {
 }
 
 /* With `keep` every value and gradient on the way can be looked at after backward. */
-static void keep_keeps_everything(void) {
+TEST(keep_keeps_everything) {
     Tape *t = tape_new();
     t->keep = true;
     real data[WIDE], grad[WIDE] = {0};
@@ -400,7 +400,7 @@ static void keep_keeps_everything(void) {
 
 /* With `keep` backward may run again, from another tensor: what it found on the way the first time does not
  * count, what leaves got does. */
-static void kept_tapes_run_backward_again(void) {
+TEST(kept_tapes_run_backward_again) {
     Tape *t = tape_new();
     t->keep = true;
     real data[WIDE], grad[WIDE] = {0};
@@ -417,7 +417,7 @@ static void kept_tapes_run_backward_again(void) {
 }
 
 /* A loss, being small, can be read after backward without `keep`. */
-static void scalars_stay(void) {
+TEST(scalars_stay) {
     Tape *t = tape_new();
     real data[WIDE] = {0}, grad[WIDE];
     Tensor *loss = tape_sum(t, tape_exp(t, tape_square(t, tape_leaf(t, SHAPE(WIDE), data, grad))), ALL_AXES);
@@ -458,7 +458,7 @@ static Tensor *mixed_step(Tape *t, Matrices *m) {
 
 /* Planning asks for exactly what the real run takes, and computes nothing. With that much reserved the run
  * needs no second region; its results are those of a tape that grew as it went, bit for bit. */
-static void a_plan_is_exact(void) {
+TEST(a_plan_is_exact) {
     static Matrices grown, planned;
     fill_matrices(&grown);
     fill_matrices(&planned);
@@ -488,7 +488,7 @@ static void a_plan_is_exact(void) {
 
 /* From the second step on, the same shapes ask for no memory at all, and give the same bits although memory
  * is full of the last step's. */
-static void a_steady_step_allocates_nothing(void) {
+TEST(a_steady_step_allocates_nothing) {
     static Matrices first, next;
     Tape *t = tape_new();
     fill_matrices(&first);
@@ -514,7 +514,7 @@ static void a_steady_step_allocates_nothing(void) {
 }
 
 /* Constants are zero although memory is not. */
-static void constants_are_zero(void) {
+TEST(constants_are_zero) {
     Tape *t = tape_new();
     Error e = {0};
     CHECK(tape_reserve(t, 1 << 20, &e), "%s", e.text);
@@ -542,7 +542,7 @@ static void *deep_graph(void *sum) {
 }
 
 /* On a stack of 1 MB, where anything that recursed would not return. */
-static void deep_graphs_need_no_stack(void) {
+TEST(deep_graphs_need_no_stack) {
     pthread_attr_t small;
     pthread_t thread;
     double sum = 0;
@@ -558,7 +558,7 @@ static void deep_graphs_need_no_stack(void) {
 
 /* A leaf of 2⁴² elements costs nothing, being one number repeated; its exponential has no room anywhere. The
  * tape goes on over shapes, backward included, and says why; after reset it works again. */
-static void what_is_too_large_becomes_a_plan(void) {
+TEST(what_is_too_large_becomes_a_plan) {
     if (LONG_MAX == 0x7fffffff) return; /* every shape that a long can count has room in memory */
     Tape *t = tape_new();
     real one = 1, grad[1] = {0};
@@ -588,7 +588,7 @@ static void what_is_too_large_becomes_a_plan(void) {
 
 /* Memory is refused at each request in turn, in forward and in backward: always reported, never a crash, and
  * the tape works again once there is memory. */
-static void running_out_is_reported_wherever_it_happens(void) {
+TEST(running_out_is_reported_wherever_it_happens) {
     enum { LARGE = 1 << 18 }; /* elements: two of them fill the first region */
     static real data[LARGE], grad[LARGE];
     for (int i = 0; i < LARGE; i++) data[i] = 1;
@@ -623,7 +623,7 @@ static void running_out_is_reported_wherever_it_happens(void) {
 /* ---- Views, evaluation, looking for NaN ---- */
 
 /* Views share memory, also views of views; their gradients come home through them. */
-static void views_share_memory(void) {
+TEST(views_share_memory) {
     Tape *t = tape_new();
     real data[24], grad[24] = {0}, dy[4] = {1, 2, 3, 4};
     for (int i = 0; i < 24; i++) data[i] = (real)i;
@@ -647,7 +647,7 @@ static void views_share_memory(void) {
 }
 
 /* Evaluation: nothing needs a gradient, nothing that backward would want is kept, values are the same. */
-static void no_grad_needs_no_gradient(void) {
+TEST(no_grad_needs_no_gradient) {
     static Matrices m;
     fill_matrices(&m);
     Tape *t = tape_new();
@@ -663,7 +663,7 @@ static void no_grad_needs_no_gradient(void) {
     tape_free(t);
 }
 
-static void the_first_non_finite_is_found(void) {
+TEST(the_first_non_finite_is_found) {
     Tape *t = tape_new();
     real data[4] = {1, 2, -1, 3};
     Tensor *x = tape_leaf(t, SHAPE(2, 2), data, NULL);
@@ -679,7 +679,7 @@ static void the_first_non_finite_is_found(void) {
 
 static Op op_forward_only = {"forward_only", probe_forward, .stores_fresh = true};
 
-static void mistakes_stop_with_a_message(void) {
+TEST(mistakes_stop_with_a_message) {
     Tape *t = tape_new();
     real data[6] = {0}, grad[6];
     Tensor *x = tape_leaf(t, SHAPE(2, 3), data, grad), *y = tape_exp(t, x);
@@ -703,7 +703,7 @@ static void mistakes_stop_with_a_message(void) {
 }
 
 /* Numbers on either side of a guarded array are seen, of its data and of its gradient. */
-static void guards_are_looked_at(void) {
+TEST(guards_are_looked_at) {
     real data[3] = {1, 2, 3}, grad[3] = {0}, dy[3] = {1, 1, 1};
     Tape *t = tape_new();
     t->guard = t->keep = true;
@@ -721,27 +721,4 @@ static void guards_are_looked_at(void) {
     tape_free(t);
 }
 
-TEST_MAIN({"many uses are summed", many_uses_are_summed},
-          {"intermediates are summed", intermediates_are_summed}, {"leaves accumulate", leaves_accumulate},
-          {"upstream gradients are taken", upstream_gradients_are_taken},
-          {"backward may start in the middle", backward_may_start_in_the_middle},
-          {"constants and unused leaves get none", constants_and_unused_leaves_get_none},
-          {"fresh gradients", fresh_gradients},
-          {"gradients through views are summed", gradients_through_views_are_summed},
-          {"an observer sees every run", an_observer_sees_every_run},
-          {"operations keep their signature", operations_keep_their_signature},
-          {"memory is used again", memory_is_used_again}, {"scratch memory is lent", scratch_memory_is_lent},
-          {"backward may spoil the gradient", backward_may_spoil_the_gradient},
-          {"keep keeps everything", keep_keeps_everything},
-          {"kept tapes run backward again", kept_tapes_run_backward_again}, {"scalars stay", scalars_stay},
-          {"a plan is exact", a_plan_is_exact},
-          {"a steady step allocates nothing", a_steady_step_allocates_nothing},
-          {"constants are zero", constants_are_zero},
-          {"deep graphs need no stack", deep_graphs_need_no_stack},
-          {"what is too large becomes a plan", what_is_too_large_becomes_a_plan},
-          {"running out is reported wherever it happens", running_out_is_reported_wherever_it_happens},
-          {"views share memory", views_share_memory},
-          {"no_grad needs no gradient", no_grad_needs_no_gradient},
-          {"guards are looked at", guards_are_looked_at},
-          {"the first non-finite is found", the_first_non_finite_is_found},
-          {"mistakes stop with a message", mistakes_stop_with_a_message})
+RUN_TESTS

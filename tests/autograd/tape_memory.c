@@ -27,7 +27,7 @@ static void check_filled(const TapeMemory *m, const Taken *b) {
 
 /* Each block is written from end to end, and must be as it was written when its turn to go comes. Most are
  * small, some force a new region. */
-static void blocks_do_not_overlap(void) {
+TEST(blocks_do_not_overlap) {
     TapeMemory m = {0};
     Taken block[BLOCKS] = {{0}};
     Error e = {0};
@@ -57,7 +57,7 @@ static void blocks_do_not_overlap(void) {
 }
 
 /* In any order of giving back, within one region, nothing is lost: no hole is left, the top is 0. */
-static void all_given_back_is_whole_again(void) {
+TEST(all_given_back_is_whole_again) {
     TapeMemory m = {0};
     Error e = {0};
     uint64_t key = random_key(2, 1);
@@ -81,7 +81,7 @@ static void all_given_back_is_whole_again(void) {
 }
 
 /* The smallest hole that is large enough is taken. */
-static void the_best_hole_is_used(void) {
+TEST(the_best_hole_is_used) {
     TapeMemory m = {0};
     Error e = {0};
     size_t at[5], again;
@@ -100,7 +100,7 @@ static void the_best_hole_is_used(void) {
 
 /* Regions are neighbours in offsets and not in addresses: free blocks on both sides of a border are not one.
  */
-static void no_block_crosses_regions(void) {
+TEST(no_block_crosses_regions) {
     const size_t region = 1 << 20;
     for (int second_first = 0; second_first < 2; second_first++) {
         TapeMemory m = {0};
@@ -121,7 +121,7 @@ static void no_block_crosses_regions(void) {
 }
 
 /* With several regions and nothing taken the first one is used again. */
-static void the_first_region_begins_anew(void) {
+TEST(the_first_region_begins_anew) {
     const size_t region = 1 << 20;
     TapeMemory m = {0};
     Error e = {0};
@@ -135,7 +135,7 @@ static void the_first_region_begins_anew(void) {
 }
 
 /* The same calls on a plan and on one region of the planned size give the same offsets and the same peak. */
-static void a_plan_tells_the_offsets(void) {
+TEST(a_plan_tells_the_offsets) {
     TapeMemory plan = {.planning = true}, real_one = {0};
     Error e = {0};
     Taken block[BLOCKS] = {{0}};
@@ -167,7 +167,7 @@ static void a_plan_tells_the_offsets(void) {
 
 /* A first step that needed several regions leaves one of their joint size behind, and no step after it more.
  */
-static void reset_joins_regions(void) {
+TEST(reset_joins_regions) {
     TapeMemory m = {0};
     Error e = {0};
     size_t at;
@@ -181,7 +181,7 @@ static void reset_joins_regions(void) {
 }
 
 /* What no machine has is an error of the world, in one line. */
-static void too_much_is_refused(void) {
+TEST(too_much_is_refused) {
     TapeMemory m = {0};
     Error e = {0};
     size_t at;
@@ -201,7 +201,7 @@ static void too_much_is_refused(void) {
 }
 
 /* Holes are as many as there may be, and what is reserved already is not taken again. */
-static void many_holes_are_kept(void) {
+TEST(many_holes_are_kept) {
     enum { MANY = 700, BYTES = 64 };
     TapeMemory m = {0};
     Error e = {0};
@@ -217,10 +217,4 @@ static void many_holes_are_kept(void) {
     tape_memory_free(&m);
 }
 
-TEST_MAIN({"many holes are kept", many_holes_are_kept}, {"blocks do not overlap", blocks_do_not_overlap},
-          {"all given back is whole again", all_given_back_is_whole_again},
-          {"the best hole is used", the_best_hole_is_used},
-          {"no block crosses regions", no_block_crosses_regions},
-          {"the first region begins anew", the_first_region_begins_anew},
-          {"a plan tells the offsets", a_plan_tells_the_offsets},
-          {"reset joins regions", reset_joins_regions}, {"too much is refused", too_much_is_refused})
+RUN_TESTS

@@ -148,7 +148,7 @@ static char *pattern(size_t n) {
 /* ---- Tests ---- */
 
 /* Whatever the pieces, below, at and above the buffer's size, the bytes arrive in order. */
-static void what_is_written_is_read(void) {
+TEST(what_is_written_is_read) {
     make_folder();
     static const size_t total[] = {0, 1, 65535, 65536, 65537, 200000},
                         piece[] = {1, 7, 4096, 65535, 65536, 65537, 200000};
@@ -181,7 +181,7 @@ static void what_is_written_is_read(void) {
 }
 
 /* Each refusal of a file that cannot be read. */
-static void refuses_to_read(void) {
+TEST(refuses_to_read) {
     make_folder();
     char *data = NULL;
     size_t size = 0;
@@ -226,7 +226,7 @@ static void refuses_to_read(void) {
 }
 
 /* Reading survives interruptions and short reads at any call, and reports what does not pass. */
-static void reads_through_faults(void) {
+TEST(reads_through_faults) {
     make_folder();
     const char *path = in_folder("a");
     char *bytes = pattern(100000), *data;
@@ -257,7 +257,7 @@ static void reads_through_faults(void) {
 
 /* Every system call of a save fails, once or from there on: the save says so, and then the old file is
  * untouched; or it succeeds, and then the new one is there. Nothing else is left. */
-static void faults_keep_the_old_file(void) {
+TEST(faults_keep_the_old_file) {
     make_folder();
     const char *path = in_folder("model");
     const size_t n = 150000;
@@ -297,7 +297,7 @@ static void faults_keep_the_old_file(void) {
 
 /* A process killed before or after any system call of a save leaves the old file or the new one, whole, and
  * the next save works and cleans up. */
-static void kills_leave_a_whole_file(void) {
+TEST(kills_leave_a_whole_file) {
     make_folder();
     const char *path = in_folder("model");
     const size_t n = 150000;
@@ -330,7 +330,7 @@ static void kills_leave_a_whole_file(void) {
 }
 
 /* A process that exits while it writes leaves nothing; one that it forked and that exits takes nothing away. */
-static void exits_leave_nothing(void) {
+TEST(exits_leave_nothing) {
     make_folder();
     put(in_folder("model"), "old");
     fflush(stdout);
@@ -355,7 +355,7 @@ static void exits_leave_nothing(void) {
 }
 
 /* A disk quota that is reached in the middle of a write: EFBIG, as the signal is ignored. */
-static void a_full_disk_keeps_the_old_file(void) {
+TEST(a_full_disk_keeps_the_old_file) {
     make_folder();
     put(in_folder("model"), "old");
     struct rlimit limit = {100000, 100000};
@@ -370,7 +370,7 @@ static void a_full_disk_keeps_the_old_file(void) {
 }
 
 /* The target appears when the file is committed, not before, and not at all when it is abandoned. */
-static void nothing_shows_before_the_commit(void) {
+TEST(nothing_shows_before_the_commit) {
     make_folder();
     const char *path = in_folder("model");
     Error e = {0};
@@ -391,7 +391,7 @@ static void nothing_shows_before_the_commit(void) {
 }
 
 /* A new file has the mode that the umask leaves, an old one keeps its own. */
-static void modes_are_kept(void) {
+TEST(modes_are_kept) {
     make_folder();
     struct stat st;
     Error e = {0};
@@ -407,7 +407,7 @@ static void modes_are_kept(void) {
 }
 
 /* Through links, relative and absolute, in a chain, and to a file that is not there yet: the links stay. */
-static void links_are_followed(void) {
+TEST(links_are_followed) {
     make_folder();
     struct stat st;
     Error e = {0};
@@ -431,7 +431,7 @@ static void links_are_followed(void) {
     CHECK(save("one", "z", 1, &e) && holds("sub/real", "z", 1), "%s", e.text);
 }
 
-static void refuses_to_write(void) {
+TEST(refuses_to_write) {
     make_folder();
     static const struct {
         const char *path, *text;
@@ -500,7 +500,7 @@ static void refuses_to_write(void) {
 
 /* Many processes save one file at the same time: it is whole at every moment, and each save either won or was
  * told that another was at it. */
-static void writers_do_not_mix(void) {
+TEST(writers_do_not_mix) {
     make_folder();
     enum { WRITERS = 4, SAVES = 60, BYTES = 70000 };
     const char *path = in_folder("model");
@@ -533,12 +533,4 @@ static void writers_do_not_mix(void) {
     CHECK(entries() == 1);
 }
 
-TEST_MAIN({"what is written is read", what_is_written_is_read}, {"refuses to read", refuses_to_read},
-          {"reads through faults", reads_through_faults},
-          {"faults keep the old file", faults_keep_the_old_file},
-          {"kills leave a whole file", kills_leave_a_whole_file},
-          {"exits leave nothing", exits_leave_nothing},
-          {"a full disk keeps the old file", a_full_disk_keeps_the_old_file},
-          {"nothing shows before the commit", nothing_shows_before_the_commit},
-          {"modes are kept", modes_are_kept}, {"links are followed", links_are_followed},
-          {"refuses to write", refuses_to_write}, {"writers do not mix", writers_do_not_mix})
+RUN_TESTS

@@ -28,7 +28,7 @@ static double processors_of(const char *groups) {
     return processors_of_groups("groups", "root");
 }
 
-static void lowest_limit_counts(void) {
+TEST(the_lowest_limit_counts) {
     enter_folder();
     put_limit("/a", "memory.max", "3000000\n");
     put_limit("/a/b", "memory.max", "max\n");
@@ -52,7 +52,7 @@ static void lowest_limit_counts(void) {
     CHECK(memory_of_groups("none", "root") == (double)INFINITY);
 }
 
-static void processors_are_shares_of_time(void) {
+TEST(processors_are_shares_of_time) {
     const double none = (double)INFINITY;
     enter_folder();
     put_limit("/a", "cpu.max", "250000 100000\n");
@@ -74,7 +74,7 @@ static void processors_are_shares_of_time(void) {
     CHECK(processors_of("3:cpu:/lone\n") == none && processors_of("") == none);
 }
 
-static void machine_has_memory(void) {
+TEST(the_machine_has_memory) {
     Error e = {0};
     double machine = system_memory();
     CHECK(machine > 1e6 && machine < 1e15, "found %g", machine);
@@ -83,6 +83,4 @@ static void machine_has_memory(void) {
           e.text);
 }
 
-TEST_MAIN({"the lowest limit counts", lowest_limit_counts},
-          {"processors are shares of time", processors_are_shares_of_time},
-          {"the machine has memory", machine_has_memory})
+RUN_TESTS

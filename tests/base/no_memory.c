@@ -107,7 +107,7 @@ static void look_at_print(int last) {
 }
 
 /* Graders' files, of which a half is worse than none: the program may end, with its status, and leaves none then. */
-static void graders_files(void) {
+TEST(graders_files) {
     enum { ALL_DONE = 100 };
     CaseReport r[2] = {{.verdict = FAIL, .planned = true, .points = 1}, {.inputs = 1}};
     REPORT_SET(r[0].op, "a"), REPORT_SET(r[1].op, "b");
@@ -147,26 +147,24 @@ static void graders_files(void) {
         }
 }
 
-static void reading_safetensors(void) {
+TEST(reading_safetensors) {
     fail_each_allocation(read_safetensors, look_at_nothing);
 }
-static void reading_npy(void) {
+TEST(reading_npy) {
     fail_each_allocation(read_npy, look_at_nothing);
 }
-static void writing_safetensors(void) {
+TEST(writing_safetensors) {
     make_folder();
     fail_each_allocation(write_safetensors, look_at_safetensors);
 }
-static void writing_npy(void) {
+TEST(writing_npy) {
     make_folder();
     fail_each_allocation(write_npy, look_at_npy);
 }
-static void printing_a_file(void) {
+TEST(printing_a_file) {
     make_folder();
     CHECK(symlink("a", in_folder("link")) == 0);
     fail_each_allocation(print_file, look_at_print);
 }
 
-TEST_MAIN({"reading safetensors", reading_safetensors}, {"reading npy", reading_npy},
-          {"writing safetensors", writing_safetensors}, {"writing npy", writing_npy},
-          {"printing a file", printing_a_file}, {"graders' files", graders_files})
+RUN_TESTS

@@ -64,7 +64,7 @@ static int end_of(pid_t child, const volatile bool *met) {
     return !WIFSIGNALED(status) || WTERMSIG(status) != SIGPROF ? CRASHED : *met ? GOES_ON : IS_LATE;
 }
 
-static void beginnings_fail(void) {
+TEST(beginnings_fail, 120) {
     make_folder();
     CHECK(chdir(folder) == 0);
     volatile bool *met = tell_failures();
@@ -85,4 +85,4 @@ static void beginnings_fail(void) {
     }
 }
 
-TEST_MAIN({"beginnings fail", beginnings_fail, 120})
+RUN_TESTS

@@ -109,7 +109,7 @@ static int run_into(const char *sink, const char *const *arguments) {
 
 /* ---- Tests ---- */
 
-static void defaults_hold_until_given(void) {
+TEST(defaults_hold_until_given) {
     CHECK(RUN("copy", "--threads=3") == 0, "%s", err);
     CHECK(strcmp(out, "lr=0.001 dropout=0 steps=1000 warmup=0 salt=7 norm=1 prompt=- json=0 seed=1 threads=3 "
                       "operands=copy,\n") == 0,
@@ -118,7 +118,7 @@ static void defaults_hold_until_given(void) {
 }
 
 /* Both spellings, options and operands mixed, -- and - as operands, a value that looks like an option. */
-static void everything_is_read(void) {
+TEST(everything_is_read) {
     CHECK(RUN("--lr=0.5", "copy", "--dropout", "0.1", "--steps=20", "--warmup", "-5", "a b", "--norm", "post",
               "--prompt=--lr=3", "--json", "--seed", "18446744073709551615", "--salt=0", "--threads",
               "2") == 0,
@@ -139,7 +139,7 @@ static void everything_is_read(void) {
 }
 
 /* Each refusal: status 2, the one line, nothing on stdout. */
-static void refuses(void) {
+TEST(refuses) {
     static const struct {
         const char *argument, *next, *want;
     } cases[] = {
@@ -222,7 +222,7 @@ static void refuses(void) {
 }
 
 /* The help is complete, goes to stdout, fits 80 columns, and shows the defaults even after other options. */
-static void helps(void) {
+TEST(helps) {
     static const char want[] =
         "Usage: prog [OPTION]... TASK [FILE]\n"
         "Does things.\n"
@@ -259,7 +259,7 @@ static void helps(void) {
 }
 
 /* Without operands, headings and notes. */
-static void helps_without_headings(void) {
+TEST(helps_without_headings) {
     runs = bare_program;
     CHECK(RUN("--help") == 0 && *err == 0, "%s", err);
     static const char want[] =
@@ -296,7 +296,7 @@ static int two_operands(int argc, char **argv) {
     return options_exit(options.program, &e);
 }
 
-static void counts_operands(void) {
+TEST(counts_operands) {
     runs = two_operands;
     CHECK(RUN("a") == 2 && strcmp(err, "two: found 1 operand, need FROM TO, see --help\n") == 0, "%s", err);
     CHECK(RUN("--threads=1") == 2 && strcmp(err, "two: found 0 operands, need FROM TO, see --help\n") == 0,
@@ -305,7 +305,7 @@ static void counts_operands(void) {
 }
 
 /* What stands in a file is read as on a command line, and a flag by its two words; as text it reads back. */
-static void values_from_elsewhere(void) {
+TEST(values_from_elsewhere) {
     bool flag = false;
     long n = 0;
     uint64_t salt = 0;
@@ -346,7 +346,7 @@ static void values_from_elsewhere(void) {
 }
 
 /* A full disk or a closed stdout is noticed; nothing lost, nothing said. */
-static void notices_lost_output(void) {
+TEST(notices_lost_output) {
     static const char *const help[] = {"--help", NULL}, *const work[] = {"copy", NULL},
                              *const bad[] = {"--bad", NULL};
     CHECK(run_into("/dev/full", help) == STATUS_IO);
@@ -373,7 +373,7 @@ static bool is_bug(const Option *wrong) {
 }
 
 /* A table that cannot work is a bug, found on any run and not only when the option is used. */
-static void wrong_tables_are_bugs(void) {
+TEST(wrong_tables_are_bugs) {
     static const char *const intervals[] = {"",     "[",      "0,1",   "[0,1", "[0;1]", "(0,)",
                                             "[,1]", "[0,1]x", "x0,1]", "0..1", NULL};
     static Option many[130];
@@ -387,7 +387,7 @@ static void wrong_tables_are_bugs(void) {
 }
 
 /* Under a locale with a decimal comma, made for the occasion, numbers are read and shown with a point. */
-static void the_locale_does_not_matter(void) {
+TEST(the_locale_does_not_matter) {
     char folder[] = "/tmp/tapeformer-test-XXXXXX", command[256];
     CHECK(mkdtemp(folder) != NULL);
     snprintf(command, sizeof command, "localedef -i de_DE -f UTF-8 %s/de_DE.UTF-8 2>/dev/null", folder);
@@ -406,9 +406,4 @@ static void the_locale_does_not_matter(void) {
     CHECK(system(command) == 0);
 }
 
-TEST_MAIN({"defaults hold until given", defaults_hold_until_given},
-          {"everything is read", everything_is_read}, {"refuses", refuses}, {"helps", helps},
-          {"helps without headings", helps_without_headings}, {"counts operands", counts_operands},
-          {"values from elsewhere", values_from_elsewhere}, {"notices lost output", notices_lost_output},
-          {"wrong tables are bugs", wrong_tables_are_bugs},
-          {"the locale does not matter", the_locale_does_not_matter})
+RUN_TESTS

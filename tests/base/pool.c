@@ -21,7 +21,7 @@ static void check_runs(long chunks, int times) {
     }
 }
 
-static void every_chunk_runs_once(void) {
+TEST(every_chunk_runs_once) {
     for (int threads = 1; threads <= 9; threads++) {
         pool_set_threads(threads);
         for (long chunks = 0; chunks <= 20; chunks++) {
@@ -34,7 +34,7 @@ static void every_chunk_runs_once(void) {
 }
 
 /* Workers that wake too late for one job must not touch it, nor miss the next. */
-static void many_small_jobs_in_a_row(void) {
+TEST(many_small_jobs_in_a_row) {
     enum { JOBS = 20000 };
     for (int threads = 2; threads <= 8; threads *= 2) {
         pool_set_threads(threads);
@@ -51,7 +51,7 @@ static void wait_for_both(void *context, long chunk) {
 }
 
 /* Ends only if two threads are inside the loop at once. */
-static void chunks_run_at_the_same_time(void) {
+TEST(chunks_run_at_the_same_time) {
     pool_set_threads(2);
     for (int pause = 0; pause < 3; pause++) {
         atomic_int arrived = 0;
@@ -68,7 +68,7 @@ static void nest(void *context, long chunk) {
     order[chunk] = index == pool_thread_index();
 }
 
-static void a_nested_loop_runs_on_its_own_thread(void) {
+TEST(a_nested_loop_runs_on_its_own_thread) {
     pool_set_threads(4);
     long same[50];
     pool_for(50, nest, same);
@@ -87,13 +87,13 @@ static void hold_index(void *context, long chunk) {
     atomic_fetch_sub(&busy[index], 1);
 }
 
-static void indices_are_the_threads_own(void) {
+TEST(indices_are_the_threads_own) {
     CHECK(pool_thread_index() == 0, "found %d", pool_thread_index());
     pool_set_threads(8);
     for (int job = 0; job < 200; job++) pool_for(100, hold_index, NULL);
 }
 
-static void a_child_process_has_a_working_pool(void) {
+TEST(a_child_process_has_a_working_pool) {
 #ifdef __SANITIZE_THREAD__
     return; /* which cannot follow threads of a process that threads have forked */
 #endif
@@ -125,7 +125,7 @@ static void leave_from_chunk(void *context, long chunk) {
     if (chunk == 7) exit(3);
 }
 
-static void exit_inside_a_body_ends_the_process(void) {
+TEST(exit_inside_a_body_ends_the_process) {
     fflush(stdout);
     for (int i = 0; i < 10; i++) {
         pid_t child = fork();
@@ -145,7 +145,7 @@ static void *call_from_outside(void *context) {
     return NULL;
 }
 
-static void two_callers_take_turns(void) {
+TEST(two_callers_take_turns) {
     pool_set_threads(3);
     pthread_t other;
     CHECK(pthread_create(&other, NULL, call_from_outside, NULL) == 0, "no thread");
@@ -154,7 +154,7 @@ static void two_callers_take_turns(void) {
     check_runs(CHUNKS, 1000);
 }
 
-static void silly_thread_counts_are_clamped(void) {
+TEST(silly_thread_counts_are_clamped) {
     CHECK(pool_threads() >= 1, "found %d", pool_threads());
     pool_set_threads(-5);
     CHECK(pool_threads() == 1, "found %d", pool_threads());
@@ -164,12 +164,4 @@ static void silly_thread_counts_are_clamped(void) {
     check_runs(CHUNKS, 1);
 }
 
-TEST_MAIN({"every chunk runs once", every_chunk_runs_once},
-          {"many small jobs in a row", many_small_jobs_in_a_row},
-          {"chunks run at the same time", chunks_run_at_the_same_time},
-          {"a nested loop runs on its own thread", a_nested_loop_runs_on_its_own_thread},
-          {"indices are the threads' own", indices_are_the_threads_own},
-          {"a child process has a working pool", a_child_process_has_a_working_pool},
-          {"exit inside a body ends the process", exit_inside_a_body_ends_the_process},
-          {"two callers take turns", two_callers_take_turns},
-          {"silly thread counts are clamped", silly_thread_counts_are_clamped})
+RUN_TESTS

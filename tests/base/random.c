@@ -8,7 +8,7 @@ enum { N = 1 << 20 };
 
 /* Values from tests/fixtures/make_random.py; that both precisions meet them also says that they draw the
  * same. */
-static void equals_the_reference(void) {
+TEST(equals_the_reference) {
     static const struct {
         uint64_t seed, stream, position, key;
         uint32_t bits;
@@ -41,7 +41,7 @@ static void check_chi_square(const long *count, int cells, double total) {
     CHECK_NEAR(sum, cells - 1, 5 * sqrt(2.0 * (cells - 1)));
 }
 
-static void uniform_is_uniform(void) {
+TEST(uniform_is_uniform) {
     uint64_t key = random_key(1, 0);
     static long cell[4096], low_byte[256], pair[64 * 64];
     double sum = 0, squares = 0, last = 0, lagged = 0;
@@ -62,7 +62,7 @@ static void uniform_is_uniform(void) {
 }
 
 /* Moments up to the fourth, the distribution function in 64 equally likely cells, and the two tails. */
-static void normal_is_normal(void) {
+TEST(normal_is_normal) {
     uint64_t key = random_key(2, 0);
     static long cell[64];
     double moment[5] = {0}, lagged = 0, last = 0;
@@ -92,7 +92,7 @@ static int by_value(const void *a, const void *b) {
 
 /* Small seeds and streams are what people type: their keys are odd and all different, and the numbers of
  * neighbouring ones do not correlate. */
-static void streams_are_independent(void) {
+TEST(streams_are_independent) {
     enum { SIDE = 256 };
     static uint64_t keys[SIDE * SIDE];
     for (uint64_t i = 0; i < SIDE * SIDE; i++) {
@@ -122,7 +122,7 @@ static void streams_are_independent(void) {
 }
 
 /* Every value below n appears, equally often, and none at n. */
-static void below_stays_below(void) {
+TEST(below_stays_below) {
     uint64_t key = random_key(3, 0);
     for (long n = 1; n <= 100; n++) {
         long count[100] = {0};
@@ -135,6 +135,4 @@ static void below_stays_below(void) {
     }
 }
 
-TEST_MAIN({"equals the reference", equals_the_reference}, {"uniform is uniform", uniform_is_uniform},
-          {"normal is normal", normal_is_normal}, {"streams are independent", streams_are_independent},
-          {"below stays below", below_stays_below})
+RUN_TESTS

@@ -36,7 +36,7 @@ static int by_grammar(const unsigned char *s, size_t length) {
 }
 
 /* Every pair of first bytes, followed by every pair out of the ends of the ranges, cut at every length. */
-static void follows_the_grammar(void) {
+TEST(follows_the_grammar) {
     static const unsigned char ends[] = {0x00, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xFF};
     const size_t n = sizeof ends;
     for (unsigned pair = 0; pair < 0x10000; pair++)
@@ -54,7 +54,7 @@ static void follows_the_grammar(void) {
 
 /* All 1,112,064 characters, in order, come back, and their bytes are in the same order (a property of UTF-8
  * that a wrong encoder and decoder in league would break). */
-static void every_character_comes_back(void) {
+TEST(every_character_comes_back) {
     char last[UTF8_MAX + 1] = "", bytes[UTF8_MAX + 1];
     long characters = 0;
     for (uint32_t c = 0; c <= 0x10FFFF; c++) {
@@ -72,7 +72,7 @@ static void every_character_comes_back(void) {
     CHECK(utf8_encode(0x20AC, bytes) == 3 && memcmp(bytes, "\xE2\x82\xAC", 3) == 0); /* €, from the RFC */
 }
 
-static void what_is_no_character_is_a_bug(void) {
+TEST(what_is_no_character_is_a_bug) {
     char out[UTF8_MAX];
     EXPECT_BUG("utf8_encode: U+D800 is no character", utf8_encode(0xD800, out));
     EXPECT_BUG("utf8_encode: U+DFFF is no character", utf8_encode(0xDFFF, out));
@@ -80,7 +80,7 @@ static void what_is_no_character_is_a_bug(void) {
 }
 
 /* The message names the byte and what is wrong with it. */
-static void names_the_byte(void) {
+TEST(names_the_byte) {
     static const struct {
         const char *text, *want;
     } cases[] = {
@@ -113,7 +113,7 @@ static void names_the_byte(void) {
 }
 
 /* Nothing that drives a terminal gets through, and 64 bytes are enough. */
-static void escapes_names(void) {
+TEST(escapes_names) {
     static const struct {
         const char *text, *want;
     } cases[] = {
@@ -156,7 +156,7 @@ static void escapes_names(void) {
 }
 
 /* A text that another program wrote, in place: what would drive a terminal, and what is no character, are question marks. */
-static void makes_printable(void) {
+TEST(makes_printable) {
     static const struct {
         const char *text, *want;
     } cases[] = {{"plain text", "plain text"},
@@ -175,7 +175,7 @@ static void makes_printable(void) {
 }
 
 /* The first error stays; a text is one line however it is put together, and keeps its two ends. */
-static void keeps_the_first_error(void) {
+TEST(keeps_the_first_error) {
     Error e = {0};
     CHECK(!error_set(&e, STATUS_IO, "%s: %d", "a\nb\x7F", 5));
     CHECK(!error_set(&e, STATUS_USAGE, "later"));
@@ -193,8 +193,4 @@ static void keeps_the_first_error(void) {
     }
 }
 
-TEST_MAIN({"follows the grammar", follows_the_grammar},
-          {"every character comes back", every_character_comes_back},
-          {"what is no character is a bug", what_is_no_character_is_a_bug},
-          {"names the byte", names_the_byte}, {"escapes names", escapes_names},
-          {"makes printable", makes_printable}, {"keeps the first error", keeps_the_first_error})
+RUN_TESTS

@@ -20,7 +20,7 @@ static void check_lines(const char *line, const char *const *keys, const char *k
 
 /* A line for each size. A token's arithmetic is constant in the batch, nearly so in the context, and
  * quadratic in the width. */
-static void scaling(void) {
+TEST(scaling_measures) {
     const double most[] = {1, 2, 64}, least[] = {1, 1, 32};
     CHECK(BENCH("scaling", "seed", "--json") == 0 && !*err && lines_of(out) == 12, "%s%s", err, out);
     check_lines(out,
@@ -38,7 +38,7 @@ static void scaling(void) {
 
 /* The sum over the weights; then a text within its context, beyond it by single tokens, and beyond it by half
  * the context; or one answer, and a batch of them. */
-static void decoding(void) {
+TEST(decode_measures) {
     static const char *const cases[] = {"seed", "chars"};
     for (int i = 0; i < 2; i++) {
         CHECK(BENCH("decode", cases[i], "--json") == 0 && !*err && lines_of(out) == (i ? 4 : 3), "%s%s", err,
@@ -55,7 +55,7 @@ static void decoding(void) {
 
 /* A checkpoint is three times the weights and a header. Writing it takes less than a hundredth of the time
  * between two, and nothing of it is left. */
-static void checkpoints(void) {
+TEST(checkpoint_measures) {
     enter_folder();
     CHECK(BENCH("checkpoint", "copy", "--json") == 0 && !*err && lines_of(out) == 1, "%s%s", err, out);
     check_keys(out,
@@ -65,7 +65,7 @@ static void checkpoints(void) {
     CHECK(number(out, "minutes") == 10 && lines_of(list_folder(".")) == 1, "%s%s", out, listing);
 }
 
-static void steps(void) {
+TEST(step_measures) {
     CHECK(BENCH("step", "seed", "--json") == 0 && !*err && lines_of(out) == 1, "%s%s", err, out);
     check_lines(out,
                 KEYS("case", "ms_per_step", "best_ms", "tokens_per_s", "params", "threads",
@@ -76,7 +76,7 @@ static void steps(void) {
 
 /* A line for each operation of a step, whose shares add up to 1; or one for each of its shapes, and one for
  * each elementary operation. */
-static void operations(void) {
+TEST(profile_and_ops_measure) {
     static const char *const subjects[] = {"profile", "ops"};
     for (int i = 0; i < 2; i++) {
         CHECK(BENCH(subjects[i], "seed", "--json") == 0 && !*err, "%s%s", err, out);
@@ -95,20 +95,20 @@ static void operations(void) {
 }
 
 /* Plain attention is what its operations are: a matrix of weights for each of 8 sequences in 6 attentions. */
-static void plain_attention(void) {
+TEST(plain_attention_is_measured) {
     CHECK(BENCH("profile", "seed", "--attention", "plain", "--json") == 0 && !*err, "%s%s", err, out);
     const char *softmax = strstr(out, "\"op\": \"softmax\"");
     CHECK(softmax && number(softmax, "calls") == 6 * 8 && !strstr(out, "\"op\": \"attention\""), "%s", out);
 }
 
-static void dispatch(void) {
+TEST(dispatch_measures) {
     CHECK(BENCH("dispatch", "seed", "--json") == 0 && !*err && lines_of(out) == 3, "%s%s", err, out);
     check_lines(out, KEYS("dispatch", "operations", "record_ns", "backward_ns", "ns_per_operation"),
                 "ns_per_operation");
 }
 
 /* Without --json: a head and a row for each line of JSON. */
-static void tables(void) {
+TEST(tables_are_for_a_person) {
     enter_folder();
     static const struct {
         const char *subject, *column;
@@ -122,13 +122,13 @@ static void tables(void) {
               "%s: %s%s", tables[i].subject, err, out);
 }
 
-static void help_shows_subjects_and_cases(void) {
+TEST(help_shows_subjects_and_cases) {
     CHECK(run_program("bench", ARGUMENTS("--help"), (Streams){0}) == 0 && !*err);
     CHECK(strstr(out, "\n  checkpoint ") && strstr(out, "\n  words lm      4  256 16 x 128 8192  a word"),
           "%s", out);
 }
 
-static void what_is_not_measured(void) {
+TEST(what_is_not_measured) {
     static const struct {
         const char *subject, *which, *says;
     } wrong[] = {{"step", "--nonsense", "bench: --nonsense: no such option, see --help"},
@@ -150,9 +150,4 @@ static void what_is_not_measured(void) {
     }
 }
 
-PROGRAM_TEST_MAIN({"scaling measures", scaling}, {"decode measures", decoding},
-                  {"checkpoint measures", checkpoints}, {"step measures", steps},
-                  {"profile and ops measure", operations}, {"dispatch measures", dispatch},
-                  {"plain attention is measured", plain_attention}, {"tables are for a person", tables},
-                  {"help shows subjects and cases", help_shows_subjects_and_cases},
-                  {"what is not measured", what_is_not_measured})
+RUN_PROGRAM_TESTS

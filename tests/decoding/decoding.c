@@ -35,7 +35,7 @@ static void softmax_of(long count, const real *x, double temperature, unsigned a
     for (long i = 0; i < count; i++) p[i] /= sum;
 }
 
-static void frequencies_follow_the_softmax(void) {
+TEST(sampling_frequencies_follow_the_softmax) {
     static const real scores[] = {(real)0.5, -1, (real)2.25, 0, (real)2.25, -30};
     double p[MOST_CHOICES];
     for (int i = 0; i < 4; i++) {
@@ -49,7 +49,7 @@ static void frequencies_follow_the_softmax(void) {
 
 /* Among the k likeliest the probabilities are in the same proportion; where the k-th has equals, they all
  * belong to it. */
-static void top_k_cuts_the_tail(void) {
+TEST(sampling_top_k_cuts_the_tail) {
     static const real scores[] = {1, 3, 2, (real)2.5, 0};
     static const real tied[] = {1, 2, 2, 1, 2};
     static const struct {
@@ -71,7 +71,7 @@ static void top_k_cuts_the_tail(void) {
 }
 
 /* The likeliest, the first of several, whatever seed and top_k say. */
-static void temperature_0_is_greedy(void) {
+TEST(sampling_temperature_0_is_greedy) {
     static const real scores[] = {-5, 2, 7, 7, 1};
     for (uint64_t i = 0; i < 50; i++) {
         Sampler s = {.seed = i, .top_k = (long)(i % 6)};
@@ -81,7 +81,7 @@ static void temperature_0_is_greedy(void) {
 
 /* Scores as large and temperatures as extreme as there are give no NaN: the likeliest at one end, the uniform
  * distribution at the other. */
-static void extremes_hold(void) {
+TEST(sampling_extremes_hold) {
     static const real scores[] = {(real)1e38, (real)-1e38, (real)9e37, (real)-1e38};
     static const double first[] = {1, 0, 0, 0}, even[] = {0.25, 0.25, 0.25, 0.25};
     check_frequencies("large scores", (Sampler){.temperature = 1}, 4, scores, first);
@@ -93,7 +93,7 @@ static void extremes_hold(void) {
 }
 
 /* The same (seed, sequence, position) is the same draw; another seed, sequence or position is another. */
-static void draws_are_functions(void) {
+TEST(sampling_a_draw_is_a_function_of_seed_sequence_and_position) {
     static const real scores[MOST_CHOICES] = {0};
     enum { DRAWS = 4000 };
     int same[3] = {0};
@@ -211,7 +211,7 @@ static ModelConfig answering(NormPlace norm, PositionKind positions) {
 }
 
 /* Rows of different lengths that end at different times give together what each gives alone. */
-static void answers_are_those_of_one_by_one(void) {
+TEST(answers_are_those_of_one_by_one) {
     int cut = 0, ended = 0;
     for (uint64_t seed = 0; seed < 6; seed++)
         for (int sampled = 0; sampled < 2; sampled++) {
@@ -224,7 +224,7 @@ static void answers_are_those_of_one_by_one(void) {
 
 /* With all weights 0, all scores are equal and the likeliest token is 0. Answers are cut off at the caller's
  * limit and at the model's last position, and are empty if 0 is the end. */
-static void lengths_are_bounded(void) {
+TEST(answers_have_bounded_lengths) {
     ModelConfig c = answering(NORM_POST, POSITIONS_SINUSOIDAL);
     c.pad_id = 8, c.max_length = MOST - 2;
     Model *m = new_model(c, 1);
@@ -292,7 +292,7 @@ static void check_text(ModelConfig c, long context, Sampler s, uint64_t seed) {
     model_free(m);
 }
 
-static void text_goes_on_as_from_scratch(void) {
+TEST(a_text_goes_on_as_from_scratch) {
     ModelConfig learned = small_language_model(), post = learned;
     post.norm = NORM_POST, post.final_norm = false, post.positions = POSITIONS_SINUSOIDAL;
     for (uint64_t seed = 0; seed < 3; seed++)
@@ -308,7 +308,7 @@ static void text_goes_on_as_from_scratch(void) {
 }
 
 /* The text ends if emit returns false. No more tokens are no call. */
-static void text_ends_when_told(void) {
+TEST(a_text_ends_when_told) {
     Error e = {0};
     Model *m = lively(small_language_model(), 1);
     Tape *t = tape_new();
@@ -412,7 +412,7 @@ static void check_cache(ModelConfig c, uint64_t seed, long begin) {
 /* Scores with the cache have the bits of those computed from scratch: over more tokens than a block of
  * attention, for widths of whole vectors and others, one and more threads, prompts of one token and of many.
  */
-static void cached_scores_are_the_recomputed_ones(void) {
+TEST(cached_scores_are_the_recomputed_ones) {
     static const long begins[] = {1, 2, 17, 70};
     for (int i = 0; i < 4; i++) {
         pool_set_threads(1 + i % 3);
@@ -427,7 +427,7 @@ static void cached_scores_are_the_recomputed_ones(void) {
 }
 
 /* Tokens without room, or several after the first pass, are a bug. */
-static void cache_is_not_overrun(void) {
+TEST(a_cache_is_not_overrun) {
     Known *k = known_new(small_language_model(), 1);
     tokens_fill(&k->tokens, TOKENS_PACKED, TOGETHER, LONG, k->id[0], NO_PAD);
     kv_cache_advance(&k->cache, &k->tokens.sequences);
@@ -453,7 +453,7 @@ static void cache_is_not_overrun(void) {
 }
 
 /* Decoding in the middle of training leaves dropout on. */
-static void training_goes_on_after_decoding(void) {
+TEST(training_goes_on_after_decoding) {
     int32_t out[MOST], text[MOST] = {1};
     long start[] = {0, 1}, length;
     Error e = {0};
@@ -492,7 +492,7 @@ static void *decode_sequences(void *shared) {
 }
 
 /* Two threads that decode from one model give what one gives; ThreadSanitizer finds no race (SAN=thread). */
-static void threads_share_a_model(void) {
+TEST(threads_share_a_model) {
     ModelConfig c = small_seq2seq();
     for (int again = 0; again < 5; again++) {
         Model *m = lively(c, 1), *same = lively(c, 1);
@@ -509,16 +509,4 @@ static void threads_share_a_model(void) {
     }
 }
 
-TEST_MAIN({"sampling: frequencies follow the softmax", frequencies_follow_the_softmax},
-          {"sampling: top-k cuts the tail", top_k_cuts_the_tail},
-          {"sampling: temperature 0 is greedy", temperature_0_is_greedy},
-          {"sampling: extremes hold", extremes_hold},
-          {"sampling: a draw is a function of seed, sequence and position", draws_are_functions},
-          {"answers are those of one by one", answers_are_those_of_one_by_one},
-          {"answers have bounded lengths", lengths_are_bounded},
-          {"a text goes on as from scratch", text_goes_on_as_from_scratch},
-          {"a text ends when told", text_ends_when_told},
-          {"cached scores are the recomputed ones", cached_scores_are_the_recomputed_ones},
-          {"a cache is not overrun", cache_is_not_overrun},
-          {"training goes on after decoding", training_goes_on_after_decoding},
-          {"threads share a model", threads_share_a_model})
+RUN_TESTS

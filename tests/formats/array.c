@@ -9,7 +9,7 @@ static Array over(Dtype d, long count, const void *bytes) {
     return a;
 }
 
-static void refuses_integers_out_of_range(void) {
+TEST(refuses_integers_out_of_range) {
     static const int64_t i64[] = {0, INT32_MAX, INT32_MIN, (int64_t)INT32_MAX + 1};
     static const int64_t low[] = {INT64_MIN, INT64_MAX};
     static const uint64_t u64[] = {INT64_MAX, (uint64_t)INT64_MAX + 1};
@@ -59,7 +59,7 @@ static void refuses_integers_out_of_range(void) {
 
 /* All 65,536 half-precision numbers against the definition, and bfloat16 against the upper half of a float.
  */
-static void converts_half_precision(void) {
+TEST(converts_half_precision) {
     for (uint32_t bits = 0; bits < 65536; bits++) {
         uint16_t x = (uint16_t)bits;
         double half, bfloat;
@@ -86,7 +86,7 @@ static void converts_half_precision(void) {
 
 /* What is too large for a float is refused when real is float; what is not finite stays what it is, and is
  * found. */
-static void converts_numbers(void) {
+TEST(converts_numbers) {
     static const double x[] = {1, -1e-300, (double)FLT_MAX, 1e39},
                         odd[] = {0, -(double)INFINITY, (double)NAN};
     real out[4];
@@ -122,7 +122,7 @@ static void converts_numbers(void) {
     CHECK(!array_check_finite(&a, &e) && strstr(e.text, "element 1: found "), "%s", e.text);
 }
 
-static void checks_shapes(void) {
+TEST(checks_shapes) {
     static const char bytes[8] = {0};
     Array a = over(DTYPE_U8, 6, bytes);
     Shape s;
@@ -154,7 +154,7 @@ static void checks_shapes(void) {
           where);
 }
 
-static void arrays_over_memory(void) {
+TEST(arrays_over_memory) {
     Error e = {0};
     Array a = array_over("x", DTYPE_F32, SHAPE(2), (const float[2]){0});
     CHECK(!array_expect_shape(&a, SHAPE(3), &e) && strstr(e.text, "array: x: found shape [2], need [3]"),
@@ -163,6 +163,4 @@ static void arrays_over_memory(void) {
                array_over("x", DTYPE_F64, SHAPE(1L << 30, 1L << 30, 4), NULL));
 }
 
-TEST_MAIN({"refuses integers out of range", refuses_integers_out_of_range},
-          {"converts half precision", converts_half_precision}, {"converts numbers", converts_numbers},
-          {"checks shapes", checks_shapes}, {"arrays over memory", arrays_over_memory})
+RUN_TESTS

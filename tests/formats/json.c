@@ -20,7 +20,7 @@ static bool is_json(const char *bytes, size_t length) {
     return ok;
 }
 
-static void accepts_the_grammar(void) {
+TEST(accepts_the_grammar) {
     static const char *const cases[] = {
         "{}",
         "0",
@@ -50,7 +50,7 @@ static void accepts_the_grammar(void) {
         CHECK(is_json(cases[i], strlen(cases[i])), "%s: %s", cases[i], text);
 }
 
-static void refuses_the_rest(void) {
+TEST(refuses_the_rest) {
     static const struct {
         const char *json, *want;
     } cases[] = {
@@ -121,7 +121,7 @@ static void refuses_the_rest(void) {
 
 /* Every beginning of a text is refused, and so, up to what cannot matter, is the text with a byte put into
  * it. */
-static void refuses_every_beginning(void) {
+TEST(refuses_every_beginning) {
     static const char json[] =
         " {\"a\\u00e9\": [1, -2.5e+3, true, null, \"\\ud834\\udd1e\"], \"b\": {\"c\": []}}";
     CHECK(is_json(json, sizeof json - 1), "%s", text);
@@ -135,7 +135,7 @@ static void refuses_every_beginning(void) {
         }
 }
 
-static void limits_depth(void) {
+TEST(limits_depth) {
     char deep[2 * JSON_DEPTH + 2];
     memset(deep, '[', JSON_DEPTH);
     memset(deep + JSON_DEPTH, ']', JSON_DEPTH);
@@ -158,7 +158,7 @@ static JsonString decoded(char *json, size_t length) {
     return s;
 }
 
-static void decodes_strings(void) {
+TEST(decodes_strings) {
     char json[] = "\"A\\u0041\\u00E9\xC3\xA9\\u20ac\\ud834\\udd1E\\\"\\\\\\/\\b\\f\\n\\r\\t\\u0000z\"";
     static const char want[] = "AA\xC3\xA9\xC3\xA9\xE2\x82\xAC\xF0\x9D\x84\x9E\"\\/\b\f\n\r\t\0z";
     JsonString s = decoded(json, sizeof json - 1);
@@ -166,7 +166,7 @@ static void decodes_strings(void) {
 }
 
 /* Every character, printed as JSON, comes back, and print lets no control character through. */
-static void prints_what_it_reads(void) {
+TEST(prints_what_it_reads) {
     for (uint32_t c = 1; c <= 0x10FFFF; c += c < 0x3000 ? 1 : 0x3FB) {
         if (c >= 0xD800 && c <= 0xDFFF) continue;
         char plain[16] = "a";
@@ -194,7 +194,7 @@ static void prints_what_it_reads(void) {
     free(json);
 }
 
-static void reads_natural_numbers(void) {
+TEST(reads_natural_numbers) {
     static const struct {
         const char *json;
         uint64_t value;
@@ -225,7 +225,7 @@ static void reads_natural_numbers(void) {
 }
 
 /* What is not what the walk expects fails, and is not stepped over. */
-static void expects_what_it_is_told(void) {
+TEST(expects_what_it_is_told) {
     static const struct {
         char open;
         const char *json, *want;
@@ -252,7 +252,7 @@ static void expects_what_it_is_told(void) {
 }
 
 /* A walk that goes on after a failure does nothing: the first message stays, no call succeeds. */
-static void the_first_error_stays(void) {
+TEST(the_first_error_stays) {
     char json[] = "[1, x, \"s\", {}, 2]";
     Error e = {0};
     uint64_t n = 0;
@@ -265,7 +265,7 @@ static void the_first_error_stays(void) {
     CHECK(n == 1 && strcmp(e.text, "t: byte 4: found 'x', need a number of digits only") == 0, "%s", e.text);
 }
 
-static void wrong_walks_are_bugs(void) {
+TEST(wrong_walks_are_bugs) {
     char json[] = "[[]]";
     Error e = {0};
     JsonString key;
@@ -276,9 +276,4 @@ static void wrong_walks_are_bugs(void) {
     EXPECT_BUG("json: t: a bracket is still open", json_end(&j));
 }
 
-TEST_MAIN({"accepts the grammar", accepts_the_grammar}, {"refuses the rest", refuses_the_rest},
-          {"refuses every beginning", refuses_every_beginning}, {"limits depth", limits_depth},
-          {"decodes strings", decodes_strings}, {"prints what it reads", prints_what_it_reads},
-          {"reads natural numbers", reads_natural_numbers},
-          {"expects what it is told", expects_what_it_is_told},
-          {"the first error stays", the_first_error_stays}, {"wrong walks are bugs", wrong_walks_are_bugs})
+RUN_TESTS

@@ -30,7 +30,7 @@ static void check_values(const Array *a) {
     }
 }
 
-static void reads_what_the_library_writes(void) {
+TEST(reads_what_the_library_writes) {
     static const struct {
         const char *name;
         Dtype dtype;
@@ -104,7 +104,7 @@ static bool same_tensors(const Safetensors *s, const Array *want, int count) {
     return same;
 }
 
-static void what_is_written_comes_back(void) {
+TEST(what_is_written_comes_back) {
     make_folder();
     const char *path = in_folder("a.safetensors");
     Array a[ARRAYS];
@@ -151,7 +151,7 @@ static void what_is_written_comes_back(void) {
     safetensors_free(&s);
 }
 
-static void wrong_names_are_bugs(void) {
+TEST(wrong_names_are_bugs) {
     Error e = {0};
     Array a[3] = {array_over("x", DTYPE_U8, SCALAR, "1"), array_over("y", DTYPE_U8, SCALAR, "2"),
                   array_over("x", DTYPE_U8, SCALAR, "3")};
@@ -205,7 +205,7 @@ static const char *message(const char *header, size_t data) {
 #define F32(name, shape, from, to)                                                                           \
     "\"" name "\":{\"dtype\":\"F32\",\"shape\":" shape ",\"data_offsets\":[" #from "," #to "]}"
 
-static void refuses_malformed_headers(void) {
+TEST(refuses_malformed_headers) {
     static const struct {
         const char *header;
         size_t data;
@@ -327,7 +327,7 @@ static void refuses_malformed_headers(void) {
 }
 
 /* Lengths that the file does not have, whatever they are, are never allocated. */
-static void refuses_wrong_lengths(void) {
+TEST(refuses_wrong_lengths) {
     Error e = {0};
     Safetensors s;
     for (size_t n = 0; n < 8; n++) {
@@ -367,7 +367,7 @@ static void refuses_wrong_lengths(void) {
     }
 }
 
-static void accepts_what_the_format_allows(void) {
+TEST(accepts_what_the_format_allows) {
     static const struct {
         const char *header;
         size_t data;
@@ -413,7 +413,7 @@ static void accepts_what_the_format_allows(void) {
 }
 
 /* Many tensors, their names in no order: the lists grow, and each is found. */
-static void finds_each_of_many(void) {
+TEST(finds_each_of_many) {
     make_folder();
     enum { MANY = 1000 };
     static char names[MANY][16];
@@ -443,7 +443,7 @@ static void finds_each_of_many(void) {
 /* ---- Damage ---- */
 
 /* A file of the format's own library and one of ours, cut at every length, and with a byte too many. */
-static void refuses_every_truncation(void) {
+TEST(refuses_every_truncation) {
     make_folder();
     Array a[ARRAYS];
     Error e = {0};
@@ -467,7 +467,7 @@ static void refuses_every_truncation(void) {
 }
 
 /* Any one bit of a file of ours flipped: it is refused. */
-static void notices_every_flipped_bit(void) {
+TEST(notices_every_flipped_bit) {
     make_folder();
     Array a[ARRAYS];
     Error e = {0};
@@ -490,7 +490,7 @@ static void notices_every_flipped_bit(void) {
 
 /* A file of ours whose checksum is misspelt is damaged, one that does not begin as ours do has none; and all
  * are read where checksums do not matter. */
-static void knows_files_of_ours(void) {
+TEST(knows_files_of_ours) {
     static const struct {
         const char *find, *replace;
         bool ok, checksum;
@@ -528,7 +528,7 @@ static void knows_files_of_ours(void) {
 
 /* Any one bit of the header of a file without a checksum flipped: it is refused, or what it says holds, and
  * every byte of every tensor can be read. */
-static void survives_every_flipped_bit(void) {
+TEST(survives_every_flipped_bit) {
     size_t size;
     char *whole = read_whole("tests/fixtures/mixed.safetensors", &size);
     int accepted = 0;
@@ -558,7 +558,7 @@ static void survives_every_flipped_bit(void) {
     free(whole);
 }
 
-static void names_the_damage(void) {
+TEST(names_the_damage) {
     make_folder();
     Error e = {0};
     Array a = array_over("x", DTYPE_U8, SHAPE(3), "abc");
@@ -587,7 +587,7 @@ static uint32_t bit_by_bit(uint32_t crc, const unsigned char *data, size_t size)
 }
 
 /* The check value of the catalogues, and the definition, at every length, alignment and split. */
-static void the_checksum_is_crc32(void) {
+TEST(the_checksum_is_CRC_32) {
     CHECK(crc32_update(0, "123456789", 9) == 0xCBF43926);
     CHECK(crc32_update(0, NULL, 0) == 0);
     unsigned char bytes[80];
@@ -603,14 +603,4 @@ static void the_checksum_is_crc32(void) {
         }
 }
 
-TEST_MAIN({"reads what the library writes", reads_what_the_library_writes},
-          {"what is written comes back", what_is_written_comes_back},
-          {"wrong names are bugs", wrong_names_are_bugs},
-          {"refuses malformed headers", refuses_malformed_headers},
-          {"refuses wrong lengths", refuses_wrong_lengths},
-          {"accepts what the format allows", accepts_what_the_format_allows},
-          {"finds each of many", finds_each_of_many}, {"refuses every truncation", refuses_every_truncation},
-          {"notices every flipped bit", notices_every_flipped_bit},
-          {"knows files of ours", knows_files_of_ours},
-          {"survives every flipped bit", survives_every_flipped_bit}, {"names the damage", names_the_damage},
-          {"the checksum is CRC-32", the_checksum_is_crc32})
+RUN_TESTS

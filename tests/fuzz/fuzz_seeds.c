@@ -43,7 +43,7 @@ static void read_seeds(const struct Reader *r) {
 }
 
 #define READ_SEEDS(name, number)                                                                             \
-    static void name(void) {                                                                                 \
+    TEST(name) {                                                                                             \
         read_seeds(&readers[number]);                                                                        \
     }
 READ_SEEDS(safetensors, 0)
@@ -57,7 +57,4 @@ READ_SEEDS(config, 7)
 READ_SEEDS(recipe, 8)
 READ_SEEDS(checkpoint, 9)
 _Static_assert(READERS == 10, "a reader without a test");
-
-TEST_MAIN({"safetensors", safetensors}, {"npy", npy}, {"json", json}, {"model", model}, {"batch", batch},
-          {"text", text}, {"vocabulary", vocabulary}, {"config", config}, {"recipe", recipe},
-          {"checkpoint", checkpoint})
+RUN_TESTS

@@ -87,7 +87,7 @@ static void run_case(GemmLayout layout, long m, long n, long k, long gap, long b
     free_case(&t);
 }
 
-static void every_small_size(void) {
+TEST(every_small_size, 120) {
     for (GemmLayout layout = GEMM_NN; layout <= GEMM_TN; layout++)
         for (long m = 0; m <= 40; m++)
             for (long n = 0; n <= 40; n++) {
@@ -98,7 +98,7 @@ static void every_small_size(void) {
 }
 
 /* Sizes around the edges of tiles, panels, steps and blocks. */
-static void sizes_around_every_edge(void) {
+TEST(sizes_around_every_edge, 120) {
     static const long sizes[][3] = {{13, 31, 511},   {14, 32, 512}, {15, 33, 513},   {29, 65, 1025},
                                     {1, 300, 70},    {300, 1, 70},  {97, 129, 1},    {200, 520, 600},
                                     {260, 40, 1030}, {5, 700, 513}, {193, 700, 400}, {400, 257, 1024},
@@ -111,14 +111,14 @@ static void sizes_around_every_edge(void) {
 }
 
 /* Rows a multiple of 4096 bytes apart share sets of the cache. */
-static void rows_a_page_apart(void) {
+TEST(rows_a_page_apart) {
     long page = 4096 / (long)sizeof(real);
     run_case(GEMM_NN, 40, 300, page, 0, 1, false, false, ACT_NONE, false);
     run_case(GEMM_NT, 40, 300, page, 0, 1, true, false, ACT_NONE, false);
     run_case(GEMM_TN, page, 300, 40, 0, 1, false, false, ACT_NONE, false);
 }
 
-static void epilogues(void) {
+TEST(epilogues) {
     static const long sizes[][3] = {{1, 1, 1},     {3, 17, 5},  {14, 32, 16},
                                     {30, 65, 600}, {70, 11, 0}, {200, 300, 40}};
     for (GemmLayout layout = GEMM_NN; layout <= GEMM_TN; layout++)
@@ -128,7 +128,7 @@ static void epilogues(void) {
                          options & 2, (Activation)(options / 4 % 3), options >= 12 && options / 4 % 3 > 0);
 }
 
-static void batches(void) {
+TEST(batches) {
     for (GemmLayout layout = GEMM_NN; layout <= GEMM_TN; layout++)
         for (long batch = 0; batch <= 5; batch++) {
             run_case(layout, 7, 9, 11, 0, batch, false, false, ACT_NONE, false);
@@ -138,7 +138,7 @@ static void batches(void) {
 }
 
 /* A product of zeros is not skipped: NaN and infinity in an operand reach C. */
-static void not_a_number_is_passed_on(void) {
+TEST(not_a_number_is_passed_on) {
     for (GemmLayout layout = GEMM_NN; layout <= GEMM_TN; layout++) {
         Case t = make_case(layout, 20, 20, 20, 0, 1);
         for (int i = 0; i < 400; i++) t.a[i] = 0;
@@ -153,7 +153,7 @@ static void not_a_number_is_passed_on(void) {
     }
 }
 
-static void bits_do_not_depend_on_threads(void) {
+TEST(bits_do_not_depend_on_threads) {
     static const long sizes[][4] = {{128, 128, 128, 1},  {300, 500, 700, 1}, {1000, 65, 129, 1},
                                     {100, 1025, 513, 1}, {70, 4129, 132, 1}, {33, 47, 30, 64}};
     static const int threads[] = {2, 3, 4, 8};
@@ -178,15 +178,9 @@ static void bits_do_not_depend_on_threads(void) {
         }
 }
 
-#ifdef BLAS /* a library keeps no such promises */
-#define ONE_CHAIN
-#else
-#define ONE_CHAIN                                                                                            \
-    {"bits do not depend on the place", bits_do_not_depend_on_the_place},                                    \
-        {"bits of a sum in two parts", bits_of_a_sum_in_two_parts},
-
+#ifndef BLAS /* a library keeps no such promises */
 /* An element is the same whether it lies in the middle of a large product or at the edge of a small one. */
-static void bits_do_not_depend_on_the_place(void) {
+TEST(bits_do_not_depend_on_the_place) {
     enum { M = 131, N = 81, K = 600 };
     for (GemmLayout layout = GEMM_NN; layout <= GEMM_TN; layout++) {
         Case whole = make_case(layout, M, N, K, 0, 1);
@@ -213,7 +207,7 @@ static void bits_do_not_depend_on_the_place(void) {
 }
 
 /* One chain over k: two products that accumulate, over the halves of k, give the bits of the whole. */
-static void bits_of_a_sum_in_two_parts(void) {
+TEST(bits_of_a_sum_in_two_parts) {
     for (long k = 2; k <= 1500; k = k * 3 + 1) {
         Case whole = make_case(GEMM_NN, 20, 50, k, 0, 1), parts = make_case(GEMM_NN, 20, 50, k, 0, 1);
         gemm(&whole.g);
@@ -230,7 +224,7 @@ static void bits_of_a_sum_in_two_parts(void) {
 #endif
 
 /* Every size that does not fit. */
-static void misfits_are_bugs(void) {
+TEST(misfits_are_bugs) {
     real x[6] = {0};
     Matrix wide = matrix_of(x, 2, 3), tall = matrix_of(x, 3, 2);
     EXPECT_BUG("product: 2x3 times 3x2 into 3x2", product_nn(wide, tall, tall, false));
@@ -240,8 +234,4 @@ static void misfits_are_bugs(void) {
     EXPECT_BUG("product: 3x2ᵀ times 2x3 into 2x3", product_tn(tall, wide, wide, false));
 }
 
-TEST_MAIN({"every small size", every_small_size, 120},
-          {"sizes around every edge", sizes_around_every_edge, 120}, {"rows a page apart", rows_a_page_apart},
-          {"epilogues", epilogues}, {"batches", batches}, {"misfits are bugs", misfits_are_bugs},
-          {"not a number is passed on", not_a_number_is_passed_on},
-          ONE_CHAIN{"bits do not depend on threads", bits_do_not_depend_on_threads})
+RUN_TESTS

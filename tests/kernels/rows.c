@@ -19,7 +19,7 @@ static void fill(real offset) {
     }
 }
 
-static void sums_and_dots_are_accurate(void) {
+TEST(sums_and_dots_are_accurate) {
     fill(-(real)0.25);
     for (int k = 0; k < LENGTHS; k++) {
         long double sum = 0, size = 0, dot = 0, dot_size = 0;
@@ -34,7 +34,7 @@ static void sums_and_dots_are_accurate(void) {
 }
 
 /* A large mean must not eat the variance: the numbers lie in [100, 101), their variance is near 1/12. */
-static void variance_survives_a_large_mean(void) {
+TEST(variance_survives_a_large_mean) {
     fill(100);
     for (int k = 0; k < LENGTHS; k++) {
         long double mean = 0, variance = 0;
@@ -47,7 +47,7 @@ static void variance_survives_a_large_mean(void) {
     }
 }
 
-static void maximum_is_found_at_every_place(void) {
+TEST(maximum_is_found_at_every_place) {
     for (int k = 0; k < LENGTHS; k++)
         for (long at = 0; at < lengths[k]; at++) {
             for (long i = 0; i < lengths[k]; i++) x[i] = -10;
@@ -63,7 +63,7 @@ static void maximum_is_found_at_every_place(void) {
     CHECK(row_max(x, 40) == 5, "NaN is passed over");
 }
 
-static void exponentials_sum_to_the_same_bits_kept_or_not(void) {
+TEST(exponentials_sum_to_the_same_bits_kept_or_not) {
     fill(0);
     for (int k = 0; k < LENGTHS; k++) {
         long double want = 0;
@@ -75,7 +75,4 @@ static void exponentials_sum_to_the_same_bits_kept_or_not(void) {
     }
 }
 
-TEST_MAIN({"sums and dots are accurate", sums_and_dots_are_accurate},
-          {"variance survives a large mean", variance_survives_a_large_mean},
-          {"maximum is found at every place", maximum_is_found_at_every_place},
-          {"exponentials sum to the same bits kept or not", exponentials_sum_to_the_same_bits_kept_or_not})
+RUN_TESTS

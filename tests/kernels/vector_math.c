@@ -140,7 +140,7 @@ static void sweep(Sweep *s, long every) {
     pool_for(CHUNKS, sweep_chunk, &w);
 }
 
-static void functions_are_accurate(void) {
+TEST(functions_are_accurate, 7200) {
     const char *stride = getenv("VECTOR_MATH_STRIDE");
     long every = stride ? strtol(stride, NULL, 10) : 251;
     for (size_t i = 0; i < sizeof sweeps / sizeof *sweeps; i++) {
@@ -184,7 +184,7 @@ static double worst_of(void (*row)(real *y, const real *x, long n), Wide floor) 
     return s.worst;
 }
 
-static void sweeps_see_errors(void) {
+TEST(sweeps_see_errors) {
     CHECK(worst_of(exact_row, 0) == 0, "%g", worst_of(exact_row, 0));
     CHECK(worst_of(off_row, 0) == 3, "%g", worst_of(off_row, 0));
     CHECK(worst_of(off_row, 2) == 1.5, "%g", worst_of(off_row, 2));
@@ -192,7 +192,7 @@ static void sweeps_see_errors(void) {
     CHECK(worst_of(unsigned_row, 0) > 1e6, "%g", worst_of(unsigned_row, 0));
 }
 
-static void special_values_are_those_of_libm(void) {
+TEST(special_values_are_those_of_libm) {
     CHECK(vm_exp(0) == 1 && vm_exp(-(real)INFINITY) == 0 && vm_exp((real)INFINITY) == INFINITY);
     CHECK(vm_log(1) == 0 && vm_log(0) == -INFINITY && vm_log(-(real)0.0) == -INFINITY);
     CHECK(vm_log((real)INFINITY) == INFINITY && isnan(vm_log(-1)) && isnan(vm_log(-(real)INFINITY)));
@@ -204,5 +204,4 @@ static void special_values_are_those_of_libm(void) {
     CHECK(isnan(vm_gelu(nan)) && isnan(vm_gelu_grad(nan)));
 }
 
-TEST_MAIN({"functions are accurate", functions_are_accurate, 7200}, {"sweeps see errors", sweeps_see_errors},
-          {"special values are those of libm", special_values_are_those_of_libm})
+RUN_TESTS

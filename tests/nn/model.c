@@ -61,7 +61,7 @@ static void golden(const char *name) {
     model_free(m);
 }
 
-static void agrees_with_pytorch(void) {
+TEST(loss_logits_and_gradients_agree_with_PyTorch) {
     static const char *const names[] = {"seq2seq", "seq2seq_prenorm", "seq2seq_additive", "lm", "lm_padded"};
     for (int i = 0; i < 5; i++) golden(names[i]);
 }
@@ -97,14 +97,14 @@ static void check_causality(ModelConfig c) {
     model_free(m);
 }
 
-static void causality_seq2seq(void) {
+TEST(seq2seq_no_output_depends_on_a_later_token) {
     ModelConfig c = small_seq2seq();
     check_causality(c);
     c.norm = NORM_PRE;
     check_causality(c);
 }
 
-static void causality_lm(void) {
+TEST(lm_no_output_depends_on_a_later_token) {
     ModelConfig c = small_language_model();
     check_causality(c);
     c.norm = NORM_POST;
@@ -112,7 +112,7 @@ static void causality_lm(void) {
 }
 
 /* Every output of a row depends on every token of its own source and on no other row's. */
-static void sees_whole_source(void) {
+TEST(every_output_depends_on_the_whole_source) {
     enum { S = 67, T = 4 };
     ModelConfig c = small_seq2seq();
     Model *m = new_model(c, 1);
@@ -183,7 +183,7 @@ static void check_padding(ModelConfig c) {
     model_free(m);
 }
 
-static void padding_changes_nothing(void) {
+TEST(padding_changes_nothing) {
     ModelConfig c = small_seq2seq();
     check_padding(c);
     c = small_language_model();
@@ -199,7 +199,7 @@ static bool all_finite(const real *x, long count) {
 
 /* A source of padding only: attention over it has no key and gives 0. Nothing becomes NaN, and the other rows
  * do not change. */
-static void empty_source(void) {
+TEST(a_source_without_a_token) {
     ModelConfig c = small_seq2seq();
     Model *m = new_model(c, 4);
     PaddedBatch *b = random_batch(&c, 3, 5, 6, 4);
@@ -225,7 +225,7 @@ static void empty_source(void) {
 }
 
 /* Attention without keys gives rows of 0, and gradients of 0 to its queries. */
-static void hidden_row_is_zero(void) {
+TEST(attention_to_nothing_is_0) {
     static const int32_t start[] = {0, 2}, rows[] = {2, 3}, length[] = {0, 3};
     const Sequences s = {2, start, rows, length, 5, 3};
     real qkv[5 * 6], grad[5 * 6] = {0}, dy[5 * 2];
@@ -244,7 +244,7 @@ static void hidden_row_is_zero(void) {
 /* ---- Start ---- */
 
 /* Initial weights predict all tokens almost equally: the first loss is near log(vocab_size). */
-static void first_loss(void) {
+TEST(the_first_loss_is_near_log_vocab) {
     ModelConfig config[] = {config_seq2seq(64, 18, 63), config_language_model(70, 64)};
     for (int kind = 0; kind < 2; kind++)
         for (uint64_t seed = 1; seed <= 5; seed++) {
@@ -294,7 +294,7 @@ static void check_dropout(ModelConfig c) {
     model_free(m);
 }
 
-static void dropout(void) {
+TEST(dropout_in_training_only_and_repeatable) {
     check_dropout(small_seq2seq());
     check_dropout(small_language_model());
 }
@@ -329,7 +329,7 @@ static void check_threads(ModelConfig c) {
     model_free(m);
 }
 
-static void threads_change_no_bit(void) {
+TEST(the_same_bits_for_any_number_of_threads) {
     check_threads(small_seq2seq());
     check_threads(small_language_model());
 }
@@ -338,7 +338,7 @@ static void threads_change_no_bit(void) {
 
 /* Three models of the same weights use the embedding matrix once each: for source, target and output. The
  * gradient of the tied matrix is the sum of their three. */
-static void tied_embedding_sums_uses(void) {
+TEST(a_tied_embedding_gets_the_sum_of_its_uses) {
     ModelConfig c = small_seq2seq();
     Model *tied = new_model(c, 7), *use[3];
     for (int i = 0; i < 3; i++) {
@@ -441,18 +441,18 @@ static void check_gradient(ModelConfig c, double dropout_rate, double h) {
     model_free(m);
 }
 
-static void gradient_seq2seq(void) {
+TEST(seq2seq_gradients_agree_with_differences) {
     check_gradient(small_seq2seq(), 0, 1e-4);
     check_gradient(small_seq2seq(), 0.3, 1e-4);
 }
 
-static void gradient_lm(void) {
+TEST(lm_gradients_agree_with_differences) {
     check_gradient(small_language_model(), 0, 1e-3);
     check_gradient(small_language_model(), 0.3, 1e-3);
 }
 
 /* Every choice the other way round. */
-static void gradient_other_choices(void) {
+TEST(other_choices_gradients_agree_with_differences) {
     ModelConfig c = small_seq2seq();
     c.norm = NORM_PRE, c.final_norm = true, c.activation = ACT_GELU, c.positions = POSITIONS_LEARNED;
     c.tied = c.scale_embedding = false, c.label_smoothing = 0, c.max_length = 6;
@@ -462,12 +462,6 @@ static void gradient_other_choices(void) {
     c.scale_embedding = true, c.label_smoothing = 0.2, c.pad_id = 2;
     check_gradient(c, 0, 1e-3);
 }
-#define NUMERIC_TESTS                                                                                        \
-    {"seq2seq: gradients agree with differences", gradient_seq2seq},                                         \
-        {"lm: gradients agree with differences", gradient_lm},                                               \
-        {"other choices: gradients agree with differences", gradient_other_choices},
-#else
-#define NUMERIC_TESTS
 #endif
 
 /* ---- Plain attention ---- */
@@ -503,7 +497,7 @@ static void check_plain(ModelConfig c) {
     model_free(m);
 }
 
-static void plain_attention_is_the_fused_one(void) {
+TEST(plain_attention_is_the_fused_one) {
     check_plain(small_seq2seq());
     check_plain(small_language_model());
 }
@@ -518,7 +512,7 @@ static real product(const real *w, const real *x, long n) {
 
 /* A sublayer alone is its formula: FFN(x) = max(0, x W_1 + b_1) W_2 + b_2, without residual, dropout and
  * norm. */
-static void a_sublayer_is_its_formula(void) {
+TEST(a_sublayer_is_its_formula) {
     enum { ROWS = 3, D = 8, D_FF = 16 };
     Model *m = new_model(small_seq2seq(), 10);
     m->dropout = 0.5;
@@ -548,7 +542,7 @@ static void a_sublayer_is_its_formula(void) {
 /* ---- Predictions ---- */
 
 /* Made block by block, they are those of all logits, bit by bit. 5 x 40 rows are four blocks. */
-static void predictions_are_those_of_all_logits(void) {
+TEST(predictions_are_those_of_all_logits) {
     ModelConfig c = small_language_model();
     c.vocab_size = 40000;
     Model *m = new_model(c, 8);
@@ -573,17 +567,4 @@ static void predictions_are_those_of_all_logits(void) {
     model_free(m);
 }
 
-TEST_MAIN({"plain attention is the fused one", plain_attention_is_the_fused_one},
-          {"a sublayer is its formula", a_sublayer_is_its_formula},
-          {"predictions are those of all logits", predictions_are_those_of_all_logits},
-          {"loss, logits and gradients agree with PyTorch", agrees_with_pytorch},
-          NUMERIC_TESTS /* in double alone */
-          {"seq2seq: no output depends on a later token", causality_seq2seq},
-          {"lm: no output depends on a later token", causality_lm},
-          {"every output depends on the whole source", sees_whole_source},
-          {"padding changes nothing", padding_changes_nothing}, {"a source without a token", empty_source},
-          {"attention to nothing is 0", hidden_row_is_zero},
-          {"the first loss is near log(vocab)", first_loss},
-          {"dropout in training only, and repeatable", dropout},
-          {"the same bits for any number of threads", threads_change_no_bit},
-          {"a tied embedding gets the sum of its uses", tied_embedding_sums_uses})
+RUN_TESTS

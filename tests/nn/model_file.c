@@ -54,22 +54,22 @@ static void check_round_trip(ModelConfig c) {
     model_free(m);
 }
 
-static void round_trip_seq2seq(void) {
+TEST(a_seq2seq_comes_back_to_the_bit) {
     check_round_trip(small_seq2seq());
 }
 
-static void round_trip_lm(void) {
+TEST(an_lm_comes_back_to_the_bit) {
     check_round_trip(small_language_model());
 }
 
-static void round_trip_other_choices(void) {
+TEST(other_choices_come_back) {
     ModelConfig c = small_seq2seq();
     c.norm = NORM_PRE, c.final_norm = true, c.activation = ACT_GELU, c.positions = POSITIONS_LEARNED;
     c.tied = c.scale_embedding = false, c.label_smoothing = 1.0 / 3, c.pad_id = 10;
     check_round_trip(c);
 }
 
-static void note_with_a_taken_name(void) {
+TEST(a_note_under_a_configurations_name_is_a_bug) {
     Model *m = new_model(small_language_model(), 1);
     Error e = {0};
     make_folder();
@@ -80,7 +80,7 @@ static void note_with_a_taken_name(void) {
 }
 
 /* max_length alone costs no memory: nothing else in a file confirms it. */
-static void long_sequences_cost_nothing(void) {
+TEST(long_sequences_cost_nothing) {
     Error e = {0};
     struct rusage before, after;
     ModelConfig c = small_seq2seq();
@@ -97,7 +97,7 @@ static void long_sequences_cost_nothing(void) {
 }
 
 /* A file that cannot be created is an error. */
-static void save_nowhere(void) {
+TEST(a_model_that_cannot_be_written) {
     Model *m = new_model(small_language_model(), 1);
     Error e = {0};
     make_folder();
@@ -169,7 +169,7 @@ static void expect_refused(Spoilt *s, Status status, const char *line) {
     free(s);
 }
 
-static void wrong_tensors(void) {
+TEST(tensors_that_do_not_fit) {
     Spoilt *s = spoilt_new(small_language_model());
     *spoilt_tensor(s, "encoder.layers.1.linear2.weight") = s->tensor[--s->tensors];
     expect_refused(s, STATUS_BAD_DATA,
@@ -197,7 +197,7 @@ static void wrong_tensors(void) {
     expect_refused(s, STATUS_BAD_DATA, ": norm.bias: found I64, need F64, F32, F16 or BF16");
 }
 
-static void weights_that_are_not_finite(void) {
+TEST(weights_that_are_not_finite) {
     static const struct {
         double value;
         const char *shown;
@@ -231,7 +231,7 @@ static void weights_that_are_not_finite(void) {
 }
 
 /* The default models, field by field. */
-static void usual_models(void) {
+TEST(the_usual_models) {
     static const char *const want[] = {
         "kind seq2seq encoder_layers 2 decoder_layers 2 heads 4 d_model 128 d_ff 512 vocab_size 11 "
         "max_length 8 "
@@ -250,7 +250,7 @@ static void usual_models(void) {
     }
 }
 
-static void wrong_metadata(void) {
+TEST(metadata_that_describes_no_model) {
     static const char *const cases[][3] = {
         {"kind", "gpt", ": metadata: kind: found \"gpt\", need seq2seq or lm"},
         {"heads", "3", ": metadata: heads: found 3, need a divisor of d_model 8"},
@@ -294,17 +294,10 @@ static void wrong_metadata(void) {
     expect_refused(s, STATUS_BAD_DATA, ": metadata: found no d_ff, need it");
 }
 
-static void no_file(void) {
+TEST(no_file) {
     Error e = {0};
     make_folder();
     CHECK(!model_load(in_folder("none"), false, NULL, &e) && e.status == STATUS_NO_INPUT, "%s", e.text);
 }
 
-TEST_MAIN({"the usual models", usual_models}, {"a seq2seq comes back to the bit", round_trip_seq2seq},
-          {"an lm comes back to the bit", round_trip_lm},
-          {"other choices come back", round_trip_other_choices},
-          {"a note under a configuration's name is a bug", note_with_a_taken_name},
-          {"long sequences cost nothing", long_sequences_cost_nothing},
-          {"a model that cannot be written", save_nowhere}, {"tensors that do not fit", wrong_tensors},
-          {"weights that are not finite", weights_that_are_not_finite},
-          {"metadata that describes no model", wrong_metadata}, {"no file", no_file})
+RUN_TESTS

@@ -89,7 +89,7 @@ static void check_trace(ModelConfig c, const char *const *names) {
     model_free(m);
 }
 
-static void trace_shows_what_is_computed(void) {
+TEST(a_trace_shows_what_is_computed) {
     ModelConfig paper = small_seq2seq();
     paper.encoder_layers = paper.decoder_layers = 1;
     check_trace(paper, (const char *[]){"encoder.layers.0.self_attn", "decoder.layers.0.self_attn",
@@ -98,4 +98,4 @@ static void trace_shows_what_is_computed(void) {
                 (const char *[]){"encoder.layers.0.self_attn", "encoder.layers.1.self_attn", NULL});
 }
 
-TEST_MAIN({"a trace shows what is computed", trace_shows_what_is_computed})
+RUN_TESTS

@@ -155,7 +155,7 @@ static Tensor *linear_on_itself_composed(Tape *t, Tensor **x, const void *contex
     return tape_add(t, x[0], tape_matmul(t, x[0], tape_transpose(t, x[1], 0, 1)));
 }
 
-static void linear(void) {
+TEST(linear_is_matmul_add_and_activation) {
     static const LinearContext alone = {ACT_NONE, 0, 0}, bias = {ACT_NONE, 2, 0}, relu = {ACT_RELU, 2, 0},
                                gelu = {ACT_GELU, 2, 0}, residual = {ACT_NONE, 2, 3},
                                residual_alone = {ACT_NONE, 0, 2}, gelu_alone = {ACT_GELU, 0, 0};
@@ -257,7 +257,7 @@ static const int32_t wide_start[] = {0, 70, 140}, wide_rows[] = {70, 70, 70}, wi
 static const int32_t memory_start[] = {0, 20, 170}, memory_rows[] = {20, 150, 9},
                      memory_length[] = {20, 149, 0};
 
-static void attention(void) {
+TEST(attention_is_matmul_mask_softmax_matmul) {
     const Sequences packed = {3, packed_start, packed_rows, packed_length, 9, 5};
     const Sequences padded = {3, padded_start, padded_rows, padded_length, 12, 4};
     const Sequences longer = {3, long_start, long_rows, long_length, 201, 130};
@@ -345,7 +345,7 @@ static Tensor *loss_of_logits_composed(Tape *t, Tensor **x, const void *context)
     return weighted_log_softmax(t, x[0], context);
 }
 
-static void loss(void) {
+TEST(linear_cross_entropy_is_linear_and_log_softmax) {
     static int32_t few[TARGETS], many[TARGETS];
     for (int i = 0; i < TARGETS; i++) {
         few[i] = i % 7 == 3 ? IGNORE : i * 5 % 11;
@@ -377,7 +377,7 @@ static Tensor *residual_composed(Tape *t, Tensor **x, const void *context) {
     return tape_add(t, x[0], tape_dropout(t, x[1], *(const double *)context));
 }
 
-static void residual(void) {
+TEST(residual_is_dropout_and_add) {
     static const double half = 0.5, tenth = 0.1, none = 0;
     static const Case cases[] = {
         {"half", {DIMS(7, 9), DIMS(7, 9)}, residual_fused, residual_composed, &half, 1},
@@ -414,7 +414,7 @@ static Tensor *embedding_composed(Tape *t, Tensor **x, const void *context) {
     return c->at ? tape_add(t, y, rows_of(t, x[1], c->n, c->at)) : y;
 }
 
-static void embedding(void) {
+TEST(embedding_is_products_with_one_hot_rows) {
     enum { N = 300 };
     static int32_t ids[N], at[N];
     for (int i = 0; i < N; i++) ids[i] = i * i % 37, at[i] = i % 19;
@@ -445,7 +445,7 @@ static Tensor *norm_composed(Tape *t, Tensor **x, const void *context) {
     return tape_add(t, tape_mul(t, x[1], normal), x[2]);
 }
 
-static void layer_norm(void) {
+TEST(layer_norm_is_means_squares_and_quotients) {
     static const Case cases[] = {
         {"small", {DIMS(3, 5), DIMS(5), DIMS(5)}, norm_fused, norm_composed},
         {"wide", {DIMS(2, 1500), DIMS(1500), DIMS(1500)}, norm_fused, norm_composed},
@@ -456,8 +456,4 @@ static void layer_norm(void) {
     CHECK_ALL(cases);
 }
 
-TEST_MAIN({"linear is matmul, add and activation", linear},
-          {"attention is matmul, mask, softmax, matmul", attention},
-          {"linear_cross_entropy is linear and log_softmax", loss}, {"residual is dropout and add", residual},
-          {"embedding is products with one-hot rows", embedding},
-          {"layer_norm is means, squares and quotients", layer_norm})
+RUN_TESTS

@@ -41,7 +41,7 @@ static void check_reduction(Tape *t, int kind, Shape s, int axis, Layout layout)
     for (long i = 0; i < count; i++) CHECK_CLOSE(x->grad[i], dx[i], 4);
 }
 
-static void reductions(void) {
+TEST(reductions) {
     static const Shape of[] = {DIMS(3, 4), DIMS(2, 3, 4), DIMS(5), DIMS(1, 4), DIMS(3, 1), DIMS(0, 4), {0}};
     Tape *t = new_tape();
     for (int kind = 0; kind < 3; kind++)
@@ -59,7 +59,7 @@ static void reductions(void) {
     tape_free(t);
 }
 
-static void reductions_of_nothing(void) {
+TEST(reductions_of_nothing) {
     Tape *t = new_tape();
     Tensor *x = blank_leaf(t, SHAPE(2, 0), PLAIN), *y = tape_sum(t, x, 1);
     CHECK(shape_equal(y->shape, SHAPE(2, 1)) && y->data[0] == 0 && y->data[1] == 0);
@@ -73,7 +73,7 @@ static void reductions_of_nothing(void) {
 }
 
 /* Among equals the first gets the gradient; a NaN wins and sends none; infinities are numbers like others. */
-static void winners(void) {
+TEST(winners) {
     static const double values[] = {1, 2, 2, -1, -1, -1, 3, NAN, 5, -INFINITY, -INFINITY, INFINITY};
     static const double want[] = {2, -1, NAN, INFINITY}, dx[] = {0, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1};
     Tape *t = new_tape();
@@ -90,7 +90,7 @@ static void winners(void) {
 }
 
 /* A million times 0.1, one element repeated: in float, added up in float, it would come to 100958. */
-static void long_sums_are_exact(void) {
+TEST(long_sums_are_exact) {
     enum { MILLION = 1000000 };
     Tape *t = new_tape();
     double tenth = (double)(float)0.1;
@@ -126,7 +126,7 @@ static void check_softmax(Tape *t, bool logarithm, Shape s, int axis, Layout lay
     }
 }
 
-static void softmax_and_its_logarithm(void) {
+TEST(softmax_and_its_logarithm) {
     static const Shape of[] = {DIMS(3, 4), DIMS(2, 3, 4), DIMS(5), DIMS(4, 1), DIMS(0, 3)};
     Tape *t = new_tape();
     for (int logarithm = 0; logarithm < 2; logarithm++)
@@ -142,7 +142,7 @@ static void softmax_and_its_logarithm(void) {
 }
 
 /* Logits of any size, hidden ones, and a line with nothing to choose from. */
-static void softmax_at_the_ends(void) {
+TEST(softmax_at_the_ends) {
     static const double x[] = {1e4, 0,         -1e4, -1e30,     -1e30,     -1e30,
                                5,   -INFINITY, 5,    -INFINITY, -INFINITY, -INFINITY};
     static const double p[] = {1, 0, 0, 1.0 / 3, 1.0 / 3, 1.0 / 3, 0.5, 0, 0.5, 0, 0, 0};
@@ -170,7 +170,7 @@ static void softmax_at_the_ends(void) {
 
 /* ---- Mistakes ---- */
 
-static void mistakes_stop_with_a_message(void) {
+TEST(mistakes_stop_with_a_message) {
     Tape *t = new_tape();
     Tensor *x = blank_leaf(t, SHAPE(2, 3), PLAIN), *s = blank_leaf(t, SCALAR, PLAIN);
     EXPECT_BUG("sum: axis 2 of [2,3], want one in [-2,2)", tape_sum(t, x, 2));
@@ -181,8 +181,4 @@ static void mistakes_stop_with_a_message(void) {
     tape_free(t);
 }
 
-TEST_MAIN({"reductions", reductions}, {"reductions of nothing", reductions_of_nothing}, {"winners", winners},
-          {"long sums are exact", long_sums_are_exact},
-          {"softmax and its logarithm", softmax_and_its_logarithm},
-          {"softmax at the ends", softmax_at_the_ends},
-          {"mistakes stop with a message", mistakes_stop_with_a_message})
+RUN_TESTS

@@ -132,7 +132,7 @@ static const Unary unaries[] = {
     {"clamp", clamped, clamped_value, clamped_slope, -2, 2},
 };
 
-static void one_tensor_element_by_element(void) {
+TEST(one_tensor_element_by_element) {
     Tape *t = new_tape();
     for (size_t u = 0; u < sizeof unaries / sizeof *unaries; u++)
         for (int s = 0; s < SHAPES; s++)
@@ -209,7 +209,7 @@ static const struct {
     {"clamp", clamped, NAN, NAN, NAN},
 };
 
-static void kinks_poles_and_infinities(void) {
+TEST(kinks_poles_and_infinities) {
     Tape *t = new_tape();
     for (size_t i = 0; i < sizeof special / sizeof *special; i++) {
         tape_reset(t);
@@ -226,7 +226,7 @@ static void kinks_poles_and_infinities(void) {
 }
 
 /* Far below 0 sigmoid is e^x: all its digits are there, and nothing overflows on the way. */
-static void small_sigmoids_keep_their_digits(void) {
+TEST(small_sigmoids_keep_their_digits) {
     Tape *t = new_tape();
     for (double x = -1; x > -80; x -= 3.7) {
         double at = (double)(float)x, want = exp(at) / (1 + exp(at));
@@ -323,7 +323,7 @@ static void check_binary(Tape *t, const Binary *f, const Shape *pair, Layout lay
     for (long i = 0; i < shape_count(pair[1]); i++) CHECK_CLOSE(b->grad[i], db[i], 64);
 }
 
-static void two_tensors_that_broadcast(void) {
+TEST(two_tensors_that_broadcast) {
     Tape *t = new_tape();
     for (size_t o = 0; o < sizeof binaries / sizeof *binaries; o++)
         for (size_t p = 0; p < sizeof pairs / sizeof *pairs; p++)
@@ -339,7 +339,7 @@ static void two_tensors_that_broadcast(void) {
 }
 
 /* d(x + x) = 2, d(x - x) = 0, d(x·x) = 2x, d(x/x) = 0: both uses count. */
-static void one_tensor_on_both_sides(void) {
+TEST(one_tensor_on_both_sides) {
     Tape *t = new_tape();
     for (size_t o = 0; o < sizeof binaries / sizeof *binaries; o++) {
         tape_reset(t);
@@ -354,7 +354,7 @@ static void one_tensor_on_both_sides(void) {
 }
 
 /* Where b² is out of range and a/b is not, the gradient of a quotient is still there. */
-static void quotients_do_not_square(void) {
+TEST(quotients_do_not_square) {
     Tape *t = new_tape();
     double small = sizeof(real) == 4 ? 0x1p-100 : 0x1p-700, large = 1 / small;
     for (int i = 0; i < 2; i++) {
@@ -370,7 +370,7 @@ static void quotients_do_not_square(void) {
 
 /* ---- Masks ---- */
 
-static void masks(void) {
+TEST(masks) {
     static const Shape mask_shapes[] = {DIMS(2, 3, 4), DIMS(3, 4), DIMS(4), DIMS(3, 1), DIMS(2, 1, 1), {0}};
     uint8_t mask[24];
     for (int i = 0; i < 24; i++) mask[i] = (uint8_t)(random_bits(random_key(1, 1), (uint64_t)i) & 128);
@@ -394,7 +394,7 @@ static void masks(void) {
 
 /* ---- Mistakes ---- */
 
-static void mistakes_stop_with_a_message(void) {
+TEST(mistakes_stop_with_a_message) {
     Tape *t = new_tape();
     Tensor *x = blank_leaf(t, SHAPE(2, 3), PLAIN), *y = blank_leaf(t, SHAPE(4, 3), PLAIN);
     Tensor *v = blank_leaf(t, SHAPE(3), PLAIN);
@@ -411,10 +411,4 @@ static void mistakes_stop_with_a_message(void) {
     tape_free(t);
 }
 
-TEST_MAIN({"one tensor, element by element", one_tensor_element_by_element},
-          {"kinks, poles and infinities", kinks_poles_and_infinities},
-          {"small sigmoids keep their digits", small_sigmoids_keep_their_digits},
-          {"two tensors that broadcast", two_tensors_that_broadcast},
-          {"one tensor on both sides", one_tensor_on_both_sides},
-          {"quotients do not square", quotients_do_not_square}, {"masks", masks},
-          {"mistakes stop with a message", mistakes_stop_with_a_message})
+RUN_TESTS

@@ -119,7 +119,7 @@ static void check(const Golden *g) {
     tape_free(t);
 }
 
-static void elementary_operations(void) {
+TEST(elementary_operations) {
     open_file();
     check(&(Golden){"softmax", softmax, {"x"}});
     check(&(Golden){"log_softmax", log_softmax, {"x"}});
@@ -128,7 +128,7 @@ static void elementary_operations(void) {
     safetensors_free(&file);
 }
 
-static void linear_and_layer_norm(void) {
+TEST(linear_and_layer_norm) {
     open_file();
     check(&(Golden){"linear", linear, {"x", "weight", "bias"}});
     check(&(Golden){"linear", composed_linear, {"x", "weight", "bias"}});
@@ -146,7 +146,7 @@ static void integers(const char *op, const char *part, int32_t *out, long count)
           e.text);
 }
 
-static void embedding_of_ids(void) {
+TEST(embedding_of_ids) {
     open_file();
     Tape *t = tape_new();
     int32_t ids[8];
@@ -158,7 +158,7 @@ static void embedding_of_ids(void) {
     safetensors_free(&file);
 }
 
-static void losses(void) {
+TEST(losses) {
     static const struct {
         const char *op;
         int32_t ignore;
@@ -236,7 +236,7 @@ static Tensor *composed_attention(Tape *t, Tensor **x, const int32_t *hidden, bo
     return tape_matmul(t, p, x[2]);
 }
 
-static void attention_over_heads(void) {
+TEST(attention_over_heads) {
     static const char *const name[] = {"q", "k", "v"};
     open_file();
     for (int fused = 0; fused < 2; fused++)
@@ -254,7 +254,7 @@ static void attention_over_heads(void) {
     safetensors_free(&file);
 }
 
-static void additive_attention_over_heads(void) {
+TEST(additive_attention_over_heads) {
     static const char *const name[] = {"q", "k", "v", "w"};
     static const char op[] = "additive_attention";
     open_file();
@@ -268,7 +268,4 @@ static void additive_attention_over_heads(void) {
     safetensors_free(&file);
 }
 
-TEST_MAIN({"elementary operations", elementary_operations}, {"linear and layer norm", linear_and_layer_norm},
-          {"embedding of ids", embedding_of_ids}, {"losses", losses},
-          {"attention over heads", attention_over_heads},
-          {"additive attention over heads", additive_attention_over_heads})
+RUN_TESTS

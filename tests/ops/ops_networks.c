@@ -10,7 +10,7 @@ static const Sequences alone = {1, first, two_tokens, two_tokens, 2, 2};
 static const Sequences apart = {2, first, one_token, one_token, 2, 1};
 
 /* A plan has sizes and no targets, which nothing may read. */
-static void losses_are_planned_without_targets(void) {
+TEST(losses_are_planned_without_targets) {
     Tape *t = new_tape();
     tape_plan(t);
     Tensor *y = tape_cross_entropy(t, tape_constant(t, SHAPE(2, 5)), NULL, -1, 0.1);
@@ -19,7 +19,7 @@ static void losses_are_planned_without_targets(void) {
 }
 
 /* Two products over each pair of a query and a key that it sees: of two tokens four pairs, three if it is causal. */
-static void additive_attention_is_counted(void) {
+TEST(additive_attention_is_counted) {
     enum { D = 4 };
     Tape *t = new_tape();
     Tensor *x = blank_leaf(t, SHAPE(2, D), PLAIN), *w = blank_leaf(t, SHAPE(D), PLAIN);
@@ -35,7 +35,7 @@ static void additive_attention_is_counted(void) {
 
 /* ---- Mistakes ---- */
 
-static void mistakes_in_layers(void) {
+TEST(mistakes_in_layers) {
     Tape *t = new_tape();
     Tensor *x = blank_leaf(t, SHAPE(2, 4), PLAIN), *w = blank_leaf(t, SHAPE(3, 4), PLAIN);
     Tensor *wide = blank_leaf(t, SHAPE(3, 5), PLAIN), *y = blank_leaf(t, SHAPE(2, 3), PLAIN);
@@ -60,7 +60,7 @@ static void mistakes_in_layers(void) {
     tape_free(t);
 }
 
-static void mistakes_in_embeddings_and_losses(void) {
+TEST(mistakes_in_embeddings_and_losses) {
     static const int32_t ids[] = {2, 0}, beyond[] = {0, 3}, negative[] = {-1, 0}, ignored[] = {-1, -1};
     Tape *t = new_tape();
     Tensor *x = blank_leaf(t, SHAPE(2, 4), PLAIN), *w = blank_leaf(t, SHAPE(3, 4), PLAIN);
@@ -96,7 +96,7 @@ static void mistakes_in_embeddings_and_losses(void) {
 }
 
 /* Both kinds of attention ask for the same. */
-static void mistakes_in_attention(void) {
+TEST(mistakes_in_attention) {
     Tape *t = new_tape();
     Tensor *x = blank_leaf(t, SHAPE(2, 4), PLAIN), *three_rows = blank_leaf(t, SHAPE(3, 4), PLAIN);
     Tensor *narrow = blank_leaf(t, SHAPE(2, 3), PLAIN), *four = blank_leaf(t, SHAPE(4), PLAIN);
@@ -122,8 +122,4 @@ static void mistakes_in_attention(void) {
     tape_free(t);
 }
 
-TEST_MAIN({"losses are planned without targets", losses_are_planned_without_targets},
-          {"additive attention is counted", additive_attention_is_counted},
-          {"mistakes in layers", mistakes_in_layers},
-          {"mistakes in embeddings and losses", mistakes_in_embeddings_and_losses},
-          {"mistakes in attention", mistakes_in_attention})
+RUN_TESTS

@@ -26,7 +26,7 @@ static long same_place(const void *context, long i) {
     return (void)context, i;
 }
 
-static void reshapes(void) {
+TEST(reshapes) {
     static const Shape to[] = {DIMS(24), DIMS(4, 6), DIMS(4, 3, 2), DIMS(1, 24, 1), DIMS(2, 2, 2, 3)};
     Tape *t = new_tape();
     for (size_t s = 0; s < sizeof to / sizeof *to; s++)
@@ -52,7 +52,7 @@ static long permuted_place(const void *context, long i) {
     return ravel(o->from, own);
 }
 
-static void permutations(void) {
+TEST(permutations) {
     static const int orders[][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
     static const int swapped[][2] = {{0, 0},   {1, 2},   {0, 1},
                                      {-1, -1}, {-1, -1}, {0, 2}}; /* -1: no one swap */
@@ -86,7 +86,7 @@ static long sliced_place(const void *context, long i) {
     return ravel(p->from, index);
 }
 
-static void slices(void) {
+TEST(slices) {
     Tape *t = new_tape();
     for (int axis = 0; axis < 3; axis++)
         for (Layout layout = PLAIN; layout < LAYOUTS; layout++)
@@ -103,7 +103,7 @@ static void slices(void) {
 }
 
 /* Three parts of sizes 2, 0 and 3 along each axis in turn. */
-static void concatenations(void) {
+TEST(concatenations) {
     static const long sizes[] = {2, 0, 3};
     Tape *t = new_tape();
     for (int axis = 0; axis < 3; axis++)
@@ -167,7 +167,7 @@ static void check_matmul(Tape *t, Shape sa, Shape sb, Layout layout_a, Layout la
     for (long i = 0; i < shape_count(sb); i++) CHECK_CLOSE(b->grad[i], db[i], 64);
 }
 
-static void matrix_products(void) {
+TEST(matrix_products) {
     static const Shape of[][2] = {
         {DIMS(3, 4), DIMS(4, 2)},       {DIMS(2, 3, 4), DIMS(2, 4, 5)}, {DIMS(2, 1, 3, 4), DIMS(3, 4, 2)},
         {DIMS(3, 2, 4), DIMS(4, 3)},    {DIMS(2, 4), DIMS(2, 3, 4, 2)}, {DIMS(1, 4), DIMS(4, 1)},
@@ -188,7 +188,7 @@ static void matrix_products(void) {
 
 /* A matrix that is used in many products gets the sum over them, made in their order, whatever the threads: the
  * bits are those of one product after another. */
-static void shared_matrices_sum_their_gradients(void) {
+TEST(shared_matrices_sum_their_gradients) {
     enum { PLACES = 16, SIZE = 96 };
     const Shape one = SHAPE(SIZE, SIZE), all = SHAPE(PLACES, SIZE, SIZE);
     Tape *t = new_tape();
@@ -207,7 +207,7 @@ static void shared_matrices_sum_their_gradients(void) {
 }
 
 /* Transposed operands are read where they lie; only what gemm cannot read is copied first. */
-static void transposed_operands_are_not_copied(void) {
+TEST(transposed_operands_are_not_copied) {
     Tape *t = new_tape();
     for (int layouts = 0; layouts < LAYOUTS * LAYOUTS; layouts++) {
         Layout of_a = (Layout)(layouts / LAYOUTS), of_b = (Layout)(layouts % LAYOUTS);
@@ -224,7 +224,7 @@ static void transposed_operands_are_not_copied(void) {
 
 /* ---- Mistakes ---- */
 
-static void mistakes_stop_with_a_message(void) {
+TEST(mistakes_stop_with_a_message) {
     Tape *t = new_tape();
     Tensor *x = blank_leaf(t, SHAPE(2, 3), PLAIN), *y = blank_leaf(t, SHAPE(4, 3), PLAIN);
     Tensor *v = blank_leaf(t, SHAPE(3), PLAIN), *c = blank_leaf(t, SHAPE(5, 3, 2), PLAIN);
@@ -252,8 +252,4 @@ static void mistakes_stop_with_a_message(void) {
     tape_free(t);
 }
 
-TEST_MAIN({"reshapes", reshapes}, {"permutations", permutations}, {"slices", slices},
-          {"concatenations", concatenations}, {"matrix products", matrix_products},
-          {"shared matrices sum their gradients", shared_matrices_sum_their_gradients},
-          {"transposed operands are not copied", transposed_operands_are_not_copied},
-          {"mistakes stop with a message", mistakes_stop_with_a_message})
+RUN_TESTS

@@ -39,7 +39,7 @@ static void refuses(const char *program, int want_status, const char *want, cons
 
 /* ---- train ---- */
 
-static void tasks_and_flags(void) {
+TEST(train_tasks_and_flags) {
     enter_folder();
     TRAIN_REFUSES(2, "found 0 operands, need copy|reverse|sort|lm, see --help", "--quiet");
     TRAIN_REFUSES(2, "task: found 'translate', need one of copy, reverse, sort, lm", "translate");
@@ -55,7 +55,7 @@ static void tasks_and_flags(void) {
 }
 
 /* Each number beyond both ends of its range, no number, and more than a machine word or a double holds. */
-static void numbers_out_of_range(void) {
+TEST(train_numbers_out_of_range) {
     static const struct {
         const char *flag, *range, *low, *high;
     } integers[] =
@@ -117,7 +117,7 @@ static void numbers_out_of_range(void) {
 }
 
 /* Values that are each in range but cannot be together, and flags that would do nothing. */
-static void contradictions(void) {
+TEST(train_contradictions) {
     enter_folder();
     TRAIN_REFUSES(2, "heads: found 3, need a divisor of d_model 128", "copy", "--heads", "3", "--d-model",
                   "128");
@@ -153,7 +153,7 @@ static void contradictions(void) {
     TRAIN_REFUSES(2, "--samples: found --quiet, need one of the two", "copy", "--quiet", "--samples", "3");
 }
 
-static void texts(void) {
+TEST(train_texts) {
     enter_folder();
     mkdir("folder", 0777);
     mkfifo("fifo", 0666);
@@ -211,7 +211,7 @@ static void texts(void) {
 }
 
 /* More than any machine has is refused before it is touched. */
-static void sizes_beyond_memory(void) {
+TEST(train_sizes_beyond_memory) {
     enter_folder();
     write_text("text", "a text that is long enough for the context that is asked for");
     TRAIN_REFUSES(71, "memory: 16777216 x 1048576 rows of 17 tokens are more than a step can number", "copy",
@@ -228,7 +228,7 @@ static void sizes_beyond_memory(void) {
                   "--context", "50", "--d-model", "131072");
 }
 
-static void places_that_cannot_be(void) {
+TEST(train_places_that_cannot_be) {
     enter_folder();
     write_text("file", "in the way");
     mkdir("metrics in the way", 0777);
@@ -263,7 +263,7 @@ static void places_that_cannot_be(void) {
 }
 
 /* A trained model is replaced only on demand, and not by a training that fails. */
-static void a_run_is_not_lost(void) {
+TEST(train_a_run_is_not_lost) {
     enter_folder();
     CHECK(TRAIN(SMALL_COPY, "--steps", "3", "--run", "run") == 0, "%s", err);
     TRAIN_REFUSES(73, "run: found a run, need --resume to continue it or --force to replace it", SMALL_COPY,
@@ -299,7 +299,7 @@ static void copy_with_change(const char *from, const char *to, const char *find,
     free(bytes);
 }
 
-static void models_that_cannot_be(void) {
+TEST(generate_models_that_cannot_be) {
     enter_folder();
     CHECK(TRAIN(SMALL_COPY, "--steps", "1", "--run", "run") == 0, "%s", err);
     GENERATE_REFUSES(2, "found 0 operands, need RUN, see --help", "--prompt", "12");
@@ -364,22 +364,24 @@ static void models_that_cannot_be(void) {
 }
 
 /* A file whose checksum is misspelt is refused unless asked for; one that has none is read, and it is said. */
-static void models_without_a_checksum(void) {
+TEST(generate_models_without_a_checksum) {
     enter_folder();
     CHECK(TRAIN(SMALL_COPY, "--steps", "1", "--run", "run") == 0, "%s", err);
     copy_with_change("run/model.safetensors", "changed", "\"crc32\"", "\"crc-2\"");
-    GENERATE_REFUSES(65, "changed/model.safetensors: the file is damaged: found no \"crc32\" before its checksum",
+    GENERATE_REFUSES(65,
+                     "changed/model.safetensors: the file is damaged: found no \"crc32\" before its checksum",
                      "changed", "--prompt", "12");
     CHECK(GENERATE("changed", "--no-checksum", "--prompt", "12") == 0 && lines_of(out) == 1, "%s", err);
     CHECK(!strcmp(err, "generate: changed/model.safetensors: checksum ignored\n"), "%s", err);
     copy_with_change("run/model.safetensors", "changed", "__\": {", "__\":{ ");
     CHECK(GENERATE("changed", "--prompt", "12") == 0 && lines_of(out) == 1, "%s", err);
-    CHECK(!strcmp(err, "generate: changed/model.safetensors: found no checksum: written by another program\n"),
-          "%s", err);
+    CHECK(
+        !strcmp(err, "generate: changed/model.safetensors: found no checksum: written by another program\n"),
+        "%s", err);
 }
 
 /* Weights that are numbers, but so large that nothing can be computed with them: nothing of an answer is printed. */
-static void models_that_compute_nothing(void) {
+TEST(generate_models_that_compute_nothing) {
     if (sizeof(real) == sizeof(double)) return; /* which such weights do not overflow */
     enter_folder();
     write_text("text", "a text that is long enough for the context that is asked for");
@@ -401,14 +403,14 @@ static void models_that_compute_nothing(void) {
 }
 
 /* A folder whose path leaves no room for the name of a file in it. */
-static void paths_without_room(void) {
+TEST(paths_without_room) {
     enter_folder();
     GENERATE_REFUSES(66, "./././...", longest_path());
     TRAIN_REFUSES(66, "./././...", "--resume", longest_path());
     TRAIN_REFUSES(73, "./././...", SMALL_COPY, "--run", longest_path());
 }
 
-static void prompts(void) {
+TEST(generate_prompts) {
     enter_folder();
     CHECK(TRAIN(SMALL_COPY, "--steps", "1", "--run", "run") == 0, "%s", err);
     GENERATE_REFUSES(65, "--prompt: found no character, need at least one", "run", "--prompt", "");
@@ -447,7 +449,7 @@ static void prompts(void) {
 /* ---- Standard streams ---- */
 
 /* What is printed and lost is an error; the model, which was saved, is kept. */
-static void lost_output(void) {
+TEST(output_that_is_lost) {
     enter_folder();
     const char *const sinks[] = {"/dev/full", ""};
     const char *const causes[] = {"standard output: No space left on device",
@@ -474,7 +476,7 @@ static void lost_output(void) {
 }
 
 /* A reader of figures that goes, as `| head -n 1` does, does not take the run with it. */
-static void reader_goes(void) {
+TEST(a_reader_that_goes) {
     enter_folder();
     char first[16];
     CHECK(mkfifo("pipe", 0600) == 0);
@@ -495,7 +497,7 @@ static void reader_goes(void) {
 }
 
 /* With standard streams closed a run leaves the same files: nothing that is meant for them gets into these. */
-static void closed_streams(void) {
+TEST(streams_that_are_closed) {
     enter_folder();
     CHECK(run_program("train",
                       ARGUMENTS("copy", "--d-model", "8", "--heads", "2", "--layers", "1", "--batch", "4",
@@ -517,15 +519,4 @@ static void closed_streams(void) {
     CHECK(run_program("generate", ARGUMENTS("open", "--prompt", "?"), (Streams){.error = ""}) == 65 && !*out);
 }
 
-PROGRAM_TEST_MAIN({"train: tasks and flags", tasks_and_flags},
-                  {"train: numbers out of range", numbers_out_of_range},
-                  {"train: contradictions", contradictions}, {"train: texts", texts},
-                  {"train: sizes beyond memory", sizes_beyond_memory},
-                  {"train: places that cannot be", places_that_cannot_be},
-                  {"train: a run is not lost", a_run_is_not_lost},
-                  {"generate: models that cannot be", models_that_cannot_be},
-                  {"generate: models without a checksum", models_without_a_checksum},
-                  {"generate: models that compute nothing", models_that_compute_nothing},
-                  {"paths without room", paths_without_room}, {"generate: prompts", prompts},
-                  {"output that is lost", lost_output}, {"a reader that goes", reader_goes},
-                  {"streams that are closed", closed_streams})
+RUN_PROGRAM_TESTS

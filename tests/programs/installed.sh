@@ -47,7 +47,7 @@ only_posix_is_wanted() {
     library=${BUILD:-build}/float/libtapeformer.a
     nm --defined-only "$library" | awk 'NF == 3 { print $3 }' >"$folder/own"
     nm -A -u "$library" | awk -v OFS=': ' '
-        FILENAME != "-" { known[$1]; next }
+        FILENAME != "-" { for (i = 1; i <= NF; i++) known[$i]; next }
         { split($1, place, ":"); name = $NF; if (!(name in known)) sub(/64$/, "", name) }
         place[2] != "system.o" && !(name in known) && name !~ /^__|^_GLOBAL_OFFSET_TABLE_$|^_setjmp$|^sincosf?$/ {
             print place[2], name " is not in tests/lint/posix.txt"

@@ -70,7 +70,7 @@ static long count_parameters(const char *path) {
 
 /* --json prints an object an evaluation and a last one with "final"; the run's directory holds the model and
  * the same figures as a table, and nothing else. */
-static void metrics_are_complete(void) {
+TEST(metrics_are_complete) {
     static const char *const during[] = {"task",       "step",     "tokens",       "seconds", "params",
                                          "train_loss", "val_loss", "val_accuracy", NULL};
     static const char *const final_copy[] = {"task",      "step",       "tokens",   "seconds",
@@ -104,7 +104,7 @@ static void metrics_are_complete(void) {
 }
 
 /* Of a model that has not been trained there is no training loss. Its loss is near log(vocabulary). */
-static void no_steps(void) {
+TEST(no_steps) {
     enter_folder();
     CHECK(TRAIN(COPY, "--steps", "0", "--json", "--run", "a/b/c") == 0, "%s", err);
     CHECK(lines_of(out) == 1 && isnan(number(out, "train_loss")) && number(out, "tokens") == 0, "%s", out);
@@ -117,7 +117,7 @@ static void no_steps(void) {
 
 /* The same seed makes the same file, byte for byte, with any number of threads; another seed another. Sizes
  * are large enough for the work to be split. */
-static void seeds_make_files(void) {
+TEST(the_same_seed_makes_the_same_file) {
     static const char *const tasks[] = {"copy", "lm"}, *const threads[] = {"1", "2", "3", "1"},
                              *const seeds[] = {"7", "7", "7", "8"},
                              *const runs[] = {"one", "two", "three", "other"};
@@ -171,7 +171,7 @@ static int count_of(const char *text, const char *what) {
 }
 
 /* Without a terminal: plain lines on stderr, ten of progress, the result, the samples asked for. */
-static void talk_is_plain(void) {
+TEST(talk_is_plain_without_a_terminal) {
     enter_folder_with_text();
     CHECK(TRAIN(COPY, "--steps", "20", "--samples", "3") == 0 && !*out, "%s", err);
     CHECK(!strchr(err, '\033') && !strchr(err, '\r'), "%s", err);
@@ -206,7 +206,7 @@ static void watch(int columns_wide, const char *kind, char text[MOST_OUTPUT]) {
 }
 
 /* The bar begins each time at the start of a cleared line and leaves the last column free, however narrow. */
-static void bar_fits_the_terminal(void) {
+TEST(the_bar_fits_the_terminal) {
     static char text[MOST_OUTPUT];
     enter_folder();
     for (int i = 0; i < 6; i++) {
@@ -234,14 +234,14 @@ static void bar_fits_the_terminal(void) {
 }
 
 /* Of a context of a few characters a sample begins with one. */
-static void one_character_begins(void) {
+TEST(one_character_begins) {
     enter_folder_with_text();
     CHECK(TRAIN("lm", TINY, "--text", "text", "--context", "4", "--steps", "1", "--run", "run") == 0, "%s",
           err);
     CHECK(occurs(err, "prompted with 1 character:\n"), "%s", err);
 }
 
-static void help_fits_80_columns(void) {
+TEST(help_fits_80_columns) {
     enter_folder();
     for (int i = 0; i < 2; i++) {
         CHECK(run_program(i ? "train" : "generate", ARGUMENTS("--help"), (Streams){0}) == 0 && !*err, "%s",
@@ -253,7 +253,7 @@ static void help_fits_80_columns(void) {
 }
 
 /* Says what a run would take, and takes nothing. */
-static void dry_run(void) {
+TEST(a_dry_run_takes_nothing) {
     enter_folder_with_text();
     char *before = strdup(list_folder("."));
     CHECK(TRAIN(COPY, "--dry-run") == 0 && !*err, "%s", err);
@@ -292,7 +292,7 @@ enum { ALL_MEMORY_IS_OURS = false };
 
 /* What a dry run says, of a small training and a large one, is what the training takes, to a tenth: all that the
  * process holds. Linux counts the pages of a process to 64 a processor. */
-static void dry_run_tells_the_peak(void) {
+TEST(a_dry_run_tells_the_peak) {
     if (!ALL_MEMORY_IS_OURS) return;
     enter_folder_with_text();
     static const char *const cases[][20] = {
@@ -326,7 +326,7 @@ static void dry_run_tells_the_peak(void) {
 /* ---- Learning ---- */
 
 /* A verse is learned by heart and said from its first character on. */
-static void learns_a_verse(void) {
+TEST(learns_a_verse_by_heart) {
     static const char verse[] = "无可奈何花落去，似曾相识燕归来";
     enter_folder();
     write_text("verse", verse);
@@ -345,7 +345,7 @@ static void learns_a_verse(void) {
 }
 
 /* The whole way of a sequence task: what was learned in training is there in the file. */
-static void learns_to_copy(void) {
+TEST(learns_to_copy) {
     enter_folder();
     CHECK(TRAIN("copy", "--d-model", "32", "--layers", "1", "--symbols", "8", "--max-length", "3",
                 "--held-out", "30", "--steps", "250", "--batch", "32", "--lr", "0.01", "--json") == 0,
@@ -369,7 +369,7 @@ static void learns_to_copy(void) {
 
 /* Beyond the context the window moves by --slide characters at a time: each further character is the one that follows
  * what the window shows when that is the whole prompt. */
-static void the_window_slides(void) {
+TEST(the_window_slides) {
     enum { CONTEXT = 8, MORE = 30, PROMPT = 4, TEXT = 3000 };
     char text[TEXT + 1] = {0}, written[2][PROMPT + MORE + 1], window[CONTEXT + 1];
     uint32_t x = 1;
@@ -394,7 +394,7 @@ static void the_window_slides(void) {
 }
 
 /* Text is a function of model, prompt, temperature, top-k and seed; its length is as asked for. */
-static void samples_are_reproducible(void) {
+TEST(samples_are_reproducible) {
     char first[200];
     enter_folder_with_text();
     CHECK(TRAIN(LM, "--steps", "20", "--quiet", "--run", "run") == 0, "%s", err);
@@ -416,7 +416,7 @@ static void samples_are_reproducible(void) {
 }
 
 /* At a terminal a prompt that cannot be answered is not the end. */
-static void typing_goes_on(void) {
+TEST(typing_goes_on) {
     enter_folder();
     CHECK(TRAIN(COPY, "--steps", "1", "--quiet", "--run", "run") == 0, "%s", err);
     int terminal = posix_openpt(O_RDWR | O_NOCTTY);
@@ -434,7 +434,7 @@ static void typing_goes_on(void) {
 }
 
 /* Of answers no more are shown than are held out; of a training that fails it is said whose weights are saved. */
-static void says_what_there_is(void) {
+TEST(says_what_there_is) {
     enter_folder();
     CHECK(TRAIN(COPY, "--steps", "1", "--samples", "40", "--run", "run") == 0, "%s", err);
     int shown = 0;
@@ -478,7 +478,7 @@ static pid_t start_endless(FILE *to_out, FILE *to_err) {
 
 /* Ctrl-C, or SIGTERM, ends training; model, figures and samples are there; then the program ends by the
  * signal. Meanwhile nobody else can train in the same place. */
-static void ends_when_told(void) {
+TEST(ends_when_told) {
     enter_folder();
     for (int i = 0; i < 2; i++) {
         int signal_number = i ? SIGTERM : SIGINT;
@@ -505,7 +505,7 @@ static void ends_when_told(void) {
 
 /* A run in the background, which Ctrl-C is not meant for, goes on. A killed one leaves nothing that the next
  * would stumble over. */
-static void ignores_what_it_should(void) {
+TEST(ignores_what_it_should) {
     enter_folder();
     FILE *to_out = tmpfile(), *to_err = tmpfile();
     signal(SIGINT, SIG_IGN);
@@ -522,15 +522,4 @@ static void ignores_what_it_should(void) {
     CHECK(lines_of(list_folder("run")) == 6, "%s", listing);
 }
 
-PROGRAM_TEST_MAIN({"metrics are complete", metrics_are_complete}, {"no steps", no_steps},
-                  {"the same seed makes the same file", seeds_make_files},
-                  {"talk is plain without a terminal", talk_is_plain},
-                  {"says what there is", says_what_there_is},
-                  {"the bar fits the terminal", bar_fits_the_terminal},
-                  {"help fits 80 columns", help_fits_80_columns},
-                  {"one character begins", one_character_begins}, {"a dry run takes nothing", dry_run},
-                  {"a dry run tells the peak", dry_run_tells_the_peak},
-                  {"learns a verse by heart", learns_a_verse}, {"learns to copy", learns_to_copy},
-                  {"the window slides", the_window_slides},
-                  {"samples are reproducible", samples_are_reproducible}, {"typing goes on", typing_goes_on},
-                  {"ends when told", ends_when_told}, {"ignores what it should", ignores_what_it_should})
+RUN_PROGRAM_TESTS

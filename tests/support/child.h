@@ -24,7 +24,13 @@ static inline void end_by_signals(void) {
     for (size_t i = 0; i < sizeof number / sizeof *number; i++) signal(number[i], SIG_DFL);
 }
 
-/* As TEST_MAIN, for tests of programs. */
+/* As RUN_TESTS and TEST_MAIN, for tests of programs. */
+#define RUN_PROGRAM_TESTS                                                                                    \
+    int main(int argc, char **argv) {                                                                        \
+        if (!find_programs(argv[0])) return 1;                                                               \
+        end_by_signals();                                                                                    \
+        return test_main(argv[0], test_list, test_count, argc, argv);                                        \
+    }
 #define PROGRAM_TEST_MAIN(...)                                                                               \
     int main(int argc, char **argv) {                                                                        \
         static const Test tests[] = {__VA_ARGS__};                                                           \

@@ -1,11 +1,13 @@
-/* The test harness. A test program is a table of functions; each runs in a child process, so that a crash, an
- * exit or an endless loop is one failed test and not a lost run.
+/* The test harness. Each test runs in a child process, so that a crash, an exit or an endless loop fails one test and not
+ * the run.
  *
- *     static void adds(void) { CHECK(1 + 1 == 2, "found %d", 1 + 1); }
- *     TEST_MAIN({"sums are sums", adds})
+ *     TEST(sums_are_sums) {
+ *         CHECK(1 + 1 == 2, "found %d", 1 + 1);
+ *     }
+ *     RUN_TESTS
  *
- * Prints `ok   PROGRAM: NAME` or `FAIL PROGRAM: NAME` a test; the status is 0 if all passed. With arguments,
- * only the tests whose name contains one of them run. */
+ * prints `ok   PRECISION PROGRAM: sums are sums` or `FAIL …`; the status is 0 if all passed. With arguments, only the
+ * tests run whose name contains one of them. */
 #ifndef TESTS_TEST_H
 #define TESTS_TEST_H
 
@@ -43,6 +45,24 @@ typedef struct Test {
     int seconds; /* time limit, without a sanitizer; 0: 60 */
 } Test;
 
+/* The tests of this program in the order of their definitions. */
+static Test test_list[64];
+static size_t test_count;
+
+static inline void test_add(Test test) {
+    if (test_count == sizeof test_list / sizeof *test_list) abort();
+    test_list[test_count++] = test;
+}
+
+/* TEST(name) { ... } or TEST(name, seconds) { ... }: defines a test and adds it to the list. */
+#define TEST(...) TEST_WITH(__VA_ARGS__, 0, )
+#define TEST_WITH(test, limit, ...)                                                                          \
+    static void test(void);                                                                                  \
+    __attribute__((constructor)) static void list_##test(void) {                                             \
+        test_add((Test){#test, test, limit});                                                                \
+    }                                                                                                        \
+    static void test(void)
+
 static int test_failures;
 
 /* CHECK(condition) or CHECK(condition, format, ...): a failed one is counted, and the first ten are printed.
@@ -71,8 +91,12 @@ static inline int test_main(const char *program, const Test *tests, size_t count
     base = base ? base + 1 : program;
     int failed = 0;
     for (size_t i = 0; i < count; i++) {
+        char name[100];
+        snprintf(name, sizeof name, "%s", tests[i].name);
+        for (char *c = name; *c; c++)
+            if (*c == '_') *c = ' ';
         bool wanted = argc < 2;
-        for (int a = 1; a < argc; a++) wanted |= strstr(tests[i].name, argv[a]) != NULL;
+        for (int a = 1; a < argc; a++) wanted |= strstr(name, argv[a]) != NULL;
         if (!wanted) continue;
         fflush(stdout);
         pid_t child = fork();
@@ -86,12 +110,18 @@ static inline int test_main(const char *program, const Test *tests, size_t count
             child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
         if (child > 0 && WIFSIGNALED(status))
             printf("  ended by signal %d (%s)\n", WTERMSIG(status), strsignal(WTERMSIG(status)));
-        printf("%s %s %s: %s\n", ok ? "ok  " : "FAIL", REAL_NAME, base, tests[i].name);
+        printf("%s %s %s: %s\n", ok ? "ok  " : "FAIL", REAL_NAME, base, name);
         failed += !ok;
     }
     return failed ? 1 : 0;
 }
 
+#define RUN_TESTS                                                                                            \
+    int main(int argc, char **argv) {                                                                        \
+        return test_main(argv[0], test_list, test_count, argc, argv);                                        \
+    }
+
+/* The same of tests in a table of names and functions. */
 #define TEST_MAIN(...)                                                                                       \
     int main(int argc, char **argv) {                                                                        \
         static const Test tests[] = {__VA_ARGS__};                                                           \

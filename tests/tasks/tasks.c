@@ -17,7 +17,7 @@ static long power(long base, long exponent) {
 
 /* ---- batch ---- */
 
-static void teacher_forcing_by_hand(void) {
+TEST(teacher_forcing_and_packed_rows_by_hand) {
     Error e = {0};
     Batch *b = batch_new(3, 5, 6, &e);
     for (int round = 0; round < 2; round++) { /* the second over what the first left */
@@ -43,7 +43,7 @@ static void teacher_forcing_by_hand(void) {
 }
 
 /* A batch that no memory holds is an error of the world; one larger than its memory is a bug. */
-static void batch_refuses(void) {
+TEST(a_batch_too_large_is_refused) {
     Error e = {0};
     CHECK(!batch_new(INT64_MAX / 2, 3, 4, &e) && e.status == STATUS_NO_MEMORY, "%s", e.text);
     e = (Error){0};
@@ -94,7 +94,7 @@ static void check_batch(const Task *task, const Batch *b) {
     for (long r = 0; r < b->rows; r++) check_row(task, batch_row(b, r));
 }
 
-static void rows_keep_their_promises(void) {
+TEST(rows_hold_question_answer_and_specials) {
     static const char *const names[] = {"copy", "reverse", "sort"};
     static const long shapes[][2] = {{2, 1}, {2, 7}, {3, 4}, {15, 16}, {61, 16}, {300, 40}};
     for (int i = 0; i < 3; i++)
@@ -121,7 +121,7 @@ static void rows_keep_their_promises(void) {
 
 /* For every sequence of every length that fits: exactly reserved · symbols^(length-1) are held out, so that
  * at each length some are and some are not. */
-static void split_by_enumeration(void) {
+TEST(both_sides_exist_at_every_length_by_enumeration) {
     static const struct {
         long symbols, max_length, reserved;
     } worlds[] = {{2, 12, 1}, {3, 8, 1}, {7, 5, 1}, {15, 4, 1}, {16, 4, 2}, {20, 3, 2}, {61, 3, 7}};
@@ -146,7 +146,7 @@ static void split_by_enumeration(void) {
 
 /* A world small enough to see all of it: what training ever draws and what is held out have nothing in common
  * and together are everything. Nothing here asks the task which side a sequence is on. */
-static void sides_are_disjoint_and_complete(void) {
+TEST(training_and_held_out_are_disjoint_and_complete) {
     enum { SYMBOLS = 3, LONGEST = 4, ALL = 3 + 9 + 27 + 81, HELD_OUT = 1 + 3 + 9 + 27 };
     static char side[21 * 21 * 21 * 21];
     for (uint64_t seed = 1; seed <= 5; seed++) {
@@ -178,7 +178,7 @@ static void sides_are_disjoint_and_complete(void) {
 
 /* The default task, seeds 1 to 5: 1000 different held-out sequences, 62 or more of every length that has
  * them, in an order whose beginning shows short and long; 40,000 rows of training have none of them. */
-static void default_held_out_set(void) {
+TEST(the_default_held_out_set_seeds_1_to_5) {
     for (uint64_t seed = 1; seed <= 5; seed++) {
         TaskOptions o = task_defaults();
         o.seed = seed;
@@ -209,7 +209,7 @@ static void default_held_out_set(void) {
 }
 
 /* Another seed splits another way, and draws other held-out sequences. */
-static void seeds_differ(void) {
+TEST(another_seed_another_split) {
     Task *one = opened("copy", small(61, 16, 1000, 1)), *two = opened("copy", small(61, 16, 1000, 2));
     Batch *a = batch_for(one, 1000), *b = batch_for(two, 1000);
     task_held_out_batch(one, 0, 1000, a);
@@ -244,7 +244,7 @@ static double surprise(const long *count, long cells) {
 /* Lengths are uniform; at length 2, small enough to count, so is every sequence of the training side; at
  * lengths so long that the held-out ones leave no trace, so is the symbol at every place, the first included,
  * which is solved for, and so are the first two together. */
-static void training_rows_are_uniform(void) {
+TEST(training_rows_are_uniform) {
     enum { SYMBOLS = 19, RESERVED = 2, LONGEST = 6, ROWS = 1000, STEPS = 200 };
     for (uint64_t seed = 1; seed <= 5; seed++) {
         Task *task = opened("copy", small(SYMBOLS, LONGEST, 10, seed));
@@ -285,7 +285,7 @@ static bool same_row(const Batch *a, long r, const Batch *b, long q) {
 
 /* A row is a function of (seed, step, row): whatever was drawn before, however the rows are cut into batches,
  * and by whichever opening of the task. Steps and rows differ from one another. */
-static void rows_are_replayed(void) {
+TEST(a_row_depends_on_seed_step_and_row_alone) {
     static const char *const names[] = {"copy", "lm"};
     for (int i = 0; i < 2; i++) {
         Task *task = opened(names[i], task_defaults()), *other = opened(names[i], task_defaults());
@@ -314,7 +314,7 @@ static void rows_are_replayed(void) {
     }
 }
 
-static void symbols_print_as_characters(void) {
+TEST(symbols_print_as_rising_characters) {
     Error e = {0};
     Task *task = opened("sort", small(65, 4, 10, 1));
     char *string = tokenizer_string(task->tokenizer, &e);
@@ -326,7 +326,7 @@ static void symbols_print_as_characters(void) {
     task_free(task);
 }
 
-static void tasks_refuse(void) {
+TEST(tasks_refuse_what_they_cannot_do) {
     TaskOptions o = task_defaults();
     Error e = {0};
     CHECK(!task_open("cpoy\n", &o, &e));
@@ -359,14 +359,4 @@ static void tasks_refuse(void) {
     task_free(opened("reverse", small(2, 4096, 10000, 1)));
 }
 
-TEST_MAIN({"teacher forcing and packed rows by hand", teacher_forcing_by_hand},
-          {"a batch too large is refused", batch_refuses},
-          {"rows hold question, answer and specials", rows_keep_their_promises},
-          {"both sides exist at every length, by enumeration", split_by_enumeration},
-          {"training and held-out are disjoint and complete", sides_are_disjoint_and_complete},
-          {"the default held-out set, seeds 1 to 5", default_held_out_set},
-          {"another seed, another split", seeds_differ},
-          {"training rows are uniform", training_rows_are_uniform},
-          {"a row depends on seed, step and row alone", rows_are_replayed},
-          {"symbols print as rising characters", symbols_print_as_characters},
-          {"tasks refuse what they cannot do", tasks_refuse})
+RUN_TESTS

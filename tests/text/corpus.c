@@ -5,7 +5,7 @@
 #include "tasks/text_task.h"
 
 /* Values from the definition, worked out by hand or in closed form. */
-static void entropies_by_hand(void) {
+TEST(entropies_by_hand) {
     Error e = {0};
     /* a b a b: half and half, and each decides the next. */
     static const int32_t abab[] = {0, 1, 0, 1};
@@ -28,7 +28,7 @@ static void entropies_by_hand(void) {
 
 /* A de Bruijn sequence of order 2 has every pair once: both entropies are log V. A random text against tables
  * counted the plain way. */
-static void entropies_in_closed_form(void) {
+TEST(entropies_in_closed_form_and_by_plain_counting) {
     enum { V = 12, N = 5000 };
     Error e = {0};
     int32_t ids[N];
@@ -68,7 +68,7 @@ static size_t hundred(char *out) {
     return (size_t)(out - start);
 }
 
-static void windows_cover_the_text(void) {
+TEST(windows_cover_the_text) {
     char text[100 * UTF8_MAX];
     size_t length = hundred(text);
     static const struct {
@@ -104,7 +104,7 @@ static void windows_cover_the_text(void) {
     }
 }
 
-static void corpus_refuses(void) {
+TEST(a_corpus_refuses_short_and_broken_text) {
     char text[100 * UTF8_MAX];
     size_t length = hundred(text);
     static const struct {
@@ -147,7 +147,7 @@ static void write_file(const char *path, const char *text) {
     fclose(file);
 }
 
-static void corpus_from_a_file(void) {
+TEST(a_corpus_from_a_file) {
     char folder[] = "/tmp/tasks.XXXXXX", path[64], want[256];
     if (!mkdtemp(folder)) exit(1);
     snprintf(path, sizeof path, "%s/text", folder);
@@ -182,7 +182,7 @@ static void corpus_from_a_file(void) {
 
 /* ---- lm, and the texts that ship ---- */
 
-static void text_rows_are_shifted_windows(void) {
+TEST(lm_rows_are_windows_shifted_by_one) {
     Task *task = opened("lm", task_defaults());
     const Corpus *c = task_text_corpus(task);
     CHECK(c && task->vocab_size == c->tokenizer->size && task->max_S == 0 && task->max_T == 64);
@@ -215,7 +215,7 @@ static int by_text(const void *a, const void *b) {
 
 /* The chronicle: at least 60 KB, characters of the tail all known from the training part, no paragraph twice.
  */
-static void chronicle_is_fit_to_learn_from(void) {
+TEST(the_chronicle_is_fit_to_learn_from) {
     Error e = {0};
     Task *task = opened("lm", task_defaults());
     const Corpus *c = task_text_corpus(task);
@@ -245,7 +245,7 @@ static void chronicle_is_fit_to_learn_from(void) {
 }
 
 /* The verse as it ships, without a line feed, is 0 to 14, and the whole of it is one window of context 14. */
-static void verse_is_fit_to_learn_from(void) {
+TEST(the_verse_is_ids_0_to_14_as_it_ships) {
     TaskOptions o = task_defaults();
     o.text = "data/flower.txt", o.context = 14, o.validation = 0;
     Task *task = opened("lm", o);
@@ -256,11 +256,4 @@ static void verse_is_fit_to_learn_from(void) {
     batch_free(b), task_free(task);
 }
 
-TEST_MAIN({"entropies by hand", entropies_by_hand},
-          {"entropies in closed form and by plain counting", entropies_in_closed_form},
-          {"windows cover the text", windows_cover_the_text},
-          {"a corpus refuses short and broken text", corpus_refuses},
-          {"a corpus from a file", corpus_from_a_file},
-          {"lm rows are windows shifted by one", text_rows_are_shifted_windows},
-          {"the chronicle is fit to learn from", chronicle_is_fit_to_learn_from},
-          {"the verse is ids 0 to 14 as it ships", verse_is_fit_to_learn_from})
+RUN_TESTS

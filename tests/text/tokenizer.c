@@ -4,7 +4,7 @@
 
 static const char poem[] = "无可奈何花落去，似曾相识燕归来";
 
-static void poem_is_0_to_14(void) {
+TEST(the_poems_characters_are_ids_0_to_14) {
     Error e = {0};
     Tokenizer *k = tokenizer_learn("poem", poem, strlen(poem), &e);
     CHECK(k && k->size == 15, "%s", e.text);
@@ -18,7 +18,7 @@ static void poem_is_0_to_14(void) {
 }
 
 /* Ids follow the first appearance, not the code point. */
-static void ids_in_order_of_appearance(void) {
+TEST(ids_follow_first_appearance) {
     Error e = {0};
     Tokenizer *k = tokenizer_learn("text", "banana cab", 10, &e);
     static const int32_t want[] = {0, 1, 2, 1, 2, 1, 3, 4, 1, 0};
@@ -48,7 +48,7 @@ static size_t random_text(uint64_t key, long n, bool narrow, char *out) {
     return (size_t)(out - start);
 }
 
-static void decode_undoes_encode(void) {
+TEST(decode_undoes_encode_on_random_text) {
     enum { MOST = 200 };
     char text[MOST * UTF8_MAX + 1], back[MOST * UTF8_MAX + 1];
     int32_t ids[MOST * UTF8_MAX];
@@ -67,7 +67,7 @@ static void decode_undoes_encode(void) {
 }
 
 /* The string is the whole tokenizer: parsed again it encodes to the same ids. */
-static void vocabulary_survives_as_a_string(void) {
+TEST(the_vocabulary_survives_as_a_string) {
     enum { LENGTH = 3000 };
     static char text[LENGTH * UTF8_MAX + 1];
     static int32_t ids[LENGTH * UTF8_MAX], again[LENGTH * UTF8_MAX];
@@ -87,7 +87,7 @@ static void vocabulary_survives_as_a_string(void) {
     free(string), free(string_again), tokenizer_free(k), tokenizer_free(parsed);
 }
 
-static void tokenizer_refuses(void) {
+TEST(the_tokenizer_names_character_and_byte_of_what_it_refuses) {
     int32_t ids[16];
     long count;
     Error e = {0};
@@ -114,15 +114,14 @@ static void tokenizer_refuses(void) {
     CHECK_ERROR(e, STATUS_BAD_DATA, "f.txt: byte 2: found a NUL, need UTF-8 text");
     e = (Error){0};
     CHECK(!tokenizer_parse("vocabulary", "aéé", &e));
-    CHECK_ERROR(e, STATUS_BAD_DATA,
-                "vocabulary: byte 3: found a duplicate character, need each once");
+    CHECK_ERROR(e, STATUS_BAD_DATA, "vocabulary: byte 3: found a duplicate character, need each once");
     e = (Error){0};
     CHECK(!tokenizer_parse("vocabulary", "", &e));
     CHECK_ERROR(e, STATUS_BAD_DATA, "vocabulary: found an empty vocabulary, need a character");
 }
 
 /* Whatever a model says can be printed: special tokens and nonsense read as U+FFFD. */
-static void decode_is_total(void) {
+TEST(any_ids_can_be_printed) {
     Error e = {0};
     Tokenizer *k = tokenizer_parse("vocabulary", "ab", &e);
     char out[5 * UTF8_MAX + 1];
@@ -131,9 +130,4 @@ static void decode_is_total(void) {
     tokenizer_free(k);
 }
 
-TEST_MAIN({"the poem's characters are ids 0 to 14", poem_is_0_to_14},
-          {"ids follow first appearance", ids_in_order_of_appearance},
-          {"decode undoes encode on random text", decode_undoes_encode},
-          {"the vocabulary survives as a string", vocabulary_survives_as_a_string},
-          {"the tokenizer names character and byte of what it refuses", tokenizer_refuses},
-          {"any ids can be printed", decode_is_total})
+RUN_TESTS
