@@ -74,8 +74,9 @@ static void every_template_compiles(void) {
         CHECK(GRADCHECK("--template", op) == 0, "%s: %s", op, err);
         write_text("start.c", out);
         snprintf(says, sizeof says, "bug: %s: ", op);
-        CHECK(GRADCHECK("start.c", "--json") == 1 && strstr(out, says) && strstr(out, "ward is to be written") && !strstr(err, "warning"), "%s: %s%s",
-              op, err, out);
+        CHECK(GRADCHECK("start.c", "--json") == 1 && strstr(out, says) &&
+                  strstr(out, "ward is to be written") && !strstr(err, "warning"),
+              "%s: %s%s", op, err, out);
     }
     CHECK(GRADCHECK("--template", "gru") == STATUS_USAGE && strstr(err, "found 'gru'"), "%s", err);
 }
@@ -426,56 +427,58 @@ static void an_old_report_never_stays(void) {
     }
 }
 
-/* A run that is killed has left what says so, with all that it was to judge. */
-static void a_killed_run_leaves_a_report(void) {
-    if (!SHIPPED) return;
-    enter_folder();
-    write_text("cases.c", teachers);
-    write_square("op.c", "1", right,
-                 "#include <unistd.h>\n__attribute__((constructor)) static void wait(void) { sleep(5); }\n");
-    setenv("TMPDIR", folder, 1); /* where the killed one leaves its files */
+/* Starts a run on files that never end loading, waits for the report that says so, and sends a signal. Returns how it
+ * ended; `printed` gets its output. */
+static int end_early(const char *file, const char *reports, const char *first, int signal_number,
+                     char printed[MOST_OUTPUT]) {
     FILE *to_out = tmpfile(), *to_err = tmpfile();
-    pid_t child =
-        start_program("gradcheck", ARGUMENTS("op.c", "--cases", "cases.c", "--gradescope", "g.json"),
-                      (Streams){0}, to_out, to_err);
-    for (int i = 0; i < 3000 && score_of("g.json").tests < TEACHERS_TESTS; i++) usleep(10000);
-    kill(child, SIGKILL);
-    CHECK(wait_program(child) == 128 + SIGKILL);
-    fclose(to_out), fclose(to_err);
-    Score s = score_of("g.json");
-    CHECK(s.tests == TEACHERS_TESTS && is_near(s.of, 4) && s.points == 0, "%d tests of %g points", s.tests,
-          s.of);
+    pid_t child = start_program("gradcheck", ARGUMENTS(file, "--cases", "cases.c", "--gradescope", reports),
+                                (Streams){0}, to_out, to_err);
+    for (int i = 0; i < 3000 && score_of(first).tests < TEACHERS_TESTS; i++) usleep(10000);
+    kill(child, signal_number);
+    int status = wait_program(child);
+    slurp(to_out, printed);
+    fclose(to_err);
+    return status;
 }
 
-/* One that is asked to end does so at once, with that report, its files are gone, and it accuses nobody. */
-static void an_ended_run_cleans_up(void) {
-    enum { TERMINATED = 128 + SIGTERM };
+static const char never_ends[] =
+    "__attribute__((constructor)) static void loop(void) { for (volatile int i = 0;; i++); }\n";
+
+static void expect_no_points(const char *report) {
+    Score s = score_of(report);
+    CHECK(s.tests == TEACHERS_TESTS && is_near(s.of, 4) && s.points == 0, "%s: %d tests of %g points", report,
+          s.tests, s.of);
+}
+
+/* A run that is killed leaves a report in which all tests fail; in a directory, one for each file. A run that is asked
+ * to end says so in the report, accuses nobody and removes its files. */
+static void runs_that_end_leave_reports(void) {
+    static char printed[MOST_OUTPUT];
     char *json;
     size_t size;
     if (!SHIPPED) return;
     enter_folder();
+    CHECK(mkdir("files", 0777) == 0 && mkdir("g", 0777) == 0 && mkdir("tmp", 0777) == 0);
+    CHECK(setenv("TMPDIR", "tmp", 1) == 0);
     write_text("cases.c", teachers);
-    write_square("op.c", "1", right,
-                 "__attribute__((constructor)) static void loop(void) { for (volatile int i = 0;; i++); }\n");
-    CHECK(mkdir("tmp", 0777) == 0 && setenv("TMPDIR", "tmp", 1) == 0);
-    FILE *to_out = tmpfile(), *to_err = tmpfile();
-    pid_t child =
-        start_program("gradcheck", ARGUMENTS("op.c", "--cases", "cases.c", "--gradescope", "g.json"),
-                      (Streams){0}, to_out, to_err);
-    for (int i = 0; i < 3000 && score_of("g.json").tests < TEACHERS_TESTS; i++) usleep(10000);
-    kill(child, SIGTERM);
-    CHECK(wait_program(child) == TERMINATED);
-    char printed[MOST_OUTPUT];
-    slurp(to_out, printed);
-    CHECK(strstr(printed, "was asked to end") && !strstr(printed, "FAIL"), "%s", printed);
-    fclose(to_err);
-    Score s = score_of("g.json");
-    CHECK(s.tests == TEACHERS_TESTS && is_near(s.of, 4) && s.points == 0, "%d tests of %g points", s.tests,
-          s.of);
+    write_text("g/b.json", "old");
+    write_square("op.c", "1", right, never_ends);
+    write_square("files/a.c", "1", right, never_ends);
+    write_square("files/b.c", "1", right, "");
+    CHECK(end_early("op.c", "g.json", "g.json", SIGTERM, printed) == 128 + SIGTERM);
+    expect_no_points("g.json");
     json = read_bytes("g.json", &size);
     CHECK(json && strstr(json, "was asked to end"), "%s", json);
+    CHECK(strstr(printed, "was asked to end") && !strstr(printed, "FAIL"), "%s", printed);
     free(json);
-    CHECK(rmdir("tmp") == 0, "something is left in TMPDIR");
+    CHECK(rmdir("tmp") == 0 && mkdir("tmp", 0777) == 0, "something is left in TMPDIR");
+    unlink("g.json");
+    CHECK(end_early("op.c", "g.json", "g.json", SIGKILL, printed) == 128 + SIGKILL);
+    expect_no_points("g.json");
+    CHECK(end_early("files", "g", "g/b.json", SIGKILL, printed) == 128 + SIGKILL);
+    expect_no_points("g/a.json");
+    expect_no_points("g/b.json");
 }
 
 /* Whoever reads the table may go before its end: the grade is whole. */
@@ -516,31 +519,6 @@ static void loops_get_less_time(void) {
 }
 
 /* ---- A folder ---- */
-
-/* Of the files that a killed run did not come to as well: none keeps an old one. */
-static void a_killed_folder_leaves_all_reports(void) {
-    if (!SHIPPED) return;
-    enter_folder();
-    CHECK(mkdir("files", 0777) == 0 && mkdir("g", 0777) == 0);
-    write_text("cases.c", teachers);
-    write_text("g/b.json", "old");
-    write_square("files/a.c", "1", right,
-                 "#include <unistd.h>\n__attribute__((constructor)) static void wait(void) { sleep(5); }\n");
-    write_square("files/b.c", "1", right, "");
-    setenv("TMPDIR", folder, 1);
-    FILE *to_out = tmpfile(), *to_err = tmpfile();
-    pid_t child = start_program("gradcheck", ARGUMENTS("files", "--cases", "cases.c", "--gradescope", "g"),
-                                (Streams){0}, to_out, to_err);
-    for (int i = 0; i < 3000 && score_of("g/b.json").tests < TEACHERS_TESTS; i++) usleep(10000);
-    kill(child, SIGKILL);
-    CHECK(wait_program(child) == 128 + SIGKILL);
-    fclose(to_out), fclose(to_err);
-    for (int i = 0; i < 2; i++) {
-        Score s = score_of(i ? "g/b.json" : "g/a.json");
-        CHECK(s.tests == TEACHERS_TESTS && is_near(s.of, 4) && s.points == 0, "%d tests of %g points",
-              s.tests, s.of);
-    }
-}
 
 static void a_folder_is_a_table(void) {
     if (!SHIPPED) return;
@@ -607,11 +585,9 @@ PROGRAM_TEST_MAIN({"every template compiles", every_template_compiles, 170},
                   {"what is not tested is said", what_is_not_tested_is_said},
                   {"the denominator is the teacher's", the_denominator_is_the_teachers},
                   {"an old report never stays", an_old_report_never_stays},
-                  {"a killed run leaves a report", a_killed_run_leaves_a_report},
                   {"properties are tests", properties_are_tests},
                   {"the output has points", the_output_has_points},
-                  {"a killed folder leaves all reports", a_killed_folder_leaves_all_reports},
-                  {"an ended run cleans up", an_ended_run_cleans_up},
+                  {"runs that end leave reports", runs_that_end_leave_reports},
                   {"a reader that goes costs no grade", a_reader_that_goes_costs_no_grade},
                   {"loops get less time", loops_get_less_time}, {"a folder is a table", a_folder_is_a_table},
                   {"a folder may be unfit", a_folder_may_be_unfit})
