@@ -255,7 +255,7 @@ static void report_ties(Gradients *g, CaseReport *report) {
 
 static void judge_input(Gradients *g, int k, InputReport *r) {
     check_entries(g->differences, &g->element[k]);
-    if (g->doubted) check_smooth_excuse(g->differences, &g->element[k], g->arena);
+    if (g->doubted) check_smooth_excuse(g->differences, &g->element[k], g->least, g->arena);
     report_elements(r, &g->run->point->in[k], &g->element[k]);
     if (!g->direction[k]) return;
     check_entries(g->differences, &g->along[k]);

@@ -8,9 +8,6 @@ enum { NEARBY = 4 };
 static const double distance = sizeof(real) == sizeof(double) ? 1e-5 : 1e-2;
 static const double step = sizeof(real) == sizeof(double) ? 1e-7 : 1e-3;
 
-/* Part of the size of an entry that terms that cancel may leave of it. */
-static const double gross = 1e-6;
-
 bool check_smooth_outputs(const Tensor *y, Arena *arena) {
     const double most = sizeof(real) == sizeof(double) ? 1e100 : 1e12;
     long count = shape_count(y->shape);
@@ -45,10 +42,10 @@ static void ask_nearby(CheckBatch *b, const real *moved, double far, int which) 
     }
 }
 
-static bool is_gross(const Entry *entry) {
+static bool is_off(const Entry *entry, double least) {
     double off = fabs(entry->analytic - entry->numeric);
     return entry->state == ENTRY_WRONG && isfinite(entry->numeric) &&
-           !(off <= gross * fmax(1, fabs(entry->numeric)));
+           !(off <= least * fmax(1, fabs(entry->numeric)));
 }
 
 /* The sum that cotangent q makes of the outputs' differences; NAN where an output is no number. */
@@ -73,7 +70,7 @@ static double largest_of(const Entries *e, long j) {
 }
 
 /* Whether coordinate j is wrong beyond doubt. */
-static bool is_wrong(CheckBatch *b, const Entries *e, long j) {
+static bool is_wrong(CheckBatch *b, const Entries *e, long j, double least) {
     const PointInput *in = &b->run->point->in[e->input];
     real *x = e->direction ? NULL : point_element(in, check_entries_element(e, j));
     double far = x ? step * size_of(*x) : 0;
@@ -86,19 +83,19 @@ static bool is_wrong(CheckBatch *b, const Entries *e, long j) {
     bool wrong = false;
     for (long q = 0; q < e->cotangents; q++) {
         const Entry *entry = &e->entry[q * e->coordinates + j];
-        wrong |= is_gross(entry);
+        wrong |= is_off(entry, least);
         for (int which = 0; which < NEARBY; which++)
             if (!(fabs(slope_at(b, e, q, which, 2 * far) - entry->numeric) <= room)) return false;
     }
     return wrong;
 }
 
-void check_smooth_excuse(CheckRun *differences, Entries *e, Arena *arena) {
+void check_smooth_excuse(CheckRun *differences, Entries *e, double least, Arena *arena) {
     CheckBatch b;
     long changes = 0;
     for (int k = 0; k < differences->point->inputs; k++) changes += differences->point->in[k].count;
     check_batch_open(&b, differences, arena, e->outputs, 2 * NEARBY, 2 * NEARBY * changes);
     for (long j = 0; j < e->coordinates; j++)
-        if (e->state[j] == ENTRY_WRONG && !is_wrong(&b, e, j))
+        if (e->state[j] == ENTRY_WRONG && !is_wrong(&b, e, j, least))
             e->state[j] = ENTRY_UNCLEAR, e->doubt[j] = DOUBT_KINK;
 }

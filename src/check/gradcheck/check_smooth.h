@@ -11,8 +11,8 @@
 /* Whether every output is a number far below overflow. */
 bool check_smooth_outputs(const Tensor *y, Arena *arena);
 
-/* Excuses the wrong coordinates of an input (state and doubt: unclear, a kink) unless an entry is off by more than
- * rounding explains and the slope is the same nearby. */
-void check_smooth_excuse(CheckRun *differences, Entries *e, Arena *arena);
+/* Excuses the wrong coordinates of an input (state and doubt: unclear, a kink) unless the slope is the same nearby and an
+ * entry is off by more than the part `least` of its size, or of 1. */
+void check_smooth_excuse(CheckRun *differences, Entries *e, double least, Arena *arena);
 
 #endif

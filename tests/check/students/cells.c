@@ -48,111 +48,6 @@ static const CheckCase attention_pool_cases[] = {
 const Op op_attention_pool = {"attention_pool", attention_pool_forward, attention_pool_backward,
                               CASES(attention_pool_cases)};
 
-/* ---- linear_attention ---- */
-/* causal linear attention (Katharopoulos 2020) without the denominator: y_t = sum_{s<=t} (linear_attention_phi(q_t).phi(k_s)) v_s, linear_attention_phi = elu + 1 */
-static real linear_attention_phi(real x) {
-    return x > 0 ? x + 1 : exp(x);
-}
-static real linear_attention_dphi(real x) {
-    return x > 0 ? 1 : exp(x);
-}
-static void linear_attention_forward(Node *n) {
-    long T = n->in[0]->shape.size[0], D = n->in[0]->shape.size[1], V = n->in[2]->shape.size[1];
-    const real *q = n->in[0]->data, *k = n->in[1]->data, *v = n->in[2]->data;
-    for (long i = 0; i < T * V; i++) n->out->data[i] = 0;
-    for (long t = 0; t < T; t++)
-        for (long s = 0; s <= t; s++) {
-            real a = 0;
-            for (long d = 0; d < D; d++)
-                a += linear_attention_phi(q[t * D + d]) * linear_attention_phi(k[s * D + d]);
-            for (long j = 0; j < V; j++) n->out->data[t * V + j] += a * v[s * V + j];
-        }
-}
-static void linear_attention_backward(Node *n) {
-    long T = n->in[0]->shape.size[0], D = n->in[0]->shape.size[1], V = n->in[2]->shape.size[1];
-    const real *q = n->in[0]->data, *k = n->in[1]->data, *v = n->in[2]->data, *dy = n->out->grad;
-    real *dq = n->in[0]->grad, *dk = n->in[1]->grad, *dv = n->in[2]->grad;
-    for (long t = 0; t < T; t++)
-        for (long s = 0; s <= t; s++) {
-            real a = 0, da = 0;
-            for (long d = 0; d < D; d++)
-                a += linear_attention_phi(q[t * D + d]) * linear_attention_phi(k[s * D + d]);
-            for (long j = 0; j < V; j++) da += dy[t * V + j] * v[s * V + j];
-            for (long j = 0; dv && j < V; j++) dv[s * V + j] += a * dy[t * V + j];
-            for (long d = 0; dq && d < D; d++)
-                dq[t * D + d] +=
-                    da * linear_attention_dphi(q[t * D + d]) * linear_attention_phi(k[s * D + d]);
-            for (long d = 0; dk && d < D; d++)
-                dk[s * D + d] +=
-                    da * linear_attention_phi(q[t * D + d]) * linear_attention_dphi(k[s * D + d]);
-        }
-}
-extern const Op op_linear_attention;
-Tensor *tape_linear_attention(Tape *t_, Tensor *q, Tensor *k, Tensor *v) {
-    q = tape_contiguous(t_, q);
-    k = tape_contiguous(t_, k);
-    v = tape_contiguous(t_, v);
-    return tape_record(
-        tape_node(t_, &op_linear_attention, SHAPE(q->shape.size[0], v->shape.size[1]), INPUTS(q, k, v)));
-}
-static Tensor *linear_attention_build(Tape *t_, Tensor **x_) {
-    return tape_linear_attention(t_, x_[0], x_[1], x_[2]);
-}
-static const CheckCase linear_attention_cases[] = {
-    {"four steps", linear_attention_build, {{"q", DIMS(4, 3)}, {"k", DIMS(4, 3)}, {"v", DIMS(4, 2)}}},
-    {"values alone",
-     linear_attention_build,
-     {{"q", DIMS(3, 2), .constant = true}, {"k", DIMS(3, 2), .constant = true}, {"v", DIMS(3, 2)}}},
-};
-const Op op_linear_attention = {"linear_attention", linear_attention_forward, linear_attention_backward,
-                                CASES(linear_attention_cases)};
-
-/* ---- unrolled_dot ---- */
-/* row-wise dot product of wide rows, unrolled by four */
-static void unrolled_dot_forward(Node *n) {
-    const real *in0 = values(n, 0);
-    const real *in1 = values(n, 1);
-    long R = n->in[0]->shape.size[0], D = n->in[0]->shape.size[1];
-    for (long r = 0; r < R; r++) {
-        const real *a = in0 + r * D, *b = in1 + r * D;
-        real s0 = 0, s1 = 0, s2 = 0, s3 = 0;
-        long j = 0;
-        for (; j + 4 <= D; j += 4)
-            s0 += a[j] * b[j], s1 += a[j + 1] * b[j + 1], s2 += a[j + 2] * b[j + 2],
-                s3 += a[j + 3] * b[j + 3];
-        for (; j < D; j++) s0 += a[j] * b[j];
-        n->out->data[r] = s0 + s1 + s2 + s3;
-    }
-}
-static void unrolled_dot_axpy(long D, real g, const real *x, real *y) {
-    long j = 0;
-    for (; j + 4 <= D; j += 4)
-        y[j] += g * x[j], y[j + 1] += g * x[j + 1], y[j + 2] += g * x[j + 2], y[j + 3] += g * x[j + 3];
-    for (; j < D; j++) y[j] += g * x[j];
-}
-static void unrolled_dot_backward(Node *n) {
-    const real *in0 = values(n, 0);
-    const real *in1 = values(n, 1);
-    long R = n->in[0]->shape.size[0], D = n->in[0]->shape.size[1];
-    for (long r = 0; r < R; r++) {
-        if (n->in[0]->grad) unrolled_dot_axpy(D, n->out->grad[r], in1 + r * D, n->in[0]->grad + r * D);
-        if (n->in[1]->grad) unrolled_dot_axpy(D, n->out->grad[r], in0 + r * D, n->in[1]->grad + r * D);
-    }
-}
-extern const Op op_unrolled_dot;
-Tensor *tape_unrolled_dot(Tape *t_, Tensor *a, Tensor *b) {
-    return tape_record(tape_node(t_, &op_unrolled_dot, SHAPE(a->shape.size[0]), INPUTS(a, b)));
-}
-static Tensor *unrolled_dot_build(Tape *t_, Tensor **x_) {
-    return tape_unrolled_dot(t_, x_[0], x_[1]);
-}
-static const CheckCase unrolled_dot_cases[] = {
-    {"wide", unrolled_dot_build, {{"a", DIMS(3, 18)}, {"b", DIMS(3, 18)}}},
-    {"narrow", unrolled_dot_build, {{"a", DIMS(2, 3)}, {"b", DIMS(2, 3)}}},
-};
-const Op op_unrolled_dot = {"unrolled_dot", unrolled_dot_forward, unrolled_dot_backward,
-                            CASES(unrolled_dot_cases)};
-
 /* ---- lstm_cell ---- */
 /* an LSTM cell from its pre-activations z [B, 4H] (i f g o) and c [B, H]; y = [h, c'] of [B, 2H] */
 static real lstm_cell_sg(real x) {
@@ -208,48 +103,6 @@ static const CheckCase lstm_cell_cases[] = {
 };
 const Op op_lstm_cell = {"lstm_cell", lstm_cell_forward, lstm_cell_backward, CASES(lstm_cell_cases)};
 
-/* ---- swiglu ---- */
-/* swiglu: the halves of the last axis, y = silu(gate) * up */
-static void swiglu_forward(Node *n) {
-    const real *in0 = values(n, 0);
-    Shape s = n->out->shape;
-    long h = s.size[s.rank - 1], N = shape_count(s);
-    for (long o = 0; o < N; o++) {
-        long r = o / h, j = o % h;
-        real g = in0[r * 2 * h + j], u = in0[r * 2 * h + h + j];
-        n->out->data[o] = g / (1 + exp(-g)) * u;
-    }
-}
-static void swiglu_backward(Node *n) {
-    const real *in0 = values(n, 0);
-    Shape s = n->out->shape;
-    long h = s.size[s.rank - 1], N = shape_count(s);
-    for (long o = 0; o < N; o++) {
-        long r = o / h, j = o % h;
-        real g = in0[r * 2 * h + j], u = in0[r * 2 * h + h + j];
-        real sg = 1 / (1 + exp(-g));
-        n->in[0]->grad[r * 2 * h + j] += n->out->grad[o] * u * sg * (1 + g * (1 - sg));
-        n->in[0]->grad[r * 2 * h + h + j] += n->out->grad[o] * g * sg;
-    }
-}
-static Shape swiglu_half(Shape s) {
-    if (s.size[s.rank - 1] % 2) error_bug("swiglu: an odd last axis");
-    s.size[s.rank - 1] /= 2;
-    return s;
-}
-extern const Op op_swiglu;
-Tensor *tape_swiglu(Tape *t_, Tensor *x) {
-    return tape_record(tape_node(t_, &op_swiglu, swiglu_half(x->shape), INPUTS(x)));
-}
-static Tensor *swiglu_build(Tape *t_, Tensor **x_) {
-    return tape_swiglu(t_, x_[0]);
-}
-static const CheckCase swiglu_cases[] = {
-    {"matrix", swiglu_build, {{"x", DIMS(3, 6)}}},
-    {"three axes", swiglu_build, {{"x", DIMS(2, 2, 4)}}},
-};
-const Op op_swiglu = {"swiglu", swiglu_forward, swiglu_backward, CASES(swiglu_cases)};
-
 /* ---- gru_mix ---- */
 /* the last step of a GRU: h' = (1 - z) n + z h with z = sigmoid(a), n = tanh(b) */
 static real gru_mix_s(real x) {
@@ -285,3 +138,195 @@ static const CheckCase gru_mix_cases[] = {
     {"start", gru_mix_build, {{"a", DIMS(4)}, {"b", DIMS(4)}, {"h", DIMS(4), .constant = true}}},
 };
 const Op op_gru_mix = {"gru_mix", gru_mix_forward, gru_mix_backward, CASES(gru_mix_cases)};
+
+/* ---- rotary ---- */
+/* Rotary position embedding, halves form.
+ * x [T,d] -> y [T,d]; pair (j, j + d/2) of row t is turned by (start + t) * base^(-2j/d).
+ * If d is odd the last column stays what it is. */
+
+typedef struct {
+    long rows, d, start;
+    double base;
+} Rotary;
+
+static void rotary_angle_of(double base, long d, long position, long j, double *c, double *s) {
+    double angle = (double)position * pow(base, -2.0 * (double)j / (double)d);
+    *c = cos(angle);
+    *s = sin(angle);
+}
+
+static void rotary_forward(Node *n) {
+    const Rotary *a = n->attr;
+    long half = a->d / 2;
+    for (long t = 0; t < a->rows; t++) {
+        const real *x = n->in[0]->data + t * a->d;
+        real *y = n->out->data + t * a->d;
+        for (long j = 0; j < half; j++) {
+            double c, s;
+            rotary_angle_of(a->base, a->d, a->start + t, j, &c, &s);
+            y[j] = x[j] * c - x[j + half] * s;
+            y[j + half] = x[j + half] * c + x[j] * s;
+        }
+        if (a->d % 2) y[a->d - 1] = x[a->d - 1];
+    }
+}
+
+/* the inverse rotation of dy */
+static void rotary_backward(Node *n) {
+    const Rotary *a = n->attr;
+    long half = a->d / 2;
+    for (long t = 0; t < a->rows; t++) {
+        const real *dy = n->out->grad + t * a->d;
+        real *dx = n->in[0]->grad + t * a->d;
+        for (long j = 0; j < half; j++) {
+            double c, s;
+            long position = a->start + t;
+            double base = a->base;
+            rotary_angle_of(base, a->d, position, j, &c, &s);
+            dx[j] += dy[j] * c + dy[j + half] * s;
+            dx[j + half] += dy[j + half] * c - dy[j] * s;
+        }
+        if (a->d % 2) dx[a->d - 1] += dy[a->d - 1];
+    }
+}
+
+extern const Op op_rotary;
+static Tensor *rotary(Tape *t, Tensor *x, long start, double base) {
+    x = tape_contiguous(t, x);
+    Node *n = tape_node(t, &op_rotary, x->shape, INPUTS(x));
+    Rotary *a = node_attr(n, sizeof(Rotary));
+    *a = (Rotary){x->shape.size[0], x->shape.size[1], start, base};
+    return tape_record(n);
+}
+BUILD_CASE(rotary_from_zero, rotary(t, x[0], 0, 10000))
+BUILD_CASE(rotary_from_seven, rotary(t, x[0], 7, 10000))
+BUILD_CASE(rotary_small_base, rotary(t, x[0], 2, 100))
+
+static const CheckCase rotary_cases[] = {
+    {"from position 0", rotary_from_zero, {{"x", DIMS(3, 4)}}},
+    {"from position 7", rotary_from_seven, {{"x", DIMS(2, 6)}}},
+    {"base 100", rotary_small_base, {{"x", DIMS(4, 8)}}},
+    {"odd width", rotary_from_zero, {{"x", DIMS(3, 5)}}},
+};
+
+const Op op_rotary = {"rotary", rotary_forward, rotary_backward, CASES(rotary_cases)};
+
+/* ---- conv1d ---- */
+/* 1-d convolution, stride 2, padding 1: x [N,C,L], w [O,C,K], b [O] */
+enum { conv1d_STRIDE = 2, conv1d_PAD = 1 };
+typedef struct {
+    long N, C, L, O, K, T;
+} conv1d_D;
+static conv1d_D conv1d_dims(Node *n) {
+    Shape x = n->in[0]->shape, w = n->in[1]->shape;
+    return (conv1d_D){x.size[0], x.size[1], x.size[2], w.size[0], w.size[2], n->out->shape.size[2]};
+}
+static void conv1d_forward(Node *n) {
+    const real *in0 = values(n, 0);
+    const real *in1 = values(n, 1);
+    const real *in2 = values(n, 2);
+    conv1d_D d = conv1d_dims(n);
+    for (long i = 0; i < d.N; i++)
+        for (long o = 0; o < d.O; o++)
+            for (long t = 0; t < d.T; t++) {
+                real acc = in2[o];
+                for (long c = 0; c < d.C; c++)
+                    for (long k = 0; k < d.K; k++) {
+                        long p = t * conv1d_STRIDE - conv1d_PAD + k;
+                        if (p >= 0 && p < d.L)
+                            acc += in0[(i * d.C + c) * d.L + p] * in1[(o * d.C + c) * d.K + k];
+                    }
+                n->out->data[(i * d.O + o) * d.T + t] = acc;
+            }
+}
+static void conv1d_backward(Node *n) {
+    const real *in0 = values(n, 0);
+    const real *in1 = values(n, 1);
+    conv1d_D d = conv1d_dims(n);
+    real *dx = n->in[0]->grad, *dw = n->in[1]->grad, *db = n->in[2]->grad;
+    for (long i = 0; i < d.N; i++)
+        for (long o = 0; o < d.O; o++)
+            for (long t = 0; t < d.T; t++) {
+                real g = n->out->grad[(i * d.O + o) * d.T + t];
+                if (db) db[o] += g;
+                for (long c = 0; c < d.C; c++)
+                    for (long k = 0; k < d.K; k++) {
+                        long p = t * conv1d_STRIDE - conv1d_PAD + k;
+                        if (p < 0 || p >= d.L) continue;
+                        if (dx) dx[(i * d.C + c) * d.L + p] += g * in1[(o * d.C + c) * d.K + k];
+                        if (dw) dw[(o * d.C + c) * d.K + k] += g * in0[(i * d.C + c) * d.L + p];
+                    }
+            }
+}
+static Shape conv1d_out_shape(Tensor *x, Tensor *w) {
+    long L = x->shape.size[2] + 2 * conv1d_PAD - w->shape.size[2];
+    if (L < 0) error_bug("conv1d: kernel longer than the input");
+    if (x->shape.size[1] != w->shape.size[1]) error_bug("conv1d: channels differ");
+    return SHAPE(x->shape.size[0], w->shape.size[0], L / conv1d_STRIDE + 1);
+}
+extern const Op op_conv1d;
+Tensor *tape_conv1d(Tape *t_, Tensor *x, Tensor *w, Tensor *b) {
+    return tape_record(tape_node(t_, &op_conv1d, conv1d_out_shape(x, w), INPUTS(x, w, b)));
+}
+static Tensor *conv1d_build(Tape *t_, Tensor **x_) {
+    return tape_conv1d(t_, x_[0], x_[1], x_[2]);
+}
+static const CheckCase conv1d_cases[] = {
+    {"two images", conv1d_build, {{"x", DIMS(2, 2, 6)}, {"w", DIMS(3, 2, 3)}, {"b", DIMS(3)}}},
+    {"one channel", conv1d_build, {{"x", DIMS(1, 1, 7)}, {"w", DIMS(1, 1, 3)}, {"b", DIMS(1)}}},
+};
+const Op op_conv1d = {"conv1d", conv1d_forward, conv1d_backward, CASES(conv1d_cases)};
+
+/* ---- depthwise2d ---- */
+/* depthwise 3x3 convolution of [C, H, W] with w [C, 3, 3], depthwise2d_same padding */
+static void depthwise2d_forward(Node *n) {
+    const real *in0 = values(n, 0);
+    const real *in1 = values(n, 1);
+    long C = n->out->shape.size[0], H = n->out->shape.size[1], W = n->out->shape.size[2];
+    for (long c = 0; c < C; c++)
+        for (long h = 0; h < H; h++)
+            for (long w = 0; w < W; w++) {
+                real s = 0;
+                for (long i = -1; i <= 1; i++)
+                    for (long j = -1; j <= 1; j++)
+                        if (h + i >= 0 && h + i < H && w + j >= 0 && w + j < W)
+                            s += in0[(c * H + h + i) * W + w + j] * in1[c * 9 + (i + 1) * 3 + j + 1];
+                n->out->data[(c * H + h) * W + w] = s;
+            }
+}
+static void depthwise2d_backward(Node *n) {
+    const real *in0 = values(n, 0);
+    const real *in1 = values(n, 1);
+    long C = n->out->shape.size[0], H = n->out->shape.size[1], W = n->out->shape.size[2];
+    real *dx = n->in[0]->grad, *dw = n->in[1]->grad;
+    for (long c = 0; c < C; c++)
+        for (long h = 0; h < H; h++)
+            for (long w = 0; w < W; w++) {
+                real g = n->out->grad[(c * H + h) * W + w];
+                for (long i = -1; i <= 1; i++)
+                    for (long j = -1; j <= 1; j++)
+                        if (h + i >= 0 && h + i < H && w + j >= 0 && w + j < W) {
+                            if (dx) dx[(c * H + h + i) * W + w + j] += g * in1[c * 9 + (i + 1) * 3 + j + 1];
+                            if (dw) dw[c * 9 + (i + 1) * 3 + j + 1] += g * in0[(c * H + h + i) * W + w + j];
+                        }
+            }
+}
+static Shape depthwise2d_same(Tensor *x, Tensor *w) {
+    if (w->shape.size[0] != x->shape.size[0] || w->shape.size[1] != 3 || w->shape.size[2] != 3)
+        error_bug("depthwise2d: w");
+    return x->shape;
+}
+extern const Op op_depthwise2d;
+Tensor *tape_depthwise2d(Tape *t_, Tensor *x, Tensor *w) {
+    return tape_record(tape_node(t_, &op_depthwise2d, depthwise2d_same(x, w), INPUTS(x, w)));
+}
+static Tensor *depthwise2d_build(Tape *t_, Tensor **x_) {
+    return tape_depthwise2d(t_, x_[0], x_[1]);
+}
+static const CheckCase depthwise2d_cases[] = {
+    {"image", depthwise2d_build, {{"x", DIMS(2, 3, 4)}, {"w", DIMS(2, 3, 3)}}},
+    {"one channel", depthwise2d_build, {{"x", DIMS(1, 4, 4)}, {"w", DIMS(1, 3, 3)}}},
+};
+const Op op_depthwise2d = {"depthwise2d", depthwise2d_forward, depthwise2d_backward,
+                           CASES(depthwise2d_cases)};
+

@@ -1,154 +1,6 @@
 /* What compares two or three arrays: files as a hand wrote them that had not seen the checker. */
 #include "student.h"
 
-/* ---- cosine_rows ---- */
-/* cosine similarity of each row of a with the same row of b
- *   y_i = a_i . b_i / max(|a_i| |b_i|, eps) */
-
-typedef struct cosine_rows_Cosine {
-    long n, d;
-    double eps;
-    real *na, *nb; /* the norms */
-} cosine_rows_Cosine;
-
-static void cosine_rows_forward(Node *n) {
-    cosine_rows_Cosine *c = n->attr;
-    for (long i = 0; i < c->n; i++) {
-        const real *a = &n->in[0]->data[i * c->d];
-        const real *b = &n->in[1]->data[i * c->d];
-        double dot = 0, aa = 0, bb = 0;
-        for (long j = 0; j < c->d; j++) {
-            dot += a[j] * b[j];
-            aa += a[j] * a[j];
-            bb += b[j] * b[j];
-        }
-        c->na[i] = sqrt(aa);
-        c->nb[i] = sqrt(bb);
-        n->out->data[i] = dot / fmax(c->na[i] * c->nb[i], c->eps);
-    }
-}
-
-static void cosine_rows_backward(Node *n) {
-    cosine_rows_Cosine *c = n->attr;
-    for (long i = 0; i < c->n; i++) {
-        const real *a = &n->in[0]->data[i * c->d];
-        const real *b = &n->in[1]->data[i * c->d];
-        real y = n->out->data[i], dy = n->out->grad[i];
-        real na = c->na[i], nb = c->nb[i];
-        int small = na * nb < c->eps; /* then the denominator is a constant */
-        double below = small ? c->eps : na * nb;
-        if (n->in[0]->grad) {
-            real *da = &n->in[0]->grad[i * c->d];
-            for (long j = 0; j < c->d; j++) {
-                double g = b[j] / below;
-                if (!small) g -= y * a[j] / (na * na);
-                da[j] += dy * g;
-            }
-        }
-        if (n->in[1]->grad) {
-            real *db = &n->in[1]->grad[i * c->d];
-            for (long j = 0; j < c->d; j++) {
-                double g = a[j] / below;
-                if (!small) g -= y * b[j] / (nb * nb);
-                db[j] += dy * g;
-            }
-        }
-    }
-}
-
-extern const Op op_cosine_rows;
-static Tensor *cosine_rows(Tape *t, Tensor *a, Tensor *b, double eps) {
-    a = tape_contiguous(t, a), b = tape_contiguous(t, b);
-    long rows = a->shape.size[0];
-    Node *n = tape_node(t, &op_cosine_rows, SHAPE(rows), INPUTS(a, b));
-    cosine_rows_Cosine *c = node_attr(n, sizeof *c);
-    c->n = rows, c->d = a->shape.size[1], c->eps = eps;
-    c->na = node_array(n, rows), c->nb = node_array(n, rows);
-    return tape_record(n);
-}
-
-BUILD_CASE(cosine_rows_usual, cosine_rows(t, x[0], x[1], 1e-8))
-BUILD_CASE(cosine_rows_wide_eps, cosine_rows(t, x[0], x[1], 4))
-
-static const CheckCase cosine_rows_cases[] = {
-    {"rows", cosine_rows_usual, {{"a", DIMS(3, 4)}, {"b", DIMS(3, 4)}}},
-    {"big eps", cosine_rows_wide_eps, {{"a", DIMS(5, 3)}, {"b", DIMS(5, 3)}}},
-    {"short vectors", cosine_rows_wide_eps, {{"a", DIMS(2, 3), -1, 1}, {"b", DIMS(2, 3), -1, 1}}},
-    {"b is given", cosine_rows_usual, {{"a", DIMS(3, 2)}, {"b", DIMS(3, 2), .constant = true}}},
-};
-
-const Op op_cosine_rows = {"cosine_rows", cosine_rows_forward, cosine_rows_backward,
-                           CASES(cosine_rows_cases)};
-
-/* ---- third_info_nce ---- */
-/* InfoNCE: row i of q should be most similar to row i of k
- *   l_ij = q_i . k_j / T      y = mean_i ( ln sum_j e^l_ij - l_ii ) */
-
-typedef struct third_info_nce_Nce {
-    long n, d;
-    double T;
-    real *p; /* softmax of l, [n,n] */
-} third_info_nce_Nce;
-
-static void third_info_nce_forward(Node *node) {
-    third_info_nce_Nce *a = node->attr;
-    const real *q = node->in[0]->data, *k = node->in[1]->data;
-    double loss = 0;
-    for (long i = 0; i < a->n; i++) {
-        real *p = a->p + i * a->n;
-        double m = -INFINITY, sum = 0;
-        for (long j = 0; j < a->n; j++) {
-            double dot = 0;
-            for (long e = 0; e < a->d; e++) dot += q[i * a->d + e] * k[j * a->d + e];
-            p[j] = dot / a->T;
-            if (p[j] > m) m = p[j];
-        }
-        double own = p[i];
-        for (long j = 0; j < a->n; j++) sum += p[j] = exp(p[j] - m);
-        for (long j = 0; j < a->n; j++) p[j] /= sum;
-        loss += m + log(sum) - own;
-    }
-    node->out->data[0] = a->n ? loss / a->n : 0;
-}
-
-static void third_info_nce_backward(Node *node) {
-    third_info_nce_Nce *a = node->attr;
-    const real *q = node->in[0]->data, *k = node->in[1]->data;
-    real *dq = node->in[0]->grad, *dk = node->in[1]->grad;
-    double scale = node->out->grad[0] / a->n;
-    for (long i = 0; i < a->n; i++)
-        for (long j = 0; j < a->n; j++) {
-            double dl = scale * (a->p[i * a->n + j] - (i == j));
-            for (long e = 0; dq && e < a->d; e++) dq[i * a->d + e] += dl * k[j * a->d + e] / a->T;
-            for (long e = 0; dk && e < a->d; e++) dk[j * a->d + e] += dl * q[i * a->d + e] / a->T;
-        }
-}
-
-extern const Op op_third_info_nce;
-static Tensor *third_info_nce(Tape *t, Tensor *q, Tensor *k, double T) {
-    q = tape_contiguous(t, q);
-    k = tape_contiguous(t, k);
-    long rows = q->shape.size[0];
-    Node *node = tape_node(t, &op_third_info_nce, SCALAR, INPUTS(q, k));
-    third_info_nce_Nce *a = node_attr(node, sizeof *a);
-    *a = (third_info_nce_Nce){rows, q->shape.size[1], T, node_array(node, rows * rows)};
-    return tape_record(node);
-}
-
-BUILD_CASE(third_info_nce_warm, third_info_nce(t, x[0], x[1], 1))
-BUILD_CASE(third_info_nce_cold, third_info_nce(t, x[0], x[1], 0.5))
-
-static const CheckCase third_info_nce_cases[] = {
-    {"temperature 1", third_info_nce_warm, {{"q", DIMS(4, 3)}, {"k", DIMS(4, 3)}}},
-    {"temperature 0.5", third_info_nce_cold, {{"q", DIMS(3, 5), -1, 1}, {"k", DIMS(3, 5), -1, 1}}},
-    {"keys from a fixed encoder",
-     third_info_nce_cold,
-     {{"q", DIMS(3, 2)}, {"k", DIMS(3, 2), .constant = true}}},
-};
-
-const Op op_third_info_nce = {"third_info_nce", third_info_nce_forward, third_info_nce_backward,
-                              CASES(third_info_nce_cases)};
-
 /* ---- trilinear ---- */
 /* y[b,k] = sum_ij x[b,i] T[i,j,k] z[b,j] */
 
@@ -208,70 +60,6 @@ static const CheckCase trilinear_cases[] = {
 
 const Op op_trilinear = {"trilinear", trilinear_forward, trilinear_backward, CASES(trilinear_cases)};
 
-/* ---- triplet_hinge ---- */
-/* triplet loss with squared distances, one for each row
- *   anchor, positive, negative [n,d] -> y [n]   y = max(0, |a-p|^2 - |a-n|^2 + margin) */
-
-enum { triplet_hinge_ANCHOR, triplet_hinge_POSITIVE, triplet_hinge_NEGATIVE };
-
-static void triplet_hinge_forward(Node *n) {
-    double margin = *(double *)n->attr;
-    long rows = n->in[triplet_hinge_ANCHOR]->shape.size[0], d = n->in[triplet_hinge_ANCHOR]->shape.size[1];
-    const real *a = n->in[triplet_hinge_ANCHOR]->data, *p = n->in[triplet_hinge_POSITIVE]->data,
-               *q = n->in[triplet_hinge_NEGATIVE]->data;
-    for (long i = 0; i < rows; i++) {
-        double near = 0, far = 0;
-        for (long j = i * d; j < (i + 1) * d; j++) {
-            near += (a[j] - p[j]) * (a[j] - p[j]);
-            far += (a[j] - q[j]) * (a[j] - q[j]);
-        }
-        double loss = near - far + margin;
-        n->out->data[i] = loss > 0 ? loss : 0;
-    }
-}
-
-static void triplet_hinge_backward(Node *n) {
-    double margin = *(double *)n->attr;
-    (void)margin;
-    long rows = n->in[triplet_hinge_ANCHOR]->shape.size[0], d = n->in[triplet_hinge_ANCHOR]->shape.size[1];
-    const real *a = n->in[triplet_hinge_ANCHOR]->data, *p = n->in[triplet_hinge_POSITIVE]->data,
-               *q = n->in[triplet_hinge_NEGATIVE]->data;
-    real *da = n->in[triplet_hinge_ANCHOR]->grad, *dp = n->in[triplet_hinge_POSITIVE]->grad,
-         *dq = n->in[triplet_hinge_NEGATIVE]->grad;
-    for (long i = 0; i < rows; i++) {
-        real dy = n->out->grad[i], y = n->out->data[i];
-        if (y <= 0) continue;
-        for (long j = i * d; j < (i + 1) * d; j++) {
-            if (da) da[j] += dy * 2 * (q[j] - p[j]);
-            if (dp) dp[j] -= dy * 2 * (a[j] - p[j]);
-            if (dq) dq[j] += dy * 2 * (a[j] - q[j]);
-        }
-    }
-}
-
-extern const Op op_triplet_hinge;
-static Tensor *triplet_hinge_triplet(Tape *t, Tensor *a, Tensor *p, Tensor *q, double margin) {
-    a = tape_contiguous(t, a), p = tape_contiguous(t, p), q = tape_contiguous(t, q);
-    Node *n = tape_node(t, &op_triplet_hinge, SHAPE(a->shape.size[0]), INPUTS(a, p, q));
-    *(double *)node_attr(n, sizeof(double)) = margin;
-    return tape_record(n);
-}
-
-BUILD_CASE(triplet_hinge_margin_one, triplet_hinge_triplet(t, x[0], x[1], x[2], 1))
-BUILD_CASE(triplet_hinge_margin_five, triplet_hinge_triplet(t, x[0], x[1], x[2], 5))
-
-static const CheckCase triplet_hinge_cases[] = {
-    {"margin 1",
-     triplet_hinge_margin_one,
-     {{"anchor", DIMS(6, 3)}, {"positive", DIMS(6, 3)}, {"negative", DIMS(6, 3)}}},
-    {"margin 5",
-     triplet_hinge_margin_five,
-     {{"anchor", DIMS(6, 2)}, {"positive", DIMS(6, 2)}, {"negative", DIMS(6, 2)}}},
-};
-
-const Op op_triplet_hinge = {"triplet_hinge", triplet_hinge_forward, triplet_hinge_backward,
-                             CASES(triplet_hinge_cases)};
-
 /* ---- pair_distance ---- */
 /* all distances between two sets of points: a [n,d], b [m,d] -> y [n,m],  y_ij = sqrt(|a_i - b_j|^2 + eps)
  * The inputs are read with their strides. */
@@ -327,3 +115,118 @@ static const CheckCase pair_distance_cases[] = {
 
 const Op op_pair_distance = {"pair_distance", pair_distance_forward, pair_distance_backward,
                              CASES(pair_distance_cases)};
+
+/* ---- mish_gate ---- */
+/* mish gated unit: x [n,2d] split into a, b;   y [n,d] = mish(a) b,   mish(a) = a tanh(softplus(a)) */
+
+static double mish_gate_softplus(double v) {
+    return fmax(v, 0) + log1p(exp(-fabs(v)));
+}
+
+static void mish_gate_forward(Node *n) {
+    long rows = n->out->shape.size[0], d = n->out->shape.size[1];
+    for (long i = 0; i < rows; i++) {
+        const real *a = n->in[0]->data + i * 2 * d, *b = a + d;
+        for (long j = 0; j < d; j++) n->out->data[i * d + j] = a[j] * tanh(mish_gate_softplus(a[j])) * b[j];
+    }
+}
+
+static void mish_gate_backward(Node *n) {
+    long rows = n->out->shape.size[0], d = n->out->shape.size[1];
+    for (long i = 0; i < rows; i++) {
+        const real *a = n->in[0]->data + i * 2 * d, *b = a + d;
+        const real *dy = n->out->grad + i * d;
+        real *da = n->in[0]->grad + i * 2 * d;
+        real *db = da + d;
+        for (long j = 0; j < d; j++) {
+            double th = tanh(mish_gate_softplus(a[j]));
+            double sig = 1 / (1 + exp(-a[j]));
+            double slope = th + a[j] * (1 - th * th) * sig;
+            double g = dy[j] * b[j];
+            da[j] += g * slope;
+            db[j] += dy[j] * a[j] * th;
+        }
+    }
+}
+
+extern const Op op_mish_gate;
+static Tensor *mish_gate(Tape *t, Tensor *x) {
+    Tensor *c = tape_contiguous(t, x);
+    return tape_record(tape_node(t, &op_mish_gate, SHAPE(x->shape.size[0], x->shape.size[1] / 2), INPUTS(c)));
+}
+
+BUILD_CASE(mish_gate_build, mish_gate(t, x[0]))
+
+static const CheckCase mish_gate_cases[] = {
+    {"matrix", mish_gate_build, {{"x", DIMS(3, 6)}}},
+    {"one row", mish_gate_build, {{"x", DIMS(1, 8), -5, 5}}},
+};
+
+const Op op_mish_gate = {"mish_gate", mish_gate_forward, mish_gate_backward, CASES(mish_gate_cases)};
+
+/* ---- rms_norm_gain ---- */
+/* partial RMS norm: the root mean square is that of the first `part` elements of each row
+ *   x [n,d], g [d]     y_j = x_j r (1 + g_j),     r = 1 / sqrt(mean_{i < part} x_i^2 + eps)
+ *   dx_j = r (1+g_j) dy_j - [j < part] x_j r^3 / part sum_i dy_i (1+g_i) x_i */
+
+#define rms_norm_gain_EPS 1e-6
+
+typedef struct rms_norm_gain_Rms {
+    long rows, d, part;
+    real *r;
+} rms_norm_gain_Rms;
+
+static void rms_norm_gain_forward(Node *n) {
+    rms_norm_gain_Rms *a = n->attr;
+    for (long i = 0; i < a->rows; i++) {
+        const real *x = n->in[0]->data + i * a->d, *g = n->in[1]->data;
+        double sum = 0;
+        for (long j = 0; j < a->part; j++) sum += x[j] * x[j];
+        real r = a->r[i] = 1 / sqrt(sum / a->part + rms_norm_gain_EPS);
+        for (long j = 0; j < a->d; j++) n->out->data[i * a->d + j] = x[j] * r * (1 + g[j]);
+    }
+}
+
+static void rms_norm_gain_backward(Node *n) {
+    rms_norm_gain_Rms *a = n->attr;
+    for (long i = 0; i < a->rows; i++) {
+        const real *x = n->in[0]->data + i * a->d, *g = n->in[1]->data, *y = n->out->data + i * a->d;
+        const real *dy = n->out->grad + i * a->d;
+        real r = a->r[i];
+        double dot = 0;
+        (void)y;
+        for (long j = 0; j < a->d; j++) dot += dy[j] * (1 + g[j]) * x[j];
+        if (n->in[1]->grad)
+            for (long j = 0; j < a->d; j++) n->in[1]->grad[j] += dy[j] * x[j] * r;
+        if (n->in[0]->grad)
+            for (long j = 0; j < a->d; j++) {
+                double down = r * (1 + g[j]) * dy[j];
+                if (j < a->part) down -= x[j] * r * r * r * dot / a->part;
+                n->in[0]->grad[i * a->d + j] += down;
+            }
+    }
+}
+
+extern const Op op_rms_norm_gain;
+static Tensor *rms_norm_gain_rms_norm(Tape *t, Tensor *x, Tensor *g, long part) {
+    x = tape_contiguous(t, x);
+    g = tape_contiguous(t, g);
+    Node *n = tape_node(t, &op_rms_norm_gain, x->shape, INPUTS(x, g));
+    rms_norm_gain_Rms *a = node_attr(n, sizeof *a);
+    a->rows = x->shape.size[0], a->d = x->shape.size[1];
+    a->part = part < a->d ? part : a->d;
+    a->r = node_array(n, a->rows);
+    return tape_record(n);
+}
+
+BUILD_CASE(rms_norm_gain_whole, rms_norm_gain_rms_norm(t, x[0], x[1], 100))
+BUILD_CASE(rms_norm_gain_first_two, rms_norm_gain_rms_norm(t, x[0], x[1], 2))
+
+static const CheckCase rms_norm_gain_cases[] = {
+    {"whole rows", rms_norm_gain_whole, {{"x", DIMS(3, 4)}, {"g", DIMS(4)}}},
+    {"first two", rms_norm_gain_first_two, {{"x", DIMS(3, 5)}, {"g", DIMS(5)}}},
+};
+
+const Op op_rms_norm_gain = {"rms_norm_gain", rms_norm_gain_forward, rms_norm_gain_backward,
+                             CASES(rms_norm_gain_cases)};
+

@@ -8,40 +8,28 @@
     PAIRWISE(name, f, by_a, by_b)                                                                            \
     static const CheckCase name##_cases[] = {PAIRS(name, __VA_ARGS__)};
 
-/* logarithm */
 DOMAIN(logarithm, log(x), 1 / x, .low = 0.1, .high = 4)
 const Op op_logarithm = {"logarithm", logarithm_forward, logarithm_backward, CASES(logarithm_cases)};
-/* log_one_plus */
 DOMAIN(log_one_plus, log1p(x), 1 / (1 + x), .low = -0.9, .high = 3)
 const Op op_log_one_plus = {"log_one_plus", log_one_plus_forward, log_one_plus_backward, CASES(log_one_plus_cases)};
-/* root */
 DOMAIN(root, sqrt(x), 1 / (2 * y), .low = 0, .high = 9)
 const Op op_root = {"root", root_forward, root_backward, CASES(root_cases)};
-/* cube_root */
 DOMAIN(cube_root, cbrt(x), 1 / (3 * y * y), .margin = 0.1)
 const Op op_cube_root = {"cube_root", cube_root_forward, cube_root_backward, CASES(cube_root_cases)};
-/* arccos */
 DOMAIN(arccos, acos(x), -1 / sqrt(1 - x * x), .low = -1, .high = 1)
 const Op op_arccos = {"arccos", arccos_forward, arccos_backward, CASES(arccos_cases)};
-/* arctanh */
 DOMAIN(arctanh, atanh(x), 1 / (1 - x * x), .low = -0.95, .high = 0.95)
 const Op op_arctanh = {"arctanh", arctanh_forward, arctanh_backward, CASES(arctanh_cases)};
-/* arccosh */
 DOMAIN(arccosh, acosh(x), 1 / sqrt(x * x - 1), .low = 1.1, .high = 5)
 const Op op_arccosh = {"arccosh", arccosh_forward, arccosh_backward, CASES(arccosh_cases)};
-/* exponential */
 DOMAIN(exponential, exp(x), y, .low = -100, .high = 100)
 const Op op_exponential = {"exponential", exponential_forward, exponential_backward, CASES(exponential_cases)};
-/* decay */
 DOMAIN(decay, -exp(-x), exp(-x), .low = -90, .high = 90)
 const Op op_decay = {"decay", decay_forward, decay_backward, CASES(decay_cases)};
-/* soft_plus_naive */
 DOMAIN(soft_plus_naive, log(1 + exp(x)), 1 / (1 + exp(-x)), .low = -20, .high = 200)
 const Op op_soft_plus_naive = {"soft_plus_naive", soft_plus_naive_forward, soft_plus_naive_backward, CASES(soft_plus_naive_cases)};
-/* logit */
 DOMAIN(logit, log(x / (1 - x)), 1 / (x * (1 - x)), .low = 0.01, .high = 0.99)
 const Op op_logit = {"logit", logit_forward, logit_backward, CASES(logit_cases)};
-/* log_gamma */
 static double digamma(double x) {
     double sum = 0;
     for (; x < 12; x++) sum -= 1 / x;
@@ -50,64 +38,44 @@ static double digamma(double x) {
 }
 DOMAIN(log_gamma, lgamma(x), digamma(x), .low = 0.2, .high = 6)
 const Op op_log_gamma = {"log_gamma", log_gamma_forward, log_gamma_backward, CASES(log_gamma_cases)};
-/* gamma_function */
 DOMAIN(gamma_function, tgamma(x), y *digamma(x), .low = 0.3, .high = 30)
 const Op op_gamma_function = {"gamma_function", gamma_function_forward, gamma_function_backward, CASES(gamma_function_cases)};
-/* tangent */
 DOMAIN(tangent, tan(x), 1 + y * y, .low = -1.4, .high = 1.4)
 const Op op_tangent = {"tangent", tangent_forward, tangent_backward, CASES(tangent_cases)};
-/* inverse */
 DOMAIN(inverse, 1 / x, -y * y, .low = 0.2, .high = 4)
 const Op op_inverse = {"inverse", inverse_forward, inverse_backward, CASES(inverse_cases)};
-/* inverse_both */
 DOMAIN(inverse_both, 1 / x, -y * y, .margin = 0.2)
 const Op op_inverse_both = {"inverse_both", inverse_both_forward, inverse_both_backward, CASES(inverse_both_cases)};
-/* x_log_x */
 DOMAIN(x_log_x, x > 0 ? x * log(x) : 0, x > 0 ? log(x) + 1 : 0, .low = 0.05, .high = 3)
 const Op op_x_log_x = {"x_log_x", x_log_x_forward, x_log_x_backward, CASES(x_log_x_cases)};
-/* gaussian_density */
 DOMAIN(gaussian_density, exp(-x * x / 2) / sqrt(2 * 3.14159265358979323846), -x * y, .low = -6, .high = 6)
 const Op op_gaussian_density = {"gaussian_density", gaussian_density_forward, gaussian_density_backward, CASES(gaussian_density_cases)};
-/* sinc */
 DOMAIN(sinc, x == 0 ? 1 : sin(x) / x, x == 0 ? 0 : (cos(x) - sin(x) / x) / x, .margin = 0.1)
 const Op op_sinc = {"sinc", sinc_forward, sinc_backward, CASES(sinc_cases)};
-/* sinh_large */
 DOMAIN(sinh_large, sinh(x), cosh(x), .low = -300, .high = 300)
 const Op op_sinh_large = {"sinh_large", sinh_large_forward, sinh_large_backward, CASES(sinh_large_cases)};
-/* round_shift */
 DOMAIN(sawtooth, x - floor(x), 1, .low = 0.1, .high = 0.9)
 const Op op_sawtooth = {"sawtooth", sawtooth_forward, sawtooth_backward, CASES(sawtooth_cases)};
-/* soft_threshold */
 DOMAIN(soft_threshold, x > 1 ? x - 1 : x < -1 ? x + 1 : 0, fabs(x) > 1, .low = -3, .high = 3)
 const Op op_soft_threshold = {"soft_threshold", soft_threshold_forward, soft_threshold_backward, CASES(soft_threshold_cases)};
-/* quantize_clip */
 DOMAIN(clip01, fmin(fmax(x, 0), 1), x > 0 && x < 1, .low = 0, .high = 1)
 const Op op_clip01 = {"clip01", clip01_forward, clip01_backward, CASES(clip01_cases)};
-/* quotient */
 DOMAIN2(quotient, a / b, 1 / b, -y / b, .low = 0.5, .high = 2)
 const Op op_quotient = {"quotient", quotient_forward, quotient_backward, CASES(quotient_cases)};
-/* power_of */
 DOMAIN2(power_of, pow(a, b), b * pow(a, b - 1), y * log(a), .low = 0.3, .high = 3)
 const Op op_power_of = {"power_of", power_of_forward, power_of_backward, CASES(power_of_cases)};
-/* log_ratio */
 DOMAIN2(log_ratio, log(a / b), 1 / a, -1 / b, .low = 0.1, .high = 5)
 const Op op_log_ratio = {"log_ratio", log_ratio_forward, log_ratio_backward, CASES(log_ratio_cases)};
-/* hypotenuse */
 DOMAIN2(hypotenuse, hypot(a, b), a / y, b / y, .low = -3, .high = 3)
 const Op op_hypotenuse = {"hypotenuse", hypotenuse_forward, hypotenuse_backward, CASES(hypotenuse_cases)};
-/* angle */
 DOMAIN2(angle, atan2(a, b), b / (a * a + b * b), -a / (a * a + b * b), .low = 0.2, .high = 2)
 const Op op_angle = {"angle", angle_forward, angle_backward, CASES(angle_cases)};
-/* kl_term */
 DOMAIN2(kl_term, a * (log(a) - log(b)), log(a) - log(b) + 1, -a / b, .low = 0.1, .high = 1)
 const Op op_kl_term = {"kl_term", kl_term_forward, kl_term_backward, CASES(kl_term_cases)};
-/* larger_of */
 DOMAIN2(larger_of, a > b ? a : b, a > b, !(a > b), .low = -3, .high = 3)
 const Op op_larger_of = {"larger_of", larger_of_forward, larger_of_backward, CASES(larger_of_cases)};
-/* binary_entropy */
 DOMAIN2(binary_entropy, -b * log(a) - (1 - b) * log(1 - a), (a - b) / (a * (1 - a)), log((1 - a) / a), .low = 0.05, .high = 0.95)
 const Op op_binary_entropy = {"binary_entropy", binary_entropy_forward, binary_entropy_backward, CASES(binary_entropy_cases)};
-/* smooth_max */
 DOMAIN2(smooth_max, fmax(a, b) + log1p(exp(-fabs(a - b))), 1 / (1 + exp(b - a)), 1 / (1 + exp(a - b)), .low = -30, .high = 30)
 const Op op_smooth_max = {"smooth_max", smooth_max_forward, smooth_max_backward, CASES(smooth_max_cases)};
 
@@ -127,7 +95,6 @@ static void order_of(const real *x, long n, long *place) {
         place[k] = i;
     }
 }
-/* sort_rows */
 static void sort_rows_forward(Node *n) {
     const real *x = values(n, 0);
     long m = columns(n, 0), *place = calloc((size_t)m + 1, sizeof *place);
@@ -149,7 +116,6 @@ static void sort_rows_backward(Node *n) {
 OF_ROWS(sort_rows, x[0]->shape, 0)
 const Op op_sort_rows = {"sort_rows", sort_rows_forward, sort_rows_backward, CASES(sort_rows_cases)};
 
-/* median_rows */
 static void median_rows_forward(Node *n) {
     const real *x = values(n, 0);
     long m = columns(n, 0), *place = calloc((size_t)m + 1, sizeof *place);
@@ -174,7 +140,6 @@ static void median_rows_backward(Node *n) {
 OF_ROWS(median_rows, SHAPE(x[0]->shape.size[0]), 0)
 const Op op_median_rows = {"median_rows", median_rows_forward, median_rows_backward, CASES(median_rows_cases)};
 
-/* last_maximum */
 static void last_maximum_forward(Node *n) {
     const real *x = values(n, 0);
     long m = columns(n, 0);
@@ -196,7 +161,6 @@ static void last_maximum_backward(Node *n) {
 OF_ROWS(last_maximum, SHAPE(x[0]->shape.size[0]), 0)
 const Op op_last_maximum = {"last_maximum", last_maximum_forward, last_maximum_backward, CASES(last_maximum_cases)};
 
-/* top_two */
 static void top_two_forward(Node *n) {
     const real *x = values(n, 0);
     long m = columns(n, 0), *place = calloc((size_t)m + 1, sizeof *place);
@@ -220,7 +184,6 @@ static void top_two_backward(Node *n) {
 OF_ROWS(top_two, x[0]->shape, .distinct = true)
 const Op op_top_two = {"top_two", top_two_forward, top_two_backward, CASES(top_two_cases)};
 
-/* logsumexp_rows */
 static void logsumexp_rows_forward(Node *n) {
     const real *x = values(n, 0);
     long m = columns(n, 0);
@@ -240,7 +203,6 @@ static void logsumexp_rows_backward(Node *n) {
 OF_ROWS(logsumexp_rows, SHAPE(x[0]->shape.size[0]), .low = -300, .high = 300)
 const Op op_logsumexp_rows = {"logsumexp_rows", logsumexp_rows_forward, logsumexp_rows_backward, CASES(logsumexp_rows_cases)};
 
-/* cumulative_product */
 static void cumulative_product_forward(Node *n) {
     const real *x = values(n, 0);
     long m = columns(n, 0);
@@ -279,7 +241,6 @@ static void log_product_backward(Node *n) {
 OF_ROWS(log_product, SHAPE(x[0]->shape.size[0]), .low = 0.5, .high = 3)
 const Op op_log_product = {"log_product", log_product_forward, log_product_backward, CASES(log_product_cases)};
 
-/* geometric_mean */
 static void geometric_mean_forward(Node *n) {
     const real *x = values(n, 0);
     long m = columns(n, 0);
@@ -297,7 +258,6 @@ static void geometric_mean_backward(Node *n) {
 OF_ROWS(geometric_mean, SHAPE(x[0]->shape.size[0]), .low = 0.5, .high = 3)
 const Op op_geometric_mean = {"geometric_mean", geometric_mean_forward, geometric_mean_backward, CASES(geometric_mean_cases)};
 
-/* softmax_naive */
 static void softmax_naive_forward(Node *n) {
     const real *x = values(n, 0);
     long m = columns(n, 0);
@@ -385,7 +345,6 @@ static const CheckCase interpolation_cases[] = {
     {"places", interpolation_build, {{"table", DIMS(6)}, {"p", DIMS(4), .low = 0, .high = 5}}}};
 const Op op_interpolation = {"interpolation", interpolation_forward, interpolation_backward, CASES(interpolation_cases)};
 
-/* pinball */
 static void pinball_forward(Node *n) {
     const real *a = values(n, 0), *b = values(n, 1);
     n->out->data[0] = 0;

@@ -123,13 +123,6 @@ ELEMENTWISE(gelu_tanh, x / 2 * (1 + tanh(inner(x))),
 static const CheckCase gelu_tanh_cases[] = {POINTS(gelu_tanh, 0)};
 const Op op_gelu_tanh = {"gelu_tanh", gelu_tanh_forward, gelu_tanh_backward, CASES(gelu_tanh_cases)};
 
-/* ---- far ---- */
-ELEMENTWISE(far, exp(x), x < -745 ? 0 : y)
-static const double far_values[] = {-800, -744.5, -710, -1};
-static const CheckCase far_cases[] = {
-    {"tail", far_build, {{"x", DIMS(4), .values = far_values}}, .flat = true}};
-const Op op_far = {"far", far_forward, far_backward, CASES(far_cases)};
-
 /* ---- maximum ---- */
 PAIRWISE(maximum, fmax(a, b), a > b ? 1 : a < b ? 0 : (real)0.5, a<b ? 1 : a> b ? 0 : (real)0.5)
 static const double maximum_ties[] = {1, 2, 3};

@@ -38,134 +38,6 @@ static const CheckCase bce_logits_cases[] = {
 };
 const Op op_bce_logits = {"bce_logits", bce_logits_forward, bce_logits_backward, CASES(bce_logits_cases)};
 
-/* ---- dice ---- */
-/* soft dice loss: 1 - (2 sum p t + 1) / (sum p + sum t + 1) */
-static void dice_forward(Node *n) {
-    const real *in0 = values(n, 0);
-    const real *in1 = values(n, 1);
-    real i = 0, u = 0;
-    for (long k = 0; k < shape_count(n->in[0]->shape); k++) {
-        i += in0[k] * in1[k];
-        u += in0[k] + in1[k];
-    }
-    n->out->data[0] = 1 - (2 * i + 1) / (u + 1);
-}
-static void dice_backward(Node *n) {
-    const real *in0 = values(n, 0);
-    const real *in1 = values(n, 1);
-    real i = 0, u = 0, g = n->out->grad[0];
-    for (long k = 0; k < shape_count(n->in[0]->shape); k++) {
-        i += in0[k] * in1[k];
-        u += in0[k] + in1[k];
-    }
-    real c = (2 * i + 1) / ((u + 1) * (u + 1));
-    for (long k = 0; k < shape_count(n->in[0]->shape); k++) {
-        if (n->in[0]->grad) n->in[0]->grad[k] += g * (c - 2 * in1[k] / (u + 1));
-        if (n->in[1]->grad) n->in[1]->grad[k] += g * (c - 2 * in0[k] / (u + 1));
-    }
-}
-extern const Op op_dice;
-Tensor *tape_dice(Tape *t_, Tensor *p, Tensor *t) {
-    return tape_record(tape_node(t_, &op_dice, SCALAR, INPUTS(p, t)));
-}
-static Tensor *dice_build(Tape *t_, Tensor **x_) {
-    return tape_dice(t_, x_[0], x_[1]);
-}
-static const CheckCase dice_cases[] = {
-    {"mask", dice_build, {{"p", DIMS(3, 4), 0, 1}, {"t", DIMS(3, 4), 0, 1, .constant = true}}},
-    {"both", dice_build, {{"p", DIMS(5), 0, 1}, {"t", DIMS(5), 0, 1}}},
-};
-const Op op_dice = {"dice", dice_forward, dice_backward, CASES(dice_cases)};
-
-/* ---- focal_loss ---- */
-/* RetinaNet's focal loss, gamma 2, alpha 0.25: -alpha (1-p)^2 log p, p = sigmoid(x) for a positive, per element */
-#define focal_loss_ALPHA 0.25
-static void focal_loss_forward(Node *n) {
-    long N = shape_count(n->out->shape);
-    for (long i = 0; i < N; i++) {
-        int pos = n->in[1]->data[i] > 0.5;
-        double x = pos ? n->in[0]->data[i] : -n->in[0]->data[i],
-               a = pos ? focal_loss_ALPHA : 1 - focal_loss_ALPHA;
-        double p = 1 / (1 + exp(-x)), logp = -log1p(exp(-x));
-        n->out->data[i] = -a * (1 - p) * (1 - p) * logp;
-    }
-}
-static void focal_loss_backward(Node *n) {
-    long N = shape_count(n->out->shape);
-    for (long i = 0; i < N; i++) {
-        int pos = n->in[1]->data[i] > 0.5;
-        double x = pos ? n->in[0]->data[i] : -n->in[0]->data[i],
-               a = pos ? focal_loss_ALPHA : 1 - focal_loss_ALPHA;
-        double p = 1 / (1 + exp(-x)), logp = -log1p(exp(-x));
-        double dp = a * (2 * (1 - p) * logp - (1 - p) * (1 - p) / p);
-        double d = dp * p * (1 - p);
-        n->in[0]->grad[i] += n->out->grad[i] * (pos ? d : -d);
-    }
-}
-static const double focal_loss_labels[] = {1, 0, 0, 1, 0, 1, 1, 0};
-extern const Op op_focal_loss;
-Tensor *tape_focal_loss(Tape *t_, Tensor *x, Tensor *t) {
-    x = tape_contiguous(t_, x);
-    t = tape_contiguous(t_, t);
-    return tape_record(tape_node(t_, &op_focal_loss, x->shape, INPUTS(x, t)));
-}
-static Tensor *focal_loss_build(Tape *t_, Tensor **x_) {
-    return tape_focal_loss(t_, x_[0], x_[1]);
-}
-static const CheckCase focal_loss_cases[] = {
-    {"boxes",
-     focal_loss_build,
-     {{"x", DIMS(4, 2)}, {"t", DIMS(4, 2), .values = focal_loss_labels, .constant = true}}},
-    {"few",
-     focal_loss_build,
-     {{"x", DIMS(5), -4, 4}, {"t", DIMS(5), .values = focal_loss_labels, .constant = true}}},
-};
-const Op op_focal_loss = {"focal_loss", focal_loss_forward, focal_loss_backward, CASES(focal_loss_cases)};
-
-/* ---- gaussian_nll ---- */
-/* 0.5 (log v + (m - t)^2 / max(v, 1e-3)), mean */
-static void gaussian_nll_forward(Node *n) {
-    const real *in0 = values(n, 0);
-    const real *in1 = values(n, 1);
-    const real *in2 = values(n, 2);
-    long N = shape_count(n->in[0]->shape);
-    real s = 0;
-    for (long i = 0; i < N; i++) {
-        real v = fmax(in2[i], 1e-3), e = in0[i] - in1[i];
-        s += 0.5 * (log(v) + e * e / v);
-    }
-    n->out->data[0] = s / N;
-}
-static void gaussian_nll_backward(Node *n) {
-    const real *in0 = values(n, 0);
-    const real *in1 = values(n, 1);
-    const real *in2 = values(n, 2);
-    long N = shape_count(n->in[0]->shape);
-    for (long i = 0; i < N; i++) {
-        real w = in2[i], v = fmax(w, 1e-3), e = in0[i] - in1[i], g = n->out->grad[0] / N;
-        if (n->in[0]->grad) n->in[0]->grad[i] += g * e / v;
-        if (n->in[1]->grad) n->in[1]->grad[i] -= g * e / v;
-        if (n->in[2]->grad && w > 1e-3) n->in[2]->grad[i] += g * 0.5 * (1 / v - e * e / (v * v));
-    }
-}
-extern const Op op_gaussian_nll;
-Tensor *tape_gaussian_nll(Tape *t_, Tensor *mean, Tensor *target, Tensor *var) {
-    return tape_record(tape_node(t_, &op_gaussian_nll, SCALAR, INPUTS(mean, target, var)));
-}
-static Tensor *gaussian_nll_build(Tape *t_, Tensor **x_) {
-    return tape_gaussian_nll(t_, x_[0], x_[1], x_[2]);
-}
-static const CheckCase gaussian_nll_cases[] = {
-    {"batch",
-     gaussian_nll_build,
-     {{"mean", DIMS(3, 2)}, {"target", DIMS(3, 2)}, {"var", DIMS(3, 2), 0.3, 2}}},
-    {"target fixed",
-     gaussian_nll_build,
-     {{"mean", DIMS(4)}, {"target", DIMS(4), .constant = true}, {"var", DIMS(4), 0.3, 2}}},
-};
-const Op op_gaussian_nll = {"gaussian_nll", gaussian_nll_forward, gaussian_nll_backward,
-                            CASES(gaussian_nll_cases)};
-
 /* ---- other_huber ---- */
 /* mean Huber loss of prediction and target, delta = 1.5 */
 #define other_huber_DELTA 1.5
@@ -205,37 +77,6 @@ static const CheckCase other_huber_cases[] = {
 };
 const Op op_other_huber = {"other_huber", other_huber_forward, other_huber_backward,
                            CASES(other_huber_cases)};
-
-/* ---- pinball ---- */
-/* quantile loss, tau 0.9, per element */
-#define pinball_TAU 0.9
-static void pinball_forward(Node *n) {
-    for (long i = 0; i < shape_count(n->out->shape); i++) {
-        real e = n->in[1]->data[i] - n->in[0]->data[i];
-        n->out->data[i] = fmax(pinball_TAU * e, (pinball_TAU - 1) * e);
-    }
-}
-static void pinball_backward(Node *n) {
-    for (long i = 0; i < shape_count(n->out->shape); i++) {
-        real d = n->in[1]->data[i] > n->in[0]->data[i] ? pinball_TAU : pinball_TAU - 1;
-        if (n->in[0]->grad) n->in[0]->grad[i] -= d * n->out->grad[i];
-        if (n->in[1]->grad) n->in[1]->grad[i] += d * n->out->grad[i];
-    }
-}
-extern const Op op_pinball;
-Tensor *tape_pinball(Tape *t_, Tensor *pred, Tensor *y) {
-    pred = tape_contiguous(t_, pred);
-    y = tape_contiguous(t_, y);
-    return tape_record(tape_node(t_, &op_pinball, pred->shape, INPUTS(pred, y)));
-}
-static Tensor *pinball_build(Tape *t_, Tensor **x_) {
-    return tape_pinball(t_, x_[0], x_[1]);
-}
-static const CheckCase pinball_cases[] = {
-    {"matrix", pinball_build, {{"pred", DIMS(3, 4)}, {"y", DIMS(3, 4)}}},
-    {"data", pinball_build, {{"pred", DIMS(6)}, {"y", DIMS(6), .constant = true}}},
-};
-const Op op_pinball = {"pinball", pinball_forward, pinball_backward, CASES(pinball_cases)};
 
 /* ---- smooth_l1 ---- */
 /* smooth l1 without reduction, smooth_l1_beta 0.5, broadcasting nothing */
@@ -280,3 +121,235 @@ static const CheckCase smooth_l1_cases[] = {
     {"near", smooth_l1_build, {{"a", DIMS(6), -0.2, 0.2}, {"b", DIMS(6), -0.2, 0.2}}},
 };
 const Op op_smooth_l1 = {"smooth_l1", smooth_l1_forward, smooth_l1_backward, CASES(smooth_l1_cases)};
+
+/* ---- segment_mean ---- */
+/* weighted mean of the rows of each segment; weights are squares so that they are positive
+ *   x [n,d]  w [n]  ids: n segment numbers in [0,S)     y [S,d]
+ *   y_s = sum_{ids_i = s} w_i^2 x_i / sum_{ids_i = s} w_i^2        0 for a segment without rows */
+
+typedef struct segment_mean_Segments {
+    long n, d, S;
+    int32_t *ids;
+    real *total;
+    long *rows;
+} segment_mean_Segments;
+
+static void segment_mean_forward(Node *n) {
+    segment_mean_Segments *a = n->attr;
+    const real *x = n->in[0]->data, *w = n->in[1]->data;
+    real *y = n->out->data;
+    for (long s = 0; s < a->S; s++) a->total[s] = 0, a->rows[s] = 0;
+    for (long i = 0; i < a->S * a->d; i++) y[i] = 0;
+    for (long i = 0; i < a->n; i++) {
+        long s = a->ids[i];
+        a->total[s] += w[i] * w[i];
+        a->rows[s]++;
+        for (long j = 0; j < a->d; j++) y[s * a->d + j] += w[i] * w[i] * x[i * a->d + j];
+    }
+    for (long s = 0; s < a->S; s++)
+        for (long j = 0; j < a->d; j++)
+            if (a->total[s] > 0) y[s * a->d + j] /= a->total[s];
+}
+
+static void segment_mean_backward(Node *n) {
+    segment_mean_Segments *a = n->attr;
+    const real *x = n->in[0]->data, *w = n->in[1]->data, *y = n->out->data, *dy = n->out->grad;
+    real *dx = n->in[0]->grad, *dw = n->in[1]->grad;
+    for (long i = 0; i < a->n; i++) {
+        long s = a->ids[i];
+        real total = a->total[s], dot = 0;
+        if (total == 0) continue;
+        for (long j = 0; j < a->d; j++) {
+            real g = dy[s * a->d + j];
+            if (dx) dx[i * a->d + j] += g * w[i] * w[i] / total;
+            dot += g * (x[i * a->d + j] - y[s * a->d + j]);
+        }
+        if (dw) dw[i] += 2 * w[i] * dot / total;
+    }
+}
+
+extern const Op op_segment_mean;
+static Tensor *segment_mean(Tape *t, Tensor *x, Tensor *w, const int32_t *ids, long S) {
+    x = tape_contiguous(t, x), w = tape_contiguous(t, w);
+    long rows = x->shape.size[0], d = x->shape.size[1];
+    Node *n = tape_node(t, &op_segment_mean, SHAPE(S, d), INPUTS(x, w));
+    segment_mean_Segments *a = node_attr(n, sizeof *a);
+    a->n = rows, a->d = d, a->S = S;
+    a->ids = node_record(n, rows * sizeof(int32_t));
+    memcpy(a->ids, ids, rows * sizeof(int32_t));
+    a->total = node_record(n, S * sizeof(real));
+    a->rows = node_record(n, S * sizeof(long));
+    return tape_record(n);
+}
+
+static const int32_t segment_mean_three[32] = {0, 2, 0, 2, 2, 0, 2};
+static const int32_t segment_mean_sorted[32] = {0, 0, 1, 1, 1, 2};
+BUILD_CASE(segment_mean_unsorted, segment_mean(t, x[0], x[1], segment_mean_three, 4))
+BUILD_CASE(segment_mean_in_order, segment_mean(t, x[0], x[1], segment_mean_sorted, 3))
+
+static const CheckCase segment_mean_cases[] = {
+    {"two empty segments", segment_mean_unsorted, {{"x", DIMS(7, 2)}, {"w", DIMS(7), 0.5, 2}}},
+    {"in order", segment_mean_in_order, {{"x", DIMS(6, 3)}, {"w", DIMS(6), 0.5, 2}}},
+    {"fixed weights", segment_mean_in_order, {{"x", DIMS(6, 1)}, {"w", DIMS(6), 0.5, 1.5, .constant = true}}},
+};
+
+const Op op_segment_mean = {"segment_mean", segment_mean_forward, segment_mean_backward,
+                            CASES(segment_mean_cases)};
+
+
+/* ---- hinge ---- */
+/* multi-class margin loss of x [R, V], labels r % V, summed */
+static void hinge_forward(Node *n) {
+    const real *in0 = values(n, 0);
+    long R = n->in[0]->shape.size[0], V = n->in[0]->shape.size[1];
+    real L = 0;
+    for (long r = 0; r < R; r++)
+        for (long v = 0; v < V; v++) {
+            long t = r % V;
+            if (v != t) L += fmax(0, 1 - in0[r * V + t] + in0[r * V + v]);
+        }
+    n->out->data[0] = L;
+}
+static void hinge_backward(Node *n) {
+    const real *in0 = values(n, 0);
+    long R = n->in[0]->shape.size[0], V = n->in[0]->shape.size[1];
+    real g = n->out->grad[0], *dx = n->in[0]->grad;
+    for (long r = 0; r < R; r++) {
+        long t = r % V, active = 0;
+        for (long v = 0; v < V; v++)
+            if (v != t && 1 - in0[r * V + t] + in0[r * V + v] > 0) dx[r * V + v] += g, active++;
+        dx[r * V + t] -= active * g;
+    }
+}
+extern const Op op_hinge;
+Tensor *tape_hinge(Tape *t_, Tensor *x) {
+    return tape_record(tape_node(t_, &op_hinge, SCALAR, INPUTS(x)));
+}
+static Tensor *hinge_build(Tape *t_, Tensor **x_) {
+    return tape_hinge(t_, x_[0]);
+}
+static const CheckCase hinge_cases[] = {
+    {"scores", hinge_build, {{"x", DIMS(4, 3)}}},
+    {"wide", hinge_build, {{"x", DIMS(3, 5)}}},
+};
+const Op op_hinge = {"hinge", hinge_forward, hinge_backward, CASES(hinge_cases)};
+
+/* ---- kl_div ---- */
+/* F.kl_div(logq, p, reduction="batchmean"): 1/B sum p (log p - log q) */
+static void kl_div_forward(Node *n) {
+    const real *in0 = values(n, 0);
+    const real *in1 = values(n, 1);
+    const real *lq = in0, *p = in1;
+    long B = n->in[0]->shape.size[0], i, N = shape_count(n->in[0]->shape);
+    real s = 0;
+    for (i = 0; i < N; i++) s += p[i] * (log(p[i]) - lq[i]);
+    n->out->data[0] = s / B;
+}
+static void kl_div_backward(Node *n) {
+    const real *in0 = values(n, 0);
+    const real *in1 = values(n, 1);
+    const real *lq = in0, *p = in1;
+    long B = n->in[0]->shape.size[0], i, N = shape_count(n->in[0]->shape);
+    const real g = n->out->grad[0] / B;
+    if (n->in[0]->grad)
+        for (i = 0; i < N; i++) n->in[0]->grad[i] -= g * p[i];
+    if (n->in[1]->grad)
+        for (i = 0; i < N; i++) n->in[1]->grad[i] += g * (log(p[i]) + 1 - lq[i]);
+}
+extern const Op op_kl_div;
+Tensor *tape_kl_div(Tape *t_, Tensor *logq, Tensor *p) {
+    return tape_record(tape_node(t_, &op_kl_div, SCALAR, INPUTS(logq, p)));
+}
+static Tensor *kl_div_build(Tape *t_, Tensor **x_) {
+    return tape_kl_div(t_, x_[0], x_[1]);
+}
+static const CheckCase kl_div_cases[] = {
+    {"both", kl_div_build, {{"logq", DIMS(3, 4), -3, 0}, {"p", DIMS(3, 4), 0.1, 1}}},
+    {"p given", kl_div_build, {{"logq", DIMS(2, 5), -3, 0}, {"p", DIMS(2, 5), 0.1, 1, .constant = true}}},
+};
+const Op op_kl_div = {"kl_div", kl_div_forward, kl_div_backward, CASES(kl_div_cases)};
+
+
+/* ---- erf_gate ---- */
+/* y = erf(x) with the formula of its derivative 2/sqrt(pi) exp(-x^2) */
+static void erf_gate_forward(Node *n) {
+    for (long i = 0; i < shape_count(n->out->shape); i++) n->out->data[i] = erf(n->in[0]->data[i]);
+}
+static void erf_gate_backward(Node *n) {
+    for (long i = 0; i < shape_count(n->out->shape); i++)
+        n->in[0]->grad[i] += n->out->grad[i] * M_2_SQRTPI * exp(-n->in[0]->data[i] * n->in[0]->data[i]);
+}
+extern const Op op_erf_gate;
+Tensor *tape_erf_gate(Tape *t_, Tensor *x) {
+    x = tape_contiguous(t_, x);
+    return tape_record(tape_node(t_, &op_erf_gate, x->shape, INPUTS(x)));
+}
+static Tensor *erf_gate_build(Tape *t_, Tensor **x_) {
+    return tape_erf_gate(t_, x_[0]);
+}
+static const CheckCase erf_gate_cases[] = {
+    {"vector", erf_gate_build, {{"x", DIMS(6)}}},
+    {"matrix", erf_gate_build, {{"x", DIMS(2, 3)}}},
+};
+const Op op_erf_gate = {"erf_gate", erf_gate_forward, erf_gate_backward, CASES(erf_gate_cases)};
+
+/* ---- gumbel_square_relu ---- */
+/* squared relu (Primer): y = max(x,0)^2, in place in y */
+static void gumbel_square_relu_forward(Node *n) {
+    real *y = n->out->data;
+    tensor_copy_out(n->in[0], y);
+    for (long i = 0, N = shape_count(n->out->shape); i < N; ++i) y[i] = y[i] > 0 ? y[i] * y[i] : 0;
+}
+static void gumbel_square_relu_backward(Node *n) {
+    for (long i = 0, N = shape_count(n->out->shape); i < N; ++i)
+        n->in[0]->grad[i] += 2 * sqrt(n->out->data[i]) * n->out->grad[i];
+}
+extern const Op op_gumbel_square_relu;
+Tensor *tape_gumbel_square_relu(Tape *t_, Tensor *x) {
+    return tape_record(tape_node(t_, &op_gumbel_square_relu, x->shape, INPUTS(x)));
+}
+static Tensor *gumbel_square_relu_build(Tape *t_, Tensor **x_) {
+    return tape_gumbel_square_relu(t_, x_[0]);
+}
+static const CheckCase gumbel_square_relu_cases[] = {
+    {"matrix", gumbel_square_relu_build, {{"x", DIMS(4, 4)}}},
+    {"vector", gumbel_square_relu_build, {{"x", DIMS(7), -1, 3}}},
+};
+const Op op_gumbel_square_relu = {"gumbel_square_relu", gumbel_square_relu_forward,
+                                  gumbel_square_relu_backward, CASES(gumbel_square_relu_cases)};
+
+/* ---- other_silu ---- */
+/* other_silu / swish: y = x * sigmoid(x); the sigmoid is kept */
+static double other_silu_sig(double x) {
+    return x >= 0 ? 1 / (1 + exp(-x)) : exp(x) / (1 + exp(x));
+}
+static void other_silu_forward(Node *n) {
+    long count = shape_count(n->in[0]->shape);
+    real *s = node_array(n, count);
+    n->attr = s;
+    tensor_copy_out(n->in[0], n->out->data);
+    for (long i = 0; i < count; i++) {
+        s[i] = other_silu_sig(n->out->data[i]);
+        n->out->data[i] *= s[i];
+    }
+}
+static void other_silu_backward(Node *n) {
+    long count = shape_count(n->in[0]->shape);
+    const real *s = n->attr, *y = n->out->data, *dy = n->out->grad;
+    real *dx = n->in[0]->grad;
+    for (long i = 0; i < count; i++) dx[i] += dy[i] * (s[i] + y[i] * (1 - s[i]));
+}
+extern const Op op_other_silu;
+Tensor *tape_other_silu(Tape *t_, Tensor *x) {
+    return tape_record(tape_node(t_, &op_other_silu, x->shape, INPUTS(x)));
+}
+static Tensor *other_silu_build(Tape *t_, Tensor **x_) {
+    return tape_other_silu(t_, x_[0]);
+}
+static const CheckCase other_silu_cases[] = {
+    {"vector", other_silu_build, {{"x", DIMS(7)}}},
+    {"cube", other_silu_build, {{"x", DIMS(2, 3, 2)}}},
+    {"big", other_silu_build, {{"x", DIMS(10), -30, 30}}},
+};
+const Op op_other_silu = {"other_silu", other_silu_forward, other_silu_backward, CASES(other_silu_cases)};
+

@@ -131,50 +131,6 @@ static const CheckCase group_norm_cases[] = {
 };
 const Op op_group_norm = {"group_norm", group_norm_forward, group_norm_backward, CASES(group_norm_cases)};
 
-/* ---- l2_normalize ---- */
-/* F.normalize(x, dim=-1): y = x / max(|x|, 1e-12) */
-static real l2_normalize_norm(const real *x, long d) {
-    real s = 0;
-    for (long i = 0; i < d; i++) s += x[i] * x[i];
-    s = sqrt(s);
-    return s > 1e-12 ? s : 1e-12;
-}
-static void l2_normalize_forward(Node *n) {
-    Shape s = n->in[0]->shape;
-    long d = s.size[s.rank - 1], total = shape_count(s);
-    tensor_copy_out(n->in[0], n->out->data);
-    for (real *row = n->out->data; row < n->out->data + total; row += d) {
-        real r = l2_normalize_norm(row, d);
-        for (long j = 0; j < d; j++) row[j] /= r;
-    }
-}
-static void l2_normalize_backward(Node *n) {
-    Shape s = n->in[0]->shape;
-    long d = s.size[s.rank - 1], total = shape_count(s);
-    real *x = malloc((total + 1) * sizeof(real));
-    tensor_copy_out(n->in[0], x);
-    for (long o = 0; o < total; o += d) {
-        real r = l2_normalize_norm(x + o, d), dot = 0;
-        const real *y = n->out->data + o, *dy = n->out->grad + o;
-        for (long j = 0; j < d; j++) dot += y[j] * dy[j];
-        for (long j = 0; j < d; j++) n->in[0]->grad[o + j] += (dy[j] - dot * y[j]) / r;
-    }
-    free(x);
-}
-extern const Op op_l2_normalize;
-Tensor *tape_l2_normalize(Tape *t_, Tensor *x) {
-    return tape_record(tape_node(t_, &op_l2_normalize, x->shape, INPUTS(x)));
-}
-static Tensor *l2_normalize_build(Tape *t_, Tensor **x_) {
-    return tape_l2_normalize(t_, x_[0]);
-}
-static const CheckCase l2_normalize_cases[] = {
-    {"matrix", l2_normalize_build, {{"x", DIMS(4, 3)}}},
-    {"strided", l2_normalize_build, {{"x", DIMS(4, 3), .layout = TRANSPOSED}}},
-};
-const Op op_l2_normalize = {"l2_normalize", l2_normalize_forward, l2_normalize_backward,
-                            CASES(l2_normalize_cases)};
-
 /* ---- rms_norm ---- */
 /* LLaMA's RMSNorm: y = g * x / sqrt(mean(x^2) + eps) */
 #define rms_norm_EPS 1e-6
@@ -221,47 +177,6 @@ static const CheckCase rms_norm_cases[] = {
     {"one row", rms_norm_build, {{"x", DIMS(1, 6)}, {"g", DIMS(6)}}},
 };
 const Op op_rms_norm = {"rms_norm", rms_norm_forward, rms_norm_backward, CASES(rms_norm_cases)};
-
-/* ---- unbiased_std ---- */
-/* torch.std(x, dim=0, unbiased=True) of [N, C] */
-static void unbiased_std_forward(Node *n) {
-    long N = n->in[0]->shape.size[0], C = n->in[0]->shape.size[1];
-    for (long c = 0; c < C; c++) {
-        real m = 0, v = 0;
-        for (long i = 0; i < N; i++) m += n->in[0]->data[i * C + c];
-        m /= N;
-        for (long i = 0; i < N; i++) v += (n->in[0]->data[i * C + c] - m) * (n->in[0]->data[i * C + c] - m);
-        n->out->data[c] = sqrt(v / (N - 1));
-    }
-}
-static void unbiased_std_backward(Node *n) {
-    long N = n->in[0]->shape.size[0], C = n->in[0]->shape.size[1];
-    for (long c = 0; c < C; c++) {
-        real m = 0;
-        for (long i = 0; i < N; i++) m += n->in[0]->data[i * C + c] / N;
-        for (long i = 0; i < N; i++)
-            n->in[0]->grad[i * C + c] +=
-                n->out->grad[c] * (n->in[0]->data[i * C + c] - m) / ((N - 1) * n->out->data[c]);
-    }
-}
-static Shape unbiased_std_columns(Shape s) {
-    if (s.size[0] < 2) error_bug("unbiased_std: wants two rows");
-    return SHAPE(s.size[1]);
-}
-extern const Op op_unbiased_std;
-Tensor *tape_unbiased_std(Tape *t_, Tensor *x) {
-    x = tape_contiguous(t_, x);
-    return tape_record(tape_node(t_, &op_unbiased_std, unbiased_std_columns(x->shape), INPUTS(x)));
-}
-static Tensor *unbiased_std_build(Tape *t_, Tensor **x_) {
-    return tape_unbiased_std(t_, x_[0]);
-}
-static const CheckCase unbiased_std_cases[] = {
-    {"matrix", unbiased_std_build, {{"x", DIMS(5, 3)}}},
-    {"two rows", unbiased_std_build, {{"x", DIMS(2, 4)}}},
-};
-const Op op_unbiased_std = {"unbiased_std", unbiased_std_forward, unbiased_std_backward,
-                            CASES(unbiased_std_cases)};
 
 /* ---- temperature_softmax ---- */
 /* softmax(x / T) with a learned temperature T, a scalar */
