@@ -19,14 +19,14 @@ FLAGS = subprocess.run(["make", "-s", "print-lint-flags"], capture_output=True, 
 FLAGS = [flag for flag in FLAGS if not flag.startswith(("-W", "-O", "-g"))] + ["-O1", "-w"]
 
 # What is mutated, in which precision, and by which programs it has to be noticed; {op} is the operation's name.
-READERS = ["formats/json", "formats/npy", "formats/safetensors", "base/utf8", "text/tokenizer", "text/corpus", "nn/model_file",
+READERS = ["formats/json", "check/npy", "formats/safetensors", "base/utf8", "text/tokenizer", "text/corpus", "nn/model_file",
            "fuzz/fuzz_seeds", "base/file", "base/no_memory"]
 PARTS = {
     "backward passes": ("double", ["src/ops/*.c"], ["gradcheck {op}", "tests/ops/ops_golden", "tests/ops/fused", "tests/ops/ops_axes"]),
     "readers": ("float", ["src/formats/*.c", "src/text/*.c", "src/base/utf8.c", "src/nn/config.c", "src/nn/model_file.c",
                           "src/check/grading/batch_file.c"], [f"tests/{name}" for name in READERS]),
     "saving": ("float", ["src/base/file.c", "src/base/crc32.c", "src/base/directory.c"],
-               ["tests/base/file", "tests/check/directory", "tests/base/no_memory", "tests/formats/safetensors", "tests/formats/npy", "tests/programs/bad_input"]),
+               ["tests/base/file", "tests/check/directory", "tests/base/no_memory", "tests/formats/safetensors", "tests/check/npy", "tests/programs/bad_input"]),
     "going on": ("float", ["src/training/checkpoint.c", "src/run/metrics.c"],
                  ["tests/fuzz/fuzz_seeds checkpoint", "tests/run/nothing_lost", "tests/run/metrics", "tests/programs/programs metrics",
                   "tests/training/resume every", "tests/training/damage"]),

@@ -5,8 +5,8 @@ has a checkpoint is gone on with, and ends in the bits of one that nothing befel
 
     BUILD=build [ALL=1 | PLACES=1] python3 tests/faults/faults.py [WORD...]
 
-With words, those tests whose line has one of them. Without ALL a sample of the places; with it every one, a thousand kills
-at random moments, and failing allocations of other commands as well. With PLACES of allocations reached by the same calls
+With words, those tests whose line has one of them. Without ALL a sample of the places; with it every one, and failing
+allocations of other commands as well. With PLACES of allocations reached by the same calls
 the first, and the other commands as well. System calls fail by strace, which is skipped where
 there is none; the full disk wants the right to mount one. Prints `ok   …` or `FAIL …` a test, as the test programs do."""
 import collections
@@ -15,14 +15,12 @@ import hashlib
 import itertools
 import json
 import os
-import random
 import re
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
-import time
 
 BUILD = os.path.abspath(os.environ.get("BUILD", "build"))
 SHIM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "shim.c")
@@ -284,27 +282,6 @@ def test_kills(job, calls):
     return f"{len(some)} of {count} calls"
 
 
-def test_random_kills(job, _):
-    """Killed so many times, at moments spread over the time that it takes."""
-    rng, kills, landed, i = random.Random(1), 1000 if ALL else 12, 0, 0
-    began = time.monotonic()
-    run(job.command)
-    took = time.monotonic() - began
-    job.reset()
-    while landed < kills and i < 4 * kills:
-        i += 1
-        process = subprocess.Popen(job.command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        time.sleep(rng.random() * took)
-        process.kill()
-        out, err = process.communicate()
-        landed += process.returncode == -signal.SIGKILL
-        job.check(f"kill {i}", process.returncode, timeless(out), err.decode(), killed=True)
-        if i % 20 == 0:
-            job.goes_again(f"kill {i}")
-    assert landed == kills, f"{landed} of {i} kills met it alive"
-    return f"{landed} kills"
-
-
 # ---- Places that hold nothing ----
 
 def test_full_disk(job, _):
@@ -370,7 +347,7 @@ def main():
         subprocess.run(os.environ.get("CC", "cc").split() + ["-shared", "-fPIC", "-D_GNU_SOURCE", SHIM, "-o", shim], check=True)
         calls = known(CALLS) if shutil.which("strace") and run(["strace", "true"])[0] == 0 else None
         tests = [(test_memory, shim), (test_short_writes, shim), (test_system_calls, calls), (test_kills, calls),
-                 (test_random_kills, True), (test_full_disk, True), (test_read_only, True)]
+                 (test_full_disk, True), (test_read_only, True)]
         job = None
         more = itertools.product(MORE if ALL or PLACES else [], tests[:1])
         for name, (test, argument) in itertools.chain(itertools.product(JOBS, tests), more):

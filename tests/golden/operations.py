@@ -1,13 +1,12 @@
 """Elementary operations in PyTorch: OP.x, … the inputs, OP.y the output, OP.dy a random upstream gradient,
-OP.dx, … the gradients. Each is held against its formula in NumPy, values and slopes."""
+OP.dx, … the gradients."""
 import math
 
 import numpy as np
 import torch
 from torch.nn import functional as F
 
-from common import agree, agree_along, normal, single, stream
-from numpy_models import cross_entropy, gelu, layer_norm, log_softmax, softmax
+from common import normal, single, stream
 
 METADATA = {
     "softmax": "over the last axis, as log_softmax; the rows: ordinary, around 1000, spread over 800",
@@ -19,15 +18,15 @@ METADATA = {
     "embedding": "rows of weight; ids repeat, and two rows are never asked for",
     "linear": "x weight^T + bias, weight is [out,in]",
     "attention": "q k v [B,h,T,d_k]; causal, and key_padding_mask [B,S] is 1 where a key is hidden; scores "
-    "over sqrt d_k; p are the probabilities",
+    "over sqrt d_k",
     "cross_attention": "the same without causal mask, T and S differ",
     "additive_attention": "as attention, with scores sum_c w_c tanh(q_c + k_c), w [h,d_k], not divided",
     "matmul": "a [2,1,3,4] by b [5,4,2]: leading axes broadcast",
 }
 
 
-def golden(out, op, f, formula, constants=None, **inputs):
-    """Adds to out the values and gradients of y = f(inputs, constants), held against formula in NumPy."""
+def golden(out, op, f, constants=None, **inputs):
+    """Adds to out the values and gradients of y = f(inputs, constants)."""
     rng, constants = stream(op), constants or {}
     inputs = {name: single(x) for name, x in inputs.items()}
     leaves = {name: torch.tensor(x, requires_grad=True) for name, x in inputs.items()}
@@ -35,32 +34,10 @@ def golden(out, op, f, formula, constants=None, **inputs):
     dy = normal(rng, *y.shape)
     y.backward(torch.tensor(dy))
 
-    def value():
-        return formula(*inputs.values(), *constants.values())
-
-    agree(f"{op}.y", y.detach(), value(), 1e-13)
-    for name, x in inputs.items():
-        dx = leaves[name].grad.numpy()
-        agree_along(f"{op}.d{name}", lambda: np.sum(dy * value()), x, dx, rng)
-        out[f"{op}.d{name}"] = dx
+    for name in inputs:
+        out[f"{op}.d{name}"] = leaves[name].grad.numpy()
     for name, x in {**inputs, **constants, "y": y.detach().numpy(), "dy": dy}.items():
         out[f"{op}.{name}"] = x
-
-
-def attend(q, k, key_padding_mask, causal):
-    """Probabilities [B,h,T,S] in NumPy."""
-    score = q @ np.swapaxes(k, -1, -2) / math.sqrt(q.shape[-1])
-    score = np.where(key_padding_mask[:, None, None, :], -np.inf, score)
-    if causal:
-        score = np.where(np.tri(*score.shape[-2:], dtype=bool), score, -np.inf)
-    return softmax(score)
-
-
-def attend_additively(q, k, v, w, key_padding_mask):
-    """The causal one, in NumPy."""
-    score = (np.tanh(q[:, :, :, None] + k[:, :, None]) * w[None, :, None, None]).sum(-1)
-    score = np.where(key_padding_mask[:, None, None, :], -np.inf, score)
-    return softmax(np.where(np.tri(*score.shape[-2:], dtype=bool), score, -np.inf)) @ v
 
 
 def torch_additive(q, k, v, w, key_padding_mask):
@@ -80,26 +57,25 @@ def operations():
     x = normal(rng, 3, 6)
     x[1] += 1000
     x[2] *= 400
-    golden(out, "softmax", lambda x: F.softmax(x, -1), softmax, x=x)
-    golden(out, "log_softmax", lambda x: F.log_softmax(x, -1), log_softmax, x=x)
+    golden(out, "softmax", lambda x: F.softmax(x, -1), x=x)
+    golden(out, "log_softmax", lambda x: F.log_softmax(x, -1), x=x)
 
     def norm(x, weight, bias):
         return F.layer_norm(x, weight.shape, weight, bias, 1e-5)
 
     x, weight, bias = 3 * normal(rng, 2, 4, 6) + 1, normal(rng, 6), normal(rng, 6)
-    golden(out, "layer_norm", norm, layer_norm, x=x, weight=weight, bias=bias)
+    golden(out, "layer_norm", norm, x=x, weight=weight, bias=bias)
     flat = np.repeat([[0.5], [-3.0], [0.0]], 6, 1)
-    golden(out, "layer_norm_flat", norm, layer_norm, x=flat, weight=weight, bias=bias)
+    golden(out, "layer_norm_flat", norm, x=flat, weight=weight, bias=bias)
 
     x = np.array([-40, -12, -6, -3, -1, -0.5, -(2.0**-20), 0, 2.0**-20, 0.5, 1, 3, 6, 12, 40])
-    golden(out, "gelu", F.gelu, gelu, x=np.concatenate([x, normal(rng, 9)]).reshape(4, 6))
+    golden(out, "gelu", F.gelu, x=np.concatenate([x, normal(rng, 9)]).reshape(4, 6))
 
     target = np.array([3, 0, 4, 1, 0, 3, 2])
     golden(
         out,
         "cross_entropy",
         lambda x, target: F.cross_entropy(x, target, ignore_index=0, label_smoothing=0.1),
-        lambda x, target: cross_entropy(x[target != 0], target[target != 0], 0.1).mean(),
         {"target": target},
         x=3 * normal(rng, 7, 5),
     )
@@ -107,7 +83,6 @@ def operations():
         out,
         "cross_entropy_plain",
         F.cross_entropy,
-        lambda x, target: cross_entropy(x, target, 0).mean(),
         {"target": target},
         x=3 * normal(rng, 7, 5),
     )
@@ -115,20 +90,11 @@ def operations():
         out,
         "embedding",
         lambda weight, ids: F.embedding(ids, weight),
-        lambda weight, ids: weight[ids],
         {"ids": np.array([[2, 5, 2, 0], [2, 6, 5, 3]])},
         weight=normal(rng, 7, 3),
     )
-    golden(
-        out,
-        "linear",
-        F.linear,
-        lambda x, weight, bias: x @ weight.T + bias,
-        x=normal(rng, 2, 3, 4),
-        weight=normal(rng, 5, 4),
-        bias=normal(rng, 5),
-    )
-    golden(out, "matmul", torch.matmul, np.matmul, a=normal(rng, 2, 1, 3, 4), b=normal(rng, 5, 4, 2))
+    golden(out, "linear", F.linear, x=normal(rng, 2, 3, 4), weight=normal(rng, 5, 4), bias=normal(rng, 5))
+    golden(out, "matmul", torch.matmul, a=normal(rng, 2, 1, 3, 4), b=normal(rng, 5, 4, 2))
 
     for op, causal, queries, keys, lengths in (
         ("attention", True, 5, 5, [5, 2]),
@@ -139,19 +105,16 @@ def operations():
             out,
             op,
             lambda q, k, v, key_padding_mask: torch_attention(q, k, v, key_padding_mask, causal),
-            lambda q, k, v, key_padding_mask: attend(q, k, key_padding_mask, causal) @ v,
             {"key_padding_mask": hidden},
             q=normal(rng, 2, 3, queries, 4),
             k=normal(rng, 2, 3, keys, 4),
             v=normal(rng, 2, 3, keys, 4),
         )
-        out[f"{op}.p"] = attend(out[f"{op}.q"], out[f"{op}.k"], hidden, causal)
     hidden = (np.arange(5) >= np.array([5, 3])[:, None]).astype(np.int64)
     golden(
         out,
         "additive_attention",
         torch_additive,
-        attend_additively,
         {"key_padding_mask": hidden},
         q=normal(rng, 2, 3, 5, 4),
         k=normal(rng, 2, 3, 5, 4),

@@ -1,12 +1,12 @@
 """Five steps of PyTorch's optimizers on fixed gradients, clipping by global norm, and learning rate schedules
 at a list of steps. CASE.p0 is the parameter, CASE.gI the gradient of step I and CASE.pI the parameter after
-it; each is held against the formula in NumPy."""
+it."""
 import math
 
 import numpy as np
 import torch
 
-from common import agree, normal, stream
+from common import normal, stream
 
 STEPS, LR = 5, 1e-2
 BETA1, BETA2, EPS = 0.9, 0.98, 1e-9
@@ -42,30 +42,14 @@ def by_torch(case, p, gradients):
         yield p.detach().numpy().copy()
 
 
-def by_formula(case, p, gradients):
-    m, v = np.zeros_like(p), np.zeros_like(p)
-    for step, g in enumerate(gradients, 1):
-        if case.startswith("adam"):
-            m = BETA1 * m + (1 - BETA1) * g
-            v = BETA2 * v + (1 - BETA2) * g**2
-            update = m / (1 - BETA1**step) / (np.sqrt(v / (1 - BETA2**step)) + EPS) + DECAY[case] * p
-        else:
-            m = MOMENTUM * m + g + DECAY[case] * p
-            update = m
-        p = p - LR * update
-        yield p
-
-
 def clipped(out, case, g1, g2):
     parameters = [torch.nn.Parameter(torch.zeros(g.shape, dtype=torch.float64)) for g in (g1, g2)]
     for p, g in zip(parameters, (g1, g2)):
         p.grad = torch.tensor(g)
     norm = torch.nn.utils.clip_grad_norm_(parameters, 1.0).numpy()
-    agree(f"{case}.norm", norm, math.sqrt(np.sum(g1**2) + np.sum(g2**2)), 1e-14)
     out[f"{case}.norm"] = norm
     for i, (p, g) in enumerate(zip(parameters, (g1, g2)), 1):
         out[f"{case}.g{i}"], out[f"{case}.c{i}"] = g, p.grad.numpy()
-        agree(f"{case}.c{i}", p.grad.numpy(), g * min(1, 1 / (norm + 1e-6)), 1e-14)
 
 
 def noam(step, d_model=512, warmup=4000):
@@ -85,7 +69,8 @@ def check_cosine():
     anneal = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, 1900, 1e-4)
     schedule = torch.optim.lr_scheduler.SequentialLR(optimizer, [warm_up, anneal], [100])
     for step in range(2000):
-        agree(f"cosine at step {step}", schedule.get_last_lr()[0] * 1e3, cosine(step) * 1e3, 1e-12)
+        if not math.isclose(schedule.get_last_lr()[0], cosine(step), rel_tol=1e-12):
+            raise SystemExit(f"cosine at step {step}: found {schedule.get_last_lr()[0]}, need {cosine(step)}")
         optimizer.step()
         schedule.step()
 
@@ -100,10 +85,8 @@ def optimizers():
             g[0] = 0  # never a gradient: only weight decay moves it
             g[1] *= 2.0**-30  # as small as eps, which then counts
         out[f"{case}.p0"] = p0
-        pairs = zip(gradients, by_torch(case, p0, gradients), by_formula(case, p0, gradients))
-        for step, (g, p, want) in enumerate(pairs, 1):
+        for step, (g, p) in enumerate(zip(gradients, by_torch(case, p0, gradients)), 1):
             out[f"{case}.g{step}"], out[f"{case}.p{step}"] = g, p
-            agree(f"{case}.p{step}", p, want, 1e-14)
     rng = stream("clip")
     clipped(out, "clip", normal(rng, 2, 3), normal(rng, 4))
     clipped(out, "clip_small", normal(rng, 2, 3) / 16, normal(rng, 4) / 16)

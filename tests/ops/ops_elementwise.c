@@ -9,6 +9,19 @@ enum { SHAPES = sizeof shapes / sizeof *shapes };
 
 /* ---- One tensor, element by element ---- */
 
+#define OPERATION(name, recorded)                                                                            \
+    static Tensor *name(Tape *t, Tensor *x) {                                                                \
+        return recorded;                                                                                     \
+    }
+#define FUNCTION(name, value)                                                                                \
+    static double name(double x) {                                                                           \
+        return (void)x, value;                                                                               \
+    }
+#define FUNCTION2(name, value)                                                                               \
+    static double name(double a, double b) {                                                                 \
+        return (void)a, (void)b, value;                                                                      \
+    }
+
 typedef struct Unary {
     const char *name;
     Tensor *(*record)(Tape *t, Tensor *x);
@@ -16,105 +29,31 @@ typedef struct Unary {
     double low, high;
 } Unary;
 
-static Tensor *scaled(Tape *t, Tensor *x) {
-    return tape_scale(t, x, (real)-1.5);
-}
-
-static double scaled_value(double x) {
-    return -1.5 * x;
-}
-
-static double scaled_slope(double x) {
-    return (void)x, -1.5;
-}
-
-static double neg_value(double x) {
-    return -x;
-}
-
-static double neg_slope(double x) {
-    return (void)x, -1;
-}
-
-static double log_slope(double x) {
-    return 1 / x;
-}
-
-static double sqrt_slope(double x) {
-    return 0.5 / sqrt(x);
-}
-
-static double square_value(double x) {
-    return x * x;
-}
-
-static double square_slope(double x) {
-    return 2 * x;
-}
-
-static Tensor *cubed(Tape *t, Tensor *x) {
-    return tape_pow(t, x, 3);
-}
-
-static double cubed_value(double x) {
-    return x * x * x;
-}
-
-static double cubed_slope(double x) {
-    return 3 * x * x;
-}
-
-static Tensor *reciprocal_root(Tape *t, Tensor *x) {
-    return tape_pow(t, x, (real)-0.5);
-}
-
-static double reciprocal_root_value(double x) {
-    return 1 / sqrt(x);
-}
-
-static double reciprocal_root_slope(double x) {
-    return -0.5 / (x * sqrt(x));
-}
-
-static double tanh_slope(double x) {
-    return 1 / (cosh(x) * cosh(x));
-}
-
-static double sigmoid_value(double x) {
-    return 0.5 + 0.5 * tanh(x / 2);
-}
-
-static double sigmoid_slope(double x) {
-    return 0.25 / (cosh(x / 2) * cosh(x / 2));
-}
-
-static double relu_value(double x) {
-    return fmax(x, 0);
-}
-
-static double relu_slope(double x) {
-    return x > 0;
-}
-
-static double gelu_value(double x) {
-    return x * (1 + erf(x * sqrt(0.5))) / 2;
-}
-
-static double gelu_slope(double x) {
-    return (1 + erf(x * sqrt(0.5))) / 2 + x * exp(-x * x / 2) / sqrt(8 * atan(1));
-}
-
-static Tensor *clamped(Tape *t, Tensor *x) {
-    return tape_clamp(t, x, (real)-0.5, (real)0.75);
-}
-
-static double clamped_value(double x) {
-    return fmin(fmax(x, -0.5), 0.75);
-}
-
-static double clamped_slope(double x) {
-    return x >= -0.5 && x <= 0.75;
-}
+OPERATION(scaled, tape_scale(t, x, (real)-1.5))
+FUNCTION(scaled_value, -1.5 * x)
+FUNCTION(scaled_slope, -1.5)
+FUNCTION(neg_value, -x)
+FUNCTION(neg_slope, -1)
+FUNCTION(log_slope, 1 / x)
+FUNCTION(sqrt_slope, 0.5 / sqrt(x))
+FUNCTION(square_value, (x * x))
+FUNCTION(square_slope, 2 * x)
+OPERATION(cubed, tape_pow(t, x, 3))
+FUNCTION(cubed_value, (x * x * x))
+FUNCTION(cubed_slope, 3 * x * x)
+OPERATION(reciprocal_root, tape_pow(t, x, (real)-0.5))
+FUNCTION(reciprocal_root_value, 1 / sqrt(x))
+FUNCTION(reciprocal_root_slope, -0.5 / (x * sqrt(x)))
+FUNCTION(tanh_slope, 1 / (cosh(x) * cosh(x)))
+FUNCTION(sigmoid_value, 0.5 + 0.5 * tanh(x / 2))
+FUNCTION(sigmoid_slope, 0.25 / (cosh(x / 2) * cosh(x / 2)))
+FUNCTION(relu_value, fmax(x, 0))
+FUNCTION(relu_slope, x > 0)
+FUNCTION(gelu_value, (x * (1 + erf(x * sqrt(0.5))) / 2))
+FUNCTION(gelu_slope, (1 + erf(x * sqrt(0.5))) / 2 + x * exp(-x * x / 2) / sqrt(8 * atan(1)))
+OPERATION(clamped, tape_clamp(t, x, (real)-0.5, (real)0.75))
+FUNCTION(clamped_value, fmin(fmax(x, -0.5), 0.75))
+FUNCTION(clamped_slope, x >= -0.5 && x <= 0.75)
 
 static const Unary unaries[] = {
     {"scale", scaled, scaled_value, scaled_slope, -3, 3},
@@ -156,17 +95,9 @@ TEST(one_tensor_element_by_element) {
 
 /* What the header comments promise at kinks, poles and the ends of the number line. A slope of NAN is not
  * looked at. */
-static Tensor *to_the_zero(Tape *t, Tensor *x) {
-    return tape_pow(t, x, 0);
-}
-
-static Tensor *to_the_one(Tape *t, Tensor *x) {
-    return tape_pow(t, x, 1);
-}
-
-static Tensor *rooted(Tape *t, Tensor *x) {
-    return tape_pow(t, x, (real)0.5);
-}
+OPERATION(to_the_zero, tape_pow(t, x, 0))
+OPERATION(to_the_one, tape_pow(t, x, 1))
+OPERATION(rooted, tape_pow(t, x, (real)0.5))
 
 static const struct {
     const char *name;
@@ -244,45 +175,16 @@ typedef struct Binary {
     double (*value)(double a, double b), (*slope_a)(double a, double b), (*slope_b)(double a, double b);
 } Binary;
 
-static double sum_of(double a, double b) {
-    return a + b;
-}
-
-static double difference_of(double a, double b) {
-    return a - b;
-}
-
-static double product_of(double a, double b) {
-    return a * b;
-}
-
-static double quotient_of(double a, double b) {
-    return a / b;
-}
-
-static double one(double a, double b) {
-    return (void)a, (void)b, 1;
-}
-
-static double minus_one(double a, double b) {
-    return (void)a, (void)b, -1;
-}
-
-static double first(double a, double b) {
-    return (void)b, a;
-}
-
-static double second(double a, double b) {
-    return (void)a, b;
-}
-
-static double quotient_by_a(double a, double b) {
-    return (void)a, 1 / b;
-}
-
-static double quotient_by_b(double a, double b) {
-    return -a / (b * b);
-}
+FUNCTION2(sum_of, a + b)
+FUNCTION2(difference_of, a - b)
+FUNCTION2(product_of, a *b)
+FUNCTION2(quotient_of, a / b)
+FUNCTION2(one, 1)
+FUNCTION2(minus_one, -1)
+FUNCTION2(first, a)
+FUNCTION2(second, b)
+FUNCTION2(quotient_by_a, 1 / b)
+FUNCTION2(quotient_by_b, -a / (b * b))
 
 static const Binary binaries[] = {{"add", tape_add, sum_of, one, one},
                                   {"sub", tape_sub, difference_of, one, minus_one},
