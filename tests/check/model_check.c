@@ -236,7 +236,8 @@ static void only_compared_tensors_count(void) {
     if (!IN_DOUBLE) return;
     enter_folder();
     CHECK(GRADCHECK(MODEL("lm"), "--double", "--samples", "0", "--only", "norm.bias") == 0, "%s", err);
-    CHECK(!strstr(out, "\nloss ") && !strstr(out, "\nlogits ") && strstr(out, "\n1 passed, 0 failed"), "%s", out);
+    CHECK(!strstr(out, "\nloss ") && !strstr(out, "\nlogits ") && strstr(out, "\n1 passed, 0 failed"), "%s",
+          out);
 }
 
 /* ---- Differences ---- */

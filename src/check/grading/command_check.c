@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 
 static const char notes[] =
-    "Other commands; each has --help:\n"
+    "Commands, each with --help:\n"
     "  case OPERATION [CASE] --out DIR   write a case as .npy files, for another language\n"
     "  verify DIR...                     judge the gradients that were written to these directories\n"
     "  model [KIND]                      check a whole model, generated or from files\n";
