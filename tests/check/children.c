@@ -104,7 +104,7 @@ static Ends run(long jobs, int at_once, double seconds, void (*job)(void *contex
     return b.ends;
 }
 
-static void every_end_is_known(void) {
+TEST(every_end_is_known) {
     long little = 3 << 20, too_much = 160L << 20;
     const struct {
         const char *name;
@@ -150,7 +150,7 @@ static void every_end_is_known(void) {
 }
 
 /* In no order, each with its own; more at a time than there may be are fewer. */
-static void each_has_its_own(void) {
+TEST(each_has_its_own) {
     Ends e = run(8, 1000, 60, says, NULL);
     for (int i = 0; i < 8; i++) {
         char want[32], line[32];
@@ -165,7 +165,7 @@ static void each_has_its_own(void) {
 }
 
 /* Where the system has no pipe for a child, that is how its job ended; and it is tried for the next one. */
-static void none_is_born(void) {
+TEST(none_is_born) {
     struct rlimit before, limit;
     CHECK(getrlimit(RLIMIT_NOFILE, &before) == 0);
     for (int room = 0; room < 4; room++) {
@@ -184,7 +184,7 @@ static void none_is_born(void) {
 }
 
 /* A small limit of open files is no fault of a job's. */
-static void few_files_are_enough(void) {
+TEST(few_files_are_enough) {
     struct rlimit before, limit;
     CHECK(getrlimit(RLIMIT_NOFILE, &before) == 0);
     limit = before, limit.rlim_cur = 64;
@@ -195,7 +195,7 @@ static void few_files_are_enough(void) {
 }
 
 /* Who is asked to end waits for none, and begins none. */
-static void asked_to_end(void) {
+TEST(asked_to_end) {
     interrupt_heed();
     raise(SIGTERM);
     Ends e = run(3, 2, 60, sleeps, NULL);
@@ -211,7 +211,7 @@ static void asks_later(void *context, long i) {
     for (;;) sleep(1);
 }
 
-static void asked_meanwhile(void) {
+TEST(asked_meanwhile) {
     interrupt_heed();
     Ends e = run(3, 1, 60, asks_later, NULL);
     for (int i = 0; i < 3; i++) CHECK(e.fate[i] == CHILD_INTERRUPTED, "job %d: %s", i, e.text[i]);
@@ -228,7 +228,7 @@ static void answers(void *context, long i) {
     }
 }
 
-static void a_child_is_talked_to(void) {
+TEST(a_child_is_talked_to) {
     enum { PATIENT = 30 };
     volatile int *asked = system_pages(sizeof *asked, true);
     ChildLimits limits = {.seconds = PATIENT};
@@ -255,7 +255,4 @@ static void a_child_is_talked_to(void) {
     CHECK(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD, "a child is left");
 }
 
-TEST_MAIN({"every end is known", every_end_is_known}, {"each has its own", each_has_its_own},
-          {"none is born", none_is_born}, {"few files are enough", few_files_are_enough},
-          {"asked to end", asked_to_end}, {"asked meanwhile", asked_meanwhile},
-          {"a child is talked to", a_child_is_talked_to})
+RUN_TESTS

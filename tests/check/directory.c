@@ -13,7 +13,7 @@ static void make_long_name(void) {
     for (int i = 200; i < PATH_ROOM; i += 200) long_name[i] = '/';
 }
 
-static void directories_are_made(void) {
+TEST(directories_are_made) {
     static const struct {
         const char *path, *want; /* NULL: it is made */
     } cases[] = {
@@ -44,7 +44,7 @@ static void directories_are_made(void) {
 }
 
 /* In $TMPDIR where that can be used, and gone with all of its files when it is removed. */
-static void folders_for_a_while(void) {
+TEST(folders_for_a_while) {
     enter_folder();
     make_long_name();
     CHECK(mkdir("tmp", 0777) == 0);
@@ -81,7 +81,7 @@ static void folders_for_a_while(void) {
 }
 
 /* By their way, in order; what is hidden, leads away, is of another kind or a link to nothing is left out. */
-static void files_are_found(void) {
+TEST(files_are_found) {
     static const char *const files[] = {"b.c",      "a.c",    "sub/deep/c.c", "sub/z.c", ".hidden.c",
                                         ".git/x.c", "sub/.c", "d.h",          "c"};
     static const char *const found[] = {"a.c", "b.c", "link.c", "sub/deep/c.c", "sub/z.c"};
@@ -116,7 +116,7 @@ static void files_are_found(void) {
 }
 
 /* Deeper than a path can say: refused, and not passed over. */
-static void too_deep_is_said(void) {
+TEST(too_deep_is_said) {
     char name[251];
     enter_folder();
     memset(name, 'x', 250), name[250] = 0;
@@ -133,13 +133,13 @@ static void too_deep_is_said(void) {
     directory_files_free(&names);
 }
 
-static void endings(void) {
+TEST(endings) {
     CHECK(directory_ends_in("a.c", ".c") && directory_ends_in("x/a.c", ".c"));
     CHECK(!directory_ends_in(".c", ".c") && !directory_ends_in("c", ".c") && !directory_ends_in("a.h", ".c"));
 }
 
 /* No bytes are a page, and no page is nothing to free. tests/autograd/misuse.c asks for too many bytes. */
-static void no_bytes_are_allocated(void) {
+TEST(no_bytes_are_allocated) {
     pages_free(NULL, 1);
     Error e = {0};
     void *none = pages_alloc(0, "nothing", &e);
@@ -147,6 +147,4 @@ static void no_bytes_are_allocated(void) {
     pages_free(none, 0);
 }
 
-TEST_MAIN({"directories are made", directories_are_made}, {"folders for a while", folders_for_a_while},
-          {"files are found", files_are_found}, {"too deep is said", too_deep_is_said}, {"endings", endings},
-          {"no bytes are allocated", no_bytes_are_allocated})
+RUN_TESTS

@@ -65,7 +65,7 @@ static bool is_near(double a, double b) {
 
 /* ---- A file to start from ---- */
 
-static void every_template_compiles(void) {
+TEST(every_template_compiles, 170) {
     if (!SHIPPED) return;
     enter_folder();
     for (int i = 0; i < ops_count; i++) {
@@ -83,7 +83,7 @@ static void every_template_compiles(void) {
 
 /* Solved as the project does it, whatever arguments it has and whatever operations its cases call, which a
  * student's file does not find. */
-static void a_solution_is_like_the_operation(void) {
+TEST(a_solution_is_like_the_operation, 60) {
     static const char *const solved[] = {"softmax", "dropout", "masked_fill", "contiguous"};
     static const char *const their_cases[] = {"BUILD_CASE", "static Tensor *training", "BUILD_CASE",
                                               "BUILD_CASE"};
@@ -118,7 +118,7 @@ static const char teachers[] = "#include \"ops/ops.h\"\n"
                                "};\n"
                                "const Op op_square = {\"square\", CASES(cases)};\n";
 
-static void a_teachers_cases_judge(void) {
+TEST(a_teachers_cases_judge) {
     if (!SHIPPED) return;
     enter_folder();
     write_text("cases.c", teachers);
@@ -147,7 +147,7 @@ static void a_teachers_cases_judge(void) {
 
 /* The gradient of another function may be right, and is not what was asked for: an operation here, a
  * teacher's solution, or either at a teacher's cases. */
-static void another_function_is_found(void) {
+TEST(another_function_is_found) {
     static const char *const like[] = {"square", "solution.c"};
     if (!SHIPPED) return;
     enter_folder();
@@ -177,7 +177,7 @@ static void another_function_is_found(void) {
           "%s", err);
 }
 
-static void a_project_operation_is_refused(void) {
+TEST(a_project_operation_is_refused) {
     if (!SHIPPED) return;
     enter_folder();
     write_square(
@@ -191,7 +191,7 @@ static void a_project_operation_is_refused(void) {
 
 /* What is right in one case and wrong in another is said wherever the gradient that is wrong stands, and
  * there alone. */
-static void other_cases_are_told(void) {
+TEST(other_cases_are_told) {
     static const char *const reports[] = {"j.xml", "g.json"};
     static const char says[] = "right in 'row', wrong in 'six'";
     size_t size;
@@ -218,7 +218,7 @@ static void other_cases_are_told(void) {
     CHECK(GRADCHECK("op.c", "--cases", "cases.c", "--json") == 1 && !strstr(out, "contrast"), "%s", out);
 }
 
-static void warnings_are_shown(void) {
+TEST(warnings_are_shown) {
     if (!SHIPPED) return;
     enter_folder();
     write_square("op.c", "1", right, "static int unused;\n");
@@ -232,7 +232,7 @@ static void warnings_are_shown(void) {
 
 /* ---- Cases that nobody wrote ---- */
 
-static void forgotten_sizes_are_checked(void) {
+TEST(forgotten_sizes_are_checked) {
     if (!SHIPPED) return;
     enter_folder();
     write_square("op.c", "1", "shape_count(n->out->shape) == 3 ? x[i] : 2 * x[i]", "");
@@ -253,7 +253,7 @@ static void forgotten_sizes_are_checked(void) {
 }
 
 /* Nor does it accuse right ones, of which some take no other sizes. */
-static void right_files_take_other_sizes(void) {
+TEST(right_files_take_other_sizes) {
     char path[PATH_MAX];
     if (!SHIPPED) return;
     CHECK(realpath("tests/check/students/layers.c", path), "no such file");
@@ -295,7 +295,7 @@ static void write_widest(const char *path, const char *slope) {
     fclose(f);
 }
 
-static void every_input_counts(void) {
+TEST(every_input_counts) {
     if (!SHIPPED) return;
     enter_folder();
     char last[32], wrong[64];
@@ -312,7 +312,7 @@ static void every_input_counts(void) {
     CHECK(strstr(out, last) && !strstr(out, "FAIL widest/all, dx0: "), "%s", out);
 }
 
-static void what_is_not_tested_is_said(void) {
+TEST(what_is_not_tested_is_said) {
     if (!SHIPPED) return;
     enter_folder();
     write_square("op.c", "0", "0 * x[i]", "");
@@ -332,7 +332,7 @@ static void what_is_not_tested_is_said(void) {
  * handed in. */
 enum { TEACHERS_TESTS = 2 + PROPERTIES - 1 };
 
-static void the_denominator_is_the_teachers(void) {
+TEST(the_denominator_is_the_teachers) {
     static const struct {
         const char *name, *factor, *slope, *more;
         double points;
@@ -367,7 +367,7 @@ static void the_denominator_is_the_teachers(void) {
 
 /* Each is a test of its own. One that crashes leaves the gradients their points, and those that were
  * looked at before. */
-static void properties_are_tests(void) {
+TEST(properties_are_tests) {
     static const struct {
         const char *slope, *says;
         double of_row; /* of the properties of the row, which are worth 1.5 */
@@ -394,7 +394,7 @@ static void properties_are_tests(void) {
 }
 
 /* Another function loses the points of the output. Its gradients are compared with those of the reference. */
-static void the_output_has_points(void) {
+TEST(the_output_has_points) {
     static const struct {
         const char *slope;
         double points;
@@ -409,7 +409,7 @@ static void the_output_has_points(void) {
     }
 }
 
-static void an_old_report_never_stays(void) {
+TEST(an_old_report_never_stays) {
     if (!SHIPPED) return;
     enter_folder();
     static const char *const runs[][3] = {{"none.c", NULL, "cannot be read"},
@@ -453,7 +453,7 @@ static void expect_no_points(const char *report) {
 
 /* A run that is killed leaves a report in which all tests fail; in a directory, one for each file. A run that is asked
  * to end says so in the report, accuses nobody and removes its files. */
-static void runs_that_end_leave_reports(void) {
+TEST(runs_that_end_leave_reports) {
     static char printed[MOST_OUTPUT];
     char *json;
     size_t size;
@@ -481,8 +481,44 @@ static void runs_that_end_leave_reports(void) {
     expect_no_points("g/b.json");
 }
 
+/* The first child of a process; 0: none, or no such list on this system. */
+static pid_t child_of(pid_t parent) {
+    char path[64];
+    int child = 0;
+    snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)parent, (int)parent);
+    FILE *f = fopen(path, "r");
+    if (!f || fscanf(f, "%d", &child) != 1) child = 0;
+    if (f) fclose(f);
+    return child;
+}
+
+/* A judge that dies is a line in the table; the next file is judged. */
+TEST(a_judge_may_die) {
+    static char printed[MOST_OUTPUT];
+    pid_t judge = 0;
+    if (!SHIPPED || access("/proc/self/task", R_OK) != 0) return;
+    enter_folder();
+    CHECK(mkdir("files", 0777) == 0);
+    write_text("cases.c", teachers);
+    write_square("files/a.c", "1", right, never_ends);
+    write_square("files/b.c", "1", right, "");
+    FILE *to_out = tmpfile(), *to_err = tmpfile();
+    pid_t child = start_program("gradcheck", ARGUMENTS("files", "--cases", "cases.c", "--gradescope", "g"),
+                                (Streams){0}, to_out, to_err);
+    for (int i = 0; i < 3000 && score_of("g/b.json").tests < TEACHERS_TESTS; i++) usleep(10000);
+    for (int i = 0; i < 3000 && !judge; i++) usleep(10000), judge = child_of(child);
+    CHECK(judge > 0 && kill(judge, SIGKILL) == 0);
+    CHECK(wait_program(child) == STATUS_NO);
+    slurp(to_out, printed);
+    fclose(to_err);
+    CHECK(strstr(printed, "a.c ") && strstr(printed, "not judged: the judge crashed: signal 9"), "%s",
+          printed);
+    expect_no_points("g/a.json");
+    CHECK(is_near(score_of("g/b.json").points, 4), "%s", printed);
+}
+
 /* Whoever reads the table may go before its end: the grade is whole. */
-static void a_reader_that_goes_costs_no_grade(void) {
+TEST(a_reader_that_goes_costs_no_grade) {
     if (!SHIPPED) return;
     enter_folder();
     write_text("cases.c", teachers);
@@ -501,7 +537,7 @@ static void a_reader_that_goes_costs_no_grade(void) {
 }
 
 /* A loop without end costs its time a few times, and not in each of many cases. */
-static void loops_get_less_time(void) {
+TEST(loops_get_less_time) {
     if (!SHIPPED) return;
     enter_folder();
     write_square("op.c", "1", right, "");
@@ -520,7 +556,7 @@ static void loops_get_less_time(void) {
 
 /* ---- A folder ---- */
 
-static void a_folder_is_a_table(void) {
+TEST(a_folder_is_a_table) {
     if (!SHIPPED) return;
     enter_folder();
     CHECK(mkdir("files", 0777) == 0);
@@ -553,7 +589,7 @@ static void a_folder_is_a_table(void) {
 }
 
 /* Where no file can be judged, or none of what is found about it kept, the run ends and says why. */
-static void a_folder_may_be_unfit(void) {
+TEST(a_folder_may_be_unfit) {
     if (!SHIPPED) return;
     enter_folder();
     CHECK(mkdir("files", 0777) == 0);
@@ -573,21 +609,4 @@ static void a_folder_may_be_unfit(void) {
     CHECK(GRADCHECK("files") == STATUS_BUG && strstr(err, "CC: no-such-compiler: cannot be run"), "%s", err);
 }
 
-PROGRAM_TEST_MAIN({"every template compiles", every_template_compiles, 170},
-                  {"a solution is like the operation", a_solution_is_like_the_operation, 60},
-                  {"a teacher's cases judge", a_teachers_cases_judge},
-                  {"another function is found", another_function_is_found},
-                  {"a project operation is refused", a_project_operation_is_refused},
-                  {"other cases are told", other_cases_are_told}, {"warnings are shown", warnings_are_shown},
-                  {"forgotten sizes are checked", forgotten_sizes_are_checked},
-                  {"right files take other sizes", right_files_take_other_sizes},
-                  {"every input counts", every_input_counts},
-                  {"what is not tested is said", what_is_not_tested_is_said},
-                  {"the denominator is the teacher's", the_denominator_is_the_teachers},
-                  {"an old report never stays", an_old_report_never_stays},
-                  {"properties are tests", properties_are_tests},
-                  {"the output has points", the_output_has_points},
-                  {"runs that end leave reports", runs_that_end_leave_reports},
-                  {"a reader that goes costs no grade", a_reader_that_goes_costs_no_grade},
-                  {"loops get less time", loops_get_less_time}, {"a folder is a table", a_folder_is_a_table},
-                  {"a folder may be unfit", a_folder_may_be_unfit})
+RUN_PROGRAM_TESTS

@@ -16,7 +16,7 @@ static void put(const char *path, const char *text) {
 }
 
 /* Comments and strings define nothing, and neither does what only looks like it. */
-static void operations_have_names(void) {
+TEST(operations_have_names) {
 #define LONGEST "a23456789012345678901234567890123456789012345678901234567890123"
     static const struct {
         const char *source, *names; /* a blank behind each; "" for none */
@@ -76,7 +76,7 @@ static void use_compiler(const char *script) {
 
 /* Without a source that can be one, and without headers, none is asked; whatever one does is said in a
  * line. */
-static void compilers_are_heard(void) {
+TEST(compilers_are_heard) {
     make_folder();
     static const struct {
         const char *script, *source, *headers, *says; /* what it says begins so; "" for nothing */
@@ -125,7 +125,7 @@ static void compilers_are_heard(void) {
     "nine of its kind some have to be left out"
 
 /* Whole lines that warn, as many as there is room for. */
-static void warnings_are_kept(void) {
+TEST(warnings_are_kept) {
     make_folder();
     put(in_folder("a.c"), "int x;\n");
     use_compiler("#!/bin/sh\nfor i in 1 2 3 4 5 6 7 8 9; do\necho '" WARNING
@@ -189,7 +189,7 @@ static bool is_sound(const CheckCase *c) {
     return ok && isfinite(c->points);
 }
 
-static void told_cases_are_read(void) {
+TEST(told_cases_are_read) {
     static Told t;
     child_run_all(1, 1, &(ChildLimits){.seconds = 60}, send, listen, &t);
     Arena arena = {0};
@@ -208,7 +208,7 @@ static void told_cases_are_read(void) {
 
 /* A process that runs foreign code may tell anything: cut anywhere, or with any of its numbers out of
  * range, it is a case that can be one or none. */
-static void told_nonsense_is_none(void) {
+TEST(told_nonsense_is_none) {
     static Told t, changed;
     static const unsigned char wrong[] = {0x00, 0x7F, 0x80, 0xF0, 0xFF};
     child_run_all(1, 1, &(ChildLimits){.seconds = 60}, send, listen, &t);
@@ -272,7 +272,7 @@ static void make_reports(CaseReport r[3]) {
     r[2].verdict = FAIL;
 }
 
-static void junit_escapes(void) {
+TEST(junit_escapes) {
     CaseReport r[3];
     Error e = {0};
     make_folder();
@@ -297,7 +297,7 @@ static void junit_escapes(void) {
           e.text);
 }
 
-static void results_escape(void) {
+TEST(results_escape) {
     CaseReport r[3];
     Error e = {0};
     make_folder();
@@ -330,7 +330,7 @@ static void results_escape(void) {
 
 /* A line a gradient; of a case without any, or in which more is wrong, one that says so. What is no number
  * is null. */
-static void lines_of_json(void) {
+TEST(lines_of_json) {
     CaseReport r[3];
     char *text = NULL;
     size_t size = 0;
@@ -363,7 +363,4 @@ static void lines_of_json(void) {
     free(text);
 }
 
-TEST_MAIN({"operations have names", operations_have_names}, {"compilers are heard", compilers_are_heard},
-          {"warnings are kept", warnings_are_kept}, {"told cases are read", told_cases_are_read},
-          {"told nonsense is none", told_nonsense_is_none}, {"JUnit's XML escapes", junit_escapes},
-          {"results.json escapes", results_escape}, {"lines of JSON", lines_of_json})
+RUN_TESTS

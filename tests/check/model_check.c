@@ -50,7 +50,7 @@ static double distance(const char *path, const char *want_path, Dtype dtype) {
 }
 
 /* A pass in float, by whichever build, is PyTorch's in double but for float's rounding. */
-static void float_pass_is_pytorchs(void) {
+TEST(float_pass_is_pytorchs) {
     enter_folder();
     for (int i = 0; i < GOLDEN; i++) {
         int status = GRADCHECK(MODEL(golden_models[i]), "--out", "g", "--unchecked");
@@ -60,7 +60,7 @@ static void float_pass_is_pytorchs(void) {
     }
 }
 
-static void double_pass_is_pytorchs(void) {
+TEST(double_pass_is_pytorchs) {
     enter_folder();
     for (int i = 0; i < GOLDEN; i++) {
         const char *model = golden_models[i];
@@ -77,7 +77,7 @@ static void double_pass_is_pytorchs(void) {
 }
 
 /* All parts of the golden models are proved, and PyTorch's values accepted. */
-static void golden_models_pass(void) {
+TEST(golden_models_pass) {
     if (!IN_DOUBLE) return;
     enter_folder();
     for (int i = 0; i < GOLDEN; i++) {
@@ -94,7 +94,7 @@ static void golden_models_pass(void) {
 }
 
 /* What is made here starts a port, and comes back from its files to the same bits. */
-static void saved_files_give_the_same_gradients(void) {
+TEST(saved_files_give_the_same_gradients) {
     enter_folder();
     CHECK(GRADCHECK("--save", "a", "--unchecked") == 0, "%s", err);
     for (int i = 0; i < 2; i++) {
@@ -171,7 +171,7 @@ static void change_nothing(Safetensors *s) {
     (void)s;
 }
 
-static void ports_are_judged(void) {
+TEST(ports_are_judged) {
     if (!IN_DOUBLE) return;
     static const struct Port {
         void (*change)(Safetensors *s);
@@ -219,7 +219,7 @@ static void change_a_logit(Safetensors *s) {
     numbers(s, "logits")[1] += 1e-3f;
 }
 
-static void padding_is_not_compared(void) {
+TEST(padding_is_not_compared) {
     if (!IN_DOUBLE) return;
     enter_folder();
     write_port("seq2seq", fill_padding);
@@ -232,7 +232,7 @@ static void padding_is_not_compared(void) {
 }
 
 /* What is compared with nothing has no verdict: in double, and without a port, loss and logits. */
-static void only_compared_tensors_count(void) {
+TEST(only_compared_tensors_count) {
     if (!IN_DOUBLE) return;
     enter_folder();
     CHECK(GRADCHECK(MODEL("lm"), "--double", "--samples", "0", "--only", "norm.bias") == 0, "%s", err);
@@ -244,7 +244,7 @@ static void only_compared_tensors_count(void) {
 
 /* A weight that the forward pass does not use though its gradient says so: two norms of one weight. The
  * parameter whose gradient is wrong fails, with its values; one beside it passes. */
-static void wrong_gradients_are_found(void) {
+TEST(wrong_gradients_are_found) {
     if (!IN_DOUBLE) return;
     Error e = {0};
     ModelPass p;
@@ -270,7 +270,7 @@ static void wrong_gradients_are_found(void) {
 }
 
 /* What is reported of a right gradient is dL/dw itself, at an element that is named. */
-static void reported_values_are_the_gradient(void) {
+TEST(reported_values_are_the_gradient) {
     if (!IN_DOUBLE) return;
     Error e = {0};
     ModelPass p;
@@ -300,7 +300,7 @@ static void reported_values_are_the_gradient(void) {
 
 /* ---- Options ---- */
 
-static void only_restricts_the_parameters(void) {
+TEST(only_restricts_the_parameters) {
     if (!IN_DOUBLE) return;
     enter_folder();
     CHECK(GRADCHECK("lm", "--only", "encoder.layers.?.norm1.*", "--json") == 0, "%s", err);
@@ -309,7 +309,7 @@ static void only_restricts_the_parameters(void) {
     CHECK(strcmp(err, "gradcheck: --only: found no parameter like 'norm1'\n") == 0, "%s", err);
 }
 
-static void threads_do_not_matter(void) {
+TEST(threads_do_not_matter) {
     if (!IN_DOUBLE) return;
     enter_folder();
     CHECK(GRADCHECK("--threads", "1", "--json", "--samples", "2") == 0, "%s", err);
@@ -319,7 +319,7 @@ static void threads_do_not_matter(void) {
     free(one);
 }
 
-static void table_and_graders_files(void) {
+TEST(table_and_graders_files) {
     if (!IN_DOUBLE) return;
     enter_folder();
     CHECK(GRADCHECK("lm", "--junit", "j.xml", "--gradescope", "g.json") == 0, "%s", err);
@@ -368,7 +368,7 @@ static void write_batch(int64_t id) {
     CHECK(safetensors_write("batch", NULL, 0, a, 2, &e), "%s", e.text);
 }
 
-static void bad_files_get_one_line(void) {
+TEST(bad_files_get_one_line) {
     enter_folder();
     const char *lm = golden("lm", "weights");
     char text[64];
@@ -402,7 +402,7 @@ static void bad_files_get_one_line(void) {
     expect(GRADCHECK("--weights", lm, "--unchecked", "--against", "none"), STATUS_NO_INPUT, "none: ");
 }
 
-static void bad_options_get_one_line(void) {
+TEST(bad_options_get_one_line) {
     enter_folder();
     const char *lm = golden("lm", "weights");
     expect(GRADCHECK("gru", "--unchecked"), STATUS_USAGE, "found 'gru', need seq2seq or lm");
@@ -414,7 +414,7 @@ static void bad_options_get_one_line(void) {
 }
 
 /* Without its float twin the double program says so, and still checks in double. */
-static void without_a_twin(void) {
+TEST(without_a_twin) {
     if (!IN_DOUBLE) return;
     enter_folder();
     char copy[PATH_MAX + 40];
@@ -431,17 +431,4 @@ static void without_a_twin(void) {
     CHECK(status != 0 && lines_of(err) == 1, "status %d: %s", status, err);
 }
 
-PROGRAM_TEST_MAIN({"a pass in float is PyTorch's", float_pass_is_pytorchs},
-                  {"a pass in double is PyTorch's", double_pass_is_pytorchs},
-                  {"golden models pass", golden_models_pass},
-                  {"saved files give the same gradients", saved_files_give_the_same_gradients},
-                  {"ports are judged, tensor by tensor", ports_are_judged},
-                  {"padding is not compared", padding_is_not_compared},
-                  {"only compared tensors count", only_compared_tensors_count},
-                  {"wrong gradients are found by differences", wrong_gradients_are_found},
-                  {"reported values are the gradient", reported_values_are_the_gradient},
-                  {"--only restricts the parameters", only_restricts_the_parameters},
-                  {"threads do not matter", threads_do_not_matter},
-                  {"table and graders' files", table_and_graders_files},
-                  {"bad files get one line", bad_files_get_one_line},
-                  {"bad options get one line", bad_options_get_one_line}, {"without a twin", without_a_twin})
+RUN_PROGRAM_TESTS

@@ -182,7 +182,7 @@ static const Hostile hostile[] = {
 };
 enum { HOSTILE = sizeof hostile / sizeof *hostile };
 
-static void whatever_a_case_does_is_a_verdict(void) {
+TEST(whatever_a_case_does_is_a_verdict, 170) {
     if (sizeof(real) < sizeof(double)) return; /* as gradcheck is shipped */
     enter_folder();
     for (int i = 0; i < HOSTILE; i++) {
@@ -251,7 +251,7 @@ static const struct File {
     {"missing", NULL, 66, "op.c: cannot be read"},
 };
 
-static void whatever_a_file_is_is_a_verdict(void) {
+TEST(whatever_a_file_is_is_a_verdict, 170) {
     if (sizeof(real) < sizeof(double)) return;
     enter_folder();
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
@@ -281,5 +281,4 @@ static void whatever_a_file_is_is_a_verdict(void) {
           out);
 }
 
-PROGRAM_TEST_MAIN({"whatever a case does is a verdict", whatever_a_case_does_is_a_verdict, 170},
-                  {"whatever a file is is a verdict", whatever_a_file_is_is_a_verdict, 170})
+RUN_PROGRAM_TESTS

@@ -63,7 +63,7 @@ static void judge_all(const char **directories, int count) {
 /* Of every case, in the precision of this build: no false alarms. One case is left out in single
  * precision: over one column every term of layer norm's gradient cancels, to 0; of their size, which
  * rounding leaves a part of, nothing can be seen from outside. */
-static void right_gradients_pass(void) {
+TEST(right_gradients_pass, 120) {
     enum { AT_ONCE = 40 };
     char name[AT_ONCE][32];
     const char *directories[AT_ONCE + 2] = {"verify"};
@@ -170,7 +170,7 @@ static bool has(const char *text, const char *part) {
     return strstr(text, part) != NULL;
 }
 
-static void wrong_gradients_are_named(void) {
+TEST(wrong_gradients_are_named) {
     enter_folder();
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         CaseFiles f;
@@ -197,7 +197,7 @@ static void wrong_gradients_are_named(void) {
 }
 
 /* A relu's gradient at 0 may be 0, dy, or between the two; not more. */
-static void kinks_have_many_gradients(void) {
+TEST(kinks_have_many_gradients) {
     static const struct {
         real slope;
         int status;
@@ -220,7 +220,7 @@ static void kinks_have_many_gradients(void) {
 }
 
 /* What a student changes is judged as it is: the gradients at new inputs, and the old ones there. */
-static void changed_inputs_count(void) {
+TEST(changed_inputs_count) {
     CaseFiles f;
     enter_folder();
     solve_named(&f, "case", "layer_norm", "matrix");
@@ -328,7 +328,7 @@ static void clear_folder(void) {
 }
 
 /* A part that cannot be read has a verdict of one line, and the others are judged. */
-static void bad_gradients_are_verdicts(void) {
+TEST(bad_gradients_are_verdicts, 120) {
     enter_folder();
     for (int i = 0; i < HOSTILE; i++) {
         CaseFiles f;
@@ -348,7 +348,7 @@ static void bad_gradients_are_verdicts(void) {
 }
 
 /* Without an input nothing can be judged but what cannot be read. */
-static void bad_inputs_are_verdicts(void) {
+TEST(bad_inputs_are_verdicts, 120) {
     enter_folder();
     for (int i = 0; i < HOSTILE; i += 2) {
         CaseFiles f;
@@ -366,7 +366,7 @@ static void bad_inputs_are_verdicts(void) {
 }
 
 /* A NaN among the given numbers is refused, one among a student's is an element that is wrong. */
-static void numbers_that_are_none(void) {
+TEST(numbers_that_are_none) {
     CaseFiles f;
     enter_folder();
     solve_named(&f, "case", "layer_norm", "matrix");
@@ -380,7 +380,7 @@ static void numbers_that_are_none(void) {
 }
 
 /* Where the right value is no number that differences could prove, nothing is said against what was found. */
-static void infinite_values_are_not_judged(void) {
+TEST(infinite_values_are_not_judged) {
     CaseFiles f;
     enter_folder();
     solve_named(&f, "case", "exp", "matrix");
@@ -401,7 +401,7 @@ static void infinite_values_are_not_judged(void) {
 }
 
 /* A gradient in another shape than its input's is refused with what it looks like. */
-static void other_shapes_are_named(void) {
+TEST(other_shapes_are_named) {
     static const struct {
         const char *op, *name, *gradient;
         Shape found;
@@ -433,7 +433,7 @@ static void other_shapes_are_named(void) {
 }
 
 /* Big-endian and Fortran-ordered files are NumPy's own, and as good as others. */
-static void other_orders_are_read(void) {
+TEST(other_orders_are_read) {
     static const struct { bool swapped, fortran; } order[] = {{true, false}, {false, true}, {true, true}};
     enter_folder();
     for (int i = 0; i < 3; i++) {
@@ -459,7 +459,7 @@ static void other_orders_are_read(void) {
 }
 
 /* What belongs to no part is named, and does no harm. */
-static void strangers_are_named(void) {
+TEST(strangers_are_named) {
     CaseFiles f;
     enter_folder();
     solve_named(&f, "case", "mul", "constant factor");
@@ -473,7 +473,7 @@ static void strangers_are_named(void) {
 }
 
 /* A directory that cannot be judged at all ends with a status of its own; others beside it are judged. */
-static void bad_directories_have_a_status(void) {
+TEST(bad_directories_have_a_status) {
 #define TWENTY "abcdefghijklmnopqrst"
     static const struct {
         const char *json; /* NULL: there is no case.json */
@@ -521,7 +521,7 @@ static void bad_directories_have_a_status(void) {
 
 /* ---- Writing a case ---- */
 
-static void cases_are_chosen(void) {
+TEST(cases_are_chosen) {
     enter_folder();
     CHECK(RUN("case", "softmax", "--out", "a") == 0 && has(out, "softmax/matrix: y_i ="), "%s%s", out, err);
     CHECK(has(out, "Other cases: 'first axis'") && has(out, "./gradcheck verify a\n"), "%s", out);
@@ -537,7 +537,7 @@ static void cases_are_chosen(void) {
 }
 
 /* The seed fixes the bytes; single precision is exact in both. */
-static void cases_are_reproducible(void) {
+TEST(cases_are_reproducible) {
     enter_folder();
     CHECK(RUN("case", "mul", "--out", "a") == 0 && RUN("case", "mul", "--out", "b") == 0);
     CHECK(RUN("case", "mul", "--out", "c", "--seed", "2") == 0);
@@ -558,7 +558,7 @@ static void cases_are_reproducible(void) {
 }
 
 /* Every case has files with names of their own, and a case.json that is one. */
-static void case_files_are_sound(void) {
+TEST(case_files_are_sound) {
     enter_folder();
     for (int i = 0; i < ops_count; i++)
         for (int k = 0; k < ops_all[i].op->n_cases; k++) {
@@ -589,7 +589,7 @@ static void case_files_are_sound(void) {
 }
 
 /* No file of a student's is written over. */
-static void nothing_is_overwritten(void) {
+TEST(nothing_is_overwritten) {
     enter_folder();
     CHECK(mkdir("work", 0777) == 0);
     write_text("work/dx.npy", "mine");
@@ -608,7 +608,7 @@ static void nothing_is_overwritten(void) {
 }
 
 /* A point for each part. */
-static void parts_are_scored(void) {
+TEST(parts_are_scored) {
     CaseFiles f;
     size_t size;
     enter_folder();
@@ -625,18 +625,4 @@ static void parts_are_scored(void) {
     free(xml);
 }
 
-PROGRAM_TEST_MAIN({"right gradients pass", right_gradients_pass, 120},
-                  {"wrong gradients are named", wrong_gradients_are_named},
-                  {"kinks have many gradients", kinks_have_many_gradients},
-                  {"changed inputs count", changed_inputs_count},
-                  {"bad gradients are verdicts", bad_gradients_are_verdicts, 120},
-                  {"bad inputs are verdicts", bad_inputs_are_verdicts, 120},
-                  {"numbers that are none", numbers_that_are_none},
-                  {"infinite values are not judged", infinite_values_are_not_judged},
-                  {"other shapes are named", other_shapes_are_named},
-                  {"other orders are read", other_orders_are_read},
-                  {"strangers are named", strangers_are_named},
-                  {"bad directories have a status", bad_directories_have_a_status},
-                  {"cases are chosen", cases_are_chosen}, {"cases are reproducible", cases_are_reproducible},
-                  {"case files are sound", case_files_are_sound},
-                  {"nothing is overwritten", nothing_is_overwritten}, {"parts are scored", parts_are_scored})
+RUN_PROGRAM_TESTS
