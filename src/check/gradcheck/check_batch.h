@@ -1,5 +1,5 @@
-/* Many runs at once, whose results stay until the next are asked for: where the case runs in another process they are one
- * message. Of forward at points that differ from the run's in a few numbers each, as differences need them:
+/* Many runs at once. Their results stay until the next batch. Where the case runs in another process, a batch is one
+ * message. Forward at points that differ from the run's in a few numbers each, as differences need them:
  *
  *     check_batch_open(&b, run, arena, outputs, 2, 2);
  *     check_batch_begin(&b);
@@ -8,7 +8,7 @@
  *     check_batch_run(&b);
  *     … check_batch_output(&b, 0), check_batch_output(&b, 1) …
  *
- * Of forward and backward at the run's point, for one cotangent after the other:
+ * Forward and backward at the run's point, for each of several cotangents:
  *
  *     check_batch_open_backward(&b, run, arena, outputs, cotangents);
  *     for (long q = 0, runs; q < cotangents; q += runs) {
@@ -20,12 +20,12 @@
 
 #include "check/gradcheck/check_run.h"
 
-/* A number of the point, and what it is in a run. */
+/* A number of the point, and its value in a run. */
 typedef struct CheckChange {
     real *at, value;
 } CheckChange;
 
-/* Of what is one message: most runs, changes, numbers of all outputs, and of all gradients. */
+/* Limits of one message: runs, changes, numbers of all outputs, numbers of all gradients. */
 enum { BATCH_RUNS = 1 << 12, BATCH_CHANGES = 1 << 20, BATCH_OUTPUTS = 1 << 20, BATCH_GRADIENTS = 1 << 23 };
 
 struct CheckBatch {
@@ -64,7 +64,7 @@ void check_batch_open_backward(CheckBatch *b, CheckRun *run, Arena *arena, long 
 /* Forward and backward for the first of `count` cotangents, all if there is room for them; returns for how many. */
 long check_batch_backward(CheckBatch *b, const real *dy, long count, real fill);
 
-/* What a run gave: its output, and the gradient of an input that takes one. */
+/* Results of a run: its output, and the gradient of an input that takes one. */
 const real *check_batch_output(const CheckBatch *b, long run);
 real *check_batch_gradient(const CheckBatch *b, long run, int input);
 

@@ -1,4 +1,4 @@
-/* An entry: analytic against numeric, for one coordinate of the input and one cotangent; and what it says by itself. */
+/* An entry: the analytic and the numeric derivative for one coordinate of the input and one cotangent, and their verdict. */
 #ifndef GRADCHECK_CHECK_ENTRY_H
 #define GRADCHECK_CHECK_ENTRY_H
 
@@ -6,7 +6,7 @@
 #include "check/gradcheck/report.h"
 #include <stdbool.h>
 
-/* By gravity. */
+/* From best to worst. */
 typedef enum EntryState {
     ENTRY_PROVED,  /* agrees within the tolerance */
     ENTRY_FLAT,    /* agrees, but so small beside the output that a double does not show it */
@@ -66,9 +66,8 @@ bool check_entry_small_error(const Entry *e);
 /* Whether it says that the gradient is right. */
 bool check_entry_confirms(const Entry *e);
 
-/* Whether a result from smaller steps is to be believed rather than the one there is: if it confirms the
- * gradient, if it is more certain, or if the two contradict each other. A result that is only less certain
- * excuses nothing. */
+/* Whether a result from smaller steps replaces the known one: it does if it confirms the gradient, is more certain, or
+ * contradicts the known one. A result that is only less certain excuses nothing. */
 bool check_entry_more_credible(const Entry *found, const Entry *known);
 
 #endif

@@ -45,7 +45,7 @@ struct CheckHost {
     const CheckCase *(*load)(void *context);
     void *context;
     long asked; /* commands so far */
-    Tensor y; /* the judge's copy of the last output */
+    Tensor y;   /* the judge's copy of the last output */
     long capacity;
 };
 

@@ -1,14 +1,13 @@
-/* A case that runs in a process of its own: who judges it is not where the code is that is judged.
+/* A case that runs in a process of its own, apart from its judge.
  *
- * The host runs the case's build, forward and backward and nothing else. Both processes see one piece of memory, which the
- * judge has made: there the host finds the inputs of the point that the judge has drawn, and there it leaves the output,
- * the gradients, and what it says about them. These are numbers, and all that the judge believes of them is that they are
- * what was computed; verdict, report and expectations are in memory of the judge's own. */
+ * The host runs the case's build, forward and backward and nothing else. The two processes share memory that the judge
+ * allocates. The judge writes the inputs of the point there. The host writes the output and the gradients. The judge checks
+ * all sizes that it reads, and keeps verdict, report and expected values in memory of its own. */
 #ifndef GRADCHECK_CHECK_HOST_H
 #define GRADCHECK_CHECK_HOST_H
 
-#include "check/gradcheck/child.h"
 #include "check/gradcheck/check_run.h"
+#include "check/gradcheck/child.h"
 
 /* Starts a host. `load` runs in it and returns the case; or ends the process, having said why. Where the host ends, `lost`
  * is called in the judge's process, and does not return. NULL: no memory or no process. */

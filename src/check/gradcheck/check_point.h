@@ -1,8 +1,8 @@
 /* A point at which a check case is evaluated: the values of its inputs, and where they lie in memory.
  *
- * Every input lies in a block of its own, with guards around it and, where it is stepped, gaps between its
- * elements. Guards and gaps of values hold a NaN: who reads one shows it in the
- * result. Guards of gradients hold a number: who adds to one is found out. */
+ * Every input lies in a block of its own, with guards around it and, where it is stepped, gaps between its elements.
+ * Guards and gaps of values hold NaN, which a wrong read carries into the result. Guards of gradients hold a number, so
+ * that a wrong write is detected. */
 #ifndef GRADCHECK_CHECK_POINT_H
 #define GRADCHECK_CHECK_POINT_H
 
@@ -23,7 +23,7 @@ typedef struct PointInput {
     real *grad_block; /* guard, gradient, guard */
 } PointInput;
 
-/* Memory that somebody else sees too, handed out from its start. */
+/* Memory shared with another process, allocated from its start. */
 typedef struct CheckMemory {
     char *at;
     size_t used, size;
@@ -46,11 +46,10 @@ typedef enum PointKind { POINT_DRAWN, POINT_ENDS, POINT_OTHER_ENDS } PointKind;
 bool point_draw(CheckPoint *p, Arena *arena, CheckMemory *memory, const char *op, const CheckCase *c,
                 uint64_t seed, PointKind kind, int attempt);
 
-/* Lays the same values out anew, input i as layout[i]. Not as REPEATED, whose slices would have to be equal.
- */
+/* Lays out the same values anew, input i as layout[i], which is not REPEATED: its slices would have to be equal. */
 void point_lay_out(CheckPoint *to, Arena *arena, const CheckPoint *from, const CheckLayout layout[]);
 
-/* Makes the tensors as they were before any tape saw them, every gradient filled with `fill`. */
+/* Resets the tensors to their state before any tape used them, and fills every gradient with `fill`. */
 void point_ready(CheckPoint *p, real fill);
 
 /* Whether input i takes a gradient of its own. */
@@ -59,7 +58,7 @@ bool point_has_gradient(const CheckPoint *p, int i);
 /* Element i of an input's memory, changed by so much of itself, up or down at random. */
 real point_jittered(const PointInput *in, long i, real relative, uint64_t key);
 
-/* Changes every value of an input so; and sets it as it was drawn. */
+/* Changes every value of an input that way; restores the values drawn. */
 void point_jitter(CheckPoint *p, int input, real relative, uint64_t key);
 void point_restore(CheckPoint *p, int input);
 
@@ -70,7 +69,7 @@ void point_move(CheckPoint *p, int input, const real *direction, real far);
 /* The place in memory of the i-th element in the order of the shape. */
 real *point_element(const PointInput *in, long i);
 
-/* Makes all memory of the inputs what it was when it was laid out. */
+/* Restores all memory of the inputs to its state after layout. */
 void point_reset_memory(CheckPoint *p);
 
 /* What is not as it was laid out, in words ("input x", "memory around the gradient of x"), written into text;

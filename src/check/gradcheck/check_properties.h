@@ -1,4 +1,4 @@
-/* What holds exactly for every correct operation, whatever its formula: no numeric derivative is needed.
+/* Properties of every correct operation, whatever its formula. They need no numeric derivative.
  *
  *     forward       the output is the reference's, where there is one
  *     read-only     forward and backward change no input, no output, no cotangent, and no memory beside these; what is read

@@ -1,5 +1,5 @@
-/* Runs of a check case: its operation recorded at a point on an empty tape, forward and backward. Here, or in a process
- * of its own (check_host.h): who looks at a run does not see the difference. */
+/* Runs of a check case: records its operation at a point on an empty tape, forward and backward. The operation runs in
+ * this process or in one of its own (check_host.h); callers see no difference. */
 #ifndef GRADCHECK_CHECK_RUN_H
 #define GRADCHECK_CHECK_RUN_H
 
@@ -9,7 +9,7 @@ typedef struct CheckHost CheckHost;
 typedef struct CheckRun CheckRun;
 typedef struct CheckBatch CheckBatch;
 
-/* What the functions below do for a run in another process. */
+/* The functions below, for a run in another process. */
 typedef struct CheckHostCalls {
     Tensor *(*forward)(CheckHost *h, CheckRun *r);
     void (*backward)(CheckHost *h, CheckRun *r, const real *dy);
@@ -52,15 +52,14 @@ struct CheckRun {
  * `first` makes up for it, so that the last node's place stays. */
 Tensor *check_run_forward(CheckRun *r);
 
-/* Stops where the last forward's output has another number of elements: what waits for it has no room for more. */
+/* Ends with an error if the last forward's output has another number of elements than expected. */
 void check_run_has_outputs(const CheckRun *r, long outputs);
 
 /* A random cotangent: signed, of sizes in [0.5, 1.5), so that no part of a gradient is hidden by a weight
  * near 0. */
 void check_run_cotangent(real *dy, long outputs, uint64_t seed, uint64_t number);
 
-/* A random direction: signed, of sizes in [0.5, 1.5) / √count, so that a step along it is as long as one along an
- * element. */
+/* A random direction of about unit length: signed, of sizes in [0.5, 1.5) / √count. */
 void check_run_direction(real *v, long count, uint64_t key);
 
 /* Backward from the last forward's output, with cotangent dy. With `keep` it may run again. */
@@ -70,10 +69,10 @@ void check_run_backward(CheckRun *r, const real *dy);
  * first. Their gradients are those of the two points. */
 void check_run_pair(CheckRun *r, CheckPoint *other, const real *dy, const real *other_dy);
 
-/* Changes what the last forward computed, as rounding would: every number by so much of itself, up or down at random. */
+/* Changes every number that the last forward computed by `relative` of itself, up or down at random, as rounding does. */
 void check_run_disturb(CheckRun *r, real relative, uint64_t key);
 
-/* "[1,2]": the place of the i-th element of shape s, written into text. */
+/* "[1,2]": the index of the i-th element of shape s, written into text. */
 enum { INDEX_TEXT = 128 };
 const char *gradcheck_index_text(char text[INDEX_TEXT], Shape s, long i);
 

@@ -11,9 +11,8 @@
 
 #include "check/gradcheck/check_entries.h"
 
-/* Looks at the whole Jacobian's rows, of all inputs together (all[k] is input k's), at a point with kinks. True if a
- * tie's shares are wrong: then `input` is one that has a part in it, whose elements are set to ENTRY_WRONG, and the text
- * says how. */
+/* Checks the shares of all ties at a point with kinks; all[k] has the whole Jacobian of input k. True if those of a tie are
+ * wrong: *input is one of its inputs, its elements are set to ENTRY_WRONG, and the text says how. */
 bool check_ties(CheckRun *run, Entries *all, Arena *arena, int *input, char *text, size_t size);
 
 #endif

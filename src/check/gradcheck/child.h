@@ -13,8 +13,8 @@ typedef struct ChildLimits {
     /* Of processor time for each job, and three times as many on the clock: a busy machine is no endless loop, but sleep
      * is. */
     double seconds;
-    size_t bytes;      /* of address space; 0: no limit. Ignored under AddressSanitizer, which needs terabytes */
-    size_t file_bytes; /* of a file that is written; 0: no limit */
+    size_t bytes; /* of address space; 0: no limit. Ignored under AddressSanitizer, which needs terabytes */
+    size_t file_bytes;     /* of a file that is written; 0: no limit */
     int keep[CHILD_KEEPS]; /* open files that the job inherits besides standard ones; 0: none */
 } ChildLimits;
 

@@ -2,10 +2,10 @@
  *
  *     backward's dx_j  =  Σ_i c_i ∂y_i/∂x_j  =  lim_{h→0} Σ_i c_i (y_i(x + h e_j) - y_i(x - h e_j)) / 2h
  *
- * To be read in this order: check_case.h (where), check_point and check_run (an operation at a point), check_batch (many runs
- * at once), numeric_derivative and check_lines (the limit), check_entries (the two sides compared), check_properties (what
- * holds without a limit), report and gradcheck (all of it); then diagnosis and pattern_* (what a mistake looks like),
- * gradcheck_text and curve.
+ * Read in this order: check_case.h (inputs), check_point and check_run (an operation at a point), check_batch (many runs),
+ * numeric_derivative and check_lines (the limit), check_entries (the comparison), check_gradients (a case), check_smooth
+ * (added points), check_properties (what holds without a limit), report and gradcheck (all of it); then diagnosis and
+ * pattern_* (what a mistake looks like), wrong_map and smallest_case (what is shown), gradcheck_text and curve.
  *
  * The two sides are compared entry by entry: every coordinate of every input, with random signed cotangents and, where the case
  * is small, with each one-hot cotangent too, which makes it the whole Jacobian matrix.

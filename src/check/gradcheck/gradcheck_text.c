@@ -212,8 +212,9 @@ static void explain_gradient(FILE *out, const CaseReport *all, long count, const
     for (const CaseReport *r = all; r < all + count; r++) {
         const InputReport *in = find_wrong(r, op, name);
         if (!in || r == head) continue;
-        bool same = in->form == first->form && in->form && strcmp(in->pattern, "constant factor") != 0 &&
-                    strcmp(in->pattern, "only somewhere") != 0;
+        bool same = strcmp(in->reason, first->reason) == 0 ||
+                    (in->form && in->form == first->form && strcmp(in->pattern, "constant factor") != 0 &&
+                     strcmp(in->pattern, "only somewhere") != 0);
         if (r->added && same)
             added++;
         else

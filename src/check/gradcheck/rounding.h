@@ -1,23 +1,23 @@
 /* How far apart two right results may be.
  *
- * Who computes the same thing in another way, in numbers of which `unit` is the distance from 1 to the next one, may find
+ * Two computations of the same number, with `unit` the distance from 1 to the next number, may differ by
  *
  *     |a - b| ≤ roundings · unit · terms
  *
- * terms: the size of the numbers that the result is made of, its own unless large ones cancel; roundings: how many of
- * them may go the same way, each by a unit of that size. By this rule everything is judged here that is not a difference
- * quotient (those know their own error: numeric_derivative.h); what differs is how well the terms are known:
+ * terms: the size of the numbers that the result is made of, its own unless large ones cancel; roundings: how many units
+ * of that size may add up. Everything but a difference quotient, which knows its own error (numeric_derivative.h), is judged
+ * by this rule. The terms are known more or less well:
  *
  *     who                                   terms                                            roundings
  *     a run against another (properties)    the tensor's largest number, and the output's    ROUNDINGS_OF_A_RUN
  *     a gradient, its derivative known well the largest derivative, and the output           ROUNDINGS_OF_A_RUN
- *     a forward against another's (--like)  the output's largest number                      as CHECK_SHARP allows
+ *     a forward against another's (--like)  the largest output, and the answer to changes     ROUNDINGS_OF_A_RUN
  *     arrays in files (case_reference.h)    the answer to changes of all inputs              16
  *     a model's values (model_values.h)     the answer to changes of all weights             16
  *     float kernels (tests/check/ulps.c)    the answer to changes of each input              8
  *
- * The answer to changes: rounding in a computation that is numerically stable does what a change of its inputs in their
- * last digits would do. So these are changed, and it is run again. */
+ * The answer to changes: in a stable computation rounding has the effect of a change of its inputs' last digits. So the
+ * inputs are changed in their last digits, and the computation is run again. */
 #ifndef GRADCHECK_ROUNDING_H
 #define GRADCHECK_ROUNDING_H
 

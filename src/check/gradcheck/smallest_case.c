@@ -125,6 +125,6 @@ bool smallest_case_resize(const CheckCase *c, int step, CheckCase *to, char how[
             if (to->in[k].values) return false;
             to->in[k].shape.size[axis] = size, any = true;
         }
-    snprintf(how, REPORT_WORD, "size %ld for %ld", size, from);
+    snprintf(how, REPORT_WORD, "size %ld changed to %ld", from, size);
     return any;
 }
