@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Numbers of an array that are printed, and rows of the table. */
-enum { MOST_NUMBERS = 12, MOST_ROWS = 14, MOST_SIZE = 12 };
+/* Numbers of an array that are printed; rows of a table, and of one that has more; sizes that are changed. */
+enum { MOST_NUMBERS = 12, MOST_ROWS = 14, FEW_ROWS = 6, MOST_SIZE = 12 };
 
 /* Text that grows in the report. */
 typedef struct Text {
@@ -73,14 +73,21 @@ static long add_rows(Text *t, const Gradients *g, const Entries *e, const PointI
 
 static void add_table(Text *t, const Gradients *g, const Entries *e, const PointInput *in, long first,
                       long end) {
-    long left = MOST_ROWS, hidden = 0;
+    Text nothing = {NULL, 0, 0};
+    long all = 0;
+    for (long q = first; q < end; q++)
+        for (int wrong = 0; wrong < 2; wrong++) all += add_rows(&nothing, g, e, in, q, wrong, 0);
+    long left = all > MOST_ROWS ? FEW_ROWS : MOST_ROWS;
+    if (all > MOST_ROWS)
+        all -= FEW_ROWS;
+    else
+        all = 0;
     for (int wrong = 1; wrong >= 0; wrong--)
         for (long q = first; q < end; q++) {
             long rows = add_rows(t, g, e, in, q, wrong, left);
-            hidden += rows > left ? rows - left : 0;
             left -= rows < left ? rows : left;
         }
-    if (hidden) add(t, "and %ld more\n", hidden);
+    if (all) add(t, "and %ld more\n", all);
 }
 
 long smallest_case_size(const Gradients *g) {
