@@ -75,8 +75,7 @@ enum {
     EXECUTE = 1 << 0,
     READ_FILE = 1 << 2,
     READ_FOLDER = 1 << 3,
-    FILE_RIGHTS = 13,
-    RIGHTS_ADDED = 1, /* by versions 2, 3 and 5 */
+    FILE_RIGHTS = 13, /* versions 2, 3 and 5 add one each */
     TCP_RIGHTS = 3,   /* by version 4 */
     SCOPES = 3,       /* by version 6: signals, and sockets without a file */
 };

@@ -164,7 +164,7 @@ TEST(each_has_its_own) {
     run(0, 2, 60, says, NULL);
 }
 
-/* Where the system has no pipe for a child, that is how its job ended; and it is tried for the next one. */
+/* If the system has no pipe for a child, the job ends as not born, and the next job is tried. */
 TEST(none_is_born) {
     struct rlimit before, limit;
     CHECK(getrlimit(RLIMIT_NOFILE, &before) == 0);
@@ -194,7 +194,7 @@ TEST(few_files_are_enough) {
     CHECK(e.fate[0] == CHILD_DONE && e.fate[1] == CHILD_DONE, "%s", e.text[0]);
 }
 
-/* Who is asked to end waits for none, and begins none. */
+/* A program that is asked to end waits for no child and starts none. */
 TEST(asked_to_end) {
     interrupt_heed();
     raise(SIGTERM);

@@ -1,5 +1,4 @@
-/* ./gradcheck as a teacher uses it, from a file to start from to points: what is judged, what it is worth,
- * and what stands in graders' files, whatever a student hands in. */
+/* ./gradcheck as a teacher uses it, from the template to the points: verdicts, scores and report files. */
 #include "check/gradcheck/report.h"
 #include "child.h"
 #include "ops/ops.h"
@@ -7,7 +6,7 @@
 
 #define GRADCHECK(...) run_program("gradcheck", ARGUMENTS(__VA_ARGS__), (Streams){0})
 
-/* y = factor · x², whose backward has `slope`; with `more` behind it. */
+/* y = factor · x². The backward multiplies dy by `slope`. `more` is appended to the file. */
 static void write_square(const char *path, const char *factor, const char *slope, const char *more) {
     FILE *f = fopen(path, "w");
     CHECK(f, "%s", path);
@@ -45,7 +44,7 @@ typedef struct Score {
     double points, of;
 } Score;
 
-/* Adds up what a results.json says. */
+/* The sums over the tests of a results.json. */
 static Score score_of(const char *path) {
     Score s = {0};
     size_t size;
@@ -81,8 +80,8 @@ TEST(every_template_compiles, 170) {
     CHECK(GRADCHECK("--template", "gru") == STATUS_USAGE && strstr(err, "found 'gru'"), "%s", err);
 }
 
-/* Solved as the project does it, whatever arguments it has and whatever operations its cases call, which a
- * student's file does not find. */
+/* Files solved as in the project pass, whatever their arguments, also where the project's cases call other
+ * operations. */
 TEST(a_solution_is_like_the_operation, 60) {
     static const char *const solved[] = {"softmax", "dropout", "masked_fill", "contiguous"};
     static const char *const their_cases[] = {"BUILD_CASE", "static Tensor *training", "BUILD_CASE",
@@ -145,8 +144,8 @@ TEST(a_teachers_cases_judge) {
           "%s", err);
 }
 
-/* The gradient of another function may be right, and is not what was asked for: an operation here, a
- * teacher's solution, or either at a teacher's cases. */
+/* A right gradient of another function fails --like: an operation, a solution, or either at a teacher's
+ * cases. */
 TEST(another_function_is_found) {
     static const char *const like[] = {"square", "solution.c"};
     if (!SHIPPED) return;
@@ -189,8 +188,7 @@ TEST(a_project_operation_is_refused) {
           out);
 }
 
-/* What is right in one case and wrong in another is said wherever the gradient that is wrong stands, and
- * there alone. */
+/* A gradient that is right in one case and wrong in another has that contrast in every report, once. */
 TEST(other_cases_are_told) {
     static const char *const reports[] = {"j.xml", "g.json"};
     static const char says[] = "right in 'row', wrong in 'six'";
@@ -252,7 +250,7 @@ TEST(forgotten_sizes_are_checked) {
     CHECK(GRADCHECK("op.c", "--json") == 0, "%s", out);
 }
 
-/* Nor does it accuse right ones, of which some take no other sizes. */
+/* Added cases accuse no right file, also if it takes no other sizes. */
 TEST(right_files_take_other_sizes) {
     char path[PATH_MAX];
     if (!SHIPPED) return;
@@ -328,8 +326,7 @@ TEST(what_is_not_tested_is_said) {
 
 /* ---- What graders get ---- */
 
-/* Two cases, of 3 points and 1, half of them for the gradient and half for the properties: whatever is
- * handed in. */
+/* Two cases of 3 points and 1: half for the gradient and half for the properties, whatever is handed in. */
 enum { TEACHERS_TESTS = 2 + PROPERTIES - 1 };
 
 TEST(the_denominator_is_the_teachers) {
@@ -365,8 +362,7 @@ TEST(the_denominator_is_the_teachers) {
           s.tests, s.of);
 }
 
-/* Each is a test of its own. One that crashes leaves the gradients their points, and those that were
- * looked at before. */
+/* Each property is a test. A crash costs only the property under test and those after it. */
 TEST(properties_are_tests) {
     static const struct {
         const char *slope, *says;
@@ -427,8 +423,8 @@ TEST(an_old_report_never_stays) {
     }
 }
 
-/* Starts a run on files that never end loading, waits for the report that says so, and sends a signal. Returns how it
- * ended; `printed` gets its output. */
+/* Starts a run on files that never end loading, waits for the report that says so, and sends a signal.
+ * Returns how it ended; `printed` gets its output. */
 static int end_early(const char *file, const char *reports, const char *first, int signal_number,
                      char printed[MOST_OUTPUT]) {
     FILE *to_out = tmpfile(), *to_err = tmpfile();
@@ -451,8 +447,8 @@ static void expect_no_points(const char *report) {
           s.tests, s.of);
 }
 
-/* A run that is killed leaves a report in which all tests fail; in a directory, one for each file. A run that is asked
- * to end says so in the report, accuses nobody and removes its files. */
+/* A run that is killed leaves a report in which all tests fail; in a directory, one for each file. A run
+ * that is asked to end says so in the report, accuses nobody and removes its files. */
 TEST(runs_that_end_leave_reports) {
     static char printed[MOST_OUTPUT];
     char *json;
@@ -517,7 +513,7 @@ TEST(a_judge_may_die) {
     CHECK(is_near(score_of("g/b.json").points, 4), "%s", printed);
 }
 
-/* Whoever reads the table may go before its end: the grade is whole. */
+/* A reader of the table that closes the pipe does not change the grade. */
 TEST(a_reader_that_goes_costs_no_grade) {
     if (!SHIPPED) return;
     enter_folder();
@@ -536,7 +532,7 @@ TEST(a_reader_that_goes_costs_no_grade) {
     CHECK(is_near(s.points, 4), "%g points", s.points);
 }
 
-/* A loop without end costs its time a few times, and not in each of many cases. */
+/* An endless loop costs a few time limits, and not one in each of many cases. */
 TEST(loops_get_less_time) {
     if (!SHIPPED) return;
     enter_folder();
@@ -588,7 +584,7 @@ TEST(a_folder_is_a_table) {
     CHECK(GRADCHECK("files") == STATUS_NO_INPUT && strstr(err, "found no C files"), "%s", err);
 }
 
-/* Where no file can be judged, or none of what is found about it kept, the run ends and says why. */
+/* A run ends with the reason if no file can be judged, or no report written. */
 TEST(a_folder_may_be_unfit) {
     if (!SHIPPED) return;
     enter_folder();

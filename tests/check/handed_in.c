@@ -15,11 +15,11 @@ static void put(const char *path, const char *text) {
     CHECK(f && fputs(text, f) >= 0 && fclose(f) == 0, "%s", path);
 }
 
-/* Comments and strings define nothing, and neither does what only looks like it. */
+/* Comments, strings and similar names define no operation. */
 TEST(operations_have_names) {
 #define LONGEST "a23456789012345678901234567890123456789012345678901234567890123"
     static const struct {
-        const char *source, *names; /* a blank behind each; "" for none */
+        const char *source, *names; /* each followed by a blank */
     } cases[] = {
         {"const Op op_a = {0};", "a "},
         {"Op op_a = {0};", "a "},
@@ -74,7 +74,7 @@ static void use_compiler(const char *script) {
     CHECK(chmod(in_folder("cc"), 0777) == 0 && setenv("CC", in_folder("cc"), 1) == 0);
 }
 
-/* Without a source that can be one, and without headers, none is asked; whatever one does is said in a
+/* A missing or empty source and missing headers need no compiler. Every failure of a compiler gives one
  * line. */
 TEST(compilers_are_heard) {
     make_folder();
@@ -124,7 +124,7 @@ TEST(compilers_are_heard) {
     "of "                                                                                                    \
     "nine of its kind some have to be left out"
 
-/* Whole lines that warn, as many as there is room for. */
+/* Warnings are kept as whole lines, as many as fit. */
 TEST(warnings_are_kept) {
     make_folder();
     put(in_folder("a.c"), "int x;\n");
@@ -169,7 +169,7 @@ static void listen(void *context, long i, const ChildEnd *end) {
     if (end->size <= ROOM) memcpy(t->bytes, end->result, t->size = end->size);
 }
 
-/* True where the case can be one: nothing that is done with it later meets what it does not expect. */
+/* Whether the case is valid: later code relies on these bounds. */
 static bool is_sound(const CheckCase *c) {
     bool ok = strlen(c->name) < 64;
     for (int k = 0; k < CHECK_INPUTS && c->in[k].name; k++) {
@@ -206,8 +206,8 @@ TEST(told_cases_are_read) {
     arena_free(&arena);
 }
 
-/* A process that runs foreign code may tell anything: cut anywhere, or with any of its numbers out of
- * range, it is a case that can be one or none. */
+/* A process that runs foreign code may send anything. Truncated or changed anywhere, it is a valid case or
+ * none. */
 TEST(told_nonsense_is_none) {
     static Told t, changed;
     static const unsigned char wrong[] = {0x00, 0x7F, 0x80, 0xF0, 0xFF};
@@ -252,7 +252,7 @@ static char *contents(const char *path) {
     return text;
 }
 
-/* Two cases of one operation and one of another, with what XML and JSON have to escape in their words. */
+/* Two cases of one operation and one of another, with characters that XML and JSON escape. */
 static void make_reports(CaseReport r[3]) {
     for (int i = 0; i < 3; i++) r[i] = (CaseReport){0};
     REPORT_SET(r[0].op, "a<b>");
@@ -328,8 +328,7 @@ TEST(results_escape) {
           "%s", e.text);
 }
 
-/* A line a gradient; of a case without any, or in which more is wrong, one that says so. What is no number
- * is null. */
+/* One line for each gradient, or for a case without any. A value that is not finite is null. */
 TEST(lines_of_json) {
     CaseReport r[3];
     char *text = NULL;

@@ -93,7 +93,7 @@ TEST(golden_models_pass) {
     }
 }
 
-/* What is made here starts a port, and comes back from its files to the same bits. */
+/* Files of a generated model give the same bits when they are read again. */
 TEST(saved_files_give_the_same_gradients) {
     enter_folder();
     CHECK(GRADCHECK("--save", "a", "--unchecked") == 0, "%s", err);
@@ -199,7 +199,7 @@ TEST(ports_are_judged) {
     }
 }
 
-/* Logits of padding are nobody's business, and those of tokens are. */
+/* Logits of padding are not compared; those of tokens are. */
 static void fill_padding(Safetensors *s) {
     Error e = {0};
     Safetensors batch;
@@ -231,7 +231,7 @@ TEST(padding_is_not_compared) {
     CHECK(status == STATUS_NO && strstr(out, "/logits, port: 1 of "), "status %d: %s", status, err);
 }
 
-/* What is compared with nothing has no verdict: in double, and without a port, loss and logits. */
+/* A tensor that is compared with nothing has no verdict: loss and logits in double without a port. */
 TEST(only_compared_tensors_count) {
     if (!IN_DOUBLE) return;
     enter_folder();
@@ -269,7 +269,7 @@ TEST(wrong_gradients_are_found) {
     pass_close(&p);
 }
 
-/* What is reported of a right gradient is dL/dw itself, at an element that is named. */
+/* The reported values of a right gradient are dL/dw at the named element. */
 TEST(reported_values_are_the_gradient) {
     if (!IN_DOUBLE) return;
     Error e = {0};

@@ -1,8 +1,6 @@
-/* What students bring to `./gradcheck FILE.c`: whatever a file does, there is a clear verdict, the exit
- * status is the documented one, stdout stays JSON, and what else is in the file is graded.
- *
- * Each file here is a right operation with something hostile in it that happens in the case `bad` alone,
- * so the case `good` has to pass. */
+/* ./gradcheck FILE.c with hostile files: every file gets a clear verdict and the documented exit status,
+ * stdout stays JSON, and the other cases of the file are judged. Each file is a right operation with
+ * hostile code that runs in the case `bad` alone, so the case `good` passes. */
 #include "child.h"
 #include "formats/json.h"
 
@@ -22,7 +20,7 @@ static const char includes[] = "#include \"ops/ops.h\"\n"
                                "#include <string.h>\n"
                                "#include <unistd.h>\n";
 
-/* Where the hostile code stands. */
+/* The place of the hostile code. */
 typedef enum Place {
     TOP, /* outside of all functions */
     FORWARD,
@@ -84,7 +82,7 @@ static bool is_json_lines(const char *text) {
     return all;
 }
 
-/* The first line of text that holds both, with a NUL behind it; NULL if there is none. */
+/* The first line that contains both strings; NULL: none. */
 static const char *line_with(const char *text, const char *one, const char *other) {
     static char kept[4096];
     for (const char *line = text; *line;) {

@@ -14,7 +14,7 @@
 
 enum { ULP_RESULTS = CHECK_INPUTS + 1 };
 
-/* What a run of a case computes: y, then the gradients of its inputs. */
+/* The results of a run: y, then the gradients of the inputs. */
 typedef struct UlpResults {
     int parts;
     struct UlpResult {
@@ -161,8 +161,8 @@ static void restore(UlpCase *s) {
     for (int k = 0; k < s->point.inputs; k++) point_restore(&s->point, k);
 }
 
-/* What the twin's own roundings amount to, in units of its precision: it is run with all of them up, down
- * and towards zero, and at points near by, because products of floats are exact in double. */
+/* The effect of the twin's own roundings, in units of its precision. It runs with all roundings up, down
+ * and towards zero, and at nearby points, because products of floats are exact in double. */
 static void measure_rounding(UlpCase *s, TermSizes *sizes) {
     static const int modes[] = {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
     UlpResults nearest = ulp_results(s), turned = ulp_results(s);
@@ -182,8 +182,8 @@ static void measure_rounding(UlpCase *s, TermSizes *sizes) {
     restore(s);
 }
 
-/* What forward saves is rounded, and agrees with the inputs only so far: backward sees it beside inputs
- * that have changed meanwhile. */
+/* Forward saves rounded values. They agree with the inputs only up to rounding, so backward runs with
+ * inputs that have changed since forward. */
 static void backward_in_disagreement(UlpCase *s, const UlpResults *base, UlpResults *r, uint64_t trial,
                                      double most) {
     point_ready(&s->point, 0);

@@ -130,7 +130,7 @@ static void judge_all(const Safetensors *twin, uint64_t seed) {
         }
 }
 
-/* What this test's float build writes; to be freed. */
+/* The results of the float build of this test; to be freed. */
 static Safetensors twin_results(int seed) {
     Error e = {0};
     Safetensors s;

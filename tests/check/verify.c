@@ -1,10 +1,10 @@
-/* Check cases as files: what gradcheck writes for a student, and what it says about what students write. */
+/* `gradcheck case` and `gradcheck verify`: the files of a case, and the verdicts on what students write. */
 #include "check/grading/case_files.h"
 #include "check/npy.h"
 #include "child.h"
 #include "formats/json.h"
 
-/* Proofs are for double: its program judges the files that either precision computes. */
+/* The double program judges the files that either precision computes. */
 #define GRADCHECK "../double/gradcheck"
 #define RUN(...)  run_program(GRADCHECK, ARGUMENTS(__VA_ARGS__), (Streams){0})
 
@@ -22,7 +22,7 @@ static void gradient_name(char name[CASE_FILE], const CaseFiles *f, int k) {
     snprintf(name, CASE_FILE, "d%s", f->point.in[k].name);
 }
 
-/* The built-in operation as a student who works in this precision. */
+/* Gradients by the built-in operation in the precision of this build. */
 static void write_gradients(const char *directory, CaseFiles *f) {
     point_ready(&f->point, 0);
     check_run_forward(&f->run);
@@ -60,9 +60,9 @@ static void judge_all(const char **directories, int count) {
     CHECK(!*err, "%s", err);
 }
 
-/* Of every case, in the precision of this build: no false alarms. One case is left out in single
- * precision: over one column every term of layer norm's gradient cancels, to 0; of their size, which
- * rounding leaves a part of, nothing can be seen from outside. */
+/* Right gradients of every case in the precision of this build pass. One is left out in single precision:
+ * over one column all terms of layer norm's gradient cancel to 0, and their size cannot be seen from
+ * outside. */
 TEST(right_gradients_pass, 120) {
     enum { AT_ONCE = 40 };
     char name[AT_ONCE][32];
@@ -131,7 +131,7 @@ static void drop_term(real *dx, const CaseFiles *f, long n) {
 static void drop_upstream(real *dx, const CaseFiles *f, long n) {
     for (long i = 0; i < n; i++) dx[i] = f->run.y->data[i];
 }
-/* What is left of double in a float. */
+/* Rounds to float. */
 static void shorten(real *dx, const CaseFiles *f, long n) {
     (void)f;
     for (long i = 0; i < n; i++) dx[i] = (real)(float)dx[i];
@@ -219,7 +219,7 @@ TEST(kinks_have_many_gradients) {
     }
 }
 
-/* What a student changes is judged as it is: the gradients at new inputs, and the old ones there. */
+/* Changed inputs are used: the gradients at the new inputs pass, the old ones fail. */
 TEST(changed_inputs_count) {
     CaseFiles f;
     enter_folder();
@@ -347,7 +347,7 @@ TEST(bad_gradients_are_verdicts, 120) {
     }
 }
 
-/* Without an input nothing can be judged but what cannot be read. */
+/* If an input is unusable, gradients are inconclusive, and unreadable files still fail. */
 TEST(bad_inputs_are_verdicts, 120) {
     enter_folder();
     for (int i = 0; i < HOSTILE; i += 2) {
@@ -365,7 +365,7 @@ TEST(bad_inputs_are_verdicts, 120) {
     }
 }
 
-/* A NaN among the given numbers is refused, one among a student's is an element that is wrong. */
+/* NaN is refused in an input. */
 TEST(numbers_that_are_none) {
     CaseFiles f;
     enter_folder();
@@ -379,7 +379,7 @@ TEST(numbers_that_are_none) {
     case_close(&f);
 }
 
-/* Where the right value is no number that differences could prove, nothing is said against what was found. */
+/* If the right value is not finite, the part is inconclusive. */
 TEST(infinite_values_are_not_judged) {
     CaseFiles f;
     enter_folder();
@@ -400,7 +400,7 @@ TEST(infinite_values_are_not_judged) {
     case_close(&f);
 }
 
-/* A gradient in another shape than its input's is refused with what it looks like. */
+/* A gradient of another shape fails, with the likely mistake. */
 TEST(other_shapes_are_named) {
     static const struct {
         const char *op, *name, *gradient;
@@ -432,7 +432,7 @@ TEST(other_shapes_are_named) {
     }
 }
 
-/* Big-endian and Fortran-ordered files are NumPy's own, and as good as others. */
+/* Big-endian and Fortran-ordered files are read. */
 TEST(other_orders_are_read) {
     static const struct { bool swapped, fortran; } order[] = {{true, false}, {false, true}, {true, true}};
     enter_folder();
@@ -458,7 +458,7 @@ TEST(other_orders_are_read) {
     }
 }
 
-/* What belongs to no part is named, and does no harm. */
+/* Files that belong to no part are listed and ignored. */
 TEST(strangers_are_named) {
     CaseFiles f;
     enter_folder();
@@ -472,7 +472,7 @@ TEST(strangers_are_named) {
           "%s", err);
 }
 
-/* A directory that cannot be judged at all ends with a status of its own; others beside it are judged. */
+/* An unusable directory has an exit status of its own; the other directories are judged. */
 TEST(bad_directories_have_a_status) {
 #define TWENTY "abcdefghijklmnopqrst"
     static const struct {
@@ -557,7 +557,7 @@ TEST(cases_are_reproducible) {
     array_free(&a);
 }
 
-/* Every case has files with names of their own, and a case.json that is one. */
+/* Every case has distinct file names and a valid case.json. */
 TEST(case_files_are_sound) {
     enter_folder();
     for (int i = 0; i < ops_count; i++)
@@ -588,7 +588,7 @@ TEST(case_files_are_sound) {
         }
 }
 
-/* No file of a student's is written over. */
+/* A student's files are not overwritten. */
 TEST(nothing_is_overwritten) {
     enter_folder();
     CHECK(mkdir("work", 0777) == 0);
