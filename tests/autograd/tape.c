@@ -102,27 +102,6 @@ TEST(intermediates_are_summed) {
     tape_free(t);
 }
 
-/* Leaves keep what they had: a second step adds to the first. */
-TEST(leaves_accumulate) {
-    Tape *t = tape_new();
-    real data[2] = {3, 4}, grad[2] = {10, 20};
-    for (int step = 1; step <= 3; step++) {
-        tape_reset(t);
-        tape_backward(t, tape_sum(t, tape_square(t, tape_leaf(t, SHAPE(2), data, grad)), ALL_AXES));
-        CHECK(grad[0] == (real)(10 + 6 * step) && grad[1] == (real)(20 + 8 * step));
-    }
-    tape_free(t);
-}
-
-TEST(upstream_gradients_are_taken) {
-    Tape *t = tape_new();
-    real data[4] = {1, 2, 3, 4}, grad[4] = {0}, dy[4] = {1, -1, 10, 0};
-    Tensor *y = tape_square(t, tape_leaf(t, SHAPE(2, 2), data, grad));
-    tape_backward_from(t, y, dy);
-    for (int i = 0; i < 4; i++) CHECK(grad[i] == 2 * data[i] * dy[i]);
-    tape_free(t);
-}
-
 /* From a tensor in the middle: what was recorded after it has no part. */
 TEST(backward_may_start_in_the_middle) {
     Tape *t = tape_new();

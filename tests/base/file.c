@@ -81,22 +81,17 @@ int close(int fd) {
     errno = how;
     return -1;
 }
-ssize_t read(int fd, void *buffer, size_t n) {
-    int how = misbehave("read");
-    if (how > 0) {
-        errno = how;
-        return -1;
+#define FAULTY_TRANSFER(name, Bytes)                                                                         \
+    ssize_t name(int fd, Bytes buffer, size_t n) {                                                           \
+        int how = misbehave(#name);                                                                          \
+        if (how > 0) {                                                                                       \
+            errno = how;                                                                                     \
+            return -1;                                                                                       \
+        }                                                                                                    \
+        return finish(how, syscall(SYS_##name, fd, buffer, how == SHORT && n > 1 ? n / 2 : n));              \
     }
-    return finish(how, syscall(SYS_read, fd, buffer, how == SHORT && n > 1 ? n / 2 : n));
-}
-ssize_t write(int fd, const void *buffer, size_t n) {
-    int how = misbehave("write");
-    if (how > 0) {
-        errno = how;
-        return -1;
-    }
-    return finish(how, syscall(SYS_write, fd, buffer, how == SHORT && n > 1 ? n / 2 : n));
-}
+FAULTY_TRANSFER(read, void *)
+FAULTY_TRANSFER(write, const void *)
 
 /* ---- What is in the folder ---- */
 
@@ -198,6 +193,7 @@ TEST(refuses_to_read) {
         {"", STATUS_NO_INPUT, ": No such file or directory"},
         {"/proc/self/mem", STATUS_IO, strerror(EIO)}, /* page 0 cannot be read */
         {"/proc/self/status", STATUS_IO, "/proc/self/status: its size changed"},
+        {in_folder("fifo"), STATUS_NO_INPUT, "found a FIFO, need a regular file"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         Error e = {0};
@@ -205,9 +201,6 @@ TEST(refuses_to_read) {
         CHECK_ERROR(e, cases[i].status, cases[i].text);
     }
     Error e = {0};
-    CHECK(!file_read(in_folder("fifo"), 0, &data, &size, &e));
-    CHECK_ERROR(e, STATUS_NO_INPUT, "found a FIFO, need a regular file");
-    e = (Error){0};
     CHECK(!file_read(in_folder("ten"), 9, &data, &size, &e));
     CHECK_ERROR(e, STATUS_BAD_DATA, "ten: found 10 bytes, need at most 9");
     e = (Error){0};
@@ -433,7 +426,17 @@ TEST(links_are_followed) {
 
 TEST(refuses_to_write) {
     make_folder();
-    static const struct {
+    struct sockaddr_un place = {.sun_family = AF_UNIX};
+    snprintf(place.sun_path, sizeof place.sun_path, "%s", in_folder("socket"));
+    int end = socket(AF_UNIX, SOCK_STREAM, 0);
+    CHECK(bind(end, (const struct sockaddr *)&place, sizeof place) == 0);
+    char longest[251];
+    memset(longest, 'n', 250);
+    longest[250] = 0;
+    /* What stands in the way of a temporary file stays. */
+    CHECK(mkfifo(in_folder("fifo"), 0600) == 0 && mkdir(in_folder(".x.tapeformer-tmp"), 0700) == 0 &&
+          symlink("/etc/passwd", in_folder(".y.tapeformer-tmp")) == 0 && chdir(folder) == 0);
+    const struct {
         const char *path, *text;
     } cases[] = {
         {"/dev/null", "/dev/null: found a device, need a regular file"},
@@ -442,41 +445,20 @@ TEST(refuses_to_write) {
         {".", ".: found a directory, need a regular file"},
         {"", ": found a directory, need a regular file"},
         {"/etc/passwd/file", "/etc/passwd/file: Not a directory"},
+        {"fifo", "fifo: found a FIFO, need a regular file"},
+        {"socket", "socket: found a socket, need a regular file"},
+        {longest, strerror(ENAMETOOLONG)},
+        {"x", "x: Is a directory"},
+        {"y", "y: "},
     };
+    Error e = {0};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        Error e = {0};
-        CHECK(file_create(cases[i].path, &e) == NULL);
+        e = (Error){0};
+        CHECK(file_create(cases[i].path, &e) == NULL, "%s", cases[i].path);
         CHECK_ERROR(e, STATUS_CANNOT_CREATE, cases[i].text);
     }
-    Error e = {0};
-    mkfifo(in_folder("fifo"), 0600);
-    CHECK(!file_create(in_folder("fifo"), &e));
-    CHECK_ERROR(e, STATUS_CANNOT_CREATE, "fifo: found a FIFO, need a regular file");
-    struct sockaddr_un place = {.sun_family = AF_UNIX};
-    snprintf(place.sun_path, sizeof place.sun_path, "%s", in_folder("socket"));
-    int end = socket(AF_UNIX, SOCK_STREAM, 0);
-    CHECK(bind(end, (const struct sockaddr *)&place, sizeof place) == 0);
-    e = (Error){0};
-    CHECK(!file_create(in_folder("socket"), &e));
-    CHECK_ERROR(e, STATUS_CANNOT_CREATE, "socket: found a socket, need a regular file");
-    close(end), unlink(in_folder("socket"));
-    char longest[300];
-    memset(longest, 'n', 250);
-    longest[250] = 0;
-    e = (Error){0};
-    CHECK(!file_create(in_folder(longest), &e));
-    CHECK_ERROR(e, STATUS_CANNOT_CREATE, strerror(ENAMETOOLONG));
-
-    /* What is in the way of the temporary file and is none stays. */
-    mkdir(in_folder(".x.tapeformer-tmp"), 0700);
-    e = (Error){0};
-    CHECK(!file_create(in_folder("x"), &e));
-    CHECK_ERROR(e, STATUS_CANNOT_CREATE, "x: Is a directory");
-    CHECK(symlink("/etc/passwd", in_folder(".y.tapeformer-tmp")) == 0);
-    e = (Error){0};
-    CHECK(!file_create(in_folder("y"), &e));
-    CHECK(e.status == STATUS_CANNOT_CREATE);
-    CHECK(entries() == 3);
+    close(end);
+    CHECK(entries() == 4);
 
     /* As somebody who may not: a file that is write-protected, and a folder. */
     put(in_folder("mine"), "old");

@@ -147,22 +147,15 @@ TEST(graders_files) {
         }
 }
 
-TEST(reading_safetensors) {
+TEST(reading) {
     fail_each_allocation(read_safetensors, look_at_nothing);
-}
-TEST(reading_npy) {
     fail_each_allocation(read_npy, look_at_nothing);
 }
-TEST(writing_safetensors) {
+
+TEST(writing) {
     make_folder();
     fail_each_allocation(write_safetensors, look_at_safetensors);
-}
-TEST(writing_npy) {
-    make_folder();
     fail_each_allocation(write_npy, look_at_npy);
-}
-TEST(printing_a_file) {
-    make_folder();
     CHECK(symlink("a", in_folder("link")) == 0);
     fail_each_allocation(print_file, look_at_print);
 }

@@ -34,8 +34,8 @@ static void check_column(const char *name, double json, const char **at) {
     *at = end + 1;
 }
 
-static const char *const columns[] = {"task",       "step",     "tokens",       "seconds",  "params",
-                                      "train_loss", "val_loss", "val_accuracy", "val_exact"};
+#define FIGURES "task", "step", "tokens", "seconds", "params", "train_loss", "val_loss", "val_accuracy"
+static const char *const columns[] = {FIGURES, "val_exact"};
 enum { COLUMNS = sizeof columns / sizeof *columns };
 
 /* metrics.csv says what the JSON lines say. */
@@ -71,13 +71,9 @@ static long count_parameters(const char *path) {
 /* --json prints an object an evaluation and a last one with "final"; the run's directory holds the model and
  * the same figures as a table, and nothing else. */
 TEST(metrics_are_complete) {
-    static const char *const during[] = {"task",       "step",     "tokens",       "seconds", "params",
-                                         "train_loss", "val_loss", "val_accuracy", NULL};
-    static const char *const final_copy[] = {"task",      "step",       "tokens",   "seconds",
-                                             "params",    "train_loss", "val_loss", "val_accuracy",
-                                             "val_exact", "final",      NULL};
-    static const char *const final_lm[] = {"task",       "step",     "tokens",       "seconds", "params",
-                                           "train_loss", "val_loss", "val_accuracy", "final",   NULL};
+    static const char *const during[] = {FIGURES, NULL},
+                             *const final_copy[] = {FIGURES, "val_exact", "final", NULL},
+                             *const final_lm[] = {FIGURES, "final", NULL};
     enter_folder_with_text();
     for (int lm = 0; lm < 2; lm++) {
         const char *task = lm ? "lm" : "copy";
@@ -124,33 +120,11 @@ TEST(the_same_seed_makes_the_same_file) {
     enter_folder_with_text();
     for (int i = 0; i < 2; i++) {
         for (int run = 0; run < 4; run++) {
-            const char *arguments[] = {tasks[i],
-                                       "--d-model",
-                                       "48",
-                                       "--heads",
-                                       "4",
-                                       "--layers",
-                                       "1",
-                                       "--batch",
-                                       "24",
-                                       "--dropout",
-                                       "0.1",
-                                       "--steps",
-                                       "3",
-                                       "--warmup",
-                                       "1",
-                                       "--quiet",
-                                       "--force",
-                                       "--run",
-                                       runs[run],
-                                       "--threads",
-                                       threads[run],
-                                       "--seed",
-                                       seeds[run],
-                                       i ? "--text" : "--held-out",
-                                       i ? "text" : "10",
-                                       NULL};
-            CHECK(run_program("train", arguments, (Streams){0}) == 0, "%s", err);
+            CHECK(TRAIN(tasks[i], "--d-model", "48", "--heads", "4", "--layers", "1", "--batch", "24",
+                        "--dropout", "0.1", "--steps", "3", "--warmup", "1", "--quiet", "--force", "--run",
+                        runs[run], "--threads", threads[run], "--seed", seeds[run],
+                        i ? "--text" : "--held-out", i ? "text" : "10") == 0,
+                  "%s", err);
         }
         CHECK(same_files("one/model.safetensors", "two/model.safetensors"), "%s: 2 threads", tasks[i]);
         CHECK(same_files("one/model.safetensors", "three/model.safetensors"), "%s: 3 threads", tasks[i]);
@@ -321,8 +295,6 @@ TEST(a_dry_run_tells_the_peak) {
     }
 }
 
-/* ---- Measuring ---- */
-
 /* ---- Learning ---- */
 
 /* A verse is learned by heart and said from its first character on. */
@@ -437,9 +409,7 @@ TEST(typing_goes_on) {
 TEST(says_what_there_is) {
     enter_folder();
     CHECK(TRAIN(COPY, "--steps", "1", "--samples", "40", "--run", "run") == 0, "%s", err);
-    int shown = 0;
-    for (const char *at = err; (at = strstr(at, " -> ")); at++) shown++;
-    CHECK(shown == 30, "%d: %s", shown, err);
+    CHECK(count_of(err, " -> ") == 30, "%s", err);
     int status = TRAIN(COPY, "--steps", "3", "--schedule", "constant", "--lr", "9e17", "--d-ff", "512",
                        "--run", "wild");
     CHECK(sizeof(real) != sizeof(float) ||
