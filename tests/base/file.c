@@ -108,11 +108,6 @@ static int entries(void) {
     return n;
 }
 
-static void put(const char *path, const char *text) {
-    FILE *f = fopen(path, "w");
-    CHECK(f && fputs(text, f) >= 0 && fclose(f) == 0);
-}
-
 static bool holds(const char *path, const char *text, size_t length) {
     Error e = {0};
     char *data;
@@ -181,7 +176,7 @@ TEST(refuses_to_read) {
     char *data = NULL;
     size_t size = 0;
     mkfifo(in_folder("fifo"), 0600);
-    put(in_folder("ten"), "0123456789");
+    write_text(in_folder("ten"), "0123456789");
     const struct {
         const char *path;
         Status status;
@@ -262,7 +257,7 @@ TEST(faults_keep_the_old_file) {
             for (int at = 1;; at++) {
                 if (how[h] == EINTR && sticky)
                     break; /* a call that is interrupted for ever is no fault to survive */
-                put(path, "old");
+                write_text(path, "old");
                 Error e = {0};
                 fault.at = at, fault.how = how[h], fault.sticky = sticky, fault.calls = 0;
                 bool ok = save(path, fresh, n, &e);
@@ -298,7 +293,7 @@ TEST(kills_leave_a_whole_file) {
     int killed = 0, replaced = 0;
     for (int how = KILL_AFTER; how <= KILL_BEFORE; how++)
         for (int at = 1;; at++) {
-            put(path, "old");
+            write_text(path, "old");
             fflush(stdout);
             pid_t child = fork();
             if (child == 0) {
@@ -325,7 +320,7 @@ TEST(kills_leave_a_whole_file) {
 /* A process that exits while it writes leaves nothing; one that it forked and that exits takes nothing away. */
 TEST(exits_leave_nothing) {
     make_folder();
-    put(in_folder("model"), "old");
+    write_text(in_folder("model"), "old");
     fflush(stdout);
     for (int forks = 0; forks < 2; forks++) {
         pid_t child = fork();
@@ -350,7 +345,7 @@ TEST(exits_leave_nothing) {
 /* A disk quota that is reached in the middle of a write: EFBIG, as the signal is ignored. */
 TEST(a_full_disk_keeps_the_old_file) {
     make_folder();
-    put(in_folder("model"), "old");
+    write_text(in_folder("model"), "old");
     struct rlimit limit = {100000, 100000};
     signal(SIGXFSZ, SIG_IGN);
     CHECK(setrlimit(RLIMIT_FSIZE, &limit) == 0);
@@ -373,7 +368,7 @@ TEST(nothing_shows_before_the_commit) {
     file_abandon(f);
     CHECK(entries() == 0);
 
-    put(path, "old");
+    write_text(path, "old");
     f = file_create(path, &e);
     file_write(f, "new", 3);
     CHECK(holds(path, "old", 3) && entries() == 2);
@@ -392,7 +387,7 @@ TEST(modes_are_kept) {
     CHECK(save(in_folder("new"), "x", 1, &e) && stat(in_folder("new"), &st) == 0 &&
               (st.st_mode & 07777) == 0640,
           "found %o", st.st_mode);
-    put(in_folder("old"), "x");
+    write_text(in_folder("old"), "x");
     chmod(in_folder("old"), 0604);
     CHECK(save(in_folder("old"), "y", 1, &e) && stat(in_folder("old"), &st) == 0 &&
               (st.st_mode & 07777) == 0604,
@@ -461,7 +456,7 @@ TEST(refuses_to_write) {
     CHECK(entries() == 4);
 
     /* As somebody who may not: a file that is write-protected, and a folder. */
-    put(in_folder("mine"), "old");
+    write_text(in_folder("mine"), "old");
     chmod(in_folder("mine"), 0444);
     chmod(folder, 0777);
     pid_t child = fork();

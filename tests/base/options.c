@@ -2,8 +2,7 @@
  */
 #include "base/options.h"
 #include "base/pool.h"
-#include "test.h"
-#include <fcntl.h>
+#include "child.h"
 #include <locale.h>
 #include <sys/stat.h>
 
@@ -74,14 +73,6 @@ static int bare_program(int argc, char **argv) {
 
 static int (*runs)(int argc, char **argv) = program;
 
-static char out[8192], err[8192];
-
-static void slurp(FILE *file, char text[8192]) {
-    rewind(file);
-    text[fread(text, 1, 8191, file)] = 0;
-    fclose(file);
-}
-
 /* Runs the program with the given arguments, at most 31, and its stdout in `sink` (NULL: in `out`). Returns
  * its status. */
 static int run_into(const char *sink, const char *const *arguments) {
@@ -105,7 +96,9 @@ static int run_into(const char *sink, const char *const *arguments) {
     return WEXITSTATUS(status);
 }
 
-#define RUN(...) run_into(NULL, (const char *const[]){__VA_ARGS__, NULL})
+#define RUN(...) run_into(NULL, ARGUMENTS(__VA_ARGS__))
+#define CHECK_REFUSED(want, ...)                                                                             \
+    CHECK(RUN(__VA_ARGS__) == STATUS_USAGE && !strcmp(err, want "\n") && !*out, "%s%s", out, err)
 
 /* ---- Tests ---- */
 
@@ -208,16 +201,10 @@ TEST(refuses) {
         CHECK(strcmp(err, line) == 0, "found %swant  %s", err, line);
         CHECK(*out == 0, "%s", out);
     }
-    CHECK(RUN("copy", "--lr=1", "--lr=1") == 2 && strcmp(err, "prog: --lr: found twice, need it once\n") == 0,
-          "%s", err);
-    CHECK(RUN("copy", "--json", "--json") == 2 &&
-              strcmp(err, "prog: --json: found twice, need it once\n") == 0,
-          "%s", err);
-    CHECK(RUN("--json") == 2 && strcmp(err, "prog: found 0 operands, need TASK [FILE], see --help\n") == 0,
-          "%s", err);
-    CHECK(RUN("a", "b", "c\x1B") == 2 &&
-              strcmp(err, "prog: \"c\\x1B\": found one operand too many, need TASK [FILE]\n") == 0,
-          "%s", err);
+    CHECK_REFUSED("prog: --lr: found twice, need it once", "copy", "--lr=1", "--lr=1");
+    CHECK_REFUSED("prog: --json: found twice, need it once", "copy", "--json", "--json");
+    CHECK_REFUSED("prog: found 0 operands, need TASK [FILE], see --help", "--json");
+    CHECK_REFUSED("prog: \"c\\x1B\": found one operand too many, need TASK [FILE]", "a", "b", "c\x1B");
     CHECK(RUN("a", "b", "--bad", "c") == 2 && strstr(err, "--bad"), "%s", err);
 }
 
@@ -281,11 +268,8 @@ TEST(helps_without_headings) {
               "--a-name-that-is-longer-than-what-somebody-who-mistypes-it-would-ever-come-near-to") == 0 &&
               strcmp(out, "order=1 all=1\n") == 0,
           "%s%s", out, err);
-    CHECK(RUN("word") == 2 && strcmp(err, "bare: \"word\": found one operand too many, need none\n") == 0,
-          "%s", err);
-    CHECK(RUN("--ordre=up") == 2 &&
-              strcmp(err, "bare: --ordre: no such option, did you mean --order?\n") == 0,
-          "%s", err);
+    CHECK_REFUSED("bare: \"word\": found one operand too many, need none", "word");
+    CHECK_REFUSED("bare: --ordre: no such option, did you mean --order?", "--ordre=up");
 }
 
 /* A program that takes two operands or more counts what it has. */
@@ -388,8 +372,8 @@ TEST(wrong_tables_are_bugs) {
 
 /* Under a locale with a decimal comma, made for the occasion, numbers are read and shown with a point. */
 TEST(the_locale_does_not_matter) {
-    char folder[] = "/tmp/tapeformer-test-XXXXXX", command[256];
-    CHECK(mkdtemp(folder) != NULL);
+    char command[256];
+    make_folder();
     snprintf(command, sizeof command, "localedef -i de_DE -f UTF-8 %s/de_DE.UTF-8 2>/dev/null", folder);
     bool made = system(command) == 0;
     setenv("LOCPATH", folder, 1);
@@ -402,8 +386,6 @@ TEST(the_locale_does_not_matter) {
         CHECK(RUN("copy", "--lr=0,5") == STATUS_USAGE);
         CHECK(RUN("--help") == 0 && strstr(out, "default 0.001)"), "%s", out);
     }
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    CHECK(system(command) == 0);
 }
 
 RUN_TESTS

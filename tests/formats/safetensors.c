@@ -2,18 +2,9 @@
  * is malformed, cut or damaged is refused with what is wrong with it. */
 #include "formats/safetensors.h"
 #include "base/crc32.h"
-#include "base/file.h"
 #include "expect_bug.h"
 #include "folder.h"
 #include "formats/bytes.h"
-
-static char *read_whole(const char *path, size_t *size) {
-    char *data = NULL;
-    Error e = {0};
-    CHECK(file_read(path, 0, &data, size, &e), "%s", e.text);
-    if (!data) exit(1);
-    return data;
-}
 
 /* ---- Files of the format's own library, from tests/fixtures/make_files.py ---- */
 
@@ -132,11 +123,11 @@ TEST(what_is_written_comes_back) {
     Metadata in_order[METADATA];
     for (int i = 0; i < METADATA; i++) in_order[i] = s.metadata[i];
     CHECK(safetensors_write(path, in_order, METADATA, s.tensor, s.tensors, &e), "%s", e.text);
-    char *before = read_whole(path, &size_before);
+    char *before = read_bytes(path, &size_before);
     safetensors_free(&s);
     CHECK(safetensors_read(&s, path, &e) && same_tensors(&s, a, ARRAYS), "%s", e.text);
     CHECK(safetensors_write(path, s.metadata, s.metadata_count, s.tensor, s.tensors, &e), "%s", e.text);
-    char *after = read_whole(path, &size_after);
+    char *after = read_bytes(path, &size_after);
     CHECK(size_before == size_after && memcmp(before, after, size_after) == 0);
     free(before), free(after);
     safetensors_free(&s);
@@ -452,7 +443,7 @@ TEST(refuses_every_truncation) {
     const char *const paths[] = {"tests/fixtures/mixed.safetensors", in_folder("ours")};
     for (int f = 0; f < 2; f++) {
         size_t size;
-        char *whole = read_whole(paths[f], &size);
+        char *whole = read_bytes(paths[f], &size);
         for (size_t n = 0; n <= size + 1; n++) {
             char *part = calloc(1, n ? n : 1);
             memcpy(part, whole, n < size ? n : size);
@@ -474,7 +465,7 @@ TEST(notices_every_flipped_bit) {
     make_arrays(a);
     CHECK(safetensors_write(in_folder("ours"), metadata, METADATA, a, ARRAYS, &e), "%s", e.text);
     size_t size;
-    char *whole = read_whole(in_folder("ours"), &size);
+    char *whole = read_bytes(in_folder("ours"), &size);
     for (size_t bit = 0; bit < 8 * size; bit++) {
         char *flipped = malloc(size);
         memcpy(flipped, whole, size);
@@ -506,11 +497,10 @@ TEST(knows_files_of_ours) {
     CHECK(safetensors_write(in_folder("ours"), metadata, METADATA, &a, 1, &e), "%s", e.text);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         size_t size;
-        char *file = read_whole(in_folder("ours"), &size);
+        char *file = read_bytes(in_folder("ours"), &size);
         memcpy(memmem(file, size, cases[i].find, strlen(cases[i].find)), cases[i].replace,
                strlen(cases[i].find));
-        FILE *changed = fopen(in_folder("changed"), "wb");
-        CHECK(changed && fwrite(file, 1, size, changed) == size && fclose(changed) == 0);
+        write_bytes(in_folder("changed"), file, size);
         free(file);
         Safetensors s;
         Error error = {0};
@@ -530,7 +520,7 @@ TEST(knows_files_of_ours) {
  * every byte of every tensor can be read. */
 TEST(survives_every_flipped_bit) {
     size_t size;
-    char *whole = read_whole("tests/fixtures/mixed.safetensors", &size);
+    char *whole = read_bytes("tests/fixtures/mixed.safetensors", &size);
     int accepted = 0;
     for (size_t bit = 0; bit < 8 * (8 + 472); bit++) {
         char *flipped = malloc(size);
@@ -565,7 +555,7 @@ TEST(names_the_damage) {
     CHECK(safetensors_write(in_folder("a"), NULL, 0, &a, 1, &e));
     size_t size;
     Safetensors s;
-    char *whole = read_whole(in_folder("a"), &size), need[16], want[100];
+    char *whole = read_bytes(in_folder("a"), &size), need[16], want[100];
     memcpy(need, whole + 36, 8);
     need[8] = 0;
     memcpy(whole + 36, "\x1B[2JXXXX", 8);

@@ -1,5 +1,5 @@
 """What PyTorch and this project hand each other is right: a run's weights load strict=True into stock layers, whose
-logits and gradients are ours; training goes on over two processes; and what was trained there is read here, and goes on.
+logits and gradients are ours; training goes on there; what was trained there is read here, and goes on.
 
     BUILD=build python3 tests/interop/check.py
 
@@ -49,10 +49,10 @@ def same_as_ours(weights):
     assert worst < 1e-9, worst
 
 
-def go(name, out, processes, steps=30):
+def go(name, out, steps=30):
     text = ["--text", "text"] if name == "lm" else []
     return run(sys.executable, os.path.join(HERE, "go_on.py"), name, out, *text, "--steps", str(steps), "--batch", "8", "--lr",
-               "0.003", "--processes", str(processes), "--port", str(20000 + os.getpid() % 20000)).stdout
+               "0.003").stdout
 
 
 def test_loads(name):
@@ -62,37 +62,31 @@ def test_loads(name):
 
 
 def test_goes_on(name):
-    """The loss falls, and two processes learn what one does."""
-    said = go(name, f"{name}-two", 2).split()
+    """The loss falls."""
+    said = go(name, f"{name}-more").split()
     first, last = float(said[3]), float(said[7])
     assert last < 0.98 * first, said
-    if name == "lm":  # elsewhere rows differ in length, and a mean of means is another
-        go(name, f"{name}-one", 1)
-        start, one, two = (load_file(f"{run}/model.safetensors") for run in (name, f"{name}-one", f"{name}-two"))
-        way = sum((one[key] - start[key]).square().sum().item() for key in start)
-        apart = sum((one[key] - two[key]).square().sum().item() for key in start)
-        assert way > 0.1 and apart < 1e-4 * way, (way, apart)
 
 
 def test_comes_back(name):
     """The model is read here, which says that there is no checksum; its logits are PyTorch's."""
-    done = run(os.path.join(BUILD, "float", "generate"), f"{name}-two", "--prompt", "the " if name == "lm" else "123")
-    assert done.stdout and "has no checksum" in done.stderr, done
-    same_as_ours(f"{name}-two/model.safetensors")
+    done = run(os.path.join(BUILD, "float", "generate"), f"{name}-more", "--prompt", "the " if name == "lm" else "123")
+    assert done.stdout and "found no checksum" in done.stderr, done
+    same_as_ours(f"{name}-more/model.safetensors")
 
 
 def test_resumes(name):
     """Training goes on here from where it stood there: after no step there in the bits of a run that was never there, and
     after 30 with a lower loss."""
     train = os.path.join(BUILD, "float", "train")
-    go(name, f"{name}-none", 1, steps=0)
-    for there in (name, f"{name}-none", f"{name}-two"):
+    go(name, f"{name}-none", steps=0)
+    for there in (name, f"{name}-none", f"{name}-more"):
         run(train, "--resume", there, "--steps", "100", "--eval-every", "100", "--quiet")
         with go_on.safe_open(f"{there}/checkpoint.safetensors", "pt") as file:
             assert file.metadata()["run.step"] == "100", there
     ours, none = (load_file(f"{there}/checkpoint.safetensors") for there in (name, f"{name}-none"))
     assert all(torch.equal(ours[key], none[key]) for key in ours)
-    [row] = open(f"{name}-two/metrics.csv").read().splitlines()[1:]
+    [row] = open(f"{name}-more/metrics.csv").read().splitlines()[1:]
     before = open(f"{name}/metrics.csv").read().splitlines()[-2]
     assert float(row.split(",")[6]) < float(before.split(",")[6]), (row, before)
 

@@ -1,20 +1,17 @@
-"""Goes on with a run in PyTorch, over as many processes as wanted: reads the model that ./train left, into stock
-nn.TransformerEncoder and nn.TransformerDecoder (tests/golden/models.py), trains it with DistributedDataParallel, and
-writes a model that ./generate reads, and a checkpoint that ./train --resume goes on with: Adam's moments go both ways.
+"""Trains a run further in PyTorch: reads the model that ./train left into stock nn.TransformerEncoder and
+nn.TransformerDecoder (tests/golden/models.py), trains it, and writes a model that ./generate reads and a checkpoint that
+./train --resume continues: Adam's moments go both ways.
 
-    python3 tests/interop/go_on.py runs/lm runs/more --text data/poems.txt --processes 2
+    python3 tests/interop/go_on.py runs/lm runs/more --text data/poems.txt
 
-The processes speak over loopback here; torchrun starts them on other machines as well. Wants torch and safetensors."""
+Needs torch and safetensors."""
 import argparse
 import os
 import sys
 
 import torch
-import torch.distributed as dist
-import torch.multiprocessing
 from safetensors import safe_open
 from safetensors.torch import save_file
-from torch.nn.parallel import DistributedDataParallel
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "golden"))
 from models import Model  # noqa: E402
@@ -89,14 +86,10 @@ def task_batch(meta, rows, rng):
     return batch
 
 
-def train(rank, a):
-    """One of a.processes: its share of every batch. All see the same batches, whatever their number."""
-    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(a.port), GLOO_SOCKET_IFNAME="lo")
+def train(a):
     torch.set_num_threads(1)
-    dist.init_process_group("gloo", rank=rank, world_size=a.processes)
     model, meta = read(a.run)
-    parallel = DistributedDataParallel(model)
-    optimizer = torch.optim.AdamW(parallel.parameters(), lr=a.lr)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=a.lr)
     stands, tokens = read_moments(a.run, model, optimizer), 0
     rng = torch.Generator().manual_seed(a.seed)
     if a.text:
@@ -105,18 +98,15 @@ def train(rank, a):
     for step in range(1, a.steps + 1):
         batch = text_batch(meta, ids, a.batch, rng) if a.text else task_batch(meta, a.batch, rng)
         tokens += int((batch["target_out"] != int(meta["pad_id"].replace("none", "-1"))).sum())
-        mine = {name: x[rank :: a.processes] for name, x in batch.items()}
-        loss = model.loss(parallel(mine["target_in"], mine.get("source")), mine["target_out"])
+        loss = model.loss(model(batch["target_in"], batch.get("source")), batch["target_out"])
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        if rank == 0 and (step == 1 or step == a.steps):
+        if step in (1, a.steps):
             print(f"step {step}: loss {loss.item():.4f}", flush=True)
-    if rank == 0:
-        save(model.state_dict(), a.out, "model.safetensors", meta)
-        if stands:
-            write_checkpoint(model, optimizer, stands, a.steps, tokens, a.out)
-    dist.destroy_process_group()
+    save(model.state_dict(), a.out, "model.safetensors", meta)
+    if stands:
+        write_checkpoint(model, optimizer, stands, a.steps, tokens, a.out)
 
 
 def main():
@@ -125,13 +115,10 @@ def main():
     parser.add_argument("out", help="where the model goes")
     parser.add_argument("--text", help="of a language model: what to train on")
     parser.add_argument("--steps", type=int, default=100)
-    parser.add_argument("--batch", type=int, default=32, help="sequences of a step, of all processes together")
+    parser.add_argument("--batch", type=int, default=32, help="sequences of a step")
     parser.add_argument("--lr", type=float, default=0.001)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--port", type=int, default=29431)
-    a = parser.parse_args()
-    torch.multiprocessing.spawn(train, (a,), nprocs=a.processes)
+    train(parser.parse_args())
 
 
 if __name__ == "__main__":

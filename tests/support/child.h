@@ -112,38 +112,7 @@ static inline int run_program(const char *program, const char *const *arguments,
 #define TRAIN(...)    run_program("train", ARGUMENTS(__VA_ARGS__), (Streams){0})
 #define GENERATE(...) run_program("generate", ARGUMENTS(__VA_ARGS__), (Streams){0})
 
-/* ---- Files ---- */
-
-static inline void write_bytes(const char *path, const void *bytes, size_t count) {
-    FILE *f = fopen(path, "wb");
-    CHECK(f && fwrite(bytes, 1, count, f) == count, "%s cannot be written", path);
-    if (f) fclose(f);
-}
-
-static inline void write_text(const char *path, const char *text) {
-    write_bytes(path, text, strlen(text));
-}
-
-/* A file's bytes, to be freed, with a NUL behind them; NULL where there is none. */
-static inline char *read_bytes(const char *path, size_t *count) {
-    FILE *f = fopen(path, "rb");
-    if (!f) return NULL;
-    fseek(f, 0, SEEK_END);
-    *count = (size_t)ftell(f);
-    rewind(f);
-    char *bytes = calloc(1, *count + 1);
-    if (!bytes || fread(bytes, 1, *count, f) != *count) exit(1);
-    fclose(f);
-    return bytes;
-}
-
-static inline bool same_files(const char *a, const char *b) {
-    size_t size[2] = {0, 0};
-    char *bytes[2] = {read_bytes(a, &size[0]), read_bytes(b, &size[1])};
-    bool same = bytes[0] && bytes[1] && size[0] == size[1] && memcmp(bytes[0], bytes[1], size[0]) == 0;
-    free(bytes[0]), free(bytes[1]);
-    return same;
-}
+/* ---- Folders ---- */
 
 #ifdef __APPLE__
 #define st_mtim st_mtimespec

@@ -1,6 +1,7 @@
 /* Corpora, their entropies, the lm task, and the texts that ship. */
 #include "text/corpus.h"
 #include "base/random.h"
+#include "folder.h"
 #include "task_helpers.h"
 #include "tasks/text_task.h"
 
@@ -140,18 +141,11 @@ TEST(a_corpus_refuses_short_and_broken_text) {
 }
 
 /* From a file: a byte-order mark is no character, and what is wrong with the file is said with its path. */
-static void write_file(const char *path, const char *text) {
-    FILE *file = fopen(path, "w");
-    if (!file) exit(1);
-    fputs(text, file);
-    fclose(file);
-}
-
 TEST(a_corpus_from_a_file) {
-    char folder[] = "/tmp/tasks.XXXXXX", path[64], want[256];
-    if (!mkdtemp(folder)) exit(1);
-    snprintf(path, sizeof path, "%s/text", folder);
-    write_file(path, "\xEF\xBB\xBF"
+    make_folder();
+    const char *path = in_folder("text");
+    char want[600];
+    write_text(path, "\xEF\xBB\xBF"
                      "ein Wort, ein Satz");
     Error e = {0};
     Corpus *c = corpus_load(path, false, 2, 0.2, &e);
@@ -165,7 +159,7 @@ TEST(a_corpus_from_a_file) {
         path);
     CHECK_ERROR(e, STATUS_BAD_DATA, want);
     /* A carriage return is part of a line's end where a newline follows it, and else a character. */
-    write_file(path, "a\rb\r\nc\r\r\nd\r");
+    write_text(path, "a\rb\r\nc\r\r\nd\r");
     for (int unix_newlines = 0; unix_newlines < 2; unix_newlines++) {
         e = (Error){0};
         c = corpus_load(path, unix_newlines, 2, 0, &e);
@@ -177,7 +171,6 @@ TEST(a_corpus_from_a_file) {
     e = (Error){0};
     CHECK(!corpus_load(path, false, 4, 0.2, &e) && e.status == STATUS_NO_INPUT && strstr(e.text, path), "%s",
           e.text);
-    rmdir(folder);
 }
 
 /* ---- lm, and the texts that ship ---- */
