@@ -67,6 +67,10 @@ typedef struct Timing {
 } Timing;
 Timing bench_time(void (*run)(void *context), void *context, double seconds, int least);
 
+/* GFLOP/s of independent multiply-adds on the registers of one thread. The first call measures it, for at most
+ * `seconds` and 0.2 s. */
+double bench_peak_gflops(double seconds);
+
 /* A member of a JSON object, and a column of the table: text, or else a number with `digits` after the point.
  * A number that is NAN is left out of the object and a dash in the table. */
 typedef struct Figure {

@@ -1,9 +1,7 @@
 /* ./bench decode: tokens a second that a model decodes. */
 #include "base/pool.h"
-#include "base/work.h"
 #include "bench/bench_case.h"
 #include "decoding/decode.h"
-#include "kernels/rows.h"
 #include <stdlib.h>
 
 /* Decodes `more` tokens after a prompt of `prompt` tokens, or `batch` answers of `more` tokens. */
@@ -27,28 +25,6 @@ static void decode(void *decoding) {
     else
         decode_answers(d->tape, d->model, &greedy, d->batch, d->start, d->ids, 0, NO_END, d->more, d->out,
                        d->length, &d->error);
-}
-
-enum { SUM_CHUNK = 1 << 15 };
-static volatile real sink; /* keeps the sums from being optimised away */
-
-static void sum_chunk(void *decoding, long chunk) {
-    const Parameters *p = &((Decoding *)decoding)->model->parameters;
-    long begin = chunk * SUM_CHUNK;
-    sink = row_sum(p->value + begin, chunk_end(begin, SUM_CHUNK, p->size) - begin);
-}
-
-/* Sums all weights. Each token reads them at least once: a lower bound on its time. */
-static void sum_weights(void *decoding) {
-    Decoding *d = decoding;
-    pool_for(chunks_of(d->model->parameters.size, SUM_CHUNK), sum_chunk, d);
-}
-
-static void measure_sum(Decoding *d, const BenchOptions *o) {
-    Timing t = bench_time(sum_weights, d, o->seconds, 3);
-    BENCH_PRINT(o, {"case", d->c->name},
-                {"sums_mb", NULL, (double)d->model->parameters.size * sizeof(real) * 1e-6, 2},
-                {"ms", NULL, t.median * 1e3, 4}, {"threads", NULL, pool_threads(), 0});
 }
 
 static bool measure(Decoding *d, const char *what, const BenchOptions *o, Error *e) {
@@ -93,7 +69,6 @@ static bool measure_case(const Case *c, const BenchOptions *o, Error *e) {
     bool ok = d.model && d.ids && d.out && d.start && d.length;
     if (!ok) error_set(e, STATUS_NO_MEMORY, "memory: %zu tokens", most);
     for (long i = 0; ok && i <= c->batch; i++) d.start[i] = i * c->S;
-    if (ok) measure_sum(&d, o);
     ok = ok && (c->kind == KIND_LM ? measure_text(&d, o, e) : measure_answers(&d, o, e));
     tape_free(d.tape);
     model_free(d.model);

@@ -2,7 +2,6 @@
 #include "base/pool.h"
 #include "base/random.h"
 #include "bench/bench_case.h"
-#include "bench/peak.h"
 #include "kernels/gemm.h"
 #include <stdlib.h>
 

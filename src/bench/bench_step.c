@@ -2,7 +2,6 @@
 #include "base/pool.h"
 #include "base/system.h"
 #include "bench/bench_case.h"
-#include "bench/peak.h"
 
 static bool measure(const Case *c, const BenchOptions *o, Error *e) {
     Bench b;

@@ -1,8 +1,8 @@
-#include "bench/peak.h"
+/* The peak rate of multiply-adds: the yardstick for every other rate. */
 #include "base/clock.h"
+#include "bench/bench_case.h"
 #include "kernels/vector.h"
 #include <math.h>
-#include <stdbool.h>
 
 /* Enough accumulators to hide the latency of a multiply-add on two units; with factor and term they fit into
  * 16 registers. */

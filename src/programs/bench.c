@@ -24,12 +24,9 @@ static const struct Subject {
 } subjects[] = {
     {"step", bench_step, false, "training steps"},
     {"profile", bench_profile, true, "the time of a step by operation"},
-    {"ops", bench_ops, true, "by operation and shapes; elementary operations"},
-    {"dispatch", bench_dispatch, false, "the cost of an operation besides its arithmetic"},
-    {"scaling", bench_scaling, false, "steps at 1 to 8 times the batch, context and width"},
+    {"ops", bench_ops, true, "by operation and shapes"},
     {"decode", bench_decode, false, "decoding of texts and answers"},
     {"gemm", bench_gemm, false, "matrix products; takes no CASE"},
-    {"checkpoint", bench_checkpoint, false, "writing checkpoints, in the current directory"},
 };
 enum { SUBJECTS = sizeof subjects / sizeof *subjects };
 

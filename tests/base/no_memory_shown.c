@@ -15,11 +15,8 @@ static const struct Subject {
 } subjects[] = {
     {"step", NULL, bench_step},
     {"ops", NULL, bench_ops},
-    {"dispatch", NULL, bench_dispatch},
-    {"scaling", NULL, bench_scaling},
     {"decode", NULL, bench_decode},
     {"gemm", NULL, bench_gemm},
-    {"checkpoint", NULL, bench_checkpoint},
     {"relevance", explain_relevance},
     {"scaling", explain_scaling},
     {"kernels", explain_kernels},
