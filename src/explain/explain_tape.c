@@ -27,9 +27,8 @@ typedef struct Recorded {
 
 /* One operation. */
 typedef struct Line {
-    int reads[MAX_INPUTS], count; /* the recorded operations whose output it reads */
-    char read[TEXT], label[TEXT];
-    double output, kept, multiply_adds; /* bytes, bytes, of forward */
+    char reads[TEXT];            /* indices of the recorded operations whose output it reads */
+    double bytes, multiply_adds; /* held until backward; of forward */
 } Line;
 
 static bool record(Recorded *r, uint64_t seed, Error *e) {
@@ -55,31 +54,21 @@ static void forget(Recorded *r) {
     model_free(r->model);
 }
 
-static void append(char text[TEXT], const char *between, const char *more) {
-    size_t at = strlen(text);
-    snprintf(text + at, TEXT - at, "%s%s", at ? between : "", more);
-}
-
-/* A node lists its arrays from the last to the first, which is the output, unless the operation is a view. */
-static void count_bytes(const Node *n, Line *line) {
-    line->output = n->op->view ? 0 : (double)shape_count(n->out->shape) * sizeof(real);
-    for (const TapeBlock *a = n->arrays; a && (n->op->view || a->next); a = a->next)
-        line->kept += (double)a->bytes;
-}
-
-static Line line_of(const Node *n) {
+/* `row` of the map gets a 1 for each operation that is read. */
+static Line line_of(const Node *n, double *row) {
     Line line = {0};
-    char number[16];
+    size_t at = 0;
     for (int i = 0; i < n->inputs; i++) {
-        const Tensor *x = n->in[i];
-        if (!x || !x->maker) continue;
-        snprintf(number, sizeof number, "%ld", x->maker->index);
-        append(line.read, " ", number);
-        line.reads[line.count++] = (int)x->maker->index;
+        const Node *read = n->in[i] ? n->in[i]->maker : NULL;
+        if (!read) continue;
+        at += (size_t)snprintf(line.reads + at, TEXT - at, "%s%ld", at ? " " : "", read->index);
+        row[read->index] = 1;
     }
-    count_bytes(n, &line);
+    /* A node lists its arrays from the last to the first, which is the output, unless it is a view. */
+    if (!n->op->view) line.bytes = (double)shape_count(n->out->shape) * sizeof(real);
+    for (const TapeBlock *a = n->arrays; a && (n->op->view || a->next); a = a->next)
+        line.bytes += (double)a->bytes;
     if (n->op->flops) line.multiply_adds = n->op->flops(n) / 2;
-    snprintf(line.label, TEXT, "%ld %s %s", n->index, n->op->name, shape_text(n->out->shape));
     return line;
 }
 
@@ -97,19 +86,18 @@ typedef struct Totals {
     int recorders;
 } Totals;
 
-static Totals show_table(const ExplainOptions *o, const Recorded *r, Line *lines) {
+/* `map` [count, count] gets a row for each operation. */
+static Totals show_table(const ExplainOptions *o, const Recorded *r, double *map) {
     Totals sum = {0};
     show_head(o, &table);
     for (int i = 0; i < r->count; i++) {
         const Node *n = r->node[i];
-        Line *line = &lines[i];
-        *line = line_of(n);
+        Line line = line_of(n, map + i * r->count);
         show_row(o, &table,
-                 (Cell[]){NUMBER(i), TEXT(n->op->name), TEXT(n->recorder + strlen("nn_")), TEXT(line->read),
-                          TEXT(shape_text(n->out->shape)), NUMBER(line->output + line->kept),
-                          NUMBER(line->multiply_adds)});
-        sum.bytes += line->output + line->kept, sum.multiply_adds += line->multiply_adds;
-        if (strcmp(n->op->name, "linear") == 0) sum.linear += line->multiply_adds;
+                 (Cell[]){NUMBER(i), TEXT(n->op->name), TEXT(n->recorder + strlen("nn_")), TEXT(line.reads),
+                          TEXT(shape_text(n->out->shape)), NUMBER(line.bytes), NUMBER(line.multiply_adds)});
+        sum.bytes += line.bytes, sum.multiply_adds += line.multiply_adds;
+        if (strcmp(n->op->name, "linear") == 0) sum.linear += line.multiply_adds;
         bool seen = false;
         for (int k = 0; k < i; k++) seen = seen || strcmp(r->node[k]->recorder, n->recorder) == 0;
         sum.recorders += !seen;
@@ -118,8 +106,7 @@ static Totals show_table(const ExplainOptions *o, const Recorded *r, Line *lines
 }
 
 static bool show(const ExplainOptions *o, const Recorded *r, Error *e) {
-    Line lines[MOST];
-    GraphStep steps[MOST];
+    double map[MOST * MOST] = {0};
     show_question(o, "What does a forward pass leave for backward?",
                   "forward    y = f(x, w): record f, x, w, y\n"
                   "backward   dx += (df/dx)^T dy, from the last record to the first");
@@ -127,11 +114,11 @@ static bool show(const ExplainOptions *o, const Recorded *r, Error *e) {
              "A model of one layer on each side, width 32, 4 heads, has read two sequences of 5 and 4 tokens "
              "and computed the loss of their answers. Bytes count the output and what is kept for "
              "backward. Weights are read, but not recorded.");
-    Totals sum = show_table(o, r, lines);
-    for (int i = 0; i < r->count; i++) steps[i] = (GraphStep){lines[i].label, lines[i].count, lines[i].reads};
-    Picture picture = {PICTURE_GRAPH, "The tape as a graph",
-                       "A line joins each operation to those that read its output.",
-                       .graph = {steps, r->count}};
+    Totals sum = show_table(o, r, map);
+    Picture picture = {PICTURE_MAP, "The operations that each operation reads",
+                       "Most read the one before them. The marks farther left are residual connections and, "
+                       "in the decoder, the encoder's output.",
+                       .map = {r->count, r->count, "operation", "reads", .values = map, .high = 1}};
     if (!show_pictures(o, &picture, 1, e)) return false;
     show_found(
         o, "tape",

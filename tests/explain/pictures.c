@@ -46,17 +46,6 @@ static const double size[] = {1, 10, 100, 1000, -5}, cost[] = {1, 100, NAN, 1000
 static const double at_step[] = {0, 1, 1, 2}, step[] = {0, 0, 1, 1}, high[130] = {[0] = 1, [129] = 1};
 static const char *const chinese[] = {"花", " ", "a\033[2J"}, *const mixed[] = {"ab", "\u82b1x",
                                                                                 "a much longer one"};
-static const GraphStep steps[] = {{"x", 0, NULL},
-                                  {"q", 1, (const int[]){0}},
-                                  {"scores", 1, (const int[]){1}},
-                                  {"sum", 2, (const int[]){2, 0}},
-                                  {"end", 2, (const int[]){3, 1}}},
-                       right[] = {{"a", 0, NULL},
-                                  {"b", 0, NULL},
-                                  {"end of a", 1, (const int[]){0}},
-                                  {"first of b", 1, (const int[]){1}},
-                                  {"end", 2, (const int[]){1, 3}}};
-enum { STEPS = sizeof steps / sizeof *steps };
 static const Series rising = {"one", 3, NULL, rise}, stepping = {"s", 4, at_step, step},
                     measured = {"measured", 5, size, cost, .points = true},
                     jumps[] = {{"one", 6, NULL, jump}, {"another one", 2, NULL, jump}};
@@ -70,10 +59,6 @@ static const Series rising = {"one", 3, NULL, rise}, stepping = {"s", 4, at_step
         PICTURE_CHART, title, NULL, .chart = { __VA_ARGS__ }                                                 \
     }
 #define LINE(line) .series = &line, .count = 1
-#define GRAPH(of)                                                                                            \
-    {                                                                                                        \
-        PICTURE_GRAPH, "A graph", NULL, .graph = { of, STEPS }                                               \
-    }
 #define THE_MAP       MAP("A map", 3, 3, "query", "key", words, words, weights, 0, 1)
 #define CELLS(labels) MAP("Map", 2, 3, NULL, "key", NULL, labels, cells, 0, 1)
 #define POINTS        CHART("Points", "size", "cost", true, true, LINE(measured))
@@ -155,16 +140,6 @@ static const struct {
       "\n  * one  + another one\n"}},
     {BOUNDED, 12, false, false, {"\n        2 | *\n", "\n  * one\n  + another~\n"}},
     {BOUNDED, 0, false, false, {"d=\"M56.0 212.0M279.2 117.0M428.0 22.0\""}},
-    /* A lane is free after the last step that reads its value. */
-    {GRAPH(steps), 60, false, false, {"A graph\no     x\n|-o   q\n| |-o scores\no-+-' sum\no-'   end\n"}},
-    {GRAPH(steps), 60, true, false, {"●─┼─┘ sum\n"}},
-    {GRAPH(right), 60, false, false, {"A graph\no   a\n| o b\no | end of a\no-| first of b\no-' end\n"}},
-    {GRAPH(steps),
-     0,
-     false,
-     false,
-     {"M10 10V26Q10 34 18 34H28", "M28 34V50Q28 58 36 58H46", "M46 58V74Q46 82 38 82H10", "M10 10V82",
-      "M10 82V106", "M28 34V98Q28 106 20 106H10", "<text x=\"64.0\" y=\"62.0\">scores</text>"}},
 };
 
 static void pictures_are_drawn(void) {
@@ -183,15 +158,9 @@ static void pictures_are_drawn(void) {
     }
 }
 
-/* Terminals of any width, and more cells, points and lanes than fit. */
+/* Terminals of any width, and more cells and points than fit. */
 static void fits_the_width(void) {
     enum { LONG = 300 };
-    int before[GRAPH_MOST]; /* the last step reads all others, whose lanes lie side by side */
-    GraphStep many[GRAPH_MOST];
-    for (int i = 0; i < GRAPH_MOST; i++) {
-        before[i] = i;
-        many[i] = (GraphStep){words[i % 3], i == GRAPH_MOST - 1 ? i : 0, before};
-    }
     double values[2 * LONG], line[LONG];
     for (int i = 0; i < 2 * LONG; i++) values[i] = i % 7;
     for (int i = 0; i < LONG; i++) line[i] = sin(i * 0.1);
@@ -202,8 +171,6 @@ static void fits_the_width(void) {
         CHART("A chart with a title that is longer than the narrowest of the widths", "step", "value",
               .series = (const Series[]){{"one", LONG, NULL, line}, {"other", LONG, NULL, values}},
               .count = 2),
-        GRAPH(steps),
-        {PICTURE_GRAPH, "A graph wider than the terminal", NULL, .graph = {many, GRAPH_MOST}},
     };
     static const int widths[] = {1, 10, 30, 74, 118, 162, 250, 1000};
     for (size_t p = 0; p < sizeof all / sizeof *all; p++)
@@ -271,7 +238,6 @@ static void labels_are_no_markup(void) {
     Picture all[] = {
         {PICTURE_MAP, "</title><script>alert(1)</script>", "</desc>",
          .map = {3, 3, "<b>", "<i>", labels, labels, weights}},
-        {PICTURE_GRAPH, "<a>", NULL, .graph = {&(GraphStep){labels[0], 0, NULL}, 1}},
         CHART("<a>", "<b>", "<b>",
               .series = (const Series[]){{labels[0], 3, NULL, weights}, {labels[1], 3, NULL, weights}},
               .count = 2)};

@@ -32,13 +32,10 @@ typedef struct Size {
 
 void draw_map(const HeatMap *m, const Terminal *t);
 void draw_chart(const LineChart *c, const Terminal *t);
-void draw_graph(const Graph *g, const Terminal *t);
 Size svg_map_size(const HeatMap *m);
 Size svg_chart_size(const LineChart *c);
-Size svg_graph_size(const Graph *g);
 void svg_map(const HeatMap *m, FILE *out);
 void svg_chart(const LineChart *c, FILE *out);
-void svg_graph(const Graph *g, FILE *out);
 
 /* ---- Parts ---- */
 
@@ -52,15 +49,6 @@ int map_widest(const char *const *labels, long count, int most, bool unicode);
 /* The axes of a chart around its series. */
 void chart_axes(const LineChart *c, Axis *x, Axis *y);
 double series_x(const Series *s, long i);
-
-/* The lanes of a graph. A value keeps its lane from its step to the last step that reads it. */
-typedef struct Lanes {
-    int count; /* side by side */
-    int lane[GRAPH_MOST];
-    int last[GRAPH_MOST]; /* the last step that reads it; itself if none does */
-} Lanes;
-Lanes graph_lanes(const Graph *g);
-bool graph_reads(const GraphStep *step, int other);
 
 /* Colours that most people with colour blindness can tell apart, by day and by night. */
 enum { COLOURS = 6 };

@@ -8,19 +8,14 @@ void picture_draw(const Picture *p, const Terminal *t) {
     Label title = label_of(p->title, t->width, t->unicode);
     label_write(t->out, &title);
     fputc('\n', t->out);
-    switch (p->kind) {
-    case PICTURE_MAP: draw_map(&p->map, t); break;
-    case PICTURE_CHART: draw_chart(&p->chart, t); break;
-    case PICTURE_GRAPH: draw_graph(&p->graph, t); break;
-    }
+    if (p->kind == PICTURE_MAP)
+        draw_map(&p->map, t);
+    else
+        draw_chart(&p->chart, t);
 }
 
 static Size size_of(const Picture *p) {
-    switch (p->kind) {
-    case PICTURE_MAP: return svg_map_size(&p->map);
-    case PICTURE_CHART: return svg_chart_size(&p->chart);
-    default: return svg_graph_size(&p->graph);
-    }
+    return p->kind == PICTURE_MAP ? svg_map_size(&p->map) : svg_chart_size(&p->chart);
 }
 
 /* An element `down` pixels below the top of its parent. */
@@ -34,11 +29,10 @@ static void write_svg(const Picture *p, double down, FILE *out) {
     fputs("</title>\n<desc>", out);
     markup_text(out, p->description ? p->description : p->title);
     fputs("</desc>\n", out);
-    switch (p->kind) {
-    case PICTURE_MAP: svg_map(&p->map, out); break;
-    case PICTURE_CHART: svg_chart(&p->chart, out); break;
-    case PICTURE_GRAPH: svg_graph(&p->graph, out); break;
-    }
+    if (p->kind == PICTURE_MAP)
+        svg_map(&p->map, out);
+    else
+        svg_chart(&p->chart, out);
     fputs("</svg>\n", out);
 }
 

@@ -42,21 +42,7 @@ typedef struct LineChart {
     long count;
 } LineChart;
 
-/* Steps in the order in which they ran, one a line from the top; each reads the values of earlier steps. A
- * value that is still to be read has a lane on the left. */
-enum { GRAPH_MOST = 256 };
-typedef struct GraphStep {
-    const char *label;
-    int count; /* of reads */
-    const int *reads;
-} GraphStep;
-
-typedef struct Graph {
-    const GraphStep *steps;
-    int count; /* at most GRAPH_MOST */
-} Graph;
-
-typedef enum PictureKind { PICTURE_MAP, PICTURE_CHART, PICTURE_GRAPH } PictureKind;
+typedef enum PictureKind { PICTURE_MAP, PICTURE_CHART } PictureKind;
 
 typedef struct Picture {
     PictureKind kind;
@@ -65,7 +51,6 @@ typedef struct Picture {
     union {
         HeatMap map;
         LineChart chart;
-        Graph graph;
     };
 } Picture;
 

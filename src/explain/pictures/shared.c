@@ -51,37 +51,6 @@ void chart_axes(const LineChart *c, Axis *x, Axis *y) {
     *y = axis_over(y_low, y_high, c->log_y);
 }
 
-/* ---- Graphs ---- */
-
-bool graph_reads(const GraphStep *step, int other) {
-    for (int i = 0; i < step->count; i++)
-        if (step->reads[i] == other) return true;
-    return false;
-}
-
-/* A step takes the first lane whose value it is the last to read, or the first free lane. */
-Lanes graph_lanes(const Graph *g) {
-    Lanes l = {0};
-    int free_from[GRAPH_MOST] = {0}; /* the step from which on a lane is free */
-    for (int i = 0; i < g->count; i++) {
-        l.last[i] = i;
-        for (int k = 0; k < g->steps[i].count; k++) l.last[g->steps[i].reads[k]] = i;
-    }
-    for (int i = 0; i < g->count; i++) {
-        int lane = GRAPH_MOST;
-        for (int k = 0; k < g->steps[i].count; k++) {
-            int read = g->steps[i].reads[k];
-            if (l.last[read] == i && l.lane[read] < lane) lane = l.lane[read];
-        }
-        if (lane == GRAPH_MOST)
-            for (lane = 0; free_from[lane] > i;) lane++;
-        l.lane[i] = lane;
-        free_from[lane] = l.last[i] + 1;
-        if (lane >= l.count) l.count = lane + 1;
-    }
-    return l;
-}
-
 /* ---- SVG ---- */
 
 void svg_text(FILE *out, double x, double y, const char *more, Label l) {
