@@ -141,7 +141,7 @@ GENERATED = $(patsubst src/%,$(BUILD)/generated/%.inc,$(wildcard src/run/page.cs
 $(BUILD)/generated/%.inc: src/%
 	@mkdir -p $(@D)
 	@sed 's/[\\"?]/\\&/g; s/.*/"&\\n",/' $< >$@
-$(foreach p,float double,$(BUILD)/$(p)/src/run/page_files.o): $(GENERATED)
+$(foreach p,float double,$(BUILD)/$(p)/src/run/page.o): $(GENERATED)
 
 $(filter-out $(DOUBLE),$(PROGRAMS)): %: $(BUILD)/float/% FORCE
 $(filter $(DOUBLE),$(PROGRAMS)): %: $(BUILD)/double/% FORCE

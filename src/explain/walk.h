@@ -58,8 +58,14 @@ typedef struct WalkThrough {
 } WalkThrough;
 
 /* Makes tokens and model, and runs the forward pass. The caller calls walk_close, also after a failure. */
+bool walk_read(WalkThrough *w, const WalkOptions *o, Error *e);
+
+/* The same, and chooses the attention of the options: layer, attention, steps, queries, keys. */
 bool walk_open(WalkThrough *w, const WalkOptions *o, Error *e);
 void walk_close(WalkThrough *w);
+
+/* False with STATUS_USAGE if --layer or --head exceeds the model's. */
+bool walk_has_head(const ModelConfig *c, int layers, long layer, long head, Error *e);
 
 /* Splits the text into words, with the ids of the vocabulary; *size is the number of ids. */
 bool walk_words(WalkText *x, const char *text, const char *vocabulary, int *size, Error *e);

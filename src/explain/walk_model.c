@@ -69,6 +69,13 @@ static bool open_run(WalkThrough *w, Error *e) {
            (lm || answer(w, e));
 }
 
+bool walk_has_head(const ModelConfig *c, int layers, long layer, long head, Error *e) {
+    if (layer > layers)
+        return error_set(e, STATUS_USAGE, "--layer: found %ld, need at most %d", layer, layers);
+    return head <= c->heads ||
+           error_set(e, STATUS_USAGE, "--head: found %ld, need at most %d", head, c->heads);
+}
+
 /* Chooses the attention: its name in the trace, the tokens of Q and of K. */
 static bool choose(WalkThrough *w, Error *e) {
     const WalkOptions *o = w->options;
@@ -79,16 +86,14 @@ static bool choose(WalkThrough *w, Error *e) {
         return error_set(e, STATUS_USAGE,
                          "--side: found another, need decoder: a language model has no other side");
     int layers = w->side == SIDE_ENCODER || lm ? c->encoder_layers : c->decoder_layers;
-    if (o->layer > layers)
-        return error_set(e, STATUS_USAGE, "--layer: found %ld, need at most %d", o->layer, layers);
-    if (o->head > c->heads)
-        return error_set(e, STATUS_USAGE, "--head: found %ld, need at most %d", o->head, c->heads);
+    if (!walk_has_head(c, layers, o->layer, o->head, e)) return false;
     snprintf(w->layer, sizeof w->layer, "%s.layers.%ld.",
              w->side == SIDE_ENCODER || lm ? "encoder" : "decoder", o->layer - 1);
     snprintf(w->attention, sizeof w->attention, "%.40s%s", w->layer,
              w->side == SIDE_CROSS ? "multihead_attn" : "self_attn");
     w->queries = w->side == SIDE_ENCODER ? &w->source : &w->target;
     w->keys = w->side == SIDE_DECODER ? &w->target : &w->source;
+    w->steps = nn_trace_find(&w->trace, w->attention)->steps;
     return true;
 }
 
@@ -107,15 +112,17 @@ static bool run_forward(WalkThrough *w, Error *e) {
         f.source = &w->source_tokens;
     }
     nn_hidden(&f);
-    if (tape_failed(w->tape, e)) return false;
-    w->steps = nn_trace_find(&w->trace, w->attention)->steps;
-    return true;
+    return !tape_failed(w->tape, e);
+}
+
+bool walk_read(WalkThrough *w, const WalkOptions *o, Error *e) {
+    *w = (WalkThrough){.options = o, .tape = tape_new()};
+    w->tape->no_grad = true;
+    return (o->model ? open_run(w, e) : open_random(w, e)) && run_forward(w, e);
 }
 
 bool walk_open(WalkThrough *w, const WalkOptions *o, Error *e) {
-    *w = (WalkThrough){.options = o, .tape = tape_new()};
-    w->tape->no_grad = true;
-    return (o->model ? open_run(w, e) : open_random(w, e)) && choose(w, e) && run_forward(w, e);
+    return walk_read(w, o, e) && choose(w, e);
 }
 
 void walk_close(WalkThrough *w) {

@@ -39,7 +39,7 @@ void attention_groups(PageExample *x, const ModelConfig *c, const int32_t *sourc
 }
 
 /* Rounds the weights [h, n, m] of each layer of a group. Returns the place of the next group's. */
-static uint16_t *take_weights(const PageGroup *g, const char *pattern, const Trace *trace, uint16_t *out) {
+static uint8_t *take_weights(const PageGroup *g, const char *pattern, const Trace *trace, uint8_t *out) {
     for (int layer = 0; layer < g->layers; layer++) {
         char name[PARAMETER_NAME];
         snprintf(name, sizeof name, pattern, layer);
@@ -47,12 +47,12 @@ static uint16_t *take_weights(const PageGroup *g, const char *pattern, const Tra
         for (int head = 0; head < g->heads; head++)
             for (long i = 0; i < g->rows; i++, w += g->columns)
                 for (long j = 0; j < page_row_weights(g, i); j++)
-                    *out++ = (uint16_t)lround((double)w[j] * WEIGHT_ONE);
+                    *out++ = (uint8_t)lround(100 * (double)w[j]);
     }
     return out;
 }
 
-static void take(const PageExample *x, const ModelConfig *c, const Trace *trace, uint16_t *weights) {
+void attention_take(const PageExample *x, const ModelConfig *c, const Trace *trace, uint8_t *weights) {
     for (int i = 0, g = 0; i < KINDS; i++)
         if (kinds[i].kind == c->kind)
             weights = take_weights(&x->group[g++], kinds[i].pattern, trace, weights);
@@ -70,7 +70,7 @@ static bool fill(const PageExample *x, const ModelConfig *c, Tokens *source, Tok
     return true;
 }
 
-bool attention_look(const PageExample *x, Tape *t, Model *m, uint16_t *weights, int32_t *likeliest,
+bool attention_look(const PageExample *x, Tape *t, Model *m, uint8_t *weights, int32_t *likeliest,
                     Error *e) {
     Tokens source = {0}, target = {0};
     long V = m->config.vocab_size;
@@ -81,7 +81,7 @@ bool attention_look(const PageExample *x, Tape *t, Model *m, uint16_t *weights, 
         t->training = false;
         Tensor *logits = nn_logits(&f, nn_hidden(&f));
         ok = !tape_failed(t, e);
-        if (ok && weights) take(x, &m->config, &trace, weights);
+        if (ok && weights) attention_take(x, &m->config, &trace, weights);
         for (long i = 0; ok && likeliest && i < target.sequences.total_rows; i++)
             likeliest[i] = (int32_t)kernel_argmax(V, logits->data + i * V);
         tape_reset(t);

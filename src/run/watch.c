@@ -8,7 +8,7 @@ enum {
     LONGEST = 32,          /* tokens on an axis */
     SHORTEST = 8,          /* reduced to this for models with many heads */
     FRAME_WEIGHTS = 40000, /* of all examples at one step: the page draws and prints each */
-    ALL_WEIGHTS = 400000,  /* of all kept steps: the page has two bytes for each */
+    ALL_WEIGHTS = 300000,  /* of all kept steps: the page has up to four bytes for each */
     OVER = 4,              /* tokens that an answer may be too long */
     PROMPT = 16,           /* tokens of the prompt */
     CONTINUED = 40,        /* generated tokens */
@@ -110,7 +110,7 @@ static long answer_room(const PageSample *s) {
 static Seen *seen_new(const Watch *w, long step, Error *e) {
     size_t bytes = sizeof(Seen);
     for (int i = 0; i < w->samples; i++) bytes += (size_t)answer_room(&w->sample[i]) * sizeof(int32_t);
-    for (int i = 0; i < w->examples; i++) bytes += (size_t)page_weights(&w->example[i]) * sizeof(uint16_t);
+    for (int i = 0; i < w->examples; i++) bytes += (size_t)page_weights(&w->example[i]) * sizeof(uint8_t);
     Seen *s = calloc(1, bytes);
     if (!s) {
         error_set(e, STATUS_NO_MEMORY, "memory: %zu bytes of weights for the page", bytes);
@@ -122,7 +122,7 @@ static Seen *seen_new(const Watch *w, long step, Error *e) {
         s->answer[i] = (PageAnswer){.step = step, .tokens = ids};
         ids += answer_room(&w->sample[i]);
     }
-    uint16_t *weights = (uint16_t *)ids;
+    uint8_t *weights = (uint8_t *)ids;
     for (int i = 0; i < w->examples; i++) {
         s->weights[i] = weights;
         weights += page_weights(&w->example[i]);

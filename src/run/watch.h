@@ -21,7 +21,7 @@ typedef struct WatchedRow {
 /* Attention and answers at one step, in one block of memory. */
 typedef struct Seen {
     long step;
-    uint16_t *weights[WATCHED_EXAMPLES];
+    uint8_t *weights[WATCHED_EXAMPLES];
     PageAnswer answer[WATCHED_ROWS + 1];
 } Seen;
 

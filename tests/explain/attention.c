@@ -23,17 +23,16 @@ static void reverse_looks_at_the_mirror(void) {
         BatchRow row = batch_row(b, r);
         long n = row.S;
         PageExample x;
-        uint16_t weights[10000];
+        uint8_t weights[10000];
         attention_groups(&x, &l.model->config, row.source, n, row.target_in, row.T);
         CHECK(attention_look(&x, l.trainer.tape, l.model, weights, NULL, &e), "%s", e.text);
         const PageGroup *cross = &x.group[2];
-        const uint16_t *maps = weights;
-        for (int g = 0; g < 2; g++)
-            maps += x.group[g].layers * x.group[g].heads * page_map_weights(&x.group[g]);
+        int maps = cross->layers * cross->heads;
+        const uint8_t *first = weights + page_weights(&x) - maps * cross->rows * n;
         for (long i = 0; i < n; i++, all++) {
             bool found = false;
-            for (int map = 0; map < cross->layers * cross->heads; map++) {
-                const uint16_t *weight = maps + map * page_map_weights(cross) + i * n;
+            for (int map = 0; map < maps; map++) {
+                const uint8_t *weight = first + (map * cross->rows + i) * n;
                 long best = 0;
                 for (long j = 1; j < n; j++)
                     if (weight[j] > weight[best]) best = j;
@@ -49,14 +48,14 @@ static void reverse_looks_at_the_mirror(void) {
     lesson_end(&l);
 }
 
-/* Rounded to whole numbers of 1 / WEIGHT_ONE, a row's weights sum to 1 up to half a unit each. */
-static void check_rows(const PageExample *x, const uint16_t *weights) {
+/* Rounded to whole percents, a row's weights sum to 1 up to half a unit each. */
+static void check_rows(const PageExample *x, const uint8_t *weights) {
     for (int g = 0; g < x->groups; g++)
         for (int map = 0; map < x->group[g].layers * x->group[g].heads; map++)
             for (long i = 0; i < x->group[g].rows; i++) {
                 long n = page_row_weights(&x->group[g], i), sum = 0;
                 for (long j = 0; j < n; j++) sum += *weights++;
-                CHECK(labs(sum - WEIGHT_ONE) <= (n + 1) / 2, "group %d, map %d, row %ld sums to %ld", g, map,
+                CHECK(labs(sum - 100) <= (n + 1) / 2, "group %d, map %d, row %ld sums to %ld", g, map,
                       i, sum);
             }
 }
@@ -74,7 +73,7 @@ static void rows_are_distributions(void) {
         CHECK(x.groups == (lm ? 1 : 3));
         CHECK(page_weights(&x) == (lm ? 4 * 4 * 28 : 2 * 4 * (25 + 28 + 35)), "%ld weights",
               page_weights(&x));
-        uint16_t *weights = calloc((size_t)page_weights(&x), sizeof *weights);
+        uint8_t *weights = calloc((size_t)page_weights(&x), sizeof *weights);
         CHECK(attention_look(&x, t, m, weights, likeliest, &e), "%s", e.text);
         check_rows(&x, weights);
         free(weights);

@@ -220,8 +220,8 @@ static void refuses(void) {
         {{"copy", "--text", "1", "--html", "x", "--layer", "2"}, 2, "--layer: found --html, which shows all"},
         /* Texts. */
         {{"copy"}, 2, "found no --text, need a text of the characters of the run's vocabulary"},
-        {{"copy", "--text", ""}, 2, "--text: found no character, need at least one"},
-        {{"copy", "--text", "123451"}, 65, "--text: found 6 characters, need at most 5"},
+        {{"copy", "--text", ""}, 65, "--text: found no character, need at least one"},
+        {{"copy", "--text", "123451"}, 65, "--text: found 6 tokens, need at most 5"},
         {{"copy", "--text", "1a"}, 65, "--text: byte 1: found 'a' (U+0061), need one of the 5 characters of"},
         {{"--model", "lm", "--text", "the dog"}, 65, "--text: byte 6: found 'g'"},
         {{"--model", "copy", "--text", "1234512345"}, 65, "--text: found 10 tokens, need at most 5"},

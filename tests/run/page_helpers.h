@@ -15,7 +15,7 @@ typedef struct SamplePage {
     Page page;
     PageExample example[SAMPLE_EXAMPLES];
     PageFrame frame[SAMPLE_FRAMES];
-    uint16_t *weights[SAMPLE_FRAMES][SAMPLE_EXAMPLES], room[SAMPLE_FRAMES][SAMPLE_EXAMPLES][1000];
+    uint8_t *weights[SAMPLE_FRAMES][SAMPLE_EXAMPLES], room[SAMPLE_FRAMES][SAMPLE_EXAMPLES][1000];
     PageSample sample;
     PageAnswer answer[2];
     Picture curve;
@@ -38,12 +38,12 @@ static inline void sample_page(SamplePage *s, const char *const *token) {
         x->group[1] = (PageGroup){"Decoder",     "decoder",  2,          3,   SAMPLE_TOKENS,
                                   SAMPLE_TOKENS, sample_ids, sample_ids, true};
         for (int f = 0; f < SAMPLE_FRAMES; f++) {
-            uint16_t *w = s->weights[f][i] = s->room[f][i];
+            uint8_t *w = s->weights[f][i] = s->room[f][i];
             for (int g = 0; g < 2; g++)
                 for (int map = 0; map < 6; map++)
                     for (long r = 0; r < SAMPLE_TOKENS; r++) {
                         long n = page_row_weights(&x->group[g], r);
-                        w[f < n ? f : n - 1] = WEIGHT_ONE;
+                        w[f < n ? f : n - 1] = 100;
                         w += n;
                     }
         }
