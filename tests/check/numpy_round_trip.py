@@ -484,7 +484,7 @@ MISTAKES = [
     ("layer_norm", "matrix", "beta", lambda c: c.dy, "broadcast sum missing"),
     ("softmax", "matrix", "x", softmax_without_sum, "term missing"),
     ("matmul", "matrices", "b", lambda c: c.grads["b"].T, "transposed"),
-    ("matmul", "squared", "a", lambda c: c.grads["a"].T, "transposed"),
+    ("matmul", "squared", "a", lambda c: c.grads["a"].T, "moved"),
     ("mul", "broadcast row", "b", lambda c: c.dy * c.x["a"], "broadcast sum missing"),
     ("mul", "broadcast row", "b", lambda c: (c.dy * c.x["a"])[-1, -1], ""),
     ("mul", "same shape", "a", lambda c: c.grads["b"], "another input's"),

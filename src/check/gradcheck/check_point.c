@@ -182,12 +182,6 @@ real point_moved(const PointInput *in, long i, const real *direction, real far) 
     return in->value[i] + far * direction[i];
 }
 
-void point_move(CheckPoint *p, int input, const real *direction, real far) {
-    const PointInput *in = &p->in[input];
-    for (long i = 0; i < in->count / in->repeats; i++)
-        *point_element(in, i) = point_moved(in, i, direction, far);
-}
-
 void point_reset_memory(CheckPoint *p) {
     for (int i = 0; i < p->inputs; i++)
         if (p->in[i].same_as < 0) put_values(&p->in[i]);

@@ -62,9 +62,8 @@ real point_jittered(const PointInput *in, long i, real relative, uint64_t key);
 void point_jitter(CheckPoint *p, int input, real relative, uint64_t key);
 void point_restore(CheckPoint *p, int input);
 
-/* Element i of an input's memory, so far along a direction, which has a number for each; and all of them set so. */
+/* Element i of an input's memory, moved this far along a direction, which has a number for each element. */
 real point_moved(const PointInput *in, long i, const real *direction, real far);
-void point_move(CheckPoint *p, int input, const real *direction, real far);
 
 /* The place in memory of the i-th element in the order of the shape. */
 real *point_element(const PointInput *in, long i);

@@ -227,11 +227,11 @@ static bool name_values(Suspect *s, Factors t, Shape over, char *text, size_t si
     return false;
 }
 
-/* The factor of each wrong element, or of each output, from its largest entry. Returns how many there are. */
-static long find_factors(const Suspect *s, bool of_outputs, double *factor, bool *known, double *largest) {
+/* The factor of each wrong element, from its largest entry. Returns how many there are. */
+static long find_factors(const Suspect *s, double *factor, bool *known, double *largest) {
     long n = s->e->coordinates, count = 0;
-    for (long at = of_outputs ? n : 0; at < s->e->cotangents * n; at++) {
-        long i = of_outputs ? at / n - 1 : at % n;
+    for (long at = 0; at < s->e->cotangents * n; at++) {
+        long i = at % n;
         if (!(fabs(s->numeric[at]) > largest[i]) || s->e->state[at % n] != ENTRY_WRONG) continue;
         largest[i] = fabs(s->numeric[at]);
         factor[i] = s->analytic[at] / s->numeric[at];
@@ -248,33 +248,13 @@ bool pattern_factor_of_values(Suspect *s) {
     double *largest = arena_alloc(s->arena, n * sizeof *largest);
     bool *known = arena_alloc(s->arena, n);
     char text[REPORT_TEXT / 2];
-    long count = find_factors(s, false, factor, known, largest);
+    long count = find_factors(s, factor, known, largest);
     for (size_t j = 0; j < n; j++)
         if (!known[j]) factor[j] = 1;
     Factors t = {factor, NULL, known, (long)n, 10 * s->tolerance};
     return count >= LEAST && pattern_fits_factors(s, factor) &&
            name_values(s, t, s->shape, text, sizeof text) &&
            pattern_say(s, "every %selement is %s", count < (long)n ? "wrong " : "", text);
-}
-
-/* A factor that belongs to the output: of an operand before the sum over outputs. */
-bool pattern_factor_at_outputs(Suspect *s) {
-    enum { LEAST = 3 };
-    const Entries *e = s->e;
-    size_t n = (size_t)e->outputs;
-    double *factor = arena_alloc(s->arena, n * sizeof *factor);
-    double *largest = arena_alloc(s->arena, n * sizeof *largest);
-    bool *known = arena_alloc(s->arena, n);
-    char text[REPORT_TEXT / 2];
-    if (!pattern_has_jacobian(s) || find_factors(s, true, factor, known, largest) < LEAST) return false;
-    for (long at = e->coordinates; at < e->cotangents * e->coordinates; at++) {
-        double k = known[at / e->coordinates - 1] ? factor[at / e->coordinates - 1] : 1;
-        if (e->entry[at].state != ENTRY_KINK && !pattern_near(s, at, s->analytic[at], k * s->numeric[at]))
-            return false;
-    }
-    Factors t = {factor, NULL, known, (long)n, 10 * s->tolerance};
-    return name_values(s, t, s->y_shape, text, sizeof text) &&
-           pattern_say(s, "the upstream gradient of every output is %s", text);
 }
 
 /* One factor for each line, not 0 and not the same in all, as when a row's 1/σ is dropped. */
@@ -306,32 +286,6 @@ bool pattern_factor_of_lines(Suspect *s) {
                 axis);
     }
     return false;
-}
-
-/* Each output depends on one element, and each element goes to one output. */
-bool pattern_slope(Suspect *s) {
-    const Entries *e = s->e;
-    char x[REPORT_NAME];
-    long worst = -1;
-    if (!pattern_has_jacobian(s) || e->coordinates < 2) return false;
-    for (long j = 0; j < e->coordinates; j++) {
-        long own = -1;
-        for (long i = 0; i < e->outputs; i++) {
-            long at = (1 + i) * e->coordinates + j;
-            if (s->numeric[at] == 0 && s->analytic[at] == 0) continue;
-            if (own >= 0) return false;
-            own = at;
-        }
-        for (long other = 0; own >= 0 && other < e->coordinates; other++)
-            if (other != j && s->numeric[own - j + other] != 0) return false;
-        double off = own < 0 ? -1 : fabs(s->analytic[own] - s->numeric[own]);
-        if (off > (worst < 0 ? 0 : fabs(s->analytic[worst] - s->numeric[worst]))) worst = own;
-    }
-    if (worst < 0) return false;
-    long j = worst % e->coordinates;
-    return pattern_say(s, "the derivative is wrong: at %s = %.6g it is %.6g, and should be %.6g",
-                       pattern_element(x, s->in->name, s->shape, j), (double)s->in->value[j],
-                       s->analytic[worst], s->numeric[worst]);
 }
 
 /* Mistakes in a formula show in the first digits. Where only later ones are wrong, a share of all entries is, each by a

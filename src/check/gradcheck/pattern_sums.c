@@ -154,19 +154,6 @@ bool pattern_broadcast_sum(Suspect *s) {
     return false;
 }
 
-static bool is_own(const Suspect *s, const Sum *sum, long i, long j) {
-    (void)s, (void)sum;
-    return i == j;
-}
-
-/* As when of softmax's derivative only y (1 - y) is there. */
-bool pattern_diagonal(Suspect *s) {
-    return s->e->outputs == s->e->coordinates && fits_sum(s, &(Sum){.counts = is_own}) &&
-           pattern_say(
-               s, "each element's effect on its own output counts, and no other: the rest of the Jacobian "
-                  "is missing");
-}
-
 /* ---- Terms ---- */
 
 /* Elements in groups: those that differ by their indices along some axes alone. */
