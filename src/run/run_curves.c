@@ -1,31 +1,65 @@
 #include "run/run_curves.h"
 #include <math.h>
+#include <stdlib.h>
 
-void curves_note(RunCurves *c, CurveKind kind, long step, double value) {
+void curves_note(RunCurves *c, StepCurve kind, long step, double value) {
     if (isfinite(value)) history_add(&c->history[kind], (double)step, value);
 }
 
-static Series series(const RunCurves *c, CurveKind kind, const char *name) {
+bool curves_note_evaluation(RunCurves *c, const Metrics *m, Error *e) {
+    const double value[EVALUATION_CURVES] = {(double)m->step, m->val_loss, m->val_accuracy,
+                                             m->val_exact,    NAN,         NAN};
+    long room = c->evaluations < c->room ? c->room : 2 * c->room + 64;
+    for (int i = 0; i < EVALUATION_CURVES && room > c->room; i++) {
+        double *more = realloc(c->evaluation[i], (size_t)room * sizeof *more);
+        if (!more) return error_set(e, STATUS_NO_MEMORY, "memory: %ld evaluations", room);
+        c->evaluation[i] = more;
+    }
+    c->room = room;
+    for (int i = 0; i < EVALUATION_CURVES; i++) c->evaluation[i][c->evaluations] = value[i];
+    c->evaluations++;
+    return true;
+}
+
+void curves_free(RunCurves *c) {
+    for (int i = 0; i < EVALUATION_CURVES; i++) free(c->evaluation[i]);
+}
+
+static Series of_steps(const RunCurves *c, StepCurve kind, const char *name) {
     const History *h = &c->history[kind];
-    bool marked = kind == CURVE_VAL_LOSS || kind == CURVE_VAL_ACCURACY;
-    return (Series){.name = name, .count = h->count, .x = h->x, .y = h->y, .marked = marked};
+    return (Series){.name = name, .count = h->count, .x = h->x, .y = h->y};
+}
+
+static Series of_evaluations(const RunCurves *c, EvaluationCurve kind, const char *name) {
+    return (Series){.name = name,
+                    .count = c->evaluations,
+                    .x = c->evaluation[CURVE_STEP],
+                    .y = c->evaluation[kind],
+                    .marked = kind == CURVE_VAL_LOSS || kind == CURVE_VAL_ACCURACY,
+                    .points = kind == CURVE_VAL_EXACT};
 }
 
 /* First and last value of each series, in words. */
 static void describe(char out[CURVE_TEXT], const Series *s, long count) {
     size_t used = 0;
     *out = 0;
-    for (long i = 0; i < count && used < CURVE_TEXT; i++)
+    for (long i = 0; i < count && used < CURVE_TEXT; i++) {
+        long first = 0, last = s[i].count - 1;
+        while (first < last && !isfinite(s[i].y[first])) first++;
+        while (last > first && !isfinite(s[i].y[last])) last--;
         if (s[i].count)
             used += (size_t)snprintf(out + used, CURVE_TEXT - used, "%s%s: from %.4g to %.4g", i ? "; " : "",
-                                     s[i].name, s[i].y[0], s[i].y[s[i].count - 1]);
+                                     s[i].name, s[i].y[first], s[i].y[last]);
+    }
 }
 
-static Picture *add_chart(RunPictures *p, const char *title, const char *y_name, const Series *s,
+/* `merged`: steps of which a point of training is the mean; 1 or less: none are merged. */
+static Picture *add_chart(RunPictures *p, const char *title, long merged, const char *y_name, const Series *s,
                           long count) {
     int i = p->count++;
     describe(p->text[i], s, count);
-    p->picture[i] = (Picture){PICTURE_CHART, title, p->text[i],
+    snprintf(p->title[i], CURVE_TEXT, merged > 1 ? "%s (training: means of %ld steps)" : "%s", title, merged);
+    p->picture[i] = (Picture){PICTURE_CHART, p->title[i], p->text[i],
                               .chart = {.x_name = "step", .y_name = y_name, .series = s, .count = count}};
     return &p->picture[i];
 }
@@ -33,9 +67,9 @@ static Picture *add_chart(RunPictures *p, const char *title, const char *y_name,
 static void draw_loss(const RunCurves *c, long step, RunPictures *p) {
     static const char *const names[YARDSTICKS] = {"uniform guess", "unigram entropy", "bigram entropy"};
     long count = 0;
-    p->loss[count++] = series(c, CURVE_LOSS, "training");
-    p->loss[count++] = series(c, CURVE_TRAIN_LOSS, "next training batch");
-    p->loss[count++] = series(c, CURVE_VAL_LOSS, "held-out");
+    p->loss[count++] = of_steps(c, CURVE_LOSS, "training");
+    p->loss[count++] = of_evaluations(c, CURVE_TRAIN_LOSS, "next training batch");
+    p->loss[count++] = of_evaluations(c, CURVE_VAL_LOSS, "held-out");
     p->yard_x[1] = (double)step;
     const double loss[YARDSTICKS] = {c->yardsticks.uniform, c->yardsticks.unigram, c->yardsticks.bigram};
     for (int i = 0; i < YARDSTICKS; i++) {
@@ -43,28 +77,28 @@ static void draw_loss(const RunCurves *c, long step, RunPictures *p) {
         p->yard_y[i][0] = p->yard_y[i][1] = loss[i];
         p->loss[count++] = (Series){.name = names[i], .count = 2, .x = p->yard_x, .y = p->yard_y[i]};
     }
-    add_chart(p, "Loss", c->text ? "nats per character" : "nats per token", p->loss, count);
+    add_chart(p, "Loss", c->history[CURVE_LOSS].merged, c->text ? "nats per character" : "nats per token", p->loss, count);
 }
 
 static void draw_accuracy(const RunCurves *c, RunPictures *p) {
     long count = 0;
-    p->accuracy[count++] = series(c, CURVE_TRAIN_ACCURACY, "next training batch");
-    p->accuracy[count++] = series(c, CURVE_VAL_ACCURACY, "held-out");
-    if (c->history[CURVE_VAL_EXACT].count) {
-        p->accuracy[count] = series(c, CURVE_VAL_EXACT, "exact answers");
-        p->accuracy[count++].points = true;
-    }
-    add_chart(p, "Token accuracy", NULL, p->accuracy, count)->chart.y_high = 1;
+    p->accuracy[count++] = of_evaluations(c, CURVE_TRAIN_ACCURACY, "next training batch");
+    p->accuracy[count++] = of_evaluations(c, CURVE_VAL_ACCURACY, "held-out");
+    bool exact = false;
+    for (long i = 0; i < c->evaluations; i++) exact |= isfinite(c->evaluation[CURVE_VAL_EXACT][i]);
+    if (exact) p->accuracy[count++] = of_evaluations(c, CURVE_VAL_EXACT, "exact answers");
+    add_chart(p, "Token accuracy", 0, NULL, p->accuracy, count)->chart.y_high = 1;
 }
 
 void curves_draw(const RunCurves *c, long step, RunPictures *p) {
     *p = (RunPictures){0};
     draw_loss(c, step, p);
     draw_accuracy(c, p);
-    p->single[0] = series(c, CURVE_RATE, "learning rate");
-    p->single[1] = series(c, CURVE_NORM, "gradient norm");
-    p->single[2] = series(c, CURVE_SPEED, "tokens per second");
-    add_chart(p, "Learning rate", NULL, &p->single[0], 1);
-    add_chart(p, "Gradient norm before clipping", NULL, &p->single[1], 1)->chart.log_y = true;
-    add_chart(p, "Training tokens per second", NULL, &p->single[2], 1);
+    p->single[0] = of_steps(c, CURVE_RATE, "learning rate");
+    p->single[1] = of_steps(c, CURVE_NORM, "gradient norm");
+    p->single[2] = of_steps(c, CURVE_SPEED, "tokens per second");
+    long merged = c->history[CURVE_RATE].merged;
+    add_chart(p, "Learning rate", merged, NULL, &p->single[0], 1);
+    add_chart(p, "Gradient norm before clipping", merged, NULL, &p->single[1], 1)->chart.log_y = true;
+    add_chart(p, "Training tokens per second", merged, NULL, &p->single[2], 1);
 }

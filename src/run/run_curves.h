@@ -4,32 +4,41 @@
 
 #include "explain/pictures/picture.h"
 #include "run/history.h"
+#include "run/metrics.h"
 #include "tasks/text_task.h"
 
 enum { CURVES = 5, CURVE_TEXT = 256, YARDSTICKS = 3 };
 
-typedef enum CurveKind {
-    CURVE_LOSS, /* at every step */
-    CURVE_RATE,
-    CURVE_NORM,
-    CURVE_SPEED,
-    CURVE_VAL_LOSS, /* at every evaluation */
+/* Measured at every step: the charts show means of neighbours if they are many. */
+typedef enum StepCurve { CURVE_LOSS, CURVE_RATE, CURVE_NORM, CURVE_SPEED, STEP_CURVES } StepCurve;
+
+/* Measured at every evaluation: the charts show all. NAN where one was not measured. */
+typedef enum EvaluationCurve {
+    CURVE_STEP,
+    CURVE_VAL_LOSS,
     CURVE_VAL_ACCURACY,
     CURVE_VAL_EXACT,
     CURVE_TRAIN_LOSS,
     CURVE_TRAIN_ACCURACY,
-    CURVE_KINDS,
-} CurveKind;
+    EVALUATION_CURVES,
+} EvaluationCurve;
 
-/* Initially {0}. */
+/* Initially {0}; freed with curves_free. */
 typedef struct RunCurves {
     bool text; /* a language model: characters, by position */
     Yardsticks yardsticks;
-    History history[CURVE_KINDS];
+    History history[STEP_CURVES];
+    double *evaluation[EVALUATION_CURVES]; /* [evaluations], with room for `room` */
+    long evaluations, room;
 } RunCurves;
 
-/* Adds a value if it is finite. */
-void curves_note(RunCurves *c, CurveKind kind, long step, double value);
+/* Adds a step's value if it is finite. */
+void curves_note(RunCurves *c, StepCurve kind, long step, double value);
+
+/* Adds an evaluation. STATUS_NO_MEMORY. */
+bool curves_note_evaluation(RunCurves *c, const Metrics *m, Error *e);
+
+void curves_free(RunCurves *c);
 
 /* The charts, and the arrays that they point into. */
 typedef struct RunPictures {
@@ -37,7 +46,7 @@ typedef struct RunPictures {
     int count;
     Series loss[3 + YARDSTICKS], accuracy[3], single[3];
     double yard_x[2], yard_y[YARDSTICKS][2];
-    char text[CURVES][CURVE_TEXT];
+    char title[CURVES][CURVE_TEXT], text[CURVES][CURVE_TEXT];
 } RunPictures;
 
 /* Draws everything up to this step into p, which is valid as long as c. */

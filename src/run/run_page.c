@@ -23,8 +23,7 @@ struct RunPage {
     char path[PATH_ROOM];
     RunCurves curves;
     Watch watch;
-    long evaluations; /* noted */
-    double spent;     /* seconds spent on the page */
+    double spent; /* seconds spent on the page */
 };
 
 /* A page and the texts that it points into. */
@@ -35,21 +34,15 @@ typedef struct Draft {
     char figure_text[FIGURES][FIGURE_TEXT], title[LINE], status[LINE];
 } Draft;
 
-static void note_evaluation(RunPage *p, const Metrics *m) {
-    curves_note(&p->curves, CURVE_VAL_LOSS, m->step, m->val_loss);
-    curves_note(&p->curves, CURVE_VAL_ACCURACY, m->step, m->val_accuracy);
-    curves_note(&p->curves, CURVE_VAL_EXACT, m->step, m->val_exact);
-    p->evaluations++;
-}
-
 /* Notes the rows of metrics.csv when a run continues. */
-static void note_past(RunPage *p, const char *metrics) {
+static bool note_past(RunPage *p, const char *metrics, Error *e) {
     Metrics m;
-    for (const char *line = strchr(metrics, '\n'); line && line[1]; line = strchr(line + 1, '\n'))
-        if (metrics_read(line + 1, &m)) {
-            curves_note(&p->curves, CURVE_LOSS, m.step, m.train_loss);
-            note_evaluation(p, &m);
-        }
+    for (const char *line = strchr(metrics, '\n'); line && line[1]; line = strchr(line + 1, '\n')) {
+        if (!metrics_read(line + 1, &m)) continue;
+        curves_note(&p->curves, CURVE_LOSS, m.step, m.train_loss);
+        if (!curves_note_evaluation(&p->curves, &m, e)) return false;
+    }
+    return true;
 }
 
 static bool find_past(RunPage *p, Error *e) {
@@ -58,9 +51,9 @@ static bool find_past(RunPage *p, Error *e) {
     if (!directory_file(path, p->config->run, "metrics.csv", STATUS_NO_INPUT, e) ||
         !file_read(path, 0, &metrics, &size, e))
         return false;
-    note_past(p, metrics);
+    bool ok = note_past(p, metrics, e);
     free(metrics);
-    return true;
+    return ok;
 }
 
 RunPage *run_page_new(const TrainConfig *r, Trainer *t, long past, Error *e) {
@@ -85,6 +78,7 @@ RunPage *run_page_new(const TrainConfig *r, Trainer *t, long past, Error *e) {
 void run_page_free(RunPage *p) {
     if (!p) return;
     watch_close(&p->watch);
+    curves_free(&p->curves);
     train_config_notes_free(p->options, p->option_count);
     free(p->command);
     free(p);
@@ -105,11 +99,12 @@ void run_page_step(RunPage *p, long step, const StepResult *r, double seconds) {
  * held-out rows. */
 static bool evaluate_next_batch(RunPage *p, long step, Error *e) {
     Trainer *t = p->trainer;
+    const RunCurves *c = &p->curves;
     Evaluation v;
     task_training_batch(t->task, (uint64_t)step + 1, 0, (t->micro_batch + 1) / 2, t->batch);
     if (!trainer_evaluate_batch(t, &v, e)) return false;
-    curves_note(&p->curves, CURVE_TRAIN_LOSS, step, v.loss);
-    curves_note(&p->curves, CURVE_TRAIN_ACCURACY, step, v.accuracy);
+    c->evaluation[CURVE_TRAIN_LOSS][c->evaluations - 1] = v.loss;
+    c->evaluation[CURVE_TRAIN_ACCURACY][c->evaluations - 1] = v.accuracy;
     return true;
 }
 
@@ -149,7 +144,7 @@ static bool write_page(RunPage *p, const Metrics *m, Error *e) {
         "%s step %ld of %ld. To save time, attention and answers are shown for %ld of %ld evaluations. This "
         "page took %.1f %% of the run's time.",
         m->final ? "Ended after" : "In training, at", m->step, p->config->steps, p->watch.kept,
-        p->evaluations, 100 * p->spent / m->seconds);
+        p->curves.evaluations, 100 * p->spent / m->seconds);
     write_figures(d, m);
     write_options(d, p);
     curves_draw(&p->curves, m->step, &d->pictures);
@@ -162,7 +157,7 @@ static bool write_page(RunPage *p, const Metrics *m, Error *e) {
 
 bool run_page_evaluation(RunPage *p, const Metrics *m, Error *e) {
     double start = clock_seconds();
-    note_evaluation(p, m);
+    if (!curves_note_evaluation(&p->curves, m, e)) return false;
     if (!m->final && p->spent > MOST_SHARE * (start - m->start)) return true;
     bool ok = evaluate_next_batch(p, m->step, e) && watch_look(&p->watch, p->trainer, m->step, e) &&
               write_page(p, m, e);

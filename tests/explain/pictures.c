@@ -139,7 +139,7 @@ static const struct {
      {"\n        2 |      *     *\n", "\n      1.5 |       * *\n", "\n        0 |+\n",
       "\n  * one  + another one\n"}},
     {BOUNDED, 12, false, false, {"\n        2 | *\n", "\n  * one\n  + another~\n"}},
-    {BOUNDED, 0, false, false, {"d=\"M56.0 212.0M279.2 117.0M428.0 22.0\""}},
+    {BOUNDED, 0, false, false, {"d=\"M56.0 212.0M279.2 117.0L428.0 22.0\""}},
 };
 
 static void pictures_are_drawn(void) {

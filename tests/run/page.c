@@ -1,7 +1,7 @@
 /* The page of a run, as a file: whole, small, and with texts that can be nothing but texts. */
 #include "folder.h"
 #include "page_helpers.h"
-#include "run/history.h"
+#include "run/run_curves.h"
 #include "test.h"
 #include "training/shell.h"
 
@@ -128,6 +128,30 @@ static void history_keeps_means(void) {
     CHECK_NEAR(sum, (double)count * (double)(count - 1), 1e-3);
 }
 
+/* However many evaluations there are, each is a point; merged steps are announced. */
+static void every_evaluation_is_a_point(void) {
+    enum { EVALUATIONS = 3000 };
+    static RunCurves c;
+    static RunPictures pictures;
+    Error e = {0};
+    for (int i = 1; i <= EVALUATIONS; i++) {
+        Metrics m = {.step = 10 * i, .val_loss = 1. / i, .val_accuracy = 0.5, .val_exact = NAN};
+        curves_note(&c, CURVE_LOSS, m.step, 2);
+        if (i == 512) curves_draw(&c, m.step, &pictures);
+        if (i == 512) CHECK(strcmp(pictures.picture[0].title, "Loss") == 0, "%s", pictures.picture[0].title);
+        CHECK(curves_note_evaluation(&c, &m, &e), "%s", e.text);
+    }
+    curves_draw(&c, 10 * EVALUATIONS, &pictures);
+    const Series *held_out = &pictures.loss[2];
+    CHECK(held_out->count == EVALUATIONS && held_out->marked, "%ld points", held_out->count);
+    for (int i = 1; i <= EVALUATIONS; i++)
+        CHECK(held_out->x[i - 1] == 10 * i && held_out->y[i - 1] == 1. / i, "point %d", i);
+    CHECK(strcmp(pictures.picture[0].title, "Loss (training: means of 8 steps)") == 0, "%s",
+          pictures.picture[0].title);
+    CHECK(strstr(pictures.text[0], "held-out: from 1 to 0.0003333"), "%s", pictures.text[0]);
+    curves_free(&c);
+}
+
 static void command_can_be_run(void) {
     Error e = {0};
     char *words[] = {"./train", "lm", "--text", "it's $HOME.txt", ""}, echoed[128] = "";
@@ -147,4 +171,5 @@ TEST_MAIN({"texts stay texts", texts_stay_texts}, {"a page loads nothing", nothi
           {"one step needs no script", one_frame_needs_no_script}, {"an empty page", an_empty_page},
           {"the largest page is below 2 MB", largest_page_is_small},
           {"a history keeps means in bounded memory", history_keeps_means},
+          {"every evaluation is a point", every_evaluation_is_a_point},
           {"the command of a page can be run", command_can_be_run})

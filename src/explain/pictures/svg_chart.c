@@ -1,5 +1,6 @@
 /* Line charts and bar charts as SVG. */
 #include "explain/pictures/draw.h"
+#include <math.h>
 
 enum { WIDTH = 440, LEFT = 56, RIGHT = 12, TOP = 22, PLOT = 190, BELOW = 38, SAMPLE = 24, TICKS = 6 };
 
@@ -66,7 +67,7 @@ static bool within(const Axis *a, double value) {
     return place >= -1e-9 && place <= 1 + 1e-9;
 }
 
-/* Points outside the axes are left out, with the line to them. */
+/* Points outside the axes are left out, with the line to them. Points that are not finite are left out. */
 static void draw_series(const Series *s, const Colour *colour, const Axis *x, const Axis *y, FILE *out) {
     bool pen_down = false;
     if (s->points)
@@ -78,6 +79,7 @@ static void draw_series(const Series *s, const Colour *colour, const Axis *x, co
                 colour->svg, colour->dashes);
     for (long i = 0; i < s->count; i++) {
         double at = series_x(s, i);
+        if (isnan(axis_place(y, s->y[i]))) continue;
         bool seen = within(x, at) && within(y, s->y[i]);
         if (seen && s->points)
             fprintf(out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"2.5\"/>\n", x_of(x, at), y_of(y, s->y[i]));
