@@ -30,13 +30,15 @@ static Series of_steps(const RunCurves *c, StepCurve kind, const char *name) {
     return (Series){.name = name, .count = h->count, .x = h->x, .y = h->y};
 }
 
+/* A line where every evaluation has a value, else points. */
 static Series of_evaluations(const RunCurves *c, EvaluationCurve kind, const char *name) {
+    bool all = kind == CURVE_VAL_LOSS || kind == CURVE_VAL_ACCURACY;
     return (Series){.name = name,
                     .count = c->evaluations,
                     .x = c->evaluation[CURVE_STEP],
                     .y = c->evaluation[kind],
-                    .marked = kind == CURVE_VAL_LOSS || kind == CURVE_VAL_ACCURACY,
-                    .points = kind == CURVE_VAL_EXACT};
+                    .marked = all,
+                    .points = !all};
 }
 
 /* First and last value of each series, in words. */
