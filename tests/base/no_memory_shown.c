@@ -13,18 +13,12 @@ static const struct Subject {
     Experiment *explain;
     bool (*bench)(const char *name, const BenchOptions *o, Error *e);
 } subjects[] = {
-    {"step", NULL, bench_step},
-    {"ops", NULL, bench_ops},
-    {"decode", NULL, bench_decode},
-    {"gemm", NULL, bench_gemm},
-    {"relevance", explain_relevance},
-    {"scaling", explain_scaling},
-    {"kernels", explain_kernels},
-    {"scores", explain_scores},
-    {"positions", explain_positions},
-    {"heads", explain_heads},
-    {"teacher", explain_teacher},
-    {"tape", explain_tape},
+    {"step", NULL, bench_step},           {"ops", NULL, bench_ops},
+    {"decode", NULL, bench_decode},       {"gemm", NULL, bench_gemm},
+    {"relevance", explain_relevance},     {"scaling", explain_scaling},
+    {"kernels", explain_kernels},         {"scores", explain_scores},
+    {"positions", explain_positions},     {"heads", explain_heads},
+    {"teacher", explain_teacher},         {"tape", explain_tape},
     {"convolution", explain_convolution},
 };
 enum { SUBJECTS = sizeof subjects / sizeof *subjects, ALLOCATIONS = 80 };

@@ -86,8 +86,8 @@ TEST(tables_are_for_a_person) {
 
 TEST(help_shows_subjects_and_cases) {
     CHECK(run_program("bench", ARGUMENTS("--help"), (Streams){0}) == 0 && !*err);
-    CHECK(strstr(out, "\n  profile ") && strstr(out, "\n  words lm      4  256 16 x 128 8192  a word"),
-          "%s", out);
+    CHECK(strstr(out, "\n  profile ") && strstr(out, "\n  words lm      4  256 16 x 128 8192  a word"), "%s",
+          out);
 }
 
 TEST(what_is_not_measured) {

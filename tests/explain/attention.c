@@ -9,7 +9,7 @@
 #include "test.h"
 
 /* To reverse n tokens, target position i must attend to source position n-1-i. */
-static void reverse_looks_at_the_mirror(void) {
+TEST(a_model_that_reverses_looks_at_the_mirrored_position, 240) {
     enum { SYMBOLS = 12, LONGEST = 10, STEPS = 500, ROWS = 100 };
     Lesson l;
     Error e = {0};
@@ -55,12 +55,12 @@ static void check_rows(const PageExample *x, const uint8_t *weights) {
             for (long i = 0; i < x->group[g].rows; i++) {
                 long n = page_row_weights(&x->group[g], i), sum = 0;
                 for (long j = 0; j < n; j++) sum += *weights++;
-                CHECK(labs(sum - 100) <= (n + 1) / 2, "group %d, map %d, row %ld sums to %ld", g, map,
-                      i, sum);
+                CHECK(labs(sum - 100) <= (n + 1) / 2, "group %d, map %d, row %ld sums to %ld", g, map, i,
+                      sum);
             }
 }
 
-static void rows_are_distributions(void) {
+TEST(every_row_of_a_map_is_a_distribution) {
     int32_t source[] = {3, 1, 4, 1, 5}, target[] = {0, 2, 6, 5, 3, 5, 1}, likeliest[7];
     ModelConfig configs[] = {config_seq2seq(9, 16, NO_PAD), config_language_model(9, 16)};
     Error e = {0};
@@ -91,7 +91,7 @@ static long file_bytes(const char *path) {
     return (long)size;
 }
 
-static void saved_run_becomes_files(void) {
+TEST(a_saved_runs_attention_becomes_a_page_and_pictures) {
     Lesson l;
     Error e = {0};
     make_folder();
@@ -116,6 +116,4 @@ static void saved_run_becomes_files(void) {
     lesson_end(&l);
 }
 
-TEST_MAIN({"a model that reverses looks at the mirrored position", reverse_looks_at_the_mirror, 240},
-          {"every row of a map is a distribution", rows_are_distributions},
-          {"a saved run's attention becomes a page and pictures", saved_run_becomes_files})
+RUN_TESTS

@@ -7,11 +7,6 @@ static const double rounding = sizeof(real) == sizeof(double) ? 1e-6 : 1e-5;
 
 /* ---- Rows: lines of JSON in `out` ---- */
 
-static const char *next_line(const char *text) {
-    const char *end = strchr(text, '\n');
-    return end ? end + 1 : text + strlen(text);
-}
-
 /* The value of that key in a line; NULL: none. */
 static const char *value(const char *line, const char *key) {
     char quoted[40];
@@ -83,7 +78,7 @@ static void concludes(const double *want, int count) {
 
 /* ---- The experiments ---- */
 
-static void symmetry_bounds_relevance(void) {
+TEST(relevance_without_symmetry_passes_its_bound) {
     for (int seed = 1; seed <= 3; seed++) {
         experiment("relevance", seed);
         Range keys = range("rule", "symmetric", "to_another"),
@@ -97,7 +92,7 @@ static void symmetry_bounds_relevance(void) {
     }
 }
 
-static void scaling_keeps_the_gradient(void) {
+TEST(scaling_the_variance_of_q_k_is_d_k) {
     for (int seed = 1; seed <= 3; seed++) {
         experiment("scaling", seed);
         double off = 0, first = 0, last = 0, d_k = 1;
@@ -121,7 +116,7 @@ static void scaling_keeps_the_gradient(void) {
 
 /* A learnt width is about the best; attention learns as good a mean from far points. The errors themselves
  * are computed again by tests/explain/numpy_kernels.py. */
-static void kernels_are_learnt(void) {
+TEST(kernels_a_learnt_width_is_about_the_best) {
     for (int seed = 1; seed <= 3; seed += 2) {
         static const char *const kernels[] = {"gauss", "triangle"};
         double above[2], gauss = 0, near = 0;
@@ -148,7 +143,7 @@ static void kernels_are_learnt(void) {
     }
 }
 
-static void convolution_is_attention(void) {
+TEST(convolution_attention_gives_the_same) {
     for (int seed = 1; seed <= 3; seed++) {
         experiment("convolution", seed);
         const char *before = out, *last = out;
@@ -162,7 +157,7 @@ static void convolution_is_attention(void) {
 }
 
 /* Recorders, and multiply-adds as the sizes of the layers give them. */
-static void tape_is_shown(void) {
+TEST(tape_operations_recorders_and_costs) {
     enum { D = 32, D_FF = 64, VOCABULARY = 16, NODES = 22 };
     const double n = 5 + 4, m = 6 + 5, seen = 5 * 5 + 4 * 4, causal = 6 * 7 / 2 + 5 * 6 / 2,
                  crossed = 6 * 5 + 5 * 4;
@@ -193,7 +188,7 @@ static void tape_is_shown(void) {
 }
 
 #if defined(REAL_DOUBLE) && !defined(SANITIZED) /* experiments that train for seconds run as users run them */
-static void order_needs_positions(void) {
+TEST(positions_without_them_copying_is_order_blind) {
     experiment("positions", 1);
     double blind = number(row(out, "positions", "order-blind reader"), "accuracy"),
            without = number(row(out, "positions", "without"), "accuracy"),
@@ -202,7 +197,7 @@ static void order_needs_positions(void) {
     CONCLUDES(without, blind, with);
 }
 
-static void four_heads_see_two_relations(void) {
+TEST(heads_four_name_two_relations_one_does_not) {
     experiment("heads", 3); /* of its five seeds the last lets one head come far */
     double low[5] = {0}, high[5] = {0};
     for (int heads = 1; heads <= 4; heads++) low[heads] = INFINITY;
@@ -218,7 +213,7 @@ static void four_heads_see_two_relations(void) {
     CONCLUDES(5, 8, low[4], 32, low[1], high[1]);
 }
 
-static void scores_are_compared(void) {
+TEST(scores_both_learn_over_five_seeds) {
     experiment("scores", 1);
     Range dot = range("attention", "dot", "accuracy"), additive = range("attention", "additive", "accuracy");
     CHECK(dot.count == 5 && additive.count == 5 && dot.low > 85 && additive.low > 85, "%g, %g", dot.low,
@@ -260,7 +255,7 @@ static void answer_is_sorted(int sequence) {
     }
 }
 
-static void teacher_shifts_right(void) {
+TEST(teacher_the_decoder_reads_the_token_of_one_step_before) {
     for (int seed = 1; seed <= 2; seed++) {
         experiment("teacher", seed);
         CHECK(strncmp(value(out, "taught_reads"), "\"<<<<<", 6) == 0 &&
@@ -280,20 +275,13 @@ static void teacher_shifts_right(void) {
         CONCLUDES(least, widest, free, taught, 480);
     }
 }
-#define SLOW_TESTS                                                                                           \
-    {"positions: without them copying is as order-blind readers do it", order_needs_positions},              \
-        {"heads: four name two relations, one does not", four_heads_see_two_relations},                      \
-        {"scores: both learn, over five seeds", scores_are_compared},                                        \
-        {"teacher: the decoder reads the token of one step before", teacher_shifts_right},
-#else
-#define SLOW_TESTS
 #endif
 
 /* ---- Text ---- */
 
 /* Every experiment begins with a question and its formula, ends with its conclusion, and says this between
  * them. */
-static void text_has_question_and_conclusion(void) {
+TEST(text_begins_with_a_question_and_ends_with_a_conclusion) {
     static const struct {
         const char *name, *says[6];
     } cases[] = {
@@ -324,11 +312,4 @@ static void text_has_question_and_conclusion(void) {
     }
 }
 
-PROGRAM_TEST_MAIN(SLOW_TESTS{"relevance: the bound of symmetry is kept, and broken without it",
-                             symmetry_bounds_relevance},
-                  {"scaling: the variance of q.k is d_k", scaling_keeps_the_gradient},
-                  {"kernels: a learnt width is about the best", kernels_are_learnt},
-                  {"tape: operations, recorders and costs", tape_is_shown},
-                  {"convolution: attention gives the same", convolution_is_attention},
-                  {"text begins with a question and ends with a conclusion",
-                   text_has_question_and_conclusion})
+RUN_PROGRAM_TESTS

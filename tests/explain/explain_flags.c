@@ -1,7 +1,6 @@
 /* ./explain as its users meet it: the walk through sentences and runs, the maps of a run, what is refused,
  * and widths. */
 #include "explain_helpers.h"
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 
 #define TINY "--d-model", "8", "--heads", "2", "--layers", "2", "--batch", "4", "--steps", "1", "--quiet"
@@ -17,7 +16,7 @@ static void make_runs(void) {
 /* ---- The walk; tests/explain/numpy_walk.py computes its numbers again ---- */
 
 /* Each command prints the first texts, and none of the last. */
-static void walk_shows(void) {
+TEST(the_walk_shows_tokens_steps_and_models) {
     static const struct {
         const char *arguments[10], *shows[6], *hides[3];
     } cases[] = {
@@ -68,7 +67,7 @@ static void walk_shows(void) {
 
 /* Under the causal mask row 0 of A is 1 0 0 …: the decoder's first token takes up nothing. The last row
  * does. */
-static void before_and_after_is_of_the_last_row(void) {
+TEST(before_and_after_is_of_the_last_row) {
     CHECK(EXPLAIN("--text", "abcd", "--side", "decoder", "--step", "before-after", "--json") == 0, "%s", err);
     char *shown = strdup(out);
     CHECK(EXPLAIN("--text", "abcd", "--side", "decoder", "--step", "concatenation", "--json") == 0, "%s",
@@ -82,12 +81,6 @@ static void before_and_after_is_of_the_last_row(void) {
 
 /* ---- A run ---- */
 
-static int printed(const char *what) {
-    int count = 0;
-    for (const char *at = out; (at = strstr(at, what)); at++) count++;
-    return count;
-}
-
 static void page_has(const char *want, const char * not ) {
     size_t size;
     char *page = read_bytes("page.html", &size);
@@ -96,7 +89,7 @@ static void page_has(const char *want, const char * not ) {
 }
 
 /* The maps of all layers and heads, of one layer or of one head; in the terminal, as files, and as a page. */
-static void run_shows_its_maps(void) {
+TEST(a_run_shows_its_maps) {
     static const struct {
         const char *flag[5];
         int maps;
@@ -106,8 +99,9 @@ static void run_shows_its_maps(void) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const char *const *f = cases[i].flag;
         CHECK(EXPLAIN("copy", "--text", "123", f[0], f[1], f[2], f[3]) == 0 && !*err, "%s", err);
-        CHECK(printed("Layer ") == cases[i].maps && printed("query down, key across\n") == cases[i].maps,
-              "%d maps, want %d:\n%s", printed("Layer "), cases[i].maps, out);
+        CHECK(count_of(out, "Layer ") == cases[i].maps &&
+                  count_of(out, "query down, key across\n") == cases[i].maps,
+              "%d maps, want %d:\n%s", count_of(out, "Layer "), cases[i].maps, out);
         if (!f[0]) continue;
         CHECK(EXPLAIN("copy", "--text", "123", "--svg", "pictures", f[0], f[1], f[2], f[3]) == 0, "%s", err);
         list_folder("pictures");
@@ -124,8 +118,8 @@ static void run_shows_its_maps(void) {
     page_has("<mark>", "Attention of lm");                            /* and marks wrong tokens */
     CHECK(EXPLAIN("lm", "--text", "the", "--html", "page.html") == 0 && !*out, "%s", err);
     page_has("<title>Attention of lm</title>", "<h2>Answers</h2>");
-    CHECK(EXPLAIN("lm", "--text", "the") == 0 && printed("Layer ") == 4 &&
-              printed("Layer 2, head 1: Causal self-attention\n") == 1,
+    CHECK(EXPLAIN("lm", "--text", "the") == 0 && count_of(out, "Layer ") == 4 &&
+              count_of(out, "Layer 2, head 1: Causal self-attention\n") == 1,
           "%s", out);
 }
 
@@ -133,22 +127,15 @@ static void run_shows_its_maps(void) {
 
 /* What a terminal of this many columns is sent. */
 static void watch(int columns, const char *const *arguments) {
-    int terminal = posix_openpt(O_RDWR | O_NOCTTY);
-    CHECK(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
+    int other, terminal = open_terminal(columns, &other);
     const char *name = ptsname(terminal);
-    int other = open(name, O_RDWR | O_NOCTTY);
-    struct winsize size = {.ws_row = 24, .ws_col = (unsigned short)columns};
-    CHECK(other >= 0 && ioctl(other, TIOCSWINSZ, &size) == 0);
     FILE *to_err = tmpfile();
     pid_t child = start_program("explain", arguments, (Streams){.output = name}, to_err, to_err);
-    size_t used = 0;
     close(other);
-    for (ssize_t n; (n = read(terminal, out + used, MOST_OUTPUT - 1 - used)) > 0;) used += (size_t)n;
-    out[used] = 0;
+    read_terminal(terminal, out);
     int status = wait_program(child);
     slurp(to_err, err);
     CHECK(status == 0, "%s", err);
-    close(terminal);
 }
 
 static void check_width(int width) {
@@ -162,7 +149,7 @@ static void check_width(int width) {
 
 /* Prose, formulas, tables, matrices and pictures leave the last column free; COLUMNS wins over the
  * terminal. */
-static void fits_narrow_terminals(void) {
+TEST(all_fits_a_narrow_terminal) {
     static const char *const shown[][5] = {
         {"tape"}, {"convolution"}, {"scaling"}, {"walk", "--words", "--text", "I was myself"}};
     setenv("NO_COLOR", "1", 1);
@@ -186,7 +173,7 @@ static void fits_narrow_terminals(void) {
 
 static char too_long[2001];
 
-static void refuses(void) {
+TEST(what_cannot_be_shown_is_refused_in_a_line) {
     static const struct {
         const char *arguments[8];
         int status;
@@ -268,8 +255,4 @@ static void refuses(void) {
     free(before);
 }
 
-PROGRAM_TEST_MAIN({"the walk shows tokens, steps and models", walk_shows},
-                  {"before and after is of the last row", before_and_after_is_of_the_last_row},
-                  {"a run shows its maps", run_shows_its_maps},
-                  {"all fits a narrow terminal", fits_narrow_terminals},
-                  {"what cannot be shown is refused in a line", refuses})
+RUN_PROGRAM_TESTS

@@ -17,12 +17,6 @@ static char *drawn(const Picture *p, int width, bool unicode, bool colour) {
     return text;
 }
 
-static int lines(const char *text) {
-    int count = 0;
-    for (; *text; text++) count += *text == '\n';
-    return count;
-}
-
 /* The longest line in characters, without escape sequences. */
 static int longest_line(const char *text) {
     int longest = 0, line = 0;
@@ -58,7 +52,7 @@ static const Series rising = {"one", 3, NULL, rise}, stepping = {"s", 4, at_step
     {                                                                                                        \
         PICTURE_CHART, title, NULL, .chart = { __VA_ARGS__ }                                                 \
     }
-#define LINE(line) .series = &line, .count = 1
+#define LINE(line)    .series = &line, .count = 1
 #define THE_MAP       MAP("A map", 3, 3, "query", "key", words, words, weights, 0, 1)
 #define CELLS(labels) MAP("Map", 2, 3, NULL, "key", NULL, labels, cells, 0, 1)
 #define POINTS        CHART("Points", "size", "cost", true, true, LINE(measured))
@@ -142,7 +136,7 @@ static const struct {
     {BOUNDED, 0, false, false, {"d=\"M56.0 212.0M279.2 117.0L428.0 22.0\""}},
 };
 
-static void pictures_are_drawn(void) {
+TEST(pictures_are_drawn) {
     for (size_t i = 0; i < sizeof drawings / sizeof *drawings; i++) {
         char *text = drawn(&drawings[i].picture, drawings[i].width, drawings[i].unicode, drawings[i].colour);
         const char *at = text;
@@ -159,7 +153,7 @@ static void pictures_are_drawn(void) {
 }
 
 /* Terminals of any width, and more cells and points than fit. */
-static void fits_the_width(void) {
+TEST(every_picture_fits_the_terminal) {
     enum { LONG = 300 };
     double values[2 * LONG], line[LONG];
     for (int i = 0; i < 2 * LONG; i++) values[i] = i % 7;
@@ -180,13 +174,13 @@ static void fits_the_width(void) {
                 CHECK(longest_line(text) <= widths[w] || widths[w] < 30,
                       "%s: found %d columns, need at most %d:\n%s", all[p].title, longest_line(text),
                       widths[w], text);
-                CHECK(lines(text) > 3 && (colour || !strchr(text, '\033')), "%s", text);
+                CHECK(lines_of(text) > 3 && (colour || !strchr(text, '\033')), "%s", text);
                 free(text);
             }
 }
 
 /* How a label is cut, and what its characters are shown as. */
-static void labels_are_cut(void) {
+TEST(labels_are_cut_to_their_room) {
     char marks[2 * LABEL_MOST + 2] = "a", long_text[LABEL_MOST + 2];
     for (int i = 0; i < LABEL_MOST; i++) memcpy(marks + 1 + 2 * i, "\u0301", 3);
     memset(long_text, 'x', LABEL_MOST + 1), long_text[LABEL_MOST + 1] = 0;
@@ -216,7 +210,7 @@ static void labels_are_cut(void) {
 }
 
 /* Pictures lie below each other, in a file that is complete or absent. */
-static void pictures_in_a_file(void) {
+TEST(pictures_in_a_file) {
     make_folder();
     Picture two[] = {THE_MAP, CHART("Second & last", LINE(rising))};
     Error e = {0};
@@ -233,7 +227,7 @@ static void pictures_in_a_file(void) {
           e.text);
 }
 
-static void labels_are_no_markup(void) {
+TEST(labels_are_no_markup) {
     const char *const labels[] = {"</script><img onerror=x>", "\"'&\t\n", "\001\xff"};
     Picture all[] = {
         {PICTURE_MAP, "</title><script>alert(1)</script>", "</desc>",
@@ -259,7 +253,7 @@ static void labels_are_no_markup(void) {
     free(text);
 }
 
-static void ticks_are_round(void) {
+TEST(ticks_are_round_numbers_within_the_axis) {
     static const struct {
         double low, high;
         bool log;
@@ -281,7 +275,7 @@ static void ticks_are_round(void) {
     CHECK_NEAR(axis_place(&a, 5), 0.5, 1e-12);
 }
 
-static void sparkline_goes_down(void) {
+TEST(a_sparkline) {
     char out[SPARKLINE_TEXT];
     const double falling[] = {4, 3, NAN, 1, 1, 0}, many[300] = {0};
     CHECK(strcmp(sparkline(out, falling, 6, 6, false), "#* --_") == 0, "found '%s'", out);
@@ -291,7 +285,7 @@ static void sparkline_goes_down(void) {
 }
 
 /* Colour on a terminal that has it and whose user wants it; UTF-8 by the locale; the width by COLUMNS. */
-static void terminal_by_environment(void) {
+TEST(the_environment_decides_colour_UTF_8_and_width) {
     static const struct {
         const char *kind, *no, *columns;
         bool terminal, colour;
@@ -320,7 +314,7 @@ static void terminal_by_environment(void) {
 }
 
 /* A point without a place in a line is left out, as if it were not there. */
-static void lines_skip_what_has_no_place(void) {
+TEST(lines_skip_what_has_no_place) {
     static const double at[] = {0, 1, 2}, x_lost[] = {0, NAN, 2}, y[] = {0, 1, 1}, y_lost[] = {0, NAN, 1};
     const Series series[] = {{"line", 3, at, y_lost},
                              {"line", 3, x_lost, y},
@@ -335,9 +329,4 @@ static void lines_skip_what_has_no_place(void) {
     for (int i = 0; i < 3; i++) free(text[i]);
 }
 
-TEST_MAIN({"pictures are drawn", pictures_are_drawn}, {"every picture fits the terminal", fits_the_width},
-          {"labels are cut to their room", labels_are_cut},
-          {"lines skip what has no place", lines_skip_what_has_no_place},
-          {"pictures in a file", pictures_in_a_file}, {"labels are no markup", labels_are_no_markup},
-          {"ticks are round numbers within the axis", ticks_are_round}, {"a sparkline", sparkline_goes_down},
-          {"the environment decides colour, UTF-8 and width", terminal_by_environment})
+RUN_TESTS

@@ -4,7 +4,6 @@
 #include "json_lines.h"
 #include "text/tokenizer.h"
 #include <dirent.h>
-#include <sys/ioctl.h>
 #include <time.h>
 
 /* Models small enough to be trained many times. */
@@ -138,12 +137,6 @@ static bool occurs(const char *text, const char *what) {
     return strstr(text, what) != NULL;
 }
 
-static int count_of(const char *text, const char *what) {
-    int count = 0;
-    for (; (text = strstr(text, what)); text += strlen(what)) count++;
-    return count;
-}
-
 /* Without a terminal: plain lines on stderr, ten of progress, the result, the samples asked for. */
 TEST(talk_is_plain_without_a_terminal) {
     enter_folder_with_text();
@@ -160,23 +153,16 @@ TEST(talk_is_plain_without_a_terminal) {
 
 /* What a terminal of this many columns is sent. */
 static void watch(int columns_wide, const char *kind, char text[MOST_OUTPUT]) {
-    int terminal = posix_openpt(O_RDWR | O_NOCTTY);
-    CHECK(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
-    int other = open(ptsname(terminal), O_RDWR | O_NOCTTY);
-    struct winsize size = {.ws_row = 24, .ws_col = (unsigned short)columns_wide};
-    CHECK(other >= 0 && ioctl(other, TIOCSWINSZ, &size) == 0);
+    int other, terminal = open_terminal(columns_wide, &other);
     setenv("TERM", kind, 1);
     FILE *to_out = tmpfile();
     pid_t child = start_program(
         "train", ARGUMENTS(COPY, "--steps", "400", "--eval-every", "50", "--samples", "0", "--force"),
         (Streams){.terminal = other}, to_out, to_out);
     close(other);
-    size_t used = 0;
-    for (ssize_t n; (n = read(terminal, text + used, MOST_OUTPUT - 1 - used)) > 0;) used += (size_t)n;
-    text[used] = 0;
+    read_terminal(terminal, text);
     CHECK(wait_program(child) == 0, "%s", text);
     fclose(to_out);
-    close(terminal);
 }
 
 /* The bar begins each time at the start of a cleared line and leaves the last column free, however narrow. */
@@ -391,11 +377,9 @@ TEST(samples_are_reproducible) {
 TEST(typing_goes_on) {
     enter_folder();
     CHECK(TRAIN(COPY, "--steps", "1", "--quiet", "--run", "run") == 0, "%s", err);
-    int terminal = posix_openpt(O_RDWR | O_NOCTTY);
-    CHECK(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
-    int other = open(ptsname(terminal), O_RDWR | O_NOCTTY);
+    int other, terminal = open_terminal(80, &other);
     static const char typed[] = "12\n1?\n\n345\n\004"; /* Ctrl-D at the end */
-    CHECK(other >= 0 && write(terminal, typed, strlen(typed)) == (ssize_t)strlen(typed));
+    CHECK(write(terminal, typed, strlen(typed)) == (ssize_t)strlen(typed));
     int status = run_program("generate", ARGUMENTS("run"), (Streams){.input = ptsname(terminal)});
     CHECK(status == 0 && lines_of(out) == 2, "%s", out);
     CHECK(lines_of(err) == 3 && occurs(err, "\nstdin: line 2: byte 1: found '?'") &&

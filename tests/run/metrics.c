@@ -15,7 +15,7 @@ static const char *contents(const char *path) {
 }
 
 /* Whole rows up to the checkpoint's last evaluation stay; later and damaged rows go. */
-static void rows_that_stay(void) {
+TEST(rows_that_stay) {
     static const struct {
         const char *before;
         long evaluated;
@@ -54,7 +54,7 @@ static void rows_that_stay(void) {
     }
 }
 
-static void places_without_metrics(void) {
+TEST(places_without_metrics) {
     char too_long[PATH_ROOM + 9] = {0};
     memset(too_long, 'x', PATH_ROOM + 8);
     enter_folder();
@@ -90,7 +90,7 @@ static const char *said(void (*act)(MetricsFile *f), MetricsFile *f) {
 }
 
 /* If the file cannot replace the old one, it is reported once, and metrics_close fails. */
-static void no_place(void) {
+TEST(no_place) {
     MetricsFile f;
     Error e = {0};
     enter_folder();
@@ -112,7 +112,7 @@ static void no_place(void) {
 }
 
 /* metrics_restore writes a deleted file again with all rows, unless its directory is gone. */
-static void a_deleted_file(void) {
+TEST(a_deleted_file) {
     MetricsFile f;
     Error e = {0};
     enter_folder();
@@ -152,7 +152,7 @@ static int open_on_a_full_disk(MetricsFile *f) {
 }
 
 /* The first row that cannot be written is reported, and metrics_close fails. */
-static void a_full_disk(void) {
+TEST(a_full_disk) {
     MetricsFile f;
     Error e = {0};
     int full = open_on_a_full_disk(&f);
@@ -163,7 +163,7 @@ static void a_full_disk(void) {
 }
 
 /* A write error at fclose is an error too. */
-static void lost_at_the_end(void) {
+TEST(lost_at_the_end) {
     MetricsFile f;
     Error e = {0};
     int full = open_on_a_full_disk(&f);
@@ -174,7 +174,7 @@ static void lost_at_the_end(void) {
 }
 
 /* In JSON, NaN and infinity are null; val_exact is left out if it was not measured. */
-static void json_has_no_nan(void) {
+TEST(jSON_has_no_NaN) {
     static const struct {
         Metrics m;
         const char *want;
@@ -199,6 +199,4 @@ static void json_has_no_nan(void) {
     }
 }
 
-TEST_MAIN({"rows that stay", rows_that_stay}, {"places without metrics", places_without_metrics},
-          {"no place", no_place}, {"a deleted file", a_deleted_file}, {"a full disk", a_full_disk},
-          {"lost at the end", lost_at_the_end}, {"JSON has no NaN", json_has_no_nan})
+RUN_TESTS

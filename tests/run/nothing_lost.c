@@ -59,7 +59,7 @@ static const char *steps_in_metrics(void) {
 
 /* The weights before a step that is not finite are saved. The first step makes all weights 9e17, the limit of
  * a model file; in the second, products of them overflow in float, not in double. */
-static void before_a_bad_step(void) {
+TEST(before_a_bad_step) {
     enter_folder();
 #define WILD "--schedule", "constant", "--lr", "9e17", "--d-ff", "512", "--eval-every", "100"
     int status = TRAIN(COPY, WILD, "--steps", "3", "--run", "run");
@@ -75,7 +75,7 @@ static void before_a_bad_step(void) {
 }
 
 /* Ctrl-C between two micro-batches ends the training before that step. */
-static void within_a_step(void) {
+TEST(within_a_step) {
     enter_folder();
 #define SLOW "--accumulate", "100000", "--schedule", "constant"
     Training t = start_training(ARGUMENTS(COPY, SLOW, "--steps", "1", "--run", "run"));
@@ -93,7 +93,7 @@ static void within_a_step(void) {
 }
 
 /* The duration of a long first step is announced once. */
-static void a_long_step(void) {
+TEST(a_long_step) {
     enter_folder();
     char *arguments[] = {"train", "copy", "--d-model", "8", "--heads", "2", "--run", "run"};
     Error e = {0};
@@ -132,7 +132,7 @@ static void a_long_step(void) {
 /* After a bad step a save that fails is reported: the disk holds the model but no checkpoint, or the weights
  * before that step are themselves too large for a file. The message says whether an earlier checkpoint
  * stands. */
-static void unsaved_after_a_bad_step(void) {
+TEST(unsaved_after_a_bad_step) {
     if (sizeof(real) != sizeof(float)) return;
     static const struct {
         const char *rate;
@@ -159,7 +159,7 @@ static void unsaved_after_a_bad_step(void) {
 /* ---- Saving ---- */
 
 /* With --force all files of the old run stay until the first file of the new run is written. */
-static void old_run_stands(void) {
+TEST(the_old_run_stands) {
     enter_folder();
     CHECK(TRAIN(COPY, "--steps", "2", "--run", "run") == 0, "%s", err);
     char *before = strdup(list_folder("run"));
@@ -183,7 +183,7 @@ static void old_run_stands(void) {
 }
 
 /* A run is saved before its final evaluation, which here takes far longer than the training. */
-static void saved_before_it_is_judged(void) {
+TEST(saved_before_it_is_judged) {
     enter_folder();
     enum { LENGTH = 300000 };
     char *text = malloc(LENGTH + 1);
@@ -207,7 +207,7 @@ static void saved_before_it_is_judged(void) {
 }
 
 /* SIGHUP ends training like Ctrl-C: the run is saved and can be resumed. */
-static void closed_terminal(void) {
+TEST(a_closed_terminal) {
     enter_folder();
     Training t = start_training(ARGUMENTS(COPY, ENDLESS, "--run", "run"));
     CHECK(appears("run/metrics.csv"));
@@ -240,7 +240,7 @@ static int asked_thrice(int signal_number, long pause) {
 
 /* Signals in quick succession count as one: `timeout` and a closing terminal send two. A later second SIGINT
  * or SIGTERM ends the program at once; a second SIGHUP does not. */
-static void asked_twice_at_once(void) {
+TEST(asked_twice_at_once) {
     enter_folder();
     CHECK(asked_thrice(SIGINT, 0) == 0 && asked_thrice(SIGTERM, 0) == 0 && asked_thrice(SIGHUP, 0) == 0);
     CHECK(asked_thrice(SIGINT, 600) == 128 + SIGINT && asked_thrice(SIGTERM, 600) == 128 + SIGTERM);
@@ -257,7 +257,7 @@ static void asked_twice_at_once(void) {
 
 /* If a run's directory is moved and another run takes its place, that run is not touched; the moved directory
  * keeps the weights. */
-static void a_moved_folder(void) {
+TEST(a_moved_folder) {
     enter_folder();
     Training t = start_training(ARGUMENTS(COPY, ENDLESS, "--run", "run", "--checkpoint-every", "100"));
     CHECK(appears("run/metrics.csv") && rename("run", "moved") == 0);
@@ -285,14 +285,14 @@ static void deleted_folder_of(bool replaced) {
     CHECK(lines_in("run/metrics.csv") == 2 && lines_of(list_folder("run")) == 5, "%s", listing);
 }
 
-static void deleted_folder(void) {
+TEST(a_deleted_folder) {
     enter_folder();
     deleted_folder_of(false);
     deleted_folder_of(true);
 }
 
 /* A directory that cannot be made: the message has the cause, not ENOENT. */
-static void a_folder_that_cannot_be(void) {
+TEST(a_folder_that_cannot_be) {
     enter_folder();
     char line[200];
     CHECK(mkdir("/sys/run", 0777) != 0 && errno != ENOENT, "%s", strerror(errno));
@@ -301,7 +301,7 @@ static void a_folder_that_cannot_be(void) {
 }
 
 /* A FIFO is refused without blocking. */
-static void a_fifo(void) {
+TEST(a_FIFO) {
     enter_folder();
     CHECK(mkdir("run", 0777) == 0 && mkfifo("run/metrics.csv", 0666) == 0);
     CHECK(TRAIN(COPY, "--steps", "2", "--run", "run") == 73, "%s", err);
@@ -309,7 +309,7 @@ static void a_fifo(void) {
 }
 
 /* A limit on file sizes is reported before the first step, as a full disk is. */
-static void no_room(void) {
+TEST(no_room) {
     enter_folder();
     struct rlimit before, limit;
     getrlimit(RLIMIT_FSIZE, &before);
@@ -323,7 +323,7 @@ static void no_room(void) {
 }
 
 /* If the best model cannot be written, the run continues and is saved at its end. */
-static void no_best_model(void) {
+TEST(no_best_model) {
     enter_folder();
     CHECK(mkdir("run", 0777) == 0 && mkdir("run/best.safetensors", 0777) == 0);
     CHECK(TRAIN(COPY, "--steps", "3", "--eval-every", "1", "--run", "run") == 0, "%s", err);
@@ -338,7 +338,7 @@ static void no_best_model(void) {
 }
 
 /* A program that exits before metrics_place leaves the old file and no other. */
-static void figures_without_a_place(void) {
+TEST(figures_without_a_place) {
     enter_folder();
     write_text("metrics.csv", "of another run\n");
     char *before = strdup(list_folder("."));
@@ -356,7 +356,7 @@ static void figures_without_a_place(void) {
 }
 
 /* A metrics.csv with a damaged row or head is renamed and reported; its whole rows stay. */
-static void damaged_figures(void) {
+TEST(damaged_figures) {
     static const struct {
         const char *from, *to, *line, *steps; /* from NULL: the file is as it was */
     } cases[] = {
@@ -395,7 +395,7 @@ static void damaged_figures(void) {
 
 /* --resume reports that a run is finished, that --steps is below its step, or that --steps stretches a
  * cosine; other schedules do not depend on --steps. */
-static void steps_of_a_run_that_goes_on(void) {
+TEST(steps_of_a_run_that_goes_on) {
     enter_folder();
 #define LOUD                                                                                                 \
     "copy", "--d-model", "8", "--heads", "2", "--layers", "1", "--batch", "4", "--symbols", "5",             \
@@ -445,7 +445,7 @@ static int limited(int resource, rlim_t limit) {
 }
 
 /* Too few open files, or too small a stack: one line before the first step. */
-static void too_little(void) {
+TEST(too_little) {
     enter_folder();
     for (rlim_t files = 6; files < 9; files++) {
         int status = limited(RLIMIT_NOFILE, files);
@@ -460,7 +460,7 @@ static void too_little(void) {
 /* ---- Texts ---- */
 
 /* Outside the source tree, lm has no default text. */
-static void no_text(void) {
+TEST(no_text) {
     enter_folder();
     CHECK(TRAIN("lm", "--run", "run") == STATUS_NO_INPUT &&
               !strcmp(err, "train: data/chronicle.txt: not in this directory, need --text FILE\n"),
@@ -468,7 +468,7 @@ static void no_text(void) {
 }
 
 /* Installed programs call themselves and each other tapeformer-NAME. */
-static void installed_names(void) {
+TEST(installed_names) {
     enter_folder();
     char link[PATH_MAX + 32], *folder_before = strdup(program_folder);
     for (int i = 0; i < 2; i++) {
@@ -502,7 +502,7 @@ static void installed_names(void) {
 }
 
 /* A byte-order mark and carriage returns are reported; --newline unix removes the latter. */
-static void texts_from_elsewhere(void) {
+TEST(texts_from_elsewhere) {
     enter_folder();
     write_text("plain", "one line\nand another one\nand a third that is long enough\n");
     write_text("marked", "\xEF\xBB\xBFone line\r\nand another one\r\nand a third that is long enough\r\n");
@@ -520,7 +520,7 @@ static void texts_from_elsewhere(void) {
 }
 
 /* Section 3.4: embeddings are scaled if positions are sinusoids, also in a language model. */
-static void sinusoids_do_not_drown_a_text(void) {
+TEST(sinusoids_do_not_drown_a_text) {
     enter_folder();
     write_text(
         "text",
@@ -538,14 +538,4 @@ static void sinusoids_do_not_drown_a_text(void) {
     }
 }
 
-PROGRAM_TEST_MAIN(
-    {"before a bad step", before_a_bad_step}, {"unsaved after a bad step", unsaved_after_a_bad_step},
-    {"damaged figures", damaged_figures}, {"steps of a run that goes on", steps_of_a_run_that_goes_on},
-    {"too little", too_little}, {"no text", no_text}, {"installed names", installed_names},
-    {"within a step", within_a_step}, {"a long step", a_long_step}, {"the old run stands", old_run_stands},
-    {"saved before it is judged", saved_before_it_is_judged}, {"a closed terminal", closed_terminal},
-    {"asked twice at once", asked_twice_at_once}, {"a moved folder", a_moved_folder},
-    {"a deleted folder", deleted_folder}, {"a folder that cannot be", a_folder_that_cannot_be},
-    {"a FIFO", a_fifo}, {"no room", no_room}, {"no best model", no_best_model},
-    {"figures without a place", figures_without_a_place}, {"texts from elsewhere", texts_from_elsewhere},
-    {"sinusoids do not drown a text", sinusoids_do_not_drown_a_text})
+RUN_PROGRAM_TESTS

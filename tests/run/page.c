@@ -16,25 +16,18 @@ static char *written(const Page *p) {
     return text;
 }
 
-/* How often a text stands in another. */
-static int times(const char *text, const char *what) {
-    int count = 0;
-    for (const char *at = text; (at = strstr(at, what)); at += strlen(what)) count++;
-    return count;
-}
-
-static void texts_stay_texts(void) {
+TEST(texts_stay_texts) {
     SamplePage s;
     sample_page(&s, HOSTILE);
     char *text = written(&s.page);
-    CHECK(times(text, "<script") == 2 && times(text, "</script") == 2, "%d scripts begin, %d end",
-          times(text, "<script"), times(text, "</script"));
+    CHECK(count_of(text, "<script") == 2 && count_of(text, "</script") == 2, "%d scripts begin, %d end",
+          count_of(text, "<script"), count_of(text, "</script"));
     CHECK(!strstr(text, "<img") && !strstr(text, "<b>") && !strstr(text, "onerror=\""), "markup of a text");
-    CHECK(times(text, "&#60;/script&#62;") > 10, "the text is not there");
+    CHECK(count_of(text, "&#60;/script&#62;") > 10, "the text is not there");
     free(text);
 }
 
-static void nothing_from_outside(void) {
+TEST(a_page_loads_nothing) {
     SamplePage s;
     sample_page(&s, HARMLESS);
     char *text = written(&s.page);
@@ -45,7 +38,7 @@ static void nothing_from_outside(void) {
     free(text);
 }
 
-static void all_is_there(void) {
+TEST(every_head_every_picture_with_words_wrong_tokens_marked) {
     SamplePage s;
     sample_page(&s, HARMLESS);
     char *text = written(&s.page);
@@ -53,18 +46,19 @@ static void all_is_there(void) {
     for (int i = 0; i < s.page.example_count; i++)
         for (int g = 0; g < s.page.examples[i].groups; g++)
             maps += s.page.examples[i].group[g].layers * s.page.examples[i].group[g].heads;
-    CHECK(times(text, "<figure class=\"head\"") == maps, "%d heads, need %d",
-          times(text, "<figure class=\"head\""), maps);
-    CHECK(times(text, "<caption>") == maps && times(text, "<desc>") == s.page.curve_count, "texts");
-    CHECK(times(text, "<td style=--w:1>1.0") == 2 * 2 * 6 * SAMPLE_TOKENS, "%d large weights, need %d",
-          times(text, "<td style=--w:1>1.0"), 2 * 2 * 6 * SAMPLE_TOKENS);
-    CHECK(strstr(text, "<caption>Encoder, layer 2, head 1</caption>") && strstr(text, "./train copy"), "something is missing");
-    CHECK(times(text, "<mark>") == 3, "%d wrong tokens are marked, need 3", times(text, "<mark>"));
+    CHECK(count_of(text, "<figure class=\"head\"") == maps, "%d heads, need %d",
+          count_of(text, "<figure class=\"head\""), maps);
+    CHECK(count_of(text, "<caption>") == maps && count_of(text, "<desc>") == s.page.curve_count, "texts");
+    CHECK(count_of(text, "<td style=--w:1>1.0") == 2 * 2 * 6 * SAMPLE_TOKENS, "%d large weights, need %d",
+          count_of(text, "<td style=--w:1>1.0"), 2 * 2 * 6 * SAMPLE_TOKENS);
+    CHECK(strstr(text, "<caption>Encoder, layer 2, head 1</caption>") && strstr(text, "./train copy"),
+          "something is missing");
+    CHECK(count_of(text, "<mark>") == 3, "%d wrong tokens are marked, need 3", count_of(text, "<mark>"));
     free(text);
 }
 
 /* Without a second frame there is nothing to slide, and no script. */
-static void one_frame_needs_no_script(void) {
+TEST(one_step_needs_no_script) {
     SamplePage s;
     sample_page(&s, HARMLESS);
     s.page.frame_count = 1, s.answer[1].step = -1;
@@ -77,9 +71,9 @@ static void one_frame_needs_no_script(void) {
 }
 
 /* A page of nothing is a page; what it has not, it does not head. */
-static void an_empty_page(void) {
+TEST(an_empty_page) {
     char *text = written(&(Page){.title = "Nothing", .status = "yet"});
-    CHECK(times(text, "<h2>") == 0, "%s", text);
+    CHECK(count_of(text, "<h2>") == 0, "%s", text);
     CHECK(!strstr(text, "<script") && !strstr(text, "<svg") && !strstr(text, "<pre>") &&
               strstr(text, "</html>\n"),
           "%s", text);
@@ -91,7 +85,7 @@ static void an_empty_page(void) {
 }
 
 /* As many weights as watch.c lets onto a page, none of them like its neighbours. */
-static void largest_page_is_small(void) {
+TEST(the_largest_page_is_below_2_MB) {
     enum { SIDE = 28, HEADS = 8, LAYERS = 6, FRAMES = 7, WEIGHTS = LAYERS * HEADS * SIDE * SIDE };
     static uint8_t weights[FRAMES][WEIGHTS], *place[FRAMES];
     static int32_t ids[SIDE];
@@ -114,7 +108,7 @@ static void largest_page_is_small(void) {
     free(text);
 }
 
-static void history_keeps_means(void) {
+TEST(a_history_keeps_means_in_bounded_memory) {
     static History h;
     long count = 10000;
     double sum = 0;
@@ -129,7 +123,7 @@ static void history_keeps_means(void) {
 }
 
 /* However many evaluations there are, each is a point; merged steps are announced. */
-static void every_evaluation_is_a_point(void) {
+TEST(every_evaluation_is_a_point) {
     enum { EVALUATIONS = 3000 };
     static RunCurves c;
     static RunPictures pictures;
@@ -152,7 +146,7 @@ static void every_evaluation_is_a_point(void) {
     curves_free(&c);
 }
 
-static void command_can_be_run(void) {
+TEST(the_command_of_a_page_can_be_run) {
     Error e = {0};
     char *words[] = {"./train", "lm", "--text", "it's $HOME.txt", ""}, echoed[128] = "";
     char *command = shell_command(5, words, &e), script[256];
@@ -166,10 +160,4 @@ static void command_can_be_run(void) {
     free(command);
 }
 
-TEST_MAIN({"texts stay texts", texts_stay_texts}, {"a page loads nothing", nothing_from_outside},
-          {"every head, every picture with words, wrong tokens marked", all_is_there},
-          {"one step needs no script", one_frame_needs_no_script}, {"an empty page", an_empty_page},
-          {"the largest page is below 2 MB", largest_page_is_small},
-          {"a history keeps means in bounded memory", history_keeps_means},
-          {"every evaluation is a point", every_evaluation_is_a_point},
-          {"the command of a page can be run", command_can_be_run})
+RUN_TESTS

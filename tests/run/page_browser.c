@@ -12,7 +12,8 @@ static const char reader[] =
     "const one = s => document.querySelector(s), all = s => [...document.querySelectorAll(s)];\n"
     "const root = document.documentElement, slider = one('#step'), heads = all('.example:not([hidden]) "
     ".head');\n"
-    "const cells = heads[0].querySelectorAll('td'), row = () => [...cells].slice(5, 10).map(c => c.textContent + "
+    "const cells = heads[0].querySelectorAll('td'), row = () => [...cells].slice(5, 10).map(c => "
+    "c.textContent + "
     "(c.style.getPropertyValue('--w') || 0)).join(' ');\n"
     "say(root.scrollWidth <= root.clientWidth, 'wider than the window: ' + root.scrollWidth);\n"
     "say(!one('#controls').hidden, 'no controls');\n"
@@ -24,7 +25,8 @@ static const char reader[] =
     "const table = heads[1].querySelector('table'), small = table.getBoundingClientRect();\n"
     "heads[1].focus();\n"
     "const box = table.getBoundingClientRect();\n"
-    "say(box.width > 1.5 * small.width && parseFloat(getComputedStyle(table.querySelector('td')).fontSize) > 5,\n"
+    "say(box.width > 1.5 * small.width && parseFloat(getComputedStyle(table.querySelector('td')).fontSize) > "
+    "5,\n"
     "    'not large with the focus');\n"
     "say(box.left >= 0 && box.right <= innerWidth && box.top >= 0 && box.bottom <= innerHeight, 'large is "
     "cut off');\n"
@@ -102,34 +104,27 @@ static void browse(const char *const *token, int width, bool dark, const char *w
     CHECK(found, "the page said nothing");
 }
 
-static void at_a_desk(void) {
+TEST(a_page_at_a_desk, 110) {
     browse(HARMLESS, 1280, false, "seen 1280 light: well");
 }
 
-static void on_a_phone(void) {
+TEST(a_page_on_a_phone, 110) {
     browse(HARMLESS, 390, false, "seen 390 light: well");
 }
 
-static void in_the_dark(void) {
+TEST(a_page_in_the_dark, 110) {
     browse(HARMLESS, 1280, true, "seen 1280 dark: well");
 }
 
-/* Nothing of the texts has run. */
-static void with_hostile_texts(void) {
+/* No text is run as a script. */
+TEST(a_page_of_hostile_texts, 110) {
     browse(HOSTILE, 390, false, "seen 390 light: well");
 }
 
 int main(int argc, char **argv) {
-    static const Test tests[] = {{"a page at a desk", at_a_desk, 110},
-                                 {"a page on a phone", on_a_phone, 110},
-                                 {"a page in the dark", in_the_dark, 110},
-                                 {"a page of hostile texts", with_hostile_texts, 110}};
-    const char *lacking = NULL;
-    if (system("command -v chromium >/dev/null") != 0) lacking = "there is no chromium";
-    if (sizeof(real) == sizeof(double)) lacking = "a page has no precision, that of the float build is read";
-    if (lacking) {
-        printf("skip %s: %s\n", argv[0], lacking);
+    if (system("command -v chromium >/dev/null") != 0) {
+        printf("skip %s: there is no chromium\n", argv[0]);
         return 0;
     }
-    return test_main(argv[0], tests, sizeof tests / sizeof *tests, argc, argv);
+    return test_main(argv[0], test_list, test_count, argc, argv);
 }

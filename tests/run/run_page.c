@@ -7,12 +7,6 @@
 
 enum { MOST_BYTES = 2 << 20 };
 
-static int times(const char *text, const char *what) {
-    int count = 0;
-    for (const char *at = text; (at = strstr(at, what)); at += strlen(what)) count++;
-    return count;
-}
-
 /* The page of a run, to be freed. */
 static char *page_of(const char *path) {
     size_t size = 0;
@@ -21,25 +15,25 @@ static char *page_of(const char *path) {
     return text ? text : strdup("");
 }
 
-static void is_told_of_and_whole(void) {
+TEST(a_runs_page_is_told_of_and_whole) {
     enter_folder();
     CHECK(TRAIN(COPY, "--steps", "30", "--seed", "7") == 0, "%s", err);
     CHECK(strstr(err, "report: runs/copy/report.html\n"), "%s", err);
     CHECK(!strcmp(strstr(err, "report: "), "report: runs/copy/report.html\n"), "%s", err);
     char *text = page_of("runs/copy/report.html");
     CHECK(strstr(text, "Ended after step 30 of 30."), "no status");
-    CHECK(times(text, "class=\"example\"") == 3 && times(text, "class=\"answers\"") == 5,
+    CHECK(count_of(text, "class=\"example\"") == 3 && count_of(text, "class=\"answers\"") == 5,
           "examples or answers");
-    CHECK(times(text, "<figure class=\"head\"") == 3 * 3 * 2, "%d heads",
-          times(text, "<figure class=\"head\""));
-    CHECK(times(text, "<div class=\"curves\">") == 1 && strstr(text, "uniform guess"), "curves");
+    CHECK(count_of(text, "<figure class=\"head\"") == 3 * 3 * 2, "%d heads",
+          count_of(text, "<figure class=\"head\""));
+    CHECK(count_of(text, "<div class=\"curves\">") == 1 && strstr(text, "uniform guess"), "curves");
     CHECK(strstr(text, "<dt>d-model</dt><dd>16</dd>") && strstr(text, "<dt>lr</dt><dd>0.002</dd>"), "facts");
     free(text);
 }
 
 /* Every evaluation is a point of the held-out curve, also those without pictures and those before --resume;
  * the page has the number of those with pictures. It lists no options without effect. */
-static void has_every_evaluation(void) {
+TEST(a_page_has_every_evaluation) {
     enter_folder();
     CHECK(TRAIN(COPY, "--steps", "200", "--eval-every", "5") == 0, "%s", err);
     for (int resumed = 0; resumed < 2; resumed++) {
@@ -51,15 +45,15 @@ static void has_every_evaluation(void) {
         if (end) *end = 0;
         /* The loss on the next training batch has a point for each picture, and one in the legend. */
         int pictures = atoi(strstr(text, "are shown for ") + strlen("are shown for "));
-        CHECK(times(text, "<circle") == (resumed ? 42 : 40) + pictures + 1, "%d points, %d pictures",
-              times(text, "<circle"), pictures);
+        CHECK(count_of(text, "<circle") == (resumed ? 42 : 40) + pictures + 1, "%d points, %d pictures",
+              count_of(text, "<circle"), pictures);
         free(text);
         CHECK(TRAIN("--resume", "runs/copy", "--steps", "210", "--quiet") == 0, "%s", err);
     }
 }
 
 /* The command on the page makes the same weights. */
-static void command_repeats_the_run(void) {
+TEST(the_command_on_a_page_repeats_the_run) {
     enter_folder();
     char words[PATH_MAX + 700];
     CHECK(TRAIN(COPY, "--steps", "12", "--lr", "0.01", "--seed", "3", "--run", "a b") == 0, "%s", err);
@@ -84,22 +78,22 @@ static void command_repeats_the_run(void) {
     free(text);
 }
 
-static void text_stays_text(void) {
+TEST(a_text_that_is_markup_is_text) {
     enter_folder();
     FILE *f = fopen("text", "w");
     for (int i = 0; f && i < 60; i++) fputs("</script><img src=x onerror=alert(1)><b>&amp;\"'\n", f);
     if (f) fclose(f);
     CHECK(TRAIN("lm", TINY, "--text", "text", "--context", "32", "--steps", "20") == 0, "%s", err);
     char *text = page_of("runs/lm/report.html");
-    CHECK(times(text, "<script") == 2 && times(text, "</script") == 2, "%d scripts begin, %d end",
-          times(text, "<script"), times(text, "</script"));
+    CHECK(count_of(text, "<script") == 2 && count_of(text, "</script") == 2, "%d scripts begin, %d end",
+          count_of(text, "<script"), count_of(text, "</script"));
     CHECK(!strstr(text, "<img") && !strstr(text, "<b>") && strstr(text, "&#60;/script&#62;&#60;img"),
           "markup");
     CHECK(strstr(text, "bigram entropy"), "yardsticks");
     free(text);
 }
 
-static void goes_on_with_the_run(void) {
+TEST(the_page_of_a_run_that_goes_on_begins_where_that_began) {
     enter_folder();
     CHECK(TRAIN(COPY, "--steps", "20", "--eval-every", "5") == 0, "%s", err);
     CHECK(TRAIN("--resume", "runs/copy", "--steps", "40") == 0, "%s", err);
@@ -118,7 +112,7 @@ static void goes_on_with_the_run(void) {
 }
 
 /* A page that cannot be written is reported at the end; the model is saved. */
-static void page_in_the_way(void) {
+TEST(a_page_that_cannot_be_written_costs_no_model) {
     enter_folder();
     mkdir("run", 0777);
     mkdir("run/report.html", 0777);
@@ -127,9 +121,4 @@ static void page_in_the_way(void) {
     CHECK(access("run/model.safetensors", F_OK) == 0, "no model");
 }
 
-PROGRAM_TEST_MAIN({"a run's page is told of, and whole", is_told_of_and_whole},
-                  {"a page has every evaluation", has_every_evaluation},
-                  {"the command on a page repeats the run", command_repeats_the_run},
-                  {"a page that cannot be written costs no model", page_in_the_way},
-                  {"a text that is markup is text", text_stays_text},
-                  {"the page of a run that goes on begins where that began", goes_on_with_the_run})
+RUN_PROGRAM_TESTS

@@ -4,7 +4,6 @@
 #include "run/progress.h"
 #include "training/train_config.h"
 #include <poll.h>
-#include <sys/ioctl.h>
 
 /* ---- Rows and steps ---- */
 
@@ -40,7 +39,7 @@ static void close_watch(Watched *w) {
 
 /* The watch keeps the first entry, every n-th, and the newest: at most its capacity, and at least half of
  * it. */
-static void long_runs_are_thinned_out(void) {
+TEST(long_runs_are_thinned_out) {
     enum { MOST = 5, LOOKS = 40 };
     Watched w;
     OPEN(&w, "train", "copy", "--d-model", "8", "--heads", "2", "--layers", "1", "--batch", "8", "--symbols",
@@ -67,7 +66,7 @@ static void long_runs_are_thinned_out(void) {
 
 /* Sources are shown whole or not at all, and with as many weights as fit a page: for a model with many heads,
  * only short ones, or none. */
-static void rows_that_have_room(void) {
+TEST(rows_that_have_room) {
     static const struct {
         const char *length, *layers, *heads;
         bool rows, examples;
@@ -103,11 +102,8 @@ static void rows_that_have_room(void) {
 /* The output of a bar on a terminal of this width after so many seconds. */
 static const char *bar(int columns, double seconds, Report r, long resumed_at, long total, bool last) {
     static char text[4096];
-    int terminal = posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK);
-    CHECK(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
-    int other = open(ptsname(terminal), O_RDWR | O_NOCTTY), before = dup(STDERR_FILENO);
-    struct winsize size = {.ws_row = 24, .ws_col = (unsigned short)columns};
-    CHECK(other >= 0 && ioctl(other, TIOCSWINSZ, &size) == 0);
+    int other, terminal = open_terminal(columns, &other), before = dup(STDERR_FILENO);
+    fcntl(terminal, F_SETFL, O_NONBLOCK);
     setenv("TERM", "xterm", 1);
     dup2(other, STDERR_FILENO);
     Progress p = progress_start("train", total, false);
@@ -135,7 +131,7 @@ static const char *bar(int columns, double seconds, Report r, long resumed_at, l
     return text;
 }
 
-static void bars_say_how_long(void) {
+TEST(bars_say_how_long) {
     static const struct {
         double seconds, rate;
         long done, total;
@@ -169,5 +165,4 @@ static void bars_say_how_long(void) {
     CHECK(strstr(bar(100, 10, r, 40, 100, false), "  0:50 left"), "%s", bar(100, 10, r, 40, 100, false));
 }
 
-PROGRAM_TEST_MAIN({"long runs are thinned out", long_runs_are_thinned_out},
-                  {"rows that have room", rows_that_have_room}, {"bars say how long", bars_say_how_long})
+RUN_PROGRAM_TESTS

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <limits.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 
 /* The programs that were built with this test: BUILD/PRECISION/train of BUILD/PRECISION/tests/DIRECTORY/THIS. */
@@ -68,6 +69,24 @@ static inline void slurp(FILE *file, char text[MOST_OUTPUT]) {
     rewind(file);
     text[fread(text, 1, MOST_OUTPUT - 1, file)] = 0;
     fclose(file);
+}
+
+/* A terminal of so many columns: the end that reads what is shown; *shown is the other. */
+static inline int open_terminal(int columns, int *shown) {
+    int terminal = posix_openpt(O_RDWR | O_NOCTTY);
+    struct winsize size = {.ws_row = 24, .ws_col = (unsigned short)columns};
+    CHECK(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
+    *shown = open(ptsname(terminal), O_RDWR | O_NOCTTY);
+    CHECK(*shown >= 0 && ioctl(*shown, TIOCSWINSZ, &size) == 0);
+    return terminal;
+}
+
+/* What a terminal is sent until its other end is closed. */
+static inline void read_terminal(int terminal, char text[MOST_OUTPUT]) {
+    size_t used = 0;
+    for (ssize_t n; (n = read(terminal, text + used, MOST_OUTPUT - 1 - used)) > 0;) used += (size_t)n;
+    text[used] = 0;
+    close(terminal);
 }
 
 /* Starts a program with these arguments, NULL behind the last. It must end within CHILD_SECONDS. */
@@ -143,13 +162,6 @@ static inline const char *longest_path(void) {
     static char path[PATH_MAX - 5];
     for (size_t i = 0; i + 1 < sizeof path; i++) path[i] = i % 2 ? '/' : '.';
     return path;
-}
-
-/* Lines of a text. */
-static inline int lines_of(const char *text) {
-    int lines = 0;
-    for (; *text; text++) lines += *text == '\n';
-    return lines;
 }
 
 #endif

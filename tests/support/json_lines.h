@@ -15,11 +15,6 @@ static inline double number(const char *line, const char *key) {
     return strncmp(at, "null", 4) == 0 ? NAN : strtod(at, NULL);
 }
 
-static inline const char *next_line(const char *text) {
-    const char *end = strchr(text, '\n');
-    return end ? end + 1 : text + strlen(text);
-}
-
 /* One object, with these keys in this order and no other. */
 static inline void check_keys(const char *line, const char *const *keys) {
     char *copy = strndup(line, (size_t)(next_line(line) - line));

@@ -128,4 +128,25 @@ static inline int test_main(const char *program, const Test *tests, size_t count
         return test_main(argv[0], tests, sizeof tests / sizeof *tests, argc, argv);                          \
     }
 
+/* ---- Texts ---- */
+
+static inline const char *next_line(const char *text) {
+    const char *end = strchr(text, '\n');
+    return end ? end + 1 : text + strlen(text);
+}
+
+/* Lines of a text. */
+static inline int lines_of(const char *text) {
+    int lines = 0;
+    for (; *text; text++) lines += *text == '\n';
+    return lines;
+}
+
+/* How often a text stands in another. */
+static inline int count_of(const char *text, const char *what) {
+    int count = 0;
+    for (; (text = strstr(text, what)); text += strlen(what)) count++;
+    return count;
+}
+
 #endif

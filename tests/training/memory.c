@@ -42,7 +42,7 @@ void *aligned_alloc(size_t alignment, size_t bytes) {
 #define COUNTS_ALLOCATIONS false
 #endif
 
-static void counts_allocations(void) {
+TEST(allocations_are_counted) {
     long before = allocations;
     void *volatile p = malloc(10);
     CHECK(p && allocations == before + COUNTS_ALLOCATIONS);
@@ -102,7 +102,7 @@ static void check_plan(ModelConfig c, double dropout) {
     model_free(outline);
 }
 
-static void plan_is_exact(void) {
+TEST(a_plans_peak_is_the_steps) {
     for (int threads = 1; threads <= 3; threads += 2)
         for (int drops = 0; drops < 2; drops++) {
             pool_set_threads(threads);
@@ -126,7 +126,7 @@ static double kept(Model *outline, long rows, long T) {
 /* A batch whose activations are small is one micro-batch. Micro-batches of a large one keep about 64 MB each,
  * or have little more than 512 tokens, and are no more than that needs. The number of threads does not
  * matter. */
-static void large_batches_are_divided(void) {
+TEST(large_batches_are_divided) {
     static const struct {
         long d_model, rows, T;
     } cases[] = {{32, 64, 64},    {384, 1, 256},  {384, 8, 256}, {384, 100, 256},
@@ -218,7 +218,7 @@ static void check_steady(ModelConfig c) {
     model_free(m);
 }
 
-static void steady_step(void) {
+TEST(a_steady_step_takes_no_memory) {
     check_steady(medium(small_seq2seq()));
     check_steady(medium(small_language_model()));
 }
@@ -266,7 +266,7 @@ static void check_trainer(Task *task, ModelConfig c, bool fills) {
 }
 
 /* A large vocabulary: evaluation holds no more than training, which never has all logits. */
-static void evaluation_takes_no_more_than_training(void) {
+TEST(evaluation_takes_no_more_than_training) {
     Error e = {0};
     StepResult step;
     Evaluation v;
@@ -293,7 +293,7 @@ static void evaluation_takes_no_more_than_training(void) {
     task_free(copy);
 }
 
-static void steady_trainer(void) {
+TEST(a_trainer_takes_no_memory_while_it_trains) {
     Error e = {0};
     TaskOptions o = task_defaults();
     o.symbols = 9, o.max_length = 12, o.held_out = 16;
@@ -306,8 +306,4 @@ static void steady_trainer(void) {
     check_trainer(lm, c, true);
 }
 
-TEST_MAIN({"allocations are counted", counts_allocations}, {"a plan's peak is the step's", plan_is_exact},
-          {"large batches are divided", large_batches_are_divided},
-          {"a steady step takes no memory", steady_step},
-          {"a trainer takes no memory while it trains", steady_trainer},
-          {"evaluation takes no more than training", evaluation_takes_no_more_than_training})
+RUN_TESTS

@@ -100,7 +100,7 @@ enum { STEPS = 200 };
 /* A run stopped after each of its 200 steps, and resumed with other numbers of threads, has the weights,
  * moments and figures of an uninterrupted run: with dropout, accumulation and windows, and whatever its
  * times. */
-static void every_step(void) {
+TEST(after_every_step, 300) {
     enter_folder();
     char text[600];
     for (int i = 0; i < 599; i++) text[i] = "the cat sat on the mat, \n"[(i * i + i / 7) % 25];
@@ -135,7 +135,7 @@ static void every_step(void) {
 /* ---- Kills and signals ---- */
 
 /* Kills and signals at any moment; at last the run finishes. */
-static void any_moment(void) {
+TEST(at_any_moment) {
     enter_folder();
 #define LONGER "--steps", "800", "--eval-every", "40", "--checkpoint-every", "5", "--dropout", "0.1"
     CHECK(TRAIN(COPY, LONGER, "--run", "whole", "--threads", "2") == 0, "%s", err);
@@ -157,7 +157,7 @@ static void any_moment(void) {
 
 /* ---- Other options ---- */
 
-static void other_choices(void) {
+TEST(other_choices) {
     enter_folder();
     write_text("text",
                "a text that is long enough for the context that is asked for, and for its tail as well");
@@ -191,7 +191,7 @@ static void other_choices(void) {
 }
 
 /* With --resume, --steps may be below the warm-up, which a new run refuses. */
-static void may_end_early(void) {
+TEST(may_end_early) {
     enter_folder();
     CHECK(train_some(ARGUMENTS(COPY, "--steps", "10", "--run", "run", "--checkpoint-every", "1"), 1) == 1);
     CHECK(TRAIN("--resume", "run", "--steps", "1", "--quiet") == 0, "%s", err);
@@ -199,8 +199,8 @@ static void may_end_early(void) {
 
 /* ---- Invalid checkpoints ---- */
 
-/* Copies a checkpoint with a valid checksum and another value of a key; NULL: without the key. If the key
- * names a tensor, leaves it out, or writes it in the other precision. */
+/* Copies a checkpoint with a valid checksum and another value of a key; NULL: without the key. If the key names
+ * a tensor, it is left out, or written in the other "precision", as "integers", in another "shape", or with a NaN ("nan"). */
 static void change_checkpoint(const char *from, const char *to, const char *key, const char *value) {
     static const real one = 1;
     Safetensors s;
@@ -220,9 +220,13 @@ static void change_checkpoint(const char *from, const char *to, const char *key,
         if (changed && !value) continue;
         array[arrays++] = s.tensor[i];
         if (!changed) continue;
-        Dtype other = DTYPE_REAL == DTYPE_F32 ? DTYPE_F64 : DTYPE_F32;
-        wide = calloc((size_t)s.tensor[i].count, sizeof(double));
-        array[arrays - 1] = s.tensor[i], array[arrays - 1].dtype = other, array[arrays - 1].bytes = wide;
+        Array *a = &array[arrays - 1];
+        wide = calloc((size_t)a->count, sizeof(double));
+        a->bytes = wide;
+        if (!strcmp(value, "precision")) a->dtype = DTYPE_REAL == DTYPE_F32 ? DTYPE_F64 : DTYPE_F32;
+        if (!strcmp(value, "integers")) a->dtype = DTYPE_I32;
+        if (!strcmp(value, "shape")) a->size[0] *= 2, a->size[1] /= 2;
+        if (!strcmp(value, "nan")) memcpy(wide, &(real){(real)NAN}, sizeof(real));
     }
     if (strcmp(key, "more") == 0) array[arrays++] = array_over(key, DTYPE_REAL, SHAPE(1), &one);
     CHECK(safetensors_write(to, notes, count, array, arrays, &e), "%s", e.text);
@@ -230,7 +234,7 @@ static void change_checkpoint(const char *from, const char *to, const char *key,
     safetensors_free(&s);
 }
 
-static void changed_checkpoints(void) {
+TEST(changed_checkpoints) {
     static const struct {
         const char *key, *value;
         int status;
@@ -250,7 +254,12 @@ static void changed_checkpoints(void) {
         {"precision", "half", 78, "text or program differ: precision: found float, need half"},
         {"text_crc32", NULL, 78, "text or program differ: text_crc32: found 00000000, need none"},
         {"moment2.embedding.weight", NULL, 65, "found no tensor \"moment2.embedding.weight\""},
-        {"moment1.embedding.weight", "", 65, "moment1.embedding.weight: found F64, need F32"},
+        {"run.best_step", "x", 65, "metadata: run.best_step: found x, need a number"},
+        {"run.step", "-3", 65, "metadata: run.step: found -3, need a number"},
+        {"moment1.embedding.weight", "precision", 65, "moment1.embedding.weight: found F64, need F32"},
+        {"moment1.embedding.weight", "integers", 65, "moment1.embedding.weight: found I32, need F32"},
+        {"moment1.embedding.weight", "shape", 65, "moment1.embedding.weight: found shape [16,4], need [8,8]"},
+        {"embedding.weight", "nan", 65, "embedding.weight: element 0: found nan, need a finite number"},
         {"more", NULL, 65, "found 94 tensors, need 93"},
     };
     if (sizeof(real) != sizeof(float)) return;
@@ -270,7 +279,7 @@ static void changed_checkpoints(void) {
 }
 
 /* A checkpoint that another process replaces after it was read is refused: the other run would be lost. */
-static void replaced_meanwhile(void) {
+TEST(replaced_meanwhile) {
     enter_folder();
     CHECK(TRAIN(COPY, "--steps", "2", "--run", "run") == 0, "%s", err);
     char *argv[] = {"train", "--resume", "run", "--quiet"};
@@ -303,7 +312,7 @@ static void replaced_meanwhile(void) {
 }
 
 /* A --config file, which the command line overrides. */
-static void config_file(void) {
+TEST(a_file_of_choices) {
     enter_folder();
     write_text("choices",
                "# small\ntask copy\nd-model = 8\nheads 2\n\nlayers 1\r\nbatch 4\nsymbols 5\nmax-length 4\n"
@@ -333,7 +342,4 @@ static void config_file(void) {
           "%s", err);
 }
 
-PROGRAM_TEST_MAIN({"after every step", every_step, 300}, {"at any moment", any_moment},
-                  {"other choices", other_choices}, {"may end early", may_end_early},
-                  {"changed checkpoints", changed_checkpoints}, {"a file of choices", config_file},
-                  {"replaced meanwhile", replaced_meanwhile})
+RUN_PROGRAM_TESTS

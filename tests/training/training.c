@@ -81,7 +81,7 @@ static void check_optimizer(const char *name, Optimizer o, bool vector) {
     safetensors_free(&s);
 }
 
-static void optimizers_agree(void) {
+TEST(optimizers_agree_with_PyTorch) {
     Optimizer adam = optim_default(OPTIM_ADAMW), sgd = optim_default(OPTIM_SGD);
     for (int vector = 0; vector < 2; vector++) {
         check_optimizer("adam", adam, vector);
@@ -96,7 +96,7 @@ static void optimizers_agree(void) {
 }
 
 /* Without a gradient only decay moves weights, and only those of matrices. */
-static void vectors_do_not_decay(void) {
+TEST(gains_and_biases_do_not_decay) {
     for (OptimizerKind kind = OPTIM_ADAMW; kind <= OPTIM_SGD; kind++) {
         Parameters p = two_tensors(2, 3, 4);
         Optimizer o = optim_default(kind);
@@ -113,7 +113,7 @@ static void vectors_do_not_decay(void) {
 }
 
 /* Clipping both tensors by their joint norm, seen as the step of plain gradient descent from 0. */
-static void clipping_agrees(void) {
+TEST(clipping_agrees_with_PyTorch) {
     Safetensors s = golden_file();
     static const char *const cases[] = {"clip", "clip_small"};
     for (int i = 0; i < 2; i++)
@@ -145,7 +145,7 @@ static void clipping_agrees(void) {
 
 /* A store of many chunks, whose border between matrices and vectors lies inside one: every element gets the
  * step that the formula gives it, and the same bits from any number of threads. */
-static void large_store(void) {
+TEST(a_store_of_many_chunks) {
     enum { ROWS = 5, COLUMNS = WORK_GRAIN / 2 + 7, VECTOR = WORK_GRAIN + 3 };
     Parameters p = two_tensors(ROWS, COLUMNS, VECTOR);
     real *start = copy_of(p.value, p.size), *end = NULL;
@@ -186,7 +186,7 @@ static void large_store(void) {
 
 /* A gradient with a NaN or an infinity, or one whose square overflows, is refused: weights, moments and count
  * of steps stay. */
-static void non_finite_gradient(void) {
+TEST(a_gradient_that_is_not_finite_changes_nothing) {
     static const double bad[] = {NAN, INFINITY, -INFINITY, (double)REAL_MAX * 0.5};
     for (OptimizerKind kind = OPTIM_ADAMW; kind <= OPTIM_SGD; kind++)
         for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -221,7 +221,7 @@ static void check_schedule(const char *name, const Schedule *schedule, long coun
     safetensors_free(&s);
 }
 
-static void schedules_agree(void) {
+TEST(schedules_agree_with_PyTorch) {
     Schedule noam = {.kind = SCHEDULE_NOAM, .rate = 1, .warmup = 4000, .d_model = 512};
     check_schedule("noam", &noam, 9, 1);
     Schedule cosine = {.kind = SCHEDULE_COSINE, .rate = 1e-3, .min_rate = 1e-4, .warmup = 100, .steps = 2000};
@@ -229,7 +229,7 @@ static void schedules_agree(void) {
 }
 
 /* Where golden values do not reach: no warm-up, beyond the last step, a constant. */
-static void schedules_at_their_ends(void) {
+TEST(schedules_at_their_ends) {
     Schedule cosine = {.kind = SCHEDULE_COSINE, .rate = 2, .min_rate = 1, .steps = 10};
     CHECK_NEAR(schedule_rate(&cosine, 1), 2, 0);
     CHECK_NEAR(schedule_rate(&cosine, 6), 1.5, 1e-15);
@@ -268,7 +268,7 @@ static double closed_form(const Pass *p) {
     return sum / (double)counted;
 }
 
-static void loss_is_its_closed_form(void) {
+TEST(the_loss_is_its_closed_form_without_padding) {
     static const double smoothing[] = {0, 0.1, 0.5, 1};
     for (int kind = 0; kind < 2; kind++)
         for (int i = 0; i < 4; i++) {
@@ -289,7 +289,7 @@ static void loss_is_its_closed_form(void) {
 }
 
 /* A tensor that backward does not reach has a gradient of 0 after settling, not the last step's. */
-static void unreached_gradients_are_0(void) {
+TEST(gradients_that_backward_does_not_reach_are_0) {
     ModelConfig c = small_seq2seq();
     Model *m = new_model(c, 1);
     Parameters *q = &m->parameters;
@@ -362,7 +362,7 @@ static StepResult take_step(Trainer *t) {
 
 /* k batches of B are one of kB, and so are parts of any size: the same tokens, loss and gradient, whatever
  * share of the tokens falls to each part. Sums are taken in another order, so they agree to rounding. */
-static void accumulation_is_one_batch(void) {
+TEST(k_batches_of_B_are_one_of_kB) {
     Task *task = open_copy();
     Trainer *whole = trainer_new(task, 12, 1, 0);
     StepResult want = take_step(whole);
@@ -389,7 +389,7 @@ static void accumulation_is_one_batch(void) {
 }
 
 /* With dropout too: the same seed gives the same weights, for any number of threads; another seed others. */
-static void same_seed_same_bits(void) {
+TEST(the_same_seed_gives_the_same_bits) {
     Task *task = open_copy();
     real *want = NULL;
     static const int threads[] = {1, 1, 2, 3, 4, 8};
@@ -412,7 +412,7 @@ static void same_seed_same_bits(void) {
 }
 
 /* A loss that is not finite: the step fails, says where it began, and changes nothing. */
-static void non_finite_step(void) {
+TEST(a_step_that_is_not_finite_changes_nothing) {
     Task *task = open_copy();
     static const char *const name[] = {"embedding.weight", "decoder.layers.1.linear2.bias"};
     static const char *const first[] = {"linear_cross_entropy (", "linear ("};
@@ -461,7 +461,7 @@ static PaddedBatch *held_out_padded(const Task *task) {
 
 /* The evaluation is the mean over all held-out tokens, however they are cut into batches, and leaves the
  * model alone; dropout is off. */
-static void evaluation_is_a_mean_over_tokens(void) {
+TEST(evaluation_is_a_mean_over_tokens) {
     Task *task = open_copy();
     Evaluation want = {0};
     static const long batches[] = {50, 7, 1};
@@ -510,20 +510,20 @@ static void learns_with(AttentionKind attention) {
     task_free(task);
 }
 
-static void training_learns(void) {
+TEST(training_learns) {
     learns_with(ATTENTION_DOT);
 }
 
-static void training_learns_with_additive_attention(void) {
+TEST(training_learns_with_additive_attention) {
     learns_with(ATTENTION_ADDITIVE);
 }
 
-static void training_learns_with_plain_attention(void) {
+TEST(training_learns_with_plain_attention) {
     learns_with(ATTENTION_PLAIN);
 }
 
 /* So does a norm that is not finite. */
-static void non_finite_update(void) {
+TEST(an_update_that_is_not_finite_changes_nothing) {
     static const double bad[] = {NAN, INFINITY};
     static const char *const text[] = {
         "step 1: found a gradient whose norm is not a number, need a finite one",
@@ -537,7 +537,7 @@ static void non_finite_update(void) {
     }
 }
 
-static void no_gradients_to_train_by(void) {
+TEST(a_model_without_gradients_is_not_trained) {
     Error e = {0};
     ModelConfig c = small_language_model();
     Model *m = must(model_new(&c, false, 1, &e), &e);
@@ -555,20 +555,4 @@ static void no_gradients_to_train_by(void) {
     parameters_free(&p);
 }
 
-TEST_MAIN({"a model without gradients is not trained", no_gradients_to_train_by},
-          {"optimizers agree with PyTorch", optimizers_agree},
-          {"gains and biases do not decay", vectors_do_not_decay},
-          {"clipping agrees with PyTorch", clipping_agrees}, {"a store of many chunks", large_store},
-          {"a gradient that is not finite changes nothing", non_finite_gradient},
-          {"schedules agree with PyTorch", schedules_agree},
-          {"schedules at their ends", schedules_at_their_ends},
-          {"the loss is its closed form, without padding", loss_is_its_closed_form},
-          {"gradients that backward does not reach are 0", unreached_gradients_are_0},
-          {"k batches of B are one of kB", accumulation_is_one_batch},
-          {"the same seed gives the same bits", same_seed_same_bits},
-          {"a step that is not finite changes nothing", non_finite_step},
-          {"an update that is not finite changes nothing", non_finite_update},
-          {"evaluation is a mean over tokens", evaluation_is_a_mean_over_tokens},
-          {"training learns", training_learns},
-          {"training learns with additive attention", training_learns_with_additive_attention},
-          {"training learns with plain attention", training_learns_with_plain_attention})
+RUN_TESTS
