@@ -67,7 +67,7 @@ static bool resize(CheckCase *c, long from, long to) {
 
 static void add_changed(CheckPlan *p, const CheckItem *base, const CheckCase *c, const char *how) {
     char name[REPORT_NAME];
-    snprintf(name, sizeof name, "%.36s, %.24s", base->name, how);
+    snprintf(name, sizeof name, "%.90s, %.30s", base->name, how);
     CheckItem *item = plan_item(p, base->op, name, base->index);
     item->c = *c, item->added = true;
 }

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NAME = 64, MOST_ELEMENTS = 1 << 22 };
+enum { NAME = 128, MOST_ELEMENTS = 1 << 22 };
 
 typedef struct Input {
     char name[NAME];
