@@ -16,6 +16,7 @@
 /* The kind of a file that is not regular, for messages. */
 static const char *kind_of_file(mode_t mode) {
     return S_ISDIR(mode)    ? "a directory"
+           : S_ISLNK(mode)  ? "a link to nothing"
            : S_ISFIFO(mode) ? "a FIFO"
            : S_ISSOCK(mode) ? "a socket"
                             : "a device";
@@ -98,10 +99,7 @@ struct File {
     const char *name;
     char *temporary; /* in the same directory */
     int folder, fd;
-    pid_t owner; /* its forked children do not remove the file */
-    File *next;  /* in the list of files being written */
     Error error;
-    off_t written;
     size_t used; /* of buffer */
     char buffer[1 << 16];
 };
@@ -111,44 +109,15 @@ static bool cannot_create(const char *path, Error *e) {
                      strerror(errno));
 }
 
-/* Prints into new memory, which the caller frees. Returns the length; -1: no memory. */
-static int print_new_with(char **text, const char *format, va_list arguments) {
+/* Prints into new memory, which the caller frees; NULL: no memory. */
+static char *print_new(const char *format, va_list arguments) {
     va_list again;
     va_copy(again, arguments);
     int length = vsnprintf(NULL, 0, format, arguments);
-    *text = length < 0 ? NULL : malloc((size_t)length + 1);
-    if (*text) vsnprintf(*text, (size_t)length + 1, format, again);
+    char *text = length < 0 ? NULL : malloc((size_t)length + 1);
+    if (text) vsnprintf(text, (size_t)length + 1, format, again);
     va_end(again);
-    return *text ? length : -1;
-}
-
-static int print_new(char **text, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static int print_new(char **text, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    int length = print_new_with(text, format, arguments);
-    va_end(arguments);
-    return length;
-}
-
-/* Follows symbolic links from `path` to a path that need not exist; the caller frees it. NULL with errno. */
-static char *follow_links(const char *path) {
-    enum { LINKS = 40 }; /* the kernel's limit */
-    char *at = strdup(path), link[PATH_MAX];
-    for (int i = 0; at; i++) {
-        ssize_t length = readlink(at, link, sizeof link);
-        if (length < 0) return at; /* no link, or no file */
-        const char *slash = strrchr(at, '/');
-        int folder = *link == '/' || !slash ? 0 : (int)(slash - at) + 1;
-        char *next = NULL;
-        if (i == LINKS)
-            errno = ELOOP;
-        else if (print_new(&next, "%.*s%.*s", folder, at, (int)length, link) < 0)
-            next = NULL;
-        free(at);
-        at = next;
-    }
-    return NULL;
+    return text;
 }
 
 static bool same_file(const struct stat *a, const struct stat *b) {
@@ -167,33 +136,25 @@ static bool lock(int fd) {
     return system_lock(fd) || errno != EWOULDBLOCK;
 }
 
-/* The writer of a temporary file holds its lock, and alone may rename or remove it. An unlocked one was
- * left by a killed process and is removed. */
-static bool remove_stale(const File *f, Error *e) {
-    int fd = openat(f->folder, f->temporary, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (fd < 0) return errno == ENOENT || cannot_create(f->path, e);
-    bool stale = lock(fd);
-    if (stale && still_named(f->folder, f->temporary, fd)) unlinkat(f->folder, f->temporary, 0);
-    close(fd);
-    return stale || error_set(e, STATUS_CANNOT_CREATE, "%s: another process is writing it", f->path);
-}
-
-/* Creates the temporary file and locks it. */
+/* Creates the temporary file and locks it. The writer of a temporary file holds its lock, and alone may rename
+ * or remove it. An unlocked one was left by a killed process and is removed. */
 static bool create_temporary(File *f, Error *e) {
+    const int flags = O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
     for (int attempt = 0; attempt < 100; attempt++) {
-        f->fd = openat(f->folder, f->temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-        if (f->fd >= 0) {
-            /* Before it was locked, another process may have removed it as stale. */
-            if (lock(f->fd) && still_named(f->folder, f->temporary, f->fd)) return true;
-            close(f->fd);
-            f->fd = -1;
-        } else if (errno == EEXIST) {
-            if (!remove_stale(f, e)) return false;
-        } else if (errno != EINTR) {
-            return cannot_create(f->path, e);
-        }
+        f->fd = openat(f->folder, f->temporary, flags | O_CREAT | O_EXCL, 0666);
+        bool fresh = f->fd >= 0;
+        bool there = !fresh && errno == EEXIST;
+        if (there) f->fd = openat(f->folder, f->temporary, flags);
+        if (f->fd < 0 && (errno == EINTR || (there && errno == ENOENT))) continue;
+        if (f->fd < 0) return cannot_create(f->path, e);
+        bool locked = lock(f->fd), named = locked && still_named(f->folder, f->temporary, f->fd);
+        if (fresh && named) return true; /* before it was locked, another process may have removed it */
+        if (!fresh && named) unlinkat(f->folder, f->temporary, 0);
+        close(f->fd);
+        f->fd = -1;
+        if (!locked && !fresh) break;
     }
-    return error_set(e, STATUS_CANNOT_CREATE, "%s: other processes keep writing it", f->path);
+    return error_set(e, STATUS_CANNOT_CREATE, "%s: another process is writing it", f->path);
 }
 
 /* The path of its directory, which the caller frees; NULL: no memory. */
@@ -205,15 +166,13 @@ static char *folder_of(const File *f) {
 }
 
 static bool open_folder(File *f, Error *e) {
+    static const char pattern[] = ".%s.tapeformer-tmp";
     const char *slash = strrchr(f->target, '/');
     f->name = slash ? slash + 1 : f->target;
     char *folder = folder_of(f);
-    if (!folder || print_new(&f->temporary, ".%s.tapeformer-tmp", f->name) < 0) {
-        f->temporary = NULL;
-        free(folder);
-        return error_set(e, STATUS_NO_MEMORY, "%s: no memory", f->path);
-    }
-    do f->folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    f->temporary = malloc(strlen(f->name) + sizeof pattern);
+    if (f->temporary) sprintf(f->temporary, pattern, f->name);
+    do f->folder = folder && f->temporary ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
     while (f->folder < 0 && errno == EINTR);
     free(folder);
     return f->folder >= 0 || cannot_create(f->path, e);
@@ -221,7 +180,8 @@ static bool open_folder(File *f, Error *e) {
 
 static bool start(File *f, Error *e) {
     struct stat st;
-    f->target = follow_links(f->path);
+    f->target = realpath(f->path, NULL);
+    if (!f->target && errno == ENOENT) f->target = strdup(f->path);
     if (!f->target) return cannot_create(f->path, e);
     if (!open_folder(f, e)) return false;
     bool there = fstatat(f->folder, *f->name ? f->name : ".", &st, AT_SYMLINK_NOFOLLOW) == 0;
@@ -235,26 +195,8 @@ static bool start(File *f, Error *e) {
     return true;
 }
 
-/* The files being written. If the program exits in between, their temporary files are removed. */
-static File *unfinished;
-
-static void remove_temporaries(void) {
-    for (const File *f = unfinished; f; f = f->next)
-        if (f->owner == getpid()) unlinkat(f->folder, f->temporary, 0);
-}
-
-static void note_unfinished(File *f) {
-    static bool registered;
-    if (!registered) registered = atexit(remove_temporaries) == 0;
-    f->owner = getpid();
-    f->next = unfinished, unfinished = f;
-}
-
 /* Frees f; its temporary file no longer exists. */
 static void release(File *f) {
-    File **at = &unfinished;
-    while (*at && *at != f) at = &(*at)->next;
-    if (*at) *at = f->next;
     if (f->fd >= 0) close(f->fd);
     if (f->folder >= 0) close(f->folder);
     free(f->temporary);
@@ -272,12 +214,9 @@ File *file_create(const char *path, Error *e) {
         return NULL;
     }
     f->folder = f->fd = -1;
-    if (!start(f, e)) {
-        release(f);
-        return NULL;
-    }
-    note_unfinished(f);
-    return f;
+    if (start(f, e)) return f;
+    release(f);
+    return NULL;
 }
 
 bool file_keeps_folder(const File *f) {
@@ -299,7 +238,6 @@ static void write_out(File *f, const char *bytes, size_t n) {
         if (written > 0) {
             bytes += written;
             n -= (size_t)written;
-            f->written += written;
         } else if (written == 0 || errno != EINTR) {
             if (written == 0) errno = EIO;
             io_failed(f);
@@ -324,29 +262,19 @@ void file_write(File *f, const void *data, size_t size) {
 }
 
 void file_print(File *f, const char *format, ...) {
-    char *text;
     va_list arguments;
     va_start(arguments, format);
-    int length = print_new_with(&text, format, arguments);
+    char *text = print_new(format, arguments);
     va_end(arguments);
-    if (length < 0) {
+    if (text)
+        file_write(f, text, strlen(text));
+    else
         error_set(&f->error, STATUS_NO_MEMORY, "%s: no memory", f->path);
-        return;
-    }
-    file_write(f, text, (size_t)length);
     free(text);
 }
 
 const char *file_path(const File *f) {
     return f->path;
-}
-
-bool file_reserve(File *f, size_t size, Error *e) {
-    int cause;
-    do cause = system_reserve(f->fd, (off_t)size);
-    while (cause == EINTR);
-    return (cause != ENOSPC && cause != EFBIG && cause != EDQUOT) ||
-           error_set(e, STATUS_IO, "%s: %s", f->path, strerror(cause));
 }
 
 static bool sync_to_disk(int fd) {
@@ -360,7 +288,6 @@ static bool sync_to_disk(int fd) {
 static bool put_in_place(File *f) {
     flush(f);
     if (f->error.status != STATUS_DONE) return false;
-    if (ftruncate(f->fd, f->written) != 0) return io_failed(f); /* cuts reserved space */
     if (!sync_to_disk(f->fd)) return io_failed(f);
 
     /* close may report a failed write, so it comes before rename; the duplicate keeps the lock. */

@@ -26,8 +26,8 @@ bool file_may_be_written(const char *path, Error *e);
  *     file_write(f, weights, bytes);
  *     return file_commit(f, e);
  *
- * On failure the old file is unchanged and the temporary file is removed. A kill leaves the temporary
- * file; the next file_create removes it. After a write that fails, later writes do nothing, and
+ * On failure the old file is unchanged and the temporary file is removed. The end of the process leaves it;
+ * the next file_create removes it. After a write that fails, later writes do nothing, and
  * file_commit reports the failure. */
 typedef struct File File;
 
@@ -44,10 +44,6 @@ const char *file_path(const File *f);
 
 /* False if the path now leads to another directory than the one in which the file is written. */
 bool file_keeps_folder(const File *f);
-
-/* Reserves disk space for `size` bytes, so that a full disk shows before the work. STATUS_IO; no error if
- * the file system cannot reserve. */
-bool file_reserve(File *f, size_t size, Error *e);
 
 /* Syncs the file to disk, renames it to the target, and frees f. STATUS_IO. */
 bool file_commit(File *f, Error *e);

@@ -1,6 +1,6 @@
-/* The limits of a container: the lowest limit of the process's control groups and their parents; INFINITY:
- * none. `groups` is a file like /proc/self/cgroup, whose lines `N:CONTROLLERS:PATH` give the process's
- * place in the tree `root`, for example /sys/fs/cgroup. */
+/* The limits of a container: the lowest limit of the process's control group (version 2) and its parents;
+ * INFINITY: none. `groups` is a file like /proc/self/cgroup, whose line `0::PATH` gives the process's place
+ * in the tree `root`, for example /sys/fs/cgroup. */
 #ifndef BASE_GROUP_LIMIT_H
 #define BASE_GROUP_LIMIT_H
 

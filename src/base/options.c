@@ -5,6 +5,7 @@
 #include "base/system.h"
 #include "base/utf8.h"
 #include <errno.h>
+#include <getopt.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -220,66 +221,18 @@ static void print_help(const Options *o, const Rows *rows) {
 
 /* ---- Parsing ---- */
 
-/* The number of edits (insert, delete or replace a byte) that turn a into b. */
-static int edit_distance(const char *a, const char *b) {
-    enum { LONGEST = 64 };
-    size_t m = strlen(a), n = strlen(b);
-    if (n >= LONGEST) return LONGEST;
-    int cost[LONGEST];
-    for (size_t j = 0; j <= n; j++) cost[j] = (int)j;
-    for (size_t i = 1; i <= m; i++) {
-        int diagonal = cost[0];
-        cost[0] = (int)i;
-        for (size_t j = 1; j <= n; j++) {
-            int change = diagonal + (a[i - 1] != b[j - 1]), less = cost[j] + 1, more = cost[j - 1] + 1;
-            diagonal = cost[j];
-            cost[j] = change < less ? change : less;
-            if (more < cost[j]) cost[j] = more;
-        }
-    }
-    return cost[n];
-}
+enum { ROW = 256 }; /* getopt_long's code for row 0; lower ones are characters */
 
-/* The option most like `name`, for a hint; NULL: none is alike. */
-static const Option *nearest(const Rows *rows, const char *name) {
-    const Option *best = NULL;
-    int limit = ((int)strlen(name) + 2) / 3, least = limit + 1;
-    for (int i = 0; i < rows->n; i++) {
-        if (is_heading(rows->row[i])) continue;
-        bool start = *name && strncmp(rows->row[i]->name, name, strlen(name)) == 0;
-        int distance = start ? 1 : edit_distance(name, rows->row[i]->name);
-        if (distance < least) least = distance, best = rows->row[i];
-    }
-    return best;
-}
-
-static bool refuse_unknown(const Rows *rows, const char *element, Error *e) {
-    char name[64];
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(element, "="), element);
-    const Option *meant = nearest(rows, name + strspn(name, "-"));
-    if (meant)
-        return error_set(e, STATUS_USAGE, "%s: no such option, did you mean --%s?", ESCAPED(name),
-                         meant->name);
-    return error_set(e, STATUS_USAGE, "%s: no such option, see --help", ESCAPED(name));
-}
-
-/* The row that the element `--name` or `--name=value` names in full. getopt_long also accepts a prefix,
- * which a later option might share. */
-static int find_row(const Rows *rows, const char *element) {
-    if (strcmp(element, "-h") == 0) return rows->n - 1;
-    for (int i = 0; i < rows->n; i++) {
-        size_t length = strlen(rows->row[i]->name);
-        if (!is_heading(rows->row[i]) && strncmp(element, "--", 2) == 0 &&
-            strncmp(element + 2, rows->row[i]->name, length) == 0 && strchr("=", element[2 + length]))
-            return i;
-    }
-    return -1;
-}
-
-/* Handles one option, found by getopt_long in `element` and reported as `code`. */
+/* Handles one option, which getopt_long found in `element` and reported as `code`. */
 static bool take_option(Rows *rows, int code, const char *element, Error *e) {
-    int i = find_row(rows, element);
-    if (i < 0) return refuse_unknown(rows, element, e);
+    bool fault = code == ':' || code == '?';
+    int i = code == 'h' ? rows->n - 1 : (fault ? optopt : code) - ROW;
+    if (i < 0) {
+        char name[64];
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(element, "="), element);
+        if (optopt) snprintf(name, sizeof name, "-%c", optopt);
+        return error_set(e, STATUS_USAGE, "%s: no such option, see --help", ESCAPED(name));
+    }
     const Option *row = rows->row[i];
     char want[WANTED_TEXT];
     if (code == ':')
@@ -294,33 +247,22 @@ static bool take_option(Rows *rows, int code, const char *element, Error *e) {
     return true;
 }
 
-enum { LONG_OPTION = 256 }; /* getopt_long's code for a known option */
-
 static bool parse(Options *o, Rows *rows, const bool *help, int argc, char **argv, Error *e) {
     struct option options[MAX_ROWS + 1] = {0};
     for (int i = 0, n = 0; i < rows->n; i++) {
         const Option *row = rows->row[i];
         if (!is_heading(row))
             options[n++] =
-                (struct option){row->name, row->flag ? no_argument : required_argument, NULL, LONG_OPTION};
+                (struct option){row->name, row->flag ? no_argument : required_argument, NULL, ROW + i};
     }
-
-    o->operand = argv + 1;
-    o->operands = 0;
     opterr = 0;
     system_start_options();
-    for (;;) {
-        int at = optind ? optind : 1;
-        int code = system_option(argc, argv, "-:h", options); /* "-": reports operands too, as 1 */
-        if (code == -1) break;
-        if (code == 1)
-            o->operand[o->operands++] = optarg; /* at or before the element just read */
-        else if (!take_option(rows, code, argv[at], e))
-            return false;
+    for (int code; (code = getopt_long(argc, argv, ":h", options, NULL)) != -1;) {
+        if (!take_option(rows, code, argv[optind - 1], e)) return false;
         if (*help) return true;
     }
-    while (optind < argc) o->operand[o->operands++] = argv[optind++]; /* after -- */
-
+    o->operand = argv + optind; /* getopt_long moves operands to the end */
+    o->operands = argc - optind;
     if (o->operands > o->most)
         return error_set(e, STATUS_USAGE, "\"%s\": found one operand too many, need %s",
                          ESCAPED(o->operand[o->most]), o->most ? o->usage : "none");

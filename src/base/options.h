@@ -27,13 +27,11 @@
 
 /* One option; without a destination for its value, a heading of the help. A table ends with {0}. */
 typedef struct Option {
-    const char *name; /* "lr": given in full as --lr X or --lr=X, at most once */
-
+    const char *name;     /* "lr": given in full or as a unique prefix, at most once */
     const char *argument; /* the value's name in the help: "N" */
     const char *allowed;  /* "[1,64]"; "(0,inf)", without its ends; "post|pre" */
     const char *help;
-    /* The default's description in the help, if not its value: "one a processor". */
-    const char *otherwise;
+    const char *otherwise; /* the default's description in the help, if not its value: "one a processor" */
 
     /* The destination of the value: one of these. Its value before the command line is read is the
      * default. */

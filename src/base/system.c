@@ -1,12 +1,12 @@
-/* This file alone uses more than POSIX. */
+/* Uses more than POSIX. */
 #undef _XOPEN_SOURCE
 #define _GNU_SOURCE 1
 #include "base/system.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <getopt.h>
 #include <locale.h>
 #include <math.h>
-#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,6 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 /* What the system has beyond POSIX. -DLEAST_SYSTEM builds the fallbacks alone, which
@@ -23,23 +22,13 @@
 #if defined LEAST_SYSTEM
 #elif defined __linux__
 #include <sched.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-#define HAS_FALLOCATE 1
 #define HAS_USELOCALE 1
 #elif defined __APPLE__
-#include <mach-o/dyld.h>
 #include <sys/sysctl.h>
 #include <xlocale.h>
 #define HAS_USELOCALE 1
-#elif defined __FreeBSD__
-#include <sys/procctl.h>
-#define HAS_FALLOCATE 1
+#elif defined __FreeBSD__ || defined __OpenBSD__
 #define HAS_USELOCALE 1
-#elif defined __OpenBSD__
-#define HAS_USELOCALE 1
-#elif defined __NetBSD__
-#define HAS_FALLOCATE 1
 #endif
 
 int system_processors(void) {
@@ -101,37 +90,6 @@ long system_cache(int level) {
     return 0;
 }
 
-#if defined RLIMIT_AS && !defined LEAST_SYSTEM
-#define LIMITED RLIMIT_AS
-#else
-#define LIMITED RLIMIT_DATA
-#endif
-bool system_memory_limit(struct rlimit *limit) {
-    return getrlimit(LIMITED, limit) == 0;
-}
-
-void system_limit_memory(const struct rlimit *limit) {
-    setrlimit(LIMITED, limit);
-}
-
-bool system_program(char *path, size_t size) {
-#if defined __APPLE__ && !defined LEAST_SYSTEM
-    uint32_t room = (uint32_t)size;
-    bool known = _NSGetExecutablePath(path, &room) == 0;
-    if (!known) *path = 0;
-    return known;
-#else
-    static const char *const links[] = {"/proc/self/exe", "/proc/curproc/file", "/proc/curproc/exe"};
-    for (size_t i = 0; i < sizeof links / sizeof *links; i++) {
-        ssize_t n = readlink(links[i], path, size - 1);
-        path[n < 0 ? 0 : n] = 0;
-        if (n > 0 && (size_t)n < size - 1) return true;
-    }
-    *path = 0;
-    return false;
-#endif
-}
-
 void *system_pages(size_t bytes, bool shared) {
     int how = (shared ? MAP_SHARED : MAP_PRIVATE) | MAP_ANON;
 #if defined MAP_NORESERVE && !defined LEAST_SYSTEM
@@ -141,38 +99,12 @@ void *system_pages(size_t bytes, bool shared) {
     return pages == MAP_FAILED ? NULL : pages;
 }
 
-bool system_runs_code(const char *folder) {
-#if defined ST_NOEXEC && !defined LEAST_SYSTEM
-    struct statvfs found;
-    return statvfs(folder, &found) != 0 || !(found.f_flag & ST_NOEXEC);
-#else
-    (void)folder;
-    return true;
-#endif
-}
-
 void system_large_pages(void *pages, size_t bytes) {
 #if defined MADV_HUGEPAGE && !defined LEAST_SYSTEM
     madvise(pages, bytes, MADV_HUGEPAGE);
 #else
     (void)pages, (void)bytes;
 #endif
-}
-
-void system_end_with_parent(void) {
-#if defined PR_SET_PDEATHSIG
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-#elif defined PROC_PDEATHSIG_CTL
-    int how = SIGKILL;
-    procctl(P_PID, 0, PROC_PDEATHSIG_CTL, &how);
-#endif
-}
-
-void system_close(int from, int to) {
-#ifdef SYS_close_range
-    if (from <= to && syscall(SYS_close_range, from, to, 0) == 0) return;
-#endif
-    for (; from <= to; from++) close(from);
 }
 
 bool system_lock(int fd) {
@@ -186,18 +118,6 @@ bool system_lock(int fd) {
 #endif
 }
 
-int system_reserve(int fd, off_t size) {
-#if defined HAS_FALLOCATE
-    return posix_fallocate(fd, 0, size);
-#elif defined F_PREALLOCATE && !defined LEAST_SYSTEM
-    fstore_t all = {.fst_flags = F_ALLOCATEALL, .fst_posmode = F_PEOFPOSMODE, .fst_length = size};
-    return fcntl(fd, F_PREALLOCATE, &all) == 0 ? 0 : errno;
-#else
-    (void)fd, (void)size;
-    return ENOTSUP;
-#endif
-}
-
 bool system_sync(int fd) {
 #if defined F_FULLFSYNC && !defined LEAST_SYSTEM
     if (fcntl(fd, F_FULLFSYNC) == 0) return true; /* fsync on macOS leaves data in the disk's cache */
@@ -208,13 +128,6 @@ bool system_sync(int fd) {
 int system_columns(int fd) {
     struct winsize size;
     return ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
-}
-
-int system_option(int argc, char **argv, const char *letters, const struct option *options) {
-    int at = optind ? optind : 1, code = getopt_long(argc, argv, letters, options, NULL);
-    if (code != -1 || at >= argc || strcmp(argv[at], "-") != 0) return code;
-    optarg = argv[at], optind = at + 1; /* musl ends at a lone -, which is an operand */
-    return 1;
 }
 
 void system_start_options(void) {
@@ -246,18 +159,4 @@ void system_locale_back(void *before) {
     setlocale(LC_ALL, before);
     free(before);
 #endif
-}
-
-const char *const *system_loadable(bool open) {
-#if defined LEAST_SYSTEM
-    static const char *const flags[2][3] = {{NULL}, {NULL}};
-#elif defined __APPLE__
-    static const char *const flags[2][3] = {{"-Wl,-undefined,dynamic_lookup"},
-                                            {"-Wl,-undefined,dynamic_lookup", "-Wl,-flat_namespace"}};
-#else
-    static const char *const flags[2][3] = {
-        {"-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc", "-Wl,-Bsymbolic"},
-        {"-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc"}};
-#endif
-    return flags[open];
 }

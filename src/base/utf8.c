@@ -1,60 +1,23 @@
-/* UTF-8: one decoder for checks and messages. */
 #include "base/utf8.h"
 #include <stdio.h>
 #include <string.h>
 
-/* The lead byte determines how many bytes follow. The valid lead bytes and their valid second bytes
- * exclude overlong forms, surrogates and numbers above U+10FFFF (RFC 3629, section 4). *problem is NULL
- * for a character. */
-static int decode(const char *text, size_t length, uint32_t *character, const char **problem) {
+/* The lead byte determines how many bytes follow. The bounds of the number exclude overlong forms and
+ * surrogates (RFC 3629, section 4). */
+int utf8_decode(const char *text, size_t length, uint32_t *character) {
+    static const uint32_t least[UTF8_MAX] = {0, 0x80, 0x800, 0x10000};
     const unsigned char *s = (const unsigned char *)text;
-    unsigned char lead = s[0];
-    *problem = NULL;
-    if (lead < 0x80) {
-        *character = lead;
-        return 1;
-    }
-    int follow = lead < 0xE0 ? 1 : lead < 0xF0 ? 2 : 3;
-    if (lead < 0xC0)
-        *problem = "a continuation byte without a lead";
-    else if (lead < 0xC2)
-        *problem = "an overlong form";
-    else if (lead > 0xF7)
-        *problem = "a byte that UTF-8 never has";
-    else if (lead > 0xF4)
-        *problem = "a character above U+10FFFF";
-    if (*problem) return 0;
-
-    uint32_t c = lead & (0x3Fu >> follow);
+    if (length == 0) return 0;
+    int follow = s[0] < 0x80 ? 0 : s[0] < 0xE0 ? 1 : s[0] < 0xF0 ? 2 : 3;
+    if ((s[0] >= 0x80 && s[0] < 0xC0) || s[0] > 0xF4 || (size_t)follow >= length) return 0;
+    uint32_t c = follow ? s[0] & (0x3Fu >> follow) : s[0];
     for (int i = 1; i <= follow; i++) {
-        if ((size_t)i >= length) {
-            *problem = "a character cut short by the end";
-            return 0;
-        }
-        if ((s[i] & 0xC0) != 0x80) {
-            *problem = "a character cut short";
-            return 0;
-        }
+        if ((s[i] & 0xC0) != 0x80) return 0;
         c = c << 6 | (s[i] & 0x3Fu);
-        if ((lead == 0xE0 && s[1] < 0xA0) || (lead == 0xF0 && s[1] < 0x90)) *problem = "an overlong form";
-        if (lead == 0xED && s[1] > 0x9F) *problem = "a surrogate";
-        if (lead == 0xF4 && s[1] > 0x8F) *problem = "a character above U+10FFFF";
-        if (*problem) return 0;
     }
+    if (c < least[follow] || c > 0x10FFFF || (c >= 0xD800 && c <= 0xDFFF)) return 0;
     *character = c;
     return follow + 1;
-}
-
-int utf8_decode(const char *text, size_t length, uint32_t *character) {
-    const char *problem;
-    return length ? decode(text, length, character, &problem) : 0;
-}
-
-const char *utf8_problem(const char *text, size_t length) {
-    const char *problem;
-    uint32_t character;
-    decode(text, length, &character, &problem);
-    return problem;
 }
 
 int utf8_encode(uint32_t c, char out[UTF8_MAX]) {
@@ -75,8 +38,8 @@ bool utf8_check(const char *where, const char *text, size_t length, Error *e) {
     for (size_t at = 0; at < length;) {
         int bytes = utf8_decode(text + at, length - at, &character);
         if (!bytes)
-            return error_set(e, STATUS_BAD_DATA, "%s: byte %zu: found 0x%02X, %s, need UTF-8", where, at,
-                             (unsigned)(unsigned char)text[at], utf8_problem(text + at, length - at));
+            return error_set(e, STATUS_BAD_DATA, "%s: byte %zu: found 0x%02X, need UTF-8", where, at,
+                             (unsigned)(unsigned char)text[at]);
         at += (size_t)bytes;
     }
     return true;

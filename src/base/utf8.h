@@ -16,11 +16,7 @@ int utf8_decode(const char *text, size_t length, uint32_t *character);
  * bug. */
 int utf8_encode(uint32_t character, char out[UTF8_MAX]);
 
-/* Why the first bytes of text are no character, for messages: "an overlong form", "a surrogate", … NULL if
- * they are one. length must not be 0. */
-const char *utf8_problem(const char *text, size_t length);
-
-/* True if all of text is UTF-8. If not, STATUS_BAD_DATA `WHERE: byte N: found …`, N counted from 0. */
+/* True if all of text is UTF-8. If not, STATUS_BAD_DATA `WHERE: byte N: found 0xXX, need UTF-8`, N counted from 0. */
 bool utf8_check(const char *where, const char *text, size_t length, Error *e);
 
 /* Replaces control characters and bytes that are not UTF-8 by '?'. */

@@ -12,7 +12,7 @@
 #include "base/random.h"
 #include "explain/lesson.h"
 #include "explain/show.h"
-#include "ops/ops.h"
+#include "nn/trace.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -73,9 +73,8 @@ static bool time_attention(Tape *t, AttentionKind kind, const Sequences *s, real
         for (int i = 0; i < INPUTS_OF_BOTH; i++)
             in[i] = tape_leaf(t, i == W ? SHAPE(WIDTH) : SHAPE(s->total_rows, WIDTH), memory + 2 * i * size,
                               memory + (2 * i + 1) * size);
-        Tensor *y = kind == ATTENTION_DOT
-                        ? tape_attention(t, in[Q], in[K], in[V], HEADS, s, s, false)
-                        : tape_additive_attention(t, in[Q], in[K], in[V], in[W], HEADS, s, s, false);
+        Tensor *y = nn_plain_attention(t, in[Q], in[K], in[V], kind == ATTENTION_DOT ? NULL : in[W], HEADS, s,
+                                       s, false, NULL);
         if (tape_failed(t, e)) return false;
         tape_backward_from(t, y, memory);
         *seconds = fmin(*seconds, clock_seconds() - begin);

@@ -11,7 +11,7 @@ typedef enum ModelKind { KIND_SEQ2SEQ, KIND_LM } ModelKind;
 typedef enum NormPlace { NORM_POST, NORM_PRE } NormPlace;
 typedef enum PositionKind { POSITIONS_SINUSOIDAL, POSITIONS_LEARNED } PositionKind;
 /* ATTENTION_PLAIN computes the same as ATTENTION_DOT, step by step as nn_plain_attention; a weight file says
- * dot. */
+ * dot. ATTENTION_ADDITIVE is computed so too. */
 typedef enum AttentionKind { ATTENTION_DOT, ATTENTION_ADDITIVE, ATTENTION_PLAIN } AttentionKind;
 
 enum { NO_PAD = -1 };

@@ -22,14 +22,11 @@ static Tensor *block(const Forward *f, Tensor *x, long i) {
 /* Concat(head_1, …, head_h), [query rows, d_model] */
 static Tensor *heads(const Forward *f, Attention *a, const Heads *in, AttentionTrace **trace) {
     const ModelConfig *c = &f->model->config;
-    bool additive = c->attention == ATTENTION_ADDITIVE, plain = c->attention == ATTENTION_PLAIN || f->trace;
-    if (!additive && !plain)
+    if (c->attention == ATTENTION_DOT && !f->trace)
         return tape_attention(f->tape, in->q, in->kv, NULL, c->heads, in->queries, in->keys, in->causal);
-    Tensor *q = block(f, in->q, 0), *w = additive ? &a->score : NULL;
+    Tensor *q = block(f, in->q, 0), *w = c->attention == ATTENTION_ADDITIVE ? &a->score : NULL;
     Tensor *k = in->kv ? block(f, in->kv, 0) : block(f, in->q, 1);
     Tensor *v = in->kv ? block(f, in->kv, 1) : block(f, in->q, 2);
-    if (!plain)
-        return tape_additive_attention(f->tape, q, k, v, w, c->heads, in->queries, in->keys, in->causal);
     if (f->trace) *trace = nn_trace_add(f->trace, k, a->name, in->queries->count);
     return nn_plain_attention(f->tape, q, k, v, w, c->heads, in->queries, in->keys, in->causal,
                               f->trace ? (*trace)->steps : NULL);

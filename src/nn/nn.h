@@ -34,7 +34,7 @@ typedef struct Attention {
     Linear in;    /* self-attention: q, k, v in one product */
     Linear q, kv; /* cross-attention: the same rows, split */
     Linear out;
-    Tensor score; /* [d_model], additive attention: w of ops/additive_attention.c */
+    Tensor score; /* [d_model], additive attention: w of plain_attention.c */
     int layer;    /* the cache's layer that holds its keys and values */
     char name[PARAMETER_NAME];
 } Attention;

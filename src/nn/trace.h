@@ -52,9 +52,9 @@ AttentionTrace *nn_trace_add(Trace *trace, const Tensor *x, const char *name, lo
 void nn_trace_keep(Trace *trace, const Parameters *p, const Tensor *weight, const Tensor *in,
                    const Tensor *out);
 
-/* 3.2.1, 3.2.2: tape_attention, or with w, [d_model], tape_additive_attention, made of elementary operations;
- * equal up to rounding. q, k, v are [rows, d_model]; the result is [query rows, d_model]. Stores the steps of
- * every sequence in `steps`, if not NULL. */
+/* 3.2.1, 3.2.2: tape_attention made of elementary operations, equal up to rounding; with w, [d_model], additive
+ * attention. q, k, v are [rows, d_model]; the result is [query rows, d_model]. Stores the steps of every sequence
+ * in `steps`, if not NULL. */
 Tensor *nn_plain_attention(Tape *t, Tensor *q, Tensor *k, Tensor *v, Tensor *w, int heads,
                            const Sequences *queries, const Sequences *keys, bool causal,
                            AttentionSteps *steps);

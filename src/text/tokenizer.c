@@ -11,8 +11,8 @@ static bool next_character(const char *where, const char *text, size_t length, s
                            uint32_t *character, Error *e) {
     int bytes = utf8_decode(text + *at, length - *at, character);
     if (!bytes)
-        return error_set(e, STATUS_BAD_DATA, "%s: byte %zu: found %s, need UTF-8 text", where, *at,
-                         utf8_problem(text + *at, length - *at));
+        return error_set(e, STATUS_BAD_DATA, "%s: byte %zu: found 0x%02X, need UTF-8 text", where, *at,
+                         (unsigned)(unsigned char)text[*at]);
     if (!*character)
         return error_set(e, STATUS_BAD_DATA, "%s: byte %zu: found a NUL, need UTF-8 text", where, *at);
     *at += (size_t)bytes;

@@ -13,32 +13,20 @@
 
 enum { SEQUENCES = 16, ROWS = 128, TOKENS = SEQUENCES * ROWS, WIDTH = 8, HEADS = 4 };
 
-typedef Tensor *Attend(Tape *t, Tensor *q, Tensor *w, const Sequences *s);
-
-static Tensor *attend(Tape *t, Tensor *q, Tensor *w, const Sequences *s) {
-    (void)w;
-    return tape_attention(t, q, q, q, HEADS, s, s, true);
-}
-
-static Tensor *attend_additively(Tape *t, Tensor *q, Tensor *w, const Sequences *s) {
-    return tape_additive_attention(t, q, q, q, w, HEADS, s, s, true);
-}
-
-static real q[TOKENS * WIDTH], w[WIDTH];
+static real q[TOKENS * WIDTH];
 static int32_t start[SEQUENCES], rows[SEQUENCES];
 static const Sequences sequences = {SEQUENCES, start, rows, rows, TOKENS, ROWS};
 
 /* Records y + q, y = attention, with so many threads and runs backward with so many. When attention's backward runs, the
  * gradient of q lies beside its scratch memory. Returns the tape's peak. */
-static size_t run_attention(Attend *f, bool plan, int forward_threads, int backward_threads, real *dq) {
+static size_t run_attention(bool plan, int forward_threads, int backward_threads, real *dq) {
     for (int i = 0; i < SEQUENCES; i++) start[i] = i * ROWS, rows[i] = ROWS;
     for (int i = 0; i < TOKENS * WIDTH; i++) q[i] = (real)((i * 31) % 97) / 97 - (real)0.5;
-    for (int i = 0; i < WIDTH; i++) w[i] = (real)i / WIDTH;
     Tape *t = tape_new();
     if (plan) tape_plan(t);
     Tensor *x = tape_scale(t, tape_leaf(t, SHAPE(TOKENS, WIDTH), q, dq), 1);
     pool_set_threads(forward_threads);
-    Tensor *y = f(t, x, tape_leaf(t, SHAPE(WIDTH), w, NULL), &sequences);
+    Tensor *y = tape_attention(t, x, x, x, HEADS, &sequences, &sequences, true);
     if (!plan) y = tape_add(t, y, x);
     pool_set_threads(backward_threads);
     tape_backward_from(t, y, q);
@@ -50,20 +38,15 @@ static size_t run_attention(Attend *f, bool plan, int forward_threads, int backw
 /* Scratch memory is for the threads that run, not for those that there were when the operation was recorded. */
 TEST(threads_may_change_before_backward) {
     static real want[TOKENS * WIDTH], found[TOKENS * WIDTH];
-    Attend *const attention[] = {attend, attend_additively};
-    for (int a = 0; a < 2; a++) {
-        memset(want, 0, sizeof want);
-        run_attention(attention[a], false, 1, 1, want);
-        for (int more = 0; more < 2; more++) {
-            memset(found, 0, sizeof found);
-            run_attention(attention[a], false, more ? 1 : 8, more ? 8 : 1, found);
-            CHECK(memcmp(found, want, sizeof want) == 0, "attention %d, %s threads", a,
-                  more ? "more" : "fewer");
-        }
-        size_t one = run_attention(attention[a], true, 1, 1, found);
-        size_t eight = run_attention(attention[a], true, 1, 8, found);
-        CHECK(eight >= one + 7 * ROWS * sizeof(real), "%zu bytes for 8 threads, %zu for one", eight, one);
+    memset(want, 0, sizeof want);
+    run_attention(false, 1, 1, want);
+    for (int more = 0; more < 2; more++) {
+        memset(found, 0, sizeof found);
+        run_attention(false, more ? 1 : 8, more ? 8 : 1, found);
+        CHECK(memcmp(found, want, sizeof want) == 0, "%s threads", more ? "more" : "fewer");
     }
+    size_t one = run_attention(true, 1, 1, found), eight = run_attention(true, 1, 8, found);
+    CHECK(eight >= one + 7 * ROWS * sizeof(real), "%zu bytes for 8 threads, %zu for one", eight, one);
 }
 
 /* A child process starts with a pool of its own, wherever the parent forked. */

@@ -182,17 +182,16 @@ TEST(refuses) {
         {"--json=", NULL, "--json: found a value, need none"},
         {"--lr", NULL, "--lr: found no value, need a number in (0,inf)"},
         {"--prompt", NULL, "--prompt: found no value, need a text"},
-        {"--lrr", NULL, "--lrr: no such option, did you mean --lr?"},
-        {"--step=3", NULL, "--step: no such option, did you mean --steps?"}, /* no abbreviations */
-        {"--drop", NULL, "--drop: no such option, did you mean --dropout?"},
-        {"--sede=1", NULL, "--sede: no such option, did you mean --seed?"},
-        {"-lr", "1", "-lr: no such option, did you mean --lr?"},
+        {"--lrr", NULL, "--lrr: no such option, see --help"},
+        {"--sede=1", NULL, "--sede: no such option, see --help"},
+        {"--s=1", NULL, "--s: no such option, see --help"}, /* salt, seed or steps */
+        {"-lr", "1", "-l: no such option, see --help"},
         {"--Training", NULL, "--Training: no such option, see --help"}, /* a heading is none */
         {"--colour", NULL, "--colour: no such option, see --help"},
         {"-x", NULL, "-x: no such option, see --help"},
         {"--=3", NULL, "--: no such option, see --help"},
-        {"--prompt=a\xFFz", NULL, "argument 2: byte 10: found 0xFF, a byte that UTF-8 never has, need UTF-8"},
-        {"\xC0\x80", NULL, "argument 2: byte 0: found 0xC0, an overlong form, need UTF-8"},
+        {"--prompt=a\xFFz", NULL, "argument 2: byte 10: found 0xFF, need UTF-8"},
+        {"\xC0\x80", NULL, "argument 2: byte 0: found 0xC0, need UTF-8"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char line[600];
@@ -269,7 +268,7 @@ TEST(helps_without_headings) {
               strcmp(out, "order=1 all=1\n") == 0,
           "%s%s", out, err);
     CHECK_REFUSED("bare: \"word\": found one operand too many, need none", "word");
-    CHECK_REFUSED("bare: --ordre: no such option, did you mean --order?", "--ordre=up");
+    CHECK_REFUSED("bare: --ordre: no such option, see --help", "--ordre=up");
 }
 
 /* A program that takes two operands or more counts what it has. */

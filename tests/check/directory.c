@@ -1,7 +1,7 @@
 /* Directories: what is made, found and removed, and what is said where it cannot be. */
-#include "base/directory.h"
 #include "base/arena.h"
-#include "base/system.h"
+#include "base/directory.h"
+#include "check/gradcheck/check_system.h"
 #include "check/grading/directories.h"
 #include "child.h"
 #include <sys/stat.h>

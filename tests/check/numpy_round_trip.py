@@ -259,34 +259,6 @@ def attention(a, *x):
     return y, backward
 
 
-def additive_attention(a, q, k, v, w):
-    """One sequence and one head at a time."""
-    y, parts = np.zeros_like(q), []
-    for q0, rows, k0, length in zip(a["queries"]["start"], a["queries"]["rows"], a["keys"]["start"],
-                                    a["keys"]["length"]):
-        for c in np.split(np.arange(q.shape[1]), a["heads"]):
-            i, j = slice(q0, q0 + rows), slice(k0, k0 + length)
-            u = np.tanh(q[i, c][:, None, :] + k[j, c][None, :, :])
-            s = u @ w[c]
-            if a["causal"]:
-                s = np.where(np.arange(length)[None, :] > np.arange(rows)[:, None], -np.inf, s).astype(q.dtype)
-            p, through = softmax({"axis": 1}, s)
-            y[i, c] = p @ v[j, c]
-            parts.append((i, j, c, p, through, u))
-
-    def backward(g):
-        dq, dk, dv, dw = (np.zeros_like(x) for x in (q, k, v, w))
-        for i, j, c, p, through, u in parts:
-            ds = through(g[i, c] @ v[j, c].T)[0]
-            inner = ds[:, :, None] * w[c] * (1 - u * u)
-            dv[j, c] += p.T @ g[i, c]
-            dw[c] += (ds[:, :, None] * u).sum((0, 1))
-            dq[i, c] += inner.sum(1)
-            dk[j, c] += inner.sum(0)
-        return [dq, dk, dv, dw]
-    return y, backward
-
-
 def cross_entropy(a, x):
     targets = np.array(a["targets"], dtype=int)[:len(x)]
     counts = targets != a["ignore"]
@@ -324,8 +296,7 @@ OPERATIONS = {
     "matmul": matmul, "softmax": softmax, "log_softmax": log_softmax, "masked_fill": masked_fill,
     "dropout": dropout, "residual": residual, "linear": linear, "layer_norm": layer_norm,
     "embedding": embedding, "attention": attention,
-    "additive_attention": additive_attention, "cross_entropy": cross_entropy,
-    "linear_cross_entropy": linear_cross_entropy,
+    "cross_entropy": cross_entropy, "linear_cross_entropy": linear_cross_entropy,
 }
 
 

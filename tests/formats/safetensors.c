@@ -153,13 +153,12 @@ TEST(wrong_names_are_bugs) {
     m[0].key = "crc32";
     EXPECT_BUG("safetensors_write: metadata key \"crc32\" is taken", WRITE(1, 1));
     m[0].key = "\xFF";
-    EXPECT_BUG("safetensors_write: byte 0: found 0xFF, a byte that UTF-8 never has, need UTF-8", WRITE(1, 1));
+    EXPECT_BUG("safetensors_write: byte 0: found 0xFF, need UTF-8", WRITE(1, 1));
     m[0] = (Metadata){"k", "a\x80"};
-    EXPECT_BUG("safetensors_write: byte 1: found 0x80, a continuation byte without a lead, need UTF-8",
-               WRITE(1, 1));
+    EXPECT_BUG("safetensors_write: byte 1: found 0x80, need UTF-8", WRITE(1, 1));
     m[0].value = "1";
     a[0].name = "\xFF";
-    EXPECT_BUG("safetensors_write: byte 0: found 0xFF, a byte that UTF-8 never has, need UTF-8", WRITE(0, 1));
+    EXPECT_BUG("safetensors_write: byte 0: found 0xFF, need UTF-8", WRITE(0, 1));
     a[0].name = "__metadata__";
     EXPECT_BUG("safetensors_write: tensor name \"__metadata__\" is taken", WRITE(0, 1));
     a[0].name = "";

@@ -223,31 +223,6 @@ static Tensor *open_attention_composed(Tape *t, Tensor **x, const void *context)
     return attention_of(t, x[0], x[1], x[2], context);
 }
 
-static Tensor *additive_fused(Tape *t, Tensor **x, const void *context) {
-    const AttentionContext *c = context;
-    return tape_additive_attention(t, x[0], x[1], x[2], x[3], c->heads, c->queries, c->keys, c->causal);
-}
-
-static Tensor *additive_composed(Tape *t, Tensor **x, const void *context) {
-    const AttentionContext *c = context;
-    return nn_plain_attention(t, x[0], x[1], x[2], x[3], c->heads, c->queries, c->keys, c->causal, NULL);
-}
-
-/* Columns of one matrix, as a model has them. */
-static Tensor *additive_columns_fused(Tape *t, Tensor **x, const void *context) {
-    long d = x[0]->shape.size[1] / 3;
-    Tensor *parts[] = {tape_slice(t, x[0], 1, 0, d), tape_slice(t, x[0], 1, d, 2 * d),
-                       tape_slice(t, x[0], 1, 2 * d, 3 * d), x[1]};
-    return additive_fused(t, parts, context);
-}
-
-static Tensor *additive_columns_composed(Tape *t, Tensor **x, const void *context) {
-    long d = x[0]->shape.size[1] / 3;
-    Tensor *parts[] = {tape_slice(t, x[0], 1, 0, d), tape_slice(t, x[0], 1, d, 2 * d),
-                       tape_slice(t, x[0], 1, 2 * d, 3 * d), x[1]};
-    return additive_composed(t, parts, context);
-}
-
 /* Sequences that fill their rows, and such with padding behind them: one of those has no token. */
 static const int32_t packed_start[] = {0, 3, 4},
                      packed_rows[] = {3, 1, 5}, *const packed_length = packed_rows;
@@ -282,10 +257,6 @@ TEST(attention_is_matmul_mask_softmax_matmul) {
         ATTENTION("cross", cross_attention, cross, DIMS(201, 32), DIMS(179, 64)),
         ATTENTION("few queries", cross_attention, few, DIMS(9, 8), DIMS(179, 16)),
         ATTENTION("three matrices", open_attention, cross, DIMS(201, 32), DIMS(179, 32), DIMS(179, 32)),
-        ATTENTION("additive", additive, all, DIMS(9, 8), DIMS(9, 8), DIMS(9, 8), DIMS(8)),
-        ATTENTION("additive, cross", additive, cross, DIMS(201, 8), DIMS(179, 8), DIMS(179, 8), DIMS(8)),
-        ATTENTION("additive, causal columns", additive_columns, causal, DIMS(9, 24), DIMS(8)),
-        ATTENTION("additive, padding", additive_columns, causal_with_padding, DIMS(12, 27), DIMS(9)),
     };
     CHECK_ALL(cases);
 }

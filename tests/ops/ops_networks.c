@@ -18,21 +18,6 @@ TEST(losses_are_planned_without_targets) {
     tape_free(t);
 }
 
-/* Two products over each pair of a query and a key that it sees: of two tokens four pairs, three if it is causal. */
-TEST(additive_attention_is_counted) {
-    enum { D = 4 };
-    Tape *t = new_tape();
-    Tensor *x = blank_leaf(t, SHAPE(2, D), PLAIN), *w = blank_leaf(t, SHAPE(D), PLAIN);
-    for (int heads = 1; heads <= 2; heads++)
-        for (int causal = 0; causal < 2; causal++) {
-            Tensor *y = tape_additive_attention(t, x, x, x, w, heads, &alone, &alone, causal);
-            double want = 2 * 2 * D * (causal ? 3 : 4);
-            CHECK(y->maker->op->flops(y->maker) == want, "heads %d: found %g, want %g", heads,
-                  y->maker->op->flops(y->maker), want);
-        }
-    tape_free(t);
-}
-
 /* ---- Mistakes ---- */
 
 TEST(mistakes_in_layers) {
@@ -95,14 +80,12 @@ TEST(mistakes_in_embeddings_and_losses) {
     tape_free(t);
 }
 
-/* Both kinds of attention ask for the same. */
 TEST(mistakes_in_attention) {
     Tape *t = new_tape();
     Tensor *x = blank_leaf(t, SHAPE(2, 4), PLAIN), *three_rows = blank_leaf(t, SHAPE(3, 4), PLAIN);
     Tensor *narrow = blank_leaf(t, SHAPE(2, 3), PLAIN), *four = blank_leaf(t, SHAPE(4), PLAIN);
-    Tensor *three = blank_leaf(t, SHAPE(3), PLAIN), *no_column = blank_leaf(t, SHAPE(2, 0), PLAIN);
-#define ATTEND(q, k, heads, keys)    tape_attention(t, q, k, x, heads, &alone, keys, false)
-#define ADD_UP(q, k, w, heads, keys) tape_additive_attention(t, q, k, x, w, heads, &alone, keys, false)
+    Tensor *no_column = blank_leaf(t, SHAPE(2, 0), PLAIN);
+#define ATTEND(q, k, heads, keys) tape_attention(t, q, k, x, heads, &alone, keys, false)
     EXPECT_BUG("attention: q is [4], want [n,d]", ATTEND(four, x, 1, &alone));
     EXPECT_BUG("attention: 0 heads, want a divisor of the width 4", ATTEND(x, x, 0, &alone));
     EXPECT_BUG("attention: 3 heads, want a divisor of the width 4", ATTEND(x, x, 3, &alone));
@@ -111,14 +94,6 @@ TEST(mistakes_in_attention) {
     EXPECT_BUG("attention: q is [3,4], want [2,4]", ATTEND(three_rows, x, 2, &alone));
     EXPECT_BUG("attention: k is [4], want [2,4]", ATTEND(x, four, 2, &alone));
     EXPECT_BUG("attention: k is [2,3], want [2,4]", ATTEND(x, narrow, 2, &alone));
-    EXPECT_BUG("additive_attention: q is [4], want [n,d]", ADD_UP(four, x, four, 1, &alone));
-    EXPECT_BUG("additive_attention: 0 heads, want a divisor of the width 4", ADD_UP(x, x, four, 0, &alone));
-    EXPECT_BUG("additive_attention: 3 heads, want a divisor of the width 4", ADD_UP(x, x, four, 3, &alone));
-    EXPECT_BUG("additive_attention: 1 heads, want a divisor of the width 0",
-               ADD_UP(no_column, x, four, 1, &alone));
-    EXPECT_BUG("additive_attention: keys have 2 sequences, want 1", ADD_UP(x, x, four, 2, &apart));
-    EXPECT_BUG("additive_attention: k is [3,4], want [2,4]", ADD_UP(x, three_rows, four, 2, &alone));
-    EXPECT_BUG("additive_attention: w is [3], want [4]", ADD_UP(x, x, three, 2, &alone));
     tape_free(t);
 }
 

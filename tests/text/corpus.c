@@ -137,7 +137,7 @@ TEST(a_corpus_refuses_short_and_broken_text) {
     CHECK_ERROR(e, STATUS_BAD_DATA, "f: training part: found 0 characters, need 5 (context 4 and one more)");
     e = (Error){0};
     CHECK(!corpus_make("f", "abcdef\xFF", 7, 1, 0.1, &e));
-    CHECK_ERROR(e, STATUS_BAD_DATA, "f: byte 6: found a byte that UTF-8 never has, need UTF-8 text");
+    CHECK_ERROR(e, STATUS_BAD_DATA, "f: byte 6: found 0xFF, need UTF-8 text");
 }
 
 /* From a file: a byte-order mark is no character, and what is wrong with the file is said with its path. */

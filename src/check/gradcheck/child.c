@@ -1,7 +1,7 @@
 #include "check/gradcheck/child.h"
 #include "base/clock.h"
 #include "base/interrupt.h"
-#include "base/system.h"
+#include "check/gradcheck/check_system.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>

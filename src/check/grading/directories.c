@@ -1,8 +1,8 @@
 #include "check/grading/directories.h"
 #include "base/arena.h"
 #include "base/directory.h"
-#include "base/system.h"
 #include "base/utf8.h"
+#include "check/gradcheck/check_system.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

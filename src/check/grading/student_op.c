@@ -1,6 +1,6 @@
 #include "check/grading/student_op.h"
 #include "base/file.h"
-#include "base/system.h"
+#include "check/gradcheck/check_system.h"
 #include "check/gradcheck/child.h"
 #include "check/grading/directories.h"
 #include "check/sandbox.h"

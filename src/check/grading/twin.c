@@ -1,5 +1,5 @@
 #include "check/grading/twin.h"
-#include "base/system.h"
+#include "check/gradcheck/check_system.h"
 #include "check/gradcheck/child.h"
 #include <limits.h>
 #include <stdio.h>
