@@ -137,7 +137,7 @@ static inline void read_text(const uint8_t *data, size_t size) {
     bool ok = utf8_check("f", text, size, &e);
     promise_error(ok, &e);
     size_t wrong = ok ? 0 : (size_t)atol(strstr(e.text, "byte ") + 5);
-    PROMISE(ok || (wrong < size && utf8_problem(text + wrong, size - wrong)));
+    PROMISE(ok || (wrong < size && !utf8_decode(text + wrong, size - wrong, &(uint32_t){0})));
     e = (Error){0};
     Corpus *c = corpus_make("f", text, size, 1 + (long)(size % 8), 0.25, &e);
     promise_error(c != NULL, &e);
