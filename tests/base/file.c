@@ -381,7 +381,7 @@ TEST(links_are_followed) {
     CHECK(!save(in_folder("one"), "x", 1, &e));
     CHECK_ERROR(e, STATUS_CANNOT_CREATE, "one: found a link to nothing, need a regular file");
     e = (Error){0};
-    put(in_folder("sub/real"), "old");
+    write_text(in_folder("sub/real"), "old");
     for (int i = 0; i < 3; i++) {
         CHECK(save(in_folder(names[i]), names[i], strlen(names[i]), &e), "%s", e.text);
         CHECK(holds(in_folder("sub/real"), names[i], strlen(names[i])));
