@@ -1,56 +1,12 @@
 /* The tape: sums of gradients, lifetimes of memory, planning, running out of memory, and its own bugs. The
- * operations' values are judged in ops.c. */
+ * operations' values are judged in tests/ops. */
 #include "autograd/tape_memory.h"
 #include "expect_bug.h"
+#include "failing_memory.h"
 #include "ops/ops.h"
 #include <limits.h>
 #include <pthread.h>
 #include <stdint.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-
-/* Every request for memory is counted, and those for pages can be made to fail. A sanitizer keeps malloc to
- * itself, and so do C libraries other than glibc: there only the pages are seen. */
-static long requests;
-static bool no_more_pages;
-
-void *mmap(void *address, size_t length, int protection, int flags, int fd, off_t offset) {
-    requests++;
-    if (no_more_pages) return MAP_FAILED;
-#if defined __s390x__
-    return (void *)syscall(SYS_mmap, (long[]){(long)address, (long)length, protection, flags, fd, offset});
-#elif defined SYS_mmap2 /* processors of 32 bits, offsets in pages of 4096 bytes */
-    return (void *)syscall(SYS_mmap2, address, length, protection, flags, fd, (long)(offset / 4096));
-#else
-    return (void *)syscall(SYS_mmap, address, length, protection, flags, fd, offset);
-#endif
-}
-
-#if defined(__GLIBC__) && !defined(SANITIZED)
-#define COUNTS_MALLOC
-extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t),
-    *__libc_memalign(size_t, size_t);
-
-void *malloc(size_t size) {
-    requests++;
-    return __libc_malloc(size);
-}
-
-void *calloc(size_t count, size_t size) {
-    requests++;
-    return __libc_calloc(count, size);
-}
-
-void *realloc(void *p, size_t size) {
-    requests++;
-    return __libc_realloc(p, size);
-}
-
-void *aligned_alloc(size_t alignment, size_t size) {
-    requests++;
-    return __libc_memalign(alignment, size);
-}
-#endif
 
 enum { WIDE = 256 }; /* elements of a tensor whose memory lies with the arrays, not with the records */
 
@@ -447,7 +403,7 @@ TEST(a_plan_is_exact) {
 
     t = tape_new();
     tape_plan(t);
-    requests = 0;
+    heap.made = 0;
     mixed_step(t, &planned);
     size_t peak = tape_peak(t);
     for (int i = 0; i < 24 * 24; i++) CHECK(planned.dx[i] == 0 && planned.dw[i] == 0, "planning computed");
@@ -471,21 +427,19 @@ TEST(a_steady_step_allocates_nothing) {
     static Matrices first, next;
     Tape *t = tape_new();
     fill_matrices(&first);
-    requests = 0;
+    heap.made = 0;
     mixed_step(t, &first);
-#ifdef COUNTS_MALLOC
     const char *under = getenv("UNDER"); /* valgrind, which keeps malloc to itself */
-    CHECK(requests > 1 || (under && *under), "the count does not work");
-#endif
+    CHECK(heap.made > 1 || !COUNTS_MALLOC || (under && *under), "the count does not work");
     size_t peak = tape_peak(t);
     tape_reset(t);
     fill_matrices(&next);
     for (int step = 0; step < 20; step++) {
         fill_matrices(&next);
-        requests = 0;
+        heap.made = 0;
         mixed_step(t, &next);
         tape_reset(t);
-        CHECK(requests == 0, "step %d: %ld requests", step, requests);
+        CHECK(heap.made == 0, "step %d: %ld requests", step, heap.made);
         CHECK(memcmp(&next, &first, sizeof next) == 0, "step %d: another result", step);
     }
     CHECK(tape_peak(t) == peak && t->memory->regions == 1, "peak %zu, then %zu", peak, tape_peak(t));
@@ -575,13 +529,13 @@ TEST(running_out_is_reported_wherever_it_happens) {
         Tape *t = tape_new();
         Tensor *y = tape_leaf(t, SHAPE(LARGE), data, grad);
         for (int i = 0; i < 5; i++) {
-            no_more_pages = i >= refused;
+            heap.no_pages = i >= refused;
             y = tape_scale(t, y, 2);
         }
-        no_more_pages = true; /* refused = 5: only backward is left to fail, with less memory than it wants */
+        heap.no_pages = true; /* refused = 5: only backward is left to fail, with less memory than it wants */
         Tensor *loss = tape_sum(t, tape_concat(t, 0, INPUTS(y, y, y)), ALL_AXES);
         tape_backward(t, loss);
-        no_more_pages = false;
+        heap.no_pages = false;
         Error e = {0};
         CHECK(tape_failed(t, &e) && e.status == STATUS_NO_MEMORY && *e.text, "refused from %d on", refused);
 

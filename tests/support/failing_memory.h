@@ -1,4 +1,5 @@
-/* An allocator that fails where it is told to, once or from there on. */
+/* An allocator that counts, and fails where it is told to, once or from there on. A sanitizer keeps malloc to itself, and so
+ * do C libraries other than glibc: there only pages are counted, and fail only by heap.no_pages. */
 #ifndef TESTS_FAILING_MEMORY_H
 #define TESTS_FAILING_MEMORY_H
 
@@ -8,37 +9,45 @@
 #include <sys/syscall.h>
 
 #if defined __GLIBC__ && !defined SANITIZED
+enum { COUNTS_MALLOC = true };
+#else
+enum { COUNTS_MALLOC = false };
+#endif
+
 static struct {
     long at; /* the allocation that fails, counted from 1; 0: none */
-    bool sticky;
-    long made, alive;   /* how many so far; how many of them are not freed */
-    volatile bool *met; /* where it is told that one failed; or NULL */
+    bool sticky, no_pages;
+    volatile long made; /* how many so far; volatile: a compiler thinks that malloc changes no variable */
+    long alive;         /* how many of them are not freed */
+    volatile bool *met; /* set where an allocation fails; or NULL */
 } heap;
 
+static inline bool fails(void) {
+    heap.made++;
+    bool now = COUNTS_MALLOC && heap.at && (heap.made == heap.at || (heap.sticky && heap.made > heap.at));
+    if (now) errno = ENOMEM;
+    if (now && heap.met) *heap.met = true;
+    return now;
+}
+
+#if defined __GLIBC__ && !defined SANITIZED
 void *__libc_malloc(size_t bytes);
 void *__libc_calloc(size_t count, size_t bytes);
 void *__libc_realloc(void *p, size_t bytes);
 void *__libc_memalign(size_t alignment, size_t bytes);
 void __libc_free(void *p);
 
-static inline bool fails(void) {
-    heap.made++;
-    bool now = heap.at && (heap.made == heap.at || (heap.sticky && heap.made > heap.at));
-    if (now) errno = ENOMEM;
-    if (now && heap.met) *heap.met = true;
-    return now;
+static inline void *counted(void *p) {
+    heap.alive += p != NULL;
+    return p;
 }
 
 void *malloc(size_t bytes) {
-    void *p = fails() ? NULL : __libc_malloc(bytes);
-    heap.alive += p != NULL;
-    return p;
+    return fails() ? NULL : counted(__libc_malloc(bytes));
 }
 
 void *calloc(size_t count, size_t bytes) {
-    void *p = fails() ? NULL : __libc_calloc(count, bytes);
-    heap.alive += p != NULL;
-    return p;
+    return fails() ? NULL : counted(__libc_calloc(count, bytes));
 }
 
 void *realloc(void *old, size_t bytes) {
@@ -48,58 +57,45 @@ void *realloc(void *old, size_t bytes) {
 }
 
 void *aligned_alloc(size_t alignment, size_t bytes) {
-    void *p = fails() ? NULL : __libc_memalign(alignment, bytes);
-    heap.alive += p != NULL;
-    return p;
-}
-
-#ifdef SYS_mmap2
-#define MAP_PAGES SYS_mmap2
-#else
-#define MAP_PAGES SYS_mmap
-#endif
-
-/* Pages of memory; those of a file are no allocation. */
-void *mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset) {
-    if ((flags & MAP_ANONYMOUS) && fails()) return MAP_FAILED;
-    return (void *)syscall(MAP_PAGES, at, bytes, protection, flags, fd, offset);
+    return fails() ? NULL : counted(__libc_memalign(alignment, bytes));
 }
 
 void free(void *p) {
     heap.alive -= p != NULL;
     __libc_free(p);
 }
+#endif
 
-/* Tells from here on, to the processes that come of this one as well, where an allocation has failed. */
-static inline volatile bool *tell_failures(void) {
-    void *page =
-        (void *)syscall(MAP_PAGES, NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    return heap.met = page == MAP_FAILED ? NULL : page;
+#ifdef __linux__
+static inline void *map_pages(void *at, size_t bytes, int protection, int flags, int fd, off_t offset) {
+#if defined __s390x__
+    return (void *)syscall(SYS_mmap, (long[]){(long)at, (long)bytes, protection, flags, fd, offset});
+#elif defined SYS_mmap2 /* processors of 32 bits, offsets in pages of 4096 bytes */
+    return (void *)syscall(SYS_mmap2, at, bytes, protection, flags, fd, (long)(offset / 4096));
+#else
+    return (void *)syscall(SYS_mmap, at, bytes, protection, flags, fd, offset);
+#endif
 }
+
+/* Pages of memory; those of a file are no allocation. */
+void *mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset) {
+    if ((flags & MAP_ANONYMOUS) && (fails() || heap.no_pages)) return MAP_FAILED;
+    return map_pages(at, bytes, protection, flags, fd, offset);
+}
+
+/* Tells from here on, also child processes, whether an allocation has failed. NULL: it cannot be told. */
+static inline volatile bool *tell_failures(void) {
+    void *page = map_pages(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    return heap.met = page == MAP_FAILED || !COUNTS_MALLOC ? NULL : page;
+}
+#else
+static inline volatile bool *tell_failures(void) {
+    return NULL;
+}
+#endif
 
 static inline void fail_at(long at, bool sticky) {
     heap.at = at, heap.sticky = sticky, heap.made = 0;
 }
-static inline long allocations(void) {
-    return heap.made;
-}
-static inline long blocks(void) {
-    return heap.alive;
-}
-#else /* a sanitizer keeps malloc to itself: then only the jobs as such are tested */
-static inline volatile bool *tell_failures(void) {
-    return NULL;
-}
-
-static inline void fail_at(long at, bool sticky) {
-    (void)at, (void)sticky;
-}
-static inline long allocations(void) {
-    return 0;
-}
-static inline long blocks(void) {
-    return 0;
-}
-#endif
 
 #endif

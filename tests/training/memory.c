@@ -1,51 +1,16 @@
 /* The memory of training: planned to the byte and allocated once; steps neither allocate nor fault. */
 #include "autograd/tape_memory.h"
 #include "base/pool.h"
+#include "failing_memory.h"
 #include "model_helpers.h"
 #include "training/micro_batch.h"
 #include "training/trainer.h"
 #include <sys/resource.h>
 
-/* ---- Counting allocations ---- */
-
-/* Every call of malloc and its like, from anywhere in the process, glibc's own included. Sanitizers bring an
- * allocator of their own: under them, and without glibc, only page faults are counted. */
-static volatile long allocations;
-
-#if defined __GLIBC__ && !defined SANITIZED
-#define COUNTS_ALLOCATIONS true
-void *__libc_malloc(size_t bytes);
-void *__libc_calloc(size_t count, size_t bytes);
-void *__libc_realloc(void *p, size_t bytes);
-void *__libc_memalign(size_t alignment, size_t bytes);
-
-void *malloc(size_t bytes) {
-    allocations++;
-    return __libc_malloc(bytes);
-}
-
-void *calloc(size_t count, size_t bytes) {
-    allocations++;
-    return __libc_calloc(count, bytes);
-}
-
-void *realloc(void *p, size_t bytes) {
-    allocations++;
-    return __libc_realloc(p, bytes);
-}
-
-void *aligned_alloc(size_t alignment, size_t bytes) {
-    allocations++;
-    return __libc_memalign(alignment, bytes);
-}
-#else
-#define COUNTS_ALLOCATIONS false
-#endif
-
 TEST(allocations_are_counted) {
-    long before = allocations;
+    long before = heap.made;
     void *volatile p = malloc(10);
-    CHECK(p && allocations == before + COUNTS_ALLOCATIONS);
+    CHECK(p && heap.made == before + COUNTS_MALLOC);
     free(p);
 }
 
@@ -174,12 +139,12 @@ typedef struct Taken {
 } Taken;
 
 static Taken taken_begin(void) {
-    return (Taken){allocations, page_faults()};
+    return (Taken){heap.made, page_faults()};
 }
 
 static void taken_end(Taken *t) {
     t->faults = page_faults() - t->faults;
-    t->allocations = allocations - t->allocations;
+    t->allocations = heap.made - t->allocations;
 #ifndef BLAS /* a library takes memory as it likes */
     CHECK(t->allocations == 0, "%ld allocations", t->allocations);
 #endif
