@@ -86,40 +86,7 @@ static bool write_page(const Looked *l, const RunOptions *o, Error *e) {
 
 /* ---- As pictures ---- */
 
-/* A head's map with its arrays. Freed with free_map, also where making it fails. */
-typedef struct HeadMap {
-    Picture picture;
-    char title[TITLE];
-    const char **label; /* of rows, then of columns */
-    double *values;
-} HeadMap;
-
-static void free_map(HeadMap *h) {
-    free(h->label);
-    free(h->values);
-}
-
-/* Reads a head's weights from *weights and moves that to the next head. */
-static bool make_map(HeadMap *h, const Looked *l, const PageGroup *g, int layer, int head,
-                     const uint8_t **weights, Error *e) {
-    *h = (HeadMap){.label = calloc((size_t)(g->rows + g->columns), sizeof *h->label),
-                   .values = calloc((size_t)(g->rows * g->columns), sizeof *h->values)};
-    if (!h->label || !h->values)
-        return error_set(e, STATUS_NO_MEMORY, "memory: a map of %ld x %ld", g->rows, g->columns);
-    for (long i = 0; i < g->rows; i++) {
-        h->label[i] = l->token[g->row_tokens[i]];
-        for (long j = 0; j < page_row_weights(g, i); j++)
-            h->values[i * g->columns + j] = *(*weights)++ / 100.0;
-    }
-    for (long j = 0; j < g->columns; j++) h->label[g->rows + j] = l->token[g->column_tokens[j]];
-    snprintf(h->title, TITLE, "Layer %d, head %d: %s", layer, head, g->name);
-    h->picture = (Picture){
-        PICTURE_MAP, h->title, NULL,
-        .map = {g->rows, g->columns, "query", "key", h->label, h->label + g->rows, h->values, 0, 1}};
-    return true;
-}
-
-/* To a file of the directory --svg, or to the terminal. */
+/* Writes a picture to a file of the directory --svg, or to the terminal. */
 static bool show_map(const RunOptions *o, const Picture *p, const char *group, int layer, int head,
                      Error *e) {
     char name[TITLE], path[PATH_ROOM];
@@ -132,21 +99,39 @@ static bool show_map(const RunOptions *o, const Picture *p, const char *group, i
     return directory_file(path, o->svg, name, STATUS_CANNOT_CREATE, e) && pictures_save(p, 1, path, e);
 }
 
+/* The texts of a group's tokens. */
+static const char *const *labels(const Looked *l, const int32_t *tokens) {
+    return tokens == l->walk.source.id ? l->walk.source.label : l->walk.target.label;
+}
+
+/* Draws a group. `values` has room for a map. Returns the weights of the next group; NULL: failure. */
+static const uint8_t *show_group(const Looked *l, const RunOptions *o, const PageGroup *g,
+                                 const uint8_t *weights, double *values, Error *e) {
+    for (int layer = 1; layer <= g->layers; layer++)
+        for (int head = 1; head <= g->heads; head++) {
+            char title[TITLE];
+            snprintf(title, TITLE, "Layer %d, head %d: %s", layer, head, g->name);
+            for (long i = 0; i < g->rows; i++)
+                for (long j = 0; j < g->columns; j++)
+                    values[i * g->columns + j] = j < page_row_weights(g, i) ? *weights++ / 100.0 : 0;
+            Picture p = {PICTURE_MAP, title, NULL,
+                         .map = {g->rows, g->columns, "query", "key", labels(l, g->row_tokens),
+                                 labels(l, g->column_tokens), values, 0, 1}};
+            bool shown = (!o->layer || o->layer == layer) && (!o->head || o->head == head);
+            if (shown && !show_map(o, &p, g->file_name, layer, head, e)) return NULL;
+        }
+    return weights;
+}
+
 static bool show_maps(const Looked *l, const RunOptions *o, Error *e) {
     const uint8_t *weights = l->weights;
-    bool ok = !o->svg || directory_make(o->svg, e);
-    for (int i = 0; i < l->example.groups; i++) {
-        const PageGroup *g = &l->example.group[i];
-        for (int layer = 1; layer <= g->layers; layer++)
-            for (int head = 1; ok && head <= g->heads; head++) {
-                HeadMap h;
-                bool shown = (!o->layer || o->layer == layer) && (!o->head || o->head == head);
-                ok = make_map(&h, l, g, layer, head, &weights, e) &&
-                     (!shown || show_map(o, &h.picture, g->file_name, layer, head, e));
-                free_map(&h);
-            }
-    }
-    return ok;
+    if (o->svg && !directory_make(o->svg, e)) return false;
+    double *values = calloc((size_t)page_weights(&l->example) * 2, sizeof *values);
+    if (!values) return error_set(e, STATUS_NO_MEMORY, "memory: a map of attention");
+    for (int i = 0; weights && i < l->example.groups; i++)
+        weights = show_group(l, o, &l->example.group[i], weights, values, e);
+    free(values);
+    return weights != NULL;
 }
 
 bool explain_run(const RunOptions *o, Error *e) {

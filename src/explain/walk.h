@@ -69,7 +69,7 @@ bool walk_has_head(const ModelConfig *c, int layers, long layer, long head, Erro
 
 /* Splits the text into words, with the ids of the vocabulary; *size is the number of ids. */
 bool walk_words(WalkText *x, const char *text, const char *vocabulary, int *size, Error *e);
-bool walk_characters(WalkText *x, const Tokenizer *k, const char *text, Error *e);
+bool walk_characters(WalkText *x, const SavedRun *r, const char *text, Error *e);
 /* Tokens of a run: characters and <begin>. */
 bool walk_ids(WalkText *x, const SavedRun *r, const int32_t *id, long count, Error *e);
 void walk_text_free(WalkText *x);

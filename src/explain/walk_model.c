@@ -34,8 +34,8 @@ static bool open_random(WalkThrough *w, Error *e) {
     if (!*vocabulary)
         return error_set(e, STATUS_BAD_DATA, "%s: found no character, need at least one", where);
     w->run.tokenizer = tokenizer_learn(where, vocabulary, strlen(vocabulary), e);
-    return w->run.tokenizer && walk_characters(&w->source, w->run.tokenizer, o->text, e) &&
-           walk_characters(&w->target, w->run.tokenizer, o->text, e) &&
+    return w->run.tokenizer && walk_characters(&w->source, &w->run, o->text, e) &&
+           walk_characters(&w->target, &w->run, o->text, e) &&
            make_model(w, (int)w->run.tokenizer->size, e);
 }
 
@@ -65,7 +65,7 @@ static bool open_run(WalkThrough *w, Error *e) {
     if (!saved_run_open(&w->run, o->model, false, e)) return false;
     bool lm = w->run.model->config.kind == KIND_LM;
     WalkText *read = lm ? &w->target : &w->source;
-    return walk_characters(read, w->run.tokenizer, o->text, e) && fits(read, &w->run.model->config, e) &&
+    return walk_characters(read, &w->run, o->text, e) && fits(read, &w->run.model->config, e) &&
            (lm || answer(w, e));
 }
 

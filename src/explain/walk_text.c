@@ -75,30 +75,27 @@ bool walk_words(WalkText *x, const char *text, const char *vocabulary, int *size
     return ok;
 }
 
-bool walk_characters(WalkText *x, const Tokenizer *k, const char *text, Error *e) {
-    size_t bytes = strlen(text);
-    long count;
-    if (bytes == 0) return error_set(e, STATUS_BAD_DATA, "--text: found no character, need at least one");
-    if (!make_room(x, (long)bytes, bytes, e) || !tokenizer_encode(k, "--text", text, bytes, x->id, &count, e))
-        return false;
-    char *end = x->memory;
-    for (const char *at = text; x->count < count;) {
-        uint32_t character;
-        int length = utf8_decode(at, strlen(at), &character);
-        end = append(x, end, x->id[x->count], at, (size_t)length);
-        at += length;
-    }
-    return true;
-}
-
 bool walk_ids(WalkText *x, const SavedRun *r, const int32_t *id, long count, Error *e) {
     static const char begin[] = "<begin>";
     if (!make_room(x, count, (size_t)count * sizeof begin, e)) return false;
     char *end = x->memory, character[UTF8_MAX + 1];
     for (long i = 0; i < count; i++) {
+        bool begins = r->model && r->model->config.kind == KIND_SEQ2SEQ && id[i] == r->begin_id;
         tokenizer_decode(r->tokenizer, &id[i], 1, character);
-        const char *label = id[i] == r->begin_id ? begin : character;
+        const char *label = begins ? begin : character;
         end = append(x, end, id[i], label, strlen(label));
     }
     return true;
+}
+
+bool walk_characters(WalkText *x, const SavedRun *r, const char *text, Error *e) {
+    size_t bytes = strlen(text);
+    long count;
+    if (bytes == 0) return error_set(e, STATUS_BAD_DATA, "--text: found no character, need at least one");
+    int32_t *id = calloc(bytes, sizeof *id);
+    bool ok = id || error_set(e, STATUS_NO_MEMORY, "memory: %zu tokens", bytes);
+    ok = ok && tokenizer_encode(r->tokenizer, "--text", text, bytes, id, &count, e) &&
+         walk_ids(x, r, id, count, e);
+    free(id);
+    return ok;
 }

@@ -1,90 +1,50 @@
-# A manual page of what a program prints for --help.
+# A manual page of what a program prints for --help, as it is printed: its headings become sections.
 #
 #     train --help | awk -v page=tapeformer-train -v version=0.1.0 -f src/install/manual.awk
 #
 # `page` is the name under which it is installed. With -v command=COMMAND a section for the end of the page: the help of
-# one of the program's commands.
+# one of the program's commands, without the options that all have.
 function plain(text) {
     gsub(/\\/, "\\e", text)
     gsub(/-/, "\\-", text)
-    if (text ~ /^[.']/) text = "\\&" text
-    return text
+    return text ~ /^[.']/ ? "\\&" text : text
 }
 
 { # ./NAME is the program in the source tree
     while (match($0, /\.\/[a-z]/)) $0 = substr($0, 1, RSTART - 1) "tapeformer-" substr($0, RSTART + 2)
 }
 NR == 1 { # Usage: PROGRAM [COMMAND] [OPTION]... OPERANDS
-    sub(/^Usage: [^ ]+/, "")
+    sub(/^Usage: [^ ]+ /, "")
     usage = $0
-    purposeful = 1
     next
 }
-purposeful && NF {
+!described && NF {
     purpose = purpose (purpose ? " " : "") $0
     next
 }
-purposeful {
+!described {
+    described = 1
+    short = purpose
+    sub(/[.:;] .*|\.$/, "", short)
     if (command) {
-        printf ".SH %s\n.B %s %s\n.PP\n%s\n", toupper(command), plain(page), plain(substr(usage, 2)), plain(purpose)
+        printf ".SH %s\n.B %s %s\n.PP\n%s\n.nf\n", toupper(command), plain(page), plain(usage), plain(purpose)
     } else {
-        short = purpose
-        sub(/[.:;] .*|\.$/, "", short)
         printf ".TH %s 1 \"\" \"tapeformer %s\"\n", toupper(page), version
         printf ".SH NAME\n%s \\- %s\n", plain(page), plain(tolower(substr(short, 1, 1)) substr(short, 2))
-        printf ".SH SYNOPSIS\n.B %s\n%s\n", plain(page), plain(substr(usage, 2))
-        printf ".SH DESCRIPTION\n%s\n", plain(purpose)
+        printf ".SH SYNOPSIS\n.B %s\n%s\n.SH DESCRIPTION\n%s\n.nf\n", plain(page), plain(usage), plain(purpose)
     }
-    purposeful = 0
-    was_empty = 1
-    next
 }
 /^[^ ].*[^.:;,]$/ && was_empty && length($0) < 40 {
     common = command && /^(Common|Exit status)$/
-    if (command && !common) printf ".SS %s\n", $0
-    if (!command) printf ".SH %s\n", toupper($0)
+    if (!common) printf ".fi\n.%s %s\n.nf\n", command ? "SS" : "SH", plain(command ? $0 : toupper($0))
     was_empty = 0
     next
 }
-common { # stands in the program's own help
-    was_empty = NF == 0
-    next
-}
-/^  --/ {
-    label = substr($0, 3)
-    text = ""
-    if (match(label, /  +/)) {
-        text = substr(label, RSTART + RLENGTH)
-        label = substr(label, 1, RSTART - 1)
-    }
-    option = label
-    sub(/ .*/, "", option)
-    printf ".TP\n\\fB%s\\fR%s\n", plain(option), plain(substr(label, length(option) + 1))
-    if (text) print plain(text)
-    next
-}
-/^ *[0-9]+  / {
-    number = $1
-    sub(/^ *[0-9]+ +/, "")
-    printf ".TP\n%s\n%s\n", number, plain($0)
-    next
-}
-substr($0, 1, 20) == sprintf("%20s", "") && NF { # goes on with the text above
-    sub(/^ +/, "")
-    print plain($0)
-    next
-}
-/^  [^ ]/ { # a table of words and what they mean
-    label = substr($0, 3)
-    match(label "  ", /  +/)
-    printf ".TP\n%s\n%s\n", plain(substr(label, 1, RSTART - 1)), plain(substr(label, RSTART + RLENGTH))
-    next
-}
-NF == 0 {
-    was_empty = 1
-    next
+!common {
+    line = plain($0)
+    if (/^  --/) sub(/\\-\\-[^ ]+/, "\\fB&\\fR", line)
+    print line
 }
 {
-    printf "%s%s\n", was_empty ? ".PP\n" : "", plain($0)
-    was_empty = 0
+    was_empty = NF == 0
 }

@@ -118,7 +118,7 @@ manuals_have_all_options() {
         page=$to/share/man/man1/$(basename "$program").1
         sed 's/\\-/-/g' "$page" >"$folder/page"
         for option in $("$program" --help | grep -o '^  --[a-z0-9-]*'); do
-            grep -q "^.fB$option.fR" "$folder/page" || { echo "$page: $option is missing"; return 1; }
+            grep -q "^ *.fB$option.fR" "$folder/page" || { echo "$page: $option is missing"; return 1; }
         done
     done
     "$to/bin/tapeformer-gradcheck" model --help >/dev/null && grep -q '^.SH MODEL' "$folder"/usr/share/man/man1/*gradcheck.1
