@@ -8,7 +8,6 @@
  * checkpoints. */
 #include "base/arena.h"
 #include "base/interrupt.h"
-#include "run/footprint.h"
 #include "run/run.h"
 
 static bool evaluate_when_due(Trainer *t, Error *e) {
@@ -68,7 +67,7 @@ static bool run_task(const Task *task, const TrainConfig *config, Checkpoint *pa
     ModelConfig c = train_config_model(config, task);
     if (!config_check(&c, STATUS_USAGE, e)) return false;
     Trainer t = train_config_trainer(config, task);
-    size_t arrays = trainer_bytes(&t, &c, config->dropout, e), bytes = footprint_bytes(arrays);
+    size_t arrays = trainer_bytes(&t, &c, config->dropout, e), bytes = run_footprint(arrays);
     if (!arrays) return false;
     if (config->dry_run) {
         t.model = model_without_memory(&c, true, e);

@@ -1,7 +1,6 @@
 #include "run/progress.h"
 #include "base/clock.h"
 #include "base/utf8.h"
-#include "explain/pictures/sparkline.h"
 #include "explain/pictures/terminal.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +9,7 @@
 
 /* A bar is redrawn ten times a second; otherwise a line is printed for each tenth of the steps. */
 #define REDRAW_SECONDS 0.1
-enum { LINES = 10, NARROWEST_BAR = 8, WIDEST_BAR = 30, TREND = 16, LINE = 1024 };
+enum { LINES = 10, NARROWEST_BAR = 8, WIDEST_BAR = 30, LINE = 1024 };
 
 /* A terminal that can move its cursor. */
 static bool can_redraw(void) {
@@ -23,7 +22,6 @@ Progress progress_start(const char *label, long total, bool quiet) {
                       .total = total,
                       .quiet = quiet,
                       .terminal = !quiet && can_redraw(),
-                      .unicode = terminal_unicode(),
                       .start = clock_seconds(),
                       .shown = -1};
 }
@@ -61,15 +59,12 @@ static int compose(char out[LINE], const Progress *p, const Report *r, bool last
     double elapsed = clock_seconds() - p->start, here = (double)(r->done - p->before),
            left = here > 0 ? elapsed / here * (double)(p->total - r->done) : 0;
     char clock[32], number[32], words[LINE / 4] = "", more[LINE / 4] = "", rate[64] = "", time[64] = "";
-    char trend[SPARKLINE_TEXT + 2] = "", spark[SPARKLINE_TEXT];
-    if (left_out < 5) snprintf(words, sizeof words, "  %s", r->words);
-    if (left_out < 4) snprintf(time, sizeof time, "  %s", clock_text(clock, last ? elapsed : left));
-    if (left_out < 4) strcat(time, last ? " taken" : " left");
-    if (left_out < 2 && p->terminal && p->trend.count > 1)
-        snprintf(trend, sizeof trend, " %s", sparkline(spark, p->trend.y, p->trend.count, TREND, p->unicode));
-    if (left_out < 3 && *r->more) snprintf(more, sizeof more, "  %s", r->more);
+    if (left_out < 4) snprintf(words, sizeof words, "  %s", r->words);
+    if (left_out < 3) snprintf(time, sizeof time, "  %s", clock_text(clock, last ? elapsed : left));
+    if (left_out < 3) strcat(time, last ? " taken" : " left");
+    if (left_out < 2 && *r->more) snprintf(more, sizeof more, "  %s", r->more);
     if (left_out < 1) snprintf(rate, sizeof rate, "  %s %s", short_number(number, r->rate), r->unit);
-    snprintf(out, LINE, " %ld/%ld%s%s%s%s%s", r->done, p->total, words, trend, more, rate, time);
+    snprintf(out, LINE, " %ld/%ld%s%s%s%s", r->done, p->total, words, more, rate, time);
     return columns_of(out);
 }
 
@@ -80,11 +75,10 @@ static void print_line(const Progress *p, const Report *r, bool last) {
         fprintf(stderr, "%s%s\n", p->label, tail);
         return;
     }
-    /* The last column stays free: some terminals would begin a new line. The rate and the trend are omitted
-     * before the bar. */
+    /* The last column stays free: some terminals would begin a new line. The rate is omitted before the bar. */
     int width = terminal_width() - 1, room = width - columns_of(p->label), left_out = 0;
     int used = compose(tail, p, r, last, left_out), bar_room = (int)strlen(" []") + NARROWEST_BAR;
-    while (used + (left_out < 2 ? bar_room : 0) > room && left_out < 5)
+    while (used + (left_out < 1 ? bar_room : 0) > room && left_out < 4)
         used = compose(tail, p, r, last, ++left_out);
     int cells = room - used - (int)strlen(" []");
     if (cells >= NARROWEST_BAR) {
@@ -103,10 +97,6 @@ static void print_line(const Progress *p, const Report *r, bool last) {
     }
     fprintf(stderr, "\r\033[K%.*s%s", (int)bytes, line, last ? "\n" : "");
     fflush(stderr);
-}
-
-void progress_note(Progress *p, double value) {
-    if (p->terminal) history_add(&p->trend, 0, value);
 }
 
 void progress_show(Progress *p, const Report *r) {

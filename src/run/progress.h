@@ -2,16 +2,14 @@
 #ifndef RUN_PROGRESS_H
 #define RUN_PROGRESS_H
 
-#include "run/history.h"
 #include <stdbool.h>
 
 typedef struct Progress {
     const char *label;
     long total, before; /* steps, and those of an earlier part of the run, which took no time here */
-    bool quiet, terminal, unicode;
+    bool quiet, terminal;
     double start, shown; /* times of the start and of the last output */
     long lines;          /* printed, if stderr is not a terminal */
-    History trend;       /* of the values of progress_note */
 } Progress;
 
 /* The state of the work. */
@@ -25,9 +23,6 @@ typedef struct Report {
 
 /* A bar, or plain lines, for `total` steps; nothing if quiet. */
 Progress progress_start(const char *label, long total, bool quiet);
-
-/* Adds a value to the sparkline beside the words, on a terminal. */
-void progress_note(Progress *p, double value);
 
 /* Prints the state and the time left, at most ten times a second, and not at the end. */
 void progress_show(Progress *p, const Report *r);

@@ -1,7 +1,9 @@
 #include "run/run.h"
 #include "base/clock.h"
 #include "base/interrupt.h"
+#include "base/pool.h"
 #include "base/program.h"
+#include "base/system.h"
 #include "nn/model_file.h"
 #include "run/samples.h"
 #include "tasks/text_task.h"
@@ -35,6 +37,17 @@ void run_describe(FILE *out, const Task *task, const Model *m, size_t bytes) {
     if (c->decoder_layers) fprintf(out, " + %d", c->decoder_layers);
     fprintf(out, " layers, d_model %d, %d heads: %ld parameters, %.1f MB\n", c->d_model, c->heads,
             m->parameters.elements, (double)bytes * 1e-6);
+}
+
+size_t run_footprint(size_t arrays) {
+    enum {
+        KB = 1024,
+        THREAD_BYTES = 64 * KB,  /* stack, and strips that kernels/gemm.c packs */
+        PANEL_BYTES = 600 * KB,  /* panels of the calling thread; small models touch few of them */
+        USUAL_BYTES = 3072 * KB, /* of a new process, if the system does not report it */
+    };
+    size_t resident = system_resident();
+    return (resident ? resident : USUAL_BYTES) + arrays + PANEL_BYTES + (size_t)pool_threads() * THREAD_BYTES;
 }
 
 /* ---- Saving ---- */
@@ -155,7 +168,6 @@ static void move_bar(void *context, const StepResult *step) {
     snprintf(r->loss, sizeof r->loss, "loss %.3f", step->loss);
     r->report.done = r->trainer->state.step;
     r->report.rate = (double)r->metrics.tokens / r->training_seconds;
-    progress_note(&r->bar, step->loss);
     if (!trainer_evaluation_due(r->trainer)) progress_show(&r->bar, &r->report);
 }
 

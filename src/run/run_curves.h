@@ -3,11 +3,20 @@
 #define RUN_RUN_CURVES_H
 
 #include "explain/pictures/picture.h"
-#include "run/history.h"
 #include "run/metrics.h"
 #include "tasks/text_task.h"
 
-enum { CURVES = 5, CURVE_TEXT = 256, YARDSTICKS = 3 };
+enum { HISTORY_ROOM = 512, CURVES = 5, CURVE_TEXT = 256, YARDSTICKS = 3 };
+
+/* A series of values in fixed memory, initially {0}: when it is full, each two neighbours are replaced by their
+ * mean. Each point is the mean of `merged` values, the last perhaps of fewer. */
+typedef struct History {
+    long count, merged, last; /* points; values in a full point, 0: 1; values in the last point */
+    double x[HISTORY_ROOM], y[HISTORY_ROOM];
+} History;
+
+/* Adds y at x; x must not decrease. */
+void history_add(History *h, double x, double y);
 
 /* Measured at every step: the charts show means of neighbours if they are many. */
 typedef enum StepCurve { CURVE_LOSS, CURVE_RATE, CURVE_NORM, CURVE_SPEED, STEP_CURVES } StepCurve;

@@ -1,6 +1,5 @@
 /* Pictures: what a terminal and SVG show, in every width; labels of any origin stay labels. */
 #include "explain/pictures/draw.h"
-#include "explain/pictures/sparkline.h"
 #include "folder.h"
 #include <fcntl.h>
 
@@ -130,7 +129,7 @@ static const struct {
      24,
      false,
      false,
-     {"\n        2 |      *     *\n", "\n      1.5 |       * *\n", "\n        0 |+\n",
+     {"\n        2 |            *\n", "\n      1.5 |         *\n", "\n        0 |+\n",
       "\n  * one  + another one\n"}},
     {BOUNDED, 12, false, false, {"\n        2 | *\n", "\n  * one\n  + another~\n"}},
     {BOUNDED, 0, false, false, {"d=\"M56.0 212.0M279.2 117.0L428.0 22.0\""}},
@@ -273,15 +272,6 @@ TEST(ticks_are_round_numbers_within_the_axis) {
     CHECK(a.low < a.high, "an axis of nothing from %g to %g", a.low, a.high);
     a = axis_over(5, 5, false);
     CHECK_NEAR(axis_place(&a, 5), 0.5, 1e-12);
-}
-
-TEST(a_sparkline) {
-    char out[SPARKLINE_TEXT];
-    const double falling[] = {4, 3, NAN, 1, 1, 0}, many[300] = {0};
-    CHECK(strcmp(sparkline(out, falling, 6, 6, false), "#* --_") == 0, "found '%s'", out);
-    CHECK(strcmp(sparkline(out, falling, 6, 3, true), "█▂▁") == 0, "found '%s'", out);
-    CHECK(strcmp(sparkline(out, falling, 0, 3, true), "") == 0, "found '%s'", out);
-    CHECK(strlen(sparkline(out, many, 300, 1000, false)) == SPARKLINE_MOST, "found %s", out);
 }
 
 /* Colour on a terminal that has it and whose user wants it; UTF-8 by the locale; the width by COLUMNS. */

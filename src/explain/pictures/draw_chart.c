@@ -1,4 +1,4 @@
-/* Charts on a terminal: lines of marks over a grid of characters, and bars. */
+/* Charts on a terminal: lines of marks over a grid of characters. */
 #include "explain/pictures/draw.h"
 #include <math.h>
 
@@ -14,46 +14,26 @@ static int row_of(double place) {
     return (int)lround((1 - place) * (HEIGHT - 1));
 }
 
-static bool inside(double place) {
-    return place >= -1e-9 && place <= 1 + 1e-9;
-}
-
-/* Marks `column` from the line's row in the column before, excluded, to `row`. */
-static void mark(Grid *g, int column, int row, int *before, unsigned char who) {
-    int from = *before < 0 ? row : *before < row ? *before + 1 : *before > row ? *before - 1 : row;
-    int step = from <= row ? 1 : -1;
-    for (int r = from;; r += step) {
-        g->mark[r][column] = who;
-        if (r == row) break;
-    }
-    *before = row;
-}
-
-static void mark_points(Grid *g, const Series *s, const Axis *x, const Axis *y, unsigned char who) {
+/* Marks the points of a series, and the straight lines between them unless it is of points only. A point
+ * outside the axes is left out, with the line to it. */
+static void mark(Grid *g, const Series *s, const Axis *x, const Axis *y, unsigned char who) {
+    double from_x = NAN, from_y = NAN;
     for (long i = 0; i < s->count; i++) {
-        double px = axis_place(x, series_x(s, i)), py = axis_place(y, s->y[i]);
-        if (inside(px) && inside(py)) g->mark[row_of(py)][(int)lround(px * (g->width - 1))] = who;
-    }
-}
-
-/* Marks every column that the line crosses, at the height of the crossing. */
-static void mark_line(Grid *g, const Series *s, const Axis *x, const Axis *y, unsigned char who) {
-    double last_x = NAN, last_y = NAN;
-    int before = -1;
-    for (long i = 0; i < s->count; i++) {
-        double px = axis_place(x, series_x(s, i)) * (g->width - 1), py = axis_place(y, s->y[i]);
-        if (isnan(px) || isnan(py)) continue;
-        for (int c = isnan(last_x) ? (int)lround(px) : (int)ceil(last_x);
-             c <= (int)lround(px) && c < g->width; c++) {
-            double share = isnan(last_x) || px <= last_x ? 1 : (c - last_x) / (px - last_x);
-            double place = share >= 1 ? py : last_y + share * (py - last_y);
-            if (inside(place))
-                mark(g, c, row_of(place), &before, who);
-            else
-                before = -1;
+        double to_x = axis_place(x, series_x(s, i)) * (g->width - 1), place = axis_place(y, s->y[i]);
+        double to_y = place * (HEIGHT - 1);
+        if (isnan(to_x) || isnan(place)) continue;
+        if (place < -1e-9 || place > 1 + 1e-9) {
+            from_x = NAN;
+            continue;
         }
-        last_x = px;
-        last_y = py;
+        if (s->points || isnan(from_x)) from_x = to_x, from_y = to_y;
+        int steps = 1 + (int)fmax(to_x - from_x, fabs(to_y - from_y));
+        for (int k = 1; k <= steps; k++) {
+            double share = (double)k / steps;
+            long up = lround(from_y + share * (to_y - from_y)), column = lround(from_x + share * (to_x - from_x));
+            g->mark[HEIGHT - 1 - up][column] = who;
+        }
+        from_x = to_x, from_y = to_y;
     }
 }
 
@@ -135,7 +115,7 @@ void draw_chart(const LineChart *c, const Terminal *t) {
     chart_axes(c, &x, &y);
     for (long s = 0; s < c->count; s++) {
         unsigned char who = (unsigned char)(s % COLOURS + 1);
-        (c->series[s].points ? mark_points : mark_line)(&g, &c->series[s], &x, &y, who);
+        mark(&g, &c->series[s], &x, &y, who);
     }
     if (c->y_name) name_line(t, c->y_name, Y_LABEL + 1);
     draw_grid(&g, &y, t);

@@ -1,4 +1,4 @@
-/* Line charts and bar charts as SVG. */
+/* Charts as SVG. */
 #include "explain/pictures/draw.h"
 #include <math.h>
 
