@@ -29,7 +29,8 @@ static bool find_wanted(Looked *l, Error *e) {
 
 static bool look(Looked *l, const RunOptions *o, Error *e) {
     WalkThrough *w = &l->walk;
-    if (!walk_read(w, &(WalkOptions){.text = o->text, .model = o->run}, e) || !find_wanted(l, e)) return false;
+    if (!walk_read(w, &(WalkOptions){.text = o->text, .model = o->run}, e) || !find_wanted(l, e))
+        return false;
     const ModelConfig *c = &w->run.model->config;
     int layers = c->encoder_layers > c->decoder_layers ? c->encoder_layers : c->decoder_layers;
     if (!walk_has_head(c, layers, o->layer, o->head, e)) return false;
@@ -39,8 +40,8 @@ static bool look(Looked *l, const RunOptions *o, Error *e) {
     if (!l->token) return false;
     long count = page_weights(&l->example);
     if (count > MOST_WEIGHTS)
-        return error_set(e, STATUS_BAD_DATA, "--text: found %ld weights over all heads, need at most %d", count,
-                         MOST_WEIGHTS);
+        return error_set(e, STATUS_BAD_DATA, "--text: found %ld weights over all heads, need at most %d",
+                         count, MOST_WEIGHTS);
     l->weights = calloc((size_t)count, sizeof *l->weights);
     if (!l->weights) return error_set(e, STATUS_NO_MEMORY, "memory: %ld weights", count);
     attention_take(&l->example, c, &w->trace, l->weights);
@@ -61,8 +62,8 @@ static bool write_page(const Looked *l, const RunOptions *o, Error *e) {
     PageFact fact[FACTS];
     const WalkText *source = &l->walk.source, *target = &l->walk.target; /* begin and the answer */
     PageAnswer answer = {-1, target->count - 1, target->id + 1};
-    PageSample sample = {"Its answer", "source", source->id, source->count, l->wanted, source->count,
-                         &answer,      1};
+    PageSample sample = {"Its answer", "source",      source->id, source->count,
+                         l->wanted,    source->count, &answer,    1};
     PageFrame frame = {-1, (uint8_t *[]){l->weights}};
     Page p = {.title = title,
               .status = "The tokens that each token of a sentence attends to.",
@@ -75,8 +76,8 @@ static bool write_page(const Looked *l, const RunOptions *o, Error *e) {
               .frame_count = 1,
               .sample_count = source->count > 0};
     snprintf(title, TITLE, "Attention of %s", o->run);
-    while (p.fact_count < FACTS &&
-           config_field(&l->walk.run.model->config, p.fact_count, &fact[p.fact_count].name, value[p.fact_count])) {
+    while (p.fact_count < FACTS && config_field(&l->walk.run.model->config, p.fact_count,
+                                                &fact[p.fact_count].name, value[p.fact_count])) {
         page_shorten(value[p.fact_count]);
         fact[p.fact_count].value = value[p.fact_count];
         p.fact_count++;

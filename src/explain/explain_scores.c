@@ -16,12 +16,12 @@ enum { SYMBOLS = 16, LONGEST = 3, STEPS = 360, JUDGED = 300, SEEDS = 5, KINDS = 
 static const char *const kind_name[KINDS] = {[ATTENTION_DOT] = "dot", [ATTENTION_ADDITIVE] = "additive"};
 
 static const Table table = {"scores",
-                               {{"seed", "seed", 4, 0},
-                                {"attention", "attention", 9, AS_TEXT},
-                                {"parameters", "parameters", 10, 0},
-                                {"accuracy", "tokens %", 8, 2},
-                                {"exact", "answers %", 9, 2},
-                                {"ms_per_step", "ms a step", 9, 2}}};
+                            {{"seed", "seed", 4, 0},
+                             {"attention", "attention", 9, AS_TEXT},
+                             {"parameters", "parameters", 10, 0},
+                             {"accuracy", "tokens %", 8, 2},
+                             {"exact", "answers %", 9, 2},
+                             {"ms_per_step", "ms a step", 9, 2}}};
 
 /* Trains one model. *percent gets its right held-out tokens; its time is added to *seconds. */
 static bool learn(const ExplainOptions *o, AttentionKind kind, uint64_t seed, double *percent,

@@ -35,8 +35,7 @@ static bool open_random(WalkThrough *w, Error *e) {
         return error_set(e, STATUS_BAD_DATA, "%s: found no character, need at least one", where);
     w->run.tokenizer = tokenizer_learn(where, vocabulary, strlen(vocabulary), e);
     return w->run.tokenizer && walk_characters(&w->source, &w->run, o->text, e) &&
-           walk_characters(&w->target, &w->run, o->text, e) &&
-           make_model(w, (int)w->run.tokenizer->size, e);
+           walk_characters(&w->target, &w->run, o->text, e) && make_model(w, (int)w->run.tokenizer->size, e);
 }
 
 static bool fits(const WalkText *x, const ModelConfig *c, Error *e) {

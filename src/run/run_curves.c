@@ -99,7 +99,8 @@ static void draw_loss(const RunCurves *c, long step, RunPictures *p) {
         p->yard_y[i][0] = p->yard_y[i][1] = loss[i];
         p->loss[count++] = (Series){.name = names[i], .count = 2, .x = p->yard_x, .y = p->yard_y[i]};
     }
-    add_chart(p, "Loss", c->history[CURVE_LOSS].merged, c->text ? "nats per character" : "nats per token", p->loss, count);
+    add_chart(p, "Loss", c->history[CURVE_LOSS].merged, c->text ? "nats per character" : "nats per token",
+              p->loss, count);
 }
 
 static void draw_accuracy(const RunCurves *c, RunPictures *p) {

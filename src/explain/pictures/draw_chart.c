@@ -30,7 +30,8 @@ static void mark(Grid *g, const Series *s, const Axis *x, const Axis *y, unsigne
         int steps = 1 + (int)fmax(to_x - from_x, fabs(to_y - from_y));
         for (int k = 1; k <= steps; k++) {
             double share = (double)k / steps;
-            long up = lround(from_y + share * (to_y - from_y)), column = lround(from_x + share * (to_x - from_x));
+            long up = lround(from_y + share * (to_y - from_y)),
+                 column = lround(from_x + share * (to_x - from_x));
             g->mark[HEIGHT - 1 - up][column] = who;
         }
         from_x = to_x, from_y = to_y;
