@@ -19,11 +19,22 @@ static void add(Steps *s, const char *step, const char *name, const char *formul
     s->matrix[s->count++] = (WalkMatrix){step, name, formula, purpose, value, rows, columns};
 }
 
-/* The trace of a module of this layer. */
-static const ModuleTrace *module(const WalkThrough *w, const char *name) {
+/* The last node before `before` that reads the weight of a module: its input is in[0]. */
+static const Node *reader_of(const WalkThrough *w, const char *name, const Node *before) {
+    char weight[PARAMETER_NAME];
+    snprintf(weight, sizeof weight, "%.55s.weight", name);
+    const Parameter *p = parameters_find(&w->run.model->parameters, weight);
+    for (const Node *n = before; n && p; n = n->previous)
+        for (int i = 0; i < n->inputs; i++)
+            if (n->in[i] == p->part[0]) return n;
+    return NULL;
+}
+
+/* The node of a module of this layer. */
+static const Node *module(const WalkThrough *w, const char *name) {
     char full[PARAMETER_NAME];
-    snprintf(full, sizeof full, "%.40s%.20s", w->layer, name);
-    return nn_trace_module(&w->trace, full);
+    snprintf(full, sizeof full, "%.40s%.15s", w->layer, name);
+    return reader_of(w, full, w->end);
 }
 
 /* The shown head of [heads, rows, columns]: [rows, columns] */
@@ -80,28 +91,27 @@ static void add_embedding(Steps *s) {
 /* The input of this attention: [n, d_model] */
 static Tensor *input_of(const WalkThrough *w) {
     bool cross = w->side == SIDE_CROSS, pre = w->run.model->config.norm == NORM_PRE;
-    if (pre) return (Tensor *)module(w, cross ? "norm2" : "norm1")->out;
-    if (cross) return (Tensor *)module(w, "norm1")->out;
+    if (pre) return module(w, cross ? "norm2" : "norm1")->out;
+    if (cross) return module(w, "norm1")->out;
     if (w->options->layer > 1) {
         bool decoder = strncmp(w->layer, "decoder", 7) == 0;
         char name[PARAMETER_NAME];
         snprintf(name, sizeof name, "%s.layers.%ld.%s", decoder ? "decoder" : "encoder",
                  w->options->layer - 2, decoder ? "norm3" : "norm2");
-        return (Tensor *)nn_trace_module(&w->trace, name)->out;
+        return reader_of(w, name, w->end)->out;
     }
     /* The target's embedding comes last. */
-    const Tensor *found = NULL;
-    for (const ModuleTrace *m = w->trace.first_module; m; m = m->next)
-        if (strncmp(m->name, "embedding", 9) == 0 && (!found || w->side == SIDE_DECODER)) found = m->out;
-    return (Tensor *)found;
+    const Node *last = reader_of(w, "embedding", w->end);
+    const Node *first = w->side == SIDE_DECODER ? NULL : reader_of(w, "embedding", last->previous);
+    return (first ? first : last)->out;
 }
 
 /* The encoder's output: [m, d_model] */
 static const Tensor *memory_of(const WalkThrough *w) {
-    const Tensor *found = NULL;
-    for (const ModuleTrace *m = w->trace.first_module; m; m = m->next)
-        if (strncmp(m->name, "encoder.", 8) == 0 && strstr(m->name, "norm")) found = m->out;
-    return found;
+    const ModelConfig *c = &w->run.model->config;
+    char name[PARAMETER_NAME];
+    snprintf(name, sizeof name, "encoder.layers.%d.norm2", c->encoder_layers - 1);
+    return reader_of(w, c->final_norm ? "encoder.norm" : name, w->end)->out;
 }
 
 static void add_head(Steps *s, Tensor *x) {
@@ -170,19 +180,19 @@ static void add_rest(Steps *s) {
     const WalkText *q = w->queries;
     bool pre = w->run.model->config.norm == NORM_PRE, decoder = strncmp(w->layer, "decoder", 7) == 0;
     const char *after_attention = w->side == SIDE_CROSS ? pre ? "norm3" : "norm2" : pre ? "norm2" : "norm1";
-    const ModuleTrace *norm = module(w, after_attention), *inner = module(w, "linear1"),
-                      *projected = module(w, "linear2");
-    add(s, "residual", "X + Y", pre ? "R = x + Y, x: the input of the norm" : "R = X + Y", norm->in, q, NULL,
-        "Each token keeps its row and adds the result of attention.");
+    const Node *norm = module(w, after_attention), *inner = module(w, "linear1"),
+               *projected = module(w, "linear2");
+    add(s, "residual", "X + Y", pre ? "R = x + Y, x: the input of the norm" : "R = X + Y", norm->in[0], q,
+        NULL, "Each token keeps its row and adds the result of attention.");
     add(s, "residual", "LayerNorm", "N = gamma (R - mean) / sqrt(variance + 1e-5) + beta", norm->out, q, NULL,
         "Each row gets mean 0 and variance 1, then a learnt scale and shift.");
     add(s, "feed-forward", "hidden",
         w->run.model->config.activation == ACT_GELU ? "H = gelu(N W_1 + b_1)" : "H = max(0, N W_1 + b_1)",
         inner->out, q, NULL, "Each token on its own, through a wider layer.");
     add(s, "feed-forward", "projected", "F = H W_2 + b_2", projected->out, q, NULL, NULL);
-    const ModuleTrace *last = module(w, decoder ? "norm3" : "norm2");
-    Tensor *sum = tape_add(w->tape, (Tensor *)last->in, (Tensor *)projected->out);
-    add(s, "feed-forward", "N + F", pre ? "R = R + F" : "R = N + F", pre ? sum : last->in, q, NULL, NULL);
+    const Node *last = module(w, decoder ? "norm3" : "norm2");
+    Tensor *sum = tape_add(w->tape, last->in[0], projected->out);
+    add(s, "feed-forward", "N + F", pre ? "R = R + F" : "R = N + F", pre ? sum : last->in[0], q, NULL, NULL);
     if (!pre)
         add(s, "feed-forward", "LayerNorm of it", "the output of the layer, input of the next", last->out, q,
             NULL, NULL);

@@ -92,6 +92,7 @@ static bool choose(WalkThrough *w, Error *e) {
              w->side == SIDE_CROSS ? "multihead_attn" : "self_attn");
     w->queries = w->side == SIDE_ENCODER ? &w->source : &w->target;
     w->keys = w->side == SIDE_DECODER ? &w->target : &w->source;
+    w->end = w->tape->last;
     w->steps = nn_trace_find(&w->trace, w->attention)->steps;
     return true;
 }

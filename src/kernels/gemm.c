@@ -15,7 +15,7 @@
  *      of A  │▒││  │░░│  │ │      share a few sets of a cache. Small products read A and B in place.
  *            └─┘└──┴──┴──┴─┘      The panel at the right edge is padded with zeros.
  *
- * gemm_thin.c computes a few last columns, gemm_row.c a product of a single row.
+ * gemm_row.c computes a product of a single row.
  *
  * All paths round alike: an element is one chain of multiply-adds over k, continued from phase to phase in
  * C. So its bits depend neither on blocks nor on cache sizes. README.md gives the measurement behind each
@@ -26,7 +26,6 @@
 #include "kernels/gemm_epilogue.h"
 #include "kernels/gemm_pack.h"
 #include "kernels/gemm_row.h"
-#include "kernels/gemm_thin.h"
 #include <stddef.h>
 #include <stdint.h>
 
@@ -67,7 +66,7 @@ typedef struct Phase {
     const Gemm *g;
     const real *a, *b;
     real *c;
-    long j, n, k, thin; /* thin: columns after these, for multiply_thin */
+    long j, n, k;
     bool accumulate, last, pack_a, pack_b;
     Panels panels;
     long count, round; /* panels of the phase, and of a round */
@@ -142,7 +141,7 @@ static void multiply_strip(const Phase *f, Strip *a, long i, long rows, long fir
         gemm_tile[f->pack_a][panels->edge_vectors - 1][rows - 1](f->k, a, panels->edge, panels->edge_ld, c,
                                                                  g->ldc, panels->edge_last, f->accumulate);
     if (f->last && (g->bias || g->activation != ACT_NONE)) {
-        long column = first * PANEL, columns = end < f->count ? end * PANEL : f->n + f->thin;
+        long column = first * PANEL, columns = end < f->count ? end * PANEL : f->n;
         gemm_epilogue(g, f->c + i * g->ldc + column - g->c, f->j + column, rows, columns - column);
     }
 }
@@ -156,14 +155,11 @@ static void multiply_in_place(const Phase *f, long i, long m, long first, long e
     }
 }
 
-/* The same with packed strips, at most STRIPS of them; and the thin columns after the last panel. */
+/* The same with packed strips, at most STRIPS of them. */
 static void multiply_packed(const Phase *f, long i, long m, long height, long first, long end) {
     const Gemm *g = f->g;
     PackedRows a = {packing()->strips, STRIP, m, height, ceil_div(m, height)};
     pack_strips(&a, g->layout == GEMM_TN, f->a + i * row_step(g), g->lda, f->k, g->m - i);
-    if (f->thin && end == f->count)
-        multiply_thin(g, &a, f->thin, f->k, f->b + f->n * column_step(g), f->c + i * g->ldc + f->n,
-                      f->accumulate);
     for (long q = first; q < end; q += f->round)
         for (long s = 0, row = 0; s < a.strips; s++, row += height) {
             Strip strip = {a.strip + s * STRIP, 1, STRIP_WIDTH, NULL};
@@ -253,7 +249,7 @@ static long longest_step(void) {
 /* An operand is packed if it is used often enough to pay for the copy. A read in place is slow at n >=
  * USES, or from USES_OF_COLUMNS on if A is transposed. B in place is slow sooner if its vectors cross
  * cache lines, if a panel's row is only one line, or if many rows use it. */
-static void choose_packing(Phase *f, bool thin) {
+static void choose_packing(Phase *f) {
     const Gemm *g = f->g;
     enum { USES = 256, USES_OF_COLUMNS = 128, MANY_ROWS = 640 };
     enum {
@@ -263,8 +259,7 @@ static void choose_packing(Phase *f, bool thin) {
         MANY_LINES = 1 << 13,
         LARGE = 1 << 18
     }; /* numbers */
-    f->pack_a = thin || (g->m >= 64 && g->n >= (g->layout == GEMM_TN ? USES_OF_COLUMNS : USES) &&
-                         g->m * g->k >= MANY);
+    f->pack_a = g->m >= 64 && g->n >= (g->layout == GEMM_TN ? USES_OF_COLUMNS : USES) && g->m * g->k >= MANY;
     long many = g->ldb % LANES                      ? MANY_ACROSS_LINES
                 : PANEL * (int)sizeof(real) <= LINE ? MANY_LINES
                 : f->pack_a && g->m >= MANY_ROWS    ? MANY
@@ -281,16 +276,14 @@ static void multiply(const Gemm *g, long product) {
         return;
     }
     Phase f = {.g = g};
-    long thin = thin_columns(g), n = g->n - thin;
-    choose_packing(&f, thin > 0);
-    long panels = ceil_div(n, PANEL), steps = g->k > SHORT_STEP ? ceil_div(g->k, longest_step()) : 1,
+    choose_packing(&f);
+    long panels = ceil_div(g->n, PANEL), steps = g->k > SHORT_STEP ? ceil_div(g->k, longest_step()) : 1,
          parts = 1;
     if (f.pack_b && panels * PANEL * g->k > PACKED)
         parts = ceil_div(panels, PACKED / PANEL / ceil_div(g->k, steps));
     for (long part = 0; part < parts; part++) {
         f.j = cut(panels, part, parts) * PANEL;
-        f.n = least(cut(panels, part + 1, parts) * PANEL, n) - f.j;
-        f.thin = f.j + f.n == n ? thin : 0;
+        f.n = least(cut(panels, part + 1, parts) * PANEL, g->n) - f.j;
         f.c = c + f.j;
         for (long step = 0, p = 0; step < steps; step++, p += f.k) {
             f.k = cut(g->k, step + 1, steps) - p;

@@ -3,9 +3,7 @@
 
 Tensor *nn_norm(const Forward *f, Norm *norm, Tensor *x) {
     f->tape->recorder = __func__;
-    Tensor *y = tape_layer_norm(f->tape, x, &norm->weight, &norm->bias);
-    nn_trace_keep(f->trace, &f->model->parameters, &norm->weight, x, y);
-    return y;
+    return tape_layer_norm(f->tape, x, &norm->weight, &norm->bias);
 }
 
 /* x + Dropout(Sublayer(in)). Where nothing is dropped and no trace is kept, the sublayer's last product adds

@@ -42,22 +42,52 @@ ModelConfig config_language_model(int vocab_size, int max_length) {
                          .pad_id = NO_PAD};
 }
 
-static bool in_range(const char *name, int value, int most, Status status, Error *e) {
-    return (value >= 1 && value <= most) ||
-           error_set(e, status, "%s: found %d, need 1 to %d", name, value, most);
+/* How every field is written and read. */
+enum FieldType { INTEGER, CHOICE, TRUTH, NUMBER, TOKEN };
+
+typedef struct Field {
+    const char *name;
+    enum FieldType type;
+    size_t offset;
+    const char *choice[3]; /* the text of each value; of two values with one text, the first is read */
+    int most;              /* the largest of integers, which are at least 1 */
+} Field;
+
+#define AT(member) offsetof(ModelConfig, member)
+static const Field fields[] = {
+    {"kind", CHOICE, AT(kind), {"seq2seq", "lm"}},
+    {"encoder_layers", INTEGER, AT(encoder_layers), .most = CONFIG_MOST_LAYERS},
+    {"decoder_layers", INTEGER, AT(decoder_layers), .most = CONFIG_MOST_LAYERS},
+    {"heads", INTEGER, AT(heads), .most = CONFIG_MOST_WIDTH},
+    {"d_model", INTEGER, AT(d_model), .most = CONFIG_MOST_WIDTH},
+    {"d_ff", INTEGER, AT(d_ff), .most = CONFIG_MOST_WIDTH},
+    {"vocab_size", INTEGER, AT(vocab_size), .most = CONFIG_MOST_TOKENS},
+    {"max_length", INTEGER, AT(max_length), .most = CONFIG_MOST_TOKENS},
+    {"norm", CHOICE, AT(norm), {"post", "pre"}},
+    {"final_norm", TRUTH, AT(final_norm), {"false", "true"}},
+    {"activation", CHOICE, AT(activation), {"relu", "gelu"}},
+    {"positions", CHOICE, AT(positions), {"sinusoidal", "learned"}},
+    {"tied", TRUTH, AT(tied), {"false", "true"}},
+    {"scale_embedding", TRUTH, AT(scale_embedding), {"false", "true"}},
+    {"label_smoothing", NUMBER, AT(label_smoothing)},
+    {"pad_id", TOKEN, AT(pad_id)},
+    {"attention", CHOICE, AT(attention), {"dot", "additive", "dot"}},
+};
+enum { FIELDS = sizeof fields / sizeof *fields };
+
+/* Enumerations are ints in memory; Activation begins at ACT_RELU among the choices. */
+static int choice_base(const Field *f) {
+    return f->offset == AT(activation) ? ACT_RELU : 0;
 }
 
 bool config_check(const ModelConfig *c, Status status, Error *e) {
-    if (!in_range("d_model", c->d_model, CONFIG_MOST_WIDTH, status, e) ||
-        !in_range("d_ff", c->d_ff, CONFIG_MOST_WIDTH, status, e) ||
-        !in_range("heads", c->heads, CONFIG_MOST_WIDTH, status, e) ||
-        !in_range("vocab_size", c->vocab_size, CONFIG_MOST_TOKENS, status, e) ||
-        !in_range("max_length", c->max_length, CONFIG_MOST_TOKENS, status, e) ||
-        !in_range("encoder_layers", c->encoder_layers, CONFIG_MOST_LAYERS, status, e))
-        return false;
-    if (c->kind == KIND_SEQ2SEQ &&
-        !in_range("decoder_layers", c->decoder_layers, CONFIG_MOST_LAYERS, status, e))
-        return false;
+    for (int i = 0; i < FIELDS; i++) {
+        const Field *f = &fields[i];
+        if (f->type != INTEGER || (c->kind == KIND_LM && f->offset == AT(decoder_layers))) continue;
+        int value = *(const int *)((const char *)c + f->offset);
+        if (value < 1 || value > f->most)
+            return error_set(e, status, "%s: found %d, need 1 to %d", f->name, value, f->most);
+    }
     if (c->kind == KIND_LM && c->decoder_layers != 0)
         return error_set(e, status, "decoder_layers: found %d, need 0 in a language model",
                          c->decoder_layers);
@@ -72,43 +102,6 @@ bool config_check(const ModelConfig *c, Status status, Error *e) {
         return error_set(e, status, "pad_id: found %d, need a token in [0,%d) or none", c->pad_id,
                          c->vocab_size);
     return true;
-}
-
-/* How every field is written and read. */
-enum FieldType { INTEGER, CHOICE, TRUTH, NUMBER, TOKEN };
-
-typedef struct Field {
-    const char *name;
-    enum FieldType type;
-    size_t offset;
-    const char *choice[3]; /* the text of each value; of two values with one text, the first is read */
-} Field;
-
-#define AT(member) offsetof(ModelConfig, member)
-static const Field fields[] = {
-    {"kind", CHOICE, AT(kind), {"seq2seq", "lm"}},
-    {"encoder_layers", INTEGER, AT(encoder_layers), {0}},
-    {"decoder_layers", INTEGER, AT(decoder_layers), {0}},
-    {"heads", INTEGER, AT(heads), {0}},
-    {"d_model", INTEGER, AT(d_model), {0}},
-    {"d_ff", INTEGER, AT(d_ff), {0}},
-    {"vocab_size", INTEGER, AT(vocab_size), {0}},
-    {"max_length", INTEGER, AT(max_length), {0}},
-    {"norm", CHOICE, AT(norm), {"post", "pre"}},
-    {"final_norm", TRUTH, AT(final_norm), {"false", "true"}},
-    {"activation", CHOICE, AT(activation), {"relu", "gelu"}},
-    {"positions", CHOICE, AT(positions), {"sinusoidal", "learned"}},
-    {"tied", TRUTH, AT(tied), {"false", "true"}},
-    {"scale_embedding", TRUTH, AT(scale_embedding), {"false", "true"}},
-    {"label_smoothing", NUMBER, AT(label_smoothing), {0}},
-    {"pad_id", TOKEN, AT(pad_id), {0}},
-    {"attention", CHOICE, AT(attention), {"dot", "additive", "dot"}},
-};
-enum { FIELDS = sizeof fields / sizeof *fields };
-
-/* Enumerations are ints in memory; Activation begins at ACT_RELU among the choices. */
-static int choice_base(const Field *f) {
-    return f->offset == AT(activation) ? ACT_RELU : 0;
 }
 
 bool config_field(const ModelConfig *c, int index, const char **name, char value[CONFIG_TEXT]) {

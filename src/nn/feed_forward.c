@@ -5,8 +5,5 @@ Tensor *nn_feed_forward(const Forward *f, void *module, Tensor *x) {
     FeedForward *w = module;
     f->tape->recorder = __func__;
     Tensor *inner = tape_linear(f->tape, x, &w->in.weight, &w->in.bias, f->model->config.activation, NULL);
-    Tensor *y = nn_project(f, &w->out, inner);
-    nn_trace_keep(f->trace, &f->model->parameters, &w->in.weight, x, inner);
-    nn_trace_keep(f->trace, &f->model->parameters, &w->out.weight, inner, y);
-    return y;
+    return nn_project(f, &w->out, inner);
 }

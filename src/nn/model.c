@@ -113,13 +113,6 @@ static void add_decoder_layer(Builder *b, DecoderLayer *l, int layer) {
     add_norm(b, "norm3", &l->norm3);
 }
 
-static void add_language_model_layer(Builder *b, LanguageModelLayer *l, int layer) {
-    add_self_attention(b, &l->self_attention, layer);
-    add_feed_forward(b, &l->feed_forward);
-    add_norm(b, "norm1", &l->norm1);
-    add_norm(b, "norm2", &l->norm2);
-}
-
 static bool add_all(Model *m, Error *e) {
     const ModelConfig *c = &m->config;
     Builder b = {.m = m, .e = e, .ok = true};
@@ -132,10 +125,7 @@ static bool add_all(Model *m, Error *e) {
         add(&b, "positions.weight", SHAPE(c->max_length, d), small, &m->positions);
     for (int i = 0; i < c->encoder_layers; i++) {
         enter(&b, "encoder.layers.%d.", i);
-        if (c->kind == KIND_LM)
-            add_language_model_layer(&b, &m->language_model[i], i);
-        else
-            add_encoder_layer(&b, &m->encoder[i], i);
+        add_encoder_layer(&b, c->kind == KIND_LM ? &m->language_model[i] : &m->encoder[i], i);
     }
     for (int i = 0; i < c->decoder_layers; i++) {
         enter(&b, "decoder.layers.%d.", i);

@@ -58,12 +58,8 @@ typedef struct DecoderLayer {
     Norm norm1, norm2, norm3;
 } DecoderLayer;
 
-/* A decoder layer without cross-attention, of a decoder-only model. */
-typedef struct LanguageModelLayer {
-    Attention self_attention;
-    FeedForward feed_forward;
-    Norm norm1, norm2;
-} LanguageModelLayer;
+/* A decoder layer without cross-attention, of a decoder-only model: it has the weights of an encoder layer. */
+typedef EncoderLayer LanguageModelLayer;
 
 typedef struct Model {
     ModelConfig config;

@@ -11,7 +11,5 @@ Tensor *nn_embedding(const Forward *f, const Tokens *x) {
     nn_make_sinusoids(m, last + 1);
     double scale = m->config.scale_embedding ? sqrt(m->config.d_model) : 1;
     Tensor *y = tape_embedding(f->tape, &m->embedding, rows, x->id, scale, &m->positions, x->at);
-    y = tape_dropout(f->tape, y, m->dropout);
-    nn_trace_keep(f->trace, &m->parameters, &m->embedding, NULL, y);
-    return y;
+    return tape_dropout(f->tape, y, m->dropout);
 }

@@ -1,5 +1,5 @@
-/* The matrices of a forward pass, for display. If a Forward has a trace, nn_plain_attention computes
- * attention, and modules add their inputs and outputs to the trace. */
+/* The matrices of attention, for display. If a Forward has a trace, nn_plain_attention computes attention and
+ * adds its steps to the trace. */
 #ifndef NN_TRACE_H
 #define NN_TRACE_H
 
@@ -25,32 +25,18 @@ typedef struct AttentionTrace {
     struct AttentionTrace *next;
 } AttentionTrace;
 
-/* An embedding, a norm, or a linear layer of a feed-forward network, over the rows of all sequences. */
-typedef struct ModuleTrace {
-    char name[PARAMETER_NAME]; /* "embedding", "encoder.layers.0.norm1", "….linear1", "….linear2" */
-    const Tensor *in;          /* [rows, …]; NULL for the embedding */
-    const Tensor *out;         /* [rows, …]; of linear1, after the activation */
-    struct ModuleTrace *next;
-} ModuleTrace;
-
 /* Starts as {0}, in the order of computation. The tape owns its contents: set it to {0} when the tape is
  * reset. */
 typedef struct Trace {
     AttentionTrace *first, *last;
-    ModuleTrace *first_module, *last_module;
 } Trace;
 
 /* The first trace of that name, or NULL. */
 const AttentionTrace *nn_trace_find(const Trace *trace, const char *name);
-const ModuleTrace *nn_trace_module(const Trace *trace, const char *name);
 
 /* For modules: appends an attention over `sequences` sequences, its steps still empty. `x` is any tensor of
  * the tape. */
 AttentionTrace *nn_trace_add(Trace *trace, const Tensor *x, const char *name, long sequences);
-
-/* For modules: appends the module whose weight is a leaf of p. Does nothing if trace is NULL. */
-void nn_trace_keep(Trace *trace, const Parameters *p, const Tensor *weight, const Tensor *in,
-                   const Tensor *out);
 
 /* 3.2.1, 3.2.2: tape_attention made of elementary operations, equal up to rounding; with w, [d_model], additive
  * attention. q, k, v are [rows, d_model]; the result is [query rows, d_model]. Stores the steps of every sequence

@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "run/run_curves.h"
+#include "run/shell.h"
 #include "run/watch.h"
 #include "tasks/text_task.h"
 #include <math.h>

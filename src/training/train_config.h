@@ -52,10 +52,6 @@ bool train_config_complete(TrainConfig *r, Error *e);
 Metadata *train_config_notes(const TrainConfig *r, bool effective, int *count, Error *e);
 void train_config_notes_free(Metadata *notes, int count);
 
-/* The command line of the same run, without settings at their defaults; the caller frees it. NULL:
- * STATUS_NO_MEMORY. */
-char *train_config_command(const TrainConfig *r, Error *e);
-
 /* Takes the settings of a checkpoint from find(context, "recipe.lr"), and copies them. A setting given by the
  * user stays if it may change; otherwise STATUS_OTHER_MODEL lists all that differ. STATUS_BAD_DATA: a setting
  * is missing or not valid. `where` is the run that r->resume names. */

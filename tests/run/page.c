@@ -3,7 +3,7 @@
 #include "page_helpers.h"
 #include "run/run_curves.h"
 #include "test.h"
-#include "training/shell.h"
+#include "run/shell.h"
 
 static char *written(const Page *p) {
     Error e = {0};
