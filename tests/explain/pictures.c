@@ -59,6 +59,13 @@ static const Series rising = {"one", 3, NULL, rise}, stepping = {"s", 4, at_step
 #define BLACK         "\033[48;5;16m  \033[0m"
 #define WHITE         "\033[48;5;229m  \033[0m"
 
+#define DRAWN(picture, width, unicode, colour, ...)                                                          \
+    {                                                                                                        \
+        picture, width, unicode, colour, {                                                                   \
+            __VA_ARGS__                                                                                      \
+        }                                                                                                    \
+    }
+
 /* Each picture has these texts in it, in this order. */
 static const struct {
     Picture picture;
@@ -66,73 +73,45 @@ static const struct {
     bool unicode, colour;
     const char *has[8];
 } drawings[] = {
-    {THE_MAP,
-     60,
-     false,
-     false,
-     {"A map\n      my    own   words \n   my @@@@@@            \n  own ++++++++++++      \n"
-      "words       ::::::######\n      0  .:-=+*#%@ 1\n      query down, key across\n"}},
-    {THE_MAP, 60, true, false, {"   my ██████            \n", "words       ░░░░░░▓▓▓▓▓▓\n"}},
+    DRAWN(THE_MAP, 60, false, false,
+          "A map\n      my    own   words \n   my @@@@@@            \n  own ++++++++++++      \n"
+          "words       ::::::######\n      0  .:-=+*#%@ 1\n      query down, key across\n"),
+    DRAWN(THE_MAP, 60, true, false, "   my ██████            \n", "words       ░░░░░░▓▓▓▓▓▓\n"),
     /* Labels without Unicode; a blank is shown, and an escape character does not reach the terminal. */
-    {MAP("A · 花", 3, 3, NULL, NULL, chinese, chinese, weights, 0, 1), 60, false, false, {"A ? ?\n", "_ "}},
-    {MAP("A · 花", 3, 3, NULL, NULL, chinese, chinese, weights, 0, 1),
-     60,
-     true,
-     false,
-     {"花", "␣", "\uFFFD[2J"}},
+    DRAWN(MAP("A · 花", 3, 3, NULL, NULL, chinese, chinese, weights, 0, 1), 60, false, false, "A ? ?\n",
+          "_ "),
+    DRAWN(MAP("A · 花", 3, 3, NULL, NULL, chinese, chinese, weights, 0, 1), 60, true, false, "花", "␣",
+          "\uFFFD[2J"),
     /* An empty cell has no shade; a value beyond the shades has the first or the last. */
-    {CELLS(NULL), 40, false, true, {"Map\n  0 1 2 \n0   " BLACK BLACK "\n1 " WHITE WHITE "  \n"}},
-    {CELLS(NULL),
-     0,
-     true,
-     false,
-     {">key</text>", "scale(26.000)\">\n<path stroke-opacity=\"1\" d=\"M0 1.5h2\"/>\n</g>"}},
+    DRAWN(CELLS(NULL), 40, false, true, "Map\n  0 1 2 \n0   " BLACK BLACK "\n1 " WHITE WHITE "  \n"),
+    DRAWN(CELLS(NULL), 0, true, false, ">key</text>",
+          "scale(26.000)\">\n<path stroke-opacity=\"1\" d=\"M0 1.5h2\"/>\n</g>"),
     /* Labels that are wider than their cells run downwards. */
-    {CELLS(mixed),
-     30,
-     true,
-     false,
-     {"Map\n  a \u82b1a \n  b x   \n      m \n", "\n      … \n0       \n1 ████  \n"}},
-    {CELLS(mixed), 5, true, false, {"Map\n  a a\n  bx \n"}},
-    {CELLS(mixed), 0, true, false, {"rotate(-90 61.0 113.0)\">\u82b1x</text>"}},
-    {MAP("Map", .values = cells), 30, false, false, {"Map\n  \n  0  .:-=+*#%@ 1\n"}},
-    {MAP("Map", .values = cells), 0, false, false, {"width=\"0.0\" height=\"0.0\""}},
+    DRAWN(CELLS(mixed), 30, true, false, "Map\n  a \u82b1a \n  b x   \n      m \n",
+          "\n      … \n0       \n1 ████  \n"),
+    DRAWN(CELLS(mixed), 5, true, false, "Map\n  a a\n  bx \n"),
+    DRAWN(CELLS(mixed), 0, true, false, "rotate(-90 61.0 113.0)\">\u82b1x</text>"),
+    DRAWN(MAP("Map", .values = cells), 30, false, false, "Map\n  \n  0  .:-=+*#%@ 1\n"),
+    DRAWN(MAP("Map", .values = cells), 0, false, false, "width=\"0.0\" height=\"0.0\""),
     /* Rows and columns that do not fit share a cell, which shows their mean. */
-    {MAP("High", 130, 1, "query", "key", NULL, NULL, high, 0, 1),
-     60,
-     false,
-     false,
-     {"\n  0 --\n  3   \n", "\n126   \n129 @@\n", "cell: mean of 3 x 1\n"}},
-    {MAP("Wide", 1, 130, NULL, NULL, NULL, NULL, high, 0, 1), 60, false, false, {"cell: mean of 1 x 3\n"}},
-    {CHART("Rise", LINE(rising)),
-     26,
-     false,
-     false,
-     {"\n        2 |              *\n", "\n        1 |       *\n", "\n        0 |*\n",
-      "\n           0   0.5    1.5\n"}},
-    {CHART("A step", LINE(stepping)),
-     60,
-     false,
-     false,
-     {"\n        1 |                        *************************\n",
-      "\n        0 |*************************\n"}},
+    DRAWN(MAP("High", 130, 1, "query", "key", NULL, NULL, high, 0, 1), 60, false, false, "\n  0 --\n  3   \n",
+          "\n126   \n129 @@\n", "cell: mean of 3 x 1\n"),
+    DRAWN(MAP("Wide", 1, 130, NULL, NULL, NULL, NULL, high, 0, 1), 60, false, false, "cell: mean of 1 x 3\n"),
+    DRAWN(CHART("Rise", LINE(rising)), 26, false, false, "\n        2 |              *\n",
+          "\n        1 |       *\n", "\n        0 |*\n", "\n           0   0.5    1.5\n"),
+    DRAWN(CHART("A step", LINE(stepping)), 60, false, false,
+          "\n        1 |                        *************************\n",
+          "\n        0 |*************************\n"),
     /* Points without a place on the axes are left out. */
-    {POINTS,
-     34,
-     false,
-     false,
-     {"\n          cost\n    10000 |                      *\n", "\n      100 |       *\n", "\n       10 |\n",
-      "\n        1 |*\n", "\n           1      10      100 1000\n"}},
-    {POINTS, 0, false, false, {"<circle cx=\"56.0\" cy=\"212.0\"", "<circle cx=\"180.0\" cy=\"117.0\""}},
+    DRAWN(POINTS, 34, false, false, "\n          cost\n    10000 |                      *\n",
+          "\n      100 |       *\n", "\n       10 |\n", "\n        1 |*\n",
+          "\n           1      10      100 1000\n"),
+    DRAWN(POINTS, 0, false, false, "<circle cx=\"56.0\" cy=\"212.0\"", "<circle cx=\"180.0\" cy=\"117.0\""),
     /* A line continues after values that are not finite, and is cut where it leaves the axis. */
-    {BOUNDED,
-     24,
-     false,
-     false,
-     {"\n        2 |            *\n", "\n      1.5 |         *\n", "\n        0 |+\n",
-      "\n  * one  + another one\n"}},
-    {BOUNDED, 12, false, false, {"\n        2 | *\n", "\n  * one\n  + another~\n"}},
-    {BOUNDED, 0, false, false, {"d=\"M56.0 212.0M279.2 117.0L428.0 22.0\""}},
+    DRAWN(BOUNDED, 24, false, false, "\n        2 |            *\n", "\n      1.5 |         *\n",
+          "\n        0 |+\n", "\n  * one  + another one\n"),
+    DRAWN(BOUNDED, 12, false, false, "\n        2 | *\n", "\n  * one\n  + another~\n"),
+    DRAWN(BOUNDED, 0, false, false, "d=\"M56.0 212.0M279.2 117.0L428.0 22.0\""),
 };
 
 TEST(pictures_are_drawn) {
