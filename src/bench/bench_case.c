@@ -1,7 +1,7 @@
-#include "bench/bench_case.h"
 #include "base/clock.h"
 #include "base/random.h"
 #include "base/utf8.h"
+#include "bench/bench.h"
 #include "training/micro_batch.h"
 #include <math.h>
 #include <stdio.h>

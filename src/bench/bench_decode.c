@@ -1,6 +1,6 @@
 /* ./bench decode: tokens a second that a model decodes. */
 #include "base/pool.h"
-#include "bench/bench_case.h"
+#include "bench/bench.h"
 #include "decoding/decode.h"
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* ./bench gemm: matrix products of the sizes of small Transformers. */
 #include "base/pool.h"
 #include "base/random.h"
-#include "bench/bench_case.h"
+#include "bench/bench.h"
 #include "kernels/gemm.h"
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
  * tape's observer times every operation in its place, with the caches as its neighbours leave them. */
 #include "base/clock.h"
 #include "base/pool.h"
-#include "bench/bench_case.h"
+#include "bench/bench.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* ./bench step: the time of a training step. */
 #include "base/pool.h"
 #include "base/system.h"
-#include "bench/bench_case.h"
+#include "bench/bench.h"
 
 static bool measure(const Case *c, const BenchOptions *o, Error *e) {
     Bench b;

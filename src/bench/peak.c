@@ -1,6 +1,6 @@
 /* The peak rate of multiply-adds: the yardstick for every other rate. */
 #include "base/clock.h"
-#include "bench/bench_case.h"
+#include "bench/bench.h"
 #include "kernels/vector.h"
 #include <math.h>
 

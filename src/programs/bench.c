@@ -1,7 +1,7 @@
 /* bench: measures speed and compares it with the peak of the machine. */
 #include "base/options.h"
 #include "base/utf8.h"
-#include "bench/bench_case.h"
+#include "bench/bench.h"
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Pictures: what a terminal and SVG show, in every width; labels of any origin stay labels. */
-#include "explain/pictures/draw.h"
+#include "explain/pictures/picture.h"
 #include "folder.h"
 #include <fcntl.h>
 

@@ -1,5 +1,5 @@
 /* Maps on a terminal: one line of characters a row, darker for larger values. */
-#include "explain/pictures/draw.h"
+#include "explain/pictures/picture.h"
 #include <math.h>
 
 enum { MOST_ROWS = 64, ROW_LABEL = 16, COLUMN_LABEL = 8, WIDEST_CELL = 8 };
@@ -9,6 +9,28 @@ static const char *const ascii[] = {" ", ".", ":", "-", "=", "+", "*", "#", "%",
 static const char *const blocks[] = {" ", "░", "▒", "▓", "█"};
 static const int ramp[] = {16, 17,  18,  24,  30, 36,
                            72, 114, 156, 192, 229}; /* of 256 colours, ever brighter */
+
+Axis map_shades(const HeatMap *m) {
+    double low = m->low, high = m->high;
+    if (low == high) {
+        low = INFINITY, high = -INFINITY;
+        axis_widen(&low, &high, m->values, m->rows * m->columns, false);
+    }
+    return axis_over(low, high, false);
+}
+
+Label map_label(const char *const *labels, long at, int most, bool unicode) {
+    return labels ? label_of(labels[at], most, unicode) : label_number(at);
+}
+
+int map_widest(const char *const *labels, long count, int most, bool unicode) {
+    int widest = 1;
+    for (long i = 0; i < count; i++) {
+        int columns = map_label(labels, i, most, unicode).columns;
+        widest = columns > widest ? columns : widest;
+    }
+    return widest;
+}
 
 typedef struct Layout {
     int label, cell;                /* columns of a row label, and of a cell */

@@ -1,8 +1,13 @@
 #include "explain/pictures/picture.h"
 #include "base/file.h"
-#include "explain/pictures/draw.h"
 #include <math.h>
 #include <stdlib.h>
+
+void svg_text(FILE *out, double x, double y, const char *more, Label l) {
+    fprintf(out, "<text x=\"%.1f\" y=\"%.1f\"%s>", x, y, more);
+    label_markup(out, &l);
+    fputs("</text>\n", out);
+}
 
 void picture_draw(const Picture *p, const Terminal *t) {
     Label title = label_of(p->title, t->width, t->unicode);

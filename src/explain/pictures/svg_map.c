@@ -1,6 +1,6 @@
 /* Maps as SVG. Each shade is one path of all its cells, so that a cell takes a few bytes, and an empty
  * cell none. */
-#include "explain/pictures/draw.h"
+#include "explain/pictures/picture.h"
 #include <math.h>
 
 enum { SHADES = 16, WIDE = 480, SMALLEST = 3, LARGEST = 26, ROW_LABEL = 16, COLUMN_LABEL = 12 };
