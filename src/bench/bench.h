@@ -19,12 +19,8 @@ typedef bool BenchSubject(const char *name, const BenchOptions *o, Error *e);
  * PyTorch programs that they are compared with. */
 BenchSubject bench_step;
 
-/* The time of a step by operation. */
+/* The time of a step by operation; the rate counts the multiplications and additions of products. */
 BenchSubject bench_profile;
-
-/* The time of a step by operation and shapes. The rate counts the multiplications and additions of products;
- * of other operations, the bytes of operands, results and gradients. */
-BenchSubject bench_ops;
 
 /* Decoding with the model of a case (NULL: chars, baby, copy): a language model within its context and beyond
  * it, where its window slides; one answer at a time, and a batch of them. */

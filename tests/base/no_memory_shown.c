@@ -13,7 +13,7 @@ static const struct Subject {
     Experiment *explain;
     bool (*bench)(const char *name, const BenchOptions *o, Error *e);
 } subjects[] = {
-    {"step", NULL, bench_step},           {"ops", NULL, bench_ops},
+    {"step", NULL, bench_step},           {"profile", NULL, bench_profile},
     {"decode", NULL, bench_decode},       {"gemm", NULL, bench_gemm},
     {"relevance", explain_relevance},     {"scaling", explain_scaling},
     {"kernels", explain_kernels},         {"scores", explain_scores},
@@ -39,7 +39,7 @@ static _Noreturn void run(const struct Subject *s, long at) {
     int nothing = open("/dev/null", O_WRONLY);
     dup2(nothing, STDOUT_FILENO), dup2(nothing, STDERR_FILENO);
     /* Of what can be asked for without a case, all cases are, every second time. */
-    const char *which = s->bench == bench_gemm || (s->bench != bench_ops && at % 2 == 0) ? NULL : "seed";
+    const char *which = s->bench == bench_gemm || at % 2 == 0 ? NULL : "seed";
     fail_at(at, false);
     bool ok = s->explain ? s->explain(&(ExplainOptions){.seed = 1, .svg = "pictures.svg"}, &e)
                          : s->bench(which, &(BenchOptions){.seconds = 1e-6, .json = at % 3 == 0}, &e);

@@ -42,23 +42,20 @@ TEST(step_measures) {
     CHECK(number(out, "params") == 59904 && number(out, "best_ms") <= number(out, "ms_per_step"), "%s", out);
 }
 
-/* A line for each operation of a step, or for each of its shapes. The shares add up to 1. */
-TEST(profile_and_ops_measure) {
-    static const char *const subjects[] = {"profile", "ops"};
-    for (int i = 0; i < 2; i++) {
-        CHECK(BENCH(subjects[i], "seed", "--json") == 0 && !*err, "%s%s", err, out);
-        double share = 0, attention = 0;
-        for (const char *line = out; *line; line = next_line(line)) {
-            const char *rate = number(line, "gflops") < INFINITY ? "gflops" : "gbytes_per_s";
-            check_keys(line, KEYS("case", "op", "operands", "calls", "forward_ms", "backward_ms", rate,
-                                  "share", "threads"));
-            share += number(line, "share");
-            const char attends[] = "\"op\": \"attention\"", *op = strstr(line, "\"op\": ");
-            if (op && !strncmp(op, attends, sizeof attends - 1)) attention += number(line, "calls");
-        }
-        CHECK(attention == 6, "%g calls of attention:\n%s", attention, out); /* 2 + 2 layers, 2 across */
-        CHECK(fabs(share - 1) < 0.01, "shares add up to %g:\n%s", share, out);
+/* A line for each operation of a step. The shares add up to 1. */
+TEST(profile_measures) {
+    CHECK(BENCH("profile", "seed", "--json") == 0 && !*err, "%s%s", err, out);
+    double share = 0;
+    for (const char *line = out; *line; line = next_line(line)) {
+        bool product = number(line, "gflops") < INFINITY;
+        check_keys(line,
+                   KEYS("case", "op", "calls", "forward_ms", "backward_ms", product ? "gflops" : "share",
+                        product ? "share" : "threads", product ? "threads" : NULL));
+        share += number(line, "share");
     }
+    const char *attention = strstr(out, "\"op\": \"attention\"");
+    CHECK(attention && number(attention, "calls") == 6, "%s", out); /* 2 + 2 layers, 2 across */
+    CHECK(fabs(share - 1) < 0.01, "shares add up to %g:\n%s", share, out);
 }
 
 /* Plain attention is what its operations are: a matrix of weights for each of 8 sequences in 6 attentions. */
@@ -74,11 +71,8 @@ TEST(tables_are_for_a_person) {
     static const struct {
         const char *subject, *column;
         int lines;
-    } tables[] = {{"step", "ms_per_step", 2},
-                  {"profile", "layer_norm", 0},
-                  {"ops", "layer_norm", 0},
-                  {"decode", "ms_per_token", 3}};
-    for (int i = 0; i < 4; i++)
+    } tables[] = {{"step", "ms_per_step", 2}, {"profile", "layer_norm", 0}, {"decode", "ms_per_token", 3}};
+    for (int i = 0; i < 3; i++)
         CHECK(BENCH(tables[i].subject, "seed") == 0 && !*err && !strchr(out, '{') &&
                   strstr(out, tables[i].column) && (!tables[i].lines || lines_of(out) == tables[i].lines),
               "%s: %s%s", tables[i].subject, err, out);
@@ -95,10 +89,8 @@ TEST(what_is_not_measured) {
         const char *subject, *which, *says;
     } wrong[] = {{"step", "--nonsense", "bench: --nonsense: no such option, see --help"},
                  {"nothing", "seed", "bench: found 'nothing', need one of step|profile|"},
-                 {"ops", NULL, "bench: ops: found no case, need one"},
                  {"step", "sead", "bench: case: found 'sead', need one of seed, "},
                  {"profile", "sead", "bench: case: found 'sead', need one of seed, "},
-                 {"ops", "sead", "bench: case: found 'sead', need one of seed, "},
                  {"decode", "sead", "bench: case: found 'sead', need one of seed, "},
                  {"gemm", "seed", "bench: gemm: found a second operand, need none"}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {

@@ -85,7 +85,8 @@ static const struct {
     /* An empty cell has no shade; a value beyond the shades has the first or the last. */
     DRAWN(CELLS(NULL), 40, false, true, "Map\n  0 1 2 \n0   " BLACK BLACK "\n1 " WHITE WHITE "  \n"),
     DRAWN(CELLS(NULL), 0, true, false, ">key</text>",
-          "scale(26.000)\">\n<path stroke-opacity=\"1\" d=\"M0 1.5h2\"/>\n</g>"),
+          "scale(26.000)\">\n<path stroke-opacity=\"1\" d=\"M0 1.5h1\"/>\n"
+          "<path stroke-opacity=\"1\" d=\"M1 1.5h1\"/>\n</g>"),
     /* Labels that are wider than their cells run downwards. */
     DRAWN(CELLS(mixed), 30, true, false, "Map\n  a \u82b1a \n  b x   \n      m \n",
           "\n      … \n0       \n1 ████  \n"),

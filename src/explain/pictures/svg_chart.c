@@ -4,24 +4,9 @@
 
 enum { WIDTH = 440, LEFT = 56, RIGHT = 12, TOP = 22, PLOT = 190, BELOW = 38, SAMPLE = 24, TICKS = 6 };
 
-/* The place of series s in the legend: returns its line, from 0, and sets *x. */
-static int legend_place(const LineChart *c, long s, double *x) {
-    int line = 0;
-    double at = LEFT;
-    for (long i = 0;; i++) {
-        int room = label_of(c->series[i].name, LABEL_MOST, true).columns * SVG_LETTER + SAMPLE + 16;
-        if (at > LEFT && at + room > WIDTH) at = LEFT, line++;
-        if (i == s) break;
-        at += room;
-    }
-    *x = at;
-    return line;
-}
-
 Size svg_chart_size(const LineChart *c) {
-    double x;
-    int lines = c->count > 1 ? legend_place(c, c->count - 1, &x) + 1 : 0;
-    return (Size){WIDTH, TOP + PLOT + BELOW + lines * SVG_LINE + 4};
+    long lines = c->count > 1 ? (c->count + 1) / 2 : 0;
+    return (Size){WIDTH, TOP + PLOT + BELOW + (double)lines * SVG_LINE + 4};
 }
 
 /* `anchor`: start, middle or end. */
@@ -95,11 +80,12 @@ static void draw_series(const Series *s, const Colour *colour, const Axis *x, co
     }
 }
 
+/* Two series a line. */
 static void legend(const LineChart *c, FILE *out) {
     for (long s = 0; s < c->count; s++) {
         const Colour *colour = &colours[s % COLOURS];
-        double x, y = TOP + PLOT + BELOW + 12;
-        y += legend_place(c, s, &x) * SVG_LINE;
+        double x = s % 2 ? (LEFT + WIDTH) / 2. : LEFT,
+               y = TOP + PLOT + BELOW + 12 + (double)(s / 2) * SVG_LINE;
         if (c->series[s].points)
             fprintf(out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\" fill=\"%s\"/>\n", x + SAMPLE / 2., y - 4,
                     colour->svg);

@@ -1,9 +1,8 @@
-/* Maps as SVG. Each shade is one path of all its cells, so that a cell takes a few bytes, and an empty
- * cell none. */
+/* Maps as SVG. */
 #include "explain/pictures/picture.h"
 #include <math.h>
 
-enum { SHADES = 16, WIDE = 480, SMALLEST = 3, LARGEST = 26, ROW_LABEL = 16, COLUMN_LABEL = 12 };
+enum { WIDE = 480, SMALLEST = 3, LARGEST = 26, ROW_LABEL = 16, COLUMN_LABEL = 12 };
 
 typedef struct Layout {
     double cell, left, top;     /* pixels: side of a cell, place of the first */
@@ -52,54 +51,31 @@ static void labels(const HeatMap *m, const Layout *l, FILE *out) {
     if (m->row_name) svg_text(out, SVG_LINE - 4, middle_y, turn, label_of(m->row_name, LABEL_MOST, true));
 }
 
-/* The shade of a cell, 0 (none) to SHADES. */
-static int shade_at(const HeatMap *m, const Axis *shades, long row, long column) {
-    double place = axis_place(shades, m->values[row * m->columns + column]);
-    return isnan(place) ? 0 : (int)lround(fmin(fmax(place, 0), 1) * SHADES);
-}
-
-/* Draws runs of cells of one shade as strokes, as thick as a row. */
-static void cells(const HeatMap *m, FILE *out) {
-    Axis shades = map_shades(m);
-    for (int shade = 1; shade <= SHADES; shade++) {
-        bool any = false;
-        for (long i = 0; i < m->rows; i++)
-            for (long j = 0, end; j < m->columns; j = end) {
-                for (end = j + 1; end < m->columns; end++)
-                    if (shade_at(m, &shades, i, end) != shade_at(m, &shades, i, j)) break;
-                if (shade_at(m, &shades, i, j) != shade) continue;
-                if (!any) fprintf(out, "<path stroke-opacity=\"%.4g\" d=\"", (double)shade / SHADES);
-                any = true;
-                fprintf(out, "M%ld %ld.5h%ld", j, i, end - j);
-            }
-        if (any) fputs("\"/>\n", out);
-    }
+/* A stroke for each cell, as thick as a row, and darker for larger values. */
+static void cells(const HeatMap *m, const Axis *shades, FILE *out) {
+    for (long i = 0; i < m->rows; i++)
+        for (long j = 0; j < m->columns; j++) {
+            double place = axis_place(shades, m->values[i * m->columns + j]);
+            if (place >= 0.005)
+                fprintf(out, "<path stroke-opacity=\"%.2g\" d=\"M%ld %ld.5h1\"/>\n", fmin(place, 1), j, i);
+        }
 }
 
 void svg_map(const HeatMap *m, FILE *out) {
     Layout l = lay_out(m);
     Axis shades = map_shades(m);
+    double width = (double)m->columns * l.cell, height = (double)m->rows * l.cell;
+    char range[64];
     labels(m, &l, out);
     fprintf(out,
             "<g class=\"shade\" fill=\"none\" stroke=\"#1f77d0\" transform=\"translate(%.1f %.1f) "
             "scale(%.3f)\">\n",
             l.left, l.top, l.cell);
-    cells(m, out);
-    double width = (double)m->columns * l.cell, height = (double)m->rows * l.cell,
-           legend = l.top + height + 8;
+    cells(m, &shades, out);
     fprintf(out,
             "</g>\n<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"none\" "
-            "stroke=\"currentColor\" "
-            "stroke-opacity=\"0.4\"/>\n<g class=\"shade\" fill=\"none\" stroke=\"#1f77d0\" "
-            "stroke-width=\"10\">\n",
+            "stroke=\"currentColor\" stroke-opacity=\"0.4\"/>\n",
             l.left, l.top, width, height);
-    for (int shade = 1; shade <= SHADES; shade++)
-        fprintf(out, "<path stroke-opacity=\"%.4g\" d=\"M%.1f %.1fh4\"/>\n", (double)shade / SHADES,
-                l.left + 40 + 4 * (shade - 1), legend + 6);
-    char number[2][24];
-    snprintf(number[0], sizeof number[0], "%.3g", shades.low);
-    snprintf(number[1], sizeof number[1], "%.3g", shades.high);
-    fputs("</g>\n", out);
-    svg_text(out, l.left + 35, legend + 11, " text-anchor=\"end\"", label_of(number[0], LABEL_MOST, true));
-    svg_text(out, l.left + 45 + 4 * SHADES, legend + 11, "", label_of(number[1], LABEL_MOST, true));
+    snprintf(range, sizeof range, "empty: %.3g, full: %.3g", shades.low, shades.high);
+    svg_text(out, l.left, l.top + height + 19, "", label_of(range, LABEL_MOST, true));
 }
