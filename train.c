@@ -9,11 +9,13 @@
 #include "base/arena.h"
 #include "base/interrupt.h"
 #include "run/run.h"
+#include "tasks/text_task.h"
+#include "training/pace.h"
 
 static bool evaluate_when_due(Trainer *t, Error *e) {
     Evaluation v;
     if (!trainer_evaluation_due(t)) return true;
-    return trainer_evaluate(t, 4 * t->rows, &v, e) && trainer_evaluated(t, &v, e);
+    return trainer_evaluate(t, trainer_evaluation_rows(t), &v, e) && trainer_evaluated(t, &v, e);
 }
 
 /* The gradient of the step's mean loss: backward only adds, so that micro-batches accumulate. */
@@ -57,13 +59,24 @@ static bool train(Trainer *t, Error *e) {
 static bool start(Trainer *t, const ModelConfig *c, const TrainConfig *config, Checkpoint *past, Error *e) {
     t->model = model_new(c, true, config->data.seed, e);
     if (!t->model) return false;
-    t->model->dropout = config->dropout;
+    t->model->dropout = config->dropout, t->model->attention_dropout = config->attention_dropout;
+    if (config->init_output) model_zero_outputs(t->model);
     if (!trainer_start(t, e) || (past && !checkpoint_restore(past, t, e))) return false;
     if (past) checkpoint_free(past); /* its state stays */
     return true;
 }
 
-static bool run_task(const Task *task, const TrainConfig *config, Checkpoint *past, Error *e) {
+/* --minutes: as many steps as fit into them. */
+static bool set_pace(Trainer *t, TrainConfig *config, Error *e) {
+    if (config->minutes <= 0) return true;
+    long steps = pace_steps(t, 60 * config->minutes, e);
+    train_config_set_steps(config, steps);
+    Trainer paced = train_config_trainer(config, t->task);
+    t->schedule = paced.schedule, t->steps = paced.steps, t->eval_every = paced.eval_every;
+    return steps > 0;
+}
+
+static bool run_task(const Task *task, TrainConfig *config, Checkpoint *past, Error *e) {
     ModelConfig c = train_config_model(config, task);
     if (!config_check(&c, STATUS_USAGE, e)) return false;
     Trainer t = train_config_trainer(config, task);
@@ -72,7 +85,8 @@ static bool run_task(const Task *task, const TrainConfig *config, Checkpoint *pa
     if (config->dry_run) {
         t.model = model_without_memory(&c, true, e);
         if (t.model) run_describe(stdout, task, t.model, bytes);
-    } else if (pages_exist(bytes, "the training", e) && start(&t, &c, config, past, e)) {
+    } else if (pages_exist(bytes, "the training", e) && start(&t, &c, config, past, e) &&
+               set_pace(&t, config, e)) {
         Run run;
         if (run_open(&run, config, &t, past, e)) { /* adds its listeners to the trainer */
             if (!config->quiet) run_describe(stderr, task, t.model, bytes);
@@ -100,6 +114,8 @@ int main(int argc, char **argv) {
     Checkpoint past = {0};
     if (configure(&config, &past, argc, argv, &e)) {
         Task *task = task_open(config.task, &config.data, &e);
+        const Corpus *text = task ? task_text_corpus(task) : NULL;
+        if (text) train_config_set_text(&config, text->training);
         if (task) run_task(task, &config, config.resume ? &past : NULL, &e);
         task_free(task);
     }

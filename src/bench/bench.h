@@ -11,7 +11,7 @@ typedef struct BenchOptions {
     int plain; /* train through nn_plain_attention */
 } BenchOptions;
 
-/* Measures the named case; NULL: all six, or those that the function names. False with the error:
+/* Measures the named case; NULL: all, or those that the function names. False with the error:
  * STATUS_USAGE for an unknown case, STATUS_NO_MEMORY. */
 typedef bool BenchSubject(const char *name, const BenchOptions *o, Error *e);
 
@@ -38,9 +38,10 @@ typedef struct Case {
     int layers, heads, d_model, d_ff, vocab;
     long batch, S, T;
     const char *origin; /* where its sizes come from */
+    bool modern;        /* as --preset modern: rotary positions, normalised queries and keys, Muon */
 } Case;
 
-enum { CASES = 6 };
+enum { CASES = 8 };
 extern const Case bench_cases[CASES];
 
 /* The case of that name, or NULL with STATUS_USAGE. */

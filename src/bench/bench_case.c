@@ -14,6 +14,8 @@ const Case bench_cases[CASES] = {
     {"paper", KIND_SEQ2SEQ, 2, 8, 512, 2048, 11, 80, 10, 9, "the Annotated Transformer's copy task"},
     {"chars", KIND_LM, 4, 4, 128, 512, 65, 12, 0, 64, "nanoGPT's character model for CPUs"},
     {"baby", KIND_LM, 6, 6, 384, 1536, 65, 8, 0, 256, "nanoGPT's baby GPT at batch 8"},
+    {"modern", KIND_LM, 4, 4, 128, 512, 65, 16, 0, 64, "chars by --preset modern, at batch 16", true},
+    {"modern-baby", KIND_LM, 6, 6, 384, 1536, 65, 8, 0, 256, "baby by --preset modern", true},
     {"words", KIND_LM, 4, 4, 256, 1024, 8192, 16, 0, 128, "a word model: the output layer dominates"},
 };
 
@@ -63,11 +65,13 @@ ModelConfig case_config(const Case *c) {
     config.encoder_layers = c->layers;
     config.decoder_layers = c->kind == KIND_LM ? 0 : c->layers;
     config.heads = c->heads, config.d_model = c->d_model, config.d_ff = c->d_ff;
+    if (c->modern) config.positions = POSITIONS_ROTARY, config.qk_norm = true;
     return config;
 }
 
 bool bench_open(Bench *b, const Case *c, const BenchOptions *o, Error *e) {
-    *b = (Bench){.c = c, .tape = tape_new(), .optimizer = optim_default(OPTIM_ADAMW)};
+    *b =
+        (Bench){.c = c, .tape = tape_new(), .optimizer = optim_default(c->modern ? OPTIM_MUON : OPTIM_ADAMW)};
     b->optimizer.weight_decay = 0.01;
     ModelConfig config = case_config(c);
     if (o->plain) config.attention = ATTENTION_PLAIN;

@@ -5,7 +5,7 @@
 #include "kernels/gemm.h"
 #include <stdlib.h>
 
-/* Cubes, attention heads, and the layers of the six cases. */
+/* Cubes, attention heads, and the layers of the cases. */
 static const struct Product {
     long m, n, k;
 } products[] = {{16, 16, 16},      {32, 32, 32},    {64, 64, 64},      {128, 32, 32},     {128, 128, 32},

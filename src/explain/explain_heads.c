@@ -71,7 +71,7 @@ static Tensor *scores(Circle *c, AttentionSteps *steps) {
            *v = tape_linear(t, x, &c->value, NULL, ACT_NONE, NULL);
     const Sequences *s = &c->sequences;
     Tensor *z = steps ? nn_plain_attention(t, q, k, v, NULL, c->heads, s, s, false, steps)
-                      : tape_attention(t, q, k, v, c->heads, s, s, false);
+                      : tape_attention(t, q, k, v, c->heads, s, s, false, 0);
     Tensor *y = tape_linear(t, z, &c->out, NULL, ACT_NONE, NULL);
     return tape_reshape(t, y, SHAPE(2 * TOKENS, SYMBOLS));
 }

@@ -16,6 +16,13 @@ static inline Vector gelu(Vector x) {
     return vector_load(y);
 }
 
+static inline Vector silu(Vector x) {
+    real y[LANES];
+    vector_store(y, x);
+    for (int l = 0; l < LANES; l++) y[l] = vm_silu(y[l]);
+    return vector_load(y);
+}
+
 /* Inlined with a constant activation: one loop for each. */
 static inline __attribute__((always_inline)) void epilogue(const Gemm *g, Activation activation, real *kept,
                                                            long at, long column, long rows, long columns) {
@@ -27,14 +34,17 @@ static inline __attribute__((always_inline)) void epilogue(const Gemm *g, Activa
             if (kept) vector_store_part(kept + at + j, v, count);
             if (activation == ACT_RELU) v = relu(v);
             if (activation == ACT_GELU) v = gelu(v);
+            if (activation == ACT_SILU) v = silu(v);
             vector_store_part(g->c + at + j, v, count);
         }
 }
 
 void gemm_epilogue(const Gemm *g, long at, long column, long rows, long columns) {
     switch (g->activation) {
+    case ACT_SWIGLU: /* see activation.h */
     case ACT_NONE: epilogue(g, ACT_NONE, NULL, at, column, rows, columns); break;
     case ACT_RELU: epilogue(g, ACT_RELU, g->pre_activation, at, column, rows, columns); break;
     case ACT_GELU: epilogue(g, ACT_GELU, g->pre_activation, at, column, rows, columns); break;
+    case ACT_SILU: epilogue(g, ACT_SILU, g->pre_activation, at, column, rows, columns); break;
     }
 }

@@ -15,6 +15,7 @@ void gemm_plain(const Gemm *g) {
             if (g->pre_activation) g->pre_activation[i * g->ldc + j] = (real)sum;
             *c = g->activation == ACT_RELU   ? (real)(sum > 0 ? sum : 0)
                  : g->activation == ACT_GELU ? (real)(sum / 2 * erfc(-sum * (WideReal)VM_INV_SQRT_2))
+                 : g->activation == ACT_SILU ? (real)(sum / (1 + exp(-sum)))
                                              : (real)sum;
         }
 }

@@ -83,6 +83,14 @@ static inline Lanes lanes_load_part(const real *x, long count, real otherwise) {
     return lanes_first(count, v, otherwise);
 }
 
+/* Stores the first `count` lanes, 0 < count < ROW_LANES. */
+static inline void lanes_store_part(real *x, Lanes v, long count) {
+    for (int p = 0; p < LANE_PARTS && count > p * LANES; p++) {
+        long left = count - p * LANES;
+        vector_store_part(x + p * LANES, v.part[p], left < LANES ? left : LANES);
+    }
+}
+
 /* The sum of all lanes, as a tree: lane l and lane l + 8, then l and l + 4, and so on. */
 static inline real lanes_sum(Lanes v) {
 #pragma GCC unroll 4

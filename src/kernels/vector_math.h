@@ -27,6 +27,11 @@ static inline real vm_erf(real x);
 static inline real vm_gelu(real x);
 static inline real vm_gelu_grad(real x);
 
+/* The logistic function 1 / (1 + e^-x), silu(x) = x·σ(x) and its derivative σ(x) + x·σ(x)·(1 - σ(x)). */
+static inline real vm_sigmoid(real x);
+static inline real vm_silu(real x);
+static inline real vm_silu_grad(real x);
+
 #define VM_INV_SQRT_2   ((real)0.70710678118654752440)
 #define VM_INV_SQRT_2PI ((real)0.39894228040143267794)
 
@@ -202,4 +207,20 @@ static inline float vm_gelu_grad(float x) {
 }
 
 #endif
+
+/* For x < 0 the fraction is expanded by e^x: the exponential never overflows, and a small result keeps its digits. */
+static inline real vm_sigmoid(real x) {
+    real e = vm_exp(-fabs(x));
+    return (x < 0 ? e : 1) / (1 + e);
+}
+
+static inline real vm_silu(real x) {
+    return x * vm_sigmoid(x);
+}
+
+static inline real vm_silu_grad(real x) {
+    real s = vm_sigmoid(x);
+    return s + x * s * (1 - s);
+}
+
 #endif

@@ -3,6 +3,7 @@
 
 Tensor *nn_norm(const Forward *f, Norm *norm, Tensor *x) {
     f->tape->recorder = __func__;
+    if (f->model->config.norm_kind == NORM_RMS) return tape_rms_norm(f->tape, x, &norm->weight);
     return tape_layer_norm(f->tape, x, &norm->weight, &norm->bias);
 }
 

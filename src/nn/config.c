@@ -49,8 +49,9 @@ typedef struct Field {
     const char *name;
     enum FieldType type;
     size_t offset;
-    const char *choice[3]; /* the text of each value; of two values with one text, the first is read */
+    const char *choice[4]; /* the text of each value; of two values with one text, the first is read */
     int most;              /* the largest of integers, which are at least 1 */
+    bool younger;          /* written only if it is not 0, so that earlier readers understand the others */
 } Field;
 
 #define AT(member) offsetof(ModelConfig, member)
@@ -65,13 +66,15 @@ static const Field fields[] = {
     {"max_length", INTEGER, AT(max_length), .most = CONFIG_MOST_TOKENS},
     {"norm", CHOICE, AT(norm), {"post", "pre"}},
     {"final_norm", TRUTH, AT(final_norm), {"false", "true"}},
-    {"activation", CHOICE, AT(activation), {"relu", "gelu"}},
-    {"positions", CHOICE, AT(positions), {"sinusoidal", "learned"}},
+    {"activation", CHOICE, AT(activation), {"relu", "gelu", "silu", "swiglu"}},
+    {"positions", CHOICE, AT(positions), {"sinusoidal", "learned", "rotary"}},
     {"tied", TRUTH, AT(tied), {"false", "true"}},
     {"scale_embedding", TRUTH, AT(scale_embedding), {"false", "true"}},
     {"label_smoothing", NUMBER, AT(label_smoothing)},
     {"pad_id", TOKEN, AT(pad_id)},
     {"attention", CHOICE, AT(attention), {"dot", "additive", "dot"}},
+    {"norm_kind", CHOICE, AT(norm_kind), {"layer", "rms"}, .younger = true},
+    {"qk_norm", TRUTH, AT(qk_norm), {"false", "true"}, .younger = true},
 };
 enum { FIELDS = sizeof fields / sizeof *fields };
 
@@ -96,6 +99,10 @@ bool config_check(const ModelConfig *c, Status status, Error *e) {
     if (c->positions == POSITIONS_SINUSOIDAL && c->d_model % 2)
         return error_set(e, status, "d_model: found %d, need an even number for sinusoidal positions",
                          c->d_model);
+    if (c->positions == POSITIONS_ROTARY && c->d_model / c->heads % 2)
+        return error_set(e, status,
+                         "heads: found %d, need heads of an even width for rotary positions: d_model is %d",
+                         c->heads, c->d_model);
     if (!(c->label_smoothing >= 0 && c->label_smoothing <= 1))
         return error_set(e, status, "label_smoothing: found %g, need a number in [0,1]", c->label_smoothing);
     if (c->pad_id != NO_PAD && (c->pad_id < 0 || c->pad_id >= c->vocab_size))
@@ -104,9 +111,17 @@ bool config_check(const ModelConfig *c, Status status, Error *e) {
     return true;
 }
 
+static bool is_written(const ModelConfig *c, const Field *f) {
+    const char *at = (const char *)c + f->offset;
+    return !f->younger || (f->type == TRUTH ? *(const bool *)at : *(const int *)at != 0);
+}
+
 bool config_field(const ModelConfig *c, int index, const char **name, char value[CONFIG_TEXT]) {
-    if (index < 0 || index >= FIELDS) return false;
-    const Field *f = &fields[index];
+    if (index < 0) return false;
+    const Field *f = fields;
+    for (; f < fields + FIELDS && (!is_written(c, f) || index-- > 0); f++)
+        ;
+    if (f == fields + FIELDS) return false;
     const void *at = (const char *)c + f->offset;
     *name = f->name;
     switch (f->type) {
@@ -140,7 +155,7 @@ static bool parse_number(const char *text, double *out) {
 }
 
 static bool parse_choice(const char *text, const Field *f, int *out) {
-    for (int i = 0; i < 3 && f->choice[i]; i++)
+    for (int i = 0; i < 4 && f->choice[i]; i++)
         if (strcmp(text, f->choice[i]) == 0) {
             *out = i + choice_base(f);
             return true;
@@ -169,19 +184,33 @@ static bool parse_field(const Field *f, const char *text, ModelConfig *c) {
     return false;
 }
 
+/* "relu, gelu, silu or swiglu" */
+static const char *choices_of(const Field *f, char list[CONFIG_TEXT]) {
+    for (int i = 0, last = 3; i <= last; i++) {
+        while (!f->choice[last] || (last > 0 && strcmp(f->choice[last], f->choice[0]) == 0)) last--;
+        size_t used = strlen(list);
+        snprintf(list + used, CONFIG_TEXT - used, "%s%s",
+                 i == 0     ? ""
+                 : i < last ? ", "
+                            : " or ",
+                 f->choice[i]);
+    }
+    return list;
+}
+
 bool config_parse(ModelConfig *c, const char *file, const char *(*get)(void *context, const char *name),
                   void *context, Error *e) {
     *c = (ModelConfig){0};
     for (int i = 0; i < FIELDS; i++) {
         const char *text = get(context, fields[i].name);
-        if (!text && fields[i].offset == AT(attention))
-            continue; /* dot: files of the first version have no such field */
+        if (!text && (fields[i].younger || fields[i].offset == AT(attention))) continue;
         if (!text)
             return error_set(e, STATUS_BAD_DATA, "%s: metadata: found no %s, need it", file, fields[i].name);
         if (!parse_field(&fields[i], text, c)) {
+            char list[CONFIG_TEXT] = "";
             if (fields[i].choice[0])
-                return error_set(e, STATUS_BAD_DATA, "%s: metadata: %s: found \"%s\", need %s or %s", file,
-                                 fields[i].name, ESCAPED(text), fields[i].choice[0], fields[i].choice[1]);
+                return error_set(e, STATUS_BAD_DATA, "%s: metadata: %s: found \"%s\", need %s", file,
+                                 fields[i].name, ESCAPED(text), choices_of(&fields[i], list));
             return error_set(e, STATUS_BAD_DATA, "%s: metadata: %s: found \"%s\", need a number", file,
                              fields[i].name, ESCAPED(text));
         }

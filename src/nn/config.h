@@ -9,7 +9,9 @@
 
 typedef enum ModelKind { KIND_SEQ2SEQ, KIND_LM } ModelKind;
 typedef enum NormPlace { NORM_POST, NORM_PRE } NormPlace;
-typedef enum PositionKind { POSITIONS_SINUSOIDAL, POSITIONS_LEARNED } PositionKind;
+typedef enum NormKind { NORM_LAYER, NORM_RMS } NormKind;
+/* POSITIONS_ROTARY turns queries and keys of self-attention (ops/rotary.c); the others are added to the embedding. */
+typedef enum PositionKind { POSITIONS_SINUSOIDAL, POSITIONS_LEARNED, POSITIONS_ROTARY } PositionKind;
 /* ATTENTION_PLAIN computes the same as ATTENTION_DOT, step by step as nn_plain_attention; a weight file says
  * dot. ATTENTION_ADDITIVE is computed so too. */
 typedef enum AttentionKind { ATTENTION_DOT, ATTENTION_ADDITIVE, ATTENTION_PLAIN } AttentionKind;
@@ -30,12 +32,14 @@ typedef struct ModelConfig {
     int heads;
     int d_model, d_ff;
     int vocab_size;
-    int max_length; /* of a sequence, in tokens */
+    int max_length; /* of a sequence, in tokens; with rotary positions, that a token attends to */
     NormPlace norm;
-    bool final_norm; /* a layer norm after each stack */
+    NormKind norm_kind;
+    bool final_norm; /* a norm after each stack */
     Activation activation;
     PositionKind positions;
     AttentionKind attention; /* 3.2.1: the score of a query and a key */
+    bool qk_norm;            /* every head's query and key are scaled to a mean square of 1 */
     bool tied;               /* one matrix embeds source and target and projects the output */
     bool scale_embedding;    /* by √d_model */
     double label_smoothing;

@@ -7,8 +7,18 @@ static int decoding_layers(const ModelConfig *c) {
     return c->kind == KIND_LM ? c->encoder_layers : c->decoder_layers;
 }
 
+static bool slides(const ModelConfig *c, long room) {
+    return c->kind == KIND_LM && c->positions == POSITIONS_ROTARY && room > c->max_length;
+}
+
+/* Rows of a sequence. A window slides through twice its length and then moves back, so that keys stand in the order
+ * of their tokens: the same sums in the same order. */
+static long capacity_of(const ModelConfig *c, long room) {
+    return slides(c, room) ? 2L * c->max_length : room;
+}
+
 size_t kv_cache_bytes(const ModelConfig *c, long sequences, long room, long source_rows) {
-    size_t rows = (size_t)sequences * (size_t)room + (size_t)source_rows;
+    size_t rows = (size_t)sequences * (size_t)capacity_of(c, room) + (size_t)source_rows;
     return rows * 2 * (size_t)c->d_model * (size_t)decoding_layers(c) * sizeof(real);
 }
 
@@ -16,7 +26,12 @@ bool kv_cache_new(KvCache *c, const ModelConfig *config, long sequences, long ro
                   Error *e) {
     int layers = decoding_layers(config);
     long width = 2L * config->d_model;
-    *c = (KvCache){.room = room, .bytes = kv_cache_bytes(config, sequences, room, source_rows)};
+    *c = (KvCache){.room = slides(config, room) ? config->max_length : room,
+                   .capacity = capacity_of(config, room),
+                   .slides = slides(config, room),
+                   .layers = layers,
+                   .bytes = kv_cache_bytes(config, sequences, room, source_rows)};
+    long rows = sequences * c->capacity;
     c->start = calloc(3 * (size_t)sequences + 1, sizeof *c->start);
     c->layer = calloc((size_t)layers, sizeof *c->layer);
     if (!c->start || !c->layer)
@@ -24,12 +39,13 @@ bool kv_cache_new(KvCache *c, const ModelConfig *config, long sequences, long ro
     c->memory = pages_alloc(c->bytes, "the cache of keys and values", e);
     if (!c->memory) return false;
     c->rows = c->start + sequences, c->length = c->rows + sequences;
-    for (long s = 0; s < sequences; s++) c->start[s] = (int32_t)(s * room), c->rows[s] = (int32_t)room;
-    c->keys = (Sequences){sequences, c->start, c->rows, c->length, sequences * room, room};
+    for (long s = 0; s < sequences; s++)
+        c->start[s] = (int32_t)(s * c->capacity), c->rows[s] = (int32_t)c->room;
+    c->keys = (Sequences){sequences, c->start, c->rows, c->length, rows, c->room};
     real *at = c->memory;
     for (int i = 0; i < layers; i++) {
-        c->layer[i] = (KvLayer){c, tensor_over(at, SHAPE(sequences * room, width))};
-        at += sequences * room * width;
+        c->layer[i] = (KvLayer){c, tensor_over(at, SHAPE(rows, width))};
+        at += rows * width;
         c->layer[i].source = tensor_over(at, SHAPE(source_rows, width));
         at += source_rows * width;
     }
@@ -45,6 +61,19 @@ void kv_cache_free(KvCache *c) {
 
 void kv_cache_clear(KvCache *c) {
     memset(c->length, 0, (size_t)c->keys.count * sizeof *c->length);
+    for (long s = 0; s < c->keys.count; s++) c->start[s] = (int32_t)(s * c->capacity);
+}
+
+/* Keeps the `keep` newest tokens of sequence s, and moves them back if a window from there would not fit. */
+static void slide(KvCache *c, long s, long keep) {
+    long begin = s * c->capacity, width = c->layer[0].own.shape.size[1];
+    c->start[s] += c->length[s] - (int32_t)keep;
+    c->length[s] = (int32_t)keep;
+    if (c->start[s] + c->room <= begin + c->capacity) return;
+    for (int i = 0; i < c->layers; i++)
+        memmove(c->layer[i].own.data + begin * width, c->layer[i].own.data + c->start[s] * width,
+                (size_t)(keep * width) * sizeof(real));
+    c->start[s] = (int32_t)begin;
 }
 
 void kv_cache_advance(KvCache *c, const Sequences *s) {
@@ -52,8 +81,11 @@ void kv_cache_advance(KvCache *c, const Sequences *s) {
     for (long i = 0; i < s->count; i++) {
         if (s->longest > 1 && c->length[i] > 0)
             error_bug("kv_cache: several tokens, want one: others came before");
-        if (c->length[i] + s->rows[i] > c->room) error_bug("kv_cache: more than %ld tokens", c->room);
-        c->length[i] += s->rows[i];
+        long rows = s->rows[i] < c->room ? s->rows[i] : c->room;
+        bool full = c->length[i] + s->rows[i] > c->room;
+        if (full && !c->slides) error_bug("kv_cache: more than %ld tokens", c->room);
+        if (full && c->length[i]) slide(c, i, c->room - rows);
+        c->length[i] += (int32_t)rows;
     }
 }
 
@@ -61,7 +93,8 @@ void kv_layer_append(KvLayer *l, const Tensor *qkv, const Sequences *s) {
     long width = l->own.shape.size[1];
     for (long i = 0; qkv->data && i < s->count; i++) {
         long first = l->cache->start[i] + l->cache->length[i] - s->rows[i];
-        for (long row = 0; row < s->rows[i]; row++)
+        for (long row = s->rows[i] > l->cache->room ? s->rows[i] - l->cache->room : 0; row < s->rows[i];
+             row++)
             memcpy(l->own.data + (first + row) * width,
                    qkv->data + (s->start[i] + row) * qkv->stride[0] + width / 2,
                    (size_t)width * sizeof(real));

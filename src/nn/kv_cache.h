@@ -3,7 +3,8 @@
  * depends on its own terms only.
  *
  * A pass with a cache (Forward.cache) continues where the last one ended: first the whole prompt of each
- * sequence, then one token at a time. Modules append and read. The first pass of a seq2seq model stores the
+ * sequence, then one token at a time. With rotary positions a language model continues beyond its max_length:
+ * every token attends to the max_length newest, whose keys stay turned as they were. Modules append and read. The first pass of a seq2seq model stores the
  * keys and values of the source. Only for tapes with no_grad. */
 #ifndef NN_KV_CACHE_H
 #define NN_KV_CACHE_H
@@ -14,13 +15,15 @@
 
 typedef struct KvLayer {
     struct KvCache *cache;
-    Tensor own;    /* [sequences · room, 2 d_model]: keys | values of the tokens so far */
+    Tensor own;    /* [sequences · capacity, 2 d_model]: keys | values of the tokens so far */
     Tensor source; /* [source rows, 2 d_model]: keys | values of the encoder's output */
 } KvLayer;
 
 typedef struct KvCache {
-    Sequences keys; /* sequence s owns `room` rows; the first length[s] hold its tokens */
-    long room;
+    Sequences keys; /* sequence s has length[s] rows from start[s], among `capacity` rows of its own */
+    long room, capacity;
+    bool slides; /* after `room` tokens the window moves on */
+    int layers;
     KvLayer *layer; /* one for each layer of the decoder or language model */
     int32_t *start, *rows, *length;
     real *memory;

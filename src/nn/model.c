@@ -54,6 +54,12 @@ static void add_linear(Builder *b, const char *name, long in, long out, Linear *
 }
 
 static void add_norm(Builder *b, const char *name, Norm *n) {
+    char weight[PARAMETER_NAME];
+    if (b->m->config.norm_kind == NORM_RMS) { /* has no bias */
+        snprintf(weight, sizeof weight, "%s.weight", name);
+        add(b, weight, SHAPE(b->m->config.d_model), ones, &n->weight);
+        return;
+    }
     add_pair(b, name, SHAPE(b->m->config.d_model), ones, &n->weight, &n->bias);
 }
 
@@ -93,7 +99,7 @@ static void add_cross_attention(Builder *b, Attention *a, int layer) {
 
 static void add_feed_forward(Builder *b, FeedForward *f) {
     long d = b->m->config.d_model, d_ff = b->m->config.d_ff;
-    add_linear(b, "linear1", d, d_ff, &f->in);
+    add_linear(b, "linear1", d, b->m->config.activation == ACT_SWIGLU ? 2 * d_ff : d_ff, &f->in);
     add_linear(b, "linear2", d_ff, d, &f->out);
 }
 
@@ -174,25 +180,25 @@ Model *model_without_memory(const ModelConfig *c, bool training, Error *e) {
     return m;
 }
 
+static size_t sinusoid_bytes(const ModelConfig *c) {
+    return (size_t)c->max_length * (size_t)nn_position_width(c) * sizeof(real);
+}
+
 size_t model_bytes(const Model *m) {
-    size_t sinusoids = m->config.positions == POSITIONS_SINUSOIDAL
-                           ? (size_t)m->config.max_length * (size_t)m->config.d_model * sizeof(real)
-                           : 0;
-    return parameters_bytes(&m->parameters, m->parameters.training) + sinusoids;
+    return parameters_bytes(&m->parameters, m->parameters.training) + sinusoid_bytes(&m->config);
 }
 
 /* Reserves address space for the sinusoids. nn_make_sinusoids computes only the rows that are used:
  * max_length comes from a file, and no array in that file confirms it. */
 static bool reserve_sinusoids(Model *m, Error *e) {
-    Shape shape = SHAPE(m->config.max_length, m->config.d_model);
-    m->sinusoids = pages_alloc((size_t)shape_count(shape) * sizeof(real), "positional encodings", e);
-    if (m->sinusoids) m->positions = tensor_over(m->sinusoids, shape);
+    m->sinusoids = pages_alloc(sinusoid_bytes(&m->config), "positional encodings", e);
+    m->positions.data = m->config.positions == POSITIONS_SINUSOIDAL ? m->sinusoids : NULL;
     return m->sinusoids;
 }
 
 bool model_allocate(Model *m, Error *e) {
     return parameters_allocate(&m->parameters, m->parameters.training, e) &&
-           (m->config.positions != POSITIONS_SINUSOIDAL || reserve_sinusoids(m, e));
+           (m->config.positions == POSITIONS_LEARNED || reserve_sinusoids(m, e));
 }
 
 Model *model_new(const ModelConfig *c, bool training, uint64_t seed, Error *e) {
@@ -206,12 +212,20 @@ Model *model_new(const ModelConfig *c, bool training, uint64_t seed, Error *e) {
     return NULL;
 }
 
+void model_zero_outputs(Model *m) {
+    for (int i = 0; i < m->parameters.count; i++) {
+        const Parameter *p = &m->parameters.entry[i];
+        if (strstr(p->name, "out_proj.weight") || strstr(p->name, "linear2.weight"))
+            memset(m->parameters.value + p->offset, 0, (size_t)shape_count(p->shape) * sizeof(real));
+    }
+}
+
 void model_free(Model *m) {
     if (!m) return;
     parameters_free(&m->parameters);
     free(m->encoder);
     free(m->decoder);
     free(m->language_model);
-    pages_free(m->sinusoids, (size_t)m->config.max_length * (size_t)m->config.d_model * sizeof(real));
+    pages_free(m->sinusoids, sinusoid_bytes(&m->config));
     free(m);
 }

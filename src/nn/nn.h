@@ -64,15 +64,18 @@ typedef EncoderLayer LanguageModelLayer;
 typedef struct Model {
     ModelConfig config;
     double dropout; /* P_drop of section 5.4; how a model is trained, not what it is: not saved */
+    double attention_dropout; /* of dot-product attention's probabilities; not saved either */
     Parameters parameters;
     Tensor embedding;                   /* [vocab_size, d_model], for source, target and, if tied, output */
-    Tensor positions;                   /* [max_length, d_model]: learned, or the sinusoids */
+    Tensor positions;                   /* [max_length, d_model]: learned, or the sinusoids; rotary: none */
     EncoderLayer *encoder;              /* seq2seq: [encoder_layers] */
     DecoderLayer *decoder;              /* seq2seq: [decoder_layers] */
     LanguageModelLayer *language_model; /* language model: [encoder_layers] */
     Norm encoder_norm, decoder_norm, final_norm; /* after each stack, if config.final_norm */
     Tensor output;                               /* [vocab_size, d_model], if not tied */
-    real *sinusoids; /* [max_length, d_model], of which the first sinusoids_made rows are computed */
+    /* [max_length, nn_position_width], of which the first sinusoids_made rows are computed; NULL where positions are
+     * learned. */
+    real *sinusoids;
     long sinusoids_made;
 } Model;
 
@@ -96,6 +99,12 @@ void nn_sinusoids(long length, long d, real *out);
 /* Computes the rows below `length` of the model's table of sinusoids that are not there yet. Does nothing
  * where positions are learned. Threads may call it at the same time. */
 void nn_make_sinusoids(Model *m, long length);
+
+/* Columns of the table of sinusoids: d_model; rotary: d_k; learned: 0. */
+long nn_position_width(const ModelConfig *c);
+
+/* Rotary positions: what tape_rotary takes as turns and at, for the rows of x. */
+const real *nn_turns(const Forward *f, const Tokens *x, const int32_t **at);
 
 /* A sublayer: a function of x, [rows, d_model], with the weights of a module; [rows, d_model]. */
 typedef Tensor *Sublayer(const Forward *f, void *module, Tensor *x);
@@ -149,6 +158,9 @@ const Prediction *nn_predict(const Forward *f, Tensor *hidden, const int32_t *ta
  * configuration is invalid or memory runs out. Owned by the caller, for model_free; it must not be copied. */
 Model *model_new(const ModelConfig *c, bool training, uint64_t seed, Error *e);
 void model_free(Model *m);
+
+/* Sets the output matrices of all sublayers to 0: every layer begins as the identity. */
+void model_zero_outputs(Model *m);
 
 /* The same model without memory: its tensors have shapes and no data. For a tape that plans. */
 Model *model_without_memory(const ModelConfig *c, bool training, Error *e);

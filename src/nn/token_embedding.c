@@ -6,10 +6,10 @@
 Tensor *nn_embedding(const Forward *f, const Tokens *x) {
     f->tape->recorder = __func__;
     Model *m = f->model;
-    long rows = x->sequences.total_rows, last = -1;
-    for (long i = 0; x->at && i < rows; i++) last = x->at[i] > last ? x->at[i] : last;
-    nn_make_sinusoids(m, last + 1);
+    bool added = m->config.positions != POSITIONS_ROTARY;
+    if (added) nn_make_sinusoids(m, tokens_last_position(x) + 1);
     double scale = m->config.scale_embedding ? sqrt(m->config.d_model) : 1;
-    Tensor *y = tape_embedding(f->tape, &m->embedding, rows, x->id, scale, &m->positions, x->at);
+    Tensor *y = tape_embedding(f->tape, &m->embedding, x->sequences.total_rows, x->id, scale,
+                               added ? &m->positions : NULL, x->at);
     return tape_dropout(f->tape, y, m->dropout);
 }

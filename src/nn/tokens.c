@@ -87,3 +87,9 @@ Tokens tokens_without_ids(long sequences, long longest) {
 void tokens_gather(const Tokens *x, const int32_t *values, int32_t *out) {
     for (long i = 0; i < x->sequences.total_rows; i++) out[i] = values[x->column[i]];
 }
+
+long tokens_last_position(const Tokens *x) {
+    long last = -1;
+    for (long i = 0; x->at && i < x->sequences.total_rows; i++) last = x->at[i] > last ? x->at[i] : last;
+    return last;
+}

@@ -43,4 +43,7 @@ Tokens tokens_without_ids(long sequences, long longest);
 /* out[row] = the value of that row's token; values is [sequences, longest], as the ids of tokens_fill. */
 void tokens_gather(const Tokens *x, const int32_t *values, int32_t *out);
 
+/* The greatest position of any row; -1: there is none, or x is an outline. */
+long tokens_last_position(const Tokens *x);
+
 #endif

@@ -10,6 +10,9 @@
  * A key is masked if it is padding (beyond its sequence's length) or, with `causal`, if it comes after the
  * query (j > i). A query whose keys are all masked has output 0 and gradient 0.
  *
+ * With dropout p while training, (3) has m_ij p_ij for p_ij, m the mask of dropout.c; then dv_jc += Σ_i m_ij p_ij dy_ic and
+ * dp_ij = m_ij Σ_c dy_ic v_jc, and D_i is still Σ_c dy_ic y_ic.
+ *
  * The operands may be columns of one matrix, the output of one projection: if k and v are NULL, q holds
  * q|k|v, [n, 3d]; if only v is NULL, k holds k|v, [n_k, 2d].
  *
@@ -29,7 +32,7 @@
 #include "base/pool.h"
 #include "kernels/product.h"
 #include "kernels/rows.h"
-#include "ops/arguments.h"
+#include "ops/dropout_mask.h"
 #include "ops/ops.h"
 #include <math.h>
 #include <string.h>
@@ -51,6 +54,8 @@ typedef struct Attr {
     bool causal;
     real scale;
     const Sequences *queries, *keys;
+    bool drop;
+    DropoutMask mask;    /* of element (head, query, key), [heads, n_q, keys->longest] */
     real *max, *inverse; /* [heads, n_q]: m_i and 1/Σ_j e^(s_ij - m_i) */
     long ld_p;           /* distance between rows of p in scratch memory */
     long block_size;     /* reals of one thread's scratch memory: p and ds */
@@ -200,6 +205,12 @@ static Block block_of(const Attr *a, const Head *h, long first, long end, real *
                    .p = {p, rows, keys, a->ld_p}};
 }
 
+/* Drops probabilities of query i, or their gradients. */
+static void drop_row(const Attr *a, const Head *h, long i, real *p) {
+    long first = (h->max + i - a->max) * a->keys->longest;
+    for (long j = 0, visible = seen(a, h, i); j < visible; j++) p[j] *= dropout_factor(&a->mask, first + j);
+}
+
 static void forward_head(void *context, long task) {
     Node *n = context;
     const Attr *a = n->attr;
@@ -212,6 +223,7 @@ static void forward_head(void *context, long task) {
             real m, inverse;
             softmax_row(b.p.at + i * a->ld_p, b.width, seen(a, &h, first + i), a->scale, &m, &inverse);
             h.max[first + i] = m, h.inverse[first + i] = inverse;
+            if (a->drop) drop_row(a, &h, first + i, b.p.at + i * a->ld_p);
         }
         product_nn(b.p, b.v, b.y, false); /* (3) */
     }
@@ -251,7 +263,9 @@ static void backward_head(void *context, long task) {
             real *p_row = b.p.at + i * b.p.ld, *ds_row = ds.at + i * ds.ld;
             real m = h.max[first + i], inverse = h.inverse[first + i];
             real D = row_dot(dy.at + i * dy.ld, b.y.at + i * b.y.ld, a->d_k);
+            if (a->drop) drop_row(a, &h, first + i, ds_row);
             softmax_backward_row(p_row, ds_row, b.width, seen(a, &h, first + i), a->scale, m, inverse, D);
+            if (a->drop) drop_row(a, &h, first + i, p_row);
         }
         if (h.dv.at)
             product_tn(b.p, dy, matrix_rows(h.dv, 0, b.keys), again || tensor_grad_adds(v)); /* (3) */
@@ -304,19 +318,28 @@ static void arguments(const Node *n, FILE *out) {
     print_sequences(out, "queries", a->queries);
     fprintf(out, ", ");
     print_sequences(out, "keys", a->keys);
-    fprintf(out, ", \"causal\": %s", a->causal ? "true" : "false");
+    fprintf(out, ", \"causal\": %s, ", a->causal ? "true" : "false");
+    if (a->drop)
+        dropout_print(&a->mask, a->heads * a->queries->total_rows * a->keys->longest, out);
+    else
+        print_number(out, "p", 0);
 }
 /* exercise: end */
 
-BUILD_CASE(plain, tape_attention(t, x[0], x[1], x[2], 2, &packed, &packed, false))
-BUILD_CASE(causal, tape_attention(t, x[0], x[1], x[2], 2, &packed, &packed, true))
-BUILD_CASE(fused_causal, tape_attention(t, x[0], NULL, NULL, 2, &packed, &packed, true))
-BUILD_CASE(with_padding, tape_attention(t, x[0], NULL, NULL, 1, &padded, &padded, false))
-BUILD_CASE(with_padding_causal, tape_attention(t, x[0], NULL, NULL, 2, &padded, &padded, true))
-BUILD_CASE(cross, tape_attention(t, x[0], x[1], NULL, 2, &packed, &memory, false))
-BUILD_CASE(few_queries, tape_attention(t, x[0], x[1], NULL, 2, &shorter, &memory, true))
-BUILD_CASE(two_blocks, tape_attention(t, x[0], x[1], x[2], 1, &longer, &longer, true))
-BUILD_CASE(nothing, tape_attention(t, x[0], NULL, NULL, 2, &none, &none, false))
+BUILD_CASE(plain, tape_attention(t, x[0], x[1], x[2], 2, &packed, &packed, false, 0))
+BUILD_CASE(causal, tape_attention(t, x[0], x[1], x[2], 2, &packed, &packed, true, 0))
+BUILD_CASE(fused_causal, tape_attention(t, x[0], NULL, NULL, 2, &packed, &packed, true, 0))
+BUILD_CASE(with_padding, tape_attention(t, x[0], NULL, NULL, 1, &padded, &padded, false, 0))
+BUILD_CASE(with_padding_causal, tape_attention(t, x[0], NULL, NULL, 2, &padded, &padded, true, 0))
+BUILD_CASE(cross, tape_attention(t, x[0], x[1], NULL, 2, &packed, &memory, false, 0))
+BUILD_CASE(few_queries, tape_attention(t, x[0], x[1], NULL, 2, &shorter, &memory, true, 0))
+BUILD_CASE(two_blocks, tape_attention(t, x[0], x[1], x[2], 1, &longer, &longer, true, 0))
+static Tensor *dropped(Tape *t, Tensor **x) {
+    t->training = true;
+    return tape_attention(t, x[0], NULL, NULL, 2, &padded, &padded, true, 0.3);
+}
+
+BUILD_CASE(nothing, tape_attention(t, x[0], NULL, NULL, 2, &none, &none, false, 0))
 
 static const CheckCase cases[] = {
     {"plain", plain, {{"q", DIMS(6, 4)}, {"k", DIMS(6, 4)}, {"v", DIMS(6, 4)}}},
@@ -339,6 +362,7 @@ static const CheckCase cases[] = {
     {"more than a block",
      two_blocks,
      {{"q", DIMS(BLOCK + 6, 2)}, {"k", DIMS(BLOCK + 6, 2)}, {"v", DIMS(BLOCK + 6, 2)}}},
+    {"dropout", dropped, {{"qkv", DIMS(9, 12)}}},
     {"no tokens", nothing, {{"qkv", DIMS(0, 12)}}},
 };
 
@@ -357,11 +381,12 @@ static void check_rows(const char *what, const Tensor *x, const Sequences *s, lo
 }
 
 Tensor *tape_attention(Tape *t, Tensor *q, Tensor *k, Tensor *v, int heads, const Sequences *queries,
-                       const Sequences *keys, bool causal) {
+                       const Sequences *keys, bool causal, double p) {
     if (q->shape.rank != 2) error_bug("attention: q is %s, want [n,d]", shape_text(q->shape));
     long d = q->shape.size[1] / (k ? 1 : 3);
     if (heads < 1 || d % heads || d < 1)
         error_bug("attention: %d heads, want a divisor of the width %ld", heads, d);
+    if (!(p >= 0 && p < 1)) error_bug("attention: p is %g, want it in [0,1)", p);
     if (queries->count != keys->count)
         error_bug("attention: keys have %ld sequences, want %ld", keys->count, queries->count);
     if (!t->planning)
@@ -385,7 +410,9 @@ Tensor *tape_attention(Tape *t, Tensor *q, Tensor *k, Tensor *v, int heads, cons
                 .causal = causal,
                 .scale = (real)(1 / sqrt((double)d / heads)),
                 .queries = queries,
-                .keys = keys};
+                .keys = keys,
+                .drop = t->training && p > 0,
+                .mask = dropout_mask(n, p)};
     a->max = node_array(n, heads * queries->total_rows);
     a->inverse = node_array(n, heads * queries->total_rows);
     /* An odd number of cache lines: rows a power of two apart would share sets of the cache. */

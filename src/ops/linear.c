@@ -13,7 +13,7 @@
  *     ∂L/∂b_j  = Σ_i dz_ij              db += Σ_i dz_i
  *     dr += dy
  *
- * relu' needs only the sign of z, which is that of y; gelu' needs z, which forward keeps. */
+ * relu' needs only the sign of z, which is that of y; gelu' and silu' need z, which forward keeps. */
 #include "base/pool.h"
 #include "base/work.h"
 #include "kernels/arrays.h"
@@ -57,8 +57,10 @@ static void activation_backward(void *context, long chunk) {
     real *dz = c->dz;
     if (c->attr->activation == ACT_RELU)
         for (long i = begin; i < end; i++) dz[i] = y[i] > 0 ? dz[i] : 0;
-    else
+    else if (c->attr->activation == ACT_GELU)
         for (long i = begin; i < end; i++) dz[i] *= vm_gelu_grad(z[i]);
+    else
+        for (long i = begin; i < end; i++) dz[i] *= vm_silu_grad(z[i]);
 }
 
 /* dz overwrites dy, unless the tape keeps dy. */
@@ -97,7 +99,8 @@ static uint64_t branches(const Node *n) {
 }
 
 static void arguments(const Node *n, FILE *out) {
-    static const char *const name[] = {[ACT_NONE] = "none", [ACT_RELU] = "relu", [ACT_GELU] = "gelu"};
+    static const char *const name[] = {
+        [ACT_NONE] = "none", [ACT_RELU] = "relu", [ACT_GELU] = "gelu", [ACT_SILU] = "silu"};
     fprintf(out, "\"act\": \"%s\"", name[((const Attr *)n->attr)->activation]);
 }
 /* exercise: end */
@@ -106,6 +109,7 @@ BUILD_CASE(plain, tape_linear(t, x[0], x[1], x[2], ACT_NONE, NULL))
 BUILD_CASE(no_bias, tape_linear(t, x[0], x[1], NULL, ACT_NONE, NULL))
 BUILD_CASE(with_relu, tape_linear(t, x[0], x[1], x[2], ACT_RELU, NULL))
 BUILD_CASE(with_gelu, tape_linear(t, x[0], x[1], x[2], ACT_GELU, NULL))
+BUILD_CASE(with_silu, tape_linear(t, x[0], x[1], x[2], ACT_SILU, NULL))
 BUILD_CASE(with_residual, tape_linear(t, x[0], x[1], x[2], ACT_NONE, x[3]))
 
 static const CheckCase cases[] = {
@@ -113,6 +117,7 @@ static const CheckCase cases[] = {
     {"no bias", no_bias, {{"x", DIMS(3, 5)}, {"W", DIMS(4, 5)}}},
     {"relu", with_relu, {{"x", DIMS(3, 5)}, {"W", DIMS(4, 5)}, {"b", DIMS(4)}}},
     {"gelu", with_gelu, {{"x", DIMS(3, 5)}, {"W", DIMS(4, 5)}, {"b", DIMS(4)}}},
+    {"silu", with_silu, {{"x", DIMS(3, 5)}, {"W", DIMS(4, 5)}, {"b", DIMS(4)}}},
     {"residual", with_residual, {{"x", DIMS(3, 5)}, {"W", DIMS(4, 5)}, {"b", DIMS(4)}, {"r", DIMS(3, 4)}}},
     {"input is residual",
      with_residual,
@@ -156,6 +161,6 @@ Tensor *tape_linear(Tape *t, Tensor *x, Tensor *weight, Tensor *b, Activation ac
     Node *n = tape_node(t, &op_linear, out, INPUTS(x, weight, b, r));
     Attr *a = node_attr(n, sizeof *a);
     *a = (Attr){.n = xs.size[0], .d_in = xs.size[1], .d_out = ws.size[0], .activation = activation};
-    if (activation == ACT_GELU && tensor_wants_grad(n->out)) a->z = node_array(n, a->n * a->d_out);
+    if (activation >= ACT_GELU && tensor_wants_grad(n->out)) a->z = node_array(n, a->n * a->d_out);
     return tape_record(n);
 }

@@ -10,9 +10,8 @@
  *
  * Forward keeps only y.
  *
- * Numerical note: with e = e^-|x|, y = e / (1 + e) for x < 0 and 1 / (1 + e) for x ≥ 0, so that the
- * exponential never overflows and a small y keeps all its digits. Above x = 17 (37 in double) y rounds to
- * 1 and the slope to 0, which is within ε of the true one. */
+ * Numerical note: a small y keeps all its digits. Above x = 17 (37 in double) y rounds to 1 and the slope to 0, which is
+ * within ε of the true one. */
 #include "kernels/vector_math.h"
 #include "ops/ops.h"
 
@@ -21,10 +20,7 @@ static void forward(Node *n) {
     real *y = n->out->data;
     long count = shape_count(n->out->shape);
     tensor_copy_out(n->in[0], y);
-    for (long i = 0; i < count; i++) {
-        real e = vm_exp(-fabs(y[i]));
-        y[i] = (y[i] < 0 ? e : 1) / (1 + e);
-    }
+    for (long i = 0; i < count; i++) y[i] = vm_sigmoid(y[i]);
 }
 
 static void backward(Node *n) {

@@ -10,7 +10,7 @@ enum { MOMENTS = 2, NAME = PARAMETER_NAME + 8, NUMBER = 32 };
 static const char *const moment_prefix[MOMENTS] = {"moment1.", "moment2."};
 
 static int moments_of(const Trainer *t) {
-    return t->optimizer.kind == OPTIM_ADAMW ? 2 : 1;
+    return t->optimizer.kind == OPTIM_SGD ? 1 : 2;
 }
 
 static real *moment(const Trainer *t, int i) {

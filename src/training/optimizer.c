@@ -2,28 +2,46 @@
 #include "base/arena.h"
 #include "base/pool.h"
 #include "base/work.h"
+#include "training/muon.h"
 #include <math.h>
+#include <string.h>
 
 Optimizer optim_default(OptimizerKind kind) {
-    return (Optimizer){
-        .kind = kind, .beta1 = 0.9, .beta2 = 0.98, .epsilon = 1e-9, .momentum = 0.9, .clip_norm = 1};
+    return (Optimizer){.kind = kind,
+                       .beta1 = 0.9,
+                       .beta2 = 0.98,
+                       .epsilon = 1e-9,
+                       .momentum = kind == OPTIM_MUON ? 0.95 : 0.9,
+                       .matrix_rate = 1,
+                       .clip_norm = 1};
+}
+
+static bool has_second_moments(OptimizerKind kind) {
+    return kind != OPTIM_SGD;
 }
 
 size_t optim_bytes(OptimizerKind kind, const Parameters *p) {
-    return (kind == OPTIM_ADAMW ? 2 : 1) * parameters_bytes(p, false);
+    size_t moments = (has_second_moments(kind) ? 2 : 1) * parameters_bytes(p, false);
+    return moments + (kind == OPTIM_MUON ? (size_t)muon_scratch(p) * sizeof(real) : 0);
 }
 
 bool optim_start(Optimizer *o, const Parameters *p, Error *e) {
     o->size = p->size;
-    o->moment1 = pages_alloc(optim_bytes(o->kind, p), "the optimizer's moments", e);
-    o->moment2 = o->moment1 && o->kind == OPTIM_ADAMW ? o->moment1 + o->size : NULL;
+    o->bytes = optim_bytes(o->kind, p);
+    o->moment1 = pages_alloc(o->bytes, "the optimizer's moments", e);
+    o->moment2 = o->moment1 && has_second_moments(o->kind) ? o->moment1 + o->size : NULL;
+    o->scratch = o->moment1 && o->kind == OPTIM_MUON ? o->moment2 + o->size : NULL;
     return o->moment1 != NULL;
 }
 
 void optim_stop(Optimizer *o) {
-    size_t arrays = o->kind == OPTIM_ADAMW ? 2 : 1;
-    if (o->moment1) pages_free(o->moment1, arrays * (size_t)o->size * sizeof(real));
-    o->moment1 = o->moment2 = NULL;
+    if (o->moment1) pages_free(o->moment1, o->bytes);
+    o->moment1 = o->moment2 = o->scratch = NULL;
+}
+
+void optim_forget(Optimizer *o) {
+    memset(o->moment1, 0, (has_second_moments(o->kind) ? 2 : 1) * (size_t)o->size * sizeof(real));
+    o->step = 0;
 }
 
 enum { NORM_CHUNK = 1 << 15, PARTIAL_SUMS = 256 };
@@ -86,14 +104,27 @@ static void sgd(const Update *u, long begin, long end, real decay) {
     }
 }
 
-static void update_chunk(void *context, long chunk) {
-    const Update *u = context;
-    void (*update)(const Update *, long, long, real) = u->o->kind == OPTIM_ADAMW ? adamw : sgd;
-    long begin = chunk * WORK_GRAIN, end = chunk_end(begin, WORK_GRAIN, u->p->size);
+static void update_range(const Update *u, long begin, long end) {
+    void (*update)(const Update *, long, long, real) = u->o->kind == OPTIM_SGD ? sgd : adamw;
     long border = u->o->decay_all ? end : u->p->decayed;
     border = border < begin ? begin : border > end ? end : border;
     update(u, begin, border, (real)u->o->weight_decay);
     update(u, border, end, 0);
+}
+
+static void update_chunk(void *context, long chunk) {
+    const Update *u = context;
+    long begin = chunk * WORK_GRAIN, end = chunk_end(begin, WORK_GRAIN, u->p->size);
+    if (u->o->kind != OPTIM_MUON) {
+        update_range(u, begin, end);
+        return;
+    }
+    for (int i = 0; i < u->p->count; i++) {
+        const Parameter *p = &u->p->entry[i];
+        long first = p->offset, last = first + shape_count(p->shape);
+        if (!muon_owns(p) && first < end && last > begin)
+            update_range(u, first > begin ? first : begin, last < end ? last : end);
+    }
 }
 
 double optim_clip(const Optimizer *o, const Parameters *p, double *scale) {
@@ -114,6 +145,9 @@ void optim_update(Optimizer *o, Parameters *p, double learning_rate, double scal
                 .correction1 = (real)(1 / (1 - pow(o->beta1, (double)o->step))),
                 .correction2 = (real)(1 / (1 - pow(o->beta2, (double)o->step)))};
     pool_for(chunks_of(p->size, WORK_GRAIN), update_chunk, &u);
+    if (o->kind == OPTIM_MUON)
+        muon_update(p, o->moment1, learning_rate * o->matrix_rate, o->weight_decay, o->momentum, scale,
+                    o->scratch);
 }
 
 double optim_step(Optimizer *o, Parameters *p, double learning_rate, double scale) {

@@ -11,26 +11,32 @@
  * SGD with momentum:
  *
  *     g = g + λ w (matrices)         m = μ m + g             w = w - η m
+ *
+ * Muon: muon.h says how it updates the matrices of the layers; AdamW updates everything else.
  */
 #ifndef TRAINING_OPTIMIZER_H
 #define TRAINING_OPTIMIZER_H
 
 #include "nn/parameters.h"
 
-typedef enum OptimizerKind { OPTIM_ADAMW, OPTIM_SGD } OptimizerKind;
+typedef enum OptimizerKind { OPTIM_ADAMW, OPTIM_SGD, OPTIM_MUON } OptimizerKind;
 
 typedef struct Optimizer {
     OptimizerKind kind;
     double beta1, beta2, epsilon; /* AdamW */
-    double momentum;              /* SGD */
+    double momentum;              /* SGD, Muon */
+    double matrix_rate;           /* Muon: rate of the layers' matrices, as a multiple of η */
     double weight_decay;          /* λ */
     bool decay_all;               /* also decay vectors */
     double clip_norm;             /* maximum gradient norm; 0: no clipping */
     long step;                    /* steps taken */
 
     /* From optim_start to optim_stop: [size] each, laid out as the parameter store. */
-    real *moment1, *moment2; /* moment2: AdamW alone */
+    real *moment1,
+        *moment2;  /* moment2: not SGD; Muon has B of its matrices in moment1 and nothing in moment2 */
+    real *scratch; /* Muon */
     long size;
+    size_t bytes;
 } Optimizer;
 
 /* β = (0.9, 0.98), ε = 1e-9 as in section 5.3; no decay; clipping to norm 1. */
@@ -40,7 +46,10 @@ Optimizer optim_default(OptimizerKind kind);
 bool optim_start(Optimizer *o, const Parameters *p, Error *e);
 void optim_stop(Optimizer *o);
 
-/* Bytes that optim_start allocates. */
+/* Back to where optim_start left it. */
+void optim_forget(Optimizer *o);
+
+/* Bytes that optim_start allocates; for Muon they depend on pool_threads(), which must stay. */
 size_t optim_bytes(OptimizerKind kind, const Parameters *p);
 
 /* √Σ g² over all parameters, after parameters_zero_unreached. Summed in double, in an order that does not

@@ -14,6 +14,11 @@ double schedule_rate(const Schedule *s, long step) {
         return s->min_rate +
                0.5 * (s->rate - s->min_rate) *
                    (1 + cos(3.14159265358979323846 * (at - 1 - warmup) / ((double)s->steps - warmup)));
+    case SCHEDULE_LINEAR: {
+        double left = fmax(0, ((double)s->steps + 1 - at) / (s->decay * (double)s->steps));
+        double falling = s->min_rate + (s->rate - s->min_rate) * fmin(1, left);
+        return fmin(s->rate * fmin(1, at / (warmup + 1)), falling);
+    }
     case SCHEDULE_CONSTANT: break;
     }
     return s->rate;

@@ -1,4 +1,5 @@
-/* The settings of a training run, in one table, and their defaults, in one function. */
+/* The settings of a training run, in one table. */
+/* long: the table, and all that is made from it */
 #include "training/train_config.h"
 #include "base/file.h"
 #include "base/utf8.h"
@@ -11,7 +12,19 @@
 typedef enum Kind { HEADING, FLAG, INTEGER, NATURAL, REAL, CHOICE, TEXT } Kind;
 
 /* The runs on which a setting has an effect; in others it is refused. */
-typedef enum AppliesTo { ALL_RUNS, LM, SEQUENCES, ADAMW, SGD, COSINE, WARMUP, NOT_QUIET } AppliesTo;
+typedef enum AppliesTo {
+    ALL_RUNS,
+    LM,
+    SEQUENCES,
+    DOT,
+    ADAMW,
+    MUON,
+    MOMENTUM,
+    FALLING,
+    LINEAR,
+    WARMUP,
+    NOT_QUIET
+} AppliesTo;
 
 /* With --resume: the checkpoint's value is used, another may be given, or the checkpoint has none. */
 typedef enum OnResume { FIXED, CHANGEABLE, UNSAVED } OnResume;
@@ -23,6 +36,7 @@ typedef struct Setting {
     AppliesTo applies;
     OnResume resume;
     const char *computed; /* the default in words, where it depends on other settings */
+    bool newer;           /* earlier checkpoints lack it: its default */
 } Setting;
 
 #define AT(kind, field) kind, offsetof(TrainConfig, field)
@@ -42,37 +56,56 @@ static const Setting settings[] = {
      AT(INTEGER, data.max_length), SEQUENCES},
     {"held-out", "N", "[1,10000]", "copy, reverse, sort: number of held-out sequences",
      AT(INTEGER, data.held_out), SEQUENCES},
+    {"preset", NULL, "paper|gpt|modern", "defaults of model and training, see below", AT(CHOICE, preset),
+     .computed = "paper; lm gpt", .newer = true},
     {"Model"},
     {"layers", "N", CONFIG_RANGE(CONFIG_MOST_LAYERS), "number of layers N, of encoder and decoder each",
      AT(INTEGER, layers)},
     {"heads", "N", CONFIG_RANGE(CONFIG_MOST_WIDTH), "number of attention heads h", AT(INTEGER, heads)},
     {"d-model", "N", CONFIG_RANGE(CONFIG_MOST_WIDTH), "width of the model", AT(INTEGER, d_model)},
     {"d-ff", "N", CONFIG_RANGE(CONFIG_MOST_WIDTH), "width of the feed-forward layers", AT(INTEGER, d_ff),
-     .computed = "4 d-model"},
-    {"norm", NULL, "post|pre", "layer norm after or before each sublayer", AT(CHOICE, norm)},
-    {"positions", NULL, "sinusoidal|learned", "positional encoding", AT(CHOICE, positions)},
+     .computed = "4 d-model; swiglu 8/3"},
+    {"norm", NULL, "post|pre", "norm after or before each sublayer", AT(CHOICE, norm)},
+    {"norm-kind", NULL, "layer|rms", "layer norm, or RMS norm", AT(CHOICE, norm_kind), .newer = true},
+    {"positions", NULL, "sinusoidal|learned|rotary", "positional encoding; rotary: of queries and keys",
+     AT(CHOICE, positions)},
     {"attention", NULL, "dot|additive|plain", "score of query and key; plain: dot, step by step",
      AT(CHOICE, attention)},
-    {"activation", NULL, "relu|gelu", "activation of the feed-forward layers", AT(CHOICE, activation)},
+    {"qk-norm", NULL, "off|on", "RMS norm of every head's queries and keys", AT(CHOICE, qk_norm),
+     .newer = true},
+    {"activation", NULL, "relu|gelu|silu|swiglu", "activation of the feed-forward layers",
+     AT(CHOICE, activation)},
+    {"init-output", NULL, "random|zero", "initial output matrices of the sublayers", AT(CHOICE, init_output),
+     .newer = true},
     {"output", NULL, "tied|untied", "output matrix: the embedding's, or its own", AT(CHOICE, untied)},
     {"dropout", "P", "[0,1)", "dropout probability P_drop", AT(REAL, dropout)},
+    {"attention-dropout", "P", "[0,1)", "dropout of attention's probabilities", AT(REAL, attention_dropout),
+     DOT, .newer = true},
     {"label-smoothing", "E", "[0,1]", "label smoothing of the training loss", AT(REAL, label_smoothing)},
     {"Training"},
-    {"steps", "N", COUNT_OR_0, "number of updates; a cosine schedule ends there, also after --resume",
+    {"steps", "N", COUNT_OR_0, "number of updates; schedules end there, also after --resume",
      AT(INTEGER, steps), ALL_RUNS, CHANGEABLE},
+    {"minutes", "X", "(0,inf)", "duration; sets --steps by the measured speed", AT(REAL, minutes), ALL_RUNS,
+     UNSAVED, .computed = "by --steps"},
     {"batch", "N", "[1,16777216]", "sequences in a batch", AT(INTEGER, batch)},
     {"accumulate", "N", "[1,1048576]", "batches in an update", AT(INTEGER, accumulate)},
-    {"optimizer", NULL, "adamw|sgd", "optimizer", AT(CHOICE, optimizer)},
-    {"schedule", NULL, "noam|cosine|constant", "learning-rate schedule", AT(CHOICE, schedule)},
+    {"optimizer", NULL, "adamw|sgd|muon", "muon: for the layers' matrices, adamw for the rest",
+     AT(CHOICE, optimizer)},
+    {"schedule", NULL, "noam|cosine|constant|linear", "learning-rate schedule", AT(CHOICE, schedule)},
     {"lr", "X", "(0,inf)", "peak learning rate; noam: a factor", AT(REAL, lr), .computed = "0.002; noam 1"},
-    {"min-lr", "X", "[0,inf)", "cosine: final learning rate", AT(REAL, min_lr), COSINE},
+    {"matrix-lr", "X", "(0,inf)", "muon: peak learning rate of the layers' matrices", AT(REAL, matrix_lr),
+     MUON, .newer = true},
+    {"min-lr", "X", "[0,inf)", "cosine, linear: final learning rate", AT(REAL, min_lr), FALLING},
+    {"decay", "P", "(0,1]", "linear: share of the steps over which the rate falls", AT(REAL, decay), LINEAR,
+     .newer = true},
     {"warmup", "N", COUNT_OR_0, "steps of linear warm-up", AT(INTEGER, warmup), WARMUP,
-     .computed = "a fifth, at most 200"},
+     .computed = "a fifth, at most 200; linear a 20th"},
     {"beta1", "X", "[0,1)", "adamw: decay of the first moment", AT(REAL, beta1), ADAMW},
     {"beta2", "X", "[0,1)", "adamw: decay of the second moment", AT(REAL, beta2), ADAMW},
     /* In float, squares of gradients below about 1e-20 are 0, and epsilon is the whole denominator. */
     {"epsilon", "X", "[1e-20,inf)", "adamw: term added to the denominator", AT(REAL, epsilon), ADAMW},
-    {"momentum", "X", "[0,1)", "sgd: momentum", AT(REAL, momentum), SGD},
+    {"momentum", "X", "[0,1)", "sgd, muon: momentum", AT(REAL, momentum), MOMENTUM,
+     .computed = "0.9; muon 0.95"},
     {"weight-decay", "X", "[0,inf)", "weight decay of matrices", AT(REAL, weight_decay)},
     {"clip", "X", "[0,inf)", "maximum gradient norm; 0: no clipping", AT(REAL, clip)},
     {"eval-every", "N", COUNT, "steps between evaluations", AT(INTEGER, eval_every), ALL_RUNS, CHANGEABLE,
@@ -95,35 +128,6 @@ static const Setting settings[] = {
 /* The last row, --seed, is an option of every program. */
 enum { ALL_ROWS = sizeof settings / sizeof *settings, SEED = ALL_ROWS - 1, ROWS = SEED };
 _Static_assert((int)ALL_ROWS <= (int)TRAIN_SETTINGS, "TRAIN_SETTINGS is too small");
-
-/* The defaults. Those of model, task and optimizer are the library's own. */
-static TrainConfig defaults(bool lm) {
-    ModelConfig m = lm ? config_language_model(1, 1) : config_seq2seq(1, 1, NO_PAD);
-    Optimizer o = optim_default(OPTIM_ADAMW);
-    return (TrainConfig){.data = task_defaults(),
-                         .layers = m.encoder_layers,
-                         .heads = m.heads,
-                         .d_model = m.d_model,
-                         .norm = (int)m.norm,
-                         .positions = (int)m.positions,
-                         .attention = (int)m.attention,
-                         .activation = (int)m.activation - ACT_RELU,
-                         .untied = !m.tied,
-                         .label_smoothing = m.label_smoothing,
-                         .steps = 1000,
-                         .batch = lm ? 12 : 64,
-                         .accumulate = 1,
-                         .optimizer = OPTIM_ADAMW,
-                         .schedule = SCHEDULE_COSINE,
-                         .beta1 = o.beta1,
-                         .beta2 = lm ? 0.99 : o.beta2,
-                         .epsilon = o.epsilon,
-                         .momentum = o.momentum,
-                         .weight_decay = lm ? 0.1 : o.weight_decay,
-                         .clip = o.clip_norm,
-                         .checkpoint_minutes = 10,
-                         .samples = 5};
-}
 
 static bool is_lm(const TrainConfig *r) {
     return r->task && strcmp(r->task, "lm") == 0;
@@ -155,7 +159,8 @@ static Option option_of(TrainConfig *r, int i) {
 /* The default, as the help prints it. */
 static const char *default_label(int i, char out[OPTION_TEXT]) {
     const Setting *s = &settings[i];
-    TrainConfig sequences = defaults(false), lm = defaults(true);
+    TrainConfig sequences = train_config_defaults(false, PRESET_PAPER),
+                lm = train_config_defaults(true, PRESET_GPT);
     Option a = option_of(&sequences, i), b = option_of(&lm, i);
     char first[OPTION_TEXT], second[OPTION_TEXT];
     if (s->computed || s->kind == HEADING || s->kind == FLAG) return s->computed ? s->computed : "";
@@ -229,7 +234,7 @@ bool train_config_parse(TrainConfig *r, int argc, char **argv, Error *e) {
                        table,
                        "Ctrl-C ends training early: the model is saved and evaluated, the exit status is\n"
                        "130, and --resume continues the run. A second Ctrl-C, at least a second later,\n"
-                       "ends the program at once.\n",
+                       "ends the program at once.\n\n" PRESETS_HELP,
                        .most = 1};
     if (!options_parse(&options, argc, argv, e)) return false;
     if (options.operands) r->task = options.operand[0];
@@ -247,7 +252,8 @@ void train_config_free(TrainConfig *r) {
 
 /* Whether a setting has an effect on the run; if not, what the run is and what it would have to be. */
 static bool applies(const TrainConfig *r, AppliesTo to, const char **found, const char **need) {
-    bool lm = is_lm(r), adamw = r->optimizer == OPTIM_ADAMW;
+    bool lm = is_lm(r), sgd = r->optimizer == OPTIM_SGD;
+    bool linear = r->schedule == SCHEDULE_LINEAR;
     const struct {
         bool applies;
         const char *found, *need;
@@ -255,10 +261,13 @@ static bool applies(const TrainConfig *r, AppliesTo to, const char **found, cons
         [ALL_RUNS] = {true, "", ""},
         [LM] = {lm, r->task, "lm"},
         [SEQUENCES] = {!lm, r->task, "copy, reverse or sort"},
-        [ADAMW] = {adamw, "--optimizer sgd", "adamw"},
-        [SGD] = {!adamw, "--optimizer adamw", "sgd"},
-        [COSINE] = {r->schedule == SCHEDULE_COSINE, "another --schedule", "cosine"},
-        [WARMUP] = {r->schedule != SCHEDULE_CONSTANT, "--schedule constant", "noam or cosine"},
+        [DOT] = {r->attention == ATTENTION_DOT, "another --attention", "dot"},
+        [ADAMW] = {!sgd, "--optimizer sgd", "adamw or muon"},
+        [MUON] = {r->optimizer == OPTIM_MUON, "another --optimizer", "muon"},
+        [MOMENTUM] = {r->optimizer != OPTIM_ADAMW, "--optimizer adamw", "sgd or muon"},
+        [FALLING] = {linear || r->schedule == SCHEDULE_COSINE, "another --schedule", "cosine or linear"},
+        [LINEAR] = {linear, "another --schedule", "linear"},
+        [WARMUP] = {r->schedule != SCHEDULE_CONSTANT, "--schedule constant", "noam, cosine or linear"},
         [NOT_QUIET] = {!r->quiet, "--quiet", "one of the two"},
     };
     *found = rules[to].found, *need = rules[to].need;
@@ -274,8 +283,20 @@ static bool is_set(const TrainConfig *r, const void *field) {
     return false;
 }
 
+void train_config_set_steps(TrainConfig *r, long steps) {
+    long usual = r->schedule == SCHEDULE_LINEAR ? steps / 20 : steps < 1000 ? steps / 5 : 200;
+    r->steps = steps;
+    if (!is_set(r, &r->warmup)) r->warmup = usual;
+    if (!is_set(r, &r->eval_every)) r->eval_every = steps >= 10 ? steps / 10 : 1;
+}
+
+void train_config_set_text(TrainConfig *r, long characters) {
+    if (r->preset == PRESET_MODERN && !is_set(r, &r->dropout)) r->dropout = train_default_dropout(characters);
+}
+
 static void fill_in(TrainConfig *r) {
-    TrainConfig usual = defaults(is_lm(r));
+    if (!is_set(r, &r->preset)) r->preset = is_lm(r) ? PRESET_GPT : PRESET_PAPER;
+    TrainConfig usual = train_config_defaults(is_lm(r), (Preset)r->preset);
     Error never = {0};
     for (int i = 0; i < ROWS; i++) {
         char text[OPTION_TEXT];
@@ -287,10 +308,11 @@ static void fill_in(TrainConfig *r) {
         else if (!option_read(&to, option_text(&from, text), settings[i].name, STATUS_BUG, &never))
             error_bug("%s", never.text);
     }
-    if (!is_set(r, &r->d_ff)) r->d_ff = 4 * r->d_model;
-    if (!is_set(r, &r->lr)) r->lr = r->schedule == SCHEDULE_NOAM ? 1 : 2e-3;
-    if (!is_set(r, &r->warmup)) r->warmup = r->steps < 1000 ? r->steps / 5 : 200;
-    if (!is_set(r, &r->eval_every)) r->eval_every = r->steps >= 10 ? r->steps / 10 : 1;
+    bool gated = r->activation == ACT_SWIGLU - ACT_RELU; /* as many weights with two thirds of the width */
+    if (!is_set(r, &r->d_ff)) r->d_ff = gated ? (8 * r->d_model + 47) / 48 * 16 : 4 * r->d_model;
+    if (!is_set(r, &r->lr)) r->lr = r->schedule == SCHEDULE_NOAM ? 1 : usual.lr;
+    if (!is_set(r, &r->momentum)) r->momentum = optim_default((OptimizerKind)r->optimizer).momentum;
+    train_config_set_steps(r, r->steps);
     snprintf(r->directory, sizeof r->directory, "runs/%.200s", r->task);
     if (!is_set(r, &r->run)) r->run = r->resume ? r->resume : r->directory;
 }
@@ -317,6 +339,9 @@ bool train_config_complete(TrainConfig *r, Error *e) {
     if (!r->task)
         return error_set(e, STATUS_USAGE, "found 0 operands, need copy|reverse|sort|lm, see --help");
     if (r->resume && r->run) return error_set(e, STATUS_USAGE, "--run: found --resume, need one of the two");
+    const char *other = r->resume ? "--resume" : is_set(r, &r->steps) ? "--steps" : NULL;
+    if (r->minutes > 0 && other)
+        return error_set(e, STATUS_USAGE, "--minutes: found %s, need one of the two", other);
     fill_in(r);
     return check(r, e);
 }
@@ -373,11 +398,14 @@ bool train_config_resume(TrainConfig *r, const char *where,
     free(r->task_text);
     r->task = r->task_text = strdup(task);
     if (!r->task) return error_set(e, STATUS_NO_MEMORY, "memory: the settings of a run");
+    TrainConfig usual = train_config_defaults(is_lm(r), is_lm(r) ? PRESET_GPT : PRESET_PAPER);
     for (int i = 0; i < ALL_ROWS; i++) {
         if (!is_saved(i)) continue;
         TrainConfig given = *r;
-        char key[KEY], what[400], found[OPTION_TEXT], want[OPTION_TEXT];
+        char key[KEY], what[400], found[OPTION_TEXT], want[OPTION_TEXT], label[OPTION_TEXT];
+        Option otherwise = option_of(&usual, i);
         const char *text = find(context, key_of(i, key));
+        if (!text && settings[i].newer) text = option_text(&otherwise, label);
         if (!text) return error_set(e, STATUS_BAD_DATA, "%s: metadata: found no %s, need it", where, key);
         Option before = option_of(&given, i), o = option_of(r, i);
         snprintf(what, sizeof what, "%.200s: metadata: %s", where, key);

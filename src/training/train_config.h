@@ -8,7 +8,10 @@
 #include "formats/safetensors.h"
 #include "training/trainer.h"
 
-enum { TRAIN_SETTINGS = 48 }; /* at most */
+enum { TRAIN_SETTINGS = 64 }; /* at most */
+
+/* --preset: the paper's settings, nanoGPT's, and newer ones. */
+typedef enum Preset { PRESET_PAPER, PRESET_GPT, PRESET_MODERN } Preset;
 
 typedef struct TrainConfig {
     const char *task;
@@ -16,17 +19,17 @@ typedef struct TrainConfig {
 
     /* Section 3: the model */
     long layers, heads, d_model, d_ff;
-    int norm, positions, attention, activation, untied;
-    double dropout, label_smoothing;
+    int preset, norm, norm_kind, positions, attention, qk_norm, activation, untied, init_output;
+    double dropout, attention_dropout, label_smoothing;
 
     /* Section 5: its training */
     long steps, batch, accumulate, warmup;
     int optimizer, schedule;
-    double lr, min_lr, beta1, beta2, epsilon, momentum, weight_decay, clip;
+    double lr, matrix_lr, min_lr, decay, beta1, beta2, epsilon, momentum, weight_decay, clip;
 
     /* Output */
     long eval_every, checkpoint_every, samples;
-    double checkpoint_minutes;
+    double checkpoint_minutes, minutes;
     const char *run, *resume, *config;
     bool force, json, quiet, dry_run;
 
@@ -44,8 +47,25 @@ typedef struct TrainConfig {
 bool train_config_parse(TrainConfig *r, int argc, char **argv, Error *e);
 void train_config_free(TrainConfig *r);
 
+/* The defaults of a task with a preset, but for those that depend on other settings. */
+TrainConfig train_config_defaults(bool lm, Preset preset);
+/* The dropout of --preset modern for a text of so many characters. */
+double train_default_dropout(long characters);
+#define PRESETS_HELP                                                                                         \
+    "Presets:\n"                                                                                             \
+    "  paper   post-norm, sinusoidal positions, ReLU; label smoothing; AdamW without decay, cosine\n"        \
+    "  gpt     pre-norm, learned positions, GELU; AdamW with weight decay, cosine (nanoGPT's)\n"             \
+    "  modern  pre-norm, rotary positions, normalised queries and keys, GELU, output matrices of 0;\n"       \
+    "          Muon, constant and then linear; dropout 0.2 of texts below 300,000 characters\n"
+
 /* Fills in the defaults. STATUS_USAGE: settings contradict each other, or have no effect. */
 bool train_config_complete(TrainConfig *r, Error *e);
+
+/* Sets the number of steps and the defaults that depend on it. */
+void train_config_set_steps(TrainConfig *r, long steps);
+
+/* Sets the defaults that depend on the number of characters to learn. */
+void train_config_set_text(TrainConfig *r, long characters);
 
 /* The settings that a checkpoint saves, as "recipe.lr" and its value, or those of them that have an effect on
  * this run. To be freed with train_config_notes_free. NULL: STATUS_NO_MEMORY. */

@@ -14,7 +14,9 @@ ModelConfig train_config_model(const TrainConfig *r, const Task *task) {
     c.d_ff = (int)r->d_ff;
     c.norm = (NormPlace)r->norm;
     c.final_norm = c.norm == NORM_PRE;
+    c.norm_kind = (NormKind)r->norm_kind;
     c.positions = (PositionKind)r->positions;
+    c.qk_norm = r->qk_norm;
     c.attention = (AttentionKind)r->attention;
     c.activation = (Activation)(r->activation + ACT_RELU);
     /* 3.4: embeddings must not be small beside sinusoids of size 1. */
@@ -31,11 +33,13 @@ Trainer train_config_trainer(const TrainConfig *r, const Task *task) {
                                    .beta2 = r->beta2,
                                    .epsilon = r->epsilon,
                                    .momentum = r->momentum,
+                                   .matrix_rate = r->matrix_lr / r->lr,
                                    .weight_decay = r->weight_decay,
                                    .clip_norm = r->clip},
                      .schedule = {.kind = (ScheduleKind)r->schedule,
                                   .rate = r->lr,
                                   .min_rate = r->min_lr,
+                                  .decay = r->decay,
                                   .warmup = r->warmup,
                                   .steps = r->steps,
                                   .d_model = (int)r->d_model},

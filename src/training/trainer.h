@@ -115,6 +115,11 @@ bool trainer_evaluate_batch(Trainer *t, Evaluation *result, Error *e);
 /* Every eval_every steps, but not at the last step, which run_finish evaluates. */
 bool trainer_evaluation_due(const Trainer *t);
 
+/* Held-out rows that an evaluation in the middle of the training judges. */
+static inline long trainer_evaluation_rows(const Trainer *t) {
+    return 4 * t->rows;
+}
+
 /* Tells the listeners. STATUS_NON_FINITE if the loss is not finite. */
 bool trainer_evaluated(Trainer *t, const Evaluation *v, Error *e);
 bool trainer_check_evaluation(const Trainer *t, const Evaluation *v, Error *e);

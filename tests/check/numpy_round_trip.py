@@ -72,6 +72,15 @@ def gelu_slope(x, y):
     return normal_cdf(x) + x * normal_pdf(x)
 
 
+def silu(x):
+    return x / (1 + np.exp(-x))
+
+
+def silu_slope(x, y):
+    s = 1 / (1 + np.exp(-x))
+    return s + y * (1 - s)
+
+
 def scale(a, x):
     return a["factor"] * x, lambda g: [a["factor"] * g]
 
@@ -184,6 +193,7 @@ ACTIVATIONS = {
     "none": (lambda z: z, lambda z, y: np.ones_like(z)),
     "relu": (relu, lambda z, y: (z > 0).astype(z.dtype)),
     "gelu": (gelu, gelu_slope),
+    "silu": (silu, silu_slope),
 }
 
 
@@ -210,6 +220,46 @@ def layer_norm(a, x, gamma, beta):
     return n * gamma + beta, backward
 
 
+def rms_norm(a, x, gamma):
+    r = 1 / np.sqrt((x**2).mean(axis=-1, keepdims=True) + x.dtype.type(1e-5))
+    n = x * r
+
+    def backward(g):
+        dn = g * gamma
+        return [r * (dn - n * (dn * n).mean(axis=-1, keepdims=True)), unbroadcast(g * n, gamma)]
+    return n * gamma, backward
+
+
+def swiglu(a, x):
+    gate, value = np.split(x, 2, axis=1)
+    y = silu(gate)
+    return y * value, lambda g: [np.concatenate([g * value * silu_slope(gate, y), g * y], 1)]
+
+
+def rotary(a, x):
+    """Pairs (j, j + d_k/2) of a head are complex numbers, and a turn is a product."""
+    heads, d_k = a["heads"], a["d_k"]
+    turned, m = x[:, :heads * d_k].reshape(len(x), heads, d_k), d_k // 2
+    at = np.array(a["at"] or range(len(x)), dtype=int)
+    turn = np.exp(1j * at[:, None, None] * 10000 ** (-np.arange(m) / max(m, 1)))
+
+    def by(z, v):
+        if len(v) == 0 or not a["turns"]:
+            return v
+        z = z[:len(v)] * (v[..., :m] + 1j * v[..., m:])
+        return np.concatenate([z.real, z.imag], -1).astype(v.dtype)
+
+    n, normed = turned, None
+    if a["normalise"]:
+        n, normed = rms_norm({}, turned, np.ones(d_k, x.dtype))
+
+    def backward(g):
+        dn = by(turn.conj(), g[:, :heads * d_k].reshape(turned.shape))
+        dx = normed(dn)[0] if normed else dn
+        return [np.concatenate([dx.reshape(len(x), heads * d_k), g[:, heads * d_k:]], 1)]
+    return np.concatenate([by(turn, n).reshape(len(x), heads * d_k), x[:, heads * d_k:]], 1), backward
+
+
 def embedding(a, E, P=None):
     ids = np.array(a["ids"], dtype=int)
     y = a["s"] * E[ids]
@@ -229,6 +279,8 @@ def attention(a, *x):
     """One sequence and one head at a time."""
     packed = [v for v in x if v is not None]
     d = packed[0].shape[1] // (3 if len(packed) == 1 else 1)
+    longest = max(a["keys"]["rows"], default=0)
+    mask = kept(a, np.zeros((a["heads"], len(packed[0]), longest), packed[0].dtype))
     q, k, v = np.split(packed[0], 3, 1) if len(packed) == 1 else (
         packed if len(packed) == 3 else [packed[0]] + np.split(packed[1], 2, 1))
     y = np.zeros_like(q)
@@ -243,14 +295,15 @@ def attention(a, *x):
             if a["causal"]:
                 s = np.where(np.arange(length)[None, :] > np.arange(rows)[:, None], -np.inf, s).astype(q.dtype)
             p, through = softmax({"axis": 1}, s)
-            y[i, c] = p @ v[j, c]
-            parts.append((i, j, c, p, through, d_k))
+            m = mask[head, i, :length]
+            y[i, c] = (m * p) @ v[j, c]
+            parts.append((i, j, c, p, m, through, d_k))
 
     def backward(g):
         dq, dk, dv = np.zeros_like(q), np.zeros_like(k), np.zeros_like(v)
-        for i, j, c, p, through, d_k in parts:
-            dv[j, c] += p.T @ g[i, c]
-            ds = through(g[i, c] @ v[j, c].T)[0] / q.dtype.type(math.sqrt(d_k))
+        for i, j, c, p, m, through, d_k in parts:
+            dv[j, c] += (m * p).T @ g[i, c]
+            ds = through(m * (g[i, c] @ v[j, c].T))[0] / q.dtype.type(math.sqrt(d_k))
             dq[i, c] += ds @ k[j, c]
             dk[j, c] += ds.T @ q[i, c]
         if len(packed) == 1:
@@ -290,11 +343,13 @@ OPERATIONS = {
     "sigmoid": elementwise(lambda x: 1 / (1 + np.exp(-x)), lambda x, y: y * (1 - y)),
     "relu": elementwise(relu, lambda x, y: (x > 0).astype(x.dtype)),
     "gelu": elementwise(gelu, gelu_slope),
+    "silu": elementwise(silu, silu_slope),
     "contiguous": elementwise(lambda x: x.copy(), lambda x, y: np.ones_like(x)),
     "sum": sums, "mean": mean, "max": maximum,
     "reshape": reshape, "transpose": transpose, "permute": permute, "slice": part, "concat": concat,
     "matmul": matmul, "softmax": softmax, "log_softmax": log_softmax, "masked_fill": masked_fill,
     "dropout": dropout, "residual": residual, "linear": linear, "layer_norm": layer_norm,
+    "rms_norm": rms_norm, "swiglu": swiglu, "rotary": rotary,
     "embedding": embedding, "attention": attention,
     "cross_entropy": cross_entropy, "linear_cross_entropy": linear_cross_entropy,
 }

@@ -266,7 +266,8 @@ static bool hear(void *context, int32_t id) {
 }
 
 /* Each token is the one computed from scratch, from as many of the last tokens as the model has positions
- * for, or as a window that slides by several leaves: if the context has room for all, fills up on the way, or
+ * for, or as a window that slides by several leaves, or with rotary positions from all, each of which attends to as
+ * many as there are positions: if the context has room for all, fills up on the way, or
  * is shorter than the prompt. */
 static void check_text(ModelConfig c, long context, Sampler s, uint64_t seed) {
     c.max_length = (int)context;
@@ -282,7 +283,7 @@ static void check_text(ModelConfig c, long context, Sampler s, uint64_t seed) {
     CHECK(t->nodes == 0 && !t->no_grad, "the tape is not as it was");
     long slide = s.slide < 1 ? 1 : s.slide < context ? s.slide : context;
     for (long i = PROMPT, seen = PROMPT < context ? PROMPT : context; i < PROMPT + MORE; i++, seen++) {
-        if (seen > context) seen -= slide;
+        if (seen > context && c.positions != POSITIONS_ROTARY) seen -= slide;
         next_scores(m, NULL, 0, want + i - seen, seen, scores);
         want[i] = (int32_t)decode_choose(&s, scores, c.vocab_size, 0, (uint64_t)i);
     }
@@ -293,8 +294,9 @@ static void check_text(ModelConfig c, long context, Sampler s, uint64_t seed) {
 }
 
 TEST(a_text_goes_on_as_from_scratch) {
-    ModelConfig learned = small_language_model(), post = learned;
+    ModelConfig learned = small_language_model(), post = learned, rotary = learned;
     post.norm = NORM_POST, post.final_norm = false, post.positions = POSITIONS_SINUSOIDAL;
+    rotary.positions = POSITIONS_ROTARY, rotary.qk_norm = true;
     for (uint64_t seed = 0; seed < 3; seed++)
         for (int sampled = 0; sampled < 2; sampled++)
             for (int i = 0; i < 5; i++) {
@@ -302,6 +304,7 @@ TEST(a_text_goes_on_as_from_scratch) {
                 long context = (long[]){1, 2, 3, 10, 40}[i];
                 check_text(learned, context, s, seed);
                 check_text(post, context, s, seed);
+                check_text(rotary, context, s, seed);
                 s.slide = (long[]){1, 2, 2, 5, 60}[i];
                 check_text(learned, context, s, seed);
             }
@@ -382,7 +385,8 @@ static void check_scores(Known *k, const Tensor *logits, long row, int s, long n
 
 /* `begin` tokens at once, then one token at a time. The second sequence ends halfway. */
 static void check_cache(ModelConfig c, uint64_t seed, long begin) {
-    c.max_length = LONG;
+    bool outgrown = c.kind == KIND_LM && c.positions == POSITIONS_ROTARY;
+    c.max_length = outgrown ? 40 : LONG;
     Known *k = known_new(c, seed);
     bool lm = c.kind == KIND_LM;
     for (long n = begin; n <= LONG; n++) {
@@ -418,6 +422,11 @@ TEST(cached_scores_are_the_recomputed_ones) {
         pool_set_threads(1 + i % 3);
         ModelConfig lm = small_language_model(), paper = small_seq2seq(), pre = paper;
         pre.norm = NORM_PRE, pre.final_norm = true, pre.positions = POSITIONS_LEARNED, pre.tied = false;
+        ModelConfig rotary = lm, rms = pre;
+        rotary.positions = rms.positions = POSITIONS_ROTARY, rotary.qk_norm = rms.qk_norm = true;
+        rms.norm_kind = NORM_RMS, rms.activation = ACT_SWIGLU, rotary.activation = ACT_SILU;
+        check_cache(rotary, (uint64_t)i, begins[i]);
+        check_cache(rms, (uint64_t)i, begins[i]);
         if (i % 2) lm.d_model = 48, lm.d_ff = 100, lm.heads = 3;
         check_cache(lm, (uint64_t)i, begins[i]);
         check_cache(paper, (uint64_t)i, begins[i]);

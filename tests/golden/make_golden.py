@@ -81,6 +81,23 @@ MODELS = {
         ),
         target=[7, 7, 7],
     ),
+    "lm_rotary": dict(
+        meta=metadata(
+            {**GPT, "positions": "rotary", "activation": "silu"}, qk_norm=True, kind="lm", encoder_layers=2,
+            decoder_layers=0, heads=2, d_model=12, d_ff=20, vocab_size=11, max_length=8, tied=True, scale_embedding=False,
+            label_smoothing=0, pad_id=None,
+        ),
+        target=[8, 8],
+    ),
+    "seq2seq_rotary": dict(
+        meta=metadata(
+            {**GPT, "positions": "rotary", "activation": "swiglu"}, norm_kind="rms", qk_norm=True, kind="seq2seq",
+            encoder_layers=1, decoder_layers=1, heads=2, d_model=8, d_ff=12, vocab_size=11, max_length=8, tied=True,
+            scale_embedding=False, label_smoothing=0.1, pad_id=0,
+        ),
+        source=[7, 1, 4],
+        target=[3, 6, 1],
+    ),
     "lm_padded": dict(
         meta=metadata(
             PAPER, kind="lm", encoder_layers=2, decoder_layers=0, heads=3, d_model=12, d_ff=16,

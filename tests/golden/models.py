@@ -1,4 +1,4 @@
-"""The project's models, made of stock PyTorch modules as a weight file says. PyTorch has no additive attention: that is made
+"""The project's models, made of stock PyTorch modules as a weight file says. What PyTorch lacks is made
 of its elementary operations."""
 import math
 
@@ -14,12 +14,29 @@ def sinusoids(length, d_model):
     return torch.stack([angle.sin(), angle.cos()], -1).flatten(1)
 
 
-class AdditiveAttention(nn.MultiheadAttention):
-    """Scored by w·tanh(q + k) in every head, in the place of q·k / sqrt(d_k); all else is the stock module's."""
+def turned(x):
+    """x [B, heads, T, d_k] turned by rotary positions, as transformers.models.llama does it."""
+    a, b = x.chunk(2, -1)
+    angle = sinusoids(x.shape[-2], x.shape[-1])
+    sine, cosine = (angle[:, i::2].repeat(1, 2).to(x.dtype) for i in range(2))
+    return x * cosine + torch.cat([-b, a], -1) * sine
 
-    def __init__(self, stock):
+
+class OwnAttention(nn.MultiheadAttention):
+    """What the stock module lacks: scores w·tanh(q + k) in the place of q·k / sqrt(d_k), normalised queries and keys,
+    rotary positions. All else is the stock module's."""
+
+    def __init__(self, stock, meta, turns):
         super().__init__(stock.embed_dim, stock.num_heads, batch_first=True)
-        self.score_weight = nn.Parameter(torch.zeros(stock.embed_dim))
+        self.turns, self.normalises = turns, meta.get("qk_norm") == "true"
+        if meta["attention"] == "additive":
+            self.score_weight = nn.Parameter(torch.zeros(stock.embed_dim))
+
+    def scores(self, q, k):
+        if not hasattr(self, "score_weight"):
+            return q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])
+        pairs = torch.tanh(q[:, :, :, None] + k[:, :, None])  # [B, heads, T, S, d_k]
+        return (pairs * self.score_weight.view(self.num_heads, 1, 1, -1)).sum(-1)
 
     def forward(self, query, key, value, key_padding_mask=None, attn_mask=None, need_weights=False, is_causal=False):
         weights, biases = self.in_proj_weight.chunk(3), self.in_proj_bias.chunk(3)
@@ -27,12 +44,34 @@ class AdditiveAttention(nn.MultiheadAttention):
             F.linear(x, w, b).unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
             for x, w, b in zip((query, key, value), weights, biases)
         )
-        pairs = torch.tanh(q[:, :, :, None] + k[:, :, None])  # [B, heads, T, S, d_k]
-        scores = (pairs * self.score_weight.view(self.num_heads, 1, 1, -1)).sum(-1)
+        if self.normalises:
+            q, k = (F.rms_norm(x, x.shape[-1:], eps=1e-5) for x in (q, k))
+        if self.turns:
+            q, k = turned(q), turned(k)
+        scores = self.scores(q, k)
         for mask in (attn_mask, None if key_padding_mask is None else key_padding_mask[:, None, None]):
             if mask is not None:
                 scores = scores.masked_fill(mask, -math.inf) if mask.dtype == torch.bool else scores + mask
         return self.out_proj((scores.softmax(-1) @ v).transpose(1, 2).flatten(2)), None
+
+
+def swiglu(x):
+    gate, value = x.chunk(2, -1)
+    return F.silu(gate) * value
+
+
+def amend(layer, meta):
+    """Gives a stock layer the parts that the stock module cannot have."""
+    rotary = meta["positions"] == "rotary"
+    if rotary or meta["attention"] == "additive" or meta.get("qk_norm") == "true":
+        layer.self_attn = OwnAttention(layer.self_attn, meta, rotary)
+        if hasattr(layer, "multihead_attn"):
+            layer.multihead_attn = OwnAttention(layer.multihead_attn, meta, False)
+    if meta["activation"] == "swiglu":
+        layer.linear1 = nn.Linear(layer.linear1.in_features, 2 * layer.linear1.out_features)
+    if meta.get("norm_kind") == "rms":
+        for name in [name for name, _ in layer.named_children() if name.startswith("norm")]:
+            setattr(layer, name, nn.RMSNorm(layer.linear1.in_features, eps=1e-5))
 
 
 class Model(nn.Module):
@@ -43,7 +82,7 @@ class Model(nn.Module):
         super().__init__()
         d_model, vocab_size = int(meta["d_model"]), int(meta["vocab_size"])
         self.seq2seq = meta["kind"] == "seq2seq"
-        self.d_model = d_model
+        self.d_model, self.rotary = d_model, meta["positions"] == "rotary"
         self.scale = math.sqrt(d_model) if meta["scale_embedding"] == "true" else 1.0
         self.pad_id = None if meta["pad_id"] == "none" else int(meta["pad_id"])
         self.label_smoothing = float(meta["label_smoothing"])
@@ -52,14 +91,15 @@ class Model(nn.Module):
             nhead=int(meta["heads"]),
             dim_feedforward=int(meta["d_ff"]),
             dropout=0.0,
-            activation=meta["activation"],
+            activation={"silu": F.silu, "swiglu": swiglu}.get(meta["activation"], meta["activation"]),
             layer_norm_eps=1e-5,
             batch_first=True,
             norm_first=meta["norm"] == "pre",
         )
 
         def final_norm(wanted):
-            return nn.LayerNorm(d_model, eps=1e-5) if wanted and meta["final_norm"] == "true" else None
+            kind = nn.RMSNorm if meta.get("norm_kind") == "rms" else nn.LayerNorm
+            return kind(d_model, eps=1e-5) if wanted and meta["final_norm"] == "true" else None
 
         self.embedding = nn.Embedding(vocab_size, d_model)
         self.positions = (
@@ -76,17 +116,15 @@ class Model(nn.Module):
             self.decoder = nn.TransformerDecoder(
                 nn.TransformerDecoderLayer(**layer), int(meta["decoder_layers"]), norm=final_norm(True)
             )
-        if meta["attention"] == "additive":
-            for layer in self.encoder.layers:
-                layer.self_attn = AdditiveAttention(layer.self_attn)
-            for layer in self.decoder.layers if self.seq2seq else ():
-                layer.self_attn = AdditiveAttention(layer.self_attn)
-                layer.multihead_attn = AdditiveAttention(layer.multihead_attn)
+        for layer in [*self.encoder.layers, *(self.decoder.layers if self.seq2seq else ())]:
+            amend(layer, meta)
         self.norm = final_norm(not self.seq2seq)
         self.output = None if meta["tied"] == "true" else nn.Linear(d_model, vocab_size, bias=False)
 
     def embed(self, ids):
         x = self.embedding(ids) * self.scale
+        if self.rotary:
+            return x
         if self.positions is None:
             return x + sinusoids(ids.shape[1], self.d_model).to(x.dtype)
         return x + self.positions(torch.arange(ids.shape[1]))

@@ -13,6 +13,12 @@ METADATA = {
     "layer_norm": "over the last axis, eps 1e-5 inside the root, biased variance",
     "layer_norm_flat": "the same on rows of equal elements: variance 0",
     "gelu": "x (1 + erf(x / sqrt 2)) / 2",
+    "silu": "x / (1 + e^-x)",
+    "swiglu": "silu(a) b, x = a|b",
+    "rms_norm": "over the last axis, eps 1e-5 inside the root",
+    "rotary": "x [n,3 heads d_k] holds q|k|v, 2 heads; q and k turned as transformers.models.llama turns them, row i as "
+    "position at[i], base 10000",
+    "rotary_normalised": "the same after F.rms_norm of every head, eps 1e-5",
     "cross_entropy": "mean over targets other than 0, label smoothing 0.1 over all classes",
     "cross_entropy_plain": "mean over all targets, no smoothing",
     "embedding": "rows of weight; ids repeat, and two rows are never asked for",
@@ -51,6 +57,22 @@ def torch_attention(q, k, v, key_padding_mask, causal):
     return F.scaled_dot_product_attention(q, k, v, attn_mask=seen.tril() if causal else seen)
 
 
+HEADS, D_K = 2, 6
+
+
+def turned(x, at, normalise):
+    """q and k of q|k|v turned as stock PyTorch models have it: x cos + rotate_half(x) sin."""
+    x = x.reshape(len(x), 3 * HEADS, D_K)
+    qk, v = x[:, : 2 * HEADS], x[:, 2 * HEADS :]
+    if normalise:
+        qk = F.rms_norm(qk, (D_K,), eps=1e-5)
+    angle = at[:, None] / 10000 ** (torch.arange(0, D_K, 2, dtype=torch.float64) / D_K)
+    angle = torch.cat([angle, angle], -1)[:, None]
+    one, other = qk.chunk(2, -1)
+    qk = qk * angle.cos() + torch.cat([-other, one], -1) * angle.sin()
+    return torch.cat([qk, v], 1).reshape(len(x), -1)
+
+
 def operations():
     out, rng = {}, stream("operations")
 
@@ -70,6 +92,22 @@ def operations():
 
     x = np.array([-40, -12, -6, -3, -1, -0.5, -(2.0**-20), 0, 2.0**-20, 0.5, 1, 3, 6, 12, 40])
     golden(out, "gelu", F.gelu, x=np.concatenate([x, normal(rng, 9)]).reshape(4, 6))
+
+    golden(out, "silu", F.silu, x=x.reshape(3, 5))
+    golden(out, "swiglu", lambda x: F.silu(x[:, :5]) * x[:, 5:], x=2 * normal(rng, 4, 10))
+
+    def torch_rms_norm(x, weight):
+        return F.rms_norm(x, weight.shape, weight, 1e-5)
+
+    golden(out, "rms_norm", torch_rms_norm, x=3 * normal(rng, 2, 4, 6) + 1, weight=normal(rng, 6))
+    for op, normalise in ("rotary", False), ("rotary_normalised", True):
+        golden(
+            out,
+            op,
+            lambda x, at: turned(x, at, normalise),
+            {"at": np.array([0, 1, 2, 100, 3])},
+            x=2 * normal(rng, 5, 3 * HEADS * D_K),
+        )
 
     target = np.array([3, 0, 4, 1, 0, 3, 2])
     golden(

@@ -134,6 +134,7 @@ TEST(batches) {
             run_case(layout, 7, 9, 11, 0, batch, false, false, ACT_NONE, false);
             run_case(layout, 16, 40, 8, 2, batch, true, true, ACT_RELU, true);
             run_case(layout, 150, 130, 60, 1, batch, false, true, ACT_GELU, true);
+            run_case(layout, 33, 30, 20, 1, batch, false, true, ACT_SILU, true);
         }
 }
 

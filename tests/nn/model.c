@@ -62,8 +62,9 @@ static void golden(const char *name) {
 }
 
 TEST(loss_logits_and_gradients_agree_with_PyTorch) {
-    static const char *const names[] = {"seq2seq", "seq2seq_prenorm", "seq2seq_additive", "lm", "lm_padded"};
-    for (int i = 0; i < 5; i++) golden(names[i]);
+    static const char *const names[] = {"seq2seq", "seq2seq_prenorm", "seq2seq_additive", "lm", "lm_padded",
+                                        "lm_rotary", "seq2seq_rotary"};
+    for (int i = 0; i < 7; i++) golden(names[i]);
 }
 
 /* ---- Causality ---- */
@@ -232,7 +233,7 @@ TEST(attention_to_nothing_is_0) {
     for (int i = 0; i < 30; i++) qkv[i] = (real)(random_uniform(random_key(1, 1), (uint64_t)i) * 4 - 2);
     for (int i = 0; i < 10; i++) dy[i] = (real)i - 4;
     Tape *t = tape_new();
-    Tensor *y = tape_attention(t, tape_leaf(t, SHAPE(5, 6), qkv, grad), NULL, NULL, 1, &s, &s, false);
+    Tensor *y = tape_attention(t, tape_leaf(t, SHAPE(5, 6), qkv, grad), NULL, NULL, 1, &s, &s, false, 0);
     for (int i = 0; i < 4; i++) CHECK(y->data[i] == 0, "element %d is %g", i, (double)y->data[i]);
     CHECK(all_finite(y->data, 10) && y->data[4] != 0);
     tape_backward_from(t, y, dy);

@@ -142,6 +142,7 @@ static Tensor *linear_composed(Tape *t, Tensor **x, const void *context) {
     if (c->bias) y = tape_add(t, y, x[c->bias]);
     if (c->activation == ACT_RELU) y = tape_relu(t, y);
     if (c->activation == ACT_GELU) y = tape_gelu(t, y);
+    if (c->activation == ACT_SILU) y = tape_silu(t, y);
     return c->residual ? tape_add(t, x[c->residual], y) : y;
 }
 
@@ -157,7 +158,7 @@ static Tensor *linear_on_itself_composed(Tape *t, Tensor **x, const void *contex
 
 TEST(linear_is_matmul_add_and_activation) {
     static const LinearContext alone = {ACT_NONE, 0, 0}, bias = {ACT_NONE, 2, 0}, relu = {ACT_RELU, 2, 0},
-                               gelu = {ACT_GELU, 2, 0}, residual = {ACT_NONE, 2, 3},
+                               gelu = {ACT_GELU, 2, 0}, silu = {ACT_SILU, 2, 0}, residual = {ACT_NONE, 2, 3},
                                residual_alone = {ACT_NONE, 0, 2}, gelu_alone = {ACT_GELU, 0, 0};
 #define LINEAR(name, context, ...)                                                                           \
     { name, {__VA_ARGS__}, linear_fused, linear_composed, &context, 64 }
@@ -166,6 +167,7 @@ TEST(linear_is_matmul_add_and_activation) {
         LINEAR("bias", bias, DIMS(3, 5), DIMS(4, 5), DIMS(4)),
         LINEAR("relu", relu, DIMS(3, 5), DIMS(4, 5), DIMS(4)),
         LINEAR("gelu", gelu, DIMS(3, 5), DIMS(4, 5), DIMS(4)),
+        LINEAR("silu", silu, DIMS(30, 50), DIMS(41, 50), DIMS(41)),
         LINEAR("gelu, no bias", gelu_alone, DIMS(3, 5), DIMS(4, 5)),
         LINEAR("residual", residual, DIMS(3, 5), DIMS(4, 5), DIMS(4), DIMS(3, 4)),
         LINEAR("residual, no bias", residual_alone, DIMS(3, 5), DIMS(4, 5), DIMS(3, 4)),
@@ -176,6 +178,80 @@ TEST(linear_is_matmul_add_and_activation) {
         LINEAR("one column", gelu, DIMS(200, 1), DIMS(1, 1), DIMS(1)),
         LINEAR("no rows", gelu, DIMS(0, 5), DIMS(4, 5), DIMS(4)),
         {"input is residual", {DIMS(6, 5), DIMS(5, 5)}, linear_on_itself_fused, linear_on_itself_composed},
+    };
+    CHECK_ALL(cases);
+}
+
+/* ---- swiglu, rotary ---- */
+
+static Tensor *swiglu_fused(Tape *t, Tensor **x, const void *context) {
+    (void)context;
+    return tape_swiglu(t, x[0]);
+}
+
+static Tensor *swiglu_composed(Tape *t, Tensor **x, const void *context) {
+    (void)context;
+    long d = x[0]->shape.size[1] / 2;
+    return tape_mul(t, tape_silu(t, tape_slice(t, x[0], 1, 0, d)), tape_slice(t, x[0], 1, d, 2 * d));
+}
+
+typedef struct RotaryContext {
+    long heads, d_k;
+    bool turned, normalised;
+} RotaryContext;
+
+enum { TURNS = 8, WIDEST = 48 };
+static int32_t turned_at[4096];
+static real turns[TURNS * WIDEST];
+
+/* Any angles: row p's is a smooth function of p and the pair. */
+static void make_turns(long d_k) {
+    for (long i = 0; i < 4096; i++) turned_at[i] = (int32_t)(i * 5 % TURNS);
+    for (long p = 0; p < TURNS; p++)
+        for (long j = 0; j < d_k / 2; j++)
+            turns[p * d_k + j] = (real)cos((double)(p * (j + 1)) / 3),
+                            turns[p * d_k + d_k / 2 + j] = (real)sin((double)(p * (j + 1)) / 3);
+}
+
+static Tensor *rotary_fused(Tape *t, Tensor **x, const void *context) {
+    const RotaryContext *c = context;
+    make_turns(c->d_k);
+    return tape_rotary(t, x[0], c->heads, c->d_k, turned_at, c->turned ? turns : NULL, c->normalised);
+}
+
+static Tensor *rotary_composed(Tape *t, Tensor **x, const void *context) {
+    const RotaryContext *c = context;
+    long n = x[0]->shape.size[0], all = x[0]->shape.size[1], used = c->heads * c->d_k, m = c->d_k / 2;
+    Tensor *gain = tape_constant(t, SHAPE(c->d_k)), *turn = tape_constant(t, SHAPE(n, 1, c->d_k));
+    Tensor *y = tape_reshape(t, tape_slice(t, x[0], 1, 0, used), SHAPE(n, c->heads, c->d_k));
+    make_turns(c->d_k);
+    for (long j = 0; j < c->d_k; j++) gain->data[j] = 1;
+    for (long i = 0; i < n; i++)
+        memcpy(turn->data + i * c->d_k, turns + turned_at[i] * c->d_k, (size_t)c->d_k * sizeof(real));
+    if (c->normalised) y = tape_rms_norm(t, y, gain);
+    if (c->turned) {
+        Tensor *a = tape_slice(t, y, 2, 0, m), *b = tape_slice(t, y, 2, m, 2 * m);
+        Tensor *cosine = tape_slice(t, turn, 2, 0, m), *sine = tape_slice(t, turn, 2, m, 2 * m);
+        Tensor *first = tape_sub(t, tape_mul(t, a, cosine), tape_mul(t, b, sine));
+        Tensor *second = tape_add(t, tape_mul(t, a, sine), tape_mul(t, b, cosine));
+        y = tape_concat(t, 2, 2, (Tensor *[]){first, second});
+    }
+    y = tape_reshape(t, y, SHAPE(n, used));
+    return tape_concat(t, 1, 2, (Tensor *[]){y, tape_slice(t, x[0], 1, used, all)});
+}
+
+TEST(swiglu_is_a_product_rotary_a_norm_and_turned_pairs) {
+    static const RotaryContext plain = {4, 6, true, false}, both = {4, 6, true, true},
+                               norm = {4, 6, false, true}, wide = {2, 38, true, true},
+                               whole = {8, 32, true, true};
+    static const Case cases[] = {
+        {"swiglu", {DIMS(3, 10)}, swiglu_fused, swiglu_composed},
+        {"swiglu, several chunks", {DIMS(70, 514)}, swiglu_fused, swiglu_composed},
+        {"rotary", {DIMS(5, 36)}, rotary_fused, rotary_composed, &plain},
+        {"rotary, normalised", {DIMS(5, 36)}, rotary_fused, rotary_composed, &both},
+        {"normalised alone", {DIMS(5, 36)}, rotary_fused, rotary_composed, &norm},
+        {"rotary, wide", {DIMS(5, 76)}, rotary_fused, rotary_composed, &wide},
+        {"rotary, several chunks", {DIMS(130, 384)}, rotary_fused, rotary_composed, &whole},
     };
     CHECK_ALL(cases);
 }
@@ -191,17 +267,17 @@ typedef struct AttentionContext {
 /* With k and v in place, or in the columns of the inputs before them. */
 static Tensor *attention_fused(Tape *t, Tensor **x, const void *context) {
     const AttentionContext *c = context;
-    return tape_attention(t, x[0], NULL, NULL, c->heads, c->queries, c->keys, c->causal);
+    return tape_attention(t, x[0], NULL, NULL, c->heads, c->queries, c->keys, c->causal, 0);
 }
 
 static Tensor *cross_attention_fused(Tape *t, Tensor **x, const void *context) {
     const AttentionContext *c = context;
-    return tape_attention(t, x[0], x[1], NULL, c->heads, c->queries, c->keys, c->causal);
+    return tape_attention(t, x[0], x[1], NULL, c->heads, c->queries, c->keys, c->causal, 0);
 }
 
 static Tensor *open_attention_fused(Tape *t, Tensor **x, const void *context) {
     const AttentionContext *c = context;
-    return tape_attention(t, x[0], x[1], x[2], c->heads, c->queries, c->keys, c->causal);
+    return tape_attention(t, x[0], x[1], x[2], c->heads, c->queries, c->keys, c->causal, 0);
 }
 
 static Tensor *attention_of(Tape *t, Tensor *q, Tensor *k, Tensor *v, const AttentionContext *c) {
@@ -409,6 +485,30 @@ TEST(layer_norm_is_means_squares_and_quotients) {
         {"many rows", {DIMS(400, 70), DIMS(70), DIMS(70)}, norm_fused, norm_composed, NULL, 64},
         {"two columns", {DIMS(9, 2), DIMS(2), DIMS(2)}, norm_fused, norm_composed, NULL, 4096},
         {"three axes", {DIMS(2, 3, 8), DIMS(8), DIMS(8)}, norm_fused, norm_composed},
+    };
+    CHECK_ALL(cases);
+}
+
+static Tensor *rms_norm_fused(Tape *t, Tensor **x, const void *context) {
+    (void)context;
+    return tape_rms_norm(t, x[0], x[1]);
+}
+
+/* γ x / √(mean of x² + ε) */
+static Tensor *rms_norm_composed(Tape *t, Tensor **x, const void *context) {
+    (void)context;
+    Tensor *epsilon = tape_constant(t, SCALAR);
+    epsilon->data[0] = (real)1e-5;
+    Tensor *square = tape_add(t, tape_mean(t, tape_square(t, x[0]), -1), epsilon);
+    return tape_mul(t, x[1], tape_div(t, x[0], tape_sqrt(t, square)));
+}
+
+TEST(rms_norm_is_a_square_a_mean_and_a_quotient) {
+    static const Case cases[] = {
+        {"small", {DIMS(3, 5), DIMS(5)}, rms_norm_fused, rms_norm_composed},
+        {"wide", {DIMS(2, 1500), DIMS(1500)}, rms_norm_fused, rms_norm_composed},
+        {"many rows", {DIMS(400, 70), DIMS(70)}, rms_norm_fused, rms_norm_composed, NULL, 64},
+        {"three axes", {DIMS(2, 3, 8), DIMS(8)}, rms_norm_fused, rms_norm_composed},
     };
     CHECK_ALL(cases);
 }

@@ -74,6 +74,18 @@ static Tensor *gelu(Tape *t, Tensor **x) {
     return tape_gelu(t, x[0]);
 }
 
+static Tensor *silu(Tape *t, Tensor **x) {
+    return tape_silu(t, x[0]);
+}
+
+static Tensor *swiglu(Tape *t, Tensor **x) {
+    return tape_swiglu(t, x[0]);
+}
+
+static Tensor *rms_norm(Tape *t, Tensor **x) {
+    return tape_rms_norm(t, x[0], x[1]);
+}
+
 static Tensor *matmul(Tape *t, Tensor **x) {
     return tape_matmul(t, x[0], x[1]);
 }
@@ -111,6 +123,9 @@ TEST(operations_of_tensors) {
     check(&(Golden){"softmax", softmax, {"x"}});
     check(&(Golden){"log_softmax", log_softmax, {"x"}});
     check(&(Golden){"gelu", gelu, {"x"}});
+    check(&(Golden){"silu", silu, {"x"}});
+    check(&(Golden){"swiglu", swiglu, {"x"}});
+    check(&(Golden){"rms_norm", rms_norm, {"x", "weight"}});
     check(&(Golden){"matmul", matmul, {"a", "b"}});
     check(&(Golden){"linear", linear, {"x", "weight", "bias"}});
     check(&(Golden){"layer_norm", layer_norm, {"x", "weight", "bias"}});
@@ -134,6 +149,29 @@ TEST(embedding_of_ids) {
     Tensor *y = tape_embedding(t, weight, 8, ids, 1, NULL, NULL);
     expect_all(t, "embedding", y, 1, (const char *[]){"weight"}, &weight);
     tape_free(t);
+    safetensors_free(&file);
+}
+
+/* Queries and keys of 2 heads of width 6, and values after them. */
+TEST(rotary_positions) {
+    enum { ROWS = 5, POSITIONS = 101, D_K = 6 };
+    static real turns[POSITIONS * D_K];
+    static const char *const op[] = {"rotary", "rotary_normalised"};
+    for (int p = 0; p < POSITIONS; p++)
+        for (int j = 0; j < D_K / 2; j++) {
+            double angle = p / pow(10000, 2.0 * j / D_K);
+            turns[p * D_K + j] = (real)cos(angle), turns[p * D_K + D_K / 2 + j] = (real)sin(angle);
+        }
+    open_file();
+    for (int normalised = 0; normalised < 2; normalised++) {
+        Tape *t = tape_new();
+        int32_t at[ROWS];
+        integers(op[normalised], "at", at, ROWS);
+        Tensor *x = input(t, op[normalised], "x");
+        expect_all(t, op[normalised], tape_rotary(t, x, 4, D_K, at, turns, normalised), 1,
+                   (const char *[]){"x"}, &x);
+        tape_free(t);
+    }
     safetensors_free(&file);
 }
 
@@ -192,7 +230,7 @@ static Tensor *attention_of(Tape *t, Tensor **x, Tensor *w, const int32_t *hidde
     int h = (int)x[0]->shape.size[1];
     Tensor *y = w ? nn_plain_attention(t, q, k, v, tape_reshape(t, w, SHAPE(shape_count(w->shape))), h,
                                        &queries, &keys, causal, NULL)
-                  : tape_attention(t, q, k, v, h, &queries, &keys, causal);
+                  : tape_attention(t, q, k, v, h, &queries, &keys, causal, 0);
     return tape_contiguous(t, heads(t, y, x[0]->shape));
 }
 

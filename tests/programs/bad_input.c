@@ -133,13 +133,16 @@ TEST(train_contradictions) {
             {LM "--symbols 8", 2, "--symbols: found the task lm, need copy, reverse or sort"},
             {LM "--max-length 8", 2, "--max-length: found the task lm, need copy, reverse or sort"},
             {LM "--held-out 8", 2, "--held-out: found the task lm, need copy, reverse or sort"},
-            {"train copy --optimizer sgd --beta1 0.5", 2, "--beta1: found --optimizer sgd, need adamw"},
-            {"train copy --optimizer sgd --beta2 0.5", 2, "--beta2: found --optimizer sgd, need adamw"},
-            {"train copy --optimizer sgd --epsilon 0.5", 2, "--epsilon: found --optimizer sgd, need adamw"},
-            {"train copy --momentum 0.5", 2, "--momentum: found --optimizer adamw, need sgd"},
-            {"train copy --schedule noam --min-lr 0.1", 2, "--min-lr: found another --schedule, need cosine"},
+            {"train copy --optimizer sgd --beta1 0.5", 2, "--beta1: found --optimizer sgd, need adamw or muon"},
+            {"train copy --optimizer sgd --beta2 0.5", 2, "--beta2: found --optimizer sgd, need adamw or muon"},
+            {"train copy --optimizer sgd --epsilon 0.5", 2, "--epsilon: found --optimizer sgd, need adamw or muon"},
+            {"train copy --momentum 0.5", 2, "--momentum: found --optimizer adamw, need sgd or muon"},
+            {"train copy --schedule noam --min-lr 0.1", 2, "--min-lr: found another --schedule, need cosine or linear"},
             {"train copy --schedule constant --warmup 5", 2,
-             "--warmup: found --schedule constant, need noam or cosine"},
+             "--warmup: found --schedule constant, need noam, cosine or linear"},
+            {"train copy --minutes 1 --steps 5", 2, "--minutes: found --steps, need one of the two"},
+            {"train copy --attention additive --attention-dropout 0.1", 2,
+             "--attention-dropout: found another --attention, need dot"},
             {"train copy --quiet --samples 3", 2, "--samples: found --quiet, need one of the two"});
 }
 

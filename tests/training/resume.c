@@ -98,7 +98,7 @@ enum { STEPS = 200 };
 #define STEPS_TEXT "200"
 
 /* A run stopped after each of its 200 steps, and resumed with other numbers of threads, has the weights,
- * moments and figures of an uninterrupted run: with dropout, accumulation and windows, and whatever its
+ * moments and figures of an uninterrupted run: with AdamW and Muon, dropout, accumulation and windows, and whatever its
  * times. */
 TEST(after_every_step, 300) {
     enter_folder();
@@ -106,14 +106,15 @@ TEST(after_every_step, 300) {
     for (int i = 0; i < 599; i++) text[i] = "the cat sat on the mat, \n"[(i * i + i / 7) % 25];
     text[599] = 0;
     write_text("text", text);
+#define MODERN "--preset", "modern", "--attention-dropout", "0.1"
 #define REST                                                                                                 \
     "--dropout", "0.1", "--accumulate", "2", "--steps", STEPS_TEXT, "--eval-every", "7",                     \
         "--checkpoint-every", "1"
     for (int lm = 0; lm < 2; lm++) {
         const char *const *whole =
-            lm ? ARGUMENTS(LM, REST, "--run", "lm whole") : ARGUMENTS(COPY, REST, "--run", "whole");
+            lm ? ARGUMENTS(LM, MODERN, REST, "--run", "lm whole") : ARGUMENTS(COPY, REST, "--run", "whole");
         const char *const *first =
-            lm ? ARGUMENTS(LM, REST, "--run", "lm parts") : ARGUMENTS(COPY, REST, "--run", "parts");
+            lm ? ARGUMENTS(LM, MODERN, REST, "--run", "lm parts") : ARGUMENTS(COPY, REST, "--run", "parts");
         const char *const *more = ARGUMENTS("--resume", lm ? "lm parts" : "parts", "--quiet");
         pool_set_threads(1);
         CHECK(train_some(whole, STEPS) == STEPS);
@@ -249,7 +250,8 @@ TEST(changed_checkpoints) {
         {"task", NULL, 65, "metadata: found no task, need it"},
         {"recipe.lr", NULL, 65, "metadata: found no recipe.lr, need it"},
         {"recipe.lr", "fast", 65, "metadata: recipe.lr: found \"fast\", need a number in (0,inf)"},
-        {"recipe.optimizer", "adam", 65, "metadata: recipe.optimizer: found \"adam\", need one of adamw|sgd"},
+        {"recipe.optimizer", "adam", 65,
+         "metadata: recipe.optimizer: found \"adam\", need one of adamw|sgd|muon"},
         {"vocabulary", "12354", 78, "text or program differ: vocabulary: found 12345, need 12354"},
         {"precision", "half", 78, "text or program differ: precision: found float, need half"},
         {"text_crc32", NULL, 78, "text or program differ: text_crc32: found 00000000, need none"},
@@ -276,6 +278,17 @@ TEST(changed_checkpoints) {
               status, err, line);
         CHECK(lines_of(list_folder("changed")) == 2, "%s", listing);
     }
+}
+
+/* A checkpoint from before an option existed continues with its default. */
+TEST(earlier_checkpoints_are_resumed) {
+    enter_folder();
+    CHECK(TRAIN(COPY, "--steps", "2", "--run", "run") == 0, "%s", err);
+    CHECK(mkdir("earlier", 0777) == 0);
+    change_checkpoint("run/checkpoint.safetensors", "earlier/checkpoint.safetensors", "recipe.qk-norm", NULL);
+    CHECK(TRAIN("--resume", "earlier", "--steps", "3", "--quiet") == 0, "%s", err);
+    CHECK(TRAIN("--resume", "run", "--steps", "3", "--quiet") == 0, "%s", err);
+    CHECK(same_files("run/model.safetensors", "earlier/model.safetensors"));
 }
 
 /* A checkpoint that another process replaces after it was read is refused: the other run would be lost. */
