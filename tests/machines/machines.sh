@@ -74,7 +74,7 @@ build() {
 }
 
 gradcheck() {
-    $emulator "$at/double/gradcheck" --time-limit 100 | tee "$folder/log" | tail -n 1 | sed 's/,.*//'
+    $emulator "$at/double/gradcheck" --time-limit 100 | tee "$folder/log" | tail -n 1 | sed 's/^[1-9][0-9]* passed,.*/pass/'
     ! grep -E '^(FAIL|INCONCLUSIVE)' "$folder/log"
 }
 
@@ -85,12 +85,10 @@ ulps() {
 }
 
 tests() {
-    count=0
     for test in $quick $([ "$emulator" ] || echo "$long"); do
         $emulator "$at/float/tests/$test" >"$folder/log" 2>&1 || { echo "$test"; cat "$folder/log"; return 1; }
-        count=$((count + $(grep -c '^ok ' "$folder/log")))
     done
-    echo "$count passed"
+    echo pass
 }
 
 # Trains 20 steps, and leaves the run in the folder.

@@ -2,8 +2,8 @@
 #include "folder.h"
 #include "page_helpers.h"
 #include "run/run_curves.h"
-#include "test.h"
 #include "run/shell.h"
+#include "test.h"
 
 static char *written(const Page *p) {
     Error e = {0};
