@@ -33,7 +33,6 @@ typedef struct Regression {
     Fit fit;
     Tensor log_h, query, key; /* [1], [FEATURES, FEATURES] */
     const Points *known;
-    real features[KNOWN * FEATURES];
 } Regression;
 
 static double truth(double x) {
@@ -56,20 +55,20 @@ static void draw(Points *p, long count, uint64_t seed, uint64_t which) {
         p->y[i] = (real)(truth((double)p->x[i]) + 0.5 * random_normal(noise, (uint64_t)i));
 }
 
-static void features_of(long count, const real *x, real *out) {
-    for (long i = 0; i < count; i++)
-        for (int wave = 0; wave < WAVES; wave++) {
-            double angle = (wave + 1) * acos(-1) * (double)x[i] / longest;
-            out[i * FEATURES + 2 * wave] = (real)sin(angle);
-            out[i * FEATURES + 2 * wave + 1] = (real)cos(angle);
-        }
+/* φ(x): [count, FEATURES] */
+static Tensor *features(Tape *t, long count, const real *x) {
+    Tensor *f = tape_constant(t, SHAPE(count, FEATURES));
+    for (long i = 0; f->data && i < count * WAVES; i++) {
+        double angle = (double)(i % WAVES + 1) * acos(-1) * (double)x[i / WAVES] / longest;
+        f->data[2 * i] = (real)sin(angle), f->data[2 * i + 1] = (real)cos(angle);
+    }
+    return f;
 }
 
 static bool open(Regression *r, Kernel kernel, double h, const Points *known, uint64_t seed, Error *e) {
     *r = (Regression){.kernel = kernel, .known = known};
     Parameters *p = &r->fit.weights;
     Init start = {INIT_NORMAL, 1 / sqrt(FEATURES)};
-    features_of(KNOWN, known->x, r->features);
     bool ok = parameters_add(p, "log_h", SHAPE(1), (Init){INIT_ZERO, 0}, &r->log_h, e) &&
               parameters_add(p, "query", SHAPE(FEATURES, FEATURES), start, &r->query, e) &&
               parameters_add(p, "key", SHAPE(FEATURES, FEATURES), start, &r->key, e) &&
@@ -87,11 +86,8 @@ static Tensor *hide_self(Tape *t, Tensor *scores, double value) {
 
 static Tensor *attention_weights(Regression *r, long count, const real *x, bool leave_out) {
     Tape *t = r->fit.tape;
-    Tensor *f = tape_constant(t, SHAPE(count, FEATURES));
-    if (f->data) features_of(count, x, f->data);
-    Tensor *q = tape_linear(t, f, &r->query, NULL, ACT_NONE, NULL);
-    Tensor *known = fit_data(&r->fit, SHAPE(KNOWN, FEATURES), r->features);
-    Tensor *k = tape_linear(t, known, &r->key, NULL, ACT_NONE, NULL);
+    Tensor *q = tape_linear(t, features(t, count, x), &r->query, NULL, ACT_NONE, NULL);
+    Tensor *k = tape_linear(t, features(t, KNOWN, r->known->x), &r->key, NULL, ACT_NONE, NULL);
     Tensor *scores = tape_scale(t, tape_matmul(t, q, tape_transpose(t, k, 0, 1)), (real)(1 / sqrt(FEATURES)));
     return tape_softmax(t, leave_out ? hide_self(t, scores, -INFINITY) : scores, -1);
 }

@@ -19,7 +19,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { WORDS = 10, SENTENCES = 1 << WORDS, WIDTH = 16, STEPS = 200, SEEDS = 5, RILEY = 2 };
+enum { WORDS = 10, SENTENCES = 1 << WORDS, WIDTH = 16, STEPS = 200, SEEDS = 5 };
 
 static const char *const word[WORDS] = {"Evan's", "dog", "Riley", "is",    "so",
                                         "hyper",  "she", "never", "stops", "moving"};
@@ -141,26 +141,19 @@ static void print(const ExplainOptions *o, const char *name, double seed, Shares
 }
 
 static void introduce(const ExplainOptions *o) {
-    char list[256] = "";
-    int used = 0, count = 0;
     show_question(o, "Why does a word need a query and a key of its own to take up the meaning of another?",
                   "fixed       v_i <- 0.75 v_i + 0.25 (mean of the other v_j)\n"
                   "symmetric   v_i <- sum_j a_ij v_j,  a_ij = r_ij / sum_j r_ij,\n"
                   "            r_ij = e^(beta k_i.k_j),  |k_i| = 1\n"
                   "asymmetric  the same with r_ij = e^(q_i.k_j / sqrt(d_k))");
-    for (int n = 0; n < WORDS; n++) {
-        int i = (n + RILEY) % WORDS;
-        if (refers[i] == i) continue;
-        used += snprintf(list + used, sizeof list - (size_t)used, "%s%s -> %s", count++ ? ", " : "", word[i],
-                         word[refers[i]]);
-    }
     show_say(
         o,
         "In \"Evan's dog Riley is so hyper, she never stops moving\" Riley attends to dog, and dog does "
-        "not attend to Riley. %d words refer to another word: %s. The other %d refer to themselves. "
+        "not attend to Riley. 6 words refer to another word: Riley -> dog, hyper -> Riley, she -> Riley, "
+        "stops -> she, moving -> stops, Evan's -> dog. The other 4 refer to themselves. "
         "Every word means +1 or -1; afterwards its sign must be that of the word it refers to. The table "
         "shows right signs over all %d sentences.",
-        count, list, WORDS - count, SENTENCES);
+        SENTENCES);
 }
 
 /* At most 3/4 for a word that refers to another; see above. */

@@ -1,6 +1,4 @@
 #include "run/page.h"
-#include "base/file.h"
-#include "explain/pictures/label.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -191,8 +189,7 @@ static const uint8_t *group(const Page *p, const PageGroup *g, const uint8_t *we
     int row = widest(p, g->row_tokens, g->rows), column = widest(p, g->column_tokens, g->columns);
     bool turned = column > 2;
     /* A letter of a label is 0.42 cells wide. */
-    fprintf(out,
-            "<h4>%s</h4>\n<div class=\"heads%s\" style=\"--heads:%d;--across:%g;--down:%g\">\n", g->name,
+    fprintf(out, "<h4>%s</h4>\n<div class=\"heads%s\" style=\"--heads:%d;--across:%g;--down:%g\">\n", g->name,
             turned ? " turned" : "", g->heads < ACROSS ? g->heads : ACROSS,
             (double)g->columns + 0.42 * row + 0.3, (double)g->rows + (turned ? 0.42 * column + 0.3 : 1));
     for (int layer = 1; layer <= g->layers; layer++)
@@ -259,7 +256,8 @@ static void data(const Page *p, FILE *out) {
     fputs("]\n</script>\n", out);
 }
 
-static void write_page(const Page *p, FILE *out) {
+static void write_page(const void *page, FILE *out) {
+    const Page *p = page;
     head(p, out);
     if (p->figure_count) facts(p->figures, p->figure_count, "figures", out);
     if (p->curve_count) curves(p, out);
@@ -277,16 +275,5 @@ static void write_page(const Page *p, FILE *out) {
 }
 
 bool page_write(const Page *p, const char *path, Error *e) {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    if (out) write_page(p, out);
-    if (!out || fclose(out) != 0 || !text) { /* fclose may run out of memory without an error */
-        free(text);
-        return error_set(e, STATUS_NO_MEMORY, "%s: no memory for the page", path);
-    }
-    File *f = file_create(path, e);
-    if (f) file_write(f, text, size);
-    free(text);
-    return f && file_commit(f, e);
+    return picture_file(path, write_page, p, e);
 }

@@ -8,58 +8,41 @@
 
 /* ---- Answers ---- */
 
-typedef struct Answers {
-    int32_t *ids; /* [micro-batch, max_T] */
-    long *length; /* [micro-batch] */
-    char *text;   /* of one answer, or of its source */
-} Answers;
-
-static bool answers_new(Answers *a, const Trainer *t, Error *e) {
-    size_t rows = (size_t)t->micro_batch, most = (size_t)t->task->max_T;
-    *a = (Answers){calloc(rows * most, sizeof *a->ids), calloc(rows, sizeof *a->length),
-                   malloc(UTF8_MAX * most + 1)};
-    return (a->ids && a->length && a->text) ||
-           error_set(e, STATUS_NO_MEMORY, "memory: %ld answers of %ld tokens", t->micro_batch,
-                     t->task->max_T);
-}
-
-static void answers_free(Answers *a) {
-    free(a->ids);
-    free(a->length);
-    free(a->text);
-}
-
-static void show(const Tokenizer *k, const Answers *a, BatchRow row, long i, long most, bool right) {
-    tokenizer_decode(k, row.source, row.S, a->text);
-    fprintf(stderr, "  %s -> ", a->text);
-    tokenizer_decode(k, a->ids + i * most, a->length[i], a->text);
-    fprintf(stderr, "%s%s\n", a->text, right ? "" : "   (wrong)");
+static void show(const Tokenizer *k, BatchRow row, const int32_t *answer, long length, bool right,
+                 char *text) {
+    tokenizer_decode(k, row.source, row.S, text);
+    fprintf(stderr, "  %s -> ", text);
+    tokenizer_decode(k, answer, length, text);
+    fprintf(stderr, "%s%s\n", text, right ? "" : "   (wrong)");
 }
 
 bool samples_answers(Trainer *t, long rows, bool shown, double *exact, Error *e) {
     const Task *task = t->task;
     const Batch *b = t->batch;
     Sampler greedy = {0};
-    Answers a;
     long most = task->max_T, right = 0, count = 0;
+    int32_t *ids = calloc((size_t)(t->micro_batch * most), sizeof *ids); /* [micro-batch, max_T] */
+    long *length = calloc((size_t)t->micro_batch, sizeof *length);
+    char *text = malloc(UTF8_MAX * (size_t)most + 1);
     if (rows == 0 || rows > task->held_out) rows = task->held_out;
-    bool ok = answers_new(&a, t, e);
+    bool ok = (ids && length && text) ||
+              error_set(e, STATUS_NO_MEMORY, "memory: %ld answers of %ld tokens", t->micro_batch, most);
     for (long first = 0; ok && first < rows; first += count) {
         count = task_held_out_batch(task, first,
                                     rows - first < t->micro_batch ? rows - first : t->micro_batch, t->batch);
         ok = decode_answers(t->tape, t->model, &greedy, count, b->source_start, b->source, task->begin_id,
-                            task->end_id, most, a.ids, a.length, e);
+                            task->end_id, most, ids, length, e);
         for (long i = 0; ok && i < count; i++) {
             BatchRow row = batch_row(b, i);
             long want = row.T - 1; /* without end */
-            bool same = a.length[i] == want &&
-                        memcmp(a.ids + i * most, row.target_out, (size_t)want * sizeof *a.ids) == 0;
+            bool same = length[i] == want &&
+                        memcmp(ids + i * most, row.target_out, (size_t)want * sizeof *ids) == 0;
             right += same;
-            if (shown) show(task->tokenizer, &a, row, i, most, same);
+            if (shown) show(task->tokenizer, row, ids + i * most, length[i], same, text);
         }
     }
     *exact = (double)right / (double)rows;
-    answers_free(&a);
+    free(ids), free(length), free(text);
     return ok;
 }
 

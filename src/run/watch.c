@@ -5,13 +5,11 @@
 #include <string.h>
 
 enum {
-    LONGEST = 32,          /* tokens on an axis */
-    SHORTEST = 8,          /* reduced to this for models with many heads */
-    FRAME_WEIGHTS = 40000, /* of all examples at one step: the page draws and prints each */
-    ALL_WEIGHTS = 300000,  /* of all kept steps: the page has up to four bytes for each */
-    OVER = 4,              /* tokens that an answer may be too long */
-    PROMPT = 16,           /* tokens of the prompt */
-    CONTINUED = 40,        /* generated tokens */
+    LONGEST = 32,         /* tokens on an axis */
+    SHORTEST = 8,         /* reduced to this for models with many heads */
+    ALL_WEIGHTS = 300000, /* of all kept steps: the page has up to four bytes for each */
+    PROMPT = 16,          /* tokens of the prompt */
+    CONTINUED = 40,       /* generated tokens */
 };
 
 /* ---- Rows ---- */
@@ -50,7 +48,7 @@ static long make_examples(Watch *w, const ModelConfig *c, long longest) {
         PageExample *x = &w->example[w->examples];
         if (row->n > longest || m > longest) continue;
         attention_groups(x, c, row->source, row->n, row->target_in, m);
-        if (sum + page_weights(x) > FRAME_WEIGHTS) break;
+        if (sum + page_weights(x) > WATCHED_WEIGHTS) break;
         sum += page_weights(x);
         x->title = row->title;
         w->examples++;
@@ -102,31 +100,16 @@ void watch_close(Watch *w) {
 
 /* ---- Attention and answers ---- */
 
-/* Maximum tokens of an answer. */
-static long answer_room(const PageSample *s) {
-    return s->wanted ? s->wanted_count + OVER : CONTINUED;
-}
-
 static Seen *seen_new(const Watch *w, long step, Error *e) {
-    size_t bytes = sizeof(Seen);
-    for (int i = 0; i < w->samples; i++) bytes += (size_t)answer_room(&w->sample[i]) * sizeof(int32_t);
-    for (int i = 0; i < w->examples; i++) bytes += (size_t)page_weights(&w->example[i]) * sizeof(uint8_t);
-    Seen *s = calloc(1, bytes);
+    Seen *s = calloc(1, sizeof *s);
     if (!s) {
-        error_set(e, STATUS_NO_MEMORY, "memory: %zu bytes of weights for the page", bytes);
+        error_set(e, STATUS_NO_MEMORY, "memory: %zu bytes of weights for the page", sizeof *s);
         return NULL;
     }
     s->step = step;
-    int32_t *ids = (int32_t *)(s + 1);
-    for (int i = 0; i < w->samples; i++) {
-        s->answer[i] = (PageAnswer){.step = step, .tokens = ids};
-        ids += answer_room(&w->sample[i]);
-    }
-    uint8_t *weights = (uint8_t *)ids;
-    for (int i = 0; i < w->examples; i++) {
-        s->weights[i] = weights;
-        weights += page_weights(&w->example[i]);
-    }
+    for (int i = 0; i < w->samples; i++) s->answer[i] = (PageAnswer){.step = step, .tokens = s->tokens[i]};
+    uint8_t *weights = s->all_weights;
+    for (int i = 0; i < w->examples; weights += page_weights(&w->example[i++])) s->weights[i] = weights;
     return s;
 }
 
@@ -136,7 +119,8 @@ static bool answer(const Watch *w, int i, Trainer *t, PageAnswer *a, Error *e) {
     const Task *task = t->task;
     if (task->max_S)
         return decode_answers(t->tape, t->model, &(Sampler){0}, 1, (long[]){0, s->given_count}, s->given,
-                              task->begin_id, task->end_id, answer_room(s), a->tokens, &a->count, e);
+                              task->begin_id, task->end_id, s->wanted_count + WATCHED_ANSWER - WATCHED_TOKENS,
+                              a->tokens, &a->count, e);
     if (!s->wanted) {
         int32_t ids[PROMPT + CONTINUED];
         Sampler sampler = {.temperature = 0.8, .seed = t->seed};

@@ -10,6 +10,9 @@ enum {
     WATCHED_EXAMPLES = 3, /* rows whose attention is kept */
     WATCHED_STEPS = 24,
     WATCHED_TOKENS = 64, /* of a row */
+    WATCHED_ANSWER = 68, /* tokens that are kept of an answer */
+    /* Of all examples at one step: the page draws and prints each. */
+    WATCHED_WEIGHTS = 40000,
 };
 
 typedef struct WatchedRow {
@@ -18,11 +21,12 @@ typedef struct WatchedRow {
     char title[WATCHED_TOKENS * UTF8_MAX + 1];
 } WatchedRow;
 
-/* Attention and answers at one step, in one block of memory. */
+/* Attention and answers at one step. */
 typedef struct Seen {
     long step;
-    uint8_t *weights[WATCHED_EXAMPLES];
+    uint8_t *weights[WATCHED_EXAMPLES], all_weights[WATCHED_WEIGHTS];
     PageAnswer answer[WATCHED_ROWS + 1];
+    int32_t tokens[WATCHED_ROWS + 1][WATCHED_ANSWER];
 } Seen;
 
 typedef struct Watch {

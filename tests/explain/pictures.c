@@ -238,7 +238,7 @@ TEST(ticks_are_round_numbers_within_the_axis) {
         bool log;
         int count;
         double first, last;
-    } cases[] = {{-0.3, 4.1, false, 5, 0, 4}, {1, 4096, true, 4, 1, 1000}, {0.3, 6, true, 4, 0.5, 5}};
+    } cases[] = {{-0.3, 4.1, false, 5, 0, 4}, {1, 4096, true, 4, 1, 1000}, {0.3, 6, true, 6, 1, 6}};
     double ticks[6];
     for (int i = 0; i < 3; i++) {
         Axis a = axis_over(cases[i].low, cases[i].high, cases[i].log);

@@ -49,22 +49,7 @@ static int power_ticks(const Axis *a, int most, double *ticks) {
     return count;
 }
 
-/* 1, 2 and 5 times each power of ten. Returns most + 1 if they are more. */
-static int near_ticks(const Axis *a, int most, double *ticks) {
-    static const double factors[] = {1, 2, 5};
-    int count = 0;
-    for (double power = pow(10, floor(log10(a->low))); power <= a->high; power *= 10)
-        for (int f = 0; f < 3; f++) {
-            if (power * factors[f] < a->low * (1 - 1e-9) || power * factors[f] > a->high * (1 + 1e-9))
-                continue;
-            if (count == most) return most + 1;
-            ticks[count++] = power * factors[f];
-        }
-    return count;
-}
-
 int axis_ticks(const Axis *a, int most, double *ticks) {
-    if (!a->log) return even_ticks(a, most, ticks);
-    int near = near_ticks(a, most, ticks);
-    return near < 2 ? even_ticks(a, most, ticks) : near <= most ? near : power_ticks(a, most, ticks);
+    int powers = a->log ? power_ticks(a, most, ticks) : 0;
+    return powers < 2 ? even_ticks(a, most, ticks) : powers;
 }

@@ -53,8 +53,15 @@ static const char colours_of_file[] =
 
 enum { HEADING = 2 * SVG_LINE, MARGIN = 12 };
 
+typedef struct Pictures {
+    const Picture *picture;
+    long count;
+} Pictures;
+
 /* Each picture below its title. */
-static void write_file(const Picture *p, long count, FILE *out) {
+static void write_file(const void *pictures, FILE *out) {
+    const Picture *p = ((const Pictures *)pictures)->picture;
+    long count = ((const Pictures *)pictures)->count;
     Size all = {0};
     for (long i = 0; i < count; i++) {
         Size one = size_of(&p[i]);
@@ -79,13 +86,18 @@ static void write_file(const Picture *p, long count, FILE *out) {
 }
 
 bool pictures_save(const Picture *p, long count, const char *path, Error *e) {
+    return picture_file(path, write_file, &(Pictures){p, count}, e);
+}
+
+bool picture_file(const char *path, void (*write)(const void *content, FILE *out), const void *content,
+                  Error *e) {
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
-    if (out) write_file(p, count, out);
+    if (out) write(content, out);
     if (!out || fclose(out) != 0 || !text) { /* fclose may run out of memory without an error */
         free(text);
-        return error_set(e, STATUS_NO_MEMORY, "%s: no memory for the picture", path);
+        return error_set(e, STATUS_NO_MEMORY, "%s: no memory for the file", path);
     }
     File *f = file_create(path, e);
     if (f) file_write(f, text, size);
