@@ -70,22 +70,18 @@ size_t system_peak(void) {
 #endif
 }
 
-long system_cache(int level) {
+long system_cache(void) {
 #if defined LEAST_SYSTEM
-    (void)level;
-#elif defined _SC_LEVEL1_DCACHE_SIZE
-    return sysconf(level == 1 ? _SC_LEVEL1_DCACHE_SIZE : _SC_LEVEL2_CACHE_SIZE);
+#elif defined _SC_LEVEL2_CACHE_SIZE
+    return sysconf(_SC_LEVEL2_CACHE_SIZE);
 #elif defined __APPLE__
     /* The fast cores', if there are two kinds. */
-    static const char *const names[2][2] = {{"hw.perflevel0.l1dcachesize", "hw.l1dcachesize"},
-                                            {"hw.perflevel0.l2cachesize", "hw.l2cachesize"}};
+    static const char *const names[] = {"hw.perflevel0.l2cachesize", "hw.l2cachesize"};
     for (int i = 0; i < 2; i++) {
         int64_t bytes = 0;
         size_t size = sizeof bytes;
-        if (sysctlbyname(names[level - 1][i], &bytes, &size, NULL, 0) == 0 && bytes > 0) return (long)bytes;
+        if (sysctlbyname(names[i], &bytes, &size, NULL, 0) == 0 && bytes > 0) return (long)bytes;
     }
-#else
-    (void)level;
 #endif
     return 0;
 }

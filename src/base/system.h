@@ -18,8 +18,8 @@ double system_memory(void);
 size_t system_resident(void);
 size_t system_peak(void);
 
-/* Bytes of a core's data cache of level 1 or 2, as the system reports them; 0 or less: unknown. */
-long system_cache(int level);
+/* Bytes of a core's second-level cache, as the system reports it; 0 or less: unknown. */
+long system_cache(void);
 
 /* Zeroed memory, to be freed with munmap, which the machine provides on first touch; perhaps shared with
  * later children. NULL: no memory. */

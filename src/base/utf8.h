@@ -19,9 +19,6 @@ int utf8_encode(uint32_t character, char out[UTF8_MAX]);
 /* True if all of text is UTF-8. If not, STATUS_BAD_DATA `WHERE: byte N: found 0xXX, need UTF-8`, N counted from 0. */
 bool utf8_check(const char *where, const char *text, size_t length, Error *e);
 
-/* Replaces control characters and bytes that are not UTF-8 by '?'. */
-void utf8_make_printable(char *text);
-
 /* Characters in text, which is UTF-8. */
 size_t utf8_count(const char *text, size_t length);
 

@@ -1,7 +1,6 @@
 /* Arrays of files: types, and conversion of elements. */
 #include "formats/array.h"
 #include "base/utf8.h"
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -144,44 +143,17 @@ bool array_to_real(const Array *a, real *out, Error *e) {
     return true;
 }
 
-/* The element of an array of integers, if it lies in [low, high]. */
-static bool element_as_integer(const Array *a, long i, int64_t low, int64_t high, int64_t *out, Error *e) {
-    uint64_t bits = element_bits(a, i);
-    if (dtypes[a->dtype].kind == SIGNED) {
-        *out = sign_extended(bits, dtypes[a->dtype].size);
-        return (*out >= low && *out <= high) ||
-               error_set(e, STATUS_BAD_DATA,
-                         "%s: element %ld: found %" PRId64 ", need one in [%" PRId64 ",%" PRId64 "]",
-                         ARRAY_PLACE(a), i, *out, low, high);
-    }
-    if (dtypes[a->dtype].kind == BOOLEAN) bits = bits != 0;
-    *out = (int64_t)bits;
-    return bits <= (uint64_t)high ||
-           error_set(e, STATUS_BAD_DATA,
-                     "%s: element %ld: found %" PRIu64 ", need one in [%" PRId64 ",%" PRId64 "]",
-                     ARRAY_PLACE(a), i, bits, low, high);
-}
-
-static bool need_integers(const Array *a, Error *e) {
-    return dtypes[a->dtype].kind != FLOAT ||
-           error_set(e, STATUS_BAD_DATA, "%s: found numbers of type %s, need integers", ARRAY_PLACE(a),
-                     dtype_name(a->dtype));
-}
-
 bool array_to_int32(const Array *a, int32_t *out, Error *e) {
-    if (!need_integers(a, e)) return false;
+    if (dtypes[a->dtype].kind == FLOAT)
+        return error_set(e, STATUS_BAD_DATA, "%s: found numbers of type %s, need integers", ARRAY_PLACE(a),
+                         dtype_name(a->dtype));
     for (long i = 0; i < a->count; i++) {
-        int64_t x;
-        if (!element_as_integer(a, i, INT32_MIN, INT32_MAX, &x, e)) return false;
+        double x = element_as_double(a, i); /* rounds only integers out of range */
+        if (x < INT32_MIN || x > INT32_MAX)
+            return error_set(e, STATUS_BAD_DATA, "%s: element %ld: found %.0f, need one in [%d,%d]",
+                             ARRAY_PLACE(a), i, x, (int)INT32_MIN, (int)INT32_MAX);
         out[i] = (int32_t)x;
     }
-    return true;
-}
-
-bool array_to_int64(const Array *a, int64_t *out, Error *e) {
-    if (!need_integers(a, e)) return false;
-    for (long i = 0; i < a->count; i++)
-        if (!element_as_integer(a, i, INT64_MIN, INT64_MAX, &out[i], e)) return false;
     return true;
 }
 

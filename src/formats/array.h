@@ -57,12 +57,11 @@ bool array_shape(const Array *a, Shape *s, Error *e);
 bool array_expect_shape(const Array *a, Shape s, Error *e);
 
 /* Convert all a->count elements. Numbers of any type are rounded to real or double; a finite one that would
- * become infinite is STATUS_BAD_DATA. Integers, and booleans as 0 and 1, become int32 or int64; one out of
+ * become infinite is STATUS_BAD_DATA. Integers, and booleans as 0 and 1, become int32; one out of
  * range, or a floating-point array, is STATUS_BAD_DATA. Messages name file, array and index. */
 void array_to_double(const Array *a, double *out);
 bool array_to_real(const Array *a, real *out, Error *e);
 bool array_to_int32(const Array *a, int32_t *out, Error *e);
-bool array_to_int64(const Array *a, int64_t *out, Error *e);
 
 /* STATUS_BAD_DATA if an element is not finite. */
 bool array_check_finite(const Array *a, Error *e);

@@ -21,11 +21,12 @@
  * C. So its bits depend neither on blocks nor on cache sizes. README.md gives the measurement behind each
  * threshold. */
 #include "kernels/gemm.h"
-#include "base/cache.h"
 #include "base/pool.h"
+#include "base/system.h"
 #include "kernels/gemm_epilogue.h"
 #include "kernels/gemm_pack.h"
 #include "kernels/gemm_row.h"
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -224,10 +225,18 @@ static void cut_blocks(Phase *f) {
     }
 }
 
+/* The system's report, or a common size if that is missing or implausible. */
+static long second_level_cache(void) {
+    static atomic_long bytes;
+    if (bytes) return bytes;
+    long found = system_cache();
+    return bytes = found >= 128 * 1024 && found <= 64 * 1024 * 1024 ? found : 256 * 1024;
+}
+
 static void run_phase(Phase *f) {
     lay_panels(f);
     f->round = f->count;
-    if (f->pack_a) f->round = ceil_div(cache_bytes(2) / 2, PANEL * f->k * (long)sizeof(real));
+    if (f->pack_a) f->round = ceil_div(second_level_cache() / 2, PANEL * f->k * (long)sizeof(real));
     f->packing_chunks = f->pack_b ? least(f->n * f->k / PACKING + 1, MOST_CHUNKS) : 1;
     if (f->packing_chunks > 1)
         pool_for(f->packing_chunks, pack_chunk, f);
@@ -242,7 +251,7 @@ static void run_phase(Phase *f) {
 
 /* The longest step of k with which the packed strips fill at most a quarter of the second-level cache. */
 static long longest_step(void) {
-    long step = cache_bytes(2) / 4 / (STRIPS * STRIP_WIDTH * (long)sizeof(real));
+    long step = second_level_cache() / 4 / (STRIPS * STRIP_WIDTH * (long)sizeof(real));
     return step < SHORT_STEP ? SHORT_STEP : least(step, MOST_STEP);
 }
 

@@ -206,8 +206,8 @@ static void fill_padding(Safetensors *s) {
     Safetensors batch;
     CHECK(safetensors_read(&batch, golden("seq2seq", "batch"), &e), "%s", e.text);
     const Array *logits = tensor(s, "logits"), *ids = safetensors_find(&batch, "target_out");
-    int64_t target[64];
-    CHECK(ids && ids->count <= 64 && array_to_int64(ids, target, &e));
+    int32_t target[64];
+    CHECK(ids && ids->count <= 64 && array_to_int32(ids, target, &e));
     long filled = 0;
     for (long i = 0; i < logits->count; i++)
         if (target[i / logits->size[2]] == 0) numbers(s, "logits")[i] = 7, filled++;

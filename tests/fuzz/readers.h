@@ -21,17 +21,14 @@ static inline void read_elements(const Array *a) {
     double *numbers = malloc(count * sizeof *numbers);
     real *reals = malloc(count * sizeof *reals);
     int32_t *narrow = malloc(count * sizeof *narrow);
-    int64_t *wide = malloc(count * sizeof *wide);
-    PROMISE(numbers && reals && narrow && wide);
+    PROMISE(numbers && reals && narrow);
     array_to_double(a, numbers);
     promise_error(array_to_real(a, reals, &e), &e);
     e = (Error){0};
     promise_error(array_to_int32(a, narrow, &e), &e);
     e = (Error){0};
-    promise_error(array_to_int64(a, wide, &e), &e);
-    e = (Error){0};
     promise_error(array_check_finite(a, &e), &e);
-    free(numbers), free(reals), free(narrow), free(wide);
+    free(numbers), free(reals), free(narrow);
 }
 
 static inline void read_safetensors(const uint8_t *data, size_t size) {

@@ -1,6 +1,7 @@
 #include "check/gradcheck/child.h"
 #include "base/clock.h"
 #include "base/interrupt.h"
+#include "base/utf8.h"
 #include "check/gradcheck/check_system.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -378,4 +379,14 @@ const char *child_last_line(char *text, size_t size, const char *printed) {
         line += length + (line[length] == '\n');
     }
     return text;
+}
+
+void utf8_make_printable(char *text) {
+    for (uint32_t character; *text;) {
+        int bytes = utf8_decode(text, strlen(text), &character);
+        if (bytes && character >= ' ' && (character < 0x7F || character > 0x9F))
+            text += bytes;
+        else
+            *text++ = '?';
+    }
 }

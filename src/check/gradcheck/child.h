@@ -72,4 +72,7 @@ const char *child_last_line(char *text, size_t size, const char *printed);
 enum { CHILD_TEXT = 160 };
 const char *child_text(char text[CHILD_TEXT], const ChildEnd *end, const ChildLimits *limits);
 
+/* Replaces control characters and bytes that are not UTF-8 by '?', in a text from a child. */
+void utf8_make_printable(char *text);
+
 #endif
