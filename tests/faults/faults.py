@@ -1,8 +1,7 @@
 """What train, generate and gradcheck do when the system fails them: an allocation, a system call, a kill, a full disk.
 Whatever fails, they end with a documented status and one line; the model that was there is there as it was, or what
-the new run has saved is, whole; a temporary file that an error leaves goes with the next run, which does what it would
-have done. A training that
-has a checkpoint is gone on with, and ends in the bits of one that nothing befell.
+the new run has saved is, whole. An error may leave a temporary file, which the next run removes; that run does what it
+would have done. A training that has a checkpoint is gone on with, and ends in the bits of one that nothing befell.
 
     BUILD=build [ALL=1 | PLACES=1] python3 tests/faults/faults.py [WORD...]
 

@@ -427,15 +427,15 @@ TEST(steps_of_a_run_that_goes_on) {
 
 /* ---- Limits ---- */
 
-/* Runs train with a limit on a resource. */
-static int limited(int resource, rlim_t limit) {
+/* Runs train with a limit on open files. */
+static int limited(rlim_t limit) {
     struct rlimit before;
-    getrlimit(resource, &before);
+    getrlimit(RLIMIT_NOFILE, &before);
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
         for (int fd = STDERR_FILENO + 1; fd < 64; fd++) close(fd);
-        setrlimit(resource, &(struct rlimit){limit, before.rlim_max});
+        setrlimit(RLIMIT_NOFILE, &(struct rlimit){limit, before.rlim_max});
         int status = TRAIN(COPY, "--steps", "3", "--run", "run");
         write_text("said", err);
         _exit(status);
@@ -452,7 +452,7 @@ static int limited(int resource, rlim_t limit) {
 TEST(too_little) {
     enter_folder();
     for (rlim_t files = 6; files < 9; files++) {
-        int status = limited(RLIMIT_NOFILE, files);
+        int status = limited(files);
         CHECK(status == STATUS_CANNOT_CREATE && lines_of(err) == 1 && strstr(err, "Too many open files"),
               "%d files, status %d: %s", (int)files, status, err);
     }

@@ -31,11 +31,11 @@ static inline bool fails(void) {
 }
 
 #if defined __GLIBC__ && !defined SANITIZED
-void *__libc_malloc(size_t bytes);
-void *__libc_calloc(size_t count, size_t bytes);
-void *__libc_realloc(void *p, size_t bytes);
-void *__libc_memalign(size_t alignment, size_t bytes);
-void __libc_free(void *p);
+extern void *__libc_malloc(size_t bytes);
+extern void *__libc_calloc(size_t count, size_t bytes);
+extern void *__libc_realloc(void *p, size_t bytes);
+extern void *__libc_memalign(size_t alignment, size_t bytes);
+extern void __libc_free(void *p);
 
 static inline void *counted(void *p) {
     heap.alive += p != NULL;
