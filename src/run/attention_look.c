@@ -70,8 +70,7 @@ static bool fill(const PageExample *x, const ModelConfig *c, Tokens *source, Tok
     return true;
 }
 
-bool attention_look(const PageExample *x, Tape *t, Model *m, uint8_t *weights, int32_t *likeliest,
-                    Error *e) {
+bool attention_look(const PageExample *x, Tape *t, Model *m, uint8_t *weights, int32_t *likeliest, Error *e) {
     Tokens source = {0}, target = {0};
     long V = m->config.vocab_size;
     bool ok = fill(x, &m->config, &source, &target, e);

@@ -35,8 +35,8 @@ bool samples_answers(Trainer *t, long rows, bool shown, double *exact, Error *e)
         for (long i = 0; ok && i < count; i++) {
             BatchRow row = batch_row(b, i);
             long want = row.T - 1; /* without end */
-            bool same = length[i] == want &&
-                        memcmp(ids + i * most, row.target_out, (size_t)want * sizeof *ids) == 0;
+            bool same =
+                length[i] == want && memcmp(ids + i * most, row.target_out, (size_t)want * sizeof *ids) == 0;
             right += same;
             if (shown) show(task->tokenizer, row, ids + i * most, length[i], same, text);
         }
