@@ -1,5 +1,6 @@
 """The project's models, made of stock PyTorch modules as a weight file says. What PyTorch lacks is made
 of its elementary operations."""
+
 import math
 
 import torch
@@ -102,9 +103,7 @@ class Model(nn.Module):
             return kind(d_model, eps=1e-5) if wanted and meta["final_norm"] == "true" else None
 
         self.embedding = nn.Embedding(vocab_size, d_model)
-        self.positions = (
-            nn.Embedding(int(meta["max_length"]), d_model) if meta["positions"] == "learned" else None
-        )
+        self.positions = nn.Embedding(int(meta["max_length"]), d_model) if meta["positions"] == "learned" else None
         self.encoder = nn.TransformerEncoder(
             nn.TransformerEncoderLayer(**layer),
             int(meta["encoder_layers"]),
@@ -142,11 +141,7 @@ class Model(nn.Module):
             hidden_source = self.hidden_keys(source)
             memory = self.encoder(self.embed(source), src_key_padding_mask=hidden_source)
             x = self.decoder(
-                x,
-                memory,
-                tgt_mask=causal,
-                tgt_key_padding_mask=hidden,
-                memory_key_padding_mask=hidden_source,
+                x, memory, tgt_mask=causal, tgt_key_padding_mask=hidden, memory_key_padding_mask=hidden_source
             )
         else:
             x = self.encoder(x, mask=causal, src_key_padding_mask=hidden)

@@ -1,5 +1,6 @@
 """Elementary operations in PyTorch: OP.x, … the inputs, OP.y the output, OP.dy a random upstream gradient,
 OP.dx, … the gradients."""
+
 import math
 
 import numpy as np
@@ -117,13 +118,7 @@ def operations():
         {"target": target},
         x=3 * normal(rng, 7, 5),
     )
-    golden(
-        out,
-        "cross_entropy_plain",
-        F.cross_entropy,
-        {"target": target},
-        x=3 * normal(rng, 7, 5),
-    )
+    golden(out, "cross_entropy_plain", F.cross_entropy, {"target": target}, x=3 * normal(rng, 7, 5))
     golden(
         out,
         "embedding",
