@@ -75,7 +75,8 @@ static void print_line(const Progress *p, const Report *r, bool last) {
         fprintf(stderr, "%s%s\n", p->label, tail);
         return;
     }
-    /* The last column stays free: some terminals would begin a new line. The rate is omitted before the bar. */
+    /* The last column stays free: some terminals would begin a new line. The rate is omitted before the
+     * bar. */
     int width = terminal_width() - 1, room = width - columns_of(p->label), left_out = 0;
     int used = compose(tail, p, r, last, left_out), bar_room = (int)strlen(" []") + NARROWEST_BAR;
     while (used + (left_out < 1 ? bar_room : 0) > room && left_out < 4)

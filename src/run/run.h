@@ -45,8 +45,8 @@ bool run_close(Run *r, Error *e);
  * false, evaluates the model on all held-out rows and shows the result. */
 bool run_finish(Run *r, bool trained, Error *e);
 
-/* Peak bytes of this process after it allocates the trainer's arrays and uses all its threads: current use (code,
- * libraries, the task's data), the threads' own memory, and `arrays`. */
+/* Peak bytes of this process after it allocates the trainer's arrays and uses all its threads: current use
+ * (code, libraries, the task's data), the threads' own memory, and `arrays`. */
 size_t run_footprint(size_t arrays);
 
 /* Prints the model's size and the memory that its training takes. */

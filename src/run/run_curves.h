@@ -8,8 +8,8 @@
 
 enum { HISTORY_ROOM = 512, CURVES = 5, CURVE_TEXT = 256, YARDSTICKS = 3 };
 
-/* A series of values in fixed memory, initially {0}: when it is full, each two neighbours are replaced by their
- * mean. Each point is the mean of `merged` values, the last perhaps of fewer. */
+/* A series of values in fixed memory, initially {0}: when it is full, each two neighbours are replaced by
+ * their mean. Each point is the mean of `merged` values, the last perhaps of fewer. */
 typedef struct History {
     long count, merged, last; /* points; values in a full point, 0: 1; values in the last point */
     double x[HISTORY_ROOM], y[HISTORY_ROOM];
