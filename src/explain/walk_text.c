@@ -33,19 +33,14 @@ static char *append(WalkText *x, char *at, int32_t id, const char *text, size_t 
 
 /* Splits a text into words, all with id 0. Fails if it has none. */
 static bool split(WalkText *x, const char *where, const char *text, Error *e) {
-    long words = 0;
-    for (const char *at = text + strspn(text, blanks); *at; words++) {
-        at += strcspn(at, blanks);
-        at += strspn(at, blanks);
-    }
-    if (!make_room(x, words, strlen(text), e)) return false;
+    if (!make_room(x, (long)strlen(text), strlen(text), e)) return false;
     char *end = x->memory;
     for (const char *at = text + strspn(text, blanks); *at; at += strspn(at, blanks)) {
         size_t bytes = strcspn(at, blanks);
         end = append(x, end, 0, at, bytes);
         at += bytes;
     }
-    return words > 0 || error_set(e, STATUS_BAD_DATA, "%s: found no word, need at least one", where);
+    return x->count > 0 || error_set(e, STATUS_BAD_DATA, "%s: found no word, need at least one", where);
 }
 
 /* The first of the first `count` words of x that is `word`; -1: none. */

@@ -80,43 +80,36 @@ static const char *notes(char out[NOTES]) {
     return out;
 }
 
-/* The subject, and sets of subjects. */
-typedef enum Subject {
-    WALK = 1,
-    EXPERIMENT = 2,
-    RUN = 4,
-    WALK_OR_RUN = WALK | RUN,
-    WALK_OR_EXPERIMENT = WALK | EXPERIMENT,
-    EXPERIMENT_OR_RUN = EXPERIMENT | RUN
-} Subject;
+/* Subjects; they form sets. */
+enum { WALK = 1, EXPERIMENT = 2, RUN = 4 };
 static const char *const subject_name[] = {
     [WALK] = "the walk",
     [EXPERIMENT] = "an experiment",
     [RUN] = "a run",
-    [WALK_OR_RUN] = "the walk or a run",
-    [WALK_OR_EXPERIMENT] = "the walk or an experiment",
-    [EXPERIMENT_OR_RUN] = "an experiment or a run",
+    [WALK | RUN] = "the walk or a run",
+    [WALK | EXPERIMENT] = "the walk or an experiment",
+    [EXPERIMENT | RUN] = "an experiment or a run",
 };
 
 /* Refuses a flag that has no effect on the subject, or that contradicts another flag. */
-static bool check_flags(Subject subject, Error *e) {
+static bool check_flags(int subject, Error *e) {
     const struct {
         bool given;
         const char *flag;
-        Subject need;
+        int need;
     } subjects[] = {
-        {given.text, "text", WALK_OR_RUN},
-        {given.layer, "layer", WALK_OR_RUN},
-        {given.head, "head", WALK_OR_RUN},
+        {given.text, "text", WALK | RUN},
+        {given.layer, "layer", WALK | RUN},
+        {given.head, "head", WALK | RUN},
         {walk.words, "words", WALK},
         {given.vocabulary, "vocabulary", WALK},
         {given.model, "model", WALK},
         {given.side, "side", WALK},
         {given.step, "step", WALK},
         {walk.whole, "whole", WALK},
-        {given.svg, "svg", EXPERIMENT_OR_RUN},
+        {given.svg, "svg", EXPERIMENT | RUN},
         {given.html, "html", RUN},
-        {json, "json", WALK_OR_EXPERIMENT},
+        {json, "json", WALK | EXPERIMENT},
     };
     const struct {
         bool given;
