@@ -99,7 +99,10 @@ struct File {
     const char *name;
     char *temporary; /* in the same directory */
     int folder, fd;
+    pid_t owner; /* its forked children do not remove the file */
+    File *next;  /* in the list of files being written */
     Error error;
+    off_t written;
     size_t used; /* of buffer */
     char buffer[1 << 16];
 };
@@ -195,8 +198,26 @@ static bool start(File *f, Error *e) {
     return true;
 }
 
+/* The files being written. If the program exits in between, their temporary files are removed. */
+static File *unfinished;
+
+static void remove_temporaries(void) {
+    for (const File *f = unfinished; f; f = f->next)
+        if (f->owner == getpid()) unlinkat(f->folder, f->temporary, 0);
+}
+
+static void note_unfinished(File *f) {
+    static bool registered;
+    if (!registered) registered = atexit(remove_temporaries) == 0;
+    f->owner = getpid();
+    f->next = unfinished, unfinished = f;
+}
+
 /* Frees f; its temporary file no longer exists. */
 static void release(File *f) {
+    File **at = &unfinished;
+    while (*at && *at != f) at = &(*at)->next;
+    if (*at) *at = f->next;
     if (f->fd >= 0) close(f->fd);
     if (f->folder >= 0) close(f->folder);
     free(f->temporary);
@@ -214,9 +235,12 @@ File *file_create(const char *path, Error *e) {
         return NULL;
     }
     f->folder = f->fd = -1;
-    if (start(f, e)) return f;
-    release(f);
-    return NULL;
+    if (!start(f, e)) {
+        release(f);
+        return NULL;
+    }
+    note_unfinished(f);
+    return f;
 }
 
 bool file_keeps_folder(const File *f) {
@@ -238,6 +262,7 @@ static void write_out(File *f, const char *bytes, size_t n) {
         if (written > 0) {
             bytes += written;
             n -= (size_t)written;
+            f->written += written;
         } else if (written == 0 || errno != EINTR) {
             if (written == 0) errno = EIO;
             io_failed(f);
@@ -277,6 +302,14 @@ const char *file_path(const File *f) {
     return f->path;
 }
 
+bool file_reserve(File *f, size_t size, Error *e) {
+    int cause;
+    do cause = system_reserve(f->fd, (off_t)size);
+    while (cause == EINTR);
+    return (cause != ENOSPC && cause != EFBIG && cause != EDQUOT) ||
+           error_set(e, STATUS_IO, "%s: %s", f->path, strerror(cause));
+}
+
 static bool sync_to_disk(int fd) {
     bool done;
     do done = system_sync(fd);
@@ -288,6 +321,7 @@ static bool sync_to_disk(int fd) {
 static bool put_in_place(File *f) {
     flush(f);
     if (f->error.status != STATUS_DONE) return false;
+    if (ftruncate(f->fd, f->written) != 0) return io_failed(f); /* cuts reserved space */
     if (!sync_to_disk(f->fd)) return io_failed(f);
 
     /* close may report a failed write, so it comes before rename; the duplicate keeps the lock. */

@@ -45,6 +45,10 @@ const char *file_path(const File *f);
 /* False if the path now leads to another directory than the one in which the file is written. */
 bool file_keeps_folder(const File *f);
 
+/* Reserves disk space for `size` bytes, so that a full disk shows before the work. STATUS_IO; no error if
+ * the file system cannot reserve. */
+bool file_reserve(File *f, size_t size, Error *e);
+
 /* Syncs the file to disk, renames it to the target, and frees f. STATUS_IO. */
 bool file_commit(File *f, Error *e);
 

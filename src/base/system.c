@@ -22,6 +22,7 @@
 #if defined LEAST_SYSTEM
 #elif defined __linux__
 #include <sched.h>
+#define HAS_FALLOCATE 1
 #define HAS_USELOCALE 1
 #elif defined __APPLE__
 #include <sys/sysctl.h>
@@ -111,6 +112,15 @@ bool system_lock(int fd) {
     if (fcntl(fd, F_SETLK, &all) == 0) return true;
     if (errno == EACCES || errno == EAGAIN) errno = EWOULDBLOCK;
     return false;
+#endif
+}
+
+int system_reserve(int fd, off_t size) {
+#ifdef HAS_FALLOCATE
+    return posix_fallocate(fd, 0, size);
+#else
+    (void)fd, (void)size;
+    return ENOTSUP;
 #endif
 }
 

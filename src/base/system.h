@@ -31,6 +31,10 @@ void system_large_pages(void *pages, size_t bytes);
 /* Locks an open file until it is closed; false with EWOULDBLOCK if another process has locked it. */
 bool system_lock(int fd);
 
+/* Reserves disk space for the first `size` bytes of an open file. Returns 0 or the error's number, also if
+ * the system cannot reserve. */
+int system_reserve(int fd, off_t size);
+
 /* Syncs an open file to disk; false with errno. */
 bool system_sync(int fd);
 

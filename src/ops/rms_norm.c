@@ -32,6 +32,7 @@ typedef struct Attr {
     real *r; /* [n] of each row */
 } Attr;
 
+/* exercise: begin */
 static void forward_rows(void *context, long chunk) {
     Node *n = context;
     const Attr *a = n->attr;
@@ -103,6 +104,7 @@ static long scratch(const Node *n, bool backward) {
     const Attr *a = n->attr;
     return backward ? chunks_of(a->n, rows_per_chunk(a->d)) * a->d : 0;
 }
+/* exercise: end */
 
 BUILD_CASE(build, tape_rms_norm(t, x[0], x[1]))
 

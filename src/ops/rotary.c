@@ -38,6 +38,7 @@ typedef struct Attr {
     real *r; /* [n, heads]; NULL: not normalised */
 } Attr;
 
+/* exercise: begin */
 /* Up to ROW_LANES elements at a time, so that there is one loop for all widths. */
 static inline Lanes load(const real *x, long count) {
     return count >= ROW_LANES ? lanes_load(x) : lanes_load_part(x, count, 0);
@@ -128,13 +129,13 @@ static void backward(Node *n) {
     const Attr *a = n->attr;
     pool_for(chunks_of(a->n, rows_per_chunk(a->w)), backward_rows, n);
 }
-
 static void arguments(const Node *n, FILE *out) {
     const Attr *a = n->attr;
     fprintf(out, "\"heads\": %ld, \"d_k\": %ld, \"normalise\": %s, \"turns\": %s, ", a->heads, a->d_k,
             a->r ? "true" : "false", a->turns ? "true" : "false");
     print_ids(out, "at", a->at, a->at ? a->n : 0);
 }
+/* exercise: end */
 
 /* Turns of the first positions, for the cases' narrow heads. */
 enum { CASE_POSITIONS = 8 };

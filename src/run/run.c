@@ -372,7 +372,7 @@ bool run_open(Run *r, const TrainConfig *config, Trainer *t, const Checkpoint *p
              : !metrics_open(&r->file, config->run, r->replaces, e))
         return false;
     const Parameters *p = &t->model->parameters;
-    if (!can_open_files(r, e)) return false;
+    if (!can_open_files(r, e) || !file_reserve(r->place, (size_t)p->elements * sizeof(real), e)) return false;
     remark_on_text(config, t->task);
     if (past) remark_on_resume(r, past);
     add_listeners(r);

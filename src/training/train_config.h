@@ -53,10 +53,11 @@ TrainConfig train_config_defaults(bool lm, Preset preset);
 double train_default_dropout(long characters);
 #define PRESETS_HELP                                                                                         \
     "Presets:\n"                                                                                             \
-    "  paper   post-norm, sinusoidal positions, ReLU; label smoothing; AdamW without decay, cosine\n"        \
-    "  gpt     pre-norm, learned positions, GELU; AdamW with weight decay, cosine (nanoGPT's)\n"             \
-    "  modern  pre-norm, rotary positions, normalised queries and keys, GELU, output matrices of 0;\n"       \
-    "          Muon, constant and then linear; dropout 0.2 of texts below 300,000 characters\n"
+    "  paper   post-norm, sinusoidal positions, ReLU, label smoothing; AdamW, cosine\n"                      \
+    "  gpt     pre-norm, learned positions, GELU; AdamW with weight decay, cosine\n"                         \
+    "  modern  pre-norm, rotary positions, normalised queries and keys, GELU, zero\n"                        \
+    "          output matrices; Muon, constant then linear rate; dropout 0.2 below\n"                        \
+    "          300,000 characters\n"
 
 /* Fills in the defaults. STATUS_USAGE: settings contradict each other, or have no effect. */
 bool train_config_complete(TrainConfig *r, Error *e);
