@@ -100,7 +100,7 @@ static bool read_choice(const Option *o, const char *text) {
     return false;
 }
 
-/* What a value must be, for messages. */
+/* Describes the values that the option takes, for messages. */
 enum { WANTED_TEXT = 160 };
 static const char *wanted(const Option *o, char out[WANTED_TEXT]) {
     if (o->natural) return "an integer in [0,2^64)";
@@ -277,10 +277,10 @@ bool options_parse(Options *o, int argc, char **argv, Error *e) {
     bool help = false;
     const Option common[] = {
         {"Common"},
-        {"threads", "N", "[1,256]", "threads to work with", "one a processor", .integer = &threads},
-        {"seed", "N", .help = "where all random numbers come from", .natural = &o->seed,
+        {"threads", "N", "[1,256]", "number of threads", "one per processor", .integer = &threads},
+        {"seed", "N", .help = "seed of all random numbers", .natural = &o->seed,
          .given = &o->seed_given},
-        {"help", .help = "print this and end", .flag = &help},
+        {"help", .help = "print this help and exit", .flag = &help},
         {0},
     };
     o->seed = 1;

@@ -31,7 +31,7 @@ typedef struct Option {
     const char *argument; /* the value's name in the help: "N" */
     const char *allowed;  /* "[1,64]"; "(0,inf)", without its ends; "post|pre" */
     const char *help;
-    const char *otherwise; /* the default's description in the help, if not its value: "one a processor" */
+    const char *otherwise; /* the default's description in the help, if not its value: "one per processor" */
 
     /* The destination of the value: one of these. Its value before the command line is read is the
      * default. */

@@ -17,7 +17,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* What the system has beyond POSIX. -DLEAST_SYSTEM builds the fallbacks alone, which
+/* Features of systems beyond POSIX. -DLEAST_SYSTEM builds the fallbacks alone, which
  * tests/machines/machines.sh runs. */
 #if defined LEAST_SYSTEM
 #elif defined __linux__

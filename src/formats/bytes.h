@@ -1,5 +1,5 @@
-/* Converts between the byte order of files, little-endian, and that of this machine. Where they are equal it
- * does nothing. */
+/* Converts between the byte order of files, little-endian, and that of this machine. On a little-endian
+ * machine it does nothing. */
 #ifndef FORMATS_BYTES_H
 #define FORMATS_BYTES_H
 

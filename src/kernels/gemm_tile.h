@@ -60,8 +60,8 @@ typedef struct Strip {
 } Strip;
 
 /* C = A·B, or C += A·B if accumulate, for one tile. B's element (p, j) is b[p * ldb + j], readable over
- * the whole width; C's is c[i * ldc + j]. Of C's last vector only the first `last` lanes are read and
- * written. */
+ * the whole width; C's is c[i * ldc + j]. Only the first `last` lanes of C's last vector are read
+ * and written. */
 typedef void Tile(long k, const Strip *a, const real *b, long ldb, real *c, long ldc, long last,
                   bool accumulate);
 

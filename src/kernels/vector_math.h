@@ -146,8 +146,8 @@ static inline float vm_log(float x) {
     return x == 0.0f ? -INFINITY : y;
 }
 
-/* Odd; for x >= 0, with m = e^2x - 1, tanh x = m / (m + 2). Of a quotient, computed with some error, only a
- * small part is taken: m/2 - m/2 · m/(m + 2) for small x, 1 - 2/(m + 2) for large x. */
+/* Odd; for x >= 0, with m = e^2x - 1, tanh x = m / (m + 2). The quotient has a rounding error, so it
+ * enters only as a small correction: m/2 - m/2 · m/(m + 2) for small x, 1 - 2/(m + 2) for large x. */
 static inline float vm_tanh(float x) {
     float a = fabsf(x);
     a = a > 9.5f ? 9.5f : a;

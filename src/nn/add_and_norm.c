@@ -7,8 +7,8 @@ Tensor *nn_norm(const Forward *f, Norm *norm, Tensor *x) {
     return tape_layer_norm(f->tape, x, &norm->weight, &norm->bias);
 }
 
-/* x + Dropout(Sublayer(in)). Where nothing is dropped and no trace is kept, the sublayer's last product adds
- * x: see nn_project. */
+/* x + Dropout(Sublayer(in)). Without dropout and trace, the sublayer's last product adds x:
+ * see nn_project. */
 static Tensor *add(const Forward *f, Tensor *x, Sublayer *sublayer, void *module, Tensor *in) {
     double dropout = f->model->dropout;
     Forward fused = *f;

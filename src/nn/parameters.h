@@ -37,8 +37,8 @@ typedef struct Parameters {
     real *value, *grad;
 } Parameters;
 
-/* Registers a tensor; parameters_allocate gives its leaf memory. Of two leaves, `upper` is its first `rows`
- * rows and `lower` the others. */
+/* Registers a tensor; parameters_allocate gives its leaf memory. In _split, the leaf `upper` has the first
+ * `rows` rows and `lower` the others. */
 bool parameters_add(Parameters *p, const char *name, Shape shape, Init init, Tensor *leaf, Error *e);
 bool parameters_add_split(Parameters *p, const char *name, Shape shape, Init init, Tensor *upper, long rows,
                           Tensor *lower, Error *e);

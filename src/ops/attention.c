@@ -10,9 +10,6 @@
  * A key is masked if it is padding (beyond its sequence's length) or, with `causal`, if it comes after the
  * query (j > i). A query whose keys are all masked has output 0 and gradient 0.
  *
- * With dropout p while training, (3) has m_ij p_ij for p_ij, m the mask of dropout.c; then dv_jc += Σ_i m_ij p_ij dy_ic and
- * dp_ij = m_ij Σ_c dy_ic v_jc, and D_i is still Σ_c dy_ic y_ic.
- *
  * The operands may be columns of one matrix, the output of one projection: if k and v are NULL, q holds
  * q|k|v, [n, 3d]; if only v is NULL, k holds k|v, [n_k, 2d].
  *
@@ -22,6 +19,9 @@
  *     (2) ds_ij = p_ij (dp_ij - Σ_j' p_ij' dp_ij')          (softmax.c)
  *               = p_ij (dp_ij - D_i)        with D_i = Σ_j' p_ij' Σ_c dy_ic v_j'c = Σ_c dy_ic y_ic
  *     (1) dq_ic += 1/√d_k Σ_j ds_ij k_jc    dk_jc += 1/√d_k Σ_i ds_ij q_ic
+ *
+ * Dropout, while training, replaces p_ij in (3) by m_ij p_ij, where m is the mask of dropout.c. Then
+ * dp_ij = m_ij Σ_c dy_ic v_jc and dv_jc += Σ_i m_ij p_ij dy_ic. D_i is again Σ_c dy_ic y_ic.
  *
  * p is [n_q, n_k] for each head: the largest array of a Transformer, but cheap to recompute. Forward works
  * on blocks of queries and keeps only each row's maximum m_i and 1/Σ_j e^(s_ij - m_i); from these backward
@@ -41,7 +41,7 @@
  * often. */
 enum { BLOCK = 32 };
 
-/* Where q, k or v lies: the input, the first column, and the distance between rows. */
+/* The place of q, k or v: the index of the input, the first column, and the distance between rows. */
 typedef struct Place {
     int input;
     long column, ld;

@@ -38,7 +38,7 @@ bool tokenizer_encode(const Tokenizer *k, const char *where, const char *text, s
                       long *count, Error *e);
 
 /* Writes the characters of ids and a NUL into out, which has room for UTF8_MAX * count + 1 bytes; returns the
- * bytes before the NUL. What is no id of a character (begin, end and padding are not) reads U+FFFD. */
+ * bytes before the NUL. An id without a character (begin, end, padding) becomes U+FFFD. */
 size_t tokenizer_decode(const Tokenizer *k, const int32_t *ids, long count, char *out);
 
 #endif

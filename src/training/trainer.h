@@ -1,5 +1,5 @@
-/* What a training run consists of, and the parts of its loop, sections 5.1 to 5.4; train.c puts them
- * together. */
+/* The trainer: all state of a training run, and the steps of its loop (sections 5.1 to 5.4), which train.c
+ * calls in order. */
 #ifndef TRAINING_TRAINER_H
 #define TRAINING_TRAINER_H
 

@@ -212,10 +212,10 @@ TEST(helps) {
         "  --json                  print JSON\n"
         "\n"
         "Common\n"
-        "  --threads N             threads to work with (in [1,256]; default one a\n"
+        "  --threads N             number of threads (in [1,256]; default one per\n"
         "                          processor)\n"
-        "  --seed N                where all random numbers come from (default 1)\n"
-        "  --help                  print this and end\n"
+        "  --seed N                seed of all random numbers (default 1)\n"
+        "  --help                  print this help and exit\n"
         "\n"
         "Exit status\n"
         "   0  done\n";
