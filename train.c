@@ -4,8 +4,8 @@
  *     ./train lm --text FILE     predicts the next character of a text
  *     ./train --resume runs/lm   continues a run
  *
- * training/train_config.h defines the options. run/run.h listens to the training: progress, figures,
- * checkpoints. */
+ * training/train_config.h defines the options. run/run.h adds listeners to the trainer: progress,
+ * metrics, checkpoints. */
 #include "base/arena.h"
 #include "base/interrupt.h"
 #include "run/run.h"
@@ -34,7 +34,7 @@ static bool accumulate_gradient(Trainer *t, StepResult *step, bool *stopped, Err
     return true;
 }
 
-/* Section 5. Ctrl-C ends it between two micro-batches; the step is then not made. */
+/* Section 5. Ctrl-C ends training between two micro-batches, without the step's update. */
 static bool train(Trainer *t, Error *e) {
     Parameters *p = &t->model->parameters;
     bool stopped = false;
@@ -66,7 +66,7 @@ static bool start(Trainer *t, const ModelConfig *c, const TrainConfig *config, C
     return true;
 }
 
-/* --minutes: as many steps as fit into them. */
+/* --minutes: sets the number of steps that fit into this time. */
 static bool set_pace(Trainer *t, TrainConfig *config, Error *e) {
     if (config->minutes <= 0) return true;
     long steps = pace_steps(t, 60 * config->minutes, e);

@@ -1,5 +1,5 @@
-/* tapeformer: a Transformer and the autograd under it, as a library. Programs and operations of one's own include this
- * header, with a line for each function. The headers that it includes document units, errors and ownership.
+/* tapeformer: a Transformer and the autograd under it, as a library. Your programs and operations include this
+ * header. It has a line for each function. The headers that it includes document units, errors and ownership.
  *
  *     #include <tapeformer.h>              cc my.c $(pkg-config --cflags --libs tapeformer)
  *     in single precision, as models train; in double, as gradients are checked: tapeformer-double
@@ -42,10 +42,10 @@ extern "C" {
 
 bool error_set(Error *e, Status status, const char *format, ...);   /* fills e, returns false; the first cause stays */
 __attribute__((noreturn)) void error_bug(const char *format, ...);  /* prints `bug: …`, ends with status 70 */
-FatalHandler error_on_fatal(FatalHandler handler);                  /* is called in place of that, and may longjmp */
+FatalHandler error_on_fatal(FatalHandler handler);                  /* replaces that; handler may longjmp */
 long shape_count(Shape s);                                          /* elements: Π size_i, 1 for a scalar */
-int shape_axis(const char *op, Shape s, int axis);                  /* axis, from the end where negative, in range */
-Shape shape_broadcast(const char *op, Shape a, Shape b);            /* what a and b broadcast to */
+int shape_axis(const char *op, Shape s, int axis);                  /* axis in [0, rank); negative: from the end */
+Shape shape_broadcast(const char *op, Shape a, Shape b);            /* the shape to which a and b broadcast */
 const char *shape_text(Shape s);                                    /* "[2,3]", for messages */
 void pool_set_threads(int threads);                                 /* threads from now on, ≥ 1 */
 int pool_threads(void);                                             /* their number now */
@@ -66,14 +66,14 @@ void tape_free(Tape *t);                                            /* with all 
 void tape_reset(Tape *t);                                           /* forgets all; memory stays for the next step */
 Tensor *tape_leaf(Tape *t, Shape s, real *data, real *grad);        /* over the caller's memory; grad NULL: constant */
 Tensor *tape_constant(Tape *t, Shape s);                            /* zeros in the tape's memory, to fill at once */
-void tape_backward(Tape *t, Tensor *loss);                          /* ∂loss/∂x is added to every leaf's grad */
-void tape_backward_from(Tape *t, Tensor *y, const real *dy);        /* Σ_i dy_i ∂y_i/∂x is */
+void tape_backward(Tape *t, Tensor *loss);                          /* adds ∂loss/∂x to every leaf's grad */
+void tape_backward_from(Tape *t, Tensor *y, const real *dy);        /* adds Σ_i dy_i ∂y_i/∂x */
 bool tape_failed(const Tape *t, Error *e);                          /* true: memory has run out since the last reset */
 const struct Node *tape_first_non_finite(const Tape *t);            /* the first node with a NaN, before backward */
 
 /* tape_add, tape_matmul, tape_softmax, …: one function for each operation; ops/ops.def has their formulas. */
 
-/* ---- An operation of one's own: an Op with forward, backward and cases, and a function that records it ---- */
+/* ---- Your own operation: an Op with forward, backward and cases, and a function that records it ---- */
 
 Node *tape_node(Tape *t, const Op *op, Shape out, int inputs, Tensor *const in[]); /* a node, with its output */
 Node *tape_view(Tape *t, const Op *op, Tensor *in, Shape out, const long *stride, long offset); /* a view of in */
@@ -94,7 +94,7 @@ double gradcheck_tolerance(void);                                   /* relative 
 
 ModelConfig config_seq2seq(int vocab_size, int max_length, int pad_id); /* the paper's, N = 2, d_model = 128 */
 ModelConfig config_language_model(int vocab_size, int max_length);  /* decoder-only, N = 4, d_model = 128 */
-bool config_check(const ModelConfig *c, Status status, Error *e);   /* whether there can be such a model */
+bool config_check(const ModelConfig *c, Status status, Error *e);   /* false: no such model is possible */
 Model *model_new(const ModelConfig *c, bool training, uint64_t seed, Error *e); /* weights drawn; for model_free */
 void model_free(Model *m);
 bool model_save(const Model *m, const char *path, const Metadata *note, int count, Error *e); /* .safetensors */
@@ -107,15 +107,15 @@ void tokens_pack(Tokens *x, long sequences, const long *start, const int32_t *id
 Tensor *nn_hidden(Forward *f);                                      /* the stacks: [target tokens, d_model] */
 Tensor *nn_logits(const Forward *f, Tensor *hidden);                /* hidden Eᵀ: [target tokens, vocab_size] */
 Tensor *nn_loss(const Forward *f, Tensor *hidden, const int32_t *targets); /* mean cross-entropy, labels smoothed */
-void parameters_clear_grad(Parameters *p);                          /* before backward: gradients hold nothing */
-void parameters_zero_unreached(Parameters *p);                         /* after it: those not reached are 0 */
+void parameters_clear_grad(Parameters *p);                          /* before backward: discards all gradients */
+void parameters_zero_unreached(Parameters *p);                         /* after it: gradients not reached become 0 */
 
 /* ---- Training: 5.1 to 5.4 ---- */
 
 TaskOptions task_defaults(void);
 Task *task_open(const char *name, const TaskOptions *o, Error *e);  /* copy, reverse, sort, lm; for task_free */
 void task_free(Task *task);
-void batch_clear(Batch *b);                                         /* in a task of one's own: takes all rows out */
+void batch_clear(Batch *b);                                         /* in your own task: removes all rows */
 BatchRow batch_add(Batch *b, long S, long T);                       /* a further row, to be written */
 void batch_teach(BatchRow row, int32_t begin, const int32_t *answer, int32_t end); /* its target, shifted right */
 Optimizer optim_default(OptimizerKind kind);                        /* section 5.3's Adam, or SGD */

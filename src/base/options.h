@@ -6,7 +6,7 @@
  *         {"lr", "X", "(0,inf)", "peak learning rate", .real = &o.lr},
  *         {"steps", "N", "[0,inf)", "updates to make", .integer = &o.steps},
  *         {"norm", NULL, "post|pre", "where the layer norms stand", .choice = &o.norm},
- *         {"json", .help = "print one JSON object a line", .flag = &o.json},
+ *         {"json", .help = "print one JSON object per line", .flag = &o.json},
  *         {0},
  *     };
  *

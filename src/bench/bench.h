@@ -1,4 +1,4 @@
-/* The subjects of ./bench. Each prints a table on stdout, or with `json` an object a line. */
+/* The subjects of ./bench. Each prints a table on stdout, or with `json` one object per line. */
 #ifndef BENCH_BENCH_H
 #define BENCH_BENCH_H
 

@@ -10,10 +10,10 @@
 typedef enum ModelKind { KIND_SEQ2SEQ, KIND_LM } ModelKind;
 typedef enum NormPlace { NORM_POST, NORM_PRE } NormPlace;
 typedef enum NormKind { NORM_LAYER, NORM_RMS } NormKind;
-/* POSITIONS_ROTARY turns queries and keys of self-attention (ops/rotary.c); the others are added to the embedding. */
+/* POSITIONS_ROTARY rotates queries and keys of self-attention (ops/rotary.c); the others are added to the embedding. */
 typedef enum PositionKind { POSITIONS_SINUSOIDAL, POSITIONS_LEARNED, POSITIONS_ROTARY } PositionKind;
 /* ATTENTION_PLAIN computes the same as ATTENTION_DOT, step by step as nn_plain_attention; a weight file says
- * dot. ATTENTION_ADDITIVE is computed so too. */
+ * dot. ATTENTION_ADDITIVE is also computed step by step. */
 typedef enum AttentionKind { ATTENTION_DOT, ATTENTION_ADDITIVE, ATTENTION_PLAIN } AttentionKind;
 
 enum { NO_PAD = -1 };

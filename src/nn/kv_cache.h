@@ -4,8 +4,8 @@
  *
  * A pass with a cache (Forward.cache) continues where the last one ended: first the whole prompt of each
  * sequence, then one token at a time. With rotary positions a language model continues beyond its max_length:
- * every token attends to the max_length newest, whose keys stay turned as they were. Modules append and read. The first pass of a seq2seq model stores the
- * keys and values of the source. Only for tapes with no_grad. */
+ * every token attends to the newest max_length tokens, whose keys keep their rotation. Modules append and read.
+ * The first pass of a seq2seq model stores the keys and values of the source. Only for tapes with no_grad. */
 #ifndef NN_KV_CACHE_H
 #define NN_KV_CACHE_H
 

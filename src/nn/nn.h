@@ -1,7 +1,7 @@
 /* The Transformer, module by module, in the order of "Attention Is All You Need" (arXiv:1706.03762).
  *
  * A module is a struct of weights and a function that records its forward pass on a tape; the tape runs
- * backward. Activations are matrices [rows, d_model], one row a token (tokens.h): the sequences of a batch
+ * backward. Activations are matrices [rows, d_model], one row per token (tokens.h): the sequences of a batch
  * stand one after another. Weights have the layout of PyTorch's modules: a linear layer's matrix is
  * [out, in].
  *
@@ -63,7 +63,7 @@ typedef EncoderLayer LanguageModelLayer;
 
 typedef struct Model {
     ModelConfig config;
-    double dropout; /* P_drop of section 5.4; how a model is trained, not what it is: not saved */
+    double dropout;           /* P_drop of section 5.4; how a model is trained, not what it is: not saved */
     double attention_dropout; /* of dot-product attention's probabilities; not saved either */
     Parameters parameters;
     Tensor embedding;                   /* [vocab_size, d_model], for source, target and, if tied, output */

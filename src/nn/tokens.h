@@ -1,5 +1,5 @@
-/* A batch of token sequences as a model reads it: ids and positions, one row a token, and where sequences
- * begin.
+/* A batch of token sequences as a model reads it: ids and positions, one row per token, and the start of
+ * each sequence.
  *
  * A packed batch holds real tokens only; padding is neither embedded nor computed. In a padded batch every
  * sequence has the same number of rows, and attention hides the padding. The results of real tokens are the

@@ -12,9 +12,9 @@
  *     dx_k += r (g_k - x̂_k 1/d Σ_j g_j x̂_j)
  *     dγ_j += Σ_rows dy_j x̂_j
  *
- * Forward keeps r of each row; x̂ is computed again from x.
+ * Forward keeps r of each row; backward recomputes x̂ from x.
  *
- * Numerical note: a row of zeros has r = 1/√ε, y = 0, and everything stays finite. */
+ * Numerical note: a row of zeros has r = 1/√ε, y = 0 and finite gradients. */
 #include "base/pool.h"
 #include "base/work.h"
 #include "kernels/arrays.h"

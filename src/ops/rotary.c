@@ -1,5 +1,5 @@
-/* rotary: turns every head of queries and keys by an angle that grows with the position, so that the score of a query
- * and a key depends on how far apart they are (Su et al., arXiv:2104.09864). May normalise each head first, as
+/* rotary: rotates every head of queries and keys by angles proportional to the position, so that the score of a
+ * query and a key depends on their distance (Su et al., arXiv:2104.09864). It can first normalise each head, as
  * rms_norm.c does without a gain (Henry et al., arXiv:2010.04245): scores then stay within ±√d_k.
  *
  *     x: [n, w], in each row `heads` heads of width d_k; the columns after them are copied      y: as x
@@ -8,19 +8,19 @@
  *
  *     x̂_j = r x_j      r = 1/√(1/d_k Σ_j x_j² + ε), ε = 1e-5; or 1
  *
- * With m = d_k/2 the pair (j, j + m) turns by φ_j = p 10000^(-j/m), p its row's position:
+ * With m = d_k/2 the pair (j, j + m) rotates by φ_j = p 10000^(-j/m), where p is the row's position:
  *
  *     y_j = x̂_j cos φ_j - x̂_j+m sin φ_j      y_j+m = x̂_j sin φ_j + x̂_j+m cos φ_j      in short: y = R x̂
  *
- * Backward. Rᵀ turns back, so dx̂ = Rᵀ dy; and with s = 1/d_k Σ_j dx̂_j x̂_j (see rms_norm.c)
+ * Backward. The inverse rotation is Rᵀ, so dx̂ = Rᵀ dy. With s = 1/d_k Σ_j dx̂_j x̂_j (see rms_norm.c)
  *
  *     dx_j += r (dx̂_j - x̂_j s)
  *
- * A turn keeps scalar products: s = 1/d_k Σ_j dy_j y_j, and as x̂ = Rᵀ y
+ * A rotation keeps scalar products: s = 1/d_k Σ_j dy_j y_j, and as x̂ = Rᵀ y
  *
  *     dx += r Rᵀ (dy - s y)
  *
- * Forward keeps r of each head, and nothing where it is 1. */
+ * Forward keeps r of each head if it normalises. */
 #include "base/pool.h"
 #include "base/work.h"
 #include "kernels/rows.h"

@@ -9,7 +9,7 @@
  *
  *     dx_i += dy_i (σ(x_i) + x_i σ(x_i) (1 - σ(x_i)))
  *
- * Forward keeps nothing: x is still there. */
+ * Forward keeps nothing; backward reads x. */
 #include "kernels/vector_math.h"
 #include "ops/ops.h"
 

@@ -5,11 +5,11 @@
  *
  *     y_ij = a_ij σ(a_ij) b_ij      σ(a) = 1 / (1 + e^-a)
  *
- * Backward. With silu(a) = a σ(a), whose slope silu' stands in silu.c:
+ * Backward. With silu(a) = a σ(a), whose slope silu' is derived in silu.c:
  *
  *     da_ij += dy_ij b_ij silu'(a_ij)            db_ij += dy_ij silu(a_ij)
  *
- * Forward keeps nothing: x is still there. Equals mul(silu(a), b) in one pass and without an array for silu(a). */
+ * Forward keeps nothing; backward reads x. Equals mul(silu(a), b) in one pass and without an array for silu(a). */
 #include "base/pool.h"
 #include "base/work.h"
 #include "kernels/vector_math.h"

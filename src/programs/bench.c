@@ -9,10 +9,10 @@ static BenchOptions bench = {.seconds = 3};
 
 static const Option table[] = {
     {"Measuring"},
-    {"seconds", "S", "(0,3600]", "time to spend on each figure", .real = &bench.seconds},
-    {"attention", NULL, "fused|plain", "of training steps; plain: through nn_plain_attention",
+    {"seconds", "S", "(0,3600]", "measuring time per figure", .real = &bench.seconds},
+    {"attention", NULL, "fused|plain", "attention of training steps; plain: step by step",
      .choice = &bench.plain},
-    {"json", .help = "print one JSON object a figure", .flag = &bench.json},
+    {"json", .help = "print one JSON object per figure", .flag = &bench.json},
     {0},
 };
 

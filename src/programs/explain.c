@@ -33,10 +33,10 @@ static const Option table[] = {
     {"step", "NAME", NULL, "show this step only", .text = &walk.step, .given = &given.step},
     {"whole", .help = "print large matrices whole instead of their corners", .flag = &walk.whole},
     {"Output"},
-    {"svg", "FILE", NULL, "save the pictures of an experiment here; of a run, in this directory",
+    {"svg", "FILE", NULL, "save an experiment's pictures in this file, a run's in this directory",
      .text = &svg, .given = &given.svg},
-    {"html", "FILE", NULL, "save a page about a run here", .text = &html, .given = &given.html},
-    {"json", .help = "print JSON, one object a line, without pictures", .flag = &json},
+    {"html", "FILE", NULL, "save a page about a run in this file", .text = &html, .given = &given.html},
+    {"json", .help = "print one JSON object per line, without pictures", .flag = &json},
     {0},
 };
 

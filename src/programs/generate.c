@@ -25,9 +25,9 @@ static const Option table[] = {
     {"Decoding"},
     {"length", "N", "[1,1000000]", "characters to write; maximum length of an answer",
      "400; answers: the model's maximum", .integer = &s.length, .given = &s.length_given},
-    {"temperature", "X", "[0,1000]", "of the softmax; 0: greedy", .real = &s.temperature},
+    {"temperature", "X", "[0,1000]", "temperature of the softmax; 0: greedy", .real = &s.temperature},
     {"top-k", "N", "[0,16777216]", "draw from the k likeliest tokens; 0: from all", .integer = &s.top_k},
-    {"slide", "N", "[1,16777216]", "tokens to slide by when a text exceeds the context", "1",
+    {"slide", "N", "[1,16777216]", "tokens by which the window slides when a text exceeds the context", "1",
      .integer = &s.slide},
     {0},
 };

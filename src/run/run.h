@@ -1,9 +1,9 @@
-/* A training run as a directory, and as shown to a person:
+/* The directory of a training run, and the display of its progress:
  *
  *     model.safetensors       the weights at the end, for ./generate
  *     best.safetensors        the weights of the lowest held-out loss so far
  *     checkpoint.safetensors  all that --resume needs: training/checkpoint.h
- *     metrics.csv             a row an evaluation: run/metrics.h
+ *     metrics.csv             a row per evaluation: run/metrics.h
  *     report.html             the run as a page: run/run_page.h */
 #ifndef RUN_RUN_H
 #define RUN_RUN_H
@@ -35,7 +35,7 @@ typedef struct Run {
 } Run;
 
 /* Opens the directory so that writing errors show before training, and locks it. Continues from `past`, which
- * the trainer has restored, unless it is NULL. Adds the run's listeners to the trainer: progress, figures,
+ * the trainer has restored, unless it is NULL. Adds the run's listeners to the trainer: progress, metrics,
  * page, checkpoints, and signals that end the training. STATUS_CANNOT_CREATE, STATUS_IO. To be closed with
  * run_close, also after failure. */
 bool run_open(Run *r, const TrainConfig *config, Trainer *t, const Checkpoint *past, Error *e);

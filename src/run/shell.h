@@ -1,4 +1,4 @@
-/* Commands as a shell reads them. */
+/* Command lines for a shell. */
 #ifndef RUN_SHELL_H
 #define RUN_SHELL_H
 

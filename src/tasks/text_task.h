@@ -11,8 +11,8 @@ Task *task_text_open(const TaskKind *kind, const TaskOptions *o, Error *e);
 /* The text of an lm task, owned by the task; NULL for any other task. */
 const Corpus *task_text_corpus(const Task *task);
 
-/* Losses to compare a model's with, in nats a token: a uniform guess over the data tokens and, of an lm's
- * held-out text, the entropy of single characters and of characters given the one before; 0 for other
+/* Losses to compare a model's loss with, in nats per token: that of a uniform guess over the data tokens, and,
+ * of an lm's held-out text, the entropy of a character and of a character given the previous one; 0 for other
  * tasks. */
 typedef struct Yardsticks {
     double uniform, unigram, bigram;

@@ -42,7 +42,7 @@ const int32_t *corpus_training_window(const Corpus *c, uint64_t key, uint64_t st
 long corpus_held_out_windows(const Corpus *c);
 const int32_t *corpus_held_out_window(const Corpus *c, long i);
 
-/* Yardsticks for a loss, in nats a character: empirical entropies of `count` ids below vocab_size.
+/* Yardsticks for a loss, in nats per character: empirical entropies of `count` ids below vocab_size.
  *
  *     unigram  H(X)   = -Σ_c p(c) log p(c),            p(c) = n(c) / count
  *     bigram   H(Y|X) = -Σ_c,d p(c,d) log p(d|c),      p(c,d) = n(c,d) / (count-1), over the count-1 pairs

@@ -12,7 +12,7 @@
  *
  *     g = g + λ w (matrices)         m = μ m + g             w = w - η m
  *
- * Muon: muon.h says how it updates the matrices of the layers; AdamW updates everything else.
+ * Muon updates the matrices of the layers (muon.h); AdamW updates the other parameters.
  */
 #ifndef TRAINING_OPTIMIZER_H
 #define TRAINING_OPTIMIZER_H
@@ -33,7 +33,7 @@ typedef struct Optimizer {
 
     /* From optim_start to optim_stop: [size] each, laid out as the parameter store. */
     real *moment1,
-        *moment2;  /* moment2: not SGD; Muon has B of its matrices in moment1 and nothing in moment2 */
+        *moment2;  /* SGD has no moment2; Muon's matrices have B in moment1 and nothing in moment2 */
     real *scratch; /* Muon */
     long size;
     size_t bytes;
@@ -46,7 +46,7 @@ Optimizer optim_default(OptimizerKind kind);
 bool optim_start(Optimizer *o, const Parameters *p, Error *e);
 void optim_stop(Optimizer *o);
 
-/* Back to where optim_start left it. */
+/* Restores the state after optim_start: moments and step 0. */
 void optim_forget(Optimizer *o);
 
 /* Bytes that optim_start allocates; for Muon they depend on pool_threads(), which must stay. */

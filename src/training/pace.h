@@ -4,9 +4,9 @@
 
 #include "training/trainer.h"
 
-/* How many steps fit into so many seconds, with an evaluation after each tenth of them; at least 10. Measured by steps at a
- * rate of 0, for a fortieth of the time and at least 3, which leave the trainer as it was: to be called after
- * trainer_start, before the first step. 0 with the error if a step fails. */
+/* The number of steps that fit into `seconds`, with an evaluation after each tenth of them; at least 10. Measures
+ * the time of steps with learning rate 0: for a fortieth of the time, at least 3 steps. They leave the trainer as it
+ * was. To be called after trainer_start, before the first step. 0 with the error if a step fails. */
 long pace_steps(Trainer *t, double seconds, Error *e);
 
 #endif

@@ -47,17 +47,19 @@ typedef struct TrainConfig {
 bool train_config_parse(TrainConfig *r, int argc, char **argv, Error *e);
 void train_config_free(TrainConfig *r);
 
-/* The defaults of a task with a preset, but for those that depend on other settings. */
+/* The defaults of a task with a preset, without those that depend on other settings. */
 TrainConfig train_config_defaults(bool lm, Preset preset);
 /* The dropout of --preset modern for a text of so many characters. */
 double train_default_dropout(long characters);
 #define PRESETS_HELP                                                                                         \
-    "Presets:\n"                                                                                             \
-    "  paper   post-norm, sinusoidal positions, ReLU, label smoothing; AdamW, cosine\n"                      \
-    "  gpt     pre-norm, learned positions, GELU; AdamW with weight decay, cosine\n"                         \
-    "  modern  pre-norm, rotary positions, normalised queries and keys, GELU, zero\n"                        \
-    "          output matrices; Muon, constant then linear rate; dropout 0.2 below\n"                        \
-    "          300,000 characters\n"
+    "Presets\n"                                                                                              \
+    "  paper   post-norm, sinusoidal positions, ReLU, label smoothing; AdamW without\n"                      \
+    "          weight decay, cosine schedule\n"                                                              \
+    "  gpt     as nanoGPT: pre-norm, learned positions, GELU; AdamW with weight\n"                           \
+    "          decay, cosine schedule\n"                                                                     \
+    "  modern  pre-norm, rotary positions, --qk-norm on, GELU, --init-output zero;\n"                        \
+    "          Muon, linear schedule; dropout 0.2 if the text has fewer than 300,000\n"                      \
+    "          characters\n"
 
 /* Fills in the defaults. STATUS_USAGE: settings contradict each other, or have no effect. */
 bool train_config_complete(TrainConfig *r, Error *e);

@@ -32,7 +32,7 @@ typedef struct Evaluation {
     long tokens;
 } Evaluation;
 
-/* Follows a run: a progress bar, a file of figures, checkpoints. Functions that are NULL are not called. */
+/* Follows a run: a progress bar, a file of metrics, checkpoints. Functions that are NULL are not called. */
 typedef struct Listener {
     void *context;
     /* Before each micro-batch, and so, with number 0, between steps. False ends the training before this
