@@ -278,8 +278,7 @@ bool options_parse(Options *o, int argc, char **argv, Error *e) {
     const Option common[] = {
         {"Common"},
         {"threads", "N", "[1,256]", "number of threads", "one per processor", .integer = &threads},
-        {"seed", "N", .help = "seed of all random numbers", .natural = &o->seed,
-         .given = &o->seed_given},
+        {"seed", "N", .help = "seed of all random numbers", .natural = &o->seed, .given = &o->seed_given},
         {"help", .help = "print this help and exit", .flag = &help},
         {0},
     };

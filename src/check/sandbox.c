@@ -8,17 +8,16 @@
 /* Threads and processes of the user, and bytes of a file that a student's code may write. */
 enum { MOST_PROCESSES = 4096, MOST_BYTES = 1 << 20 };
 
-static void lower(int resource, rlim_t most) {
-    struct rlimit limit;
-    if (getrlimit(resource, &limit) != 0) return;
-    if (limit.rlim_max == RLIM_INFINITY || limit.rlim_max > most) limit.rlim_cur = limit.rlim_max = most;
-    setrlimit(resource, &limit);
+static const struct rlimit *lowered(struct rlimit *limit, rlim_t most) {
+    if (limit->rlim_max == RLIM_INFINITY || limit->rlim_max > most) limit->rlim_cur = limit->rlim_max = most;
+    return limit;
 }
 
 static void set_limits(void) {
-    lower(RLIMIT_FSIZE, MOST_BYTES);
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0) setrlimit(RLIMIT_FSIZE, lowered(&limit, MOST_BYTES));
 #ifdef RLIMIT_NPROC
-    lower(RLIMIT_NPROC, MOST_PROCESSES);
+    if (getrlimit(RLIMIT_NPROC, &limit) == 0) setrlimit(RLIMIT_NPROC, lowered(&limit, MOST_PROCESSES));
 #endif
 }
 

@@ -33,7 +33,8 @@ bool decode_continue(Tape *t, Model *m, const Sampler *s, int32_t *ids, long n, 
     bool rotary = m->config.positions == POSITIONS_ROTARY;
     long start = n > context_length ? n - context_length : 0, slide = s->slide > 0 ? s->slide : 1;
     if (slide > context_length) slide = context_length;
-    bool ok = tokens_new(&window, 1, room, e) && kv_cache_new(&cache, &m->config, 1, rotary ? n + more : room, 0, e);
+    bool ok = tokens_new(&window, 1, room, e) &&
+              kv_cache_new(&cache, &m->config, 1, rotary ? n + more : room, 0, e);
     bool no_grad = t->no_grad, training = t->training;
     Forward f = {t, m, NULL, &window, &cache};
     t->no_grad = true;

@@ -49,7 +49,7 @@ typedef struct WalkThrough {
     Side side;
     Tape *tape;
     Trace trace;
-    const Node *end; /* the last node of the forward pass */
+    const Node *end;         /* the last node of the forward pass */
     WalkText source, target; /* a language model has no source */
     Tokens source_tokens, target_tokens;
     char layer[PARAMETER_NAME];     /* "encoder.layers.0." */

@@ -228,9 +228,12 @@ static void cut_blocks(Phase *f) {
 /* The system's report, or a common size if that is missing or implausible. */
 static long second_level_cache(void) {
     static atomic_long bytes;
-    if (bytes) return bytes;
-    long found = system_cache();
-    return bytes = found >= 128 * 1024 && found <= 64 * 1024 * 1024 ? found : 256 * 1024;
+    long found = bytes;
+    if (found) return found;
+    found = system_cache();
+    if (found < 128 * 1024 || found > 64 * 1024 * 1024) found = 256 * 1024;
+    bytes = found;
+    return found;
 }
 
 static void run_phase(Phase *f) {

@@ -16,9 +16,8 @@
 static const struct {
     const char *word;
     GradingCommand *run;
-} commands[] = {{"case", grading_command_case},
-                {"verify", grading_command_verify},
-                {"model", grading_command_model}};
+} commands[] = {
+    {"case", grading_command_case}, {"verify", grading_command_verify}, {"model", grading_command_model}};
 
 int main(int argc, char **argv) {
     Error e = {0};

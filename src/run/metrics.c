@@ -103,7 +103,8 @@ bool metrics_resume(MetricsFile *f, const char *directory, long evaluated, doubl
     bool empty = f->csv && fgetc(f->csv) == EOF;
     if (f->csv) rewind(f->csv);
     long damaged = f->csv && rows ? copy_rows(f->csv, rows, evaluated, seconds) : 0;
-    bool ok = (f->csv && rows && fclose(rows) == 0) || cannot_open(f, e);
+    bool ok = (f->csv && rows) || cannot_open(f, e);
+    if (rows && fclose(rows) != 0) ok = ok && cannot_open(f, e);
     if (ok && !damaged) {
         ok = ftruncate(fileno(f->csv), (off_t)size) == 0 || cannot_open(f, e);
         fseek(f->csv, (long)size, SEEK_SET);

@@ -1,6 +1,6 @@
 /* Directories: what is made, found and removed, and what is said where it cannot be. */
-#include "base/arena.h"
 #include "base/directory.h"
+#include "base/arena.h"
 #include "check/gradcheck/check_system.h"
 #include "check/grading/directories.h"
 #include "child.h"

@@ -7,8 +7,8 @@
 #define IN_DOUBLE      (sizeof(real) == sizeof(double))
 #define GRADCHECK(...) run_program("gradcheck", ARGUMENTS("model", __VA_ARGS__), (Streams){0})
 
-static const char *const golden_models[] = {"seq2seq", "seq2seq_prenorm", "lm", "lm_padded",
-                                           "lm_rotary", "seq2seq_rotary"};
+static const char *const golden_models[] = {"seq2seq",   "seq2seq_prenorm", "lm",
+                                            "lm_padded", "lm_rotary",       "seq2seq_rotary"};
 enum { GOLDEN = 6 };
 
 /* The golden files of a model, from anywhere; in one of a few buffers. */

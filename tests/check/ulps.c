@@ -133,7 +133,7 @@ static void judge_all(const Safetensors *twin, uint64_t seed) {
 /* The results of the float build of this test; to be freed. */
 static Safetensors twin_results(int seed) {
     Error e = {0};
-    Safetensors s;
+    Safetensors s = {0};
     char text[12];
     snprintf(text, sizeof text, "%d", seed);
     int status =

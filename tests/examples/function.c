@@ -19,5 +19,5 @@ static Tensor *f(Tape *t, Tensor **x) {
 }
 
 int main(void) {
-    return gradcheck_function("softmax of cubes", f, (CheckInput[]){{"x", DIMS(3, 5)}, {0}}, stdout);
+    return (int)gradcheck_function("softmax of cubes", f, (CheckInput[]){{"x", DIMS(3, 5)}, {0}}, stdout);
 }

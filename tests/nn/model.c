@@ -62,8 +62,8 @@ static void golden(const char *name) {
 }
 
 TEST(loss_logits_and_gradients_agree_with_PyTorch) {
-    static const char *const names[] = {"seq2seq", "seq2seq_prenorm", "seq2seq_additive", "lm", "lm_padded",
-                                        "lm_rotary", "seq2seq_rotary"};
+    static const char *const names[] = {"seq2seq",   "seq2seq_prenorm", "seq2seq_additive", "lm",
+                                        "lm_padded", "lm_rotary",       "seq2seq_rotary"};
     for (int i = 0; i < 7; i++) golden(names[i]);
 }
 

@@ -252,7 +252,8 @@ TEST(metadata_that_describes_no_model) {
         {"label_smoothing", "-1", ": metadata: label_smoothing: found -1, need a number in [0,1]"},
         {"pad_id", "-2", ": metadata: pad_id: found \"-2\", need a number"},
         {"pad_id", "13", ": metadata: pad_id: found 13, need a token in [0,13) or none"},
-        {"activation", "relu\x1b[31m", ": metadata: activation: found \"relu\\x1B[31m\", need relu, gelu, silu or swiglu"},
+        {"activation", "relu\x1b[31m",
+         ": metadata: activation: found \"relu\\x1B[31m\", need relu, gelu, silu or swiglu"},
         /* Shapes are compared before memory is allocated. */
         {"d_model", "1048576", ": embedding.weight: found shape [13,8], need [13,1048576]"},
         {"encoder_layers", "3",

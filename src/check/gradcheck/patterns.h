@@ -27,6 +27,7 @@ typedef struct AlongAxis {
     long n, inner;
 } AlongAxis;
 
+/* That axis of shape s, and the index of element i along it. */
 AlongAxis pattern_along(Shape s, int axis);
 long pattern_index_along(const AlongAxis *a, long i);
 

@@ -329,4 +329,3 @@ static const CheckCase depthwise2d_cases[] = {
 };
 const Op op_depthwise2d = {"depthwise2d", depthwise2d_forward, depthwise2d_backward,
                            CASES(depthwise2d_cases)};
-

@@ -229,4 +229,3 @@ static const CheckCase rms_norm_gain_cases[] = {
 
 const Op op_rms_norm_gain = {"rms_norm_gain", rms_norm_gain_forward, rms_norm_gain_backward,
                              CASES(rms_norm_gain_cases)};
-

@@ -11,7 +11,8 @@
 DOMAIN(logarithm, log(x), 1 / x, .low = 0.1, .high = 4)
 const Op op_logarithm = {"logarithm", logarithm_forward, logarithm_backward, CASES(logarithm_cases)};
 DOMAIN(log_one_plus, log1p(x), 1 / (1 + x), .low = -0.9, .high = 3)
-const Op op_log_one_plus = {"log_one_plus", log_one_plus_forward, log_one_plus_backward, CASES(log_one_plus_cases)};
+const Op op_log_one_plus = {"log_one_plus", log_one_plus_forward, log_one_plus_backward,
+                            CASES(log_one_plus_cases)};
 DOMAIN(root, sqrt(x), 1 / (2 * y), .low = 0, .high = 9)
 const Op op_root = {"root", root_forward, root_backward, CASES(root_cases)};
 DOMAIN(cube_root, cbrt(x), 1 / (3 * y * y), .margin = 0.1)
@@ -23,33 +24,39 @@ const Op op_arctanh = {"arctanh", arctanh_forward, arctanh_backward, CASES(arcta
 DOMAIN(arccosh, acosh(x), 1 / sqrt(x * x - 1), .low = 1.1, .high = 5)
 const Op op_arccosh = {"arccosh", arccosh_forward, arccosh_backward, CASES(arccosh_cases)};
 DOMAIN(exponential, exp(x), y, .low = -100, .high = 100)
-const Op op_exponential = {"exponential", exponential_forward, exponential_backward, CASES(exponential_cases)};
+const Op op_exponential = {"exponential", exponential_forward, exponential_backward,
+                           CASES(exponential_cases)};
 DOMAIN(decay, -exp(-x), exp(-x), .low = -90, .high = 90)
 const Op op_decay = {"decay", decay_forward, decay_backward, CASES(decay_cases)};
 DOMAIN(soft_plus_naive, log(1 + exp(x)), 1 / (1 + exp(-x)), .low = -20, .high = 200)
-const Op op_soft_plus_naive = {"soft_plus_naive", soft_plus_naive_forward, soft_plus_naive_backward, CASES(soft_plus_naive_cases)};
+const Op op_soft_plus_naive = {"soft_plus_naive", soft_plus_naive_forward, soft_plus_naive_backward,
+                               CASES(soft_plus_naive_cases)};
 DOMAIN(logit, log(x / (1 - x)), 1 / (x * (1 - x)), .low = 0.01, .high = 0.99)
 const Op op_logit = {"logit", logit_forward, logit_backward, CASES(logit_cases)};
 static double digamma(double x) {
     double sum = 0;
     for (; x < 12; x++) sum -= 1 / x;
     double z = 1 / (x * x);
-    return sum + log(x) - 1 / (2 * x) - z * (1. / 12 - z * (1. / 120 - z * (1. / 252 - z * (1. / 240 - z * (1. / 132)))));
+    return sum + log(x) - 1 / (2 * x) -
+           z * (1. / 12 - z * (1. / 120 - z * (1. / 252 - z * (1. / 240 - z * (1. / 132)))));
 }
 DOMAIN(log_gamma, lgamma(x), digamma(x), .low = 0.2, .high = 6)
 const Op op_log_gamma = {"log_gamma", log_gamma_forward, log_gamma_backward, CASES(log_gamma_cases)};
 DOMAIN(gamma_function, tgamma(x), y *digamma(x), .low = 0.3, .high = 30)
-const Op op_gamma_function = {"gamma_function", gamma_function_forward, gamma_function_backward, CASES(gamma_function_cases)};
+const Op op_gamma_function = {"gamma_function", gamma_function_forward, gamma_function_backward,
+                              CASES(gamma_function_cases)};
 DOMAIN(tangent, tan(x), 1 + y * y, .low = -1.4, .high = 1.4)
 const Op op_tangent = {"tangent", tangent_forward, tangent_backward, CASES(tangent_cases)};
-DOMAIN(inverse, 1 / x, -y * y, .low = 0.2, .high = 4)
+DOMAIN(inverse, 1 / x, -y *y, .low = 0.2, .high = 4)
 const Op op_inverse = {"inverse", inverse_forward, inverse_backward, CASES(inverse_cases)};
-DOMAIN(inverse_both, 1 / x, -y * y, .margin = 0.2)
-const Op op_inverse_both = {"inverse_both", inverse_both_forward, inverse_both_backward, CASES(inverse_both_cases)};
+DOMAIN(inverse_both, 1 / x, -y *y, .margin = 0.2)
+const Op op_inverse_both = {"inverse_both", inverse_both_forward, inverse_both_backward,
+                            CASES(inverse_both_cases)};
 DOMAIN(x_log_x, x > 0 ? x * log(x) : 0, x > 0 ? log(x) + 1 : 0, .low = 0.05, .high = 3)
 const Op op_x_log_x = {"x_log_x", x_log_x_forward, x_log_x_backward, CASES(x_log_x_cases)};
-DOMAIN(gaussian_density, exp(-x * x / 2) / sqrt(2 * 3.14159265358979323846), -x * y, .low = -6, .high = 6)
-const Op op_gaussian_density = {"gaussian_density", gaussian_density_forward, gaussian_density_backward, CASES(gaussian_density_cases)};
+DOMAIN(gaussian_density, exp(-x *x / 2) / sqrt(2 * 3.14159265358979323846), -x *y, .low = -6, .high = 6)
+const Op op_gaussian_density = {"gaussian_density", gaussian_density_forward, gaussian_density_backward,
+                                CASES(gaussian_density_cases)};
 DOMAIN(sinc, x == 0 ? 1 : sin(x) / x, x == 0 ? 0 : (cos(x) - sin(x) / x) / x, .margin = 0.1)
 const Op op_sinc = {"sinc", sinc_forward, sinc_backward, CASES(sinc_cases)};
 DOMAIN(sinh_large, sinh(x), cosh(x), .low = -300, .high = 300)
@@ -57,12 +64,13 @@ const Op op_sinh_large = {"sinh_large", sinh_large_forward, sinh_large_backward,
 DOMAIN(sawtooth, x - floor(x), 1, .low = 0.1, .high = 0.9)
 const Op op_sawtooth = {"sawtooth", sawtooth_forward, sawtooth_backward, CASES(sawtooth_cases)};
 DOMAIN(soft_threshold, x > 1 ? x - 1 : x < -1 ? x + 1 : 0, fabs(x) > 1, .low = -3, .high = 3)
-const Op op_soft_threshold = {"soft_threshold", soft_threshold_forward, soft_threshold_backward, CASES(soft_threshold_cases)};
+const Op op_soft_threshold = {"soft_threshold", soft_threshold_forward, soft_threshold_backward,
+                              CASES(soft_threshold_cases)};
 DOMAIN(clip01, fmin(fmax(x, 0), 1), x > 0 && x < 1, .low = 0, .high = 1)
 const Op op_clip01 = {"clip01", clip01_forward, clip01_backward, CASES(clip01_cases)};
 DOMAIN2(quotient, a / b, 1 / b, -y / b, .low = 0.5, .high = 2)
 const Op op_quotient = {"quotient", quotient_forward, quotient_backward, CASES(quotient_cases)};
-DOMAIN2(power_of, pow(a, b), b * pow(a, b - 1), y * log(a), .low = 0.3, .high = 3)
+DOMAIN2(power_of, pow(a, b), b *pow(a, b - 1), y *log(a), .low = 0.3, .high = 3)
 const Op op_power_of = {"power_of", power_of_forward, power_of_backward, CASES(power_of_cases)};
 DOMAIN2(log_ratio, log(a / b), 1 / a, -1 / b, .low = 0.1, .high = 5)
 const Op op_log_ratio = {"log_ratio", log_ratio_forward, log_ratio_backward, CASES(log_ratio_cases)};
@@ -70,13 +78,16 @@ DOMAIN2(hypotenuse, hypot(a, b), a / y, b / y, .low = -3, .high = 3)
 const Op op_hypotenuse = {"hypotenuse", hypotenuse_forward, hypotenuse_backward, CASES(hypotenuse_cases)};
 DOMAIN2(angle, atan2(a, b), b / (a * a + b * b), -a / (a * a + b * b), .low = 0.2, .high = 2)
 const Op op_angle = {"angle", angle_forward, angle_backward, CASES(angle_cases)};
-DOMAIN2(kl_term, a * (log(a) - log(b)), log(a) - log(b) + 1, -a / b, .low = 0.1, .high = 1)
+DOMAIN2(kl_term, a *(log(a) - log(b)), log(a) - log(b) + 1, -a / b, .low = 0.1, .high = 1)
 const Op op_kl_term = {"kl_term", kl_term_forward, kl_term_backward, CASES(kl_term_cases)};
 DOMAIN2(larger_of, a > b ? a : b, a > b, !(a > b), .low = -3, .high = 3)
 const Op op_larger_of = {"larger_of", larger_of_forward, larger_of_backward, CASES(larger_of_cases)};
-DOMAIN2(binary_entropy, -b * log(a) - (1 - b) * log(1 - a), (a - b) / (a * (1 - a)), log((1 - a) / a), .low = 0.05, .high = 0.95)
-const Op op_binary_entropy = {"binary_entropy", binary_entropy_forward, binary_entropy_backward, CASES(binary_entropy_cases)};
-DOMAIN2(smooth_max, fmax(a, b) + log1p(exp(-fabs(a - b))), 1 / (1 + exp(b - a)), 1 / (1 + exp(a - b)), .low = -30, .high = 30)
+DOMAIN2(binary_entropy, -b *log(a) - (1 - b) * log(1 - a), (a - b) / (a * (1 - a)), log((1 - a) / a),
+        .low = 0.05, .high = 0.95)
+const Op op_binary_entropy = {"binary_entropy", binary_entropy_forward, binary_entropy_backward,
+                              CASES(binary_entropy_cases)};
+DOMAIN2(smooth_max, fmax(a, b) + log1p(exp(-fabs(a - b))), 1 / (1 + exp(b - a)), 1 / (1 + exp(a - b)),
+        .low = -30, .high = 30)
 const Op op_smooth_max = {"smooth_max", smooth_max_forward, smooth_max_backward, CASES(smooth_max_cases)};
 
 /* Of rows */
@@ -120,7 +131,10 @@ static void median_rows_forward(Node *n) {
     const real *x = values(n, 0);
     long m = columns(n, 0), *place = calloc((size_t)m + 1, sizeof *place);
     for (long i = 0; i < rows(n, 0); i++) {
-        if (!m) { n->out->data[i] = 0; continue; }
+        if (!m) {
+            n->out->data[i] = 0;
+            continue;
+        }
         order_of(x + i * m, m, place);
         n->out->data[i] = (x[i * m + place[(m - 1) / 2]] + x[i * m + place[m / 2]]) / 2;
     }
@@ -138,7 +152,8 @@ static void median_rows_backward(Node *n) {
     free(place);
 }
 OF_ROWS(median_rows, SHAPE(x[0]->shape.size[0]), 0)
-const Op op_median_rows = {"median_rows", median_rows_forward, median_rows_backward, CASES(median_rows_cases)};
+const Op op_median_rows = {"median_rows", median_rows_forward, median_rows_backward,
+                           CASES(median_rows_cases)};
 
 static void last_maximum_forward(Node *n) {
     const real *x = values(n, 0);
@@ -159,7 +174,8 @@ static void last_maximum_backward(Node *n) {
     }
 }
 OF_ROWS(last_maximum, SHAPE(x[0]->shape.size[0]), 0)
-const Op op_last_maximum = {"last_maximum", last_maximum_forward, last_maximum_backward, CASES(last_maximum_cases)};
+const Op op_last_maximum = {"last_maximum", last_maximum_forward, last_maximum_backward,
+                            CASES(last_maximum_cases)};
 
 static void top_two_forward(Node *n) {
     const real *x = values(n, 0);
@@ -201,13 +217,15 @@ static void logsumexp_rows_backward(Node *n) {
             n->in[0]->grad[i * m + j] += n->out->grad[i] * exp(x[i * m + j] - n->out->data[i]);
 }
 OF_ROWS(logsumexp_rows, SHAPE(x[0]->shape.size[0]), .low = -300, .high = 300)
-const Op op_logsumexp_rows = {"logsumexp_rows", logsumexp_rows_forward, logsumexp_rows_backward, CASES(logsumexp_rows_cases)};
+const Op op_logsumexp_rows = {"logsumexp_rows", logsumexp_rows_forward, logsumexp_rows_backward,
+                              CASES(logsumexp_rows_cases)};
 
 static void cumulative_product_forward(Node *n) {
     const real *x = values(n, 0);
     long m = columns(n, 0);
     for (long i = 0; i < rows(n, 0); i++)
-        for (long j = 0; j < m; j++) n->out->data[i * m + j] = x[i * m + j] * (j ? n->out->data[i * m + j - 1] : 1);
+        for (long j = 0; j < m; j++)
+            n->out->data[i * m + j] = x[i * m + j] * (j ? n->out->data[i * m + j - 1] : 1);
 }
 static void cumulative_product_backward(Node *n) {
     const real *x = values(n, 0), *y = n->out->data;
@@ -222,7 +240,8 @@ static void cumulative_product_backward(Node *n) {
     }
 }
 OF_ROWS(cumulative_product, x[0]->shape, .low = 0.5, .high = 3)
-const Op op_cumulative_product = {"cumulative_product", cumulative_product_forward, cumulative_product_backward, CASES(cumulative_product_cases)};
+const Op op_cumulative_product = {"cumulative_product", cumulative_product_forward,
+                                  cumulative_product_backward, CASES(cumulative_product_cases)};
 
 /* log_product y = log of a row's product */
 static void log_product_forward(Node *n) {
@@ -239,7 +258,8 @@ static void log_product_backward(Node *n) {
     for (long i = 0; i < count(n, 0); i++) n->in[0]->grad[i] += n->out->grad[i / columns(n, 0)] / x[i];
 }
 OF_ROWS(log_product, SHAPE(x[0]->shape.size[0]), .low = 0.5, .high = 3)
-const Op op_log_product = {"log_product", log_product_forward, log_product_backward, CASES(log_product_cases)};
+const Op op_log_product = {"log_product", log_product_forward, log_product_backward,
+                           CASES(log_product_cases)};
 
 static void geometric_mean_forward(Node *n) {
     const real *x = values(n, 0);
@@ -253,10 +273,12 @@ static void geometric_mean_forward(Node *n) {
 static void geometric_mean_backward(Node *n) {
     const real *x = values(n, 0);
     long m = columns(n, 0);
-    for (long i = 0; i < count(n, 0); i++) n->in[0]->grad[i] += n->out->grad[i / m] * n->out->data[i / m] / m / x[i];
+    for (long i = 0; i < count(n, 0); i++)
+        n->in[0]->grad[i] += n->out->grad[i / m] * n->out->data[i / m] / m / x[i];
 }
 OF_ROWS(geometric_mean, SHAPE(x[0]->shape.size[0]), .low = 0.5, .high = 3)
-const Op op_geometric_mean = {"geometric_mean", geometric_mean_forward, geometric_mean_backward, CASES(geometric_mean_cases)};
+const Op op_geometric_mean = {"geometric_mean", geometric_mean_forward, geometric_mean_backward,
+                              CASES(geometric_mean_cases)};
 
 static void softmax_naive_forward(Node *n) {
     const real *x = values(n, 0);
@@ -277,7 +299,8 @@ static void softmax_naive_backward(Node *n) {
     }
 }
 OF_ROWS(softmax_naive, x[0]->shape, .low = -200, .high = 200)
-const Op op_softmax_naive = {"softmax_naive", softmax_naive_forward, softmax_naive_backward, CASES(softmax_naive_cases)};
+const Op op_softmax_naive = {"softmax_naive", softmax_naive_forward, softmax_naive_backward,
+                             CASES(softmax_naive_cases)};
 
 /* normal_rows x / |x| */
 static void normal_rows_forward(Node *n) {
@@ -294,12 +317,15 @@ static void normal_rows_backward(Node *n) {
     long m = columns(n, 0);
     for (long i = 0; i < rows(n, 0); i++) {
         double sum = 0, along = 0;
-        for (long j = 0; j < m; j++) sum += x[i * m + j] * x[i * m + j], along += y[i * m + j] * dy[i * m + j];
-        for (long j = 0; j < m; j++) n->in[0]->grad[i * m + j] += (dy[i * m + j] - y[i * m + j] * along) / sqrt(sum);
+        for (long j = 0; j < m; j++)
+            sum += x[i * m + j] * x[i * m + j], along += y[i * m + j] * dy[i * m + j];
+        for (long j = 0; j < m; j++)
+            n->in[0]->grad[i * m + j] += (dy[i * m + j] - y[i * m + j] * along) / sqrt(sum);
     }
 }
 OF_ROWS(normal_rows, x[0]->shape, 0)
-const Op op_normal_rows = {"normal_rows", normal_rows_forward, normal_rows_backward, CASES(normal_rows_cases)};
+const Op op_normal_rows = {"normal_rows", normal_rows_forward, normal_rows_backward,
+                           CASES(normal_rows_cases)};
 
 /* range_of_row largest less smallest */
 static void range_of_row_forward(Node *n) {
@@ -316,12 +342,15 @@ static void range_of_row_backward(Node *n) {
     long m = columns(n, 0), *place = calloc((size_t)m + 1, sizeof *place);
     for (long i = 0; i < rows(n, 0); i++) {
         order_of(x + i * m, m, place);
-        if (m) n->in[0]->grad[i * m + place[m - 1]] += n->out->grad[i], n->in[0]->grad[i * m + place[0]] -= n->out->grad[i];
+        if (m)
+            n->in[0]->grad[i * m + place[m - 1]] += n->out->grad[i],
+                n->in[0]->grad[i * m + place[0]] -= n->out->grad[i];
     }
     free(place);
 }
 OF_ROWS(range_of_row, SHAPE(x[0]->shape.size[0]), 0)
-const Op op_range_of_row = {"range_of_row", range_of_row_forward, range_of_row_backward, CASES(range_of_row_cases)};
+const Op op_range_of_row = {"range_of_row", range_of_row_forward, range_of_row_backward,
+                            CASES(range_of_row_cases)};
 
 /* interpolation table t at places p: kinks at whole p */
 static void interpolation_forward(Node *n) {
@@ -336,19 +365,22 @@ static void interpolation_backward(Node *n) {
     for (long i = 0; i < count(n, 1); i++) {
         long last = count(n, 0) - 1, k = (long)fmin(fmax(floor(p[i]), 0), last > 0 ? last - 1 : 0);
         if (last <= 0) continue;
-        if (n->in[0]->grad) n->in[0]->grad[k] += dy[i] * (1 - (p[i] - k)), n->in[0]->grad[k + 1] += dy[i] * (p[i] - k);
+        if (n->in[0]->grad)
+            n->in[0]->grad[k] += dy[i] * (1 - (p[i] - k)), n->in[0]->grad[k + 1] += dy[i] * (p[i] - k);
         if (n->in[1]->grad) n->in[1]->grad[i] += dy[i] * (table[k + 1] - table[k]);
     }
 }
 BUILD(interpolation, x[1]->shape, x[0], x[1])
 static const CheckCase interpolation_cases[] = {
     {"places", interpolation_build, {{"table", DIMS(6)}, {"p", DIMS(4), .low = 0, .high = 5}}}};
-const Op op_interpolation = {"interpolation", interpolation_forward, interpolation_backward, CASES(interpolation_cases)};
+const Op op_interpolation = {"interpolation", interpolation_forward, interpolation_backward,
+                             CASES(interpolation_cases)};
 
 static void pinball_forward(Node *n) {
     const real *a = values(n, 0), *b = values(n, 1);
     n->out->data[0] = 0;
-    for (long i = 0; i < count(n, 0); i++) n->out->data[0] += fmax((real)0.9 * (b[i] - a[i]), (real)0.1 * (a[i] - b[i]));
+    for (long i = 0; i < count(n, 0); i++)
+        n->out->data[0] += fmax((real)0.9 * (b[i] - a[i]), (real)0.1 * (a[i] - b[i]));
 }
 static void pinball_backward(Node *n) {
     const real *a = values(n, 0), *b = values(n, 1);

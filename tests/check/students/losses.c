@@ -196,7 +196,6 @@ static const CheckCase segment_mean_cases[] = {
 const Op op_segment_mean = {"segment_mean", segment_mean_forward, segment_mean_backward,
                             CASES(segment_mean_cases)};
 
-
 /* ---- hinge ---- */
 /* multi-class margin loss of x [R, V], labels r % V, summed */
 static void hinge_forward(Node *n) {
@@ -268,7 +267,6 @@ static const CheckCase kl_div_cases[] = {
     {"p given", kl_div_build, {{"logq", DIMS(2, 5), -3, 0}, {"p", DIMS(2, 5), 0.1, 1, .constant = true}}},
 };
 const Op op_kl_div = {"kl_div", kl_div_forward, kl_div_backward, CASES(kl_div_cases)};
-
 
 /* ---- erf_gate ---- */
 /* y = erf(x) with the formula of its derivative 2/sqrt(pi) exp(-x^2) */
@@ -352,4 +350,3 @@ static const CheckCase other_silu_cases[] = {
     {"big", other_silu_build, {{"x", DIMS(10), -30, 30}}},
 };
 const Op op_other_silu = {"other_silu", other_silu_forward, other_silu_backward, CASES(other_silu_cases)};
-

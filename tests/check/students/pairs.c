@@ -181,4 +181,3 @@ static const CheckCase where_cases[] = {
      {{"cond", DIMS(1, 5), .values = where_c01, .constant = true}, {"a", DIMS(1, 5)}, {"b", DIMS(5)}}},
 };
 const Op op_where = {"where", where_forward, where_backward, CASES(where_cases)};
-

@@ -174,4 +174,3 @@ static const CheckCase power2_cases[] = {
     {"square", power2_build, {{"x", DIMS(4), 0.5, 3}, {"p", DIMS(4), 1.9, 2.1}}},
 };
 const Op op_power2 = {"power2", power2_forward, power2_backward, CASES(power2_cases)};
-
