@@ -78,37 +78,6 @@ static void numbers_without_digits_are_no_error(void) {
     CHECK(number(out, "error") < 1e-9, "%s", out);
 }
 
-/* The error of differences at each step, from large ones, where the function bends, to small ones, where digits run out;
- * and two lines that say how near they come. */
-static void curves_are_drawn(void) {
-    if (!SHIPPED) return;
-    CHECK(GRADCHECK("exp", "matrix", "--curve") == 0 && !*err, "%s", err);
-    const char *curve = strstr(out, "\nexp/matrix, dx[");
-    CHECK(curve && strstr(curve, ": error of plain central differences, relative to "), "%s", out);
-    CHECK(curve && strstr(curve, " <- analytic, numeric\n") && strstr(curve, "\n       step from 1 to "),
-          "%s", out);
-    int rows = 0, stars = 0;
-    for (const char *c = curve; c && *c; c++) stars += *c == '*', rows += *c == '|';
-    CHECK(rows > 8 && stars == 48, "%d rows, %d steps", rows, stars);
-}
-
-/* Of every gradient that has an element, and of no other. */
-static void every_curve_is_drawn(void) {
-    if (!SHIPPED) return;
-    static const char *const ops[] = {"sum", "concat", "masked_fill", "residual", "max"};
-    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
-        CHECK(GRADCHECK(ops[i], "--curve") == 0 && !*err, "%s: %s", ops[i], err);
-        long curves = 0, gradients = 0, elements = 0;
-        for (const char *at = out; (at = strstr(at, ": error of plain central differences")); at++) curves++;
-        for (const char *line = out; *line; line += strcspn(line, "\n") + 1) {
-            bool row = strcspn(line, "\n") > 48 && sscanf(line + 30, " d%*s %ld", &elements) == 1;
-            gradients += row && elements > 0;
-        }
-        CHECK(gradients > 0 && curves == gradients, "%s: %ld curves of %ld gradients", ops[i], curves,
-              gradients);
-    }
-}
-
 /* ---- What is refused ---- */
 
 static void refuses(void) {
@@ -252,6 +221,5 @@ static void finds_its_twin(void) {
 PROGRAM_TEST_MAIN({"every operation is listed", every_operation_is_listed},
                   {"all are proved", all_are_proved}, {"cases are chosen", cases_are_chosen},
                   {"numbers without digits are no error", numbers_without_digits_are_no_error},
-                  {"curves are drawn", curves_are_drawn}, {"every curve is drawn", every_curve_is_drawn},
                   {"refuses", refuses}, {"the float build only writes", float_only_writes},
                   {"finds its twin", finds_its_twin})

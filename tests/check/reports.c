@@ -28,10 +28,6 @@ static void rows(FILE *out, const CaseReport *r, long count) {
     for (long i = 0; i < count; i++) gradcheck_rows(out, &r[i]);
 }
 
-static void curves(FILE *out, const CaseReport *r, long count) {
-    for (long i = 0; i < count; i++) gradcheck_curves(out, &r[i]);
-}
-
 static CaseReport report(const char *op, const char *name) {
     CaseReport r = {.inputs = 1, .outputs = 6};
     REPORT_SET(r.op, op);
@@ -75,24 +71,6 @@ static void rows_are_aligned(void) {
                "op/a name that leaves no room beside\n"
                "                                                                     FAIL\n",
                "no gradient");
-}
-
-/* The picture has a column for each step and a row for each power of ten. */
-static void curves_are_drawn(void) {
-    static const CurvePoint points[] = {{1, 0.2}, {0.5, 0.05}, {0.25, 1e-3}};
-    CaseReport r = failing("op", "case", 1, "");
-    r.in[0].numeric = 1, r.in[0].analytic = 1.01, r.in[0].estimate = 1e-4;
-    memcpy(r.in[0].curve, points, sizeof points);
-    r.in[0].curve_points = 3;
-    check_said(curves, &r, 1,
-               "\nop/case, dx[1,1]: error of plain central differences, relative to 1\n"
-               "1e-01 |*  \n"
-               "1e-02 | *  <- analytic gradient\n"
-               "1e-03 |  *\n"
-               "1e-04 |    <- numeric derivative\n"
-               "      +---\n"
-               "       step from 1 to 0.25, each half the one before\n",
-               "three steps");
 }
 
 /* ---- One report ---- */
@@ -469,7 +447,7 @@ static void files_have_parts(void) {
     grade_parts_free(part, parts);
 }
 
-TEST_MAIN({"rows are aligned", rows_are_aligned}, {"curves are drawn", curves_are_drawn},
+TEST_MAIN({"rows are aligned", rows_are_aligned},
           {"one report is told", one_report_is_told}, {"a mistake is told once", a_mistake_is_told_once},
           {"cases agree on an explanation", cases_agree_on_an_explanation},
           {"mistakes are shown", mistakes_are_shown},

@@ -598,29 +598,6 @@ static void forward_has_to_be_the_references(void) {
     }
 }
 
-static Tensor *product_and_none(Tape *t, Tensor **x) {
-    Tensor *in[] = {tape_mul(t, x[0], x[1]), x[2]};
-    return tape_concat(t, 0, 2, in);
-}
-
-/* A curve for each gradient with elements: down to the smallest step, or to one that moves nothing. */
-static void curves_end_with_their_steps(void) {
-    static const double no_values[1] = {0};
-    const CheckCase c = {
-        "case",
-        product_and_none,
-        {{"x", DIMS(3)}, {"a", DIMS(3), .constant = true}, {"none", DIMS(0), .values = no_values}}};
-    CaseReport r;
-    gradcheck_case_with("test", &c, &(CheckOptions){.seed = 1, .curves = true}, &r);
-    CHECK(r.verdict == PASS && r.inputs == 2, "%s, %d gradients", r.trouble, r.inputs);
-    CHECK(r.in[1].curve_points == 0, "%d points of nothing", r.in[1].curve_points);
-    CHECK(IN_DOUBLE ? r.in[0].curve_points == CURVE_POINTS
-                    : r.in[0].curve_points > 20 && r.in[0].curve_points < 28,
-          "%d points", r.in[0].curve_points);
-    for (int i = 1; i < r.in[0].curve_points; i++)
-        CHECK_NEAR(r.in[0].curve[i].step, r.in[0].curve[i - 1].step / 2, 0);
-}
-
 TEST_MAIN({"extrapolation is exact and knows it", extrapolation_is_exact_and_knows_it},
           {"small steps are believed against large ones", small_steps_are_believed_against_large_ones},
           {"noise is not taken for a derivative", noise_is_not_taken_for_a_derivative},
@@ -644,7 +621,6 @@ TEST_MAIN({"extrapolation is exact and knows it", extrapolation_is_exact_and_kno
           {"an input returned is right", an_input_returned_is_right},
           {"many elements are sampled and all are seen", many_elements_are_sampled_and_all_are_seen},
           {"forward has to be the reference's", forward_has_to_be_the_references},
-          {"curves end with their steps", curves_end_with_their_steps},
           {"NaN never passes", nan_never_passes},
           {"what is nowhere is not looked for", what_is_nowhere_is_not_looked_for},
           {"infinity never passes for a number", infinity_never_passes_for_a_number},

@@ -3,7 +3,6 @@
 #include "check/gradcheck/check_gradients.h"
 #include "check/gradcheck/check_host.h"
 #include "check/gradcheck/check_properties.h"
-#include "check/gradcheck/curve.h"
 #include "check/gradcheck/smallest_case.h"
 #include <math.h>
 #include <stdio.h>
@@ -227,9 +226,6 @@ void gradcheck_case_with(const char *op, const CheckCase *c, const CheckOptions 
     REPORT_SET(report->name, c->name);
     report->kinks = c->kinks;
     judge(&t, report);
-    for (int k = 0, i = 0; how->curves && k < t.point.inputs && i < report->inputs; k++)
-        if (point_has_gradient(&t.point, k))
-            gradcheck_curve(t.gradients.differences, k, how->seed, &arena, &report->in[i++]);
     report->evaluations = t.run.evaluations;
     tape_free(t.run.tape);
     tape_free(t.reference.tape);

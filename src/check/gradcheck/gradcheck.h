@@ -5,7 +5,7 @@
  * Read in this order: check_case.h (inputs), check_point and check_run (an operation at a point), check_batch (many runs),
  * numeric_derivative and check_lines (the limit), check_entries (the comparison), check_gradients (a case), check_smooth
  * (added points), check_properties (what holds without a limit), report and gradcheck (all of it); then diagnosis and
- * pattern_* (what a mistake looks like), wrong_map and smallest_case (what is shown), gradcheck_text and curve.
+ * pattern_* (what a mistake looks like), wrong_map and smallest_case (what is shown), gradcheck_text.
  *
  * The two sides are compared entry by entry: every coordinate of every input, with random signed cotangents and, where the case
  * is small, with each one-hot cotangent too, which makes it the whole Jacobian matrix.
@@ -38,7 +38,6 @@ typedef struct CheckOptions {
     uint64_t seed;
     bool
         differences; /* they alone, without the properties (check_properties.h): for a function that takes long */
-    bool curves;     /* draws the curve of each input's worst entry */
     bool
         added; /* nobody wrote the case: it fails only where the function is smooth and finite (check_smooth.h) */
     /* Where the case runs (check_host.h), and another such process that has run nothing; NULL: here, and none. */

@@ -270,50 +270,6 @@ void gradcheck_explain_all(FILE *out, const CaseReport *r, long count) {
     }
 }
 
-/* The power of ten below an error. */
-static int curve_row(double error) {
-    enum { HIGHEST = 2, LOWEST = -16 };
-    return error > 0 ? (int)fmax(fmin(floor(log10(error)), HIGHEST), LOWEST) : LOWEST;
-}
-
-/* One column a step, from large to small; one row a power of ten of the error. */
-static void curve(FILE *out, const CaseReport *r, const InputReport *in) {
-    if (!in->curve_points) return;
-    char text[INDEX_TEXT];
-    fprintf(out, "\n");
-    paragraph(out, 0, "%s/%s, %s%s: error of plain central differences, relative to %.6g", r->op, r->name,
-              in->name, in->shape.rank ? gradcheck_index_text(text, in->shape, in->element) : "",
-              in->numeric);
-    double size = in->numeric != 0 ? fabs(in->numeric) : 1;
-    int analytic = curve_row(fabs(in->analytic - in->numeric) / size), known = curve_row(in->estimate / size);
-    int highest = known > analytic ? known : analytic, lowest = known < analytic ? known : analytic;
-    for (int i = 0; i < in->curve_points; i++) {
-        int at = curve_row(in->curve[i].error);
-        if (!isfinite(in->curve[i].error)) continue;
-        if (at > highest) highest = at;
-        if (at < lowest) lowest = at;
-    }
-    for (int row = highest; row >= lowest; row--) {
-        fprintf(out, "1e%+03d |", row);
-        for (int i = 0; i < in->curve_points; i++)
-            fputc(isfinite(in->curve[i].error) && curve_row(in->curve[i].error) == row ? '*' : ' ', out);
-        if (row == analytic || row == known)
-            fprintf(out, " <- %s",
-                    row != known      ? "analytic gradient"
-                    : row != analytic ? "numeric derivative"
-                                      : "analytic, numeric");
-        fprintf(out, "\n");
-    }
-    fprintf(out, "      +");
-    for (int i = 0; i < in->curve_points; i++) fputc('-', out);
-    fprintf(out, "\n       step from %.3g to %.3g, each half the one before\n", in->curve[0].step,
-            in->curve[in->curve_points - 1].step);
-}
-
-void gradcheck_curves(FILE *out, const CaseReport *r) {
-    for (int i = 0; i < r->inputs; i++) curve(out, r, &r->in[i]);
-}
-
 static Verdict check_and_print(const char *op, const CheckCase *c, FILE *out) {
     CaseReport r;
     gradcheck_case(op, c, 1, &r);

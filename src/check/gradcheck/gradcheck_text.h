@@ -34,10 +34,6 @@ void gradcheck_explain(FILE *out, const CaseReport *r, const CaseReport *all, lo
 /* The same for all, below a table: what is wrong in the same way as in an earlier case takes a line. */
 void gradcheck_explain_all(FILE *out, const CaseReport *r, long count);
 
-/* The error of central differences against their step, as a picture of characters, for each gradient that has a
- * curve. */
-void gradcheck_curves(FILE *out, const CaseReport *r);
-
 /* For columns: a number, or "-" where there is none; and what is remarkable about elements, which ends the line. */
 void gradcheck_number(FILE *out, int width, double x, bool any);
 void gradcheck_remarks(FILE *out, long kinks, long flat, int moved);

@@ -24,17 +24,11 @@ enum {
     REPORT_TEXT = 256,
     REPORT_FULL = 3072,
     REPORT_INPUTS = CHECK_INPUTS + 1,
-    EXPLANATIONS = 4,
-    CURVE_POINTS = 48
+    EXPLANATIONS = 4
 };
 
 /* Copies text into an array of a report, as much as it holds. */
 #define REPORT_SET(to, from) snprintf(to, sizeof(to), "%.*s", (int)sizeof(to) - 1, from)
-
-/* A central difference at one step: how far it is from the best numeric derivative, relative to it. */
-typedef struct CurvePoint {
-    double step, error;
-} CurvePoint;
 
 /* What holds exactly for every gradient (check_properties.h), in the order in which it is looked at: the first that is
  * broken says most. */
@@ -100,9 +94,6 @@ typedef struct InputReport {
     uint64_t form;             /* of the reason, where it is one of these */
     Explanation explanation[EXPLANATIONS]; /* all that fit, in the order of the patterns */
     int explanations;
-
-    CurvePoint curve[CURVE_POINTS]; /* of the worst entry, where it was asked for */
-    int curve_points;
 } InputReport;
 
 typedef struct CaseReport {

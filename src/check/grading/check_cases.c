@@ -178,7 +178,7 @@ static void check_item(void *context, long i) {
     const CheckItem *item = &p->item[i];
     Judging judging = {.plan = p, .item = item, .limits = &checking->limits};
     CaseReport *report = &judging.report;
-    CheckOptions how = {.curves = p->curves};
+    CheckOptions how = {0};
     CheckCase c = item->c;
     if (item->index < 0) return;
     pool_set_threads(1); /* the cases run side by side */

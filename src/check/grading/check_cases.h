@@ -36,7 +36,6 @@ typedef struct CheckPlan {
 
     uint64_t seed;
     long seeds; /* each case is checked at the points of so many seeds, from `seed` on; at least 1 */
-    bool curves;
     int at_once;
     ChildLimits limits;
 } CheckPlan;

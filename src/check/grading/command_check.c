@@ -73,7 +73,6 @@ static void list_operations(void) {
 static bool check(CheckPlan *plan, ShowOptions *how, Error *e) {
     Show show;
     plan->at_once = pool_threads();
-    plan->curves = how->curve;
     show_start(&show, how);
     plan_run(plan, show_report, &show);
     return show_finish(&show, e);
@@ -147,7 +146,6 @@ void grading_command_check(int argc, char **argv, Error *e) {
         {"Output"},
         {"list", .help = "list the operations: name, arguments, formula, section of the paper",
          .flag = &list},
-        {"curve", .help = "plot the error of central differences against their step", .flag = &show.curve},
         SHOW_OPTIONS(show),
         {"Checks"},
         {"seeds", "N", "[1,1000000]", "check each case at the points of N seeds, from --seed on",

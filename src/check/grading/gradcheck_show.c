@@ -105,7 +105,6 @@ void show_report(void *context, const CaseReport *r) {
 void show_explanations(const Show *show) {
     if (show->how->json) return;
     gradcheck_explain_all(stdout, show->report, show->count);
-    for (long i = 0; show->how->curve && i < show->count; i++) gradcheck_curves(stdout, &show->report[i]);
 }
 
 bool show_write(const ShowOptions *how, const CaseReport *r, long count, double seconds, Error *e) {

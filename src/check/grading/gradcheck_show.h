@@ -12,7 +12,6 @@
 
 typedef struct ShowOptions {
     bool json;                      /* JSON lines alone */
-    bool curve;                     /* plots the curves of the reports */
     bool overview;                  /* one row for each operation */
     bool apart;                     /* the caller prints table and totals */
     const char *junit, *gradescope; /* paths of report files; NULL: none */

@@ -81,7 +81,6 @@ static void close_folder(Grading *g, const char *folder) {
 static bool grade_in(Grading *g, const char *folder, Show *show, Error *e) {
     char own[OWN_PATH];
     Error unwritten = {0};
-    g->plan.curves = g->show.curve;
     bool ok = plan_add_given(&g->plan, &g->file, e) && make_own(own, folder, 0, e);
     g->file.folder = own;
     ok = ok && plan_add_file(&g->plan, &g->file, e);
