@@ -11,6 +11,7 @@
 #include "run/run.h"
 #include "tasks/text_task.h"
 #include "training/pace.h"
+#include <math.h>
 
 static bool evaluate_when_due(Trainer *t, Error *e) {
     Evaluation v;
@@ -76,7 +77,7 @@ static bool set_pace(Trainer *t, TrainConfig *config, Error *e) {
     return steps > 0;
 }
 
-static bool run_task(const Task *task, TrainConfig *config, Checkpoint *past, Error *e) {
+static bool run_task(const Task *task, TrainConfig *config, Checkpoint *past, Metrics *figures, Error *e) {
     ModelConfig c = train_config_model(config, task);
     if (!config_check(&c, STATUS_USAGE, e)) return false;
     Trainer t = train_config_trainer(config, task);
@@ -91,6 +92,7 @@ static bool run_task(const Task *task, TrainConfig *config, Checkpoint *past, Er
         if (run_open(&run, config, &t, past, e)) { /* adds its listeners to the trainer */
             if (!config->quiet) run_describe(stderr, task, t.model, bytes);
             run_finish(&run, train(&t, e), e);
+            *figures = run.metrics;
         }
         run_close(&run, e);
     }
@@ -108,17 +110,55 @@ static bool configure(TrainConfig *config, Checkpoint *past, int argc, char **ar
     return train_config_complete(config, e);
 }
 
+static void print_mean(const char *name, const double *x, long count, const char *unit) {
+    double mean = 0, squares = 0;
+    for (long i = 0; i < count; i++) mean += x[i] / (double)count;
+    for (long i = 0; i < count; i++) squares += (x[i] - mean) * (x[i] - mean);
+    fprintf(stderr, "%s %.4f ± %.4f%s", name, mean, count > 1 ? sqrt(squares / (double)(count - 1)) : 0,
+            unit);
+}
+
+/* Opens the task and trains on it. */
+static bool run_once(TrainConfig *config, Checkpoint *past, Metrics *figures, Error *e) {
+    Task *task = task_open(config->task, &config->data, e);
+    const Corpus *text = task ? task_text_corpus(task) : NULL;
+    if (text) train_config_set_text(config, lround((double)text->training * task->characters));
+    bool ok = task && run_task(task, config, past, figures, e);
+    task_free(task);
+    return ok;
+}
+
+/* A run for each seed, in RUN/seed-N; Ctrl-C ends all. Prints mean and standard deviation. */
+static void run_seeds(const TrainConfig *config, Error *e) {
+    double loss[TRAIN_SEEDS], exact[TRAIN_SEEDS];
+    long done = 0;
+    for (uint64_t seed = config->data.seed; done < config->seeds && !interrupt_signal(); seed++, done++) {
+        char run[PATH_ROOM];
+        Metrics figures = {.val_loss = NAN, .val_exact = NAN};
+        TrainConfig one = *config;
+        snprintf(run, sizeof run, "%s/seed-%llu", config->run, (unsigned long long)seed);
+        one.run = run, one.data.seed = seed;
+        if (!run_once(&one, NULL, &figures, e)) return;
+        loss[done] = figures.val_loss, exact[done] = 100 * figures.val_exact;
+    }
+    if (config->dry_run || done == 0) return;
+    fprintf(stderr, "%ld seeds: ", done);
+    print_mean("loss", loss, done, " nats per token");
+    if (!isnan(exact[0])) print_mean(", exact", exact, done, " %");
+    fputs("\n", stderr);
+}
+
 int main(int argc, char **argv) {
     Error e = {0};
     TrainConfig config;
     Checkpoint past = {0};
-    if (configure(&config, &past, argc, argv, &e)) {
-        Task *task = task_open(config.task, &config.data, &e);
-        const Corpus *text = task ? task_text_corpus(task) : NULL;
-        if (text) train_config_set_text(&config, text->training);
-        if (task) run_task(task, &config, config.resume ? &past : NULL, &e);
-        task_free(task);
-    }
+    Metrics figures;
+    bool ok = configure(&config, &past, argc, argv, &e);
+    if (ok && !config.quiet) config.data.progress = progress_encoding;
+    if (ok && config.seeds > 1)
+        run_seeds(&config, &e);
+    else if (ok)
+        run_once(&config, config.resume ? &past : NULL, &figures, &e);
     checkpoint_free(&past);
     train_config_free(&config);
     int status = options_exit("train", &e);

@@ -135,13 +135,13 @@ bool decode_answers(Tape *t, Model *m, const Sampler *s, long count, const long 
                     Error *e);                                      /* of a seq2seq model */
 bool decode_continue(Tape *t, Model *m, const Sampler *s, int32_t *ids, long n, long more,
                      bool (*emit)(void *context, int32_t id), void *context, Error *e); /* of a language model */
-Tokenizer *tokenizer_learn(const char *where, const char *text, size_t length, Error *e); /* of a text's characters */
+Tokenizer *tokenizer_learn(TokenizerKind kind, long size, const Passage *passage, long passages, Error *e); /* of texts */
 Tokenizer *tokenizer_parse(const char *where, const char *vocabulary, Error *e); /* of the note "vocabulary" */
 char *tokenizer_string(const Tokenizer *k, Error *e);               /* that note; to be freed */
 void tokenizer_free(Tokenizer *k);
 bool tokenizer_encode(const Tokenizer *k, const char *where, const char *text, size_t length, int32_t *ids,
-                      long *count, Error *e);                       /* characters to ids */
-size_t tokenizer_decode(const Tokenizer *k, const int32_t *ids, long count, char *out); /* ids to characters */
+                      long *count, Error *e);                       /* text to ids */
+size_t tokenizer_decode(const Tokenizer *k, const int32_t *ids, long count, char *out); /* ids to text */
 
 /* ---- Files ---- */
 

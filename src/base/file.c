@@ -36,13 +36,23 @@ static ssize_t read_up_to(int fd, char *buffer, size_t room) {
     return (ssize_t)got;
 }
 
-static bool read_open_file(int fd, const char *path, size_t limit, char **data, size_t *size, Error *e) {
+int file_open(const char *path, uintmax_t *bytes, Error *e) {
     struct stat st;
-    if (fstat(fd, &st) != 0) return error_set(e, STATUS_IO, "%s: %s", path, strerror(errno));
-    if (!S_ISREG(st.st_mode))
-        return error_set(e, STATUS_NO_INPUT, "%s: found %s, need a regular file", path,
-                         kind_of_file(st.st_mode));
-    uintmax_t bytes = (uintmax_t)st.st_size;
+    int fd;
+    do fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK); /* a FIFO must not block */
+    while (fd < 0 && errno == EINTR);
+    if (fd < 0) return error_set(e, STATUS_NO_INPUT, "%s: %s", path, strerror(errno)) ? 0 : -1;
+    bool ok = fstat(fd, &st) == 0 || error_set(e, STATUS_IO, "%s: %s", path, strerror(errno));
+    if (ok && !S_ISREG(st.st_mode))
+        ok = error_set(e, STATUS_NO_INPUT, "%s: found %s, need a regular file", path,
+                       kind_of_file(st.st_mode));
+    if (ok) *bytes = (uintmax_t)st.st_size;
+    if (!ok) close(fd);
+    return ok ? fd : -1;
+}
+
+static bool read_open_file(int fd, const char *path, uintmax_t bytes, size_t limit, char **data, size_t *size,
+                           Error *e) {
     if (limit && bytes > limit)
         return error_set(e, STATUS_BAD_DATA, "%s: found %ju bytes, need at most %zu", path, bytes, limit);
 
@@ -64,11 +74,10 @@ static bool read_open_file(int fd, const char *path, size_t limit, char **data, 
 }
 
 bool file_read(const char *path, size_t limit, char **data, size_t *size, Error *e) {
-    int fd;
-    do fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK); /* a FIFO must not block */
-    while (fd < 0 && errno == EINTR);
-    if (fd < 0) return error_set(e, STATUS_NO_INPUT, "%s: %s", path, strerror(errno));
-    bool ok = read_open_file(fd, path, limit, data, size, e);
+    uintmax_t bytes;
+    int fd = file_open(path, &bytes, e);
+    if (fd < 0) return false;
+    bool ok = read_open_file(fd, path, bytes, limit, data, size, e);
     close(fd);
     return ok;
 }

@@ -11,6 +11,9 @@
  * STATUS_IO if reading fails, STATUS_NO_MEMORY. */
 bool file_read(const char *path, size_t limit, char **data, size_t *size, Error *e);
 
+/* Opens a regular file for reading and tells its size. -1: STATUS_NO_INPUT, STATUS_IO. */
+int file_open(const char *path, uintmax_t *bytes, Error *e);
+
 /* A number that identifies the file at `path`: another file in its place has another number. 0: no file. */
 uint64_t file_identity(const char *path);
 

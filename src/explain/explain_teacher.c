@@ -103,7 +103,7 @@ static const Table step_table = {"teacher",
 
 /* A token as one letter. */
 static char letter(const Task *task, int32_t id) {
-    char text[16];
+    char text[TOKEN_BYTES + 1];
     if (id == NOTHING) return '.';
     if (id == task->begin_id) return '<';
     if (id == task->end_id) return '>';

@@ -33,7 +33,8 @@ static bool open_random(WalkThrough *w, Error *e) {
     const char *where = o->vocabulary ? "--vocabulary" : "--text";
     if (!*vocabulary)
         return error_set(e, STATUS_BAD_DATA, "%s: found no character, need at least one", where);
-    w->run.tokenizer = tokenizer_learn(where, vocabulary, strlen(vocabulary), e);
+    w->run.tokenizer =
+        tokenizer_learn(TOKENIZER_CHAR, 0, &(Passage){where, vocabulary, strlen(vocabulary)}, 1, e);
     return w->run.tokenizer && walk_characters(&w->source, &w->run, o->text, e) &&
            walk_characters(&w->target, &w->run, o->text, e) && make_model(w, (int)w->run.tokenizer->size, e);
 }

@@ -71,13 +71,11 @@ bool walk_words(WalkText *x, const char *text, const char *vocabulary, int *size
 }
 
 bool walk_ids(WalkText *x, const SavedRun *r, const int32_t *id, long count, Error *e) {
-    static const char begin[] = "<begin>";
-    if (!make_room(x, count, (size_t)count * sizeof begin, e)) return false;
-    char *end = x->memory, character[UTF8_MAX + 1];
+    if (!make_room(x, count, (size_t)count * TOKEN_LABEL, e)) return false;
+    char *end = x->memory, text[TOKEN_LABEL];
     for (long i = 0; i < count; i++) {
         bool begins = r->model && r->model->config.kind == KIND_SEQ2SEQ && id[i] == r->begin_id;
-        tokenizer_decode(r->tokenizer, &id[i], 1, character);
-        const char *label = begins ? begin : character;
+        const char *label = begins ? "<begin>" : tokenizer_label(r->tokenizer, id[i], text);
         end = append(x, end, id[i], label, strlen(label));
     }
     return true;

@@ -196,6 +196,16 @@ static bool reserve_sinusoids(Model *m, Error *e) {
     return m->sinusoids;
 }
 
+bool model_set_length(Model *m, long max_length, Error *e) {
+    real *old = m->sinusoids;
+    if (!old) return true;
+    pages_free(old, sinusoid_bytes(&m->config));
+    m->config.max_length = (int)max_length, m->sinusoids_made = 0;
+    if (m->config.positions == POSITIONS_SINUSOIDAL)
+        m->positions = tensor_over(NULL, SHAPE(max_length, m->config.d_model));
+    return reserve_sinusoids(m, e);
+}
+
 bool model_allocate(Model *m, Error *e) {
     return parameters_allocate(&m->parameters, m->parameters.training, e) &&
            (m->config.positions == POSITIONS_LEARNED || reserve_sinusoids(m, e));

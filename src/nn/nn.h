@@ -168,6 +168,9 @@ Model *model_without_memory(const ModelConfig *c, bool training, Error *e);
 /* Allocates the memory of such a model; all weights are 0. */
 bool model_allocate(Model *m, Error *e);
 
+/* Gives a model whose positions are not learned another number of positions. STATUS_NO_MEMORY. */
+bool model_set_length(Model *m, long max_length, Error *e);
+
 /* Bytes of weights, gradients, moments and sinusoids. */
 size_t model_bytes(const Model *m);
 

@@ -61,17 +61,14 @@ typedef struct Text {
     long prompt_length; /* 0 once the prompt is written */
 } Text;
 
-/* Writes a character as soon as it is decoded, and the prompt before the first one. */
+/* Writes a token as soon as it is decoded, and the prompt before the first one. */
 static bool emit(void *context, int32_t id) {
     Text *text = context;
-    char character[UTF8_MAX + 1];
-    for (long i = 0; i < text->prompt_length; i++) {
-        tokenizer_decode(text->tokenizer, text->prompt + i, 1, character);
-        fputs(character, stdout);
-    }
+    char token[TOKEN_BYTES + 1];
+    for (long i = 0; i < text->prompt_length; i++)
+        fwrite(token, 1, tokenizer_decode(text->tokenizer, text->prompt + i, 1, token), stdout);
     text->prompt_length = 0;
-    tokenizer_decode(text->tokenizer, &id, 1, character);
-    fputs(character, stdout);
+    fwrite(token, 1, tokenizer_decode(text->tokenizer, &id, 1, token), stdout);
     return stdout_flush();
 }
 
@@ -90,7 +87,7 @@ static bool answer(const Run *r, const int32_t *ids, long n, const char *where, 
         return error_set(e, STATUS_BAD_DATA, "%s: found %ld symbols, need at most %d", where, n,
                          c->max_length);
     int32_t *out = calloc((size_t)most, sizeof *out);
-    char *text = malloc(UTF8_MAX * (size_t)most + 1);
+    char *text = malloc(TOKEN_BYTES * (size_t)most + 1);
     bool ok = (out && text) || error_set(e, STATUS_NO_MEMORY, "memory: an answer of %ld symbols", most);
     ok = ok && decode_answers(r->tape, r->saved.model, &r->sampler, 1, (long[]){0, n}, ids, r->saved.begin_id,
                               r->saved.end_id, most, out, &length, e);

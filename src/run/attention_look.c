@@ -92,7 +92,7 @@ bool attention_look(const PageExample *x, Tape *t, Model *m, uint8_t *weights, i
 
 const char **attention_token_texts(const Tokenizer *k, long vocab_size, int32_t begin, int32_t end,
                                    Error *e) {
-    size_t table = (size_t)vocab_size * sizeof(char *), room = UTF8_MAX + 1;
+    size_t table = (size_t)vocab_size * sizeof(char *), room = TOKEN_LABEL;
     const char **text = malloc(table + (size_t)vocab_size * room);
     if (!text) {
         error_set(e, STATUS_NO_MEMORY, "memory: the texts of %ld tokens", vocab_size);
@@ -100,7 +100,7 @@ const char **attention_token_texts(const Tokenizer *k, long vocab_size, int32_t 
     }
     for (int32_t id = 0; id < vocab_size; id++) {
         char *place = (char *)text + table + (size_t)id * room;
-        if (id < k->size) tokenizer_decode(k, &id, 1, place);
+        if (id < k->size) tokenizer_label(k, id, place);
         text[id] = id < k->size ? place : id == begin ? "begin" : id == end ? "end" : "pad";
     }
     return text;

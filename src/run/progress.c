@@ -119,3 +119,13 @@ void progress_clear(Progress *p) {
     if (p->terminal && p->shown >= 0) fprintf(stderr, "\r\033[K");
     p->shown = -1;
 }
+
+void progress_encoding(void *context, size_t bytes) {
+    static double shown;
+    double now = clock_seconds();
+    (void)context;
+    if (shown == 0) shown = now;
+    if (now - shown < 2) return;
+    fprintf(stderr, "encoded %.0f MB of text\n", 1e-6 * (double)bytes);
+    shown = now;
+}

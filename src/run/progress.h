@@ -3,6 +3,7 @@
 #define RUN_PROGRESS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 typedef struct Progress {
     const char *label;
@@ -32,5 +33,8 @@ void progress_end(Progress *p, const Report *r);
 
 /* Erases the bar, so that something else can be printed; the next progress_show redraws it. */
 void progress_clear(Progress *p);
+
+/* Reports on stderr, every two seconds, how much of a text is encoded. For TaskOptions.progress. */
+void progress_encoding(void *context, size_t bytes);
 
 #endif

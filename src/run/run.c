@@ -174,7 +174,11 @@ static void move_bar(void *context, const StepResult *step) {
 static bool show_evaluation(void *context, const Evaluation *v, Error *e) {
     Run *r = context;
     (void)e;
-    snprintf(r->val_loss, sizeof r->val_loss, "val %.3f at %ld", v->loss, r->trainer->state.step);
+    double characters = r->trainer->task->characters;
+    char each[32] = "";
+    if (characters > 0 && characters != 1)
+        snprintf(each, sizeof each, " (%.3f per character)", v->loss / characters);
+    snprintf(r->val_loss, sizeof r->val_loss, "val %.3f%s at %ld", v->loss, each, r->trainer->state.step);
     if (r->steps_here > 0) progress_show(&r->bar, &r->report);
     return true;
 }
@@ -244,23 +248,28 @@ static bool show_result(Run *r, const Evaluation *v, Error *e) {
     Trainer *t = r->trainer;
     bool lm = task_is_language_model(t->task);
     double ignored;
-    fprintf(stderr, "%s: loss %.4f nats per %s, accuracy %.2f %%\n",
-            lm && r->config->data.validation == 0 ? "whole text, nothing held out" : "held-out", v->loss,
-            lm ? "character" : "token", 100 * v->accuracy);
+    double characters = t->task->characters, loss = v->loss / (characters > 0 ? characters : 1);
+    fprintf(stderr, "%s: loss %.4f nats per %s, ",
+            t->task->nothing_held_out ? "all data, nothing held out" : "held-out", loss,
+            characters > 0 ? "character" : "token");
+    if (characters > 0)
+        fprintf(stderr, "%.4f bits per character, perplexity %.2f per token, ", loss / log(2), exp(v->loss));
+    fprintf(stderr, "accuracy %.2f %%\n", 100 * v->accuracy);
     if (lm && !samples_yardsticks(t, e)) return false;
     if (!lm)
         fprintf(stderr, "greedy decoding: %.2f %% of %ld answers exact\n", 100 * r->metrics.val_exact,
                 t->task->held_out);
+    if (!lm && !samples_lengths(t, &r->config->data, &r->tally, e)) return false;
     if (r->config->samples == 0) return true;
-    return lm ? samples_text(t, e) : samples_answers(t, r->config->samples, true, &ignored, e);
+    return lm ? samples_text(t, e) : samples_answers(t, r->config->samples, true, &ignored, NULL, e);
 }
 
 static bool finish(Run *r, Error *e) {
     Evaluation v;
     bool answers = !task_is_language_model(r->trainer->task);
     if (!trainer_evaluate(r->trainer, 0, &v, e) || !trainer_check_evaluation(r->trainer, &v, e)) return false;
-    if (answers && !samples_answers(r->trainer, 0, false, &r->metrics.val_exact, e)) return false;
-    r->metrics.final = true;
+    if (answers && !samples_answers(r->trainer, 0, false, &r->metrics.val_exact, &r->tally, e)) return false;
+    r->metrics.final = true, r->metrics.val_loss = v.loss;
     Error page = {0};
     record(r, &v, &page);
     if (!r->config->quiet && !show_result(r, &v, e)) return false;
@@ -304,15 +313,8 @@ bool run_finish(Run *r, bool trained, Error *e) {
 
 /* ---- The beginning ---- */
 
-/* Reports invisible characters of a text. */
-static void remark_on_text(const TrainConfig *config, const Task *task) {
-    const Corpus *c = task_text_corpus(task);
-    if (!c || config->quiet) return;
-    if (c->byte_order_mark) fprintf(stderr, "%s: skipped a byte-order mark\n", config->data.text);
-    if (c->carriage_returns)
-        fprintf(stderr,
-                "%s: kept %ld carriage returns as characters; --newline unix removes those of line ends\n",
-                config->data.text, c->carriage_returns);
+static void remark_on_data(const TrainConfig *config, const Task *task) {
+    if (!config->quiet) fputs(task->remark, stderr);
 }
 
 /* The directory holds no run, the one to continue, or one to replace. Checked again once the directory is
@@ -373,7 +375,7 @@ bool run_open(Run *r, const TrainConfig *config, Trainer *t, const Checkpoint *p
         return false;
     const Parameters *p = &t->model->parameters;
     if (!can_open_files(r, e) || !file_reserve(r->place, (size_t)p->elements * sizeof(real), e)) return false;
-    remark_on_text(config, t->task);
+    remark_on_data(config, t->task);
     if (past) remark_on_resume(r, past);
     add_listeners(r);
     r->metrics = (Metrics){.task = t->task->name,

@@ -12,12 +12,14 @@
 #include "run/metrics.h"
 #include "run/progress.h"
 #include "run/run_page.h"
+#include "run/samples.h"
 #include "training/checkpoint.h"
 
 typedef struct Run {
     const TrainConfig *config;
     Trainer *trainer;
     Metrics metrics;
+    Tally tally; /* of the answers at the end */
     MetricsFile file;
     RunPage *page;
     Progress bar;

@@ -16,14 +16,19 @@ static void show(const Tokenizer *k, BatchRow row, const int32_t *answer, long l
     fprintf(stderr, "%s%s\n", text, right ? "" : "   (wrong)");
 }
 
-bool samples_answers(Trainer *t, long rows, bool shown, double *exact, Error *e) {
+/* The class of a length from 1 to most. */
+static int class_of(long length, long most) {
+    return (int)(most <= LENGTH_CLASSES ? length - 1 : (length - 1) * LENGTH_CLASSES / most);
+}
+
+bool samples_answers(Trainer *t, long rows, bool shown, double *exact, Tally *tally, Error *e) {
     const Task *task = t->task;
     const Batch *b = t->batch;
     Sampler greedy = {0};
     long most = task->max_T, right = 0, count = 0;
     int32_t *ids = calloc((size_t)(t->micro_batch * most), sizeof *ids); /* [micro-batch, max_T] */
     long *length = calloc((size_t)t->micro_batch, sizeof *length);
-    char *text = malloc(UTF8_MAX * (size_t)most + 1);
+    char *text = malloc(TOKEN_BYTES * (size_t)(most > task->max_S ? most : task->max_S) + 1);
     if (rows == 0 || rows > task->held_out) rows = task->held_out;
     bool ok = (ids && length && text) ||
               error_set(e, STATUS_NO_MEMORY, "memory: %ld answers of %ld tokens", t->micro_batch, most);
@@ -38,6 +43,8 @@ bool samples_answers(Trainer *t, long rows, bool shown, double *exact, Error *e)
             bool same =
                 length[i] == want && memcmp(ids + i * most, row.target_out, (size_t)want * sizeof *ids) == 0;
             right += same;
+            if (tally && want >= tally->shortest)
+                tally->right[class_of(want, most - 1)] += same, tally->count[class_of(want, most - 1)]++;
             if (shown) show(task->tokenizer, row, ids + i * most, length[i], same, text);
         }
     }
@@ -46,21 +53,72 @@ bool samples_answers(Trainer *t, long rows, bool shown, double *exact, Error *e)
     return ok;
 }
 
+static void show_tally(const Tally *tally, long longest) {
+    const char *separator = ": ";
+    for (long length = 1, first = 1; length <= longest; length++) {
+        int class = class_of(length, longest);
+        if (length < longest && class_of(length + 1, longest) == class) continue;
+        if (first < tally->shortest) first = tally->shortest;
+        if (tally->count[class]) {
+            fprintf(stderr, "%s%ld", separator, first);
+            if (length > first) fprintf(stderr, "-%ld", length);
+            fprintf(stderr, " %.1f %%", 100 * (double)tally->right[class] / (double)tally->count[class]);
+            separator = ", ";
+        }
+        first = length + 1;
+    }
+    fputs("\n", stderr);
+}
+
+bool samples_lengths(Trainer *t, const TaskOptions *o, const Tally *tally, Error *e) {
+    Model *m = t->model;
+    long trained = t->task->max_T - 1, max_length = m->config.max_length;
+    long rows = t->micro_batch > 1 ? t->micro_batch / 2 : 1; /* longer ones fit into the same memory */
+    fputs("exact answers by length", stderr);
+    show_tally(tally, trained);
+    TaskOptions more = *o;
+    more.max_length += (more.max_length + 1) / 2, more.digits++;
+    if (more.held_out > 400) more.held_out = 400;
+    if (m->config.positions == POSITIONS_LEARNED || more.max_length > MAX_SEQUENCE) return true;
+    Task *task = task_open(t->task->name, &more, &(Error){0});
+    if (!task || task->max_T == t->task->max_T) {
+        task_free(task);
+        return true;
+    }
+    Trainer longer = {
+        .model = m, .task = task, .tape = t->tape, .micro_batch = rows, .batch = task_batch(task, rows, e)};
+    Tally beyond = {.shortest = trained + 1};
+    double ignored;
+    bool ok = longer.batch && model_set_length(m, task->max_T > task->max_S ? task->max_T : task->max_S, e) &&
+              samples_answers(&longer, 0, false, &ignored, &beyond, e) && model_set_length(m, max_length, e);
+    long judged = 0;
+    for (int i = 0; i < LENGTH_CLASSES; i++) judged += beyond.count[i];
+    if (ok && judged) {
+        fputs("longer than any in training", stderr);
+        show_tally(&beyond, task->max_T - 1);
+    }
+    batch_free(longer.batch), task_free(task);
+    return ok;
+}
+
 /* ---- Text ---- */
 
 bool samples_text(Trainer *t, Error *e) {
     enum { PROMPT = 16, WRITTEN = 300 };
-    const Corpus *corpus = task_text_corpus(t->task);
+    const Task *task = t->task;
+    const Corpus *corpus = task_text_corpus(task);
     int32_t ids[PROMPT + WRITTEN];
-    char text[UTF8_MAX * (PROMPT + WRITTEN) + 1];
-    long prompt = corpus->context < 4 * PROMPT ? (corpus->context + 3) / 4 : PROMPT;
-    long there_is = corpus->count - corpus->validation - prompt,
-         more = there_is < WRITTEN ? there_is : WRITTEN;
-    memcpy(ids, corpus_held_out_window(corpus, 0), (size_t)prompt * sizeof *ids);
+    char text[TOKEN_BYTES * (PROMPT + WRITTEN) + 1];
+    task_held_out_batch(task, 0, 1, t->batch);
+    BatchRow row = batch_row(t->batch, 0);
+    long prompt = row.T < 4 * PROMPT ? (row.T + 3) / 4 : PROMPT, more = WRITTEN;
+    long there_is = corpus ? corpus->count - corpus->validation - prompt : WRITTEN;
+    if (there_is < more) more = there_is;
+    memcpy(ids, row.target_in, (size_t)prompt * sizeof *ids);
     Sampler sampler = {.temperature = 0.8, .seed = t->seed};
     if (!decode_continue(t->tape, t->model, &sampler, ids, prompt, more, NULL, NULL, e)) return false;
-    tokenizer_decode(corpus->tokenizer, ids, prompt + more, text);
-    fprintf(stderr, "a sample at temperature 0.8, prompted with %ld character%s:\n%s\n", prompt,
+    tokenizer_decode(task->tokenizer, ids, prompt + more, text);
+    fprintf(stderr, "a sample at temperature 0.8, prompted with %ld token%s:\n%s\n", prompt,
             prompt == 1 ? "" : "s", text);
     return true;
 }
@@ -68,7 +126,12 @@ bool samples_text(Trainer *t, Error *e) {
 bool samples_yardsticks(const Trainer *t, Error *e) {
     Yardsticks y;
     if (!task_yardsticks(t->task, &y, e)) return false;
-    fprintf(stderr, "yardsticks: uniform %.3f, unigram entropy %.3f, bigram entropy %.3f\n", y.uniform,
-            y.unigram, y.bigram);
+    if (t->task->entropy > 0)
+        fprintf(stderr, "lowest possible loss: %.4f nats a token; on these held-out sentences %.4f\n",
+                t->task->entropy, t->task->held_out_entropy);
+    else
+        fprintf(stderr, "yardsticks: uniform %.3f, unigram entropy %.3f, bigram entropy %.3f\n",
+                y.uniform / t->task->characters, y.unigram / t->task->characters,
+                y.bigram / t->task->characters);
     return true;
 }

@@ -4,9 +4,20 @@
 
 #include "training/trainer.h"
 
+/* Exact answers and all answers of at least `shortest` tokens, by classes of their length; zeros at first. */
+enum { LENGTH_CLASSES = 12 };
+typedef struct Tally {
+    long shortest;
+    long right[LENGTH_CLASSES], count[LENGTH_CLASSES];
+} Tally;
+
 /* Decodes greedy answers to the first `rows` held-out sources (0: all); *exact is the share without error.
  * `show` prints each beside its source on stderr. */
-bool samples_answers(Trainer *t, long rows, bool show, double *exact, Error *e);
+bool samples_answers(Trainer *t, long rows, bool show, double *exact, Tally *tally, Error *e);
+
+/* Prints the shares of exact answers by length on stderr, and those of sequences longer than any in training, if the
+ * task has them and the model's positions need no training. o: the task's. */
+bool samples_lengths(Trainer *t, const TaskOptions *o, const Tally *tally, Error *e);
 
 /* Prints a text that a language model continues from the first held-out characters. */
 bool samples_text(Trainer *t, Error *e);

@@ -18,7 +18,7 @@ enum {
 typedef struct WatchedRow {
     int32_t source[WATCHED_TOKENS], target_in[WATCHED_TOKENS], target_out[WATCHED_TOKENS];
     long n, m; /* tokens of source and of target */
-    char title[WATCHED_TOKENS * UTF8_MAX + 1];
+    char title[WATCHED_TOKENS * TOKEN_LABEL];
 } WatchedRow;
 
 /* Attention and answers at one step. */

@@ -134,15 +134,10 @@ static Tokenizer *alphabet(const char *name, long symbols, Error *e) {
     return tokenizer_parse(name, text, e);
 }
 
-static bool in_range(const char *task, const char *what, long found, long low, long high, Error *e) {
-    if (found >= low && found <= high) return true;
-    return error_set(e, STATUS_USAGE, "%s: %s: found %ld, need %ld to %ld", task, what, found, low, high);
-}
-
 Task *task_sequence_open(const TaskKind *kind, const TaskOptions *o, Error *e) {
-    if (!in_range(kind->name, "symbols", o->symbols, 2, MAX_SYMBOLS, e) ||
-        !in_range(kind->name, "longest sequence", o->max_length, 1, MAX_SEQUENCE, e) ||
-        !in_range(kind->name, "held-out sequences", o->held_out, 1, MAX_HELD_OUT, e))
+    if (!task_in_range(kind->name, "symbols", o->symbols, 2, MAX_SYMBOLS, e) ||
+        !task_in_range(kind->name, "longest sequence", o->max_length, 1, MAX_SEQUENCE, e) ||
+        !task_in_range(kind->name, "held-out sequences", o->held_out, 1, MAX_HELD_OUT, e))
         return NULL;
 
     SequenceTask *t = calloc(1, sizeof *t);
@@ -153,10 +148,6 @@ Task *task_sequence_open(const TaskKind *kind, const TaskOptions *o, Error *e) {
     int32_t n = (int32_t)o->symbols;
     *t = (SequenceTask){
         .task = {.name = kind->name,
-                 .vocab_size = n + 3,
-                 .begin_id = n,
-                 .end_id = n + 1,
-                 .pad_id = n + 2,
                  .max_S = o->max_length,
                  .max_T = o->max_length + 1,
                  .training = training_rows,
@@ -176,6 +167,7 @@ Task *task_sequence_open(const TaskKind *kind, const TaskOptions *o, Error *e) {
         task_free(&t->task);
         return NULL;
     }
+    task_number_tokens(&t->task);
     draw_held_out(t, o->seed, o->held_out);
     shuffle_held_out(t, o->seed);
     return &t->task;

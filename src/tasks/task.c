@@ -1,12 +1,17 @@
 /* Functions common to all tasks. */
 #include "tasks/task.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
 
 TaskOptions task_defaults(void) {
     return (TaskOptions){
         .seed = 1,
         .symbols = 61,
         .max_length = 16,
+        .digits = 4,
         .held_out = 1000,
+        .pairs = "data/pairs.tsv",
         .text = "data/chronicle.txt",
         .context = 64,
         .validation = 0.1,
@@ -15,6 +20,27 @@ TaskOptions task_defaults(void) {
 
 void task_free(Task *task) {
     if (task) task->free(task);
+}
+
+void task_number_tokens(Task *task) {
+    int32_t n = (int32_t)task->tokenizer->size;
+    task->begin_id = n, task->end_id = n + 1, task->pad_id = n + 2;
+    task->vocab_size = n + 3;
+}
+
+void task_remark(char remark[REMARK], const char *format, ...) {
+    size_t used = strlen(remark);
+    va_list arguments;
+    if (used + 2 > REMARK) return;
+    va_start(arguments, format);
+    int n = vsnprintf(remark + used, REMARK - used - 1, format, arguments);
+    va_end(arguments);
+    if (n > 0) strcat(remark, "\n");
+}
+
+bool task_in_range(const char *task, const char *what, long found, long low, long high, Error *e) {
+    if (found >= low && found <= high) return true;
+    return error_set(e, STATUS_USAGE, "%s: %s: found %ld, need %ld to %ld", task, what, found, low, high);
 }
 
 bool task_is_language_model(const Task *task) {

@@ -10,27 +10,33 @@
 #include "tasks/batch.h"
 #include "text/tokenizer.h"
 
-enum { NO_TOKEN = NO_PAD };
+enum { NO_TOKEN = NO_PAD, REMARK = 512 };
 
 typedef struct TaskOptions {
     uint64_t seed;
 
-    /* copy, reverse, sort */
+    /* sequence to sequence */
     long symbols;    /* number of data tokens, 2 … MAX_SYMBOLS */
     long max_length; /* maximum symbols of a sequence, 1 … MAX_SEQUENCE */
     long held_out;   /* maximum number of held-out sequences, 1 … MAX_HELD_OUT */
 
-    /* lm */
-    const char *text;  /* path of a UTF-8 file */
-    long context;      /* tokens of a window */
-    int unix_newlines; /* 1: convert CR LF to LF */
-    double validation; /* share of the text held out, at its end, [0,1); 0: train and evaluate on all of it */
+    long digits; /* add: of a number, 1 … 9 */
+
+    /* pairs, lm */
+    const char *pairs;                             /* path of a file: a line each, source, tab, target */
+    int tokenizer;                                 /* a TokenizerKind */
+    long vocab_size;                               /* tokens at most; 0: the tokenizer's default */
+    const char *text;                              /* paths of text files, one a line */
+    void (*progress)(void *context, size_t bytes); /* lm: CorpusOptions.progress; or NULL */
+    long context;                                  /* tokens of a window */
+    int unix_newlines;                             /* 1: convert CR LF to LF */
+    double validation; /* share held out, of a text its end, [0,1); 0: train and evaluate on all of it */
 } TaskOptions;
 
 enum { MAX_SYMBOLS = 20000, MAX_SEQUENCE = 4096, MAX_HELD_OUT = 10000 };
 
-/* seed 1, 61 symbols (64 tokens with begin, end and padding), lengths to 16, 1000 held out;
- * data/chronicle.txt, context 64, the last tenth held out. */
+/* seed 1, 61 symbols (64 tokens with begin, end and padding), lengths to 16, 4 digits, 1000 held out;
+ * data/pairs.tsv; data/chronicle.txt by characters, context 64, a tenth held out. */
 TaskOptions task_defaults(void);
 
 typedef struct Task Task;
@@ -41,6 +47,12 @@ struct Task {
     int32_t begin_id, end_id, pad_id; /* above the data tokens, or NO_TOKEN */
     long max_S, max_T;                /* maximum source (language model: 0) and target tokens of a row */
     long held_out;                    /* number of held-out rows */
+    bool nothing_held_out;            /* these are then the training data */
+    double characters;                /* per token of the held-out text; 0: not a text */
+    double entropy;                   /* of the distribution of rows, in nats per token; 0: unknown */
+    double held_out_entropy;          /* the same of the held-out rows: the loss of a perfect model */
+    uint32_t checksum;                /* of the data; 0 if they follow from the options */
+    char remark[REMARK];              /* lines about the data, for the user */
 
     /* The methods of the functions below. */
     void (*training)(const Task *task, uint64_t step, long first, long rows, Batch *b);
@@ -52,7 +64,8 @@ struct Task {
 typedef struct TaskKind {
     const char *name, *summary;
     Task *(*open)(const struct TaskKind *kind, const TaskOptions *o, Error *e);
-    void (*answer)(const int32_t *x, long n, int32_t *y); /* sequences: writes the answer to x */
+    void (*answer)(const int32_t *x, long n, int32_t *y); /* copy, reverse, sort: writes the answer to x */
+    bool text;                                            /* next-token prediction, without a source */
 } TaskKind;
 extern const TaskKind task_kinds[];
 
@@ -63,6 +76,15 @@ const TaskKind *task_kind(const char *name);
  * (STATUS_USAGE), an error of corpus_load, or STATUS_NO_MEMORY. */
 Task *task_open(const char *name, const TaskOptions *o, Error *e);
 void task_free(Task *task);
+
+/* For tasks that have them: begin, end and padding, behind the tokenizer's tokens. */
+void task_number_tokens(Task *task);
+
+/* Adds a line to a remark, as far as it fits. */
+void task_remark(char remark[REMARK], const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* STATUS_USAGE where an option is not in [low, high]. */
+bool task_in_range(const char *task, const char *what, long found, long low, long high, Error *e);
 
 /* A language model predicts the next token and has no source. */
 bool task_is_language_model(const Task *task);

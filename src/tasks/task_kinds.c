@@ -1,8 +1,11 @@
 /* The tasks by name. */
 #include "base/utf8.h"
 #include "tasks/answers.h"
+#include "tasks/grammar.h"
+#include "tasks/pairs.h"
 #include "tasks/sequence_task.h"
 #include "tasks/text_task.h"
+#include "tasks/written_task.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -10,7 +13,11 @@ const TaskKind task_kinds[] = {
     {"copy", "copies a sequence", task_sequence_open, task_copy_answer},
     {"reverse", "reverses a sequence", task_sequence_open, task_reverse_answer},
     {"sort", "sorts the symbols of a sequence", task_sequence_open, task_sort_answer},
-    {"lm", "predicts the next character of a text", task_text_open, NULL},
+    {"add", "adds two numbers, units first", task_add_open},
+    {"dates", "writes a date as 2021-03-03", task_dates_open},
+    {"pairs", "learns pairs from a file", task_pairs_open},
+    {"lm", "predicts the next token of a text", task_text_open, .text = true},
+    {"grammar", "predicts the next word of a grammar", task_grammar_open, .text = true},
     {NULL},
 };
 

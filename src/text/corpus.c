@@ -1,54 +1,118 @@
-/* Token windows of a text, and the entropies of its characters. */
+/* Texts in, token windows out; and what the text's own statistics give away. */
 #include "text/corpus.h"
 #include "base/crc32.h"
-#include "base/file.h"
+#include "base/map.h"
 #include "base/random.h"
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Suggests options if the text suffices for a small context without a tail, but not for those chosen. */
-static bool enough(const char *name, const char *part, long found, const Corpus *c, Error *e) {
-    char hint[64] = "";
-    long small = c->context < 8 ? c->context : 8;
-    if (found > c->context) return true;
-    if (c->count > small) snprintf(hint, sizeof hint, ", or --context %ld --tail 0", small);
-    return error_set(e, STATUS_BAD_DATA,
-                     "%s: %s: found %ld characters, need %ld (context %ld and one more)%s", name, part, found,
-                     c->context + 1, c->context, hint);
+enum { CHUNK = 1 << 20 }; /* bytes encoded at a time */
+
+/* Bytes of the first part of a text that holds these of its characters. */
+static size_t prefix(const char *text, size_t length, size_t characters) {
+    size_t at = 0;
+    while (at < length && (((unsigned char)text[at] & 0xC0) == 0x80 || characters-- > 0)) at++;
+    return at;
 }
 
-static bool fill(Corpus *c, const char *name, const char *text, size_t length, long context, double tail,
-                 Error *e) {
-    if (context < 1 || context > MAX_CONTEXT)
-        return error_set(e, STATUS_USAGE, "lm: context: found %ld, need 1 to %d", context, MAX_CONTEXT);
-    if (!(tail >= 0 && tail < 1))
+/* Appends the tokens of a passage from byte `at` on. */
+static bool encode(Corpus *c, const Passage *p, size_t at, const CorpusOptions *o, size_t *done,
+                   int32_t *chunk, Error *e) {
+    for (size_t before = at; at < p->length; before = at) {
+        long count;
+        if (!tokenizer_encode_part(c->tokenizer, p, &at, CHUNK, chunk, &count, e)) return false;
+        for (long i = 0; i < count; i++) c->ids[c->count++] = (uint16_t)chunk[i];
+        *done += at - before;
+        if (o->progress) o->progress(o->progress_context, *done);
+    }
+    return true;
+}
+
+/* Training parts first, then tails. */
+static bool encode_all(Corpus *c, const Passage *p, const Passage *training, long passages,
+                       const CorpusOptions *o, size_t bytes, Error *e) {
+    size_t done = 0;
+    int32_t *chunk = malloc((CHUNK + TOKEN_BYTES) * sizeof *chunk);
+    c->ids = malloc((bytes + 1) * sizeof *c->ids);
+    bool ok =
+        (chunk && c->ids) || error_set(e, STATUS_NO_MEMORY, "%s: no memory for %zu tokens", p->where, bytes);
+    for (long i = 0; ok && i < passages; i++) ok = encode(c, &training[i], 0, o, &done, chunk, e);
+    c->training = c->count;
+    for (long i = 0; ok && i < passages; i++) ok = encode(c, &p[i], training[i].length, o, &done, chunk, e);
+    free(chunk);
+    uint16_t *fitting = ok ? realloc(c->ids, (size_t)(c->count + 1) * sizeof *fitting) : NULL;
+    if (fitting) c->ids = fitting;
+    return ok;
+}
+
+/* Learns the tokenizer, and encodes all passages with this part of each held out. */
+static bool split(Corpus *c, const Passage *p, long passages, const CorpusOptions *o, double held_out,
+                  Passage *part, Error *e) {
+    size_t bytes = 0;
+    bool all = o->tokenizer == TOKENIZER_CHAR && o->vocab_size == 0;
+    for (long i = c->characters = 0; i < passages; i++) {
+        size_t characters = utf8_count(p[i].text, p[i].length);
+        size_t training = (size_t)((double)characters * (1 - held_out));
+        part[i] = (Passage){p[i].where, p[i].text, prefix(p[i].text, p[i].length, training)};
+        bytes += p[i].length, c->characters += (long)(held_out > 0 ? characters - training : characters);
+    }
+    c->tokenizer = tokenizer_learn((TokenizerKind)o->tokenizer, o->vocab_size, all ? p : part, passages, e);
+    if (!c->tokenizer || !encode_all(c, p, part, passages, o, bytes, e)) return false;
+    c->validation = held_out > 0 ? c->training : 0;
+    return true;
+}
+
+/* Tokens of the shorter part. */
+static long shorter(const Corpus *c) {
+    long judged = c->count - c->validation;
+    return judged < c->training ? judged : c->training;
+}
+
+/* A text that is too short for context and tail has a shorter context, or no tail. */
+static bool split_to_fit(Corpus *c, const Passage *p, long passages, const CorpusOptions *o, Error *e) {
+    enum { SHORTEST = 8 };
+    Passage *part = malloc((size_t)passages * sizeof *part);
+    bool ok = (part || error_set(e, STATUS_NO_MEMORY, "%s: no memory for a corpus", p->where)) &&
+              split(c, p, passages, o, o->validation, part, e);
+    c->context = o->context;
+    if (ok && c->validation && shorter(c) <= SHORTEST && shorter(c) <= o->context) {
+        tokenizer_free(c->tokenizer), free(c->ids);
+        c->tokenizer = NULL, c->ids = NULL, c->count = 0;
+        c->without_tail = ok = split(c, p, passages, o, 0, part, e);
+    }
+    free(part);
+    if (ok && shorter(c) < 2)
+        return error_set(e, STATUS_BAD_DATA, "%s: found %ld token%s, need at least 2", p->where, c->count,
+                         c->count == 1 ? "" : "s");
+    if (ok && c->context >= shorter(c)) c->context = shorter(c) - 1;
+    return ok;
+}
+
+static bool fill(Corpus *c, const Passage *p, long passages, const CorpusOptions *o, Error *e) {
+    if (o->context < 1 || o->context > MAX_CONTEXT)
+        return error_set(e, STATUS_USAGE, "lm: context: found %ld, need 1 to %d", o->context, MAX_CONTEXT);
+    if (!(o->validation >= 0 && o->validation < 1))
         return error_set(e, STATUS_USAGE, "lm: held-out tail: found %g, need a part from 0 to less than 1",
-                         tail);
-    c->context = context;
-    c->checksum = crc32_update(0, text, length);
-    for (size_t i = 0; i < length; i++) c->carriage_returns += text[i] == '\r';
-    c->tokenizer = tokenizer_learn(name, text, length, e);
-    if (!c->tokenizer) return false;
-    c->ids = malloc((length + 1) * sizeof *c->ids);
-    if (!c->ids) return error_set(e, STATUS_NO_MEMORY, "%s: no memory for %zu characters", name, length);
-    if (!tokenizer_encode(c->tokenizer, name, text, length, c->ids, &c->count, e)) return false;
-    c->training = (long)((double)c->count * (1 - tail));
-    c->validation = tail > 0 ? c->training : 0;
-    return enough(name, "training part", c->training, c, e) &&
-           enough(name, "held-out tail", c->count - c->validation, c, e);
+                         o->validation);
+    if (!split_to_fit(c, p, passages, o, e)) return false;
+    for (long i = 0; i < passages; i++) {
+        c->checksum = crc32_update(c->checksum, p[i].text, p[i].length);
+        for (size_t k = 0; k < p[i].length; k++) c->carriage_returns += p[i].text[k] == '\r';
+    }
+    for (long i = c->validation; c->tokenizer->unknown && i < c->count; i++) c->unknown += c->ids[i] == 0;
+    return true;
 }
 
-Corpus *corpus_make(const char *name, const char *text, size_t length, long context, double tail, Error *e) {
+Corpus *corpus_make(const Passage *passage, long passages, const CorpusOptions *o, Error *e) {
     Corpus *c = calloc(1, sizeof *c);
-    if (c && fill(c, name, text, length, context, tail, e)) return c;
-    if (!c) error_set(e, STATUS_NO_MEMORY, "%s: no memory for a corpus", name);
+    if (c && fill(c, passage, passages, o, e)) return c;
+    if (!c) error_set(e, STATUS_NO_MEMORY, "%s: no memory for a corpus", passage->where);
     corpus_free(c);
     return NULL;
 }
 
-/* Removes the carriage return of each CR LF and returns the new length. */
+/* Takes the carriage return out of each CR LF; returns what is left of the length. */
 static size_t without_returns(char *text, size_t length) {
     size_t left = 0;
     for (size_t i = 0; i < length; i++)
@@ -56,16 +120,34 @@ static size_t without_returns(char *text, size_t length) {
     return left;
 }
 
-Corpus *corpus_load(const char *path, bool unix_newlines, long context, double tail, Error *e) {
-    char *text;
-    size_t length;
-    if (!file_read(path, INT32_MAX, &text, &length, e)) return NULL;
-    size_t mark = length >= 3 && !memcmp(text, "\xEF\xBB\xBF", 3) ? 3 : 0;
-    length -= mark;
-    if (unix_newlines) length = without_returns(text + mark, length);
-    Corpus *c = corpus_make(path, text + mark, length, context, tail, e);
-    if (c) c->byte_order_mark = mark > 0;
-    free(text);
+static bool load(const char *path, const CorpusOptions *o, FileMap *m, Passage *p, bool *mark, Error *e) {
+    if (!file_map(path, m, e)) return false;
+    size_t skip = m->size >= 3 && !memcmp(m->data, "\xEF\xBB\xBF", 3) ? 3 : 0;
+    *p = (Passage){path, m->data ? m->data + skip : "", m->size - skip};
+    if (o->unix_newlines && m->data) p->length = without_returns(m->data + skip, p->length);
+    *mark |= skip > 0;
+    return true;
+}
+
+Corpus *corpus_load(const char *paths, const CorpusOptions *o, Error *e) {
+    long files = 1, n = 0;
+    for (const char *at = paths; *at; at++) files += *at == '\n';
+    char *path = strdup(paths);
+    FileMap *map = calloc((size_t)files, sizeof *map);
+    Passage *passage = calloc((size_t)files, sizeof *passage);
+    Corpus *c = NULL;
+    bool mark = false,
+         ok = (path && map && passage) || error_set(e, STATUS_NO_MEMORY, "memory: %ld texts", files);
+    for (char *at = path; ok && n < files; n++) {
+        char *end = strchr(at, '\n');
+        if (end) *end = 0;
+        ok = load(at, o, &map[n], &passage[n], &mark, e);
+        at = end + 1;
+    }
+    if (ok) c = corpus_make(passage, files, o, e);
+    if (c) c->byte_order_mark = mark;
+    for (long i = 0; map && i < files; i++) file_unmap(&map[i]);
+    free(path), free(map), free(passage);
     return c;
 }
 
@@ -76,16 +158,20 @@ void corpus_free(Corpus *c) {
     free(c);
 }
 
-const int32_t *corpus_training_window(const Corpus *c, uint64_t key, uint64_t step, long row) {
-    return c->ids + random_below(random_key(key, step), (uint64_t)row, c->training - c->context);
+void corpus_copy(const Corpus *c, long first, long count, int32_t *out) {
+    for (long i = 0; i < count; i++) out[i] = c->ids[first + i];
+}
+
+long corpus_training_window(const Corpus *c, uint64_t key, uint64_t step, long row) {
+    return random_below(random_key(key, step), (uint64_t)row, c->training - c->context);
 }
 
 long corpus_held_out_windows(const Corpus *c) {
     return (c->count - c->validation - 1) / c->context;
 }
 
-const int32_t *corpus_held_out_window(const Corpus *c, long i) {
-    return c->ids + c->validation + i * c->context;
+long corpus_held_out_window(const Corpus *c, long i) {
+    return c->validation + i * c->context;
 }
 
 /* n log n, for counts. */
@@ -95,11 +181,11 @@ static double n_log_n(long n) {
 
 static bool counts_for(long **count, long vocab_size, Error *e) {
     *count = calloc((size_t)vocab_size + 1, sizeof **count);
-    return *count || error_set(e, STATUS_NO_MEMORY, "no memory to count %ld characters", vocab_size);
+    return *count || error_set(e, STATUS_NO_MEMORY, "no memory to count %ld tokens", vocab_size);
 }
 
 /* -Σ p log p = log N - (1/N) Σ n log n */
-double corpus_unigram_entropy(const int32_t *ids, long count, long vocab_size, Error *e) {
+double corpus_unigram_entropy(const uint16_t *ids, long count, long vocab_size, Error *e) {
     if (count < 1) return 0;
     long *n;
     if (!counts_for(&n, vocab_size, e)) return -1;
@@ -110,19 +196,19 @@ double corpus_unigram_entropy(const int32_t *ids, long count, long vocab_size, E
     return log((double)count) - sum / (double)count;
 }
 
-/* (1/N) Σ_c (n(c) log n(c) - Σ_d n(c,d) log n(c,d)), N pairs. Sorts the pairs by their first character, so
- * that one row of counts is enough for any vocabulary. */
-double corpus_bigram_entropy(const int32_t *ids, long count, long vocab_size, Error *e) {
+/* (1/N) Σ_c (n(c) log n(c) - Σ_d n(c,d) log n(c,d)), N pairs. Sorted by their first character the pairs of
+ * one c stand together, so that one row of counts is enough for any vocabulary. */
+double corpus_bigram_entropy(const uint16_t *ids, long count, long vocab_size, Error *e) {
     long pairs = count - 1;
     if (pairs < 1) return 0;
     long *end = NULL, *n = NULL;
-    int32_t *next = malloc((size_t)pairs * sizeof *next);
-    if (!next) error_set(e, STATUS_NO_MEMORY, "no memory to count %ld pairs of characters", pairs);
+    uint16_t *next = malloc((size_t)pairs * sizeof *next);
+    if (!next) error_set(e, STATUS_NO_MEMORY, "no memory to count %ld pairs of tokens", pairs);
     if (!next || !counts_for(&end, vocab_size, e) || !counts_for(&n, vocab_size, e)) {
         free(next), free(end), free(n);
         return -1;
     }
-    /* A counting sort: end[c] is the index of c's first follower, and after the sort that after its last. */
+    /* A counting sort: end[c] is where c's followers begin, and at last where they end. */
     for (long i = 0; i < pairs; i++) end[ids[i] + 1]++;
     for (long c = 0; c < vocab_size; c++) end[c + 1] += end[c];
     for (long i = 0; i < pairs; i++) next[end[ids[i]]++] = ids[i + 1];

@@ -1,44 +1,83 @@
-/* Characters as tokens. Each distinct character of a text gets an id, in order of first appearance.
+/* Text as tokens, in one of four ways:
  *
- * A tokenizer is defined by its vocabulary: its characters in order of ids, as one string. Weight files store
- * that string in their metadata; tokenizer_string makes it and tokenizer_parse reads it.
+ *     char   a token is a character of UTF-8
+ *     byte   a token is a byte
+ *     bpe    a token is a byte or the result of a merge: text/bpe.h
+ *     word   a token is a word: text/words.h
  *
- * Text is UTF-8 without NUL. Errors begin with `WHERE: byte N`: the caller's name of the text (a path, "the
- * prompt") and an offset from 0. */
+ * byte and bpe take any bytes; char and word take UTF-8 without NUL. Decoding what was encoded gives the same bytes,
+ * except for [UNK], id 0, which stands for all characters or words outside the vocabulary. word has it always, char
+ * where a size of vocabulary was asked for.
+ *
+ * One string holds all there is to know about a tokenizer: tokenizer_string writes it and tokenizer_parse reads it, so
+ * that a model's file carries it as one line of metadata. Without [UNK] a vocabulary of characters is each character
+ * once, in order of ids. Any other string begins with the line `tokenizer KIND`, which no such vocabulary does because
+ * a letter comes twice in it. A line for each token or merge follows: of bpe the two ids that merge, `LEFT RIGHT`; of
+ * char and word `BYTES TEXT`, its length and itself.
+ *
+ * An error in a text is `WHERE: byte N: …`: WHERE is the caller's name of the text, N counts bytes from 0. */
 #ifndef TEXT_TOKENIZER_H
 #define TEXT_TOKENIZER_H
 
 #include "base/error.h"
 #include "base/utf8.h"
-#include <stddef.h>
-#include <stdint.h>
+#include "text/bpe.h"
+
+typedef enum TokenizerKind { TOKENIZER_CHAR, TOKENIZER_BYTE, TOKENIZER_BPE, TOKENIZER_WORD } TokenizerKind;
+
+enum { MAX_VOCABULARY = 1 << 16, DEFAULT_BPE_TOKENS = 1024, DEFAULT_WORD_TOKENS = 8192 };
 
 typedef struct Tokenizer {
-    long size;           /* ids are 0 … size-1 */
-    uint32_t *character; /* [size]: the code point of each id */
-    int32_t *ids;        /* by code point: its id + 1, or 0 */
+    TokenizerKind kind;
+    long size;         /* ids are 0 … size-1 */
+    bool unknown;      /* id 0 is [UNK] */
+    char *text;        /* token id is text[start[id]] … text[start[id + 1] - 1], 1 to TOKEN_BYTES bytes */
+    uint32_t *start;   /* [size + 1] */
+    Dictionary pieces; /* char, word: the tokens behind [UNK] */
+    Merge *merge;      /* bpe: [size - BYTE_TOKENS] … */
+    PairTable merges;  /* … and the token that each makes */
 } Tokenizer;
 
-/* The tokenizer of the characters in text; the caller frees it. NULL: the text is not UTF-8 or has a NUL
- * (STATUS_BAD_DATA), or memory ran out. */
-Tokenizer *tokenizer_learn(const char *where, const char *text, size_t length, Error *e);
+typedef struct Passage {
+    const char *where; /* for messages */
+    const char *text;
+    size_t length;
+} Passage;
 
-/* The tokenizer of a vocabulary, a NUL-terminated string; the caller frees it. NULL: the string is empty, not
- * UTF-8, or has a character twice (STATUS_BAD_DATA), or memory ran out. */
-Tokenizer *tokenizer_parse(const char *where, const char *vocabulary, Error *e);
+/* Learns a tokenizer from texts; the caller frees it. `size` is the number of tokens at most: fewer where the texts have
+ * fewer, 0 for the default, which of char is every character. Ids of char and word are in order of first appearance;
+ * where not all find room, the most frequent ones do, in that order, and of equals the earlier. bpe learns from the first
+ * 64 MB. NULL: STATUS_USAGE for a size out of range, STATUS_BAD_DATA for a text that is not UTF-8, STATUS_NO_MEMORY. */
+Tokenizer *tokenizer_learn(TokenizerKind kind, long size, const Passage *passage, long passages, Error *e);
 
-/* The vocabulary as a NUL-terminated string; the caller frees it. NULL: memory ran out. */
+/* The tokenizer that a string holds; the caller frees it. NULL: STATUS_BAD_DATA, or STATUS_NO_MEMORY. */
+Tokenizer *tokenizer_parse(const char *where, const char *string, Error *e);
+
+/* That string, NUL-terminated; the caller frees it. NULL: memory ran out. */
 char *tokenizer_string(const Tokenizer *k, Error *e);
 
 void tokenizer_free(Tokenizer *k);
 
-/* Writes the id of every character into ids, which has room for `length`, and their number into *count.
- * STATUS_BAD_DATA: invalid UTF-8, or a character that is not in the vocabulary. */
+/* "char", "byte", "bpe", "word". */
+const char *tokenizer_name(const Tokenizer *k);
+
+/* Writes the ids of text into ids, which has room for `length` of them (no token is shorter than a byte), and their
+ * number into *count. STATUS_BAD_DATA: invalid UTF-8, or a character without an id. */
 bool tokenizer_encode(const Tokenizer *k, const char *where, const char *text, size_t length, int32_t *ids,
                       long *count, Error *e);
 
-/* Writes the characters of ids and a NUL into out, which has room for UTF8_MAX * count + 1 bytes; returns the
- * bytes before the NUL. An id without a character (begin, end, padding) becomes U+FFFD. */
+/* The same for a part of a long passage: from byte *at, where a word begins, to the end of the word that holds byte
+ * *at + bytes - 1, or the passage's end. Moves *at there. ids has room for bytes + TOKEN_BYTES. */
+bool tokenizer_encode_part(const Tokenizer *k, const Passage *p, size_t *at, size_t bytes, int32_t *ids,
+                           long *count, Error *e);
+
+/* Writes the bytes of ids and a NUL into out, which has room for TOKEN_BYTES * count + 1 bytes; returns the bytes
+ * before the NUL. An id without a token (begin, end, padding) becomes U+FFFD. */
 size_t tokenizer_decode(const Tokenizer *k, const int32_t *ids, long count, char *out);
+
+/* Writes a token for a reader to look at: UTF-8, with \xNN for bytes that are no character of their own, and nothing
+ * else. Returns out. */
+enum { TOKEN_LABEL = 4 * TOKEN_BYTES + 1 };
+const char *tokenizer_label(const Tokenizer *k, int32_t id, char out[TOKEN_LABEL]);
 
 #endif

@@ -51,8 +51,7 @@ typedef struct Identity {
 enum { IDENTITIES = 3 };
 static void identities(const Trainer *t, const char *vocabulary, char checksum[NUMBER],
                        Identity out[IDENTITIES]) {
-    const Corpus *corpus = task_text_corpus(t->task);
-    snprintf(checksum, NUMBER, "%08lX", corpus ? (unsigned long)corpus->checksum : 0UL);
+    snprintf(checksum, NUMBER, "%08lX", (unsigned long)t->task->checksum);
     out[0] = (Identity){"vocabulary", vocabulary};
     out[1] = (Identity){"text_crc32", checksum};
     out[2] = (Identity){"precision", sizeof(real) == sizeof(float) ? "float" : "double"};

@@ -15,7 +15,11 @@ typedef enum Kind { HEADING, FLAG, INTEGER, NATURAL, REAL, CHOICE, TEXT } Kind;
 typedef enum AppliesTo {
     ALL_RUNS,
     LM,
-    SEQUENCES,
+    DATA,
+    SYMBOLS,
+    ADD,
+    PAIRS,
+    HELD_OUT,
     DOT,
     ADAMW,
     MUON,
@@ -39,23 +43,32 @@ typedef struct Setting {
     bool newer;           /* earlier checkpoints lack it: its default */
 } Setting;
 
+#define TASKS           "copy|reverse|sort|add|dates|pairs|lm|grammar"
 #define AT(kind, field) kind, offsetof(TrainConfig, field)
 #define COUNT           "[1,2147483647]"
 #define COUNT_OR_0      "[0,2147483647]"
 static const Setting settings[] = {
     {"Task"},
-    {"text", "FILE", NULL, "lm: the text to learn, UTF-8", AT(TEXT, data.text), LM, CHANGEABLE},
+    {"text", "FILE", NULL, "lm: the text to learn; more files may follow the task", AT(TEXT, data.text), LM,
+     CHANGEABLE},
+    {"pairs", "FILE", NULL, "pairs: source, tab and target a line", AT(TEXT, data.pairs), PAIRS, CHANGEABLE,
+     .newer = true},
+    {"tokenizer", NULL, "char|byte|bpe|word", "lm, pairs: what a token is", AT(CHOICE, data.tokenizer), DATA,
+     .newer = true},
+    {"vocab-size", "N", "[0,65536]", "lm, pairs: tokens at most; 0: all char, 1024 bpe, 8192 word",
+     AT(INTEGER, data.vocab_size), DATA, .newer = true},
     {"newline", NULL, "keep|unix", "lm: keep line ends, or turn each CR LF into LF",
      AT(CHOICE, data.unix_newlines), LM},
-    {"context", "N", "[1,1048576]", "lm: characters in the model's window", AT(INTEGER, data.context), LM},
-    {"tail", "P", "[0,1)", "lm: share of the text held out, at its end; 0: train and evaluate on all",
-     AT(REAL, data.validation), LM},
+    {"context", "N", "[1,1048576]", "lm: tokens in the model's window", AT(INTEGER, data.context), LM},
+    {"tail", "P", "[0,1)", "lm, pairs: share held out, of a text its end; 0: train and evaluate on all",
+     AT(REAL, data.validation), DATA},
     {"symbols", "N", "[2,20000]", "copy, reverse, sort: number of symbols", AT(INTEGER, data.symbols),
-     SEQUENCES},
+     SYMBOLS},
     {"max-length", "N", "[1,4096]", "copy, reverse, sort: maximum sequence length",
-     AT(INTEGER, data.max_length), SEQUENCES},
-    {"held-out", "N", "[1,10000]", "copy, reverse, sort: number of held-out sequences",
-     AT(INTEGER, data.held_out), SEQUENCES},
+     AT(INTEGER, data.max_length), SYMBOLS},
+    {"digits", "N", "[1,9]", "add: digits of a number at most", AT(INTEGER, data.digits), ADD, .newer = true},
+    {"held-out", "N", "[1,10000]", "drawn tasks: number of held-out sequences", AT(INTEGER, data.held_out),
+     HELD_OUT},
     {"preset", NULL, "paper|gpt|modern", "defaults of model and training: see Presets below",
      AT(CHOICE, preset), .computed = "paper; lm gpt", .newer = true},
     {"Model"},
@@ -114,6 +127,8 @@ static const Setting settings[] = {
     {"run", "DIR", NULL, "directory of the run", AT(TEXT, run), ALL_RUNS, UNSAVED, .computed = "runs/TASK"},
     {"resume", "DIR", NULL, "continue the run in DIR", AT(TEXT, resume), ALL_RUNS, UNSAVED},
     {"config", "FILE", NULL, "file of options, one NAME VALUE per line", AT(TEXT, config), ALL_RUNS, UNSAVED},
+    {"seeds", "N", "[1,1000]", "train N runs in RUN/seed-1, …; print mean and spread", AT(INTEGER, seeds),
+     ALL_RUNS, UNSAVED},
     {"force", .help = "replace the run in the directory", AT(FLAG, force), ALL_RUNS, UNSAVED},
     {"checkpoint-every", "N", COUNT_OR_0, "steps between checkpoints; 0: by time only",
      AT(INTEGER, checkpoint_every), ALL_RUNS, CHANGEABLE},
@@ -130,7 +145,8 @@ enum { ALL_ROWS = sizeof settings / sizeof *settings, SEED = ALL_ROWS - 1, ROWS 
 _Static_assert((int)ALL_ROWS <= (int)TRAIN_SETTINGS, "TRAIN_SETTINGS is too small");
 
 static bool is_lm(const TrainConfig *r) {
-    return r->task && strcmp(r->task, "lm") == 0;
+    const TaskKind *kind = r->task ? task_kind(r->task) : NULL;
+    return kind && kind->text;
 }
 
 static bool is_saved(int i) {
@@ -212,6 +228,27 @@ static bool read_config(TrainConfig *r, Error *e) {
     return true;
 }
 
+/* Takes a text over, for train_config_free. NULL: there was no memory for it. */
+static const char *keep_text(TrainConfig *r, char *text, Error *e) {
+    if (!text) error_set(e, STATUS_NO_MEMORY, "memory: the settings of a run");
+    return text ? (r->text[r->texts++] = text) : NULL;
+}
+
+/* Operands behind `lm --text FILE` are further texts, a path a line. */
+static bool add_texts(TrainConfig *r, char **path, int count, Error *e) {
+    if (strcmp(r->task, "lm") != 0 || !r->data.text)
+        return error_set(e, STATUS_USAGE, "\"%s\": found one operand too many, need %s", ESCAPED(*path),
+                         TASKS);
+    size_t bytes = strlen(r->data.text) + 1;
+    for (int i = 0; i < count; i++) bytes += strlen(path[i]) + 1;
+    char *all = malloc(bytes);
+    if (!keep_text(r, all, e)) return false;
+    char *end = all + sprintf(all, "%s", r->data.text);
+    for (int i = 0; i < count; i++) end += sprintf(end, "\n%s", path[i]);
+    r->data.text = all;
+    return true;
+}
+
 static const char *purpose(char out[512]) {
     int used = snprintf(out, 512, "Trains a Transformer in the directory runs/TASK. Tasks:");
     for (const TaskKind *kind = task_kinds; kind->name && used < 512; kind++)
@@ -229,15 +266,16 @@ bool train_config_parse(TrainConfig *r, int argc, char **argv, Error *e) {
         if (settings[i].kind) table[i].otherwise = default_label(i, label[i]);
     }
     Options options = {"train",
-                       "copy|reverse|sort|lm",
+                       TASKS,
                        purpose(about),
                        table,
                        "Ctrl-C ends training early: the model is saved and evaluated, the exit status is\n"
                        "130, and --resume continues the run. A second Ctrl-C, at least a second later,\n"
                        "ends the program at once.\n\n" PRESETS_HELP,
-                       .most = 1};
+                       .most = argc};
     if (!options_parse(&options, argc, argv, e)) return false;
     if (options.operands) r->task = options.operand[0];
+    if (options.operands > 1 && !add_texts(r, options.operand + 1, options.operands - 1, e)) return false;
     r->data.seed = options.seed, r->given[SEED] = options.seed_given;
     return !r->config || read_config(r, e);
 }
@@ -245,22 +283,27 @@ bool train_config_parse(TrainConfig *r, int argc, char **argv, Error *e) {
 void train_config_free(TrainConfig *r) {
     free(r->config_text);
     free(r->task_text);
-    free(r->text_text);
+    for (int i = 0; i < r->texts; i++) free(r->text[i]);
 }
 
 /* ---- Validity ---- */
 
 /* Whether a setting has an effect on the run; if not, what the run is and what it would have to be. */
 static bool applies(const TrainConfig *r, AppliesTo to, const char **found, const char **need) {
-    bool lm = is_lm(r), sgd = r->optimizer == OPTIM_SGD;
-    bool linear = r->schedule == SCHEDULE_LINEAR;
+    bool lm = strcmp(r->task, "lm") == 0, pairs = strcmp(r->task, "pairs") == 0;
+    bool sgd = r->optimizer == OPTIM_SGD, linear = r->schedule == SCHEDULE_LINEAR;
+    const TaskKind *kind = task_kind(r->task);
     const struct {
         bool applies;
         const char *found, *need;
     } rules[] = {
         [ALL_RUNS] = {true, "", ""},
         [LM] = {lm, r->task, "lm"},
-        [SEQUENCES] = {!lm, r->task, "copy, reverse or sort"},
+        [DATA] = {lm || pairs, r->task, "lm or pairs"},
+        [SYMBOLS] = {kind && kind->answer, r->task, "copy, reverse or sort"},
+        [ADD] = {strcmp(r->task, "add") == 0, r->task, "add"},
+        [PAIRS] = {pairs, r->task, "pairs"},
+        [HELD_OUT] = {!lm && !pairs, r->task, "a task that draws its data"},
         [DOT] = {r->attention == ATTENTION_DOT, "another --attention", "dot"},
         [ADAMW] = {!sgd, "--optimizer sgd", "adamw or muon"},
         [MUON] = {r->optimizer == OPTIM_MUON, "another --optimizer", "muon"},
@@ -336,12 +379,13 @@ static bool check(const TrainConfig *r, Error *e) {
 }
 
 bool train_config_complete(TrainConfig *r, Error *e) {
-    if (!r->task)
-        return error_set(e, STATUS_USAGE, "found 0 operands, need copy|reverse|sort|lm, see --help");
+    if (!r->task) return error_set(e, STATUS_USAGE, "found 0 operands, need " TASKS ", see --help");
     if (r->resume && r->run) return error_set(e, STATUS_USAGE, "--run: found --resume, need one of the two");
     const char *other = r->resume ? "--resume" : is_set(r, &r->steps) ? "--steps" : NULL;
     if (r->minutes > 0 && other)
         return error_set(e, STATUS_USAGE, "--minutes: found %s, need one of the two", other);
+    if (r->resume && r->seeds > 1)
+        return error_set(e, STATUS_USAGE, "--seeds: found --resume, need one of the two");
     fill_in(r);
     return check(r, e);
 }
@@ -412,8 +456,7 @@ bool train_config_resume(TrainConfig *r, const char *where,
         if (o.integer == &r->steps) r->planned_steps = strtol(text, NULL, 10);
         if (settings[i].resume == CHANGEABLE) append(changeable, "%s, ", settings[i].name);
         if (settings[i].resume == CHANGEABLE && r->given[i]) continue;
-        if (o.text && !(text = r->text_text = strdup(text)))
-            return error_set(e, STATUS_NO_MEMORY, "memory: the settings of a run");
+        if (o.text && !(text = keep_text(r, strdup(text), e))) return false;
         if (!option_read(&o, text, what, STATUS_BAD_DATA, e)) return false;
         const char *old = option_text(&before, found), *new = option_text(&o, want);
         if (r->given[i] && strcmp(old, new) != 0)

@@ -8,7 +8,7 @@
 #include "formats/safetensors.h"
 #include "training/trainer.h"
 
-enum { TRAIN_SETTINGS = 64 }; /* at most */
+enum { TRAIN_SETTINGS = 64, TRAIN_SEEDS = 1000 }; /* at most */
 
 /* --preset: the paper's settings, nanoGPT's, and newer ones. */
 typedef enum Preset { PRESET_PAPER, PRESET_GPT, PRESET_MODERN } Preset;
@@ -32,13 +32,15 @@ typedef struct TrainConfig {
     double checkpoint_minutes, minutes;
     const char *run, *resume, *config;
     bool force, json, quiet, dry_run;
+    long seeds; /* runs to make, with as many seeds */
 
     long planned_steps; /* the checkpoint's --steps */
 
-    bool given[TRAIN_SETTINGS];  /* by row of the table: set by the user, not by a default */
-    char *config_text;           /* the --config file, which strings point into */
-    char *task_text, *text_text; /* the checkpoint's task and data.text */
-    char directory[256];         /* the default of `run` */
+    bool given[TRAIN_SETTINGS]; /* by row of the table: set by the user, not by a default */
+    char *config_text;          /* the --config file, which strings point into */
+    char *task_text, *text[3];  /* the checkpoint's task; texts of the checkpoint and the command line */
+    int texts;
+    char directory[256]; /* the default of `run` */
 } TrainConfig;
 
 /* Reads the command line of `train` and the file of its --config, which the command line overrides. False:

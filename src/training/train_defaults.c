@@ -58,7 +58,8 @@ TrainConfig train_config_defaults(bool lm, Preset preset) {
                      .epsilon = o.epsilon,
                      .clip = o.clip_norm,
                      .checkpoint_minutes = 10,
-                     .samples = 5};
+                     .samples = 5,
+                     .seeds = 1};
     (preset == PRESET_PAPER ? set_paper : preset == PRESET_GPT ? set_gpt : set_modern)(&r);
     if (lm && preset == PRESET_MODERN) r.batch = 16;
     return r;

@@ -5,9 +5,9 @@
 #include <tapeformer.h>
 
 static bool emit(void *tokenizer, int32_t id) {
-    char character[8];
-    tokenizer_decode(tokenizer, &id, 1, character);
-    return fputs(character, stdout) >= 0;
+    char token[TOKEN_BYTES + 1];
+    tokenizer_decode(tokenizer, &id, 1, token);
+    return fputs(token, stdout) >= 0;
 }
 
 int main(int argc, char **argv) {

@@ -136,10 +136,11 @@ static inline void read_text(const uint8_t *data, size_t size) {
     size_t wrong = ok ? 0 : (size_t)atol(strstr(e.text, "byte ") + 5);
     PROMISE(ok || (wrong < size && !utf8_decode(text + wrong, size - wrong, &(uint32_t){0})));
     e = (Error){0};
-    Corpus *c = corpus_make("f", text, size, 1 + (long)(size % 8), 0.25, &e);
+    CorpusOptions o = {.tokenizer = (int)(size % 4), .context = 1 + (long)(size % 8), .validation = 0.25};
+    Corpus *c = corpus_make(&(Passage){"f", text, size}, 1, &o, &e);
     promise_error(c != NULL, &e);
     if (c) {
-        PROMISE((size_t)c->count == utf8_count(text, size));
+        PROMISE(o.tokenizer != TOKENIZER_CHAR || (size_t)c->count == utf8_count(text, size));
         double one = corpus_unigram_entropy(c->ids, c->count, c->tokenizer->size, &e);
         double two = corpus_bigram_entropy(c->ids, c->count, c->tokenizer->size, &e);
         PROMISE(one >= -1e-9 && two >= -1e-9 && two < 14);
@@ -152,31 +153,60 @@ static inline void read_text(const uint8_t *data, size_t size) {
     free(text);
 }
 
-/* The first line is a vocabulary, the rest a text: both come back from what is made of them. */
+/* A vocabulary, a NUL and a text: both come back from what is made of them, but for [UNK]. */
 static inline void read_vocabulary(const uint8_t *data, size_t size) {
     Error e = {0};
-    char *vocabulary = text_of(data, size), *text = strchr(vocabulary, '\n');
-    if (text) *text++ = 0;
+    char *vocabulary = text_of(data, size), *text = vocabulary + strlen(vocabulary);
+    size_t rest = size - (size_t)(text - vocabulary), length = rest ? rest - 1 : 0;
+    if (rest) text++;
     Tokenizer *k = tokenizer_parse("f", vocabulary, &e);
     promise_error(k != NULL, &e);
     if (k) {
         char *string = tokenizer_string(k, &e);
         PROMISE(string && strcmp(string, vocabulary) == 0);
         free(string);
-        size_t length = text ? strlen(text) : 0;
         int32_t *ids = malloc((length + 1) * sizeof *ids);
-        char *back = malloc(UTF8_MAX * length + 1);
+        char *back = malloc(TOKEN_BYTES * length + 1);
         long count;
         PROMISE(ids && back);
-        bool ok = tokenizer_encode(k, "f", text ? text : "", length, ids, &count, &e);
+        bool ok = tokenizer_encode(k, "f", text, length, ids, &count, &e);
         promise_error(ok, &e);
-        if (ok)
-            PROMISE(tokenizer_decode(k, ids, count, back) == length &&
-                    !memcmp(back, text ? text : "", length));
+        bool known = ok;
+        for (long i = 0; ok && i < count; i++) {
+            PROMISE(ids[i] >= 0 && ids[i] < k->size);
+            known &= !k->unknown || ids[i] > 0;
+        }
+        if (known) PROMISE(tokenizer_decode(k, ids, count, back) == length && !memcmp(back, text, length));
         free(ids), free(back);
     }
     tokenizer_free(k);
     free(vocabulary);
+}
+
+/* Rows of a file of pairs hold tokens, and no source is on both sides. */
+static inline void read_pairs(const uint8_t *data, size_t size) {
+    Error e = {0};
+    TaskOptions o = task_defaults();
+    o.pairs = file_of(data, size), o.tokenizer = (int)(size % 4), o.validation = 0.3;
+    Task *task = task_open("pairs", &o, &e);
+    promise_error(task != NULL, &e);
+    if (!task) return;
+    Batch *training = task_batch(task, 4, &e), *held_out = task_batch(task, 4, &e);
+    PROMISE(training && held_out && task->held_out > 0);
+    task_training_batch(task, 1, 0, 4, training);
+    PROMISE(task_held_out_batch(task, 0, 4, held_out) > 0);
+    for (long r = 0; r < training->rows; r++) {
+        BatchRow row = batch_row(training, r), other = batch_row(held_out, 0);
+        PROMISE(row.S > 0 && row.T > 1 && row.target_out[row.T - 1] == task->end_id);
+        bool same = row.S == other.S && !memcmp(row.source, other.source, (size_t)row.S * sizeof *row.source);
+        bool unknown = false;
+        for (long i = 0; i < row.S; i++) {
+            PROMISE(row.source[i] >= 0 && row.source[i] < task->tokenizer->size);
+            unknown |= task->tokenizer->unknown && row.source[i] == 0;
+        }
+        PROMISE(!same || unknown);
+    }
+    batch_free(training), batch_free(held_out), task_free(task);
 }
 
 /* The value of `name` in lines `name=value`, each ended with a NUL, and two at the end. */
@@ -316,6 +346,7 @@ static const struct Reader {
     {"batch", read_batch, 8},
     {"text", read_text, 0},
     {"vocabulary", read_vocabulary, 0},
+    {"pairs", read_pairs, 0},
     {"config", read_config, 0},
     {"recipe", read_train_config, 0},
     {"checkpoint", read_checkpoint, 8},

@@ -6,7 +6,7 @@
 folder=$1
 passed=0 failed=0
 mkdir -p "$folder/found"
-for reader in ${READERS:-safetensors npy json model batch text vocabulary config recipe checkpoint}; do
+for reader in ${READERS:-safetensors npy json model batch text vocabulary pairs config recipe checkpoint}; do
     mkdir -p "$folder/corpus/$reader"
     ln -sf fuzz "$folder/$reader"
     ASAN_OPTIONS=quarantine_size_mb=16:clear_shadow_mmap_threshold=100000000 "$folder/$reader" -verbosity=1 -print_final_stats=1 -timeout=5 \

@@ -59,13 +59,17 @@ static void refuse(const Refusal *r) {
 
 TEST(train_tasks_and_flags) {
     enter_folder();
-    REFUSES({"train --quiet", 2, "found 0 operands, need copy|reverse|sort|lm, see --help"},
-            {"train \x1B[2Jcopy", 2, "task: found '\\x1B[2Jcopy', need one of copy, reverse, sort, lm"},
-            {"train ''", 2, "task: found '', need one of copy, reverse, sort, lm"},
-            {"train copy lm", 2, "\"lm\": found one operand too many, need copy|reverse|sort|lm"},
-            {"train copy --stepp 5", 2, "--stepp: no such option, see --help"},
-            {"train copy --run", 2, "--run: found no value, need a text"},
-            {"train copy --run \xFF", 2, "argument 3: byte 0: found 0xFF, need UTF-8"});
+    REFUSES(
+        {"train --quiet", 2,
+         "found 0 operands, need copy|reverse|sort|add|dates|pairs|lm|grammar, see --help"},
+        {"train \x1B[2Jcopy", 2,
+         "task: found '\\x1B[2Jcopy', need one of copy, reverse, sort, add, dates, pairs, lm, grammar"},
+        {"train ''", 2, "task: found '', need one of copy, reverse, sort, add, dates, pairs, lm, grammar"},
+        {"train copy lm", 2,
+         "\"lm\": found one operand too many, need copy|reverse|sort|add|dates|pairs|lm|grammar"},
+        {"train copy --stepp 5", 2, "--stepp: no such option, see --help"},
+        {"train copy --run", 2, "--run: found no value, need a text"},
+        {"train copy --run \xFF", 2, "argument 3: byte 0: found 0xFF, need UTF-8"});
 }
 
 /* Both sides of each option's range. base/options.c reads numbers in other ways. */
@@ -130,10 +134,10 @@ TEST(train_contradictions) {
         {"train copy --lr 0.1 --min-lr 0.2", 2, "--min-lr: found 0.2, need at most the 0.1 of --lr"},
         {"train copy --text x", 2, "--text: found the task copy, need lm"},
         {"train sort --context 8", 2, "--context: found the task sort, need lm"},
-        {"train reverse --tail 0", 2, "--tail: found the task reverse, need lm"},
+        {"train reverse --tail 0", 2, "--tail: found the task reverse, need lm or pairs"},
         {LM "--symbols 8", 2, "--symbols: found the task lm, need copy, reverse or sort"},
         {LM "--max-length 8", 2, "--max-length: found the task lm, need copy, reverse or sort"},
-        {LM "--held-out 8", 2, "--held-out: found the task lm, need copy, reverse or sort"},
+        {LM "--held-out 8", 2, "--held-out: found the task lm, need a task that draws its data"},
         {"train copy --optimizer sgd --beta1 0.5", 2, "--beta1: found --optimizer sgd, need adamw or muon"},
         {"train copy --optimizer sgd --beta2 0.5", 2, "--beta2: found --optimizer sgd, need adamw or muon"},
         {"train copy --optimizer sgd --epsilon 0.5", 2,
@@ -154,21 +158,15 @@ TEST(train_texts) {
     enter_folder();
     mkfifo("fifo", 0666);
     write_text("mark", "\xEF\xBB\xBF");
-    write_text("short", "only a few");
+    write_text("letter", "a");
     write_text("latin1", "caf\xE9 au lait, caf\xE9 noir");
     REFUSES({"train lm --text none", 66, "none: No such file or directory"},
-            {"train lm --text short/none", 66, "short/none: Not a directory"},
+            {"train lm --text letter/none", 66, "letter/none: Not a directory"},
             {"train lm --text ''", 66, ": No such file or directory"},
             {"train lm --text .", 66, ".: found a directory, need a regular file"},
             {"train lm --text fifo", 66, "fifo: found a FIFO, need a regular file"},
-            {"train lm --text mark --context 8", 65,
-             "mark: training part: found 0 characters, need 9 (context 8 and one more)"},
-            {"train lm --text short --context 8", 65,
-             "short: held-out tail: found 1 characters, need 9 (context 8 and one more), or --context 8 "
-             "--tail 0"},
-            {"train lm --text short", 65,
-             "short: training part: found 9 characters, need 65 (context 64 and one more), or --context 8 "
-             "--tail 0"},
+            {"train lm --text mark", 65, "mark: found 0 tokens, need at least 2"},
+            {"train lm --text letter", 65, "letter: found 1 token, need at least 2"},
             {"train lm --text latin1", 65, "latin1: byte 3: found 0xE9, need UTF-8 text"});
 }
 

@@ -198,7 +198,7 @@ TEST(one_character_begins) {
     enter_folder_with_text();
     CHECK(TRAIN("lm", TINY, "--text", "text", "--context", "4", "--steps", "1", "--run", "run") == 0, "%s",
           err);
-    CHECK(occurs(err, "prompted with 1 character:\n"), "%s", err);
+    CHECK(occurs(err, "prompted with 1 token:\n"), "%s", err);
 }
 
 TEST(help_fits_80_columns) {

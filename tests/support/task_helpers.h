@@ -2,6 +2,7 @@
 #ifndef TESTS_TASK_HELPERS_H
 #define TESTS_TASK_HELPERS_H
 
+#include "base/file.h"
 #include "tasks/task.h"
 #include "test.h"
 
@@ -24,6 +25,23 @@ static inline Task *opened(const char *name, TaskOptions o) {
     CHECK(task, "%s", e.text);
     if (!task) exit(1);
     return task;
+}
+
+static inline Tokenizer *learned(TokenizerKind kind, long size, const char *text, size_t length) {
+    Error e = {0};
+    Tokenizer *k = tokenizer_learn(kind, size, &(Passage){"text", text, length}, 1, &e);
+    CHECK(k, "%s", e.text);
+    if (!k) exit(1);
+    return k;
+}
+
+/* A file's bytes with a NUL behind them; the caller frees them. */
+static inline char *whole_file(const char *path, size_t *length) {
+    Error e = {0};
+    char *text;
+    if (file_read(path, 0, &text, length, &e)) return text;
+    CHECK(false, "%s", e.text);
+    exit(1);
 }
 
 static inline Batch *batch_for(const Task *task, long rows) {

@@ -9,16 +9,16 @@
 TEST(entropies_by_hand) {
     Error e = {0};
     /* a b a b: half and half, and each decides the next. */
-    static const int32_t abab[] = {0, 1, 0, 1};
+    static const uint16_t abab[] = {0, 1, 0, 1};
     CHECK_NEAR(corpus_unigram_entropy(abab, 4, 2, &e), 0.69314718055994531, 1e-15); /* log 2 */
     CHECK_NEAR(corpus_bigram_entropy(abab, 4, 2, &e), 0, 1e-15);
     /* a a b a b: p(a) = 3/5. Pairs aa ab ba ab: three after a, of which 1/3 a and 2/3 b, and one after b. */
-    static const int32_t aabab[] = {0, 0, 1, 0, 1};
+    static const uint16_t aabab[] = {0, 0, 1, 0, 1};
     CHECK_NEAR(corpus_unigram_entropy(aabab, 5, 2, &e), 0.67301166700925644, 1e-15);
     CHECK_NEAR(corpus_bigram_entropy(aabab, 5, 2, &e), 0.4773856262211097, 1e-15);
     /* abracadabra: a 5, b 2, r 2, c 1, d 1 of 11. Pairs: after a b·2 c d, after b r·2, after r a·2, after c
      * a, d a. */
-    static const int32_t abracadabra[] = {0, 1, 2, 0, 3, 0, 4, 0, 1, 2, 0};
+    static const uint16_t abracadabra[] = {0, 1, 2, 0, 3, 0, 4, 0, 1, 2, 0};
     CHECK_NEAR(corpus_unigram_entropy(abracadabra, 11, 5, &e), 1.4142790651247086, 1e-15);
     CHECK_NEAR(corpus_bigram_entropy(abracadabra, 11, 5, &e), 0.41588830833596718,
                1e-15); /* 4/10 · 3/2 log 2 */
@@ -32,11 +32,11 @@ TEST(entropies_by_hand) {
 TEST(entropies_in_closed_form_and_by_plain_counting) {
     enum { V = 12, N = 5000 };
     Error e = {0};
-    int32_t ids[N];
+    uint16_t ids[N];
     long count = 0;
-    for (int32_t a = 0; a < V; a++) {
+    for (uint16_t a = 0; a < V; a++) {
         ids[count++] = a;
-        for (int32_t b = a + 1; b < V; b++) ids[count++] = a, ids[count++] = b;
+        for (uint16_t b = (uint16_t)(a + 1); b < V; b++) ids[count++] = a, ids[count++] = b;
     }
     ids[count++] = 0;
     CHECK(count == V * V + 1);
@@ -47,7 +47,7 @@ TEST(entropies_in_closed_form_and_by_plain_counting) {
     static double n[V + 1], pairs[V][V], from[V];
     ids[0] = 0;
     for (int i = 1; i < N; i++) { /* a walk of short steps, so that the two differ */
-        ids[i] = (int32_t)((ids[i - 1] + random_below(key, (uint64_t)i, 1 + i % 5)) % V);
+        ids[i] = (uint16_t)((ids[i - 1] + random_below(key, (uint64_t)i, 1 + i % 5)) % V);
         pairs[ids[i - 1]][ids[i]]++, from[ids[i - 1]]++;
     }
     for (int i = 0; i < N; i++) n[ids[i]]++;
@@ -81,7 +81,8 @@ TEST(windows_cover_the_text) {
     for (int i = 0; i < 7; i++) {
         Error e = {0};
         long context = cases[i].context;
-        Corpus *c = corpus_make("text", text, length, context, cases[i].tail, &e);
+        CorpusOptions o = {.context = context, .validation = cases[i].tail};
+        Corpus *c = corpus_make(&(Passage){"text", text, length}, 1, &o, &e);
         CHECK(c, "%s", e.text);
         if (!c) return;
         CHECK(c->count == 100 && c->training == cases[i].training && c->validation == cases[i].start);
@@ -89,13 +90,14 @@ TEST(windows_cover_the_text) {
         /* Held out: the targets of all windows in a row are the tail from its second character on. */
         long next = c->validation;
         for (long w = 0; w < corpus_held_out_windows(c); w++, next--)
-            for (long t = 0; t <= context; t++) CHECK(corpus_held_out_window(c, w)[t] == next++);
+            for (long t = 0; t <= context; t++) CHECK(c->ids[corpus_held_out_window(c, w) + t] == next++);
         CHECK(next < 100 && 100 - 1 - next < context, "%ld characters are left over", 100 - 1 - next);
         /* Training: every window lies in the training part, and every place is drawn. */
         long first = 1000, last = -1;
         for (uint64_t step = 0; step < 100; step++)
             for (long r = 0; r < 30; r++) {
-                const int32_t *window = corpus_training_window(c, random_key(1, 2), step, r);
+                int32_t window[101];
+                corpus_copy(c, corpus_training_window(c, random_key(1, 2), step, r), context + 1, window);
                 for (long t = 0; t < context; t++) CHECK(window[t + 1] == window[t] + 1);
                 if (window[0] < first) first = window[0];
                 if (window[context] > last) last = window[context];
@@ -111,66 +113,110 @@ TEST(a_corpus_refuses_short_and_broken_text) {
     static const struct {
         long context;
         double tail;
-        Status status;
         const char *text;
     } wrong[] = {
-        {10, 0.1, STATUS_BAD_DATA,
-         "f: held-out tail: found 10 characters, need 11 (context 10 and one more), or --context 8 --tail 0"},
-        {10, 0.95, STATUS_BAD_DATA,
-         "f: training part: found 5 characters, need 11 (context 10 and one more), or --context 8 --tail 0"},
-        {100, 0, STATUS_BAD_DATA,
-         "f: training part: found 100 characters, need 101 (context 100 and one more), or --context 8 --tail "
-         "0"},
-        {0, 0.1, STATUS_USAGE, "lm: context: found 0, need 1 to 1048576"},
-        {1048577, 0.1, STATUS_USAGE, "lm: context: found 1048577, need 1 to 1048576"},
-        {4, 1, STATUS_USAGE, "lm: held-out tail: found 1, need a part from 0 to less than 1"},
-        {4, -0.1, STATUS_USAGE, "lm: held-out tail: found -0.1, need a part from 0 to less than 1"},
-        {4, NAN, STATUS_USAGE, "lm: held-out tail: found nan, need a part from 0 to less than 1"},
+        {0, 0.1, "lm: context: found 0, need 1 to 1048576"},
+        {1048577, 0.1, "lm: context: found 1048577, need 1 to 1048576"},
+        {4, 1, "lm: held-out tail: found 1, need a part from 0 to less than 1"},
+        {4, -0.1, "lm: held-out tail: found -0.1, need a part from 0 to less than 1"},
+        {4, NAN, "lm: held-out tail: found nan, need a part from 0 to less than 1"},
     };
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < 5; i++) {
         Error e = {0};
-        CHECK(!corpus_make("f", text, length, wrong[i].context, wrong[i].tail, &e), "case %d", i);
-        CHECK_ERROR(e, wrong[i].status, wrong[i].text);
+        CorpusOptions o = {.context = wrong[i].context, .validation = wrong[i].tail};
+        CHECK(!corpus_make(&(Passage){"f", text, length}, 1, &o, &e), "case %d", i);
+        CHECK_ERROR(e, STATUS_USAGE, wrong[i].text);
     }
     Error e = {0};
-    CHECK(!corpus_make("f", "", 0, 4, 0.1, &e));
-    CHECK_ERROR(e, STATUS_BAD_DATA, "f: training part: found 0 characters, need 5 (context 4 and one more)");
+    CorpusOptions o = {.context = 1, .validation = 0.1};
+    CHECK(!corpus_make(&(Passage){"f", "", 0}, 1, &o, &e));
+    CHECK_ERROR(e, STATUS_BAD_DATA, "f: found 0 tokens, need at least 2");
     e = (Error){0};
-    CHECK(!corpus_make("f", "abcdef\xFF", 7, 1, 0.1, &e));
+    CHECK(!corpus_make(&(Passage){"f", "abcdef\xFF", 7}, 1, &o, &e));
     CHECK_ERROR(e, STATUS_BAD_DATA, "f: byte 6: found 0xFF, need UTF-8 text");
+    e = (Error){0},
+    o.vocab_size = 3; /* learns from the training part; the tail is named by its place in the text */
+    CHECK(!corpus_make(&(Passage){"f", "abcdefghijklmnopqrs\xFF", 20}, 1, &o, &e));
+    CHECK_ERROR(e, STATUS_BAD_DATA, "f: byte 19: found 0xFF, need UTF-8 text");
+}
+
+/* A short text has a shorter context; where that would be less than 8, it has no tail. */
+TEST(short_texts_have_less_of_both) {
+    char text[100 * UTF8_MAX];
+    size_t length = hundred(text);
+    static const struct {
+        long context;
+        double tail;
+        long characters, fits, held_out;
+    } cases[] = {{64, 0.1, 100, 9, 10}, {64, 0.5, 100, 49, 50}, {100, 0, 100, 99, 0},
+                 {64, 0.1, 15, 14, 0},  {1, 0.1, 15, 1, 2},     {4, 0.96, 100, 4, 0}};
+    for (int i = 0; i < 6; i++) {
+        Error e = {0};
+        CorpusOptions o = {.context = cases[i].context, .validation = cases[i].tail};
+        size_t bytes = (size_t)cases[i].characters * length / 100;
+        Corpus *c = corpus_make(&(Passage){"f", text, bytes}, 1, &o, &e);
+        CHECK(c && c->context == cases[i].fits, "case %d: context %ld %s", i, c ? c->context : 0, e.text);
+        CHECK(c->validation == (cases[i].held_out ? c->count - cases[i].held_out : 0), "case %d", i);
+        CHECK(c->characters == (cases[i].held_out ? cases[i].held_out : c->count), "case %d", i);
+        corpus_free(c);
+    }
+}
+
+/* Every tokenizer holds out the same characters, learns from the others alone, and knows how many it judges by. Of
+ * several texts each has its tail. */
+TEST(every_tokenizer_holds_out_the_same_text) {
+    static const char first[] = "aé bé aé bé aé bé ",
+                      second[] = "cd cd cd cd cd cd xyz"; /* 18 and 21 characters */
+    const Passage p[] = {{"f", first, sizeof first - 1}, {"g", second, sizeof second - 1}};
+    for (int kind = TOKENIZER_CHAR; kind <= TOKENIZER_WORD; kind++) {
+        Error e = {0};
+        CorpusOptions o = {.tokenizer = kind,
+                           .vocab_size = kind == TOKENIZER_BPE ? 300 : 0,
+                           .context = 1,
+                           .validation = 1. / 6};
+        Corpus *c = corpus_make(p, 2, &o, &e);
+        CHECK(c, "%s", e.text);
+        if (!c) return;
+        int32_t ids[100];
+        char text[100 * TOKEN_BYTES];
+        corpus_copy(c, 0, c->count, ids);
+        tokenizer_decode(c->tokenizer, ids, c->training, text);
+        CHECK(!strcmp(text, "aé bé aé bé aé cd cd cd cd cd cd"), "%s: %s", tokenizer_name(c->tokenizer),
+              text);
+        tokenizer_decode(c->tokenizer, ids + c->validation, c->count - c->validation, text);
+        CHECK(!strcmp(text, "bé  xyz") != (kind == TOKENIZER_WORD), "%s: %s", tokenizer_name(c->tokenizer),
+              text);
+        CHECK(c->characters == 7 && (c->unknown > 0) == (kind == TOKENIZER_WORD), "%ld", c->characters);
+        corpus_free(c);
+    }
 }
 
 /* From a file: a byte-order mark is no character, and what is wrong with the file is said with its path. */
 TEST(a_corpus_from_a_file) {
     make_folder();
     const char *path = in_folder("text");
-    char want[600];
     write_text(path, "\xEF\xBB\xBF"
                      "ein Wort, ein Satz");
     Error e = {0};
-    Corpus *c = corpus_load(path, false, 2, 0.2, &e);
-    CHECK(c && c->count == 18 && c->training == 14 && c->ids[0] == 0 && c->tokenizer->character[0] == 'e',
-          "%s", e.text);
+    Corpus *c = corpus_load(path, &(CorpusOptions){.context = 2, .validation = 0.2}, &e);
+    CHECK(c && c->count == 18 && c->training == 14 && c->ids[0] == 0 && c->tokenizer->text[0] == 'e', "%s",
+          e.text);
     corpus_free(c);
-    CHECK(!corpus_load(path, false, 4, 0.2, &e));
-    snprintf(
-        want, sizeof want,
-        "%s: held-out tail: found 4 characters, need 5 (context 4 and one more), or --context 4 --tail 0",
-        path);
-    CHECK_ERROR(e, STATUS_BAD_DATA, want);
     /* A carriage return is part of a line's end where a newline follows it, and else a character. */
     write_text(path, "a\rb\r\nc\r\r\nd\r");
     for (int unix_newlines = 0; unix_newlines < 2; unix_newlines++) {
         e = (Error){0};
-        c = corpus_load(path, unix_newlines, 2, 0, &e);
+        CorpusOptions o = {.context = 2, .unix_newlines = unix_newlines};
+        c = corpus_load(path, &o, &e);
         CHECK(c && c->count == 11 - 2 * unix_newlines && c->carriage_returns == 5 - 2 * unix_newlines, "%s",
               e.text);
         corpus_free(c);
     }
     unlink(path);
     e = (Error){0};
-    CHECK(!corpus_load(path, false, 4, 0.2, &e) && e.status == STATUS_NO_INPUT && strstr(e.text, path), "%s",
-          e.text);
+    CHECK(!corpus_load(path, &(CorpusOptions){.context = 4}, &e) && e.status == STATUS_NO_INPUT &&
+              strstr(e.text, path),
+          "%s", e.text);
 }
 
 /* ---- lm, and the texts that ship ---- */
@@ -194,8 +240,10 @@ TEST(lm_rows_are_windows_shifted_by_one) {
         }
     }
     CHECK(task_held_out_batch(task, 1, 2, b) == 2);
-    CHECK(!memcmp(b->target_in, c->ids + c->training + 64, 128 * sizeof(int32_t)));
-    CHECK(!memcmp(b->target_out, c->ids + c->training + 65, 128 * sizeof(int32_t)));
+    for (long i = 0; i < 128; i++) {
+        CHECK(b->target_in[i] == c->ids[c->training + 64 + i]);
+        CHECK(b->target_out[i] == c->ids[c->training + 65 + i]);
+    }
     batch_free(b), task_free(task);
     task = opened("copy", task_defaults());
     CHECK(!task_text_corpus(task));
@@ -214,14 +262,14 @@ TEST(the_chronicle_is_fit_to_learn_from) {
     const Corpus *c = task_text_corpus(task);
     CHECK(c->count >= 60 * 1024, "%ld", c->count);
     CHECK(task->vocab_size == 58, "data/README.md says 58, found %ld", task->vocab_size);
-    for (long i = 0; i < c->count; i++) CHECK(c->tokenizer->character[c->ids[i]] < 0x80);
     static char known[128];
     for (long i = 0; i < c->training; i++) known[c->ids[i]] = 1;
     for (long i = c->training; i < c->count; i++) CHECK(known[c->ids[i]]);
 
-    char *text = malloc((size_t)c->count * UTF8_MAX + 1), *paragraph[1000], *at = text;
-    tokenizer_decode(c->tokenizer, c->ids, c->count, text);
-    size_t count = 0;
+    char *paragraph[1000];
+    size_t count = 0, length;
+    char *text = whole_file("data/chronicle.txt", &length), *at = text;
+    for (size_t i = 0; i < length; i++) CHECK((unsigned char)text[i] < 0x80);
     for (char *end; count < 1000 && (end = strstr(at, "\n\n")); at = end + 2)
         *end = 0, paragraph[count++] = at;
     CHECK(count > 100 && count < 1000, "%zu paragraphs", count);

@@ -6,21 +6,22 @@ static const char poem[] = "无可奈何花落去，似曾相识燕归来";
 
 TEST(the_poems_characters_are_ids_0_to_14) {
     Error e = {0};
-    Tokenizer *k = tokenizer_learn("poem", poem, strlen(poem), &e);
-    CHECK(k && k->size == 15, "%s", e.text);
+    Tokenizer *k = learned(TOKENIZER_CHAR, 0, poem, strlen(poem));
+    CHECK(k->size == 15, "%ld", k->size);
     int32_t ids[sizeof poem];
     long count;
     CHECK(tokenizer_encode(k, "poem", poem, strlen(poem), ids, &count, &e), "%s", e.text);
     CHECK(count == 15, "%ld", count);
     for (int i = 0; i < 15; i++) CHECK(ids[i] == i, "character %d has id %d", i, (int)ids[i]);
-    CHECK(k->character[7] == 0xFF0C, "id 7 is U+%04X, want the comma", (unsigned)k->character[7]);
+    char comma[TOKEN_LABEL];
+    CHECK(!strcmp(tokenizer_label(k, 7, comma), "，"), "id 7 is %s", comma);
     tokenizer_free(k);
 }
 
 /* Ids follow the first appearance, not the code point. */
 TEST(ids_follow_first_appearance) {
     Error e = {0};
-    Tokenizer *k = tokenizer_learn("text", "banana cab", 10, &e);
+    Tokenizer *k = learned(TOKENIZER_CHAR, 0, "banana cab", 10);
     static const int32_t want[] = {0, 1, 2, 1, 2, 1, 3, 4, 1, 0};
     int32_t ids[10];
     long count;
@@ -50,15 +51,15 @@ static size_t random_text(uint64_t key, long n, bool narrow, char *out) {
 
 TEST(decode_undoes_encode_on_random_text) {
     enum { MOST = 200 };
-    char text[MOST * UTF8_MAX + 1], back[MOST * UTF8_MAX + 1];
+    char text[MOST * UTF8_MAX + 1], back[MOST * TOKEN_BYTES + 1];
     int32_t ids[MOST * UTF8_MAX];
     for (int round = 0; round < 400; round++) {
         uint64_t key = random_key(3, (uint64_t)round);
         long n = round % (MOST + 1), count = -1;
         size_t length = random_text(key, n, round % 2, text);
         Error e = {0};
-        Tokenizer *k = tokenizer_learn("text", text, length, &e);
-        CHECK(k && tokenizer_encode(k, "text", text, length, ids, &count, &e), "%s", e.text);
+        Tokenizer *k = learned(TOKENIZER_CHAR, 0, text, length);
+        CHECK(tokenizer_encode(k, "text", text, length, ids, &count, &e), "%s", e.text);
         CHECK(count == n, "%ld characters, want %ld", count, n);
         CHECK(tokenizer_decode(k, ids, count, back) == length && !memcmp(back, text, length + 1));
         for (long i = 0; i < n; i++) CHECK(ids[i] >= 0 && ids[i] < k->size);
@@ -74,7 +75,7 @@ TEST(the_vocabulary_survives_as_a_string) {
     Error e = {0};
     long count = 0, count_again = 0;
     size_t length = random_text(random_key(4, 0), LENGTH, true, text);
-    Tokenizer *k = tokenizer_learn("text", text, length, &e);
+    Tokenizer *k = learned(TOKENIZER_CHAR, 0, text, length);
     char *string = tokenizer_string(k, &e), *string_again;
     CHECK(k->size == 160, "%ld", k->size);
     Tokenizer *parsed = tokenizer_parse("string", string, &e);
@@ -111,7 +112,10 @@ TEST(the_tokenizer_names_character_and_byte_of_what_it_refuses) {
     tokenizer_free(k);
 
     e = (Error){0};
-    CHECK(!tokenizer_learn("f.txt", "é\0b", 4, &e));
+    CHECK(!tokenizer_learn(TOKENIZER_CHAR, 0, &(Passage){"f.txt", "abc\xED\xA0\x80", 6}, 1, &e));
+    CHECK_ERROR(e, STATUS_BAD_DATA, "f.txt: byte 3: found 0xED, need UTF-8 text");
+    e = (Error){0};
+    CHECK(!tokenizer_learn(TOKENIZER_WORD, 0, &(Passage){"f.txt", "é\0b", 4}, 1, &e));
     CHECK_ERROR(e, STATUS_BAD_DATA, "f.txt: byte 2: found a NUL, need UTF-8 text");
     e = (Error){0};
     CHECK(!tokenizer_parse("vocabulary", "aéé", &e));
@@ -125,10 +129,152 @@ TEST(the_tokenizer_names_character_and_byte_of_what_it_refuses) {
 TEST(any_ids_can_be_printed) {
     Error e = {0};
     Tokenizer *k = tokenizer_parse("vocabulary", "ab", &e);
-    char out[5 * UTF8_MAX + 1];
+    char out[5 * TOKEN_BYTES + 1];
     CHECK(tokenizer_decode(k, (int32_t[]){0, 2, 1, -1, INT32_MAX}, 5, out) == 11);
     CHECK(!strcmp(out, "a\uFFFDb\uFFFD\uFFFD"), "%s", out);
     tokenizer_free(k);
+}
+
+/* ---- Other tokens ---- */
+
+/* Ids and texts of the tokens of a text, one after another. */
+static const char *tokens_of(const Tokenizer *k, const char *text) {
+    static char out[4096];
+    char label[TOKEN_LABEL], *end = out;
+    int32_t ids[1000];
+    long count;
+    Error e = {0};
+    CHECK(tokenizer_encode(k, "text", text, strlen(text), ids, &count, &e), "%s", e.text);
+    for (long i = 0; i < count; i++)
+        end += sprintf(end, "%d:%s|", (int)ids[i], tokenizer_label(k, ids[i], label));
+    return out;
+}
+
+/* Words come by frequency where not all find room, of equals the earlier first; what is left out is [UNK]. */
+TEST(words_and_rare_characters) {
+    static const char text[] = "the mill, the miller and the mill";
+    Tokenizer *k = learned(TOKENIZER_WORD, 0, text, strlen(text));
+    CHECK(k->size == 7 && k->unknown, "%ld", k->size);
+    CHECK(!strcmp(tokens_of(k, "the mill, and a miller"), "1:the|2: mill|3:,|6: and|0:[UNK]|5: miller|"),
+          "%s", tokens_of(k, "the mill, and a miller"));
+    tokenizer_free(k);
+    k = learned(TOKENIZER_WORD, 4, text, strlen(text));
+    CHECK(!strcmp(tokens_of(k, text), "3:the|1: mill|0:[UNK]|2: the|0:[UNK]|0:[UNK]|2: the|1: mill|"), "%s",
+          tokens_of(k, text));
+    tokenizer_free(k);
+    k = learned(TOKENIZER_CHAR, 4, "abccbcd", 7);
+    CHECK(!strcmp(tokens_of(k, "abcé"), "3:a|2:b|1:c|0:[UNK]|"), "%s", tokens_of(k, "abcé"));
+    tokenizer_free(k);
+}
+
+/* By hand, from the rule in text/words.h. The bars are where words end. */
+TEST(words_by_hand) {
+    static const struct {
+        const char *words;
+        bool ideographs;
+    } cases[] = {
+        {"The| cat|'s| 12| mice|,| don|'t| I|'ll|?!| '|tis|", false},
+        {"a|  | b|\n\n| c|\t|d|  |", false},
+        {" |", false},
+        {"x|1|y|22|_|z|", false},
+        {"«été»| Ελλάδα|", false},
+        {"无可奈何花落去，似曾相识燕归来|", false},
+        {"无|可|，|a| 花|b한국어| か|な|", true},
+        {"'s|'|abc|'|", false},
+        {"0123456789012345678901234567890123456789012345678901234567890123|456|", false},
+        /* 61 letters and 2 characters of 2 bytes: a word of 64 bytes would end inside the second. */
+        {"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaé|é|", false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[256] = "", found[512] = "";
+        for (const char *at = cases[i].words; *at; at++)
+            if (*at != '|') strncat(text, at, 1);
+        for (size_t at = 0, n, length = strlen(text); at < length; at += n) {
+            n = word_length(text + at, length - at, cases[i].ideographs);
+            strncat(found, text + at, n);
+            strcat(found, "|");
+        }
+        CHECK(!strcmp(found, cases[i].words), "%s", found);
+    }
+}
+
+TEST(the_poem_by_every_tokenizer) {
+    static const long size[] = {15, 256, 0, 16}, count[] = {15, 45, 0, 15};
+    for (TokenizerKind kind = TOKENIZER_CHAR; kind <= TOKENIZER_WORD; kind++) {
+        Error e = {0};
+        Tokenizer *k = learned(kind, 0, poem, strlen(poem));
+        int32_t ids[sizeof poem];
+        char back[sizeof poem * TOKEN_BYTES];
+        long n;
+        CHECK(tokenizer_encode(k, "poem", poem, strlen(poem), ids, &n, &e), "%s", e.text);
+        if (size[kind]) CHECK(k->size == size[kind] && n == count[kind], "%ld ids, %ld tokens", k->size, n);
+        CHECK(n <= 45 && tokenizer_decode(k, ids, n, back) == strlen(poem) && !strcmp(back, poem), "%s",
+              back);
+        tokenizer_free(k);
+    }
+}
+
+/* The string of every kind makes the same tokenizer; a vocabulary as older files have it is one of characters. */
+TEST(strings_of_every_kind) {
+    static const char text[] = "the mill, the miller\n无可 and the mill";
+    static const struct {
+        TokenizerKind kind;
+        long size;
+        const char *begins;
+    } cases[] = {{TOKENIZER_CHAR, 0, "the mil,r\n"},
+                 {TOKENIZER_CHAR, 3, "tokenizer char\n1  \n1 l\n"},
+                 {TOKENIZER_BYTE, 0, "tokenizer byte\n"},
+                 {TOKENIZER_BPE, 260, "tokenizer bpe\n32 109\n104 101\n105 108\n116 257\n"},
+                 {TOKENIZER_WORD, 0, "tokenizer word\n3 the\n5  mill\n1 ,\n"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        Error e = {0};
+        Tokenizer *k = learned(cases[i].kind, cases[i].size, text, strlen(text));
+        char *string = tokenizer_string(k, &e);
+        CHECK(!strncmp(string, cases[i].begins, strlen(cases[i].begins)), "%s", string);
+        Tokenizer *again = tokenizer_parse("f", string, &e);
+        CHECK(again && again->kind == k->kind && again->size == k->size, "%s", e.text);
+        if (again) {
+            char first[4096];
+            strcpy(first, tokens_of(k, text));
+            CHECK(!strcmp(first, tokens_of(again, text)), "%s", first);
+        }
+        free(string), tokenizer_free(k), tokenizer_free(again);
+    }
+}
+
+TEST(strings_that_hold_no_tokenizer) {
+    static const char *const wrong[][2] = {
+        {"tokenizer byte\nx", "f: vocabulary: line 2: found another, need no line"},
+        {"tokenizer bpe\n0 256\n",
+         "f: vocabulary: line 2: found another, need the ids of two earlier tokens"},
+        {"tokenizer bpe\n1 2\n3 4",
+         "f: vocabulary: line 3: found another, need the ids of two earlier tokens"},
+        {"tokenizer bpe\n1 2\n1 2\n",
+         "f: vocabulary: line 3: found another, need a new pair of at most 64 bytes"},
+        {"tokenizer bpe\n0 0\n256 256\n257 257\n258 258\n259 259\n260 260\n261 261\n",
+         "f: vocabulary: line 8: found another, need a new pair of at most 64 bytes"},
+        {"tokenizer bpe\n01 2\n", "f: vocabulary: line 2: found another, need the ids of two earlier tokens"},
+        {"tokenizer word\n3 the\n3 the\n", "f: vocabulary: line 3: found another, need each text once"},
+        {"tokenizer word\n4 a, b\n",
+         "f: vocabulary: line 2: found another, need the length of a word and it"},
+        {"tokenizer word\n9 the\n", "f: vocabulary: line 2: found another, need the length of a word and it"},
+        {"tokenizer char\n2 ab\n",
+         "f: vocabulary: line 2: found another, need the length of a character and it"},
+        {"tokenizer char\n1 \xFF\n",
+         "f: vocabulary: line 2: found another, need the length of a character and it"},
+        {"tokenizer xyz\n", "f: byte 7: found a duplicate character, need each once"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        Error e = {0};
+        CHECK(!tokenizer_parse("f", wrong[i][0], &e), "%s", wrong[i][0]);
+        CHECK_ERROR(e, STATUS_BAD_DATA, wrong[i][1]);
+    }
+    static const long sizes[][2] = {{TOKENIZER_CHAR, 1}, {TOKENIZER_BPE, 255}, {TOKENIZER_WORD, 70000}};
+    for (int i = 0; i < 3; i++) {
+        Error e = {0};
+        CHECK(!tokenizer_learn((TokenizerKind)sizes[i][0], sizes[i][1], &(Passage){"f", "ab", 2}, 1, &e));
+        CHECK(e.status == STATUS_USAGE, "%s", e.text);
+    }
 }
 
 RUN_TESTS

@@ -168,13 +168,13 @@ TEST(other_choices) {
                "A text that is long enough for the context that is Asked for, And for its tAil As well");
     CHECK(TRAIN(LM, "--steps", "4", "--run", "run") == 0, "%s", err);
     CHECK(TRAIN("--resume", "run", "--lr", "0.1", "--d-model", "16", "--layers", "1") == 78);
-    CHECK(
-        !strcmp(err,
-                "train: run/checkpoint.safetensors: made with other options: --d-model: found 16, need 8; "
-                "--lr: found "
-                "0.1, need 0.002 (may change: text, steps, eval-every, checkpoint-every, checkpoint-minutes, "
-                "threads)\n"),
-        "%s", err);
+    CHECK(!strcmp(err,
+                  "train: run/checkpoint.safetensors: made with other options: --d-model: found 16, need 8; "
+                  "--lr: found "
+                  "0.1, need 0.002 (may change: text, pairs, steps, eval-every, checkpoint-every, "
+                  "checkpoint-minutes, "
+                  "threads)\n"),
+          "%s", err);
     CHECK(TRAIN("copy", "--resume", "run") == 78 && strstr(err, "task: found copy, need lm"), "%s", err);
     CHECK(TRAIN("--resume", "run", "--text", "other") == 78 && strstr(err, "text_crc32: found "), "%s", err);
     CHECK(TRAIN("--resume", "run", "--text", "third") == 78 &&

@@ -1,0 +1,197 @@
+#include "tasks/pairs.h"
+#include "base/crc32.h"
+#include "base/file.h"
+#include "base/random.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct Pair {
+    Passage source, target;
+    long question;     /* number of its source */
+    long at, S, T;     /* its tokens: ids[at] …, source and then target */
+    uint64_t position; /* of its source in the order of hashes */
+} Pair;
+
+typedef struct PairsTask {
+    Task task;
+    char *data;           /* the file */
+    Pair *pair;           /* [count]: the held-out ones first */
+    long count, training; /* training pairs are pair[count - training] … */
+    int32_t *ids;
+    uint64_t key;
+} PairsTask;
+
+/* ---- Reading ---- */
+
+static bool bad_line(const char *path, long line, const char *found, Error *e) {
+    return error_set(e, STATUS_BAD_DATA, "%s: line %ld: found %s, need a source, a tab and a target", path,
+                     line, found);
+}
+
+/* One line, without its end, becomes a pair. */
+static bool read_line(PairsTask *t, const char *path, long line, char *text, size_t length, Error *e) {
+    const char *tab = memchr(text, '\t', length), *end = text + length;
+    if (!utf8_check(path, text, length, &(Error){0}) || memchr(text, 0, length))
+        return bad_line(path, line, "bytes that are not UTF-8", e);
+    if (!tab) return bad_line(path, line, "no tab", e);
+    if (memchr(tab + 1, '\t', (size_t)(end - tab) - 1)) return bad_line(path, line, "a second tab", e);
+    if (tab == text) return bad_line(path, line, "no source", e);
+    if (tab + 1 == end) return bad_line(path, line, "no target", e);
+    t->pair[t->count++] = (Pair){.source = {path, text, (size_t)(tab - text)},
+                                 .target = {path, tab + 1, (size_t)(end - tab) - 1}};
+    return true;
+}
+
+static bool read_pairs(PairsTask *t, const char *path, Error *e) {
+    size_t size, lines = 1;
+    if (!file_read(path, INT32_MAX, &t->data, &size, e)) return false;
+    t->task.checksum = crc32_update(0, t->data, size);
+    for (size_t i = 0; i < size; i++) lines += t->data[i] == '\n';
+    t->pair = malloc(lines * sizeof *t->pair);
+    if (!t->pair) return error_set(e, STATUS_NO_MEMORY, "%s: no memory for %zu pairs", path, lines);
+    char blank[100] = "";
+    long line = 1, blanks = 0;
+    for (char *at = t->data, *end = t->data + size; at < end; line++) {
+        char *stop = memchr(at, '\n', (size_t)(end - at));
+        if (!stop) stop = end;
+        size_t length = (size_t)(stop - at);
+        if (length && at[length - 1] == '\r') length--;
+        size_t used = strlen(blank);
+        if (strspn(at, " \t\r") >= length)
+            snprintf(blank + used, sizeof blank - used,
+                     ++blanks <= 5 ? ", %ld"
+                     : blanks == 6 ? ", …"
+                                   : "",
+                     line);
+        else if (!read_line(t, path, line, at, length, e))
+            return false;
+        at = stop + 1;
+    }
+    if (blanks) task_remark(t->task.remark, "%s: %ld blank lines are skipped: %s", path, blanks, blank + 2);
+    return true;
+}
+
+/* ---- Sides ---- */
+
+/* Held-out sources first; pairs of one source in the file's order. */
+static int by_position(const void *a, const void *b) {
+    const Pair *x = a, *y = b;
+    if (x->position != y->position) return x->position < y->position ? -1 : 1;
+    if (x->question != y->question) return x->question < y->question ? -1 : 1;
+    return (x->source.text > y->source.text) - (x->source.text < y->source.text);
+}
+
+static bool choose_sides(PairsTask *t, const TaskOptions *o, Error *e) {
+    Dictionary sources = {0};
+    uint64_t key = random_key(o->seed, STREAM_SPLIT);
+    bool ok = true;
+    for (long i = 0; ok && i < t->count; i++) {
+        Pair *p = &t->pair[i];
+        p->question = dictionary_add(&sources, p->source.text, p->source.length, e);
+        p->position = random_key(key, dictionary_hash(p->source.text, p->source.length));
+        ok = p->question >= 0;
+    }
+    long questions = sources.count, held_out = (long)((double)questions * o->validation), i = 0;
+    dictionary_free(&sources);
+    if (!ok) return false;
+    if (o->validation > 0 && held_out < 1) held_out = 1;
+    if (questions <= held_out)
+        return error_set(e, STATUS_BAD_DATA, "%s: found %ld different sources, need at least %ld", o->pairs,
+                         questions, held_out + 1);
+    qsort(t->pair, (size_t)t->count, sizeof *t->pair, by_position);
+    for (long seen = 0, last = -1; i < t->count; i++) {
+        if (t->pair[i].question != last) seen++, last = t->pair[i].question;
+        if (seen > held_out) break;
+    }
+    t->training = t->count - i;
+    t->task.nothing_held_out = held_out == 0;
+    t->task.held_out = held_out ? i : t->count; /* without a tail all pairs are judged */
+    return true;
+}
+
+/* ---- Tokens ---- */
+
+static bool learn_tokens(PairsTask *t, const TaskOptions *o, Error *e) {
+    bool all = o->tokenizer == TOKENIZER_CHAR && o->vocab_size == 0;
+    long count = all ? t->count : t->training;
+    const Pair *pair = t->pair + t->count - count;
+    Passage *passage = malloc(2 * (size_t)count * sizeof *passage);
+    if (!passage) return error_set(e, STATUS_NO_MEMORY, "%s: no memory for %ld pairs", o->pairs, count);
+    for (long i = 0; i < count; i++) passage[2 * i] = pair[i].source, passage[2 * i + 1] = pair[i].target;
+    t->task.tokenizer = tokenizer_learn((TokenizerKind)o->tokenizer, o->vocab_size, passage, 2 * count, e);
+    free(passage);
+    return t->task.tokenizer;
+}
+
+static bool encode(PairsTask *t, const Passage *p, int32_t *ids, long *count, long *longest, Error *e) {
+    if (!tokenizer_encode(t->task.tokenizer, p->where, p->text, p->length, ids, count, e)) return false;
+    if (*count > *longest) *longest = *count;
+    return *count <= MAX_SEQUENCE ||
+           error_set(e, STATUS_BAD_DATA, "%s: byte %zu: found %ld tokens, need at most %d", p->where,
+                     (size_t)(p->text - t->data), *count, MAX_SEQUENCE);
+}
+
+static bool encode_pairs(PairsTask *t, Error *e) {
+    size_t bytes = 1;
+    long at = 0;
+    for (long i = 0; i < t->count; i++) bytes += t->pair[i].source.length + t->pair[i].target.length;
+    t->ids = malloc(bytes * sizeof *t->ids);
+    if (!t->ids) return error_set(e, STATUS_NO_MEMORY, "pairs: no memory for %zu tokens", bytes);
+    for (long i = 0; i < t->count; i++) {
+        Pair *p = &t->pair[i];
+        p->at = at;
+        if (!encode(t, &p->source, t->ids + at, &p->S, &t->task.max_S, e) ||
+            !encode(t, &p->target, t->ids + at + p->S, &p->T, &t->task.max_T, e))
+            return false;
+        at += p->S + p->T;
+    }
+    t->task.max_T++;
+    return true;
+}
+
+/* ---- The task ---- */
+
+static void add_row(const PairsTask *t, const Pair *p, Batch *b) {
+    BatchRow row = batch_add(b, p->S, p->T + 1);
+    memcpy(row.source, t->ids + p->at, (size_t)p->S * sizeof *row.source);
+    batch_teach(row, t->task.begin_id, t->ids + p->at + p->S, t->task.end_id);
+}
+
+static void training_rows(const Task *task, uint64_t step, long first, long rows, Batch *b) {
+    const PairsTask *t = (const PairsTask *)task;
+    uint64_t key = random_key(t->key, step);
+    batch_clear(b);
+    for (long r = first; r < first + rows; r++)
+        add_row(t, &t->pair[t->count - 1 - random_below(key, (uint64_t)r, t->training)], b);
+}
+
+static void held_out_rows(const Task *task, long first, long rows, Batch *b) {
+    const PairsTask *t = (const PairsTask *)task;
+    batch_clear(b);
+    for (long r = first; r < first + rows; r++) add_row(t, &t->pair[r], b);
+}
+
+static void free_pairs_task(Task *task) {
+    PairsTask *t = (PairsTask *)task;
+    tokenizer_free(task->tokenizer);
+    free(t->data), free(t->pair), free(t->ids);
+    free(t);
+}
+
+Task *task_pairs_open(const TaskKind *kind, const TaskOptions *o, Error *e) {
+    PairsTask *t = calloc(1, sizeof *t);
+    if (!t) {
+        error_set(e, STATUS_NO_MEMORY, "%s: no memory for a task", kind->name);
+        return NULL;
+    }
+    t->task = (Task){
+        .name = kind->name, .training = training_rows, .validation = held_out_rows, .free = free_pairs_task};
+    t->key = random_key(o->seed, STREAM_TRAINING);
+    if (read_pairs(t, o->pairs, e) && choose_sides(t, o, e) && learn_tokens(t, o, e) && encode_pairs(t, e)) {
+        task_number_tokens(&t->task);
+        return &t->task;
+    }
+    task_free(&t->task);
+    return NULL;
+}

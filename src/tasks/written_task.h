@@ -1,0 +1,32 @@
+/* Sequence to sequence on text: pairs of a source and a target, drawn by a function of the kind. add and dates are this
+ * with one Writing each.
+ *
+ * Training and held-out pairs are disjoint by construction: the function gives each pair a number, of what is asked,
+ * and the pair is held out if hash(seed, number) mod 8 = 0. Pairs are drawn until one is on the side that is wanted.
+ * Tokens are the characters of the alphabet; begin, end and padding follow. */
+#ifndef TASKS_WRITTEN_TASK_H
+#define TASKS_WRITTEN_TASK_H
+
+#include "tasks/task.h"
+
+enum { WRITTEN_BYTES = 64 /* of a source and of a target, with NUL */ };
+
+typedef struct Writing {
+    /* Writes a source and a target that are functions of the key, and returns the question's number. most: the largest
+     * length of a training question, of add the digits of a number. */
+    uint64_t (*draw)(uint64_t key, long most, char *source, char *target);
+    const char *alphabet;
+    long most, max_S, max_T; /* bytes of the longest source and target */
+} Writing;
+
+/* Opens a task of this name that draws its pairs so. NULL: STATUS_USAGE, STATUS_NO_MEMORY. */
+Task *task_written_open(const char *name, const Writing *w, const TaskOptions *o, Error *e);
+
+/* True if the question of this number is on the held-out side. */
+bool task_written_held_out(const Task *task, uint64_t number);
+
+/* The tasks, as task_open has them. */
+Task *task_add_open(const TaskKind *kind, const TaskOptions *o, Error *e);
+Task *task_dates_open(const TaskKind *kind, const TaskOptions *o, Error *e);
+
+#endif

@@ -1,0 +1,44 @@
+/* Byte-pair encoding (Sennrich, Haddow & Birch, arXiv:1508.07909), on bytes.
+ *
+ * Tokens 0 to 255 are the bytes. Merge m joins two earlier tokens, left and right, into token 256 + m. It is the pair
+ * of neighbours inside words (text/words.h) that is most frequent after the merges before it; of equally frequent
+ * pairs the one whose left id is smaller, then the one whose right id is smaller. A pair counts at each place where it
+ * stands, also where two of them overlap; it is replaced from left to right. Learning stops when no pair occurs twice.
+ *
+ * Encoding starts from the bytes of a word and applies the merges in their order. */
+#ifndef TEXT_BPE_H
+#define TEXT_BPE_H
+
+#include "text/dictionary.h"
+#include "text/words.h"
+
+enum { BYTE_TOKENS = 256 };
+
+typedef struct Merge {
+    int32_t left, right;
+} Merge;
+
+/* Pairs of tokens, each with a value ≥ 0, in a hash table. Empty where it is all zeros. */
+typedef struct PairTable {
+    struct PairSlot {
+        Merge pair;
+        int32_t value; /* + 1; 0: free */
+    } * slot;
+    long slots, count;
+} PairTable;
+
+/* The value of a pair, or -1. */
+int32_t pair_table_find(const PairTable *t, Merge pair);
+
+/* Adds a pair that the table does not have. STATUS_NO_MEMORY. */
+bool pair_table_add(PairTable *t, Merge pair, int32_t value, Error *e);
+
+/* Learns at most `most` merges from words and their counts; words have at most TOKEN_BYTES bytes. Returns how many
+ * there are; -1: STATUS_NO_MEMORY. */
+long bpe_learn(const Dictionary *words, long most, Merge *merge, Error *e);
+
+/* Writes the tokens of a word of n ≤ TOKEN_BYTES bytes into ids, which has room for n. `merges` gives the token that
+ * a pair becomes. Returns their number. */
+long bpe_encode_word(const PairTable *merges, const char *word, size_t n, int32_t *ids);
+
+#endif

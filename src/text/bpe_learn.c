@@ -1,0 +1,182 @@
+/* Learning merges. The distinct words stand one behind another, a token at each place, linked to its neighbours inside
+ * the word. Each pair knows its count and the places where it begins, so that a merge costs the places that it changes.
+ * A heap holds the pairs; counts in it may be out of date, but never too low, because after the merge that makes its
+ * newer token a pair only loses places. */
+#include "text/bpe.h"
+#include <stdlib.h>
+
+typedef struct Place {
+    int32_t token, before, after; /* neighbours in the word; -1: none */
+    int32_t pair;                 /* that begins here; -1: none */
+    int32_t next, previous;       /* places of that pair */
+    long count;                   /* of the word */
+} Place;
+
+typedef struct Pair {
+    Merge merge;
+    long count;
+    int32_t first; /* of its places; -1: none */
+} Pair;
+
+typedef struct Learner {
+    Place *place;
+    Pair *pair;
+    long pairs, pair_room;
+    PairTable number; /* of a pair */
+    struct Ranked {
+        long count;
+        int32_t pair;
+    } * heap; /* [ranked] of pair_room */
+    long ranked;
+    int32_t *at; /* places of one pair */
+} Learner;
+
+/* ---- The heap: the most frequent pair first, of equals the smaller ids ---- */
+
+static bool comes_before(const Learner *l, struct Ranked a, struct Ranked b) {
+    const Merge *x = &l->pair[a.pair].merge, *y = &l->pair[b.pair].merge;
+    if (a.count != b.count) return a.count > b.count;
+    return x->left != y->left ? x->left < y->left : x->right < y->right;
+}
+
+static void sift_down(Learner *l, struct Ranked item) {
+    long i = 0, child;
+    for (; (child = 2 * i + 1) < l->ranked; i = child) {
+        if (child + 1 < l->ranked && comes_before(l, l->heap[child + 1], l->heap[child])) child++;
+        if (!comes_before(l, l->heap[child], item)) break;
+        l->heap[i] = l->heap[child];
+    }
+    l->heap[i] = item;
+}
+
+static void push(Learner *l, int32_t pair) {
+    struct Ranked item = {l->pair[pair].count, pair};
+    long i = l->ranked++;
+    for (; i > 0 && comes_before(l, item, l->heap[(i - 1) / 2]); i = (i - 1) / 2)
+        l->heap[i] = l->heap[(i - 1) / 2];
+    l->heap[i] = item;
+}
+
+/* Takes out the pair to merge; -1: none occurs twice. */
+static int32_t pop(Learner *l) {
+    while (l->ranked) {
+        struct Ranked top = l->heap[0];
+        long count = l->pair[top.pair].count;
+        if (count == top.count && count > 1) {
+            if (--l->ranked) sift_down(l, l->heap[l->ranked]);
+            return top.pair;
+        }
+        if (count > 1)
+            sift_down(l, (struct Ranked){count, top.pair});
+        else if (--l->ranked)
+            sift_down(l, l->heap[l->ranked]);
+    }
+    return -1;
+}
+
+/* ---- Places ---- */
+
+static bool grow(Learner *l, Error *e) {
+    long room = l->pair_room ? 2 * l->pair_room : 4096;
+    Pair *pair = realloc(l->pair, (size_t)room * sizeof *pair);
+    if (pair) l->pair = pair;
+    struct Ranked *heap = realloc(l->heap, (size_t)room * sizeof *heap);
+    if (heap) l->heap = heap;
+    l->pair_room = room;
+    return (pair && heap) || error_set(e, STATUS_NO_MEMORY, "memory: %ld pairs of tokens", room);
+}
+
+/* Enters the pair that begins at place i, if one does. */
+static bool link_place(Learner *l, int32_t i, Error *e) {
+    Place *p = &l->place[i];
+    if (p->after < 0) return true;
+    Merge merge = {p->token, l->place[p->after].token};
+    int32_t n = pair_table_find(&l->number, merge);
+    if (n < 0) {
+        if (l->pairs == l->pair_room && !grow(l, e)) return false;
+        n = (int32_t)l->pairs;
+        if (!pair_table_add(&l->number, merge, n, e)) return false;
+        l->pair[l->pairs++] = (Pair){merge, 0, -1};
+    }
+    Pair *pair = &l->pair[n];
+    pair->count += p->count;
+    p->pair = n, p->previous = -1, p->next = pair->first;
+    if (pair->first >= 0) l->place[pair->first].previous = i;
+    pair->first = i;
+    return true;
+}
+
+static void unlink_place(Learner *l, int32_t i) {
+    Place *p = &l->place[i];
+    if (p->pair < 0) return;
+    Pair *pair = &l->pair[p->pair];
+    pair->count -= p->count;
+    if (p->next >= 0) l->place[p->next].previous = p->previous;
+    if (p->previous >= 0) l->place[p->previous].next = p->next;
+    if (pair->first == i) pair->first = p->next;
+    p->pair = -1;
+}
+
+static int by_number(const void *a, const void *b) {
+    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Joins all places of a pair into a token, from left to right. */
+static bool join(Learner *l, int32_t n, int32_t token, Error *e) {
+    long count = 0;
+    for (int32_t i = l->pair[n].first; i >= 0; i = l->place[i].next) l->at[count++] = i;
+    /* Only places of a pair of equals can overlap. */
+    if (l->pair[n].merge.left == l->pair[n].merge.right)
+        qsort(l->at, (size_t)count, sizeof *l->at, by_number);
+    for (long k = 0; k < count; k++) {
+        int32_t i = l->at[k], gone = l->place[i].after, before = l->place[i].before;
+        if (l->place[i].pair != n) continue;
+        if (before >= 0) unlink_place(l, before);
+        unlink_place(l, i);
+        unlink_place(l, gone);
+        int32_t after = l->place[gone].after;
+        l->place[i].token = token, l->place[i].after = after;
+        if (after >= 0) l->place[after].before = i;
+        if ((before >= 0 && !link_place(l, before, e)) || !link_place(l, i, e)) return false;
+    }
+    return true;
+}
+
+static bool lay_out(Learner *l, const Dictionary *words, Error *e) {
+    size_t places = 0;
+    for (long w = 0; w < words->count; w++) places += words->entry[w].length;
+    if (places < INT32_MAX)
+        l->place = malloc((places + 1) * sizeof *l->place), l->at = malloc((places + 1) * sizeof *l->at);
+    if (!l->place || !l->at)
+        return error_set(e, STATUS_NO_MEMORY, "memory: %zu bytes of different words", places);
+    int32_t i = 0;
+    for (long w = 0; w < words->count; w++) {
+        const Entry *word = &words->entry[w];
+        int32_t start = i, end = i + (int32_t)word->length;
+        for (; i < end; i++)
+            l->place[i] = (Place){.token = (unsigned char)word->text[i - start],
+                                  .before = i > start ? i - 1 : -1,
+                                  .after = i + 1 < end ? i + 1 : -1,
+                                  .pair = -1,
+                                  .count = word->count};
+    }
+    for (int32_t k = 0; k < i; k++)
+        if (!link_place(l, k, e)) return false;
+    return true;
+}
+
+long bpe_learn(const Dictionary *words, long most, Merge *merge, Error *e) {
+    Learner l = {0};
+    long count = 0, ranked = 0;
+    bool ok = lay_out(&l, words, e);
+    while (ok && count < most) {
+        while (ranked < l.pairs) push(&l, (int32_t)ranked++); /* those of the merge before */
+        int32_t best = pop(&l);
+        if (best < 0) break;
+        merge[count] = l.pair[best].merge;
+        ok = join(&l, best, BYTE_TOKENS + (int32_t)count++, e);
+    }
+    free(l.place), free(l.pair), free(l.heap), free(l.at), free(l.number.slot);
+    return ok ? count : -1;
+}

@@ -1,0 +1,25 @@
+/* Where a text is cut into words, which no token of byte-pair encoding crosses. Of the bytes from the start of a word:
+ *
+ *     a space, if one of the next two follows it, and then
+ *     letters (A-Z, a-z and bytes from 0x80 on), digits, or others (punctuation, control characters), all of one class; or
+ *     ' and one or two letters A-Z, a-z that end there: 's, 'll, as contractions have them; or
+ *     blanks (space, \t, \n, \v, \f, \r), without the last space if a word follows it
+ *
+ * of at most TOKEN_BYTES bytes; a longer run is several words, none of which begins inside a character of UTF-8. The
+ * rule looks forward alone: a text may be cut where a word begins, and each part has the same words. GPT-2 cuts in much
+ * the same way, with the classes of Unicode.
+ *
+ * Where `ideographs` is set, each character from U+3000 on that is no Hangul syllable is a word by itself, for scripts
+ * that write no spaces. */
+#ifndef TEXT_WORDS_H
+#define TEXT_WORDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { TOKEN_BYTES = 64 }; /* of a word, and of a token, at most */
+
+/* Bytes of the word that text begins with; length is not 0. */
+size_t word_length(const char *text, size_t length, bool ideographs);
+
+#endif

@@ -1,0 +1,99 @@
+/* What users do with data of their own, from the command line: every tokenizer, several texts, a short one, pairs, several
+ * seeds. */
+#include "child.h"
+
+#define SMALL "--d-model", "32", "--heads", "2", "--layers", "1", "--quiet", "--force", "--run", "run"
+#define TEXTS                                                                                                \
+    "lm", "--text", "a", "b", "--context", "4", "--schedule", "constant", "--d-model", "8", "--heads", "2",  \
+        "--layers", "1", "--quiet", "--force"
+static const char *const tokenizers[] = {"char", "byte", "bpe", "word"};
+
+static const char poem[] = "无可奈何花落去，似曾相识燕归来";
+
+/* Learnt by heart: of its first token, or bytes, the model makes the rest. */
+TEST(the_poem_is_learnt_by_heart_with_every_tokenizer) {
+    enter_folder();
+    write_text("poem", poem);
+    for (int i = 0; i < 4; i++) {
+        CHECK(TRAIN("lm", "--text", "poem", "--tokenizer", tokenizers[i], "--steps", "150", "--lr", "0.01",
+                    SMALL) == 0,
+              "%s", err);
+        CHECK(GENERATE("run", "--prompt", "无", "--length", i == 0 || i == 3 ? "14" : "42") == 0, "%s", err);
+        CHECK(!strncmp(out, poem, strlen(poem)) || i == 2, "%s: %s", tokenizers[i], out);
+        /* A prompt in any script is read by byte and bpe alone. */
+        bool any = i == 1 || i == 2;
+        CHECK((GENERATE("run", "--prompt", "Ελλάδα", "--length", "1") == 0) == (any || i == 3), "%s: %s",
+              tokenizers[i], err);
+    }
+    /* Of merges there are fewer tokens than bytes: as many as the rest has. */
+    CHECK(TRAIN("lm", "--text", "poem", "--tokenizer", "bpe", "--steps", "150", "--lr", "0.01", SMALL) == 0,
+          "%s", err);
+    CHECK(GENERATE("run", "--prompt", "无", "--length", "60") == 0 && !strncmp(out, poem, strlen(poem) - 3),
+          "%s", out);
+}
+
+TEST(five_lines_train_with_a_hint) {
+    enter_folder();
+    write_text("five", "One line.\nAnother line.\nA third one.\nThe fourth.\nAnd the last line.\n");
+    CHECK(TRAIN("lm", "--text", "five", "--d-model", "8", "--heads", "2", "--steps", "2") == 0, "%s", err);
+    CHECK(strstr(err, "five: a short text: context 64, nothing held out") && strstr(err, "teaches more"),
+          "%s", err);
+    CHECK(strstr(err, "nats per character, ") && strstr(err, " bits per character, perplexity "), "%s", err);
+}
+
+/* Files behind --text are learned together; a run with bpe goes on to the same bits. */
+TEST(several_texts_and_runs_that_go_on) {
+    enter_folder();
+    write_text(
+        "a", "the mill by the river and the miller and the mill again, the mill by the river and the mill\n");
+    write_text(
+        "b",
+        "a bell in the tower and a bell in the hall and the bell ringer by the bell, and the bell rang\n");
+    for (int i = 0; i < 4; i++) {
+        CHECK(TRAIN(TEXTS, "--tokenizer", tokenizers[i], "--steps", "6", "--run", "whole") == 0, "%s", err);
+        CHECK(TRAIN(TEXTS, "--tokenizer", tokenizers[i], "--steps", "3", "--run", "run") == 0, "%s", err);
+        CHECK(TRAIN("--resume", "run", "--steps", "6", "--quiet") == 0, "%s", err);
+        CHECK(same_files("run/model.safetensors", "whole/model.safetensors"), "%s", tokenizers[i]);
+    }
+    CHECK(TRAIN("lm", "--text", "a", "none", SMALL) == 66 && strstr(err, "none: No such file"), "%s", err);
+    CHECK(TRAIN("copy", "b", SMALL) == 2, "%s", err);
+}
+
+TEST(pairs_of_ones_own) {
+    enter_folder();
+    FILE *f = fopen("pairs", "w");
+    for (char c = 'a'; f && c <= 'z'; c++) fprintf(f, "%c%c\t%c\n", c, c, c);
+    if (!f || fclose(f)) exit(1);
+    for (int i = 0; i < 4; i++) {
+        CHECK(TRAIN("pairs", "--pairs", "pairs", "--tokenizer", tokenizers[i], "--steps", "3", SMALL) == 0,
+              "%s", err);
+        CHECK(GENERATE("run", "--prompt", "ab", "--length", "2") == 0, "%s", err);
+    }
+    f = fopen("pairs", "w"); /* sources longer than any answer: a sanitizer sees room that is too small */
+    for (int i = 0; f && i < 40; i++) fprintf(f, "%d%0900d\t%d\n", i, i, i);
+    if (!f || fclose(f)) exit(1);
+    CHECK(TRAIN("pairs", "--pairs", "pairs", "--tokenizer", "word", "--steps", "1", "--run", "long") == 0,
+          "%s", err);
+    CHECK(strstr(err, "0000") && strstr(err, " -> "), "%s", err);
+    write_text("pairs", "a\tb\nab\n");
+    CHECK(TRAIN("pairs", "--pairs", "pairs", SMALL) == 65 && strstr(err, "pairs: line 2: found no tab"), "%s",
+          err);
+}
+
+/* Mean and deviation over seeds; each run has its folder and the seed. Lengths are told, longer ones too. */
+TEST(several_seeds_and_lengths) {
+    enter_folder();
+    CHECK(TRAIN("copy", "--d-model", "8", "--heads", "2", "--layers", "1", "--steps", "2", "--max-length",
+                "4", "--seeds", "2", "--run", "run") == 0,
+          "%s", err);
+    CHECK(strstr(err, "2 seeds: loss ") && strstr(err, " ± ") && strstr(err, ", exact "), "%s", err);
+    CHECK(strstr(err, "exact answers by length: 1 ") && strstr(err, "longer than any in training: 5 "), "%s",
+          err);
+    CHECK(!same_files("run/seed-1/model.safetensors", "run/seed-2/model.safetensors"));
+    CHECK(TRAIN("copy", "--d-model", "8", "--heads", "2", "--layers", "1", "--steps", "2", "--max-length",
+                "4", "--seed", "2", "--run", "alone", "--quiet") == 0,
+          "%s", err);
+    CHECK(same_files("alone/model.safetensors", "run/seed-2/model.safetensors"));
+}
+
+RUN_PROGRAM_TESTS
