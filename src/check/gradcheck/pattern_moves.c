@@ -1,10 +1,7 @@
-/* Right numbers at wrong places: strides, transposes, wrong indices. */
+/* Right numbers in wrong places: strides, transposes, wrong indices. */
 #include "check/gradcheck/check_batch.h"
 #include "check/gradcheck/patterns.h"
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Whether a gradient for cotangent q is right. */
 static bool is_needed(const Suspect *s, long q, const real *gradient) {
@@ -133,91 +130,6 @@ bool pattern_of_another_input(Suspect *s) {
     return false;
 }
 
-/* ---- Which effects are wrong ---- */
-
-/* A set of entries: by the indices of the output along one axis and of the input along another, of one size. */
-typedef struct Relation {
-    const char *text; /* which outputs, for an element */
-    bool (*holds)(long input, long output);
-} Relation;
-
-static bool same(long input, long output) {
-    return input == output;
-}
-static bool others(long input, long output) {
-    return input != output;
-}
-static bool later(long input, long output) {
-    return output > input;
-}
-static bool earlier(long input, long output) {
-    return output < input;
-}
-static bool two_later(long input, long output) {
-    return output > input + 1;
-}
-
-static const Relation relations[] = {
-    {"at its own index", same}, {"at other indices", others},  {"more than 1 later", two_later},
-    {"that come later", later}, {"that come before", earlier},
-};
-enum { RELATIONS = sizeof relations / sizeof *relations };
-
-/* Whether all wrong entries are in the set, and no right one is. */
-static bool is_set(const Suspect *s, const AlongAxis *in, const AlongAxis *out, const Relation *r) {
-    enum { LEAST = 3 };
-    long wrong = 0, right = 0, n = s->e->coordinates;
-    for (long at = n; at < (1 + s->e->outputs) * n; at++) {
-        bool is_wrong = pattern_is_wrong(s, at),
-             is_zero = !is_wrong && pattern_near(s, at, s->numeric[at], 0);
-        if (is_zero) continue;
-        if (is_wrong != r->holds(pattern_index_along(in, at % n), pattern_index_along(out, at / n - 1)))
-            return false;
-        wrong += is_wrong, right += !is_wrong;
-    }
-    return wrong >= LEAST && right >= LEAST;
-}
-
-/* "missing", "of the wrong sign": all wrong effects alike. */
-static const char *how_wrong(const Suspect *s) {
-    bool missing = true, sign = true, extra = true;
-    for (long at = s->e->coordinates; at < (1 + s->e->outputs) * s->e->coordinates; at++) {
-        if (!pattern_is_wrong(s, at)) continue;
-        missing &= s->analytic[at] == 0, extra &= s->numeric[at] == 0;
-        sign &= pattern_near(s, at, -s->analytic[at], s->numeric[at]);
-    }
-    return missing ? "missing" : sign ? "of the wrong sign" : extra ? "not 0" : "wrong";
-}
-
-/* As when the direct way from an element to its own output is forgotten, or a sum over time is cut after a step. */
-bool pattern_related(Suspect *s) {
-    if (!pattern_has_jacobian(s)) return false;
-    const char *how = how_wrong(s);
-    AlongAxis all = {0, s->e->coordinates, 1};
-    for (int r = 0; r < 2 && s->e->outputs == s->e->coordinates && s->shape.rank != 1; r++)
-        if (is_set(s, &all, &all, &relations[r]) && !(r == 1 && strcmp(how, "wrong") == 0))
-            return pattern_say(
-                s,
-                r == 0 ? "an element's effect on its own output is %s. Its effect on others is right"
-                       : "an element's effect on its own output is right. Its effect on others is %s",
-                how);
-    for (int r = 0; r < RELATIONS; r++)
-        for (int p = 0; p < s->shape.rank; p++)
-            for (int q = 0; q < s->y_shape.rank; q++) {
-                AlongAxis in = pattern_along(s->shape, p), out = pattern_along(s->y_shape, q);
-                if (in.n != out.n || in.n < 2 || (in.n == 2 && r >= 2) ||
-                    !is_set(s, &in, &out, &relations[r]) || (r == 1 && strcmp(how, "wrong") == 0))
-                    continue;
-                return pattern_say(
-                    s,
-                    "an element's effect on outputs %s is %s, on others it is right (axis %d of the "
-                    "output, axis %d of %s)%s",
-                    relations[r].text, how, q, p, s->in->name,
-                    r >= 2 ? ". A part of what is carried from one index to the next is wrong" : "");
-            }
-    return false;
-}
-
 /* ---- Wrong indices ---- */
 
 /* The place of ±value in input k; -1: it is not there. */
@@ -262,63 +174,4 @@ bool pattern_operand_elsewhere(Suspect *s) {
             pattern_element(right, in->name, in->shape, need));
     }
     return false;
-}
-
-static int by_value(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* The numbers of one output (or one element), sorted, without those that are 0. Returns how many. */
-static long sorted(const Suspect *s, const double *of, bool by_element, long which, double *out) {
-    const Entries *e = s->e;
-    long count = 0;
-    for (long k = 0; k < (by_element ? e->outputs : e->coordinates); k++) {
-        long at = by_element ? (1 + k) * e->coordinates + which : (1 + which) * e->coordinates + k;
-        if (!pattern_near(s, at, of[at], 0)) out[count++] = of[at];
-    }
-    qsort(out, (size_t)count, sizeof *out, by_value);
-    return count;
-}
-
-/* True if every number of `part`, sorted, is one of `all`. */
-static bool is_part(const double *part, long n, const double *all, long of, double tolerance) {
-    long k = 0;
-    for (long i = 0; i < n; i++, k++) {
-        double room = tolerance * fabs(part[i]);
-        while (k < of && all[k] < part[i] - room) k++;
-        if (k == of || all[k] > part[i] + room) return false;
-    }
-    return true;
-}
-
-/* Whether the numbers found for each output (or element) are its right ones; all but few of them, and distinct. */
-static bool right_numbers_elsewhere(Suspect *s, bool by_element) {
-    enum { LEAST = 6 };
-    const Entries *e = s->e;
-    long most = by_element ? e->outputs : e->coordinates, lost = 0, all = 0, distinct = 0;
-    double *found = arena_alloc(s->arena, (size_t)most * sizeof *found);
-    double *need = arena_alloc(s->arena, (size_t)most * sizeof *need);
-    for (long k = 0; k < (by_element ? e->coordinates : e->outputs); k++) {
-        long n = sorted(s, s->analytic, by_element, k, found),
-             of = sorted(s, s->numeric, by_element, k, need);
-        if (n > of || !is_part(found, n, need, of, s->tolerance)) return false;
-        lost += of - n, all += of;
-        for (long i = 1; i < of; i++) distinct += need[i] - need[i - 1] > s->tolerance * fabs(need[i]);
-    }
-    return all >= LEAST && 4 * distinct >= all && 4 * lost <= all;
-}
-
-/* As when backward forgets a dilation, or adds to the places of another row. */
-bool pattern_elsewhere(Suspect *s) {
-    const Entries *e = s->e;
-    if (!pattern_has_jacobian(s)) return false;
-    if (e->coordinates > 1 && right_numbers_elsewhere(s, false))
-        return pattern_say(s, "the right numbers are added to the wrong elements. Is the index of d%s wrong?",
-                           s->in->name);
-    return e->outputs > 1 && right_numbers_elsewhere(s, true) &&
-           pattern_say(
-               s,
-               "each element gets the right numbers of the wrong outputs. Is the upstream gradient read at "
-               "another index?");
 }
