@@ -50,8 +50,8 @@ void check_batch_open(CheckBatch *b, CheckRun *run, Arena *arena, long outputs, 
 /* Forgets what was asked. */
 void check_batch_begin(CheckBatch *b);
 
-/* Asks for one more run, with so many numbers changed at most, which are then named. The point is changed for this run
- * alone. */
+/* Asks for one more run, with so many numbers changed at most, which are then named. The point is changed for
+ * this run alone. */
 void check_batch_ask(CheckBatch *b, long changes);
 void check_batch_change(CheckBatch *b, real *at, real value);
 
@@ -61,7 +61,8 @@ void check_batch_run(CheckBatch *b);
 /* Memory for so many runs, or as many as do not take too much of it. */
 void check_batch_open_backward(CheckBatch *b, CheckRun *run, Arena *arena, long outputs, long runs);
 
-/* Forward and backward for the first of `count` cotangents, all if there is room for them; returns for how many. */
+/* Forward and backward for the first of `count` cotangents, all if there is room for them; returns for how
+ * many. */
 long check_batch_backward(CheckBatch *b, const real *dy, long count, real fill);
 
 /* Results of a run: its output, and the gradient of an input that takes one. */

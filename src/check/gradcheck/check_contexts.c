@@ -1,12 +1,13 @@
-/* The properties that concern what is around an operation: memory, other operations, itself. */
+/* Properties of an operation in its context: memory layout, other operations, a second node of the same
+ * kind. */
 #include "base/random.h"
 #include "check/gradcheck/check_host.h"
 #include "check/gradcheck/property.h"
 #include <stdio.h>
 #include <string.h>
 
-/* Runs the case so that the last node has the place on the tape that it has at the point, whatever other nodes this
- * needs. */
+/* Runs the case so that its last node has the same index on the tape as at the point, whatever nodes precede
+ * it. */
 static PropertyResults results_in_place(Properties *p) {
     PropertyResults found = property_run(p, p->one, 0);
     p->run->first = p->nodes - p->run->nodes;
@@ -53,7 +54,7 @@ static bool same_range(const CheckInput *a, const CheckInput *b) {
            a->away_from == b->away_from && a->margin == b->margin && !a->values && !b->values;
 }
 
-/* One tensor as inputs i and k, against two tensors of the same values. */
+/* Compares one tensor passed as inputs i and k with two tensors of the same values. */
 static bool may_be_passed_twice(Properties *p, int i, int k) {
     CheckPoint *given = p->run->point, twice = *given;
     char what[80];
@@ -85,7 +86,7 @@ bool property_passed_twice(Properties *p, PropertyResults one) {
     return true;
 }
 
-/* The same values changed at random, with memory of their own. */
+/* Makes a point with randomly changed values in separate memory. */
 static void neighbour_of(Properties *p, CheckPoint *other) {
     CheckLayout layout[CHECK_INPUTS] = {0};
     point_lay_out(other, p->arena, p->run->point, layout);
@@ -101,7 +102,7 @@ static void neighbour_of(Properties *p, CheckPoint *other) {
     }
 }
 
-/* Two nodes of the operation wait for their backward at once: what they saved must not be in one place. */
+/* Records two nodes before either's backward: each must save its values in separate memory. */
 bool property_two_on_a_tape(Properties *p, PropertyResults one) {
     CheckPoint *given = p->run->point, other;
     const real *y = one.value[CHECK_INPUTS];
@@ -129,7 +130,7 @@ static bool is_used_once(const CheckPoint *point, int i) {
     return point_has_gradient(point, i);
 }
 
-/* Each input in turn takes no gradient: its grad is NULL, and the others' stay what they are. */
+/* Makes each input in turn a constant, whose grad is NULL. The gradients of the others must not change. */
 bool property_beside_constants(Properties *p, PropertyResults one) {
     CheckPoint *given = p->run->point;
     int gradients = 0;
@@ -153,7 +154,7 @@ bool property_beside_constants(Properties *p, PropertyResults one) {
     return true;
 }
 
-/* What a run leaves behind may be right for the point that it was at, and wrong for the next. */
+/* State kept from one run may be right for its point and wrong for the next. */
 bool property_any_process(Properties *p, PropertyResults one) {
     enum { OTHER_POINT = 100 };
     CheckRun *run = p->run;

@@ -4,22 +4,23 @@
 #include "check/gradcheck/rounding.h"
 #include <math.h>
 
-/* Where the first sweep does not confirm the gradient, others start lower: the function may be wild at the scale of x. */
+/* If the first sweep does not confirm the gradient, later ones start at smaller steps: the function may vary
+ * fast. */
 enum { LOWER = 9, SWEEPS = 4 };
 
-/* What a line is like on the right. */
+/* The result of a one-sided sweep to the right. */
 typedef struct Side {
     Sweep *sweep; /* one a cotangent */
     bool still;
 } Side;
 
-/* An input's entries, and what they are judged by. */
+/* The entries of one input and the data that judges them. */
 typedef struct Judge {
     Entries *e;
-    Arena arena; /* for as long as they are judged */
+    Arena arena; /* freed after the judgement */
     Lines lines;
     double *scale; /* of each cotangent: its largest derivative over all coordinates */
-    Side *right;   /* of each line at hand, once a kink has been looked for */
+    Side *right;   /* of each current line; NULL until the first search for a kink */
 } Judge;
 
 static Entry *entry_of(const Judge *j, const Line *line, long q) {
@@ -30,10 +31,11 @@ static Line *end_of_lines(const Judge *j) {
     return j->lines.line + j->lines.count;
 }
 
-/* Outputs that move evenly over large steps, on either side, and not at all over the smallest move in steps of their
- * own, as (1e8 + x)² - 1e16 does: between two of them a rest is no proof of a derivative of 0, and the slope over many
- * is none of another value. Once seen this stays, for still smaller steps only rest again. (Beside a relu's kink there
- * is rest too, but one side rests over large steps as well.) */
+/* An output may move in steps of its own, as (1e8 + x)² - 1e16 does: evenly over large steps of x, and not at
+ * all over the smallest. A constant output between two steps does not prove a derivative of 0, and the slope
+ * over many steps does not prove another value. The flag stays set, because smaller steps show only the
+ * constant again. (Beside a relu's kink the output is constant too, but one side is constant over large steps
+ * as well.) */
 static void weigh(const Line *line, Entry *entry, const Entry *found) {
     bool resolved = isfinite(entry->numeric) && entry->estimate <= 1e-3 * fabs(entry->numeric);
     bool at_rest = line->still && line->both_move && check_entry_confirms(found);
@@ -46,7 +48,7 @@ static void weigh(const Line *line, Entry *entry, const Entry *found) {
     }
 }
 
-/* What the newest sweep of each line that is wanted found. */
+/* Takes the results of the newest sweep of each wanted line. */
 static void take_results(Judge *j) {
     for (Line *line = j->lines.line; line < end_of_lines(j); line++)
         for (long q = 0; line->wanted && q < j->e->cotangents; q++) {
@@ -59,15 +61,15 @@ static void take_results(Judge *j) {
         }
 }
 
-/* Whether the coordinate's largest gradient, which is proved, leaves no more of a 0 than this. */
+/* Whether the entry is a 0 within the rounding error of the coordinate's largest proved gradient. */
 static bool is_left_of(const Entry *entry, double largest) {
     return fabs(entry->analytic) <= rounding_room(ROUNDINGS_OF_A_RUN, (double)REAL_EPSILON, largest) &&
            fabs(entry->numeric) <= SWEEP_TRUST * entry->estimate;
 }
 
-/* What all entries of a coordinate say together. Flat entries prove nothing by themselves: beside one that is
- * proved they are harmless, and not worth a remark where they are what rounding leaves of it. True if it is up to what the
- * output is far away. */
+/* Combines all entries of a coordinate into its state. Flat entries alone prove nothing. Beside a proved
+ * entry they are harmless, and they are not reported if its rounding error explains them. True if only the
+ * output far away can decide. */
 static bool judge_coordinate(Judge *j, const Line *line) {
     EntryState *state = &j->e->state[line->coordinate];
     bool proved = false, moves = false, flat_gradient = false, flat = false;
@@ -95,7 +97,7 @@ static bool judge_coordinate(Judge *j, const Line *line) {
     return false;
 }
 
-/* The coordinates of the lines that are wanted. */
+/* Judges the coordinates of the wanted lines. */
 static void judge_coordinates(Judge *j) {
     for (Line *line = j->lines.line; line < end_of_lines(j); line++)
         line->wanted = line->wanted && judge_coordinate(j, line);
@@ -109,7 +111,7 @@ static void judge_coordinates(Judge *j) {
     }
 }
 
-/* Wants the lines whose gradient is not confirmed. False: all are. */
+/* Marks the lines whose gradient is not confirmed as wanted. False: all are confirmed. */
 static bool want_doubtful(Judge *j) {
     bool any = false;
     for (Line *line = j->lines.line; line < end_of_lines(j); line++)
@@ -117,7 +119,7 @@ static bool want_doubtful(Judge *j) {
     return any;
 }
 
-/* What both sides of a line say together. */
+/* Judges a line by its two one-sided derivatives. */
 static void take_kink(Judge *j, const Line *line, const Sweep *right) {
     for (long q = 0; q < j->e->cotangents; q++) {
         Entry *entry = entry_of(j, line, q), found = *entry;
@@ -149,7 +151,7 @@ static Side *new_sides(Judge *j) {
     return side;
 }
 
-/* Where differences on both sides do not confirm the gradient, each side by itself: if the two derivatives
+/* Tries each side by itself where central differences do not confirm the gradient. If the two derivatives
  * differ, the point is on a kink, and any value between them is a gradient. */
 static void try_kinks(Judge *j) {
     const double part = 0.25;
@@ -169,9 +171,9 @@ static void try_kinks(Judge *j) {
     }
 }
 
-/* An entry that is off by less than the tolerance is wrong only if the numeric derivative is as exact as it says. Outputs
- * that move in steps of their own may be even enough over many of them to look exact: other steps then find another
- * value. */
+/* Confirms errors below the tolerance with other step sizes. Such an error counts only if the numeric
+ * derivative is as exact as its estimate. An output that moves in steps of its own may look exact, but other
+ * step sizes then give another value. */
 static void confirm_small_errors(Judge *j) {
     static const double other[] = {0.7, 0.037};
     for (Line *line = j->lines.line; line < end_of_lines(j); line++) {
@@ -192,7 +194,7 @@ static void confirm_small_errors(Judge *j) {
     }
 }
 
-/* The scale is known when all coordinates have a derivative. */
+/* Sets the scales once every coordinate has a derivative, and judges the entries again. */
 static void set_scales(Judge *j) {
     const Entries *e = j->e;
     for (long q = 0; q < e->cotangents; q++) {
@@ -216,7 +218,7 @@ static void open_judge(Judge *j, CheckRun *run, Entries *e) {
     }
 }
 
-/* The lines at hand, whose first sweeps are done. */
+/* Judges the current lines after their first sweeps. */
 static void judge_lines(Judge *j) {
     confirm_small_errors(j);
     for (Line *line = j->lines.line; line < end_of_lines(j); line++)
@@ -232,7 +234,7 @@ static void judge_lines(Judge *j) {
     judge_coordinates(j);
 }
 
-/* The same once more, after derivatives of other lines have been found. */
+/* Judges them again when the derivatives of all other lines are known. */
 static void judge_lines_again(Judge *j) {
     confirm_small_errors(j);
     want_doubtful(j);
@@ -255,7 +257,7 @@ void check_entries(CheckRun *run, Entries *e) {
         lines_set(&j.lines, first);
         judge_lines(&j);
     }
-    /* Derivatives found on the way may be larger than all before: what is small beside them is proved. */
+    /* Later sweeps may find a larger derivative; entries that are small beside it are then proved. */
     set_scales(&j);
     for (long first = 0; first < e->coordinates; first += j.lines.room) {
         lines_set(&j.lines, first);

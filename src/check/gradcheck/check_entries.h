@@ -8,11 +8,11 @@
 #include "check/gradcheck/check_entry.h"
 #include "check/gradcheck/check_run.h"
 
-/* Runs of forward that a coordinate takes, about. */
+/* Approximate number of forward runs for one coordinate. */
 enum { CHECK_ENTRIES_RUNS = 20 };
 
-/* Differentiates the run's output with respect to one input and judges every entry, whose analytic value is
- * given. Leaves the point as it was. */
+/* Differentiates the run's output with respect to one input and judges every entry. The caller sets the
+ * analytic values. The point is unchanged afterwards. */
 void check_entries(CheckRun *run, Entries *e);
 
 #endif

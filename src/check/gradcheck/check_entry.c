@@ -7,15 +7,15 @@
 #define SMALLEST                                                                                             \
     (sizeof(real) == sizeof(double) ? DBL_MIN / DBL_EPSILON : (double)FLT_MIN / (double)FLT_EPSILON)
 
-/* The analytic gradient is rounded as well: where it is 0 as the difference of large terms, something is left of
- * them. */
+/* The analytic gradient is rounded as well: where it is 0 as the difference of large terms, something is left
+ * of them. */
 static bool is_rounding(const Entry *e, double floor) {
     return fabs(e->numeric) <= SWEEP_TRUST * e->estimate && fabs(e->analytic) <= 1024 * floor;
 }
 
-/* How far an entry may be off that is right. Where the numeric derivative is known better than the tolerance asks, so
- * much may the gradient be: what is left to it is its own rounding, which is that of terms as large as the largest
- * derivative, or as the output. */
+/* How far an entry may be off that is right. Where the numeric derivative is known better than the tolerance
+ * asks, so much may the gradient be: what is left to it is its own rounding, which is that of terms as large
+ * as the largest derivative, or as the output. */
 static double room_of(const Entry *e, double size, double scale, double floor) {
     bool sharp = SWEEP_TRUST * e->estimate <= CHECK_SHARP / 10 * size;
     double tolerance = sharp ? CHECK_SHARP : CHECK_TOLERANCE;

@@ -1,4 +1,5 @@
-/* An entry: the analytic and the numeric derivative for one coordinate of the input and one cotangent, and their verdict. */
+/* An entry: the analytic and the numeric derivative for one coordinate of the input and one cotangent, and
+ * their verdict. */
 #ifndef GRADCHECK_CHECK_ENTRY_H
 #define GRADCHECK_CHECK_ENTRY_H
 
@@ -21,8 +22,8 @@ typedef struct Entry {
     double rounding;     /* the part of it that the last digits of the output explain */
     double step;         /* at which numeric was found */
     double below, above; /* on a kink: the one-sided derivatives */
-    /* |analytic - numeric| relative to the larger of the two; where numeric is not good to nine digits, to the largest
-     * derivative for the same cotangent. 0 where both are too small to have digits. */
+    /* |analytic - numeric| relative to the larger of the two; where numeric is not good to nine digits, to
+     * the largest derivative for the same cotangent. 0 where both are too small to have digits. */
     double error;
     bool in_steps; /* the output moves in steps of its own, and rests between them: nothing is proved */
     EntryState state;
@@ -39,14 +40,14 @@ typedef struct Entries {
     int input;
     /* Which elements the coordinates are; NULL: all of them, in their order. */
     const long *place;
-    /* NULL, or for each input of the point the direction in which its elements move: then there is one coordinate, the
-     * distance along it. NULL for an input that rests. */
+    /* NULL, or for each input of the point the direction in which its elements move: then there is one
+     * coordinate, the distance along it. NULL for an input that rests. */
     const real *const *direction;
     long cotangents, outputs, coordinates;
     bool whole;            /* cotangent 0 is random, cotangent 1 + i is 1 at output i: the whole Jacobian */
     const real *cotangent; /* [cotangents][outputs] */
-    /* [cotangents][coordinates]; the diagnosis also wants the Jacobian's rows, [1 + outputs] of them where it is whole:
-     * those beyond `cotangents` have a numeric value alone. */
+    /* [cotangents][coordinates]; the diagnosis also wants the Jacobian's rows, [1 + outputs] of them where it
+     * is whole: those beyond `cotangents` have a numeric value alone. */
     Entry *entry;
     EntryState *state; /* [coordinates]: what all entries of a coordinate say together */
     Doubt *doubt;      /* [coordinates] */
@@ -56,8 +57,8 @@ typedef struct Entries {
 /* The element of the input that is coordinate j. */
 long check_entries_element(const Entries *e, long j);
 
-/* Sets the entry's state and error. scale: the largest derivative for the same cotangent; floor: what rounding may hide
- * in an output of 0. */
+/* Sets the entry's state and error. scale: the largest derivative for the same cotangent; floor: what
+ * rounding may hide in an output of 0. */
 void check_entry_judge(Entry *e, double scale, double floor);
 
 /* Wrong, but within the tolerance for what is known less well. */
@@ -66,8 +67,8 @@ bool check_entry_small_error(const Entry *e);
 /* Whether it says that the gradient is right. */
 bool check_entry_confirms(const Entry *e);
 
-/* Whether a result from smaller steps replaces the known one: it does if it confirms the gradient, is more certain, or
- * contradicts the known one. A result that is only less certain excuses nothing. */
+/* Whether a result from smaller steps replaces the known one: it does if it confirms the gradient, is more
+ * certain, or contradicts the known one. A result that is only less certain excuses nothing. */
 bool check_entry_more_credible(const Entry *found, const Entry *known);
 
 #endif

@@ -16,8 +16,8 @@
 /* The whole Jacobian is looked at up to so many outputs and so many entries; above, RANDOM cotangents. */
 enum { WHOLE_OUTPUTS = 128, WHOLE_ENTRIES = 1 << 14, RANDOM = 3 };
 
-/* All elements are moved alone as long as their number times that of all numbers at hand, which each move computes anew,
- * stays below WORK; above, so many of each input that it does, but LEAST. */
+/* All elements are moved alone as long as their number times that of all numbers at hand, which each move
+ * computes anew, stays below WORK; above, so many of each input that it does, but LEAST. */
 enum { WORK = 1 << 22, LEAST = 4 };
 
 static const char *const doubt_text[] = {
@@ -168,8 +168,8 @@ static void report_kink(InputReport *r, const Entries *e) {
         }
 }
 
-/* What is worked out is right to rounding; differences of forward are off by more at most elements, and not by enough to be
- * wrong. */
+/* What is worked out is right to rounding; differences of forward are off by more at most elements, and not
+ * by enough to be wrong. */
 static bool looks_like_differences(const Entries *e) {
     const double exact = 1e-11;
     const long least = 8;
@@ -222,8 +222,8 @@ static void report_along(InputReport *r, const Entries *e) {
     if (wrong) snprintf(r->pattern, sizeof r->pattern, "unknown");
 }
 
-/* Nothing was recorded: the output takes no gradient, and so none arrives at an input that wants one. Where the output
- * does not depend on the input either, nothing is proved, unless that is meant. */
+/* Nothing was recorded: the output takes no gradient, and so none arrives at an input that wants one. Where
+ * the output does not depend on the input either, nothing is proved, unless that is meant. */
 static void report_unrecorded(InputReport *r, bool flat, bool by_reference) {
     if (r->verdict == PASS && r->coordinates && (by_reference || !flat))
         r->verdict = by_reference ? FAIL : INCONCLUSIVE, r->unclear = by_reference ? 0 : r->coordinates;

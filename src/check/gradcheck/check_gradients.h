@@ -4,8 +4,9 @@
 
 #include "check/gradcheck/check_entries.h"
 
-/* What is differentiated: every element of every input. Where a case has more elements than can be moved one by one in
- * good time, each input has a sample of them moved alone, and all of them together along a random direction. */
+/* What is differentiated: every element of every input. Where a case has more elements than can be moved one
+ * by one in good time, each input has a sample of them moved alone, and all of them together along a random
+ * direction. */
 typedef struct Gradients {
     CheckRun *run;         /* computes the gradients */
     CheckRun *differences; /* its forward is differentiated: run itself, or the reference's run */

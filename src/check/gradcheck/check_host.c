@@ -13,7 +13,7 @@ enum { MOST_OUTPUTS = BATCH_OUTPUTS, BLOCKS = 1 << 27 };
 
 typedef enum Command { FORWARD, BACKWARD, BATCH, PAIR } Command;
 
-/* What the two processes tell each other. */
+/* The messages between the two processes. */
 typedef struct Desk {
     atomic_long asked, answered; /* commands so far */
     Command command;
@@ -69,7 +69,7 @@ static void tell_output(Desk *d, const CheckRun *r) {
         memcpy(d->dy_after, r->y->grad, (size_t)count * sizeof(real));
 }
 
-/* Does what is asked, at a point or two of the host's own. */
+/* Executes a command at the host's own copies of the points. */
 static void answer(Desk *d, CheckRun *r, CheckPoint point[2]) {
     r->guard = d->guard, r->keep = d->keep, r->relayed = d->relayed, r->first = d->first;
     if (d->command != BACKWARD) take_point(&point[0], &d->point[0]);
@@ -100,7 +100,7 @@ static void serve(void *context, long i) {
     CheckPoint point[2];
     CheckRun r = {.op = "operation", .c = h->load(h->context), .point = &point[0], .tape = tape_new()};
     (void)i;
-    /* Who prints more than is read loses the rest. */
+    /* Output that nobody reads is dropped. */
     fcntl(STDOUT_FILENO, F_SETFL, O_NONBLOCK);
     fcntl(STDERR_FILENO, F_SETFL, O_NONBLOCK);
     for (long number = 1;; number++) {
@@ -156,7 +156,7 @@ static long runs_done(const Desk *d) {
     return done < 0 ? 0 : done < BATCH_RUNS ? done : BATCH_RUNS;
 }
 
-/* Asks, and waits for the answer as long as there is somebody to give one. */
+/* Sends a command and waits for its answer while the host lives. */
 static void ask(CheckHost *h, CheckRun *r, Command command) {
     Desk *d = h->desk;
     d->command = command;
@@ -173,7 +173,7 @@ static void ask(CheckHost *h, CheckRun *r, Command command) {
     }
 }
 
-/* Takes what the host says about its output, as far as it can be true. */
+/* Copies the host's output after checking its sizes. */
 static void take_output(CheckHost *h, CheckRun *r) {
     const Desk *d = h->desk;
     Shape s = *(const volatile Shape *)&d->shape;

@@ -2,23 +2,24 @@
 #include <math.h>
 #include <string.h>
 
-/* A step falls by halves; a sweep on both sides has so many, one on one side some more. */
+/* Steps of a sweep on both sides and on one side. Each step is half the previous one. */
 enum { STEPS = 20, STEPS_ON_ONE_SIDE = 29 };
 
-/* Lines at hand: as many as have no more numbers of outputs on both sides than this, but one; and at most so many. */
+/* Current lines: at most MOST_LINES, and at most ROOM output numbers on both sides together, but at least one
+ * line. */
 enum { ROOM = 1 << 16, MOST_LINES = 128 };
 
-/* Changes that are asked for at once, or those of one run where these are more. */
+/* Changes requested at once; more if a single run needs more. */
 enum { MOST_CHANGES = 1 << 14 };
 
 /* ---- Runs ---- */
 
-/* Elements of an input's memory. */
+/* Elements that an input stores. */
 static long own_elements(const PointInput *in) {
     return in->count / in->repeats;
 }
 
-/* Numbers that change in one run. */
+/* The most numbers that change in one run. */
 static long most_changes(const Lines *l) {
     const CheckPoint *point = l->run->point;
     long most = own_elements(&point->in[l->e->input]), all = 0;
@@ -27,7 +28,7 @@ static long most_changes(const Lines *l) {
     return most > all ? most : all;
 }
 
-/* One more run, with the line's coordinate at x. */
+/* Requests a run with the line's coordinate at x. */
 static void ask_at(Lines *l, const Line *line, double x) {
     const CheckPoint *point = l->run->point;
     CheckBatch *b = &l->batch;
@@ -43,7 +44,7 @@ static void ask_at(Lines *l, const Line *line, double x) {
                                point_moved(&point->in[k], i, l->e->direction[k], (real)x));
 }
 
-/* The outputs that cotangent q looks at: from *first up to what is returned. */
+/* The outputs with a nonzero weight in cotangent q: from *first up to the returned index. */
 static long end_of_outputs(const Entries *e, long q, long *first) {
     bool one_hot = e->whole && q > 0;
     *first = one_hot ? q - 1 : 0;
@@ -68,7 +69,7 @@ double line_first_step(const Line *line) {
     return ldexp(1, ilogb(size) - 3);
 }
 
-/* Below this the digits of x ± step are not good enough. */
+/* Smaller steps lose too many digits of x ± step. */
 static double last_step(const Line *line) {
     return 32 * (double)REAL_EPSILON * (isfinite(line->at) ? fabs((double)line->at) : 0);
 }
@@ -77,7 +78,7 @@ static void start_sweeps(const Lines *l, Line *line, int order) {
     for (long q = 0; q < l->e->cotangents; q++) sweep_start(&line->sweep[q], order);
 }
 
-/* No finite number at the point, nor a step away: it will be none at smaller steps. */
+/* The output is not finite at the point nor a step away; smaller steps will not change that. */
 static bool is_nowhere(const Lines *l, const Line *line, long q) {
     return l->nowhere[q] && !line->crossed && line->sweep[q].levels == 0;
 }
@@ -105,7 +106,7 @@ static void add_differences(Lines *l, Line *line, const real *above, const real 
         double slope = 0;
         long i, end = end_of_outputs(e, q, &i);
         for (; i < end; i++) slope += (double)e->cotangent[q * e->outputs + i] * l->slope[i];
-        /* Over the edge of the domain: smaller steps begin a sweep of their own. */
+        /* Outside the domain: smaller steps start a new sweep. */
         if (!isfinite(slope))
             sweep_start(&line->sweep[q], line->sweep[q].order);
         else
@@ -132,12 +133,12 @@ static void take_one_side(Lines *l, Line *line, double there) {
                     there - (double)line->at);
 }
 
-/* Where the line is a step away, rounded. */
+/* The coordinate one step away, rounded to real. */
 static double at_step(const Line *line, int side) {
     return (double)(real)((double)line->at + side * line->step);
 }
 
-/* Sweeps of all lines that are wanted, a step of each at a time; side: 0 for both. */
+/* Sweeps all wanted lines together, one step of each at a time. side: 0 for both. */
 static void sweep(Lines *l, double part, int side) {
     int order = side ? ONE_SIDED : CENTRAL, steps = side ? STEPS_ON_ONE_SIDE : STEPS;
     for (Line *line = l->line; line < l->line + l->count; line++) {
@@ -203,7 +204,7 @@ void lines_look_far(Lines *l) {
     }
 }
 
-/* ---- All of them ---- */
+/* ---- Setup ---- */
 
 void lines_open(Lines *l, CheckRun *run, const Entries *e, Arena *arena) {
     size_t outputs = (size_t)e->outputs, cotangents = (size_t)e->cotangents;

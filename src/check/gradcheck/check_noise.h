@@ -12,9 +12,10 @@ typedef struct Noise {
     uint64_t branches; /* taken at the point */
 } Noise;
 
-/* Rounding changes the last digit of an output, or as much as changes of the inputs' last digits do: these are measured.
- * input: the only one that is changed; -1: all. An output that does not move (the logarithm of 1 + something small moves
- * in steps of the 1's last digit) gets larger changes until it does: its first move shows the size of its steps. */
+/* Rounding changes the last digit of an output, or as much as changes of the inputs' last digits do: these
+ * are measured. input: the only one that is changed; -1: all. An output that does not move (the logarithm of
+ * 1 + something small moves in steps of the 1's last digit) gets larger changes until it does: its first move
+ * shows the size of its steps. */
 void check_noise(Noise *n, CheckRun *run, int input, long outputs, Arena *arena);
 
 #endif

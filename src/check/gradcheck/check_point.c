@@ -18,7 +18,7 @@ static double uniform(uint64_t key, long i) {
     return (random_bits(key, 2 * (uint64_t)i) + random_bits(key, 2 * (uint64_t)i + 1) * 0x1p-32) * 0x1p-32;
 }
 
-/* A number of [0, 1) as a value of the input's range without the part nearer than `margin` to `away_from`. */
+/* Maps u of [0, 1) to the input's range, less the values nearer than `margin` to `away_from`. */
 static double place(const CheckInput *how, double u) {
     double low = how->low, high = how->high;
     if (low == 0 && high == 0) low = -2, high = 2;
@@ -101,8 +101,8 @@ static void lay_out(PointInput *in, Arena *arena, CheckMemory *memory, CheckLayo
     put_values(in);
 }
 
-/* Moves the smallest value to the lower end of its range and the largest to the upper: values that are distinct stay so.
- * False: the case gives no range. */
+/* Moves the smallest value to the lower end of its range and the largest to the upper: values that are
+ * distinct stay so. False: the case gives no range. */
 static bool move_to_ends(PointInput *in, const CheckInput *how, PointKind kind) {
     long own = in->count / in->repeats, low = 0, high = 0;
     if (how->values || (how->low == 0 && how->high == 0) || !own || how->constant) return false;

@@ -1,8 +1,8 @@
 /* A point at which a check case is evaluated: the values of its inputs, and where they lie in memory.
  *
- * Every input lies in a block of its own, with guards around it and, where it is stepped, gaps between its elements.
- * Guards and gaps of values hold NaN, which a wrong read carries into the result. Guards of gradients hold a number, so
- * that a wrong write is detected. */
+ * Every input lies in a block of its own, with guards around it and, where it is stepped, gaps between its
+ * elements. Guards and gaps of values hold NaN, which a wrong read carries into the result. Guards of
+ * gradients hold a number, so that a wrong write is detected. */
 #ifndef GRADCHECK_CHECK_POINT_H
 #define GRADCHECK_CHECK_POINT_H
 
@@ -36,17 +36,18 @@ typedef struct CheckPoint {
     Tensor *x[CHECK_INPUTS]; /* as build wants them */
 } CheckPoint;
 
-/* POINT_ENDS: each input whose case gives a range has an element at either end of it. POINT_OTHER_ENDS: an input of one
- * element, which is at the upper end there, is at the lower end. */
+/* POINT_ENDS: each input whose case gives a range has an element at either end of it. POINT_OTHER_ENDS: an
+ * input of one element, which is at the upper end there, is at the lower end. */
 typedef enum PointKind { POINT_DRAWN, POINT_ENDS, POINT_OTHER_ENDS } PointKind;
 
-/* Draws the point number `attempt` of an operation's case for this seed and lays it out as the case says. Memory is the
- * arena's, that of blocks `memory`'s where it is not NULL; where that is too small it is a bug. False: the point is not
- * of that kind, for no input has a range. */
+/* Draws the point number `attempt` of an operation's case for this seed and lays it out as the case says.
+ * Memory is the arena's, that of blocks `memory`'s where it is not NULL; where that is too small it is a bug.
+ * False: the point is not of that kind, for no input has a range. */
 bool point_draw(CheckPoint *p, Arena *arena, CheckMemory *memory, const char *op, const CheckCase *c,
                 uint64_t seed, PointKind kind, int attempt);
 
-/* Lays out the same values anew, input i as layout[i], which is not REPEATED: its slices would have to be equal. */
+/* Lays out the same values anew, input i as layout[i], which is not REPEATED: its slices would have to be
+ * equal. */
 void point_lay_out(CheckPoint *to, Arena *arena, const CheckPoint *from, const CheckLayout layout[]);
 
 /* Resets the tensors to their state before any tape used them, and fills every gradient with `fill`. */
@@ -71,8 +72,8 @@ real *point_element(const PointInput *in, long i);
 /* Restores all memory of the inputs to its state after layout. */
 void point_reset_memory(CheckPoint *p);
 
-/* What is not as it was laid out, in words ("input x", "memory around the gradient of x"), written into text;
- * NULL if nothing is. Gradients themselves may change. */
+/* Names the memory that has changed since layout ("input x", "memory beside the gradient of x") in text.
+ * NULL: none. Gradients themselves may change. */
 enum { DAMAGE_TEXT = 128 };
 const char *point_damage(const CheckPoint *p, char text[DAMAGE_TEXT]);
 

@@ -31,7 +31,7 @@ PropertyResults property_run(Properties *p, const real *dy, real fill) {
     return r;
 }
 
-/* Whose output has as many elements as at the first time. */
+/* Runs forward; ends with an error if the number of outputs has changed. */
 static const Tensor *forward(Properties *p) {
     const Tensor *y = check_run_forward(p->run);
     check_run_has_outputs(p->run, p->outputs);
@@ -88,7 +88,7 @@ static bool accumulates(Properties *p, PropertyResults one) {
                          "backward must add to the gradient, not overwrite it");
 }
 
-/* A gradient marked fresh holds anything; here NaN. */
+/* A fresh gradient may hold anything; here it holds NaN. */
 static bool stores_fresh(Properties *p, PropertyResults one) {
     point_ready(p->run->point, NAN);
     for (int i = 0; i < p->run->point->inputs; i++)
@@ -99,7 +99,8 @@ static bool stores_fresh(Properties *p, PropertyResults one) {
                          "backward that stores fresh gradients must store every element");
 }
 
-/* The first backward of all, and one after a run with other values: nothing may be left of an earlier run. */
+/* Repeats the first backward of all, and a run after one with other values: no run may depend on an earlier
+ * one. */
 static bool is_repeatable(Properties *p, PropertyResults one) {
     CheckRun *run = p->run;
     PropertyResults first = {0};
@@ -118,7 +119,7 @@ static bool is_repeatable(Properties *p, PropertyResults one) {
                          "a run between with other values must change no bits");
 }
 
-/* One run, looked at after each half. */
+/* Checks memory after forward and again after backward. */
 static bool leaves_alone(Properties *p, PropertyResults one) {
     CheckRun *run = p->run;
     char damage[DAMAGE_TEXT];

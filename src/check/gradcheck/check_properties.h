@@ -26,8 +26,8 @@
 const char *check_property_name(Property which);
 const char *check_property_meaning(Property which);
 
-/* Looks at all properties but the first, and writes into the report how they are broken. `fresh` is a host that has run
- * nothing; NULL: whether the last one holds is not looked at. */
+/* Looks at all properties but the first, and writes into the report how they are broken. `fresh` is a host
+ * that has run nothing; NULL: whether the last one holds is not looked at. */
 void check_properties(CheckRun *run, CheckHost *fresh, Arena *arena, uint64_t seed, CaseReport *report);
 
 #endif

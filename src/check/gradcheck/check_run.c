@@ -13,7 +13,7 @@ static uint64_t branches_taken(const Tape *t) {
     return all;
 }
 
-/* The operation that stands before the one that is checked where its inputs are relayed: y = x. */
+/* y = x: recorded before the checked operation where its inputs are relayed. */
 static void relay_forward(Node *n) {
     tensor_copy_out(n->in[0], n->out->data);
 }
@@ -25,7 +25,7 @@ static void relay_backward(Node *n) {
 
 static const Op relay = {"relay", relay_forward, relay_backward};
 
-/* One relay for each tensor; those that are passed twice stay the same. */
+/* Records one relay for each tensor; a tensor passed twice has one. */
 static void relay_inputs(CheckRun *r, Tensor **x) {
     const CheckPoint *p = r->point;
     for (int i = 0; i < p->inputs; i++) {
@@ -60,7 +60,7 @@ static void begin(CheckRun *r) {
     r->tape->nodes = r->first;
 }
 
-/* What the tape made may be a view of an input, or the input itself. */
+/* The output may be a view of an input, or the input itself; then it has no guards. */
 static bool beside_output_is_untouched(const CheckRun *r) {
     return !r->guard || !r->keep || !r->y->maker || r->y->maker->op->view || tape_guards_hold(r->y);
 }
@@ -99,7 +99,7 @@ void check_run_has_outputs(const CheckRun *r, long outputs) {
                   r->c->name, outputs, found);
 }
 
-/* The two outputs one behind the other. */
+/* Concatenates the two outputs. */
 static void join_forward(Node *n) {
     tensor_copy_out(n->in[0], n->out->data);
     tensor_copy_out(n->in[1], n->out->data + shape_count(n->in[0]->shape));

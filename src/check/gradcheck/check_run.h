@@ -1,5 +1,5 @@
-/* Runs of a check case: records its operation at a point on an empty tape, forward and backward. The operation runs in
- * this process or in one of its own (check_host.h); callers see no difference. */
+/* Runs of a check case: records its operation at a point on an empty tape, forward and backward. The
+ * operation runs in this process or in one of its own (check_host.h); callers see no difference. */
 #ifndef GRADCHECK_CHECK_RUN_H
 #define GRADCHECK_CHECK_RUN_H
 
@@ -24,7 +24,7 @@ struct CheckRun {
     Tape *tape;                  /* where it runs here */
     CheckHost *host;             /* where it runs otherwise; NULL: it runs here */
     const CheckHostCalls *calls; /* of the host */
-    bool guard;                  /* arrays of the tape lie between NaNs */
+    bool guard;                  /* NaNs surround the tape's arrays */
     bool keep;                   /* output and upstream gradient can be looked at after backward */
     bool
         relayed; /* the inputs are not leaves but outputs of another operation: as in the middle of a model */
@@ -32,7 +32,8 @@ struct CheckRun {
     const char
         *stage; /* what is looked at, in words, for who has to say where a run came to its end; NULL: no more
                                than the operation itself */
-    /* The gradients are judged, and other points are tried to explain them: what ends there is no verdict. */
+    /* The verdict is known and other points are tried for an explanation: a crash there changes no
+     * verdict. */
     bool explaining;
 
     /* Of the last forward. */
@@ -41,9 +42,10 @@ struct CheckRun {
     uint64_t branches; /* taken, over all operations on the tape */
     bool untouched;    /* after the last run: the memory beside the output and its gradient is as it was */
     long evaluations;  /* of forward, in all */
-    long planned;      /* about so many there will be */
+    long planned;      /* the expected number */
 
-    /* What the first backward of all found, with the cotangent first_dy; one array an input that has a gradient. */
+    /* What the first backward of all found, with the cotangent first_dy; one array an input that has a
+     * gradient. */
     const real *first_dy, *first_grad[CHECK_INPUTS];
 };
 
@@ -65,11 +67,12 @@ void check_run_direction(real *v, long count, uint64_t key);
 /* Backward from the last forward's output, with cotangent dy. With `keep` it may run again. */
 void check_run_backward(CheckRun *r, const real *dy);
 
-/* Records the case at its point and, on the same tape, at another one, then runs backward through both at once, the other
- * first. Their gradients are those of the two points. */
+/* Records the case at its point and, on the same tape, at another one, then runs backward through both at
+ * once, the other first. Their gradients are those of the two points. */
 void check_run_pair(CheckRun *r, CheckPoint *other, const real *dy, const real *other_dy);
 
-/* Changes every number that the last forward computed by `relative` of itself, up or down at random, as rounding does. */
+/* Changes every number that the last forward computed by `relative` of itself, up or down at random, as
+ * rounding does. */
 void check_run_disturb(CheckRun *r, real relative, uint64_t key);
 
 /* "[1,2]": the index of the i-th element of shape s, written into text. */

@@ -1,4 +1,5 @@
-/* What differs between systems for the processes and libraries of students' code, with a fallback for each. */
+/* What differs between systems for the processes and libraries of students' code, with a fallback for
+ * each. */
 #ifndef CHECK_SYSTEM_H
 #define CHECK_SYSTEM_H
 

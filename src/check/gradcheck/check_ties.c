@@ -3,13 +3,13 @@
 #include <math.h>
 #include <stdio.h>
 
-/* A step that is small beside what bends a function, and whose differences still have half of their digits. */
+/* Small enough for curvature not to matter; differences still have half of their digits. */
 static const double step = sizeof(real) == sizeof(double) ? 0x1p-20 : 0x1p-8;
 
-/* One-sided differences that differ by this part of their size belong to a kink. */
+/* One-sided differences that differ by more than this part of their size show a kink. */
 static const double apart = 1e-2;
 
-enum { MOST = 48 }; /* elements on kinks that are looked at */
+enum { MOST = 48 }; /* elements on kinks that are checked */
 
 typedef struct Ties {
     CheckRun *run;
@@ -18,7 +18,7 @@ typedef struct Ties {
     long outputs;
     CheckBatch batch;
     real *here;
-    int count; /* elements that are on a kink of an output */
+    int count; /* elements on a kink of some output */
     struct Element {
         int input;
         long coordinate;
@@ -27,7 +27,7 @@ typedef struct Ties {
     bool *tied; /* [MOST][MOST][outputs] */
 } Ties;
 
-/* Two more runs, with these elements moved together to either side. */
+/* Requests two runs, with these elements moved together up and down. */
 static void ask(Ties *t, const struct Element *const x[], int count) {
     for (int side = 1; side >= -1; side -= 2) {
         check_batch_ask(&t->batch, count);
@@ -38,7 +38,7 @@ static void ask(Ties *t, const struct Element *const x[], int count) {
     }
 }
 
-/* Of the two runs from number `run` on: the one-sided differences. */
+/* The one-sided differences from runs `run` and `run` + 1. */
 static void slopes(const Ties *t, long run, double *up, double *down) {
     const real *above = check_batch_output(&t->batch, run), *below = check_batch_output(&t->batch, run + 1);
     for (long i = 0; i < t->outputs; i++) {
@@ -75,7 +75,7 @@ static bool *tied(Ties *t, int a, int b, long output) {
     return &t->tied[((long)a * MOST + b) * t->outputs + output];
 }
 
-/* On either side: an answer to both that is not the sum of the two answers. */
+/* Finds pairs whose common change of an output is not the sum of the two single changes. */
 static void find_pairs(Ties *t) {
     double *up = arena_alloc(t->arena, (size_t)t->outputs * sizeof *up);
     double *down = arena_alloc(t->arena, (size_t)t->outputs * sizeof *down);
@@ -97,7 +97,7 @@ static void find_pairs(Ties *t) {
     }
 }
 
-/* The elements tied to `first` at this output, one through the other. */
+/* Marks the elements tied to `first` at this output, directly or through others; returns how many. */
 static int group_of(Ties *t, int first, long output, bool member[MOST]) {
     int size = 1;
     member[first] = true;
@@ -110,7 +110,7 @@ static int group_of(Ties *t, int first, long output, bool member[MOST]) {
     return size;
 }
 
-/* Whether the shares of the group add up to what they should; what was found and needed goes into the text. */
+/* Whether the shares of the group add up to its derivative. If not, writes both numbers into text. */
 static bool shares_fit(Ties *t, const bool member[MOST], int size, long output, char *text, size_t room) {
     double *up = arena_alloc(t->arena, (size_t)t->outputs * sizeof *up);
     double *down = arena_alloc(t->arena, (size_t)t->outputs * sizeof *down), sum = 0, scale = 0;
@@ -137,7 +137,7 @@ static bool shares_fit(Ties *t, const bool member[MOST], int size, long output, 
     return false;
 }
 
-/* At once: both sides of each element of an input, or of each pair that one element is in. */
+/* Runs of the largest batch: both sides of each element of an input, or of each pair with one element. */
 static long most_runs(const CheckRun *run, const Entries *all) {
     long most = MOST;
     for (int k = 0; k < run->point->inputs; k++)

@@ -39,7 +39,8 @@ struct Child {
 
 static int result_pipe = -1, wake_pipe = -1; /* in a child */
 
-/* Milliseconds to wait for news, and for what there is no sign of, as where a job has closed its pipes. */
+/* Milliseconds to wait for a message, and between looks where none can come (the job has closed its
+ * pipes). */
 enum { GLANCE = 20, MOMENT = 1 };
 
 bool child_send(const void *bytes, size_t size) {
@@ -97,7 +98,7 @@ static void set_limits(const ChildLimits *limits) {
 
 enum { FIRST_FREE = 3, MOST_DESCRIPTORS = 1024 };
 
-/* Closes whatever else the parent has open. */
+/* Closes the parent's other open files. */
 static void close_others(const ChildLimits *limits) {
     int from = FIRST_FREE;
     for (int file = FIRST_FREE; file < MOST_DESCRIPTORS; file++) {
@@ -190,7 +191,7 @@ static void keep_text(Child *c, const char *bytes, size_t size) {
     c->text_size += kept;
 }
 
-/* Reads what there is; closes the pipe at its end. */
+/* Reads all available bytes; closes the pipe at its end. */
 static void drain(Child *c, int *pipe, void (*keep)(Child *c, const char *bytes, size_t size)) {
     char buffer[1 << 14];
     for (int reads = 0; *pipe >= 0 && reads < 64; reads++) {
@@ -206,7 +207,7 @@ static void drain(Child *c, int *pipe, void (*keep)(Child *c, const char *bytes,
     }
 }
 
-/* The child has ended: its family is ended too, and the rest of what it wrote is read. */
+/* Ends the process group of a child that has ended, and reads the rest of its output. */
 static ChildEnd bury(Child *c, int status) {
     kill(-c->pid, SIGKILL);
     c->ended = true;
@@ -253,8 +254,8 @@ bool child_lives(Child *c, ChildEnd *end) {
     double before = seconds_of_dead_children();
     if (waitpid(c->pid, &status, WNOHANG) != c->pid) return true;
     double used = seconds_of_dead_children() - before;
-    /* The system kills whoever goes on behind the limit that set_limits sets; others may kill for other
-     * reasons. */
+    /* The system kills a process that runs past the limit of set_limits. A kill before that has another
+     * reason. */
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) c->timed_out |= used >= ceil(c->seconds);
     *end = bury(c, status);
     return false;

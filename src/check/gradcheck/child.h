@@ -10,8 +10,8 @@
 
 enum { CHILD_KEEPS = 2 };
 typedef struct ChildLimits {
-    /* Of processor time for each job, and three times as many on the clock: a busy machine is no endless loop, but sleep
-     * is. */
+    /* Of processor time for each job, and three times as many on the clock: a busy machine is no endless
+     * loop, but sleep is. */
     double seconds;
     size_t bytes; /* of address space; 0: no limit. Ignored under AddressSanitizer, which needs terabytes */
     size_t file_bytes;     /* of a file that is written; 0: no limit */
@@ -32,7 +32,7 @@ enum { CHILD_PRINTED = 4096 };
 typedef struct ChildEnd {
     ChildFate fate;
     int number;         /* exit status or signal */
-    const char *result; /* what it sent, whole or not; a NUL behind it */
+    const char *result; /* the bytes sent, complete or not, followed by a NUL */
     size_t size;
     const char *printed; /* the first CHILD_PRINTED bytes of what it printed */
 } ChildEnd;
@@ -53,8 +53,8 @@ void child_run_all(long jobs, int at_once, const ChildLimits *limits, void (*job
 typedef struct Child Child;
 Child *child_start(const ChildLimits *limits, void (*job)(void *context, long i), void *context);
 
-/* How the two wait for each other. What there is to be seen is in the memory that they share: a job may
- * close or write whatever it likes, and then only has to be waited for longer. */
+/* Wake-ups between parent and job. Results are in the memory that they share: a job that closes or fills its
+ * pipes only makes the parent wait longer. */
 void child_wake(Child *c);
 void child_sleep(void); /* in the job: until it is woken, or for a moment; ends where the parent has ended */
 void child_watch(Child *c); /* until the job sends something, or for a moment */

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A point that lies on a kink or on a plain by chance is drawn again. */
+/* Draws: a point that lies on a kink or on a flat region by chance is drawn again. */
 enum { POINTS = 8 };
 
 double gradcheck_tolerance(void) {
@@ -25,8 +25,8 @@ static bool is_among(const char *word, const char *const words[]) {
     return false;
 }
 
-/* Some patterns break properties as well, and some broken properties look like patterns: what is nearer to
- * the mistake goes first. */
+/* Some patterns break properties too, and some broken properties look like patterns. The more specific one
+ * comes first. */
 static const char *diagnosis_of(const CaseReport *r) {
     static const char *const tells_all[] = {"not a number", "no gradient", "upstream ignored",
                                             "strides ignored", NULL};
@@ -43,7 +43,7 @@ static const char *diagnosis_of(const CaseReport *r) {
     return strcmp(pattern, "unknown") == 0 && r->property[0] ? r->property : pattern;
 }
 
-/* Where runs differ, what the errors of one look like says nothing. */
+/* If runs differ, the pattern of one run's errors says nothing. */
 static void forget_patterns(CaseReport *r) {
     for (int i = 0; i < r->inputs; i++) {
         if (r->in[i].verdict != FAIL ||
@@ -55,8 +55,8 @@ static void forget_patterns(CaseReport *r) {
     }
 }
 
-/* On a kink, or where an input does not count at all (never the median of three, say). Only drawn points may move, and not those
- * that lie there on purpose. */
+/* On a kink, or where an input does not count at all (never the median of three, say). Only drawn points may
+ * move, and not those that lie there on purpose. */
 static bool is_unlucky(const CheckCase *c, const CaseReport *r) {
     if (r->verdict == FAIL) return false;
     for (int k = 0; k < CHECK_INPUTS && c->in[k].name; k++)
@@ -79,8 +79,8 @@ void gradcheck_conclude(CaseReport *r) {
     if (r->verdict == FAIL) REPORT_SET(r->diagnosis, diagnosis_of(r));
 }
 
-/* A case at its points: the run that computes gradients, and the run whose forward is differentiated, which stands where
- * the other does. */
+/* A case at its points: the run that computes gradients, and the run whose forward is differentiated, which
+ * stands where the other does. */
 typedef struct Trial {
     const CheckOptions *how;
     Arena *arena;
@@ -164,8 +164,8 @@ static bool try_smaller(Trial *t, const char *how, CaseReport *report) {
     return any;
 }
 
-/* Looks for smaller cases in which the same gradients are wrong. This comes last: a build that refuses a size may end its
- * process. */
+/* Looks for smaller cases in which the same gradients are wrong. This comes last: a build that refuses a size
+ * may end its process. */
 static void show_smaller(Trial *t, CaseReport *report) {
     CheckCase c = *t->run.c, small;
     char how[REPORT_WORD], all[REPORT_TEXT] = "";

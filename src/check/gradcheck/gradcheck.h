@@ -40,10 +40,11 @@ typedef struct CheckOptions {
         differences; /* they alone, without the properties (check_properties.h): for a function that takes long */
     bool
         added; /* nobody wrote the case: it fails only where the function is smooth and finite (check_smooth.h) */
-    /* Where the case runs (check_host.h), and another such process that has run nothing; NULL: here, and none. */
+    /* Where the case runs (check_host.h), and another such process that has run nothing; NULL: here, and
+     * none. */
     struct CheckHost *host, *fresh;
-    /* The same case with the reference's build: forward has to give its output, and it is the function that is
-     * differentiated. NULL: none. It runs in `reference_host`; NULL: here. */
+    /* The same case with the reference's build: forward has to give its output, and it is the function that
+     * is differentiated. NULL: none. It runs in `reference_host`; NULL: here. */
     const CheckCase *reference;
     struct CheckHost *reference_host;
 } CheckOptions;

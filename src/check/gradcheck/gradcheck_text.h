@@ -5,8 +5,9 @@
 #include "check/gradcheck/gradcheck.h"
 #include <stdio.h>
 
-/* The whole check of an operation, for a test program of one's own: checks all its cases, prints a line for each
- * gradient and explains what is wrong. Returns the gravest verdict; PASS is 0, so it may be the program's status. */
+/* The whole check of an operation, for a test program of one's own: checks all its cases, prints a line for
+ * each gradient and explains what is wrong. Returns the gravest verdict; PASS is 0, so it may be the
+ * program's status. */
 Verdict gradcheck_op(const Op *op, FILE *out);
 
 /* The same for any function of tensors that is made of tape operations, at the inputs of a table that ends with {0}:
@@ -27,14 +28,15 @@ Verdict gradcheck_function(const char *name, Tensor *(*f)(Tape *t, Tensor **x), 
 void gradcheck_heading(FILE *out);
 void gradcheck_rows(FILE *out, const CaseReport *r);
 
-/* Why the case failed or is inconclusive, and what is to be known about one that passed: kinks; with what the other cases
- * among `count` say about it. In lines of at most 80 columns. */
+/* Why the case failed or is inconclusive, and what is to be known about one that passed: kinks; with what the
+ * other cases among `count` say about it. In lines of at most 80 columns. */
 void gradcheck_explain(FILE *out, const CaseReport *r, const CaseReport *all, long count);
 
 /* The same for all, below a table: what is wrong in the same way as in an earlier case takes a line. */
 void gradcheck_explain_all(FILE *out, const CaseReport *r, long count);
 
-/* For columns: a number, or "-" where there is none; and what is remarkable about elements, which ends the line. */
+/* For columns: a number, or "-" where there is none; and what is remarkable about elements, which ends the
+ * line. */
 void gradcheck_number(FILE *out, int width, double x, bool any);
 void gradcheck_remarks(FILE *out, long kinks, long flat, int moved);
 

@@ -17,8 +17,8 @@
 
 enum { EXTRAPOLATIONS = 8, CENTRAL = 2, ONE_SIDED = 1 };
 
-/* How often the estimated error may be exceeded by the true one: Ridders' rule is an estimate, not a bound, and float
- * leaves it few steps to look at. */
+/* How often the estimated error may be exceeded by the true one: Ridders' rule is an estimate, not a bound,
+ * and float leaves it few steps to look at. */
 #define SWEEP_TRUST (sizeof(real) == sizeof(double) ? 16 : 64)
 
 /* One derivative, while the step falls. */

@@ -180,7 +180,8 @@ static bool values_differ(const Factors *t) {
     return any;
 }
 
-/* "multiplied by sigmoid(x) instead of sigmoid'(x)": the factors in words, false if they are no known functions. */
+/* "multiplied by sigmoid(x) instead of sigmoid'(x)": the factors in words, false if they are no known
+ * functions. */
 static bool name_factors(const Factors *t, const char *name, bool of_output, char *text, size_t size) {
     char f[64], g[64];
     if (!values_differ(t)) return false;
@@ -288,8 +289,8 @@ bool pattern_factor_of_lines(Suspect *s) {
     return false;
 }
 
-/* Mistakes in a formula show in the first digits. Where only later ones are wrong, a share of all entries is, each by a
- * small part of the largest, and of itself. */
+/* Mistakes in a formula show in the first digits. Where only later ones are wrong, a share of all entries is,
+ * each by a small part of the largest, and of itself. */
 static bool is_nearly_right(const Suspect *s, double part, double of_itself, double share) {
     const double small = 1e-3;
     long seen = 0, off = 0;

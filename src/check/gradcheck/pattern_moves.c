@@ -101,7 +101,8 @@ bool pattern_moved(Suspect *s) {
     return false;
 }
 
-/* As when a cumulative sum, a rotation or a product with a matrix goes the same way in backward as in forward. */
+/* For example a cumulative sum, rotation or matrix product with the same direction in backward as in
+ * forward. */
 bool pattern_jacobian(Suspect *s) {
     const Entries *e = s->e;
     long n = e->coordinates;
@@ -158,7 +159,7 @@ static bool reads_elsewhere(Suspect *s, const PointInput *in, long *entry, long 
     return *entry >= 0 && numbers >= LEAST;
 }
 
-/* As when a product's backward reads an operand at another index. */
+/* For example a product whose backward reads an operand at another index. */
 bool pattern_operand_elsewhere(Suspect *s) {
     const CheckPoint *p = s->run->point;
     char element[REPORT_NAME], right[REPORT_NAME], wrong[REPORT_NAME];

@@ -10,8 +10,8 @@
 /* Points that a condition has to hold at: the case's own, and others drawn for the purpose. */
 enum { LOOKS = 3, FIRST_DRAWN = 300, EVIDENCE = 4 };
 
-/* What is known of each element at a point: its values (inputs and output; NULL where they have another shape), and whether
- * it is wrong. */
+/* What is known of each element at a point: its values (inputs and output; NULL where they have another
+ * shape), and whether it is wrong. */
 typedef struct Look {
     double *value[CHECK_INPUTS + 1];
     bool *wrong, *idle;
@@ -84,8 +84,8 @@ static double quantity_at(const Look *l, Quantity x, long j) {
     return x.size ? fabs(v) : v;
 }
 
-/* Whether the wrong elements, and they alone, are where side * v is above a number, at all looks. It lies between *right and
- * *wrong. */
+/* Whether the wrong elements, and they alone, are where side * v is above a number, at all looks. It lies
+ * between *right and *wrong. */
 static bool is_beyond(const Suspect *s, const Look look[LOOKS], Quantity x, int side, double *right,
                       double *wrong) {
     long wrongs = 0, rights = 0;
@@ -121,7 +121,7 @@ static void say_condition(const Suspect *s, Quantity x, int side, double right, 
                  about, number);
 }
 
-/* The values at which elements are wrong, as far as they are the cause at other points as well. */
+/* Finds a condition on values that separates wrong elements from right ones, at other points as well. */
 static bool find_condition(Suspect *s, char *text, size_t size) {
     enum { MOST_ENTRIES = 1 << 12 };
     const CheckPoint *p = s->run->point;
@@ -160,7 +160,7 @@ static bool all_lost(const Suspect *s) {
     return true;
 }
 
-/* As when a loop ends early, or steps over a remainder. */
+/* For example a loop that ends early or skips a remainder. */
 bool pattern_missing_in_part(Suspect *s) {
     enum { HALF = REPORT_TEXT / 2 };
     char wrong[HALF], right[HALF];

@@ -42,7 +42,8 @@ static double jacobian(const Suspect *s, long i, long j) {
     return isfinite(slope) ? slope : 0;
 }
 
-/* Whether expected is Σ w ∂y_i/∂x_j over the outputs i that count for element j, where w is what `upstream` gives. */
+/* Whether expected is Σ w ∂y_i/∂x_j over the outputs i that count for element j, where w is what `upstream`
+ * gives. */
 typedef struct Sum {
     bool (*counts)(const Suspect *s, const struct Sum *sum, long i, long j); /* NULL: all do */
     bool of_ones;                                                            /* w is 1 */
@@ -203,7 +204,8 @@ static bool error_is_multiple(const Suspect *s, const Groups *g, const double *v
     return true;
 }
 
-/* Sets v to a form of the values of input `which`: themselves, e to their power, less their mean in each group. */
+/* Sets v to a form of the values of input `which`: themselves, e to their power, less their mean in each
+ * group. */
 static bool take_form(const Suspect *s, const Groups *g, int which, int form, double *v, char *text,
                       size_t size) {
     static const char *const forms[] = {"%.40s", "exp(%.40s)", "(%.40s minus its mean)"};
@@ -220,8 +222,8 @@ static bool take_form(const Suspect *s, const Groups *g, int which, int form, do
     return true;
 }
 
-/* As when layer norm's mean of the gradient is dropped, or softmax's Σ dy y: in every group the error is a multiple of 1
- * or of known values. */
+/* In every group the error is a multiple of 1 or of known values. For example layer norm without the mean of
+ * the gradient, or softmax without Σ dy y. */
 bool pattern_term(Suspect *s) {
     enum { LEAST = 3, FORMS = 3 };
     double *v = arena_alloc(s->arena, (size_t)s->e->coordinates * sizeof *v);
@@ -264,8 +266,8 @@ static double sum_along(const AlongAxis *a, const double *row, const double *v, 
     return sum;
 }
 
-/* Whether the right gradients, times v, add up to 0 along every line of the axis for every upstream gradient, and those
- * found do not. */
+/* Whether the right gradients, times v, add up to 0 along every line of the axis for every upstream gradient,
+ * and those found do not. */
 static bool should_be_zero(const Suspect *s, const AlongAxis *a, const double *v) {
     enum { LEAST = 2 };
     long lines = 0, broken = 0, n = s->e->coordinates;
@@ -284,8 +286,8 @@ static bool should_be_zero(const Suspect *s, const AlongAxis *a, const double *v
     return lines >= LEAST && broken > 0;
 }
 
-/* A function of differences does not change where the same is added to all, as softmax; one of ratios not where all are
- * multiplied by the same, as what is normalised. */
+/* A function of differences does not change where the same is added to all, as softmax; one of ratios not
+ * where all are multiplied by the same, as what is normalised. */
 bool pattern_should_cancel(Suspect *s) {
     double *v = arena_alloc(s->arena, (size_t)s->e->coordinates * sizeof *v);
     for (int ratios = 0; ratios < 2; ratios++)

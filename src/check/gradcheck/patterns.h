@@ -52,8 +52,8 @@ bool pattern_fits(const Suspect *s);
 /* The same for expected = numeric, each entry times the factor of its coordinate. */
 bool pattern_fits_factors(Suspect *s, const double *factor);
 
-/* The values of input `which`, or for which = inputs the output's, beside the elements of a shape that they broadcast
- * to. False: they do not. */
+/* The values of input `which`, or for which = inputs the output's, beside the elements of a shape that they
+ * broadcast to. False: they do not. */
 bool pattern_values_over(const Suspect *s, Shape over, int which, double *v, const char **name);
 
 /* Each pattern, pattern_NAME, returns true and gives the reason if it explains the gradient. */

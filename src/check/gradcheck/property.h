@@ -33,7 +33,8 @@ PropertyResults property_run(Properties *p, const real *dy, real fill);
 bool property_same(Properties *p, PropertyResults found, PropertyResults want, double offset, bool exactly,
                    const char *what);
 
-/* The properties that concern what is around an operation; `one` is what a run with the cotangent `one` gives. */
+/* The properties that concern what is around an operation; `one` is what a run with the cotangent `one`
+ * gives. */
 bool property_any_layout(Properties *p, PropertyResults one);
 bool property_inside_a_graph(Properties *p, PropertyResults one);
 bool property_passed_twice(Properties *p, PropertyResults one);

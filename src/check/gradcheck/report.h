@@ -30,8 +30,8 @@ enum {
 /* Copies text into an array of a report, as much as it holds. */
 #define REPORT_SET(to, from) snprintf(to, sizeof(to), "%.*s", (int)sizeof(to) - 1, from)
 
-/* What holds exactly for every gradient (check_properties.h), in the order in which it is looked at: the first that is
- * broken says most. */
+/* What holds exactly for every gradient (check_properties.h), in the order in which it is looked at: the
+ * first that is broken says most. */
 typedef enum Property {
     PROPERTY_FORWARD,
     PROPERTY_READ_ONLY,
@@ -71,8 +71,9 @@ typedef struct InputReport {
     long flat;   /* coordinates with a gradient too small to be seen beside the output's size */
     Doubt doubt; /* why a coordinate is unclear: the gravest reason */
 
-    /* The first coordinate that lies on a kink, where there are any: its place in the shape's order, the output that is
-     * looked at (-1: the sum with a random cotangent), and the derivatives from below and above. */
+    /* The first coordinate that lies on a kink, where there are any: its place in the shape's order, the
+     * output that is looked at (-1: the sum with a random cotangent), and the derivatives from below and
+     * above. */
     long kink, kink_output;
     double kink_below, kink_above;
 

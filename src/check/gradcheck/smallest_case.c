@@ -56,7 +56,8 @@ static const char *element_text(char text[INDEX_TEXT + REPORT_NAME], const char 
     return text;
 }
 
-/* The rows of one cotangent: those that are not 0 on both sides, wrong ones first where there is no room for all. */
+/* The rows of one cotangent: those that are not 0 on both sides, wrong ones first where there is no room for
+ * all. */
 static long add_rows(Text *t, const Gradients *g, const Entries *e, const PointInput *in, long q, bool wrong,
                      long room) {
     char x[INDEX_TEXT + REPORT_NAME], y[INDEX_TEXT + REPORT_NAME] = "";

@@ -12,12 +12,12 @@ typedef struct WrongSet {
     long count; /* all elements */
 } WrongSet;
 
-/* "rows 4 and 5", "column 0", "x[1,2]": the wrong elements, and the right ones by the same rule. False: no rule of indices
- * tells them apart. */
+/* "rows 4 and 5", "column 0", "x[1,2]": the wrong elements, and the right ones by the same rule. False: no
+ * rule of indices tells them apart. */
 bool wrong_map_rule(const WrongSet *set, Arena *arena, char *wrong, char *right, size_t size);
 
-/* The map of the suspect's elements, or of the outputs for which they are wrong, or of the elements for one output; without
- * a rule some of the elements. True if a rule holds. */
+/* The map of the suspect's elements, or of the outputs for which they are wrong, or of the elements for one
+ * output; without a rule some of the elements. True if a rule holds. */
 bool wrong_map(const Suspect *s, char *text, size_t size);
 
 #endif
