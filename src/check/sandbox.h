@@ -1,5 +1,5 @@
-/* What keeps a student's code from everything but its own memory and time. Each measure is taken where the
- * system offers it to an ordinary user; src/check/README.md lists what is left where it does not. This is
+/* Keeps a student's code from everything but its own memory and time. Each measure is taken if the system
+ * offers it to an ordinary user; src/check/README.md lists what remains possible without it. This is
  * the one file besides base/system.c that knows systems. */
 #ifndef CHECK_SANDBOX_H
 #define CHECK_SANDBOX_H

@@ -7,7 +7,7 @@
 
 /* A symbol and its alternatives, each with a weight. S is the sentence; 1 is singular, 2 plural: subjects S1 S2, noun
  * phrases P1 P2, relative clauses R1 R2, verb phrases V1 V2, verbs without and with object I1 I2 T1 T2, nouns N1 N2,
- * determiners D1 D2, C1 C2 at the start of a sentence. What is no symbol is a word. */
+ * determiners D1 D2, C1 C2 at the start of a sentence. All others are words. */
 static const char *const grammar[][2] = {
     {"S", "5 S1 V1 | 4 S2 V2"},
     {"S1", "6 C1 N1 | 2 C1 N1 R1"},

@@ -1,4 +1,4 @@
-/* What the tokenizers share: encoding by pieces, decoding, and the string that holds one. */
+/* Shared by the tokenizers: encoding by pieces, decoding, and the string that holds one. */
 #include "text/tokenizer.h"
 #include "text/tokenizer_make.h"
 #include <stdio.h>

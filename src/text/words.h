@@ -1,4 +1,4 @@
-/* Where a text is cut into words, which no token of byte-pair encoding crosses. Of the bytes from the start of a word:
+/* Cuts a text into words, whose boundaries no token of byte-pair encoding crosses. A word is, from its first byte on:
  *
  *     a space, if one of the next two follows it, and then
  *     letters (A-Z, a-z and bytes from 0x80 on), digits, or others (punctuation, control characters), all of one class; or

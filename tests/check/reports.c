@@ -447,8 +447,8 @@ static void files_have_parts(void) {
     grade_parts_free(part, parts);
 }
 
-TEST_MAIN({"rows are aligned", rows_are_aligned},
-          {"one report is told", one_report_is_told}, {"a mistake is told once", a_mistake_is_told_once},
+TEST_MAIN({"rows are aligned", rows_are_aligned}, {"one report is told", one_report_is_told},
+          {"a mistake is told once", a_mistake_is_told_once},
           {"cases agree on an explanation", cases_agree_on_an_explanation},
           {"mistakes are shown", mistakes_are_shown},
           {"the smallest case is shown in full", the_smallest_case_is_shown_in_full},

@@ -1,4 +1,4 @@
-/* What all cases of an operation say together: one mistake, and the cases that are right. */
+/* The joint findings of all cases of an operation: one mistake, and the cases that are right. */
 #ifndef GRADCHECK_AGREEMENT_H
 #define GRADCHECK_AGREEMENT_H
 

@@ -1,4 +1,4 @@
-/* Many runs at once. Their results stay until the next batch. Where the case runs in another process, a batch is one
+/* Many runs at once. Their results stay until the next batch. If the case runs in another process, a batch is one
  * message. Forward at points that differ from the run's in a few numbers each, as differences need them:
  *
  *     check_batch_open(&b, run, arena, outputs, 2, 2);

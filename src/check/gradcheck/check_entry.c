@@ -13,9 +13,9 @@ static bool is_rounding(const Entry *e, double floor) {
     return fabs(e->numeric) <= SWEEP_TRUST * e->estimate && fabs(e->analytic) <= 1024 * floor;
 }
 
-/* How far an entry may be off that is right. Where the numeric derivative is known better than the tolerance
- * asks, so much may the gradient be: what is left to it is its own rounding, which is that of terms as large
- * as the largest derivative, or as the output. */
+/* The allowed error of a right entry. If the numeric derivative is known better than the tolerance, the sharper
+ * tolerance holds. The rest is the gradient's own rounding: that of terms as large as the largest derivative or
+ * the output. */
 static double room_of(const Entry *e, double size, double scale, double floor) {
     bool sharp = SWEEP_TRUST * e->estimate <= CHECK_SHARP / 10 * size;
     double tolerance = sharp ? CHECK_SHARP : CHECK_TOLERANCE;

@@ -168,8 +168,8 @@ static void report_kink(InputReport *r, const Entries *e) {
         }
 }
 
-/* What is worked out is right to rounding; differences of forward are off by more at most elements, and not
- * by enough to be wrong. */
+/* A derived gradient is right to rounding. Differences of forward are off by more at most elements, but not by
+ * enough to be wrong. */
 static bool looks_like_differences(const Entries *e) {
     const double exact = 1e-11;
     const long least = 8;
@@ -208,7 +208,7 @@ static void report_elements(InputReport *r, const PointInput *in, const Entries 
     report_kink(r, e);
 }
 
-/* What all elements moved together show, and the sample does not. */
+/* Reports an error that shows when all elements move together, and not in the sample. */
 static void report_along(InputReport *r, const Entries *e) {
     if (r->verdict != PASS || e->state[0] <= ENTRY_KINK) return;
     bool wrong = e->state[0] == ENTRY_WRONG;

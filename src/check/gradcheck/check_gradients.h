@@ -4,9 +4,8 @@
 
 #include "check/gradcheck/check_entries.h"
 
-/* What is differentiated: every element of every input. Where a case has more elements than can be moved one
- * by one in good time, each input has a sample of them moved alone, and all of them together along a random
- * direction. */
+/* The elements to differentiate: all elements of all inputs. In a case with too many elements, a sample of each
+ * input's elements moves alone, and all of them move together along a random direction. */
 typedef struct Gradients {
     CheckRun *run;         /* computes the gradients */
     CheckRun *differences; /* its forward is differentiated: run itself, or the reference's run */

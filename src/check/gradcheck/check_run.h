@@ -44,14 +44,14 @@ struct CheckRun {
     long evaluations;  /* of forward, in all */
     long planned;      /* the expected number */
 
-    /* What the first backward of all found, with the cotangent first_dy; one array an input that has a
-     * gradient. */
+    /* The gradients of the very first backward, with the cotangent first_dy: one array for each input that
+     * has a gradient. */
     const real *first_dy, *first_grad[CHECK_INPUTS];
 };
 
 /* Records the case at its point. Dropout depends on the tape's seed and step and on the place of a node on
- * the tape: all runs see the same. Where one needs more nodes than another (to copy what is not contiguous),
- * `first` makes up for it, so that the last node's place stays. */
+ * the tape, which is the same in all runs: if a run needs fewer nodes than another (which copies a strided input),
+ * `first` fills up the difference. */
 Tensor *check_run_forward(CheckRun *r);
 
 /* Ends with an error if the last forward's output has another number of elements than expected. */

@@ -1,5 +1,4 @@
-/* What differs between systems for the processes and libraries of students' code, with a fallback for
- * each. */
+/* Differences between systems for the processes and libraries of students' code, with a fallback for each. */
 #ifndef CHECK_SYSTEM_H
 #define CHECK_SYSTEM_H
 

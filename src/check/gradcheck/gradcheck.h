@@ -40,8 +40,8 @@ typedef struct CheckOptions {
         differences; /* they alone, without the properties (check_properties.h): for a function that takes long */
     bool
         added; /* nobody wrote the case: it fails only where the function is smooth and finite (check_smooth.h) */
-    /* Where the case runs (check_host.h), and another such process that has run nothing; NULL: here, and
-     * none. */
+    /* The process that runs the case (check_host.h), and another one that has run nothing; NULL: this
+     * process, and none. */
     struct CheckHost *host, *fresh;
     /* The same case with the reference's build: forward has to give its output, and it is the function that
      * is differentiated. NULL: none. It runs in `reference_host`; NULL: here. */
@@ -52,7 +52,7 @@ typedef struct CheckOptions {
 /* Checks the case as the options say. */
 void gradcheck_case_with(const char *op, const CheckCase *c, const CheckOptions *how, CaseReport *report);
 
-/* What follows from the broken properties of a report for the rest of it. */
+/* Updates the rest of a report from its broken properties. */
 void gradcheck_conclude(CaseReport *r);
 
 /* "PASS", "INCONCLUSIVE" or "FAIL". */

@@ -243,7 +243,7 @@ void gradcheck_explain(FILE *out, const CaseReport *r, const CaseReport *all, lo
     }
 }
 
-/* What a report among others adds: gradients and properties that are not known yet. */
+/* Prints what a report adds to the earlier ones: gradients and properties not known yet. */
 static void explain_more(FILE *out, const CaseReport *all, long count, const CaseReport *r) {
     for (int i = 0; i < r->inputs; i++) {
         const InputReport *in = &r->in[i];

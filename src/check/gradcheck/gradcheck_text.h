@@ -1,4 +1,4 @@
-/* What gradcheck found about a case, as text for people. */
+/* The findings about a case, as text for people. */
 #ifndef GRADCHECK_GRADCHECK_TEXT_H
 #define GRADCHECK_GRADCHECK_TEXT_H
 

@@ -289,8 +289,8 @@ bool pattern_factor_of_lines(Suspect *s) {
     return false;
 }
 
-/* Mistakes in a formula show in the first digits. Where only later ones are wrong, a share of all entries is,
- * each by a small part of the largest, and of itself. */
+/* Mistakes in a formula show in the first digits. If only later digits are wrong, a share of
+ * all entries is wrong, each by a small part of the largest and of itself. */
 static bool is_nearly_right(const Suspect *s, double part, double of_itself, double share) {
     const double small = 1e-3;
     long seen = 0, off = 0;

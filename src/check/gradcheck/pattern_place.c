@@ -1,4 +1,4 @@
-/* Where a gradient is wrong, if not how: at which indices, or at which values. */
+/* The place of an error: at which indices, or at which values. */
 #include "check/gradcheck/check_batch.h"
 #include "check/gradcheck/wrong_map.h"
 #include <math.h>
@@ -10,8 +10,8 @@
 /* Points that a condition has to hold at: the case's own, and others drawn for the purpose. */
 enum { LOOKS = 3, FIRST_DRAWN = 300, EVIDENCE = 4 };
 
-/* What is known of each element at a point: its values (inputs and output; NULL where they have another
- * shape), and whether it is wrong. */
+/* Each element at a point: its values (inputs and output; NULL for those of another shape), and whether it is
+ * wrong. */
 typedef struct Look {
     double *value[CHECK_INPUTS + 1];
     bool *wrong, *idle;

@@ -1,4 +1,4 @@
-/* What the properties of check_properties.h share. Internal to them. */
+/* Shared by the properties of check_properties.h, and internal to them. */
 #ifndef GRADCHECK_PROPERTY_H
 #define GRADCHECK_PROPERTY_H
 

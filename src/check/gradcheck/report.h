@@ -1,4 +1,4 @@
-/* What a gradient check found: of a case, and of each of its inputs. */
+/* The findings of a gradient check: for a case, and for each of its inputs. */
 #ifndef GRADCHECK_REPORT_H
 #define GRADCHECK_REPORT_H
 
@@ -30,8 +30,8 @@ enum {
 /* Copies text into an array of a report, as much as it holds. */
 #define REPORT_SET(to, from) snprintf(to, sizeof(to), "%.*s", (int)sizeof(to) - 1, from)
 
-/* What holds exactly for every gradient (check_properties.h), in the order in which it is looked at: the
- * first that is broken says most. */
+/* Properties that hold exactly for every gradient (check_properties.h), in the order of their checks: the
+ * first broken one says most. */
 typedef enum Property {
     PROPERTY_FORWARD,
     PROPERTY_READ_ONLY,
@@ -58,7 +58,7 @@ typedef struct Explanation {
     bool sure;     /* it predicts every number, and not only which are wrong */
 } Explanation;
 
-/* What was found about one input of one case. */
+/* The findings about one input of one case. */
 typedef struct InputReport {
     char name[REPORT_NAME]; /* of the gradient: dx */
     Shape shape;
@@ -120,7 +120,7 @@ typedef struct CaseReport {
     int moved;        /* how many points were given up: on a kink, or where an input does not count */
     long evaluations; /* forward runs */
 
-    /* What was to be judged, whatever came of it: known of a case that comes from a table, not of files. */
+    /* The plan, whatever came of it: known for a case from a table, not for files. */
     bool planned;
     bool like;  /* its forward was to be another's */
     bool added; /* by the checker, beside those that somebody wrote */

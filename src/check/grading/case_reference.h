@@ -43,8 +43,8 @@ void reference_list(Reference *r, CaseFiles *files);
 /* All else, at the point and the upstream gradient that `files` has now. Memory is its arena's. */
 void reference_compute(Reference *r);
 
-/* What an element has to be. On a kink every value between the one-sided derivatives is a gradient: there
- * it is the one that is nearest to `found`. */
+/* The right value of an element. On a kink every value between the one-sided derivatives is right: returns the
+ * one nearest to `found`. */
 double reference_need(const ReferencePart *p, long i, double found);
 
 /* How far off an element may be. */

@@ -6,7 +6,7 @@
 #include "check/grading/check_cases.h"
 #include "check/grading/student_op.h"
 
-/* What a C file is judged by. */
+/* The standard by which a C file is judged. */
 typedef struct StudentFile {
     const char *source;
     const char *cases; /* a teacher's C file of cases: op_NAME with CASES; NULL: none */
@@ -19,14 +19,14 @@ typedef struct StudentFile {
     char warnings[STUDENT_WARNINGS]; /* the compiler's, once it is added */
 } StudentFile;
 
-/* Compiles in f->folder what is given besides the file, and adds its cases; nothing where the file's own
- * count. What is compiled is kept open and removed, where the system can load such files. False:
+/* Compiles the teacher's files in f->folder and adds their cases; does nothing if the student's own cases
+ * count. The libraries are kept open and unlinked if the system can load such files. False:
  * STATUS_NO_INPUT, STATUS_BAD_DATA: the cases do not compile. */
 bool plan_add_given(CheckPlan *p, const StudentFile *f, Error *e);
 
-/* Compiles the file in f->folder, and where no cases are given adds its own, and others made from the
- * first: other sizes and larger values. Where the file cannot be compiled or loaded every case fails, or
- * one item that stands for all. False: other errors (no such file, no headers, no compiler). */
+/* Compiles the file in f->folder. Without given cases it adds the file's own, and others made from the first:
+ * other sizes and larger values. If the file cannot be compiled or loaded, every case fails, or one item that
+ * stands for all. False: other errors (no such file, no headers, no compiler). */
 bool plan_add_file(CheckPlan *p, StudentFile *f, Error *e);
 
 #endif

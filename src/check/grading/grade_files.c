@@ -115,7 +115,7 @@ typedef struct FolderRun {
     Error *error; /* what keeps every file from being judged */
 } FolderRun;
 
-/* What a judge sends before the reports. */
+/* The head of a judge's message, before the reports. */
 typedef struct Verdicts {
     Error error;
     char warnings[STUDENT_WARNINGS];
