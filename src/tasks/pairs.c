@@ -58,14 +58,10 @@ static bool read_pairs(PairsTask *t, const char *path, Error *e) {
         size_t length = (size_t)(stop - at);
         if (length && at[length - 1] == '\r') length--;
         size_t used = strlen(blank);
-        if (strspn(at, " \t\r") >= length)
-            snprintf(blank + used, sizeof blank - used,
-                     ++blanks <= 5 ? ", %ld"
-                     : blanks == 6 ? ", …"
-                                   : "",
-                     line);
-        else if (!read_line(t, path, line, at, length, e))
-            return false;
+        bool is_blank = strspn(at, " \t\r") >= length;
+        if (is_blank && ++blanks <= 5) snprintf(blank + used, sizeof blank - used, ", %ld", line);
+        if (is_blank && blanks == 6) snprintf(blank + used, sizeof blank - used, ", …");
+        if (!is_blank && !read_line(t, path, line, at, length, e)) return false;
         at = stop + 1;
     }
     if (blanks) task_remark(t->task.remark, "%s: %ld blank lines are skipped: %s", path, blanks, blank + 2);
