@@ -272,7 +272,7 @@ static bool parse(Options *o, Rows *rows, const bool *help, int argc, char **arg
     return true;
 }
 
-bool options_parse(Options *o, int argc, char **argv, Error *e) {
+static __attribute__((noinline)) bool read_command_line(Options *o, int argc, char **argv, Error *e) {
     long threads = 0;
     bool help = false;
     const Option common[] = {
@@ -283,7 +283,6 @@ bool options_parse(Options *o, int argc, char **argv, Error *e) {
         {0},
     };
     o->seed = 1;
-    program_start(argc > 0 ? argv[0] : o->program);
     for (int i = 1; i < argc; i++) {
         char where[32];
         Error bad = {0};
@@ -302,6 +301,11 @@ bool options_parse(Options *o, int argc, char **argv, Error *e) {
     system_locale_back(before);
     if (ok && threads) pool_set_threads((int)threads);
     return ok && !help;
+}
+
+/* Checks the stack before the large frame of read_command_line. */
+bool options_parse(Options *o, int argc, char **argv, Error *e) {
+    return program_start(argc > 0 ? argv[0] : o->program, e) && read_command_line(o, argc, argv, e);
 }
 
 static int stdout_cause; /* errno of the first flush that failed */

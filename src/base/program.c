@@ -2,8 +2,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 static const char installed_prefix[] = "tapeformer-";
@@ -17,10 +19,20 @@ static void occupy_standard_files(void) {
             (void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY); /* the lowest free: fd */
 }
 
-void program_start(const char *argv0) {
+/* Main keeps some arrays on the stack: up to 128 KB are in use, and a stack overflow has no message. */
+static bool stack_suffices(Error *e) {
+    enum { NEEDED = 256 << 10 };
+    struct rlimit limit;
+    return getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= NEEDED ||
+           error_set(e, STATUS_NO_MEMORY, "stack: found a limit of %ju KB, need %d KB, see ulimit -s",
+                     (uintmax_t)limit.rlim_cur >> 10, NEEDED >> 10);
+}
+
+bool program_start(const char *argv0, Error *e) {
     const char *slash = strrchr(argv0, '/');
     installed = strncmp(slash ? slash + 1 : argv0, installed_prefix, strlen(installed_prefix)) == 0;
     occupy_standard_files();
+    return stack_suffices(e);
 }
 
 const char *program_prefix(void) {

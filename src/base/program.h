@@ -3,10 +3,12 @@
 #ifndef BASE_PROGRAM_H
 #define BASE_PROGRAM_H
 
+#include "base/error.h"
 #include <stddef.h>
 
-/* Takes the program's name from argv[0], and opens closed standard files. */
-void program_start(const char *argv0);
+/* Takes the program's name from argv[0], opens closed standard files, and checks the stack:
+ * STATUS_NO_MEMORY. */
+bool program_start(const char *argv0, Error *e);
 
 /* "tapeformer-" for an installed program, otherwise "". */
 const char *program_prefix(void);

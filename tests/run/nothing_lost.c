@@ -424,15 +424,16 @@ TEST(steps_of_a_run_that_goes_on) {
 
 /* ---- Limits ---- */
 
-/* Runs train with a limit on open files. */
-static int limited(rlim_t limit) {
+/* Runs train with a limit on the stack, or else on open files. */
+static int limited(bool stack, rlim_t limit) {
     struct rlimit before;
-    getrlimit(RLIMIT_NOFILE, &before);
+    stack ? getrlimit(RLIMIT_STACK, &before) : getrlimit(RLIMIT_NOFILE, &before);
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
         for (int fd = STDERR_FILENO + 1; fd < 64; fd++) close(fd);
-        setrlimit(RLIMIT_NOFILE, &(struct rlimit){limit, before.rlim_max});
+        before.rlim_cur = limit;
+        stack ? setrlimit(RLIMIT_STACK, &before) : setrlimit(RLIMIT_NOFILE, &before);
         int status = TRAIN(COPY, "--steps", "3", "--run", "run");
         write_text("said", err);
         _exit(status);
@@ -445,14 +446,17 @@ static int limited(rlim_t limit) {
     return status;
 }
 
-/* Too few open files: one line before the first step. */
+/* Too few open files, or too small a stack: one line before the first step. */
 TEST(too_little) {
     enter_folder();
     for (rlim_t files = 6; files < 9; files++) {
-        int status = limited(files);
+        int status = limited(false, files);
         CHECK(status == STATUS_CANNOT_CREATE && lines_of(err) == 1 && strstr(err, "Too many open files"),
               "%d files, status %d: %s", (int)files, status, err);
     }
+    CHECK(limited(true, 64 << 10) == STATUS_NO_MEMORY &&
+              !strcmp(err, "train: stack: found a limit of 64 KB, need 256 KB, see ulimit -s\n"),
+          "%s", err);
 }
 
 /* ---- Texts ---- */
