@@ -142,7 +142,7 @@ Corpus *corpus_load(const char *paths, const CorpusOptions *o, Error *e) {
         char *end = strchr(at, '\n');
         if (end) *end = 0;
         ok = load(at, o, &map[n], &passage[n], &mark, e);
-        at = end + 1;
+        if (end) at = end + 1;
     }
     if (ok) c = corpus_make(passage, files, o, e);
     if (c) c->byte_order_mark = mark;
