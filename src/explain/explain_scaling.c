@@ -13,7 +13,8 @@
 
 enum { ROWS = 64, KEYS = 64, LARGEST = 4096, SIZES = 13, SOFTMAXES = 32, QUERIES = SOFTMAXES * ROWS };
 
-/* Of one d_k. The arrays are without and with the division, over the queries of the first 32 groups. */
+/* The measurements at one d_k. The arrays hold values without and with the division, over the queries of the
+ * first 32 groups. */
 typedef struct Measured {
     double variance, entropy[2], mean[2], median[2]; /* the length of a query's gradient */
 } Measured;

@@ -11,7 +11,7 @@ enum {
     WATCHED_STEPS = 24,
     WATCHED_TOKENS = 64, /* of a row */
     WATCHED_ANSWER = 68, /* tokens that are kept of an answer */
-    /* Of all examples at one step: the page draws and prints each. */
+    /* The sum over all examples at one step: the page draws and prints each weight. */
     WATCHED_WEIGHTS = 40000,
 };
 

@@ -9,7 +9,7 @@
  * rule looks forward alone: a text may be cut where a word begins, and each part has the same words. GPT-2 cuts in much
  * the same way, with the classes of Unicode.
  *
- * Where `ideographs` is set, each character from U+3000 on that is no Hangul syllable is a word by itself, for scripts
+ * With `ideographs`, each character from U+3000 on is a word by itself, except Hangul syllables: for scripts
  * that write no spaces. */
 #ifndef TEXT_WORDS_H
 #define TEXT_WORDS_H

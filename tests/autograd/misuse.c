@@ -67,7 +67,8 @@ TEST(a_child_forked_by_a_worker_counts_from_0) {
     for (int i = 1; i < 4; i++) CHECK(status[i] == 0, "chunk %d: status %#x", i, (unsigned)status[i]);
 }
 
-/* Whoever looks at the gradients decides to keep them after forward: they are dy, and not what backward makes of it. */
+/* A caller may decide after forward to keep gradients. They are then dy, not what backward makes of its
+ * memory. */
 TEST(keep_may_be_set_before_backward) {
     static real x[64 * 64], W[64 * 64], dW[64 * 64];
     for (int i = 0; i < 64 * 64; i++) x[i] = (real)(i % 7) - 3, W[i] = (real)(i % 5) - 2;

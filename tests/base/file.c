@@ -407,7 +407,7 @@ TEST(refuses_to_write) {
     char longest[251];
     memset(longest, 'n', 250);
     longest[250] = 0;
-    /* What stands in the way of a temporary file stays. */
+    /* A file of another kind under the name of a temporary file stays. */
     CHECK(mkfifo(in_folder("fifo"), 0600) == 0 && mkdir(in_folder(".x.tapeformer-tmp"), 0700) == 0 &&
           symlink("/etc/passwd", in_folder(".y.tapeformer-tmp")) == 0 && chdir(folder) == 0);
     const struct {

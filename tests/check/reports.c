@@ -428,7 +428,8 @@ static void parts_have_their_words(void) {
     grade_parts_free(part, parts);
 }
 
-/* Of files each array is a part, and what cannot be judged is one; where there is no plan properties have no points. */
+/* In a report about files each array is a part, and so is an unjudged file. Without a plan, properties have no
+ * points. */
 static void files_have_parts(void) {
     CaseReport r[3] = {report("a", "files"), {.verdict = FAIL}, report("a", "nothing wanted")};
     long parts;

@@ -125,7 +125,7 @@ TEST(a_run_shows_its_maps) {
 
 /* ---- Widths ---- */
 
-/* What a terminal of this many columns is sent. */
+/* Reads what explain prints to a terminal with this many columns. */
 static void watch(int columns, const char *const *arguments) {
     int other, terminal = open_terminal(columns, &other);
     const char *name = ptsname(terminal);

@@ -73,8 +73,7 @@ TEST(converts_half_precision) {
     }
 }
 
-/* What is too large for a float is refused when real is float; what is not finite stays what it is, and is
- * found. */
+/* A value too large for a float is refused if real is float. A value that is not finite is kept, and found. */
 TEST(converts_numbers) {
     static const double x[] = {1, -1e-300, (double)FLT_MAX, 1e39},
                         odd[] = {0, -(double)INFINITY, (double)NAN};

@@ -151,7 +151,7 @@ TEST(talk_is_plain_without_a_terminal) {
     CHECK(TRAIN(LM, "--steps", "3", "--force", "--quiet") == 0 && !*out && !*err, "%s", err);
 }
 
-/* What a terminal of this many columns is sent. */
+/* Reads what train prints to a terminal with this many columns. */
 static void watch(int columns_wide, const char *kind, char text[MOST_OUTPUT]) {
     int other, terminal = open_terminal(columns_wide, &other);
     setenv("TERM", kind, 1);

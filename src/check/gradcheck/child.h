@@ -10,8 +10,8 @@
 
 enum { CHILD_KEEPS = 2 };
 typedef struct ChildLimits {
-    /* Of processor time for each job, and three times as many on the clock: a busy machine is no endless
-     * loop, but sleep is. */
+    /* Limit of processor time for each job. The limit of elapsed time is three times as long: it stops a job that
+     * sleeps, but not one on a busy machine. */
     double seconds;
     size_t bytes; /* of address space; 0: no limit. Ignored under AddressSanitizer, which needs terabytes */
     size_t file_bytes;     /* of a file that is written; 0: no limit */

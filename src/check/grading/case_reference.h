@@ -26,8 +26,8 @@ typedef struct ReferencePart {
      * the reference perhaps no more than what rounding left of terms that cancel. */
     double *flat;
 
-    /* Of a gradient: its entries, whose analytic values are the built-in operation's; cotangent 0 is dy,
-     * and the rows behind it are the Jacobian's. Their states say what differences prove. */
+    /* The entries of a gradient. Their analytic values are the built-in operation's. Cotangent 0 is dy; the
+     * rows after it are the Jacobian's. The states tell what differences prove. */
     Entries entries;
 } ReferencePart;
 

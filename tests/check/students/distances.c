@@ -1,4 +1,4 @@
-/* What compares two or three arrays: files as a hand wrote them that had not seen the checker. */
+/* Operations that compare two or three arrays, by an author who had not seen the checker. */
 #include "student.h"
 
 /* ---- trilinear ---- */

@@ -90,7 +90,7 @@ DOMAIN2(smooth_max, fmax(a, b) + log1p(exp(-fabs(a - b))), 1 / (1 + exp(b - a)),
         .low = -30, .high = 30)
 const Op op_smooth_max = {"smooth_max", smooth_max_forward, smooth_max_backward, CASES(smooth_max_cases)};
 
-/* Of rows */
+/* Operations on rows */
 #define OF_ROWS(name, y_shape, ...)                                                                          \
     extern const Op op_##name;                                                                               \
     static Tensor *name##_build(Tape *t, Tensor **x) {                                                       \
