@@ -8,8 +8,9 @@
 #include <string.h>
 
 static const char notes[] =
-    "KIND is seq2seq or lm, a small generated model; the default is both. Differences are taken in double.\n"
-    "The float build of this program runs the float pass.\n";
+    "KIND is seq2seq or lm, a small generated model; the default is both. A model of\n"
+    "--weights has the choices of its file. Differences are taken in double. The float\n"
+    "build of this program runs the float pass.\n";
 
 /* The columns of errors. */
 enum { DIFFERENCES, FLOAT, PORT, COLUMNS };
@@ -105,6 +106,9 @@ static bool model_kinds(const ModelCheck *c, const char *word, int *first, int *
         return error_set(e, STATUS_USAGE, "model: found '%s', need seq2seq or lm", ESCAPED(word));
     if (word && c->weights)
         return error_set(e, STATUS_USAGE, "model: found '%s' and --weights, which say the same", word);
+    if (c->weights && memcmp(&c->choices, &USUAL_CHOICES, sizeof c->choices) != 0)
+        return error_set(e, STATUS_USAGE,
+                         "--weights: found choices for a generated model beside it, need one of the two");
     if (c->weights) *last = *first;
     if (*first != *last && (c->batch || c->out || c->against))
         return error_set(e, STATUS_USAGE, "%s: found two models, need seq2seq, lm or --weights",
@@ -143,12 +147,22 @@ static void run(const ModelCheck *wanted, const ShowOptions *how, const Options 
 
 void grading_command_model(int argc, char **argv, Error *e) {
     ShowOptions how = {.apart = true};
-    ModelCheck c = {.samples = 4};
+    ModelCheck c = {.samples = 4, .choices = USUAL_CHOICES};
     const Option table[] = {
         {"The model"},
         {"weights", "FILE", NULL, "weights, safetensors", "generated", .text = &c.weights},
         {"batch", "FILE", NULL, "a batch of token ids, safetensors", "random", .text = &c.batch},
         {"double", .help = "write the pass in double instead of float", .flag = &c.in_double},
+        {"Choices of a generated model"},
+        {"positions", NULL, "sinusoidal|learned|rotary", "positions", "sinusoidal; lm: learned",
+         .choice = &c.choices.positions},
+        {"norm-kind", NULL, "layer|rms", "layer norm, or RMS norm", "layer", .choice = &c.choices.norm_kind},
+        {"qk-norm", NULL, "off|on", "RMS norm of every head's queries and keys", "off",
+         .choice = &c.choices.qk_norm},
+        {"activation", NULL, "relu|gelu|silu|swiglu", "activation of the feed-forward layers",
+         "relu; lm: gelu", .choice = &c.choices.activation},
+        {"init-output", NULL, "random|zero", "output matrices of all sublayers", "random",
+         .choice = &c.choices.zero_outputs},
         {"Files"},
         {"out", "FILE", NULL, "write loss, logits and all gradients, safetensors", "none", .text = &c.out},
         {"save", "DIR", NULL, "write weights, batch and gradients, to start a port from", "none",

@@ -75,7 +75,7 @@ static bool any_matches(const ModelCheck *c, Error *e) {
 bool model_check_open(ModelCheck *c, Error *e) {
     const bool twin = sizeof(real) == sizeof(double) && !c->in_double;
     bool ok = c->weights ? pass_open(&c->pass, c->weights, c->batch, c->seed, e)
-                         : pass_make(&c->pass, c->kind, c->seed, e);
+                         : pass_make(&c->pass, c->kind, &c->choices, c->seed, e);
     ok = ok && any_matches(c, e) && (!c->against || safetensors_read(&c->from_port, c->against, e));
     if (ok && twin) ok = pass_round_weights(&c->pass, e) && run_twin(c, e);
     if (!ok || (c->unchecked && twin)) return ok;

@@ -10,13 +10,14 @@
 typedef struct ModelCheck {
     const char *weights, *batch; /* files; NULL: generated, of this kind */
     ModelKind kind;
-    const char *out;     /* gradient file to write; NULL: none */
-    const char *save;    /* directory for weights, batch and gradients; NULL: none */
-    const char *against; /* a port's gradient file; NULL: none */
-    const char *only;    /* fnmatch pattern for parameters; NULL: all */
-    bool in_double;      /* write the double pass; run no float pass */
-    bool unchecked;      /* only write files */
-    long samples;        /* elements of each parameter that are checked alone */
+    const char *out;      /* gradient file to write; NULL: none */
+    const char *save;     /* directory for weights, batch and gradients; NULL: none */
+    const char *against;  /* a port's gradient file; NULL: none */
+    const char *only;     /* fnmatch pattern for parameters; NULL: all */
+    bool in_double;       /* write the double pass; run no float pass */
+    bool unchecked;       /* only write files */
+    long samples;         /* elements of each parameter that are checked alone */
+    ModelChoices choices; /* of a generated model */
     uint64_t seed;
 
     /* After model_check_open. */

@@ -108,7 +108,7 @@ static double *numbers_of(const Safetensors *file, const char *name, Shape shape
 }
 
 static double room_of(double moved, double largest, double epsilon) {
-    return rounding_room(ROUNDINGS, epsilon, moved / measured + largest / 4);
+    return rounding_room(ROUNDINGS, epsilon, moved / measured + largest);
 }
 
 void values_compare(const ModelValues *v, int t, const Safetensors *file, const char *part,
