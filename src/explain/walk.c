@@ -75,9 +75,10 @@ static void add_embedding(Steps *s) {
     const Tokens *tokens = x == &w->source ? &w->source_tokens : &w->target_tokens;
     double scale = m->config.scale_embedding ? sqrt(m->config.d_model) : 1;
     Tensor *rows = tape_embedding(w->tape, &m->embedding, x->count, tokens->id, scale, NULL, NULL);
-    Tensor *positions = tape_embedding(w->tape, &m->positions, x->count, tokens->at, 1, NULL, NULL);
     add(s, "embedding", "E", m->config.scale_embedding ? "E_i = sqrt(d_model) W_(x_i)" : "E_i = W_(x_i)",
         rows, x, NULL, "Each token becomes a row of learnt numbers. Equal tokens have equal rows.");
+    if (m->config.positions == POSITIONS_ROTARY) return;
+    Tensor *positions = tape_embedding(w->tape, &m->positions, x->count, tokens->at, 1, NULL, NULL);
     add(s, "positions", "PE",
         m->config.positions == POSITIONS_LEARNED
             ? "PE_i = row i of a learnt table"
@@ -114,6 +115,74 @@ static const Tensor *memory_of(const WalkThrough *w) {
     return reader_of(w, c->final_norm ? "encoder.norm" : name, w->end)->out;
 }
 
+/* The operation that normalised or turned queries or keys; NULL: none. */
+static const Node *turning(const Tensor *x) {
+    const Node *n = x->maker;
+    while (n && n->op != &op_linear && n->op != &op_rotary) n = n->in[0]->maker;
+    return n && n->op == &op_rotary ? n : NULL;
+}
+
+/* Columns of the shown head in the input of such an operation, behind `skip` columns: [n, d_k] */
+static Tensor *projected_head(const WalkThrough *w, const Node *turning, long skip) {
+    const ModelConfig *c = &w->run.model->config;
+    long d_k = c->d_model / c->heads, first = skip + (w->options->head - 1) * d_k;
+    return tape_slice(w->tape, turning->in[0], 1, first, first + d_k);
+}
+
+/* Angles of the rotation: [n, d_k / 2] */
+static Tensor *angles(const WalkThrough *w, long n) {
+    long m = w->run.model->config.d_model / w->run.model->config.heads / 2;
+    Tensor *phi = tape_constant(w->tape, SHAPE(n, m));
+    for (long i = 0; phi->data && i < n * m; i++)
+        phi->data[i] = (real)((double)(i / m) * pow(10000, -(double)(i % m) / (double)m));
+    return phi;
+}
+
+static void add_normalised(Steps *s, Tensor *projected_q, Tensor *projected_k) {
+    const WalkThrough *w = s->walk;
+    long d_k = w->run.model->config.d_model / w->run.model->config.heads;
+    add(s, "qk-norm", "Q normalised", "q_i / sqrt(mean over j of q_ij^2 + 1e-5)",
+        tape_rotary(w->tape, projected_q, 1, d_k, NULL, NULL, true), w->queries, NULL,
+        "Each query gets a mean square of 1. With keys of the same length a score lies within d_k.");
+    add(s, "qk-norm", "K normalised", "k_i / sqrt(mean over j of k_ij^2 + 1e-5)",
+        tape_rotary(w->tape, projected_k, 1, d_k, NULL, NULL, true), w->keys, NULL, NULL);
+}
+
+static void add_turned(Steps *s) {
+    const WalkThrough *w = s->walk;
+    add(s, "rotary", "phi", "phi_ij = i 10000^(-2j/d_k)", angles(w, w->queries->count), w->queries, NULL,
+        "The angles by which the query and the key of position i turn. Nothing is added to X.");
+    add(s, "rotary", "Q turned",
+        "(a, b) = (q_ij, q_i(j+d_k/2)) becomes (a cos phi_ij - b sin phi_ij, a sin phi_ij + b cos phi_ij)",
+        head_of(w, w->steps->q), w->queries, NULL,
+        "The product of a query of position i and a key of position k is then that of a query turned by i - "
+        "k "
+        "and the key: a score depends on the distance.");
+    add(s, "rotary", "K turned", "the same of K", head_of(w, w->steps->k), w->keys, NULL, NULL);
+}
+
+/* Queries, keys and values. Returns the formula of their scores. */
+static const char *add_projections(Steps *s) {
+    const WalkThrough *w = s->walk;
+    const ModelConfig *c = &w->run.model->config;
+    const AttentionSteps *a = w->steps;
+    bool cross = w->side == SIDE_CROSS;
+    const Node *of_q = turning(a->q), *of_k = turning(a->k);
+    Tensor *q = of_q ? projected_head(w, of_q, 0) : head_of(w, a->q),
+           *k = of_k ? projected_head(w, of_k, cross ? 0 : c->d_model) : head_of(w, a->k);
+    add(s, "projections", "Q", "Q = X W^Q + b^Q", q, w->queries, NULL,
+        "The queries: what each token looks for, in this head's d_k numbers.");
+    add(s, "projections", "K", cross ? "K = M W^K + b^K" : "K = X W^K + b^K", k, w->keys, NULL,
+        "The keys: what each token offers to be found by.");
+    add(s, "projections", "V", cross ? "V = M W^V + b^V" : "V = X W^V + b^V", head_of(w, a->v), w->keys, NULL,
+        "The values: what each token gives to the tokens that attend to it.");
+    if (c->qk_norm) add_normalised(s, q, k);
+    if (c->positions != POSITIONS_ROTARY || cross)
+        return c->qk_norm ? "S = Q K^T, both normalised" : "S = Q K^T";
+    add_turned(s);
+    return "S = Q K^T, both turned";
+}
+
 static void add_head(Steps *s, Tensor *x) {
     const WalkThrough *w = s->walk;
     const AttentionSteps *a = w->steps;
@@ -124,14 +193,9 @@ static void add_head(Steps *s, Tensor *x) {
     if (cross)
         add(s, "input", "M", "M = the encoder's output", memory_of(w), k, NULL,
             "The memory: one row a token of the source.");
-    add(s, "projections", "Q", "Q = X W^Q + b^Q", head_of(w, a->q), q, NULL,
-        "The queries: what each token looks for, in this head's d_k numbers.");
-    add(s, "projections", "K", cross ? "K = M W^K + b^K" : "K = X W^K + b^K", head_of(w, a->k), k, NULL,
-        "The keys: what each token offers to be found by.");
-    add(s, "projections", "V", cross ? "V = M W^V + b^V" : "V = X W^V + b^V", head_of(w, a->v), k, NULL,
-        "The values: what each token gives to the tokens that attend to it.");
-    add(s, "scores", "S", additive ? "S_ij = sum_c w_c tanh(Q_ic + K_jc)" : "S = Q K^T",
-        head_of(w, a->scores), q, k,
+    const char *product = add_projections(s);
+    add(s, "scores", "S", additive ? "S_ij = sum_c w_c tanh(Q_ic + K_jc)" : product, head_of(w, a->scores), q,
+        k,
         additive
             ? "Row i: how well the query of token i fits the key of each token. A score is at most the sum "
               "of "
@@ -175,35 +239,53 @@ static void add_heads(Steps *s, Tensor *x) {
 
 /* ---- 3.1, 3.3 ---- */
 
+static void add_feed_forward(Steps *s, const Node *inner, const Node *projected) {
+    static const char *const formula[] = {[ACT_RELU] = "H = max(0, N W_1 + b_1)",
+                                          [ACT_GELU] = "H = gelu(N W_1 + b_1)",
+                                          [ACT_SILU] = "H = silu(N W_1 + b_1), silu(x) = x / (1 + e^-x)",
+                                          [ACT_SWIGLU] =
+                                              "H = silu(G) V element by element, silu(x) = x / (1 + e^-x)"};
+    const WalkThrough *w = s->walk;
+    Activation act = w->run.model->config.activation;
+    if (act == ACT_SWIGLU)
+        add(s, "feed-forward", "gates and values", "[G V] = N W_1 + b_1", inner->out, w->queries, NULL,
+            "SwiGLU: half of the columns are gates, which let the other half through.");
+    add(s, "feed-forward", "hidden", formula[act], projected->in[0], w->queries, NULL,
+        "Each token on its own, through a wider layer.");
+    add(s, "feed-forward", "projected", "F = H W_2 + b_2", projected->out, w->queries, NULL, NULL);
+}
+
 static void add_rest(Steps *s) {
     const WalkThrough *w = s->walk;
+    const ModelConfig *c = &w->run.model->config;
     const WalkText *q = w->queries;
-    bool pre = w->run.model->config.norm == NORM_PRE, decoder = strncmp(w->layer, "decoder", 7) == 0;
+    bool pre = c->norm == NORM_PRE, rms = c->norm_kind == NORM_RMS,
+         decoder = strncmp(w->layer, "decoder", 7) == 0;
     const char *after_attention = w->side == SIDE_CROSS ? pre ? "norm3" : "norm2" : pre ? "norm2" : "norm1";
-    const Node *norm = module(w, after_attention), *inner = module(w, "linear1"),
-               *projected = module(w, "linear2");
+    const Node *norm = module(w, after_attention), *projected = module(w, "linear2");
     add(s, "residual", "X + Y", pre ? "R = x + Y, x: the input of the norm" : "R = X + Y", norm->in[0], q,
         NULL, "Each token keeps its row and adds the result of attention.");
-    add(s, "residual", "LayerNorm", "N = gamma (R - mean) / sqrt(variance + 1e-5) + beta", norm->out, q, NULL,
-        "Each row gets mean 0 and variance 1, then a learnt scale and shift.");
-    add(s, "feed-forward", "hidden",
-        w->run.model->config.activation == ACT_GELU ? "H = gelu(N W_1 + b_1)" : "H = max(0, N W_1 + b_1)",
-        inner->out, q, NULL, "Each token on its own, through a wider layer.");
-    add(s, "feed-forward", "projected", "F = H W_2 + b_2", projected->out, q, NULL, NULL);
+    add(s, "residual", rms ? "RMSNorm" : "LayerNorm",
+        rms ? "N = gamma R / sqrt(mean of R^2 + 1e-5)"
+            : "N = gamma (R - mean) / sqrt(variance + 1e-5) + beta",
+        norm->out, q, NULL,
+        rms ? "Each row gets a mean square of 1, then a learnt scale."
+            : "Each row gets mean 0 and variance 1, then a learnt scale and shift.");
+    add_feed_forward(s, module(w, "linear1"), projected);
     const Node *last = module(w, decoder ? "norm3" : "norm2");
     Tensor *sum = tape_add(w->tape, last->in[0], projected->out);
     add(s, "feed-forward", "N + F", pre ? "R = R + F" : "R = N + F", pre ? sum : last->in[0], q, NULL, NULL);
     if (!pre)
-        add(s, "feed-forward", "LayerNorm of it", "the output of the layer, input of the next", last->out, q,
-            NULL, NULL);
+        add(s, "feed-forward", rms ? "RMSNorm of it" : "LayerNorm of it",
+            "the output of the layer, input of the next", last->out, q, NULL, NULL);
 }
 
 /* ---- All ---- */
 
-static const char *const step_names[] = {"tokens",       "embedding", "positions", "input",
-                                         "projections",  "scores",    "scaling",   "mask",
-                                         "softmax",      "values",    "heads",     "concatenation",
-                                         "before-after", "output",    "residual",  "feed-forward"};
+static const char *const step_names[] = {
+    "merges",        "tokens",       "embedding", "positions", "input",       "projections", "qk-norm",
+    "rotary",        "scores",       "scaling",   "mask",      "softmax",     "values",      "heads",
+    "concatenation", "before-after", "output",    "residual",  "feed-forward"};
 enum { STEPS = sizeof step_names / sizeof *step_names };
 
 const char *walk_step_names(void) {
@@ -212,6 +294,10 @@ const char *walk_step_names(void) {
     for (int i = 0; i < STEPS; i++)
         at += (size_t)snprintf(names + at, sizeof names - at, "%s%s", i ? ", " : "", step_names[i]);
     return names;
+}
+
+static bool is_wanted(const WalkOptions *o, const char *step) {
+    return !o->step || strcmp(o->step, step) == 0;
 }
 
 static bool known_step(const char *name, Error *e) {
@@ -251,18 +337,21 @@ static void introduce(const WalkThrough *w) {
 
 static bool print_all(WalkThrough *w, Error *e) {
     const WalkOptions *o = w->options;
-    if (o->step && strcmp(o->step, "scaling") == 0 && w->run.model->config.attention == ATTENTION_ADDITIVE)
-        return error_set(
-            e, STATUS_USAGE,
-            "--step: found scaling, need another step: additive attention does not divide its scores");
     Steps s = {.walk = w};
     Tensor *x = input_of(w);
     add_tokens(&s), add_embedding(&s), add_head(&s, x), add_heads(&s, x), add_rest(&s);
     if (tape_failed(w->tape, e)) return false;
+    bool merges = w->run.tokenizer && w->run.tokenizer->kind == TOKENIZER_BPE && is_wanted(o, "merges"),
+         any = merges;
+    for (int i = 0; i < s.count; i++) any |= is_wanted(o, s.matrix[i].step);
+    if (!any)
+        return error_set(e, STATUS_USAGE, "--step: found %s, need another step: this model has none",
+                         o->step);
     if (o->json && !o->step) walk_print_weights(w);
     if (!o->json) introduce(w);
+    if (merges && !walk_print_merges(w, e)) return false;
     for (int i = 0; i < s.count; i++) {
-        if (o->step && strcmp(o->step, s.matrix[i].step) != 0) continue;
+        if (!is_wanted(o, s.matrix[i].step)) continue;
         if (!walk_print(o, &s.matrix[i], e)) return false;
         if (!o->json && strcmp(s.matrix[i].step, "softmax") == 0) draw_weights(&s.matrix[i]);
     }

@@ -13,7 +13,8 @@ typedef struct WalkOptions {
     const char *text;       /* UTF-8 */
     const char *vocabulary; /* the text whose tokens are the vocabulary; NULL: `text` */
     bool words;             /* tokens are words, not characters; an unknown word is [UNK], id 0 */
-    const char *model;      /* directory of a run; NULL: random weights */
+    bool modern; /* the random model has byte pairs, rotary positions, RMS norm, query/key norm and SwiGLU */
+    const char *model; /* directory of a run; NULL: random weights */
     Side side;
     bool side_given;  /* default: the encoder, or the decoder of a language model */
     long layer, head; /* from 1 */
@@ -23,8 +24,8 @@ typedef struct WalkOptions {
     uint64_t seed;
 } WalkOptions;
 
-/* The default sentences, of characters and of words. */
-extern const char *const walk_sentence, *const walk_words_sentence;
+/* The default sentences: of characters, of words, of byte pairs. */
+extern const char *const walk_sentence, *const walk_words_sentence, *const walk_modern_sentence;
 
 /* Prints the walk on stdout. STATUS_USAGE: an option does not fit the model. STATUS_BAD_DATA: the text
  * does not fit the vocabulary. Otherwise it fails as saved_run_open does. */
@@ -87,6 +88,9 @@ typedef struct WalkMatrix {
 
 /* Prints a matrix, or its JSON. */
 bool walk_print(const WalkOptions *o, const WalkMatrix *m, Error *e);
+
+/* Prints how a tokenizer of byte pairs splits each different word of the text. */
+bool walk_print_merges(const WalkThrough *w, Error *e);
 
 /* True if a terminal can show the texts of all tokens; otherwise numbers replace them. */
 bool walk_readable(const WalkText *x, bool unicode);

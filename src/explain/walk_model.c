@@ -5,8 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const walk_sentence = "无可奈何花落去，似曾相识燕归来", *const walk_words_sentence =
-                                                                        "I was myself";
+const char *const walk_sentence = "无可奈何花落去，似曾相识燕归来";
+const char *const walk_words_sentence = "I was myself", *const walk_modern_sentence =
+                                                            "low lower lowest slow slower slowest";
 
 enum { MOST_TOKENS = 1000 }; /* n² scores a head */
 
@@ -17,6 +18,8 @@ static bool make_model(WalkThrough *w, int vocabulary, Error *e) {
         return error_set(e, STATUS_BAD_DATA, "--text: found %ld tokens, need at most %d", n, MOST_TOKENS);
     ModelConfig c = config_seq2seq(vocabulary < 2 ? 2 : vocabulary, (int)n, NO_PAD);
     c.d_model = 32, c.d_ff = 128;
+    if (w->options->modern)
+        c.positions = POSITIONS_ROTARY, c.norm_kind = NORM_RMS, c.qk_norm = true, c.activation = ACT_SWIGLU;
     w->run.model = model_new(&c, false, w->options->seed, e);
     return w->run.model != NULL;
 }
@@ -33,8 +36,8 @@ static bool open_random(WalkThrough *w, Error *e) {
     const char *where = o->vocabulary ? "--vocabulary" : "--text";
     if (!*vocabulary)
         return error_set(e, STATUS_BAD_DATA, "%s: found no character, need at least one", where);
-    w->run.tokenizer =
-        tokenizer_learn(TOKENIZER_CHAR, 0, &(Passage){where, vocabulary, strlen(vocabulary)}, 1, e);
+    w->run.tokenizer = tokenizer_learn(o->modern ? TOKENIZER_BPE : TOKENIZER_CHAR, 0,
+                                       &(Passage){where, vocabulary, strlen(vocabulary)}, 1, e);
     return w->run.tokenizer && walk_characters(&w->source, &w->run, o->text, e) &&
            walk_characters(&w->target, &w->run, o->text, e) && make_model(w, (int)w->run.tokenizer->size, e);
 }

@@ -1,6 +1,7 @@
 /* Sentences as tokens: characters or words, numbered in order of their first appearance in the vocabulary. */
 #include "base/utf8.h"
 #include "explain/walk.h"
+#include "text/dictionary.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,43 +32,30 @@ static char *append(WalkText *x, char *at, int32_t id, const char *text, size_t 
     return at + bytes + 1;
 }
 
-/* Splits a text into words, all with id 0. Fails if it has none. */
-static bool split(WalkText *x, const char *where, const char *text, Error *e) {
-    if (!make_room(x, (long)strlen(text), strlen(text), e)) return false;
-    char *end = x->memory;
-    for (const char *at = text + strspn(text, blanks); *at; at += strspn(at, blanks)) {
-        size_t bytes = strcspn(at, blanks);
-        end = append(x, end, 0, at, bytes);
-        at += bytes;
-    }
-    return x->count > 0 || error_set(e, STATUS_BAD_DATA, "%s: found no word, need at least one", where);
-}
-
-/* The first of the first `count` words of x that is `word`; -1: none. */
-static long find(const WalkText *x, long count, const char *word) {
-    for (long i = 0; i < count; i++)
-        if (strcmp(x->label[i], word) == 0) return i;
-    return -1;
+/* The bytes of the next word; *at moves to it. */
+static size_t next_word(const char **at) {
+    *at += strspn(*at, blanks);
+    return strcspn(*at, blanks);
 }
 
 bool walk_words(WalkText *x, const char *text, const char *vocabulary, int *size, Error *e) {
-    WalkText all = {0};
-    bool ok = split(&all, vocabulary ? "--vocabulary" : "--text", vocabulary ? vocabulary : text, e) &&
-              split(x, "--text", text, e);
-    int next = 1; /* 0 is always [UNK] */
-    for (long i = 0; ok && i < all.count; i++) {
-        long before = find(&all, i, all.label[i]);
-        bool is_unknown = strcmp(all.label[i], unknown) == 0;
-        all.id[i] = is_unknown ? 0 : before >= 0 ? all.id[before] : next++;
+    const char *where = vocabulary ? "--vocabulary" : "--text", *at = vocabulary ? vocabulary : text;
+    Dictionary words = {0};
+    bool ok = make_room(x, (long)strlen(text), strlen(text), e);
+    if (ok && !next_word(&at))
+        ok = error_set(e, STATUS_BAD_DATA, "%s: found no word, need at least one", where);
+    for (size_t n; ok && (n = next_word(&at)); at += n)
+        if (n != strlen(unknown) || memcmp(at, unknown, n) != 0) ok = dictionary_add(&words, at, n, e) >= 0;
+    at = text;
+    char *end = x->memory;
+    for (size_t n; ok && (n = next_word(&at)); at += n) {
+        int32_t id = 1 + (int32_t)dictionary_find(&words, at, n);
+        end = append(x, end, id, at, n);
+        if (!id) x->label[x->count - 1] = unknown;
     }
-    for (long i = 0; ok && i < x->count; i++) {
-        long known = find(&all, all.count, x->label[i]);
-        x->id[i] = known >= 0 ? all.id[known] : 0;
-        if (known < 0) x->label[i] = unknown;
-    }
-    *size = next;
-    walk_text_free(&all);
-    return ok;
+    *size = 1 + (int)words.count;
+    dictionary_free(&words);
+    return ok && (x->count || error_set(e, STATUS_BAD_DATA, "--text: found no word, need at least one"));
 }
 
 bool walk_ids(WalkText *x, const SavedRun *r, const int32_t *id, long count, Error *e) {

@@ -23,6 +23,8 @@ static const Option table[] = {
      .given = &given.text},
     {"words", .help = "tokens are words (default I was myself); id 0 is [UNK]: any unknown word",
      .flag = &walk.words},
+    {"modern", .help = "byte pairs, rotary positions, RMS norm, query/key norm, SwiGLU",
+     .flag = &walk.modern},
     {"vocabulary", "TEXT", NULL, "the text whose tokens are the vocabulary", "the sentence",
      .text = &walk.vocabulary, .given = &given.vocabulary},
     {"model", "RUN", NULL, "walk through the model of this run", "random weights", .text = &walk.model,
@@ -98,17 +100,12 @@ static bool check_flags(int subject, Error *e) {
         const char *flag;
         int need;
     } subjects[] = {
-        {given.text, "text", WALK | RUN},
-        {given.layer, "layer", WALK | RUN},
-        {given.head, "head", WALK | RUN},
-        {walk.words, "words", WALK},
-        {given.vocabulary, "vocabulary", WALK},
-        {given.model, "model", WALK},
-        {given.side, "side", WALK},
-        {given.step, "step", WALK},
-        {walk.whole, "whole", WALK},
-        {given.svg, "svg", EXPERIMENT | RUN},
-        {given.html, "html", RUN},
+        {given.text, "text", WALK | RUN},     {given.layer, "layer", WALK | RUN},
+        {given.head, "head", WALK | RUN},     {walk.words, "words", WALK},
+        {walk.modern, "modern", WALK},        {given.vocabulary, "vocabulary", WALK},
+        {given.model, "model", WALK},         {given.side, "side", WALK},
+        {given.step, "step", WALK},           {walk.whole, "whole", WALK},
+        {given.svg, "svg", EXPERIMENT | RUN}, {given.html, "html", RUN},
         {json, "json", WALK | EXPERIMENT},
     };
     const struct {
@@ -120,6 +117,7 @@ static bool check_flags(int subject, Error *e) {
         {given.head && given.html && !given.svg, "head", "--html, which shows all heads",
          "none of the two, or --svg"},
         {walk.words && given.model, "words", "--model, which has its own tokens", "one of the two"},
+        {walk.modern && given.model, "modern", "--model, which has its own choices", "one of the two"},
         {given.vocabulary && given.model, "vocabulary", "--model, which has its own", "one of the two"},
         {given.model && !given.text, "model", "no --text", "a text of the characters of its vocabulary"},
         {walk.whole && json, "whole", "--json, which prints all elements", "one of the two"},
@@ -141,7 +139,8 @@ static bool run(const char *name, uint64_t seed, Error *e) {
     char names[ALL_NAMES];
     struct stat s;
     if (strcmp(name, "walk") == 0) {
-        if (!walk.text) walk.text = walk.words ? walk_words_sentence : walk_sentence;
+        if (!walk.text)
+            walk.text = walk.words ? walk_words_sentence : walk.modern ? walk_modern_sentence : walk_sentence;
         walk.side = (Side)side, walk.side_given = given.side, walk.json = json, walk.seed = seed;
         return check_flags(WALK, e) && explain_walk(&walk, e);
     }

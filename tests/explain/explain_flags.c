@@ -6,11 +6,17 @@
 #define TINY "--d-model", "8", "--heads", "2", "--layers", "2", "--batch", "4", "--steps", "1", "--quiet"
 #define COPY "copy", TINY, "--symbols", "5", "--max-length", "5", "--held-out", "9"
 
-/* Runs of every kind of model: copy, lm, pre (norm first), additive. */
+/* Runs of every kind of model: copy, lm, pre (norm first), additive, modern, pairs (byte pairs, rotary positions). */
 static void make_runs(void) {
     MAKE_RUNS(TINY);
     CHECK(TRAIN(COPY, "--norm", "pre", "--run", "pre") == 0, "%s", err);
     CHECK(TRAIN(COPY, "--attention", "additive", "--run", "additive") == 0, "%s", err);
+    CHECK(TRAIN(COPY, "--positions", "rotary", "--norm-kind", "rms", "--qk-norm", "on", "--activation",
+                "swiglu", "--run", "modern") == 0,
+          "%s", err);
+    CHECK(TRAIN("lm", TINY, "--text", "text", "--tail", "0", "--context", "8", "--tokenizer", "bpe",
+                "--positions", "rotary", "--activation", "silu", "--run", "pairs") == 0,
+          "%s", err);
 }
 
 /* ---- The walk; tests/explain/numpy_walk.py computes its numbers again ---- */
@@ -51,6 +57,18 @@ TEST(the_walk_shows_tokens_steps_and_models) {
          {"random"}},
         {{"--model", "pre", "--text", "12", "--side", "cross"}, {"x: the input of the norm"}, {NULL}},
         {{"--model", "additive", "--text", "12"}, {"tanh"}, {"scaling:", "/ sqrt(d_k)"}},
+        {{"--model", "modern", "--text", "12"},
+         {"qk-norm: K normalised", "rotary: phi", "S = Q K^T, both turned", "H = silu(G) V", "RMSNorm of it"},
+         {"positions:", "LayerNorm", "merges:"}},
+        {{"--model", "modern", "--text", "12", "--side", "cross"},
+         {"S = Q K^T, both normalised"},
+         {"rotary:"}},
+        {{"--model", "pairs", "--text", "the mat"},
+         {"= t + he : the", "rotary: Q turned", "H = silu(N W_1 + b_1)"},
+         {"qk-norm:", "positions:"}},
+        {{"--modern", "--step", "merges"},
+         {"merges: a table of 7\n", "\n  _ l o w e r\n    256 = l + o : _ lo w e r\n"},
+         {"tokens:"}},
     };
     make_runs();
     setenv("LC_ALL", "C", 1);
@@ -223,7 +241,7 @@ TEST(what_cannot_be_shown_is_refused_in_a_line) {
          "--vocabulary: found no word, need at least one"},
         {{"--vocabulary", "", "--text", "a"}, 65, "--vocabulary: found no character, need at least one"},
         /* Parts of a model. */
-        {{"--step", "nothing"}, 2, "--step: found \"nothing\", need one of tokens, embedding, "},
+        {{"--step", "nothing"}, 2, "--step: found \"nothing\", need one of merges, tokens, "},
         {{"copy", "--text", "1", "--layer", "3"}, 2, "--layer: found 3, need at most 2"},
         {{"copy", "--text", "1", "--head", "3"}, 2, "--head: found 3, need at most 2"},
         {{"--model", "copy", "--text", "1", "--layer", "3"}, 2, "--layer: found 3, need at most 2"},
@@ -232,6 +250,10 @@ TEST(what_cannot_be_shown_is_refused_in_a_line) {
         {{"--model", "additive", "--text", "12", "--step", "scaling"},
          2,
          "--step: found scaling, need another"},
+        {{"--step", "merges"}, 2, "--step: found merges, need another"},
+        {{"--model", "copy", "--text", "1", "--modern"},
+         2,
+         "--modern: found --model, which has its own choices"},
         /* Files. */
         {{"--model", "none", "--text", "12"}, 66, "none/model.safetensors: No such file or directory"},
         {{"empty", "--text", "1"}, 66, "empty/model.safetensors: No such file or directory"},

@@ -4,6 +4,7 @@ must agree within 1e-6, and the numbers of its text in all their digits.
     BUILD=build PYTHONPATH=tests/support python3 tests/explain/numpy_walk.py
 
 Prints a line `ok   …` or `FAIL …` a test, as the other test programs do."""
+import collections
 import json
 import math
 import os
@@ -35,18 +36,33 @@ def sinusoids(n, d):
     return np.stack([np.sin(angle), np.cos(angle)], -1).reshape(n, d)
 
 
+def rms_norm(x, gamma=1):
+    return gamma * x / np.sqrt((x**2).mean(-1, keepdims=True) + 1e-5)
+
+
 def layer_norm(x, gamma, beta):
-    centered = x - x.mean(-1, keepdims=True)
-    return gamma * centered / np.sqrt((centered**2).mean(-1, keepdims=True) + 1e-5) + beta
+    return rms_norm(x - x.mean(-1, keepdims=True), gamma) + beta
+
+
+def angles(n, m):
+    return np.arange(n)[:, None] / 10000 ** (np.arange(m) / m)
+
+
+def turned(x):
+    """Pairs (a, b) as complex numbers, times e^(i phi)."""
+    m = x.shape[-1] // 2
+    y = (x[..., :m] + 1j * x[..., m:]) * np.exp(1j * angles(x.shape[-2], m))
+    return np.concatenate([y.real, y.imag], -1)
 
 
 class Model:
-    """Runs the forward pass and keeps every matrix of every attention."""
+    """Runs the forward pass and keeps every matrix of every attention. `modern`: rotary positions, query/key norm,
+    and as its weights say RMS norm and SwiGLU."""
 
-    def __init__(self, weights, ids):
-        self.w, self.kept = weights, {}
+    def __init__(self, weights, ids, modern=False):
+        self.w, self.kept, self.modern = weights, {}, modern
         self.e = math.sqrt(32) * weights["embedding.weight"][ids]
-        self.pe = sinusoids(len(ids), 32)
+        self.pe = np.zeros((len(ids), 32)) if modern else sinusoids(len(ids), 32)
         x = self.e + self.pe
         self.memory = x
         for layer in range(2):
@@ -59,13 +75,23 @@ class Model:
             x = self.feed_forward("decoder", p, "norm3", x)
 
     def norm(self, name, x):
-        return layer_norm(x, self.w[name + ".weight"], self.w[name + ".bias"])
+        gamma = self.w[name + ".weight"]
+        return rms_norm(x, gamma) if self.modern else layer_norm(x, gamma, self.w[name + ".bias"])
+
+    def norm_name(self):
+        return "RMSNorm" if self.modern else "LayerNorm"
 
     def attention(self, side, p, name, norm, x, memory=None, causal=False):
         w, b = np.split(self.w[p + name + ".in_proj_weight"], 3), np.split(self.w[p + name + ".in_proj_bias"], 3)
         given = [x, x, x] if memory is None else [x, memory, memory]
         q, k, v = ((g @ m.T + c).reshape(len(g), HEADS, -1).transpose(1, 0, 2) for g, m, c in zip(given, w, b))
-        scores = q @ k.transpose(0, 2, 1)
+        new = {}
+        if self.modern:
+            new.update({"Q normalised": rms_norm(q), "K normalised": rms_norm(k)})
+            new.update({} if memory is not None else {
+                "phi": angles(len(x), q.shape[-1] // 2), "Q turned": turned(rms_norm(q)), "K turned": turned(rms_norm(k))})
+        a, b = (new.get(n + " turned", new.get(n + " normalised", p)) for n, p in (("Q", q), ("K", k)))
+        scores = a @ b.transpose(0, 2, 1)
         scaled = scores / math.sqrt(q.shape[-1])
         masked = np.where(np.tri(*scaled.shape[1:], dtype=bool), scaled, -np.inf) if causal else scaled
         weights = np.exp(masked - masked.max(-1, keepdims=True))
@@ -77,14 +103,18 @@ class Model:
         self.kept[side, p[-2]] = {
             "X": x, "M": memory, "Q": q, "K": k, "V": v, "S": scores, "S / sqrt(d_k)": scaled, "masked": masked,
             "A": weights, "Z": z, "S of all heads": scores, "A of all heads": weights, "Z of all heads": joined,
-            "last row of X and of Z": np.stack([x[-1], joined[-1]]), "Z W^O": y, "X + Y": x + y, "LayerNorm": out}
+            "last row of X and of Z": np.stack([x[-1], joined[-1]]), "Z W^O": y, "X + Y": x + y, self.norm_name(): out,
+            **new}
         return out
 
     def feed_forward(self, side, p, norm, x):
-        hidden = np.maximum(x @ self.w[p + "linear1.weight"].T + self.w[p + "linear1.bias"], 0)
+        inner = x @ self.w[p + "linear1.weight"].T + self.w[p + "linear1.bias"]
+        gate, value = np.split(inner, 2, -1)
+        hidden = gate / (1 + np.exp(-gate)) * value if self.modern else np.maximum(inner, 0)
         projected = hidden @ self.w[p + "linear2.weight"].T + self.w[p + "linear2.bias"]
         out = self.norm(p + norm, x + projected)
-        mine = {"hidden": hidden, "projected": projected, "N + F": x + projected, "LayerNorm of it": out}
+        mine = {"hidden": hidden, "projected": projected, "N + F": x + projected, self.norm_name() + " of it": out}
+        mine.update({"gates and values": inner} if self.modern else {})
         for of in [side, "cross"] if side == "decoder" else [side]:
             self.kept[of, p[-2]].update(mine)
         return out
@@ -92,9 +122,9 @@ class Model:
 
 def wanted(model, ids, side, layer, head):
     """By name, what the walk has to show: of one head where that is what it shows."""
-    found = {"x": np.array(ids, dtype=float), "E": model.e, "PE": model.pe, "E + PE": model.e + model.pe,
-             **model.kept[side, str(layer - 1)]}
-    alone = {"Q", "K", "V", "S", "S / sqrt(d_k)", "masked", "A", "Z"}
+    found = {"x": np.array(ids, dtype=float), "E": model.e, **model.kept[side, str(layer - 1)]}
+    found.update({} if model.modern else {"PE": model.pe, "E + PE": model.e + model.pe})
+    alone = {"Q", "K", "V", "S", "S / sqrt(d_k)", "masked", "A", "Z", "Q normalised", "K normalised", "Q turned", "K turned"}
     return {name: x[head - 1] if name in alone else x for name, x in found.items() if x is not None}
 
 
@@ -102,7 +132,7 @@ def wanted(model, ids, side, layer, head):
 
 def read_json(text):
     weights, matrices = {}, {}
-    for line in map(json.loads, text.splitlines()):
+    for line in map(json.loads, (line for line in text.splitlines() if '"step": "merges"' not in line)):
         x = np.array([-np.inf if v is None else v for v in line["values"]]).reshape(line["shape"])
         (weights if "weight" in line else matrices)[line.get("weight") or line["name"]] = x
     return weights, matrices
@@ -117,7 +147,7 @@ def read_text(text):
         shape = [int(n) for n in shape.split(",")]
         columns = shape[-1] if len(shape) > 1 else 1
         number = r"(?:-?\d+\.?\d*|-inf)" if name == "x" else r"(?:-?\d+\.\d{4}|-inf)"
-        row = re.compile(rf"  \S+ *((?: +{number}){{{columns}}})")
+        row = re.compile(rf"  .*?\S *((?: +{number}){{{columns}}})")
         rows = [m.group(1).split() for m in map(row.fullmatch, lines) if m]
         matrices[name] = np.array(rows, dtype=float).reshape(shape)
     return matrices
@@ -138,7 +168,7 @@ def walk(ids, *arguments, sides=("encoder", "decoder", "cross"), layers=(1, 2), 
         for layer in layers:
             options = [*arguments, "--side", side, "--layer", str(layer), "--head", str(head)]
             weights, matrices = read_json(explain(*options, "--json"))
-            want = wanted(Model(weights, ids), ids, side, layer, head)
+            want = wanted(Model(weights, ids, "--modern" in arguments), ids, side, layer, head)
             agree(matrices, want)
             agree(read_text(explain(*options, "--whole")), want, SHOWN)
     return want
@@ -168,9 +198,56 @@ def one_character():
     walk([0], "--text", "a", layers=(1,))
 
 
+class BytePairs:
+    """The plain quadratic way: after every merge all pairs of all words are counted anew."""
+
+    def __init__(self, text):
+        self.words = re.findall(r" ?[^ ]+", text)
+        self.states = {word: [[[byte] for byte in word.encode()]] for word in self.words}
+        self.table = []
+        while True:
+            now = [self.states[word][-1] for word in self.words]
+            pairs = collections.Counter((self.id(a), self.id(b)) for tokens in now for a, b in zip(tokens, tokens[1:]))
+            best = min(pairs, key=lambda pair: (-pairs[pair], pair), default=None)
+            if best is None or pairs[best] < 2:
+                break
+            self.table.append(best)
+            for word in self.states:
+                self.join(self.states[word], best)
+
+    def id(self, token):
+        """Of a token, the list of its bytes or its merge."""
+        return token[0] if len(token) == 1 else 256 + self.table.index(tuple(token))
+
+    def join(self, states, pair):
+        while True:
+            ids = [self.id(token) for token in states[-1]]
+            at = next((i for i in range(len(ids) - 1) if (ids[i], ids[i + 1]) == pair), None)
+            if at is None:
+                return
+            states.append(states[-1][:at] + [list(pair)] + states[-1][at + 2 :])
+
+    def ids(self):
+        return [[[self.id(token) for token in state] for state in self.states[word]] for word in dict.fromkeys(self.words)]
+
+
+def the_modern_parts():
+    for text in ("low lower lowest slow slower slowest", "花花花落 了 花落 了了"):
+        pairs = BytePairs(text)
+        lines = [json.loads(line) for line in explain("--modern", "--text", text, "--step", "merges", "--json").splitlines()]
+        assert [line["ids"] for line in lines] == sum(pairs.ids(), []), lines
+        made = [line["token"] for line in lines]
+        assert set(made) == {-1, *range(256, 256 + len(pairs.table))}, made
+        shown = explain("--modern", "--text", text, "--step", "merges")
+        assert f"a table of {len(pairs.table)}\n" in shown and shown.count(" = ") == sum(token >= 0 for token in made)
+        final = dict(zip(dict.fromkeys(pairs.words), (states[-1] for states in pairs.ids())))
+        walk(sum((final[word] for word in pairs.words), []), "--modern", "--text", text, head=2)
+
+
 def main():
     tests = [("the walk on the default sentence is what NumPy computes", the_default_sentence),
              ("the walk on words is what NumPy computes", words),
+             ("byte pairs, rotary positions, RMS norm, query/key norm and SwiGLU are what NumPy computes", the_modern_parts),
              ("shapes for four words", shapes_of_four_words),
              ("the walk on one character is what NumPy computes", one_character)]
     return run_tests("numpy_walk", tests)
