@@ -163,7 +163,7 @@ clean:
 
 # Tests need the programs of both precisions. Sanitized programs stay in their build directory.
 BUILT = $(foreach p,$(PRECISIONS),$(PROGRAMS:%=$(BUILD)/$(p)/%)) $(if $(filter verify,$(TESTS)),$(BUILD)/double/gradcheck)
-include src/install/Makefile tests/Makefile
+include src/install/Makefile src/web/Makefile tests/Makefile
 all: $(if $(SAN),$(BUILT),$(PROGRAMS))
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
