@@ -61,6 +61,10 @@ typedef struct Attr {
     long block_size;     /* reals of one thread's scratch memory: p and ds */
 } Attr;
 
+static long whole_lanes(long columns) {
+    return (columns + ROW_LANES - 1) / ROW_LANES * ROW_LANES;
+}
+
 /* exercise: begin */
 /* One head of one sequence: a task. Unneeded gradients are NULL. */
 typedef struct Head {
@@ -95,13 +99,6 @@ static Head head_of(const Node *n, long task) {
                   .inverse = a->inverse + head * a->queries->total_rows + i};
 }
 
-/* exercise: end */
-
-static long whole_lanes(long columns) {
-    return (columns + ROW_LANES - 1) / ROW_LANES * ROW_LANES;
-}
-
-/* exercise: begin */
 /* How many keys query i attends to: the first ones of its sequence. */
 static long seen(const Attr *a, const Head *h, long i) {
     return a->causal && i + 1 < h->keys ? i + 1 : h->keys;
@@ -295,6 +292,19 @@ static double flops(const Node *n) {
     }
     return 2 * 2 * pairs * (double)a->d;
 }
+
+static void arguments(const Node *n, FILE *out) {
+    const Attr *a = n->attr;
+    fprintf(out, "\"heads\": %d, ", a->heads);
+    print_sequences(out, "queries", a->queries);
+    fprintf(out, ", ");
+    print_sequences(out, "keys", a->keys);
+    fprintf(out, ", \"causal\": %s, ", a->causal ? "true" : "false");
+    if (a->drop)
+        dropout_print(&a->mask, a->heads * a->queries->total_rows * a->keys->longest, out);
+    else
+        print_number(out, "p", 0);
+}
 /* exercise: end */
 
 /* Three sequences of 3, 1 and 2 tokens, packed; the same in a padded layout of 3 rows each, where the second
@@ -310,21 +320,6 @@ static const Sequences longer = {1, long_start, long_length, long_length, BLOCK 
 static const int32_t short_start[] = {0, 2, 3}, short_length[] = {2, 1, 0};
 static const Sequences shorter = {3, short_start, short_length, short_length, 3, 2};
 static const Sequences none = {0};
-
-/* exercise: begin */
-static void arguments(const Node *n, FILE *out) {
-    const Attr *a = n->attr;
-    fprintf(out, "\"heads\": %d, ", a->heads);
-    print_sequences(out, "queries", a->queries);
-    fprintf(out, ", ");
-    print_sequences(out, "keys", a->keys);
-    fprintf(out, ", \"causal\": %s, ", a->causal ? "true" : "false");
-    if (a->drop)
-        dropout_print(&a->mask, a->heads * a->queries->total_rows * a->keys->longest, out);
-    else
-        print_number(out, "p", 0);
-}
-/* exercise: end */
 
 BUILD_CASE(plain, tape_attention(t, x[0], x[1], x[2], 2, &packed, &packed, false, 0))
 BUILD_CASE(causal, tape_attention(t, x[0], x[1], x[2], 2, &packed, &packed, true, 0))

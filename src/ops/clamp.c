@@ -12,51 +12,26 @@
  * Forward keeps the interval. Backward reads x, because y does not tell x = high from x > high.
  *
  * Numerical note: NaN stays NaN. */
-#include "kernels/arrays.h"
 #include "ops/arguments.h"
-#include "ops/ops.h"
+#include "ops/elementwise.h"
 
 typedef struct Attr {
     real low, high;
 } Attr;
 
 /* exercise: begin */
-static void forward(Node *n) {
-    const Attr *a = n->attr;
-    real *y = n->out->data;
-    long count = shape_count(n->out->shape);
-    tensor_copy_out(n->in[0], y);
-    for (long i = 0; i < count; i++) y[i] = y[i] < a->low ? a->low : y[i] > a->high ? a->high : y[i];
+static const Attr *interval(const Node *n) {
+    return n->attr;
 }
 
-static void backward(Node *n) {
-    const Attr *a = n->attr;
-    const real *x = n->in[0]->data, *dy = n->out->grad;
-    real *dx = n->in[0]->grad;
-    for (Walk w = tensor_walk_over(n->in[0]); tensor_walk_row(&w); dx += w.n, dy += w.n)
-        for (long i = 0; i < w.n; i++) {
-            real v = x[w.at[0] + i * w.step[0]];
-            dx[i] += a->low <= v && v <= a->high ? dy[i] : 0;
-        }
-}
-
-static uint64_t branches(const Node *n) {
-    const Attr *a = n->attr;
-    const real *x = n->in[0]->data;
-    uint64_t hash = 0;
-    for (Walk w = tensor_walk_over(n->in[0]); tensor_walk_row(&w);)
-        for (long i = 0; i < w.n; i++) {
-            real v = x[w.at[0] + i * w.step[0]];
-            hash = branch_hash(hash, (v >= a->low) + (v > a->high));
-        }
-    return hash;
-}
+FORWARD_EACH(y = x < interval(n)->low ? interval(n)->low : x > interval(n)->high ? interval(n)->high : x)
+BACKWARD_EACH(dx += interval(n)->low <= x && x <= interval(n)->high ? dy : 0)
+BRANCHES_EACH((x >= interval(n)->low) + (x > interval(n)->high))
 
 static void arguments(const Node *n, FILE *out) {
-    const Attr *a = n->attr;
-    print_number(out, "low", (double)a->low);
+    print_number(out, "low", (double)interval(n)->low);
     fprintf(out, ", ");
-    print_number(out, "high", (double)a->high);
+    print_number(out, "high", (double)interval(n)->high);
 }
 /* exercise: end */
 

@@ -26,9 +26,6 @@ BUILD_CASE(build, tape_contiguous(t, x[0]))
 /* exercise: begin */
 /* A contiguous x is returned itself; multiplied by itself it gets both gradients. */
 BUILD_CASE(build_used_twice, tape_mul(t, tape_contiguous(t, x[0]), x[0]))
-/* exercise: end */
-
-/* exercise: begin */
 BUILD_CASE(build_of_a_view, tape_exp(t, tape_contiguous(t, tape_transpose(t, x[0], 0, 1))))
 /* exercise: end */
 

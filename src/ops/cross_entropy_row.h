@@ -1,4 +1,4 @@
-/* The loss of one row of logits, and its gradient: shared by cross_entropy and linear_cross_entropy.
+/* Targets, the loss of one row of logits and its gradient: shared by cross_entropy and linear_cross_entropy.
  *
  *     p_j = e^x_j / Σ_k e^x_k
  *     q_j = (1-ε) δ_jt + ε/V             the target distribution: label smoothing over the whole vocabulary
@@ -7,10 +7,18 @@
 #ifndef OPS_CROSS_ENTROPY_ROW_H
 #define OPS_CROSS_ENTROPY_ROW_H
 
-#include "base/error.h"
 #include "kernels/rows.h"
+#include "ops/arguments.h"
+#include "ops/ops.h"
 #include <math.h>
-#include <stdint.h>
+
+/* What n rows of V logits are to predict. */
+typedef struct Targets {
+    const int32_t *id;  /* [n] the caller's: in [0, V), or `ignore` */
+    long n, V, counted; /* counted: rows whose target is not `ignore` */
+    int32_t ignore;
+    real smoothing;
+} Targets;
 
 /* Rows of a block of logits [rows, V]: small enough for the cache, large enough for an efficient product. */
 static inline long logit_block_rows(long n, long V) {
@@ -37,18 +45,26 @@ static inline double cross_entropy_row(long V, const real *x, long target, real 
     return smoothing > 0 ? loss - (double)smoothing / (double)V * (double)above : loss;
 }
 
-/* The number of rows whose target is not `ignore`. */
-static inline long counted_targets(long n, const int32_t *targets, int32_t ignore) {
-    long counted = 0;
-    for (long i = 0; i < n; i++) counted += targets[i] != ignore;
-    return counted;
+/* Counts the targets. Reports one outside [0, V), other than `ignore`, or a smoothing outside [0, 1] as a bug in op's
+ * name. A tape that plans has no targets. */
+static inline Targets targets_of(const Tape *t, const char *op, long n, long V, const int32_t *id,
+                                 int32_t ignore, double smoothing) {
+    Targets all = {.id = id, .n = n, .V = V, .ignore = ignore, .smoothing = (real)smoothing};
+    if (!(smoothing >= 0 && smoothing <= 1))
+        error_bug("%s: smoothing is %g, want it in [0,1]", op, smoothing);
+    for (long i = 0; i < n && !t->planning; i++) {
+        if (id[i] != ignore && (id[i] < 0 || id[i] >= V))
+            error_bug("%s: target %ld is %ld, want it in [0,%ld)", op, i, (long)id[i], V);
+        all.counted += id[i] != ignore;
+    }
+    return all;
 }
 
-/* Reports a target outside [0, V), other than `ignore`, as a bug in op's name. */
-static inline void check_targets(const char *op, long n, const int32_t *targets, int32_t ignore, long V) {
-    for (long i = 0; i < n; i++)
-        if (targets[i] != ignore && (targets[i] < 0 || targets[i] >= V))
-            error_bug("%s: target %ld is %ld, want it in [0,%ld)", op, i, (long)targets[i], V);
+/* For Op.arguments. */
+static inline void targets_print(const Targets *t, FILE *out) {
+    print_ids(out, "targets", t->id, t->n);
+    fprintf(out, ", \"ignore\": %ld, ", (long)t->ignore);
+    print_number(out, "smoothing", (double)t->smoothing);
 }
 
 #endif

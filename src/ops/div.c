@@ -14,28 +14,11 @@
  * Forward keeps only y. Using y avoids b², which may overflow or vanish although y does not.
  *
  * Numerical note: b = 0 gives an infinity, or NaN if a = 0 too, as in IEEE arithmetic. */
-#include "ops/broadcast.h"
-#include "ops/ops.h"
+#include "ops/elementwise.h"
 
 /* exercise: begin */
-static void forward(Node *n) {
-    const real *a = n->in[0]->data, *b = n->in[1]->data;
-    real *y = n->out->data;
-    for (Walk w = broadcast_walk(n); tensor_walk_row(&w); y += w.n)
-        for (long i = 0; i < w.n; i++)
-            y[i] = a[w.at[WALK_A] + i * w.step[WALK_A]] / b[w.at[WALK_B] + i * w.step[WALK_B]];
-}
-
-static void backward(Node *n) {
-    const real *b = n->in[1]->data, *y = n->out->data, *dy = n->out->grad;
-    real *da = n->in[0]->grad, *db = n->in[1]->grad;
-    for (Walk w = broadcast_walk(n); tensor_walk_row(&w); y += w.n, dy += w.n) {
-        for (long i = 0; da && i < w.n; i++)
-            da[w.at[WALK_DA] + i * w.step[WALK_DA]] += dy[i] / b[w.at[WALK_B] + i * w.step[WALK_B]];
-        for (long i = 0; db && i < w.n; i++)
-            db[w.at[WALK_DB] + i * w.step[WALK_DB]] -= dy[i] * y[i] / b[w.at[WALK_B] + i * w.step[WALK_B]];
-    }
-}
+FORWARD_PAIRS(y = a / b)
+BACKWARD_PAIRS(da += dy / b, db -= dy * y / b)
 /* exercise: end */
 
 BUILD_CASE(build, tape_div(t, x[0], x[1]))

@@ -12,10 +12,9 @@
  * two threads write the same row, and every row sums its tokens in order.
  *
  * ids and at are the caller's and must live until backward has run. */
-#include "base/pool.h"
-#include "base/work.h"
 #include "ops/arguments.h"
 #include "ops/ops.h"
+#include "ops/row_loop.h"
 
 enum { E, P };
 
@@ -26,24 +25,20 @@ typedef struct Attr {
 } Attr;
 
 /* exercise: begin */
-static void forward_rows(void *context, long chunk) {
-    Node *n = context;
+static void forward_rows(Node *n, long begin, long end) {
     const Attr *a = n->attr;
-    long d = a->d, per_chunk = rows_per_chunk(d), begin = chunk * per_chunk;
-    for (long i = begin, end = chunk_end(begin, per_chunk, a->n); i < end; i++) {
+    long d = a->d;
+    for (long i = begin; i < end; i++) {
         const real *e = n->in[E]->data + a->ids[i] * d;
         const real *p = n->in[P] ? n->in[P]->data + a->at[i] * d : NULL;
         real *y = n->out->data + i * d;
-        if (p)
-            for (long j = 0; j < d; j++) y[j] = a->s * e[j] + p[j];
-        else
-            for (long j = 0; j < d; j++) y[j] = a->s * e[j];
+        for (long j = 0; j < d; j++) y[j] = p ? a->s * e[j] + p[j] : a->s * e[j];
     }
 }
 
 static void forward(Node *n) {
     const Attr *a = n->attr;
-    pool_for(chunks_of(a->n, rows_per_chunk(a->d)), forward_rows, n);
+    row_loop(n, a->n, a->d, forward_rows);
 }
 
 /* Adds s Σ dy, over the tokens that use a row, to the gradient of each row of one range. */
@@ -79,11 +74,7 @@ static void backward(Node *n) {
     if (n->in[E]->grad) scatter(a, a->ids, a->s, n->out->grad, n->in[E]);
     if (n->in[P] && n->in[P]->grad) scatter(a, a->at, 1, n->out->grad, n->in[P]);
 }
-/* exercise: end */
 
-static const int32_t some_ids[] = {2, 0, 2, 3, 2}, some_positions[] = {0, 1, 2, 0, 1};
-
-/* exercise: begin */
 static void arguments(const Node *n, FILE *out) {
     const Attr *a = n->attr;
     print_ids(out, "ids", a->ids, a->n);
@@ -92,6 +83,8 @@ static void arguments(const Node *n, FILE *out) {
     if (n->in[P]) fprintf(out, ", "), print_ids(out, "at", a->at, a->n);
 }
 /* exercise: end */
+
+static const int32_t some_ids[] = {2, 0, 2, 3, 2}, some_positions[] = {0, 1, 2, 0, 1};
 
 BUILD_CASE(tokens, tape_embedding(t, x[0], 5, some_ids, 1, NULL, NULL))
 BUILD_CASE(scaled_with_positions, tape_embedding(t, x[0], 5, some_ids, 2.5, x[1], some_positions))

@@ -18,11 +18,10 @@
  * Numerical note: the variance is the mean of squared distances from the mean, in a second pass over the
  * row, not E[x²] - μ², which cancels. A constant row has variance 0: x̂ = 0, y = β, and all gradients are
  * finite. */
-#include "base/pool.h"
-#include "base/work.h"
 #include "kernels/arrays.h"
 #include "kernels/rows.h"
 #include "ops/ops.h"
+#include "ops/row_loop.h"
 #include <math.h>
 #include <string.h>
 
@@ -36,12 +35,11 @@ typedef struct Attr {
 } Attr;
 
 /* exercise: begin */
-static void forward_rows(void *context, long chunk) {
-    Node *n = context;
+static void forward_rows(Node *n, long begin, long end) {
     const Attr *a = n->attr;
     const real *gamma = n->in[GAMMA]->data, *beta = n->in[BETA]->data;
-    long d = a->d, per_chunk = rows_per_chunk(d), begin = chunk * per_chunk;
-    for (long i = begin, end = chunk_end(begin, per_chunk, a->n); i < end; i++) {
+    long d = a->d;
+    for (long i = begin; i < end; i++) {
         const real *x = n->in[X]->data + i * d;
         real *y = n->out->data + i * d, mean, variance;
         row_moments(x, d, &mean, &variance);
@@ -53,7 +51,7 @@ static void forward_rows(void *context, long chunk) {
 
 static void forward(Node *n) {
     const Attr *a = n->attr;
-    pool_for(chunks_of(a->n, rows_per_chunk(a->d)), forward_rows, n);
+    row_loop(n, a->n, a->d, forward_rows);
 }
 
 /* One row: adds to dγ and dβ, and computes the two means in dx. The sums run in ROW_LANES lanes, as in
@@ -83,26 +81,23 @@ static void backward_sums(long d, const real *x, const real *dy, const real *gam
 }
 
 /* A chunk of rows: their dx, and the chunk's sums of dγ and dβ in one row of the scratch memory. */
-static void backward_rows(void *context, long chunk) {
-    Node *n = context;
+static void backward_rows(Node *n, long begin, long end) {
     const Attr *a = n->attr;
     const real *gamma = n->in[GAMMA]->data;
     bool store = !tensor_grad_adds(n->in[X]);
-    long d = a->d, per_chunk = rows_per_chunk(d), begin = chunk * per_chunk;
+    long d = a->d, chunk = begin / rows_per_chunk(d);
     real *restrict dgamma = n->scratch + chunk * 2 * d, *restrict dbeta = dgamma + d;
     memset(dgamma, 0, 2 * (size_t)d * sizeof(real));
-    for (long i = begin, end = chunk_end(begin, per_chunk, a->n); i < end; i++) {
+    for (long i = begin; i < end; i++) {
         const real *x = n->in[X]->data + i * d, *dy = n->out->grad + i * d;
         real mean = a->mean[i], r = a->r[i], mean_g, mean_gx;
         backward_sums(d, x, dy, gamma, mean, r, dgamma, dbeta, &mean_g, &mean_gx);
         if (!n->in[X]->grad) continue;
         real *restrict dx = n->in[X]->grad + i * d;
-        if (store)
-            for (long j = 0; j < d; j++)
-                dx[j] = r * (dy[j] * gamma[j] - mean_g - (x[j] - mean) * r * mean_gx);
-        else
-            for (long j = 0; j < d; j++)
-                dx[j] += r * (dy[j] * gamma[j] - mean_g - (x[j] - mean) * r * mean_gx);
+        for (long j = 0; j < d; j++) {
+            real more = r * (dy[j] * gamma[j] - mean_g - (x[j] - mean) * r * mean_gx);
+            dx[j] = store ? more : dx[j] + more;
+        }
     }
 }
 
@@ -110,7 +105,7 @@ static void backward(Node *n) {
     const Attr *a = n->attr;
     Tensor *gamma = n->in[GAMMA], *beta = n->in[BETA];
     long chunks = chunks_of(a->n, rows_per_chunk(a->d));
-    pool_for(chunks, backward_rows, n);
+    row_loop(n, a->n, a->d, backward_rows);
     if (gamma->grad)
         kernel_column_sums(chunks, a->d, n->scratch, 2 * a->d, gamma->grad, tensor_grad_adds(gamma));
     if (beta->grad)

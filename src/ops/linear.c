@@ -14,12 +14,11 @@
  *     dr += dy
  *
  * relu' needs only the sign of z, which is that of y; gelu' and silu' need z, which forward keeps. */
-#include "base/pool.h"
-#include "base/work.h"
 #include "kernels/arrays.h"
 #include "kernels/product.h"
 #include "kernels/vector_math.h"
 #include "ops/ops.h"
+#include "ops/row_loop.h"
 
 enum { X, W, B, R };
 
@@ -42,22 +41,14 @@ static void forward(Node *n) {
     gemm(&g);
 }
 
-/* dz = dy act'(z) of one chunk, in place. */
-typedef struct ActivationBackward {
-    const Attr *attr;
-    const real *y;
-    real *dz;
-} ActivationBackward;
-
-static void activation_backward(void *context, long chunk) {
-    const ActivationBackward *c = context;
-    long total = c->attr->n * c->attr->d_out, begin = chunk * WORK_GRAIN,
-         end = chunk_end(begin, WORK_GRAIN, total);
-    const real *y = c->y, *z = c->attr->z;
-    real *dz = c->dz;
-    if (c->attr->activation == ACT_RELU)
+/* dz = dy act'(z), in place of dy or of its copy in the scratch memory. */
+static void activation_backward(Node *n, long begin, long end) {
+    const Attr *a = n->attr;
+    const real *y = n->out->data, *z = a->z;
+    real *dz = n->scratch ? n->scratch : n->out->grad;
+    if (a->activation == ACT_RELU)
         for (long i = begin; i < end; i++) dz[i] = y[i] > 0 ? dz[i] : 0;
-    else if (c->attr->activation == ACT_GELU)
+    else if (a->activation == ACT_GELU)
         for (long i = begin; i < end; i++) dz[i] *= vm_gelu_grad(z[i]);
     else
         for (long i = begin; i < end; i++) dz[i] *= vm_silu_grad(z[i]);
@@ -75,8 +66,7 @@ static void backward(Node *n) {
     Matrix dz = matrix_of(n->out->grad, a->n, a->d_out);
     if (a->activation != ACT_NONE) {
         if (n->scratch) kernel_scale_to(a->n * a->d_out, 1, dz.at, n->scratch, false), dz.at = n->scratch;
-        ActivationBackward c = {a, n->out->data, dz.at};
-        pool_for(chunks_of(a->n * a->d_out, WORK_GRAIN), activation_backward, &c);
+        row_loop(n, a->n * a->d_out, 1, activation_backward);
     }
     if (x->grad)
         product_nn(dz, matrix_of(w->data, a->d_out, a->d_in), matrix_of(x->grad, a->n, a->d_in),

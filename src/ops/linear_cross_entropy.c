@@ -17,48 +17,34 @@
  *
  * Forward keeps X and G. The result equals cross_entropy(linear(x, W)), whose logits and their gradient
  * take n·V elements each, most of the memory if the vocabulary is large. `targets` is the caller's. */
-#include "base/pool.h"
-#include "base/work.h"
 #include "kernels/arrays.h"
 #include "kernels/product.h"
-#include "ops/arguments.h"
 #include "ops/cross_entropy_row.h"
-#include "ops/ops.h"
+#include "ops/row_loop.h"
 #include <string.h>
 
 enum { X, W };
 
 typedef struct Attr {
-    long n, d, V, counted, block; /* block: rows of a block */
-    const int32_t *targets;
-    int32_t ignore;
-    real smoothing;
+    Targets targets;
+    long n, d, V, block;     /* block: rows of a block */
     real *saved_x, *saved_w; /* X and G; NULL if not needed */
     double *row_loss;        /* [block] */
     long first;              /* first row of the current block */
 } Attr;
 
 /* exercise: begin */
-/* Turns logits into their gradient, in place. A chunk is few rows, because a row of logits is much work. */
-static long loss_rows_per_chunk(long V) {
-    return rows_per_chunk(4 * V);
-}
-
-static void loss_rows(void *context, long chunk) {
-    Node *n = context;
+/* Turns logits of the current block into their gradient, in place. */
+static void loss_rows(Node *n, long begin, long end) {
     const Attr *a = n->attr;
-    long rows = chunk_end(a->first, a->block, a->n) - a->first;
-    long per_chunk = loss_rows_per_chunk(a->V), begin = chunk * per_chunk;
-    real scale = 1 / (real)a->counted;
-    for (long i = begin, end = chunk_end(begin, per_chunk, rows); i < end; i++) {
-        real *l = n->scratch + i * a->V;
-        int32_t target = a->targets[a->first + i];
-        a->row_loss[i] = 0;
-        if (target == a->ignore)
-            memset(l, 0, (size_t)a->V * sizeof *l);
-        else
-            a->row_loss[i] =
-                cross_entropy_row(a->V, l, target, a->smoothing, scale, a->saved_x || a->saved_w ? l : NULL);
+    const Targets *t = &a->targets;
+    real scale = 1 / (real)t->counted;
+    for (long i = begin; i < end; i++) {
+        real *l = n->scratch + i * a->V, *dl = a->saved_x || a->saved_w ? l : NULL;
+        int32_t target = t->id[a->first + i];
+        a->row_loss[i] =
+            target == t->ignore ? 0 : cross_entropy_row(a->V, l, target, t->smoothing, scale, dl);
+        if (target == t->ignore) memset(l, 0, (size_t)a->V * sizeof *l);
     }
 }
 
@@ -71,12 +57,12 @@ static void forward(Node *n) {
         long rows = chunk_end(a->first, a->block, a->n) - a->first;
         Matrix x_block = matrix_rows(x, a->first, rows), l = matrix_of(n->scratch, rows, a->V);
         product_nt(x_block, w, l, false);
-        pool_for(chunks_of(rows, loss_rows_per_chunk(a->V)), loss_rows, n);
+        row_loop(n, rows, 4 * a->V, loss_rows); /* a logit is more work than an element */
         for (long i = 0; i < rows; i++) sum += a->row_loss[i];
         if (a->saved_x) product_nn(l, w, matrix_rows(saved_x, a->first, rows), false);
         if (a->saved_w) product_tn(l, x_block, saved_w, a->first > 0);
     }
-    n->out->data[0] = a->counted ? (real)(sum / (double)a->counted) : 0;
+    n->out->data[0] = a->targets.counted ? (real)(sum / (double)a->targets.counted) : 0;
 }
 
 static void backward(Node *n) {
@@ -98,18 +84,13 @@ static double flops(const Node *n) {
     const Attr *a = n->attr;
     return 2.0 * (double)a->n * (double)a->V * (double)a->d;
 }
+
+static void arguments(const Node *n, FILE *out) {
+    targets_print(&((const Attr *)n->attr)->targets, out);
+}
 /* exercise: end */
 
 static const int32_t some_targets[] = {3, 0, -1, 3}, no_targets[] = {-1, -1};
-
-/* exercise: begin */
-static void arguments(const Node *n, FILE *out) {
-    const Attr *a = n->attr;
-    print_ids(out, "targets", a->targets, a->n);
-    fprintf(out, ", \"ignore\": %ld, ", (long)a->ignore);
-    print_number(out, "smoothing", (double)a->smoothing);
-}
-/* exercise: end */
 
 BUILD_CASE(plain, tape_linear_cross_entropy(t, x[0], x[1], some_targets, -1, 0))
 BUILD_CASE(smoothed, tape_linear_cross_entropy(t, x[0], x[1], some_targets, -1, 0.1))
@@ -136,20 +117,11 @@ Tensor *tape_linear_cross_entropy(Tape *t, Tensor *x, Tensor *weight, const int3
     if (xs.rank != 2) error_bug("linear_cross_entropy: x is %s, want [n,d]", shape_text(xs));
     if (ws.rank != 2 || ws.size[1] != xs.size[1] || ws.size[0] < 1)
         error_bug("linear_cross_entropy: W is %s, want [V,%ld], V >= 1", shape_text(ws), xs.size[1]);
-    if (!(smoothing >= 0 && smoothing <= 1))
-        error_bug("linear_cross_entropy: smoothing is %g, want it in [0,1]", smoothing);
-    if (!t->planning) check_targets("linear_cross_entropy", xs.size[0], targets, ignore, ws.size[0]);
+    Targets all = targets_of(t, "linear_cross_entropy", xs.size[0], ws.size[0], targets, ignore, smoothing);
     x = tape_contiguous(t, x), weight = tape_contiguous(t, weight);
     Node *n = tape_node(t, &op_linear_cross_entropy, SCALAR, INPUTS(x, weight));
     Attr *a = node_attr(n, sizeof *a);
-    *a = (Attr){.n = xs.size[0],
-                .d = xs.size[1],
-                .V = ws.size[0],
-                .targets = targets,
-                .ignore = ignore,
-                .smoothing = (real)smoothing,
-                .block = logit_block_rows(xs.size[0], ws.size[0])};
-    if (!t->planning) a->counted = counted_targets(a->n, targets, ignore);
+    *a = (Attr){all, all.n, xs.size[1], all.V, logit_block_rows(all.n, all.V)};
     a->row_loss = node_record(n, (size_t)a->block * sizeof(double));
     if (tensor_wants_grad(n->out) && tensor_wants_grad(x)) a->saved_x = node_array(n, a->n * a->d);
     if (tensor_wants_grad(n->out) && tensor_wants_grad(weight)) a->saved_w = node_array(n, a->V * a->d);

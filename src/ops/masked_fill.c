@@ -39,11 +39,7 @@ static void backward(Node *n) {
          dx += w.n, dy += w.n)
         for (long i = 0; i < w.n; i++) dx[i] += mask[w.at[0] + i * w.step[0]] ? 0 : dy[i];
 }
-/* exercise: end */
 
-static const uint8_t bits[] = {0, 1, 0, 0, 255, 0, 1, 1, 0, 0, 0, 1};
-
-/* exercise: begin */
 static void arguments(const Node *n, FILE *out) {
     const Attr *a = n->attr;
     const char *comma = "";
@@ -55,6 +51,8 @@ static void arguments(const Node *n, FILE *out) {
     print_number(out, "value", (double)a->value);
 }
 /* exercise: end */
+
+static const uint8_t bits[] = {0, 1, 0, 0, 255, 0, 1, 1, 0, 0, 0, 1};
 
 BUILD_CASE(full, tape_masked_fill(t, x[0], bits, SHAPE(3, 4), -7))
 BUILD_CASE(row, tape_masked_fill(t, x[0], bits, SHAPE(4), 0))

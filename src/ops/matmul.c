@@ -108,8 +108,8 @@ BUILD_CASE(by_own_transpose, tape_matmul(t, x[0], tape_transpose(t, x[0], -2, -1
 
 /* q kᵀ with strided heads, as one projection makes them: [positions, h, d_k]. */
 static Tensor *heads(Tape *t, Tensor **x) {
-    Tensor *q = tape_permute(t, x[0], (int[]){1, 0, 2}), *k = tape_permute(t, x[1], (int[]){1, 2, 0});
-    return tape_matmul(t, q, k);
+    Tensor *q = tape_transpose(t, x[0], 0, 1), *k = tape_transpose(t, x[1], 0, 1);
+    return tape_matmul(t, q, tape_transpose(t, k, 1, 2));
 }
 
 static const CheckCase cases[] = {

@@ -11,28 +11,11 @@
  *
  * Forward keeps nothing; backward reads both inputs. If one tensor is passed twice, da and db are the same
  * array and get both sums: d(x²) = 2x dx. */
-#include "ops/broadcast.h"
-#include "ops/ops.h"
+#include "ops/elementwise.h"
 
 /* exercise: begin */
-static void forward(Node *n) {
-    const real *a = n->in[0]->data, *b = n->in[1]->data;
-    real *y = n->out->data;
-    for (Walk w = broadcast_walk(n); tensor_walk_row(&w); y += w.n)
-        for (long i = 0; i < w.n; i++)
-            y[i] = a[w.at[WALK_A] + i * w.step[WALK_A]] * b[w.at[WALK_B] + i * w.step[WALK_B]];
-}
-
-static void backward(Node *n) {
-    const real *a = n->in[0]->data, *b = n->in[1]->data, *dy = n->out->grad;
-    real *da = n->in[0]->grad, *db = n->in[1]->grad;
-    for (Walk w = broadcast_walk(n); tensor_walk_row(&w); dy += w.n) {
-        for (long i = 0; da && i < w.n; i++)
-            da[w.at[WALK_DA] + i * w.step[WALK_DA]] += dy[i] * b[w.at[WALK_B] + i * w.step[WALK_B]];
-        for (long i = 0; db && i < w.n; i++)
-            db[w.at[WALK_DB] + i * w.step[WALK_DB]] += dy[i] * a[w.at[WALK_A] + i * w.step[WALK_A]];
-    }
-}
+FORWARD_PAIRS(y = a * b)
+BACKWARD_PAIRS(da += dy * b, db += dy * a)
 /* exercise: end */
 
 BUILD_CASE(build, tape_mul(t, x[0], x[1]))

@@ -11,27 +11,12 @@
  * Forward keeps only y, which is positive if x is.
  *
  * Numerical note: NaN stays NaN. */
-#include "kernels/arrays.h"
-#include "ops/ops.h"
+#include "ops/elementwise.h"
 
 /* exercise: begin */
-static void forward(Node *n) {
-    real *y = n->out->data;
-    long count = shape_count(n->out->shape);
-    tensor_copy_out(n->in[0], y);
-    for (long i = 0; i < count; i++) y[i] = y[i] <= 0 ? 0 : y[i];
-}
-
-static void backward(Node *n) {
-    const real *y = n->out->data, *dy = n->out->grad;
-    real *dx = n->in[0]->grad;
-    long count = shape_count(n->out->shape);
-    for (long i = 0; i < count; i++) dx[i] += y[i] > 0 ? dy[i] : 0;
-}
-
-static uint64_t branches(const Node *n) {
-    return kernel_sign_hash(n->out->data, shape_count(n->out->shape));
-}
+FORWARD_EACH(y = x <= 0 ? 0 : x)
+BACKWARD_EACH(dx += y > 0 ? dy : 0)
+BRANCHES_EACH(x > 0)
 /* exercise: end */
 
 BUILD_CASE(build, tape_relu(t, x[0]))

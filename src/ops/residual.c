@@ -9,11 +9,10 @@
  *     dx_i += dy_i             df_i += dy_i m_i
  *
  * Equals add(x, dropout(f)) in one pass, without an array for dropout(f). */
-#include "base/pool.h"
-#include "base/work.h"
 #include "kernels/arrays.h"
 #include "ops/dropout_mask.h"
 #include "ops/ops.h"
+#include "ops/row_loop.h"
 
 typedef struct Attr {
     long count;
@@ -22,30 +21,23 @@ typedef struct Attr {
 } Attr;
 
 /* exercise: begin */
-static void forward_chunk(void *context, long chunk) {
-    Node *n = context;
+static void forward_range(Node *n, long begin, long end) {
     const Attr *a = n->attr;
     const real *x = n->in[0]->data, *f = n->in[1]->data;
     real *y = n->out->data;
-    long begin = chunk * WORK_GRAIN, end = chunk_end(begin, WORK_GRAIN, a->count);
-    if (a->drop)
-        for (long i = begin; i < end; i++) y[i] = x[i] + f[i] * dropout_factor(&a->mask, i);
-    else
-        for (long i = begin; i < end; i++) y[i] = x[i] + f[i];
+    for (long i = begin; i < end; i++)
+        y[i] = a->drop ? x[i] + f[i] * dropout_factor(&a->mask, i) : x[i] + f[i];
 }
 
 static void forward(Node *n) {
-    const Attr *a = n->attr;
-    pool_for(chunks_of(a->count, WORK_GRAIN), forward_chunk, n);
+    row_loop(n, ((const Attr *)n->attr)->count, 1, forward_range);
 }
 
-static void backward_chunk(void *context, long chunk) {
-    Node *n = context;
+static void backward_range(Node *n, long begin, long end) {
     const Attr *a = n->attr;
     const real *dy = n->out->grad;
     real *df = n->in[1]->grad;
     bool store = !tensor_grad_adds(n->in[1]);
-    long begin = chunk * WORK_GRAIN, end = chunk_end(begin, WORK_GRAIN, a->count);
     for (long i = begin; i < end; i++) {
         real part = a->drop ? dy[i] * dropout_factor(&a->mask, i) : dy[i];
         df[i] = store ? part : df[i] + part;
@@ -56,7 +48,7 @@ static void backward(Node *n) {
     const Attr *a = n->attr;
     Tensor *x = n->in[0], *f = n->in[1];
     if (x->grad) kernel_scale_to(a->count, 1, n->out->grad, x->grad, tensor_grad_adds(x));
-    if (f->grad) pool_for(chunks_of(a->count, WORK_GRAIN), backward_chunk, n);
+    if (f->grad) row_loop(n, a->count, 1, backward_range);
 }
 
 static void arguments(const Node *n, FILE *out) {

@@ -15,11 +15,10 @@
  * Forward keeps r of each row; backward recomputes x̂ from x.
  *
  * Numerical note: a row of zeros has r = 1/√ε, y = 0 and finite gradients. */
-#include "base/pool.h"
-#include "base/work.h"
 #include "kernels/arrays.h"
 #include "kernels/rows.h"
 #include "ops/ops.h"
+#include "ops/row_loop.h"
 #include <math.h>
 #include <string.h>
 
@@ -33,12 +32,11 @@ typedef struct Attr {
 } Attr;
 
 /* exercise: begin */
-static void forward_rows(void *context, long chunk) {
-    Node *n = context;
+static void forward_rows(Node *n, long begin, long end) {
     const Attr *a = n->attr;
     const real *gamma = n->in[GAMMA]->data;
-    long d = a->d, per_chunk = rows_per_chunk(d), begin = chunk * per_chunk;
-    for (long i = begin, end = chunk_end(begin, per_chunk, a->n); i < end; i++) {
+    long d = a->d;
+    for (long i = begin; i < end; i++) {
         const real *x = n->in[X]->data + i * d;
         real *y = n->out->data + i * d, r = 1 / (real)sqrt(row_dot(x, x, d) / (real)d + EPSILON);
         for (long j = 0; j < d; j++) y[j] = x[j] * r * gamma[j];
@@ -48,7 +46,7 @@ static void forward_rows(void *context, long chunk) {
 
 static void forward(Node *n) {
     const Attr *a = n->attr;
-    pool_for(chunks_of(a->n, rows_per_chunk(a->d)), forward_rows, n);
+    row_loop(n, a->n, a->d, forward_rows);
 }
 
 /* One row: adds its part of dγ and returns the mean in dx. The sum runs in ROW_LANES lanes, as those of
@@ -71,23 +69,22 @@ static real backward_sums(long d, const real *x, const real *dy, const real *gam
 }
 
 /* A chunk of rows: their dx, and the chunk's part of dγ in a row of the scratch memory. */
-static void backward_rows(void *context, long chunk) {
-    Node *n = context;
+static void backward_rows(Node *n, long begin, long end) {
     const Attr *a = n->attr;
     const real *gamma = n->in[GAMMA]->data;
     bool store = !tensor_grad_adds(n->in[X]);
-    long d = a->d, per_chunk = rows_per_chunk(d), begin = chunk * per_chunk;
-    real *restrict dgamma = n->scratch + chunk * d;
+    long d = a->d;
+    real *restrict dgamma = n->scratch + begin / rows_per_chunk(d) * d;
     memset(dgamma, 0, (size_t)d * sizeof(real));
-    for (long i = begin, end = chunk_end(begin, per_chunk, a->n); i < end; i++) {
+    for (long i = begin; i < end; i++) {
         const real *x = n->in[X]->data + i * d, *dy = n->out->grad + i * d;
         real r = a->r[i], mean = backward_sums(d, x, dy, gamma, r, dgamma);
         if (!n->in[X]->grad) continue;
         real *restrict dx = n->in[X]->grad + i * d;
-        if (store)
-            for (long j = 0; j < d; j++) dx[j] = r * (dy[j] * gamma[j] - x[j] * r * mean);
-        else
-            for (long j = 0; j < d; j++) dx[j] += r * (dy[j] * gamma[j] - x[j] * r * mean);
+        for (long j = 0; j < d; j++) {
+            real more = r * (dy[j] * gamma[j] - x[j] * r * mean);
+            dx[j] = store ? more : dx[j] + more;
+        }
     }
 }
 
@@ -95,7 +92,7 @@ static void backward(Node *n) {
     const Attr *a = n->attr;
     Tensor *gamma = n->in[GAMMA];
     long chunks = chunks_of(a->n, rows_per_chunk(a->d));
-    pool_for(chunks, backward_rows, n);
+    row_loop(n, a->n, a->d, backward_rows);
     if (gamma->grad) kernel_column_sums(chunks, a->d, n->scratch, a->d, gamma->grad, tensor_grad_adds(gamma));
 }
 

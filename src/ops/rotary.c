@@ -21,11 +21,10 @@
  *     dx += r Rᵀ (dy - s y)
  *
  * Forward keeps r of each head if it normalises. */
-#include "base/pool.h"
-#include "base/work.h"
 #include "kernels/rows.h"
 #include "ops/arguments.h"
 #include "ops/ops.h"
+#include "ops/row_loop.h"
 #include <math.h>
 #include <string.h>
 
@@ -78,11 +77,10 @@ static inline void scale_head(long d_k, const real *x, const real *y, real r, re
     }
 }
 
-static void forward_rows(void *context, long chunk) {
-    Node *n = context;
+static void forward_rows(Node *n, long begin, long end) {
     const Attr *a = n->attr;
-    long d_k = a->d_k, per_chunk = rows_per_chunk(a->w), begin = chunk * per_chunk, turned = a->heads * d_k;
-    for (long i = begin, end = chunk_end(begin, per_chunk, a->n); i < end; i++) {
+    long d_k = a->d_k, turned = a->heads * d_k;
+    for (long i = begin; i < end; i++) {
         const real *x = n->in[0]->data + i * a->w;
         real *y = n->out->data + i * a->w, r = 1;
         for (long h = 0; h < a->heads; h++) {
@@ -101,15 +99,14 @@ static void forward_rows(void *context, long chunk) {
 
 static void forward(Node *n) {
     const Attr *a = n->attr;
-    pool_for(chunks_of(a->n, rows_per_chunk(a->w)), forward_rows, n);
+    row_loop(n, a->n, a->w, forward_rows);
 }
 
-static void backward_rows(void *context, long chunk) {
-    Node *n = context;
+static void backward_rows(Node *n, long begin, long end) {
     const Attr *a = n->attr;
     bool add = tensor_grad_adds(n->in[0]);
-    long d_k = a->d_k, per_chunk = rows_per_chunk(a->w), begin = chunk * per_chunk, turned = a->heads * d_k;
-    for (long i = begin, end = chunk_end(begin, per_chunk, a->n); i < end; i++) {
+    long d_k = a->d_k, turned = a->heads * d_k;
+    for (long i = begin; i < end; i++) {
         const real *y = n->out->data + i * a->w, *dy = n->out->grad + i * a->w;
         real *dx = n->in[0]->grad + i * a->w;
         for (long h = 0; h < a->heads; h++) {
@@ -127,8 +124,9 @@ static void backward_rows(void *context, long chunk) {
 
 static void backward(Node *n) {
     const Attr *a = n->attr;
-    pool_for(chunks_of(a->n, rows_per_chunk(a->w)), backward_rows, n);
+    row_loop(n, a->n, a->w, backward_rows);
 }
+
 static void arguments(const Node *n, FILE *out) {
     const Attr *a = n->attr;
     fprintf(out, "\"heads\": %ld, \"d_k\": %ld, \"normalise\": %s, \"turns\": %s, ", a->heads, a->d_k,

@@ -10,21 +10,14 @@
  *     da_ij += dy_ij b_ij silu'(a_ij)            db_ij += dy_ij silu(a_ij)
  *
  * Forward keeps nothing; backward reads x. Equals mul(silu(a), b) in one pass and without an array for silu(a). */
-#include "base/pool.h"
-#include "base/work.h"
 #include "kernels/vector_math.h"
 #include "ops/ops.h"
-
-typedef struct Attr {
-    long n, d;
-} Attr;
+#include "ops/row_loop.h"
 
 /* exercise: begin */
-static void forward_rows(void *context, long chunk) {
-    Node *n = context;
-    const Attr *attr = n->attr;
-    long d = attr->d, per_chunk = rows_per_chunk(2 * d), begin = chunk * per_chunk;
-    for (long i = begin, end = chunk_end(begin, per_chunk, attr->n); i < end; i++) {
+static void forward_rows(Node *n, long begin, long end) {
+    long d = n->out->shape.size[1];
+    for (long i = begin; i < end; i++) {
         const real *restrict a = n->in[0]->data + i * 2 * d, *restrict b = a + d;
         real *restrict y = n->out->data + i * d;
         for (long j = 0; j < d; j++) y[j] = vm_silu(a[j]) * b[j];
@@ -32,16 +25,13 @@ static void forward_rows(void *context, long chunk) {
 }
 
 static void forward(Node *n) {
-    const Attr *attr = n->attr;
-    pool_for(chunks_of(attr->n, rows_per_chunk(2 * attr->d)), forward_rows, n);
+    row_loop(n, n->in[0]->shape.size[0], n->in[0]->shape.size[1], forward_rows);
 }
 
-static void backward_rows(void *context, long chunk) {
-    Node *n = context;
-    const Attr *attr = n->attr;
+static void backward_rows(Node *n, long begin, long end) {
     bool store = !tensor_grad_adds(n->in[0]);
-    long d = attr->d, per_chunk = rows_per_chunk(2 * d), begin = chunk * per_chunk;
-    for (long i = begin, end = chunk_end(begin, per_chunk, attr->n); i < end; i++) {
+    long d = n->out->shape.size[1];
+    for (long i = begin; i < end; i++) {
         const real *restrict a = n->in[0]->data + i * 2 * d, *restrict b = a + d;
         const real *restrict dy = n->out->grad + i * d;
         real *restrict da = n->in[0]->grad + i * 2 * d, *restrict db = da + d;
@@ -55,8 +45,7 @@ static void backward_rows(void *context, long chunk) {
 }
 
 static void backward(Node *n) {
-    const Attr *attr = n->attr;
-    pool_for(chunks_of(attr->n, rows_per_chunk(2 * attr->d)), backward_rows, n);
+    row_loop(n, n->in[0]->shape.size[0], n->in[0]->shape.size[1], backward_rows);
 }
 /* exercise: end */
 
@@ -76,7 +65,5 @@ Tensor *tape_swiglu(Tape *t, Tensor *x) {
     Shape s = x->shape;
     if (s.rank != 2 || s.size[1] % 2) error_bug("swiglu: x is %s, want [n,2d]", shape_text(s));
     x = tape_contiguous(t, x);
-    Node *n = tape_node(t, &op_swiglu, SHAPE(s.size[0], s.size[1] / 2), INPUTS(x));
-    *(Attr *)node_attr(n, sizeof(Attr)) = (Attr){s.size[0], s.size[1] / 2};
-    return tape_record(n);
+    return tape_record(tape_node(t, &op_swiglu, SHAPE(s.size[0], s.size[1] / 2), INPUTS(x)));
 }

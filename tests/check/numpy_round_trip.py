@@ -85,11 +85,6 @@ def scale(a, x):
     return a["factor"] * x, lambda g: [a["factor"] * g]
 
 
-def power(a, x):
-    p = a["p"]
-    return x**p, lambda g: [g * (p * x**(p - 1) if p else np.zeros_like(x))]
-
-
 def clamp(a, x):
     low, high = a["low"], a["high"]
     return np.clip(x, low, high), lambda g: [g * ((x >= low) & (x <= high))]
@@ -128,10 +123,6 @@ def reshape(a, x):
 
 def transpose(a, x):
     return np.swapaxes(x, a["a"], a["b"]), lambda g: [np.swapaxes(g, a["a"], a["b"])]
-
-
-def permute(a, x):
-    return x.transpose(a["order"]), lambda g: [g.transpose(np.argsort(a["order"]))]
 
 
 def part(a, x):
@@ -333,7 +324,7 @@ def linear_cross_entropy(a, x, W):
 
 
 OPERATIONS = {
-    "add": add, "sub": sub, "mul": mul, "div": div, "scale": scale, "pow": power, "clamp": clamp,
+    "add": add, "sub": sub, "mul": mul, "div": div, "scale": scale, "clamp": clamp,
     "neg": elementwise(lambda x: -x, lambda x, y: -np.ones_like(x)),
     "exp": elementwise(np.exp, lambda x, y: y),
     "log": elementwise(np.log, lambda x, y: 1 / x),
@@ -346,7 +337,7 @@ OPERATIONS = {
     "silu": elementwise(silu, silu_slope),
     "contiguous": elementwise(lambda x: x.copy(), lambda x, y: np.ones_like(x)),
     "sum": sums, "mean": mean, "max": maximum,
-    "reshape": reshape, "transpose": transpose, "permute": permute, "slice": part, "concat": concat,
+    "reshape": reshape, "transpose": transpose, "slice": part, "concat": concat,
     "matmul": matmul, "softmax": softmax, "log_softmax": log_softmax, "masked_fill": masked_fill,
     "dropout": dropout, "residual": residual, "linear": linear, "layer_norm": layer_norm,
     "rms_norm": rms_norm, "swiglu": swiglu, "rotary": rotary,

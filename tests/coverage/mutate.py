@@ -22,7 +22,7 @@ FLAGS = [flag for flag in FLAGS if not flag.startswith(("-W", "-O", "-g"))] + ["
 READERS = ["formats/json", "check/npy", "formats/safetensors", "base/utf8", "text/tokenizer", "text/corpus", "nn/model_file",
            "fuzz/fuzz_seeds", "base/file", "base/no_memory"]
 PARTS = {
-    "backward passes": ("double", ["src/ops/*.c"], ["gradcheck {op}", "tests/ops/ops_golden", "tests/ops/fused", "tests/ops/ops_axes"]),
+    "backward passes": ("double", ["src/ops/*.c"], ["gradcheck {op}", "tests/ops/ops_golden", "tests/ops/fused", "tests/ops/ops_values"]),
     "readers": ("float", ["src/formats/*.c", "src/text/*.c", "src/base/utf8.c", "src/nn/config.c", "src/nn/model_file.c",
                           "src/check/grading/batch_file.c"], [f"tests/{name}" for name in READERS]),
     "saving": ("float", ["src/base/file.c", "src/base/crc32.c", "src/base/directory.c"],

@@ -199,13 +199,13 @@ TEST(losses) {
 /* As the operation wants them: [B·T, h·d_k]. */
 static Tensor *tokens(Tape *t, Tensor *x) {
     Shape s = x->shape;
-    Tensor *y = tape_permute(t, x, (int[]){0, 2, 1, 3});
+    Tensor *y = tape_transpose(t, x, 1, 2);
     return tape_reshape(t, y, SHAPE(s.size[0] * s.size[2], s.size[1] * s.size[3]));
 }
 
 static Tensor *heads(Tape *t, Tensor *x, Shape s) {
     Tensor *y = tape_reshape(t, x, SHAPE(s.size[0], s.size[2], s.size[1], s.size[3]));
-    return tape_permute(t, y, (int[]){0, 2, 1, 3});
+    return tape_transpose(t, y, 1, 2);
 }
 
 enum { BATCH = 2, MOST_KEYS = 6 };

@@ -91,8 +91,8 @@ static inline Tensor *random_leaf(Tape *t, Shape s, Layout layout, uint64_t stre
     return x;
 }
 
-static inline Tensor *leaf_of(Tape *t, Shape s, Layout layout, const double *values) {
-    Tensor *x = blank_leaf(t, s, layout);
+static inline Tensor *leaf_of(Tape *t, Shape s, const double *values) {
+    Tensor *x = blank_leaf(t, s, PLAIN);
     for (long i = 0; i < shape_count(s); i++) *element(x, i) = (real)values[i];
     return x;
 }

@@ -1,5 +1,4 @@
-/* Operations that networks are made of: what they need where a tape only plans, what they cost, and the mistakes that stop
- * them. What they compute, and their gradients, are judged elsewhere. */
+/* A wrong argument of an operation is a bug with a message that names operation, argument, found and wanted shape. */
 #include "expect_bug.h"
 #include "ops/sequences.h"
 #include "ops_helpers.h"
@@ -9,7 +8,7 @@ static const int32_t first[] = {0, 1}, two_tokens[] = {2}, one_token[] = {1, 1};
 static const Sequences alone = {1, first, two_tokens, two_tokens, 2, 2};
 static const Sequences apart = {2, first, one_token, one_token, 2, 1};
 
-/* A plan has sizes and no targets, which nothing may read. */
+/* A tape that plans has sizes and no targets. */
 TEST(losses_are_planned_without_targets) {
     Tape *t = new_tape();
     tape_plan(t);
@@ -19,6 +18,51 @@ TEST(losses_are_planned_without_targets) {
 }
 
 /* ---- Mistakes ---- */
+
+TEST(mistakes_in_elementary_operations) {
+    Tape *t = new_tape();
+    Tensor *x = blank_leaf(t, SHAPE(2, 3), PLAIN), *y = blank_leaf(t, SHAPE(4, 3), PLAIN);
+    Tensor *v = blank_leaf(t, SHAPE(3), PLAIN), *s = blank_leaf(t, SCALAR, PLAIN);
+    EXPECT_BUG("add: argument 2 is [4,3], want a shape that broadcasts with [2,3]", tape_add(t, x, y));
+    EXPECT_BUG("div: argument 2 is [4,3], want a shape that broadcasts with [2,3]", tape_div(t, x, y));
+    EXPECT_BUG("clamp: the interval is [1,-1], want low <= high", tape_clamp(t, x, 1, -1));
+    EXPECT_BUG("clamp: the interval is [nan,1], want low <= high", tape_clamp(t, x, (real)NAN, 1));
+    EXPECT_BUG("masked_fill: the mask is [3,3], want a shape that broadcasts to [3]",
+               tape_masked_fill(t, v, (uint8_t[9]){0}, SHAPE(3, 3), 0));
+    EXPECT_BUG("masked_fill: argument 2 is [2], want a shape that broadcasts with [2,3]",
+               tape_masked_fill(t, x, (uint8_t[2]){0}, SHAPE(2), 0));
+    EXPECT_BUG("sum: axis 2 of [2,3], want one in [-2,2)", tape_sum(t, x, 2));
+    EXPECT_BUG("mean: axis -3 of [2,3], want one in [-2,2)", tape_mean(t, x, -3));
+    EXPECT_BUG("max: axis 0 of [], want one in [0,0)", tape_max(t, s, 0));
+    EXPECT_BUG("softmax: axis 5 of [2,3], want one in [-2,2)", tape_softmax(t, x, 5));
+    EXPECT_BUG("log_softmax: axis 2 of [2,3], want one in [-2,2)", tape_log_softmax(t, x, 2));
+    tape_free(t);
+}
+
+TEST(mistakes_in_shapes_and_products) {
+    Tape *t = new_tape();
+    Tensor *x = blank_leaf(t, SHAPE(2, 3), PLAIN), *y = blank_leaf(t, SHAPE(4, 3), PLAIN);
+    Tensor *v = blank_leaf(t, SHAPE(3), PLAIN), *c = blank_leaf(t, SHAPE(5, 3, 2), PLAIN);
+    Tensor *s = blank_leaf(t, SCALAR, PLAIN), *d = blank_leaf(t, SHAPE(4, 2, 3), PLAIN);
+    EXPECT_BUG("reshape: x is [2,3], want as many elements as [7]", tape_reshape(t, x, SHAPE(7)));
+    EXPECT_BUG("transpose: axis 2 of [2,3], want one in [-2,2)", tape_transpose(t, x, 0, 2));
+    EXPECT_BUG("slice: [1,4) along axis 1 of [2,3], want a part of [0,3)", tape_slice(t, x, 1, 1, 4));
+    EXPECT_BUG("slice: [2,1) along axis -1 of [2,3], want a part of [0,3)", tape_slice(t, x, -1, 2, 1));
+    EXPECT_BUG("slice: [-1,1) along axis 0 of [2,3], want a part of [0,2)", tape_slice(t, x, 0, -1, 1));
+    EXPECT_BUG("concat: argument 2 is [4,3], want [2,3] except along axis 1",
+               tape_concat(t, -1, INPUTS(x, y)));
+    EXPECT_BUG("concat: argument 2 is [3], want [2,3] except along axis 0", tape_concat(t, 0, INPUTS(x, v)));
+    EXPECT_BUG("concat: 0 tensors, want 1 to 8", tape_concat(t, 0, 0, NULL));
+    EXPECT_BUG("concat: 9 tensors, want 1 to 8", tape_concat(t, 0, INPUTS(x, x, x, x, x, x, x, x, x)));
+    EXPECT_BUG("concat: axis 0 of [], want one in [0,0)", tape_concat(t, 0, INPUTS(s, s)));
+    EXPECT_BUG("matmul: argument 2 is [4,3], want [3,*]", tape_matmul(t, x, y));
+    EXPECT_BUG("matmul: argument 1 is [3], want [*,*]", tape_matmul(t, v, x));
+    EXPECT_BUG("matmul: argument 2 is [3], want [3,*]", tape_matmul(t, x, v));
+    EXPECT_BUG("matmul: argument 2 is [5,3,2], want […,2,*]", tape_matmul(t, c, c));
+    EXPECT_BUG("matmul, leading axes: argument 2 is [5], want a shape that broadcasts with [4]",
+               tape_matmul(t, d, c));
+    tape_free(t);
+}
 
 TEST(mistakes_in_layers) {
     Tape *t = new_tape();
