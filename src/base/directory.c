@@ -1,7 +1,9 @@
 #include "base/directory.h"
 #include "base/utf8.h"
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -32,4 +34,21 @@ bool directory_file(char out[PATH_ROOM], const char *directory, const char *name
     if (!*directory) return wrong_length(directory, status, e);
     int length = snprintf(out, PATH_ROOM, "%s/%s", directory, name);
     return length < PATH_ROOM || error_set(e, status, "%s/%s: %s", directory, name, strerror(ENAMETOOLONG));
+}
+
+bool directory_newest(const char *directory, const char *prefix, long i, char out[PATH_ROOM]) {
+    static const char suffix[] = ".safetensors";
+    struct dirent **entry = NULL;
+    int count = scandir(directory, &entry, NULL, alphasort);
+    bool found = false;
+    for (int at = count - 1; at >= 0; at--) {
+        const char *name = entry[at]->d_name;
+        size_t length = strlen(name), ends = strlen(suffix);
+        if (strncmp(name, prefix, strlen(prefix)) == 0 && length > ends &&
+            !strcmp(name + length - ends, suffix) && --i == 0)
+            found = directory_file(out, directory, name, STATUS_NO_INPUT, &(Error){0});
+        free(entry[at]);
+    }
+    free(entry);
+    return found;
 }

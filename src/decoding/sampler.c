@@ -1,27 +1,9 @@
-/* Chooses a token from scores. */
+#include "decoding/sampler.h"
 #include "base/random.h"
-#include "decoding/decode.h"
 #include "kernels/arrays.h"
 #include <math.h>
-
-/* The k-th highest score: the least that the k likeliest tokens have. Repeatedly finds the next lower score,
- * as k is small. */
-static real threshold(const real *scores, long count, long k) {
-    real bound = INFINITY;
-    for (long taken = 0; taken < k;) {
-        real next = -INFINITY;
-        long equal = 0;
-        for (long i = 0; i < count; i++) {
-            if (scores[i] >= bound || scores[i] < next) continue;
-            equal = scores[i] > next ? 1 : equal + 1;
-            next = scores[i];
-        }
-        if (equal == 0) break;
-        bound = next;
-        taken += equal;
-    }
-    return bound;
-}
+#include <stdlib.h>
+#include <string.h>
 
 bool decode_check_scores(const real *scores, long count, Error *e) {
     for (long i = 0; i < count; i++)
@@ -32,18 +14,53 @@ bool decode_check_scores(const real *scores, long count, Error *e) {
     return true;
 }
 
-long decode_choose(const Sampler *s, const real *scores, long count, uint64_t sequence, uint64_t position) {
-    long best = kernel_argmax(count, scores);
-    if (s->temperature <= 0) return best;
-    real least = s->top_k > 0 && s->top_k < count ? threshold(scores, count, s->top_k) : -INFINITY;
-    double sum = 0;
-    for (long i = 0; i < count; i++)
-        if (scores[i] >= least) sum += exp((double)(scores[i] - scores[best]) / s->temperature);
-    double left =
-        sum * (double)random_uniform(random_key(random_key(s->seed, STREAM_SAMPLES), sequence), position);
-    for (long i = 0; i < count; i++) {
-        if (!(scores[i] >= least)) continue;
-        left -= exp((double)(scores[i] - scores[best]) / s->temperature);
+static int descending(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x < y) - (x > y);
+}
+
+/* The least weight that the filters keep. The largest weight is 1. `sorted` has room for count numbers. */
+static double least_kept(const Sampler *s, long count, const double *weight, double *sorted) {
+    bool cuts_k = s->top_k > 0 && s->top_k<count, cuts_p = s->top_p> 0 && s->top_p < 1;
+    double least = 0, total = 0, sum = 0;
+    if (cuts_k || cuts_p) {
+        memcpy(sorted, weight, (size_t)count * sizeof *sorted);
+        qsort(sorted, (size_t)count, sizeof *sorted, descending);
+        if (cuts_k) least = sorted[s->top_k - 1];
+        for (long i = 0; i < count && sorted[i] >= least; i++) total += sorted[i];
+        for (long i = 0; cuts_p && sum < s->top_p * total; i++) sum += least = sorted[i];
+    }
+    return fmax(least, s->min_p);
+}
+
+long decode_probabilities(const Sampler *s, const Choice *c, double *p) {
+    double penalty = s->repetition_penalty > 0 ? s->repetition_penalty : 1;
+    double temperature = s->temperature > 0 ? s->temperature : 1, sum = 0;
+    long best = 0;
+    for (long i = 0; i < c->count; i++) p[i] = (double)c->scores[i];
+    for (long i = 0; penalty != 1 && i < c->n; i++) {
+        double score = (double)c->scores[c->ids[i]];
+        p[c->ids[i]] = score > 0 ? score / penalty : score * penalty;
+    }
+    for (long i = 1; i < c->count; i++)
+        if (p[i] > p[best]) best = i;
+    double largest = p[best];
+    for (long i = 0; i < c->count; i++) p[i] = exp((p[i] - largest) / temperature);
+    double least = least_kept(s, c->count, p, p + c->count);
+    for (long i = 0; i < c->count; i++) sum += p[i] = p[i] >= least ? p[i] : 0;
+    for (long i = 0; i < c->count; i++) p[i] /= sum;
+    return best;
+}
+
+long decode_choose(const Sampler *s, const Choice *c, uint64_t sequence, double *p) {
+    bool greedy = s->temperature <= 0, penalised = s->repetition_penalty > 0 && s->repetition_penalty != 1;
+    if (greedy && !penalised) return kernel_argmax(c->count, c->scores);
+    long best = decode_probabilities(s, c, p);
+    if (greedy) return best;
+    uint64_t key = random_key(random_key(s->seed, STREAM_SAMPLES), sequence);
+    double left = (double)random_uniform(key, (uint64_t)c->n);
+    for (long i = 0; i < c->count; i++) {
+        left -= p[i];
         if (left < 0) return i;
     }
     return best;

@@ -1,4 +1,6 @@
 #include "decoding/saved_run.h"
+#include <stdlib.h>
+#include <string.h>
 
 void saved_run_close(SavedRun *r) {
     tokenizer_free(r->tokenizer);
@@ -45,4 +47,37 @@ bool saved_run_open(SavedRun *r, const char *directory, bool damaged, Error *e) 
     r->tokenizer = tokenizer_parse(r->path, vocabulary, e);
     if (!r->tokenizer) return false;
     return check_vocabulary(r, e) && (r->model->config.kind == KIND_LM || read_ids(r, e));
+}
+
+/* Adds the weights of another file of the same run. */
+static bool add_weights(const SavedRun *r, const char *path, double *sum, Error *e) {
+    const Parameters *p = &r->model->parameters;
+    Model *m = model_load(path, false, NULL, e);
+    char have[CONFIG_TEXT], need[CONFIG_TEXT];
+    const char *name;
+    bool ok = m;
+    for (int i = 0; ok && config_field(&r->model->config, i, &name, need); i++)
+        if (config_field(&m->config, i, &name, have) && strcmp(have, need) != 0)
+            ok = error_set(e, STATUS_OTHER_MODEL, "%s: %s: found %s, need %s", path, name, have, need);
+    for (long i = 0; ok && i < p->size; i++) sum[i] += (double)m->parameters.value[i];
+    model_free(m);
+    return ok;
+}
+
+bool saved_run_average(SavedRun *r, const char *directory, long count, Error *e) {
+    const Parameters *p = &r->model->parameters;
+    double *sum = calloc((size_t)p->size, sizeof *sum);
+    bool ok = sum || error_set(e, STATUS_NO_MEMORY, "memory: %ld weights", p->size);
+    for (long i = 1; ok && i <= count; i++) {
+        char path[PATH_ROOM];
+        ok = directory_newest(directory, "step-", i, path)
+                 ? add_weights(r, path, sum, e)
+                 : error_set(e, STATUS_NO_INPUT,
+                             "%s: found %ld files step-*.safetensors, need %ld; ./train writes them "
+                             "with --keep-checkpoints",
+                             directory, i - 1, count);
+    }
+    for (long i = 0; ok && i < p->size; i++) p->value[i] = (real)(sum[i] / (double)count);
+    free(sum);
+    return ok;
 }

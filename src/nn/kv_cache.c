@@ -32,15 +32,16 @@ bool kv_cache_new(KvCache *c, const ModelConfig *config, long sequences, long ro
                    .layers = layers,
                    .bytes = kv_cache_bytes(config, sequences, room, source_rows)};
     long rows = sequences * c->capacity;
-    c->start = calloc(3 * (size_t)sequences + 1, sizeof *c->start);
+    c->start = calloc(8 * (size_t)sequences + 1, sizeof *c->start);
     c->layer = calloc((size_t)layers, sizeof *c->layer);
     if (!c->start || !c->layer)
         return error_set(e, STATUS_NO_MEMORY, "memory: keys and values of %ld sequences", sequences);
     c->memory = pages_alloc(c->bytes, "the cache of keys and values", e);
     if (!c->memory) return false;
-    c->rows = c->start + sequences, c->length = c->rows + sequences;
+    c->length = c->start + sequences, c->slot = c->length + sequences, c->rows = c->slot + sequences;
+    c->before = c->rows + sequences;
     for (long s = 0; s < sequences; s++)
-        c->start[s] = (int32_t)(s * c->capacity), c->rows[s] = (int32_t)c->room;
+        c->slot[s] = c->start[s] = (int32_t)(s * c->capacity), c->rows[s] = (int32_t)c->room;
     c->keys = (Sequences){sequences, c->start, c->rows, c->length, rows, c->room};
     real *at = c->memory;
     for (int i = 0; i < layers; i++) {
@@ -61,19 +62,46 @@ void kv_cache_free(KvCache *c) {
 
 void kv_cache_clear(KvCache *c) {
     memset(c->length, 0, (size_t)c->keys.count * sizeof *c->length);
-    for (long s = 0; s < c->keys.count; s++) c->start[s] = (int32_t)(s * c->capacity);
+    memcpy(c->start, c->slot, (size_t)c->keys.count * sizeof *c->start);
+}
+
+/* Copies `rows` rows of every layer. */
+static void move_rows(KvCache *c, long from, long rows, long to) {
+    long width = c->layer[0].own.shape.size[1];
+    for (int i = 0; i < c->layers; i++)
+        memmove(c->layer[i].own.data + to * width, c->layer[i].own.data + from * width,
+                (size_t)(rows * width) * sizeof(real));
 }
 
 /* Keeps the `keep` newest tokens of sequence s, and moves them back if a window from there would not fit. */
 static void slide(KvCache *c, long s, long keep) {
-    long begin = s * c->capacity, width = c->layer[0].own.shape.size[1];
+    long begin = c->slot[s];
     c->start[s] += c->length[s] - (int32_t)keep;
     c->length[s] = (int32_t)keep;
     if (c->start[s] + c->room <= begin + c->capacity) return;
-    for (int i = 0; i < c->layers; i++)
-        memmove(c->layer[i].own.data + begin * width, c->layer[i].own.data + c->start[s] * width,
-                (size_t)(keep * width) * sizeof(real));
+    move_rows(c, c->start[s], keep, begin);
     c->start[s] = (int32_t)begin;
+}
+
+/* The first heir of a sequence keeps its rows; the others copy them to rows of sequences without heirs. */
+void kv_cache_reorder(KvCache *c, const long *from) {
+    long n = c->keys.count, unused = 0;
+    int32_t *start = c->before, *length = start + n, *slot = length + n, *taken = slot + n;
+    memcpy(start, c->start, 3 * (size_t)n * sizeof *start); /* start, length and slot are neighbours */
+    memset(taken, 0, (size_t)n * sizeof *taken);
+    for (long i = 0; i < n; i++) {
+        c->slot[i] = from[i] >= 0 && !taken[from[i]] ? slot[from[i]] : -1;
+        if (c->slot[i] >= 0) taken[from[i]] = 1;
+    }
+    for (long i = 0; i < n; i++) {
+        long old = from[i] < 0 ? i : from[i];
+        bool copies = c->slot[i] < 0;
+        while (copies && taken[unused]) unused++;
+        if (copies) c->slot[i] = slot[unused++];
+        c->length[i] = from[i] < 0 ? 0 : length[old];
+        c->start[i] = c->slot[i] + start[old] - slot[old];
+        if (copies) move_rows(c, start[old], c->length[i], c->start[i]);
+    }
 }
 
 void kv_cache_advance(KvCache *c, const Sequences *s) {

@@ -25,7 +25,9 @@ typedef struct KvCache {
     bool slides; /* after `room` tokens the window moves on */
     int layers;
     KvLayer *layer; /* one for each layer of the decoder or language model */
-    int32_t *start, *rows, *length;
+    int32_t *start, *length,
+        *slot;              /* slot[s]: first of the rows of sequence s; its window slides through them */
+    int32_t *rows, *before; /* before: memory for kv_cache_reorder */
     real *memory;
     size_t bytes;
 } KvCache;
@@ -41,6 +43,9 @@ size_t kv_cache_bytes(const ModelConfig *config, long sequences, long room, long
 
 /* Forgets all tokens. */
 void kv_cache_clear(KvCache *c);
+
+/* Sequence s becomes what sequence from[s] was, or empty: -1. Copies only where a sequence goes on more than once. */
+void kv_cache_reorder(KvCache *c, const long *from);
 
 /* For modules. kv_cache_advance makes room for the tokens of s; kv_layer_append stores their keys and values,
  * columns of qkv, layer by layer. */

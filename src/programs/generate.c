@@ -3,126 +3,321 @@
  *     ./generate runs/lm --prompt "The mill"
  *     echo ABC | ./generate runs/copy */
 #include "base/options.h"
-#include "decoding/decode.h"
+#include "decoding/beam.h"
 #include "decoding/saved_run.h"
+#include "decoding/score.h"
+#include "decoding/stream.h"
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 static struct Settings {
-    const char *prompt;
-    long length, top_k, slide;
-    double temperature;
-    bool length_given, no_checksum;
-} s = {.length = 400};
+    const char *prompt, *input, *score, *stop;
+    long length, count, average, beam, n_best;
+    double length_penalty;
+    Sampler sampler;
+    bool show, no_checksum;
+} s = {.count = 1, .length_penalty = 0.6, .sampler = {.slide = 1, .top_p = 1, .repetition_penalty = 1}};
 
 static const Option table[] = {
     {"Input"},
     {"prompt", "TEXT", NULL, "text to answer or to continue", "each line of stdin", .text = &s.prompt},
+    {"input", "FILE", NULL, "file whose lines are prompts", "stdin", .text = &s.input},
+    {"average", "K", "[1,1000]", "average the last K weights that --keep-checkpoints saved", "none",
+     .integer = &s.average},
     {"no-checksum", NULL, NULL, "read the model even if its checksum is wrong", .flag = &s.no_checksum},
     {"Decoding"},
-    {"length", "N", "[1,1000000]", "characters to write; maximum length of an answer",
-     "400; answers: the model's maximum", .integer = &s.length, .given = &s.length_given},
-    {"temperature", "X", "[0,1000]", "temperature of the softmax; 0: greedy", .real = &s.temperature},
-    {"top-k", "N", "[0,16777216]", "draw from the k likeliest tokens; 0: from all", .integer = &s.top_k},
+    {"length", "N", "[1,1000000]", "tokens to write; maximum length of an answer",
+     "400; answers: the model's maximum", .integer = &s.length},
+    {"stop", "TEXT", NULL, "end before this text", "none", .text = &s.stop},
+    {"temperature", "X", "[0,1000]", "temperature of the softmax; 0: greedy", .real = &s.sampler.temperature},
+    {"top-k", "N", "[0,16777216]", "draw from the k likeliest tokens; 0: from all",
+     .integer = &s.sampler.top_k},
+    {"top-p", "P", "(0,1]", "draw from the fewest likeliest tokens that have probability P together",
+     .real = &s.sampler.top_p},
+    {"min-p", "P", "[0,1]", "draw from tokens at least P times as probable as the likeliest",
+     .real = &s.sampler.min_p},
+    {"repetition-penalty", "X", "[0.01,100]",
+     "divide positive scores of earlier tokens by X, multiply others", .real = &s.sampler.repetition_penalty},
+    {"count", "N", "[1,4096]", "draw N texts at once, as with the seeds SEED, SEED + 1, …",
+     .integer = &s.count},
     {"slide", "N", "[1,16777216]", "tokens by which the window slides when a text exceeds the context", "1",
-     .integer = &s.slide},
+     .integer = &s.sampler.slide},
+    {"Beam search"},
+    {"beam", "N", "[1,65536]", "keep the N likeliest texts at every token", "none", .integer = &s.beam},
+    {"length-penalty", "A", "[0,10]", "divide the log-probability of n tokens by ((5 + n) / 6)^A",
+     .real = &s.length_penalty},
+    {"n-best", "K", "[1,65536]", "print the K best texts and their scores", "the best text",
+     .integer = &s.n_best},
+    {"Probabilities"},
+    {"show-probabilities", NULL, NULL, "print the likeliest next tokens; * is the chosen one",
+     .flag = &s.show},
+    {"score", "FILE", NULL, "print the loss on a text, or on lines of source, tab and target", "none",
+     .text = &s.score},
     {0},
 };
+
+/* Refuses options that contradict each other or have no effect. */
+static bool check_options(Error *e) {
+    typedef enum Kind { ANY, NOT_IN_BEAM, DRAWS, IN_BEAM } Kind;
+    const Sampler *a = &s.sampler;
+    const struct {
+        const char *name;
+        bool set;
+        Kind kind;
+    } options[] = {
+        {"prompt", s.prompt},
+        {"input", s.input},
+        {"length", s.length},
+        {"stop", s.stop},
+        {"slide", a->slide > 1},
+        {"temperature", a->temperature > 0, NOT_IN_BEAM},
+        {"repetition-penalty", a->repetition_penalty != 1, NOT_IN_BEAM},
+        {"show-probabilities", s.show, NOT_IN_BEAM},
+        {"count", s.count > 1, DRAWS},
+        {"top-k", a->top_k > 0, DRAWS},
+        {"top-p", a->top_p < 1, DRAWS},
+        {"min-p", a->min_p > 0, DRAWS},
+        {"beam", s.beam},
+        {"n-best", s.n_best, IN_BEAM},
+        {"length-penalty", s.length_penalty != 0.6, IN_BEAM},
+    };
+    bool ok = true;
+    for (size_t i = 0; ok && i < sizeof options / sizeof *options; i++) {
+        const char *name = options[i].name;
+        Kind kind = options[i].kind;
+        bool drawn = kind == DRAWS || kind == NOT_IN_BEAM;
+        const char *other = s.score ? "--score" : s.beam && drawn ? "--beam" : NULL;
+        if (!options[i].set) continue;
+        if (other) ok = error_set(e, STATUS_USAGE, "--%s: found %s, need one of the two", name, other);
+        if (kind == DRAWS && a->temperature == 0)
+            ok = error_set(e, STATUS_USAGE,
+                           "--%s: found --temperature 0, which is greedy, need a higher temperature", name);
+        if (kind == IN_BEAM && !s.beam)
+            ok = error_set(e, STATUS_USAGE, "--%s: found no --beam, need it", name);
+    }
+    if (s.prompt && s.input) ok = error_set(e, STATUS_USAGE, "--input: found --prompt, need one of the two");
+    if (s.show && s.count > 1)
+        ok = error_set(e, STATUS_USAGE, "--count: found --show-probabilities, need one of the two");
+    if (s.stop && !*s.stop) ok = error_set(e, STATUS_USAGE, "--stop: found no character, need at least one");
+    return ok && (s.n_best <= s.beam ||
+                  error_set(e, STATUS_USAGE, "--n-best: found %ld, need at most the %ld of --beam", s.n_best,
+                            s.beam));
+}
+
+/* ---- The run ---- */
 
 /* An open run, ready to decode. */
 typedef struct Run {
     SavedRun saved;
     Tape *tape;
-    Sampler sampler;
+    bool lm;
+    bool talks;    /* at a terminal, with a language model: a line continues what was said before … */
+    int32_t *said; /* … [said_count] */
+    long said_count;
 } Run;
 
 static void run_close(Run *r) {
     tape_free(r->tape);
+    free(r->said);
     saved_run_close(&r->saved);
 }
 
 static bool run_open(Run *r, const char *directory, uint64_t seed, Error *e) {
     if (!saved_run_open(&r->saved, directory, s.no_checksum, e)) return false;
+    if (s.average && !saved_run_average(&r->saved, directory, s.average, e)) return false;
     r->tape = tape_new();
-    r->sampler = (Sampler){.temperature = s.temperature, .top_k = s.top_k, .seed = seed, .slide = s.slide};
+    r->lm = r->saved.model->config.kind == KIND_LM;
+    s.sampler.seed = seed;
+    if (!s.length) s.length = !r->lm ? r->saved.model->config.max_length : s.show ? 1 : 400;
     if (!r->saved.notes.checksum)
         fprintf(stderr, "generate: %s: %s\n", r->saved.path,
                 s.no_checksum ? "checksum ignored" : "found no checksum: written by another program");
     return true;
 }
 
-/* The text being written. */
-typedef struct Text {
-    const Tokenizer *tokenizer;
-    const int32_t *prompt;
-    long prompt_length; /* 0 once the prompt is written */
-} Text;
+static bool check_length(const Run *r, const char *where, long n, Error *e) {
+    int most = r->saved.model->config.max_length;
+    return n <= most ||
+           error_set(e, STATUS_BAD_DATA, "%s: found %ld symbols, need at most %d", where, n, most);
+}
 
-/* Writes a token as soon as it is decoded, and the prompt before the first one. */
-static bool emit(void *context, int32_t id) {
-    Text *text = context;
+/* ---- Texts ---- */
+
+/* A prompt, and the texts that follow it. */
+typedef struct Reply {
+    Run *run;
+    Decoder decoder;
+    const int32_t *prompt; /* [prompted] */
+    long prompted, echoed; /* echoed: how many of the last are written before each text; seq2seq: none */
+    Stream *stream;        /* [s.count] */
+    bool begun;
+} Reply;
+
+static void write_echo(const Reply *a) {
     char token[TOKEN_BYTES + 1];
-    for (long i = 0; i < text->prompt_length; i++)
-        fwrite(token, 1, tokenizer_decode(text->tokenizer, text->prompt + i, 1, token), stdout);
-    text->prompt_length = 0;
-    fwrite(token, 1, tokenizer_decode(text->tokenizer, &id, 1, token), stdout);
-    return stdout_flush();
+    for (const int32_t *id = a->prompt + a->prompted - a->echoed; id < a->prompt + a->prompted; id++)
+        fwrite(token, 1, tokenizer_decode(a->run->saved.tokenizer, id, 1, token), stdout);
 }
 
-/* Writes the prompt and its continuation to stdout. */
-static bool write_on(const Run *r, int32_t *ids, long n, Error *e) {
-    Text text = {r->saved.tokenizer, ids, n};
-    bool ok = decode_continue(r->tape, r->saved.model, &r->sampler, ids, n, s.length, emit, &text, e);
-    if (!text.prompt_length) putchar('\n');
+/* Writes a text to `out` until it stops; *stopped, if not NULL, tells whether it does. */
+static bool write_text(const Run *r, const int32_t *ids, long n, FILE *out, bool *stopped, Error *e) {
+    Stream stream;
+    bool ok = stream_new(&stream, r->saved.tokenizer, s.stop, out, e), on = true;
+    for (long i = 0; ok && on && i < n; i++) on = stream_take(&stream, ids[i]);
+    if (ok && on) stream_end(&stream);
+    stream_free(&stream);
+    if (stopped) *stopped = !on;
     return ok;
 }
 
-static bool answer(const Run *r, const int32_t *ids, long n, const char *where, Error *e) {
-    const ModelConfig *c = &r->saved.model->config;
-    long most = s.length_given && s.length < c->max_length ? s.length : c->max_length, length;
-    if (n > c->max_length)
-        return error_set(e, STATUS_BAD_DATA, "%s: found %ld symbols, need at most %d", where, n,
-                         c->max_length);
-    int32_t *out = calloc((size_t)most, sizeof *out);
-    char *text = malloc(TOKEN_BYTES * (size_t)most + 1);
-    bool ok = (out && text) || error_set(e, STATUS_NO_MEMORY, "memory: an answer of %ld symbols", most);
-    ok = ok && decode_answers(r->tape, r->saved.model, &r->sampler, 1, (long[]){0, n}, ids, r->saved.begin_id,
-                              r->saved.end_id, most, out, &length, e);
-    if (ok) {
-        tokenizer_decode(r->saved.tokenizer, out, length, text);
-        puts(text);
+/* Writes one of several texts. */
+static bool write_one(const Reply *a, long i, const int32_t *ids, long n, Error *e) {
+    if (a->run->lm && i > 0) puts("---");
+    write_echo(a);
+    bool ok = write_text(a->run, ids, n, stdout, NULL, e);
+    putchar('\n');
+    return ok;
+}
+
+/* Prints the likeliest next tokens with bars, and which is chosen. */
+static void show_probabilities(const Reply *a, int32_t chosen) {
+    enum { SHOWN = 10, BAR = 40 };
+    const SavedRun *r = &a->run->saved;
+    Choice c = decoder_choice(&a->decoder, 0);
+    double *p = a->decoder.probability;
+    decode_probabilities(&s.sampler, &c, p);
+    if (a->begun) putchar('\n');
+    for (long shown = 0; shown < SHOWN && shown < c.count; shown++) {
+        char text[TOKEN_BYTES + 1];
+        int32_t best = 0;
+        for (int32_t id = 1; id < c.count; id++)
+            if (p[id] > p[best]) best = id;
+        if (p[best] <= 0) break;
+        tokenizer_decode(r->tokenizer, &best, 1, text);
+        bool written = best < r->tokenizer->size;
+        printf("%c %6.2f %%  ", best == chosen ? '*' : ' ', 100 * p[best]);
+        for (int i = 0; i < BAR; i++) fputs(i < lround(BAR * p[best]) ? "█" : " ", stdout);
+        printf(written ? "  \"%s\"\n" : "  [%s]\n", written             ? ESCAPED(text)
+                                                    : best == r->end_id ? "end"
+                                                                        : "no text");
+        p[best] = -1;
     }
-    free(out), free(text);
+}
+
+/* Takes a token as soon as it is chosen. */
+static bool hear(void *reply, long i, int32_t id) {
+    Reply *a = reply;
+    if (s.show) show_probabilities(a, id);
+    if (a->stream->out && !a->begun) write_echo(a);
+    a->begun = true;
+    if (a->decoder.ended[i]) return false; /* by its end token, which is no text */
+    bool on = stream_take(&a->stream[i], id);
+    return stdout_flush() && on;
+}
+
+/* Keeps the prompt and the n tokens after it, for the next line. */
+static bool remember(const Reply *a, const int32_t *ids, long n, Error *e) {
+    Run *r = a->run;
+    if (!r->talks) return true;
+    free(r->said);
+    r->said_count = a->prompted + n;
+    r->said = malloc((size_t)r->said_count * sizeof *ids);
+    if (!r->said) return error_set(e, STATUS_NO_MEMORY, "memory: %ld tokens", r->said_count);
+    memcpy(r->said, a->prompt, (size_t)a->prompted * sizeof *ids);
+    memcpy(r->said + a->prompted, ids, (size_t)n * sizeof *ids);
+    return true;
+}
+
+static bool sample(Reply *a, Error *e) {
+    bool alone = s.count == 1 && !s.show, ok = true;
+    a->stream = calloc((size_t)s.count, sizeof *a->stream);
+    if (!a->stream) return error_set(e, STATUS_NO_MEMORY, "memory: %ld texts", s.count);
+    for (long i = 0; ok && i < s.count; i++)
+        ok = stream_new(&a->stream[i], a->run->saved.tokenizer, s.stop, alone ? stdout : NULL, e);
+    Decoder *d = &a->decoder;
+    long prompt = d->length;
+    ok = ok && decoder_run(d, &s.sampler, a->run->lm ? NO_PAD : a->run->saved.end_id, hear, a, e);
+    if (alone && (a->begun || ok)) stream_end(a->stream), putchar('\n');
+    for (long i = 0; ok && s.count > 1 && i < s.count; i++)
+        ok = write_one(a, i, decoder_ids(d, i) + prompt, d->tokens[i] - prompt, e);
+    for (long i = 0; i < s.count; i++) stream_free(&a->stream[i]);
+    free(a->stream);
+    return ok && remember(a, decoder_ids(d, 0) + prompt, d->tokens[0] - prompt, e);
+}
+
+static bool has_stop(void *run, const int32_t *ids, long n) {
+    bool stopped = false;
+    write_text(run, ids, n, NULL, &stopped, &(Error){0});
+    return stopped;
+}
+
+static bool search(Reply *a, Error *e) {
+    long found = 0, texts = s.n_best ? s.n_best : 1;
+    Hypothesis *best = calloc((size_t)texts, sizeof *best);
+    BeamOptions options = {s.length_penalty, texts, a->run->lm ? NO_PAD : a->run->saved.end_id,
+                           s.stop ? has_stop : NULL, a->run};
+    bool ok = best || error_set(e, STATUS_NO_MEMORY, "memory: %ld hypotheses", texts);
+    ok = ok && beam_search(&a->decoder, &options, best, &found, e);
+    for (long i = 0; i < found; i++) {
+        if (ok && s.n_best) printf(a->run->lm ? "%.4f\n" : "%.4f\t", best[i].score);
+        ok = ok && write_one(a, i, best[i].ids, best[i].n, e);
+        ok = ok && (i > 0 || remember(a, best[i].ids, best[i].n, e));
+        free(best[i].ids);
+    }
+    free(best);
     return ok;
 }
 
-static bool respond(const Run *r, const char *text, size_t bytes, const char *where, Error *e) {
-    if (bytes == 0) return error_set(e, STATUS_BAD_DATA, "%s: found no character, need at least one", where);
-    size_t room = bytes + (size_t)s.length;
-    int32_t *ids = calloc(room, sizeof *ids);
-    long n;
-    bool ok = ids || error_set(e, STATUS_NO_MEMORY, "memory: %zu tokens", room);
-    ok = ok && tokenizer_encode(r->saved.tokenizer, where, text, bytes, ids, &n, e);
-    if (ok)
-        ok = r->saved.model->config.kind == KIND_LM ? write_on(r, ids, n, e) : answer(r, ids, n, where, e);
+/* Writes what follows ids[0 … n), of which the last `echoed` are new. */
+static bool reply(Run *r, const int32_t *ids, long n, long echoed, Error *e) {
+    const SavedRun *saved = &r->saved;
+    Reply a = {.run = r, .prompt = ids, .prompted = n, .echoed = r->lm ? echoed : 0};
+    long start[] = {0, n};
+    Given given = {.prompt = ids, .prompt_tokens = n, .slide = s.sampler.slide};
+    if (!r->lm) given = (Given){&saved->begin_id, 1, 1, start, ids};
+    bool ok = decoder_open(&a.decoder, r->tape, saved->model, s.beam ? s.beam : s.count, &given, s.length, e);
+    ok = ok && (s.beam ? search : sample)(&a, e);
+    decoder_close(&a.decoder);
+    return ok;
+}
+
+/* ---- Prompts ---- */
+
+static bool respond(Run *r, const char *text, size_t bytes, const char *where, Error *e) {
+    const Tokenizer *k = r->saved.tokenizer;
+    long said = r->said_count, n = 0;
+    if (bytes == 0 && !said)
+        return error_set(e, STATUS_BAD_DATA, "%s: found no character, need at least one", where);
+    int32_t *ids = calloc((size_t)said + 1 + bytes, sizeof *ids);
+    bool ok = ids || error_set(e, STATUS_NO_MEMORY, "memory: %zu tokens", bytes);
+    if (ok && said) memcpy(ids, r->said, (size_t)said * sizeof *ids);
+    if (ok && said && bytes && tokenizer_encode(k, where, "\n", 1, ids + said, &n, &(Error){0})) said++;
+    ok = ok && tokenizer_encode(k, where, text, bytes, ids + said, &n, e);
+    ok = ok && (r->lm || check_length(r, where, n, e)) && reply(r, ids, said + n, n, e);
     free(ids);
     return ok;
 }
 
-/* Every line of stdin is a prompt. An invalid line ends the program, or on a terminal is reported. */
-static bool respond_to_lines(const Run *r, Error *e) {
-    char *line = NULL, where[64];
+/* Every line is a prompt. An invalid line ends the program, or at a terminal is reported. */
+static bool respond_to_lines(Run *r, FILE *in, const char *name, Error *e) {
+    char *line = NULL, where[ESCAPED_TEXT + 32];
     size_t room = 0;
-    bool ok = true, typed = isatty(STDIN_FILENO);
-    if (typed) fprintf(stderr, "each line is a prompt; Ctrl-D ends\n");
+    bool ok = true, typed = isatty(fileno(in)), marks = typed && isatty(STDERR_FILENO);
+    r->talks = typed && r->lm && !s.show;
+    if (typed)
+        fprintf(stderr, r->talks
+                            ? "each line continues the text, an empty one lets the model go on; Ctrl-D ends\n"
+                            : "each line is a prompt; Ctrl-D ends\n");
     for (long number = 1; ok; number++) {
-        ssize_t bytes = getline(&line, &room, stdin);
+        if (marks) fputs("> ", stderr);
+        ssize_t bytes = getline(&line, &room, in);
         if (bytes < 0) break;
         while (bytes > 0 && (line[bytes - 1] == '\n' || line[bytes - 1] == '\r')) bytes--;
-        snprintf(where, sizeof where, "stdin: line %ld", number);
+        snprintf(where, sizeof where, "%s: line %ld", ESCAPED(name), number);
         ok = respond(r, line, (size_t)bytes, where, e);
         if (typed && e->status == STATUS_BAD_DATA) {
             fprintf(stderr, "%s\n", e->text);
@@ -130,9 +325,30 @@ static bool respond_to_lines(const Run *r, Error *e) {
         }
         if (!stdout_flush()) break;
     }
-    if (ok && ferror(stdin)) ok = error_set(e, STATUS_IO, "stdin: reading failed: %s", strerror(errno));
+    if (ok && ferror(in))
+        ok = error_set(e, STATUS_IO, "%s: reading failed: %s", ESCAPED(name), strerror(errno));
     free(line);
     return ok;
+}
+
+static bool respond_to_file(Run *r, const char *path, Error *e) {
+    FILE *in = fopen(path, "r");
+    if (!in) return error_set(e, STATUS_NO_INPUT, "%s: %s", ESCAPED(path), strerror(errno));
+    bool ok = respond_to_lines(r, in, path, e);
+    fclose(in);
+    return ok;
+}
+
+/* ---- Scores ---- */
+
+static void score(const Run *r, Error *e) {
+    Score found;
+    if (!score_file(r->tape, &r->saved, s.score, &found, e)) return;
+    double loss = found.nats / found.characters;
+    printf("%.4f nats per character, %.4f bits per character, perplexity %.2f per token; ", loss,
+           loss / log(2), exp(found.nats / (double)found.tokens));
+    printf("%.0f characters, %ld tokens", found.characters, found.tokens);
+    printf(r->lm ? "\n" : ", %ld pairs\n", found.pairs);
 }
 
 int main(int argc, char **argv) {
@@ -140,17 +356,17 @@ int main(int argc, char **argv) {
     Options options = {
         "generate", "RUN",      "Decodes with the model that ./train saved in the directory RUN.",
         table,      .least = 1, .most = 1};
-    bool ok = options_parse(&options, argc, argv, &e);
-    if (ok && s.top_k && s.temperature == 0)
-        ok = error_set(&e, STATUS_USAGE,
-                       "--top-k: found --temperature 0, which is greedy, need a higher temperature");
-    if (ok) {
+    if (options_parse(&options, argc, argv, &e) && check_options(&e)) {
         Run r = {0};
         if (run_open(&r, options.operand[0], options.seed, &e)) {
-            if (s.prompt)
+            if (s.score)
+                score(&r, &e);
+            else if (s.prompt)
                 respond(&r, s.prompt, strlen(s.prompt), "--prompt", &e);
+            else if (s.input)
+                respond_to_file(&r, s.input, &e);
             else
-                respond_to_lines(&r, &e);
+                respond_to_lines(&r, stdin, "stdin", &e);
         }
         run_close(&r);
     }

@@ -60,6 +60,8 @@ static bool replace_old(Run *r, const char *written) {
     Error ignored = {0};
     for (int i = 0; i < 2 && r->replaces; i++)
         if (strcmp(names[i], written) != 0 && path_of(r, names[i], path, &ignored)) unlink(path);
+    for (long i = 1; r->replaces && directory_newest(r->config->run, "step-", i, path);)
+        if (strcmp(strrchr(path, '/') + 1, written) == 0 || unlink(path) != 0) i++;
     r->replaces = false;
     metrics_place(&r->file);
     return true;
@@ -92,12 +94,27 @@ static bool save_best(Run *r, Error *e) {
     return file && save_model(r, file, e) && replace_old(r, name);
 }
 
+/* --keep-checkpoints: saves the weights of this step and removes the oldest. */
+static bool keep_weights(Run *r, Error *e) {
+    char name[40], path[PATH_ROOM];
+    long most = r->config->keep_checkpoints;
+    snprintf(name, sizeof name, "step-%010ld.safetensors", r->trainer->state.step);
+    if (!most) return true;
+    File *file = path_of(r, name, path, e) ? file_create(path, e) : NULL;
+    if (!file || !save_model(r, file, e) || !replace_old(r, name)) return false;
+    while (directory_newest(r->config->run, "step-", most + 1, path) && unlink(path) == 0) continue;
+    return true;
+}
+
+/* The weights come first: a run that is killed between the two repeats the step. */
 static bool save_checkpoint(Run *r, Error *e) {
     char path[PATH_ROOM];
     const char *name = "checkpoint.safetensors";
     r->saved = clock_seconds(), r->saved_step = r->trainer->state.step;
+    bool weights = keep_weights(r, e);
     return path_of(r, name, path, e) && trainer_check(r->trainer, e) &&
-           checkpoint_save(path, r->config, r->trainer, e) && replace_old(r, name) && (r->kept = true);
+           checkpoint_save(path, r->config, r->trainer, e) && replace_old(r, name) && (r->kept = true) &&
+           weights;
 }
 
 /* A run goes on if it cannot save: it may be able to later. */

@@ -2,6 +2,7 @@
  *
  *     model.safetensors       the weights at the end, for ./generate
  *     best.safetensors        the weights of the lowest held-out loss so far
+ *     step-….safetensors      the weights of the last checkpoints, if kept: --keep-checkpoints
  *     checkpoint.safetensors  all that --resume needs: training/checkpoint.h
  *     metrics.csv             a row per evaluation: run/metrics.h
  *     report.html             the run as a page: run/run_page.h */

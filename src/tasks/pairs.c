@@ -6,18 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct Pair {
-    Passage source, target;
-    long question;     /* number of its source */
-    long at, S, T;     /* its tokens: ids[at] …, source and then target */
-    uint64_t position; /* of its source in the order of hashes */
-} Pair;
-
 typedef struct PairsTask {
     Task task;
-    char *data;           /* the file */
-    Pair *pair;           /* [count]: the held-out ones first */
-    long count, training; /* training pairs are pair[count - training] … */
+    PairFile file; /* the held-out pairs first */
+    long training; /* training pairs are the last */
     int32_t *ids;
     uint64_t key;
 } PairsTask;
@@ -30,7 +22,7 @@ static bool bad_line(const char *path, long line, const char *found, Error *e) {
 }
 
 /* One line, without its end, becomes a pair. */
-static bool read_line(PairsTask *t, const char *path, long line, char *text, size_t length, Error *e) {
+static bool read_line(PairFile *f, const char *path, long line, char *text, size_t length, Error *e) {
     const char *tab = memchr(text, '\t', length), *end = text + length;
     if (!utf8_check(path, text, length, &(Error){0}) || memchr(text, 0, length))
         return bad_line(path, line, "bytes that are not UTF-8", e);
@@ -38,21 +30,21 @@ static bool read_line(PairsTask *t, const char *path, long line, char *text, siz
     if (memchr(tab + 1, '\t', (size_t)(end - tab) - 1)) return bad_line(path, line, "a second tab", e);
     if (tab == text) return bad_line(path, line, "no source", e);
     if (tab + 1 == end) return bad_line(path, line, "no target", e);
-    t->pair[t->count++] = (Pair){.source = {path, text, (size_t)(tab - text)},
+    f->pair[f->count++] = (Pair){.source = {path, text, (size_t)(tab - text)},
                                  .target = {path, tab + 1, (size_t)(end - tab) - 1}};
     return true;
 }
 
-static bool read_pairs(PairsTask *t, const char *path, Error *e) {
+bool pairs_read(PairFile *f, const char *path, char remark[REMARK], Error *e) {
     size_t size, lines = 1;
-    if (!file_read(path, INT32_MAX, &t->data, &size, e)) return false;
-    t->task.checksum = crc32_update(0, t->data, size);
-    for (size_t i = 0; i < size; i++) lines += t->data[i] == '\n';
-    t->pair = malloc(lines * sizeof *t->pair);
-    if (!t->pair) return error_set(e, STATUS_NO_MEMORY, "%s: no memory for %zu pairs", path, lines);
+    if (!file_read(path, INT32_MAX, &f->data, &size, e)) return false;
+    f->checksum = crc32_update(0, f->data, size);
+    for (size_t i = 0; i < size; i++) lines += f->data[i] == '\n';
+    f->pair = malloc(lines * sizeof *f->pair);
+    if (!f->pair) return error_set(e, STATUS_NO_MEMORY, "%s: no memory for %zu pairs", path, lines);
     char blank[100] = "";
     long line = 1, blanks = 0;
-    for (char *at = t->data, *end = t->data + size; at < end; line++) {
+    for (char *at = f->data, *end = f->data + size; at < end; line++) {
         char *stop = memchr(at, '\n', (size_t)(end - at));
         if (!stop) stop = end;
         size_t length = (size_t)(stop - at);
@@ -61,11 +53,15 @@ static bool read_pairs(PairsTask *t, const char *path, Error *e) {
         bool is_blank = strspn(at, " \t\r") >= length;
         if (is_blank && ++blanks <= 5) snprintf(blank + used, sizeof blank - used, ", %ld", line);
         if (is_blank && blanks == 6) snprintf(blank + used, sizeof blank - used, ", …");
-        if (!is_blank && !read_line(t, path, line, at, length, e)) return false;
+        if (!is_blank && !read_line(f, path, line, at, length, e)) return false;
         at = stop + 1;
     }
-    if (blanks) task_remark(t->task.remark, "%s: %ld blank lines are skipped: %s", path, blanks, blank + 2);
+    if (blanks) task_remark(remark, "%s: %ld blank lines are skipped: %s", path, blanks, blank + 2);
     return true;
+}
+
+void pairs_free(PairFile *f) {
+    free(f->data), free(f->pair);
 }
 
 /* ---- Sides ---- */
@@ -82,8 +78,8 @@ static bool choose_sides(PairsTask *t, const TaskOptions *o, Error *e) {
     Dictionary sources = {0};
     uint64_t key = random_key(o->seed, STREAM_SPLIT);
     bool ok = true;
-    for (long i = 0; ok && i < t->count; i++) {
-        Pair *p = &t->pair[i];
+    for (long i = 0; ok && i < t->file.count; i++) {
+        Pair *p = &t->file.pair[i];
         p->question = dictionary_add(&sources, p->source.text, p->source.length, e);
         p->position = random_key(key, dictionary_hash(p->source.text, p->source.length));
         ok = p->question >= 0;
@@ -95,14 +91,14 @@ static bool choose_sides(PairsTask *t, const TaskOptions *o, Error *e) {
     if (questions <= held_out)
         return error_set(e, STATUS_BAD_DATA, "%s: found %ld different sources, need at least %ld", o->pairs,
                          questions, held_out + 1);
-    qsort(t->pair, (size_t)t->count, sizeof *t->pair, by_position);
-    for (long seen = 0, last = -1; i < t->count; i++) {
-        if (t->pair[i].question != last) seen++, last = t->pair[i].question;
+    qsort(t->file.pair, (size_t)t->file.count, sizeof *t->file.pair, by_position);
+    for (long seen = 0, last = -1; i < t->file.count; i++) {
+        if (t->file.pair[i].question != last) seen++, last = t->file.pair[i].question;
         if (seen > held_out) break;
     }
-    t->training = t->count - i;
+    t->training = t->file.count - i;
     t->task.nothing_held_out = held_out == 0;
-    t->task.held_out = held_out ? i : t->count; /* without a tail all pairs are judged */
+    t->task.held_out = held_out ? i : t->file.count; /* without a tail all pairs are judged */
     return true;
 }
 
@@ -110,8 +106,8 @@ static bool choose_sides(PairsTask *t, const TaskOptions *o, Error *e) {
 
 static bool learn_tokens(PairsTask *t, const TaskOptions *o, Error *e) {
     bool all = o->tokenizer == TOKENIZER_CHAR && o->vocab_size == 0;
-    long count = all ? t->count : t->training;
-    const Pair *pair = t->pair + t->count - count;
+    long count = all ? t->file.count : t->training;
+    const Pair *pair = t->file.pair + t->file.count - count;
     Passage *passage = malloc(2 * (size_t)count * sizeof *passage);
     if (!passage) return error_set(e, STATUS_NO_MEMORY, "%s: no memory for %ld pairs", o->pairs, count);
     for (long i = 0; i < count; i++) passage[2 * i] = pair[i].source, passage[2 * i + 1] = pair[i].target;
@@ -125,17 +121,18 @@ static bool encode(PairsTask *t, const Passage *p, int32_t *ids, long *count, lo
     if (*count > *longest) *longest = *count;
     return *count <= MAX_SEQUENCE ||
            error_set(e, STATUS_BAD_DATA, "%s: byte %zu: found %ld tokens, need at most %d", p->where,
-                     (size_t)(p->text - t->data), *count, MAX_SEQUENCE);
+                     (size_t)(p->text - t->file.data), *count, MAX_SEQUENCE);
 }
 
 static bool encode_pairs(PairsTask *t, Error *e) {
     size_t bytes = 1;
     long at = 0;
-    for (long i = 0; i < t->count; i++) bytes += t->pair[i].source.length + t->pair[i].target.length;
+    for (long i = 0; i < t->file.count; i++)
+        bytes += t->file.pair[i].source.length + t->file.pair[i].target.length;
     t->ids = malloc(bytes * sizeof *t->ids);
     if (!t->ids) return error_set(e, STATUS_NO_MEMORY, "pairs: no memory for %zu tokens", bytes);
-    for (long i = 0; i < t->count; i++) {
-        Pair *p = &t->pair[i];
+    for (long i = 0; i < t->file.count; i++) {
+        Pair *p = &t->file.pair[i];
         p->at = at;
         if (!encode(t, &p->source, t->ids + at, &p->S, &t->task.max_S, e) ||
             !encode(t, &p->target, t->ids + at + p->S, &p->T, &t->task.max_T, e))
@@ -159,19 +156,19 @@ static void training_rows(const Task *task, uint64_t step, long first, long rows
     uint64_t key = random_key(t->key, step);
     batch_clear(b);
     for (long r = first; r < first + rows; r++)
-        add_row(t, &t->pair[t->count - 1 - random_below(key, (uint64_t)r, t->training)], b);
+        add_row(t, &t->file.pair[t->file.count - 1 - random_below(key, (uint64_t)r, t->training)], b);
 }
 
 static void held_out_rows(const Task *task, long first, long rows, Batch *b) {
     const PairsTask *t = (const PairsTask *)task;
     batch_clear(b);
-    for (long r = first; r < first + rows; r++) add_row(t, &t->pair[r], b);
+    for (long r = first; r < first + rows; r++) add_row(t, &t->file.pair[r], b);
 }
 
 static void free_pairs_task(Task *task) {
     PairsTask *t = (PairsTask *)task;
     tokenizer_free(task->tokenizer);
-    free(t->data), free(t->pair), free(t->ids);
+    pairs_free(&t->file), free(t->ids);
     free(t);
 }
 
@@ -184,7 +181,9 @@ Task *task_pairs_open(const TaskKind *kind, const TaskOptions *o, Error *e) {
     t->task = (Task){
         .name = kind->name, .training = training_rows, .validation = held_out_rows, .free = free_pairs_task};
     t->key = random_key(o->seed, STREAM_TRAINING);
-    if (read_pairs(t, o->pairs, e) && choose_sides(t, o, e) && learn_tokens(t, o, e) && encode_pairs(t, e)) {
+    if (pairs_read(&t->file, o->pairs, t->task.remark, e) && choose_sides(t, o, e) && learn_tokens(t, o, e) &&
+        encode_pairs(t, e)) {
+        t->task.checksum = t->file.checksum;
         task_number_tokens(&t->task);
         return &t->task;
     }

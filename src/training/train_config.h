@@ -28,7 +28,7 @@ typedef struct TrainConfig {
     double lr, matrix_lr, min_lr, decay, beta1, beta2, epsilon, momentum, weight_decay, clip;
 
     /* Output */
-    long eval_every, checkpoint_every, samples;
+    long eval_every, checkpoint_every, keep_checkpoints, samples;
     double checkpoint_minutes, minutes;
     const char *run, *resume, *config;
     bool force, json, quiet, dry_run;

@@ -1,113 +1,9 @@
-/* Decoding: the sampler against closed forms, and the two decoders against loops that feed a model its own
- * output one sequence at a time, the slow way. */
+/* Decoding against loops that feed a model its own output one sequence at a time and compute everything from scratch. */
 #include "base/pool.h"
 #include "decoding/decode.h"
 #include "expect_bug.h"
 #include "model_helpers.h"
 #include <pthread.h>
-
-/* ---- The sampler ---- */
-
-enum { MOST_CHOICES = 8 };
-
-/* Draws often and compares how often each id comes with its probability, within five standard deviations. */
-static void check_frequencies(const char *what, Sampler s, long count, const real *scores,
-                              const double *probability) {
-    enum { DRAWS = 100000, SEQUENCES = 4 };
-    long times[MOST_CHOICES] = {0};
-    for (long i = 0; i < DRAWS; i++) {
-        long id = decode_choose(&s, scores, count, (uint64_t)(i % SEQUENCES), (uint64_t)(i / SEQUENCES));
-        CHECK(id >= 0 && id < count, "%s: found %ld", what, id);
-        if (id >= 0 && id < count) times[id]++;
-    }
-    for (long i = 0; i < count; i++) {
-        double p = probability[i];
-        CHECK_NEAR((double)times[i] / DRAWS, p, 5 * sqrt(p * (1 - p) / DRAWS));
-    }
-    if (test_failures) printf("  in %s\n", what);
-}
-
-/* p_i = e^(x_i/T) / Σ e^(x_j/T) over the ids of `among`, bit by bit, and 0 for the others. */
-static void softmax_of(long count, const real *x, double temperature, unsigned among, double *p) {
-    double sum = 0;
-    for (long i = 0; i < count; i++)
-        sum += p[i] = among >> i & 1 ? exp(((double)x[i] - (double)x[0]) / temperature) : 0;
-    for (long i = 0; i < count; i++) p[i] /= sum;
-}
-
-TEST(sampling_frequencies_follow_the_softmax) {
-    static const real scores[] = {(real)0.5, -1, (real)2.25, 0, (real)2.25, -30};
-    double p[MOST_CHOICES];
-    for (int i = 0; i < 4; i++) {
-        double temperature = (double[]){0.1, 0.7, 1, 5}[i];
-        softmax_of(6, scores, temperature, 0x3F, p);
-        check_frequencies("all", (Sampler){.temperature = temperature, .seed = (uint64_t)i}, 6, scores, p);
-    }
-    softmax_of(1, scores, 1, 1, p);
-    check_frequencies("a single token", (Sampler){.temperature = 1}, 1, scores, p);
-}
-
-/* Among the k likeliest the probabilities are in the same proportion; where the k-th has equals, they all
- * belong to it. */
-TEST(sampling_top_k_cuts_the_tail) {
-    static const real scores[] = {1, 3, 2, (real)2.5, 0};
-    static const real tied[] = {1, 2, 2, 1, 2};
-    static const struct {
-        const real *scores;
-        long k;
-        unsigned among;
-    } cases[] = {
-        {scores, 1, 0x02}, {scores, 2, 0x0A}, {scores, 4, 0x0F}, {scores, 5, 0x1F}, {scores, 900, 0x1F},
-        {tied, 1, 0x16},   {tied, 2, 0x16},   {tied, 3, 0x16},   {tied, 4, 0x1F},   {tied, 0, 0x1F},
-    };
-    double p[MOST_CHOICES];
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char what[32];
-        snprintf(what, sizeof what, "case %zu", i);
-        softmax_of(5, cases[i].scores, 0.9, cases[i].among, p);
-        check_frequencies(what, (Sampler){.temperature = 0.9, .top_k = cases[i].k, .seed = 3}, 5,
-                          cases[i].scores, p);
-    }
-}
-
-/* The likeliest, the first of several, whatever seed and top_k say. */
-TEST(sampling_temperature_0_is_greedy) {
-    static const real scores[] = {-5, 2, 7, 7, 1};
-    for (uint64_t i = 0; i < 50; i++) {
-        Sampler s = {.seed = i, .top_k = (long)(i % 6)};
-        CHECK(decode_choose(&s, scores, 5, i, 3 * i) == 2);
-    }
-}
-
-/* Scores as large and temperatures as extreme as there are give no NaN: the likeliest at one end, the uniform
- * distribution at the other. */
-TEST(sampling_extremes_hold) {
-    static const real scores[] = {(real)1e38, (real)-1e38, (real)9e37, (real)-1e38};
-    static const double first[] = {1, 0, 0, 0}, even[] = {0.25, 0.25, 0.25, 0.25};
-    check_frequencies("large scores", (Sampler){.temperature = 1}, 4, scores, first);
-    check_frequencies("low temperature", (Sampler){.temperature = 1e-300}, 4, (real[]){2, 1, 0, 1}, first);
-    check_frequencies("high temperature", (Sampler){.temperature = 1e300}, 4, (real[]){2, 1, 0, 1}, even);
-    real infinite[] = {0, (real)-INFINITY, (real)-INFINITY, (real)-INFINITY};
-    check_frequencies("impossible tokens", (Sampler){.temperature = 1}, 4, infinite, first);
-    check_frequencies("impossible tokens", (Sampler){.temperature = 1, .top_k = 2}, 4, infinite, first);
-}
-
-/* The same (seed, sequence, position) is the same draw; another seed, sequence or position is another. */
-TEST(sampling_a_draw_is_a_function_of_seed_sequence_and_position) {
-    static const real scores[MOST_CHOICES] = {0};
-    enum { DRAWS = 4000 };
-    int same[3] = {0};
-    for (uint64_t i = 0; i < DRAWS; i++) {
-        Sampler s = {.temperature = 1, .seed = 5}, other = {.temperature = 1, .seed = 6};
-        long id = decode_choose(&s, scores, MOST_CHOICES, i % 10, i);
-        CHECK(decode_choose(&s, scores, MOST_CHOICES, i % 10, i) == id);
-        same[0] += decode_choose(&other, scores, MOST_CHOICES, i % 10, i) == id;
-        same[1] += decode_choose(&s, scores, MOST_CHOICES, i % 10 + 1, i) == id;
-        same[2] += decode_choose(&s, scores, MOST_CHOICES, i % 10, i + 1) == id;
-    }
-    for (int i = 0; i < 3; i++)
-        CHECK(same[i] > DRAWS / 10 && same[i] < DRAWS / 6.5, "%d of %d draws are the same", same[i], DRAWS);
-}
 
 /* ---- Decoders, the slow way ---- */
 
@@ -138,6 +34,13 @@ static void next_scores(Model *m, const int32_t *source, long S, const int32_t *
     tape_free(t);
 }
 
+/* The token chosen after ids[0 … n). */
+static int32_t choose(const Sampler *s, const Model *m, const real *scores, uint64_t sequence,
+                      const int32_t *ids, long n) {
+    double p[64];
+    return (int32_t)decode_choose(s, &(Choice){m->config.vocab_size, scores, ids, n}, sequence, p);
+}
+
 enum { ROWS = 7, LONGEST_SOURCE = 9, MOST = 12, VOCABULARY = 11, BEGIN = 9, END = 10 };
 
 static long answer_alone(Model *m, const Sampler *s, uint64_t row, const int32_t *source, long S, long most,
@@ -146,9 +49,9 @@ static long answer_alone(Model *m, const Sampler *s, uint64_t row, const int32_t
     real scores[VOCABULARY];
     for (long n = 0; n < most; n++) {
         next_scores(m, source, S, prefix, n + 1, scores);
-        long id = decode_choose(s, scores, VOCABULARY, row, (uint64_t)n);
+        int32_t id = choose(s, m, scores, row, prefix, n + 1);
         if (id == END || id == m->config.pad_id) return n;
-        out[n] = prefix[n + 1] = (int32_t)id;
+        out[n] = prefix[n + 1] = id;
     }
     return most;
 }
@@ -259,7 +162,8 @@ typedef struct Heard {
     long count, most;
 } Heard;
 
-static bool hear(void *context, int32_t id) {
+static bool hear(void *context, long sequence, int32_t id) {
+    CHECK(sequence == 0);
     Heard *h = context;
     if (h->count < MORE) h->id[h->count] = id;
     return ++h->count < h->most;
@@ -285,7 +189,7 @@ static void check_text(ModelConfig c, long context, Sampler s, uint64_t seed) {
     for (long i = PROMPT, seen = PROMPT < context ? PROMPT : context; i < PROMPT + MORE; i++, seen++) {
         if (seen > context && c.positions != POSITIONS_ROTARY) seen -= slide;
         next_scores(m, NULL, 0, want + i - seen, seen, scores);
-        want[i] = (int32_t)decode_choose(&s, scores, c.vocab_size, 0, (uint64_t)i);
+        want[i] = choose(&s, m, scores, 0, want, i);
     }
     CHECK(!memcmp(found, want, sizeof want), "context %ld", context);
     CHECK(heard.count == MORE && !memcmp(heard.id, want + PROMPT, sizeof heard.id), "heard %ld", heard.count);

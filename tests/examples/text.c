@@ -4,7 +4,8 @@
 #include <string.h>
 #include <tapeformer.h>
 
-static bool emit(void *tokenizer, int32_t id) {
+static bool emit(void *tokenizer, long sequence, int32_t id) {
+    (void)sequence;
     char token[TOKEN_BYTES + 1];
     tokenizer_decode(tokenizer, &id, 1, token);
     return fputs(token, stdout) >= 0;

@@ -172,7 +172,7 @@ TEST(other_choices) {
                   "train: run/checkpoint.safetensors: made with other options: --d-model: found 16, need 8; "
                   "--lr: found "
                   "0.1, need 0.002 (may change: text, pairs, steps, eval-every, checkpoint-every, "
-                  "checkpoint-minutes, "
+                  "checkpoint-minutes, keep-checkpoints, "
                   "threads)\n"),
           "%s", err);
     CHECK(TRAIN("copy", "--resume", "run") == 78 && strstr(err, "task: found copy, need lm"), "%s", err);

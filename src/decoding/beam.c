@@ -1,0 +1,132 @@
+#include "decoding/beam.h"
+#include "kernels/arrays.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A live hypothesis and a further token. */
+typedef struct Candidate {
+    double sum; /* log P */
+    real score; /* of the token: tells equal sums of one hypothesis apart, as greedy decoding does */
+    long parent;
+    int32_t id;
+} Candidate;
+
+typedef struct Beam {
+    Decoder *d;
+    const BeamOptions *o;
+    long width, prompt;   /* prompt: its tokens */
+    Candidate *candidate; /* [count], best first */
+    long count;
+    double *sum; /* [width] log P of the live hypotheses */
+    long *from;  /* [width] */
+    Hypothesis *best;
+    long found;
+} Beam;
+
+static double penalty(const Beam *b, long n) {
+    return pow((5 + (double)n) / 6, b->o->length_penalty);
+}
+
+/* Keeps the hypothesis of these tokens if it is one of the best; n counts its end token. */
+static bool finish(Beam *b, double sum, const int32_t *ids, long tokens, long n, Error *e) {
+    double score = sum / penalty(b, n);
+    long at = b->found;
+    while (at > 0 && score > b->best[at - 1].score) at--;
+    if (at == b->o->n_best) return true;
+    int32_t *copy = malloc((size_t)tokens * sizeof *copy + 1);
+    if (!copy) return error_set(e, STATUS_NO_MEMORY, "memory: a hypothesis of %ld tokens", tokens);
+    if (b->found == b->o->n_best) free(b->best[--b->found].ids);
+    memmove(b->best + at + 1, b->best + at, (size_t)(b->found++ - at) * sizeof *b->best);
+    b->best[at] = (Hypothesis){score, memcpy(copy, ids, (size_t)tokens * sizeof *ids), tokens};
+    return true;
+}
+
+static bool beats(const Candidate *a, const Candidate *b) {
+    return a->sum > b->sum || (a->sum == b->sum && a->score > b->score);
+}
+
+static void consider(Beam *b, Candidate c) {
+    long at = b->count;
+    if (at == b->width && !beats(&c, &b->candidate[at - 1])) return;
+    if (at == b->width) at = --b->count;
+    for (; at > 0 && beats(&c, &b->candidate[at - 1]); at--) b->candidate[at] = b->candidate[at - 1];
+    b->candidate[at] = c;
+    b->count++;
+}
+
+/* Finds the best extensions of all live hypotheses. */
+static void extend(Beam *b) {
+    b->count = 0;
+    for (long i = 0; i < b->width; i++) {
+        if (b->d->ended[i]) continue;
+        Choice c = decoder_choice(b->d, i);
+        double largest = (double)c.scores[kernel_argmax(c.count, c.scores)], sum = 0;
+        for (long id = 0; id < c.count; id++) sum += exp((double)c.scores[id] - largest);
+        double log_sum = largest + log(sum);
+        for (long id = 0; id < c.count; id++)
+            consider(b,
+                     (Candidate){b->sum[i] + ((double)c.scores[id] - log_sum), c.scores[id], i, (int32_t)id});
+    }
+}
+
+/* Those that end leave; the others are the live hypotheses. */
+static bool select_live(Beam *b, Error *e) {
+    Decoder *d = b->d;
+    long live = 0, tokens = d->length - b->prompt;
+    for (long k = 0; k < b->count; k++) {
+        Candidate c = b->candidate[k];
+        bool ends = c.id == b->o->end_id || c.id == d->model->config.pad_id;
+        if (ends && !finish(b, c.sum, decoder_ids(d, c.parent) + b->prompt, tokens, tokens + 1, e))
+            return false;
+        if (!ends) b->candidate[live] = c, b->from[live++] = c.parent;
+    }
+    for (long i = live; i < b->width; i++) b->from[i] = -1;
+    decoder_reorder(d, b->from);
+    for (long i = 0; i < live; i++) {
+        decoder_append(d, i, b->candidate[i].id);
+        b->sum[i] = b->candidate[i].sum;
+    }
+    d->length++, d->same = false;
+    return true;
+}
+
+/* Those that end by themselves, or by the limit, leave too. Returns the largest log P of the others. */
+static bool end_live(Beam *b, double *largest, Error *e) {
+    Decoder *d = b->d;
+    long n = d->length - b->prompt;
+    *largest = -INFINITY;
+    for (long i = 0; i < b->width; i++) {
+        const int32_t *ids = decoder_ids(d, i) + b->prompt;
+        if (d->ended[i]) continue;
+        d->ended[i] = d->length == d->room || (b->o->ends && b->o->ends(b->o->context, ids, n));
+        if (d->ended[i] && !finish(b, b->sum[i], ids, n, n, e)) return false;
+        if (!d->ended[i]) *largest = fmax(*largest, b->sum[i]);
+    }
+    return true;
+}
+
+static bool search(Beam *b, Error *e) {
+    double largest = 0, longest = penalty(b, b->d->room - b->prompt);
+    for (long i = 1; i < b->width; i++) b->d->ended[i] = true;
+    while (largest > -INFINITY && b->d->length < b->d->room) {
+        bool full = b->found == b->o->n_best;
+        if (full && largest / longest <= b->best[b->found - 1].score) break;
+        if (!decoder_next(b->d, e)) return false;
+        extend(b);
+        if (!select_live(b, e) || !end_live(b, &largest, e)) return false;
+    }
+    return true;
+}
+
+bool beam_search(Decoder *d, const BeamOptions *o, Hypothesis *best, long *found, Error *e) {
+    long n = d->sequences;
+    Beam b = {.d = d, .o = o, .width = n, .prompt = d->length, .best = best};
+    b.candidate = calloc((size_t)n, sizeof *b.candidate);
+    b.sum = calloc((size_t)n, sizeof *b.sum), b.from = calloc((size_t)n, sizeof *b.from);
+    bool ok = (b.candidate && b.sum && b.from) || error_set(e, STATUS_NO_MEMORY, "memory: %ld hypotheses", n);
+    ok = ok && search(&b, e);
+    free(b.candidate), free(b.sum), free(b.from);
+    *found = b.found;
+    return ok;
+}

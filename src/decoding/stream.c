@@ -1,0 +1,56 @@
+#include "decoding/stream.h"
+#include <stdlib.h>
+#include <string.h>
+
+bool stream_new(Stream *s, const Tokenizer *k, const char *stop, FILE *out, Error *e) {
+    size_t room = (stop ? strlen(stop) : 0) + UTF8_MAX + TOKEN_BYTES + 1;
+    *s = (Stream){k, stop, out, malloc(room), 0};
+    return s->held || error_set(e, STATUS_NO_MEMORY, "memory: %zu bytes of text", room);
+}
+
+void stream_free(Stream *s) {
+    free(s->held);
+    *s = (Stream){0};
+}
+
+/* Where the stop text begins in what is held, or may begin at its end; if it does not, the end. */
+static size_t find_stop(const Stream *s, bool *whole) {
+    size_t length = s->stop ? strlen(s->stop) : 0, at = length ? 0 : s->count;
+    for (; at < s->count; at++) {
+        size_t left = s->count - at, n = left < length ? left : length;
+        if (memcmp(s->held + at, s->stop, n) != 0) continue;
+        *whole = n == length;
+        break;
+    }
+    return at;
+}
+
+/* Bytes at the end of a text that begin a character. */
+static size_t incomplete(const char *text, size_t n) {
+    for (size_t k = 1; k < UTF8_MAX && k <= n; k++) {
+        unsigned char c = (unsigned char)text[n - k];
+        size_t bytes = c >= 0xF0 ? 4 : c >= 0xE0 ? 3 : c >= 0xC2 ? 2 : 1;
+        if (c < 0x80 || c >= 0xC0) return c <= 0xF4 && bytes > k ? k : 0;
+    }
+    return 0;
+}
+
+static void let_go(Stream *s, size_t bytes) {
+    if (s->out) fwrite(s->held, 1, bytes, s->out);
+    s->count -= bytes;
+    memmove(s->held, s->held + bytes, s->count);
+}
+
+bool stream_take(Stream *s, int32_t id) {
+    bool whole = false;
+    s->count += tokenizer_decode(s->tokenizer, &id, 1, s->held + s->count);
+    size_t safe = find_stop(s, &whole);
+    let_go(s, whole ? safe : safe - incomplete(s->held, safe));
+    if (whole) s->count = 0;
+    return !whole;
+}
+
+void stream_end(Stream *s) {
+    let_go(s, s->count - incomplete(s->held, s->count));
+    s->count = 0;
+}

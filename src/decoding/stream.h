@@ -1,0 +1,27 @@
+/* Text on its way out while its tokens come. A byte leaves once it cannot belong to the stop text, and not before its
+ * character of UTF-8 is complete; bytes that are no UTF-8 leave as they are. */
+#ifndef DECODING_STREAM_H
+#define DECODING_STREAM_H
+
+#include "text/tokenizer.h"
+#include <stdio.h>
+
+typedef struct Stream {
+    const Tokenizer *tokenizer;
+    const char *stop; /* the text ends before it, wherever tokens begin and end; NULL: it goes on */
+    FILE *out;        /* NULL: nowhere */
+    char *held;       /* [count] bytes that may yet belong to the stop text or to a character */
+    size_t count;
+} Stream;
+
+/* To be freed, also after failure: STATUS_NO_MEMORY. */
+bool stream_new(Stream *s, const Tokenizer *k, const char *stop, FILE *out, Error *e);
+void stream_free(Stream *s);
+
+/* Takes a token. False: the stop text is complete. */
+bool stream_take(Stream *s, int32_t id);
+
+/* Ends the text: bytes that began the stop text leave. A character that is not complete is left out. */
+void stream_end(Stream *s);
+
+#endif
