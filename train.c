@@ -9,7 +9,6 @@
 #include "base/arena.h"
 #include "base/interrupt.h"
 #include "run/run.h"
-#include "tasks/text_task.h"
 #include "training/pace.h"
 #include <math.h>
 
@@ -73,6 +72,7 @@ static bool set_pace(Trainer *t, TrainConfig *config, Error *e) {
     long steps = pace_steps(t, 60 * config->minutes, e);
     train_config_set_steps(config, steps);
     Trainer paced = train_config_trainer(config, t->task);
+    t->model->dropout = config->dropout;
     t->schedule = paced.schedule, t->steps = paced.steps, t->eval_every = paced.eval_every;
     return steps > 0;
 }
@@ -121,8 +121,6 @@ static void print_mean(const char *name, const double *x, long count, const char
 /* Opens the task and trains on it. */
 static bool run_once(TrainConfig *config, Checkpoint *past, Metrics *figures, Error *e) {
     Task *task = task_open(config->task, &config->data, e);
-    const Corpus *text = task ? task_text_corpus(task) : NULL;
-    if (text) train_config_set_text(config, lround((double)text->training * task->characters));
     bool ok = task && run_task(task, config, past, figures, e);
     task_free(task);
     return ok;

@@ -26,26 +26,43 @@ char *shell_command(int argc, char *const *argv, Error *e) {
     return NULL;
 }
 
+/* The first of the settings that a configuration has otherwise; `count`: there is none. */
+static int first_difference(const Metadata *chosen, int count, const TrainConfig *other, Error *e) {
+    int all = 0, i = 0;
+    Metadata *note = train_config_notes(other, false, &all, e);
+    for (int k = 0; note && i < count; i++) {
+        while (strcmp(note[k].key, chosen[i].key) != 0) k++;
+        if (strcmp(note[k].value, chosen[i].value) != 0) break;
+    }
+    train_config_notes_free(note, all);
+    return note ? i : count;
+}
+
 char *train_config_command(const TrainConfig *r, Error *e) {
     enum { PREFIX = sizeof "recipe." - 1, OPTION = 64, MOST = 2 * TRAIN_SETTINGS + 5 };
-    TrainConfig plain;
-    int count = 0, same = 0, words = 0;
-    char train[PROGRAM_COMMAND], option[TRAIN_SETTINGS][OPTION], *command = NULL;
+    int count = 0, words = 2, next = 0;
+    char train[PROGRAM_COMMAND], option[TRAIN_SETTINGS][OPTION], *order[MOST];
     char *argv[MOST] = {(char *)program_command("train", train), (char *)r->task};
-    bool ok = train_config_parse(&plain, 2, argv, e) && train_config_complete(&plain, e);
-    Metadata *chosen = ok ? train_config_notes(r, false, &count, e) : NULL,
-             *usual = ok ? train_config_notes(&plain, false, &same, e) : NULL;
-    words = 2;
-    for (int i = 0; chosen && usual && i < count; i++) {
-        if (strcmp(chosen[i].value, usual[i].value) == 0) continue;
-        snprintf(option[i], OPTION, "--%s", chosen[i].key + PREFIX);
-        argv[words++] = option[i], argv[words++] = (char *)chosen[i].value;
+    bool elsewhere = true;
+    Metadata *chosen = train_config_notes(r, true, &count, e);
+    /* One setting at a time: the defaults of later ones depend on it. A resumed run may have settings that no
+     * new run takes: a warm-up longer than its steps. */
+    while (next < count) {
+        Error refused = {0};
+        TrainConfig plain;
+        memcpy(order, argv, sizeof order); /* parsing reorders it */
+        bool ok =
+            train_config_parse(&plain, words, order, &refused) && train_config_complete(&plain, &refused);
+        next = ok ? first_difference(chosen, count, &plain, e) : count;
+        elsewhere = !ok || strcmp(r->run, plain.run) != 0;
+        train_config_free(&plain);
+        if (next == count) break;
+        snprintf(option[next], OPTION, "--%s", chosen[next].key + PREFIX);
+        argv[words++] = option[next], argv[words++] = (char *)chosen[next].value;
     }
-    if (strcmp(r->run, plain.run) != 0) argv[words++] = "--run", argv[words++] = (char *)r->run;
+    if (elsewhere) argv[words++] = "--run", argv[words++] = (char *)r->run;
     argv[words++] = "--force";
-    if (chosen && usual) command = shell_command(words, argv, e);
+    char *command = chosen ? shell_command(words, argv, e) : NULL;
     train_config_notes_free(chosen, count);
-    train_config_notes_free(usual, same);
-    train_config_free(&plain);
     return command;
 }

@@ -55,9 +55,10 @@ bool task_yardsticks(const Task *task, Yardsticks *out, Error *e) {
 /* Reports invisible characters, and what a short or strange text makes of the options. */
 static void remark(const Corpus *c, const TaskOptions *o, char out[REMARK]) {
     out[0] = 0;
-    if (c->context < o->context || c->without_tail)
+    bool all = c->without_tail || (c->validation == 0 && c->count < 2000);
+    if (c->context < o->context || all)
         task_remark(out, "%s: a short text: context %ld%s; a longer one teaches more", o->text, c->context,
-                    c->without_tail ? ", nothing held out" : "");
+                    all ? ", nothing held out" : "");
     if (c->byte_order_mark) task_remark(out, "%s: skipped a byte-order mark", o->text);
     if (c->carriage_returns)
         task_remark(out,

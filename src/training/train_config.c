@@ -1,5 +1,4 @@
-/* The settings of a training run, in one table. */
-/* long: the table, and all that is made from it */
+/* The settings of a training run: what is made from their table. */
 #include "training/train_config.h"
 #include "base/file.h"
 #include "base/utf8.h"
@@ -48,100 +47,7 @@ typedef struct Setting {
 #define COUNT           "[1,2147483647]"
 #define COUNT_OR_0      "[0,2147483647]"
 static const Setting settings[] = {
-    {"Task"},
-    {"text", "FILE", NULL, "lm: the text to learn; more files may follow the task", AT(TEXT, data.text), LM,
-     CHANGEABLE},
-    {"pairs", "FILE", NULL, "pairs: source, tab and target a line", AT(TEXT, data.pairs), PAIRS, CHANGEABLE,
-     .newer = true},
-    {"tokenizer", NULL, "char|byte|bpe|word", "lm, pairs: what a token is", AT(CHOICE, data.tokenizer), DATA,
-     .newer = true},
-    {"vocab-size", "N", "[0,65536]", "lm, pairs: tokens at most; 0: all char, 1024 bpe, 8192 word",
-     AT(INTEGER, data.vocab_size), DATA, .newer = true},
-    {"newline", NULL, "keep|unix", "lm: keep line ends, or turn each CR LF into LF",
-     AT(CHOICE, data.unix_newlines), LM},
-    {"context", "N", "[1,1048576]", "lm: tokens in the model's window", AT(INTEGER, data.context), LM},
-    {"tail", "P", "[0,1)", "lm, pairs: share held out, of a text its end; 0: train and evaluate on all",
-     AT(REAL, data.validation), DATA},
-    {"symbols", "N", "[2,20000]", "copy, reverse, sort: number of symbols", AT(INTEGER, data.symbols),
-     SYMBOLS},
-    {"max-length", "N", "[1,4096]", "copy, reverse, sort: maximum sequence length",
-     AT(INTEGER, data.max_length), SYMBOLS},
-    {"digits", "N", "[1,9]", "add: digits of a number at most", AT(INTEGER, data.digits), ADD, .newer = true},
-    {"held-out", "N", "[1,10000]", "drawn tasks: number of held-out sequences", AT(INTEGER, data.held_out),
-     HELD_OUT},
-    {"preset", NULL, "paper|gpt|modern", "defaults of model and training: see Presets below",
-     AT(CHOICE, preset), .computed = "paper; lm gpt", .newer = true},
-    {"Model"},
-    {"layers", "N", CONFIG_RANGE(CONFIG_MOST_LAYERS), "number of layers N, of encoder and decoder each",
-     AT(INTEGER, layers)},
-    {"heads", "N", CONFIG_RANGE(CONFIG_MOST_WIDTH), "number of attention heads h", AT(INTEGER, heads)},
-    {"d-model", "N", CONFIG_RANGE(CONFIG_MOST_WIDTH), "width of the model", AT(INTEGER, d_model)},
-    {"d-ff", "N", CONFIG_RANGE(CONFIG_MOST_WIDTH), "width of the feed-forward layers", AT(INTEGER, d_ff),
-     .computed = "4 d-model; swiglu 8/3"},
-    {"norm", NULL, "post|pre", "norm after or before each sublayer", AT(CHOICE, norm)},
-    {"norm-kind", NULL, "layer|rms", "layer norm, or RMS norm", AT(CHOICE, norm_kind), .newer = true},
-    {"positions", NULL, "sinusoidal|learned|rotary", "positional encoding; rotary: of queries and keys",
-     AT(CHOICE, positions)},
-    {"attention", NULL, "dot|additive|plain", "score of query and key; plain: dot, step by step",
-     AT(CHOICE, attention)},
-    {"qk-norm", NULL, "off|on", "RMS norm of every head's queries and keys", AT(CHOICE, qk_norm),
-     .newer = true},
-    {"activation", NULL, "relu|gelu|silu|swiglu", "activation of the feed-forward layers",
-     AT(CHOICE, activation)},
-    {"init-output", NULL, "random|zero", "initial output matrices of the sublayers", AT(CHOICE, init_output),
-     .newer = true},
-    {"output", NULL, "tied|untied", "output matrix: the embedding's, or its own", AT(CHOICE, untied)},
-    {"dropout", "P", "[0,1)", "dropout probability P_drop", AT(REAL, dropout)},
-    {"attention-dropout", "P", "[0,1)", "dropout of attention's probabilities", AT(REAL, attention_dropout),
-     DOT, .newer = true},
-    {"label-smoothing", "E", "[0,1]", "label smoothing of the training loss", AT(REAL, label_smoothing)},
-    {"Training"},
-    {"steps", "N", COUNT_OR_0, "number of updates; schedules end there, also after --resume",
-     AT(INTEGER, steps), ALL_RUNS, CHANGEABLE},
-    {"minutes", "X", "(0,inf)", "training time; measures the speed and sets --steps", AT(REAL, minutes),
-     ALL_RUNS, UNSAVED, .computed = "by --steps"},
-    {"batch", "N", "[1,16777216]", "sequences in a batch", AT(INTEGER, batch)},
-    {"accumulate", "N", "[1,1048576]", "batches in an update", AT(INTEGER, accumulate)},
-    {"optimizer", NULL, "adamw|sgd|muon", "optimizer; muon: of the layers' matrices, with adamw for the rest",
-     AT(CHOICE, optimizer)},
-    {"schedule", NULL, "noam|cosine|constant|linear", "learning-rate schedule", AT(CHOICE, schedule)},
-    {"lr", "X", "(0,inf)", "peak learning rate; noam: a factor", AT(REAL, lr), .computed = "0.002; noam 1"},
-    {"matrix-lr", "X", "(0,inf)", "muon: peak learning rate of the layers' matrices", AT(REAL, matrix_lr),
-     MUON, .newer = true},
-    {"min-lr", "X", "[0,inf)", "cosine, linear: final learning rate", AT(REAL, min_lr), FALLING},
-    {"decay", "P", "(0,1]", "linear: share of the steps over which the rate falls", AT(REAL, decay), LINEAR,
-     .newer = true},
-    {"warmup", "N", COUNT_OR_0, "steps of linear warm-up", AT(INTEGER, warmup), WARMUP,
-     .computed = "a fifth, at most 200; linear a 20th"},
-    {"beta1", "X", "[0,1)", "adamw: decay of the first moment", AT(REAL, beta1), ADAMW},
-    {"beta2", "X", "[0,1)", "adamw: decay of the second moment", AT(REAL, beta2), ADAMW},
-    /* In float, squares of gradients below about 1e-20 are 0, and epsilon is the whole denominator. */
-    {"epsilon", "X", "[1e-20,inf)", "adamw: term added to the denominator", AT(REAL, epsilon), ADAMW},
-    {"momentum", "X", "[0,1)", "sgd, muon: momentum", AT(REAL, momentum), MOMENTUM,
-     .computed = "0.9; muon 0.95"},
-    {"weight-decay", "X", "[0,inf)", "weight decay of matrices", AT(REAL, weight_decay)},
-    {"clip", "X", "[0,inf)", "maximum gradient norm; 0: no clipping", AT(REAL, clip)},
-    {"eval-every", "N", COUNT, "steps between evaluations", AT(INTEGER, eval_every), ALL_RUNS, CHANGEABLE,
-     .computed = "a tenth of steps"},
-    {"Output"},
-    {"run", "DIR", NULL, "directory of the run", AT(TEXT, run), ALL_RUNS, UNSAVED, .computed = "runs/TASK"},
-    {"resume", "DIR", NULL, "continue the run in DIR", AT(TEXT, resume), ALL_RUNS, UNSAVED},
-    {"config", "FILE", NULL, "file of options, one NAME VALUE per line", AT(TEXT, config), ALL_RUNS, UNSAVED},
-    {"seeds", "N", "[1,1000]", "train N runs in RUN/seed-1, …; print mean and spread", AT(INTEGER, seeds),
-     ALL_RUNS, UNSAVED},
-    {"force", .help = "replace the run in the directory", AT(FLAG, force), ALL_RUNS, UNSAVED},
-    {"checkpoint-every", "N", COUNT_OR_0, "steps between checkpoints; 0: by time only",
-     AT(INTEGER, checkpoint_every), ALL_RUNS, CHANGEABLE},
-    {"checkpoint-minutes", "X", "(0,inf)", "minutes between checkpoints", AT(REAL, checkpoint_minutes),
-     ALL_RUNS, CHANGEABLE},
-    {"keep-checkpoints", "K", "[0,1000]",
-     "keep the weights of the last K checkpoints, for generate --average", AT(INTEGER, keep_checkpoints),
-     ALL_RUNS, CHANGEABLE, .newer = true},
-    {"samples", "N", "[0,1000]", "samples to print at the end", AT(INTEGER, samples), NOT_QUIET, UNSAVED},
-    {"json", .help = "print a JSON object for each evaluation", AT(FLAG, json), ALL_RUNS, UNSAVED},
-    {"quiet", .help = "print no progress and no samples", AT(FLAG, quiet), ALL_RUNS, UNSAVED},
-    {"dry-run", .help = "print the memory that a run needs", AT(FLAG, dry_run), ALL_RUNS, UNSAVED},
-    {"seed", .kind = NATURAL, .offset = offsetof(TrainConfig, data.seed)},
+#include "training/settings.def"
 };
 /* The last row, --seed, is an option of every program. */
 enum { ALL_ROWS = sizeof settings / sizeof *settings, SEED = ALL_ROWS - 1, ROWS = SEED };
@@ -179,7 +85,7 @@ static Option option_of(TrainConfig *r, int i) {
 static const char *default_label(int i, char out[OPTION_TEXT]) {
     const Setting *s = &settings[i];
     TrainConfig sequences = train_config_defaults(false, PRESET_PAPER),
-                lm = train_config_defaults(true, PRESET_GPT);
+                lm = train_config_defaults(true, PRESET_MODERN);
     Option a = option_of(&sequences, i), b = option_of(&lm, i);
     char first[OPTION_TEXT], second[OPTION_TEXT];
     if (s->computed || s->kind == HEADING || s->kind == FLAG) return s->computed ? s->computed : "";
@@ -320,8 +226,7 @@ static bool applies(const TrainConfig *r, AppliesTo to, const char **found, cons
     return rules[to].applies;
 }
 
-/* Given by the user, or by the checkpoint to resume. */
-static bool is_set(const TrainConfig *r, const void *field) {
+bool train_config_is_set(const TrainConfig *r, const void *field) {
     size_t offset = (size_t)((const char *)field - (const char *)r);
     for (int i = 0; i < ALL_ROWS; i++)
         if (settings[i].kind && settings[i].offset == offset)
@@ -330,37 +235,36 @@ static bool is_set(const TrainConfig *r, const void *field) {
 }
 
 void train_config_set_steps(TrainConfig *r, long steps) {
-    long usual = r->schedule == SCHEDULE_LINEAR ? steps / 20 : steps < 1000 ? steps / 5 : 200;
+    long usual = r->schedule == SCHEDULE_LINEAR ? steps / 20 : steps / 5,
+         most = r->preset == PRESET_GPT ? 100 : 200;
     r->steps = steps;
-    if (!is_set(r, &r->warmup)) r->warmup = usual;
-    if (!is_set(r, &r->eval_every)) r->eval_every = steps >= 10 ? steps / 10 : 1;
-}
-
-void train_config_set_text(TrainConfig *r, long characters) {
-    if (r->preset == PRESET_MODERN && !is_set(r, &r->dropout)) r->dropout = train_default_dropout(characters);
+    if (!train_config_is_set(r, &r->warmup))
+        r->warmup = usual < most || r->schedule == SCHEDULE_LINEAR ? usual : most;
+    if (!train_config_is_set(r, &r->eval_every)) r->eval_every = steps >= 10 ? steps / 10 : 1;
+    train_config_fit_steps(r);
 }
 
 static void fill_in(TrainConfig *r) {
-    if (!is_set(r, &r->preset)) r->preset = is_lm(r) ? PRESET_GPT : PRESET_PAPER;
+    static const size_t size[] = {
+        [FLAG] = sizeof(bool),   [INTEGER] = sizeof(long), [NATURAL] = sizeof(uint64_t),
+        [REAL] = sizeof(double), [CHOICE] = sizeof(int),   [TEXT] = sizeof(char *)};
+    if (!train_config_is_set(r, &r->preset)) r->preset = is_lm(r) ? PRESET_MODERN : PRESET_PAPER;
     TrainConfig usual = train_config_defaults(is_lm(r), (Preset)r->preset);
-    Error never = {0};
     for (int i = 0; i < ROWS; i++) {
-        char text[OPTION_TEXT];
-        Option from = option_of(&usual, i), to = option_of(r, i);
-        bool plain = settings[i].kind >= INTEGER && !settings[i].computed;
-        if (!plain || is_set(r, (char *)r + settings[i].offset)) continue;
-        if (to.text)
-            *to.text = *to.text ? *to.text : *from.text;
-        else if (!option_read(&to, option_text(&from, text), settings[i].name, STATUS_BUG, &never))
-            error_bug("%s", never.text);
+        char *at = (char *)r + settings[i].offset;
+        if (settings[i].kind != HEADING && !train_config_is_set(r, at))
+            memcpy(at, (char *)&usual + settings[i].offset, size[settings[i].kind]);
     }
+    if (is_lm(r)) train_config_fit_text(r);
     bool gated = r->activation == ACT_SWIGLU - ACT_RELU; /* as many weights with two thirds of the width */
-    if (!is_set(r, &r->d_ff)) r->d_ff = gated ? (8 * r->d_model + 47) / 48 * 16 : 4 * r->d_model;
-    if (!is_set(r, &r->lr)) r->lr = r->schedule == SCHEDULE_NOAM ? 1 : usual.lr;
-    if (!is_set(r, &r->momentum)) r->momentum = optim_default((OptimizerKind)r->optimizer).momentum;
+    if (!train_config_is_set(r, &r->d_ff)) r->d_ff = gated ? (8 * r->d_model + 47) / 48 * 16 : 4 * r->d_model;
+    if (!train_config_is_set(r, &r->lr) && r->schedule == SCHEDULE_NOAM) r->lr = 1;
+    if (!train_config_is_set(r, &r->min_lr) && r->min_lr > r->lr) r->min_lr = 0;
+    if (!train_config_is_set(r, &r->momentum))
+        r->momentum = optim_default((OptimizerKind)r->optimizer).momentum;
     train_config_set_steps(r, r->steps);
     snprintf(r->directory, sizeof r->directory, "runs/%.200s", r->task);
-    if (!is_set(r, &r->run)) r->run = r->resume ? r->resume : r->directory;
+    if (!train_config_is_set(r, &r->run)) r->run = r->resume ? r->resume : r->directory;
 }
 
 static bool check(const TrainConfig *r, Error *e) {
@@ -384,7 +288,7 @@ static bool check(const TrainConfig *r, Error *e) {
 bool train_config_complete(TrainConfig *r, Error *e) {
     if (!r->task) return error_set(e, STATUS_USAGE, "found 0 operands, need " TASKS ", see --help");
     if (r->resume && r->run) return error_set(e, STATUS_USAGE, "--run: found --resume, need one of the two");
-    const char *other = r->resume ? "--resume" : is_set(r, &r->steps) ? "--steps" : NULL;
+    const char *other = r->resume ? "--resume" : train_config_is_set(r, &r->steps) ? "--steps" : NULL;
     if (r->minutes > 0 && other)
         return error_set(e, STATUS_USAGE, "--minutes: found %s, need one of the two", other);
     if (r->resume && r->seeds > 1)

@@ -51,26 +51,30 @@ void train_config_free(TrainConfig *r);
 
 /* The defaults of a task with a preset, without those that depend on other settings. */
 TrainConfig train_config_defaults(bool lm, Preset preset);
-/* The dropout of --preset modern for a text of so many characters. */
-double train_default_dropout(long characters);
+
+/* The defaults that depend on the text's length: of an lm, and of preset modern. */
+void train_config_fit_text(TrainConfig *r);
+/* The defaults that depend on the number of passes through the text. */
+void train_config_fit_steps(TrainConfig *r);
+
 #define PRESETS_HELP                                                                                         \
     "Presets\n"                                                                                              \
     "  paper   post-norm, sinusoidal positions, ReLU, label smoothing; AdamW without\n"                      \
     "          weight decay, cosine schedule\n"                                                              \
     "  gpt     as nanoGPT: pre-norm, learned positions, GELU; AdamW with weight\n"                           \
-    "          decay, cosine schedule\n"                                                                     \
+    "          decay, cosine schedule from 0.001 to 0.0001; characters\n"                                    \
     "  modern  pre-norm, rotary positions, --qk-norm on, GELU, --init-output zero;\n"                        \
-    "          Muon, linear schedule; dropout 0.2 if the text has fewer than 300,000\n"                      \
-    "          characters\n"
+    "          Muon, linear schedule; byte pairs; sizes and dropout by the length of\n"                      \
+    "          the text and the number of passes through it\n"
 
 /* Fills in the defaults. STATUS_USAGE: settings contradict each other, or have no effect. */
 bool train_config_complete(TrainConfig *r, Error *e);
 
+/* Whether the user or the checkpoint to resume gave a value to the field of r. */
+bool train_config_is_set(const TrainConfig *r, const void *field);
+
 /* Sets the number of steps and the defaults that depend on it. */
 void train_config_set_steps(TrainConfig *r, long steps);
-
-/* Sets the defaults that depend on the number of characters to learn. */
-void train_config_set_text(TrainConfig *r, long characters);
 
 /* The settings that a checkpoint saves, as "recipe.lr" and its value, or those of them that have an effect on
  * this run. To be freed with train_config_notes_free. NULL: STATUS_NO_MEMORY. */

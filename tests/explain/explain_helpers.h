@@ -13,8 +13,8 @@
         write_text("text", "the cat sat on the mat, and the rat sat on the cat and the mat");                \
         CHECK(TRAIN("copy", __VA_ARGS__, "--symbols", "5", "--max-length", "4", "--run", "copy") == 0, "%s", \
               err);                                                                                          \
-        CHECK(TRAIN("lm", __VA_ARGS__, "--text", "text", "--context", "8", "--tail", "0", "--run", "lm") ==  \
-                  0,                                                                                         \
+        CHECK(TRAIN("lm", __VA_ARGS__, "--preset", "gpt", "--text", "text", "--context", "8", "--tail", "0", \
+                    "--run", "lm") == 0,                                                                     \
               "%s", err);                                                                                    \
     } while (0)
 

@@ -20,7 +20,7 @@ from models import gradients  # noqa: E402
 BUILD = os.path.abspath(os.environ.get("BUILD", "build"))
 TEXT = "the cat sat on the mat, and the dog sat on the cat.\n" * 40
 RUNS = {
-    "lm": ["lm", "--text", "text", "--context", "16"],
+    "lm": ["lm", "--preset", "gpt", "--text", "text", "--context", "16"],
     "copy": ["copy", "--symbols", "8", "--max-length", "6"],
 }
 SMALL = ["--d-model", "16", "--heads", "2", "--layers", "2", "--batch", "8", "--steps", "40", "--quiet"]

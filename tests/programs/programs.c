@@ -306,7 +306,8 @@ TEST(learns_a_verse_by_heart) {
 TEST(learns_to_copy) {
     enter_folder();
     CHECK(TRAIN("copy", "--d-model", "32", "--layers", "1", "--symbols", "8", "--max-length", "3",
-                "--held-out", "30", "--steps", "250", "--batch", "32", "--lr", "0.01", "--json") == 0,
+                "--held-out", "30", "--steps", "250", "--batch", "32", "--lr", "0.01", "--dropout", "0",
+                "--json") == 0,
           "%s", err);
     const char *last = strstr(out, "\"step\": 250,");
     CHECK(last && number(last, "val_exact") >= 0.9, "%s", out);
@@ -334,7 +335,8 @@ TEST(the_window_slides) {
     for (int i = 0; i < TEXT; i++) text[i] = "abc"[((x = x * 1103515245 + 12345) >> 16 & 0x7fff) % 3];
     enter_folder();
     write_text("text", text);
-    CHECK(TRAIN(LM, "--steps", "20", "--lr", "0.1", "--quiet", "--run", "run") == 0, "%s", err);
+    CHECK(TRAIN(LM, "--preset", "gpt", "--steps", "20", "--lr", "0.1", "--quiet", "--run", "run") == 0, "%s",
+          err);
     for (int k = 0; k < 2; k++) {
         CHECK(GENERATE("run", "--prompt", "abca", "--length", "30", "--slide", k ? "5" : "1") == 0, "%s",
               err);

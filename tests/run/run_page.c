@@ -52,11 +52,14 @@ TEST(a_page_has_every_evaluation) {
     }
 }
 
-/* The command on the page makes the same weights. */
+/* The command on the page makes the same weights, also where defaults depend on other settings. */
 TEST(the_command_on_a_page_repeats_the_run) {
     enter_folder();
     char words[PATH_MAX + 700];
-    CHECK(TRAIN(COPY, "--steps", "12", "--lr", "0.01", "--seed", "3", "--run", "a b") == 0, "%s", err);
+    write_text("text", "the cat sat on the mat, and the dog sat on the cat, and the mat was flat\n");
+    CHECK(TRAIN("lm", TINY, "--text", "text", "--preset", "gpt", "--positions", "rotary", "--tokenizer",
+                "bpe", "--steps", "12", "--lr", "0.01", "--seed", "3", "--run", "a b") == 0,
+          "%s", err);
     char *text = page_of("a b/report.html"), *start = strstr(text, "<pre>./train "),
          *end = start ? strstr(start, "</pre>") : NULL;
     CHECK(start && end, "no command");

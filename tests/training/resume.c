@@ -166,12 +166,12 @@ TEST(other_choices) {
                "a text that is long enough for the context that is asked for, and for its tail as wall");
     write_text("third",
                "A text that is long enough for the context that is Asked for, And for its tAil As well");
-    CHECK(TRAIN(LM, "--steps", "4", "--run", "run") == 0, "%s", err);
+    CHECK(TRAIN(LM, "--preset", "gpt", "--steps", "4", "--run", "run") == 0, "%s", err);
     CHECK(TRAIN("--resume", "run", "--lr", "0.1", "--d-model", "16", "--layers", "1") == 78);
     CHECK(!strcmp(err,
                   "train: run/checkpoint.safetensors: made with other options: --d-model: found 16, need 8; "
                   "--lr: found "
-                  "0.1, need 0.002 (may change: text, pairs, steps, eval-every, checkpoint-every, "
+                  "0.1, need 0.001 (may change: text, pairs, steps, eval-every, checkpoint-every, "
                   "checkpoint-minutes, keep-checkpoints, "
                   "threads)\n"),
           "%s", err);
