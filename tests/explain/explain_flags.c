@@ -14,8 +14,8 @@ static void make_runs(void) {
     CHECK(TRAIN(COPY, "--positions", "rotary", "--norm-kind", "rms", "--qk-norm", "on", "--activation",
                 "swiglu", "--run", "modern") == 0,
           "%s", err);
-    CHECK(TRAIN("lm", TINY, "--text", "text", "--tail", "0", "--context", "8", "--tokenizer", "bpe",
-                "--positions", "rotary", "--activation", "silu", "--run", "pairs") == 0,
+    CHECK(TRAIN("lm", TINY, "--preset", "gpt", "--text", "text", "--tail", "0", "--context", "8",
+                "--tokenizer", "bpe", "--positions", "rotary", "--activation", "silu", "--run", "pairs") == 0,
           "%s", err);
 }
 
