@@ -11,6 +11,7 @@
 #include "check/gradcheck/check_host.h"
 #include "formats/json.h"
 #include "web/web.h"
+#include <getopt.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -70,7 +71,9 @@ void system_large_pages(void *pages, size_t bytes) {
     (void)pages, (void)bytes;
 }
 
-void system_start_options(void) {}
+void system_start_options(void) {
+    optind = 0;
+}
 
 void *system_locale(const char *name) {
     (void)name;

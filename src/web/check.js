@@ -1,0 +1,117 @@
+// Check: one gradient, element by element: move it, take the difference, compare with backward.
+'use strict';
+(() => {
+  const MISTAKES = ['none', 'sign', 'factor', 'order', 'edge', 'overwrites'];
+  let operations = null, result = null, input = 0, element = 0, told = 1;
+  const LINES = 5;
+  const body = $('check-body'), part = {};
+
+  function build() {
+    const grid = key => { const canvas = make('canvas', {role: 'img'}); part[key] = canvas; return make('figure', {}, part[key + '-name'] = make('figcaption'), canvas); };
+    body.append(part.formula = make('p', {className: 'formula'}), part.inputs = make('div', {className: 'switches'}),
+                make('div', {className: 'grids'}, grid('x'), make('span', {className: 'sign'}, '→'), grid('y'), grid('c')),
+                part.list = make('ol', {ariaLive: 'polite'}),
+                part.more = make('div', {className: 'buttons'}, part.next = make('button', {type: 'button', className: 'first'}), part.another = make('button', {type: 'button'})),
+                part.rest = make('div', {}, part.says = make('p', {}), make('div', {className: 'grids'}, grid('difference'), grid('backward')),
+                                 part.verdict = make('p', {className: 'verdict', role: 'status'}), part.report = make('pre', {tabIndex: 0})));
+    part.x.setAttribute('role', 'application');
+    part.set = choosable(part.x, () => shape(result.inputs[input]), (i, j) => { element = i * shape(result.inputs[input]).columns + j; told = Math.max(told, 1); paint('check'); });
+    part.x.clicks = true; // the pointer chooses with a click: a moved element stays chosen
+    part.next.addEventListener('click', () => { told = Math.min(LINES + 1, told + 1); paint('check'); });
+    part.another.addEventListener('click', () => {
+      const n = result.elements.length;
+      element = (element + 1) % n;
+      paint('check');
+    });
+  }
+
+  // A tensor as rows and columns.
+  function shape(x) {
+    const columns = x.shape.length ? x.shape[x.shape.length - 1] : 1;
+    return {rows: columns ? x.values.length / columns : 0, columns, values: x.values};
+  }
+
+  // The smallest case that is no mere number: the grids fit on a phone.
+  function caseOf(operation) {
+    const size = c => c.inputs.map(x => x.shape.reduce((a, b) => a * b, 1)), fits = c => size(c).every(n => n >= 2 && n <= 32);
+    const i = operation.cases.findIndex(c => fits(c) && Math.max(...size(c)) >= 6 && c.inputs.every(x => !(x.shape[x.shape.length - 1] > 8)));
+    return i >= 0 ? i : Math.max(0, operation.cases.findIndex(fits));
+  }
+
+  const renewCheck = latest(async () => {
+    if (!operations) {
+      operations = (await ask('operations')).operations;
+      fill($('operation'), operations.map(o => [o.name, o.name]), 'softmax');
+    }
+    const o = operations.find(x => x.name === $('operation').value), mistake = $('mistake').value;
+    const inputs = o.cases[caseOf(o)].inputs;
+    if (!inputs[input] || !inputs[input].gradient) input = Math.max(0, inputs.findIndex(x => x.gradient));
+    result = null;
+    const more = {operation: o.name, case: caseOf(o), input};
+    if (mistake !== 'none') more.mistake = mistake;
+    const r = await ask('check', more);
+    result = r, result.formula = o.formula, result.operation = o.name, result.moves = inputs.map(x => x.gradient);
+    element = Math.min(element, r.elements.length - 1);
+    paint('check');
+  });
+  const restart = () => { input = element = 0; renewCheck(); };
+  $('operation').addEventListener('change', restart);
+  $('mistake').addEventListener('change', () => { told = LINES + 1; renewCheck(); });
+  viewers.push({section: 'check', renew: () => { if (!result) renewCheck(); }});
+  translators.push(() => {
+    fill($('mistake'), MISTAKES.map(m => [m, t('mk_' + m)]), $('mistake').value || 'none');
+    if (!part.next) build();
+    part.next.textContent = t('next');
+    part.another.textContent = t('another');
+    paint('check');
+  });
+
+  const place = (x, i) => { const {columns} = shape(x); return x.shape.length < 2 ? String(i + 1) : `${Math.floor(i / columns) + 1}, ${i % columns + 1}`; };
+  // Both come from the same function: they agree to about eight digits, or the rule is wrong.
+  const differs = e => Math.abs(e.difference - e.backward) > 1e-6 * Math.max(1, Math.abs(e.difference), Math.abs(e.backward));
+
+  painter('check', () => {
+    part.rest.hidden = told <= LINES;
+    $('mistake-says').textContent = t('mk_says_' + $('mistake').value);
+    if (!result || !result.elements.length) return;
+    const r = result, x = r.inputs[input], e = r.elements[element];
+    const draw = (key, tensor, name, more = {}) => {
+      const s = shape(tensor), size = Math.min(56, (body.clientWidth - 20) / s.columns);
+      drawHeat(part[key], s, {cell: size, high: 32, numbers: size > 26 ? small : null, ...more});
+      part[key].setAttribute('aria-label', t(key === 'x' ? 'matrix_keys' : 'matrix', name, s.rows, s.columns));
+      part[key + '-name'].textContent = `${name} [${tensor.shape.join(' × ')}]`;
+    };
+    part.formula.textContent = r.formula;
+    const names = r.inputs.map(i => i.name || 'x');
+    if (part.inputs.children.length !== names.length || part.inputs.dataset.of !== r.operation + language) {
+      part.inputs.dataset.of = r.operation + language;
+      part.inputs.replaceChildren(...names.map((name, i) => {
+        const b = make('button', {type: 'button'}, t('gradient_of', name));
+        b.disabled = !r.moves[i];
+        b.addEventListener('click', () => { input = i, element = 0; renewCheck(); });
+        return b;
+      }));
+    }
+    [...part.inputs.children].forEach((b, i) => b.setAttribute('aria-pressed', i === input));
+    part.inputs.hidden = names.length < 2;
+    const columns = shape(x).columns, cell = [Math.floor(element / columns), element % columns];
+    draw('x', x, names[input], {mark: {cell}});
+    part.set(...cell);
+    draw('y', r.output, 'y');
+    draw('c', {shape: r.output.shape, values: r.cotangent}, 'c');
+    const at = `${names[input]}[${place(x, element)}]`, bad = differs(e);
+    const lines = [t('step_take', at, figure(e.value, 6)), t('step_up', at, figure(r.h, 3), figure(e.plus, 10)), t('step_down', at, figure(e.minus, 10)),
+                   t('step_difference', figure(e.difference, 8)), t(bad ? 'step_wrong' : 'step_right', figure(e.backward, 8))];
+    part.list.replaceChildren(...lines.slice(0, told).map((text, i) => make('li', {className: i === 4 && bad ? 'wrong' : i === 4 ? 'right' : ''}, text)));
+    part.next.disabled = told > LINES;
+    const wrong = new Set(r.elements.filter(differs).map(k => k.index));
+    const of = key => ({shape: x.shape, values: Float64Array.from(r.elements, k => k[key])});
+    const top = Math.max(...r.elements.map(k => Math.max(Math.abs(k.difference), Math.abs(k.backward))));
+    draw('difference', of('difference'), t('by_difference'), {top, mark: {cell}});
+    draw('backward', of('backward'), t('by_backward'), {top, wrong, mark: {cell}});
+    part.says.textContent = wrong.size ? t('all_wrong', wrong.size, r.elements.length) : t('all_right', r.elements.length);
+    part.verdict.textContent = t('verdict_' + r.verdict);
+    part.verdict.className = 'verdict ' + (r.verdict === 'FAIL' ? 'wrong' : 'right');
+    part.report.textContent = r.report;
+  });
+})();

@@ -1,0 +1,208 @@
+// Elements, colours, curves and heat maps. Text from outside is set with textContent only.
+'use strict';
+const $ = id => document.getElementById(id);
+
+// An element with properties, then attributes (names with a dash, role and the like), then children or texts.
+function make(tag, properties = {}, ...children) {
+  const svg = /^(g|rect|path|text)$/.test(tag);
+  const x = svg ? document.createElementNS('http://www.w3.org/2000/svg', tag) : document.createElement(tag);
+  for (const [name, value] of Object.entries(properties))
+    if (!svg && name in x) x[name] = value;
+    else x.setAttribute(name, value);
+  x.append(...children);
+  return x;
+}
+
+// The colours of the style sheet, read anew when the scheme changes.
+let palette = null;
+function colours() {
+  if (!palette) {
+    const style = getComputedStyle(document.documentElement);
+    palette = {};
+    for (const name of ['ink', 'paper', 'faint', 'line', 'panel', 'shade', 'accent', 'minus', 'wrong'])
+      palette[name] = style.getPropertyValue('--' + name).trim();
+  }
+  return palette;
+}
+
+// Painters run at most once a frame, and with reduced motion at most twice a second.
+const painters = new Map(), calm = matchMedia('(prefers-reduced-motion: reduce)');
+let painting = false;
+function paint(name) {
+  painters.get(name).due = true;
+  if (painting) return;
+  painting = true;
+  const frame = () => requestAnimationFrame(paintAll);
+  calm.matches ? setTimeout(frame, 500) : frame();
+}
+function paintAll() {
+  painting = false;
+  for (const p of painters.values())
+    if (p.due) { p.due = false; p.draw(); }
+}
+function painter(name, draw) { painters.set(name, {draw, due: false}); }
+function repaint() { palette = null; painters.forEach((p, name) => paint(name)); }
+matchMedia('(prefers-color-scheme: dark)').addEventListener('change', repaint);
+new ResizeObserver(repaint).observe(document.body);
+function paper(printing) {
+  document.documentElement.classList.toggle('printing', printing);
+  repaint();
+  paintAll();
+}
+addEventListener('beforeprint', () => paper(true));
+addEventListener('afterprint', () => paper(false));
+
+// The context of a canvas of this size in CSS pixels, cleared.
+function clear(canvas, width, height) {
+  const dots = window.devicePixelRatio || 1;
+  const w = Math.round(width * dots), h = Math.round(height * dots);
+  if (canvas.width !== w || canvas.height !== h) canvas.width = w, canvas.height = h;
+  const c = canvas.getContext('2d');
+  c.setTransform(dots, 0, 0, dots, 0, 0);
+  c.clearRect(0, 0, width, height);
+  return c;
+}
+
+// Points of a curve, at most 1,000: beyond, two become one, their mean.
+class Curve {
+  constructor() { this.x = []; this.y = []; this.width = 1; this.count = 0; this.sum = 0; }
+  add(x, y) {
+    this.sum += y;
+    if (++this.count < this.width) return;
+    this.x.push(x), this.y.push(this.sum / this.count);
+    this.count = this.sum = 0;
+    if (this.x.length < 1000) return;
+    this.x = this.x.filter((_, i) => i % 2);
+    this.y = this.y.filter((_, i) => i % 2 === 0).map((y, i) => (y + this.y[2 * i + 1]) / 2);
+    this.width *= 2;
+  }
+  get last() { return this.y[this.y.length - 1]; }
+}
+
+// A round number of at least x, with round quarters.
+function round(x) {
+  const p = 10 ** Math.floor(Math.log10(x));
+  return [1, 1.2, 1.6, 2, 2.4, 3, 4, 6, 8, 10].find(m => m * p >= x * 0.999) * p;
+}
+
+// Curves over steps. lines: [{curve, colour, width, dots}]; top: the largest y; percent: y is a share; goal: a dashed line; least: steps shown.
+function drawChart(canvas, lines, top, percent, goal, least) {
+  const w = canvas.clientWidth, h = canvas.clientHeight, c = clear(canvas, w, h), p = colours();
+  const left = 44, bottom = h - 22, right = w - 10, head = 8;
+  const steps = round(Math.max(least || 200, ...lines.map(l => l.curve.x[l.curve.x.length - 1] || 0)));
+  const X = x => left + (right - left) * x / steps, Y = y => bottom - (bottom - head) * Math.min(y, top) / top;
+  c.font = '12px system-ui, sans-serif';
+  c.fillStyle = p.faint, c.strokeStyle = p.line, c.lineWidth = 1;
+  c.textBaseline = 'middle', c.textAlign = 'right';
+  for (let i = 0; i <= 4; i++) {
+    const y = top * i / 4;
+    c.beginPath(), c.moveTo(left, Y(y)), c.lineTo(right, Y(y)), c.stroke();
+    c.fillText(percent ? Math.round(y * 100) + ' %' : +y.toFixed(2), left - 6, Y(y));
+  }
+  c.textBaseline = 'bottom';
+  for (let i = 0; i <= 4; i++) {
+    c.textAlign = i === 4 ? 'right' : i ? 'center' : 'left';
+    c.fillText(number(steps * i / 4), X(steps * i / 4), h - 2);
+  }
+  if (goal) {
+    c.setLineDash([4, 4]), c.strokeStyle = p.faint;
+    c.beginPath(), c.moveTo(left, Y(goal)), c.lineTo(right, Y(goal)), c.stroke();
+    c.setLineDash([]);
+  }
+  for (const {curve, colour, width, dots} of lines) {
+    c.strokeStyle = c.fillStyle = p[colour] || `rgb(${p.shade})`;
+    c.lineWidth = width, c.lineJoin = 'round';
+    c.beginPath();
+    curve.x.forEach((x, i) => c.lineTo(X(x), Y(curve.y[i])));
+    c.stroke();
+    if (dots && curve.x.length < 60)
+      curve.x.forEach((x, i) => { c.beginPath(), c.arc(X(x), Y(curve.y[i]), 3, 0, 7), c.fill(); });
+  }
+}
+
+// A heat map of m: {rows, columns, values}. Above zero blue, below zero ochre, -infinity crossed out.
+// o: {cell, high, top, labels: {rows, columns}, mark: {row, column, cell: [i, j]}, numbers, wrong: Set of flat indices}
+function drawHeat(canvas, m, o) {
+  const p = colours(), high = o.high || o.cell, rows = o.labels ? o.labels.rows : null, columns = o.labels ? o.labels.columns : null;
+  canvas.left = rows ? 6 + 9 * Math.min(7, Math.max(...rows.map(wide))) : 0;
+  canvas.top = columns ? 20 : 0;
+  const w = canvas.left + m.columns * o.cell, h = canvas.top + m.rows * high;
+  canvas.style.width = w + 'px', canvas.style.height = h + 'px';
+  const c = clear(canvas, w, h);
+  let top = o.top || 0;
+  if (!top) for (const v of m.values) if (Number.isFinite(v)) top = Math.max(top, Math.abs(v));
+  c.textBaseline = 'middle';
+  const font = Math.min(13, o.cell / 3.2);
+  for (let i = 0; i < m.rows; i++)
+    for (let j = 0; j < m.columns; j++) {
+      const v = m.values[i * m.columns + j], x = canvas.left + j * o.cell, y = canvas.top + i * high;
+      c.fillStyle = p.panel, c.fillRect(x, y, o.cell, high);
+      if (Number.isFinite(v)) {
+        c.fillStyle = `rgb(${v < 0 ? p.minus : p.shade} / ${top ? Math.min(1, Math.abs(v) / top) : 0})`;
+        c.fillRect(x, y, o.cell, high);
+      } else {
+        c.strokeStyle = p.faint, c.lineWidth = 1;
+        c.beginPath(), c.moveTo(x + 2, y + high - 2), c.lineTo(x + o.cell - 2, y + 2), c.stroke();
+      }
+      if (o.cell >= 12) c.strokeStyle = p.line, c.lineWidth = 1, c.strokeRect(x + .5, y + .5, o.cell - 1, high - 1);
+      if (o.numbers) {
+        c.font = font + 'px ui-monospace, monospace', c.textAlign = 'center', c.fillStyle = p.ink;
+        c.fillText(o.numbers(v), x + o.cell / 2, y + high / 2);
+      }
+      if (o.wrong && o.wrong.has(i * m.columns + j))
+        c.strokeStyle = p.wrong, c.lineWidth = 3, c.strokeRect(x + 2, y + 2, o.cell - 4, high - 4);
+    }
+  c.font = '14px ui-monospace, monospace', c.fillStyle = p.faint;
+  c.textAlign = 'right';
+  if (rows) rows.forEach((r, i) => c.fillText(short(r), canvas.left - 5, canvas.top + (i + .5) * high));
+  c.textAlign = 'center';
+  if (columns && o.cell >= 9) columns.forEach((t, j) => c.fillText(short(t, o.cell / 9), canvas.left + (j + .5) * o.cell, canvas.top / 2));
+  const mark = o.mark || {};
+  c.strokeStyle = p.accent, c.lineWidth = 2;
+  if (mark.row >= 0) c.strokeRect(canvas.left + 1, canvas.top + mark.row * high, w - canvas.left - 2, high);
+  if (mark.column >= 0) c.strokeRect(canvas.left + mark.column * o.cell, canvas.top + 1, o.cell, h - canvas.top - 2);
+  if (mark.cell) {
+    c.lineWidth = 3, c.strokeStyle = p.ink;
+    c.strokeRect(canvas.left + mark.cell[1] * o.cell + 1, canvas.top + mark.cell[0] * high + 1, o.cell - 2, high - 2);
+  }
+}
+const wide = s => [...short(s)].reduce((n, c) => n + (c > '\u2e80' ? 1.7 : 1), 0);
+function short(s, most = 7) {
+  const c = [...s.replace(/\n/g, '⏎').replace(/ /g, '␣')];
+  return c.length > most ? c.slice(0, Math.max(1, most - 1)).join('') + (most > 2 ? '…' : '') : c.join('');
+}
+
+// Lets pointer and arrow keys choose a cell of a heat map: choose(row, column).
+function choosable(canvas, size, choose) {
+  let at = [0, 0];
+  const go = (i, j) => {
+    const {rows, columns} = size();
+    at = [Math.max(0, Math.min(rows - 1, i)), Math.max(0, Math.min(columns - 1, j))];
+    choose(...at);
+  };
+  const point = e => {
+    const box = canvas.getBoundingClientRect(), {rows, columns} = size();
+    const left = canvas.left || 0, top = canvas.top || 0;
+    go(Math.floor((e.clientY - box.top - top) / (box.height - top) * rows),
+       Math.floor((e.clientX - box.left - left) / (box.width - left) * columns));
+  };
+  canvas.addEventListener('pointermove', e => { if (e.pointerType === 'mouse' && !canvas.clicks) point(e); });
+  canvas.addEventListener('pointerdown', point);
+  const keys = {ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1]};
+  canvas.addEventListener('keydown', e => {
+    const d = keys[e.key];
+    if (d && !e.ctrlKey && !e.metaKey && !e.altKey) e.preventDefault(), go(at[0] + d[0], at[1] + d[1]);
+  });
+  canvas.tabIndex = 0;
+  return (i, j) => { at = [i, j]; };
+}
+
+// Numbers as a reader writes them.
+const number = x => Math.round(x).toLocaleString('en').replace(/,/g, '\u202f');
+function figure(x, digits = 4) {
+  if (x === -Infinity) return '−∞';
+  if (x === Infinity) return '∞';
+  const s = x !== 0 && Math.abs(x) < 10 ** -digits ? x.toExponential(1) : x.toFixed(digits);
+  return s.replace('-', '−');
+}
+const small = x => !Number.isFinite(x) ? '−∞' : x.toFixed(Math.abs(x) >= 10 ? 1 : 2).replace(/^(-?)0\./, '$1.').replace('-', '−');

@@ -1,0 +1,163 @@
+// Look: attention maps of all heads, and lines from a token to the tokens that it attends to.
+'use strict';
+(() => {
+  const KINDS = ['encoder', 'decoder', 'cross'];
+  let seen = null;          // the worker's last answer
+  let chosen = 'mean';      // or "layer head"
+  let token = null;         // {side, i} under the pointer or with the focus; null: all tokens
+  let drawn = '', at = {};  // the tokens drawn, and the centres of their boxes
+
+  const renewLook = latest(async () => {
+    const mine = model, text = model && typed();
+    if (!text) return;
+    const r = await ask('attention', {text, mask: $('mask').checked, positions: $('positions').checked});
+    if (mine !== model) return;
+    seen = r;
+    paint('maps'), paint('lines');
+  });
+  viewers.push({section: 'look', renew: renewLook, shape: () => { seen = null; nameHeads(); }});
+
+  function nameHeads() {
+    if (!model) return;
+    const pairs = [['mean', t('mean')]];
+    for (let l = 0; l < Math.max(...model.layers); l++)
+      for (let h = 0; h < model.heads; h++) pairs.push([l + ' ' + h, t('layer_head', l + 1, h + 1)]);
+    fill($('shown'), pairs, chosen);
+    chosen = $('shown').value;
+    drawn = '';
+    paint('maps'), paint('lines');
+  }
+  translators.push(nameHeads);
+  const choose = value => { chosen = value; $('shown').value = value; paint('maps'), paint('lines'); };
+  $('shown').addEventListener('change', () => choose($('shown').value));
+  for (const id of ['mask', 'positions']) $(id).addEventListener('change', renewLook);
+
+  const mapsOf = kind => seen.maps.filter(m => m.kind === kind);
+  // The weights of the chosen head, or the mean of all: {rows, columns, values}, or null.
+  function weights(kind) {
+    const maps = mapsOf(kind).filter(m => chosen === 'mean' || m.layer + ' ' + m.head === chosen);
+    if (!maps.length) return null;
+    const values = new Float32Array(maps[0].values.length);
+    for (const m of maps) m.values.forEach((v, i) => { values[i] += v / maps.length; });
+    return {rows: maps[0].rows, columns: maps[0].columns, values};
+  }
+
+  // ---- The maps ----
+
+  painter('maps', () => {
+    const box = $('maps');
+    if (!seen) return box.replaceChildren();
+    const key = language + ' ' + seen.maps.map(m => m.kind + m.layer + m.head).join();
+    if (box.dataset.key !== key) {
+      box.dataset.key = key;
+      box.replaceChildren();
+      for (const kind of KINDS) {
+        const maps = mapsOf(kind);
+        if (!maps.length) continue;
+        const heads = make('div', {className: 'heads'}, ...maps.map(m => {
+          const name = t('layer_head', m.layer + 1, m.head + 1), value = m.layer + ' ' + m.head;
+          const button = make('button', {type: 'button', 'aria-label': t('kind_' + kind) + ', ' + name}, make('canvas', {ariaHidden: 'true'}), name);
+          button.dataset.value = value;
+          button.addEventListener('click', () => choose(chosen === value ? 'mean' : value));
+          return button;
+        }));
+        box.append(make('h3', {}, t('kind_' + kind)), heads);
+      }
+    }
+    [...box.querySelectorAll('button')].forEach((button, n) => {
+      const m = KINDS.flatMap(mapsOf)[n], canvas = button.firstChild;
+      button.setAttribute('aria-pressed', button.dataset.value === chosen);
+      const width = button.clientWidth - 8;
+      drawHeat(canvas, m, {cell: width / m.columns, high: Math.min(width, 110) / m.rows, top: 1,
+                           mark: token && mine(m.kind) ? {row: token.i} : {}});
+    });
+    const notes = [];
+    if (!$('mask').checked) notes.push(t('mask_off'));
+    if (!$('positions').checked) notes.push(t('positions_off'));
+    if (notes.length) notes.push(t('now_answers', seen.answer || t('nothing')));
+    $('switch-says').textContent = notes.join(' ');
+  });
+  const mine = kind => kind === 'encoder' ? token.side === 'source' : token.side === 'target';
+
+  // ---- The lines ----
+
+  const mark = label => ({'<begin>': '▷', '<end>': '■', '<pad>': '·', ' ': '␣', '\n': '⏎'})[label] || short(label, 3);
+
+  function drawTokens(svg, width) {
+    const n = Math.max(seen.source.length, seen.target.length), step = Math.min(64, (width - 8) / n), box = step * .82;
+    const sides = seen.source.length ? ['source', 'target'] : ['target'];
+    const arc = Math.min(110, step * n / 3 + 20);
+    svg.setAttribute('viewBox', `0 0 ${width} ${sides.length === 2 ? 2 * arc + 250 : 2 * arc + 80}`);
+    at = {};
+    const rows = sides.map((side, k) => {
+      const labels = seen[side], y = arc + 50 + k * 160, x0 = (width - step * (labels.length - 1)) / 2;
+      at[side] = labels.map((_, i) => ({x: x0 + i * step, y, box}));
+      return labels.map((label, i) => {
+        const g = make('g', {tabindex: 0, role: 'button', 'aria-label': t('token_' + side, i + 1, label)},
+                       make('rect', {x: at[side][i].x - box / 2, y: y - 16, width: box, height: 32, rx: 4}),
+                       make('text', {x: at[side][i].x, y: y + 5}, mark(label)));
+        const go = () => { token = {side, i}; paint('lines'), paint('maps'); }, leave = () => { token = null; paint('lines'), paint('maps'); };
+        g.addEventListener('pointerenter', go), g.addEventListener('focus', go), g.addEventListener('pointerdown', go);
+        g.addEventListener('pointerleave', e => { if (e.pointerType === 'mouse' && document.activeElement !== g) leave(); });
+        g.addEventListener('blur', leave);
+        g.addEventListener('keydown', e => {
+          const next = {ArrowRight: g.nextElementSibling, ArrowLeft: g.previousElementSibling}[e.key];
+          if (next && next.tagName === 'g') e.preventDefault(), next.focus();
+        });
+        return g;
+      });
+    });
+    const names = sides.map((side, k) => make('text', {class: 'name', x: 2, y: k ? 2 * arc + 246 : 14}, t(model.lm ? 'row_text' : 'row_' + side)));
+    svg.replaceChildren(make('g', {id: 'links'}), ...rows.flat(), ...names);
+  }
+
+  // A line from query a to key b; beside: both in one row, above or below.
+  function link(a, b, weight, up, say) {
+    const far = Math.abs(a.x - b.x), bend = Math.min(100, far / 2 + 24), y = a.y + (up ? -17 : 17);
+    const d = a.y !== b.y ? `M${a.x} ${a.y + (a.y > b.y ? -17 : 17)} L${b.x} ${b.y + (a.y > b.y ? 17 : -17)}`
+      : far ? `M${a.x} ${y} Q${(a.x + b.x) / 2} ${y + (up ? -2 : 2) * bend * .7} ${b.x} ${y}`
+      : `M${a.x - 8} ${y} c-14 ${up ? -30 : 30} 30 ${up ? -30 : 30} 16 0`;
+    const line = make('path', {d, 'stroke-width': .5 + 5 * weight, 'stroke-opacity': Math.min(1, .12 + weight)});
+    if (!say || weight < .1) return [line];
+    const ty = a.y !== b.y ? b.y + (a.y > b.y ? 30 : -22) : up ? b.y - 24 : b.y + 32;
+    return [line, make('text', {class: 'weight', x: b.x, y: ty}, Math.round(weight * 100) + '%')];
+  }
+
+  painter('lines', () => {
+    const svg = $('lines'), width = svg.parentElement.clientWidth;
+    if (!seen) return svg.replaceChildren(), drawn = '';
+    const key = [language, width, seen.source.join('\0'), seen.target.join('\0')].join('\u0001');
+    if (key !== drawn) {
+      const focus = svg.contains(document.activeElement) ? [...svg.querySelectorAll('g[tabindex]')].indexOf(document.activeElement) : -1;
+      drawTokens(svg, width);
+      drawn = key;
+      const again = svg.querySelectorAll('g[tabindex]')[focus];
+      if (again) again.focus();
+    }
+    svg.setAttribute('aria-label', t('lines_label'));
+    const links = [], says = [];
+    for (const kind of KINDS) {
+      const m = weights(kind);
+      if (!m) continue;
+      const from = kind === 'encoder' ? 'source' : 'target', to = kind === 'decoder' ? 'target' : 'source';
+      if (token && token.side !== from) continue;
+      for (let i = 0; i < m.rows; i++) {
+        if (token && token.i !== i || !token && kind !== 'cross' && !model.lm) continue;
+        const row = [...m.values.subarray(i * m.columns, (i + 1) * m.columns)];
+        row.forEach((w, j) => { if (w > .03) links.push(...link(at[from][i], at[to][j], w, kind === 'encoder' || model.lm, !!token)); });
+        if (token) {
+          const best = row.map((w, j) => [w, j]).sort((a, b) => b[0] - a[0]).slice(0, 3).filter(x => x[0] > .03);
+          says.push(t('attends_' + (model.lm ? 'text' : kind), best.map(([w, j]) => `“${mark(seen[to][j])}” (${j + 1}) ${Math.round(w * 100)} %`).join(', ')));
+        }
+      }
+    }
+    $('links').replaceChildren(...links);
+    svg.querySelectorAll('g[tabindex]').forEach((g, n) => {
+      const i = token ? token.i + (token.side === 'target' ? seen.source.length : 0) : -1;
+      g.classList.toggle('on', n === i);
+    });
+    $('line-says').textContent = token && seen[token.side][token.i] !== undefined
+      ? t(token.side === 'target' ? 'token_reads' : 'token_is', mark(seen[token.side][token.i]), token.i + 1) + ' ' + says.join('; ') + '.'
+      : t(model.lm ? 'lines_idle_text' : 'lines_idle');
+  });
+})();

@@ -1,0 +1,364 @@
+// The page: language, the worker, training. look.js, follow.js and check.js add the other parts.
+'use strict';
+
+// ---- Language ----
+
+let language = (navigator.language || '').toLowerCase().startsWith('zh') ? 1 : 0;
+const t = (key, ...values) => {
+  const text = TEXTS[key];
+  return (text ? text[language] : key).replace(/\{(\d)\}/g, (_, i) => values[i]);
+};
+const translators = [];
+function translate() {
+  document.documentElement.lang = language ? 'zh-Hans' : 'en';
+  document.title = t('title');
+  for (const x of document.querySelectorAll('[data-t]')) x.textContent = t(x.dataset.t);
+  for (const x of document.querySelectorAll('[data-label]')) x.setAttribute('aria-label', t(x.dataset.label));
+  $('language').textContent = language ? 'English' : '中文';
+  $('language').lang = language ? 'en' : 'zh-Hans';
+  translators.forEach(f => f());
+  repaint();
+}
+$('language').addEventListener('click', () => { language = 1 - language; translate(); });
+
+// Fills a select with [value, text key] pairs, keeping the choice.
+function fill(select, pairs, chosen = select.value) {
+  select.replaceChildren(...pairs.map(([value, text]) => make('option', {value}, text)));
+  select.value = pairs.some(p => String(p[0]) === String(chosen)) ? chosen : pairs[0] && pairs[0][0];
+}
+
+// ---- The worker ----
+
+const waiting = new Map();
+let worker = null, requests = 0;
+function ask(op, more = {}) {
+  if (!worker) {
+    worker = openWorker();
+    worker.onmessage = ({data}) => {
+      const w = waiting.get(data.id);
+      waiting.delete(data.id);
+      if (!w) return;
+      if (data.error === undefined) return w.done(data);
+      if (data.lost) model = null, running = false, show();
+      w.fail(new Error(data.error));
+    };
+    worker.onerror = e => { e.preventDefault(); say(t('no_worker', e.message || '')); };
+  }
+  const id = ++requests;
+  return new Promise((done, fail) => { waiting.set(id, {done, fail}); worker.postMessage({id, op, ...more}); });
+}
+
+// f, which runs once at a time; calls while it runs cause one more run after it.
+function latest(f) {
+  let busy = false, again = false;
+  return async () => {
+    again = true;
+    if (busy) return;
+    busy = true;
+    try {
+      while (again) { again = false; await f(); }
+    } catch (e) {
+      say(t('error', e.message));
+    } finally {
+      busy = false;
+    }
+  };
+}
+
+// A message to the reader; '': none. good: no fault.
+function say(text, good = false) {
+  $('message').textContent = text.slice(0, 400);
+  $('message').className = good ? 'good' : '';
+  $('message').hidden = !text;
+}
+
+// ---- The settings ----
+
+const SETTINGS = [
+  ['task', ['copy', 'reverse', 'sort', 'add', 'lm'], 'copy'],
+  ['layers', ['1', '2', '3', '4'], '1'],
+  ['heads', ['1', '2', '4', '8'], '4'],
+  ['d-model', ['16', '32', '64', '128'], '32'],
+  ['positions', ['sinusoidal', 'learned', 'rotary', 'none'], 'sinusoidal'],
+  ['mask', ['on', 'off'], 'on'],
+  ['optimizer', ['adamw', 'muon', 'sgd'], 'adamw'],
+  ['steps', ['200', '400', '600', '800', '1200', '2000', '5000', '20000'], '400'],
+];
+const STEPS = {copy: '400', reverse: '600', sort: '800', add: '2000', lm: '400'}; // enough for 99 % with the defaults
+const choice = Object.fromEntries(SETTINGS.map(([name, , preset]) => [name, preset]));
+const own = make('textarea', {id: 'own', spellcheck: false});
+const MOST_TEXT = 200000;
+const EXAMPLES = {copy: '31415926', reverse: '31415926', sort: '31415926', add: '47+85', lm: ''};
+
+function buildSettings() {
+  const rows = SETTINGS.map(([name, values]) => {
+    const select = make('select', {name, id: 's-' + name});
+    select.addEventListener('change', () => change(name, select.value));
+    return make('label', {}, make('span', {'data-t': 's_' + name}), select);
+  });
+  own.addEventListener('change', () => start());
+  rows.splice(1, 0, make('label', {className: 'own', hidden: true}, make('span', {'data-t': 'own_text'}), own));
+  $('settings').append(...rows, make('p', {id: 'model-says', className: 'faint'}));
+  $('settings').addEventListener('submit', e => e.preventDefault());
+}
+function nameSettings() {
+  for (const [name, values] of SETTINGS)
+    fill($('s-' + name), values.map(v => [v, t(TEXTS['o_' + v] ? 'o_' + v : v)]), choice[name]);
+}
+function change(name, value) {
+  choice[name] = value;
+  if (name === 'task') {
+    own.parentElement.hidden = value !== 'lm';
+    choice.steps = $('s-steps').value = STEPS[value];
+    if (value === 'lm' && !own.value) own.value = t('poem');
+    $('input').value = value === 'lm' ? own.value.slice(0, language ? 3 : 8) : EXAMPLES[value];
+  }
+  start();
+}
+
+// The options of ./train: it learns alike with them. After `steps` the rate stays at its smallest.
+function options() {
+  const text = choice.task === 'lm';
+  const o = {...choice, seed: 1, warmup: 50, lr: choice.optimizer === 'sgd' ? 0.1 : 0.005, 'min-lr': choice.optimizer === 'sgd' ? 0.01 : 0.0005,
+             'eval-every': choice.steps < 1000 ? 20 : 50, batch: 32, 'label-smoothing': 0};
+  if (choice.positions === 'none') o.positions = 'sinusoidal';
+  delete o.mask;
+  if (text) Object.assign(o, {context: 48, tokenizer: 'char', tail: 0, batch: 12, dropout: 0});
+  else if (choice.task === 'add') o.digits = 2;
+  else Object.assign(o, {symbols: 9, 'max-length': 8});
+  return o;
+}
+
+// ---- The model ----
+
+let model = null;      // what `start` or `load` answered
+let running = false;
+let trainCurve, heldCurve, exactCurve, state, history;
+const viewers = [];    // {section, renew}: parts that show the model
+
+function clearCurves() {
+  trainCurve = new Curve(), heldCurve = new Curve(), exactCurve = new Curve();
+  state = {step: 0, loss: null, exact: null, speed: 0}, history = [];
+}
+
+const start = latest(async () => {
+  let text = choice.task === 'lm' ? own.value : undefined;
+  say('');
+  if (text && text.length > MOST_TEXT) {
+    say(t('text_cut', number(text.length), number(MOST_TEXT)));
+    text = text.slice(0, MOST_TEXT);
+  }
+  const config = Object.entries(options()).map(o => o.join(' ')).join('\n');
+  try {
+    took(await ask('start', {config, text, mask: choice.mask === 'on', positions: choice.positions !== 'none'}));
+  } catch (e) {
+    model = null, running = false;
+    say(t('no_start', e.message));
+    show();
+  }
+  if (running) loop();
+});
+
+// A new or loaded model is there.
+function took(m) {
+  model = m;
+  clearCurves();
+  fitInput();
+  show();
+  shape();
+  answered();
+}
+function fitInput() {
+  if (model.lm || model.task === choice.task || !model.example) return;
+  $('input').value = model.example;
+}
+
+let looping = false;
+async function loop() {
+  if (looping) return;
+  looping = true;
+  try {
+    while (running && model) await advance(1000, 40);
+  } catch (e) {
+    running = false;
+    say(t('error', e.message));
+  } finally {
+    looping = false;
+    show();
+    renew();
+  }
+}
+
+async function advance(n, ms) {
+  const mine = model, left = model.steps - state.step;
+  const r = await ask('step', {n: left > 0 ? Math.min(n, left) : n, ms, more: true});
+  if (mine !== model) return;
+  r.losses.forEach((loss, i) => trainCurve.add(r.step - r.losses.length + 1 + i, loss));
+  const speed = r.tokens / Math.max(r.seconds, 1e-6);
+  state.step = r.step, state.loss = r.losses[r.losses.length - 1] ?? state.loss;
+  state.speed = state.speed ? state.speed * .9 + speed * .1 : speed;
+  if (!Number.isFinite(state.loss)) running = false, say(t('not_finite'));
+  const end = r.step === model.steps;
+  if (r.due || end) await evaluate(mine);
+  if (end) running = false, say(t(model.lm ? 'done_text' : 'done', number(r.step), percent(state.exact)), true);
+  show();
+}
+
+async function evaluate(mine) {
+  const r = await ask('evaluate', {rows: 128});
+  if (mine !== model) return;
+  state.held = r.loss, state.exact = model.lm ? r.accuracy : r.exact, state.unseen = r.answers, state.sample = r.sample;
+  heldCurve.add(r.step, r.loss), exactCurve.add(r.step, state.exact);
+  await answer();
+  renew();
+}
+
+const stepOnce = latest(async () => {
+  if (!model) return;
+  const mine = model;
+  await advance(1, 0);
+  if (mine === model) await answer(), renew();
+});
+
+$('run').addEventListener('click', () => {
+  running = !running;
+  say('');
+  if (running) model && model.steps ? loop() : start();
+  show();
+});
+$('step').addEventListener('click', () => { running = false; say(''); show(); stepOnce(); });
+$('reset').addEventListener('click', () => { running = false; start(); });
+
+// ---- The reader's sequence ----
+
+// The typed text if the model can read it; otherwise null, and a message beside the field.
+function typed() {
+  const text = $('input').value, most = mostTyped(), known = new Set(model.tokens);
+  const odd = [...text.slice(0, 500)].find(c => !known.has(c));
+  const fault = !text ? t('empty') : odd !== undefined ? t('odd', odd) : [...text].length > most ? t('long', most) : '';
+  if (fault) $('answer').replaceChildren(make('span', {className: 'wrong'}, fault));
+  return fault ? null : text;
+}
+const mostTyped = () => model.lm ? 24 : Math.min(model.maxSource, 24);
+
+const answer = latest(async () => {
+  const mine = model, text = model && typed();
+  if (!text) return;
+  const r = await ask('answer', {text, more: 60});
+  if (mine !== model || text !== $('input').value) return;
+  $('answer').replaceChildren('→ ', ...marked(r));
+  const last = history[0];
+  if (last && last.step === state.step && last.text === text) return;
+  history.unshift({step: state.step, text, r});
+  history.length = Math.min(history.length, 10);
+  paint('answers');
+});
+
+// The answer, its wrong characters marked, and a tick or the right answer.
+function marked(r) {
+  if (r.wanted === null || r.wanted === undefined) return [r.answer];
+  if (r.answer === r.wanted) return [make('span', {className: 'right'}, r.answer + ' ✓')];
+  const want = [...r.wanted], got = [...r.answer];
+  return [...got.map((c, i) => c === want[i] ? c : make('span', {className: 'wrong'}, c)), got.length ? '' : t('nothing'),
+          make('span', {className: 'faint'}, ' ✗ ' + t('wanted', r.wanted))];
+}
+
+async function answered() { await answer(); renew(); }
+let typing = 0;
+$('input').addEventListener('input', () => {
+  if ($('input').value.length > 500) $('input').value = $('input').value.slice(0, 500);
+  clearTimeout(typing);
+  typing = setTimeout(answered, 120);
+});
+$('ask').addEventListener('submit', e => { e.preventDefault(); answered(); });
+
+// ---- Showing ----
+
+const seen = new Set();
+const watch = new IntersectionObserver(entries => entries.forEach(e => {
+  e.isIntersecting ? seen.add(e.target.id) : seen.delete(e.target.id);
+  if (e.isIntersecting) renew();
+}));
+document.querySelectorAll('main > section').forEach(s => watch.observe(s));
+// While it trains, only what is seen is renewed.
+function renew() { for (const v of viewers) if (model && (!running || seen.has(v.section))) v.renew(); }
+function shape() { for (const v of viewers) if (v.shape) v.shape(); }
+
+function show() { paint('state'); paint('loss'); paint('exact'); paint('answers'); }
+painter('state', () => {
+  $('run').textContent = t(running ? 'pause' : state && state.step ? 'go_on' : 'start');
+  $('run').disabled = $('reset').disabled = !model && running;
+  $('step').disabled = !model || !model.steps;
+  $('save').disabled = !model;
+  if (!model) return;
+  const s = state, part = (key, value) => make('span', {}, t(key) + ' ', make('b', {}, value));
+  $('state').replaceChildren(
+    part('step', number(s.step)), part('loss', s.loss === null ? '–' : s.loss.toFixed(3)),
+    part(model.lm ? 'accuracy' : 'exact', s.exact === null ? '–' : percent(s.exact)), part('speed', number(s.speed)));
+  $('rule').textContent = t('rule_' + model.task, mostTyped(), model.tokens.filter(x => [...x].length === 1).join(''));
+  $('model-says').textContent = t('size', number(model.parameters));
+  const o = model.steps ? options() : {};
+  $('command').textContent = `./train ${o.task}` + Object.entries(o).slice(1).map(([k, v]) => ` --${k} ${v}`).join('') + (model.lm ? ' --text FILE' : '') + ' --run runs/mine';
+  $('command-part').hidden = !model.steps || choice.mask === 'off' || choice.positions === 'none';
+});
+const percent = x => (x === 1 ? 100 : Math.floor(x * 1000) / 10) + ' %';
+
+painter('loss', () => {
+  if (!model) return;
+  drawChart($('loss'), [{curve: trainCurve, colour: 'shade', width: 1.5}, {curve: heldCurve, colour: 'ink', width: 1.5, dots: true}],
+            round(model.uniform * 1.05), false, model.uniform, model.steps);
+  $('loss').setAttribute('aria-label', t('loss_label', number(state.step), figure(state.loss || model.uniform, 3), figure(model.uniform, 3)));
+});
+painter('exact', () => {
+  if (!model) return;
+  drawChart($('exact'), [{curve: exactCurve, colour: 'accent', width: 2, dots: true}], 1, true, .99, model.steps);
+  $('exact-caption').textContent = t(model.lm ? 'accuracy_caption' : 'exact_caption');
+  $('exact').setAttribute('aria-label', t('exact_label', percent(state.exact || 0), number(state.step)));
+});
+painter('answers', () => {
+  if (!model) return;
+  const row = (head, text, r) => make('tr', {}, make('th', {scope: 'row'}, head), make('td', {}, text), make('td', {}, ...marked(r)));
+  const heading = key => make('tr', {}, make('th', {colSpan: 3, style: 'text-align:left'}, t(key)));
+  const rows = history.map(h => row(t('at_step', number(h.step)), h.text, h.r));
+  if (state.unseen && state.unseen.length)
+    rows.push(heading('unseen'), ...state.unseen.map(([text, answer, wanted]) => row('', text, {answer, wanted})));
+  if (!rows.length) rows.push(heading('no_answers'));
+  $('answers').tBodies[0].replaceChildren(...rows);
+});
+
+// ---- Take along ----
+
+$('save').addEventListener('click', async () => {
+  try {
+    const {bytes} = await ask('save');
+    const url = URL.createObjectURL(new Blob([bytes], {type: 'application/octet-stream'}));
+    make('a', {href: url, download: 'model.safetensors'}).click();
+    setTimeout(() => URL.revokeObjectURL(url), 10000);
+    $('take-says').textContent = t('saved', number(bytes.byteLength));
+  } catch (e) {
+    $('take-says').textContent = t('error', e.message);
+  }
+});
+$('load').addEventListener('change', async () => {
+  const file = $('load').files[0];
+  if (!file) return;
+  running = false;
+  try {
+    if (file.size > 2e8) throw new Error(t('too_large'));
+    took(await ask('load', {bytes: await file.arrayBuffer()}));
+    $('take-says').textContent = t('loaded', file.name.slice(0, 80), number(model.parameters));
+  } catch (e) {
+    $('take-says').textContent = t('not_loaded', file.name.slice(0, 80), e.message);
+  }
+  $('load').value = '';
+  show();
+});
+
+addEventListener('load', () => {
+  clearCurves();
+  buildSettings();
+  translators.push(nameSettings, show);
+  $('input').value = EXAMPLES.copy;
+  translate();
+  start();
+});
