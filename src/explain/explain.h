@@ -25,6 +25,8 @@ Experiment explain_heads;       /* 3.2.2: one head and four */
 Experiment explain_teacher;     /* 3.1: teacher forcing and free running */
 Experiment explain_tape;        /* the operations that a forward pass records */
 Experiment explain_convolution; /* a convolution as attention with fixed weights */
+Experiment explain_graph;       /* message passing over edges as attention with a mask */
+Experiment explain_recurrence;  /* recall by distance: a recurrent network and attention */
 
 /* ---- The attention of a saved run over a text: as a page, as SVG files, or in the terminal ---- */
 

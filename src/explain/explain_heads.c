@@ -9,7 +9,6 @@
 #include "explain/fit.h"
 #include "explain/show.h"
 #include "kernels/arrays.h"
-#include "nn/trace.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -27,27 +26,13 @@ enum {
 typedef struct Circle {
     Fit fit;
     int heads;
-    Tensor embedding, positions, query, key, value,
-        out; /* [SYMBOLS, WIDTH], [PLACES, WIDTH], …, [2 SYMBOLS, WIDTH] */
-    int32_t symbol[TOKENS], place[TOKENS];
-    int32_t answer[2 * TOKENS]; /* of every token: the symbol before, the symbol after */
-    int32_t start[BATCH], length[BATCH];
-    Sequences sequences;
+    OneAttention attention;
+    int32_t symbol[TOKENS], answer[2 * TOKENS]; /* of every token: the symbol before, the symbol after */
 } Circle;
 
 static bool open(Circle *c, int heads, uint64_t seed, Error *e) {
     *c = (Circle){.heads = heads};
-    Parameters *p = &c->fit.weights;
-    Init small = {INIT_NORMAL, 1}, start = {INIT_NORMAL, 1 / sqrt(WIDTH)};
-    for (int s = 0; s < BATCH; s++) c->start[s] = s * PLACES, c->length[s] = PLACES;
-    c->sequences = (Sequences){BATCH, c->start, c->length, c->length, TOKENS, PLACES};
-    for (int i = 0; i < TOKENS; i++) c->place[i] = i % PLACES;
-    return parameters_add(p, "embedding", SHAPE(SYMBOLS, WIDTH), small, &c->embedding, e) &&
-           parameters_add(p, "positions", SHAPE(PLACES, WIDTH), small, &c->positions, e) &&
-           parameters_add(p, "query", SHAPE(WIDTH, WIDTH), start, &c->query, e) &&
-           parameters_add(p, "key", SHAPE(WIDTH, WIDTH), start, &c->key, e) &&
-           parameters_add(p, "value", SHAPE(WIDTH, WIDTH), start, &c->value, e) &&
-           parameters_add(p, "out", SHAPE(2 * SYMBOLS, WIDTH), start, &c->out, e) &&
+    return one_attention_add(&c->attention, &c->fit.weights, SYMBOLS, 2 * SYMBOLS, WIDTH, BATCH, PLACES, e) &&
            fit_start(&c->fit, seed, e);
 }
 
@@ -62,18 +47,11 @@ static void draw(Circle *c, uint64_t seed, uint64_t batch) {
     }
 }
 
-/* Scores of both answers: [2 TOKENS, SYMBOLS]. With `steps`, [BATCH], attention is computed step by step. */
+/* Scores of both answers: [2 TOKENS, SYMBOLS] */
 static Tensor *scores(Circle *c, AttentionSteps *steps) {
     Tape *t = c->fit.tape;
-    Tensor *x = tape_embedding(t, &c->embedding, TOKENS, c->symbol, 1, &c->positions, c->place);
-    Tensor *q = tape_linear(t, x, &c->query, NULL, ACT_NONE, NULL),
-           *k = tape_linear(t, x, &c->key, NULL, ACT_NONE, NULL),
-           *v = tape_linear(t, x, &c->value, NULL, ACT_NONE, NULL);
-    const Sequences *s = &c->sequences;
-    Tensor *z = steps ? nn_plain_attention(t, q, k, v, NULL, c->heads, s, s, false, steps)
-                      : tape_attention(t, q, k, v, c->heads, s, s, false, 0);
-    Tensor *y = tape_linear(t, z, &c->out, NULL, ACT_NONE, NULL);
-    return tape_reshape(t, y, SHAPE(2 * TOKENS, SYMBOLS));
+    return tape_reshape(t, one_attention(&c->attention, t, c->symbol, c->heads, false, steps),
+                        SHAPE(2 * TOKENS, SYMBOLS));
 }
 
 static bool train(Circle *c, uint64_t seed, Error *e) {

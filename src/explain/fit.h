@@ -2,9 +2,7 @@
 #ifndef EXPLAIN_FIT_H
 #define EXPLAIN_FIT_H
 
-#include "nn/parameters.h"
-#include "ops/ops.h"
-
+#include "nn/trace.h"
 #include "training/optimizer.h"
 
 typedef struct Fit {
@@ -25,5 +23,22 @@ bool fit_step(Fit *f, Tensor *loss, double rate, Error *e);
 static inline Tensor *fit_data(Fit *f, Shape shape, const real *data) {
     return tape_leaf(f->tape, shape, (real *)data, NULL);
 }
+
+/* A small model for experiments: one attention over embeddings with learnt positions, projected to scores, on
+ * sequences of equal length. */
+enum { ONE_TOKENS = 1024, ONE_SEQUENCES = 32 };
+typedef struct OneAttention {
+    Tensor embedding, positions, query, key, value, out;
+    int32_t place[ONE_TOKENS], start[ONE_SEQUENCES], length[ONE_SEQUENCES];
+    Sequences sequences;
+} OneAttention;
+
+/* Registers its weights. */
+bool one_attention_add(OneAttention *a, Parameters *p, int symbols, int outputs, int width, int sequences,
+                       int length, Error *e);
+
+/* The scores of all tokens: [tokens, outputs]. With `steps`, [sequences], attention is computed step by step. */
+Tensor *one_attention(OneAttention *a, Tape *t, const int32_t *symbols, int heads, bool causal,
+                      AttentionSteps *steps);
 
 #endif

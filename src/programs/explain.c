@@ -55,6 +55,8 @@ static const struct {
     {"teacher", "what the decoder reads in training, and what when it runs free", explain_teacher},
     {"tape", "what a forward pass records for backward", explain_tape},
     {"convolution", "a convolution as attention with fixed weights", explain_convolution},
+    {"recurrence", "recall by distance: a recurrent network and attention", explain_recurrence},
+    {"graph", "message passing over edges as attention with a mask", explain_graph},
 };
 enum { EXPERIMENTS = sizeof experiments / sizeof *experiments, ALL_NAMES = 200, NOTES = 2000 };
 

@@ -156,6 +156,33 @@ TEST(convolution_attention_gives_the_same) {
     }
 }
 
+/* The pairs within so many hops, from the edges that the text names. */
+TEST(graph_attention_under_a_mask_passes_messages) {
+    setenv("COLUMNS", "1000", 1);
+    CHECK(EXPLAIN("graph") == 0, "%s", err);
+    bool edge[8][8] = {{0}}, near[8][8] = {{0}};
+    for (const char *at = strstr(out, "has the edges ") + 14; at[1] == '-'; at += 4)
+        edge[at[0] - 'A'][at[2] - 'A'] = edge[at[2] - 'A'][at[0] - 'A'] = true;
+    for (int i = 0; i < 8; i++) edge[i][i] = near[i][i] = true;
+    experiment("graph", 2);
+    double worst[2] = {0};
+    int layers = 0;
+    for (const char *at = out; value(at, "layers"); at = next_line(at)) {
+        bool before[8][8];
+        int pairs = 0;
+        memcpy(before, near, sizeof near);
+        for (int n = 0; n < 512; n++)
+            near[n / 64][n % 8] |= before[n / 64][n / 8 % 8] && edge[n / 8 % 8][n % 8];
+        for (int n = 0; n < 64; n++) pairs += near[n / 8][n % 8];
+        CHECK(number(at, "layers") == ++layers && number(at, "within") == pairs &&
+                  number(at, "reached") == pairs && number(at, "attention") == pairs,
+              "want %d pairs: %.200s", pairs, at);
+        worst[0] = fmax(worst[0], number(at, "mean")), worst[1] = fmax(worst[1], number(at, "sum"));
+    }
+    CHECK(layers == 5 && worst[0] <= rounding && worst[1] <= 243 * rounding, "%g, %g", worst[0], worst[1]);
+    CONCLUDES(worst[0], worst[1], 1, 5, 0);
+}
+
 /* Recorders, and multiply-adds as the sizes of the layers give them. */
 TEST(tape_operations_recorders_and_costs) {
     enum { D = 32, D_FF = 64, VOCABULARY = 16, NODES = 22 };
@@ -211,6 +238,20 @@ TEST(heads_four_name_two_relations_one_does_not) {
     CHECK(rows == 15 && low[4] > 99 && low[2] > 99 && high[1] < low[4], "%d rows; one head %g to %g", rows,
           low[1], high[1]);
     CONCLUDES(5, 8, low[4], 32, low[1], high[1]);
+}
+
+TEST(recurrence_the_network_forgets_and_attention_does_not) {
+    experiment("recurrence", 2);
+    const char *last = out;
+    double least = 100, before = 100;
+    for (const char *at = out; value(at, "distance"); last = at, at = next_line(at)) {
+        CHECK(number(at, "recurrent") <= before + 1, "%.200s", at);
+        before = number(at, "recurrent"), least = fmin(least, number(at, "attention"));
+    }
+    CHECK(number(out, "recurrent") > 99 && before > 12.5 && before < 60 && least > 99.9, "%g, %g", before,
+          least);
+    CONCLUDES(number(out, "distance"), number(out, "recurrent"), number(last, "distance"), before, 12.5,
+              least);
 }
 
 TEST(scores_both_learn_over_five_seeds) {
@@ -290,6 +331,7 @@ TEST(text_begins_with_a_question_and_ends_with_a_conclusion) {
           "query = x, keys = x_j, values = y_j", "Large weights lie far from the diagonal"}},
         {"convolution", {"sum_d W_d x_(i+d)", "At the ends"}},
         {"tape", {"record f, x, w, y"}},
+        {"graph", {"h_i <- 1/|N_i| sum_(j in N_i) h_j", "-inf where j is not in N_i", "After 5 layers"}},
     };
     setenv("COLUMNS", "1000", 1);
     enter_folder();
