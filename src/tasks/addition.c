@@ -27,5 +27,5 @@ static uint64_t draw(uint64_t key, long most, char *source, char *target) {
 Task *task_add_open(const TaskKind *kind, const TaskOptions *o, Error *e) {
     if (!task_in_range(kind->name, "digits", o->digits, 1, MAX_DIGITS, e)) return NULL;
     Writing w = {draw, "0123456789+", o->digits, 2 * o->digits + 1, o->digits + 1};
-    return task_written_open(kind->name, &w, o, e);
+    return task_written_open(kind, &w, o, e);
 }

@@ -69,5 +69,5 @@ Task *task_dates_open(const TaskKind *kind, const TaskOptions *o, Error *e) {
     static const char longest[] = "Wednesday the 23rd of September 2099";
     Writing w = {draw, "0123456789 ,-./ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", 0,
                  sizeof longest - 1, 10};
-    return task_written_open(kind->name, &w, o, e);
+    return task_written_open(kind, &w, o, e);
 }

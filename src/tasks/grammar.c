@@ -2,7 +2,6 @@
 #include "base/random.h"
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* A symbol and its alternatives, each with a weight. S is the sentence; 1 is singular, 2 plural: subjects S1 S2, noun
@@ -95,8 +94,8 @@ static Tokenizer *vocabulary(const GrammarTask *g, Error *e) {
     return tokenizer_parse("grammar", text, e);
 }
 
-/* H and L of the sentence, as the header says: nats, and words. */
-static void find_entropy(const GrammarTask *g, double *nats, double *words) {
+/* H(S) / (L(S) + 1), as the header defines them: nats a token. */
+static double entropy(const GrammarTask *g) {
     double H[SYMBOLS] = {0}, L[SYMBOLS] = {0};
     for (double change = 1; change > 1e-14;) {
         change = 0;
@@ -115,7 +114,7 @@ static void find_entropy(const GrammarTask *g, double *nats, double *words) {
             H[s] = h, L[s] = l;
         }
     }
-    *nats = H[0], *words = L[0];
+    return H[0] / (L[0] + 1);
 }
 
 /* ---- Sentences ---- */
@@ -149,23 +148,20 @@ static void draw(const GrammarTask *g, uint64_t key, Sentence *s) {
     while (!expand(g, 0, key, &position, s));
 }
 
-static void add_rows(const GrammarTask *g, uint64_t key, long first, long rows, Batch *b) {
-    batch_clear(b);
-    for (long r = first; r < first + rows; r++) {
-        Sentence s;
-        draw(g, random_key(key, (uint64_t)r), &s);
-        batch_teach(batch_add(b, 0, s.words + 1), LINE_END, s.word, LINE_END);
-    }
+static void add_row(const GrammarTask *g, uint64_t key, long row, Batch *b) {
+    Sentence s;
+    draw(g, random_key(key, (uint64_t)row), &s);
+    batch_teach(batch_add(b, 0, s.words + 1), LINE_END, s.word, LINE_END);
 }
 
-static void training_rows(const Task *task, uint64_t step, long first, long rows, Batch *b) {
+static void add_training_row(const Task *task, uint64_t step, long row, Batch *b) {
     const GrammarTask *g = (const GrammarTask *)task;
-    add_rows(g, random_key(g->training_key, step), first, rows, b);
+    add_row(g, random_key(g->training_key, step), row, b);
 }
 
-static void held_out_rows(const Task *task, long first, long rows, Batch *b) {
+static void add_held_out_row(const Task *task, long row, Batch *b) {
     const GrammarTask *g = (const GrammarTask *)task;
-    add_rows(g, g->held_out_key, first, rows, b);
+    add_row(g, g->held_out_key, row, b);
 }
 
 static double held_out_entropy(const GrammarTask *g) {
@@ -179,37 +175,21 @@ static double held_out_entropy(const GrammarTask *g) {
     return nats / (double)tokens;
 }
 
-static void free_grammar(Task *task) {
-    tokenizer_free(task->tokenizer);
-    free(task);
-}
-
 Task *task_grammar_open(const TaskKind *kind, const TaskOptions *o, Error *e) {
     if (!task_in_range(kind->name, "held-out sentences", o->held_out, 1, MAX_HELD_OUT, e)) return NULL;
-    GrammarTask *g = calloc(1, sizeof *g);
-    if (g) read_grammar(g);
-    Tokenizer *k = g ? vocabulary(g, e) : NULL;
-    if (!k) {
-        error_set(e, STATUS_NO_MEMORY, "%s: no memory for a task", kind->name);
-        free(g);
+    GrammarTask *g = task_new(kind, sizeof *g, e);
+    if (!g) return NULL;
+    Task *task = &g->task;
+    read_grammar(g);
+    task->tokenizer = vocabulary(g, e);
+    if (!task->tokenizer) {
+        task_free(task);
         return NULL;
     }
-    double nats, words;
-    find_entropy(g, &nats, &words);
-    g->training_key = random_key(o->seed, STREAM_TRAINING),
+    g->training_key = random_key(o->seed, STREAM_TRAINING);
     g->held_out_key = random_key(o->seed, STREAM_HELD_OUT);
-    g->task = (Task){.name = kind->name,
-                     .tokenizer = k,
-                     .vocab_size = k->size,
-                     .begin_id = NO_TOKEN,
-                     .end_id = NO_TOKEN,
-                     .pad_id = NO_TOKEN,
-                     .max_T = MAX_WORDS + 1,
-                     .held_out = o->held_out,
-                     .entropy = nats / (words + 1),
-                     .training = training_rows,
-                     .validation = held_out_rows,
-                     .free = free_grammar};
-    g->task.held_out_entropy = held_out_entropy(g);
-    return &g->task;
+    task->vocab_size = task->tokenizer->size, task->max_T = MAX_WORDS + 1, task->held_out = o->held_out;
+    task->add_training_row = add_training_row, task->add_held_out_row = add_held_out_row;
+    task->entropy = entropy(g), task->held_out_entropy = held_out_entropy(g);
+    return task;
 }

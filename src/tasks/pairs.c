@@ -151,35 +151,27 @@ static void add_row(const PairsTask *t, const Pair *p, Batch *b) {
     batch_teach(row, t->task.begin_id, t->ids + p->at + p->S, t->task.end_id);
 }
 
-static void training_rows(const Task *task, uint64_t step, long first, long rows, Batch *b) {
+static void add_training_row(const Task *task, uint64_t step, long row, Batch *b) {
     const PairsTask *t = (const PairsTask *)task;
-    uint64_t key = random_key(t->key, step);
-    batch_clear(b);
-    for (long r = first; r < first + rows; r++)
-        add_row(t, &t->file.pair[t->file.count - 1 - random_below(key, (uint64_t)r, t->training)], b);
+    long back = random_below(random_key(t->key, step), (uint64_t)row, t->training);
+    add_row(t, &t->file.pair[t->file.count - 1 - back], b);
 }
 
-static void held_out_rows(const Task *task, long first, long rows, Batch *b) {
+static void add_held_out_row(const Task *task, long row, Batch *b) {
     const PairsTask *t = (const PairsTask *)task;
-    batch_clear(b);
-    for (long r = first; r < first + rows; r++) add_row(t, &t->file.pair[r], b);
+    add_row(t, &t->file.pair[row], b);
 }
 
-static void free_pairs_task(Task *task) {
+static void free_pairs(Task *task) {
     PairsTask *t = (PairsTask *)task;
-    tokenizer_free(task->tokenizer);
     pairs_free(&t->file), free(t->ids);
-    free(t);
 }
 
 Task *task_pairs_open(const TaskKind *kind, const TaskOptions *o, Error *e) {
-    PairsTask *t = calloc(1, sizeof *t);
-    if (!t) {
-        error_set(e, STATUS_NO_MEMORY, "%s: no memory for a task", kind->name);
-        return NULL;
-    }
-    t->task = (Task){
-        .name = kind->name, .training = training_rows, .validation = held_out_rows, .free = free_pairs_task};
+    PairsTask *t = task_new(kind, sizeof *t, e);
+    if (!t) return NULL;
+    t->task.add_training_row = add_training_row, t->task.add_held_out_row = add_held_out_row;
+    t->task.free = free_pairs;
     t->key = random_key(o->seed, STREAM_TRAINING);
     if (pairs_read(&t->file, o->pairs, t->task.remark, e) && choose_sides(t, o, e) && learn_tokens(t, o, e) &&
         encode_pairs(t, e)) {

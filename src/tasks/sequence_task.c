@@ -87,40 +87,27 @@ static void finish_row(const SequenceTask *t, BatchRow row) {
     batch_teach(row, t->task.begin_id, row.target_out, t->task.end_id);
 }
 
-/* The stream of a training row: its length at position 0, then its symbols. */
-static uint64_t row_key(const SequenceTask *t, uint64_t step, long row) {
-    return random_key(random_key(t->training_key, step), (uint64_t)row);
-}
-
-static void training_rows(const Task *task, uint64_t step, long first, long rows, Batch *b) {
+/* The row's stream has its length at position 0, then its symbols. */
+static void add_training_row(const Task *task, uint64_t step, long row, Batch *b) {
     const SequenceTask *t = (const SequenceTask *)task;
-    batch_clear(b);
-    for (long r = 0; r < rows; r++) {
-        uint64_t key = row_key(t, step, first + r);
-        long n = 1 + random_below(key, 0, task->max_S);
-        BatchRow row = batch_add(b, n, n + 1);
-        draw(t, key, 1, t->reserved, t->symbols, row.source, n);
-        finish_row(t, row);
-    }
+    uint64_t key = random_key(random_key(t->training_key, step), (uint64_t)row);
+    long n = 1 + random_below(key, 0, task->max_S);
+    BatchRow to = batch_add(b, n, n + 1);
+    draw(t, key, 1, t->reserved, t->symbols, to.source, n);
+    finish_row(t, to);
 }
 
-static void held_out_rows(const Task *task, long first, long rows, Batch *b) {
+static void add_held_out_row(const Task *task, long row, Batch *b) {
     const SequenceTask *t = (const SequenceTask *)task;
-    batch_clear(b);
-    for (long r = first; r < first + rows; r++) {
-        long n = t->held_out_length[r];
-        BatchRow row = batch_add(b, n, n + 1);
-        memcpy(row.source, t->held_out + r * task->max_S, (size_t)n * sizeof *row.source);
-        finish_row(t, row);
-    }
+    long n = t->held_out_length[row];
+    BatchRow to = batch_add(b, n, n + 1);
+    memcpy(to.source, t->held_out + row * task->max_S, (size_t)n * sizeof *to.source);
+    finish_row(t, to);
 }
 
-static void free_sequence_task(Task *task) {
+static void free_held_out(Task *task) {
     SequenceTask *t = (SequenceTask *)task;
-    tokenizer_free(task->tokenizer);
-    free(t->held_out);
-    free(t->held_out_length);
-    free(t);
+    free(t->held_out), free(t->held_out_length);
 }
 
 /* The characters that stand for the symbols. */
@@ -139,27 +126,16 @@ Task *task_sequence_open(const TaskKind *kind, const TaskOptions *o, Error *e) {
         !task_in_range(kind->name, "longest sequence", o->max_length, 1, MAX_SEQUENCE, e) ||
         !task_in_range(kind->name, "held-out sequences", o->held_out, 1, MAX_HELD_OUT, e))
         return NULL;
-
-    SequenceTask *t = calloc(1, sizeof *t);
-    if (!t) {
-        error_set(e, STATUS_NO_MEMORY, "%s: no memory for a task", kind->name);
-        return NULL;
-    }
-    int32_t n = (int32_t)o->symbols;
-    *t = (SequenceTask){
-        .task = {.name = kind->name,
-                 .max_S = o->max_length,
-                 .max_T = o->max_length + 1,
-                 .training = training_rows,
-                 .validation = held_out_rows,
-                 .free = free_sequence_task},
-        .answer = kind->answer,
-        .symbols = n,
-        .reserved = n < 2 * SPLIT ? 1 : n / SPLIT,
-        .split_key = random_key(o->seed, STREAM_SPLIT),
-        .training_key = random_key(o->seed, STREAM_TRAINING),
-    };
-    t->task.tokenizer = alphabet(kind->name, n, e);
+    SequenceTask *t = task_new(kind, sizeof *t, e);
+    if (!t) return NULL;
+    t->task.max_S = o->max_length, t->task.max_T = o->max_length + 1;
+    t->task.add_training_row = add_training_row, t->task.add_held_out_row = add_held_out_row;
+    t->task.free = free_held_out;
+    t->answer = kind->answer;
+    t->symbols = o->symbols, t->reserved = o->symbols < 2 * SPLIT ? 1 : o->symbols / SPLIT;
+    t->split_key = random_key(o->seed, STREAM_SPLIT);
+    t->training_key = random_key(o->seed, STREAM_TRAINING);
+    t->task.tokenizer = alphabet(kind->name, o->symbols, e);
     t->held_out = calloc((size_t)(o->held_out * o->max_length), sizeof *t->held_out);
     t->held_out_length = malloc((size_t)o->held_out * sizeof *t->held_out_length);
     if (!t->task.tokenizer || !t->held_out || !t->held_out_length) {

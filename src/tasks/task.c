@@ -2,6 +2,7 @@
 #include "tasks/task.h"
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 TaskOptions task_defaults(void) {
@@ -18,8 +19,20 @@ TaskOptions task_defaults(void) {
     };
 }
 
+void *task_new(const TaskKind *kind, size_t size, Error *e) {
+    Task *task = calloc(1, size);
+    if (task)
+        task->name = kind->name, task->begin_id = task->end_id = task->pad_id = NO_TOKEN;
+    else
+        error_set(e, STATUS_NO_MEMORY, "%s: no memory for a task", kind->name);
+    return task;
+}
+
 void task_free(Task *task) {
-    if (task) task->free(task);
+    if (!task) return;
+    if (task->free) task->free(task);
+    tokenizer_free(task->tokenizer);
+    free(task);
 }
 
 void task_number_tokens(Task *task) {
@@ -52,7 +65,8 @@ Batch *task_batch(const Task *task, long max_rows, Error *e) {
 }
 
 void task_training_batch(const Task *task, uint64_t step, long first, long rows, Batch *b) {
-    task->training(task, step, first, rows, b);
+    batch_clear(b);
+    for (long r = first; r < first + rows; r++) task->add_training_row(task, step, r, b);
 }
 
 long task_held_out_batch(const Task *task, long first, long rows, Batch *b) {
@@ -60,6 +74,7 @@ long task_held_out_batch(const Task *task, long first, long rows, Batch *b) {
         error_bug("task_held_out_batch: first is %ld, rows %ld, want at least 0", first, rows);
     long left = first < task->held_out ? task->held_out - first : 0;
     if (rows > left) rows = left;
-    if (rows > 0) task->validation(task, first, rows, b);
+    if (rows > 0) batch_clear(b);
+    for (long r = first; r < first + rows; r++) task->add_held_out_row(task, r, b);
     return rows;
 }

@@ -54,9 +54,10 @@ struct Task {
     uint32_t checksum;                /* of the data; 0 if they follow from the options */
     char remark[REMARK];              /* lines about the data, for the user */
 
-    /* The methods of the functions below. */
-    void (*training)(const Task *task, uint64_t step, long first, long rows, Batch *b);
-    void (*validation)(const Task *task, long first, long rows, Batch *b); /* rows that exist */
+    /* Methods: append training row `row` of a step, or held-out row `row`, to a batch; free what the task owns besides
+     * its tokenizer, NULL: nothing. */
+    void (*add_training_row)(const Task *task, uint64_t step, long row, Batch *b);
+    void (*add_held_out_row)(const Task *task, long row, Batch *b);
     void (*free)(Task *task);
 };
 
@@ -77,7 +78,11 @@ const TaskKind *task_kind(const char *name);
 Task *task_open(const char *name, const TaskOptions *o, Error *e);
 void task_free(Task *task);
 
-/* For tasks that have them: begin, end and padding, behind the tokenizer's tokens. */
+/* For the kinds: a task in `size` bytes, which begin with a Task. All is zero but the name and the three special ids,
+ * which are NO_TOKEN. NULL: STATUS_NO_MEMORY. */
+void *task_new(const TaskKind *kind, size_t size, Error *e);
+
+/* For tasks that have them: begin, end and padding follow the tokenizer's tokens. */
 void task_number_tokens(Task *task);
 
 /* Adds a line to a remark, as far as it fits. */

@@ -3,7 +3,6 @@
 #include "tasks/text_task.h"
 #include "base/random.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct TextTask {
@@ -18,27 +17,24 @@ static void add_row(Batch *b, const Corpus *c, long first) {
     corpus_copy(c, first + 1, c->context, row.target_out);
 }
 
-static void training_rows(const Task *task, uint64_t step, long first, long rows, Batch *b) {
+static void add_training_row(const Task *task, uint64_t step, long row, Batch *b) {
     const TextTask *t = (const TextTask *)task;
-    batch_clear(b);
-    for (long r = first; r < first + rows; r++)
-        add_row(b, t->corpus, corpus_training_window(t->corpus, t->key, step, r));
+    add_row(b, t->corpus, corpus_training_window(t->corpus, t->key, step, row));
 }
 
-static void held_out_rows(const Task *task, long first, long rows, Batch *b) {
+static void add_held_out_row(const Task *task, long row, Batch *b) {
     const Corpus *c = ((const TextTask *)task)->corpus;
-    batch_clear(b);
-    for (long r = first; r < first + rows; r++) add_row(b, c, corpus_held_out_window(c, r));
+    add_row(b, c, corpus_held_out_window(c, row));
 }
 
-static void free_text_task(Task *task) {
-    TextTask *t = (TextTask *)task;
-    corpus_free(t->corpus);
-    free(t);
+/* The corpus owns the tokenizer. */
+static void free_corpus(Task *task) {
+    corpus_free(((TextTask *)task)->corpus);
+    task->tokenizer = NULL;
 }
 
 const Corpus *task_text_corpus(const Task *task) {
-    return task->free == free_text_task ? ((const TextTask *)task)->corpus : NULL;
+    return task->free == free_corpus ? ((const TextTask *)task)->corpus : NULL;
 }
 
 bool task_yardsticks(const Task *task, Yardsticks *out, Error *e) {
@@ -54,7 +50,6 @@ bool task_yardsticks(const Task *task, Yardsticks *out, Error *e) {
 
 /* Reports invisible characters, and what a short or strange text makes of the options. */
 static void remark(const Corpus *c, const TaskOptions *o, char out[REMARK]) {
-    out[0] = 0;
     bool all = c->without_tail || (c->validation == 0 && c->count < 2000);
     if (c->context < o->context || all)
         task_remark(out, "%s: a short text: context %ld%s; a longer one teaches more", o->text, c->context,
@@ -70,11 +65,8 @@ static void remark(const Corpus *c, const TaskOptions *o, char out[REMARK]) {
 }
 
 Task *task_text_open(const TaskKind *kind, const TaskOptions *o, Error *e) {
-    TextTask *t = calloc(1, sizeof *t);
-    if (!t) {
-        error_set(e, STATUS_NO_MEMORY, "%s: no memory for a task", kind->name);
-        return NULL;
-    }
+    TextTask *t = task_new(kind, sizeof *t, e);
+    if (!t) return NULL;
     CorpusOptions options = {o->tokenizer,  o->vocab_size,    o->context,
                              o->validation, o->unix_newlines, o->progress};
     t->corpus = corpus_load(o->text, &options, e);
@@ -83,26 +75,19 @@ Task *task_text_open(const TaskKind *kind, const TaskOptions *o, Error *e) {
             *e = (Error){0};
             error_set(e, STATUS_NO_INPUT, "%s: not in this directory, need --text FILE", o->text);
         }
-        free(t);
+        task_free(&t->task);
         return NULL;
     }
+    const Corpus *c = t->corpus;
+    Task *task = &t->task;
     t->key = random_key(o->seed, STREAM_WINDOWS);
-    t->task = (Task){
-        .name = kind->name,
-        .tokenizer = t->corpus->tokenizer,
-        .vocab_size = t->corpus->tokenizer->size,
-        .begin_id = NO_TOKEN,
-        .end_id = NO_TOKEN,
-        .pad_id = NO_TOKEN,
-        .max_T = t->corpus->context,
-        .held_out = corpus_held_out_windows(t->corpus),
-        .characters = (double)t->corpus->characters / (double)(t->corpus->count - t->corpus->validation),
-        .nothing_held_out = t->corpus->validation == 0,
-        .checksum = t->corpus->checksum,
-        .training = training_rows,
-        .validation = held_out_rows,
-        .free = free_text_task,
-    };
-    remark(t->corpus, o, t->task.remark);
-    return &t->task;
+    task->tokenizer = c->tokenizer, task->vocab_size = c->tokenizer->size;
+    task->max_T = c->context, task->held_out = corpus_held_out_windows(c);
+    task->characters = (double)c->characters / (double)(c->count - c->validation);
+    task->nothing_held_out = c->validation == 0;
+    task->checksum = c->checksum;
+    task->add_training_row = add_training_row, task->add_held_out_row = add_held_out_row;
+    task->free = free_corpus;
+    remark(c, o, task->remark);
+    return task;
 }

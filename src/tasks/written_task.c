@@ -1,6 +1,5 @@
 #include "tasks/written_task.h"
 #include "base/random.h"
-#include <stdlib.h>
 #include <string.h>
 
 enum { SPLIT = 8 }; /* one question in SPLIT is held out */
@@ -35,47 +34,31 @@ static void add_row(const WrittenTask *t, uint64_t key, bool held_out, Batch *b)
     batch_teach(row, t->task.begin_id, answer, t->task.end_id);
 }
 
-static void training_rows(const Task *task, uint64_t step, long first, long rows, Batch *b) {
+static void add_training_row(const Task *task, uint64_t step, long row, Batch *b) {
     const WrittenTask *t = (const WrittenTask *)task;
-    batch_clear(b);
-    for (long r = first; r < first + rows; r++)
-        add_row(t, random_key(random_key(t->training_key, step), (uint64_t)r), false, b);
+    add_row(t, random_key(random_key(t->training_key, step), (uint64_t)row), false, b);
 }
 
-static void held_out_rows(const Task *task, long first, long rows, Batch *b) {
+static void add_held_out_row(const Task *task, long row, Batch *b) {
     const WrittenTask *t = (const WrittenTask *)task;
-    batch_clear(b);
-    for (long r = first; r < first + rows; r++) add_row(t, random_key(t->held_out_key, (uint64_t)r), true, b);
+    add_row(t, random_key(t->held_out_key, (uint64_t)row), true, b);
 }
 
-static void free_written_task(Task *task) {
-    tokenizer_free(task->tokenizer);
-    free(task);
-}
-
-Task *task_written_open(const char *name, const Writing *w, const TaskOptions *o, Error *e) {
-    if (!task_in_range(name, "held-out sequences", o->held_out, 1, MAX_HELD_OUT, e)) return NULL;
-    WrittenTask *t = calloc(1, sizeof *t);
-    Tokenizer *k = t ? tokenizer_parse(name, w->alphabet, e) : NULL;
-    if (!k) {
-        error_set(e, STATUS_NO_MEMORY, "%s: no memory for a task", name);
-        free(t);
-        return NULL;
+Task *task_written_open(const TaskKind *kind, const Writing *w, const TaskOptions *o, Error *e) {
+    if (!task_in_range(kind->name, "held-out sequences", o->held_out, 1, MAX_HELD_OUT, e)) return NULL;
+    WrittenTask *t = task_new(kind, sizeof *t, e);
+    if (!t) return NULL;
+    t->writing = *w;
+    t->split_key = random_key(o->seed, STREAM_SPLIT);
+    t->training_key = random_key(o->seed, STREAM_TRAINING);
+    t->held_out_key = random_key(o->seed, STREAM_HELD_OUT);
+    t->task.held_out = o->held_out, t->task.max_S = w->max_S, t->task.max_T = w->max_T + 1;
+    t->task.add_training_row = add_training_row, t->task.add_held_out_row = add_held_out_row;
+    t->task.tokenizer = tokenizer_parse(kind->name, w->alphabet, e);
+    if (t->task.tokenizer) {
+        task_number_tokens(&t->task);
+        return &t->task;
     }
-    *t = (WrittenTask){
-        .task = {.name = name,
-                 .tokenizer = k,
-                 .held_out = o->held_out,
-                 .max_S = w->max_S,
-                 .max_T = w->max_T + 1,
-                 .training = training_rows,
-                 .validation = held_out_rows,
-                 .free = free_written_task},
-        .writing = *w,
-        .split_key = random_key(o->seed, STREAM_SPLIT),
-        .training_key = random_key(o->seed, STREAM_TRAINING),
-        .held_out_key = random_key(o->seed, STREAM_HELD_OUT),
-    };
-    task_number_tokens(&t->task);
-    return &t->task;
+    task_free(&t->task);
+    return NULL;
 }

@@ -19,8 +19,8 @@ typedef struct Writing {
     long most, max_S, max_T; /* bytes of the longest source and target */
 } Writing;
 
-/* Opens a task of this name that draws its pairs so. NULL: STATUS_USAGE, STATUS_NO_MEMORY. */
-Task *task_written_open(const char *name, const Writing *w, const TaskOptions *o, Error *e);
+/* Opens a task of this kind that draws its pairs so. NULL: STATUS_USAGE, STATUS_NO_MEMORY. */
+Task *task_written_open(const TaskKind *kind, const Writing *w, const TaskOptions *o, Error *e);
 
 /* True if the question of this number is on the held-out side. */
 bool task_written_held_out(const Task *task, uint64_t number);
