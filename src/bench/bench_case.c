@@ -106,8 +106,8 @@ void bench_close(Bench *b) {
 
 void bench_record(Bench *b, long first, long rows) {
     const Case *c = b->c;
-    tokens_fill(&b->source, TOKENS_PACKED, rows, c->S, b->source_ids + first * c->S, NO_PAD);
-    tokens_fill(&b->target, TOKENS_PACKED, rows, c->T, b->target_ids + first * c->T, NO_PAD);
+    tokens_fill(&b->source, rows, c->S, b->source_ids + first * c->S, NO_PAD);
+    tokens_fill(&b->target, rows, c->T, b->target_ids + first * c->T, NO_PAD);
     Forward f = {b->tape, b->model, &b->source, &b->target};
     Tensor *loss = nn_loss(&f, nn_hidden(&f), b->targets + first * c->T);
     tape_backward_from(b->tape, loss, &(real){(real)rows / (real)c->batch});

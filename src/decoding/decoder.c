@@ -82,7 +82,7 @@ static void spread(Decoder *d) {
         from[i] = d->length;
         if (is_lm(d)) continue;
         d->source.start[i] = d->source.start[0];
-        d->source.rows[i] = d->source.rows[0], d->source.length[i] = d->source.length[0];
+        d->source.rows[i] = d->source.rows[0];
     }
 }
 
@@ -97,7 +97,7 @@ bool decoder_next(Decoder *d, Error *e) {
         tokens_next(&d->target, d->sequences, d->window, d->length - 1 - d->first);
     } else {
         kv_cache_clear(&d->cache);
-        tokens_fill(&d->target, TOKENS_PACKED, d->sequences, d->length - d->first, d->window, NO_PAD);
+        tokens_fill(&d->target, d->sequences, d->length - d->first, d->window, NO_PAD);
     }
     const Sequences *s = &d->target.sequences;
     Tensor *hidden = is_lm(d) || !d->known ? nn_hidden(&f) : nn_decoder(&f);

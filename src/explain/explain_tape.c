@@ -37,8 +37,8 @@ static bool record(Recorded *r, uint64_t seed, Error *e) {
     *r = (Recorded){.model = model_new(&c, true, seed, e), .tape = tape_new()};
     if (!r->model || !tokens_new(&r->source, 2, TOKENS, e) || !tokens_new(&r->target, 2, TOKENS, e))
         return false;
-    tokens_fill(&r->source, TOKENS_PACKED, 2, 5, source, PAD);
-    tokens_fill(&r->target, TOKENS_PACKED, 2, 6, target_in, PAD);
+    tokens_fill(&r->source, 2, 5, source, PAD);
+    tokens_fill(&r->target, 2, 6, target_in, PAD);
     Forward f = {.tape = r->tape, .model = r->model, .source = &r->source, .target = &r->target};
     nn_loss(&f, nn_hidden(&f), target_out);
     if (tape_failed(r->tape, e)) return false;

@@ -103,7 +103,7 @@ static bool choose(WalkThrough *w, Error *e) {
 
 static bool tokens_of(Tokens *tokens, const WalkText *x, Error *e) {
     if (!tokens_new(tokens, 1, x->count, e)) return false;
-    tokens_fill(tokens, TOKENS_PACKED, 1, x->count, x->id, NO_PAD);
+    tokens_fill(tokens, 1, x->count, x->id, NO_PAD);
     return true;
 }
 

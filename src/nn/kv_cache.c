@@ -136,7 +136,3 @@ void kv_layer_keep_source(KvLayer *l, const Tensor *kv) {
     l->source = tensor_over(l->source.data, kv->shape);
     if (kv->data) tensor_copy_out(kv, l->source.data);
 }
-
-KvLayer *kv_layer(const KvCache *c, int i) {
-    return c ? &c->layer[i] : NULL;
-}

@@ -55,7 +55,4 @@ void kv_layer_append(KvLayer *l, const Tensor *qkv, const Sequences *s);
 /* For modules: stores keys | values of the source. */
 void kv_layer_keep_source(KvLayer *l, const Tensor *kv);
 
-/* Layer i of the cache; NULL if c is NULL. */
-KvLayer *kv_layer(const KvCache *c, int i);
-
 #endif

@@ -2,7 +2,6 @@
 #include "base/arena.h"
 #include "nn/nn.h"
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,13 +14,6 @@ typedef struct Builder {
     bool ok;
 } Builder;
 
-__attribute__((format(printf, 2, 3))) static void enter(Builder *b, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(b->prefix, sizeof b->prefix, format, arguments);
-    va_end(arguments);
-}
-
 static const char *full_name(const Builder *b, const char *name, char out[PARAMETER_NAME]) {
     snprintf(out, PARAMETER_NAME, "%.30s%.33s", b->prefix, name);
     return out;
@@ -32,6 +24,13 @@ static void add(Builder *b, const char *name, Shape shape, Init init, Tensor *le
     b->ok = b->ok && parameters_add(&b->m->parameters, full_name(b, name, full), shape, init, leaf, b->e);
 }
 
+/* The leaf `upper` has the first d rows, `lower` the others. */
+static void add_split(Builder *b, const char *name, Shape shape, Init init, Tensor *upper, Tensor *lower) {
+    char full[PARAMETER_NAME];
+    b->ok = b->ok && parameters_add_split(&b->m->parameters, full_name(b, name, full), shape, init, upper,
+                                          b->m->config.d_model, lower, b->e);
+}
+
 /* Glorot & Bengio: uniform within ±√(6 / (fan_in + fan_out)), as PyTorch's nn.Transformer initialises
  * matrices. */
 static Init glorot(long fan_in, long fan_out) {
@@ -40,13 +39,13 @@ static Init glorot(long fan_in, long fan_out) {
 
 static const Init zeros = {INIT_ZERO, 0}, ones = {INIT_ONE, 0};
 
-/* A weight, and a bias as long as its first axis. */
+/* A weight, and a bias as long as its first axis; NULL: none. */
 static void add_pair(Builder *b, const char *name, Shape shape, Init init, Tensor *weight, Tensor *bias) {
     char part[PARAMETER_NAME];
     snprintf(part, sizeof part, "%s.weight", name);
     add(b, part, shape, init, weight);
     snprintf(part, sizeof part, "%s.bias", name);
-    add(b, part, SHAPE(shape.size[0]), zeros, bias);
+    if (bias) add(b, part, SHAPE(shape.size[0]), zeros, bias);
 }
 
 static void add_linear(Builder *b, const char *name, long in, long out, Linear *l) {
@@ -54,22 +53,15 @@ static void add_linear(Builder *b, const char *name, long in, long out, Linear *
 }
 
 static void add_norm(Builder *b, const char *name, Norm *n) {
-    char weight[PARAMETER_NAME];
-    if (b->m->config.norm_kind == NORM_RMS) { /* has no bias */
-        snprintf(weight, sizeof weight, "%s.weight", name);
-        add(b, weight, SHAPE(b->m->config.d_model), ones, &n->weight);
-        return;
-    }
-    add_pair(b, name, SHAPE(b->m->config.d_model), ones, &n->weight, &n->bias);
+    const ModelConfig *c = &b->m->config;
+    add_pair(b, name, SHAPE(c->d_model), ones, &n->weight, c->norm_kind == NORM_RMS ? NULL : &n->bias);
 }
 
 /* The weights of additive scores; the dot product has none. */
 static void add_score(Builder *b, const char *name, Attention *a) {
     const ModelConfig *c = &b->m->config;
-    char part[PARAMETER_NAME];
-    if (c->attention != ATTENTION_ADDITIVE) return;
-    snprintf(part, sizeof part, "%s.score_weight", name);
-    add(b, part, SHAPE(c->d_model), glorot(c->d_model / c->heads, 1), &a->score);
+    if (c->attention == ATTENTION_ADDITIVE)
+        add(b, name, SHAPE(c->d_model), glorot(c->d_model / c->heads, 1), &a->score);
 }
 
 static void add_self_attention(Builder *b, Attention *a, int layer) {
@@ -79,22 +71,17 @@ static void add_self_attention(Builder *b, Attention *a, int layer) {
     add(b, "self_attn.in_proj_weight", SHAPE(3 * d, d), glorot(d, d), &a->in.weight);
     add(b, "self_attn.in_proj_bias", SHAPE(3 * d), zeros, &a->in.bias);
     add_linear(b, "self_attn.out_proj", d, d, &a->out);
-    add_score(b, "self_attn", a);
+    add_score(b, "self_attn.score_weight", a);
 }
 
 static void add_cross_attention(Builder *b, Attention *a, int layer) {
     long d = b->m->config.d_model;
-    Parameters *p = &b->m->parameters;
-    char name[PARAMETER_NAME];
     a->layer = layer;
     full_name(b, "multihead_attn", a->name);
-    b->ok = b->ok &&
-            parameters_add_split(p, full_name(b, "multihead_attn.in_proj_weight", name), SHAPE(3 * d, d),
-                                 glorot(d, d), &a->q.weight, d, &a->kv.weight, b->e) &&
-            parameters_add_split(p, full_name(b, "multihead_attn.in_proj_bias", name), SHAPE(3 * d), zeros,
-                                 &a->q.bias, d, &a->kv.bias, b->e);
+    add_split(b, "multihead_attn.in_proj_weight", SHAPE(3 * d, d), glorot(d, d), &a->q.weight, &a->kv.weight);
+    add_split(b, "multihead_attn.in_proj_bias", SHAPE(3 * d), zeros, &a->q.bias, &a->kv.bias);
     add_linear(b, "multihead_attn.out_proj", d, d, &a->out);
-    add_score(b, "multihead_attn", a);
+    add_score(b, "multihead_attn.score_weight", a);
 }
 
 static void add_feed_forward(Builder *b, FeedForward *f) {
@@ -130,14 +117,14 @@ static bool add_all(Model *m, Error *e) {
     if (c->positions == POSITIONS_LEARNED)
         add(&b, "positions.weight", SHAPE(c->max_length, d), small, &m->positions);
     for (int i = 0; i < c->encoder_layers; i++) {
-        enter(&b, "encoder.layers.%d.", i);
+        snprintf(b.prefix, sizeof b.prefix, "encoder.layers.%d.", i);
         add_encoder_layer(&b, c->kind == KIND_LM ? &m->language_model[i] : &m->encoder[i], i);
     }
     for (int i = 0; i < c->decoder_layers; i++) {
-        enter(&b, "decoder.layers.%d.", i);
+        snprintf(b.prefix, sizeof b.prefix, "decoder.layers.%d.", i);
         add_decoder_layer(&b, &m->decoder[i], i);
     }
-    enter(&b, "%s", "");
+    b.prefix[0] = 0;
     if (c->final_norm && c->kind == KIND_LM) add_norm(&b, "norm", &m->final_norm);
     if (c->final_norm && c->kind == KIND_SEQ2SEQ) {
         add_norm(&b, "encoder.norm", &m->encoder_norm);
@@ -147,28 +134,22 @@ static bool add_all(Model *m, Error *e) {
     return b.ok;
 }
 
-/* The modules' structs, with all tensors registered and none allocated. */
-static Model *described(const ModelConfig *c, Error *e) {
-    if (!config_check(c, STATUS_USAGE, e)) return NULL;
-    Model *m = calloc(1, sizeof *m);
-    bool lm = c->kind == KIND_LM;
-    if (m && lm) m->language_model = calloc((size_t)c->encoder_layers, sizeof *m->language_model);
-    if (m && !lm) m->encoder = calloc((size_t)c->encoder_layers, sizeof *m->encoder);
-    if (m && !lm) m->decoder = calloc((size_t)c->decoder_layers, sizeof *m->decoder);
-    if (!m || (lm ? !m->language_model : !m->encoder || !m->decoder)) {
-        error_set(e, STATUS_NO_MEMORY, "memory: the layers of the model");
-        model_free(m);
-        return NULL;
-    }
+static bool make_layers(Model *m, const ModelConfig *c) {
+    EncoderLayer *layers = calloc((size_t)c->encoder_layers, sizeof *layers);
     m->config = *c;
-    if (add_all(m, e)) return m;
-    model_free(m);
-    return NULL;
+    *(c->kind == KIND_LM ? &m->language_model : &m->encoder) = layers;
+    if (c->decoder_layers) m->decoder = calloc((size_t)c->decoder_layers, sizeof *m->decoder);
+    return layers && (m->decoder || !c->decoder_layers);
 }
 
 Model *model_without_memory(const ModelConfig *c, bool training, Error *e) {
-    Model *m = described(c, e);
-    if (!m) return NULL;
+    if (!config_check(c, STATUS_USAGE, e)) return NULL;
+    Model *m = calloc(1, sizeof *m);
+    if (!m || !make_layers(m, c) || !add_all(m, e)) {
+        error_set(e, STATUS_NO_MEMORY, "memory: the layers of the model"); /* unless add_all knows better */
+        model_free(m);
+        return NULL;
+    }
     m->parameters.training = training;
     for (int i = 0; i < m->parameters.count; i++)
         for (int part = 0; part < PARAMETER_PARTS && m->parameters.entry[i].part[part]; part++) {

@@ -90,7 +90,7 @@ static Tensor *windows(const Forward *f, Attention *a, Tensor *qkv) {
 Tensor *nn_masked_self_attention(const Forward *f, void *module, Tensor *x) {
     Attention *a = module;
     const Sequences *s = &f->target->sequences;
-    KvLayer *past = kv_layer(f->cache, a->layer);
+    KvLayer *past = f->cache ? &f->cache->layer[a->layer] : NULL;
     f->tape->recorder = __func__;
     Tensor *qkv = project_qkv(f, a, x, f->target);
     if (past) kv_layer_append(past, qkv, s);
@@ -102,7 +102,7 @@ Tensor *nn_masked_self_attention(const Forward *f, void *module, Tensor *x) {
 
 Tensor *nn_cross_attention(const Forward *f, void *module, Tensor *x) {
     Attention *a = module;
-    KvLayer *past = kv_layer(f->cache, a->layer);
+    KvLayer *past = f->cache ? &f->cache->layer[a->layer] : NULL;
     f->tape->recorder = __func__;
     long h = f->model->config.heads;
     Tensor *q = tape_linear(f->tape, x, &a->q.weight, &a->q.bias, ACT_NONE, NULL), *kv = NULL;

@@ -3,13 +3,12 @@
 #include <stdlib.h>
 
 bool tokens_new(Tokens *x, long sequences, long rows, Error *e) {
-    size_t numbers = 3 * (size_t)sequences + 3 * (size_t)rows;
+    size_t numbers = 2 * (size_t)sequences + 3 * (size_t)rows;
     int32_t *memory = calloc(numbers ? numbers : 1, sizeof *memory);
     if (!memory) return error_set(e, STATUS_NO_MEMORY, "memory: a batch of %ld tokens", rows);
     *x = (Tokens){.start = memory, .max_sequences = sequences, .max_rows = rows};
     x->rows = x->start + sequences;
-    x->length = x->rows + sequences;
-    x->id = x->length + sequences;
+    x->id = x->rows + sequences;
     x->at = x->id + rows;
     x->column = x->at + rows;
     return true;
@@ -24,7 +23,7 @@ void tokens_free(Tokens *x) {
 static void begin(Tokens *x, long sequences) {
     if (sequences > x->max_sequences)
         error_bug("tokens: %ld sequences, want at most %ld", sequences, x->max_sequences);
-    x->sequences = (Sequences){sequences, x->start, x->rows, x->length, 0, 0};
+    x->sequences = (Sequences){sequences, x->start, x->rows, x->rows, 0, 0};
 }
 
 static void add_token(Tokens *x, int32_t id, long at, long column) {
@@ -35,12 +34,11 @@ static void add_token(Tokens *x, int32_t id, long at, long column) {
     x->column[row] = (int32_t)column;
 }
 
-/* Ends sequence s, which begins at row `first` and has `length` real tokens. */
-static void end_sequence(Tokens *x, long s, long first, long length) {
+/* Ends sequence s, which begins at row `first`. */
+static void end_sequence(Tokens *x, long s, long first) {
     long rows = x->sequences.total_rows - first;
     x->start[s] = (int32_t)first;
     x->rows[s] = (int32_t)rows;
-    x->length[s] = (int32_t)length;
     if (rows > x->sequences.longest) x->sequences.longest = rows;
 }
 
@@ -49,25 +47,17 @@ void tokens_pack(Tokens *x, long sequences, const long *start, const int32_t *id
     for (long s = 0; s < sequences; s++) {
         long first = x->sequences.total_rows, length = start[s + 1] - start[s];
         for (long i = 0; i < length; i++) add_token(x, ids[start[s] + i], i, start[s] + i);
-        end_sequence(x, s, first, length);
+        end_sequence(x, s, first);
     }
 }
 
-void tokens_fill(Tokens *x, TokenLayout layout, long sequences, long longest, const int32_t *ids,
-                 int pad_id) {
+void tokens_fill(Tokens *x, long sequences, long longest, const int32_t *ids, int pad_id) {
     begin(x, sequences);
     for (long s = 0; s < sequences; s++) {
-        long first = x->sequences.total_rows, length = 0;
-        for (long i = 0; i < longest; i++) {
-            int32_t id = ids[s * longest + i];
-            bool pad = id == pad_id;
-            if (pad && layout == TOKENS_PACKED) continue;
-            if (!pad && length < x->sequences.total_rows - first)
-                error_bug("tokens: padding before a token, want it at the end");
-            add_token(x, id, i, s * longest + i);
-            length += !pad;
-        }
-        end_sequence(x, s, first, length);
+        long first = x->sequences.total_rows;
+        for (long i = 0; i < longest; i++)
+            if (ids[s * longest + i] != pad_id) add_token(x, ids[s * longest + i], i, s * longest + i);
+        end_sequence(x, s, first);
     }
 }
 
@@ -76,7 +66,7 @@ void tokens_next(Tokens *x, long sequences, const int32_t *ids, long position) {
     for (long s = 0; s < sequences; s++) {
         long first = x->sequences.total_rows;
         if (ids[s] != NO_PAD) add_token(x, ids[s], position, s);
-        end_sequence(x, s, first, ids[s] != NO_PAD);
+        end_sequence(x, s, first);
     }
 }
 

@@ -65,8 +65,8 @@ static bool fill(const PageExample *x, const ModelConfig *c, Tokens *source, Tok
     bool lm = c->kind == KIND_LM;
     if (!tokens_new(target, 1, last->rows, e) || (!lm && !tokens_new(source, 1, first->columns, e)))
         return false;
-    tokens_fill(target, TOKENS_PACKED, 1, last->rows, last->row_tokens, c->pad_id);
-    if (!lm) tokens_fill(source, TOKENS_PACKED, 1, first->columns, first->column_tokens, c->pad_id);
+    tokens_fill(target, 1, last->rows, last->row_tokens, c->pad_id);
+    if (!lm) tokens_fill(source, 1, first->columns, first->column_tokens, c->pad_id);
     return true;
 }
 

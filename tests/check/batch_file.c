@@ -127,7 +127,7 @@ static void gradients_as_computed(void) {
     Safetensors want, found;
     CHECK(safetensors_read(&want, "tests/golden/seq2seq.grads.safetensors", &e), "%s", e.text);
     b->target_out[1] = b->pad_id; /* nothing is asked here, though target_in is a token */
-    pass_run(&p, TOKENS_PACKED);
+    pass_run(&p);
 
     long V = m->config.vocab_size, rows = p.target.sequences.total_rows;
     real *packed = calloc((size_t)(rows * V), sizeof *packed); /* 7 where the file must have 0 */

@@ -23,8 +23,8 @@ static void next_scores(Model *m, const int32_t *source, long S, const int32_t *
     t->no_grad = true;
     bool ok = tokens_new(&from, 1, S, &e) && tokens_new(&to, 1, n, &e);
     must(ok ? m : NULL, &e);
-    tokens_fill(&from, TOKENS_PACKED, 1, S, source, NO_PAD);
-    tokens_fill(&to, TOKENS_PACKED, 1, n, ids, NO_PAD);
+    tokens_fill(&from, 1, S, source, NO_PAD);
+    tokens_fill(&to, 1, n, ids, NO_PAD);
     long V = m->config.vocab_size;
     Forward f = {t, m, &from, &to};
     const Tensor *logits = nn_logits(&f, nn_hidden(&f));
@@ -262,7 +262,7 @@ static Known *known_new(ModelConfig c, uint64_t seed) {
               tokens_new(&k->tokens, TOGETHER, TOGETHER * LONG, &e) &&
               kv_cache_new(&k->cache, &c, TOGETHER, LONG, TOGETHER * LONGEST_SOURCE, &e);
     CHECK(ok, "%s", e.text);
-    tokens_fill(&k->source, TOKENS_PACKED, TOGETHER, LONGEST_SOURCE, k->from[0], NO_PAD);
+    tokens_fill(&k->source, TOGETHER, LONGEST_SOURCE, k->from[0], NO_PAD);
     return k;
 }
 
@@ -301,7 +301,7 @@ static void check_cache(ModelConfig c, uint64_t seed, long begin) {
             memcpy(start[0] + s * n, k->id[s], (size_t)n * sizeof **start);
         }
         if (n == begin)
-            tokens_fill(&k->tokens, TOKENS_PACKED, TOGETHER, n, start[0], NO_PAD);
+            tokens_fill(&k->tokens, TOGETHER, n, start[0], NO_PAD);
         else
             tokens_next(&k->tokens, TOGETHER, newest, n - 1);
         Forward f = {k->tape, k->model, &k->source, &k->tokens, &k->cache};
@@ -342,7 +342,7 @@ TEST(cached_scores_are_the_recomputed_ones) {
 /* Tokens without room, or several after the first pass, are a bug. */
 TEST(a_cache_is_not_overrun) {
     Known *k = known_new(small_language_model(), 1);
-    tokens_fill(&k->tokens, TOKENS_PACKED, TOGETHER, LONG, k->id[0], NO_PAD);
+    tokens_fill(&k->tokens, TOGETHER, LONG, k->id[0], NO_PAD);
     kv_cache_advance(&k->cache, &k->tokens.sequences);
     EXPECT_BUG("kv_cache: several tokens, want one: others came before",
                kv_cache_advance(&k->cache, &k->tokens.sequences));
@@ -350,14 +350,12 @@ TEST(a_cache_is_not_overrun) {
     EXPECT_BUG("kv_cache: more than 90 tokens", kv_cache_advance(&k->cache, &k->tokens.sequences));
     EXPECT_BUG("kv_cache: 1 sequences, want 3", kv_cache_advance(&k->cache, &(Sequences){.count = 1}));
     EXPECT_BUG("kv_cache: a source is [99999,16], want at most [27,16]",
-               kv_layer_keep_source(kv_layer(&k->cache, 0), &(Tensor){.shape = SHAPE(99999, 16)}));
+               kv_layer_keep_source(&k->cache.layer[0], &(Tensor){.shape = SHAPE(99999, 16)}));
     Tokens two;
     Error e = {0};
     CHECK(tokens_new(&two, 1, 2, &e), "%s", e.text);
     EXPECT_BUG("tokens: 2 sequences, want at most 1", tokens_next(&two, 2, k->from[0], 0));
     EXPECT_BUG("tokens: more than 2 rows", tokens_pack(&two, 1, (long[]){0, 3}, k->id[0]));
-    EXPECT_BUG("tokens: padding before a token, want it at the end",
-               tokens_fill(&two, TOKENS_PADDED, 1, 2, (int32_t[]){0, 5}, 0));
     tokens_free(&two);
     kv_cache_clear(&k->cache);
     kv_cache_advance(&k->cache, &k->tokens.sequences);

@@ -120,7 +120,7 @@ static inline void read_batch(const uint8_t *data, size_t size) {
         promise_error(b != NULL, &e);
         Tokens x = {0};
         if (b && tokens_new(&x, b->rows, b->rows * b->T, &e)) {
-            tokens_fill(&x, TOKENS_PACKED, b->rows, b->T, b->target_in, c.pad_id);
+            tokens_fill(&x, b->rows, b->T, b->target_in, c.pad_id);
             for (long i = 0; i < x.sequences.total_rows; i++) PROMISE(x.id[i] >= 0 && x.id[i] < c.vocab_size);
         }
         tokens_free(&x);

@@ -35,7 +35,7 @@ static void check_trace(ModelConfig c, const char *const *names) {
     Model *m = new_model(c, 3);
     PaddedBatch *b = random_batch(&c, 3, 5, 6, 3);
     Pass p = pass_new(m, b);
-    pass_run(&p, TOKENS_PACKED);
+    pass_run(&p);
     long logits = b->rows * b->T * c.vocab_size, size = m->parameters.size;
     double loss = (double)p.loss, *out = calloc((size_t)logits, sizeof *out),
            *grad = calloc((size_t)size, sizeof *grad);
@@ -44,7 +44,7 @@ static void check_trace(ModelConfig c, const char *const *names) {
     for (long i = 0; i < size; i++) grad[i] = (double)m->parameters.grad[i];
     Trace trace = {0};
     p.trace = &trace, p.tape->keep = true;
-    pass_fill(&p, TOKENS_PACKED);
+    pass_fill(&p);
     Forward f = {p.tape, m, &p.source, &p.target, .trace = &trace};
     nn_hidden(&f);
     const AttentionTrace *a = trace.first;
@@ -56,15 +56,13 @@ static void check_trace(ModelConfig c, const char *const *names) {
     CHECK(!a && !nn_trace_find(&trace, "encoder"));
     tape_reset(p.tape);
     trace = (Trace){0}, p.tape->keep = false;
-    pass_run(&p, TOKENS_PACKED);
+    pass_run(&p);
     CHECK(near((double)p.loss, loss), "%.9g, want %.9g", (double)p.loss, loss);
     CHECK(relative_error(p.logits, out, logits) < 1e3 * (double)REAL_EPSILON);
     CHECK(relative_error(m->parameters.grad, grad, size) < 1e3 * (double)REAL_EPSILON);
     free(out);
     free(grad);
-    pass_free(&p);
-    batch_padded_free(b);
-    model_free(m);
+    pass_end(&p);
 }
 
 TEST(a_trace_shows_what_is_computed) {

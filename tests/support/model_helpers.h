@@ -71,11 +71,18 @@ static inline void pass_free(Pass *p) {
     free(p->logits);
 }
 
-static inline void pass_fill(Pass *p, TokenLayout layout) {
+/* Frees its model and batch too. */
+static inline void pass_end(Pass *p) {
+    batch_padded_free((PaddedBatch *)p->batch);
+    model_free(p->model);
+    pass_free(p);
+}
+
+static inline void pass_fill(Pass *p) {
     const PaddedBatch *b = p->batch;
     int pad = p->model->config.pad_id;
-    if (b->S) tokens_fill(&p->source, layout, b->rows, b->S, b->source, pad);
-    tokens_fill(&p->target, layout, b->rows, b->T, b->target_in, pad);
+    if (b->S) tokens_fill(&p->source, b->rows, b->S, b->source, pad);
+    tokens_fill(&p->target, b->rows, b->T, b->target_in, pad);
     tokens_gather(&p->target, b->target_out, p->targets);
 }
 
@@ -95,9 +102,9 @@ static inline void pass_keep_logits(Pass *p, const Tensor *logits) {
 }
 
 /* Forward and backward: loss and logits, and the model's gradients, settled. */
-static inline void pass_run(Pass *p, TokenLayout layout) {
+static inline void pass_run(Pass *p) {
     Tape *t = p->tape;
-    pass_fill(p, layout);
+    pass_fill(p);
     parameters_clear_grad(&p->model->parameters);
     Forward f = {t, p->model, &p->source, &p->target, .trace = p->trace};
     Tensor *hidden = nn_hidden(&f);
@@ -114,9 +121,9 @@ static inline void pass_run(Pass *p, TokenLayout layout) {
 }
 
 /* The loss alone. */
-static inline real pass_loss(Pass *p, TokenLayout layout) {
+static inline real pass_loss(Pass *p) {
     Tape *t = p->tape;
-    pass_fill(p, layout);
+    pass_fill(p);
     t->no_grad = true;
     Forward f = {t, p->model, &p->source, &p->target};
     real loss = nn_loss(&f, nn_hidden(&f), p->targets)->data[0];

@@ -30,7 +30,7 @@ static void record_step(Pass *p, Model *m) {
 
 static void train_step(Pass *p, Optimizer *o) {
     Parameters *q = &p->model->parameters;
-    pass_fill(p, TOKENS_PACKED);
+    pass_fill(p);
     parameters_clear_grad(q);
     p->tape->step = (uint64_t)o->step;
     record_step(p, p->model);
@@ -47,7 +47,7 @@ static void check_plan(ModelConfig c, double dropout) {
     m->dropout = outline->dropout = dropout;
     PaddedBatch *b = random_batch(&c, 7, 20, 30, 1);
     Pass p = pass_new(m, b);
-    pass_fill(&p, TOKENS_PACKED);
+    pass_fill(&p);
     tape_plan(p.tape);
     record_step(&p, outline);
     size_t planned = tape_peak(p.tape);
@@ -61,9 +61,7 @@ static void check_plan(ModelConfig c, double dropout) {
     CHECK(p.tape->memory->regions == 1, "grew to %d regions", p.tape->memory->regions);
     CHECK(!tape_failed(p.tape, &e), "%s", e.text);
     tape_reset(p.tape);
-    pass_free(&p);
-    batch_padded_free(b);
-    model_free(m);
+    pass_end(&p);
     model_free(outline);
 }
 

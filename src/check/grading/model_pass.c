@@ -18,8 +18,8 @@ static bool make_ready(ModelPass *p, Error *e) {
     if (!tokens_new(&p->source, b->rows, b->rows * b->S, e) ||
         !tokens_new(&p->target, b->rows, b->rows * b->T, e))
         return false;
-    if (b->S) tokens_fill(&p->source, TOKENS_PACKED, b->rows, b->S, b->source, pad);
-    tokens_fill(&p->target, TOKENS_PACKED, b->rows, b->T, b->target_in, pad);
+    if (b->S) tokens_fill(&p->source, b->rows, b->S, b->source, pad);
+    tokens_fill(&p->target, b->rows, b->T, b->target_in, pad);
     tokens_gather(&p->target, b->target_out, p->targets);
     size_t logits = (size_t)p->target.sequences.total_rows * (size_t)p->model->config.vocab_size;
     p->logits = calloc(logits + 1, sizeof *p->logits);
