@@ -34,8 +34,7 @@ static bool take_memory(Decoder *d, const Given *given, Error *e) {
 static void pack_source(Decoder *d, const Given *given) {
     if (!given->sources) return;
     tokens_pack(&d->source, given->sources, given->start, given->source);
-    for (long i = given->sources; i < d->sequences; i++)
-        d->source.start[i] = d->source.rows[i] = d->source.length[i] = 0;
+    for (long i = given->sources; i < d->sequences; i++) d->source.start[i] = d->source.rows[i] = 0;
     d->source.sequences.count = d->sequences;
 }
 
