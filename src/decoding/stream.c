@@ -25,13 +25,16 @@ static size_t find_stop(const Stream *s, bool *whole) {
     return at;
 }
 
-/* Bytes at the end of a text that begin a character. */
+/* Bytes at the end of a text that further ones would complete to a character. */
 static size_t incomplete(const char *text, size_t n) {
-    for (size_t k = 1; k < UTF8_MAX && k <= n; k++) {
-        unsigned char c = (unsigned char)text[n - k];
-        size_t bytes = c >= 0xF0 ? 4 : c >= 0xE0 ? 3 : c >= 0xC2 ? 2 : 1;
-        if (c < 0x80 || c >= 0xC0) return c <= 0xF4 && bytes > k ? k : 0;
-    }
+    for (size_t k = 1; k < UTF8_MAX && k <= n; k++)
+        for (int rest = 0x80; rest <= 0xBF; rest += 0x3F) { /* the least and the greatest */
+            char whole[UTF8_MAX];
+            uint32_t character;
+            memset(whole, rest, sizeof whole);
+            memcpy(whole, text + n - k, k);
+            if (utf8_decode(whole, sizeof whole, &character) > (int)k) return k;
+        }
     return 0;
 }
 

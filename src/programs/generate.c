@@ -174,9 +174,10 @@ static bool write_text(const Run *r, const int32_t *ids, long n, FILE *out, bool
     return ok;
 }
 
-/* Writes one of several texts. */
-static bool write_one(const Reply *a, long i, const int32_t *ids, long n, Error *e) {
+/* Writes one of several texts, and its score where --n-best asks for it. */
+static bool write_one(const Reply *a, long i, double score, const int32_t *ids, long n, Error *e) {
     if (a->run->lm && i > 0) puts("---");
+    if (s.n_best) printf(a->run->lm ? "%.4f\n" : "%.4f\t", score);
     write_echo(a);
     bool ok = write_text(a->run, ids, n, stdout, NULL, e);
     putchar('\n');
@@ -243,7 +244,7 @@ static bool sample(Reply *a, Error *e) {
     ok = ok && decoder_run(d, &s.sampler, a->run->lm ? NO_PAD : a->run->saved.end_id, hear, a, e);
     if (alone && (a->begun || ok)) stream_end(a->stream), putchar('\n');
     for (long i = 0; ok && s.count > 1 && i < s.count; i++)
-        ok = write_one(a, i, decoder_ids(d, i) + prompt, d->tokens[i] - prompt, e);
+        ok = write_one(a, i, 0, decoder_ids(d, i) + prompt, d->tokens[i] - prompt, e);
     for (long i = 0; i < s.count; i++) stream_free(&a->stream[i]);
     free(a->stream);
     return ok && remember(a, decoder_ids(d, 0) + prompt, d->tokens[0] - prompt, e);
@@ -263,8 +264,7 @@ static bool search(Reply *a, Error *e) {
     bool ok = best || error_set(e, STATUS_NO_MEMORY, "memory: %ld hypotheses", texts);
     ok = ok && beam_search(&a->decoder, &options, best, &found, e);
     for (long i = 0; i < found; i++) {
-        if (ok && s.n_best) printf(a->run->lm ? "%.4f\n" : "%.4f\t", best[i].score);
-        ok = ok && write_one(a, i, best[i].ids, best[i].n, e);
+        ok = ok && write_one(a, i, best[i].score, best[i].ids, best[i].n, e);
         ok = ok && (i > 0 || remember(a, best[i].ids, best[i].n, e));
         free(best[i].ids);
     }

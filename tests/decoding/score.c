@@ -1,0 +1,147 @@
+/* Scores of files and averages of weights, against sums of one token at a time and of one weight at a time. */
+#include "decoding/score.h"
+#include "folder.h"
+#include "slow_decoding.h"
+#include <sys/stat.h>
+
+/* A run with this model, whose tokenizer has `characters`. */
+static SavedRun run_with(Model *m, const char *characters) {
+    Error e = {0};
+    SavedRun r;
+    const Metadata notes[] = {{"vocabulary", characters}, {"begin_id", "4"}, {"end_id", "5"}};
+    mkdir("run", 0777);
+    CHECK(model_save(m, "run/model.safetensors", notes, 3, &e), "%s", e.text);
+    CHECK(saved_run_open(&r, "run", false, &e), "%s", e.text);
+    return r;
+}
+
+/* -log P of id after ids[0 … n). */
+static double slow_loss(Model *m, const int32_t *source, long S, const int32_t *ids, long n, int32_t id) {
+    real score[8];
+    double sum = 0;
+    next_scores(m, source, S, ids, n, score);
+    for (long i = 0; i < m->config.vocab_size; i++) sum += exp((double)score[i]);
+    return log(sum) - (double)score[id];
+}
+
+static Score score_of(const SavedRun *r, const char *text) {
+    Error e = {0};
+    Score s;
+    Tape *t = tape_new();
+    write_text("file", text);
+    CHECK(score_file(t, r, "file", &s, &e), "%s", e.text);
+    CHECK(t->nodes == 0 && !t->no_grad, "the tape is not as it was");
+    tape_free(t);
+    return s;
+}
+
+/* A text is cut into windows that do not overlap; the last one may be shorter. Every token but the first counts. */
+TEST(a_text_has_the_loss_of_its_tokens) {
+    enum { LONGEST = 200 };
+    make_folder();
+    CHECK(chdir(folder) == 0);
+    for (int i = 0; i < 8; i++) {
+        ModelConfig c = small_language_model();
+        c.vocab_size = 4, c.max_length = (int[]){1, 2, 7, 80}[i % 4];
+        if (i > 3) c.positions = POSITIONS_ROTARY;
+        Model *m = lively(c, (uint64_t)i);
+        SavedRun r = run_with(m, "abcé");
+        char text[2 * LONGEST + 1] = "";
+        int32_t ids[LONGEST];
+        long n = (long[]){2, 3, 50, LONGEST}[i % 4];
+        double nats = 0;
+        batch_random_tokens(&c, random_key(7, (uint64_t)i), n, ids);
+        for (long k = 0; k < n; k++) strcat(text, (const char *[]){"a", "b", "c", "é"}[ids[k]]);
+        for (long k = 1; k < n; k++) {
+            long first = (k - 1) / c.max_length * c.max_length;
+            nats += slow_loss(m, NULL, 0, ids + first, k - first, ids[k]);
+        }
+        Score s = score_of(&r, text);
+        CHECK(s.tokens == n - 1 && s.characters == (double)n - 1, "%ld tokens, %g characters", s.tokens,
+              s.characters);
+        CHECK(fabs(s.nats - nats) < 1e-4 * (1 + nats), "found %g, want %g", s.nats, nats);
+        saved_run_close(&r);
+        model_free(m);
+    }
+}
+
+/* Of pairs the targets count, with their ends. Blank lines do not. */
+TEST(pairs_have_the_loss_of_their_targets) {
+    make_folder();
+    CHECK(chdir(folder) == 0);
+    ModelConfig c = small_seq2seq();
+    c.vocab_size = 7, c.pad_id = 6, c.max_length = 6;
+    Model *m = lively(c, 1);
+    SavedRun r = run_with(m, "abcé");
+    static const int32_t source[] = {0, 1, 3}, target[] = {4, 2, 3, 5}, other[] = {4, 1, 5};
+    double nats = 0;
+    for (long k = 1; k < 4; k++) nats += slow_loss(m, source, 3, target, k, target[k]);
+    for (long k = 1; k < 3; k++) nats += slow_loss(m, source + 2, 1, other, k, other[k]);
+    Score s = score_of(&r, "abé\tcé\n\r\né\tb");
+    CHECK(s.pairs == 2 && s.tokens == 5 && s.characters == 3, "%ld pairs, %ld tokens, %g characters", s.pairs,
+          s.tokens, s.characters);
+    CHECK(fabs(s.nats - nats) < 1e-4 * nats, "found %g, want %g", s.nats, nats);
+
+    static const struct {
+        const char *text, *want;
+    } cases[] = {
+        {"a\tb\n\nab\n", "file: line 3: found no tab, need a source, a tab and a target"},
+        {"a\tb\tc\n", "file: line 1: found a second tab, need a source, a tab and a target"},
+        {"a\tb\n\na\tx\n",
+         "file: line 3: byte 0: found 'x' (U+0078), need one of the 4 characters of the vocabulary"},
+        {"a\tabcabc\n", "file: line 1: found 7 symbols, need at most 6"},
+        {"\n", "file: found no pair, need one"},
+    };
+    Tape *t = tape_new();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        Error e = {0};
+        write_text("file", cases[i].text);
+        CHECK(!score_file(t, &r, "file", &s, &e) && !strcmp(e.text, cases[i].want), "%s", e.text);
+        CHECK(e.status == STATUS_BAD_DATA);
+    }
+    tape_free(t);
+    saved_run_close(&r);
+    model_free(m);
+}
+
+/* The mean of the newest files, by their names; other files do not count. */
+TEST(weights_are_averaged) {
+    make_folder();
+    CHECK(chdir(folder) == 0);
+    ModelConfig c = small_language_model();
+    c.vocab_size = 4;
+    Model *m[4];
+    Error e = {0};
+    SavedRun r = {0};
+    for (int i = 0; i < 4; i++) {
+        char path[64];
+        m[i] = new_model(c, (uint64_t)i);
+        if (i == 0) r = run_with(m[i], "abcd");
+        snprintf(path, sizeof path, "run/step-%010d.safetensors", (int[]){2, 9, 10, 100}[i]);
+        CHECK(model_save(m[i], path, NULL, 0, &e), "%s", e.text);
+    }
+    write_text("run/step-notes", "mine");
+    write_text("run/step", "mine");
+    CHECK(saved_run_average(&r, "run", 3, &e), "%s", e.text);
+    for (long i = 0; i < m[0]->parameters.size; i++) {
+        double want = 0;
+        for (int k = 1; k < 4; k++) want += (double)m[k]->parameters.value[i];
+        CHECK(r.model->parameters.value[i] == (real)(want / 3) ||
+                  fabs((double)r.model->parameters.value[i] - want / 3) < 4e-16,
+              "weight %ld", i);
+    }
+    CHECK(!saved_run_average(&r, "run", 5, &e) && e.status == STATUS_NO_INPUT &&
+              strstr(e.text, "run: found 4 files step-"),
+          "%s", e.text);
+    c.norm = NORM_POST, c.final_norm = false, e = (Error){0};
+    Model *other = new_model(c, 1);
+    CHECK(model_save(other, "run/step-0000000101.safetensors", NULL, 0, &e));
+    CHECK(!saved_run_average(&r, "run", 2, &e) && e.status == STATUS_OTHER_MODEL &&
+              !strcmp(e.text, "run/step-0000000101.safetensors: norm: found post, need pre"),
+          "%s", e.text);
+    saved_run_close(&r);
+    for (int i = 0; i < 4; i++) model_free(m[i]);
+    model_free(other);
+}
+
+RUN_TESTS

@@ -1,0 +1,223 @@
+/* Decoding as a user meets it: what the options of generate print, and that they agree with one another. */
+#include "child.h"
+#include "json_lines.h"
+
+#define SMALL "--d-model", "16", "--heads", "2", "--layers", "1", "--schedule", "constant", "--quiet", "--run"
+#define TEXT  "the cat sat on the mat, and the rat sat on the cat; the mat was red and the hat was flat.\n"
+
+static void train_text(const char *tokenizer) {
+    enter_folder();
+    write_text("text", TEXT TEXT TEXT TEXT);
+    CHECK(TRAIN("lm", "--text", "text", "--tokenizer", tokenizer, "--context", "12", "--steps", "30", "--lr",
+                "0.01", SMALL, "run") == 0,
+          "%s", err);
+}
+
+static void train_copy(void) {
+    enter_folder();
+    CHECK(TRAIN("copy", "--symbols", "5", "--max-length", "5", "--held-out", "20", "--steps", "40", SMALL,
+                "run") == 0,
+          "%s", err);
+}
+
+/* What generate prints for these options, to be freed. */
+static char *printed(const char *const *arguments) {
+    CHECK(run_program("generate", arguments, (Streams){0}) == 0 && !*err, "%s", err);
+    return strdup(out);
+}
+#define PRINTED(...) printed(ARGUMENTS("run", __VA_ARGS__))
+
+/* Texts drawn together are those of as many seeds, one by one, in the same order. */
+TEST(count_gives_the_texts_of_several_seeds) {
+    for (int lm = 0; lm < 2; lm++) {
+        char want[4000] = "", seed[] = "5";
+        if (lm)
+            train_text("bpe");
+        else
+            train_copy();
+        const char *prompt = lm ? "the" : "1234";
+        for (; *seed < '8'; ++*seed) {
+            char *one = PRINTED("--prompt", prompt, "--length", "20", "--temperature", "2", "--seed", seed);
+            if (*want && lm) strcat(want, "---\n");
+            strcat(want, one);
+            free(one);
+        }
+        char *all = PRINTED("--prompt", prompt, "--length", "20", "--temperature", "2", "--seed", "5",
+                            "--count", "3");
+        CHECK(!strcmp(all, want), "%s is not %s", all, want);
+        free(all);
+    }
+}
+
+/* The text ends before the stop text, wherever that begins and ends among tokens, for draws and beams. */
+TEST(the_stop_text_ends_a_text) {
+    static const char *const stops[] = {"t", "at", "e c", "the ", "never"};
+    train_text("bpe");
+    for (int i = 0; i < 10; i++) {
+        const char *way = i < 5 ? "--temperature" : "--beam", *value = i < 5 ? "0.5" : "1";
+        char *whole = PRINTED("--prompt", "the", "--length", "40", way, value);
+        char *part = PRINTED("--prompt", "the", "--length", "40", way, value, "--stop", stops[i % 5]);
+        char *at = strstr(whole + 3, stops[i % 5]);
+        if (at) strcpy(at, "\n");
+        CHECK(!strcmp(part, whole), "--stop '%s': %s, want %s", stops[i % 5], part, whole);
+        free(whole), free(part);
+    }
+}
+
+TEST(a_beam_of_one_prints_the_greedy_text) {
+    for (int lm = 0; lm < 2; lm++) {
+        if (lm)
+            train_text("byte");
+        else
+            train_copy();
+        const char *prompt = lm ? "the" : "1234";
+        char *greedy = PRINTED("--prompt", prompt, "--length", "30");
+        char *beam = PRINTED("--prompt", prompt, "--length", "30", "--beam", "1", "--length-penalty", "2");
+        CHECK(!strcmp(greedy, beam), "%s and %s", greedy, beam);
+        char *best = PRINTED("--prompt", prompt, "--length", "30", "--beam", "4", "--n-best", "3");
+        double last = 0;
+        for (const char *line = best; *line; line = next_line(line))
+            if (!lm || line == best || !strncmp(line - 4, "---\n", 4)) {
+                double score = strtod(line, NULL);
+                CHECK(score < 0 && (last == 0 || score <= last), "%s", best);
+                last = score;
+            }
+        free(greedy), free(beam), free(best);
+    }
+}
+
+/* One line is one prompt, from a file as from stdin. */
+TEST(a_file_of_prompts_is_answered_line_by_line) {
+    train_copy();
+    write_text("lines", "12\n345\r\n1");
+    CHECK(run_program("generate", ARGUMENTS("run"), (Streams){.input = "lines"}) == 0, "%s", err);
+    char *piped = strdup(out), *read = PRINTED("--input", "lines");
+    CHECK(!strcmp(piped, read) && lines_of(read) == 3, "%s", read);
+    free(piped), free(read);
+}
+
+/* Only whole characters are written; a text may end inside one. */
+TEST(characters_are_written_whole) {
+    enter_folder();
+    write_text("text", "水水水水水水水水水水水水水水水水水水水水");
+    CHECK(TRAIN("lm", "--text", "text", "--tokenizer", "byte", "--context", "6", "--tail", "0", "--steps",
+                "60", "--lr", "0.01", SMALL, "run") == 0,
+          "%s", err);
+    static const char *const want[] = {"水\n", "水\n", "水水\n", "水水\n", "水水\n"};
+    for (int i = 0; i < 5; i++) {
+        char length[] = {(char)('1' + i), 0}, *text = PRINTED("--prompt", "水", "--length", length);
+        CHECK(!strcmp(text, want[i]), "%d bytes: %s", i + 1, text);
+        free(text);
+    }
+}
+
+/* At a terminal a line continues what was said, an empty one lets the model go on, and an invalid one changes nothing. */
+TEST(a_conversation_remembers) {
+    train_text("char");
+    int other, terminal = open_terminal(80, &other);
+    static const char typed[] = "\nthe c\n\nZ\nand\n\004"; /* Ctrl-D at the end */
+    CHECK(write(terminal, typed, strlen(typed)) == (ssize_t)strlen(typed));
+    CHECK(run_program("generate", ARGUMENTS("run", "--length", "20"),
+                      (Streams){.input = ptsname(terminal)}) == 0,
+          "%s", err);
+    char *said = strdup(out), text[200] = "the c", want[400] = "";
+    CHECK(lines_of(err) == 3 && strstr(err, "line 1: found no character") &&
+              strstr(err, "line 4: byte 0: found 'Z'"),
+          "%s", err);
+    for (int i = 0; i < 3; i++) {
+        size_t before = strlen(text);
+        if (i == 2) strcat(text, "\nand");
+        char *whole = PRINTED("--prompt", text, "--length", "20");
+        snprintf(text, sizeof text, "%.*s", (int)strlen(whole) - 1, whole);
+        snprintf(want + strlen(want), sizeof want - strlen(want), "%s\n",
+                 text + (i == 0 ? 0 : before + (i == 2)));
+        free(whole);
+    }
+    CHECK(!strcmp(said, want), "%s, want %s", said, want);
+    free(said);
+    close(other);
+    close(terminal);
+}
+
+/* The probabilities of all tokens, where there are few, sum to 1; the greedy token comes first, with a star and a bar. */
+TEST(probabilities_are_shown) {
+    train_copy();
+    char *shown = PRINTED("--prompt", "12", "--show-probabilities", "--length", "1");
+    double sum = 0;
+    for (const char *line = shown; *line; line = next_line(line)) sum += strtod(line + 1, NULL);
+    CHECK(fabs(sum - 100) < 0.1 && lines_of(shown) == 8, "%s", shown);
+    CHECK(*shown == '*' && strstr(shown, "\"1\"\n") && strstr(shown, "[end]\n") && strstr(shown, "█"), "%s",
+          shown);
+    free(shown);
+    shown = PRINTED("--prompt", "12", "--show-probabilities", "--temperature", "2", "--top-k", "3", "--seed",
+                    "4");
+    CHECK(lines_of(shown) % 4 == 3 && strstr(shown, "* "), "%s", shown);
+    free(shown);
+}
+
+/* The score of the part that was held out is the loss that training printed. */
+TEST(scores_are_the_losses_of_training) {
+    char text[721], score[100];
+    enter_folder();
+    for (int i = 0; i < 720; i++) text[i] = "abcd"[i * i % 7 % 4];
+    text[720] = 0;
+    write_text("text", text);
+    char *tail = strndup(text + 648, 64); /* the last tenth: 7 windows of 9 and a token, and a rest */
+    write_text("tail", tail);
+    free(tail);
+    CHECK(TRAIN("lm", "--text", "text", "--context", "9", "--steps", "30", "--d-model", "16", "--heads", "2",
+                "--layers", "1", "--run", "run") == 0,
+          "%s", err);
+    const char *loss = strstr(err, "held-out: loss ");
+    CHECK(loss, "%s", err);
+    snprintf(score, sizeof score, "%.6s nats per character, %.6s bits", loss ? loss + 15 : "",
+             loss ? strstr(loss, "character, ") + 11 : "");
+    char *found = PRINTED("--score", "tail");
+    CHECK(!strncmp(found, score, strlen(score)) && strstr(found, "; 63 characters, 63 tokens\n"),
+          "%s, want %s", found, score);
+    free(found);
+
+    write_text("pairs", "ab\tb\nba\ta\nabc\tc\nc\tcc\n");
+    CHECK(TRAIN("pairs", "--pairs", "pairs", "--tail", "0", "--steps", "5", "--json", SMALL, "two") == 0,
+          "%s", err);
+    const char *last = out;
+    while (*next_line(last)) last = next_line(last);
+    double want = number(last, "val_loss");
+    CHECK(GENERATE("two", "--score", "pairs") == 0, "%s", err);
+    const char *at = strstr(out, "perplexity ");
+    CHECK(at && fabs(strtod(at + 11, NULL) - exp(want)) < 0.006 && strstr(out, " 9 tokens, 4 pairs\n"),
+          "%s, want %g", out, exp(want));
+}
+
+/* --keep-checkpoints keeps the last weights, also those before a resumed part, and --force removes them. */
+TEST(the_last_checkpoints_are_kept_and_averaged) {
+    enter_folder();
+    write_text("text", TEXT TEXT);
+#define KEEP(steps, ...)                                                                                     \
+    TRAIN("lm", "--text", "text", "--context", "8", "--steps", steps, "--checkpoint-every", "5", SMALL,      \
+          "run", __VA_ARGS__)
+    CHECK(KEEP("22", "--keep-checkpoints", "3") == 0, "%s", err);
+    const char *files = list_folder("run");
+    CHECK(!strstr(files, "step-0000000010") && strstr(files, "step-0000000015") &&
+              strstr(files, "step-0000000020") && strstr(files, "step-0000000022"),
+          "%s", files);
+    CHECK(same_files("run/step-0000000022.safetensors", "run/model.safetensors"));
+    char *last = PRINTED("--score", "text", "--average", "1"), *plain = PRINTED("--score", "text");
+    char *mean = PRINTED("--score", "text", "--average", "3");
+    CHECK(!strcmp(last, plain) && strcmp(mean, plain) != 0, "%s, %s and %s", last, plain, mean);
+    CHECK(GENERATE("run", "--prompt", "t", "--average", "4") == 66, "%s", err);
+    CHECK(TRAIN("--resume", "run", "--steps", "27", "--quiet") == 0, "%s", err);
+    files = list_folder("run");
+    CHECK(!strstr(files, "step-0000000020") && strstr(files, "step-0000000022") &&
+              strstr(files, "step-0000000025"),
+          "%s", files);
+    CHECK(KEEP("6", "--force", "--keep-checkpoints", "2") == 0, "%s", err);
+    files = list_folder("run");
+    CHECK(!strstr(files, "step-000000002") && strstr(files, "step-0000000005") &&
+              strstr(files, "step-0000000006"),
+          "%s", files);
+    CHECK(KEEP("6", "--force") == 0 && !strstr(list_folder("run"), "step-"), "%s", listing);
+    free(last), free(plain), free(mean);
+}
+
+RUN_PROGRAM_TESTS
