@@ -27,8 +27,7 @@ static bool path_of(Run *r, const char *name, char out[PATH_ROOM], Error *e) {
 
 static bool is_there(Run *r, const char *name) {
     char path[PATH_ROOM];
-    Error ignored = {0};
-    return path_of(r, name, path, &ignored) && access(path, F_OK) == 0;
+    return path_of(r, name, path, &(Error){0}) && access(path, F_OK) == 0;
 }
 
 void run_describe(FILE *out, const Task *task, const Model *m, size_t bytes) {
@@ -57,9 +56,8 @@ size_t run_footprint(size_t arrays) {
 static bool replace_old(Run *r, const char *written) {
     static const char *const names[] = {"best.safetensors", "checkpoint.safetensors"};
     char path[PATH_ROOM];
-    Error ignored = {0};
     for (int i = 0; i < 2 && r->replaces; i++)
-        if (strcmp(names[i], written) != 0 && path_of(r, names[i], path, &ignored)) unlink(path);
+        if (strcmp(names[i], written) != 0 && path_of(r, names[i], path, &(Error){0})) unlink(path);
     for (long i = 1; r->replaces && directory_newest(r->config->run, "step-", i, path);)
         if (strcmp(strrchr(path, '/') + 1, written) == 0 || unlink(path) != 0) i++;
     r->replaces = false;
@@ -86,11 +84,9 @@ static bool save_model(Run *r, File *file, Error *e) {
     return false;
 }
 
-static bool save_best(Run *r, Error *e) {
+static bool save_as(Run *r, const char *name, Error *e) {
     char path[PATH_ROOM];
-    const char *name = "best.safetensors";
-    if (!path_of(r, name, path, e)) return false;
-    File *file = file_create(path, e);
+    File *file = path_of(r, name, path, e) ? file_create(path, e) : NULL;
     return file && save_model(r, file, e) && replace_old(r, name);
 }
 
@@ -99,22 +95,19 @@ static bool keep_weights(Run *r, Error *e) {
     char name[40], path[PATH_ROOM];
     long most = r->config->keep_checkpoints;
     snprintf(name, sizeof name, "step-%010ld.safetensors", r->trainer->state.step);
-    if (!most) return true;
-    File *file = path_of(r, name, path, e) ? file_create(path, e) : NULL;
-    if (!file || !save_model(r, file, e) || !replace_old(r, name)) return false;
-    while (directory_newest(r->config->run, "step-", most + 1, path) && unlink(path) == 0) continue;
+    if (most && !save_as(r, name, e)) return false;
+    while (most && directory_newest(r->config->run, "step-", most + 1, path) && unlink(path) == 0) continue;
     return true;
 }
 
 /* The weights come first: a run that is killed between the two repeats the step. */
 static bool save_checkpoint(Run *r, Error *e) {
     char path[PATH_ROOM];
-    const char *name = "checkpoint.safetensors";
     r->saved = clock_seconds(), r->saved_step = r->trainer->state.step;
     bool weights = keep_weights(r, e);
-    return path_of(r, name, path, e) && trainer_check(r->trainer, e) &&
-           checkpoint_save(path, r->config, r->trainer, e) && replace_old(r, name) && (r->kept = true) &&
-           weights;
+    return path_of(r, "checkpoint.safetensors", path, e) && trainer_check(r->trainer, e) &&
+           checkpoint_save(path, r->config, r->trainer, e) && replace_old(r, "checkpoint.safetensors") &&
+           (r->kept = true) && weights;
 }
 
 /* A run goes on if it cannot save: it may be able to later. */
@@ -151,12 +144,8 @@ static bool save(Run *r, Error *e) {
 
 /* ---- Listeners ---- */
 
-static bool not_interrupted(void *context, long micro_batch, long micro_batches) {
-    (void)context, (void)micro_batch, (void)micro_batches;
-    return !interrupt_signal();
-}
-
-/* Measures steps, and announces the duration of a first step that is long: there is no bar yet. */
+/* Measures steps, and announces the duration of a first step that is long: there is no bar yet. A signal ends
+ * the training. */
 static bool time_steps(void *context, long micro_batch, long micro_batches) {
     enum { PATIENCE = 4 };
     Run *r = context;
@@ -167,7 +156,7 @@ static bool time_steps(void *context, long micro_batch, long micro_batches) {
                 seconds / (double)micro_batch * (double)micro_batches);
         r->steps_here = -1;
     }
-    return true;
+    return !interrupt_signal();
 }
 
 static void count_step(void *context, const StepResult *step) {
@@ -239,7 +228,7 @@ static bool keep_best(void *context, const Evaluation *v, Error *e) {
     Error unsaved = {0};
     if (v->loss >= s->best_loss) return true;
     if (!trainer_check(r->trainer, e)) return false;
-    if (save_best(r, &unsaved))
+    if (save_as(r, "best.safetensors", &unsaved))
         s->best_loss = v->loss, s->best_step = s->step;
     else
         say_unsaved(r, "best model", &unsaved);
@@ -249,7 +238,6 @@ static bool keep_best(void *context, const Evaluation *v, Error *e) {
 /* In the order in which they are called. */
 static void add_listeners(Run *r) {
     const Listener all[] = {{r, .goes_on = checkpoint_when_due},
-                            {r, .goes_on = not_interrupted},
                             {r, .goes_on = time_steps, .stepped = count_step},
                             {r, .evaluated = record_evaluation},
                             {r, .stepped = move_bar, .evaluated = show_evaluation},
@@ -330,10 +318,6 @@ bool run_finish(Run *r, bool trained, Error *e) {
 
 /* ---- The beginning ---- */
 
-static void remark_on_data(const TrainConfig *config, const Task *task) {
-    if (!config->quiet) fputs(task->remark, stderr);
-}
-
 /* The directory holds no run, the one to continue, or one to replace. Checked again once the directory is
  * locked: another process may have saved before. */
 static bool may_take(Run *r, const Checkpoint *past, Error *e) {
@@ -392,7 +376,7 @@ bool run_open(Run *r, const TrainConfig *config, Trainer *t, const Checkpoint *p
         return false;
     const Parameters *p = &t->model->parameters;
     if (!can_open_files(r, e) || !file_reserve(r->place, (size_t)p->elements * sizeof(real), e)) return false;
-    remark_on_data(config, t->task);
+    if (!config->quiet) fputs(t->task->remark, stderr);
     if (past) remark_on_resume(r, past);
     add_listeners(r);
     r->metrics = (Metrics){.task = t->task->name,

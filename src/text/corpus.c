@@ -193,7 +193,7 @@ double corpus_unigram_entropy(const uint16_t *ids, long count, long vocab_size, 
     double sum = 0;
     for (long c = 0; c < vocab_size; c++) sum += n_log_n(n[c]);
     free(n);
-    return fmax(0, log((double)count) - sum / (double)count); /* rounding gives -0.0…1 for a constant text */
+    return fmax(0, log((double)count) - sum / (double)count); /* rounding may give less */
 }
 
 /* (1/N) Σ_c (n(c) log n(c) - Σ_d n(c,d) log n(c,d)), N pairs. Sorted by their first character the pairs of

@@ -365,7 +365,38 @@ TEST(generate_prompts) {
             {"generate run --top-k 3 --prompt 1", 2,
              "--top-k: found --temperature 0, which is greedy, need a higher temperature"},
             {"generate run --temperature nan", 2, "--temperature: found \"nan\", need a number in [0,1000]"},
-            {"generate run --length 0", 2, "--length: found \"0\", need an integer in [1,1000000]"});
+            {"generate run --length 0", 2, "--length: found \"0\", need an integer in [1,1000000]"},
+            {"generate run --input none", 66, "none: No such file or directory"},
+            {"generate run --input .", 74, ".: reading failed: Is a directory"},
+            {"generate run --score none", 66, "none: No such file or directory"},
+            {"generate run --score run/metrics.csv", 65,
+             "run/metrics.csv: line 1: found no tab, need a source, a tab and a target"},
+            {"generate run --average 2 --prompt 1", 66,
+             "run: found 0 files step-*.safetensors, need 2; ./train writes them with --keep-checkpoints"});
+
+    /* Options that contradict each other, or have no effect. */
+    REFUSES({"generate run --prompt 1 --input x", 2, "--input: found --prompt, need one of the two"},
+            {"generate run --prompt 1 --score x", 2, "--prompt: found --score, need one of the two"},
+            {"generate run --beam 2 --score x", 2, "--beam: found --score, need one of the two"},
+            {"generate run --beam 2 --temperature 1", 2, "--temperature: found --beam, need one of the two"},
+            {"generate run --beam 2 --repetition-penalty 2", 2,
+             "--repetition-penalty: found --beam, need one of the two"},
+            {"generate run --beam 2 --count 3", 2, "--count: found --beam, need one of the two"},
+            {"generate run --beam 2 --show-probabilities", 2,
+             "--show-probabilities: found --beam, need one of the two"},
+            {"generate run --n-best 2", 2, "--n-best: found no --beam, need it"},
+            {"generate run --length-penalty 1", 2, "--length-penalty: found no --beam, need it"},
+            {"generate run --beam 2 --n-best 3", 2, "--n-best: found 3, need at most the 2 of --beam"},
+            {"generate run --count 2", 2,
+             "--count: found --temperature 0, which is greedy, need a higher temperature"},
+            {"generate run --top-p 0.5", 2,
+             "--top-p: found --temperature 0, which is greedy, need a higher temperature"},
+            {"generate run --min-p 0.5", 2,
+             "--min-p: found --temperature 0, which is greedy, need a higher temperature"},
+            {"generate run --temperature 1 --count 2 --show-probabilities", 2,
+             "--count: found --show-probabilities, need one of the two"},
+            {"generate run --top-p 0", 2, "--top-p: found \"0\", need a number in (0,1]"},
+            {"generate run --stop ''", 2, "--stop: found no character, need at least one"});
 
     /* From stdin, the lines before are answered. */
     static const struct {

@@ -165,8 +165,8 @@ TEST(scores_are_the_losses_of_training) {
     char *tail = strndup(text + 648, 64); /* the last tenth: 7 windows of 9 and a token, and a rest */
     write_text("tail", tail);
     free(tail);
-    CHECK(TRAIN("lm", "--text", "text", "--context", "9", "--steps", "30", "--d-model", "16", "--heads", "2",
-                "--layers", "1", "--run", "run") == 0,
+    CHECK(TRAIN("lm", "--text", "text", "--context", "9", "--tail", "0.1", "--steps", "30", "--d-model", "16",
+                "--heads", "2", "--layers", "1", "--run", "run") == 0,
           "%s", err);
     const char *loss = strstr(err, "held-out: loss ");
     CHECK(loss, "%s", err);
