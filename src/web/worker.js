@@ -204,7 +204,7 @@ function serve(modules, scope) {
             masked: {kind: "mask", of: "S / sqrt(d_k)"}, A: {kind: "softmax", of: "masked"}, Z: product("A", "V"),
             "S of all heads": {kind: "heads", of: "S"}, "A of all heads": {kind: "heads", of: "A"},
             "Z of all heads": {kind: "beside", of: "Z"}, "last row of X and of Z": {kind: "copy", of: "Z of all heads"},
-            "Z W^O": product("Z of all heads", "W^O", {plus: "b^O"}), "X + Y": {kind: "sum", of: ["X", "Z W^O"]},
+            "Z W^O": product("Z of all heads", "W^O", {plus: "b^O"}), "X + Y": pre && (cross || q.layer > 1) ? {kind: "copy"} : {kind: "sum", of: [pre ? "E + PE" : "X", "Z W^O"]},
             LayerNorm: {kind: "norm", of: "X + Y", gain: "gain", bias: "bias"},
             hidden: product("LayerNorm", "W_1", {plus: "b_1", then: gelu ? "gelu" : "relu"}),
             projected: product("hidden", "W_2", {plus: "b_2"}),
