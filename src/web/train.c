@@ -70,8 +70,6 @@ static bool open_training(Session *s, Error *e) {
     if (!train_config_parse(r, 3, arguments, e) || !train_config_complete(r, e)) return false;
     s->task = task_open(r->task, &r->data, e);
     if (!s->task) return false;
-    const Corpus *text = task_text_corpus(s->task);
-    if (text) train_config_set_text(r, lround((double)text->training * s->task->characters));
     ModelConfig c = train_config_model(r, s->task);
     if (!config_check(&c, STATUS_USAGE, e)) return false;
     s->trainer = train_config_trainer(r, s->task);

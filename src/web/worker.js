@@ -172,12 +172,12 @@ function serve(modules, scope) {
         const weight = {}, matrices = [], weights = [];
         for (const line of lines)
             if (line.weight) weight[line.weight] = line;
-            else matrices.push(line);
+            else if (line.formula) matrices.push(line);
         const shape = name => matrices.find(m => m.name === name).shape, width = shape("X")[1], d_k = shape("Q")[1];
         const decoder = weight["decoder.layers.0.norm3.weight"] && q.side !== "encoder" && q.side !== undefined;
         const cross = q.side === "cross", layer = (decoder ? "decoder" : "encoder") + ".layers." + ((q.layer ?? 1) - 1) + ".";
         const attention = layer + (cross ? "multihead_attn." : "self_attn."), last = decoder ? "norm3" : "norm2";
-        const pre = !matrices.some(m => m.name === "LayerNorm of it");
+        const pre = !matrices.some(m => m.name.endsWith("Norm of it"));
         const first = cross ? (pre ? "norm3" : "norm2") : pre ? "norm2" : "norm1";
         const add = (name, of, from, count) => {
             if (weight[of]) weights.push(part(name, weight[of], from ?? 0, count ?? weight[of].shape[0]));
@@ -193,26 +193,34 @@ function serve(modules, scope) {
         add("last gain", layer + last + ".weight"), add("last bias", layer + last + ".bias");
 
         const product = (a, b, more) => ({kind: "product", a, b, transposed: false, ...more}), other = cross ? "M" : "X";
+        const there = (...names) => names.find(name => matrices.some(m => m.name === name));
+        const q_read = there("Q turned", "Q normalised", "Q"), k_read = there("K turned", "K normalised", "K");
+        const input = pre ? there("E + PE", "E") : "X"; /* of the residual connection */
         const gelu = matrices.some(m => m.formula.startsWith("H = gelu"));
         const from = {
             source: {kind: "id"}, x: {kind: "id"},
             E: {kind: "row", by: matrices.find(m => m.name === "E")?.formula.includes("sqrt") ? Math.sqrt(width) : 1},
             PE: {kind: "position"}, "E + PE": {kind: "sum", of: ["E", "PE"]}, X: {kind: "copy"}, M: {kind: "copy"},
             Q: product("X", "W^Q", {plus: "b^Q"}), K: product(other, "W^K", {plus: "b^K"}),
-            V: product(other, "W^V", {plus: "b^V"}), S: product("Q", "K", {transposed: true}),
+            V: product(other, "W^V", {plus: "b^V"}), S: product(q_read, k_read, {transposed: true}),
             "S / sqrt(d_k)": {kind: "scaled", of: "S", by: Math.sqrt(d_k)},
-            masked: {kind: "mask", of: "S / sqrt(d_k)"}, A: {kind: "softmax", of: "masked"}, Z: product("A", "V"),
+            masked: {kind: "mask", of: there("S / sqrt(d_k)", "S")}, A: {kind: "softmax", of: "masked"}, Z: product("A", "V"),
             "S of all heads": {kind: "heads", of: "S"}, "A of all heads": {kind: "heads", of: "A"},
             "Z of all heads": {kind: "beside", of: "Z"}, "last row of X and of Z": {kind: "copy", of: "Z of all heads"},
-            "Z W^O": product("Z of all heads", "W^O", {plus: "b^O"}), "X + Y": pre && (cross || q.layer > 1) ? {kind: "copy"} : {kind: "sum", of: [pre ? "E + PE" : "X", "Z W^O"]},
+            "Z W^O": product("Z of all heads", "W^O", {plus: "b^O"}), "X + Y": pre && (cross || q.layer > 1) ? {kind: "copy"} : {kind: "sum", of: [input, "Z W^O"]},
             LayerNorm: {kind: "norm", of: "X + Y", gain: "gain", bias: "bias"},
             hidden: product("LayerNorm", "W_1", {plus: "b_1", then: gelu ? "gelu" : "relu"}),
             projected: product("hidden", "W_2", {plus: "b_2"}),
-            "N + F": {kind: "sum", of: [pre ? "X + Y" : "LayerNorm", "projected"]},
+            "N + F": {kind: "sum", of: [pre ? "X + Y" : there("LayerNorm", "RMSNorm"), "projected"]},
             "LayerNorm of it": {kind: "norm", of: "N + F", gain: "last gain", bias: "last bias"},
         };
+        /* The decoder's feed-forward network follows another attention; scores may be additive. */
+        if (decoder && !cross) from.hidden = from["N + F"] = {kind: "copy"};
+        if (matrices.some(m => m.formula.startsWith("S_ij"))) from.S = {kind: "copy"};
+        const known = new Set([...matrices, ...weights].map(m => m.name));
         for (const m of matrices) {
-            m.from = from[m.name] ?? {kind: "copy"};
+            const f = from[m.name], parts = f ? [f.of, f.a, f.b].flat().filter(Boolean) : [];
+            m.from = f && parts.every(name => known.has(name)) ? f : {kind: "copy"};
             m.values = Float32Array.from(m.values, x => x ?? -Infinity);
         }
         return {matrices, weights};
