@@ -128,8 +128,9 @@ static bool run_once(TrainConfig *config, Checkpoint *past, Metrics *figures, Er
 
 /* A run for each seed, in RUN/seed-N; Ctrl-C ends all. Prints mean and standard deviation. */
 static void run_seeds(const TrainConfig *config, Error *e) {
-    double loss[TRAIN_SEEDS], exact[TRAIN_SEEDS];
+    static double nats[TRAIN_SEEDS], bits[TRAIN_SEEDS], perplexity[TRAIN_SEEDS], exact[TRAIN_SEEDS];
     long done = 0;
+    bool text = false;
     for (uint64_t seed = config->data.seed; done < config->seeds && !interrupt_signal(); seed++, done++) {
         char run[PATH_ROOM];
         Metrics figures = {.val_loss = NAN, .val_exact = NAN};
@@ -137,11 +138,15 @@ static void run_seeds(const TrainConfig *config, Error *e) {
         snprintf(run, sizeof run, "%s/seed-%llu", config->run, (unsigned long long)seed);
         one.run = run, one.data.seed = seed;
         if (!run_once(&one, NULL, &figures, e)) return;
-        loss[done] = figures.val_loss, exact[done] = 100 * figures.val_exact;
+        text = figures.characters > 0;
+        nats[done] = figures.val_loss / (text ? figures.characters : 1), bits[done] = nats[done] / log(2);
+        perplexity[done] = exp(figures.val_loss), exact[done] = 100 * figures.val_exact;
     }
     if (config->dry_run || done == 0) return;
     fprintf(stderr, "%ld seeds: ", done);
-    print_mean("loss", loss, done, " nats per token");
+    print_mean("loss", nats, done, text ? " nats/char" : " nats/token");
+    if (text)
+        print_mean(",", bits, done, " bits/char"), print_mean(", perplexity", perplexity, done, " a token");
     if (!isnan(exact[0])) print_mean(", exact", exact, done, " %");
     fputs("\n", stderr);
 }

@@ -7,7 +7,18 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char head[] = "task,step,tokens,seconds,params,train_loss,val_loss,val_accuracy,val_exact\n";
+static const char head[] = "task,step,tokens,seconds,params,train_loss,val_loss,val_accuracy,val_exact,"
+                           "val_nats_per_char,val_bits_per_char,val_perplexity\n";
+
+const char *metrics_loss_text(char out[LOSS_TEXT], double loss, double characters, int digits) {
+    double nats = loss / characters;
+    if (characters > 0)
+        snprintf(out, LOSS_TEXT, "%.*f nats/char, %.*f bits/char, perplexity %.2f a token", digits, nats,
+                 digits, nats / log(2), exp(loss));
+    else
+        snprintf(out, LOSS_TEXT, "%.*f nats/token", digits, loss);
+    return out;
+}
 
 /* Opens f->path for reading and writing, with `flags`. */
 static FILE *open_csv(const MetricsFile *f, int flags) {
@@ -56,7 +67,7 @@ bool metrics_read(const char *line, Metrics *m) {
                    .val_loss = value[5],
                    .val_accuracy = value[6],
                    .val_exact = value[7]};
-    return *at == '\n';
+    return *at == '\n' || *at == ','; /* earlier rows end here */
 }
 
 /* Copies head and rows up to the step `evaluated` to `rows`, and leaves out what is damaged. Returns the
@@ -186,6 +197,9 @@ void metrics_write(MetricsFile *f, const Metrics *m) {
     write_number(f->csv, m->val_loss);
     write_number(f->csv, m->val_accuracy);
     write_number(f->csv, m->val_exact);
+    write_number(f->csv, m->characters > 0 ? m->val_loss / m->characters : NAN);
+    write_number(f->csv, m->characters > 0 ? m->val_loss / m->characters / log(2) : NAN);
+    write_number(f->csv, exp(m->val_loss));
     fputc('\n', f->csv);
     if (fflush(f->csv) != 0) failed_here(f);
 }
@@ -213,6 +227,11 @@ void metrics_json(const Metrics *m) {
     print_number("val_loss", m->val_loss);
     print_number("val_accuracy", m->val_accuracy);
     if (!isnan(m->val_exact)) print_number("val_exact", m->val_exact);
+    if (m->characters > 0) {
+        print_number("val_nats_per_char", m->val_loss / m->characters);
+        print_number("val_bits_per_char", m->val_loss / m->characters / log(2));
+        print_number("val_perplexity", exp(m->val_loss));
+    }
     printf("%s}\n", m->final ? ", \"final\": true" : "");
     stdout_flush();
 }

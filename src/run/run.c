@@ -127,8 +127,40 @@ static bool restore_folder(Run *r, Error *e) {
     return (r->place = file_create(path, e));
 }
 
+/* Per character, if the task is a text. */
+static double shown_loss(const Run *r, double loss) {
+    return loss / (r->metrics.characters > 0 ? r->metrics.characters : 1);
+}
+
+/* Nats per token: smaller differences of two evaluations are noise. */
+#define CLEARLY_WORSE 0.02
+
+/* The training data are finite, and others are held out. */
+static bool can_overfit(const Task *task) {
+    return task->checksum && !task->nothing_held_out;
+}
+
+/* Replaces the last weights, which the checkpoint has, by the best where those are clearly better. */
+static bool take_best(Run *r, Error *e) {
+    const TrainState *s = &r->trainer->state;
+    char path[PATH_ROOM];
+    Evaluation v;
+    if (!can_overfit(r->trainer->task) || s->best_step == 0 || s->best_step == s->step) return true;
+    if (!is_there(r, "best.safetensors")) return true;
+    if (!trainer_evaluate(r->trainer, trainer_evaluation_rows(r->trainer), &v, e)) return false;
+    if (v.loss <= s->best_loss + CLEARLY_WORSE) return true;
+    if (!path_of(r, "best.safetensors", path, e) || !checkpoint_read_weights(path, r->trainer, e))
+        return false;
+    r->took_best = true;
+    snprintf(r->warning, sizeof r->warning,
+             "Overfitting: model.safetensors has the weights of step %ld (held-out loss %.3f), not the last "
+             "(%.3f).",
+             s->best_step, shown_loss(r, s->best_loss), shown_loss(r, v.loss));
+    return true;
+}
+
 /* Saves model and checkpoint, in a new directory where that was deleted. */
-static bool save(Run *r, Error *e) {
+static bool save(Run *r, bool trained, Error *e) {
     char path[PATH_ROOM];
     if (!trainer_check(r->trainer, e) || !restore_folder(r, e)) return false;
     /* The disk may hold the model where it does not hold a checkpoint. */
@@ -136,6 +168,7 @@ static bool save(Run *r, Error *e) {
     bool kept = save_checkpoint(r, e);
     File *place = r->place;
     r->place = NULL;
+    if (kept && trained && !take_best(r, e)) kept = false;
     bool saved = save_model(r, place, kept ? e : &other) && kept;
     /* Keeps the directory locked until figures and page are written. */
     r->place = path_of(r, "model.safetensors", path, &other) ? file_create(path, &other) : NULL;
@@ -171,7 +204,7 @@ static void count_step(void *context, const StepResult *step) {
 
 static void move_bar(void *context, const StepResult *step) {
     Run *r = context;
-    snprintf(r->loss, sizeof r->loss, "loss %.3f", step->loss);
+    snprintf(r->loss, sizeof r->loss, "loss %.3f", shown_loss(r, step->loss));
     r->report.done = r->trainer->state.step;
     r->report.rate = (double)r->metrics.tokens / r->training_seconds;
     if (!trainer_evaluation_due(r->trainer)) progress_show(&r->bar, &r->report);
@@ -180,11 +213,10 @@ static void move_bar(void *context, const StepResult *step) {
 static bool show_evaluation(void *context, const Evaluation *v, Error *e) {
     Run *r = context;
     (void)e;
-    double characters = r->trainer->task->characters;
-    char each[32] = "";
-    if (characters > 0 && characters != 1)
-        snprintf(each, sizeof each, " (%.3f per character)", v->loss / characters);
-    snprintf(r->val_loss, sizeof r->val_loss, "val %.3f%s at %ld", v->loss, each, r->trainer->state.step);
+    char loss[LOSS_TEXT];
+    metrics_loss_text(loss, v->loss, r->metrics.characters, 3);
+    if (r->bar.terminal) loss[strcspn(loss, ",")] = 0;
+    snprintf(r->val_loss, sizeof r->val_loss, "val %s at %ld", loss, r->trainer->state.step);
     if (r->steps_here > 0) progress_show(&r->bar, &r->report);
     return true;
 }
@@ -196,6 +228,7 @@ static bool record(Run *r, const Evaluation *v, Error *e) {
     m.step = s->step, m.tokens = s->tokens;
     m.train_loss = s->losses ? s->loss_sum / (double)s->losses : NAN;
     m.val_loss = v->loss, m.val_accuracy = v->accuracy;
+    m.warning = *r->warning ? r->warning : NULL;
     m.seconds += clock_seconds() - m.start;
     metrics_write(&r->file, &m);
     if (r->config->json) progress_clear(&r->bar), metrics_json(&m);
@@ -235,10 +268,31 @@ static bool keep_best(void *context, const Evaluation *v, Error *e) {
     return true;
 }
 
+/* Warns once that the held-out loss rises while the training loss falls. */
+static bool warn_of_overfitting(void *context, const Evaluation *v, Error *e) {
+    Run *r = context;
+    const TrainState *s = &r->trainer->state;
+    double train = s->losses ? s->loss_sum / (double)s->losses : NAN;
+    (void)e;
+    bool rises =
+        can_overfit(r->trainer->task) && v->loss > s->best_loss + CLEARLY_WORSE && train < r->train_loss;
+    r->train_loss = train;
+    if (!rises || *r->warning) return true;
+    snprintf(r->warning, sizeof r->warning,
+             "Overfitting: the held-out loss rises (%.3f at step %ld, %.3f at step %ld) while the training "
+             "loss falls; "
+             "more text, more --dropout or fewer --steps help.",
+             shown_loss(r, s->best_loss), s->best_step, shown_loss(r, v->loss), s->step);
+    progress_clear(&r->bar);
+    if (!r->config->quiet) fprintf(stderr, "%s\n", r->warning);
+    return true;
+}
+
 /* In the order in which they are called. */
 static void add_listeners(Run *r) {
     const Listener all[] = {{r, .goes_on = checkpoint_when_due},
                             {r, .goes_on = time_steps, .stepped = count_step},
+                            {r, .evaluated = warn_of_overfitting},
                             {r, .evaluated = record_evaluation},
                             {r, .stepped = move_bar, .evaluated = show_evaluation},
                             {r, .evaluated = keep_best}};
@@ -253,13 +307,10 @@ static bool show_result(Run *r, const Evaluation *v, Error *e) {
     Trainer *t = r->trainer;
     bool lm = task_is_language_model(t->task);
     double ignored;
-    double characters = t->task->characters, loss = v->loss / (characters > 0 ? characters : 1);
-    fprintf(stderr, "%s: loss %.4f nats per %s, ",
-            t->task->nothing_held_out ? "all data, nothing held out" : "held-out", loss,
-            characters > 0 ? "character" : "token");
-    if (characters > 0)
-        fprintf(stderr, "%.4f bits per character, perplexity %.2f per token, ", loss / log(2), exp(v->loss));
-    fprintf(stderr, "accuracy %.2f %%\n", 100 * v->accuracy);
+    char loss[LOSS_TEXT];
+    fprintf(stderr, "%s: loss %s, accuracy %.2f %%\n",
+            t->task->nothing_held_out ? "all data, nothing held out" : "held-out",
+            metrics_loss_text(loss, v->loss, r->metrics.characters, 4), 100 * v->accuracy);
     if (lm && !samples_yardsticks(t, e)) return false;
     if (!lm)
         fprintf(stderr, "greedy decoding: %.2f %% of %ld answers exact\n", 100 * r->metrics.val_exact,
@@ -304,7 +355,8 @@ bool run_finish(Run *r, bool trained, Error *e) {
         if (!r->config->quiet) fprintf(stderr, "no step was made: %s keeps its earlier run\n", folder);
         return false;
     }
-    bool saved = save(r, trained ? e : &unsaved);
+    bool saved = save(r, trained, trained ? e : &unsaved);
+    if (r->took_best && !r->config->quiet) fprintf(stderr, "%s\n", r->warning);
     if (saved && !r->config->quiet)
         fprintf(stderr, "saved in %s, for %s %s%s\n", folder, program_command("generate", generate), folder,
                 trained ? "" : ": the weights before that step");
@@ -383,12 +435,14 @@ bool run_open(Run *r, const TrainConfig *config, Trainer *t, const Checkpoint *p
                            .params = p->elements,
                            .start = clock_seconds(),
                            .seconds = before,
+                           .characters = t->task->characters,
                            .val_exact = NAN};
     r->report = (Report){.done = t->state.step, .words = r->loss, .more = r->val_loss, .unit = "tok/s"};
     r->page = run_page_new(config, t, t->state.step, e);
     if (!r->page) return false;
     r->bar = progress_start(t->task->name, config->steps, config->quiet);
     r->bar.before = t->state.step;
+    r->train_loss = INFINITY;
     r->saved = r->metrics.start, r->saved_step = t->state.step;
     return true;
 }

@@ -1,6 +1,6 @@
 /* The directory of a training run, and the display of its progress:
  *
- *     model.safetensors       the weights at the end, for ./generate
+ *     model.safetensors       the weights at the end, for ./generate; after overfitting, the best ones
  *     best.safetensors        the weights of the lowest held-out loss so far
  *     step-….safetensors      the weights of the last checkpoints, if kept: --keep-checkpoints
  *     checkpoint.safetensors  all that --resume needs: training/checkpoint.h
@@ -25,11 +25,13 @@ typedef struct Run {
     RunPage *page;
     Progress bar;
     Report report;
-    char loss[64], val_loss[64];
+    char loss[64], val_loss[160], warning[256];
+    double train_loss;       /* mean before the last evaluation */
     File *place;             /* of the model, open until the run is closed: a lock on the directory */
     bool moved;              /* the directory was moved, and another is in its place */
     bool replaces;           /* the directory holds another run, and nothing of this one is saved yet */
     bool kept;               /* a checkpoint of this run exists */
+    bool took_best;          /* at the end: overfitting */
     double training_seconds; /* in this process */
     double step_started;
     long steps_here; /* steps of this process; -1: none, and the first was announced as long */

@@ -22,13 +22,18 @@ void history_add(History *h, double x, double y) {
     h->y[i] += (y - h->y[i]) / (double)h->last;
 }
 
+double curves_loss(const RunCurves *c, double loss) {
+    return c->characters > 0 ? loss / c->characters : loss;
+}
+
 void curves_note(RunCurves *c, StepCurve kind, long step, double value) {
+    if (kind == CURVE_LOSS) value = curves_loss(c, value);
     if (isfinite(value)) history_add(&c->history[kind], (double)step, value);
 }
 
 bool curves_note_evaluation(RunCurves *c, const Metrics *m, Error *e) {
-    const double value[EVALUATION_CURVES] = {(double)m->step, m->val_loss, m->val_accuracy,
-                                             m->val_exact,    NAN,         NAN};
+    const double value[EVALUATION_CURVES] = {
+        (double)m->step, curves_loss(c, m->val_loss), m->val_accuracy, m->val_exact, NAN, NAN};
     long room = c->evaluations < c->room ? c->room : 2 * c->room + 64;
     for (int i = 0; i < EVALUATION_CURVES && room > c->room; i++) {
         double *more = realloc(c->evaluation[i], (size_t)room * sizeof *more);
@@ -87,20 +92,22 @@ static Picture *add_chart(RunPictures *p, const char *title, long merged, const 
 }
 
 static void draw_loss(const RunCurves *c, long step, RunPictures *p) {
-    static const char *const names[YARDSTICKS] = {"uniform guess", "unigram entropy", "bigram entropy"};
+    static const char *const names[YARDSTICKS] = {"uniform guess", "unigram entropy", "bigram entropy",
+                                                  "entropy of the held-out data"};
     long count = 0;
     p->loss[count++] = of_steps(c, CURVE_LOSS, "training");
     p->loss[count++] = of_evaluations(c, CURVE_TRAIN_LOSS, "next training batch");
     p->loss[count++] = of_evaluations(c, CURVE_VAL_LOSS, "held-out");
     p->yard_x[1] = (double)step;
-    const double loss[YARDSTICKS] = {c->yardsticks.uniform, c->yardsticks.unigram, c->yardsticks.bigram};
+    const double loss[YARDSTICKS] = {c->yardsticks.uniform, c->yardsticks.unigram, c->yardsticks.bigram,
+                                     c->yardsticks.perfect};
     for (int i = 0; i < YARDSTICKS; i++) {
         if (loss[i] <= 0) continue;
-        p->yard_y[i][0] = p->yard_y[i][1] = loss[i];
+        p->yard_y[i][0] = p->yard_y[i][1] = curves_loss(c, loss[i]);
         p->loss[count++] = (Series){.name = names[i], .count = 2, .x = p->yard_x, .y = p->yard_y[i]};
     }
-    add_chart(p, "Loss", c->history[CURVE_LOSS].merged, c->text ? "nats per character" : "nats per token",
-              p->loss, count);
+    add_chart(p, "Loss", c->history[CURVE_LOSS].merged,
+              c->characters > 0 ? "nats per character" : "nats per token", p->loss, count);
 }
 
 static void draw_accuracy(const RunCurves *c, RunPictures *p) {

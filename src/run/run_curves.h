@@ -6,7 +6,7 @@
 #include "run/metrics.h"
 #include "tasks/text_task.h"
 
-enum { HISTORY_ROOM = 512, CURVES = 5, CURVE_TEXT = 256, YARDSTICKS = 3 };
+enum { HISTORY_ROOM = 512, CURVES = 5, CURVE_TEXT = 256, YARDSTICKS = 4 };
 
 /* A series of values in fixed memory, initially {0}: when it is full, each two neighbours are replaced by
  * their mean. Each point is the mean of `merged` values, the last perhaps of fewer. */
@@ -34,12 +34,15 @@ typedef enum EvaluationCurve {
 
 /* Initially {0}; freed with curves_free. */
 typedef struct RunCurves {
-    bool text; /* a language model: characters, by position */
+    double characters; /* per token: losses are divided by them; 0: not a text */
     Yardsticks yardsticks;
     History history[STEP_CURVES];
     double *evaluation[EVALUATION_CURVES]; /* [evaluations], with room for `room` */
     long evaluations, room;
 } RunCurves;
+
+/* A loss in nats per token, as the charts show it. */
+double curves_loss(const RunCurves *c, double loss);
 
 /* Adds a step's value if it is finite. */
 void curves_note(RunCurves *c, StepCurve kind, long step, double value);

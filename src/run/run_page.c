@@ -13,7 +13,7 @@
 /* Share of the time since the start; above it, evaluations get no pictures. */
 #define MOST_SHARE 0.015
 
-enum { FIGURES = 6, FIGURE_TEXT = 32, LINE = 256 };
+enum { FIGURES = 8, FIGURE_TEXT = 32, LINE = 512 };
 
 struct RunPage {
     const TrainConfig *config;
@@ -65,7 +65,7 @@ RunPage *run_page_new(const TrainConfig *r, Trainer *t, long past, Error *e) {
     }
     p->config = r;
     p->trainer = t;
-    p->curves.text = task_is_language_model(t->task);
+    p->curves.characters = t->task->characters;
     p->command = train_config_command(r, e);
     p->options = train_config_notes(r, true, &p->option_count, e);
     if (p->command && p->options && directory_file(p->path, r->run, "report.html", STATUS_CANNOT_CREATE, e) &&
@@ -104,7 +104,7 @@ static bool evaluate_next_batch(RunPage *p, long step, Error *e) {
     Evaluation v;
     task_training_batch(t->task, (uint64_t)step + 1, 0, (t->micro_batch + 1) / 2, t->batch);
     if (!trainer_evaluate_batch(t, &v, e)) return false;
-    c->evaluation[CURVE_TRAIN_LOSS][c->evaluations - 1] = v.loss;
+    c->evaluation[CURVE_TRAIN_LOSS][c->evaluations - 1] = curves_loss(c, v.loss);
     c->evaluation[CURVE_TRAIN_ACCURACY][c->evaluations - 1] = v.accuracy;
     return true;
 }
@@ -120,7 +120,12 @@ __attribute__((format(printf, 3, 4))) static void add_figure(Draft *d, const cha
 }
 
 static void write_figures(Draft *d, const Metrics *m) {
-    add_figure(d, "held-out loss", "%.4f", m->val_loss);
+    if (m->characters > 0) {
+        add_figure(d, "held-out nats/char", "%.4f", m->val_loss / m->characters);
+        add_figure(d, "held-out bits/char", "%.4f", m->val_loss / m->characters / log(2));
+        add_figure(d, "perplexity a token", "%.2f", exp(m->val_loss));
+    } else
+        add_figure(d, "held-out loss", "%.4f", m->val_loss);
     add_figure(d, "held-out accuracy", "%.2f %%", 100 * m->val_accuracy);
     if (!isnan(m->val_exact)) add_figure(d, "exact answers", "%.2f %%", 100 * m->val_exact);
     add_figure(d, "parameters", "%ld", m->params);
@@ -143,9 +148,9 @@ static bool write_page(RunPage *p, const Metrics *m, Error *e) {
     snprintf(
         d->status, LINE,
         "%s step %ld of %ld. To save time, attention and answers are shown for %ld of %ld evaluations. This "
-        "page took %.1f %% of the run's time.",
+        "page took %.1f %% of the run's time. %s",
         m->final ? "Ended after" : "In training, at", m->step, p->config->steps, p->watch.kept,
-        p->curves.evaluations, 100 * p->spent / m->seconds);
+        p->curves.evaluations, 100 * p->spent / m->seconds, m->warning ? m->warning : "");
     write_figures(d, m);
     write_options(d, p);
     curves_draw(&p->curves, m->step, &d->pictures);

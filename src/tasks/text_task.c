@@ -40,7 +40,7 @@ const Corpus *task_text_corpus(const Task *task) {
 bool task_yardsticks(const Task *task, Yardsticks *out, Error *e) {
     const Corpus *c = task_text_corpus(task);
     long symbols = task->tokenizer->size;
-    *out = (Yardsticks){.uniform = log((double)symbols)};
+    *out = (Yardsticks){.uniform = log((double)symbols), .perfect = task->held_out_entropy};
     if (!c) return true;
     const uint16_t *ids = c->ids + c->validation;
     out->unigram = corpus_unigram_entropy(ids, c->count - c->validation, symbols, e);

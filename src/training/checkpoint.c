@@ -216,3 +216,12 @@ bool checkpoint_restore(const Checkpoint *c, Trainer *t, Error *e) {
     t->optimizer.step = c->state.step;
     return true;
 }
+
+bool checkpoint_read_weights(const char *path, Trainer *t, Error *e) {
+    const Parameters *p = &t->model->parameters;
+    Safetensors file;
+    bool ok = safetensors_read(&file, path, e) && read_part(&file, p, "", t->optimizer.moment1, e);
+    if (ok) memcpy(p->value, t->optimizer.moment1, (size_t)p->size * sizeof *p->value);
+    safetensors_free(&file);
+    return ok;
+}

@@ -39,4 +39,8 @@ const char *checkpoint_note(void *checkpoint, const char *key);
  * differ, and the error lists how; STATUS_BAD_DATA: a tensor is missing, not finite or has another shape. */
 bool checkpoint_restore(const Checkpoint *c, Trainer *t, Error *e);
 
+/* Replaces the trainer's weights by those of another model file of the run, and loses the moments. An error leaves the
+ * weights. */
+bool checkpoint_read_weights(const char *path, Trainer *t, Error *e);
+
 #endif

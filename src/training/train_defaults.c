@@ -80,6 +80,7 @@ TrainConfig train_config_defaults(bool lm, Preset preset) {
     ModelConfig m = lm ? config_language_model(1, 1) : config_seq2seq(1, 1, NO_PAD);
     Optimizer o = optim_default(OPTIM_ADAMW);
     TrainConfig r = {.data = task_defaults(),
+                     .preset = (int)preset,
                      .layers = m.encoder_layers,
                      .heads = m.heads,
                      .d_model = m.d_model,

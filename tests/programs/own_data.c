@@ -36,9 +36,13 @@ TEST(five_lines_train_with_a_hint) {
     enter_folder();
     write_text("five", "One line.\nAnother line.\nA third one.\nThe fourth.\nAnd the last line.\n");
     CHECK(TRAIN("lm", "--text", "five", "--d-model", "8", "--heads", "2", "--steps", "2") == 0, "%s", err);
-    CHECK(strstr(err, "five: a short text: context 64, nothing held out") && strstr(err, "teaches more"),
+    size_t size = 0;
+    char *model = read_bytes("runs/lm/model.safetensors", &size);
+    CHECK(model && memmem(model, size, "tokenizer bpe", 13), "another tokenizer than byte pairs");
+    free(model);
+    CHECK(strstr(err, "five: a short text: context 44, nothing held out") && strstr(err, "teaches more"),
           "%s", err);
-    CHECK(strstr(err, "nats per character, ") && strstr(err, " bits per character, perplexity "), "%s", err);
+    CHECK(strstr(err, " nats/char, ") && strstr(err, " bits/char, perplexity "), "%s", err);
 }
 
 /* Files behind --text are learned together; a run with bpe goes on to the same bits. */

@@ -3,8 +3,9 @@
 #include "child.h"
 #include <sys/stat.h>
 
-#define HEAD   "task,step,tokens,seconds,params,train_loss,val_loss,val_accuracy,val_exact\n"
-#define ROW(n) "copy," #n ",10," #n ".5,9,1.0,2.0,0.5,\n"
+#define EARLIER "task,step,tokens,seconds,params,train_loss,val_loss,val_accuracy,val_exact"
+#define HEAD    EARLIER ",val_nats_per_char,val_bits_per_char,val_perplexity\n"
+#define ROW(n)  "copy," #n ",10," #n ".5,9,1.0,2.0,0.5,\n"
 
 static const char *contents(const char *path) {
     static char *text;
@@ -32,6 +33,7 @@ TEST(rows_that_stay) {
         {HEAD ROW(2) "\n" ROW(6), 9, HEAD ROW(2) ROW(6), 6.5},
         {HEAD, 4, HEAD, 0},
         {"step,loss\n" ROW(2), 4, HEAD ROW(2), 2.5},
+        {EARLIER "\n" ROW(2), 2, HEAD ROW(2), 2.5},
         {"task,step,tokens,seconds", 4, HEAD, 0},
         {"", 4, HEAD, 0},
         {NULL, 4, HEAD, 0},
@@ -48,7 +50,8 @@ TEST(rows_that_stay) {
         metrics_write(&f, &(Metrics){.task = "copy", .step = 10, .val_exact = NAN});
         CHECK(metrics_close(&f, &e), "%s", e.text);
         char want[1000];
-        snprintf(want, sizeof want, "%scopy,10,0,0.000,0,0.000000,0.000000,0.000000,\n", cases[i].after);
+        snprintf(want, sizeof want, "%scopy,10,0,0.000,0,0.000000,0.000000,0.000000,,,,1.000000\n",
+                 cases[i].after);
         CHECK(!strcmp(contents("metrics.csv"), want), "case %zu: found\n%swant\n%s", i,
               contents("metrics.csv"), want);
     }

@@ -193,7 +193,8 @@ TEST(saved_before_it_is_judged) {
     write_text("text", text);
     free(text);
     double began = clock_seconds();
-    Training t = start_training(ARGUMENTS(LM, "--tail", "0.9", "--steps", "1", "--run", "run"));
+    Training t =
+        start_training(ARGUMENTS(LM, "--tokenizer", "byte", "--tail", "0.9", "--steps", "1", "--run", "run"));
     CHECK(appears("run/model.safetensors"));
     double saved = clock_seconds();
     CHECK(lines_in("run/metrics.csv") <= 1);
