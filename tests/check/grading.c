@@ -326,7 +326,8 @@ TEST(what_is_not_tested_is_said) {
 
 /* ---- What graders get ---- */
 
-/* Two cases of 3 points and 1: half for the gradient and half for the properties, whatever is handed in. */
+/* Two cases of 3 points and 1: half for the gradient and half for the properties, whatever is handed in. The second has
+ * no elements: it has points only if the first is right. */
 enum { TEACHERS_TESTS = 2 + PROPERTIES - 1 };
 
 TEST(the_denominator_is_the_teachers) {
@@ -335,11 +336,11 @@ TEST(the_denominator_is_the_teachers) {
         double points;
     } files[] = {
         {"right", "1", right, "", 4},
-        {"a wrong slope", "1", "3 * x[i]", "", 1},
-        {"a constant", "0", "0", "", 1},
+        {"a wrong slope", "1", "3 * x[i]", "", 0},
+        {"a constant", "0", "0", "", 0},
         {"does not compile", "1", right, "int f(", 0},
-        {"crashes", "1", "*(volatile int *)0", "", 1},
-        {"exits", "1", "(exit(0), 1)", "#include <stdlib.h>\n", 1},
+        {"crashes", "1", "*(volatile int *)0", "", 0},
+        {"exits", "1", "(exit(0), 1)", "#include <stdlib.h>\n", 0},
         {"calls the project", "1", right, "Tensor *f(Tape *t, Tensor *x) { return tape_mul(t, x, x); }\n", 0},
         {"has more cases", "1", right, "const CheckCase more[9];\n", 4}};
     if (!SHIPPED) return;
@@ -394,7 +395,7 @@ TEST(the_output_has_points) {
     static const struct {
         const char *slope;
         double points;
-    } files[] = {{"2 * x[i]", 4 + 1.0 / 3}, {"4 * x[i]", 1}};
+    } files[] = {{"2 * x[i]", 3 + 1.0 / 3}, {"4 * x[i]", 0}};
     if (!SHIPPED) return;
     enter_folder();
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
@@ -565,7 +566,7 @@ TEST(a_folder_is_a_table) {
     CHECK(strstr(out, "anna.c ") && strstr(out, "bert.c ") && strstr(out, "carl.c "), "%s", out);
     CHECK(strstr(out, "does not compile"), "%s", out);
     Score anna = score_of("g/anna.json"), bert = score_of("g/bert.json"), carl = score_of("g/carl.json");
-    CHECK(is_near(anna.points, 4) && is_near(bert.points, 1) && carl.points == 0, "%g %g %g", anna.points,
+    CHECK(is_near(anna.points, 4) && bert.points == 0 && carl.points == 0, "%g %g %g", anna.points,
           bert.points, carl.points);
     CHECK(is_near(anna.of, 4) && is_near(bert.of, 4) && is_near(carl.of, 4), "%g %g %g", anna.of, bert.of,
           carl.of);

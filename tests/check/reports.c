@@ -33,7 +33,7 @@ static CaseReport report(const char *op, const char *name) {
     REPORT_SET(r.op, op);
     REPORT_SET(r.name, name);
     REPORT_SET(r.in[0].name, "dx");
-    r.in[0].shape = SHAPE(2, 3), r.in[0].coordinates = 6, r.in[0].output = -1;
+    r.in[0].shape = SHAPE(2, 3), r.in[0].coordinates = r.in[0].sloped = 6, r.in[0].output = -1;
     r.in[0].analytic = r.in[0].numeric = 1, r.in[0].error = 1e-13, r.in[0].estimate = 1e-12;
     return r;
 }
@@ -151,7 +151,7 @@ static void a_mistake_is_told_once(void) {
                        failing("op", "added", 6, "twice"),
                        report("op", "fine"),
                        failing("another", "case", 6, "twice")};
-    for (int i = 0; i < 6; i++) r[i].in[0].form = i == 2 ? 2 : 1, r[i].in[0].sloped = 6;
+    for (int i = 0; i < 6; i++) r[i].in[0].form = i == 2 ? 2 : 1;
     r[0].in[0].full_size = 20, r[1].in[0].full_size = 4, r[3].in[0].full_size = 2, r[3].added = true;
     REPORT_SET(r[1].in[0].full, "all of it\n");
     check_said(gradcheck_explain_all, r, 6,

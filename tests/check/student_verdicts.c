@@ -73,39 +73,58 @@ static void no_file_without_a_gradient_passes(void) {
     }
 }
 
-/* How often a test of results.json passes with a score of 0 while it is worth something. */
-static int passed_without_points(const char *json) {
-    int found = 0;
-    double score, most;
+/* The points of a results.json, and how many of its tests pass without one of theirs. */
+static double points_of(const char *json, int *passed_without) {
+    double score, most, sum = 0;
+    *passed_without = 0;
     for (const char *at = json; (at = strstr(at, "\"score\": ")); at++)
-        if (sscanf(at, "\"score\": %lf, \"max_score\": %lf", &score, &most) == 2 && score == 0 && most > 0)
-            found += strncmp(strstr(at, "\"status\": "), "\"status\": \"passed\"", 18) == 0;
-    return found;
+        if (sscanf(at, "\"score\": %lf, \"max_score\": %lf", &score, &most) == 2) {
+            sum += score;
+            *passed_without += score == 0 && most > 0 &&
+                               !strncmp(strstr(at, "\"status\": "), "\"status\": \"passed\"", 18);
+        }
+    return sum;
 }
 
-/* A constant for an operation of the project: not one gradient and not one property has points. */
+/* A constant for an operation of the project, with a recorded node and without: cases without elements or slope and
+ * properties that hold of nothing have no points. */
 static void a_constant_earns_nothing(void) {
-    static const char constant[] = "#include \"ops/ops.h\"\n"
-                                   "Tensor *tape_softmax(Tape *t, Tensor *x, int axis) { (void)axis; return "
-                                   "tape_constant(t, x->shape); }\n";
+    static const char *const constants[] = {
+        "#include \"ops/ops.h\"\n"
+        "Tensor *tape_softmax(Tape *t, Tensor *x, int axis) { (void)axis; return tape_constant(t, x->shape); }\n",
+        "#include \"ops/ops.h\"\n"
+        "static void forward(Node *n) {\n"
+        "    for (long i = 0; i < shape_count(n->out->shape); i++) n->out->data[i] = 1;\n"
+        "}\n"
+        "static void backward(Node *n) { (void)n; }\n"
+        "const Op op_softmax = {\"softmax\", forward, backward};\n"
+        "Tensor *tape_softmax(Tape *t, Tensor *x, int axis) {\n"
+        "    (void)axis;\n"
+        "    return tape_record(tape_node(t, &op_softmax, x->shape, INPUTS(x)));\n"
+        "}\n"};
     static const char cases[] =
         "#include \"ops/ops.h\"\n"
         "BUILD_CASE(rows, tape_softmax(t, x[0], -1))\n"
-        "static const CheckCase cases[] = {{\"rows\", rows, {{\"x\", DIMS(3, 4)}}}};\n"
+        "static const CheckCase cases[] = {{\"rows\", rows, {{\"x\", DIMS(3, 4)}}},\n"
+        "                                  {\"none\", rows, {{\"x\", DIMS(0, 4)}}}};\n"
         "const Op op_softmax = {\"softmax\", CASES(cases)};\n";
     if (!SHIPPED) return;
     enter();
-    write_text("own.c", constant);
     write_text("cases.c", cases);
-    CHECK(GRADCHECK("own.c", "--cases", "cases.c") == 4, "%s", out);
-    CHECK(GRADCHECK("own.c", "--like", "softmax", "--solution", "--gradescope", "r.json") == 1, "%s", out);
-    CHECK(strstr(out, "softmax/matrix: the property 'forward' does not hold") &&
-              strstr(out, "the output takes no gradient"),
-          "%s", out);
-    size_t size;
-    char *json = read_bytes("r.json", &size);
-    CHECK(passed_without_points(json) == 0, "%s", json);
-    free(json);
+    for (int i = 0; i < 4; i++) {
+        bool like = i % 2;
+        int status, passed;
+        size_t size;
+        write_text("own.c", constants[i / 2]);
+        status = like ? GRADCHECK("own.c", "--like", "softmax", "--solution", "--gradescope", "r.json")
+                      : GRADCHECK("own.c", "--cases", "cases.c", "--gradescope", "r.json");
+        CHECK(status == (like ? 1 : 4), "constant %d: %s", i, out);
+        CHECK(!like || strstr(out, "softmax/matrix: the property 'forward' does not hold"), "%s", out);
+        char *json = read_bytes("r.json", &size);
+        CHECK(points_of(json, &passed) == 0 && passed == 0, "constant %d: %g points", i,
+              points_of(json, &passed));
+        free(json);
+    }
 }
 
 /* softplus = log(1 + e^x) over a range in which e^x overflows from 709 on: no drawn point lies there. */

@@ -10,7 +10,8 @@ typedef struct Parts {
     long reports;
     Part *part;
     long count, capacity;
-    size_t text; /* bytes of the one that is being printed */
+    size_t text;  /* bytes of the one that is being printed */
+    bool unearned; /* the operation at hand is wrong, or nothing is proved of it: vacuous cases have no points */
 } Parts;
 
 /* A new part. The text printed to *text becomes its text when that is closed. */
@@ -28,22 +29,49 @@ static void finish(const Part *p, FILE *text) {
     if (fclose(text) != 0 || !p->text) error_no_memory("a part of a report");
 }
 
-static void score(Part *p) {
-    p->score = p->verdict == PASS ? p->points : 0;
-}
 
 /* The number of equal shares of a planned case: gradients, its output if compared, and the properties. */
 static int shares(const CaseReport *r) {
     return r->wanted + r->like + 1;
 }
 
-/* ---- Of a case ---- */
-
 static const InputReport *input_called(const CaseReport *r, const char *name) {
     for (int i = 0; i < r->inputs; i++)
         if (strcmp(r->in[i].name, name) == 0) return &r->in[i];
     return NULL;
 }
+
+/* ---- Vacuous cases: no gradient has an element that is not 0, so that a backward that does nothing is right ---- */
+
+static bool is_vacuous(const CaseReport *r) {
+    for (int i = 0; i < r->inputs; i++)
+        if (r->in[i].sloped) return false;
+    return r->planned;
+}
+
+/* Whether a gradient or output of these cases is wrong, or none that is not vacuous is proved. */
+static bool is_unproved(const CaseReport *r, long count) {
+    bool any = false, all = true;
+    for (long i = 0; i < count; i++)
+        for (int k = 0; r[i].planned && k < r[i].wanted; k++) {
+            const InputReport *in = input_called(&r[i], r[i].want[k]);
+            Verdict found = in ? in->verdict : r[i].verdict;
+            if (found == FAIL || r[i].broken[PROPERTY_FORWARD][0]) return true;
+            any |= found == PASS && !is_vacuous(&r[i]), all &= found == PASS;
+        }
+    return !any && !all;
+}
+
+/* Gives a part its points; those of a vacuous case have to be earned elsewhere. */
+static void score(const Parts *all, Part *p, const CaseReport *r, FILE *text) {
+    if (p->verdict == PASS && all->unearned && is_vacuous(r)) {
+        p->verdict = INCONCLUSIVE;
+        fprintf(text, "Nothing is proved where no gradient has a slope. This counts if the other cases are right.\n");
+    }
+    p->score = p->verdict == PASS ? p->points : 0;
+}
+
+/* ---- Of a case ---- */
 
 /* The explanation of one gradient, or of the whole case. */
 static void explain(const Parts *all, FILE *text, const CaseReport *r, const InputReport *in,
@@ -65,7 +93,7 @@ static void add_gradient(Parts *all, const CaseReport *r, const char *name, cons
     snprintf(p->name, sizeof p->name, "%s%s%s", r->name, *name ? ": " : "", name);
     p->points = points;
     p->verdict = in ? in->verdict : r->verdict;
-    score(p);
+    score(all, p, r, text);
     explain(all, text, r, in, p->verdict);
     finish(p, text);
 }
@@ -73,15 +101,13 @@ static void add_gradient(Parts *all, const CaseReport *r, const char *name, cons
 static void add_output(Parts *all, const CaseReport *r, double points) {
     FILE *text;
     Part *p = add(all, r, &text);
-    const char *how = r->broken[PROPERTY_FORWARD];
+    const char *why = r->broken[PROPERTY_FORWARD];
     snprintf(p->name, sizeof p->name, "%s: y", r->name);
     p->points = points;
-    p->verdict = how[0] ? FAIL : r->properties > PROPERTY_FORWARD ? PASS : r->verdict;
-    fprintf(text, "%s%s%s\n", gradcheck_verdict_text(p->verdict), p->verdict == PASS ? "" : ": ",
-            p->verdict == PASS ? ""
-            : how[0]           ? how
-                               : r->trouble);
-    score(p);
+    p->verdict = why[0] ? FAIL : r->properties > PROPERTY_FORWARD ? PASS : r->verdict;
+    if (!why[0] && p->verdict != PASS) why = r->trouble;
+    score(all, p, r, text);
+    fprintf(text, "%s%s%s\n", gradcheck_verdict_text(p->verdict), why[0] ? ": " : "", why);
     finish(p, text);
 }
 
@@ -106,8 +132,9 @@ static Verdict verdict_on(const CaseReport *r, Property which) {
 
 /* The fraction of its gradients that pass. A property scores this fraction of its points, because a
  * backward that does nothing has all properties. */
-static double right_part(const CaseReport *r) {
+static double right_part(const Parts *all, const CaseReport *r) {
     int right = 0;
+    if (all->unearned && is_vacuous(r)) return 0;
     for (int i = 0; i < r->wanted; i++) {
         const InputReport *in = input_called(r, r->want[i]);
         right += in && in->verdict == PASS;
@@ -127,7 +154,7 @@ static void add_property(Parts *all, const CaseReport *r, long count, Property w
         Verdict verdict = r[i].planned ? verdict_on(&r[i], which) : PASS;
         if (!r[i].planned) continue;
         p->points += points;
-        double right = right_part(&r[i]);
+        double right = right_part(all, &r[i]);
         if (verdict == PASS) p->score += points * right;
         if (verdict == PASS && right < 1 && failing++ < SHOWN)
             fprintf(text, "%s: holds, and counts as far as its gradients are right: %.3g of its points\n",
@@ -152,11 +179,11 @@ static void add_properties(Parts *all, const CaseReport *r, long count) {
 
 Part *grade_parts(const CaseReport *r, long count, long *parts) {
     Parts all = {.report = r, .reports = count};
-    for (long i = 0, first = 0; i < count; i++) {
-        add_case(&all, &r[i]);
-        if (i + 1 < count && strcmp(r[i + 1].op, r[first].op) == 0) continue;
-        add_properties(&all, r + first, i + 1 - first);
-        first = i + 1;
+    for (long first = 0, end; first < count; first = end) {
+        for (end = first + 1; end < count && strcmp(r[end].op, r[first].op) == 0; end++) continue;
+        all.unearned = is_unproved(r + first, end - first);
+        for (long i = first; i < end; i++) add_case(&all, &r[i]);
+        add_properties(&all, r + first, end - first);
     }
     *parts = all.count;
     return all.part;
