@@ -1,6 +1,6 @@
 /* Students' files before they run, the cases that their processes send, and the report files of graders. */
 #include "check/gradcheck/child.h"
-#include "check/grading/gradcheck_report.h"
+#include "check/grading/gradcheck_show.h"
 #include "check/grading/student_case.h"
 #include "check/grading/student_op.h"
 #include "folder.h"
@@ -337,9 +337,9 @@ TEST(lines_of_json) {
     REPORT_SET(r[0].trouble, "and more");
     r[1].in[0].kinks = 1;
     FILE *out = open_memstream(&text, &size);
-    for (int i = 0; i < 3; i++) gradcheck_json_report(out, i == 1 ? "a.c" : NULL, r, 3, i);
+    for (int i = 0; i < 3; i++) gradcheck_json_report(out, i == 1 ? "a.c" : NULL, &r[i]);
     r[2].trouble[0] = r[2].property[0] = 0;
-    gradcheck_json_report(out, NULL, r, 3, 2);
+    gradcheck_json_report(out, NULL, &r[2]);
     fclose(out);
     static const char *const wants[] = {
         "{\"operation\": \"a<b>\", \"case\": \"\\\"good\\\" & well\", \"part\": \"dx\", \"verdict\": "

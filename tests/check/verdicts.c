@@ -155,7 +155,7 @@ static char *explained(const CaseReport *r) {
     char *text;
     size_t size;
     FILE *memory = open_memstream(&text, &size);
-    gradcheck_explain(memory, r, r, 1);
+    gradcheck_explain(memory, r);
     fclose(memory);
     return text;
 }

@@ -1,7 +1,6 @@
 #include "check/gradcheck/agreement.h"
 #include "check/gradcheck/diagnosis.h"
 #include "check/gradcheck/gradcheck.h"
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,44 +81,4 @@ void gradcheck_agree(CaseReport *r, long count) {
     free(wrong);
     for (long c = 0; c < count; c++)
         if (r[c].judged) gradcheck_conclude(&r[c]);
-}
-
-/* ---- Right in some cases, wrong in others ---- */
-
-typedef enum Finding { FOUND_NOTHING, FOUND_RIGHT, FOUND_WRONG } Finding;
-
-/* A gradient that is 0 all over is neither. */
-static Finding finding(const CaseReport *r, const char *name) {
-    for (int i = 0; i < r->inputs; i++) {
-        const InputReport *in = &r->in[i];
-        if (strcmp(in->name, name) != 0) continue;
-        if (in->verdict == FAIL && in->wrong) return FOUND_WRONG;
-        if (in->verdict == PASS && in->sloped > in->flat) return FOUND_RIGHT;
-    }
-    return FOUND_NOTHING;
-}
-
-/* 'a', 'b' and 2 more: the cases that are found so. Returns how many. */
-static long list(char text[CONTRAST_TEXT], const CaseReport *r, long count, const char *op, const char *name,
-                 Finding found) {
-    enum { NAMED = 3 };
-    long cases = 0;
-    text[0] = 0;
-    for (const CaseReport *c = r; c < r + count; c++) {
-        size_t used = strlen(text);
-        if (c->added || strcmp(c->op, op) != 0 || finding(c, name) != found || cases++ >= NAMED) continue;
-        snprintf(text + used, CONTRAST_TEXT - used, "%s'%s'", used ? ", " : "", c->name);
-    }
-    size_t used = strlen(text);
-    if (cases > NAMED) snprintf(text + used, CONTRAST_TEXT - used, " and %ld more", cases - NAMED);
-    return cases;
-}
-
-bool gradcheck_contrast(const CaseReport *r, long count, const CaseReport *at, const InputReport *in,
-                        char text[2 * CONTRAST_TEXT]) {
-    char good[CONTRAST_TEXT], bad[CONTRAST_TEXT];
-    bool differ = in->wrong && !at->by_reference && list(good, r, count, at->op, in->name, FOUND_RIGHT) &&
-                  list(bad, r, count, at->op, in->name, FOUND_WRONG);
-    if (differ) snprintf(text, 2 * CONTRAST_TEXT, "right in %.480s, wrong in %.480s", good, bad);
-    return differ;
 }

@@ -8,11 +8,4 @@
  * fits most cases. A report that it does not fit loses its own. */
 void gradcheck_agree(CaseReport *r, long count);
 
-enum { CONTRAST_TEXT = 512 };
-
-/* "right in 'a', wrong in 'b'": the cases of the operation of `at` by its gradient `in`. False: there are not
- * both. */
-bool gradcheck_contrast(const CaseReport *r, long count, const CaseReport *at, const InputReport *in,
-                        char text[2 * CONTRAST_TEXT]);
-
 #endif

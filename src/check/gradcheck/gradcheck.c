@@ -28,9 +28,8 @@ static bool is_among(const char *word, const char *const words[]) {
 /* Some patterns break properties too, and some broken properties look like patterns. The more specific one
  * comes first. */
 static const char *diagnosis_of(const CaseReport *r) {
-    static const char *const tells_all[] = {"not a number", "no gradient", "upstream ignored",
-                                            "strides ignored", NULL};
-    static const char *const says_where[] = {"some values", NULL};
+    static const char *const tells_all[] = {"not a number", "no gradient", "upstream ignored", NULL};
+    static const char *const says_where[] = {"only somewhere", "wrong slope", NULL};
     static const char *const tells_little[] = {"any layout", "inside a graph", "passed twice", "", NULL};
     const char *pattern = "unknown";
     for (int vague = 1; vague >= 0; vague--) /* of several the first that is not */

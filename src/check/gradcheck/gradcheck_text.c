@@ -1,5 +1,4 @@
 #include "check/gradcheck/gradcheck_text.h"
-#include "check/gradcheck/agreement.h"
 #include "check/gradcheck/check_run.h"
 #include <math.h>
 #include <stdarg.h>
@@ -29,7 +28,7 @@ static int columns(const char *text, size_t bytes) {
 }
 
 /* Text in lines of at most WIDTH columns; the first begins `indent` columns in, the others INDENT. */
-enum { WIDTH = 80, INDENT = 5, PARAGRAPH = 2 * CONTRAST_TEXT + 4 * REPORT_NAME };
+enum { WIDTH = 80, INDENT = 5, PARAGRAPH = 8 * REPORT_NAME };
 static void paragraph(FILE *out, int indent, const char *format, ...) __attribute__((format(printf, 3, 4)));
 static void paragraph(FILE *out, int indent, const char *format, ...) {
     char text[PARAGRAPH];
@@ -155,9 +154,7 @@ static void explain_line(FILE *out, const CaseReport *r, const InputReport *in, 
 }
 
 /* All that is known of a wrong or unclear gradient. */
-static void explain_input(FILE *out, const CaseReport *r, const InputReport *in, const CaseReport *all,
-                          long count) {
-    char contrast[2 * CONTRAST_TEXT];
+static void explain_input(FILE *out, const CaseReport *r, const InputReport *in) {
     explain_line(out, r, in, "");
     bool counted = in->wrong || in->unclear, in_short = strcmp(in->map, in->reason) == 0;
     if (counted && in->reason[0]) paragraph(out, INDENT, "%s", in->reason);
@@ -165,7 +162,6 @@ static void explain_input(FILE *out, const CaseReport *r, const InputReport *in,
     if (r->at_ends && in->wrong)
         paragraph(out, INDENT,
                   "right at the values drawn, wrong with values at the ends of the case's ranges");
-    if (gradcheck_contrast(all, count, r, in, contrast)) paragraph(out, INDENT, "%s", contrast);
     if (counted && !in->full[0]) explain_worst(out, r, in);
     if (in->full[0]) explain_full(out, r, in);
 }
@@ -209,7 +205,7 @@ static void explain_gradient(FILE *out, const CaseReport *all, long count, const
     const CaseReport *head = head_of(all, count, op, name);
     const InputReport *first = find_wrong(head, op, name);
     long added = 0;
-    explain_input(out, head, first, all, count);
+    explain_input(out, head, first);
     for (const CaseReport *r = all; r < all + count; r++) {
         const InputReport *in = find_wrong(r, op, name);
         if (!in || r == head) continue;
@@ -235,10 +231,10 @@ static bool is_known(const CaseReport *all, const CaseReport *r, const char *nam
     return false;
 }
 
-void gradcheck_explain(FILE *out, const CaseReport *r, const CaseReport *all, long count) {
+void gradcheck_explain(FILE *out, const CaseReport *r) {
     if (r->trouble[0]) explain_trouble(out, r, false);
     for (int i = 0; i < r->inputs; i++) {
-        if (r->in[i].verdict != PASS) explain_input(out, r, &r->in[i], all, count);
+        if (r->in[i].verdict != PASS) explain_input(out, r, &r->in[i]);
         explain_remarks(out, r, &r->in[i]);
     }
 }
@@ -251,7 +247,7 @@ static void explain_more(FILE *out, const CaseReport *all, long count, const Cas
         if (wrong && !is_known(all, r, in->name))
             explain_gradient(out, all, count, r->op, in->name);
         else if (!wrong && in->verdict != PASS)
-            explain_input(out, r, in, all, count);
+            explain_input(out, r, in);
         explain_remarks(out, r, in);
     }
     if (r->trouble[0]) explain_trouble(out, r, r->property[0] && is_known(all, r, NULL));
@@ -275,7 +271,7 @@ static Verdict check_and_print(const char *op, const CheckCase *c, FILE *out) {
     CaseReport r;
     gradcheck_case(op, c, 1, &r);
     gradcheck_rows(out, &r);
-    gradcheck_explain(out, &r, &r, 1);
+    gradcheck_explain(out, &r);
     return r.verdict;
 }
 

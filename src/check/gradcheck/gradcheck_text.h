@@ -28,9 +28,9 @@ Verdict gradcheck_function(const char *name, Tensor *(*f)(Tape *t, Tensor **x), 
 void gradcheck_heading(FILE *out);
 void gradcheck_rows(FILE *out, const CaseReport *r);
 
-/* Why the case failed or is inconclusive, and what is to be known about one that passed: kinks; with what the
- * other cases among `count` say about it. In lines of at most 80 columns. */
-void gradcheck_explain(FILE *out, const CaseReport *r, const CaseReport *all, long count);
+/* Explains why the case failed or is inconclusive, and names the kinks of one that passed. In lines of at most 80
+ * columns. */
+void gradcheck_explain(FILE *out, const CaseReport *r);
 
 /* The same for all, below a table: what is wrong in the same way as in an earlier case takes a line. */
 void gradcheck_explain_all(FILE *out, const CaseReport *r, long count);

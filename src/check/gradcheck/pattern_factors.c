@@ -38,24 +38,24 @@ static bool find_size(const Suspect *s, long n, char *text, size_t size) {
     return false;
 }
 
-/* Takes factor k from the largest entry, and fits it to every coordinate, or to the wrong ones alone; NAN. */
-static double fitting_factor(Suspect *s, bool wrong_alone) {
-    long n = s->e->coordinates, largest = -1;
+/* The factor of the largest entry, if it fits every coordinate; else NAN. */
+static double fitting_factor(Suspect *s) {
+    long n = s->e->coordinates, largest = 0;
     double *factor = arena_alloc(s->arena, (size_t)n * sizeof *factor);
-    for (long i = 0; i < s->e->cotangents * n; i++) {
-        if (wrong_alone && s->e->state[i % n] != ENTRY_WRONG) continue;
-        if (largest < 0 || fabs(s->numeric[i]) > fabs(s->numeric[largest])) largest = i;
-    }
-    double k = largest < 0 ? NAN : s->analytic[largest] / s->numeric[largest];
-    for (long j = 0; j < n; j++) factor[j] = wrong_alone && s->e->state[j] != ENTRY_WRONG ? 1 : k;
+    for (long i = 1; i < s->e->cotangents * n; i++)
+        if (fabs(s->numeric[i]) > fabs(s->numeric[largest])) largest = i;
+    double k = s->analytic[largest] / s->numeric[largest];
+    for (long j = 0; j < n; j++) factor[j] = k;
     return isfinite(k) && k != 0 && pattern_fits_factors(s, factor) ? k : NAN;
 }
 
-static bool say_factor(Suspect *s, const char *which, double k) {
+bool pattern_constant_factor(Suspect *s) {
     char where[128], source[192] = "", name[64] = "";
     const char *form;
+    double k = fitting_factor(s);
     long n, effects = 0;
-    if (fabs(k + 1) < s->tolerance) return pattern_say(s, "%s has the wrong sign", which);
+    if (isnan(k)) return false;
+    if (fabs(k + 1) < s->tolerance) return pattern_say(s, "every element has the wrong sign");
     bool whole = is_whole(k, s->tolerance, &form, &n);
     for (long q = 0; q < s->e->cotangents; q++) effects += s->numeric[q] != 0;
     if (!whole && s->e->coordinates == 1 && effects < 3)
@@ -64,19 +64,8 @@ static bool say_factor(Suspect *s, const char *which, double k) {
     if (whole && find_size(s, n, where, sizeof where))
         snprintf(source, sizeof source, ". %ld is %s", n, where);
     int digits = 6 + (int)fmin(fmax(0, -log10(fabs(k - 1))), 11);
-    return pattern_say(s, "%s is multiplied by the constant factor %.*g%s%s", which, digits, k, name, source);
-}
-
-bool pattern_constant_factor(Suspect *s) {
-    double k = fitting_factor(s, false);
-    return isfinite(k) && say_factor(s, "every element", k);
-}
-
-bool pattern_constant_factor_of_some(Suspect *s) {
-    double k = fitting_factor(s, true);
-    long wrong = 0;
-    for (long j = 0; j < s->e->coordinates; j++) wrong += s->e->state[j] == ENTRY_WRONG;
-    return isfinite(k) && wrong > 1 && say_factor(s, "every wrong element", k);
+    return pattern_say(s, "every element is multiplied by the constant factor %.*g%s%s", digits, k, name,
+                       source);
 }
 
 /* ---- Functions of a value ---- */
@@ -204,27 +193,15 @@ static bool name_factors(const Factors *t, const char *name, bool of_output, cha
     return false;
 }
 
-/* Functions of one value, or one value in place of another. */
+/* Names the factors by functions of an input or of the output. */
 static bool name_values(Suspect *s, Factors t, Shape over, char *text, size_t size) {
-    int values = s->run->point->inputs + 1;
     double *v = arena_alloc(s->arena, (size_t)t.count * sizeof *v);
-    double *other = arena_alloc(s->arena, (size_t)t.count * sizeof *other);
-    const char *name, *beside;
+    const char *name;
     t.value = v;
-    for (int which = 0; which < values; which++)
+    for (int which = 0, inputs = s->run->point->inputs; which <= inputs; which++)
         if (pattern_values_over(s, over, which, v, &name) &&
-            name_factors(&t, name, which == values - 1, text, size))
+            name_factors(&t, name, which == inputs, text, size))
             return true;
-    for (int pair = 0; pair < values * values; pair++) {
-        if (pair / values == pair % values || !pattern_values_over(s, over, pair / values, v, &name) ||
-            !pattern_values_over(s, over, pair % values, other, &beside))
-            continue;
-        bool fits = true;
-        for (long i = 0; i < t.count; i++)
-            fits &= !t.known[i] || fabs(t.factor[i] * v[i] - other[i]) <= t.tolerance * fabs(other[i]);
-        if (fits && values_differ(&t))
-            return snprintf(text, size, "multiplied by %.40s instead of %.40s", beside, name) > 0;
-    }
     return false;
 }
 
@@ -258,6 +235,28 @@ bool pattern_factor_of_values(Suspect *s) {
            pattern_say(s, "every %selement is %s", count < (long)n ? "wrong " : "", text);
 }
 
+/* A factor for each output, the same for all elements: something of the output is missing or too many. */
+bool pattern_factor_of_outputs(Suspect *s) {
+    enum { LEAST = 3 };
+    long n = s->e->coordinates, outputs = s->e->outputs, count = 0;
+    if (!pattern_has_jacobian(s) || outputs < LEAST) return false;
+    double *factor = arena_alloc(s->arena, (size_t)outputs * sizeof *factor);
+    bool *known = arena_alloc(s->arena, (size_t)outputs);
+    char text[REPORT_TEXT / 2];
+    for (long i = 0; i < outputs; i++) {
+        const double *right = s->numeric + (1 + i) * n, *found = s->analytic + (1 + i) * n;
+        long largest = 0;
+        for (long j = 1; j < n; j++)
+            if (fabs(right[j]) > fabs(right[largest])) largest = j;
+        if (right[largest] != 0) factor[i] = found[largest] / right[largest], known[i] = true, count++;
+        for (long j = 0; j < n; j++)
+            if (!pattern_near(s, (1 + i) * n + j, found[j], factor[i] * right[j])) return false;
+    }
+    Factors t = {factor, NULL, known, outputs, 10 * s->tolerance};
+    return count >= LEAST && name_values(s, t, s->y_shape, text, sizeof text) &&
+           pattern_say(s, "the part of every output is %s", text);
+}
+
 /* One factor for each line, not 0 and not the same in all, as when a row's 1/σ is dropped. */
 bool pattern_factor_of_lines(Suspect *s) {
     double *factor = arena_alloc(s->arena, (size_t)s->e->coordinates * sizeof *factor);
@@ -287,6 +286,37 @@ bool pattern_factor_of_lines(Suspect *s) {
                 axis);
     }
     return false;
+}
+
+/* For example softmax without the outputs' dependence on each other. */
+bool pattern_diagonal_alone(Suspect *s) {
+    long n = s->e->coordinates, lost = 0;
+    if (!pattern_has_jacobian(s) || s->e->outputs != n) return false;
+    for (long i = 0; i < n; i++)
+        for (long j = 0; j < n; j++) {
+            if (i != j && s->analytic[(1 + i) * n + j] != 0) return false;
+            lost += i != j && s->numeric[(1 + i) * n + j] != 0;
+        }
+    return lost > 1 &&
+           pattern_say(s, "each output's gradient arrives at the element in its own place alone. The "
+                          "output also depends on other elements");
+}
+
+/* Each output depends on one element, as of an elementwise operation, and the gradients of all other elements are 0. */
+bool pattern_wrong_slope(Suspect *s) {
+    long n = s->e->coordinates, wrong = 0;
+    if (!pattern_has_jacobian(s) || s->e->outputs < 2) return false;
+    for (long i = 1; i <= s->e->outputs; i++) {
+        long used = 0;
+        for (long at = i * n; at < (i + 1) * n; at++) {
+            if (s->numeric[at] == 0 && s->analytic[at] != 0) return false;
+            used += s->numeric[at] != 0, wrong += pattern_is_wrong(s, at);
+        }
+        if (used > 1) return false;
+    }
+    return wrong > 1 &&
+           pattern_say(s, "the formula of the derivative is wrong: each gradient arrives from the "
+                          "right output at the right element, with a wrong slope");
 }
 
 /* Mistakes in a formula show in the first digits. If only later digits are wrong, a share of

@@ -1,40 +1,6 @@
-/* Right numbers in wrong places: strides, transposes, wrong indices. */
-#include "check/gradcheck/check_batch.h"
+/* Right numbers in wrong places: transposes, wrong indices. */
 #include "check/gradcheck/patterns.h"
 #include <math.h>
-
-/* Whether a gradient for cotangent q is right. */
-static bool is_needed(const Suspect *s, long q, const real *gradient) {
-    long own = s->e->coordinates;
-    for (long j = 0; j < own; j++) {
-        long at = q * own + j;
-        double sum = 0;
-        for (long i = j; i < s->in->count; i += own) sum += (double)gradient[i];
-        if (s->e->entry[at].state != ENTRY_KINK && !pattern_near(s, at, sum, s->numeric[at])) return false;
-    }
-    return true;
-}
-
-/* The gradient of the same values laid out contiguously, where they are not. */
-bool pattern_strides(Suspect *s) {
-    CheckRun *run = s->run;
-    CheckPoint *given = run->point, contiguous;
-    bool strided = false, right = true;
-    for (int i = 0; i < given->inputs; i++) strided |= !tensor_contiguous(&given->in[i].tensor);
-    if (!strided) return false;
-    point_lay_out(&contiguous, s->arena, given, (CheckLayout[CHECK_INPUTS]){0});
-    run->point = &contiguous;
-    CheckBatch b;
-    check_batch_open_backward(&b, run, s->arena, s->e->outputs, s->e->cotangents);
-    for (long q = 0, runs; q < s->e->cotangents && right; q += runs) {
-        runs = check_batch_backward(&b, s->e->cotangent + q * s->e->outputs, s->e->cotangents - q, 0);
-        for (long i = 0; i < runs && right; i++)
-            right = is_needed(s, q + i, check_batch_gradient(&b, i, s->e->input));
-    }
-    run->point = given;
-    return right &&
-           pattern_say(s, "right where the inputs are contiguous, wrong for the strides they have here");
-}
 
 /* Whether element j has the gradient of from[j]. */
 static bool fits_moved(Suspect *s, const long *from) {

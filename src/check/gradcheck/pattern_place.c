@@ -73,27 +73,17 @@ static Look look_elsewhere(Suspect *s, int attempt) {
     return l;
 }
 
-/* A value, or the difference of two, or the size of either. */
-typedef struct Quantity {
-    int a, b; /* b < 0: a alone */
-    bool size;
-} Quantity;
-
-static double quantity_at(const Look *l, Quantity x, long j) {
-    double v = l->value[x.a][j] - (x.b < 0 ? 0 : l->value[x.b][j]);
-    return x.size ? fabs(v) : v;
-}
-
-/* Whether the wrong elements, and they alone, are where side * v is above a number, at all looks. It lies
- * between *right and *wrong. */
-static bool is_beyond(const Suspect *s, const Look look[LOOKS], Quantity x, int side, double *right,
+/* Whether the wrong elements, and they alone, are where side · v is above a number, at all looks; v is value `which`, or
+ * its size. The number lies between *right and *wrong. */
+static bool is_beyond(const Suspect *s, const Look look[LOOKS], int which, bool size, int side, double *right,
                       double *wrong) {
     long wrongs = 0, rights = 0;
     *wrong = INFINITY, *right = -INFINITY;
     for (int k = 0; k < LOOKS; k++)
         for (long j = 0; j < s->e->coordinates; j++) {
             if (look[k].idle[j]) continue;
-            double v = side * quantity_at(&look[k], x, j);
+            double v = look[k].value[which][j];
+            v = side * (size ? fabs(v) : v);
             if (look[k].wrong[j])
                 *wrong = fmin(*wrong, v), wrongs++;
             else
@@ -102,27 +92,20 @@ static bool is_beyond(const Suspect *s, const Look look[LOOKS], Quantity x, int 
     return *wrong > *right && isfinite(*wrong) && wrongs >= EVIDENCE && rights >= EVIDENCE;
 }
 
-/* "x is above target", "|x| is above 1". */
-static void say_condition(const Suspect *s, Quantity x, int side, double right, double wrong, char *text,
-                          size_t size) {
+/* "x is above 0", "|x| is above about 1.5". */
+static void say_condition(const Suspect *s, int which, bool size, double low, double high, const char *how,
+                          char text[REPORT_TEXT / 2]) {
     const CheckPoint *p = s->run->point;
-    const char *a = x.a < p->inputs ? p->in[x.a].name : "the output", *bar = x.size ? "|" : "";
-    const char *b = x.b < 0 ? "" : x.b < p->inputs ? p->in[x.b].name : "the output";
-    const char *how = side > 0 ? "above" : "below";
-    double low = fmin(side * right, side * wrong), high = fmax(side * right, side * wrong),
-           number = (low + high) / 2;
-    const char *about = "about ";
+    const char *name = which < p->inputs ? p->in[which].name : "the output", *bar = size ? "|" : "",
+               *about = "about ";
+    double number = (low + high) / 2;
     for (int n = -2; n <= 2; n++)
         if (low <= n && n <= high) number = n, about = "";
-    if (x.b >= 0 && !x.size && number == 0)
-        snprintf(text, size, "%.40s is %s %.40s", a, how, b);
-    else
-        snprintf(text, size, "%s%.40s%s%.40s%s is %s %s%.3g", bar, a, x.b < 0 ? "" : " - ", b, bar, how,
-                 about, number);
+    snprintf(text, REPORT_TEXT / 2, "%s%.40s%s is %s %s%.3g", bar, name, bar, how, about, number);
 }
 
 /* Finds a condition on values that separates wrong elements from right ones, at other points as well. */
-static bool find_condition(Suspect *s, char *text, size_t size) {
+static bool find_condition(Suspect *s, char text[REPORT_TEXT / 2]) {
     enum { MOST_ENTRIES = 1 << 12 };
     const CheckPoint *p = s->run->point;
     bool drawn = false, some = false, others = false;
@@ -136,18 +119,15 @@ static bool find_condition(Suspect *s, char *text, size_t size) {
         return false;
     look[0] = look_here(s, s->e->state, s->e->entry);
     for (int k = 1; k < LOOKS; k++) look[k] = look_elsewhere(s, FIRST_DRAWN + k);
-    for (int a = 0; a <= p->inputs; a++)
-        for (int b = -1; b < a; b++)
-            for (int way = 0; way < 4; way++) {
-                Quantity x = {a, b, way / 2};
-                int side = way % 2 ? -1 : 1;
-                double right, wrong;
-                if (!look[0].value[a] || (b >= 0 && !look[0].value[b]) ||
-                    !is_beyond(s, look, x, side, &right, &wrong))
-                    continue;
-                say_condition(s, x, side, right, wrong, text, size);
-                return true;
-            }
+    for (int which = 0; which <= p->inputs; which++)
+        for (int way = 0; look[0].value[which] && way < 4; way++) {
+            int side = way % 2 ? -1 : 1;
+            double right, wrong;
+            if (!is_beyond(s, look, which, way / 2, side, &right, &wrong)) continue;
+            say_condition(s, which, way / 2, fmin(side * right, side * wrong),
+                          fmax(side * right, side * wrong), side > 0 ? "above" : "below", text);
+            return true;
+        }
     return false;
 }
 
@@ -175,7 +155,6 @@ bool pattern_missing_in_part(Suspect *s) {
 }
 
 bool pattern_place(Suspect *s) {
-    enum { HALF = REPORT_TEXT / 2 };
     char text[REPORT_TEXT];
     bool hidden = true; /* wrong elements have no effect */
     for (long at = 0; at < s->e->cotangents * s->e->coordinates; at++)
@@ -186,7 +165,7 @@ bool pattern_place(Suspect *s) {
             "wrong only where the output does not depend on %s (masked, clipped, unused). There the "
             "gradient must be 0",
             s->in->name);
-    if (find_condition(s, text, HALF))
+    if (find_condition(s, text))
         return pattern_say(s, all_lost(s) ? "no gradient arrives where %s" : "wrong only where %s", text);
     return wrong_map(s, text, sizeof text) && pattern_say(s, "%s", text);
 }

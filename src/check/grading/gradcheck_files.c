@@ -1,65 +1,18 @@
 /* Reports for other programs: JSON lines, JUnit XML, Gradescope's results.json. */
 #include "base/file.h"
-#include "check/gradcheck/agreement.h"
-#include "check/grading/gradcheck_report.h"
-#include "check/grading/grade_parts.h"
+#include "check/grading/gradcheck_show.h"
 #include "formats/json.h"
 #include <math.h>
-#include <stddef.h>
 #include <stdlib.h>
-
-/* The members of a gradient's JSON object, in order. */
-static const struct Field {
-    const char *key;
-    enum { COUNT, NUMBER, TEXT, SHAPE_OF } kind;
-    size_t at;
-    enum { ALWAYS, ON_A_KINK, IF_ANY } when;
-} fields[] = {
-#define FIELD(kind, name, when)                                                                              \
-    { #name, kind, offsetof(InputReport, name), when }
-    FIELD(SHAPE_OF, shape, ALWAYS),
-    {"elements", COUNT, offsetof(InputReport, coordinates), ALWAYS},
-    FIELD(COUNT, wrong, ALWAYS),
-    FIELD(COUNT, unclear, ALWAYS),
-    FIELD(COUNT, kinks, ALWAYS),
-    FIELD(COUNT, flat, ALWAYS),
-    {"worst", COUNT, offsetof(InputReport, element), ALWAYS},
-    FIELD(NUMBER, analytic, ALWAYS),
-    FIELD(NUMBER, numeric, ALWAYS),
-    FIELD(NUMBER, estimate, ALWAYS),
-    FIELD(NUMBER, error, ALWAYS),
-    FIELD(COUNT, kink, ON_A_KINK),
-    FIELD(NUMBER, kink_below, ON_A_KINK),
-    FIELD(NUMBER, kink_above, ON_A_KINK),
-    FIELD(TEXT, pattern, IF_ANY),
-    FIELD(TEXT, reason, IF_ANY),
-#undef FIELD
-};
 
 static void json_text(FILE *out, const char *key, const char *text) {
     fprintf(out, ", \"%s\": ", key);
     json_print(out, text);
 }
 
-static void json_field(FILE *out, const struct Field *f, const InputReport *in) {
-    const void *value = (const char *)in + f->at;
-    if ((f->when == ON_A_KINK && !in->kinks) || (f->when == IF_ANY && !*(const char *)value)) return;
-    if (f->kind == TEXT) {
-        json_text(out, f->key, value);
-        return;
-    }
-    fprintf(out, ", \"%s\": ", f->key);
-    if (f->kind == COUNT) {
-        fprintf(out, "%ld", *(const long *)value);
-    } else if (f->kind == NUMBER) {
-        double x = *(const double *)value; /* JSON has no infinities and no NaN */
-        fprintf(out, isfinite(x) ? "%.17g" : "null", x);
-    } else {
-        fprintf(out, "[");
-        for (int axis = 0; axis < in->shape.rank; axis++)
-            fprintf(out, axis ? ", %ld" : "%ld", in->shape.size[axis]);
-        fprintf(out, "]");
-    }
+/* JSON has no infinities and no NaN. */
+static void json_number(FILE *out, const char *key, double x) {
+    fprintf(out, isfinite(x) ? ", \"%s\": %.17g" : ", \"%s\": null", key, x);
 }
 
 static void json_case(FILE *out, const char *file, const CaseReport *r, const char *part, Verdict v) {
@@ -74,15 +27,32 @@ static void json_case(FILE *out, const char *file, const CaseReport *r, const ch
     json_text(out, "verdict", gradcheck_verdict_text(v));
 }
 
-void gradcheck_json_report(FILE *out, const char *file, const CaseReport *all, long count, long at) {
-    const CaseReport *r = &all[at];
-    char contrast[2 * CONTRAST_TEXT];
+static void json_gradient(FILE *out, const InputReport *in) {
+    fprintf(out, ", \"shape\": [");
+    for (int axis = 0; axis < in->shape.rank; axis++)
+        fprintf(out, axis ? ", %ld" : "%ld", in->shape.size[axis]);
+    fprintf(out,
+            "], \"elements\": %ld, \"wrong\": %ld, \"unclear\": %ld, \"kinks\": %ld, \"flat\": %ld, "
+            "\"worst\": %ld",
+            in->coordinates, in->wrong, in->unclear, in->kinks, in->flat, in->element);
+    json_number(out, "analytic", in->analytic);
+    json_number(out, "numeric", in->numeric);
+    json_number(out, "estimate", in->estimate);
+    json_number(out, "error", in->error);
+    if (in->kinks) {
+        fprintf(out, ", \"kink\": %ld", in->kink);
+        json_number(out, "kink_below", in->kink_below);
+        json_number(out, "kink_above", in->kink_above);
+    }
+    if (in->pattern[0]) json_text(out, "pattern", in->pattern);
+    if (in->reason[0]) json_text(out, "reason", in->reason);
+    fprintf(out, "}\n");
+}
+
+void gradcheck_json_report(FILE *out, const char *file, const CaseReport *r) {
     for (int i = 0; i < r->inputs; i++) {
-        const InputReport *in = &r->in[i];
-        json_case(out, file, r, in->name, in->verdict);
-        for (size_t f = 0; f < sizeof fields / sizeof *fields; f++) json_field(out, &fields[f], in);
-        if (gradcheck_contrast(all, count, r, in, contrast)) json_text(out, "contrast", contrast);
-        fprintf(out, "}\n");
+        json_case(out, file, r, r->in[i].name, r->in[i].verdict);
+        json_gradient(out, &r->in[i]);
     }
     if (r->inputs && !r->trouble[0]) return;
     json_case(out, file, r, NULL, r->verdict);

@@ -76,7 +76,7 @@ static bool is_wrong(const CaseReport *r) {
  * which later cases still have a bearing. */
 static void print_json(Show *show, bool at_end) {
     while (show->printed < show->count && (at_end || !is_wrong(&show->report[show->printed])))
-        gradcheck_json_report(stdout, show->how->file, show->report, show->count, show->printed++);
+        gradcheck_json_report(stdout, show->how->file, &show->report[show->printed++]);
 }
 
 /* Ends an operation: compares its reports with each other and prints them. */

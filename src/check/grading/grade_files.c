@@ -4,7 +4,6 @@
 #include "base/utf8.h"
 #include "check/grading/coverage.h"
 #include "check/grading/directories.h"
-#include "check/grading/grade_parts.h"
 #include "check/sandbox.h"
 #include <stdlib.h>
 #include <string.h>

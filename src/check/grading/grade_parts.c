@@ -1,17 +1,15 @@
-#include "check/grading/grade_parts.h"
 #include "base/arena.h"
 #include "check/gradcheck/check_properties.h"
-#include "check/gradcheck/gradcheck_text.h"
+#include "check/grading/gradcheck_show.h"
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct Parts {
-    const CaseReport *report; /* all of them */
-    long reports;
     Part *part;
     long count, capacity;
-    size_t text;  /* bytes of the one that is being printed */
-    bool unearned; /* the operation at hand is wrong, or nothing is proved of it: vacuous cases have no points */
+    size_t text; /* bytes of the one that is being printed */
+    bool
+        unearned; /* the operation at hand is wrong, or nothing is proved of it: vacuous cases have no points */
 } Parts;
 
 /* A new part. The text printed to *text becomes its text when that is closed. */
@@ -28,7 +26,6 @@ static void finish(const Part *p, FILE *text) {
     /* fclose may run out of memory without an error. */
     if (fclose(text) != 0 || !p->text) error_no_memory("a part of a report");
 }
-
 
 /* The number of equal shares of a planned case: gradients, its output if compared, and the properties. */
 static int shares(const CaseReport *r) {
@@ -66,7 +63,9 @@ static bool is_unproved(const CaseReport *r, long count) {
 static void score(const Parts *all, Part *p, const CaseReport *r, FILE *text) {
     if (p->verdict == PASS && all->unearned && is_vacuous(r)) {
         p->verdict = INCONCLUSIVE;
-        fprintf(text, "Nothing is proved where no gradient has a slope. This counts if the other cases are right.\n");
+        fprintf(
+            text,
+            "Nothing is proved where no gradient has a slope. This counts if the other cases are right.\n");
     }
     p->score = p->verdict == PASS ? p->points : 0;
 }
@@ -74,13 +73,12 @@ static void score(const Parts *all, Part *p, const CaseReport *r, FILE *text) {
 /* ---- Of a case ---- */
 
 /* The explanation of one gradient, or of the whole case. */
-static void explain(const Parts *all, FILE *text, const CaseReport *r, const InputReport *in,
-                    Verdict verdict) {
+static void explain(FILE *text, const CaseReport *r, const InputReport *in, Verdict verdict) {
     CaseReport part = *r;
     part.verdict = verdict;
     part.inputs = in != NULL;
     if (in) part.in[0] = *in, part.trouble[0] = 0;
-    if (in || verdict != PASS || r->trouble[0]) gradcheck_explain(text, &part, all->report, all->reports);
+    if (in || verdict != PASS || r->trouble[0]) gradcheck_explain(text, &part);
     if (verdict == PASS && in) fprintf(text, "PASS, worst relative error %.1e\n", in->error);
     if (verdict == PASS && !in) fprintf(text, "PASS\n");
 }
@@ -94,7 +92,7 @@ static void add_gradient(Parts *all, const CaseReport *r, const char *name, cons
     p->points = points;
     p->verdict = in ? in->verdict : r->verdict;
     score(all, p, r, text);
-    explain(all, text, r, in, p->verdict);
+    explain(text, r, in, p->verdict);
     finish(p, text);
 }
 
@@ -178,7 +176,7 @@ static void add_properties(Parts *all, const CaseReport *r, long count) {
 }
 
 Part *grade_parts(const CaseReport *r, long count, long *parts) {
-    Parts all = {.report = r, .reports = count};
+    Parts all = {0};
     for (long first = 0, end; first < count; first = end) {
         for (end = first + 1; end < count && strcmp(r[end].op, r[first].op) == 0; end++) continue;
         all.unearned = is_unproved(r + first, end - first);
