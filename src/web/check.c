@@ -251,7 +251,7 @@ static bool check(int number, int input, uint64_t seed, Error *e) {
     FILE *out = open_memstream(&report, &size);
     if (!r || !out) error_no_memory("a report");
     gradcheck_case(name, c, seed, r);
-    gradcheck_heading(out), gradcheck_rows(out, r), gradcheck_explain(out, r, r, 1);
+    gradcheck_heading(out), gradcheck_rows(out, r), gradcheck_explain(out, r);
     fclose(out);
     printf("{\"verdict\": \"%s\", \"report\": ", gradcheck_verdict_text(r->verdict));
     json_print(stdout, report);
@@ -285,7 +285,7 @@ WEB_EXPORT(void, checkAll, (void)) {
                 continue;
             }
             failed++;
-            gradcheck_rows(out, r), gradcheck_explain(out, r, r, 1);
+            gradcheck_rows(out, r), gradcheck_explain(out, r);
         }
     fclose(out);
     printf("{\"passed\": %d, \"failed\": %d, \"report\": ", passed, failed);
