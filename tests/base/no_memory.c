@@ -1,7 +1,7 @@
 /* Out of memory: every allocation that reading and writing files makes fails, once or from there on. The call says
  * STATUS_NO_MEMORY, frees what it had, and leaves the file that was there; or it does without, and is right. */
 #include "base/file.h"
-#include "check/grading/gradcheck_report.h"
+#include "check/grading/gradcheck_show.h"
 #include "check/npy.h"
 #include "failing_memory.h"
 #include "folder.h"
