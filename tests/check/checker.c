@@ -1,5 +1,4 @@
-/* ./gradcheck on the operations that are here: what it prints of them, what it refuses, and how it finds the float build of
- * itself. */
+/* ./gradcheck on the operations of this project: what it prints of them and what it refuses. */
 #include "child.h"
 #include "json_lines.h"
 #include "ops/ops.h"
@@ -138,88 +137,7 @@ static void refuses(void) {
     free(before);
 }
 
-static void float_only_writes(void) {
-    static const struct {
-        const char *arguments[4], *want;
-    } cases[] = {
-        {{"model", "lm"},
-         "model: found the float build of this program, which can only write files: need --unchecked"},
-        {{"model", "lm", "--double"},
-         "model: found the float build of this program, which can only write files: need the double one"}};
-    char program[PATH_MAX + 32];
-    enter_folder();
-    strcpy(strrchr(program_folder, '/'), "/float");
-    snprintf(program, sizeof program, "%s/gradcheck", program_folder);
-    if (access(program, X_OK) != 0) return; /* PRECISIONS=double builds none */
-    for (int i = 0; i < 2; i++) {
-        int status = run_program("gradcheck", cases[i].arguments, (Streams){0});
-        CHECK(status == 2 && strstr(err, cases[i].want) && lines_of(err) == 1, "%d: %s", status, err);
-    }
-}
-
-/* ---- Its twin ---- */
-
-static void copy_program(const char *to) {
-    char from[PATH_MAX + 32], command[2 * PATH_MAX + 64];
-    snprintf(from, sizeof from, "%s/gradcheck", program_folder);
-    snprintf(command, sizeof command, "mkdir -p %s && cp %s %s/gradcheck", to, from, to);
-    CHECK(system(command) == 0, "%s", command);
-}
-
-/* A float build, which is a script here. */
-static void write_twin(const char *to, const char *script) {
-    char path[256], command[300];
-    snprintf(command, sizeof command, "mkdir -p %s", to);
-    CHECK(system(command) == 0);
-    snprintf(path, sizeof path, "%s/gradcheck", to);
-    write_text(path, script);
-    CHECK(chmod(path, 0777) == 0);
-}
-
-/* Beside a program that was built, below one that was installed or stands where it was built; and where the twin cannot
- * do what it is asked for, that is said in one line. */
-static void finds_its_twin(void) {
-    static const struct {
-        const char *program, *twin, *script, *want;
-        int status;
-    } cases[] = {
-        {"a/double", "a/float", "#!/bin/sh\necho 'gradcheck model: no luck'\nexit 65\n", "no luck", 65},
-        {"b/bin", "b/libexec/tapeformer/float",
-         "#!/bin/sh\necho first\necho 'gradcheck: installed'\nexit 71\n", "installed", 71},
-        {"c", "c/build/float", "#!/bin/sh\necho 'gradcheck: at the top'\nexit 74\n", "at the top", 74},
-        {"d", "d/build/float", "#!/bin/sh\nkill -9 $$\n",
-         "d/build/float/gradcheck: crashed: signal 9 (Killed)", 66},
-        {"e", "e/build/float", "#!/none\n", "e/build/float/gradcheck: cannot be run", 66},
-        {"f", "f/build/float", "#!/bin/sh\nexit 1\n", "f/build/float/gradcheck: cannot be run", 66},
-        {"g/x", NULL, NULL,
-         "/g/x/build/float/gradcheck: found no such program, need it for the float side: `make gradcheck` "
-         "builds it",
-         66},
-    };
-    if (!SHIPPED) return;
-    enter_folder();
-    char here[PATH_MAX / 2];
-    CHECK(getcwd(here, sizeof here) != NULL);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char own[PATH_MAX], line[PATH_MAX];
-        copy_program(cases[i].program);
-        if (cases[i].twin) write_twin(cases[i].twin, cases[i].script);
-        strcpy(own, program_folder);
-        snprintf(program_folder, sizeof program_folder, "%s/%s", here, cases[i].program);
-        int status = GRADCHECK("model", "lm");
-        strcpy(program_folder, own);
-        snprintf(line, sizeof line, "%s\n", cases[i].want);
-        CHECK(status == cases[i].status && lines_of(err) == 1, "%s: status %d: %s", cases[i].program, status,
-              err);
-        CHECK(strlen(err) >= strlen(line) && !strcmp(err + strlen(err) - strlen(line), line), "found %s",
-              err);
-        if (i < 3)
-            CHECK(!strncmp(err, "gradcheck model: ", 17) || !strncmp(err, "gradcheck: ", 11), "%s", err);
-    }
-}
-
 PROGRAM_TEST_MAIN({"every operation is listed", every_operation_is_listed},
                   {"all are proved", all_are_proved}, {"cases are chosen", cases_are_chosen},
                   {"numbers without digits are no error", numbers_without_digits_are_no_error},
-                  {"refuses", refuses}, {"the float build only writes", float_only_writes},
-                  {"finds its twin", finds_its_twin})
+                  {"refuses", refuses})

@@ -35,7 +35,7 @@ OLD = TRAIN[:-2] + ["--seed", "9", "--run", "run"]
 JOBS = {
     "train": TRAIN,
     "generate": ["float/generate", "run", "--prompt", "the", "--length", "20"],
-    "gradcheck": ["double/gradcheck", "model", "lm", "--double", "--samples", "0", "--out", "gradients"],
+    "gradcheck": ["double/gradcheck", "model", "lm", "--samples", "0", "--out", "gradients"],
 }
 # With ALL or PLACES, where allocations fail.
 MORE = {
@@ -49,8 +49,7 @@ MORE = {
     "check": ["double/gradcheck", "neg", "--junit", "j.xml", "--gradescope", "g.json"],
     "case": ["double/gradcheck", "case", "add", "--out", "case", "--force"],
     "verify": ["double/gradcheck", "verify", "copied"],
-    "twin": ["double/gradcheck", "model", "lm"],
-    "save": ["double/gradcheck", "model", "seq2seq", "--double", "--save", "saved"],
+    "save": ["double/gradcheck", "model", "seq2seq", "--save", "saved"],
 }
 COPIED = ["double/gradcheck", "case", "contiguous", "--out", "copied"]
 MODEL, CHECKPOINT, GRADIENTS = "run/model.safetensors", "run/checkpoint.safetensors", "gradients"

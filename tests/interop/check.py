@@ -37,7 +37,7 @@ def same_as_ours(weights):
     """Logits, loss and gradients of stock PyTorch over a batch made here, judged by gradcheck."""
     gradcheck = os.path.join(BUILD, "double", "gradcheck")
     start = os.path.dirname(weights) + "-start"
-    run(gradcheck, "model", "--weights", weights, "--save", start, "--unchecked", "--double")
+    run(gradcheck, "model", "--weights", weights, "--save", start, "--unchecked")
     [batch] = [f"{start}/{name}" for name in os.listdir(start) if name.endswith(".batch.safetensors")]
     [ours] = [f"{start}/{name}" for name in os.listdir(start) if name.endswith(".grads.safetensors")]
     meta = go_on.read(os.path.dirname(weights))[1]

@@ -15,7 +15,7 @@ copy() {
     done
 }
 
-# The program at the top, as `make gradcheck` would leave it, without its twin in float.
+# The program at the top, as `make gradcheck` leaves it.
 remake_gradcheck() {
     remake BUILD="$build" "$build/double/gradcheck" && cp "$build/double/gradcheck" .
 }

@@ -4,7 +4,6 @@
 
 #include "base/random.h"
 #include "check/grading/batch_file.h"
-#include "check/grading/random_batch.h"
 #include "nn/model_file.h"
 #include "test.h"
 

@@ -1,100 +1,123 @@
-#include "base/clock.h"
+/* gradcheck model: a forward and backward pass of a whole model over a batch. The gradient of every parameter is checked
+ * against differences of the loss, and with --against the values of a port in a file against those of the pass. */
+#include "base/directory.h"
 #include "base/options.h"
 #include "base/utf8.h"
 #include "check/grading/commands.h"
 #include "check/grading/gradcheck_show.h"
-#include "check/grading/model_check.h"
-#include <math.h>
+#include "check/grading/model_differences.h"
+#include "check/grading/model_values.h"
+#include "nn/model_file.h"
+#include <fnmatch.h>
+#include <stdio.h>
 #include <string.h>
 
-static const char notes[] =
-    "KIND is seq2seq or lm, a small generated model; the default is both. A model of\n"
-    "--weights has the choices of its file. Differences are taken in double. The float\n"
-    "build of this program runs the float pass.\n";
+typedef struct ModelCheck {
+    const char *weights, *batch; /* files; NULL: generated, of this kind */
+    ModelKind kind;
+    const char *out;      /* gradient file to write; NULL: none */
+    const char *save;     /* directory for weights, batch and gradients; NULL: none */
+    const char *against;  /* a port's gradient file; NULL: none */
+    const char *only;     /* fnmatch pattern for parameters; NULL: all */
+    bool unchecked;       /* only write files */
+    long samples;         /* elements of each parameter that are checked alone */
+    ModelChoices choices; /* of a generated model */
+    uint64_t seed;
 
-/* The columns of errors. */
-enum { DIFFERENCES, FLOAT, PORT, COLUMNS };
+    /* After open_check. */
+    ModelPass pass;
+    ModelValues values;
+    Safetensors port;
+} ModelCheck;
 
-/* Sums over all models. */
-typedef struct Totals {
-    long models, parameters, elements, alone; /* elements of all parameters; alone: checked alone */
-    long passed, failed, inconclusive;        /* tensors */
-    double worst[COLUMNS];
-    char worst_at[COLUMNS][2 * REPORT_NAME];
-} Totals;
-
-static void print_heading(const Model *m, const PaddedBatch *b, double loss) {
-    const ModelConfig *c = &m->config;
-    bool lm = c->kind == KIND_LM;
-    printf("%s: %d", lm ? "lm" : "seq2seq", c->encoder_layers);
-    if (!lm) printf(" + %d", c->decoder_layers);
-    printf(" layers, d_model %d, %d heads, %ld parameters; %ld sequences, %ld target tokens; loss %.10g\n\n",
-           c->d_model, c->heads, m->parameters.elements, b->rows, batch_padded_targets(b), loss);
-    printf("%-46s %8s %11s %9s %9s  %s\n", "tensor", "elements", "differences", "float", "port", "verdict");
+static const char *kind_of(const ModelCheck *c) {
+    return c->pass.model->config.kind == KIND_LM ? "lm" : "seq2seq";
 }
 
-static int column_of(const InputReport *in) {
-    return strcmp(in->name, "float") == 0 ? FLOAT : strcmp(in->name, "port") == 0 ? PORT : DIFFERENCES;
-}
-
-/* Adds the row of a tensor: its gradient against differences and its values against others. Either report
- * may be empty. */
-static void add_row(const CaseReport *differences, const CaseReport *values, Totals *t, bool shown) {
-    double error[COLUMNS] = {0};
-    bool any[COLUMNS] = {false};
-    const CaseReport *both[] = {differences, values};
-    Verdict verdict = differences->verdict > values->verdict ? differences->verdict : values->verdict;
-    long kinks = 0, flat = 0, count = 0;
-    for (int r = 0; r < 2; r++)
-        for (int i = 0; i < both[r]->inputs; i++) {
-            const InputReport *in = &both[r]->in[i];
-            int column = column_of(in);
-            any[column] = true;
-            count = shape_count(in->shape);
-            kinks += in->kinks, flat += in->flat;
-            if (in->error > error[column] || isnan(in->error)) error[column] = in->error;
-            if (in->verdict == PASS && in->error > t->worst[column]) {
-                t->worst[column] = in->error;
-                snprintf(t->worst_at[column], sizeof t->worst_at[column], "%.64s/%.63s", values->op,
-                         values->name);
-            }
-        }
-    t->passed += verdict == PASS, t->failed += verdict == FAIL, t->inconclusive += verdict == INCONCLUSIVE;
-    if (differences->inputs) {
-        t->parameters++;
-        t->elements += count;
-        if (differences->inputs > 1) t->alone += differences->in[1].coordinates;
+/* Writes DIRECTORY/KIND.weights.safetensors, and batch and gradients likewise. */
+static bool save(const ModelCheck *c, Error *e) {
+    enum { WEIGHTS, BATCH, GRADIENTS, FILES };
+    static const char *const part[FILES] = {"weights", "batch", "grads"};
+    char path[FILES][PATH_ROOM], name[64];
+    if (!directory_make(c->save, e)) return false;
+    for (int i = 0; i < FILES; i++) {
+        snprintf(name, sizeof name, "%s.%s.safetensors", kind_of(c), part[i]);
+        if (!directory_file(path[i], c->save, name, STATUS_CANNOT_CREATE, e)) return false;
     }
-    if (!shown) return;
-    printf(count ? "%-46s %8ld" : "%-46s        -", values->name, count);
-    for (int i = 0; i < COLUMNS; i++)
-        gradcheck_number(stdout, i == DIFFERENCES ? 11 : 9, error[i], any[i] && isfinite(error[i]));
-    printf("  %s", gradcheck_verdict_text(verdict));
-    gradcheck_remarks(stdout, kinks, flat, 0);
+    return model_save(c->pass.model, path[WEIGHTS], NULL, 0, e) &&
+           batch_write(path[BATCH], c->pass.batch, e) && pass_write(&c->pass, path[GRADIENTS], e);
 }
 
-static void print_summary(const Totals *t, double seconds) {
-    static const char *const what[COLUMNS] = {"differences", "the float pass", "the port"};
-    printf("\n%ld model%s, %ld parameters of %ld elements, all of them moved together and %ld alone, in "
-           "%.1f s\n",
-           t->models, t->models == 1 ? "" : "s", t->parameters, t->elements, t->alone, seconds);
-    for (int i = 0; i < COLUMNS; i++)
-        if (t->worst[i] > 0)
-            printf("worst relative error of %s %.1e (%s)\n", what[i], t->worst[i], t->worst_at[i]);
-    printf("%ld passed, %ld failed, %ld inconclusive\n", t->passed, t->failed, t->inconclusive);
+static bool matches(const ModelCheck *c, const char *parameter) {
+    return !c->only || fnmatch(c->only, parameter, 0) == 0;
 }
 
-static void report_model(ModelCheck *c, Show *show, Totals *totals) {
-    bool shown = !show->how->json;
-    totals->models++;
-    if (shown) print_heading(c->pass.model, c->pass.batch, c->values.value[VALUES_LOSS]);
-    for (int t = 0; t < model_check_tensors(c); t++) {
-        CaseReport differences, values;
-        if (!model_check_tensor(c, t, &differences, &values)) continue;
-        if (!differences.inputs && !values.inputs) continue; /* nothing was compared */
-        add_row(&differences, &values, totals, shown);
-        if (differences.inputs) show_report(show, &differences);
-        if (values.inputs || values.trouble[0]) show_report(show, &values);
+static bool any_matches(const ModelCheck *c, Error *e) {
+    const Parameters *all = &c->pass.model->parameters;
+    for (int i = 0; i < all->count; i++)
+        if (matches(c, all->entry[i].name)) return true;
+    return error_set(e, STATUS_USAGE, "--only: found no parameter like '%s'", ESCAPED(c->only));
+}
+
+/* Reads or generates model and batch, runs the pass and writes the files. To be closed, also after failure. */
+static bool open_check(ModelCheck *c, Error *e) {
+    return (c->weights ? pass_open(&c->pass, c->weights, c->batch, c->seed, e)
+                       : pass_make(&c->pass, c->kind, &c->choices, c->seed, e)) &&
+           any_matches(c, e) && (!c->against || safetensors_read(&c->port, c->against, e)) &&
+           pass_run(&c->pass, c->weights ? c->weights : kind_of(c), e) &&
+           (!c->out || pass_write(&c->pass, c->out, e)) && (!c->save || save(c, e)) &&
+           (c->unchecked || values_take(&c->values, &c->pass, c->seed, e));
+}
+
+static void close_check(ModelCheck *c) {
+    values_free(&c->values);
+    safetensors_free(&c->port);
+    pass_close(&c->pass);
+}
+
+static void compare_with_port(const ModelCheck *c, int t, CaseReport *r) {
+    InputReport *in = &r->in[r->inputs++];
+    values_compare(&c->values, t, &c->port, "port", in);
+    if (in->verdict > r->verdict) r->verdict = in->verdict;
+    const char *unknown = t == VALUES_LOSS ? values_unknown(&c->values, &c->port) : NULL;
+    if (!unknown) return;
+    r->verdict = FAIL;
+    snprintf(r->trouble, sizeof r->trouble, "the port has a tensor %s, which this model has not",
+             ESCAPED(unknown));
+}
+
+/* Reports tensor t: ds and dw, its gradient against differences (model_differences.h), and port. False: --only excludes
+ * it, or there is nothing to compare it with. */
+static bool check_tensor(ModelCheck *c, int t, CaseReport *r) {
+    char name[VALUES_NAME];
+    long begin;
+    (void)values_tensor(&c->values, t, name, &begin);
+    const char *shown = t < VALUES_GRADIENTS ? name : name + strlen("grad.");
+    if (t >= VALUES_GRADIENTS && !matches(c, shown)) return false;
+    *r = (CaseReport){0};
+    if (t >= VALUES_GRADIENTS)
+        model_differences(&c->pass, t - VALUES_GRADIENTS, c->values.value + begin, c->samples, c->seed,
+                          kind_of(c), r);
+    r->by_reference = true;
+    REPORT_SET(r->op, kind_of(c));
+    snprintf(r->name, sizeof r->name, "%.*s", REPORT_NAME - 1, shown);
+    if (c->against) compare_with_port(c, t, r);
+    return r->inputs > 0;
+}
+
+static void report_model(ModelCheck *c, Show *show) {
+    const ModelConfig *m = &c->pass.model->config;
+    char layers[48];
+    snprintf(layers, sizeof layers, m->kind == KIND_LM ? "%d" : "%d + %d", m->encoder_layers,
+             m->decoder_layers);
+    if (!show->how->json)
+        printf("%s: %s layers, d_model %d, %d heads, %ld parameters; %ld sequences, %ld target tokens; loss "
+               "%.10g\n",
+               kind_of(c), layers, m->d_model, m->heads, c->pass.model->parameters.elements,
+               c->pass.batch->rows, batch_padded_targets(c->pass.batch), c->values.value[VALUES_LOSS]);
+    for (int t = 0; t < c->values.tensors; t++) {
+        CaseReport r;
+        if (check_tensor(c, t, &r)) show_report(show, &r);
     }
 }
 
@@ -121,38 +144,36 @@ static bool model_kinds(const ModelCheck *c, const char *word, int *first, int *
 static void run(const ModelCheck *wanted, const ShowOptions *how, const Options *o, Error *e) {
     int kind, last;
     Show show;
-    Totals totals = {0};
-    if (sizeof(real) != sizeof(double) && (wanted->in_double || !wanted->unchecked)) {
+    bool ok = true;
+    if (sizeof(real) != sizeof(double) && !wanted->unchecked) {
         error_set(e, STATUS_USAGE,
-                  "model: found the float build of this program, which can only write files: need %s",
-                  wanted->in_double ? "the double one" : "--unchecked");
+                  "model: found the float build of this program, which only writes files: need "
+                  "--unchecked");
         return;
     }
     if (!model_kinds(wanted, o->operands ? o->operand[0] : NULL, &kind, &last, e)) return;
-    show_start(&show, how);
-    bool ok = true;
-    for (; ok && kind <= last; kind++) {
+    for (bool first = !wanted->unchecked; ok && kind <= last; kind++) {
         ModelCheck c = *wanted;
         c.kind = (ModelKind)kind, c.seed = o->seed;
-        ok = model_check_open(&c, e);
-        if (ok && !c.unchecked) report_model(&c, &show, &totals);
-        if (ok && !c.unchecked && !how->json && kind < last) printf("\n");
-        model_check_close(&c);
+        ok = open_check(&c, e);
+        if (ok && first) show_start(&show, how), first = false;
+        if (ok && !c.unchecked) report_model(&c, &show);
+        close_check(&c);
     }
-    if (!ok || wanted->unchecked) return;
-    show_explanations(&show);
-    if (!how->json) print_summary(&totals, clock_seconds() - show.start);
-    show_finish(&show, e);
+    if (ok && !wanted->unchecked) show_finish(&show, e);
 }
 
+static const char notes[] =
+    "KIND is seq2seq or lm, a small generated model; the default is both. A model of\n"
+    "--weights has the choices of its file.\n";
+
 void grading_command_model(int argc, char **argv, Error *e) {
-    ShowOptions how = {.apart = true};
+    ShowOptions how = {0};
     ModelCheck c = {.samples = 4, .choices = USUAL_CHOICES};
     const Option table[] = {
         {"The model"},
         {"weights", "FILE", NULL, "weights, safetensors", "generated", .text = &c.weights},
         {"batch", "FILE", NULL, "a batch of token ids, safetensors", "random", .text = &c.batch},
-        {"double", .help = "write the pass in double instead of float", .flag = &c.in_double},
         {"Choices of a generated model"},
         {"positions", NULL, "sinusoidal|learned|rotary", "positions", "sinusoidal; lm: learned",
          .choice = &c.choices.positions},

@@ -96,7 +96,8 @@ static real unit_of(const real *w) {
     return (real)(size > 1e-30 ? ldexp(1, ilogb(size)) : 1);
 }
 
-/* Converts from units of the inputs to units of dL/dw. A random cotangent multiplies the whole. */
+/* Converts from units of the inputs to units of dL/dw. A random cotangent multiplies the whole. What the checker says of s
+ * and the e_i says nothing of w. */
 static void to_gradient(InputReport *r, uint64_t seed) {
     real cotangent = 1;
     if (r->output < 0) check_run_cotangent(&cotangent, 1, seed, 0);
@@ -108,6 +109,8 @@ static void to_gradient(InputReport *r, uint64_t seed) {
     r->kink_above *= factor;
     r->step *= (double)probe.unit;
     r->output = 0;
+    r->map[0] = r->full[0] = 0;
+    if (r->verdict == FAIL) r->pattern[0] = r->reason[0] = 0;
 }
 
 void model_differences(ModelPass *p, int i, const double *dw, long samples, uint64_t seed, const char *model,

@@ -1,6 +1,5 @@
 #include "check/grading/model_pass.h"
 #include "base/random.h"
-#include "check/grading/random_batch.h"
 #include "nn/model_file.h"
 #include <math.h>
 #include <stdlib.h>
@@ -54,12 +53,13 @@ bool pass_make(ModelPass *p, ModelKind kind, const ModelChoices *choices, uint64
     Parameters *w = &p->model->parameters;
     uint64_t key = random_key(seed, STREAM_DISTURBANCE);
     for (int i = 0; i < w->count; i++)
-        for (long j = 0, n = shape_count(w->entry[i].shape); j < n; j++)
-            w->value[w->entry[i].offset + j] +=
-                (real)(0.1 * random_normal(random_key(key, (uint64_t)i), (uint64_t)j));
+        for (long j = 0, n = shape_count(w->entry[i].shape); j < n; j++) {
+            real *x = &w->value[w->entry[i].offset + j];
+            *x = (real)(float)(*x + (real)(0.1 * random_normal(random_key(key, (uint64_t)i), (uint64_t)j)));
+        }
     if (choices->zero_outputs > 0) model_zero_outputs(p->model);
     p->batch = made_batch(&c, seed, e);
-    return p->batch && pass_round_weights(p, e) && make_ready(p, e);
+    return p->batch && make_ready(p, e);
 }
 
 void pass_close(ModelPass *p) {
@@ -71,19 +71,6 @@ void pass_close(ModelPass *p) {
     free(p->targets);
     free(p->logits);
     *p = (ModelPass){0};
-}
-
-bool pass_round_weights(ModelPass *p, Error *e) {
-    Parameters *w = &p->model->parameters;
-    for (int i = 0; i < w->count; i++)
-        for (long j = 0, n = shape_count(w->entry[i].shape); j < n; j++) {
-            real *x = &w->value[w->entry[i].offset + j];
-            if (fabs((double)*x) > FLT_MAX)
-                return error_set(e, STATUS_BAD_DATA, "%s: element %ld: found %g, need one that a float holds",
-                                 w->entry[i].name, j, (double)*x);
-            *x = (real)(float)*x;
-        }
-    return true;
 }
 
 Tensor *pass_record(ModelPass *p, Tape *t) {

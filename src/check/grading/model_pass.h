@@ -34,10 +34,6 @@ bool pass_make(ModelPass *p, ModelKind kind, const ModelChoices *choices, uint64
 
 void pass_close(ModelPass *p);
 
-/* Rounds all weights to float, so that both precisions start from the same numbers. False with
- * STATUS_BAD_DATA: a weight is too large for a float. */
-bool pass_round_weights(ModelPass *p, Error *e);
-
 /* Records the forward pass on a tape and returns the loss. */
 Tensor *pass_record(ModelPass *p, Tape *t);
 

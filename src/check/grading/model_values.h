@@ -1,5 +1,4 @@
-/* Compares the results of a pass (loss, logits, gradients) with another's: the float twin's, or a port's
- * in a file. The allowed distance (rounding.h) is measured: all weights change by ±ε of themselves at
+/* Compares the results of a pass (loss, logits, gradients) with those of a port in a file. The allowed distance (rounding.h) is measured: all weights change by ±ε of themselves at
  * random, several times, and the pass runs again. The largest change of a value, moved_i, shows the size
  * of its terms, moved_i / ε + max_j |value_j| over the tensor: a value that is 0 as the difference of
  * others, such as the gradient of a key's bias, keeps the rounding of those. */
