@@ -25,6 +25,7 @@ typedef struct Tensor {
     Shape shape;
     long stride[MAX_RANK]; /* of data, in elements; 0 along an axis that is broadcast */
     real *data;            /* NULL while the tape is planning */
+    const real *packed;    /* data of a matrix once more, as gemm_pack lays it out; NULL: none */
     real *grad;            /* contiguous in shape, whatever the strides of data; NULL until allocated */
     GradState grad_state;
     struct Node *maker; /* the node that has this output; NULL for a leaf */

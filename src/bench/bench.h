@@ -22,7 +22,7 @@ BenchSubject bench_step;
 /* The time of a step by operation; the rate counts the multiplications and additions of products. */
 BenchSubject bench_profile;
 
-/* Decoding with the model of a case (NULL: chars, baby, copy): a language model within its context and beyond
+/* Decoding with the model of a case (NULL: chars, baby, copy), beside the time of reading its weights: a language model within its context and beyond
  * it, where its window slides; one answer at a time, and a batch of them. */
 BenchSubject bench_decode;
 

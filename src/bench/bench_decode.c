@@ -1,7 +1,9 @@
-/* ./bench decode: tokens a second that a model decodes. */
+/* ./bench decode: tokens a second that a model decodes, beside the time of reading its weights once, the least that a
+ * token can take. */
 #include "base/pool.h"
 #include "bench/bench.h"
 #include "decoding/decode.h"
+#include "kernels/vector.h"
 #include <stdlib.h>
 
 /* Decodes `more` tokens after a prompt of `prompt` tokens, or `batch` answers of `more` tokens. */
@@ -27,13 +29,28 @@ static void decode(void *decoding) {
                        d->length, &d->error);
 }
 
+static volatile real sink; /* keeps the sum from being optimised away */
+
+/* Sums the weights, with as many sums as hide the latency of an addition. One thread reads. */
+static void read_weights(void *decoding) {
+    enum { SUMS = 8 };
+    const Parameters *p = &((const Decoding *)decoding)->model->parameters;
+    Vector sum[SUMS] = {{0}};
+    for (long i = 0; i + SUMS * LANES <= p->size; i += SUMS * LANES)
+#pragma GCC unroll 8
+        for (int s = 0; s < SUMS; s++) sum[s] += vector_load(p->value + i + s * LANES);
+    for (int s = 0; s < SUMS; s++) sink = sum[s][0];
+}
+
 static bool measure(Decoding *d, const char *what, const BenchOptions *o, Error *e) {
-    Timing t = bench_time(decode, d, o->seconds, 3);
+    Timing t = bench_time(decode, d, o->seconds, 3),
+           reading = bench_time(read_weights, d, o->seconds / 10, 3);
     if (d->error.status) return error_set(e, d->error.status, "%s", d->error.text);
     double each = t.median / (double)d->more;
     BENCH_PRINT(o, {"case", d->c->name}, {"decodes", what}, {"batch", NULL, (double)d->batch, 0},
                 {"tokens", NULL, (double)d->more, 0}, {"ms_per_token", NULL, each * 1e3, 4},
-                {"tokens_per_s", NULL, (double)d->batch / each, 0}, {"threads", NULL, pool_threads(), 0});
+                {"tokens_per_s", NULL, (double)d->batch / each, 0},
+                {"of_reading", NULL, t.best / (double)d->more / reading.best, 2}, {"threads", NULL, pool_threads(), 0});
     return true;
 }
 

@@ -283,7 +283,7 @@ static void choose_packing(Phase *f) {
 static void multiply(const Gemm *g, long product) {
     const real *a = g->a + product * g->stride_a, *b = g->b + product * g->stride_b;
     real *c = g->c + product * g->stride_c;
-    if (g->m == 1 && g->layout == GEMM_NT) {
+    if (g->m == 1 && g->layout != GEMM_TN) {
         multiply_row(g, a, b, c);
         return;
     }
@@ -314,6 +314,10 @@ static void multiply_product(void *g, long product) {
 
 void gemm(const Gemm *g) {
     if (g->m <= 0 || g->n <= 0) return;
+    if (g->packed) {
+        multiply_packed_b(g);
+        return;
+    }
     long batch = g->batch > 1 ? g->batch : 1;
     if (batch > 1 && (double)g->m * (double)g->n * (double)g->k <= 16.0 * GRAIN)
         pool_for(batch, multiply_product, (void *)(uintptr_t)g);

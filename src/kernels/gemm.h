@@ -14,6 +14,11 @@
  * thread. k = 0 gives C = activation(bias). A and B must not overlap C. */
 void gemm(const Gemm *g);
 
+/* B of a product A·Bᵀ, [n, k], in the order in which gemm reads it (Gemm.packed): worth its time and memory
+ * where many products with few rows follow. `out` has room for gemm_packed_count numbers and is zeroed. */
+void gemm_pack(long n, long k, const real *b, real *out);
+long gemm_packed_count(long n, long k);
+
 /* The same, of one product (no batch), slowly, with sums in a wider type: the reference of the tests. */
 void gemm_plain(const Gemm *g);
 

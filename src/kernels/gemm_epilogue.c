@@ -23,20 +23,25 @@ static inline Vector silu(Vector x) {
     return vector_load(y);
 }
 
-/* Inlined with a constant activation: one loop for each. */
+/* `count` numbers of C from `at` on. Inlined with a constant activation. */
+static inline __attribute__((always_inline)) void finish(const Gemm *g, Activation activation, real *kept,
+                                                         long at, long column, long count) {
+    Vector v = vector_load_part(g->c + at, count);
+    if (g->bias) v += vector_load_part(g->bias + column, count);
+    if (kept) vector_store_part(kept + at, v, count);
+    if (activation == ACT_RELU) v = relu(v);
+    if (activation == ACT_GELU) v = gelu(v);
+    if (activation == ACT_SILU) v = silu(v);
+    vector_store_part(g->c + at, v, count);
+}
+
 static inline __attribute__((always_inline)) void epilogue(const Gemm *g, Activation activation, real *kept,
                                                            long at, long column, long rows, long columns) {
-    for (long i = 0; i < rows; i++, at += g->ldc)
-        for (long j = 0; j < columns; j += LANES) {
-            long count = columns - j < LANES ? columns - j : LANES;
-            Vector v = vector_load_part(g->c + at + j, count);
-            if (g->bias) v += vector_load_part(g->bias + column + j, count);
-            if (kept) vector_store_part(kept + at + j, v, count);
-            if (activation == ACT_RELU) v = relu(v);
-            if (activation == ACT_GELU) v = gelu(v);
-            if (activation == ACT_SILU) v = silu(v);
-            vector_store_part(g->c + at + j, v, count);
-        }
+    for (long i = 0; i < rows; i++, at += g->ldc) {
+        long j = 0;
+        for (; j + LANES <= columns; j += LANES) finish(g, activation, kept, at + j, column + j, LANES);
+        if (j < columns) finish(g, activation, kept, at + j, column + j, columns - j);
+    }
 }
 
 void gemm_epilogue(const Gemm *g, long at, long column, long rows, long columns) {

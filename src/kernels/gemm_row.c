@@ -1,28 +1,46 @@
-/* A single row uses every number of B once. Packing would write and read all of B once more; instead
- * squares of LANES columns of C by LANES steps of k are transposed in registers. An element is still one
- * chain of multiply-adds over k, with the same bits as a tile's.
+/* A product with few rows uses a number of B only a few times: packing would write and read all of B once more.
+ * Decoding therefore packs B once, for all tokens, into wide panels: WIDE columns of Bᵀ, row by row, one panel after
+ * another, so that memory is read in order.
  *
- * The time is the time to read B from memory. LANES rows at once are more than processors prefetch by
- * themselves, so the loop prefetches the rows after them. */
+ * An element is one chain of multiply-adds over k, with a tile's bits. Each waits for the last, so a single row computes
+ * WIDE columns, eight vectors, at a time. */
 #include "kernels/gemm_row.h"
 #include "base/pool.h"
+#include "kernels/gemm.h"
 #include "kernels/gemm_epilogue.h"
-#include "kernels/vector.h"
+#include "kernels/gemm_pack.h"
 
 enum {
-    CHUNK = 1 << 12,             /* numbers of B worth a chunk of work */
-    SQUARES = LANES > 8 ? 1 : 2, /* at a time: two chains where the adds of one take longer than reading B */
+    CHUNK = 1 << 14, /* numbers of B worth a chunk of work */
+    WIDE = 8 * LANES,
 };
 
-typedef struct Row {
-    const Gemm *g;
-    const real *a, *b;
-    real *c;
-    long columns; /* of a chunk: whole vectors */
-} Row;
+long gemm_packed_count(long n, long k) {
+    return (n + WIDE - 1) / WIDE * WIDE * k;
+}
 
-/* Adds `steps` steps of k to `count` columns, at most LANES each. Inlined, with constants for whole
- * squares. */
+void gemm_pack(long n, long k, const real *b, real *out) {
+    for (long j = 0; j < n; j += WIDE)
+        pack_transposed(out + j * k, WIDE, b + j * k, k, k, n - j < WIDE ? n - j : WIDE);
+}
+
+/* Computes `vectors` vectors of C, the last with `last` lanes. Inlined with a constant number. */
+static inline __attribute__((always_inline)) void row_vectors(int vectors, long last, const Gemm *g,
+                                                              const real *a, const real *b, real *c) {
+    Vector sum[8];
+#pragma GCC unroll 8
+    for (int i = 0; i < vectors; i++)
+        sum[i] = g->accumulate ? vector_load_part(c + i * LANES, vectors > 1 ? LANES : last) : (Vector){0};
+    for (long p = 0; p < g->k; p++, b += g->ldb)
+#pragma GCC unroll 8
+        for (int i = 0; i < vectors; i++)
+            sum[i] += a[p] * (vectors > 1 ? vector_load(b + i * LANES) : vector_load_part(b, last));
+#pragma GCC unroll 8
+    for (int i = 0; i < vectors; i++) vector_store_part(c + i * LANES, sum[i], vectors > 1 ? LANES : last);
+}
+
+/* Adds `steps` steps of k to `count` columns of A·Bᵀ, at most LANES each: a square of B, transposed in registers. Inlined,
+ * with constants for whole squares. */
 static inline __attribute__((always_inline)) Vector add_square(Vector sum, const real *a, const real *b,
                                                                long ldb, long count, long steps) {
     Vector row[LANES];
@@ -35,51 +53,51 @@ static inline __attribute__((always_inline)) Vector add_square(Vector sum, const
     return sum;
 }
 
-/* Prefetches as much memory from `b` on as a square takes. */
-static inline void fetch_square(const real *b) {
-    enum { LINE = 64 / sizeof(real) };
-#pragma GCC unroll 16
-    for (int i = 0; i < LANES * LANES; i += LINE) __builtin_prefetch(b + i);
-}
-
-/* Computes `count` columns from j on: `squares` whole squares, or a part of one. Inlined with a constant
- * `squares`. */
-static inline __attribute__((always_inline)) void row_columns(const Row *r, long j, int squares, long count) {
-    const Gemm *g = r->g;
-    const real *b = r->b + j * g->ldb;
-    Vector sum[SQUARES];
-    long p = 0, last = count - (squares - 1) * LANES;
-#pragma GCC unroll 8
-    for (int q = 0; q < squares; q++)
-        sum[q] = g->accumulate ? vector_load_part(r->c + j + q * LANES, q + 1 < squares ? LANES : last)
-                               : (Vector){0};
-    for (; last == LANES && p + LANES <= g->k; p += LANES)
-#pragma GCC unroll 8
-        for (int q = 0; q < squares; q++) {
-            fetch_square(b + LANES * (squares * (g->ldb + p) + q * LANES));
-            sum[q] = add_square(sum[q], r->a + p, b + q * LANES * g->ldb + p, g->ldb, LANES, LANES);
-        }
-    for (; p < g->k; p += LANES)
-#pragma GCC unroll 8
-        for (int q = 0; q < squares; q++)
-            sum[q] = add_square(sum[q], r->a + p, b + q * LANES * g->ldb + p, g->ldb,
-                                q + 1 < squares ? LANES : last, g->k - p < LANES ? g->k - p : LANES);
-#pragma GCC unroll 8
-    for (int q = 0; q < squares; q++)
-        vector_store_part(r->c + j + q * LANES, sum[q], q + 1 < squares ? LANES : last);
-}
-
-static void row_chunk(void *row, long chunk) {
-    const Row *r = row;
-    const Gemm *g = r->g;
-    long begin = chunk * r->columns, end = begin + r->columns < g->n ? begin + r->columns : g->n, j = begin;
-    for (; j + SQUARES * LANES <= end; j += SQUARES * LANES) row_columns(r, j, SQUARES, SQUARES * LANES);
-    for (; j < end; j += LANES) row_columns(r, j, 1, end - j < LANES ? end - j : LANES);
-    if (g->bias || g->activation != ACT_NONE) gemm_epilogue(g, r->c + begin - g->c, begin, 1, end - begin);
+static void row_of_transposed(const Gemm *g, const real *a, const real *b, real *c) {
+    for (long j = 0; j < g->n; j += LANES, b += LANES * g->ldb) {
+        long count = g->n - j < LANES ? g->n - j : LANES, p = 0;
+        Vector sum = g->accumulate ? vector_load_part(c + j, count) : (Vector){0};
+        for (; count == LANES && p + LANES <= g->k; p += LANES)
+            sum = add_square(sum, a + p, b + p, g->ldb, LANES, LANES);
+        for (; p < g->k; p += LANES)
+            sum = add_square(sum, a + p, b + p, g->ldb, count, g->k - p < LANES ? g->k - p : LANES);
+        vector_store_part(c + j, sum, count);
+    }
 }
 
 void multiply_row(const Gemm *g, const real *a, const real *b, real *c) {
-    long columns = CHUNK / (g->k + 1) / (SQUARES * LANES) * (SQUARES * LANES);
-    Row r = {g, a, b, c, columns > 0 ? columns : SQUARES * LANES};
-    pool_for((g->n + r.columns - 1) / r.columns, row_chunk, &r);
+    real *begin = c, *end = c + g->n;
+    if (g->layout == GEMM_NT) row_of_transposed(g, a, b, c), c = end;
+    for (; c + WIDE <= end; b += WIDE, c += WIDE) row_vectors(8, LANES, g, a, b, c);
+    for (; c + 4 * LANES <= end; b += 4 * LANES, c += 4 * LANES) row_vectors(4, LANES, g, a, b, c);
+    for (; c + 2 * LANES <= end; b += 2 * LANES, c += 2 * LANES) row_vectors(2, LANES, g, a, b, c);
+    for (; c < end; b += LANES, c += LANES) row_vectors(1, end - c < LANES ? end - c : LANES, g, a, b, c);
+    if (g->bias || g->activation != ACT_NONE) gemm_epilogue(g, begin - g->c, 0, 1, g->n);
+}
+
+typedef struct Wide {
+    const Gemm *g;
+    long columns; /* of a chunk */
+} Wide;
+
+/* Each wide panel is the B of a product of its own. */
+static void wide_chunk(void *wide, long chunk) {
+    const Wide *w = wide;
+    const Gemm *g = w->g;
+    Gemm part = *g;
+    long begin = chunk * w->columns, end = begin + w->columns < g->n ? begin + w->columns : g->n;
+    part.layout = GEMM_NN, part.packed = NULL, part.ldb = WIDE;
+    for (long j = begin; j < end; j += WIDE) {
+        part.n = end - j < WIDE ? end - j : WIDE;
+        part.b = g->packed + j * g->k, part.c = g->c + j;
+        if (g->bias) part.bias = g->bias + j;
+        if (g->pre_activation) part.pre_activation = g->pre_activation + j;
+        gemm(&part);
+    }
+}
+
+void multiply_packed_b(const Gemm *g) {
+    long panels = CHUNK / (g->k + 1) / WIDE;
+    Wide w = {g, panels > 0 ? panels * WIDE : WIDE};
+    pool_for((g->n + w.columns - 1) / w.columns, wide_chunk, &w);
 }

@@ -18,6 +18,7 @@ typedef struct Gemm {
     const real *a, *b;
     real *c;
     long lda, ldb, ldc; /* elements from one stored row to the next */
+    const real *packed; /* of a single product with GEMM_NT: B again, from gemm_pack; NULL: none */
     bool accumulate;    /* C += A·B instead of C = A·B */
 
     /* The epilogue. */

@@ -95,6 +95,7 @@ static inline Vector vector_rotate(Vector v, int by) {
 /* Loads the first `count` lanes, 0 < count <= LANES, without touching memory after them; the other lanes
  * are 0. */
 static inline Vector vector_load_part(const real *x, long count) {
+    if (__builtin_constant_p(count) && count == LANES) return vector_load(x);
 #ifdef LOAD_LANES
     return LOAD_LANES(x, count);
 #else

@@ -1,5 +1,7 @@
-#include "nn/kv_cache.h"
 #include "base/arena.h"
+#include "base/pool.h"
+#include "kernels/gemm.h"
+#include "nn/nn.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,19 +19,35 @@ static long capacity_of(const ModelConfig *c, long room) {
     return slides(c, room) ? 2L * c->max_length : room;
 }
 
+/* Packs the matrices of products to `to`, or with NULL forgets those that were packed. Returns their size. */
+static long pack_weights(Model *m, real *to) {
+    long size = 0;
+    for (int i = 0; i < m->parameters.count; i++)
+        for (int part = 0; part < PARAMETER_PARTS; part++) {
+            Tensor *x = m->parameters.entry[i].part[part];
+            if (!x || x->shape.rank != 2 || x == &m->positions || (x == &m->embedding && !m->config.tied))
+                continue;
+            x->packed = to ? to + size : NULL;
+            if (to) gemm_pack(x->shape.size[0], x->shape.size[1], x->data, to + size);
+            size += gemm_packed_count(x->shape.size[0], x->shape.size[1]);
+        }
+    return size;
+}
+
 size_t kv_cache_bytes(const ModelConfig *c, long sequences, long room, long source_rows) {
     size_t rows = (size_t)sequences * (size_t)capacity_of(c, room) + (size_t)source_rows;
     return rows * 2 * (size_t)c->d_model * (size_t)decoding_layers(c) * sizeof(real);
 }
 
-bool kv_cache_new(KvCache *c, const ModelConfig *config, long sequences, long room, long source_rows,
-                  Error *e) {
+bool kv_cache_new(KvCache *c, Model *m, long sequences, long room, long source_rows, Error *e) {
+    const ModelConfig *config = &m->config;
     int layers = decoding_layers(config);
     long width = 2L * config->d_model;
     *c = (KvCache){.room = slides(config, room) ? config->max_length : room,
                    .capacity = capacity_of(config, room),
                    .slides = slides(config, room),
                    .layers = layers,
+                   .model = m,
                    .bytes = kv_cache_bytes(config, sequences, room, source_rows)};
     long rows = sequences * c->capacity;
     c->start = calloc(8 * (size_t)sequences + 1, sizeof *c->start);
@@ -50,10 +68,15 @@ bool kv_cache_new(KvCache *c, const ModelConfig *config, long sequences, long ro
         c->layer[i].source = tensor_over(at, SHAPE(source_rows, width));
         at += source_rows * width;
     }
+    /* From malloc, which keeps its pages from one decoding to the next. Without memory decoding is slower. */
+    c->packed = aligned_alloc(64, ((size_t)pack_weights(m, NULL) * sizeof(real) + 63) / 64 * 64);
+    pack_weights(m, c->packed);
     return true;
 }
 
 void kv_cache_free(KvCache *c) {
+    if (c->packed) pack_weights(c->model, NULL);
+    free(c->packed);
     pages_free(c->memory, c->bytes);
     free(c->start);
     free(c->layer);

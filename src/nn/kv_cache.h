@@ -1,6 +1,6 @@
 /* The key-value cache of decoding: the keys and values of earlier tokens, in every layer. A new token is
  * computed alone, to the same bits as together with all tokens before it: the order of every sum in the model
- * depends on its own terms only.
+ * depends on its own terms only. The cache also holds the model's matrices packed for products with few rows.
  *
  * A pass with a cache (Forward.cache) continues where the last one ended: first the whole prompt of each
  * sequence, then one token at a time. With rotary positions a language model continues beyond its max_length:
@@ -28,14 +28,15 @@ typedef struct KvCache {
     int32_t *start, *length,
         *slot;              /* slot[s]: first of the rows of sequence s; its window slides through them */
     int32_t *rows, *before; /* before: memory for kv_cache_reorder */
-    real *memory;
+    struct Model *model;
+    real *memory, *packed; /* packed: the model's matrices */
     size_t bytes;
 } KvCache;
 
 /* Allocates a cache for sequences of at most `room` tokens, and sources of source_rows tokens in all; owned
- * by the caller, for kv_cache_free, even if it fails (STATUS_NO_MEMORY). It must not be copied. */
-bool kv_cache_new(KvCache *c, const ModelConfig *config, long sequences, long room, long source_rows,
-                  Error *e);
+ * by the caller, for kv_cache_free, even if it fails (STATUS_NO_MEMORY). It must not be copied. Until then the
+ * weights of m must not change. */
+bool kv_cache_new(KvCache *c, struct Model *m, long sequences, long room, long source_rows, Error *e);
 void kv_cache_free(KvCache *c);
 
 /* Bytes of keys and values that kv_cache_new allocates. */

@@ -36,6 +36,7 @@ static void forward(Node *n) {
     Gemm g = product_of(GEMM_NT, matrix_of(n->in[X]->data, a->n, a->d_in),
                         matrix_of(n->in[W]->data, a->d_out, a->d_in), matrix_of(y, a->n, a->d_out),
                         n->in[R] != NULL);
+    g.packed = n->in[W]->packed;
     g.bias = n->in[B] ? n->in[B]->data : NULL;
     g.activation = a->activation, g.pre_activation = a->z;
     gemm(&g);

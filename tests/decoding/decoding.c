@@ -231,7 +231,7 @@ static Known *known_new(ModelConfig c, uint64_t seed) {
     }
     bool ok = tokens_new(&k->source, TOGETHER, TOGETHER * LONGEST_SOURCE, &e) &&
               tokens_new(&k->tokens, TOGETHER, TOGETHER * LONG, &e) &&
-              kv_cache_new(&k->cache, &c, TOGETHER, LONG, TOGETHER * LONGEST_SOURCE, &e);
+              kv_cache_new(&k->cache, k->model, TOGETHER, LONG, TOGETHER * LONGEST_SOURCE, &e);
     CHECK(ok, "%s", e.text);
     tokens_fill(&k->source, TOGETHER, LONGEST_SOURCE, k->from[0], NO_PAD);
     return k;
