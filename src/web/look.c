@@ -17,7 +17,7 @@ typedef struct Reading {
 
 static bool encode(const Session *s, Reading *r, long more, Error *e) {
     const char *text = web_file_data("text");
-    size_t bytes = web_file_size("text");
+    size_t bytes = strlen(text);
     long most = s->run.model->config.max_length;
     *r = (Reading){.text = calloc(bytes + (size_t)more + 1, sizeof *r->text)};
     if (!r->text) return error_set(e, STATUS_NO_MEMORY, "memory: a text of %zu bytes", bytes);

@@ -203,7 +203,7 @@ static bool evaluate(long rows, Error *e) {
     Evaluation v;
     double exact = NAN, loss = t->state.losses ? t->state.loss_sum / (double)t->state.losses : NAN;
     if (!is_training(e)) return false;
-    if (!rows) rows = trainer_evaluation_rows(t);
+    if (rows <= 0) rows = trainer_evaluation_rows(t);
     web_hide(session.mask, session.positions);
     bool lm = task_is_language_model(t->task);
     if (!trainer_evaluate(t, rows, &v, e) || !trainer_evaluated(t, &v, e) ||

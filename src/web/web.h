@@ -14,9 +14,8 @@
     type web_##name arguments;                                                                               \
     __attribute__((export_name(#name))) type web_##name arguments
 
-/* Contents and size of a file, with a NUL behind it; NULL and 0: there is none. */
+/* Contents of a file, with a NUL behind them; NULL: there is none. */
 char *web_file_data(const char *path);
-size_t web_file_size(const char *path);
 
 /* Ends an entry point: the error, if there is one, and all output. */
 void web_end(const Error *e);

@@ -158,6 +158,9 @@ function serve(modules, scope) {
         checkAll: (q, m) => JSON.parse(m.call("checkAll")),
     };
 
+    /* Bytes of memory of all modules. */
+    const memory = () => ({bytes: Object.values(running).reduce((sum, m) => sum + m.view().byteLength, 0)});
+
     /* ---- How the cells of a walk come about ---- */
 
     /* The transposed rows [from, from + count) of a matrix, or that part of a vector. */
@@ -229,7 +232,7 @@ function serve(modules, scope) {
     /* ---- Messages, one after another ---- */
 
     async function answer(q) {
-        const name = q.op in training ? "float" : "double", table = {...training, ...checking};
+        const name = q.op in training ? "float" : "double", table = {...training, ...checking, memory};
         if (!Object.hasOwn(table, q.op)) return {error: "found no operation \"" + q.op + "\"", status: 2};
         try {
             return table[q.op](q, await module(name));

@@ -18,7 +18,8 @@ run
 check/gradcheck
 check
 check/grading bench explain
-programs'
+programs
+web web/port'
 level() { printf '%s\n' "$order" | tr ' ' '\n' | grep -qx -- "$1" && printf '%s\n' "$order" | grep -nE "(^| )$1( |\$)" | cut -d : -f 1; }
 for directory in src/*/ src/*/*/; do
     ls "$directory" | grep -q '\.[ch]$' || continue
@@ -54,8 +55,8 @@ if ! echo '#include <cblas.h>' | ${CC:-cc} -E - >/dev/null 2>&1; then
     echo "lint: cblas.h is not installed, src/kernels/gemm_blas.c not checked" >&2
     files=$(echo "$files" | grep -v gemm_blas)
 fi
-# Students' files are looked at by ./gradcheck alone.
-files=$(echo "$files" | grep -v -e '^tests/check/students/' -e '^tests/examples/cube.c')
+# Students' files are looked at by ./gradcheck alone, src/web by `make web`.
+files=$(echo "$files" | grep -v -e '^src/web/' -e '^tests/check/students/' -e '^tests/examples/cube.c')
 for cc in gcc clang; do
     command -v $cc >/dev/null || { echo "lint: $cc is not installed, its warnings not checked" >&2; continue; }
     flags=$(MAKEFLAGS= make -s CC=$cc print-lint-flags)

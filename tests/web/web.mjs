@@ -1,0 +1,240 @@
+// Proves that the modules of the page compute what the native programs compute, and survive what a page may send them:
+// gradients, the bits of a training run, a saved model's answers, the walk's formulas, damaged weights, flat memory.
+// Arguments: the folder with modules.js, then the native programs train for the same arithmetic ("": none) and generate.
+import assert from "node:assert/strict";
+import {execFileSync} from "node:child_process";
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+
+const [built, train, generate] = process.argv.slice(2);
+const source = fs.readFileSync(path.join(built, "modules.js"), "utf8") + fs.readFileSync("src/web/worker.js", "utf8");
+const {serve, modules} = new Function(source + "\nreturn {serve, modules};")();
+const folder = fs.mkdtempSync(path.join(os.tmpdir(), "tapeformer-test-"));
+
+// The worker, in this process. ask returns its answer; made throws if that is an error.
+const waiting = new Map(), scope = {postMessage: m => waiting.get(m.id)(m)};
+serve(modules, scope);
+let asked = 0;
+const ask = q => new Promise(done => {
+    waiting.set(++asked, done);
+    scope.onmessage({data: {id: asked, ...q}});
+});
+const made = async q => {
+    const answer = await ask(q);
+    assert.equal(answer.error, undefined);
+    return answer;
+};
+const near = (a, b, most) => assert.ok(Math.abs(a - b) <= most, `found ${a}, want ${b} within ${most}`);
+
+const COPY = "task copy\nmax-length 6\nlayers 1\nd-model 32\nheads 2\ndropout 0\n";
+// Trains to the last step; a message ends where an evaluation is due.
+const trained = async () => {
+    for (let done = false; !done;) {
+        const step = await made({op: "step", n: 1000, ms: 1e9});
+        if (step.due) await made({op: "evaluate", rows: 8});
+        done = step.done;
+    }
+};
+const answers = async texts => {
+    const found = [];
+    for (const text of texts) found.push((await made({op: "answer", text})).answer);
+    return found;
+};
+
+const tests = {
+    async "gradients of all operations"() {
+        const {passed, failed, report} = await made({op: "checkAll"});
+        assert.equal(failed, 0, report);
+        const {operations} = await made({op: "operations"});
+        assert.equal(passed, operations.reduce((sum, o) => sum + o.cases.length, 0));
+        assert.ok(operations.length > 30 && passed > 300);
+    },
+
+    async "a planted mistake is caught and named"() {
+        const words = {sign: "wrong sign", factor: "factor 0.5", order: "reverse order", edge: "no gradient arrives",
+                       overwrites: "must add to the gradient"};
+        for (const operation of ["softmax", "matmul", "layer_norm", "tanh"]) {
+            const right = await made({op: "check", operation, case: 0});
+            assert.equal(right.verdict, "PASS", operation);
+            for (const {difference, backward} of right.elements) near(difference, backward, 1e-8);
+            for (const [mistake, said] of Object.entries(words)) {
+                const {verdict, report, elements} = await made({op: "check", operation, case: 0, mistake});
+                assert.equal(verdict, "FAIL", operation + " " + mistake);
+                assert.ok(report.includes(said), `${operation} ${mistake}: ${report}`);
+                assert.deepEqual(elements.map(e => e.difference), right.elements.map(e => e.difference));
+                const differ = elements.some(e => Math.abs(e.difference - e.backward) > 1e-3);
+                assert.equal(differ, mistake !== "overwrites");
+            }
+        }
+    },
+
+    // The module multiplies, rounds and adds, four numbers at a time, as a native build without fused multiply-add does.
+    async "a training run has the bits of the native one"() {
+        if (!train) return console.log("skip: no native program of the same arithmetic");
+        for (const [name, options] of Object.entries({
+            copy: "steps 30\ndropout 0.1\nd-model 64\nlayers 2", sort: "steps 12\npositions rotary\noptimizer muon\nd-model 32",
+            lm: "steps 12\ndropout 0.1\nlayers 2\nd-model 32\ntokenizer char"})) {
+            const run = path.join(folder, name), text = fs.readFileSync("data/chronicle.txt", "utf8");
+            const flags = options.split("\n").flatMap(line => ["--" + line.split(" ")[0], line.split(" ")[1]]);
+            execFileSync(train, [name, ...flags, "--eval-every", "5", "--threads", "1", "--quiet", "--run", run]);
+            await made({op: "start", config: `task ${name}\neval-every 5\n${options}`, text: name === "lm" ? text : undefined});
+            await trained();
+            const {bytes} = await made({op: "save"});
+            assert.ok(fs.readFileSync(path.join(run, "model.safetensors")).equals(bytes), name);
+        }
+    },
+
+    async "a model saved by the page answers the same in ./generate"() {
+        await made({op: "start", config: COPY + "steps 150\nbatch 32"});
+        await trained();
+        const texts = ["ABC", "x", "123456", "Zz9"], run = path.join(folder, "saved");
+        fs.mkdirSync(run);
+        fs.writeFileSync(path.join(run, "model.safetensors"), (await made({op: "save"})).bytes);
+        const native = execFileSync(generate, [run], {input: texts.join("\n") + "\n"}).toString().trimEnd().split("\n");
+        assert.deepEqual(await answers(texts), native);
+        assert.equal((await made({op: "answer", text: "ABC"})).wanted, "ABC");
+        const bytes = fs.readFileSync(path.join(run, "model.safetensors"));
+        await made({op: "start", config: COPY});
+        await made({op: "load", bytes});
+        assert.deepEqual(await answers(texts), native);
+    },
+
+    async "damaged weights are an error, and the model before them stays"() {
+        await made({op: "start", config: COPY + "steps 20"});
+        await trained();
+        const before = await answers(["ABC", "3"]), {bytes} = await made({op: "save"});
+        const cases = [new Uint8Array(0), bytes.slice(0, 7), bytes.slice(0, -1), new Uint8Array(1000).fill(255)];
+        for (let i = 0; i < 60; i++) {
+            const copy = bytes.slice();
+            copy[(i * 7919) % copy.length] ^= 1 << i % 8;
+            cases.push(copy);
+        }
+        for (const damaged of cases) {
+            const {error, status, lost} = await ask({op: "load", bytes: damaged});
+            assert.ok(error && !error.includes("\n"), error);
+            assert.equal(lost, undefined);
+            assert.equal(status, 65, error);
+        }
+        assert.deepEqual(await answers(["ABC", "3"]), before);
+        assert.equal((await made({op: "step"})).step, 20);
+    },
+
+    async "what does not fit is one line, and the module goes on"() {
+        await made({op: "start", config: COPY});
+        const huge = "<b>&\"'".repeat(200000);
+        for (const [q, said] of [
+            [{op: "start", config: "task copy\nlayers x"}, /layers: found "x"/], [{op: "start", config: "task nothing"}, /nothing/],
+            [{op: "start", config: "task copy\nd-model 65536\nlayers 900"}, /memory/], [{op: "start", config: huge}, /found/],
+            [{op: "start", config: "task lm", text: ""}, /found/], [{op: "answer", text: ""}, /found no character/],
+            [{op: "answer", text: huge}, /found/], [{op: "answer", text: "A".repeat(1e6)}, /found 1000000 tokens/],
+            [{op: "attention", text: "<script>"}, /found '<'/], [{op: "walk", text: "ABC", layer: 5}, /--layer/],
+            [{op: "check", operation: "nothing"}, /nothing/], [{op: "check", operation: "add", case: 999}, /999/],
+            [{op: "other"}, /other/]]) {
+            const {error, status, lost} = await ask(q);
+            assert.match(error ?? "no error", said, JSON.stringify(q).slice(0, 80));
+            assert.ok(!error.includes("\n") && error.length < 600 && status && !lost);
+        }
+        assert.equal((await made({op: "step"})).step, 1);
+    },
+
+    async "without mask or positions"() {
+        await made({op: "start", config: COPY});
+        for (const mask of [true, false]) {
+            const {maps} = await made({op: "attention", text: "ABCABC", mask});
+            assert.equal(maps.length, 6);
+            for (const {kind, rows, columns, values} of maps)
+                for (let i = 0; i < rows; i++) {
+                    near(values.slice(i * columns, (i + 1) * columns).reduce((a, b) => a + b), 1, 1e-5);
+                    for (let j = i + 1; kind === "decoder" && j < columns; j++)
+                        assert.equal(values[i * columns + j] > 0, !mask);
+                }
+        }
+        const first = maps => maps[0].values.slice(0, 3), last = maps => maps[0].values.slice(3 * 6, 3 * 6 + 3);
+        const {maps} = await made({op: "attention", text: "ABCABC", positions: false});
+        first(maps).forEach((x, i) => near(x, last(maps)[i], 1e-6)); // an A is like any other A
+        await made({op: "start", config: COPY, mask: false, positions: false});
+        const one = (await made({op: "step"})).losses[0];
+        await made({op: "start", config: COPY});
+        assert.notEqual((await made({op: "step"})).losses[0], one);
+    },
+
+    async "each cell of the walk is what its formula says"() {
+        for (const [config, text, sides] of [
+            [COPY, "ABCA", ["encoder", "decoder", "cross"]], [COPY + "layers 2\nnorm pre", "ABCA", ["encoder", "decoder", "cross"]],
+            [COPY + "positions rotary\nqk-norm on", "ABCA", ["encoder", "cross"]], [COPY + "attention additive", "AB", ["encoder"]],
+            ["task add\nlayers 1\nd-model 16\nheads 2", "12+3", ["cross"]]])
+            for (const side of sides) {
+                await made({op: "start", config: config.replace("layers 1\n", config.includes("layers 2") ? "" : "layers 1\n")});
+                const recomputed = follow(await made({op: "walk", text, side, head: 2}));
+                assert.ok(recomputed >= 8, `${config} ${side}: ${recomputed}`);
+            }
+    },
+
+    async "memory stays flat"() {
+        const round = async () => {
+            await made({op: "start", config: COPY + "steps 100000"});
+            for (let i = 0; i < 4; i++) {
+                await made({op: "step", n: 100, ms: 1e9}), await made({op: "evaluate", rows: 16});
+                await made({op: "attention", text: "ABC"}), await made({op: "walk", text: "ABC"});
+                await made({op: "load", bytes: (await made({op: "save"})).bytes.slice(0, 100 * i)}).catch(() => {});
+                await made({op: "check", operation: "softmax", mistake: "sign"});
+            }
+            return (await made({op: "memory"})).bytes;
+        };
+        await round();
+        const before = await round();
+        for (let i = 0; i < 3; i++) assert.equal(await round(), before);
+    },
+};
+
+// Recomputes the matrices of a walk from those that they name; returns how many.
+function follow({matrices, weights}) {
+    const of = name => [...matrices, ...weights].find(m => m.name === name);
+    const at = (m, i, j) => m.values[i * m.shape.at(-1) + j];
+    const row = (m, i) => m.values.slice(i * m.shape.at(-1), (i + 1) * m.shape.at(-1));
+    const sum = x => x.reduce((a, b) => a + b, 0);
+    const cell = {
+        product: (f, i, j) => {
+            const a = of(f.a), b = of(f.b);
+            const x = sum([...row(a, i)].map((x, k) => x * (f.transposed ? at(b, j, k) : at(b, k, j)))) +
+                      (f.plus ? of(f.plus).values[j] : 0);
+            return f.then === "relu" ? Math.max(0, x) : x;
+        },
+        sum: (f, i, j) => at(of(f.of[0]), i, j) + at(of(f.of[1]), i, j),
+        scaled: (f, i, j) => at(of(f.of), i, j) / f.by,
+        mask: (f, i, j) => j > i && of(f.of).shape[0] === of(f.of).shape[1] ? null : at(of(f.of), i, j),
+        softmax: (f, i, j) => Math.exp(at(of(f.of), i, j)) / sum(row(of(f.of), i).map(Math.exp)),
+        norm: (f, i, j) => {
+            const x = row(of(f.of), i), mean = sum(x) / x.length;
+            const variance = sum(x.map(v => (v - mean) ** 2)) / x.length;
+            return (x[j] - mean) / Math.sqrt(variance + 1e-5) * of(f.gain).values[j] + of(f.bias).values[j];
+        },
+    };
+    let count = 0;
+    for (const m of matrices) {
+        const compute = cell[m.from.kind];
+        if (!compute || m.shape.length !== 2) continue;
+        for (let i = 0; i < m.shape[0]; i++)
+            for (let j = 0; j < m.shape[1]; j++) {
+                const want = compute(m.from, i, j), found = at(m, i, j);
+                if (want !== null) assert.ok(Math.abs(found - want) < 1e-4, `${m.name} ${i},${j}: ${found}, want ${want}`);
+            }
+        count++;
+    }
+    return count;
+}
+
+let failed = 0;
+for (const [name, test] of Object.entries(tests)) {
+    try {
+        await test();
+        console.log("ok web: " + name);
+    } catch (error) {
+        failed++;
+        console.log("FAIL web: " + name + "\n" + error.stack);
+    }
+}
+fs.rmSync(folder, {recursive: true});
+console.log(`${Object.keys(tests).length - failed} passed, ${failed} failed`);
+process.exit(failed ? 1 : 0);
