@@ -322,6 +322,25 @@ TEST(reported_values_are_the_gradient) {
     pass_close(&p);
 }
 
+/* A bias that training has hardly moved from 0 changes the loss by more than its rounding. */
+TEST(tiny_biases_are_proved) {
+    if (!IN_DOUBLE) return;
+    Error e = {0};
+    ModelPass p;
+    static CaseReport r;
+    CHECK(pass_make(&p, KIND_LM, &USUAL_CHOICES, 2, &e), "%s", e.text);
+    Parameter *bias = parameters_find(&p.model->parameters, "encoder.layers.0.linear1.bias");
+    double dw[64];
+    for (long k = 0; k < shape_count(bias->shape); k++)
+        p.model->parameters.value[bias->offset + k] *= (real)1e-8;
+    CHECK(pass_run(&p, "model", &e), "%s", e.text);
+    for (long k = 0; k < shape_count(bias->shape); k++)
+        dw[k] = (double)p.model->parameters.grad[bias->offset + k];
+    model_differences(&p, (int)(bias - p.model->parameters.entry), dw, 5, 3, "lm", &r);
+    CHECK(r.verdict == PASS, "%s", gradcheck_verdict_text(r.verdict));
+    pass_close(&p);
+}
+
 /* ---- Options ---- */
 
 TEST(only_restricts_the_parameters) {

@@ -1,11 +1,16 @@
-"""The project's models, made of stock PyTorch modules as a weight file says. What PyTorch lacks is made
-of its elementary operations."""
+"""The project's models, made of stock PyTorch modules as a weight file says. tests/interop/layers.py has what PyTorch
+lacks."""
 
 import math
+import os
+import sys
 
 import torch
 from torch import nn
 from torch.nn import functional as F
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "interop"))
+from layers import activation, amend, norm  # noqa: E402
 
 
 def sinusoids(length, d_model):
@@ -13,66 +18,6 @@ def sinusoids(length, d_model):
     position = torch.arange(length, dtype=torch.float64)[:, None]
     angle = position / 10000 ** (torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)
     return torch.stack([angle.sin(), angle.cos()], -1).flatten(1)
-
-
-def turned(x):
-    """x [B, heads, T, d_k] turned by rotary positions, as transformers.models.llama does it."""
-    a, b = x.chunk(2, -1)
-    angle = sinusoids(x.shape[-2], x.shape[-1])
-    sine, cosine = (angle[:, i::2].repeat(1, 2).to(x.dtype) for i in range(2))
-    return x * cosine + torch.cat([-b, a], -1) * sine
-
-
-class OwnAttention(nn.MultiheadAttention):
-    """What the stock module lacks: scores w·tanh(q + k) in the place of q·k / sqrt(d_k), normalised queries and keys,
-    rotary positions. All else is the stock module's."""
-
-    def __init__(self, stock, meta, turns):
-        super().__init__(stock.embed_dim, stock.num_heads, batch_first=True)
-        self.turns, self.normalises = turns, meta.get("qk_norm") == "true"
-        if meta["attention"] == "additive":
-            self.score_weight = nn.Parameter(torch.zeros(stock.embed_dim))
-
-    def scores(self, q, k):
-        if not hasattr(self, "score_weight"):
-            return q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])
-        pairs = torch.tanh(q[:, :, :, None] + k[:, :, None])  # [B, heads, T, S, d_k]
-        return (pairs * self.score_weight.view(self.num_heads, 1, 1, -1)).sum(-1)
-
-    def forward(self, query, key, value, key_padding_mask=None, attn_mask=None, need_weights=False, is_causal=False):
-        weights, biases = self.in_proj_weight.chunk(3), self.in_proj_bias.chunk(3)
-        q, k, v = (
-            F.linear(x, w, b).unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
-            for x, w, b in zip((query, key, value), weights, biases)
-        )
-        if self.normalises:
-            q, k = (F.rms_norm(x, x.shape[-1:], eps=1e-5) for x in (q, k))
-        if self.turns:
-            q, k = turned(q), turned(k)
-        scores = self.scores(q, k)
-        for mask in (attn_mask, None if key_padding_mask is None else key_padding_mask[:, None, None]):
-            if mask is not None:
-                scores = scores.masked_fill(mask, -math.inf) if mask.dtype == torch.bool else scores + mask
-        return self.out_proj((scores.softmax(-1) @ v).transpose(1, 2).flatten(2)), None
-
-
-def swiglu(x):
-    gate, value = x.chunk(2, -1)
-    return F.silu(gate) * value
-
-
-def amend(layer, meta):
-    """Gives a stock layer the parts that the stock module cannot have."""
-    rotary = meta["positions"] == "rotary"
-    if rotary or meta["attention"] == "additive" or meta.get("qk_norm") == "true":
-        layer.self_attn = OwnAttention(layer.self_attn, meta, rotary)
-        if hasattr(layer, "multihead_attn"):
-            layer.multihead_attn = OwnAttention(layer.multihead_attn, meta, False)
-    if meta["activation"] == "swiglu":
-        layer.linear1 = nn.Linear(layer.linear1.in_features, 2 * layer.linear1.out_features)
-    if meta.get("norm_kind") == "rms":
-        for name in [name for name, _ in layer.named_children() if name.startswith("norm")]:
-            setattr(layer, name, nn.RMSNorm(layer.linear1.in_features, eps=1e-5))
 
 
 class Model(nn.Module):
@@ -92,15 +37,14 @@ class Model(nn.Module):
             nhead=int(meta["heads"]),
             dim_feedforward=int(meta["d_ff"]),
             dropout=0.0,
-            activation={"silu": F.silu, "swiglu": swiglu}.get(meta["activation"], meta["activation"]),
+            activation=activation(meta),
             layer_norm_eps=1e-5,
             batch_first=True,
             norm_first=meta["norm"] == "pre",
         )
 
         def final_norm(wanted):
-            kind = nn.RMSNorm if meta.get("norm_kind") == "rms" else nn.LayerNorm
-            return kind(d_model, eps=1e-5) if wanted and meta["final_norm"] == "true" else None
+            return norm(meta, d_model) if wanted and meta["final_norm"] == "true" else None
 
         self.embedding = nn.Embedding(vocab_size, d_model)
         self.positions = nn.Embedding(int(meta["max_length"]), d_model) if meta["positions"] == "learned" else None

@@ -88,12 +88,13 @@ static void choose_direction(const double *dw, uint64_t seed) {
     }
 }
 
-/* A power of two near the root mean square of w, so that nothing is rounded. */
-static real unit_of(const real *w) {
-    double sum = 0;
+/* A power of two near the root mean square of w, so that nothing is rounded; of a vector at least 1/4: a bias that
+ * training has barely moved from 0 would change the loss by less than its rounding. */
+static real unit_of(const real *w, const Parameter *parameter) {
+    double sum = 0, least = parameter->shape.rank == 1 ? 0.25 : 1e-30;
     for (long i = 0; i < probe.count; i++) sum += (double)w[i] * (double)w[i];
     double size = sqrt(sum / (double)probe.count);
-    return (real)(size > 1e-30 ? ldexp(1, ilogb(size)) : 1);
+    return (real)(sum > 0 ? ldexp(1, ilogb(fmax(size, least))) : 1);
 }
 
 /* Converts from units of the inputs to units of dL/dw. A random cotangent multiplies the whole. What the checker says of s
@@ -123,7 +124,7 @@ void model_differences(ModelPass *p, int i, const double *dw, long samples, uint
     probe.start = arena_alloc(&arena, (size_t)probe.count * sizeof(real));
     probe.direction = arena_alloc(&arena, (size_t)probe.count * sizeof(real));
     memcpy(probe.start, weights(), (size_t)probe.count * sizeof(real));
-    probe.unit = unit_of(probe.start);
+    probe.unit = unit_of(probe.start, w);
     choose_direction(dw, random_key(seed, (uint64_t)(2 * i)));
     choose_elements(dw, samples, random_key(seed, (uint64_t)(2 * i + 1)));
     for (long k = 0; k < MOST_SAMPLES; k++) ones[k] = 1;
