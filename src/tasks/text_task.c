@@ -42,10 +42,8 @@ bool task_yardsticks(const Task *task, Yardsticks *out, Error *e) {
     long symbols = task->tokenizer->size;
     *out = (Yardsticks){.uniform = log((double)symbols), .perfect = task->held_out_entropy};
     if (!c) return true;
-    const uint16_t *ids = c->ids + c->validation;
-    out->unigram = corpus_unigram_entropy(ids, c->count - c->validation, symbols, e);
-    out->bigram = corpus_bigram_entropy(ids, c->count - c->validation, symbols, e);
-    return out->unigram >= 0 && out->bigram >= 0;
+    return corpus_entropies(c->ids + c->validation, c->count - c->validation, symbols, &out->unigram,
+                            &out->bigram, e);
 }
 
 /* Reports invisible characters, and what a short or strange text makes of the options. */

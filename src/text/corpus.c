@@ -179,49 +179,30 @@ static double n_log_n(long n) {
     return n ? (double)n * log((double)n) : 0;
 }
 
-static bool counts_for(long **count, long vocab_size, Error *e) {
-    *count = calloc((size_t)vocab_size + 1, sizeof **count);
-    return *count || error_set(e, STATUS_NO_MEMORY, "no memory to count %ld tokens", vocab_size);
-}
-
-/* -Σ p log p = log N - (1/N) Σ n log n */
-double corpus_unigram_entropy(const uint16_t *ids, long count, long vocab_size, Error *e) {
-    if (count < 1) return 0;
-    long *n;
-    if (!counts_for(&n, vocab_size, e)) return -1;
-    for (long i = 0; i < count; i++) n[ids[i]]++;
-    double sum = 0;
-    for (long c = 0; c < vocab_size; c++) sum += n_log_n(n[c]);
-    free(n);
-    return fmax(0, log((double)count) - sum / (double)count); /* rounding may give less */
-}
-
-/* (1/N) Σ_c (n(c) log n(c) - Σ_d n(c,d) log n(c,d)), N pairs. Sorted by their first character the pairs of
- * one c stand together, so that one row of counts is enough for any vocabulary. */
-double corpus_bigram_entropy(const uint16_t *ids, long count, long vocab_size, Error *e) {
+/* H(X) = log N - 1/N Σ_c n(c) log n(c). H(Y|X) = 1/N Σ_c (n(c) log n(c) - Σ_d n(c,d) log n(c,d)) with N pairs: a
+ * counting sort by the first token puts the followers of each c together, so that one row of counts n(c,·) is enough. */
+bool corpus_entropies(const uint16_t *ids, long count, long vocab_size, double *unigram, double *bigram,
+                      Error *e) {
     long pairs = count - 1;
-    if (pairs < 1) return 0;
-    long *end = NULL, *n = NULL;
-    uint16_t *next = malloc((size_t)pairs * sizeof *next);
-    if (!next) error_set(e, STATUS_NO_MEMORY, "no memory to count %ld pairs of tokens", pairs);
-    if (!next || !counts_for(&end, vocab_size, e) || !counts_for(&n, vocab_size, e)) {
-        free(next), free(end), free(n);
-        return -1;
+    double singles = 0, followers = 0; /* the sums over c */
+    *unigram = *bigram = 0;
+    if (count < 1) return true;
+    long *end = calloc((size_t)vocab_size + 1, sizeof *end), *n = calloc((size_t)vocab_size, sizeof *n);
+    uint16_t *next = malloc((size_t)count * sizeof *next);
+    bool ok = (end && n && next) || error_set(e, STATUS_NO_MEMORY, "no memory to count %ld tokens", count);
+    for (long i = 0; ok && i < pairs; i++) end[ids[i] + 1]++;
+    for (long c = 0; ok && c < vocab_size; c++) {
+        singles += n_log_n(end[c + 1] + (c == ids[pairs]));
+        end[c + 1] += end[c]; /* now end[c] is where c's followers begin */
     }
-    /* A counting sort: end[c] is where c's followers begin, and at last where they end. */
-    for (long i = 0; i < pairs; i++) end[ids[i] + 1]++;
-    for (long c = 0; c < vocab_size; c++) end[c + 1] += end[c];
-    for (long i = 0; i < pairs; i++) next[end[ids[i]]++] = ids[i + 1];
-
-    double sum = 0;
-    for (long c = 0, start = 0; c < vocab_size; start = end[c++]) {
-        sum += n_log_n(end[c] - start);
+    for (long i = 0; ok && i < pairs; i++) next[end[ids[i]]++] = ids[i + 1];
+    for (long c = 0, start = 0; ok && c < vocab_size; start = end[c++]) {
+        followers += n_log_n(end[c] - start);
         for (long i = start; i < end[c]; i++) n[next[i]]++;
-        for (long i = start; i < end[c]; i++) {
-            sum -= n_log_n(n[next[i]]);
-            n[next[i]] = 0;
-        }
+        for (long i = start; i < end[c]; n[next[i++]] = 0) followers -= n_log_n(n[next[i]]);
     }
     free(next), free(end), free(n);
-    return fmax(0, sum / (double)pairs);
+    if (ok) *unigram = fmax(0, log((double)count) - singles / (double)count); /* rounding may give less */
+    if (ok && pairs) *bigram = fmax(0, followers / (double)pairs);
+    return ok;
 }

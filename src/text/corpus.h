@@ -72,10 +72,9 @@ long corpus_held_out_window(const Corpus *c, long i);
  *     unigram  H(X)   = -Σ_c p(c) log p(c),            p(c) = n(c) / count
  *     bigram   H(Y|X) = -Σ_c,d p(c,d) log p(d|c),      p(c,d) = n(c,d) / (count-1), over the count-1 pairs
  *
- * No model that ignores the context can have a lower mean loss on this very text than the first; none that
- * looks at one token only, lower than the second. 0 for a text without a token, or a pair. Returns
- * -1, with STATUS_NO_MEMORY, if memory ran out. */
-double corpus_unigram_entropy(const uint16_t *ids, long count, long vocab_size, Error *e);
-double corpus_bigram_entropy(const uint16_t *ids, long count, long vocab_size, Error *e);
+ * No model that ignores the context can have a lower mean loss on this very text than the first; none that reads one
+ * token only, lower than the second. 0 for a text without a token, or a pair. STATUS_NO_MEMORY. */
+bool corpus_entropies(const uint16_t *ids, long count, long vocab_size, double *unigram, double *bigram,
+                      Error *e);
 
 #endif

@@ -59,7 +59,13 @@ char *tokenizer_string(const Tokenizer *k, Error *e);
 void tokenizer_free(Tokenizer *k);
 
 /* "char", "byte", "bpe", "word". */
-const char *tokenizer_name(const Tokenizer *k);
+const char *tokenizer_name(TokenizerKind kind);
+
+/* Bytes of the piece that a text begins with: a byte, a character or a word. length is not 0. */
+size_t tokenizer_piece(TokenizerKind kind, const char *text, size_t length);
+
+/* Whether the n bytes from `at` on, of characters that begin there, are UTF-8 without NUL. STATUS_BAD_DATA. */
+bool tokenizer_check_piece(const Passage *p, size_t at, size_t n, Error *e);
 
 /* Writes the ids of text into ids, which has room for `length` of them (no token is shorter than a byte), and their
  * number into *count. STATUS_BAD_DATA: invalid UTF-8, or a character without an id. */

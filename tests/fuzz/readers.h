@@ -141,9 +141,9 @@ static inline void read_text(const uint8_t *data, size_t size) {
     promise_error(c != NULL, &e);
     if (c) {
         PROMISE(o.tokenizer != TOKENIZER_CHAR || (size_t)c->count == utf8_count(text, size));
-        double one = corpus_unigram_entropy(c->ids, c->count, c->tokenizer->size, &e);
-        double two = corpus_bigram_entropy(c->ids, c->count, c->tokenizer->size, &e);
-        PROMISE(one >= -1e-9 && two >= -1e-9 && two < 14);
+        double one, two;
+        PROMISE(corpus_entropies(c->ids, c->count, c->tokenizer->size, &one, &two, &e) && one >= -1e-9 &&
+                two >= -1e-9 && two < 14);
     }
     corpus_free(c);
     free(text);
