@@ -8,38 +8,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-ModelConfig config_seq2seq(int vocab_size, int max_length, int pad_id) {
-    return (ModelConfig){.kind = KIND_SEQ2SEQ,
-                         .encoder_layers = 2,
-                         .decoder_layers = 2,
+static ModelConfig config_of(ModelKind kind, int vocab_size, int max_length, int pad_id) {
+    return (ModelConfig){kind,
                          .heads = 4,
                          .d_model = 128,
                          .d_ff = 512,
                          .vocab_size = vocab_size,
                          .max_length = max_length,
-                         .norm = NORM_POST,
-                         .activation = ACT_RELU,
-                         .positions = POSITIONS_SINUSOIDAL,
                          .tied = true,
-                         .scale_embedding = true,
-                         .label_smoothing = 0.1,
                          .pad_id = pad_id};
 }
 
+ModelConfig config_seq2seq(int vocab_size, int max_length, int pad_id) {
+    ModelConfig c = config_of(KIND_SEQ2SEQ, vocab_size, max_length, pad_id);
+    c.encoder_layers = c.decoder_layers = 2;
+    c.norm = NORM_POST, c.activation = ACT_RELU, c.positions = POSITIONS_SINUSOIDAL;
+    c.scale_embedding = true, c.label_smoothing = 0.1;
+    return c;
+}
+
 ModelConfig config_language_model(int vocab_size, int max_length) {
-    return (ModelConfig){.kind = KIND_LM,
-                         .encoder_layers = 4,
-                         .heads = 4,
-                         .d_model = 128,
-                         .d_ff = 512,
-                         .vocab_size = vocab_size,
-                         .max_length = max_length,
-                         .norm = NORM_PRE,
-                         .final_norm = true,
-                         .activation = ACT_GELU,
-                         .positions = POSITIONS_LEARNED,
-                         .tied = true,
-                         .pad_id = NO_PAD};
+    ModelConfig c = config_of(KIND_LM, vocab_size, max_length, NO_PAD);
+    c.encoder_layers = 4;
+    c.norm = NORM_PRE, c.final_norm = true, c.activation = ACT_GELU, c.positions = POSITIONS_LEARNED;
+    return c;
 }
 
 /* How every field is written and read. */
@@ -184,18 +176,18 @@ static bool parse_field(const Field *f, const char *text, ModelConfig *c) {
     return false;
 }
 
-/* "relu, gelu, silu or swiglu" */
-static const char *choices_of(const Field *f, char list[CONFIG_TEXT]) {
-    for (int i = 0, last = 3; i <= last; i++) {
-        while (!f->choice[last] || (last > 0 && strcmp(f->choice[last], f->choice[0]) == 0)) last--;
-        size_t used = strlen(list);
-        snprintf(list + used, CONFIG_TEXT - used, "%s%s",
-                 i == 0     ? ""
-                 : i < last ? ", "
-                            : " or ",
-                 f->choice[i]);
-    }
+/* "one of relu|gelu|silu|swiglu", or "a number". Two values with one text are one choice. */
+static const char *needed(const Field *f, char list[CONFIG_TEXT]) {
+    snprintf(list, CONFIG_TEXT, "%s", f->choice[0] ? "one of " : "a number");
+    for (int i = 0; i < 4 && f->choice[i] && (i == 0 || strcmp(f->choice[i], f->choice[0]) != 0); i++)
+        snprintf(list + strlen(list), CONFIG_TEXT - strlen(list), i ? "|%s" : "%s", f->choice[i]);
     return list;
+}
+
+bool config_has_field(const char *name) {
+    for (int i = 0; i < FIELDS; i++)
+        if (strcmp(fields[i].name, name) == 0) return true;
+    return false;
 }
 
 bool config_parse(ModelConfig *c, const char *file, const char *(*get)(void *context, const char *name),
@@ -206,14 +198,10 @@ bool config_parse(ModelConfig *c, const char *file, const char *(*get)(void *con
         if (!text && (fields[i].younger || fields[i].offset == AT(attention))) continue;
         if (!text)
             return error_set(e, STATUS_BAD_DATA, "%s: metadata: found no %s, need it", file, fields[i].name);
-        if (!parse_field(&fields[i], text, c)) {
-            char list[CONFIG_TEXT] = "";
-            if (fields[i].choice[0])
-                return error_set(e, STATUS_BAD_DATA, "%s: metadata: %s: found \"%s\", need %s", file,
-                                 fields[i].name, ESCAPED(text), choices_of(&fields[i], list));
-            return error_set(e, STATUS_BAD_DATA, "%s: metadata: %s: found \"%s\", need a number", file,
-                             fields[i].name, ESCAPED(text));
-        }
+        char need[CONFIG_TEXT];
+        if (!parse_field(&fields[i], text, c))
+            return error_set(e, STATUS_BAD_DATA, "%s: metadata: %s: found \"%s\", need %s", file,
+                             fields[i].name, ESCAPED(text), needed(&fields[i], need));
     }
     Error cause = {0};
     return config_check(c, STATUS_BAD_DATA, &cause) ||

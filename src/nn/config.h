@@ -59,6 +59,9 @@ bool config_check(const ModelConfig *c, Status status, Error *e);
 enum { CONFIG_TEXT = 32 };
 bool config_field(const ModelConfig *c, int index, const char **name, char value[CONFIG_TEXT]);
 
+/* Whether metadata of this name are a field. */
+bool config_has_field(const char *name);
+
 /* Reads all fields; `get` returns the text of a field, or NULL if it is missing. */
 bool config_parse(ModelConfig *c, const char *file, const char *(*get)(void *context, const char *name),
                   void *context, Error *e);

@@ -19,16 +19,15 @@ static const char *full_name(const Builder *b, const char *name, char out[PARAME
     return out;
 }
 
-static void add(Builder *b, const char *name, Shape shape, Init init, Tensor *leaf) {
-    char full[PARAMETER_NAME];
-    b->ok = b->ok && parameters_add(&b->m->parameters, full_name(b, name, full), shape, init, leaf, b->e);
-}
-
-/* The leaf `upper` has the first d rows, `lower` the others. */
+/* The leaf `upper` has the first d_model rows, `lower` the others; NULL: upper has all. */
 static void add_split(Builder *b, const char *name, Shape shape, Init init, Tensor *upper, Tensor *lower) {
     char full[PARAMETER_NAME];
     b->ok = b->ok && parameters_add_split(&b->m->parameters, full_name(b, name, full), shape, init, upper,
                                           b->m->config.d_model, lower, b->e);
+}
+
+static void add(Builder *b, const char *name, Shape shape, Init init, Tensor *leaf) {
+    add_split(b, name, shape, init, leaf, NULL);
 }
 
 /* Glorot & Bengio: uniform within ±√(6 / (fan_in + fan_out)), as PyTorch's nn.Transformer initialises

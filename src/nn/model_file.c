@@ -10,7 +10,6 @@ const char *model_notes_find(const Notes *n, const char *key) {
 }
 
 void model_notes_free(Notes *n) {
-    for (int i = 0; i < n->count; i++) free((char *)n->entry[i].key);
     free(n->entry);
     *n = (Notes){0};
 }
@@ -64,37 +63,21 @@ static const char *field_text(void *file, const char *name) {
     return safetensors_metadata(file, name);
 }
 
-static bool is_field(const char *key) {
-    ModelConfig any = config_language_model(1, 1);
-    const char *name;
-    char value[CONFIG_TEXT];
-    for (int i = 0; config_field(&any, i, &name, value); i++)
-        if (strcmp(name, key) == 0) return true;
-    return false;
-}
-
-/* Copies key and value into one allocation that begins with the key. */
-static bool copy_note(Metadata *to, const Metadata *from) {
-    size_t key = strlen(from->key) + 1, value = strlen(from->value) + 1;
-    char *memory = malloc(key + value);
-    if (!memory) return false;
-    memcpy(memory, from->key, key);
-    memcpy(memory + key, from->value, value);
-    *to = (Metadata){memory, memory + key};
-    return true;
-}
-
+/* One allocation holds the list and its strings. */
 static bool read_notes(const Safetensors *file, Notes *notes, Error *e) {
-    *notes = (Notes){.checksum = file->checksum,
-                     .entry = calloc((size_t)file->metadata_count + 1, sizeof *notes->entry)};
-    bool ok = notes->entry != NULL;
-    for (int i = 0; ok && i < file->metadata_count; i++) {
-        if (is_field(file->metadata[i].key)) continue;
-        ok = copy_note(&notes->entry[notes->count], &file->metadata[i]);
-        notes->count += ok;
+    size_t bytes = ((size_t)file->metadata_count + 1) * sizeof *notes->entry;
+    for (int i = 0; i < file->metadata_count; i++)
+        bytes += strlen(file->metadata[i].key) + strlen(file->metadata[i].value) + 2;
+    *notes = (Notes){.checksum = file->checksum, .entry = malloc(bytes)};
+    if (!notes->entry) return error_set(e, STATUS_NO_MEMORY, "%s: no memory for its metadata", file->path);
+    char *text = (char *)(notes->entry + file->metadata_count + 1);
+    for (int i = 0; i < file->metadata_count; i++) {
+        if (config_has_field(file->metadata[i].key)) continue;
+        char *key = text, *value = stpcpy(key, file->metadata[i].key) + 1;
+        text = stpcpy(value, file->metadata[i].value) + 1;
+        notes->entry[notes->count++] = (Metadata){key, value};
     }
-    if (!ok) model_notes_free(notes);
-    return ok || error_set(e, STATUS_NO_MEMORY, "%s: no memory for its metadata", file->path);
+    return true;
 }
 
 /* The file has the model's tensors and no other, in their shapes. Checked before the model is allocated: the

@@ -236,7 +236,7 @@ TEST(the_usual_models) {
 
 TEST(metadata_that_describes_no_model) {
     static const char *const cases[][3] = {
-        {"kind", "gpt", ": metadata: kind: found \"gpt\", need seq2seq or lm"},
+        {"kind", "gpt", ": metadata: kind: found \"gpt\", need one of seq2seq|lm"},
         {"heads", "3", ": metadata: heads: found 3, need a divisor of d_model 8"},
         {"heads", "-2", ": metadata: heads: found \"-2\", need a number"},
         {"d_model", "8.0", ": metadata: d_model: found \"8.0\", need a number"},
@@ -245,15 +245,15 @@ TEST(metadata_that_describes_no_model) {
         {"d_ff", "99999999999999999999", ": metadata: d_ff: found \"99999999999999999999\", need a number"},
         {"d_ff", "", ": metadata: d_ff: found \"\", need a number"},
         {"decoder_layers", "1", ": metadata: decoder_layers: found 1, need 0 in a language model"},
-        {"tied", "yes", ": metadata: tied: found \"yes\", need false or true"},
-        {"attention", "local", ": metadata: attention: found \"local\", need dot or additive"},
+        {"tied", "yes", ": metadata: tied: found \"yes\", need one of false|true"},
+        {"attention", "local", ": metadata: attention: found \"local\", need one of dot|additive"},
         {"label_smoothing", "nan", ": metadata: label_smoothing: found \"nan\", need a number"},
         {"label_smoothing", "1e999", ": metadata: label_smoothing: found \"1e999\", need a number"},
         {"label_smoothing", "-1", ": metadata: label_smoothing: found -1, need a number in [0,1]"},
         {"pad_id", "-2", ": metadata: pad_id: found \"-2\", need a number"},
         {"pad_id", "13", ": metadata: pad_id: found 13, need a token in [0,13) or none"},
         {"activation", "relu\x1b[31m",
-         ": metadata: activation: found \"relu\\x1B[31m\", need relu, gelu, silu or swiglu"},
+         ": metadata: activation: found \"relu\\x1B[31m\", need one of relu|gelu|silu|swiglu"},
         /* Shapes are compared before memory is allocated. */
         {"d_model", "1048576", ": embedding.weight: found shape [13,8], need [13,1048576]"},
         {"encoder_layers", "3",
