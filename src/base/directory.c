@@ -41,13 +41,12 @@ bool directory_newest(const char *directory, const char *prefix, long i, char ou
     struct dirent **entry = NULL;
     int count = scandir(directory, &entry, NULL, alphasort);
     bool found = false;
-    for (int at = count - 1; at >= 0; at--) {
+    for (int at = count; at-- > 0; free(entry[at])) {
         const char *name = entry[at]->d_name;
         size_t length = strlen(name), ends = strlen(suffix);
         if (strncmp(name, prefix, strlen(prefix)) == 0 && length > ends &&
             !strcmp(name + length - ends, suffix) && --i == 0)
             found = directory_file(out, directory, name, STATUS_NO_INPUT, &(Error){0});
-        free(entry[at]);
     }
     free(entry);
     return found;

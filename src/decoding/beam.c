@@ -28,7 +28,7 @@ static double penalty(const Beam *b, long n) {
     return pow((5 + (double)n) / 6, b->o->length_penalty);
 }
 
-/* Keeps the hypothesis of these tokens if it is one of the best; n counts its end token. */
+/* Keeps a hypothesis if it is one of the best; n counts its end token. */
 static bool finish(Beam *b, double sum, const int32_t *ids, long tokens, long n, Error *e) {
     double score = sum / penalty(b, n);
     long at = b->found;
@@ -70,16 +70,20 @@ static void extend(Beam *b) {
     }
 }
 
-/* Those that end leave; the others are the live hypotheses. */
-static bool select_live(Beam *b, Error *e) {
+/* Those that end, by a token or where there is no more room, leave; the others are the live hypotheses. Returns how
+ * many there are; -1: STATUS_NO_MEMORY. */
+static long select_live(Beam *b, Error *e) {
     Decoder *d = b->d;
-    long live = 0, tokens = d->length - b->prompt;
+    long live = 0, n = d->length - b->prompt;
     for (long k = 0; k < b->count; k++) {
         Candidate c = b->candidate[k];
-        bool ends = c.id == b->o->end_id || c.id == d->model->config.pad_id;
-        if (ends && !finish(b, c.sum, decoder_ids(d, c.parent) + b->prompt, tokens, tokens + 1, e))
-            return false;
-        if (!ends) b->candidate[live] = c, b->from[live++] = c.parent;
+        int32_t *ids = decoder_ids(d, c.parent) + b->prompt;
+        bool end = c.id == b->o->end_id || c.id == d->model->config.pad_id;
+        ids[n] = c.id;
+        bool leaves =
+            end || d->length + 1 == d->room || (b->o->ends && b->o->ends(b->o->context, ids, n + 1));
+        if (leaves && !finish(b, c.sum, ids, end ? n : n + 1, n + 1, e)) return -1;
+        if (!leaves) b->candidate[live] = c, b->from[live++] = c.parent;
     }
     for (long i = live; i < b->width; i++) b->from[i] = -1;
     decoder_reorder(d, b->from);
@@ -88,35 +92,20 @@ static bool select_live(Beam *b, Error *e) {
         b->sum[i] = b->candidate[i].sum;
     }
     d->length++, d->same = false;
-    return true;
-}
-
-/* Those that end by themselves, or by the limit, leave too. Returns the largest log P of the others. */
-static bool end_live(Beam *b, double *largest, Error *e) {
-    Decoder *d = b->d;
-    long n = d->length - b->prompt;
-    *largest = -INFINITY;
-    for (long i = 0; i < b->width; i++) {
-        const int32_t *ids = decoder_ids(d, i) + b->prompt;
-        if (d->ended[i]) continue;
-        d->ended[i] = d->length == d->room || (b->o->ends && b->o->ends(b->o->context, ids, n));
-        if (d->ended[i] && !finish(b, b->sum[i], ids, n, n, e)) return false;
-        if (!d->ended[i]) *largest = fmax(*largest, b->sum[i]);
-    }
-    return true;
+    return live;
 }
 
 static bool search(Beam *b, Error *e) {
-    double largest = 0, longest = penalty(b, b->d->room - b->prompt);
+    double longest = penalty(b, b->d->room - b->prompt);
+    long live = b->d->length < b->d->room;
     for (long i = 1; i < b->width; i++) b->d->ended[i] = true;
-    while (largest > -INFINITY && b->d->length < b->d->room) {
-        bool full = b->found == b->o->n_best;
-        if (full && largest / longest <= b->best[b->found - 1].score) break;
+    while (live > 0) { /* the first is the likeliest */
+        if (b->found == b->o->n_best && b->sum[0] / longest <= b->best[b->found - 1].score) break;
         if (!decoder_next(b->d, e)) return false;
         extend(b);
-        if (!select_live(b, e) || !end_live(b, &largest, e)) return false;
+        live = select_live(b, e);
     }
-    return true;
+    return live >= 0;
 }
 
 bool beam_search(Decoder *d, const BeamOptions *o, Hypothesis *best, long *found, Error *e) {

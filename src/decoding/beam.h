@@ -10,7 +10,7 @@
 #ifndef DECODING_BEAM_H
 #define DECODING_BEAM_H
 
-#include "decoding/decoder.h"
+#include "decoding/decode.h"
 
 typedef struct BeamOptions {
     double length_penalty; /* A ≥ 0 */

@@ -1,18 +1,9 @@
-#include "decoding/sampler.h"
 #include "base/random.h"
+#include "decoding/decode.h"
 #include "kernels/arrays.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-bool decode_check_scores(const real *scores, long count, Error *e) {
-    for (long i = 0; i < count; i++)
-        if (!isfinite(scores[i]))
-            return error_set(e, STATUS_BAD_DATA,
-                             "the model: found a score of %g for token %ld, need a finite number",
-                             (double)scores[i], i);
-    return true;
-}
 
 static int descending(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;

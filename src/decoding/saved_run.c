@@ -1,6 +1,5 @@
 #include "decoding/saved_run.h"
 #include <stdlib.h>
-#include <string.h>
 
 void saved_run_close(SavedRun *r) {
     tokenizer_free(r->tokenizer);
@@ -20,22 +19,6 @@ static bool read_id(const SavedRun *r, const char *key, int *id, Error *e) {
                      r->path, key, text ? ESCAPED(text) : "none", r->tokenizer->size, c->vocab_size);
 }
 
-static bool read_ids(SavedRun *r, Error *e) {
-    return read_id(r, "begin_id", &r->begin_id, e) && read_id(r, "end_id", &r->end_id, e) &&
-           (r->begin_id != r->end_id ||
-            error_set(e, STATUS_BAD_DATA, "%s: metadata: end_id: found %d, need another than begin_id",
-                      r->path, r->end_id));
-}
-
-/* The tokens of a model are characters, padding if it has any, and begin and end in a seq2seq model. */
-static bool check_vocabulary(const SavedRun *r, Error *e) {
-    const ModelConfig *c = &r->model->config;
-    long need = c->vocab_size - (c->kind == KIND_LM ? 0 : 2) - (c->pad_id != NO_PAD);
-    return r->tokenizer->size == need ||
-           error_set(e, STATUS_BAD_DATA, "%s: metadata: vocabulary: found %ld characters, need %ld", r->path,
-                     r->tokenizer->size, need);
-}
-
 bool saved_run_open(SavedRun *r, const char *directory, bool damaged, Error *e) {
     *r = (SavedRun){0};
     if (!directory_file(r->path, directory, "model.safetensors", STATUS_NO_INPUT, e)) return false;
@@ -46,19 +29,25 @@ bool saved_run_open(SavedRun *r, const char *directory, bool damaged, Error *e) 
         return error_set(e, STATUS_BAD_DATA, "%s: metadata: found no vocabulary, need it", r->path);
     r->tokenizer = tokenizer_parse(r->path, vocabulary, e);
     if (!r->tokenizer) return false;
-    return check_vocabulary(r, e) && (r->model->config.kind == KIND_LM || read_ids(r, e));
+    const ModelConfig *c = &r->model->config;
+    bool lm = c->kind == KIND_LM; /* the others are padding, begin and end */
+    long need = c->vocab_size - (lm ? 0 : 2) - (c->pad_id != NO_PAD);
+    if (r->tokenizer->size != need)
+        return error_set(e, STATUS_BAD_DATA, "%s: metadata: vocabulary: found %ld characters, need %ld",
+                         r->path, r->tokenizer->size, need);
+    return lm || (read_id(r, "begin_id", &r->begin_id, e) && read_id(r, "end_id", &r->end_id, e) &&
+                  (r->begin_id != r->end_id ||
+                   error_set(e, STATUS_BAD_DATA, "%s: metadata: end_id: found %d, need another than begin_id",
+                             r->path, r->end_id)));
 }
 
 /* Adds the weights of another file of the same run. */
 static bool add_weights(const SavedRun *r, const char *path, double *sum, Error *e) {
     const Parameters *p = &r->model->parameters;
     Model *m = model_load(path, false, NULL, e);
-    char have[CONFIG_TEXT], need[CONFIG_TEXT];
-    const char *name;
-    bool ok = m;
-    for (int i = 0; ok && config_field(&r->model->config, i, &name, need); i++)
-        if (config_field(&m->config, i, &name, have) && strcmp(have, need) != 0)
-            ok = error_set(e, STATUS_OTHER_MODEL, "%s: %s: found %s, need %s", path, name, have, need);
+    bool ok = m && (m->parameters.elements == p->elements ||
+                    error_set(e, STATUS_OTHER_MODEL, "%s: found %ld weights, need %ld", path,
+                              m->parameters.elements, p->elements));
     for (long i = 0; ok && i < p->size; i++) sum[i] += (double)m->parameters.value[i];
     model_free(m);
     return ok;

@@ -28,16 +28,14 @@ static bool add_rows(Tape *t, Model *m, const int32_t *source, long S, long rows
     return ok;
 }
 
-bool score_text(Tape *t, Model *m, const int32_t *ids, long n, double *nats, Error *e) {
-    enum { WINDOWS = 16, TOKENS = 4096 }; /* of a pass, about */
-    long context = m->config.max_length;
+static bool score_text(Tape *t, Model *m, const int32_t *ids, long n, double *nats, Error *e) {
+    enum { WINDOWS = 16 };
+    long context = m->config.max_length, most = context < 256 ? WINDOWS : 1; /* windows of a pass */
     bool ok = true;
     for (long at = 0; ok && at < n - 1;) {
         long start[WINDOWS + 1] = {at}, rows = 0;
-        while (at < n - 1 && (rows == 0 || (rows < WINDOWS && rows * context < TOKENS))) {
+        for (; rows < most && at < n - 1; start[++rows] = at)
             at = at + context < n - 1 ? at + context : n - 1;
-            start[++rows] = at;
-        }
         ok = add_rows(t, m, NULL, 0, rows, start, ids, ids + 1, nats, e);
     }
     return ok;
@@ -56,31 +54,31 @@ static bool score_whole(Tape *t, const SavedRun *r, const char *path, Score *out
     if (!file_read(path, 0, &text, &size, e)) return false;
     int32_t *ids = room_for(size + 1, e);
     bool ok = ids && tokenizer_encode(r->tokenizer, path, text, size, ids, &n, e) &&
-              (n > 1 || error_set(e, STATUS_BAD_DATA, "%s: found %ld tokens, need at least 2", path, n));
-    if (ok) {
-        out->tokens = n - 1;
-        out->characters = (double)utf8_count(text, size) / (double)n * (double)(n - 1);
-        ok = score_text(t, r->model, ids, n, &out->nats, e);
-    }
+              (n > 1 || error_set(e, STATUS_BAD_DATA, "%s: found %ld tokens, need at least 2", path, n)) &&
+              score_text(t, r->model, ids, n, &out->nats, e);
+    if (ok) *out = (Score){out->nats, (double)utf8_count(text, size) / (double)n * (double)(n - 1), n - 1, 0};
     free(ids), free(text);
     return ok;
 }
 
-/* ids has room for source, target, begin and end. */
-static bool score_pair(Tape *t, const SavedRun *r, const Pair *p, const char *where, int32_t *ids, Score *out,
-                       Error *e) {
+static bool score_pair(Tape *t, const SavedRun *r, const Pair *p, const char *where, Score *out, Error *e) {
     long S, T, most = r->model->config.max_length;
-    if (!tokenizer_encode(r->tokenizer, where, p->source.text, p->source.length, ids, &S, e)) return false;
-    int32_t *begin = ids + S; /* begin, target, end */
-    if (!tokenizer_encode(r->tokenizer, where, p->target.text, p->target.length, begin + 1, &T, e))
-        return false;
-    begin[0] = r->begin_id, begin[++T] = r->end_id;
-    if (S > most || T > most)
-        return error_set(e, STATUS_BAD_DATA, "%s: found %ld symbols, need at most %ld", where, S > T ? S : T,
-                         most);
-    out->tokens += T, out->pairs++;
-    out->characters += (double)utf8_count(p->target.text, p->target.length);
-    return add_rows(t, r->model, ids, S, 1, (long[]){0, T}, begin, begin + 1, &out->nats, e);
+    int32_t *source = room_for(p->source.length + p->target.length + 2, e), *target = source;
+    bool ok =
+        source && tokenizer_encode(r->tokenizer, where, p->source.text, p->source.length, source, &S, e);
+    if (ok) target += S; /* begin, target, end */
+    ok = ok && tokenizer_encode(r->tokenizer, where, p->target.text, p->target.length, target + 1, &T, e);
+    if (ok) {
+        target[0] = r->begin_id, target[++T] = r->end_id;
+        out->tokens += T, out->pairs++;
+        out->characters += (double)utf8_count(p->target.text, p->target.length);
+        ok = (S <= most && T <= most) ||
+             error_set(e, STATUS_BAD_DATA, "%s: found %ld symbols, need at most %ld", where, S > T ? S : T,
+                       most);
+    }
+    ok = ok && add_rows(t, r->model, source, S, 1, (long[]){0, T}, target, target + 1, &out->nats, e);
+    free(source);
+    return ok;
 }
 
 static bool score_pairs(Tape *t, const SavedRun *r, const char *path, Score *out, Error *e) {
@@ -89,12 +87,10 @@ static bool score_pairs(Tape *t, const SavedRun *r, const char *path, Score *out
     bool ok = pairs_read(&f, path, remark, e) &&
               (f.count || error_set(e, STATUS_BAD_DATA, "%s: found no pair, need one", path));
     for (long i = 0, line = 1; ok && i < f.count; i++) {
-        const Pair *p = &f.pair[i];
-        for (const char *c = i ? p[-1].target.text : f.data; c < p->source.text; c++) line += *c == '\n';
+        for (const char *c = i ? f.pair[i - 1].target.text : f.data; c < f.pair[i].source.text; c++)
+            line += *c == '\n';
         snprintf(where, sizeof where, "%s: line %ld", path, line);
-        int32_t *ids = room_for(p->source.length + p->target.length + 2, e);
-        ok = ids && score_pair(t, r, p, where, ids, out, e);
-        free(ids);
+        ok = score_pair(t, r, &f.pair[i], where, out, e);
     }
     pairs_free(&f);
     return ok;

@@ -1,17 +1,5 @@
 #include "decoding/stream.h"
-#include <stdlib.h>
 #include <string.h>
-
-bool stream_new(Stream *s, const Tokenizer *k, const char *stop, FILE *out, Error *e) {
-    size_t room = (stop ? strlen(stop) : 0) + UTF8_MAX + TOKEN_BYTES + 1;
-    *s = (Stream){k, stop, out, malloc(room), 0};
-    return s->held || error_set(e, STATUS_NO_MEMORY, "memory: %zu bytes of text", room);
-}
-
-void stream_free(Stream *s) {
-    free(s->held);
-    *s = (Stream){0};
-}
 
 /* Where the stop text begins in what is held, or may begin at its end; if it does not, the end. */
 static size_t find_stop(const Stream *s, bool *whole) {

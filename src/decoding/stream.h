@@ -6,17 +6,17 @@
 #include "text/tokenizer.h"
 #include <stdio.h>
 
+enum { MAX_STOP = 512 };
+
+/* Begins as (Stream){tokenizer, stop, out}. */
 typedef struct Stream {
     const Tokenizer *tokenizer;
     const char *stop; /* the text ends before it, wherever tokens begin and end; NULL: it goes on */
     FILE *out;        /* NULL: nowhere */
-    char *held;       /* [count] bytes that may yet belong to the stop text or to a character */
     size_t count;
+    char held[MAX_STOP + UTF8_MAX + TOKEN_BYTES +
+              1]; /* [count] may yet belong to the stop text or to a character */
 } Stream;
-
-/* To be freed, also after failure: STATUS_NO_MEMORY. */
-bool stream_new(Stream *s, const Tokenizer *k, const char *stop, FILE *out, Error *e);
-void stream_free(Stream *s);
 
 /* Takes a token. False: the stop text is complete. */
 bool stream_take(Stream *s, int32_t id);

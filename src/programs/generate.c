@@ -62,50 +62,34 @@ static const Option table[] = {
 
 /* Refuses options that contradict each other or have no effect. */
 static bool check_options(Error *e) {
-    typedef enum Kind { ANY, NOT_IN_BEAM, DRAWS, IN_BEAM } Kind;
     const Sampler *a = &s.sampler;
+    bool greedy = a->temperature == 0, many = s.count > 1, prompted = s.prompt || s.input;
+#define GREEDY ": found --temperature 0, which is greedy, need a higher temperature"
+#define ONE    ", need one of the two"
     const struct {
-        const char *name;
-        bool set;
-        Kind kind;
-    } options[] = {
-        {"prompt", s.prompt},
-        {"input", s.input},
-        {"length", s.length},
-        {"stop", s.stop},
-        {"slide", a->slide > 1},
-        {"temperature", a->temperature > 0, NOT_IN_BEAM},
-        {"repetition-penalty", a->repetition_penalty != 1, NOT_IN_BEAM},
-        {"show-probabilities", s.show, NOT_IN_BEAM},
-        {"count", s.count > 1, DRAWS},
-        {"top-k", a->top_k > 0, DRAWS},
-        {"top-p", a->top_p < 1, DRAWS},
-        {"min-p", a->min_p > 0, DRAWS},
-        {"beam", s.beam},
-        {"n-best", s.n_best, IN_BEAM},
-        {"length-penalty", s.length_penalty != 0.6, IN_BEAM},
+        bool wrong;
+        const char *text;
+    } rules[] = {
+        {s.prompt && s.input, "--input: found --prompt" ONE},
+        {s.score && (prompted || s.length || s.stop || !greedy || s.show || s.beam),
+         "--score: found options of decoding, need none"},
+        {s.beam && !greedy, "--temperature: found --beam" ONE},
+        {s.beam && a->repetition_penalty != 1, "--repetition-penalty: found --beam" ONE},
+        {s.beam && s.show, "--show-probabilities: found --beam" ONE},
+        {!s.beam && s.n_best, "--n-best: found no --beam, need it"},
+        {!s.beam && s.length_penalty != 0.6, "--length-penalty: found no --beam, need it"},
+        {s.n_best > s.beam, "--n-best: found more than --beam, need at most as many"},
+        {greedy && many, "--count" GREEDY},
+        {greedy && a->top_k, "--top-k" GREEDY},
+        {greedy && a->top_p < 1, "--top-p" GREEDY},
+        {greedy && a->min_p > 0, "--min-p" GREEDY},
+        {many && s.show, "--count: found --show-probabilities" ONE},
+        {s.stop && (!*s.stop || strlen(s.stop) > MAX_STOP),
+         "--stop: found no character or too many, need 1 to 512 bytes"},
     };
-    bool ok = true;
-    for (size_t i = 0; ok && i < sizeof options / sizeof *options; i++) {
-        const char *name = options[i].name;
-        Kind kind = options[i].kind;
-        bool drawn = kind == DRAWS || kind == NOT_IN_BEAM;
-        const char *other = s.score ? "--score" : s.beam && drawn ? "--beam" : NULL;
-        if (!options[i].set) continue;
-        if (other) ok = error_set(e, STATUS_USAGE, "--%s: found %s, need one of the two", name, other);
-        if (kind == DRAWS && a->temperature == 0)
-            ok = error_set(e, STATUS_USAGE,
-                           "--%s: found --temperature 0, which is greedy, need a higher temperature", name);
-        if (kind == IN_BEAM && !s.beam)
-            ok = error_set(e, STATUS_USAGE, "--%s: found no --beam, need it", name);
-    }
-    if (s.prompt && s.input) ok = error_set(e, STATUS_USAGE, "--input: found --prompt, need one of the two");
-    if (s.show && s.count > 1)
-        ok = error_set(e, STATUS_USAGE, "--count: found --show-probabilities, need one of the two");
-    if (s.stop && !*s.stop) ok = error_set(e, STATUS_USAGE, "--stop: found no character, need at least one");
-    return ok && (s.n_best <= s.beam ||
-                  error_set(e, STATUS_USAGE, "--n-best: found %ld, need at most the %ld of --beam", s.n_best,
-                            s.beam));
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        if (rules[i].wrong) return error_set(e, STATUS_USAGE, "%s", rules[i].text);
+    return true;
 }
 
 /* ---- The run ---- */
@@ -118,6 +102,12 @@ typedef struct Run {
     bool talks;    /* at a terminal, with a language model: a line continues what was said before … */
     int32_t *said; /* … [said_count] */
     long said_count;
+    /* Of the prompt at hand: */
+    Decoder decoder;
+    const int32_t *echo;   /* [echoed] what is written before each text: the prompt of a language model */
+    long echoed, prompted; /* prompted: tokens before each text in the decoder */
+    Stream *stream;        /* [s.count] */
+    bool begun;
 } Run;
 
 static void run_close(Run *r) {
@@ -147,125 +137,94 @@ static bool check_length(const Run *r, const char *where, long n, Error *e) {
 
 /* ---- Texts ---- */
 
-/* A prompt, and the texts that follow it. */
-typedef struct Reply {
-    Run *run;
-    Decoder decoder;
-    const int32_t *prompt; /* [prompted] */
-    long prompted, echoed; /* echoed: how many of the last are written before each text; seq2seq: none */
-    Stream *stream;        /* [s.count] */
-    bool begun;
-} Reply;
-
-static void write_echo(const Reply *a) {
+static void write_echo(const Run *r) {
     char token[TOKEN_BYTES + 1];
-    for (const int32_t *id = a->prompt + a->prompted - a->echoed; id < a->prompt + a->prompted; id++)
-        fwrite(token, 1, tokenizer_decode(a->run->saved.tokenizer, id, 1, token), stdout);
+    for (long i = 0; i < r->echoed; i++)
+        fwrite(token, 1, tokenizer_decode(r->saved.tokenizer, r->echo + i, 1, token), stdout);
 }
 
-/* Writes a text to `out` until it stops; *stopped, if not NULL, tells whether it does. */
-static bool write_text(const Run *r, const int32_t *ids, long n, FILE *out, bool *stopped, Error *e) {
-    Stream stream;
-    bool ok = stream_new(&stream, r->saved.tokenizer, s.stop, out, e), on = true;
-    for (long i = 0; ok && on && i < n; i++) on = stream_take(&stream, ids[i]);
-    if (ok && on) stream_end(&stream);
-    stream_free(&stream);
-    if (stopped) *stopped = !on;
-    return ok;
+/* Writes a text to `out`, until it stops; true: it does. */
+static bool write_text(const Run *r, const int32_t *ids, long n, FILE *out) {
+    Stream stream = {r->saved.tokenizer, s.stop, out};
+    for (long i = 0; i < n; i++)
+        if (!stream_take(&stream, ids[i])) return true;
+    stream_end(&stream);
+    return false;
 }
 
 /* Writes one of several texts, and its score where --n-best asks for it. */
-static bool write_one(const Reply *a, long i, double score, const int32_t *ids, long n, Error *e) {
-    if (a->run->lm && i > 0) puts("---");
-    if (s.n_best) printf(a->run->lm ? "%.4f\n" : "%.4f\t", score);
-    write_echo(a);
-    bool ok = write_text(a->run, ids, n, stdout, NULL, e);
+static void write_one(const Run *r, long i, double score, const int32_t *ids, long n) {
+    if (r->lm && i > 0) puts("---");
+    if (s.n_best) printf(r->lm ? "%.4f\n" : "%.4f\t", score);
+    write_echo(r);
+    write_text(r, ids, n, stdout);
     putchar('\n');
-    return ok;
 }
 
 /* Prints the likeliest next tokens with bars, and which is chosen. */
-static void show_probabilities(const Reply *a, int32_t chosen) {
+static void show_probabilities(const Run *r, int32_t chosen) {
     enum { SHOWN = 10, BAR = 40 };
-    const SavedRun *r = &a->run->saved;
-    Choice c = decoder_choice(&a->decoder, 0);
-    double *p = a->decoder.probability;
+    Choice c = decoder_choice(&r->decoder, 0);
+    double *p = r->decoder.probability;
     decode_probabilities(&s.sampler, &c, p);
-    if (a->begun) putchar('\n');
+    if (r->begun) putchar('\n');
     for (long shown = 0; shown < SHOWN && shown < c.count; shown++) {
         char text[TOKEN_BYTES + 1];
         int32_t best = 0;
         for (int32_t id = 1; id < c.count; id++)
             if (p[id] > p[best]) best = id;
         if (p[best] <= 0) break;
-        tokenizer_decode(r->tokenizer, &best, 1, text);
-        bool written = best < r->tokenizer->size;
+        tokenizer_decode(r->saved.tokenizer, &best, 1, text);
+        bool written = best < r->saved.tokenizer->size;
         printf("%c %6.2f %%  ", best == chosen ? '*' : ' ', 100 * p[best]);
         for (int i = 0; i < BAR; i++) fputs(i < lround(BAR * p[best]) ? "█" : " ", stdout);
-        printf(written ? "  \"%s\"\n" : "  [%s]\n", written             ? ESCAPED(text)
-                                                    : best == r->end_id ? "end"
-                                                                        : "no text");
+        printf(written ? "  \"%s\"\n" : "  [%s]\n", written                   ? ESCAPED(text)
+                                                    : best == r->saved.end_id ? "end"
+                                                                              : "no text");
         p[best] = -1;
     }
 }
 
 /* Takes a token as soon as it is chosen. */
-static bool hear(void *reply, long i, int32_t id) {
-    Reply *a = reply;
-    if (s.show) show_probabilities(a, id);
-    if (a->stream->out && !a->begun) write_echo(a);
-    a->begun = true;
-    if (a->decoder.ended[i]) return false; /* by its end token, which is no text */
-    bool on = stream_take(&a->stream[i], id);
+static bool hear(void *run, long i, int32_t id) {
+    Run *r = run;
+    if (s.show) show_probabilities(r, id);
+    if (r->stream->out && !r->begun) write_echo(r);
+    r->begun = true;
+    if (r->decoder.ended[i]) return false; /* by its end token, which is no text */
+    bool on = stream_take(&r->stream[i], id);
     return stdout_flush() && on;
 }
 
-/* Keeps the prompt and the n tokens after it, for the next line. */
-static bool remember(const Reply *a, const int32_t *ids, long n, Error *e) {
-    Run *r = a->run;
-    if (!r->talks) return true;
-    free(r->said);
-    r->said_count = a->prompted + n;
-    r->said = malloc((size_t)r->said_count * sizeof *ids);
-    if (!r->said) return error_set(e, STATUS_NO_MEMORY, "memory: %ld tokens", r->said_count);
-    memcpy(r->said, a->prompt, (size_t)a->prompted * sizeof *ids);
-    memcpy(r->said + a->prompted, ids, (size_t)n * sizeof *ids);
-    return true;
-}
-
-static bool sample(Reply *a, Error *e) {
-    bool alone = s.count == 1 && !s.show, ok = true;
-    a->stream = calloc((size_t)s.count, sizeof *a->stream);
-    if (!a->stream) return error_set(e, STATUS_NO_MEMORY, "memory: %ld texts", s.count);
-    for (long i = 0; ok && i < s.count; i++)
-        ok = stream_new(&a->stream[i], a->run->saved.tokenizer, s.stop, alone ? stdout : NULL, e);
-    Decoder *d = &a->decoder;
-    long prompt = d->length;
-    ok = ok && decoder_run(d, &s.sampler, a->run->lm ? NO_PAD : a->run->saved.end_id, hear, a, e);
-    if (alone && (a->begun || ok)) stream_end(a->stream), putchar('\n');
+static bool sample(Run *r, Error *e) {
+    bool alone = s.count == 1 && !s.show;
+    Decoder *d = &r->decoder;
+    r->stream = calloc((size_t)s.count, sizeof *r->stream);
+    if (!r->stream) return error_set(e, STATUS_NO_MEMORY, "memory: %ld texts", s.count);
+    for (long i = 0; i < s.count; i++)
+        r->stream[i] = (Stream){r->saved.tokenizer, s.stop, alone ? stdout : NULL};
+    bool ok = decoder_run(d, &s.sampler, r->lm ? NO_PAD : r->saved.end_id, hear, r, e);
+    if (alone && (r->begun || ok)) stream_end(r->stream), putchar('\n');
     for (long i = 0; ok && s.count > 1 && i < s.count; i++)
-        ok = write_one(a, i, 0, decoder_ids(d, i) + prompt, d->tokens[i] - prompt, e);
-    for (long i = 0; i < s.count; i++) stream_free(&a->stream[i]);
-    free(a->stream);
-    return ok && remember(a, decoder_ids(d, 0) + prompt, d->tokens[0] - prompt, e);
+        write_one(r, i, 0, decoder_ids(d, i) + r->prompted, d->tokens[i] - r->prompted);
+    free(r->stream);
+    if (ok && r->talks) free(r->said), r->said = d->ids, r->said_count = d->tokens[0], d->ids = NULL;
+    return ok;
 }
 
 static bool has_stop(void *run, const int32_t *ids, long n) {
-    bool stopped = false;
-    write_text(run, ids, n, NULL, &stopped, &(Error){0});
-    return stopped;
+    return write_text(run, ids, n, NULL);
 }
 
-static bool search(Reply *a, Error *e) {
+static bool search(Run *r, Error *e) {
     long found = 0, texts = s.n_best ? s.n_best : 1;
     Hypothesis *best = calloc((size_t)texts, sizeof *best);
-    BeamOptions options = {s.length_penalty, texts, a->run->lm ? NO_PAD : a->run->saved.end_id,
-                           s.stop ? has_stop : NULL, a->run};
+    BeamOptions options = {s.length_penalty, texts, r->lm ? NO_PAD : r->saved.end_id,
+                           s.stop ? has_stop : NULL, r};
     bool ok = best || error_set(e, STATUS_NO_MEMORY, "memory: %ld hypotheses", texts);
-    ok = ok && beam_search(&a->decoder, &options, best, &found, e);
+    ok = ok && beam_search(&r->decoder, &options, best, &found, e);
     for (long i = 0; i < found; i++) {
-        ok = ok && write_one(a, i, best[i].score, best[i].ids, best[i].n, e);
-        ok = ok && (i > 0 || remember(a, best[i].ids, best[i].n, e));
+        if (ok) write_one(r, i, best[i].score, best[i].ids, best[i].n);
         free(best[i].ids);
     }
     free(best);
@@ -274,14 +233,15 @@ static bool search(Reply *a, Error *e) {
 
 /* Writes what follows ids[0 … n), of which the last `echoed` are new. */
 static bool reply(Run *r, const int32_t *ids, long n, long echoed, Error *e) {
-    const SavedRun *saved = &r->saved;
-    Reply a = {.run = r, .prompt = ids, .prompted = n, .echoed = r->lm ? echoed : 0};
     long start[] = {0, n};
     Given given = {.prompt = ids, .prompt_tokens = n, .slide = s.sampler.slide};
-    if (!r->lm) given = (Given){&saved->begin_id, 1, 1, start, ids};
-    bool ok = decoder_open(&a.decoder, r->tape, saved->model, s.beam ? s.beam : s.count, &given, s.length, e);
-    ok = ok && (s.beam ? search : sample)(&a, e);
-    decoder_close(&a.decoder);
+    if (!r->lm) given = (Given){&r->saved.begin_id, 1, 1, start, ids};
+    r->echo = ids + n - echoed, r->echoed = r->lm ? echoed : 0;
+    r->prompted = given.prompt_tokens, r->begun = false;
+    long sequences = s.beam ? s.beam : s.count;
+    bool ok = decoder_open(&r->decoder, r->tape, r->saved.model, sequences, &given, s.length, e) &&
+              (s.beam ? search : sample)(r, e);
+    decoder_close(&r->decoder);
     return ok;
 }
 
@@ -303,11 +263,14 @@ static bool respond(Run *r, const char *text, size_t bytes, const char *where, E
 }
 
 /* Every line is a prompt. An invalid line ends the program, or at a terminal is reported. */
-static bool respond_to_lines(Run *r, FILE *in, const char *name, Error *e) {
+static bool respond_to_lines(Run *r, Error *e) {
+    const char *name = s.input ? s.input : "stdin";
+    FILE *in = s.input ? fopen(s.input, "r") : stdin;
+    if (!in) return error_set(e, STATUS_NO_INPUT, "%s: %s", ESCAPED(name), strerror(errno));
     char *line = NULL, where[ESCAPED_TEXT + 32];
     size_t room = 0;
     bool ok = true, typed = isatty(fileno(in)), marks = typed && isatty(STDERR_FILENO);
-    r->talks = typed && r->lm && !s.show;
+    r->talks = typed && r->lm && !s.show && !s.beam;
     if (typed)
         fprintf(stderr, r->talks
                             ? "each line continues the text, an empty one lets the model go on; Ctrl-D ends\n"
@@ -328,14 +291,7 @@ static bool respond_to_lines(Run *r, FILE *in, const char *name, Error *e) {
     if (ok && ferror(in))
         ok = error_set(e, STATUS_IO, "%s: reading failed: %s", ESCAPED(name), strerror(errno));
     free(line);
-    return ok;
-}
-
-static bool respond_to_file(Run *r, const char *path, Error *e) {
-    FILE *in = fopen(path, "r");
-    if (!in) return error_set(e, STATUS_NO_INPUT, "%s: %s", ESCAPED(path), strerror(errno));
-    bool ok = respond_to_lines(r, in, path, e);
-    fclose(in);
+    if (s.input) fclose(in);
     return ok;
 }
 
@@ -363,10 +319,8 @@ int main(int argc, char **argv) {
                 score(&r, &e);
             else if (s.prompt)
                 respond(&r, s.prompt, strlen(s.prompt), "--prompt", &e);
-            else if (s.input)
-                respond_to_file(&r, s.input, &e);
             else
-                respond_to_lines(&r, stdin, "stdin", &e);
+                respond_to_lines(&r, &e);
         }
         run_close(&r);
     }

@@ -1,6 +1,6 @@
 /* The sampler: how often each token is drawn against its probability, which the test computes from the definitions of the
  * filters, one token at a time. */
-#include "decoding/sampler.h"
+#include "decoding/decode.h"
 #include "test.h"
 
 enum { MOST_CHOICES = 40, DRAWS = 100000 };

@@ -40,11 +40,9 @@ static void check_stream(const Tokenizer *k, const char *stop, uint64_t seed) {
                                           0xB4, 0xF0, 0x9F, 0x99, 0x82, 0xFF, 0,    'a'};
     char *out = NULL, text[ROOM] = {0};
     size_t written = 0, n = 0, want = 0;
-    Error e = {0};
-    Stream s;
     bool stopped = false;
     FILE *file = open_memstream(&out, &written);
-    CHECK(file && stream_new(&s, k, *stop ? stop : NULL, file, &e));
+    Stream s = {k, *stop ? stop : NULL, file};
     uint64_t key = random_key(seed, 0);
     for (uint64_t i = 0; i < TOKENS && !stopped; i++) {
         long draw = random_below(key, i, 24);
@@ -64,7 +62,6 @@ static void check_stream(const Tokenizer *k, const char *stop, uint64_t seed) {
     if (!stopped) want = may_leave(text, n, "", &ignored);
     CHECK(written == want && !memcmp(out, text, want), "seed %lu: %zu bytes, want %zu", (unsigned long)seed,
           written, want);
-    stream_free(&s);
     free(out);
 }
 

@@ -376,17 +376,18 @@ TEST(generate_prompts) {
 
     /* Options that contradict each other, or have no effect. */
     REFUSES({"generate run --prompt 1 --input x", 2, "--input: found --prompt, need one of the two"},
-            {"generate run --prompt 1 --score x", 2, "--prompt: found --score, need one of the two"},
-            {"generate run --beam 2 --score x", 2, "--beam: found --score, need one of the two"},
+            {"generate run --prompt 1 --score x", 2, "--score: found options of decoding, need none"},
+            {"generate run --beam 2 --score x", 2, "--score: found options of decoding, need none"},
             {"generate run --beam 2 --temperature 1", 2, "--temperature: found --beam, need one of the two"},
             {"generate run --beam 2 --repetition-penalty 2", 2,
              "--repetition-penalty: found --beam, need one of the two"},
-            {"generate run --beam 2 --count 3", 2, "--count: found --beam, need one of the two"},
+            {"generate run --beam 2 --count 3", 2,
+             "--count: found --temperature 0, which is greedy, need a higher temperature"},
             {"generate run --beam 2 --show-probabilities", 2,
              "--show-probabilities: found --beam, need one of the two"},
             {"generate run --n-best 2", 2, "--n-best: found no --beam, need it"},
             {"generate run --length-penalty 1", 2, "--length-penalty: found no --beam, need it"},
-            {"generate run --beam 2 --n-best 3", 2, "--n-best: found 3, need at most the 2 of --beam"},
+            {"generate run --beam 2 --n-best 3", 2, "--n-best: found more than --beam, need at most as many"},
             {"generate run --count 2", 2,
              "--count: found --temperature 0, which is greedy, need a higher temperature"},
             {"generate run --top-p 0.5", 2,
@@ -396,7 +397,7 @@ TEST(generate_prompts) {
             {"generate run --temperature 1 --count 2 --show-probabilities", 2,
              "--count: found --show-probabilities, need one of the two"},
             {"generate run --top-p 0", 2, "--top-p: found \"0\", need a number in (0,1]"},
-            {"generate run --stop ''", 2, "--stop: found no character, need at least one"});
+            {"generate run --stop ''", 2, "--stop: found no character or too many, need 1 to 512 bytes"});
 
     /* From stdin, the lines before are answered. */
     static const struct {

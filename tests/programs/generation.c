@@ -59,7 +59,7 @@ TEST(the_stop_text_ends_a_text) {
         char *part = PRINTED("--prompt", "the", "--length", "40", way, value, "--stop", stops[i % 5]);
         char *at = strstr(whole + 3, stops[i % 5]);
         if (at) strcpy(at, "\n");
-        CHECK(!strcmp(part, whole), "--stop '%s': %s, want %s", stops[i % 5], part, whole);
+        CHECK(!strcmp(part, whole), "%s, --stop '%s': %s, want %s", way, stops[i % 5], part, whole);
         free(whole), free(part);
     }
 }
