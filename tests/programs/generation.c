@@ -165,8 +165,8 @@ TEST(scores_are_the_losses_of_training) {
     char *tail = strndup(text + 648, 64); /* the last tenth: 7 windows of 9 and a token, and a rest */
     write_text("tail", tail);
     free(tail);
-    CHECK(TRAIN("lm", "--text", "text", "--context", "9", "--tail", "0.1", "--steps", "30", "--d-model", "16",
-                "--heads", "2", "--layers", "1", "--run", "run") == 0,
+    CHECK(TRAIN("lm", "--text", "text", "--tokenizer", "char", "--context", "9", "--tail", "0.1", "--steps",
+                "30", "--d-model", "16", "--heads", "2", "--layers", "1", "--run", "run") == 0,
           "%s", err);
     const char *loss = strstr(err, "held-out: loss ");
     CHECK(loss, "%s", err);
@@ -194,8 +194,8 @@ TEST(the_last_checkpoints_are_kept_and_averaged) {
     enter_folder();
     write_text("text", TEXT TEXT);
 #define KEEP(steps, ...)                                                                                     \
-    TRAIN("lm", "--text", "text", "--context", "8", "--steps", steps, "--checkpoint-every", "5", SMALL,      \
-          "run", __VA_ARGS__)
+    TRAIN("lm", "--text", "text", "--tokenizer", "char", "--context", "8", "--steps", steps,                 \
+          "--checkpoint-every", "5", SMALL, "run", __VA_ARGS__)
     CHECK(KEEP("22", "--keep-checkpoints", "3") == 0, "%s", err);
     const char *files = list_folder("run");
     CHECK(!strstr(files, "step-0000000010") && strstr(files, "step-0000000015") &&
