@@ -301,8 +301,8 @@ static void score(const Run *r, Error *e) {
     Score found;
     if (!score_file(r->tape, &r->saved, s.score, &found, e)) return;
     double loss = found.nats / found.characters;
-    printf("%.4f nats per character, %.4f bits per character, perplexity %.2f per token; ", loss,
-           loss / log(2), exp(found.nats / (double)found.tokens));
+    printf("%.4f nats/char, %.4f bits/char, perplexity %.2f a token; ", loss, loss / log(2),
+           exp(found.nats / (double)found.tokens));
     printf("%.0f characters, %ld tokens", found.characters, found.tokens);
     printf(r->lm ? "\n" : ", %ld pairs\n", found.pairs);
 }
