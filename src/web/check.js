@@ -66,7 +66,8 @@
     paint('check');
   });
 
-  const place = (x, i) => { const {columns} = shape(x); return x.shape.length < 2 ? String(i + 1) : `${Math.floor(i / columns) + 1}, ${i % columns + 1}`; };
+  // Counted from 0, as in the checker's words.
+  const place = (x, i) => { const {columns} = shape(x); return x.shape.length < 2 ? String(i) : `${Math.floor(i / columns)},${i % columns}`; };
   // Both come from the same function: they agree to about eight digits, or the rule is wrong.
   const differs = e => Math.abs(e.difference - e.backward) > 1e-6 * Math.max(1, Math.abs(e.difference), Math.abs(e.backward));
 

@@ -80,13 +80,13 @@
     case 'mask': return out(value === -Infinity ? t('is_masked') : v(one(f.of)), [f.of, {cell: [i, j]}]);
     case 'softmax': {
       const o = get(f.of), row = [...o.values.subarray(i * o.columns, (i + 1) * o.columns)].filter(x => x > -Infinity);
-      return out(`e^${par(one(f.of))} / (${row.slice(0, 4).map(x => 'e^' + par(x)).join(' + ')}${row.length > 4 ? ' + …' : ''})`, [f.of, {row: i, column: j}]);
+      return out(`e^${par(one(f.of))} / (${row.slice(0, 4).map(x => 'e^' + par(x)).join(' + ')}${row.length > 4 ? ' + …' : ''})`, [f.of, {row: i, cell: [i, j]}]);
     }
     case 'norm': {
       const o = get(f.of), row = [...o.values.subarray(i * o.columns, (i + 1) * o.columns)], mean = row.reduce((a, b) => a + b) / row.length;
       const deviation = Math.sqrt(row.reduce((a, b) => a + (b - mean) ** 2, 0) / row.length + 1e-5);
       const gain = f.gain ? get(f.gain).values[j] : 1, bias = f.bias ? get(f.bias).values[j] : 0;
-      return out(`${v(gain)} · (${v(one(f.of))} − ${par(mean)}) / ${v(deviation)} + ${par(bias)}`, [f.of, {row: i, column: j}],
+      return out(`${v(gain)} · (${v(one(f.of))} − ${par(mean)}) / ${v(deviation)} + ${par(bias)}`, [f.of, {row: i, cell: [i, j]}],
                  ...[f.gain, f.bias].filter(Boolean).map(n => [n, {column: j}]));
     }
     case 'position': return {text: `${own} = ${/sin/.test(m.formula) ? (j % 2 ? 'cos' : 'sin') + `(${i} / 10000^(${j - j % 2}/${self.columns}))` : t('learnt_row')} = ${v(value)}`, marks: []};
@@ -154,7 +154,7 @@
     for (const f of box.querySelectorAll('figure')) {
       const x = flat(find(f.name)), last = f === box.lastChild;
       const mark = last ? {cell} : Object.assign({}, ...said.marks.filter(k => k[0] === f.name).map(k => k[1]));
-      const few = x.columns <= 12 && x.row.length && x.column.length, wide = few ? Math.min(46, room / x.columns - 4) : 0;
+      const few = x.columns > 1 && x.columns <= 12 && x.row.length, wide = few ? Math.min(46, room / x.columns - 4) : 0;
       const size = few ? wide : Math.max(x.columns > 40 ? 5 : 7, Math.min(16, (room / (list.length > 4 ? 3 : 2) - 70) / x.columns));
       drawHeat(f.canvas, x, {cell: x.columns === 1 ? 46 : size, high: few ? 30 : x.rows === 1 ? 18 : x.rows > 40 ? 5 : x.row.length ? 22 : Math.min(12, size), mark,
                              labels: {rows: x.heads ? Array.from({length: x.rows}, (_, i) => x.row[i % x.row.length]) : x.row.length ? x.row.map((_, i) => label(x.row, i)) : null,

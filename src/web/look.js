@@ -21,13 +21,14 @@
     if (!model) return;
     const pairs = [['mean', t('mean')]];
     for (let l = 0; l < Math.max(...model.layers); l++)
-      for (let h = 0; h < model.heads; h++) pairs.push([l + ' ' + h, t('layer_head', l + 1, h + 1)]);
+      for (let h = 0; h < model.heads; h++) pairs.push([l + ' ' + h, headName(l, h)]);
     fill($('shown'), pairs, chosen);
     chosen = $('shown').value;
     drawn = '';
     paint('maps'), paint('lines');
   }
   translators.push(nameHeads);
+  const headName = (l, h) => Math.max(...model.layers) > 1 ? t('layer_head', l + 1, h + 1) : t('only_head', h + 1);
   const choose = value => { chosen = value; $('shown').value = value; paint('maps'), paint('lines'); };
   $('shown').addEventListener('change', () => choose($('shown').value));
   for (const id of ['mask', 'positions']) $(id).addEventListener('change', renewLook);
@@ -55,7 +56,7 @@
         const maps = mapsOf(kind);
         if (!maps.length) continue;
         const heads = make('div', {className: 'heads'}, ...maps.map(m => {
-          const name = t('layer_head', m.layer + 1, m.head + 1), value = m.layer + ' ' + m.head;
+          const name = headName(m.layer, m.head), value = m.layer + ' ' + m.head;
           const button = make('button', {type: 'button', 'aria-label': t('kind_' + kind) + ', ' + name}, make('canvas', {ariaHidden: 'true'}), name);
           button.dataset.value = value;
           button.addEventListener('click', () => choose(chosen === value ? 'mean' : value));
@@ -86,7 +87,7 @@
   function drawTokens(svg, width) {
     const n = Math.max(seen.source.length, seen.target.length), step = Math.min(64, (width - 8) / n), box = step * .82;
     const sides = seen.source.length ? ['source', 'target'] : ['target'];
-    const arc = Math.min(110, step * n / 3 + 20);
+    const arc = Math.min(80, step * n / 4 + 20);
     svg.setAttribute('viewBox', `0 0 ${width} ${sides.length === 2 ? 2 * arc + 250 : 2 * arc + 80}`);
     at = {};
     const rows = sides.map((side, k) => {

@@ -65,10 +65,9 @@ function latest(f) {
   };
 }
 
-// A message to the reader; '': none. good: no fault.
-function say(text, good = false) {
+// A message to the reader; '': none.
+function say(text) {
   $('message').textContent = text.slice(0, 400);
-  $('message').className = good ? 'good' : '';
   $('message').hidden = !text;
 }
 
@@ -139,6 +138,7 @@ const viewers = [];    // {section, renew}: parts that show the model
 function clearCurves() {
   trainCurve = new Curve(), heldCurve = new Curve(), exactCurve = new Curve();
   state = {step: 0, loss: null, exact: null, speed: 0}, history = [];
+  $('done').textContent = '';
 }
 
 const start = latest(async () => {
@@ -200,7 +200,7 @@ async function advance(n, ms) {
   if (!Number.isFinite(state.loss)) running = false, say(t('not_finite'));
   const end = r.step === model.steps;
   if (r.due || end) await evaluate(mine);
-  if (end) running = false, say(t(model.lm ? 'done_text' : 'done', number(r.step), percent(state.exact)), true);
+  if (end) running = false, $('done').textContent = t(model.lm ? 'done_text' : 'done', number(r.step), percent(state.exact));
   show();
 }
 
@@ -246,21 +246,21 @@ const answer = latest(async () => {
   if (!text) return;
   const r = await ask('answer', {text, more: 60});
   if (mine !== model || text !== $('input').value) return;
-  $('answer').replaceChildren('→ ', ...marked(r));
+  $('answer').replaceChildren('→ ', ...marked(r, true));
   const last = history[0];
-  if (last && last.step === state.step && last.text === text) return;
-  history.unshift({step: state.step, text, r});
-  history.length = Math.min(history.length, 10);
+  if (last && last.text === text && last.r.answer === r.answer) last.to = state.step;
+  else history.unshift({from: state.step, to: state.step, text, r});
+  history.length = Math.min(history.length, 12);
   paint('answers');
 });
 
-// The answer, its wrong characters marked, and a tick or the right answer.
-function marked(r) {
-  if (r.wanted === null || r.wanted === undefined) return [r.answer];
+// The answer, its wrong characters marked, and a tick or a cross; whole: also the right answer.
+function marked(r, whole) {
+  if (r.wanted === null || r.wanted === undefined) return [r.answer.replace(/\n/g, '⏎')];
   if (r.answer === r.wanted) return [make('span', {className: 'right'}, r.answer + ' ✓')];
   const want = [...r.wanted], got = [...r.answer];
   return [...got.map((c, i) => c === want[i] ? c : make('span', {className: 'wrong'}, c)), got.length ? '' : t('nothing'),
-          make('span', {className: 'faint'}, ' ✗ ' + t('wanted', r.wanted))];
+          make('span', {className: 'faint'}, ' ✗ ' + (whole ? t('wanted', r.wanted) : ''))];
 }
 
 async function answered() { await answer(); renew(); }
@@ -298,7 +298,8 @@ painter('state', () => {
   $('rule').textContent = t('rule_' + model.task, mostTyped(), model.tokens.filter(x => [...x].length === 1).join(''));
   $('model-says').textContent = t('size', number(model.parameters));
   const o = model.steps ? options() : {};
-  $('command').textContent = `./train ${o.task}` + Object.entries(o).slice(1).map(([k, v]) => ` --${k} ${v}`).join('') + (model.lm ? ' --text FILE' : '') + ' --run runs/mine';
+  const words = [`./train ${o.task}`, ...Object.entries(o).slice(1).map(([k, v]) => `--${k} ${v}`), ...(model.lm ? ['--text FILE'] : []), '--run runs/mine'];
+  $('command').replaceChildren(...words.flatMap(w => [make('span', {}, w), ' ']));
   $('command-part').hidden = !model.steps || choice.mask === 'off' || choice.positions === 'none';
 });
 const percent = x => (x === 1 ? 100 : Math.floor(x * 1000) / 10) + ' %';
@@ -317,11 +318,11 @@ painter('exact', () => {
 });
 painter('answers', () => {
   if (!model) return;
-  const row = (head, text, r) => make('tr', {}, make('th', {scope: 'row'}, head), make('td', {}, text), make('td', {}, ...marked(r)));
+  const row = (head, text, r, whole) => make('tr', {}, make('th', {scope: 'row'}, head), make('td', {}, text.replace(/\n/g, '⏎')), make('td', {}, ...marked(r, whole)));
   const heading = key => make('tr', {}, make('th', {colSpan: 3, style: 'text-align:left'}, t(key)));
-  const rows = history.map(h => row(t('at_step', number(h.step)), h.text, h.r));
+  const rows = history.map(h => row(t('at_step', h.from === h.to ? number(h.to) : number(h.from) + ' – ' + number(h.to)), h.text, h.r));
   if (state.unseen && state.unseen.length)
-    rows.push(heading('unseen'), ...state.unseen.map(([text, answer, wanted]) => row('', text, {answer, wanted})));
+    rows.push(heading('unseen'), ...state.unseen.map(([text, answer, wanted]) => row('', text, {answer, wanted}, true)));
   if (!rows.length) rows.push(heading('no_answers'));
   $('answers').tBodies[0].replaceChildren(...rows);
 });
