@@ -50,9 +50,15 @@
   const label = (names, i) => names.length ? (names[i] === '<begin>' ? '▷' : short(names[i], 8)) : String(i + 1);
   const v = x => figure(x, 3), par = x => x < 0 ? `(${v(x)})` : v(x);
 
+  // How a matrix came about, if all that it came from is there.
+  const known = m => {
+    const f = m.from || {}, names = [f.a, f.b, f.plus, f.gain, f.bias, ...[].concat(f.of || [])];
+    return names.every(n => !n || find(n)) ? f : {};
+  };
+
   // What a cell is made of: {text, marks: [[name, mark]]}.
   function how(m, i, j) {
-    const f = m.from || {}, self = flat(m), value = self.values[i * self.columns + j], get = name => flat(find(name));
+    const f = known(m), self = flat(m), value = self.values[i * self.columns + j], get = name => flat(find(name));
     const own = `${pretty(SHORT[m.name] === 'softmax' ? 'A' : m.name)}[${label(self.row, i)}, ${label(self.column, j)}]`;
     const out = (text, ...marks) => ({text: `${own} = ${text} = ${v(value)}`, marks});
     if (f.kind === 'product') {
@@ -94,21 +100,21 @@
       const width = self.columns / model.heads, h = f.kind === 'heads' ? Math.floor(i / (self.rows / self.heads)) : Math.floor(j / width);
       return {text: `${own}: ${t('head')} ${h + 1}, ${v(value)}`, marks: []};
     }
-    case 'copy': return f.of && find(f.of) ? out(v(one(f.of)), [f.of, {cell: [i, j]}]) : {text: `${own} = ${v(value)}`, marks: []};
+    case 'copy': return f.of ? out(v(one(f.of)), [f.of, {cell: [i, j]}]) : {text: `${own} = ${v(value)}`, marks: []};
     }
     return {text: `${own} = ${m.shape.length > 1 ? v(value) : value}`, marks: []};
   }
 
   // Names of the matrices beside the result, and the signs between them.
   function parts(m) {
-    const f = m.from || {};
+    const f = known(m);
     switch (f.kind) {
     case 'product': return [f.a, '×', f.transposed ? f.b + '\u1d40' : f.b, ...(f.plus ? ['+', f.plus] : []), '='];
     case 'sum': return [f.of[0], '+', f.of[1], '='];
     case 'row': return [f.of, '→'];
     case 'scaled': case 'mask': case 'softmax': return [f.of, '→'];
     case 'norm': return [f.of, '→'];
-    case 'copy': return f.of && find(f.of) ? [f.of, '='] : [];
+    case 'copy': return f.of ? [f.of, '='] : [];
     }
     return [];
   }
@@ -142,7 +148,7 @@
     const n = all.findIndex(m => m.name === where), m = find(where), result = flat(m);
     $('previous').disabled = n === 0, $('next').disabled = n === all.length - 1;
     $('stage-formula').textContent = pretty(m.formula);
-    $('stage-says').textContent = t('m_' + m.name);
+    $('stage-says').textContent = TEXTS['m_' + m.name] ? t('m_' + m.name) : '';
     const list = [...parts(m), m.name], key = list.join('|');
     if (box.dataset.key !== key) {
       box.dataset.key = key;

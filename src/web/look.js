@@ -47,7 +47,7 @@
 
   painter('maps', () => {
     const box = $('maps');
-    if (!seen) return box.replaceChildren();
+    if (!seen) return box.replaceChildren(), box.dataset.key = '';
     const key = language + ' ' + seen.maps.map(m => m.kind + m.layer + m.head).join();
     if (box.dataset.key !== key) {
       box.dataset.key = key;
@@ -62,6 +62,7 @@
           button.addEventListener('click', () => choose(chosen === value ? 'mean' : value));
           return button;
         }));
+        heads.style.setProperty('--heads', Math.max(4, model.heads));
         box.append(make('h3', {}, t('kind_' + kind)), heads);
       }
     }

@@ -97,7 +97,7 @@ function buildSettings() {
   });
   own.addEventListener('change', () => start());
   rows.splice(1, 0, make('label', {className: 'own', hidden: true}, make('span', {'data-t': 'own_text'}), own));
-  $('settings').append(...rows, make('p', {id: 'model-says', className: 'faint'}));
+  $('settings').append(...rows, make('p', {id: 'hint'}), make('p', {id: 'model-says', className: 'faint'}));
   $('settings').addEventListener('submit', e => e.preventDefault());
 }
 function nameSettings() {
@@ -118,11 +118,11 @@ function change(name, value) {
 // The options of ./train: it learns alike with them. After `steps` the rate stays at its smallest.
 function options() {
   const text = choice.task === 'lm';
-  const o = {...choice, seed: 1, warmup: 50, lr: choice.optimizer === 'sgd' ? 0.1 : 0.005, 'min-lr': choice.optimizer === 'sgd' ? 0.01 : 0.0005,
+  const o = {...choice, seed: 1, dropout: 0, schedule: 'cosine', warmup: 50, lr: choice.optimizer === 'sgd' ? 0.1 : 0.005, 'min-lr': choice.optimizer === 'sgd' ? 0.01 : 0.0005,
              'eval-every': choice.steps < 1000 ? 20 : 50, batch: 32, 'label-smoothing': 0};
   if (choice.positions === 'none') o.positions = 'sinusoidal';
   delete o.mask;
-  if (text) Object.assign(o, {context: 48, tokenizer: 'char', tail: 0, batch: 12, dropout: 0});
+  if (text) Object.assign(o, {preset: 'gpt', context: 48, tokenizer: 'char', tail: 0, batch: 12});
   else if (choice.task === 'add') o.digits = 2;
   else Object.assign(o, {symbols: 9, 'max-length': 8});
   return o;
@@ -294,9 +294,11 @@ painter('state', () => {
   const s = state, part = (key, value) => make('span', {}, t(key) + ' ', make('b', {}, value));
   $('state').replaceChildren(
     part('step', number(s.step)), part('loss', s.loss === null ? '–' : s.loss.toFixed(3)),
-    part(model.lm ? 'accuracy' : 'exact', s.exact === null ? '–' : percent(s.exact)), part('speed', number(s.speed)));
+    part(model.lm ? 'accuracy' : 'exact', s.exact === null ? '–' : percent(s.exact)));
   $('rule').textContent = t('rule_' + model.task, mostTyped(), model.tokens.filter(x => [...x].length === 1).join(''));
-  $('model-says').textContent = t('size', number(model.parameters));
+  $('model-says').textContent = t('size', number(model.parameters)) + (s.speed ? ' · ' + t('speed', number(s.speed)) : '');
+  const hint = choice.mask === 'off' ? 'hint_mask' : ['none', 'rotary'].includes(choice.positions) && !model.lm ? 'hint_' + choice.positions : '';
+  $('hint').textContent = hint && model.steps ? t(hint) : '';
   const o = model.steps ? options() : {};
   const words = [`./train ${o.task}`, ...Object.entries(o).slice(1).map(([k, v]) => `--${k} ${v}`), ...(model.lm ? ['--text FILE'] : []), '--run runs/mine'];
   $('command').replaceChildren(...words.flatMap(w => [make('span', {}, w), ' ']));
