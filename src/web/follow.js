@@ -132,7 +132,7 @@
 
   painter('walk', () => {
     const box = $('equation');
-    if (!walk) return box.replaceChildren(), box.dataset.key = '';
+    if (!walk || !model) return box.replaceChildren(), box.dataset.key = '';
     const all = stages();
     if (!all.some(m => m.name === where)) where = all[0].name;
     const chips = $('stages'), names = all.map(m => m.name).join();

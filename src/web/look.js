@@ -47,7 +47,7 @@
 
   painter('maps', () => {
     const box = $('maps');
-    if (!seen) return box.replaceChildren(), box.dataset.key = '';
+    if (!seen || !model) return box.replaceChildren(), box.dataset.key = '';
     const key = language + ' ' + seen.maps.map(m => m.kind + m.layer + m.head).join();
     if (box.dataset.key !== key) {
       box.dataset.key = key;
@@ -127,7 +127,7 @@
 
   painter('lines', () => {
     const svg = $('lines'), width = svg.parentElement.clientWidth;
-    if (!seen) return svg.replaceChildren(), drawn = '';
+    if (!seen || !model) return svg.replaceChildren(), drawn = '';
     const key = [language, width, seen.source.join('\0'), seen.target.join('\0')].join('\u0001');
     if (key !== drawn) {
       const focus = svg.contains(document.activeElement) ? [...svg.querySelectorAll('g[tabindex]')].indexOf(document.activeElement) : -1;

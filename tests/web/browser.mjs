@@ -1,0 +1,145 @@
+// The page in headless Chromium: what a reader does with it, by pointer and by keyboard, and what a hostile one does.
+// Usage: node browser.mjs PAGE. Without Chromium one line says so, and the status is 0.
+import assert from 'node:assert/strict';
+import {mkdtempSync, readdirSync, rmSync, writeFileSync} from 'node:fs';
+import {tmpdir} from 'node:os';
+import {join, resolve} from 'node:path';
+import {test} from 'node:test';
+import {installed, open} from './chromium.mjs';
+
+const file = 'file://' + resolve(process.argv[2] ?? 'build/web/tapeformer.html');
+const skip = installed() ? false : 'there is no chromium';
+
+// Runs f on a fresh page whose model is there. The console says nothing and nothing is requested but the file.
+async function visit(options, f) {
+  const page = await open(file, options);
+  try {
+    assert(await page.until('typeof model !== "undefined" && model && $("answer").textContent'), 'no model');
+    await f(page);
+    assert.deepEqual(page.console, []);
+    assert.deepEqual(page.requests.filter(u => u !== file && !u.startsWith('blob:')), []);
+  } finally {
+    await page.close();
+  }
+}
+const choose = (page, id, value) => page.run(`$(${JSON.stringify(id)}).value = ${JSON.stringify(value)}; $(${JSON.stringify(id)}).dispatchEvent(new Event('change'))`);
+const type = (page, text) => page.run(`$('input').value = ${JSON.stringify(text)}; $('input').dispatchEvent(new Event('input'))`);
+const trained = page => page.until('state.step === model.steps && !running', 100);
+
+for (const [width, scheme] of [[1280, 'light'], [390, 'dark']])
+  test(`the page at ${width} pixels, ${scheme}, in two languages`, {skip}, () =>
+    visit({width, media: {'prefers-color-scheme': scheme, 'prefers-reduced-motion': 'reduce'}}, async page => {
+      for (const text of ['A Transformer learns before your eyes', '看着 Transformer 学习']) {
+        assert.equal(await page.run("document.querySelector('h1').textContent"), text);
+        assert.equal(await page.run('document.documentElement.scrollWidth > innerWidth'), false, 'wider than the window');
+        const nameless = `[...document.querySelectorAll('button, a, select, input, textarea, canvas, svg')].filter(x => x.checkVisibility()
+          && !x.closest('[aria-hidden=true]') && !(x.getAttribute('aria-label') || x.textContent.trim() || x.labels?.[0]?.textContent.trim())).map(x => x.outerHTML)`;
+        await page.until(nameless + '.length === 0', 20);
+        assert.deepEqual(await page.run(nameless), []);
+        await page.run("$('language').click()");
+      }
+      assert.equal(await page.run('getComputedStyle(document.documentElement).scrollBehavior'), 'auto');
+      assert.deepEqual(await page.run(`Object.entries(TEXTS).filter(([k, v]) => v.length !== 2 || k !== 'mk_says_none' && v.some(x => !x)
+        || String(v[0].match(/\\{\\d\\}/g)?.sort()) !== String(v[1].match(/\\{\\d\\}/g)?.sort())).map(([k]) => k)`), [], 'texts of one language');
+      await page.send('Emulation.setEmulatedMedia', {media: 'print'});
+      assert.deepEqual(await page.run("[...document.querySelectorAll('#run, nav, .switches')].filter(x => getComputedStyle(x).display !== 'none').length"), 0, 'controls on paper');
+      assert((await page.send('Page.printToPDF')).data.length > 10000);
+    }));
+
+test('copy is learnt, looked at, followed, saved and loaded', {skip}, async () => {
+  const downloads = mkdtempSync(join(tmpdir(), 'tapeformer-web-'));
+  await visit({downloads}, async page => {
+    await page.run("$('run').click()");
+    assert(await trained(page), 'the training does not end');
+    assert(await page.run('state.exact') >= .99);
+    await type(page, '2718');
+    assert(await page.until("$('answer').textContent === '→ 2718 ✓'"));
+    await page.run("$('look').scrollIntoView()");
+    assert(await page.until("document.querySelectorAll('#maps button').length === 12 && document.querySelectorAll('#links path').length > 3"));
+    await page.run("document.querySelectorAll('#lines g[tabindex]')[4].focus()"); // ▷ before 2
+    assert(await page.until("/across at “2” \\(1\\) \\d\\d/.test($('line-says').textContent)"), await page.run("$('line-says').textContent"));
+    await page.run("$('mask').click()");
+    assert(await page.until("/Mask off/.test($('switch-says').textContent)"));
+    await page.run("$('follow').scrollIntoView()");
+    assert(await page.until("document.querySelectorAll('#stages button').length > 15"));
+    for (let i = 0, said = ''; !(await page.run("$('next').disabled")); i++) {
+      await page.run("$('next').click()");
+      assert(await page.until(`$('cell-says').textContent !== ${JSON.stringify(said)}`), said);
+      said = await page.run("$('cell-says').textContent");
+      const sum = said.match(/= ([^=]*) = (−?[\d.]+)$/);
+      assert(!/NaN|undefined/.test(said), said);
+      if (sum && /^[−\d.()+ ]+$/.test(sum[1])) assert(Math.abs(eval(sum[1].replaceAll('−', '-')) - Number(sum[2].replace('−', '-'))) < 2e-3, said);
+      assert(i < 40);
+    }
+    await page.run("$('save').click()");
+    const name = join(downloads, 'model.safetensors');
+    assert(await page.until("/bytes/.test($('take-says').textContent)"));
+    for (let i = 0; i < 100 && !readdirSync(downloads).includes('model.safetensors'); i++) await new Promise(go => setTimeout(go, 50));
+    await page.run("$('reset').click()");
+    assert(await page.until('state.step === 0'));
+    const {root} = await page.send('DOM.getDocument'), {nodeId} = await page.send('DOM.querySelector', {nodeId: root.nodeId, selector: '#load'});
+    const load = async path => { await page.send('DOM.setFileInputFiles', {nodeId, files: [path]}); };
+    await load(name);
+    assert(await page.until("/Loaded/.test($('take-says').textContent) && $('answer').textContent === '→ 2718'"));
+    writeFileSync(join(downloads, 'broken.safetensors'), '<img src=x onerror=alert(1)>');
+    await load(join(downloads, 'broken.safetensors'));
+    assert(await page.until("/could not be loaded/.test($('take-says').textContent)"));
+    await type(page, '27');
+    assert(await page.until("$('answer').textContent === '→ 27'"), 'the model before it is gone');
+  });
+  rmSync(downloads, {recursive: true});
+});
+
+test('a right gradient passes and each planted mistake is caught', {skip}, () => visit({}, async page => {
+  await page.run("$('check').scrollIntoView()");
+  assert(await page.until("$('operation').value === 'softmax'"));
+  for (const mistake of ['sign', 'factor', 'order', 'edge', 'overwrites', 'none']) {
+    await choose(page, 'mistake', mistake);
+    assert(await page.until(`/${mistake === 'none' ? 'PASS' : 'FAIL'}/.test(document.querySelector('#check-body .verdict').textContent)`), mistake);
+    await page.run("document.querySelector('#check-body pre').textContent = document.querySelector('.verdict').textContent = ''");
+  }
+}));
+
+test('hostile texts and 10,000 clicks', {skip}, () => visit({}, async page => {
+  const markup = '<img src=x onerror="document.title = 1"><script>document.title = 1</script>';
+  await type(page, markup);
+  assert(await page.until("/not in its alphabet/.test($('answer').textContent)"));
+  await type(page, '1'.repeat(1e6));
+  assert(await page.until("/At most 8/.test($('answer').textContent)"));
+  await choose(page, 's-task', 'lm');
+  await page.run(`own.value = ${JSON.stringify(markup)}.repeat(14000); own.dispatchEvent(new Event('change'))`);
+  assert(await page.until("/first 200/.test($('message').textContent) && model && model.lm && !$('run').disabled"));
+  await type(page, markup.slice(0, 20));
+  assert(await page.until("$('answer').textContent.startsWith('→')"));
+  await page.run("own.value = ''; own.dispatchEvent(new Event('change'))");
+  assert(await page.until("/No model could be made/.test($('message').textContent)"));
+  await choose(page, 's-task', 'copy');
+  assert(await page.until("model && model.task === 'copy'"));
+  await page.run("for (let i = 0; i < 2500; i++) for (const id of ['run', 'step', 'reset', 'next']) $(id).click()");
+  await page.run("$('run').click()");
+  assert(await page.until('running && state.step > 10'), 'it does not go on');
+  assert.equal(await page.run('document.title'), 'A Transformer learns before your eyes');
+  assert.equal(await page.run("document.querySelectorAll('img').length"), 0);
+}));
+
+test('everything is reached with the keyboard, in sight', {skip}, () => visit({}, async page => {
+  await page.run("document.body.scrollIntoView(); $('look').scrollIntoView(); $('check').scrollIntoView()");
+  assert(await page.until("document.querySelectorAll('#lines g[tabindex]').length && document.querySelector('#check-body .verdict') && $('operation').value"));
+  await page.run("document.activeElement.blur(); scrollTo(0, 0); window.left = new Set([...document.querySelectorAll('button, a, select, input, textarea, [tabindex]')].filter(x => x.checkVisibility() && !x.disabled))");
+  for (let i = 0; i < 250 && await page.run('left.size'); i++) {
+    await page.key('Tab');
+    const dull = await page.run(`(() => {
+      const x = document.activeElement, shown = getComputedStyle(x.id === 'load' ? x.nextElementSibling : x.tagName === 'g' ? x.firstChild : x);
+      left.delete(x);
+      return x === document.body || shown.outlineStyle !== 'none' || shown.strokeWidth === '2px' ? '' : x.outerHTML.slice(0, 100);
+    })()`);
+    assert.equal(dull, '', 'the focus is not seen');
+  }
+  assert.deepEqual(await page.run('[...left].map(x => x.outerHTML.slice(0, 100))'), []);
+  await page.run("$('run').focus()");
+  await page.key(' ', ' ');
+  assert(await page.until('running && state.step > 3'));
+  await page.run("document.querySelector('#equation figure:last-child canvas').focus()");
+  await page.key('ArrowRight'), await page.key('ArrowDown');
+  assert(await page.until("/\\[1, 2\\]/.test($('cell-says').textContent)"), await page.run("$('cell-says').textContent"));
+}));
