@@ -1,4 +1,3 @@
-#include "check/gradcheck/agreement.h"
 #include "check/gradcheck/diagnosis.h"
 #include "check/gradcheck/gradcheck.h"
 #include <stdlib.h>

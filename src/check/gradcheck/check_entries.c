@@ -1,8 +1,83 @@
 #include "check/gradcheck/check_entries.h"
-#include "check/gradcheck/check_entry.h"
 #include "check/gradcheck/check_lines.h"
 #include "check/gradcheck/rounding.h"
 #include <math.h>
+
+/* ---- An entry ---- */
+
+/* Numbers below this are made of few digits, or of none: what rounding leaves of them may be anything. */
+#define SMALLEST                                                                                             \
+    (sizeof(real) == sizeof(double) ? DBL_MIN / DBL_EPSILON : (double)FLT_MIN / (double)FLT_EPSILON)
+
+/* The analytic gradient is rounded as well: where it is 0 as the difference of large terms, something is left
+ * of them. */
+static bool is_rounding(const Entry *e, double floor) {
+    return fabs(e->numeric) <= SWEEP_TRUST * e->estimate && fabs(e->analytic) <= 1024 * floor;
+}
+
+/* The allowed error of a right entry. If the numeric derivative is known better than the tolerance, the sharper
+ * tolerance holds. The rest is the gradient's own rounding: that of terms as large as the largest derivative or
+ * the output. */
+static double room_of(const Entry *e, double size, double scale, double floor) {
+    bool sharp = SWEEP_TRUST * e->estimate <= CHECK_SHARP / 10 * size;
+    double tolerance = sharp ? CHECK_SHARP : CHECK_TOLERANCE;
+    return fmin(
+        fmax(tolerance * size, rounding_room(ROUNDINGS_OF_A_RUN, (double)REAL_EPSILON, scale) + 1024 * floor),
+        CHECK_TOLERANCE * size);
+}
+
+long check_entries_element(const Entries *e, long j) {
+    return e->place ? e->place[j] : j;
+}
+
+/* Sets the entry's state and error. scale: the largest derivative for the same cotangent; floor: what rounding may hide in
+ * an output of 0. */
+static void judge_entry(Entry *e, double scale, double floor) {
+    double d = fabs(e->analytic - e->numeric), size = fmax(fabs(e->analytic), fabs(e->numeric));
+    bool resolved = SWEEP_TRUST * e->estimate <= 1e-9 * size;
+    e->error = d == 0 ? 0 : d / (resolved ? size : fmax(size, scale));
+    bool close = d <= room_of(e, size, scale, floor), within = d <= SWEEP_TRUST * e->estimate;
+    if (isnan(e->analytic) || (isinf(e->analytic) && isfinite(e->numeric)))
+        e->state = ENTRY_WRONG;
+    else if (!isfinite(e->numeric))
+        e->state = ENTRY_UNCLEAR;
+    else if (size <= SMALLEST && e->estimate <= SMALLEST)
+        e->state = ENTRY_PROVED, e->error = 0; /* both are 0, but for numbers that have lost their digits */
+    else if (close && e->estimate <= CHECK_TOLERANCE * size)
+        e->state = ENTRY_PROVED;
+    else if (!close && !within)
+        e->state = is_rounding(e, floor) ? ENTRY_FLAT : ENTRY_WRONG;
+    else if (SWEEP_TRUST * e->estimate <= CHECK_TOLERANCE * scale)
+        e->state = ENTRY_PROVED;
+    else if (size <= SMALLEST ||
+             (e->estimate <= SWEEP_TRUST * e->rounding && e->estimate * e->step <= 4096 * floor))
+        e->state = ENTRY_FLAT;
+    else
+        e->state = ENTRY_UNCLEAR;
+}
+
+/* Wrong, but within the tolerance for what is known less well. */
+static bool is_small_error(const Entry *e) {
+    double size = fmax(fabs(e->analytic), fabs(e->numeric));
+    return e->state == ENTRY_WRONG && fabs(e->analytic - e->numeric) <= CHECK_TOLERANCE * size;
+}
+
+static bool confirms(const Entry *e) {
+    return e->state == ENTRY_PROVED || e->state == ENTRY_KINK;
+}
+
+/* Whether a result from smaller steps replaces the known one: it does if it confirms the gradient, is more certain, or
+ * contradicts the known one. A result that is only less certain excuses nothing. */
+static bool is_more_credible(const Entry *found, const Entry *known) {
+    if (!isfinite(known->numeric)) return true;
+    double contradiction = fabs(found->numeric - known->numeric);
+    bool contradicts = contradiction > SWEEP_TRUST * (found->estimate + known->estimate);
+    if (is_small_error(known) && found->estimate >= known->estimate) return contradicts;
+    if (confirms(found) != confirms(known)) return confirms(found);
+    return found->estimate < known->estimate || contradicts;
+}
+
+/* ---- All entries of an input ---- */
 
 /* If the first sweep does not confirm the gradient, later ones start at smaller steps: the function may vary
  * fast. */
@@ -38,12 +113,12 @@ static Line *end_of_lines(const Judge *j) {
  * as well.) */
 static void weigh(const Line *line, Entry *entry, const Entry *found) {
     bool resolved = isfinite(entry->numeric) && entry->estimate <= 1e-3 * fabs(entry->numeric);
-    bool at_rest = line->still && line->both_move && check_entry_confirms(found);
+    bool at_rest = line->still && line->both_move && confirms(found);
     entry->in_steps |= at_rest && resolved && entry->state == ENTRY_WRONG;
     if (entry->in_steps) {
         entry->estimate = fabs(entry->numeric - entry->analytic);
         entry->state = ENTRY_UNCLEAR;
-    } else if (check_entry_more_credible(found, entry)) {
+    } else if (is_more_credible(found, entry)) {
         *entry = *found;
     }
 }
@@ -56,7 +131,7 @@ static void take_results(Judge *j) {
             const Sweep *s = &line->sweep[q];
             found.numeric = s->value, found.estimate = s->error;
             found.rounding = s->rounding, found.step = s->step;
-            check_entry_judge(&found, j->scale[q], j->lines.noise.floor);
+            judge_entry(&found, j->scale[q], j->lines.noise.floor);
             weigh(line, entry, &found);
         }
 }
@@ -134,7 +209,7 @@ static void take_kink(Judge *j, const Line *line, const Sweep *right) {
         if (error <= size) j->scale[q] = fmax(j->scale[q], size);
         bool kink = high - low > SWEEP_TRUST * error + CHECK_TOLERANCE * size;
         if (!kink) found.numeric = (low + high) / 2;
-        check_entry_judge(&found, fmax(j->scale[q], size), j->lines.noise.floor);
+        judge_entry(&found, fmax(j->scale[q], size), j->lines.noise.floor);
         if (kink && found.state < ENTRY_KINK) {
             found.state = ENTRY_KINK;
             found.below = b->value;
@@ -178,8 +253,7 @@ static void confirm_small_errors(Judge *j) {
     static const double other[] = {0.7, 0.037};
     for (Line *line = j->lines.line; line < end_of_lines(j); line++) {
         line->wanted = false;
-        for (long q = 0; q < j->e->cotangents; q++)
-            line->wanted |= check_entry_small_error(entry_of(j, line, q));
+        for (long q = 0; q < j->e->cotangents; q++) line->wanted |= is_small_error(entry_of(j, line, q));
     }
     for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
         lines_sweep_both_sides(&j->lines, other[i]);
@@ -187,8 +261,7 @@ static void confirm_small_errors(Judge *j) {
             for (long q = 0; line->wanted && q < j->e->cotangents; q++) {
                 Entry *entry = entry_of(j, line, q);
                 double off = fabs(entry->analytic - entry->numeric);
-                if (check_entry_small_error(entry) &&
-                    !(fabs(line->sweep[q].value - entry->numeric) <= off / 8))
+                if (is_small_error(entry) && !(fabs(line->sweep[q].value - entry->numeric) <= off / 8))
                     entry->state = ENTRY_PROVED;
             }
     }
@@ -203,7 +276,7 @@ static void set_scales(Judge *j) {
             if (row[i].estimate <= fabs(row[i].numeric))
                 j->scale[q] = fmax(j->scale[q], fabs(row[i].numeric));
         for (long i = 0; i < e->coordinates; i++)
-            if (row[i].state != ENTRY_KINK) check_entry_judge(&row[i], j->scale[q], j->lines.noise.floor);
+            if (row[i].state != ENTRY_KINK) judge_entry(&row[i], j->scale[q], j->lines.noise.floor);
     }
 }
 

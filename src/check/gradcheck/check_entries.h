@@ -1,12 +1,62 @@
 /* Analytic against numeric: the gradient of one input, entry by entry.
  *
- * An entry is a pair (cotangent, coordinate of the input). All entries of a coordinate come from the same
- * evaluations of the output at x ± h. */
+ * An entry is a pair (cotangent, coordinate of the input): the analytic and the numeric derivative, and their verdict. All
+ * entries of a coordinate come from the same evaluations of the output at x ± h. */
 #ifndef GRADCHECK_CHECK_ENTRIES_H
 #define GRADCHECK_CHECK_ENTRIES_H
 
-#include "check/gradcheck/check_entry.h"
 #include "check/gradcheck/check_run.h"
+#include "check/gradcheck/report.h"
+
+/* From best to worst. */
+typedef enum EntryState {
+    ENTRY_PROVED,  /* agrees within the tolerance */
+    ENTRY_FLAT,    /* agrees, but so small beside the output that a double does not show it */
+    ENTRY_KINK,    /* there is no derivative, and the gradient lies between the one-sided ones */
+    ENTRY_UNCLEAR, /* agrees within the numeric error, which is too large to prove anything */
+    ENTRY_WRONG,
+} EntryState;
+
+typedef struct Entry {
+    double analytic, numeric;
+    double estimate;     /* of the error of numeric */
+    double rounding;     /* the part of it that the last digits of the output explain */
+    double step;         /* at which numeric was found */
+    double below, above; /* on a kink: the one-sided derivatives */
+    /* |analytic - numeric| relative to the larger of the two; where numeric is not good to nine digits, to
+     * the largest derivative for the same cotangent. 0 where both are too small to have digits. */
+    double error;
+    bool in_steps; /* the output moves in steps of its own, and rests between them: nothing is proved */
+    EntryState state;
+} Entry;
+
+/* Relative error up to which a gradient is right. */
+#define CHECK_TOLERANCE (sizeof(real) == sizeof(double) ? 1e-6 : 1e-2)
+
+/* The same where the numeric derivative is known ten times better than that. */
+#define CHECK_SHARP (sizeof(real) == sizeof(double) ? 1e-9 : 1e-2)
+
+/* All of one input. */
+typedef struct Entries {
+    int input;
+    /* Which elements the coordinates are; NULL: all of them, in their order. */
+    const long *place;
+    /* NULL, or for each input of the point the direction in which its elements move: then there is one
+     * coordinate, the distance along it. NULL for an input that rests. */
+    const real *const *direction;
+    long cotangents, outputs, coordinates;
+    bool whole;            /* cotangent 0 is random, cotangent 1 + i is 1 at output i: the whole Jacobian */
+    const real *cotangent; /* [cotangents][outputs] */
+    /* [cotangents][coordinates]; the diagnosis also wants the Jacobian's rows, [1 + outputs] of them where it
+     * is whole: those beyond `cotangents` have a numeric value alone. */
+    Entry *entry;
+    EntryState *state; /* [coordinates]: what all entries of a coordinate say together */
+    Doubt *doubt;      /* [coordinates] */
+    double tolerance;  /* up to which the diagnosis takes numbers for equal; 0: CHECK_TOLERANCE */
+} Entries;
+
+/* The element of the input that is coordinate j. */
+long check_entries_element(const Entries *e, long j);
 
 /* Approximate number of forward runs for one coordinate. */
 enum { CHECK_ENTRIES_RUNS = 20 };
@@ -14,5 +64,17 @@ enum { CHECK_ENTRIES_RUNS = 20 };
 /* Differentiates the run's output with respect to one input and judges every entry. The caller sets the
  * analytic values. The point is unchanged afterwards. */
 void check_entries(CheckRun *run, Entries *e);
+
+/* Whether every output is a number far below overflow. */
+bool check_smooth_outputs(const Tensor *y, Arena *arena);
+
+/* Excuses the wrong coordinates of an input (state and doubt: unclear, a kink) unless the slope is the same
+ * nearby and an entry is off by more than the part `least` of its size, or of 1. */
+void check_smooth_excuse(CheckRun *differences, Entries *e, double least, Arena *arena);
+
+/* Checks the shares of all ties at a point with kinks; all[k] has the whole Jacobian of input k. True if
+ * those of a tie are wrong: *input is one of its inputs, its elements are set to ENTRY_WRONG, and the text
+ * says how. */
+bool check_ties(CheckRun *run, Entries *all, Arena *arena, int *input, char *text, size_t size);
 
 #endif

@@ -1,17 +1,13 @@
 #include "check/gradcheck/check_gradients.h"
 #include "base/random.h"
 #include "check/gradcheck/check_batch.h"
-#include "check/gradcheck/check_smooth.h"
-#include "check/gradcheck/check_ties.h"
 #include "check/gradcheck/diagnosis.h"
 #include "check/gradcheck/numeric_derivative.h"
-#include "check/gradcheck/smallest_case.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 /* circle: check/gradcheck/diagnosis explains the gradients that are found wrong here */
-/* circle: check/gradcheck/smallest_case prints the case whose gradients are found wrong here */
 
 /* The whole Jacobian is looked at up to so many outputs and so many entries; above, RANDOM cotangents. */
 enum { WHOLE_OUTPUTS = 128, WHOLE_ENTRIES = 1 << 14, RANDOM = 3 };

@@ -1,6 +1,5 @@
-#include "check/gradcheck/check_noise.h"
 #include "base/random.h"
-#include "check/gradcheck/check_batch.h"
+#include "check/gradcheck/check_lines.h"
 #include <math.h>
 #include <string.h>
 

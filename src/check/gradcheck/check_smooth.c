@@ -1,6 +1,11 @@
-#include "check/gradcheck/check_smooth.h"
+/* Whether a point that nobody chose can accuse a gradient.
+ *
+ * The checker adds points to those of a case: larger values, zeros, the ends of a range. There a right file
+ * may overflow, leave its domain, or meet a tie. A gradient is wrong at such a point only where forward is
+ * finite, far from overflow, and has the same slope nearby. */
 #include "base/random.h"
 #include "check/gradcheck/check_batch.h"
+#include "check/gradcheck/check_entries.h"
 #include <math.h>
 
 /* Points nearby, and how far they are: relative to a value, or to 1. */

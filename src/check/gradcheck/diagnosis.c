@@ -1,7 +1,7 @@
 #include "check/gradcheck/diagnosis.h"
 #include "check/gradcheck/numeric_derivative.h"
+#include "check/gradcheck/patterns.h"
 #include "check/gradcheck/rounding.h"
-#include "check/gradcheck/wrong_map.h"
 #include <ctype.h>
 #include <math.h>
 #include <stdarg.h>

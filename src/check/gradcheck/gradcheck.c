@@ -1,9 +1,10 @@
 #include "check/gradcheck/gradcheck.h"
-#include "check/gradcheck/check_forward.h"
 #include "check/gradcheck/check_gradients.h"
 #include "check/gradcheck/check_host.h"
+#include "check/gradcheck/check_lines.h"
 #include "check/gradcheck/check_properties.h"
-#include "check/gradcheck/smallest_case.h"
+#include "check/gradcheck/diagnosis.h"
+#include "check/gradcheck/rounding.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -76,6 +77,45 @@ void gradcheck_conclude(CaseReport *r) {
         if (k == PROPERTY_REPEATABLE) forget_patterns(r);
     }
     if (r->verdict == FAIL) REPORT_SET(r->diagnosis, diagnosis_of(r));
+}
+
+/* The last node has the same place on both tapes, so that dropout is the same. */
+static Shape shape_of_both(CheckRun *run, CheckRun *reference, Shape *want) {
+    point_ready(run->point, 0);
+    point_ready(reference->point, 0);
+    Shape found = check_run_forward(run)->shape;
+    reference->first = 0;
+    check_run_forward(reference);
+    reference->first = run->nodes - reference->nodes;
+    if (reference->first) check_run_forward(reference);
+    *want = reference->y->shape;
+    return found;
+}
+
+/* Compares the outputs of two runs at the same values, as gradients are compared: relative to each element, but for what
+ * rounding leaves of larger ones. The text says how they differ, "" if they do not. False: their shapes differ. */
+static bool check_forward(CheckRun *run, CheckRun *reference, Arena *arena, char text[REPORT_TEXT]) {
+    Shape want, found = shape_of_both(run, reference, &want);
+    char at[INDEX_TEXT];
+    if (!shape_equal(want, found)) {
+        snprintf(text, REPORT_TEXT, "the output has shape %s, need %s", shape_text(found), shape_text(want));
+        return false;
+    }
+    Noise own, other;
+    long count = shape_count(want);
+    check_noise(&own, run, -1, count, arena);
+    check_noise(&other, reference, -1, count, arena);
+    double largest = rounding_largest(other.here, count), u = (double)REAL_EPSILON;
+    for (long i = 0; i < count; i++) {
+        double y = (double)own.here[i], need = (double)other.here[i];
+        double terms = largest + fmax(own.change[i], other.change[i]) / u;
+        double room = fmax(CHECK_SHARP * fabs(need), rounding_room(ROUNDINGS_OF_A_RUN, u, terms));
+        if (rounding_same(y, need, room)) continue;
+        snprintf(text, REPORT_TEXT, "the forward is another function: y%s is %.9g, need %.9g",
+                 want.rank ? gradcheck_index_text(at, want, i) : "", y, need);
+        break;
+    }
+    return true;
 }
 
 /* A case at its points: the run that computes gradients, and the run whose forward is differentiated, which

@@ -39,7 +39,7 @@ typedef struct CheckOptions {
     bool
         differences; /* they alone, without the properties (check_properties.h): for a function that takes long */
     bool
-        added; /* nobody wrote the case: it fails only where the function is smooth and finite (check_smooth.h) */
+        added; /* nobody wrote the case: it fails only where the function is smooth and finite (check_smooth.c) */
     /* The process that runs the case (check_host.h), and another one that has run nothing; NULL: this
      * process, and none. */
     struct CheckHost *host, *fresh;

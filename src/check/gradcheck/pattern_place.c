@@ -1,6 +1,6 @@
 /* The place of an error: at which indices, or at which values. */
 #include "check/gradcheck/check_batch.h"
-#include "check/gradcheck/wrong_map.h"
+#include "check/gradcheck/patterns.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

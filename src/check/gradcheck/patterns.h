@@ -61,4 +61,22 @@ bool pattern_values_over(const Suspect *s, Shape over, int which, double *v, con
 #include "check/gradcheck/patterns.def"
 #undef PATTERN
 
+/* ---- Which elements of an array are wrong, in the words of an array (wrong_map.c) ---- */
+
+/* A set of elements of a shape. `idle` elements are 0 and have to be: they say nothing. */
+typedef struct WrongSet {
+    const char *name; /* of the array */
+    Shape shape;
+    const bool *wrong, *idle;
+    long count; /* all elements */
+} WrongSet;
+
+/* "rows 4 and 5", "column 0", "x[1,2]": the wrong elements, and the right ones by the same rule. False: no
+ * rule of indices tells them apart. */
+bool wrong_map_rule(const WrongSet *set, Arena *arena, char *wrong, char *right, size_t size);
+
+/* The map of the suspect's elements, or of the outputs for which they are wrong, or of the elements for one
+ * output; without a rule some of the elements. True if a rule holds. */
+bool wrong_map(const Suspect *s, char *text, size_t size);
+
 #endif

@@ -1,4 +1,4 @@
-#include "check/gradcheck/smallest_case.h"
+#include "check/gradcheck/diagnosis.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
