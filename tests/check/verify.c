@@ -35,12 +35,14 @@ static void write_gradients(const char *directory, CaseFiles *f) {
     }
 }
 
-/* Writes a case and its gradients; leaves the case open. */
-static void solve(CaseFiles *f, const char *directory, const OpEntry *entry, const CheckCase *c) {
+/* Writes a case and its gradients; leaves the case open. False: the case uses other operations. */
+static bool solve(CaseFiles *f, const char *directory, const OpEntry *entry, const CheckCase *c) {
     Error e = {0};
     case_open(f, entry, c, 7, SINGLE_BUILD);
-    CHECK(case_write(f, directory, SINGLE_BUILD, true, &e), "%s", e.text);
-    write_gradients(directory, f);
+    bool written = case_write(f, directory, SINGLE_BUILD, true, &e);
+    CHECK(written || strstr(e.text, "uses more than the operation"), "%s", e.text);
+    if (written) write_gradients(directory, f);
+    return written;
 }
 
 static void solve_named(CaseFiles *f, const char *directory, const char *op, const char *name) {
@@ -77,8 +79,9 @@ TEST(right_gradients_pass, 120) {
             CaseFiles f;
             char *directory = name[count - 1];
             snprintf(directory, sizeof name[0], "case-%d-%d", i, k);
-            solve(&f, directory, &ops_all[i], c);
+            bool solved = solve(&f, directory, &ops_all[i], c);
             case_close(&f);
+            if (!solved) continue;
             directories[count++] = directory;
             all++;
             if (count <= AT_ONCE) continue;
@@ -151,7 +154,7 @@ static const struct {
     {"matmul", "squared", transpose, "moved"},
     {"softmax", "matrix", drop_term, "term missing"},
     {"exp", "matrix", drop_upstream, "upstream ignored"},
-    {"layer_norm", "matrix", shorten, SINGLE_BUILD ? NULL : "single precision"},
+    {"layer_norm", "matrix", shorten, SINGLE_BUILD ? NULL : "nearly right"},
 };
 
 /* The JSON object of a part in the last output, as text. */
@@ -458,20 +461,6 @@ TEST(other_orders_are_read) {
     }
 }
 
-/* Files that belong to no part are listed and ignored. */
-TEST(strangers_are_named) {
-    CaseFiles f;
-    enter_folder();
-    solve_named(&f, "case", "mul", "constant factor");
-    case_close(&f);
-    write_text("case/db.npy", "b takes no gradient here");
-    write_text("case/dA.npy", "");
-    write_text("case/solve.py", "import numpy\n");
-    CHECK(RUN("verify", "case") == 0, "%s", out);
-    CHECK(has(err, "case/db.npy: not judged") && has(err, "case/dA.npy: not judged") && lines_of(err) == 2,
-          "%s", err);
-}
-
 /* An unusable directory has an exit status of its own; the other directories are judged. */
 TEST(bad_directories_have_a_status) {
 #define TWENTY "abcdefghijklmnopqrst"
@@ -569,7 +558,11 @@ TEST(case_files_are_sound) {
             size_t size = 0;
             int members = 0;
             case_open(&f, &ops_all[i], c, 1, false);
-            CHECK(case_write(&f, "case", false, true, &e), "%s", e.text);
+            if (!case_write(&f, "case", false, true, &e)) {
+                CHECK(e.status == STATUS_USAGE, "%s", e.text);
+                case_close(&f);
+                continue;
+            }
             char *json = read_bytes("case/case.json", &size);
             Json j = json_over("case.json", json, size, &e);
             for (json_enter(&j, '{'); json_member(&j, &key); json_skip(&j)) members++;

@@ -51,7 +51,7 @@ MORE = {
     "verify": ["double/gradcheck", "verify", "copied"],
     "save": ["double/gradcheck", "model", "seq2seq", "--save", "saved"],
 }
-COPIED = ["double/gradcheck", "case", "contiguous", "--out", "copied"]
+COPIED = ["double/gradcheck", "case", "add", "--out", "copied"]
 MODEL, CHECKPOINT, GRADIENTS = "run/model.safetensors", "run/checkpoint.safetensors", "gradients"
 RESULTS_JSON = "g.json"
 BEST = "run/best.safetensors"
@@ -117,7 +117,8 @@ class Job:
             status, _, err = run(command(COPIED))
             if status:
                 raise SystemExit(f"gradcheck: status {status}: {err}")
-            shutil.copy("copied/dy.npy", "copied/dx.npy")
+            for gradient in ("da", "db"):
+                shutil.copy("copied/dy.npy", f"copied/{gradient}.npy")
             shutil.copytree(".", "../old")
         for path in files():
             os.remove(path)

@@ -85,74 +85,24 @@ static void print_file(FILE *out, const char *name, const char *before, Shape s)
     fprintf(out, "}");
 }
 
-/* The nodes of the run in the order of recording. Returns their number. */
-enum { MOST_STEPS = 16 };
-static int steps_of(const CaseFiles *f, const Node *step[MOST_STEPS]) {
-    int count = 0;
-    for (const Node *n = f->run.tape->last; n && count < MOST_STEPS; n = n->previous) count++;
-    int i = count;
-    for (const Node *n = f->run.tape->last; i > 0; n = n->previous) step[--i] = n;
-    return count;
-}
-
-/* Prints the name of a tensor: an input's, or the output's of a step. */
-static void print_tensor(FILE *out, const CaseFiles *f, const Tensor *x, const Node *const *step, int steps) {
-    for (int k = 0; k < f->point.inputs; k++)
-        if (x == f->point.x[k]) {
-            fprintf(out, "\"%s\"", f->point.in[k].name);
-            return;
-        }
-    for (int i = 0; i < steps; i++)
-        if (x == step[i]->out) {
-            fprintf(out, x == f->run.y ? "\"y\"" : "\"t%d\"", i + 1);
-            return;
-        }
-    fprintf(out, "null");
-}
-
-/* Whether the case is one step on the case's inputs, in their order. */
-static bool is_operation_alone(const CaseFiles *f, const Node *const *step, int steps) {
-    if (steps != 1) return false;
+/* The node of a case that is its operation alone, on the case's inputs in their order. NULL: it is not. */
+static const Node *only_step(const CaseFiles *f) {
+    const Node *n = f->run.tape->last;
     int next = 0;
-    for (int k = 0; k < step[0]->inputs; k++) {
-        if (!step[0]->in[k]) continue;
-        if (next == f->point.inputs || step[0]->in[k] != f->point.x[next]) return false;
-        next++;
-    }
-    return next == f->point.inputs;
-}
-
-/* Prints the steps of a case that is not its operation alone. */
-static void print_steps(FILE *out, const CaseFiles *f, const Node *const *step, int steps) {
-    fprintf(out, "  \"steps\": [");
-    for (int i = 0; i < steps; i++) {
-        fprintf(out, "%s\n    {\"operation\": \"%s\", \"inputs\": [", i ? "," : "", step[i]->op->name);
-        for (int k = 0; k < step[i]->inputs; k++) {
-            fprintf(out, k ? ", " : "");
-            print_tensor(out, f, step[i]->in[k], step, steps);
-        }
-        fprintf(out, "], \"output\": ");
-        print_tensor(out, f, step[i]->out, step, steps);
-        fprintf(out, ", ");
-        print_arguments(out, step[i]);
-        fprintf(out, "}");
-    }
-    fprintf(out, steps ? "\n  ],\n" : "],\n");
+    if (!n || n->previous || n->op != f->entry->op) return NULL;
+    for (int k = 0; k < n->inputs; k++)
+        if (n->in[k] && (next == f->point.inputs || n->in[k] != f->point.x[next++])) return NULL;
+    return next == f->point.inputs ? n : NULL;
 }
 
 static void print_case(FILE *out, const CaseFiles *f, bool single) {
-    const Node *step[MOST_STEPS], *own = NULL;
-    int steps = steps_of(f, step);
-    for (int i = 0; i < steps; i++)
-        if (step[i]->op == f->entry->op) own = step[i];
     fprintf(out, "{\n");
     print_member(out, "operation", f->entry->op->name);
     print_member(out, "case", f->c->name);
     print_member(out, "formula", f->entry->formula);
     fprintf(out, "  ");
-    print_arguments(out, own);
+    print_arguments(out, only_step(f));
     fprintf(out, ",\n");
-    if (!is_operation_alone(f, step, steps)) print_steps(out, f, step, steps);
     print_member(out, "dtype", single ? "float32" : "float64");
     fprintf(out, "  \"seed\": %llu,\n  \"inputs\": [", (unsigned long long)f->seed);
     const char *comma = "\n";
@@ -215,6 +165,9 @@ static bool write_array(const char *directory, const char *before, const char *n
 }
 
 bool case_write(CaseFiles *f, const char *directory, bool single, bool force, Error *e) {
+    if (!only_step(f))
+        return error_set(e, STATUS_USAGE, "case: '%s' uses more than the operation, need another case of %s",
+                         f->c->name, f->entry->op->name);
     if (!directory_make(directory, e)) return false;
     if (!force && !directory_empty(directory))
         return error_set(e, STATUS_CANNOT_CREATE, "%s: found files there, need an empty directory or --force",

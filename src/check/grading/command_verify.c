@@ -18,7 +18,6 @@
 #include "check/grading/gradcheck_show.h"
 #include "check/npy.h"
 #include "formats/json.h"
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
@@ -168,14 +167,6 @@ static bool is_right(double found, double need, double allowed) {
     return rounding_same(found, need, allowed) && !isnan(found);
 }
 
-/* Whether all elements are right in single precision. */
-static bool right_in_single(const ReferencePart *p, const double *found) {
-    for (long i = 0; i < p->count; i++)
-        if (!is_right(found[i], reference_need(p, i, found[i]), reference_allowed(p, i, SINGLE)))
-            return false;
-    return true;
-}
-
 /* Diagnoses a wrong gradient. */
 static void explain(Verification *v, ReferencePart *p, const double *found, double tolerance,
                     InputReport *r) {
@@ -248,13 +239,7 @@ static void judge(Verification *v, ReferencePart *p, const double *found, Precis
     if (r->verdict == INCONCLUSIVE) REPORT_SET(r->reason, doubt);
     if (r->verdict != FAIL) return;
     REPORT_SET(r->pattern, "unknown");
-    if (precision == DOUBLE && right_in_single(p, found)) {
-        REPORT_SET(r->pattern, "single precision");
-        REPORT_SET(
-            r->reason,
-            "right in single precision, too far off for a file in double: computed in single, or with an "
-            "approximation?");
-    } else if (p->input >= 0) {
+    if (p->input >= 0) {
         for (long i = 0; i < p->count; i++)
             if (!is_right(found[i], reference_need(p, i, found[i]), reference_allowed(p, i, precision)))
                 p->entries.state[i] = ENTRY_WRONG;
@@ -289,33 +274,8 @@ static void verify_part(Verification *v, ReferencePart *p) {
 
 /* ---- The directory ---- */
 
-static bool belongs(const Verification *v, const char *file) {
-    char own[CASE_FILE];
-    for (int i = 0; i < v->reference.parts; i++) {
-        snprintf(own, sizeof own, "%s.npy", v->reference.part[i].name);
-        if (strcmp(file, own) == 0) return true;
-    }
-    for (int k = 0; k < v->files.point.inputs; k++) {
-        snprintf(own, sizeof own, "%s.npy", v->files.point.in[k].name);
-        if (strcmp(file, own) == 0) return true;
-    }
-    return strcmp(file, "dy.npy") == 0;
-}
-
-static void name_strangers(const Verification *v) {
-    DIR *d = opendir(v->directory);
-    for (const struct dirent *entry; d && (entry = readdir(d));) {
-        const char *file = entry->d_name;
-        size_t length = strlen(file);
-        if (length < 4 || strcmp(file + length - 4, ".npy") != 0 || belongs(v, file)) continue;
-        fprintf(stderr, "%s/%s: not judged, no file of this case\n", ESCAPED(v->directory), ESCAPED(file));
-    }
-    if (d) closedir(d);
-}
-
-/* Fills the report, and prints on stderr a line for each .npy file that is none of the case's. False if
- * the directory cannot be judged at all; the report's trouble says so as well: STATUS_NO_INPUT (no such
- * directory, no case.json) or STATUS_BAD_DATA (case.json is damaged, or names no case). */
+/* Fills the report. False if the directory cannot be judged at all; the report's trouble says so as well:
+ * STATUS_NO_INPUT (no such directory, no case.json) or STATUS_BAD_DATA (case.json is damaged, or names no case). */
 static bool verify_directory(const char *directory, CaseReport *report, Error *e) {
     Verification v = {.directory = directory, .report = report};
     Error own = {0};
@@ -343,7 +303,6 @@ static bool verify_directory(const char *directory, CaseReport *report, Error *e
     }
     for (int i = 0; i < v.reference.parts; i++) verify_part(&v, &v.reference.part[i]);
     report->evaluations = v.files.run.evaluations;
-    name_strangers(&v);
     case_close(&v.files);
     return true;
 }
