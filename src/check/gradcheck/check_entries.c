@@ -3,6 +3,8 @@
 #include "check/gradcheck/rounding.h"
 #include <math.h>
 
+/* circle: check/gradcheck/check_lines takes the differences along the lines of the entries that are judged here */
+
 /* ---- An entry ---- */
 
 /* Numbers below this are made of few digits, or of none: what rounding leaves of them may be anything. */
