@@ -10,9 +10,8 @@
  * At the ends: the weights of a softmax sum to 1, so a head that looks beyond the end gives its weight to
  * the end itself, where the convolution has 0. Where every score but that at distance δ is -∞, the whole
  * row is masked there, and a masked row is 0. Cordonnier et al., arXiv:1911.03584. */
-#include "base/random.h"
+#include "explain/fit.h"
 #include "explain/show.h"
-#include "ops/ops.h"
 #include <math.h>
 
 enum { PLACES = 12, IN = 8, OUT = 8, TAPS = 3, SHARPNESSES = 6 };
@@ -55,15 +54,11 @@ static Tensor *attend(Tape *t, Tensor *x, Tensor *w, double alpha, Tensor *maps[
     return tape_linear(t, tape_concat(t, 1, TAPS, head), w, NULL, ACT_NONE, NULL);
 }
 
-static Tensor *draw(Tape *t, Shape shape, uint64_t seed, uint64_t which) {
-    Tensor *x = tape_constant(t, shape);
-    uint64_t key = random_key(seed, STREAM_EXPERIMENT + which);
-    for (long i = 0; x->data && i < shape_count(shape); i++)
-        x->data[i] = (real)random_normal(key, (uint64_t)i);
-    return x;
-}
-
 static const Table table = {"convolution",
+                            "Can attention compute a convolution?",
+                            "convolution  y_i = sum_d W_d x_(i+d),  d = -1, 0, 1\n"
+                            "attention    y_i = sum_d W_d sum_j a_ij x_j,\n"
+                            "             a_i = softmax_j(-sharpness (j - i - d)^2)",
                             {{"alpha", "sharpness", 9, 1},
                              {"inside", "error inside", 12, AS_POWER},
                              {"ends", "error at the ends", 17, AS_POWER}}};
@@ -79,62 +74,50 @@ static double largest_difference(const Tensor *y, const double *want, int first,
     return largest;
 }
 
-/* Errors with infinite sharpness, and with the largest finite one. */
-typedef struct Errors {
-    double infinite, inside, ends;
-} Errors;
-
-static bool run(const ExplainOptions *o, Tape *t, Errors *found, Error *e) {
-    Tensor *x = draw(t, SHAPE(PLACES, IN), o->seed, 0), *w = draw(t, SHAPE(OUT, TAPS * IN), o->seed, 1);
+static bool run(const ExplainOptions *o, Tape *t, Error *e) {
+    Tensor *x = fit_normals(t, SHAPE(PLACES, IN), o->seed, 0),
+           *w = fit_normals(t, SHAPE(OUT, TAPS * IN), o->seed, 1);
     Tensor *maps[TAPS];
-    double want[PLACES * OUT], map[TAPS][PLACES * PLACES];
+    double want[PLACES * OUT], map[TAPS][PLACES * PLACES], inside[SHARPNESSES], ends[SHARPNESSES];
     if (tape_failed(t, e)) return false;
     convolve(x, w, want);
-    show_head(o, &table);
+    show_start(
+        o, &table,
+        "%d positions, %d channels in, %d out, %d heads, one for each distance d. Infinite sharpness: "
+        "the score is 0 at distance d and -inf elsewhere. The error is the largest difference from the "
+        "convolution. At the ends the convolution takes x beyond the end as 0; a softmax whose scores "
+        "are finite gives that weight to the end itself.",
+        PLACES, IN, OUT, TAPS);
     for (int s = 0; s < SHARPNESSES; s++) {
         Tensor *y = attend(t, x, w, sharpness[s], maps);
         if (tape_failed(t, e)) return false;
-        double inside = largest_difference(y, want, 1, PLACES - 2, 1);
-        double ends = largest_difference(y, want, 0, PLACES - 1, PLACES - 1);
-        if (isfinite(sharpness[s])) found->inside = inside, found->ends = ends;
-        found->infinite = fmax(inside, ends);
-        show_row(o, &table, (Cell[]){NUMBER(sharpness[s]), NUMBER(inside), NUMBER(ends)});
+        inside[s] = largest_difference(y, want, 1, PLACES - 2, 1);
+        ends[s] = largest_difference(y, want, 0, PLACES - 1, PLACES - 1);
+        show_row(o, &table, (Cell[]){NUMBER(sharpness[s]), NUMBER(inside[s]), NUMBER(ends[s])});
     }
     static const char *const title[TAPS] = {"Head 1: the token before", "Head 2: the token itself",
                                             "Head 3: the token after"};
-    static const char *const description[TAPS] = {"Row 0 is empty: no token is before the first.",
-                                                  "Every token attends to itself alone.",
-                                                  "The last row is empty: no token is after the last."};
     Picture pictures[TAPS];
     for (int tap = 0; tap < TAPS; tap++) {
         for (int i = 0; i < PLACES * PLACES; i++) map[tap][i] = (double)maps[tap]->data[i];
-        pictures[tap] = (Picture){PICTURE_MAP, title[tap], description[tap],
+        pictures[tap] = (Picture){PICTURE_MAP, title[tap],
+                                  tap == 1 ? NULL : "Where the token is beyond an end the row is empty.",
                                   .map = {PLACES, PLACES, "query", "key", .values = map[tap]}};
     }
-    return show_pictures(o, pictures, TAPS, e);
+    if (!show_pictures(o, pictures, TAPS, e)) return false;
+    enum { INFINITE = SHARPNESSES - 1, FINITE = SHARPNESSES - 2 };
+    show_found(
+        o, &table,
+        "With -inf outside one distance attention computes the convolution within %.1e, ends included; with "
+        "the sharpest finite score within %.1e inside, but it is off by %.1f at the ends, where a softmax "
+        "cannot give 0.",
+        fmax(inside[INFINITE], ends[INFINITE]), inside[FINITE], ends[FINITE]);
+    return true;
 }
 
 bool explain_convolution(const ExplainOptions *o, Error *e) {
     Tape *t = tape_new();
-    Errors found = {0};
-    show_question(o, "Can attention compute a convolution?",
-                  "convolution  y_i = sum_d W_d x_(i+d),  d = -1, 0, 1\n"
-                  "attention    y_i = sum_d W_d sum_j a_ij x_j,\n"
-                  "             a_i = softmax_j(-sharpness (j - i - d)^2)");
-    show_say(o,
-             "%d positions, %d channels in, %d out, %d heads, one for each distance d. Infinite sharpness: "
-             "the score is 0 at distance d and -inf elsewhere. The error is the largest difference from the "
-             "convolution. At the ends the convolution takes x beyond the end as 0; a softmax whose scores "
-             "are finite gives that weight to the end itself.",
-             PLACES, IN, OUT, TAPS);
-    bool ok = run(o, t, &found, e);
-    if (ok)
-        show_found(
-            o, "convolution",
-            "With -inf outside one distance attention computes the convolution within %.1e, ends "
-            "included; with the sharpest finite score within %.1e inside, but it is off by %.1f at the "
-            "ends, where a softmax cannot give 0.",
-            found.infinite, found.inside, found.ends);
+    bool ok = run(o, t, e);
     tape_free(t);
     return ok;
 }

@@ -104,6 +104,9 @@ enum { MOST_HEADS = 4, COUNTS = 3 };
 static const int heads_of[COUNTS] = {1, 2, MOST_HEADS};
 
 static const Table table = {"heads",
+                            "Can one head attend to two positions at once?",
+                            "one head     z = sum_j a_j v_j\n"
+                            "four heads   z = [z^1 z^2 z^3 z^4],  z^h = sum_j a^h_j v^h_j",
                             {{"heads", "heads", 5, 0},
                              {"seed", "seed", 5, 0},
                              {"before", "before %", 8, 2},
@@ -127,16 +130,12 @@ bool explain_heads(const ExplainOptions *o, Error *e) {
     double maps[COUNTS][MOST_HEADS * PLACES * PLACES], others[MOST_HEADS * PLACES * PLACES];
     double least[COUNTS] = {1, 1, 1}, most[COUNTS] = {0};
     Shares s = {0};
-    show_question(o, "Can one head attend to two positions at once?",
-                  "one head     z = sum_j a_j v_j\n"
-                  "four heads   z = [z^1 z^2 z^3 z^4],  z^h = sum_j a^h_j v^h_j");
-    show_say(
-        o,
+    show_start(
+        o, &table,
         "At each of %d positions in a circle of %d symbols, name the symbol before and the symbol after. "
         "The model is one attention of width %d, which the heads share, after %d steps. The table shows "
         "right answers on circles that training does not use.",
         PLACES, SYMBOLS, WIDTH, STEPS);
-    show_head(o, &table);
     for (int i = 0; i < COUNTS; i++)
         for (uint64_t seed = 0; seed < SEEDS; seed++) { /* the first seed gives the pictures */
             if (!run(o, heads_of[i], o->seed + seed, &s, seed ? others : maps[i], e)) return false;
@@ -152,7 +151,7 @@ bool explain_heads(const ExplainOptions *o, Error *e) {
                     .values = i ? maps[COUNTS - 1] + (i - 1) * PLACES * PLACES : maps[0], .high = 1}};
     if (!show_pictures(o, pictures, 1 + MOST_HEADS, e)) return false;
     show_found(
-        o, "heads",
+        o, &table,
         "Over %d seeds four heads of width %d name both symbols at %.2f %% of the positions or more, and "
         "one head of width %d, which gives one mean of both, at %.2f to %.2f %%.",
         SEEDS, WIDTH / MOST_HEADS, 100 * least[COUNTS - 1], WIDTH, 100 * least[0], 100 * most[0]);

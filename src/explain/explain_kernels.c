@@ -2,7 +2,7 @@
  * weighted by a kernel of the distance to the known points: ŷ(x) = Σ_j a_j y_j, where a_j is K(x, x_j)
  * divided by its sum over j.
  *
- *     gauss         K = e^(-(x - x_j)² / h)      a is the softmax of -(x - x_j)² / h
+ *     gauss         K = e^(-(x - x_j)² / h)
  *     box           K = 1 where |x - x_j| <= h   its slope in h is 0, so h cannot be learnt
  *     triangle      K = max(0, 1 - |x - x_j| / h)
  *     attention     K = e^(q·k_j / √d_k)         q = W^Q φ(x), k_j = W^K φ(x_j), φ: sines and cosines
@@ -77,66 +77,45 @@ static bool open(Regression *r, Kernel kernel, double h, const Points *known, ui
     return ok;
 }
 
-/* `value` on the diagonal, where a point would attend to itself. */
-static Tensor *hide_self(Tape *t, Tensor *scores, double value) {
-    static uint8_t diagonal[KNOWN * KNOWN];
-    for (int i = 0; i < KNOWN; i++) diagonal[i * KNOWN + i] = 1;
-    return tape_masked_fill(t, scores, diagonal, SHAPE(KNOWN, KNOWN), (real)value);
-}
-
-static Tensor *attention_weights(Regression *r, long count, const real *x, bool leave_out) {
+/* K(x_i, x_j): [count, KNOWN] */
+static Tensor *kernel_of(Regression *r, long count, const real *x) {
     Tape *t = r->fit.tape;
-    Tensor *q = tape_linear(t, features(t, count, x), &r->query, NULL, ACT_NONE, NULL);
-    Tensor *k = tape_linear(t, features(t, KNOWN, r->known->x), &r->key, NULL, ACT_NONE, NULL);
-    Tensor *scores = tape_scale(t, tape_matmul(t, q, tape_transpose(t, k, 0, 1)), (real)(1 / sqrt(FEATURES)));
-    return tape_softmax(t, leave_out ? hide_self(t, scores, -INFINITY) : scores, -1);
-}
-
-/* Column j: |x_i - x_j|. */
-static Tensor *distances(Regression *r, long count, const real *x) {
-    Tensor *d = tape_constant(r->fit.tape, SHAPE(count, KNOWN));
-    for (long i = 0; d->data && i < count * KNOWN; i++)
-        d->data[i] = (real)fabs((double)(x[i / KNOWN] - r->known->x[i % KNOWN]));
-    return d;
-}
-
-/* 1 where the distance is at most h, as a constant: its slope in h is 0. */
-static Tensor *box(Regression *r, Tensor *distance) {
-    double h = exp((double)r->log_h.data[0]);
-    for (long i = 0; distance->data && i < shape_count(distance->shape); i++)
-        distance->data[i] = (double)distance->data[i] <= h;
-    return distance;
-}
-
-/* a: [count, KNOWN]; a row sums to 1, or is 0 where no point is near. */
-static Tensor *weights(Regression *r, long count, const real *x, bool leave_out) {
-    if (r->kernel == ATTENTION) return attention_weights(r, count, x, leave_out);
-    Tape *t = r->fit.tape;
-    Tensor *distance = distances(r, count, x), *inverse_h = tape_exp(t, tape_neg(t, &r->log_h));
-    if (r->kernel == GAUSS) {
-        Tensor *scores = tape_neg(t, tape_mul(t, tape_square(t, distance), inverse_h));
-        return tape_softmax(t, leave_out ? hide_self(t, scores, -INFINITY) : scores, -1);
+    if (r->kernel == ATTENTION) {
+        Tensor *q = tape_linear(t, features(t, count, x), &r->query, NULL, ACT_NONE, NULL);
+        Tensor *k = tape_linear(t, features(t, KNOWN, r->known->x), &r->key, NULL, ACT_NONE, NULL);
+        Tensor *scores = tape_matmul(t, q, tape_transpose(t, k, 0, 1));
+        return tape_exp(t, tape_scale(t, scores, (real)(1 / sqrt(FEATURES))));
     }
+    double h = exp((double)r->log_h.data[0]);
+    Tensor *far = tape_constant(t, SHAPE(count, KNOWN)), *inverse_h = tape_exp(t, tape_neg(t, &r->log_h));
+    for (long i = 0; far->data && i < count * KNOWN; i++) {
+        double distance = fabs((double)(x[i / KNOWN] - r->known->x[i % KNOWN]));
+        far->data[i] = r->kernel == BOX ? distance <= h : (real)distance;
+    }
+    if (r->kernel == BOX) return far;
+    if (r->kernel == GAUSS) return tape_exp(t, tape_neg(t, tape_mul(t, tape_square(t, far), inverse_h)));
     static const real one = 1;
-    Tensor *k =
-        r->kernel == BOX
-            ? box(r, distance)
-            : tape_relu(t, tape_sub(t, fit_data(&r->fit, SHAPE(1), &one), tape_mul(t, distance, inverse_h)));
-    if (leave_out) k = hide_self(t, k, 0);
+    return tape_relu(t, tape_sub(t, fit_data(&r->fit, SHAPE(1), &one), tape_mul(t, far, inverse_h)));
+}
+
+/* a: [count, KNOWN]; a row sums to 1, or is 0 where no point is near. `leave_out`: no known point counts for
+ * itself. */
+static Tensor *weights(Regression *r, long count, const real *x, bool leave_out) {
+    static uint8_t diagonal[KNOWN * KNOWN];
+    Tape *t = r->fit.tape;
+    Tensor *k = kernel_of(r, count, x);
+    for (int i = 0; i < KNOWN; i++) diagonal[i * KNOWN + i] = 1;
+    if (leave_out) k = tape_masked_fill(t, k, diagonal, SHAPE(KNOWN, KNOWN), 0);
     return tape_div(t, k, tape_clamp(t, tape_sum(t, k, -1), (real)1e-30, REAL_MAX));
 }
 
-/* ŷ: [count, 1] */
-static Tensor *predict(Regression *r, long count, const real *x, bool leave_out) {
-    Tensor *y = fit_data(&r->fit, SHAPE(KNOWN, 1), r->known->y);
-    return tape_matmul(r->fit.tape, weights(r, count, x, leave_out), y);
-}
-
-/* The mean squared error: [] */
+/* The mean squared error of ŷ = Σ_j a_j y_j: [] */
 static Tensor *error_of(Regression *r, const Points *p, bool leave_out) {
     Tape *t = r->fit.tape;
-    Tensor *y = fit_data(&r->fit, SHAPE(p->count, 1), p->y);
-    return tape_mean(t, tape_square(t, tape_sub(t, predict(r, p->count, p->x, leave_out), y)), ALL_AXES);
+    Tensor *known = fit_data(&r->fit, SHAPE(KNOWN, 1), r->known->y),
+           *y = fit_data(&r->fit, SHAPE(p->count, 1), p->y);
+    Tensor *guess = tape_matmul(t, weights(r, p->count, p->x, leave_out), known);
+    return tape_mean(t, tape_square(t, tape_sub(t, guess, y)), ALL_AXES);
 }
 
 static bool learn(Regression *r, Error *e) {
@@ -147,13 +126,11 @@ static bool learn(Regression *r, Error *e) {
 }
 
 static bool judge(Regression *r, const Points *p, double *error, Error *e) {
-    r->fit.tape->no_grad = true;
-    Tensor *mean = error_of(r, p, false);
-    bool ok = !tape_failed(r->fit.tape, e);
-    if (ok) *error = (double)mean->data[0];
+    const Tensor *mean = error_of(r, p, false);
+    if (tape_failed(r->fit.tape, e)) return false;
+    *error = (double)mean->data[0];
     tape_reset(r->fit.tape);
-    r->fit.tape->no_grad = false;
-    return ok;
+    return true;
 }
 
 /* The least held-out error on a grid of widths from 0.01 to 100. */
@@ -175,6 +152,13 @@ static bool best_of_grid(Kernel kernel, const Points *known, const Points *held_
 /* ---- Output ---- */
 
 static const Table table = {"kernels",
+                            "Is attention a regression that weights known points by their distance?",
+                            "y(x) = sum_j a_j y_j,  a_j = K_j / sum_j K_j\n"
+                            "gauss      K_j = e^(-(x - x_j)^2 / h)\n"
+                            "box        K_j = 1 where |x - x_j| <= h, else 0\n"
+                            "triangle   K_j = max(0, 1 - |x - x_j| / h)\n"
+                            "attention  K_j = e^(q.k_j / sqrt(d_k))\n"
+                            "query = x, keys = x_j, values = y_j",
                             {{"kernel", "kernel", 9, AS_TEXT},
                              {"width", "width", 6, AS_TEXT},
                              {"h", "h", 6, 3},
@@ -201,13 +185,13 @@ typedef struct Result {
 static bool look(Regression *r, Result *result, Error *e) {
     real x[CURVE];
     for (int i = 0; i < CURVE; i++) x[i] = (real)(longest * i / CURVE);
-    Tensor *y = predict(r, CURVE, x, false), *a = weights(r, CURVE, x, false);
+    Tensor *a = weights(r, CURVE, x, false);
     if (tape_failed(r->fit.tape, e)) return false;
-    for (int i = 0; i < CURVE; i++) result->curve[i] = (double)y->data[i];
     for (int i = 0; i < CURVE * KNOWN; i++) {
-        double weight = (double)a->data[i];
+        double weight = (double)a->data[i], far = (double)(x[i / KNOWN] - r->known->x[i % KNOWN]);
+        result->curve[i / KNOWN] += weight * (double)r->known->y[i % KNOWN];
         result->map[i / TOGETHER] += weight;
-        result->distance += weight * fabs((double)(x[i / KNOWN] - r->known->x[i % KNOWN])) / CURVE;
+        result->distance += weight * fabs(far) / CURVE;
     }
     for (int i = 0; i < CURVE * CURVE; i++) result->most = fmax(result->most, result->map[i]);
     tape_reset(r->fit.tape);
@@ -215,6 +199,13 @@ static bool look(Regression *r, Result *result, Error *e) {
 }
 
 /* For tests that compute the results again. */
+static void print_points(const ExplainOptions *o, const Points *known, const Points *held_out) {
+    if (!o->json) return;
+    show_array("kernels", "x", known->x, KNOWN), show_array("kernels", "y", known->y, KNOWN);
+    show_array("kernels", "held_out_x", held_out->x, HELD_OUT);
+    show_array("kernels", "held_out_y", held_out->y, HELD_OUT);
+}
+
 static void print_weights(const ExplainOptions *o, const Regression *r) {
     if (!o->json || r->kernel != ATTENTION) return;
     show_array("kernels", "W^Q", r->query.data, FEATURES * FEATURES);
@@ -266,33 +257,18 @@ static bool draw_pictures(const ExplainOptions *o, const Points *known, const Re
     return show_pictures(o, pictures, 3, e);
 }
 
-static void introduce(const ExplainOptions *o, const Points *known, const Points *held_out) {
-    show_question(o, "Is attention a regression that weights known points by their distance?",
-                  "y(x) = sum_j a_j y_j,  a_j = K_j / sum_j K_j\n"
-                  "gauss      K_j = e^(-(x - x_j)^2 / h)\n"
-                  "box        K_j = 1 where |x - x_j| <= h, else 0\n"
-                  "triangle   K_j = max(0, 1 - |x - x_j| / h)\n"
-                  "attention  K_j = e^(q.k_j / sqrt(d_k))\n"
-                  "query = x, keys = x_j, values = y_j");
-    show_say(o,
-             "%d points (x_j, y_j) are known: y = f(x) + noise of variance 0.25, f(x) = 2 sin x + x^0.8. The "
-             "table shows the mean squared error at %d other points, for this h and for the best of %d "
-             "widths; then the mean distance |x - x_j| of the points, weighted by a_j.",
-             KNOWN, HELD_OUT, GRID);
-    if (o->json) {
-        show_array("kernels", "x", known->x, KNOWN), show_array("kernels", "y", known->y, KNOWN);
-        show_array("kernels", "held_out_x", held_out->x, HELD_OUT);
-        show_array("kernels", "held_out_y", held_out->y, HELD_OUT);
-    }
-    show_head(o, &table);
-}
-
 bool explain_kernels(const ExplainOptions *o, Error *e) {
     static Points known, held_out;
     static Result result[ROWS];
     draw(&known, KNOWN, o->seed, 0);
     draw(&held_out, HELD_OUT, o->seed, 1);
-    introduce(o, &known, &held_out);
+    show_start(
+        o, &table,
+        "%d points (x_j, y_j) are known: y = f(x) + noise of variance 0.25, f(x) = 2 sin x + x^0.8. The "
+        "table shows the mean squared error at %d other points, for this h and for the best of %d "
+        "widths; then the mean distance |x - x_j| of the points, weighted by a_j.",
+        KNOWN, HELD_OUT, GRID);
+    print_points(o, &known, &held_out);
     double best[KERNELS] = {[ATTENTION] = NAN};
     for (Kernel k = GAUSS; k < ATTENTION; k++)
         if (!best_of_grid(k, &known, &held_out, &best[k], e)) return false;
@@ -300,7 +276,7 @@ bool explain_kernels(const ExplainOptions *o, Error *e) {
         if (!run_row(o, &rows[i], &known, &held_out, best[rows[i].kernel], &result[i], e)) return false;
     if (!draw_pictures(o, &known, result, e)) return false;
     const Result *g = &result[GAUSS_ROW], *t = &result[TRIANGLE_ROW], *a = &result[ATTENTION_ROW];
-    show_found(o, "kernels",
+    show_found(o, &table,
                "The learnt widths come within %.1f %% (gauss) and %.1f %% (triangle) of the least error of "
                "any width; trained attention has an error of %.4f against %.4f for gauss, from points that "
                "are %.3f away on average against %.3f.",

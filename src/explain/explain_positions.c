@@ -69,6 +69,9 @@ static double order_blind(const Task *task, Batch *b) {
 
 static const Table table = {
     "positions",
+    "What does a model lose without positions?",
+    "PE_(p,2c) = sin(p / 10000^(2c/d_model)),  PE_(p,2c+1) = cos(the same)\n"
+    "PE(p+k) = R_k PE(p),  R_k a rotation",
     {{"positions", "positions", 18, AS_TEXT}, {"accuracy", "tokens %", 8, 2}, {"exact", "answers %", 9, 2}}};
 
 /* Trains copy, with its table of positions or with zeros instead. */
@@ -106,22 +109,19 @@ bool explain_positions(const ExplainOptions *o, Error *e) {
     double product[FARTHEST], accuracy[2], blind;
     nn_sinusoids(POSITIONS, WIDTH, pe);
     double rotation = off_rotation(pe), distance = products(pe, product);
-    show_question(o, "What does a model lose without positions?",
-                  "PE_(p,2c) = sin(p / 10000^(2c/d_model)),  PE_(p,2c+1) = cos(the same)\n"
-                  "PE(p+k) = R_k PE(p),  R_k a rotation");
-    show_say(o,
-             "Models of one layer learn to copy sequences of up to %d of %d symbols in %d steps. The table "
-             "shows held-out tokens that are right when the model reads the right answer, and whole answers "
-             "that are right when it reads its own. The order-blind reader knows which symbols are still to "
-             "come, and not in which order.",
-             LONGEST, SYMBOLS, STEPS);
-    show_head(o, &table);
+    show_start(
+        o, &table,
+        "Models of one layer learn to copy sequences of up to %d of %d symbols in %d steps. The table "
+        "shows held-out tokens that are right when the model reads the right answer, and whole answers "
+        "that are right when it reads its own. The order-blind reader knows which symbols are still to "
+        "come, and not in which order.",
+        LONGEST, SYMBOLS, STEPS);
     for (int with = 1; with >= 0; with--)
         if (!copy(o, with, &accuracy[with], &blind, e)) return false;
     show_row(o, &table, (Cell[]){TEXT("order-blind reader"), NUMBER(100 * blind), NUMBER(NAN)});
     if (!draw(o, pe, product, e)) return false;
     show_found(
-        o, "positions",
+        o, &table,
         "Without positions the model gets %.2f %% of the tokens right, where a reader that knows no "
         "order can expect at most %.2f %%, and with them %.2f %%; PE(p+k) is PE(p) rotated within %.1e, and "
         "PE(p).PE(p+k) is the same for all p within %.1e.",

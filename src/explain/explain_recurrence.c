@@ -78,57 +78,48 @@ static Tensor *scores(Recall *r) {
                                   : one_attention(&r->attention, r->fit.tape, r->symbol, 1, true, NULL);
 }
 
-static bool train(Recall *r, uint64_t seed, Error *e) {
-    bool ok = true;
-    for (uint64_t step = 0; ok && step < STEPS; step++) {
-        draw(r, seed, JUDGED + step);
-        ok = fit_step(&r->fit, tape_cross_entropy(r->fit.tape, scores(r), r->answer, -1, 0), 0.01, e);
-    }
-    return ok;
-}
-
-/* The percentage of right answers over batches that training does not use. */
-static bool judge(Recall *r, uint64_t seed, double *percent, Error *e) {
-    double right = 0, all = 0;
-    for (uint64_t batch = 0; batch < JUDGED; batch++) {
-        draw(r, seed, batch);
-        Tensor *y = scores(r);
-        if (tape_failed(r->fit.tape, e)) return false;
-        for (int i = 0; i < TOKENS; i++) {
-            right += kernel_argmax(SYMBOLS, y->data + i * SYMBOLS) == r->answer[i];
-            all += r->answer[i] >= 0;
-        }
-        tape_reset(r->fit.tape);
-    }
-    *percent = 100 * right / all;
-    return true;
-}
-
+/* Trains a model and judges it over batches that training does not use: the percentage of right answers. */
 static bool run(int reader, int distance, uint64_t seed, double *percent, Error *e) {
     static Recall r;
-    bool ok = open(&r, reader, distance, seed, e) && train(&r, seed, e) && judge(&r, seed, percent, e);
+    double right = 0, all = 0;
+    bool ok = open(&r, reader, distance, seed, e);
+    for (uint64_t batch = 0; ok && batch < STEPS + JUDGED; batch++) {
+        draw(&r, seed, batch);
+        Tensor *y = scores(&r);
+        if (batch < STEPS) {
+            ok = fit_step(&r.fit, tape_cross_entropy(r.fit.tape, y, r.answer, -1, 0), 0.01, e);
+            continue;
+        }
+        ok = !tape_failed(r.fit.tape, e);
+        for (int i = 0; ok && i < TOKENS; i++) {
+            right += kernel_argmax(SYMBOLS, y->data + i * SYMBOLS) == r.answer[i];
+            all += r.answer[i] >= 0;
+        }
+        tape_reset(r.fit.tape);
+    }
+    *percent = 100 * right / all;
     fit_stop(&r.fit);
     return ok;
 }
 
-static const Table table = {"recurrence",
-                            {{"distance", "steps before", 12, 0},
-                             {"recurrent", "recurrent %", 11, 2},
-                             {"attention", "attention %", 11, 2}}};
+static const Table table = {
+    "recurrence",
+    "How far back can a network remember that reads step by step, and how far attention?",
+    "recurrent  h_t = tanh(W x_t + U h_(t-1))\n"
+    "           dh_t/dh_(t-d) = product of d factors diag(1 - h_s^2) U\n"
+    "attention  z_t = sum_s a_ts v_s,  dz_t/dv_s = a_ts",
+    {{"distance", "steps before", 12, 0},
+     {"recurrent", "recurrent %", 11, 2},
+     {"attention", "attention %", 11, 2}}};
 
 bool explain_recurrence(const ExplainOptions *o, Error *e) {
     double percent[READERS][DISTANCES], distance[DISTANCES], least = 100;
-    show_question(o, "How far back can a network remember that reads step by step, and how far attention?",
-                  "recurrent  h_t = tanh(W x_t + U h_(t-1))\n"
-                  "           dh_t/dh_(t-d) = product of d factors diag(1 - h_s^2) U\n"
-                  "attention  z_t = sum_s a_ts v_s,  dz_t/dv_s = a_ts");
-    show_say(
-        o,
+    show_start(
+        o, &table,
         "At every step of a sequence of %d random symbols of %d, name the symbol of some steps before. Both "
         "models have width %d and take %d training steps for each distance. The table shows right answers on "
         "sequences that training does not use.",
         LENGTH, SYMBOLS, WIDTH, STEPS);
-    show_head(o, &table);
     for (int i = 0; i < DISTANCES; i++) {
         distance[i] = distance_of[i];
         for (int reader = 0; reader < READERS; reader++)
@@ -145,7 +136,7 @@ bool explain_recurrence(const ExplainOptions *o, Error *e) {
         .chart = {"steps before", "right %", .y_high = 100, .series = series, .count = READERS}};
     if (!show_pictures(o, &picture, 1, e)) return false;
     show_found(
-        o, "recurrence",
+        o, &table,
         "The recurrent network names the symbol of %d step before in %.2f %% of the answers and that of %d "
         "steps before in %.2f %%, where a guess is right in %.2f %%; attention is right in at least %.2f %% "
         "at every distance.",

@@ -17,9 +17,8 @@
 #include "explain/fit.h"
 #include "explain/show.h"
 #include <math.h>
-#include <stdlib.h>
 
-enum { WORDS = 10, SENTENCES = 1 << WORDS, WIDTH = 16, STEPS = 200, SEEDS = 5 };
+enum { WORDS = 10, REFERRING = 6, SENTENCES = 1 << WORDS, WIDTH = 16, STEPS = 200, SEEDS = 5 };
 
 static const char *const word[WORDS] = {"Evan's", "dog", "Riley", "is",    "so",
                                         "hyper",  "she", "never", "stops", "moving"};
@@ -33,35 +32,29 @@ typedef struct Relevance {
     Rule rule;
     Fit fit;
     Tensor query, key, beta; /* W^Q, W^K: [WIDTH, WIDTH]; β: [1] */
-    real words[WORDS * WIDTH];
-    real *meaning, *wanted; /* [SENTENCES, WORDS] */
+    real words[WORDS * WIDTH], meaning[SENTENCES * WORDS], wanted[SENTENCES * WORDS];
 } Relevance;
 
-/* Shares of right signs: of words that refer to another, of words that refer to themselves, of all. */
+/* Shares of right signs: of words that refer to another, of words that refer to themselves. */
 typedef struct Shares {
-    double others, selves, all;
+    double others, selves;
 } Shares;
 
 static bool open(Relevance *r, Rule rule, uint64_t seed, Error *e) {
-    *r = (Relevance){.rule = rule};
+    r->rule = rule, r->fit = (Fit){0};
     Init start = {INIT_NORMAL, 1 / sqrt(WIDTH)};
     Parameters *p = &r->fit.weights;
-    bool ok = parameters_add(p, "query", SHAPE(WIDTH, WIDTH), start, &r->query, e) &&
-              parameters_add(p, "key", SHAPE(WIDTH, WIDTH), start, &r->key, e) &&
-              parameters_add(p, "beta", SHAPE(1), (Init){INIT_ONE, 0}, &r->beta, e) &&
-              fit_start(&r->fit, seed, e);
-    r->meaning = calloc(2 * SENTENCES * WORDS, sizeof *r->meaning);
-    if (ok && !r->meaning) ok = error_set(e, STATUS_NO_MEMORY, "memory: %d sentences", SENTENCES);
-    if (!ok) return false;
-    r->wanted = r->meaning + SENTENCES * WORDS;
     uint64_t stream = random_key(seed, STREAM_EXPERIMENT);
     for (int i = 0; i < WORDS * WIDTH; i++) r->words[i] = (real)random_normal(stream, (uint64_t)i);
-    for (int s = 0; s < SENTENCES; s++)
-        for (int i = 0; i < WORDS; i++) {
-            r->meaning[s * WORDS + i] = s >> i & 1 ? 1 : -1;
-            r->wanted[s * WORDS + i] = s >> refers[i] & 1 ? 1 : -1;
-        }
-    return true;
+    for (int i = 0; i < SENTENCES * WORDS; i++) {
+        int s = i / WORDS;
+        r->meaning[i] = s >> i % WORDS & 1 ? 1 : -1;
+        r->wanted[i] = s >> refers[i % WORDS] & 1 ? 1 : -1;
+    }
+    return parameters_add(p, "query", SHAPE(WIDTH, WIDTH), start, &r->query, e) &&
+           parameters_add(p, "key", SHAPE(WIDTH, WIDTH), start, &r->key, e) &&
+           parameters_add(p, "beta", SHAPE(1), (Init){INIT_ONE, 0}, &r->beta, e) &&
+           fit_start(&r->fit, seed, e);
 }
 
 static Tensor *fixed_ratio(Tape *t) {
@@ -93,89 +86,66 @@ static Tensor *margins(Relevance *r, Tensor *a) {
     return tape_mul(r->fit.tape, tape_linear(r->fit.tape, v, a, NULL, ACT_NONE, NULL), wanted);
 }
 
-static bool train(Relevance *r, Error *e) {
-    Tape *t = r->fit.tape;
-    for (int step = 0; step < STEPS && r->rule != FIXED; step++) {
-        Tensor *m = tape_scale(t, margins(r, relevance(r)), 8);
-        Tensor *loss = tape_neg(t, tape_mean(t, tape_log(t, tape_sigmoid(t, m)), ALL_AXES));
-        if (!fit_step(&r->fit, loss, 0.03, e)) return false;
-    }
-    return true;
-}
-
 /* Over all sentences; copies the relevance itself into `a`. */
-static bool judge(Relevance *r, Shares *s, double a[WORDS * WORDS], Error *e) {
-    Tensor *relevances = relevance(r), *m = margins(r, relevances);
+static bool judge(Relevance *r, Shares *share, double a[WORDS * WORDS], Error *e) {
+    double others = 0, selves = 0;
+    Tensor *found = relevance(r), *m = margins(r, found);
     if (tape_failed(r->fit.tape, e)) return false;
-    double others = 0, selves = 0, referring = 0;
-    for (int i = 0; i < WORDS; i++) {
-        long right = 0;
-        for (int n = 0; n < SENTENCES; n++) right += m->data[n * WORDS + i] > 0;
-        *(refers[i] == i ? &selves : &others) += (double)right / SENTENCES;
-        referring += refers[i] != i;
-    }
-    for (int i = 0; i < WORDS * WORDS; i++) a[i] = (double)relevances->data[i];
-    *s = (Shares){others / referring, selves / (WORDS - referring), (others + selves) / WORDS};
+    for (int i = 0; i < SENTENCES * WORDS; i++)
+        *(refers[i % WORDS] == i % WORDS ? &selves : &others) += (double)(m->data[i] > 0) / SENTENCES;
+    for (int i = 0; i < WORDS * WORDS; i++) a[i] = (double)found->data[i];
+    *share = (Shares){others / REFERRING, selves / (WORDS - REFERRING)};
     return true;
 }
 
-static bool run(Rule rule, uint64_t seed, Shares *s, double a[WORDS * WORDS], Error *e) {
-    Relevance r;
-    bool ok = open(&r, rule, seed, e) && train(&r, e) && judge(&r, s, a, e);
+static bool run(Rule rule, uint64_t seed, Shares *share, double a[WORDS * WORDS], Error *e) {
+    static Relevance r;
+    bool ok = open(&r, rule, seed, e);
+    for (int step = 0; ok && step < STEPS && rule != FIXED; step++) {
+        Tape *t = r.fit.tape;
+        Tensor *m = tape_scale(t, margins(&r, relevance(&r)), 8);
+        ok = fit_step(&r.fit, tape_neg(t, tape_mean(t, tape_log(t, tape_sigmoid(t, m)), ALL_AXES)), 0.03, e);
+    }
+    ok = ok && judge(&r, share, a, e);
     fit_stop(&r.fit);
-    free(r.meaning);
     return ok;
 }
 
-static const Table table = {"relevance",
-                            {{"rule", "rule", 18, AS_TEXT},
-                             {"seed", "seed", 5, 0},
-                             {"to_another", "to another %", 12, 2},
-                             {"to_itself", "to itself %", 11, 2},
-                             {"all", "all words %", 11, 2}}};
+static const Table table = {
+    "relevance",
+    "Why does a word need a query and a key of its own to take up the meaning of another?",
+    "fixed       v_i <- 0.75 v_i + 0.25 (mean of the other v_j)\n"
+    "symmetric   v_i <- sum_j a_ij v_j,  a_ij = r_ij / sum_j r_ij,\n"
+    "            r_ij = e^(beta k_i.k_j),  |k_i| = 1\n"
+    "asymmetric  the same with r_ij = e^(q_i.k_j / sqrt(d_k))",
+    {{"rule", "rule", 18, AS_TEXT},
+     {"seed", "seed", 5, 0},
+     {"to_another", "to another %", 12, 2},
+     {"to_itself", "to itself %", 11, 2}}};
 
 static void print(const ExplainOptions *o, const char *name, double seed, Shares s) {
-    show_row(o, &table,
-             (Cell[]){TEXT(name), NUMBER(seed), NUMBER(100 * s.others), NUMBER(100 * s.selves),
-                      NUMBER(100 * s.all)});
-}
-
-static void introduce(const ExplainOptions *o) {
-    show_question(o, "Why does a word need a query and a key of its own to take up the meaning of another?",
-                  "fixed       v_i <- 0.75 v_i + 0.25 (mean of the other v_j)\n"
-                  "symmetric   v_i <- sum_j a_ij v_j,  a_ij = r_ij / sum_j r_ij,\n"
-                  "            r_ij = e^(beta k_i.k_j),  |k_i| = 1\n"
-                  "asymmetric  the same with r_ij = e^(q_i.k_j / sqrt(d_k))");
-    show_say(
-        o,
-        "In \"Evan's dog Riley is so hyper, she never stops moving\" Riley attends to dog, and dog does "
-        "not attend to Riley. 6 words refer to another word: Riley -> dog, hyper -> Riley, she -> Riley, "
-        "stops -> she, moving -> stops, Evan's -> dog. The other 4 refer to themselves. "
-        "Every word means +1 or -1; afterwards its sign must be that of the word it refers to. The table "
-        "shows right signs over all %d sentences.",
-        SENTENCES);
-}
-
-/* At most 3/4 for a word that refers to another; see above. */
-static Shares symmetric_bound(void) {
-    double referring = 0;
-    for (int i = 0; i < WORDS; i++) referring += refers[i] != i;
-    return (Shares){0.75, 1, 1 - 0.25 * referring / WORDS};
+    show_row(o, &table, (Cell[]){TEXT(name), NUMBER(seed), NUMBER(100 * s.others), NUMBER(100 * s.selves)});
 }
 
 bool explain_relevance(const ExplainOptions *o, Error *e) {
-    double a[RULES][WORDS * WORDS], others[WORDS * WORDS];
-    Shares s, best[RULES] = {0}, worst = {1, 1, 1};
-    introduce(o);
-    show_head(o, &table);
+    static const Shares bound = {0.75, 1}; /* of the symmetric rule; see above */
+    double a[RULES][WORDS * WORDS], others[WORDS * WORDS], best[RULES] = {0}, worst = 1;
+    Shares s;
+    show_start(
+        o, &table,
+        "In \"Evan's dog Riley is so hyper, she never stops moving\" Riley attends to dog, and dog does "
+        "not attend to Riley. %d words refer to another word: Riley -> dog, hyper -> Riley, she -> Riley, "
+        "stops -> she, moving -> stops, Evan's -> dog. The other %d refer to themselves. "
+        "Every word means +1 or -1; afterwards its sign must be that of the word it refers to. The table "
+        "shows right signs over all %d sentences.",
+        REFERRING, WORDS - REFERRING, SENTENCES);
     for (Rule rule = FIXED; rule < RULES; rule++)
         for (uint64_t i = 0; i < (rule == FIXED ? 1 : SEEDS); i++) { /* the first seed gives the pictures */
             if (!run(rule, o->seed + i, &s, i ? others : a[rule], e)) return false;
             print(o, rule_name[rule], rule == FIXED ? NAN : (double)(o->seed + i), s);
-            best[rule].others = fmax(best[rule].others, s.others);
-            if (rule == ASYMMETRIC) worst.others = fmin(worst.others, s.others);
+            best[rule] = fmax(best[rule], s.others);
+            if (rule == ASYMMETRIC) worst = fmin(worst, s.others);
         }
-    Shares bound = symmetric_bound();
     print(o, "symmetric, at most", NAN, bound);
     static const char *const title[] = {"Fixed ratio", "Symmetric: k.k'", "Asymmetric: q.k'"};
     static const char *const description[] = {
@@ -187,11 +157,10 @@ bool explain_relevance(const ExplainOptions *o, Error *e) {
         pictures[i] = (Picture){PICTURE_MAP, title[i], description[i],
                                 .map = {WORDS, WORDS, "word", "attends to", word, word, a[i], .high = 1}};
     if (!show_pictures(o, pictures, RULES, e)) return false;
-    show_found(o, "relevance",
+    show_found(o, &table,
                "Over %d seeds, words that refer to another get the right sign in at least %.2f %% of the "
                "sentences with queries and keys, in at most %.2f %% with keys alone, whose bound is %.2f %%, "
                "and in %.2f %% with the fixed ratio.",
-               SEEDS, 100 * worst.others, 100 * best[SYMMETRIC].others, 100 * bound.others,
-               100 * best[FIXED].others);
+               SEEDS, 100 * worst, 100 * best[SYMMETRIC], 100 * bound.others, 100 * best[FIXED]);
     return true;
 }

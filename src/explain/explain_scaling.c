@@ -103,6 +103,8 @@ static bool measure(long d_k, uint64_t seed, Measured *m, Error *e) {
 }
 
 static const Table table = {"scaling",
+                            "Why are scores divided by the square root of d_k?",
+                            "S = q.k,  S' = S / sqrt(d_k),  dS = dS' / sqrt(d_k)",
                             {{"d_k", "d_k", 4, 0},
                              {"variance", "var(S)", 7, 2},
                              {"entropy", "S: ent.", 7, 3},
@@ -113,22 +115,16 @@ static const Table table = {"scaling",
                              {"median_scaled", "median", 7, AS_POWER},
                              {"gradient_through", "at S", 6, 4}}};
 
-static void introduce(const ExplainOptions *o) {
-    show_question(o, "Why are scores divided by the square root of d_k?",
-                  "S = q.k,  S' = S / sqrt(d_k),  dS = dS' / sqrt(d_k)");
-    show_say(o,
-             "q and k have d_k components of mean 0 and variance 1. The table shows the variance of S; then, "
-             "for a softmax over %d keys of S and of S', its entropy (at most ln %d = %.3f) and the mean and "
-             "median length of the gradient of its input. The last column is the mean at S' divided by "
-             "sqrt(d_k), as backward divides it.",
-             KEYS, KEYS, log(KEYS));
-    show_head(o, &table);
-}
-
 bool explain_scaling(const ExplainOptions *o, Error *e) {
     double d_k[SIZES], gradient[4][SIZES], off = 0, first = 0, last = 0;
     Measured m = {0};
-    introduce(o);
+    show_start(
+        o, &table,
+        "q and k have d_k components of mean 0 and variance 1. The table shows the variance of S; then, "
+        "for a softmax over %d keys of S and of S', its entropy (at most ln %d = %.3f) and the mean and "
+        "median length of the gradient of its input. The last column is the mean at S' divided by "
+        "sqrt(d_k), as backward divides it.",
+        KEYS, KEYS, log(KEYS));
     for (int i = 0; i < SIZES; i++) {
         d_k[i] = 1 << i;
         if (!measure(1 << i, o->seed, &m, e)) return false;
@@ -148,7 +144,7 @@ bool explain_scaling(const ExplainOptions *o, Error *e) {
                        "With S the median query loses its gradient as d_k grows; with S' it keeps it.",
                        .chart = {"d_k", "gradient", true, true, .series = gradients, .count = 4}};
     if (!show_pictures(o, &picture, 1, e)) return false;
-    show_found(o, "scaling",
+    show_found(o, &table,
                "The variance of q.k is d_k within %.2f %%; without the division the mean gradient is longer "
                "for d_k from %g to %g and shorter above, where at d_k = %d half of the queries get less than "
                "%.1e; with the division half get more than %.1e at S', and backward's own 1/sqrt(d_k) leaves "

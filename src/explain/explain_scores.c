@@ -16,6 +16,9 @@ enum { SYMBOLS = 16, LONGEST = 3, STEPS = 360, JUDGED = 300, SEEDS = 5, KINDS = 
 static const char *const kind_name[KINDS] = {[ATTENTION_DOT] = "dot", [ATTENTION_ADDITIVE] = "additive"};
 
 static const Table table = {"scores",
+                            "Which score learns better, and which is faster?",
+                            "dot       s_ij = q_i.k_j / sqrt(d_k)\n"
+                            "additive  s_ij = sum_c w_c tanh(q_ic + k_jc)",
                             {{"seed", "seed", 4, 0},
                              {"attention", "attention", 9, AS_TEXT},
                              {"parameters", "parameters", 10, 0},
@@ -52,7 +55,7 @@ static void conclude(const ExplainOptions *o, double percent[KINDS][SEEDS], cons
         }
         ahead += percent[ATTENTION_DOT][i] > percent[ATTENTION_ADDITIVE][i];
     }
-    show_found(o, "scores",
+    show_found(o, &table,
                "Over %d seeds dot-product attention gets %.2f to %.2f %% of the tokens right and additive "
                "attention %.2f to %.2f %%; dot-product attention is ahead for %d of %d seeds, and additive "
                "attention takes %.1f times as long a step.",
@@ -61,15 +64,12 @@ static void conclude(const ExplainOptions *o, double percent[KINDS][SEEDS], cons
 
 bool explain_scores(const ExplainOptions *o, Error *e) {
     double percent[KINDS][SEEDS], seconds[KINDS] = {0}, seed[SEEDS];
-    show_question(o, "Which score learns better, and which is faster?",
-                  "dot       s_ij = q_i.k_j / sqrt(d_k)\n"
-                  "additive  s_ij = sum_c w_c tanh(q_ic + k_jc)");
-    show_say(o,
-             "Models of one layer learn to copy sequences of up to %d of %d symbols in %d steps. The table "
-             "shows held-out tokens that are right when the model reads the right answer, whole answers that "
-             "are right when it reads its own, and time.",
-             LONGEST, SYMBOLS, STEPS);
-    show_head(o, &table);
+    show_start(
+        o, &table,
+        "Models of one layer learn to copy sequences of up to %d of %d symbols in %d steps. The table "
+        "shows held-out tokens that are right when the model reads the right answer, whole answers that "
+        "are right when it reads its own, and time.",
+        LONGEST, SYMBOLS, STEPS);
     for (int i = 0; i < SEEDS; i++) {
         seed[i] = (double)o->seed + i;
         for (int kind = 0; kind < KINDS; kind++)

@@ -73,6 +73,9 @@ static Line line_of(const Node *n, double *row) {
 }
 
 static const Table table = {"tape",
+                            "What does a forward pass leave for backward?",
+                            "forward    y = f(x, w): record f, x, w, y\n"
+                            "backward   dx += (df/dx)^T dy, from the last record to the first",
                             {{"index", "#", 2, 0},
                              {"operation", "operation", 20, AS_TEXT},
                              {"recorder", "recorded by nn_", 21, AS_TEXT},
@@ -89,7 +92,6 @@ typedef struct Totals {
 /* `map` [count, count] gets a row for each operation. */
 static Totals show_table(const ExplainOptions *o, const Recorded *r, double *map) {
     Totals sum = {0};
-    show_head(o, &table);
     for (int i = 0; i < r->count; i++) {
         const Node *n = r->node[i];
         Line line = line_of(n, map + i * r->count);
@@ -107,13 +109,11 @@ static Totals show_table(const ExplainOptions *o, const Recorded *r, double *map
 
 static bool show(const ExplainOptions *o, const Recorded *r, Error *e) {
     double map[MOST * MOST] = {0};
-    show_question(o, "What does a forward pass leave for backward?",
-                  "forward    y = f(x, w): record f, x, w, y\n"
-                  "backward   dx += (df/dx)^T dy, from the last record to the first");
-    show_say(o,
-             "A model of one layer on each side, width 32, 4 heads, has read two sequences of 5 and 4 tokens "
-             "and computed the loss of their answers. Bytes count the output and what is kept for "
-             "backward. Weights are read, but not recorded.");
+    show_start(
+        o, &table,
+        "A model of one layer on each side, width 32, 4 heads, has read two sequences of 5 and 4 tokens "
+        "and computed the loss of their answers. Bytes count the output and what is kept for "
+        "backward. Weights are read, but not recorded.");
     Totals sum = show_table(o, r, map);
     Picture picture = {PICTURE_MAP, "The operations that each operation reads",
                        "Most read the one before them. The marks farther left are residual connections and, "
@@ -121,7 +121,7 @@ static bool show(const ExplainOptions *o, const Recorded *r, Error *e) {
                        .map = {r->count, r->count, "operation", "reads", .values = map, .high = 1}};
     if (!show_pictures(o, &picture, 1, e)) return false;
     show_found(
-        o, "tape",
+        o, &table,
         "%d operations, recorded by %d functions, hold %.0f bytes (the tape counts %zu, in whole cache "
         "lines); forward has %.0f multiply-adds, %.1f %% of them in linear, and backward twice as "
         "many.",

@@ -1,5 +1,14 @@
 #include "explain/fit.h"
+#include "base/random.h"
 #include <math.h>
+
+Tensor *fit_normals(Tape *t, Shape shape, uint64_t seed, uint64_t which) {
+    Tensor *x = tape_constant(t, shape);
+    uint64_t key = random_key(seed, STREAM_EXPERIMENT + which);
+    for (long i = 0; x->data && i < shape_count(shape); i++)
+        x->data[i] = (real)random_normal(key, (uint64_t)i);
+    return x;
+}
 
 bool fit_start(Fit *f, uint64_t seed, Error *e) {
     f->tape = tape_new();

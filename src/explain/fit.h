@@ -24,6 +24,9 @@ static inline Tensor *fit_data(Fit *f, Shape shape, const real *data) {
     return tape_leaf(f->tape, shape, (real *)data, NULL);
 }
 
+/* Normal numbers, a function of (seed, which, element), as a constant on a tape. */
+Tensor *fit_normals(Tape *t, Shape shape, uint64_t seed, uint64_t which);
+
 /* A small model for experiments: one attention over embeddings with learnt positions, projected to scores, on
  * sequences of equal length. */
 enum { ONE_TOKENS = 1024, ONE_SEQUENCES = 32 };

@@ -26,12 +26,43 @@ static void print_line(const Table *t, const char *const *texts) {
     putchar('\n');
 }
 
-void show_head(const ExplainOptions *o, const Table *table) {
-    const char *heads[MOST_COLUMNS];
-    if (o->json) return;
-    for (int i = 0; table->column[i].key; i++) heads[i] = table->column[i].head;
+static void heads(const Table *table, const char *format, va_list arguments) {
+    char text[SENTENCE];
+    const char *head[MOST_COLUMNS];
+    vsnprintf(text, sizeof text, format, arguments);
+    show_wrapped(text, 0);
+    for (int i = 0; table->column[i].key; i++) head[i] = table->column[i].head;
     putchar('\n');
-    print_line(table, heads);
+    print_line(table, head);
+}
+
+void show_start(const ExplainOptions *o, const Table *table, const char *format, ...) {
+    char line[SENTENCE];
+    if (o->json) return;
+    show_wrapped(table->question, 0);
+    putchar('\n');
+    for (int at = 0, length; table->formula[at]; at += length + (table->formula[at + length] == '\n')) {
+        length = (int)strcspn(table->formula + at, "\n");
+        snprintf(line, sizeof line, "%.*s", length, table->formula + at);
+        if (length + FORMULA_INDENT <= terminal_of(stdout).width)
+            printf("%*s%s\n", FORMULA_INDENT, "", line);
+        else
+            show_wrapped(line, FORMULA_INDENT);
+    }
+    putchar('\n');
+    va_list arguments;
+    va_start(arguments, format);
+    heads(table, format, arguments);
+    va_end(arguments);
+}
+
+void show_head(const ExplainOptions *o, const Table *table, const char *format, ...) {
+    va_list arguments;
+    if (o->json) return;
+    putchar('\n');
+    va_start(arguments, format);
+    heads(table, format, arguments);
+    va_end(arguments);
 }
 
 static void row_as_json(const Table *table, const Cell *cell) {
@@ -82,32 +113,6 @@ void show_wrapped(const char *text, int indent) {
     putchar('\n');
 }
 
-void show_say(const ExplainOptions *o, const char *format, ...) {
-    if (o->json) return;
-    char text[SENTENCE];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    show_wrapped(text, 0);
-}
-
-void show_question(const ExplainOptions *o, const char *question, const char *formula) {
-    char line[SENTENCE];
-    if (o->json) return;
-    show_wrapped(question, 0);
-    putchar('\n');
-    for (int length; *formula; formula += length + (formula[length] == '\n')) {
-        length = (int)strcspn(formula, "\n");
-        snprintf(line, sizeof line, "%.*s", length, formula);
-        if (length + FORMULA_INDENT <= terminal_of(stdout).width)
-            printf("%*s%s\n", FORMULA_INDENT, "", line);
-        else
-            show_wrapped(line, FORMULA_INDENT);
-    }
-    putchar('\n');
-}
-
 bool show_pictures(const ExplainOptions *o, const Picture *p, long count, Error *e) {
     Terminal t = terminal_of(stdout);
     for (long i = 0; i < count && !o->json; i++) {
@@ -118,14 +123,14 @@ bool show_pictures(const ExplainOptions *o, const Picture *p, long count, Error 
     return !o->svg || pictures_save(p, count, o->svg, e);
 }
 
-void show_found(const ExplainOptions *o, const char *experiment, const char *format, ...) {
+void show_found(const ExplainOptions *o, const Table *table, const char *format, ...) {
     char text[SENTENCE];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     if (o->json) {
-        printf("{\"experiment\": \"%s\", \"found\": ", experiment);
+        printf("{\"experiment\": \"%s\", \"found\": ", table->experiment);
         json_print(stdout, text);
         printf("}\n");
     } else {

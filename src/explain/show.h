@@ -16,7 +16,8 @@ typedef struct Column {
 } Column;
 
 typedef struct Table {
-    const char *experiment;
+    const char *experiment, *question;
+    const char *formula;             /* lines, indented by four blanks */
     Column column[MOST_COLUMNS + 1]; /* a NULL key ends them */
 } Table;
 
@@ -30,19 +31,19 @@ typedef struct Cell {
 #define NUMBER(x)                                                                                            \
     { .number = (double)(x) }
 
-/* Prints the question and its formula: lines, indented by four blanks. Nothing in JSON. */
-void show_question(const ExplainOptions *o, const char *question, const char *formula);
+/* Begins an experiment: question, formula, a paragraph about the table, and the heads of its columns. Nothing in JSON. */
+void show_start(const ExplainOptions *o, const Table *table, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
-/* Prints the heads of the columns; a row, one cell a column. In JSON a row is an object with the
- * experiment's name. */
-void show_head(const ExplainOptions *o, const Table *table);
+/* Prints a paragraph and the heads of another table. Nothing in JSON. */
+void show_head(const ExplainOptions *o, const Table *table, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Prints a row, one cell a column. In JSON a row is an object with the experiment's name. */
 void show_row(const ExplainOptions *o, const Table *table, const Cell *cells);
 
 /* In JSON alone: an array that the rows are computed from. */
 void show_array(const char *experiment, const char *name, const real *values, long count);
-
-/* Prints a paragraph, broken at the terminal's width. Nothing in JSON. */
-void show_say(const ExplainOptions *o, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Prints text broken at the terminal's width, `indent` blanks before each line. */
 void show_wrapped(const char *text, int indent);
@@ -51,7 +52,7 @@ void show_wrapped(const char *text, int indent);
 bool show_pictures(const ExplainOptions *o, const Picture *p, long count, Error *e);
 
 /* Prints the conclusion, one sentence. */
-void show_found(const ExplainOptions *o, const char *experiment, const char *format, ...)
+void show_found(const ExplainOptions *o, const Table *table, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 #endif
