@@ -2,6 +2,7 @@
 #include "base/pool.h"
 #include "kernels/gemm.h"
 #include "nn/nn.h"
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,6 +35,20 @@ static long pack_weights(Model *m, real *to) {
     return size;
 }
 
+/* Counts the decodings of a model. The first packs its weights and the last frees them: threads share them. From malloc,
+ * which keeps its pages from one decoding to the next. Without memory decoding is slower. */
+static void count_decodings(Model *m, int change) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&lock);
+    if (m->decodings == 0) {
+        m->packed = aligned_alloc(64, ((size_t)pack_weights(m, NULL) * sizeof(real) + 63) / 64 * 64);
+        pack_weights(m, m->packed);
+    }
+    m->decodings += change;
+    if (m->decodings == 0) pack_weights(m, NULL), free(m->packed);
+    pthread_mutex_unlock(&lock);
+}
+
 size_t kv_cache_bytes(const ModelConfig *c, long sequences, long room, long source_rows) {
     size_t rows = (size_t)sequences * (size_t)capacity_of(c, room) + (size_t)source_rows;
     return rows * 2 * (size_t)c->d_model * (size_t)decoding_layers(c) * sizeof(real);
@@ -47,7 +62,6 @@ bool kv_cache_new(KvCache *c, Model *m, long sequences, long room, long source_r
                    .capacity = capacity_of(config, room),
                    .slides = slides(config, room),
                    .layers = layers,
-                   .model = m,
                    .bytes = kv_cache_bytes(config, sequences, room, source_rows)};
     long rows = sequences * c->capacity;
     c->start = calloc(8 * (size_t)sequences + 1, sizeof *c->start);
@@ -68,15 +82,12 @@ bool kv_cache_new(KvCache *c, Model *m, long sequences, long room, long source_r
         c->layer[i].source = tensor_over(at, SHAPE(source_rows, width));
         at += source_rows * width;
     }
-    /* From malloc, which keeps its pages from one decoding to the next. Without memory decoding is slower. */
-    c->packed = aligned_alloc(64, ((size_t)pack_weights(m, NULL) * sizeof(real) + 63) / 64 * 64);
-    pack_weights(m, c->packed);
+    count_decodings(c->model = m, 1);
     return true;
 }
 
 void kv_cache_free(KvCache *c) {
-    if (c->packed) pack_weights(c->model, NULL);
-    free(c->packed);
+    if (c->model) count_decodings(c->model, -1);
     pages_free(c->memory, c->bytes);
     free(c->start);
     free(c->layer);

@@ -1,6 +1,6 @@
 /* The key-value cache of decoding: the keys and values of earlier tokens, in every layer. A new token is
  * computed alone, to the same bits as together with all tokens before it: the order of every sum in the model
- * depends on its own terms only. The cache also holds the model's matrices packed for products with few rows.
+ * depends on its own terms only. While a model has a cache, its matrices are also packed for products with few rows.
  *
  * A pass with a cache (Forward.cache) continues where the last one ended: first the whole prompt of each
  * sequence, then one token at a time. With rotary positions a language model continues beyond its max_length:
@@ -28,8 +28,8 @@ typedef struct KvCache {
     int32_t *start, *length,
         *slot;              /* slot[s]: first of the rows of sequence s; its window slides through them */
     int32_t *rows, *before; /* before: memory for kv_cache_reorder */
-    struct Model *model;
-    real *memory, *packed; /* packed: the model's matrices */
+    struct Model *model;    /* whose weights it has packed */
+    real *memory;
     size_t bytes;
 } KvCache;
 

@@ -357,6 +357,7 @@ TEST(training_goes_on_after_decoding) {
 
 typedef struct Shared {
     Model *m;
+    int times; /* of ROWS answers the last time */
     int32_t out[ROWS * MOST];
     long length[ROWS];
 } Shared;
@@ -367,8 +368,9 @@ static void *decode_sequences(void *shared) {
     Shared *s = shared;
     Error e = {0};
     Tape *t = tape_new();
-    decode_answers(t, s->m, &(Sampler){.temperature = 1}, ROWS, start, source, BEGIN, END, MOST, s->out,
-                   s->length, &e);
+    for (int i = 0; i < s->times; i++)
+        decode_answers(t, s->m, &(Sampler){.temperature = 1}, 1 + i % ROWS, start, source, BEGIN, END, MOST,
+                       s->out, s->length, &e);
     tape_free(t);
     return NULL;
 }
@@ -378,7 +380,8 @@ TEST(threads_share_a_model) {
     ModelConfig c = small_seq2seq();
     for (int again = 0; again < 5; again++) {
         Model *m = lively(c, 1), *same = lively(c, 1);
-        Shared alone = {.m = same}, s[2] = {{.m = m}, {.m = m}};
+        Shared alone = {.m = same, .times = ROWS},
+               s[2] = {{.m = m, .times = 40 * ROWS}, {.m = m, .times = 60 * ROWS}};
         pthread_t other;
         decode_sequences(&alone);
         CHECK(pthread_create(&other, NULL, decode_sequences, &s[0]) == 0);
