@@ -307,18 +307,13 @@ static void arguments(const Node *n, FILE *out) {
 }
 /* exercise: end */
 
-/* Three sequences of 3, 1 and 2 tokens, packed; the same in a padded layout of 3 rows each, where the second
- * has two rows of padding and the third has no token at all. */
-static const int32_t packed_start[] = {0, 3, 4}, packed_length[] = {3, 1, 2};
-static const int32_t padded_start[] = {0, 3, 6}, padded_rows[] = {3, 3, 3}, padded_length[] = {3, 1, 0};
-static const int32_t memory_start[] = {0, 2, 6}, memory_length[] = {2, 4, 1};
-static const Sequences packed = {3, packed_start, packed_length, packed_length, 6, 3};
-static const Sequences padded = {3, padded_start, padded_rows, padded_length, 9, 3};
-static const Sequences memory = {3, memory_start, memory_length, memory_length, 7, 4};
-static const int32_t long_start[] = {0}, long_length[] = {BLOCK + 6};
-static const Sequences longer = {1, long_start, long_length, long_length, BLOCK + 6, BLOCK + 6};
-static const int32_t short_start[] = {0, 2, 3}, short_length[] = {2, 1, 0};
-static const Sequences shorter = {3, short_start, short_length, short_length, 3, 2};
+/* first rows, rows, tokens: padding where a sequence has fewer tokens than rows */
+typedef const int32_t Ints[];
+static const Sequences packed = {3, (Ints){0, 3, 4}, (Ints){3, 1, 2}, (Ints){3, 1, 2}, 6, 3};
+static const Sequences padded = {3, (Ints){0, 3, 6}, (Ints){3, 3, 3}, (Ints){3, 1, 0}, 9, 3};
+static const Sequences memory = {3, (Ints){0, 2, 6}, (Ints){2, 4, 1}, (Ints){2, 4, 1}, 7, 4};
+static const Sequences longer = {1, (Ints){0}, (Ints){BLOCK + 6}, (Ints){BLOCK + 6}, BLOCK + 6, BLOCK + 6};
+static const Sequences shorter = {3, (Ints){0, 2, 3}, (Ints){2, 1, 0}, (Ints){2, 1, 0}, 3, 2};
 static const Sequences none = {0};
 
 BUILD_CASE(plain, tape_attention(t, x[0], x[1], x[2], 2, &packed, &packed, false, 0))
