@@ -8,6 +8,14 @@ enum { MOST_INPUTS = 4 };
 
 typedef Tensor *(*Build)(Tape *t, Tensor **x, const void *context);
 
+/* Defines a Build as one expression in the tape t, the inputs x and the context c. */
+#define BUILD(name, Context, expression)                                                                     \
+    static Tensor *name(Tape *t, Tensor **x, const void *context) {                                          \
+        const Context *c = context;                                                                          \
+        (void)c;                                                                                             \
+        return expression;                                                                                   \
+    }
+
 typedef struct Case {
     const char *name;
     Shape in[MOST_INPUTS]; /* up to the first of rank 0 */
@@ -130,11 +138,9 @@ typedef struct LinearContext {
     int bias, residual; /* which input it is; 0: none */
 } LinearContext;
 
-static Tensor *linear_fused(Tape *t, Tensor **x, const void *context) {
-    const LinearContext *c = context;
-    return tape_linear(t, x[0], x[1], c->bias ? x[c->bias] : NULL, c->activation,
-                       c->residual ? x[c->residual] : NULL);
-}
+BUILD(linear_fused, LinearContext,
+      tape_linear(t, x[0], x[1], c->bias ? x[c->bias] : NULL, c->activation,
+                  c->residual ? x[c->residual] : NULL))
 
 static Tensor *linear_composed(Tape *t, Tensor **x, const void *context) {
     const LinearContext *c = context;
@@ -146,15 +152,9 @@ static Tensor *linear_composed(Tape *t, Tensor **x, const void *context) {
     return c->residual ? tape_add(t, x[c->residual], y) : y;
 }
 
-static Tensor *linear_on_itself_fused(Tape *t, Tensor **x, const void *context) {
-    (void)context;
-    return tape_linear(t, x[0], x[1], NULL, ACT_NONE, x[0]);
-}
+BUILD(linear_on_itself_fused, void, tape_linear(t, x[0], x[1], NULL, ACT_NONE, x[0]))
 
-static Tensor *linear_on_itself_composed(Tape *t, Tensor **x, const void *context) {
-    (void)context;
-    return tape_add(t, x[0], tape_matmul(t, x[0], tape_transpose(t, x[1], 0, 1)));
-}
+BUILD(linear_on_itself_composed, void, tape_add(t, x[0], tape_matmul(t, x[0], tape_transpose(t, x[1], 0, 1))))
 
 TEST(linear_is_matmul_add_and_activation) {
     static const LinearContext alone = {ACT_NONE, 0, 0}, bias = {ACT_NONE, 2, 0}, relu = {ACT_RELU, 2, 0},
@@ -184,10 +184,7 @@ TEST(linear_is_matmul_add_and_activation) {
 
 /* ---- swiglu, rotary ---- */
 
-static Tensor *swiglu_fused(Tape *t, Tensor **x, const void *context) {
-    (void)context;
-    return tape_swiglu(t, x[0]);
-}
+BUILD(swiglu_fused, void, tape_swiglu(t, x[0]))
 
 static Tensor *swiglu_composed(Tape *t, Tensor **x, const void *context) {
     (void)context;
@@ -265,20 +262,14 @@ typedef struct AttentionContext {
 } AttentionContext;
 
 /* With k and v in place, or in the columns of the inputs before them. */
-static Tensor *attention_fused(Tape *t, Tensor **x, const void *context) {
-    const AttentionContext *c = context;
-    return tape_attention(t, x[0], NULL, NULL, c->heads, c->queries, c->keys, c->causal, 0);
-}
+BUILD(attention_fused, AttentionContext,
+      tape_attention(t, x[0], NULL, NULL, c->heads, c->queries, c->keys, c->causal, 0))
 
-static Tensor *cross_attention_fused(Tape *t, Tensor **x, const void *context) {
-    const AttentionContext *c = context;
-    return tape_attention(t, x[0], x[1], NULL, c->heads, c->queries, c->keys, c->causal, 0);
-}
+BUILD(cross_attention_fused, AttentionContext,
+      tape_attention(t, x[0], x[1], NULL, c->heads, c->queries, c->keys, c->causal, 0))
 
-static Tensor *open_attention_fused(Tape *t, Tensor **x, const void *context) {
-    const AttentionContext *c = context;
-    return tape_attention(t, x[0], x[1], x[2], c->heads, c->queries, c->keys, c->causal, 0);
-}
+BUILD(open_attention_fused, AttentionContext,
+      tape_attention(t, x[0], x[1], x[2], c->heads, c->queries, c->keys, c->causal, 0))
 
 static Tensor *attention_of(Tape *t, Tensor *q, Tensor *k, Tensor *v, const AttentionContext *c) {
     return nn_plain_attention(t, q, k, v, NULL, c->heads, c->queries, c->keys, c->causal, NULL);
@@ -295,25 +286,16 @@ static Tensor *cross_attention_composed(Tape *t, Tensor **x, const void *context
     return attention_of(t, x[0], tape_slice(t, x[1], 1, 0, d), tape_slice(t, x[1], 1, d, 2 * d), context);
 }
 
-static Tensor *open_attention_composed(Tape *t, Tensor **x, const void *context) {
-    return attention_of(t, x[0], x[1], x[2], context);
-}
-
-/* Sequences that fill their rows, and such with padding behind them: one of those has no token. */
-static const int32_t packed_start[] = {0, 3, 4},
-                     packed_rows[] = {3, 1, 5}, *const packed_length = packed_rows;
-static const int32_t padded_start[] = {0, 4, 8}, padded_rows[] = {4, 4, 4}, padded_length[] = {4, 0, 2};
-static const int32_t long_start[] = {0, 130, 131}, long_rows[] = {130, 1, 70}, *const long_length = long_rows;
-static const int32_t wide_start[] = {0, 70, 140}, wide_rows[] = {70, 70, 70}, wide_length[] = {70, 3, 65};
-static const int32_t memory_start[] = {0, 20, 170}, memory_rows[] = {20, 150, 9},
-                     memory_length[] = {20, 149, 0};
+BUILD(open_attention_composed, AttentionContext, attention_of(t, x[0], x[1], x[2], c))
 
 TEST(attention_is_matmul_mask_softmax_matmul) {
-    const Sequences packed = {3, packed_start, packed_rows, packed_length, 9, 5};
-    const Sequences padded = {3, padded_start, padded_rows, padded_length, 12, 4};
-    const Sequences longer = {3, long_start, long_rows, long_length, 201, 130};
-    const Sequences wide = {3, wide_start, wide_rows, wide_length, 210, 70};
-    const Sequences memory = {3, memory_start, memory_rows, memory_length, 179, 150};
+    /* First rows, rows, tokens. Some sequences have padding after their tokens, one of them no token. */
+    typedef const int32_t Ints[];
+    const Sequences packed = {3, (Ints){0, 3, 4}, (Ints){3, 1, 5}, (Ints){3, 1, 5}, 9, 5};
+    const Sequences padded = {3, (Ints){0, 4, 8}, (Ints){4, 4, 4}, (Ints){4, 0, 2}, 12, 4};
+    const Sequences longer = {3, (Ints){0, 130, 131}, (Ints){130, 1, 70}, (Ints){130, 1, 70}, 201, 130};
+    const Sequences wide = {3, (Ints){0, 70, 140}, (Ints){70, 70, 70}, (Ints){70, 3, 65}, 210, 70};
+    const Sequences memory = {3, (Ints){0, 20, 170}, (Ints){20, 150, 9}, (Ints){20, 149, 0}, 179, 150};
     const AttentionContext all = {2, &packed, &packed, false}, causal = {2, &packed, &packed, true},
                            with_padding = {1, &padded, &padded, false},
                            causal_with_padding = {3, &padded, &padded, true},
@@ -347,15 +329,9 @@ typedef struct LossContext {
 
 enum { IGNORE = -1, TARGETS = 70 };
 
-static Tensor *loss_fused(Tape *t, Tensor **x, const void *context) {
-    const LossContext *c = context;
-    return tape_linear_cross_entropy(t, x[0], x[1], c->targets, IGNORE, c->smoothing);
-}
+BUILD(loss_fused, LossContext, tape_linear_cross_entropy(t, x[0], x[1], c->targets, IGNORE, c->smoothing))
 
-static Tensor *loss_of_logits(Tape *t, Tensor **x, const void *context) {
-    const LossContext *c = context;
-    return tape_cross_entropy(t, x[0], c->targets, IGNORE, c->smoothing);
-}
+BUILD(loss_of_logits, LossContext, tape_cross_entropy(t, x[0], c->targets, IGNORE, c->smoothing))
 
 /* Σ_ij w_ij log softmax(x)_ij, with w_ij = -1/C ((1-ε) δ_jt + ε/V) where row i counts, else 0. */
 static Tensor *weighted_log_softmax(Tape *t, Tensor *x, const LossContext *c) {
@@ -370,13 +346,10 @@ static Tensor *weighted_log_softmax(Tape *t, Tensor *x, const LossContext *c) {
     return tape_sum(t, tape_mul(t, tape_log_softmax(t, x, -1), w), ALL_AXES);
 }
 
-static Tensor *loss_composed(Tape *t, Tensor **x, const void *context) {
-    return weighted_log_softmax(t, tape_matmul(t, x[0], tape_transpose(t, x[1], 0, 1)), context);
-}
+BUILD(loss_composed, LossContext,
+      weighted_log_softmax(t, tape_matmul(t, x[0], tape_transpose(t, x[1], 0, 1)), c))
 
-static Tensor *loss_of_logits_composed(Tape *t, Tensor **x, const void *context) {
-    return weighted_log_softmax(t, x[0], context);
-}
+BUILD(loss_of_logits_composed, LossContext, weighted_log_softmax(t, x[0], c))
 
 TEST(linear_cross_entropy_is_linear_and_log_softmax) {
     static int32_t few[TARGETS], many[TARGETS];
@@ -401,14 +374,10 @@ TEST(linear_cross_entropy_is_linear_and_log_softmax) {
 
 /* ---- residual ---- */
 
-static Tensor *residual_fused(Tape *t, Tensor **x, const void *context) {
-    return tape_residual(t, x[0], x[1], *(const double *)context);
-}
+BUILD(residual_fused, double, tape_residual(t, x[0], x[1], *c))
 
 /* Dropout stands at the same place of the tape, so it drops the same. */
-static Tensor *residual_composed(Tape *t, Tensor **x, const void *context) {
-    return tape_add(t, x[0], tape_dropout(t, x[1], *(const double *)context));
-}
+BUILD(residual_composed, double, tape_add(t, x[0], tape_dropout(t, x[1], *c)))
 
 TEST(residual_is_dropout_and_add) {
     static const double half = 0.5, tenth = 0.1, none = 0;
@@ -428,10 +397,8 @@ typedef struct EmbeddingContext {
     double scale;
 } EmbeddingContext;
 
-static Tensor *embedding_fused(Tape *t, Tensor **x, const void *context) {
-    const EmbeddingContext *c = context;
-    return tape_embedding(t, x[0], c->n, c->ids, c->scale, c->at ? x[1] : NULL, c->at);
-}
+BUILD(embedding_fused, EmbeddingContext,
+      tape_embedding(t, x[0], c->n, c->ids, c->scale, c->at ? x[1] : NULL, c->at))
 
 /* The rows of a table that ids name, as a product with a matrix of ones and zeros. */
 static Tensor *rows_of(Tape *t, Tensor *table, long n, const int32_t *ids) {
@@ -462,10 +429,7 @@ TEST(embedding_is_products_with_one_hot_rows) {
 
 /* ---- layer_norm ---- */
 
-static Tensor *norm_fused(Tape *t, Tensor **x, const void *context) {
-    (void)context;
-    return tape_layer_norm(t, x[0], x[1], x[2]);
-}
+BUILD(norm_fused, void, tape_layer_norm(t, x[0], x[1], x[2]))
 
 /* γ (x - μ) / √(σ² + ε) + β */
 static Tensor *norm_composed(Tape *t, Tensor **x, const void *context) {
@@ -489,10 +453,7 @@ TEST(layer_norm_is_means_squares_and_quotients) {
     CHECK_ALL(cases);
 }
 
-static Tensor *rms_norm_fused(Tape *t, Tensor **x, const void *context) {
-    (void)context;
-    return tape_rms_norm(t, x[0], x[1]);
-}
+BUILD(rms_norm_fused, void, tape_rms_norm(t, x[0], x[1]))
 
 /* γ x / √(mean of x² + ε) */
 static Tensor *rms_norm_composed(Tape *t, Tensor **x, const void *context) {

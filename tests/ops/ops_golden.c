@@ -62,74 +62,48 @@ static void expect_all(Tape *t, const char *op, Tensor *y, int inputs, const cha
     }
 }
 
-static Tensor *softmax(Tape *t, Tensor **x) {
-    return tape_softmax(t, x[0], -1);
-}
-
-static Tensor *log_softmax(Tape *t, Tensor **x) {
-    return tape_log_softmax(t, x[0], -1);
-}
-
-static Tensor *gelu(Tape *t, Tensor **x) {
-    return tape_gelu(t, x[0]);
-}
-
-static Tensor *silu(Tape *t, Tensor **x) {
-    return tape_silu(t, x[0]);
-}
-
-static Tensor *swiglu(Tape *t, Tensor **x) {
-    return tape_swiglu(t, x[0]);
-}
-
-static Tensor *rms_norm(Tape *t, Tensor **x) {
-    return tape_rms_norm(t, x[0], x[1]);
-}
-
-static Tensor *matmul(Tape *t, Tensor **x) {
-    return tape_matmul(t, x[0], x[1]);
-}
+BUILD_CASE(softmax, tape_softmax(t, x[0], -1))
+BUILD_CASE(log_softmax, tape_log_softmax(t, x[0], -1))
+BUILD_CASE(gelu, tape_gelu(t, x[0]))
+BUILD_CASE(silu, tape_silu(t, x[0]))
+BUILD_CASE(swiglu, tape_swiglu(t, x[0]))
+BUILD_CASE(rms_norm, tape_rms_norm(t, x[0], x[1]))
+BUILD_CASE(matmul, tape_matmul(t, x[0], x[1]))
 
 static Tensor *rows(Tape *t, Tensor *x) {
     long width = x->shape.size[x->shape.rank - 1];
     return tape_reshape(t, x, SHAPE(shape_count(x->shape) / width, width));
 }
 
-static Tensor *linear(Tape *t, Tensor **x) {
-    return tape_linear(t, rows(t, x[0]), x[1], x[2], ACT_NONE, NULL);
-}
-
-static Tensor *layer_norm(Tape *t, Tensor **x) {
-    return tape_layer_norm(t, x[0], x[1], x[2]);
-}
-
-typedef struct Golden {
-    const char *op;
-    Tensor *(*build)(Tape *t, Tensor **x);
-    const char *input[4];
-} Golden;
-
-static void check(const Golden *g) {
-    Tape *t = tape_new();
-    Tensor *x[4];
-    int inputs = 0;
-    for (; g->input[inputs]; inputs++) x[inputs] = input(t, g->op, g->input[inputs]);
-    expect_all(t, g->op, g->build(t, x), inputs, g->input, x);
-    tape_free(t);
-}
+BUILD_CASE(linear, tape_linear(t, rows(t, x[0]), x[1], x[2], ACT_NONE, NULL))
+BUILD_CASE(layer_norm, tape_layer_norm(t, x[0], x[1], x[2]))
 
 TEST(operations_of_tensors) {
+    static const struct {
+        const char *op;
+        Tensor *(*build)(Tape *t, Tensor **x);
+        const char *input[4];
+    } golden[] = {
+        {"softmax", softmax, {"x"}},
+        {"log_softmax", log_softmax, {"x"}},
+        {"gelu", gelu, {"x"}},
+        {"silu", silu, {"x"}},
+        {"swiglu", swiglu, {"x"}},
+        {"rms_norm", rms_norm, {"x", "weight"}},
+        {"matmul", matmul, {"a", "b"}},
+        {"linear", linear, {"x", "weight", "bias"}},
+        {"layer_norm", layer_norm, {"x", "weight", "bias"}},
+        {"layer_norm_flat", layer_norm, {"x", "weight", "bias"}},
+    };
     open_file();
-    check(&(Golden){"softmax", softmax, {"x"}});
-    check(&(Golden){"log_softmax", log_softmax, {"x"}});
-    check(&(Golden){"gelu", gelu, {"x"}});
-    check(&(Golden){"silu", silu, {"x"}});
-    check(&(Golden){"swiglu", swiglu, {"x"}});
-    check(&(Golden){"rms_norm", rms_norm, {"x", "weight"}});
-    check(&(Golden){"matmul", matmul, {"a", "b"}});
-    check(&(Golden){"linear", linear, {"x", "weight", "bias"}});
-    check(&(Golden){"layer_norm", layer_norm, {"x", "weight", "bias"}});
-    check(&(Golden){"layer_norm_flat", layer_norm, {"x", "weight", "bias"}});
+    for (size_t i = 0; i < sizeof golden / sizeof *golden; i++) {
+        Tape *t = tape_new();
+        Tensor *x[4];
+        int inputs = 0;
+        for (; golden[i].input[inputs]; inputs++) x[inputs] = input(t, golden[i].op, golden[i].input[inputs]);
+        expect_all(t, golden[i].op, golden[i].build(t, x), inputs, golden[i].input, x);
+        tape_free(t);
+    }
     safetensors_free(&file);
 }
 
