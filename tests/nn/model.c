@@ -183,6 +183,7 @@ TEST(a_source_without_a_token) {
     real *before = copy_of(p.logits, 3 * row);
     for (long i = 0; i < b->S; i++) b->source[b->S + i] = c.pad_id;
     pass_run(&p);
+    CHECK(p.source.rows[1] == 0 && p.source.sequences.total_rows == p.source.rows[0] + p.source.rows[2]);
     CHECK(isfinite(p.loss) && all_finite(p.logits, 3 * row));
     CHECK(all_finite(m->parameters.grad, m->parameters.size));
     CHECK(same_sums(p.logits, before, row, EPSILONS) &&
