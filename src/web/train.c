@@ -2,14 +2,10 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "decoding/decode.h"
-#include "nn/model_file.h"
 #include "run/samples.h"
-#include "tasks/text_task.h"
 #include "training/checkpoint.h"
-#include "web/session.h"
+#include "web/web.h"
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 Session session;
@@ -22,45 +18,30 @@ static void close_session(Session *s) {
     train_config_free(&s->config);
 }
 
-bool web_has_model(Error *e) {
-    return session.run.model || error_set(e, STATUS_NO_INPUT, "found no model, need start or load first");
-}
-
-static bool is_training(Error *e) {
-    return session.task || error_set(e, STATUS_NO_INPUT, "found no training, need start first");
+/* Replaces the session, if the new one is complete. */
+static bool take_over(Session *next, bool ok) {
+    Session old = ok ? session : *next;
+    if (ok) session = *next;
+    close_session(&old);
+    return ok;
 }
 
 /* ---- Start, load, save ---- */
 
-static void describe(const Session *s) {
+static void describe(const char *task) {
+    const Session *s = &session;
     const ModelConfig *c = &s->run.model->config;
+    const Parameters *p = &s->run.model->parameters;
     long parameters = 0;
-    for (int i = 0; i < s->run.model->parameters.count; i++)
-        parameters += shape_count(s->run.model->parameters.entry[i].shape);
-    printf("{\"parameters\": %ld, \"lm\": %s, \"layers\": [%d, %d], \"heads\": %d, \"width\": %d", parameters,
-           c->kind == KIND_LM ? "true" : "false", c->encoder_layers, c->decoder_layers, c->heads, c->d_model);
+    for (int i = 0; i < p->count; i++) parameters += shape_count(p->entry[i].shape);
+    printf("{\"parameters\": %ld, \"lm\": %s, \"layers\": [%d, %d], \"heads\": %d, \"width\": %d, \"steps\": "
+           "%ld",
+           parameters, c->kind == KIND_LM ? "true" : "false", c->encoder_layers, c->decoder_layers, c->heads,
+           c->d_model, s->config.steps);
     web_print_number("uniform", log((double)s->run.tokenizer->size));
-    web_print_number("steps", s->task ? (double)s->config.steps : 0);
-    web_print_number("maxTarget", s->task ? s->task->max_T : c->max_length);
     web_print_number("maxSource", s->task ? s->task->max_S : c->max_length);
-    web_print_tokens(s, "tokens", NULL, c->vocab_size);
-    printf(", \"settings\": {\"vocab_size\": \"%d\"", c->vocab_size);
-    const char *name;
-    char value[CONFIG_TEXT];
-    for (int i = 0; config_field(c, i, &name, value); i++)
-        if (strcmp(name, "vocab_size") != 0) web_print_text(name, value);
-    putchar('}');
-}
-
-static bool describe_task(Session *s, Error *e) {
-    const Task *task = s->task;
-    web_print_text("task", task->name), web_print_text("remark", task->remark);
-    web_print_number("evalEvery", (double)s->trainer.eval_every), web_print_number("entropy", task->entropy);
-    task_held_out_batch(task, 0, 1, s->trainer.batch);
-    BatchRow row = batch_row(s->trainer.batch, 0);
-    bool lm = task_is_language_model(task);
-    return web_print_decoded(s, "example", lm ? row.target_in : row.source, lm ? row.T : row.S, e) &&
-           puts("}") >= 0;
+    web_print_tokens("tokens", NULL, c->vocab_size);
+    if (task) web_print_text("task", task);
 }
 
 /* As train.c: configuration, task, model, trainer. */
@@ -84,140 +65,106 @@ static bool open_training(Session *s, Error *e) {
     return trainer_start(&s->trainer, e);
 }
 
-/* Replaces the session, if the new one is complete. */
-static bool take_over(Session *next, bool ok) {
-    Session old = ok ? session : *next;
-    if (ok) session = *next;
-    close_session(&old);
-    return ok;
-}
-
-/* Settings in the file `settings`, as lines of a --config file. */
+/* The file `settings` holds lines of a --config file. */
 WEB_EXPORT(void, start, (int mask, int positions)) {
-    Error e = {0};
     Session next = {.mask = mask, .positions = positions};
-    if (take_over(&next, open_training(&next, &e))) describe(&session), describe_task(&session, &e);
-    web_end(&e);
+    if (!take_over(&next, open_training(&next, &web_error))) return;
+    describe(session.task->name);
+    task_held_out_batch(session.task, 0, 1, session.trainer.batch);
+    BatchRow row = batch_row(session.trainer.batch, 0);
+    web_print_decoded("example", row.S ? row.source : row.target_in, row.S ? row.S : row.T);
+    puts("}");
 }
 
-/* The weights in upload/model.safetensors. */
+/* The model in upload/model.safetensors. */
 WEB_EXPORT(void, load, (void)) {
-    Error e = {0};
-    Session next = {.mask = true, .positions = true};
-    bool ok = saved_run_open(&next.run, "upload", false, &e);
-    if (ok) {
-        next.trainer.tape = tape_new();
-        const char *task = model_notes_find(&next.run.notes, "task");
-        take_over(&next, true);
-        describe(&session);
-        if (task) web_print_text("task", task);
-        puts("}");
-    } else
-        saved_run_close(&next.run);
-    web_end(&e);
+    Session next = {.mask = true, .positions = true, .trainer.tape = tape_new()};
+    if (!take_over(&next, saved_run_open(&next.run, "upload", false, &web_error))) return;
+    describe(model_notes_find(&session.run.notes, "task"));
+    puts("}");
 }
 
-static bool write_model(void *context, const Metadata *notes, int count, Error *e) {
-    return model_save(context, "saved/model.safetensors", notes, count, e);
+static bool write_model(void *model, const Metadata *notes, int count, Error *e) {
+    return model_save(model, "saved/model.safetensors", notes, count, e);
 }
 
-bool web_save_model(Error *e) {
+WEB_EXPORT(bool, save_model, (void)) {
     Session *s = &session;
-    if (!web_has_model(e)) return false;
+    Error *e = &web_error;
+    if (!s->run.model) return error_set(e, STATUS_NO_INPUT, "found no model, need start or load first");
     if (!s->task) return write_model(s->run.model, s->run.notes.entry, s->run.notes.count, e);
     return trainer_check(&s->trainer, e) &&
            checkpoint_with_notes(&s->trainer, NULL, 0, write_model, s->run.model, e);
 }
 
-/* Writes saved/model.safetensors. */
-WEB_EXPORT(void, save, (void)) {
-    Error e = {0};
-    if (web_save_model(&e)) puts("{}");
-    web_end(&e);
-}
-
 /* ---- Training ---- */
 
-/* At most n steps, and none after the one that ends later than `ms` milliseconds from now. */
-static bool step(long n, double ms, bool more, Error *e) {
+static bool is_training(void) {
+    web_hide(session.mask, session.positions);
+    return session.task || error_set(&web_error, STATUS_NO_INPUT, "found no training, need start first");
+}
+
+/* At most n steps, none after one that ends later than `ms` milliseconds from now, or after which an evaluation is
+ * due, and none beyond the last unless `more`. */
+WEB_EXPORT(void, step, (int n, double ms, int more)) {
+    if (!is_training()) return;
     Trainer *t = &session.trainer;
-    if (!is_training(e)) return false;
     StepResult r = {0};
     long tokens = t->state.tokens;
     double began = clock_seconds();
-    web_hide(session.mask, session.positions);
-    bool ok = true;
+    bool due = false;
     printf("{\"losses\": [");
-    for (long i = 0; ok && i < n && (more || t->state.step < t->steps); i++) {
-        ok = trainer_step(t, &r, e);
-        if (!ok) break;
+    for (int i = 0; i < n && !due && (more || t->state.step < t->steps); i++) {
+        if (!trainer_step(t, &r, &web_error)) return;
         trainer_stepped(t, &r);
         printf(i ? ",%.9g" : "%.9g", r.loss);
-        if (trainer_evaluation_due(t) || clock_seconds() - began > ms * 1e-3) break;
+        due = trainer_evaluation_due(t);
+        if (clock_seconds() - began > ms * 1e-3) break;
     }
-    printf("], \"step\": %ld, \"due\": %s, \"done\": %s", t->state.step,
-           trainer_evaluation_due(t) ? "true" : "false", t->state.step >= t->steps ? "true" : "false");
-    web_print_number("rate", r.learning_rate), web_print_number("gradNorm", r.grad_norm);
-    web_print_number("tokens", (double)(t->state.tokens - tokens)),
-        web_print_number("seconds", clock_seconds() - began);
+    printf("], \"step\": %ld, \"due\": %s, \"done\": %s", t->state.step, due ? "true" : "false",
+           t->state.step >= t->steps ? "true" : "false");
+    web_print_number("rate", r.learning_rate), web_print_number("tokens", (double)(t->state.tokens - tokens));
+    web_print_number("seconds", clock_seconds() - began);
     puts("}");
-    return ok;
-}
-
-WEB_EXPORT(void, step, (int n, double ms, int more)) {
-    Error e = {0};
-    step(n, ms, more, &e);
-    web_end(&e);
 }
 
 /* Sources, answers and right answers of a few held-out rows. */
-static bool print_answers(Session *s, Error *e) {
+static void print_answers(Session *s) {
     enum { SHOWN = 5 };
     Trainer *t = &s->trainer;
-    Sampler greedy = {0};
+    const Batch *b = t->batch;
     long most = s->task->max_T, length[SHOWN] = {0};
     long count = task_held_out_batch(s->task, 0, SHOWN < t->micro_batch ? SHOWN : t->micro_batch, t->batch);
-    const Batch *b = t->batch;
-    int32_t *out = calloc((size_t)(SHOWN * most), sizeof *out);
-    bool ok = (out || error_set(e, STATUS_NO_MEMORY, "memory: answers")) &&
-              decode_answers(t->tape, s->run.model, &greedy, count, b->source_start, b->source,
-                             s->run.begin_id, s->run.end_id, most, out, length, e);
+    Arena arena = {0};
+    int32_t *out = arena_alloc(&arena, (size_t)(SHOWN * most) * sizeof *out);
+    bool ok = decode_answers(t->tape, s->run.model, &(Sampler){0}, count, b->source_start, b->source,
+                             s->run.begin_id, s->run.end_id, most, out, length, &web_error);
     printf(", \"answers\": [");
     for (long i = 0; ok && i < count; i++) {
         BatchRow row = batch_row(b, i);
-        const int32_t *id[] = {row.source, out + i * most, row.target_out};
-        const long n[] = {row.S, length[i], row.T - 1};
-        for (int k = 0; k < 3; k++) {
-            fputs(k ? ", " : i ? ", [" : "[", stdout);
-            ok = ok && web_print_decoded(s, NULL, id[k], n[k], e);
-        }
-        putchar(']');
+        printf(i ? ", [" : "["), web_print_decoded(NULL, row.source, row.S);
+        putchar(','), web_print_decoded(NULL, out + i * most, length[i]);
+        putchar(','), web_print_decoded(NULL, row.target_out, row.T - 1), putchar(']');
     }
     putchar(']');
-    free(out);
-    return ok;
+    arena_free(&arena);
 }
 
-static bool evaluate(long rows, Error *e) {
-    Trainer *t = &session.trainer;
-    Evaluation v;
-    double exact = NAN, loss = t->state.losses ? t->state.loss_sum / (double)t->state.losses : NAN;
-    if (!is_training(e)) return false;
-    if (rows <= 0) rows = trainer_evaluation_rows(t);
-    web_hide(session.mask, session.positions);
-    bool lm = task_is_language_model(t->task);
-    if (!trainer_evaluate(t, rows, &v, e) || !trainer_evaluated(t, &v, e) ||
-        !(lm || samples_answers(t, rows, false, &exact, NULL, e)))
-        return false;
-    printf("{\"step\": %ld", t->state.step);
-    web_print_number("trainLoss", loss), web_print_number("loss", v.loss);
-    web_print_number("accuracy", v.accuracy), web_print_number("exact", exact);
-    if (!lm && !print_answers(&session, e)) return false;
-    return puts("}") >= 0;
-}
-
+/* On so many held-out rows; 0: as many as ./train judges in the middle of a run. */
 WEB_EXPORT(void, evaluate, (int rows)) {
-    Error e = {0};
-    evaluate(rows, &e);
-    web_end(&e);
+    Trainer *t = &session.trainer;
+    Error *e = &web_error;
+    Evaluation v;
+    double exact = NAN;
+    if (!is_training()) return;
+    long judged = rows > 0 ? rows : trainer_evaluation_rows(t);
+    bool lm = task_is_language_model(t->task);
+    if (!trainer_evaluate(t, judged, &v, e) || !trainer_evaluated(t, &v, e) ||
+        !(lm || samples_answers(t, judged, false, &exact, NULL, e)))
+        return;
+    printf("{\"step\": %ld", t->state.step);
+    web_print_number("loss", v.loss), web_print_number("accuracy", v.accuracy),
+        web_print_number("exact", exact);
+    if (!lm) print_answers(&session);
+    puts("}");
 }

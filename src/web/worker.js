@@ -1,44 +1,41 @@
 "use strict";
-/* Runs the modules in a worker: `serve` answers messages {id, op, …} with {id, …result} or {id, error, status}. It is a
- * function without names from outside, because the worker is made from its text, so that the page needs no second file.
- * `modules` has the two modules, compressed, as base64. */
+/* Runs the modules in a worker: `serve` answers messages {id, op, …} with {id, …result} or {id, error, status}. It uses
+ * no name from outside, because the worker is made from its text, so that the page needs no second file. `modules` are
+ * the two modules, compressed, as base64. */
 function serve(modules, scope) {
-    /* ---- A module: WebAssembly with the few system calls that its C library makes ---- */
-
-    async function unpack(base64) {
-        const bytes = Uint8Array.from(atob(base64), c => c.charCodeAt(0));
-        return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
+    /* An error that leaves the module as it was. */
+    class Refusal extends Error {
+        constructor(text, status) { super(text), this.status = status; }
     }
 
+    /* ---- A module: WebAssembly with the few system calls that its C library makes ---- */
+
     class Module {
+        output = ["", "", ""]; /* by file descriptor */
+        decoder = [0, 1, 2].map(() => new TextDecoder());
+
         constructor(compiled) {
-            this.output = {1: "", 2: ""};
-            this.decoder = {1: new TextDecoder(), 2: new TextDecoder()};
-            const fail = () => 52, system = {
+            const system = {
                 fd_write: (fd, list, count, written) => {
-                    const view = this.view();
                     let sum = 0;
-                    for (let i = 0; i < count; i++) {
-                        const at = view.getUint32(list + 8 * i, true), size = view.getUint32(list + 8 * i + 4, true);
-                        this.output[fd] += this.decoder[fd].decode(this.bytes(at, size), {stream: true});
+                    for (let at = list; at < list + 8 * count; at += 8) {
+                        const size = this.view().getUint32(at + 4, true), from = this.view().getUint32(at, true);
+                        this.output[fd] += this.decoder[fd].decode(this.bytes(from, size), {stream: true});
                         sum += size;
                     }
-                    view.setUint32(written, sum, true);
+                    this.view().setUint32(written, sum, true);
                     return 0;
                 },
                 clock_time_get: (id, precision, out) => {
                     this.view().setBigUint64(out, BigInt(Math.round(performance.now() * 1e6)), true);
                     return 0;
                 },
-                fd_fdstat_get: (fd, out) => (this.bytes(out, 24).fill(0), 0),
-                environ_sizes_get: (count, size) => (this.view().setUint32(count, 0, true),
-                                                     this.view().setUint32(size, 0, true), 0),
-                environ_get: () => 0,
+                environ_sizes_get: (count, size) => (this.bytes(count, 4).fill(0), this.bytes(size, 4).fill(0), 0),
                 proc_exit: status => { throw new Error("exit " + status); },
             };
             const imports = {};
             for (const {module, name} of WebAssembly.Module.imports(compiled))
-                (imports[module] ??= {})[name] = system[name] ?? fail;
+                (imports[module] ??= {})[name] = system[name] ?? (() => 52);
             this.exports = new WebAssembly.Instance(compiled, imports).exports;
             this.exports._initialize();
         }
@@ -47,15 +44,17 @@ function serve(modules, scope) {
         bytes(at, size) { return new Uint8Array(this.exports.memory.buffer, at, size); }
 
         path(name) {
-            const at = this.exports.path(), bytes = new TextEncoder().encode(name + "\0");
-            this.bytes(at, bytes.length).set(bytes);
+            const at = this.exports.path();
+            this.bytes(at, name.length + 1).set(new TextEncoder().encode(name + "\0"));
             return at;
         }
 
         write(name, contents) {
+            const most = 64 << 20, size = contents.length;
+            if (size > most) throw new Refusal(`${name}: found ${size} bytes, need at most ${most}`, 65);
             const bytes = typeof contents === "string" ? new TextEncoder().encode(contents) : contents;
             const at = this.exports.file_write(this.path(name), bytes.length);
-            if (!at) throw new Refusal(name + ": no memory for its " + bytes.length + " bytes", 71);
+            if (!at) throw new Refusal(`${name}: no memory for its ${bytes.length} bytes`, 71);
             this.bytes(at, bytes.length).set(bytes);
         }
 
@@ -63,167 +62,135 @@ function serve(modules, scope) {
             return this.bytes(this.exports.file_data(this.path(name)), this.exports.file_size(this.path(name))).slice();
         }
 
-        remove(name) { this.exports.file_remove(this.path(name)); }
-
         /* Calls an entry point and returns its output. An error stands behind a form feed. */
         call(name, ...numbers) {
-            this.output[1] = this.output[2] = "";
-            this.exports[name](...numbers);
-            const [result, error] = this.output[1].split("\f");
-            this.output[1] = "";
-            if (!error) return result;
-            const {error: text, status} = JSON.parse(error);
-            throw new Refusal(text, status);
-        }
-    }
-
-    /* An error that leaves the module as it was. */
-    class Refusal extends Error {
-        constructor(text, status) {
-            super(text);
-            this.status = status;
+            this.output.fill("");
+            this.exports[name](...numbers), this.exports.end();
+            const [result, failure] = this.output[1].split("\f");
+            if (!failure) return result;
+            const {error, status} = JSON.parse(failure);
+            throw new Refusal(error, status);
         }
     }
 
     const compiled = {}, running = {};
+    async function compile(base64) {
+        const bytes = Uint8Array.from(atob(base64), c => c.charCodeAt(0));
+        const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+        return WebAssembly.compile(await new Response(stream).arrayBuffer());
+    }
     async function module(name) {
-        compiled[name] ??= WebAssembly.compile(await unpack(modules[name]));
-        return running[name] ??= new Module(await compiled[name]);
+        return running[name] ??= new Module(await (compiled[name] ??= compile(modules[name])));
     }
 
     /* ---- What the page asks for ---- */
 
-    const MOST = 64 << 20; /* bytes of a text or file */
-    function limited(what, contents) {
-        const size = contents.length ?? contents.byteLength;
-        if (size > MOST) throw new Refusal(what + ": found " + size + " bytes, need at most " + MOST, 65);
-        return contents;
-    }
-    const number = (x, otherwise) => Number.isFinite(x) ? x : otherwise;
-    const asked = (q, m) => m.write("text", limited("text", String(q.text ?? "")));
+    const number = (x, otherwise, most = 1e9) => Number.isFinite(x) ? Math.min(x, most) : otherwise;
+    const result = (m, ...call) => JSON.parse(m.call(...call));
 
     const training = {
         start(q, m) {
-            let lines = String(q.config ?? "");
-            for (const name of ["text", "pairs"]) {
-                if (q[name] === undefined) continue;
-                m.write(name + " of the page", limited(name, String(q[name])));
-                lines += "\n" + name + " " + name + " of the page";
-            }
-            m.write("settings", limited("settings", lines));
-            const result = JSON.parse(m.call("start", q.mask !== false, q.positions !== false));
-            for (const name of ["text", "pairs"]) m.remove(name + " of the page");
-            return result;
+            let settings = String(q.config ?? "");
+            for (const name of ["text", "pairs"])
+                if (q[name] !== undefined) {
+                    m.write("page " + name, String(q[name]));
+                    settings += `\n${name} page ${name}`;
+                }
+            m.write("settings", settings);
+            return result(m, "start", q.mask !== false, q.positions !== false);
         },
-        step: (q, m) => JSON.parse(m.call("step", number(q.n, 1), number(q.ms, 50), Boolean(q.more))),
-        evaluate: (q, m) => JSON.parse(m.call("evaluate", number(q.rows, 0))),
+        step: (q, m) => result(m, "step", number(q.n, 1), number(q.ms, 50), Boolean(q.more)),
+        evaluate: (q, m) => result(m, "evaluate", number(q.rows, 0)),
         answer(q, m) {
-            asked(q, m);
-            return JSON.parse(m.call("answer", number(q.more, 100), number(q.temperature, 0), number(q.seed, 1)));
+            m.write("text", String(q.text));
+            return result(m, "answer", number(q.more, 100, 10000), number(q.temperature, 0), number(q.seed, 1));
         },
         attention(q, m) {
-            asked(q, m);
-            const result = JSON.parse(m.call("attention", q.mask !== false, q.positions !== false));
-            for (const map of result.maps) map.values = Float32Array.from(map.values);
-            return result;
+            m.write("text", String(q.text));
+            const found = result(m, "attention", q.mask !== false, q.positions !== false);
+            for (const map of found.maps) map.values = Float32Array.from(map.values);
+            return found;
         },
-        walk(q, m) {
-            const side = ["encoder", "decoder", "cross"].indexOf(q.side ?? "encoder"), head = number(q.head, 1);
-            asked(q, m);
-            const lines = m.call("walk", side < 0 ? 0 : side, number(q.layer, 1), head).trim().split("\n");
-            return walked(lines.map(line => JSON.parse(line)), q, head);
+        walk({text, side = "encoder", layer = 1, head = 1}, m) {
+            m.write("text", String(text));
+            const lines = m.call("walk", ["encoder", "decoder", "cross"].indexOf(side), number(layer, 1), number(head, 1));
+            return walked(lines.trim().split("\n").map(line => JSON.parse(line)), side, layer, head);
         },
-        save(q, m) {
-            m.call("save");
-            return {bytes: m.read("saved/model.safetensors")};
-        },
+        save: (q, m) => (m.call("save_model"), {bytes: m.read("saved/model.safetensors")}),
         load(q, m) {
-            m.write("upload/model.safetensors", new Uint8Array(limited("model.safetensors", q.bytes)));
-            try {
-                return JSON.parse(m.call("load"));
-            } finally {
-                m.remove("upload/model.safetensors");
-            }
+            m.write("upload/model.safetensors", new Uint8Array(q.bytes));
+            return result(m, "load");
         },
     };
 
     const checking = {
-        operations: (q, m) => JSON.parse(m.call("operations")),
+        operations: (q, m) => result(m, "operations"),
         check(q, m) {
-            m.write("operation", String(q.operation ?? "")), m.write("mistake", String(q.mistake ?? ""));
-            const result = JSON.parse(m.call("check", number(q.case, 0), number(q.input, 0), number(q.seed, 1)));
-            for (const matrix of [...result.inputs, result.output]) matrix.values = Float64Array.from(matrix.values);
-            return result;
+            m.write("operation", String(q.operation)), m.write("mistake", String(q.mistake));
+            return result(m, "check", number(q.case, 0), number(q.input, 0), number(q.seed, 1));
         },
-        checkAll: (q, m) => JSON.parse(m.call("checkAll")),
+        /* Bytes of memory of both modules. */
+        memory: () => ({bytes: Object.values(running).reduce((sum, m) => sum + m.view().byteLength, 0)}),
     };
-
-    /* Bytes of memory of all modules. */
-    const memory = () => ({bytes: Object.values(running).reduce((sum, m) => sum + m.view().byteLength, 0)});
 
     /* ---- How the cells of a walk come about ---- */
 
-    /* The transposed rows [from, from + count) of a matrix, or that part of a vector. */
-    function part(name, w, from, count) {
-        const columns = w.shape[1] ?? 1, values = new Float32Array(count * columns);
+    /* Rows [from, from + count) of a weight, transposed: `x W` in place of `x Wᵀ`. */
+    function part(name, {shape: [rows, columns = 1], shape, values}, from = 0, count = rows) {
+        const out = new Float32Array(count * columns);
         for (let i = 0; i < count; i++)
-            for (let j = 0; j < columns; j++) values[j * count + i] = w.values[(from + i) * columns + j];
-        return {name, shape: w.shape.length > 1 ? [columns, count] : [count], values};
+            for (let j = 0; j < columns; j++) out[j * count + i] = values[(from + i) * columns + j];
+        return {name, shape: shape.length > 1 ? [columns, count] : [count], values: out};
     }
 
-    function walked(lines, q, head) {
-        const weight = {}, matrices = [], weights = [];
-        for (const line of lines)
-            if (line.weight) weight[line.weight] = line;
-            else if (line.formula) matrices.push(line);
-        const shape = name => matrices.find(m => m.name === name).shape, width = shape("X")[1], d_k = shape("Q")[1];
-        const decoder = weight["decoder.layers.0.norm3.weight"] && q.side !== "encoder" && q.side !== undefined;
-        const cross = q.side === "cross", layer = (decoder ? "decoder" : "encoder") + ".layers." + ((q.layer ?? 1) - 1) + ".";
-        const attention = layer + (cross ? "multihead_attn." : "self_attn."), last = decoder ? "norm3" : "norm2";
-        const pre = !matrices.some(m => m.name.endsWith("Norm of it"));
-        const first = cross ? (pre ? "norm3" : "norm2") : pre ? "norm2" : "norm1";
-        const add = (name, of, from, count) => {
-            if (weight[of]) weights.push(part(name, weight[of], from ?? 0, count ?? weight[of].shape[0]));
-        };
-        ["Q", "K", "V"].forEach((name, i) => {
-            add("W^" + name, attention + "in_proj_weight", i * width + (head - 1) * d_k, d_k);
-            add("b^" + name, attention + "in_proj_bias", i * width + (head - 1) * d_k, d_k);
-        });
-        add("W^O", attention + "out_proj.weight"), add("b^O", attention + "out_proj.bias");
-        add("W_1", layer + "linear1.weight"), add("b_1", layer + "linear1.bias");
-        add("W_2", layer + "linear2.weight"), add("b_2", layer + "linear2.bias");
-        add("gain", layer + first + ".weight"), add("bias", layer + first + ".bias");
-        add("last gain", layer + last + ".weight"), add("last bias", layer + last + ".bias");
-
-        const product = (a, b, more) => ({kind: "product", a, b, transposed: false, ...more}), other = cross ? "M" : "X";
+    function walked(lines, side, layer, head) {
+        const weight = Object.fromEntries(lines.filter(l => l.weight).map(l => [l.weight, l]));
+        const matrices = lines.filter(l => l.formula), weights = [], cross = side === "cross";
         const there = (...names) => names.find(name => matrices.some(m => m.name === name));
-        const q_read = there("Q turned", "Q normalised", "Q"), k_read = there("K turned", "K normalised", "K");
-        const input = pre ? there("E + PE", "E") : "X"; /* of the residual connection */
-        const gelu = matrices.some(m => m.formula.startsWith("H = gelu"));
+        const width = name => matrices.find(m => m.name === name).shape[1], d = width("X"), d_k = width("Q");
+        const formula = start => matrices.some(m => m.formula.startsWith(start));
+        const gelu = formula("H = gelu"), decoder = side !== "encoder" && weight["decoder.layers.0.norm3.weight"];
+        const pre = !there("LayerNorm of it", "RMSNorm of it"), norm = there("LayerNorm", "RMSNorm");
+        const first = cross ? (pre ? "norm3" : "norm2") : pre ? "norm2" : "norm1", last = decoder ? "norm3" : "norm2";
+        const prefix = `${decoder ? "decoder" : "encoder"}.layers.${layer - 1}.`;
+        const add = (name, of, ...rows) => weight[of] && weights.push(part(name, weight[of], ...rows));
+        const pair = (w, b, of) => (add(w, prefix + of + ".weight"), add(b, prefix + of + ".bias"));
+        ["Q", "K", "V"].forEach((name, i) => {
+            const attention = prefix + (cross ? "multihead_attn" : "self_attn") + ".in_proj_";
+            add("W^" + name, attention + "weight", i * d + (head - 1) * d_k, d_k);
+            add("b^" + name, attention + "bias", i * d + (head - 1) * d_k, d_k);
+        });
+        pair("W^O", "b^O", (cross ? "multihead_attn" : "self_attn") + ".out_proj");
+        pair("W_1", "b_1", "linear1"), pair("W_2", "b_2", "linear2");
+        pair("gain", "bias", first), pair("last gain", "last bias", last);
+        const {shape, values} = weight["embedding.weight"];
+        weights.push({name: "W", shape, values: Float32Array.from(values)});
+
+        const product = (a, b, more) => ({kind: "product", a, b, transposed: false, ...more});
+        const sum = (...of) => ({kind: "sum", of}), scaled = there("S / sqrt(d_k)", "S");
         const from = {
-            source: {kind: "id"}, x: {kind: "id"},
-            E: {kind: "row", by: matrices.find(m => m.name === "E")?.formula.includes("sqrt") ? Math.sqrt(width) : 1},
-            PE: {kind: "position"}, "E + PE": {kind: "sum", of: ["E", "PE"]}, X: {kind: "copy"}, M: {kind: "copy"},
-            Q: product("X", "W^Q", {plus: "b^Q"}), K: product(other, "W^K", {plus: "b^K"}),
-            V: product(other, "W^V", {plus: "b^V"}), S: product(q_read, k_read, {transposed: true}),
-            "S / sqrt(d_k)": {kind: "scaled", of: "S", by: Math.sqrt(d_k)},
-            masked: {kind: "mask", of: there("S / sqrt(d_k)", "S")}, A: {kind: "softmax", of: "masked"}, Z: product("A", "V"),
+            source: {kind: "id"}, x: {kind: "id"}, PE: {kind: "position"}, "E + PE": sum("E", "PE"),
+            E: {kind: "row", of: "W", by: formula("E_i = sqrt") ? Math.sqrt(d) : 1},
+            Q: product("X", "W^Q", {plus: "b^Q"}), K: product(cross ? "M" : "X", "W^K", {plus: "b^K"}),
+            V: product(cross ? "M" : "X", "W^V", {plus: "b^V"}),
+            S: !formula("S_ij") && product(there("Q turned", "Q normalised", "Q"), there("K turned", "K normalised", "K"),
+                                           {transposed: true}),
+            "S / sqrt(d_k)": {kind: "scaled", of: "S", by: Math.sqrt(d_k)}, masked: {kind: "mask", of: scaled},
+            A: {kind: "softmax", of: "masked"}, Z: product("A", "V"),
             "S of all heads": {kind: "heads", of: "S"}, "A of all heads": {kind: "heads", of: "A"},
-            "Z of all heads": {kind: "beside", of: "Z"}, "last row of X and of Z": {kind: "copy", of: "Z of all heads"},
-            "Z W^O": product("Z of all heads", "W^O", {plus: "b^O"}), "X + Y": pre && (cross || q.layer > 1) ? {kind: "copy"} : {kind: "sum", of: [input, "Z W^O"]},
+            "Z of all heads": {kind: "beside", of: "Z"}, "Z W^O": product("Z of all heads", "W^O", {plus: "b^O"}),
+            "X + Y": pre ? !cross && layer === 1 && sum(there("E + PE", "E"), "Z W^O") : sum("X", "Z W^O"),
             LayerNorm: {kind: "norm", of: "X + Y", gain: "gain", bias: "bias"},
-            hidden: product("LayerNorm", "W_1", {plus: "b_1", then: gelu ? "gelu" : "relu"}),
-            projected: product("hidden", "W_2", {plus: "b_2"}),
-            "N + F": {kind: "sum", of: [pre ? "X + Y" : there("LayerNorm", "RMSNorm"), "projected"]},
             "LayerNorm of it": {kind: "norm", of: "N + F", gain: "last gain", bias: "last bias"},
+            /* The decoder's feed-forward network follows another attention. */
+            hidden: (cross || !decoder) && (gelu || formula("H = max")) && product(norm, "W_1", {plus: "b_1", then: gelu ? "gelu" : "relu"}),
+            projected: product("hidden", "W_2", {plus: "b_2"}),
+            "N + F": (cross || !decoder) && sum(pre ? "X + Y" : norm, "projected"),
         };
-        /* The decoder's feed-forward network follows another attention; scores may be additive. */
-        if (decoder && !cross) from.hidden = from["N + F"] = {kind: "copy"};
-        if (matrices.some(m => m.formula.startsWith("S_ij"))) from.S = {kind: "copy"};
         const known = new Set([...matrices, ...weights].map(m => m.name));
         for (const m of matrices) {
-            const f = from[m.name], parts = f ? [f.of, f.a, f.b].flat().filter(Boolean) : [];
-            m.from = f && parts.every(name => known.has(name)) ? f : {kind: "copy"};
+            const f = from[m.name] || {kind: "copy"}, parts = [f.of, f.a, f.b].flat().filter(Boolean);
+            m.from = parts.every(name => known.has(name)) ? f : {kind: "copy"};
             m.values = Float32Array.from(m.values, x => x ?? -Infinity);
         }
         return {matrices, weights};
@@ -232,8 +199,8 @@ function serve(modules, scope) {
     /* ---- Messages, one after another ---- */
 
     async function answer(q) {
-        const name = q.op in training ? "float" : "double", table = {...training, ...checking, memory};
-        if (!Object.hasOwn(table, q.op)) return {error: "found no operation \"" + q.op + "\"", status: 2};
+        const name = Object.hasOwn(training, q.op) ? "float" : "double", table = {...training, ...checking};
+        if (!Object.hasOwn(table, q.op)) return {error: `found no operation "${q.op}"`, status: 2};
         try {
             return table[q.op](q, await module(name));
         } catch (error) {
@@ -252,6 +219,6 @@ function serve(modules, scope) {
 
 /* A worker for the page. */
 function openWorker() {
-    const text = "(" + serve + ")(" + JSON.stringify(modules) + ", self);";
+    const text = `(${serve})(${JSON.stringify(modules)}, self);`;
     return new Worker(URL.createObjectURL(new Blob([text], {type: "text/javascript"})));
 }

@@ -1,18 +1,11 @@
-/* Stands in for <pthread.h>, which the module's C library lacks: there is one thread. */
+/* Stands in for <pthread.h>, which the modules' C library lacks: there is one thread. */
 #ifndef WEB_PTHREAD_H
 #define WEB_PTHREAD_H
 
 typedef int pthread_once_t, pthread_mutex_t, pthread_key_t;
-#define PTHREAD_ONCE_INIT         0
-#define PTHREAD_MUTEX_INITIALIZER 0
-
-/* Runs f at the first call. */
-static inline int pthread_once(pthread_once_t *once, void (*f)(void)) {
-    if (!(*once)++) f();
-    return 0;
-}
-
-/* What one thread does not need: locks, and a destructor at the end of a thread. */
+#define PTHREAD_ONCE_INIT             0
+#define PTHREAD_MUTEX_INITIALIZER     0
+#define pthread_once(once, f)         (*(once) ? 0 : (*(once) = 1, (f)(), 0))
 #define pthread_mutex_lock(m)         ((void)(m))
 #define pthread_mutex_unlock(m)       ((void)(m))
 #define pthread_key_create(key, free) ((void)(key), (void)(free), 0)
