@@ -87,7 +87,7 @@ TEST(no_cheat_passes) {
         const Cheat *c = &cheats[i];
         write_cheat(c);
         int status =
-            run_program("gradcheck", ARGUMENTS("cheat.c", "--json", "--solution"), (Streams){0});
+            run_program("gradcheck", ARGUMENTS("cheat.c", "--json", "--strict", "--solution"), (Streams){0});
         int want = strcmp(c->verdict, "FAIL") == 0 ? 1 : 4;
         CHECK(status == want, "%s: status %d, want %d: %s%s", c->name, status, want, err, out);
         CHECK(strstr(out, c->says), "%s: does not say '%s': %s", c->name, c->says, out);

@@ -282,6 +282,20 @@ TEST(every_input_counts) {
     CHECK(strstr(out, last) && !strstr(out, "FAIL widest/all, dx0: "), "%s", out);
 }
 
+TEST(what_is_not_tested_is_said) {
+    if (!SHIPPED) return;
+    enter_folder();
+    write_square("op.c", "0", "0 * x[i]", "");
+    CHECK(GRADCHECK("op.c") == 0 && strstr(out, "the slope is 0") && !strstr(out, "no axis has size 1"), "%s",
+          out);
+    CHECK(GRADCHECK("op.c", "--strict") == STATUS_INCONCLUSIVE, "%s", out);
+    /* Sizes that it refuses stay untested. */
+    write_square("op.c", "(shape_count(n->out->shape) == 6 ? 1 : (error_bug(\"size\"), 0))", right, "");
+    CHECK(GRADCHECK("op.c") == 0 && strstr(out, "all inputs have one shape; no axis has size 1"), "%s", out);
+    write_square("op.c", "1", right, "");
+    CHECK(GRADCHECK("op.c", "--strict") == 0, "%s", out);
+}
+
 /* ---- What graders get ---- */
 
 /* Two cases of 3 points and 1: half for the gradient and half for the properties, whatever is handed in. The second has

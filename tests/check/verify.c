@@ -154,7 +154,7 @@ static const struct {
     {"matmul", "squared", transpose, "moved"},
     {"softmax", "matrix", drop_term, "term missing"},
     {"exp", "matrix", drop_upstream, "upstream ignored"},
-    {"layer_norm", "matrix", shorten, SINGLE_BUILD ? NULL : "nearly right"},
+    {"layer_norm", "matrix", shorten, SINGLE_BUILD ? NULL : "single precision"},
 };
 
 /* The JSON object of a part in the last output, as text. */

@@ -34,10 +34,9 @@ static const char grading_help[] =
     "   --like compares the forward pass too, at the cases of the operation or solution, or at those of "
     "--cases.\n"
     "   --cases takes a file that defines only const Op op_NAME = {\"NAME\", CASES(cases)}; its cases call\n"
-    "   tape_NAME. Without both options a file is checked at its own cases, other sizes and larger values.\n"
-    "   REPORTS/NAME.json belongs to DIRECTORY/NAME.c. An endless loop costs three time limits, and a tenth "
-    "of\n"
-    "   one in each later case.\n"
+    "   tape_NAME. Without both options a file is checked at its own cases, other sizes and larger values;\n"
+    "   --strict makes aspects that these leave untested inconclusive. REPORTS/NAME.json belongs to\n"
+    "   DIRECTORY/NAME.c. An endless loop costs three time limits, and a tenth of one in each later case.\n"
     "3. results.json has one test for each gradient of each case, for its output with --like, and for each "
     "property\n"
     "   over all cases. The tests and their points do not depend on the file: all fail if it cannot be "
@@ -138,7 +137,7 @@ static void check_operand(Grading *g, const char *name, const char *part, Error 
 
 void grading_command_check(int argc, char **argv, Error *e) {
     ShowOptions show = {0};
-    bool list = false, solution = false, help_grading = false;
+    bool list = false, strict = false, solution = false, help_grading = false;
     const char *cases = NULL, *like = NULL, *template = NULL;
     char headers[PATH_ROOM];
     double seconds = 10, gigabytes = 4;
@@ -157,6 +156,7 @@ void grading_command_check(int argc, char **argv, Error *e) {
         {"like", "WHAT", NULL, "an operation, or a teacher's FILE.c: compare the forward too, at its cases",
          "none", .text = &like},
         {"solution", .help = "fail a file that includes this project's operations", .flag = &solution},
+        {"strict", .help = "make aspects that the file's cases do not test inconclusive", .flag = &strict},
         {"template", "OPERATION", NULL, "print a file to start from, and exit", "none", .text = &template},
         {"help-grading", .help = "explain how to grade an exercise, and exit", .flag = &help_grading},
         {"Limits of each case"},
@@ -175,7 +175,7 @@ void grading_command_check(int argc, char **argv, Error *e) {
     CheckPlan plan = {
         .seed = o.seed, .seeds = seeds, .limits = {seconds * (double)seeds, (size_t)(gigabytes * 1e9)}};
     const char *name = o.operands ? o.operand[0] : NULL;
-    Grading g = {plan, {.source = name, .cases = cases, .like = like, .solution = solution}, show};
+    Grading g = {plan, {.source = name, .cases = cases, .like = like, .solution = solution}, show, strict};
     if (help_grading)
         print_grading_help();
     else if (list)

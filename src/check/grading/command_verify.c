@@ -167,6 +167,14 @@ static bool is_right(double found, double need, double allowed) {
     return rounding_same(found, need, allowed) && !isnan(found);
 }
 
+/* Whether all elements are right in single precision. */
+static bool right_in_single(const ReferencePart *p, const double *found) {
+    for (long i = 0; i < p->count; i++)
+        if (!is_right(found[i], reference_need(p, i, found[i]), reference_allowed(p, i, SINGLE)))
+            return false;
+    return true;
+}
+
 /* Diagnoses a wrong gradient. */
 static void explain(Verification *v, ReferencePart *p, const double *found, double tolerance,
                     InputReport *r) {
@@ -239,7 +247,13 @@ static void judge(Verification *v, ReferencePart *p, const double *found, Precis
     if (r->verdict == INCONCLUSIVE) REPORT_SET(r->reason, doubt);
     if (r->verdict != FAIL) return;
     REPORT_SET(r->pattern, "unknown");
-    if (p->input >= 0) {
+    if (precision == DOUBLE && right_in_single(p, found)) {
+        REPORT_SET(r->pattern, "single precision");
+        REPORT_SET(
+            r->reason,
+            "right in single precision, too far off for a file in double: computed in single, or with an "
+            "approximation?");
+    } else if (p->input >= 0) {
         for (long i = 0; i < p->count; i++)
             if (!is_right(found[i], reference_need(p, i, found[i]), reference_allowed(p, i, precision)))
                 p->entries.state[i] = ENTRY_WRONG;

@@ -2,6 +2,7 @@
 #include "base/directory.h"
 #include "base/pool.h"
 #include "base/utf8.h"
+#include "check/grading/coverage.h"
 #include "check/grading/directories.h"
 #include "check/sandbox.h"
 #include <stdlib.h>
@@ -10,30 +11,24 @@
 
 static const char cut_short[] = "the run did not come to its end";
 
-/* Reports on their way. An operation without an element that has a gradient gets one more, for nothing is proved of it. */
+/* Reports on their way; after those of an operation comes one of what they do not test. */
 typedef struct Stage {
     void (*sink)(void *context, const CaseReport *r);
     void *context;
-    char op[REPORT_NAME]; /* "": no case yet */
-    bool covers, runs;
-    long elements;
+    Coverage coverage;
+    bool covers, strict;
 } Stage;
 
 static void end_operation(Stage *s) {
-    CaseReport r = {
-        .verdict = INCONCLUSIVE, .name = "coverage", .trouble = "not tested: no element has a gradient"};
-    REPORT_SET(r.op, s->op);
-    if (s->covers && s->runs && !s->elements) s->sink(s->context, &r);
-    s->runs = false, s->elements = 0;
+    CaseReport r;
+    if (s->covers && coverage_says(&s->coverage, s->strict, &r)) s->sink(s->context, &r);
 }
 
 static void take_report(void *context, const CaseReport *r) {
     Stage *s = context;
-    if (strcmp(s->op, r->op) != 0) end_operation(s);
-    REPORT_SET(s->op, r->op);
+    if (strcmp(s->coverage.op, r->op) != 0) end_operation(s);
     s->sink(s->context, r);
-    s->runs |= r->inputs > 0;
-    for (int i = 0; i < r->inputs; i++) s->elements += r->in[i].coordinates;
+    coverage_look(&s->coverage, r);
 }
 
 bool grade_unjudged(const CheckPlan *p, const ShowOptions *how, const char *why, Error *e) {
@@ -53,7 +48,7 @@ bool grade_unjudged(const CheckPlan *p, const ShowOptions *how, const char *why,
 
 /* Judges what the plan has, and hands the reports to `sink`. */
 static void judge(const Grading *g, void (*sink)(void *context, const CaseReport *r), void *context) {
-    Stage stage = {.sink = sink, .context = context, .covers = !g->plan.given};
+    Stage stage = {.sink = sink, .context = context, .covers = !g->plan.given, .strict = g->strict};
     plan_run(&g->plan, take_report, &stage);
     end_operation(&stage);
 }
