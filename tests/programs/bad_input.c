@@ -167,7 +167,7 @@ TEST(train_texts) {
             {"train lm --text fifo", 66, "fifo: found a FIFO, need a regular file"},
             {"train lm --text mark", 65, "mark: found 0 tokens, need at least 2"},
             {"train lm --text letter", 65, "letter: found 1 token, need at least 2"},
-            {"train lm --text latin1", 65, "latin1: byte 3: found 0xE9, need UTF-8 text"});
+            {"train lm --tokenizer char --text latin1", 65, "latin1: byte 3: found 0xE9, need UTF-8 text"});
 }
 
 /* More than any machine has is refused before it is touched. */
