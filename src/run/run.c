@@ -13,23 +13,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Does not write to a directory that has taken the place of the run's own. */
-static bool keeps_folder(Run *r, Error *e) {
-    r->moved |= r->place && !file_keeps_folder(r->place);
-    return !r->moved ||
-           error_set(e, STATUS_CANNOT_CREATE,
-                     "%s: the run's directory was moved, and another is in its place", r->config->run);
-}
-
-static bool path_of(Run *r, const char *name, char out[PATH_ROOM], Error *e) {
-    return keeps_folder(r, e) && directory_file(out, r->config->run, name, STATUS_CANNOT_CREATE, e);
-}
-
-static bool is_there(Run *r, const char *name) {
-    char path[PATH_ROOM];
-    return path_of(r, name, path, &(Error){0}) && access(path, F_OK) == 0;
-}
-
 void run_describe(FILE *out, const Task *task, const Model *m, size_t bytes) {
     const ModelConfig *c = &m->config;
     fprintf(out, "%s: %d", task->name, c->encoder_layers);
@@ -49,66 +32,7 @@ size_t run_footprint(size_t arrays) {
     return (resident ? resident : USUAL_BYTES) + arrays + PANEL_BYTES + (size_t)pool_threads() * THREAD_BYTES;
 }
 
-/* ---- Saving ---- */
-
-/* Removes the files of the run that this one replaces, after the first new file is written; only the model
- * stays until there is a new one. */
-static bool replace_old(Run *r, const char *written) {
-    static const char *const names[] = {"best.safetensors", "checkpoint.safetensors"};
-    char path[PATH_ROOM];
-    for (int i = 0; i < 2 && r->replaces; i++)
-        if (strcmp(names[i], written) != 0 && path_of(r, names[i], path, &(Error){0})) unlink(path);
-    for (long i = 1; r->replaces && directory_newest(r->config->run, "step-", i, path);)
-        if (strcmp(strrchr(path, '/') + 1, written) == 0 || unlink(path) != 0) i++;
-    r->replaces = false;
-    metrics_place(&r->file);
-    return true;
-}
-
-typedef struct Place {
-    const Model *model;
-    File *file;
-} Place;
-
-static bool write_model(void *context, const Metadata *notes, int count, Error *e) {
-    const Place *p = context;
-    return model_write(p->model, p->file, notes, count, NULL, 0, e);
-}
-
-/* Writes the model into an open file, and renames that to its final name. */
-static bool save_model(Run *r, File *file, Error *e) {
-    Place p = {r->trainer->model, file};
-    if (trainer_check(r->trainer, e) && checkpoint_with_notes(r->trainer, NULL, 0, write_model, &p, e))
-        return file_commit(file, e);
-    file_abandon(file);
-    return false;
-}
-
-static bool save_as(Run *r, const char *name, Error *e) {
-    char path[PATH_ROOM];
-    File *file = path_of(r, name, path, e) ? file_create(path, e) : NULL;
-    return file && save_model(r, file, e) && replace_old(r, name);
-}
-
-/* --keep-checkpoints: saves the weights of this step and removes the oldest. */
-static bool keep_weights(Run *r, Error *e) {
-    char name[40], path[PATH_ROOM];
-    long most = r->config->keep_checkpoints;
-    snprintf(name, sizeof name, "step-%010ld.safetensors", r->trainer->state.step);
-    if (most && !save_as(r, name, e)) return false;
-    while (most && directory_newest(r->config->run, "step-", most + 1, path) && unlink(path) == 0) continue;
-    return true;
-}
-
-/* The weights come first: a run that is killed between the two repeats the step. */
-static bool save_checkpoint(Run *r, Error *e) {
-    char path[PATH_ROOM];
-    r->saved = clock_seconds(), r->saved_step = r->trainer->state.step;
-    bool weights = keep_weights(r, e);
-    return path_of(r, "checkpoint.safetensors", path, e) && trainer_check(r->trainer, e) &&
-           checkpoint_save(path, r->config, r->trainer, e) && replace_old(r, "checkpoint.safetensors") &&
-           (r->kept = true) && weights;
-}
+/* ---- Listeners ---- */
 
 /* A run goes on if it cannot save: it may be able to later. */
 static void say_unsaved(Run *r, const char *what, const Error *e) {
@@ -116,79 +40,10 @@ static void say_unsaved(Run *r, const char *what, const Error *e) {
     fprintf(stderr, "no %s at step %ld: %s\n", what, r->trainer->state.step, e->text);
 }
 
-/* Makes a deleted directory again, with its figures. */
-static bool restore_folder(Run *r, Error *e) {
-    char path[PATH_ROOM];
-    if (access(r->config->run, F_OK) == 0) return true;
-    file_abandon(r->place);
-    r->place = NULL;
-    if (!directory_make(r->config->run, e) || !path_of(r, "model.safetensors", path, e)) return false;
-    metrics_restore(&r->file);
-    return (r->place = file_create(path, e));
-}
-
-/* Per character, if the task is a text. */
-static double shown_loss(const Run *r, double loss) {
-    return loss / (r->metrics.characters > 0 ? r->metrics.characters : 1);
-}
-
-/* Nats per token: smaller differences of two evaluations are noise. */
-#define CLEARLY_WORSE 0.02
-
-/* The training data are finite, and others are held out. */
-static bool can_overfit(const Task *task) {
-    return task->checksum && !task->nothing_held_out;
-}
-
-/* Replaces the last weights, which the checkpoint has, by the best where those are clearly better. */
-static bool take_best(Run *r, Error *e) {
-    const TrainState *s = &r->trainer->state;
-    char path[PATH_ROOM];
-    Evaluation v;
-    if (!can_overfit(r->trainer->task) || s->best_step == 0 || s->best_step == s->step) return true;
-    if (!is_there(r, "best.safetensors")) return true;
-    if (!trainer_evaluate(r->trainer, trainer_evaluation_rows(r->trainer), &v, e)) return false;
-    if (v.loss <= s->best_loss + CLEARLY_WORSE) return true;
-    if (!path_of(r, "best.safetensors", path, e) || !checkpoint_read_weights(path, r->trainer, e))
-        return false;
-    r->took_best = true;
-    snprintf(r->warning, sizeof r->warning,
-             "Overfitting: model.safetensors has the weights of step %ld (held-out loss %.3f), not the last "
-             "(%.3f).",
-             s->best_step, shown_loss(r, s->best_loss), shown_loss(r, v.loss));
-    return true;
-}
-
-/* Saves model and checkpoint, in a new directory where that was deleted. */
-static bool save(Run *r, bool trained, Error *e) {
-    char path[PATH_ROOM];
-    if (!trainer_check(r->trainer, e) || !restore_folder(r, e)) return false;
-    /* The disk may hold the model where it does not hold a checkpoint. */
-    Error other = {0};
-    bool kept = save_checkpoint(r, e);
-    File *place = r->place;
-    r->place = NULL;
-    if (kept && trained && !take_best(r, e)) kept = false;
-    bool saved = save_model(r, place, kept ? e : &other) && kept;
-    /* Keeps the directory locked until figures and page are written. */
-    r->place = path_of(r, "model.safetensors", path, &other) ? file_create(path, &other) : NULL;
-    return saved;
-}
-
-/* ---- Listeners ---- */
-
-/* Measures steps, and announces the duration of a first step that is long: there is no bar yet. A signal ends
- * the training. */
-static bool time_steps(void *context, long micro_batch, long micro_batches) {
-    enum { PATIENCE = 4 };
-    Run *r = context;
-    if (micro_batch == 0) r->step_started = clock_seconds();
-    double seconds = clock_seconds() - r->step_started;
-    if (r->steps_here == 0 && seconds > PATIENCE && !r->config->quiet) {
-        fprintf(stderr, "a step has %ld micro-batches and takes about %.0f s\n", micro_batches,
-                seconds / (double)micro_batch * (double)micro_batches);
-        r->steps_here = -1;
-    }
+/* Ctrl-C ends the training. */
+static bool begin_step(void *context, long micro_batch, long micro_batches) {
+    (void)micro_batches;
+    if (micro_batch == 0) ((Run *)context)->step_started = clock_seconds();
     return !interrupt_signal();
 }
 
@@ -196,7 +51,6 @@ static void count_step(void *context, const StepResult *step) {
     Run *r = context;
     double seconds = clock_seconds() - r->step_started;
     r->training_seconds += seconds;
-    if (r->steps_here < 0) r->steps_here = 0;
     r->steps_here++;
     r->metrics.tokens += step->tokens;
     run_page_step(r->page, r->trainer->state.step, step, seconds);
@@ -204,7 +58,7 @@ static void count_step(void *context, const StepResult *step) {
 
 static void move_bar(void *context, const StepResult *step) {
     Run *r = context;
-    snprintf(r->loss, sizeof r->loss, "loss %.3f", shown_loss(r, step->loss));
+    snprintf(r->loss, sizeof r->loss, "loss %.3f", run_shown_loss(r, step->loss));
     r->report.done = r->trainer->state.step;
     r->report.rate = (double)r->metrics.tokens / r->training_seconds;
     if (!trainer_evaluation_due(r->trainer)) progress_show(&r->bar, &r->report);
@@ -232,7 +86,7 @@ static bool record(Run *r, const Evaluation *v, Error *e) {
     m.seconds += clock_seconds() - m.start;
     metrics_write(&r->file, &m);
     if (r->config->json) progress_clear(&r->bar), metrics_json(&m);
-    return keeps_folder(r, e) && run_page_evaluation(r->page, &m, e);
+    return run_keeps_folder(r, e) && run_page_evaluation(r->page, &m, e);
 }
 
 /* A page that cannot be written is reported at the end, if it still cannot be. */
@@ -250,7 +104,7 @@ static bool checkpoint_when_due(void *context, long micro_batch, long micro_batc
     (void)micro_batches;
     bool due = (c->checkpoint_every && step % c->checkpoint_every == 0) ||
                clock_seconds() - r->saved > 60 * c->checkpoint_minutes;
-    if (micro_batch == 0 && due && step > r->saved_step && !save_checkpoint(r, &e))
+    if (micro_batch == 0 && due && step > r->saved_step && !run_save_checkpoint(r, &e))
         say_unsaved(r, "checkpoint", &e);
     return true;
 }
@@ -261,7 +115,7 @@ static bool keep_best(void *context, const Evaluation *v, Error *e) {
     Error unsaved = {0};
     if (v->loss >= s->best_loss) return true;
     if (!trainer_check(r->trainer, e)) return false;
-    if (save_as(r, "best.safetensors", &unsaved))
+    if (run_save_as(r, "best.safetensors", &unsaved))
         s->best_loss = v->loss, s->best_step = s->step;
     else
         say_unsaved(r, "best model", &unsaved);
@@ -274,15 +128,15 @@ static bool warn_of_overfitting(void *context, const Evaluation *v, Error *e) {
     const TrainState *s = &r->trainer->state;
     double train = s->losses ? s->loss_sum / (double)s->losses : NAN;
     (void)e;
-    bool rises =
-        can_overfit(r->trainer->task) && v->loss > s->best_loss + CLEARLY_WORSE && train < r->train_loss;
+    bool rises = run_can_overfit(r->trainer->task) && v->loss > s->best_loss + RUN_CLEARLY_WORSE &&
+                 train < r->train_loss;
     r->train_loss = train;
     if (!rises || *r->warning) return true;
     snprintf(r->warning, sizeof r->warning,
              "Overfitting: the held-out loss rises (%.3f at step %ld, %.3f at step %ld) while the training "
              "loss falls; "
              "more text, more --dropout or fewer --steps help.",
-             shown_loss(r, s->best_loss), s->best_step, shown_loss(r, v->loss), s->step);
+             run_shown_loss(r, s->best_loss), s->best_step, run_shown_loss(r, v->loss), s->step);
     progress_clear(&r->bar);
     if (!r->config->quiet) fprintf(stderr, "%s\n", r->warning);
     return true;
@@ -291,7 +145,7 @@ static bool warn_of_overfitting(void *context, const Evaluation *v, Error *e) {
 /* In the order in which they are called. */
 static void add_listeners(Run *r) {
     const Listener all[] = {{r, .goes_on = checkpoint_when_due},
-                            {r, .goes_on = time_steps, .stepped = count_step},
+                            {r, .goes_on = begin_step, .stepped = count_step},
                             {r, .evaluated = warn_of_overfitting},
                             {r, .evaluated = record_evaluation},
                             {r, .stepped = move_bar, .evaluated = show_evaluation},
@@ -351,11 +205,11 @@ bool run_finish(Run *r, bool trained, Error *e) {
     Error unsaved = {0};
     end_bar(r, trained);
     /* A run that made no step must not replace one that did. */
-    if (r->replaces && r->steps_here <= 0 && r->config->steps > 0) {
+    if (r->replaces && r->steps_here == 0 && r->config->steps > 0) {
         if (!r->config->quiet) fprintf(stderr, "no step was made: %s keeps its earlier run\n", folder);
         return false;
     }
-    bool saved = save(r, trained, trained ? e : &unsaved);
+    bool saved = run_save(r, trained, trained ? e : &unsaved);
     if (r->took_best && !r->config->quiet) fprintf(stderr, "%s\n", r->warning);
     if (saved && !r->config->quiet)
         fprintf(stderr, "saved in %s, for %s %s%s\n", folder, program_command("generate", generate), folder,
@@ -370,18 +224,7 @@ bool run_finish(Run *r, bool trained, Error *e) {
 
 /* ---- The beginning ---- */
 
-/* The directory holds no run, the one to continue, or one to replace. Checked again once the directory is
- * locked: another process may have saved before. */
-static bool may_take(Run *r, const Checkpoint *past, Error *e) {
-    if (past) return checkpoint_is_latest(past, e);
-    r->replaces = is_there(r, "model.safetensors") || is_there(r, "checkpoint.safetensors");
-    return !r->replaces || r->config->force ||
-           error_set(e, STATUS_CANNOT_CREATE,
-                     "%s: found a run, need --resume to continue it or --force to replace it",
-                     r->config->run);
-}
-
-/* Reports that the run is finished, or that --steps stretches its schedule. */
+/* Reports that the run is finished, or that --steps moves the end of its schedule. */
 static void remark_on_resume(const Run *r, const Checkpoint *past) {
     const TrainConfig *c = r->config;
     long step = past->state.step;
@@ -390,26 +233,15 @@ static void remark_on_resume(const Run *r, const Checkpoint *past) {
     if (step == c->steps)
         fprintf(stderr, "%s is finished after %ld steps; to continue: %s --resume %s --steps N\n", c->run,
                 step, program_command("train", train), c->run);
-    else if (c->steps != c->planned_steps && c->schedule == SCHEDULE_COSINE) {
+    else if (c->steps != c->planned_steps && c->schedule != SCHEDULE_NOAM &&
+             c->schedule != SCHEDULE_CONSTANT) {
         Schedule before = r->trainer->schedule;
         before.steps = c->planned_steps;
         fprintf(stderr,
-                "the cosine now ends at step %ld, not %ld: the learning rate goes from %.3g to %.3g\n",
+                "the schedule now ends at step %ld, not %ld: the learning rate goes from %.3g to %.3g\n",
                 c->steps, c->planned_steps, step ? schedule_rate(&before, step) : 0,
                 schedule_rate(&r->trainer->schedule, step + 1));
     }
-}
-
-/* A save needs three files, beside those that stay open. */
-static bool can_open_files(const Run *r, Error *e) {
-    enum { NEEDED = 3 };
-    int fd[NEEDED], count = 0;
-    while (count < NEEDED && (fd[count] = dup(STDERR_FILENO)) >= 0) count++;
-    bool ok = count == NEEDED ||
-              error_set(e, STATUS_CANNOT_CREATE, "%s: %d more files cannot be open: %s, see ulimit -n",
-                        r->config->run, NEEDED, strerror(errno));
-    while (count) close(fd[--count]);
-    return ok;
 }
 
 bool run_open(Run *r, const TrainConfig *config, Trainer *t, const Checkpoint *past, Error *e) {
@@ -418,16 +250,17 @@ bool run_open(Run *r, const TrainConfig *config, Trainer *t, const Checkpoint *p
     if (t->state.step > config->steps)
         return error_set(e, STATUS_USAGE, "--steps: found %ld, need at least the %ld that %s has made",
                          config->steps, t->state.step, config->run);
-    if (!path_of(r, "model.safetensors", path, e) || !may_take(r, past, e)) return false;
+    if (!run_path_of(r, "model.safetensors", path, e) || !run_may_take(r, past, e)) return false;
     interrupt_heed();
-    if (!directory_make(config->run, e) || !(r->place = file_create(path, e)) || !may_take(r, past, e))
+    if (!directory_make(config->run, e) || !(r->place = file_create(path, e)) || !run_may_take(r, past, e))
         return false;
     double before = 0;
     if (past ? !metrics_resume(&r->file, config->run, past->state.evaluated, &before, e)
              : !metrics_open(&r->file, config->run, r->replaces, e))
         return false;
     const Parameters *p = &t->model->parameters;
-    if (!can_open_files(r, e) || !file_reserve(r->place, (size_t)p->elements * sizeof(real), e)) return false;
+    if (!run_can_open_files(r, e) || !file_reserve(r->place, (size_t)p->elements * sizeof(real), e))
+        return false;
     if (!config->quiet) fputs(t->task->remark, stderr);
     if (past) remark_on_resume(r, past);
     add_listeners(r);

@@ -34,7 +34,7 @@ typedef struct Run {
     bool took_best;          /* at the end: overfitting */
     double training_seconds; /* in this process */
     double step_started;
-    long steps_here; /* steps of this process; -1: none, and the first was announced as long */
+    long steps_here; /* steps of this process */
     double saved;    /* time of the last checkpoint, on the clock of clock_seconds … */
     long saved_step; /* … and its step */
 } Run;
@@ -49,6 +49,40 @@ bool run_close(Run *r, Error *e);
 /* Ends the training: saves model and checkpoint, also where an error ended it, and, unless `trained` is
  * false, evaluates the model on all held-out rows and shows the result. */
 bool run_finish(Run *r, bool trained, Error *e);
+
+/* ---- The files: run_files.c ---- */
+
+/* Whether the directory is still the run's own, or another has taken its place; the path of a file in it; whether it has
+ * this file. */
+bool run_keeps_folder(Run *r, Error *e);
+bool run_path_of(Run *r, const char *name, char out[PATH_ROOM], Error *e);
+bool run_has(Run *r, const char *name);
+
+/* The directory holds no run, the one to continue, or one to replace. Checked again once the directory is locked:
+ * another process may have saved before. */
+bool run_may_take(Run *r, const Checkpoint *past, Error *e);
+
+/* A save needs three files, beside those that stay open. */
+bool run_can_open_files(const Run *r, Error *e);
+
+/* Saves the weights as this file, the checkpoint, or, at the end, model and checkpoint, in a new directory where that was
+ * deleted. The model of a run that was not stopped by an error, and overfitted, has its best weights. */
+bool run_save_as(Run *r, const char *name, Error *e);
+bool run_save_checkpoint(Run *r, Error *e);
+bool run_save(Run *r, bool trained, Error *e);
+
+/* Evaluations whose losses differ by less, in nats per token, are equal but for noise. */
+#define RUN_CLEARLY_WORSE 0.02
+
+/* The training data are finite, and others are held out. */
+static inline bool run_can_overfit(const Task *task) {
+    return task->checksum && !task->nothing_held_out;
+}
+
+/* A loss in nats per token as it is shown: per character, if the task is a text. */
+static inline double run_shown_loss(const Run *r, double loss) {
+    return loss / (r->metrics.characters > 0 ? r->metrics.characters : 1);
+}
 
 /* Peak bytes of this process after it allocates the trainer's arrays and uses all its threads: current use
  * (code, libraries, the task's data), the threads' own memory, and `arrays`. */

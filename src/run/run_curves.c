@@ -32,8 +32,8 @@ void curves_note(RunCurves *c, StepCurve kind, long step, double value) {
 }
 
 bool curves_note_evaluation(RunCurves *c, const Metrics *m, Error *e) {
-    const double value[EVALUATION_CURVES] = {
-        (double)m->step, curves_loss(c, m->val_loss), m->val_accuracy, m->val_exact, NAN, NAN};
+    const double value[EVALUATION_CURVES] = {(double)m->step, curves_loss(c, m->val_loss), m->val_accuracy,
+                                             m->val_exact};
     long room = c->evaluations < c->room ? c->room : 2 * c->room + 64;
     for (int i = 0; i < EVALUATION_CURVES && room > c->room; i++) {
         double *more = realloc(c->evaluation[i], (size_t)room * sizeof *more);
@@ -96,7 +96,6 @@ static void draw_loss(const RunCurves *c, long step, RunPictures *p) {
                                                   "entropy of the held-out data"};
     long count = 0;
     p->loss[count++] = of_steps(c, CURVE_LOSS, "training");
-    p->loss[count++] = of_evaluations(c, CURVE_TRAIN_LOSS, "next training batch");
     p->loss[count++] = of_evaluations(c, CURVE_VAL_LOSS, "held-out");
     p->yard_x[1] = (double)step;
     const double loss[YARDSTICKS] = {c->yardsticks.uniform, c->yardsticks.unigram, c->yardsticks.bigram,
@@ -112,7 +111,6 @@ static void draw_loss(const RunCurves *c, long step, RunPictures *p) {
 
 static void draw_accuracy(const RunCurves *c, RunPictures *p) {
     long count = 0;
-    p->accuracy[count++] = of_evaluations(c, CURVE_TRAIN_ACCURACY, "next training batch");
     p->accuracy[count++] = of_evaluations(c, CURVE_VAL_ACCURACY, "held-out");
     bool exact = false;
     for (long i = 0; i < c->evaluations; i++) exact |= isfinite(c->evaluation[CURVE_VAL_EXACT][i]);

@@ -27,8 +27,6 @@ typedef enum EvaluationCurve {
     CURVE_VAL_LOSS,
     CURVE_VAL_ACCURACY,
     CURVE_VAL_EXACT,
-    CURVE_TRAIN_LOSS,
-    CURVE_TRAIN_ACCURACY,
     EVALUATION_CURVES,
 } EvaluationCurve;
 
@@ -56,7 +54,7 @@ void curves_free(RunCurves *c);
 typedef struct RunPictures {
     Picture picture[CURVES];
     int count;
-    Series loss[3 + YARDSTICKS], accuracy[3], single[3];
+    Series loss[2 + YARDSTICKS], accuracy[2], single[3];
     double yard_x[2], yard_y[YARDSTICKS][2];
     char title[CURVES][CURVE_TEXT], text[CURVES][CURVE_TEXT];
 } RunPictures;

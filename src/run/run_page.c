@@ -96,19 +96,6 @@ void run_page_step(RunPage *p, long step, const StepResult *r, double seconds) {
     curves_note(&p->curves, CURVE_SPEED, step, (double)r->tokens / seconds);
 }
 
-/* Evaluates rows of the next training batch, on which the model has not been trained yet: comparable to
- * held-out rows. */
-static bool evaluate_next_batch(RunPage *p, long step, Error *e) {
-    Trainer *t = p->trainer;
-    const RunCurves *c = &p->curves;
-    Evaluation v;
-    task_training_batch(t->task, (uint64_t)step + 1, 0, (t->micro_batch + 1) / 2, t->batch);
-    if (!trainer_evaluate_batch(t, &v, e)) return false;
-    c->evaluation[CURVE_TRAIN_LOSS][c->evaluations - 1] = curves_loss(c, v.loss);
-    c->evaluation[CURVE_TRAIN_ACCURACY][c->evaluations - 1] = v.accuracy;
-    return true;
-}
-
 __attribute__((format(printf, 3, 4))) static void add_figure(Draft *d, const char *name, const char *format,
                                                              ...) {
     int i = d->page.figure_count++;
@@ -165,8 +152,7 @@ bool run_page_evaluation(RunPage *p, const Metrics *m, Error *e) {
     double start = clock_seconds();
     if (!curves_note_evaluation(&p->curves, m, e)) return false;
     if (!m->final && p->spent > MOST_SHARE * (start - m->start)) return true;
-    bool ok = evaluate_next_batch(p, m->step, e) && watch_look(&p->watch, p->trainer, m->step, e) &&
-              write_page(p, m, e);
+    bool ok = watch_look(&p->watch, p->trainer, m->step, e) && write_page(p, m, e);
     p->spent += clock_seconds() - start;
     return ok;
 }

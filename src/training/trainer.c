@@ -220,17 +220,6 @@ static bool add_batch(Trainer *t, Evaluation *sum, Error *e) {
     return ok;
 }
 
-static void divide(Evaluation *sum) {
-    if (sum->tokens) sum->loss /= (double)sum->tokens, sum->accuracy /= (double)sum->tokens;
-}
-
-bool trainer_evaluate_batch(Trainer *t, Evaluation *result, Error *e) {
-    *result = (Evaluation){0};
-    bool ok = add_batch(t, result, e);
-    divide(result);
-    return ok;
-}
-
 bool trainer_evaluate(Trainer *t, long rows, Evaluation *result, Error *e) {
     bool ok = true;
     *result = (Evaluation){0};
@@ -240,7 +229,7 @@ bool trainer_evaluate(Trainer *t, long rows, Evaluation *result, Error *e) {
         count = task_held_out_batch(t->task, first, wanted, t->batch);
         ok = add_batch(t, result, e);
     }
-    divide(result);
+    if (result->tokens) result->loss /= (double)result->tokens, result->accuracy /= (double)result->tokens;
     return ok;
 }
 

@@ -109,9 +109,6 @@ bool trainer_check(const Trainer *t, Error *e);
 /* Evaluates the model on at most `rows` held-out rows of the task (0: all). */
 bool trainer_evaluate(Trainer *t, long rows, Evaluation *result, Error *e);
 
-/* Evaluates the model on the trainer's batch, at most one micro-batch. */
-bool trainer_evaluate_batch(Trainer *t, Evaluation *result, Error *e);
-
 /* Every eval_every steps, but not at the last step, which run_finish evaluates. */
 bool trainer_evaluation_due(const Trainer *t);
 

@@ -93,43 +93,6 @@ TEST(within_a_step) {
     CHECK(same_files("run/model.safetensors", "none/model.safetensors"));
 }
 
-/* The duration of a long first step is announced once. */
-TEST(a_long_step) {
-    enter_folder();
-    char *arguments[] = {"train", "copy", "--d-model", "8", "--heads", "2", "--run", "run"};
-    Error e = {0};
-    TrainConfig config;
-    CHECK(train_config_parse(&config, sizeof arguments / sizeof *arguments, arguments, &e) &&
-              train_config_complete(&config, &e),
-          "%s", e.text);
-    Task *task = task_open(config.task, &config.data, &e);
-    Trainer t = train_config_trainer(&config, task);
-    ModelConfig c = train_config_model(&config, task);
-    t.model = model_new(&c, true, 1, &e);
-    Run run;
-    CHECK(trainer_start(&t, &e) && run_open(&run, &config, &t, NULL, &e), "%s", e.text);
-    CHECK(freopen("said", "w", stderr));
-    StepResult step = {.tokens = 1, .micro_batches = 10};
-    CHECK(trainer_goes_on(&t, 0, &step) && trainer_goes_on(&t, 1, &step)); /* at once: nothing is said */
-    run.step_started -= 100;
-    CHECK(trainer_goes_on(&t, 2, &step) && trainer_goes_on(&t, 3, &step));
-    trainer_stepped(&t, &step);
-    CHECK(trainer_goes_on(&t, 0, &step));
-    run.step_started -= 100;
-    CHECK(trainer_goes_on(&t, 2, &step));
-    fflush(stderr);
-    size_t size;
-    char *said = read_bytes("said", &size);
-    CHECK(said && strstr(said, "a step has 10 micro-batches and takes about 500 s\n") && lines_of(said) == 1,
-          "%s", said);
-    free(said);
-    CHECK(run_close(&run, &e), "%s", e.text);
-    trainer_stop(&t);
-    model_free(t.model);
-    task_free(task);
-    train_config_free(&config);
-}
-
 /* After a bad step a save that fails is reported: the disk holds the model but no checkpoint, or the weights
  * before that step are themselves too large for a file. The message says whether an earlier checkpoint
  * stands. */
@@ -396,7 +359,7 @@ TEST(damaged_figures) {
 /* ---- Resuming ---- */
 
 /* --resume reports that a run is finished, that --steps is below its step, or that --steps stretches a
- * cosine; other schedules do not depend on --steps. */
+ * cosine; noam does not depend on --steps. */
 TEST(steps_of_a_run_that_goes_on) {
     enter_folder();
 #define LOUD                                                                                                 \
@@ -414,12 +377,12 @@ TEST(steps_of_a_run_that_goes_on) {
         TRAIN("--resume", "run", "--steps", "20") == 0 &&
             strstr(
                 err,
-                "the cosine now ends at step 20, not 10: the learning rate goes from 7.61e-05 to 0.00117\n"),
+                "the schedule now ends at step 20, not 10: the learning rate goes from 7.61e-05 to 0.00117\n"),
         "%s", err);
     CHECK(!strstr(err, " 0 tok/s"), "a line before the first step: %s", err);
-    CHECK(TRAIN("--resume", "run", "--steps", "20") == 0 && !strstr(err, "cosine"), "%s", err);
+    CHECK(TRAIN("--resume", "run", "--steps", "20") == 0 && !strstr(err, "schedule"), "%s", err);
     CHECK(TRAIN(LOUD, "--steps", "5", "--schedule", "noam", "--run", "noam") == 0 &&
-              TRAIN("--resume", "noam", "--steps", "9") == 0 && !strstr(err, "cosine"),
+              TRAIN("--resume", "noam", "--steps", "9") == 0 && !strstr(err, "schedule"),
           "%s", err);
 }
 

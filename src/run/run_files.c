@@ -1,0 +1,153 @@
+/* The files of a run's directory: what is saved, when, and what must not be lost. */
+#include "base/clock.h"
+#include "nn/model_file.h"
+#include "run/run.h"
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Does not write to a directory that has taken the place of the run's own. */
+bool run_keeps_folder(Run *r, Error *e) {
+    r->moved |= r->place && !file_keeps_folder(r->place);
+    return !r->moved ||
+           error_set(e, STATUS_CANNOT_CREATE,
+                     "%s: the run's directory was moved, and another is in its place", r->config->run);
+}
+
+bool run_path_of(Run *r, const char *name, char out[PATH_ROOM], Error *e) {
+    return run_keeps_folder(r, e) && directory_file(out, r->config->run, name, STATUS_CANNOT_CREATE, e);
+}
+
+bool run_has(Run *r, const char *name) {
+    char path[PATH_ROOM];
+    return run_path_of(r, name, path, &(Error){0}) && access(path, F_OK) == 0;
+}
+
+/* The directory holds no run, the one to continue, or one to replace. Checked again once the directory is
+ * locked: another process may have saved before. */
+bool run_may_take(Run *r, const Checkpoint *past, Error *e) {
+    if (past) return checkpoint_is_latest(past, e);
+    r->replaces = run_has(r, "model.safetensors") || run_has(r, "checkpoint.safetensors");
+    return !r->replaces || r->config->force ||
+           error_set(e, STATUS_CANNOT_CREATE,
+                     "%s: found a run, need --resume to continue it or --force to replace it",
+                     r->config->run);
+}
+
+/* A save needs three files, beside those that stay open. */
+bool run_can_open_files(const Run *r, Error *e) {
+    enum { NEEDED = 3 };
+    int fd[NEEDED], count = 0;
+    while (count < NEEDED && (fd[count] = dup(STDERR_FILENO)) >= 0) count++;
+    bool ok = count == NEEDED ||
+              error_set(e, STATUS_CANNOT_CREATE, "%s: %d more files cannot be open: %s, see ulimit -n",
+                        r->config->run, NEEDED, strerror(errno));
+    while (count) close(fd[--count]);
+    return ok;
+}
+
+/* Removes the files of the run that this one replaces, after the first new file is written; only the model
+ * stays until there is a new one. */
+static bool replace_old(Run *r, const char *written) {
+    static const char *const names[] = {"best.safetensors", "checkpoint.safetensors"};
+    char path[PATH_ROOM];
+    for (int i = 0; i < 2 && r->replaces; i++)
+        if (strcmp(names[i], written) != 0 && run_path_of(r, names[i], path, &(Error){0})) unlink(path);
+    for (long i = 1; r->replaces && directory_newest(r->config->run, "step-", i, path);)
+        if (strcmp(strrchr(path, '/') + 1, written) == 0 || unlink(path) != 0) i++;
+    r->replaces = false;
+    metrics_place(&r->file);
+    return true;
+}
+
+typedef struct Place {
+    const Model *model;
+    File *file;
+} Place;
+
+static bool write_model(void *context, const Metadata *notes, int count, Error *e) {
+    const Place *p = context;
+    return model_write(p->model, p->file, notes, count, NULL, 0, e);
+}
+
+/* Writes the model into an open file, and renames that to its final name. */
+static bool save_model(Run *r, File *file, Error *e) {
+    Place p = {r->trainer->model, file};
+    if (trainer_check(r->trainer, e) && checkpoint_with_notes(r->trainer, NULL, 0, write_model, &p, e))
+        return file_commit(file, e);
+    file_abandon(file);
+    return false;
+}
+
+bool run_save_as(Run *r, const char *name, Error *e) {
+    char path[PATH_ROOM];
+    File *file = run_path_of(r, name, path, e) ? file_create(path, e) : NULL;
+    return file && save_model(r, file, e) && replace_old(r, name);
+}
+
+/* --keep-checkpoints: saves the weights of this step and removes the oldest. */
+static bool keep_weights(Run *r, Error *e) {
+    char name[40], path[PATH_ROOM];
+    long most = r->config->keep_checkpoints;
+    snprintf(name, sizeof name, "step-%010ld.safetensors", r->trainer->state.step);
+    if (most && !run_save_as(r, name, e)) return false;
+    while (most && directory_newest(r->config->run, "step-", most + 1, path) && unlink(path) == 0) continue;
+    return true;
+}
+
+/* The weights come first: a run that is killed between the two repeats the step. */
+bool run_save_checkpoint(Run *r, Error *e) {
+    char path[PATH_ROOM];
+    r->saved = clock_seconds(), r->saved_step = r->trainer->state.step;
+    bool weights = keep_weights(r, e);
+    return run_path_of(r, "checkpoint.safetensors", path, e) && trainer_check(r->trainer, e) &&
+           checkpoint_save(path, r->config, r->trainer, e) && replace_old(r, "checkpoint.safetensors") &&
+           (r->kept = true) && weights;
+}
+
+/* Makes a deleted directory again, with its figures. */
+static bool restore_folder(Run *r, Error *e) {
+    char path[PATH_ROOM];
+    if (access(r->config->run, F_OK) == 0) return true;
+    file_abandon(r->place);
+    r->place = NULL;
+    if (!directory_make(r->config->run, e) || !run_path_of(r, "model.safetensors", path, e)) return false;
+    metrics_restore(&r->file);
+    return (r->place = file_create(path, e));
+}
+
+/* Replaces the last weights, which the checkpoint has, by the best where those are clearly better. */
+static bool take_best(Run *r, Error *e) {
+    const TrainState *s = &r->trainer->state;
+    char path[PATH_ROOM];
+    Evaluation v;
+    if (!run_can_overfit(r->trainer->task) || s->best_step == 0 || s->best_step == s->step) return true;
+    if (!run_has(r, "best.safetensors")) return true;
+    if (!trainer_evaluate(r->trainer, trainer_evaluation_rows(r->trainer), &v, e)) return false;
+    if (v.loss <= s->best_loss + RUN_CLEARLY_WORSE) return true;
+    if (!run_path_of(r, "best.safetensors", path, e) || !checkpoint_read_weights(path, r->trainer, e))
+        return false;
+    r->took_best = true;
+    snprintf(r->warning, sizeof r->warning,
+             "Overfitting: model.safetensors has the weights of step %ld (held-out loss %.3f), not the last "
+             "(%.3f).",
+             s->best_step, run_shown_loss(r, s->best_loss), run_shown_loss(r, v.loss));
+    return true;
+}
+
+/* Saves model and checkpoint, in a new directory where that was deleted. */
+bool run_save(Run *r, bool trained, Error *e) {
+    char path[PATH_ROOM];
+    if (!trainer_check(r->trainer, e) || !restore_folder(r, e)) return false;
+    /* The disk may hold the model where it does not hold a checkpoint. */
+    Error other = {0};
+    bool kept = run_save_checkpoint(r, e);
+    File *place = r->place;
+    r->place = NULL;
+    if (kept && trained && !take_best(r, e)) kept = false;
+    bool saved = save_model(r, place, kept ? e : &other) && kept;
+    /* Keeps the directory locked until figures and page are written. */
+    r->place = run_path_of(r, "model.safetensors", path, &other) ? file_create(path, &other) : NULL;
+    return saved;
+}
