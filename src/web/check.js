@@ -41,7 +41,7 @@
   const renewCheck = latest(async () => {
     if (!operations) {
       operations = (await ask('operations')).operations;
-      fill($('operation'), operations.map(o => [o.name, o.name]), 'softmax');
+      fill($('operation'), operations.map(o => [o.name, o.name]), 'square');
     }
     const o = operations.find(x => x.name === $('operation').value), mistake = $('mistake').value;
     const inputs = o.cases[caseOf(o)].inputs;

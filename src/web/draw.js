@@ -198,7 +198,7 @@ function choosable(canvas, size, choose) {
 }
 
 // Numbers as a reader writes them.
-const number = x => Math.round(x).toLocaleString('en').replace(/,/g, '\u202f');
+const number = x => String(Math.round(x)).replace(/\B(?=(\d{3})+$)/g, '\u202f');
 function figure(x, digits = 4) {
   if (x === -Infinity) return '−∞';
   if (x === Infinity) return '∞';

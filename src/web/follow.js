@@ -1,7 +1,7 @@
 // Follow: the walk. Each matrix as a heat map, beside those it is made of; a cell says how it came about.
 'use strict';
 (() => {
-  let walk = null, where = 'Q', cell = [0, 0], cellOf = '';
+  let walk = null, where = '', cell = [0, 0];
   const HIDDEN = new Set(['S of all heads', 'last row of X and of Z']);
   const SHORT = {x: 'ids', source: 'ids', 'S / sqrt(d_k)': '÷√d_k', masked: 'mask', A: 'softmax', 'A of all heads': 'heads', 'Z of all heads': 'concat',
                  'Z W^O': 'Y', 'X + Y': 'X + Y', LayerNorm: 'norm', hidden: 'FFN', projected: 'FFN·W₂', 'LayerNorm of it': 'norm ₂', 'E + PE': 'E + PE'};
@@ -48,6 +48,7 @@
     return {name: m.name, rows, columns, values: m.values, row: m.rows || [], column: m.columns || [], heads: s.length > 2 ? s[0] : 0};
   }
   const label = (names, i) => names.length ? (names[i] === '<begin>' ? '▷' : short(names[i], 8)) : String(i + 1);
+  const counted = (names, i) => names.length ? `${i + 1} “${label(names, i)}”` : i + 1;
   const v = x => figure(x, 3), par = x => x < 0 ? `(${v(x)})` : v(x);
 
   // How a matrix came about, if all that it came from is there.
@@ -59,7 +60,7 @@
   // What a cell is made of: {text, marks: [[name, mark]]}.
   function how(m, i, j) {
     const f = known(m), self = flat(m), value = self.values[i * self.columns + j], get = name => flat(find(name));
-    const own = `${pretty(SHORT[m.name] === 'softmax' ? 'A' : m.name)}[${label(self.row, i)}, ${label(self.column, j)}]`;
+    const own = `${pretty(SHORT[m.name] === 'softmax' ? 'A' : m.name)}[${counted(self.row, self.heads ? i % self.row.length : i)}, ${counted(self.column, j)}]`;
     const out = (text, ...marks) => ({text: `${own} = ${text} = ${v(value)}`, marks});
     if (f.kind === 'product') {
       const a = get(f.a), b = get(f.b), n = a.columns, terms = [];
@@ -111,9 +112,7 @@
     switch (f.kind) {
     case 'product': return [f.a, '×', f.transposed ? f.b + '\u1d40' : f.b, ...(f.plus ? ['+', f.plus] : []), '='];
     case 'sum': return [f.of[0], '+', f.of[1], '='];
-    case 'row': return [f.of, '→'];
-    case 'scaled': case 'mask': case 'softmax': return [f.of, '→'];
-    case 'norm': return [f.of, '→'];
+    case 'row': case 'scaled': case 'mask': case 'softmax': case 'norm': return [f.of, '→'];
     case 'copy': return f.of ? [f.of, '='] : [];
     }
     return [];
@@ -147,7 +146,7 @@
     [...chips.children].forEach((b, i) => all[i].name === where ? b.setAttribute('aria-current', 'step') : b.removeAttribute('aria-current'));
     const n = all.findIndex(m => m.name === where), m = find(where), result = flat(m);
     $('previous').disabled = n === 0, $('next').disabled = n === all.length - 1;
-    $('stage-formula').textContent = pretty(m.formula);
+    $('stage-formula').textContent = TEXTS['f_' + m.name] ? t('f_' + m.name) : pretty(m.formula);
     $('stage-says').textContent = TEXTS['m_' + m.name] ? t('m_' + m.name) : '';
     const list = [...parts(m), m.name], key = list.join('|');
     if (box.dataset.key !== key) {
@@ -162,11 +161,11 @@
       const mark = last ? {cell} : Object.assign({}, ...said.marks.filter(k => k[0] === f.name).map(k => k[1]));
       const few = x.columns > 1 && x.columns <= 12 && x.row.length, wide = few ? Math.min(46, room / x.columns - 4) : 0;
       const size = few ? wide : Math.max(x.columns > 40 ? 5 : 7, Math.min(16, (room / (list.length > 4 ? 3 : 2) - 70) / x.columns));
-      drawHeat(f.canvas, x, {cell: x.columns === 1 ? 46 : size, high: few ? 30 : x.rows === 1 ? 18 : x.rows > 40 ? 5 : x.row.length ? 22 : Math.min(12, size), mark,
-                             labels: {rows: x.heads ? Array.from({length: x.rows}, (_, i) => x.row[i % x.row.length]) : x.row.length ? x.row.map((_, i) => label(x.row, i)) : null,
+      drawHeat(f.canvas, x, {cell: x.columns === 1 ? 46 : size, high: x.heads ? 16 : few ? 30 : x.rows === 1 ? 18 : x.rows > 40 ? 5 : x.row.length ? 22 : Math.min(12, size), mark,
+                             labels: {rows: x.heads ? Array.from({length: x.rows}, (_, i) => label(x.row, i % x.row.length)) : x.row.length ? x.row.map((_, i) => label(x.row, i)) : null,
                                       columns: x.column.length ? x.column.map((_, i) => label(x.column, i)) : null},
                              top: m.name === x.name && /^A/.test(x.name) ? 1 : 0,
-                             numbers: few && wide > 26 ? small : x.columns === 1 ? y => String(y) : null});
+                             numbers: few && wide > 26 && !x.heads ? small : x.columns === 1 ? y => String(y) : null});
       f.firstChild.textContent = `${pretty(x.name)} [${find(f.name).shape.join(' × ')}]`;
       f.canvas.setAttribute('aria-label', t(last ? 'matrix_keys' : 'matrix', pretty(x.name), x.rows, x.columns));
       if (last) f.set(...cell);

@@ -178,7 +178,11 @@ async function loop() {
   if (looping) return;
   looping = true;
   try {
-    while (running && model) await advance(1000, 40);
+    while (running && model) {
+      const slow = $('slow').checked;
+      await advance(slow ? 1 : 1000, 40, slow && state.step % 5 === 4);
+      if (slow) await new Promise(done => setTimeout(done, 200));
+    }
   } catch (e) {
     running = false;
     say(t('error', e.message));
@@ -189,7 +193,8 @@ async function loop() {
   }
 }
 
-async function advance(n, ms) {
+// Trains up to n steps in about ms milliseconds, and evaluates where it is due, or where `look` says so.
+async function advance(n, ms, look) {
   const mine = model, left = model.steps - state.step;
   const r = await ask('step', {n: left > 0 ? Math.min(n, left) : n, ms, more: true});
   if (mine !== model) return;
@@ -199,9 +204,9 @@ async function advance(n, ms) {
   state.speed = state.speed ? state.speed * .9 + speed * .1 : speed;
   if (!Number.isFinite(state.loss)) running = false, say(t('not_finite'));
   const end = r.step === model.steps;
-  if (r.due || end) await evaluate(mine);
+  paint('state'), paint('loss');
+  if (r.due || end || look) await evaluate(mine);
   if (end) running = false, $('done').textContent = t(model.lm ? 'done_text' : 'done', number(r.step), percent(state.exact));
-  show();
 }
 
 async function evaluate(mine) {
@@ -209,6 +214,7 @@ async function evaluate(mine) {
   if (mine !== model) return;
   state.held = r.loss, state.exact = model.lm ? r.accuracy : r.exact, state.unseen = r.answers, state.sample = r.sample;
   heldCurve.add(r.step, r.loss), exactCurve.add(r.step, state.exact);
+  show();
   await answer();
   renew();
 }
@@ -217,7 +223,7 @@ const stepOnce = latest(async () => {
   if (!model) return;
   const mine = model;
   await advance(1, 0);
-  if (mine === model) await answer(), renew();
+  if (mine === model) await answer(), renew(), show();
 });
 
 $('run').addEventListener('click', () => {
