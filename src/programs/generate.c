@@ -278,6 +278,7 @@ static bool respond_to_lines(Run *r, Error *e) {
     for (long number = 1; ok; number++) {
         if (marks) fputs("> ", stderr);
         ssize_t bytes = getline(&line, &room, in);
+        if (bytes < 0 && marks) putc('\n', stderr);
         if (bytes < 0) break;
         while (bytes > 0 && (line[bytes - 1] == '\n' || line[bytes - 1] == '\r')) bytes--;
         snprintf(where, sizeof where, "%s: line %ld", ESCAPED(name), number);
