@@ -19,22 +19,29 @@ static void add(Steps *s, const char *step, const char *name, const char *formul
     s->matrix[s->count++] = (WalkMatrix){step, name, formula, purpose, value, rows, columns};
 }
 
-/* The last node before `before` that reads the weight of a module: its input is in[0]. */
-static const Node *reader_of(const WalkThrough *w, const char *name, const Node *before) {
-    char weight[PARAMETER_NAME];
-    snprintf(weight, sizeof weight, "%.55s.weight", name);
-    const Parameter *p = parameters_find(&w->run.model->parameters, weight);
-    for (const Node *n = before; n && p; n = n->previous)
+/* The node that reads a weight of this layer. */
+static const Node *reader_of(const WalkThrough *w, const char *weight) {
+    char full[PARAMETER_NAME];
+    snprintf(full, sizeof full, "%.40s%.20s", w->layer, weight);
+    const Parameter *p = parameters_find(&w->run.model->parameters, full);
+    for (const Node *n = w->end; n && p; n = n->previous)
         for (int i = 0; i < n->inputs; i++)
             if (n->in[i] == p->part[0]) return n;
     return NULL;
 }
 
-/* The node of a module of this layer. */
-static const Node *module(const WalkThrough *w, const char *name) {
-    char full[PARAMETER_NAME];
-    snprintf(full, sizeof full, "%.40s%.15s", w->layer, name);
-    return reader_of(w, full, w->end);
+/* The product that projected queries, keys or values of a trace. */
+static const Node *projection(const Tensor *x) {
+    const Node *n = x->maker;
+    while (n->op != &op_linear) n = n->in[0]->maker;
+    return n;
+}
+
+/* Its columns of the shown head, behind `skip` others: [n, d_k] */
+static Tensor *projected(const WalkThrough *w, const Tensor *x, long skip) {
+    long d_k = w->run.model->config.d_model / w->run.model->config.heads,
+         first = skip + (w->options->head - 1) * d_k;
+    return tape_slice(w->tape, projection(x)->out, 1, first, first + d_k);
 }
 
 /* The shown head of [heads, rows, columns]: [rows, columns] */
@@ -89,46 +96,6 @@ static void add_embedding(Steps *s) {
 
 /* ---- 3.2 ---- */
 
-/* The input of this attention: [n, d_model] */
-static Tensor *input_of(const WalkThrough *w) {
-    bool cross = w->side == SIDE_CROSS, pre = w->run.model->config.norm == NORM_PRE;
-    if (pre) return module(w, cross ? "norm2" : "norm1")->out;
-    if (cross) return module(w, "norm1")->out;
-    if (w->options->layer > 1) {
-        bool decoder = strncmp(w->layer, "decoder", 7) == 0;
-        char name[PARAMETER_NAME];
-        snprintf(name, sizeof name, "%s.layers.%ld.%s", decoder ? "decoder" : "encoder",
-                 w->options->layer - 2, decoder ? "norm3" : "norm2");
-        return reader_of(w, name, w->end)->out;
-    }
-    /* The target's embedding comes last. */
-    const Node *last = reader_of(w, "embedding", w->end);
-    const Node *first = w->side == SIDE_DECODER ? NULL : reader_of(w, "embedding", last->previous);
-    return (first ? first : last)->out;
-}
-
-/* The encoder's output: [m, d_model] */
-static const Tensor *memory_of(const WalkThrough *w) {
-    const ModelConfig *c = &w->run.model->config;
-    char name[PARAMETER_NAME];
-    snprintf(name, sizeof name, "encoder.layers.%d.norm2", c->encoder_layers - 1);
-    return reader_of(w, c->final_norm ? "encoder.norm" : name, w->end)->out;
-}
-
-/* The operation that normalised or turned queries or keys; NULL: none. */
-static const Node *turning(const Tensor *x) {
-    const Node *n = x->maker;
-    while (n && n->op != &op_linear && n->op != &op_rotary) n = n->in[0]->maker;
-    return n && n->op == &op_rotary ? n : NULL;
-}
-
-/* Columns of the shown head in the input of such an operation, behind `skip` columns: [n, d_k] */
-static Tensor *projected_head(const WalkThrough *w, const Node *turning, long skip) {
-    const ModelConfig *c = &w->run.model->config;
-    long d_k = c->d_model / c->heads, first = skip + (w->options->head - 1) * d_k;
-    return tape_slice(w->tape, turning->in[0], 1, first, first + d_k);
-}
-
 /* Angles of the rotation: [n, d_k / 2] */
 static Tensor *angles(const WalkThrough *w, long n) {
     long m = w->run.model->config.d_model / w->run.model->config.heads / 2;
@@ -167,14 +134,14 @@ static const char *add_projections(Steps *s) {
     const ModelConfig *c = &w->run.model->config;
     const AttentionSteps *a = w->steps;
     bool cross = w->side == SIDE_CROSS;
-    const Node *of_q = turning(a->q), *of_k = turning(a->k);
-    Tensor *q = of_q ? projected_head(w, of_q, 0) : head_of(w, a->q),
-           *k = of_k ? projected_head(w, of_k, cross ? 0 : c->d_model) : head_of(w, a->k);
+    long d = c->d_model;
+    Tensor *q = projected(w, a->q, 0), *k = projected(w, a->k, cross ? 0 : d);
     add(s, "projections", "Q", "Q = X W^Q + b^Q", q, w->queries, NULL,
         "The queries: what each token looks for, in this head's d_k numbers.");
     add(s, "projections", "K", cross ? "K = M W^K + b^K" : "K = X W^K + b^K", k, w->keys, NULL,
         "The keys: what each token offers to be found by.");
-    add(s, "projections", "V", cross ? "V = M W^V + b^V" : "V = X W^V + b^V", head_of(w, a->v), w->keys, NULL,
+    add(s, "projections", "V", cross ? "V = M W^V + b^V" : "V = X W^V + b^V",
+        projected(w, a->v, cross ? d : 2 * d), w->keys, NULL,
         "The values: what each token gives to the tokens that attend to it.");
     if (c->qk_norm) add_normalised(s, q, k);
     if (c->positions != POSITIONS_ROTARY || cross)
@@ -191,7 +158,7 @@ static void add_head(Steps *s, Tensor *x) {
     add(s, "input", "X", "X = the input of this attention", x, q, NULL,
         "One row of d_model numbers a token.");
     if (cross)
-        add(s, "input", "M", "M = the encoder's output", memory_of(w), k, NULL,
+        add(s, "input", "M", "M = the encoder's output", projection(a->k)->in[0], k, NULL,
             "The memory: one row a token of the source.");
     const char *product = add_projections(s);
     add(s, "scores", "S", additive ? "S_ij = sum_c w_c tanh(Q_ic + K_jc)" : product, head_of(w, a->scores), q,
@@ -261,8 +228,9 @@ static void add_rest(Steps *s) {
     const WalkText *q = w->queries;
     bool pre = c->norm == NORM_PRE, rms = c->norm_kind == NORM_RMS,
          decoder = strncmp(w->layer, "decoder", 7) == 0;
-    const char *after_attention = w->side == SIDE_CROSS ? pre ? "norm3" : "norm2" : pre ? "norm2" : "norm1";
-    const Node *norm = module(w, after_attention), *projected = module(w, "linear2");
+    static const char *const norms[] = {"norm1.weight", "norm2.weight", "norm3.weight"};
+    const Node *norm = reader_of(w, norms[(w->side == SIDE_CROSS) + pre]),
+               *projected = reader_of(w, "linear2.weight");
     add(s, "residual", "X + Y", pre ? "R = x + Y, x: the input of the norm" : "R = X + Y", norm->in[0], q,
         NULL, "Each token keeps its row and adds the result of attention.");
     add(s, "residual", rms ? "RMSNorm" : "LayerNorm",
@@ -271,8 +239,8 @@ static void add_rest(Steps *s) {
         norm->out, q, NULL,
         rms ? "Each row gets a mean square of 1, then a learnt scale."
             : "Each row gets mean 0 and variance 1, then a learnt scale and shift.");
-    add_feed_forward(s, module(w, "linear1"), projected);
-    const Node *last = module(w, decoder ? "norm3" : "norm2");
+    add_feed_forward(s, reader_of(w, "linear1.weight"), projected);
+    const Node *last = reader_of(w, norms[1 + decoder]);
     Tensor *sum = tape_add(w->tape, last->in[0], projected->out);
     add(s, "feed-forward", "N + F", pre ? "R = R + F" : "R = N + F", pre ? sum : last->in[0], q, NULL, NULL);
     if (!pre)
@@ -338,7 +306,7 @@ static void introduce(const WalkThrough *w) {
 static bool print_all(WalkThrough *w, Error *e) {
     const WalkOptions *o = w->options;
     Steps s = {.walk = w};
-    Tensor *x = input_of(w);
+    Tensor *x = projection(w->steps->q)->in[0];
     add_tokens(&s), add_embedding(&s), add_head(&s, x), add_heads(&s, x), add_rest(&s);
     if (tape_failed(w->tape, e)) return false;
     bool merges = w->run.tokenizer && w->run.tokenizer->kind == TOKENIZER_BPE && is_wanted(o, "merges"),

@@ -53,8 +53,7 @@ typedef struct WalkThrough {
     const Node *end;         /* the last node of the forward pass */
     WalkText source, target; /* a language model has no source */
     Tokens source_tokens, target_tokens;
-    char layer[PARAMETER_NAME];     /* "encoder.layers.0." */
-    char attention[PARAMETER_NAME]; /* "encoder.layers.0.self_attn" */
+    char layer[PARAMETER_NAME]; /* "encoder.layers.0." */
     const AttentionSteps *steps;
     const WalkText *queries, *keys; /* the tokens of Q, and of K and V */
 } WalkThrough;

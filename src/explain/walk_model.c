@@ -92,12 +92,12 @@ static bool choose(WalkThrough *w, Error *e) {
     if (!walk_has_head(c, layers, o->layer, o->head, e)) return false;
     snprintf(w->layer, sizeof w->layer, "%s.layers.%ld.",
              w->side == SIDE_ENCODER || lm ? "encoder" : "decoder", o->layer - 1);
-    snprintf(w->attention, sizeof w->attention, "%.40s%s", w->layer,
-             w->side == SIDE_CROSS ? "multihead_attn" : "self_attn");
+    char name[PARAMETER_NAME];
+    snprintf(name, sizeof name, "%.40s%s", w->layer, w->side == SIDE_CROSS ? "multihead_attn" : "self_attn");
     w->queries = w->side == SIDE_ENCODER ? &w->source : &w->target;
     w->keys = w->side == SIDE_DECODER ? &w->target : &w->source;
     w->end = w->tape->last;
-    w->steps = nn_trace_find(&w->trace, w->attention)->steps;
+    w->steps = nn_trace_find(&w->trace, name)->steps;
     return true;
 }
 
