@@ -1,14 +1,13 @@
 // The page in headless Chromium: what a reader does with it, by pointer and by keyboard, and what a hostile one does.
-// Usage: node browser.mjs PAGE. Without Chromium one line says so, and the status is 0.
+// Argument: the page. Without Chromium one line says so, and the status is 0.
 import assert from 'node:assert/strict';
 import {mkdtempSync, readdirSync, rmSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join, resolve} from 'node:path';
-import {test} from 'node:test';
 import {installed, open} from './chromium.mjs';
 
 const file = 'file://' + resolve(process.argv[2] ?? 'build/web/tapeformer.html');
-const skip = installed() ? false : 'there is no chromium';
+const tests = [], test = (name, f) => tests.push([name, f]);
 
 // Runs f on a fresh page whose model is there. The console says nothing and nothing is requested but the file.
 async function visit(options, f) {
@@ -27,7 +26,7 @@ const type = (page, text) => page.run(`$('input').value = ${JSON.stringify(text)
 const trained = page => page.until('state.step === model.steps && !running', 100);
 
 for (const [width, scheme] of [[1280, 'light'], [390, 'dark']])
-  test(`the page at ${width} pixels, ${scheme}, in two languages`, {skip}, () =>
+  test(`the page at ${width} pixels, ${scheme}, in two languages`, () =>
     visit({width, media: {'prefers-color-scheme': scheme, 'prefers-reduced-motion': 'reduce'}}, async page => {
       for (const text of ['A Transformer learns before your eyes', '看着 Transformer 学习']) {
         assert.equal(await page.run("document.querySelector('h1').textContent"), text);
@@ -46,7 +45,7 @@ for (const [width, scheme] of [[1280, 'light'], [390, 'dark']])
       assert((await page.send('Page.printToPDF')).data.length > 10000);
     }));
 
-test('copy is learnt, looked at, followed, saved and loaded', {skip}, async () => {
+test('copy is learnt, looked at, followed, saved and loaded', async () => {
   const downloads = mkdtempSync(join(tmpdir(), 'tapeformer-web-'));
   await visit({downloads}, async page => {
     await page.run("$('run').click()");
@@ -92,7 +91,7 @@ test('copy is learnt, looked at, followed, saved and loaded', {skip}, async () =
   rmSync(downloads, {recursive: true});
 });
 
-test('a right gradient passes and each planted mistake is caught', {skip}, () => visit({}, async page => {
+test('a right gradient passes and each planted mistake is caught', () => visit({}, async page => {
   await page.run("$('check').scrollIntoView()");
   assert(await page.until("$('operation').value"));
   await choose(page, 'operation', 'softmax');
@@ -103,7 +102,7 @@ test('a right gradient passes and each planted mistake is caught', {skip}, () =>
   }
 }));
 
-test('hostile texts and 10,000 clicks', {skip}, () => visit({}, async page => {
+test('hostile texts and 10,000 clicks', () => visit({}, async page => {
   const markup = '<img src=x onerror="document.title = 1"><script>document.title = 1</script>';
   await type(page, markup);
   assert(await page.until("/not in its alphabet/.test($('answer').textContent)"));
@@ -125,7 +124,7 @@ test('hostile texts and 10,000 clicks', {skip}, () => visit({}, async page => {
   assert.equal(await page.run("document.querySelectorAll('img').length"), 0);
 }));
 
-test('everything is reached with the keyboard, in sight', {skip}, () => visit({}, async page => {
+test('everything is reached with the keyboard, in sight', () => visit({}, async page => {
   await page.run("document.body.scrollIntoView(); $('look').scrollIntoView(); $('check').scrollIntoView()");
   assert(await page.until("document.querySelectorAll('#lines g[tabindex]').length && document.querySelector('#check-body .verdict') && $('operation').value"));
   await page.run("document.activeElement.blur(); scrollTo(0, 0); window.left = new Set([...document.querySelectorAll('button, a, select, input, textarea, [tabindex]')].filter(x => x.checkVisibility() && !x.disabled))");
@@ -148,3 +147,16 @@ test('everything is reached with the keyboard, in sight', {skip}, () => visit({}
   await page.key('ArrowRight'), await page.key('ArrowDown');
   assert(await page.until("/^Q\\[2 “1”, 2\\] =/.test($('cell-says').textContent)"), await page.run("$('cell-says').textContent"));
 }));
+
+let failed = 0;
+if (!installed()) console.log('skip browser: there is no chromium'), tests.length = 0;
+for (const [name, f] of tests)
+  try {
+    await f();
+    console.log('ok browser: ' + name);
+  } catch (error) {
+    failed++;
+    console.log('FAIL browser: ' + name + '\n' + error.stack);
+  }
+console.log(`${tests.length - failed} passed, ${failed} failed`);
+process.exit(failed ? 1 : 0);
