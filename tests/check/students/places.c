@@ -107,45 +107,6 @@ static const CheckCase alibi_cases[] = {
 };
 const Op op_alibi = {"alibi", alibi_forward, alibi_backward, CASES(alibi_cases)};
 
-/* ---- other_mish ---- */
-/* other_mish(x) = x tanh(other_mish_softplus(x)) */
-static real other_mish_softplus(real x) {
-    return x > 20 ? x : log1p(exp(x));
-}
-static void other_mish_forward(Node *n) {
-    real *y = n->out->data;
-    tensor_copy_out(n->in[0], y);
-    long count = shape_count(n->out->shape);
-    while (count-- > 0) {
-        *y = *y * tanh(other_mish_softplus(*y));
-        y++;
-    }
-}
-static void other_mish_backward(Node *n) {
-    long count = shape_count(n->out->shape);
-    real *x = malloc((count + 1) * sizeof *x);
-    tensor_copy_out(n->in[0], x);
-    for (long i = 0; i < count; i++) {
-        real t = tanh(other_mish_softplus(x[i]));
-        real s = 1 / (1 + exp(-x[i]));
-        n->in[0]->grad[i] += n->out->grad[i] * (t + x[i] * s * (1 - t * t));
-    }
-    free(x);
-}
-extern const Op op_other_mish;
-Tensor *tape_other_mish(Tape *t_, Tensor *x) {
-    return tape_record(tape_node(t_, &op_other_mish, x->shape, INPUTS(x)));
-}
-static Tensor *other_mish_build(Tape *t_, Tensor **x_) {
-    return tape_other_mish(t_, x_[0]);
-}
-static const CheckCase other_mish_cases[] = {
-    {"rows", other_mish_build, {{"x", DIMS(4, 3)}}},
-    {"strided", other_mish_build, {{"x", DIMS(4, 3), .layout = STEPPED}}},
-    {"empty", other_mish_build, {{"x", DIMS(0)}}},
-};
-const Op op_other_mish = {"other_mish", other_mish_forward, other_mish_backward, CASES(other_mish_cases)};
-
 /* ---- power2 ---- */
 /* y = x^p with both learned, x > 0 */
 static void power2_forward(Node *n) {

@@ -1,56 +1,6 @@
 /* Products: files as another hand wrote them. */
 #include "student.h"
 
-/* ---- other_bilinear ---- */
-/* torch.nn.Bilinear without bias: y[b,o] = sum_ij x1[b,i] W[o,i,j] x2[b,j] */
-static void other_bilinear_forward(Node *n) {
-    const real *in0 = values(n, 0);
-    const real *in1 = values(n, 1);
-    const real *in2 = values(n, 2);
-    const real *x1 = in0, *W = in1, *x2 = in2;
-    long B = n->in[0]->shape.size[0], I = n->in[0]->shape.size[1], J = n->in[2]->shape.size[1],
-         O = n->in[1]->shape.size[0];
-    for (long b = 0; b < B; b++)
-        for (long o = 0; o < O; o++) {
-            real s = 0;
-            for (long i = 0; i < I; i++)
-                for (long j = 0; j < J; j++) s += x1[b * I + i] * W[(o * I + i) * J + j] * x2[b * J + j];
-            n->out->data[b * O + o] = s;
-        }
-}
-static void other_bilinear_backward(Node *n) {
-    const real *in0 = values(n, 0);
-    const real *in1 = values(n, 1);
-    const real *in2 = values(n, 2);
-    const real *x1 = in0, *W = in1, *x2 = in2, *dy = n->out->grad;
-    long B = n->in[0]->shape.size[0], I = n->in[0]->shape.size[1], J = n->in[2]->shape.size[1],
-         O = n->in[1]->shape.size[0];
-    for (long b = 0; b < B; b++)
-        for (long o = 0; o < O; o++)
-            for (long i = 0; i < I; i++)
-                for (long j = 0; j < J; j++) {
-                    real g = dy[b * O + o], w = W[(o * I + i) * J + j];
-                    if (n->in[0]->grad) n->in[0]->grad[b * I + i] += g * w * x2[b * J + j];
-                    if (n->in[1]->grad)
-                        n->in[1]->grad[(o * I + i) * J + j] += g * x1[b * I + i] * x2[b * J + j];
-                    if (n->in[2]->grad) n->in[2]->grad[b * J + j] += g * w * x1[b * I + i];
-                }
-}
-extern const Op op_other_bilinear;
-Tensor *tape_other_bilinear(Tape *t_, Tensor *x1, Tensor *W, Tensor *x2) {
-    return tape_record(
-        tape_node(t_, &op_other_bilinear, SHAPE(x1->shape.size[0], W->shape.size[0]), INPUTS(x1, W, x2)));
-}
-static Tensor *other_bilinear_build(Tape *t_, Tensor **x_) {
-    return tape_other_bilinear(t_, x_[0], x_[1], x_[2]);
-}
-static const CheckCase other_bilinear_cases[] = {
-    {"small", other_bilinear_build, {{"x1", DIMS(2, 3)}, {"W", DIMS(2, 3, 4)}, {"x2", DIMS(2, 4)}}},
-    {"square", other_bilinear_build, {{"x1", DIMS(3, 2)}, {"W", DIMS(1, 2, 2)}, {"x2", DIMS(3, 2)}}},
-};
-const Op op_other_bilinear = {"other_bilinear", other_bilinear_forward, other_bilinear_backward,
-                              CASES(other_bilinear_cases)};
-
 /* ---- cdist ---- */
 /* pairwise distances y_ij = |a_i - b_j| */
 static void cdist_forward(Node *n) {
