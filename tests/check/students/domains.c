@@ -10,24 +10,17 @@
 
 DOMAIN(logarithm, log(x), 1 / x, .low = 0.1, .high = 4)
 const Op op_logarithm = {"logarithm", logarithm_forward, logarithm_backward, CASES(logarithm_cases)};
-DOMAIN(log_one_plus, log1p(x), 1 / (1 + x), .low = -0.9, .high = 3)
-const Op op_log_one_plus = {"log_one_plus", log_one_plus_forward, log_one_plus_backward,
-                            CASES(log_one_plus_cases)};
 DOMAIN(root, sqrt(x), 1 / (2 * y), .low = 0, .high = 9)
 const Op op_root = {"root", root_forward, root_backward, CASES(root_cases)};
 DOMAIN(cube_root, cbrt(x), 1 / (3 * y * y), .margin = 0.1)
 const Op op_cube_root = {"cube_root", cube_root_forward, cube_root_backward, CASES(cube_root_cases)};
 DOMAIN(arccos, acos(x), -1 / sqrt(1 - x * x), .low = -1, .high = 1)
 const Op op_arccos = {"arccos", arccos_forward, arccos_backward, CASES(arccos_cases)};
-DOMAIN(arctanh, atanh(x), 1 / (1 - x * x), .low = -0.95, .high = 0.95)
-const Op op_arctanh = {"arctanh", arctanh_forward, arctanh_backward, CASES(arctanh_cases)};
 DOMAIN(arccosh, acosh(x), 1 / sqrt(x * x - 1), .low = 1.1, .high = 5)
 const Op op_arccosh = {"arccosh", arccosh_forward, arccosh_backward, CASES(arccosh_cases)};
 DOMAIN(exponential, exp(x), y, .low = -100, .high = 100)
 const Op op_exponential = {"exponential", exponential_forward, exponential_backward,
                            CASES(exponential_cases)};
-DOMAIN(decay, -exp(-x), exp(-x), .low = -90, .high = 90)
-const Op op_decay = {"decay", decay_forward, decay_backward, CASES(decay_cases)};
 DOMAIN(soft_plus_naive, log(1 + exp(x)), 1 / (1 + exp(-x)), .low = -20, .high = 200)
 const Op op_soft_plus_naive = {"soft_plus_naive", soft_plus_naive_forward, soft_plus_naive_backward,
                                CASES(soft_plus_naive_cases)};
@@ -49,37 +42,21 @@ DOMAIN(tangent, tan(x), 1 + y * y, .low = -1.4, .high = 1.4)
 const Op op_tangent = {"tangent", tangent_forward, tangent_backward, CASES(tangent_cases)};
 DOMAIN(inverse, 1 / x, -y *y, .low = 0.2, .high = 4)
 const Op op_inverse = {"inverse", inverse_forward, inverse_backward, CASES(inverse_cases)};
-DOMAIN(inverse_both, 1 / x, -y *y, .margin = 0.2)
-const Op op_inverse_both = {"inverse_both", inverse_both_forward, inverse_both_backward,
-                            CASES(inverse_both_cases)};
 DOMAIN(x_log_x, x > 0 ? x * log(x) : 0, x > 0 ? log(x) + 1 : 0, .low = 0.05, .high = 3)
 const Op op_x_log_x = {"x_log_x", x_log_x_forward, x_log_x_backward, CASES(x_log_x_cases)};
-DOMAIN(gaussian_density, exp(-x *x / 2) / sqrt(2 * 3.14159265358979323846), -x *y, .low = -6, .high = 6)
-const Op op_gaussian_density = {"gaussian_density", gaussian_density_forward, gaussian_density_backward,
-                                CASES(gaussian_density_cases)};
 DOMAIN(sinc, x == 0 ? 1 : sin(x) / x, x == 0 ? 0 : (cos(x) - sin(x) / x) / x, .margin = 0.1)
 const Op op_sinc = {"sinc", sinc_forward, sinc_backward, CASES(sinc_cases)};
 DOMAIN(sinh_large, sinh(x), cosh(x), .low = -300, .high = 300)
 const Op op_sinh_large = {"sinh_large", sinh_large_forward, sinh_large_backward, CASES(sinh_large_cases)};
-DOMAIN(sawtooth, x - floor(x), 1, .low = 0.1, .high = 0.9)
-const Op op_sawtooth = {"sawtooth", sawtooth_forward, sawtooth_backward, CASES(sawtooth_cases)};
 DOMAIN(soft_threshold, x > 1 ? x - 1 : x < -1 ? x + 1 : 0, fabs(x) > 1, .low = -3, .high = 3)
 const Op op_soft_threshold = {"soft_threshold", soft_threshold_forward, soft_threshold_backward,
                               CASES(soft_threshold_cases)};
 DOMAIN(clip01, fmin(fmax(x, 0), 1), x > 0 && x < 1, .low = 0, .high = 1)
 const Op op_clip01 = {"clip01", clip01_forward, clip01_backward, CASES(clip01_cases)};
-DOMAIN2(quotient, a / b, 1 / b, -y / b, .low = 0.5, .high = 2)
-const Op op_quotient = {"quotient", quotient_forward, quotient_backward, CASES(quotient_cases)};
 DOMAIN2(power_of, pow(a, b), b *pow(a, b - 1), y *log(a), .low = 0.3, .high = 3)
 const Op op_power_of = {"power_of", power_of_forward, power_of_backward, CASES(power_of_cases)};
-DOMAIN2(log_ratio, log(a / b), 1 / a, -1 / b, .low = 0.1, .high = 5)
-const Op op_log_ratio = {"log_ratio", log_ratio_forward, log_ratio_backward, CASES(log_ratio_cases)};
 DOMAIN2(hypotenuse, hypot(a, b), a / y, b / y, .low = -3, .high = 3)
 const Op op_hypotenuse = {"hypotenuse", hypotenuse_forward, hypotenuse_backward, CASES(hypotenuse_cases)};
-DOMAIN2(angle, atan2(a, b), b / (a * a + b * b), -a / (a * a + b * b), .low = 0.2, .high = 2)
-const Op op_angle = {"angle", angle_forward, angle_backward, CASES(angle_cases)};
-DOMAIN2(kl_term, a *(log(a) - log(b)), log(a) - log(b) + 1, -a / b, .low = 0.1, .high = 1)
-const Op op_kl_term = {"kl_term", kl_term_forward, kl_term_backward, CASES(kl_term_cases)};
 DOMAIN2(larger_of, a > b ? a : b, a > b, !(a > b), .low = -3, .high = 3)
 const Op op_larger_of = {"larger_of", larger_of_forward, larger_of_backward, CASES(larger_of_cases)};
 DOMAIN2(binary_entropy, -b *log(a) - (1 - b) * log(1 - a), (a - b) / (a * (1 - a)), log((1 - a) / a),
@@ -177,29 +154,6 @@ OF_ROWS(last_maximum, SHAPE(x[0]->shape.size[0]), 0)
 const Op op_last_maximum = {"last_maximum", last_maximum_forward, last_maximum_backward,
                             CASES(last_maximum_cases)};
 
-static void top_two_forward(Node *n) {
-    const real *x = values(n, 0);
-    long m = columns(n, 0), *place = calloc((size_t)m + 1, sizeof *place);
-    for (long i = 0; i < rows(n, 0); i++) {
-        order_of(x + i * m, m, place);
-        for (long j = 0; j < m; j++) n->out->data[i * m + j] = 0;
-        for (long j = m > 2 ? m - 2 : 0; j < m; j++) n->out->data[i * m + place[j]] = x[i * m + place[j]];
-    }
-    free(place);
-}
-static void top_two_backward(Node *n) {
-    const real *x = values(n, 0);
-    long m = columns(n, 0), *place = calloc((size_t)m + 1, sizeof *place);
-    for (long i = 0; i < rows(n, 0); i++) {
-        order_of(x + i * m, m, place);
-        for (long j = m > 2 ? m - 2 : 0; j < m; j++)
-            n->in[0]->grad[i * m + place[j]] += n->out->grad[i * m + place[j]];
-    }
-    free(place);
-}
-OF_ROWS(top_two, x[0]->shape, .distinct = true)
-const Op op_top_two = {"top_two", top_two_forward, top_two_backward, CASES(top_two_cases)};
-
 static void logsumexp_rows_forward(Node *n) {
     const real *x = values(n, 0);
     long m = columns(n, 0);
@@ -242,43 +196,6 @@ static void cumulative_product_backward(Node *n) {
 OF_ROWS(cumulative_product, x[0]->shape, .low = 0.5, .high = 3)
 const Op op_cumulative_product = {"cumulative_product", cumulative_product_forward,
                                   cumulative_product_backward, CASES(cumulative_product_cases)};
-
-/* log_product y = log of a row's product */
-static void log_product_forward(Node *n) {
-    const real *x = values(n, 0);
-    long m = columns(n, 0);
-    for (long i = 0; i < rows(n, 0); i++) {
-        n->out->data[i] = 1;
-        for (long j = 0; j < m; j++) n->out->data[i] *= x[i * m + j];
-        n->out->data[i] = log(n->out->data[i]);
-    }
-}
-static void log_product_backward(Node *n) {
-    const real *x = values(n, 0);
-    for (long i = 0; i < count(n, 0); i++) n->in[0]->grad[i] += n->out->grad[i / columns(n, 0)] / x[i];
-}
-OF_ROWS(log_product, SHAPE(x[0]->shape.size[0]), .low = 0.5, .high = 3)
-const Op op_log_product = {"log_product", log_product_forward, log_product_backward,
-                           CASES(log_product_cases)};
-
-static void geometric_mean_forward(Node *n) {
-    const real *x = values(n, 0);
-    long m = columns(n, 0);
-    for (long i = 0; i < rows(n, 0); i++) {
-        double sum = 0;
-        for (long j = 0; j < m; j++) sum += log(x[i * m + j]);
-        n->out->data[i] = exp(sum / (m ? m : 1));
-    }
-}
-static void geometric_mean_backward(Node *n) {
-    const real *x = values(n, 0);
-    long m = columns(n, 0);
-    for (long i = 0; i < count(n, 0); i++)
-        n->in[0]->grad[i] += n->out->grad[i / m] * n->out->data[i / m] / m / x[i];
-}
-OF_ROWS(geometric_mean, SHAPE(x[0]->shape.size[0]), .low = 0.5, .high = 3)
-const Op op_geometric_mean = {"geometric_mean", geometric_mean_forward, geometric_mean_backward,
-                              CASES(geometric_mean_cases)};
 
 static void softmax_naive_forward(Node *n) {
     const real *x = values(n, 0);
@@ -326,31 +243,6 @@ static void normal_rows_backward(Node *n) {
 OF_ROWS(normal_rows, x[0]->shape, 0)
 const Op op_normal_rows = {"normal_rows", normal_rows_forward, normal_rows_backward,
                            CASES(normal_rows_cases)};
-
-/* range_of_row largest less smallest */
-static void range_of_row_forward(Node *n) {
-    const real *x = values(n, 0);
-    long m = columns(n, 0), *place = calloc((size_t)m + 1, sizeof *place);
-    for (long i = 0; i < rows(n, 0); i++) {
-        order_of(x + i * m, m, place);
-        n->out->data[i] = m ? x[i * m + place[m - 1]] - x[i * m + place[0]] : 0;
-    }
-    free(place);
-}
-static void range_of_row_backward(Node *n) {
-    const real *x = values(n, 0);
-    long m = columns(n, 0), *place = calloc((size_t)m + 1, sizeof *place);
-    for (long i = 0; i < rows(n, 0); i++) {
-        order_of(x + i * m, m, place);
-        if (m)
-            n->in[0]->grad[i * m + place[m - 1]] += n->out->grad[i],
-                n->in[0]->grad[i * m + place[0]] -= n->out->grad[i];
-    }
-    free(place);
-}
-OF_ROWS(range_of_row, SHAPE(x[0]->shape.size[0]), 0)
-const Op op_range_of_row = {"range_of_row", range_of_row_forward, range_of_row_backward,
-                            CASES(range_of_row_cases)};
 
 /* interpolation table t at places p: kinks at whole p */
 static void interpolation_forward(Node *n) {
