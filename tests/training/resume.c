@@ -191,6 +191,32 @@ TEST(other_choices) {
     free(csv);
 }
 
+/* A text learned by heart: a warning, also on the page; the model has the best weights, the checkpoint the last ones, and
+ * a resumed run ends with the same. */
+TEST(overfitting_keeps_the_best_weights) {
+    enter_folder();
+    char text[3001] = {0};
+    uint32_t x = 1;
+    for (int i = 0; i < 3000; i++) text[i] = "abcdefgh"[(x = x * 1103515245 + 12345) >> 16 & 7];
+    write_text("text", text);
+#define BY_HEART                                                                                             \
+    "lm", "--text", "text", "--tokenizer", "char", "--tail", "0.5", "--context", "16", "--dropout", "0",     \
+        "--lr", "0.01", "--schedule", "constant", "--d-model", "32", "--heads", "2", "--layers", "2",        \
+        "--eval-every", "20"
+    CHECK(TRAIN(BY_HEART, "--steps", "300", "--run", "whole") == 0, "%s", err);
+    CHECK(strstr(err, "Overfitting: the held-out loss rises (") &&
+              strstr(err, "Overfitting: model.safetensors has the weights of step "),
+          "%s", err);
+    CHECK(same_files("whole/model.safetensors", "whole/best.safetensors"));
+    size_t size;
+    char *page = read_bytes("whole/report.html", &size);
+    CHECK(page && strstr(page, "Overfitting: model.safetensors has the weights of step "));
+    free(page);
+    CHECK(TRAIN(BY_HEART, "--steps", "150", "--run", "run", "--quiet") == 0, "%s", err);
+    CHECK(TRAIN("--resume", "run", "--steps", "300", "--quiet") == 0, "%s", err);
+    CHECK(same_files("run/model.safetensors", "whole/model.safetensors"));
+}
+
 /* With --resume, --steps may be below the warm-up, which a new run refuses. */
 TEST(may_end_early) {
     enter_folder();
