@@ -1,12 +1,12 @@
 /* CRC-32, eight bytes at a step ("slicing by 8": Kounavis and Berry, "Novel Table Lookup-Based Algorithms for
  * High-Performance CRC Generation", 2008). */
 #include "base/crc32.h"
-#include <pthread.h>
 
 /* table[0][b] is the remainder of the byte b, table[k][b] that of b followed by k zero bytes. */
 static uint32_t table[8][256];
 
-static void make_table(void) {
+/* Before main. */
+__attribute__((constructor)) static void make_table(void) {
     for (uint32_t b = 0; b < 256; b++) {
         uint32_t r = b;
         for (int bit = 0; bit < 8; bit++) r = r >> 1 ^ (r & 1 ? 0xEDB88320 : 0);
@@ -17,9 +17,6 @@ static void make_table(void) {
 }
 
 uint32_t crc32_update(uint32_t crc, const void *data, size_t size) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, make_table);
-
     const unsigned char *p = data;
     uint32_t r = ~crc;
     for (; size >= 8; size -= 8, p += 8) {

@@ -9,7 +9,6 @@
 #include "check/npy.h"
 #include "base/file.h"
 #include "base/utf8.h"
-#include "formats/bytes.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,7 +87,7 @@ static bool read_descr(Header *h) {
         if (!*descr || !strchr(one_byte ? "|<>" : "<>", *descr) || strcmp(descr + 1, types[i].name) != 0)
             continue;
         h->array->dtype = types[i].dtype;
-        h->swapped = *descr == (BYTES_BIG_ENDIAN ? '<' : '>') && !one_byte;
+        h->swapped = *descr == '>' && !one_byte;
         return true;
     }
     h->at = before.at;
@@ -194,6 +193,16 @@ static void to_row_major(const Array *a, const char *from, char *to) {
 
 /* ---- Reading and writing ---- */
 
+/* Reverses the bytes of each of `count` elements. */
+static void swap_bytes(char *element, long count, size_t size) {
+    for (; count; count--, element += size)
+        for (size_t i = 0; i < size / 2; i++) {
+            char byte = element[i];
+            element[i] = element[size - 1 - i];
+            element[size - 1 - i] = byte;
+        }
+}
+
 static bool parse(Array *a, const char *path, char *data, size_t size, Error *e) {
     static const char magic[] = "\x93NUMPY";
     const unsigned char *u = (const unsigned char *)data;
@@ -225,7 +234,7 @@ static bool parse(Array *a, const char *path, char *data, size_t size, Error *e)
         return error_set(e, STATUS_BAD_DATA, "%s: found %zu bytes of elements, need %zu", path, found, bytes);
 
     char *elements = data + start + length;
-    if (h.swapped) bytes_swap(elements, a->count, dtype_size(a->dtype));
+    if (h.swapped) swap_bytes(elements, a->count, dtype_size(a->dtype));
     a->bytes = elements;
     a->owned = data;
     if (!h.fortran || a->rank < 2) return true;
@@ -271,6 +280,6 @@ bool npy_write(const Array *a, const char *path, Error *e) {
     File *f = file_create(path, e);
     if (!f) return false;
     file_write(f, all, ALL);
-    bytes_write(f, a->bytes, a->count, dtype_size(a->dtype));
+    file_write(f, a->bytes, (size_t)a->count * dtype_size(a->dtype));
     return file_commit(f, e);
 }

@@ -5,7 +5,7 @@
 #include "formats/array.h"
 
 /* Reads format version 1, 2 or 3: booleans, integers and floating-point numbers, in either byte order, in C
- * or Fortran order. The array has them in the machine's byte order and row-major. Everything else, and a file
+ * or Fortran order. The array has them little-endian and row-major. Everything else, and a file
  * too long or too short, is STATUS_BAD_DATA. a keeps `path` for messages. To be freed with array_free. */
 bool npy_read(Array *a, const char *path, Error *e);
 

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the byte order of files");
+
 typedef enum Kind { BOOLEAN, UNSIGNED, SIGNED, FLOAT } Kind;
 
 static const struct {
@@ -72,14 +74,9 @@ bool array_expect_shape(const Array *a, Shape want, Error *e) {
 /* The bytes of an element, which may be unaligned, as the low bits of a number. */
 static uint64_t element_bits(const Array *a, long i) {
     size_t size = dtypes[a->dtype].size;
-    union {
-        uint8_t one;
-        uint16_t two;
-        uint32_t four;
-        uint64_t eight;
-    } bits;
+    uint64_t bits = 0;
     memcpy(&bits, (const char *)a->bytes + (size_t)i * size, size);
-    return size == 1 ? bits.one : size == 2 ? bits.two : size == 4 ? bits.four : bits.eight;
+    return bits;
 }
 
 static int64_t sign_extended(uint64_t bits, size_t size) {

@@ -5,7 +5,15 @@
 #include "base/error.h"
 #include "base/real.h"
 #include "base/shape.h"
+#include <limits.h>
 #include <stdint.h>
+
+/* The bound of sizes and bytes in a file, which a long holds; for messages. */
+#if LONG_MAX > 0x7fffffff
+#define LONG_BOUND "2^63"
+#else
+#define LONG_BOUND "2^31"
+#endif
 
 typedef enum Dtype {
     DTYPE_BOOL,
@@ -41,7 +49,7 @@ typedef struct Array {
     int rank; /* up to ARRAY_RANK; a tensor has up to MAX_RANK, see array_shape */
     long size[ARRAY_RANK];
     long count;        /* elements; their bytes fit in a long */
-    const void *bytes; /* row-major, in the machine's byte order, perhaps unaligned */
+    const void *bytes; /* row-major, little-endian, perhaps unaligned */
     void *owned;       /* memory that array_free frees; NULL: the bytes are the caller's */
 } Array;
 

@@ -167,63 +167,23 @@ void json_print(FILE *out, const char *text) {
 
 /* ---- Numbers and words ---- */
 
-static bool is_digit(const Json *j) {
-    return j->at < j->length && j->text[j->at] >= '0' && j->text[j->at] <= '9';
-}
-
 static bool is_one_of(const Json *j, const char *bytes) {
     return j->at < j->length && j->text[j->at] && strchr(bytes, j->text[j->at]);
 }
 
-static bool digits(Json *j) {
-    if (!is_digit(j)) return need(j, "a digit");
-    while (is_digit(j)) j->at++;
-    return true;
-}
-
-/* The digits before the point: 0, or digits that do not start with 0. */
-static bool whole_part(Json *j) {
-    if (j->failed || !is_digit(j) || j->text[j->at] != '0') return digits(j);
-    j->at++;
-    return !is_digit(j) || need(j, "no digit after a leading zero");
-}
-
-static bool skip_number(Json *j) {
-    if (is_one_of(j, "-")) j->at++;
-    if (!whole_part(j)) return false;
-    if (is_one_of(j, ".")) {
-        j->at++;
-        if (!digits(j)) return false;
-    }
-    if (is_one_of(j, "eE")) {
-        j->at++;
-        if (is_one_of(j, "+-")) j->at++;
-        if (!digits(j)) return false;
-    }
-    return true;
-}
-
 bool json_natural(Json *j, uint64_t *n) {
-    peek(j);
-    if (j->failed || !is_digit(j)) return need(j, "a number of digits only");
-    size_t from = j->at;
-    if (!whole_part(j)) return false;
-    if (is_one_of(j, ".eE")) return need(j, "a number of digits only");
+    static const char digits[] = "0123456789";
     uint64_t value = 0;
-    for (size_t i = from; i < j->at; i++)
+    peek(j);
+    size_t from = j->at;
+    if (j->failed || !is_one_of(j, digits)) return need(j, "a number of digits only");
+    for (; is_one_of(j, digits); j->at++)
         if (__builtin_mul_overflow(value, 10, &value) ||
-            __builtin_add_overflow(value, (uint64_t)(j->text[i] - '0'), &value)) {
+            __builtin_add_overflow(value, (uint64_t)(j->text[j->at] - '0'), &value)) {
             j->at = from;
             return need(j, "a number below 2^64");
         }
     *n = value;
-    return true;
-}
-
-static bool skip_word(Json *j, const char *word) {
-    size_t n = strlen(word);
-    if (j->length - j->at < n || memcmp(j->text + j->at, word, n) != 0) return need(j, "a value");
-    j->at += n;
     return true;
 }
 
@@ -241,9 +201,10 @@ bool json_skip(Json *j) {
         while (json_element(j)) json_skip(j);
         return !j->failed;
     case '"': return json_string(j, &text);
-    case 't': return skip_word(j, "true");
-    case 'f': return skip_word(j, "false");
-    case 'n': return skip_word(j, "null");
-    default: return is_digit(j) || is_one_of(j, "-") ? skip_number(j) : need(j, "a value");
+    default: break;
     }
+    /* A number, true, false or null, or what is spelt with their letters. */
+    size_t from = j->at;
+    while (is_one_of(j, "+-.0123456789Eaeflnrstu")) j->at++;
+    return j->at > from || need(j, "a value");
 }

@@ -51,7 +51,7 @@ bool json_member(Json *j, JsonString *key);
 /* Reads the current value. */
 bool json_string(Json *j, JsonString *s);
 bool json_natural(Json *j, uint64_t *n); /* digits only: no sign, fraction or exponent */
-bool json_skip(Json *j);                 /* any value */
+bool json_skip(Json *j);                 /* any value; does not check how a number or a word is spelt */
 
 /* True if nothing failed and only white space is left. */
 bool json_end(Json *j);

@@ -1,10 +1,8 @@
 /* Reads and writes .safetensors. The reader accepts a subset of what the format's own library accepts. */
-/* long: reader and writer share the place of the checksum and the rules of names */
 #include "formats/safetensors.h"
 #include "base/crc32.h"
 #include "base/file.h"
 #include "base/utf8.h"
-#include "formats/bytes.h"
 #include "formats/json.h"
 #include <inttypes.h>
 #include <limits.h>
@@ -222,7 +220,8 @@ static bool checksum_fits(const char *path, const char *file, size_t size, Error
 
 static bool parse(Safetensors *s, size_t size, bool check, Error *e) {
     if (size < 8) return error_set(e, STATUS_BAD_DATA, "%s: found %zu bytes, need at least 8", s->path, size);
-    uint64_t length = bytes_number(s->data);
+    uint64_t length;
+    memcpy(&length, s->data, 8);
     uint64_t most = size - 8 < MAX_HEADER ? size - 8 : MAX_HEADER;
     if (length > most)
         return error_set(e, STATUS_BAD_DATA, "%s: found a header of %" PRIu64 " bytes, need at most %" PRIu64,
@@ -237,8 +236,6 @@ static bool parse(Safetensors *s, size_t size, bool check, Error *e) {
     size_t data_size = size - 8 - (size_t)length;
     if (!read_header(s, &j, data, data_size)) return false;
     if (!keys_differ(s, e) || !data_is_covered(s, data, data_size, e)) return false;
-    for (int i = 0; i < s->tensors && BYTES_BIG_ENDIAN; i++)
-        bytes_swap((void *)s->tensor[i].bytes, s->tensor[i].count, dtype_size(s->tensor[i].dtype));
     if (s->tensors) qsort(s->tensor, (size_t)s->tensors, sizeof *s->tensor, by_name);
     return true;
 }
@@ -297,28 +294,6 @@ const char *safetensors_metadata(const Safetensors *s, const char *key) {
 
 /* ---- Writing ---- */
 
-static void need_utf8(const char *text) {
-    Error e = {0};
-    if (!utf8_check("safetensors_write", text, strlen(text), &e)) error_bug("%s", e.text);
-}
-
-static void check_names(const Metadata *metadata, int metadata_count, const Array *tensors, int count) {
-    for (int i = 0; i < metadata_count; i++) {
-        need_utf8(metadata[i].key);
-        need_utf8(metadata[i].value);
-        bool taken = strcmp(metadata[i].key, "crc32") == 0;
-        for (int k = 0; k < i; k++) taken |= by_key(&metadata[i], &metadata[k]) == 0;
-        if (taken) error_bug("safetensors_write: metadata key \"%s\" is taken", metadata[i].key);
-    }
-    for (int i = 0; i < count; i++) {
-        if (!tensors[i].name || !*tensors[i].name) error_bug("safetensors_write: tensor %d has no name", i);
-        need_utf8(tensors[i].name);
-        bool taken = strcmp(tensors[i].name, "__metadata__") == 0;
-        for (int k = 0; k < i; k++) taken |= by_name(&tensors[i], &tensors[k]) == 0;
-        if (taken) error_bug("safetensors_write: tensor name \"%s\" is taken", tensors[i].name);
-    }
-}
-
 /* Calls visit for every array in the order of the file. */
 static void in_file_order(const Array *tensors, int count, void (*visit)(void *context, const Array *a),
                           void *context) {
@@ -342,25 +317,12 @@ static void print_tensor(void *context, const Array *a) {
     h->offset += array_bytes(a);
 }
 
-static void add_piece(void *crc, const void *piece, size_t bytes) {
-    *(uint32_t *)crc = crc32_update(*(uint32_t *)crc, piece, bytes);
-}
-
 static void add_checksum(void *crc, const Array *a) {
-    bytes_for_file(a->bytes, a->count, dtype_size(a->dtype), add_piece, crc);
+    *(uint32_t *)crc = crc32_update(*(uint32_t *)crc, a->bytes, array_bytes(a));
 }
 
 static void write_bytes(void *file, const Array *a) {
-    bytes_write(file, a->bytes, a->count, dtype_size(a->dtype));
-}
-
-/* An upper bound of the header's bytes: a byte of text may become \u0000, a number has up to 20 digits. */
-static size_t header_room(const Metadata *metadata, int metadata_count, const Array *tensors, int count) {
-    size_t room = 256;
-    for (int i = 0; i < metadata_count; i++)
-        room += 6 * (strlen(metadata[i].key) + strlen(metadata[i].value)) + 16;
-    for (int i = 0; i < count; i++) room += 6 * strlen(tensors[i].name) + 128 + 24 * (size_t)tensors[i].rank;
-    return room;
+    file_write(file, a->bytes, array_bytes(a));
 }
 
 /* Prints 8 bytes for the length and the header, without checksum; returns their number, a multiple of 8. */
@@ -381,27 +343,17 @@ static size_t print_header(FILE *text, const Metadata *metadata, int metadata_co
     return (size_t)ftell(text);
 }
 
-/* print_header into memory from malloc; NULL: no memory. open_memstream would not always report that. */
-static char *make_header(const Metadata *metadata, int metadata_count, const Array *tensors, int count,
-                         size_t *size) {
-    size_t room = header_room(metadata, metadata_count, tensors, count);
-    char *header = malloc(room);
-    FILE *text = header ? fmemopen(header, room, "w") : NULL;
-    if (text) *size = print_header(text, metadata, metadata_count, tensors, count);
-    if (!text || fclose(text) != 0) {
-        free(header);
-        return NULL;
-    }
-    bytes_put_number(header, *size - 8);
-    return header;
-}
-
 bool safetensors_write_into(File *f, const Metadata *metadata, int metadata_count, const Array *tensors,
                             int count, Error *e) {
-    check_names(metadata, metadata_count, tensors, count);
-    size_t size;
-    char *header = make_header(metadata, metadata_count, tensors, count, &size);
-    if (!header) return error_set(e, STATUS_NO_MEMORY, "%s: no memory for the header", file_path(f));
+    size_t written = 0, size = 0;
+    char *header = NULL;
+    FILE *text = open_memstream(&header, &size);
+    if (text) written = print_header(text, metadata, metadata_count, tensors, count);
+    if (!text || fclose(text) != 0 || size != written || !header) {
+        free(header);
+        return error_set(e, STATUS_NO_MEMORY, "%s: no memory for the header", file_path(f));
+    }
+    memcpy(header, &(uint64_t){size - 8}, 8);
     if (size - 8 > MAX_HEADER) error_bug("safetensors_write: %s: a header of %zu bytes", file_path(f), size);
 
     char digits[DIGITS + 1];
@@ -417,7 +369,6 @@ bool safetensors_write_into(File *f, const Metadata *metadata, int metadata_coun
 
 bool safetensors_write(const char *path, const Metadata *metadata, int metadata_count, const Array *tensors,
                        int count, Error *e) {
-    check_names(metadata, metadata_count, tensors, count); /* a bug, before the file is touched */
     File *f = file_create(path, e);
     if (!f) return false;
     if (safetensors_write_into(f, metadata, metadata_count, tensors, count, e)) return file_commit(f, e);

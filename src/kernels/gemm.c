@@ -23,9 +23,7 @@
 #include "kernels/gemm.h"
 #include "base/pool.h"
 #include "base/system.h"
-#include "kernels/gemm_epilogue.h"
-#include "kernels/gemm_pack.h"
-#include "kernels/gemm_row.h"
+#include "kernels/gemm_parts.h"
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>

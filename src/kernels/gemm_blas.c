@@ -3,11 +3,9 @@
  * threads. They differ from gemm.c's, and an element's bits may depend on the size of the product. */
 #include "base/error.h"
 #include "base/pool.h"
-#include "kernels/gemm.h"
-#include "kernels/gemm_epilogue.h"
+#include "kernels/gemm_parts.h"
 #include <cblas.h>
 #include <limits.h>
-#include <pthread.h>
 
 #ifdef REAL_DOUBLE
 #define cblas_gemm cblas_dgemm
@@ -44,13 +42,12 @@ static void multiply_rows(void *plan, long chunk) {
     if (g->bias || g->activation != ACT_NONE) gemm_epilogue(g, c - g->c, 0, rows, g->n);
 }
 
-static void one_thread(void) {
+/* Before main. */
+__attribute__((constructor)) static void one_thread(void) {
     openblas_set_num_threads(1);
 }
 
 void gemm(const Gemm *g) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, one_thread);
     if (g->m <= 0 || g->n <= 0) return;
     long batch = g->batch > 1 ? g->batch : 1;
     double grains = (double)g->m * (double)g->n * (double)g->k / GRAIN;

@@ -1,4 +1,4 @@
-#include "kernels/gemm_epilogue.h"
+#include "kernels/gemm_parts.h"
 #include "kernels/vector.h"
 #include "kernels/vector_math.h"
 #include <stddef.h>

@@ -1,5 +1,5 @@
-#include "kernels/gemm_pack.h"
 #include "base/error.h"
+#include "kernels/gemm_parts.h"
 #include <pthread.h>
 #include <stdlib.h>
 

@@ -4,11 +4,9 @@
  *
  * An element is one chain of multiply-adds over k, with a tile's bits. Each waits for the last, so a single row computes
  * WIDE columns, eight vectors, at a time. */
-#include "kernels/gemm_row.h"
 #include "base/pool.h"
 #include "kernels/gemm.h"
-#include "kernels/gemm_epilogue.h"
-#include "kernels/gemm_pack.h"
+#include "kernels/gemm_parts.h"
 
 enum {
     CHUNK = 1 << 14, /* numbers of B worth a chunk of work */

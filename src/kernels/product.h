@@ -2,6 +2,7 @@
 #ifndef KERNELS_PRODUCT_H
 #define KERNELS_PRODUCT_H
 
+#include "base/error.h"
 #include "kernels/gemm.h"
 
 /* A matrix within an array: element (i, j) is at[i * ld + j]. */
@@ -21,7 +22,11 @@ static inline Matrix matrix_rows(Matrix x, long first, long count) {
 }
 
 /* Sizes that do not fit are a bug. */
-_Noreturn void product_misfit(GemmLayout layout, Matrix a, Matrix b, Matrix c);
+static inline void product_misfit(GemmLayout layout, Matrix a, Matrix b, Matrix c) {
+    error_bug("product: %ldx%ld%s times %ldx%ld%s into %ldx%ld", a.rows, a.columns,
+              layout == GEMM_TN ? "ᵀ" : "", b.rows, b.columns, layout == GEMM_NT ? "ᵀ" : "", c.rows,
+              c.columns);
+}
 
 /* C = A·B, A·Bᵀ or Aᵀ·B as a Gemm, for callers that add an epilogue or a batch; with accumulate, C +=. */
 static inline Gemm product_of(GemmLayout layout, Matrix a, Matrix b, Matrix c, bool accumulate) {

@@ -4,7 +4,6 @@
 #include "base/file.h"
 #include "expect_bug.h"
 #include "folder.h"
-#include "formats/bytes.h"
 #include <fcntl.h>
 #include <inttypes.h>
 

@@ -154,34 +154,6 @@ TEST(not_a_number_is_passed_on) {
     }
 }
 
-/* A packed B gives the bits of the same B in place, for any number of rows and threads, and reads no other. */
-TEST(packing_changes_no_bit) {
-    static const long rows[] = {1, 2, 5, 64};
-    for (long n = 1; n <= 700; n = n * 2 + 1)
-        for (int i = 0; i < 16; i++) {
-            long m = rows[i % 4], k = i < 8 ? 37 : 600;
-            Case placed = make_case(GEMM_NT, m, n, k, 0, 1), packed = make_case(GEMM_NT, m, n, k, 0, 1);
-            Case *both[] = {&placed, &packed};
-            for (int c = 0; c < 2; c++) {
-                both[c]->g.accumulate = i & 4, both[c]->g.bias = both[c]->bias;
-                both[c]->g.activation = i & 1 ? ACT_GELU : ACT_NONE;
-                if (i & 1) both[c]->g.pre_activation = both[c]->kept;
-            }
-            real *b = aligned_alloc(64, (size_t)gemm_packed_count(n, k) * sizeof *b);
-            if (!b) exit(71);
-            gemm_pack(n, k, packed.b, b);
-            packed.g.packed = b, packed.g.b = NULL;
-            pool_set_threads(1);
-            gemm(&placed.g);
-            pool_set_threads(1 + i % 3);
-            gemm(&packed.g);
-            size_t bytes = (size_t)placed.c_count * sizeof(real);
-            CHECK(memcmp(placed.c, packed.c, bytes) == 0, "%ldx%ldx%ld: C", m, n, k);
-            CHECK(memcmp(placed.kept, packed.kept, bytes) == 0, "%ldx%ldx%ld: pre_activation", m, n, k);
-            free(b), free_case(&placed), free_case(&packed);
-        }
-}
-
 TEST(bits_do_not_depend_on_threads) {
     static const long sizes[][4] = {{128, 128, 128, 1},  {300, 500, 700, 1}, {1000, 65, 129, 1},
                                     {100, 1025, 513, 1}, {70, 4129, 132, 1}, {33, 47, 30, 64}};
@@ -248,6 +220,34 @@ TEST(bits_of_a_sum_in_two_parts) {
         CHECK(memcmp(whole.c, parts.c, 1000 * sizeof(real)) == 0, "k = %ld", k);
         free_case(&whole), free_case(&parts);
     }
+}
+
+/* A packed B gives the bits of the same B in place, for any number of rows and threads, and reads no other. */
+TEST(packing_changes_no_bit) {
+    static const long rows[] = {1, 2, 5, 64};
+    for (long n = 1; n <= 700; n = n * 2 + 1)
+        for (int i = 0; i < 16; i++) {
+            long m = rows[i % 4], k = i < 8 ? 37 : 600;
+            Case placed = make_case(GEMM_NT, m, n, k, 0, 1), packed = make_case(GEMM_NT, m, n, k, 0, 1);
+            Case *both[] = {&placed, &packed};
+            for (int c = 0; c < 2; c++) {
+                both[c]->g.accumulate = i & 4, both[c]->g.bias = both[c]->bias;
+                both[c]->g.activation = i & 1 ? ACT_GELU : ACT_NONE;
+                if (i & 1) both[c]->g.pre_activation = both[c]->kept;
+            }
+            real *b = aligned_alloc(64, (size_t)gemm_packed_count(n, k) * sizeof *b);
+            if (!b) exit(71);
+            gemm_pack(n, k, packed.b, b);
+            packed.g.packed = b, packed.g.b = NULL;
+            pool_set_threads(1);
+            gemm(&placed.g);
+            pool_set_threads(1 + i % 3);
+            gemm(&packed.g);
+            size_t bytes = (size_t)placed.c_count * sizeof(real);
+            CHECK(memcmp(placed.c, packed.c, bytes) == 0, "%ldx%ldx%ld: C", m, n, k);
+            CHECK(memcmp(placed.kept, packed.kept, bytes) == 0, "%ldx%ldx%ld: pre_activation", m, n, k);
+            free(b), free_case(&placed), free_case(&packed);
+        }
 }
 
 #endif

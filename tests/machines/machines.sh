@@ -22,7 +22,7 @@ long='kernels/gemm nn/model kernels/vector_math'
 folder=$(mktemp -d) || exit 74
 trap 'rm -rf "$folder"' EXIT
 trap 'exit 130' INT
-[ $# -gt 0 ] || set -- native clang O1 least x86-64 x86-64-v3 musl aarch64 armhf i686 s390x
+[ $# -gt 0 ] || set -- native clang O1 least x86-64 x86-64-v3 musl aarch64 armhf i686
 passed=0 failed=0 launcher= trained=native
 here=${CC:-cc}
 case $here in ccache\ *) launcher='ccache ' here=${here#ccache } ;; esac
@@ -50,7 +50,6 @@ describe() {
             emulator=qemu-i386
         fi
         ;;
-    s390x) compiler=s390x-linux-gnu-gcc arch=z13 emulator=qemu-s390x ;;
     *) echo "machines: found '$name', need one of the names in $0" >&2; exit 2 ;;
     esac
     at=build-machines/$name

@@ -68,9 +68,7 @@ void free(void *p) {
 
 #ifdef __linux__
 static inline void *map_pages(void *at, size_t bytes, int protection, int flags, int fd, off_t offset) {
-#if defined __s390x__
-    return (void *)syscall(SYS_mmap, (long[]){(long)at, (long)bytes, protection, flags, fd, offset});
-#elif defined SYS_mmap2 /* processors of 32 bits, offsets in pages of 4096 bytes */
+#if defined SYS_mmap2 /* processors of 32 bits, offsets in pages of 4096 bytes */
     return (void *)syscall(SYS_mmap2, at, bytes, protection, flags, fd, (long)(offset / 4096));
 #else
     return (void *)syscall(SYS_mmap, at, bytes, protection, flags, fd, offset);

@@ -1,5 +1,4 @@
 /* Checkpoints that are truncated or have a flipped bit are refused. resume.c changes their metadata. */
-#include "formats/bytes.h"
 #include "run_helpers.h"
 #include "training/checkpoint.h"
 
@@ -25,13 +24,15 @@ static void check_damage(void) {
     char *bytes = read_bytes(path, &size);
     CHECK(bytes && size > 8 && !refused());
     if (!bytes) return;
-    size_t header = 8 + (size_t)bytes_number(bytes);
+    uint64_t header;
+    memcpy(&header, bytes, 8);
+    header += 8;
     int fd = open(path, O_RDWR | O_CLOEXEC);
     for (size_t i = 0; i < size; i++)
         for (int bit = i < header ? 0 : (int)(i % 8), end = i < header ? 8 : bit + 1; bit < end; bit++) {
             char other = (char)(bytes[i] ^ 1 << bit);
             CHECK(pwrite(fd, &other, 1, (off_t)i) == 1);
-            CHECK(refused(), "bit %d of byte %zu of %zu, a header of %zu", bit, i, size, header);
+            CHECK(refused(), "bit %d of byte %zu of %zu, a header of %zu", bit, i, size, (size_t)header);
             CHECK(pwrite(fd, &bytes[i], 1, (off_t)i) == 1);
         }
     CHECK(!refused());

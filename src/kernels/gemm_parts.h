@@ -1,9 +1,10 @@
-/* Packing: copies parts of an operand into the order in which the tile reads them. */
-#ifndef KERNELS_GEMM_PACK_H
-#define KERNELS_GEMM_PACK_H
+/* The parts of the fast product: packing, which copies parts of an operand into the order in which the tile reads them;
+ * products with few rows; the epilogue. */
+#ifndef KERNELS_GEMM_PARTS_H
+#define KERNELS_GEMM_PARTS_H
 
+#include "kernels/gemm.h"
 #include "kernels/gemm_tile.h"
-#include <stdbool.h>
 #include <stddef.h>
 
 /* The calling thread's memory for packed operands, aligned to a cache line. The first call allocates
@@ -33,5 +34,15 @@ void pack_strips(const PackedRows *to, bool transposed, const real *x, long ld, 
 /* Transposes `width` rows of k numbers, x[j * ld + p], into k rows of `stride` numbers. Numbers after
  * `width` are 0, up to a whole vector. */
 void pack_transposed(real *out, long stride, const real *x, long ld, long k, long width);
+
+/* C = A·B with m = 1, and the epilogue, for layout NN; a, b and c are the operands of one product of g's batch. */
+void multiply_row(const Gemm *g, const real *a, const real *b, real *c);
+
+/* C = A·Bᵀ from g->packed, and the epilogue. */
+void multiply_packed_b(const Gemm *g);
+
+/* Applies the epilogue to `rows` by `columns` of C from g->c[at] on, where column `column` begins: right
+ * after they are computed, while they are in the cache. */
+void gemm_epilogue(const Gemm *g, long at, long column, long rows, long columns);
 
 #endif
