@@ -25,7 +25,7 @@ static bool take_memory(Decoder *d, const Given *given, Error *e) {
     if (!d->tokens || !d->ended || !d->ids || !d->other || !d->window || !d->probability)
         return error_set(e, STATUS_NO_MEMORY, "memory: %ld sequences of %ld tokens", n, d->room);
     return tokens_new(&d->source, n, sources, e) && tokens_new(&d->target, n, n * window, e) &&
-           kv_cache_new(&d->cache, d->model, n, d->slides ? window : d->room, sources, e);
+           kv_cache_new(&d->cache, c, &d->model->parameters, n, d->slides ? window : d->room, sources, e);
 }
 
 bool decoder_open(Decoder *d, Tape *t, Model *m, long sequences, const Given *given, long more, Error *e) {

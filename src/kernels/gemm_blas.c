@@ -3,6 +3,7 @@
  * threads. They differ from gemm.c's, and an element's bits may depend on the size of the product. */
 #include "base/error.h"
 #include "base/pool.h"
+#include "kernels/gemm.h"
 #include "kernels/gemm_parts.h"
 #include <cblas.h>
 #include <limits.h>

@@ -1,7 +1,7 @@
+#include "nn/kv_cache.h"
 #include "base/arena.h"
 #include "base/pool.h"
 #include "kernels/gemm.h"
-#include "nn/nn.h"
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,32 +20,35 @@ static long capacity_of(const ModelConfig *c, long room) {
     return slides(c, room) ? 2L * c->max_length : room;
 }
 
-/* Packs the matrices of products to `to`, or with NULL forgets those that were packed. Returns their size. */
-static long pack_weights(Model *m, real *to) {
+/* Packs all matrices to p->packed, or forgets them if that is NULL. Returns their size. */
+static long pack_matrices(Parameters *p) {
     long size = 0;
-    for (int i = 0; i < m->parameters.count; i++)
-        for (int part = 0; part < PARAMETER_PARTS; part++) {
-            Tensor *x = m->parameters.entry[i].part[part];
-            if (!x || x->shape.rank != 2 || x == &m->positions || (x == &m->embedding && !m->config.tied))
-                continue;
-            x->packed = to ? to + size : NULL;
-            if (to) gemm_pack(x->shape.size[0], x->shape.size[1], x->data, to + size);
+    for (int i = 0; i < p->count; i++)
+        for (int part = 0; part < PARAMETER_PARTS && p->entry[i].part[part]; part++) {
+            Tensor *x = p->entry[i].part[part];
+            if (x->shape.rank != 2) continue;
+            x->packed = p->packed ? p->packed + size : NULL;
+            if (p->packed) gemm_pack(x->shape.size[0], x->shape.size[1], x->data, p->packed + size);
             size += gemm_packed_count(x->shape.size[0], x->shape.size[1]);
         }
     return size;
 }
 
-/* Counts the decodings of a model. The first packs its weights and the last frees them: threads share them. From malloc,
+/* Counts the decodings of a model. The first packs its matrices and the last frees them: threads share them. From malloc,
  * which keeps its pages from one decoding to the next. Without memory decoding is slower. */
-static void count_decodings(Model *m, int change) {
+static void count_decodings(Parameters *p, int change) {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     pthread_mutex_lock(&lock);
-    if (m->decodings == 0) {
-        m->packed = aligned_alloc(64, ((size_t)pack_weights(m, NULL) * sizeof(real) + 63) / 64 * 64);
-        pack_weights(m, m->packed);
+    if (p->decodings == 0) {
+        p->packed = aligned_alloc(64, ((size_t)pack_matrices(p) * sizeof(real) + 63) / 64 * 64);
+        pack_matrices(p);
     }
-    m->decodings += change;
-    if (m->decodings == 0) pack_weights(m, NULL), free(m->packed);
+    p->decodings += change;
+    if (p->decodings == 0) {
+        free(p->packed);
+        p->packed = NULL;
+        pack_matrices(p);
+    }
     pthread_mutex_unlock(&lock);
 }
 
@@ -54,8 +57,8 @@ size_t kv_cache_bytes(const ModelConfig *c, long sequences, long room, long sour
     return rows * 2 * (size_t)c->d_model * (size_t)decoding_layers(c) * sizeof(real);
 }
 
-bool kv_cache_new(KvCache *c, Model *m, long sequences, long room, long source_rows, Error *e) {
-    const ModelConfig *config = &m->config;
+bool kv_cache_new(KvCache *c, const ModelConfig *config, Parameters *weights, long sequences, long room,
+                  long source_rows, Error *e) {
     int layers = decoding_layers(config);
     long width = 2L * config->d_model;
     *c = (KvCache){.room = slides(config, room) ? config->max_length : room,
@@ -82,12 +85,12 @@ bool kv_cache_new(KvCache *c, Model *m, long sequences, long room, long source_r
         c->layer[i].source = tensor_over(at, SHAPE(source_rows, width));
         at += source_rows * width;
     }
-    count_decodings(c->model = m, 1);
+    count_decodings(c->weights = weights, 1);
     return true;
 }
 
 void kv_cache_free(KvCache *c) {
-    if (c->model) count_decodings(c->model, -1);
+    if (c->weights) count_decodings(c->weights, -1);
     pages_free(c->memory, c->bytes);
     free(c->start);
     free(c->layer);

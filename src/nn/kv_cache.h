@@ -11,6 +11,7 @@
 
 #include "autograd/tensor.h"
 #include "nn/config.h"
+#include "nn/parameters.h"
 #include "ops/sequences.h"
 
 typedef struct KvLayer {
@@ -28,15 +29,16 @@ typedef struct KvCache {
     int32_t *start, *length,
         *slot;              /* slot[s]: first of the rows of sequence s; its window slides through them */
     int32_t *rows, *before; /* before: memory for kv_cache_reorder */
-    struct Model *model;    /* whose weights it has packed */
+    Parameters *weights;    /* whose matrices it has packed */
     real *memory;
     size_t bytes;
 } KvCache;
 
 /* Allocates a cache for sequences of at most `room` tokens, and sources of source_rows tokens in all; owned
  * by the caller, for kv_cache_free, even if it fails (STATUS_NO_MEMORY). It must not be copied. Until then the
- * weights of m must not change. */
-bool kv_cache_new(KvCache *c, struct Model *m, long sequences, long room, long source_rows, Error *e);
+ * weights must not change. */
+bool kv_cache_new(KvCache *c, const ModelConfig *config, Parameters *weights, long sequences, long room,
+                  long source_rows, Error *e);
 void kv_cache_free(KvCache *c);
 
 /* Bytes of keys and values that kv_cache_new allocates. */

@@ -77,8 +77,6 @@ typedef struct Model {
      * learned. */
     real *sinusoids;
     long sinusoids_made;
-    real *packed; /* the matrices once more, while there are decodings: kv_cache.h */
-    long decodings;
 } Model;
 
 /* A forward pass: Forward f = {tape, model, &source, &target}. */

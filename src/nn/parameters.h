@@ -35,6 +35,8 @@ typedef struct Parameters {
     long decayed;  /* reals of the matrices, the first of each part */
     bool training; /* has gradients */
     real *value, *grad;
+    real *packed; /* the matrices once more, while there are decodings: kv_cache.h */
+    long decodings;
 } Parameters;
 
 /* Registers a tensor; parameters_allocate gives its leaf memory. In _split, the leaf `upper` has the first

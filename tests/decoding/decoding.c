@@ -229,9 +229,10 @@ static Known *known_new(ModelConfig c, uint64_t seed) {
         batch_random_tokens(&c, random_key(seed, (uint64_t)i), LONGEST_SOURCE, k->from[i]);
         batch_random_tokens(&c, random_key(seed, 100 + (uint64_t)i), LONG, k->id[i]);
     }
-    bool ok = tokens_new(&k->source, TOGETHER, TOGETHER * LONGEST_SOURCE, &e) &&
-              tokens_new(&k->tokens, TOGETHER, TOGETHER * LONG, &e) &&
-              kv_cache_new(&k->cache, k->model, TOGETHER, LONG, TOGETHER * LONGEST_SOURCE, &e);
+    bool ok =
+        tokens_new(&k->source, TOGETHER, TOGETHER * LONGEST_SOURCE, &e) &&
+        tokens_new(&k->tokens, TOGETHER, TOGETHER * LONG, &e) &&
+        kv_cache_new(&k->cache, &c, &k->model->parameters, TOGETHER, LONG, TOGETHER * LONGEST_SOURCE, &e);
     CHECK(ok, "%s", e.text);
     tokens_fill(&k->source, TOGETHER, LONGEST_SOURCE, k->from[0], NO_PAD);
     return k;
