@@ -291,14 +291,11 @@ static __attribute__((noinline)) bool read_command_line(Options *o, int argc, ch
             return error_set(e, STATUS_USAGE, "%s", bad.text);
     }
 
-    /* Numbers have a decimal point, whatever the locale. */
-    void *before = system_locale("C");
     Rows rows = {0};
     add_rows(&rows, o->table);
     add_rows(&rows, common);
     bool ok = parse(o, &rows, &help, argc, argv, e);
     if (ok && help) print_help(o, &rows);
-    system_locale_back(before);
     if (ok && threads) pool_set_threads((int)threads);
     return ok && !help;
 }

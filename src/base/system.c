@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
-#include <locale.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -23,13 +22,8 @@
 #elif defined __linux__
 #include <sched.h>
 #define HAS_FALLOCATE 1
-#define HAS_USELOCALE 1
 #elif defined __APPLE__
 #include <sys/sysctl.h>
-#include <xlocale.h>
-#define HAS_USELOCALE 1
-#elif defined __FreeBSD__ || defined __OpenBSD__
-#define HAS_USELOCALE 1
 #endif
 
 int system_processors(void) {
@@ -142,27 +136,5 @@ void system_start_options(void) {
     optreset = optind = 1;
 #else
     optind = 0; /* glibc and musl both read it so */
-#endif
-}
-
-void *system_locale(const char *name) {
-#ifdef HAS_USELOCALE
-    locale_t chosen = newlocale(LC_CTYPE_MASK | LC_NUMERIC_MASK, name, (locale_t)0);
-    return chosen ? uselocale(chosen) : NULL;
-#else
-    char *before = strdup(setlocale(LC_ALL, NULL));
-    if (before && setlocale(LC_ALL, name)) return before;
-    free(before);
-    return NULL;
-#endif
-}
-
-void system_locale_back(void *before) {
-    if (!before) return;
-#ifdef HAS_USELOCALE
-    freelocale(uselocale(before));
-#else
-    setlocale(LC_ALL, before);
-    free(before);
 #endif
 }

@@ -44,9 +44,4 @@ int system_columns(int fd);
 /* Prepares getopt_long for another command line. */
 void system_start_options(void);
 
-/* Sets the locale for characters and numbers, of the thread if the system can, else of the process: "C",
- * or "" for the user's. Returns the previous one, for one system_locale_back; NULL: no such locale. */
-void *system_locale(const char *name);
-void system_locale_back(void *before);
-
 #endif

@@ -9,17 +9,11 @@ static inline Vector relu(Vector x) {
     return (Vector)((__typeof__(negative))x & ~negative);
 }
 
-static inline Vector gelu(Vector x) {
+/* Inlined with a constant function, which the compiler turns into one of vectors. */
+static inline __attribute__((always_inline)) Vector each(Vector x, real (*f)(real)) {
     real y[LANES];
     vector_store(y, x);
-    for (int l = 0; l < LANES; l++) y[l] = vm_gelu(y[l]);
-    return vector_load(y);
-}
-
-static inline Vector silu(Vector x) {
-    real y[LANES];
-    vector_store(y, x);
-    for (int l = 0; l < LANES; l++) y[l] = vm_silu(y[l]);
+    for (int l = 0; l < LANES; l++) y[l] = f(y[l]);
     return vector_load(y);
 }
 
@@ -30,8 +24,8 @@ static inline __attribute__((always_inline)) void finish(const Gemm *g, Activati
     if (g->bias) v += vector_load_part(g->bias + column, count);
     if (kept) vector_store_part(kept + at, v, count);
     if (activation == ACT_RELU) v = relu(v);
-    if (activation == ACT_GELU) v = gelu(v);
-    if (activation == ACT_SILU) v = silu(v);
+    if (activation == ACT_GELU) v = each(v, vm_gelu);
+    if (activation == ACT_SILU) v = each(v, vm_silu);
     vector_store_part(g->c + at, v, count);
 }
 

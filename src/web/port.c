@@ -30,7 +30,6 @@ ANSWER(double, system_memory, (void), WEB_MEMORY)
 ANSWER(double, memory_of_groups, (const char *groups, const char *root), (double)INFINITY)
 ANSWER(long, system_cache, (void), 0)
 ANSWER(int, system_columns, (int fd), 0)
-ANSWER(void *, system_locale, (const char *name), NULL)
 ANSWER(bool, program_start, (const char *argv0, Error *e), true)
 ANSWER(const char *, program_prefix, (void), "")
 ANSWER(CheckMemory *, check_host_memory, (CheckHost * h), NULL)
@@ -38,7 +37,6 @@ const CheckHostCalls check_host_calls; /* the checker runs operations in its own
 
 void pool_set_threads(int threads) {}
 void system_large_pages(void *pages, size_t bytes) {}
-void system_locale_back(void *before) {}
 void program_print(const char *text, size_t length) {}
 
 void pool_for(long chunks, void (*body)(void *context, long chunk), void *context) {

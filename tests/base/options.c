@@ -4,8 +4,6 @@
 #include "base/pool.h"
 #include "child.h"
 #include "expect_bug.h"
-#include <locale.h>
-#include <sys/stat.h>
 
 /* ---- A program ---- */
 
@@ -306,24 +304,6 @@ TEST(wrong_tables_are_bugs) {
 #undef WRONG
     row[0] = (Option){"kind", .help = "which", .choice = &choice};
     EXPECT_BUG("options_parse: --kind: no words to choose from", options_parse(&options, 1, argv, &e));
-}
-
-/* Under a locale with a decimal comma, made for the occasion, numbers are read and shown with a point. */
-TEST(the_locale_does_not_matter) {
-    char command[256];
-    make_folder();
-    snprintf(command, sizeof command, "localedef -i de_DE -f UTF-8 %s/de_DE.UTF-8 2>/dev/null", folder);
-    bool made = system(command) == 0;
-    setenv("LOCPATH", folder, 1);
-    const char *set = setlocale(LC_ALL, "de_DE.UTF-8");
-    if (!made || !set || strcmp(localeconv()->decimal_point, ",") != 0)
-        printf("  no locale with a decimal comma can be had here: not checked\n");
-    else {
-        CHECK(RUN("copy", "--lr=0.5", "--threads=1") == 0 && strncmp(out, "lr=0,5 ", 7) == 0, "%s%s", out,
-              err);
-        CHECK(RUN("copy", "--lr=0,5") == STATUS_USAGE);
-        CHECK(RUN("--help") == 0 && strstr(out, "default 0.001)"), "%s", out);
-    }
 }
 
 RUN_TESTS

@@ -19,14 +19,12 @@ static struct {
     bool sticky, no_pages;
     volatile long made; /* how many so far; volatile: a compiler thinks that malloc changes no variable */
     long alive;         /* how many of them are not freed */
-    volatile bool *met; /* set where an allocation fails; or NULL */
 } heap;
 
 static inline bool fails(void) {
     heap.made++;
     bool now = COUNTS_MALLOC && heap.at && (heap.made == heap.at || (heap.sticky && heap.made > heap.at));
     if (now) errno = ENOMEM;
-    if (now && heap.met) *heap.met = true;
     return now;
 }
 
@@ -79,16 +77,6 @@ static inline void *map_pages(void *at, size_t bytes, int protection, int flags,
 void *mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset) {
     if ((flags & MAP_ANONYMOUS) && (fails() || heap.no_pages)) return MAP_FAILED;
     return map_pages(at, bytes, protection, flags, fd, offset);
-}
-
-/* Tells from here on, also child processes, whether an allocation has failed. NULL: it cannot be told. */
-static inline volatile bool *tell_failures(void) {
-    void *page = map_pages(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    return heap.met = page == MAP_FAILED || !COUNTS_MALLOC ? NULL : page;
-}
-#else
-static inline volatile bool *tell_failures(void) {
-    return NULL;
 }
 #endif
 

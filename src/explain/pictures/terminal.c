@@ -1,6 +1,5 @@
 #include "explain/pictures/terminal.h"
 #include "base/system.h"
-#include <langinfo.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,10 +12,11 @@ int terminal_columns(FILE *out) {
 }
 
 bool terminal_unicode(void) {
-    void *before = system_locale("");
-    bool unicode = before && strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
-    system_locale_back(before);
-    return unicode;
+    static const char *const variables[] = {"LC_ALL", "LC_CTYPE", "LANG"}, *const names[] = {"UTF-8", "utf-8",
+                                                                                             "utf8"};
+    const char *locale = "";
+    for (int i = 0; i < 3 && !*locale; i++) locale = getenv(variables[i]) ? getenv(variables[i]) : "";
+    return strstr(locale, names[0]) || strstr(locale, names[1]) || strstr(locale, names[2]);
 }
 
 static bool has_colour(FILE *out) {
