@@ -110,7 +110,7 @@ function drawChart(canvas, lines, top, percent, goal, least) {
     c.setLineDash([]);
   }
   for (const {curve, colour, width, dots} of lines) {
-    c.strokeStyle = c.fillStyle = p[colour] || `rgb(${p.shade})`;
+    c.strokeStyle = c.fillStyle = p[colour];
     c.lineWidth = width, c.lineJoin = 'round';
     c.beginPath();
     curve.x.forEach((x, i) => c.lineTo(X(x), Y(curve.y[i])));

@@ -97,7 +97,7 @@ function buildSettings() {
   });
   own.addEventListener('change', () => start());
   rows.splice(1, 0, make('label', {className: 'own', hidden: true}, make('span', {'data-t': 'own_text'}), own));
-  $('settings').append(...rows, make('p', {id: 'hint'}), make('p', {id: 'model-says', className: 'faint'}));
+  $('settings').append(...rows, make('p', {id: 'hint'}), make('details', {}, make('summary', {'data-t': 'words'}), make('p', {'data-t': 'glossary'})), make('p', {id: 'model-says', className: 'faint'}));
   $('settings').addEventListener('submit', e => e.preventDefault());
 }
 function nameSettings() {
@@ -252,6 +252,8 @@ const answer = latest(async () => {
   if (!text) return;
   const r = await ask('answer', {text, more: 60});
   if (mine !== model || text !== $('input').value) return;
+  const sum = model.task === 'add' && text.match(/^(\d+)\+(\d+)$/);
+  if (sum) r.wanted = [...String(+sum[1] + +sum[2])].reverse().join('');
   $('answer').replaceChildren('→ ', ...marked(r, true));
   const last = history[0];
   if (last && last.text === text && last.r.answer === r.answer) last.to = state.step;
@@ -314,7 +316,7 @@ const percent = x => (x === 1 ? 100 : Math.floor(x * 1000) / 10) + ' %';
 
 painter('loss', () => {
   if (!model) return;
-  drawChart($('loss'), [{curve: trainCurve, colour: 'shade', width: 1.5}, {curve: heldCurve, colour: 'ink', width: 1.5, dots: true}],
+  drawChart($('loss'), [{curve: trainCurve, colour: 'accent', width: 1}, {curve: heldCurve, colour: 'ink', width: 1.5, dots: true}],
             round(model.uniform * 1.05), false, model.uniform, model.steps);
   $('loss').setAttribute('aria-label', t('loss_label', number(state.step), figure(state.loss || model.uniform, 3), figure(model.uniform, 3)));
 });

@@ -127,7 +127,7 @@ test('hostile texts and 10,000 clicks', () => visit({}, async page => {
 test('everything is reached with the keyboard, in sight', () => visit({}, async page => {
   await page.run("document.body.scrollIntoView(); $('look').scrollIntoView(); $('check').scrollIntoView()");
   assert(await page.until("document.querySelectorAll('#lines g[tabindex]').length && document.querySelector('#check-body .verdict') && $('operation').value"));
-  await page.run("document.activeElement.blur(); scrollTo(0, 0); window.left = new Set([...document.querySelectorAll('button, a, select, input, textarea, [tabindex]')].filter(x => x.checkVisibility() && !x.disabled))");
+  await page.run("document.activeElement.blur(); scrollTo(0, 0); window.left = new Set([...document.querySelectorAll('button, a, select, input, textarea, summary, [tabindex]')].filter(x => x.checkVisibility() && !x.disabled))");
   for (let i = 0; i < 250 && await page.run('left.size'); i++) {
     await page.key('Tab');
     const dull = await page.run(`(() => {
