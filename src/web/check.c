@@ -87,26 +87,27 @@ static void print_head(const char *name, Shape s) {
     putchar(']');
 }
 
-static void print_case(const CheckCase *c) {
+static void print_inputs(const CheckInput *in) {
     printf("{\"inputs\": [");
-    for (int k = 0; k < CHECK_INPUTS && c->in[k].name; k++) {
+    for (int k = 0; k < CHECK_INPUTS && in[k].name; k++) {
         if (k) putchar(',');
-        print_head(c->in[k].name, c->in[k].shape);
-        printf(", \"gradient\": %s}", c->in[k].constant || c->in[k].same_as ? "false" : "true");
+        print_head(in[k].name, in[k].shape);
+        printf(", \"gradient\": %s}", in[k].constant || in[k].same_as ? "false" : "true");
     }
     printf("]}");
 }
 
+/* All operations, and the inputs of their cases. */
 WEB_EXPORT(void, operations, (void)) {
     printf("{\"operations\": [");
     for (int i = 0; i < ops_count; i++) {
-        const OpEntry *o = &ops_all[i];
-        printf(i ? ",\n{\"cases\": [" : "{\"cases\": [");
-        for (int k = 0; k < o->op->n_cases; k++) {
+        const Op *op = ops_all[i].op;
+        printf(i ? ", {\"cases\": [" : "{\"cases\": [");
+        for (int k = 0; k < op->n_cases; k++) {
             if (k) putchar(',');
-            print_case(&o->op->cases[k]);
+            print_inputs(op->cases[k].in);
         }
-        putchar(']'), web_print_text("name", o->op->name), web_print_text("formula", o->formula),
+        putchar(']'), web_print_text("name", op->name), web_print_text("formula", ops_all[i].formula),
             putchar('}');
     }
     puts("]}");
@@ -134,10 +135,8 @@ static void print_elements(CheckRun *r, PointInput *in, const real *c, long outp
     printf(", \"h\": %g, \"elements\": [", h);
     for (long i = 0; i < count; i++) {
         real *x = point_element(in, i), value = *x;
-        *x = value + h;
-        double plus = weighed(r, c, outputs, y);
-        *x = value - h;
-        double minus = weighed(r, c, outputs, y);
+        double plus = (*x = value + h, weighed(r, c, outputs, y));
+        double minus = (*x = value - h, weighed(r, c, outputs, y));
         *x = value;
         printf("%s{\"index\": %ld", i ? ",\n" : "", i);
         web_print_number("value", value), web_print_number("plus", plus), web_print_number("minus", minus);

@@ -5,7 +5,6 @@
 #include "explain/walk.h"
 #include "formats/json.h"
 #include "web/web.h"
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- Without a mask, without positions: the linker sends the core's calls here (--wrap) ---- */
@@ -122,68 +121,46 @@ WEB_EXPORT(void, answer, (int more, double temperature, int seed)) {
 
 /* ---- Attention ---- */
 
-static void print_maps(const Trace *trace, bool lm) {
-    printf(", \"maps\": [");
-    for (const AttentionTrace *a = trace->first; a; a = a->next) {
-        const Tensor *w = a->steps[0].weights;
-        long n = w->shape.size[1], m = w->shape.size[2];
-        const char *kind = strstr(a->name, "multihead_attn")           ? "cross"
-                           : lm || strncmp(a->name, "decoder", 7) == 0 ? "decoder"
-                                                                       : "encoder";
-        for (long h = 0; h < w->shape.size[0]; h++) {
-            printf("%s{\"kind\": \"%s\", \"layer\": %d, \"head\": %ld, \"rows\": %ld, \"columns\": %ld",
-                   a == trace->first && h == 0 ? "" : ", ", kind, atoi(strstr(a->name, "layers.") + 7), h, n,
-                   m);
-            web_print_numbers("values", w->data + h * n * m, n * m);
-            putchar('}');
-        }
-    }
-    putchar(']');
-}
-
-static void look(const Reading *r, bool mask, bool positions) {
-    Model *m = session.run.model;
-    Tape *t = session.trainer.tape;
-    bool lm = m->config.kind == KIND_LM;
-    Tokens source = {0}, target = {0};
-    Trace trace = {0};
-    const int32_t *in = lm ? r->text : r->answer - 1;
-    long n = lm ? r->count : r->length + 1;
-    if (tokens_new(&target, 1, n, &web_error) && tokens_new(&source, 1, r->count, &web_error)) {
-        Forward f = {
-            .tape = t, .model = m, .source = lm ? NULL : &source, .target = &target, .trace = &trace};
-        tokens_pack(&target, 1, (long[]){0, n}, in), tokens_pack(&source, 1, (long[]){0, r->count}, r->text);
-        web_hide(mask, positions);
-        t->training = false, t->no_grad = true;
-        nn_hidden(&f);
-        if (!tape_failed(t, &web_error)) {
-            printf("{\"lm\": %s", lm ? "true" : "false");
-            web_print_tokens("source", r->text, lm ? 0 : r->count), web_print_tokens("target", in, n);
-            if (!lm) web_print_decoded("answer", r->answer, r->length);
-            print_maps(&trace, lm);
-            puts("}");
-        }
-        t->no_grad = false;
-        tape_reset(t);
-    }
-    tokens_free(&source), tokens_free(&target);
-}
-
+/* With the switches of the page, whose answer was without them. */
 WEB_EXPORT(void, attention, (int mask, int positions)) {
     Reading r = {0};
-    if (read_text(&r, &(Sampler){0}, 0)) look(&r, mask, positions);
-    arena_free(&r.arena);
+    Tokens source = {0}, target = {0};
+    Trace trace = {0};
+    Tape *t = session.trainer.tape;
+    if (read_text(&r, &(Sampler){0}, 0)) {
+        bool lm = session.run.model->config.kind == KIND_LM;
+        const int32_t *in = lm ? r.text : r.answer - 1;
+        long n = lm ? r.count : r.length + 1;
+        Forward f = {t, session.run.model, lm ? NULL : &source, &target, .trace = &trace};
+        if (tokens_new(&target, 1, n, &web_error) && tokens_new(&source, 1, r.count, &web_error)) {
+            tokens_pack(&target, 1, (long[]){0, n}, in);
+            tokens_pack(&source, 1, (long[]){0, r.count}, r.text);
+            web_hide(mask, positions);
+            t->training = false, t->no_grad = true;
+            nn_hidden(&f);
+        }
+        if (trace.first && !tape_failed(t, &web_error)) {
+            printf("{\"lm\": %s", lm ? "true" : "false");
+            web_print_tokens("source", r.text, lm ? 0 : r.count), web_print_tokens("target", in, n);
+            web_print_decoded("answer", r.answer, r.length);
+            printf(", \"maps\": [");
+            for (const AttentionTrace *a = trace.first; a; a = a->next) { /* [heads, rows, columns] */
+                const Tensor *w = a->steps[0].weights;
+                printf("{\"name\": \"%s\"", a->name);
+                web_print_number("rows", w->shape.size[1]), web_print_number("columns", w->shape.size[2]);
+                web_print_numbers("values", w->data, shape_count(w->shape));
+                fputs(a->next ? "}, " : "}]}\n", stdout);
+            }
+        }
+        t->no_grad = false, tape_reset(t);
+    }
+    tokens_free(&source), tokens_free(&target), arena_free(&r.arena);
 }
 
-/* The walk of ./explain through the session's model, a JSON object a line. */
+/* The walk of ./explain through the model that web_save writes, a JSON object a line. */
 WEB_EXPORT(void, walk, (int side, int layer, int head)) {
-    WalkOptions o = {.text = web_file_data("text"),
-                     .model = "saved",
-                     .side = (Side)side,
-                     .side_given = true,
-                     .layer = layer,
-                     .head = head,
-                     .json = true};
+    WalkOptions o = {.text = web_file_data("text"), .model = "saved", .side = (Side)side, .side_given = true};
+    o.layer = layer, o.head = head, o.json = true;
     web_hide(session.mask, session.positions);
-    if (web_save_model()) explain_walk(&o, &web_error);
+    if (web_save()) explain_walk(&o, &web_error);
 }

@@ -31,13 +31,11 @@ static bool take_over(Session *next, bool ok) {
 static void describe(const char *task) {
     const Session *s = &session;
     const ModelConfig *c = &s->run.model->config;
-    const Parameters *p = &s->run.model->parameters;
-    long parameters = 0;
-    for (int i = 0; i < p->count; i++) parameters += shape_count(p->entry[i].shape);
-    printf("{\"parameters\": %ld, \"lm\": %s, \"layers\": [%d, %d], \"heads\": %d, \"width\": %d, \"steps\": "
-           "%ld",
-           parameters, c->kind == KIND_LM ? "true" : "false", c->encoder_layers, c->decoder_layers, c->heads,
-           c->d_model, s->config.steps);
+    printf("{\"lm\": %s, \"layers\": [%d, %d]", c->kind == KIND_LM ? "true" : "false", c->encoder_layers,
+           c->decoder_layers);
+    web_print_number("parameters", s->run.model->parameters.elements);
+    web_print_number("heads", c->heads), web_print_number("width", c->d_model);
+    web_print_number("steps", (double)s->config.steps);
     web_print_number("uniform", log((double)s->run.tokenizer->size));
     web_print_number("maxSource", s->task ? s->task->max_S : c->max_length);
     web_print_tokens("tokens", NULL, c->vocab_size);
@@ -88,7 +86,7 @@ static bool write_model(void *model, const Metadata *notes, int count, Error *e)
     return model_save(model, "saved/model.safetensors", notes, count, e);
 }
 
-WEB_EXPORT(bool, save_model, (void)) {
+WEB_EXPORT(bool, save, (void)) {
     Session *s = &session;
     Error *e = &web_error;
     if (!s->run.model) return error_set(e, STATUS_NO_INPUT, "found no model, need start or load first");

@@ -36,15 +36,13 @@ typedef struct Session {
 extern Session session;
 
 /* Writes the session's model into saved/model.safetensors. False: there is none. */
-bool web_save_model(void);
+bool web_save(void);
 
 /* From here on without a `mask` tokens attend to later tokens as well; without `positions` tokens have none. */
 void web_hide(bool mask, bool positions);
 
-/* A member with the labels of tokens; id NULL: of the tokens 0, 1, … */
+/* A member with the labels of tokens (id NULL: of the tokens 0, 1, …), or their text (name NULL: the text alone). */
 void web_print_tokens(const char *name, const int32_t *id, long count);
-
-/* A member with the text of tokens; name NULL: the text alone. */
 void web_print_decoded(const char *name, const int32_t *id, long count);
 
 #endif

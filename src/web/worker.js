@@ -26,11 +26,8 @@ function serve(modules, scope) {
                     this.view().setUint32(written, sum, true);
                     return 0;
                 },
-                clock_time_get: (id, precision, out) => {
-                    this.view().setBigUint64(out, BigInt(Math.round(performance.now() * 1e6)), true);
-                    return 0;
-                },
-                environ_sizes_get: (count, size) => (this.bytes(count, 4).fill(0), this.bytes(size, 4).fill(0), 0),
+                clock_time_get: (id, precision, out) =>
+                    (this.view().setBigUint64(out, BigInt(Math.round(performance.now() * 1e6)), true), 0),
                 proc_exit: status => { throw new Error("exit " + status); },
             };
             const imports = {};
@@ -44,9 +41,8 @@ function serve(modules, scope) {
         bytes(at, size) { return new Uint8Array(this.exports.memory.buffer, at, size); }
 
         path(name) {
-            const at = this.exports.path();
-            this.bytes(at, name.length + 1).set(new TextEncoder().encode(name + "\0"));
-            return at;
+            this.bytes(this.exports.path(), name.length + 1).set(new TextEncoder().encode(name + "\0"));
+            return this.exports.path();
         }
 
         write(name, contents) {
@@ -74,49 +70,48 @@ function serve(modules, scope) {
     }
 
     const compiled = {}, running = {};
-    async function compile(base64) {
-        const bytes = Uint8Array.from(atob(base64), c => c.charCodeAt(0));
-        const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-        return WebAssembly.compile(await new Response(stream).arrayBuffer());
-    }
     async function module(name) {
-        return running[name] ??= new Module(await (compiled[name] ??= compile(modules[name])));
+        const packed = new Blob([Uint8Array.from(atob(modules[name]), c => c.charCodeAt(0))]).stream();
+        const bytes = () => new Response(packed.pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
+        compiled[name] ??= await WebAssembly.compile(await bytes());
+        return running[name] ??= new Module(compiled[name]);
     }
 
     /* ---- What the page asks for ---- */
 
     const number = (x, otherwise, most = 1e9) => Number.isFinite(x) ? Math.min(x, most) : otherwise;
     const result = (m, ...call) => JSON.parse(m.call(...call));
+    const reading = (q, m) => (m.write("text", String(q.text)), m);
 
     const training = {
         start(q, m) {
             let settings = String(q.config ?? "");
-            for (const name of ["text", "pairs"])
-                if (q[name] !== undefined) {
-                    m.write("page " + name, String(q[name]));
-                    settings += `\n${name} page ${name}`;
-                }
+            for (const name of ["text", "pairs"].filter(name => q[name] !== undefined)) {
+                m.write("page " + name, String(q[name]));
+                settings += `\n${name} page ${name}`;
+            }
             m.write("settings", settings);
             return result(m, "start", q.mask !== false, q.positions !== false);
         },
         step: (q, m) => result(m, "step", number(q.n, 1), number(q.ms, 50), Boolean(q.more)),
         evaluate: (q, m) => result(m, "evaluate", number(q.rows, 0)),
-        answer(q, m) {
-            m.write("text", String(q.text));
-            return result(m, "answer", number(q.more, 100, 10000), number(q.temperature, 0), number(q.seed, 1));
-        },
+        answer: (q, m) => result(reading(q, m), "answer", number(q.more, 100, 10000), number(q.temperature, 0), number(q.seed, 1)),
         attention(q, m) {
-            m.write("text", String(q.text));
-            const found = result(m, "attention", q.mask !== false, q.positions !== false);
-            for (const map of found.maps) map.values = Float32Array.from(map.values);
+            const found = result(reading(q, m), "attention", q.mask !== false, q.positions !== false);
+            found.maps = found.maps.flatMap(({name, rows, columns, values}) => {
+                const [side, , layer, last] = name.split("."), size = rows * columns;
+                const kind = found.lm ? "decoder" : last === "multihead_attn" ? "cross" : side;
+                return Array.from({length: values.length / size}, (_, head) => ({kind, layer: +layer, head, rows, columns,
+                    values: Float32Array.from(values.slice(head * size, (head + 1) * size))}));
+            });
             return found;
         },
-        walk({text, side = "encoder", layer = 1, head = 1}, m) {
-            m.write("text", String(text));
-            const lines = m.call("walk", ["encoder", "decoder", "cross"].indexOf(side), number(layer, 1), number(head, 1));
-            return walked(lines.trim().split("\n").map(line => JSON.parse(line)), side, layer, head);
+        walk(q, m) {
+            const {side = "encoder", layer = 1, head = 1} = q, sides = ["encoder", "decoder", "cross"];
+            const lines = reading(q, m).call("walk", sides.indexOf(side), number(layer, 1), number(head, 1)).trim();
+            return walked(lines.split("\n").map(line => JSON.parse(line)), side, layer, head);
         },
-        save: (q, m) => (m.call("save_model"), {bytes: m.read("saved/model.safetensors")}),
+        save: (q, m) => (m.call("save"), {bytes: m.read("saved/model.safetensors")}),
         load(q, m) {
             m.write("upload/model.safetensors", new Uint8Array(q.bytes));
             return result(m, "load");
@@ -199,10 +194,10 @@ function serve(modules, scope) {
     /* ---- Messages, one after another ---- */
 
     async function answer(q) {
-        const name = Object.hasOwn(training, q.op) ? "float" : "double", table = {...training, ...checking};
+        const name = Object.hasOwn(training, q.op) ? "float" : "double", table = name === "float" ? training : checking;
         if (!Object.hasOwn(table, q.op)) return {error: `found no operation "${q.op}"`, status: 2};
         try {
-            return table[q.op](q, await module(name));
+            return table[q.op](q, running[name] ?? await module(name));
         } catch (error) {
             if (error instanceof Refusal) return {error: error.message, status: error.status};
             const said = running[name]?.output[2].trim().split("\n").pop();
