@@ -10,7 +10,6 @@
 #include "explain/show.h"
 #include "kernels/arrays.h"
 #include <math.h>
-#include <stdlib.h>
 
 enum {
     PLACES = 8,
@@ -31,7 +30,7 @@ typedef struct Circle {
 } Circle;
 
 static bool open(Circle *c, int heads, uint64_t seed, Error *e) {
-    *c = (Circle){.heads = heads};
+    c->heads = heads, c->fit = (Fit){0};
     return one_attention_add(&c->attention, &c->fit.weights, SYMBOLS, 2 * SYMBOLS, WIDTH, BATCH, PLACES, e) &&
            fit_start(&c->fit, seed, e);
 }
@@ -64,27 +63,19 @@ static bool train(Circle *c, uint64_t seed, Error *e) {
     return ok;
 }
 
-/* Shares of tokens that name the symbol before, the symbol after, and both. */
-typedef struct Shares {
-    double before, after, both;
-} Shares;
-
-/* Over batches that training does not use. */
-static bool judge(Circle *c, uint64_t seed, Shares *shares, Error *e) {
-    long before = 0, after = 0, both = 0;
+/* The percentage of tokens that name both symbols, over batches that training does not use. */
+static bool judge(Circle *c, uint64_t seed, double *percent, Error *e) {
+    double both = 0;
     for (uint64_t batch = 0; batch < JUDGED; batch++) {
         draw(c, seed, batch);
         Tensor *y = scores(c, NULL);
         if (tape_failed(c->fit.tape, e)) return false;
-        for (int i = 0; i < TOKENS; i++) {
-            bool a = kernel_argmax(SYMBOLS, y->data + 2 * i * SYMBOLS) == c->answer[2 * i];
-            bool b = kernel_argmax(SYMBOLS, y->data + (2 * i + 1) * SYMBOLS) == c->answer[2 * i + 1];
-            before += a, after += b, both += a && b;
-        }
+        for (int i = 0; i < TOKENS; i++)
+            both += kernel_argmax(SYMBOLS, y->data + 2 * i * SYMBOLS) == c->answer[2 * i] &&
+                    kernel_argmax(SYMBOLS, y->data + (2 * i + 1) * SYMBOLS) == c->answer[2 * i + 1];
         tape_reset(c->fit.tape);
     }
-    double all = JUDGED * TOKENS;
-    *shares = (Shares){(double)before / all, (double)after / all, (double)both / all};
+    *percent = 100 * both / (JUDGED * TOKENS);
     return true;
 }
 
@@ -107,29 +98,20 @@ static const Table table = {"heads",
                             "Can one head attend to two positions at once?",
                             "one head     z = sum_j a_j v_j\n"
                             "four heads   z = [z^1 z^2 z^3 z^4],  z^h = sum_j a^h_j v^h_j",
-                            {{"heads", "heads", 5, 0},
-                             {"seed", "seed", 5, 0},
-                             {"before", "before %", 8, 2},
-                             {"after", "after %", 8, 2},
-                             {"both", "both %", 8, 2}}};
+                            {{"heads", "heads", 5, 0}, {"seed", "seed", 5, 0}, {"both", "both %", 8, 2}}};
 
-static bool run(const ExplainOptions *o, int heads, uint64_t seed, Shares *s, double *maps, Error *e) {
-    Circle *c = malloc(sizeof *c);
-    if (!c) return error_set(e, STATUS_NO_MEMORY, "memory: %d sequences", BATCH);
-    bool ok = open(c, heads, seed, e) && train(c, seed, e) && judge(c, seed, s, e) && look(c, seed, maps, e);
-    if (ok)
-        show_row(o, &table,
-                 (Cell[]){NUMBER(heads), NUMBER(seed), NUMBER(100 * s->before), NUMBER(100 * s->after),
-                          NUMBER(100 * s->both)});
-    fit_stop(&c->fit);
-    free(c);
+static bool run(const ExplainOptions *o, int heads, uint64_t seed, double *both, double *maps, Error *e) {
+    static Circle c;
+    bool ok =
+        open(&c, heads, seed, e) && train(&c, seed, e) && judge(&c, seed, both, e) && look(&c, seed, maps, e);
+    if (ok) show_row(o, &table, (Cell[]){NUMBER(heads), NUMBER(seed), NUMBER(*both)});
+    fit_stop(&c.fit);
     return ok;
 }
 
 bool explain_heads(const ExplainOptions *o, Error *e) {
     double maps[COUNTS][MOST_HEADS * PLACES * PLACES], others[MOST_HEADS * PLACES * PLACES];
-    double least[COUNTS] = {1, 1, 1}, most[COUNTS] = {0};
-    Shares s = {0};
+    double both, least[COUNTS] = {100, 100, 100}, most[COUNTS] = {0};
     show_start(
         o, &table,
         "At each of %d positions in a circle of %d symbols, name the symbol before and the symbol after. "
@@ -138,8 +120,8 @@ bool explain_heads(const ExplainOptions *o, Error *e) {
         PLACES, SYMBOLS, WIDTH, STEPS);
     for (int i = 0; i < COUNTS; i++)
         for (uint64_t seed = 0; seed < SEEDS; seed++) { /* the first seed gives the pictures */
-            if (!run(o, heads_of[i], o->seed + seed, &s, seed ? others : maps[i], e)) return false;
-            least[i] = fmin(least[i], s.both), most[i] = fmax(most[i], s.both);
+            if (!run(o, heads_of[i], o->seed + seed, &both, seed ? others : maps[i], e)) return false;
+            least[i] = fmin(least[i], both), most[i] = fmax(most[i], both);
         }
     Picture pictures[1 + MOST_HEADS];
     static const char *const title[1 + MOST_HEADS] = {"One head", "Head 1 of four", "Head 2 of four",
@@ -154,6 +136,6 @@ bool explain_heads(const ExplainOptions *o, Error *e) {
         o, &table,
         "Over %d seeds four heads of width %d name both symbols at %.2f %% of the positions or more, and "
         "one head of width %d, which gives one mean of both, at %.2f to %.2f %%.",
-        SEEDS, WIDTH / MOST_HEADS, 100 * least[COUNTS - 1], WIDTH, 100 * least[0], 100 * most[0]);
+        SEEDS, WIDTH / MOST_HEADS, least[COUNTS - 1], WIDTH, least[0], most[0]);
     return true;
 }

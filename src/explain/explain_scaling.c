@@ -16,7 +16,7 @@ enum { ROWS = 64, KEYS = 64, LARGEST = 4096, SIZES = 13, SOFTMAXES = 32, QUERIES
 /* The measurements at one d_k. The arrays hold values without and with the division, over the queries of the
  * first 32 groups. */
 typedef struct Measured {
-    double variance, entropy[2], mean[2], median[2]; /* the length of a query's gradient */
+    double variance, entropy[2], median[2]; /* of the length of a query's gradient */
 } Measured;
 
 /* Groups of 64 queries and 64 keys, all pairs of a group. Their number bounds the relative standard error
@@ -94,7 +94,6 @@ static bool measure(long d_k, uint64_t seed, Measured *m, Error *e) {
         ok = measure_group(t, d_k, g, key, &at, &squares, length, m, e);
     m->variance = squares / groups / (ROWS * KEYS);
     for (int i = 0; ok && i < 2; i++) {
-        for (long k = 0; k < QUERIES; k++) m->mean[i] += length[i][k] / QUERIES;
         qsort(length[i], QUERIES, sizeof *length[i], ascending);
         m->median[i] = length[i][QUERIES / 2];
     }
@@ -108,47 +107,41 @@ static const Table table = {"scaling",
                             {{"d_k", "d_k", 4, 0},
                              {"variance", "var(S)", 7, 2},
                              {"entropy", "S: ent.", 7, 3},
-                             {"gradient", "mean", 6, 4},
-                             {"median", "median", 7, AS_POWER},
+                             {"median", "gradient", 8, AS_POWER},
                              {"entropy_scaled", "S': ent.", 8, 3},
-                             {"gradient_scaled", "mean", 6, 4},
-                             {"median_scaled", "median", 7, AS_POWER},
-                             {"gradient_through", "at S", 6, 4}}};
+                             {"median_scaled", "gradient", 8, AS_POWER},
+                             {"median_through", "at S", 7, AS_POWER}}};
 
 bool explain_scaling(const ExplainOptions *o, Error *e) {
-    double d_k[SIZES], gradient[4][SIZES], off = 0, first = 0, last = 0;
+    double d_k[SIZES], gradient[2][SIZES], off = 0;
     Measured m = {0};
     show_start(
         o, &table,
         "q and k have d_k components of mean 0 and variance 1. The table shows the variance of S; then, "
-        "for a softmax over %d keys of S and of S', its entropy (at most ln %d = %.3f) and the mean and "
-        "median length of the gradient of its input. The last column is the mean at S' divided by "
-        "sqrt(d_k), as backward divides it.",
+        "for a softmax over %d keys of S and of S', its entropy (at most ln %d = %.3f) and the median length "
+        "of "
+        "the gradient of its input. The last column is that at S' divided by sqrt(d_k), as backward divides "
+        "it.",
         KEYS, KEYS, log(KEYS));
     for (int i = 0; i < SIZES; i++) {
         d_k[i] = 1 << i;
         if (!measure(1 << i, o->seed, &m, e)) return false;
-        for (int k = 0; k < 2; k++) gradient[2 * k][i] = m.mean[k], gradient[2 * k + 1][i] = m.median[k];
+        gradient[0][i] = m.median[0], gradient[1][i] = m.median[1];
         off = fmax(off, fabs(m.variance / d_k[i] - 1));
-        if (i && m.mean[0] > m.mean[1]) first = first > 0 ? first : d_k[i], last = d_k[i];
         show_row(o, &table,
-                 (Cell[]){NUMBER(d_k[i]), NUMBER(m.variance), NUMBER(m.entropy[0]), NUMBER(m.mean[0]),
-                          NUMBER(m.median[0]), NUMBER(m.entropy[1]), NUMBER(m.mean[1]), NUMBER(m.median[1]),
-                          NUMBER(m.mean[1] / sqrt(d_k[i]))});
+                 (Cell[]){NUMBER(d_k[i]), NUMBER(m.variance), NUMBER(m.entropy[0]), NUMBER(m.median[0]),
+                          NUMBER(m.entropy[1]), NUMBER(m.median[1]), NUMBER(m.median[1] / sqrt(d_k[i]))});
     }
-    Series gradients[] = {{"S, mean", SIZES, d_k, gradient[0]},
-                          {"S, median", SIZES, d_k, gradient[1]},
-                          {"S', mean", SIZES, d_k, gradient[2]},
-                          {"S', median", SIZES, d_k, gradient[3]}};
+    Series gradients[] = {{"of S", SIZES, d_k, gradient[0]}, {"of S'", SIZES, d_k, gradient[1]}};
     Picture picture = {PICTURE_CHART, "Length of the gradient of the softmax's input",
                        "With S the median query loses its gradient as d_k grows; with S' it keeps it.",
-                       .chart = {"d_k", "gradient", true, true, .series = gradients, .count = 4}};
+                       .chart = {"d_k", "gradient", true, true, .series = gradients, .count = 2}};
     if (!show_pictures(o, &picture, 1, e)) return false;
-    show_found(o, &table,
-               "The variance of q.k is d_k within %.2f %%; without the division the mean gradient is longer "
-               "for d_k from %g to %g and shorter above, where at d_k = %d half of the queries get less than "
-               "%.1e; with the division half get more than %.1e at S', and backward's own 1/sqrt(d_k) leaves "
-               "a mean of %.1e at S.",
-               100 * off, first, last, LARGEST, m.median[0], m.median[1], m.mean[1] / sqrt(LARGEST));
+    show_found(
+        o, &table,
+        "The variance of q.k is d_k within %.2f %%; at d_k = %d half of the queries get a gradient below "
+        "%.1e "
+        "without the division, and above %.1e with it, of which backward's own 1/sqrt(d_k) leaves %.1e at S.",
+        100 * off, LARGEST, m.median[0], m.median[1], m.median[1] / sqrt(LARGEST));
     return true;
 }
