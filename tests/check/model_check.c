@@ -1,6 +1,6 @@
 /* gradcheck model: passes in both precisions against PyTorch's golden values, ports judged tensor by
  * tensor, wrong gradients found by differences, and a clear line for each file that does not fit. */
-#include "check/grading/model_differences.h"
+#include "check/grading/model_pass.h"
 #include "child.h"
 #include "formats/safetensors.h"
 

@@ -70,73 +70,19 @@ bool pattern_constant_factor(Suspect *s) {
 
 /* ---- Functions of a value ---- */
 
-static double one(double v) {
-    (void)v;
-    return 1;
-}
-static double itself(double v) {
-    return v;
-}
-static double square(double v) {
-    return v * v;
-}
-static double sigmoid(double v) {
-    return 1 / (1 + exp(-v));
-}
-static double sigmoid_other(double v) {
-    return sigmoid(-v);
-}
-static double sigmoid_slope(double v) {
-    return sigmoid(v) * sigmoid(-v);
-}
-static double tanh_slope(double v) {
-    return 1 - tanh(v) * tanh(v);
-}
-static double softplus(double v) {
-    return log1p(exp(v));
-}
-static double value_slope(double v) {
-    return v * (1 - v);
-}
-static double one_minus(double v) {
-    return 1 - v;
-}
-static double one_minus_square(double v) {
-    return 1 - v * v;
-}
-static double one_plus(double v) {
-    return 1 + v;
-}
-static double size_root(double v) {
-    return sqrt(fabs(v));
-}
+/* %s: the value's name. Simple ones first; from RARE on not of an output. */
+static const char *const function[] = {
+    "1",         "%s",           "%s²",     "(1 - %s)",    "(1 + %s)",          "(1 - %s²)",    "%s (1 - %s)",
+    "|%s|",      "√|%s|",        "exp(%s)", "sigmoid(%s)", "(1 - sigmoid(%s))", "sigmoid'(%s)", "tanh(%s)",
+    "tanh'(%s)", "softplus(%s)", "cos(%s)", "sin(%s)"};
+enum { FUNCTIONS = sizeof function / sizeof *function, RARE = 9 };
 
-/* %s: the value's name. Simple ones first; `rare`: not of an output. */
-static const struct Function {
-    const char *text;
-    double (*of)(double v);
-    bool rare;
-} function[] = {
-    {"1", one},
-    {"%s", itself},
-    {"%s²", square},
-    {"(1 - %s)", one_minus},
-    {"(1 + %s)", one_plus},
-    {"(1 - %s²)", one_minus_square},
-    {"%s (1 - %s)", value_slope},
-    {"exp(%s)", exp, true},
-    {"sigmoid(%s)", sigmoid, true},
-    {"(1 - sigmoid(%s))", sigmoid_other, true},
-    {"sigmoid'(%s)", sigmoid_slope, true},
-    {"tanh(%s)", tanh, true},
-    {"tanh'(%s)", tanh_slope, true},
-    {"softplus(%s)", softplus, true},
-    {"cos(%s)", cos, true},
-    {"sin(%s)", sin, true},
-    {"|%s|", fabs},
-    {"√|%s|", size_root},
-};
-enum { FUNCTIONS = sizeof function / sizeof *function };
+static double value_of(int which, double v) {
+    double e = exp(v), s = 1 / (1 + exp(-v)), t = tanh(v), a = fabs(v);
+    const double of[FUNCTIONS] = {1, v, v * v, 1 - v,       1 + v, 1 - v * v, v * (1 - v), a,      sqrt(a),
+                                  e, s, 1 - s, s * (1 - s), t,     1 - t * t, log1p(e),    cos(v), sin(v)};
+    return of[which];
+}
 
 /* A factor at each of some places, and the value there that it may be a function of. */
 typedef struct Factors {
@@ -147,10 +93,10 @@ typedef struct Factors {
 } Factors;
 
 /* Whether each factor is f(v) / g(v). */
-static bool is_quotient(const Factors *t, double (*f)(double v), double (*g)(double v)) {
+static bool is_quotient(const Factors *t, int f, int g) {
     for (long i = 0; i < t->count; i++) {
         if (!t->known[i]) continue;
-        double found = t->factor[i] * g(t->value[i]), want = f(t->value[i]);
+        double found = t->factor[i] * value_of(g, t->value[i]), want = value_of(f, t->value[i]);
         if (!(fabs(found - want) <= t->tolerance * fmax(fabs(found), fabs(want)))) return false;
     }
     return true;
@@ -177,11 +123,10 @@ static bool name_factors(const Factors *t, const char *name, bool of_output, cha
     for (int sum = 1; sum < 2 * FUNCTIONS; sum++)
         for (int i = 0; i <= sum && i < FUNCTIONS; i++) {
             int k = sum - i;
-            if (k >= FUNCTIONS || k == i || (of_output && (function[i].rare || function[k].rare)) ||
-                !is_quotient(t, function[i].of, function[k].of))
+            if (k >= FUNCTIONS || k == i || (of_output && (i >= RARE || k >= RARE)) || !is_quotient(t, i, k))
                 continue;
-            snprintf(f, sizeof f, function[i].text, name, name);
-            snprintf(g, sizeof g, function[k].text, name, name);
+            snprintf(f, sizeof f, function[i], name, name);
+            snprintf(g, sizeof g, function[k], name, name);
             if (k == 0)
                 snprintf(text, size, "multiplied by a factor %s too many", f);
             else if (i == 0)

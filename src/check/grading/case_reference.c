@@ -1,4 +1,4 @@
-#include "check/grading/case_reference.h"
+#include "check/grading/case_files.h"
 #include "base/random.h"
 #include "check/gradcheck/rounding.h"
 #include <math.h>

@@ -1,8 +1,7 @@
 #include "check/grading/check_student.h"
 #include "base/random.h"
 #include "base/utf8.h"
-#include "check/grading/student_case.h"
-#include "check/grading/template.h"
+#include "check/grading/student_op.h"
 #include "check/sandbox.h"
 #include <fcntl.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #include "check/grading/commands.h"
 #include "check/grading/directories.h"
 #include "check/grading/grade_files.h"
-#include "check/grading/template.h"
+#include "check/grading/student_op.h"
 #include "check/sandbox.h"
 #include "ops/ops.h"
 #include <stdio.h>

@@ -5,8 +5,7 @@
 #include "base/utf8.h"
 #include "check/grading/commands.h"
 #include "check/grading/gradcheck_show.h"
-#include "check/grading/model_differences.h"
-#include "check/grading/model_values.h"
+#include "check/grading/model_pass.h"
 #include "nn/model_file.h"
 #include <fnmatch.h>
 #include <stdio.h>

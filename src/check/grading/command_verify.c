@@ -13,7 +13,7 @@
 #include "base/utf8.h"
 #include "check/gradcheck/diagnosis.h"
 #include "check/gradcheck/rounding.h"
-#include "check/grading/case_reference.h"
+#include "check/grading/case_files.h"
 #include "check/grading/commands.h"
 #include "check/grading/gradcheck_show.h"
 #include "check/npy.h"

@@ -2,7 +2,6 @@
 #include "base/directory.h"
 #include "base/pool.h"
 #include "base/utf8.h"
-#include "check/grading/coverage.h"
 #include "check/grading/directories.h"
 #include "check/sandbox.h"
 #include <stdlib.h>
@@ -10,6 +9,60 @@
 #include <unistd.h>
 
 static const char cut_short[] = "the run did not come to its end";
+
+/* ---- Aspects of an operation that its cases leave untested ---- */
+
+/* The aspects that the cases of an operation have covered so far. */
+typedef struct Coverage {
+    char op[REPORT_NAME]; /* "": no case yet */
+    bool runs, elements, smooth, slope, one, sizes;
+    Shape first;
+    bool any;
+} Coverage;
+
+/* Adds the aspects that a report of the operation covers. */
+static void coverage_look(Coverage *c, const CaseReport *r) {
+    REPORT_SET(c->op, r->op);
+    c->runs |= r->inputs > 0;
+    for (int i = 0; i < r->inputs; i++) {
+        const InputReport *in = &r->in[i];
+        if (shape_count(in->shape) == 0) continue;
+        for (int axis = 0; axis < in->shape.rank; axis++) c->one |= in->shape.size[axis] == 1;
+        c->one |= in->shape.rank == 0;
+        c->elements |= in->coordinates > 0;
+        c->smooth |= in->kinks + in->flat < in->alone;
+        c->slope |= in->sloped > 0;
+        if (i) continue; /* the shape of the first input stands for all */
+        if (!c->any) c->first = in->shape;
+        c->sizes |= !shape_equal(in->shape, c->first);
+        c->any = true;
+    }
+}
+
+/* If aspects are untested, fills a report `coverage` that lists them: passed, or inconclusive if `strict`. Starts anew. */
+static bool coverage_says(Coverage *c, bool strict, CaseReport *r) {
+    const struct {
+        bool tested;
+        const char *not_so;
+    } aspect[] = {{c->elements, " no element has a gradient;"},
+                  {c->smooth || !c->elements, " all points lie on kinks, or where the output is saturated;"},
+                  {c->slope || !c->elements, " the slope is 0 everywhere;"},
+                  {c->sizes, " all inputs have one shape;"},
+                  {c->one, " no axis has size 1;"}};
+    bool any = false, nothing = !c->elements;
+    *r = (CaseReport){.verdict = strict || nothing ? INCONCLUSIVE : PASS};
+    REPORT_SET(r->op, c->op);
+    REPORT_SET(r->name, "coverage");
+    size_t at = (size_t)snprintf(r->trouble, REPORT_TEXT, "not tested:");
+    for (size_t i = 0; c->runs && i < sizeof aspect / sizeof *aspect; i++) {
+        if (aspect[i].tested) continue;
+        at += (size_t)snprintf(r->trouble + at, REPORT_TEXT - at, "%s", aspect[i].not_so);
+        any = true;
+    }
+    r->trouble[at - any] = 0;
+    *c = (Coverage){0};
+    return any;
+}
 
 /* Reports on their way; after those of an operation comes one of what they do not test. */
 typedef struct Stage {

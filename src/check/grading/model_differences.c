@@ -1,4 +1,4 @@
-#include "check/grading/model_differences.h"
+#include "check/grading/model_pass.h"
 #include "base/arena.h"
 #include "base/random.h"
 #include "check/gradcheck/check_run.h"

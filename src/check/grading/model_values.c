@@ -1,4 +1,4 @@
-#include "check/grading/model_values.h"
+#include "check/grading/model_pass.h"
 #include "base/random.h"
 #include "check/gradcheck/rounding.h"
 #include <math.h>

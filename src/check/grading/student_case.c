@@ -1,4 +1,4 @@
-#include "check/grading/student_case.h"
+#include "check/grading/student_op.h"
 #include "check/gradcheck/child.h"
 #include <math.h>
 #include <stdio.h>
