@@ -41,32 +41,25 @@ bool saved_run_open(SavedRun *r, const char *directory, bool damaged, Error *e) 
                              r->path, r->end_id)));
 }
 
-/* Adds the weights of another file of the same run. */
-static bool add_weights(const SavedRun *r, const char *path, double *sum, Error *e) {
-    const Parameters *p = &r->model->parameters;
-    Model *m = model_load(path, false, NULL, e);
-    bool ok = m && (m->parameters.elements == p->elements ||
-                    error_set(e, STATUS_OTHER_MODEL, "%s: found %ld weights, need %ld", path,
-                              m->parameters.elements, p->elements));
-    for (long i = 0; ok && i < p->size; i++) sum[i] += (double)m->parameters.value[i];
-    model_free(m);
-    return ok;
-}
-
 bool saved_run_average(SavedRun *r, const char *directory, long count, Error *e) {
     const Parameters *p = &r->model->parameters;
     double *sum = calloc((size_t)p->size, sizeof *sum);
     bool ok = sum || error_set(e, STATUS_NO_MEMORY, "memory: %ld weights", p->size);
     for (long i = 1; ok && i <= count; i++) {
         char path[PATH_ROOM];
-        ok = directory_newest(directory, "step-", i, path)
-                 ? add_weights(r, path, sum, e)
-                 : error_set(e, STATUS_NO_INPUT,
-                             "%s: found %ld files step-*.safetensors, need %ld; ./train writes them "
-                             "with --keep-checkpoints",
-                             directory, i - 1, count);
+        ok = directory_newest(directory, "step-", i, path) ||
+             error_set(e, STATUS_NO_INPUT,
+                       "%s: found %ld files step-*.safetensors, need %ld; ./train writes them "
+                       "with --keep-checkpoints",
+                       directory, i - 1, count);
+        Model *m = ok ? model_load(path, false, NULL, e) : NULL;
+        ok = m && (m->parameters.elements == p->elements ||
+                   error_set(e, STATUS_OTHER_MODEL, "%s: found %ld weights, need %ld", path,
+                             m->parameters.elements, p->elements));
+        for (long k = 0; ok && k < p->size; k++) sum[k] += (double)m->parameters.value[k];
+        model_free(m);
     }
-    for (long i = 0; ok && i < p->size; i++) p->value[i] = (real)(sum[i] / (double)count);
+    for (long k = 0; ok && k < p->size; k++) p->value[k] = (real)(sum[k] / (double)count);
     free(sum);
     return ok;
 }

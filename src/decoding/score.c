@@ -41,19 +41,14 @@ static bool score_text(Tape *t, Model *m, const int32_t *ids, long n, double *na
     return ok;
 }
 
-static int32_t *room_for(size_t tokens, Error *e) {
-    int32_t *ids = calloc(tokens, sizeof *ids);
-    if (!ids) error_set(e, STATUS_NO_MEMORY, "memory: %zu tokens", tokens);
-    return ids;
-}
-
 static bool score_whole(Tape *t, const SavedRun *r, const char *path, Score *out, Error *e) {
     char *text;
     size_t size;
     long n;
     if (!file_read(path, 0, &text, &size, e)) return false;
-    int32_t *ids = room_for(size + 1, e);
-    bool ok = ids && tokenizer_encode(r->tokenizer, path, text, size, ids, &n, e) &&
+    int32_t *ids = calloc(size + 1, sizeof *ids);
+    bool ok = (ids || error_set(e, STATUS_NO_MEMORY, "memory: %zu tokens", size)) &&
+              tokenizer_encode(r->tokenizer, path, text, size, ids, &n, e) &&
               (n > 1 || error_set(e, STATUS_BAD_DATA, "%s: found %ld tokens, need at least 2", path, n)) &&
               score_text(t, r->model, ids, n, &out->nats, e);
     if (ok) *out = (Score){out->nats, (double)utf8_count(text, size) / (double)n * (double)(n - 1), n - 1, 0};
@@ -63,9 +58,10 @@ static bool score_whole(Tape *t, const SavedRun *r, const char *path, Score *out
 
 static bool score_pair(Tape *t, const SavedRun *r, const Pair *p, const char *where, Score *out, Error *e) {
     long S, T, most = r->model->config.max_length;
-    int32_t *source = room_for(p->source.length + p->target.length + 2, e), *target = source;
-    bool ok =
-        source && tokenizer_encode(r->tokenizer, where, p->source.text, p->source.length, source, &S, e);
+    size_t room = p->source.length + p->target.length + 2;
+    int32_t *source = calloc(room, sizeof *source), *target = source;
+    bool ok = (source || error_set(e, STATUS_NO_MEMORY, "memory: %zu tokens", room)) &&
+              tokenizer_encode(r->tokenizer, where, p->source.text, p->source.length, source, &S, e);
     if (ok) target += S; /* begin, target, end */
     ok = ok && tokenizer_encode(r->tokenizer, where, p->target.text, p->target.length, target + 1, &T, e);
     if (ok) {

@@ -26,8 +26,8 @@ typedef struct KvCache {
     bool slides; /* after `room` tokens the window moves on */
     int layers;
     KvLayer *layer; /* one for each layer of the decoder or language model */
-    int32_t *start, *length,
-        *slot;              /* slot[s]: first of the rows of sequence s; its window slides through them */
+    int32_t *start, *length;
+    int32_t *slot;          /* [sequences] first of the `capacity` rows of each */
     int32_t *rows, *before; /* before: memory for kv_cache_reorder */
     Parameters *weights;    /* whose matrices it has packed */
     real *memory;
