@@ -1,5 +1,5 @@
-/* Operations that work element by element. The operation's file says what happens to one element, in the symbols of
- * its derivation; these macros put the loops around it. Of one tensor:
+/* Operations that work element by element. The operation's file computes one element, in the symbols of its
+ * derivation; these macros are the loops. Of one tensor:
  *
  *     FORWARD_EACH(y = vm_tanh(x))
  *     BACKWARD_EACH(dx += dy * (1 - y * y))

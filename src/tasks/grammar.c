@@ -125,7 +125,7 @@ typedef struct Sentence {
     double nats; /* -log of its probability */
 } Sentence;
 
-/* Replaces a symbol, depth first, by what a rule says, until words are left. False: there is no room. */
+/* Expands a symbol by a random rule, depth first, down to words. False: the sentence is too long. */
 static bool expand(const GrammarTask *g, int symbol, uint64_t key, uint64_t *position, Sentence *s) {
     double u = (random_bits(key, (*position)++) + 0.5) * 0x1p-32;
     const Rule *r = &g->rule[g->first[symbol]], *last = &g->rule[g->first[symbol + 1]] - 1;

@@ -2,7 +2,7 @@
  * subject that may be far away, and relative clauses nest. A row is one sentence; the token "\n" begins and ends it.
  *
  * The grammar is unambiguous, so that the probability of a sentence is that of its derivation, and its entropy is exact.
- * With p(r) the probability of rule r of a symbol A, and H the entropy of what a symbol becomes,
+ * With p(r) the probability of rule r of a symbol A, and H(A) the entropy of its expansion,
  *
  *     H(A) = Σ_r p(r) (-log p(r) + Σ_{B in r} H(B)),    L(A) = Σ_r p(r) Σ_{B in r} L(B),    H = 0 and L = 1 for a word,
  *

@@ -1,9 +1,9 @@
 /* pairs: sequence to sequence on a user's own data. A file has a line for each pair: source, tab, target, both UTF-8
  * with at least one token. Blank lines are skipped and named in the task's remark; any other line is an error.
  *
- * Training and held-out pairs are disjoint by construction: of the different sources, in an order that a hash of seed
- * and source gives, the first `tail` part is held out, with all of their pairs. The tokenizer learns from the training
- * pairs alone, except characters without a size of vocabulary: those are all that there are. */
+ * Training and held-out pairs are disjoint by construction: a hash of seed and source orders the different sources, and
+ * all pairs of the first ones are held out, a `validation` share. The tokenizer learns from the training pairs. Only char
+ * without a vocabulary size learns from all pairs. */
 #ifndef TASKS_PAIRS_H
 #define TASKS_PAIRS_H
 

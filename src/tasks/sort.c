@@ -1,5 +1,4 @@
-/* sort: say the symbols in rising order. The place of an answer token in the source depends on all the
- * values. */
+/* sort: the symbols in ascending order. The place of an answer token in the source depends on all symbols. */
 #include "tasks/answers.h"
 #include <stdlib.h>
 #include <string.h>

@@ -46,7 +46,7 @@ bool task_yardsticks(const Task *task, Yardsticks *out, Error *e) {
                             &out->bigram, e);
 }
 
-/* Reports invisible characters, and what a short or strange text makes of the options. */
+/* Reports invisible characters, and the options that a short text changes. */
 static void remark(const Corpus *c, const TaskOptions *o, char out[REMARK]) {
     bool all = c->without_tail || (c->validation == 0 && c->count < 2000);
     if (c->context < o->context || all)

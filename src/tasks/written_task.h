@@ -1,9 +1,8 @@
-/* Sequence to sequence on text: pairs of a source and a target, drawn by a function of the kind. add and dates are this
- * with one Writing each.
+/* Sequence to sequence on generated text: add and dates are a Writing each, which draws pairs of a source and a target.
  *
- * Training and held-out pairs are disjoint by construction: the function gives each pair a number, of what is asked,
- * and the pair is held out if hash(seed, number) mod 8 = 0. Pairs are drawn until one is on the side that is wanted.
- * Tokens are the characters of the alphabet; begin, end and padding follow. */
+ * Training and held-out pairs are disjoint by construction. `draw` numbers the questions; a pair is held out if
+ * hash(seed, number) mod 8 = 0. Pairs are drawn until one is on the wanted side. Tokens are the characters of the
+ * alphabet, then begin, end and padding. */
 #ifndef TASKS_WRITTEN_TASK_H
 #define TASKS_WRITTEN_TASK_H
 
@@ -12,8 +11,8 @@
 enum { WRITTEN_BYTES = 64 /* of a source and of a target, with NUL */ };
 
 typedef struct Writing {
-    /* Writes a source and a target that are functions of the key, and returns the question's number. most: the largest
-     * length of a training question, of add the digits of a number. */
+    /* Writes a source and a target, functions of the key, and returns the question's number. most: the maximum number
+     * of digits in add, else unused. */
     uint64_t (*draw)(uint64_t key, long most, char *source, char *target);
     const char *alphabet;
     long most, max_S, max_T; /* bytes of the longest source and target */

@@ -1,4 +1,3 @@
-/* Pairs and what they become. */
 #include "text/bpe.h"
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +33,7 @@ bool pair_table_add(PairTable *t, Merge pair, int32_t value, Error *e) {
     return true;
 }
 
-/* A lower token is an earlier merge. Joining one place at a time gives what joining all places of a merge at once gives:
+/* Joins the pair of the earliest merge, one place at a time. That equals joining all places of a merge at once, because
  * no merge makes a pair of an earlier one. */
 long bpe_encode_word(const PairTable *merges, const char *word, size_t n, int32_t *ids) {
     int32_t becomes[TOKEN_BYTES]; /* the token of ids i and i + 1 */

@@ -1,9 +1,9 @@
 /* Byte-pair encoding (Sennrich, Haddow & Birch, arXiv:1508.07909), on bytes.
  *
- * Tokens 0 to 255 are the bytes. Merge m joins two earlier tokens, left and right, into token 256 + m. It is the pair
- * of neighbours inside words (text/words.h) that is most frequent after the merges before it; of equally frequent
- * pairs the one whose left id is smaller, then the one whose right id is smaller. A pair counts at each place where it
- * stands, also where two of them overlap; it is replaced from left to right. Learning stops when no pair occurs twice.
+ * Tokens 0 to 255 are the bytes. Merge m joins two earlier tokens, left and right, into token 256 + m. It is the
+ * most frequent pair of neighbours inside words (text/words.h) after the earlier merges. Of equally frequent pairs it is
+ * the one with the smaller left id, then the one with the smaller right id. Overlapping pairs each count; they are
+ * replaced from left to right. Learning stops when no pair occurs twice.
  *
  * Encoding starts from the bytes of a word and applies the merges in their order. */
 #ifndef TEXT_BPE_H

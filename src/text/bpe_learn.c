@@ -1,7 +1,7 @@
-/* Learning merges. The distinct words stand one behind another, a token at each place, linked to its neighbours inside
- * the word. Each pair knows its count and the places where it begins, so that a merge costs the places that it changes.
- * A heap holds the pairs; counts in it may be out of date, but never too low, because after the merge that makes its
- * newer token a pair only loses places. */
+/* Learning merges. An array of places holds the tokens of all distinct words, linked to their neighbours in the word.
+ * Each pair of tokens has its count and a list of its places, so that the cost of a merge is the places that it changes.
+ * A heap holds the pairs. Its counts may be too high but never too low: once both tokens of a pair exist, merges only
+ * remove places of it. */
 #include "text/bpe.h"
 #include <stdlib.h>
 

@@ -1,4 +1,3 @@
-/* Texts in, token windows out; and what the text's own statistics give away. */
 #include "text/corpus.h"
 #include "base/crc32.h"
 #include "base/map.h"
@@ -9,7 +8,7 @@
 
 enum { CHUNK = 1 << 20 }; /* bytes encoded at a time */
 
-/* Bytes of the first part of a text that holds these of its characters. */
+/* Bytes of the first `characters` characters of a text. */
 static size_t prefix(const char *text, size_t length, size_t characters) {
     size_t at = 0;
     while (at < length && (((unsigned char)text[at] & 0xC0) == 0x80 || characters-- > 0)) at++;
@@ -112,7 +111,7 @@ Corpus *corpus_make(const Passage *passage, long passages, const CorpusOptions *
     return NULL;
 }
 
-/* Takes the carriage return out of each CR LF; returns what is left of the length. */
+/* Removes the carriage return of each CR LF; returns the new length. */
 static size_t without_returns(char *text, size_t length) {
     size_t left = 0;
     for (size_t i = 0; i < length; i++)

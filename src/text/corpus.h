@@ -1,15 +1,13 @@
-/* A corpus: texts as tokens, the last part of each held out.
+/* A corpus: texts as tokens. The end of each text, its tail, is held out.
  *
- * The training parts of all texts stand one behind another, and then their tails. A tail is counted in characters, so
- * that every tokenizer holds out the same text; where a character is not UTF-8 each byte but 0x80 to 0xBF counts as
- * one. The tokenizer learns from the training parts alone, except characters without a size of vocabulary: those are
- * all that there are.
+ * The ids hold the training parts of all texts and then their tails. Tails are measured in characters, so that every
+ * tokenizer holds out the same text. In bytes that are not UTF-8, each byte except 0x80 to 0xBF counts as a character.
+ * The tokenizer learns from the training parts. Only char without a vocabulary size learns from the tails too.
  *
- * Training windows are drawn at random from the training part. Held-out windows lie side by side in the tail:
- * `context` tokens each and the token after it, the next window beginning where the last one's inputs ended;
- * what is left at the end, less than a window, is not judged.
+ * Training windows are drawn at random from the training part. Held-out windows are adjacent: `context` input tokens
+ * each and the token after them. A rest shorter than a window is not evaluated.
  *
- * A text that is too short for its context or tail has a shorter context, and where that would be less than 8 no tail. */
+ * If a text is too short, the context is shorter; if it would be below 8 tokens, nothing is held out. */
 #ifndef TEXT_CORPUS_H
 #define TEXT_CORPUS_H
 
@@ -20,11 +18,11 @@ enum { MAX_CONTEXT = 1 << 20 };
 typedef struct CorpusOptions {
     int tokenizer;     /* a TokenizerKind */
     long vocab_size;   /* of tokenizer_learn */
-    long context;      /* tokens of a window, at most */
-    double validation; /* part of each text that is held out, [0, 1); 0: learn and judge all of it */
+    long context;      /* maximum tokens of a window */
+    double validation; /* share of each text that is held out, [0, 1); 0: train and evaluate on all of it */
     int unix_newlines; /* 1: each CR LF is one LF */
 
-    /* Called, where set, as a text is encoded, with the bytes done. */
+    /* If set, called during encoding with the number of bytes encoded so far. */
     void (*progress)(void *context, size_t bytes);
     void *progress_context;
 } CorpusOptions;
@@ -34,24 +32,23 @@ typedef struct Corpus {
     uint16_t *ids;
     long count;
     long training;   /* training part: ids 0 … training-1 */
-    long validation; /* ids validation … count-1 are held out; 0 where nothing is, and then all are judged */
-    long characters; /* of the judged part */
-    long unknown;    /* [UNK] in the judged part */
-    long context;    /* what the options say, or less where the text is too short */
+    long validation; /* ids validation … count-1 are evaluated: the held-out ones, or all if this is 0 */
+    long characters; /* of the evaluated part */
+    long unknown;    /* [UNK] in the evaluated part */
+    long context;    /* of the options, or less if the text is too short */
 
-    uint32_t checksum;     /* CRC-32 of the texts, as they are learned */
-    bool byte_order_mark;  /* one began with one, which is left out */
-    bool without_tail;     /* too short to hold out what the options say */
-    long carriage_returns; /* among the characters */
+    uint32_t checksum;     /* CRC-32 of the texts */
+    bool byte_order_mark;  /* a text began with a byte-order mark, which is skipped */
+    bool without_tail;     /* too short to hold out a tail */
+    long carriage_returns; /* in the texts */
 } Corpus;
 
-/* Reads the texts at paths, one a line, without leading byte-order marks, and with unix_newlines without the carriage
- * return of each CR LF. The caller frees the corpus. NULL: what file_map fails with; STATUS_BAD_DATA for what is not
- * UTF-8 where the tokenizer needs it, or for less than two tokens; STATUS_USAGE for an option out of range;
- * STATUS_NO_MEMORY. */
+/* Reads the texts at `paths`, a path on each line. Skips leading byte-order marks. The caller frees the corpus. NULL: an
+ * error of file_map; STATUS_BAD_DATA if the tokenizer needs UTF-8 and a text is not, or if there are fewer than two
+ * tokens; STATUS_USAGE for an option out of range; STATUS_NO_MEMORY. */
 Corpus *corpus_load(const char *paths, const CorpusOptions *o, Error *e);
 
-/* As corpus_load, from memory; passage->where stands in messages. */
+/* As corpus_load, from memory. */
 Corpus *corpus_make(const Passage *passage, long passages, const CorpusOptions *o, Error *e);
 
 void corpus_free(Corpus *c);
@@ -59,11 +56,11 @@ void corpus_free(Corpus *c);
 /* Tokens first … first + count - 1. */
 void corpus_copy(const Corpus *c, long first, long count, int32_t *out);
 
-/* The first of the context + 1 consecutive tokens of the training part that are row `row` of training step `step`. key:
- * the run's. */
+/* The index of the first token of row `row` of training step `step`: context + 1 tokens of the training part. The key
+ * is the run's. */
 long corpus_training_window(const Corpus *c, uint64_t key, uint64_t step, long row);
 
-/* Windows of the judged part, and the first of the context + 1 tokens of the i-th of them. */
+/* The number of windows of the evaluated part, and the index of the first of the context + 1 tokens of window i. */
 long corpus_held_out_windows(const Corpus *c);
 long corpus_held_out_window(const Corpus *c, long i);
 

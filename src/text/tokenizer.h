@@ -5,15 +5,14 @@
  *     bpe    a token is a byte or the result of a merge: text/bpe.h
  *     word   a token is a word: text/words.h
  *
- * byte and bpe take any bytes; char and word take UTF-8 without NUL. Decoding what was encoded gives the same bytes,
- * except for [UNK], id 0, which stands for all characters or words outside the vocabulary. word has it always, char
- * where a size of vocabulary was asked for.
+ * byte and bpe take any bytes; char and word take UTF-8 without NUL. Decoding returns the encoded bytes, except for
+ * [UNK], id 0, which replaces characters and words outside the vocabulary. word always has [UNK], char if a vocabulary
+ * size was given.
  *
- * One string holds all there is to know about a tokenizer: tokenizer_string writes it and tokenizer_parse reads it, so
- * that a model's file carries it as one line of metadata. Without [UNK] a vocabulary of characters is each character
- * once, in order of ids. Any other string begins with the line `tokenizer KIND`, which no such vocabulary does because
- * a letter comes twice in it. A line for each token or merge follows: of bpe the two ids that merge, `LEFT RIGHT`; of
- * char and word `BYTES TEXT`, its length and itself.
+ * A string describes a tokenizer completely; a model's file stores it as metadata. tokenizer_string writes it and
+ * tokenizer_parse reads it. For char without [UNK] it is each character once, in the order of ids. Any other string
+ * begins with the line `tokenizer KIND`, which has a letter twice and so is no such vocabulary. Then follows a line for
+ * each merge of bpe, the two ids `LEFT RIGHT`, or for each token of char and word, `BYTES TEXT`: its length and itself.
  *
  * An error in a text is `WHERE: byte N: …`: WHERE is the caller's name of the text, N counts bytes from 0. */
 #ifndef TEXT_TOKENIZER_H
@@ -33,7 +32,7 @@ typedef struct Tokenizer {
     bool unknown;      /* id 0 is [UNK] */
     char *text;        /* token id is text[start[id]] … text[start[id + 1] - 1], 1 to TOKEN_BYTES bytes */
     uint32_t *start;   /* [size + 1] */
-    Dictionary pieces; /* char, word: the tokens behind [UNK] */
+    Dictionary pieces; /* char, word: the tokens after [UNK] */
     Merge *merge;      /* bpe: [size - BYTE_TOKENS] … */
     PairTable merges;  /* … and the token that each makes */
 } Tokenizer;
