@@ -97,7 +97,7 @@ say = $(if $(V),@:,@echo "$(1) $(2)")
 # Programs that load student code contain the whole library and export it. gradcheck, which judges the code, exports
 # only the engine and the operations that move numbers.
 LOADERS  = gradcheck tests/check/mutants tests/check/students
-EXPORTED = $(call sources,base kernels autograd) $(patsubst %,src/ops/%.c,contiguous reshape transpose slice concat sequences)
+EXPORTED = $(call sources,base kernels autograd) $(patsubst %,src/ops/%.c,contiguous reshape transpose slice concat)
 WHOLE    = $(call sources,$(CORE) $(RUN) $(CHECK))
 define precision
 $(BUILD)/$(1)/%.o: %.c $(BUILD)/flags
