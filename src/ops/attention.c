@@ -365,6 +365,17 @@ const Op op_attention = {"attention",
                          .arguments = arguments,
                          CASES(cases)};
 
+static void check_sequences(const char *what, const Sequences *s) {
+    for (long i = 0; i < s->count; i++)
+        if (s->start[i] < 0 || s->rows[i] < 0 || s->rows[i] > s->longest || s->length[i] < 0 ||
+            s->length[i] > s->rows[i] || s->start[i] > s->total_rows - s->rows[i])
+            error_bug("attention: sequence %ld of the %s has rows [%ld,%ld), %ld of them real, want them in "
+                      "[0,%ld), "
+                      "at most %ld",
+                      i, what, (long)s->start[i], (long)s->start[i] + s->rows[i], (long)s->length[i],
+                      s->total_rows, s->longest);
+}
+
 static void check_rows(const char *what, const Tensor *x, const Sequences *s, long columns) {
     if (x->shape.rank != 2 || x->shape.size[0] != s->total_rows || x->shape.size[1] != columns)
         error_bug("attention: %s is %s, want [%ld,%ld]", what, shape_text(x->shape), s->total_rows, columns);
@@ -379,8 +390,7 @@ Tensor *tape_attention(Tape *t, Tensor *q, Tensor *k, Tensor *v, int heads, cons
     if (!(p >= 0 && p < 1)) error_bug("attention: p is %g, want it in [0,1)", p);
     if (queries->count != keys->count)
         error_bug("attention: keys have %ld sequences, want %ld", keys->count, queries->count);
-    if (!t->planning)
-        sequences_check("attention", "queries", queries), sequences_check("attention", "keys", keys);
+    if (!t->planning) check_sequences("queries", queries), check_sequences("keys", keys);
     check_rows("q", q, queries, k ? d : 3 * d);
     if (k) check_rows("k", k, keys, v ? d : 2 * d);
     if (v) check_rows("v", v, keys, d);
