@@ -123,27 +123,23 @@ static double weighed(CheckRun *r, const real *c, long outputs, real *y) {
     return sum;
 }
 
-/* Moves every element of an input by h both ways, and prints L there, the difference, and backward's gradient. */
+/* Moves every element of an input by h both ways; prints L there, and backward's gradient. */
 static void print_elements(CheckRun *r, PointInput *in, const real *c, long outputs, real *y) {
     enum { MOST = 200 };
     const double h = 1e-5;
-    real grad[MOST];
+    real grad[MOST], plus[MOST], minus[MOST];
     long count = in->count < MOST ? in->count : MOST;
     point_ready(r->point, 0);
     check_run_forward(r), check_run_backward(r, c);
     memcpy(grad, in->tensor.grad, (size_t)count * sizeof *grad);
-    printf(", \"h\": %g, \"elements\": [", h);
     for (long i = 0; i < count; i++) {
         real *x = point_element(in, i), value = *x;
-        double plus = (*x = value + h, weighed(r, c, outputs, y));
-        double minus = (*x = value - h, weighed(r, c, outputs, y));
+        plus[i] = (*x = value + h, weighed(r, c, outputs, y));
+        minus[i] = (*x = value - h, weighed(r, c, outputs, y));
         *x = value;
-        printf("%s{\"index\": %ld", i ? ",\n" : "", i);
-        web_print_number("value", value), web_print_number("plus", plus), web_print_number("minus", minus);
-        web_print_number("difference", (plus - minus) / (2 * h)), web_print_number("backward", grad[i]);
-        putchar('}');
     }
-    putchar(']');
+    web_print_number("h", h), web_print_numbers("plus", plus, count);
+    web_print_numbers("minus", minus, count), web_print_numbers("backward", grad, count);
 }
 
 static void print_point(const char *op, const CheckCase *c, int k, uint64_t seed) {

@@ -4,9 +4,7 @@
  * the two modules, compressed, as base64. */
 function serve(modules, scope) {
     /* An error that leaves the module as it was. */
-    class Refusal extends Error {
-        constructor(text, status) { super(text), this.status = status; }
-    }
+    const refusal = (error, status) => Object.assign(new Error(error), {status});
 
     /* ---- A module: WebAssembly with the few system calls that its C library makes ---- */
 
@@ -46,11 +44,9 @@ function serve(modules, scope) {
         }
 
         write(name, contents) {
-            const most = 64 << 20, size = contents.length;
-            if (size > most) throw new Refusal(`${name}: found ${size} bytes, need at most ${most}`, 65);
             const bytes = typeof contents === "string" ? new TextEncoder().encode(contents) : contents;
-            const at = this.exports.file_write(this.path(name), bytes.length);
-            if (!at) throw new Refusal(`${name}: no memory for its ${bytes.length} bytes`, 71);
+            const at = bytes.length <= 64 << 20 && this.exports.file_write(this.path(name), bytes.length);
+            if (!at) throw refusal(`${name}: found ${bytes.length} bytes, need fewer`, 65);
             this.bytes(at, bytes.length).set(bytes);
         }
 
@@ -65,7 +61,7 @@ function serve(modules, scope) {
             const [result, failure] = this.output[1].split("\f");
             if (!failure) return result;
             const {error, status} = JSON.parse(failure);
-            throw new Refusal(error, status);
+            throw refusal(error, status);
         }
     }
 
@@ -122,7 +118,11 @@ function serve(modules, scope) {
         operations: (q, m) => result(m, "operations"),
         check(q, m) {
             m.write("operation", String(q.operation)), m.write("mistake", String(q.mistake));
-            return result(m, "check", number(q.case, 0), number(q.input, 0), number(q.seed, 1));
+            const found = result(m, "check", number(q.case, 0), number(q.input, 0), number(q.seed, 1));
+            const {plus, minus, backward = [], h, inputs} = found;
+            found.elements = backward.map((backward, index) => ({index, backward, value: inputs[q.input ?? 0].values[index],
+                plus: plus[index], minus: minus[index], difference: (plus[index] - minus[index]) / (2 * h)}));
+            return found;
         },
         /* Bytes of memory of both modules. */
         memory: () => ({bytes: Object.values(running).reduce((sum, m) => sum + m.view().byteLength, 0)}),
@@ -199,7 +199,7 @@ function serve(modules, scope) {
         try {
             return table[q.op](q, running[name] ?? await module(name));
         } catch (error) {
-            if (error instanceof Refusal) return {error: error.message, status: error.status};
+            if (error.status) return {error: error.message, status: error.status};
             const said = running[name]?.output[2].trim().split("\n").pop();
             delete running[name]; /* after a crash the next request gets a new module */
             return {error: said || String(error.message), status: 70, lost: true};
