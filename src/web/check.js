@@ -7,22 +7,21 @@
   const body = $('check-body'), part = {};
 
   function build() {
-    const grid = key => { const canvas = make('canvas', {role: 'img'}); part[key] = canvas; return make('figure', {}, part[key + '-name'] = make('figcaption'), canvas); };
-    body.append(part.formula = make('p', {className: 'formula'}), part.inputs = make('div', {className: 'switches'}),
-                make('div', {className: 'grids'}, grid('x'), make('span', {className: 'sign'}, '→'), grid('y'), grid('c')),
-                part.list = make('ol', {ariaLive: 'polite'}),
-                part.more = make('div', {className: 'buttons'}, part.next = make('button', {type: 'button', className: 'first'}), part.another = make('button', {type: 'button'})),
-                part.rest = make('div', {}, part.says = make('p', {}), make('div', {className: 'grids'}, grid('difference'), grid('backward')),
-                                 part.verdict = make('p', {className: 'verdict', role: 'status'}), part.report = make('pre', {tabIndex: 0})));
+    const add = (key, tag, more, ...children) => part[key] = make(tag, more, ...children);
+    const grid = key => make('figure', {}, add(key + '-name', 'figcaption'), add(key, 'canvas', {role: 'img'}));
+    const grids = (...all) => make('div', {className: 'grids'}, ...all);
+    const choose = i => { if (result) element = i, paint('check'); };
+    part.next = button('', () => { told = Math.min(LINES + 1, told + 1), paint('check'); }, {className: 'first'});
+    part.another = button('', () => choose((element + 1) % (result ? result.elements.length : 1)));
+    body.append(add('formula', 'p', {className: 'formula'}), add('inputs', 'div', {className: 'switches'}),
+                grids(grid('x'), make('span', {className: 'sign'}, '→'), grid('y'), grid('c')),
+                add('list', 'ol', {ariaLive: 'polite'}), make('div', {className: 'buttons'}, part.next, part.another),
+                add('rest', 'div', {}, add('says', 'p'), grids(grid('difference'), grid('backward')),
+                    add('verdict', 'p', {className: 'verdict', role: 'status'}), add('report', 'pre', {tabIndex: 0})));
     part.x.setAttribute('role', 'application');
-    part.set = choosable(part.x, () => shape(result.inputs[input]), (i, j) => { element = i * shape(result.inputs[input]).columns + j; told = Math.max(told, 1); paint('check'); });
+    const moved = () => result ? shape(result.inputs[input]) : {rows: 1, columns: 1};
+    part.set = choosable(part.x, moved, (i, j) => choose(i * moved().columns + j));
     part.x.clicks = true; // the pointer chooses with a click: a moved element stays chosen
-    part.next.addEventListener('click', () => { told = Math.min(LINES + 1, told + 1); paint('check'); });
-    part.another.addEventListener('click', () => {
-      const n = result.elements.length;
-      element = (element + 1) % n;
-      paint('check');
-    });
   }
 
   // A tensor as rows and columns.
@@ -33,8 +32,10 @@
 
   // The smallest case that is no mere number: the grids fit on a phone.
   function caseOf(operation) {
-    const size = c => c.inputs.map(x => x.shape.reduce((a, b) => a * b, 1)), fits = c => size(c).every(n => n >= 2 && n <= 32);
-    const i = operation.cases.findIndex(c => fits(c) && Math.max(...size(c)) >= 6 && c.inputs.every(x => !(x.shape[x.shape.length - 1] > 8)));
+    const size = c => c.inputs.map(x => x.shape.reduce((a, b) => a * b, 1));
+    const fits = c => size(c).every(n => n >= 2 && n <= 32);
+    const good = c => fits(c) && Math.max(...size(c)) >= 6 && c.inputs.every(x => !(x.shape[x.shape.length - 1] > 8));
+    const i = operation.cases.findIndex(good);
     return i >= 0 ? i : Math.max(0, operation.cases.findIndex(fits));
   }
 
@@ -50,7 +51,7 @@
     const more = {operation: o.name, case: caseOf(o), input};
     if (mistake !== 'none') more.mistake = mistake;
     const r = await ask('check', more);
-    result = r, result.formula = o.formula, result.operation = o.name, result.moves = inputs.map(x => x.gradient);
+    result = Object.assign(r, {formula: o.formula, operation: o.name, moves: inputs.map(x => x.gradient)});
     element = Math.min(element, r.elements.length - 1);
     paint('check');
   });
@@ -67,9 +68,14 @@
   });
 
   // Counted from 0, as in the checker's words.
-  const place = (x, i) => { const {columns} = shape(x); return x.shape.length < 2 ? String(i) : `${Math.floor(i / columns)},${i % columns}`; };
+  function place(x, i) {
+    const {columns} = shape(x);
+    return x.shape.length < 2 ? String(i) : `${Math.floor(i / columns)},${i % columns}`;
+  }
   // Both come from the same function: they agree to about eight digits, or the rule is wrong.
-  const differs = e => Math.abs(e.difference - e.backward) > 1e-6 * Math.max(1, Math.abs(e.difference), Math.abs(e.backward));
+  function differs({difference: a, backward: b}) {
+    return Math.abs(a - b) > 1e-6 * Math.max(1, Math.abs(a), Math.abs(b));
+  }
 
   painter('check', () => {
     part.rest.hidden = told <= LINES;
@@ -86,12 +92,9 @@
     const names = r.inputs.map(i => i.name || 'x');
     if (part.inputs.children.length !== names.length || part.inputs.dataset.of !== r.operation + language) {
       part.inputs.dataset.of = r.operation + language;
-      part.inputs.replaceChildren(...names.map((name, i) => {
-        const b = make('button', {type: 'button'}, t('gradient_of', name));
-        b.disabled = !r.moves[i];
-        b.addEventListener('click', () => { input = i, element = 0; renewCheck(); });
-        return b;
-      }));
+      const move = i => { input = i, element = 0, renewCheck(); };
+      part.inputs.replaceChildren(...names.map((name, i) =>
+        button(t('gradient_of', name), () => move(i), {disabled: !r.moves[i]})));
     }
     [...part.inputs.children].forEach((b, i) => b.setAttribute('aria-pressed', i === input));
     part.inputs.hidden = names.length < 2;
@@ -101,16 +104,19 @@
     draw('y', r.output, 'y');
     draw('c', {shape: r.output.shape, values: r.cotangent}, 'c');
     const at = `${names[input]}[${place(x, element)}]`, bad = differs(e);
-    const lines = [t('step_take', at, figure(e.value, 6)), t('step_up', at, figure(r.h, 3), figure(e.plus, 10)), t('step_down', at, figure(e.minus, 10)),
-                   t('step_difference', figure(e.difference, 8)), t(bad ? 'step_wrong' : 'step_right', figure(e.backward, 8))];
-    part.list.replaceChildren(...lines.slice(0, told).map((text, i) => make('li', {className: i === 4 && bad ? 'wrong' : i === 4 ? 'right' : ''}, text)));
+    const lines = [t('step_take', at, figure(e.value, 6)), t('step_up', at, figure(r.h, 3), figure(e.plus, 10)),
+                   t('step_down', at, figure(e.minus, 10)), t('step_difference', figure(e.difference, 8)),
+                   t(bad ? 'step_wrong' : 'step_right', figure(e.backward, 8))];
+    const line = (text, i) => make('li', {className: i < 4 ? '' : bad ? 'wrong' : 'right'}, text);
+    part.list.replaceChildren(...lines.slice(0, told).map(line));
     part.next.disabled = told > LINES;
     const wrong = new Set(r.elements.filter(differs).map(k => k.index));
     const of = key => ({shape: x.shape, values: Float64Array.from(r.elements, k => k[key])});
     const top = Math.max(...r.elements.map(k => Math.max(Math.abs(k.difference), Math.abs(k.backward))));
     draw('difference', of('difference'), t('by_difference'), {top, mark: {cell}});
     draw('backward', of('backward'), t('by_backward'), {top, wrong, mark: {cell}});
-    part.says.textContent = wrong.size ? t('all_wrong', wrong.size, r.elements.length) : t('all_right', r.elements.length);
+    const count = r.elements.length;
+    part.says.textContent = wrong.size ? t('all_wrong', wrong.size, count) : t('all_right', count);
     part.verdict.textContent = t('verdict_' + r.verdict);
     part.verdict.className = 'verdict ' + (r.verdict === 'FAIL' ? 'wrong' : 'right');
     part.report.textContent = r.report;

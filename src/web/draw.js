@@ -13,6 +13,12 @@ function make(tag, properties = {}, ...children) {
   return x;
 }
 
+function button(text, act, more = {}) {
+  const b = make('button', {type: 'button', ...more}, text);
+  b.addEventListener('click', act);
+  return b;
+}
+
 // The colours of the style sheet, read anew when the scheme changes.
 let palette = null;
 function colours() {
@@ -85,12 +91,14 @@ function round(x) {
   return [1, 1.2, 1.6, 2, 2.4, 3, 4, 6, 8, 10].find(m => m * p >= x * 0.999) * p;
 }
 
-// Curves over steps. lines: [{curve, colour, width, dots}]; top: the largest y; percent: y is a share; goal: a dashed line; least: steps shown.
+// Curves over steps. lines: [{curve, colour, width, dots}]; top: the largest y; percent: y is a share; goal: a dashed
+// line; least: steps shown.
 function drawChart(canvas, lines, top, percent, goal, least) {
   const w = canvas.clientWidth, h = canvas.clientHeight, c = clear(canvas, w, h), p = colours();
   const left = 44, bottom = h - 22, right = w - 10, head = 8;
   const steps = round(Math.max(least || 200, ...lines.map(l => l.curve.x[l.curve.x.length - 1] || 0)));
-  const X = x => left + (right - left) * x / steps, Y = y => bottom - (bottom - head) * Math.min(y, top) / top;
+  const X = x => left + (right - left) * x / steps;
+  const Y = y => bottom - (bottom - head) * Math.min(y, top) / top;
   c.font = '12px system-ui, sans-serif';
   c.fillStyle = p.faint, c.strokeStyle = p.line, c.lineWidth = 1;
   c.textBaseline = 'middle', c.textAlign = 'right';
@@ -123,7 +131,7 @@ function drawChart(canvas, lines, top, percent, goal, least) {
 // A heat map of m: {rows, columns, values}. Above zero blue, below zero ochre, -infinity crossed out.
 // o: {cell, high, top, labels: {rows, columns}, mark: {row, column, cell: [i, j]}, numbers, wrong: Set of flat indices}
 function drawHeat(canvas, m, o) {
-  const p = colours(), high = o.high || o.cell, rows = o.labels ? o.labels.rows : null, columns = o.labels ? o.labels.columns : null;
+  const p = colours(), high = o.high || o.cell, {rows, columns} = o.labels || {};
   canvas.left = rows ? 6 + 9 * Math.min(7, Math.max(...rows.map(wide))) : 0;
   canvas.top = columns ? 20 : 0;
   const w = canvas.left + m.columns * o.cell, h = canvas.top + m.rows * high;
@@ -144,7 +152,8 @@ function drawHeat(canvas, m, o) {
         c.strokeStyle = p.faint, c.lineWidth = 1;
         c.beginPath(), c.moveTo(x + 2, y + high - 2), c.lineTo(x + o.cell - 2, y + 2), c.stroke();
       }
-      if (o.cell >= 12) c.strokeStyle = p.line, c.lineWidth = 1, c.strokeRect(x + .5, y + .5, o.cell - 1, high - 1);
+      c.strokeStyle = p.line, c.lineWidth = 1;
+      if (o.cell >= 12) c.strokeRect(x + .5, y + .5, o.cell - 1, high - 1);
       if (o.numbers) {
         c.font = font + 'px ui-monospace, monospace', c.textAlign = 'center', c.fillStyle = p.ink;
         c.fillText(o.numbers(v), x + o.cell / 2, y + high / 2);
@@ -156,7 +165,8 @@ function drawHeat(canvas, m, o) {
   c.textAlign = 'right';
   if (rows) rows.forEach((r, i) => c.fillText(short(r), canvas.left - 5, canvas.top + (i + .5) * high));
   c.textAlign = 'center';
-  if (columns && o.cell >= 9) columns.forEach((t, j) => c.fillText(short(t, o.cell / 9), canvas.left + (j + .5) * o.cell, canvas.top / 2));
+  const above = (t, j) => c.fillText(short(t, o.cell / 9), canvas.left + (j + .5) * o.cell, canvas.top / 2);
+  if (columns && o.cell >= 9) columns.forEach(above);
   const mark = o.mark || {};
   c.strokeStyle = p.accent, c.lineWidth = 2;
   if (mark.row >= 0) c.strokeRect(canvas.left + 1, canvas.top + mark.row * high, w - canvas.left - 2, high);
@@ -205,4 +215,6 @@ function figure(x, digits = 4) {
   const s = x !== 0 && Math.abs(x) < 10 ** -digits ? x.toExponential(1) : x.toFixed(digits);
   return s.replace('-', '−');
 }
-const small = x => !Number.isFinite(x) ? '−∞' : x.toFixed(Math.abs(x) >= 10 ? 1 : 2).replace(/^(-?)0\./, '$1.').replace('-', '−');
+function small(x) {
+  return Number.isFinite(x) ? x.toFixed(Math.abs(x) >= 10 ? 1 : 2).replace(/^(-?)0\./, '$1.').replace('-', '−') : '−∞';
+}

@@ -3,10 +3,14 @@
 (() => {
   let walk = null, where = '', cell = [0, 0];
   const HIDDEN = new Set(['S of all heads', 'last row of X and of Z']);
-  const SHORT = {x: 'ids', source: 'ids', 'S / sqrt(d_k)': '÷√d_k', masked: 'mask', A: 'softmax', 'A of all heads': 'heads', 'Z of all heads': 'concat',
-                 'Z W^O': 'Y', 'X + Y': 'X + Y', LayerNorm: 'norm', hidden: 'FFN', projected: 'FFN·W₂', 'LayerNorm of it': 'norm ₂', 'E + PE': 'E + PE'};
-  const DOWN = {1: '₁', 2: '₂'}, pretty = s => s.replace(/sqrt\(([^()]*)\)/g, '√($1)').replace(/sum_/g, 'Σ_').replace('gamma', 'γ').replace('beta', 'β')
-    .replace(/-inf/g, '−∞').replace(/_([12])/g, (_, d) => DOWN[d]).replace(/ - /g, ' − ').replace(/\^T/g, 'ᵀ').replace(/ \.\.\. /g, ' … ');
+  const SHORT = {
+    x: 'ids', source: 'ids', 'S / sqrt(d_k)': '÷√d_k', masked: 'mask', A: 'softmax', 'A of all heads': 'heads',
+    'Z of all heads': 'concat', 'Z W^O': 'Y', LayerNorm: 'norm', hidden: 'FFN', projected: 'FFN·W₂',
+    'LayerNorm of it': 'norm ₂',
+  };
+  const SIGNS = [[/sqrt\(([^()]*)\)/g, '√($1)'], [/sum_/g, 'Σ_'], ['gamma', 'γ'], ['beta', 'β'], [/-inf/g, '−∞'],
+                 [/_1/g, '₁'], [/_2/g, '₂'], [/ - /g, ' − '], [/\^T/g, 'ᵀ'], [/ \.\.\. /g, ' … ']];
+  const pretty = s => SIGNS.reduce((text, [from, to]) => text.replace(from, to), s);
 
   const renewWalk = latest(async () => {
     const mine = model, text = model && typed();
@@ -21,9 +25,10 @@
 
   function nameChoices() {
     if (!model) return;
-    fill($('side'), (model.lm ? ['decoder'] : ['encoder', 'decoder', 'cross']).map(s => [s, t(model.lm ? 'kind_text' : 'kind_' + s)]));
-    fill($('layer'), Array.from({length: Math.max(...model.layers)}, (_, i) => [String(i + 1), String(i + 1)]));
-    fill($('head'), Array.from({length: model.heads}, (_, i) => [String(i + 1), String(i + 1)]));
+    const sides = ['encoder', 'decoder', 'cross'].map(s => [s, t('kind_' + s)]);
+    const upTo = n => Array.from({length: n}, (_, i) => [String(i + 1), String(i + 1)]);
+    fill($('side'), model.lm ? [['decoder', t('kind_text')]] : sides);
+    fill($('layer'), upTo(Math.max(...model.layers))), fill($('head'), upTo(model.heads));
     $('stages').replaceChildren();
     paint('walk');
   }
@@ -34,20 +39,20 @@
   function go(name) { where = name; cell = [0, 0]; paint('walk'); }
   function move(by) {
     if (!walk) return;
-    const all = stages(), i = Math.max(0, Math.min(all.length - 1, all.findIndex(m => m.name === where) + by));
-    go(all[i].name);
+    const all = stages(), i = all.findIndex(m => m.name === where) + by;
+    if (all[i]) go(all[i].name);
   }
   $('next').addEventListener('click', () => move(1));
   $('previous').addEventListener('click', () => move(-1));
 
-  // Matrix, rows and columns of a value: a vector is a column of ids or a row of biases.
+  // A matrix as rows and columns: the ids are a column, a bias is a row, heads lie one below another.
   const find = name => walk.matrices.find(m => m.name === name) || walk.weights.find(m => m.name === name);
-  function flat(m) {
-    const s = m.shape, rows = s.length > 2 ? s[0] * s[1] : s.length > 1 ? s[0] : m.name === 'x' || m.name === 'source' ? s[0] : 1;
-    const columns = s.length > 1 ? s[s.length - 1] : s[0] / rows;
-    return {name: m.name, rows, columns, values: m.values, row: m.rows || [], column: m.columns || [], heads: s.length > 2 ? s[0] : 0};
+  function flat({name, shape, values, rows: row = [], columns: column = []}) {
+    const ids = name === 'x' || name === 'source', columns = ids ? 1 : shape[shape.length - 1];
+    const heads = shape.length > 2 ? shape[0] : 0;
+    return {name, rows: values.length / columns, columns, values, row, column, heads};
   }
-  const label = (names, i) => names.length ? (names[i] === '<begin>' ? '▷' : short(names[i], 8)) : String(i + 1);
+  const label = (names, i) => !names.length ? String(i + 1) : names[i] === '<begin>' ? '▷' : short(names[i], 8);
   const counted = (names, i) => names.length ? `${i + 1} “${label(names, i)}”` : i + 1;
   const v = x => figure(x, 3), par = x => x < 0 ? `(${v(x)})` : v(x);
 
@@ -57,76 +62,89 @@
     return names.every(n => !n || find(n)) ? f : {};
   };
 
-  // What a cell is made of: {text, marks: [[name, mark]]}.
+  // How cell i, j came about, and what to mark in the matrices it is made of: {text, marks: [[name, mark]]}.
   function how(m, i, j) {
-    const f = known(m), self = flat(m), value = self.values[i * self.columns + j], get = name => flat(find(name));
-    const own = `${pretty(SHORT[m.name] === 'softmax' ? 'A' : m.name)}[${counted(self.row, self.heads ? i % self.row.length : i)}, ${counted(self.column, j)}]`;
-    const out = (text, ...marks) => ({text: `${own} = ${text} = ${v(value)}`, marks});
-    if (f.kind === 'product') {
-      const a = get(f.a), b = get(f.b), n = a.columns, terms = [];
-      let sum = 0;
-      for (let c = 0; c < n; c++) {
-        const x = a.values[i * n + c], y = f.transposed ? b.values[j * n + c] : b.values[c * b.columns + j];
-        sum += x * y;
-        if (c < 4) terms.push(`${par(x)}·${par(y)}`);
-      }
-      let text = terms.join(' + ') + (n > 4 ? ' + … ' + t('more_products', n - 4) : '');
-      const marks = [[f.a, {row: i}], [f.b, f.transposed ? {row: j} : {column: j}]];
-      if (f.plus) { const b0 = get(f.plus).values[j]; sum += b0; text += ` + ${t('bias')} ${par(b0)}`; marks.push([f.plus, {column: j}]); }
-      if (f.then) text = `${f.then}(${text}) = ${f.then}(${v(sum)})`;
-      return out(text, ...marks);
-    }
-    const one = name => { const o = get(name); return o.values[i * o.columns + j]; };
+    const f = known(m), self = flat(m), value = self.values[i * self.columns + j], cell = {cell: [i, j]};
+    const get = name => flat(find(name)), at = (x, r, c) => x.values[r * x.columns + c];
+    const one = name => at(get(name), i, j), within = {row: i, ...cell};
+    const row = x => [...x.values.subarray(i * x.columns, (i + 1) * x.columns)];
+    const place = `${counted(self.row, self.heads ? i % self.row.length : i)}, ${counted(self.column, j)}`;
+    const own = `${m.name === 'A' ? 'A' : pretty(m.name)}[${place}]`, is = ` = ${m.shape.length > 1 ? v(value) : value}`;
+    const out = (text, ...marks) => ({text: `${own} = ${text}${is}`, marks});
     switch (f.kind) {
-    case 'row': {
-      const id = get(self.rows === get('x').rows || !find('source') ? 'x' : 'source').values[i], w = get(f.of);
-      return out(`${v(f.by)} · ${par(w.values[id * w.columns + j])}`, [f.of, {row: id, column: j}]);
+    case 'product': {
+      const a = get(f.a), b = get(f.b), n = a.columns, bias = f.plus ? get(f.plus).values[j] : 0;
+      const factors = Array.from({length: n}, (_, c) => [at(a, i, c), f.transposed ? at(b, j, c) : at(b, c, j)]);
+      const terms = factors.slice(0, 4).map(([x, y]) => `${par(x)}·${par(y)}`);
+      if (n > 4) terms.push('… ' + t('more_products', n - 4));
+      if (f.plus) terms.push(`${t('bias')} ${par(bias)}`);
+      const sum = factors.reduce((s, [x, y]) => s + x * y, bias), text = terms.join(' + ');
+      return out(f.then ? `${f.then}(${text}) = ${f.then}(${v(sum)})` : text, [f.a, {row: i}],
+                 [f.b, f.transposed ? {row: j} : {column: j}], [f.plus, {column: j}]);
     }
-    case 'sum': return out(`${v(one(f.of[0]))} + ${par(one(f.of[1]))}`, ...f.of.map(n => [n, {cell: [i, j]}]));
-    case 'scaled': return out(`${v(one(f.of))} / ${v(f.by)}`, [f.of, {cell: [i, j]}]);
-    case 'mask': return out(value === -Infinity ? t('is_masked') : v(one(f.of)), [f.of, {cell: [i, j]}]);
+    case 'row': {
+      const ids = get(m.rows.length === get('x').rows ? 'x' : 'source'), id = ids.values[i];
+      return out(`${v(f.by)} · ${par(at(get(f.of), id, j))}`, [f.of, {row: id, column: j}]);
+    }
+    case 'sum':
+      return out(`${v(one(f.of[0]))} + ${par(one(f.of[1]))}`, ...f.of.map(n => [n, cell]));
+    case 'scaled':
+      return out(`${v(one(f.of))} / ${v(f.by)}`, [f.of, cell]);
+    case 'mask':
+      return out(value === -Infinity ? t('is_masked') : v(one(f.of)), [f.of, cell]);
     case 'softmax': {
-      const o = get(f.of), row = [...o.values.subarray(i * o.columns, (i + 1) * o.columns)].filter(x => x > -Infinity);
-      return out(`e^${par(one(f.of))} / (${row.slice(0, 4).map(x => 'e^' + par(x)).join(' + ')}${row.length > 4 ? ' + …' : ''})`, [f.of, {row: i, cell: [i, j]}]);
+      const powers = row(get(f.of)).filter(x => x > -Infinity).map(x => 'e^' + par(x));
+      if (powers.length > 4) powers.splice(4, powers.length, '…');
+      return out(`e^${par(one(f.of))} / (${powers.join(' + ')})`, [f.of, within]);
     }
     case 'norm': {
-      const o = get(f.of), row = [...o.values.subarray(i * o.columns, (i + 1) * o.columns)], mean = row.reduce((a, b) => a + b) / row.length;
-      const deviation = Math.sqrt(row.reduce((a, b) => a + (b - mean) ** 2, 0) / row.length + 1e-5);
-      const gain = f.gain ? get(f.gain).values[j] : 1, bias = f.bias ? get(f.bias).values[j] : 0;
-      return out(`${v(gain)} · (${v(one(f.of))} − ${par(mean)}) / ${v(deviation)} + ${par(bias)}`, [f.of, {row: i, cell: [i, j]}],
-                 ...[f.gain, f.bias].filter(Boolean).map(n => [n, {column: j}]));
+      const x = row(get(f.of)), mean = x.reduce((a, b) => a + b) / x.length;
+      const deviation = Math.sqrt(x.reduce((a, b) => a + (b - mean) ** 2, 0) / x.length + 1e-5);
+      const gain = get(f.gain).values[j], bias = get(f.bias).values[j];
+      return out(`${v(gain)} · (${v(one(f.of))} − ${par(mean)}) / ${v(deviation)} + ${par(bias)}`, [f.of, within]);
     }
-    case 'position': return {text: `${own} = ${/sin/.test(m.formula) ? (j % 2 ? 'cos' : 'sin') + `(${i} / 10000^(${j - j % 2}/${self.columns}))` : t('learnt_row')} = ${v(value)}`, marks: []};
-    case 'heads': case 'beside': {
-      const width = self.columns / model.heads, h = f.kind === 'heads' ? Math.floor(i / (self.rows / self.heads)) : Math.floor(j / width);
-      return {text: `${own}: ${t('head')} ${h + 1}, ${v(value)}`, marks: []};
+    case 'position': {
+      const angle = `${i} / 10000^(${j - j % 2}/${self.columns})`;
+      return out(/sin/.test(m.formula) ? `${j % 2 ? 'cos' : 'sin'}(${angle})` : t('learnt_row'));
     }
-    case 'copy': return f.of ? out(v(one(f.of)), [f.of, {cell: [i, j]}]) : {text: `${own} = ${v(value)}`, marks: []};
+    case 'heads': return out(`${t('head')} ${1 + Math.floor(i / m.rows.length)}`);
+    case 'beside': return out(`${t('head')} ${1 + Math.floor(j * model.heads / self.columns)}`);
     }
-    return {text: `${own} = ${m.shape.length > 1 ? v(value) : value}`, marks: []};
+    return {text: own + is, marks: []};
   }
 
   // Names of the matrices beside the result, and the signs between them.
   function parts(m) {
     const f = known(m);
     switch (f.kind) {
-    case 'product': return [f.a, '×', f.transposed ? f.b + '\u1d40' : f.b, ...(f.plus ? ['+', f.plus] : []), '='];
+    case 'product': return [f.a, '×', f.b + (f.transposed ? 'ᵀ' : ''), ...(f.plus ? ['+', f.plus] : []), '='];
     case 'sum': return [f.of[0], '+', f.of[1], '='];
     case 'row': case 'scaled': case 'mask': case 'softmax': case 'norm': return [f.of, '→'];
-    case 'copy': return f.of ? [f.of, '='] : [];
     }
     return [];
   }
 
-  function matrixFigure(name, index) {
-    const canvas = make('canvas', {role: 'img'}), box = make('figure', {}, make('figcaption', {}), canvas);
-    box.canvas = canvas, box.name = name;
-    if (index === 'result') {
-      canvas.setAttribute('role', 'application');
-      const set = choosable(canvas, () => flat(find(where)), (i, j) => { cell = [i, j]; paint('walk'); });
-      box.set = set;
-    }
+  function matrixFigure(name, result) {
+    const canvas = make('canvas', {role: result ? 'application' : 'img'});
+    const box = make('figure', {}, make('figcaption'), canvas);
+    box.name = name;
+    const choose = (i, j) => { cell = [i, j]; paint('walk'); };
+    if (result) box.set = choosable(canvas, () => flat(find(where)), choose);
     return box;
+  }
+
+  // Draws the matrix of a figure in cells as large as the room allows: with numbers, if there are few.
+  function drawMatrix(box, mark, room, top) {
+    const x = flat(find(box.name)), ids = x.columns === 1, named = x.row.length, canvas = box.lastChild;
+    const few = !ids && x.columns <= 12 && named ? Math.min(46, room / x.columns - 4) : 0;
+    const width = ids ? 46 : few || Math.max(x.columns > 40 ? 5 : 7, Math.min(16, (room / 3 - 70) / x.columns));
+    const height = x.heads ? 16 : few ? 30 : named ? 22 : x.rows === 1 ? 18 : x.rows > 40 ? 5 : Math.min(12, width);
+    const names = list => list.length ? list.map((_, i) => label(list, i)) : null, rows = names(x.row);
+    const labels = {rows: x.heads ? Array(x.heads).fill(rows).flat() : rows, columns: names(x.column)};
+    const numbers = ids ? String : few > 26 && !x.heads ? small : null;
+    drawHeat(canvas, x, {cell: width, high: height, mark, labels, top, numbers});
+    box.firstChild.textContent = `${pretty(x.name)} [${find(box.name).shape.join(' × ')}]`;
+    canvas.setAttribute('aria-label', t(box.set ? 'matrix_keys' : 'matrix', pretty(x.name), x.rows, x.columns));
   }
 
   painter('walk', () => {
@@ -137,39 +155,26 @@
     const chips = $('stages'), names = all.map(m => m.name).join();
     if (!chips.children.length || chips.dataset.key !== names) {
       chips.dataset.key = names;
-      chips.replaceChildren(...all.map(m => {
-        const b = make('button', {type: 'button'}, pretty(SHORT[m.name] || m.name));
-        b.addEventListener('click', () => go(m.name));
-        return b;
-      }));
+      chips.replaceChildren(...all.map(m => button(pretty(SHORT[m.name] || m.name), () => go(m.name))));
     }
-    [...chips.children].forEach((b, i) => all[i].name === where ? b.setAttribute('aria-current', 'step') : b.removeAttribute('aria-current'));
-    const n = all.findIndex(m => m.name === where), m = find(where), result = flat(m);
+    const n = all.findIndex(m => m.name === where), m = all[n], result = flat(m);
+    [...chips.children].forEach((b, i) => b.setAttribute('aria-current', i === n ? 'step' : 'false'));
     $('previous').disabled = n === 0, $('next').disabled = n === all.length - 1;
     $('stage-formula').textContent = TEXTS['f_' + m.name] ? t('f_' + m.name) : pretty(m.formula);
     $('stage-says').textContent = TEXTS['m_' + m.name] ? t('m_' + m.name) : '';
-    const list = [...parts(m), m.name], key = list.join('|');
+    const list = parts(m), key = [...list, m.name].join('|');
     if (box.dataset.key !== key) {
       box.dataset.key = key;
-      box.replaceChildren(...list.map((x, i) => /^[×+=→]$/.test(x) ? make('span', {className: 'sign'}, x)
-                                                                   : matrixFigure(x.replace('\u1d40', ''), i === list.length - 1 ? 'result' : i)));
+      const sign = x => /^[×+=→]$/.test(x) ? make('span', {className: 'sign'}, x) : matrixFigure(x.replace('ᵀ', ''));
+      box.replaceChildren(...list.map(sign), matrixFigure(m.name, true));
     }
     cell = [Math.min(cell[0], result.rows - 1), Math.min(cell[1], result.columns - 1)];
-    const said = how(m, ...cell), room = box.clientWidth - 30;
+    const said = how(m, ...cell);
     for (const f of box.querySelectorAll('figure')) {
-      const x = flat(find(f.name)), last = f === box.lastChild;
-      const mark = last ? {cell} : Object.assign({}, ...said.marks.filter(k => k[0] === f.name).map(k => k[1]));
-      const few = x.columns > 1 && x.columns <= 12 && x.row.length, wide = few ? Math.min(46, room / x.columns - 4) : 0;
-      const size = few ? wide : Math.max(x.columns > 40 ? 5 : 7, Math.min(16, (room / (list.length > 4 ? 3 : 2) - 70) / x.columns));
-      drawHeat(f.canvas, x, {cell: x.columns === 1 ? 46 : size, high: x.heads ? 16 : few ? 30 : x.rows === 1 ? 18 : x.rows > 40 ? 5 : x.row.length ? 22 : Math.min(12, size), mark,
-                             labels: {rows: x.heads ? Array.from({length: x.rows}, (_, i) => label(x.row, i % x.row.length)) : x.row.length ? x.row.map((_, i) => label(x.row, i)) : null,
-                                      columns: x.column.length ? x.column.map((_, i) => label(x.column, i)) : null},
-                             top: m.name === x.name && /^A/.test(x.name) ? 1 : 0,
-                             numbers: few && wide > 26 && !x.heads ? small : x.columns === 1 ? y => String(y) : null});
-      f.firstChild.textContent = `${pretty(x.name)} [${find(f.name).shape.join(' × ')}]`;
-      f.canvas.setAttribute('aria-label', t(last ? 'matrix_keys' : 'matrix', pretty(x.name), x.rows, x.columns));
-      if (last) f.set(...cell);
+      const mark = f.set ? {cell} : Object.assign({}, ...said.marks.filter(k => k[0] === f.name).map(k => k[1]));
+      drawMatrix(f, mark, box.clientWidth - 30, f.set && /^A/.test(m.name) ? 1 : 0);
     }
+    box.lastChild.set(...cell);
     $('cell-says').replaceChildren(make('span', {className: 'how'}, said.text));
   });
 })();

@@ -20,7 +20,7 @@
   function nameHeads() {
     if (!model) return;
     const pairs = [['mean', t('mean')]];
-    for (let l = 0; l < Math.max(...model.layers); l++)
+    for (let l = 0; l < layers(); l++)
       for (let h = 0; h < model.heads; h++) pairs.push([l + ' ' + h, headName(l, h)]);
     fill($('shown'), pairs, chosen);
     chosen = $('shown').value;
@@ -28,7 +28,8 @@
     paint('maps'), paint('lines');
   }
   translators.push(nameHeads);
-  const headName = (l, h) => Math.max(...model.layers) > 1 ? t('layer_head', l + 1, h + 1) : t('only_head', h + 1);
+  const layers = () => Math.max(...model.layers);
+  const headName = (l, h) => layers() > 1 ? t('layer_head', l + 1, h + 1) : t('only_head', h + 1);
   const choose = value => { chosen = value; $('shown').value = value; paint('maps'), paint('lines'); };
   $('shown').addEventListener('change', () => choose($('shown').value));
   for (const id of ['mask', 'positions']) $(id).addEventListener('change', renewLook);
@@ -57,19 +58,19 @@
         if (!maps.length) continue;
         const heads = make('div', {className: 'heads'}, ...maps.map(m => {
           const name = headName(m.layer, m.head), value = m.layer + ' ' + m.head;
-          const button = make('button', {type: 'button', 'aria-label': t('kind_' + kind) + ', ' + name}, make('canvas', {ariaHidden: 'true'}), name);
-          button.dataset.value = value;
-          button.addEventListener('click', () => choose(chosen === value ? 'mean' : value));
-          return button;
+          const label = t('kind_' + kind) + ', ' + name, act = () => choose(chosen === value ? 'mean' : value);
+          const b = button(name, act, {'aria-label': label});
+          b.prepend(make('canvas', {ariaHidden: 'true'}));
+          b.dataset.value = value;
+          return b;
         }));
         heads.style.setProperty('--heads', Math.max(4, model.heads));
         box.append(make('h3', {}, t('kind_' + kind)), heads);
       }
     }
-    [...box.querySelectorAll('button')].forEach((button, n) => {
-      const m = KINDS.flatMap(mapsOf)[n], canvas = button.firstChild;
-      button.setAttribute('aria-pressed', button.dataset.value === chosen);
-      const width = button.clientWidth - 8;
+    [...box.querySelectorAll('button')].forEach((b, n) => {
+      const m = KINDS.flatMap(mapsOf)[n], canvas = b.firstChild, width = b.clientWidth - 8;
+      b.setAttribute('aria-pressed', b.dataset.value === chosen);
       drawHeat(canvas, m, {cell: width / m.columns, high: Math.min(width, 110) / m.rows, top: 1,
                            mark: token && mine(m.kind) ? {row: token.i} : {}});
     });
@@ -83,10 +84,11 @@
 
   // ---- The lines ----
 
-  const mark = label => ({'<begin>': '▷', '<end>': '■', '<pad>': '·', ' ': '␣', '\n': '⏎'})[label] || short(label, 3);
+  const MARKS = {'<begin>': '▷', '<end>': '■', '<pad>': '·'}, mark = label => MARKS[label] || short(label, 3);
 
   function drawTokens(svg, width) {
-    const n = Math.max(seen.source.length, seen.target.length), step = Math.min(64, (width - 8) / n), box = step * .82;
+    const n = Math.max(seen.source.length, seen.target.length);
+    const step = Math.min(64, (width - 8) / n), box = step * .82;
     const sides = seen.source.length ? ['source', 'target'] : ['target'];
     const arc = Math.min(80, step * n / 4 + 20);
     svg.setAttribute('viewBox', `0 0 ${width} ${sides.length === 2 ? 2 * arc + 250 : 2 * arc + 80}`);
@@ -98,10 +100,12 @@
         const g = make('g', {tabindex: 0, role: 'button', 'aria-label': t('token_' + side, i + 1, label)},
                        make('rect', {x: at[side][i].x - box / 2, y: y - 16, width: box, height: 32, rx: 4}),
                        make('text', {x: at[side][i].x, y: y + 5}, mark(label)));
-        const go = () => { token = {side, i}; paint('lines'), paint('maps'); }, leave = () => { token = null; paint('lines'), paint('maps'); };
-        g.addEventListener('pointerenter', go), g.addEventListener('focus', go), g.addEventListener('pointerdown', go);
-        g.addEventListener('pointerleave', e => { if (e.pointerType === 'mouse' && document.activeElement !== g) leave(); });
-        g.addEventListener('blur', leave);
+        const point = at => { token = at; paint('lines'), paint('maps'); };
+        for (const event of ['pointerenter', 'pointerdown', 'focus']) g.addEventListener(event, () => point({side, i}));
+        g.addEventListener('blur', () => point(null));
+        g.addEventListener('pointerleave', e => {
+          if (e.pointerType === 'mouse' && document.activeElement !== g) point(null);
+        });
         g.addEventListener('keydown', e => {
           const next = {ArrowRight: g.nextElementSibling, ArrowLeft: g.previousElementSibling}[e.key];
           if (next && next.tagName === 'g') e.preventDefault(), next.focus();
@@ -109,7 +113,8 @@
         return g;
       });
     });
-    const names = sides.map((side, k) => make('text', {class: 'name', x: 2, y: k ? 2 * arc + 246 : 14}, t(model.lm ? 'row_text' : 'row_' + side)));
+    const names = sides.map((side, k) =>
+      make('text', {class: 'name', x: 2, y: k ? 2 * arc + 246 : 14}, t(model.lm ? 'row_text' : 'row_' + side)));
     svg.replaceChildren(make('g', {id: 'links'}), ...rows.flat(), ...names);
   }
 
@@ -119,7 +124,8 @@
     const d = a.y !== b.y ? `M${a.x} ${a.y + (a.y > b.y ? -17 : 17)} L${b.x} ${b.y + (a.y > b.y ? 17 : -17)}`
       : far ? `M${a.x} ${y} Q${(a.x + b.x) / 2} ${y + (up ? -2 : 2) * bend * .7} ${b.x} ${y}`
       : `M${a.x - 8} ${y} c-14 ${up ? -30 : 30} 30 ${up ? -30 : 30} 16 0`;
-    const line = make('path', {d, 'stroke-width': .5 + 5 * weight, 'stroke-opacity': Math.min(1, .12 + weight)});
+    const opacity = Math.min(1, .12 + weight);
+    const line = make('path', {d, 'stroke-width': .5 + 5 * weight, 'stroke-opacity': opacity});
     if (!say || weight < .1) return [line];
     const ty = a.y !== b.y ? b.y + (a.y > b.y ? 30 : -22) : up ? b.y - 24 : b.y + 32;
     return [line, make('text', {class: 'weight', x: b.x, y: ty}, Math.round(weight * 100) + '%')];
@@ -130,11 +136,10 @@
     if (!seen || !model) return svg.replaceChildren(), drawn = '';
     const key = [language, width, seen.source.join('\0'), seen.target.join('\0')].join('\u0001');
     if (key !== drawn) {
-      const focus = svg.contains(document.activeElement) ? [...svg.querySelectorAll('g[tabindex]')].indexOf(document.activeElement) : -1;
+      const tokens = () => [...svg.querySelectorAll('g[tabindex]')], focus = tokens().indexOf(document.activeElement);
       drawTokens(svg, width);
       drawn = key;
-      const again = svg.querySelectorAll('g[tabindex]')[focus];
-      if (again) again.focus();
+      if (tokens()[focus]) tokens()[focus].focus();
     }
     svg.setAttribute('aria-label', t('lines_label'));
     const links = [], says = [];
@@ -146,11 +151,11 @@
       for (let i = 0; i < m.rows; i++) {
         if (token && token.i !== i || !token && kind !== 'cross' && !model.lm) continue;
         const row = [...m.values.subarray(i * m.columns, (i + 1) * m.columns)];
-        row.forEach((w, j) => { if (w > .03) links.push(...link(at[from][i], at[to][j], w, kind === 'encoder' || model.lm, !!token)); });
-        if (token) {
-          const best = row.map((w, j) => [w, j]).sort((a, b) => b[0] - a[0]).slice(0, 3).filter(x => x[0] > .03);
-          says.push(t('attends_' + (model.lm ? 'text' : kind), best.map(([w, j]) => `“${mark(seen[to][j])}” (${j + 1}) ${Math.round(w * 100)} %`).join(', ')));
-        }
+        const strong = row.map((w, j) => [w, j]).filter(([w]) => w > .03).sort((a, b) => b[0] - a[0]);
+        const up = kind === 'encoder' || model.lm;
+        for (const [w, j] of strong) links.push(...link(at[from][i], at[to][j], w, up, !!token));
+        const name = ([w, j]) => `“${mark(seen[to][j])}” (${j + 1}) ${Math.round(w * 100)} %`;
+        if (token) says.push(t('attends_' + (model.lm ? 'text' : kind), strong.slice(0, 3).map(name).join(', ')));
       }
     }
     $('links').replaceChildren(...links);
@@ -158,8 +163,8 @@
       const i = token ? token.i + (token.side === 'target' ? seen.source.length : 0) : -1;
       g.classList.toggle('on', n === i);
     });
-    $('line-says').textContent = token && seen[token.side][token.i] !== undefined
-      ? t(token.side === 'target' ? 'token_reads' : 'token_is', mark(seen[token.side][token.i]), token.i + 1) + ' ' + says.join('; ') + '.'
+    const label = token && seen[token.side][token.i], subject = token && token.side === 'target' ? 'token_reads' : 'token_is';
+    $('line-says').textContent = label ? `${t(subject, mark(label), token.i + 1)} ${says.join('; ')}.`
       : t(model.lm ? 'lines_idle_text' : 'lines_idle');
   });
 })();

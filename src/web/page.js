@@ -45,7 +45,8 @@ function ask(op, more = {}) {
     worker.onerror = e => { e.preventDefault(); say(t('no_worker', e.message || '')); };
   }
   const id = ++requests;
-  return new Promise((done, fail) => { waiting.set(id, {done, fail}); worker.postMessage({id, op, ...more}); });
+  worker.postMessage({id, op, ...more});
+  return new Promise((done, fail) => waiting.set(id, {done, fail}));
 }
 
 // f, which runs once at a time; calls while it runs cause one more run after it.
@@ -83,7 +84,8 @@ const SETTINGS = [
   ['optimizer', ['adamw', 'muon', 'sgd'], 'adamw'],
   ['steps', ['200', '400', '600', '800', '1200', '2000', '5000', '20000'], '400'],
 ];
-const STEPS = {copy: '400', reverse: '600', sort: '800', add: '2000', lm: '400'}; // enough for 99 % with the defaults
+// Enough for 99 % with the other defaults.
+const STEPS = {copy: '400', reverse: '600', sort: '800', add: '2000', lm: '400'};
 const choice = Object.fromEntries(SETTINGS.map(([name, , preset]) => [name, preset]));
 const own = make('textarea', {id: 'own', spellcheck: false});
 const MOST_TEXT = 200000;
@@ -96,8 +98,10 @@ function buildSettings() {
     return make('label', {}, make('span', {'data-t': 's_' + name}), select);
   });
   own.addEventListener('change', () => start());
-  rows.splice(1, 0, make('label', {className: 'own', hidden: true}, make('span', {'data-t': 'own_text'}), own));
-  $('settings').append(...rows, make('p', {id: 'hint'}), make('details', {}, make('summary', {'data-t': 'words'}), make('p', {'data-t': 'glossary'})), make('p', {id: 'model-says', className: 'faint'}));
+  const text = (tag, key) => make(tag, {'data-t': key});
+  rows.splice(1, 0, make('label', {className: 'own', hidden: true}, text('span', 'own_text'), own));
+  $('settings').append(...rows, make('p', {id: 'hint'}), make('p', {id: 'model-says', className: 'faint'}),
+                       make('details', {}, text('summary', 'words'), text('p', 'glossary')));
   $('settings').addEventListener('submit', e => e.preventDefault());
 }
 function nameSettings() {
@@ -118,7 +122,8 @@ function change(name, value) {
 // The options of ./train: it learns alike with them. After `steps` the rate stays at its smallest.
 function options() {
   const text = choice.task === 'lm';
-  const o = {...choice, seed: 1, dropout: 0, schedule: 'cosine', warmup: 50, lr: choice.optimizer === 'sgd' ? 0.1 : 0.005, 'min-lr': choice.optimizer === 'sgd' ? 0.01 : 0.0005,
+  const rate = choice.optimizer === 'sgd' ? 0.1 : 0.005;
+  const o = {...choice, seed: 1, dropout: 0, schedule: 'cosine', warmup: 50, lr: rate, 'min-lr': rate / 10,
              'eval-every': choice.steps < 1000 ? 20 : 50, batch: 32, 'label-smoothing': 0};
   if (choice.positions === 'none') o.positions = 'sinusoidal';
   delete o.mask;
@@ -150,7 +155,8 @@ const start = latest(async () => {
   }
   const config = Object.entries(options()).map(o => o.join(' ')).join('\n');
   try {
-    took(await ask('start', {config, text, mask: choice.mask === 'on', positions: choice.positions !== 'none'}));
+    const positions = choice.positions !== 'none';
+    took(await ask('start', {config, text, mask: choice.mask === 'on', positions}));
   } catch (e) {
     model = null, running = false;
     say(t('no_start', e.message));
@@ -206,13 +212,15 @@ async function advance(n, ms, look) {
   const end = r.step === model.steps;
   paint('state'), paint('loss');
   if (r.due || end || look) await evaluate(mine);
-  if (end) running = false, $('done').textContent = t(model.lm ? 'done_text' : 'done', number(r.step), percent(state.exact));
+  if (!end) return;
+  running = false;
+  $('done').textContent = t(model.lm ? 'done_text' : 'done', number(r.step), percent(state.exact));
 }
 
 async function evaluate(mine) {
   const r = await ask('evaluate', {rows: 128});
   if (mine !== model) return;
-  state.held = r.loss, state.exact = model.lm ? r.accuracy : r.exact, state.unseen = r.answers, state.sample = r.sample;
+  state.exact = model.lm ? r.accuracy : r.exact, state.unseen = r.answers;
   heldCurve.add(r.step, r.loss), exactCurve.add(r.step, state.exact);
   show();
   await answer();
@@ -241,7 +249,8 @@ $('reset').addEventListener('click', () => { running = false; start(); });
 function typed() {
   const text = $('input').value, most = mostTyped(), known = new Set(model.tokens);
   const odd = [...text.slice(0, 500)].find(c => !known.has(c));
-  const fault = !text ? t('empty') : odd !== undefined ? t('odd', odd) : [...text].length > most ? t('long', most) : '';
+  const fault = !text ? t('empty') : odd !== undefined ? t('odd', odd)
+    : [...text].length > most ? t('long', most) : '';
   if (fault) $('answer').replaceChildren(make('span', {className: 'wrong'}, fault));
   return fault ? null : text;
 }
@@ -267,8 +276,9 @@ function marked(r, whole) {
   if (r.wanted === null || r.wanted === undefined) return [r.answer.replace(/\n/g, '⏎')];
   if (r.answer === r.wanted) return [make('span', {className: 'right'}, r.answer + ' ✓')];
   const want = [...r.wanted], got = [...r.answer];
-  return [...got.map((c, i) => c === want[i] ? c : make('span', {className: 'wrong'}, c)), got.length ? '' : t('nothing'),
-          make('span', {className: 'faint'}, ' ✗ ' + (whole ? t('wanted', r.wanted) : ''))];
+  const shown = got.map((c, i) => c === want[i] ? c : make('span', {className: 'wrong'}, c));
+  const verdict = make('span', {className: 'faint'}, ' ✗ ' + (whole ? t('wanted', r.wanted) : ''));
+  return [...shown, got.length ? '' : t('nothing'), verdict];
 }
 
 async function answered() { await answer(); renew(); }
@@ -303,12 +313,15 @@ painter('state', () => {
   $('state').replaceChildren(
     part('step', number(s.step)), part('loss', s.loss === null ? '–' : s.loss.toFixed(3)),
     part(model.lm ? 'accuracy' : 'exact', s.exact === null ? '–' : percent(s.exact)));
-  $('rule').textContent = t('rule_' + model.task, mostTyped(), model.tokens.filter(x => [...x].length === 1).join(''));
-  $('model-says').textContent = t('size', number(model.parameters)) + (s.speed ? ' · ' + t('speed', number(s.speed)) : '');
-  const hint = choice.mask === 'off' ? 'hint_mask' : ['none', 'rotary'].includes(choice.positions) && !model.lm ? 'hint_' + choice.positions : '';
-  $('hint').textContent = hint && model.steps ? t(hint) : '';
+  const alphabet = model.tokens.filter(x => [...x].length === 1).join(''), rule = 'rule_' + model.task;
+  $('rule').textContent = TEXTS[rule] ? t(rule, mostTyped(), alphabet) : t('rule', mostTyped(), alphabet);
+  const speed = s.speed ? ' · ' + t('speed', number(s.speed)) : '';
+  $('model-says').textContent = t('size', number(model.parameters)) + speed;
+  const hint = choice.mask === 'off' ? 'hint_mask' : model.lm ? '' : 'hint_' + choice.positions;
+  $('hint').textContent = TEXTS[hint] && model.steps ? t(hint) : '';
   const o = model.steps ? options() : {};
-  const words = [`./train ${o.task}`, ...Object.entries(o).slice(1).map(([k, v]) => `--${k} ${v}`), ...(model.lm ? ['--text FILE'] : []), '--run runs/mine'];
+  const words = [`./train ${o.task}`, ...Object.entries(o).slice(1).map(([k, v]) => `--${k} ${v}`),
+                 ...(model.lm ? ['--text FILE'] : []), '--run runs/mine'];
   $('command').replaceChildren(...words.flatMap(w => [make('span', {}, w), ' ']));
   $('command-part').hidden = !model.steps || choice.mask === 'off' || choice.positions === 'none';
 });
@@ -316,23 +329,29 @@ const percent = x => (x === 1 ? 100 : Math.floor(x * 1000) / 10) + ' %';
 
 painter('loss', () => {
   if (!model) return;
-  drawChart($('loss'), [{curve: trainCurve, colour: 'accent', width: 1}, {curve: heldCurve, colour: 'ink', width: 1.5, dots: true}],
-            round(model.uniform * 1.05), false, model.uniform, model.steps);
-  $('loss').setAttribute('aria-label', t('loss_label', number(state.step), figure(state.loss || model.uniform, 3), figure(model.uniform, 3)));
+  const training = {curve: trainCurve, colour: 'accent', width: 1};
+  const unseen = {curve: heldCurve, colour: 'ink', width: 1.5, dots: true}, guess = model.uniform;
+  drawChart($('loss'), [training, unseen], round(guess * 1.05), false, guess, model.steps);
+  const label = t('loss_label', number(state.step), figure(state.loss || guess, 3), figure(guess, 3));
+  $('loss').setAttribute('aria-label', label);
 });
 painter('exact', () => {
   if (!model) return;
-  drawChart($('exact'), [{curve: exactCurve, colour: 'accent', width: 2, dots: true}], 1, true, .99, model.steps);
+  const curve = {curve: exactCurve, colour: 'accent', width: 2, dots: true};
+  drawChart($('exact'), [curve], 1, true, .99, model.steps);
   $('exact-caption').textContent = t(model.lm ? 'accuracy_caption' : 'exact_caption');
   $('exact').setAttribute('aria-label', t('exact_label', percent(state.exact || 0), number(state.step)));
 });
 painter('answers', () => {
   if (!model) return;
-  const row = (head, text, r, whole) => make('tr', {}, make('th', {scope: 'row'}, head), make('td', {}, text.replace(/\n/g, '⏎')), make('td', {}, ...marked(r, whole)));
+  const cell = (...parts) => make('td', {}, ...parts), head = text => make('th', {scope: 'row'}, text);
+  const row = (when, text, r, whole) =>
+    make('tr', {}, head(when), cell(text.replace(/\n/g, '⏎')), cell(...marked(r, whole)));
   const heading = key => make('tr', {}, make('th', {colSpan: 3, style: 'text-align:left'}, t(key)));
-  const rows = history.map(h => row(t('at_step', h.from === h.to ? number(h.to) : number(h.from) + ' – ' + number(h.to)), h.text, h.r));
+  const steps = h => number(h.from) + (h.from === h.to ? '' : ' – ' + number(h.to));
+  const rows = history.map(h => row(t('at_step', steps(h)), h.text, h.r));
   if (state.unseen && state.unseen.length)
-    rows.push(heading('unseen'), ...state.unseen.map(([text, answer, wanted]) => row('', text, {answer, wanted}, true)));
+    rows.push(heading('unseen'), ...state.unseen.map(([text, ...r]) => row('', text, {answer: r[0], wanted: r[1]}, true)));
   if (!rows.length) rows.push(heading('no_answers'));
   $('answers').tBodies[0].replaceChildren(...rows);
 });
