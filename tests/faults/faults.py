@@ -46,6 +46,8 @@ MORE = {
     "walk": ["double/explain", "--model", "run", "--text", "the cat", "--json"],
     "words": ["double/explain", "--words", "--text", "the cat", "--vocabulary", "a cat", "--json"],
     "tape": ["double/explain", "tape", "--svg", "tape.svg", "--json"],
+    "modern": ["double/explain", "--modern", "--text", "low low", "--json"],
+    "graph": ["double/explain", "graph", "--json"],
     "check": ["double/gradcheck", "neg", "--junit", "j.xml", "--gradescope", "g.json"],
     "case": ["double/gradcheck", "case", "add", "--out", "case", "--force"],
     "verify": ["double/gradcheck", "verify", "copied"],
