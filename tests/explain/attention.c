@@ -1,10 +1,5 @@
-/* Attention maps: each row is a distribution, a model that reverses attends to the mirrored position, and the
- * attention of a saved run becomes files. */
-#include "base/file.h"
-#include "explain/explain.h"
+/* Attention maps: each row is a distribution, and a model that reverses attends to the mirrored position. */
 #include "explain/lesson.h"
-#include "folder.h"
-#include "nn/model_file.h"
 #include "run/attention_look.h"
 #include "test.h"
 
@@ -80,40 +75,6 @@ TEST(every_row_of_a_map_is_a_distribution) {
         model_free(m);
     }
     tape_free(t);
-}
-
-static long file_bytes(const char *path) {
-    char *text;
-    size_t size = 0;
-    Error e = {0};
-    CHECK(file_read(path, 0, &text, &size, &e), "%s", e.text);
-    if (e.status == STATUS_DONE) free(text);
-    return (long)size;
-}
-
-TEST(a_saved_runs_attention_becomes_a_page_and_pictures) {
-    Lesson l;
-    Error e = {0};
-    make_folder();
-    CHECK(lesson_begin(&l, "copy", 10, 8, 1, ATTENTION_DOT, 1, &e), "%s", e.text);
-    char *vocabulary = tokenizer_string(l.task->tokenizer, &e), begin[16], end[16];
-    snprintf(begin, sizeof begin, "%d", (int)l.task->begin_id);
-    snprintf(end, sizeof end, "%d", (int)l.task->end_id);
-    Metadata notes[] = {{"vocabulary", vocabulary}, {"begin_id", begin}, {"end_id", end}};
-    CHECK(model_save(l.model, in_folder("model.safetensors"), notes, 3, &e), "%s", e.text);
-    char text[] = {vocabulary[0], vocabulary[1], vocabulary[2], 0};
-    RunOptions o = {.run = folder, .text = text, .html = in_folder("a.html"), .svg = in_folder("svg")};
-    CHECK(explain_run(&o, &e), "%s", e.text);
-    CHECK(file_bytes(in_folder("a.html")) > 5000);
-    CHECK(file_bytes(in_folder("svg/cross-layer-1-head-4.svg")) > 500);
-    CHECK(file_bytes(in_folder("svg/encoder-layer-1-head-1.svg")) > 500);
-    o.text = "!";
-    CHECK(!explain_run(&o, &e) && e.status == STATUS_BAD_DATA, "a text of unknown characters");
-    e = (Error){0};
-    o.text = text, o.html = o.svg = NULL, o.head = 5;
-    CHECK(!explain_run(&o, &e) && e.status == STATUS_USAGE, "a head that is not there");
-    free(vocabulary);
-    lesson_end(&l);
 }
 
 RUN_TESTS

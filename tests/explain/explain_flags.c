@@ -168,12 +168,13 @@ static void check_width(int width) {
 /* Prose, formulas, tables, matrices and pictures leave the last column free; COLUMNS wins over the
  * terminal. */
 TEST(all_fits_a_narrow_terminal) {
-    static const char *const shown[][5] = {
-        {"tape"}, {"convolution"}, {"scaling"}, {"walk", "--words", "--text", "I was myself"}};
+    static const char *const shown[][5] = {{"tape"},     {"convolution"},
+                                           {"scaling"},  {"graph"},
+                                           {"--modern"}, {"walk", "--words", "--text", "I was myself"}};
     setenv("NO_COLOR", "1", 1);
     unsetenv("COLUMNS");
     for (int width = 40; width <= 80; width += 20)
-        for (int i = 0; i < 4; i++) {
+        for (int i = 0; i < 6; i++) {
             watch(width, shown[i]);
             check_width(width);
             CHECK(!strchr(out, '\033'), "colour: %s", out);
