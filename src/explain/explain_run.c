@@ -100,46 +100,38 @@ static bool show_map(const RunOptions *o, const Picture *p, const char *group, i
     return directory_file(path, o->svg, name, STATUS_CANNOT_CREATE, e) && pictures_save(p, 1, path, e);
 }
 
-/* The texts of a group's tokens. */
-static const char *const *labels(const Looked *l, const int32_t *tokens) {
-    return tokens == l->walk.source.id ? l->walk.source.label : l->walk.target.label;
-}
-
-/* Draws a group. `values` has room for a map. Returns the weights of the next group; NULL: failure. */
-static const uint8_t *show_group(const Looked *l, const RunOptions *o, const PageGroup *g,
-                                 const uint8_t *weights, double *values, Error *e) {
-    for (int layer = 1; layer <= g->layers; layer++)
-        for (int head = 1; head <= g->heads; head++) {
-            char title[TITLE];
-            snprintf(title, TITLE, "Layer %d, head %d: %s", layer, head, g->name);
-            for (long i = 0; i < g->rows; i++)
-                for (long j = 0; j < g->columns; j++)
-                    values[i * g->columns + j] = j < page_row_weights(g, i) ? *weights++ / 100.0 : 0;
-            Picture p = {PICTURE_MAP, title, NULL,
-                         .map = {g->rows, g->columns, "query", "key", labels(l, g->row_tokens),
-                                 labels(l, g->column_tokens), values, 0, 1}};
-            bool shown = (!o->layer || o->layer == layer) && (!o->head || o->head == head);
-            if (shown && !show_map(o, &p, g->file_name, layer, head, e)) return NULL;
-        }
-    return weights;
-}
-
-static bool show_maps(const Looked *l, const RunOptions *o, Error *e) {
-    const uint8_t *weights = l->weights;
-    if (o->svg && !directory_make(o->svg, e)) return false;
-    double *values = calloc((size_t)page_weights(&l->example) * 2, sizeof *values);
-    if (!values) return error_set(e, STATUS_NO_MEMORY, "memory: a map of attention");
-    for (int i = 0; weights && i < l->example.groups; i++)
-        weights = show_group(l, o, &l->example.group[i], weights, values, e);
+/* Draws the heads of an attention, named as in a weight file. */
+static bool show_attention(const Looked *l, const RunOptions *o, const AttentionTrace *a, Error *e) {
+    const WalkText *source = &l->walk.source, *target = &l->walk.target;
+    bool cross = strstr(a->name, "multihead_attn"), encoder = !cross && source->count && a->name[0] == 'e';
+    const PageGroup *g = &l->example.group[!source->count || encoder ? 0 : 1 + cross];
+    const Tensor *weights = a->steps[0].weights; /* [h, rows, columns] */
+    long size = weights->shape.size[1] * weights->shape.size[2];
+    int layer = 1 + atoi(strstr(a->name, ".layers.") + strlen(".layers."));
+    double *values = calloc((size_t)size, sizeof *values);
+    bool ok = values || error_set(e, STATUS_NO_MEMORY, "memory: a map of attention");
+    for (int head = 1; ok && head <= weights->shape.size[0]; head++) {
+        char title[TITLE];
+        if ((o->layer && o->layer != layer) || (o->head && o->head != head)) continue;
+        snprintf(title, TITLE, "Layer %d, head %d: %s", layer, head, g->name);
+        for (long i = 0; i < size; i++) values[i] = (double)weights->data[(head - 1) * size + i];
+        Picture p = {PICTURE_MAP, title, NULL,
+                     .map = {weights->shape.size[1], weights->shape.size[2], "query", "key",
+                             (encoder ? source : target)->label, (encoder || cross ? source : target)->label,
+                             values, 0, 1}};
+        ok = show_map(o, &p, g->file_name, layer, head, e);
+    }
     free(values);
-    return weights != NULL;
+    return ok;
 }
 
 bool explain_run(const RunOptions *o, Error *e) {
     Looked l = {0};
     bool ok = look(&l, o, e);
     if (ok && o->html) ok = write_page(&l, o, e);
-    if (ok && (o->svg || !o->html)) ok = show_maps(&l, o, e);
+    if (ok && o->svg) ok = directory_make(o->svg, e);
+    for (const AttentionTrace *a = l.walk.trace.first; ok && (o->svg || !o->html) && a; a = a->next)
+        ok = show_attention(&l, o, a, e);
     close(&l);
     return ok;
 }
