@@ -12,8 +12,8 @@ bool directory_make(const char *path, Error *e);
 enum { PATH_ROOM = 4096 };
 bool directory_file(char out[PATH_ROOM], const char *directory, const char *name, Status status, Error *e);
 
-/* Writes the path of the i-th newest of the files PREFIX….safetensors into out: their names are in the order of their
- * age, and the newest is number 1. False: there is none. */
+/* Writes the path of the i-th newest of the files PREFIX….safetensors into out: their names are in the order
+ * of their age, and the newest is number 1. False: there is none. */
 bool directory_newest(const char *directory, const char *prefix, long i, char out[PATH_ROOM]);
 
 #endif

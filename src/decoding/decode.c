@@ -1,8 +1,8 @@
-/* While a text fits into a language model's context, each token is computed alone, with the cache of earlier ones. After
- * that the window slides: all its tokens change position, which invalidates the cache, and the whole window is computed
- * again. A window that slides by one token pays this price for every token. A window that slides by half the context
- * pays it once in that many tokens, and a token sees between half and all of the context. With rotary positions the
- * cache holds, as attention depends on distances alone. */
+/* While a text fits into a language model's context, each token is computed alone, with the cache of earlier
+ * ones. After that the window slides: all its tokens change position, which invalidates the cache, and the
+ * whole window is computed again. A window that slides by one token pays this price for every token. A window
+ * that slides by half the context pays it once in that many tokens, and a token sees between half and all of
+ * the context. With rotary positions the cache holds, as attention depends on distances alone. */
 #include "decoding/decode.h"
 #include <math.h>
 #include <stdlib.h>

@@ -29,8 +29,8 @@ typedef struct Choice {
     long n;
 } Choice;
 
-/* Writes the probability of every token, after penalty, temperature (0: 1) and filters, into p, which has room for
- * 2 · count numbers. Equals of the last token that a filter keeps are kept. Returns the likeliest token. */
+/* Writes the probability of every token, after penalty, temperature (0: 1) and filters, into p, which has
+ * room for 2 · count numbers. Filters keep equals of the last token that they keep. Returns the likeliest. */
 long decode_probabilities(const Sampler *s, const Choice *c, double *p);
 
 /* The token chosen for a sequence. p as above. */
@@ -40,7 +40,7 @@ long decode_choose(const Sampler *s, const Choice *c, uint64_t sequence, double 
 
 /* Sequence to sequence: answers `count` sources, which stand one after another: source i is source[start[i]]
  * … source[start[i + 1] - 1]. Row i of out, [count, most], gets the tokens before end_id, and length[i] their
- * number. An answer that does not end is cut off at `most` tokens. Source i draws with s->seed and sequence i. */
+ * number. An answer that does not end is cut off at `most` tokens. Source i draws as sequence i. */
 bool decode_answers(Tape *t, Model *m, const Sampler *s, long count, const long *start, const int32_t *source,
                     int32_t begin_id, int32_t end_id, long most, int32_t *out, long *length, Error *e);
 
@@ -52,8 +52,8 @@ bool decode_continue(Tape *t, Model *m, const Sampler *s, int32_t *ids, long n, 
 
 /* ---- Sequences that a model continues together, one token each a pass ---- */
 
-/* What all sequences begin with, and what they answer. With one source or none, all sequences are the same so far, and
- * the prompt is computed once. */
+/* The beginning of all sequences, and the sources that they answer. With one source or none, all sequences
+ * are the same so far, and the prompt is computed once. */
 typedef struct Given {
     const int32_t *prompt; /* seq2seq: the token that begins an answer */
     long prompt_tokens;    /* at least 1; seq2seq: 1 */
@@ -84,12 +84,12 @@ typedef struct Decoder {
     bool no_grad, training; /* of the tape before */
 } Decoder;
 
-/* Prepares sequences of at most `more` tokens after the prompt. The model reads at most its max_length of a seq2seq answer.
- * To be closed, also after failure: STATUS_NO_MEMORY. */
+/* Prepares sequences of at most `more` tokens after the prompt. A seq2seq answer has at most max_length
+ * tokens. To be closed, also after failure: STATUS_NO_MEMORY. */
 bool decoder_open(Decoder *d, Tape *t, Model *m, long sequences, const Given *given, long more, Error *e);
 void decoder_close(Decoder *d);
 
-/* Computes the scores of the next token of every sequence that has not ended. STATUS_BAD_DATA: one is not finite. */
+/* Computes the scores of the next token of every unended sequence. STATUS_BAD_DATA: one is not finite. */
 bool decoder_next(Decoder *d, Error *e);
 
 /* These scores, until the next pass, and the text before them. */
@@ -98,12 +98,12 @@ Choice decoder_choice(const Decoder *d, long sequence);
 /* Appends a token; after one for every sequence, d->length grows. */
 void decoder_append(Decoder *d, long sequence, int32_t id);
 
-/* Sequence i becomes what sequence from[i] was; -1: it ends. Of sequences with the same source. */
+/* Sequence i becomes what sequence from[i] was; -1: it ends. All have the same source. */
 void decoder_reorder(Decoder *d, const long *from);
 
-/* Chooses tokens until every sequence has ended or is full. A sequence ends, without it, at end_id or padding. Calls
- * chosen, if not NULL, with every token chosen, the last one too; false ends the sequence. Sequences that share what is
- * given draw as they would alone with the seeds s->seed, s->seed + 1, …. */
+/* Chooses tokens until every sequence has ended or is full. A sequence ends, without it, at end_id or
+ * padding. Calls chosen, if not NULL, with every token chosen, the last one too; false ends the sequence.
+ * Sequences that share what is given draw as they would alone with the seeds s->seed, s->seed + 1, …. */
 bool decoder_run(Decoder *d, const Sampler *s, int32_t end_id,
                  bool (*chosen)(void *context, long sequence, int32_t id), void *context, Error *e);
 

@@ -19,8 +19,8 @@ typedef struct SavedRun {
  * or end_id do not fit the model. */
 bool saved_run_open(SavedRun *r, const char *directory, bool damaged, Error *e);
 
-/* Replaces the weights by the mean, in double precision, of the last `count` files step-….safetensors in the directory
- * (section 6.1). STATUS_NO_INPUT: there are fewer. STATUS_OTHER_MODEL: one is of another model. */
+/* Replaces the weights by the mean, in double precision, of the last `count` files step-….safetensors in the
+ * directory (section 6.1). STATUS_NO_INPUT: there are fewer. STATUS_OTHER_MODEL: one is of another model. */
 bool saved_run_average(SavedRun *r, const char *directory, long count, Error *e);
 
 void saved_run_close(SavedRun *r);

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Adds -log P of the tokens out, one after each token of in, of rows that begin at start[i]; seq2seq: of one row, after
- * the S tokens of its source. */
+/* Adds -log P of the tokens out, one after each token of in, of rows that begin at start[i]; seq2seq: of one
+ * row, after the S tokens of its source. */
 static bool add_rows(Tape *t, Model *m, const int32_t *source, long S, long rows, const long *start,
                      const int32_t *in, const int32_t *out, double *nats, Error *e) {
     Tokens from = {0}, to = {0};

@@ -10,9 +10,9 @@ typedef struct Score {
     long tokens, pairs; /* pairs: of a seq2seq model */
 } Score;
 
-/* Scores a file. Language model: the text without its first token, in windows side by side, as a validation: the inputs of
- * a window begin where those of the last one end. Seq2seq: the targets of pairs, with their end tokens. STATUS_BAD_DATA,
- * and the errors of file_read. */
+/* Scores a file. Language model: the text without its first token, in windows side by side, as a validation:
+ * the inputs of a window begin where those of the last one end. Seq2seq: the targets of pairs, with their end
+ * tokens. STATUS_BAD_DATA, and the errors of file_read. */
 bool score_file(Tape *t, const SavedRun *r, const char *path, Score *out, Error *e);
 
 #endif

@@ -1,7 +1,7 @@
 #include "decoding/stream.h"
 #include <string.h>
 
-/* Where the stop text begins in what is held, or may begin at its end; if it does not, the end. */
+/* The place where the stop text begins in the held bytes, or may begin at their end; otherwise the end. */
 static size_t find_stop(const Stream *s, bool *whole) {
     size_t length = s->stop ? strlen(s->stop) : 0, at = length ? 0 : s->count;
     for (; at < s->count; at++) {

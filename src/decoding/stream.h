@@ -1,5 +1,5 @@
-/* Text on its way out while its tokens come. A byte leaves once it cannot belong to the stop text, and not before its
- * character of UTF-8 is complete; bytes that are no UTF-8 leave as they are. */
+/* Text on its way out while its tokens come. A byte leaves once it cannot belong to the stop text, and not
+ * before its character of UTF-8 is complete; bytes that are no UTF-8 leave as they are. */
 #ifndef DECODING_STREAM_H
 #define DECODING_STREAM_H
 

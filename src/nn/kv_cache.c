@@ -14,8 +14,8 @@ static bool slides(const ModelConfig *c, long room) {
     return c->kind == KIND_LM && c->positions == POSITIONS_ROTARY && room > c->max_length;
 }
 
-/* Rows of a sequence. A window slides through twice its length and then moves back, so that keys stand in the order
- * of their tokens: the same sums in the same order. */
+/* Rows of a sequence. A window slides through twice its length and then moves back, so that keys stand in the
+ * order of their tokens: the same sums in the same order. */
 static long capacity_of(const ModelConfig *c, long room) {
     return slides(c, room) ? 2L * c->max_length : room;
 }
@@ -34,8 +34,8 @@ static long pack_matrices(Parameters *p) {
     return size;
 }
 
-/* Counts the decodings of a model. The first packs its matrices and the last frees them: threads share them. From malloc,
- * which keeps its pages from one decoding to the next. Without memory decoding is slower. */
+/* Counts the decodings of a model. The first packs its matrices and the last frees them: threads share them.
+ * From malloc, which keeps its pages from one decoding to the next. Without memory decoding is slower. */
 static void count_decodings(Parameters *p, int change) {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     pthread_mutex_lock(&lock);

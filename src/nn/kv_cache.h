@@ -1,11 +1,13 @@
 /* The key-value cache of decoding: the keys and values of earlier tokens, in every layer. A new token is
  * computed alone, to the same bits as together with all tokens before it: the order of every sum in the model
- * depends on its own terms only. While a model has a cache, its matrices are also packed for products with few rows.
+ * depends on its own terms only. While a model has a cache, its matrices are also packed for products with
+ * few rows.
  *
  * A pass with a cache (Forward.cache) continues where the last one ended: first the whole prompt of each
  * sequence, then one token at a time. With rotary positions a language model continues beyond its max_length:
- * every token attends to the newest max_length tokens, whose keys keep their rotation. Modules append and read.
- * The first pass of a seq2seq model stores the keys and values of the source. Only for tapes with no_grad. */
+ * every token attends to the newest max_length tokens, whose keys keep their rotation. Modules append and
+ * read. The first pass of a seq2seq model stores the keys and values of the source. Only for tapes with
+ * no_grad. */
 #ifndef NN_KV_CACHE_H
 #define NN_KV_CACHE_H
 
@@ -35,8 +37,8 @@ typedef struct KvCache {
 } KvCache;
 
 /* Allocates a cache for sequences of at most `room` tokens, and sources of source_rows tokens in all; owned
- * by the caller, for kv_cache_free, even if it fails (STATUS_NO_MEMORY). It must not be copied. Until then the
- * weights must not change. */
+ * by the caller, for kv_cache_free, even if it fails (STATUS_NO_MEMORY). It must not be copied. Until then
+ * the weights must not change. */
 bool kv_cache_new(KvCache *c, const ModelConfig *config, Parameters *weights, long sequences, long room,
                   long source_rows, Error *e);
 void kv_cache_free(KvCache *c);
@@ -47,7 +49,7 @@ size_t kv_cache_bytes(const ModelConfig *config, long sequences, long room, long
 /* Forgets all tokens. */
 void kv_cache_clear(KvCache *c);
 
-/* Sequence s becomes what sequence from[s] was, or empty: -1. Copies only where a sequence goes on more than once. */
+/* Sequence s becomes what sequence from[s] was, or empty: -1. Copies only sequences that go on twice. */
 void kv_cache_reorder(KvCache *c, const long *from);
 
 /* For modules. kv_cache_advance makes room for the tokens of s; kv_layer_append stores their keys and values,

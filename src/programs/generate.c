@@ -102,7 +102,7 @@ typedef struct Run {
     bool talks;    /* at a terminal, with a language model: a line continues what was said before … */
     int32_t *said; /* … [said_count] */
     long said_count;
-    /* Of the prompt at hand: */
+    /* For the prompt at hand: */
     Decoder decoder;
     const int32_t *echo;   /* [echoed] what is written before each text: the prompt of a language model */
     long echoed, prompted; /* prompted: tokens before each text in the decoder */
@@ -127,12 +127,6 @@ static bool run_open(Run *r, const char *directory, uint64_t seed, Error *e) {
         fprintf(stderr, "generate: %s: %s\n", r->saved.path,
                 s.no_checksum ? "checksum ignored" : "found no checksum: written by another program");
     return true;
-}
-
-static bool check_length(const Run *r, const char *where, long n, Error *e) {
-    int most = r->saved.model->config.max_length;
-    return n <= most ||
-           error_set(e, STATUS_BAD_DATA, "%s: found %ld symbols, need at most %d", where, n, most);
 }
 
 /* ---- Texts ---- */
@@ -257,7 +251,10 @@ static bool respond(Run *r, const char *text, size_t bytes, const char *where, E
     if (ok && said) memcpy(ids, r->said, (size_t)said * sizeof *ids);
     if (ok && said && bytes && tokenizer_encode(k, where, "\n", 1, ids + said, &n, &(Error){0})) said++;
     ok = ok && tokenizer_encode(k, where, text, bytes, ids + said, &n, e);
-    ok = ok && (r->lm || check_length(r, where, n, e)) && reply(r, ids, said + n, n, e);
+    int most = r->saved.model->config.max_length;
+    if (ok && !r->lm && n > most)
+        ok = error_set(e, STATUS_BAD_DATA, "%s: found %ld symbols, need at most %d", where, n, most);
+    ok = ok && reply(r, ids, said + n, n, e);
     free(ids);
     return ok;
 }

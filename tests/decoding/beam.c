@@ -1,5 +1,5 @@
-/* Sequences that grow together, and beam search: against searches of the test's own that compute every score from scratch
- * and neither share nor reorder anything. */
+/* Sequences that grow together, and beam search: against searches of the test's own that compute every score
+ * from scratch and neither share nor reorder anything. */
 #include "decoding/beam.h"
 #include "base/random.h"
 #include "decoding/decode.h"
@@ -40,7 +40,8 @@ static void open_decoder(Decoder *d, Setup *s, long sequences) {
     CHECK(decoder_open(d, s->tape, s->m, sequences, &given, s->more, &e), "%s", e.text);
 }
 
-/* log P of every token after the prompt and n more tokens, as the window shows them, and the scores themselves. */
+/* log P of every token after the prompt and n more tokens, as the window shows them, and the scores
+ * themselves. */
 static void slow_scores(const Setup *s, const int32_t *ids, long n, real *score, double *log_p) {
     int32_t all[2 * LONGEST];
     long V = s->m->config.vocab_size, seen = s->n + n, context = s->m->config.max_length;
@@ -155,7 +156,8 @@ TEST(a_wide_beam_is_exhaustive_search) {
 
 enum { WIDEST = 6 };
 
-/* The search as beam.h defines it, to the end: it never stops early, and every score is computed from scratch. */
+/* The search as beam.h defines it, to the end: it never stops early, and every score is computed from
+ * scratch. */
 static void plain_beam(const Setup *s, long width, double a) {
     static Found live[WIDEST], next[WIDEST];
     long count = 1;
@@ -197,8 +199,8 @@ static ModelConfig configuration(int kind) {
     return c;
 }
 
-/* The beams of all models agree with the plain one: where a text fits into the context, fills it on the way, or begins
- * beyond it, for windows that slide by one and by several. */
+/* The beams of all models agree with the plain one: where a text fits into the context, fills it on the way,
+ * or begins beyond it, for windows that slide by one and by several. */
 TEST(beams_are_those_of_a_plain_search) {
     int early = 0;
     for (int kind = 0; kind < 5; kind++)
@@ -250,7 +252,8 @@ TEST(a_beam_of_one_is_greedy) {
 
 /* ---- Sequences that grow together ---- */
 
-/* Rows of the cache that are exchanged, copied and dropped at random give the scores computed from scratch, bit for bit. */
+/* Rows of the cache that are exchanged, copied and dropped at random give the scores computed from scratch,
+ * bit for bit. */
 TEST(reordered_sequences_have_the_scores_of_their_texts) {
     enum { TOGETHER = 5 };
     for (int i = 0; i < 15; i++) {

@@ -1,4 +1,5 @@
-/* Decoding against loops that feed a model its own output one sequence at a time and compute everything from scratch. */
+/* Decoding against loops that feed a model its own output one sequence at a time and compute everything from
+ * scratch. */
 #include "base/pool.h"
 #include "decoding/decode.h"
 #include "expect_bug.h"
@@ -141,9 +142,9 @@ static bool hear(void *context, long sequence, int32_t id) {
 }
 
 /* Each token is the one computed from scratch, from as many of the last tokens as the model has positions
- * for, or as a window that slides by several leaves, or with rotary positions from all, each of which attends to as
- * many as there are positions: if the context has room for all, fills up on the way, or
- * is shorter than the prompt. */
+ * for, or as a window that slides by several leaves, or with rotary positions from all, each of which attends
+ * to as many as there are positions: if the context has room for all, fills up on the way, or is shorter than
+ * the prompt. */
 static void check_text(ModelConfig c, long context, Sampler s, uint64_t seed) {
     c.max_length = (int)context;
     Error e = {0};

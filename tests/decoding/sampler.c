@@ -1,5 +1,5 @@
-/* The sampler: how often each token is drawn against its probability, which the test computes from the definitions of the
- * filters, one token at a time. */
+/* The sampler: how often each token is drawn against its probability, which the test computes from the
+ * definitions of the filters, one token at a time. */
 #include "decoding/decode.h"
 #include "test.h"
 
@@ -11,8 +11,9 @@ static long choose(const Sampler *s, long count, const real *scores, uint64_t se
     return decode_choose(s, &(Choice){count, scores, ids, n}, sequence, p);
 }
 
-/* p_i ∝ e^(x_i/T), for the tokens that every filter keeps. Top-k keeps a token if fewer than k are likelier; top-p, if
- * those that are likelier, of the ones that top-k kept, have less than P of the probability of these. */
+/* p_i ∝ e^(x_i/T), for the tokens that every filter keeps. Top-k keeps a token if fewer than k are likelier;
+ * top-p, if those that are likelier, of the ones that top-k kept, have less than P of the probability of
+ * these. */
 static void probabilities(const Sampler *s, long count, const double *x, double *p) {
     double weight[MOST_CHOICES], largest = -INFINITY, kept = 0, sum = 0;
     bool among[MOST_CHOICES];
@@ -33,7 +34,8 @@ static void probabilities(const Sampler *s, long count, const double *x, double 
     for (long i = 0; i < count; i++) p[i] /= sum;
 }
 
-/* Pearson's chi-square of DRAWS draws. The bound is passed by one in 100,000 of right samplers; seeds are fixed. */
+/* Pearson's chi-square of DRAWS draws. The bound is passed by one in 100,000 of right samplers; seeds are
+ * fixed. */
 static void check_frequencies(const char *what, Sampler s, long count, const real *scores, const double *p) {
     enum { SEQUENCES = 4 };
     long times[MOST_CHOICES] = {0}, degrees = -1;

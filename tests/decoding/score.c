@@ -1,4 +1,5 @@
-/* Scores of files and averages of weights, against sums of one token at a time and of one weight at a time. */
+/* Scores of files and averages of weights, against sums of one token at a time and of one weight at a
+ * time. */
 #include "decoding/score.h"
 #include "folder.h"
 #include "slow_decoding.h"
@@ -35,7 +36,8 @@ static Score score_of(const SavedRun *r, const char *text) {
     return s;
 }
 
-/* A text is cut into windows that do not overlap; the last one may be shorter. Every token but the first counts. */
+/* A text is cut into windows that do not overlap; the last one may be shorter. Every token but the first
+ * counts. */
 TEST(a_text_has_the_loss_of_its_tokens) {
     enum { LONGEST = 200 };
     make_folder();
@@ -65,7 +67,7 @@ TEST(a_text_has_the_loss_of_its_tokens) {
     }
 }
 
-/* Of pairs the targets count, with their ends. Blank lines do not. */
+/* The targets of pairs count, with their ends. Blank lines do not count. */
 TEST(pairs_have_the_loss_of_their_targets) {
     make_folder();
     CHECK(chdir(folder) == 0);

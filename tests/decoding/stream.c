@@ -12,8 +12,8 @@ static Tokenizer *tokenizer(const char *string) {
     return k;
 }
 
-/* Bytes of a text that may leave: none that the stop text, or one that may still come, has, and no part of a character
- * that one to three more bytes would complete. */
+/* Bytes of a text that may leave: none that the stop text, or one that may still come, has, and no part of a
+ * character that one to three more bytes would complete. */
 static size_t may_leave(const char *text, size_t n, const char *stop, bool *stopped) {
     size_t at = n, length = strlen(stop);
     *stopped = false;

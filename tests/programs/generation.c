@@ -1,4 +1,4 @@
-/* Decoding as a user meets it: what the options of generate print, and that they agree with one another. */
+/* Decoding as a user meets it: the options of generate print the right text and agree with one another. */
 #include "child.h"
 #include "json_lines.h"
 
@@ -20,7 +20,7 @@ static void train_copy(void) {
           "%s", err);
 }
 
-/* What generate prints for these options, to be freed. */
+/* Runs generate with these options. Returns its output, to be freed. */
 static char *printed(const char *const *arguments) {
     CHECK(run_program("generate", arguments, (Streams){0}) == 0 && !*err, "%s", err);
     return strdup(out);
@@ -111,7 +111,8 @@ TEST(characters_are_written_whole) {
     }
 }
 
-/* At a terminal a line continues what was said, an empty one lets the model go on, and an invalid one changes nothing. */
+/* At a terminal a line continues what was said, an empty one lets the model go on, and an invalid one changes
+ * nothing. */
 TEST(a_conversation_remembers) {
     train_text("char");
     int other, terminal = open_terminal(80, &other);
@@ -139,7 +140,8 @@ TEST(a_conversation_remembers) {
     close(terminal);
 }
 
-/* The probabilities of all tokens, where there are few, sum to 1; the greedy token comes first, with a star and a bar. */
+/* The probabilities of all tokens, where there are few, sum to 1; the greedy token comes first, with a star
+ * and a bar. */
 TEST(probabilities_are_shown) {
     train_copy();
     char *shown = PRINTED("--prompt", "12", "--show-probabilities", "--length", "1");

@@ -1,4 +1,4 @@
-/* What decoding must agree with: the scores of a next token, computed from scratch. */
+/* The scores of a next token, computed from scratch: decoding must agree with them. */
 #ifndef TESTS_SLOW_DECODING_H
 #define TESTS_SLOW_DECODING_H
 
