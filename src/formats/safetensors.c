@@ -294,36 +294,11 @@ const char *safetensors_metadata(const Safetensors *s, const char *key) {
 
 /* ---- Writing ---- */
 
-/* Calls visit for every array in the order of the file. */
-static void in_file_order(const Array *tensors, int count, void (*visit)(void *context, const Array *a),
-                          void *context) {
-    for (size_t size = 8; size; size /= 2)
-        for (int i = 0; i < count; i++)
-            if (dtype_size(tensors[i].dtype) == size) visit(context, &tensors[i]);
-}
-
-typedef struct HeaderWriter {
-    FILE *text;
-    size_t offset;
-} HeaderWriter;
-
-static void print_tensor(void *context, const Array *a) {
-    HeaderWriter *h = context;
-    fprintf(h->text, ", ");
-    json_print(h->text, a->name);
-    fprintf(h->text, ": {\"dtype\": \"%s\", \"shape\": [", dtype_name(a->dtype));
-    for (int i = 0; i < a->rank; i++) fprintf(h->text, i ? ", %ld" : "%ld", a->size[i]);
-    fprintf(h->text, "], \"data_offsets\": [%zu, %zu]}", h->offset, h->offset + array_bytes(a));
-    h->offset += array_bytes(a);
-}
-
-static void add_checksum(void *crc, const Array *a) {
-    *(uint32_t *)crc = crc32_update(*(uint32_t *)crc, a->bytes, array_bytes(a));
-}
-
-static void write_bytes(void *file, const Array *a) {
-    file_write(file, a->bytes, array_bytes(a));
-}
+/* Wider types come first, so that all are aligned. */
+#define FOR_EACH_IN_FILE_ORDER(a, tensors, count)                                                            \
+    for (size_t size_ = 8; size_; size_ /= 2)                                                                \
+        for (const Array *a = (tensors); a < (tensors) + (count); a++)                                       \
+            if (dtype_size(a->dtype) == size_)
 
 /* Prints 8 bytes for the length and the header, without checksum; returns their number, a multiple of 8. */
 static size_t print_header(FILE *text, const Metadata *metadata, int metadata_count, const Array *tensors,
@@ -336,8 +311,15 @@ static size_t print_header(FILE *text, const Metadata *metadata, int metadata_co
         json_print(text, metadata[i].value);
     }
     fprintf(text, "}");
-    HeaderWriter h = {.text = text};
-    in_file_order(tensors, count, print_tensor, &h);
+    size_t offset = 0;
+    FOR_EACH_IN_FILE_ORDER(a, tensors, count) {
+        fprintf(text, ", ");
+        json_print(text, a->name);
+        fprintf(text, ": {\"dtype\": \"%s\", \"shape\": [", dtype_name(a->dtype));
+        for (int i = 0; i < a->rank; i++) fprintf(text, i ? ", %ld" : "%ld", a->size[i]);
+        fprintf(text, "], \"data_offsets\": [%zu, %zu]}", offset, offset + array_bytes(a));
+        offset += array_bytes(a);
+    }
     fprintf(text, "}");
     fprintf(text, "%*s", (int)(7 - (ftell(text) + 7) % 8), "");
     return (size_t)ftell(text);
@@ -358,11 +340,11 @@ bool safetensors_write_into(File *f, const Metadata *metadata, int metadata_coun
 
     char digits[DIGITS + 1];
     uint32_t crc = crc32_update(0, header, size);
-    in_file_order(tensors, count, add_checksum, &crc);
+    FOR_EACH_IN_FILE_ORDER(a, tensors, count) crc = crc32_update(crc, a->bytes, array_bytes(a));
     sprintf(digits, "%08X", (unsigned)crc);
     memcpy(header + 8 + OPENING, digits, DIGITS);
     file_write(f, header, size);
-    in_file_order(tensors, count, write_bytes, f);
+    FOR_EACH_IN_FILE_ORDER(a, tensors, count) file_write(f, a->bytes, array_bytes(a));
     free(header);
     return true;
 }
