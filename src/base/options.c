@@ -32,14 +32,14 @@ static bool is_heading(const Option *o) {
 /* A long double holds every double and, unless it is itself a double, every long; the ends of intervals
  * are short numbers and fit in any case. */
 static bool in_interval(const Option *o, long double value) {
-    const char *start = o->allowed ? o->allowed : "";
-    char *comma = NULL, *end = NULL;
-    long double low = *start ? strtold(start + 1, &comma) : 0;
-    long double high = comma && *comma == ',' ? strtold(comma + 1, &end) : 0;
-    if (!comma || comma == start + 1 || *comma != ',' || end == comma + 1 || !strchr("[(", *start) ||
-        (strcmp(end, "]") != 0 && strcmp(end, ")") != 0))
-        error_bug("options_parse: --%s: \"%s\" is no interval", o->name, start);
-    return (*start == '[' ? value >= low : value > low) && (*end == ']' ? value <= high : value < high);
+    const char *allowed = o->allowed ? o->allowed : "";
+    char open, close;
+    long double low, high;
+    int length = 0;
+    if (sscanf(allowed, "%c%Lf,%Lf%c%n", &open, &low, &high, &close, &length) != 4 || allowed[length] ||
+        !strchr("[(", open) || !strchr("])", close))
+        error_bug("options_parse: --%s: \"%s\" is no interval", o->name, allowed);
+    return (open == '[' ? value >= low : value > low) && (close == ']' ? value <= high : value < high);
 }
 
 /* Whether text has the characters of a decimal number alone: strtod and strtol also take blanks,

@@ -3,8 +3,16 @@
 #define KERNELS_GEMM_TYPE_H
 
 #include "base/real.h"
-#include "kernels/activation.h"
 #include <stdbool.h>
+
+/* The activations that a matrix product can apply to its result. */
+typedef enum Activation {
+    ACT_NONE,
+    ACT_RELU,   /* max(x, 0) */
+    ACT_GELU,   /* x (1 + erf(x / √2)) / 2 */
+    ACT_SILU,   /* x / (1 + e^-x) */
+    ACT_SWIGLU, /* of a feed-forward network alone: ops/swiglu.c */
+} Activation;
 
 typedef enum GemmLayout {
     GEMM_NN, /* A is stored m×k, B k×n: C = A·B */

@@ -200,9 +200,6 @@ TEST(refuses_malformed_headers) {
         {"{'a':{'dtype':'F32','shape':[1],'data_offsets':[0,4],'x':0}}", 4,
          "byte 57: found key \"x\", need dtype, shape and data_offsets"},
         {"{'a':{'shape':[1],'data_offsets':[0,4]}}", 4, "byte 39: found a tensor without dtype"},
-        {"{'a':{'dtype':'F32','data_offsets':[0,4]}}", 4, "byte 41: found a tensor without shape"},
-        {"{'a':{'dtype':'F32','shape':[1]}}", 4, "byte 32: found a tensor without data_offsets"},
-        {"{'a':[]}", 0, "byte 5: found '[', need an object"},
 
         /* Types. */
         {"{'a':{'dtype':'F31','shape':[1],'data_offsets':[0,4]}}", 4,
@@ -240,7 +237,6 @@ TEST(refuses_malformed_headers) {
 
         /* Places. */
         {"{" F32("a", "[2]", 0, 4) "}", 4, "byte 53: found 4 bytes of data, need 8 for type and shape"},
-        {"{" F32("a", "[1]", 3, 8) "}", 8, "byte 53: found 5 bytes of data, need 4 for type and shape"},
         {"{" F32("a", "[1]", 4, 0) "}", 4, "byte 53: found data from 4 to 0, need a range in the file's 4"},
         {"{" F32("a", "[1]", 0, 4) "}", 3, "byte 53: found data from 0 to 4, need a range in the file's 3"},
         {"{" F32("a", "[1]", 18446744073709551612, 0) "}", 4,
@@ -252,8 +248,6 @@ TEST(refuses_malformed_headers) {
          "b: found its data at 8, need it at 4, the end of the last tensor's"},
         {"{" F32("a", "[2]", 0, 8) "," F32("b", "[1]", 4, 8) "}", 8,
          "b: found its data at 4, need it at 8, the end of the last tensor's"},
-        {"{" F32("a", "[1]", 0, 4) "," F32("b", "[1]", 0, 4) "}", 4,
-         "b: found its data at 0, need it at 4, the end of the last tensor's"},
         {"{" F32("a", "[1]", 4, 8) "}", 8,
          "a: found its data at 4, need it at 0, the end of the last tensor's"},
         {"{" F32("a", "[1]", 0, 4) "," F32("b", "[0]", 2, 2) "}", 4,
@@ -265,7 +259,6 @@ TEST(refuses_malformed_headers) {
         {"{'__metadata__':{'a':1}}", 0, "byte 21: found '1', need a string"},
         {"{'__metadata__':{'a':'1','a':'1'}}", 0, "header: found duplicate key \"a\""},
         {"{'__metadata__':{},'__metadata__':{}}", 0, "byte 34: found duplicate key \"__metadata__\""},
-        {"{'__metadata__':{'\\u0000':'a'}}", 0, "byte 26: found U+0000 in a string"},
         {"{" F32("__metadata__", "[1]", 0, 4) "}", 4, "byte 39: found '[', need a string"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -130,14 +130,6 @@ TEST(sizes_around_every_edge, 120) {
                          false);
 }
 
-/* Rows a multiple of 4096 bytes apart share sets of the cache. */
-TEST(rows_a_page_apart) {
-    long page = 4096 / (long)sizeof(real);
-    run_case(GEMM_NN, 40, 300, page, 0, 1, false, false, ACT_NONE, false);
-    run_case(GEMM_NT, 40, 300, page, 0, 1, true, false, ACT_NONE, false);
-    run_case(GEMM_TN, page, 300, 40, 0, 1, false, false, ACT_NONE, false);
-}
-
 TEST(epilogues) {
     static const long sizes[][3] = {{1, 1, 1},     {3, 17, 5},  {14, 32, 16},
                                     {30, 65, 600}, {70, 11, 0}, {200, 300, 40}};
