@@ -40,7 +40,7 @@ function ask(op, more = {}) {
       if (!w) return;
       if (data.error === undefined) return w.done(data);
       if (data.lost) model = null, running = false, show();
-      w.fail(new Error(data.error));
+      w.fail(new Error(data.lost ? t('lost', data.error) : data.error));
     };
     worker.onerror = e => { e.preventDefault(); say(t('no_worker', e.message || '')); };
   }
@@ -136,7 +136,7 @@ function options() {
 // ---- The model ----
 
 let model = null;      // what `start` or `load` answered
-let running = false;
+let running = false, starting = false;
 let trainCurve, heldCurve, exactCurve, state, history;
 const viewers = [];    // {section, renew}: parts that show the model
 
@@ -148,6 +148,7 @@ function clearCurves() {
 
 const start = latest(async () => {
   let text = choice.task === 'lm' ? own.value : undefined;
+  starting = true;
   say('');
   if (text && text.length > MOST_TEXT) {
     say(t('text_cut', number(text.length), number(MOST_TEXT)));
@@ -162,6 +163,7 @@ const start = latest(async () => {
     say(t('no_start', e.message));
     show();
   }
+  starting = false;
   if (running) loop();
 });
 
@@ -174,9 +176,11 @@ function took(m) {
   shape();
   answered();
 }
+// Another alphabet: the field gets a text that it can read.
 function fitInput() {
-  if (model.lm || model.task === choice.task || !model.example) return;
-  $('input').value = model.example;
+  const letters = model.tokens.filter(x => [...x].length === 1);
+  if (model.lm || [...$('input').value].every(c => letters.includes(c))) return;
+  $('input').value = model.example || letters.slice(0, 5).join('');
 }
 
 let looping = false;
@@ -237,7 +241,7 @@ const stepOnce = latest(async () => {
 $('run').addEventListener('click', () => {
   running = !running;
   say('');
-  if (running) model && model.steps ? loop() : start();
+  if (running && !starting) model && model.steps ? loop() : start();
   show();
 });
 $('step').addEventListener('click', () => { running = false; say(''); show(); stepOnce(); });
@@ -248,7 +252,8 @@ $('reset').addEventListener('click', () => { running = false; start(); });
 // The typed text if the model can read it; otherwise null, and a message beside the field.
 function typed() {
   const text = $('input').value, most = mostTyped(), known = new Set(model.tokens);
-  const odd = [...text.slice(0, 500)].find(c => !known.has(c));
+  const characters = model.tokens.every(x => [...x].length === 1 || /^<\w+>$/.test(x));
+  const odd = characters ? [...text.slice(0, 500)].find(c => !known.has(c)) : undefined;
   const fault = !text ? t('empty') : odd !== undefined ? t('odd', odd)
     : [...text].length > most ? t('long', most) : '';
   if (fault) $('answer').replaceChildren(make('span', {className: 'wrong'}, fault));
@@ -376,6 +381,7 @@ $('load').addEventListener('change', async () => {
   try {
     if (file.size > 2e8) throw new Error(t('too_large'));
     took(await ask('load', {bytes: await file.arrayBuffer()}));
+    say('');
     $('take-says').textContent = t('loaded', file.name.slice(0, 80), number(model.parameters));
   } catch (e) {
     $('take-says').textContent = t('not_loaded', file.name.slice(0, 80), e.message);

@@ -14,6 +14,7 @@ const TEXTS = {
   odd: ['“{0}” is not in its alphabet.', '它不认识“{0}”。'], long: ['At most {0} characters.', '最多 {0} 个字符。'],
   error: ['Something went wrong: {0}', '出错了：{0}'],
   no_worker: ['The computing part did not start. {0}', '计算部分没有启动。{0}'],
+  lost: ['The computing part stopped ({0}). Start makes a new model.', '计算部分停了（{0}）。按“开始”建一个新模型。'],
   no_start: ['No model could be made: {0}', '无法建立模型：{0}'],
   text_cut: ['The text has {0} characters; the first {1} are learnt.', '文本有 {0} 个字符，只学前 {1} 个。'],
   not_finite: ['The loss is not a number any more: the steps are too large for this model. Reset, or choose another optimizer.', '损失不再是数了：步子对这个模型太大。请重来，或换一个优化器。'],
