@@ -3,6 +3,7 @@
 #define OPS_AXIS_H
 
 #include "autograd/op.h"
+#include <math.h>
 
 typedef struct Axis {
     int axis; /* from 0 */
@@ -31,6 +32,13 @@ static inline void axis_print(const Node *n, FILE *out) {
 /* The offset of line `line` of outer·inner; its elements are `inner` apart. */
 static inline long axis_line(const Axis *a, long line) {
     return line / a->inner * a->n * a->inner + line % a->inner;
+}
+
+/* The maximum of a line; -∞ if all its elements are -∞, or it has none. */
+static inline real axis_max(const Axis *a, const real *line) {
+    real max = -INFINITY;
+    for (long i = 0; i < a->n; i++) max = line[i * a->inner] > max ? line[i * a->inner] : max;
+    return max;
 }
 
 #endif

@@ -28,9 +28,8 @@ static void forward(Node *n) {
     for (long line = 0; line < a->outer * a->inner; line++) {
         real *y = n->out->data + axis_line(a, line);
         long step = a->inner;
-        real m = -INFINITY;
+        real m = axis_max(a, y);
         double sum = 0;
-        for (long i = 0; i < a->n; i++) m = y[i * step] > m ? y[i * step] : m;
         if (m == -INFINITY) continue;
         for (long i = 0; i < a->n; i++) sum += (double)vm_exp(y[i * step] - m);
         real log_sum = vm_log((real)sum);
@@ -43,10 +42,9 @@ static void backward(Node *n) {
     for (long line = 0; line < a->outer * a->inner; line++) {
         long at = axis_line(a, line), step = a->inner;
         const real *y = n->out->data + at, *dy = n->out->grad + at;
-        real *dx = n->in[0]->grad + at, m = -INFINITY;
+        real *dx = n->in[0]->grad + at;
         double sum = 0;
-        for (long i = 0; i < a->n; i++) m = y[i * step] > m ? y[i * step] : m;
-        if (m == -INFINITY) continue;
+        if (axis_max(a, y) == -INFINITY) continue;
         for (long i = 0; i < a->n; i++) sum += (double)dy[i * step];
         for (long i = 0; i < a->n; i++) dx[i * step] += dy[i * step] - vm_exp(y[i * step]) * (real)sum;
     }

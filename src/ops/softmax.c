@@ -28,9 +28,8 @@ static void forward(Node *n) {
     for (long line = 0; line < a->outer * a->inner; line++) {
         real *y = n->out->data + axis_line(a, line);
         long step = a->inner;
-        real m = -INFINITY;
+        real m = axis_max(a, y);
         double sum = 0;
-        for (long i = 0; i < a->n; i++) m = y[i * step] > m ? y[i * step] : m;
         if (m == -INFINITY) m = 0;
         for (long i = 0; i < a->n; i++) sum += (double)(y[i * step] = vm_exp(y[i * step] - m));
         real scale = sum == 0 ? 0 : (real)(1 / sum);
