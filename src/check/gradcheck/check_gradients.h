@@ -11,8 +11,8 @@ typedef struct Gradients {
     CheckRun *differences; /* its forward is differentiated: run itself, or the reference's run */
     Arena *arena;
     bool
-        doubted; /* nobody chose this point: a wrong gradient counts only where the function is smooth and finite, */
-    double least; /* and where it is off by more than this part of itself, or of 1 */
+        doubted; /* a point added by the checker: a wrong gradient counts only where the function is smooth, */
+    double least; /* and only if it is off by more than this part of itself, or of 1 */
 
     long outputs, cotangents;
     bool whole, sampled;

@@ -1,5 +1,5 @@
-/* Runs of a check case: records its operation at a point on an empty tape, forward and backward. The
- * operation runs in this process or in one of its own (check_host.h); callers see no difference. */
+/* Runs of a check case: its operation is recorded at a point on an empty tape, and runs forward and backward. It runs in
+ * this process or in one of its own (check_host.h); callers see no difference. */
 #ifndef GRADCHECK_CHECK_RUN_H
 #define GRADCHECK_CHECK_RUN_H
 
@@ -26,15 +26,10 @@ struct CheckRun {
     const CheckHostCalls *calls; /* of the host */
     bool guard;                  /* NaNs surround the tape's arrays */
     bool keep;                   /* output and upstream gradient can be looked at after backward */
-    bool
-        relayed; /* the inputs are not leaves but outputs of another operation: as in the middle of a model */
-    long first;  /* index of the first node: see check_run_forward */
-    const char
-        *stage; /* what is looked at, in words, for who has to say where a run came to its end; NULL: no more
-                               than the operation itself */
-    /* The verdict is known and other points are tried for an explanation: a crash there changes no
-     * verdict. */
-    bool explaining;
+    bool relayed;      /* the inputs are outputs of another operation, as in the middle of a model */
+    long first;        /* index of the first node: see check_run_forward */
+    const char *stage; /* names the property under test if the run ends; NULL: the operation itself */
+    bool explaining;   /* the verdict is known: a crash no longer changes it */
 
     /* Of the last forward. */
     Tensor *y;
@@ -49,9 +44,8 @@ struct CheckRun {
     const real *first_dy, *first_grad[CHECK_INPUTS];
 };
 
-/* Records the case at its point. Dropout depends on the tape's seed and step and on the place of a node on
- * the tape, which is the same in all runs: if a run needs fewer nodes than another (which copies a strided input),
- * `first` fills up the difference. */
+/* Records the case at its point. Dropout depends on a node's index on the tape. If a run needs fewer nodes than another,
+ * which copies a strided input, `first` makes up for the difference. */
 Tensor *check_run_forward(CheckRun *r);
 
 /* Ends with an error if the last forward's output has another number of elements than expected. */

@@ -36,17 +36,12 @@ void gradcheck_case(const char *op, const CheckCase *c, uint64_t seed, CaseRepor
 
 typedef struct CheckOptions {
     uint64_t seed;
-    bool
-        differences; /* they alone, without the properties (check_properties.h): for a function that takes long */
-    bool
-        added; /* nobody wrote the case: it fails only where the function is smooth and finite (check_smooth.c) */
-    /* The process that runs the case (check_host.h), and another one that has run nothing; NULL: this
-     * process, and none. */
-    struct CheckHost *host, *fresh;
-    /* The same case with the reference's build: forward has to give its output, and it is the function that
-     * is differentiated. NULL: none. It runs in `reference_host`; NULL: here. */
-    const CheckCase *reference;
-    struct CheckHost *reference_host;
+    bool differences;           /* checks no properties (check_properties.h): for a slow function */
+    bool added;                 /* by the checker: fails only where the function is smooth (check_smooth.c) */
+    struct CheckHost *host;     /* the process that runs the case; NULL: this one */
+    struct CheckHost *fresh;    /* another one, which has run nothing; NULL: none */
+    const CheckCase *reference; /* with the build whose output is wanted and differentiated; NULL: none */
+    struct CheckHost *reference_host; /* the process that runs it; NULL: this one */
 } CheckOptions;
 
 /* Checks the case as the options say. */

@@ -30,8 +30,8 @@ enum {
 /* Copies text into an array of a report, as much as it holds. */
 #define REPORT_SET(to, from) snprintf(to, sizeof(to), "%.*s", (int)sizeof(to) - 1, from)
 
-/* Properties that hold exactly for every gradient (check_properties.h), in the order of their checks: the
- * first broken one says most. */
+/* Properties that hold exactly for every gradient (check_properties.h), in the order of their checks. The first broken
+ * one tells most. */
 typedef enum Property {
     PROPERTY_FORWARD,
     PROPERTY_READ_ONLY,
@@ -53,27 +53,26 @@ typedef enum Property {
 /* A pattern that fits a wrong gradient (diagnosis.h). */
 typedef struct Explanation {
     char pattern[REPORT_WORD], reason[REPORT_TEXT];
-    int order;     /* of the pattern: the first says most */
-    uint64_t form; /* the same for reasons that differ only in numbers */
-    bool sure;     /* it predicts every number, and not only which are wrong */
+    int order;     /* index of the pattern; the first tells most */
+    uint64_t form; /* equal for reasons that differ only in numbers */
+    bool sure;     /* predicts every number; else only which numbers are wrong */
 } Explanation;
 
-/* The findings about one input of one case. */
+/* The findings about one input of one case. Counts are of coordinates: elements in memory. */
 typedef struct InputReport {
     char name[REPORT_NAME]; /* of the gradient: dx */
     Shape shape;
     Verdict verdict;
-    long coordinates; /* elements in memory */
-    long alone;       /* of them, moved alone: all, or where there are too many a sample; then all are moved
-                                 * together as well, along a random direction */
-    long wrong, unclear, kinks; /* of them */
-    long sloped;                /* coordinates with a gradient that is not 0 */
-    long flat;   /* coordinates with a gradient too small to be seen beside the output's size */
-    Doubt doubt; /* why a coordinate is unclear: the gravest reason */
+    long coordinates;
+    long
+        alone; /* moved alone: all, or a sample of many; then all are also moved together along a random direction */
+    long wrong, unclear, kinks;
+    long sloped; /* their gradient is not 0 */
+    long flat;   /* their gradient is too small to show beside the output */
+    Doubt doubt; /* the gravest reason why a coordinate is unclear */
 
-    /* The first coordinate that lies on a kink, where there are any: its place in the shape's order, the
-     * output that is looked at (-1: the sum with a random cotangent), and the derivatives from below and
-     * above. */
+    /* The first coordinate on a kink: its place in the shape's order, the output (-1: the sum with a random
+     * cotangent), and the derivatives from below and above. */
     long kink, kink_output;
     double kink_below, kink_above;
 
@@ -85,48 +84,45 @@ typedef struct InputReport {
     double error;    /* relative */
     double step;
 
-    char map[REPORT_TEXT]; /* of FAIL: which elements are wrong; "" if all are, or none is alone */
-    char full
-        [REPORT_FULL]; /* of FAIL: the smallest case like this one that fails, with all its numbers; "" if it has
-                                  too many */
-    long full_size;    /* numbers of that case */
-    char pattern[REPORT_WORD]; /* of FAIL: the mistake that explains all errors, "unknown" if none does */
-    char reason[REPORT_TEXT];  /* of FAIL and INCONCLUSIVE, in words; "" where nothing is known */
-    uint64_t form;             /* of the reason, where it is one of these */
+    /* Of FAIL. */
+    char map[REPORT_TEXT];  /* which elements are wrong; "": all, or only their sum */
+    char full[REPORT_FULL]; /* the smallest case like this one that fails, in numbers; "": it has too many */
+    long full_size;         /* how many */
     Explanation explanation[EXPLANATIONS]; /* all that fit, in the order of the patterns */
     int explanations;
+    char pattern[REPORT_WORD]; /* the mistake that explains all errors; "unknown" */
+    uint64_t form;             /* of the reason */
+    char reason[REPORT_TEXT];  /* also of INCONCLUSIVE; "": unknown */
 } InputReport;
 
 typedef struct CaseReport {
     char op[REPORT_NAME], name[REPORT_NAME];
-    Verdict verdict; /* the worst of the inputs', and of the properties */
+    Verdict verdict; /* the worst of inputs and properties */
     int inputs;
     InputReport in[REPORT_INPUTS];
-    bool judged;    /* its gradients are, all of them */
-    int properties; /* so many were looked at; how each is broken, "" where it holds */
+    bool judged;    /* all gradients have a verdict */
+    int properties; /* checked so far; broken[k] says how property k is broken, "": it holds */
     char broken[PROPERTIES][REPORT_TEXT];
-    char property[REPORT_WORD];  /* the name of the first that is broken; "" if none is */
-    char diagnosis[REPORT_WORD]; /* of FAIL: the pattern or property that says most; "unknown" if none fits */
-    char trouble[REPORT_TEXT];   /* how; or what else went wrong with the case as a whole */
+    char property[REPORT_WORD];  /* the first broken one; "": none */
+    char diagnosis[REPORT_WORD]; /* of FAIL: the pattern or property that tells most; "unknown" */
+    char trouble[REPORT_TEXT];   /* how the property is broken, or the case as a whole failed */
     long outputs;                /* elements of the output */
     bool recorded;               /* the output takes a gradient */
     bool whole_jacobian;
-    bool kinks; /* the case promises kinks */
-    bool
-        at_ends; /* its gradients are right at the drawn point, and wrong with values at the ends of their ranges */
-    bool
-        by_reference; /* judged by values that are known to be right (`analytic` against `numeric`), not by differences */
-    bool endless;     /* its time ran out in few runs */
-    int moved;        /* how many points were given up: on a kink, or where an input does not count */
-    long evaluations; /* forward runs */
+    bool kinks;        /* the case promises kinks */
+    bool at_ends;      /* right at the drawn point, wrong at the ends of the ranges */
+    bool by_reference; /* `numeric` is a value that is known to be right, and no difference quotient */
+    bool endless;      /* the time ran out in few runs */
+    int moved;         /* points given up: on a kink, or where an input has no effect */
+    long evaluations;  /* forward runs */
 
-    /* The plan, whatever came of it: known for a case from a table, not for files. */
+    /* The plan of a case from a table; it does not depend on the findings. */
     bool planned;
-    bool like;  /* its forward was to be another's */
-    bool added; /* by the checker, beside those that somebody wrote */
+    bool like;  /* the output is compared with a reference's */
+    bool added; /* by the checker */
     int wanted; /* gradients */
     char want[REPORT_INPUTS][REPORT_NAME];
-    double points; /* what all of it is worth to a grader */
+    double points;
 } CaseReport;
 
 #endif

@@ -1,4 +1,4 @@
-/* How far apart two right results may be.
+/* The allowed distance of two right results.
  *
  * Two computations of the same number, with `unit` the distance from 1 to the next number, may differ by
  *
@@ -6,9 +6,9 @@
  *
  * terms: the size of the numbers that the result is made of, its own unless large ones cancel; roundings: how many units
  * of that size may add up. Everything but a difference quotient, which knows its own error (numeric_derivative.h), is judged
- * by this rule. The terms are known more or less well:
+ * by this rule:
  *
- *     who                                   terms                                            roundings
+ *     compared                              terms                                            roundings
  *     a run against another (properties)    the tensor's largest number, and the output's    ROUNDINGS_OF_A_RUN
  *     a gradient, its derivative known well the largest derivative, and the output           ROUNDINGS_OF_A_RUN
  *     a forward against another's (--like)  the largest output, and the answer to changes     ROUNDINGS_OF_A_RUN
@@ -27,19 +27,19 @@
 /* The same formula, its sums in another order. */
 #define ROUNDINGS_OF_A_RUN 1e4
 
-/* How far apart they may be. */
+/* The allowed distance. */
 double rounding_room(double roundings, double unit, double terms);
 
-/* Whether two numbers are within it. Equal infinities are, and so are two that are none. */
+/* Whether two numbers are within it. Equal infinities are, and two NaNs. */
 bool rounding_same(double a, double b, double room);
 
-/* The first i for which found[i] and want[i] + add are not; -1: there is none. */
+/* The first i for which found[i] and want[i] + add are not; -1: none. */
 long rounding_differs(const real *found, const real *want, double add, long count, double room);
 
-/* The largest finite |x_i|, 0 where there is none. */
+/* The largest finite |x_i|; 0: none. */
 double rounding_largest(const real *x, long count);
 
-/* Keeps the largest change of a result in *moved; one that is not finite says nothing. */
+/* Keeps the largest finite change of a result in *moved. */
 void rounding_note(double *moved, double before, double after);
 
 #endif
