@@ -245,7 +245,7 @@ TEST(a_child_is_talked_to) {
     CHECK(end.fate == CHILD_DONE, "fate %d", end.fate);
     if (c) child_stop(c);
 
-    /* One that is not done with is ended. */
+    /* child_stop ends a child that still runs. */
     *asked = 0;
     c = child_start(&limits, answers, (void *)asked);
     CHECK(c && child_lives(c, &end));

@@ -131,8 +131,7 @@ static void check_printed(const OpEntry *entry, const Node *n, const char *case_
     free(text);
 }
 
-/* What is neither the tape nor a tensor is an argument that an operation prints: without it nobody can repeat a case in
- * another language. */
+/* An operation prints every argument besides tape and tensors. Another language needs them to repeat a case. */
 static void arguments_can_be_printed(void) {
     Arena arena = {0};
     Tape *t = tape_new();
@@ -261,7 +260,7 @@ static Tensor *first_of(Tape *t, Tensor **x) {
     return tape_neg(t, x[0]);
 }
 
-/* What no case can be is a bug, before anything runs. */
+/* An impossible case is a bug before anything runs. */
 static void impossible_cases_are_bugs(void) {
     CheckInput many[CHECK_INPUTS + 2] = {{0}};
     CaseReport r;
@@ -276,7 +275,7 @@ static Tensor *sum_of(Tape *t, Tensor **x) {
     return tape_add(t, x[0], x[1]);
 }
 
-/* What has nothing to be proved of, and inputs that are alike but for the range of their numbers. */
+/* Cases without anything to prove, and inputs that differ only in the range of their numbers. */
 static void odd_inputs_pass(void) {
     static const double two[] = {3, 4};
     static const CheckCase odd[] = {

@@ -33,7 +33,7 @@ enum { MUTANTS = sizeof mutants / sizeof *mutants };
 
 static const char *directory; /* of the mutants' files */
 
-/* Where `pattern` begins in text, runs of white space being all alike; *end is set behind it. */
+/* Finds `pattern` in text; all runs of white space are equal. *end is set to the text after it. */
 static const char *find(const char *text, const char *pattern, const char **end) {
     for (; *text; text++) {
         const char *t = text, *p = pattern;
@@ -102,7 +102,7 @@ enum { CASES_MOST = 32 };
 
 static Finding finding[MUTANTS];
 static int accused[1 + RULES]; /* correct operations, by gradcheck and by the rules */
-/* Of each operation's cases: whether the rule finds nothing wrong with the correct operation. */
+/* For each case of each operation: the rule finds nothing wrong with the correct operation. */
 static bool (*sound)[CASES_MOST][RULES];
 
 /* Whether one of "a|b|c" is the word. */

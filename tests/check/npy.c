@@ -49,7 +49,7 @@ static const char *fixture(const Golden *g) {
     return path;
 }
 
-/* What make_files.py put into element i. */
+/* The value that make_files.py put into element i. */
 static double golden_value(Dtype d, long i) {
     if (d == DTYPE_BOOL) return i % 3 == 0;
     return d >= DTYPE_F16 ? (double)i / 2 - 1 : (double)i;
@@ -199,7 +199,7 @@ static void refuses_malformed_headers(void) {
                  "t: header, character 55: found \"\", need blanks up to the newline") == 0);
 }
 
-/* Of one byte there is one order, and of one axis. */
+/* Arrays of bytes or of one axis have one order. */
 static void orders_may_say_nothing(void) {
     Error e = {0};
     Array a;
@@ -324,7 +324,7 @@ static void survives_every_flipped_bit(void) {
     CHECK(accepted > 10 && refused > 19000, "%d accepted, %d refused", accepted, refused);
 }
 
-/* What is no regular file, and what is not there. */
+/* Missing files and files that are not regular. */
 static void refuses_other_files(void) {
     make_folder();
     Array a;

@@ -417,8 +417,8 @@ static void parts_have_their_words(void) {
     CHECK(p && p->verdict == FAIL && strstr(p->text, "FAIL case: it is not 0\n") &&
               strstr(p->text, "good: holds, and counts as far as its gradients are right: 0.5 of its points"),
           "%s", p ? p->text : "none");
-    p = part_of(part, parts, "property linear"); /* of the failing case not looked at */
-    CHECK(p && p->verdict == FAIL && strstr(p->text, "FAIL case: not looked at: it is not 0\n"), "%s",
+    p = part_of(part, parts, "property linear"); /* of the failing case not checked */
+    CHECK(p && p->verdict == FAIL && strstr(p->text, "FAIL case: not checked: it is not 0\n"), "%s",
           p ? p->text : "none");
     double of, sum = 0;
     for (long i = 0; i < parts; i++) sum += part[i].points;

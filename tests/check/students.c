@@ -171,7 +171,7 @@ static void judge(const Op *op, const char *name, Finding *f) {
     free(report);
 }
 
-/* What is looked at once is not worth an optimizer's time, nor what it would warn of. */
+/* Each library runs once: optimization and warnings would cost more than they save. */
 static void compile_quickly(void) {
     char words[PATH_MAX];
     const char *cc = getenv("CC");

@@ -35,7 +35,7 @@ struct CheckBatch {
     long most;      /* runs there is room for */
     long asked, done;
     long changes, room;
-    CheckChange *change; /* [room] of the runs that are not done, one run's behind the other's */
+    CheckChange *change; /* [room] of the runs that are not done, run after run */
     long *end;           /* [most] where a run's changes end */
     const real *dy;      /* [asked][outputs]; NULL: no backward */
     real fill;           /* of all gradients, before a run */
@@ -44,25 +44,23 @@ struct CheckBatch {
     uint64_t *branches;  /* [done] taken */
 };
 
-/* Memory for so many runs, and for so many changes that are not made yet: of one run at least. */
+/* Allocates memory for `runs` runs and for `changes` pending changes, at least those of one run. */
 void check_batch_open(CheckBatch *b, CheckRun *run, Arena *arena, long outputs, long runs, long changes);
 
 /* Forgets what was asked. */
 void check_batch_begin(CheckBatch *b);
 
-/* Asks for one more run, with so many numbers changed at most, which are then named. The point is changed for
- * this run alone. */
+/* Asks for one more run with at most `changes` numbers of the point changed; check_batch_change names them. */
 void check_batch_ask(CheckBatch *b, long changes);
 void check_batch_change(CheckBatch *b, real *at, real value);
 
 /* Runs what was asked and is not done. */
 void check_batch_run(CheckBatch *b);
 
-/* Memory for so many runs, or as many as do not take too much of it. */
+/* Allocates memory for `runs` runs, or for as many as fit in a limit. */
 void check_batch_open_backward(CheckBatch *b, CheckRun *run, Arena *arena, long outputs, long runs);
 
-/* Forward and backward for the first of `count` cotangents, all if there is room for them; returns for how
- * many. */
+/* Runs forward and backward for as many of `count` cotangents as there is room for. Returns their number. */
 long check_batch_backward(CheckBatch *b, const real *dy, long count, real fill);
 
 /* Results of a run: its output, and the gradient of an input that takes one. */

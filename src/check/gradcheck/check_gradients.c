@@ -9,20 +9,20 @@
 
 /* circle: check/gradcheck/diagnosis explains the gradients that are found wrong here */
 
-/* The whole Jacobian is looked at up to so many outputs and so many entries; above, RANDOM cotangents. */
+/* Sizes up to which the whole Jacobian is checked. Larger ones are checked with RANDOM cotangents. */
 enum { WHOLE_OUTPUTS = 128, WHOLE_ENTRIES = 1 << 14, RANDOM = 3 };
 
-/* All elements are moved alone as long as their number times that of all numbers at hand, which each move
- * computes anew, stays below WORK; above, so many of each input that it does, but LEAST. */
+/* Each element is moved alone if the number of elements times the numbers computed for a move is at most WORK. Otherwise a
+ * sample of each input is: as many elements as WORK allows, at least LEAST. */
 enum { WORK = 1 << 22, LEAST = 4 };
 
 static const char *const doubt_text[] = {
     [DOUBT_NONE] = "",
-    [DOUBT_FLAT] = ("the gradient is below the noise floor: the output hardly changes, or not at all. Where "
-                    "the function "
-                    "is saturated on purpose, a case says so with .flat = true"),
+    [DOUBT_FLAT] =
+        "the gradient is too small to show in the output. If the function is meant to be saturated here, set "
+        ".flat = true in the case",
     [DOUBT_KINK] = "a kink is crossed at every usable step",
-    [DOUBT_NOISE] = "the numeric derivative does not settle: the output is noisy, or not smooth",
+    [DOUBT_NOISE] = "the numeric derivative does not converge: the output is noisy or not smooth",
 };
 
 static void *zeros(Arena *arena, long count, size_t size) {
@@ -196,9 +196,9 @@ static void report_elements(InputReport *r, const PointInput *in, const Entries 
     r->verdict = r->wrong ? FAIL : r->unclear ? INCONCLUSIVE : PASS;
     if (r->verdict == PASS && looks_like_differences(e)) {
         r->verdict = INCONCLUSIVE, r->unclear = r->coordinates;
-        snprintf(r->reason, sizeof r->reason,
-                 "right to ten digits, and not to fifteen as a gradient is that was worked out: taken by "
-                 "differences?");
+        snprintf(
+            r->reason, sizeof r->reason,
+            "right to ten digits only. A derived gradient is right to fifteen. Is it taken by differences?");
     }
     report_worst(r, e);
     report_kink(r, e);
@@ -230,7 +230,8 @@ static void report_unrecorded(InputReport *r, bool flat, bool by_reference) {
         "the output takes no gradient%s. Is %s among the INPUTS of tape_node, and does the function return "
         "what tape_record returns?",
         r->verdict == FAIL ? ""
-                           : " and does not depend on this input; where that is meant, .flat = true says so",
+                           : " and does not depend on this input. If it is meant to be constant, set .flat = "
+                             "true in the case",
         r->name + 1);
 }
 

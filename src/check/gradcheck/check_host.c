@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Of the memory that is shared: most numbers of an output, and bytes for the blocks of points. */
+/* Sizes in the shared memory: numbers of an output, and bytes for the blocks of points. */
 enum { MOST_OUTPUTS = BATCH_OUTPUTS, BLOCKS = 1 << 27 };
 
 typedef enum Command { FORWARD, BACKWARD, BATCH, PAIR } Command;
@@ -100,7 +100,7 @@ static void serve(void *context, long i) {
     CheckPoint point[2];
     CheckRun r = {.op = "operation", .c = h->load(h->context), .point = &point[0], .tape = tape_new()};
     (void)i;
-    /* Output that nobody reads is dropped. */
+    /* Drops output if the pipe is full. */
     fcntl(STDOUT_FILENO, F_SETFL, O_NONBLOCK);
     fcntl(STDERR_FILENO, F_SETFL, O_NONBLOCK);
     for (long number = 1;; number++) {

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Tries with the inputs' last digits changed; and with more of them, so many at once. */
+/* Runs with the last digits of the inputs changed; larger changes of one batch. */
 enum { TRIALS = 6, JOLTS = 8 };
 
 /* A change larger than `gentle` may show no noise, but the function. */
@@ -25,7 +25,7 @@ static long own_elements(const PointInput *in) {
     return in->count / in->repeats;
 }
 
-/* Asks for a run with the values changed by so much of themselves. */
+/* Asks for a run with the values changed by the part `relative` of themselves. */
 static void ask_jittered(Measure *m, double relative, uint64_t key) {
     const CheckPoint *p = m->b.run->point;
     check_batch_ask(&m->b, m->changes);

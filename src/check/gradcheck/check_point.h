@@ -56,7 +56,7 @@ void point_ready(CheckPoint *p, real fill);
 /* Whether input i takes a gradient of its own. */
 bool point_has_gradient(const CheckPoint *p, int i);
 
-/* Element i of an input's memory, changed by so much of itself, up or down at random. */
+/* Element i of an input's memory, changed by the part `relative` of itself, up or down at random. */
 real point_jittered(const PointInput *in, long i, real relative, uint64_t key);
 
 /* Changes every value of an input that way; restores the values drawn. */

@@ -1,4 +1,4 @@
-/* Whether a point that nobody chose can accuse a gradient.
+/* Decides whether an added point can accuse a gradient.
  *
  * The checker adds points to those of a case: larger values, zeros, the ends of a range. There a right file
  * may overflow, leave its domain, or meet a tie. A gradient is wrong at such a point only where forward is

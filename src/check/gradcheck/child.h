@@ -37,7 +37,7 @@ typedef struct ChildEnd {
     const char *printed; /* the first CHILD_PRINTED bytes of what it printed */
 } ChildEnd;
 
-/* Sends bytes of the result; for use inside a job. False if nobody listens any more. */
+/* Sends bytes of the result; for use inside a job. False: the parent has closed the pipe. */
 bool child_send(const void *bytes, size_t size);
 
 /* Ends the job here, as if its function had returned. */

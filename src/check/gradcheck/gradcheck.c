@@ -150,7 +150,7 @@ static bool draw(Trial *t, PointKind kind, int attempt) {
     return point_draw(&t->point, t->arena, memory_of(run->host), run->op, run->c, t->seed, kind, attempt);
 }
 
-/* Far out, terms that cancel leave so much of a right gradient. */
+/* The part of a right gradient that large terms leave when they cancel. */
 static const double gross = 1e-6;
 
 static void judge_gradients(Trial *t, bool doubted, CaseReport *report) {

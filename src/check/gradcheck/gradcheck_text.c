@@ -184,8 +184,8 @@ static const InputReport *find_wrong(const CaseReport *r, const char *op, const 
     return NULL;
 }
 
-/* The report that tells the mistake best: the smallest case in full, of cases that somebody wrote if one of
- * them fails. */
+/* The report that tells the mistake best: the smallest case in full. A case of the file goes before those that the
+ * checker added. */
 static const CaseReport *head_of(const CaseReport *all, long count, const char *op, const char *name) {
     const CaseReport *best = NULL;
     const InputReport *shown = NULL;

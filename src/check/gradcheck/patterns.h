@@ -1,4 +1,4 @@
-/* The patterns of diagnosis.h: what they look at, and what they share. Internal to the diagnosis. */
+/* The patterns of diagnosis.h and the functions that they share. Internal to the diagnosis. */
 #ifndef GRADCHECK_PATTERNS_H
 #define GRADCHECK_PATTERNS_H
 

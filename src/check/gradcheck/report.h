@@ -13,7 +13,7 @@ typedef enum Verdict {
 /* Why a coordinate is unclear. */
 typedef enum Doubt {
     DOUBT_NONE,
-    DOUBT_FLAT,  /* the gradient is below the noise floor of the output */
+    DOUBT_FLAT,  /* the gradient is too small to show in the output */
     DOUBT_KINK,  /* every usable step crosses a kink */
     DOUBT_NOISE, /* the estimates do not settle: noise, or a function that is not smooth */
 } Doubt;

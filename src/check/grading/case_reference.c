@@ -1,6 +1,6 @@
-#include "check/grading/case_files.h"
 #include "base/random.h"
 #include "check/gradcheck/rounding.h"
+#include "check/grading/case_files.h"
 #include <math.h>
 #include <string.h>
 

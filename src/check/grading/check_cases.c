@@ -247,7 +247,7 @@ static void ask_for_slope(const CheckPlan *p, const CheckItem *item, CaseReport 
     for (int i = 0; i < r->inputs; i++) {
         r->in[i].verdict = INCONCLUSIVE, r->in[i].unclear = r->in[i].coordinates;
         REPORT_SET(r->in[i].reason,
-                   "the output depends on no input: where that is meant, a case says so with .flat = true");
+                   "the output depends on no input. If that is meant, set .flat = true in the case");
     }
 }
 

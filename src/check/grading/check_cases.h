@@ -13,7 +13,7 @@ typedef struct CheckItem {
     char op[REPORT_NAME], name[REPORT_NAME];
     int index;   /* of the case in the operation's table; -1: there is nothing to run, `trouble` says why */
     CheckCase c; /* of a student's file: without its code, and under no name */
-    bool added;  /* nobody wrote it: it counts where the operation takes its sizes */
+    bool added;  /* by the checker: counts only if the operation accepts its sizes */
     char trouble[REPORT_TEXT];
 } CheckItem;
 
@@ -35,7 +35,7 @@ typedef struct CheckPlan {
     int keep[CHILD_KEEPS]; /* the open files of these libraries */
 
     uint64_t seed;
-    long seeds; /* each case is checked at the points of so many seeds, from `seed` on; at least 1 */
+    long seeds; /* points of each case: those of `seeds` seeds from `seed` on; at least 1 */
     int at_once;
     ChildLimits limits;
 } CheckPlan;

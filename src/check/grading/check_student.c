@@ -52,7 +52,7 @@ static void take_listing(void *context, long i, const ChildEnd *end) {
                  child_text(text, end, &l->plan->limits));
 }
 
-/* ---- Cases that nobody wrote ---- */
+/* ---- Cases that the checker adds ---- */
 
 /* Changes every axis of one size to another size, so that products and broadcasts still fit. False: no
  * axis has that size. */

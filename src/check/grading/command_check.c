@@ -117,7 +117,7 @@ static bool may_be_graded(const StudentFile *f, bool graded, Error *e) {
 static void check_operand(Grading *g, const char *name, const char *part, Error *e) {
     bool is_folder = name && is_a_folder(name), is_file = name && !is_folder && directory_ends_in(name, ".c");
     Error unwritten = {0};
-    if (!is_folder && !grade_unjudged(&g->plan, &g->show, "the run did not come to its end", e)) return;
+    if (!is_folder && !grade_unjudged(&g->plan, &g->show, "the run did not finish", e)) return;
     if (!may_be_graded(&g->file, is_file || is_folder, e)) return;
     if (is_file || is_folder) {
         sandbox_protect();

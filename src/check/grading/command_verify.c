@@ -276,7 +276,7 @@ static void verify_part(Verification *v, ReferencePart *p) {
         REPORT_SET(r->reason, e.text);
     } else if (v->input.status != STATUS_DONE) {
         r->verdict = INCONCLUSIVE;
-        REPORT_SET(r->reason, "not judged, for want of the inputs");
+        REPORT_SET(r->reason, "not judged: an input is unusable");
     } else {
         Precision precision = a.dtype == DTYPE_F32 ? SINGLE : DOUBLE;
         judge(v, p, take_array(v, &a), precision, r);

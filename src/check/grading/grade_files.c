@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char cut_short[] = "the run did not come to its end";
+static const char cut_short[] = "the run did not finish";
 
 /* ---- Aspects of an operation that its cases leave untested ---- */
 

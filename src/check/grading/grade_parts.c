@@ -160,7 +160,7 @@ static void add_property(Parts *all, const CaseReport *r, long count, Property w
         if (verdict > p->verdict) p->verdict = verdict;
         if (verdict != PASS && failing++ < SHOWN)
             fprintf(text, "%s %s: %s%s\n", gradcheck_verdict_text(verdict), r[i].name,
-                    (int)which < r[i].properties ? "" : "not looked at: ",
+                    (int)which < r[i].properties ? "" : "not checked: ",
                     (int)which < r[i].properties ? r[i].broken[which] : r[i].trouble);
     }
     if (failing > SHOWN) fprintf(text, "and in %d other cases\n", failing - SHOWN);

@@ -1,7 +1,7 @@
-#include "check/grading/model_pass.h"
 #include "base/arena.h"
 #include "base/random.h"
 #include "check/gradcheck/check_run.h"
+#include "check/grading/model_pass.h"
 #include "ops/ops.h"
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-#include "check/grading/model_pass.h"
 #include "base/random.h"
 #include "check/gradcheck/rounding.h"
+#include "check/grading/model_pass.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

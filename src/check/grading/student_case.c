@@ -1,5 +1,5 @@
-#include "check/grading/student_op.h"
 #include "check/gradcheck/child.h"
+#include "check/grading/student_op.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

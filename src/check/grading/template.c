@@ -1,7 +1,7 @@
-#include "check/grading/student_op.h"
 #include "base/directory.h"
 #include "base/file.h"
 #include "base/utf8.h"
+#include "check/grading/student_op.h"
 #include "ops/ops.h"
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static const char *print_task(const char *text, const char *op, FILE *out) {
     fprintf(out,
             " * Write forward and backward below. Check them at the cases of this file, to which you may "
             "add, and at\n"
-            " * those of the project, whose forward yours must then equal:\n"
+            " * those of the project, where your forward must give the same output:\n"
             " *\n"
             " *     ./gradcheck FILE.c\n"
             " *     ./gradcheck FILE.c --like %s\n"

@@ -1,4 +1,4 @@
-/* What the students' files of this folder share: short words for what each of them has to do. */
+/* Macros that the students' files of this folder share. */
 #ifndef TESTS_STUDENTS_STUDENT_H
 #define TESTS_STUDENTS_STUDENT_H
 
