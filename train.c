@@ -70,6 +70,7 @@ static bool start(Trainer *t, const ModelConfig *c, const TrainConfig *config, C
 static bool set_pace(Trainer *t, TrainConfig *config, Error *e) {
     if (config->minutes <= 0) return true;
     long steps = pace_steps(t, 60 * config->minutes, e);
+    config->minutes = 0;
     train_config_set_steps(config, steps);
     Trainer paced = train_config_trainer(config, t->task);
     t->model->dropout = config->dropout;

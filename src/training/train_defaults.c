@@ -89,6 +89,7 @@ void train_config_fit_steps(TrainConfig *r) {
         return;
     double tokens = (double)r->steps * (double)(r->batch * r->accumulate * r->data.context);
     double passes = tokens * bytes_per_token[r->data.tokenizer] / fmax(1, bytes_of(r->data.text));
+    if (r->minutes > 0) passes = INFINITY; /* the steps are not known yet: plan memory for dropout */
     r->dropout = r->data.validation == 0 || passes < 8 ? 0 : passes < 16 ? 0.1 : 0.2;
 }
 

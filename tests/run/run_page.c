@@ -49,17 +49,18 @@ TEST(a_page_has_every_evaluation) {
     }
 }
 
-/* The command on the page makes the same weights, also where defaults depend on other settings. */
+/* The command on the page makes the same weights, also where defaults depend on other settings, and where the number of
+ * steps was found from minutes. */
 TEST(the_command_on_a_page_repeats_the_run) {
     enter_folder();
     char words[PATH_MAX + 700];
     write_text("text", "the cat sat on the mat, and the dog sat on the cat, and the mat was flat\n");
     CHECK(TRAIN("lm", TINY, "--text", "text", "--preset", "gpt", "--positions", "rotary", "--tokenizer",
-                "bpe", "--steps", "12", "--lr", "0.01", "--seed", "3", "--run", "a b") == 0,
+                "bpe", "--minutes", "0.003", "--lr", "0.01", "--seed", "3", "--run", "a b") == 0,
           "%s", err);
     char *text = page_of("a b/report.html"), *start = strstr(text, "<pre>./train "),
          *end = start ? strstr(start, "</pre>") : NULL;
-    CHECK(start && end, "no command");
+    CHECK(start && end && strstr(start, " --steps "), "no command, or without its steps");
     if (!start || !end) return;
     *end = 0;
     CHECK(rename("a b", "first") == 0);
