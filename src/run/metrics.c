@@ -48,10 +48,10 @@ bool metrics_open(MetricsFile *f, const char *directory, bool replace, Error *e)
 }
 
 bool metrics_read(const char *line, Metrics *m) {
-    enum { COLUMNS = 8, REQUIRED = 4 };
-    double value[COLUMNS];
+    enum { READ = 8, REQUIRED = 4 };
+    double value[READ];
     const char *at = line + strcspn(line, ",");
-    for (int i = 0; i < COLUMNS; i++) {
+    for (int i = 0; i < READ; i++) {
         if (*at != ',') return false;
         char *end;
         value[i] = strtod(at + 1, &end);
@@ -183,23 +183,30 @@ void metrics_restore(MetricsFile *f) {
     f->csv = again;
 }
 
-/* NAN leaves the column empty. */
-static void write_number(FILE *csv, double x) {
-    if (isnan(x))
-        fputc(',', csv);
-    else
-        fprintf(csv, ",%.6f", x);
+typedef struct Column {
+    const char *name;
+    double value; /* NAN: not measured */
+} Column;
+
+enum { COLUMNS = 7, ALWAYS = 3 /* in JSON */ };
+static void measured(const Metrics *m, Column out[COLUMNS]) {
+    double nats = m->characters > 0 ? m->val_loss / m->characters : NAN;
+    const Column all[COLUMNS] = {{"train_loss", m->train_loss},
+                                 {"val_loss", m->val_loss},
+                                 {"val_accuracy", m->val_accuracy},
+                                 {"val_exact", m->val_exact},
+                                 {"val_nats_per_char", nats},
+                                 {"val_bits_per_char", nats / log(2)},
+                                 {"val_perplexity", m->characters > 0 ? exp(m->val_loss) : NAN}};
+    memcpy(out, all, sizeof all);
 }
 
 void metrics_write(MetricsFile *f, const Metrics *m) {
+    Column column[COLUMNS];
+    measured(m, column);
     fprintf(f->csv, "%s,%ld,%ld,%.3f,%ld", m->task, m->step, m->tokens, m->seconds, m->params);
-    write_number(f->csv, m->train_loss);
-    write_number(f->csv, m->val_loss);
-    write_number(f->csv, m->val_accuracy);
-    write_number(f->csv, m->val_exact);
-    write_number(f->csv, m->characters > 0 ? m->val_loss / m->characters : NAN);
-    write_number(f->csv, m->characters > 0 ? m->val_loss / m->characters / log(2) : NAN);
-    write_number(f->csv, exp(m->val_loss));
+    for (int i = 0; i < COLUMNS; i++)
+        isnan(column[i].value) ? fputc(',', f->csv) : fprintf(f->csv, ",%.6f", column[i].value);
     fputc('\n', f->csv);
     if (fflush(f->csv) != 0) failed_here(f);
 }
@@ -212,26 +219,16 @@ bool metrics_close(MetricsFile *f, Error *e) {
     return f->error.status == STATUS_DONE || error_set(e, f->error.status, "%s", f->error.text);
 }
 
-/* JSON has no NaN and no infinity. */
-static void print_number(const char *name, double x) {
-    if (isfinite(x))
-        printf(", \"%s\": %.6g", name, x);
-    else
-        printf(", \"%s\": null", name);
-}
-
 void metrics_json(const Metrics *m) {
+    Column column[COLUMNS];
+    measured(m, column);
     printf("{\"task\": \"%s\", \"step\": %ld, \"tokens\": %ld, \"seconds\": %.3f, \"params\": %ld", m->task,
            m->step, m->tokens, m->seconds, m->params);
-    print_number("train_loss", m->train_loss);
-    print_number("val_loss", m->val_loss);
-    print_number("val_accuracy", m->val_accuracy);
-    if (!isnan(m->val_exact)) print_number("val_exact", m->val_exact);
-    if (m->characters > 0) {
-        print_number("val_nats_per_char", m->val_loss / m->characters);
-        print_number("val_bits_per_char", m->val_loss / m->characters / log(2));
-        print_number("val_perplexity", exp(m->val_loss));
-    }
+    for (int i = 0; i < COLUMNS; i++)
+        if (isfinite(column[i].value))
+            printf(", \"%s\": %.6g", column[i].name, column[i].value);
+        else if (i < ALWAYS) /* JSON has no NaN and no infinity */
+            printf(", \"%s\": null", column[i].name);
     printf("%s}\n", m->final ? ", \"final\": true" : "");
     stdout_flush();
 }

@@ -106,7 +106,7 @@ static void sgd(const Update *u, long begin, long end, real decay) {
 
 static void update_range(const Update *u, long begin, long end) {
     void (*update)(const Update *, long, long, real) = u->o->kind == OPTIM_SGD ? sgd : adamw;
-    long border = u->o->decay_all ? end : u->p->decayed;
+    long border = u->p->decayed;
     border = border < begin ? begin : border > end ? end : border;
     update(u, begin, border, (real)u->o->weight_decay);
     update(u, border, end, 0);

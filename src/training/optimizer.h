@@ -27,7 +27,6 @@ typedef struct Optimizer {
     double momentum;              /* SGD, Muon */
     double matrix_rate;           /* Muon: rate of the layers' matrices, as a multiple of η */
     double weight_decay;          /* λ */
-    bool decay_all;               /* also decay vectors */
     double clip_norm;             /* maximum gradient norm; 0: no clipping */
     long step;                    /* steps taken */
 
