@@ -288,8 +288,9 @@ TEST(learns_a_verse_by_heart) {
     static const char verse[] = "无可奈何花落去，似曾相识燕归来";
     enter_folder();
     write_text("verse", verse);
-    CHECK(TRAIN("lm", "--text", "verse", "--tail", "0", "--context", "14", "--d-model", "32", "--layers", "2",
-                "--batch", "2", "--steps", "150", "--lr", "0.005", "--json", "--run", "run") == 0,
+    CHECK(TRAIN("lm", "--text", "verse", "--tokenizer", "char", "--preset", "gpt", "--tail", "0", "--context",
+                "14", "--d-model", "32", "--layers", "2", "--batch", "2", "--steps", "150", "--lr", "0.005",
+                "--json", "--run", "run") == 0,
           "%s", err);
     const char *last = out;
     while (*next_line(last)) last = next_line(last);
@@ -357,7 +358,7 @@ TEST(the_window_slides) {
 TEST(samples_are_reproducible) {
     char first[200];
     enter_folder_with_text();
-    CHECK(TRAIN(LM, "--steps", "20", "--quiet", "--run", "run") == 0, "%s", err);
+    CHECK(TRAIN(LM, "--tokenizer", "char", "--steps", "20", "--quiet", "--run", "run") == 0, "%s", err);
 #define SAMPLE(...) GENERATE("run", "--prompt", "the cat sat on", "--length", "60", __VA_ARGS__)
     CHECK(SAMPLE("--temperature", "1", "--seed", "3") == 0 && strlen(out) == 14 + 60 + 1, "%s", out);
     CHECK(!strncmp(out, "the cat sat on", 14), "%s", out);
