@@ -88,7 +88,7 @@ static long select_live(Beam *b, Error *e) {
     for (long i = live; i < b->width; i++) b->from[i] = -1;
     decoder_reorder(d, b->from);
     for (long i = 0; i < live; i++) {
-        decoder_append(d, i, b->candidate[i].id);
+        decoder_ids(d, i)[d->length] = b->candidate[i].id;
         b->sum[i] = b->candidate[i].sum;
     }
     d->length++, d->same = false;

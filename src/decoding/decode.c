@@ -119,11 +119,6 @@ Choice decoder_choice(const Decoder *d, long sequence) {
     return (Choice){V, d->scores + row * V, decoder_ids(d, sequence), d->length};
 }
 
-void decoder_append(Decoder *d, long sequence, int32_t id) {
-    decoder_ids(d, sequence)[d->length] = id;
-    d->tokens[sequence] = d->length + 1;
-}
-
 void decoder_reorder(Decoder *d, const long *from) {
     int32_t *ids = d->ids;
     d->ids = d->other, d->other = ids;
@@ -148,7 +143,7 @@ bool decoder_run(Decoder *d, const Sampler *s, int32_t end_id,
             if (alone) own.seed += (uint64_t)i;
             int32_t id = (int32_t)decode_choose(&own, &choice, alone ? 0 : (uint64_t)i, d->probability);
             d->ended[i] = id == end_id || id == d->model->config.pad_id;
-            if (!d->ended[i]) decoder_append(d, i, id);
+            if (!d->ended[i]) decoder_ids(d, i)[d->tokens[i]++] = id;
             if (chosen && !chosen(context, i, id)) d->ended[i] = true;
             live += !d->ended[i];
         }

@@ -95,9 +95,6 @@ bool decoder_next(Decoder *d, Error *e);
 /* These scores, until the next pass, and the text before them. */
 Choice decoder_choice(const Decoder *d, long sequence);
 
-/* Appends a token; after one for every sequence, d->length grows. */
-void decoder_append(Decoder *d, long sequence, int32_t id);
-
 /* Sequence i becomes what sequence from[i] was; -1: it ends. All have the same source. */
 void decoder_reorder(Decoder *d, const long *from);
 

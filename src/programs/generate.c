@@ -232,9 +232,9 @@ static bool reply(Run *r, const int32_t *ids, long n, long echoed, Error *e) {
     if (!r->lm) given = (Given){&r->saved.begin_id, 1, 1, start, ids};
     r->echo = ids + n - echoed, r->echoed = r->lm ? echoed : 0;
     r->prompted = given.prompt_tokens, r->begun = false;
-    long sequences = s.beam ? s.beam : s.count;
-    bool ok = decoder_open(&r->decoder, r->tape, r->saved.model, sequences, &given, s.length, e) &&
-              (s.beam ? search : sample)(r, e);
+    bool ok =
+        decoder_open(&r->decoder, r->tape, r->saved.model, s.beam ? s.beam : s.count, &given, s.length, e) &&
+        (s.beam ? search : sample)(r, e);
     decoder_close(&r->decoder);
     return ok;
 }

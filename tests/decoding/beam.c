@@ -291,7 +291,7 @@ TEST(reordered_sequences_have_the_scores_of_their_texts) {
                 if (from[k] < 0) continue;
                 memcpy(text[k], old[from[k]], sizeof *text);
                 text[k][n] = (int32_t)(2 + random_below(key, (uint64_t)at++, 7));
-                decoder_append(&d, k, text[k][n]);
+                decoder_ids(&d, k)[d.length] = text[k][n];
             }
             d.length++, d.same = false;
         }
