@@ -50,8 +50,7 @@ TEST(rows_that_stay) {
         metrics_write(&f, &(Metrics){.task = "copy", .step = 10, .val_exact = NAN});
         CHECK(metrics_close(&f, &e), "%s", e.text);
         char want[1000];
-        snprintf(want, sizeof want, "%scopy,10,0,0.000,0,0.000000,0.000000,0.000000,,,,\n",
-                 cases[i].after);
+        snprintf(want, sizeof want, "%scopy,10,0,0.000,0,0.000000,0.000000,0.000000,,,,\n", cases[i].after);
         CHECK(!strcmp(contents("metrics.csv"), want), "case %zu: found\n%swant\n%s", i,
               contents("metrics.csv"), want);
     }

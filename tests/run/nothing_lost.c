@@ -373,12 +373,10 @@ TEST(steps_of_a_run_that_goes_on) {
               !strcmp(err, "train: --steps: found 9, need at least the 10 that run has made\n"),
           "%s", err);
     /* ½ 0.002 (1 + cos(π 7/8)), and ½ 0.002 (1 + cos(π 8/18)) */
-    CHECK(
-        TRAIN("--resume", "run", "--steps", "20") == 0 &&
-            strstr(
-                err,
-                "the schedule now ends at step 20, not 10: the learning rate goes from 7.61e-05 to 0.00117\n"),
-        "%s", err);
+    CHECK(TRAIN("--resume", "run", "--steps", "20") == 0 &&
+              strstr(err, "the schedule now ends at step 20, not 10: the learning rate goes from 7.61e-05 to "
+                          "0.00117\n"),
+          "%s", err);
     CHECK(!strstr(err, " 0 tok/s"), "a line before the first step: %s", err);
     CHECK(TRAIN("--resume", "run", "--steps", "20") == 0 && !strstr(err, "schedule"), "%s", err);
     CHECK(TRAIN(LOUD, "--steps", "5", "--schedule", "noam", "--run", "noam") == 0 &&
