@@ -117,7 +117,8 @@
     draw('backward', of('backward'), t('by_backward'), {top, wrong, mark: {cell}});
     const count = r.elements.length;
     part.says.textContent = wrong.size ? t('all_wrong', wrong.size, count) : t('all_right', count);
-    part.verdict.textContent = t('verdict_' + r.verdict);
+    const harmless = r.verdict === 'PASS' && $('mistake').value !== 'none';
+    part.verdict.textContent = t('verdict_' + (harmless ? 'harmless' : r.verdict));
     part.verdict.className = 'verdict ' + (r.verdict === 'FAIL' ? 'wrong' : 'right');
     part.report.textContent = r.report;
   });

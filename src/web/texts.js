@@ -138,6 +138,7 @@ const TEXTS = {
   by_difference: ['slopes by difference', '差商'], by_backward: ['slopes by backward', 'backward'],
   all_right: ['All {0} elements agree.', '{0} 个元素全都一致。'], all_wrong: ['{0} of {1} elements differ; they are framed.', '{1} 个元素中有 {0} 个不一致，已框出。'],
   verdict_PASS: ['The checker, ./gradcheck, says PASS:', '检验程序 ./gradcheck 的结论是 PASS（通过）：'], verdict_FAIL: ['Caught! The checker, ./gradcheck, says FAIL:', '抓住了！检验程序 ./gradcheck 的结论是 FAIL（不对）：'],
+  verdict_harmless: ['Here the mistake changes no number: ./gradcheck says PASS.', '在这里这个错不改变任何数：./gradcheck 的结论是 PASS。'],
   verdict_INCONCLUSIVE: ['The checker, ./gradcheck, cannot say here:', '检验程序 ./gradcheck 在这里无法判断：'],
 
   take_title: ['5 · Take along: the model is yours', '5 · 带走：模型归您'],
