@@ -77,7 +77,7 @@
     const notes = [];
     if (!$('mask').checked) notes.push(t('mask_off'));
     if (!$('positions').checked) notes.push(t('positions_off'));
-    if (notes.length) notes.push(t('now_answers', seen.answer || t('nothing')));
+    if (notes.length) notes.push(t('now_next', seen.next.map(mark).join(' ')));
     $('switch-says').textContent = notes.join(' ');
   });
   const mine = kind => kind === 'encoder' ? token.side === 'source' : token.side === 'target';

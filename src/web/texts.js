@@ -66,7 +66,7 @@ const TEXTS = {
   mask_off: ['Mask off: each token of the answer also sees those to its right. It was never trained that way. (Set the mask to off under Train, and it copies the answer it should predict: a tiny loss, and nonsense when it must write alone.)',
              '掩码关：答案里的每个词元也看到右边的词元，训练时从没这样过。（在“训练”里关掉掩码再训练，它会直接抄要预测的答案：损失极小，自己写时却是胡话。）'],
   positions_off: ['Positions off: to attention, 12 and 21 are now the same.', '位置关：对注意力来说，12 和 21 没有区别了。'],
-  now_answers: ['It now answers: {0}', '它现在回答：{0}'],
+  now_next: ['Place by place it would now write: {0} (■ is the end).', '逐个位置，它现在会写：{0}（■ 表示结束）。'],
   row_source: ['Source, read by the encoder', '输入，由编码器读'], row_target: ['Answer, written by the decoder (▷ begin)', '答案，由解码器写（▷ 开始）'],
   row_text: ['The text and its continuation', '文本和接着写的字'],
   token_source: ['Token {0} of the source: {1}', '输入的第 {0} 个词元：{1}'], token_target: ['Token {0} of the answer: {1}', '答案的第 {0} 个词元：{1}'],

@@ -293,12 +293,26 @@ WEB_EXPORT(void, answer, (int more, double temperature, int seed)) {
 
 /* ---- Attention ---- */
 
-/* With the switches of the page, whose answer was without them. */
+/* The token with the highest logit in each row of logits [rows, vocab_size], in the reading's arena. */
+static int32_t *most_likely(Reading *r, const Tensor *logits) {
+    long rows = logits->shape.size[0], V = logits->shape.size[1];
+    int32_t *id = arena_alloc(&r->arena, (size_t)rows * sizeof *id);
+    for (long i = 0; i < rows; i++) {
+        const real *row = logits->data + i * V;
+        id[i] = 0;
+        for (long j = 1; j < V; j++)
+            if (row[j] > row[id[i]]) id[i] = (int32_t)j;
+    }
+    return id;
+}
+
+/* With the switches of the page, whose answer was without them; next: what the model would say after each token. */
 WEB_EXPORT(void, attention, (int mask, int positions)) {
     Reading r = {0};
     Tokens source = {0}, target = {0};
     Trace trace = {0};
     Tape *t = session.trainer.tape;
+    Tensor *logits = NULL;
     if (read_text(&r, &(Sampler){0}, 0)) {
         bool lm = session.run.model->config.kind == KIND_LM;
         const int32_t *in = lm ? r.text : r.answer - 1;
@@ -307,14 +321,15 @@ WEB_EXPORT(void, attention, (int mask, int positions)) {
         if (tokens_new(&target, 1, n, &web_error) && tokens_new(&source, 1, r.count, &web_error)) {
             tokens_pack(&target, 1, (long[]){0, n}, in);
             tokens_pack(&source, 1, (long[]){0, r.count}, r.text);
-            hide(mask, positions);
+            hide(mask && session.mask, positions && session.positions);
             t->training = false, t->no_grad = true;
-            nn_hidden(&f);
+            logits = nn_logits(&f, nn_hidden(&f));
         }
         if (trace.first && !tape_failed(t, &web_error)) {
             printf("{\"lm\": %s", lm ? "true" : "false");
             print_tokens("source", r.text, lm ? 0 : r.count), print_tokens("target", in, n);
             print_decoded("answer", r.answer, r.length);
+            print_tokens("next", most_likely(&r, logits), n);
             printf(", \"maps\": [");
             for (const AttentionTrace *a = trace.first; a; a = a->next) { /* [heads, rows, columns] */
                 const Tensor *w = a->steps[0].weights;
