@@ -12,10 +12,9 @@
     const grids = (...all) => make('div', {className: 'grids'}, ...all);
     const choose = i => { if (result) element = i, paint('check'); };
     part.next = button('', () => { told = Math.min(LINES + 1, told + 1), paint('check'); }, {className: 'first'});
-    part.another = button('', () => choose((element + 1) % (result ? result.elements.length : 1)));
     body.append(add('formula', 'p', {className: 'formula'}), add('inputs', 'div', {className: 'switches'}),
                 grids(grid('x'), make('span', {className: 'sign'}, '→'), grid('y'), grid('c')),
-                add('list', 'ol', {ariaLive: 'polite'}), make('div', {className: 'buttons'}, part.next, part.another),
+                add('list', 'ol', {ariaLive: 'polite'}), make('div', {className: 'buttons'}, part.next),
                 add('rest', 'div', {}, add('says', 'p'), grids(grid('difference'), grid('backward')),
                     add('verdict', 'p', {className: 'verdict', role: 'status'}), add('report', 'pre', {tabIndex: 0})));
     part.x.setAttribute('role', 'application');
@@ -63,7 +62,6 @@
     fill($('mistake'), MISTAKES.map(m => [m, t('mk_' + m)]), $('mistake').value || 'none');
     if (!part.next) build();
     part.next.textContent = t('next');
-    part.another.textContent = t('another');
     paint('check');
   });
 

@@ -15,23 +15,10 @@
     seen = r;
     paint('maps'), paint('lines');
   });
-  viewers.push({section: 'look', renew: renewLook, shape: () => { seen = null; nameHeads(); }});
+  viewers.push({section: 'look', renew: renewLook, shape: () => { seen = null, choose('mean'); }});
 
-  function nameHeads() {
-    if (!model) return;
-    const pairs = [['mean', t('mean')]];
-    for (let l = 0; l < layers(); l++)
-      for (let h = 0; h < model.heads; h++) pairs.push([l + ' ' + h, headName(l, h)]);
-    fill($('shown'), pairs, chosen);
-    chosen = $('shown').value;
-    drawn = '';
-    paint('maps'), paint('lines');
-  }
-  translators.push(nameHeads);
-  const layers = () => Math.max(...model.layers);
-  const headName = (l, h) => layers() > 1 ? t('layer_head', l + 1, h + 1) : t('only_head', h + 1);
-  const choose = value => { chosen = value; $('shown').value = value; paint('maps'), paint('lines'); };
-  $('shown').addEventListener('change', () => choose($('shown').value));
+  const headName = (l, h) => Math.max(...model.layers) > 1 ? t('layer_head', l + 1, h + 1) : t('only_head', h + 1);
+  const choose = value => { chosen = value; paint('maps'), paint('lines'); };
   for (const id of ['mask', 'positions']) $(id).addEventListener('change', renewLook);
 
   const mapsOf = kind => seen.maps.filter(m => m.kind === kind);
