@@ -51,7 +51,8 @@
     if (mistake !== 'none') more.mistake = mistake;
     const r = await ask('check', more);
     result = Object.assign(r, {formula: o.formula, operation: o.name, moves: inputs.map(x => x.gradient)});
-    element = Math.min(element, r.elements.length - 1);
+    const wrong = r.elements.findIndex(differs); // a mistake is shown where it is
+    element = wrong >= 0 ? wrong : Math.min(element, r.elements.length - 1);
     paint('check');
   });
   const restart = () => { input = element = 0; renewCheck(); };
