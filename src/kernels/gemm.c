@@ -1,4 +1,4 @@
-/* The fast matrix product.
+/* The fast matrix product: it computes what gemm_plain.c computes.
  *
  *            n               C is computed in phases: all rows, some columns, one step of k. A phase
  *      ┌─────┬─────┬──┐        - packs its part of B into panels, PANEL columns wide, if that pays;

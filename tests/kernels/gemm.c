@@ -3,26 +3,6 @@
 #include "base/random.h"
 #include "expect_bug.h"
 #include "kernels/product.h"
-#include "kernels/vector_math.h"
-
-/* The matrix product as a definition, of one product, with sums in a wider type. */
-static void gemm_plain(const Gemm *g) {
-    long a_row = g->layout == GEMM_TN ? 1 : g->lda, a_column = g->layout == GEMM_TN ? g->lda : 1;
-    long b_row = g->layout == GEMM_NT ? 1 : g->ldb, b_column = g->layout == GEMM_NT ? g->ldb : 1;
-    for (long i = 0; i < g->m; i++)
-        for (long j = 0; j < g->n; j++) {
-            real *c = g->c + i * g->ldc + j;
-            WideReal sum = g->accumulate ? *c : 0;
-            for (long p = 0; p < g->k; p++)
-                sum += (WideReal)g->a[i * a_row + p * a_column] * (WideReal)g->b[p * b_row + j * b_column];
-            if (g->bias) sum += (WideReal)g->bias[j];
-            if (g->pre_activation) g->pre_activation[i * g->ldc + j] = (real)sum;
-            *c = g->activation == ACT_RELU   ? (real)(sum > 0 ? sum : 0)
-                 : g->activation == ACT_GELU ? (real)(sum / 2 * erfc(-sum * (WideReal)VM_INV_SQRT_2))
-                 : g->activation == ACT_SILU ? (real)(sum / (1 + exp(-sum)))
-                                             : (real)sum;
-        }
-}
 
 static const char *const layout_name[] = {"NN", "NT", "TN"};
 
