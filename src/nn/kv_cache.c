@@ -20,35 +20,36 @@ static long capacity_of(const ModelConfig *c, long room) {
     return slides(c, room) ? 2L * c->max_length : room;
 }
 
-/* Packs all matrices to p->packed, or forgets them if that is NULL. Returns their size. */
-static long pack_matrices(Parameters *p) {
+/* Packs all matrices to `packed`, or forgets them if that is NULL. Returns their size. */
+static long pack_matrices(const Parameters *p, real *packed) {
     long size = 0;
     for (int i = 0; i < p->count; i++)
         for (int part = 0; part < PARAMETER_PARTS && p->entry[i].part[part]; part++) {
             Tensor *x = p->entry[i].part[part];
             if (x->shape.rank != 2) continue;
-            x->packed = p->packed ? p->packed + size : NULL;
-            if (p->packed) gemm_pack(x->shape.size[0], x->shape.size[1], x->data, p->packed + size);
+            x->packed = packed ? packed + size : NULL;
+            if (packed) gemm_pack(x->shape.size[0], x->shape.size[1], x->data, packed + size);
             size += gemm_packed_count(x->shape.size[0], x->shape.size[1]);
         }
     return size;
 }
 
-/* Counts the decodings of a model. The first packs its matrices and the last frees them: threads share them.
- * From malloc, which keeps its pages from one decoding to the next. Without memory decoding is slower. */
+size_t kv_cache_packed_bytes(const Parameters *p) {
+    return (size_t)pack_matrices(p, NULL) * sizeof(real);
+}
+
+/* Counts the decodings of a model. The first packs its matrices: threads share them. Their memory stays until the
+ * parameters are freed. Without memory decoding is slower. */
 static void count_decodings(Parameters *p, int change) {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     pthread_mutex_lock(&lock);
-    if (p->decodings == 0) {
-        p->packed = aligned_alloc(64, ((size_t)pack_matrices(p) * sizeof(real) + 63) / 64 * 64);
-        pack_matrices(p);
+    if (!p->packed) {
+        p->packed_bytes = kv_cache_packed_bytes(p);
+        p->packed = pages_alloc(p->packed_bytes, "packed matrices", &(Error){0});
     }
+    if (p->decodings == 0) pack_matrices(p, p->packed);
     p->decodings += change;
-    if (p->decodings == 0) {
-        free(p->packed);
-        p->packed = NULL;
-        pack_matrices(p);
-    }
+    if (p->decodings == 0) pack_matrices(p, NULL);
     pthread_mutex_unlock(&lock);
 }
 

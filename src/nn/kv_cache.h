@@ -46,6 +46,9 @@ void kv_cache_free(KvCache *c);
 /* Bytes of keys and values that kv_cache_new allocates. */
 size_t kv_cache_bytes(const ModelConfig *config, long sequences, long room, long source_rows);
 
+/* Bytes of the packed matrices, which the first cache of a model allocates and its parameters keep. */
+size_t kv_cache_packed_bytes(const Parameters *weights);
+
 /* Forgets all tokens. */
 void kv_cache_clear(KvCache *c);
 

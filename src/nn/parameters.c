@@ -87,6 +87,7 @@ bool parameters_allocate(Parameters *p, bool training, Error *e) {
 
 void parameters_free(Parameters *p) {
     if (p->value) pages_free(p->value, parameters_bytes(p, p->training));
+    if (p->packed) pages_free(p->packed, p->packed_bytes);
     free(p->entry);
     *p = (Parameters){0};
 }

@@ -35,7 +35,8 @@ typedef struct Parameters {
     long decayed;  /* reals of the matrices, the first of each part */
     bool training; /* has gradients */
     real *value, *grad;
-    real *packed; /* the matrices once more, while there are decodings: kv_cache.h */
+    real *packed; /* the matrices once more, for decoding: kv_cache.h; NULL: not yet */
+    size_t packed_bytes;
     long decodings;
 } Parameters;
 
