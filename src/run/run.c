@@ -69,7 +69,7 @@ static bool show_evaluation(void *context, const Evaluation *v, Error *e) {
     (void)e;
     char loss[LOSS_TEXT];
     metrics_loss_text(loss, v->loss, r->metrics.characters, 3);
-    if (r->bar.terminal) loss[strcspn(loss, ",")] = 0;
+    if (r->bar.terminal) loss[strcspn(loss, " ")] = 0; /* a line has little room */
     snprintf(r->val_loss, sizeof r->val_loss, "val %s at %ld", loss, r->trainer->state.step);
     if (r->steps_here > 0) progress_show(&r->bar, &r->report);
     return true;
