@@ -294,6 +294,28 @@ const char *safetensors_metadata(const Safetensors *s, const char *key) {
 
 /* ---- Writing ---- */
 
+static void need_utf8(const char *text) {
+    Error e = {0};
+    if (!utf8_check("safetensors_write", text, strlen(text), &e)) error_bug("%s", e.text);
+}
+
+static void check_names(const Metadata *metadata, int metadata_count, const Array *tensors, int count) {
+    for (int i = 0; i < metadata_count; i++) {
+        need_utf8(metadata[i].key);
+        need_utf8(metadata[i].value);
+        bool taken = strcmp(metadata[i].key, "crc32") == 0;
+        for (int k = 0; k < i; k++) taken |= by_key(&metadata[i], &metadata[k]) == 0;
+        if (taken) error_bug("safetensors_write: metadata key \"%s\" is taken", metadata[i].key);
+    }
+    for (int i = 0; i < count; i++) {
+        if (!tensors[i].name || !*tensors[i].name) error_bug("safetensors_write: tensor %d has no name", i);
+        need_utf8(tensors[i].name);
+        bool taken = strcmp(tensors[i].name, "__metadata__") == 0;
+        for (int k = 0; k < i; k++) taken |= by_name(&tensors[i], &tensors[k]) == 0;
+        if (taken) error_bug("safetensors_write: tensor name \"%s\" is taken", tensors[i].name);
+    }
+}
+
 /* Wider types come first, so that all are aligned. */
 #define FOR_EACH_IN_FILE_ORDER(a, tensors, count)                                                            \
     for (size_t size_ = 8; size_; size_ /= 2)                                                                \
@@ -327,6 +349,7 @@ static size_t print_header(FILE *text, const Metadata *metadata, int metadata_co
 
 bool safetensors_write_into(File *f, const Metadata *metadata, int metadata_count, const Array *tensors,
                             int count, Error *e) {
+    check_names(metadata, metadata_count, tensors, count);
     size_t written = 0, size = 0;
     char *header = NULL;
     FILE *text = open_memstream(&header, &size);
@@ -351,6 +374,7 @@ bool safetensors_write_into(File *f, const Metadata *metadata, int metadata_coun
 
 bool safetensors_write(const char *path, const Metadata *metadata, int metadata_count, const Array *tensors,
                        int count, Error *e) {
+    check_names(metadata, metadata_count, tensors, count); /* a bug, before the file is touched */
     File *f = file_create(path, e);
     if (!f) return false;
     if (safetensors_write_into(f, metadata, metadata_count, tensors, count, e)) return file_commit(f, e);

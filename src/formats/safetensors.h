@@ -52,7 +52,8 @@ const Array *safetensors_need(const Safetensors *s, const char *name, Error *e);
 const char *safetensors_metadata(const Safetensors *s, const char *key);
 
 /* Writes a file atomically (base/file.h), without copying the arrays. Wider types come first, so that all are
- * aligned. Names and keys must differ, and no name be empty or "__metadata__", no key "crc32". */
+ * aligned. It is a bug if a name is empty, not UTF-8, "__metadata__" or a duplicate, or a key is "crc32" or a
+ * duplicate. */
 bool safetensors_write(const char *path, const Metadata *metadata, int metadata_count, const Array *tensors,
                        int count, Error *e);
 

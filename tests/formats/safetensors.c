@@ -2,6 +2,7 @@
  * is malformed, cut or damaged is refused with what is wrong with it. */
 #include "formats/safetensors.h"
 #include "base/crc32.h"
+#include "expect_bug.h"
 #include "folder.h"
 #include "test.h"
 
@@ -445,6 +446,32 @@ TEST(the_checksum_is_CRC_32) {
     for (size_t split = 0; split < sizeof text; split++)
         CHECK(crc32_update(crc32_update(0, text, split), text + split, sizeof text - 1 - split) == 0x414FA339,
               "split at %zu", split);
+}
+
+TEST(wrong_names_are_bugs) {
+    Error e = {0};
+    Array a[3] = {array_over("x", DTYPE_U8, SCALAR, "1"), array_over("y", DTYPE_U8, SCALAR, "2"),
+                  array_over("x", DTYPE_U8, SCALAR, "3")};
+    Metadata m[3] = {{"k", "1"}, {"l", "2"}, {"k", "3"}};
+#define WRITE(n_metadata, n) safetensors_write("/nowhere/x", m, n_metadata, a, n, &e)
+    EXPECT_BUG("safetensors_write: tensor name \"x\" is taken", WRITE(0, 3));
+    EXPECT_BUG("safetensors_write: metadata key \"k\" is taken", WRITE(3, 1));
+    m[0].key = "crc32";
+    EXPECT_BUG("safetensors_write: metadata key \"crc32\" is taken", WRITE(1, 1));
+    m[0].key = "\xFF";
+    EXPECT_BUG("safetensors_write: byte 0: found 0xFF, need UTF-8", WRITE(1, 1));
+    m[0] = (Metadata){"k", "a\x80"};
+    EXPECT_BUG("safetensors_write: byte 1: found 0x80, need UTF-8", WRITE(1, 1));
+    m[0].value = "1";
+    a[0].name = "\xFF";
+    EXPECT_BUG("safetensors_write: byte 0: found 0xFF, need UTF-8", WRITE(0, 1));
+    a[0].name = "__metadata__";
+    EXPECT_BUG("safetensors_write: tensor name \"__metadata__\" is taken", WRITE(0, 1));
+    a[0].name = "";
+    EXPECT_BUG("safetensors_write: tensor 0 has no name", WRITE(0, 1));
+    a[0].name = NULL;
+    EXPECT_BUG("safetensors_write: tensor 0 has no name", WRITE(0, 1));
+#undef WRITE
 }
 
 RUN_TESTS
