@@ -50,7 +50,8 @@ static bool measure(Decoding *d, const char *what, const BenchOptions *o, Error 
     BENCH_PRINT(o, {"case", d->c->name}, {"decodes", what}, {"batch", NULL, (double)d->batch, 0},
                 {"tokens", NULL, (double)d->more, 0}, {"ms_per_token", NULL, each * 1e3, 4},
                 {"tokens_per_s", NULL, (double)d->batch / each, 0},
-                {"of_reading", NULL, t.best / (double)d->more / reading.best, 2}, {"threads", NULL, pool_threads(), 0});
+                {"of_reading", NULL, t.best / (double)d->more / reading.best, 2},
+                {"threads", NULL, pool_threads(), 0});
     return true;
 }
 

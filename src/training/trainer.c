@@ -88,7 +88,8 @@ size_t trainer_bytes(const Trainer *of, const ModelConfig *c, double dropout, Er
                    (rows + micro_batch) * sizeof(int32_t);
     /* Answers, or one text, are decoded when training is over. */
     long answers = task_is_language_model(task) ? 1 : t.micro_batch;
-    bytes += kv_cache_bytes(c, answers, task->max_T, answers * task->max_S) + kv_cache_packed_bytes(&m->parameters);
+    bytes += kv_cache_bytes(c, answers, task->max_T, answers * task->max_S) +
+             kv_cache_packed_bytes(&m->parameters);
     trainer_stop(&t);
     model_free(m);
     return bytes;

@@ -26,7 +26,8 @@ TEST(decode_measures) {
         CHECK(BENCH("decode", cases[i], "--json") == 0 && !*err && lines_of(out) == (i ? 3 : 2), "%s%s", err,
               out);
         check_lines(out,
-                    KEYS("case", "decodes", "batch", "tokens", "ms_per_token", "tokens_per_s", "of_reading", "threads"),
+                    KEYS("case", "decodes", "batch", "tokens", "ms_per_token", "tokens_per_s", "of_reading",
+                         "threads"),
                     "tokens_per_s");
         CHECK(number(out, "batch") == 1 && number(next_line(out), "batch") == (i ? 1 : 8), "%s", out);
         CHECK(number(out, "tokens") == (i ? 63 : 16), "%s", out);

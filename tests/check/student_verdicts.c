@@ -80,8 +80,8 @@ static double points_of(const char *json, int *passed_without) {
     for (const char *at = json; (at = strstr(at, "\"score\": ")); at++)
         if (sscanf(at, "\"score\": %lf, \"max_score\": %lf", &score, &most) == 2) {
             sum += score;
-            *passed_without += score == 0 && most > 0 &&
-                               !strncmp(strstr(at, "\"status\": "), "\"status\": \"passed\"", 18);
+            *passed_without +=
+                score == 0 && most > 0 && !strncmp(strstr(at, "\"status\": "), "\"status\": \"passed\"", 18);
         }
     return sum;
 }
@@ -91,7 +91,8 @@ static double points_of(const char *json, int *passed_without) {
 static void a_constant_earns_nothing(void) {
     static const char *const constants[] = {
         "#include \"ops/ops.h\"\n"
-        "Tensor *tape_softmax(Tape *t, Tensor *x, int axis) { (void)axis; return tape_constant(t, x->shape); }\n",
+        "Tensor *tape_softmax(Tape *t, Tensor *x, int axis) { (void)axis; return tape_constant(t, x->shape); "
+        "}\n",
         "#include \"ops/ops.h\"\n"
         "static void forward(Node *n) {\n"
         "    for (long i = 0; i < shape_count(n->out->shape); i++) n->out->data[i] = 1;\n"

@@ -6,8 +6,8 @@
  * Gradients are proved in double. */
 #include "base/file.h"
 #include "base/pool.h"
-#include "check/gradcheck/diagnosis.h"
 #include "check/gradcheck/child.h"
+#include "check/gradcheck/diagnosis.h"
 #include "check/gradcheck/gradcheck.h"
 #include "check/grading/directories.h"
 #include "check/grading/student_op.h"
@@ -261,8 +261,7 @@ static bool among(const char *words, const char *word) {
 
 /* Nothing is said about the kind of mistake, or a property that many break. */
 static bool says_little(const char *said) {
-    return among("unknown|any layout|inside a graph|passed twice|linear|not checked",
-                 said);
+    return among("unknown|any layout|inside a graph|passed twice|linear|not checked", said);
 }
 
 static void print_row(const char *name, int count, const int numbers[1 + RULES]) {

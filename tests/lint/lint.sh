@@ -27,6 +27,7 @@ for directory in src/*/ src/*/*/; do
     here=$(level "$directory")
     [ -n "$here" ] || { say "src/$directory: not in the order of tests/lint/lint.sh"; continue; }
     while IFS=: read -r file line include; do
+        [ -n "$file" ] || continue
         other=$(expr "$include" : '#include "\([a-z_/]*\)/[a-z_0-9.]*"')
         there=$(level "$other")
         if [ "$other" != "$directory" ] && { [ -z "$there" ] || [ "$there" -ge "$here" ]; }; then

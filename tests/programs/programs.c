@@ -33,7 +33,7 @@ static void check_column(const char *name, double json, const char **at) {
     *at = end + 1;
 }
 
-#define FIGURES "task", "step", "tokens", "seconds", "params", "train_loss", "val_loss", "val_accuracy"
+#define FIGURES       "task", "step", "tokens", "seconds", "params", "train_loss", "val_loss", "val_accuracy"
 #define PER_CHARACTER "val_nats_per_char", "val_bits_per_char", "val_perplexity"
 static const char *const columns[] = {FIGURES, "val_exact", PER_CHARACTER};
 enum { COLUMNS = sizeof columns / sizeof *columns };
@@ -158,11 +158,10 @@ static void watch(int columns_wide, const char *kind, char text[MOST_OUTPUT]) {
     int other, terminal = open_terminal(columns_wide, &other);
     setenv("TERM", kind, 1);
     FILE *to_out = tmpfile();
-    pid_t child = start_program(
-        "train",
-        ARGUMENTS(COPY, "--steps", "400", "--eval-every", "50", "--samples", "0", "--force", "--accumulate",
-                  "8"), /* long enough for a few lines */
-        (Streams){.terminal = other}, to_out, to_out);
+    pid_t child = start_program("train",
+                                ARGUMENTS(COPY, "--steps", "400", "--eval-every", "50", "--samples", "0",
+                                          "--force", "--accumulate", "8"), /* long enough for a few lines */
+                                (Streams){.terminal = other}, to_out, to_out);
     close(other);
     read_terminal(terminal, text);
     CHECK(wait_program(child) == 0, "%s", text);
