@@ -18,9 +18,9 @@ enum { WORK = 1 << 22, LEAST = 4 };
 
 static const char *const doubt_text[] = {
     [DOUBT_NONE] = "",
-    [DOUBT_FLAT] =
-        ("the gradient is too small to show in the output. If the function is meant to be saturated here, set "
-         ".flat = true in the case"),
+    [DOUBT_FLAT] = ("the gradient is too small to show in the output. If the function is meant to be "
+                    "saturated here, set "
+                    ".flat = true in the case"),
     [DOUBT_KINK] = "a kink is crossed at every usable step",
     [DOUBT_NOISE] = "the numeric derivative does not converge: the output is noisy or not smooth",
 };
