@@ -252,7 +252,8 @@ static void fill_in(TrainConfig *r) {
     TrainConfig usual = train_config_defaults(is_lm(r), (Preset)r->preset);
     for (int i = 0; i < ROWS; i++) {
         char *at = (char *)r + settings[i].offset;
-        if (settings[i].kind != HEADING && !train_config_is_set(r, at))
+        bool is_text = settings[i].kind == TEXT && *(const char **)at;
+        if (settings[i].kind != HEADING && !is_text && !train_config_is_set(r, at))
             memcpy(at, (char *)&usual + settings[i].offset, size[settings[i].kind]);
     }
     if (is_lm(r)) train_config_fit_text(r);

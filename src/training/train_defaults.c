@@ -51,17 +51,17 @@ static void set_modern(TrainConfig *r) {
  *     1 MB of English (Jargon file)  batch 12: 2048, 1500 steps 1.347 in 61; 4096, 1350 steps 1.340 in 61
  *     10 MB of English (fortunes and  batch 12: 2048, 1500 steps 1.167 in 62; 4096, 1350 steps 1.141 in 66
  *     a book)
- *     70 kB, 1000 steps of batch 12, about 32 times through it; the best weights on the way, * after which the loss rose:
- *         data/chronicle.txt         vocabulary 1024, dropout 0.1 1.193*, 0.2 1.163*, 0.3 1.165*, 0.4 1.143*;
- *                                    400 steps, dropout 0.2 1.135, 0.3 1.130; vocabulary 512, dropout 0.2 1.191*
+ *     70 kB, 1000 steps of batch 12, about 32 times through it; the best weights on the way:
+ *         data/chronicle.txt         vocabulary 1024, dropout 0.1 1.193, 0.2 1.163, 0.3 1.165, 0.4 1.143;
+ *                                    400 steps, dropout 0.2 1.135, 0.3 1.130; vocabulary 512, dropout 0.2 1.191
  *         the Jargon file's head     dropout 0.3: vocabulary 1024 1.899, 2048 1.956
  *
  * Not measured: sizes for five minutes and more, where a wider model may win. */
 
-/* Of the files at these paths, one a line; 0 for one that cannot be read, which task_open reports. */
+/* Of the files at these paths, one a line; 0 for one that cannot be read, which task_open reports. NULL: 0 as well. */
 static double bytes_of(const char *paths) {
     double sum = 0;
-    for (const char *end; *paths; paths = *end ? end + 1 : end) {
+    for (const char *end; paths && *paths; paths = *end ? end + 1 : end) {
         char path[PATH_ROOM];
         uintmax_t bytes;
         Error ignored = {0};
