@@ -82,7 +82,6 @@ class Curve {
     this.y = this.y.filter((_, i) => i % 2 === 0).map((y, i) => (y + this.y[2 * i + 1]) / 2);
     this.width *= 2;
   }
-  get last() { return this.y[this.y.length - 1]; }
 }
 
 // A round number of at least x, with round quarters.

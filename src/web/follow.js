@@ -56,15 +56,9 @@
   const counted = (names, i) => names.length ? `${i + 1} “${label(names, i)}”` : i + 1;
   const v = x => figure(x, 3), par = x => x < 0 ? `(${v(x)})` : v(x);
 
-  // How a matrix came about, if all that it came from is there.
-  const known = m => {
-    const f = m.from || {}, names = [f.a, f.b, f.plus, f.gain, f.bias, ...[].concat(f.of || [])];
-    return names.every(n => !n || find(n)) ? f : {};
-  };
-
   // How cell i, j came about, and what to mark in the matrices it is made of: {text, marks: [[name, mark]]}.
   function how(m, i, j) {
-    const f = known(m), self = flat(m), value = self.values[i * self.columns + j], cell = {cell: [i, j]};
+    const f = m.from, self = flat(m), value = self.values[i * self.columns + j], cell = {cell: [i, j]};
     const get = name => flat(find(name)), at = (x, r, c) => x.values[r * x.columns + c];
     const one = name => at(get(name), i, j), within = {row: i, ...cell};
     const row = x => [...x.values.subarray(i * x.columns, (i + 1) * x.columns)];
@@ -115,7 +109,7 @@
 
   // Names of the matrices beside the result, and the signs between them.
   function parts(m) {
-    const f = known(m);
+    const f = m.from;
     switch (f.kind) {
     case 'product': return [f.a, '×', f.b + (f.transposed ? 'ᵀ' : ''), ...(f.plus ? ['+', f.plus] : []), '='];
     case 'sum': return [f.of[0], '+', f.of[1], '='];

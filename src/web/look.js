@@ -93,10 +93,6 @@
         g.addEventListener('pointerleave', e => {
           if (e.pointerType === 'mouse' && document.activeElement !== g) point(null);
         });
-        g.addEventListener('keydown', e => {
-          const next = {ArrowRight: g.nextElementSibling, ArrowLeft: g.previousElementSibling}[e.key];
-          if (next && next.tagName === 'g') e.preventDefault(), next.focus();
-        });
         return g;
       });
     });

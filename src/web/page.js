@@ -35,18 +35,25 @@ function ask(op, more = {}) {
   if (!worker) {
     worker = openWorker();
     worker.onmessage = ({data}) => {
+      if (data.lost) return lose(t('lost', data.error));
       const w = waiting.get(data.id);
       waiting.delete(data.id);
-      if (!w) return;
-      if (data.error === undefined) return w.done(data);
-      if (data.lost) model = null, running = false, show();
-      w.fail(new Error(data.lost ? t('lost', data.error) : data.error));
+      data.error === undefined ? w.done(data) : w.fail(new Error(data.error));
     };
-    worker.onerror = e => { e.preventDefault(); say(t('no_worker', e.message || '')); };
+    worker.onerror = e => { e.preventDefault(); lose(t('no_worker', e.message || '')); };
   }
   const id = ++requests;
   worker.postMessage({id, op, ...more});
   return new Promise((done, fail) => waiting.set(id, {done, fail}));
+}
+
+// The worker is lost: all that waits for it ends, and the next request opens a new one.
+function lose(why) {
+  worker.terminate();
+  worker = model = null, running = false;
+  waiting.forEach(w => w.fail(new Error(why)));
+  waiting.clear();
+  show();
 }
 
 // f, which runs once at a time; calls while it runs cause one more run after it.
@@ -56,13 +63,11 @@ function latest(f) {
     again = true;
     if (busy) return;
     busy = true;
-    try {
-      while (again) { again = false; await f(); }
-    } catch (e) {
-      say(t('error', e.message));
-    } finally {
-      busy = false;
+    while (again) {
+      again = false;
+      await f().catch(e => say(t('error', e.message)));
     }
+    busy = false;
   };
 }
 

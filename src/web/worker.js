@@ -26,6 +26,9 @@ function serve(modules, scope) {
                 },
                 clock_time_get: (id, precision, out) =>
                     (this.view().setBigUint64(out, BigInt(Math.round(performance.now() * 1e6)), true), 0),
+                /* No variables: without an answer the C library ends the module at the first getenv. */
+                environ_sizes_get: (count, bytes) =>
+                    (this.view().setUint32(count, 0, true), this.view().setUint32(bytes, 0, true), 0),
                 proc_exit: status => { throw new Error("exit " + status); },
             };
             const imports = {};
@@ -91,7 +94,7 @@ function serve(modules, scope) {
         },
         step: (q, m) => result(m, "step", number(q.n, 1), number(q.ms, 50), Boolean(q.more)),
         evaluate: (q, m) => result(m, "evaluate", number(q.rows, 0)),
-        answer: (q, m) => result(reading(q, m), "answer", number(q.more, 100, 10000), number(q.temperature, 0), number(q.seed, 1)),
+        answer: (q, m) => result(reading(q, m), "answer", number(q.more, 100, 10000)),
         attention(q, m) {
             const found = result(reading(q, m), "attention", q.mask !== false, q.positions !== false);
             found.maps = found.maps.flatMap(({name, rows, columns, values}) => {
@@ -184,7 +187,9 @@ function serve(modules, scope) {
         };
         const known = new Set([...matrices, ...weights].map(m => m.name));
         for (const m of matrices) {
-            const f = from[m.name] || {kind: "copy"}, parts = [f.of, f.a, f.b].flat().filter(Boolean);
+            const f = from[m.name] || {kind: "copy"};
+            if (!known.has(f.plus)) delete f.plus; /* a layer without bias */
+            const parts = [f.of, f.a, f.b, f.gain, f.bias].flat().filter(Boolean);
             m.from = parts.every(name => known.has(name)) ? f : {kind: "copy"};
             m.values = Float32Array.from(m.values, x => x ?? -Infinity);
         }
@@ -201,8 +206,8 @@ function serve(modules, scope) {
         } catch (error) {
             if (error.status) return {error: error.message, status: error.status};
             const said = running[name]?.output[2].trim().split("\n").pop();
-            delete running[name]; /* after a crash the next request gets a new module */
-            return {error: said || String(error.message), status: 70, lost: true};
+            delete running[name]; /* after a crash the next request gets a new module; a check has no model to lose */
+            return {error: said || String(error.message), status: 70, lost: name === "float"};
         }
     }
 

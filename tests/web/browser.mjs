@@ -124,6 +124,24 @@ test('hostile texts and 10,000 clicks', () => visit({}, async page => {
   assert.equal(await page.run("document.querySelectorAll('img').length"), 0);
 }));
 
+test('a crash of the module loses neither the page nor what waits', () => visit({}, async page => {
+  await page.run(`worker.terminate(), worker = null, window.whole = openWorker;
+    openWorker = () => new Worker(URL.createObjectURL(new Blob(["let calls = 0; const {now} = performance;" +
+      "performance.now = () => { if (++calls > 300) throw new Error('broken clock'); return now.call(performance); };" +
+      "(" + serve + ")(" + JSON.stringify(modules) + ", self)"])));
+    start(), $('look').scrollIntoView({behavior: 'instant'})`);
+  assert(await page.until("worker && model && state.step === 0"));
+  await page.run("$('run').click()");
+  assert(await page.until("!running && !model && /broken clock/.test($('message').textContent) && !$('run').disabled"));
+  await type(page, '27');
+  await new Promise(go => setTimeout(go, 400));
+  assert(await page.run("/broken clock/.test($('message').textContent)"), 'the message is gone');
+  await page.run("openWorker = whole");
+  await page.run("$('run').click()");
+  assert(await page.until("running && state.step > 3 && $('message').hidden"), 'it does not start anew');
+  assert(await page.until("$('answer').textContent.startsWith('→') && seen.size"), 'it does not answer');
+}));
+
 test('everything is reached with the keyboard, in sight', () => visit({}, async page => {
   await page.run("document.body.scrollIntoView(); $('look').scrollIntoView(); $('check').scrollIntoView()");
   assert(await page.until("document.querySelectorAll('#lines g[tabindex]').length && document.querySelector('#check-body .verdict') && $('operation').value"));

@@ -141,6 +141,25 @@ const tests = {
         assert.equal((await made({op: "step"})).step, 1);
     },
 
+    async "the default model of a text is loaded and followed"() {
+        await made({op: "start", config: "task lm\nlayers 1\nsteps 1", text: fs.readFileSync("data/chronicle.txt", "utf8")});
+        await made({op: "load", bytes: (await made({op: "save"})).bytes});
+        const recomputed = follow(await made({op: "walk", text: "Wren sat", side: "decoder"}));
+        assert.ok(recomputed >= 8, String(recomputed));
+    },
+
+    async "after a crash the next request gets a new module"() {
+        await made({op: "start", config: COPY});
+        const {now} = performance;
+        performance.now = () => { throw new Error("broken clock"); };
+        const answer = await ask({op: "step"});
+        performance.now = now;
+        assert.ok(answer.lost && /broken clock/.test(answer.error), answer.error);
+        assert.match((await ask({op: "step"})).error, /need start/);
+        await made({op: "start", config: COPY});
+        assert.equal((await made({op: "step"})).step, 1);
+    },
+
     async "without mask or positions"() {
         await made({op: "start", config: COPY});
         for (const mask of [true, false]) {
