@@ -102,16 +102,12 @@
   }
 
   // A line from query a to key b; beside: both in one row, above or below.
-  function link(a, b, weight, up, say) {
+  function link(a, b, weight, up) {
     const far = Math.abs(a.x - b.x), bend = Math.min(100, far / 2 + 24), y = a.y + (up ? -17 : 17);
     const d = a.y !== b.y ? `M${a.x} ${a.y + (a.y > b.y ? -17 : 17)} L${b.x} ${b.y + (a.y > b.y ? 17 : -17)}`
       : far ? `M${a.x} ${y} Q${(a.x + b.x) / 2} ${y + (up ? -2 : 2) * bend * .7} ${b.x} ${y}`
       : `M${a.x - 8} ${y} c-14 ${up ? -30 : 30} 30 ${up ? -30 : 30} 16 0`;
-    const opacity = Math.min(1, .12 + weight);
-    const line = make('path', {d, 'stroke-width': .5 + 5 * weight, 'stroke-opacity': opacity});
-    if (!say || weight < .1) return [line];
-    const ty = a.y !== b.y ? b.y + (a.y > b.y ? 30 : -22) : up ? b.y - 24 : b.y + 32;
-    return [line, make('text', {class: 'weight', x: b.x, y: ty}, Math.round(weight * 100) + '%')];
+    return make('path', {d, 'stroke-width': .5 + 5 * weight, 'stroke-opacity': Math.min(1, .12 + weight)});
   }
 
   painter('lines', () => {
@@ -136,7 +132,7 @@
         const row = [...m.values.subarray(i * m.columns, (i + 1) * m.columns)];
         const strong = row.map((w, j) => [w, j]).filter(([w]) => w > .03).sort((a, b) => b[0] - a[0]);
         const up = kind === 'encoder' || model.lm;
-        for (const [w, j] of strong) links.push(...link(at[from][i], at[to][j], w, up, !!token));
+        for (const [w, j] of strong) links.push(link(at[from][i], at[to][j], w, up));
         const name = ([w, j]) => `“${mark(seen[to][j])}” (${j + 1}) ${Math.round(w * 100)} %`;
         if (token) says.push(t('attends_' + (model.lm ? 'text' : kind), strong.slice(0, 3).map(name).join(', ')));
       }

@@ -184,8 +184,9 @@ function took(m) {
 // Another alphabet: the field gets a text that it can read.
 function fitInput() {
   const letters = model.tokens.filter(x => [...x].length === 1);
-  if (model.lm || [...$('input').value].every(c => letters.includes(c))) return;
-  $('input').value = model.example || letters.slice(0, 5).join('');
+  const fits = text => text && [...text].every(c => letters.includes(c));
+  if (!model.lm && !fits($('input').value))
+    $('input').value = [EXAMPLES[choice.task]].find(fits) || letters.slice(0, 5).join('');
 }
 
 let looping = false;
@@ -229,7 +230,7 @@ async function advance(n, ms, look) {
 async function evaluate(mine) {
   const r = await ask('evaluate', {rows: 128});
   if (mine !== model) return;
-  state.exact = model.lm ? r.accuracy : r.exact, state.unseen = r.answers;
+  state.exact = model.lm ? r.accuracy : r.exact;
   heldCurve.add(r.step, r.loss), exactCurve.add(r.step, state.exact);
   show();
   await answer();
@@ -354,16 +355,11 @@ painter('exact', () => {
 });
 painter('answers', () => {
   if (!model) return;
-  const cell = (...parts) => make('td', {}, ...parts), head = text => make('th', {scope: 'row'}, text);
-  const row = (when, text, r, whole) =>
-    make('tr', {}, head(when), cell(text.replace(/\n/g, '⏎')), cell(...marked(r, whole)));
-  const heading = key => make('tr', {}, make('th', {colSpan: 3, style: 'text-align:left'}, t(key)));
+  const cell = (...parts) => make('td', {}, ...parts);
+  const row = (when, text, r) =>
+    make('tr', {}, make('th', {scope: 'row'}, when), cell(text.replace(/\n/g, '⏎')), cell(...marked(r)));
   const steps = h => number(h.from) + (h.from === h.to ? '' : ' – ' + number(h.to));
-  const rows = history.map(h => row(t('at_step', steps(h)), h.text, h.r));
-  if (state.unseen && state.unseen.length)
-    rows.push(heading('unseen'), ...state.unseen.map(([text, ...r]) => row('', text, {answer: r[0], wanted: r[1]}, true)));
-  if (!rows.length) rows.push(heading('no_answers'));
-  $('answers').tBodies[0].replaceChildren(...rows);
+  $('answers').tBodies[0].replaceChildren(...history.map(h => row(t('at_step', steps(h)), h.text, h.r)));
 });
 
 // ---- Take along ----

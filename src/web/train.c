@@ -74,13 +74,12 @@ static void print_tokens(const char *name, const int32_t *id, long count) {
     putchar(']');
 }
 
-/* Text of tokens; name NULL: no member, the text alone. */
+/* Text of tokens. */
 static void print_decoded(const char *name, const int32_t *id, long count) {
     Arena arena = {0};
     char *text = arena_alloc(&arena, (size_t)count * TOKEN_BYTES + 1);
     tokenizer_decode(session.run.tokenizer, id, count, text);
-    if (name) printf(", \"%s\": ", name);
-    json_print(stdout, text);
+    web_print_text(name, text);
     arena_free(&arena);
 }
 
@@ -108,7 +107,7 @@ static void describe(const char *task) {
     printf("{\"lm\": %s, \"layers\": [%d, %d]", c->kind == KIND_LM ? "true" : "false", c->encoder_layers,
            c->decoder_layers);
     web_print_number("parameters", s->run.model->parameters.elements);
-    web_print_number("heads", c->heads), web_print_number("width", c->d_model);
+    web_print_number("heads", c->heads);
     web_print_number("steps", (double)s->config.steps);
     web_print_number("uniform", log((double)s->run.tokenizer->size));
     web_print_number("maxSource", s->task ? s->task->max_S : c->max_length);
@@ -141,11 +140,7 @@ static bool open_training(Session *s, Error *e) {
 WEB_EXPORT(void, start, (int mask, int positions)) {
     Session next = {.mask = mask, .positions = positions};
     if (!take_over(&next, open_training(&next, &web_error))) return;
-    describe(session.task->name);
-    task_held_out_batch(session.task, 0, 1, session.trainer.batch);
-    BatchRow row = batch_row(session.trainer.batch, 0);
-    print_decoded("example", row.S ? row.source : row.target_in, row.S ? row.S : row.T);
-    puts("}");
+    describe(session.task->name), puts("}");
 }
 
 /* The model in upload/model.safetensors. */
@@ -194,31 +189,9 @@ WEB_EXPORT(void, step, (int n, double ms, int more)) {
     }
     printf("], \"step\": %ld, \"due\": %s, \"done\": %s", t->state.step, due ? "true" : "false",
            t->state.step >= t->steps ? "true" : "false");
-    web_print_number("rate", r.learning_rate), web_print_number("tokens", (double)(t->state.tokens - tokens));
+    web_print_number("tokens", (double)(t->state.tokens - tokens));
     web_print_number("seconds", clock_seconds() - began);
     puts("}");
-}
-
-/* Sources, answers and right answers of a few held-out rows. */
-static void print_answers(Session *s) {
-    enum { SHOWN = 5 };
-    Trainer *t = &s->trainer;
-    const Batch *b = t->batch;
-    long most = s->task->max_T, length[SHOWN] = {0};
-    long count = task_held_out_batch(s->task, 0, SHOWN < t->micro_batch ? SHOWN : t->micro_batch, t->batch);
-    Arena arena = {0};
-    int32_t *out = arena_alloc(&arena, (size_t)(SHOWN * most) * sizeof *out);
-    bool ok = decode_answers(t->tape, s->run.model, &(Sampler){0}, count, b->source_start, b->source,
-                             s->run.begin_id, s->run.end_id, most, out, length, &web_error);
-    printf(", \"answers\": [");
-    for (long i = 0; ok && i < count; i++) {
-        BatchRow row = batch_row(b, i);
-        printf(i ? ", [" : "["), print_decoded(NULL, row.source, row.S);
-        putchar(','), print_decoded(NULL, out + i * most, length[i]);
-        putchar(','), print_decoded(NULL, row.target_out, row.T - 1), putchar(']');
-    }
-    putchar(']');
-    arena_free(&arena);
 }
 
 /* On so many held-out rows; 0: as many as ./train judges in the middle of a run. */
@@ -236,7 +209,6 @@ WEB_EXPORT(void, evaluate, (int rows)) {
     printf("{\"step\": %ld", t->state.step);
     web_print_number("loss", v.loss), web_print_number("accuracy", v.accuracy),
         web_print_number("exact", exact);
-    if (!lm) print_answers(&session);
     puts("}");
 }
 
@@ -250,7 +222,7 @@ typedef struct Reading {
 } Reading;
 
 /* The answer is that of the model as it was trained. */
-static bool read_text(Reading *r, const Sampler *sampler, long more) {
+static bool read_text(Reading *r, long more) {
     const char *text = web_file_data("text");
     size_t bytes = strlen(text);
     const SavedRun *run = &session.run;
@@ -266,19 +238,17 @@ static bool read_text(Reading *r, const Sampler *sampler, long more) {
         return error_set(e, STATUS_BAD_DATA, "text: found %ld tokens, need 1 to %ld", r->count, most);
     hide(session.mask, session.positions);
     r->length = more, r->answer = r->text + r->count;
-    if (lm) return decode_continue(t, m, sampler, r->text, r->count, more, NULL, NULL, e);
+    if (lm) return decode_continue(t, m, &(Sampler){0}, r->text, r->count, more, NULL, NULL, e);
     r->answer = arena_alloc(&r->arena, (size_t)most * sizeof *r->answer);
     *r->answer++ = run->begin_id;
-    return decode_answers(t, m, sampler, 1, (long[]){0, r->count}, r->text, run->begin_id, run->end_id,
+    return decode_answers(t, m, &(Sampler){0}, 1, (long[]){0, r->count}, r->text, run->begin_id, run->end_id,
                           most - 1, r->answer, &r->length, e);
 }
 
-WEB_EXPORT(void, answer, (int more, double temperature, int seed)) {
+WEB_EXPORT(void, answer, (int more)) {
     Reading r = {0};
-    Sampler sampler = {.temperature = temperature, .seed = (uint64_t)seed};
-    if (read_text(&r, &sampler, more)) {
+    if (read_text(&r, more)) {
         printf("{\"count\": %ld", r.count);
-        print_tokens("tokens", r.text, r.count), print_tokens("labels", r.answer, r.length);
         print_decoded("answer", r.answer, r.length);
         const TaskKind *kind = session.task ? task_kind(session.task->name) : NULL;
         if (kind && kind->answer) { /* the right one */
@@ -313,7 +283,7 @@ WEB_EXPORT(void, attention, (int mask, int positions)) {
     Trace trace = {0};
     Tape *t = session.trainer.tape;
     Tensor *logits = NULL;
-    if (read_text(&r, &(Sampler){0}, 0)) {
+    if (read_text(&r, 0)) {
         bool lm = session.run.model->config.kind == KIND_LM;
         const int32_t *in = lm ? r.text : r.answer - 1;
         long n = lm ? r.count : r.length + 1;
@@ -328,7 +298,6 @@ WEB_EXPORT(void, attention, (int mask, int positions)) {
         if (trace.first && !tape_failed(t, &web_error)) {
             printf("{\"lm\": %s", lm ? "true" : "false");
             print_tokens("source", r.text, lm ? 0 : r.count), print_tokens("target", in, n);
-            print_decoded("answer", r.answer, r.length);
             print_tokens("next", most_likely(&r, logits), n);
             printf(", \"maps\": [");
             for (const AttentionTrace *a = trace.first; a; a = a->next) { /* [heads, rows, columns] */
