@@ -53,6 +53,7 @@ function lose(why) {
   worker = model = null, running = false;
   waiting.forEach(w => w.fail(new Error(why)));
   waiting.clear();
+  say(why);
   show();
 }
 
@@ -65,7 +66,8 @@ function latest(f) {
     busy = true;
     while (again) {
       again = false;
-      await f().catch(e => say(t('error', e.message)));
+      const mine = model; // what was asked of a model that is no more does not matter
+      await f().catch(e => { if (mine === model) say(t('error', e.message)); });
     }
     busy = false;
   };
@@ -94,7 +96,9 @@ const STEPS = {copy: '400', reverse: '600', sort: '800', add: '2000', lm: '400'}
 const choice = Object.fromEntries(SETTINGS.map(([name, , preset]) => [name, preset]));
 const own = make('textarea', {id: 'own', spellcheck: false});
 const MOST_TEXT = 200000;
-const EXAMPLES = {copy: '31415926', reverse: '31415926', sort: '31415926', add: '47+85', lm: ''};
+const EXAMPLES = {copy: '31415926', reverse: '31415926', sort: '31415926', add: '47+85'};
+const example = () =>
+  choice.task === 'lm' ? [...own.value].slice(0, language ? 3 : 8).join('') : EXAMPLES[choice.task];
 
 function buildSettings() {
   const rows = SETTINGS.map(([name, values]) => {
@@ -119,7 +123,7 @@ function change(name, value) {
     own.parentElement.hidden = value !== 'lm';
     choice.steps = $('s-steps').value = STEPS[value];
     if (value === 'lm' && !own.value) own.value = t('poem');
-    $('input').value = value === 'lm' ? own.value.slice(0, language ? 3 : 8) : EXAMPLES[value];
+    $('input').value = example();
   }
   start();
 }
@@ -185,8 +189,8 @@ function took(m) {
 function fitInput() {
   const letters = model.tokens.filter(x => [...x].length === 1);
   const fits = text => text && [...text].every(c => letters.includes(c));
-  if (!model.lm && !fits($('input').value))
-    $('input').value = [EXAMPLES[choice.task]].find(fits) || letters.slice(0, 5).join('');
+  if (ofCharacters() && !fits($('input').value))
+    $('input').value = [example()].find(fits) || letters.slice(0, 5).join('');
 }
 
 let looping = false;
@@ -258,13 +262,14 @@ $('reset').addEventListener('click', () => { running = false; start(); });
 // The typed text if the model can read it; otherwise null, and a message beside the field.
 function typed() {
   const text = $('input').value, most = mostTyped(), known = new Set(model.tokens);
-  const characters = model.tokens.every(x => [...x].length === 1 || /^<\w+>$/.test(x));
-  const odd = characters ? [...text.slice(0, 500)].find(c => !known.has(c)) : undefined;
+  const odd = ofCharacters() ? [...text.slice(0, 500)].find(c => !known.has(c)) : undefined;
   const fault = !text ? t('empty') : odd !== undefined ? t('odd', odd)
     : [...text].length > most ? t('long', most) : '';
   if (fault) $('answer').replaceChildren(make('span', {className: 'wrong'}, fault));
   return fault ? null : text;
 }
+// Else tokens are pieces of words, which can be put together from any text.
+const ofCharacters = () => model.tokens.every(x => [...x].length === 1 || /^<\w+>$/.test(x));
 const mostTyped = () => model.lm ? 24 : Math.min(model.maxSource, 24);
 
 const answer = latest(async () => {
@@ -284,9 +289,10 @@ const answer = latest(async () => {
 
 // The answer, its wrong characters marked, and a tick or a cross; whole: also the right answer.
 function marked(r, whole) {
-  if (r.wanted === null || r.wanted === undefined) return [r.answer.replace(/\n/g, '⏎')];
-  if (r.answer === r.wanted) return [make('span', {className: 'right'}, r.answer + ' ✓')];
-  const want = [...r.wanted], got = [...r.answer];
+  const answer = r.answer.replace(/\n/g, '⏎').replace(/\ufffd/g, '·'); // a dot: no character
+  if (r.wanted === null || r.wanted === undefined) return [answer];
+  if (answer === r.wanted) return [make('span', {className: 'right'}, answer + ' ✓')];
+  const want = [...r.wanted], got = [...answer];
   const shown = got.map((c, i) => c === want[i] ? c : make('span', {className: 'wrong'}, c));
   const verdict = make('span', {className: 'faint'}, ' ✗ ' + (whole ? t('wanted', r.wanted) : ''));
   return [...shown, got.length ? '' : t('nothing'), verdict];

@@ -86,7 +86,6 @@ const TEXTS = {
   f_masked: ['S′_ij = −∞ where i may not attend to j', 'i 不许看 j 时，S′_ij = −∞'],
   'f_LayerNorm of it': ['N = γ (R − mean) / √(variance + 1e-5) + β', 'N = γ (R − 均值) / √(方差 + 1e-5) + β'],
   m_x: ['Each token is a number, its id: its place in the list of all tokens.', '每个词元是一个编号，即它在词表里的位置。'],
-  m_source: ['Each token is a number, its id: its place in the list of all tokens.', '每个词元是一个编号，即它在词表里的位置。'],
   m_E: ['Embedding: the id picks a row of learnt numbers. Equal tokens get equal rows.', '嵌入：按编号取出一行学来的数。相同的词元得到相同的行。'],
   m_PE: ['Position: a row of numbers that says “I am the first”, “I am the second”, … Attention alone does not know the order.', '位置：一行数，表示“我是第一个”“我是第二个”……注意力自己不知道顺序。'],
   'm_E + PE': ['Who it is plus where it is.', '“是谁”加上“在哪里”。'], m_X: ['The input of this attention: one row of numbers a token.', '这个注意力的输入：每个词元一行数。'],

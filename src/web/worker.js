@@ -86,8 +86,8 @@ function serve(modules, scope) {
         start(q, m) {
             let settings = String(q.config ?? "");
             for (const name of ["text", "pairs"].filter(name => q[name] !== undefined)) {
-                m.write("page " + name, String(q[name]));
-                settings += `\n${name} page ${name}`;
+                m.write("your " + name, String(q[name]));
+                settings += `\n${name} your ${name}`;
             }
             m.write("settings", settings);
             return result(m, "start", q.mask !== false, q.positions !== false);

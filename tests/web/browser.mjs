@@ -142,6 +142,24 @@ test('a crash of the module loses neither the page nor what waits', () => visit(
   assert(await page.until("$('answer').textContent.startsWith('→') && seen.size"), 'it does not answer');
 }));
 
+test('another model, another text: what was chosen before does no harm', () => visit({}, async page => {
+  await page.run("seen.add('look'), seen.add('follow')");
+  await choose(page, 's-layers', '4');
+  assert(await page.until("model && model.layers[0] === 4 && $('layer').options.length === 4"));
+  await page.run("$('layer').value = '4'");
+  for (const layers of ['1', '4', '1']) { // the walk asked for runs after the start
+    await choose(page, 's-layers', layers), await choose(page, 'layer', '4');
+    assert(await page.until(`model && model.layers[0] === ${layers}`));
+  }
+  assert(await page.until("document.querySelectorAll('#stages button').length > 15"));
+  assert.equal(await page.run("$('message').textContent"), '');
+  await choose(page, 's-task', 'lm');
+  for (const text of ['😀🎉🔥'.repeat(40), '床前明月光'.repeat(9)]) {
+    await page.run(`own.value = '${text}'; own.dispatchEvent(new Event('change'))`);
+    assert(await page.until(`'${text}'.startsWith($('input').value) && $('answer').textContent.startsWith('→')`), text);
+  }
+}));
+
 test('everything is reached with the keyboard, in sight', () => visit({}, async page => {
   await page.run("document.body.scrollIntoView(); $('look').scrollIntoView(); $('check').scrollIntoView()");
   assert(await page.until("document.querySelectorAll('#lines g[tabindex]').length && document.querySelector('#check-body .verdict') && $('operation').value"));
