@@ -70,21 +70,36 @@ bool metrics_read(const char *line, Metrics *m) {
     return *at == '\n' || *at == ','; /* earlier rows end here */
 }
 
-/* Copies head and rows up to the step `evaluated` to `rows`, and leaves out what is damaged. Returns the
- * first line that is damaged or missing; 0: there is none. *seconds is the fourth column of the last row. */
+/* Whether the line has the first columns of `head`: earlier versions had fewer. */
+static bool is_head(const char *line) {
+    size_t n = strcspn(line, "\n");
+    return line[n] && strncmp(line, head, n) == 0 && (head[n] == ',' || head[n] == '\n');
+}
+
+/* Writes the row, with empty columns in place of those that an earlier version did not have. */
+static void copy_row(FILE *out, const char *line) {
+    int missing = 0;
+    for (const char *c = head; *c; c++) missing += *c == ',';
+    for (const char *c = line; *c; c++) missing -= *c == ',';
+    fprintf(out, "%.*s", (int)strcspn(line, "\n"), line);
+    while (missing-- > 0) putc(',', out);
+    putc('\n', out);
+}
+
+/* Copies rows up to the step `evaluated`, and leaves out damaged ones. Returns the first line that is damaged or
+ * missing; 0: there is none, or the file is empty. *seconds is the fourth column of the last row. */
 static long copy_rows(FILE *csv, FILE *rows, long evaluated, double *seconds) {
     char line[512];
-    long last = 0, damaged = 0, number = 1;
-    *seconds = 0;
-    if (!fgets(line, sizeof line, csv) || strcmp(line, head) != 0) damaged = 1;
-    fputs(head, rows);
+    long last = 0, number = 1;
+    if (!fgets(line, sizeof line, csv)) return 0;
+    long damaged = !is_head(line);
     while (last < evaluated && fgets(line, sizeof line, csv)) {
         Metrics m;
         bool whole = metrics_read(line, &m) && m.step > last;
         number++;
         if (whole && m.step > evaluated) break;
         if (whole)
-            fputs(line, rows), last = m.step, *seconds = m.seconds;
+            copy_row(rows, line), last = m.step, *seconds = m.seconds;
         else if (!damaged)
             damaged = number;
     }
@@ -100,32 +115,6 @@ static bool keep_aside(const MetricsFile *f, long line, Error *e) {
     if (rename(f->path, aside) != 0) return cannot_open(f, e);
     fprintf(stderr, "%s: line %ld is damaged or missing; the file is kept as %s\n", f->path, line, aside);
     return true;
-}
-
-bool metrics_resume(MetricsFile *f, const char *directory, long evaluated, double *seconds, Error *e) {
-    *f = (MetricsFile){0};
-    if (!directory_file(f->path, directory, "metrics.csv", STATUS_CANNOT_CREATE, e) ||
-        !file_may_be_written(f->path, e))
-        return false;
-    char *text = NULL;
-    size_t size = 0;
-    FILE *rows = open_memstream(&text, &size);
-    f->csv = open_csv(f, 0);
-    bool empty = f->csv && fgetc(f->csv) == EOF;
-    if (f->csv) rewind(f->csv);
-    long damaged = f->csv && rows ? copy_rows(f->csv, rows, evaluated, seconds) : 0;
-    bool ok = (f->csv && rows) || cannot_open(f, e);
-    if (rows && fclose(rows) != 0) ok = ok && cannot_open(f, e);
-    if (ok && !damaged) {
-        ok = ftruncate(fileno(f->csv), (off_t)size) == 0 || cannot_open(f, e);
-        fseek(f->csv, (long)size, SEEK_SET);
-    } else if (ok) {
-        fclose(f->csv);
-        ok = (empty || keep_aside(f, damaged, e)) && ((f->csv = open_csv(f, O_TRUNC)) || cannot_open(f, e));
-        if (ok) fwrite(text, 1, size, f->csv), fflush(f->csv);
-    }
-    free(text);
-    return ok;
 }
 
 /* Keeps and reports the first failure. */
@@ -158,6 +147,18 @@ void metrics_place(MetricsFile *f) {
     fclose(f->csv);
     free(f->rows);
     f->csv = csv, f->rows = NULL;
+}
+
+bool metrics_resume(MetricsFile *f, const char *directory, long evaluated, double *seconds, Error *e) {
+    *seconds = 0;
+    if (!metrics_open(f, directory, true, e)) return false;
+    FILE *old = fopen(f->path, "re");
+    if (!old && errno != ENOENT) return cannot_open(f, e);
+    long damaged = old ? copy_rows(old, f->csv, evaluated, seconds) : 0;
+    if (old) fclose(old);
+    if (damaged && !keep_aside(f, damaged, e)) return false;
+    metrics_place(f);
+    return f->error.status == STATUS_DONE || error_set(e, f->error.status, "%s", f->error.text);
 }
 
 void metrics_restore(MetricsFile *f) {

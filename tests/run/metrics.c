@@ -5,7 +5,7 @@
 
 #define EARLIER "task,step,tokens,seconds,params,train_loss,val_loss,val_accuracy,val_exact"
 #define HEAD    EARLIER ",val_nats_per_char,val_bits_per_char,val_perplexity\n"
-#define ROW(n)  "copy," #n ",10," #n ".5,9,1.0,2.0,0.5,\n"
+#define ROW(n)  "copy," #n ",10," #n ".5,9,1.0,2.0,0.5,,,,\n"
 
 static const char *contents(const char *path) {
     static char *text;
@@ -104,7 +104,7 @@ TEST(no_place) {
     metrics_write(&f, &(Metrics){.task = "copy", .step = 2});
     CHECK(!metrics_close(&f, &e) && e.status == STATUS_IO, "%s", e.text);
 
-    /* Where the folder has come back, they get there by themselves. */
+    /* Rows are written directly if the directory exists again. */
     CHECK(mkdir("run", 0777) == 0 && metrics_open(&f, "run", true, &(Error){0}));
     metrics_write(&f, &(Metrics){.task = "copy", .step = 1});
     CHECK(system("rm -r run && mkdir run") == 0);
@@ -132,7 +132,7 @@ TEST(a_deleted_file) {
     CHECK(!*said(metrics_restore, &f) && access("run", F_OK) != 0);
     CHECK(metrics_close(&f, &e), "%s", e.text);
 
-    /* Of one that was to replace another, its place is taken again; or that is told of. */
+    /* A file that replaces another is created again, or the failure is reported. */
     CHECK(mkdir("run", 0777) == 0 && metrics_open(&f, "run", true, &e), "%s", e.text);
     CHECK(system("rm -r run") == 0);
     CHECK(!strcmp(said(metrics_restore, &f), "run/metrics.csv: No such file or directory\n"));
@@ -173,6 +173,28 @@ TEST(lost_at_the_end) {
               !strcmp(e.text, "./metrics.csv: No space left on device"),
           "%s", e.text);
     close(full);
+}
+
+static void resume(MetricsFile *f) {
+    double seconds;
+    Error e = {0};
+    CHECK(metrics_resume(f, ".", 4, &seconds, &e), "%s", e.text);
+}
+
+/* A sound file of an earlier version, which had fewer columns, is not damaged: the new ones are empty in its rows. */
+TEST(earlier_columns) {
+    MetricsFile f;
+    enter_folder();
+    write_text("metrics.csv", EARLIER "\n"
+                                      "copy,2,10,2.5,9,,3.0,0.5,\n"
+                                      "copy,4,10,4.5,9,1.0,2.0,0.5,0.25\n");
+    const char *text = said(resume, &f);
+    CHECK(!*text, "said '%s'", text);
+    CHECK(metrics_close(&f, &(Error){0}) && lines_of(list_folder(".")) == 3, "%s", listing);
+    text = contents("metrics.csv");
+    CHECK(!strcmp(text, HEAD "copy,2,10,2.5,9,,3.0,0.5,,,,\n"
+                             "copy,4,10,4.5,9,1.0,2.0,0.5,0.25,,,\n"),
+          "found %s", text);
 }
 
 /* In JSON, NaN and infinity are null; val_exact is left out if it was not measured. */
