@@ -185,12 +185,12 @@ function took(m) {
   shape();
   answered();
 }
-// Another alphabet: the field gets a text that it can read.
+// Another alphabet or context: the field gets a text that the model can read.
 function fitInput() {
   const letters = model.tokens.filter(x => [...x].length === 1);
   const fits = text => text && [...text].every(c => letters.includes(c));
-  if (ofCharacters() && !fits($('input').value))
-    $('input').value = [example()].find(fits) || letters.slice(0, 5).join('');
+  const text = ofCharacters() ? [$('input').value, example()].find(fits) || letters.slice(0, 5).join('') : $('input').value;
+  $('input').value = [...text].slice(0, mostTyped()).join('');
 }
 
 let looping = false;
@@ -270,7 +270,7 @@ function typed() {
 }
 // Else tokens are pieces of words, which can be put together from any text.
 const ofCharacters = () => model.tokens.every(x => [...x].length === 1 || /^<\w+>$/.test(x));
-const mostTyped = () => model.lm ? 24 : Math.min(model.maxSource, 24);
+const mostTyped = () => Math.min(model.maxSource, 24);
 
 const answer = latest(async () => {
   const mine = model, text = model && typed();

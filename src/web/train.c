@@ -110,7 +110,7 @@ static void describe(const char *task) {
     web_print_number("heads", c->heads);
     web_print_number("steps", (double)s->config.steps);
     web_print_number("uniform", log((double)s->run.tokenizer->size));
-    web_print_number("maxSource", s->task ? s->task->max_S : c->max_length);
+    web_print_number("maxSource", s->task && s->task->max_S ? s->task->max_S : c->max_length);
     print_tokens("tokens", NULL, c->vocab_size);
     if (task) web_print_text("task", task);
 }

@@ -154,9 +154,11 @@ test('another model, another text: what was chosen before does no harm', () => v
   assert(await page.until("document.querySelectorAll('#stages button').length > 15"));
   assert.equal(await page.run("$('message').textContent"), '');
   await choose(page, 's-task', 'lm');
-  for (const text of ['😀🎉🔥'.repeat(40), '床前明月光'.repeat(9)]) {
+  for (const text of ['😀🎉🔥'.repeat(40), '床前明月光'.repeat(9), 'ab', 'abc', '12345678', 'aaaa']) { // no longer than the context
     await page.run(`own.value = '${text}'; own.dispatchEvent(new Event('change'))`);
-    assert(await page.until(`'${text}'.startsWith($('input').value) && $('answer').textContent.startsWith('→')`), text);
+    assert(await page.until(`model && model.lm && model.tokens.length === new Set('${text}').size
+      && '${text}'.startsWith($('input').value) && $('answer').textContent.startsWith('→') && $('maps').querySelector('button')`), text);
+    assert.equal(await page.run("$('message').textContent"), '', text);
   }
 }));
 
