@@ -15,7 +15,7 @@
 typedef enum Mistake { SIGN, FACTOR, ORDER, EDGE, OVERWRITES, MISTAKES } Mistake;
 static const char *const mistakes[MISTAKES] = {"sign", "factor", "order", "edge", "overwrites"};
 
-/* What is planted; the checker's functions have no context. */
+/* The planted mistake. It is static because the checker passes no context to an operation. */
 static struct {
     const Op *right;
     Op wrong;

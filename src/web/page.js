@@ -1,4 +1,4 @@
-// The page: language, the worker, training. look.js, follow.js and check.js add the other parts.
+// The page: language, the worker, training. look.js, follow.js, check.js and take.js add the other parts.
 'use strict';
 
 // ---- Language ----
@@ -21,6 +21,9 @@ function translate() {
 }
 $('language').addEventListener('click', () => { language = 1 - language; translate(); });
 
+for (const box of document.querySelectorAll('[data-selects]'))
+  for (const id of box.dataset.selects.split(' '))
+    box.append(make('label', {}, make('span', {'data-t': id}), ' ', make('select', {id})));
 // Fills a select with [value, text key] pairs, keeping the choice.
 function fill(select, pairs, chosen = select.value) {
   select.replaceChildren(...pairs.map(([value, text]) => make('option', {value}, text)));
@@ -366,35 +369,6 @@ painter('answers', () => {
     make('tr', {}, make('th', {scope: 'row'}, when), cell(text.replace(/\n/g, '⏎')), cell(...marked(r)));
   const steps = h => number(h.from) + (h.from === h.to ? '' : ' – ' + number(h.to));
   $('answers').tBodies[0].replaceChildren(...history.map(h => row(t('at_step', steps(h)), h.text, h.r)));
-});
-
-// ---- Take along ----
-
-$('save').addEventListener('click', async () => {
-  try {
-    const {bytes} = await ask('save');
-    const url = URL.createObjectURL(new Blob([bytes], {type: 'application/octet-stream'}));
-    make('a', {href: url, download: 'model.safetensors'}).click();
-    setTimeout(() => URL.revokeObjectURL(url), 10000);
-    $('take-says').textContent = t('saved', number(bytes.byteLength));
-  } catch (e) {
-    $('take-says').textContent = t('error', e.message);
-  }
-});
-$('load').addEventListener('change', async () => {
-  const file = $('load').files[0];
-  if (!file) return;
-  running = false;
-  try {
-    if (file.size > 2e8) throw new Error(t('too_large'));
-    took(await ask('load', {bytes: await file.arrayBuffer()}));
-    say('');
-    $('take-says').textContent = t('loaded', file.name.slice(0, 80), number(model.parameters));
-  } catch (e) {
-    $('take-says').textContent = t('not_loaded', file.name.slice(0, 80), e.message);
-  }
-  $('load').value = '';
-  show();
 });
 
 addEventListener('load', () => {

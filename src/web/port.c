@@ -1,5 +1,5 @@
 /* Replaces in the page's modules all that a page does not have: threads, processes, a system, and files. A file is a
- * block of memory with a name. What a page cannot do is left out in silence. */
+ * block of memory with a name. Functions without a counterpart in a page do nothing. */
 #include "base/file.h"
 #include "base/group_limit.h"
 #include "base/map.h"

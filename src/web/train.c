@@ -1,5 +1,5 @@
-/* Entry points of the module in single precision: trains a model, saves and loads it, answers a text of the reader's, and
- * shows attention and the walk. Texts are files in memory. */
+/* Entry points of the module in single precision: train a model, save and load it, answer the reader's text, show
+ * attention and the walk. Texts are files in memory. */
 #include "base/arena.h"
 #include "base/clock.h"
 #include "decoding/decode.h"
@@ -194,7 +194,7 @@ WEB_EXPORT(void, step, (int n, double ms, int more)) {
     puts("}");
 }
 
-/* On so many held-out rows; 0: as many as ./train judges in the middle of a run. */
+/* Evaluates `rows` held-out rows; 0: as many as ./train during a run. */
 WEB_EXPORT(void, evaluate, (int rows)) {
     Trainer *t = &session.trainer;
     Error *e = &web_error;
@@ -212,7 +212,7 @@ WEB_EXPORT(void, evaluate, (int rows)) {
     puts("}");
 }
 
-/* ---- A text of the reader's, and the model's answer to it, or its continuation ---- */
+/* ---- The reader's text, and the model's answer or continuation ---- */
 
 typedef struct Reading {
     Arena arena;        /* of the arrays */
@@ -276,7 +276,8 @@ static int32_t *most_likely(Reading *r, const Tensor *logits) {
     return id;
 }
 
-/* With the switches of the page, whose answer was without them; next: what the model would say after each token. */
+/* Prints attention, and the likeliest token after each token (`next`), with the mask and the positions as the page's
+ * switches say. The answer that is read was given without these switches. */
 WEB_EXPORT(void, attention, (int mask, int positions)) {
     Reading r = {0};
     Tokens source = {0}, target = {0};
