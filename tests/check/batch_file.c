@@ -42,7 +42,7 @@ static bool same_ids(const int32_t *found, const int64_t *want, long count) {
     return true;
 }
 
-static void batch_as_written(void) {
+TEST(batch_as_written) {
     Error e = {0};
     const char *path;
     Ids x = ids_new();
@@ -76,7 +76,7 @@ static void expect_no_batch(Ids x, const char *line) {
     batch_padded_free(b);
 }
 
-static void wrong_batches(void) {
+TEST(wrong_batches) {
     Ids x = ids_new();
     x.tensors = 2;
     expect_no_batch(x, ": found no tensor \"target_out\"");
@@ -118,7 +118,7 @@ static void wrong_batches(void) {
 }
 
 /* A gradient file holds the bits of the pass, under the names and in the shapes of the golden file. */
-static void gradients_as_computed(void) {
+TEST(gradients_as_computed) {
     Error e = {0};
     make_folder();
     Model *m = must(model_load("tests/golden/seq2seq.weights.safetensors", true, NULL, &e), &e);
@@ -160,5 +160,4 @@ static void gradients_as_computed(void) {
     model_free(m);
 }
 
-TEST_MAIN({"a batch as written", batch_as_written}, {"batches that do not fit", wrong_batches},
-          {"gradients as computed", gradients_as_computed})
+RUN_TESTS

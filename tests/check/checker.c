@@ -8,7 +8,7 @@
 
 /* ---- What is shown ---- */
 
-static void every_operation_is_listed(void) {
+TEST(every_operation_is_listed) {
     CHECK(GRADCHECK("--list") == 0 && !*err, "%s", err);
     CHECK(lines_of(out) == 2 * ops_count, "%d lines for %d operations", lines_of(out), ops_count);
     const char *line = out;
@@ -27,7 +27,7 @@ static void every_operation_is_listed(void) {
 }
 
 /* A line an operation, in the order of the list, with as many cases as its file has; then the sums of them. */
-static void all_are_proved(void) {
+TEST(all_are_proved) {
     if (!SHIPPED) return;
     CHECK(GRADCHECK("--threads", "2") == 0 && !*err, "%s%s", err, out);
     const char *line = out;
@@ -51,7 +51,7 @@ static void all_are_proved(void) {
 }
 
 /* One operation, or those of its cases that a word is a part of; each at several points. */
-static void cases_are_chosen(void) {
+TEST(cases_are_chosen) {
     CHECK(GRADCHECK("softmax", "one") == 0 && !*err, "%s", err);
     CHECK(!strncmp(out, "softmax: y_i = ", 15) && strstr(out, "\nsoftmax/masked, one row wholly dx") &&
               strstr(out, "\nsoftmax/one element ") && !strstr(out, "softmax/matrix"),
@@ -71,7 +71,7 @@ static void cases_are_chosen(void) {
 }
 
 /* Far out gelu's derivative is 0 but for numbers below the smallest with all digits: that these differ is no error. */
-static void numbers_without_digits_are_no_error(void) {
+TEST(numbers_without_digits_are_no_error) {
     if (!SHIPPED) return;
     CHECK(GRADCHECK("gelu", "far away", "--json", "--seeds", "200") == 0 && lines_of(out) == 1, "%s", out);
     CHECK(number(out, "error") < 1e-9, "%s", out);
@@ -79,7 +79,7 @@ static void numbers_without_digits_are_no_error(void) {
 
 /* ---- What is refused ---- */
 
-static void refuses(void) {
+TEST(refuses) {
     static const struct {
         const char *arguments[5];
         int status;
@@ -137,7 +137,4 @@ static void refuses(void) {
     free(before);
 }
 
-PROGRAM_TEST_MAIN({"every operation is listed", every_operation_is_listed},
-                  {"all are proved", all_are_proved}, {"cases are chosen", cases_are_chosen},
-                  {"numbers without digits are no error", numbers_without_digits_are_no_error},
-                  {"refuses", refuses})
+RUN_PROGRAM_TESTS

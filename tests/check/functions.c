@@ -139,13 +139,13 @@ static void never_passes(const char *name, double low, const CaseReport *r, bool
 }
 
 /* And most of them are proved, though no case is made for them. */
-static void right_slopes_are_never_accused(void) {
+TEST(right_slopes_are_never_accused) {
     judge_all(1, never_fails);
     long all = (long)FUNCTIONS * SEEDS * (long)(sizeof ranges / sizeof *ranges);
     CHECK(sizeof(real) < sizeof(double) || proved * 10 >= all * 9, "%ld of %ld are proved", proved, all);
 }
 
-static void wrong_slopes_are_never_proved(void) {
+TEST(wrong_slopes_are_never_proved) {
     judge_all(1.001, never_passes);
     judge_all(1.00001, never_passes);
     judge_all(0.5, never_passes);
@@ -153,5 +153,4 @@ static void wrong_slopes_are_never_proved(void) {
     judge_all(0, never_passes);
 }
 
-TEST_MAIN({"right slopes are never accused", right_slopes_are_never_accused},
-          {"wrong slopes are never proved", wrong_slopes_are_never_proved})
+RUN_TESTS

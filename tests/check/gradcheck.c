@@ -22,7 +22,7 @@ static void report(const CaseReport *r) {
 }
 
 /* In float some cases may stay unclear: layer norm at 1000 ± 1 has three digits left to differ in. */
-static void every_operation_passes(void) {
+TEST(every_operation_passes) {
     int cases = 0, unclear = 0;
     for (int i = 0; i < ops_count; i++) {
         const Op *op = ops_all[i].op;
@@ -39,7 +39,7 @@ static void every_operation_passes(void) {
 }
 
 /* No false alarms, and nothing left open: the same at other points. */
-static void every_operation_passes_at_other_points(void) {
+TEST(every_operation_passes_at_other_points) {
     if (sizeof(real) < sizeof(double)) return;
     for (uint64_t seed = 2; seed <= 6; seed++)
         for (int i = 0; i < ops_count; i++)
@@ -51,7 +51,7 @@ static void every_operation_passes_at_other_points(void) {
 }
 
 /* A smooth function's derivative is good to nine digits, and usually to twelve. */
-static void errors_are_small_in_double(void) {
+TEST(errors_are_small_in_double) {
     if (sizeof(real) < sizeof(double)) return; /* float has no nine digits */
     for (int i = 0; i < ops_count; i++) {
         const Op *op = ops_all[i].op;
@@ -66,7 +66,7 @@ static void errors_are_small_in_double(void) {
 }
 
 /* Kinks are found where a case promises them, and nowhere else. */
-static void kinks_are_where_they_are_promised(void) {
+TEST(kinks_are_where_they_are_promised) {
     int promised = 0;
     for (int i = 0; i < ops_count; i++) {
         const Op *op = ops_all[i].op;
@@ -83,7 +83,7 @@ static void kinks_are_where_they_are_promised(void) {
 }
 
 /* Every operation is checked on memory that is not contiguous, and on no elements at all. */
-static void cases_cover_layouts_and_sizes(void) {
+TEST(cases_cover_layouts_and_sizes) {
     for (int i = 0; i < ops_count; i++) {
         const Op *op = ops_all[i].op;
         bool strided = false, empty = false;
@@ -132,7 +132,7 @@ static void check_printed(const OpEntry *entry, const Node *n, const char *case_
 }
 
 /* An operation prints every argument besides tape and tensors. Another language needs them to repeat a case. */
-static void arguments_can_be_printed(void) {
+TEST(arguments_can_be_printed) {
     Arena arena = {0};
     Tape *t = tape_new();
     long printed = 0;
@@ -228,7 +228,7 @@ static void constant_added(real *dx, const real *before, long count) {
     for (long i = 0; i < count; i++) dx[i] += (real)1e-3 * (sizeof(real) == sizeof(double) ? 1 : 100);
 }
 
-static void planted_errors_are_caught_in_every_operation(void) {
+TEST(planted_errors_are_caught_in_every_operation) {
     static const struct {
         const char *name;
         void (*spoil)(real *dx, const real *before, long count);
@@ -261,7 +261,7 @@ static Tensor *first_of(Tape *t, Tensor **x) {
 }
 
 /* An impossible case is a bug before anything runs. */
-static void impossible_cases_are_bugs(void) {
+TEST(impossible_cases_are_bugs) {
     CheckInput many[CHECK_INPUTS + 2] = {{0}};
     CaseReport r;
     for (int i = 0; i <= CHECK_INPUTS; i++) many[i] = (CheckInput){"x", DIMS(2)};
@@ -276,7 +276,7 @@ static Tensor *sum_of(Tape *t, Tensor **x) {
 }
 
 /* Cases without anything to prove, and inputs that differ only in the range of their numbers. */
-static void odd_inputs_pass(void) {
+TEST(odd_inputs_pass) {
     static const double two[] = {3, 4};
     static const CheckCase odd[] = {
         {"constant", first_of, {{"x", DIMS(2), .constant = true}}},
@@ -311,7 +311,7 @@ static Tensor *lose(Tape *t, Tensor **x) {
 }
 
 /* The verdict on an operation is the worst of its cases'. */
-static void the_worst_case_counts(void) {
+TEST(the_worst_case_counts) {
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
@@ -321,12 +321,4 @@ static void the_worst_case_counts(void) {
     free(text);
 }
 
-TEST_MAIN({"every operation passes", every_operation_passes},
-          {"every operation passes at other points", every_operation_passes_at_other_points},
-          {"errors are small in double", errors_are_small_in_double},
-          {"kinks are where they are promised", kinks_are_where_they_are_promised},
-          {"cases cover layouts and sizes", cases_cover_layouts_and_sizes},
-          {"arguments can be printed", arguments_can_be_printed},
-          {"impossible cases are bugs", impossible_cases_are_bugs}, {"odd inputs pass", odd_inputs_pass},
-          {"the worst case counts", the_worst_case_counts},
-          {"planted errors are caught in every operation", planted_errors_are_caught_in_every_operation})
+RUN_TESTS

@@ -79,7 +79,7 @@ static int write_source(const Mutant *m, const char *path) {
     return replaced;
 }
 
-static void every_mutant_fits_its_source(void) {
+TEST(every_mutant_fits_its_source) {
     for (int i = 0; i < MUTANTS; i++) {
         char *text = read_source(mutants[i].op);
         const char *end;
@@ -227,7 +227,7 @@ static void print_mutants(void) {
     }
 }
 
-static void every_mutant_is_caught_and_named(void) {
+TEST(every_mutant_is_caught_and_named, 170) {
     if (sizeof(real) < sizeof(double)) return; /* proofs are for double */
     char path[TEMPORARY_PATH];
     Error e = {0};
@@ -258,7 +258,7 @@ static void every_mutant_is_caught_and_named(void) {
 }
 
 /* Forty mutants at least, of ten kinds, over every operation; each kind in one piece. */
-static void every_operation_has_a_mutant(void) {
+TEST(every_operation_has_a_mutant) {
     int kinds = 0;
     for (int i = 0; i < MUTANTS; i++) {
         bool begins = i == 0 || strcmp(mutants[i - 1].kind, mutants[i].kind) != 0;
@@ -274,6 +274,4 @@ static void every_operation_has_a_mutant(void) {
     }
 }
 
-TEST_MAIN({"every mutant fits its source", every_mutant_fits_its_source},
-          {"every operation has a mutant", every_operation_has_a_mutant},
-          {"every mutant is caught and named", every_mutant_is_caught_and_named, 170})
+RUN_TESTS

@@ -55,7 +55,7 @@ static double golden_value(Dtype d, long i) {
     return d >= DTYPE_F16 ? (double)i / 2 - 1 : (double)i;
 }
 
-static void reads_what_numpy_writes(void) {
+TEST(reads_what_numpy_writes) {
     for (int g = 0; g < GOLDEN; g++) {
         Array a;
         Error e = {0};
@@ -88,7 +88,7 @@ static void reads_what_numpy_writes(void) {
 }
 
 /* A file read and written again is, byte for byte, what numpy.save made. */
-static void writes_what_numpy_writes(void) {
+TEST(writes_what_numpy_writes) {
     make_folder();
     for (int g = 0; g < GOLDEN; g++) {
         if (!golden[g].plain) continue;
@@ -149,7 +149,7 @@ static const char *header_message(const char *header, size_t elements) {
 
 #define OPEN "{'descr': '<f4', 'fortran_order': False, 'shape': "
 
-static void refuses_malformed_headers(void) {
+TEST(refuses_malformed_headers) {
     static const struct {
         const char *header, *want;
     } cases[] = {
@@ -200,7 +200,7 @@ static void refuses_malformed_headers(void) {
 }
 
 /* Arrays of bytes or of one axis have one order. */
-static void orders_may_say_nothing(void) {
+TEST(orders_may_say_nothing) {
     Error e = {0};
     Array a;
     const char header[] = "{'descr': '>u1', 'fortran_order': True, 'shape': (3,)}\n";
@@ -211,7 +211,7 @@ static void orders_may_say_nothing(void) {
     array_free(&a);
 }
 
-static void refuses_other_beginnings(void) {
+TEST(refuses_other_beginnings) {
     static const char header[] = OPEN "(3,)}\n";
     const size_t n = sizeof header - 1;
     static const int versions[][2] = {{0, 0}, {0, 1}, {1, 1}, {2, 1}, {3, 1}, {4, 0}, {255, 255}};
@@ -255,7 +255,7 @@ static void refuses_other_beginnings(void) {
     free(blank);
 }
 
-static void accepts_every_spelling(void) {
+TEST(accepts_every_spelling) {
     static const char *const headers[] = {
         OPEN "(3,)}\n",
         OPEN "(3,), }          \n",
@@ -276,7 +276,7 @@ static void accepts_every_spelling(void) {
 }
 
 /* Each golden file, cut at every length, and with bytes too many. */
-static void refuses_every_truncation(void) {
+TEST(refuses_every_truncation) {
     for (int g = 0; g < GOLDEN; g++) {
         char *data;
         size_t size;
@@ -294,7 +294,7 @@ static void refuses_every_truncation(void) {
 
 /* Each golden file with any one bit of its header flipped is refused, or is an array of as many bytes, every
  * one of which can be converted. */
-static void survives_every_flipped_bit(void) {
+TEST(survives_every_flipped_bit) {
     int refused = 0, accepted = 0;
     for (int g = 0; g < GOLDEN; g++) {
         char *data;
@@ -325,7 +325,7 @@ static void survives_every_flipped_bit(void) {
 }
 
 /* Missing files and files that are not regular. */
-static void refuses_other_files(void) {
+TEST(refuses_other_files) {
     make_folder();
     Array a;
     Error e = {0};
@@ -337,12 +337,4 @@ static void refuses_other_files(void) {
                npy_write(&(Array){.dtype = DTYPE_BF16, .rank = 0, .count = 1, .bytes = "xx"}, "x", &e));
 }
 
-TEST_MAIN({"reads what NumPy writes", reads_what_numpy_writes},
-          {"writes what NumPy writes", writes_what_numpy_writes},
-          {"refuses malformed headers", refuses_malformed_headers},
-          {"refuses other beginnings", refuses_other_beginnings},
-          {"orders may say nothing", orders_may_say_nothing},
-          {"accepts every spelling", accepts_every_spelling},
-          {"refuses every truncation", refuses_every_truncation},
-          {"survives every flipped bit", survives_every_flipped_bit},
-          {"refuses other files", refuses_other_files})
+RUN_TESTS

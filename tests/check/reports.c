@@ -48,7 +48,7 @@ static CaseReport failing(const char *op, const char *name, long wrong, const ch
 
 /* ---- The table ---- */
 
-static void rows_are_aligned(void) {
+TEST(rows_are_aligned) {
     CaseReport r = report("op", "über");
     r.in[0].kinks = 2, r.in[0].flat = 3, r.moved = 1;
     check_said(
@@ -113,7 +113,7 @@ static CaseReport right(void) {
     return report("op", "case");
 }
 
-static void one_report_is_told(void) {
+TEST(one_report_is_told) {
     static const struct {
         CaseReport (*make)(void);
         const char *want;
@@ -144,7 +144,7 @@ static void one_report_is_told(void) {
 
 /* The smallest case that somebody wrote comes first and in full. The others have a line each, those that the checker added
  * one together. */
-static void a_mistake_is_told_once(void) {
+TEST(a_mistake_is_told_once) {
     CaseReport r[6] = {failing("op", "large", 6, "twice"),
                        failing("op", "small", 2, "twice"),
                        failing("op", "other", 3, "a sum"),
@@ -189,7 +189,7 @@ static CaseReport explained(const char *name, const char *letters, size_t count,
 }
 
 /* Three cases that somebody wrote and two that were added, and the explanation of each in the end; - where there is none. */
-static void cases_agree_on_an_explanation(void) {
+TEST(cases_agree_on_an_explanation) {
     static const char *const cases[][2] = {
         {"A,A,A,A,A", "AAAAA"},   {",,,,", "-----"}, {"BC,AC,C,C,C", "CCCCC"}, /* it fits all, A one */
         {"AB,A,B,,B", "AAB-B"},   /* the first of two that fit half; then what is left */
@@ -339,7 +339,7 @@ static const Lie lies[] = {
      NULL},
 };
 
-static void mistakes_are_shown(void) {
+TEST(mistakes_are_shown) {
     if (sizeof(real) < sizeof(double)) return;
     for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
         CaseReport r;
@@ -359,7 +359,7 @@ static void mistakes_are_shown(void) {
 }
 
 /* The numbers of the case, yours beside the right ones. */
-static void the_smallest_case_is_shown_in_full(void) {
+TEST(the_smallest_case_is_shown_in_full) {
     static const double values[] = {1, 3};
     static const Lie half = {"", {{"x", DIMS(2), .values = values}}, squares, mask_forgotten, "", "", NULL};
     CaseReport r;
@@ -386,7 +386,7 @@ static const Part *part_of(const Part *part, long parts, const char *name) {
 }
 
 /* Each part of a planned case has its share of the points, and the words of what it is about alone. */
-static void parts_have_their_words(void) {
+TEST(parts_have_their_words) {
     CaseReport r[2] = {failing("a", "case", 6, "wrong"), report("a", "good")};
     long parts;
     for (int i = 0; i < 2; i++) {
@@ -429,7 +429,7 @@ static void parts_have_their_words(void) {
 
 /* In a report about files each array is a part, and so is an unjudged file. Without a plan, properties have no
  * points. */
-static void files_have_parts(void) {
+TEST(files_have_parts) {
     CaseReport r[3] = {report("a", "files"), {.verdict = FAIL}, report("a", "nothing wanted")};
     long parts;
     REPORT_SET(r[1].op, "a");
@@ -447,9 +447,4 @@ static void files_have_parts(void) {
     grade_parts_free(part, parts);
 }
 
-TEST_MAIN({"rows are aligned", rows_are_aligned}, {"one report is told", one_report_is_told},
-          {"a mistake is told once", a_mistake_is_told_once},
-          {"cases agree on an explanation", cases_agree_on_an_explanation},
-          {"mistakes are shown", mistakes_are_shown},
-          {"the smallest case is shown in full", the_smallest_case_is_shown_in_full},
-          {"parts have their words", parts_have_their_words}, {"files have parts", files_have_parts})
+RUN_TESTS

@@ -51,7 +51,7 @@ static const char cached[] = SQUARE_FILE(
     "{ static real x[64]; if (i == 0) tensor_copy_out(a->x, x); y[i] = from_cache(x, i, count); }", "",
     "x[0]", "y");
 
-static void no_file_without_a_gradient_passes(void) {
+TEST(no_file_without_a_gradient_passes) {
     static const struct {
         const char *text, *says;
         int status;
@@ -88,7 +88,7 @@ static double points_of(const char *json, int *passed_without) {
 
 /* A constant for an operation of the project, with a recorded node and without: cases without elements or slope and
  * properties that hold of nothing have no points. */
-static void a_constant_earns_nothing(void) {
+TEST(a_constant_earns_nothing) {
     static const char *const constants[] = {
         "#include \"ops/ops.h\"\n"
         "Tensor *tape_softmax(Tape *t, Tensor *x, int axis) { (void)axis; return tape_constant(t, x->shape); "
@@ -129,7 +129,7 @@ static void a_constant_earns_nothing(void) {
 }
 
 /* softplus = log(1 + e^x) over a range in which e^x overflows from 709 on: no drawn point lies there. */
-static void the_ends_of_a_range_are_looked_at(void) {
+TEST(the_ends_of_a_range_are_looked_at) {
     static const char softplus[] =
         "#include \"%s/tests/check/students/student.h\"\n"
         "ELEMENTWISE(own, fmax(x, 0) + log1p(exp(-fabs(x))), exp(x) / (1 + exp(x)))\n"
@@ -148,7 +148,7 @@ static void the_ends_of_a_range_are_looked_at(void) {
     CHECK(strstr(out, "at the ends of"), "%s", out);
 }
 
-static void no_right_file_is_accused(void) {
+TEST(no_right_file_is_accused, 300) {
     static const char *const files[] = {"domains", "elementwise", "arrays",   "layers", "pairs",    "losses",
                                         "norms",   "places",      "products", "cells",  "distances"};
     if (!SHIPPED) return;
@@ -161,7 +161,4 @@ static void no_right_file_is_accused(void) {
     }
 }
 
-PROGRAM_TEST_MAIN({"no file without a gradient passes", no_file_without_a_gradient_passes},
-                  {"a constant earns nothing", a_constant_earns_nothing},
-                  {"the ends of a range are looked at", the_ends_of_a_range_are_looked_at},
-                  {"no right file is accused", no_right_file_is_accused, 300})
+RUN_PROGRAM_TESTS

@@ -123,7 +123,7 @@ static int write_wrong(FILE *out, int i) {
     return k < 0 ? 0 : write_renamed(out, part[k], i, wrong[i].from);
 }
 
-static void every_mistake_fits_its_operation(void) {
+TEST(every_mistake_fits_its_operation) {
     read_parts();
     FILE *nowhere = fopen("/dev/null", "w");
     for (int i = 0; i < WRONGS; i++)
@@ -270,7 +270,7 @@ static void print_row(const char *name, int count, const int numbers[1 + RULES])
     printf("\n");
 }
 
-static void students_are_judged_rightly(void) {
+TEST(students_are_judged_rightly, 600) {
     if (sizeof(real) < sizeof(double)) return; /* proofs are for double */
     char path[TEMPORARY_PATH];
     Error e = {0};
@@ -314,5 +314,4 @@ static void students_are_judged_rightly(void) {
     CHECK(misled * 100 <= tried * misled_of_100, "%d of %d are named wrongly", misled, tried);
 }
 
-TEST_MAIN({"every mistake fits its operation", every_mistake_fits_its_operation},
-          {"students are judged rightly", students_are_judged_rightly, 600})
+RUN_TESTS

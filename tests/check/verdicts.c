@@ -24,7 +24,7 @@ static Sweep sweep_of(double (*f)(double x), double x, double step, int levels) 
     return s;
 }
 
-static void extrapolation_is_exact_and_knows_it(void) {
+TEST(extrapolation_is_exact_and_knows_it) {
     for (double x = -2; x <= 2; x += 0.1) {
         Sweep s = sweep_of(slow, x, 0.5, 20);
         double want = exp(x) + 3 * cos(3 * x), off = fabs(s.value - want);
@@ -38,7 +38,7 @@ static double steep(double x) {
 }
 
 /* Far steps see a saturated function whose differences agree with each other: near ones contradict them. */
-static void small_steps_are_believed_against_large_ones(void) {
+TEST(small_steps_are_believed_against_large_ones) {
     Sweep s = sweep_of(steep, 1e-4, 1, 30);
     double want = 1000 / pow(cosh(0.1), 2);
     CHECK(fabs(s.value - want) <= 1e-6 * want, "found %g, want %g", s.value, want);
@@ -48,7 +48,7 @@ static double staircase(double x) {
     return floor(x * 1e6) * 1e-6;
 }
 
-static void noise_is_not_taken_for_a_derivative(void) {
+TEST(noise_is_not_taken_for_a_derivative) {
     Sweep s = sweep_of(staircase, 0.3, 0.125, 20);
     CHECK(s.error >= fabs(s.value - 1) / SWEEP_TRUST, "off by %g, estimated %g", fabs(s.value - 1), s.error);
 }
@@ -118,7 +118,7 @@ static real two_at_0(real x) {
 static const double around_0[] = {-1, 0, 1, 0, 1e-9, -1e-9};
 
 /* At 0 every value from 0 to 1 is a gradient; 2 is none. Points a billionth beside 0 have one. */
-static void a_relu_that_tells_no_branches_is_judged_rightly(void) {
+TEST(a_relu_that_tells_no_branches_is_judged_rightly) {
     const CheckInput x = {"x", DIMS(6), .values = around_0};
     CaseReport r = check_own(relu, one_right_of_0, x);
     SAYS(r, IN_DOUBLE ? PASS : r.verdict);
@@ -140,7 +140,7 @@ static Tensor *own_max(Tape *t, Tensor **x) {
     return tape_max(t, x[0], -1);
 }
 
-static void kinks_are_reported_where_branches_are_told(void) {
+TEST(kinks_are_reported_where_branches_are_told) {
     static const double zeros[] = {0, 0, 0, -1, 1, 2};
     CaseReport r = check(own_relu, (CheckInput){"x", DIMS(6), .values = zeros}, false);
     SAYS(r, PASS);
@@ -161,7 +161,7 @@ static char *explained(const CaseReport *r) {
 }
 
 /* A point without a derivative passes, and the report says which it is and what lies on both sides. */
-static void kinks_are_reported_with_both_derivatives(void) {
+TEST(kinks_are_reported_with_both_derivatives) {
     static const double zeros[] = {-1, 2, 1, 0, 0, -2};
     CaseReport r = check(own_relu, (CheckInput){"x", DIMS(6), .values = zeros}, false);
     char *text = explained(&r);
@@ -189,7 +189,7 @@ static void kinks_are_reported_with_both_derivatives(void) {
 static Tensor *layer_norm(Tape *t, Tensor **x) {
     return tape_layer_norm(t, x[0], x[1], x[2]);
 }
-static void layer_norm_of_a_constant_row_is_smooth(void) {
+TEST(layer_norm_of_a_constant_row_is_smooth) {
     const double far = IN_DOUBLE ? -1e3 : -3; /* in float epsilon's root is a few digits at 1000 */
     const double rows[] = {3, 3, 3, 3, 0, 0, 0, 0, far, far, far, far};
     CaseReport r;
@@ -210,7 +210,7 @@ static Tensor *shifted_relu(Tape *t, Tensor **x) {
     shift->data[0] = -kink_at_first_draw;
     return tape_relu(t, tape_add(t, x[0], shift));
 }
-static void points_move_off_kinks(void) {
+TEST(points_move_off_kinks) {
     CaseReport r = check(shifted_relu, (CheckInput){"x", DIMS(1)}, false);
     SAYS(r, PASS);
     CHECK(r.moved == 1 && r.in[0].kinks == 0, "moved %d times, %ld kinks", r.moved, r.in[0].kinks);
@@ -223,7 +223,7 @@ static Tensor *wrong_where_flat(Tape *t, Tensor **x) {
     return tape_add(t, tape_softmax(t, x[0], -1), tape_scale(t, x[0], 0));
 }
 
-static void saturated_softmax_is_no_failure(void) {
+TEST(saturated_softmax_is_no_failure) {
     static const double logits[] = {-1e4, 1e4, 0, 1e4, 1e4, -1e4};
     CaseReport r = check(softmax, (CheckInput){"x", DIMS(2, 3), .values = logits}, false);
     if (!IN_DOUBLE) return; /* float has no step at 10000 that shows a slope at all */
@@ -253,7 +253,7 @@ static Tensor *at_rest(Tape *t, Tensor **x) {
     static const Op op = {"rest", rest_forward, rest_backward};
     return tape_record(tape_node(t, &op, SHAPE(2), INPUTS(x[0])));
 }
-static void what_rounding_leaves_is_no_remark(void) {
+TEST(what_rounding_leaves_is_no_remark) {
     CaseReport r = check(at_rest, (CheckInput){"x", DIMS(1), 0.1, 0.4}, false);
     if (!IN_DOUBLE) return;
     SAYS(r, PASS);
@@ -273,7 +273,7 @@ static real zero(real x) {
 }
 
 /* Nothing can be proved, whatever backward says: not even 0. */
-static void below_the_noise_floor_is_inconclusive(void) {
+TEST(below_the_noise_floor_is_inconclusive) {
     if (!IN_DOUBLE) return; /* in float the offset swallows every step there is: a constant */
     CaseReport r = check_own(offset, offset_slope, (CheckInput){"x", DIMS(3)});
     SAYS(r, INCONCLUSIVE);
@@ -288,7 +288,7 @@ static real constant(real x) {
 static real constant_up_to_rounding(real x) {
     return (real)1.7 * x / x;
 }
-static void a_constant_has_a_proved_gradient_of_0(void) {
+TEST(a_constant_has_a_proved_gradient_of_0) {
     CaseReport r = check_own(constant, zero, (CheckInput){"x", DIMS(3)});
     SAYS(r, PASS);
     r = check_own(constant_up_to_rounding, zero, (CheckInput){"x", DIMS(24), 1, 2});
@@ -310,7 +310,7 @@ static real in_single_precision(real x) {
 static real slope_of_exp(real x) {
     return (real)exp((double)x);
 }
-static void a_noisy_function_is_inconclusive(void) {
+TEST(a_noisy_function_is_inconclusive) {
     CaseReport r = check_own(rough, rough_slope, (CheckInput){"x", DIMS(3), 0.5, 0.9});
     if (IN_DOUBLE)
         SAYS(r, INCONCLUSIVE);
@@ -330,7 +330,7 @@ static real after_a_wide_plain(real x) {
 }
 
 /* A drawn point at which the input does not count is drawn again; where it counts at none, nothing is proved. */
-static void plains_are_left(void) {
+TEST(plains_are_left) {
     if (!IN_DOUBLE) return;
     CheckCase c = {"case", own_op, {{"x", DIMS(1)}}};
     CaseReport r;
@@ -352,7 +352,7 @@ static real in_steps(real x) {
 }
 
 /* Between two steps nothing moves: that is no proof of a gradient of 0. */
-static void a_rest_between_steps_is_no_gradient_of_0(void) {
+TEST(a_rest_between_steps_is_no_gradient_of_0) {
     if (!IN_DOUBLE) return; /* a float has no 1e8 + x */
     CaseReport r = check_own(in_steps, zero, (CheckInput){"x", DIMS(5), -1e-5, 1e-5});
     CHECK(r.in[0].verdict != PASS && r.in[0].wrong + r.in[0].unclear == 5, "%s: %ld wrong, %ld unclear",
@@ -365,7 +365,7 @@ static real wave(real x) {
 static real nearly_its_slope(real x) {
     return (real)cos((double)x) + (real)1e-4;
 }
-static void what_is_nearly_right_fails_and_is_called_so(void) {
+TEST(what_is_nearly_right_fails_and_is_called_so) {
     if (!IN_DOUBLE) return; /* there it is right */
     CaseReport r = check_own(wave, nearly_its_slope, (CheckInput){"x", DIMS(5)});
     SAYS(r, FAIL);
@@ -389,7 +389,7 @@ static Tensor *beside_one(Tape *t, Tensor **x) {
     return tape_record(tape_node(t, &op, SHAPE(2), INPUTS(tape_contiguous(t, x[0]))));
 }
 
-static void rounding_of_a_right_0_refutes_no_explanation(void) {
+TEST(rounding_of_a_right_0_refutes_no_explanation) {
     if (!IN_DOUBLE) return;
     CaseReport r = check(beside_one, (CheckInput){"x", DIMS(3), 1, 2}, false);
     SAYS(r, FAIL);
@@ -405,7 +405,7 @@ static real its_slope(real x) {
 }
 
 /* A float on the way makes a staircase of forward: no gradient fits it, and forward is named. */
-static void a_float_on_the_way_is_named(void) {
+TEST(a_float_on_the_way_is_named) {
     if (!IN_DOUBLE) return;
     CaseReport r = check_own(partly_single, its_slope, (CheckInput){"x", DIMS(12)});
     CHECK(r.verdict != PASS, "%ld kinks", r.in[0].kinks);
@@ -415,7 +415,7 @@ static void a_float_on_the_way_is_named(void) {
 static real not_a_number(real x) {
     return x - x + NAN;
 }
-static void nan_never_passes(void) {
+TEST(nan_never_passes) {
     CaseReport r = check_own(relu, not_a_number, (CheckInput){"x", DIMS(3)});
     SAYS(r, FAIL);
     r = check_own(not_a_number, zero, (CheckInput){"x", DIMS(3)});
@@ -429,7 +429,7 @@ static real twice(real x) {
     return 2 * x;
 }
 /* A point without a value takes few runs, unless there are values beside it. */
-static void what_is_nowhere_is_not_looked_for(void) {
+TEST(what_is_nowhere_is_not_looked_for) {
     static const double at_0[] = {0};
     CaseReport r = check_own(not_a_number, zero, (CheckInput){"x", DIMS(24)});
     CHECK(r.evaluations < 24 * 20, "%ld runs", r.evaluations);
@@ -441,7 +441,7 @@ static void what_is_nowhere_is_not_looked_for(void) {
 static real infinite(real x) {
     return x < 100 ? (real)INFINITY : x;
 }
-static void infinity_never_passes_for_a_number(void) {
+TEST(infinity_never_passes_for_a_number) {
     for (long n = 1; n <= 3; n++) {
         CaseReport r = check_own(relu, infinite, (CheckInput){"x", DIMS(n), 1, 2});
         SAYS(r, FAIL);
@@ -462,7 +462,7 @@ static Tensor *wrongly_used(Tape *t, Tensor **x) {
     return tape_sum(t, own_op(t, x), ALL_AXES);
 }
 
-static void functions_and_operations_are_checked_in_a_line(void) {
+TEST(functions_and_operations_are_checked_in_a_line) {
     char *text;
     size_t size;
     FILE *out = open_memstream(&text, &size);
@@ -501,7 +501,7 @@ static Tensor *tied_build(Tape *t, Tensor **x) {
     return tape_record(tape_node(t, &tied, SCALAR, INPUTS(x[0])));
 }
 
-static void shares_of_a_tie_add_up(void) {
+TEST(shares_of_a_tie_add_up) {
     static const double ties[] = {2, 2, 1};
     static const struct {
         double share;
@@ -522,7 +522,7 @@ static Tensor *nothing_to_do(Tape *t, Tensor **x) {
     return x[0];
 }
 
-static void an_input_returned_is_right(void) {
+TEST(an_input_returned_is_right) {
     CheckCase c = {"as it is", nothing_to_do, {{"x", DIMS(3, 4), .layout = TRANSPOSED}}};
     CaseReport r;
     gradcheck_case("same", &c, 1, &r);
@@ -548,7 +548,7 @@ static Tensor *spoil_build(Tape *t, Tensor **x) {
     return tape_record(tape_node(t, &spoil, x[0]->shape, INPUTS(x[0])));
 }
 
-static void many_elements_are_sampled_and_all_are_seen(void) {
+TEST(many_elements_are_sampled_and_all_are_seen) {
     CheckCase c = {"many", spoil_build, {{"x", DIMS(64, 64)}}};
     for (own_spoiled = -1; own_spoiled < 4000 && IN_DOUBLE; own_spoiled += 1234) {
         CaseReport r;
@@ -578,7 +578,7 @@ static Tensor *own_nothing(Tape *t, Tensor **x) {
 }
 
 /* The forward has to be the reference's, and the gradient that of the reference's forward. */
-static void forward_has_to_be_the_references(void) {
+TEST(forward_has_to_be_the_references) {
     static const struct {
         Tensor *(*build)(Tape *t, Tensor **x), *(*reference)(Tape *t, Tensor **x);
         const char *says; /* NULL: it is the same */
@@ -603,30 +603,4 @@ static void forward_has_to_be_the_references(void) {
     }
 }
 
-TEST_MAIN({"extrapolation is exact and knows it", extrapolation_is_exact_and_knows_it},
-          {"small steps are believed against large ones", small_steps_are_believed_against_large_ones},
-          {"noise is not taken for a derivative", noise_is_not_taken_for_a_derivative},
-          {"a relu that tells no branches is judged rightly",
-           a_relu_that_tells_no_branches_is_judged_rightly},
-          {"kinks are reported where branches are told", kinks_are_reported_where_branches_are_told},
-          {"kinks are reported with both derivatives", kinks_are_reported_with_both_derivatives},
-          {"layer norm of a constant row is smooth", layer_norm_of_a_constant_row_is_smooth},
-          {"points move off kinks", points_move_off_kinks},
-          {"a saturated softmax is no failure", saturated_softmax_is_no_failure},
-          {"what rounding leaves is no remark", what_rounding_leaves_is_no_remark},
-          {"below the noise floor is inconclusive", below_the_noise_floor_is_inconclusive},
-          {"a constant has a proved gradient of 0", a_constant_has_a_proved_gradient_of_0},
-          {"a noisy function is inconclusive", a_noisy_function_is_inconclusive},
-          {"a rest between steps is no gradient of 0", a_rest_between_steps_is_no_gradient_of_0},
-          {"what is nearly right fails and is called so", what_is_nearly_right_fails_and_is_called_so},
-          {"plains are left", plains_are_left},
-          {"rounding of a right 0 refutes no explanation", rounding_of_a_right_0_refutes_no_explanation},
-          {"a float on the way is named", a_float_on_the_way_is_named},
-          {"shares of a tie add up", shares_of_a_tie_add_up},
-          {"an input returned is right", an_input_returned_is_right},
-          {"many elements are sampled and all are seen", many_elements_are_sampled_and_all_are_seen},
-          {"forward has to be the reference's", forward_has_to_be_the_references},
-          {"NaN never passes", nan_never_passes},
-          {"what is nowhere is not looked for", what_is_nowhere_is_not_looked_for},
-          {"infinity never passes for a number", infinity_never_passes_for_a_number},
-          {"functions and operations are checked in a line", functions_and_operations_are_checked_in_a_line})
+RUN_TESTS
