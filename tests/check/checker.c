@@ -4,8 +4,6 @@
 #include "ops/ops.h"
 #include <sys/stat.h>
 
-#define GRADCHECK(...) run_program("gradcheck", ARGUMENTS(__VA_ARGS__), (Streams){0})
-
 /* ---- What is shown ---- */
 
 TEST(every_operation_is_listed) {

@@ -4,8 +4,6 @@
 #include "ops/ops.h"
 #include <math.h>
 
-#define GRADCHECK(...) run_program("gradcheck", ARGUMENTS(__VA_ARGS__), (Streams){0})
-
 /* y = factor · x². The backward multiplies dy by `slope`. `more` is appended to the file. */
 static void write_square(const char *path, const char *factor, const char *slope, const char *more) {
     FILE *f = fopen(path, "w");

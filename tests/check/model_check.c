@@ -4,8 +4,8 @@
 #include "child.h"
 #include "formats/safetensors.h"
 
-#define IN_DOUBLE      (sizeof(real) == sizeof(double))
-#define GRADCHECK(...) run_program("gradcheck", ARGUMENTS("model", __VA_ARGS__), (Streams){0})
+#define IN_DOUBLE        (sizeof(real) == sizeof(double))
+#define MODEL_CHECK(...) GRADCHECK("model", __VA_ARGS__)
 
 static const char *const golden_models[] = {"seq2seq",   "seq2seq_prenorm", "lm",
                                             "lm_padded", "lm_rotary",       "seq2seq_rotary"};
@@ -54,7 +54,7 @@ static double distance(const char *path, const char *want_path, Dtype dtype) {
 TEST(pass_is_pytorchs) {
     enter_folder();
     for (int i = 0; i < GOLDEN; i++) {
-        int status = GRADCHECK(MODEL(golden_models[i]), "--out", "g", "--unchecked");
+        int status = MODEL_CHECK(MODEL(golden_models[i]), "--out", "g", "--unchecked");
         CHECK(status == 0 && !*out, "%s: status %d: %s", golden_models[i], status, err);
         double off = distance("g", golden(golden_models[i], "grads"), DTYPE_REAL);
         CHECK(off < (IN_DOUBLE ? 1e-12 : 1e-5), "%s: off by %g", golden_models[i], off);
@@ -67,7 +67,8 @@ TEST(golden_models_pass) {
     enter_folder();
     for (int i = 0; i < GOLDEN; i++) {
         const char *model = golden_models[i];
-        int status = GRADCHECK(MODEL(model), "--against", golden(model, "grads"), "--samples", "1", "--json");
+        int status =
+            MODEL_CHECK(MODEL(model), "--against", golden(model, "grads"), "--samples", "1", "--json");
         CHECK(status == 0, "%s: status %d: %s", model, status, err);
         CHECK(strstr(out, "\"case\": \"loss\", \"part\": \"port\", \"verdict\": \"PASS\"") &&
                   strstr(out, "\"case\": \"embedding.weight\", \"part\": \"ds\", \"verdict\": \"PASS\"") &&
@@ -80,13 +81,13 @@ TEST(golden_models_pass) {
 /* Files of a generated model give the same bits when they are read again. */
 TEST(saved_files_give_the_same_gradients) {
     enter_folder();
-    CHECK(GRADCHECK("--save", "a", "--unchecked") == 0, "%s", err);
+    CHECK(MODEL_CHECK("--save", "a", "--unchecked") == 0, "%s", err);
     for (int i = 0; i < 2; i++) {
         const char *kind = i ? "lm" : "seq2seq";
         char path[3][64];
         const char *const part[] = {"weights", "batch", "grads"};
         for (int k = 0; k < 3; k++) snprintf(path[k], sizeof path[k], "a/%s.%s.safetensors", kind, part[k]);
-        CHECK(GRADCHECK("--weights", path[0], "--batch", path[1], "--out", "g", "--unchecked") == 0, "%s",
+        CHECK(MODEL_CHECK("--weights", path[0], "--batch", path[1], "--out", "g", "--unchecked") == 0, "%s",
               err);
         CHECK(same_files(path[2], "g"), "%s", kind);
     }
@@ -107,7 +108,7 @@ TEST(choices_of_generated_models_pass) {
     enter_folder();
     for (size_t i = 0; i <= sizeof choices / sizeof *choices; i++) {
         const char *const *o = i ? choices[i - 1] : (const char *const[10]){0};
-        int status = GRADCHECK("--samples", "1", o[0], o[1], o[2], o[3], o[4], o[5], o[6], o[7]);
+        int status = MODEL_CHECK("--samples", "1", o[0], o[1], o[2], o[3], o[4], o[5], o[6], o[7]);
         CHECK(status == 0 && !strstr(out, "FAIL"), "%s: status %d: %s%s", o[0], status, out, err);
         for (int k = 0; k < 2; k++) {
             const char *heading = strstr(out, k ? "\nlm: " : "seq2seq: "), *loss = strstr(heading, "loss ");
@@ -117,7 +118,7 @@ TEST(choices_of_generated_models_pass) {
             free(found);
         }
     }
-    CHECK(GRADCHECK("lm", "--positions", "rotary", "--qk-norm", "on", "--save", "a", "--unchecked") == 0,
+    CHECK(MODEL_CHECK("lm", "--positions", "rotary", "--qk-norm", "on", "--save", "a", "--unchecked") == 0,
           "%s", err);
     char *text = read_bytes("a/lm.weights.safetensors", &(size_t){0});
     CHECK(text && strstr(text + 8, "\"positions\": \"rotary\"") && strstr(text + 8, "\"qk_norm\": \"true\""));
@@ -129,7 +130,7 @@ TEST(choices_of_generated_models_pass) {
 TEST(rounding_of_cancelling_terms_is_no_mistake) {
     if (!IN_DOUBLE) return;
     enter_folder();
-    CHECK(GRADCHECK("seq2seq", "--seed", "44", "--samples", "0") == 0, "%s", out);
+    CHECK(MODEL_CHECK("seq2seq", "--seed", "44", "--samples", "0") == 0, "%s", out);
 }
 
 /* ---- Ports that are wrong ---- */
@@ -214,7 +215,7 @@ TEST(ports_are_judged) {
     enter_folder();
     for (size_t i = 0; i < sizeof ports / sizeof *ports; i++) {
         write_port("lm", ports[i].change);
-        int status = GRADCHECK(MODEL("lm"), "--against", "port", "--samples", "0", "--json");
+        int status = MODEL_CHECK(MODEL("lm"), "--against", "port", "--samples", "0", "--json");
         int failed = 0;
         for (const char *at = out; (at = strstr(at, "\"FAIL\"")); at++) failed++;
         CHECK(status == (ports[i].failed ? STATUS_NO : 0), "port %zu: status %d: %s", i, status, err);
@@ -248,10 +249,11 @@ TEST(padding_is_not_compared) {
     enter_folder();
     write_port("seq2seq", fill_padding);
     int status =
-        GRADCHECK(MODEL("seq2seq"), "--against", "port", "--samples", "0", "--only", "embedding.weight");
+        MODEL_CHECK(MODEL("seq2seq"), "--against", "port", "--samples", "0", "--only", "embedding.weight");
     CHECK(status == 0, "status %d: %s", status, err);
     write_port("seq2seq", change_a_logit);
-    status = GRADCHECK(MODEL("seq2seq"), "--against", "port", "--samples", "0", "--only", "embedding.weight");
+    status =
+        MODEL_CHECK(MODEL("seq2seq"), "--against", "port", "--samples", "0", "--only", "embedding.weight");
     CHECK(status == STATUS_NO && strstr(out, "/logits, port: 1 of "), "status %d: %s", status, err);
 }
 
@@ -259,7 +261,7 @@ TEST(padding_is_not_compared) {
 TEST(only_compared_tensors_count) {
     if (!IN_DOUBLE) return;
     enter_folder();
-    CHECK(GRADCHECK(MODEL("lm"), "--samples", "0", "--only", "norm.bias") == 0, "%s", err);
+    CHECK(MODEL_CHECK(MODEL("lm"), "--samples", "0", "--only", "norm.bias") == 0, "%s", err);
     CHECK(!strstr(out, "lm/loss") && !strstr(out, "lm/logits") && strstr(out, "\n1 passed, 0 failed"), "%s",
           out);
 }
@@ -346,18 +348,18 @@ TEST(tiny_biases_are_proved) {
 TEST(only_restricts_the_parameters) {
     if (!IN_DOUBLE) return;
     enter_folder();
-    CHECK(GRADCHECK("lm", "--only", "encoder.layers.?.norm1.*", "--json") == 0, "%s", err);
+    CHECK(MODEL_CHECK("lm", "--only", "encoder.layers.?.norm1.*", "--json") == 0, "%s", err);
     CHECK(lines_of(out) == 4 * 2, "%s", out); /* ds and dw of four */
-    CHECK(GRADCHECK("lm", "--only", "norm1", "--json") == STATUS_USAGE, "%s", out);
+    CHECK(MODEL_CHECK("lm", "--only", "norm1", "--json") == STATUS_USAGE, "%s", out);
     CHECK(strcmp(err, "gradcheck: --only: found no parameter like 'norm1'\n") == 0, "%s", err);
 }
 
 TEST(threads_do_not_matter) {
     if (!IN_DOUBLE) return;
     enter_folder();
-    CHECK(GRADCHECK("--threads", "1", "--json", "--samples", "2") == 0, "%s", err);
+    CHECK(MODEL_CHECK("--threads", "1", "--json", "--samples", "2") == 0, "%s", err);
     char *one = strdup(out);
-    CHECK(GRADCHECK("--threads", "3", "--json", "--samples", "2") == 0, "%s", err);
+    CHECK(MODEL_CHECK("--threads", "3", "--json", "--samples", "2") == 0, "%s", err);
     CHECK(strcmp(one, out) == 0);
     free(one);
 }
@@ -365,7 +367,7 @@ TEST(threads_do_not_matter) {
 TEST(table_and_graders_files) {
     if (!IN_DOUBLE) return;
     enter_folder();
-    CHECK(GRADCHECK("lm", "--junit", "j.xml", "--gradescope", "g.json") == 0, "%s", err);
+    CHECK(MODEL_CHECK("lm", "--junit", "j.xml", "--gradescope", "g.json") == 0, "%s", err);
     CHECK(strstr(out, "\n28 passed, 0 failed, 0 inconclusive\n") && strstr(out, "\nlm: 2 layers, "), "%s",
           out);
     size_t size;
@@ -418,42 +420,43 @@ TEST(bad_files_get_one_line) {
     memset(text, 'x', sizeof text);
     write_bytes("noise", text, sizeof text);
     CHECK(mkdir("folder", 0777) == 0);
-    expect(GRADCHECK("--weights", "none", "--unchecked"), STATUS_NO_INPUT, "none: ");
-    expect(GRADCHECK("--weights", "folder", "--unchecked"), STATUS_NO_INPUT, "folder: ");
-    expect(GRADCHECK("--weights", "noise", "--unchecked"), STATUS_BAD_DATA, "noise: ");
-    expect(GRADCHECK("--weights", lm, "--batch", "none", "--unchecked"), STATUS_NO_INPUT, "none: ");
-    expect(GRADCHECK("--weights", golden("lm", "grads"), "--unchecked"), STATUS_BAD_DATA, "kind");
-    expect(
-        GRADCHECK("--weights", golden("seq2seq", "weights"), "--batch", golden("lm", "batch"), "--unchecked"),
-        STATUS_BAD_DATA, "source");
+    expect(MODEL_CHECK("--weights", "none", "--unchecked"), STATUS_NO_INPUT, "none: ");
+    expect(MODEL_CHECK("--weights", "folder", "--unchecked"), STATUS_NO_INPUT, "folder: ");
+    expect(MODEL_CHECK("--weights", "noise", "--unchecked"), STATUS_BAD_DATA, "noise: ");
+    expect(MODEL_CHECK("--weights", lm, "--batch", "none", "--unchecked"), STATUS_NO_INPUT, "none: ");
+    expect(MODEL_CHECK("--weights", golden("lm", "grads"), "--unchecked"), STATUS_BAD_DATA, "kind");
+    expect(MODEL_CHECK("--weights", golden("seq2seq", "weights"), "--batch", golden("lm", "batch"),
+                       "--unchecked"),
+           STATUS_BAD_DATA, "source");
     write_batch(13);
-    expect(GRADCHECK("--weights", lm, "--batch", "batch", "--unchecked"), STATUS_BAD_DATA,
+    expect(MODEL_CHECK("--weights", lm, "--batch", "batch", "--unchecked"), STATUS_BAD_DATA,
            "batch: target_in[0,2]: found token 13, need it in [0,13)");
     write_batch(-1);
-    expect(GRADCHECK("--weights", lm, "--batch", "batch", "--unchecked"), STATUS_BAD_DATA, "found token -1");
+    expect(MODEL_CHECK("--weights", lm, "--batch", "batch", "--unchecked"), STATUS_BAD_DATA,
+           "found token -1");
     write_weights(NAN);
-    expect(GRADCHECK("--weights", "weights", "--unchecked"), STATUS_BAD_DATA, "weights: norm.weight");
+    expect(MODEL_CHECK("--weights", "weights", "--unchecked"), STATUS_BAD_DATA, "weights: norm.weight");
     /* Finite, but nothing can be computed with it. */
     write_weights(3e38);
     write_batch(2);
-    expect(GRADCHECK("--weights", "weights", "--batch", "batch", "--unchecked", "--out", "g"),
+    expect(MODEL_CHECK("--weights", "weights", "--batch", "batch", "--unchecked", "--out", "g"),
            STATUS_BAD_DATA, "need a weight within");
     CHECK(access("g", F_OK) != 0, "a gradient file is left");
-    expect(GRADCHECK("--weights", lm, "--unchecked", "--out", "none/g"), STATUS_CANNOT_CREATE, "none/g: ");
-    expect(GRADCHECK("--weights", lm, "--unchecked", "--against", "none"), STATUS_NO_INPUT, "none: ");
+    expect(MODEL_CHECK("--weights", lm, "--unchecked", "--out", "none/g"), STATUS_CANNOT_CREATE, "none/g: ");
+    expect(MODEL_CHECK("--weights", lm, "--unchecked", "--against", "none"), STATUS_NO_INPUT, "none: ");
 }
 
 TEST(bad_options_get_one_line) {
     enter_folder();
     const char *lm = golden("lm", "weights");
-    expect(GRADCHECK("gru", "--unchecked"), STATUS_USAGE, "found 'gru', need seq2seq or lm");
-    expect(GRADCHECK("--out", "g", "--unchecked"), STATUS_USAGE, "--out: found two models");
-    expect(GRADCHECK("--batch", "b", "--unchecked"), STATUS_USAGE, "--batch: found two models");
-    expect(GRADCHECK("lm", "--weights", lm, "--unchecked"), STATUS_USAGE, "which say the same");
-    expect(GRADCHECK("lm", "--samples", "-1", "--unchecked"), STATUS_USAGE, "--samples");
-    expect(GRADCHECK("--weights", lm, "--qk-norm", "on", "--unchecked"), STATUS_USAGE,
+    expect(MODEL_CHECK("gru", "--unchecked"), STATUS_USAGE, "found 'gru', need seq2seq or lm");
+    expect(MODEL_CHECK("--out", "g", "--unchecked"), STATUS_USAGE, "--out: found two models");
+    expect(MODEL_CHECK("--batch", "b", "--unchecked"), STATUS_USAGE, "--batch: found two models");
+    expect(MODEL_CHECK("lm", "--weights", lm, "--unchecked"), STATUS_USAGE, "which say the same");
+    expect(MODEL_CHECK("lm", "--samples", "-1", "--unchecked"), STATUS_USAGE, "--samples");
+    expect(MODEL_CHECK("--weights", lm, "--qk-norm", "on", "--unchecked"), STATUS_USAGE,
            "found choices for a generated model");
-    if (!IN_DOUBLE) expect(GRADCHECK("lm"), STATUS_USAGE, "need --unchecked");
+    if (!IN_DOUBLE) expect(MODEL_CHECK("lm"), STATUS_USAGE, "need --unchecked");
 }
 
 RUN_PROGRAM_TESTS

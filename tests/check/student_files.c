@@ -94,8 +94,6 @@ static const char *line_with(const char *text, const char *one, const char *othe
     return NULL;
 }
 
-#define GRADCHECK(...) run_program("gradcheck", ARGUMENTS(__VA_ARGS__), (Streams){0})
-
 typedef struct Hostile {
     const char *name;
     Place place;

@@ -144,7 +144,7 @@ static Safetensors twin_results(int seed) {
 
 /* ---- Tests ---- */
 
-static void all_operations_are_accurate(void) {
+TEST(all_operations_are_accurate) {
     if (!SHIPPED) return;
     enter_folder();
     for (int seed = 1; seed <= 3; seed++) {
@@ -156,7 +156,7 @@ static void all_operations_are_accurate(void) {
 
 /* 3e-6 is 25 to 50 ulps. An error of that much in any result or gradient of any operation is seen, except
  * in gradients that are 0 by design. */
-static void errors_are_seen_everywhere(void) {
+TEST(errors_are_seen_everywhere) {
     if (!SHIPPED) return;
     enter_folder();
     Safetensors s = twin_results(1);
@@ -176,7 +176,7 @@ static void errors_are_seen_everywhere(void) {
 }
 
 /* Infinities, NaN and missing results are errors. */
-static void nonsense_is_seen(void) {
+TEST(nonsense_is_seen) {
     static const double factors[] = {(double)NAN, (double)INFINITY, -1};
     if (!SHIPPED) return;
     enter_folder();
@@ -203,13 +203,10 @@ static int read_results(const char *path, uint64_t seed) {
 }
 
 int main(int argc, char **argv) {
-    static const Test tests[] = {{"all operations are accurate", all_operations_are_accurate},
-                                 {"errors are seen everywhere", errors_are_seen_everywhere},
-                                 {"nonsense is seen", nonsense_is_seen}};
     uint64_t seed = argc > 3 ? strtoull(argv[3], NULL, 10) : 1;
     if (argc > 2 && strcmp(argv[1], "--write") == 0) return write_results(argv[2], seed);
     if (argc > 2 && strcmp(argv[1], "--read") == 0) return read_results(argv[2], seed);
     if (!find_programs(argv[0])) return 1;
     end_by_signals();
-    return test_main(argv[0], tests, sizeof tests / sizeof *tests, argc, argv);
+    return test_main(argv[0], test_list, test_count, argc, argv);
 }

@@ -5,8 +5,8 @@
 #include "formats/json.h"
 
 /* The double program judges the files that either precision computes. */
-#define GRADCHECK "../double/gradcheck"
-#define RUN(...)  run_program(GRADCHECK, ARGUMENTS(__VA_ARGS__), (Streams){0})
+#define DOUBLE_GRADCHECK "../double/gradcheck"
+#define RUN(...)         run_program(DOUBLE_GRADCHECK, ARGUMENTS(__VA_ARGS__), (Streams){0})
 
 enum { SINGLE_BUILD = DTYPE_REAL == DTYPE_F32 };
 
@@ -57,7 +57,7 @@ static void solve_named(CaseFiles *f, const char *directory, const char *op, con
 
 static void judge_all(const char **directories, int count) {
     directories[count] = NULL;
-    int status = run_program(GRADCHECK, directories, (Streams){0});
+    int status = run_program(DOUBLE_GRADCHECK, directories, (Streams){0});
     CHECK(status == 0, "status %d: %s%s", status, out, err);
     CHECK(!*err, "%s", err);
 }

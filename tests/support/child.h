@@ -25,19 +25,12 @@ static inline void end_by_signals(void) {
     for (size_t i = 0; i < sizeof number / sizeof *number; i++) signal(number[i], SIG_DFL);
 }
 
-/* As RUN_TESTS and TEST_MAIN, for tests of programs. */
+/* As RUN_TESTS, for tests of programs. */
 #define RUN_PROGRAM_TESTS                                                                                    \
     int main(int argc, char **argv) {                                                                        \
         if (!find_programs(argv[0])) return 1;                                                               \
         end_by_signals();                                                                                    \
         return test_main(argv[0], test_list, test_count, argc, argv);                                        \
-    }
-#define PROGRAM_TEST_MAIN(...)                                                                               \
-    int main(int argc, char **argv) {                                                                        \
-        static const Test tests[] = {__VA_ARGS__};                                                           \
-        if (!find_programs(argv[0])) return 1;                                                               \
-        end_by_signals();                                                                                    \
-        return test_main(argv[0], tests, sizeof tests / sizeof *tests, argc, argv);                          \
     }
 
 /* gradcheck judges in double, as it is shipped; of a build in float alone there is less to test. */
@@ -128,8 +121,9 @@ static inline int run_program(const char *program, const char *const *arguments,
     (const char *const[]) {                                                                                  \
         __VA_ARGS__, NULL                                                                                    \
     }
-#define TRAIN(...)    run_program("train", ARGUMENTS(__VA_ARGS__), (Streams){0})
-#define GENERATE(...) run_program("generate", ARGUMENTS(__VA_ARGS__), (Streams){0})
+#define TRAIN(...)     run_program("train", ARGUMENTS(__VA_ARGS__), (Streams){0})
+#define GENERATE(...)  run_program("generate", ARGUMENTS(__VA_ARGS__), (Streams){0})
+#define GRADCHECK(...) run_program("gradcheck", ARGUMENTS(__VA_ARGS__), (Streams){0})
 
 /* ---- Folders ---- */
 

@@ -121,13 +121,6 @@ static inline int test_main(const char *program, const Test *tests, size_t count
         return test_main(argv[0], test_list, test_count, argc, argv);                                        \
     }
 
-/* The same of tests in a table of names and functions. */
-#define TEST_MAIN(...)                                                                                       \
-    int main(int argc, char **argv) {                                                                        \
-        static const Test tests[] = {__VA_ARGS__};                                                           \
-        return test_main(argv[0], tests, sizeof tests / sizeof *tests, argc, argv);                          \
-    }
-
 /* ---- Texts ---- */
 
 static inline const char *next_line(const char *text) {

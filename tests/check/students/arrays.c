@@ -20,51 +20,7 @@ static void lse_backward(Node *n) {
 }
 BUILD(lse, SHAPE(x[0]->shape.size[0]), x[0])
 static const CheckCase lse_cases[] = {{"rows", lse_build, {{"x", DIMS(3, 5)}}}};
-const Op op_lse = {"lse", lse_forward, lse_backward, CASES(lse_cases)};
-
-/* ---- rms ---- */
-static real rms_of(const real *x, long C) {
-    real sum = 0;
-    for (long j = 0; j < C; j++) sum += x[j] * x[j];
-    return sqrt(sum / (real)C + (real)1e-5);
-}
-static void rms_forward(Node *n) {
-    const real *x = values(n, 0), *g = values(n, 1);
-    long C = columns(n, 0);
-    for (long r = 0; r < rows(n, 0); r++)
-        for (long j = 0; j < C; j++) n->out->data[r * C + j] = g[j] * x[r * C + j] / rms_of(x + r * C, C);
-}
-static void rms_backward(Node *n) {
-    const real *x = values(n, 0), *g = values(n, 1), *dy = n->out->grad;
-    long C = columns(n, 0);
-    for (long r = 0; r < rows(n, 0); r++, x += C, dy += C) {
-        real s = rms_of(x, C), dot = 0;
-        for (long j = 0; j < C; j++) dot += dy[j] * g[j] * x[j];
-        for (long j = 0; j < C; j++) {
-            if (n->in[0]->grad)
-                n->in[0]->grad[r * C + j] += dy[j] * g[j] / s - x[j] * dot / ((real)C * s * s * s);
-            if (n->in[1]->grad) n->in[1]->grad[j] += dy[j] * x[j] / s;
-        }
-    }
-}
-BUILD(rms, x[0]->shape, x[0], x[1])
-static const CheckCase rms_cases[] = {
-    {"rows", rms_build, {{"x", DIMS(3, 5)}, {"gamma", DIMS(5), .low = 0.5, .high = 2}}}};
-const Op op_rms = {"rms", rms_forward, rms_backward, CASES(rms_cases)};
-
-/* ---- running ---- */
-static void running_forward(Node *n) {
-    const real *x = values(n, 0);
-    real sum = 0;
-    for (long i = 0; i < count(n, 0); i++) n->out->data[i] = sum += x[i];
-}
-static void running_backward(Node *n) {
-    real sum = 0;
-    for (long i = count(n, 0) - 1; i >= 0; i--) n->in[0]->grad[i] += sum += n->out->grad[i];
-}
-BUILD(running, x[0]->shape, x[0])
-static const CheckCase running_cases[] = {{"seven", running_build, {{"x", DIMS(7)}}}};
-const Op op_running = {"running", running_forward, running_backward, CASES(running_cases)};
+const Op op_lse = OP(lse);
 
 /* ---- rotate ---- */
 static void rotate_forward(Node *n) {
@@ -78,7 +34,7 @@ static void rotate_backward(Node *n) {
 }
 BUILD(rotate, x[0]->shape, x[0])
 static const CheckCase rotate_cases[] = {{"seven", rotate_build, {{"x", DIMS(7)}}}};
-const Op op_rotate = {"rotate", rotate_forward, rotate_backward, CASES(rotate_cases)};
+const Op op_rotate = OP(rotate);
 
 /* ---- reverse ---- */
 static void reverse_forward(Node *n) {
@@ -90,7 +46,7 @@ static void reverse_backward(Node *n) {
 }
 BUILD(reverse, x[0]->shape, x[0])
 static const CheckCase reverse_cases[] = {{"six", reverse_build, {{"x", DIMS(6)}}}};
-const Op op_reverse = {"reverse", reverse_forward, reverse_backward, CASES(reverse_cases)};
+const Op op_reverse = OP(reverse);
 
 /* ---- rowmax ---- */
 static void rowmax_forward(Node *n) {
@@ -116,7 +72,7 @@ static const double rowmax_ties[] = {1, 3, 3, 2, 2, 2};
 static const CheckCase rowmax_cases[] = {
     {"rows", rowmax_build, {{"x", DIMS(3, 5), .distinct = true}}},
     {"ties", rowmax_build, {{"x", DIMS(2, 3), .values = rowmax_ties}}, .kinks = true}};
-const Op op_rowmax = {"rowmax", rowmax_forward, rowmax_backward, CASES(rowmax_cases)};
+const Op op_rowmax = OP(rowmax);
 
 /* ---- product ---- */
 static void product_forward(Node *n) {
@@ -143,7 +99,7 @@ static void product_backward(Node *n) {
 BUILD(product, SHAPE(x[0]->shape.size[0], x[1]->shape.size[1]), x[0], x[1])
 static const CheckCase product_cases[] = {{"oblong", product_build, {{"a", DIMS(2, 3)}, {"b", DIMS(3, 4)}}},
                                           {"square", product_build, {{"a", DIMS(3, 3)}, {"b", DIMS(3, 3)}}}};
-const Op op_product = {"product", product_forward, product_backward, CASES(product_cases)};
+const Op op_product = OP(product);
 
 /* ---- mixing ---- */
 static const real mixing_matrix[3][3] = {{1, 2, 3}, {0, 1, 4}, {5, 6, 0}};
@@ -160,7 +116,7 @@ static void mixing_backward(Node *n) {
 }
 BUILD(mixing, x[0]->shape, x[0])
 static const CheckCase mixing_cases[] = {{"three", mixing_build, {{"x", DIMS(3)}}}};
-const Op op_mixing = {"mixing", mixing_forward, mixing_backward, CASES(mixing_cases)};
+const Op op_mixing = OP(mixing);
 
 /* ---- quadratic ---- */
 static void quadratic_forward(Node *n) {
@@ -181,7 +137,7 @@ static void quadratic_backward(Node *n) {
 }
 BUILD(quadratic, SCALAR, x[0], x[1])
 static const CheckCase quadratic_cases[] = {{"three", quadratic_build, {{"x", DIMS(3)}, {"A", DIMS(3, 3)}}}};
-const Op op_quadratic = {"quadratic", quadratic_forward, quadratic_backward, CASES(quadratic_cases)};
+const Op op_quadratic = OP(quadratic);
 
 /* ---- conv ---- */
 static void conv_forward(Node *n) {
@@ -204,7 +160,7 @@ static void conv_backward(Node *n) {
 }
 BUILD(conv, SHAPE(shape_count(x[0]->shape) - shape_count(x[1]->shape) + 1), x[0], x[1])
 static const CheckCase conv_cases[] = {{"seven", conv_build, {{"x", DIMS(7)}, {"w", DIMS(3)}}}};
-const Op op_conv = {"conv", conv_forward, conv_backward, CASES(conv_cases)};
+const Op op_conv = OP(conv);
 
 /* ---- affine ---- */
 static void affine_forward(Node *n) {
@@ -224,7 +180,7 @@ static void affine_backward(Node *n) {
 BUILD(affine, x[0]->shape, x[0], x[1], x[2])
 static const CheckCase affine_cases[] = {
     {"rows", affine_build, {{"x", DIMS(3, 4)}, {"w", DIMS(4)}, {"b", DIMS(4)}}}};
-const Op op_affine = {"affine", affine_forward, affine_backward, CASES(affine_cases)};
+const Op op_affine = OP(affine);
 
 /* ---- same ---- */
 static Tensor *same_build(Tape *t, Tensor **x) {
@@ -252,9 +208,9 @@ static void five_backward(Node *n) {
 BUILD(five, x[0]->shape, x[0], x[1], x[2], x[3], x[4])
 static const CheckCase five_cases[] = {
     {"inputs", five_build, {{"a", DIMS(3)}, {"b", DIMS(3)}, {"c", DIMS(3)}, {"d", DIMS(3)}, {"e", DIMS(3)}}}};
-const Op op_five = {"five", five_forward, five_backward, CASES(five_cases)};
+const Op op_five = OP(five);
 
 /* ---- wide ---- */
 ELEMENTWISE(wide, sin(x), cos(x))
 static const CheckCase wide_cases[] = {{"256 by 128", wide_build, {{"x", DIMS(256, 128)}}}};
-const Op op_wide = {"wide", wide_forward, wide_backward, CASES(wide_cases)};
+const Op op_wide = OP(wide);

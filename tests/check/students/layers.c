@@ -1,4 +1,4 @@
-/* Layers: normalisations, pools, lookups, gates, and sums over several indices. */
+/* Pools, lookups and distances. */
 #include "student.h"
 
 /* ---- maxpool ---- */
@@ -17,7 +17,7 @@ static void maxpool_backward(Node *n) {
 BUILD(maxpool, SHAPE(x[0]->shape.size[0] / 2), x[0])
 static const CheckCase maxpool_cases[] = {{"eight", maxpool_build, {{"x", DIMS(8), .distinct = true}}},
                                           {"seven", maxpool_build, {{"x", DIMS(7), .distinct = true}}}};
-const Op op_maxpool = {"maxpool", maxpool_forward, maxpool_backward, CASES(maxpool_cases)};
+const Op op_maxpool = OP(maxpool);
 
 /* ---- window ---- */
 static void window_forward(Node *n) {
@@ -31,7 +31,7 @@ static void window_backward(Node *n) {
 BUILD(window, SHAPE(x[0]->shape.size[0] - 2), x[0])
 static const CheckCase window_cases[] = {{"nine", window_build, {{"x", DIMS(9)}}},
                                          {"three", window_build, {{"x", DIMS(3)}}}};
-const Op op_window = {"window", window_forward, window_backward, CASES(window_cases)};
+const Op op_window = OP(window);
 
 /* ---- lookup ---- */
 static const long lookup_ids[] = {2, 0, 2, 3};
@@ -47,27 +47,7 @@ static void lookup_backward(Node *n) {
 BUILD(lookup, SHAPE(4, x[0]->shape.size[1]), x[0])
 static const CheckCase lookup_cases[] = {{"table", lookup_build, {{"E", DIMS(5, 3)}}},
                                          {"column", lookup_build, {{"E", DIMS(4, 1)}}}};
-const Op op_lookup = {"lookup", lookup_forward, lookup_backward, CASES(lookup_cases)};
-
-/* ---- products ---- */
-static void products_forward(Node *n) {
-    const real *x = values(n, 0);
-    real product = 1;
-    for (long i = 0; i < count(n, 0); i++) n->out->data[i] = product *= x[i];
-}
-static void products_backward(Node *n) {
-    const real *x = values(n, 0);
-    real sum = 0;
-    for (long i = count(n, 0) - 1; i >= 0; i--) {
-        sum += n->out->grad[i] * n->out->data[i];
-        n->in[0]->grad[i] += sum / x[i];
-    }
-}
-BUILD(products, x[0]->shape, x[0])
-static const CheckCase products_cases[] = {
-    {"seven", products_build, {{"x", DIMS(7), .low = 0.5, .high = 1.5}}},
-    {"one", products_build, {{"x", DIMS(1), .low = 0.5, .high = 1.5}}}};
-const Op op_products = {"products", products_forward, products_backward, CASES(products_cases)};
+const Op op_lookup = OP(lookup);
 
 /* ---- pairs ---- */
 static void pairs_forward(Node *n) {
@@ -91,4 +71,4 @@ static void pairs_backward(Node *n) {
 BUILD(pairs, SHAPE(x[0]->shape.size[0], x[1]->shape.size[0]), x[0], x[1])
 static const CheckCase pairs_cases[] = {{"oblong", pairs_build, {{"x", DIMS(3, 2)}, {"z", DIMS(4, 2)}}},
                                         {"square", pairs_build, {{"x", DIMS(3, 3)}, {"z", DIMS(3, 3)}}}};
-const Op op_pairs = {"pairs", pairs_forward, pairs_backward, CASES(pairs_cases)};
+const Op op_pairs = OP(pairs);

@@ -73,6 +73,10 @@ static inline long columns(const Node *n, int k) {
     }                                                                                                        \
     BUILD(name, x[0]->shape, x[0], x[1])
 
+/* The operation, after its functions and cases. */
+#define OP(name)                                                                                             \
+    { #name, name##_forward, name##_backward, CASES(name##_cases) }
+
 #define POINTS(name, ...)                                                                                    \
     {"vector", name##_build, {{"x", DIMS(7), __VA_ARGS__}}}, {                                               \
         "matrix", name##_build, {                                                                            \

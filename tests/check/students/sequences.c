@@ -1,5 +1,91 @@
-/* Parts of networks: files as another hand wrote them. */
+/* Operations on sequences, written by other authors: cumulative sums, positions, attention, cells, convolution. */
 #include "student.h"
+
+/* ---- cumsum ---- */
+/* cumulative sum along the last axis */
+static void cumsum_forward(Node *n) {
+    Shape s = n->out->shape;
+    long d = s.size[s.rank - 1], N = shape_count(s);
+    tensor_copy_out(n->in[0], n->out->data);
+    for (long i = 0; i < N; i++)
+        if (i % d) n->out->data[i] += n->out->data[i - 1];
+}
+static void cumsum_backward(Node *n) {
+    Shape s = n->out->shape;
+    long d = s.size[s.rank - 1], N = shape_count(s);
+    real acc = 0;
+    for (long i = N - 1; i >= 0; i--) {
+        acc += n->out->grad[i];
+        n->in[0]->grad[i] += acc;
+        if (i % d == 0) acc = 0;
+    }
+}
+BUILD(cumsum, x[0]->shape, x[0])
+static const CheckCase cumsum_cases[] = {
+    {"matrix", cumsum_build, {{"x", DIMS(3, 4)}}},
+    {"vector", cumsum_build, {{"x", DIMS(6)}}},
+    {"transposed", cumsum_build, {{"x", DIMS(4, 3), .layout = TRANSPOSED}}},
+};
+const Op op_cumsum = OP(cumsum);
+
+/* ---- cumprod ---- */
+/* cumulative product along the last axis, with zeros allowed: O(d^2) without division */
+static void cumprod_forward(Node *n) {
+    const real *in0 = values(n, 0);
+    long d = n->out->shape.size[1], R = n->out->shape.size[0];
+    for (long r = 0; r < R; r++) {
+        real p = 1;
+        for (long j = 0; j < d; j++) n->out->data[r * d + j] = p *= in0[r * d + j];
+    }
+}
+static void cumprod_backward(Node *n) {
+    const real *in0 = values(n, 0);
+    long d = n->out->shape.size[1], R = n->out->shape.size[0];
+    for (long r = 0; r < R; r++)
+        for (long k = 0; k < d; k++) {
+            real p = 1;
+            for (long j = 0; j < k; j++) p *= in0[r * d + j];
+            for (long j = k; j < d; j++) {
+                if (j > k) p *= in0[r * d + j];
+                n->in[0]->grad[r * d + k] += n->out->grad[r * d + j] * p;
+            }
+        }
+}
+static const double cumprod_withzero[] = {1, 2, 0, 3, 0.5, 0, 0, 1};
+BUILD(cumprod, x[0]->shape, x[0])
+static const CheckCase cumprod_cases[] = {
+    {"matrix", cumprod_build, {{"x", DIMS(3, 4)}}},
+    {"zeros", cumprod_build, {{"x", DIMS(2, 4), .values = cumprod_withzero}}},
+};
+const Op op_cumprod = OP(cumprod);
+
+/* ---- alibi ---- */
+/* alibi: y[h,i,j] = s[h,i,j] - m[h] (i - j) for j <= i, -1e4 above the diagonal; the slopes are learned */
+static void alibi_forward(Node *n) {
+    Shape s = n->out->shape;
+    long k = 0;
+    for (long h = 0; h < s.size[0]; h++)
+        for (long i = 0; i < s.size[1]; i++)
+            for (long j = 0; j < s.size[2]; j++, k++)
+                n->out->data[k] = j <= i ? n->in[0]->data[k] - n->in[1]->data[h] * (i - j) : -1e4;
+}
+static void alibi_backward(Node *n) {
+    Shape s = n->out->shape;
+    long k = 0;
+    for (long h = 0; h < s.size[0]; h++)
+        for (long i = 0; i < s.size[1]; i++)
+            for (long j = 0; j < s.size[2]; j++, k++) {
+                if (j > i) continue;
+                if (n->in[0]->grad) n->in[0]->grad[k] += n->out->grad[k];
+                if (n->in[1]->grad) n->in[1]->grad[h] -= n->out->grad[k] * (i - j);
+            }
+}
+BUILD(alibi, x[0]->shape, tape_contiguous(t, x[0]), tape_contiguous(t, x[1]))
+static const CheckCase alibi_cases[] = {
+    {"two heads", alibi_build, {{"s", DIMS(2, 3, 3)}, {"m", DIMS(2)}}},
+    {"one head", alibi_build, {{"s", DIMS(1, 4, 4)}, {"m", DIMS(1), 0.1, 1}}},
+};
+const Op op_alibi = OP(alibi);
 
 /* ---- attention_pool ---- */
 /* attention pooling: w = softmax(s), y = sum_t w_t x_t; s [T], x [T, D]; the softmax row is recomputed in attention_pool_backward */
@@ -32,21 +118,12 @@ static void attention_pool_backward(Node *n) {
         }
     free(w);
 }
-extern const Op op_attention_pool;
-Tensor *tape_attention_pool(Tape *t_, Tensor *s, Tensor *x) {
-    s = tape_contiguous(t_, s);
-    x = tape_contiguous(t_, x);
-    return tape_record(tape_node(t_, &op_attention_pool, SHAPE(x->shape.size[1]), INPUTS(s, x)));
-}
-static Tensor *attention_pool_build(Tape *t_, Tensor **x_) {
-    return tape_attention_pool(t_, x_[0], x_[1]);
-}
+BUILD(attention_pool, SHAPE(x[1]->shape.size[1]), tape_contiguous(t, x[0]), tape_contiguous(t, x[1]))
 static const CheckCase attention_pool_cases[] = {
     {"sequence", attention_pool_build, {{"s", DIMS(4)}, {"x", DIMS(4, 3)}}},
     {"one", attention_pool_build, {{"s", DIMS(1)}, {"x", DIMS(1, 2)}}},
 };
-const Op op_attention_pool = {"attention_pool", attention_pool_forward, attention_pool_backward,
-                              CASES(attention_pool_cases)};
+const Op op_attention_pool = OP(attention_pool);
 
 /* ---- lstm_cell ---- */
 /* an LSTM cell from its pre-activations z [B, 4H] (i f g o) and c [B, H]; y = [h, c'] of [B, 2H] */
@@ -88,56 +165,12 @@ static Shape lstm_cell_hc(Tensor *z, Tensor *c) {
         error_bug("lstm_cell: %s", shape_text(z->shape));
     return SHAPE(c->shape.size[0], 2 * c->shape.size[1]);
 }
-extern const Op op_lstm_cell;
-Tensor *tape_lstm_cell(Tape *t_, Tensor *z, Tensor *c) {
-    z = tape_contiguous(t_, z);
-    c = tape_contiguous(t_, c);
-    return tape_record(tape_node(t_, &op_lstm_cell, lstm_cell_hc(z, c), INPUTS(z, c)));
-}
-static Tensor *lstm_cell_build(Tape *t_, Tensor **x_) {
-    return tape_lstm_cell(t_, x_[0], x_[1]);
-}
+BUILD(lstm_cell, lstm_cell_hc(x[0], x[1]), tape_contiguous(t, x[0]), tape_contiguous(t, x[1]))
 static const CheckCase lstm_cell_cases[] = {
     {"batch", lstm_cell_build, {{"z", DIMS(3, 8)}, {"c", DIMS(3, 2)}}},
     {"single", lstm_cell_build, {{"z", DIMS(1, 4)}, {"c", DIMS(1, 1)}}},
 };
-const Op op_lstm_cell = {"lstm_cell", lstm_cell_forward, lstm_cell_backward, CASES(lstm_cell_cases)};
-
-/* ---- gru_mix ---- */
-/* the last step of a GRU: h' = (1 - z) n + z h with z = sigmoid(a), n = tanh(b) */
-static real gru_mix_s(real x) {
-    return 0.5 * (1 + tanh(0.5 * x));
-}
-static void gru_mix_forward(Node *n) {
-    for (long i = 0; i < shape_count(n->out->shape); i++) {
-        real z = gru_mix_s(n->in[0]->data[i]), c = tanh(n->in[1]->data[i]), h = n->in[2]->data[i];
-        n->out->data[i] = (1 - z) * c + z * h;
-    }
-}
-static void gru_mix_backward(Node *n) {
-    for (long i = 0; i < shape_count(n->out->shape); i++) {
-        real z = gru_mix_s(n->in[0]->data[i]), c = tanh(n->in[1]->data[i]), h = n->in[2]->data[i],
-             g = n->out->grad[i];
-        if (n->in[0]->grad) n->in[0]->grad[i] += g * (h - c) * z * (1 - z);
-        if (n->in[1]->grad) n->in[1]->grad[i] += g * (1 - z) * (1 - c * c);
-        if (n->in[2]->grad) n->in[2]->grad[i] += g * z;
-    }
-}
-extern const Op op_gru_mix;
-Tensor *tape_gru_mix(Tape *t_, Tensor *a, Tensor *b, Tensor *h) {
-    a = tape_contiguous(t_, a);
-    b = tape_contiguous(t_, b);
-    h = tape_contiguous(t_, h);
-    return tape_record(tape_node(t_, &op_gru_mix, a->shape, INPUTS(a, b, h)));
-}
-static Tensor *gru_mix_build(Tape *t_, Tensor **x_) {
-    return tape_gru_mix(t_, x_[0], x_[1], x_[2]);
-}
-static const CheckCase gru_mix_cases[] = {
-    {"batch", gru_mix_build, {{"a", DIMS(2, 3)}, {"b", DIMS(2, 3)}, {"h", DIMS(2, 3)}}},
-    {"start", gru_mix_build, {{"a", DIMS(4)}, {"b", DIMS(4)}, {"h", DIMS(4), .constant = true}}},
-};
-const Op op_gru_mix = {"gru_mix", gru_mix_forward, gru_mix_backward, CASES(gru_mix_cases)};
+const Op op_lstm_cell = OP(lstm_cell);
 
 /* ---- rotary ---- */
 /* Rotary position embedding, halves form.
@@ -209,7 +242,7 @@ static const CheckCase rotary_cases[] = {
     {"odd width", rotary_from_zero, {{"x", DIMS(3, 5)}}},
 };
 
-const Op op_rotary = {"rotary", rotary_forward, rotary_backward, CASES(rotary_cases)};
+const Op op_rotary = OP(rotary);
 
 /* ---- conv1d ---- */
 /* 1-d convolution, stride 2, padding 1: x [N,C,L], w [O,C,K], b [O] */
@@ -264,68 +297,9 @@ static Shape conv1d_out_shape(Tensor *x, Tensor *w) {
     if (x->shape.size[1] != w->shape.size[1]) error_bug("conv1d: channels differ");
     return SHAPE(x->shape.size[0], w->shape.size[0], L / conv1d_STRIDE + 1);
 }
-extern const Op op_conv1d;
-Tensor *tape_conv1d(Tape *t_, Tensor *x, Tensor *w, Tensor *b) {
-    return tape_record(tape_node(t_, &op_conv1d, conv1d_out_shape(x, w), INPUTS(x, w, b)));
-}
-static Tensor *conv1d_build(Tape *t_, Tensor **x_) {
-    return tape_conv1d(t_, x_[0], x_[1], x_[2]);
-}
+BUILD(conv1d, conv1d_out_shape(x[0], x[1]), x[0], x[1], x[2])
 static const CheckCase conv1d_cases[] = {
     {"two images", conv1d_build, {{"x", DIMS(2, 2, 6)}, {"w", DIMS(3, 2, 3)}, {"b", DIMS(3)}}},
     {"one channel", conv1d_build, {{"x", DIMS(1, 1, 7)}, {"w", DIMS(1, 1, 3)}, {"b", DIMS(1)}}},
 };
-const Op op_conv1d = {"conv1d", conv1d_forward, conv1d_backward, CASES(conv1d_cases)};
-
-/* ---- depthwise2d ---- */
-/* depthwise 3x3 convolution of [C, H, W] with w [C, 3, 3], depthwise2d_same padding */
-static void depthwise2d_forward(Node *n) {
-    const real *in0 = values(n, 0);
-    const real *in1 = values(n, 1);
-    long C = n->out->shape.size[0], H = n->out->shape.size[1], W = n->out->shape.size[2];
-    for (long c = 0; c < C; c++)
-        for (long h = 0; h < H; h++)
-            for (long w = 0; w < W; w++) {
-                real s = 0;
-                for (long i = -1; i <= 1; i++)
-                    for (long j = -1; j <= 1; j++)
-                        if (h + i >= 0 && h + i < H && w + j >= 0 && w + j < W)
-                            s += in0[(c * H + h + i) * W + w + j] * in1[c * 9 + (i + 1) * 3 + j + 1];
-                n->out->data[(c * H + h) * W + w] = s;
-            }
-}
-static void depthwise2d_backward(Node *n) {
-    const real *in0 = values(n, 0);
-    const real *in1 = values(n, 1);
-    long C = n->out->shape.size[0], H = n->out->shape.size[1], W = n->out->shape.size[2];
-    real *dx = n->in[0]->grad, *dw = n->in[1]->grad;
-    for (long c = 0; c < C; c++)
-        for (long h = 0; h < H; h++)
-            for (long w = 0; w < W; w++) {
-                real g = n->out->grad[(c * H + h) * W + w];
-                for (long i = -1; i <= 1; i++)
-                    for (long j = -1; j <= 1; j++)
-                        if (h + i >= 0 && h + i < H && w + j >= 0 && w + j < W) {
-                            if (dx) dx[(c * H + h + i) * W + w + j] += g * in1[c * 9 + (i + 1) * 3 + j + 1];
-                            if (dw) dw[c * 9 + (i + 1) * 3 + j + 1] += g * in0[(c * H + h + i) * W + w + j];
-                        }
-            }
-}
-static Shape depthwise2d_same(Tensor *x, Tensor *w) {
-    if (w->shape.size[0] != x->shape.size[0] || w->shape.size[1] != 3 || w->shape.size[2] != 3)
-        error_bug("depthwise2d: w");
-    return x->shape;
-}
-extern const Op op_depthwise2d;
-Tensor *tape_depthwise2d(Tape *t_, Tensor *x, Tensor *w) {
-    return tape_record(tape_node(t_, &op_depthwise2d, depthwise2d_same(x, w), INPUTS(x, w)));
-}
-static Tensor *depthwise2d_build(Tape *t_, Tensor **x_) {
-    return tape_depthwise2d(t_, x_[0], x_[1]);
-}
-static const CheckCase depthwise2d_cases[] = {
-    {"image", depthwise2d_build, {{"x", DIMS(2, 3, 4)}, {"w", DIMS(2, 3, 3)}}},
-    {"one channel", depthwise2d_build, {{"x", DIMS(1, 4, 4)}, {"w", DIMS(1, 3, 3)}}},
-};
-const Op op_depthwise2d = {"depthwise2d", depthwise2d_forward, depthwise2d_backward,
-                           CASES(depthwise2d_cases)};
+const Op op_conv1d = OP(conv1d);
