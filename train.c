@@ -144,7 +144,7 @@ static void run_seeds(const TrainConfig *config, Error *e) {
         perplexity[done] = exp(figures.val_loss), exact[done] = 100 * figures.val_exact;
     }
     if (config->dry_run || done == 0) return;
-    fprintf(stderr, "%ld seeds: ", done);
+    fprintf(stderr, "%ld seed%s: ", done, PLURAL(done));
     print_mean("loss", nats, done, text ? " nats/char" : " nats/token");
     if (text)
         print_mean(",", bits, done, " bits/char"), print_mean(", perplexity", perplexity, done, " a token");

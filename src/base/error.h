@@ -35,6 +35,9 @@ typedef struct Error {
     char text[ERROR_TEXT];
 } Error;
 
+/* The ending of a noun after the number n: "found %ld token%s". */
+#define PLURAL(n) ((n) == 1 ? "" : "s")
+
 /* Fills e and returns false, so that a failing function can `return error_set(e, STATUS_IO, "%s: …",
  * path)`. The text is one line, `FILE: WHERE: found X, need Y`, without the program's name. Control bytes
  * in it become '?'; a text that is too long keeps its start and its end. An error that is already in e

@@ -113,7 +113,7 @@ bool beam_search(Decoder *d, const BeamOptions *o, Hypothesis *best, long *found
     Beam b = {.d = d, .o = o, .width = n, .prompt = d->length, .best = best};
     b.candidate = calloc((size_t)n, sizeof *b.candidate);
     b.sum = calloc((size_t)n, sizeof *b.sum), b.from = calloc((size_t)n, sizeof *b.from);
-    bool ok = (b.candidate && b.sum && b.from) || error_set(e, STATUS_NO_MEMORY, "memory: %ld hypotheses", n);
+    bool ok = (b.candidate && b.sum && b.from) || error_set(e, STATUS_NO_MEMORY, "memory: the hypotheses");
     ok = ok && search(&b, e);
     free(b.candidate), free(b.sum), free(b.from);
     *found = b.found;

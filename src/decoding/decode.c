@@ -23,7 +23,7 @@ static bool take_memory(Decoder *d, const Given *given, Error *e) {
     d->window = calloc((size_t)(n * window) + 1, sizeof *d->window);
     d->probability = calloc(2 * (size_t)c->vocab_size, sizeof *d->probability);
     if (!d->tokens || !d->ended || !d->ids || !d->other || !d->window || !d->probability)
-        return error_set(e, STATUS_NO_MEMORY, "memory: %ld sequences of %ld tokens", n, d->room);
+        return error_set(e, STATUS_NO_MEMORY, "memory: %ld sequence%s of %ld tokens", n, PLURAL(n), d->room);
     return tokens_new(&d->source, n, sources, e) && tokens_new(&d->target, n, n * window, e) &&
            kv_cache_new(&d->cache, c, &d->model->parameters, n, d->slides ? window : d->room, sources, e);
 }

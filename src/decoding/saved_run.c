@@ -33,7 +33,7 @@ bool saved_run_open(SavedRun *r, const char *directory, bool damaged, Error *e) 
     bool lm = c->kind == KIND_LM; /* the others are padding, begin and end */
     long need = c->vocab_size - (lm ? 0 : 2) - (c->pad_id != NO_PAD);
     if (r->tokenizer->size != need)
-        return error_set(e, STATUS_BAD_DATA, "%s: metadata: vocabulary: found %ld characters, need %ld",
+        return error_set(e, STATUS_BAD_DATA, "%s: metadata: vocabulary: found a size of %ld, need %ld",
                          r->path, r->tokenizer->size, need);
     return lm || (read_id(r, "begin_id", &r->begin_id, e) && read_id(r, "end_id", &r->end_id, e) &&
                   (r->begin_id != r->end_id ||
@@ -49,9 +49,9 @@ bool saved_run_average(SavedRun *r, const char *directory, long count, Error *e)
         char path[PATH_ROOM];
         ok = directory_newest(directory, "step-", i, path) ||
              error_set(e, STATUS_NO_INPUT,
-                       "%s: found %ld files step-*.safetensors, need %ld; ./train writes them "
+                       "%s: found %ld file%s step-*.safetensors, need %ld; ./train writes them "
                        "with --keep-checkpoints",
-                       directory, i - 1, count);
+                       directory, i - 1, PLURAL(i - 1), count);
         Model *m = ok ? model_load(path, false, NULL, e) : NULL;
         ok = m && (m->parameters.elements == p->elements ||
                    error_set(e, STATUS_OTHER_MODEL, "%s: found %ld weights, need %ld", path,

@@ -49,7 +49,8 @@ static bool score_whole(Tape *t, const SavedRun *r, const char *path, Score *out
     int32_t *ids = calloc(size + 1, sizeof *ids);
     bool ok = (ids || error_set(e, STATUS_NO_MEMORY, "memory: %zu tokens", size)) &&
               tokenizer_encode(r->tokenizer, path, text, size, ids, &n, e) &&
-              (n > 1 || error_set(e, STATUS_BAD_DATA, "%s: found %ld tokens, need at least 2", path, n)) &&
+              (n > 1 ||
+               error_set(e, STATUS_BAD_DATA, "%s: found %ld token%s, need at least 2", path, n, PLURAL(n))) &&
               score_text(t, r->model, ids, n, &out->nats, e);
     if (ok) *out = (Score){out->nats, (double)utf8_count(text, size) / (double)n * (double)(n - 1), n - 1, 0};
     free(ids), free(text);
@@ -82,10 +83,8 @@ static bool score_pairs(Tape *t, const SavedRun *r, const char *path, Score *out
     char remark[REMARK] = "", where[ERROR_TEXT];
     bool ok = pairs_read(&f, path, remark, e) &&
               (f.count || error_set(e, STATUS_BAD_DATA, "%s: found no pair, need one", path));
-    for (long i = 0, line = 1; ok && i < f.count; i++) {
-        for (const char *c = i ? f.pair[i - 1].target.text : f.data; c < f.pair[i].source.text; c++)
-            line += *c == '\n';
-        snprintf(where, sizeof where, "%s: line %ld", path, line);
+    for (long i = 0; ok && i < f.count; i++) {
+        snprintf(where, sizeof where, "%s: line %ld", path, f.pair[i].line);
         ok = score_pair(t, r, &f.pair[i], where, out, e);
     }
     pairs_free(&f);

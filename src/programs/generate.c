@@ -194,7 +194,7 @@ static bool sample(Run *r, Error *e) {
     bool alone = s.count == 1 && !s.show;
     Decoder *d = &r->decoder;
     r->stream = calloc((size_t)s.count, sizeof *r->stream);
-    if (!r->stream) return error_set(e, STATUS_NO_MEMORY, "memory: %ld texts", s.count);
+    if (!r->stream) return error_set(e, STATUS_NO_MEMORY, "memory: the texts");
     for (long i = 0; i < s.count; i++)
         r->stream[i] = (Stream){r->saved.tokenizer, s.stop, alone ? stdout : NULL};
     bool ok = decoder_run(d, &s.sampler, r->lm ? NO_PAD : r->saved.end_id, hear, r, e);
@@ -215,7 +215,7 @@ static bool search(Run *r, Error *e) {
     Hypothesis *best = calloc((size_t)texts, sizeof *best);
     BeamOptions options = {s.length_penalty, texts, r->lm ? NO_PAD : r->saved.end_id,
                            s.stop ? has_stop : NULL, r};
-    bool ok = best || error_set(e, STATUS_NO_MEMORY, "memory: %ld hypotheses", texts);
+    bool ok = best || error_set(e, STATUS_NO_MEMORY, "memory: the hypotheses");
     ok = ok && beam_search(&r->decoder, &options, best, &found, e);
     for (long i = 0; i < found; i++) {
         if (ok) write_one(r, i, best[i].score, best[i].ids, best[i].n);
@@ -287,7 +287,9 @@ static bool respond_to_lines(Run *r, Error *e) {
         if (!stdout_flush()) break;
     }
     if (ok && ferror(in))
-        ok = error_set(e, STATUS_IO, "%s: reading failed: %s", ESCAPED(name), strerror(errno));
+        ok = errno == EISDIR
+                 ? error_set(e, STATUS_NO_INPUT, "%s: found a directory, need a file", ESCAPED(name))
+                 : error_set(e, STATUS_IO, "%s: reading failed: %s", ESCAPED(name), strerror(errno));
     free(line);
     if (s.input) fclose(in);
     return ok;
@@ -301,8 +303,9 @@ static void score(const Run *r, Error *e) {
     double loss = found.nats / found.characters;
     printf("%.4f nats/char, %.4f bits/char, perplexity %.2f a token; ", loss, loss / log(2),
            exp(found.nats / (double)found.tokens));
-    printf("%.0f characters, %ld tokens", found.characters, found.tokens);
-    printf(r->lm ? "\n" : ", %ld pairs\n", found.pairs);
+    printf("%.0f character%s, %ld token%s", found.characters, PLURAL(found.characters), found.tokens,
+           PLURAL(found.tokens));
+    printf(r->lm ? "\n" : ", %ld pair%s\n", found.pairs, PLURAL(found.pairs));
 }
 
 int main(int argc, char **argv) {

@@ -17,7 +17,8 @@ void run_describe(FILE *out, const Task *task, const Model *m, size_t bytes) {
     const ModelConfig *c = &m->config;
     fprintf(out, "%s: %d", task->name, c->encoder_layers);
     if (c->decoder_layers) fprintf(out, " + %d", c->decoder_layers);
-    fprintf(out, " layers, d_model %d, %d heads: %ld parameters, %.1f MB\n", c->d_model, c->heads,
+    fprintf(out, " layer%s, d_model %d, %d head%s: %ld parameters, %.1f MB\n",
+            PLURAL(c->encoder_layers + c->decoder_layers), c->d_model, c->heads, PLURAL(c->heads),
             m->parameters.elements, (double)bytes * 1e-6);
 }
 

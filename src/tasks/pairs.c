@@ -30,7 +30,8 @@ static bool read_line(PairFile *f, const char *path, long line, char *text, size
     if (memchr(tab + 1, '\t', (size_t)(end - tab) - 1)) return bad_line(path, line, "a second tab", e);
     if (tab == text) return bad_line(path, line, "no source", e);
     if (tab + 1 == end) return bad_line(path, line, "no target", e);
-    f->pair[f->count++] = (Pair){.source = {path, text, (size_t)(tab - text)},
+    f->pair[f->count++] = (Pair){.line = line,
+                                 .source = {path, text, (size_t)(tab - text)},
                                  .target = {path, tab + 1, (size_t)(end - tab) - 1}};
     return true;
 }
@@ -56,7 +57,9 @@ bool pairs_read(PairFile *f, const char *path, char remark[REMARK], Error *e) {
         if (!is_blank && !read_line(f, path, line, at, length, e)) return false;
         at = stop + 1;
     }
-    if (blanks) task_remark(remark, "%s: %ld blank lines are skipped: %s", path, blanks, blank + 2);
+    if (blanks)
+        task_remark(remark, "%s: %ld blank line%s skipped: %s", path, blanks, blanks == 1 ? " is" : "s are",
+                    blank + 2);
     return true;
 }
 
@@ -89,8 +92,8 @@ static bool choose_sides(PairsTask *t, const TaskOptions *o, Error *e) {
     if (!ok) return false;
     if (o->validation > 0 && held_out < 1) held_out = 1;
     if (questions <= held_out)
-        return error_set(e, STATUS_BAD_DATA, "%s: found %ld different sources, need at least %ld", o->pairs,
-                         questions, held_out + 1);
+        return error_set(e, STATUS_BAD_DATA, "%s: found %ld different source%s, need at least %ld", o->pairs,
+                         questions, PLURAL(questions), held_out + 1);
     qsort(t->file.pair, (size_t)t->file.count, sizeof *t->file.pair, by_position);
     for (long seen = 0, last = -1; i < t->file.count; i++) {
         if (t->file.pair[i].question != last) seen++, last = t->file.pair[i].question;
@@ -116,12 +119,13 @@ static bool learn_tokens(PairsTask *t, const TaskOptions *o, Error *e) {
     return t->task.tokenizer;
 }
 
-static bool encode(PairsTask *t, const Passage *p, int32_t *ids, long *count, long *longest, Error *e) {
+static bool encode(const PairsTask *t, const Passage *p, long line, int32_t *ids, long *count, long *longest,
+                   Error *e) {
     if (!tokenizer_encode(t->task.tokenizer, p->where, p->text, p->length, ids, count, e)) return false;
     if (*count > *longest) *longest = *count;
     return *count <= MAX_SEQUENCE ||
-           error_set(e, STATUS_BAD_DATA, "%s: byte %zu: found %ld tokens, need at most %d", p->where,
-                     (size_t)(p->text - t->file.data), *count, MAX_SEQUENCE);
+           error_set(e, STATUS_BAD_DATA, "%s: line %ld: found %ld tokens, need at most %d", p->where, line,
+                     *count, MAX_SEQUENCE);
 }
 
 static bool encode_pairs(PairsTask *t, Error *e) {
@@ -134,8 +138,8 @@ static bool encode_pairs(PairsTask *t, Error *e) {
     for (long i = 0; i < t->file.count; i++) {
         Pair *p = &t->file.pair[i];
         p->at = at;
-        if (!encode(t, &p->source, t->ids + at, &p->S, &t->task.max_S, e) ||
-            !encode(t, &p->target, t->ids + at + p->S, &p->T, &t->task.max_T, e))
+        if (!encode(t, &p->source, p->line, t->ids + at, &p->S, &t->task.max_S, e) ||
+            !encode(t, &p->target, p->line, t->ids + at + p->S, &p->T, &t->task.max_T, e))
             return false;
         at += p->S + p->T;
     }

@@ -146,5 +146,8 @@ Task *task_sequence_open(const TaskKind *kind, const TaskOptions *o, Error *e) {
     task_number_tokens(&t->task);
     draw_held_out(t, o->seed, o->held_out);
     shuffle_held_out(t, o->seed);
+    if (t->task.held_out < o->held_out)
+        task_remark(t->task.remark, "%s: --held-out is %ld, not %ld: no more such sequences exist",
+                    kind->name, t->task.held_out, o->held_out);
     return &t->task;
 }

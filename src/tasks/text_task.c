@@ -50,13 +50,14 @@ bool task_yardsticks(const Task *task, Yardsticks *out, Error *e) {
 static void remark(const Corpus *c, const TaskOptions *o, char out[REMARK]) {
     bool all = c->without_tail || (c->validation == 0 && c->count < 2000);
     if (c->context < o->context || all)
-        task_remark(out, "%s: a short text: context %ld%s; a longer one teaches more", o->text, c->context,
+        task_remark(out, "%s: a %s: context %ld%s; a longer text teaches more", o->text,
+                    o->validation > 0.5 ? "long --tail" : "short text", c->context,
                     all ? ", nothing held out" : "");
     if (c->byte_order_mark) task_remark(out, "%s: skipped a byte-order mark", o->text);
     if (c->carriage_returns)
         task_remark(out,
-                    "%s: kept %ld carriage returns as characters; --newline unix removes those of line ends",
-                    o->text, c->carriage_returns);
+                    "%s: kept %ld carriage return%s as characters; --newline unix removes those of line ends",
+                    o->text, c->carriage_returns, PLURAL(c->carriage_returns));
     if (c->unknown)
         task_remark(out, "%s: %.1f %% of the held-out tokens are [UNK]; the loss does not say what they are",
                     o->text, 100 * (double)c->unknown / (double)(c->count - c->validation));

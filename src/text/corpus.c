@@ -75,7 +75,7 @@ static bool split_to_fit(Corpus *c, const Passage *p, long passages, const Corpu
     bool ok = (part || error_set(e, STATUS_NO_MEMORY, "%s: no memory for a corpus", p->where)) &&
               split(c, p, passages, o, o->validation, part, e);
     c->context = o->context;
-    if (ok && c->validation && shorter(c) <= SHORTEST && shorter(c) <= o->context) {
+    if (ok && o->validation > 0 && shorter(c) <= SHORTEST && shorter(c) <= o->context) {
         tokenizer_free(c->tokenizer), free(c->ids);
         c->tokenizer = NULL, c->ids = NULL, c->count = 0;
         c->without_tail = ok = split(c, p, passages, o, 0, part, e);
@@ -83,7 +83,7 @@ static bool split_to_fit(Corpus *c, const Passage *p, long passages, const Corpu
     free(part);
     if (ok && shorter(c) < 2)
         return error_set(e, STATUS_BAD_DATA, "%s: found %ld token%s, need at least 2", p->where, c->count,
-                         c->count == 1 ? "" : "s");
+                         PLURAL(c->count));
     if (ok && c->context >= shorter(c)) c->context = shorter(c) - 1;
     return ok;
 }
@@ -136,7 +136,7 @@ Corpus *corpus_load(const char *paths, const CorpusOptions *o, Error *e) {
     Passage *passage = calloc((size_t)files, sizeof *passage);
     Corpus *c = NULL;
     bool mark = false,
-         ok = (path && map && passage) || error_set(e, STATUS_NO_MEMORY, "memory: %ld texts", files);
+         ok = (path && map && passage) || error_set(e, STATUS_NO_MEMORY, "memory: the list of texts");
     for (char *at = path; ok && n < files; n++) {
         char *end = strchr(at, '\n');
         if (end) *end = 0;

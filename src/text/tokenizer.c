@@ -43,8 +43,8 @@ static bool refuse(const Tokenizer *k, const Passage *p, size_t at, size_t n, Er
     memcpy(found, p->text + at, n);
     utf8_decode(found, n, &character);
     return error_set(e, STATUS_BAD_DATA,
-                     "%s: byte %zu: found '%s' (U+%04X), need one of the %ld characters of the vocabulary",
-                     p->where, at, ESCAPED(found), (unsigned)character, k->size);
+                     "%s: byte %zu: found '%s' (U+%04X), need one of the %ld character%s of the vocabulary",
+                     p->where, at, ESCAPED(found), (unsigned)character, k->size, PLURAL(k->size));
 }
 
 static bool encode_pieces(const Tokenizer *k, const Passage *p, size_t *at, size_t end, int32_t *ids,

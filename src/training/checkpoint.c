@@ -210,8 +210,8 @@ bool checkpoint_restore(const Checkpoint *c, Trainer *t, Error *e) {
     for (int i = 0; i < moments; i++)
         if (!read_part(&c->file, p, moment_prefix[i], moment(t, i), e)) return false;
     if (c->file.tensors != (1 + moments) * p->count)
-        return error_set(e, STATUS_BAD_DATA, "%s: found %d tensors, need %d", c->path, c->file.tensors,
-                         (1 + moments) * p->count);
+        return error_set(e, STATUS_BAD_DATA, "%s: found %d tensor%s, need %d", c->path, c->file.tensors,
+                         PLURAL(c->file.tensors), (1 + moments) * p->count);
     t->state = c->state;
     t->optimizer.step = c->state.step;
     return true;

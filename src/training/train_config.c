@@ -15,6 +15,7 @@ typedef enum AppliesTo {
     ALL_RUNS,
     LM,
     DATA,
+    VOCABULARY,
     SYMBOLS,
     ADD,
     PAIRS,
@@ -200,6 +201,7 @@ void train_config_free(TrainConfig *r) {
 /* Whether a setting has an effect on the run; if not, what the run is and what it would have to be. */
 static bool applies(const TrainConfig *r, AppliesTo to, const char **found, const char **need) {
     bool lm = strcmp(r->task, "lm") == 0, pairs = strcmp(r->task, "pairs") == 0;
+    bool data = lm || pairs;
     bool sgd = r->optimizer == OPTIM_SGD, linear = r->schedule == SCHEDULE_LINEAR;
     const TaskKind *kind = task_kind(r->task);
     const struct {
@@ -208,7 +210,9 @@ static bool applies(const TrainConfig *r, AppliesTo to, const char **found, cons
     } rules[] = {
         [ALL_RUNS] = {true, "", ""},
         [LM] = {lm, r->task, "lm"},
-        [DATA] = {lm || pairs, r->task, "lm or pairs"},
+        [DATA] = {data, r->task, "lm or pairs"},
+        [VOCABULARY] = {data && r->data.tokenizer != TOKENIZER_BYTE, data ? "--tokenizer byte" : r->task,
+                        data ? "another" : "lm or pairs"},
         [SYMBOLS] = {kind && kind->answer, r->task, "copy, reverse or sort"},
         [ADD] = {strcmp(r->task, "add") == 0, r->task, "add"},
         [PAIRS] = {pairs, r->task, "pairs"},

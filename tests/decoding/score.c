@@ -62,6 +62,12 @@ TEST(a_text_has_the_loss_of_its_tokens) {
         CHECK(s.tokens == n - 1 && s.characters == (double)n - 1, "%ld tokens, %g characters", s.tokens,
               s.characters);
         CHECK(fabs(s.nats - nats) < 1e-4 * (1 + nats), "found %g, want %g", s.nats, nats);
+        write_text("file", "é");
+        Error e = {0};
+        Tape *t = tape_new();
+        CHECK(!score_file(t, &r, "file", &s, &e) && e.status == STATUS_BAD_DATA);
+        CHECK(!strcmp(e.text, "file: found 1 token, need at least 2"), "%s", e.text);
+        tape_free(t);
         saved_run_close(&r);
         model_free(m);
     }

@@ -147,6 +147,8 @@ TEST(train_contradictions) {
          "--min-lr: found another --schedule, need cosine or linear"},
         {"train copy --schedule constant --warmup 5", 2,
          "--warmup: found --schedule constant, need noam, cosine or linear"},
+        {LM "--tokenizer byte --vocab-size 100", 2, "--vocab-size: found --tokenizer byte, need another"},
+        {"train copy --vocab-size 100", 2, "--vocab-size: found the task copy, need lm or pairs"},
         {"train copy --minutes 1 --steps 5", 2, "--minutes: found --steps, need one of the two"},
         {"train copy --attention additive --attention-dropout 0.1", 2,
          "--attention-dropout: found another --attention, need dot"},
@@ -284,7 +286,7 @@ TEST(generate_models_that_cannot_be) {
     } cases[] = {
         {"\"vocabulary\"", "\"vocabulari\"", "metadata: found no vocabulary, need it"},
         {"\"12345\"", "\"12344\"", "byte 4: found a duplicate character, need each once"},
-        {"\"12345\"", "\"1234\" ", "metadata: vocabulary: found 4 characters, need 5"},
+        {"\"12345\"", "\"1234\" ", "metadata: vocabulary: found a size of 4, need 5"},
         {"begin_id\": \"5", "begin_id\": \"9",
          "metadata: begin_id: found 9, need a token in [5,8), not padding"},
         {"begin_id\": \"5", "begin_id\":\" 5",
@@ -367,7 +369,7 @@ TEST(generate_prompts) {
             {"generate run --temperature nan", 2, "--temperature: found \"nan\", need a number in [0,1000]"},
             {"generate run --length 0", 2, "--length: found \"0\", need an integer in [1,1000000]"},
             {"generate run --input none", 66, "none: No such file or directory"},
-            {"generate run --input .", 74, ".: reading failed: Is a directory"},
+            {"generate run --input .", 66, ".: found a directory, need a file"},
             {"generate run --score none", 66, "none: No such file or directory"},
             {"generate run --score run/metrics.csv", 65,
              "run/metrics.csv: line 1: found no tab, need a source, a tab and a target"},
@@ -418,7 +420,8 @@ TEST(generate_prompts) {
         check_refusal("generate", status, STATUS_BAD_DATA, cases[i].want, cases[i].text);
     }
     int status = run_program("generate", ARGUMENTS("run"), (Streams){.input = "."});
-    check_refusal("generate", status, STATUS_IO, "stdin: reading failed: Is a directory", "a directory");
+    check_refusal("generate", status, STATUS_NO_INPUT, "stdin: found a directory, need a file",
+                  "a directory");
 }
 
 /* ---- Standard streams ---- */

@@ -105,36 +105,42 @@ TEST(rows_hold_question_answer_and_specials) {
         }
 }
 
-/* A world small enough to see all of it: what training ever draws and what is held out have nothing in common
- * and together are everything. Nothing here asks the task which side a sequence is on. */
+/* Draws all sequences of a few symbols: training and held-out rows have none in common and together are all. Does not
+ * ask the task on which side a sequence is. */
 TEST(training_and_held_out_are_disjoint_and_complete) {
-    enum { SYMBOLS = 3, LONGEST = 4, ALL = 3 + 9 + 27 + 81, HELD_OUT = 1 + 3 + 9 + 27 };
     static char side[21 * 21 * 21 * 21];
-    for (uint64_t seed = 1; seed <= 5; seed++) {
-        memset(side, 0, sizeof side);
-        Task *task = opened("sort", small(SYMBOLS, LONGEST, 1000, seed));
-        Batch *b = batch_for(task, 100);
-        long training = 0;
-        for (uint64_t step = 0; step < 100; step++) {
-            task_training_batch(task, step, 0, 100, b);
+    static const struct {
+        long symbols, longest, all, held_out;
+    } cases[] = {{3, 4, 3 + 9 + 27 + 81, 1 + 3 + 9 + 27}, {2, 1, 2, 1}, {2, 2, 2 + 4, 1 + 2}};
+    for (uint64_t seed = 1; seed <= 5; seed++)
+        for (int i = 0; i < 3; i++) {
+            memset(side, 0, sizeof side);
+            Task *task = opened("sort", small(cases[i].symbols, cases[i].longest, 1000, seed));
+            Batch *b = batch_for(task, 100);
+            long training = 0, held_out = cases[i].held_out;
+            for (uint64_t step = 0; step < 100; step++) {
+                task_training_batch(task, step, 0, 100, b);
+                for (long r = 0; r < b->rows; r++) {
+                    BatchRow row = batch_row(b, r);
+                    char *seen = &side[code(row.source, row.S)];
+                    training += !*seen;
+                    *seen = 1;
+                }
+            }
+            char remark[100];
+            sprintf(remark, "sort: --held-out is %ld, not 1000: no more such sequences exist\n", held_out);
+            CHECK(task->held_out == held_out && !strcmp(task->remark, remark), "%ld %s", task->held_out,
+                  task->remark);
+            CHECK(task_held_out_batch(task, 0, 100, b) == held_out);
             for (long r = 0; r < b->rows; r++) {
                 BatchRow row = batch_row(b, r);
                 char *seen = &side[code(row.source, row.S)];
-                training += !*seen;
-                *seen = 1;
+                CHECK(*seen == 0, "row %ld was %s", r, *seen == 1 ? "trained on" : "held out before");
+                *seen = 2;
             }
+            CHECK(training == cases[i].all - held_out, "%ld different sequences were trained on", training);
+            batch_free(b), task_free(task);
         }
-        CHECK(task->held_out == HELD_OUT, "%ld", task->held_out);
-        CHECK(task_held_out_batch(task, 0, 100, b) == HELD_OUT);
-        for (long r = 0; r < b->rows; r++) {
-            BatchRow row = batch_row(b, r);
-            char *seen = &side[code(row.source, row.S)];
-            CHECK(*seen == 0, "row %ld was %s", r, *seen == 1 ? "trained on" : "held out before");
-            *seen = 2;
-        }
-        CHECK(training == ALL - HELD_OUT, "%ld different sequences were trained on", training);
-        batch_free(b), task_free(task);
-    }
 }
 
 /* The default task, seeds 1 to 5: 1000 different held-out sequences, 62 or more of every length that has

@@ -162,7 +162,8 @@ TEST(pairs_from_a_file) {
         Task *task = pairs_of(text, kind, &e);
         CHECK(task && task->held_out == 4, "%s", e.text);
         if (!task) return;
-        CHECK(strstr(task->remark, "1 blank line") && strstr(task->remark, ": 1\n"), "%s", task->remark);
+        CHECK(strstr(task->remark, "1 blank line is skipped") && strstr(task->remark, ": 1\n"), "%s",
+              task->remark);
         memset(side_of, 0, sizeof side_of), rows_seen = 0;
         each_row(task, 20, check_pair);
         CHECK(rows_seen == (1 << 16) - 1, "%x", (unsigned)rows_seen);
@@ -171,15 +172,18 @@ TEST(pairs_from_a_file) {
 }
 
 TEST(lines_that_are_no_pairs) {
-    static const char *const wrong[][2] = {
+    static char long_source[MAX_SEQUENCE + 20] = "a\tb\n\n";
+    memset(long_source + 5, 'c', MAX_SEQUENCE + 1), strcat(long_source, "\td\n");
+    const char *const wrong[][2] = {
         {"a\tb\nab\n", "pairs.tsv: line 2: found no tab, need a source, a tab and a target"},
         {"a\tb\n\nc\td\te\n", "pairs.tsv: line 3: found a second tab, need a source, a tab and a target"},
         {"\tb\n", "pairs.tsv: line 1: found no source, need a source, a tab and a target"},
         {"a\tb\na\t\r\n", "pairs.tsv: line 2: found no target, need a source, a tab and a target"},
         {"a\tb\xFF\n",
          "pairs.tsv: line 1: found bytes that are not UTF-8, need a source, a tab and a target"},
-        {"a\tb\na\tc\n", "pairs.tsv: found 1 different sources, need at least 2"},
+        {"a\tb\na\tc\n", "pairs.tsv: found 1 different source, need at least 2"},
         {"", "pairs.tsv: found 0 different sources, need at least 2"},
+        {long_source, "pairs.tsv: line 3: found 4097 tokens, need at most 4096"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         Error e = {0};

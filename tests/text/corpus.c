@@ -148,9 +148,9 @@ TEST(short_texts_have_less_of_both) {
         long context;
         double tail;
         long characters, fits, held_out;
-    } cases[] = {{64, 0.1, 100, 9, 10}, {64, 0.5, 100, 49, 50}, {100, 0, 100, 99, 0},
-                 {64, 0.1, 15, 14, 0},  {1, 0.1, 15, 1, 2},     {4, 0.96, 100, 4, 0}};
-    for (int i = 0; i < 6; i++) {
+    } cases[] = {{64, 0.1, 100, 9, 10}, {64, 0.5, 100, 49, 50}, {100, 0, 100, 99, 0},  {64, 0.1, 15, 14, 0},
+                 {1, 0.1, 15, 1, 2},    {4, 0.96, 100, 4, 0},   {4, 0.9999, 100, 4, 0}};
+    for (int i = 0; i < 7; i++) {
         Error e = {0};
         CorpusOptions o = {.context = cases[i].context, .validation = cases[i].tail};
         size_t bytes = (size_t)cases[i].characters * length / 100;
