@@ -1,5 +1,4 @@
-/* Batch and gradient files, which other programs read and write: what is written comes back, and what does
- * not fit the model is refused. */
+/* Batch files, which other programs write: they are read as written, or refused if they do not fit the model. */
 #include "check/grading/batch_file.h"
 #include "folder.h"
 #include "model_helpers.h"
@@ -115,49 +114,6 @@ TEST(wrong_batches) {
     x = ids_new();
     x.tensor[0] = array_over("source", DTYPE_I64, SHAPE(ROWS, 5), longer);
     expect_no_batch(x, ": source: found sequences of 5 tokens, need at most the model's 4");
-}
-
-/* A gradient file holds the bits of the pass, under the names and in the shapes of the golden file. */
-TEST(gradients_as_computed) {
-    Error e = {0};
-    make_folder();
-    Model *m = must(model_load("tests/golden/seq2seq.weights.safetensors", true, NULL, &e), &e);
-    PaddedBatch *b = must(batch_read("tests/golden/seq2seq.batch.safetensors", &m->config, &e), &e);
-    Pass p = pass_new(m, b);
-    Safetensors want, found;
-    CHECK(safetensors_read(&want, "tests/golden/seq2seq.grads.safetensors", &e), "%s", e.text);
-    b->target_out[1] = b->pad_id; /* nothing is asked here, though target_in is a token */
-    pass_run(&p);
-
-    long V = m->config.vocab_size, rows = p.target.sequences.total_rows;
-    real *packed = calloc((size_t)(rows * V), sizeof *packed); /* 7 where the file must have 0 */
-    for (long i = 0; packed && i < rows * V; i++) {
-        long at = p.target.column[i / V];
-        packed[i] = pass_padded(&p, at) ? 7 : p.logits[at * V + i % V];
-    }
-    const char *path = in_folder("grads.safetensors");
-    CHECK(gradients_write(path, m, b, &p.target, p.loss, packed, &e), "%s", e.text);
-    CHECK(safetensors_read(&found, path, &e), "%s", e.text);
-
-    CHECK(found.tensors == want.tensors, "found %d tensors, want %d", found.tensors, want.tensors);
-    for (int i = 0; i < found.tensors && i < want.tensors; i++) {
-        const Array *x = &found.tensor[i], *y = &want.tensor[i];
-        CHECK(strcmp(x->name, y->name) == 0 && x->dtype == DTYPE_REAL, "found %s of %s", x->name,
-              dtype_name(x->dtype));
-        CHECK(x->rank == y->rank && memcmp(x->size, y->size, sizeof x->size) == 0, "%s", x->name);
-        const Parameter *entry =
-            strncmp(x->name, "grad.", 5) == 0 ? parameters_find(&m->parameters, x->name + 5) : NULL;
-        const real *computed = strcmp(x->name, "loss") == 0 ? &p.loss
-                               : entry                      ? m->parameters.grad + entry->offset
-                                                            : p.logits;
-        CHECK(memcmp(x->bytes, computed, (size_t)x->count * sizeof(real)) == 0, "%s differs", x->name);
-    }
-    free(packed);
-    safetensors_free(&found);
-    safetensors_free(&want);
-    pass_free(&p);
-    batch_padded_free(b);
-    model_free(m);
 }
 
 RUN_TESTS

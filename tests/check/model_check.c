@@ -1,5 +1,6 @@
 /* gradcheck model: passes in both precisions against PyTorch's golden values, ports judged tensor by
  * tensor, wrong gradients found by differences, and a clear line for each file that does not fit. */
+#include "check/gradcheck/gradcheck.h"
 #include "check/grading/model_pass.h"
 #include "child.h"
 #include "formats/safetensors.h"
@@ -59,6 +60,31 @@ TEST(pass_is_pytorchs) {
         double off = distance("g", golden(golden_models[i], "grads"), DTYPE_REAL);
         CHECK(off < (IN_DOUBLE ? 1e-12 : 1e-5), "%s: off by %g", golden_models[i], off);
     }
+}
+
+/* The logits of a position are 0 where target_out is padding, also if target_in is a token there. */
+TEST(padding_has_no_logits) {
+    Error e = {0};
+    Safetensors batch, found, want;
+    enter_folder();
+    CHECK(safetensors_read(&batch, golden("seq2seq", "batch"), &e) &&
+              safetensors_read(&want, golden("seq2seq", "grads"), &e),
+          "%s", e.text);
+    int64_t *next = (int64_t *)safetensors_find(&batch, "target_out")->bytes;
+    CHECK(safetensors_find(&batch, "target_out")->dtype == DTYPE_I64 && next[1] != 0);
+    next[1] = 0;
+    CHECK(safetensors_write("b", NULL, 0, batch.tensor, batch.tensors, &e), "%s", e.text);
+    int status =
+        MODEL_CHECK("--weights", golden("seq2seq", "weights"), "--batch", "b", "--out", "g", "--unchecked");
+    CHECK(status == 0, "status %d: %s", status, err);
+    CHECK(safetensors_read(&found, "g", &e), "%s", e.text);
+    const Array *logits = safetensors_find(&found, "logits"), *others = safetensors_find(&want, "logits");
+    double x[512], y[512];
+    CHECK(logits->count == others->count && logits->count <= 512);
+    array_to_double(logits, x), array_to_double(others, y);
+    for (long i = 0, V = logits->size[2]; i < logits->count; i++)
+        CHECK(fabs(x[i] - (i / V == 1 ? 0 : y[i])) < 1e-4, "logit %ld: %g", i, x[i]);
+    safetensors_free(&batch), safetensors_free(&found), safetensors_free(&want);
 }
 
 /* All parts of the golden models are proved, and PyTorch's values accepted. */

@@ -39,7 +39,7 @@ static void write_gradients(const char *directory, CaseFiles *f) {
 static bool solve(CaseFiles *f, const char *directory, const OpEntry *entry, const CheckCase *c) {
     Error e = {0};
     case_open(f, entry, c, 7, SINGLE_BUILD);
-    bool written = case_write(f, directory, SINGLE_BUILD, true, &e);
+    bool written = case_write(f, directory, true, &e);
     CHECK(written || strstr(e.text, "uses more than the operation"), "%s", e.text);
     if (written) write_gradients(directory, f);
     return written;
@@ -558,7 +558,7 @@ TEST(case_files_are_sound) {
             size_t size = 0;
             int members = 0;
             case_open(&f, &ops_all[i], c, 1, false);
-            if (!case_write(&f, "case", false, true, &e)) {
+            if (!case_write(&f, "case", true, &e)) {
                 CHECK(e.status == STATUS_USAGE, "%s", e.text);
                 case_close(&f);
                 continue;

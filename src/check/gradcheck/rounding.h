@@ -12,8 +12,7 @@
  *     a run against another (properties)    the tensor's largest number, and the output's    ROUNDINGS_OF_A_RUN
  *     a gradient, its derivative known well the largest derivative, and the output           ROUNDINGS_OF_A_RUN
  *     a forward against another's (--like)  the largest output, and the answer to changes     ROUNDINGS_OF_A_RUN
- *     arrays in files (case_reference.c)    the answer to changes of all inputs              16
- *     a model's values (model_values.c)     the answer to changes of all weights             16
+ *     arrays in files (expected.h)          the answer to changes of all inputs, or weights  16
  *     float kernels (tests/check/ulps.c)    the answer to changes of each input              8
  *
  * The answer to changes: in a stable computation rounding has the effect of a change of its inputs' last digits. So the

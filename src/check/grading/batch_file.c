@@ -118,46 +118,6 @@ bool batch_write(const char *path, const PaddedBatch *b, Error *e) {
     return safetensors_write(path, NULL, 0, tensor, b->S ? 3 : 2, e);
 }
 
-/* ---- Gradients ---- */
-
-/* Puts the logits of the tokens in their places [B,T,V]. */
-static void spread(const PaddedBatch *b, const Tokens *target, long V, const real *logits, real *out) {
-    for (long i = 0; i < target->sequences.total_rows; i++) {
-        long at = target->column[i];
-        if (b->pad_id != NO_PAD && b->target_out[at] == b->pad_id) continue;
-        memcpy(out + at * V, logits + i * V, (size_t)V * sizeof *out);
-    }
-}
-
-bool gradients_write(const char *path, const Model *m, const PaddedBatch *b, const Tokens *target, real loss,
-                     const real *logits, Error *e) {
-    enum { OTHERS = 2, NAME = PARAMETER_NAME + 8 };
-    const Parameters *p = &m->parameters;
-    long V = m->config.vocab_size;
-    Shape shape = SHAPE(b->rows, b->T, V);
-    real *spread_logits = calloc((size_t)shape_count(shape), sizeof *spread_logits);
-    Array *tensor = calloc((size_t)(p->count + OTHERS), sizeof *tensor);
-    char(*name)[NAME] = calloc((size_t)p->count, sizeof *name);
-    bool ok = spread_logits && tensor && name;
-    if (ok) {
-        spread(b, target, V, logits, spread_logits);
-        tensor[0] = array_over("loss", DTYPE_REAL, SCALAR, &loss);
-        tensor[1] = array_over("logits", DTYPE_REAL, shape, spread_logits);
-        for (int i = 0; i < p->count; i++) {
-            const Parameter *entry = &p->entry[i];
-            snprintf(name[i], sizeof name[i], "grad.%s", entry->name);
-            tensor[OTHERS + i] = array_over(name[i], DTYPE_REAL, entry->shape, p->grad + entry->offset);
-        }
-        ok = safetensors_write(path, NULL, 0, tensor, p->count + OTHERS, e);
-    } else {
-        error_set(e, STATUS_NO_MEMORY, "%s: no memory for %s logits", path, shape_text(shape));
-    }
-    free(spread_logits);
-    free(tensor);
-    free(name);
-    return ok;
-}
-
 /* ---- Random batches ---- */
 
 static int32_t random_token(const ModelConfig *c, uint64_t key, uint64_t i) {

@@ -1,12 +1,7 @@
-/* Files of batches and gradients, for comparing a model with another implementation.
+/* Files of batches, for comparing a model with another implementation. A batch file is a safetensors file of
+ * I64 or I32 token ids, padded with the model's pad_id:
  *
- * A batch file is a safetensors file of I64 or I32 token ids, padded with the model's pad_id:
- *
- *     source [B,S] (seq2seq only)      target_in [B,T]      target_out [B,T]
- *
- * A gradient file holds the results of a pass, in F32 or F64:
- *
- *     loss []      logits [B,T,V], 0 where target_out is padding      grad.NAME for each parameter NAME */
+ *     source [B,S] (seq2seq only)      target_in [B,T]      target_out [B,T] */
 #ifndef GRADING_BATCH_FILE_H
 #define GRADING_BATCH_FILE_H
 
@@ -34,11 +29,6 @@ PaddedBatch *batch_read(const char *path, const ModelConfig *c, Error *e);
 
 /* Writes a batch file with I32 ids, atomically. */
 bool batch_write(const char *path, const PaddedBatch *b, Error *e);
-
-/* Writes a gradient file atomically. The model's gradients are settled. `logits` [rows, vocab_size] belong
- * to the tokens in `target`, filled from b's target_in. */
-bool gradients_write(const char *path, const Model *m, const PaddedBatch *b, const Tokens *target, real loss,
-                     const real *logits, Error *e);
 
 /* The first n random tokens of the key's stream; none is padding. */
 void batch_random_tokens(const ModelConfig *c, uint64_t key, long n, int32_t *ids);

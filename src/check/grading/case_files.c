@@ -1,11 +1,9 @@
 #include "check/grading/case_files.h"
 #include "base/directory.h"
-#include "base/file.h"
 #include "base/utf8.h"
 #include "check/grading/directories.h"
 #include "check/npy.h"
 #include "formats/json.h"
-#include <stdlib.h>
 #include <string.h>
 
 const CheckCase *case_find(const OpEntry *entry, const char *name, Error *e) {
@@ -35,8 +33,28 @@ static void round_to_single(real *x, long count) {
     for (long i = 0; i < count; i++) x[i] = (real)(float)x[i];
 }
 
+static void add_array(CaseFiles *f, CaseRole role, int input, const char *name, Shape s, real *value) {
+    CaseArray *a = &f->array[f->arrays++];
+    *a = (CaseArray){.role = role, .input = input, .shape = s, .value = value};
+    bool derived = role == CASE_UPSTREAM || role == CASE_GRADIENT;
+    snprintf(a->name, sizeof a->name, "%s%s", derived ? "d" : "", name);
+}
+
+static void list_arrays(CaseFiles *f) {
+    const Tensor *y = f->run.y;
+    const PointInput *in = f->point.in;
+    real *output = arena_alloc(&f->arena, (size_t)f->outputs * sizeof *output);
+    tensor_copy_out(y, output);
+    for (int k = 0; k < f->point.inputs; k++)
+        add_array(f, CASE_INPUT, k, in[k].name, in[k].shape, in[k].value);
+    add_array(f, CASE_OUTPUT, -1, "y", y->shape, output);
+    add_array(f, CASE_UPSTREAM, -1, "y", y->shape, f->dy);
+    for (int k = 0; k < f->point.inputs; k++)
+        if (point_has_gradient(&f->point, k)) add_array(f, CASE_GRADIENT, k, in[k].name, in[k].shape, NULL);
+}
+
 void case_open(CaseFiles *f, const OpEntry *entry, const CheckCase *c, uint64_t seed, bool single) {
-    *f = (CaseFiles){.entry = entry, .c = c, .seed = seed};
+    *f = (CaseFiles){.entry = entry, .c = c, .seed = seed, .single = single};
     f->run = (CheckRun){.op = entry->op->name, .c = c, .tape = tape_new(), .point = &f->point};
     point_draw(&f->drawn, &f->arena, NULL, entry->op->name, c, seed, POINT_DRAWN, 0);
     point_lay_out(&f->point, &f->arena, &f->drawn, (CheckLayout[CHECK_INPUTS]){0});
@@ -50,6 +68,7 @@ void case_open(CaseFiles *f, const OpEntry *entry, const CheckCase *c, uint64_t 
     f->dy = arena_alloc(&f->arena, (size_t)f->outputs * sizeof *f->dy);
     check_run_cotangent(f->dy, f->outputs, seed, 0);
     if (single) round_to_single(f->dy, f->outputs);
+    list_arrays(f);
 }
 
 void case_close(CaseFiles *f) {
@@ -59,30 +78,23 @@ void case_close(CaseFiles *f) {
 
 /* ---- case.json ---- */
 
-static void print_shape(FILE *out, Shape s) {
-    fprintf(out, "[");
-    for (int i = 0; i < s.rank; i++) fprintf(out, i ? ", %ld" : "%ld", s.size[i]);
-    fprintf(out, "]");
-}
-
 static void print_member(FILE *out, const char *key, const char *text) {
     fprintf(out, "  \"%s\": ", key);
     json_print(out, text);
     fprintf(out, ",\n");
 }
 
-static void print_arguments(FILE *out, const Node *n) {
-    fprintf(out, "\"arguments\": {");
-    if (n && n->op->arguments) n->op->arguments(n, out);
-    fprintf(out, "}");
-}
-
-/* {"name": "x", "file": "x.npy", "shape": [3, 5]}, with `before` and `after` around the name in the
- * file's. */
-static void print_file(FILE *out, const char *name, const char *before, Shape s) {
-    fprintf(out, "{\"name\": \"%s%s\", \"file\": \"%s%s.npy\", \"shape\": ", before, name, before, name);
-    print_shape(out, s);
-    fprintf(out, "}");
+/* Prints the arrays of a role: {"name": "x", "file": "x.npy", "shape": [3, 5]}, each after `between`. */
+static void print_arrays(FILE *out, const CaseFiles *f, CaseRole role, const char *between) {
+    const char *comma = "";
+    for (const CaseArray *a = f->array; a < f->array + f->arrays; a++) {
+        if (a->role != role) continue;
+        fprintf(out, "%s%s{\"name\": \"%s\", \"file\": \"%s.npy\", \"shape\": [", comma, between, a->name,
+                a->name);
+        for (int i = 0; i < a->shape.rank; i++) fprintf(out, i ? ", %ld" : "%ld", a->shape.size[i]);
+        fprintf(out, "]}");
+        comma = ",";
+    }
 }
 
 /* The node of a case that is its operation alone, on the case's inputs in their order. NULL: it is not. */
@@ -95,76 +107,53 @@ static const Node *only_step(const CaseFiles *f) {
     return next == f->point.inputs ? n : NULL;
 }
 
-static void print_case(FILE *out, const CaseFiles *f, bool single) {
+static void print_case(FILE *out, const void *context) {
+    const CaseFiles *f = context;
+    const Node *n = only_step(f);
     fprintf(out, "{\n");
     print_member(out, "operation", f->entry->op->name);
     print_member(out, "case", f->c->name);
     print_member(out, "formula", f->entry->formula);
-    fprintf(out, "  ");
-    print_arguments(out, only_step(f));
-    fprintf(out, ",\n");
-    print_member(out, "dtype", single ? "float32" : "float64");
+    fprintf(out, "  \"arguments\": {");
+    if (n->op->arguments) n->op->arguments(n, out);
+    fprintf(out, "},\n");
+    print_member(out, "dtype", f->single ? "float32" : "float64");
     fprintf(out, "  \"seed\": %llu,\n  \"inputs\": [", (unsigned long long)f->seed);
-    const char *comma = "\n";
-    for (int k = 0; k < f->point.inputs; k++, comma = ",\n") {
-        fprintf(out, "%s    ", comma);
-        print_file(out, f->point.in[k].name, "", f->point.in[k].shape);
-    }
+    print_arrays(out, f, CASE_INPUT, "\n    ");
     fprintf(out, "\n  ],\n  \"output\": ");
-    print_file(out, "y", "", f->run.y->shape);
+    print_arrays(out, f, CASE_OUTPUT, "");
     fprintf(out, ",\n  \"upstream\": ");
-    print_file(out, "y", "d", f->run.y->shape);
+    print_arrays(out, f, CASE_UPSTREAM, "");
     fprintf(out, ",\n  \"wanted\": [");
-    comma = "\n";
-    for (int k = 0; k < f->point.inputs; k++) {
-        if (!point_has_gradient(&f->point, k)) continue;
-        fprintf(out, "%s    ", comma);
-        print_file(out, f->point.in[k].name, "d", f->point.in[k].shape);
-        comma = ",\n";
-    }
+    print_arrays(out, f, CASE_GRADIENT, "\n    ");
     fprintf(out, "\n  ],\n  \"task\": ");
     json_print(out,
                "Write each wanted file: the gradient of L = sum(dy * y) with respect to that input, in its "
-               "shape. y.npy is judged as well: your own forward's may take its place.");
+               "shape. y.npy is judged as well: you may replace it with the output of your own forward.");
     fprintf(out, "\n}\n");
 }
 
 /* ---- The files ---- */
 
-static bool write_case(const CaseFiles *f, const char *directory, bool single, Error *e) {
-    char path[PATH_ROOM], *text = NULL;
-    size_t size = 0;
-    if (!directory_file(path, directory, "case.json", STATUS_CANNOT_CREATE, e)) return false;
-    FILE *memory = open_memstream(&text, &size);
-    if (memory) print_case(memory, f, single), fclose(memory);
-    if (!text) return error_set(e, STATUS_NO_MEMORY, "%s: no memory for its text", path);
-    File *file = file_create(path, e);
-    if (file) file_write(file, text, size);
-    free(text);
-    return file && file_commit(file, e);
-}
-
-/* DIR/[d]NAME.npy */
-static bool write_array(const char *directory, const char *before, const char *name, Shape s, const real *x,
-                        bool single, Error *e) {
+static bool write_array(CaseFiles *f, const CaseArray *a, const char *directory, Error *e) {
     char path[PATH_ROOM], file[CASE_FILE];
-    long count = shape_count(s);
-    size_t size = single ? sizeof(float) : sizeof(double);
-    void *bytes = malloc((size_t)count * size + 1);
-    if (!bytes) return error_set(e, STATUS_NO_MEMORY, "%s: no memory for its elements", name);
-    for (long i = 0; i < count; i++)
-        if (single)
-            ((float *)bytes)[i] = (float)x[i];
-        else
-            ((double *)bytes)[i] = (double)x[i];
-    Array a = array_over(NULL, single ? DTYPE_F32 : DTYPE_F64, s, bytes);
-    snprintf(file, sizeof file, "%s%s.npy", before, name);
-    bool ok = directory_file(path, directory, file, STATUS_CANNOT_CREATE, e) && npy_write(&a, path, e);
-    free(bytes);
-    return ok;
+    long count = shape_count(a->shape);
+    float *narrow = arena_alloc(&f->arena, (size_t)count * sizeof *narrow);
+    double *wide = arena_alloc(&f->arena, (size_t)count * sizeof *wide);
+    for (long i = 0; i < count; i++) narrow[i] = (float)a->value[i], wide[i] = (double)a->value[i];
+    Array in_file = f->single ? array_over(NULL, DTYPE_F32, a->shape, narrow)
+                              : array_over(NULL, DTYPE_F64, a->shape, wide);
+    snprintf(file, sizeof file, "%s.npy", a->name);
+    return directory_file(path, directory, file, STATUS_CANNOT_CREATE, e) && npy_write(&in_file, path, e);
 }
 
-bool case_write(CaseFiles *f, const char *directory, bool single, bool force, Error *e) {
+/* Whether a file is written for the student. */
+static bool is_given(const CaseFiles *f, const CaseArray *a) {
+    return a->value && (a->role != CASE_INPUT || case_has_file(f, a->input));
+}
+
+bool case_write(CaseFiles *f, const char *directory, bool force, Error *e) {
+    char path[PATH_ROOM];
     if (!only_step(f))
         return error_set(e, STATUS_USAGE, "case: '%s' uses more than the operation, need another case of %s",
                          f->c->name, f->entry->op->name);
@@ -172,44 +161,37 @@ bool case_write(CaseFiles *f, const char *directory, bool single, bool force, Er
     if (!force && !directory_empty(directory))
         return error_set(e, STATUS_CANNOT_CREATE, "%s: found files there, need an empty directory or --force",
                          ESCAPED(directory));
-    const Tensor *y = f->run.y;
-    real *values = arena_alloc(&f->arena, (size_t)f->outputs * sizeof *values);
-    tensor_copy_out(y, values);
-    for (int k = 0; k < f->point.inputs; k++)
-        if (case_has_file(f, k) && !write_array(directory, "", f->point.in[k].name, f->point.in[k].shape,
-                                                f->point.in[k].value, single, e))
-            return false;
-    return write_array(directory, "", "y", y->shape, values, single, e) &&
-           write_array(directory, "d", "y", y->shape, f->dy, single, e) &&
-           write_case(f, directory, single, e);
+    for (const CaseArray *a = f->array; a < f->array + f->arrays; a++)
+        if (is_given(f, a) && !write_array(f, a, directory, e)) return false;
+    return directory_file(path, directory, "case.json", STATUS_CANNOT_CREATE, e) &&
+           file_print_whole(path, print_case, f, e);
 }
 
 /* ---- For the terminal ---- */
 
-static void file_line(FILE *out, const char *before, const char *name, Shape s, const char *what) {
-    char file[CASE_FILE];
-    snprintf(file, sizeof file, "%s%s.npy", before, name);
-    fprintf(out, "  %-14s %-10s %s\n", file, shape_text(s), what);
+static const char *description(char text[REPORT_TEXT], const CaseFiles *f, const CaseArray *a) {
+    static const char *const of_role[] = {[CASE_INPUT] = "an input",
+                                          [CASE_OUTPUT] = "the output; your own forward's may take its place",
+                                          [CASE_UPSTREAM] = "the upstream gradient, of L = sum(dy * y)"};
+    bool constant = a->role == CASE_INPUT && !point_has_gradient(&f->point, a->input);
+    if (a->role == CASE_GRADIENT)
+        snprintf(text, REPORT_TEXT, "dL/%s", a->name);
+    else
+        snprintf(text, REPORT_TEXT, "%s%s", of_role[a->role], constant ? " that takes no gradient here" : "");
+    return text;
 }
 
-void case_instruct(const CaseFiles *f, const char *directory, bool single, FILE *out) {
-    const char *shown = ESCAPED(directory);
-    Shape y = f->run.y->shape;
+void case_instruct(const CaseFiles *f, const char *directory, FILE *out) {
+    const char *shown = ESCAPED(directory), *heading = "\nWrite beside them:\n";
     fprintf(out, "%s/%s: %s\n\nIn %s, as %s:\n", f->entry->op->name, f->c->name, f->entry->formula, shown,
-            single ? "float32" : "float64");
+            f->single ? "float32" : "float64");
     fprintf(out, "  %-25s %s\n", "case.json", "all of this, and the arguments that are not tensors");
-    for (int k = 0; k < f->point.inputs; k++)
-        if (case_has_file(f, k))
-            file_line(out, "", f->point.in[k].name, f->point.in[k].shape,
-                      point_has_gradient(&f->point, k) ? "an input" : "an input that takes no gradient here");
-    file_line(out, "", "y", y, "the output; your own forward's may take its place");
-    file_line(out, "d", "y", y, "the upstream gradient, of L = sum(dy * y)");
-    fprintf(out, "\nWrite beside them:\n");
-    for (int k = 0; k < f->point.inputs; k++) {
-        if (!point_has_gradient(&f->point, k)) continue;
-        char what[CASE_FILE];
-        snprintf(what, sizeof what, "dL/d%s", f->point.in[k].name);
-        file_line(out, "d", f->point.in[k].name, f->point.in[k].shape, what);
+    for (const CaseArray *a = f->array; a < f->array + f->arrays; a++) {
+        char file[CASE_FILE], text[REPORT_TEXT];
+        if (a->role != CASE_GRADIENT && !is_given(f, a)) continue;
+        if (a->role == CASE_GRADIENT) fprintf(out, "%s", heading), heading = "";
+        snprintf(file, sizeof file, "%s.npy", a->name);
+        fprintf(out, "  %-14s %-10s %s\n", file, shape_text(a->shape), description(text, f, a));
     }
     fprintf(out, "\nThen: ./gradcheck verify %s\n", shown);
     const char *comma = "Other cases: ";

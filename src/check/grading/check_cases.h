@@ -49,7 +49,8 @@ int plan_add(CheckPlan *p, const Op *op, const char *part);
 /* Adds one more, to be filled in. Others may move. */
 CheckItem *plan_item(CheckPlan *p, const char *op, const char *name, int index);
 
-/* Fills one report for each item, that says it failed for this reason: the state before anything is judged. */
+/* Fills one report for each item, that says it failed for this reason: the state before anything is
+ * judged. */
 void plan_unjudged(const CheckPlan *p, const char *why, CaseReport *report);
 
 void plan_free(CheckPlan *p);

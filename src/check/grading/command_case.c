@@ -37,6 +37,6 @@ void grading_command_case(int argc, char **argv, Error *e) {
     if (!c || !out) return;
     CaseFiles files;
     case_open(&files, entry, c, o.seed, single);
-    if (case_write(&files, out, single, force, e)) case_instruct(&files, out, single, stdout);
+    if (case_write(&files, out, force, e)) case_instruct(&files, out, stdout);
     case_close(&files);
 }

@@ -1,5 +1,6 @@
-/* gradcheck model: a forward and backward pass of a whole model over a batch. The gradient of every parameter is checked
- * against differences of the loss, and with --against the values of a port in a file against those of the pass. */
+/* gradcheck model: a forward and backward pass of a whole model over a batch. The gradient of every
+ * parameter is compared with differences of the loss, and with --against a port's values in a file with
+ * those of the pass. */
 #include "base/directory.h"
 #include "base/options.h"
 #include "base/utf8.h"
@@ -8,6 +9,7 @@
 #include "check/grading/model_pass.h"
 #include "nn/model_file.h"
 #include <fnmatch.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -25,7 +27,7 @@ typedef struct ModelCheck {
 
     /* After open_check. */
     ModelPass pass;
-    ModelValues values;
+    Expected *expected; /* for each result of the pass */
     Safetensors port;
 } ModelCheck;
 
@@ -58,48 +60,70 @@ static bool any_matches(const ModelCheck *c, Error *e) {
     return error_set(e, STATUS_USAGE, "--only: found no parameter like '%s'", ESCAPED(c->only));
 }
 
-/* Reads or generates model and batch, runs the pass and writes the files. To be closed, also after failure. */
+/* Reads or generates model and batch, runs the pass and writes the files. To be closed, also after
+ * failure. */
 static bool open_check(ModelCheck *c, Error *e) {
     return (c->weights ? pass_open(&c->pass, c->weights, c->batch, c->seed, e)
                        : pass_make(&c->pass, c->kind, &c->choices, c->seed, e)) &&
            any_matches(c, e) && (!c->against || safetensors_read(&c->port, c->against, e)) &&
            pass_run(&c->pass, c->weights ? c->weights : kind_of(c), e) &&
            (!c->out || pass_write(&c->pass, c->out, e)) && (!c->save || save(c, e)) &&
-           (c->unchecked || values_take(&c->values, &c->pass, c->seed, e));
+           (c->unchecked || (c->expected = pass_expect(&c->pass, c->seed, e)));
 }
 
 static void close_check(ModelCheck *c) {
-    values_free(&c->values);
     safetensors_free(&c->port);
     pass_close(&c->pass);
 }
 
-static void compare_with_port(const ModelCheck *c, int t, CaseReport *r) {
+/* The first tensor of the port that this model does not have, or NULL. */
+static const char *unknown_tensor(const ModelCheck *c) {
+    for (int i = 0; i < c->port.tensors; i++) {
+        int t = 0;
+        while (t < c->pass.results && strcmp(c->pass.result[t].name, c->port.tensor[i].name) != 0) t++;
+        if (t == c->pass.results) return c->port.tensor[i].name;
+    }
+    return NULL;
+}
+
+/* Adds the part `port`: result t in the port's file. */
+static void compare_with_port(ModelCheck *c, int t, CaseReport *r) {
+    const Expected *want = &c->expected[t];
     InputReport *in = &r->in[r->inputs++];
-    values_compare(&c->values, t, &c->port, "port", in);
+    Precision precision;
+    Error e = {0};
+    *in = (InputReport){.name = "port", .shape = want->shape, .coordinates = want->count, .output = -1};
+    const Array *a = safetensors_need(&c->port, c->pass.result[t].name, &e);
+    if (a && array_expect_shape(a, want->shape, &e) && expected_precision(a, &precision, &e)) {
+        double *found = arena_alloc(&c->pass.arena, (size_t)want->count * sizeof *found);
+        array_to_double(a, found);
+        expected_judge(want, found, precision, in);
+    } else {
+        in->verdict = FAIL;
+        in->error = NAN;
+        REPORT_SET(in->reason, e.text);
+    }
     if (in->verdict > r->verdict) r->verdict = in->verdict;
-    const char *unknown = t == VALUES_LOSS ? values_unknown(&c->values, &c->port) : NULL;
+    const char *unknown = t == RESULT_LOSS ? unknown_tensor(c) : NULL;
     if (!unknown) return;
     r->verdict = FAIL;
     snprintf(r->trouble, sizeof r->trouble, "the port has a tensor %s, which this model has not",
              ESCAPED(unknown));
 }
 
-/* Reports tensor t: ds and dw, its gradient against differences (model_differences.h), and port. False: --only excludes
- * it, or there is nothing to compare it with. */
-static bool check_tensor(ModelCheck *c, int t, CaseReport *r) {
-    char name[VALUES_NAME];
-    long begin;
-    (void)values_tensor(&c->values, t, name, &begin);
-    const char *shown = t < VALUES_GRADIENTS ? name : name + strlen("grad.");
-    if (t >= VALUES_GRADIENTS && !matches(c, shown)) return false;
+/* Reports result t: ds and dw, a gradient against differences (model_differences), and port. False: --only
+ * excludes it, or there is nothing to compare it with. */
+static bool check_result(ModelCheck *c, int t, CaseReport *r) {
+    const char *name = c->pass.result[t].name;
+    int parameter = t - RESULT_GRADIENTS;
+    if (parameter >= 0) name += strlen("grad.");
+    if (parameter >= 0 && !matches(c, name)) return false;
     *r = (CaseReport){0};
-    if (t >= VALUES_GRADIENTS)
-        model_differences(&c->pass, t - VALUES_GRADIENTS, c->values.value + begin, c->samples, c->seed,
-                          kind_of(c), r);
+    if (parameter >= 0)
+        model_differences(&c->pass, parameter, c->expected[t].need, c->samples, c->seed, kind_of(c), r);
     r->by_reference = true;
     REPORT_SET(r->op, kind_of(c));
-    snprintf(r->name, sizeof r->name, "%.*s", REPORT_NAME - 1, shown);
+    REPORT_SET(r->name, name);
     if (c->against) compare_with_port(c, t, r);
     return r->inputs > 0;
 }
@@ -113,10 +137,10 @@ static void report_model(ModelCheck *c, Show *show) {
         printf("%s: %s layers, d_model %d, %d heads, %ld parameters; %ld sequences, %ld target tokens; loss "
                "%.10g\n",
                kind_of(c), layers, m->d_model, m->heads, c->pass.model->parameters.elements,
-               c->pass.batch->rows, batch_padded_targets(c->pass.batch), c->values.value[VALUES_LOSS]);
-    for (int t = 0; t < c->values.tensors; t++) {
+               c->pass.batch->rows, batch_padded_targets(c->pass.batch), c->expected[RESULT_LOSS].need[0]);
+    for (int t = 0; t < c->pass.results; t++) {
         CaseReport r;
-        if (check_tensor(c, t, &r)) show_report(show, &r);
+        if (check_result(c, t, &r)) show_report(show, &r);
     }
 }
 

@@ -1,6 +1,7 @@
 #include "check/grading/directories.h"
 #include "base/arena.h"
 #include "base/directory.h"
+#include "base/file.h"
 #include "base/utf8.h"
 #include "check/gradcheck/check_system.h"
 #include <dirent.h>
@@ -92,4 +93,18 @@ void directory_files_free(FileNames *f) {
     for (long i = 0; i < f->count; i++) free(f->name[i]);
     free(f->name);
     *f = (FileNames){0};
+}
+
+bool file_print_whole(const char *path, void (*print)(FILE *out, const void *context), const void *context,
+                      Error *e) {
+    char *text = NULL;
+    size_t size = 0;
+    FILE *memory = open_memstream(&text, &size);
+    File *file = file_create(path, e);
+    if (memory && file) print(memory, context);
+    /* fclose may run out of memory without an error. */
+    if (!memory || fclose(memory) != 0 || !text) error_no_memory("the text of %s", path);
+    if (file) file_write(file, text, size);
+    free(text);
+    return file && file_commit(file, e);
 }

@@ -1,8 +1,9 @@
-/* Directories of the checker: temporary ones, and those whose files are graded. */
+/* Directories and files of the checker: temporary directories, files to grade, files of text. */
 #ifndef GRADING_DIRECTORIES_H
 #define GRADING_DIRECTORIES_H
 
 #include "base/error.h"
+#include <stdio.h>
 
 /* Creates a temporary directory and writes its path: in $TMPDIR or else /tmp, or, if no code may run from
  * there, in another directory of the kind or the working directory. STATUS_CANNOT_CREATE. */
@@ -27,5 +28,9 @@ typedef struct FileNames {
 } FileNames;
 bool directory_files(const char *path, const char *ending, FileNames *out, Error *e);
 void directory_files_free(FileNames *f);
+
+/* Writes a file atomically (base/file.h); print(out, context) prints its text. */
+bool file_print_whole(const char *path, void (*print)(FILE *out, const void *context), const void *context,
+                      Error *e);
 
 #endif

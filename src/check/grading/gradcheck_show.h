@@ -68,14 +68,15 @@ void show_free(Show *show);
  * is inconclusive and none failed, or a report file cannot be written. */
 bool show_finish(Show *show, Error *e);
 
-/* ---- Reports for other programs. A CaseReport has a part for each gradient: of an input, of an array in a file, of a
- * parameter of a model ---- */
+/* ---- Reports for other programs. A CaseReport has a part for each gradient: of an input, of an array in
+ * a file, of a parameter of a model ---- */
 
-/* Prints a line of JSON for each part of a report, or one with "part": null if it has none. "file" is left out if `file`
- * is NULL. */
+/* Prints a line of JSON for each part of a report, or one with "part": null if it has none. "file" is left
+ * out if `file` is NULL. */
 void gradcheck_json_report(FILE *out, const char *file, const CaseReport *r);
 
-/* Writes all reports as JUnit XML or as Gradescope's results.json, a test for each Part. The notes apply to all. */
+/* Writes all reports as JUnit XML or as Gradescope's results.json, a test for each Part. The notes apply
+ * to all. */
 bool junit_write(const char *path, const CaseReport *r, long count, double seconds, const char *notes,
                  Error *e);
 bool gradescope_write(const char *path, const CaseReport *r, long count, double seconds, const char *notes,
@@ -93,9 +94,9 @@ typedef struct Part {
 /* The tests of reports in which those of an operation are adjacent. A planned case has a test for each
  * gradient that it wants, one for its output if that is compared, and a share in each property of the
  * operation. Its points are divided evenly among gradients, output and all properties together. A property
- * counts in the cases in which it holds, in proportion to their right gradients. A case without elements or slope
- * scores only where the operation's other cases are right. The points of all tests do not depend on the results. To
- * be freed; ends the program if memory runs out. */
+ * counts in the cases in which it holds, in proportion to their right gradients. A case without elements
+ * or slope scores only where the operation's other cases are right. The points of all tests do not depend
+ * on the results. To be freed; ends the program if memory runs out. */
 Part *grade_parts(const CaseReport *r, long count, long *parts);
 void grade_parts_free(Part *part, long parts);
 

@@ -39,7 +39,8 @@ static void coverage_look(Coverage *c, const CaseReport *r) {
     }
 }
 
-/* If aspects are untested, fills a report `coverage` that lists them: passed, or inconclusive if `strict`. Starts anew. */
+/* If aspects are untested, fills a report `coverage` that lists them: passed, or inconclusive if `strict`.
+ * Starts anew. */
 static bool coverage_says(Coverage *c, bool strict, CaseReport *r) {
     const struct {
         bool tested;

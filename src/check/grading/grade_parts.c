@@ -38,7 +38,8 @@ static const InputReport *input_called(const CaseReport *r, const char *name) {
     return NULL;
 }
 
-/* ---- Vacuous cases: no gradient has an element that is not 0, so that a backward that does nothing is right ---- */
+/* ---- Vacuous cases: no gradient has an element that is not 0, so that a backward that does nothing is
+ * right ---- */
 
 static bool is_vacuous(const CaseReport *r) {
     for (int i = 0; i < r->inputs; i++)

@@ -1,6 +1,6 @@
 #include "base/arena.h"
 #include "base/random.h"
-#include "check/gradcheck/check_run.h"
+#include "check/gradcheck/gradcheck.h"
 #include "check/grading/model_pass.h"
 #include "ops/ops.h"
 #include <math.h>
@@ -88,8 +88,8 @@ static void choose_direction(const double *dw, uint64_t seed) {
     }
 }
 
-/* A power of two near the root mean square of w, so that nothing is rounded; of a vector at least 1/4: a bias that
- * training has barely moved from 0 would change the loss by less than its rounding. */
+/* A power of two near the root mean square of w, so that nothing is rounded; of a vector at least 1/4: a
+ * bias that training has barely moved from 0 would change the loss by less than its rounding. */
 static real unit_of(const real *w, const Parameter *parameter) {
     double sum = 0, least = parameter->shape.rank == 1 ? 0.25 : 1e-30;
     for (long i = 0; i < probe.count; i++) sum += (double)w[i] * (double)w[i];
@@ -97,8 +97,8 @@ static real unit_of(const real *w, const Parameter *parameter) {
     return (real)(sum > 0 ? ldexp(1, ilogb(fmax(size, least))) : 1);
 }
 
-/* Converts from units of the inputs to units of dL/dw. A random cotangent multiplies the whole. What the checker says of s
- * and the e_i says nothing of w. */
+/* Converts from units of the inputs to units of dL/dw. A random cotangent multiplies the whole. What the
+ * checker says of s and the e_i says nothing of w. */
 static void to_gradient(InputReport *r, uint64_t seed) {
     real cotangent = 1;
     if (r->output < 0) check_run_cotangent(&cotangent, 1, seed, 0);

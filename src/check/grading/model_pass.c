@@ -2,27 +2,40 @@
 #include "base/random.h"
 #include "nn/model_file.h"
 #include <math.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 /* The size of a generated batch. */
 enum { ROWS = 3, SOURCE = 7, TARGET = 6 };
 
+/* A result over the pass's own numbers. */
+static void add_result(ModelPass *p, const char *before, const char *name, Shape s, const real *value) {
+    enum { NAME = PARAMETER_NAME + 8 };
+    char *full = arena_alloc(&p->arena, NAME);
+    snprintf(full, NAME, "%s%s", before, name);
+    p->result[p->results++] = array_over(full, DTYPE_REAL, s, value);
+}
+
 static bool make_ready(ModelPass *p, Error *e) {
     const PaddedBatch *b = p->batch;
+    const Parameters *w = &p->model->parameters;
     const int pad = p->model->config.pad_id;
-    p->tape = tape_new();
-    p->targets = calloc((size_t)(b->rows * b->T), sizeof *p->targets);
-    if (!p->targets) return error_set(e, STATUS_NO_MEMORY, "memory: a batch of %ld tokens", b->rows * b->T);
     if (!tokens_new(&p->source, b->rows, b->rows * b->S, e) ||
         !tokens_new(&p->target, b->rows, b->rows * b->T, e))
         return false;
+    Shape logits = SHAPE(b->rows, b->T, p->model->config.vocab_size);
+    p->tape = tape_new();
+    p->targets = arena_alloc(&p->arena, (size_t)(b->rows * b->T) * sizeof *p->targets);
+    p->logits = arena_alloc(&p->arena, (size_t)shape_count(logits) * sizeof *p->logits);
+    p->result = arena_alloc(&p->arena, (size_t)(RESULT_GRADIENTS + w->count) * sizeof *p->result);
     if (b->S) tokens_fill(&p->source, b->rows, b->S, b->source, pad);
     tokens_fill(&p->target, b->rows, b->T, b->target_in, pad);
     tokens_gather(&p->target, b->target_out, p->targets);
-    size_t logits = (size_t)p->target.sequences.total_rows * (size_t)p->model->config.vocab_size;
-    p->logits = calloc(logits + 1, sizeof *p->logits);
-    return p->logits || error_set(e, STATUS_NO_MEMORY, "memory: %zu logits", logits);
+    add_result(p, "", "loss", SCALAR, &p->loss);
+    add_result(p, "", "logits", logits, p->logits);
+    for (int i = 0; i < w->count; i++)
+        add_result(p, "grad.", w->entry[i].name, w->entry[i].shape, w->grad + w->entry[i].offset);
+    return true;
 }
 
 static long shorter(long a, long b) {
@@ -68,8 +81,7 @@ void pass_close(ModelPass *p) {
     batch_padded_free(p->batch);
     tokens_free(&p->source);
     tokens_free(&p->target);
-    free(p->targets);
-    free(p->logits);
+    arena_free(&p->arena);
     *p = (ModelPass){0};
 }
 
@@ -79,21 +91,29 @@ Tensor *pass_record(ModelPass *p, Tape *t) {
 }
 
 static bool all_finite(const ModelPass *p, const char *name, Error *e) {
-    const Parameters *w = &p->model->parameters;
-    if (!isfinite(p->loss))
-        return error_set(e, STATUS_BAD_DATA, "%s: loss: found %g, need a finite one", name, (double)p->loss);
-    for (int i = 0; i < w->count; i++)
-        for (long j = 0, n = shape_count(w->entry[i].shape); j < n; j++)
-            if (!isfinite(w->grad[w->entry[i].offset + j]))
-                return error_set(e, STATUS_BAD_DATA,
-                                 "%s: grad.%s: element %ld: found %g, need a finite number", name,
-                                 w->entry[i].name, j, (double)w->grad[w->entry[i].offset + j]);
+    for (int i = 0; i < p->results; i++) {
+        Array a = p->result[i];
+        a.file = name;
+        if (!array_check_finite(&a, e)) return false;
+    }
     return true;
+}
+
+static bool is_padding(const ModelPass *p, long position) {
+    return p->batch->pad_id != NO_PAD && p->batch->target_out[position] == p->batch->pad_id;
+}
+
+/* Puts the logits of the tokens in their places [B,T,V]. */
+static void keep_logits(ModelPass *p, const real *logits) {
+    long V = p->model->config.vocab_size;
+    for (long i = 0; i < p->target.sequences.total_rows; i++) {
+        long at = p->target.column[i];
+        if (!is_padding(p, at)) memcpy(p->logits + at * V, logits + i * V, (size_t)V * sizeof *logits);
+    }
 }
 
 bool pass_run(ModelPass *p, const char *name, Error *e) {
     Tape *t = p->tape;
-    size_t logits = (size_t)p->target.sequences.total_rows * (size_t)p->model->config.vocab_size;
     parameters_clear_grad(&p->model->parameters);
     Forward f = {t, p->model, &p->source, &p->target};
     Tensor *hidden = nn_hidden(&f);
@@ -104,7 +124,7 @@ bool pass_run(ModelPass *p, const char *name, Error *e) {
     bool ok = !tape_failed(t, e);
     if (ok) {
         p->loss = loss->data[0];
-        memcpy(p->logits, scores->data, logits * sizeof *p->logits);
+        keep_logits(p, scores->data);
         tape_backward(t, loss);
         ok = !tape_failed(t, e);
     }
@@ -114,5 +134,31 @@ bool pass_run(ModelPass *p, const char *name, Error *e) {
 }
 
 bool pass_write(const ModelPass *p, const char *path, Error *e) {
-    return gradients_write(path, p->model, p->batch, &p->target, p->loss, p->logits, e);
+    return safetensors_write(path, NULL, 0, p->result, p->results, e);
+}
+
+Expected *pass_expect(ModelPass *p, uint64_t seed, Error *e) {
+    Parameters *w = &p->model->parameters;
+    Expected *x = arena_alloc(&p->arena, (size_t)p->results * sizeof *x);
+    real *kept = arena_alloc(&p->arena, (size_t)w->size * sizeof *kept);
+    bool ok = true;
+    memcpy(kept, w->value, (size_t)w->size * sizeof *kept);
+    for (int i = 0; i < p->results; i++) {
+        Shape s;
+        ok = ok && array_shape(&p->result[i], &s, e);
+        expected_take(&x[i], &p->arena, s, p->result[i].bytes);
+    }
+    for (uint64_t trial = 0; ok && trial < EXPECTED_TRIALS; trial++) {
+        uint64_t key = random_key(seed, trial);
+        for (long i = 0; i < w->size; i++) {
+            double sign = random_bits(key, (uint64_t)i) & 1 ? 1 : -1;
+            w->value[i] = kept[i] * (real)(1 + sign * (double)EXPECTED_CHANGE);
+        }
+        ok = pass_run(p, "with weights changed in their last digits", e);
+        for (int i = 0; ok && i < p->results; i++) expected_move(&x[i], p->result[i].bytes);
+    }
+    memcpy(w->value, kept, (size_t)w->size * sizeof *kept);
+    for (long i = 0, V = p->model->config.vocab_size; i < x[RESULT_LOGITS].count; i++)
+        if (is_padding(p, i / V)) x[RESULT_LOGITS].moved[i] = INFINITY;
+    return ok && pass_run(p, "again", e) ? x : NULL;
 }

@@ -1,13 +1,22 @@
 /* A forward and backward pass of a model over one batch without dropout: loss, logits and the gradient of
  * every parameter. Model and batch come from files, or are small generated ones, from which a port can
- * start too. */
+ * start too.
+ *
+ * A gradient file holds the results of a pass, in F32 or F64:
+ *
+ *     loss []      logits [B,T,V], 0 where target_out is padding      grad.NAME for each parameter NAME */
 #ifndef GRADING_MODEL_PASS_H
 #define GRADING_MODEL_PASS_H
 
-#include "check/gradcheck/gradcheck.h"
 #include "check/grading/batch_file.h"
+#include "check/grading/expected.h"
 #include "formats/safetensors.h"
 
+/* The results of a pass by their index in ModelPass.result; then the parameters' gradients, in their
+ * order. */
+enum { RESULT_LOSS, RESULT_LOGITS, RESULT_GRADIENTS };
+
+/* Must not move between pass_open or pass_make and pass_close. */
 typedef struct ModelPass {
     Model *model;
     PaddedBatch *batch;
@@ -15,15 +24,18 @@ typedef struct ModelPass {
     Tokens source, target;
     int32_t *targets; /* [rows of target] */
     real loss;
-    real *logits; /* [rows of target, vocab_size] */
+    real *logits;  /* [B,T,V] */
+    Array *result; /* over loss, logits and the model's gradients: [results] */
+    int results;
+    Arena arena; /* of the arrays above */
 } ModelPass;
 
 /* Reads the model of a weight file and a batch (NULL: random). The pass is to be closed, also after
  * failure. Errors are those of model_load and batch_read. */
 bool pass_open(ModelPass *p, const char *weights, const char *batch, uint64_t seed, Error *e);
 
-/* Choices for a generated model: values of ModelConfig, an activation counted from ACT_RELU; -1: as usual for its
- * kind. */
+/* Choices for a generated model: values of ModelConfig, an activation counted from ACT_RELU; -1: as usual
+ * for its kind. */
 typedef struct ModelChoices {
     int positions, norm_kind, qk_norm, activation;
     int zero_outputs; /* above 0: the output matrices of all sublayers are 0, as training may begin */
@@ -39,12 +51,16 @@ void pass_close(ModelPass *p);
 /* Records the forward pass on a tape and returns the loss. */
 Tensor *pass_record(ModelPass *p, Tape *t);
 
-/* Runs forward and backward: sets loss, logits and the model's gradients, settled. STATUS_NO_MEMORY;
- * STATUS_BAD_DATA: the loss or a gradient is not finite; `name` is the model in the message. */
+/* Runs forward and backward: sets the results; the model's gradients are settled. STATUS_NO_MEMORY;
+ * STATUS_BAD_DATA: a result is not finite; `name` is the model in the message. */
 bool pass_run(ModelPass *p, const char *name, Error *e);
 
-/* Writes the results of pass_run as a gradient file (batch_file.h). */
+/* Writes the results as a gradient file. */
 bool pass_write(const ModelPass *p, const char *path, Error *e);
+
+/* The results as expected of a port, [results] in the pass's arena; positions of padding may have any logits.
+ * Runs the pass again with all weights changed; restores weights and results. NULL: as pass_run. */
+Expected *pass_expect(ModelPass *p, uint64_t seed, Error *e);
 
 /* The gradient of a parameter checked by differences of the loss.
  *
@@ -63,37 +79,5 @@ enum { MOST_SAMPLES = 1000 };
  * dL/dw. Restores the weights; overwrites the gradients. */
 void model_differences(ModelPass *p, int i, const double *dw, long samples, uint64_t seed, const char *model,
                        CaseReport *report);
-
-/* Compares the results of a pass (loss, logits, gradients) with those of a port in a file. The allowed distance (rounding.h) is measured: all weights change by ±ε of themselves at
- * random, several times, and the pass runs again. The largest change of a value, moved_i, shows the size
- * of its terms, moved_i / ε + max_j |value_j| over the tensor: a value that is 0 as the difference of
- * others, such as the gradient of a key's bias, keeps the rounding of those. */
-
-/* The tensors of a gradient file: loss, logits, then the parameters' gradients. */
-enum { VALUES_LOSS, VALUES_LOGITS, VALUES_GRADIENTS };
-
-typedef struct ModelValues {
-    const ModelPass *pass;
-    int tensors;
-    long count;
-    double *value, *moved; /* [count], tensor after tensor; moved is infinite where nothing is asked */
-} ModelValues;
-
-/* Takes the results of the pass and measures their response to rounding. Runs the pass again, and restores
- * its weights. To be freed, also after failure. */
-bool values_take(ModelValues *v, ModelPass *p, uint64_t seed, Error *e);
-void values_free(ModelValues *v);
-
-/* The name of the t-th tensor in a file, its shape, and where it begins. */
-enum { VALUES_NAME = PARAMETER_NAME + 8 };
-Shape values_tensor(const ModelValues *v, int t, char name[VALUES_NAME], long *begin);
-
-/* Compares tensor t of a file, as a part of a report. A tensor that is missing or does not fit fails with
- * the reason. */
-void values_compare(const ModelValues *v, int t, const Safetensors *file, const char *part,
-                    InputReport *report);
-
-/* The first tensor of the file that this model does not have, or NULL. */
-const char *values_unknown(const ModelValues *v, const Safetensors *file);
 
 #endif

@@ -1,0 +1,52 @@
+/* The right values of an array, and the verdict on an array in a file.
+ *
+ * The allowed distance (rounding.h) is measured: all numbers that the values are computed from change by ±ε
+ * of themselves at random, several times, and the values are computed again. The largest change of a value,
+ * moved_i, shows the size of its terms. A value that is 0 as the difference of others, such as the gradient
+ * of a key's bias, keeps the rounding of those. With u the distance from 1 to the next number in the
+ * precision of the file:
+ *
+ *     |found_i - need_i| ≤ 16 u (max_j |need_j| + moved_i / ε) */
+#ifndef GRADING_EXPECTED_H
+#define GRADING_EXPECTED_H
+
+#include "check/gradcheck/check_entries.h"
+#include "formats/array.h"
+
+/* ε is float's: the last digits of float would be lost in a change of the last digits of double. */
+#define EXPECTED_CHANGE FLT_EPSILON
+enum { EXPECTED_TRIALS = 8 };
+
+typedef struct Expected {
+    Shape shape;
+    long count;     /* elements, in the order of the shape */
+    double *need;   /* [count] */
+    double *moved;  /* [count]; infinite: any value is right */
+    double largest; /* finite |need_i| */
+    Entries *proof; /* of a gradient: the states tell what differences prove; NULL: nothing is to be proved */
+} Expected;
+
+typedef enum Precision { SINGLE, DOUBLE } Precision; /* of an array's file */
+
+/* Takes the right values. Memory is the arena's. */
+void expected_take(Expected *x, Arena *arena, Shape s, const real *value);
+
+/* Takes the values of a trial. */
+void expected_move(Expected *x, const real *value);
+
+/* The right value of an element. On a kink every value between the one-sided derivatives is right: returns
+ * the one nearest to `found`. */
+double expected_need(const Expected *x, long i, double found);
+
+/* How far off an element may be. */
+double expected_allowed(const Expected *x, long i, Precision precision);
+
+bool expected_right(const Expected *x, long i, double found, Precision precision);
+
+/* STATUS_BAD_DATA if the array holds neither F32 nor F64. */
+bool expected_precision(const Array *a, Precision *precision, Error *e);
+
+/* Sets the verdict, the counts and the worst element of the report. */
+void expected_judge(const Expected *x, const double *found, Precision precision, InputReport *r);
+
+#endif
