@@ -78,7 +78,7 @@ static bool run(const ExplainOptions *o, Tape *t, Error *e) {
     Tensor *x = fit_normals(t, SHAPE(PLACES, IN), o->seed, 0),
            *w = fit_normals(t, SHAPE(OUT, TAPS * IN), o->seed, 1);
     Tensor *maps[TAPS];
-    double want[PLACES * OUT], map[TAPS][PLACES * PLACES], inside[SHARPNESSES], ends[SHARPNESSES];
+    double want[PLACES * OUT], inside[SHARPNESSES], ends[SHARPNESSES];
     if (tape_failed(t, e)) return false;
     convolve(x, w, want);
     show_start(
@@ -98,12 +98,10 @@ static bool run(const ExplainOptions *o, Tape *t, Error *e) {
     static const char *const title[TAPS] = {"Head 1: the token before", "Head 2: the token itself",
                                             "Head 3: the token after"};
     Picture pictures[TAPS];
-    for (int tap = 0; tap < TAPS; tap++) {
-        for (int i = 0; i < PLACES * PLACES; i++) map[tap][i] = (double)maps[tap]->data[i];
+    for (int tap = 0; tap < TAPS; tap++)
         pictures[tap] = (Picture){PICTURE_MAP, title[tap],
                                   tap == 1 ? NULL : "Where the token is beyond an end the row is empty.",
-                                  .map = {PLACES, PLACES, "query", "key", .values = map[tap]}};
-    }
+                                  .map = {PLACES, PLACES, "query", "key", .values = maps[tap]->data}};
     if (!show_pictures(o, pictures, TAPS, e)) return false;
     enum { INFINITE = SHARPNESSES - 1, FINITE = SHARPNESSES - 2 };
     show_found(

@@ -70,10 +70,11 @@ static const Table table = {"graph",
                              {"reached", "reached", 7, 0},
                              {"attention", "with q.k", 8, 0}}};
 
-static bool run(const ExplainOptions *o, Tape *t, double map[LAYERS][NODES * NODES], Error *e) {
+static bool run(const ExplainOptions *o, Tape *t, Error *e) {
     Tensor *h[RULES], *wq = fit_normals(t, SHAPE(NODES, NODES), o->seed, 0),
                       *wk = fit_normals(t, SHAPE(NODES, NODES), o->seed, 1);
     double want[RULES][NODES * NODES] = {{0}}, worst[RULES] = {0};
+    const Tensor *mean[LAYERS];
     int exceptions = 0;
     for (int r = 0; r < RULES; r++) {
         h[r] = tape_constant(t, SHAPE(NODES, NODES));
@@ -93,9 +94,10 @@ static bool run(const ExplainOptions *o, Tape *t, double map[LAYERS][NODES * NOD
             bool near = want[SUM][n] > 0;
             if (r != ATTENTION)
                 off[r] = fmax(off[r], fabs(found - want[r][n])), worst[r] = fmax(worst[r], off[r]);
-            if (r == MEAN) map[layer][n] = found, within += near;
+            within += r == MEAN && near;
             reached[r] += found > 0, exceptions += (found > 0) != near;
         }
+        mean[layer] = h[MEAN];
         show_row(o, &table,
                  (Cell[]){NUMBER(layer + 1), NUMBER(off[MEAN]), NUMBER(off[SUM]), NUMBER(within),
                           NUMBER(reached[MEAN]), NUMBER(reached[ATTENTION])});
@@ -104,9 +106,10 @@ static bool run(const ExplainOptions *o, Tape *t, double map[LAYERS][NODES * NOD
     static const int after[] = {0, 1, LAYERS - 1};
     Picture pictures[3];
     for (int i = 0; i < 3; i++)
-        pictures[i] = (Picture){
-            PICTURE_MAP, title[i], i ? NULL : "A node holds something of its neighbours and of itself.",
-            .map = {NODES, NODES, "node", "holds of", node_name, node_name, map[after[i]], .high = 0.5}};
+        pictures[i] = (Picture){PICTURE_MAP, title[i],
+                                i ? NULL : "A node holds something of its neighbours and of itself.",
+                                .map = {NODES, NODES, "node", "holds of", node_name, node_name,
+                                        mean[after[i]]->data, .high = 0.5}};
     if (!show_pictures(o, pictures, 3, e)) return false;
     show_found(
         o, &table,
@@ -118,7 +121,6 @@ static bool run(const ExplainOptions *o, Tape *t, double map[LAYERS][NODES * NOD
 }
 
 bool explain_graph(const ExplainOptions *o, Error *e) {
-    double map[LAYERS][NODES * NODES];
     Tape *t = tape_new();
     show_start(
         o, &table,
@@ -128,7 +130,7 @@ bool explain_graph(const ExplainOptions *o, Error *e) {
         "The table shows errors; then the pairs of nodes within as many hops as there are layers, and those "
         "of which the first holds something of the second.",
         NODES);
-    bool ok = run(o, t, map, e);
+    bool ok = run(o, t, e);
     tape_free(t);
     return ok;
 }

@@ -80,13 +80,12 @@ static bool judge(Circle *c, uint64_t seed, double *percent, Error *e) {
 }
 
 /* The weights of all heads in the first sequence of the first batch: [heads, PLACES, PLACES]. */
-static bool look(Circle *c, uint64_t seed, double *maps, Error *e) {
+static bool look(Circle *c, uint64_t seed, real *maps, Error *e) {
     AttentionSteps steps[BATCH];
     draw(c, seed, 0);
     scores(c, steps);
     if (tape_failed(c->fit.tape, e)) return false;
-    for (long i = 0; i < shape_count(steps[0].weights->shape); i++)
-        maps[i] = (double)steps[0].weights->data[i];
+    tensor_copy_out(steps[0].weights, maps);
     tape_reset(c->fit.tape);
     return true;
 }
@@ -100,7 +99,7 @@ static const Table table = {"heads",
                             "four heads   z = [z^1 z^2 z^3 z^4],  z^h = sum_j a^h_j v^h_j",
                             {{"heads", "heads", 5, 0}, {"seed", "seed", 5, 0}, {"both", "both %", 8, 2}}};
 
-static bool run(const ExplainOptions *o, int heads, uint64_t seed, double *both, double *maps, Error *e) {
+static bool run(const ExplainOptions *o, int heads, uint64_t seed, double *both, real *maps, Error *e) {
     static Circle c;
     bool ok =
         open(&c, heads, seed, e) && train(&c, seed, e) && judge(&c, seed, both, e) && look(&c, seed, maps, e);
@@ -110,7 +109,7 @@ static bool run(const ExplainOptions *o, int heads, uint64_t seed, double *both,
 }
 
 bool explain_heads(const ExplainOptions *o, Error *e) {
-    double maps[COUNTS][MOST_HEADS * PLACES * PLACES], others[MOST_HEADS * PLACES * PLACES];
+    real maps[COUNTS][MOST_HEADS * PLACES * PLACES], others[MOST_HEADS * PLACES * PLACES];
     double both, least[COUNTS] = {100, 100, 100}, most[COUNTS] = {0};
     show_start(
         o, &table,

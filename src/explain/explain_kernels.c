@@ -178,8 +178,8 @@ enum { ROWS = sizeof rows / sizeof *rows, GAUSS_ROW = 2, BOX_ROW = 4, TRIANGLE_R
 
 /* A row's result: its estimates and its weights over the range of x. */
 typedef struct Result {
-    double h, error, curve[CURVE], map[CURVE * CURVE], most; /* the largest of the map */
-    double distance;                                         /* mean of |x - x_j| under the weights */
+    double h, error, curve[CURVE], distance; /* mean of |x - x_j| under the weights */
+    real map[CURVE * CURVE], most;           /* the largest of the map */
 } Result;
 
 static bool look(Regression *r, Result *result, Error *e) {
@@ -190,10 +190,11 @@ static bool look(Regression *r, Result *result, Error *e) {
     for (int i = 0; i < CURVE * KNOWN; i++) {
         double weight = (double)a->data[i], far = (double)(x[i / KNOWN] - r->known->x[i % KNOWN]);
         result->curve[i / KNOWN] += weight * (double)r->known->y[i % KNOWN];
-        result->map[i / TOGETHER] += weight;
+        result->map[i / TOGETHER] += a->data[i];
         result->distance += weight * fabs(far) / CURVE;
     }
-    for (int i = 0; i < CURVE * CURVE; i++) result->most = fmax(result->most, result->map[i]);
+    for (int i = 0; i < CURVE * CURVE; i++)
+        result->most = (real)fmax((double)result->most, (double)result->map[i]);
     tape_reset(r->fit.tape);
     return true;
 }
@@ -250,9 +251,10 @@ static bool draw_pictures(const ExplainOptions *o, const Points *known, const Re
         "The loss asks for no more."};
     for (int i = 0; i < 2; i++) {
         const Result *r = &result[shown[i]];
-        pictures[1 + i] = (Picture){PICTURE_MAP, title[i], description[i],
-                                    .map = {CURVE, CURVE, "x in steps of 1/8 (query)",
-                                            "4 points x_j a cell (key)", .values = r->map, .high = r->most}};
+        pictures[1 + i] =
+            (Picture){PICTURE_MAP, title[i], description[i],
+                      .map = {CURVE, CURVE, "x in steps of 1/8 (query)", "4 points x_j a cell (key)",
+                              .values = r->map, .high = (double)r->most}};
     }
     return show_pictures(o, pictures, 3, e);
 }

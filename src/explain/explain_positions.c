@@ -93,12 +93,10 @@ static bool copy(const ExplainOptions *o, bool with, double *accuracy, double *b
 }
 
 static bool draw(const ExplainOptions *o, const real *pe, const double product[FARTHEST], Error *e) {
-    double table_of_pe[FARTHEST * WIDTH];
-    for (int i = 0; i < FARTHEST * WIDTH; i++) table_of_pe[i] = (double)pe[i];
     Series series = {"PE(p).PE(p+k)", FARTHEST, NULL, product};
     Picture pictures[] = {
         {PICTURE_MAP, "The sinusoids", "Each column is a wave; waves grow longer to the right.",
-         .map = {FARTHEST, WIDTH, "position", "component", .values = table_of_pe, .low = -1, .high = 1}},
+         .map = {FARTHEST, WIDTH, "position", "component", .values = pe, .low = -1, .high = 1}},
         {PICTURE_CHART, "PE(p).PE(p+k) by distance k", "The product is largest at distance 0.",
          .chart = {"distance k", "product", .series = &series, .count = 1}}};
     return show_pictures(o, pictures, 2, e);

@@ -87,18 +87,18 @@ static Tensor *margins(Relevance *r, Tensor *a) {
 }
 
 /* Over all sentences; copies the relevance itself into `a`. */
-static bool judge(Relevance *r, Shares *share, double a[WORDS * WORDS], Error *e) {
+static bool judge(Relevance *r, Shares *share, real a[WORDS * WORDS], Error *e) {
     double others = 0, selves = 0;
     Tensor *found = relevance(r), *m = margins(r, found);
     if (tape_failed(r->fit.tape, e)) return false;
     for (int i = 0; i < SENTENCES * WORDS; i++)
         *(refers[i % WORDS] == i % WORDS ? &selves : &others) += (double)(m->data[i] > 0) / SENTENCES;
-    for (int i = 0; i < WORDS * WORDS; i++) a[i] = (double)found->data[i];
+    tensor_copy_out(found, a);
     *share = (Shares){others / REFERRING, selves / (WORDS - REFERRING)};
     return true;
 }
 
-static bool run(Rule rule, uint64_t seed, Shares *share, double a[WORDS * WORDS], Error *e) {
+static bool run(Rule rule, uint64_t seed, Shares *share, real a[WORDS * WORDS], Error *e) {
     static Relevance r;
     bool ok = open(&r, rule, seed, e);
     for (int step = 0; ok && step < STEPS && rule != FIXED; step++) {
@@ -129,7 +129,8 @@ static void print(const ExplainOptions *o, const char *name, double seed, Shares
 
 bool explain_relevance(const ExplainOptions *o, Error *e) {
     static const Shares bound = {0.75, 1}; /* of the symmetric rule; see above */
-    double a[RULES][WORDS * WORDS], others[WORDS * WORDS], best[RULES] = {0}, worst = 1;
+    real a[RULES][WORDS * WORDS], others[WORDS * WORDS];
+    double best[RULES] = {0}, worst = 1;
     Shares s;
     show_start(
         o, &table,

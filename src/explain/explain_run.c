@@ -16,43 +16,30 @@ typedef struct Looked {
     uint8_t *weights; /* [page_weights(&example)] */
 } Looked;
 
-static bool find_wanted(Looked *l, Error *e) {
-    const WalkText *source = &l->walk.source;
-    const char *name = model_notes_find(&l->walk.run.notes, "task");
-    const TaskKind *task = name ? task_kind(name) : NULL;
-    if (!source->count || !task || !task->answer) return true;
-    l->wanted = calloc((size_t)source->count, sizeof *l->wanted);
-    if (!l->wanted) return error_set(e, STATUS_NO_MEMORY, "memory: an answer of %ld tokens", source->count);
-    task->answer(source->id, source->count, l->wanted);
-    return true;
-}
-
 static bool look(Looked *l, const RunOptions *o, Error *e) {
     WalkThrough *w = &l->walk;
-    if (!walk_read(w, &(WalkOptions){.text = o->text, .model = o->run}, e) || !find_wanted(l, e))
-        return false;
+    WalkText *source = &w->source, *target = &w->target;
+    if (!walk_read(w, &(WalkOptions){.text = o->text, .model = o->run}, e)) return false;
     const ModelConfig *c = &w->run.model->config;
     int layers = c->encoder_layers > c->decoder_layers ? c->encoder_layers : c->decoder_layers;
     if (!walk_has_head(c, layers, o->layer, o->head, e)) return false;
+    const char *name = model_notes_find(&w->run.notes, "task");
+    const TaskKind *task = name ? task_kind(name) : NULL;
+    if (source->count && task && task->answer) {
+        l->wanted = arena_alloc(&w->arena, (size_t)source->count * sizeof *l->wanted);
+        task->answer(source->id, source->count, l->wanted);
+    }
     l->example.title = o->text;
-    attention_groups(&l->example, c, w->source.id, w->source.count, w->target.id, w->target.count);
+    attention_groups(&l->example, c, source->id, source->count, target->id, target->count);
     l->token = attention_token_texts(w->run.tokenizer, c->vocab_size, w->run.begin_id, w->run.end_id, e);
     if (!l->token) return false;
     long count = page_weights(&l->example);
     if (count > MOST_WEIGHTS)
         return error_set(e, STATUS_BAD_DATA, "--text: found %ld weights over all heads, need at most %d",
                          count, MOST_WEIGHTS);
-    l->weights = calloc((size_t)count, sizeof *l->weights);
-    if (!l->weights) return error_set(e, STATUS_NO_MEMORY, "memory: %ld weights", count);
+    l->weights = arena_alloc(&w->arena, (size_t)count);
     attention_take(&l->example, c, &w->trace, l->weights);
     return true;
-}
-
-static void close(Looked *l) {
-    walk_close(&l->walk);
-    free(l->wanted);
-    free(l->token);
-    free(l->weights);
 }
 
 /* ---- As a page ---- */
@@ -106,23 +93,19 @@ static bool show_attention(const Looked *l, const RunOptions *o, const Attention
     bool cross = strstr(a->name, "multihead_attn"), encoder = !cross && source->count && a->name[0] == 'e';
     const PageGroup *g = &l->example.group[!source->count || encoder ? 0 : 1 + cross];
     const Tensor *weights = a->steps[0].weights; /* [h, rows, columns] */
-    long size = weights->shape.size[1] * weights->shape.size[2];
+    long rows = weights->shape.size[1], columns = weights->shape.size[2];
     int layer = 1 + atoi(strstr(a->name, ".layers.") + strlen(".layers."));
-    double *values = calloc((size_t)size, sizeof *values);
-    bool ok = values || error_set(e, STATUS_NO_MEMORY, "memory: a map of attention");
-    for (int head = 1; ok && head <= weights->shape.size[0]; head++) {
+    for (int head = 1; head <= weights->shape.size[0]; head++) {
         char title[TITLE];
         if ((o->layer && o->layer != layer) || (o->head && o->head != head)) continue;
         snprintf(title, TITLE, "Layer %d, head %d: %s", layer, head, g->name);
-        for (long i = 0; i < size; i++) values[i] = (double)weights->data[(head - 1) * size + i];
         Picture p = {PICTURE_MAP, title, NULL,
-                     .map = {weights->shape.size[1], weights->shape.size[2], "query", "key",
-                             (encoder ? source : target)->label, (encoder || cross ? source : target)->label,
-                             values, 0, 1}};
-        ok = show_map(o, &p, g->file_name, layer, head, e);
+                     .map = {rows, columns, "query", "key", (encoder ? source : target)->label,
+                             (encoder || cross ? source : target)->label,
+                             weights->data + (head - 1) * rows * columns, 0, 1}};
+        if (!show_map(o, &p, g->file_name, layer, head, e)) return false;
     }
-    free(values);
-    return ok;
+    return true;
 }
 
 bool explain_run(const RunOptions *o, Error *e) {
@@ -132,6 +115,7 @@ bool explain_run(const RunOptions *o, Error *e) {
     if (ok && o->svg) ok = directory_make(o->svg, e);
     for (const AttentionTrace *a = l.walk.trace.first; ok && (o->svg || !o->html) && a; a = a->next)
         ok = show_attention(&l, o, a, e);
-    close(&l);
+    free(l.token);
+    walk_close(&l.walk);
     return ok;
 }

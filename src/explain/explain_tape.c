@@ -55,7 +55,7 @@ static void forget(Recorded *r) {
 }
 
 /* `row` of the map gets a 1 for each operation that is read. */
-static Line line_of(const Node *n, double *row) {
+static Line line_of(const Node *n, real *row) {
     Line line = {0};
     size_t at = 0;
     for (int i = 0; i < n->inputs; i++) {
@@ -90,7 +90,7 @@ typedef struct Totals {
 } Totals;
 
 /* `map` [count, count] gets a row for each operation. */
-static Totals show_table(const ExplainOptions *o, const Recorded *r, double *map) {
+static Totals show_table(const ExplainOptions *o, const Recorded *r, real *map) {
     Totals sum = {0};
     for (int i = 0; i < r->count; i++) {
         const Node *n = r->node[i];
@@ -108,7 +108,7 @@ static Totals show_table(const ExplainOptions *o, const Recorded *r, double *map
 }
 
 static bool show(const ExplainOptions *o, const Recorded *r, Error *e) {
-    double map[MOST * MOST] = {0};
+    real map[MOST * MOST] = {0};
     show_start(
         o, &table,
         "A model of one layer on each side, width 32, 4 heads, has read two sequences of 5 and 4 tokens "

@@ -14,8 +14,9 @@ typedef struct Steps {
     WalkMatrix matrix[MOST_MATRICES];
 } Steps;
 
-static void add(Steps *s, const char *step, const char *name, const char *formula, const Tensor *value,
+static void add(Steps *s, const char *step, const char *name, const char *formula, Tensor *value,
                 const WalkText *rows, const WalkText *columns, const char *purpose) {
+    value = tape_contiguous(s->walk->tape, value);
     s->matrix[s->count++] = (WalkMatrix){step, name, formula, purpose, value, rows, columns};
 }
 
@@ -277,20 +278,20 @@ static bool known_step(const char *name, Error *e) {
 
 /* Draws the weights as a map, unless they are too many. */
 static void draw_weights(const WalkMatrix *m) {
-    double values[MOST_DRAWN], largest = 0;
-    long count = shape_count(m->value->shape);
+    const Tensor *a = m->value;
+    long count = shape_count(a->shape);
+    double largest = 0;
     if (count > MOST_DRAWN) return;
-    for (long i = 0; i < count; i++) largest = fmax(largest, values[i] = (double)m->value->data[i]);
+    for (long i = 0; i < count; i++) largest = fmax(largest, (double)a->data[i]);
     Terminal t = terminal_of(stdout);
-    bool rows = walk_readable(m->rows, t.unicode), columns = walk_readable(m->columns, t.unicode);
     Picture p = {PICTURE_MAP, "Attention weights A", NULL,
-                 .map = {m->rows->count, m->columns->count, "query", "key", rows ? m->rows->label : NULL,
-                         columns ? m->columns->label : NULL, values, 0, largest}};
+                 .map = {m->rows->count, m->columns->count, "query", "key", walk_labels(m->rows, t.unicode),
+                         walk_labels(m->columns, t.unicode), a->data, 0, largest}};
     picture_draw(&p, &t);
     putchar('\n');
 }
 
-/* Says which attention of which model follows. */
+/* Prints which attention of which model follows. */
 static void introduce(const WalkThrough *w) {
     const WalkOptions *o = w->options;
     const ModelConfig *c = &w->run.model->config;
@@ -320,7 +321,7 @@ static bool print_all(WalkThrough *w, Error *e) {
     if (merges && !walk_print_merges(w, e)) return false;
     for (int i = 0; i < s.count; i++) {
         if (!is_wanted(o, s.matrix[i].step)) continue;
-        if (!walk_print(o, &s.matrix[i], e)) return false;
+        walk_print(o, &s.matrix[i]);
         if (!o->json && strcmp(s.matrix[i].step, "softmax") == 0) draw_weights(&s.matrix[i]);
     }
     return true;
@@ -329,7 +330,7 @@ static bool print_all(WalkThrough *w, Error *e) {
 bool explain_walk(const WalkOptions *o, Error *e) {
     WalkThrough w;
     if (o->step && !known_step(o->step, e)) return false;
-    bool ok = walk_open(&w, o, e) && print_all(&w, e);
+    bool ok = walk_read(&w, o, e) && walk_choose(&w, e) && print_all(&w, e);
     walk_close(&w);
     return ok;
 }

@@ -3,6 +3,7 @@
 #ifndef EXPLAIN_WALK_H
 #define EXPLAIN_WALK_H
 
+#include "base/arena.h"
 #include "decoding/saved_run.h"
 #include "explain/pictures/label.h"
 #include "nn/nn.h"
@@ -41,11 +42,11 @@ typedef struct WalkText {
     long count;
     int32_t *id;
     const char **label; /* [count] text of each token */
-    char *memory;       /* of the labels */
 } WalkText;
 
 typedef struct WalkThrough {
     const WalkOptions *options;
+    Arena arena;  /* of the texts */
     SavedRun run; /* owns the model, a random one as well */
     Side side;
     Tape *tape;
@@ -60,20 +61,20 @@ typedef struct WalkThrough {
 
 /* Makes tokens and model, and runs the forward pass. The caller calls walk_close, also after a failure. */
 bool walk_read(WalkThrough *w, const WalkOptions *o, Error *e);
-
-/* The same, and chooses the attention of the options: layer, attention, steps, queries, keys. */
-bool walk_open(WalkThrough *w, const WalkOptions *o, Error *e);
 void walk_close(WalkThrough *w);
+
+/* Chooses the attention of the options: layer, attention, steps, queries, keys. */
+bool walk_choose(WalkThrough *w, Error *e);
 
 /* False with STATUS_USAGE if --layer or --head exceeds the model's. */
 bool walk_has_head(const ModelConfig *c, int layers, long layer, long head, Error *e);
 
-/* Splits the text into words, with the ids of the vocabulary; *size is the number of ids. */
-bool walk_words(WalkText *x, const char *text, const char *vocabulary, int *size, Error *e);
-bool walk_characters(WalkText *x, const SavedRun *r, const char *text, Error *e);
-/* Tokens of a run: characters and <begin>. */
-bool walk_ids(WalkText *x, const SavedRun *r, const int32_t *id, long count, Error *e);
-void walk_text_free(WalkText *x);
+/* Splits the walk's text into words, with the ids of its vocabulary; *size is the number of ids. */
+bool walk_words(WalkThrough *w, WalkText *x, int *size, Error *e);
+/* Splits it into tokens of the walk's tokenizer. */
+bool walk_characters(WalkThrough *w, WalkText *x, Error *e);
+/* Makes a text of tokens of a run, <begin> among them. */
+WalkText walk_ids(WalkThrough *w, const int32_t *id, long count);
 
 /* One matrix, or one a head. */
 typedef struct WalkMatrix {
@@ -85,14 +86,14 @@ typedef struct WalkMatrix {
     const WalkText *rows, *columns; /* tokens of the axes; NULL: numbers */
 } WalkMatrix;
 
-/* Prints a matrix, or its JSON. */
-bool walk_print(const WalkOptions *o, const WalkMatrix *m, Error *e);
+/* Prints a matrix, or its JSON. Its value is contiguous. */
+void walk_print(const WalkOptions *o, const WalkMatrix *m);
 
 /* Prints how a tokenizer of byte pairs splits each different word of the text. */
 bool walk_print_merges(const WalkThrough *w, Error *e);
 
-/* True if a terminal can show the texts of all tokens; otherwise numbers replace them. */
-bool walk_readable(const WalkText *x, bool unicode);
+/* The labels for a terminal; NULL, for numbers, if there are none or if it cannot show them all. */
+const char *const *walk_labels(const WalkText *x, bool unicode);
 
 /* Prints all weights of the model as JSON. */
 void walk_print_weights(const WalkThrough *w);

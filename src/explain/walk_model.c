@@ -2,12 +2,11 @@
 #include "decoding/decode.h"
 #include "explain/walk.h"
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 const char *const walk_sentence = "无可奈何花落去，似曾相识燕归来";
-const char *const walk_words_sentence = "I was myself", *const walk_modern_sentence =
-                                                            "low lower lowest slow slower slowest";
+const char *const walk_words_sentence = "I was myself";
+const char *const walk_modern_sentence = "low lower lowest slow slower slowest";
 
 enum { MOST_TOKENS = 1000 }; /* n² scores a head */
 
@@ -28,18 +27,19 @@ static bool make_model(WalkThrough *w, int vocabulary, Error *e) {
 static bool open_random(WalkThrough *w, Error *e) {
     const WalkOptions *o = w->options;
     const char *vocabulary = o->vocabulary ? o->vocabulary : o->text;
-    if (o->words) {
-        int size;
-        return walk_words(&w->source, o->text, o->vocabulary, &size, e) &&
-               walk_words(&w->target, o->text, o->vocabulary, &size, e) && make_model(w, size, e);
-    }
     const char *where = o->vocabulary ? "--vocabulary" : "--text";
-    if (!*vocabulary)
-        return error_set(e, STATUS_BAD_DATA, "%s: found no character, need at least one", where);
-    w->run.tokenizer = tokenizer_learn(o->modern ? TOKENIZER_BPE : TOKENIZER_CHAR, 0,
-                                       &(Passage){where, vocabulary, strlen(vocabulary)}, 1, e);
-    return w->run.tokenizer && walk_characters(&w->source, &w->run, o->text, e) &&
-           walk_characters(&w->target, &w->run, o->text, e) && make_model(w, (int)w->run.tokenizer->size, e);
+    int size;
+    if (o->words && !walk_words(w, &w->source, &size, e)) return false;
+    if (!o->words) {
+        if (!*vocabulary)
+            return error_set(e, STATUS_BAD_DATA, "%s: found no character, need at least one", where);
+        w->run.tokenizer = tokenizer_learn(o->modern ? TOKENIZER_BPE : TOKENIZER_CHAR, 0,
+                                           &(Passage){where, vocabulary, strlen(vocabulary)}, 1, e);
+        if (!w->run.tokenizer || !walk_characters(w, &w->source, e)) return false;
+        size = (int)w->run.tokenizer->size;
+    }
+    w->target = w->source;
+    return make_model(w, size, e);
 }
 
 static bool fits(const WalkText *x, const ModelConfig *c, Error *e) {
@@ -52,24 +52,20 @@ static bool fits(const WalkText *x, const ModelConfig *c, Error *e) {
 static bool answer(WalkThrough *w, Error *e) {
     const SavedRun *r = &w->run;
     long most = r->model->config.max_length - 1, length = 0;
-    int32_t *out = calloc((size_t)most + 1, sizeof *out);
-    if (!out) return error_set(e, STATUS_NO_MEMORY, "memory: an answer of %ld tokens", most);
+    int32_t *out = arena_alloc(&w->arena, ((size_t)most + 1) * sizeof *out);
     out[0] = r->begin_id;
-    Sampler greedy = {0};
-    bool ok = decode_answers(w->tape, r->model, &greedy, 1, (long[]){0, w->source.count}, w->source.id,
-                             r->begin_id, r->end_id, most, out + 1, &length, e) &&
-              walk_ids(&w->target, r, out, length + 1, e);
-    free(out);
-    return ok;
+    if (!decode_answers(w->tape, r->model, &(Sampler){0}, 1, (long[]){0, w->source.count}, w->source.id,
+                        r->begin_id, r->end_id, most, out + 1, &length, e))
+        return false;
+    w->target = walk_ids(w, out, length + 1);
+    return true;
 }
 
 static bool open_run(WalkThrough *w, Error *e) {
-    const WalkOptions *o = w->options;
-    if (!saved_run_open(&w->run, o->model, false, e)) return false;
+    if (!saved_run_open(&w->run, w->options->model, false, e)) return false;
     bool lm = w->run.model->config.kind == KIND_LM;
     WalkText *read = lm ? &w->target : &w->source;
-    return walk_characters(read, &w->run, o->text, e) && fits(read, &w->run.model->config, e) &&
-           (lm || answer(w, e));
+    return walk_characters(w, read, e) && fits(read, &w->run.model->config, e) && (lm || answer(w, e));
 }
 
 bool walk_has_head(const ModelConfig *c, int layers, long layer, long head, Error *e) {
@@ -79,8 +75,7 @@ bool walk_has_head(const ModelConfig *c, int layers, long layer, long head, Erro
            error_set(e, STATUS_USAGE, "--head: found %ld, need at most %d", head, c->heads);
 }
 
-/* Chooses the attention: its name in the trace, the tokens of Q and of K. */
-static bool choose(WalkThrough *w, Error *e) {
+bool walk_choose(WalkThrough *w, Error *e) {
     const WalkOptions *o = w->options;
     const ModelConfig *c = &w->run.model->config;
     bool lm = c->kind == KIND_LM;
@@ -108,13 +103,10 @@ static bool tokens_of(Tokens *tokens, const WalkText *x, Error *e) {
 }
 
 static bool run_forward(WalkThrough *w, Error *e) {
-    Model *m = w->run.model;
-    Forward f = {.tape = w->tape, .model = m, .target = &w->target_tokens, .trace = &w->trace};
-    if (!tokens_of(&w->target_tokens, &w->target, e)) return false;
-    if (m->config.kind == KIND_SEQ2SEQ) {
-        if (!tokens_of(&w->source_tokens, &w->source, e)) return false;
-        f.source = &w->source_tokens;
-    }
+    bool lm = w->run.model->config.kind == KIND_LM;
+    Forward f = {w->tape, w->run.model, lm ? NULL : &w->source_tokens, &w->target_tokens, .trace = &w->trace};
+    if (!tokens_of(&w->target_tokens, &w->target, e) || (!lm && !tokens_of(&w->source_tokens, &w->source, e)))
+        return false;
     nn_hidden(&f);
     return !tape_failed(w->tape, e);
 }
@@ -125,15 +117,10 @@ bool walk_read(WalkThrough *w, const WalkOptions *o, Error *e) {
     return (o->model ? open_run(w, e) : open_random(w, e)) && run_forward(w, e);
 }
 
-bool walk_open(WalkThrough *w, const WalkOptions *o, Error *e) {
-    return walk_read(w, o, e) && choose(w, e);
-}
-
 void walk_close(WalkThrough *w) {
     tape_free(w->tape);
     tokens_free(&w->source_tokens);
     tokens_free(&w->target_tokens);
-    walk_text_free(&w->source);
-    walk_text_free(&w->target);
     saved_run_close(&w->run);
+    arena_free(&w->arena);
 }

@@ -1,35 +1,13 @@
 /* Sentences as tokens: characters or words, numbered in order of their first appearance in the vocabulary. */
-#include "base/utf8.h"
 #include "explain/walk.h"
 #include "text/dictionary.h"
-#include <stdlib.h>
 #include <string.h>
 
 static const char blanks[] = " \t\n\r\v\f", unknown[] = "[UNK]";
 
-/* Makes room for `count` tokens whose labels take `bytes`, without their NULs. */
-static bool make_room(WalkText *x, long count, size_t bytes, Error *e) {
-    size_t n = (size_t)count;
-    *x = (WalkText){.id = calloc(n + 1, sizeof *x->id),
-                    .label = calloc(n + 1, sizeof *x->label),
-                    .memory = calloc(1, bytes + n + 1)};
-    return (x->id && x->label && x->memory) || error_set(e, STATUS_NO_MEMORY, "memory: %ld tokens", count);
-}
-
-void walk_text_free(WalkText *x) {
-    free(x->id);
-    free(x->label);
-    free(x->memory);
-    *x = (WalkText){0};
-}
-
-/* Appends a token, its label `bytes` bytes of text, written to `at`. Returns the end of the label. */
-static char *append(WalkText *x, char *at, int32_t id, const char *text, size_t bytes) {
-    memcpy(at, text, bytes);
-    at[bytes] = 0;
-    x->id[x->count] = id;
-    x->label[x->count++] = at;
-    return at + bytes + 1;
+static WalkText room_for(WalkThrough *w, size_t tokens) {
+    return (WalkText){.id = arena_alloc(&w->arena, (tokens + 1) * sizeof(int32_t)),
+                      .label = arena_alloc(&w->arena, (tokens + 1) * sizeof(char *))};
 }
 
 /* The bytes of the next word; *at moves to it. */
@@ -38,45 +16,46 @@ static size_t next_word(const char **at) {
     return strcspn(*at, blanks);
 }
 
-bool walk_words(WalkText *x, const char *text, const char *vocabulary, int *size, Error *e) {
-    const char *where = vocabulary ? "--vocabulary" : "--text", *at = vocabulary ? vocabulary : text;
+bool walk_words(WalkThrough *w, WalkText *x, int *size, Error *e) {
+    const WalkOptions *o = w->options;
+    const char *where = o->vocabulary ? "--vocabulary" : "--text",
+               *at = o->vocabulary ? o->vocabulary : o->text;
     Dictionary words = {0};
-    bool ok = make_room(x, (long)strlen(text), strlen(text), e);
-    if (ok && !next_word(&at))
-        ok = error_set(e, STATUS_BAD_DATA, "%s: found no word, need at least one", where);
+    bool ok = next_word(&at) || error_set(e, STATUS_BAD_DATA, "%s: found no word, need at least one", where);
     for (size_t n; ok && (n = next_word(&at)); at += n)
         if (n != strlen(unknown) || memcmp(at, unknown, n) != 0) ok = dictionary_add(&words, at, n, e) >= 0;
-    at = text;
-    char *end = x->memory;
+    at = o->text;
+    *x = room_for(w, strlen(o->text));
     for (size_t n; ok && (n = next_word(&at)); at += n) {
         int32_t id = 1 + (int32_t)dictionary_find(&words, at, n);
-        end = append(x, end, id, at, n);
-        if (!id) x->label[x->count - 1] = unknown;
+        x->id[x->count] = id;
+        x->label[x->count++] = id ? memcpy(arena_alloc(&w->arena, n + 1), at, n) : unknown;
     }
     *size = 1 + (int)words.count;
     dictionary_free(&words);
     return ok && (x->count || error_set(e, STATUS_BAD_DATA, "--text: found no word, need at least one"));
 }
 
-bool walk_ids(WalkText *x, const SavedRun *r, const int32_t *id, long count, Error *e) {
-    if (!make_room(x, count, (size_t)count * TOKEN_LABEL, e)) return false;
-    char *end = x->memory, text[TOKEN_LABEL];
-    for (long i = 0; i < count; i++) {
-        bool begins = r->model && r->model->config.kind == KIND_SEQ2SEQ && id[i] == r->begin_id;
-        const char *label = begins ? "<begin>" : tokenizer_label(r->tokenizer, id[i], text);
-        end = append(x, end, id[i], label, strlen(label));
+WalkText walk_ids(WalkThrough *w, const int32_t *id, long count) {
+    const SavedRun *r = &w->run;
+    WalkText x = room_for(w, (size_t)count);
+    for (; x.count < count; x.count++) {
+        int32_t token = id[x.count];
+        bool begins = r->model && r->model->config.kind == KIND_SEQ2SEQ && token == r->begin_id;
+        x.id[x.count] = token;
+        x.label[x.count] =
+            begins ? "<begin>" : tokenizer_label(r->tokenizer, token, arena_alloc(&w->arena, TOKEN_LABEL));
     }
-    return true;
+    return x;
 }
 
-bool walk_characters(WalkText *x, const SavedRun *r, const char *text, Error *e) {
+bool walk_characters(WalkThrough *w, WalkText *x, Error *e) {
+    const char *text = w->options->text;
     size_t bytes = strlen(text);
     long count;
     if (bytes == 0) return error_set(e, STATUS_BAD_DATA, "--text: found no character, need at least one");
-    int32_t *id = calloc(bytes, sizeof *id);
-    bool ok = id || error_set(e, STATUS_NO_MEMORY, "memory: %zu tokens", bytes);
-    ok = ok && tokenizer_encode(r->tokenizer, "--text", text, bytes, id, &count, e) &&
-         walk_ids(x, r, id, count, e);
-    free(id);
-    return ok;
+    int32_t *id = arena_alloc(&w->arena, bytes * sizeof *id);
+    if (!tokenizer_encode(w->run.tokenizer, "--text", text, bytes, id, &count, e)) return false;
+    *x = walk_ids(w, id, count);
+    return true;
 }

@@ -32,11 +32,11 @@ static int longest_line(const char *text) {
 }
 
 static const char *const words[] = {"my", "own", "words"};
-static const double weights[] = {1, 0, 0, 0.5, 0.5, 0, 0, 0.25, 0.75};
-static const double cells[] = {NAN, -1, 0, 1, 2, NAN}, rise[] = {0, 1, 2},
-                    jump[] = {0, 5, NAN, 1, INFINITY, 2};
+static const real weights[] = {1, 0, 0, 0.5, 0.5, 0, 0, 0.25, 0.75};
+static const real cells[] = {(real)NAN, -1, 0, 1, 2, (real)NAN}, high[130] = {[0] = 1, [129] = 1};
+static const double rise[] = {0, 1, 2}, jump[] = {0, 5, NAN, 1, INFINITY, 2};
 static const double size[] = {1, 10, 100, 1000, -5}, cost[] = {1, 100, NAN, 10000, 10};
-static const double at_step[] = {0, 1, 1, 2}, step[] = {0, 0, 1, 1}, high[130] = {[0] = 1, [129] = 1};
+static const double at_step[] = {0, 1, 1, 2}, step[] = {0, 0, 1, 1};
 static const char *const chinese[] = {"花", " ", "a\033[2J"}, *const mixed[] = {"ab", "\u82b1x",
                                                                                 "a much longer one"};
 static const Series rising = {"one", 3, NULL, rise}, stepping = {"s", 4, at_step, step},
@@ -134,16 +134,16 @@ TEST(pictures_are_drawn) {
 /* Terminals of any width, and more cells and points than fit. */
 TEST(every_picture_fits_the_terminal) {
     enum { LONG = 300 };
-    double values[2 * LONG], line[LONG];
-    for (int i = 0; i < 2 * LONG; i++) values[i] = i % 7;
-    for (int i = 0; i < LONG; i++) line[i] = sin(i * 0.1);
+    real values[2 * LONG];
+    double line[LONG], saw[LONG];
+    for (int i = 0; i < 2 * LONG; i++) values[i] = (real)(i % 7);
+    for (int i = 0; i < LONG; i++) line[i] = sin(i * 0.1), saw[i] = i % 7;
     Picture all[] = {
         THE_MAP,
         MAP("Too wide", 2, LONG, "a", "b", NULL, NULL, values),
         MAP("Too high", LONG, 2, "a", NULL, NULL, NULL, values),
         CHART("A chart with a title that is longer than the narrowest of the widths", "step", "value",
-              .series = (const Series[]){{"one", LONG, NULL, line}, {"other", LONG, NULL, values}},
-              .count = 2),
+              .series = (const Series[]){{"one", LONG, NULL, line}, {"other", LONG, NULL, saw}}, .count = 2),
     };
     static const int widths[] = {1, 10, 30, 74, 118, 162, 250, 1000};
     for (size_t p = 0; p < sizeof all / sizeof *all; p++)

@@ -17,12 +17,10 @@ double axis_place(const Axis *a, double value) {
     return a->log ? log(value / a->low) / log(a->high / a->low) : (value - a->low) / (a->high - a->low);
 }
 
-void axis_widen(double *low, double *high, const double *values, long count, bool log) {
-    for (long i = 0; i < count; i++) {
-        if (!isfinite(values[i]) || (log && values[i] <= 0)) continue;
-        *low = fmin(*low, values[i]);
-        *high = fmax(*high, values[i]);
-    }
+void axis_widen(double *low, double *high, double value, bool log) {
+    if (!isfinite(value) || (log && value <= 0)) return;
+    *low = fmin(*low, value);
+    *high = fmax(*high, value);
 }
 
 /* Ticks at the least step of 1, 2 or 5 times a power of ten that needs at most `most`. */

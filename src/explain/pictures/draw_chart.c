@@ -18,10 +18,9 @@ void chart_axes(const LineChart *c, Axis *x, Axis *y) {
     for (long s = 0; s < c->count; s++) {
         const Series *one = &c->series[s];
         for (long i = 0; i < one->count; i++) {
-            double at = series_x(one, i);
-            axis_widen(&x_low, &x_high, &at, 1, c->log_x);
+            axis_widen(&x_low, &x_high, series_x(one, i), c->log_x);
+            axis_widen(&y_low, &y_high, one->y[i], c->log_y);
         }
-        axis_widen(&y_low, &y_high, one->y, one->count, c->log_y);
     }
     if (c->y_low != c->y_high) y_low = c->y_low, y_high = c->y_high;
     *x = axis_over(x_low, x_high, c->log_x);

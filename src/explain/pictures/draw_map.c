@@ -14,7 +14,7 @@ Axis map_shades(const HeatMap *m) {
     double low = m->low, high = m->high;
     if (low == high) {
         low = INFINITY, high = -INFINITY;
-        axis_widen(&low, &high, m->values, m->rows * m->columns, false);
+        for (long i = 0; i < m->rows * m->columns; i++) axis_widen(&low, &high, (double)m->values[i], false);
     }
     return axis_over(low, high, false);
 }
@@ -55,7 +55,7 @@ static double mean(const HeatMap *m, const Layout *l, long row, long column) {
     double sum = 0, count = 0;
     for (long i = row; i < row + l->group_rows && i < m->rows; i++)
         for (long j = column; j < column + l->group_columns && j < m->columns; j++) {
-            double v = m->values[i * m->columns + j];
+            double v = (double)m->values[i * m->columns + j];
             if (isfinite(v)) sum += v, count++;
         }
     return count > 0 ? sum / count : NAN;
@@ -77,14 +77,6 @@ static void draw_cell(const Terminal *t, double place, int cell) {
     if (t->colour && !isnan(place)) fputs("\033[0m", t->out);
 }
 
-/* Writes a label into `columns` columns. */
-static void pad(const Terminal *t, Label l, int columns, bool right) {
-    int blank = columns > l.columns ? columns - l.columns : 0;
-    if (right) fprintf(t->out, "%*s", blank, "");
-    label_write(t->out, &l);
-    if (!right) fprintf(t->out, "%*s", blank, "");
-}
-
 /* Labels that run downwards: line k holds the k-th character of each. A cell too narrow for its character
  * is blank. */
 static void upright_labels(const HeatMap *m, const Terminal *t, const Layout *l) {
@@ -97,7 +89,7 @@ static void upright_labels(const HeatMap *m, const Terminal *t, const Layout *l)
             int columns = line < label.count ? character_columns(label.character[line]) : 0;
             if (columns > 0 && columns <= l->cell) one = (Label){1, columns, {label.character[line]}};
             any |= one.count > 0;
-            pad(t, one, l->cell, false);
+            label_padded(t->out, one, l->cell, false);
         }
         fputc('\n', t->out);
         if (!any) return;
@@ -111,7 +103,7 @@ static void column_numbers(const HeatMap *m, const Terminal *t, const Layout *l)
     for (long j = 0; j < m->columns; j += step) {
         long cells =
             ((m->columns - j < step ? m->columns - j : step) + l->group_columns - 1) / l->group_columns;
-        if (cells * l->cell >= room - 1) pad(t, label_number(j), (int)cells * l->cell, false);
+        if (cells * l->cell >= room - 1) label_padded(t->out, label_number(j), (int)cells * l->cell, false);
     }
     fputc('\n', t->out);
 }
@@ -127,7 +119,7 @@ static void column_labels(const HeatMap *m, const Terminal *t, const Layout *l) 
         return;
     }
     for (long j = 0; j < m->columns; j++)
-        pad(t, map_label(m->column_labels, j, l->cell, t->unicode), l->cell, false);
+        label_padded(t->out, map_label(m->column_labels, j, l->cell, t->unicode), l->cell, false);
     fputc('\n', t->out);
 }
 
@@ -162,7 +154,7 @@ void draw_map(const HeatMap *m, const Terminal *t) {
     Axis shades = map_shades(m);
     column_labels(m, t, &l);
     for (long i = 0; i < m->rows; i += l.group_rows) {
-        pad(t, map_label(m->row_labels, i, l.label, t->unicode), l.label, true);
+        label_padded(t->out, map_label(m->row_labels, i, l.label, t->unicode), l.label, true);
         fputc(' ', t->out);
         for (long j = 0; j < m->columns; j += l.group_columns)
             draw_cell(t, axis_place(&shades, mean(m, &l, i, j)), l.cell);

@@ -90,6 +90,13 @@ void label_write(FILE *out, const Label *l) {
     for (int i = 0; i < l->count; i++) fwrite(bytes, 1, (size_t)utf8_encode(l->character[i], bytes), out);
 }
 
+void label_padded(FILE *out, Label l, int columns, bool right) {
+    int blank = columns > l.columns ? columns - l.columns : 0;
+    fprintf(out, "%*s", right ? blank : 0, "");
+    label_write(out, &l);
+    fprintf(out, "%*s", right ? 0 : blank, "");
+}
+
 /* Characters with a meaning in XML become references; control characters that XML forbids become U+FFFD. */
 static void markup(FILE *out, uint32_t c) {
     char bytes[UTF8_MAX];

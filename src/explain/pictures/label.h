@@ -24,8 +24,9 @@ Label label_number(long number);
 /* The width of a character on a terminal: 0, 1 or 2. */
 int character_columns(uint32_t character);
 
-/* Writes the label. */
+/* Writes the label; label_padded fills it with blanks to so many columns, at its left if `right`. */
 void label_write(FILE *out, const Label *l);
+void label_padded(FILE *out, Label l, int columns, bool right);
 
 /* Writes the label for HTML and SVG: <, >, &, " and ' as character references. */
 void label_markup(FILE *out, const Label *l);

@@ -12,6 +12,7 @@
 #define PICTURES_PICTURE_H
 
 #include "base/error.h"
+#include "base/real.h"
 #include "explain/pictures/label.h"
 #include "explain/pictures/terminal.h"
 #include <stdbool.h>
@@ -22,7 +23,7 @@ typedef struct HeatMap {
     long rows, columns;
     const char *row_name, *column_name;                   /* names of the axes: "query"; NULL: none */
     const char *const *row_labels, *const *column_labels; /* NULL: numbers from 0 */
-    const double *values;                                 /* [rows, columns]; NAN: an empty cell */
+    const real *values;                                   /* [rows, columns]; NAN: an empty cell */
     double low, high; /* values of the lightest and darkest shade; equal: the least and largest value */
 } HeatMap;
 
@@ -100,8 +101,8 @@ double axis_place(const Axis *a, double value);
 /* Puts up to `most` >= 2 round numbers of the axis into ticks, ascending. Returns their number. */
 int axis_ticks(const Axis *a, int most, double *ticks);
 
-/* Widens *low and *high to the [count] values that an axis can show. */
-void axis_widen(double *low, double *high, const double *values, long count, bool log);
+/* Widens *low and *high to a value that an axis can show. */
+void axis_widen(double *low, double *high, double value, bool log);
 
 /* The range of a map's shades. */
 Axis map_shades(const HeatMap *m);

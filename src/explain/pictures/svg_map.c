@@ -55,7 +55,7 @@ static void labels(const HeatMap *m, const Layout *l, FILE *out) {
 static void cells(const HeatMap *m, const Axis *shades, FILE *out) {
     for (long i = 0; i < m->rows; i++)
         for (long j = 0; j < m->columns; j++) {
-            double place = axis_place(shades, m->values[i * m->columns + j]);
+            double place = axis_place(shades, (double)m->values[i * m->columns + j]);
             if (place >= 0.005)
                 fprintf(out, "<path stroke-opacity=\"%.2g\" d=\"M%ld %ld.5h1\"/>\n", fmin(place, 1), j, i);
         }
