@@ -4,7 +4,7 @@
 #ifndef EXPLAIN_EXPLAIN_H
 #define EXPLAIN_EXPLAIN_H
 
-#include "base/error.h"
+#include "autograd/tape.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -12,6 +12,7 @@ typedef struct ExplainOptions {
     uint64_t seed;
     bool json;       /* print rows as JSON objects; no prose and no pictures */
     const char *svg; /* file that receives the pictures; NULL: none */
+    Tape *tape;      /* empty, for the experiment */
 } ExplainOptions;
 
 typedef bool Experiment(const ExplainOptions *o, Error *e);

@@ -74,7 +74,8 @@ static double largest_difference(const Tensor *y, const double *want, int first,
     return largest;
 }
 
-static bool run(const ExplainOptions *o, Tape *t, Error *e) {
+bool explain_convolution(const ExplainOptions *o, Error *e) {
+    Tape *t = o->tape;
     Tensor *x = fit_normals(t, SHAPE(PLACES, IN), o->seed, 0),
            *w = fit_normals(t, SHAPE(OUT, TAPS * IN), o->seed, 1);
     Tensor *maps[TAPS];
@@ -102,20 +103,11 @@ static bool run(const ExplainOptions *o, Tape *t, Error *e) {
         pictures[tap] = (Picture){PICTURE_MAP, title[tap],
                                   tap == 1 ? NULL : "Where the token is beyond an end the row is empty.",
                                   .map = {PLACES, PLACES, "query", "key", .values = maps[tap]->data}};
-    if (!show_pictures(o, pictures, TAPS, e)) return false;
     enum { INFINITE = SHARPNESSES - 1, FINITE = SHARPNESSES - 2 };
-    show_found(
-        o, &table,
+    return show_found(
+        o, &table, pictures, TAPS, e,
         "With -inf outside one distance attention computes the convolution within %.1e, ends included; with "
         "the sharpest finite score within %.1e inside, but it is off by %.1f at the ends, where a softmax "
         "cannot give 0.",
         fmax(inside[INFINITE], ends[INFINITE]), inside[FINITE], ends[FINITE]);
-    return true;
-}
-
-bool explain_convolution(const ExplainOptions *o, Error *e) {
-    Tape *t = tape_new();
-    bool ok = run(o, t, e);
-    tape_free(t);
-    return ok;
 }

@@ -70,7 +70,8 @@ static const Table table = {"graph",
                              {"reached", "reached", 7, 0},
                              {"attention", "with q.k", 8, 0}}};
 
-static bool run(const ExplainOptions *o, Tape *t, Error *e) {
+bool explain_graph(const ExplainOptions *o, Error *e) {
+    Tape *t = o->tape;
     Tensor *h[RULES], *wq = fit_normals(t, SHAPE(NODES, NODES), o->seed, 0),
                       *wk = fit_normals(t, SHAPE(NODES, NODES), o->seed, 1);
     double want[RULES][NODES * NODES] = {{0}}, worst[RULES] = {0};
@@ -80,6 +81,14 @@ static bool run(const ExplainOptions *o, Tape *t, Error *e) {
         h[r] = tape_constant(t, SHAPE(NODES, NODES));
         for (int i = 0; h[r]->data && i < NODES * NODES; i += NODES + 1) want[r][i] = h[r]->data[i] = 1;
     }
+    show_start(
+        o, &table,
+        "A graph of %d nodes has the edges A-B A-C B-C C-D D-E E-F F-G F-H G-H; N_i are node i and its "
+        "neighbours. With equal scores attention under the mask gives the mean, and |N_i| times that the "
+        "sum. "
+        "The table shows errors; then the pairs of nodes within as many hops as there are layers, and those "
+        "of which the first holds something of the second.",
+        NODES);
     for (int layer = 0; layer < LAYERS; layer++) {
         double off[RULES] = {0};
         int within = 0, reached[RULES] = {0};
@@ -110,27 +119,10 @@ static bool run(const ExplainOptions *o, Tape *t, Error *e) {
                                 i ? NULL : "A node holds something of its neighbours and of itself.",
                                 .map = {NODES, NODES, "node", "holds of", node_name, node_name,
                                         mean[after[i]]->data, .high = 0.5}};
-    if (!show_pictures(o, pictures, 3, e)) return false;
-    show_found(
-        o, &table,
+    return show_found(
+        o, &table, pictures, 3, e,
         "Attention with equal scores gives the neighbours' mean within %.1e and their sum within %.1e; after "
         "1 to %d layers, with q.k too, a node holds something of the nodes within as many hops and of no "
         "others, with %d exceptions.",
         worst[MEAN], worst[SUM], LAYERS, exceptions);
-    return true;
-}
-
-bool explain_graph(const ExplainOptions *o, Error *e) {
-    Tape *t = tape_new();
-    show_start(
-        o, &table,
-        "A graph of %d nodes has the edges A-B A-C B-C C-D D-E E-F F-G F-H G-H; N_i are node i and its "
-        "neighbours. With equal scores attention under the mask gives the mean, and |N_i| times that the "
-        "sum. "
-        "The table shows errors; then the pairs of nodes within as many hops as there are layers, and those "
-        "of which the first holds something of the second.",
-        NODES);
-    bool ok = run(o, t, e);
-    tape_free(t);
-    return ok;
 }

@@ -130,11 +130,9 @@ bool explain_heads(const ExplainOptions *o, Error *e) {
             PICTURE_MAP, title[i], i ? NULL : "One head has a single distribution a row for both neighbours.",
             .map = {PLACES, PLACES, "query", "key",
                     .values = i ? maps[COUNTS - 1] + (i - 1) * PLACES * PLACES : maps[0], .high = 1}};
-    if (!show_pictures(o, pictures, 1 + MOST_HEADS, e)) return false;
-    show_found(
-        o, &table,
+    return show_found(
+        o, &table, pictures, 1 + MOST_HEADS, e,
         "Over %d seeds four heads of width %d name both symbols at %.2f %% of the positions or more, and "
         "one head of width %d, which gives one mean of both, at %.2f to %.2f %%.",
         SEEDS, WIDTH / MOST_HEADS, least[COUNTS - 1], WIDTH, least[0], most[0]);
-    return true;
 }

@@ -17,6 +17,8 @@
 #include <stdlib.h>
 
 enum { KNOWN = 160, HELD_OUT = 1000, WAVES = 4, FEATURES = 2 * WAVES, STEPS = 300, GRID = 200, CURVE = 40 };
+#define X_NAME     "x in steps of 1/8 (query)"
+#define KNOWN_NAME "4 points x_j a cell (key)"
 enum { TOGETHER = KNOWN / CURVE }; /* known points that share a column of a weight map */
 static const double longest = 5;   /* x is in [0, longest) */
 
@@ -199,20 +201,6 @@ static bool look(Regression *r, Result *result, Error *e) {
     return true;
 }
 
-/* For tests that compute the results again. */
-static void print_points(const ExplainOptions *o, const Points *known, const Points *held_out) {
-    if (!o->json) return;
-    show_array("kernels", "x", known->x, KNOWN), show_array("kernels", "y", known->y, KNOWN);
-    show_array("kernels", "held_out_x", held_out->x, HELD_OUT);
-    show_array("kernels", "held_out_y", held_out->y, HELD_OUT);
-}
-
-static void print_weights(const ExplainOptions *o, const Regression *r) {
-    if (!o->json || r->kernel != ATTENTION) return;
-    show_array("kernels", "W^Q", r->query.data, FEATURES * FEATURES);
-    show_array("kernels", "W^K", r->key.data, FEATURES * FEATURES);
-}
-
 static bool run_row(const ExplainOptions *o, const struct Row *row, const Points *known,
                     const Points *held_out, double best, Result *result, Error *e) {
     Regression r;
@@ -224,39 +212,45 @@ static bool run_row(const ExplainOptions *o, const struct Row *row, const Points
         show_row(o, &table,
                  (Cell[]){TEXT(kernel_name[row->kernel]), TEXT(row->learnt ? "learnt" : "fixed"),
                           NUMBER(result->h), NUMBER(result->error), NUMBER(best), NUMBER(result->distance)});
-        print_weights(o, &r);
+        if (row->kernel == ATTENTION) { /* for tests that compute the results again */
+            show_array(o, &table, "W^Q", r.query.data, FEATURES * FEATURES);
+            show_array(o, &table, "W^K", r.key.data, FEATURES * FEATURES);
+        }
     }
     fit_stop(&r.fit);
     return ok;
 }
 
-static bool draw_pictures(const ExplainOptions *o, const Points *known, const Result *result, Error *e) {
+/* Pictures and conclusion. */
+static bool conclude(const ExplainOptions *o, const Points *known, const Result *result,
+                     const double best[KERNELS], Error *e) {
+    const Result *g = &result[GAUSS_ROW], *b = &result[BOX_ROW], *t = &result[TRIANGLE_ROW],
+                 *a = &result[ATTENTION_ROW];
     double x[CURVE], curve[CURVE], known_x[KNOWN], known_y[KNOWN];
     for (int i = 0; i < CURVE; i++) x[i] = longest * i / CURVE, curve[i] = truth(x[i]);
     for (int i = 0; i < KNOWN; i++) known_x[i] = (double)known->x[i], known_y[i] = (double)known->y[i];
     Series series[] = {{"known points", KNOWN, known_x, known_y, .points = true},
                        {"the curve f", CURVE, x, curve},
-                       {"gauss, learnt", CURVE, x, result[GAUSS_ROW].curve},
-                       {"box", CURVE, x, result[BOX_ROW].curve},
-                       {"attention", CURVE, x, result[ATTENTION_ROW].curve}};
-    Picture pictures[3] = {
+                       {"gauss, learnt", CURVE, x, g->curve},
+                       {"box", CURVE, x, b->curve},
+                       {"attention", CURVE, x, a->curve}};
+    Picture pictures[] = {
         {PICTURE_CHART, "Regression by attention",
          "The learnt kernels follow the curve through the noisy points; the box makes steps.",
-         .chart = {"x", "y", .series = series, .count = 5}}};
-    static const int shown[] = {GAUSS_ROW, ATTENTION_ROW};
-    static const char *const title[] = {"Weights: gauss, learnt", "Weights: trained attention"};
-    static const char *const description[] = {
-        "The nearer a known point is to x, the larger its weight.",
-        "Large weights lie far from the diagonal: attention mixes far points so that their mean is right. "
-        "The loss asks for no more."};
-    for (int i = 0; i < 2; i++) {
-        const Result *r = &result[shown[i]];
-        pictures[1 + i] =
-            (Picture){PICTURE_MAP, title[i], description[i],
-                      .map = {CURVE, CURVE, "x in steps of 1/8 (query)", "4 points x_j a cell (key)",
-                              .values = r->map, .high = (double)r->most}};
-    }
-    return show_pictures(o, pictures, 3, e);
+         .chart = {"x", "y", .series = series, .count = 5}},
+        {PICTURE_MAP, "Weights: gauss, learnt", "The nearer a known point is to x, the larger its weight.",
+         .map = {CURVE, CURVE, X_NAME, KNOWN_NAME, .values = g->map, .high = (double)g->most}},
+        {PICTURE_MAP, "Weights: trained attention",
+         "Large weights lie far from the diagonal: attention mixes far points so that their mean is right. "
+         "The loss asks for no more.",
+         .map = {CURVE, CURVE, X_NAME, KNOWN_NAME, .values = a->map, .high = (double)a->most}}};
+    return show_found(
+        o, &table, pictures, 3, e,
+        "The learnt widths come within %.1f %% (gauss) and %.1f %% (triangle) of the least error of "
+        "any width; trained attention has an error of %.4f against %.4f for gauss, from points that "
+        "are %.3f away on average against %.3f.",
+        100 * (g->error / best[GAUSS] - 1), 100 * (t->error / best[TRIANGLE] - 1), a->error, g->error,
+        a->distance, g->distance);
 }
 
 bool explain_kernels(const ExplainOptions *o, Error *e) {
@@ -270,19 +264,13 @@ bool explain_kernels(const ExplainOptions *o, Error *e) {
         "table shows the mean squared error at %d other points, for this h and for the best of %d "
         "widths; then the mean distance |x - x_j| of the points, weighted by a_j.",
         KNOWN, HELD_OUT, GRID);
-    print_points(o, &known, &held_out);
+    show_array(o, &table, "x", known.x, KNOWN), show_array(o, &table, "y", known.y, KNOWN);
+    show_array(o, &table, "held_out_x", held_out.x, HELD_OUT);
+    show_array(o, &table, "held_out_y", held_out.y, HELD_OUT);
     double best[KERNELS] = {[ATTENTION] = NAN};
     for (Kernel k = GAUSS; k < ATTENTION; k++)
         if (!best_of_grid(k, &known, &held_out, &best[k], e)) return false;
     for (int i = 0; i < ROWS; i++)
         if (!run_row(o, &rows[i], &known, &held_out, best[rows[i].kernel], &result[i], e)) return false;
-    if (!draw_pictures(o, &known, result, e)) return false;
-    const Result *g = &result[GAUSS_ROW], *t = &result[TRIANGLE_ROW], *a = &result[ATTENTION_ROW];
-    show_found(o, &table,
-               "The learnt widths come within %.1f %% (gauss) and %.1f %% (triangle) of the least error of "
-               "any width; trained attention has an error of %.4f against %.4f for gauss, from points that "
-               "are %.3f away on average against %.3f.",
-               100 * (g->error / best[GAUSS] - 1), 100 * (t->error / best[TRIANGLE] - 1), a->error, g->error,
-               a->distance, g->distance);
-    return true;
+    return conclude(o, &known, result, best, e);
 }

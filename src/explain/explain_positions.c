@@ -92,16 +92,6 @@ static bool copy(const ExplainOptions *o, bool with, double *accuracy, double *b
     return ok;
 }
 
-static bool draw(const ExplainOptions *o, const real *pe, const double product[FARTHEST], Error *e) {
-    Series series = {"PE(p).PE(p+k)", FARTHEST, NULL, product};
-    Picture pictures[] = {
-        {PICTURE_MAP, "The sinusoids", "Each column is a wave; waves grow longer to the right.",
-         .map = {FARTHEST, WIDTH, "position", "component", .values = pe, .low = -1, .high = 1}},
-        {PICTURE_CHART, "PE(p).PE(p+k) by distance k", "The product is largest at distance 0.",
-         .chart = {"distance k", "product", .series = &series, .count = 1}}};
-    return show_pictures(o, pictures, 2, e);
-}
-
 bool explain_positions(const ExplainOptions *o, Error *e) {
     real pe[POSITIONS * WIDTH];
     double product[FARTHEST], accuracy[2], blind;
@@ -117,12 +107,16 @@ bool explain_positions(const ExplainOptions *o, Error *e) {
     for (int with = 1; with >= 0; with--)
         if (!copy(o, with, &accuracy[with], &blind, e)) return false;
     show_row(o, &table, (Cell[]){TEXT("order-blind reader"), NUMBER(100 * blind), NUMBER(NAN)});
-    if (!draw(o, pe, product, e)) return false;
-    show_found(
-        o, &table,
+    Series series = {"PE(p).PE(p+k)", FARTHEST, NULL, product};
+    Picture pictures[] = {
+        {PICTURE_MAP, "The sinusoids", "Each column is a wave; waves grow longer to the right.",
+         .map = {FARTHEST, WIDTH, "position", "component", .values = pe, .low = -1, .high = 1}},
+        {PICTURE_CHART, "PE(p).PE(p+k) by distance k", "The product is largest at distance 0.",
+         .chart = {"distance k", "product", .series = &series, .count = 1}}};
+    return show_found(
+        o, &table, pictures, 2, e,
         "Without positions the model gets %.2f %% of the tokens right, where a reader that knows no "
         "order can expect at most %.2f %%, and with them %.2f %%; PE(p+k) is PE(p) rotated within %.1e, and "
         "PE(p).PE(p+k) is the same for all p within %.1e.",
         100 * accuracy[0], 100 * blind, 100 * accuracy[1], rotation, distance);
-    return true;
 }

@@ -134,13 +134,11 @@ bool explain_recurrence(const ExplainOptions *o, Error *e) {
         PICTURE_CHART, "Right answers by distance",
         "The network forgets what is many steps back; attention reaches every step at once.",
         .chart = {"steps before", "right %", .y_high = 100, .series = series, .count = READERS}};
-    if (!show_pictures(o, &picture, 1, e)) return false;
-    show_found(
-        o, &table,
+    return show_found(
+        o, &table, &picture, 1, e,
         "The recurrent network names the symbol of %d step before in %.2f %% of the answers and that of %d "
         "steps before in %.2f %%, where a guess is right in %.2f %%; attention is right in at least %.2f %% "
         "at every distance.",
         distance_of[0], percent[RECURRENT][0], distance_of[DISTANCES - 1], percent[RECURRENT][DISTANCES - 1],
         100. / SYMBOLS, least);
-    return true;
 }

@@ -157,11 +157,10 @@ bool explain_relevance(const ExplainOptions *o, Error *e) {
     for (int i = 0; i < RULES; i++)
         pictures[i] = (Picture){PICTURE_MAP, title[i], description[i],
                                 .map = {WORDS, WORDS, "word", "attends to", word, word, a[i], .high = 1}};
-    if (!show_pictures(o, pictures, RULES, e)) return false;
-    show_found(o, &table,
-               "Over %d seeds, words that refer to another get the right sign in at least %.2f %% of the "
-               "sentences with queries and keys, in at most %.2f %% with keys alone, whose bound is %.2f %%, "
-               "and in %.2f %% with the fixed ratio.",
-               SEEDS, 100 * worst, 100 * best[SYMMETRIC], 100 * bound.others, 100 * best[FIXED]);
-    return true;
+    return show_found(
+        o, &table, pictures, RULES, e,
+        "Over %d seeds, words that refer to another get the right sign in at least %.2f %% of the "
+        "sentences with queries and keys, in at most %.2f %% with keys alone, whose bound is %.2f %%, "
+        "and in %.2f %% with the fixed ratio.",
+        SEEDS, 100 * worst, 100 * best[SYMMETRIC], 100 * bound.others, 100 * best[FIXED]);
 }

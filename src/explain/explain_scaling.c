@@ -82,23 +82,19 @@ static int ascending(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static bool measure(long d_k, uint64_t seed, Measured *m, Error *e) {
-    Tape *t = tape_new();
+static bool measure(Tape *t, long d_k, uint64_t seed, Measured *m, Error *e) {
     double length[2][QUERIES];
-    t->keep = true; /* backward runs once for each of the two softmaxes */
     *m = (Measured){0};
     uint64_t key = random_key(seed, STREAM_EXPERIMENT + (uint64_t)d_k), at = 0;
     double squares = 0, groups = (double)groups_of(d_k);
-    bool ok = true;
-    for (long g = 0; ok && g < groups_of(d_k); g++)
-        ok = measure_group(t, d_k, g, key, &at, &squares, length, m, e);
+    for (long g = 0; g < groups_of(d_k); g++)
+        if (!measure_group(t, d_k, g, key, &at, &squares, length, m, e)) return false;
     m->variance = squares / groups / (ROWS * KEYS);
-    for (int i = 0; ok && i < 2; i++) {
+    for (int i = 0; i < 2; i++) {
         qsort(length[i], QUERIES, sizeof *length[i], ascending);
         m->median[i] = length[i][QUERIES / 2];
     }
-    tape_free(t);
-    return ok;
+    return true;
 }
 
 static const Table table = {"scaling",
@@ -115,6 +111,7 @@ static const Table table = {"scaling",
 bool explain_scaling(const ExplainOptions *o, Error *e) {
     double d_k[SIZES], gradient[2][SIZES], off = 0;
     Measured m = {0};
+    o->tape->keep = true; /* backward runs once for each of the two softmaxes */
     show_start(
         o, &table,
         "q and k have d_k components of mean 0 and variance 1. The table shows the variance of S; then, "
@@ -125,7 +122,7 @@ bool explain_scaling(const ExplainOptions *o, Error *e) {
         KEYS, KEYS, log(KEYS));
     for (int i = 0; i < SIZES; i++) {
         d_k[i] = 1 << i;
-        if (!measure(1 << i, o->seed, &m, e)) return false;
+        if (!measure(o->tape, 1 << i, o->seed, &m, e)) return false;
         gradient[0][i] = m.median[0], gradient[1][i] = m.median[1];
         off = fmax(off, fabs(m.variance / d_k[i] - 1));
         show_row(o, &table,
@@ -136,12 +133,10 @@ bool explain_scaling(const ExplainOptions *o, Error *e) {
     Picture picture = {PICTURE_CHART, "Length of the gradient of the softmax's input",
                        "With S the median query loses its gradient as d_k grows; with S' it keeps it.",
                        .chart = {"d_k", "gradient", true, true, .series = gradients, .count = 2}};
-    if (!show_pictures(o, &picture, 1, e)) return false;
-    show_found(
-        o, &table,
+    return show_found(
+        o, &table, &picture, 1, e,
         "The variance of q.k is d_k within %.2f %%; at d_k = %d half of the queries get a gradient below "
         "%.1e "
         "without the division, and above %.1e with it, of which backward's own 1/sqrt(d_k) leaves %.1e at S.",
         100 * off, LARGEST, m.median[0], m.median[1], m.median[1] / sqrt(LARGEST));
-    return true;
 }

@@ -45,25 +45,10 @@ static bool learn(const ExplainOptions *o, AttentionKind kind, uint64_t seed, do
     return ok;
 }
 
-static void conclude(const ExplainOptions *o, double percent[KINDS][SEEDS], const double seconds[KINDS]) {
-    double low[KINDS] = {100, 100}, high[KINDS] = {0};
-    int ahead = 0; /* seeds for which dot-product attention is */
-    for (int i = 0; i < SEEDS; i++) {
-        for (int kind = 0; kind < KINDS; kind++) {
-            low[kind] = fmin(low[kind], percent[kind][i]);
-            high[kind] = fmax(high[kind], percent[kind][i]);
-        }
-        ahead += percent[ATTENTION_DOT][i] > percent[ATTENTION_ADDITIVE][i];
-    }
-    show_found(o, &table,
-               "Over %d seeds dot-product attention gets %.2f to %.2f %% of the tokens right and additive "
-               "attention %.2f to %.2f %%; dot-product attention is ahead for %d of %d seeds, and additive "
-               "attention takes %.1f times as long a step.",
-               SEEDS, low[0], high[0], low[1], high[1], ahead, SEEDS, seconds[1] / seconds[0]);
-}
-
 bool explain_scores(const ExplainOptions *o, Error *e) {
-    double percent[KINDS][SEEDS], seconds[KINDS] = {0}, seed[SEEDS];
+    double percent[KINDS][SEEDS], seconds[KINDS] = {0}, seed[SEEDS], low[KINDS] = {100, 100},
+                                  high[KINDS] = {0};
+    int ahead = 0; /* seeds for which dot-product attention is */
     show_start(
         o, &table,
         "Models of one layer learn to copy sequences of up to %d of %d symbols in %d steps. The table "
@@ -72,9 +57,13 @@ bool explain_scores(const ExplainOptions *o, Error *e) {
         LONGEST, SYMBOLS, STEPS);
     for (int i = 0; i < SEEDS; i++) {
         seed[i] = (double)o->seed + i;
-        for (int kind = 0; kind < KINDS; kind++)
+        for (int kind = 0; kind < KINDS; kind++) {
             if (!learn(o, (AttentionKind)kind, o->seed + (uint64_t)i, &percent[kind][i], &seconds[kind], e))
                 return false;
+            low[kind] = fmin(low[kind], percent[kind][i]);
+            high[kind] = fmax(high[kind], percent[kind][i]);
+        }
+        ahead += percent[ATTENTION_DOT][i] > percent[ATTENTION_ADDITIVE][i];
     }
     Series series[KINDS];
     for (int kind = 0; kind < KINDS; kind++)
@@ -82,7 +71,10 @@ bool explain_scores(const ExplainOptions *o, Error *e) {
     Picture picture = {PICTURE_CHART, "Right held-out tokens by seed",
                        "Each mark is a model: both scores learn from every seed.",
                        .chart = {"seed", "tokens %", .series = series, .count = KINDS}};
-    if (!show_pictures(o, &picture, 1, e)) return false;
-    conclude(o, percent, seconds);
-    return true;
+    return show_found(
+        o, &table, &picture, 1, e,
+        "Over %d seeds dot-product attention gets %.2f to %.2f %% of the tokens right and additive "
+        "attention %.2f to %.2f %%; dot-product attention is ahead for %d of %d seeds, and additive "
+        "attention takes %.1f times as long a step.",
+        SEEDS, low[0], high[0], low[1], high[1], ahead, SEEDS, seconds[1] / seconds[0]);
 }

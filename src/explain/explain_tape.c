@@ -31,10 +31,10 @@ typedef struct Line {
     double bytes, multiply_adds; /* held until backward; of forward */
 } Line;
 
-static bool record(Recorded *r, uint64_t seed, Error *e) {
+static bool record(Recorded *r, Tape *t, uint64_t seed, Error *e) {
     ModelConfig c = config_seq2seq(VOCABULARY, LONGEST, PAD);
     c.encoder_layers = c.decoder_layers = 1, c.d_model = 32, c.d_ff = 64;
-    *r = (Recorded){.model = model_new(&c, true, seed, e), .tape = tape_new()};
+    *r = (Recorded){.model = model_new(&c, true, seed, e), .tape = t};
     if (!r->model || !tokens_new(&r->source, 2, TOKENS, e) || !tokens_new(&r->target, 2, TOKENS, e))
         return false;
     tokens_fill(&r->source, 2, 5, source, PAD);
@@ -49,7 +49,6 @@ static bool record(Recorded *r, uint64_t seed, Error *e) {
 }
 
 static void forget(Recorded *r) {
-    tape_free(r->tape);
     tokens_free(&r->source), tokens_free(&r->target);
     model_free(r->model);
 }
@@ -119,20 +118,18 @@ static bool show(const ExplainOptions *o, const Recorded *r, Error *e) {
                        "Most read the one before them. The marks farther left are residual connections and, "
                        "in the decoder, the encoder's output.",
                        .map = {r->count, r->count, "operation", "reads", .values = map, .high = 1}};
-    if (!show_pictures(o, &picture, 1, e)) return false;
-    show_found(
-        o, &table,
+    return show_found(
+        o, &table, &picture, 1, e,
         "%d operations, recorded by %d functions, hold %.0f bytes (the tape counts %zu, in whole cache "
         "lines); forward has %.0f multiply-adds, %.1f %% of them in linear, and backward twice as "
         "many.",
         r->count, sum.recorders, sum.bytes, tape_in_use(r->tape), sum.multiply_adds,
         100 * sum.linear / sum.multiply_adds);
-    return true;
 }
 
 bool explain_tape(const ExplainOptions *o, Error *e) {
     Recorded r;
-    bool ok = record(&r, o->seed, e) && show(o, &r, e);
+    bool ok = record(&r, o->tape, o->seed, e) && show(o, &r, e);
     forget(&r);
     return ok;
 }

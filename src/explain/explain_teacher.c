@@ -124,7 +124,7 @@ static bool follow(const ExplainOptions *o, Lesson *l, Error *e) {
             !judge(l, &taught[i], &free[i], e))
             return false;
         if (i == 0)
-            show_head(o, &table, "Right tokens of %d held-out sequences, by steps of training:", JUDGED);
+            show_start(o, &table, "Right tokens of %d held-out sequences, by steps of training:", JUDGED);
         taught[i] *= 100, free[i] *= 100;
         widest = fmax(widest, taught[i] - free[i]), least = fmin(least, taught[i] - free[i]);
         show_row(o, &table, (Cell[]){NUMBER(step[i]), NUMBER(taught[i]), NUMBER(free[i])});
@@ -133,12 +133,11 @@ static bool follow(const ExplainOptions *o, Lesson *l, Error *e) {
     Picture picture = {PICTURE_CHART, "Right tokens, taught and free",
                        "Free, a model that reads its own mistakes gets fewer tokens right.",
                        .chart = {"step", "tokens right %", .series = series, .count = 2}};
-    if (!show_pictures(o, &picture, 1, e)) return false;
-    show_found(o, &table,
-               "Running free the model gets %.1f to %.1f percentage points fewer tokens right than taught, "
-               "and %.2f %% against %.2f %% after %d steps.",
-               least, widest, free[LOOKS - 1], taught[LOOKS - 1], STEPS);
-    return true;
+    return show_found(
+        o, &table, &picture, 1, e,
+        "Running free the model gets %.1f to %.1f percentage points fewer tokens right than taught, "
+        "and %.2f %% against %.2f %% after %d steps.",
+        least, widest, free[LOOKS - 1], taught[LOOKS - 1], STEPS);
 }
 
 bool explain_teacher(const ExplainOptions *o, Error *e) {

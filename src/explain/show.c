@@ -26,43 +26,36 @@ static void print_line(const Table *t, const char *const *texts) {
     putchar('\n');
 }
 
-static void heads(const Table *table, const char *format, va_list arguments) {
-    char text[SENTENCE];
-    const char *head[MOST_COLUMNS];
-    vsnprintf(text, sizeof text, format, arguments);
-    show_wrapped(text, 0);
-    for (int i = 0; table->column[i].key; i++) head[i] = table->column[i].head;
-    putchar('\n');
-    print_line(table, head);
-}
-
-void show_start(const ExplainOptions *o, const Table *table, const char *format, ...) {
-    char line[SENTENCE];
-    if (o->json) return;
-    show_wrapped(table->question, 0);
-    putchar('\n');
-    for (int at = 0, length; table->formula[at]; at += length + (table->formula[at + length] == '\n')) {
-        length = (int)strcspn(table->formula + at, "\n");
-        snprintf(line, sizeof line, "%.*s", length, table->formula + at);
+static void show_formula(const char *formula) {
+    for (int at = 0, length; formula[at]; at += length + (formula[at + length] == '\n')) {
+        char line[SENTENCE];
+        length = (int)strcspn(formula + at, "\n");
+        snprintf(line, sizeof line, "%.*s", length, formula + at);
         if (length + FORMULA_INDENT <= terminal_of(stdout).width)
             printf("%*s%s\n", FORMULA_INDENT, "", line);
         else
             show_wrapped(line, FORMULA_INDENT);
     }
-    putchar('\n');
-    va_list arguments;
-    va_start(arguments, format);
-    heads(table, format, arguments);
-    va_end(arguments);
 }
 
-void show_head(const ExplainOptions *o, const Table *table, const char *format, ...) {
+void show_start(const ExplainOptions *o, const Table *table, const char *format, ...) {
+    char text[SENTENCE];
+    const char *head[MOST_COLUMNS];
     va_list arguments;
     if (o->json) return;
-    putchar('\n');
+    if (table->question) {
+        show_wrapped(table->question, 0);
+        putchar('\n');
+        show_formula(table->formula);
+    }
     va_start(arguments, format);
-    heads(table, format, arguments);
+    vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
+    putchar('\n');
+    show_wrapped(text, 0);
+    putchar('\n');
+    for (int i = 0; table->column[i].key; i++) head[i] = table->column[i].head;
+    print_line(table, head);
 }
 
 static void row_as_json(const Table *table, const Cell *cell) {
@@ -96,10 +89,19 @@ void show_row(const ExplainOptions *o, const Table *table, const Cell *cells) {
     fflush(stdout);
 }
 
-void show_array(const char *experiment, const char *name, const real *values, long count) {
-    printf("{\"experiment\": \"%s\", \"array\": \"%s\", \"values\": [", experiment, name);
-    for (long i = 0; i < count; i++) printf("%s%.17g", i ? ", " : "", (double)values[i]);
-    printf("]}\n");
+void show_values(const real *values, long count) {
+    printf("\"values\": [");
+    for (long i = 0; i < count; i++)
+        printf(isfinite(values[i]) ? "%s%.17g" : "%snull", i ? ", " : "", (double)values[i]);
+    putchar(']');
+}
+
+void show_array(const ExplainOptions *o, const Table *table, const char *name, const real *values,
+                long count) {
+    if (!o->json) return;
+    printf("{\"experiment\": \"%s\", \"array\": \"%s\", ", table->experiment, name);
+    show_values(values, count);
+    puts("}");
 }
 
 void show_wrapped(const char *text, int indent) {
@@ -113,30 +115,28 @@ void show_wrapped(const char *text, int indent) {
     putchar('\n');
 }
 
-bool show_pictures(const ExplainOptions *o, const Picture *p, long count, Error *e) {
+bool show_found(const ExplainOptions *o, const Table *table, const Picture *p, long count, Error *e,
+                const char *format, ...) {
     Terminal t = terminal_of(stdout);
+    char text[SENTENCE] = "Found: ";
+    size_t begin = strlen(text);
+    va_list arguments;
     for (long i = 0; i < count && !o->json; i++) {
         putchar('\n');
         picture_draw(&p[i], &t);
         if (p[i].description) show_wrapped(p[i].description, 0);
     }
-    return !o->svg || pictures_save(p, count, o->svg, e);
-}
-
-void show_found(const ExplainOptions *o, const Table *table, const char *format, ...) {
-    char text[SENTENCE];
-    va_list arguments;
+    if (o->svg && !pictures_save(p, count, o->svg, e)) return false;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    vsnprintf(text + begin, sizeof text - begin, format, arguments);
     va_end(arguments);
     if (o->json) {
         printf("{\"experiment\": \"%s\", \"found\": ", table->experiment);
-        json_print(stdout, text);
-        printf("}\n");
+        json_print(stdout, text + begin);
+        puts("}");
     } else {
-        char line[SENTENCE + 8];
-        snprintf(line, sizeof line, "Found: %s", text);
         putchar('\n');
-        show_wrapped(line, 0);
+        show_wrapped(text, 0);
     }
+    return true;
 }

@@ -31,28 +31,27 @@ typedef struct Cell {
 #define NUMBER(x)                                                                                            \
     { .number = (double)(x) }
 
-/* Begins an experiment: question, formula, a paragraph about the table, and the heads of its columns. Nothing in JSON. */
+/* Begins a table: the question and the formula, if it has a question, a paragraph, and the heads of its columns. Nothing in
+ * JSON. */
 void show_start(const ExplainOptions *o, const Table *table, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-/* Prints a paragraph and the heads of another table. Nothing in JSON. */
-void show_head(const ExplainOptions *o, const Table *table, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* Prints a row, one cell a column. In JSON a row is an object with the experiment's name. */
 void show_row(const ExplainOptions *o, const Table *table, const Cell *cells);
 
 /* In JSON alone: an array that the rows are computed from. */
-void show_array(const char *experiment, const char *name, const real *values, long count);
+void show_array(const ExplainOptions *o, const Table *table, const char *name, const real *values,
+                long count);
+
+/* Prints numbers as a member of a JSON object, "values": […]. A number that is not finite is null. */
+void show_values(const real *values, long count);
 
 /* Prints text broken at the terminal's width, `indent` blanks before each line. */
 void show_wrapped(const char *text, int indent);
 
-/* Draws each picture with its description below, unless in JSON; saves them where --svg asks for it. */
-bool show_pictures(const ExplainOptions *o, const Picture *p, long count, Error *e);
-
-/* Prints the conclusion, one sentence. */
-void show_found(const ExplainOptions *o, const Table *table, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+/* Ends an experiment: draws each picture with its description below, unless in JSON, saves them where --svg asks for it,
+ * and prints the conclusion, one sentence. */
+bool show_found(const ExplainOptions *o, const Table *table, const Picture *p, long count, Error *e,
+                const char *format, ...) __attribute__((format(printf, 6, 7)));
 
 #endif

@@ -109,10 +109,9 @@ static void print_text(const WalkOptions *o, const WalkMatrix *m) {
 static void json_numbers(Shape s, const real *x) {
     printf("\"shape\": [");
     for (int i = 0; i < s.rank; i++) printf("%s%ld", i ? ", " : "", s.size[i]);
-    printf("], \"values\": [");
-    for (long i = 0; i < shape_count(s); i++)
-        printf(isfinite(x[i]) ? "%s%.17g" : "%snull", i ? ", " : "", (double)x[i]);
-    printf("]}\n");
+    printf("], ");
+    show_values(x, shape_count(s));
+    puts("}");
 }
 
 static void print_json(const WalkMatrix *m) {

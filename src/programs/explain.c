@@ -137,6 +137,13 @@ static bool check_flags(int subject, Error *e) {
                      "found no --text, need a text of the characters of the run's vocabulary");
 }
 
+static bool run_experiment(Experiment *run, uint64_t seed, Error *e) {
+    Tape *t = tape_new();
+    bool ok = run(&(ExplainOptions){seed, json, svg, t}, e);
+    tape_free(t);
+    return ok;
+}
+
 static bool run(const char *name, uint64_t seed, Error *e) {
     char names[ALL_NAMES];
     struct stat s;
@@ -148,7 +155,7 @@ static bool run(const char *name, uint64_t seed, Error *e) {
     }
     for (size_t i = 0; i < EXPERIMENTS; i++)
         if (strcmp(experiments[i].name, name) == 0)
-            return check_flags(EXPERIMENT, e) && experiments[i].run(&(ExplainOptions){seed, json, svg}, e);
+            return check_flags(EXPERIMENT, e) && run_experiment(experiments[i].run, seed, e);
     if (stat(name, &s) == 0 && S_ISDIR(s.st_mode))
         return check_flags(RUN, e) &&
                explain_run(&(RunOptions){name, walk.text, html, svg, given.layer ? walk.layer : 0,

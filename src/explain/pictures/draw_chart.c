@@ -87,14 +87,6 @@ static void x_numbers(const Terminal *t, const Axis *x, int width) {
     fputc('\n', t->out);
 }
 
-/* The name of an axis, `indent` columns from the left. */
-static void name_line(const Terminal *t, const char *name, int indent) {
-    Label l = label_of(name, t->width > indent ? t->width - indent : 1, t->unicode);
-    fprintf(t->out, "%*s", indent, "");
-    label_write(t->out, &l);
-    fputc('\n', t->out);
-}
-
 static void legend(const LineChart *c, const Terminal *t) {
     int at = 0;
     for (long s = 0; s < c->count; s++) {
@@ -141,10 +133,10 @@ void draw_chart(const LineChart *c, const Terminal *t) {
         unsigned char who = (unsigned char)(s % COLOURS + 1);
         mark(&g, &c->series[s], &x, &y, who);
     }
-    if (c->y_name) name_line(t, c->y_name, Y_LABEL + 1);
+    if (c->y_name) draw_line(c->y_name, Y_LABEL + 1, t);
     draw_grid(&g, &y, t);
     x_numbers(t, &x, g.width);
     int end = g.width + Y_LABEL + 2 < t->width ? g.width + Y_LABEL + 2 : t->width;
-    if (c->x_name) name_line(t, c->x_name, end - label_of(c->x_name, end, t->unicode).columns);
+    if (c->x_name) draw_line(c->x_name, end - label_of(c->x_name, end, t->unicode).columns, t);
     if (c->count > 1) legend(c, t);
 }

@@ -123,14 +123,6 @@ static void column_labels(const HeatMap *m, const Terminal *t, const Layout *l) 
     fputc('\n', t->out);
 }
 
-/* A line below the map. */
-static void note(const Terminal *t, const Layout *l, const char *text) {
-    Label label = label_of(text, t->width - l->label - 1, t->unicode);
-    fprintf(t->out, "%*s", l->label + 1, "");
-    label_write(t->out, &label);
-    fputc('\n', t->out);
-}
-
 /* The values of the shades, and the meaning of rows, columns and cells. */
 static void legend(const HeatMap *m, const Terminal *t, const Layout *l, const Axis *shades) {
     int steps =
@@ -141,11 +133,11 @@ static void legend(const HeatMap *m, const Terminal *t, const Layout *l, const A
     char text[2 * LABEL_MOST];
     if (m->row_name && m->column_name) {
         snprintf(text, sizeof text, "%s down, %s across", m->row_name, m->column_name);
-        note(t, l, text);
+        draw_line(text, l->label + 1, t);
     }
     if (l->group_rows > 1 || l->group_columns > 1) {
         snprintf(text, sizeof text, "cell: mean of %ld x %ld", l->group_rows, l->group_columns);
-        note(t, l, text);
+        draw_line(text, l->label + 1, t);
     }
 }
 

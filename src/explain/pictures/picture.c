@@ -9,10 +9,15 @@ void svg_text(FILE *out, double x, double y, const char *more, Label l) {
     fputs("</text>\n", out);
 }
 
-void picture_draw(const Picture *p, const Terminal *t) {
-    Label title = label_of(p->title, t->width, t->unicode);
-    label_write(t->out, &title);
+void draw_line(const char *text, int indent, const Terminal *t) {
+    Label l = label_of(text, t->width > indent ? t->width - indent : 1, t->unicode);
+    fprintf(t->out, "%*s", indent, "");
+    label_write(t->out, &l);
     fputc('\n', t->out);
+}
+
+void picture_draw(const Picture *p, const Terminal *t) {
+    draw_line(p->title, 0, t);
     if (p->kind == PICTURE_MAP)
         draw_map(&p->map, t);
     else

@@ -78,6 +78,9 @@ bool pictures_save(const Picture *p, long count, const char *path, Error *e);
 void draw_map(const HeatMap *m, const Terminal *t);
 void draw_chart(const LineChart *c, const Terminal *t);
 
+/* A line of text, `indent` columns from the left, cut at the terminal's width. */
+void draw_line(const char *text, int indent, const Terminal *t);
+
 /* Drawings as SVG, within a frame of their size in pixels. */
 typedef struct Size {
     double width, height;
