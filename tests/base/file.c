@@ -139,7 +139,6 @@ static char *pattern(size_t n) {
 
 /* Whatever the pieces, below, at and above the buffer's size, the bytes arrive in order. */
 TEST(what_is_written_is_read) {
-    make_folder();
     static const size_t total[] = {0, 1, 65535, 65536, 65537, 200000},
                         piece[] = {1, 7, 4096, 65535, 65536, 65537, 200000};
     const char *path = in_folder("a");
@@ -172,7 +171,6 @@ TEST(what_is_written_is_read) {
 
 /* Each refusal of a file that cannot be read. */
 TEST(refuses_to_read) {
-    make_folder();
     char *data = NULL;
     size_t size = 0;
     mkfifo(in_folder("fifo"), 0600);
@@ -215,7 +213,6 @@ TEST(refuses_to_read) {
 
 /* Reading survives interruptions and short reads at any call, and reports what does not pass. */
 TEST(reads_through_faults) {
-    make_folder();
     const char *path = in_folder("a");
     char *bytes = pattern(100000), *data;
     Error e = {0};
@@ -246,7 +243,6 @@ TEST(reads_through_faults) {
 /* Every system call of a save fails, once or from there on: the save says so, and then the old file is
  * untouched; or it succeeds, and then the new one is there. Nothing else is left. */
 TEST(faults_keep_the_old_file) {
-    make_folder();
     const char *path = in_folder("model");
     const size_t n = 150000;
     char *fresh = pattern(n);
@@ -286,7 +282,6 @@ TEST(faults_keep_the_old_file) {
 /* A process killed before or after any system call of a save leaves the old file or the new one, whole, and
  * the next save works and cleans up. */
 TEST(kills_leave_a_whole_file) {
-    make_folder();
     const char *path = in_folder("model");
     const size_t n = 150000;
     char *fresh = pattern(n);
@@ -319,7 +314,6 @@ TEST(kills_leave_a_whole_file) {
 
 /* The target appears when the file is committed, not before, and not at all when it is abandoned. */
 TEST(nothing_shows_before_the_commit) {
-    make_folder();
     const char *path = in_folder("model");
     Error e = {0};
     File *f = file_create(path, &e);
@@ -340,7 +334,6 @@ TEST(nothing_shows_before_the_commit) {
 
 /* A new file has the mode that the umask leaves, an old one keeps its own. */
 TEST(modes_are_kept) {
-    make_folder();
     struct stat st;
     Error e = {0};
     umask(027);
@@ -356,7 +349,6 @@ TEST(modes_are_kept) {
 
 /* Saves through links, relative and absolute, and in a chain; the links stay. A link to nothing is refused. */
 TEST(links_are_followed) {
-    make_folder();
     struct stat st;
     Error e = {0};
     mkdir(in_folder("sub"), 0700);
@@ -384,7 +376,6 @@ TEST(links_are_followed) {
 }
 
 TEST(refuses_to_write) {
-    make_folder();
     struct sockaddr_un place = {.sun_family = AF_UNIX};
     snprintf(place.sun_path, sizeof place.sun_path, "%s", in_folder("socket"));
     int end = socket(AF_UNIX, SOCK_STREAM, 0);
@@ -442,7 +433,6 @@ TEST(refuses_to_write) {
 /* Many processes save one file at the same time: it is whole at every moment, and each save either won or was
  * told that another was at it. */
 TEST(writers_do_not_mix) {
-    make_folder();
     enum { WRITERS = 4, SAVES = 60, BYTES = 70000 };
     const char *path = in_folder("model");
     fflush(stdout);
@@ -474,4 +464,4 @@ TEST(writers_do_not_mix) {
     CHECK(entries() == 1);
 }
 
-RUN_TESTS
+RUN_TESTS_AFTER(make_folder)

@@ -29,7 +29,6 @@ static double processors_of(const char *groups) {
 }
 
 TEST(the_lowest_limit_counts) {
-    enter_folder();
     put_limit("/a", "memory.max", "3000000\n");
     put_limit("/a/b", "memory.max", "max\n");
     put_limit("/a/b/c", "memory.max", "5000000\n");
@@ -46,7 +45,6 @@ TEST(the_lowest_limit_counts) {
 
 TEST(processors_are_shares_of_time) {
     const double none = (double)INFINITY;
-    enter_folder();
     put_limit("/a", "cpu.max", "250000 100000\n");
     put_limit("/a/b", "cpu.max", "max 100000\n");
     put_limit("/a/b/c", "cpu.max", "800000 200000\n");
@@ -66,4 +64,4 @@ TEST(the_machine_has_memory) {
           e.text);
 }
 
-RUN_TESTS
+RUN_PROGRAM_TESTS

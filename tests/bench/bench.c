@@ -68,7 +68,6 @@ TEST(plain_attention_is_measured) {
 
 /* Without --json: a head and a row for each line of JSON. */
 TEST(tables_are_for_a_person) {
-    enter_folder();
     static const struct {
         const char *subject, *column;
         int lines;

@@ -25,7 +25,6 @@ static Ids ids_new(void) {
 static PaddedBatch *read_back(Ids *x, ModelConfig c, const char **path, Error *e) {
     static int files;
     char name[32];
-    if (!files) make_folder();
     snprintf(name, sizeof name, "batch%d", files++);
     *path = in_folder(name);
     int64_t *ids[] = {x->source, x->in, x->out};
@@ -116,4 +115,4 @@ TEST(wrong_batches) {
     expect_no_batch(x, ": source: found sequences of 5 tokens, need at most the model's 4");
 }
 
-RUN_TESTS
+RUN_TESTS_AFTER(make_folder)

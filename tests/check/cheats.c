@@ -81,8 +81,6 @@ static void write_cheat(const Cheat *c) {
 }
 
 TEST(no_cheat_passes) {
-    if (sizeof(real) < sizeof(double)) return; /* as gradcheck is shipped */
-    enter_folder();
     for (size_t i = 0; i < sizeof cheats / sizeof *cheats; i++) {
         const Cheat *c = &cheats[i];
         write_cheat(c);
@@ -94,4 +92,4 @@ TEST(no_cheat_passes) {
     }
 }
 
-RUN_PROGRAM_TESTS
+RUN_SHIPPED_TESTS

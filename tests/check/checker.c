@@ -26,7 +26,6 @@ TEST(every_operation_is_listed) {
 
 /* A line an operation, in the order of the list, with as many cases as its file has; then the sums of them. */
 TEST(all_are_proved) {
-    if (!SHIPPED) return;
     CHECK(GRADCHECK("--threads", "2") == 0 && !*err, "%s%s", err, out);
     const char *line = out;
     long sum = 0;
@@ -70,7 +69,6 @@ TEST(cases_are_chosen) {
 
 /* Far out gelu's derivative is 0 but for numbers below the smallest with all digits: that these differ is no error. */
 TEST(numbers_without_digits_are_no_error) {
-    if (!SHIPPED) return;
     CHECK(GRADCHECK("gelu", "far away", "--json", "--seeds", "200") == 0 && lines_of(out) == 1, "%s", out);
     CHECK(number(out, "error") < 1e-9, "%s", out);
 }
@@ -115,8 +113,6 @@ TEST(refuses) {
         {{"model", "--against", "a"}, 2, "--against: found two models, need seq2seq, lm or --weights"},
         {{"model", "--weights", "none"}, 66, "none: No such file or directory"},
     };
-    if (!SHIPPED) return;
-    enter_folder();
     CHECK(mkdir("empty", 0777) == 0 && mkdir("full", 0777) == 0);
     write_text("full/x", "");
     char *before = strdup(list_folder("."));
@@ -135,4 +131,4 @@ TEST(refuses) {
     free(before);
 }
 
-RUN_PROGRAM_TESTS
+RUN_SHIPPED_TESTS

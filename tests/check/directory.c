@@ -29,7 +29,6 @@ TEST(directories_are_made) {
         {"dangling/f", "dangling: cannot be made a directory: a file of that name is there"},
         {"/proc/none/f", "/proc/none: cannot be made a directory: No such file or directory"},
     };
-    enter_folder();
     make_long_name();
     write_text("file", "");
     CHECK(symlink("nowhere", "dangling") == 0);
@@ -45,7 +44,6 @@ TEST(directories_are_made) {
 
 /* In $TMPDIR where that can be used, and gone with all of its files when it is removed. */
 TEST(folders_for_a_while) {
-    enter_folder();
     make_long_name();
     CHECK(mkdir("tmp", 0777) == 0);
     const char *const places[][2] = {{"tmp", "tmp/"}, {NULL, "/tmp/"}, {"", "/tmp/"}, {long_name, "/tmp/"}};
@@ -86,7 +84,6 @@ TEST(files_are_found) {
                                         ".git/x.c", "sub/.c", "d.h",          "c"};
     static const char *const found[] = {"a.c", "b.c", "link.c", "sub/deep/c.c", "sub/z.c"};
     enum { FOUND = sizeof found / sizeof *found };
-    enter_folder();
     FileNames names;
     Error e = {0};
     CHECK(mkdir("empty", 0777) == 0 && directory_files("empty", ".c", &names, &e) && names.count == 0);
@@ -118,7 +115,6 @@ TEST(files_are_found) {
 /* Deeper than a path can say: refused, and not passed over. */
 TEST(too_deep_is_said) {
     char name[251];
-    enter_folder();
     memset(name, 'x', 250), name[250] = 0;
     int top = open(".", O_RDONLY | O_CLOEXEC);
     CHECK(mkdir("top", 0777) == 0 && chdir("top") == 0);
@@ -147,4 +143,4 @@ TEST(no_bytes_are_allocated) {
     pages_free(none, 0);
 }
 
-RUN_TESTS
+RUN_PROGRAM_TESTS

@@ -46,7 +46,6 @@ TEST(operations_have_names) {
         {"const Op op_" LONGEST "x = {0};", ""},
         {"", ""},
     };
-    make_folder();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char names[4][STUDENT_NAME], found[4 * STUDENT_NAME] = "";
         Error e = {0};
@@ -76,7 +75,6 @@ static void use_compiler(const char *script) {
 /* A missing or empty source and missing headers need no compiler. Every failure of a compiler gives one
  * line. */
 TEST(compilers_are_heard) {
-    make_folder();
     static const struct {
         const char *script, *source, *headers, *says; /* what it says begins so; "" for nothing */
         Status status;
@@ -125,7 +123,6 @@ TEST(compilers_are_heard) {
 
 /* Warnings are kept as whole lines, as many as fit. */
 TEST(warnings_are_kept) {
-    make_folder();
     put(in_folder("a.c"), "int x;\n");
     use_compiler("#!/bin/sh\nfor i in 1 2 3 4 5 6 7 8 9; do\necho '" WARNING
                  "'\necho '    1 | int x;'\ndone\n");
@@ -274,7 +271,6 @@ static void make_reports(CaseReport r[3]) {
 TEST(junit_escapes) {
     CaseReport r[3];
     Error e = {0};
-    make_folder();
     make_reports(r);
     CHECK(junit_write(in_folder("j.xml"), r, 3, 1.5, "a.c: <note>\n", &e), "%s", e.text);
     const char *text = contents(in_folder("j.xml"));
@@ -299,7 +295,6 @@ TEST(junit_escapes) {
 TEST(results_escape) {
     CaseReport r[3];
     Error e = {0};
-    make_folder();
     make_reports(r);
     CHECK(gradescope_write(in_folder("g.json"), r, 3, 1.5, "say \"hi\"\n", &e), "%s", e.text);
     const char *text = contents(in_folder("g.json"));
@@ -361,4 +356,4 @@ TEST(lines_of_json) {
     free(text);
 }
 
-RUN_TESTS
+RUN_TESTS_AFTER(make_folder)

@@ -53,7 +53,6 @@ static double distance(const char *path, const char *want_path, Dtype dtype) {
 
 /* A pass in either precision is PyTorch's in double but for rounding. */
 TEST(pass_is_pytorchs) {
-    enter_folder();
     for (int i = 0; i < GOLDEN; i++) {
         int status = MODEL_CHECK(MODEL(golden_models[i]), "--out", "g", "--unchecked");
         CHECK(status == 0 && !*out, "%s: status %d: %s", golden_models[i], status, err);
@@ -90,7 +89,6 @@ TEST(padding_has_no_logits) {
 /* All parts of the golden models are proved, and PyTorch's values accepted. */
 TEST(golden_models_pass) {
     if (!IN_DOUBLE) return;
-    enter_folder();
     for (int i = 0; i < GOLDEN; i++) {
         const char *model = golden_models[i];
         int status =
@@ -106,7 +104,6 @@ TEST(golden_models_pass) {
 
 /* Files of a generated model give the same bits when they are read again. */
 TEST(saved_files_give_the_same_gradients) {
-    enter_folder();
     CHECK(MODEL_CHECK("--save", "a", "--unchecked") == 0, "%s", err);
     for (int i = 0; i < 2; i++) {
         const char *kind = i ? "lm" : "seq2seq";
@@ -131,7 +128,6 @@ TEST(choices_of_generated_models_pass) {
         {"--positions", "rotary", "--norm-kind", "rms", "--qk-norm", "on", "--activation", "swiglu"}};
     char usual[2][40] = {{0}};
     if (!IN_DOUBLE) return;
-    enter_folder();
     for (size_t i = 0; i <= sizeof choices / sizeof *choices; i++) {
         const char *const *o = i ? choices[i - 1] : (const char *const[10]){0};
         int status = MODEL_CHECK("--samples", "1", o[0], o[1], o[2], o[3], o[4], o[5], o[6], o[7]);
@@ -155,7 +151,6 @@ TEST(choices_of_generated_models_pass) {
  * gradient of the tensor. */
 TEST(rounding_of_cancelling_terms_is_no_mistake) {
     if (!IN_DOUBLE) return;
-    enter_folder();
     CHECK(MODEL_CHECK("seq2seq", "--seed", "44", "--samples", "0") == 0, "%s", out);
 }
 
@@ -238,7 +233,6 @@ TEST(ports_are_judged) {
         {rename_one, 2, "the port has a tensor grad.final.bias, which this model has not"},
         {flatten, 1, "grad.embedding.weight: found shape [104], need [13,8]"},
     };
-    enter_folder();
     for (size_t i = 0; i < sizeof ports / sizeof *ports; i++) {
         write_port("lm", ports[i].change);
         int status = MODEL_CHECK(MODEL("lm"), "--against", "port", "--samples", "0", "--json");
@@ -272,7 +266,6 @@ static void change_a_logit(Safetensors *s) {
 
 TEST(padding_is_not_compared) {
     if (!IN_DOUBLE) return;
-    enter_folder();
     write_port("seq2seq", fill_padding);
     int status =
         MODEL_CHECK(MODEL("seq2seq"), "--against", "port", "--samples", "0", "--only", "embedding.weight");
@@ -286,7 +279,6 @@ TEST(padding_is_not_compared) {
 /* A tensor that is compared with nothing has no verdict: loss and logits without a port. */
 TEST(only_compared_tensors_count) {
     if (!IN_DOUBLE) return;
-    enter_folder();
     CHECK(MODEL_CHECK(MODEL("lm"), "--samples", "0", "--only", "norm.bias") == 0, "%s", err);
     CHECK(!strstr(out, "lm/loss") && !strstr(out, "lm/logits") && strstr(out, "\n1 passed, 0 failed"), "%s",
           out);
@@ -373,7 +365,6 @@ TEST(tiny_biases_are_proved) {
 
 TEST(only_restricts_the_parameters) {
     if (!IN_DOUBLE) return;
-    enter_folder();
     CHECK(MODEL_CHECK("lm", "--only", "encoder.layers.?.norm1.*", "--json") == 0, "%s", err);
     CHECK(lines_of(out) == 4 * 2, "%s", out); /* ds and dw of four */
     CHECK(MODEL_CHECK("lm", "--only", "norm1", "--json") == STATUS_USAGE, "%s", out);
@@ -382,7 +373,6 @@ TEST(only_restricts_the_parameters) {
 
 TEST(threads_do_not_matter) {
     if (!IN_DOUBLE) return;
-    enter_folder();
     CHECK(MODEL_CHECK("--threads", "1", "--json", "--samples", "2") == 0, "%s", err);
     char *one = strdup(out);
     CHECK(MODEL_CHECK("--threads", "3", "--json", "--samples", "2") == 0, "%s", err);
@@ -392,7 +382,6 @@ TEST(threads_do_not_matter) {
 
 TEST(table_and_graders_files) {
     if (!IN_DOUBLE) return;
-    enter_folder();
     CHECK(MODEL_CHECK("lm", "--junit", "j.xml", "--gradescope", "g.json") == 0, "%s", err);
     CHECK(strstr(out, "\n28 passed, 0 failed, 0 inconclusive\n") && strstr(out, "\nlm: 2 layers, "), "%s",
           out);
@@ -440,7 +429,6 @@ static void write_batch(int64_t id) {
 }
 
 TEST(bad_files_get_one_line) {
-    enter_folder();
     const char *lm = golden("lm", "weights");
     char text[64];
     memset(text, 'x', sizeof text);
@@ -473,7 +461,6 @@ TEST(bad_files_get_one_line) {
 }
 
 TEST(bad_options_get_one_line) {
-    enter_folder();
     const char *lm = golden("lm", "weights");
     expect(MODEL_CHECK("gru", "--unchecked"), STATUS_USAGE, "found 'gru', need seq2seq or lm");
     expect(MODEL_CHECK("--out", "g", "--unchecked"), STATUS_USAGE, "--out: found two models");

@@ -89,7 +89,6 @@ TEST(reads_what_numpy_writes) {
 
 /* A file read and written again is, byte for byte, what numpy.save made. */
 TEST(writes_what_numpy_writes) {
-    make_folder();
     for (int g = 0; g < GOLDEN; g++) {
         if (!golden[g].plain) continue;
         Array a;
@@ -326,7 +325,6 @@ TEST(survives_every_flipped_bit) {
 
 /* Missing files and files that are not regular. */
 TEST(refuses_other_files) {
-    make_folder();
     Array a;
     Error e = {0};
     CHECK(!npy_read(&a, folder, &e) && e.status == STATUS_NO_INPUT);
@@ -337,4 +335,4 @@ TEST(refuses_other_files) {
                npy_write(&(Array){.dtype = DTYPE_BF16, .rank = 0, .count = 1, .bytes = "xx"}, "x", &e));
 }
 
-RUN_TESTS
+RUN_TESTS_AFTER(make_folder)

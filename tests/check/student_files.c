@@ -179,8 +179,6 @@ static const Hostile hostile[] = {
 enum { HOSTILE = sizeof hostile / sizeof *hostile };
 
 TEST(whatever_a_case_does_is_a_verdict, 170) {
-    if (sizeof(real) < sizeof(double)) return; /* as gradcheck is shipped */
-    enter_folder();
     for (int i = 0; i < HOSTILE; i++) {
         const Hostile *h = &hostile[i];
         bool memory = strstr(h->says, "memory") != NULL;
@@ -248,8 +246,6 @@ static const struct File {
 };
 
 TEST(whatever_a_file_is_is_a_verdict, 170) {
-    if (sizeof(real) < sizeof(double)) return;
-    enter_folder();
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         const struct File *f = &files[i];
         unlink("op.c");
@@ -277,4 +273,4 @@ TEST(whatever_a_file_is_is_a_verdict, 170) {
           out);
 }
 
-RUN_PROGRAM_TESTS
+RUN_SHIPPED_TESTS

@@ -2,13 +2,6 @@
  * adds to its cases. */
 #include "child.h"
 
-static char start_folder[PATH_MAX];
-
-static void enter(void) {
-    if (!start_folder[0]) CHECK(getcwd(start_folder, sizeof start_folder));
-    enter_folder();
-}
-
 /* y = x², and a backward that does nothing. */
 #define SQUARE_FILE(top, forward, backward, input, output)                                                   \
     "#include \"ops/ops.h\"\n"                                                                               \
@@ -61,8 +54,6 @@ TEST(no_file_without_a_gradient_passes) {
          "does not depend on this input", 4},
         {cached, "a run between with other values", 1},
     };
-    if (!SHIPPED) return;
-    enter();
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         write_text("own.c", files[i].text);
         int status = GRADCHECK("own.c", "--json");
@@ -107,8 +98,6 @@ TEST(a_constant_earns_nothing) {
         "static const CheckCase cases[] = {{\"rows\", rows, {{\"x\", DIMS(3, 4)}}},\n"
         "                                  {\"none\", rows, {{\"x\", DIMS(0, 4)}}}};\n"
         "const Op op_softmax = {\"softmax\", CASES(cases)};\n";
-    if (!SHIPPED) return;
-    enter();
     write_text("cases.c", cases);
     for (int i = 0; i < 4; i++) {
         bool like = i % 2;
@@ -136,10 +125,8 @@ TEST(the_ends_of_a_range_are_looked_at) {
         "const Op op_own = {\"own\", own_forward, own_backward, CASES(own_cases)};\n";
     static const char *const high[] = {"80", "800"};
     char text[2048 + PATH_MAX];
-    if (!SHIPPED) return;
-    enter();
     for (int wrong = 0; wrong < 2; wrong++) {
-        snprintf(text, sizeof text, softplus, start_folder, high[wrong]);
+        snprintf(text, sizeof text, softplus, source_folder, high[wrong]);
         write_text("own.c", text);
         CHECK(GRADCHECK("own.c") == wrong, "up to %s: %s", high[wrong], out);
     }
@@ -149,14 +136,12 @@ TEST(the_ends_of_a_range_are_looked_at) {
 TEST(no_right_file_is_accused, 300) {
     static const char *const files[] = {"domains", "elementwise", "arrays",
                                         "layers",  "sequences",   "matrices"};
-    if (!SHIPPED) return;
-    enter();
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         char path[PATH_MAX + 64];
-        snprintf(path, sizeof path, "%s/tests/check/students/%s.c", start_folder, files[i]);
+        snprintf(path, sizeof path, "%s/tests/check/students/%s.c", source_folder, files[i]);
         int status = GRADCHECK(path, "--seeds", i == 0 ? "8" : "1", "--time-limit", "60");
         CHECK(status == 0, "%s: %s", files[i], out);
     }
 }
 
-RUN_PROGRAM_TESTS
+RUN_SHIPPED_TESTS

@@ -145,8 +145,6 @@ static Safetensors twin_results(int seed) {
 /* ---- Tests ---- */
 
 TEST(all_operations_are_accurate) {
-    if (!SHIPPED) return;
-    enter_folder();
     for (int seed = 1; seed <= 3; seed++) {
         Safetensors s = twin_results(seed);
         judge_all(&s, (uint64_t)seed);
@@ -157,8 +155,6 @@ TEST(all_operations_are_accurate) {
 /* 3e-6 is 25 to 50 ulps. An error of that much in any result or gradient of any operation is seen, except
  * in gradients that are 0 by design. */
 TEST(errors_are_seen_everywhere) {
-    if (!SHIPPED) return;
-    enter_folder();
     Safetensors s = twin_results(1);
     for (int k = 0; k < ops_count; k++) {
         const Op *op = ops_all[k].op;
@@ -178,8 +174,6 @@ TEST(errors_are_seen_everywhere) {
 /* Infinities, NaN and missing results are errors. */
 TEST(nonsense_is_seen) {
     static const double factors[] = {(double)NAN, (double)INFINITY, -1};
-    if (!SHIPPED) return;
-    enter_folder();
     Safetensors s = twin_results(1);
     for (int i = 0; i < 3; i++) {
         Judgement j = judge(&op_tanh, 0, 1, &s, "y", factors[i]);
@@ -206,7 +200,5 @@ int main(int argc, char **argv) {
     uint64_t seed = argc > 3 ? strtoull(argv[3], NULL, 10) : 1;
     if (argc > 2 && strcmp(argv[1], "--write") == 0) return write_results(argv[2], seed);
     if (argc > 2 && strcmp(argv[1], "--read") == 0) return read_results(argv[2], seed);
-    if (!find_programs(argv[0])) return 1;
-    end_by_signals();
-    return test_main(argv[0], test_list, test_count, argc, argv);
+    return shipped_tests(argc, argv);
 }

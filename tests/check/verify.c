@@ -70,7 +70,6 @@ TEST(right_gradients_pass, 120) {
     char name[AT_ONCE][32];
     const char *directories[AT_ONCE + 2] = {"verify"};
     int count = 1, all = 0;
-    enter_folder();
     for (int i = 0; i < ops_count; i++)
         for (int k = 0; k < ops_all[i].op->n_cases; k++) {
             const CheckCase *c = &ops_all[i].op->cases[k];
@@ -174,7 +173,6 @@ static bool has(const char *text, const char *part) {
 }
 
 TEST(wrong_gradients_are_named) {
-    enter_folder();
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         CaseFiles f;
         char name[CASE_FILE], pattern[64];
@@ -205,7 +203,6 @@ TEST(kinks_have_many_gradients) {
         real slope;
         int status;
     } at_kink[] = {{0, 0}, {(real)0.25, 0}, {1, 0}, {(real)-0.01, 1}, {(real)1.01, 1}};
-    enter_folder();
     for (size_t i = 0; i < sizeof at_kink / sizeof *at_kink; i++) {
         CaseFiles f;
         long kinks = 0;
@@ -225,7 +222,6 @@ TEST(kinks_have_many_gradients) {
 /* Changed inputs are used: the gradients at the new inputs pass, the old ones fail. */
 TEST(changed_inputs_count) {
     CaseFiles f;
-    enter_folder();
     solve_named(&f, "case", "layer_norm", "matrix");
     PointInput *x = &f.point.in[0];
     for (long i = 0; i < x->count; i++) x->value[i] = x->value[i] / 2 + (real)0.1 * (real)(i % 4);
@@ -332,7 +328,6 @@ static void clear_folder(void) {
 
 /* A part that cannot be read has a verdict of one line, and the others are judged. */
 TEST(bad_gradients_are_verdicts, 120) {
-    enter_folder();
     for (int i = 0; i < HOSTILE; i++) {
         CaseFiles f;
         clear_folder();
@@ -352,7 +347,6 @@ TEST(bad_gradients_are_verdicts, 120) {
 
 /* If an input is unusable, gradients are inconclusive, and unreadable files still fail. */
 TEST(bad_inputs_are_verdicts, 120) {
-    enter_folder();
     for (int i = 0; i < HOSTILE; i += 2) {
         CaseFiles f;
         clear_folder();
@@ -371,7 +365,6 @@ TEST(bad_inputs_are_verdicts, 120) {
 /* NaN is refused in an input. */
 TEST(numbers_that_are_none) {
     CaseFiles f;
-    enter_folder();
     solve_named(&f, "case", "layer_norm", "matrix");
     PointInput *x = &f.point.in[0];
     x->value[7] = (real)NAN;
@@ -385,7 +378,6 @@ TEST(numbers_that_are_none) {
 /* If the right value is not finite, the part is inconclusive. */
 TEST(infinite_values_are_not_judged) {
     CaseFiles f;
-    enter_folder();
     solve_named(&f, "case", "exp", "matrix");
     PointInput *x = &f.point.in[0];
     x->value[0] = 1000;
@@ -421,7 +413,6 @@ TEST(other_shapes_are_named) {
         {"add", "bias", "da", DIMS(2, 3, 3), "da.npy: found shape [2,3,3], need [2,3,4]", "wrong shape"},
     };
     static const real zeros[24];
-    enter_folder();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         CaseFiles f;
         clear_folder();
@@ -438,7 +429,6 @@ TEST(other_shapes_are_named) {
 /* Big-endian and Fortran-ordered files are read. */
 TEST(other_orders_are_read) {
     static const struct { bool swapped, fortran; } order[] = {{true, false}, {false, true}, {true, true}};
-    enter_folder();
     for (int i = 0; i < 3; i++) {
         CaseFiles f;
         solve_named(&f, "case", "layer_norm", "matrix");
@@ -483,7 +473,6 @@ TEST(bad_directories_have_a_status) {
         {"{\"operation\": \"\xff\", \"case\": \"matrix\"}", 65, "case.json: byte"},
     };
     CaseFiles f;
-    enter_folder();
     solve_named(&f, "good", "layer_norm", "matrix");
     case_close(&f);
     solve_named(&f, "case", "layer_norm", "matrix");
@@ -511,7 +500,6 @@ TEST(bad_directories_have_a_status) {
 /* ---- Writing a case ---- */
 
 TEST(cases_are_chosen) {
-    enter_folder();
     CHECK(RUN("case", "softmax", "--out", "a") == 0 && has(out, "softmax/matrix: y_i ="), "%s%s", out, err);
     CHECK(has(out, "Other cases: 'first axis'") && has(out, "./gradcheck verify a\n"), "%s", out);
     CHECK(RUN("case", "softmax", "axes", "--out", "b") == 0 && has(out, "softmax/three axes: "), "%s", out);
@@ -527,7 +515,6 @@ TEST(cases_are_chosen) {
 
 /* The seed fixes the bytes; single precision is exact in both. */
 TEST(cases_are_reproducible) {
-    enter_folder();
     CHECK(RUN("case", "mul", "--out", "a") == 0 && RUN("case", "mul", "--out", "b") == 0);
     CHECK(RUN("case", "mul", "--out", "c", "--seed", "2") == 0);
     static const char *const files[] = {"a.npy", "b.npy", "y.npy", "dy.npy", "case.json"};
@@ -548,7 +535,6 @@ TEST(cases_are_reproducible) {
 
 /* Every case has distinct file names and a valid case.json. */
 TEST(case_files_are_sound) {
-    enter_folder();
     for (int i = 0; i < ops_count; i++)
         for (int k = 0; k < ops_all[i].op->n_cases; k++) {
             const CheckCase *c = &ops_all[i].op->cases[k];
@@ -583,7 +569,6 @@ TEST(case_files_are_sound) {
 
 /* A student's files are not overwritten. */
 TEST(nothing_is_overwritten) {
-    enter_folder();
     CHECK(mkdir("work", 0777) == 0);
     write_text("work/dx.npy", "mine");
     CHECK(RUN("case", "softmax", "--out", "work") == 73 && has(err, "--force"), "%s", err);
@@ -604,7 +589,6 @@ TEST(nothing_is_overwritten) {
 TEST(parts_are_scored) {
     CaseFiles f;
     size_t size;
-    enter_folder();
     solve_named(&f, "case", "layer_norm", "matrix");
     case_close(&f);
     write_text("case/dgamma.npy", "?");

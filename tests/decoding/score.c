@@ -40,8 +40,6 @@ static Score score_of(const SavedRun *r, const char *text) {
  * counts. */
 TEST(a_text_has_the_loss_of_its_tokens) {
     enum { LONGEST = 200 };
-    make_folder();
-    CHECK(chdir(folder) == 0);
     for (int i = 0; i < 8; i++) {
         ModelConfig c = small_language_model();
         c.vocab_size = 4, c.max_length = (int[]){1, 2, 7, 80}[i % 4];
@@ -75,8 +73,6 @@ TEST(a_text_has_the_loss_of_its_tokens) {
 
 /* The targets of pairs count, with their ends. Blank lines do not count. */
 TEST(pairs_have_the_loss_of_their_targets) {
-    make_folder();
-    CHECK(chdir(folder) == 0);
     ModelConfig c = small_seq2seq();
     c.vocab_size = 7, c.pad_id = 6, c.max_length = 6;
     Model *m = lively(c, 1);
@@ -114,8 +110,6 @@ TEST(pairs_have_the_loss_of_their_targets) {
 
 /* The mean of the newest files, by their names; other files do not count. */
 TEST(weights_are_averaged) {
-    make_folder();
-    CHECK(chdir(folder) == 0);
     ModelConfig c = small_language_model();
     c.vocab_size = 4;
     Model *m[4];
@@ -152,4 +146,4 @@ TEST(weights_are_averaged) {
     model_free(other);
 }
 
-RUN_TESTS
+RUN_TESTS_AFTER(enter_folder)

@@ -332,7 +332,6 @@ TEST(text_begins_with_a_question_and_ends_with_a_conclusion) {
         {"graph", {"h_i <- 1/|N_i| sum_(j in N_i) h_j", "-inf where j is not in N_i", "After 5 layers"}},
     };
     setenv("COLUMNS", "1000", 1);
-    enter_folder();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         CHECK(EXPLAIN(cases[i].name, "--svg", "picture.svg") == 0 && !*err, "%s", err);
         const char *end = next_line(out), *found = strstr(out, "\nFound: ");

@@ -1,4 +1,4 @@
-/* What tests of ./explain share. */
+/* Helpers for the tests of ./explain. */
 #ifndef TESTS_EXPLAIN_HELPERS_H
 #define TESTS_EXPLAIN_HELPERS_H
 
@@ -6,10 +6,9 @@
 
 #define EXPLAIN(...) run_program("explain", ARGUMENTS(__VA_ARGS__), (Streams){0})
 
-/* Two runs in a new folder, of these sizes: of copy, whose vocabulary is 12345, and of a text. */
+/* Trains two runs of these sizes: copy, whose vocabulary is 12345, and lm. */
 #define MAKE_RUNS(...)                                                                                       \
     do {                                                                                                     \
-        enter_folder();                                                                                      \
         write_text("text", "the cat sat on the mat, and the rat sat on the cat and the mat");                \
         CHECK(TRAIN("copy", __VA_ARGS__, "--symbols", "5", "--max-length", "4", "--run", "copy") == 0, "%s", \
               err);                                                                                          \

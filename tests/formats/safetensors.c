@@ -96,7 +96,6 @@ static bool same_tensors(const Safetensors *s, const Array *want, int count) {
 }
 
 TEST(what_is_written_comes_back) {
-    make_folder();
     const char *path = in_folder("a.safetensors");
     Array a[ARRAYS];
     Safetensors s;
@@ -334,7 +333,6 @@ TEST(accepts_what_the_format_allows) {
 
 /* Many tensors, their names in no order: the lists grow, and each is found. */
 TEST(finds_each_of_many) {
-    make_folder();
     enum { MANY = 1000 };
     static char names[MANY][16];
     static int32_t values[MANY];
@@ -364,7 +362,6 @@ TEST(finds_each_of_many) {
 
 /* Any one bit of a file of ours flipped: it is refused. */
 TEST(notices_every_flipped_bit) {
-    make_folder();
     Array a[ARRAYS];
     Error e = {0};
     make_arrays(a);
@@ -396,7 +393,6 @@ TEST(knows_files_of_ours) {
                  {"__\": {", "__\":{ ", true, false},
                  {"crc32\": \"", "crc32\":\" ", true, false},
                  {"abc", "abd", false, false}};
-    make_folder();
     Array a = array_over("x", DTYPE_U8, SHAPE(3), "abc");
     Error e = {0};
     CHECK(safetensors_write(in_folder("ours"), metadata, METADATA, &a, 1, &e), "%s", e.text);
@@ -422,7 +418,6 @@ TEST(knows_files_of_ours) {
 }
 
 TEST(names_the_damage) {
-    make_folder();
     Error e = {0};
     Array a = array_over("x", DTYPE_U8, SHAPE(3), "abc");
     CHECK(safetensors_write(in_folder("a"), NULL, 0, &a, 1, &e));
@@ -474,4 +469,4 @@ TEST(wrong_names_are_bugs) {
 #undef WRITE
 }
 
-RUN_TESTS
+RUN_TESTS_AFTER(make_folder)

@@ -24,7 +24,6 @@ static void check_same_config(const ModelConfig *a, const ModelConfig *b) {
 
 static void check_round_trip(ModelConfig c) {
     Error e = {0};
-    make_folder();
     const char *path = in_folder("model.safetensors");
     Model *m = new_model(c, 1);
     Parameters *p = &m->parameters;
@@ -66,7 +65,6 @@ TEST(models_come_back_to_the_bit) {
 TEST(files_that_cannot_be_written_or_read) {
     Model *m = new_model(small_language_model(), 1);
     Error e = {0};
-    make_folder();
     EXPECT_BUG("safetensors_write: metadata key \"heads\" is taken",
                model_save(m, in_folder("model"), &(Metadata){"heads", "2"}, 1, &e));
     CHECK(!model_save(m, in_folder("no/model"), NULL, 0, &e) && e.status == STATUS_CANNOT_CREATE, "%s",
@@ -82,7 +80,6 @@ TEST(long_sequences_cost_nothing) {
     struct rusage before, after;
     ModelConfig c = small_seq2seq();
     c.max_length = 1 << 24;
-    make_folder();
     Model *m = new_model(c, 1);
     CHECK(model_save(m, in_folder("model"), NULL, 0, &e), "%s", e.text);
     getrusage(RUSAGE_SELF, &before);
@@ -141,7 +138,6 @@ static void expect_refused(Spoilt *s, Status status, const char *line) {
     static int files;
     char name[32];
     Error e = {0};
-    if (!files) make_folder();
     snprintf(name, sizeof name, "%d.safetensors", files++);
     const char *path = in_folder(name);
     CHECK(safetensors_write(path, s->metadata, s->fields, s->tensor, s->tensors, &e), "%s", e.text);
@@ -279,4 +275,4 @@ TEST(metadata_that_describes_no_model) {
     expect_refused(s, STATUS_BAD_DATA, ": metadata: found no d_ff, need it");
 }
 
-RUN_TESTS
+RUN_TESTS_AFTER(make_folder)

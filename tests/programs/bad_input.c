@@ -58,7 +58,6 @@ static void refuse(const Refusal *r) {
 /* ---- train ---- */
 
 TEST(train_tasks_and_flags) {
-    enter_folder();
     REFUSES(
         {"train --quiet", 2,
          "found 0 operands, need copy|reverse|sort|add|dates|pairs|lm|grammar, see --help"},
@@ -107,7 +106,6 @@ TEST(train_numbers_out_of_range) {
         {"clip", "a number in [0,inf)", "-1", "1e999"},
         {"norm", "one of post|pre", "middle", "middle"},
     };
-    enter_folder();
     for (size_t i = 0; i < sizeof options / sizeof *options; i++)
         for (int high = 0; high < 2; high++) {
             const char *value = high ? options[i].high : options[i].low;
@@ -122,7 +120,6 @@ TEST(train_numbers_out_of_range) {
 /* Values that are each in range but exclude each other, and flags without effect. */
 TEST(train_contradictions) {
 #define LM "train lm --text text --context 4 "
-    enter_folder();
     write_text("text", "a text that is long enough for the context that is asked for");
     REFUSES(
         {"train copy --heads 3 --d-model 128", 2, "heads: found 3, need a divisor of d_model 128"},
@@ -157,7 +154,6 @@ TEST(train_contradictions) {
 
 /* base/file.c reads other kinds of files, base/utf8.c other bytes, text/corpus.c other lengths. */
 TEST(train_texts) {
-    enter_folder();
     mkfifo("fifo", 0666);
     write_text("mark", "\xEF\xBB\xBF");
     write_text("letter", "a");
@@ -175,7 +171,6 @@ TEST(train_texts) {
 /* More than any machine has is refused before it is touched. */
 TEST(train_sizes_beyond_memory) {
     static const char too_much[] = "memory: the training would take ...";
-    enter_folder();
     write_text("text", "a text that is long enough for the context that is asked for");
     REFUSES({"train copy --batch 16777216 --accumulate 1048576", 71,
              "memory: 16777216 x 1048576 rows of 17 tokens are more than a step can number"},
@@ -187,7 +182,6 @@ TEST(train_sizes_beyond_memory) {
 }
 
 TEST(train_places_that_cannot_be) {
-    enter_folder();
     write_text("file", "in the way");
     mkdir("metrics", 0777);
     mkdir("metrics/metrics.csv", 0777);
@@ -218,7 +212,6 @@ TEST(train_places_that_cannot_be) {
 /* A trained model is replaced only on demand, and not by a training that fails. */
 TEST(train_a_run_is_not_lost) {
     static const char stands[] = "run: found a run, need --resume to continue it or --force to replace it";
-    enter_folder();
     CHECK(TRAIN(SMALL_COPY, "--steps", "3", "--run", "run") == 0, "%s", err);
     refuses(SMALL_WORDS "--run run", 73, stands);
     CHECK(rename("run/model.safetensors", "kept") == 0);
@@ -252,7 +245,6 @@ static void copy_with_change(const char *from, const char *to, const char *find,
 }
 
 TEST(generate_models_that_cannot_be) {
-    enter_folder();
     CHECK(TRAIN(SMALL_COPY, "--steps", "1", "--run", "run") == 0, "%s", err);
     mkdir("folder", 0777);
     mkdir("folder/model.safetensors", 0777);
@@ -310,7 +302,6 @@ TEST(generate_models_that_cannot_be) {
 
 /* A file whose checksum is misspelt is refused unless asked for; one that has none is read, and it is said. */
 TEST(generate_models_without_a_checksum) {
-    enter_folder();
     CHECK(TRAIN(SMALL_COPY, "--steps", "1", "--run", "run") == 0, "%s", err);
     copy_with_change("run/model.safetensors", "changed", "\"crc32\"", "\"crc-2\"");
     refuses("generate changed --prompt 12", 65,
@@ -327,7 +318,6 @@ TEST(generate_models_without_a_checksum) {
 /* Weights that are numbers, but so large that nothing can be computed with them: nothing of an answer is printed. */
 TEST(generate_models_that_compute_nothing) {
     if (sizeof(real) == sizeof(double)) return; /* which such weights do not overflow */
-    enter_folder();
     write_text("text", "a text that is long enough for the context that is asked for");
     CHECK(TRAIN("lm", SMALL, "--text", "text", "--tail", "0", "--context", "8", "--steps", "1", "--run",
                 "run") == 0,
@@ -350,7 +340,6 @@ TEST(generate_models_that_compute_nothing) {
 TEST(paths_without_room) {
     static const char *const commands[] = {"generate ", "train --resume ", SMALL_WORDS "--run "};
     char command[PATH_MAX + 200];
-    enter_folder();
     for (int i = 0; i < 3; i++) {
         snprintf(command, sizeof command, "%s%s", commands[i], longest_path());
         refuses(command, i < 2 ? 66 : 73, "./././...");
@@ -358,7 +347,6 @@ TEST(paths_without_room) {
 }
 
 TEST(generate_prompts) {
-    enter_folder();
     CHECK(TRAIN(SMALL_COPY, "--steps", "1", "--run", "run") == 0, "%s", err);
     REFUSES({"generate run --prompt ''", 65, "--prompt: found no character, need at least one"},
             {"generate run --prompt 12a3", 65,
@@ -428,7 +416,6 @@ TEST(generate_prompts) {
 
 /* What is printed and lost is an error; the model, which was saved, is kept. */
 TEST(output_that_is_lost) {
-    enter_folder();
     const char *const sinks[] = {"/dev/full", ""};
     const char *const causes[] = {"standard output: No space left on device",
                                   "standard output: Bad file descriptor"};
@@ -458,7 +445,6 @@ TEST(output_that_is_lost) {
 
 /* A reader of figures that goes, as `| head -n 1` does, does not take the run with it. */
 TEST(a_reader_that_goes) {
-    enter_folder();
     char first[16];
     CHECK(mkfifo("pipe", 0600) == 0);
     int reader = open("pipe", O_RDONLY | O_NONBLOCK);
@@ -479,7 +465,6 @@ TEST(a_reader_that_goes) {
 
 /* With standard streams closed a run leaves the same files: nothing that is meant for them gets into these. */
 TEST(streams_that_are_closed) {
-    enter_folder();
 #define TALKING "copy", "--d-model", "8", "--heads", "2", "--layers", "1", "--batch", "4", "--held-out", "20"
     CHECK(TRAIN(TALKING, "--steps", "5", "--run", "open", "--json") == 0, "%s", err);
     CHECK(run_program("train", ARGUMENTS(TALKING, "--steps", "5", "--run", "closed", "--json"),

@@ -98,7 +98,6 @@ TEST(a_file_of_prompts_is_answered_line_by_line) {
 
 /* Only whole characters are written; a text may end inside one. */
 TEST(characters_are_written_whole) {
-    enter_folder();
     write_text("text", "水水水水水水水水水水水水水水水水水水水水");
     CHECK(TRAIN("lm", "--text", "text", "--tokenizer", "byte", "--context", "6", "--tail", "0", "--steps",
                 "60", "--lr", "0.01", SMALL, "run") == 0,
@@ -160,7 +159,6 @@ TEST(probabilities_are_shown) {
 /* The score of the part that was held out is the loss that training printed. */
 TEST(scores_are_the_losses_of_training) {
     char text[721];
-    enter_folder();
     for (int i = 0; i < 720; i++) text[i] = "abcd"[i * i % 7 % 4];
     text[720] = 0;
     write_text("text", text);
@@ -193,7 +191,6 @@ TEST(scores_are_the_losses_of_training) {
 
 /* --keep-checkpoints keeps the last weights, also those before a resumed part, and --force removes them. */
 TEST(the_last_checkpoints_are_kept_and_averaged) {
-    enter_folder();
     write_text("text", TEXT TEXT);
 #define KEEP(steps, ...)                                                                                     \
     TRAIN("lm", "--text", "text", "--tokenizer", "char", "--context", "8", "--steps", steps,                 \

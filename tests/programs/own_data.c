@@ -12,7 +12,6 @@ static const char poem[] = "无可奈何花落去，似曾相识燕归来";
 
 /* Learnt by heart: of its first token, or bytes, the model makes the rest. */
 TEST(the_poem_is_learnt_by_heart_with_every_tokenizer) {
-    enter_folder();
     write_text("poem", poem);
     for (int i = 0; i < 4; i++) {
         CHECK(TRAIN("lm", "--text", "poem", "--tokenizer", tokenizers[i], "--steps", "150", "--lr", "0.01",
@@ -33,7 +32,6 @@ TEST(the_poem_is_learnt_by_heart_with_every_tokenizer) {
 }
 
 TEST(five_lines_train_with_a_hint) {
-    enter_folder();
     write_text("five", "One line.\nAnother line.\nA third one.\nThe fourth.\nAnd the last line.\n");
     CHECK(TRAIN("lm", "--text", "five", "--d-model", "8", "--heads", "2", "--steps", "2") == 0, "%s", err);
     size_t size = 0;
@@ -47,7 +45,6 @@ TEST(five_lines_train_with_a_hint) {
 
 /* Files behind --text are learned together; a run with bpe goes on to the same bits. */
 TEST(several_texts_and_runs_that_go_on) {
-    enter_folder();
     write_text(
         "a", "the mill by the river and the miller and the mill again, the mill by the river and the mill\n");
     write_text(
@@ -64,7 +61,6 @@ TEST(several_texts_and_runs_that_go_on) {
 }
 
 TEST(pairs_of_ones_own) {
-    enter_folder();
     FILE *f = fopen("pairs", "w");
     for (char c = 'a'; f && c <= 'z'; c++) fprintf(f, "%c%c\t%c\n", c, c, c);
     if (!f || fclose(f)) exit(1);
@@ -86,7 +82,6 @@ TEST(pairs_of_ones_own) {
 
 /* Mean and deviation over seeds; each run has its folder and the seed. Lengths are told, longer ones too. */
 TEST(several_seeds_and_lengths) {
-    enter_folder();
     CHECK(TRAIN("copy", "--d-model", "8", "--heads", "2", "--layers", "1", "--steps", "2", "--max-length",
                 "4", "--seeds", "2", "--run", "run") == 0,
           "%s", err);

@@ -11,8 +11,7 @@
 #define COPY "copy", TINY, "--symbols", "5", "--max-length", "4", "--held-out", "30"
 #define LM   "lm", TINY, "--text", "text", "--context", "8"
 
-static void enter_folder_with_text(void) {
-    enter_folder();
+static void write_cat_text(void) {
     char text[2000];
     for (int i = 0; i < 1999; i++) text[i] = "the cat sat on the mat, \n"[(i * i + i / 7) % 25];
     text[1999] = 0;
@@ -75,7 +74,7 @@ TEST(metrics_are_complete) {
                              *const during_lm[] = {FIGURES, PER_CHARACTER, NULL},
                              *const final_copy[] = {FIGURES, "val_exact", "final", NULL},
                              *const final_lm[] = {FIGURES, PER_CHARACTER, "final", NULL};
-    enter_folder_with_text();
+    write_cat_text();
     for (int lm = 0; lm < 2; lm++) {
         const char *task = lm ? "lm" : "copy";
         int status = lm ? TRAIN(LM, "--steps", "23", "--eval-every", "5", "--json", "--quiet")
@@ -102,7 +101,6 @@ TEST(metrics_are_complete) {
 
 /* Of a model that has not been trained there is no training loss. Its loss is near log(vocabulary). */
 TEST(no_steps) {
-    enter_folder();
     CHECK(TRAIN(COPY, "--steps", "0", "--json", "--run", "a/b/c") == 0, "%s", err);
     CHECK(lines_of(out) == 1 && isnan(number(out, "train_loss")) && number(out, "tokens") == 0, "%s", out);
     CHECK_NEAR(number(out, "val_loss"), log(8), 0.5);
@@ -118,7 +116,7 @@ TEST(the_same_seed_makes_the_same_file) {
     static const char *const tasks[] = {"copy", "lm"}, *const threads[] = {"1", "2", "3", "1"},
                              *const seeds[] = {"7", "7", "7", "8"},
                              *const runs[] = {"one", "two", "three", "other"};
-    enter_folder_with_text();
+    write_cat_text();
     for (int i = 0; i < 2; i++) {
         for (int run = 0; run < 4; run++) {
             CHECK(TRAIN(tasks[i], "--d-model", "48", "--heads", "4", "--layers", "1", "--batch", "24",
@@ -141,7 +139,7 @@ static bool occurs(const char *text, const char *what) {
 
 /* Without a terminal: plain lines on stderr, ten of progress, the result, the samples asked for. */
 TEST(talk_is_plain_without_a_terminal) {
-    enter_folder_with_text();
+    write_cat_text();
     CHECK(TRAIN(COPY, "--steps", "20", "--samples", "3") == 0 && !*out, "%s", err);
     CHECK(!strchr(err, '\033') && !strchr(err, '\r'), "%s", err);
     CHECK(count_of(err, "\ncopy ") == 10 && occurs(err, "\ncopy 20/20  loss "), "%s", err);
@@ -171,7 +169,6 @@ static void watch(int columns_wide, const char *kind, char text[MOST_OUTPUT]) {
 /* The bar begins each time at the start of a cleared line and leaves the last column free, however narrow. */
 TEST(the_bar_fits_the_terminal) {
     static char text[MOST_OUTPUT];
-    enter_folder();
     for (int i = 0; i < 6; i++) {
         int width = (int[]){80, 60, 40, 20, 10, 3}[i], drawn = 0;
         watch(width, "xterm", text);
@@ -198,14 +195,13 @@ TEST(the_bar_fits_the_terminal) {
 
 /* Of a context of a few characters a sample begins with one. */
 TEST(one_character_begins) {
-    enter_folder_with_text();
+    write_cat_text();
     CHECK(TRAIN("lm", TINY, "--text", "text", "--context", "4", "--steps", "1", "--run", "run") == 0, "%s",
           err);
     CHECK(occurs(err, "prompted with 1 token:\n"), "%s", err);
 }
 
 TEST(help_fits_80_columns) {
-    enter_folder();
     for (int i = 0; i < 2; i++) {
         CHECK(run_program(i ? "train" : "generate", ARGUMENTS("--help"), (Streams){0}) == 0 && !*err, "%s",
               err);
@@ -217,7 +213,7 @@ TEST(help_fits_80_columns) {
 
 /* Says what a run would take, and takes nothing. */
 TEST(a_dry_run_takes_nothing) {
-    enter_folder_with_text();
+    write_cat_text();
     char *before = strdup(list_folder("."));
     CHECK(TRAIN(COPY, "--dry-run") == 0 && !*err, "%s", err);
     long parameters = 0;
@@ -257,7 +253,7 @@ enum { ALL_MEMORY_IS_OURS = false };
  * process holds. Linux counts the pages of a process to 64 a processor. */
 TEST(a_dry_run_tells_the_peak) {
     if (!ALL_MEMORY_IS_OURS) return;
-    enter_folder_with_text();
+    write_cat_text();
     static const char *const cases[][20] = {
         {COPY},
         {LM, "--threads", "1"},
@@ -289,7 +285,6 @@ TEST(a_dry_run_tells_the_peak) {
 /* A verse is learned by heart and said from its first character on. */
 TEST(learns_a_verse_by_heart) {
     static const char verse[] = "无可奈何花落去，似曾相识燕归来";
-    enter_folder();
     write_text("verse", verse);
     CHECK(TRAIN("lm", "--text", "verse", "--tokenizer", "char", "--preset", "gpt", "--tail", "0", "--context",
                 "14", "--d-model", "32", "--layers", "2", "--batch", "2", "--steps", "150", "--lr", "0.005",
@@ -308,7 +303,6 @@ TEST(learns_a_verse_by_heart) {
 
 /* The whole way of a sequence task: what was learned in training is there in the file. */
 TEST(learns_to_copy) {
-    enter_folder();
     CHECK(TRAIN("copy", "--d-model", "32", "--layers", "1", "--symbols", "8", "--max-length", "3",
                 "--held-out", "30", "--steps", "250", "--batch", "32", "--lr", "0.01", "--dropout", "0",
                 "--json") == 0,
@@ -337,7 +331,6 @@ TEST(the_window_slides) {
     char text[TEXT + 1] = {0}, written[2][PROMPT + MORE + 1], window[CONTEXT + 1];
     uint32_t x = 1;
     for (int i = 0; i < TEXT; i++) text[i] = "abc"[((x = x * 1103515245 + 12345) >> 16 & 0x7fff) % 3];
-    enter_folder();
     write_text("text", text);
     CHECK(TRAIN(LM, "--preset", "gpt", "--steps", "20", "--lr", "0.1", "--quiet", "--run", "run") == 0, "%s",
           err);
@@ -360,7 +353,7 @@ TEST(the_window_slides) {
 /* Text is a function of model, prompt, temperature, top-k and seed; its length is as asked for. */
 TEST(samples_are_reproducible) {
     char first[200];
-    enter_folder_with_text();
+    write_cat_text();
     CHECK(TRAIN(LM, "--tokenizer", "char", "--steps", "20", "--quiet", "--run", "run") == 0, "%s", err);
 #define SAMPLE(...) GENERATE("run", "--prompt", "the cat sat on", "--length", "60", __VA_ARGS__)
     CHECK(SAMPLE("--temperature", "1", "--seed", "3") == 0 && strlen(out) == 14 + 60 + 1, "%s", out);
@@ -381,7 +374,6 @@ TEST(samples_are_reproducible) {
 
 /* At a terminal a prompt that cannot be answered is not the end. */
 TEST(typing_goes_on) {
-    enter_folder();
     CHECK(TRAIN(COPY, "--steps", "1", "--quiet", "--run", "run") == 0, "%s", err);
     int other, terminal = open_terminal(80, &other);
     static const char typed[] = "12\n1?\n\n345\n\004"; /* Ctrl-D at the end */
@@ -397,7 +389,6 @@ TEST(typing_goes_on) {
 
 /* Of answers no more are shown than are held out; of a training that fails it is said whose weights are saved. */
 TEST(says_what_there_is) {
-    enter_folder();
     CHECK(TRAIN(COPY, "--steps", "1", "--samples", "40", "--run", "run") == 0, "%s", err);
     CHECK(count_of(err, " -> ") == 30, "%s", err);
     int status = TRAIN(COPY, "--steps", "3", "--schedule", "constant", "--lr", "9e17", "--d-ff", "512",
@@ -439,7 +430,6 @@ static pid_t start_endless(FILE *to_out, FILE *to_err) {
 /* Ctrl-C, or SIGTERM, ends training; model, figures and samples are there; then the program ends by the
  * signal. Meanwhile nobody else can train in the same place. */
 TEST(ends_when_told) {
-    enter_folder();
     for (int i = 0; i < 2; i++) {
         int signal_number = i ? SIGTERM : SIGINT;
         FILE *to_out = tmpfile(), *to_err = tmpfile();
@@ -466,7 +456,6 @@ TEST(ends_when_told) {
 /* A run in the background, which Ctrl-C is not meant for, goes on. A killed one leaves nothing that the next
  * would stumble over. */
 TEST(ignores_what_it_should) {
-    enter_folder();
     FILE *to_out = tmpfile(), *to_err = tmpfile();
     signal(SIGINT, SIG_IGN);
     pid_t child = start_endless(to_out, to_err);

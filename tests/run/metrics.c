@@ -38,7 +38,6 @@ TEST(rows_that_stay) {
         {"", 4, HEAD, 0},
         {NULL, 4, HEAD, 0},
     };
-    enter_folder();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         MetricsFile f;
         Error e = {0};
@@ -59,7 +58,6 @@ TEST(rows_that_stay) {
 TEST(places_without_metrics) {
     char too_long[PATH_ROOM + 9] = {0};
     memset(too_long, 'x', PATH_ROOM + 8);
-    enter_folder();
     CHECK(mkdir("taken", 0777) == 0 && mkdir("taken/metrics.csv", 0777) == 0);
     const struct {
         const char *directory, *want;
@@ -95,7 +93,6 @@ static const char *said(void (*act)(MetricsFile *f), MetricsFile *f) {
 TEST(no_place) {
     MetricsFile f;
     Error e = {0};
-    enter_folder();
     CHECK(mkdir("run", 0777) == 0 && metrics_open(&f, "run", true, &e), "%s", e.text);
     metrics_write(&f, &(Metrics){.task = "copy", .step = 1});
     CHECK(system("rm -r run") == 0);
@@ -117,7 +114,6 @@ TEST(no_place) {
 TEST(a_deleted_file) {
     MetricsFile f;
     Error e = {0};
-    enter_folder();
     CHECK(mkdir("run", 0777) == 0 && metrics_open(&f, "run", false, &e), "%s", e.text);
     metrics_write(&f, &(Metrics){.task = "copy", .step = 1});
     CHECK(!*said(metrics_restore, &f));
@@ -146,7 +142,6 @@ static void write_two(MetricsFile *f) {
 /* Opens metrics.csv on a full disk; returns the descriptor to close. */
 static int open_on_a_full_disk(MetricsFile *f) {
     Error e = {0};
-    enter_folder();
     CHECK(metrics_open(f, ".", false, &e), "%s", e.text);
     int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
     CHECK(full >= 0 && dup2(full, fileno(f->csv)) >= 0);
@@ -184,7 +179,6 @@ static void resume(MetricsFile *f) {
 /* A sound file of an earlier version, which had fewer columns, is not damaged: the new ones are empty in its rows. */
 TEST(earlier_columns) {
     MetricsFile f;
-    enter_folder();
     write_text("metrics.csv", EARLIER "\n"
                                       "copy,2,10,2.5,9,,3.0,0.5,\n"
                                       "copy,4,10,4.5,9,1.0,2.0,0.5,0.25\n");
@@ -211,7 +205,6 @@ TEST(jSON_has_no_NaN) {
           .val_exact = 1, .final = true},
          "{\"task\": \"copy\", \"step\": 3, \"tokens\": 40, \"seconds\": 1.250, \"params\": 9, "
          "\"train_loss\": 1, \"val_loss\": 2, \"val_accuracy\": 0.5, \"val_exact\": 1, \"final\": true}\n"}};
-    enter_folder();
     for (int i = 0; i < 2; i++) {
         fflush(stdout);
         int before = dup(STDOUT_FILENO), to = open("said", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
@@ -223,4 +216,4 @@ TEST(jSON_has_no_NaN) {
     }
 }
 
-RUN_TESTS
+RUN_PROGRAM_TESTS

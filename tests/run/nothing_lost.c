@@ -61,7 +61,6 @@ static const char *steps_in_metrics(void) {
 /* The weights before a step that is not finite are saved. The first step makes all weights 9e17, the limit of
  * a model file; in the second, products of them overflow in float, not in double. */
 TEST(before_a_bad_step) {
-    enter_folder();
 #define WILD "--schedule", "constant", "--lr", "9e17", "--d-ff", "512", "--eval-every", "100"
     int status = TRAIN(COPY, WILD, "--steps", "3", "--run", "run");
     if (sizeof(real) != sizeof(float)) return;
@@ -77,7 +76,6 @@ TEST(before_a_bad_step) {
 
 /* Ctrl-C between two micro-batches ends the training before that step. */
 TEST(within_a_step) {
-    enter_folder();
 #define SLOW "--accumulate", "100000", "--schedule", "constant"
     Training t = start_training(ARGUMENTS(COPY, SLOW, "--steps", "1", "--run", "run"));
     CHECK(appears("run/metrics.csv"));
@@ -124,7 +122,6 @@ TEST(unsaved_after_a_bad_step) {
 
 /* With --force all files of the old run stay until the first file of the new run is written. */
 TEST(the_old_run_stands) {
-    enter_folder();
     CHECK(TRAIN(COPY, "--steps", "2", "--run", "run") == 0, "%s", err);
     char *before = strdup(list_folder("run"));
     Training t = start_training(ARGUMENTS(COPY, ENDLESS, "--run", "run", "--force"));
@@ -148,7 +145,6 @@ TEST(the_old_run_stands) {
 
 /* A run is saved before its final evaluation, which here takes far longer than the training. */
 TEST(saved_before_it_is_judged) {
-    enter_folder();
     enum { LENGTH = 300000 };
     char *text = malloc(LENGTH + 1);
     for (int i = 0; i < LENGTH; i++) text[i] = "the cat sat on the mat, \n"[(i * 7L + i / 7) % 25];
@@ -173,7 +169,6 @@ TEST(saved_before_it_is_judged) {
 
 /* SIGHUP ends training like Ctrl-C: the run is saved and can be resumed. */
 TEST(a_closed_terminal) {
-    enter_folder();
     Training t = start_training(ARGUMENTS(COPY, ENDLESS, "--run", "run"));
     CHECK(appears("run/metrics.csv"));
     sleep_ms(50);
@@ -206,7 +201,6 @@ static int asked_thrice(int signal_number, long pause) {
 /* Signals in quick succession count as one: `timeout` and a closing terminal send two. A later second SIGINT
  * or SIGTERM ends the program at once; a second SIGHUP does not. */
 TEST(asked_twice_at_once) {
-    enter_folder();
     CHECK(asked_thrice(SIGINT, 0) == 0 && asked_thrice(SIGTERM, 0) == 0 && asked_thrice(SIGHUP, 0) == 0);
     CHECK(asked_thrice(SIGINT, 600) == 128 + SIGINT && asked_thrice(SIGTERM, 600) == 128 + SIGTERM);
     CHECK(asked_thrice(SIGHUP, 600) == 0);
@@ -223,7 +217,6 @@ TEST(asked_twice_at_once) {
 /* If a run's directory is moved and another run takes its place, that run is not touched; the moved directory
  * keeps the weights. */
 TEST(a_moved_folder) {
-    enter_folder();
     Training t = start_training(ARGUMENTS(COPY, ENDLESS, "--run", "run", "--checkpoint-every", "100"));
     CHECK(appears("run/metrics.csv") && rename("run", "moved") == 0);
     CHECK(TRAIN(COPY, "--steps", "2", "--run", "run") == 0, "%s", err);
@@ -251,14 +244,12 @@ static void deleted_folder_of(bool replaced) {
 }
 
 TEST(a_deleted_folder) {
-    enter_folder();
     deleted_folder_of(false);
     deleted_folder_of(true);
 }
 
 /* A directory that cannot be made: the message has the cause, not ENOENT. */
 TEST(a_folder_that_cannot_be) {
-    enter_folder();
     char line[200];
     CHECK(mkdir("/sys/run", 0777) != 0 && errno != ENOENT, "%s", strerror(errno));
     snprintf(line, sizeof line, "train: /sys/run: cannot be made a directory: %s\n", strerror(errno));
@@ -267,7 +258,6 @@ TEST(a_folder_that_cannot_be) {
 
 /* A FIFO is refused without blocking. */
 TEST(a_FIFO) {
-    enter_folder();
     CHECK(mkdir("run", 0777) == 0 && mkfifo("run/metrics.csv", 0666) == 0);
     CHECK(TRAIN(COPY, "--steps", "2", "--run", "run") == 73, "%s", err);
     CHECK(!strcmp(err, "train: run/metrics.csv: found a FIFO, need a regular file\n"), "%s", err);
@@ -275,7 +265,6 @@ TEST(a_FIFO) {
 
 /* A limit on file sizes is reported before the first step, as a full disk is. */
 TEST(no_room) {
-    enter_folder();
     struct rlimit before, limit;
     getrlimit(RLIMIT_FSIZE, &before);
     limit = before, limit.rlim_cur = 4096;
@@ -289,7 +278,6 @@ TEST(no_room) {
 
 /* If the best model cannot be written, the run continues and is saved at its end. */
 TEST(no_best_model) {
-    enter_folder();
     CHECK(mkdir("run", 0777) == 0 && mkdir("run/best.safetensors", 0777) == 0);
     CHECK(TRAIN(COPY, "--steps", "3", "--eval-every", "1", "--run", "run") == 0, "%s", err);
     CHECK(!strncmp(err,
@@ -304,7 +292,6 @@ TEST(no_best_model) {
 
 /* A program that exits before metrics_place leaves the old file and no other. */
 TEST(figures_without_a_place) {
-    enter_folder();
     write_text("metrics.csv", "of another run\n");
     char *before = strdup(list_folder("."));
     pid_t child = fork();
@@ -331,7 +318,6 @@ TEST(damaged_figures) {
         {"copy,6,", "copy,-6,", "4", "step 2 4 8 "},
         {"task,step", "Task,step", "1", "step 2 4 6 8 "},
     };
-    enter_folder();
     CHECK(TRAIN(COPY, "--steps", "7", "--eval-every", "2", "--run", "made") == 0, "%s", err);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char said[200] = "";
@@ -361,7 +347,6 @@ TEST(damaged_figures) {
 /* --resume reports that a run is finished, that --steps is below its step, or that --steps stretches a
  * cosine; noam does not depend on --steps. */
 TEST(steps_of_a_run_that_goes_on) {
-    enter_folder();
 #define LOUD                                                                                                 \
     "copy", "--d-model", "8", "--heads", "2", "--layers", "1", "--batch", "4", "--symbols", "5",             \
         "--held-out", "30"
@@ -410,7 +395,6 @@ static int limited(bool stack, rlim_t limit) {
 
 /* Too few open files, or too small a stack: one line before the first step. */
 TEST(too_little) {
-    enter_folder();
     for (rlim_t files = 6; files < 9; files++) {
         int status = limited(false, files);
         CHECK(status == STATUS_CANNOT_CREATE && lines_of(err) == 1 && strstr(err, "Too many open files"),
@@ -425,7 +409,6 @@ TEST(too_little) {
 
 /* Outside the source tree, lm has no default text. */
 TEST(no_text) {
-    enter_folder();
     CHECK(TRAIN("lm", "--run", "run") == STATUS_NO_INPUT &&
               !strcmp(err, "train: data/chronicle.txt: not in this directory, need --text FILE\n"),
           "%s", err);
@@ -433,7 +416,6 @@ TEST(no_text) {
 
 /* Installed programs call themselves and each other tapeformer-NAME. */
 TEST(installed_names) {
-    enter_folder();
     char link[PATH_MAX + 32], *folder_before = strdup(program_folder);
     for (int i = 0; i < 2; i++) {
         static const char *const names[] = {"train", "generate"};
@@ -467,7 +449,6 @@ TEST(installed_names) {
 
 /* A byte-order mark and carriage returns are reported; --newline unix removes the latter. */
 TEST(texts_from_elsewhere) {
-    enter_folder();
     write_text("plain", "one line\nand another one\nand a third that is long enough\n");
     write_text("marked", "\xEF\xBB\xBFone line\r\nand another one\r\nand a third that is long enough\r\n");
 #define SHORT                                                                                                \
@@ -485,7 +466,6 @@ TEST(texts_from_elsewhere) {
 
 /* Section 3.4: embeddings are scaled if positions are sinusoids, also in a language model. */
 TEST(sinusoids_do_not_drown_a_text) {
-    enter_folder();
     write_text(
         "text",
         "a text that is long enough for the context that is asked for, and for a tail that is held out");

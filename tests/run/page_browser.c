@@ -126,5 +126,5 @@ int main(int argc, char **argv) {
         printf("skip %s: there is no chromium\n", argv[0]);
         return 0;
     }
-    return test_main(argv[0], test_list, test_count, argc, argv);
+    return test_main(argc, argv);
 }

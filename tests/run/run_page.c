@@ -16,7 +16,6 @@ static char *page_of(const char *path) {
 }
 
 TEST(a_runs_page_is_told_of_and_whole) {
-    enter_folder();
     CHECK(TRAIN(COPY, "--steps", "30", "--seed", "7") == 0, "%s", err);
     CHECK(strstr(err, "report: runs/copy/report.html\n"), "%s", err);
     CHECK(!strcmp(strstr(err, "report: "), "report: runs/copy/report.html\n"), "%s", err);
@@ -34,7 +33,6 @@ TEST(a_runs_page_is_told_of_and_whole) {
 /* Every evaluation is a point of the held-out curve, also those without pictures and those before --resume;
  * the page has the number of those with pictures. It lists no options without effect. */
 TEST(a_page_has_every_evaluation) {
-    enter_folder();
     CHECK(TRAIN(COPY, "--steps", "200", "--eval-every", "5") == 0, "%s", err);
     for (int resumed = 0; resumed < 2; resumed++) {
         char *text = page_of("runs/copy/report.html"), *end = strstr(text, "</figure>");
@@ -52,7 +50,6 @@ TEST(a_page_has_every_evaluation) {
 /* The command on the page makes the same weights, also where defaults depend on other settings, and where the number of
  * steps was found from minutes. */
 TEST(the_command_on_a_page_repeats_the_run) {
-    enter_folder();
     char words[PATH_MAX + 700];
     write_text("text", "the cat sat on the mat, and the dog sat on the cat, and the mat was flat\n");
     CHECK(TRAIN("lm", TINY, "--text", "text", "--preset", "gpt", "--positions", "rotary", "--tokenizer",
@@ -80,7 +77,6 @@ TEST(the_command_on_a_page_repeats_the_run) {
 }
 
 TEST(a_text_that_is_markup_is_text) {
-    enter_folder();
     FILE *f = fopen("text", "w");
     for (int i = 0; f && i < 60; i++) fputs("</script><img src=x onerror=alert(1)><b>&amp;\"'\n", f);
     if (f) fclose(f);
@@ -95,7 +91,6 @@ TEST(a_text_that_is_markup_is_text) {
 }
 
 TEST(the_page_of_a_run_that_goes_on_begins_where_that_began) {
-    enter_folder();
     CHECK(TRAIN(COPY, "--steps", "20", "--eval-every", "5") == 0, "%s", err);
     CHECK(TRAIN("--resume", "runs/copy", "--steps", "40") == 0, "%s", err);
     char *text = page_of("runs/copy/report.html"), *held_out = strstr(text, "held-out: from ");
@@ -114,7 +109,6 @@ TEST(the_page_of_a_run_that_goes_on_begins_where_that_began) {
 
 /* A page that cannot be written is reported at the end; the model is saved. */
 TEST(a_page_that_cannot_be_written_costs_no_model) {
-    enter_folder();
     mkdir("run", 0777);
     mkdir("run/report.html", 0777);
     CHECK(TRAIN(COPY, "--steps", "10", "--run", "run", "--quiet") == STATUS_CANNOT_CREATE, "%s", err);

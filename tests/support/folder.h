@@ -1,5 +1,4 @@
-/* Files, and a folder of the test's own in $TMPDIR, or in /tmp; removed when its process ends, and not when one that it has forked
- * does. */
+/* Files, and a folder of the test's own in $TMPDIR or /tmp. It is removed when the process that made it ends or makes another. */
 #ifndef TESTS_FOLDER_H
 #define TESTS_FOLDER_H
 
@@ -18,13 +17,22 @@ static inline void remove_folder(void) {
 
 static inline void make_folder(void) {
     const char *where = getenv("TMPDIR");
+    if (folder_owner == getpid())
+        remove_folder();
+    else
+        atexit(remove_folder);
     snprintf(folder, sizeof folder, "%s/tapeformer-test-XXXXXX", where ? where : "/tmp");
     if (!mkdtemp(folder)) {
         CHECK(false, "no folder to be had: %s", folder);
         exit(1);
     }
     folder_owner = getpid();
-    atexit(remove_folder);
+}
+
+/* Goes into a new folder. */
+static inline void enter_folder(void) {
+    make_folder();
+    CHECK(chdir(folder) == 0);
 }
 
 /* The path of a name in it, in one of four buffers. */

@@ -86,13 +86,16 @@ static int test_failures;
         CHECK(f_ == w_ || fabs(f_ - w_) <= t_, "found %.17g, want %.17g within %.3g", f_, w_, t_);           \
     } while (0)
 
-static inline int test_main(const char *program, const Test *tests, size_t count, int argc, char **argv) {
-    const char *base = strrchr(program, '/');
-    base = base ? base + 1 : program;
+static void (*test_begin)(void); /* runs first in the process of each test, unless NULL */
+
+static inline int test_main(int argc, char **argv) {
+    const char *base = strrchr(argv[0], '/');
+    base = base ? base + 1 : argv[0];
     int failed = 0;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < test_count; i++) {
+        const Test *test = &test_list[i];
         char name[100];
-        snprintf(name, sizeof name, "%s", tests[i].name);
+        snprintf(name, sizeof name, "%s", test->name);
         for (char *c = name; *c; c++)
             if (*c == '_') *c = ' ';
         bool wanted = argc < 2;
@@ -101,8 +104,9 @@ static inline int test_main(const char *program, const Test *tests, size_t count
         fflush(stdout);
         pid_t child = fork();
         if (child == 0) {
-            alarm((unsigned)((tests[i].seconds ? tests[i].seconds : 60) * PATIENCE));
-            tests[i].run();
+            alarm((unsigned)((test->seconds ? test->seconds : 60) * PATIENCE));
+            if (test_begin) test_begin();
+            test->run();
             exit(test_failures ? 1 : 0);
         }
         int status = -1;
@@ -116,9 +120,12 @@ static inline int test_main(const char *program, const Test *tests, size_t count
     return failed ? 1 : 0;
 }
 
-#define RUN_TESTS                                                                                            \
+/* Defines main. RUN_TESTS_AFTER(begin): each test begins with begin(). */
+#define RUN_TESTS RUN_TESTS_AFTER(NULL)
+#define RUN_TESTS_AFTER(begin)                                                                               \
     int main(int argc, char **argv) {                                                                        \
-        return test_main(argv[0], test_list, test_count, argc, argv);                                        \
+        test_begin = begin;                                                                                  \
+        return test_main(argc, argv);                                                                        \
     }
 
 /* ---- Texts ---- */

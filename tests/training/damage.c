@@ -45,14 +45,12 @@ static void check_damage(void) {
 }
 
 TEST(checkpoint_of_a_text) {
-    enter_folder();
     write_text("text", "abababbabaabababababababaaababab");
     CHECK(TRAIN("lm", LEAST, "--text", "text", "--context", "2") == 0, "%s", err);
     check_damage();
 }
 
 TEST(checkpoint_of_sequences) {
-    enter_folder();
     CHECK(TRAIN("copy", LEAST, "--symbols", "2", "--max-length", "1", "--held-out", "1") == 0, "%s", err);
     check_damage();
 }

@@ -101,7 +101,6 @@ enum { STEPS = 200 };
  * moments and figures of an uninterrupted run: with AdamW and Muon, dropout, accumulation and windows, and whatever its
  * times. */
 TEST(after_every_step, 300) {
-    enter_folder();
     char text[600];
     for (int i = 0; i < 599; i++) text[i] = "the cat sat on the mat, \n"[(i * i + i / 7) % 25];
     text[599] = 0;
@@ -137,7 +136,6 @@ TEST(after_every_step, 300) {
 
 /* Kills and signals at any moment; at last the run finishes. */
 TEST(at_any_moment) {
-    enter_folder();
 #define LONGER "--steps", "800", "--eval-every", "40", "--checkpoint-every", "5", "--dropout", "0.1"
     CHECK(TRAIN(COPY, LONGER, "--run", "whole", "--threads", "2") == 0, "%s", err);
     static const int signals[] = {SIGKILL, SIGINT, SIGTERM, SIGHUP};
@@ -159,7 +157,6 @@ TEST(at_any_moment) {
 /* ---- Other options ---- */
 
 TEST(other_choices) {
-    enter_folder();
     write_text("text",
                "a text that is long enough for the context that is asked for, and for its tail as well");
     write_text("other",
@@ -194,7 +191,6 @@ TEST(other_choices) {
 /* A text learned by heart: a warning, also on the page; the model has the best weights, the checkpoint the last ones, and
  * a resumed run ends with the same. */
 TEST(overfitting_keeps_the_best_weights) {
-    enter_folder();
     char text[3001] = {0};
     uint32_t x = 1;
     for (int i = 0; i < 3000; i++) text[i] = "abcdefgh"[(x = x * 1103515245 + 12345) >> 16 & 7];
@@ -219,7 +215,6 @@ TEST(overfitting_keeps_the_best_weights) {
 
 /* With --resume, --steps may be below the warm-up, which a new run refuses. */
 TEST(may_end_early) {
-    enter_folder();
     CHECK(train_some(ARGUMENTS(COPY, "--steps", "10", "--run", "run", "--checkpoint-every", "1"), 1) == 1);
     CHECK(TRAIN("--resume", "run", "--steps", "1", "--quiet") == 0, "%s", err);
 }
@@ -291,7 +286,6 @@ TEST(changed_checkpoints) {
         {"more", NULL, 65, "found 94 tensors, need 93"},
     };
     if (sizeof(real) != sizeof(float)) return;
-    enter_folder();
     CHECK(TRAIN(COPY, "--steps", "2", "--run", "run") == 0, "%s", err);
     CHECK(mkdir("changed", 0777) == 0);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -308,7 +302,6 @@ TEST(changed_checkpoints) {
 
 /* A checkpoint from before an option existed continues with its default. */
 TEST(earlier_checkpoints_are_resumed) {
-    enter_folder();
     CHECK(TRAIN(COPY, "--steps", "2", "--run", "run") == 0, "%s", err);
     CHECK(mkdir("earlier", 0777) == 0);
     change_checkpoint("run/checkpoint.safetensors", "earlier/checkpoint.safetensors", "recipe.qk-norm", NULL);
@@ -319,7 +312,6 @@ TEST(earlier_checkpoints_are_resumed) {
 
 /* A checkpoint that another process replaces after it was read is refused: the other run would be lost. */
 TEST(replaced_meanwhile) {
-    enter_folder();
     CHECK(TRAIN(COPY, "--steps", "2", "--run", "run") == 0, "%s", err);
     char *argv[] = {"train", "--resume", "run", "--quiet"};
     Error e = {0};
@@ -352,7 +344,6 @@ TEST(replaced_meanwhile) {
 
 /* A --config file, which the command line overrides. */
 TEST(a_file_of_choices) {
-    enter_folder();
     write_text("choices",
                "# small\ntask copy\nd-model = 8\nheads 2\n\nlayers 1\r\nbatch 4\nsymbols 5\nmax-length 4\n"
                "held-out 30\nsteps 9\nquiet true\n");
