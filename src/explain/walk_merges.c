@@ -54,7 +54,7 @@ static int32_t join_earliest(const Tokenizer *k, int32_t *id, long *count) {
     int32_t made = -1, found;
     long at = 0;
     for (long i = 0; i + 1 < *count; i++) {
-        found = pair_table_find(&k->merges, (Merge){id[i], id[i + 1]});
+        found = bpe_joined(&k->pieces, (Merge){id[i], id[i + 1]});
         if (found >= 0 && (made < 0 || found < made)) made = found, at = i;
     }
     if (made < 0) return -1;

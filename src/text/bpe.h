@@ -18,27 +18,14 @@ typedef struct Merge {
     int32_t left, right;
 } Merge;
 
-/* Pairs of tokens, each with a value ≥ 0, in a hash table. Empty where it is all zeros. */
-typedef struct PairTable {
-    struct PairSlot {
-        Merge pair;
-        int32_t value; /* + 1; 0: free */
-    } * slot;
-    long slots, count;
-} PairTable;
-
-/* The value of a pair, or -1. */
-int32_t pair_table_find(const PairTable *t, Merge pair);
-
-/* Adds a pair that the table does not have. STATUS_NO_MEMORY. */
-bool pair_table_add(PairTable *t, Merge pair, int32_t value, Error *e);
+/* The token that a pair becomes, or -1. `merges` has the bytes of every Merge, in order. */
+int32_t bpe_joined(const Dictionary *merges, Merge pair);
 
 /* Learns at most `most` merges from words and their counts; words have at most TOKEN_BYTES bytes. Returns how many
  * there are; -1: STATUS_NO_MEMORY. */
 long bpe_learn(const Dictionary *words, long most, Merge *merge, Error *e);
 
-/* Writes the tokens of a word of n ≤ TOKEN_BYTES bytes into ids, which has room for n. `merges` gives the token that
- * a pair becomes. Returns their number. */
-long bpe_encode_word(const PairTable *merges, const char *word, size_t n, int32_t *ids);
+/* Writes the tokens of a word of n ≤ TOKEN_BYTES bytes into ids, which has room for n. Returns their number. */
+long bpe_encode_word(const Dictionary *merges, const char *word, size_t n, int32_t *ids);
 
 #endif

@@ -22,7 +22,7 @@ typedef struct Learner {
     Place *place;
     Pair *pair;
     long pairs, pair_room;
-    PairTable number; /* of a pair */
+    Dictionary number; /* of a pair, by the bytes of its merge */
     struct Ranked {
         long count;
         int32_t pair;
@@ -80,6 +80,7 @@ static bool grow(Learner *l, Error *e) {
     long room = l->pair_room ? 2 * l->pair_room : 4096;
     Pair *pair = realloc(l->pair, (size_t)room * sizeof *pair);
     if (pair) l->pair = pair;
+    for (long i = 0; pair && i < l->pairs; i++) l->number.entry[i].text = (const char *)&pair[i].merge;
     struct Ranked *heap = realloc(l->heap, (size_t)room * sizeof *heap);
     if (heap) l->heap = heap;
     l->pair_room = room;
@@ -90,17 +91,15 @@ static bool grow(Learner *l, Error *e) {
 static bool link_place(Learner *l, int32_t i, Error *e) {
     Place *p = &l->place[i];
     if (p->after < 0) return true;
-    Merge merge = {p->token, l->place[p->after].token};
-    int32_t n = pair_table_find(&l->number, merge);
-    if (n < 0) {
-        if (l->pairs == l->pair_room && !grow(l, e)) return false;
-        n = (int32_t)l->pairs;
-        if (!pair_table_add(&l->number, merge, n, e)) return false;
-        l->pair[l->pairs++] = (Pair){merge, 0, -1};
-    }
+    if (l->pairs == l->pair_room && !grow(l, e)) return false;
+    Merge *merge = &l->pair[l->pairs].merge; /* of a new pair, if this is one */
+    *merge = (Merge){p->token, l->place[p->after].token};
+    long n = dictionary_add(&l->number, (const char *)merge, sizeof *merge, e);
+    if (n < 0) return false;
     Pair *pair = &l->pair[n];
+    if (n == l->pairs) pair->count = 0, pair->first = -1, l->pairs++;
     pair->count += p->count;
-    p->pair = n, p->previous = -1, p->next = pair->first;
+    p->pair = (int32_t)n, p->previous = -1, p->next = pair->first;
     if (pair->first >= 0) l->place[pair->first].previous = i;
     pair->first = i;
     return true;
@@ -177,6 +176,7 @@ long bpe_learn(const Dictionary *words, long most, Merge *merge, Error *e) {
         merge[count] = l.pair[best].merge;
         ok = join(&l, best, BYTE_TOKENS + (int32_t)count++, e);
     }
-    free(l.place), free(l.pair), free(l.heap), free(l.at), free(l.number.slot);
+    dictionary_free(&l.number);
+    free(l.place), free(l.pair), free(l.heap), free(l.at);
     return ok ? count : -1;
 }

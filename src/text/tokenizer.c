@@ -12,7 +12,7 @@ const char *tokenizer_name(TokenizerKind kind) {
 void tokenizer_free(Tokenizer *k) {
     if (!k) return;
     dictionary_free(&k->pieces);
-    free(k->merges.slot), free(k->merge), free(k->start), free(k->text);
+    free(k->merge), free(k->start), free(k->text);
     free(k);
 }
 
@@ -77,7 +77,7 @@ static bool encode_bpe(const Tokenizer *k, const Passage *p, size_t *at, size_t 
         if (s->length == n && !memcmp(p->text + s->at, word, n))
             memcpy(ids + *count, ids + s->first, (size_t)s->count * sizeof *ids);
         else
-            *s = (struct Seen){*at, n, *count, bpe_encode_word(&k->merges, word, n, ids + *count)};
+            *s = (struct Seen){*at, n, *count, bpe_encode_word(&k->pieces, word, n, ids + *count)};
         *count += s->count;
         *at += n;
     }

@@ -32,9 +32,8 @@ typedef struct Tokenizer {
     bool unknown;      /* id 0 is [UNK] */
     char *text;        /* token id is text[start[id]] … text[start[id + 1] - 1], 1 to TOKEN_BYTES bytes */
     uint32_t *start;   /* [size + 1] */
-    Dictionary pieces; /* char, word: the tokens after [UNK] */
-    Merge *merge;      /* bpe: [size - BYTE_TOKENS] … */
-    PairTable merges;  /* … and the token that each makes */
+    Dictionary pieces; /* char, word: the tokens after [UNK]; bpe: the merges, for bpe_joined */
+    Merge *merge;      /* bpe: [size - BYTE_TOKENS] */
 } Tokenizer;
 
 typedef struct Passage {

@@ -46,14 +46,14 @@ static bool take_merges(Tokenizer *k, const Merge *merge, long count, const char
     for (long m = 0, id = BYTE_TOKENS; m < count; m++, id++) {
         const uint32_t *left = k->start + merge[m].left, *right = k->start + merge[m].right;
         uint32_t n = left[1] - left[0], more = right[1] - right[0];
-        if (n + more > TOKEN_BYTES || pair_table_find(&k->merges, merge[m]) >= 0)
+        if (n + more > TOKEN_BYTES || bpe_joined(&k->pieces, merge[m]) >= 0)
             return error_set(e, STATUS_BAD_DATA,
                              "%s: vocabulary: line %ld: found another, need a new pair of at most %d bytes",
                              where, m + 2, TOKEN_BYTES);
         memcpy(k->text + k->start[id], k->text + left[0], n);
         memcpy(k->text + k->start[id] + n, k->text + right[0], more);
         k->start[id + 1] = k->start[id] + n + more;
-        if (!pair_table_add(&k->merges, merge[m], (int32_t)id, e)) return false;
+        if (dictionary_add(&k->pieces, (const char *)&k->merge[m], sizeof *merge, e) < 0) return false;
     }
     return true;
 }
@@ -149,7 +149,7 @@ char *tokenizer_string(const Tokenizer *k, Error *e) {
     if (out) {
         bool plain = k->kind == TOKENIZER_CHAR && !k->unknown;
         if (!plain) fprintf(out, "tokenizer %s\n", tokenizer_name(k->kind));
-        for (long id = k->unknown; id < k->size && k->pieces.count; id++) {
+        for (long id = k->unknown; !k->merge && id < k->size; id++) {
             uint32_t bytes = k->start[id + 1] - k->start[id];
             if (!plain) fprintf(out, "%u ", (unsigned)bytes);
             fwrite(k->text + k->start[id], 1, bytes, out);
