@@ -120,10 +120,9 @@ void progress_clear(Progress *p) {
     p->shown = -1;
 }
 
-void progress_encoding(void *context, size_t bytes) {
+void progress_encoding(size_t bytes) {
     static double shown;
     double now = clock_seconds();
-    (void)context;
     if (shown == 0) shown = now;
     if (now - shown < 2) return;
     fprintf(stderr, "encoded %.0f MB of text\n", 1e-6 * (double)bytes);

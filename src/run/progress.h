@@ -35,6 +35,6 @@ void progress_end(Progress *p, const Report *r);
 void progress_clear(Progress *p);
 
 /* Reports on stderr, every two seconds, how much of a text is encoded. For TaskOptions.progress. */
-void progress_encoding(void *context, size_t bytes);
+void progress_encoding(size_t bytes);
 
 #endif

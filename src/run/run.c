@@ -166,7 +166,7 @@ static bool show_result(Run *r, const Evaluation *v, Error *e) {
     fprintf(stderr, "%s: loss %s, accuracy %.2f %%\n",
             t->task->nothing_held_out ? "all data, nothing held out" : "held-out",
             metrics_loss_text(loss, v->loss, r->metrics.characters, 4), 100 * v->accuracy);
-    if (lm && !samples_yardsticks(t, e)) return false;
+    if (lm && !samples_show_yardsticks(t, e)) return false;
     if (!lm)
         fprintf(stderr, "greedy decoding: %.2f %% of %ld answers exact\n", 100 * r->metrics.val_exact,
                 t->task->held_out);

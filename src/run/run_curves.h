@@ -4,7 +4,7 @@
 
 #include "explain/pictures/picture.h"
 #include "run/metrics.h"
-#include "tasks/text_task.h"
+#include "run/samples.h"
 
 enum { HISTORY_ROOM = 512, CURVES = 5, CURVE_TEXT = 256, YARDSTICKS = 4 };
 

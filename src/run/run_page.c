@@ -4,7 +4,6 @@
 #include "run/run_curves.h"
 #include "run/shell.h"
 #include "run/watch.h"
-#include "tasks/text_task.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -69,7 +68,7 @@ RunPage *run_page_new(const TrainConfig *r, Trainer *t, long past, Error *e) {
     p->command = train_config_command(r, e);
     p->options = train_config_notes(r, true, &p->option_count, e);
     if (p->command && p->options && directory_file(p->path, r->run, "report.html", STATUS_CANNOT_CREATE, e) &&
-        task_yardsticks(t->task, &p->curves.yardsticks, e) && (!past || find_past(p, e)) &&
+        samples_yardsticks(t->task, &p->curves.yardsticks, e) && (!past || find_past(p, e)) &&
         watch_open(&p->watch, t, e))
         return p;
     run_page_free(p);

@@ -123,9 +123,52 @@ bool samples_text(Trainer *t, Error *e) {
     return true;
 }
 
-bool samples_yardsticks(const Trainer *t, Error *e) {
+/* ---- Yardsticks ---- */
+
+/* n log n, for counts. */
+static double n_log_n(long n) {
+    return n ? (double)n * log((double)n) : 0;
+}
+
+/* H(X) = log N - 1/N Σ_c n(c) log n(c). H(Y|X) = 1/N Σ_c (n(c) log n(c) - Σ_d n(c,d) log n(c,d)) with N pairs: a
+ * counting sort by the first token puts the followers of each c together, so that one row of counts n(c,·) is enough. */
+bool samples_entropies(const uint16_t *ids, long count, long vocab_size, double *unigram, double *bigram,
+                       Error *e) {
+    long pairs = count - 1;
+    double singles = 0, followers = 0; /* the sums over c */
+    *unigram = *bigram = 0;
+    if (count < 1) return true;
+    long *end = calloc((size_t)vocab_size + 1, sizeof *end), *n = calloc((size_t)vocab_size, sizeof *n);
+    uint16_t *next = malloc((size_t)count * sizeof *next);
+    bool ok = (end && n && next) || error_set(e, STATUS_NO_MEMORY, "no memory to count %ld tokens", count);
+    for (long i = 0; ok && i < pairs; i++) end[ids[i] + 1]++;
+    for (long c = 0; ok && c < vocab_size; c++) {
+        singles += n_log_n(end[c + 1] + (c == ids[pairs]));
+        end[c + 1] += end[c]; /* now end[c] is where c's followers begin */
+    }
+    for (long i = 0; ok && i < pairs; i++) next[end[ids[i]]++] = ids[i + 1];
+    for (long c = 0, start = 0; ok && c < vocab_size; start = end[c++]) {
+        followers += n_log_n(end[c] - start);
+        for (long i = start; i < end[c]; i++) n[next[i]]++;
+        for (long i = start; i < end[c]; n[next[i++]] = 0) followers -= n_log_n(n[next[i]]);
+    }
+    free(next), free(end), free(n);
+    if (ok) *unigram = fmax(0, log((double)count) - singles / (double)count); /* rounding may give less */
+    if (ok && pairs) *bigram = fmax(0, followers / (double)pairs);
+    return ok;
+}
+
+bool samples_yardsticks(const Task *task, Yardsticks *out, Error *e) {
+    const Corpus *c = task_text_corpus(task);
+    long symbols = task->tokenizer->size;
+    *out = (Yardsticks){.uniform = log((double)symbols), .perfect = task->held_out_entropy};
+    return !c || samples_entropies(c->ids + c->validation, c->count - c->validation, symbols, &out->unigram,
+                                   &out->bigram, e);
+}
+
+bool samples_show_yardsticks(const Trainer *t, Error *e) {
     Yardsticks y;
-    if (!task_yardsticks(t->task, &y, e)) return false;
+    if (!samples_yardsticks(t->task, &y, e)) return false;
     if (t->task->entropy > 0)
         fprintf(stderr, "lowest possible loss: %.4f nats a token; on these held-out sentences %.4f\n",
                 t->task->entropy, t->task->held_out_entropy);

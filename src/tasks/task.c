@@ -51,11 +51,6 @@ void task_remark(char remark[REMARK], const char *format, ...) {
     if (n > 0) strcat(remark, "\n");
 }
 
-bool task_in_range(const char *task, const char *what, long found, long low, long high, Error *e) {
-    if (found >= low && found <= high) return true;
-    return error_set(e, STATUS_USAGE, "%s: %s: found %ld, need %ld to %ld", task, what, found, low, high);
-}
-
 bool task_is_language_model(const Task *task) {
     return task->max_S == 0;
 }

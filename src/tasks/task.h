@@ -23,17 +23,17 @@ typedef struct TaskOptions {
     long digits; /* add: of a number, 1 … 9 */
 
     /* pairs, lm */
-    const char *pairs;                             /* path of a file: a line each, source, tab, target */
-    int tokenizer;                                 /* a TokenizerKind */
-    long vocab_size;                               /* tokens at most; 0: the tokenizer's default */
-    const char *text;                              /* paths of text files, one a line */
-    void (*progress)(void *context, size_t bytes); /* lm: CorpusOptions.progress; or NULL */
-    long context;                                  /* tokens of a window */
-    int unix_newlines;                             /* 1: convert CR LF to LF */
+    const char *pairs;              /* path of a file: a line each, source, tab, target */
+    int tokenizer;                  /* a TokenizerKind */
+    long vocab_size;                /* tokens at most; 0: the tokenizer's default */
+    const char *text;               /* paths of text files, one a line */
+    void (*progress)(size_t bytes); /* lm: CorpusOptions.progress; or NULL */
+    long context;                   /* tokens of a window */
+    int unix_newlines;              /* 1: convert CR LF to LF */
     double validation; /* share held out, of a text its end, [0,1); 0: train and evaluate on all of it */
 } TaskOptions;
 
-enum { MAX_SYMBOLS = 20000, MAX_SEQUENCE = 4096, MAX_HELD_OUT = 10000 };
+enum { MAX_SYMBOLS = 20000, MAX_SEQUENCE = 4096, MAX_HELD_OUT = 10000, MAX_DIGITS = 9 };
 
 /* seed 1, 61 symbols (64 tokens with begin, end and padding), lengths to 16, 4 digits, 1000 held out;
  * data/pairs.tsv; data/chronicle.txt by characters, context 64, a tenth held out. */
@@ -87,9 +87,6 @@ void task_number_tokens(Task *task);
 
 /* Adds a line to a remark, as far as it fits. */
 void task_remark(char remark[REMARK], const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-/* STATUS_USAGE where an option is not in [low, high]. */
-bool task_in_range(const char *task, const char *what, long found, long low, long high, Error *e);
 
 /* A language model predicts the next token and has no source. */
 bool task_is_language_model(const Task *task);

@@ -27,9 +27,27 @@ const TaskKind *task_kind(const char *name) {
     return kind->name ? kind : NULL;
 }
 
+static bool in_range(const char *task, const TaskOptions *o, Error *e) {
+    const struct {
+        const char *what;
+        long found, low, high;
+    } all[] = {{"symbols", o->symbols, 2, MAX_SYMBOLS},
+               {"longest sequence", o->max_length, 1, MAX_SEQUENCE},
+               {"held-out rows", o->held_out, 1, MAX_HELD_OUT},
+               {"digits", o->digits, 1, MAX_DIGITS},
+               {"context", o->context, 1, MAX_CONTEXT}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i].found < all[i].low || all[i].found > all[i].high)
+            return error_set(e, STATUS_USAGE, "%s: %s: found %ld, need %ld to %ld", task, all[i].what,
+                             all[i].found, all[i].low, all[i].high);
+    return (o->validation >= 0 && o->validation < 1) ||
+           error_set(e, STATUS_USAGE, "%s: held-out share: found %g, need one from 0 to less than 1", task,
+                     o->validation);
+}
+
 Task *task_open(const char *name, const TaskOptions *o, Error *e) {
     const TaskKind *found = task_kind(name);
-    if (found) return found->open(found, o, e);
+    if (found) return in_range(name, o, e) ? found->open(found, o, e) : NULL;
     char names[200] = "";
     for (const TaskKind *kind = task_kinds; kind->name; kind++)
         snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", *names ? ", " : "", kind->name);

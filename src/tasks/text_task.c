@@ -1,8 +1,10 @@
-/* lm: next-token prediction. A row is a window of the corpus; its targets are the window one token
- * later. There are no source, special tokens or padding. */
+/* lm: next-token prediction. A row is a window of the corpus; its targets are the window one token later. There are no
+ * source, special tokens or padding.
+ *
+ * Training windows are drawn at random from the training part. Held-out windows are adjacent: `context` input tokens
+ * each and the token after them. A rest shorter than a window is not evaluated. */
 #include "tasks/text_task.h"
 #include "base/random.h"
-#include <math.h>
 #include <string.h>
 
 typedef struct TextTask {
@@ -11,20 +13,22 @@ typedef struct TextTask {
     uint64_t key;
 } TextTask;
 
+/* The window of context + 1 tokens from `first` on. */
 static void add_row(Batch *b, const Corpus *c, long first) {
     BatchRow row = batch_add(b, 0, c->context);
-    corpus_copy(c, first, c->context, row.target_in);
-    corpus_copy(c, first + 1, c->context, row.target_out);
+    for (long i = 0; i < c->context; i++)
+        row.target_in[i] = c->ids[first + i], row.target_out[i] = c->ids[first + i + 1];
 }
 
 static void add_training_row(const Task *task, uint64_t step, long row, Batch *b) {
     const TextTask *t = (const TextTask *)task;
-    add_row(b, t->corpus, corpus_training_window(t->corpus, t->key, step, row));
+    const Corpus *c = t->corpus;
+    add_row(b, c, random_below(random_key(t->key, step), (uint64_t)row, c->training - c->context));
 }
 
 static void add_held_out_row(const Task *task, long row, Batch *b) {
     const Corpus *c = ((const TextTask *)task)->corpus;
-    add_row(b, c, corpus_held_out_window(c, row));
+    add_row(b, c, c->validation + row * c->context);
 }
 
 /* The corpus owns the tokenizer. */
@@ -35,15 +39,6 @@ static void free_corpus(Task *task) {
 
 const Corpus *task_text_corpus(const Task *task) {
     return task->free == free_corpus ? ((const TextTask *)task)->corpus : NULL;
-}
-
-bool task_yardsticks(const Task *task, Yardsticks *out, Error *e) {
-    const Corpus *c = task_text_corpus(task);
-    long symbols = task->tokenizer->size;
-    *out = (Yardsticks){.uniform = log((double)symbols), .perfect = task->held_out_entropy};
-    if (!c) return true;
-    return corpus_entropies(c->ids + c->validation, c->count - c->validation, symbols, &out->unigram,
-                            &out->bigram, e);
 }
 
 /* Reports invisible characters, and the options that a short text changes. */
@@ -81,7 +76,7 @@ Task *task_text_open(const TaskKind *kind, const TaskOptions *o, Error *e) {
     Task *task = &t->task;
     t->key = random_key(o->seed, STREAM_WINDOWS);
     task->tokenizer = c->tokenizer, task->vocab_size = c->tokenizer->size;
-    task->max_T = c->context, task->held_out = corpus_held_out_windows(c);
+    task->max_T = c->context, task->held_out = (c->count - c->validation - 1) / c->context;
     task->characters = (double)c->characters / (double)(c->count - c->validation);
     task->nothing_held_out = c->validation == 0;
     task->checksum = c->checksum;

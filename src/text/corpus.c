@@ -1,8 +1,6 @@
 #include "text/corpus.h"
 #include "base/crc32.h"
 #include "base/map.h"
-#include "base/random.h"
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +21,7 @@ static bool encode(Corpus *c, const Passage *p, size_t at, const CorpusOptions *
         if (!tokenizer_encode_part(c->tokenizer, p, &at, CHUNK, chunk, &count, e)) return false;
         for (long i = 0; i < count; i++) c->ids[c->count++] = (uint16_t)chunk[i];
         *done += at - before;
-        if (o->progress) o->progress(o->progress_context, *done);
+        if (o->progress) o->progress(*done);
     }
     return true;
 }
@@ -89,11 +87,6 @@ static bool split_to_fit(Corpus *c, const Passage *p, long passages, const Corpu
 }
 
 static bool fill(Corpus *c, const Passage *p, long passages, const CorpusOptions *o, Error *e) {
-    if (o->context < 1 || o->context > MAX_CONTEXT)
-        return error_set(e, STATUS_USAGE, "lm: context: found %ld, need 1 to %d", o->context, MAX_CONTEXT);
-    if (!(o->validation >= 0 && o->validation < 1))
-        return error_set(e, STATUS_USAGE, "lm: held-out tail: found %g, need a part from 0 to less than 1",
-                         o->validation);
     if (!split_to_fit(c, p, passages, o, e)) return false;
     for (long i = 0; i < passages; i++) {
         c->checksum = crc32_update(c->checksum, p[i].text, p[i].length);
@@ -155,53 +148,4 @@ void corpus_free(Corpus *c) {
     tokenizer_free(c->tokenizer);
     free(c->ids);
     free(c);
-}
-
-void corpus_copy(const Corpus *c, long first, long count, int32_t *out) {
-    for (long i = 0; i < count; i++) out[i] = c->ids[first + i];
-}
-
-long corpus_training_window(const Corpus *c, uint64_t key, uint64_t step, long row) {
-    return random_below(random_key(key, step), (uint64_t)row, c->training - c->context);
-}
-
-long corpus_held_out_windows(const Corpus *c) {
-    return (c->count - c->validation - 1) / c->context;
-}
-
-long corpus_held_out_window(const Corpus *c, long i) {
-    return c->validation + i * c->context;
-}
-
-/* n log n, for counts. */
-static double n_log_n(long n) {
-    return n ? (double)n * log((double)n) : 0;
-}
-
-/* H(X) = log N - 1/N Σ_c n(c) log n(c). H(Y|X) = 1/N Σ_c (n(c) log n(c) - Σ_d n(c,d) log n(c,d)) with N pairs: a
- * counting sort by the first token puts the followers of each c together, so that one row of counts n(c,·) is enough. */
-bool corpus_entropies(const uint16_t *ids, long count, long vocab_size, double *unigram, double *bigram,
-                      Error *e) {
-    long pairs = count - 1;
-    double singles = 0, followers = 0; /* the sums over c */
-    *unigram = *bigram = 0;
-    if (count < 1) return true;
-    long *end = calloc((size_t)vocab_size + 1, sizeof *end), *n = calloc((size_t)vocab_size, sizeof *n);
-    uint16_t *next = malloc((size_t)count * sizeof *next);
-    bool ok = (end && n && next) || error_set(e, STATUS_NO_MEMORY, "no memory to count %ld tokens", count);
-    for (long i = 0; ok && i < pairs; i++) end[ids[i] + 1]++;
-    for (long c = 0; ok && c < vocab_size; c++) {
-        singles += n_log_n(end[c + 1] + (c == ids[pairs]));
-        end[c + 1] += end[c]; /* now end[c] is where c's followers begin */
-    }
-    for (long i = 0; ok && i < pairs; i++) next[end[ids[i]]++] = ids[i + 1];
-    for (long c = 0, start = 0; ok && c < vocab_size; start = end[c++]) {
-        followers += n_log_n(end[c] - start);
-        for (long i = start; i < end[c]; i++) n[next[i]]++;
-        for (long i = start; i < end[c]; n[next[i++]] = 0) followers -= n_log_n(n[next[i]]);
-    }
-    free(next), free(end), free(n);
-    if (ok) *unigram = fmax(0, log((double)count) - singles / (double)count); /* rounding may give less */
-    if (ok && pairs) *bigram = fmax(0, followers / (double)pairs);
-    return ok;
 }

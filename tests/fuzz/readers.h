@@ -11,6 +11,7 @@
 #include "formats/safetensors.h"
 #include "nn/model_file.h"
 #include "promises.h"
+#include "run/samples.h"
 #include "text/corpus.h"
 #include "training/checkpoint.h"
 
@@ -142,7 +143,7 @@ static inline void read_text(const uint8_t *data, size_t size) {
     if (c) {
         PROMISE(o.tokenizer != TOKENIZER_CHAR || (size_t)c->count == utf8_count(text, size));
         double one, two;
-        PROMISE(corpus_entropies(c->ids, c->count, c->tokenizer->size, &one, &two, &e) && one >= -1e-9 &&
+        PROMISE(samples_entropies(c->ids, c->count, c->tokenizer->size, &one, &two, &e) && one >= -1e-9 &&
                 two >= -1e-9 && two < 14);
     }
     corpus_free(c);
@@ -287,8 +288,8 @@ static inline Trainer *seed_trainer(void) {
     static const char text[] = "abababbabaabababababababaaababab";
     if (t.model) return &t;
     Error e = {0};
-    TaskOptions o = {
-        .text = file_of((const uint8_t *)text, sizeof text - 1), .context = 2, .validation = 0.1};
+    TaskOptions o = task_defaults();
+    o.text = file_of((const uint8_t *)text, sizeof text - 1), o.context = 2;
     Task *task = task_open("lm", &o, &e);
     PROMISE(task);
     ModelConfig c = config_language_model((int)task->vocab_size, (int)task->max_T);

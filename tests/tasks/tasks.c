@@ -301,23 +301,26 @@ TEST(tasks_refuse_what_they_cannot_do) {
     CHECK(!task_open("cpoy\n", &o, &e));
     CHECK_ERROR(e, STATUS_USAGE,
                 "task: found 'cpoy\\x0A', need one of copy, reverse, sort, add, dates, pairs, lm, grammar");
-    static const struct {
-        long symbols, max_length, held_out;
-        const char *text;
-    } wrong[] = {
-        {1, 16, 1000, "copy: symbols: found 1, need 2 to 20000"},
-        {20001, 16, 1000, "copy: symbols: found 20001, need 2 to 20000"},
-        {61, 0, 1000, "copy: longest sequence: found 0, need 1 to 4096"},
-        {61, 4097, 1000, "copy: longest sequence: found 4097, need 1 to 4096"},
-        {61, 16, 0, "copy: held-out sequences: found 0, need 1 to 10000"},
-        {61, 16, -1, "copy: held-out sequences: found -1, need 1 to 10000"},
-    };
-    for (int i = 0; i < 6; i++) {
-        o = small(wrong[i].symbols, wrong[i].max_length, wrong[i].held_out, 1);
-        e = (Error){0};
+    TaskOptions usual = o;
+    const struct {
+        const char *what;
+        long *option, low, high;
+    } ranges[] = {{"symbols", &o.symbols, 2, 20000},
+                  {"longest sequence", &o.max_length, 1, 4096},
+                  {"held-out rows", &o.held_out, 1, 10000},
+                  {"digits", &o.digits, 1, 9},
+                  {"context", &o.context, 1, 1048576}};
+    for (int i = 0; i < 10; i++) {
+        char want[100];
+        long low = ranges[i / 2].low, high = ranges[i / 2].high, found = i % 2 ? high + 1 : low - 1;
+        o = usual, *ranges[i / 2].option = found, e = (Error){0};
+        sprintf(want, "copy: %s: found %ld, need %ld to %ld", ranges[i / 2].what, found, low, high);
         CHECK(!task_open("copy", &o, &e));
-        CHECK_ERROR(e, STATUS_USAGE, wrong[i].text);
+        CHECK_ERROR(e, STATUS_USAGE, want);
     }
+    o = usual, o.validation = NAN, e = (Error){0};
+    CHECK(!task_open("lm", &o, &e));
+    CHECK_ERROR(e, STATUS_USAGE, "lm: held-out share: found nan, need one from 0 to less than 1");
     Task *task = opened("copy", small(2, 2, 1, 1));
     EXPECT_BUG("task_held_out_batch: first is -1, rows 1, want at least 0",
                task_held_out_batch(task, -1, 1, NULL));

@@ -1,66 +1,8 @@
-/* Corpora, their entropies, the lm task, and the texts that ship. */
+/* Corpora, the lm task, and the texts that ship. */
 #include "text/corpus.h"
-#include "base/random.h"
 #include "folder.h"
 #include "task_helpers.h"
 #include "tasks/text_task.h"
-
-static void check_entropies(const uint16_t *ids, long count, long V, double unigram, double bigram,
-                            double tolerance) {
-    Error e = {0};
-    double found[2];
-    CHECK(corpus_entropies(ids, count, V, &found[0], &found[1], &e), "%s", e.text);
-    CHECK_NEAR(found[0], unigram, tolerance);
-    CHECK_NEAR(found[1], bigram, tolerance);
-}
-
-/* Values from the definition, worked out by hand or in closed form. */
-TEST(entropies_by_hand) {
-    /* a b a b: half and half, and each decides the next: log 2 and 0. */
-    static const uint16_t abab[] = {0, 1, 0, 1};
-    check_entropies(abab, 4, 2, 0.69314718055994531, 0, 1e-15);
-    /* a a b a b: p(a) = 3/5. Pairs aa ab ba ab: three after a, of which 1/3 a and 2/3 b, and one after b. */
-    static const uint16_t aabab[] = {0, 0, 1, 0, 1};
-    check_entropies(aabab, 5, 2, 0.67301166700925644, 0.4773856262211097, 1e-15);
-    /* abracadabra: a 5, b 2, r 2, c 1, d 1 of 11. Pairs: after a b·2 c d, after b r·2, after r a·2, after c
-     * a, d a: 4/10 · 3/2 log 2. */
-    static const uint16_t abracadabra[] = {0, 1, 2, 0, 3, 0, 4, 0, 1, 2, 0};
-    check_entropies(abracadabra, 11, 5, 1.4142790651247086, 0.41588830833596718, 1e-15);
-    check_entropies(abab, 0, 2, 0, 0, 0);
-    check_entropies(abab, 1, 2, 0, 0, 0);
-}
-
-/* A de Bruijn sequence of order 2 has every pair once: both entropies are log V. A random text against tables
- * counted the plain way. */
-TEST(entropies_in_closed_form_and_by_plain_counting) {
-    enum { V = 12, N = 5000 };
-    uint16_t ids[N];
-    long count = 0;
-    for (uint16_t a = 0; a < V; a++) {
-        ids[count++] = a;
-        for (uint16_t b = (uint16_t)(a + 1); b < V; b++) ids[count++] = a, ids[count++] = b;
-    }
-    ids[count++] = 0; /* as often as the others, but for the last */
-    double others = (double)V / (V * V + 1), first = (double)(V + 1) / (V * V + 1);
-    check_entropies(ids, V * V + 1, V, -first * log(first) - (V - 1) * others * log(others), log(V), 1e-14);
-
-    uint64_t key = random_key(8, 0);
-    static double n[V + 1], pairs[V][V], from[V];
-    ids[0] = 0;
-    for (int i = 1; i < N; i++) { /* a walk of short steps, so that the two differ */
-        ids[i] = (uint16_t)((ids[i - 1] + random_below(key, (uint64_t)i, 1 + i % 5)) % V);
-        pairs[ids[i - 1]][ids[i]]++, from[ids[i - 1]]++;
-    }
-    for (int i = 0; i < N; i++) n[ids[i]]++;
-    double unigram = 0, bigram = 0;
-    for (int a = 0; a < V; a++) {
-        unigram -= n[a] / N * log(n[a] / N);
-        for (int b = 0; b < V; b++)
-            if (pairs[a][b] > 0) bigram -= pairs[a][b] / (N - 1) * log(pairs[a][b] / from[a]);
-    }
-    check_entropies(ids, N, V + 1, unigram, bigram, 1e-12); /* one id never occurs */
-    CHECK(bigram < unigram - 0.3);
-}
 
 /* 100 different characters, so that a window's content is its place. */
 static size_t hundred(char *out) {
@@ -70,8 +12,10 @@ static size_t hundred(char *out) {
 }
 
 TEST(windows_cover_the_text) {
-    char text[100 * UTF8_MAX];
-    size_t length = hundred(text);
+    char text[100 * UTF8_MAX + 1];
+    text[hundred(text)] = 0;
+    make_folder();
+    write_text(in_folder("text"), text);
     static const struct {
         long context;
         double tail;
@@ -79,54 +23,35 @@ TEST(windows_cover_the_text) {
     } cases[] = {{1, 0.1, 90, 90, 9},  {4, 0.1, 90, 90, 2}, {9, 0.1, 90, 90, 1}, {10, 0.25, 75, 75, 2},
                  {3, 0.5, 50, 50, 16}, {7, 0, 100, 0, 14},  {99, 0, 100, 0, 1}};
     for (int i = 0; i < 7; i++) {
-        Error e = {0};
         long context = cases[i].context;
-        CorpusOptions o = {.context = context, .validation = cases[i].tail};
-        Corpus *c = corpus_make(&(Passage){"text", text, length}, 1, &o, &e);
-        CHECK(c, "%s", e.text);
-        if (!c) return;
+        TaskOptions o = task_defaults();
+        o.text = in_folder("text"), o.context = context, o.validation = cases[i].tail;
+        Task *task = opened("lm", o);
+        const Corpus *c = task_text_corpus(task);
         CHECK(c->count == 100 && c->training == cases[i].training && c->validation == cases[i].start);
-        CHECK(corpus_held_out_windows(c) == cases[i].windows, "%ld", corpus_held_out_windows(c));
-        /* Held out: the targets of all windows in a row are the tail from its second character on. */
-        long next = c->validation;
-        for (long w = 0; w < corpus_held_out_windows(c); w++, next--)
-            for (long t = 0; t <= context; t++) CHECK(c->ids[corpus_held_out_window(c, w) + t] == next++);
-        CHECK(next < 100 && 100 - 1 - next < context, "%ld characters are left over", 100 - 1 - next);
-        /* Training: every window lies in the training part, and every place is drawn. */
+        CHECK(task->held_out == cases[i].windows && task->max_T == context, "%ld", task->held_out);
+        /* The targets of all held-out windows in a row are the tail from its second character on. */
+        Batch *b = batch_for(task, 3000);
+        long targets = task_held_out_batch(task, 0, 100, b) * context;
+        CHECK(b->target_in[0] == c->validation);
+        for (long t = 0; t < targets; t++) CHECK(b->target_out[t] == c->validation + 1 + t);
+        CHECK(99 - c->validation - targets < context, "%ld targets", targets);
+        /* Every training window lies in the training part, and every place is drawn. */
         long first = 1000, last = -1;
-        for (uint64_t step = 0; step < 100; step++)
-            for (long r = 0; r < 30; r++) {
-                int32_t window[101];
-                corpus_copy(c, corpus_training_window(c, random_key(1, 2), step, r), context + 1, window);
-                for (long t = 0; t < context; t++) CHECK(window[t + 1] == window[t] + 1);
-                if (window[0] < first) first = window[0];
-                if (window[context] > last) last = window[context];
-            }
+        task_training_batch(task, 1, 0, 3000, b);
+        for (long r = 0; r < 3000; r++) {
+            BatchRow row = batch_row(b, r);
+            for (long t = 0; t < context; t++)
+                CHECK(row.target_out[t] == row.target_in[t] + 1 && row.target_in[t] == row.target_in[0] + t);
+            if (row.target_in[0] < first) first = row.target_in[0];
+            if (row.target_out[context - 1] > last) last = row.target_out[context - 1];
+        }
         CHECK(first == 0 && last == c->training - 1, "%ld to %ld", first, last);
-        corpus_free(c);
+        batch_free(b), task_free(task);
     }
 }
 
 TEST(a_corpus_refuses_short_and_broken_text) {
-    char text[100 * UTF8_MAX];
-    size_t length = hundred(text);
-    static const struct {
-        long context;
-        double tail;
-        const char *text;
-    } wrong[] = {
-        {0, 0.1, "lm: context: found 0, need 1 to 1048576"},
-        {1048577, 0.1, "lm: context: found 1048577, need 1 to 1048576"},
-        {4, 1, "lm: held-out tail: found 1, need a part from 0 to less than 1"},
-        {4, -0.1, "lm: held-out tail: found -0.1, need a part from 0 to less than 1"},
-        {4, NAN, "lm: held-out tail: found nan, need a part from 0 to less than 1"},
-    };
-    for (int i = 0; i < 5; i++) {
-        Error e = {0};
-        CorpusOptions o = {.context = wrong[i].context, .validation = wrong[i].tail};
-        CHECK(!corpus_make(&(Passage){"f", text, length}, 1, &o, &e), "case %d", i);
-        CHECK_ERROR(e, STATUS_USAGE, wrong[i].text);
-    }
     Error e = {0};
     CorpusOptions o = {.context = 1, .validation = 0.1};
     CHECK(!corpus_make(&(Passage){"f", "", 0}, 1, &o, &e));
@@ -179,7 +104,7 @@ TEST(every_tokenizer_holds_out_the_same_text) {
         if (!c) return;
         int32_t ids[100];
         char text[100 * TOKEN_BYTES];
-        corpus_copy(c, 0, c->count, ids);
+        for (long i = 0; i < c->count; i++) ids[i] = c->ids[i];
         tokenizer_decode(c->tokenizer, ids, c->training, text);
         CHECK(!strcmp(text, "aé bé aé bé aé cd cd cd cd cd cd"), "%s: %s", tokenizer_name(c->tokenizer->kind),
               text);
@@ -276,9 +201,6 @@ TEST(the_chronicle_is_fit_to_learn_from) {
     for (size_t i = 1; i < count; i++)
         CHECK(strcmp(paragraph[i - 1], paragraph[i]), "twice: %s", paragraph[i]);
     free(text);
-
-    check_entropies(c->ids, c->count, task->vocab_size, 2.986, 2.145,
-                    0.001); /* as ten lines of Python count */
     task_free(task);
 }
 
