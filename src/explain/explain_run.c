@@ -48,10 +48,9 @@ static bool write_page(const Looked *l, const RunOptions *o, Error *e) {
     char title[TITLE], value[FACTS][CONFIG_TEXT];
     PageFact fact[FACTS];
     const WalkText *source = &l->walk.source, *target = &l->walk.target; /* begin and the answer */
-    PageAnswer answer = {-1, target->count - 1, target->id + 1};
-    PageSample sample = {"Its answer", "source",      source->id, source->count,
-                         l->wanted,    source->count, &answer,    1};
-    PageFrame frame = {-1, (uint8_t *[]){l->weights}};
+    PageAnswer answer = {target->count - 1, target->id + 1};
+    PageSample sample = {"Its answer", "source", source->id, source->count, l->wanted, source->count};
+    PageFrame frame = {-1, (uint8_t *[]){l->weights}, &answer};
     Page p = {.title = title,
               .status = "The tokens that each token of a sentence attends to.",
               .token = l->token,

@@ -23,7 +23,7 @@ enum {
 };
 enum { NOTHING = -1 };
 
-/* What the model says at each step of each held-out row from `first` on, running free; NOTHING after the end. */
+/* The model's tokens at each step of each held-out row from `first` on, running free; NOTHING after the end. */
 static bool run_free(Lesson *l, long first, long rows, int32_t said[ROWS][MOST], Error *e) {
     const Task *task = l->task;
     const Batch *b = l->trainer.batch;

@@ -1,7 +1,6 @@
 #include "run/metrics.h"
 #include "base/options.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,12 +19,6 @@ const char *metrics_loss_text(char out[LOSS_TEXT], double loss, double character
     return out;
 }
 
-/* Opens f->path for reading and writing, with `flags`. */
-static FILE *open_csv(const MetricsFile *f, int flags) {
-    int fd = open(f->path, O_RDWR | O_CREAT | O_CLOEXEC | flags, 0666);
-    return fd < 0 ? NULL : fdopen(fd, "r+");
-}
-
 static bool cannot_open(const MetricsFile *f, Error *e) {
     return error_set(e, errno == ENOMEM ? STATUS_NO_MEMORY : STATUS_CANNOT_CREATE, "%s: %s", f->path,
                      strerror(errno));
@@ -37,7 +30,7 @@ bool metrics_open(MetricsFile *f, const char *directory, bool replace, Error *e)
         !file_may_be_written(f->path, e))
         return false;
     if (replace && !(f->place = file_create(f->path, e))) return false;
-    f->csv = replace ? open_memstream(&f->rows, &f->size) : open_csv(f, O_TRUNC);
+    f->csv = replace ? open_memstream(&f->rows, &f->size) : fopen(f->path, "w+e");
     if (!f->csv) {
         cannot_open(f, e);
         file_abandon(f->place);
@@ -138,7 +131,7 @@ void metrics_place(MetricsFile *f) {
     bool placed = file_commit(f->place, &e);
     f->place = NULL;
     if (!placed) failed(f, e.text);
-    FILE *csv = open_csv(f, placed ? O_APPEND : O_TRUNC);
+    FILE *csv = fopen(f->path, placed ? "a+e" : "w+e");
     if (!csv) {
         failed_here(f);
         return;
@@ -171,7 +164,7 @@ void metrics_restore(MetricsFile *f) {
         return;
     }
     if (access(f->path, F_OK) == 0) return;
-    FILE *again = open_csv(f, O_TRUNC);
+    FILE *again = fopen(f->path, "w+e");
     if (!again) {
         if (errno != ENOENT) failed_here(f);
         return;

@@ -93,12 +93,12 @@ static void wrong(const Page *p, int32_t id, FILE *out) {
     fputs("</mark>", out);
 }
 
-static void answer(const Page *p, const PageSample *s, const PageAnswer *a, FILE *out) {
+static void answer(const Page *p, const PageSample *s, long step, const PageAnswer *a, FILE *out) {
     long mistakes = 0;
-    if (a->step < 0)
+    if (step < 0)
         fputs("<tr><th scope=\"row\">answer<td>", out);
     else
-        fprintf(out, "<tr><th scope=\"row\">step %ld<td>", a->step);
+        fprintf(out, "<tr><th scope=\"row\">step %ld<td>", step);
     for (long i = 0; i < a->count; i++) {
         bool right = !s->wanted || (i < s->wanted_count && a->tokens[i] == s->wanted[i]);
         mistakes += !right;
@@ -124,7 +124,8 @@ static void samples(const Page *p, FILE *out) {
             tokens(p, s->wanted, s->wanted_count, out);
         }
         fputs("\n", out);
-        for (long k = 0; k < s->answers; k++) answer(p, s, &s->answer[k], out);
+        for (int f = 0; f < p->frame_count; f++)
+            answer(p, s, p->frames[f].step, &p->frames[f].answer[i], out);
         fputs("</table></div>\n", out);
     }
     fputs("</div>\n</section>\n", out);

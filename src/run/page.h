@@ -25,18 +25,10 @@ typedef struct PageExample {
     int groups;
 } PageExample;
 
-/* The weights of all examples at one step, in percent: [examples] arrays of page_weights(example) weights.
- * Groups lie one after another, each as [layers, heads, rows, columns]; a causal one has row i up to column i
- * only. */
-typedef struct PageFrame {
-    long step; /* below 0: unknown */
-    uint8_t **weights;
-} PageFrame;
-
-/* The model's answer at one step. Tokens that differ from the wanted ones, if there are any, are marked. */
+/* The model's answer to a sample. Tokens that differ from the wanted ones, if there are any, are marked. */
 typedef struct PageAnswer {
-    long step, count; /* a step below 0 is unknown */
-    int32_t *tokens;  /* [count] */
+    long count;
+    int32_t *tokens; /* [count] */
 } PageAnswer;
 
 typedef struct PageSample {
@@ -46,9 +38,15 @@ typedef struct PageSample {
     long given_count;
     const int32_t *wanted; /* [wanted_count]; NULL: no answer is wrong */
     long wanted_count;
-    PageAnswer *answer; /* [answers] */
-    long answers;
 } PageSample;
+
+/* The model at one step. The weights of each example are in percent: [page_weights(example)], its groups one after
+ * another, each as [layers, heads, rows, columns]; a causal one has row i up to column i only. */
+typedef struct PageFrame {
+    long step;                /* below 0: unknown */
+    uint8_t **weights;        /* [examples] */
+    const PageAnswer *answer; /* [samples] */
+} PageFrame;
 
 typedef struct PageFact {
     const char *name, *value;

@@ -1,4 +1,4 @@
-/* The files of a run's directory: what is saved, when, and what must not be lost. */
+/* The files of a run's directory. A save never loses the one before it. */
 #include "base/clock.h"
 #include "nn/model_file.h"
 #include "run/run.h"
@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Does not write to a directory that has taken the place of the run's own. */
 bool run_keeps_folder(Run *r, Error *e) {
     r->moved |= r->place && !file_keeps_folder(r->place);
     return !r->moved ||
@@ -24,8 +23,6 @@ bool run_has(Run *r, const char *name) {
     return run_path_of(r, name, path, &(Error){0}) && access(path, F_OK) == 0;
 }
 
-/* The directory holds no run, the one to continue, or one to replace. Checked again once the directory is
- * locked: another process may have saved before. */
 bool run_may_take(Run *r, const Checkpoint *past, Error *e) {
     if (past) return checkpoint_is_latest(past, e);
     r->replaces = run_has(r, "model.safetensors") || run_has(r, "checkpoint.safetensors");
@@ -35,7 +32,6 @@ bool run_may_take(Run *r, const Checkpoint *past, Error *e) {
                      r->config->run);
 }
 
-/* A save needs three files, beside those that stay open. */
 bool run_can_open_files(const Run *r, Error *e) {
     enum { NEEDED = 3 };
     int fd[NEEDED], count = 0;
@@ -136,7 +132,6 @@ static bool take_best(Run *r, Error *e) {
     return true;
 }
 
-/* Saves model and checkpoint, in a new directory where that was deleted. */
 bool run_save(Run *r, bool trained, Error *e) {
     char path[PATH_ROOM];
     if (!trainer_check(r->trainer, e) || !restore_folder(r, e)) return false;

@@ -106,8 +106,8 @@ static Seen *seen_new(const Watch *w, long step, Error *e) {
         error_set(e, STATUS_NO_MEMORY, "memory: %zu bytes of weights for the page", sizeof *s);
         return NULL;
     }
-    s->step = step;
-    for (int i = 0; i < w->samples; i++) s->answer[i] = (PageAnswer){.step = step, .tokens = s->tokens[i]};
+    s->frame = (PageFrame){step, s->weights, s->answer};
+    for (int i = 0; i < w->samples; i++) s->answer[i].tokens = s->tokens[i];
     uint8_t *weights = s->all_weights;
     for (int i = 0; i < w->examples; weights += page_weights(&w->example[i++])) s->weights[i] = weights;
     return s;
@@ -173,11 +173,7 @@ bool watch_look(Watch *w, Trainer *t, long step, Error *e) {
 }
 
 void watch_show(Watch *w, Page *p) {
-    for (long f = 0; f < w->kept; f++) {
-        w->frame[f] = (PageFrame){w->seen[f]->step, w->seen[f]->weights};
-        for (int i = 0; i < w->samples; i++) w->answer[i][f] = w->seen[f]->answer[i];
-    }
-    for (int i = 0; i < w->samples; i++) w->sample[i].answer = w->answer[i], w->sample[i].answers = w->kept;
+    for (long f = 0; f < w->kept; f++) w->frame[f] = w->seen[f]->frame;
     p->token = w->token;
     p->examples = w->example, p->example_count = w->examples;
     p->frames = w->frame, p->frame_count = (int)w->kept;

@@ -23,7 +23,7 @@ typedef struct WatchedRow {
 
 /* Attention and answers at one step. */
 typedef struct Seen {
-    long step;
+    PageFrame frame; /* points to the following */
     uint8_t *weights[WATCHED_EXAMPLES], all_weights[WATCHED_WEIGHTS];
     PageAnswer answer[WATCHED_ROWS + 1];
     int32_t tokens[WATCHED_ROWS + 1][WATCHED_ANSWER];
@@ -39,8 +39,7 @@ typedef struct Watch {
     Seen *seen[WATCHED_STEPS + 1]; /* [kept], by step */
     long kept, most, looks, every; /* looks: total, of which every `every`-th is kept, and the newest */
 
-    PageFrame frame[WATCHED_STEPS]; /* the same, for a page */
-    PageAnswer answer[WATCHED_ROWS + 1][WATCHED_STEPS];
+    PageFrame frame[WATCHED_STEPS]; /* theirs, for a page */
 } Watch;
 
 /* Chooses the rows that are short enough; *w is {0} before. */

@@ -5,7 +5,7 @@
 #include "page_helpers.h"
 #include "test.h"
 
-/* What a reader does. `say` is called with every thing that is not as it should be. */
+/* Does a reader's actions, and calls `say` with each fault. */
 static const char reader[] =
     "<script>addEventListener('load', () => {\n"
     "const faults = [], say = (ok, what) => { if (!ok) faults.push(what); };\n"
@@ -81,7 +81,7 @@ static void write_files(const char *const *token, int width) {
     CHECK(file_commit(f, &e), "%s", e.text);
 }
 
-/* What the browser says of it, and what it prints on its console. */
+/* The page's title, which lists the faults, and the console's output. */
 static void browse(const char *const *token, int width, bool dark, const char *want) {
     char command[1024], line[4096];
     bool found = false;

@@ -17,7 +17,7 @@ typedef struct SamplePage {
     PageFrame frame[SAMPLE_FRAMES];
     uint8_t *weights[SAMPLE_FRAMES][SAMPLE_EXAMPLES], room[SAMPLE_FRAMES][SAMPLE_EXAMPLES][1000];
     PageSample sample;
-    PageAnswer answer[2];
+    PageAnswer answer[SAMPLE_FRAMES];
     Picture curve;
     PageFact fact;
     Series series;
@@ -26,7 +26,7 @@ typedef struct SamplePage {
 static int32_t sample_ids[] = {0, 1, 2, 3, 4}, sample_wrong[] = {0, 2, 2};
 static const double sample_y[] = {3, 2, 1};
 
-/* Of 2 examples with 2 layers of 3 heads, once causal, at 3 steps. In frame f every row gives all its weight
+/* Makes a page of 2 examples with 2 layers of 3 heads, once causal, at 3 steps. In frame f every row gives all its weight
  * to column f, or in a causal group to the last one it has if that comes before. */
 static inline void sample_page(SamplePage *s, const char *const *token) {
     memset(s, 0, sizeof *s);
@@ -48,11 +48,11 @@ static inline void sample_page(SamplePage *s, const char *const *token) {
                     }
         }
     }
-    for (int f = 0; f < SAMPLE_FRAMES; f++) s->frame[f] = (PageFrame){100 * (f + 1), s->weights[f]};
-    s->answer[0] = (PageAnswer){100, 3, sample_wrong};
-    s->answer[1] = (PageAnswer){200, SAMPLE_TOKENS, sample_ids};
-    s->sample = (PageSample){"An answer", "source",      sample_ids, SAMPLE_TOKENS,
-                             sample_ids,  SAMPLE_TOKENS, s->answer,  2};
+    for (int f = 0; f < SAMPLE_FRAMES; f++) {
+        s->answer[f] = f ? (PageAnswer){SAMPLE_TOKENS, sample_ids} : (PageAnswer){3, sample_wrong};
+        s->frame[f] = (PageFrame){100 * (f + 1), s->weights[f], &s->answer[f]};
+    }
+    s->sample = (PageSample){"An answer", "source", sample_ids, SAMPLE_TOKENS, sample_ids, SAMPLE_TOKENS};
     s->series = (Series){token[0], 3, NULL, sample_y, false};
     s->curve = (Picture){PICTURE_CHART, token[1], token[0], .chart = {.series = &s->series, .count = 1}};
     s->fact = (PageFact){"text", token[0]};

@@ -61,7 +61,7 @@ TEST(the_command_on_a_page_repeats_the_run) {
     if (!start || !end) return;
     *end = 0;
     CHECK(rename("a b", "first") == 0);
-    /* Of what the page writes as references, quotes are all that a command can have here. */
+    /* The only character references in this command are quotes. */
     char command[600];
     size_t used = 0;
     for (const char *c = start + strlen("<pre>./train"); *c && used < sizeof command - 1;) {

@@ -48,12 +48,12 @@ TEST(long_runs_are_thinned_out) {
     for (long look = 0; look < LOOKS; look++) {
         Error e = {0};
         CHECK(watch_look(&w.watch, &w.trainer, 10 * look, &e), "%s", e.text);
-        long kept = w.watch.kept, every = kept > 1 ? w.watch.seen[1]->step / 10 : 1;
+        long kept = w.watch.kept, every = kept > 1 ? w.watch.seen[1]->frame.step / 10 : 1;
         CHECK(kept <= MOST && (look < MOST || 2 * kept >= MOST), "look %ld: %ld are kept", look, kept);
         for (long i = 0; i + 1 < kept; i++)
-            CHECK(w.watch.seen[i]->step == 10 * i * every, "look %ld: place %ld has step %ld", look, i,
-                  w.watch.seen[i]->step);
-        CHECK(w.watch.seen[kept - 1]->step == 10 * look, "look %ld: the newest is gone", look);
+            CHECK(w.watch.seen[i]->frame.step == 10 * i * every, "look %ld: place %ld has step %ld", look, i,
+                  w.watch.seen[i]->frame.step);
+        CHECK(w.watch.seen[kept - 1]->frame.step == 10 * look, "look %ld: the newest is gone", look);
         CHECK((every & (every - 1)) == 0, "every %ld", every);
     }
     Page p = {0};
