@@ -40,7 +40,8 @@ bool metrics_open(MetricsFile *f, const char *directory, bool replace, Error *e)
     return true;
 }
 
-bool metrics_read(const char *line, Metrics *m) {
+/* Reads a row: step, tokens, seconds, parameters, and the measurements, NAN for those that it lacks. */
+static bool read_row(const char *line, Metrics *m) {
     enum { READ = 8, REQUIRED = 4 };
     double value[READ];
     const char *at = line + strcspn(line, ",");
@@ -80,19 +81,19 @@ static void copy_row(FILE *out, const char *line) {
 }
 
 /* Copies rows up to the step `evaluated`, and leaves out damaged ones. Returns the first line that is damaged or
- * missing; 0: there is none, or the file is empty. *seconds is the fourth column of the last row. */
-static long copy_rows(FILE *csv, FILE *rows, long evaluated, double *seconds) {
+ * missing; 0: there is none, or the file is empty. */
+static long copy_rows(FILE *csv, FILE *rows, long evaluated, MetricsReader *read, void *context) {
     char line[512];
     long last = 0, number = 1;
     if (!fgets(line, sizeof line, csv)) return 0;
     long damaged = !is_head(line);
     while (last < evaluated && fgets(line, sizeof line, csv)) {
         Metrics m;
-        bool whole = metrics_read(line, &m) && m.step > last;
+        bool whole = read_row(line, &m) && m.step > last;
         number++;
         if (whole && m.step > evaluated) break;
         if (whole)
-            copy_row(rows, line), last = m.step, *seconds = m.seconds;
+            copy_row(rows, line), last = m.step, read(context, &m);
         else if (!damaged)
             damaged = number;
     }
@@ -142,12 +143,12 @@ void metrics_place(MetricsFile *f) {
     f->csv = csv, f->rows = NULL;
 }
 
-bool metrics_resume(MetricsFile *f, const char *directory, long evaluated, double *seconds, Error *e) {
-    *seconds = 0;
+bool metrics_resume(MetricsFile *f, const char *directory, long evaluated, MetricsReader *read, void *context,
+                    Error *e) {
     if (!metrics_open(f, directory, true, e)) return false;
     FILE *old = fopen(f->path, "re");
     if (!old && errno != ENOENT) return cannot_open(f, e);
-    long damaged = old ? copy_rows(old, f->csv, evaluated, seconds) : 0;
+    long damaged = old ? copy_rows(old, f->csv, evaluated, read, context) : 0;
     if (old) fclose(old);
     if (damaged && !keep_aside(f, damaged, e)) return false;
     metrics_place(f);

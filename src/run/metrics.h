@@ -40,13 +40,14 @@ typedef struct MetricsFile {
  * STATUS_CANNOT_CREATE, STATUS_NO_MEMORY. */
 bool metrics_open(MetricsFile *f, const char *directory, bool replace, Error *e);
 
-/* Continues DIRECTORY/metrics.csv after the row of step `evaluated`; drops later rows. *seconds is that of
- * the last row. A file that lacks a row up to there, or has a damaged one, is first renamed, and stderr says
- * so. Creates the file if it does not exist. STATUS_CANNOT_CREATE. */
-bool metrics_resume(MetricsFile *f, const char *directory, long evaluated, double *seconds, Error *e);
+/* Takes a row that stays: step, tokens, seconds, parameters, and the measurements, NAN for those that it lacks. */
+typedef void MetricsReader(void *context, const Metrics *m);
 
-/* Reads a row: step, tokens, seconds, parameters, and the measurements, NAN for those that it lacks. */
-bool metrics_read(const char *line, Metrics *m);
+/* Continues DIRECTORY/metrics.csv after the row of step `evaluated`; drops later rows, and calls `read` for the others.
+ * A file that lacks a row up to there, or has a damaged one, is first renamed, and stderr says so. Creates the file if
+ * it does not exist. STATUS_CANNOT_CREATE, STATUS_IO. */
+bool metrics_resume(MetricsFile *f, const char *directory, long evaluated, MetricsReader *read, void *context,
+                    Error *e);
 
 /* Replaces the old file. Reports a failure on stderr. */
 void metrics_place(MetricsFile *f);

@@ -54,7 +54,7 @@ static void count_step(void *context, const StepResult *step) {
     r->training_seconds += seconds;
     r->steps_here++;
     r->metrics.tokens += step->tokens;
-    run_page_step(r->page, r->trainer->state.step, step, seconds);
+    run_page_step(&r->page, r->trainer->state.step, step, seconds);
 }
 
 static void move_bar(void *context, const StepResult *step) {
@@ -87,7 +87,7 @@ static bool record(Run *r, const Evaluation *v, Error *e) {
     m.seconds += clock_seconds() - m.start;
     metrics_write(&r->file, &m);
     if (r->config->json) progress_clear(&r->bar), metrics_json(&m);
-    return run_keeps_folder(r, e) && run_page_evaluation(r->page, &m, e);
+    return run_keeps_folder(r, e) && run_page_evaluation(&r->page, &m, e);
 }
 
 /* A page that cannot be written is reported at the end, if it still cannot be. */
@@ -185,7 +185,7 @@ static bool finish(Run *r, Error *e) {
     record(r, &v, &page);
     if (!r->config->quiet && !show_result(r, &v, e)) return false;
     if (page.status != STATUS_DONE) return error_set(e, page.status, "%s", page.text);
-    if (!r->config->quiet) fprintf(stderr, "report: %s\n", run_page_path(r->page));
+    if (!r->config->quiet) fprintf(stderr, "report: %s\n", r->page.path);
     return true;
 }
 
@@ -245,6 +245,13 @@ static void remark_on_resume(const Run *r, const Checkpoint *past) {
     }
 }
 
+/* A row of metrics.csv before --resume. */
+static void note_past(void *context, const Metrics *m) {
+    Run *r = context;
+    r->metrics.seconds = m->seconds;
+    run_page_past(&r->page, m);
+}
+
 bool run_open(Run *r, const TrainConfig *config, Trainer *t, const Checkpoint *past, Error *e) {
     char path[PATH_ROOM];
     *r = (Run){.config = config, .trainer = t, .kept = past != NULL};
@@ -255,8 +262,8 @@ bool run_open(Run *r, const TrainConfig *config, Trainer *t, const Checkpoint *p
     interrupt_heed();
     if (!directory_make(config->run, e) || !(r->place = file_create(path, e)) || !run_may_take(r, past, e))
         return false;
-    double before = 0;
-    if (past ? !metrics_resume(&r->file, config->run, past->state.evaluated, &before, e)
+    if (!run_page_open(&r->page, config, t, e)) return false;
+    if (past ? !metrics_resume(&r->file, config->run, past->state.evaluated, note_past, r, e)
              : !metrics_open(&r->file, config->run, r->replaces, e))
         return false;
     const Parameters *p = &t->model->parameters;
@@ -268,12 +275,10 @@ bool run_open(Run *r, const TrainConfig *config, Trainer *t, const Checkpoint *p
     r->metrics = (Metrics){.task = t->task->name,
                            .params = p->elements,
                            .start = clock_seconds(),
-                           .seconds = before,
+                           .seconds = r->metrics.seconds,
                            .characters = t->task->characters,
                            .val_exact = NAN};
     r->report = (Report){.done = t->state.step, .words = r->loss, .more = r->val_loss, .unit = "tok/s"};
-    r->page = run_page_new(config, t, t->state.step, e);
-    if (!r->page) return false;
     r->bar = progress_start(t->task->name, config->steps, config->quiet);
     r->bar.before = t->state.step;
     r->train_loss = INFINITY;
@@ -283,6 +288,6 @@ bool run_open(Run *r, const TrainConfig *config, Trainer *t, const Checkpoint *p
 
 bool run_close(Run *r, Error *e) {
     file_abandon(r->place);
-    run_page_free(r->page);
+    run_page_close(&r->page);
     return !r->file.csv || metrics_close(&r->file, e);
 }

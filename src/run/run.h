@@ -22,7 +22,7 @@ typedef struct Run {
     Metrics metrics;
     Tally tally; /* of the answers at the end */
     MetricsFile file;
-    RunPage *page;
+    RunPage page;
     Progress bar;
     Report report;
     char loss[64], val_loss[160], warning[256];
@@ -52,21 +52,21 @@ bool run_finish(Run *r, bool trained, Error *e);
 
 /* ---- The files: run_files.c ---- */
 
-/* Whether the directory is still the run's own, or another has taken its place; the path of a file in it; whether it has
- * this file. */
+/* False with an error if another directory has taken the place of the run's own, to which then nothing is written.
+ * run_path_of gives the path of a file in it, run_has says whether it has this file. */
 bool run_keeps_folder(Run *r, Error *e);
 bool run_path_of(Run *r, const char *name, char out[PATH_ROOM], Error *e);
 bool run_has(Run *r, const char *name);
 
-/* The directory holds no run, the one to continue, or one to replace. Checked again once the directory is locked:
- * another process may have saved before. */
+/* True if the directory holds no run, the one to continue, or one to replace. Is called again once the directory is
+ * locked: another process may have saved before. */
 bool run_may_take(Run *r, const Checkpoint *past, Error *e);
 
-/* A save needs three files, beside those that stay open. */
+/* Tries to open as many files as a save needs, beside those that stay open. */
 bool run_can_open_files(const Run *r, Error *e);
 
 /* Saves the weights as this file, the checkpoint, or, at the end, model and checkpoint, in a new directory where that was
- * deleted. The model of a run that was not stopped by an error, and overfitted, has its best weights. */
+ * deleted. The model has the best weights if the run overfitted and no error stopped it. */
 bool run_save_as(Run *r, const char *name, Error *e);
 bool run_save_checkpoint(Run *r, Error *e);
 bool run_save(Run *r, bool trained, Error *e);

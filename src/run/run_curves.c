@@ -1,4 +1,5 @@
 #include "run/run_curves.h"
+#include "base/arena.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -31,19 +32,14 @@ void curves_note(RunCurves *c, StepCurve kind, long step, double value) {
     if (isfinite(value)) history_add(&c->history[kind], (double)step, value);
 }
 
-bool curves_note_evaluation(RunCurves *c, const Metrics *m, Error *e) {
+void curves_note_evaluation(RunCurves *c, const Metrics *m) {
     const double value[EVALUATION_CURVES] = {(double)m->step, curves_loss(c, m->val_loss), m->val_accuracy,
                                              m->val_exact};
-    long room = c->evaluations < c->room ? c->room : 2 * c->room + 64;
-    for (int i = 0; i < EVALUATION_CURVES && room > c->room; i++) {
-        double *more = realloc(c->evaluation[i], (size_t)room * sizeof *more);
-        if (!more) return error_set(e, STATUS_NO_MEMORY, "memory: %ld evaluations", room);
-        c->evaluation[i] = more;
+    for (int i = 0; i < EVALUATION_CURVES; i++) {
+        c->evaluation[i] = array_grown(c->evaluation[i], c->evaluations, &c->room[i], sizeof **c->evaluation);
+        c->evaluation[i][c->evaluations] = value[i];
     }
-    c->room = room;
-    for (int i = 0; i < EVALUATION_CURVES; i++) c->evaluation[i][c->evaluations] = value[i];
     c->evaluations++;
-    return true;
 }
 
 void curves_free(RunCurves *c) {

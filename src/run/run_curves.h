@@ -35,18 +35,16 @@ typedef struct RunCurves {
     double characters; /* per token: losses are divided by them; 0: not a text */
     Yardsticks yardsticks;
     History history[STEP_CURVES];
-    double *evaluation[EVALUATION_CURVES]; /* [evaluations], with room for `room` */
-    long evaluations, room;
+    double *evaluation[EVALUATION_CURVES]; /* [evaluations] */
+    long evaluations, room[EVALUATION_CURVES];
 } RunCurves;
 
 /* A loss in nats per token, as the charts show it. */
 double curves_loss(const RunCurves *c, double loss);
 
-/* Adds a step's value if it is finite. */
+/* Adds a step's value if it is finite; an evaluation. */
 void curves_note(RunCurves *c, StepCurve kind, long step, double value);
-
-/* Adds an evaluation. STATUS_NO_MEMORY. */
-bool curves_note_evaluation(RunCurves *c, const Metrics *m, Error *e);
+void curves_note_evaluation(RunCurves *c, const Metrics *m);
 
 void curves_free(RunCurves *c);
 

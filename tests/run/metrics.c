@@ -15,6 +15,10 @@ static const char *contents(const char *path) {
     return text ? text : "no file";
 }
 
+static void take_seconds(void *seconds, const Metrics *m) {
+    *(double *)seconds = m->seconds;
+}
+
 /* Whole rows up to the checkpoint's last evaluation stay; later and damaged rows go. */
 TEST(rows_that_stay) {
     static const struct {
@@ -41,10 +45,10 @@ TEST(rows_that_stay) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         MetricsFile f;
         Error e = {0};
-        double seconds = NAN;
+        double seconds = 0;
         unlink("metrics.csv");
         if (cases[i].before) write_text("metrics.csv", cases[i].before);
-        CHECK(metrics_resume(&f, ".", cases[i].evaluated, &seconds, &e), "%s", e.text);
+        CHECK(metrics_resume(&f, ".", cases[i].evaluated, take_seconds, &seconds, &e), "%s", e.text);
         CHECK(seconds == cases[i].seconds, "case %zu: %g seconds", i, seconds);
         metrics_write(&f, &(Metrics){.task = "copy", .step = 10, .val_exact = NAN});
         CHECK(metrics_close(&f, &e), "%s", e.text);
@@ -69,7 +73,7 @@ TEST(places_without_metrics) {
         double seconds;
         Error e = {0};
         const char *directory = cases[i / 3].directory, *want = cases[i / 3].want;
-        bool ok = i % 3 == 2 ? metrics_resume(&f, directory, 1, &seconds, &e)
+        bool ok = i % 3 == 2 ? metrics_resume(&f, directory, 1, take_seconds, &seconds, &e)
                              : metrics_open(&f, directory, i % 3, &e);
         CHECK(!ok && e.status == STATUS_CANNOT_CREATE && !strncmp(e.text, want, strlen(want)), "%d: %s", i,
               e.text);
@@ -173,7 +177,7 @@ TEST(lost_at_the_end) {
 static void resume(MetricsFile *f) {
     double seconds;
     Error e = {0};
-    CHECK(metrics_resume(f, ".", 4, &seconds, &e), "%s", e.text);
+    CHECK(metrics_resume(f, ".", 4, take_seconds, &seconds, &e), "%s", e.text);
 }
 
 /* A sound file of an earlier version, which had fewer columns, is not damaged: the new ones are empty in its rows. */
