@@ -2,34 +2,55 @@
 #ifndef OPS_AXIS_H
 #define OPS_AXIS_H
 
-#include "autograd/op.h"
+#include "ops/ops.h"
 #include <math.h>
 
 typedef struct Axis {
-    int axis; /* from 0 */
-    long outer, n,
-        inner; /* the product of the sizes before it, its size, and the product of those after it */
+    int axis;   /* from 0, or ALL_AXES */
+    long n;     /* its size */
+    long outer; /* the product of the sizes before it */
+    long inner; /* the product of the sizes after it */
 } Axis;
 
-/* A node for y = f(x), of x's shape, with its Axis as attributes. A negative `axis` counts
- * from the end. */
+static inline Axis axis_of(const char *op, Shape s, int axis) {
+    if (axis == ALL_AXES) return (Axis){axis, shape_count(s), 1, 1};
+    axis = shape_axis(op, s, axis);
+    Axis a = {axis, s.size[axis], 1, 1};
+    for (int i = 0; i < axis; i++) a.outer *= s.size[i];
+    for (int i = axis + 1; i < s.rank; i++) a.inner *= s.size[i];
+    return a;
+}
+
+/* A node for y = f(x), of x's shape, with its Axis as attributes. A negative `axis` counts from the end. */
 static inline Node *axis_node(Tape *t, const Op *op, Tensor *x, int axis) {
-    Shape s = x->shape;
-    axis = shape_axis(op->name, s, axis);
-    Node *n = tape_node(t, op, s, INPUTS(x));
-    Axis *a = node_attr(n, sizeof *a);
-    *a = (Axis){axis, 1, s.size[axis], 1};
-    for (int i = 0; i < axis; i++) a->outer *= s.size[i];
-    for (int i = axis + 1; i < s.rank; i++) a->inner *= s.size[i];
+    Axis a = axis_of(op->name, x->shape, axis);
+    Node *n = tape_node(t, op, x->shape, INPUTS(x));
+    *(Axis *)node_attr(n, sizeof a) = a;
+    return n;
+}
+
+/* The same for a reduction: y has one element for each line of x. The axis keeps size 1, so that y broadcasts against
+ * x: x - max(x) is a sub. With ALL_AXES y is a scalar. */
+static inline Node *reduction_node(Tape *t, const Op *op, Tensor *x, int axis) {
+    Axis a = axis_of(op->name, x->shape, axis);
+    Shape out = axis == ALL_AXES ? SCALAR : x->shape;
+    if (axis != ALL_AXES) out.size[a.axis] = 1;
+    Node *n = tape_node(t, op, out, INPUTS(tape_contiguous(t, x)));
+    *(Axis *)node_attr(n, sizeof a) = a;
     return n;
 }
 
 /* For Op.arguments. */
 static inline void axis_print(const Node *n, FILE *out) {
-    fprintf(out, "\"axis\": %d", ((const Axis *)n->attr)->axis);
+    int axis = ((const Axis *)n->attr)->axis;
+    fprintf(out, axis == ALL_AXES ? "\"axis\": \"all\"" : "\"axis\": %d", axis);
 }
 
-/* The offset of line `line` of outer·inner; its elements are `inner` apart. */
+static inline long axis_lines(const Axis *a) {
+    return a->outer * a->inner;
+}
+
+/* The offset of a line; its elements are `inner` apart. */
 static inline long axis_line(const Axis *a, long line) {
     return line / a->inner * a->n * a->inner + line % a->inner;
 }
@@ -40,5 +61,36 @@ static inline real axis_max(const Axis *a, const real *line) {
     for (long i = 0; i < a->n; i++) max = line[i * a->inner] > max ? line[i * a->inner] : max;
     return max;
 }
+
+/* The sum of a line. In double, so that in float it is exact to its last digit. */
+static inline double axis_sum(const Axis *a, const real *line) {
+    double sum = 0;
+    for (long i = 0; i < a->n; i++) sum += (double)line[i * a->inner];
+    return sum;
+}
+
+/* Adds a value to every element of a line. */
+static inline void axis_add(const Axis *a, real *line, real value) {
+    for (long i = 0; i < a->n; i++) line[i * a->inner] += value;
+}
+
+/* Cases for a reduction of this name: x in [-2, 2], of common shapes, layouts and axes. */
+#define REDUCTION_BUILDS(name)                                                                               \
+    BUILD_CASE(last_axis, tape_##name(t, x[0], -1))                                                          \
+    BUILD_CASE(first_axis, tape_##name(t, x[0], 0))                                                          \
+    BUILD_CASE(middle_axis, tape_##name(t, x[0], 1))                                                         \
+    BUILD_CASE(all_axes, tape_##name(t, x[0], ALL_AXES))
+
+/* clang-format off */
+#define REDUCTION_CASES                                                                                      \
+    {"last axis", last_axis, {{"x", DIMS(3, 4), .distinct = true}}},                                         \
+    {"first axis", first_axis, {{"x", DIMS(3, 4), .distinct = true}}},                                       \
+    {"middle axis", middle_axis, {{"x", DIMS(2, 3, 4), .distinct = true}}},                                  \
+    {"all", all_axes, {{"x", DIMS(2, 3, 4), .distinct = true}}},                                             \
+    {"strided", middle_axis, {{"x", DIMS(2, 3, 4), .distinct = true, .layout = TRANSPOSED}}},                \
+    {"stepped", all_axes, {{"x", DIMS(2, 3, 4), .distinct = true, .layout = STEPPED}}},                      \
+    {"scalar", all_axes, {{"x", {0}}}},                                                                      \
+    {"one element", last_axis, {{"x", DIMS(3, 1)}}}
+/* clang-format on */
 
 #endif

@@ -21,29 +21,17 @@ FORWARD_PAIRS(y = a / b)
 BACKWARD_PAIRS(da += dy / b, db -= dy * y / b)
 /* exercise: end */
 
-BUILD_CASE(build, tape_div(t, x[0], x[1]))
+RECORD_PAIRS(div)
 
 static const CheckCase cases[] = {
-    {"same shape", build, {{"a", DIMS(3, 4)}, {"b", DIMS(3, 4), .margin = 0.4}}},
-    {"by a row", build, {{"a", DIMS(2, 3, 4)}, {"b", DIMS(4), .margin = 0.4}}},
+    CASES_PAIRS(0.4),
     {"by a column", build, {{"a", DIMS(3, 4)}, {"b", DIMS(3, 1), .margin = 0.4}}},
-    {"broadcast both", build, {{"a", DIMS(2, 1, 4)}, {"b", DIMS(3, 1), .margin = 0.4}}},
-    {"of a scalar", build, {{"a", {0}}, {"b", DIMS(2, 2), .margin = 0.4}}},
     {"by a scalar", build, {{"a", DIMS(2, 2)}, {"b", {0}, .margin = 0.4}}},
     {"small divisors", build, {{"a", DIMS(6)}, {"b", DIMS(6), 1e-3, 2e-3}}},
-    {"strided",
-     build,
-     {{"a", DIMS(3, 4), .layout = TRANSPOSED}, {"b", DIMS(3, 4), .margin = 0.4, .layout = STEPPED}}},
     {"repeated", build, {{"a", DIMS(3, 4)}, {"b", DIMS(3, 4), .margin = 0.4, .layout = REPEATED}}},
     {"by itself", build, {{"a", DIMS(3, 4), .margin = 0.4}, {"a", .same_as = 1}}},
     {"constant dividend", build, {{"a", DIMS(3), .constant = true}, {"b", DIMS(3), .margin = 0.4}}},
     {"constant divisor", build, {{"a", DIMS(3)}, {"b", DIMS(3), .margin = 0.4, .constant = true}}},
-    {"one element", build, {{"a", DIMS(1)}, {"b", DIMS(1), .margin = 0.4}}},
-    {"empty", build, {{"a", DIMS(0, 4)}, {"b", DIMS(4), .margin = 0.4}}},
 };
 
 const Op op_div = {"div", forward, backward, CASES(cases)};
-
-Tensor *tape_div(Tape *t, Tensor *a, Tensor *b) {
-    return tape_record(broadcast_node(t, &op_div, a, b));
-}

@@ -9,7 +9,8 @@
  *     FORWARD_PAIRS(y = a * b)
  *     BACKWARD_PAIRS(da += dy * b, db += dy * a)
  *
- * Each macro defines the function of its name. A statement may also use the node, n. */
+ * Each macro defines the function of its name. A statement may also use the node, n. RECORD_EACH and RECORD_PAIRS
+ * define the function that records the operation. */
 #ifndef OPS_ELEMENTWISE_H
 #define OPS_ELEMENTWISE_H
 
@@ -55,9 +56,16 @@
         return hash;                                                                                         \
     }
 
+/* The function that records an operation of x alone, and `build`, for its cases. */
+#define RECORD_EACH(name)                                                                                    \
+    Tensor *tape_##name(Tape *t, Tensor *x) {                                                                \
+        return tape_record(tape_node(t, &op_##name, x->shape, INPUTS(x)));                                   \
+    }                                                                                                        \
+    BUILD_CASE(build, tape_##name(t, x[0]))
+
 /* The first rows of a table of cases: x in [low, high], of common shapes and layouts. */
 /* clang-format off */
-#define CASES_EACH(build, low, high)                                                                         \
+#define CASES_EACH(low, high)                                                                                \
     {"matrix", build, {{"x", DIMS(3, 4), low, high}}},                                                       \
     {"strided", build, {{"x", DIMS(3, 4), low, high, .layout = TRANSPOSED}}},                                \
     {"scalar", build, {{"x", {0}, low, high}}},                                                              \
@@ -65,11 +73,6 @@
 /* clang-format on */
 
 enum { WALK_A, WALK_B, WALK_DA, WALK_DB };
-
-/* A node for y = f(a, b), with the broadcast shape. */
-static inline Node *broadcast_node(Tape *t, const Op *op, Tensor *a, Tensor *b) {
-    return tape_node(t, op, shape_broadcast(op->name, a->shape, b->shape), INPUTS(a, b));
-}
 
 /* Walks the elements of y in order, and with them a and b (WALK_A, WALK_B) and their gradients (WALK_DA, WALK_DB).
  * An element that y repeats is visited each time, so that `da +=` sums over the broadcast axes. */
@@ -116,5 +119,26 @@ static inline Walk broadcast_walk(const Node *n) {
         statement;                                                                                           \
         WALKED(grad, operand) = dx;                                                                          \
     }
+
+/* The function that records an operation of a and b, and `build`, for its cases. */
+#define RECORD_PAIRS(name)                                                                                   \
+    Tensor *tape_##name(Tape *t, Tensor *a, Tensor *b) {                                                     \
+        Shape y = shape_broadcast(#name, a->shape, b->shape);                                                \
+        return tape_record(tape_node(t, &op_##name, y, INPUTS(a, b)));                                       \
+    }                                                                                                        \
+    BUILD_CASE(build, tape_##name(t, x[0], x[1]))
+
+/* The first rows of a table of cases: common shapes and layouts; b is at least `margin_b` away from 0. */
+/* clang-format off */
+#define CASES_PAIRS(margin_b)                                                                                \
+    {"same shape", build, {{"a", DIMS(3, 4)}, {"b", DIMS(3, 4), .margin = margin_b}}},                       \
+    {"broadcast row", build, {{"a", DIMS(2, 3, 4)}, {"b", DIMS(4), .margin = margin_b}}},                    \
+    {"broadcast both", build, {{"a", DIMS(2, 1, 4)}, {"b", DIMS(3, 1), .margin = margin_b}}},                \
+    {"scalar", build, {{"a", {0}}, {"b", DIMS(2, 2), .margin = margin_b}}},                                  \
+    {"strided", build, {{"a", DIMS(3, 4), .layout = TRANSPOSED},                                             \
+                        {"b", DIMS(3, 4), .margin = margin_b, .layout = STEPPED}}},                          \
+    {"one element", build, {{"a", DIMS(1)}, {"b", DIMS(1), .margin = margin_b}}},                            \
+    {"empty", build, {{"a", DIMS(0, 4)}, {"b", DIMS(4), .margin = margin_b}}}
+/* clang-format on */
 
 #endif

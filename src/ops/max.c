@@ -15,53 +15,38 @@
  * Numerical note: the maximum of a line with a NaN is NaN, which equals no element: the line gets no
  * gradient. */
 #include "kernels/arrays.h"
-#include "ops/ops.h"
-#include "ops/reduce.h"
-#include <math.h>
+#include "ops/axis.h"
 
 /* exercise: begin */
 static void forward(Node *n) {
-    const Reduction *r = n->attr;
-    const real *x = n->in[0]->data;
-    real *y = n->out->data;
-    Walk w = reduction_walk(n);
-    for (long o = 0; o < r->outputs; o++) {
+    const Axis *a = n->attr;
+    for (long line = 0; line < axis_lines(a); line++) {
+        const real *x = n->in[0]->data + axis_line(a, line);
         real max = -INFINITY;
-        for (long left = r->n; reduction_row(&w, &left);)
-            for (long i = 0; i < w.n; i++) {
-                real v = x[w.at[WALK_X] + i * w.step[WALK_X]];
-                if (v > max || isnan(v)) max = v;
-            }
-        y[o] = max;
+        for (long i = 0; i < a->n; i++)
+            if (x[i * a->inner] > max || isnan(x[i * a->inner])) max = x[i * a->inner];
+        n->out->data[line] = max;
     }
 }
 
-/* The index in dx of the first element of w's next line that equals y; -1 if none does. */
-static long winner(const Reduction *r, Walk *w, const real *x, real y) {
-    long found = -1;
-    for (long left = r->n; reduction_row(w, &left);)
-        for (long i = 0; i < w->n && found < 0; i++)
-            if (x[w->at[WALK_X] + i * w->step[WALK_X]] == y) found = w->at[WALK_DX] + i * w->step[WALK_DX];
-    return found;
+/* The offset of the first element of a line that equals its maximum; -1 if none does. */
+static long winner(const Node *n, long line) {
+    const Axis *a = n->attr;
+    for (long i = 0, at = axis_line(a, line); i < a->n; i++, at += a->inner)
+        if (n->in[0]->data[at] == n->out->data[line]) return at;
+    return -1;
 }
 
 static void backward(Node *n) {
-    const Reduction *r = n->attr;
-    const real *x = n->in[0]->data, *y = n->out->data, *dy = n->out->grad;
-    real *dx = n->in[0]->grad;
-    Walk w = reduction_walk(n);
-    for (long o = 0; o < r->outputs; o++) {
-        long place = winner(r, &w, x, y[o]);
-        if (place >= 0) dx[place] += dy[o];
+    for (long line = 0; line < axis_lines(n->attr); line++) {
+        long place = winner(n, line);
+        if (place >= 0) n->in[0]->grad[place] += n->out->grad[line];
     }
 }
 
 static uint64_t branches(const Node *n) {
-    const Reduction *r = n->attr;
     uint64_t hash = 0;
-    Walk w = reduction_walk(n);
-    for (long o = 0; o < r->outputs; o++)
-        hash = branch_hash(hash, winner(r, &w, n->in[0]->data, n->out->data[o]));
+    for (long line = 0; line < axis_lines(n->attr); line++) hash = branch_hash(hash, winner(n, line));
     return hash;
 }
 /* exercise: end */
@@ -77,12 +62,11 @@ static const CheckCase cases[] = {
     {"ties", last_axis, {{"x", DIMS(2, 3), .values = tied}}, .kinks = true},
 };
 
-const Op op_max = {"max",       forward, backward, .branches = branches, .arguments = reduction_print,
-                   CASES(cases)};
+const Op op_max = {"max", forward, backward, .branches = branches, .arguments = axis_print, CASES(cases)};
 
 Tensor *tape_max(Tape *t, Tensor *x, int axis) {
     Node *n = reduction_node(t, &op_max, x, axis);
-    if (((Reduction *)n->attr)->n == 0)
+    if (((const Axis *)n->attr)->n == 0)
         error_bug("max: x is %s, want at least one element to choose from", shape_text(x->shape));
     return tape_record(n);
 }
