@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "kernels/gemm.h"
+#include <stddef.h>
 
 /* A matrix within an array: element (i, j) is at[i * ld + j]. */
 typedef struct Matrix {
@@ -16,9 +17,9 @@ static inline Matrix matrix_of(real *at, long rows, long columns) {
     return (Matrix){at, rows, columns, columns};
 }
 
-/* `count` rows of x, from row `first` on. */
+/* `count` rows of x, from row `first` on. Where there is no x, there are none. */
 static inline Matrix matrix_rows(Matrix x, long first, long count) {
-    return (Matrix){x.at + first * x.ld, count, x.columns, x.ld};
+    return (Matrix){x.at ? x.at + first * x.ld : NULL, count, x.columns, x.ld};
 }
 
 /* Sizes that do not fit are a bug. */

@@ -41,20 +41,14 @@
  * often. */
 enum { BLOCK = 32 };
 
-/* The place of q, k or v: the index of the input, the first column, and the distance between rows. */
-typedef struct Place {
-    int input;
-    long column, ld;
-} Place;
+enum { Q, K, V, Y };
 
 typedef struct Attr {
-    Place q, k, v;
     int heads;
     long d, d_k;
     bool causal;
     real scale;
     const Sequences *queries, *keys;
-    bool drop;
     DropoutMask mask;    /* of element (head, query, key), [heads, n_q, keys->longest] */
     real *max, *inverse; /* [heads, n_q]: m_i and 1/Σ_j e^(s_ij - m_i) */
     long ld_p;           /* distance between rows of p in scratch memory */
@@ -66,42 +60,68 @@ static long whole_lanes(long columns) {
 }
 
 /* exercise: begin */
-/* One head of one sequence: a task. Unneeded gradients are NULL. */
-typedef struct Head {
-    long rows, keys;   /* queries, and keys that are not padding */
-    Matrix q, k, v, y; /* k and v include padding */
-    Matrix dq, dk, dv, dy;
+/* Rows and columns of q, k, v or y. */
+typedef struct Operand {
+    Matrix data, grad; /* grad.at is NULL where no gradient is needed */
+    bool adds;         /* backward adds to grad; otherwise it stores */
+} Operand;
+
+/* Queries of one head of one sequence, and the keys that the last of them attends to. */
+typedef struct Part {
+    long first, rows, keys; /* the index of the first query, and how many there are of both */
+    Operand q, k, v, y;
     real *max, *inverse;
-} Head;
+} Part;
 
-/* `rows` rows from `row` on and d_k columns from `column` on, of a place's data or gradient. */
-static Matrix place_matrix(Place p, real *all, long row, long column, long rows, long d_k) {
-    return (Matrix){all ? all + row * p.ld + p.column + column : NULL, rows, d_k, p.ld};
-}
-
-static Head head_of(const Node *n, long task) {
+/* The columns of one head, `rows` rows from `row` on. An absent k or v stands right of the one before it. */
+static Operand columns_of(const Node *n, int operand, long head, long row, long rows) {
     const Attr *a = n->attr;
-    Tensor *q = n->in[a->q.input], *k = n->in[a->k.input], *v = n->in[a->v.input];
-    long s = task / a->heads, head = task % a->heads, column = head * a->d_k;
-    long i = a->queries->start[s], j = a->keys->start[s], rows = a->queries->rows[s], all = a->keys->rows[s];
-    Place y = {.ld = a->d};
-    return (Head){.rows = rows,
-                  .keys = a->keys->length[s],
-                  .q = place_matrix(a->q, q->data, i, column, rows, a->d_k),
-                  .k = place_matrix(a->k, k->data, j, column, all, a->d_k),
-                  .v = place_matrix(a->v, v->data, j, column, all, a->d_k),
-                  .y = place_matrix(y, n->out->data, i, column, rows, a->d_k),
-                  .dq = place_matrix(a->q, q->grad, i, column, rows, a->d_k),
-                  .dk = place_matrix(a->k, k->grad, j, column, all, a->d_k),
-                  .dv = place_matrix(a->v, v->grad, j, column, all, a->d_k),
-                  .dy = place_matrix(y, n->out->grad, i, column, rows, a->d_k),
-                  .max = a->max + head * a->queries->total_rows + i,
-                  .inverse = a->inverse + head * a->queries->total_rows + i};
+    int input = operand;
+    while (operand != Y && !n->in[input]) input--;
+    const Tensor *x = operand == Y ? n->out : n->in[input];
+    long ld = x->shape.size[1], at = row * ld + (operand - input) * a->d + head * a->d_k;
+    return (Operand){.data = {x->data + at, rows, a->d_k, ld},
+                     .grad = {x->grad ? x->grad + at : NULL, rows, a->d_k, ld},
+                     .adds = tensor_grad_adds(x)};
 }
 
-/* How many keys query i attends to: the first ones of its sequence. */
-static long seen(const Attr *a, const Head *h, long i) {
-    return a->causal && i + 1 < h->keys ? i + 1 : h->keys;
+/* One head of one sequence: a task. Its k and v include padding. */
+static Part head_of(const Node *n, long task) {
+    const Attr *a = n->attr;
+    long s = task / a->heads, head = task % a->heads, rows = a->queries->rows[s], all = a->keys->rows[s];
+    long i = a->queries->start[s], j = a->keys->start[s], row = head * a->queries->total_rows + i;
+    return (Part){.rows = rows,
+                  .keys = a->keys->length[s],
+                  .q = columns_of(n, Q, head, i, rows),
+                  .k = columns_of(n, K, head, j, all),
+                  .v = columns_of(n, V, head, j, all),
+                  .y = columns_of(n, Y, head, i, rows),
+                  .max = a->max + row,
+                  .inverse = a->inverse + row};
+}
+
+/* How many keys a part's query i attends to: the first ones of its sequence. */
+static long seen(const Attr *a, const Part *h, long i) {
+    long last = h->first + i + 1;
+    return a->causal && last < h->keys ? last : h->keys;
+}
+
+static Operand operand_rows(Operand x, long first, long count) {
+    return (Operand){matrix_rows(x.data, first, count), matrix_rows(x.grad, first, count), x.adds};
+}
+
+/* A block: queries [first, end) of a head. */
+static Part block_of(const Attr *a, const Part *h, long first, long end) {
+    long rows = end - first, keys = seen(a, h, end - 1);
+    return (Part){.first = first,
+                  .rows = rows,
+                  .keys = keys,
+                  .q = operand_rows(h->q, first, rows),
+                  .k = operand_rows(h->k, 0, keys),
+                  .v = operand_rows(h->v, 0, keys),
+                  .y = operand_rows(h->y, first, rows),
+                  .max = h->max + first,
+                  .inverse = h->inverse + first};
 }
 
 /* Scores j … j + 15 of a query with `visible` keys. Masked ones, and the padding up to whole lanes, are -∞
@@ -128,20 +148,22 @@ static inline void clear(real *p, long from, long width) {
 }
 
 /* Turns the scores of one query into probabilities. */
-static inline void softmax_row(real *p, long width, long visible, real scale, real *m, real *inverse) {
+static inline void softmax_row(real *p, long width, long visible, real scale, real *m_out,
+                               real *inverse_out) {
     long used = whole_lanes(visible);
     Lanes max = lanes_of(-INFINITY), sum = lanes_of(0);
     for (long j = 0; j < used; j += ROW_LANES) max = lanes_max(visible_scores(p, j, visible), max);
-    *m = visible ? lanes_greatest(max) * scale : 0;
+    real m = visible ? lanes_greatest(max) * scale : 0;
     for (long j = 0; j < used; j += ROW_LANES) {
-        Lanes e = exponentials(visible_scores(p, j, visible), scale, *m);
+        Lanes e = exponentials(visible_scores(p, j, visible), scale, m);
         sum = lanes_add(sum, e);
         lanes_store(p + j, e);
     }
-    *inverse = visible ? 1 / lanes_sum(sum) : 0;
+    real inverse = visible ? 1 / lanes_sum(sum) : 0;
     for (long j = 0; j < used; j += ROW_LANES)
-        lanes_store(p + j, lanes_mul(lanes_load(p + j), lanes_of(*inverse)));
+        lanes_store(p + j, lanes_mul(lanes_load(p + j), lanes_of(inverse)));
     clear(p, used, width);
+    *m_out = m, *inverse_out = inverse;
 }
 
 /* Turns the scores of one query into probabilities again, and dp into ds. */
@@ -157,13 +179,6 @@ static inline void softmax_backward_row(real *p, real *ds, long width, long visi
     clear(p, used, width);
     clear(ds, used, width);
 }
-
-/* A block: queries [first, first + rows), and the keys that the last one attends to. */
-typedef struct Block {
-    long first, rows, keys, width; /* width: keys, up to whole lanes */
-    Matrix q, k, v, y;
-    Matrix p; /* √d_k s, then p */
-} Block;
 
 /* Whether rows [first, end) of a matrix, as far as they exist, hold finite numbers only. */
 static bool finite_rows(Matrix x, long first, long end) {
@@ -189,40 +204,33 @@ static long block_start(const Attr *a, long end, const Matrix *multiplied, int c
     return first;
 }
 
-static Block block_of(const Attr *a, const Head *h, long first, long end, real *p) {
-    long rows = end - first, keys = seen(a, h, end - 1);
-    return (Block){.first = first,
-                   .rows = rows,
-                   .keys = keys,
-                   .width = whole_lanes(keys),
-                   .q = matrix_rows(h->q, first, rows),
-                   .k = matrix_rows(h->k, 0, keys),
-                   .v = matrix_rows(h->v, 0, keys),
-                   .y = matrix_rows(h->y, first, rows),
-                   .p = {p, rows, keys, a->ld_p}};
+/* Drops probabilities of query i, or their gradients. */
+static void drop_row(const Attr *a, const Part *b, long i, real *p) {
+    long first = (b->max + i - a->max) * a->keys->longest;
+    for (long j = 0, visible = seen(a, b, i); j < visible; j++) p[j] *= dropout_factor(&a->mask, first + j);
 }
 
-/* Drops probabilities of query i, or their gradients. */
-static void drop_row(const Attr *a, const Head *h, long i, real *p) {
-    long first = (h->max + i - a->max) * a->keys->longest;
-    for (long j = 0, visible = seen(a, h, i); j < visible; j++) p[j] *= dropout_factor(&a->mask, first + j);
+/* Memory for the scores of a block, then its probabilities. */
+static Matrix scores_of(const Node *n, const Part *b) {
+    const Attr *a = n->attr;
+    return (Matrix){n->scratch + pool_thread_index() * a->block_size, b->rows, b->keys, a->ld_p};
 }
 
 static void forward_head(void *context, long task) {
     Node *n = context;
     const Attr *a = n->attr;
-    Head h = head_of(n, task);
+    Part h = head_of(n, task);
     for (long end = h.rows, first; end > 0; end = first) {
-        first = block_start(a, end, &h.v, 1);
-        Block b = block_of(a, &h, first, end, n->scratch + pool_thread_index() * a->block_size);
-        product_nt(b.q, b.k, b.p, false);   /* (1) */
-        for (long i = 0; i < b.rows; i++) { /* (2) */
-            real m, inverse;
-            softmax_row(b.p.at + i * a->ld_p, b.width, seen(a, &h, first + i), a->scale, &m, &inverse);
-            h.max[first + i] = m, h.inverse[first + i] = inverse;
-            if (a->drop) drop_row(a, &h, first + i, b.p.at + i * a->ld_p);
+        first = block_start(a, end, &h.v.data, 1);
+        Part b = block_of(a, &h, first, end);
+        Matrix p = scores_of(n, &b);
+        product_nt(b.q.data, b.k.data, p, false); /* (1) */
+        for (long i = 0; i < b.rows; i++) {       /* (2) */
+            real *row = p.at + i * p.ld;
+            softmax_row(row, whole_lanes(b.keys), seen(a, &b, i), a->scale, &b.max[i], &b.inverse[i]);
+            if (a->mask.p > 0) drop_row(a, &b, i, row);
         }
-        product_nn(b.p, b.v, b.y, false); /* (3) */
+        product_nn(p, b.v.data, b.y.data, false); /* (3) */
     }
 }
 
@@ -232,43 +240,39 @@ static void forward(Node *n) {
 }
 
 /* Sets rows of a fresh gradient that no query reaches to 0: padding, and keys after the last query. */
-static void clear_unreached(const Tensor *x, Matrix grad, long reached) {
-    for (long j = reached; grad.at && !tensor_grad_adds(x) && j < grad.rows; j++)
-        memset(grad.at + j * grad.ld, 0, (size_t)grad.columns * sizeof(real));
+static void clear_unreached(Operand x, long reached) {
+    for (long j = reached; x.grad.at && !x.adds && j < x.grad.rows; j++)
+        memset(x.grad.at + j * x.grad.ld, 0, (size_t)x.grad.columns * sizeof(real));
 }
 
 static void backward_head(void *context, long task) {
     Node *n = context;
     const Attr *a = n->attr;
-    Head h = head_of(n, task);
-    real *block_p = n->scratch + pool_thread_index() * a->block_size;
-    Tensor *q = n->in[a->q.input], *k = n->in[a->k.input], *v = n->in[a->v.input];
+    Part h = head_of(n, task);
     long reached = h.rows ? seen(a, &h, h.rows - 1) : 0;
-    clear_unreached(k, h.dk, reached);
-    clear_unreached(v, h.dv, reached);
+    clear_unreached(h.k, reached);
+    clear_unreached(h.v, reached);
     /* From the last block to the first: the last one has every key, so that its products store all rows of
      * fresh gradients, and the others add. */
     for (long end = h.rows, first; end > 0; end = first) {
         bool again = end < h.rows;
-        first = block_start(a, end, (Matrix[]){h.q, h.k, h.v, h.dy}, 4);
-        Block b = block_of(a, &h, first, end, block_p);
-        Matrix dy = matrix_rows(h.dy, first, b.rows), ds = b.p; /* ds: first dp, then ds */
+        first = block_start(a, end, (Matrix[]){h.q.data, h.k.data, h.v.data, h.y.grad}, 4);
+        Part b = block_of(a, &h, first, end);
+        Matrix p = scores_of(n, &b), ds = p; /* ds: first dp, then ds */
         ds.at += a->block_size / 2;
-        product_nt(b.q, b.k, b.p, false);   /* (1) again */
-        product_nt(dy, b.v, ds, false);     /* (3): dp */
-        for (long i = 0; i < b.rows; i++) { /* (2): p again, and ds */
-            real *p_row = b.p.at + i * b.p.ld, *ds_row = ds.at + i * ds.ld;
-            real m = h.max[first + i], inverse = h.inverse[first + i];
-            real D = row_dot(dy.at + i * dy.ld, b.y.at + i * b.y.ld, a->d_k);
-            if (a->drop) drop_row(a, &h, first + i, ds_row);
-            softmax_backward_row(p_row, ds_row, b.width, seen(a, &h, first + i), a->scale, m, inverse, D);
-            if (a->drop) drop_row(a, &h, first + i, p_row);
+        product_nt(b.q.data, b.k.data, p, false);  /* (1) again */
+        product_nt(b.y.grad, b.v.data, ds, false); /* (3): dp */
+        for (long i = 0; i < b.rows; i++) {        /* (2): p again, and ds */
+            real *p_row = p.at + i * p.ld, *ds_row = ds.at + i * ds.ld;
+            real D = row_dot(b.y.grad.at + i * b.y.grad.ld, b.y.data.at + i * b.y.data.ld, a->d_k);
+            if (a->mask.p > 0) drop_row(a, &b, i, ds_row);
+            softmax_backward_row(p_row, ds_row, whole_lanes(b.keys), seen(a, &b, i), a->scale, b.max[i],
+                                 b.inverse[i], D);
+            if (a->mask.p > 0) drop_row(a, &b, i, p_row);
         }
-        if (h.dv.at)
-            product_tn(b.p, dy, matrix_rows(h.dv, 0, b.keys), again || tensor_grad_adds(v)); /* (3) */
-        if (h.dk.at)
-            product_tn(ds, b.q, matrix_rows(h.dk, 0, b.keys), again || tensor_grad_adds(k)); /* (1) */
-        if (h.dq.at) product_nn(ds, b.k, matrix_rows(h.dq, first, b.rows), tensor_grad_adds(q));
+        if (b.v.grad.at) product_tn(p, b.y.grad, b.v.grad, again || b.v.adds);  /* (3) */
+        if (b.k.grad.at) product_tn(ds, b.q.data, b.k.grad, again || b.k.adds); /* (1) */
+        if (b.q.grad.at) product_nn(ds, b.k.data, b.q.grad, b.q.adds);
     }
 }
 
@@ -287,7 +291,7 @@ static double flops(const Node *n) {
     const Attr *a = n->attr;
     double pairs = 0;
     for (long s = 0; s < a->queries->count; s++) {
-        Head h = {.keys = a->keys->length[s]};
+        Part h = {.keys = a->keys->length[s]};
         for (long i = 0; i < a->queries->rows[s]; i++) pairs += (double)seen(a, &h, i);
     }
     return 2 * 2 * pairs * (double)a->d;
@@ -300,10 +304,7 @@ static void arguments(const Node *n, FILE *out) {
     fprintf(out, ", ");
     print_sequences(out, "keys", a->keys);
     fprintf(out, ", \"causal\": %s, ", a->causal ? "true" : "false");
-    if (a->drop)
-        dropout_print(&a->mask, a->heads * a->queries->total_rows * a->keys->longest, out);
-    else
-        print_number(out, "p", 0);
+    dropout_print(&a->mask, a->heads * a->queries->total_rows * a->keys->longest, out);
 }
 /* exercise: end */
 
@@ -324,11 +325,7 @@ BUILD_CASE(with_padding_causal, tape_attention(t, x[0], NULL, NULL, 2, &padded, 
 BUILD_CASE(cross, tape_attention(t, x[0], x[1], NULL, 2, &packed, &memory, false, 0))
 BUILD_CASE(few_queries, tape_attention(t, x[0], x[1], NULL, 2, &shorter, &memory, true, 0))
 BUILD_CASE(two_blocks, tape_attention(t, x[0], x[1], x[2], 1, &longer, &longer, true, 0))
-static Tensor *dropped(Tape *t, Tensor **x) {
-    t->training = true;
-    return tape_attention(t, x[0], NULL, NULL, 2, &padded, &padded, true, 0.3);
-}
-
+BUILD_CASE(dropped, (t->training = true, tape_attention(t, x[0], NULL, NULL, 2, &padded, &padded, true, 0.3)))
 BUILD_CASE(nothing, tape_attention(t, x[0], NULL, NULL, 2, &none, &none, false, 0))
 
 static const CheckCase cases[] = {
@@ -370,8 +367,7 @@ static void check_sequences(const char *what, const Sequences *s) {
         if (s->start[i] < 0 || s->rows[i] < 0 || s->rows[i] > s->longest || s->length[i] < 0 ||
             s->length[i] > s->rows[i] || s->start[i] > s->total_rows - s->rows[i])
             error_bug("attention: sequence %ld of the %s has rows [%ld,%ld), %ld of them real, want them in "
-                      "[0,%ld), "
-                      "at most %ld",
+                      "[0,%ld), at most %ld",
                       i, what, (long)s->start[i], (long)s->start[i] + s->rows[i], (long)s->length[i],
                       s->total_rows, s->longest);
 }
@@ -399,20 +395,14 @@ Tensor *tape_attention(Tape *t, Tensor *q, Tensor *k, Tensor *v, int heads, cons
     if (v) v = tape_contiguous(t, v);
     Node *n = tape_node(t, &op_attention, SHAPE(queries->total_rows, d), INPUTS(q, k, v));
     Attr *a = node_attr(n, sizeof *a);
-    *a = (Attr){.q = {0, 0, k ? d : 3 * d},
-                .k = k ? (Place){1, 0, v ? d : 2 * d} : (Place){0, d, 3 * d},
-                .v = v   ? (Place){2, 0, d}
-                     : k ? (Place){1, d, 2 * d}
-                         : (Place){0, 2 * d, 3 * d},
-                .heads = heads,
+    *a = (Attr){.heads = heads,
                 .d = d,
                 .d_k = d / heads,
                 .causal = causal,
                 .scale = (real)(1 / sqrt((double)d / heads)),
                 .queries = queries,
                 .keys = keys,
-                .drop = t->training && p > 0,
-                .mask = dropout_mask(n, p)};
+                .mask = dropout_mask(n, t->training ? p : 0)};
     a->max = node_array(n, heads * queries->total_rows);
     a->inverse = node_array(n, heads * queries->total_rows);
     /* An odd number of cache lines: rows a power of two apart would share sets of the cache. */

@@ -1,5 +1,5 @@
 /* The random mask of dropout: 1/(1-p) or 0 for each element, drawn from (seed, step, place on the tape,
- * element). */
+ * element). With p = 0 nothing is dropped. */
 #ifndef OPS_DROPOUT_MASK_H
 #define OPS_DROPOUT_MASK_H
 
@@ -24,9 +24,10 @@ static inline real dropout_factor(const DropoutMask *m, long i) {
     return random_bits(m->key, (uint64_t)i) < m->below ? 0 : m->scale;
 }
 
-/* For Op.arguments: which elements are kept. */
+/* For Op.arguments: which elements are kept, unless all are. */
 static inline void dropout_print(const DropoutMask *m, long count, FILE *out) {
     print_number(out, "p", m->p);
+    if (m->p == 0) return;
     fprintf(out, ", \"kept\": [");
     for (long i = 0; i < count; i++) fprintf(out, i ? ", %d" : "%d", dropout_factor(m, i) > 0);
     fprintf(out, "]");

@@ -16,7 +16,6 @@
 
 typedef struct Attr {
     long count;
-    bool drop;
     DropoutMask mask;
 } Attr;
 
@@ -26,7 +25,7 @@ static void forward_range(Node *n, long begin, long end) {
     const real *x = n->in[0]->data, *f = n->in[1]->data;
     real *y = n->out->data;
     for (long i = begin; i < end; i++)
-        y[i] = a->drop ? x[i] + f[i] * dropout_factor(&a->mask, i) : x[i] + f[i];
+        y[i] = a->mask.p > 0 ? x[i] + f[i] * dropout_factor(&a->mask, i) : x[i] + f[i];
 }
 
 static void forward(Node *n) {
@@ -39,7 +38,7 @@ static void backward_range(Node *n, long begin, long end) {
     real *df = n->in[1]->grad;
     bool store = !tensor_grad_adds(n->in[1]);
     for (long i = begin; i < end; i++) {
-        real part = a->drop ? dy[i] * dropout_factor(&a->mask, i) : dy[i];
+        real part = a->mask.p > 0 ? dy[i] * dropout_factor(&a->mask, i) : dy[i];
         df[i] = store ? part : df[i] + part;
     }
 }
@@ -53,18 +52,11 @@ static void backward(Node *n) {
 
 static void arguments(const Node *n, FILE *out) {
     const Attr *a = n->attr;
-    if (a->drop)
-        dropout_print(&a->mask, a->count, out);
-    else
-        print_number(out, "p", 0);
+    dropout_print(&a->mask, a->count, out);
 }
 /* exercise: end */
 
-static Tensor *training(Tape *t, Tensor **x) {
-    t->training = true;
-    return tape_residual(t, x[0], x[1], 0.3);
-}
-
+BUILD_CASE(training, (t->training = true, tape_residual(t, x[0], x[1], 0.3)))
 BUILD_CASE(resting, tape_residual(t, x[0], x[1], 0.3))
 
 static const CheckCase cases[] = {
@@ -86,6 +78,6 @@ Tensor *tape_residual(Tape *t, Tensor *x, Tensor *f, double p) {
     x = tape_contiguous(t, x), f = tape_contiguous(t, f);
     Node *n = tape_node(t, &op_residual, x->shape, INPUTS(x, f));
     Attr *a = node_attr(n, sizeof *a);
-    *a = (Attr){shape_count(x->shape), t->training && p > 0, dropout_mask(n, p)};
+    *a = (Attr){shape_count(x->shape), dropout_mask(n, t->training ? p : 0)};
     return tape_record(n);
 }

@@ -80,8 +80,6 @@ TEST(every_template_compiles, 170) {
  * operations. */
 TEST(a_solution_is_like_the_operation, 60) {
     static const char *const solved[] = {"softmax", "dropout", "masked_fill", "contiguous"};
-    static const char *const their_cases[] = {"BUILD_CASE", "static Tensor *training", "BUILD_CASE",
-                                              "BUILD_CASE"};
     enum { SOLVED = sizeof solved / sizeof *solved };
     char *source[SOLVED], path[PATH_MAX + 64];
     size_t size;
@@ -90,7 +88,7 @@ TEST(a_solution_is_like_the_operation, 60) {
         source[i] = read_bytes(path, &size);
     }
     for (int i = 0; i < SOLVED; free(source[i++])) {
-        char *cases = source[i] ? strstr(source[i], their_cases[i]) : NULL;
+        char *cases = source[i] ? strstr(source[i], "BUILD_CASE") : NULL;
         char *op = cases ? strstr(cases, "\nconst Op op_") : NULL;
         CHECK(op, "%s", solved[i]);
         if (!op) continue;
