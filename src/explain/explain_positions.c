@@ -95,7 +95,7 @@ static bool copy(const ExplainOptions *o, bool with, double *accuracy, double *b
 bool explain_positions(const ExplainOptions *o, Error *e) {
     real pe[POSITIONS * WIDTH];
     double product[FARTHEST], accuracy[2], blind;
-    nn_sinusoids(POSITIONS, WIDTH, pe);
+    for (int p = 0; p < POSITIONS; p++) nn_sinusoids(p, WIDTH, pe + p * WIDTH);
     double rotation = off_rotation(pe), distance = products(pe, product);
     show_start(
         o, &table,

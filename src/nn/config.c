@@ -34,20 +34,21 @@ ModelConfig config_language_model(int vocab_size, int max_length) {
     return c;
 }
 
-/* How every field is written and read. */
-enum FieldType { INTEGER, CHOICE, TRUTH, NUMBER, TOKEN };
+/* How every field is written and read: a number, or the text of one of a few values. */
+enum FieldType { INTEGER, TOKEN, NUMBER, CHOICE, TRUTH };
 
 typedef struct Field {
     const char *name;
-    enum FieldType type;
+    enum FieldType type; /* in memory: a double, a bool, or an int */
     size_t offset;
-    const char *choice[4]; /* the text of each value; of two values with one text, the first is read */
-    int most;              /* the largest of integers, which are at least 1 */
-    bool younger;          /* written only if it is not 0, so that earlier readers understand the others */
+    const char *choice[4]; /* the texts of `first`, first + 1, …; a text that stands twice means the first */
+    int first;
+    int most;     /* the largest of integers, which are at least 1 */
+    bool younger; /* written only if it is not 0, so that earlier readers understand the others */
 } Field;
 
 #define AT(member) offsetof(ModelConfig, member)
-static const Field fields[] = {
+static const Field fields[CONFIG_FIELDS] = {
     {"kind", CHOICE, AT(kind), {"seq2seq", "lm"}},
     {"encoder_layers", INTEGER, AT(encoder_layers), .most = CONFIG_MOST_LAYERS},
     {"decoder_layers", INTEGER, AT(decoder_layers), .most = CONFIG_MOST_LAYERS},
@@ -58,28 +59,34 @@ static const Field fields[] = {
     {"max_length", INTEGER, AT(max_length), .most = CONFIG_MOST_TOKENS},
     {"norm", CHOICE, AT(norm), {"post", "pre"}},
     {"final_norm", TRUTH, AT(final_norm), {"false", "true"}},
-    {"activation", CHOICE, AT(activation), {"relu", "gelu", "silu", "swiglu"}},
+    {"activation", CHOICE, AT(activation), {"relu", "gelu", "silu", "swiglu"}, ACT_RELU},
     {"positions", CHOICE, AT(positions), {"sinusoidal", "learned", "rotary"}},
     {"tied", TRUTH, AT(tied), {"false", "true"}},
     {"scale_embedding", TRUTH, AT(scale_embedding), {"false", "true"}},
     {"label_smoothing", NUMBER, AT(label_smoothing)},
-    {"pad_id", TOKEN, AT(pad_id)},
+    {"pad_id", TOKEN, AT(pad_id), {"none"}, NO_PAD},
     {"attention", CHOICE, AT(attention), {"dot", "additive", "dot"}},
     {"norm_kind", CHOICE, AT(norm_kind), {"layer", "rms"}, .younger = true},
     {"qk_norm", TRUTH, AT(qk_norm), {"false", "true"}, .younger = true},
 };
-enum { FIELDS = sizeof fields / sizeof *fields };
 
-/* Enumerations are ints in memory; Activation begins at ACT_RELU among the choices. */
-static int choice_base(const Field *f) {
-    return f->offset == AT(activation) ? ACT_RELU : 0;
+/* The value of a field that is not a NUMBER. */
+static int value_of(const ModelConfig *c, const Field *f) {
+    const char *at = (const char *)c + f->offset;
+    return f->type == TRUTH ? *(const bool *)at : *(const int *)at;
+}
+
+/* The text of a value; NULL: it has none. */
+static const char *choice_text(const Field *f, int value) {
+    long i = (long)value - f->first;
+    return i >= 0 && i < 4 ? f->choice[i] : NULL;
 }
 
 bool config_check(const ModelConfig *c, Status status, Error *e) {
-    for (int i = 0; i < FIELDS; i++) {
+    for (int i = 0; i < CONFIG_FIELDS; i++) {
         const Field *f = &fields[i];
         if (f->type != INTEGER || (c->kind == KIND_LM && f->offset == AT(decoder_layers))) continue;
-        int value = *(const int *)((const char *)c + f->offset);
+        int value = value_of(c, f);
         if (value < 1 || value > f->most)
             return error_set(e, status, "%s: found %d, need 1 to %d", f->name, value, f->most);
     }
@@ -103,31 +110,20 @@ bool config_check(const ModelConfig *c, Status status, Error *e) {
     return true;
 }
 
-static bool is_written(const ModelConfig *c, const Field *f) {
-    const char *at = (const char *)c + f->offset;
-    return !f->younger || (f->type == TRUTH ? *(const bool *)at : *(const int *)at != 0);
-}
-
 bool config_field(const ModelConfig *c, int index, const char **name, char value[CONFIG_TEXT]) {
-    if (index < 0) return false;
-    const Field *f = fields;
-    for (; f < fields + FIELDS && (!is_written(c, f) || index-- > 0); f++)
-        ;
-    if (f == fields + FIELDS) return false;
-    const void *at = (const char *)c + f->offset;
-    *name = f->name;
-    switch (f->type) {
-    case INTEGER: snprintf(value, CONFIG_TEXT, "%d", *(const int *)at); break;
-    case CHOICE: snprintf(value, CONFIG_TEXT, "%s", f->choice[*(const int *)at - choice_base(f)]); break;
-    case TRUTH: snprintf(value, CONFIG_TEXT, "%s", f->choice[*(const bool *)at]); break;
-    case NUMBER: snprintf(value, CONFIG_TEXT, "%.17g", *(const double *)at); break;
-    case TOKEN:
-        if (*(const int *)at == NO_PAD)
-            snprintf(value, CONFIG_TEXT, "none");
+    for (const Field *f = fields; index >= 0 && f < fields + CONFIG_FIELDS; f++) {
+        if ((f->younger && value_of(c, f) == 0) || index-- > 0) continue;
+        const char *text = f->type == NUMBER ? NULL : choice_text(f, value_of(c, f));
+        *name = f->name;
+        if (f->type == NUMBER)
+            snprintf(value, CONFIG_TEXT, "%.17g", *(const double *)((const char *)c + f->offset));
+        else if (text)
+            snprintf(value, CONFIG_TEXT, "%s", text);
         else
-            snprintf(value, CONFIG_TEXT, "%d", *(const int *)at);
+            snprintf(value, CONFIG_TEXT, "%d", value_of(c, f));
+        return true;
     }
-    return true;
+    return false;
 }
 
 bool config_integer(const char *text, int *out) {
@@ -146,46 +142,31 @@ static bool parse_number(const char *text, double *out) {
     return *text && strspn(text, "+-.0123456789eE") == strlen(text) && !*end && isfinite(*out);
 }
 
-static bool parse_choice(const char *text, const Field *f, int *out) {
-    for (int i = 0; i < 4 && f->choice[i]; i++)
-        if (strcmp(text, f->choice[i]) == 0) {
-            *out = i + choice_base(f);
-            return true;
-        }
-    return false;
-}
-
 static bool parse_field(const Field *f, const char *text, ModelConfig *c) {
     void *at = (char *)c + f->offset;
-    int truth;
-    switch (f->type) {
-    case INTEGER: return config_integer(text, at);
-    case CHOICE: return parse_choice(text, f, at);
-    case NUMBER: return parse_number(text, at);
-    case TRUTH:
-        if (!parse_choice(text, f, &truth)) return false;
-        *(bool *)at = truth;
-        return true;
-    case TOKEN:
-        if (strcmp(text, "none") == 0) {
-            *(int *)at = NO_PAD;
-            return true;
-        }
-        return config_integer(text, at);
-    }
-    return false;
+    int value = f->first;
+    if (f->type == NUMBER) return parse_number(text, at);
+    while (choice_text(f, value) && strcmp(choice_text(f, value), text) != 0) value++;
+    if (!choice_text(f, value) && (f->type >= CHOICE || !config_integer(text, &value))) return false;
+    if (f->type == TRUTH)
+        *(bool *)at = value;
+    else
+        *(int *)at = value;
+    return true;
 }
 
 /* "one of relu|gelu|silu|swiglu", or "a number". Two values with one text are one choice. */
 static const char *needed(const Field *f, char list[CONFIG_TEXT]) {
-    snprintf(list, CONFIG_TEXT, "%s", f->choice[0] ? "one of " : "a number");
-    for (int i = 0; i < 4 && f->choice[i] && (i == 0 || strcmp(f->choice[i], f->choice[0]) != 0); i++)
+    snprintf(list, CONFIG_TEXT, "%s", f->type >= CHOICE ? "one of " : "a number");
+    for (int i = 0;
+         f->type >= CHOICE && i < 4 && f->choice[i] && (i == 0 || strcmp(f->choice[i], f->choice[0]) != 0);
+         i++)
         snprintf(list + strlen(list), CONFIG_TEXT - strlen(list), i ? "|%s" : "%s", f->choice[i]);
     return list;
 }
 
 bool config_has_field(const char *name) {
-    for (int i = 0; i < FIELDS; i++)
+    for (int i = 0; i < CONFIG_FIELDS; i++)
         if (strcmp(fields[i].name, name) == 0) return true;
     return false;
 }
@@ -193,7 +174,7 @@ bool config_has_field(const char *name) {
 bool config_parse(ModelConfig *c, const char *file, const char *(*get)(void *context, const char *name),
                   void *context, Error *e) {
     *c = (ModelConfig){0};
-    for (int i = 0; i < FIELDS; i++) {
+    for (int i = 0; i < CONFIG_FIELDS; i++) {
         const char *text = get(context, fields[i].name);
         if (!text && (fields[i].younger || fields[i].offset == AT(attention))) continue;
         if (!text)

@@ -56,7 +56,7 @@ bool config_check(const ModelConfig *c, Status status, Error *e);
 
 /* Name and value of field `index` as a weight file's metadata hold them: "d_model", "128". False beyond the
  * last field. */
-enum { CONFIG_TEXT = 32 };
+enum { CONFIG_FIELDS = 19, CONFIG_TEXT = 32 };
 bool config_field(const ModelConfig *c, int index, const char **name, char value[CONFIG_TEXT]);
 
 /* Whether metadata of this name are a field. */

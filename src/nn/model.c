@@ -15,7 +15,7 @@ typedef struct Builder {
 } Builder;
 
 static const char *full_name(const Builder *b, const char *name, char out[PARAMETER_NAME]) {
-    snprintf(out, PARAMETER_NAME, "%.30s%.33s", b->prefix, name);
+    snprintf(out, PARAMETER_NAME, "%.36s%.27s", b->prefix, name);
     return out;
 }
 
@@ -56,31 +56,23 @@ static void add_norm(Builder *b, const char *name, Norm *n) {
     add_pair(b, name, SHAPE(c->d_model), ones, &n->weight, c->norm_kind == NORM_RMS ? NULL : &n->bias);
 }
 
-/* The weights of additive scores; the dot product has none. */
-static void add_score(Builder *b, const char *name, Attention *a) {
+/* Self-attention multiplies by all rows of the projections at once; cross-attention by the first d_model, and by the
+ * others. */
+static void add_attention(Builder *b, const char *name, bool cross, Attention *a, int layer) {
     const ModelConfig *c = &b->m->config;
+    long d = c->d_model;
+    size_t outside = strlen(b->prefix);
+    a->layer = layer;
+    full_name(b, name, a->name);
+    snprintf(b->prefix + outside, sizeof b->prefix - outside, "%s.", name);
+    add_split(b, "in_proj_weight", SHAPE(3 * d, d), glorot(d, d), cross ? &a->q.weight : &a->in.weight,
+              cross ? &a->kv.weight : NULL);
+    add_split(b, "in_proj_bias", SHAPE(3 * d), zeros, cross ? &a->q.bias : &a->in.bias,
+              cross ? &a->kv.bias : NULL);
+    add_linear(b, "out_proj", d, d, &a->out);
     if (c->attention == ATTENTION_ADDITIVE)
-        add(b, name, SHAPE(c->d_model), glorot(c->d_model / c->heads, 1), &a->score);
-}
-
-static void add_self_attention(Builder *b, Attention *a, int layer) {
-    long d = b->m->config.d_model;
-    a->layer = layer;
-    full_name(b, "self_attn", a->name);
-    add(b, "self_attn.in_proj_weight", SHAPE(3 * d, d), glorot(d, d), &a->in.weight);
-    add(b, "self_attn.in_proj_bias", SHAPE(3 * d), zeros, &a->in.bias);
-    add_linear(b, "self_attn.out_proj", d, d, &a->out);
-    add_score(b, "self_attn.score_weight", a);
-}
-
-static void add_cross_attention(Builder *b, Attention *a, int layer) {
-    long d = b->m->config.d_model;
-    a->layer = layer;
-    full_name(b, "multihead_attn", a->name);
-    add_split(b, "multihead_attn.in_proj_weight", SHAPE(3 * d, d), glorot(d, d), &a->q.weight, &a->kv.weight);
-    add_split(b, "multihead_attn.in_proj_bias", SHAPE(3 * d), zeros, &a->q.bias, &a->kv.bias);
-    add_linear(b, "multihead_attn.out_proj", d, d, &a->out);
-    add_score(b, "multihead_attn.score_weight", a);
+        add(b, "score_weight", SHAPE(d), glorot(d / c->heads, 1), &a->score);
+    b->prefix[outside] = 0;
 }
 
 static void add_feed_forward(Builder *b, FeedForward *f) {
@@ -90,15 +82,15 @@ static void add_feed_forward(Builder *b, FeedForward *f) {
 }
 
 static void add_encoder_layer(Builder *b, EncoderLayer *l, int layer) {
-    add_self_attention(b, &l->self_attention, layer);
+    add_attention(b, "self_attn", false, &l->self_attention, layer);
     add_feed_forward(b, &l->feed_forward);
     add_norm(b, "norm1", &l->norm1);
     add_norm(b, "norm2", &l->norm2);
 }
 
 static void add_decoder_layer(Builder *b, DecoderLayer *l, int layer) {
-    add_self_attention(b, &l->self_attention, layer);
-    add_cross_attention(b, &l->cross_attention, layer);
+    add_attention(b, "self_attn", false, &l->self_attention, layer);
+    add_attention(b, "multihead_attn", true, &l->cross_attention, layer);
     add_feed_forward(b, &l->feed_forward);
     add_norm(b, "norm1", &l->norm1);
     add_norm(b, "norm2", &l->norm2);

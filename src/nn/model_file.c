@@ -16,34 +16,23 @@ void model_notes_free(Notes *n) {
 
 /* ---- Writing ---- */
 
-static int config_fields(const ModelConfig *c) {
-    const char *name;
-    char value[CONFIG_TEXT];
-    int count = 0;
-    while (config_field(c, count, &name, value)) count++;
-    return count;
-}
-
 bool model_write(const Model *m, File *f, const Metadata *note, int count, const Array *more, int arrays,
                  Error *e) {
     const Parameters *p = &m->parameters;
-    int fields = config_fields(&m->config);
-    char(*value)[CONFIG_TEXT] = calloc((size_t)fields, sizeof *value);
-    Metadata *metadata = calloc((size_t)(fields + count), sizeof *metadata);
+    char value[CONFIG_FIELDS][CONFIG_TEXT];
+    int fields = 0;
+    Metadata *metadata = calloc(CONFIG_FIELDS + (size_t)count, sizeof *metadata);
     Array *tensor = calloc((size_t)(p->count + arrays), sizeof *tensor);
-    bool ok = value && metadata && tensor;
+    bool ok = metadata && tensor;
     if (!ok) error_set(e, STATUS_NO_MEMORY, "%s: no memory for its header", file_path(f));
-    for (int i = 0; ok && i < fields; i++) {
-        config_field(&m->config, i, &metadata[i].key, value[i]);
-        metadata[i].value = value[i];
-    }
+    for (; ok && config_field(&m->config, fields, &metadata[fields].key, value[fields]); fields++)
+        metadata[fields].value = value[fields];
     for (int i = 0; ok && i < count; i++) metadata[fields + i] = note[i];
     for (int i = 0; ok && i < p->count; i++)
         tensor[i] =
             array_over(p->entry[i].name, DTYPE_REAL, p->entry[i].shape, p->value + p->entry[i].offset);
     for (int i = 0; ok && i < arrays; i++) tensor[p->count + i] = more[i];
     ok = ok && safetensors_write_into(f, metadata, fields + count, tensor, p->count + arrays, e);
-    free(value);
     free(metadata);
     free(tensor);
     return ok;

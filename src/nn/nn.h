@@ -93,8 +93,8 @@ typedef struct Forward {
 /* 3.4, 3.5: rows of the embedding matrix, scaled, plus positions; then dropout. [rows, d_model] */
 Tensor *nn_embedding(const Forward *f, const Tokens *x);
 
-/* 3.5: out [length, d]: PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i+1) = cos(pos / 10000^(2i/d)). */
-void nn_sinusoids(long length, long d, real *out);
+/* 3.5: out [d]: PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i+1) = cos(pos / 10000^(2i/d)). */
+void nn_sinusoids(long pos, long d, real *out);
 
 /* Computes the rows below `length` of the model's table of sinusoids that are not there yet. Does nothing
  * where positions are learned. Threads may call it at the same time. */

@@ -7,7 +7,7 @@ static double angle(long pos, long i, long d) {
     return (double)pos * exp(-log(10000.0) * (double)i / (double)d);
 }
 
-static void sinusoids(long pos, long d, real *out) {
+void nn_sinusoids(long pos, long d, real *out) {
     for (long i = 0; i < d; i += 2)
         out[i] = (real)sin(angle(pos, i, d)), out[i + 1] = (real)cos(angle(pos, i, d));
 }
@@ -16,10 +16,6 @@ static void sinusoids(long pos, long d, real *out) {
 static void turns(long pos, long d, real *out) {
     for (long i = 0; i < d; i += 2)
         out[i / 2] = (real)cos(angle(pos, i, d)), out[(d + i) / 2] = (real)sin(angle(pos, i, d));
-}
-
-void nn_sinusoids(long length, long d, real *out) {
-    for (long pos = 0; pos < length; pos++) sinusoids(pos, d, out + pos * d);
 }
 
 long nn_position_width(const ModelConfig *c) {
@@ -36,8 +32,8 @@ void nn_make_sinusoids(Model *m, long length) {
     if (length > m->sinusoids_made) {
         long width = nn_position_width(&m->config);
         for (long pos = m->sinusoids_made; pos < length; pos++)
-            (m->config.positions == POSITIONS_ROTARY ? turns : sinusoids)(pos, width,
-                                                                          m->sinusoids + pos * width);
+            (m->config.positions == POSITIONS_ROTARY ? turns : nn_sinusoids)(pos, width,
+                                                                             m->sinusoids + pos * width);
         m->sinusoids_made = length;
     }
     pthread_mutex_unlock(&lock);
@@ -46,8 +42,8 @@ void nn_make_sinusoids(Model *m, long length) {
 /* Tokens beyond the table, of a text that has outgrown the context, get rows of their own. */
 const real *nn_turns(const Forward *f, const Tokens *x, const int32_t **at) {
     Model *m = f->model;
-    long last = tokens_last_position(x), rows = x->sequences.total_rows,
-         width = nn_position_width(&m->config);
+    long last = tokens_last_position(x), rows = x->sequences.total_rows;
+    long width = nn_position_width(&m->config);
     *at = x->at;
     if (last < m->config.max_length) {
         nn_make_sinusoids(m, last + 1);

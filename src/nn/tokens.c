@@ -19,55 +19,40 @@ void tokens_free(Tokens *x) {
     *x = (Tokens){0};
 }
 
-/* Empties x, for `sequences` sequences. */
-static void begin(Tokens *x, long sequences) {
+/* Fills x with the ids from start[s] to start[s + 1], or `longest` of each sequence, without those that are pad_id.
+ * The first stands at `position`. */
+static void fill(Tokens *x, long sequences, const long *start, long longest, const int32_t *ids, int pad_id,
+                 long position) {
     if (sequences > x->max_sequences)
         error_bug("tokens: %ld sequences, want at most %ld", sequences, x->max_sequences);
+    long row = 0;
     x->sequences = (Sequences){sequences, x->start, x->rows, x->rows, 0, 0};
-}
-
-static void add_token(Tokens *x, int32_t id, long at, long column) {
-    long row = x->sequences.total_rows++;
-    if (row == x->max_rows) error_bug("tokens: more than %ld rows", x->max_rows);
-    x->id[row] = id;
-    x->at[row] = (int32_t)at;
-    x->column[row] = (int32_t)column;
-}
-
-/* Ends sequence s, which begins at row `first`. */
-static void end_sequence(Tokens *x, long s, long first) {
-    long rows = x->sequences.total_rows - first;
-    x->start[s] = (int32_t)first;
-    x->rows[s] = (int32_t)rows;
-    if (rows > x->sequences.longest) x->sequences.longest = rows;
+    for (long s = 0; s < sequences; s++) {
+        long from = start ? start[s] : s * longest, to = start ? start[s + 1] : from + longest;
+        x->start[s] = (int32_t)row;
+        for (long i = from; i < to; i++) {
+            if (ids[i] == pad_id) continue;
+            if (row == x->max_rows) error_bug("tokens: more than %ld rows", x->max_rows);
+            x->id[row] = ids[i];
+            x->at[row] = (int32_t)(position + i - from);
+            x->column[row++] = (int32_t)i;
+        }
+        x->rows[s] = (int32_t)row - x->start[s];
+        if (x->rows[s] > x->sequences.longest) x->sequences.longest = x->rows[s];
+    }
+    x->sequences.total_rows = row;
 }
 
 void tokens_pack(Tokens *x, long sequences, const long *start, const int32_t *ids) {
-    begin(x, sequences);
-    for (long s = 0; s < sequences; s++) {
-        long first = x->sequences.total_rows, length = start[s + 1] - start[s];
-        for (long i = 0; i < length; i++) add_token(x, ids[start[s] + i], i, start[s] + i);
-        end_sequence(x, s, first);
-    }
+    fill(x, sequences, start, 0, ids, NO_PAD, 0);
 }
 
 void tokens_fill(Tokens *x, long sequences, long longest, const int32_t *ids, int pad_id) {
-    begin(x, sequences);
-    for (long s = 0; s < sequences; s++) {
-        long first = x->sequences.total_rows;
-        for (long i = 0; i < longest; i++)
-            if (ids[s * longest + i] != pad_id) add_token(x, ids[s * longest + i], i, s * longest + i);
-        end_sequence(x, s, first);
-    }
+    fill(x, sequences, NULL, longest, ids, pad_id, 0);
 }
 
 void tokens_next(Tokens *x, long sequences, const int32_t *ids, long position) {
-    begin(x, sequences);
-    for (long s = 0; s < sequences; s++) {
-        long first = x->sequences.total_rows;
-        if (ids[s] != NO_PAD) add_token(x, ids[s], position, s);
-        end_sequence(x, s, first);
-    }
+    fill(x, sequences, NULL, 1, ids, NO_PAD, position);
 }
 
 Tokens tokens_without_ids(long sequences, long longest) {
