@@ -402,15 +402,16 @@ TEST(other_shapes_are_named) {
         Shape found;
         const char *says, *pattern;
     } cases[] = {
-        {"add", "bias", "db", DIMS(2, 3, 4),
+        {"add", "broadcast row", "db", DIMS(2, 3, 4),
          "db.npy: found shape [2,3,4], need [4], the input's: found the output's, is the sum over the "
          "broadcast axes missing?",
          "broadcast sum missing"},
         {"add", "same shape", "db", DIMS(4, 3), "db.npy: found shape [4,3], need [3,4]: it is transposed",
          "transposed"},
         {"add", "same shape", "db", DIMS(12), "db.npy: found shape [12], need [3,4]", "wrong shape"},
-        {"add", "bias", "db", DIMS(3), "db.npy: found shape [3], need [4]", "wrong shape"},
-        {"add", "bias", "da", DIMS(2, 3, 3), "da.npy: found shape [2,3,3], need [2,3,4]", "wrong shape"},
+        {"add", "broadcast row", "db", DIMS(3), "db.npy: found shape [3], need [4]", "wrong shape"},
+        {"add", "broadcast row", "da", DIMS(2, 3, 3), "da.npy: found shape [2,3,3], need [2,3,4]",
+         "wrong shape"},
     };
     static const real zeros[24];
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
