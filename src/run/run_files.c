@@ -57,20 +57,9 @@ static bool replace_old(Run *r, const char *written) {
     return true;
 }
 
-typedef struct Place {
-    const Model *model;
-    File *file;
-} Place;
-
-static bool write_model(void *context, const Metadata *notes, int count, Error *e) {
-    const Place *p = context;
-    return model_write(p->model, p->file, notes, count, NULL, 0, e);
-}
-
 /* Writes the model into an open file, and renames that to its final name. */
 static bool save_model(Run *r, File *file, Error *e) {
-    Place p = {r->trainer->model, file};
-    if (trainer_check(r->trainer, e) && checkpoint_with_notes(r->trainer, NULL, 0, write_model, &p, e))
+    if (trainer_check(r->trainer, e) && checkpoint_write_model(r->trainer, file, e))
         return file_commit(file, e);
     file_abandon(file);
     return false;

@@ -14,16 +14,14 @@ bool run_page_open(RunPage *p, const TrainConfig *r, Trainer *t, Error *e) {
     p->trainer = t;
     p->curves.characters = t->task->characters;
     p->command = train_config_command(r, e);
-    p->options = train_config_notes(r, true, &p->option_count, e);
-    return p->command && p->options &&
-           directory_file(p->path, r->run, "report.html", STATUS_CANNOT_CREATE, e) &&
+    train_config_notes(r, true, &p->options);
+    return p->command && directory_file(p->path, r->run, "report.html", STATUS_CANNOT_CREATE, e) &&
            samples_yardsticks(t->task, &p->curves.yardsticks, e) && watch_open(&p->watch, t, e);
 }
 
 void run_page_close(RunPage *p) {
     watch_close(&p->watch);
     curves_free(&p->curves);
-    train_config_notes_free(p->options, p->option_count);
     free(p->command);
 }
 
@@ -66,14 +64,14 @@ static void write_figures(RunPage *p, const Metrics *m) {
 
 static bool write_page(RunPage *p, const Metrics *m, Error *e) {
     curves_draw(&p->curves, m->step, &p->pictures);
-    for (int i = 0; i < p->option_count; i++)
-        p->option[i] = (PageFact){p->options[i].key + strlen("recipe."), p->options[i].value};
+    for (int i = 0; i < p->options.count; i++)
+        p->option[i] = (PageFact){p->options.note[i].key + strlen("recipe."), p->options.note[i].value};
     p->page = (Page){.title = p->title,
                      .status = p->status,
                      .command = p->command,
                      .figures = p->figure,
                      .choices = p->option,
-                     .choice_count = p->option_count,
+                     .choice_count = p->options.count,
                      .curves = p->pictures.picture,
                      .curve_count = p->pictures.count};
     snprintf(p->title, RUN_LINE, "Training a Transformer: %s", m->task);

@@ -12,9 +12,8 @@ enum { RUN_FIGURES = 8, RUN_FIGURE_TEXT = 32, RUN_LINE = 512 };
 typedef struct RunPage {
     const TrainConfig *config;
     Trainer *trainer;
-    char *command;     /* that repeats the run */
-    Metadata *options; /* [option_count] */
-    int option_count;
+    char *command; /* that repeats the run */
+    ConfigNotes options;
     char path[PATH_ROOM]; /* of the file */
     RunCurves curves;
     Watch watch;

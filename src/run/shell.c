@@ -26,43 +26,42 @@ char *shell_command(int argc, char *const *argv, Error *e) {
     return NULL;
 }
 
-/* The first of the settings that a configuration has otherwise; `count`: there is none. */
-static int first_difference(const Metadata *chosen, int count, const TrainConfig *other, Error *e) {
-    int all = 0, i = 0;
-    Metadata *note = train_config_notes(other, false, &all, e);
-    for (int k = 0; note && i < count; i++) {
-        while (strcmp(note[k].key, chosen[i].key) != 0) k++;
-        if (strcmp(note[k].value, chosen[i].value) != 0) break;
+/* The first of the settings that a configuration has otherwise; their count: there is none. */
+static int first_difference(const ConfigNotes *chosen, const TrainConfig *other) {
+    ConfigNotes all;
+    int i = 0;
+    train_config_notes(other, false, &all);
+    for (int k = 0; i < chosen->count; i++) {
+        while (strcmp(all.note[k].key, chosen->note[i].key) != 0) k++;
+        if (strcmp(all.note[k].value, chosen->note[i].value) != 0) break;
     }
-    train_config_notes_free(note, all);
-    return note ? i : count;
+    return i;
 }
 
 char *train_config_command(const TrainConfig *r, Error *e) {
     enum { PREFIX = sizeof "recipe." - 1, OPTION = 64, MOST = 2 * TRAIN_SETTINGS + 5 };
-    int count = 0, words = 2, next = 0;
+    int words = 2, next = 0;
     char train[PROGRAM_COMMAND], option[TRAIN_SETTINGS][OPTION], *order[MOST];
     char *argv[MOST] = {(char *)program_command("train", train), (char *)r->task};
     bool elsewhere = true;
-    Metadata *chosen = train_config_notes(r, true, &count, e);
+    ConfigNotes chosen;
+    train_config_notes(r, true, &chosen);
     /* One setting at a time: the defaults of later ones depend on it. A resumed run may have settings that no
      * new run takes: a warm-up longer than its steps. */
-    while (next < count) {
+    while (next < chosen.count) {
         Error refused = {0};
         TrainConfig plain;
         memcpy(order, argv, sizeof order); /* parsing reorders it */
         bool ok =
             train_config_parse(&plain, words, order, &refused) && train_config_complete(&plain, &refused);
-        next = ok ? first_difference(chosen, count, &plain, e) : count;
+        next = ok ? first_difference(&chosen, &plain) : chosen.count;
         elsewhere = !ok || strcmp(r->run, plain.run) != 0;
         train_config_free(&plain);
-        if (next == count) break;
-        snprintf(option[next], OPTION, "--%s", chosen[next].key + PREFIX);
-        argv[words++] = option[next], argv[words++] = (char *)chosen[next].value;
+        if (next == chosen.count) break;
+        snprintf(option[next], OPTION, "--%s", chosen.note[next].key + PREFIX);
+        argv[words++] = option[next], argv[words++] = (char *)chosen.note[next].value;
     }
     if (elsewhere) argv[words++] = "--run", argv[words++] = (char *)r->run;
     argv[words++] = "--force";
-    char *command = chosen ? shell_command(words, argv, e) : NULL;
-    train_config_notes_free(chosen, count);
-    return command;
+    return shell_command(words, argv, e);
 }

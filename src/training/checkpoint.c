@@ -1,12 +1,18 @@
 #include "training/checkpoint.h"
 #include "nn/model_file.h"
-#include "tasks/text_task.h"
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOMENTS = 2, NAME = PARAMETER_NAME + 8, NUMBER = 32 };
+enum {
+    MOMENTS = 2,
+    NAME = PARAMETER_NAME + 8,
+    NUMBER = 32,
+    MODEL_NOTES = 4,
+    MOST_NOTES = TRAIN_SETTINGS + 20,
+};
 static const char *const moment_prefix[MOMENTS] = {"moment1.", "moment2."};
 
 static int moments_of(const Trainer *t) {
@@ -19,122 +25,100 @@ static real *moment(const Trainer *t, int i) {
 
 /* ---- Metadata ---- */
 
-/* A number of the TrainState by name. Doubles are written with all digits. */
-typedef struct StateField {
+/* The numbers of a TrainState. Doubles are written with all digits. */
+static const struct StateField {
     const char *name;
-    long *integer;
-    double *number;
-} StateField;
+    size_t offset;
+    bool is_real;
+} state_field[] = {
+    {"run.step", offsetof(TrainState, step), false},
+    {"run.tokens", offsetof(TrainState, tokens), false},
+    {"run.loss_sum", offsetof(TrainState, loss_sum), true},
+    {"run.losses", offsetof(TrainState, losses), false},
+    {"run.evaluated", offsetof(TrainState, evaluated), false},
+    {"run.best_loss", offsetof(TrainState, best_loss), true},
+    {"run.best_step", offsetof(TrainState, best_step), false},
+};
+enum { STATE_FIELDS = sizeof state_field / sizeof *state_field };
 
-enum { STATE_FIELDS = 7 };
-static void state_fields(TrainState *s, StateField out[STATE_FIELDS]) {
-    const StateField all[STATE_FIELDS] = {
-        {"run.step", &s->step, NULL},           {"run.tokens", &s->tokens, NULL},
-        {"run.loss_sum", NULL, &s->loss_sum},   {"run.losses", &s->losses, NULL},
-        {"run.evaluated", &s->evaluated, NULL}, {"run.best_loss", NULL, &s->best_loss},
-        {"run.best_step", &s->best_step, NULL}};
-    memcpy(out, all, sizeof all);
+static void print_field(const TrainState *s, const struct StateField *f, char out[NUMBER]) {
+    const void *at = (const char *)s + f->offset;
+    if (f->is_real)
+        snprintf(out, NUMBER, "%.17g", *(const double *)at);
+    else
+        snprintf(out, NUMBER, "%ld", *(const long *)at);
 }
 
-static bool parse_field(const StateField *p, const char *text) {
-    char *end = NULL;
-    if (p->integer) *p->integer = strtol(text, &end, 10);
-    if (p->number) *p->number = strtod(text, &end);
-    return end > text && !*end && (!p->integer || *p->integer >= 0) && (!p->number || !isnan(*p->number));
+static bool parse_field(TrainState *s, const struct StateField *f, const char *text) {
+    void *at = (char *)s + f->offset;
+    char *end;
+    if (f->is_real)
+        *(double *)at = strtod(text, &end);
+    else
+        *(long *)at = strtol(text, &end, 10);
+    return end > text && !*end && (f->is_real ? !isnan(*(double *)at) : *(long *)at >= 0);
 }
 
-/* A property that must not differ when a run continues, as text. */
-typedef struct Identity {
-    const char *key, *value;
-} Identity;
-
+/* Properties that must not differ when a run continues. */
 enum { IDENTITIES = 3 };
 static void identities(const Trainer *t, const char *vocabulary, char checksum[NUMBER],
-                       Identity out[IDENTITIES]) {
+                       Metadata out[IDENTITIES]) {
     snprintf(checksum, NUMBER, "%08lX", (unsigned long)t->task->checksum);
-    out[0] = (Identity){"vocabulary", vocabulary};
-    out[1] = (Identity){"text_crc32", checksum};
-    out[2] = (Identity){"precision", sizeof(real) == sizeof(float) ? "float" : "double"};
-}
-
-bool checkpoint_with_notes(const Trainer *t, const Metadata *more, int count,
-                           bool (*write)(void *context, const Metadata *notes, int count, Error *e),
-                           void *context, Error *e) {
-    enum { OWN = 4 };
-    char begin[NUMBER], end[NUMBER];
-    snprintf(begin, sizeof begin, "%ld", (long)t->task->begin_id);
-    snprintf(end, sizeof end, "%ld", (long)t->task->end_id);
-    char *vocabulary = tokenizer_string(t->task->tokenizer, e);
-    Metadata *notes = calloc((size_t)(OWN + count), sizeof *notes);
-    bool ok = vocabulary && (notes || error_set(e, STATUS_NO_MEMORY, "memory: the notes of a model"));
-    if (ok) {
-        notes[0] = (Metadata){"task", t->task->name};
-        notes[1] = (Metadata){"vocabulary", vocabulary};
-        notes[2] = (Metadata){"begin_id", begin};
-        notes[3] = (Metadata){"end_id", end};
-        for (int i = 0; i < count; i++) notes[OWN + i] = more[i];
-        ok = write(context, notes, OWN + count, e);
-    }
-    free(notes);
-    free(vocabulary);
-    return ok;
+    out[0] = (Metadata){"vocabulary", vocabulary};
+    out[1] = (Metadata){"text_crc32", checksum};
+    out[2] = (Metadata){"precision", sizeof(real) == sizeof(float) ? "float" : "double"};
 }
 
 /* ---- Writing ---- */
 
-typedef struct Writer {
-    const Trainer *t;
-    const char *path;
-} Writer;
+/* Writes the model with its notes, `more` notes, and the optimizer's moments, if `moments` are wanted. */
+static bool write_model(const Trainer *t, File *f, const Metadata *more, int count, int moments, Error *e) {
+    const Parameters *p = &t->model->parameters;
+    int arrays = moments * p->count;
+    char begin[NUMBER], end[NUMBER], *vocabulary = tokenizer_string(t->task->tokenizer, e);
+    if (!vocabulary) return false;
+    Metadata note[MOST_NOTES] = {
+        {"task", t->task->name}, {"vocabulary", vocabulary}, {"begin_id", begin}, {"end_id", end}};
+    snprintf(begin, sizeof begin, "%ld", (long)t->task->begin_id);
+    snprintf(end, sizeof end, "%ld", (long)t->task->end_id);
+    for (int i = 0; i < count; i++) note[MODEL_NOTES + i] = more[i];
 
-static bool write_file(void *context, const Metadata *notes, int count, Error *e) {
-    const Writer *w = context;
-    const Parameters *p = &w->t->model->parameters;
-    int moments = moments_of(w->t), arrays = moments * p->count;
-    Array *array = calloc((size_t)arrays, sizeof *array);
-    char(*name)[NAME] = calloc((size_t)arrays, sizeof *name);
-    bool ok = (array && name) || error_set(e, STATUS_NO_MEMORY, "%s: no memory for its header", w->path);
+    Array *array = calloc((size_t)arrays + 1, sizeof *array);
+    char(*name)[NAME] = calloc((size_t)arrays + 1, sizeof *name);
+    bool ok = (array && name) || error_set(e, STATUS_NO_MEMORY, "%s: no memory for its header", file_path(f));
     for (int i = 0; ok && i < arrays; i++) {
         const Parameter *entry = &p->entry[i % p->count];
         int part = i / p->count;
         snprintf(name[i], sizeof name[i], "%s%s", moment_prefix[part], entry->name);
-        array[i] = array_over(name[i], DTYPE_REAL, entry->shape, moment(w->t, part) + entry->offset);
+        array[i] = array_over(name[i], DTYPE_REAL, entry->shape, moment(t, part) + entry->offset);
     }
-    File *f = ok ? file_create(w->path, e) : NULL;
-    ok = f && model_write(w->t->model, f, notes, count, array, arrays, e);
-    free(array);
-    free(name);
-    if (ok) return file_commit(f, e);
-    file_abandon(f);
-    return false;
+    ok = ok && model_write(t->model, f, note, MODEL_NOTES + count, array, arrays, e);
+    free(array), free(name), free(vocabulary);
+    return ok;
+}
+
+bool checkpoint_write_model(const Trainer *t, File *f, Error *e) {
+    return write_model(t, f, NULL, 0, 0, e);
 }
 
 bool checkpoint_save(const char *path, const TrainConfig *r, const Trainer *t, Error *e) {
-    TrainState state = t->state;
-    StateField field[STATE_FIELDS];
     char number[STATE_FIELDS][NUMBER], checksum[NUMBER];
-    Identity identity[IDENTITIES];
-    int count;
-    Metadata *config = train_config_notes(r, false, &count, e);
-    Metadata *notes = calloc((size_t)count + STATE_FIELDS + IDENTITIES, sizeof *notes);
-    bool ok = config && (notes || error_set(e, STATUS_NO_MEMORY, "memory: the notes of a checkpoint"));
-    if (ok) {
-        memcpy(notes, config, (size_t)count * sizeof *notes);
-        state_fields(&state, field);
-        identities(t, NULL, checksum, identity);
-        for (int i = 1; i < IDENTITIES; i++)
-            notes[count + i - 1] = (Metadata){identity[i].key, identity[i].value};
-        for (int i = 0; i < STATE_FIELDS; i++) {
-            if (field[i].integer) snprintf(number[i], NUMBER, "%ld", *field[i].integer);
-            if (field[i].number) snprintf(number[i], NUMBER, "%.17g", *field[i].number);
-            notes[count + IDENTITIES - 1 + i] = (Metadata){field[i].name, number[i]};
-        }
-        Writer w = {t, path};
-        ok = checkpoint_with_notes(t, notes, count + IDENTITIES - 1 + STATE_FIELDS, write_file, &w, e);
+    Metadata note[MOST_NOTES], identity[IDENTITIES];
+    ConfigNotes config;
+    train_config_notes(r, false, &config);
+    int count = config.count;
+    memcpy(note, config.note, (size_t)count * sizeof *note);
+    identities(t, NULL, checksum, identity);
+    for (int i = 1; i < IDENTITIES; i++)
+        note[count++] = identity[i]; /* a model's notes have the vocabulary */
+    for (int i = 0; i < STATE_FIELDS; i++) {
+        print_field(&t->state, &state_field[i], number[i]);
+        note[count++] = (Metadata){state_field[i].name, number[i]};
     }
-    free(notes);
-    train_config_notes_free(config, count);
-    return ok;
+    File *f = file_create(path, e);
+    if (f && write_model(t, f, note, count, moments_of(t), e)) return file_commit(f, e);
+    file_abandon(f);
+    return false;
 }
 
 /* ---- Reading ---- */
@@ -148,13 +132,11 @@ bool checkpoint_open(Checkpoint *c, const char *directory, Error *e) {
     if (!directory_file(c->path, directory, "checkpoint.safetensors", STATUS_NO_INPUT, e)) return false;
     c->identity = file_identity(c->path);
     if (!safetensors_read(&c->file, c->path, e)) return false;
-    StateField field[STATE_FIELDS];
-    state_fields(&c->state, field);
-    for (int i = 0; i < STATE_FIELDS; i++) {
-        const char *text = safetensors_metadata(&c->file, field[i].name);
-        if (!text || !parse_field(&field[i], text))
+    for (const struct StateField *f = state_field; f < state_field + STATE_FIELDS; f++) {
+        const char *text = safetensors_metadata(&c->file, f->name);
+        if (!text || !parse_field(&c->state, f, text))
             return error_set(e, STATUS_BAD_DATA, "%s: metadata: %s: found %s, need a number", c->path,
-                             field[i].name, text ? ESCAPED(text) : "none");
+                             f->name, text ? ESCAPED(text) : "none");
     }
     return true;
 }
@@ -190,7 +172,7 @@ static bool same_run(const Checkpoint *c, const Trainer *t, Error *e) {
     char checksum[NUMBER], list[ERROR_TEXT] = "";
     char *vocabulary = tokenizer_string(t->task->tokenizer, e);
     if (!vocabulary) return false;
-    Identity identity[IDENTITIES];
+    Metadata identity[IDENTITIES];
     identities(t, vocabulary, checksum, identity);
     for (int i = 0; i < IDENTITIES; i++) {
         const char *text = safetensors_metadata(&c->file, identity[i].key);

@@ -6,6 +6,7 @@
 #define TRAINING_CHECKPOINT_H
 
 #include "base/directory.h"
+#include "base/file.h"
 #include "training/train_config.h"
 
 typedef struct Checkpoint {
@@ -15,11 +16,8 @@ typedef struct Checkpoint {
     uint64_t identity; /* file_identity of the file */
 } Checkpoint;
 
-/* Calls write(context, notes, count) with the notes of a model file: task, vocabulary, begin_id, end_id, and
- * `more`. */
-bool checkpoint_with_notes(const Trainer *t, const Metadata *more, int count,
-                           bool (*write)(void *context, const Metadata *notes, int count, Error *e),
-                           void *context, Error *e);
+/* Writes the model into an open file, with the notes task, vocabulary, begin_id and end_id. */
+bool checkpoint_write_model(const Trainer *t, File *f, Error *e);
 
 /* Writes a checkpoint atomically: base/file.h. */
 bool checkpoint_save(const char *path, const TrainConfig *r, const Trainer *t, Error *e);

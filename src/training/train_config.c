@@ -304,36 +304,21 @@ bool train_config_complete(TrainConfig *r, Error *e) {
 
 /* ---- Checkpoints ---- */
 
-enum { KEY = 40 };
-
-static const char *key_of(int i, char out[KEY]) {
-    snprintf(out, KEY, "recipe.%s", settings[i].name);
+static const char *key_of(int i, char out[NOTE_KEY]) {
+    snprintf(out, NOTE_KEY, "recipe.%s", settings[i].name);
     return out;
 }
 
-Metadata *train_config_notes(const TrainConfig *r, bool effective, int *count, Error *e) {
+void train_config_notes(const TrainConfig *r, bool effective, ConfigNotes *out) {
     const char *found, *need;
     TrainConfig copy = *r;
-    Metadata *notes = calloc(ALL_ROWS, sizeof *notes);
-    bool ok = notes != NULL;
-    *count = 0;
-    for (int i = 0; ok && i < ALL_ROWS; i++) {
+    out->count = 0;
+    for (int i = 0; i < ALL_ROWS; i++) {
         if (!is_saved(i) || (effective && !applies(r, settings[i].applies, &found, &need))) continue;
-        char key[KEY], value[OPTION_TEXT];
+        int n = out->count++;
         Option o = option_of(&copy, i);
-        Metadata *note = &notes[(*count)++];
-        *note = (Metadata){strdup(key_of(i, key)), strdup(option_text(&o, value))};
-        ok = note->key && note->value;
+        out->note[n] = (Metadata){key_of(i, out->key[n]), option_text(&o, out->value[n])};
     }
-    if (ok) return notes;
-    train_config_notes_free(notes, *count);
-    error_set(e, STATUS_NO_MEMORY, "memory: the settings of a run");
-    return NULL;
-}
-
-void train_config_notes_free(Metadata *notes, int count) {
-    for (int i = 0; notes && i < count; i++) free((char *)notes[i].key), free((char *)notes[i].value);
-    free(notes);
 }
 
 /* Appends to the list, as far as it fits. */
@@ -358,7 +343,7 @@ bool train_config_resume(TrainConfig *r, const char *where,
     for (int i = 0; i < ALL_ROWS; i++) {
         if (!is_saved(i)) continue;
         TrainConfig given = *r;
-        char key[KEY], what[400], found[OPTION_TEXT], want[OPTION_TEXT], label[OPTION_TEXT];
+        char key[NOTE_KEY], what[400], found[OPTION_TEXT], want[OPTION_TEXT], label[OPTION_TEXT];
         Option otherwise = option_of(&usual, i);
         const char *text = find(context, key_of(i, key));
         if (!text && settings[i].newer) text = option_text(&otherwise, label);

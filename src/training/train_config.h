@@ -76,10 +76,16 @@ bool train_config_is_set(const TrainConfig *r, const void *field);
 /* Sets the number of steps and the defaults that depend on it. */
 void train_config_set_steps(TrainConfig *r, long steps);
 
-/* The settings that a checkpoint saves, as "recipe.lr" and its value, or those of them that have an effect on
- * this run. To be freed with train_config_notes_free. NULL: STATUS_NO_MEMORY. */
-Metadata *train_config_notes(const TrainConfig *r, bool effective, int *count, Error *e);
-void train_config_notes_free(Metadata *notes, int count);
+/* Settings as notes of a file: "recipe.lr" and its value. Points into itself and to the configuration's texts. */
+enum { NOTE_KEY = 40 };
+typedef struct ConfigNotes {
+    Metadata note[TRAIN_SETTINGS];
+    int count;
+    char key[TRAIN_SETTINGS][NOTE_KEY], value[TRAIN_SETTINGS][OPTION_TEXT];
+} ConfigNotes;
+
+/* The settings that a checkpoint saves, or those of them that have an effect on this run. */
+void train_config_notes(const TrainConfig *r, bool effective, ConfigNotes *out);
 
 /* Takes the settings of a checkpoint from find(context, "recipe.lr"), and copies them. A setting given by the
  * user stays if it may change; otherwise STATUS_OTHER_MODEL lists all that differ. STATUS_BAD_DATA: a setting

@@ -150,17 +150,16 @@ WEB_EXPORT(void, load, (void)) {
         describe(model_notes_find(&session.run.notes, "task")), puts("}");
 }
 
-static bool write_model(void *model, const Metadata *notes, int count, Error *e) {
-    return model_save(model, "saved/model.safetensors", notes, count, e);
-}
-
 WEB_EXPORT(bool, save, (void)) {
+    static const char path[] = "saved/model.safetensors";
     Session *s = &session;
     Error *e = &web_error;
     if (!s->run.model) return error_set(e, STATUS_NO_INPUT, "found no model, need start or load first");
-    if (!s->task) return write_model(s->run.model, s->run.notes.entry, s->run.notes.count, e);
-    return trainer_check(&s->trainer, e) &&
-           checkpoint_with_notes(&s->trainer, NULL, 0, write_model, s->run.model, e);
+    if (!s->task) return model_save(s->run.model, path, s->run.notes.entry, s->run.notes.count, e);
+    File *f = trainer_check(&s->trainer, e) ? file_create(path, e) : NULL;
+    if (f && checkpoint_write_model(&s->trainer, f, e)) return file_commit(f, e);
+    file_abandon(f);
+    return false;
 }
 
 /* ---- Training ---- */

@@ -246,15 +246,14 @@ static inline void read_config(const uint8_t *data, size_t size) {
 /* The settings and the task that a checkpoint saves. */
 typedef struct Recorded {
     const char *task;
-    Metadata *notes;
-    int count;
+    ConfigNotes notes;
 } Recorded;
 
 static inline const char *recorded(void *config, const char *key) {
     const Recorded *r = config;
     if (strcmp(key, "task") == 0) return r->task;
-    for (int i = 0; i < r->count; i++)
-        if (strcmp(r->notes[i].key, key) == 0) return r->notes[i].value;
+    for (int i = 0; i < r->notes.count; i++)
+        if (strcmp(r->notes.note[i].key, key) == 0) return r->notes.note[i].value;
     return NULL;
 }
 
@@ -268,15 +267,12 @@ static inline void read_train_config(const uint8_t *data, size_t size) {
     promise_reason(ok, &e, STATUS_USAGE);
     if (ok && !r.resume) {
         Recorded first = {.task = r.task}, second = {.task = r.task};
-        first.notes = train_config_notes(&r, false, &first.count, &e);
-        PROMISE(first.notes && train_config_resume(&again, "f", recorded, &first, &e) &&
-                train_config_complete(&again, &e));
-        second.notes = train_config_notes(&again, false, &second.count, &e);
-        PROMISE(second.notes && first.count == second.count);
-        for (int i = 0; i < first.count; i++)
-            PROMISE(strcmp(first.notes[i].value, recorded(&second, first.notes[i].key)) == 0);
-        train_config_notes_free(first.notes, first.count);
-        train_config_notes_free(second.notes, second.count);
+        train_config_notes(&r, false, &first.notes);
+        PROMISE(train_config_resume(&again, "f", recorded, &first, &e) && train_config_complete(&again, &e));
+        train_config_notes(&again, false, &second.notes);
+        PROMISE(first.notes.count == second.notes.count);
+        for (int i = 0; i < first.notes.count; i++)
+            PROMISE(strcmp(first.notes.note[i].value, recorded(&second, first.notes.note[i].key)) == 0);
     }
     train_config_free(&r);
     train_config_free(&again);
