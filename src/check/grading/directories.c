@@ -103,7 +103,8 @@ bool file_print_whole(const char *path, void (*print)(FILE *out, const void *con
     File *file = file_create(path, e);
     if (memory && file) print(memory, context);
     /* fclose may run out of memory without an error. */
-    if (!memory || fclose(memory) != 0 || !text) error_no_memory("the text of %s", path);
+    bool lost = !memory || ferror(memory);
+    if ((memory && fclose(memory) != 0) || lost || !text) error_no_memory("the text of %s", path);
     if (file) file_write(file, text, size);
     free(text);
     return file && file_commit(file, e);

@@ -1,9 +1,8 @@
 /* Reports for other programs: JSON lines, JUnit XML, Gradescope's results.json. */
-#include "base/file.h"
+#include "check/grading/directories.h"
 #include "check/grading/gradcheck_show.h"
 #include "formats/json.h"
 #include <math.h>
-#include <stdlib.h>
 
 static void json_text(FILE *out, const char *key, const char *text) {
     fprintf(out, ", \"%s\": ", key);
@@ -61,89 +60,93 @@ void gradcheck_json_report(FILE *out, const char *file, const CaseReport *r) {
     fprintf(out, "}\n");
 }
 
-static void xml_text(File *f, const char *text) {
-    for (; text && *text; text++) {
-        unsigned char c = (unsigned char)*text;
-        if (c == '<')
-            file_print(f, "&lt;");
-        else if (c == '>')
-            file_print(f, "&gt;");
-        else if (c == '&')
-            file_print(f, "&amp;");
-        else if (c == '"')
-            file_print(f, "&quot;");
-        else
-            file_write(f, c < ' ' && c != '\n' && c != '\t' ? "?" : text, 1);
+/* ---- Report files ---- */
+
+typedef struct Results {
+    Part *part;
+    long parts;
+    double seconds;
+    const char *notes;
+} Results;
+
+static bool write_results(const char *path, const CaseReport *r, long count, double seconds,
+                          const char *notes, void (*print)(FILE *out, const void *results), Error *e) {
+    Results all = {.seconds = seconds, .notes = notes ? notes : ""};
+    all.part = grade_parts(r, count, &all.parts);
+    bool ok = file_print_whole(path, print, &all, e);
+    grade_parts_free(all.part, all.parts);
+    return ok;
+}
+
+static void xml_text(FILE *out, const char *text) {
+    for (; *text; text++) {
+        switch (*text) {
+        case '<': fputs("&lt;", out); break;
+        case '>': fputs("&gt;", out); break;
+        case '&': fputs("&amp;", out); break;
+        case '"': fputs("&quot;", out); break;
+        case '\t':
+        case '\n': fputc(*text, out); break;
+        default: fputc((unsigned char)*text < ' ' ? '?' : *text, out);
+        }
     }
+}
+
+static void print_junit(FILE *out, const void *results) {
+    const Results *all = results;
+    long failed = 0, unclear = 0;
+    for (const Part *p = all->part; p < all->part + all->parts; p++) {
+        failed += p->verdict == FAIL;
+        unclear += p->verdict == INCONCLUSIVE;
+    }
+    fprintf(out,
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+            "<testsuites><testsuite name=\"gradcheck\" tests=\"%ld\" failures=\"%ld\" errors=\"%ld\" "
+            "time=\"%.3f\">\n",
+            all->parts, failed, unclear, all->seconds);
+    for (const Part *p = all->part; p < all->part + all->parts; p++) {
+        fprintf(out, "<testcase classname=\"");
+        xml_text(out, p->op);
+        fprintf(out, "\" name=\"");
+        xml_text(out, p->name);
+        fprintf(out, "\">");
+        if (p->verdict != PASS) {
+            const char *kind = p->verdict == FAIL ? "failure" : "error";
+            fprintf(out, "<%s message=\"%s\">", kind, gradcheck_verdict_text(p->verdict));
+            xml_text(out, p->text);
+            fprintf(out, "</%s>", kind);
+        }
+        fprintf(out, "</testcase>\n");
+    }
+    fprintf(out, "<system-out>");
+    xml_text(out, all->notes);
+    fprintf(out, "</system-out></testsuite></testsuites>\n");
 }
 
 bool junit_write(const char *path, const CaseReport *r, long count, double seconds, const char *notes,
                  Error *e) {
-    File *f = file_create(path, e);
-    if (!f) return false;
-    long parts, failed = 0, unclear = 0;
-    Part *part = grade_parts(r, count, &parts);
-    for (long i = 0; i < parts; i++) {
-        failed += part[i].verdict == FAIL;
-        unclear += part[i].verdict == INCONCLUSIVE;
-    }
-    file_print(f, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
-    file_print(f,
-               "<testsuites><testsuite name=\"gradcheck\" tests=\"%ld\" failures=\"%ld\" errors=\"%ld\" "
-               "time=\"%.3f\">\n",
-               parts, failed, unclear, seconds);
-    for (const Part *p = part; p < part + parts; p++) {
-        file_print(f, "<testcase classname=\"");
-        xml_text(f, p->op);
-        file_print(f, "\" name=\"");
-        xml_text(f, p->name);
-        file_print(f, "\">");
-        if (p->verdict != PASS) {
-            const char *kind = p->verdict == FAIL ? "failure" : "error";
-            file_print(f, "<%s message=\"%s\">", kind, gradcheck_verdict_text(p->verdict));
-            xml_text(f, p->text);
-            file_print(f, "</%s>", kind);
-        }
-        file_print(f, "</testcase>\n");
-    }
-    grade_parts_free(part, parts);
-    file_print(f, "<system-out>");
-    xml_text(f, notes);
-    file_print(f, "</system-out></testsuite></testsuites>\n");
-    return file_commit(f, e);
+    return write_results(path, r, count, seconds, notes, print_junit, e);
 }
 
-/* Writes a JSON string to the file. */
-static void json_to_file(File *f, const char *text) {
-    char *json = NULL;
-    size_t size = 0;
-    FILE *memory = open_memstream(&json, &size);
-    if (memory) json_print(memory, text), fclose(memory);
-    if (!json) error_no_memory("a text of a report");
-    file_write(f, json, size);
-    free(json);
+static void print_gradescope(FILE *out, const void *results) {
+    const Results *all = results;
+    fprintf(out, "{\"execution_time\": %.0f, \"visibility\": \"visible\"", all->seconds);
+    json_text(out, "output", all->notes);
+    fprintf(out, ", \"tests\": [");
+    for (const Part *p = all->part; p < all->part + all->parts; p++) {
+        char name[5 * REPORT_NAME];
+        snprintf(name, sizeof name, "%s/%s", p->op, p->name);
+        fprintf(out, "%s{\"name\": ", p == all->part ? "\n" : ",\n");
+        json_print(out, name);
+        fprintf(out, ", \"score\": %.10g, \"max_score\": %.10g, \"status\": \"%s\"", p->score, p->points,
+                p->verdict == PASS && p->score >= p->points ? "passed" : "failed");
+        json_text(out, "output", p->text);
+        fprintf(out, "}");
+    }
+    fprintf(out, "\n]}\n");
 }
 
 bool gradescope_write(const char *path, const CaseReport *r, long count, double seconds, const char *notes,
                       Error *e) {
-    File *f = file_create(path, e);
-    if (!f) return false;
-    file_print(f, "{\"execution_time\": %.0f, \"visibility\": \"visible\", \"output\": ", seconds);
-    json_to_file(f, notes);
-    file_print(f, ", \"tests\": [");
-    long parts;
-    Part *part = grade_parts(r, count, &parts);
-    for (const Part *p = part; p < part + parts; p++) {
-        char name[5 * REPORT_NAME];
-        snprintf(name, sizeof name, "%s/%s", p->op, p->name);
-        file_print(f, "%s{\"name\": ", p == part ? "\n" : ",\n");
-        json_to_file(f, name);
-        file_print(f, ", \"score\": %.10g, \"max_score\": %.10g, \"status\": \"%s\", \"output\": ", p->score,
-                   p->points, p->verdict == PASS && p->score >= p->points ? "passed" : "failed");
-        json_to_file(f, p->text);
-        file_print(f, "}");
-    }
-    grade_parts_free(part, parts);
-    file_print(f, "\n]}\n");
-    return file_commit(f, e);
+    return write_results(path, r, count, seconds, notes, print_gradescope, e);
 }

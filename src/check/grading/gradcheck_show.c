@@ -27,22 +27,19 @@ static void add_to_totals(CheckTotals *t, const CaseReport *r) {
     }
 }
 
-Verdict totals_verdict(const CheckTotals *t) {
-    return t->failed ? FAIL : t->inconclusive ? INCONCLUSIVE : PASS;
-}
-
-/* One row for an operation, from the totals of its reports. */
 static void overview_heading(FILE *out) {
     fprintf(out, "%-22s %6s %10s %9s %12s  %s\n", "operation", "cases", "gradients", "elements",
             "worst error", "verdict");
 }
 
-static void overview_row(const CheckTotals *t) {
-    printf("%-22s %6ld %10ld %9ld", t->last_op, t->cases, t->gradients, t->elements);
-    gradcheck_number(stdout, 12, t->worst, t->passed > 0);
-    printf("  %s", gradcheck_verdict_text(totals_verdict(t)));
-    if (t->failed) printf(" (%ld of %ld)", t->failed, t->cases);
-    gradcheck_remarks(stdout, t->kinks, t->flat, 0);
+/* One row for an operation, from the totals of its reports. */
+static void overview_row(FILE *out, const CheckTotals *t) {
+    Verdict worst = t->failed ? FAIL : t->inconclusive ? INCONCLUSIVE : PASS;
+    fprintf(out, "%-22s %6ld %10ld %9ld", t->last_op, t->cases, t->gradients, t->elements);
+    gradcheck_number(out, 12, t->worst, t->passed > 0);
+    fprintf(out, "  %s", gradcheck_verdict_text(worst));
+    if (t->failed) fprintf(out, " (%ld of %ld)", t->failed, t->cases);
+    gradcheck_remarks(out, t->kinks, t->flat, 0);
 }
 
 static const char *plural(long n) {
@@ -50,20 +47,20 @@ static const char *plural(long n) {
 }
 
 /* The last lines: totals, and a line if cases are inconclusive. */
-static void summary(const CheckTotals *t, double seconds) {
-    printf("\n%ld operation%s, %ld case%s, %ld gradient%s, %ld element%s in %.1f s\n", t->operations,
-           plural(t->operations), t->cases, plural(t->cases), t->gradients, plural(t->gradients), t->elements,
-           plural(t->elements), seconds);
-    if (t->passed && t->worst > 0) printf("worst relative error %.1e (%s)\n", t->worst, t->worst_at);
-    printf("%ld passed, %ld failed, %ld inconclusive\n", t->passed, t->failed, t->inconclusive);
+static void summary(FILE *out, const CheckTotals *t, double seconds) {
+    fprintf(out, "\n%ld operation%s, %ld case%s, %ld gradient%s, %ld element%s in %.1f s\n", t->operations,
+            plural(t->operations), t->cases, plural(t->cases), t->gradients, plural(t->gradients),
+            t->elements, plural(t->elements), seconds);
+    if (t->passed && t->worst > 0) fprintf(out, "worst relative error %.1e (%s)\n", t->worst, t->worst_at);
+    fprintf(out, "%ld passed, %ld failed, %ld inconclusive\n", t->passed, t->failed, t->inconclusive);
     if (t->inconclusive)
-        printf("INCONCLUSIVE: %ld case%s could be neither proved nor refuted\n", t->inconclusive,
-               plural(t->inconclusive));
+        fprintf(out, "INCONCLUSIVE: %ld case%s could be neither proved nor refuted\n", t->inconclusive,
+                plural(t->inconclusive));
 }
 
 void show_start(Show *show, const ShowOptions *how) {
-    *show = (Show){.how = how, .start = clock_seconds()};
-    if (!how->json && !how->apart) (how->overview ? overview_heading : gradcheck_heading)(stdout);
+    *show = (Show){.how = how, .out = how->out ? how->out : stdout, .start = clock_seconds()};
+    if (!how->json && !how->apart) (how->overview ? overview_heading : gradcheck_heading)(show->out);
 }
 
 static bool is_wrong(const CaseReport *r) {
@@ -76,7 +73,7 @@ static bool is_wrong(const CaseReport *r) {
  * which later cases still have a bearing. */
 static void print_json(Show *show, bool at_end) {
     while (show->printed < show->count && (at_end || !is_wrong(&show->report[show->printed])))
-        gradcheck_json_report(stdout, show->how->file, &show->report[show->printed++]);
+        gradcheck_json_report(show->out, show->how->file, &show->report[show->printed++]);
 }
 
 /* Ends an operation: compares its reports with each other and prints them. */
@@ -84,7 +81,7 @@ static void end_of_operation(Show *show) {
     if (!show->op.cases) return;
     gradcheck_agree(show->report + show->count - show->op.cases, show->op.cases);
     if (show->how->json) print_json(show, true);
-    if (show->how->overview && !show->how->json) overview_row(&show->op);
+    if (show->how->overview && !show->how->json) overview_row(show->out, &show->op);
     show->op = (CheckTotals){0};
 }
 
@@ -98,19 +95,13 @@ void show_report(void *context, const CaseReport *r) {
     if (show->how->json)
         print_json(show, false);
     else if (!show->how->overview && !show->how->apart)
-        gradcheck_rows(stdout, r);
-    fflush(stdout);
-}
-
-void show_explanations(const Show *show) {
-    if (show->how->json) return;
-    gradcheck_explain_all(stdout, show->report, show->count);
+        gradcheck_rows(show->out, r);
+    fflush(show->out);
 }
 
 bool show_write(const ShowOptions *how, const CaseReport *r, long count, double seconds, Error *e) {
-    const char *notes = how->notes ? how->notes : "";
-    return (!how->junit || junit_write(how->junit, r, count, seconds, notes, e)) &&
-           (!how->gradescope || gradescope_write(how->gradescope, r, count, seconds, notes, e));
+    return (!how->junit || junit_write(how->junit, r, count, seconds, how->notes, e)) &&
+           (!how->gradescope || gradescope_write(how->gradescope, r, count, seconds, how->notes, e));
 }
 
 void show_free(Show *show) {
@@ -123,8 +114,10 @@ bool show_finish(Show *show, Error *e) {
     const CheckTotals *t = &show->totals;
     end_of_operation(show);
     double seconds = clock_seconds() - show->start;
-    if (!how->apart) show_explanations(show);
-    if (!how->json && !how->apart) summary(t, seconds);
+    if (!how->json && !how->apart) {
+        gradcheck_explain_all(show->out, show->report, show->count);
+        summary(show->out, t, seconds);
+    }
     bool written = show_write(how, show->report, show->count, seconds, e);
     show_free(show);
     if (!written) return false;

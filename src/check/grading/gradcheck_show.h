@@ -17,6 +17,7 @@ typedef struct ShowOptions {
     const char *junit, *gradescope; /* paths of report files; NULL: none */
     const char *notes;              /* for these files; NULL: none */
     const char *file;               /* "file" in the lines of JSON; NULL: none */
+    FILE *out;                      /* of table and JSON; NULL: stdout */
 } ShowOptions;
 
 /* Options of all commands that show reports. */
@@ -37,11 +38,9 @@ typedef struct CheckTotals {
     char last_op[REPORT_NAME];
 } CheckTotals;
 
-/* The worst verdict. */
-Verdict totals_verdict(const CheckTotals *t);
-
 typedef struct Show {
     const ShowOptions *how;
+    FILE *out;
     CaseReport *report; /* all of them */
     long count, capacity;
     long printed;           /* as JSON lines */
@@ -57,9 +56,6 @@ void show_report(void *show, const CaseReport *r);
 
 /* Writes the report files. */
 bool show_write(const ShowOptions *how, const CaseReport *r, long count, double seconds, Error *e);
-
-/* Prints the explanations, for callers that print the totals themselves. */
-void show_explanations(const Show *show);
 
 /* Frees the reports. */
 void show_free(Show *show);

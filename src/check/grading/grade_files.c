@@ -107,19 +107,13 @@ static void judge(const Grading *g, void (*sink)(void *context, const CaseReport
     end_operation(&stage);
 }
 
-/* A folder for all of a run, and in it one of each file's own. */
+/* A temporary directory of the run; each file has one of its own in it. */
 static bool open_folder(Grading *g, char folder[TEMPORARY_PATH], Error *e) {
     static char headers[PATH_ROOM];
     g->plan.at_once = pool_threads();
     g->file.headers = student_headers(headers);
     g->file.folder = folder;
     return directory_temporary(folder, e);
-}
-
-enum { OWN_PATH = TEMPORARY_PATH + 24 };
-static bool make_own(char own[OWN_PATH], const char *folder, long i, Error *e) {
-    snprintf(own, OWN_PATH, "%s/%ld", folder, i);
-    return directory_make(own, e);
 }
 
 static void close_folder(Grading *g, const char *folder) {
@@ -129,20 +123,22 @@ static void close_folder(Grading *g, const char *folder) {
     if (*folder) directory_remove(folder);
 }
 
-/* ---- A file ---- */
+enum { OWN_PATH = TEMPORARY_PATH + 24 };
 
-static bool grade_in(Grading *g, const char *folder, Show *show, Error *e) {
+static const char *own_path(char own[OWN_PATH], const char *folder, long number) {
+    snprintf(own, OWN_PATH, "%s/%ld", folder, number);
+    return own;
+}
+
+/* Judges the file in a directory of its own, and shows its reports. */
+static bool grade_in(Grading *g, const char *folder, long number, Show *show, Error *e) {
     char own[OWN_PATH];
-    Error unwritten = {0};
-    bool ok = plan_add_given(&g->plan, &g->file, e) && make_own(own, folder, 0, e);
-    g->file.folder = own;
-    ok = ok && plan_add_file(&g->plan, &g->file, e);
+    g->file.folder = own_path(own, folder, number);
+    bool ok = directory_make(own, e) && plan_add_file(&g->plan, &g->file, e);
     g->show.notes = g->file.warnings;
     fputs(g->file.warnings, stderr);
-    if (grade_unjudged(&g->plan, &g->show, ok ? cut_short : e->text, ok ? e : &unwritten) && ok)
-        judge(g, show_report, show);
-    else
-        ok = false;
+    ok = ok && grade_unjudged(&g->plan, &g->show, cut_short, e);
+    if (ok) judge(g, show_report, show);
     directory_remove(own);
     return ok;
 }
@@ -150,52 +146,28 @@ static bool grade_in(Grading *g, const char *folder, Show *show, Error *e) {
 bool grade_file(Grading *g, Error *e) {
     char folder[TEMPORARY_PATH] = "";
     Show show;
+    Error unwritten = {0};
     show_start(&show, &g->show);
     bool ok = grade_unjudged(&g->plan, &g->show, cut_short, e) && open_folder(g, folder, e) &&
-              grade_in(g, folder, &show, e) && show_finish(&show, e);
-    if (!ok) show_free(&show);
+              plan_add_given(&g->plan, &g->file, e) && grade_in(g, folder, 0, &show, e);
+    if (!ok) grade_unjudged(&g->plan, &g->show, e->text, &unwritten);
+    ok = ok ? show_finish(&show, e) : (show_free(&show), false);
     close_folder(g, folder);
     return ok;
 }
 
-/* ---- A folder: each file is judged by a process of its own ---- */
+/* ---- A directory: each file is judged by a process of its own, which writes its reports ---- */
 
 typedef struct FolderRun {
     const Grading *all;
     const char *path, *folder;
     FileNames files;
-    Status worst; /* of what was found about the files */
-    Error *error; /* what keeps every file from being judged */
+    Status worst; /* of the verdicts on files */
+    Error *error; /* why no file can be judged */
 } FolderRun;
 
-/* The head of a judge's message, before the reports. */
-typedef struct Verdicts {
-    Error error;
-    char warnings[STUDENT_WARNINGS];
-} Verdicts;
-
-static void send_report(void *context, const CaseReport *r) {
-    (void)context;
-    child_send(r, sizeof *r);
-}
-
-static void judge_one(void *context, long i) {
-    const FolderRun *run = context;
-    Grading g = *run->all;
-    Verdicts v = {0};
-    char own[OWN_PATH], source[PATH_ROOM];
-    if (run->error->status) return;
-    bool ok = directory_file(source, run->path, run->files.name[i], STATUS_NO_INPUT, &v.error) &&
-              make_own(own, run->folder, i, &v.error);
-    g.file.source = source, g.file.folder = own;
-    ok = ok && plan_add_file(&g.plan, &g.file, &v.error);
-    memcpy(v.warnings, g.file.warnings, sizeof v.warnings);
-    child_send(&v, sizeof v);
-    if (ok) judge(&g, send_report, NULL);
-}
-
-/* DIR/NAME.ending for the file NAME.c, whose name may begin with folders: these are made. *path is NULL
- * where there is no DIR. */
+/* DIR/NAME.ending for the file NAME.c. NAME may begin with directories, which are created. *path is NULL
+ * if there is no DIR. */
 static bool report_path(char room[PATH_ROOM], const char **path, const char *file, const char *ending,
                         Error *e) {
     char name[PATH_ROOM], folder[PATH_ROOM];
@@ -221,64 +193,75 @@ static bool show_of(FileShow *s, const FolderRun *run, long i, Error *e) {
            report_path(s->gradescope, &s->how.gradescope, name, "json", e);
 }
 
-static void print_row(const char *name, const Show *show, const char *why) {
+/* Writes reports that say why a file is not judged. */
+static bool report_unjudged(const FolderRun *run, long i, const char *why, Error *e) {
+    FileShow s;
+    return show_of(&s, run, i, e) && grade_unjudged(&run->all->plan, &s.how, why, e);
+}
+
+static bool report_all_unjudged(const FolderRun *run, const char *why, Error *e) {
+    bool ok = true;
+    for (long i = 0; i < run->files.count && ok; i++) ok = report_unjudged(run, i, why, e);
+    return ok;
+}
+
+static void print_row(FILE *out, const char *name, const Show *show, const char *why) {
     const CheckTotals *t = &show->totals;
     double of, points = grade_points(show->report, show->count, &of);
     for (long i = 0; i < show->count && !*why; i++)
         if (show->report[i].verdict != PASS) why = show->report[i].trouble;
-    printf("%-28s %6ld %7ld %7ld %8ld %8.4g %8.4g  %s\n", ESCAPED(name), t->cases, t->passed, t->failed,
-           t->inconclusive, points, of, why);
+    fprintf(out, "%-28s %6ld %7ld %7ld %8ld %8.4g %8.4g  %s\n", ESCAPED(name), t->cases, t->passed, t->failed,
+            t->inconclusive, points, of, why);
 }
 
-/* Reports on a file whose judge found `v`, and `count` reports; why: "" or why there are no more. */
-static void report_one(FolderRun *run, long i, const Verdicts *v, const char *reports, long count,
-                       const char *why) {
+/* In the process of a file: judges it and sends an Error, which has the verdict, and a row or lines of
+ * JSON. The compiler's warnings go to stderr. */
+static void judge_one(void *context, long i) {
+    const FolderRun *run = context;
+    Grading g = *run->all;
     FileShow s;
     Show show;
-    CaseReport r;
-    Error verdict = {0};
-    if (!show_of(&s, run, i, run->error)) return;
-    s.how.notes = v->warnings;
-    fputs(v->warnings, stderr);
-    show_start(&show, &s.how);
-    for (long k = 0; k < count; k++) {
-        memcpy(&r, reports + (size_t)k * sizeof r, sizeof r);
-        show_report(&show, &r);
-    }
-    if (!s.how.json) print_row(run->files.name[i], &show, why);
-    if (*why)
-        show_free(&show), grade_unjudged(&run->all->plan, &s.how, why, run->error);
+    Error e = {0};
+    char source[PATH_ROOM], *text = NULL;
+    size_t size = 0;
+    if (run->error->status) return;
+    FILE *out = open_memstream(&text, &size);
+    if (!out) error_no_memory("a report");
+    bool ok =
+        show_of(&s, run, i, &e) && directory_file(source, run->path, run->files.name[i], STATUS_NO_INPUT, &e);
+    g.file.source = source, g.show = s.how, g.show.out = out;
+    show_start(&show, &g.show);
+    ok = ok && grade_in(&g, run->folder, i, &show, &e);
+    if (!g.show.json) print_row(out, run->files.name[i], &show, e.text);
+    if (ok)
+        show_finish(&show, &e);
     else
-        show_finish(&show, &verdict);
-    Status found = *why ? STATUS_NO : verdict.status;
-    if (run->worst != STATUS_NO && found != STATUS_DONE) run->worst = found;
+        report_unjudged(run, i, e.text, &(Error){0});
+    if (fclose(out) != 0 || !text) error_no_memory("a report");
+    child_send(&e, sizeof e);
+    child_send(text, size);
 }
 
 static void take_one(void *context, long i, const ChildEnd *end) {
     FolderRun *run = context;
-    Verdicts v = {0};
-    char own[OWN_PATH], text[CHILD_TEXT], why[REPORT_TEXT] = "";
-    snprintf(own, sizeof own, "%s/%ld", run->folder, i);
-    directory_remove(own);
+    Error found = {0};
+    char own[OWN_PATH], text[CHILD_TEXT];
+    directory_remove(own_path(own, run->folder, i)); /* a process that died has left it */
     if (run->error->status || end->fate == CHILD_INTERRUPTED) return;
-    if (end->size >= sizeof v) memcpy(&v, end->result, sizeof v);
-    if (end->fate != CHILD_DONE)
-        snprintf(why, sizeof why, "not judged: the judge %s", child_text(text, end, &(ChildLimits){0}));
-    else
-        REPORT_SET(why, v.error.text);
-    long count = *why ? 0 : (long)((end->size - sizeof v) / sizeof(CaseReport));
-    report_one(run, i, &v, end->result + sizeof v, count, why);
-    /* Without a compiler or a folder no other file can be judged either. */
-    if (v.error.status == STATUS_BUG || v.error.status == STATUS_CANNOT_CREATE) *run->error = v.error;
-}
-
-/* Before the first file is judged each has reports, which say that it is not. */
-static bool report_all_unjudged(FolderRun *run, const char *why, Error *e) {
-    FileShow s;
-    bool ok = true;
-    for (long i = 0; i < run->files.count && ok; i++)
-        ok = show_of(&s, run, i, e) && grade_unjudged(&run->all->plan, &s.how, why, e);
-    return ok;
+    if (end->fate == CHILD_DONE && end->size >= sizeof found) {
+        memcpy(&found, end->result, sizeof found);
+        fputs(end->printed, stderr);
+        fwrite(end->result + sizeof found, 1, end->size - sizeof found, stdout);
+    } else {
+        error_set(&found, STATUS_NO, "not judged: the judge %s", child_text(text, end, &(ChildLimits){0}));
+        report_unjudged(run, i, found.text, run->error);
+        if (!run->all->show.json) print_row(stdout, run->files.name[i], &(Show){0}, found.text);
+    }
+    fflush(stdout);
+    if (found.status && run->worst != STATUS_NO)
+        run->worst = found.status == STATUS_INCONCLUSIVE ? STATUS_INCONCLUSIVE : STATUS_NO;
+    /* Without a compiler or a directory no other file can be judged either. */
+    if (found.status == STATUS_BUG || found.status == STATUS_CANNOT_CREATE) *run->error = found;
 }
 
 static bool judge_all(FolderRun *run, Error *e) {
