@@ -7,31 +7,21 @@
 
 /* ---- Batches ---- */
 
-static int32_t *padding(long rows, long columns, int32_t pad_id) {
-    long count;
-    if (!shape_fits(2, (long[]){rows, columns}, sizeof pad_id, &count)) return NULL;
-    int32_t *ids = malloc((size_t)count * sizeof *ids + 1);
-    for (long i = 0; ids && i < count; i++) ids[i] = pad_id;
-    return ids;
-}
-
 PaddedBatch *batch_padded(long rows, long S, long T, int32_t pad_id, Error *e) {
-    PaddedBatch *b = calloc(1, sizeof *b);
-    if (b) {
-        *b = (PaddedBatch){
-            rows, S, T, pad_id, padding(rows, S, pad_id), padding(rows, T, pad_id), padding(rows, T, pad_id)};
-        if (b->source && b->target_in && b->target_out) return b;
+    long count = 0;
+    bool fits = shape_fits(2, (long[]){rows, S + 2 * T}, sizeof pad_id, &count);
+    PaddedBatch *b = fits ? malloc(sizeof *b + (size_t)count * sizeof pad_id) : NULL;
+    if (!b) {
+        error_set(e, STATUS_NO_MEMORY, "no memory for a batch of %ld rows of %ld + %ld tokens", rows, S, T);
+        return NULL;
     }
-    error_set(e, STATUS_NO_MEMORY, "no memory for a batch of %ld rows of %ld + %ld tokens", rows, S, T);
-    batch_padded_free(b);
-    return NULL;
+    int32_t *ids = (int32_t *)(b + 1);
+    for (long i = 0; i < count; i++) ids[i] = pad_id;
+    *b = (PaddedBatch){rows, S, T, pad_id, ids, ids + rows * S, ids + rows * (S + T)};
+    return b;
 }
 
 void batch_padded_free(PaddedBatch *b) {
-    if (!b) return;
-    free(b->source);
-    free(b->target_in);
-    free(b->target_out);
     free(b);
 }
 

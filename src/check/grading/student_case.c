@@ -6,39 +6,23 @@
 
 enum { NAME = 128, MOST_ELEMENTS = 1 << 22 };
 
-typedef struct Input {
-    char name[NAME];
-    CheckInput how; /* its pointers are invalid in other processes */
-    bool values;
-} Input;
-
+/* A case as it is sent. The values of its inputs follow. */
 typedef struct Record {
-    char name[NAME];
-    CheckCase c; /* likewise */
-    int inputs;
-    Input in[CHECK_INPUTS];
+    CheckCase c; /* its pointers only tell whether there is something */
+    char name[NAME], input[CHECK_INPUTS][NAME];
 } Record;
 
 void student_send_cases(const CheckCase *cases, int count) {
-    for (int i = 0; i < count; i++) {
-        Record r = {.c = cases[i]};
-        snprintf(r.name, sizeof r.name, "%.*s", (int)strnlen(cases[i].name, NAME - 1), cases[i].name);
-        for (int k = 0; k < CHECK_INPUTS && cases[i].in[k].name; k++, r.inputs++) {
-            const CheckInput *in = &cases[i].in[k];
-            r.in[k] = (Input){.how = *in, .values = in->values != NULL};
-            snprintf(r.in[k].name, NAME, "%s", in->name);
-        }
+    for (const CheckCase *c = cases; c < cases + count; c++) {
+        Record r = {.c = *c};
+        snprintf(r.name, NAME, "%s", c->name);
+        for (int k = 0; k < CHECK_INPUTS && c->in[k].name; k++)
+            snprintf(r.input[k], NAME, "%s", c->in[k].name);
         child_send(&r, sizeof r);
-        for (int k = 0; k < r.inputs; k++)
-            if (r.in[k].values)
-                child_send(cases[i].in[k].values, (size_t)shape_count(cases[i].in[k].shape) * sizeof(double));
+        for (int k = 0; k < CHECK_INPUTS && c->in[k].name; k++)
+            if (c->in[k].values)
+                child_send(c->in[k].values, (size_t)shape_count(c->in[k].shape) * sizeof(double));
     }
-}
-
-static const char *keep(Arena *arena, const char name[NAME]) {
-    char *kept = arena_alloc(arena, NAME);
-    memcpy(kept, name, NAME - 1);
-    return kept;
 }
 
 /* Whether a received bool is valid: reading another value is undefined. */
@@ -48,23 +32,18 @@ static bool is_bool(const bool *told) {
     return byte <= 1;
 }
 
-/* Reads a valid input; its values follow at *at. */
-static bool take_input(const char **at, const char *end, const Input *in, CheckInput *to, int index,
-                       Arena *arena) {
+/* Checks input k, and takes its values at *at. */
+static bool take_input(CheckInput *in, int k, const char **at, const char *end, Arena *arena) {
     long count;
-    *to = in->how;
-    to->name = keep(arena, in->name);
-    to->values = NULL;
-    bool fits = to->shape.rank >= 0 && to->shape.rank <= MAX_RANK &&
-                shape_fits(to->shape.rank, to->shape.size, sizeof(real), &count) && count <= MOST_ELEMENTS &&
-                (int)to->layout >= CONTIGUOUS && to->layout <= REPEATED && to->same_as >= 0 &&
-                to->same_as <= index && isfinite(to->low) && isfinite(to->high) && isfinite(to->away_from) &&
-                isfinite(to->margin) && is_bool(&to->distinct) && is_bool(&to->constant) &&
-                is_bool(&in->values);
+    bool fits = in->shape.rank >= 0 && in->shape.rank <= MAX_RANK &&
+                shape_fits(in->shape.rank, in->shape.size, sizeof(real), &count) && count <= MOST_ELEMENTS &&
+                (int)in->layout >= CONTIGUOUS && in->layout <= REPEATED && in->same_as >= 0 &&
+                in->same_as <= k && isfinite(in->low) && isfinite(in->high) && isfinite(in->away_from) &&
+                isfinite(in->margin) && is_bool(&in->distinct) && is_bool(&in->constant);
     if (!fits || !in->values) return fits;
     size_t bytes = (size_t)count * sizeof(double);
     if (bytes > (size_t)(end - *at)) return false;
-    to->values = memcpy(arena_alloc(arena, bytes), *at, bytes);
+    in->values = memcpy(arena_alloc(arena, bytes), *at, bytes);
     *at += bytes;
     return true;
 }
@@ -74,11 +53,14 @@ bool student_take_case(const char **at, const char *end, CheckCase *c, Arena *ar
     if ((size_t)(end - *at) < sizeof *r) return false;
     memcpy(r, *at, sizeof *r);
     *at += sizeof *r;
-    if (r->inputs < 0 || r->inputs > CHECK_INPUTS || !is_bool(&r->c.kinks) || !is_bool(&r->c.flat))
-        return false;
-    *c = (CheckCase){.name = keep(arena, r->name), .kinks = r->c.kinks, .flat = r->c.flat};
-    if (isfinite(r->c.points)) c->points = r->c.points;
-    for (int k = 0; k < r->inputs; k++)
-        if (!take_input(at, end, &r->in[k], &c->in[k], k, arena)) return false;
+    if (!is_bool(&r->c.kinks) || !is_bool(&r->c.flat)) return false;
+    if (!isfinite(r->c.points)) r->c.points = 0;
+    r->c.name = r->name, r->name[NAME - 1] = 0;
+    r->c.build = NULL;
+    for (int k = 0; k < CHECK_INPUTS && r->c.in[k].name; k++) {
+        r->c.in[k].name = r->input[k], r->input[k][NAME - 1] = 0;
+        if (!take_input(&r->c.in[k], k, at, end, arena)) return false;
+    }
+    *c = r->c;
     return true;
 }
