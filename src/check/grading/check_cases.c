@@ -91,7 +91,8 @@ typedef struct Judging {
     const ChildLimits *limits;
 } Judging;
 
-bool plan_has_reference(const CheckPlan *p) {
+/* Whether the forward is compared with another's. */
+static bool plan_has_reference(const CheckPlan *p) {
     return p->like || p->reference;
 }
 
@@ -106,13 +107,13 @@ static const CheckCase *case_of(const Op *op, int i, const char *whose, const Er
 /* In the host: the case, and the student's operation that it calls. */
 static const CheckCase *load_case(void *context) {
     const Judging *j = context;
+    const CheckPlan *p = j->plan;
     const char *name = j->item->op;
     Error e = {0};
-    sandbox_enter(j->plan->folder);
-    if (!j->plan->given) return case_of(student_load(PLAN_OWN, name, false, &e), j->item->index, "", &e);
-    bool loaded = student_load_solution(PLAN_OWN, name, &e);
-    const Op *op = loaded ? student_load(PLAN_CASES, name, false, &e) : NULL;
-    return case_of(op, j->item->index, loaded ? "the cases: " : "", &e);
+    sandbox_enter(p->folder);
+    bool loaded = !p->given || student_load_solution(PLAN_OWN, name, &e);
+    const Op *op = loaded ? student_load(p->given ? PLAN_CASES : PLAN_OWN, name, false, &e) : NULL;
+    return case_of(op, j->item->index, p->given && loaded ? "the cases: " : "", &e);
 }
 
 /* In the reference's process: the same case. A template has fewer cases than the operation that is built
@@ -125,9 +126,7 @@ static const CheckCase *load_reference(void *context) {
     for (int i = 0; p->like && i < p->like->n_cases; i++)
         if (strncmp(p->like->cases[i].name, item->c.name, STUDENT_NAME - 1) == 0) return &p->like->cases[i];
     bool loaded = p->reference && student_load_solution(p->reference, item->op, &e);
-    const char *cases = p->reference_cases ? p->reference_cases : p->reference;
-    const Op *op = loaded ? student_load(cases, item->op, true, &e) : NULL;
-    return case_of(op, item->index, "", &e);
+    return case_of(loaded ? student_load(p->cases, item->op, true, &e) : NULL, item->index, "", &e);
 }
 
 /* A reference that ends is not the fault of the student's file: inconclusive. */

@@ -28,10 +28,12 @@ typedef struct CheckPlan {
     const char *folder; /* of the file that is judged; NULL: operations are built in */
     bool given; /* the cases are a teacher's, and call tape_NAME of the file: PLAN_CASES, not its own */
 
-    /* The forward that is wanted as well: of a built-in operation, or of a library that is loaded here,
-     * then with a library of the cases if these are another file's. All NULL: any forward will do. */
+    const char *cases; /* their library, by the path under which it is loaded here; NULL: not given */
+
+    /* The forward that is wanted as well: of a built-in operation, or of a library that is loaded here. Both
+     * NULL: any forward will do. */
     const Op *like;
-    const char *reference, *reference_cases;
+    const char *reference;
     int keep[CHILD_KEEPS]; /* the open files of these libraries */
 
     uint64_t seed;
@@ -39,9 +41,6 @@ typedef struct CheckPlan {
     int at_once;
     ChildLimits limits;
 } CheckPlan;
-
-/* Whether the forward is compared with another's. */
-bool plan_has_reference(const CheckPlan *p);
 
 /* Adds the cases of a built-in operation whose names contain `part` (NULL: all). Returns how many. */
 int plan_add(CheckPlan *p, const Op *op, const char *part);

@@ -11,47 +11,6 @@
 
 enum { MOST_OPS = 64 };
 
-/* ---- A process loads a library and sends its cases ---- */
-
-typedef struct Listing {
-    CheckPlan *plan;
-    const char *folder, *library;
-    char (*name)[STUDENT_NAME];
-} Listing;
-
-static void list_cases(void *context, long i) {
-    const Listing *l = context;
-    Error e = {0};
-    sandbox_enter(l->folder);
-    const Op *op = student_load(l->library, l->name[i], l->plan->given, &e);
-    if (!op) {
-        printf("%s\n", e.text);
-        exit(STATUS_NO);
-    }
-    student_send_cases(op->cases, op->n_cases);
-}
-
-static void take_listing(void *context, long i, const ChildEnd *end) {
-    const Listing *l = context;
-    const char *at = end->result;
-    char text[CHILD_TEXT];
-    CheckCase c;
-    for (int k = 0; student_take_case(&at, end->result + end->size, &c, &l->plan->arena); k++) {
-        CheckItem *item = plan_item(l->plan, l->name[i], c.name, k);
-        utf8_make_printable(item->name);
-        item->c = c;
-    }
-    if (end->fate == CHILD_DONE && end->size) return;
-    CheckItem *bad = plan_item(l->plan, l->name[i], end->fate == CHILD_DONE ? "cases" : "loading", -1);
-    if (end->fate == CHILD_DONE)
-        snprintf(bad->trouble, REPORT_TEXT, "has no check cases: found no CASES(…) in op_%s", l->name[i]);
-    else if (end->fate == CHILD_EXITED && end->number == STATUS_NO)
-        child_last_line(bad->trouble, REPORT_TEXT, end->printed);
-    else
-        snprintf(bad->trouble, REPORT_TEXT, "%s while it was loaded",
-                 child_text(text, end, &l->plan->limits));
-}
-
 /* ---- Cases that the checker adds ---- */
 
 /* Changes every axis of one size to another size, so that products and broadcasts still fit. False: no
@@ -144,35 +103,71 @@ static void add_sizes(CheckPlan *p, const CheckItem *base) {
         }
 }
 
-static void add_values(CheckPlan *p, const CheckItem *base) {
-    add_larger(p, base, 2, "larger values");
-    add_larger(p, base, 8, "much larger values");
-    add_other_sign(p, base);
-    add_zeros(p, base);
+/* Adds cases made from the first suitable case of an operation, whose cases begin at `first`. */
+static void add_made(CheckPlan *p, long first) {
+    long plain = -1, drawn = -1;
+    for (long i = p->items - 1; i >= first; i--) {
+        const CheckCase *c = &p->item[i].c;
+        bool fits = !c->kinks && !c->flat, values = false;
+        for (int k = 0; k < CHECK_INPUTS && c->in[k].name; k++) {
+            values |= c->in[k].values != NULL;
+            fits &= shape_count(c->in[k].shape) > 0;
+        }
+        if (fits) drawn = i;
+        if (fits && !values) plain = i;
+    }
+    if (drawn < 0) return;
+    CheckItem base = p->item[plain >= 0 ? plain : drawn]; /* the plan's items move as it grows */
+    if (plain >= 0) add_sizes(p, &base);
+    add_larger(p, &base, 2, "larger values");
+    add_larger(p, &base, 8, "much larger values");
+    add_other_sign(p, &base);
+    add_zeros(p, &base);
 }
 
-/* Adds cases made from the first suitable case of each operation, after its own cases. */
-static void add_what_is_forgotten(CheckPlan *p) {
-    CheckItem *own = p->item;
-    long count = p->items;
-    p->item = NULL, p->items = p->capacity = 0;
-    for (long i = 0, next; i < count; i = next) {
-        long plain = -1, drawn = -1;
-        for (next = i; next < count && strcmp(own[next].op, own[i].op) == 0; next++) {
-            const CheckCase *c = &own[next].c;
-            bool fits = own[next].index >= 0 && !c->kinks && !c->flat, values = false;
-            for (int k = 0; k < CHECK_INPUTS && c->in[k].name; k++) {
-                values |= c->in[k].values != NULL;
-                fits &= shape_count(c->in[k].shape) > 0;
-            }
-            *plan_item(p, "", "", 0) = own[next];
-            if (fits && drawn < 0) drawn = next;
-            if (fits && !values && plain < 0) plain = next;
-        }
-        if (plain >= 0) add_sizes(p, &own[plain]);
-        if (drawn >= 0) add_values(p, plain >= 0 ? &own[plain] : &own[drawn]);
+/* ---- A process loads a library and sends its cases ---- */
+
+typedef struct Listing {
+    CheckPlan *plan;
+    const char *folder, *library;
+    char (*name)[STUDENT_NAME];
+} Listing;
+
+static void list_cases(void *context, long i) {
+    const Listing *l = context;
+    Error e = {0};
+    sandbox_enter(l->folder);
+    const Op *op = student_load(l->library, l->name[i], l->plan->given, &e);
+    if (!op) {
+        printf("%s\n", e.text);
+        exit(STATUS_NO);
     }
-    free(own);
+    student_send_cases(op->cases, op->n_cases);
+}
+
+static void take_listing(void *context, long i, const ChildEnd *end) {
+    const Listing *l = context;
+    const char *at = end->result;
+    char text[CHILD_TEXT];
+    CheckCase c;
+    long first = l->plan->items;
+    for (int k = 0; student_take_case(&at, end->result + end->size, &c, &l->plan->arena); k++) {
+        CheckItem *item = plan_item(l->plan, l->name[i], c.name, k);
+        utf8_make_printable(item->name);
+        item->c = c;
+    }
+    if (end->fate == CHILD_DONE && end->size) {
+        if (!l->plan->given) add_made(l->plan, first);
+        return;
+    }
+    CheckItem *bad = plan_item(l->plan, l->name[i], end->fate == CHILD_DONE ? "cases" : "loading", -1);
+    if (end->fate == CHILD_DONE)
+        snprintf(bad->trouble, REPORT_TEXT, "has no check cases: found no CASES(…) in op_%s", l->name[i]);
+    else if (end->fate == CHILD_EXITED && end->number == STATUS_NO)
+        child_last_line(bad->trouble, REPORT_TEXT, end->printed);
+    else
+        snprintf(bad->trouble, REPORT_TEXT, "%s while it was loaded",
+                 child_text(text, end, &l->plan->limits));
 }
 
 /* ---- What is given besides the file ---- */
@@ -243,21 +238,12 @@ bool plan_add_given(CheckPlan *p, const StudentFile *f, Error *e) {
     if (!compile_given(p, f, s, e)) return false;
     add_cases(p, s[CASES].source, f->folder, PLAN_CASES, &unfit);
     if (unfit.status) return error_set(e, STATUS_BAD_DATA, "%s: %s", s[CASES].source, unfit.text);
-    const char *cases = keep_open(p, CASES, s[CASES].library);
+    p->cases = keep_open(p, CASES, s[CASES].library);
     if (f->like && !p->like) p->reference = keep_open(p, REFERENCE, s[REFERENCE].library);
-    if (f->like && f->cases) p->reference_cases = cases;
     return true;
 }
 
 /* ---- The file ---- */
-
-/* The file's name without directory and .c. */
-static void file_stem(const char *path, char *out, size_t size) {
-    const char *slash = strrchr(path, '/');
-    snprintf(out, size, "%s", slash ? slash + 1 : path);
-    char *dot = strrchr(out, '.');
-    if (dot) *dot = 0;
-}
 
 /* Copies the cases into the folder of the file. */
 static bool copy_cases(const CheckPlan *p, const StudentFile *f, Error *e) {
@@ -275,8 +261,7 @@ static bool copy_cases(const CheckPlan *p, const StudentFile *f, Error *e) {
 
 /* Compiles the file; *own gets the reason if it cannot be loaded. */
 static void compile_own(CheckPlan *p, StudentFile *f, Error *own) {
-    const char *hidden[] = {f->cases, f->like, NULL};
-    if (!f->cases) hidden[0] = hidden[1], hidden[1] = NULL;
+    const char *hidden[] = {f->cases ? f->cases : f->like, f->cases ? f->like : NULL, NULL};
     StudentSource s = {f->source, path_in(p, f->folder, PLAN_OWN), STUDENTS, hidden};
     student_compile(&s, 1, f->headers);
     *own = s.error;
@@ -287,16 +272,18 @@ static void compile_own(CheckPlan *p, StudentFile *f, Error *own) {
 }
 
 bool plan_add_file(CheckPlan *p, StudentFile *f, Error *e) {
-    char stem[REPORT_NAME];
+    const char *slash = strrchr(f->source, '/');
     Error own;
     p->folder = f->folder;
     if (!copy_cases(p, f, e)) return false;
     compile_own(p, f, &own);
     if (!p->given && own.status == STATUS_DONE) add_cases(p, f->source, f->folder, PLAN_OWN, &own);
-    if (!p->given && own.status == STATUS_DONE) add_what_is_forgotten(p);
     if (own.status == STATUS_DONE) return true;
-    file_stem(f->source, stem, sizeof stem);
-    if (!p->items) plan_item(p, stem, "compiling", -1);
+    if (!p->items) { /* one that stands for all is named after the file */
+        CheckItem *item = plan_item(p, slash ? slash + 1 : f->source, "compiling", -1);
+        char *dot = strrchr(item->op, '.');
+        if (dot) *dot = 0;
+    }
     for (long i = 0; i < p->items; i++) {
         p->item[i].index = -1;
         REPORT_SET(p->item[i].trouble, own.text);

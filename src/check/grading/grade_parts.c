@@ -7,24 +7,25 @@
 typedef struct Parts {
     Part *part;
     long count, capacity;
-    size_t text; /* bytes of the one that is being printed */
-    bool
-        unearned; /* the operation at hand is wrong, or nothing is proved of it: vacuous cases have no points */
+    FILE *text;  /* of the last part, while it is printed */
+    size_t size; /* of that text */
+    /* The operation at hand is wrong, or nothing is proved of it: vacuous cases have no points. */
+    bool unearned;
 } Parts;
 
-/* A new part. The text printed to *text becomes its text when that is closed. */
-static Part *add(Parts *all, const CaseReport *r, FILE **text) {
+/* Adds a part. What is printed to all->text until `finish` is its text. */
+static Part *add(Parts *all, const CaseReport *r, double points, Verdict verdict) {
     all->part = array_grown(all->part, all->count, &all->capacity, sizeof *all->part);
     Part *p = &all->part[all->count++];
-    *p = (Part){.op = r->op};
-    *text = open_memstream(&p->text, &all->text);
-    if (!*text) error_no_memory("a part of a report");
+    *p = (Part){.op = r->op, .points = points, .verdict = verdict};
+    all->text = open_memstream(&p->text, &all->size);
+    if (!all->text) error_no_memory("a part of a report");
     return p;
 }
 
-static void finish(const Part *p, FILE *text) {
+static void finish(const Parts *all, const Part *p) {
     /* fclose may run out of memory without an error. */
-    if (fclose(text) != 0 || !p->text) error_no_memory("a part of a report");
+    if (fclose(all->text) != 0 || !p->text) error_no_memory("a part of a report");
 }
 
 /* The number of equal shares of a planned case: gradients, its output if compared, and the properties. */
@@ -60,54 +61,43 @@ static bool is_unproved(const CaseReport *r, long count) {
     return !any && !all;
 }
 
-/* Gives a part its points; those of a vacuous case have to be earned elsewhere. */
-static void score(const Parts *all, Part *p, const CaseReport *r, FILE *text) {
+/* Scores a part of a case. The points of a vacuous case have to be earned elsewhere. */
+static void score(const Parts *all, Part *p, const CaseReport *r) {
     if (p->verdict == PASS && all->unearned && is_vacuous(r)) {
         p->verdict = INCONCLUSIVE;
-        fprintf(
-            text,
-            "Nothing is proved where no gradient has a slope. This counts if the other cases are right.\n");
+        fprintf(all->text,
+                "Nothing is proved where no gradient has a slope. This counts if the other cases are "
+                "right.\n");
     }
     p->score = p->verdict == PASS ? p->points : 0;
 }
 
 /* ---- Of a case ---- */
 
-/* The explanation of one gradient, or of the whole case. */
-static void explain(FILE *text, const CaseReport *r, const InputReport *in, Verdict verdict) {
-    CaseReport part = *r;
-    part.verdict = verdict;
-    part.inputs = in != NULL;
-    if (in) part.in[0] = *in, part.trouble[0] = 0;
-    if (in || verdict != PASS || r->trouble[0]) gradcheck_explain(text, &part);
-    if (verdict == PASS && in) fprintf(text, "PASS, worst relative error %.1e\n", in->error);
-    if (verdict == PASS && !in) fprintf(text, "PASS\n");
-}
-
-/* `in` is NULL if the gradient was not judged or does not exist. */
+/* Adds one gradient, or (name "") the whole case. `in` is NULL if it was not judged or does not exist. */
 static void add_gradient(Parts *all, const CaseReport *r, const char *name, const InputReport *in,
                          double points) {
-    FILE *text;
-    Part *p = add(all, r, &text);
+    Part *p = add(all, r, points, in ? in->verdict : r->verdict);
+    CaseReport alone = *r;
     snprintf(p->name, sizeof p->name, "%s%s%s", r->name, *name ? ": " : "", name);
-    p->points = points;
-    p->verdict = in ? in->verdict : r->verdict;
-    score(all, p, r, text);
-    explain(text, r, in, p->verdict);
-    finish(p, text);
+    score(all, p, r);
+    alone.verdict = p->verdict;
+    alone.inputs = in != NULL;
+    if (in) alone.in[0] = *in, alone.trouble[0] = 0;
+    if (in || p->verdict != PASS || r->trouble[0]) gradcheck_explain(all->text, &alone);
+    if (p->verdict == PASS && in) fprintf(all->text, "PASS, worst relative error %.1e\n", in->error);
+    if (p->verdict == PASS && !in) fprintf(all->text, "PASS\n");
+    finish(all, p);
 }
 
 static void add_output(Parts *all, const CaseReport *r, double points) {
-    FILE *text;
-    Part *p = add(all, r, &text);
     const char *why = r->broken[PROPERTY_FORWARD];
-    snprintf(p->name, sizeof p->name, "%s: y", r->name);
-    p->points = points;
-    p->verdict = why[0] ? FAIL : r->properties > PROPERTY_FORWARD ? PASS : r->verdict;
+    Part *p = add(all, r, points, why[0] ? FAIL : r->properties > PROPERTY_FORWARD ? PASS : r->verdict);
     if (!why[0] && p->verdict != PASS) why = r->trouble;
-    score(all, p, r, text);
-    fprintf(text, "%s%s%s\n", gradcheck_verdict_text(p->verdict), why[0] ? ": " : "", why);
-    finish(p, text);
+    snprintf(p->name, sizeof p->name, "%s: y", r->name);
+    score(all, p, r);
+    fprintf(all->text, "%s%s%s\n", gradcheck_verdict_text(p->verdict), why[0] ? ": " : "", why);
+    finish(all, p);
 }
 
 static void add_case(Parts *all, const CaseReport *r) {
@@ -143,46 +133,42 @@ static double right_part(const Parts *all, const CaseReport *r) {
 
 static void add_property(Parts *all, const CaseReport *r, long count, Property which) {
     enum { SHOWN = 3 };
-    FILE *text;
-    Part *p = add(all, r, &text);
+    Part *p = add(all, r, 0, PASS);
     int failing = 0;
     snprintf(p->name, sizeof p->name, "property %s", check_property_name(which));
-    fprintf(text, "%s\n", check_property_meaning(which));
-    for (long i = 0; i < count; i++) {
-        double points = r[i].points / shares(&r[i]) / (PROPERTIES - 1);
-        Verdict verdict = r[i].planned ? verdict_on(&r[i], which) : PASS;
-        if (!r[i].planned) continue;
+    fprintf(all->text, "%s\n", check_property_meaning(which));
+    for (; count; count--, r++) {
+        if (!r->planned) continue;
+        double points = r->points / shares(r) / (PROPERTIES - 1), right = right_part(all, r);
+        Verdict verdict = verdict_on(r, which);
+        bool checked = (int)which < r->properties;
         p->points += points;
-        double right = right_part(all, &r[i]);
         if (verdict == PASS) p->score += points * right;
-        if (verdict == PASS && right < 1 && failing++ < SHOWN)
-            fprintf(text, "%s: holds, and counts as far as its gradients are right: %.3g of its points\n",
-                    r[i].name, right);
         if (verdict > p->verdict) p->verdict = verdict;
-        if (verdict != PASS && failing++ < SHOWN)
-            fprintf(text, "%s %s: %s%s\n", gradcheck_verdict_text(verdict), r[i].name,
-                    (int)which < r[i].properties ? "" : "not checked: ",
-                    (int)which < r[i].properties ? r[i].broken[which] : r[i].trouble);
+        if ((verdict == PASS && right == 1) || failing++ >= SHOWN) continue;
+        if (verdict == PASS)
+            fprintf(all->text,
+                    "%s: holds, and counts as far as its gradients are right: %.3g of its points\n", r->name,
+                    right);
+        else
+            fprintf(all->text, "%s %s: %s%s\n", gradcheck_verdict_text(verdict), r->name,
+                    checked ? "" : "not checked: ", checked ? r->broken[which] : r->trouble);
     }
-    if (failing > SHOWN) fprintf(text, "and in %d other cases\n", failing - SHOWN);
+    if (failing > SHOWN) fprintf(all->text, "and in %d other cases\n", failing - SHOWN);
     if (p->verdict == PASS && p->points > 0 && p->score == 0) p->verdict = INCONCLUSIVE;
-    finish(p, text);
-}
-
-static void add_properties(Parts *all, const CaseReport *r, long count) {
-    bool planned = false;
-    for (long i = 0; i < count; i++) planned |= r[i].planned;
-    for (int k = PROPERTY_FORWARD + 1; planned && k < PROPERTIES; k++)
-        add_property(all, r, count, (Property)k);
+    finish(all, p);
 }
 
 Part *grade_parts(const CaseReport *r, long count, long *parts) {
     Parts all = {0};
     for (long first = 0, end; first < count; first = end) {
-        for (end = first + 1; end < count && strcmp(r[end].op, r[first].op) == 0; end++) continue;
+        bool planned = r[first].planned;
+        for (end = first + 1; end < count && strcmp(r[end].op, r[first].op) == 0; end++)
+            planned |= r[end].planned;
         all.unearned = is_unproved(r + first, end - first);
         for (long i = first; i < end; i++) add_case(&all, &r[i]);
-        add_properties(&all, r + first, end - first);
+        for (int k = PROPERTY_FORWARD + 1; planned && k < PROPERTIES; k++)
+            add_property(&all, r + first, end - first, (Property)k);
     }
     *parts = all.count;
     return all.part;
