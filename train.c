@@ -9,7 +9,6 @@
 #include "base/arena.h"
 #include "base/interrupt.h"
 #include "run/run.h"
-#include "training/pace.h"
 #include <math.h>
 
 static bool evaluate_when_due(Trainer *t, Error *e) {
@@ -69,7 +68,7 @@ static bool start(Trainer *t, const ModelConfig *c, const TrainConfig *config, C
 /* --minutes: sets the number of steps that fit into this time. */
 static bool set_pace(Trainer *t, TrainConfig *config, Error *e) {
     if (config->minutes <= 0) return true;
-    long steps = pace_steps(t, 60 * config->minutes, e);
+    long steps = trainer_steps_in(t, 60 * config->minutes, e);
     config->minutes = 0;
     train_config_set_steps(config, steps);
     Trainer paced = train_config_trainer(config, t->task);
@@ -105,8 +104,8 @@ static bool run_task(const Task *task, TrainConfig *config, Checkpoint *past, Me
 /* Options, and those of the checkpoint to resume. */
 static bool configure(TrainConfig *config, Checkpoint *past, int argc, char **argv, Error *e) {
     if (!train_config_parse(config, argc, argv, e)) return false;
-    if (config->resume && !(checkpoint_open(past, config->resume, e) &&
-                            train_config_resume(config, past->path, checkpoint_note, past, e)))
+    if (config->resume &&
+        !(checkpoint_open(past, config->resume, e) && train_config_resume(config, &past->file, e)))
         return false;
     return train_config_complete(config, e);
 }

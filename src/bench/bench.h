@@ -3,7 +3,7 @@
 #define BENCH_BENCH_H
 
 #include "nn/nn.h"
-#include "training/optimizer.h"
+#include "training/trainer.h"
 
 typedef struct BenchOptions {
     double seconds; /* to spend on each figure */
@@ -66,7 +66,7 @@ typedef struct Bench {
     Model *model;
     Tape *tape;
     int32_t *source_ids, *target_ids, *targets;
-    long micro_batch;      /* rows of one forward and backward: see training/micro_batch.h */
+    long micro_batch;      /* rows of one forward and backward: see training/trainer.h */
     Tokens source, target; /* of a micro-batch */
     Optimizer optimizer;
     double flops; /* of the matrix products of a step, as Op.flops counts */

@@ -2,7 +2,6 @@
 #include "base/random.h"
 #include "base/utf8.h"
 #include "bench/bench.h"
-#include "training/micro_batch.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,7 +85,7 @@ bool bench_open(Bench *b, const Case *c, const BenchOptions *o, Error *e) {
     tape_plan(b->tape);
     bench_record(b, 0, c->batch);
     b->flops = flops_of(b->tape);
-    b->micro_batch = micro_batch_rows(b->tape, b->model, c->batch, c->S, c->T);
+    b->micro_batch = trainer_micro_batch(b->tape, b->model, c->batch, c->S, c->T);
     tape_plan(b->tape);
     tape_forget_peak(b->tape);
     bench_record(b, 0, b->micro_batch);

@@ -24,7 +24,10 @@ bool run_has(Run *r, const char *name) {
 }
 
 bool run_may_take(Run *r, const Checkpoint *past, Error *e) {
-    if (past) return checkpoint_is_latest(past, e);
+    if (past)
+        return file_identity(past->path) == past->identity ||
+               error_set(e, STATUS_CANNOT_CREATE, "%s: another process has replaced it since it was read",
+                         past->path);
     r->replaces = run_has(r, "model.safetensors") || run_has(r, "checkpoint.safetensors");
     return !r->replaces || r->config->force ||
            error_set(e, STATUS_CANNOT_CREATE,

@@ -123,10 +123,6 @@ bool checkpoint_save(const char *path, const TrainConfig *r, const Trainer *t, E
 
 /* ---- Reading ---- */
 
-const char *checkpoint_note(void *checkpoint, const char *key) {
-    return safetensors_metadata(&((const Checkpoint *)checkpoint)->file, key);
-}
-
 bool checkpoint_open(Checkpoint *c, const char *directory, Error *e) {
     *c = (Checkpoint){0};
     if (!directory_file(c->path, directory, "checkpoint.safetensors", STATUS_NO_INPUT, e)) return false;
@@ -143,12 +139,6 @@ bool checkpoint_open(Checkpoint *c, const char *directory, Error *e) {
 
 void checkpoint_free(Checkpoint *c) {
     safetensors_free(&c->file);
-}
-
-bool checkpoint_is_latest(const Checkpoint *c, Error *e) {
-    return file_identity(c->path) == c->identity ||
-           error_set(e, STATUS_CANNOT_CREATE, "%s: another process has replaced it since it was read",
-                     c->path);
 }
 
 /* Reads the tensors with this prefix into a store of the same layout as the parameters, bit for bit. */

@@ -13,7 +13,7 @@ typedef struct Checkpoint {
     char path[PATH_ROOM];
     Safetensors file;
     TrainState state;
-    uint64_t identity; /* file_identity of the file */
+    uint64_t identity; /* file_identity of the file when it was read */
 } Checkpoint;
 
 /* Writes the model into an open file, with the notes task, vocabulary, begin_id and end_id. */
@@ -26,12 +26,6 @@ bool checkpoint_save(const char *path, const TrainConfig *r, const Trainer *t, E
  * freed, also after failure, with checkpoint_free. */
 bool checkpoint_open(Checkpoint *c, const char *directory, Error *e);
 void checkpoint_free(Checkpoint *c);
-
-/* False with STATUS_CANNOT_CREATE: the file was replaced since it was read. */
-bool checkpoint_is_latest(const Checkpoint *c, Error *e);
-
-/* A value of its metadata, or NULL: for train_config_resume. */
-const char *checkpoint_note(void *checkpoint, const char *key);
 
 /* Restores a started trainer: weights, moments and state. STATUS_OTHER_MODEL: text, vocabulary or precision
  * differ, and the error lists how; STATUS_BAD_DATA: a tensor is missing, not finite or has another shape. */

@@ -64,7 +64,8 @@ static void square_sum_chunk(void *context, long chunk) {
         ((total[0] + total[1]) + (total[2] + total[3])) + ((total[4] + total[5]) + (total[6] + total[7]));
 }
 
-double optim_grad_norm(const Parameters *p) {
+/* √Σ g² over all parameters. Summed in double, in an order that does not depend on the number of threads. */
+static double grad_norm(const Parameters *p) {
     SquareSum c = {.g = p->grad, .size = p->size, .per_chunk = NORM_CHUNK};
     while (chunks_of(c.size, c.per_chunk) > PARTIAL_SUMS) c.per_chunk *= 2;
     long chunks = chunks_of(c.size, c.per_chunk);
@@ -129,7 +130,7 @@ static void update_chunk(void *context, long chunk) {
 
 double optim_clip(const Optimizer *o, const Parameters *p, double *scale) {
     parameters_want_grad(p, "optim_step");
-    double norm = optim_grad_norm(p) * *scale;
+    double norm = grad_norm(p) * *scale;
     /* 1e-6 as in torch.nn.utils.clip_grad_norm_. */
     if (o->clip_norm > 0 && norm > o->clip_norm) *scale = *scale * o->clip_norm / (norm + 1e-6);
     return norm;

@@ -51,11 +51,7 @@ void optim_forget(Optimizer *o);
 /* Bytes that optim_start allocates; for Muon they depend on pool_threads(), which must stay. */
 size_t optim_bytes(OptimizerKind kind, const Parameters *p);
 
-/* √Σ g² over all parameters, after parameters_zero_unreached. Summed in double, in an order that does not
- * depend on the number of threads. */
-double optim_grad_norm(const Parameters *p);
-
-/* Clips without a pass over the gradient: returns the norm of the gradient times *scale, and reduces *scale
+/* After parameters_zero_unreached: clips without a pass over the gradient: returns the norm of the gradient times *scale, and reduces *scale
  * so that the norm is at most clip_norm. */
 double optim_clip(const Optimizer *o, const Parameters *p, double *scale);
 

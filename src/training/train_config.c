@@ -330,10 +330,9 @@ __attribute__((format(printf, 2, 3))) static void append(char list[ERROR_TEXT], 
     va_end(arguments);
 }
 
-bool train_config_resume(TrainConfig *r, const char *where,
-                         const char *(*find)(void *context, const char *key), void *context, Error *e) {
+bool train_config_resume(TrainConfig *r, const Safetensors *checkpoint, Error *e) {
     char others[ERROR_TEXT] = "", changeable[ERROR_TEXT] = "";
-    const char *task = find(context, "task");
+    const char *task = safetensors_metadata(checkpoint, "task"), *where = checkpoint->path;
     if (!task) return error_set(e, STATUS_BAD_DATA, "%s: metadata: found no task, need it", where);
     if (r->task && strcmp(r->task, task) != 0) append(others, "; task: found %s, need %s", r->task, task);
     free(r->task_text);
@@ -345,7 +344,7 @@ bool train_config_resume(TrainConfig *r, const char *where,
         TrainConfig given = *r;
         char key[NOTE_KEY], what[400], found[OPTION_TEXT], want[OPTION_TEXT], label[OPTION_TEXT];
         Option otherwise = option_of(&usual, i);
-        const char *text = find(context, key_of(i, key));
+        const char *text = safetensors_metadata(checkpoint, key_of(i, key));
         if (!text && settings[i].newer) text = option_text(&otherwise, label);
         if (!text) return error_set(e, STATUS_BAD_DATA, "%s: metadata: found no %s, need it", where, key);
         Option before = option_of(&given, i), o = option_of(r, i);

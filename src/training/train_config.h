@@ -87,11 +87,9 @@ typedef struct ConfigNotes {
 /* The settings that a checkpoint saves, or those of them that have an effect on this run. */
 void train_config_notes(const TrainConfig *r, bool effective, ConfigNotes *out);
 
-/* Takes the settings of a checkpoint from find(context, "recipe.lr"), and copies them. A setting given by the
- * user stays if it may change; otherwise STATUS_OTHER_MODEL lists all that differ. STATUS_BAD_DATA: a setting
- * is missing or not valid. `where` is the run that r->resume names. */
-bool train_config_resume(TrainConfig *r, const char *where,
-                         const char *(*find)(void *context, const char *key), void *context, Error *e);
+/* Takes the settings of a checkpoint, and copies them. A setting given by the user stays if it may change; otherwise
+ * STATUS_OTHER_MODEL lists all that differ. STATUS_BAD_DATA: a setting is missing or not valid. */
+bool train_config_resume(TrainConfig *r, const Safetensors *checkpoint, Error *e);
 
 /* The model, and a trainer without model and memory. */
 ModelConfig train_config_model(const TrainConfig *r, const Task *task);

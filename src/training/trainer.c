@@ -1,17 +1,39 @@
 #include "training/trainer.h"
 #include "autograd/op.h"
+#include "base/clock.h"
 #include "nn/model_file.h"
 #include "ops/ops.h"
-#include "training/micro_batch.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-void trainer_take(Trainer *t, long first, long count) {
-    const Batch *b = t->batch;
-    tokens_pack(&t->source, count, b->source_start + first, b->source);
-    tokens_pack(&t->target, count, b->target_start + first, b->target_in);
-    t->targets = b->target_out + b->target_start[first];
+/* ---- Memory ---- */
+
+/* Bytes that forward may keep for backward: twice a usual last-level cache, below which smaller micro-batches
+ * are not faster. Each micro-batch reads all weights and adds to all gradients, which fewer tokens do not pay
+ * for. */
+enum { MOST_BYTES = 64 << 20, LEAST_TOKENS = 512 };
+
+/* Bytes that forward of `rows` rows keeps for backward. */
+static double kept_bytes(Tape *t, Model *m, long rows, long S, long T) {
+    Tokens source = tokens_without_ids(rows, S), target = tokens_without_ids(rows, T);
+    bool training = t->training;
+    tape_plan(t);
+    t->training = true;
+    Forward f = {t, m, &source, &target};
+    nn_loss(&f, nn_hidden(&f), NULL);
+    double bytes = (double)tape_in_use(t);
+    tape_reset(t);
+    t->training = training;
+    return bytes;
+}
+
+long trainer_micro_batch(Tape *t, Model *m, long rows, long S, long T) {
+    long tokens = rows * (S > T ? S : T), most = tokens / LEAST_TOKENS;
+    double wanted = kept_bytes(t, m, rows, S, T) / MOST_BYTES;
+    long count = wanted < (double)most ? (long)wanted + 1 : most;
+    if (count > rows) count = rows;
+    return count > 1 ? (rows + count - 1) / count : rows;
 }
 
 static bool rows_fit(const Trainer *t, Error *e) {
@@ -28,7 +50,7 @@ static bool take_memory(Trainer *t, Error *e) {
     const Task *task = t->task;
     if (!rows_fit(t, e)) return false;
     t->tape = tape_new();
-    t->micro_batch = micro_batch_rows(t->tape, t->model, t->rows, task->max_S, task->max_T);
+    t->micro_batch = trainer_micro_batch(t->tape, t->model, t->rows, task->max_S, task->max_T);
     t->batch = task_batch(task, t->rows * t->accumulate, e);
     return t->batch && tokens_new(&t->source, t->micro_batch, t->micro_batch * task->max_S, e) &&
            tokens_new(&t->target, t->micro_batch, t->micro_batch * task->max_T, e);
@@ -80,7 +102,7 @@ size_t trainer_bytes(const Trainer *of, const ModelConfig *c, double dropout, Er
     if (!m) return 0;
     m->dropout = dropout;
     Trainer t = {.model = m, .task = task, .tape = tape_new()};
-    t.micro_batch = micro_batch_rows(t.tape, m, of->rows, task->max_S, task->max_T);
+    t.micro_batch = trainer_micro_batch(t.tape, m, of->rows, task->max_S, task->max_T);
     /* Token ids of all rows of a step, and those of a micro-batch with positions and places. */
     size_t rows = (size_t)(of->rows * of->accumulate) * (size_t)(task->max_S + 2 * task->max_T);
     size_t micro_batch = (size_t)t.micro_batch * (size_t)(3 * task->max_S + 3 * task->max_T);
@@ -105,6 +127,14 @@ void trainer_stop(Trainer *t) {
 }
 
 /* ---- A step ---- */
+
+/* Makes rows [first, first + count) of the batch source, target and targets. */
+static void take_rows(Trainer *t, long first, long count) {
+    const Batch *b = t->batch;
+    tokens_pack(&t->source, count, b->source_start + first, b->source);
+    tokens_pack(&t->target, count, b->target_start + first, b->target_in);
+    t->targets = b->target_out + b->target_start[first];
+}
 
 static long micro_batches_of(const Trainer *t) {
     return (t->batch->rows + t->micro_batch - 1) / t->micro_batch;
@@ -135,7 +165,7 @@ static bool check_loss(const Trainer *t, double loss, Error *e) {
 
 Tensor *trainer_forward(Trainer *t, long micro_batch, StepResult *step, Error *e) {
     long first = micro_batch * t->micro_batch, left = t->batch->rows - first;
-    trainer_take(t, first, left < t->micro_batch ? left : t->micro_batch);
+    take_rows(t, first, left < t->micro_batch ? left : t->micro_batch);
     double share = (double)t->target.sequences.total_rows / (double)step->tokens;
     t->tape->step = (uint64_t)(t->optimizer.step * step->micro_batches + micro_batch);
     t->tape->seed = t->seed;
@@ -202,7 +232,7 @@ bool trainer_check(const Trainer *t, Error *e) {
 /* Adds the tokens of the trainer's batch to a sum whose loss and accuracy are not divided by the tokens
  * yet. */
 static bool add_batch(Trainer *t, Evaluation *sum, Error *e) {
-    trainer_take(t, 0, t->batch->rows);
+    take_rows(t, 0, t->batch->rows);
     t->tape->training = false;
     t->tape->no_grad = true;
     const Prediction *p = predict(t, &t->source, &t->target);
@@ -251,4 +281,30 @@ bool trainer_evaluated(Trainer *t, const Evaluation *v, Error *e) {
         if (t->listener[i].evaluated) ok = t->listener[i].evaluated(t->listener[i].context, v, e);
     t->state.evaluated = t->state.step, t->state.loss_sum = 0, t->state.losses = 0;
     return ok;
+}
+
+/* ---- Time ---- */
+
+long trainer_steps_in(Trainer *t, double seconds, Error *e) {
+    enum { EVALUATIONS = 9, LEAST = 10 };
+    Schedule schedule = t->schedule;
+    StepResult step;
+    Evaluation v;
+    double start = clock_seconds(), first = 0, now = start;
+    long steps = 0;
+    bool ok = true;
+    t->schedule = (Schedule){.kind = SCHEDULE_CONSTANT, .rate = 0};
+    for (; ok && (steps < 3 || now - start < seconds / 40); steps++) {
+        ok = trainer_step(t, &step, e);
+        now = clock_seconds();
+        if (steps == 0) first = now; /* its pages were new */
+    }
+    double per_step = steps > 1 ? (now - first) / (double)(steps - 1) : now - start;
+    ok = ok && trainer_evaluate(t, trainer_evaluation_rows(t), &v, e);
+    double per_evaluation = clock_seconds() - now;
+    t->schedule = schedule;
+    optim_forget(&t->optimizer);
+    double left = seconds - (clock_seconds() - start) - EVALUATIONS * per_evaluation;
+    steps = left / per_step < 1e9 ? (long)(left / per_step) : 1000000000;
+    return !ok ? 0 : steps > LEAST ? steps : LEAST;
 }

@@ -61,7 +61,7 @@ typedef struct Trainer {
 
     Tape *tape;
     Batch *batch;           /* all rows of a step */
-    long micro_batch;       /* rows of one forward and backward: micro_batch.h */
+    long micro_batch;       /* rows of one forward and backward */
     Tokens source, target;  /* of a micro-batch */
     const int32_t *targets; /* the token to be predicted at each row of target, in the batch */
 } Trainer;
@@ -75,6 +75,12 @@ void trainer_stop(Trainer *t);
  * moments, activations, batches, and decoding at the end. The trainer's model need not exist. 0 with the
  * error if the sizes cannot be. */
 size_t trainer_bytes(const Trainer *t, const ModelConfig *c, double dropout, Error *e);
+
+/* Rows of a micro-batch: forward and backward run over some rows of a batch at a time, while gradients add up to those
+ * of the batch, so that activations need less memory and are nearer to the cache. For batches of `rows` rows of S
+ * source (a language model: 0) and T target tokens. Found by planning on the tape, which is empty before and after; m
+ * may be without memory. A function of the sizes alone, and so are the results. */
+long trainer_micro_batch(Tape *t, Model *m, long rows, long S, long T);
 
 /* ---- A step ---- */
 
@@ -121,7 +127,9 @@ static inline long trainer_evaluation_rows(const Trainer *t) {
 bool trainer_evaluated(Trainer *t, const Evaluation *v, Error *e);
 bool trainer_check_evaluation(const Trainer *t, const Evaluation *v, Error *e);
 
-/* Makes rows [first, first + count) of the batch source, target and targets. */
-void trainer_take(Trainer *t, long first, long count);
+/* The number of steps that fit into `seconds`, with an evaluation after each tenth of them; at least 10. Measures
+ * the time of steps with learning rate 0: for a fortieth of the time, at least 3 steps. They leave the trainer as it
+ * was. To be called after trainer_start, before the first step. 0 with the error if a step fails. */
+long trainer_steps_in(Trainer *t, double seconds, Error *e);
 
 #endif

@@ -243,18 +243,8 @@ static inline void read_config(const uint8_t *data, size_t size) {
 
 /* ---- Training configurations and checkpoints ---- */
 
-/* The settings and the task that a checkpoint saves. */
-typedef struct Recorded {
-    const char *task;
-    ConfigNotes notes;
-} Recorded;
-
-static inline const char *recorded(void *config, const char *key) {
-    const Recorded *r = config;
-    if (strcmp(key, "task") == 0) return r->task;
-    for (int i = 0; i < r->notes.count; i++)
-        if (strcmp(r->notes.note[i].key, key) == 0) return r->notes.note[i].value;
-    return NULL;
+static inline int by_key(const void *a, const void *b) {
+    return strcmp(((const Metadata *)a)->key, ((const Metadata *)b)->key);
 }
 
 /* A configuration read from a file is the one that a checkpoint then saves, unless it names a run to resume,
@@ -266,13 +256,17 @@ static inline void read_train_config(const uint8_t *data, size_t size) {
     bool ok = train_config_parse(&r, 3, arguments, &e) && train_config_complete(&r, &e);
     promise_reason(ok, &e, STATUS_USAGE);
     if (ok && !r.resume) {
-        Recorded first = {.task = r.task}, second = {.task = r.task};
-        train_config_notes(&r, false, &first.notes);
-        PROMISE(train_config_resume(&again, "f", recorded, &first, &e) && train_config_complete(&again, &e));
-        train_config_notes(&again, false, &second.notes);
-        PROMISE(first.notes.count == second.notes.count);
-        for (int i = 0; i < first.notes.count; i++)
-            PROMISE(strcmp(first.notes.note[i].value, recorded(&second, first.notes.note[i].key)) == 0);
+        ConfigNotes first, second;
+        Metadata note[TRAIN_SETTINGS + 1];
+        train_config_notes(&r, false, &first);
+        memcpy(note, first.note, sizeof first.note);
+        note[first.count] = (Metadata){"task", r.task};
+        Safetensors saved = {.path = "f", .metadata = note, .metadata_count = first.count + 1};
+        qsort(note, (size_t)saved.metadata_count, sizeof *note, by_key);
+        PROMISE(train_config_resume(&again, &saved, &e) && train_config_complete(&again, &e));
+        train_config_notes(&again, false, &second);
+        PROMISE(first.count == second.count);
+        for (int i = 0; i < first.count; i++) PROMISE(!strcmp(first.note[i].value, second.note[i].value));
     }
     train_config_free(&r);
     train_config_free(&again);
@@ -319,7 +313,7 @@ static inline void read_checkpoint(const uint8_t *data, size_t size) {
     bool ok = checkpoint_open(&c, run_folder, &e);
     promise_error(ok, &e);
     if (ok) {
-        promise_reason(train_config_resume(&r, "f", checkpoint_note, &c, &e), &e, STATUS_OTHER_MODEL);
+        promise_reason(train_config_resume(&r, &c.file, &e), &e, STATUS_OTHER_MODEL);
         e = (Error){0};
         ok = checkpoint_restore(&c, t, &e);
         promise_reason(ok, &e, STATUS_OTHER_MODEL);

@@ -3,7 +3,6 @@
 #include "base/pool.h"
 #include "failing_memory.h"
 #include "model_helpers.h"
-#include "training/micro_batch.h"
 #include "training/trainer.h"
 #include <sys/resource.h>
 
@@ -105,7 +104,7 @@ TEST(large_batches_are_divided) {
         for (int threads = 1; threads <= 8; threads += 7) {
             pool_set_threads(threads);
             Tape *t = tape_new();
-            long found = micro_batch_rows(t, outline, rows, 0, T);
+            long found = trainer_micro_batch(t, outline, rows, 0, T);
             CHECK(part == 0 || found == part, "%ld rows for %d threads, %ld for one", found, threads, part);
             CHECK(t->nodes == 0 && !t->planning && !t->training, "the tape is not as it was");
             part = found;

@@ -63,8 +63,7 @@ static long train_some(const char *const *arguments, long most) {
     Checkpoint past = {0};
     bool ok = train_config_parse(&config, argc, argv, &e);
     if (ok && config.resume)
-        ok = checkpoint_open(&past, config.resume, &e) &&
-             train_config_resume(&config, past.path, checkpoint_note, &past, &e);
+        ok = checkpoint_open(&past, config.resume, &e) && train_config_resume(&config, &past.file, &e);
     ok = ok && train_config_complete(&config, &e);
     Task *task = ok ? task_open(config.task, &config.data, &e) : NULL;
     CHECK(task, "%s", e.text);
@@ -318,8 +317,7 @@ TEST(replaced_meanwhile) {
     TrainConfig config;
     Checkpoint past;
     CHECK(train_config_parse(&config, 4, argv, &e) && checkpoint_open(&past, "run", &e) &&
-              train_config_resume(&config, past.path, checkpoint_note, &past, &e) &&
-              train_config_complete(&config, &e),
+              train_config_resume(&config, &past.file, &e) && train_config_complete(&config, &e),
           "%s", e.text);
     Task *task = task_open(config.task, &config.data, &e);
     Trainer t = train_config_trainer(&config, task);

@@ -5,7 +5,7 @@
 #include "base/work.h"
 #include "expect_bug.h"
 #include "model_helpers.h"
-#include "training/pace.h"
+#include "training/trainer.h"
 #include <stdarg.h>
 
 /* ---- Optimizers ---- */
@@ -500,7 +500,7 @@ TEST(measuring_the_pace_leaves_no_trace) {
             optim_stop(&t->optimizer);
             t->optimizer = optim_default(muon ? OPTIM_MUON : OPTIM_ADAMW);
             start_optimizer(&t->optimizer, &t->model->parameters);
-            if (paced) CHECK(pace_steps(t, 0.05, &e) >= 10, "%s", e.text);
+            if (paced) CHECK(trainer_steps_in(t, 0.05, &e) >= 10, "%s", e.text);
             CHECK(t->optimizer.step == 0 && t->schedule.rate > 0);
             for (int step = 0; step < 3; step++) take_step(t);
             long size = t->model->parameters.size;
