@@ -91,68 +91,32 @@ TEST(right_gradients_pass, 120) {
     CHECK(all > 300, "%d cases", all);
 }
 
-/* ---- Wrong ones ---- */
+/* ---- Wrong gradients; tests/check/numpy_round_trip.py plants more ---- */
 
-static void flip(real *dx, const CaseFiles *f, long n) {
-    (void)f;
+static void flip(real *dx, long n) {
     for (long i = 0; i < n; i++) dx[i] = -dx[i];
 }
-static void triple(real *dx, const CaseFiles *f, long n) {
-    (void)f;
-    for (long i = 0; i < n; i++) dx[i] *= 3;
-}
-static void forget(real *dx, const CaseFiles *f, long n) {
-    (void)f;
-    memset(dx, 0, (size_t)n * sizeof *dx);
-}
-static void add_to_one(real *dx, const CaseFiles *f, long n) {
-    (void)f, (void)n;
+static void add_to_one(real *dx, long n) {
+    (void)n;
     dx[1] += (real)1e-3;
 }
-static void poison(real *dx, const CaseFiles *f, long n) {
-    (void)f, (void)n;
+static void poison(real *dx, long n) {
+    (void)n;
     dx[2] = (real)NAN;
 }
-static void endless(real *dx, const CaseFiles *f, long n) {
-    (void)f, (void)n;
-    dx[0] = (real)-INFINITY;
-}
-static void transpose(real *dx, const CaseFiles *f, long n) {
-    const Shape s = f->point.in[0].shape;
-    real *copy = malloc((size_t)n * sizeof *copy);
-    if (!copy) exit(1);
-    memcpy(copy, dx, (size_t)n * sizeof *dx);
-    for (long i = 0; i < n; i++) dx[i % s.size[0] * s.size[1] + i / s.size[0]] = copy[i];
-    free(copy);
-}
-/* For softmax over rows: dx = y dy, without the sum. */
-static void drop_term(real *dx, const CaseFiles *f, long n) {
-    for (long i = 0; i < n; i++) dx[i] = f->run.y->data[i] * f->dy[i];
-}
-/* For exp: dx = y. */
-static void drop_upstream(real *dx, const CaseFiles *f, long n) {
-    for (long i = 0; i < n; i++) dx[i] = f->run.y->data[i];
-}
 /* Rounds to float. */
-static void shorten(real *dx, const CaseFiles *f, long n) {
-    (void)f;
+static void shorten(real *dx, long n) {
     for (long i = 0; i < n; i++) dx[i] = (real)(float)dx[i];
 }
 
 static const struct {
     const char *op, *name;
-    void (*spoil)(real *dx, const CaseFiles *f, long n);
+    void (*spoil)(real *dx, long n);
     const char *pattern; /* NULL: in single precision there is nothing wrong with it */
 } wrong[] = {
     {"layer_norm", "matrix", flip, "constant factor"},
-    {"gelu", "matrix", triple, "constant factor"},
-    {"matmul", "matrices", forget, "no gradient"},
     {"sigmoid", "matrix", add_to_one, "only somewhere"},
     {"tanh", "matrix", poison, "not a number"},
-    {"tanh", "matrix", endless, "not a number"},
-    {"matmul", "squared", transpose, "moved"},
-    {"softmax", "matrix", drop_term, "term missing"},
-    {"exp", "matrix", drop_upstream, "upstream ignored"},
     {"layer_norm", "matrix", shorten, SINGLE_BUILD ? NULL : "single precision"},
 };
 
@@ -178,7 +142,7 @@ TEST(wrong_gradients_are_named) {
         char name[CASE_FILE], pattern[64];
         solve_named(&f, "case", wrong[i].op, wrong[i].name);
         const PointInput *in = &f.point.in[0];
-        wrong[i].spoil(in->tensor.grad, &f, in->count);
+        wrong[i].spoil(in->tensor.grad, in->count);
         gradient_name(name, &f, 0);
         write_npy("case", name, in->shape, in->tensor.grad);
         int status = RUN("verify", "--json", "case");
@@ -264,22 +228,9 @@ static void nothing(const char *path) {
 static void text(const char *path) {
     write_text(path, "1.0 2.0 3.0\n");
 }
-static void truncated(const char *path) {
-    CHECK(truncate(path, 150) == 0);
-}
-static void folder_instead(const char *path) {
-    unlink(path);
-    CHECK(mkdir(path, 0777) == 0);
-}
 static void fifo(const char *path) {
     unlink(path);
     CHECK(mkfifo(path, 0666) == 0);
-}
-static void link_to_device(const char *path) {
-    make_link("/dev/zero", path);
-}
-static void link_to_nothing(const char *path) {
-    make_link("/nowhere/dx.npy", path);
 }
 /* As long as its header says, but sparse. */
 static void has_100_gigabytes(const char *path) {
@@ -289,7 +240,7 @@ static void has_100_gigabytes(const char *path) {
 
 #define HEADER(type, shape) "{'descr': " type ", 'fortran_order': False, 'shape': " shape ", }"
 
-/* tests/check/npy.c has more damaged files. */
+/* tests/check/npy.c has more damaged files, tests/base/file.c more that are not regular. */
 static const struct {
     const char *name;
     void (*make)(const char *path); /* NULL: a file with this header and so many bytes */
@@ -299,15 +250,9 @@ static const struct {
 } hostile[] = {
     {"missing", nothing, NULL, 0, "No such file"},
     {"text", text, NULL, 0, "not a .npy file"},
-    {"truncated", truncated, NULL, 0, "bytes of elements, need"},
-    {"a directory", folder_instead, NULL, 0, "found a directory, need a regular file"},
     {"a FIFO", fifo, NULL, 0, "found a FIFO, need a regular file"},
-    {"a device", link_to_device, NULL, 0, "found a device, need a regular file"},
-    {"a link to nothing", link_to_nothing, NULL, 0, "No such file"},
     {"100 GB", has_100_gigabytes, NULL, 0, "found 100000000128 bytes, need at most"},
     {"integers", NULL, HEADER("'<i8'", "(3, 5)"), 120, "found numbers of type I64, need F32 or F64"},
-    {"halves", NULL, HEADER("'<f2'", "(3, 5)"), 30, "found numbers of type F16, need F32 or F64"},
-    {"pickled objects", NULL, HEADER("'|O'", "(3, 5)"), 120, "pickled object arrays"},
     {"flat", NULL, HEADER("'<f8'", "(15,)"), 120, "found shape [15], need [3,5]"},
     {"transposed", NULL, HEADER("'<f8'", "(5, 3)"), 120, "found shape [5,3], need [3,5]: it is transposed"},
     {"claims 100 GB", NULL, HEADER("'<f8'", "(12500000000,)"), 120,
@@ -427,31 +372,6 @@ TEST(other_shapes_are_named) {
     }
 }
 
-/* Big-endian and Fortran-ordered files are read. */
-TEST(other_orders_are_read) {
-    static const struct { bool swapped, fortran; } order[] = {{true, false}, {false, true}, {true, true}};
-    for (int i = 0; i < 3; i++) {
-        CaseFiles f;
-        solve_named(&f, "case", "layer_norm", "matrix");
-        const PointInput *x = &f.point.in[0];
-        long rows = x->shape.size[0], columns = x->shape.size[1];
-        char header[128];
-        snprintf(header, sizeof header, "{'descr': '%cf%zu', 'fortran_order': %s, 'shape': (3, 5), }",
-                 order[i].swapped ? '>' : '<', sizeof(real), order[i].fortran ? "True" : "False");
-        write_raw("case/dx.npy", header, 0);
-        FILE *file = fopen("case/dx.npy", "ab");
-        for (long k = 0; file && k < x->count; k++) {
-            long at = order[i].fortran ? k % rows * columns + k / rows : k;
-            const char *bytes = (const char *)&x->tensor.grad[at];
-            for (size_t b = 0; b < sizeof(real); b++)
-                fputc(bytes[order[i].swapped ? sizeof(real) - 1 - b : b], file);
-        }
-        if (file) fclose(file);
-        CHECK(RUN("verify", "case") == 0, "%s%s", out, err);
-        case_close(&f);
-    }
-}
-
 /* An unusable directory has an exit status of its own; the other directories are judged. */
 TEST(bad_directories_have_a_status) {
 #define TWENTY "abcdefghijklmnopqrst"
@@ -505,11 +425,6 @@ TEST(cases_are_chosen) {
     CHECK(has(out, "Other cases: 'first axis'") && has(out, "./gradcheck verify a\n"), "%s", out);
     CHECK(RUN("case", "softmax", "axes", "--out", "b") == 0 && has(out, "softmax/three axes: "), "%s", out);
     CHECK(RUN("case", "softmax", "first axis", "--out", "c") == 0 && has(out, "[4,3]"), "%s", out);
-    CHECK(RUN("case", "softmax", "a", "--out", "d") == 2 && has(err, "softmax has "), "%s", err);
-    CHECK(RUN("case", "softmax", "nothing", "--out", "d") == 2 && has(err, "none like 'nothing'"), "%s", err);
-    CHECK(RUN("case", "no_such", "--out", "d") == 2 && has(err, "found 'no_such'"), "%s", err);
-    CHECK(RUN("case", "softmax") == 2 && has(err, "--out"), "%s", err);
-    CHECK(access("d", F_OK) != 0);
     CHECK(RUN("case", "--help") == 0 && has(out, "--float"), "%s", out);
     CHECK(RUN("verify", "--help") == 0 && has(out, "--gradescope"), "%s", out);
 }

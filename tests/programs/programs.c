@@ -3,7 +3,6 @@
 #include "formats/safetensors.h"
 #include "json_lines.h"
 #include "text/tokenizer.h"
-#include <dirent.h>
 #include <time.h>
 
 /* Models small enough to be trained many times. */
@@ -106,29 +105,6 @@ TEST(no_steps) {
     CHECK_NEAR(number(out, "val_loss"), log(8), 0.5);
     check_csv("a/b/c/metrics.csv", "copy", out);
     CHECK(GENERATE("a/b/c", "--prompt", "12") == 0 && lines_of(out) == 1, "%s", err);
-}
-
-/* ---- Determinism ---- */
-
-/* The same seed makes the same file, byte for byte, with any number of threads; another seed another. Sizes
- * are large enough for the work to be split. */
-TEST(the_same_seed_makes_the_same_file) {
-    static const char *const tasks[] = {"copy", "lm"}, *const threads[] = {"1", "2", "3", "1"},
-                             *const seeds[] = {"7", "7", "7", "8"},
-                             *const runs[] = {"one", "two", "three", "other"};
-    write_cat_text();
-    for (int i = 0; i < 2; i++) {
-        for (int run = 0; run < 4; run++) {
-            CHECK(TRAIN(tasks[i], "--d-model", "48", "--heads", "4", "--layers", "1", "--batch", "24",
-                        "--dropout", "0.1", "--steps", "3", "--warmup", "1", "--quiet", "--force", "--run",
-                        runs[run], "--threads", threads[run], "--seed", seeds[run],
-                        i ? "--text" : "--held-out", i ? "text" : "10") == 0,
-                  "%s", err);
-        }
-        CHECK(same_files("one/model.safetensors", "two/model.safetensors"), "%s: 2 threads", tasks[i]);
-        CHECK(same_files("one/model.safetensors", "three/model.safetensors"), "%s: 3 threads", tasks[i]);
-        CHECK(!same_files("one/model.safetensors", "other/model.safetensors"), "%s: another seed", tasks[i]);
-    }
 }
 
 /* ---- Talk ---- */
@@ -282,25 +258,6 @@ TEST(a_dry_run_tells_the_peak) {
 
 /* ---- Learning ---- */
 
-/* A verse is learned by heart and said from its first character on. */
-TEST(learns_a_verse_by_heart) {
-    static const char verse[] = "无可奈何花落去，似曾相识燕归来";
-    write_text("verse", verse);
-    CHECK(TRAIN("lm", "--text", "verse", "--tokenizer", "char", "--preset", "gpt", "--tail", "0", "--context",
-                "14", "--d-model", "32", "--layers", "2", "--batch", "2", "--steps", "150", "--lr", "0.005",
-                "--json", "--run", "run") == 0,
-          "%s", err);
-    const char *last = out;
-    while (*next_line(last)) last = next_line(last);
-    CHECK(occurs(last, "\"final\": true"));
-    CHECK(number(last, "val_loss") < 0.05 && number(last, "val_accuracy") == 1, "%s", last);
-    CHECK(occurs(err, "nothing held out") && occurs(err, verse), "%s", err);
-    CHECK(GENERATE("run", "--prompt", "无", "--length", "14") == 0, "%s", err);
-    CHECK(!strncmp(out, verse, strlen(verse)) && !strcmp(out + strlen(verse), "\n"), "found %s", out);
-    CHECK(GENERATE("run", "--prompt", "无可奈何", "--length", "3") == 0, "%s", err);
-    CHECK(!strcmp(out, "无可奈何花落去\n"), "found %s", out);
-}
-
 /* The whole way of a sequence task: what was learned in training is there in the file. */
 TEST(learns_to_copy) {
     CHECK(TRAIN("copy", "--d-model", "32", "--layers", "1", "--symbols", "8", "--max-length", "3",
@@ -370,21 +327,6 @@ TEST(samples_are_reproducible) {
     write_text("lines", "the cat sat on\n");
     CHECK(run_program("generate", ARGUMENTS("run", "--length", "60"), (Streams){.input = "lines"}) == 0);
     CHECK(!strcmp(out, first) && !*err, "%s", out);
-}
-
-/* At a terminal a prompt that cannot be answered is not the end. */
-TEST(typing_goes_on) {
-    CHECK(TRAIN(COPY, "--steps", "1", "--quiet", "--run", "run") == 0, "%s", err);
-    int other, terminal = open_terminal(80, &other);
-    static const char typed[] = "12\n1?\n\n345\n\004"; /* Ctrl-D at the end */
-    CHECK(write(terminal, typed, strlen(typed)) == (ssize_t)strlen(typed));
-    int status = run_program("generate", ARGUMENTS("run"), (Streams){.input = ptsname(terminal)});
-    CHECK(status == 0 && lines_of(out) == 2, "%s", out);
-    CHECK(lines_of(err) == 3 && occurs(err, "\nstdin: line 2: byte 1: found '?'") &&
-              occurs(err, "\nstdin: line 3: found no character"),
-          "%s", err);
-    close(other);
-    close(terminal);
 }
 
 /* Of answers no more are shown than are held out; of a training that fails it is said whose weights are saved. */

@@ -595,33 +595,23 @@ TEST(evaluation_is_a_mean_over_tokens) {
     task_free(task);
 }
 
-/* Some hundred steps teach a small model to copy better than guessing. */
-static void learns_with(AttentionKind attention) {
-    Task *task = open_copy();
-    Trainer *t = trainer_with(task, 32, 1, 0, attention);
-    t->schedule.rate = 5e-3;
-    Error e = {0};
-    Evaluation before, after;
-    CHECK(trainer_evaluate(t, 0, &before, &e), "%s", e.text);
-    for (int step = 0; step < 300; step++) take_step(t);
-    CHECK(trainer_evaluate(t, 0, &after, &e), "%s", e.text);
-    CHECK(before.loss > 0.8 * log((double)task->vocab_size), "loss %g at the start", before.loss);
-    CHECK(after.loss < 0.5 * before.loss, "loss %g, then %g", before.loss, after.loss);
-    CHECK(after.accuracy > 0.6, "accuracy %g", after.accuracy);
-    trainer_free(t);
-    task_free(task);
-}
-
-TEST(training_learns) {
-    learns_with(ATTENTION_DOT);
-}
-
-TEST(training_learns_with_additive_attention) {
-    learns_with(ATTENTION_ADDITIVE);
-}
-
-TEST(training_learns_with_plain_attention) {
-    learns_with(ATTENTION_PLAIN);
+/* Some hundred steps teach a small model of each attention to copy better than guessing. */
+TEST(training_learns, 120) {
+    for (AttentionKind attention = ATTENTION_DOT; attention <= ATTENTION_PLAIN; attention++) {
+        Task *task = open_copy();
+        Trainer *t = trainer_with(task, 32, 1, 0, attention);
+        t->schedule.rate = 5e-3;
+        Error e = {0};
+        Evaluation before, after;
+        CHECK(trainer_evaluate(t, 0, &before, &e), "%s", e.text);
+        for (int step = 0; step < 300; step++) take_step(t);
+        CHECK(trainer_evaluate(t, 0, &after, &e), "%s", e.text);
+        CHECK(before.loss > 0.8 * log((double)task->vocab_size), "loss %g at the start", before.loss);
+        CHECK(after.loss < 0.5 * before.loss, "loss %g, then %g", before.loss, after.loss);
+        CHECK(after.accuracy > 0.6, "accuracy %g", after.accuracy);
+        trainer_free(t);
+        task_free(task);
+    }
 }
 
 /* So does a norm that is not finite. */
