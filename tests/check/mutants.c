@@ -13,9 +13,7 @@
 #include "check/grading/directories.h"
 #include "check/grading/student_op.h"
 #include "ops/ops.h"
-#include "other_rules.h"
-#include "test.h"
-#include <ctype.h>
+#include "planted.h"
 
 typedef struct Mutant {
     const char *op, *kind;
@@ -33,27 +31,6 @@ enum { MUTANTS = sizeof mutants / sizeof *mutants };
 
 static const char *directory; /* of the mutants' files */
 
-/* Finds `pattern` in text; all runs of white space are equal. *end is set to the text after it. */
-static const char *find(const char *text, const char *pattern, const char **end) {
-    for (; *text; text++) {
-        const char *t = text, *p = pattern;
-        while (*p) {
-            if (isspace((unsigned char)*p)) {
-                if (!isspace((unsigned char)*t)) break;
-                while (isspace((unsigned char)*p)) p++;
-                while (isspace((unsigned char)*t)) t++;
-            } else if (*p++ != *t++) {
-                break;
-            }
-        }
-        if (*p == 0 && (p == pattern || p[-1] == t[-1])) {
-            *end = t;
-            return text;
-        }
-    }
-    return NULL;
-}
-
 static char *read_source(const char *op) {
     char path[256], *text;
     size_t size;
@@ -64,28 +41,28 @@ static char *read_source(const char *op) {
     exit(1);
 }
 
-/* Writes the mutant's source to path. How many replacements were made. */
+/* Writes the mutant's source to path. Returns the number of replacements. */
 static int write_source(const Mutant *m, const char *path) {
     char *text = read_source(m->op);
     FILE *out = fopen(path, "w");
     int replaced = 0;
-    const char *at = text, *end;
-    for (const char *hit; out && (hit = find(at, m->from, &end)); at = end, replaced++) {
-        fwrite(at, 1, (size_t)(hit - at), out);
-        fputs(m->to, out);
+    for (const char *at = text, *end; out && *at;) {
+        if ((end = match(at, m->from))) {
+            fputs(m->to, out);
+            at = end, replaced++;
+        } else {
+            fputc(*at++, out);
+        }
     }
-    if (out) fputs(at, out), fclose(out);
+    if (out) fclose(out);
     free(text);
     return replaced;
 }
 
 TEST(every_mutant_fits_its_source) {
-    for (int i = 0; i < MUTANTS; i++) {
-        char *text = read_source(mutants[i].op);
-        const char *end;
-        CHECK(find(text, mutants[i].from, &end), "src/ops/%s.c has no `%s`", mutants[i].op, mutants[i].from);
-        free(text);
-    }
+    for (int i = 0; i < MUTANTS; i++)
+        CHECK(write_source(&mutants[i], "/dev/null") > 0, "src/ops/%s.c has no `%s`", mutants[i].op,
+              mutants[i].from);
 }
 
 /* --- One mutant's trial, in a child. --- */
@@ -104,14 +81,6 @@ static Finding finding[MUTANTS];
 static int accused[1 + RULES]; /* correct operations, by gradcheck and by the rules */
 /* For each case of each operation: the rule finds nothing wrong with the correct operation. */
 static bool (*sound)[CASES_MOST][RULES];
-
-/* Whether one of "a|b|c" is the word. */
-static bool among(const char *words, const char *word) {
-    size_t length = strlen(word);
-    for (const char *at = words; at && (at = strstr(at, word)); at++)
-        if ((at == words || at[-1] == '|') && (at[length] == 0 || at[length] == '|')) return true;
-    return false;
-}
 
 static void try_mutant(void *context, long i) {
     const Mutant *m = &mutants[i];
@@ -186,18 +155,10 @@ static void accuse_the_correct(void) {
     }
 }
 
-static void print_row(const char *name, int count, const int numbers[1 + RULES]) {
-    printf("  %-27s %7d %10d", name, count, numbers[0]);
-    for (int r = 0; r < RULES; r++) printf(" %5d", numbers[1 + r]);
-    printf("\n");
-}
-
 /* README's table: of each kind of mistake how many a rule finds in no case at all. */
 static void print_table(void) {
     int all[1 + RULES] = {0}, cases = 0, in_cases[1 + RULES] = {0};
-    printf("  %-27s %7s %10s", "missed, by kind of mistake", "mutants", "gradcheck");
-    for (int r = 0; r < RULES; r++) printf(" %5s", rules[r].name);
-    printf("\n");
+    print_heading("missed, by kind of mistake", "mutants");
     for (int i = 0; i < MUTANTS; i++) {
         int count = 0, missed[1 + RULES] = {0};
         if (i && strcmp(mutants[i - 1].kind, mutants[i].kind) == 0) continue;

@@ -11,9 +11,7 @@
 #include "check/gradcheck/gradcheck.h"
 #include "check/grading/directories.h"
 #include "check/grading/student_op.h"
-#include "other_rules.h"
-#include "test.h"
-#include <ctype.h>
+#include "planted.h"
 #include <limits.h>
 
 typedef struct Wrong {
@@ -65,33 +63,6 @@ static int find_right(const char *name) {
     return -1;
 }
 
-static bool begins(const char *text, const char *pattern) {
-    while (*pattern) {
-        if (isspace((unsigned char)*pattern)) {
-            if (!isspace((unsigned char)*text)) return false;
-            while (isspace((unsigned char)*pattern)) pattern++;
-            while (isspace((unsigned char)*text)) text++;
-        } else if (*pattern++ != *text++) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* How much of text the pattern takes, runs of white space being all alike. */
-static size_t taken(const char *text, const char *pattern) {
-    size_t n = 0;
-    for (; *pattern; pattern++) {
-        if (!isspace((unsigned char)*pattern)) {
-            n++;
-        } else {
-            while (isspace((unsigned char)text[n])) n++;
-            while (isspace((unsigned char)pattern[1])) pattern++;
-        }
-    }
-    return n;
-}
-
 static bool is_letter(char c) {
     return isalnum((unsigned char)c);
 }
@@ -102,10 +73,10 @@ static int write_renamed(FILE *out, const char *text, int i, const char *from) {
     size_t length = strlen(w->op);
     int replaced = 0;
     for (const char *at = text; *at;) {
-        if (from && begins(at, from)) {
+        const char *end = from ? match(at, from) : NULL;
+        if (end) {
             write_renamed(out, w->to, i, NULL);
-            at += taken(at, from);
-            replaced++;
+            at = end, replaced++;
         } else if (strncmp(at, w->op, length) == 0 && !is_letter(at[length]) &&
                    (at == text || !is_letter(at[-1]))) {
             fprintf(out, "%s%d", w->op, i);
@@ -244,22 +215,9 @@ static void take_findings(void *context, long i, const ChildEnd *end) {
 
 /* ---- What came of it ---- */
 
-static bool among(const char *words, const char *word) {
-    size_t length = strlen(word);
-    for (const char *at = words; length && (at = strstr(at, word)); at++)
-        if ((at == words || at[-1] == '|') && (at[length] == 0 || at[length] == '|')) return true;
-    return false;
-}
-
 /* Nothing is said about the kind of mistake, or a property that many break. */
 static bool says_little(const char *said) {
     return among("unknown|any layout|inside a graph|passed twice|linear|not checked", said);
-}
-
-static void print_row(const char *name, int count, const int numbers[1 + RULES]) {
-    printf("  %-27s %7d %10d", name, count, numbers[0]);
-    for (int r = 0; r < RULES; r++) printf(" %5d", numbers[1 + r]);
-    printf("\n");
 }
 
 TEST(students_are_judged_rightly, 600) {
@@ -293,9 +251,7 @@ TEST(students_are_judged_rightly, 600) {
         passed[0] += !f->failed;
         for (int r = 0; r < RULES; r++) passed[1 + r] += !f->refused[r];
     }
-    printf("  %-27s %7s %10s", "students' operations", "all", "gradcheck");
-    for (int r = 0; r < RULES; r++) printf(" %5s", rules[r].name);
-    printf("\n");
+    print_heading("students' operations", "all");
     print_row("right, accused", rights, accused);
     print_row("wrong, passed", WRONGS, passed);
     printf("  of %d wrong ones %d are named rightly, %d wrongly\n", WRONGS, named, misled);
