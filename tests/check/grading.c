@@ -2,6 +2,7 @@
 #include "check/gradcheck/report.h"
 #include "child.h"
 #include "ops/ops.h"
+#include "points.h"
 #include <math.h>
 
 /* y = factor · x². The backward multiplies dy by `slope`. `more` is appended to the file. */
@@ -34,27 +35,6 @@ static void write_square(const char *path, const char *factor, const char *slope
 }
 
 static const char right[] = "2 * x[i]";
-
-/* ---- Points ---- */
-
-typedef struct Score {
-    int tests;
-    double points, of;
-} Score;
-
-/* The sums over the tests of a results.json. */
-static Score score_of(const char *path) {
-    Score s = {0};
-    size_t size;
-    char *text = read_bytes(path, &size);
-    for (const char *at = text; at && (at = strstr(at, "\"score\": ")); at++, s.tests++) {
-        double points, of;
-        if (sscanf(at, "\"score\": %lf, \"max_score\": %lf", &points, &of) == 2)
-            s.points += points, s.of += of;
-    }
-    free(text);
-    return s;
-}
 
 static bool is_near(double a, double b) {
     return fabs(a - b) < 1e-6;

@@ -1,4 +1,4 @@
-/* ./gradcheck FILE.c with hostile files: every file gets a clear verdict and the documented exit status,
+/* ./gradcheck FILE.c with hostile files: a file without a right gradient never passes, every file gets a clear verdict and the documented exit status,
  * stdout stays JSON, and the other cases of the file are judged. Each file is a right operation with
  * hostile code that runs in the case `bad` alone, so the case `good` passes. */
 #include "child.h"
@@ -271,6 +271,120 @@ TEST(whatever_a_file_is_is_a_verdict, 170) {
     CHECK(mkdir("folder.c", 0777) == 0);
     CHECK(GRADCHECK("folder.c") == 66 && strstr(err, "folder.c: found no C files"), "a folder: %s%s", err,
           out);
+}
+
+/* ---- Files without a right gradient of their own ---- */
+
+/* The operation `own` of one input. `forward` computes y[i] in place. */
+#define SQUARE_FILE(top, forward, backward, input, output)                                                   \
+    OWN_FILE(top, forward, backward, input, output,                                                          \
+             "{\"plain\", own_build, {{\"x\", DIMS(3, 5)}}}, {\"row\", own_build, {{\"x\", DIMS(1, 5)}}}")
+#define OWN_FILE(top, forward, backward, input, output, cases)                                               \
+    "#include \"ops/ops.h\"\n"                                                                               \
+    "#include <math.h>\n"                                                                                    \
+    "extern const Op op_own;\n"                                                                              \
+    "typedef struct Attr { Tensor *x; } Attr;\n" top "static void own_forward(Node *n) {\n"                  \
+    "    const Attr *a = n->attr;\n"                                                                         \
+    "    long count = shape_count(n->out->shape);\n"                                                         \
+    "    real *y = n->out->data;\n"                                                                          \
+    "    tensor_copy_out(a->x, y);\n"                                                                        \
+    "    for (long i = 0; i < count; i++) " forward "\n"                                                     \
+    "}\n"                                                                                                    \
+    "static void own_backward(Node *n) { (void)n; " backward " }\n"                                          \
+    "static Tensor *own_build(Tape *t, Tensor **x) {\n"                                                      \
+    "    Node *n = tape_node(t, &op_own, x[0]->shape, INPUTS(" input "));\n"                                 \
+    "    Attr *a = node_attr(n, sizeof *a);\n"                                                               \
+    "    a->x = x[0];\n"                                                                                     \
+    "    Tensor *y = tape_record(n);\n"                                                                      \
+    "    (void)y;\n"                                                                                         \
+    "    return " output ";\n"                                                                               \
+    "}\n"                                                                                                    \
+    "static const CheckCase own_cases[] = {" cases "};\n"                                                    \
+    "const Op op_own = {\"own\", own_forward, own_backward, CASES(own_cases)};\n"
+
+/* Answers from the run before where one element differs from it. */
+static const char cached[] = SQUARE_FILE(
+    "static real last_x[64], last_y[64];\n"
+    "static long known;\n"
+    "static real from_cache(const real *x, long i, long count) {\n"
+    "    long changed = 0;\n"
+    "    for (long k = 0; i == 0 && k < count; k++) changed += x[k] != last_x[k];\n"
+    "    if (i == 0 && (known != count || changed > 1))\n"
+    "        for (long k = 0; k < count; k++) last_x[k] = x[k], last_y[k] = x[k] * x[k];\n"
+    "    known = count;\n"
+    "    return last_y[i];\n"
+    "}\n",
+    "{ static real x[64]; if (i == 0) tensor_copy_out(a->x, x); y[i] = from_cache(x, i, count); }", "",
+    "x[0]", "y");
+
+/* Files that compute y = x³ and try to pass. */
+#define CUBE    "y[i] *= y[i] * y[i];"
+#define HEADERS "#include <dlfcn.h>\n#include <stdio.h>\n#include <sys/mman.h>\n#include <unistd.h>\n"
+#define FOR_EACH                                                                                             \
+    "const Attr *a = n->attr;\n"                                                                             \
+    "long N = shape_count(n->out->shape);\n"                                                                 \
+    "real *dx = n->in[0]->grad, *dy = n->out->grad, *x = node_record(n, (size_t)(N + 1) * sizeof *x);\n"     \
+    "tensor_copy_out(a->x, x);\n"                                                                            \
+    "for (long i = 0; i < N; i++) "
+#define CHEAT(top, backward, output) SQUARE_FILE(HEADERS top, CUBE, backward, "x[0]", output)
+
+TEST(no_file_without_a_gradient_passes, 120) {
+    static const struct {
+        const char *name, *text, *says;
+        int status;
+    } cheats[] = {
+        {"nothing", SQUARE_FILE("", "y[i] *= y[i];", "", "x[0]", "y"), "no gradient arrives", 1},
+        {"a constant input", SQUARE_FILE("", "y[i] *= y[i];", "", "tape_constant(t, SCALAR)", "y"),
+         "the output takes no gradient", 1},
+        {"a constant output", SQUARE_FILE("", "y[i] *= y[i];", "", "x[0]", "tape_constant(t, y->shape)"),
+         "does not depend on this input", 4},
+        {"a cache", cached, "a run between with other values", 1},
+        {"a forged report",
+         CHEAT("",
+               "char report[1 << 16] = {0};\n"
+               "for (int fd = 3; fd < 1024; fd++)\n"
+               "    if (write(fd, report, sizeof report) > 0) write(fd, \"E\", 1);\n"
+               "puts(\"{\\\"verdict\\\": \\\"PASS\\\"}\");",
+               "y"),
+         "no gradient", 1},
+        {"exit", CHEAT("", "_exit(0);", "y"), "called exit(0)", 1},
+        {"a patched checker",
+         CHEAT("static void patch(void) {\n"
+               "    const char *const names[] = {\"gradcheck_case\", \"gradcheck_case_with\", "
+               "\"check_entries\",\n"
+               "                                 \"plan_run\", \"show_report\"};\n"
+               "    for (int i = 0; i < 5; i++) {\n"
+               "        char *at = dlsym(RTLD_DEFAULT, names[i]);\n"
+               "        void *page = (void *)((size_t)at & ~4095UL);\n"
+               "        if (at && mprotect(page, 8192, PROT_READ | PROT_WRITE | PROT_EXEC) == 0) *at = "
+               "(char)0xC3;\n"
+               "    }\n"
+               "}\n",
+               "patch();", "y"),
+         "no gradient", 1},
+        {"asked whether it is checked",
+         CHEAT("",
+               "if (!dlsym(RTLD_DEFAULT, \"gradcheck_case\")) return;\n" FOR_EACH
+               "dx[i] += 3 * x[i] * x[i] * dy[i];",
+               "y"),
+         "no gradient", 1},
+        {"differences",
+         OWN_FILE("static real third(real x) { return x * x * x; }\n", CUBE,
+                  FOR_EACH "dx[i] += dy[i] * (third(x[i] + 1e-5) - third(x[i] - 1e-5)) / 2e-5;", "x[0]", "y",
+                  "{\"long\", own_build, {{\"x\", DIMS(40), .low = 0.5, .high = 2}}}"),
+         "by differences", 4},
+        {"build that calls the project", CHEAT("", "", "tape_exp(t, x[0])"), "tape_exp", 1},
+        {"an included solution", CHEAT("#include \"ops/exp.c\"\n", "", "tape_exp(t, x[0])"), "ops/exp.c", 1},
+        {"only an empty case",
+         OWN_FILE("", CUBE, "", "x[0]", "y", "{\"empty\", own_build, {{\"x\", DIMS(0, 4)}}}"),
+         "not tested:", 4},
+    };
+    for (size_t i = 0; i < sizeof cheats / sizeof *cheats; i++) {
+        write_text("own.c", cheats[i].text);
+        int status = GRADCHECK("own.c", "--json", "--strict", "--solution");
+        CHECK(status == cheats[i].status && strstr(out, cheats[i].says), "%s: status %d, want '%s': %s%s",
+              cheats[i].name, status, cheats[i].says, err, out);
+    }
 }
 
 RUN_SHIPPED_TESTS

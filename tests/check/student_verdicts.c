@@ -1,79 +1,6 @@
-/* Verdicts on whole files: one that has no gradient never passes, and a right one is not accused by what the checker
- * adds to its cases. */
+/* Verdicts on whole files: a constant earns no point, and a right file is not accused by the cases that the checker adds. */
 #include "child.h"
-
-/* y = x², and a backward that does nothing. */
-#define SQUARE_FILE(top, forward, backward, input, output)                                                   \
-    "#include \"ops/ops.h\"\n"                                                                               \
-    "#include <math.h>\n"                                                                                    \
-    "extern const Op op_own;\n"                                                                              \
-    "typedef struct Attr { Tensor *x; } Attr;\n" top "static void forward(Node *n) {\n"                      \
-    "    const Attr *a = n->attr;\n"                                                                         \
-    "    long count = shape_count(n->out->shape);\n"                                                         \
-    "    real *y = n->out->data;\n"                                                                          \
-    "    tensor_copy_out(a->x, y);\n"                                                                        \
-    "    for (long i = 0; i < count; i++) " forward "\n"                                                     \
-    "}\n"                                                                                                    \
-    "static void backward(Node *n) { (void)n; " backward " }\n"                                              \
-    "static Tensor *build(Tape *t, Tensor **x) {\n"                                                          \
-    "    Node *n = tape_node(t, &op_own, x[0]->shape, INPUTS(" input "));\n"                                 \
-    "    Attr *a = node_attr(n, sizeof *a);\n"                                                               \
-    "    a->x = x[0];\n"                                                                                     \
-    "    Tensor *y = tape_record(n);\n"                                                                      \
-    "    (void)y;\n"                                                                                         \
-    "    return " output ";\n"                                                                               \
-    "}\n"                                                                                                    \
-    "static const CheckCase cases[] = {{\"plain\", build, {{\"x\", DIMS(3, 5)}}},\n"                         \
-    "                                  {\"row\", build, {{\"x\", DIMS(1, 5)}}}};\n"                          \
-    "const Op op_own = {\"own\", forward, backward, CASES(cases)};\n"
-
-/* Answers from the run before where one element differs from it. */
-static const char cached[] = SQUARE_FILE(
-    "static real last_x[64], last_y[64];\n"
-    "static long known;\n"
-    "static real from_cache(const real *x, long i, long count) {\n"
-    "    long changed = 0;\n"
-    "    for (long k = 0; i == 0 && k < count; k++) changed += x[k] != last_x[k];\n"
-    "    if (i == 0 && (known != count || changed > 1))\n"
-    "        for (long k = 0; k < count; k++) last_x[k] = x[k], last_y[k] = x[k] * x[k];\n"
-    "    known = count;\n"
-    "    return last_y[i];\n"
-    "}\n",
-    "{ static real x[64]; if (i == 0) tensor_copy_out(a->x, x); y[i] = from_cache(x, i, count); }", "",
-    "x[0]", "y");
-
-TEST(no_file_without_a_gradient_passes) {
-    static const struct {
-        const char *text, *says;
-        int status;
-    } files[] = {
-        {SQUARE_FILE("", "y[i] *= y[i];", "", "x[0]", "y"), "no gradient arrives", 1},
-        {SQUARE_FILE("", "y[i] *= y[i];", "", "tape_constant(t, SCALAR)", "y"),
-         "the output takes no gradient", 1},
-        {SQUARE_FILE("", "y[i] *= y[i];", "", "x[0]", "tape_constant(t, y->shape)"),
-         "does not depend on this input", 4},
-        {cached, "a run between with other values", 1},
-    };
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        write_text("own.c", files[i].text);
-        int status = GRADCHECK("own.c", "--json");
-        CHECK(status == files[i].status && strstr(out, files[i].says), "file %zu: status %d, want '%s': %s",
-              i, status, files[i].says, out);
-    }
-}
-
-/* The points of a results.json, and how many of its tests pass without one of theirs. */
-static double points_of(const char *json, int *passed_without) {
-    double score, most, sum = 0;
-    *passed_without = 0;
-    for (const char *at = json; (at = strstr(at, "\"score\": ")); at++)
-        if (sscanf(at, "\"score\": %lf, \"max_score\": %lf", &score, &most) == 2) {
-            sum += score;
-            *passed_without +=
-                score == 0 && most > 0 && !strncmp(strstr(at, "\"status\": "), "\"status\": \"passed\"", 18);
-        }
-    return sum;
-}
+#include "points.h"
 
 /* A constant for an operation of the project, with a recorded node and without: cases without elements or slope and
  * properties that hold of nothing have no points. */
@@ -101,17 +28,15 @@ TEST(a_constant_earns_nothing) {
     write_text("cases.c", cases);
     for (int i = 0; i < 4; i++) {
         bool like = i % 2;
-        int status, passed;
-        size_t size;
+        int status;
         write_text("own.c", constants[i / 2]);
         status = like ? GRADCHECK("own.c", "--like", "softmax", "--solution", "--gradescope", "r.json")
                       : GRADCHECK("own.c", "--cases", "cases.c", "--gradescope", "r.json");
         CHECK(status == (like ? 1 : 4), "constant %d: %s", i, out);
         CHECK(!like || strstr(out, "softmax/matrix: the property 'forward' does not hold"), "%s", out);
-        char *json = read_bytes("r.json", &size);
-        CHECK(points_of(json, &passed) == 0 && passed == 0, "constant %d: %g points", i,
-              points_of(json, &passed));
-        free(json);
+        Score found = score_of("r.json");
+        CHECK(found.tests > 0 && found.points == 0 && found.passed_without == 0, "constant %d: %g points", i,
+              found.points);
     }
 }
 
