@@ -1,6 +1,6 @@
-/* ./gradcheck FILE.c with hostile files: a file without a right gradient never passes, every file gets a clear verdict and the documented exit status,
- * stdout stays JSON, and the other cases of the file are judged. Each file is a right operation with
- * hostile code that runs in the case `bad` alone, so the case `good` passes. */
+/* ./gradcheck FILE.c with hostile files. Each gets a clear verdict and the documented exit status, stdout stays JSON, and
+ * the other cases of the file are judged. Hostile code runs in the case `bad` alone, so the case `good` passes. A file
+ * without a right gradient of its own never passes. */
 #include "child.h"
 #include "formats/json.h"
 
