@@ -22,7 +22,7 @@ static uint64_t draw(uint64_t key, long most, char *source, char *target) {
     return (uint64_t)a << 32 | (uint64_t)b;
 }
 
-Task *task_add_open(const TaskKind *kind, const TaskOptions *o, Error *e) {
+bool task_add_open(Task **out, const TaskKind *kind, const TaskOptions *o, Error *e) {
     Writing w = {draw, "0123456789+", o->digits, 2 * o->digits + 1, o->digits + 1};
-    return task_written_open(kind, &w, o, e);
+    return task_written_open(out, kind, &w, o, e);
 }

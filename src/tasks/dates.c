@@ -65,9 +65,9 @@ static uint64_t draw(uint64_t key, long most, char *source, char *target) {
     return (uint64_t)((year * 12 + month) * 31 + day);
 }
 
-Task *task_dates_open(const TaskKind *kind, const TaskOptions *o, Error *e) {
+bool task_dates_open(Task **out, const TaskKind *kind, const TaskOptions *o, Error *e) {
     static const char longest[] = "Wednesday the 23rd of September 2099";
     Writing w = {draw, "0123456789 ,-./ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", 0,
                  sizeof longest - 1, 10};
-    return task_written_open(kind, &w, o, e);
+    return task_written_open(out, kind, &w, o, e);
 }

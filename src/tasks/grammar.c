@@ -175,20 +175,17 @@ static double held_out_entropy(const GrammarTask *g) {
     return nats / (double)tokens;
 }
 
-Task *task_grammar_open(const TaskKind *kind, const TaskOptions *o, Error *e) {
-    GrammarTask *g = task_new(kind, sizeof *g, e);
-    if (!g) return NULL;
+bool task_grammar_open(Task **out, const TaskKind *kind, const TaskOptions *o, Error *e) {
+    GrammarTask *g = task_new(out, kind, sizeof *g, e);
+    if (!g) return false;
     Task *task = &g->task;
     read_grammar(g);
     task->tokenizer = vocabulary(g, e);
-    if (!task->tokenizer) {
-        task_free(task);
-        return NULL;
-    }
+    if (!task->tokenizer) return false;
     g->training_key = random_key(o->seed, STREAM_TRAINING);
     g->held_out_key = random_key(o->seed, STREAM_HELD_OUT);
     task->vocab_size = task->tokenizer->size, task->max_T = MAX_WORDS + 1, task->held_out = o->held_out;
     task->add_training_row = add_training_row, task->add_held_out_row = add_held_out_row;
     task->entropy = entropy(g), task->held_out_entropy = held_out_entropy(g);
-    return task;
+    return true;
 }

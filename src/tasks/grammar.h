@@ -19,6 +19,6 @@
 enum { MAX_WORDS = 63 };
 
 /* grammar, as task_open has it. */
-Task *task_grammar_open(const TaskKind *kind, const TaskOptions *o, Error *e);
+TaskOpen task_grammar_open;
 
 #endif

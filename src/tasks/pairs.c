@@ -171,18 +171,16 @@ static void free_pairs(Task *task) {
     pairs_free(&t->file), free(t->ids);
 }
 
-Task *task_pairs_open(const TaskKind *kind, const TaskOptions *o, Error *e) {
-    PairsTask *t = task_new(kind, sizeof *t, e);
-    if (!t) return NULL;
+bool task_pairs_open(Task **out, const TaskKind *kind, const TaskOptions *o, Error *e) {
+    PairsTask *t = task_new(out, kind, sizeof *t, e);
+    if (!t) return false;
     t->task.add_training_row = add_training_row, t->task.add_held_out_row = add_held_out_row;
     t->task.free = free_pairs;
     t->key = random_key(o->seed, STREAM_TRAINING);
-    if (pairs_read(&t->file, o->pairs, t->task.remark, e) && choose_sides(t, o, e) && learn_tokens(t, o, e) &&
-        encode_pairs(t, e)) {
-        t->task.checksum = t->file.checksum;
-        task_number_tokens(&t->task);
-        return &t->task;
-    }
-    task_free(&t->task);
-    return NULL;
+    if (!pairs_read(&t->file, o->pairs, t->task.remark, e) || !choose_sides(t, o, e) ||
+        !learn_tokens(t, o, e) || !encode_pairs(t, e))
+        return false;
+    t->task.checksum = t->file.checksum;
+    task_number_tokens(&t->task);
+    return true;
 }

@@ -31,6 +31,6 @@ bool pairs_read(PairFile *f, const char *path, char remark[REMARK], Error *e);
 void pairs_free(PairFile *f);
 
 /* pairs, as task_open has it. STATUS_BAD_DATA names the file and the line. */
-Task *task_pairs_open(const TaskKind *kind, const TaskOptions *o, Error *e);
+TaskOpen task_pairs_open;
 
 #endif

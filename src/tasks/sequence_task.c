@@ -1,4 +1,3 @@
-/* The generator of copy, reverse and sort. */
 #include "tasks/sequence_task.h"
 #include "base/random.h"
 #include <stdlib.h>
@@ -121,9 +120,11 @@ static Tokenizer *alphabet(const char *name, long symbols, Error *e) {
     return tokenizer_parse(name, text, e);
 }
 
-Task *task_sequence_open(const TaskKind *kind, const TaskOptions *o, Error *e) {
-    SequenceTask *t = task_new(kind, sizeof *t, e);
-    if (!t) return NULL;
+/* ---- The tasks ---- */
+
+bool task_sequence_open(Task **out, const TaskKind *kind, const TaskOptions *o, Error *e) {
+    SequenceTask *t = task_new(out, kind, sizeof *t, e);
+    if (!t) return false;
     t->task.max_S = o->max_length, t->task.max_T = o->max_length + 1;
     t->task.add_training_row = add_training_row, t->task.add_held_out_row = add_held_out_row;
     t->task.free = free_held_out;
@@ -134,16 +135,35 @@ Task *task_sequence_open(const TaskKind *kind, const TaskOptions *o, Error *e) {
     t->task.tokenizer = alphabet(kind->name, o->symbols, e);
     t->held_out = calloc((size_t)(o->held_out * o->max_length), sizeof *t->held_out);
     t->held_out_length = malloc((size_t)o->held_out * sizeof *t->held_out_length);
-    if (!t->task.tokenizer || !t->held_out || !t->held_out_length) {
-        error_set(e, STATUS_NO_MEMORY, "%s: no memory for %ld held-out sequences", kind->name, o->held_out);
-        task_free(&t->task);
-        return NULL;
-    }
+    if (!t->task.tokenizer || !t->held_out || !t->held_out_length)
+        return error_set(e, STATUS_NO_MEMORY, "%s: no memory for %ld held-out sequences", kind->name,
+                         o->held_out);
     task_number_tokens(&t->task);
     draw_held_out(t, o->seed, o->held_out);
     shuffle_held_out(t, o->seed);
     if (t->task.held_out < o->held_out)
         task_remark(t->task.remark, "%s: --held-out is %ld, not %ld: no more such sequences exist",
                     kind->name, t->task.held_out, o->held_out);
-    return &t->task;
+    return true;
+}
+
+/* Cross-attention must find the source token at the decoder's own position. */
+void task_copy_answer(const int32_t *x, long n, int32_t *y) {
+    memcpy(y, x, (size_t)n * sizeof *y);
+}
+
+/* The position depends on the length, which the model must infer from the encoder's output. */
+void task_reverse_answer(const int32_t *x, long n, int32_t *y) {
+    for (long i = 0; i < n; i++) y[i] = x[n - 1 - i];
+}
+
+static int by_id(const void *a, const void *b) {
+    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* The place of an answer token in the source depends on all symbols. */
+void task_sort_answer(const int32_t *x, long n, int32_t *y) {
+    memcpy(y, x, (size_t)n * sizeof *y);
+    qsort(y, (size_t)n, sizeof *y, by_id);
 }

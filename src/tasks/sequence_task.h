@@ -16,8 +16,13 @@
 
 #include "tasks/task.h"
 
-/* Opens copy, reverse or sort, for task_open. */
-Task *task_sequence_open(const TaskKind *kind, const TaskOptions *o, Error *e);
+/* copy, reverse or sort, as task_open has them. */
+TaskOpen task_sequence_open;
+
+/* Their answers: write n tokens to y, which does not overlap x: x, x in reverse order, x in ascending order. */
+void task_copy_answer(const int32_t *x, long n, int32_t *y);
+void task_reverse_answer(const int32_t *x, long n, int32_t *y);
+void task_sort_answer(const int32_t *x, long n, int32_t *y);
 
 /* True if the sequence x of n ≥ 1 symbols is held out. */
 bool task_sequence_held_out(const Task *task, const int32_t *x, long n);

@@ -19,8 +19,8 @@ TaskOptions task_defaults(void) {
     };
 }
 
-void *task_new(const TaskKind *kind, size_t size, Error *e) {
-    Task *task = calloc(1, size);
+void *task_new(Task **out, const TaskKind *kind, size_t size, Error *e) {
+    Task *task = *out = calloc(1, size);
     if (task)
         task->name = kind->name, task->begin_id = task->end_id = task->pad_id = NO_TOKEN;
     else

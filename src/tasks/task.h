@@ -61,10 +61,14 @@ struct Task {
     void (*free)(Task *task);
 };
 
+/* Makes a task of this kind, with task_new, in *out. Options are in range. After an error the caller frees *out too. */
+struct TaskKind;
+typedef bool TaskOpen(Task **out, const struct TaskKind *kind, const TaskOptions *o, Error *e);
+
 /* The kinds of task, ending with a NULL name. */
 typedef struct TaskKind {
     const char *name, *summary;
-    Task *(*open)(const struct TaskKind *kind, const TaskOptions *o, Error *e);
+    TaskOpen *open;
     void (*answer)(const int32_t *x, long n, int32_t *y); /* copy, reverse, sort: writes the answer to x */
     bool text;                                            /* next-token prediction, without a source */
 } TaskKind;
@@ -78,9 +82,9 @@ const TaskKind *task_kind(const char *name);
 Task *task_open(const char *name, const TaskOptions *o, Error *e);
 void task_free(Task *task);
 
-/* For the kinds: a task in `size` bytes, which begin with a Task. All is zero but the name and the three special ids,
- * which are NO_TOKEN. NULL: STATUS_NO_MEMORY. */
-void *task_new(const TaskKind *kind, size_t size, Error *e);
+/* For the kinds: a task in `size` bytes, which begin with a Task, also in *out. All is zero but the name and the three
+ * special ids, which are NO_TOKEN. NULL: STATUS_NO_MEMORY. */
+void *task_new(Task **out, const TaskKind *kind, size_t size, Error *e);
 
 /* For tasks that have them: begin, end and padding follow the tokenizer's tokens. */
 void task_number_tokens(Task *task);

@@ -1,6 +1,5 @@
 /* The tasks by name. */
 #include "base/utf8.h"
-#include "tasks/answers.h"
 #include "tasks/grammar.h"
 #include "tasks/pairs.h"
 #include "tasks/sequence_task.h"
@@ -47,7 +46,10 @@ static bool in_range(const char *task, const TaskOptions *o, Error *e) {
 
 Task *task_open(const char *name, const TaskOptions *o, Error *e) {
     const TaskKind *found = task_kind(name);
-    if (found) return in_range(name, o, e) ? found->open(found, o, e) : NULL;
+    Task *task = NULL;
+    if (found && in_range(name, o, e) && found->open(&task, found, o, e)) return task;
+    task_free(task);
+    if (found) return NULL;
     char names[200] = "";
     for (const TaskKind *kind = task_kinds; kind->name; kind++)
         snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", *names ? ", " : "", kind->name);

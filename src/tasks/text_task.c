@@ -58,21 +58,17 @@ static void remark(const Corpus *c, const TaskOptions *o, char out[REMARK]) {
                     o->text, 100 * (double)c->unknown / (double)(c->count - c->validation));
 }
 
-Task *task_text_open(const TaskKind *kind, const TaskOptions *o, Error *e) {
-    TextTask *t = task_new(kind, sizeof *t, e);
-    if (!t) return NULL;
+bool task_text_open(Task **out, const TaskKind *kind, const TaskOptions *o, Error *e) {
+    TextTask *t = task_new(out, kind, sizeof *t, e);
+    if (!t) return false;
     CorpusOptions options = {o->tokenizer,  o->vocab_size,    o->context,
                              o->validation, o->unix_newlines, o->progress};
-    t->corpus = corpus_load(o->text, &options, e);
-    if (!t->corpus) {
-        if (e->status == STATUS_NO_INPUT && !strcmp(o->text, task_defaults().text)) {
-            *e = (Error){0};
-            error_set(e, STATUS_NO_INPUT, "%s: not in this directory, need --text FILE", o->text);
-        }
-        task_free(&t->task);
-        return NULL;
+    const Corpus *c = t->corpus = corpus_load(o->text, &options, e);
+    if (!c && e->status == STATUS_NO_INPUT && !strcmp(o->text, task_defaults().text)) {
+        *e = (Error){0};
+        error_set(e, STATUS_NO_INPUT, "%s: not in this directory, need --text FILE", o->text);
     }
-    const Corpus *c = t->corpus;
+    if (!c) return false;
     Task *task = &t->task;
     t->key = random_key(o->seed, STREAM_WINDOWS);
     task->tokenizer = c->tokenizer, task->vocab_size = c->tokenizer->size;
@@ -83,5 +79,5 @@ Task *task_text_open(const TaskKind *kind, const TaskOptions *o, Error *e) {
     task->add_training_row = add_training_row, task->add_held_out_row = add_held_out_row;
     task->free = free_corpus;
     remark(c, o, task->remark);
-    return task;
+    return true;
 }

@@ -6,7 +6,7 @@
 #include "text/corpus.h"
 
 /* Opens lm, for task_open. */
-Task *task_text_open(const TaskKind *kind, const TaskOptions *o, Error *e);
+TaskOpen task_text_open;
 
 /* The text of an lm task, owned by the task; NULL for any other task. */
 const Corpus *task_text_corpus(const Task *task);

@@ -44,9 +44,9 @@ static void add_held_out_row(const Task *task, long row, Batch *b) {
     add_row(t, random_key(t->held_out_key, (uint64_t)row), true, b);
 }
 
-Task *task_written_open(const TaskKind *kind, const Writing *w, const TaskOptions *o, Error *e) {
-    WrittenTask *t = task_new(kind, sizeof *t, e);
-    if (!t) return NULL;
+bool task_written_open(Task **out, const TaskKind *kind, const Writing *w, const TaskOptions *o, Error *e) {
+    WrittenTask *t = task_new(out, kind, sizeof *t, e);
+    if (!t) return false;
     t->writing = *w;
     t->split_key = random_key(o->seed, STREAM_SPLIT);
     t->training_key = random_key(o->seed, STREAM_TRAINING);
@@ -54,10 +54,6 @@ Task *task_written_open(const TaskKind *kind, const Writing *w, const TaskOption
     t->task.held_out = o->held_out, t->task.max_S = w->max_S, t->task.max_T = w->max_T + 1;
     t->task.add_training_row = add_training_row, t->task.add_held_out_row = add_held_out_row;
     t->task.tokenizer = tokenizer_parse(kind->name, w->alphabet, e);
-    if (t->task.tokenizer) {
-        task_number_tokens(&t->task);
-        return &t->task;
-    }
-    task_free(&t->task);
-    return NULL;
+    if (t->task.tokenizer) task_number_tokens(&t->task);
+    return t->task.tokenizer;
 }

@@ -18,14 +18,13 @@ typedef struct Writing {
     long most, max_S, max_T; /* bytes of the longest source and target */
 } Writing;
 
-/* Opens a task of this kind that draws its pairs so. NULL: STATUS_USAGE, STATUS_NO_MEMORY. */
-Task *task_written_open(const TaskKind *kind, const Writing *w, const TaskOptions *o, Error *e);
+/* Makes a task of this kind that draws its pairs so, as TaskOpen does. */
+bool task_written_open(Task **out, const TaskKind *kind, const Writing *w, const TaskOptions *o, Error *e);
 
 /* True if the question of this number is on the held-out side. */
 bool task_written_held_out(const Task *task, uint64_t number);
 
 /* The tasks, as task_open has them. */
-Task *task_add_open(const TaskKind *kind, const TaskOptions *o, Error *e);
-Task *task_dates_open(const TaskKind *kind, const TaskOptions *o, Error *e);
+TaskOpen task_add_open, task_dates_open;
 
 #endif
