@@ -9,7 +9,6 @@
 #include "base/arena.h"
 #include "base/interrupt.h"
 #include "run/run.h"
-#include <math.h>
 
 static bool evaluate_when_due(Trainer *t, Error *e) {
     Evaluation v;
@@ -110,14 +109,6 @@ static bool configure(TrainConfig *config, Checkpoint *past, int argc, char **ar
     return train_config_complete(config, e);
 }
 
-static void print_mean(const char *name, const double *x, long count, const char *unit) {
-    double mean = 0, squares = 0;
-    for (long i = 0; i < count; i++) mean += x[i] / (double)count;
-    for (long i = 0; i < count; i++) squares += (x[i] - mean) * (x[i] - mean);
-    fprintf(stderr, "%s %.4f ± %.4f%s", name, mean, count > 1 ? sqrt(squares / (double)(count - 1)) : 0,
-            unit);
-}
-
 /* Opens the task and trains on it. */
 static bool run_once(TrainConfig *config, Checkpoint *past, Metrics *figures, Error *e) {
     Task *task = task_open(config->task, &config->data, e);
@@ -126,29 +117,19 @@ static bool run_once(TrainConfig *config, Checkpoint *past, Metrics *figures, Er
     return ok;
 }
 
-/* A run for each seed, in RUN/seed-N; Ctrl-C ends all. Prints mean and standard deviation. */
+/* A run for each seed, in RUN/seed-N; Ctrl-C ends all. */
 static void run_seeds(const TrainConfig *config, Error *e) {
-    static double nats[TRAIN_SEEDS], bits[TRAIN_SEEDS], perplexity[TRAIN_SEEDS], exact[TRAIN_SEEDS];
+    static Metrics figures[TRAIN_SEEDS];
     long done = 0;
-    bool text = false;
-    for (uint64_t seed = config->data.seed; done < config->seeds && !interrupt_signal(); seed++, done++) {
+    for (; done < config->seeds && !interrupt_signal(); done++) {
         char run[PATH_ROOM];
-        Metrics figures = {.val_loss = NAN, .val_exact = NAN};
         TrainConfig one = *config;
-        snprintf(run, sizeof run, "%s/seed-%llu", config->run, (unsigned long long)seed);
-        one.run = run, one.data.seed = seed;
-        if (!run_once(&one, NULL, &figures, e)) return;
-        text = figures.characters > 0;
-        nats[done] = figures.val_loss / (text ? figures.characters : 1), bits[done] = nats[done] / log(2);
-        perplexity[done] = exp(figures.val_loss), exact[done] = 100 * figures.val_exact;
+        one.data.seed += (uint64_t)done;
+        snprintf(run, sizeof run, "%s/seed-%llu", config->run, (unsigned long long)one.data.seed);
+        one.run = run;
+        if (!run_once(&one, NULL, &figures[done], e)) return;
     }
-    if (config->dry_run || done == 0) return;
-    fprintf(stderr, "%ld seed%s: ", done, PLURAL(done));
-    print_mean("loss", nats, done, text ? " nats/char" : " nats/token");
-    if (text)
-        print_mean(",", bits, done, " bits/char"), print_mean(", perplexity", perplexity, done, " a token");
-    if (!isnan(exact[0])) print_mean(", exact", exact, done, " %");
-    fputs("\n", stderr);
+    if (!config->dry_run) metrics_show_spread(figures, done);
 }
 
 int main(int argc, char **argv) {

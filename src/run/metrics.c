@@ -227,3 +227,42 @@ void metrics_json(const Metrics *m) {
     printf("%s}\n", m->final ? ", \"final\": true" : "");
     stdout_flush();
 }
+
+/* ---- Several runs ---- */
+
+static void show_mean(const char *name, double (*of)(const Metrics *m), const Metrics *m, long count,
+                      const char *unit) {
+    double mean = 0, squares = 0;
+    for (long i = 0; i < count; i++) mean += of(&m[i]) / (double)count;
+    for (long i = 0; i < count; i++) squares += (of(&m[i]) - mean) * (of(&m[i]) - mean);
+    fprintf(stderr, "%s %.4f ± %.4f%s", name, mean, count > 1 ? sqrt(squares / (double)(count - 1)) : 0,
+            unit);
+}
+
+static double nats_of(const Metrics *m) {
+    return m->val_loss / (m->characters > 0 ? m->characters : 1);
+}
+
+static double bits_of(const Metrics *m) {
+    return nats_of(m) / log(2);
+}
+
+static double perplexity_of(const Metrics *m) {
+    return exp(m->val_loss);
+}
+
+static double exact_of(const Metrics *m) {
+    return 100 * m->val_exact;
+}
+
+void metrics_show_spread(const Metrics *m, long count) {
+    if (count == 0) return;
+    bool text = m->characters > 0;
+    fprintf(stderr, "%ld seed%s: ", count, PLURAL(count));
+    show_mean("loss", nats_of, m, count, text ? " nats/char" : " nats/token");
+    if (text)
+        show_mean(",", bits_of, m, count, " bits/char"),
+            show_mean(", perplexity", perplexity_of, m, count, " a token");
+    if (!isnan(m->val_exact)) show_mean(", exact", exact_of, m, count, " %");
+    fputs("\n", stderr);
+}

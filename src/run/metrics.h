@@ -61,6 +61,9 @@ void metrics_write(MetricsFile *f, const Metrics *m);
 /* STATUS_IO if a row could not be written. Rows not yet in place are lost. */
 bool metrics_close(MetricsFile *f, Error *e);
 
+/* Prints mean and standard deviation of the final rows of several runs on stderr. */
+void metrics_show_spread(const Metrics *m, long count);
+
 /* Prints the row as a line of JSON on stdout, and flushes it. */
 void metrics_json(const Metrics *m);
 

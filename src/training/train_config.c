@@ -121,13 +121,18 @@ static bool config_line(TrainConfig *r, const char *where, char *line, Error *e)
                      ESCAPED(line));
 }
 
+/* Takes a text over, for train_config_free. NULL: there was no memory for it. */
+static char *keep_text(TrainConfig *r, char *text, Error *e) {
+    if (!text) error_set(e, STATUS_NO_MEMORY, "memory: the settings of a run");
+    return text ? (r->text[r->texts++] = text) : NULL;
+}
+
 static bool read_config(TrainConfig *r, Error *e) {
     enum { LONGEST = 1 << 20 };
     size_t size;
-    if (!file_read(r->config, LONGEST, &r->config_text, &size, e)) return false;
-    char where[300];
-    if (!utf8_check(r->config, r->config_text, size, e)) return false;
-    char *line = r->config_text;
+    char where[300], *line;
+    if (!file_read(r->config, LONGEST, &line, &size, e)) return false;
+    if (!utf8_check(r->config, keep_text(r, line, e), size, e)) return false;
     for (long number = 1; line; number++) {
         char *end = strchr(line, '\n');
         if (end) *end = 0;
@@ -136,12 +141,6 @@ static bool read_config(TrainConfig *r, Error *e) {
         line = end ? end + 1 : NULL;
     }
     return true;
-}
-
-/* Takes a text over, for train_config_free. NULL: there was no memory for it. */
-static const char *keep_text(TrainConfig *r, char *text, Error *e) {
-    if (!text) error_set(e, STATUS_NO_MEMORY, "memory: the settings of a run");
-    return text ? (r->text[r->texts++] = text) : NULL;
 }
 
 /* Operands behind `lm --text FILE` are further texts, a path a line. */
@@ -191,8 +190,6 @@ bool train_config_parse(TrainConfig *r, int argc, char **argv, Error *e) {
 }
 
 void train_config_free(TrainConfig *r) {
-    free(r->config_text);
-    free(r->task_text);
     for (int i = 0; i < r->texts; i++) free(r->text[i]);
 }
 
@@ -335,9 +332,8 @@ bool train_config_resume(TrainConfig *r, const Safetensors *checkpoint, Error *e
     const char *task = safetensors_metadata(checkpoint, "task"), *where = checkpoint->path;
     if (!task) return error_set(e, STATUS_BAD_DATA, "%s: metadata: found no task, need it", where);
     if (r->task && strcmp(r->task, task) != 0) append(others, "; task: found %s, need %s", r->task, task);
-    free(r->task_text);
-    r->task = r->task_text = strdup(task);
-    if (!r->task) return error_set(e, STATUS_NO_MEMORY, "memory: the settings of a run");
+    r->task = keep_text(r, strdup(task), e);
+    if (!r->task) return false;
     TrainConfig usual = train_config_defaults(is_lm(r), is_lm(r) ? PRESET_GPT : PRESET_PAPER);
     for (int i = 0; i < ALL_ROWS; i++) {
         if (!is_saved(i)) continue;

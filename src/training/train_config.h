@@ -8,7 +8,7 @@
 #include "formats/safetensors.h"
 #include "training/trainer.h"
 
-enum { TRAIN_SETTINGS = 64, TRAIN_SEEDS = 1000 }; /* at most */
+enum { TRAIN_SETTINGS = 64, TRAIN_TEXTS = 8, TRAIN_SEEDS = 1000 }; /* at most */
 
 /* --preset: the paper's settings, nanoGPT's, and newer ones. */
 typedef enum Preset { PRESET_PAPER, PRESET_GPT, PRESET_MODERN } Preset;
@@ -37,8 +37,7 @@ typedef struct TrainConfig {
     long planned_steps; /* the checkpoint's --steps */
 
     bool given[TRAIN_SETTINGS]; /* by row of the table: set by the user, not by a default */
-    char *config_text;          /* the --config file, which strings point into */
-    char *task_text, *text[3];  /* the checkpoint's task; texts of the checkpoint and the command line */
+    char *text[TRAIN_TEXTS];    /* texts that strings point into: a --config file, a checkpoint's values */
     int texts;
     char directory[256]; /* the default of `run` */
 } TrainConfig;
