@@ -4,11 +4,12 @@
  *     {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }   blanks, and a newline
  *     the elements
  *
- * The header is a Python literal. NumPy accepts whatever Python reads: negative sizes, True as a size, bytes
- * after the last element. This reader accepts the three keys and their values only. */
+ * The header is a Python literal. It is read as JSON, after its quotes, brackets, booleans and last commas are
+ * changed to those of JSON. Its keys are the three above. */
 #include "check/npy.h"
 #include "base/file.h"
 #include "base/utf8.h"
+#include "formats/json.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,52 +17,6 @@
 enum { MAX_HEADER = 10000 }; /* as in NumPy */
 
 /* ---- The header ---- */
-
-typedef struct Header {
-    const char *path;
-    const char *start, *at, *end; /* of its text */
-    Error *error;
-
-    bool has_descr, has_order, has_shape;
-    bool swapped, fortran;
-    Array *array;
-} Header;
-
-/* Fails at the current position. */
-static bool need(Header *h, const char *what) {
-    char next[17] = "";
-    size_t n = (size_t)(h->end - h->at) < 16 ? (size_t)(h->end - h->at) : 16;
-    memcpy(next, h->at, n);
-    next[strcspn(next, "\n")] = 0;
-    return error_set(h->error, STATUS_BAD_DATA, "%s: header, character %td: found \"%s\", need %s", h->path,
-                     h->at - h->start, ESCAPED(next), what);
-}
-
-static void skip_blanks(Header *h) {
-    while (h->at < h->end && (*h->at == ' ' || *h->at == '\t')) h->at++;
-}
-
-/* Consumes the word if it comes next, after blanks. */
-static bool take(Header *h, const char *word) {
-    skip_blanks(h);
-    size_t n = strlen(word);
-    if ((size_t)(h->end - h->at) < n || memcmp(h->at, word, n) != 0) return false;
-    h->at += n;
-    return true;
-}
-
-/* Reads a string in single or double quotes, without backslashes. */
-static bool read_string(Header *h, char out[16], const char *what) {
-    const char *from = h->at;
-    char quote = h->at < h->end ? *h->at : 0;
-    if (quote != '\'' && quote != '"') return need(h, what);
-    const char *last = memchr(from + 1, quote, (size_t)(h->end - from - 1));
-    if (!last || last - from > 16 || memchr(from, '\\', (size_t)(last - from))) return need(h, what);
-    memcpy(out, from + 1, (size_t)(last - from - 1));
-    out[last - from - 1] = 0;
-    h->at = last + 1;
-    return true;
-}
 
 static const struct {
     const char *name; /* after the byte order */
@@ -73,104 +28,69 @@ static const struct {
 };
 enum { TYPES = sizeof types / sizeof *types };
 
-static bool read_descr(Header *h) {
-    static const char wanted[] = "a type like '<f4', '>f8', '<i4', '|u1'";
-    char descr[16];
-    skip_blanks(h);
-    Header before = *h;
-    if (!read_string(h, descr, wanted)) return false;
-    if (strcmp(descr, "|O") == 0 || strcmp(descr, "O") == 0)
-        return error_set(h->error, STATUS_BAD_DATA, "%s: pickled object arrays refused, need numbers",
-                         h->path);
+/* Changes a Python literal to JSON of the same length. */
+static void python_to_json(char *text) {
+    for (char *c = text; *c; c++) {
+        if (*c == '\'') *c = '"';
+        if (*c == '(') *c = '[';
+        if (*c == ')') *c = ']';
+        if (*c == ',' && strchr(")}", c[1 + strspn(c + 1, " \t")])) *c = ' ';
+        if (strncmp(c, "True", 4) == 0) memcpy(c, "1   ", 4);
+        if (strncmp(c, "False", 5) == 0) memcpy(c, "0    ", 5);
+    }
+}
+
+static bool read_type(Json *j, Dtype *dtype, bool *swapped) {
+    JsonString s;
+    if (!json_string(j, &s)) return false;
     for (int i = 0; i < TYPES; i++) {
         bool one_byte = dtype_size(types[i].dtype) == 1;
-        if (!*descr || !strchr(one_byte ? "|<>" : "<>", *descr) || strcmp(descr + 1, types[i].name) != 0)
+        if (!*s.text || !strchr(one_byte ? "|<>" : "<>", *s.text) || strcmp(s.text + 1, types[i].name) != 0)
             continue;
-        h->array->dtype = types[i].dtype;
-        h->swapped = *descr == '>' && !one_byte;
+        *dtype = types[i].dtype;
+        *swapped = *s.text == '>' && !one_byte;
         return true;
     }
-    h->at = before.at;
-    return need(h, wanted);
+    bool pickled = strcmp(s.text, "|O") == 0 || strcmp(s.text, "O") == 0;
+    return json_fail(j, "found type '%s'%s, need one like '<f4', '>f8', '<i4', '|u1'", ESCAPED(s.text),
+                     pickled ? ", pickled object arrays" : "");
 }
 
-static bool read_order(Header *h) {
-    h->fortran = take(h, "True");
-    return h->fortran || take(h, "False") || need(h, "True or False");
-}
-
-static bool read_size(Header *h, long *size) {
-    const char *from = h->at;
-    long n = 0;
-    for (; h->at < h->end && *h->at >= '0' && *h->at <= '9'; h->at++)
-        if (__builtin_mul_overflow(n, 10, &n) || __builtin_add_overflow(n, *h->at - '0', &n)) {
-            h->at = from;
-            return need(h, "a size below " LONG_BOUND);
-        }
-    if (h->at > from && (*from != '0' || h->at == from + 1)) {
-        *size = n;
-        return true;
+static bool read_shape(Json *j, Array *a) {
+    uint64_t size;
+    for (json_enter(j, '['); json_element(j); a->size[a->rank++] = (long)size) {
+        if (a->rank == ARRAY_RANK) return json_fail(j, "found more than %d axes", ARRAY_RANK);
+        if (!json_natural(j, &size)) return false;
+        if (size > LONG_MAX)
+            return json_fail(j, "found size %ju, need one below " LONG_BOUND, (uintmax_t)size);
     }
-    h->at = from;
-    return need(h, "a size: digits only");
+    return !j->failed;
 }
 
-static bool read_shape(Header *h) {
-    static const char wanted[] = "a shape like (), (3,) or (3, 4)";
-    Array *a = h->array;
-    if (!take(h, "(")) return need(h, wanted);
-    while (!take(h, ")")) {
-        if (a->rank == ARRAY_RANK)
-            return error_set(h->error, STATUS_BAD_DATA, "%s: header: found more than %d axes", h->path,
-                             ARRAY_RANK);
-        if (!read_size(h, &a->size[a->rank])) return false;
-        a->rank++;
-        bool comma = take(h, ",");
-        if (!comma && a->rank == 1) return need(h, "a comma, as in (3,)"); /* (3) is a number, not a tuple */
-        if (comma) continue;
-        return take(h, ")") || need(h, "a comma or a bracket");
+static bool read_header(Array *a, char *text, size_t length, bool *swapped, bool *fortran, Error *e) {
+    char where[ARRAY_WHERE];
+    int types_read = 0, orders = 0, shapes = 0;
+    uint64_t order = 0;
+    JsonString key;
+    snprintf(where, sizeof where, "%s: header", a->file);
+    python_to_json(text);
+    Json j = json_over(where, text, length, e);
+    for (json_enter(&j, '{'); json_member(&j, &key);) {
+        if (strcmp(key.text, "descr") == 0 && !types_read++)
+            read_type(&j, &a->dtype, swapped);
+        else if (strcmp(key.text, "fortran_order") == 0 && !orders++)
+            json_natural(&j, &order);
+        else if (strcmp(key.text, "shape") == 0 && !shapes++)
+            read_shape(&j, a);
+        else
+            json_fail(&j, "found key '%s', need 'descr', 'fortran_order' and 'shape' once",
+                      ESCAPED(key.text));
     }
-    return true;
-}
-
-/* Reads one `'key': value`. */
-static bool read_item(Header *h) {
-    static const char wanted[] = "one of the keys 'descr', 'fortran_order' and 'shape'";
-    char key[16];
-    skip_blanks(h);
-    const char *from = h->at;
-    if (!read_string(h, key, wanted)) return false;
-    bool descr = strcmp(key, "descr") == 0, order = strcmp(key, "fortran_order") == 0;
-    bool *seen = descr                       ? &h->has_descr
-                 : order                     ? &h->has_order
-                 : strcmp(key, "shape") == 0 ? &h->has_shape
-                                             : NULL;
-    if (!seen || *seen) {
-        h->at = from;
-        return need(h, seen ? "each key once" : wanted);
-    }
-    *seen = true;
-    if (!take(h, ":")) return need(h, "a colon");
-    return descr ? read_descr(h) : order ? read_order(h) : read_shape(h);
-}
-
-static bool read_header(Header *h) {
-    if (h->at == h->end || h->end[-1] != '\n')
-        return error_set(h->error, STATUS_BAD_DATA, "%s: header: found no newline at its end", h->path);
-    h->end--;
-    if (!take(h, "{")) return need(h, "{");
-    while (!take(h, "}")) {
-        if (!read_item(h)) return false;
-        if (take(h, ",")) continue;
-        if (!take(h, "}")) return need(h, "a comma or }");
-        break;
-    }
-    if (!h->has_descr || !h->has_order || !h->has_shape)
-        return need(h, !h->has_descr   ? "'descr' before it"
-                       : !h->has_order ? "'fortran_order' before it"
-                                       : "'shape' before it");
-    skip_blanks(h);
-    return h->at == h->end || need(h, "blanks up to the newline");
+    *fortran = order;
+    return json_end(&j) && ((types_read && orders && shapes) || json_fail(&j, "found no key '%s'",
+                                                                          !types_read ? "descr"
+                                                                          : !orders   ? "fortran_order"
+                                                                                      : "shape"));
 }
 
 /* ---- The elements ---- */
@@ -219,13 +139,10 @@ static bool parse(Array *a, const char *path, char *data, size_t size, Error *e)
         return error_set(e, STATUS_BAD_DATA, "%s: found a header of %zu bytes, need at most %zu", path,
                          length, size - start < MAX_HEADER ? size - start : (size_t)MAX_HEADER);
 
-    Header h = {.path = path,
-                .start = data + start,
-                .at = data + start,
-                .end = data + start + length,
-                .error = e,
-                .array = a};
-    if (!read_header(&h)) return false;
+    char header[MAX_HEADER + 1] = {0};
+    bool swapped = false, fortran = false;
+    memcpy(header, data + start, length);
+    if (!read_header(a, header, length, &swapped, &fortran, e)) return false;
     if (!shape_fits(a->rank, a->size, dtype_size(a->dtype), &a->count))
         return error_set(e, STATUS_BAD_DATA, "%s: header: found a shape of more than " LONG_BOUND " bytes",
                          path);
@@ -234,10 +151,10 @@ static bool parse(Array *a, const char *path, char *data, size_t size, Error *e)
         return error_set(e, STATUS_BAD_DATA, "%s: found %zu bytes of elements, need %zu", path, found, bytes);
 
     char *elements = data + start + length;
-    if (h.swapped) swap_bytes(elements, a->count, dtype_size(a->dtype));
+    if (swapped) swap_bytes(elements, a->count, dtype_size(a->dtype));
     a->bytes = elements;
     a->owned = data;
-    if (!h.fortran || a->rank < 2) return true;
+    if (!fortran || a->rank < 2) return true;
 
     char *row_major = malloc(bytes + 1);
     if (!row_major) return error_set(e, STATUS_NO_MEMORY, "%s: no memory for its %zu bytes", path, bytes);

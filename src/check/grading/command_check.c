@@ -24,33 +24,31 @@ static const char grading_help[] =
     "1. Choose an operation of this project (./gradcheck --list) and print the file that students start "
     "from:\n"
     "       ./gradcheck --template layer_norm >layer_norm.c\n"
-    "   For an operation of your own, write SOLUTION.c in the form of src/ops/NAME.c, with static functions. "
-    "Hand it\n"
-    "   out without the bodies of forward and backward. A case's .points is its weight.\n"
+    "   For an operation of your own, write SOLUTION.c in the form of src/ops/NAME.c, with static "
+    "functions.\n"
+    "   Hand it out without the bodies of forward and backward. A case's .points is its weight.\n"
     "2. Grade a file, or all files of a directory:\n"
     "       ./gradcheck FILE.c --like layer_norm --solution --gradescope results.json\n"
     "       ./gradcheck DIRECTORY --like SOLUTION.c --gradescope REPORTS --junit REPORTS\n"
     "       ./gradcheck DIRECTORY --cases CASES.c --solution --gradescope REPORTS\n"
-    "   --like compares the forward pass too, at the cases of the operation or solution, or at those of "
-    "--cases.\n"
-    "   --cases takes a file that defines only const Op op_NAME = {\"NAME\", CASES(cases)}; its cases call\n"
-    "   tape_NAME. Without both options a file is checked at its own cases, other sizes and larger values;\n"
-    "   --strict makes aspects that these leave untested inconclusive. REPORTS/NAME.json belongs to\n"
+    "   --like compares the forward pass too, at the cases of the operation or solution, or at those of\n"
+    "   --cases. --cases takes a file that defines only const Op op_NAME = {\"NAME\", CASES(cases)}; its "
+    "cases\n"
+    "   call tape_NAME. Without both options a file is checked at its own cases, other sizes and larger\n"
+    "   values; --strict makes aspects that these leave untested inconclusive. REPORTS/NAME.json belongs to\n"
     "   DIRECTORY/NAME.c. An endless loop costs three time limits, and a tenth of one in each later case.\n"
-    "3. results.json has one test for each gradient of each case, for its output with --like, and for each "
-    "property\n"
-    "   over all cases. The tests and their points do not depend on the file: all fail if it cannot be "
-    "compiled. The\n"
-    "   points of a case are divided evenly among its gradients, its output and the properties. A property\n"
-    "   counts as far as the gradients are right. A case whose gradients are all 0 counts only if the others "
-    "are right.\n"
+    "3. results.json has one test for each gradient of each case, for its output with --like, and for each\n"
+    "   property over all cases. The tests and their points do not depend on the file: all fail if it "
+    "cannot\n"
+    "   be compiled. The points of a case are divided evenly among its gradients, its output and the\n"
+    "   properties. A property counts as far as the gradients are right. A case whose gradients are all 0\n"
+    "   counts only if the others are right.\n"
     "4. On Gradescope, let run_autograder end with\n"
     "       ./gradcheck submission/FILE.c --like layer_norm --solution --gradescope results/results.json\n\n"
-    "A student's code runs in a process of its own, without the solution. On Linux it can start no process, "
-    "signal\n"
-    "none, write no file and read no file but libraries, as far as the kernel allows an ordinary user to "
-    "confine\n"
-    "it.";
+    "A student's code runs in a process of its own, without the solution. On Linux it can start no process,\n"
+    "signal none, write no file and read no file but libraries, as far as the kernel allows an ordinary "
+    "user\n"
+    "to confine it.";
 
 /* Prints the help, and what holds on this machine. */
 static void print_grading_help(void) {
@@ -59,9 +57,8 @@ static void print_grading_help(void) {
     printf("This machine confines files: %s; processes: %s.\n", files ? "yes" : "no",
            processes ? "yes" : "no");
     if (!files || !processes)
-        puts("Where it does not, a file can read the teacher's files and outlive the run: grade on a machine "
-             "of its "
-             "own.");
+        puts("A file that is not confined can read the teacher's files and outlive the run: use a separate "
+             "machine.");
 }
 
 static void list_operations(void) {
@@ -70,30 +67,29 @@ static void list_operations(void) {
                ops_all[i].arguments);
 }
 
-/* Runs the plan and shows what it finds. */
-static bool check(CheckPlan *plan, ShowOptions *how, Error *e) {
-    Show show;
-    plan->at_once = pool_threads();
-    show_start(&show, how);
-    plan_run(plan, show_report, &show);
-    return show_finish(&show, e);
-}
-
-static bool check_all(CheckPlan *plan, ShowOptions *how, Error *e) {
-    for (int i = 0; i < ops_count; i++) plan_add(plan, ops_all[i].op, NULL);
-    how->overview = true;
-    return check(plan, how, e);
-}
-
-static bool check_operation(CheckPlan *plan, const char *name, const char *part, ShowOptions *how, Error *e) {
-    const OpEntry *entry = ops_find(name);
-    if (!entry)
+/* Adds the cases of an operation whose names contain `part`, or (name NULL) of all operations. */
+static bool add_operations(CheckPlan *plan, const char *name, const char *part, Error *e) {
+    const OpEntry *entry = name ? ops_find(name) : NULL;
+    for (int i = 0; !name && i < ops_count; i++) plan_add(plan, ops_all[i].op, NULL);
+    if (name && !entry)
         return error_set(e, STATUS_USAGE, "operation: found '%s', need one that --list shows, or a .c file",
                          ESCAPED(name));
-    if (!plan_add(plan, entry->op, part))
-        return error_set(e, STATUS_USAGE, "case: %s has none like '%s'", name, ESCAPED(part));
-    if (!how->json) printf("%s: %s\n\n", name, entry->formula);
-    return check(plan, how, e);
+    return !name || plan_add(plan, entry->op, part) ||
+           error_set(e, STATUS_USAGE, "case: %s has none like '%s'", name, ESCAPED(part));
+}
+
+static void check_operations(Grading *g, const char *name, const char *part, Error *e) {
+    Show show;
+    if (!add_operations(&g->plan, name, part, e)) {
+        grade_unjudged(&g->plan, &g->show, e->text, &(Error){0});
+        return;
+    }
+    g->plan.at_once = pool_threads();
+    g->show.overview = !name;
+    if (name && !g->show.json) printf("%s: %s\n\n", name, ops_find(name)->formula);
+    show_start(&show, &g->show);
+    plan_run(&g->plan, show_report, &show);
+    show_finish(&show, e);
 }
 
 static bool is_a_folder(const char *name) {
@@ -101,7 +97,7 @@ static bool is_a_folder(const char *name) {
     return !ops_find(name) && stat(name, &found) == 0 && S_ISDIR(found.st_mode);
 }
 
-/* Whether what it is judged by is asked for as it can be. */
+/* Whether --cases and --like can be used. */
 static bool may_be_graded(const StudentFile *f, bool graded, Error *e) {
     if ((f->cases || f->like) && !graded)
         return error_set(e, STATUS_USAGE, "%s: found no C file or folder to grade, need one",
@@ -117,7 +113,6 @@ static bool may_be_graded(const StudentFile *f, bool graded, Error *e) {
  * A run that ends without a verdict leaves graders' files that say why. */
 static void check_operand(Grading *g, const char *name, const char *part, Error *e) {
     bool is_folder = name && is_a_folder(name), is_file = name && !is_folder && directory_ends_in(name, ".c");
-    Error unwritten = {0};
     if (!is_folder && !grade_unjudged(&g->plan, &g->show, "the run did not finish", e)) return;
     if (!may_be_graded(&g->file, is_file || is_folder, e)) return;
     if (is_file || is_folder) {
@@ -128,12 +123,8 @@ static void check_operand(Grading *g, const char *name, const char *part, Error 
         grade_folder(g, name, e);
     else if (is_file)
         grade_file(g, e);
-    else if (name)
-        check_operation(&g->plan, name, part, &g->show, e);
     else
-        check_all(&g->plan, &g->show, e);
-    bool judged = e->status == STATUS_DONE || e->status == STATUS_NO || e->status == STATUS_INCONCLUSIVE;
-    if (!judged && !is_file && !is_folder) grade_unjudged(&g->plan, &g->show, e->text, &unwritten);
+        check_operations(g, name, part, e);
 }
 
 void grading_command_check(int argc, char **argv, Error *e) {

@@ -33,41 +33,7 @@ typedef struct Verification {
 
 /* ---- case.json ---- */
 
-/* Reads a string of at most REPORT_NAME - 1 bytes; otherwise false with STATUS_BAD_DATA. */
-static bool take_text(Json *j, char out[REPORT_NAME]) {
-    JsonString s;
-    if (!json_string(j, &s)) return false;
-    if (s.length >= REPORT_NAME || strlen(s.text) != s.length)
-        return json_fail(j, "found a name of %zu bytes, need fewer than %d", s.length, REPORT_NAME);
-    strcpy(out, s.text);
-    return true;
-}
-
-static bool read_case(const char *path, char op[REPORT_NAME], char name[REPORT_NAME], Error *e) {
-    enum { LIMIT = 1 << 20 };
-    char *text;
-    size_t size;
-    if (!file_read(path, LIMIT, &text, &size, e)) return false;
-    Json j = json_over(path, text, size, e);
-    JsonString key;
-    *op = *name = 0;
-    for (json_enter(&j, '{'); json_member(&j, &key);) {
-        if (strcmp(key.text, "operation") == 0)
-            take_text(&j, op);
-        else if (strcmp(key.text, "case") == 0)
-            take_text(&j, name);
-        else
-            json_skip(&j);
-    }
-    bool ok = json_end(&j);
-    free(text);
-    return ok;
-}
-
-static bool open_case(Verification *v, Error *e) {
-    char path[PATH_ROOM], op[REPORT_NAME], name[REPORT_NAME];
-    if (!directory_file(path, v->directory, "case.json", STATUS_NO_INPUT, e) || !read_case(path, op, name, e))
-        return false;
+static bool find_case(Verification *v, const char *path, const char *op, const char *name, Error *e) {
     const OpEntry *entry = ops_find(op);
     if (!entry)
         return error_set(e, STATUS_BAD_DATA, "%s: operation: found '%s', need one that --list shows", path,
@@ -78,6 +44,28 @@ static bool open_case(Verification *v, Error *e) {
         return true;
     }
     return error_set(e, STATUS_BAD_DATA, "%s: case: found '%s', need one of %s", path, ESCAPED(name), op);
+}
+
+static bool open_case(Verification *v, Error *e) {
+    enum { LIMIT = 1 << 20 };
+    char path[PATH_ROOM], *text;
+    size_t size;
+    JsonString key, op = {"", 0}, name = {"", 0};
+    if (!directory_file(path, v->directory, "case.json", STATUS_NO_INPUT, e) ||
+        !file_read(path, LIMIT, &text, &size, e))
+        return false;
+    Json j = json_over(path, text, size, e);
+    for (json_enter(&j, '{'); json_member(&j, &key);) {
+        if (strcmp(key.text, "operation") == 0)
+            json_string(&j, &op);
+        else if (strcmp(key.text, "case") == 0)
+            json_string(&j, &name);
+        else
+            json_skip(&j);
+    }
+    bool ok = json_end(&j) && find_case(v, path, op.text, name.text, e);
+    free(text);
+    return ok;
 }
 
 /* ---- Arrays ---- */

@@ -86,16 +86,12 @@ static void take_report(void *context, const CaseReport *r) {
 }
 
 bool grade_unjudged(const CheckPlan *p, const ShowOptions *how, const char *why, Error *e) {
-    long count = p->items;
-    CaseReport *all = calloc((size_t)count + 1, sizeof *all);
-    if (!all) return error_set(e, STATUS_NO_MEMORY, "memory: %ld reports", count);
+    CaseReport *all = calloc((size_t)p->items + 1, sizeof *all);
+    if (!all) return error_set(e, STATUS_NO_MEMORY, "memory: %ld reports", p->items);
+    all[0] = (CaseReport){.op = "gradcheck", .name = "run", .verdict = FAIL};
+    REPORT_SET(all[0].trouble, why);
     plan_unjudged(p, why, all);
-    if (!count) {
-        count = 1;
-        all[0] = (CaseReport){.op = "gradcheck", .name = "run", .verdict = FAIL};
-        REPORT_SET(all[0].trouble, why);
-    }
-    bool ok = show_write(how, all, count, 0, e);
+    bool ok = show_write(how, all, p->items ? p->items : 1, 0, e);
     free(all);
     return ok;
 }
@@ -148,8 +144,8 @@ bool grade_file(Grading *g, Error *e) {
     Show show;
     Error unwritten = {0};
     show_start(&show, &g->show);
-    bool ok = grade_unjudged(&g->plan, &g->show, cut_short, e) && open_folder(g, folder, e) &&
-              plan_add_given(&g->plan, &g->file, e) && grade_in(g, folder, 0, &show, e);
+    bool ok = open_folder(g, folder, e) && plan_add_given(&g->plan, &g->file, e) &&
+              grade_in(g, folder, 0, &show, e);
     if (!ok) grade_unjudged(&g->plan, &g->show, e->text, &unwritten);
     ok = ok ? show_finish(&show, e) : (show_free(&show), false);
     close_folder(g, folder);
