@@ -4,8 +4,8 @@
  *     {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }   blanks, and a newline
  *     the elements
  *
- * The header is a Python literal. It is read as JSON, after its quotes, brackets, booleans and last commas are
- * changed to those of JSON. Its keys are the three above. */
+ * The header is a Python literal. It is read as JSON, after its quotes, brackets, booleans and last commas
+ * are changed to those of JSON. Its keys are the three above. */
 #include "check/npy.h"
 #include "base/file.h"
 #include "base/utf8.h"

@@ -30,21 +30,13 @@ static void add_changed(CheckPlan *p, const CheckItem *base, const CheckCase *c,
     item->c = *c, item->added = true;
 }
 
-/* The range of an input. False: its values are fixed. */
-static bool range_of(const CheckInput *in, double *low, double *high) {
-    bool plain = in->low == 0 && in->high == 0;
-    *low = plain ? -2 : in->low, *high = plain ? 2 : in->high;
-    return !in->values;
-}
-
 static void add_larger(CheckPlan *p, const CheckItem *base, double factor, const char *how) {
     CheckCase c = base->c;
     bool any = false;
-    for (int k = 0; k < CHECK_INPUTS && c.in[k].name; k++) {
-        double low, high;
-        if (!range_of(&c.in[k], &low, &high)) continue;
-        c.in[k].low = factor * low, c.in[k].high = factor * high;
-        c.in[k].distinct = true; /* some values lie near the ends */
+    for (CheckInput *in = c.in; in < c.in + CHECK_INPUTS && in->name; in++) {
+        if (in->values) continue;
+        in->low *= factor, in->high *= factor;
+        in->distinct = true; /* some values lie near the ends */
         any = true;
     }
     c.flat = true; /* functions saturate at large values */
@@ -55,10 +47,10 @@ static void add_larger(CheckPlan *p, const CheckItem *base, double factor, const
 static void add_other_sign(CheckPlan *p, const CheckItem *base) {
     CheckCase c = base->c;
     int signed_inputs = 0;
-    for (int k = 0; k < CHECK_INPUTS && c.in[k].name; k++) {
-        double low, high;
-        if (!range_of(&c.in[k], &low, &high) || low * high < 0) continue;
-        c.in[k].low = -high, c.in[k].high = -low, c.in[k].away_from = -c.in[k].away_from;
+    for (CheckInput *in = c.in; in < c.in + CHECK_INPUTS && in->name; in++) {
+        double low = in->low;
+        if (in->values || low * in->high < 0) continue;
+        in->low = -in->high, in->high = -low, in->away_from = -in->away_from;
         signed_inputs++;
     }
     if (signed_inputs == 1) add_changed(p, base, &c, "other sign");
@@ -71,17 +63,14 @@ static void add_zeros(CheckPlan *p, const CheckItem *base) {
     int inputs = 0, zeroed = 0;
     while (inputs < CHECK_INPUTS && c.in[inputs].name) inputs++;
     for (int k = 0; k < inputs; k++) {
-        double low, high;
-        long count = shape_count(c.in[k].shape);
         CheckInput *in = &c.in[k];
-        if (!range_of(in, &low, &high) || low * high >= 0 || in->margin > 0 || in->distinct || in->same_as)
-            continue;
+        long count = shape_count(in->shape);
+        if (in->values || in->low * in->high >= 0 || in->margin > 0 || in->distinct || in->same_as) continue;
         double *v = arena_alloc(&p->arena, (size_t)count * sizeof *v);
         for (long i = 0; i < count; i++) {
             double u = (double)random_uniform(random_key(stream, (uint64_t)k), (uint64_t)i);
-            v[i] = random_below(random_key(stream, CHECK_INPUTS), (uint64_t)i, inputs + 2) == k
-                       ? 0
-                       : low + (high - low) * u;
+            bool zero = random_below(random_key(stream, CHECK_INPUTS), (uint64_t)i, inputs + 2) == k;
+            v[i] = zero ? 0 : in->low + (in->high - in->low) * u;
         }
         in->values = v, in->layout = CONTIGUOUS;
         zeroed++;
@@ -118,6 +107,8 @@ static void add_made(CheckPlan *p, long first) {
     }
     if (drawn < 0) return;
     CheckItem base = p->item[plain >= 0 ? plain : drawn]; /* the plan's items move as it grows */
+    for (CheckInput *in = base.c.in; in < base.c.in + CHECK_INPUTS && in->name; in++)
+        if (in->low == 0 && in->high == 0) in->low = -2, in->high = 2; /* the default */
     if (plain >= 0) add_sizes(p, &base);
     add_larger(p, &base, 2, "larger values");
     add_larger(p, &base, 8, "much larger values");

@@ -6,13 +6,13 @@
 #include "check/grading/check_cases.h"
 #include "check/grading/student_op.h"
 
-/* The standard by which a C file is judged. */
+/* A C file and what it is judged by. */
 typedef struct StudentFile {
     const char *source;
     const char *cases; /* a teacher's C file of cases: op_NAME with CASES; NULL: none */
-    const char *
-        like; /* an operation here, or a teacher's C file of one, whose forward is wanted as well, and, without
-                            `cases`, its cases; NULL: none */
+    /* An operation of this project, or a teacher's C file of one: its forward is compared, and without
+     * `cases` its cases are used. NULL: none. */
+    const char *like;
     const char *folder;              /* where it is compiled and runs: its own */
     const char *headers;             /* the project's src */
     bool solution;                   /* a file that includes the project's own operations is refused */

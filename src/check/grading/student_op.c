@@ -205,23 +205,24 @@ static bool is_name(char c) {
     return isalnum((unsigned char)c) || c == '_';
 }
 
+static const char *after_blanks(const char *p) {
+    while (isspace((unsigned char)*p)) p++;
+    return p;
+}
+
 int student_names(const char *source, char (*names)[STUDENT_NAME], int most, Error *e) {
     char *text;
     size_t size;
     int count = 0;
     if (!file_read(source, 1 << 24, &text, &size, e)) return 0;
     blank_comments(text);
-    for (char *p = text; (p = strstr(p, "op_")) && count < most; p++) {
-        const char *before = p;
-        while (before > text && isspace((unsigned char)before[-1])) before--;
-        bool defines = before < p && before - text >= 2 && strncmp(before - 2, "Op", 2) == 0 &&
-                       (before - text == 2 || !is_name(before[-3]));
-        size_t length = 3;
-        while (is_name(p[length])) length++;
-        const char *after = p + length;
-        while (isspace((unsigned char)*after)) after++;
-        if (!defines || *after != '=' || length - 3 == 0 || length - 3 >= STUDENT_NAME) continue;
-        snprintf(names[count++], STUDENT_NAME, "%.*s", (int)(length - 3), p + 3);
+    for (char *p = text; (p = strstr(p, "Op")) && count < most; p++) {
+        const char *name = after_blanks(p + 2);
+        size_t length = 0;
+        if ((p > text && is_name(p[-1])) || name == p + 2 || strncmp(name, "op_", 3) != 0) continue;
+        for (name += 3; is_name(name[length]);) length++;
+        if (length && length < STUDENT_NAME && *after_blanks(name + length) == '=')
+            snprintf(names[count++], STUDENT_NAME, "%.*s", (int)length, name);
     }
     for (volatile char *p = text; size--;)
         *p++ = 0; /* it may be a solution, and children inherit this memory */
