@@ -1,5 +1,5 @@
-# What the scripts among the tests begin with, and read by `. tests/check.sh` with $program set: $folder, which goes with
-# the script, `check`, `remake` and $failed, for the last line `exit $failed`.
+# The beginning of the test scripts, read by `. tests/check.sh` with $program set. Defines $folder, which is removed at the
+# end, `check`, `remake` and $failed, for the last line `exit $failed`.
 folder=$(mktemp -d) || exit 74
 trap 'rm -rf "$folder"' EXIT
 trap 'exit 130' INT

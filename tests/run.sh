@@ -1,13 +1,12 @@
 #!/bin/sh
 # Runs test programs, as many at once as there are processors (or JOBS), prints what they print in the order given, and
 # last the line `N passed, N failed`. Status 1 if any test failed or a program died.
-# A program in Python wants NumPy too (of tests/faults: nothing; of tests/interop: PyTorch and safetensors as well); where
-# these are missing it is skipped, with a line that says so, and counts neither as passed nor as failed.
+# A program in Python needs NumPy (tests/faults: nothing; tests/interop: PyTorch and safetensors as well). Without them it is
+# skipped with a line that says so, and counts neither as passed nor as failed.
 # UNDER="valgrind -q": test programs run under that.
 # TIMES=20: then the twenty that took longest, in seconds.
-# What tests write is in memory, where the system has a folder for that, of 1 GB and for programs too: a file that is saved
-# there is safe at once, and nobody waits for a disk.
-# Where programs may not be run from /tmp either, it is another folder.
+# Tests write to memory if the system has a folder there with 1 GB that allows programs: no test waits for a disk.
+# Otherwise they write to the first of /tmp, /var/tmp and this folder that allows programs.
 runs_programs() {
     try=$(mktemp "$1/try.XXXXXX" 2>/dev/null) || return 1
     printf '#!/bin/sh\n' >"$try" && chmod 700 "$try" && "$try" 2>/dev/null

@@ -96,7 +96,7 @@ TEST(constants_and_unused_leaves_get_none) {
     CHECK(dunused[0] == 9 && dunused[1] == 9);
 }
 
-/* ---- What an operation is told ---- */
+/* ---- States of gradients ---- */
 
 enum { TOLD = 8 };
 static struct {
@@ -201,8 +201,8 @@ TEST(operations_keep_their_recorder) {
 
 /* ---- Memory ---- */
 
-/* Backward reuses the memory of arrays that nobody needs any more: hardly a gradient finds no room there. With `keep`
- * all gradients take memory of their own. */
+/* Backward reuses the memory of arrays that are no longer needed, so gradients take hardly any more. With `keep` all
+ * gradients take memory of their own. */
 TEST(memory_is_used_again) {
     enum { LENGTH = 40 };
     const size_t array = WIDE * sizeof(real);

@@ -165,8 +165,7 @@ TEST(a_plan_tells_the_offsets) {
     tape_memory_free(&real_one);
 }
 
-/* A first step that needed several regions leaves one of their joint size behind, and no step after it more.
- */
+/* Reset replaces the regions of the first step by one of their total size. Later steps need no more. */
 TEST(reset_joins_regions) {
     TapeMemory m = {0};
     Error e = {0};
@@ -180,7 +179,7 @@ TEST(reset_joins_regions) {
     tape_memory_free(&m);
 }
 
-/* What no machine has is an error of the world, in one line. */
+/* More memory than any machine has is an error value with one line. */
 TEST(too_much_is_refused) {
     TapeMemory m = {0};
     Error e = {0};

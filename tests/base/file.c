@@ -25,7 +25,7 @@ static struct {
     char name[64]; /* of the call that misbehaved */
 } fault;
 
-/* How this call is to misbehave: 0 for not at all. */
+/* The fault of this call; 0: none. */
 static int misbehave(const char *name) {
     fault.calls++;
     if (!fault.at || fault.calls < fault.at || (fault.calls > fault.at && !fault.sticky)) return 0;
@@ -93,7 +93,7 @@ int close(int fd) {
 FAULTY_TRANSFER(read, void *)
 FAULTY_TRANSFER(write, const void *)
 
-/* ---- What is in the folder ---- */
+/* ---- Contents of the folder ---- */
 
 /* Entries of the folder, without . and .. */
 static int entries(void) {
@@ -137,7 +137,7 @@ static char *pattern(size_t n) {
 
 /* ---- Tests ---- */
 
-/* Whatever the pieces, below, at and above the buffer's size, the bytes arrive in order. */
+/* Pieces below, at and above the buffer's size arrive in order. */
 TEST(what_is_written_is_read) {
     static const size_t total[] = {0, 1, 65535, 65536, 65537, 200000},
                         piece[] = {1, 7, 4096, 65535, 65536, 65537, 200000};
@@ -430,8 +430,8 @@ TEST(refuses_to_write) {
     CHECK(holds(in_folder("mine"), "old", 3));
 }
 
-/* Many processes save one file at the same time: it is whole at every moment, and each save either won or was
- * told that another was at it. */
+/* Many processes save one file at the same time. It is whole at every moment, and each save succeeds or reports that
+ * another process is writing. */
 TEST(writers_do_not_mix) {
     enum { WRITERS = 4, SAVES = 60, BYTES = 70000 };
     const char *path = in_folder("model");

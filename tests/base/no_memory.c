@@ -9,7 +9,7 @@
 
 static int turn; /* which call of a job this is: what the writing ones write */
 
-/* Runs job until none of its allocations is left to fail; look(t) is told which turn was the last that succeeded. */
+/* Runs job with each of its allocations failing in turn. look(t) gets the last turn that succeeded. */
 static void fail_each_allocation(bool (*job)(Error *e), void (*look)(int turn)) {
     for (int sticky = 0; sticky < 2; sticky++)
         for (long at = 1;; at++) {
@@ -29,7 +29,7 @@ static void fail_each_allocation(bool (*job)(Error *e), void (*look)(int turn)) 
         }
 }
 
-/* ---- What needs memory ---- */
+/* ---- Jobs ---- */
 
 static void look_at_nothing(int last) {
     (void)last;
@@ -106,7 +106,7 @@ static void look_at_print(int last) {
     if (ok) free(text);
 }
 
-/* Graders' files, of which a half is worse than none: the program may end, with its status, and leaves none then. */
+/* A report file is whole or absent: a program without memory ends with its status and leaves no file. */
 TEST(graders_files) {
     enum { ALL_DONE = 100 };
     CaseReport r[2] = {{.verdict = FAIL, .planned = true, .points = 1}, {.inputs = 1}};

@@ -233,7 +233,7 @@ TEST(counts_operands) {
     CHECK(RUN("--help") == 0 && strncmp(out, help, sizeof help - 1) == 0, "found\n%s", out);
 }
 
-/* What stands in a file is read as on a command line, and a flag by its two words; as text it reads back. */
+/* Values from a file are read as on a command line; a flag is true or false. Written as text, they read back. */
 TEST(values_from_elsewhere) {
     bool flag = false;
     long n = 0;

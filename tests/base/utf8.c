@@ -96,7 +96,7 @@ TEST(names_the_byte) {
     Error e = {0};
     CHECK(utf8_check("t", "na\xC3\xAFve \xF0\x9F\x99\x82", 11, &e) && e.status == STATUS_DONE);
     CHECK(utf8_check("t", "", 0, &e));
-    CHECK(!utf8_check("t", "a\xE2\x82\xAC", 3, &(Error){0})); /* the byte behind the end does not count */
+    CHECK(!utf8_check("t", "a\xE2\x82\xAC", 3, &(Error){0})); /* the byte after the end does not count */
     CHECK(utf8_check("t", "a\0b", 3, &e));                    /* NUL is a character */
     CHECK(utf8_count("na\xC3\xAFve \xF0\x9F\x99\x82", 11) == 7);
 }

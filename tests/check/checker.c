@@ -4,7 +4,7 @@
 #include "ops/ops.h"
 #include <sys/stat.h>
 
-/* ---- What is shown ---- */
+/* ---- Output ---- */
 
 TEST(every_operation_is_listed) {
     CHECK(GRADCHECK("--list") == 0 && !*err, "%s", err);
@@ -73,7 +73,7 @@ TEST(numbers_without_digits_are_no_error) {
     CHECK(number(out, "error") < 1e-9, "%s", out);
 }
 
-/* ---- What is refused ---- */
+/* ---- Refusals ---- */
 
 TEST(refuses) {
     static const struct {

@@ -1,4 +1,4 @@
-/* Work in child processes: whatever a job does, how it ended is known, and what it said by then is there. */
+/* Jobs in child processes: whatever a job does, its end and its output so far are known. */
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/system.h"
@@ -27,7 +27,7 @@ static void exits(void *context, long i) {
 
 static void crashes(void *context, long i) {
     (void)context, (void)i;
-    signal(SIGSEGV, SIG_DFL); /* of which a sanitizer has an opinion */
+    signal(SIGSEGV, SIG_DFL); /* a sanitizer handles it */
     raise(SIGSEGV);
 }
 
@@ -149,7 +149,7 @@ TEST(every_end_is_known) {
     }
 }
 
-/* In no order, each with its own; more at a time than there may be are fewer. */
+/* Jobs run in any order, each with its own output and result. No more run at once than may. */
 TEST(each_has_its_own) {
     Ends e = run(8, 1000, 60, says, NULL);
     for (int i = 0; i < 8; i++) {

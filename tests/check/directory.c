@@ -1,4 +1,4 @@
-/* Directories: what is made, found and removed, and what is said where it cannot be. */
+/* Directories are made, searched and removed; errors name the path and the cause. */
 #include "base/directory.h"
 #include "base/arena.h"
 #include "check/gradcheck/check_system.h"

@@ -79,7 +79,7 @@ TEST(a_solution_is_like_the_operation, 60) {
     }
 }
 
-/* ---- Who judges ---- */
+/* ---- The teacher's cases ---- */
 
 static const char teachers[] = "#include \"ops/ops.h\"\n"
                                "static Tensor *build(Tape *t, Tensor **x) { return tape_square(t, x[0]); }\n"
@@ -164,7 +164,7 @@ TEST(warnings_are_shown) {
     free(report);
 }
 
-/* ---- Cases that nobody wrote ---- */
+/* ---- Cases that the checker adds ---- */
 
 TEST(forgotten_sizes_are_checked) {
     write_square("op.c", "1", "shape_count(n->out->shape) == 3 ? x[i] : 2 * x[i]", "");
@@ -252,7 +252,7 @@ TEST(what_is_not_tested_is_said) {
     CHECK(GRADCHECK("op.c", "--strict") == 0, "%s", out);
 }
 
-/* ---- What graders get ---- */
+/* ---- Points and reports ---- */
 
 /* Two cases of 3 points and 1: half for the gradient and half for the properties, whatever is handed in. The second has
  * no elements: it has points only if the first is right. */
@@ -369,7 +369,7 @@ static void expect_no_points(const char *report) {
 }
 
 /* A run that is killed leaves a report in which all tests fail; in a directory, one for each file. A run
- * that is asked to end says so in the report, accuses nobody and removes its files. */
+ * that is asked to end says so in the report, accuses no file and removes its files. */
 TEST(runs_that_end_leave_reports) {
     static char printed[MOST_OUTPUT];
     char *json;

@@ -392,7 +392,7 @@ TEST(table_and_graders_files) {
     free(junit), free(gradescope);
 }
 
-/* ---- What does not fit ---- */
+/* ---- Bad files and options ---- */
 
 static void expect(int status, int want, const char *words) {
     CHECK(status == want, "status %d, want %d: %s%s", status, want, out, err);

@@ -1,11 +1,10 @@
-/* The checker is tested by mutants: real operations with one planted mistake each. Every one must be caught,
- * and named where its kind of mistake has a pattern. Beside it the rules that other projects check gradients
- * by judge the same mutants.
+/* The checker is tested by mutants: operations of this project with one planted mistake each. It must catch every one, and
+ * name its kind where the kind has a pattern. The rules by which other projects check gradients judge the same mutants.
  *
- * A mutant is the operation's own source file with a piece of its text replaced, compiled and loaded as a
- * student's file is. A piece that is no longer in the source is a failure: then this table has to follow.
+ * A mutant is the operation's source file with a piece of its text replaced, compiled and loaded as a student's file.
+ * A piece that is not in the source fails: mutants.def has to follow the source.
  *
- * Gradients are proved in double. The float build only looks whether the table fits the sources. */
+ * Gradients are proved in double. A float build only checks that the table fits the sources. */
 #include "base/file.h"
 #include "base/pool.h"
 #include "check/gradcheck/child.h"
@@ -155,7 +154,7 @@ static void accuse_the_correct(void) {
     }
 }
 
-/* README's table: of each kind of mistake how many a rule finds in no case at all. */
+/* For each kind of mistake, the number of mutants that a rule finds in no case. */
 static void print_table(void) {
     int all[1 + RULES] = {0}, cases = 0, in_cases[1 + RULES] = {0};
     print_heading("missed, by kind of mistake", "mutants");

@@ -283,8 +283,8 @@ TEST(refuses_every_truncation) {
     }
 }
 
-/* Each golden file with any one bit of its header flipped is refused, or is an array of as many bytes, every
- * one of which can be converted. */
+/* A golden file with any one bit of its header flipped is refused, or is an array of as many bytes that can be
+ * converted. */
 TEST(survives_every_flipped_bit) {
     int refused = 0, accepted = 0;
     for (int g = 0; g < GOLDEN; g++) {

@@ -188,7 +188,7 @@ static CaseReport explained(const char *name, const char *letters, size_t count,
     return r;
 }
 
-/* Three cases that somebody wrote and two that were added, and the explanation of each in the end; - where there is none. */
+/* Explanations of three written and two added cases, and the one that each gets in the end; -: none. */
 TEST(cases_agree_on_an_explanation) {
     static const char *const cases[][2] = {
         {"A,A,A,A,A", "AAAAA"},   {",,,,", "-----"}, {"BC,AC,C,C,C", "CCCCC"}, /* it fits all, A one */
@@ -393,7 +393,7 @@ TEST(parts_have_their_words) {
         r[i].planned = r[i].judged = true, r[i].points = 6, r[i].wanted = 2;
         r[i].properties = PROPERTY_ACCUMULATES + 1;
         REPORT_SET(r[i].want[0], "dx");
-        REPORT_SET(r[i].want[1], "dy"); /* which nobody judged */
+        REPORT_SET(r[i].want[1], "dy"); /* not judged */
     }
     REPORT_SET(r[0].broken[PROPERTY_ZERO], "it is not 0");
     REPORT_SET(r[0].trouble, "it is not 0");

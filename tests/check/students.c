@@ -1,7 +1,6 @@
-/* The checker on files as students write them: those of tests/check/students/ hold right operations, one after the other. wrong.def
- * says how each is made wrong; others.def holds mistakes of two other authors, who knew nothing of the patterns. No right
- * one may be accused, no wrong one pass, and a wrong one has to be named by its mistake. The rules by which other
- * projects check gradients judge the same files.
+/* The checker on files as students write them. tests/check/students/ holds right operations; wrong.def plants mistakes in them,
+ * others.def mistakes of two other authors, who did not know the patterns. No right operation may be accused, no wrong one
+ * pass, and most mistakes must be named. The rules by which other projects check gradients judge the same files.
  *
  * Gradients are proved in double. */
 #include "base/file.h"
@@ -113,7 +112,7 @@ typedef struct Finding {
 } Finding;
 static Finding of_right[MOST_RIGHT], of_wrong[WRONGS];
 
-/* What most of the failing cases say. */
+/* The diagnosis of most failing cases. */
 static void sum_up(const CaseReport *r, int cases, Finding *f) {
     for (int k = 0, most = 0; k < cases; k++) {
         int same = 0;
@@ -213,9 +212,9 @@ static void take_findings(void *context, long i, const ChildEnd *end) {
     }
 }
 
-/* ---- What came of it ---- */
+/* ---- Results ---- */
 
-/* Nothing is said about the kind of mistake, or a property that many break. */
+/* The diagnosis does not name a kind of mistake, or names a property that many mistakes break. */
 static bool says_little(const char *said) {
     return among("unknown|any layout|inside a graph|passed twice|linear|not checked", said);
 }

@@ -1,5 +1,4 @@
-/* What gradcheck says where there is no plain answer: kinks, ties, saturation, noise, wrong gradients on kinks; and that
- * the numeric derivative knows its error. */
+/* Verdicts at kinks, ties, saturation and noise, and on wrong gradients at kinks. The numeric derivative knows its error. */
 #include "check/gradcheck/gradcheck_text.h"
 #include "check/gradcheck/numeric_derivative.h"
 #include "ops/ops.h"
@@ -53,7 +52,7 @@ TEST(noise_is_not_taken_for_a_derivative) {
     CHECK(s.error >= fabs(s.value - 1) / SWEEP_TRUST, "off by %g, estimated %g", fabs(s.value - 1), s.error);
 }
 
-/* --- Operations of one's own, written as a student would: no branches told, no flags. --- */
+/* --- Operations as a student writes them: they report no branches and have no flags. --- */
 
 static real (*own_function)(real x);
 static real (*own_slope)(real x);
@@ -185,7 +184,7 @@ TEST(kinks_are_reported_with_both_derivatives) {
     free(text);
 }
 
-/* Every element of a constant row is as large as the mean: smooth, for epsilon stands inside the root. */
+/* A constant row equals its mean. The function is smooth there, because epsilon is inside the root. */
 static Tensor *layer_norm(Tape *t, Tensor **x) {
     return tape_layer_norm(t, x[0], x[1], x[2]);
 }

@@ -208,7 +208,7 @@ TEST(changed_inputs_count) {
 
 /* ---- Hostile files ---- */
 
-/* A .npy file of version 1 with this header and so many bytes of elements. */
+/* A .npy file of version 1 with this header and `bytes` zero bytes of elements. */
 static void write_raw(const char *path, const char *header, size_t bytes) {
     FILE *f = fopen(path, "wb");
     if (!f) exit(1);
@@ -243,7 +243,7 @@ static void has_100_gigabytes(const char *path) {
 /* tests/check/npy.c has more damaged files, tests/base/file.c more that are not regular. */
 static const struct {
     const char *name;
-    void (*make)(const char *path); /* NULL: a file with this header and so many bytes */
+    void (*make)(const char *path); /* NULL: a file with this header and `bytes` bytes */
     const char *header;
     size_t bytes;
     const char *says;

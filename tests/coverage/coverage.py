@@ -67,8 +67,8 @@ def statement(text, n):
 
 
 def explain(branches, listed):
-    """Prints the lines with branches that are not taken and have no reason; how many have which. What nothing can take is
-    one branch for each time that it stands in the statement."""
+    """Prints the lines with untaken branches that have no reason, and the number of branches with each reason. A condition
+    that nothing can meet is one branch for each occurrence in the statement."""
     count = collections.Counter()
     for name in sorted(branches):
         with open(name, encoding="utf-8") as source:

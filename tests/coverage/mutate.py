@@ -18,7 +18,7 @@ BUILD = sys.argv[1]
 FLAGS = subprocess.run(["make", "-s", "print-lint-flags"], capture_output=True, text=True, check=True).stdout.split()
 FLAGS = [flag for flag in FLAGS if not flag.startswith(("-W", "-O", "-g"))] + ["-O1", "-w"]
 
-# What is mutated, in which precision, and by which programs it has to be noticed; {op} is the operation's name.
+# The files that are mutated, their precision, and the programs that must notice; {op} is the operation's name.
 READERS = ["formats/json", "check/npy", "formats/safetensors", "base/utf8", "text/tokenizer", "text/corpus", "nn/model_file",
            "fuzz/fuzz_seeds", "base/file", "base/no_memory"]
 PARTS = {
@@ -45,7 +45,7 @@ def code_of(text):
 
 
 def backward_only(code):
-    """What is not in a function with `backward` in its name, blanked."""
+    """Blanks everything outside functions with `backward` in their names."""
     kept = re.compile(r"^[a-z][^\n;={]*backward\w*\([^;{]*\{\n.*?^\}", re.S | re.M)
     out = ["\0" if c != "\n" else c for c in code]
     for m in kept.finditer(code):

@@ -141,10 +141,9 @@ static bool hear(void *context, long sequence, int32_t id) {
     return ++h->count < h->most;
 }
 
-/* Each token is the one computed from scratch, from as many of the last tokens as the model has positions
- * for, or as a window that slides by several leaves, or with rotary positions from all, each of which attends
- * to as many as there are positions: if the context has room for all, fills up on the way, or is shorter than
- * the prompt. */
+/* Each token is the one computed from scratch: from the last tokens that the model has positions for, from the window
+ * that sliding by several leaves, or, with rotary positions, from all tokens, each attending to as many as there are
+ * positions. The context has room for all, fills up on the way, or is shorter than the prompt. */
 static void check_text(ModelConfig c, long context, Sampler s, uint64_t seed) {
     c.max_length = (int)context;
     Error e = {0};

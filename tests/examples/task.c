@@ -25,7 +25,7 @@ int main(void) {
         !tokens_new(&target, ROWS, ROWS * (DIGITS + 1), &e))
         return fprintf(stderr, "%s\n", e.text), (int)e.status;
     int32_t x[ROWS * DIGITS], in[ROWS * (DIGITS + 1)], out[ROWS * (DIGITS + 1)];
-    long source_start[ROWS + 1], target_start[ROWS + 1]; /* rows stand one behind another */
+    long source_start[ROWS + 1], target_start[ROWS + 1]; /* rows follow one another */
     for (long r = 0; r <= ROWS; r++) source_start[r] = r * DIGITS, target_start[r] = r * (DIGITS + 1);
     Schedule cosine = {SCHEDULE_COSINE, .rate = 1e-2, .warmup = 30, .steps = STEPS};
     Tape *t = tape_new();

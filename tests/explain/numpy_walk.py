@@ -216,7 +216,7 @@ class BytePairs:
                 self.join(self.states[word], best)
 
     def id(self, token):
-        """Of a token, the list of its bytes or its merge."""
+        """The id of a token: its byte, or 256 and the index of its merge."""
         return token[0] if len(token) == 1 else 256 + self.table.index(tuple(token))
 
     def join(self, states, pair):

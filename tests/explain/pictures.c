@@ -158,7 +158,7 @@ TEST(every_picture_fits_the_terminal) {
             }
 }
 
-/* How a label is cut, and what its characters are shown as. */
+/* Labels are shortened, and characters that a picture cannot show are replaced. */
 TEST(labels_are_cut_to_their_room) {
     char marks[2 * LABEL_MOST + 2] = "a", long_text[LABEL_MOST + 2];
     for (int i = 0; i < LABEL_MOST; i++) memcpy(marks + 1 + 2 * i, "\u0301", 3);
@@ -207,12 +207,13 @@ TEST(pictures_in_a_file) {
 }
 
 TEST(labels_are_no_markup) {
+    static const double heights[] = {1, 0, 0};
     const char *const labels[] = {"</script><img onerror=x>", "\"'&\t\n", "\001\xff"};
     Picture all[] = {
         {PICTURE_MAP, "</title><script>alert(1)</script>", "</desc>",
          .map = {3, 3, "<b>", "<i>", labels, labels, weights}},
         CHART("<a>", "<b>", "<b>",
-              .series = (const Series[]){{labels[0], 3, NULL, weights}, {labels[1], 3, NULL, weights}},
+              .series = (const Series[]){{labels[0], 3, NULL, heights}, {labels[1], 3, NULL, heights}},
               .count = 2)};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         char *text = drawn(&all[i], 0, false, false);

@@ -1,14 +1,14 @@
-"""What train, generate and gradcheck do when the system fails them: an allocation, a system call, a kill, a full disk.
-Whatever fails, they end with a documented status and one line; the model that was there is there as it was, or what
-the new run has saved is, whole; nothing else is left; and the next run does what it would have done. A training that
-has a checkpoint is gone on with, and ends in the bits of one that nothing befell.
+"""train, generate and gradcheck under failures: of an allocation or a system call, by a kill, on a full disk.
+They end with a documented status and one line. The earlier model or the one saved by the new run is there, whole, and
+nothing else is left. The next run does what it would have done. A training with a checkpoint is resumed, and ends in the
+bits of an undisturbed one.
 
     BUILD=build [ALL=1 | PLACES=1] python3 tests/faults/faults.py [WORD...]
 
-With words, those tests whose line has one of them. Without ALL a sample of the places; with it every one, and failing
-allocations of other commands as well. With PLACES of allocations reached by the same calls
-the first, and the other commands as well. System calls fail by strace, which is skipped where
-there is none; the full disk wants the right to mount one. Prints `ok   …` or `FAIL …` a test, as the test programs do."""
+With words, only tests whose line has one of them run. Without ALL a sample of the places fails; with ALL every place, and
+allocations of other commands too. With PLACES the first of the allocations that the same calls reach, and the other
+commands too. System calls fail by strace, if it is installed; the full disk needs the right to mount one. Prints
+`ok   …` or `FAIL …` for each test, as the test programs do."""
 import collections
 import errno
 import hashlib
@@ -154,7 +154,7 @@ class Job:
         return all(found == want for path, found, want in zip(RESULTS, state(), self.new) if path not in but)
 
     def recover(self, where, lost_row, lost_best):
-        """Of a run that was to replace another, the old model is there, or something that the new one learned."""
+        """A run that was to replace another leaves the old model, or something that the new one learned."""
         if self.name != "train":
             return
         if digest(CHECKPOINT) in (self.old[1], None):
@@ -237,7 +237,7 @@ def traced(job, *options):
 
 
 def count_calls(job, calls):
-    """How often each is called, and how often of these before main: the loader's are not the program's."""
+    """The calls of each function, and those of the loader before main, which are not the program's."""
     traced(job, "-e", "trace=" + ",".join(calls))
     names = [re.match(r"\d+ +(\w+)\(", line) for line in open("../trace", errors="replace")]
     names = [m.group(1) for m in names if m]

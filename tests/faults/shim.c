@@ -1,10 +1,10 @@
 /* Preloaded into a program by tests/faults/faults.py: its Nth allocation fails, or its Nth write is cut short.
  *
- *     FAULT=malloc FAULT_AT=N [FAULT_STICKY=1]     this allocation returns NULL, and with FAULT_STICKY all behind it
+ *     FAULT=malloc FAULT_AT=N [FAULT_STICKY=1]     this allocation returns NULL; with FAULT_STICKY all later ones too
  *     FAULT=write FAULT_AT=N                       this write takes half of what it is given
  *
- * How many there were goes to the file FAULT_COUNT when the program ends; with FAULT=malloc and
- * FAULT_AT=0, where none fails, behind that the numbers of the allocations that no earlier one was reached like. */
+ * The file FAULT_COUNT gets the number of calls when the program ends. With FAULT=malloc and FAULT_AT=0 none fails, and the
+ * numbers of the allocations with a new path of calls follow. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <execinfo.h>
@@ -28,7 +28,7 @@ static atomic_long calls[2];
 static long at[2]; /* 0: none fails */
 static bool sticky, counting, noting;
 
-/* Of each allocation, what it was reached by: a hash of the addresses on the stack. */
+/* The path of calls to each allocation: a hash of the addresses on the stack. */
 enum { MOST_PLACES = 1 << 16, DEPTH = 32 };
 static uint64_t reached_by[MOST_PLACES];
 
@@ -43,7 +43,7 @@ __attribute__((constructor)) static void start(void) {
     counting = true;
 }
 
-/* What comes now is not the program's: `make coverage` says so before it writes its counts. */
+/* Later calls are not the program's: `make coverage` calls this before it writes its counts. */
 void faults_end(void);
 void faults_end(void) {
     counting = false;

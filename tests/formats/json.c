@@ -194,7 +194,7 @@ TEST(reads_natural_numbers) {
     }
 }
 
-/* What is not what the walk expects fails, and is not stepped over. */
+/* A value of another kind than the walk expects is an error, and is not skipped. */
 TEST(expects_what_it_is_told) {
     static const struct {
         char open;

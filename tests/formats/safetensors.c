@@ -8,7 +8,7 @@
 
 /* ---- Files of the format's own library, from tests/fixtures/make_files.py ---- */
 
-/* What make_files.py put into element i. */
+/* The value that make_files.py put into element i. */
 static void check_values(const Array *a) {
     double values[16];
     CHECK(a->count <= 16);
@@ -61,7 +61,7 @@ TEST(reads_what_the_library_writes) {
     safetensors_free(&s);
 }
 
-/* ---- What is written ---- */
+/* ---- Writing ---- */
 
 static const char numbers[] =
     "\0\1\2\3\4\5\6\7\10\11\12\13\14\15\16\17\20\21\22\23\24\25\26\27\30\31\32\33\34\35\36\37";
@@ -117,7 +117,7 @@ TEST(what_is_written_comes_back) {
         CHECK(at % dtype_size(s.tensor[i].dtype) == 0, "%s lies at byte %zu", s.tensor[i].name, at);
     }
 
-    /* What was read can be written over the file that it came from, and the second file is the first. */
+    /* Tensors can be written over the file that they were read from, and give the same file. */
     size_t size_before, size_after;
     Metadata in_order[METADATA];
     for (int i = 0; i < METADATA; i++) in_order[i] = s.metadata[i];

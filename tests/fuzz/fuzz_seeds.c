@@ -1,10 +1,10 @@
 /* The readers' promises (tests/fuzz/readers.h) hold for every seed of the fuzzers, cut at every length, and
- * with any one byte changed. What a fuzzer has found becomes a seed. */
+ * with any one byte changed. Inputs that a fuzzer has found become seeds. */
 #include "readers.h"
 #include "test.h"
 #include <dirent.h>
 
-enum { MOST_SEED = 1 << 16, THOROUGH = 700 /* bytes from the start, each of which is changed */ };
+enum { MOST_SEED = 1 << 16, THOROUGH = 700 /* bytes from the start that are all changed */ };
 
 static void read_seed(const struct Reader *r, const char *path) {
     static uint8_t seed[MOST_SEED], changed[MOST_SEED];

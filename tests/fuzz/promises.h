@@ -1,4 +1,4 @@
-/* What readers of bytes promise, and the bytes as each takes them: a text, or a file. A broken promise ends the process. */
+/* Promises of readers, and their input as text or file. A broken promise ends the process. */
 #ifndef TESTS_FUZZ_PROMISES_H
 #define TESTS_FUZZ_PROMISES_H
 
@@ -19,8 +19,7 @@
         }                                                                                                    \
     } while (0)
 
-/* What a reader says when it refuses, for that reason or because the data are bad: one line that a terminal can be
- * shown. */
+/* A reader that refuses gives one printable line, with this status or STATUS_BAD_DATA. */
 static inline void promise_reason(bool ok, const Error *e, Status reason) {
     PROMISE(ok == (e->status == STATUS_DONE));
     if (ok) return;
@@ -33,7 +32,7 @@ static inline void promise_error(bool ok, const Error *e) {
     promise_reason(ok, e, STATUS_BAD_DATA);
 }
 
-/* A copy of exactly these bytes, from malloc, so that a sanitizer sees the first one behind them. */
+/* A copy of exactly these bytes, from malloc, so that a sanitizer sees a read after the last. */
 static inline char *copy_of(const uint8_t *data, size_t size) {
     char *copy = malloc(size ? size : 1);
     PROMISE(copy);
@@ -41,7 +40,7 @@ static inline char *copy_of(const uint8_t *data, size_t size) {
     return copy;
 }
 
-/* The same with a NUL behind them. */
+/* The same, followed by a NUL. */
 static inline char *text_of(const uint8_t *data, size_t size) {
     char *text = malloc(size + 1);
     PROMISE(text);

@@ -1,6 +1,5 @@
-/* What reads bytes of the world: one function a reader, which is handed any bytes and holds what the reader
- * promises of them. libFuzzer calls them by fuzz.c; tests/fuzz/fuzz_seeds.c runs the seeds, whole, cut and
- * changed. A broken promise ends the process. */
+/* One function for each reader of outside bytes. It takes any bytes and checks what the reader promises. libFuzzer calls
+ * them through fuzz.c; tests/fuzz/fuzz_seeds.c runs the seeds, whole, cut and changed. A broken promise ends the process. */
 #ifndef TESTS_FUZZ_READERS_H
 #define TESTS_FUZZ_READERS_H
 
@@ -218,7 +217,7 @@ static inline const char *line_value(void *lines, const char *name) {
     return NULL;
 }
 
-/* What is read of a configuration is what it writes. */
+/* A configuration that is read is written as the same one. */
 static inline void read_config(const uint8_t *data, size_t size) {
     Error e = {0};
     ModelConfig c, again;

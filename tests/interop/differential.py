@@ -26,7 +26,7 @@ NUMPY_NAMES = {"b1": "BOOL", "u1": "U8", "i1": "I8", "u2": "U16", "i2": "I16", "
 TYPES = {"BOOL": 1, "U8": 1, "I8": 1, "U16": 2, "I16": 2, "U32": 4, "I32": 4, "U64": 8, "I64": 8, "F16": 2, "BF16": 2,
          "F32": 4, "F64": 8}
 
-# What ours refuses and the package reads: the line ours says, and why.
+# Files that this project refuses and the package reads: the line printed here, and the reason.
 STRICTER = {
     "safetensors": [
         (r"found type ", "types of 8 bits and less, and complex ones, which nothing here computes with"),
@@ -81,7 +81,7 @@ def described(name, dtype, shape, data):
 
 
 def read_safetensors(data):
-    """What the package finds in a file, as files.c prints it; None where it refuses."""
+    """The contents of a file as the package reads it and files.c prints it; None: the package refuses it."""
     try:
         tensors = safetensors.deserialize(data)
     except (safetensors.SafetensorError, OverflowError):

@@ -1,6 +1,6 @@
 /* Reads and writes files for tests/interop/differential.py. Each line of stdin is one order and gets a line of answer:
  *
- *     read PATH          ok NAME DTYPE [SHAPE] CRC …, sorted by name, and the metadata's pairs behind; or no MESSAGE
+ *     read PATH          ok NAME DTYPE [SHAPE] CRC …, sorted by name, then the metadata's pairs; or no MESSAGE
  *     write PATH SEED    the same of random arrays, which are then in the file
  *
  * PATH ends in .npy or .safetensors. CRC is that of the elements, row-major and little-endian. Names and metadata are

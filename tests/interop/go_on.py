@@ -28,7 +28,7 @@ def read(run):
 
 
 def read_moments(run, model, optimizer):
-    """What the checkpoint says of where the run stands; the optimizer gets its moments and its steps. None: it has none."""
+    """Gives the optimizer the moments and steps of the checkpoint. Returns its metadata; None: there is no checkpoint."""
     path = os.path.join(run, "checkpoint.safetensors")
     if not os.path.exists(path):
         return None
@@ -50,7 +50,7 @@ def save(tensors, run, name, meta):
 
 
 def write_checkpoint(model, optimizer, meta, steps, tokens, run):
-    """Where the old one stood, and so many steps on; its metrics and its best model are in the old folder."""
+    """Writes a checkpoint that continues the old one by these steps; metrics and best model stay in the old folder."""
     step = str(int(meta["run.step"]) + steps)
     meta = {**meta, "run.step": step, "run.tokens": str(int(meta["run.tokens"]) + tokens), "run.evaluated": step,
             "run.loss_sum": "0", "run.losses": "0", "run.best_loss": "inf", "run.best_step": "0"}

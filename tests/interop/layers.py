@@ -1,6 +1,6 @@
-"""What PyTorch's stock Transformer layers lack: rotary positions, normalised queries and keys, additive attention, RMS norm,
-SiLU and SwiGLU. With these in their places nn.TransformerEncoderLayer and nn.TransformerDecoderLayer load every model that
-./train writes with strict=True: tests/golden/models.py. `meta` is the file's __metadata__."""
+"""Parts that PyTorch's stock Transformer layers lack: rotary positions, normalised queries and keys, additive attention, RMS
+norm, SiLU and SwiGLU. With them nn.TransformerEncoderLayer and nn.TransformerDecoderLayer load every model that ./train
+writes with strict=True, as in tests/golden/models.py. `meta` is the file's __metadata__."""
 import math
 
 import torch

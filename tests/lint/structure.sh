@@ -1,7 +1,7 @@
 #!/bin/sh
-# What a reader relies on and no compiler looks at: sizes of files and functions, no circles between them, comments of
-# public functions, headers that need no other before them, and nothing that nobody uses. A line that says
-# /* long: WHY */ excuses its file or function. Prints what is not so, a line each.
+# Checks the structure of the source: sizes of files and functions, circles between files, comments of public functions,
+# headers that need no other before them, and unused code. A line with /* long: WHY */ excuses its file or function. Prints
+# one line for each fault.
 cd "$(dirname "$0")/../.." || exit 74
 status=0
 say() { echo "lint: $*"; status=1; }
@@ -31,8 +31,8 @@ found=$(awk '
     }' src/*/*.[ch] src/*/*/*.[ch] train.c)
 [ -z "$found" ] || say "$found"
 
-# Of two files, each a .c with its .h, one includes the other's header, not both each other's. A line that says
-# /* circle: ROOM/FILE WHY */ excuses its file and that one.
+# Two files, each a .c with its .h, do not include each other's headers. A line with /* circle: ROOM/FILE WHY */ excuses
+# its file and that one.
 found=$(awk '
     FNR == 1 { file = FILENAME; sub(/^src\//, "", file); sub(/\.[ch]$/, "", file) }
     /^#include "[a-z_\/]*\// { other = $2; gsub(/^"|\.h"$/, "", other); includes[file, other] = FILENAME }

@@ -11,8 +11,8 @@
 #     tests       those of $quick, in float, and of $long where no emulator makes minutes of them
 #     weights     after 20 steps of ./train the file of the weights is that of the native build, to the bit
 #
-# Of the checkpoints that these trainings left, those that are the same file are one row of the second table. Each is read
-# on every machine and written again: the same file, by its sha256, and the same answers.
+# Equal checkpoints of these trainings share a row of the second table. Every machine reads each and writes it again: the
+# same file, by its sha256, and the same answers.
 #
 # The last line counts rows of both; a machine whose compiler or emulator is missing counts as neither. CC="ccache gcc" runs every
 # compiler by ccache, JOBS=1 one at a time.
@@ -106,7 +106,7 @@ weights() {
     fi
 }
 
-# Of the system's programs for it the one that is there; macOS has the other.
+# sha256sum, or shasum on macOS.
 sha256() {
     if command -v sha256sum >/dev/null; then sha256sum "$@"; else shasum -a 256 "$@"; fi
 }

@@ -24,7 +24,7 @@ typedef struct Case {
     double tolerance; /* in units of REAL_EPSILON, relative to the largest of each array; 0: 32 */
 } Case;
 
-/* How the gradients of the inputs begin. */
+/* Initial gradients of the inputs. */
 typedef enum Start {
     FRESH, /* memory with anything in it: the first gradient is stored */
     ADDED, /* numbers that stay and are added to */
@@ -33,7 +33,7 @@ typedef enum Start {
 } Start;
 static const char *const start_name[] = {"fresh", "added to", "of a node"};
 
-/* What one run gives. */
+/* Results of a run. */
 typedef struct Outcome {
     long count; /* of y */
     real *y, *dx[MOST_INPUTS];
@@ -52,7 +52,7 @@ static int input_count(const Case *c) {
     return inputs;
 }
 
-/* What the gradient's memory holds beforehand. */
+/* Initial contents of a gradient's memory. */
 static real before(Start start, long i) {
     return start == FRESH ? (real)NAN : start == ADDED ? (real)(i % 3 - 1) : 0;
 }

@@ -17,7 +17,7 @@ static inline Tape *new_tape(void) {
     return t;
 }
 
-/* Where element i of the shape, in row-major order, stands along each axis. */
+/* The index along each axis of element i of the shape, in row-major order. */
 static inline void unravel(Shape s, long i, long *index) {
     for (int axis = s.rank - 1; axis >= 0; axis--) {
         index[axis] = i % s.size[axis];
@@ -52,7 +52,7 @@ static inline long broadcast_index(Shape x, Shape out, long i) {
     return ravel(x, own);
 }
 
-/* What every gradient of a leaf holds before backward, which must add to it. */
+/* Every gradient of a leaf before backward, which must add to it. */
 enum { GRAD_BEFORE = 3 };
 
 /* A leaf whose data and gradient lie on the tape, to be filled through element. */

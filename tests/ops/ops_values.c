@@ -193,7 +193,7 @@ TEST(two_tensors_that_broadcast) {
     tape_free(t);
 }
 
-/* Where b² is out of range and a/b is not, the gradient of a quotient is finite. */
+/* The gradient of a quotient is finite also where b² overflows and a/b does not. */
 TEST(quotients_do_not_square) {
     Tape *t = new_tape();
     double small = sizeof(real) == 4 ? 0x1p-100 : 0x1p-700, large = 1 / small;

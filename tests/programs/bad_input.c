@@ -1,5 +1,5 @@
-/* What the world does wrong, as train and generate meet it: the documented status, one line on stderr that says
- * what was found and what is needed, nothing on stdout, and not a file made or changed. */
+/* Bad input of train and generate gives the documented status, one line on stderr that says what was found and what is
+ * needed, and nothing on stdout. No file is made or changed. */
 #include "base/error.h"
 #include "child.h"
 #include <poll.h>
@@ -300,7 +300,7 @@ TEST(generate_models_that_cannot_be) {
     }
 }
 
-/* A file whose checksum is misspelt is refused unless asked for; one that has none is read, and it is said. */
+/* A file with a misspelt checksum is refused without --no-checksum. A file without a checksum is read with a remark. */
 TEST(generate_models_without_a_checksum) {
     CHECK(TRAIN(SMALL_COPY, "--steps", "1", "--run", "run") == 0, "%s", err);
     copy_with_change("run/model.safetensors", "changed", "\"crc32\"", "\"crc-2\"");
@@ -414,7 +414,7 @@ TEST(generate_prompts) {
 
 /* ---- Standard streams ---- */
 
-/* What is printed and lost is an error; the model, which was saved, is kept. */
+/* Output that cannot be written is an error. The saved model is kept. */
 TEST(output_that_is_lost) {
     const char *const sinks[] = {"/dev/full", ""};
     const char *const causes[] = {"standard output: No space left on device",

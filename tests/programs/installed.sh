@@ -1,6 +1,6 @@
 #!/bin/sh
-# What `make install` puts into a folder, used as others use it: from an empty folder, with a compiler and pkg-config
-# alone. The make that runs the tests hands over its own settings.
+# Uses an installation as others do: from an empty folder, with only a compiler and pkg-config. The make that runs the
+# tests passes its own settings.
 cd "$(dirname "$0")/../.." || exit 74
 program=installed
 . tests/check.sh
@@ -40,10 +40,9 @@ static_library_shows_the_same() {
     done
 }
 
-# Of the library's files only system.o and check_system.o may want what POSIX.1-2017 has not; tests/lint/posix.txt lists
-# what others may.
-# glibc ends a name in 64 where offsets have so many bits. What begins with two underscores is a C library's own name for
-# such a function; gcc makes sincos of sin and cos.
+# Only system.o and check_system.o may use functions outside POSIX.1-2017; tests/lint/posix.txt lists those inside it.
+# glibc appends 64 to names for offsets of 64 bits. A name with two underscores is the C library's own for such a function;
+# gcc makes sincos of sin and cos.
 only_posix_is_wanted() {
     library=${BUILD:-build}/float/libtapeformer.a
     nm --defined-only "$library" | awk 'NF == 3 { print $3 }' >"$folder/own"
@@ -77,7 +76,7 @@ example() {
     grep -q -- "$expected" out
 }
 
-# Where there is no compiler for C++, nobody writes it.
+# Skipped without a C++ compiler.
 from_cpp() {
     command -v "${CXX:-c++}" >/dev/null || return 0
     cd "$folder/empty" || return 1
@@ -136,7 +135,7 @@ into_a_package() {
     [ "$(cd "$packaged/usr" && find . | sort)" = "$(cd "$to" && find . | sort)" ]
 }
 
-# What a distribution asks of compiler and linker, by the environment or behind make, stands beside the project's own.
+# A distribution's flags for compiler and linker, from the environment or after make, are added to the project's own.
 distributions_flags() {
     CPPFLAGS=-DTHEIRS LDFLAGS=-Wl,-z,now remake -n V=1 BUILD="$folder/other" CFLAGS="-DWORD='\"a b\"'" LDLIBS=-lc \
         "$folder/other/float/train" >"$folder/commands" || return 1

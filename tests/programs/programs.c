@@ -98,7 +98,7 @@ TEST(metrics_are_complete) {
     CHECK(lines_of(list_folder("runs/lm")) == 6, "%s", listing);
 }
 
-/* Of a model that has not been trained there is no training loss. Its loss is near log(vocabulary). */
+/* A model that has not been trained has no training loss. Its held-out loss is near log(vocabulary). */
 TEST(no_steps) {
     CHECK(TRAIN(COPY, "--steps", "0", "--json", "--run", "a/b/c") == 0, "%s", err);
     CHECK(lines_of(out) == 1 && isnan(number(out, "train_loss")) && number(out, "tokens") == 0, "%s", out);
@@ -164,12 +164,12 @@ TEST(the_bar_fits_the_terminal) {
     }
     watch(80, "dumb", text);
     CHECK(!strchr(text, '\033') && occurs(text, "\ncopy 40/400"), "%s", text);
-    /* A held-out loss stands beside the step at which it was measured. */
+    /* A held-out loss is printed with the step at which it was measured. */
     CHECK(occurs(text, "\ncopy 120/400  loss ") && occurs(text, " at 100  ") && occurs(text, " at 350  "),
           "%s", text);
 }
 
-/* Of a context of a few characters a sample begins with one. */
+/* With a context of a few characters the prompt of a sample is one token. */
 TEST(one_character_begins) {
     write_cat_text();
     CHECK(TRAIN("lm", TINY, "--text", "text", "--context", "4", "--steps", "1", "--run", "run") == 0, "%s",
@@ -225,8 +225,8 @@ enum { ALL_MEMORY_IS_OURS = true };
 enum { ALL_MEMORY_IS_OURS = false };
 #endif
 
-/* What a dry run says, of a small training and a large one, is what the training takes, to a tenth: all that the
- * process holds. Linux counts the pages of a process to 64 a processor. */
+/* A dry run predicts the peak memory of the whole process within a tenth, for small and large trainings. Linux counts the
+ * pages of a process to 64 a processor. */
 TEST(a_dry_run_tells_the_peak) {
     if (!ALL_MEMORY_IS_OURS) return;
     write_cat_text();
@@ -329,7 +329,7 @@ TEST(samples_are_reproducible) {
     CHECK(!strcmp(out, first) && !*err, "%s", out);
 }
 
-/* Of answers no more are shown than are held out; of a training that fails it is said whose weights are saved. */
+/* No more answers are shown than are held out. A training that fails reports which weights it has saved. */
 TEST(says_what_there_is) {
     CHECK(TRAIN(COPY, "--steps", "1", "--samples", "40", "--run", "run") == 0, "%s", err);
     CHECK(count_of(err, " -> ") == 30, "%s", err);
@@ -347,7 +347,7 @@ static void sleep_a_little(void) {
     nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
 }
 
-/* Waits until a training has written so many rows; returns how many there are. */
+/* Waits until a training has written at least `rows` rows. Returns their number. */
 static int wait_for_rows(const char *csv, int rows) {
     for (int i = 0; i < 4000; i++, sleep_a_little()) {
         size_t size = 0;
@@ -360,7 +360,7 @@ static int wait_for_rows(const char *csv, int rows) {
     return 0;
 }
 
-/* Starts a training that would take for ever, in `run`. */
+/* Starts a training that never ends, in `run`. */
 static pid_t start_endless(FILE *to_out, FILE *to_err) {
     pid_t child = start_program(
         "train", ARGUMENTS(COPY, "--steps", "2147483647", "--eval-every", "500", "--json", "--run", "run"),
@@ -370,7 +370,7 @@ static pid_t start_endless(FILE *to_out, FILE *to_err) {
 }
 
 /* Ctrl-C, or SIGTERM, ends training; model, figures and samples are there; then the program ends by the
- * signal. Meanwhile nobody else can train in the same place. */
+ * signal. Until then no other run can train in the same directory. */
 TEST(ends_when_told) {
     for (int i = 0; i < 2; i++) {
         int signal_number = i ? SIGTERM : SIGINT;

@@ -71,7 +71,7 @@ TEST(rows_that_have_room) {
         const char *length, *layers, *heads;
         bool rows, examples;
     } cases[] = {{"8", "1", "1", true, true},
-                 {"60", "1", "1", true, true},  /* some of which are too long for a drawing */
+                 {"60", "1", "1", true, true},  /* some are too long for a drawing */
                  {"200", "1", "1", true, true}, /* and some to be watched */
                  {"12", "20", "8", true, true}, /* short ones alone */
                  {"12", "300", "8", true, false}};
@@ -99,7 +99,7 @@ TEST(rows_that_have_room) {
 
 /* ---- The bar ---- */
 
-/* The output of a bar on a terminal of this width after so many seconds. */
+/* The output of a bar on a terminal of this width after these seconds. */
 static const char *bar(int columns, double seconds, Report r, long resumed_at, long total, bool last) {
     static char text[4096];
     int other, terminal = open_terminal(columns, &other), before = dup(STDERR_FILENO);
@@ -116,7 +116,7 @@ static const char *bar(int columns, double seconds, Report r, long resumed_at, l
         progress_show(&p, &r), progress_clear(&p);
     fflush(stderr);
     dup2(before, STDERR_FILENO);
-    /* The system hands it on in its own time: a bell is behind it. */
+    /* The terminal passes the text on with a delay: a bell marks its end. */
     struct pollfd ready = {terminal, POLLIN, 0};
     size_t n = 0;
     CHECK(write(other, "\a", 1) == 1);

@@ -55,7 +55,7 @@ static inline int shipped_tests(int argc, char **argv) {
 enum { MOST_OUTPUT = 1 << 17, MOST_ARGUMENTS = 48, CHILD_SECONDS = 50 * PATIENCE };
 static char out[MOST_OUTPUT], err[MOST_OUTPUT]; /* what the last child printed */
 
-/* What stands at the three standard streams. */
+/* The three standard streams of a program. */
 typedef struct Streams {
     const char *input, *output,
         *error;   /* paths; NULL: nothing to read, kept in out, kept in err; "": closed */
@@ -74,7 +74,7 @@ static inline void slurp(FILE *file, char text[MOST_OUTPUT]) {
     fclose(file);
 }
 
-/* A terminal of so many columns: the end that reads what is shown; *shown is the other. */
+/* Opens a terminal of this width. Returns the end that reads; *shown is the end that programs write to. */
 static inline int open_terminal(int columns, int *shown) {
     int terminal = posix_openpt(O_RDWR | O_NOCTTY);
     struct winsize size = {.ws_row = 24, .ws_col = (unsigned short)columns};
@@ -84,7 +84,7 @@ static inline int open_terminal(int columns, int *shown) {
     return terminal;
 }
 
-/* What a terminal is sent until its other end is closed. */
+/* Reads a terminal until its other end is closed. */
 static inline void read_terminal(int terminal, char text[MOST_OUTPUT]) {
     size_t used = 0;
     for (ssize_t n; (n = read(terminal, text + used, MOST_OUTPUT - 1 - used)) > 0;) used += (size_t)n;
@@ -92,7 +92,7 @@ static inline void read_terminal(int terminal, char text[MOST_OUTPUT]) {
     close(terminal);
 }
 
-/* Starts a program with these arguments, NULL behind the last. It must end within CHILD_SECONDS. */
+/* Starts a program with these arguments, which a NULL ends. It must end within CHILD_SECONDS. */
 static inline pid_t start_program(const char *program, const char *const *arguments, Streams s, FILE *to_out,
                                   FILE *to_err) {
     char path[PATH_MAX + 32], *argv[MOST_ARGUMENTS + 2] = {(char *)program};

@@ -1,5 +1,5 @@
-/* An allocator that counts, and fails where it is told to, once or from there on. A sanitizer keeps malloc to itself, and so
- * do C libraries other than glibc: there only pages are counted, and fail only by heap.no_pages. */
+/* An allocator that counts allocations and fails at a chosen one, once or from there on. Under a sanitizer, and in C
+ * libraries other than glibc, malloc cannot be replaced: only pages are counted, and fail only by heap.no_pages. */
 #ifndef TESTS_FAILING_MEMORY_H
 #define TESTS_FAILING_MEMORY_H
 

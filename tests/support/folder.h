@@ -54,7 +54,7 @@ static inline void write_text(const char *path, const char *text) {
     write_bytes(path, text, strlen(text));
 }
 
-/* A file's bytes, to be freed, with a NUL behind them; NULL where there is none. */
+/* A file's bytes, followed by a NUL; the caller frees them. NULL: no such file. */
 static inline char *read_bytes(const char *path, size_t *count) {
     FILE *f = fopen(path, "rb");
     *count = 0;

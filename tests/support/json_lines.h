@@ -1,11 +1,11 @@
-/* What programs print with --json: an object a line. */
+/* The output of programs with --json: one object a line. */
 #ifndef TESTS_JSON_LINES_H
 #define TESTS_JSON_LINES_H
 
 #include "formats/json.h"
 #include "test.h"
 
-/* The number of that key in a line of JSON; NAN where it is null, INFINITY where there is no such key. */
+/* The number of that key in a line of JSON. NAN: it is null; INFINITY: there is no such key. */
 static inline double number(const char *line, const char *key) {
     char quoted[40];
     snprintf(quoted, sizeof quoted, "\"%s\": ", key);

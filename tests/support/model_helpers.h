@@ -1,4 +1,4 @@
-/* What the tests of models share: batches, and a pass of a model over one. */
+/* Helpers for the tests of models: batches, and a pass of a model over one. */
 #ifndef TESTS_MODEL_HELPERS_H
 #define TESTS_MODEL_HELPERS_H
 

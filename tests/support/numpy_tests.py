@@ -1,4 +1,4 @@
-"""What the scripts that compute numbers again in NumPy have in common."""
+"""Helpers for the scripts that compute numbers again in NumPy."""
 import traceback
 
 

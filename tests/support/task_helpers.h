@@ -1,4 +1,4 @@
-/* What the tests of tokenizers, corpora and tasks share. */
+/* Helpers for the tests of tokenizers, corpora and tasks. */
 #ifndef TESTS_TASK_HELPERS_H
 #define TESTS_TASK_HELPERS_H
 
@@ -35,7 +35,7 @@ static inline Tokenizer *learned(TokenizerKind kind, long size, const char *text
     return k;
 }
 
-/* A file's bytes with a NUL behind them; the caller frees them. */
+/* A file's bytes, followed by a NUL; the caller frees them. */
 static inline char *whole_file(const char *path, size_t *length) {
     Error e = {0};
     char *text;

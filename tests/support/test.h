@@ -142,7 +142,7 @@ static inline int lines_of(const char *text) {
     return lines;
 }
 
-/* How often a text stands in another. */
+/* The number of occurrences of a text in another. */
 static inline int count_of(const char *text, const char *what) {
     int count = 0;
     for (; (text = strstr(text, what)); text += strlen(what)) count++;

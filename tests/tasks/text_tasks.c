@@ -81,7 +81,7 @@ static void check_date(const Task *task, bool held_out, const char *source, cons
     time_t seconds = timegm(&t);
     struct tm back = *gmtime(&seconds);
     CHECK(back.tm_mon == month - 1 && back.tm_mday == day && year >= 1900 && year < 2100, "%s", target);
-    /* What stands in the source is one of the forms, as the C library writes them. */
+    /* The source has one of the forms, as the C library writes them. */
     static const char *const forms[] = {
         "the %@ of %B %Y", "the %@ of %B, %Y", "%B %e, %Y", "%B %@, %Y", "%e %B %Y",          "%@ %B %Y",
         "%A, %e %B %Y",    "%A, %B %e, %Y",    "%e %b %Y",  "%b %e, %Y", "%e-%b-%Y",          "%e.%#.%Y",

@@ -5,7 +5,7 @@
 
 enum { MOST_BYTES = 1 << 16, MOST_MERGES = 300 };
 
-/* ---- The plain version: words as rows of tokens in one array, -1 behind each ---- */
+/* ---- The plain version: words as rows of tokens in one array, each ended by -1 ---- */
 
 typedef struct Plain {
     int32_t token[2 * MOST_BYTES];

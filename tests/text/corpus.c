@@ -87,8 +87,8 @@ TEST(short_texts_have_less_of_both) {
     }
 }
 
-/* Every tokenizer holds out the same characters, learns from the others alone, and knows how many it judges by. Of
- * several texts each has its tail. */
+/* Every tokenizer holds out the same characters, learns from the others alone, and counts its held-out characters.
+ * Each of several texts has its own tail. */
 TEST(every_tokenizer_holds_out_the_same_text) {
     static const char first[] = "aé bé aé bé aé bé ",
                       second[] = "cd cd cd cd cd cd xyz"; /* 18 and 21 characters */
@@ -116,7 +116,7 @@ TEST(every_tokenizer_holds_out_the_same_text) {
     }
 }
 
-/* From a file: a byte-order mark is no character, and what is wrong with the file is said with its path. */
+/* A corpus from a file: a byte-order mark is no character, and errors name the path. */
 TEST(a_corpus_from_a_file) {
     make_folder();
     const char *path = in_folder("text");

@@ -90,7 +90,7 @@ TEST(the_tokenizer_names_character_and_byte_of_what_it_refuses) {
     CHECK_ERROR(e, STATUS_BAD_DATA, "vocabulary: found an empty vocabulary, need a character");
 }
 
-/* Whatever a model says can be printed: special tokens and nonsense read as U+FFFD. */
+/* All ids can be printed: special tokens and ids without a meaning read as U+FFFD. */
 TEST(any_ids_can_be_printed) {
     Error e = {0};
     Tokenizer *k = tokenizer_parse("vocabulary", "ab", &e);

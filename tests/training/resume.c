@@ -259,7 +259,7 @@ TEST(changed_checkpoints) {
     static const struct {
         const char *key, *value;
         int status;
-        const char *want; /* behind the path */
+        const char *want; /* after the path */
     } cases[] = {
         {"run.step", NULL, 65, "metadata: run.step: found none, need a number"},
         {"run.step", "", 65, "metadata: run.step: found , need a number"},

@@ -311,7 +311,7 @@ TEST(schedules_agree_with_PyTorch) {
     check_schedule("cosine", &cosine, 10, 0); /* there steps count from 0 */
 }
 
-/* Where golden values do not reach: no warm-up, beyond the last step, a constant. */
+/* Schedules without golden values: no warm-up, steps after the last, a constant rate. */
 TEST(schedules_at_their_ends) {
     Schedule cosine = {.kind = SCHEDULE_COSINE, .rate = 2, .min_rate = 1, .steps = 10};
     CHECK_NEAR(schedule_rate(&cosine, 1), 2, 0);
