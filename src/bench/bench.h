@@ -2,6 +2,7 @@
 #ifndef BENCH_BENCH_H
 #define BENCH_BENCH_H
 
+#include "base/arena.h"
 #include "nn/nn.h"
 #include "training/trainer.h"
 
@@ -22,8 +23,8 @@ BenchSubject bench_step;
 /* The time of a step by operation; the rate counts the multiplications and additions of products. */
 BenchSubject bench_profile;
 
-/* Decoding with the model of a case (NULL: chars, baby, copy), beside the time of reading its weights: a language model within its context and beyond
- * it, where its window slides; one answer at a time, and a batch of them. */
+/* Decoding with the model of a case (NULL: chars, baby, copy), beside the time of reading its weights. A language model
+ * decodes within its context, and beyond it, where its window slides; others one answer at a time, and a batch. */
 BenchSubject bench_decode;
 
 /* Matrix products of the sizes of small Transformers, in three layouts. A name is an error. */
@@ -54,17 +55,15 @@ bool bench_each(const char *name, bool (*measure)(const Case *c, const BenchOpti
 /* The configuration of its model. */
 ModelConfig case_config(const Case *c);
 
-/* Random tokens, the same for the same stream; to be freed. NULL with STATUS_NO_MEMORY. */
-int32_t *case_ids(const Case *c, long count, uint64_t stream, Error *e);
-
-/* Target tokens of a step. */
-long case_tokens(const Case *c);
+/* Random tokens, the same for the same stream. */
+int32_t *case_ids(Arena *a, const Case *c, long count, uint64_t stream);
 
 /* A case ready to train: a model, and one batch of random tokens. */
 typedef struct Bench {
     const Case *c;
     Model *model;
     Tape *tape;
+    Arena arena; /* of the ids */
     int32_t *source_ids, *target_ids, *targets;
     long micro_batch;      /* rows of one forward and backward: see training/trainer.h */
     Tokens source, target; /* of a micro-batch */

@@ -37,10 +37,6 @@ bool bench_each(const char *name, bool (*measure)(const Case *c, const BenchOpti
     return true;
 }
 
-long case_tokens(const Case *c) {
-    return c->batch * c->T;
-}
-
 /* Backward has twice the products of forward. */
 static double flops_of(const Tape *t) {
     double flops = 0;
@@ -49,10 +45,9 @@ static double flops_of(const Tape *t) {
     return flops;
 }
 
-int32_t *case_ids(const Case *c, long count, uint64_t stream, Error *e) {
-    int32_t *ids = calloc((size_t)count + 1, sizeof *ids);
-    if (!ids) error_set(e, STATUS_NO_MEMORY, "memory: %ld tokens", count);
-    for (long i = 0; ids && i < count; i++)
+int32_t *case_ids(Arena *a, const Case *c, long count, uint64_t stream) {
+    int32_t *ids = arena_alloc(a, ((size_t)count + 1) * sizeof *ids);
+    for (long i = 0; i < count; i++)
         ids[i] = (int32_t)random_below(random_key(1, stream), (uint64_t)i, c->vocab);
     return ids;
 }
@@ -75,11 +70,11 @@ bool bench_open(Bench *b, const Case *c, const BenchOptions *o, Error *e) {
     ModelConfig config = case_config(c);
     if (o->plain) config.attention = ATTENTION_PLAIN;
     b->model = model_new(&config, true, 1, e);
-    b->source_ids = case_ids(c, c->batch * c->S, 0, e);
-    b->target_ids = case_ids(c, c->batch * c->T, 1, e);
-    b->targets = case_ids(c, c->batch * c->T, 2, e);
-    if (!b->model || !optim_start(&b->optimizer, &b->model->parameters, e) || !b->source_ids ||
-        !b->target_ids || !b->targets || !tokens_new(&b->source, c->batch, c->batch * c->S, e) ||
+    b->source_ids = case_ids(&b->arena, c, c->batch * c->S, 0);
+    b->target_ids = case_ids(&b->arena, c, c->batch * c->T, 1);
+    b->targets = case_ids(&b->arena, c, c->batch * c->T, 2);
+    if (!b->model || !optim_start(&b->optimizer, &b->model->parameters, e) ||
+        !tokens_new(&b->source, c->batch, c->batch * c->S, e) ||
         !tokens_new(&b->target, c->batch, c->batch * c->T, e))
         return false;
     tape_plan(b->tape);
@@ -98,9 +93,7 @@ void bench_close(Bench *b) {
     model_free(b->model);
     tokens_free(&b->source);
     tokens_free(&b->target);
-    free(b->source_ids);
-    free(b->target_ids);
-    free(b->targets);
+    arena_free(&b->arena);
 }
 
 void bench_record(Bench *b, long first, long rows) {

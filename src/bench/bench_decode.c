@@ -4,7 +4,6 @@
 #include "bench/bench.h"
 #include "decoding/decode.h"
 #include "kernels/vector.h"
-#include <stdlib.h>
 
 /* Decodes `more` tokens after a prompt of `prompt` tokens, or `batch` answers of `more` tokens. */
 typedef struct Decoding {
@@ -77,20 +76,19 @@ static bool measure_answers(Decoding *d, const BenchOptions *o, Error *e) {
 static bool measure_case(const Case *c, const BenchOptions *o, Error *e) {
     ModelConfig config = case_config(c);
     size_t most = (size_t)(c->batch * (c->S + 2 * c->T));
+    Arena arena = {0};
     Decoding d = {.c = c,
                   .model = model_new(&config, false, 1, e),
                   .tape = tape_new(),
-                  .ids = case_ids(c, (long)most, 0, e),
-                  .out = calloc(most, sizeof *d.out),
-                  .start = calloc((size_t)c->batch + 1, sizeof *d.start),
-                  .length = calloc((size_t)c->batch, sizeof *d.length)};
-    bool ok = d.model && d.ids && d.out && d.start && d.length;
-    if (!ok) error_set(e, STATUS_NO_MEMORY, "memory: %zu tokens", most);
-    for (long i = 0; ok && i <= c->batch; i++) d.start[i] = i * c->S;
-    ok = ok && (c->kind == KIND_LM ? measure_text(&d, o, e) : measure_answers(&d, o, e));
+                  .ids = case_ids(&arena, c, (long)most, 0),
+                  .out = arena_alloc(&arena, most * sizeof *d.out),
+                  .start = arena_alloc(&arena, ((size_t)c->batch + 1) * sizeof *d.start),
+                  .length = arena_alloc(&arena, (size_t)c->batch * sizeof *d.length)};
+    for (long i = 0; i <= c->batch; i++) d.start[i] = i * c->S;
+    bool ok = d.model && (c->kind == KIND_LM ? measure_text(&d, o, e) : measure_answers(&d, o, e));
     tape_free(d.tape);
     model_free(d.model);
-    free(d.ids), free(d.out), free(d.start), free(d.length);
+    arena_free(&arena);
     return ok;
 }
 

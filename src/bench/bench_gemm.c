@@ -3,7 +3,6 @@
 #include "base/random.h"
 #include "bench/bench.h"
 #include "kernels/gemm.h"
-#include <stdlib.h>
 
 /* Cubes, attention heads, and the layers of the cases. */
 static const struct Product {
@@ -19,10 +18,9 @@ static void multiply(void *g) {
     gemm(g);
 }
 
-static real *random_matrix(long elements, uint64_t stream) {
-    real *x = malloc((size_t)elements * sizeof *x);
-    for (long i = 0; x && i < elements; i++)
-        x[i] = random_uniform(random_key(1, stream), (uint64_t)i) - (real)0.5;
+static real *random_matrix(Arena *a, long elements, uint64_t stream) {
+    real *x = arena_alloc(a, (size_t)elements * sizeof *x);
+    for (long i = 0; i < elements; i++) x[i] = random_uniform(random_key(1, stream), (uint64_t)i) - (real)0.5;
     return x;
 }
 
@@ -44,14 +42,11 @@ bool bench_gemm(const char *name, const BenchOptions *o, Error *e) {
     double peak = bench_peak_gflops(o->seconds) * pool_threads();
     for (int i = 0; i < PRODUCTS; i++) {
         const struct Product *p = &products[i];
-        real *a = random_matrix(p->m * p->k, 0), *b = random_matrix(p->k * p->n, 1),
-             *c = random_matrix(p->m * p->n, 2);
-        bool ok = a && b && c;
-        for (int layout = 0; ok && layout < LAYOUTS; layout++)
-            measure(p, (GemmLayout)layout, a, b, c, peak, o);
-        free(a), free(b), free(c);
-        if (!ok)
-            return error_set(e, STATUS_NO_MEMORY, "memory: a product of %ld by %ld by %ld", p->m, p->n, p->k);
+        Arena arena = {0};
+        real *a = random_matrix(&arena, p->m * p->k, 0), *b = random_matrix(&arena, p->k * p->n, 1),
+             *c = random_matrix(&arena, p->m * p->n, 2);
+        for (int layout = 0; layout < LAYOUTS; layout++) measure(p, (GemmLayout)layout, a, b, c, peak, o);
+        arena_free(&arena);
     }
     return true;
 }
