@@ -17,17 +17,22 @@ typedef struct ExplainOptions {
 
 typedef bool Experiment(const ExplainOptions *o, Error *e);
 
-Experiment explain_relevance;   /* 3.2: a fixed ratio, keys alone, queries and keys */
-Experiment explain_scaling;     /* 3.2.1: why scores are divided by √d_k */
-Experiment explain_kernels;     /* 3.2: attention as Nadaraya–Watson regression */
-Experiment explain_scores;      /* 3.2.1: dot-product and additive attention */
-Experiment explain_positions;   /* 3.5: the sinusoids, and a model without them */
-Experiment explain_heads;       /* 3.2.2: one head and four */
-Experiment explain_teacher;     /* 3.1: teacher forcing and free running */
-Experiment explain_tape;        /* the operations that a forward pass records */
-Experiment explain_convolution; /* a convolution as attention with fixed weights */
-Experiment explain_graph;       /* message passing over edges as attention with a mask */
-Experiment explain_recurrence;  /* recall by distance: a recurrent network and attention */
+/* Name and summary of each experiment, whose function is explain_NAME. */
+#define EXPERIMENTS(X)                                                                                       \
+    X(relevance, "why words need queries and keys")                                                          \
+    X(scaling, "why scores are divided by the root of d_k")                                                  \
+    X(kernels, "attention as a regression from known points")                                                \
+    X(scores, "dot-product and additive attention: accuracy and time")                                       \
+    X(positions, "what a model loses without positions")                                                     \
+    X(heads, "one head and four on a task with two relations")                                               \
+    X(teacher, "what the decoder reads in training, and what when it runs free")                             \
+    X(tape, "what a forward pass records for backward")                                                      \
+    X(convolution, "a convolution as attention with fixed weights")                                          \
+    X(recurrence, "recall by distance: a recurrent network and attention")                                   \
+    X(graph, "message passing over edges as attention with a mask")
+#define DECLARE(name, summary) Experiment explain_##name;
+EXPERIMENTS(DECLARE)
+#undef DECLARE
 
 /* ---- The attention of a saved run over a text: as a page, as SVG files, or in the terminal ---- */
 

@@ -13,10 +13,13 @@
 
 enum { ROWS = 64, KEYS = 64, LARGEST = 4096, SIZES = 13, SOFTMAXES = 32, QUERIES = SOFTMAXES * ROWS };
 
-/* The measurements at one d_k. The arrays hold values without and with the division, over the queries of the
- * first 32 groups. */
+/* The measurements at one d_k. Index 0: without the division; 1: with it. */
 typedef struct Measured {
-    double variance, entropy[2], median[2]; /* of the length of a query's gradient */
+    Tape *tape;
+    long d_k;
+    uint64_t key, drawn; /* of the random numbers; numbers taken */
+    double variance, entropy[2], median[2];
+    double length[2][QUERIES]; /* of each query's gradient, in the first 32 groups; their median above */
 } Measured;
 
 /* Groups of 64 queries and 64 keys, all pairs of a group. Their number bounds the relative standard error
@@ -25,11 +28,11 @@ static long groups_of(long d_k) {
     return 4000 / d_k + 32;
 }
 
-static Tensor *draw(Tape *t, Shape shape, uint64_t key, uint64_t *at) {
-    Tensor *x = tape_constant(t, shape);
+static Tensor *draw(Measured *m, Shape shape) {
+    Tensor *x = tape_constant(m->tape, shape);
     double bound = sqrt(3);
     for (long i = 0; x->data && i < shape_count(shape); i++)
-        x->data[i] = (real)(bound * (2 * (double)random_uniform(key, (*at)++) - 1));
+        x->data[i] = (real)(bound * (2 * (double)random_uniform(m->key, m->drawn++) - 1));
     return x;
 }
 
@@ -49,30 +52,29 @@ static void lengths_of(const real *x, double *length) {
     }
 }
 
-/* The softmax of one group's scores: entropies are added to m, gradients go to length[2][QUERIES]. */
-static bool measure_softmax(Tape *t, long d_k, long group, Tensor *scores, Tensor *dp,
-                            double (*length)[QUERIES], Measured *m, Error *e) {
+/* Measures the softmax of one group's scores, without and with the division. */
+static bool measure_softmax(Measured *m, long group, Tensor *scores, Error *e) {
+    Tape *t = m->tape;
+    Tensor *dp = draw(m, SHAPE(ROWS, KEYS));
     for (int scaled = 0; scaled < 2; scaled++) {
         real gradient[ROWS * KEYS] = {0};
-        Tensor *s = scaled ? tape_scale(t, scores, (real)(1 / sqrt((double)d_k))) : scores;
+        Tensor *s = scaled ? tape_scale(t, scores, (real)(1 / sqrt((double)m->d_k))) : scores;
         Tensor *p = tape_softmax(t, tape_leaf(t, s->shape, s->data, gradient), -1);
         if (tape_failed(t, e)) return false;
         m->entropy[scaled] += mean_entropy(p) / SOFTMAXES;
         tape_backward_from(t, p, dp->data);
-        lengths_of(gradient, length[scaled] + group * ROWS);
+        lengths_of(gradient, m->length[scaled] + group * ROWS);
     }
     return true;
 }
 
-/* One group; its squared scores are added to *squares. */
-static bool measure_group(Tape *t, long d_k, long group, uint64_t key, uint64_t *at, double *squares,
-                          double (*length)[QUERIES], Measured *m, Error *e) {
-    Tensor *q = draw(t, SHAPE(ROWS, d_k), key, at), *k = draw(t, SHAPE(KEYS, d_k), key, at);
+static bool measure_group(Measured *m, long group, Error *e) {
+    Tape *t = m->tape;
+    Tensor *q = draw(m, SHAPE(ROWS, m->d_k)), *k = draw(m, SHAPE(KEYS, m->d_k));
     Tensor *scores = tape_matmul(t, q, tape_transpose(t, k, 0, 1));
     if (tape_failed(t, e)) return false;
-    for (long i = 0; i < ROWS * KEYS; i++) *squares += (double)(scores->data[i] * scores->data[i]);
-    bool ok = group >= SOFTMAXES ||
-              measure_softmax(t, d_k, group, scores, draw(t, SHAPE(ROWS, KEYS), key, at), length, m, e);
+    for (long i = 0; i < ROWS * KEYS; i++) m->variance += (double)(scores->data[i] * scores->data[i]);
+    bool ok = group >= SOFTMAXES || measure_softmax(m, group, scores, e);
     tape_reset(t);
     return ok;
 }
@@ -82,17 +84,14 @@ static int ascending(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static bool measure(Tape *t, long d_k, uint64_t seed, Measured *m, Error *e) {
-    double length[2][QUERIES];
-    *m = (Measured){0};
-    uint64_t key = random_key(seed, STREAM_EXPERIMENT + (uint64_t)d_k), at = 0;
-    double squares = 0, groups = (double)groups_of(d_k);
+static bool measure(Measured *m, Tape *t, long d_k, uint64_t seed, Error *e) {
+    *m = (Measured){.tape = t, .d_k = d_k, .key = random_key(seed, STREAM_EXPERIMENT + (uint64_t)d_k)};
     for (long g = 0; g < groups_of(d_k); g++)
-        if (!measure_group(t, d_k, g, key, &at, &squares, length, m, e)) return false;
-    m->variance = squares / groups / (ROWS * KEYS);
+        if (!measure_group(m, g, e)) return false;
+    m->variance = m->variance / (double)groups_of(d_k) / (ROWS * KEYS);
     for (int i = 0; i < 2; i++) {
-        qsort(length[i], QUERIES, sizeof *length[i], ascending);
-        m->median[i] = length[i][QUERIES / 2];
+        qsort(m->length[i], QUERIES, sizeof *m->length[i], ascending);
+        m->median[i] = m->length[i][QUERIES / 2];
     }
     return true;
 }
@@ -110,7 +109,7 @@ static const Table table = {"scaling",
 
 bool explain_scaling(const ExplainOptions *o, Error *e) {
     double d_k[SIZES], gradient[2][SIZES], off = 0;
-    Measured m = {0};
+    static Measured m;
     o->tape->keep = true; /* backward runs once for each of the two softmaxes */
     show_start(
         o, &table,
@@ -122,7 +121,7 @@ bool explain_scaling(const ExplainOptions *o, Error *e) {
         KEYS, KEYS, log(KEYS));
     for (int i = 0; i < SIZES; i++) {
         d_k[i] = 1 << i;
-        if (!measure(o->tape, 1 << i, o->seed, &m, e)) return false;
+        if (!measure(&m, o->tape, 1 << i, o->seed, e)) return false;
         gradient[0][i] = m.median[0], gradient[1][i] = m.median[1];
         off = fmax(off, fabs(m.variance / d_k[i] - 1));
         show_row(o, &table,

@@ -46,24 +46,16 @@ static const struct {
     const char *name, *summary;
     Experiment *run;
 } experiments[] = {
-    {"relevance", "why words need queries and keys", explain_relevance},
-    {"scaling", "why scores are divided by the root of d_k", explain_scaling},
-    {"kernels", "attention as a regression from known points", explain_kernels},
-    {"scores", "dot-product and additive attention: accuracy and time", explain_scores},
-    {"positions", "what a model loses without positions", explain_positions},
-    {"heads", "one head and four on a task with two relations", explain_heads},
-    {"teacher", "what the decoder reads in training, and what when it runs free", explain_teacher},
-    {"tape", "what a forward pass records for backward", explain_tape},
-    {"convolution", "a convolution as attention with fixed weights", explain_convolution},
-    {"recurrence", "recall by distance: a recurrent network and attention", explain_recurrence},
-    {"graph", "message passing over edges as attention with a mask", explain_graph},
+#define ROW(name, summary) {#name, summary, explain_##name},
+    EXPERIMENTS(ROW)
+#undef ROW
 };
-enum { EXPERIMENTS = sizeof experiments / sizeof *experiments, ALL_NAMES = 200, NOTES = 2000 };
+enum { COUNT = sizeof experiments / sizeof *experiments, ALL_NAMES = 200, NOTES = 2000 };
 
 /* "walk, relevance, …" */
 static const char *all_names(char out[ALL_NAMES]) {
     size_t at = (size_t)snprintf(out, ALL_NAMES, "walk");
-    for (size_t i = 0; i < EXPERIMENTS; i++)
+    for (size_t i = 0; i < COUNT; i++)
         at += (size_t)snprintf(out + at, ALL_NAMES - at, ", %s", experiments[i].name);
     return out;
 }
@@ -78,7 +70,7 @@ static const char *notes(char out[NOTES]) {
         if (breaks) line = at;
     }
     at += (size_t)snprintf(out + at, NOTES - at, "\n\nExperiments\n");
-    for (size_t i = 0; i < EXPERIMENTS; i++)
+    for (size_t i = 0; i < COUNT; i++)
         at += (size_t)snprintf(out + at, NOTES - at, "  %-12s %s\n", experiments[i].name,
                                experiments[i].summary);
     return out;
@@ -153,7 +145,7 @@ static bool run(const char *name, uint64_t seed, Error *e) {
         walk.side = (Side)side, walk.side_given = given.side, walk.json = json, walk.seed = seed;
         return check_flags(WALK, e) && explain_walk(&walk, e);
     }
-    for (size_t i = 0; i < EXPERIMENTS; i++)
+    for (size_t i = 0; i < COUNT; i++)
         if (strcmp(experiments[i].name, name) == 0)
             return check_flags(EXPERIMENT, e) && run_experiment(experiments[i].run, seed, e);
     if (stat(name, &s) == 0 && S_ISDIR(s.st_mode))
