@@ -70,24 +70,29 @@ static bool fill(const PageExample *x, const ModelConfig *c, Tokens *source, Tok
     return true;
 }
 
-bool attention_look(const PageExample *x, Tape *t, Model *m, uint8_t *weights, int32_t *likeliest, Error *e) {
+Tensor *attention_logits(const PageExample *x, Tape *t, Model *m, Trace *trace, Error *e) {
     Tokens source = {0}, target = {0};
-    long V = m->config.vocab_size;
-    bool ok = fill(x, &m->config, &source, &target, e);
-    if (ok) {
-        Trace trace = {0};
-        Forward f = {t, m, &source, &target, .trace = weights ? &trace : NULL};
+    Tensor *logits = NULL;
+    if (fill(x, &m->config, &source, &target, e)) {
+        Forward f = {t, m, &source, &target, .trace = trace};
         t->training = false;
-        Tensor *logits = nn_logits(&f, nn_hidden(&f));
-        ok = !tape_failed(t, e);
-        if (ok && weights) attention_take(x, &m->config, &trace, weights);
-        for (long i = 0; ok && likeliest && i < target.sequences.total_rows; i++)
-            likeliest[i] = (int32_t)kernel_argmax(V, logits->data + i * V);
-        tape_reset(t);
+        logits = nn_logits(&f, nn_hidden(&f));
+        if (tape_failed(t, e)) logits = NULL;
     }
     tokens_free(&source);
     tokens_free(&target);
-    return ok;
+    return logits;
+}
+
+bool attention_look(const PageExample *x, Tape *t, Model *m, uint8_t *weights, int32_t *likeliest, Error *e) {
+    Trace trace = {0};
+    long V = m->config.vocab_size;
+    const Tensor *logits = attention_logits(x, t, m, weights ? &trace : NULL, e);
+    if (logits && weights) attention_take(x, &m->config, &trace, weights);
+    for (long i = 0; logits && likeliest && i < logits->shape.size[0]; i++)
+        likeliest[i] = (int32_t)kernel_argmax(V, logits->data + i * V);
+    tape_reset(t);
+    return logits;
 }
 
 const char **attention_token_texts(const Tokenizer *k, long vocab_size, int32_t begin, int32_t end,

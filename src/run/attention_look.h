@@ -14,6 +14,10 @@ void attention_groups(PageExample *x, const ModelConfig *c, const int32_t *sourc
 /* Copies the weights of a forward pass over the tokens of x, in percent: [page_weights(x)] */
 void attention_take(const PageExample *x, const ModelConfig *c, const Trace *trace, uint8_t *weights);
 
+/* Runs the model on the tokens of x, with a trace unless it is NULL: [tokens of the target, vocab_size]. The tape must
+ * be empty; the caller resets it. NULL: the error. */
+Tensor *attention_logits(const PageExample *x, Tape *t, Model *m, Trace *trace, Error *e);
+
 /* Runs the model on the tokens of x. Returns all weights in percent, [page_weights(x)], and the likeliest
  * token after each token of the target; either may be NULL. The tape must be empty, and is reset. */
 bool attention_look(const PageExample *x, Tape *t, Model *m, uint8_t *weights, int32_t *likeliest, Error *e);

@@ -131,6 +131,44 @@ static void samples(const Page *p, FILE *out) {
     fputs("</div>\n</section>\n", out);
 }
 
+static Label label(const Page *p, int32_t id) {
+    enum { LABEL_COLUMNS = 6 };
+    return label_of(p->token[id], LABEL_COLUMNS, true);
+}
+
+/* Lists the tokens at place `at` of the hypotheses of a set, a bit each, and below each token what follows it. */
+static void branches(const Page *p, unsigned set, long at, FILE *out) {
+    fputs("<ul>\n", out);
+    for (int first = 0; first < p->beam_count; first++) {
+        const PageBeam *b = &p->beams[first];
+        unsigned same = 0;
+        if (!(set >> first & 1) || at >= b->answer.count) continue;
+        for (int i = first; i < p->beam_count; i++)
+            if (set >> i & 1 && at < p->beams[i].answer.count &&
+                p->beams[i].answer.tokens[at] == b->answer.tokens[at])
+                same |= 1u << i;
+        Label l = label(p, b->answer.tokens[at]);
+        fprintf(out, "<li%s><span><small>%.2f</small>", first ? "" : " class=\"best\"", b->probability[at]);
+        label_markup(out, &l);
+        fputs("</span>", out);
+        branches(p, same, at + 1, out);
+        fputs("</li>\n", out);
+        set &= ~same;
+    }
+    fputs("</ul>", out);
+}
+
+static void beams(const Page *p, FILE *out) {
+    fputs("<section>\n<h2>Beam search</h2>\n<p>The best answers to <code>", out);
+    tokens(p, p->searched->given, p->searched->given_count, out);
+    fputs("</code> as a tree of their common beginnings, with the probability of each token after those "
+          "before it.</p>\n"
+          "<div class=\"beams\">\n",
+          out);
+    branches(p, (1u << p->beam_count) - 1, 0, out);
+    fputs("</div>\n</section>\n", out);
+}
+
 /* ---- Attention: a table for each head, whose cells are coloured, and numbered where it is enlarged ---- */
 
 long page_row_weights(const PageGroup *g, long row) {
@@ -143,11 +181,6 @@ long page_weights(const PageExample *x) {
         for (long row = 0; row < x->group[i].rows; row++)
             sum += page_row_weights(&x->group[i], row) * x->group[i].layers * x->group[i].heads;
     return sum;
-}
-
-static Label label(const Page *p, int32_t id) {
-    enum { LABEL_COLUMNS = 6 };
-    return label_of(p->token[id], LABEL_COLUMNS, true);
 }
 
 /* Columns of the longest label. */
@@ -263,6 +296,7 @@ static void write_page(const void *page, FILE *out) {
     if (p->figure_count) facts(p->figures, p->figure_count, "figures", out);
     if (p->curve_count) curves(p, out);
     if (p->sample_count) samples(p, out);
+    if (p->beam_count) beams(p, out);
     if (p->example_count) maps(p, out);
     about(p, out);
     fputs("</main>\n", out);

@@ -48,6 +48,12 @@ typedef struct PageFrame {
     const PageAnswer *answer; /* [samples] */
 } PageFrame;
 
+/* An answer that beam search found. */
+typedef struct PageBeam {
+    PageAnswer answer;         /* its end token is among its tokens */
+    const double *probability; /* [count] of each token after those before it */
+} PageBeam;
+
 typedef struct PageFact {
     const char *name, *value;
 } PageFact;
@@ -58,12 +64,15 @@ typedef struct Page {
     const Picture *curves;    /* [curve_count] */
     const char *const *token; /* texts by id */
     const PageExample *examples;
-    const PageFrame *frames;   /* [frame_count]; the page first shows the last */
-    const PageSample *samples; /* [sample_count] */
-    const PageFact *facts;     /* [fact_count], about the model */
-    const PageFact *choices;   /* [choice_count], about its training */
-    const char *command;       /* that repeats the run, or NULL */
-    int figure_count, curve_count, example_count, frame_count, sample_count, fact_count, choice_count;
+    const PageFrame *frames;    /* [frame_count]; the page first shows the last */
+    const PageSample *samples;  /* [sample_count] */
+    const PageSample *searched; /* the sample whose answers by beam search are shown */
+    const PageBeam *beams;      /* [beam_count], best first */
+    const PageFact *facts;      /* [fact_count], about the model */
+    const PageFact *choices;    /* [choice_count], about its training */
+    const char *command;        /* that repeats the run, or NULL */
+    int figure_count, curve_count, example_count, frame_count, sample_count, beam_count, fact_count,
+        choice_count;
 } Page;
 
 /* Writes the file. STATUS_CANNOT_CREATE, STATUS_IO, STATUS_NO_MEMORY; then the old file stays. */

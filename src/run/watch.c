@@ -1,6 +1,7 @@
 #include "run/watch.h"
-#include "decoding/decode.h"
+#include "decoding/beam.h"
 #include "run/attention_look.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -113,14 +114,18 @@ static Seen *seen_new(const Watch *w, long step, Error *e) {
     return s;
 }
 
+/* An answer may be a little longer than the right one. */
+static long most_tokens(const PageSample *s) {
+    return s->wanted_count + WATCHED_ANSWER - WATCHED_TOKENS;
+}
+
 /* An answer to a source; next-token predictions of a text; or generated text. */
 static bool answer(const Watch *w, int i, Trainer *t, PageAnswer *a, Error *e) {
     const PageSample *s = &w->sample[i];
     const Task *task = t->task;
     if (task->max_S)
         return decode_answers(t->tape, t->model, &(Sampler){0}, 1, (long[]){0, s->given_count}, s->given,
-                              task->begin_id, task->end_id, s->wanted_count + WATCHED_ANSWER - WATCHED_TOKENS,
-                              a->tokens, &a->count, e);
+                              task->begin_id, task->end_id, most_tokens(s), a->tokens, &a->count, e);
     if (!s->wanted) {
         int32_t ids[PROMPT + CONTINUED];
         Sampler sampler = {.temperature = 0.8, .seed = t->seed};
@@ -144,6 +149,59 @@ static bool see(const Watch *w, Trainer *t, Seen *s, Error *e) {
     return ok;
 }
 
+/* ---- Beam search ---- */
+
+/* Computes the probabilities of the n tokens of an answer in one pass over all, as in training. */
+static bool judge(const PageSample *s, const int32_t *ids, long n, Trainer *t, double *probability,
+                  Error *e) {
+    PageExample x;
+    int32_t target[WATCHED_ANSWER + 1] = {t->task->begin_id};
+    memcpy(target + 1, ids, (size_t)(n - 1) * sizeof *target);
+    attention_groups(&x, &t->model->config, s->given, s->given_count, target, n);
+    const Tensor *logits = attention_logits(&x, t->tape, t->model, NULL, e);
+    for (long i = 0, V = t->model->config.vocab_size; logits && i < n; i++) {
+        const real *row = logits->data + i * V;
+        double sum = 0;
+        for (long v = 0; v < V; v++) sum += exp((double)(row[v] - row[ids[i]]));
+        probability[i] = 1 / sum;
+    }
+    tape_reset(t->tape);
+    return logits;
+}
+
+static bool is_right(const PageSample *s, const PageAnswer *a) {
+    return a->count == s->wanted_count &&
+           memcmp(a->tokens, s->wanted, (size_t)a->count * sizeof *a->tokens) == 0;
+}
+
+static bool search(Watch *w, Trainer *t, const Seen *seen, Error *e) {
+    const Task *task = t->task;
+    Hypothesis best[WATCHED_BEAMS];
+    Decoder d;
+    long found = 0;
+    int i = 0;
+    if (!task->max_S || w->samples == 0) return true;
+    while (i < w->samples && is_right(&w->sample[i], &seen->answer[i])) i++;
+    const PageSample *s = w->searched = &w->sample[i < w->samples ? i : 0];
+    Given given = {&task->begin_id, 1, 1, (long[]){0, s->given_count}, s->given};
+    BeamOptions o = {.length_penalty = 0.6, .n_best = WATCHED_BEAMS, .end_id = task->end_id};
+    bool ok = decoder_open(&d, t->tape, t->model, WATCHED_BEAMS, &given, most_tokens(s), e) &&
+              beam_search(&d, &o, best, &found, e);
+    decoder_close(&d);
+    for (w->beams = 0; w->beams < found; w->beams++) {
+        const Hypothesis *h = &best[w->beams];
+        int32_t *ids = memcpy(w->beam_ids[w->beams], h->ids, (size_t)h->n * sizeof *ids);
+        long n = h->n + (h->n + 1 < d.room); /* with the end, unless the answer was cut off */
+        ids[h->n] = task->end_id;
+        w->beam[w->beams] = (PageBeam){{n, ids}, w->probability[w->beams]};
+        ok = ok && judge(s, ids, n, t, w->probability[w->beams], e);
+        free(h->ids);
+    }
+    return ok;
+}
+
+/* ---- Entries ---- */
+
 /* Keeps every second entry. */
 static void thin_out(Watch *w) {
     long kept = 0;
@@ -159,7 +217,7 @@ static void thin_out(Watch *w) {
 bool watch_look(Watch *w, Trainer *t, long step, Error *e) {
     Seen *s = seen_new(w, step, e);
     if (!s) return false;
-    if (!see(w, t, s, e)) {
+    if (!see(w, t, s, e) || !search(w, t, s, e)) {
         free(s);
         return false;
     }
@@ -175,6 +233,7 @@ bool watch_look(Watch *w, Trainer *t, long step, Error *e) {
 void watch_show(Watch *w, Page *p) {
     for (long f = 0; f < w->kept; f++) w->frame[f] = w->seen[f]->frame;
     p->token = w->token;
+    p->searched = w->searched, p->beams = w->beam, p->beam_count = w->beams;
     p->examples = w->example, p->example_count = w->examples;
     p->frames = w->frame, p->frame_count = (int)w->kept;
     p->samples = w->sample, p->sample_count = w->samples;

@@ -11,6 +11,7 @@ enum {
     WATCHED_STEPS = 24,
     WATCHED_TOKENS = 64, /* of a row */
     WATCHED_ANSWER = 68, /* tokens that are kept of an answer */
+    WATCHED_BEAMS = 3,
     /* The sum over all examples at one step: the page draws and prints each weight. */
     WATCHED_WEIGHTS = 40000,
 };
@@ -40,6 +41,13 @@ typedef struct Watch {
     long kept, most, looks, every; /* looks: total, of which every `every`-th is kept, and the newest */
 
     PageFrame frame[WATCHED_STEPS]; /* theirs, for a page */
+
+    /* Of a model that answers: the first sample whose newest answer is wrong, else the first, and its best answers. */
+    const PageSample *searched;
+    PageBeam beam[WATCHED_BEAMS];
+    int beams;
+    int32_t beam_ids[WATCHED_BEAMS][WATCHED_ANSWER + 1];
+    double probability[WATCHED_BEAMS][WATCHED_ANSWER + 1];
 } Watch;
 
 /* Chooses the rows that are short enough; *w is {0} before. */

@@ -1,6 +1,7 @@
 /* The rows and steps that a page shows, and the progress bar. */
 #include "run/watch.h"
 #include "child.h"
+#include "decoding/beam.h"
 #include "run/progress.h"
 #include "training/train_config.h"
 #include <poll.h>
@@ -61,6 +62,62 @@ TEST(long_runs_are_thinned_out) {
     CHECK(p.frame_count == w.watch.kept && p.frames[p.frame_count - 1].step == 10 * (LOOKS - 1) &&
               p.sample_count == 5,
           "%d frames", p.frame_count);
+    close_watch(&w);
+}
+
+/* The page gets the answers of a beam search to the first source that is answered wrong: their probabilities multiply to
+ * the scores of a search of its own, and the list has one item for each different beginning. */
+TEST(beams_are_a_tree) {
+    enum { STEPS = 40 };
+    Watched w;
+    Error e = {0};
+    OPEN(&w, "train", "reverse", "--d-model", "16", "--heads", "2", "--layers", "1", "--batch", "16",
+         "--symbols", "4", "--max-length", "5", "--held-out", "9");
+    for (int step = 0; step < STEPS; step++)
+        CHECK(trainer_step(&w.trainer, &(StepResult){0}, &e), "%s", e.text);
+    CHECK(watch_look(&w.watch, &w.trainer, STEPS, &e), "%s", e.text);
+    Page p = {.title = "t", .status = "s"};
+    watch_show(&w.watch, &p);
+    int first = 0;
+    for (const PageAnswer *a = p.frames->answer; first + 1 < p.sample_count; first++, a++)
+        if (a->count != p.samples[first].wanted_count ||
+            memcmp(a->tokens, p.samples[first].wanted, (size_t)a->count * sizeof *a->tokens) != 0)
+            break;
+    CHECK(p.searched == &p.samples[first] && p.beam_count == 3, "%d answers", p.beam_count);
+
+    Hypothesis best[3];
+    Decoder d;
+    long found, beginnings = 0;
+    Given given = {&w.task->begin_id, 1, 1, (long[]){0, p.searched->given_count}, p.searched->given};
+    BeamOptions o = {.length_penalty = 0.6, .n_best = 3, .end_id = w.task->end_id};
+    CHECK(decoder_open(&d, w.trainer.tape, w.trainer.model, 3, &given, p.searched->wanted_count + 4, &e) &&
+              beam_search(&d, &o, best, &found, &e) && found == 3,
+          "%s", e.text);
+    for (int i = 0; i < 3; i++) {
+        const PageBeam *b = &p.beams[i];
+        double log_p = 0;
+        for (long k = 0; k < b->answer.count; k++) log_p += log(b->probability[k]);
+        CHECK_NEAR(log_p / pow((5 + (double)b->answer.count) / 6, 0.6), best[i].score, 1e-4);
+        CHECK(memcmp(b->answer.tokens, best[i].ids, (size_t)best[i].n * sizeof *best->ids) == 0, "answer %d",
+              i);
+        for (long k = 0; k < b->answer.count; k++, beginnings++)
+            for (int other = 0; other < i; other++)
+                if (p.beams[other].answer.count > k && memcmp(p.beams[other].answer.tokens, b->answer.tokens,
+                                                              (size_t)(k + 1) * sizeof(int32_t)) == 0) {
+                    beginnings--;
+                    break;
+                }
+        free(best[i].ids);
+    }
+    decoder_close(&d);
+    CHECK(page_write(&p, "page.html", &e), "%s", e.text);
+    size_t size;
+    char *text = read_bytes("page.html", &size), *list = strstr(text, "class=\"beams\""),
+         *end = strstr(list, "</div>");
+    *end = 0;
+    CHECK(count_of(list, "<li") == beginnings && count_of(list, "class=\"best\"") == p.beams->answer.count,
+          "%d items, %ld beginnings", count_of(list, "<li"), beginnings);
+    free(text);
     close_watch(&w);
 }
 
