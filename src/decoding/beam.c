@@ -70,8 +70,8 @@ static void extend(Beam *b) {
     }
 }
 
-/* Those that end, by a token or where there is no more room, leave; the others are the live hypotheses.
- * Returns how many there are; -1: STATUS_NO_MEMORY. */
+/* Moves candidates that end, by a token or for lack of room, to the best hypotheses; the others are the live ones.
+ * Returns the number of live ones; -1: STATUS_NO_MEMORY. */
 static long select_live(Beam *b, Error *e) {
     Decoder *d = b->d;
     long live = 0, n = d->length - b->prompt;

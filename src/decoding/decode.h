@@ -6,7 +6,7 @@
 
 /* ---- The choice of a token ---- */
 
-/* How to choose, in this order. With {0} the likeliest token is chosen. */
+/* A sampler applies these in this order. {0} chooses the likeliest token. */
 typedef struct Sampler {
     /* Divides the scores above 0 of tokens that the text has, and multiplies those below (Keskar et al.,
      * arXiv:1909.05858); 0, 1: none. */

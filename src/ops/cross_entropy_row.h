@@ -12,7 +12,7 @@
 #include "ops/ops.h"
 #include <math.h>
 
-/* What n rows of V logits are to predict. */
+/* The tokens that n rows of V logits predict. */
 typedef struct Targets {
     const int32_t *id;  /* [n] the caller's: in [0, V), or `ignore` */
     long n, V, counted; /* counted: rows whose target is not `ignore` */

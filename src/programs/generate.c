@@ -102,7 +102,7 @@ typedef struct Run {
     bool talks;    /* at a terminal, with a language model: a line continues what was said before … */
     int32_t *said; /* … [said_count] */
     long said_count;
-    /* For the prompt at hand: */
+    /* Set for each prompt: */
     Decoder decoder;
     const int32_t *echo;   /* [echoed] what is written before each text: the prompt of a language model */
     long echoed, prompted; /* prompted: tokens before each text in the decoder */

@@ -12,7 +12,7 @@
 typedef struct Pair {
     Passage source, target;
     long line; /* its number in the file, from 1 */
-    /* For the task: */
+    /* Set by the task: */
     long question;     /* number of its source */
     long at, S, T;     /* its tokens: ids[at] …, source and then target */
     uint64_t position; /* of its source in the order of hashes */

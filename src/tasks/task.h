@@ -82,11 +82,11 @@ const TaskKind *task_kind(const char *name);
 Task *task_open(const char *name, const TaskOptions *o, Error *e);
 void task_free(Task *task);
 
-/* For the kinds: a task in `size` bytes, which begin with a Task, also in *out. All is zero but the name and the three
- * special ids, which are NO_TOKEN. NULL: STATUS_NO_MEMORY. */
+/* A TaskOpen allocates a task of `size` bytes with it, which begin with a Task, also in *out. All is zero but the name and
+ * the three special ids, which are NO_TOKEN. NULL: STATUS_NO_MEMORY. */
 void *task_new(Task **out, const TaskKind *kind, size_t size, Error *e);
 
-/* For tasks that have them: begin, end and padding follow the tokenizer's tokens. */
+/* Numbers begin, end and padding after the tokenizer's tokens. */
 void task_number_tokens(Task *task);
 
 /* Adds a line to a remark, as far as it fits. */

@@ -51,7 +51,7 @@ Tokenizer *tokenizer_learn(TokenizerKind kind, long size, const Passage *passage
 /* The tokenizer that a string holds; the caller frees it. NULL: STATUS_BAD_DATA, or STATUS_NO_MEMORY. */
 Tokenizer *tokenizer_parse(const char *where, const char *string, Error *e);
 
-/* That string, NUL-terminated; the caller frees it. NULL: memory ran out. */
+/* Writes that string, NUL-terminated; the caller frees it. NULL: STATUS_NO_MEMORY. */
 char *tokenizer_string(const Tokenizer *k, Error *e);
 
 void tokenizer_free(Tokenizer *k);

@@ -30,7 +30,7 @@ typedef enum AppliesTo {
     NOT_QUIET
 } AppliesTo;
 
-/* With --resume: the checkpoint's value is used, another may be given, or the checkpoint has none. */
+/* --resume uses the checkpoint's value, accepts another one, or finds none in the checkpoint. */
 typedef enum OnResume { FIXED, CHANGEABLE, UNSAVED } OnResume;
 
 typedef struct Setting {
@@ -143,7 +143,7 @@ static bool read_config(TrainConfig *r, Error *e) {
     return true;
 }
 
-/* Operands behind `lm --text FILE` are further texts, a path a line. */
+/* Operands after `lm --text FILE` are more texts, a path a line. */
 static bool add_texts(TrainConfig *r, char **path, int count, Error *e) {
     if (strcmp(r->task, "lm") != 0 || !r->data.text)
         return error_set(e, STATUS_USAGE, "\"%s\": found one operand too many, need %s", ESCAPED(*path),

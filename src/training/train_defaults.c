@@ -60,7 +60,7 @@ static void set_modern(TrainConfig *r) {
  *
  * Not measured: sizes for five minutes and more, where a wider model may win. */
 
-/* Of the files at these paths, one a line; 0 for one that cannot be read, which task_open reports. NULL: 0 as well. */
+/* The size of the files at these paths, one a line. A file that cannot be read counts 0 bytes; task_open reports it. */
 static double bytes_of(const char *paths) {
     double sum = 0;
     for (const char *end; paths && *paths; paths = *end ? end + 1 : end) {

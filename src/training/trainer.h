@@ -115,7 +115,7 @@ bool trainer_check(const Trainer *t, Error *e);
 /* Evaluates the model on at most `rows` held-out rows of the task (0: all). */
 bool trainer_evaluate(Trainer *t, long rows, Evaluation *result, Error *e);
 
-/* Every eval_every steps, but not at the last step, which run_finish evaluates. */
+/* True every eval_every steps, but not at the last step, which run_finish evaluates. */
 bool trainer_evaluation_due(const Trainer *t);
 
 /* Held-out rows that an evaluation in the middle of the training judges. */

@@ -220,7 +220,7 @@ TEST(beams_are_those_of_a_plain_search) {
     CHECK(early >= 5, "only %d searches stopped early", early);
 }
 
-/* With width 1 the tokens are the greedy ones, whatever the penalty. */
+/* Width 1 gives the greedy tokens, whatever the penalty. */
 TEST(a_beam_of_one_is_greedy) {
     for (int i = 0; i < 60; i++) {
         int kind = i % 5;

@@ -260,7 +260,7 @@ TEST(a_remark_ends_where_its_room_ends) {
  * numbers are worked out by hand from the weights in grammar.c. */
 TEST(entropy_by_expected_counts) {
     Task *task = opened("grammar", task_defaults());
-    /* By symmetry the counts of 1 and 2 differ only through their weights; p: noun phrases that are no subject of a
+    /* The counts of 1 and 2 differ only through their weights; p: noun phrases that are no subject of a
      * sentence, r: relative clauses, v: verb phrases. p = v 5/9 + r/2, r = (1/4 of 1 subject) + p/7, v = 1 + r/2. */
     double a = 5. / 9, r = (0.25 + a / 7) / (1 - (a / 2 + 0.5) / 7), v = 1 + r / 2, p = v * a + r / 2;
     /* Shares of singular: of subjects 5/9; of noun phrases those chosen by P are 5/9, in object clauses 1/2. */

@@ -132,7 +132,7 @@ TEST(words_and_rare_characters) {
     tokenizer_free(k);
 }
 
-/* By hand, from the rule in text/words.h. The bars are where words end. */
+/* The rule in text/words.h gives these words. Bars end them. */
 TEST(words_by_hand) {
     static const struct {
         const char *words;

@@ -212,7 +212,7 @@ TEST(overfitting_keeps_the_best_weights) {
     CHECK(same_files("run/model.safetensors", "whole/model.safetensors"));
 }
 
-/* With --resume, --steps may be below the warm-up, which a new run refuses. */
+/* --resume accepts fewer --steps than the warm-up has; a new run refuses them. */
 TEST(may_end_early) {
     CHECK(train_some(ARGUMENTS(COPY, "--steps", "10", "--run", "run", "--checkpoint-every", "1"), 1) == 1);
     CHECK(TRAIN("--resume", "run", "--steps", "1", "--quiet") == 0, "%s", err);
