@@ -21,7 +21,7 @@ static bool accumulate_gradient(Trainer *t, StepResult *step, bool *stopped, Err
     Parameters *p = &t->model->parameters;
     parameters_clear_grad(p);
     for (long i = 0; i < step->micro_batches; i++) {
-        *stopped = !trainer_goes_on(t, i, step);
+        *stopped = !trainer_goes_on(t, i);
         if (*stopped) return true;
         Tensor *loss = trainer_forward(t, i, step, e); /* section 3, and 5.4: dropout, label smoothing */
         if (!loss) return false;
@@ -44,7 +44,7 @@ static bool train(Trainer *t, Error *e) {
         if (!accumulate_gradient(t, &step, &stopped, e)) return false;
         if (stopped) return true;
         step.grad_norm = optim_clip(&t->optimizer, p, &scale);
-        if (!trainer_check_norm(t, step.grad_norm, e)) return false;
+        if (!trainer_check_finite(t->state.step + 1, "a gradient norm", step.grad_norm, e)) return false;
         step.learning_rate = schedule_rate(&t->schedule, t->state.step + 1);
         optim_update(&t->optimizer, p, step.learning_rate, scale); /* 5.3 */
         trainer_stepped(t, &step);

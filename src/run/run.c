@@ -42,8 +42,7 @@ static void say_unsaved(Run *r, const char *what, const Error *e) {
 }
 
 /* Ctrl-C ends the training. */
-static bool begin_step(void *context, long micro_batch, long micro_batches) {
-    (void)micro_batches;
+static bool begin_step(void *context, long micro_batch) {
     if (micro_batch == 0) ((Run *)context)->step_started = clock_seconds();
     return !interrupt_signal();
 }
@@ -97,12 +96,11 @@ static bool record_evaluation(void *context, const Evaluation *v, Error *e) {
     return true;
 }
 
-static bool checkpoint_when_due(void *context, long micro_batch, long micro_batches) {
+static bool checkpoint_when_due(void *context, long micro_batch) {
     Run *r = context;
     const TrainConfig *c = r->config;
     long step = r->trainer->state.step;
     Error e = {0};
-    (void)micro_batches;
     bool due = (c->checkpoint_every && step % c->checkpoint_every == 0) ||
                clock_seconds() - r->saved > 60 * c->checkpoint_minutes;
     if (micro_batch == 0 && due && step > r->saved_step && !run_save_checkpoint(r, &e))
@@ -178,7 +176,9 @@ static bool show_result(Run *r, const Evaluation *v, Error *e) {
 static bool finish(Run *r, Error *e) {
     Evaluation v;
     bool answers = !task_is_language_model(r->trainer->task);
-    if (!trainer_evaluate(r->trainer, 0, &v, e) || !trainer_check_evaluation(r->trainer, &v, e)) return false;
+    if (!trainer_evaluate(r->trainer, 0, &v, e) ||
+        !trainer_check_finite(r->trainer->state.step, "a held-out loss", v.loss, e))
+        return false;
     if (answers && !samples_answers(r->trainer, 0, false, &r->metrics.val_exact, &r->tally, e)) return false;
     r->metrics.final = true, r->metrics.val_loss = v.loss;
     Error page = {0};

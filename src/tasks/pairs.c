@@ -73,35 +73,27 @@ void pairs_free(PairFile *f) {
 static int by_position(const void *a, const void *b) {
     const Pair *x = a, *y = b;
     if (x->position != y->position) return x->position < y->position ? -1 : 1;
-    if (x->question != y->question) return x->question < y->question ? -1 : 1;
-    return (x->source.text > y->source.text) - (x->source.text < y->source.text);
+    return (x->line > y->line) - (x->line < y->line);
 }
 
+/* Equal positions are one source. */
 static bool choose_sides(PairsTask *t, const TaskOptions *o, Error *e) {
-    Dictionary sources = {0};
     uint64_t key = random_key(o->seed, STREAM_SPLIT);
-    bool ok = true;
-    for (long i = 0; ok && i < t->file.count; i++) {
-        Pair *p = &t->file.pair[i];
-        p->question = dictionary_add(&sources, p->source.text, p->source.length, e);
-        p->position = random_key(key, dictionary_hash(p->source.text, p->source.length));
-        ok = p->question >= 0;
-    }
-    long questions = sources.count, held_out = (long)((double)questions * o->validation), i = 0;
-    dictionary_free(&sources);
-    if (!ok) return false;
+    Pair *pair = t->file.pair;
+    long count = t->file.count, sources = 0, i = 0;
+    for (long k = 0; k < count; k++)
+        pair[k].position = random_key(key, dictionary_hash(pair[k].source.text, pair[k].source.length));
+    qsort(pair, (size_t)count, sizeof *pair, by_position);
+    for (long k = 0; k < count; k++) sources += k == 0 || pair[k].position != pair[k - 1].position;
+    long held_out = (long)((double)sources * o->validation);
     if (o->validation > 0 && held_out < 1) held_out = 1;
-    if (questions <= held_out)
+    if (sources <= held_out)
         return error_set(e, STATUS_BAD_DATA, "%s: found %ld different source%s, need at least %ld", o->pairs,
-                         questions, PLURAL(questions), held_out + 1);
-    qsort(t->file.pair, (size_t)t->file.count, sizeof *t->file.pair, by_position);
-    for (long seen = 0, last = -1; i < t->file.count; i++) {
-        if (t->file.pair[i].question != last) seen++, last = t->file.pair[i].question;
-        if (seen > held_out) break;
-    }
-    t->training = t->file.count - i;
+                         sources, PLURAL(sources), held_out + 1);
+    for (long left = held_out; left > 0; left -= pair[i].position != pair[i - 1].position) i++;
+    t->training = count - i;
     t->task.nothing_held_out = held_out == 0;
-    t->task.held_out = held_out ? i : t->file.count; /* without a tail all pairs are judged */
+    t->task.held_out = held_out ? i : count; /* without a tail all pairs are judged */
     return true;
 }
 

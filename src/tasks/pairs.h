@@ -13,9 +13,8 @@ typedef struct Pair {
     Passage source, target;
     long line; /* its number in the file, from 1 */
     /* Set by the task: */
-    long question;     /* number of its source */
-    long at, S, T;     /* its tokens: ids[at] …, source and then target */
     uint64_t position; /* of its source in the order of hashes */
+    long at, S, T;     /* its tokens: ids[at] …, source and then target */
 } Pair;
 
 /* The pairs of a file, in its order. */

@@ -136,21 +136,16 @@ static void take_rows(Trainer *t, long first, long count) {
     t->targets = b->target_out + b->target_start[first];
 }
 
-static long micro_batches_of(const Trainer *t) {
-    return (t->batch->rows + t->micro_batch - 1) / t->micro_batch;
-}
-
 void trainer_draw(Trainer *t, StepResult *step) {
     task_training_batch(t->task, (uint64_t)t->optimizer.step + 1, 0, t->rows * t->accumulate, t->batch);
-    *step = (StepResult){.tokens = batch_target_tokens(t->batch), .micro_batches = micro_batches_of(t)};
+    *step = (StepResult){.tokens = batch_target_tokens(t->batch),
+                         .micro_batches = (t->batch->rows + t->micro_batch - 1) / t->micro_batch};
 }
 
-bool trainer_goes_on(const Trainer *t, long micro_batch, const StepResult *step) {
+bool trainer_goes_on(const Trainer *t, long micro_batch) {
     bool on = true;
-    for (int i = 0; i < t->listeners; i++) {
-        const Listener *l = &t->listener[i];
-        if (l->goes_on) on &= l->goes_on(l->context, micro_batch, step->micro_batches);
-    }
+    for (const Listener *l = t->listener; l < t->listener + t->listeners; l++)
+        if (l->goes_on) on &= l->goes_on(l->context, micro_batch);
     return on;
 }
 
@@ -186,10 +181,9 @@ bool trainer_end_micro_batch(Trainer *t, Error *e) {
     return ok;
 }
 
-bool trainer_check_norm(const Trainer *t, double norm, Error *e) {
-    return isfinite(norm) ||
-           error_set(e, STATUS_NON_FINITE, "step %ld: found a gradient whose norm is %s, need a finite one",
-                     t->optimizer.step + 1, isnan(norm) ? "not a number" : "infinite");
+bool trainer_check_finite(long step, const char *what, double x, Error *e) {
+    return isfinite(x) || error_set(e, STATUS_NON_FINITE, "step %ld: found %s that is %s, need a finite one",
+                                    step, what, isnan(x) ? "not a number" : "infinite");
 }
 
 void trainer_stepped(Trainer *t, const StepResult *step) {
@@ -211,7 +205,7 @@ bool trainer_step(Trainer *t, StepResult *step, Error *e) {
     parameters_zero_unreached(p);
     step->learning_rate = schedule_rate(&t->schedule, t->optimizer.step + 1);
     step->grad_norm = optim_step(&t->optimizer, p, step->learning_rate, 1);
-    return trainer_check_norm(t, step->grad_norm, e);
+    return trainer_check_finite(t->optimizer.step + 1, "a gradient norm", step->grad_norm, e);
 }
 
 bool trainer_check(const Trainer *t, Error *e) {
@@ -269,14 +263,8 @@ bool trainer_evaluation_due(const Trainer *t) {
     return s->step > s->evaluated && s->step % t->eval_every == 0 && s->step < t->steps;
 }
 
-bool trainer_check_evaluation(const Trainer *t, const Evaluation *v, Error *e) {
-    return isfinite(v->loss) ||
-           error_set(e, STATUS_NON_FINITE, "step %ld: found a held-out loss that is %s, need a finite one",
-                     t->state.step, isnan(v->loss) ? "not a number" : "infinite");
-}
-
 bool trainer_evaluated(Trainer *t, const Evaluation *v, Error *e) {
-    bool ok = trainer_check_evaluation(t, v, e);
+    bool ok = trainer_check_finite(t->state.step, "a held-out loss", v->loss, e);
     for (int i = 0; ok && i < t->listeners; i++)
         if (t->listener[i].evaluated) ok = t->listener[i].evaluated(t->listener[i].context, v, e);
     t->state.evaluated = t->state.step, t->state.loss_sum = 0, t->state.losses = 0;

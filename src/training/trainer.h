@@ -37,7 +37,7 @@ typedef struct Listener {
     void *context;
     /* Before each micro-batch, and so, with number 0, between steps. False ends the training before this
      * step. */
-    bool (*goes_on)(void *context, long micro_batch, long micro_batches);
+    bool (*goes_on)(void *context, long micro_batch);
     void (*stepped)(void *context, const StepResult *step);
     bool (*evaluated)(void *context, const Evaluation *v,
                       Error *e); /* false ends the training with the error */
@@ -88,7 +88,7 @@ long trainer_micro_batch(Tape *t, Model *m, long rows, long S, long T);
 void trainer_draw(Trainer *t, StepResult *step);
 
 /* Whether all listeners let the step go on. */
-bool trainer_goes_on(const Trainer *t, long micro_batch, const StepResult *step);
+bool trainer_goes_on(const Trainer *t, long micro_batch);
 
 /* Section 3: the model's loss on a micro-batch, times the micro-batch's share of the step's tokens, so that
  * the gradients of all add up to that of the mean over the step; adds it to step->loss. NULL with
@@ -98,8 +98,8 @@ Tensor *trainer_forward(Trainer *t, long micro_batch, StepResult *step, Error *e
 /* Resets the tape after backward. False if memory ran out. */
 bool trainer_end_micro_batch(Trainer *t, Error *e);
 
-/* False with STATUS_NON_FINITE if the gradient's norm is not finite. */
-bool trainer_check_norm(const Trainer *t, double norm, Error *e);
+/* False with STATUS_NON_FINITE if x, "a gradient norm" of this step, is not finite. */
+bool trainer_check_finite(long step, const char *what, double x, Error *e);
 
 /* Counts the step and tells the listeners. */
 void trainer_stepped(Trainer *t, const StepResult *step);
@@ -125,7 +125,6 @@ static inline long trainer_evaluation_rows(const Trainer *t) {
 
 /* Tells the listeners. STATUS_NON_FINITE if the loss is not finite. */
 bool trainer_evaluated(Trainer *t, const Evaluation *v, Error *e);
-bool trainer_check_evaluation(const Trainer *t, const Evaluation *v, Error *e);
 
 /* The number of steps that fit into `seconds`, with an evaluation after each tenth of them; at least 10. Measures
  * the time of steps with learning rate 0: for a fortieth of the time, at least 3 steps. They leave the trainer as it

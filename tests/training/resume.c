@@ -79,7 +79,7 @@ static long train_some(const char *const *arguments, long most) {
         StepResult step = {.micro_batches = 1};
         Evaluation v;
         if (trainer_evaluation_due(&t)) ok = trainer_evaluate(&t, 8, &v, &e) && trainer_evaluated(&t, &v, &e);
-        if (!ok || !trainer_goes_on(&t, 0, &step) || i == most || t.state.step == t.steps) break;
+        if (!ok || !trainer_goes_on(&t, 0) || i == most || t.state.step == t.steps) break;
         ok = trainer_step(&t, &step, &e);
         if (ok) trainer_stepped(&t, &step);
     }

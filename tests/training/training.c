@@ -618,12 +618,11 @@ TEST(training_learns, 120) {
 TEST(an_update_that_is_not_finite_changes_nothing) {
     static const double bad[] = {NAN, INFINITY};
     static const char *const text[] = {
-        "step 1: found a gradient whose norm is not a number, need a finite one",
-        "step 1: found a gradient whose norm is infinite, need a finite one"};
-    Trainer t = {0};
+        "step 1: found a gradient norm that is not a number, need a finite one",
+        "step 1: found a gradient norm that is infinite, need a finite one"};
     for (int i = 0; i < 2; i++) {
         Error e = {0};
-        CHECK(!trainer_check_norm(&t, bad[i], &e) && e.status == STATUS_NON_FINITE &&
+        CHECK(!trainer_check_finite(1, "a gradient norm", bad[i], &e) && e.status == STATUS_NON_FINITE &&
                   !strcmp(e.text, text[i]),
               "%s", e.text);
     }
