@@ -1,5 +1,4 @@
 #include "base/arena.h"
-#include "base/group_limit.h"
 #include "base/system.h"
 #include <stdint.h>
 #include <stdlib.h>

@@ -34,8 +34,8 @@ FatalHandler error_on_fatal(FatalHandler handler) {
     return before;
 }
 
-void error_fatal(Status status, const char *text) {
-    if (text != fatal_text) snprintf(fatal_text, sizeof fatal_text, "%s", text);
+static __attribute__((noreturn)) void fail(Status status, const char *format, va_list arguments) {
+    vsnprintf(fatal_text, sizeof fatal_text, format, arguments);
     if (fatal_handler.call) fatal_handler.call(fatal_handler.context, status, fatal_text);
     fprintf(stderr, "%s: %s\n", status == STATUS_NO_MEMORY ? "out of memory" : "bug", fatal_text);
     exit((int)status);
@@ -44,15 +44,11 @@ void error_fatal(Status status, const char *text) {
 void error_bug(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(fatal_text, sizeof fatal_text, format, arguments);
-    va_end(arguments);
-    error_fatal(STATUS_BUG, fatal_text);
+    fail(STATUS_BUG, format, arguments);
 }
 
-void error_no_memory(const char *format, ...) {
+void error_fatal(Status status, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(fatal_text, sizeof fatal_text, format, arguments);
-    va_end(arguments);
-    error_fatal(STATUS_NO_MEMORY, fatal_text);
+    fail(status, format, arguments);
 }

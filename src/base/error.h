@@ -47,8 +47,9 @@ bool error_set(Error *e, Status status, const char *format, ...) __attribute__((
 /* Fatal: prints `bug: …` on stderr and exits with STATUS_BUG. */
 void error_bug(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 
-/* Fatal: prints `out of memory: …`, the text saying for what, and exits with STATUS_NO_MEMORY. */
-void error_no_memory(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
+/* Fatal: exits with this status. error_no_memory prints `out of memory: …`; the text says for what. */
+void error_fatal(Status status, const char *format, ...) __attribute__((noreturn, format(printf, 2, 3)));
+#define error_no_memory(...) error_fatal(STATUS_NO_MEMORY, __VA_ARGS__)
 
 /* Called in place of that, with the text without its prefix; the text lives until the next fatal failure
  * of the thread. The handler may leave by longjmp, in the thread that set it. If it returns, the process
@@ -65,8 +66,5 @@ typedef struct FatalHandler {
 
 /* Sets the calling thread's handler and returns the one before. */
 FatalHandler error_on_fatal(FatalHandler handler);
-
-/* Fatal, with a text that is already made. */
-void error_fatal(Status status, const char *text) __attribute__((noreturn));
 
 #endif

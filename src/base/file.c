@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -82,6 +83,25 @@ bool file_read(const char *path, size_t limit, char **data, size_t *size, Error 
     return ok;
 }
 
+bool file_map(const char *path, FileMap *m, Error *e) {
+    uintmax_t bytes;
+    void *data = MAP_FAILED;
+    *m = (FileMap){0};
+    int fd = file_open(path, &bytes, e);
+    if (fd < 0) return false;
+    if (bytes && bytes <= SIZE_MAX)
+        data = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+    close(fd);
+    if (data != MAP_FAILED) *m = (FileMap){data, (size_t)bytes};
+    return m->data || !bytes ||
+           error_set(e, STATUS_NO_MEMORY, "%s: no memory for its %ju bytes", path, bytes);
+}
+
+void file_unmap(FileMap *m) {
+    if (m->data) munmap(m->data, m->size);
+    *m = (FileMap){0};
+}
+
 uint64_t file_identity(const char *path) {
     struct stat st;
     if (stat(path, &st) != 0) return 0;
@@ -102,34 +122,25 @@ bool file_may_be_written(const char *path, Error *e) {
                      kind_of_file(st.st_mode));
 }
 
+enum { PRINTED = 1 << 12 }; /* bytes of one print, at most, with its NUL */
+
 struct File {
     char *path;   /* the caller's path, for messages */
-    char *target; /* path after symbolic links; `name` is its last part */
-    const char *name;
+    char *target; /* path after symbolic links, cut at its last slash into directory and name */
+    const char *directory, *name;
     char *temporary; /* in the same directory */
     int folder, fd;
     pid_t owner; /* its forked children do not remove the file */
     File *next;  /* in the list of files being written */
     Error error;
     off_t written;
-    size_t used; /* of buffer */
+    size_t used; /* bytes of buffer */
     char buffer[1 << 16];
 };
 
 static bool cannot_create(const char *path, Error *e) {
     return error_set(e, errno == ENOMEM ? STATUS_NO_MEMORY : STATUS_CANNOT_CREATE, "%s: %s", path,
                      strerror(errno));
-}
-
-/* Prints into new memory, which the caller frees; NULL: no memory. */
-static char *print_new(const char *format, va_list arguments) {
-    va_list again;
-    va_copy(again, arguments);
-    int length = vsnprintf(NULL, 0, format, arguments);
-    char *text = length < 0 ? NULL : malloc((size_t)length + 1);
-    if (text) vsnprintf(text, (size_t)length + 1, format, again);
-    va_end(again);
-    return text;
 }
 
 static bool same_file(const struct stat *a, const struct stat *b) {
@@ -169,24 +180,17 @@ static bool create_temporary(File *f, Error *e) {
     return error_set(e, STATUS_CANNOT_CREATE, "%s: another process is writing it", f->path);
 }
 
-/* The path of its directory, which the caller frees; NULL: no memory. */
-static char *folder_of(const File *f) {
-    const char *slash = strrchr(f->target, '/');
-    return slash == f->target ? strdup("/")
-           : slash            ? strndup(f->target, (size_t)(slash - f->target))
-                              : strdup(".");
-}
-
 static bool open_folder(File *f, Error *e) {
     static const char pattern[] = ".%s.tapeformer-tmp";
-    const char *slash = strrchr(f->target, '/');
+    char *slash = strrchr(f->target, '/');
     f->name = slash ? slash + 1 : f->target;
-    char *folder = folder_of(f);
+    f->directory = !slash ? "." : slash == f->target ? "/" : f->target;
+    if (slash) *slash = 0;
     f->temporary = malloc(strlen(f->name) + sizeof pattern);
-    if (f->temporary) sprintf(f->temporary, pattern, f->name);
-    do f->folder = folder && f->temporary ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    if (!f->temporary) return cannot_create(f->path, e);
+    sprintf(f->temporary, pattern, f->name);
+    do f->folder = open(f->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     while (f->folder < 0 && errno == EINTR);
-    free(folder);
     return f->folder >= 0 || cannot_create(f->path, e);
 }
 
@@ -254,11 +258,7 @@ File *file_create(const char *path, Error *e) {
 
 bool file_keeps_folder(const File *f) {
     struct stat by_name, by_fd;
-    char *folder = folder_of(f);
-    bool other = folder && stat(folder, &by_name) == 0 && fstat(f->folder, &by_fd) == 0 &&
-                 !same_file(&by_name, &by_fd);
-    free(folder);
-    return !other;
+    return stat(f->directory, &by_name) != 0 || fstat(f->folder, &by_fd) != 0 || same_file(&by_name, &by_fd);
 }
 
 static bool io_failed(File *f) {
@@ -296,15 +296,13 @@ void file_write(File *f, const void *data, size_t size) {
 }
 
 void file_print(File *f, const char *format, ...) {
+    if (sizeof f->buffer - f->used < PRINTED) flush(f);
     va_list arguments;
     va_start(arguments, format);
-    char *text = print_new(format, arguments);
+    int length = vsnprintf(f->buffer + f->used, PRINTED, format, arguments);
     va_end(arguments);
-    if (text)
-        file_write(f, text, strlen(text));
-    else
-        error_set(&f->error, STATUS_NO_MEMORY, "%s: no memory", f->path);
-    free(text);
+    if (length < 0 || length >= PRINTED) error_bug("file_print: %s: a text of %d bytes", f->path, length);
+    f->used += (size_t)length;
 }
 
 const char *file_path(const File *f) {

@@ -14,6 +14,17 @@ bool file_read(const char *path, size_t limit, char **data, size_t *size, Error 
 /* Opens a regular file for reading and tells its size. -1: STATUS_NO_INPUT, STATUS_IO. */
 int file_open(const char *path, uintmax_t *bytes, Error *e);
 
+/* A file as memory, read from the disk when it is looked at. The caller may change the bytes; the file stays as
+ * it is. A file that another process shortens meanwhile ends this process by SIGBUS. */
+typedef struct FileMap {
+    char *data;
+    size_t size;
+} FileMap;
+
+/* Maps a regular file of any size, for file_unmap. As file_open, or STATUS_NO_MEMORY. */
+bool file_map(const char *path, FileMap *m, Error *e);
+void file_unmap(FileMap *m); /* an empty map is no mistake */
+
 /* A number that identifies the file at `path`: another file in its place has another number. 0: no file. */
 uint64_t file_identity(const char *path);
 
@@ -38,7 +49,7 @@ typedef struct File File;
  * is no regular file or is write-protected, or if another process is writing it. */
 File *file_create(const char *path, Error *e);
 
-/* Appends bytes. file_commit reports failures. */
+/* Appends bytes, or a printed text of fewer than 4096 bytes. file_commit reports failures. */
 void file_write(File *f, const void *data, size_t size);
 void file_print(File *f, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

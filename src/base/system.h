@@ -8,11 +8,17 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Processors that this process may run on, at least 1. */
+/* Processors that this process may run on, at least 1; a container's limit is rounded up. */
 int system_processors(void);
 
 /* Bytes of memory of the machine; INFINITY: unknown. */
 double system_memory(void);
+
+/* The limits of a container, bytes of memory and processors: the lowest limit of the process's control group
+ * (version 2) and its parents; INFINITY: none. `groups` is a file like /proc/self/cgroup, whose line `0::PATH`
+ * gives the process's place in the tree `root`, for example /sys/fs/cgroup. */
+double memory_of_groups(const char *groups, const char *root);
+double processors_of_groups(const char *groups, const char *root);
 
 /* Bytes of memory that the process holds now, and at most so far; 0: unknown. */
 size_t system_resident(void);

@@ -1,6 +1,6 @@
 #include "text/corpus.h"
 #include "base/crc32.h"
-#include "base/map.h"
+#include "base/file.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,8 +1,6 @@
 /* Replaces in the page's modules all that a page does not have: threads, processes, a system, and files. A file is a
  * block of memory with a name. Functions without a counterpart in a page do nothing. */
 #include "base/file.h"
-#include "base/group_limit.h"
-#include "base/map.h"
 #include "base/pool.h"
 #include "base/program.h"
 #include "base/system.h"
@@ -52,7 +50,7 @@ void system_start_options(void) {
     optind = 0;
 }
 
-/* ---- base/file.h, base/map.h ---- */
+/* ---- base/file.h ---- */
 
 struct File {
     char path[64], *data; /* a NUL follows the data */

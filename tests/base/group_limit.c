@@ -1,5 +1,4 @@
 /* Memory and processors are limited by the process's control group or a parent of it, as in a container. */
-#include "base/group_limit.h"
 #include "base/arena.h"
 #include "base/system.h"
 #include "child.h"
