@@ -2,7 +2,13 @@
 #ifndef BASE_CLOCK_H
 #define BASE_CLOCK_H
 
+#include <time.h>
+
 /* Seconds since an arbitrary moment; never goes back. */
-double clock_seconds(void);
+static inline double clock_seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
 
 #endif

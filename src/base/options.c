@@ -226,25 +226,22 @@ enum { ROW = 256 }; /* getopt_long's code for row 0; lower ones are characters *
 /* Handles one option, which getopt_long found in `element` and reported as `code`. */
 static bool take_option(Rows *rows, int code, const char *element, Error *e) {
     bool fault = code == ':' || code == '?';
+    char want[WANTED_TEXT], where[64];
     int i = code == 'h' ? rows->n - 1 : (fault ? optopt : code) - ROW;
     if (i < 0) {
-        char name[64];
-        snprintf(name, sizeof name, "%.*s", (int)strcspn(element, "="), element);
-        if (optopt) snprintf(name, sizeof name, "-%c", optopt);
-        return error_set(e, STATUS_USAGE, "%s: no such option, see --help", ESCAPED(name));
+        snprintf(where, sizeof where, "%.*s", (int)strcspn(element, "="), element);
+        if (optopt) snprintf(where, sizeof where, "-%c", optopt);
+        return error_set(e, STATUS_USAGE, "%s: no such option, see --help", ESCAPED(where));
     }
     const Option *row = rows->row[i];
-    char want[WANTED_TEXT];
     if (code == ':')
         return error_set(e, STATUS_USAGE, "--%s: found no value, need %s", row->name, wanted(row, want));
     if (code == '?') return error_set(e, STATUS_USAGE, "--%s: found a value, need none", row->name);
     if (rows->seen[i]) return error_set(e, STATUS_USAGE, "--%s: found twice, need it once", row->name);
     rows->seen[i] = true;
-    if (!read_value(row, optarg))
-        return error_set(e, STATUS_USAGE, "--%s: found \"%s\", need %s", row->name, ESCAPED(optarg),
-                         wanted(row, want));
     if (row->given) *row->given = true;
-    return true;
+    snprintf(where, sizeof where, "--%s", row->name);
+    return option_read(row, optarg, where, STATUS_USAGE, e);
 }
 
 static bool parse(Options *o, Rows *rows, const bool *help, int argc, char **argv, Error *e) {
