@@ -39,16 +39,10 @@ static void remove_hole(TapeMemory *m, int i) {
     memmove(m->hole + i, m->hole + i + 1, (size_t)(--m->holes - i) * sizeof *m->hole);
 }
 
-static bool insert_hole(TapeMemory *m, int i, FreeBlock b) {
-    if (m->holes == m->hole_capacity) {
-        int capacity = m->hole_capacity ? 2 * m->hole_capacity : 256;
-        FreeBlock *grown = realloc(m->hole, (size_t)capacity * sizeof *grown);
-        if (!grown) return false;
-        m->hole = grown, m->hole_capacity = capacity;
-    }
+static void insert_hole(TapeMemory *m, int i, FreeBlock b) {
+    m->hole = array_grown(m->hole, m->holes, &m->hole_capacity, sizeof *m->hole);
     memmove(m->hole + i + 1, m->hole + i, (size_t)(m->holes++ - i) * sizeof *m->hole);
     m->hole[i] = b;
-    return true;
 }
 
 bool tape_memory_take(TapeMemory *m, size_t bytes, size_t *offset, Error *e) {
@@ -96,8 +90,8 @@ void tape_memory_give_back(TapeMemory *m, size_t offset, size_t bytes) {
     } else if (joins_right) {
         m->hole[i].offset = offset;
         m->hole[i].bytes += bytes;
-    } else if (!insert_hole(m, i, (FreeBlock){offset, bytes})) {
-        return; /* no memory for the list: the block stays unused until reset */
+    } else {
+        insert_hole(m, i, (FreeBlock){offset, bytes});
     }
     /* A hole that reaches top lowers top. */
     if (m->hole[m->holes - 1].offset + m->hole[m->holes - 1].bytes == m->top)

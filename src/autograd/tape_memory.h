@@ -24,7 +24,8 @@ typedef struct TapeMemory {
     int regions;
     size_t top, peak; /* all offsets from top on are free; peak is the highest top so far */
     FreeBlock *hole;  /* free blocks below top, in ascending order, no two adjacent within a region */
-    int holes, hole_capacity;
+    int holes;
+    long hole_capacity;
     bool planning;
 } TapeMemory;
 

@@ -8,20 +8,15 @@
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the byte order of files");
 
-typedef enum Kind { BOOLEAN, UNSIGNED, SIGNED, FLOAT } Kind;
-
 static const struct {
     const char *name;
     size_t size;
-    Kind kind;
 } dtypes[DTYPES] = {
-    [DTYPE_BOOL] = {"BOOL", 1, BOOLEAN}, [DTYPE_U8] = {"U8", 1, UNSIGNED},
-    [DTYPE_I8] = {"I8", 1, SIGNED},      [DTYPE_U16] = {"U16", 2, UNSIGNED},
-    [DTYPE_I16] = {"I16", 2, SIGNED},    [DTYPE_U32] = {"U32", 4, UNSIGNED},
-    [DTYPE_I32] = {"I32", 4, SIGNED},    [DTYPE_U64] = {"U64", 8, UNSIGNED},
-    [DTYPE_I64] = {"I64", 8, SIGNED},    [DTYPE_F16] = {"F16", 2, FLOAT},
-    [DTYPE_BF16] = {"BF16", 2, FLOAT},   [DTYPE_F32] = {"F32", 4, FLOAT},
-    [DTYPE_F64] = {"F64", 8, FLOAT},
+    [DTYPE_BOOL] = {"BOOL", 1}, [DTYPE_U8] = {"U8", 1},     [DTYPE_I8] = {"I8", 1},
+    [DTYPE_U16] = {"U16", 2},   [DTYPE_I16] = {"I16", 2},   [DTYPE_U32] = {"U32", 4},
+    [DTYPE_I32] = {"I32", 4},   [DTYPE_U64] = {"U64", 8},   [DTYPE_I64] = {"I64", 8},
+    [DTYPE_F16] = {"F16", 2},   [DTYPE_BF16] = {"BF16", 2}, [DTYPE_F32] = {"F32", 4},
+    [DTYPE_F64] = {"F64", 8},
 };
 
 size_t dtype_size(Dtype d) {
@@ -71,19 +66,6 @@ bool array_expect_shape(const Array *a, Shape want, Error *e) {
                                                  ARRAY_PLACE(a), shape_text(found), shape_text(want));
 }
 
-/* The bytes of an element, which may be unaligned, as the low bits of a number. */
-static uint64_t element_bits(const Array *a, long i) {
-    size_t size = dtypes[a->dtype].size;
-    uint64_t bits = 0;
-    memcpy(&bits, (const char *)a->bytes + (size_t)i * size, size);
-    return bits;
-}
-
-static int64_t sign_extended(uint64_t bits, size_t size) {
-    uint64_t sign = (uint64_t)1 << (8 * size - 1);
-    return (int64_t)((bits ^ sign) - sign);
-}
-
 /* IEEE 754 half precision: 1 bit of sign, 5 of exponent, 10 of fraction. */
 static double from_half(uint64_t bits) {
     int exponent = (int)(bits >> 10 & 31), fraction = (int)(bits & 1023);
@@ -95,30 +77,27 @@ static double from_half(uint64_t bits) {
     return bits >> 15 ? -magnitude : magnitude;
 }
 
-static double from_float(uint64_t bits) {
-    uint32_t low = (uint32_t)bits;
-    float x;
-    memcpy(&x, &low, sizeof x);
-    return (double)x;
-}
-
-static double from_double(uint64_t bits) {
-    double x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
+/* The element may be unaligned. */
 static double element_as_double(const Array *a, long i) {
-    uint64_t bits = element_bits(a, i);
+    union {
+        uint64_t bits;
+        float f32;
+        double f64;
+    } x = {0};
+    size_t size = dtype_size(a->dtype);
+    memcpy(&x, (const char *)a->bytes + (size_t)i * size, size);
     switch (a->dtype) {
-    case DTYPE_F16: return from_half(bits);
-    case DTYPE_BF16: return from_float(bits << 16); /* the upper half of a float */
-    case DTYPE_F32: return from_float(bits);
-    case DTYPE_F64: return from_double(bits);
-    default: break;
+    case DTYPE_BOOL: return x.bits != 0;
+    case DTYPE_I8: return (int8_t)x.bits;
+    case DTYPE_I16: return (int16_t)x.bits;
+    case DTYPE_I32: return (int32_t)x.bits;
+    case DTYPE_I64: return (double)(int64_t)x.bits;
+    case DTYPE_F16: return from_half(x.bits);
+    case DTYPE_BF16: x.bits <<= 16; return (double)x.f32; /* the upper half of a float */
+    case DTYPE_F32: return (double)x.f32;
+    case DTYPE_F64: return x.f64;
+    default: return (double)x.bits;
     }
-    if (dtypes[a->dtype].kind == SIGNED) return (double)sign_extended(bits, dtypes[a->dtype].size);
-    return dtypes[a->dtype].kind == BOOLEAN ? bits != 0 : (double)bits;
 }
 
 void array_to_double(const Array *a, double *out) {
@@ -141,7 +120,7 @@ bool array_to_real(const Array *a, real *out, Error *e) {
 }
 
 bool array_to_int32(const Array *a, int32_t *out, Error *e) {
-    if (dtypes[a->dtype].kind == FLOAT)
+    if (a->dtype >= DTYPE_F16)
         return error_set(e, STATUS_BAD_DATA, "%s: found numbers of type %s, need integers", ARRAY_PLACE(a),
                          dtype_name(a->dtype));
     for (long i = 0; i < a->count; i++) {
@@ -155,7 +134,7 @@ bool array_to_int32(const Array *a, int32_t *out, Error *e) {
 }
 
 bool array_check_finite(const Array *a, Error *e) {
-    for (long i = 0; dtypes[a->dtype].kind == FLOAT && i < a->count; i++) {
+    for (long i = 0; a->dtype >= DTYPE_F16 && i < a->count; i++) {
         double x = element_as_double(a, i);
         if (!isfinite(x))
             return error_set(e, STATUS_BAD_DATA, "%s: element %ld: found %g, need a finite number",

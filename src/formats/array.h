@@ -25,7 +25,7 @@ typedef enum Dtype {
     DTYPE_I32,
     DTYPE_U64,
     DTYPE_I64,
-    DTYPE_F16,
+    DTYPE_F16, /* from here on floating-point numbers */
     DTYPE_BF16,
     DTYPE_F32,
     DTYPE_F64,

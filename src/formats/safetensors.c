@@ -240,7 +240,7 @@ static bool parse(Safetensors *s, size_t size, bool check, Error *e) {
     return true;
 }
 
-static bool take_over(Safetensors *s, const char *path, char *data, size_t size, bool check, Error *e) {
+bool safetensors_parse(Safetensors *s, const char *path, char *data, size_t size, bool check, Error *e) {
     *s = (Safetensors){.path = path, .data = data};
     if (parse(s, size, check, e)) return true;
     safetensors_free(s);
@@ -251,11 +251,7 @@ static bool read_file(Safetensors *s, const char *path, bool check, Error *e) {
     char *data;
     size_t size;
     *s = (Safetensors){0};
-    return file_read(path, 0, &data, &size, e) && take_over(s, path, data, size, check, e);
-}
-
-bool safetensors_parse(Safetensors *s, const char *path, char *data, size_t size, Error *e) {
-    return take_over(s, path, data, size, true, e);
+    return file_read(path, 0, &data, &size, e) && safetensors_parse(s, path, data, size, check, e);
 }
 
 bool safetensors_read(Safetensors *s, const char *path, Error *e) {
@@ -294,25 +290,24 @@ const char *safetensors_metadata(const Safetensors *s, const char *key) {
 
 /* ---- Writing ---- */
 
-static void need_utf8(const char *text) {
+static void check_text(const char *kind, const char *text, bool taken) {
     Error e = {0};
     if (!utf8_check("safetensors_write", text, strlen(text), &e)) error_bug("%s", e.text);
+    if (taken) error_bug("safetensors_write: %s \"%s\" is taken", kind, text);
 }
 
 static void check_names(const Metadata *metadata, int metadata_count, const Array *tensors, int count) {
     for (int i = 0; i < metadata_count; i++) {
-        need_utf8(metadata[i].key);
-        need_utf8(metadata[i].value);
         bool taken = strcmp(metadata[i].key, "crc32") == 0;
         for (int k = 0; k < i; k++) taken |= by_key(&metadata[i], &metadata[k]) == 0;
-        if (taken) error_bug("safetensors_write: metadata key \"%s\" is taken", metadata[i].key);
+        check_text("metadata key", metadata[i].key, taken);
+        check_text("metadata value", metadata[i].value, false);
     }
     for (int i = 0; i < count; i++) {
         if (!tensors[i].name || !*tensors[i].name) error_bug("safetensors_write: tensor %d has no name", i);
-        need_utf8(tensors[i].name);
         bool taken = strcmp(tensors[i].name, "__metadata__") == 0;
         for (int k = 0; k < i; k++) taken |= by_name(&tensors[i], &tensors[k]) == 0;
-        if (taken) error_bug("safetensors_write: tensor name \"%s\" is taken", tensors[i].name);
+        check_text("tensor name", tensors[i].name, taken);
     }
 }
 

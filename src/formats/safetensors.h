@@ -39,8 +39,8 @@ bool safetensors_read(Safetensors *s, const char *path, Error *e);
 /* As safetensors_read, without checking the checksum. */
 bool safetensors_read_damaged(Safetensors *s, const char *path, Error *e);
 
-/* As safetensors_read, of `size` bytes from malloc, which s then owns. */
-bool safetensors_parse(Safetensors *s, const char *path, char *data, size_t size, Error *e);
+/* As safetensors_read, of `size` bytes from malloc, which s then owns; `check`: with the checksum. */
+bool safetensors_parse(Safetensors *s, const char *path, char *data, size_t size, bool check, Error *e);
 
 void safetensors_free(Safetensors *s);
 

@@ -153,7 +153,7 @@ static const char *message_of(uint64_t claim, const char *header, size_t length,
     memset(file + 8 + length, 1, data);
     Error e = {0};
     Safetensors s;
-    bool ok = safetensors_parse(&s, "t", file, 8 + length + data, &e);
+    bool ok = safetensors_parse(&s, "t", file, 8 + length + data, true, &e);
     CHECK(ok ? e.status == STATUS_DONE : e.status == STATUS_BAD_DATA && !s.data && !s.tensor, "status %d",
           e.status);
     safetensors_free(&s);
@@ -285,7 +285,7 @@ TEST(refuses_wrong_lengths) {
         char want[64];
         snprintf(want, sizeof want, "t: found %zu bytes, need at least 8", n);
         e = (Error){0};
-        CHECK(!safetensors_parse(&s, "t", calloc(1, n + 1), n, &e) && strcmp(e.text, want) == 0, "%s",
+        CHECK(!safetensors_parse(&s, "t", calloc(1, n + 1), n, true, &e) && strcmp(e.text, want) == 0, "%s",
               e.text);
     }
     static const uint64_t claims[] = {
@@ -374,7 +374,8 @@ TEST(notices_every_flipped_bit) {
         flipped[bit / 8] ^= (char)(1 << bit % 8);
         Safetensors s;
         Error error = {0};
-        CHECK(!safetensors_parse(&s, "t", flipped, size, &error), "bit %zu of byte %zu", bit % 8, bit / 8);
+        CHECK(!safetensors_parse(&s, "t", flipped, size, true, &error), "bit %zu of byte %zu", bit % 8,
+              bit / 8);
         CHECK(error.status == STATUS_BAD_DATA && *error.text, "bit %zu", bit);
         safetensors_free(&s);
     }
@@ -427,7 +428,7 @@ TEST(names_the_damage) {
     memcpy(need, whole + 36, 8);
     need[8] = 0;
     memcpy(whole + 36, "\x1B[2JXXXX", 8);
-    CHECK(!safetensors_parse(&s, "t", whole, size, &e));
+    CHECK(!safetensors_parse(&s, "t", whole, size, true, &e));
     snprintf(want, sizeof want, "t: the file is damaged: found checksum \\x1B[2JXXXX, need %s", need);
     CHECK(strcmp(e.text, want) == 0, "found %s, want %s", e.text, want);
 }

@@ -34,7 +34,7 @@ static inline void read_elements(const Array *a) {
 static inline void read_safetensors(const uint8_t *data, size_t size) {
     Safetensors s;
     Error e = {0};
-    bool ok = safetensors_parse(&s, "f", copy_of(data, size), size, &e);
+    bool ok = safetensors_parse(&s, "f", copy_of(data, size), size, true, &e);
     promise_error(ok, &e);
     size_t bytes = 0;
     for (int i = 0; ok && i < s.tensors; i++) {
