@@ -3,8 +3,8 @@
 #ifndef KERNELS_GEMM_PARTS_H
 #define KERNELS_GEMM_PARTS_H
 
+#include "kernels/gemm.h"
 #include "kernels/gemm_tile.h"
-#include "kernels/gemm_type.h"
 #include <stddef.h>
 
 /* The calling thread's memory for packed operands, aligned to a cache line. The first call allocates

@@ -7,8 +7,10 @@
 #define KERNELS_ROWS_H
 
 #include "base/real.h"
+#include "base/work.h"
 #include "kernels/vector.h"
 #include "kernels/vector_math.h"
+#include <stddef.h>
 
 enum { ROW_LANES = 16, ROW_BLOCK = 1024 };
 
@@ -116,10 +118,6 @@ static inline real lanes_greatest(Lanes v) {
     return max[0] > max[1] ? max[0] : max[1];
 }
 
-static inline long row_block_end(long start, long n) {
-    return n - start < ROW_BLOCK ? n : start + ROW_BLOCK;
-}
-
 /* The largest element; -INFINITY if the row is empty. Ignores NaN, which the sum shows. */
 static inline real row_max(const real *x, long n) {
     Lanes max = lanes_of(-INFINITY);
@@ -129,52 +127,39 @@ static inline real row_max(const real *x, long n) {
     return lanes_greatest(max);
 }
 
-static inline real row_sum(const real *x, long n) {
+/* The sum of x, of x·y if y is not NULL, or of (x - *mean)² if mean is not NULL. Inlined with constants for
+ * those that are NULL. */
+static inline __attribute__((always_inline)) double row_total(const real *x, const real *y, const real *mean,
+                                                              long n) {
     double total = 0;
     for (long i = 0, end; i < n; i = end) {
-        end = row_block_end(i, n);
         Lanes sum = lanes_of(0);
-        for (; i + ROW_LANES <= end; i += ROW_LANES) sum = lanes_add(sum, lanes_load(x + i));
-        if (i < end) sum = lanes_add(sum, lanes_load_part(x + i, end - i, 0));
+        end = chunk_end(i, ROW_BLOCK, n);
+        for (; i < end; i += ROW_LANES) {
+            bool part = end - i < ROW_LANES;
+            Lanes v = part ? lanes_load_part(x + i, end - i, mean ? *mean : 0) : lanes_load(x + i);
+            if (y) v = lanes_mul(v, part ? lanes_load_part(y + i, end - i, 0) : lanes_load(y + i));
+            if (mean) v = lanes_sub(v, lanes_of(*mean)), v = lanes_mul(v, v);
+            sum = lanes_add(sum, v);
+        }
         total += (double)lanes_sum(sum);
     }
-    return (real)total;
+    return total;
+}
+
+static inline real row_sum(const real *x, long n) {
+    return (real)row_total(x, NULL, NULL, n);
 }
 
 static inline real row_dot(const real *x, const real *y, long n) {
-    double total = 0;
-    for (long i = 0, end; i < n; i = end) {
-        end = row_block_end(i, n);
-        Lanes sum = lanes_of(0);
-        for (; i + ROW_LANES <= end; i += ROW_LANES)
-            sum = lanes_add(sum, lanes_mul(lanes_load(x + i), lanes_load(y + i)));
-        if (i < end)
-            sum = lanes_add(
-                sum, lanes_mul(lanes_load_part(x + i, end - i, 0), lanes_load_part(y + i, end - i, 0)));
-        total += (double)lanes_sum(sum);
-    }
-    return (real)total;
+    return (real)row_total(x, y, NULL, n);
 }
 
 /* Mean and biased variance; the variance is the mean of squared distances to the mean. n > 0. */
 static inline void row_moments(const real *x, long n, real *mean, real *variance) {
     real m = row_sum(x, n) / (real)n;
-    double total = 0;
-    for (long i = 0, end; i < n; i = end) {
-        end = row_block_end(i, n);
-        Lanes sum = lanes_of(0);
-        for (; i + ROW_LANES <= end; i += ROW_LANES) {
-            Lanes distance = lanes_sub(lanes_load(x + i), lanes_of(m));
-            sum = lanes_add(sum, lanes_mul(distance, distance));
-        }
-        if (i < end) {
-            Lanes distance = lanes_sub(lanes_load_part(x + i, end - i, m), lanes_of(m));
-            sum = lanes_add(sum, lanes_mul(distance, distance));
-        }
-        total += (double)lanes_sum(sum);
-    }
     *mean = m;
-    *variance = (real)(total / (double)n);
+    *variance = (real)(row_total(x, NULL, &m, n) / (double)n);
 }
 
 /* y = exp(x - shift); returns the sum of y. y may be x. */
@@ -187,7 +172,7 @@ static inline real row_exp(real *y, const real *x, real shift, long n) {
 static inline real row_exp_sum(const real *x, real shift, long n) {
     double total = 0;
     for (long i = 0, end; i < n; i = end) {
-        end = row_block_end(i, n);
+        end = chunk_end(i, ROW_BLOCK, n);
         real y[ROW_BLOCK];
         total += (double)row_exp(y, x + i, shift, end - i);
     }

@@ -4,6 +4,7 @@
 #define KERNELS_VECTOR_H
 
 #include "base/real.h"
+#include <stdbool.h>
 
 #if defined __AVX512F__
 #define VECTOR_BYTES 64
@@ -42,28 +43,25 @@ static inline Vector vector_choose(VectorMask which, Vector a, Vector b) {
     return (Vector)(((VectorMask)a & which) | ((VectorMask)b & ~which));
 }
 
-#ifdef __clang__
-#define SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
-#else
-#define SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (VectorMask){__VA_ARGS__})
-#endif
-
-#define AT(l, by) (((l) + (by)) % LANES)
+/* f(0), f(1), … for every lane. */
 #if LANES == 16
-#define LANE_NUMBERS ((VectorMask){0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15})
-#define ROTATE(v, by)                                                                                        \
-    SHUFFLE(v, v, AT(0, by), AT(1, by), AT(2, by), AT(3, by), AT(4, by), AT(5, by), AT(6, by), AT(7, by),    \
-            AT(8, by), AT(9, by), AT(10, by), AT(11, by), AT(12, by), AT(13, by), AT(14, by), AT(15, by))
+#define LANES_OF(f)                                                                                          \
+    f(0), f(1), f(2), f(3), f(4), f(5), f(6), f(7), f(8), f(9), f(10), f(11), f(12), f(13), f(14), f(15)
 #elif LANES == 8
-#define LANE_NUMBERS ((VectorMask){0, 1, 2, 3, 4, 5, 6, 7})
-#define ROTATE(v, by)                                                                                        \
-    SHUFFLE(v, v, AT(0, by), AT(1, by), AT(2, by), AT(3, by), AT(4, by), AT(5, by), AT(6, by), AT(7, by))
+#define LANES_OF(f) f(0), f(1), f(2), f(3), f(4), f(5), f(6), f(7)
 #elif LANES == 4
-#define LANE_NUMBERS  ((VectorMask){0, 1, 2, 3})
-#define ROTATE(v, by) SHUFFLE(v, v, AT(0, by), AT(1, by), AT(2, by), AT(3, by))
+#define LANES_OF(f) f(0), f(1), f(2), f(3)
 #else
-#define LANE_NUMBERS  ((VectorMask){0, 1})
-#define ROTATE(v, by) SHUFFLE(v, v, AT(0, by), AT(1, by))
+#define LANES_OF(f) f(0), f(1)
+#endif
+#define SELF(l)      l
+#define LANE_NUMBERS ((VectorMask){LANES_OF(SELF)})
+
+/* Lane l of the result is lane from(l) of a, or lane from(l) - LANES of b. */
+#ifdef __clang__
+#define SHUFFLE(a, b, from) __builtin_shufflevector(a, b, LANES_OF(from))
+#else
+#define SHUFFLE(a, b, from) __builtin_shuffle(a, b, (VectorMask){LANES_OF(from)})
 #endif
 
 /* The first `count` lanes; none where count is negative. */
@@ -71,9 +69,12 @@ static inline VectorMask vector_first(long count) {
     return LANE_NUMBERS < (LaneNumber)count;
 }
 
-/* Lane l becomes lane l + by, modulo LANES; by is 8, 4 or 2. */
+/* Lane l of the result is lane l + by of v, modulo LANES; by is 8, 4 or 2. */
+#define LANE_8_ON(l) (((l) + 8) % LANES)
+#define LANE_4_ON(l) (((l) + 4) % LANES)
+#define LANE_2_ON(l) (((l) + 2) % LANES)
 static inline Vector vector_rotate(Vector v, int by) {
-    return by == 8 ? ROTATE(v, 8) : by == 4 ? ROTATE(v, 4) : ROTATE(v, 2);
+    return by == 8 ? SHUFFLE(v, v, LANE_8_ON) : by == 4 ? SHUFFLE(v, v, LANE_4_ON) : SHUFFLE(v, v, LANE_2_ON);
 }
 
 /* The built-in functions of GCC and Clang behind _mm512_maskz_loadu_ps and its kind: <immintrin.h> itself
@@ -120,35 +121,13 @@ static inline void vector_store_part(real *x, Vector v, long count) {
 #endif
 }
 
-/* a₀ b₀ a₁ b₁ … of the lower halves of a and b, and of the upper halves. In vectors of 32 bytes each half
- * of 16 bytes is interleaved by itself. */
-#if LANES == 16
-#define INTERLEAVE_LOWER(a, b) SHUFFLE(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
-#define INTERLEAVE_UPPER(a, b) SHUFFLE(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
-#elif VECTOR_BYTES == 32 && LANES == 8
-#define INTERLEAVE_LOWER(a, b) SHUFFLE(a, b, 0, 8, 1, 9, 4, 12, 5, 13)
-#define INTERLEAVE_UPPER(a, b) SHUFFLE(a, b, 2, 10, 3, 11, 6, 14, 7, 15)
-#define LOWER_HALVES(a, b)     SHUFFLE(a, b, 0, 1, 2, 3, 8, 9, 10, 11)
-#define UPPER_HALVES(a, b)     SHUFFLE(a, b, 4, 5, 6, 7, 12, 13, 14, 15)
-#elif VECTOR_BYTES == 32
-#define INTERLEAVE_LOWER(a, b) SHUFFLE(a, b, 0, 4, 2, 6)
-#define INTERLEAVE_UPPER(a, b) SHUFFLE(a, b, 1, 5, 3, 7)
-#define LOWER_HALVES(a, b)     SHUFFLE(a, b, 0, 1, 4, 5)
-#define UPPER_HALVES(a, b)     SHUFFLE(a, b, 2, 3, 6, 7)
-#elif LANES == 8
-#define INTERLEAVE_LOWER(a, b) SHUFFLE(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
-#define INTERLEAVE_UPPER(a, b) SHUFFLE(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
-#elif LANES == 4
-#define INTERLEAVE_LOWER(a, b) SHUFFLE(a, b, 0, 4, 1, 5)
-#define INTERLEAVE_UPPER(a, b) SHUFFLE(a, b, 2, 6, 3, 7)
-#else
-#define INTERLEAVE_LOWER(a, b) SHUFFLE(a, b, 0, 2)
-#define INTERLEAVE_UPPER(a, b) SHUFFLE(a, b, 1, 3)
-#endif
-#ifndef LOWER_HALVES
-#define LOWER_HALVES INTERLEAVE_LOWER
-#define UPPER_HALVES INTERLEAVE_UPPER
-#endif
+/* For SHUFFLE: a₀ b₀ a₁ b₁ … of the lower halves of a and b, or of the upper halves. Vectors of 32 bytes have two
+ * parts, each interleaved by itself; LOWER_PARTS and UPPER_PARTS are a's and b's lower parts, or upper parts. */
+#define PART            (VECTOR_BYTES == 32 ? LANES / 2 : LANES)
+#define LOWER_HALVES(l) ((l) / PART * PART + (l) % PART / 2 + (l) % 2 * LANES)
+#define UPPER_HALVES(l) (LOWER_HALVES(l) + PART / 2)
+#define LOWER_PARTS(l)  ((l) % PART + (l) / PART * LANES)
+#define UPPER_PARTS(l)  (LOWER_PARTS(l) + PART)
 
 /* Transposes a square of LANES vectors by perfect shuffles. Each round interleaves vector i with vector i
  * + LANES/2 into vectors 2i and 2i + 1; this rotates the bits of every element's address, row and column
@@ -161,8 +140,9 @@ static inline void vector_transpose(Vector row[LANES]) {
 #pragma GCC unroll 16
         for (int i = 0; i < LANES / 2; i++) {
             Vector a = row[i], b = row[i + LANES / 2];
-            next[2 * i] = size == 1 ? LOWER_HALVES(a, b) : INTERLEAVE_LOWER(a, b);
-            next[2 * i + 1] = size == 1 ? UPPER_HALVES(a, b) : INTERLEAVE_UPPER(a, b);
+            bool parts = size == 1 && PART < LANES;
+            next[2 * i] = parts ? SHUFFLE(a, b, LOWER_PARTS) : SHUFFLE(a, b, LOWER_HALVES);
+            next[2 * i + 1] = parts ? SHUFFLE(a, b, UPPER_PARTS) : SHUFFLE(a, b, UPPER_HALVES);
         }
 #pragma GCC unroll 16
         for (int i = 0; i < LANES; i++) row[i] = next[i];

@@ -1,9 +1,9 @@
-/* exp, log, tanh, erf and gelu without branches, calls or tables, so that the compiler vectorises a plain
+/* exp, log, tanh and gelu without branches, calls or tables, so that the compiler vectorises a plain
  * loop over them without -ffast-math. In double precision they are libm's, which the tests use to judge
  * the float ones.
  *
  * Errors over the whole float range, measured over every float by tests/kernels/vector_math.c: exp 1.02
- * ulp, log 0.76, tanh 1.81, erf 1.72. Infinities, NaN and signed zeros behave as in libm; results below
+ * ulp, log 0.76, tanh 1.81. Infinities, NaN and signed zeros behave as in libm; results below
  * the smallest normal number lose precision gradually, as in libm. The coefficients are minimax fits:
  * rounded to float one at a time, with the others fitted again after each. */
 #ifndef KERNELS_VECTOR_MATH_H
@@ -17,20 +17,9 @@
 #error "infinities and NaN have a meaning here: build without -ffast-math, -Ofast and -ffinite-math-only"
 #endif
 
-static inline real vm_exp(real x);
-static inline real vm_log(real x);
-static inline real vm_tanh(real x);
-static inline real vm_erf(real x);
-
-/* gelu(x) = x·Φ(x) and its derivative Φ(x) + x·φ(x), where Φ is the normal distribution function and φ its
- * density. Φ keeps its relative accuracy in the lower tail. */
-static inline real vm_gelu(real x);
-static inline real vm_gelu_grad(real x);
-
-/* The logistic function 1 / (1 + e^-x), silu(x) = x·σ(x) and its derivative σ(x) + x·σ(x)·(1 - σ(x)). */
-static inline real vm_sigmoid(real x);
-static inline real vm_silu(real x);
-static inline real vm_silu_grad(real x);
+/* vm_gelu(x) = x·Φ(x) and vm_gelu_grad(x) = Φ(x) + x·φ(x), where Φ is the normal distribution function and φ
+ * its density. Φ keeps its relative accuracy in the lower tail. vm_sigmoid is the logistic function
+ * σ(x) = 1 / (1 + e^-x), vm_silu(x) = x·σ(x) and vm_silu_grad(x) = σ(x) + x·σ(x)·(1 - σ(x)). */
 
 #define VM_INV_SQRT_2   ((real)0.70710678118654752440)
 #define VM_INV_SQRT_2PI ((real)0.39894228040143267794)
@@ -52,10 +41,6 @@ static inline double vm_log(double x) {
 
 static inline double vm_tanh(double x) {
     return tanh(x);
-}
-
-static inline double vm_erf(double x) {
-    return erf(x);
 }
 
 static inline double vm_gelu(double x) {
@@ -180,20 +165,6 @@ static inline VmNormal vm_normal(float t) {
     q = q * t + 0x1.ac191cp+0f, p = p * t + 0x1.bfaddcp-2f;
     q = q * t + 1.0f, p = p * t + 0.5f;
     return (VmNormal){bell * (p / q), bell};
-}
-
-/* Odd. Up to 0.9, x + x times a polynomial in x²; beyond, 1 less twice the normal tail. */
-static inline float vm_erf(float x) {
-    float a = fabsf(x), z = a * a;
-    float p = 0x1.4fa924p-14f;
-    p = p * z - 0x1.a61810p-11f;
-    p = p * z + 0x1.544b08p-8f;
-    p = p * z - 0x1.b80124p-6f;
-    p = p * z + 0x1.ce2d64p-4f;
-    p = p * z - 0x1.812740p-2f;
-    p = p * z + 0x1.06eba8p-3f;
-    float far = 1.0f - 2.0f * vm_normal(a * 1.41421356f).tail;
-    return copysignf(a < 0.9f ? a + a * p : far, x);
 }
 
 static inline float vm_gelu(float x) {

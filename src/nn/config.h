@@ -3,7 +3,7 @@
 #define NN_CONFIG_H
 
 #include "base/error.h"
-#include "kernels/gemm_type.h"
+#include "kernels/gemm.h"
 #include <stdbool.h>
 #include <stdint.h>
 

@@ -6,7 +6,7 @@
 
 #include "autograd/check_case.h"
 #include "autograd/op.h"
-#include "kernels/gemm_type.h"
+#include "kernels/gemm.h"
 #include "ops/sequences.h"
 #include <limits.h>
 
