@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 enum { ALIGN = 64, BLOCK = 1 << 16 };
 
@@ -60,7 +59,8 @@ void *array_grown(void *array, long count, long *capacity, size_t size) {
 /* mmap reserves address space, not memory: a request beyond the machine's memory would succeed, and the
  * program would be killed in the middle of a step. So such a request is refused here. */
 bool pages_exist(size_t bytes, const char *what, Error *e) {
-    double machine = system_memory(), groups = memory_of_groups("/proc/self/cgroup", "/sys/fs/cgroup");
+    double machine = system_memory();
+    double groups = system_group_limit("memory.max", "/proc/self/cgroup", "/sys/fs/cgroup");
     double least = groups < machine ? groups : machine;
     if ((double)bytes <= least) return true;
     return error_set(e, STATUS_NO_MEMORY, "memory: %s would take %.3g GB, this %s has %.3g GB", what,
@@ -70,18 +70,10 @@ bool pages_exist(size_t bytes, const char *what, Error *e) {
 void *pages_alloc(size_t bytes, const char *what, Error *e) {
     if (!pages_exist(bytes, what, e)) return NULL;
     void *p = system_pages(bytes ? bytes : 1, false);
-    if (!p) {
+    if (!p)
         error_set(e, STATUS_NO_MEMORY, "memory: %s takes %.3g GB, which is not to be had", what,
                   (double)bytes * 1e-9);
-        return NULL;
-    }
-    system_large_pages(p, bytes);
     return p;
-}
-
-void pages_touch(void *pages, size_t bytes) {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    for (size_t at = 0; at < bytes; at += page) ((volatile char *)pages)[at] = 0;
 }
 
 void pages_free(void *pages, size_t bytes) {

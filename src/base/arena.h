@@ -29,8 +29,6 @@ bool pages_exist(size_t bytes, const char *what, Error *e);
 /* Zeroed pages for large arrays, huge ones if the system has them. NULL with STATUS_NO_MEMORY. */
 void *pages_alloc(size_t bytes, const char *what, Error *e);
 
-/* Writes to every page, so that later writes cause no page fault. The contents are lost. */
-void pages_touch(void *pages, size_t bytes);
 void pages_free(void *pages, size_t bytes);
 
 #endif

@@ -23,6 +23,11 @@ static const char *kind_of_file(mode_t mode) {
                             : "a device";
 }
 
+static bool is_regular(const struct stat *st, const char *path, Status status, Error *e) {
+    return S_ISREG(st->st_mode) ||
+           error_set(e, status, "%s: found %s, need a regular file", path, kind_of_file(st->st_mode));
+}
+
 /* Reads to the end, or up to `room` bytes. -1 with errno. */
 static ssize_t read_up_to(int fd, char *buffer, size_t room) {
     size_t got = 0;
@@ -44,12 +49,12 @@ int file_open(const char *path, uintmax_t *bytes, Error *e) {
     while (fd < 0 && errno == EINTR);
     if (fd < 0) return error_set(e, STATUS_NO_INPUT, "%s: %s", path, strerror(errno)) ? 0 : -1;
     bool ok = fstat(fd, &st) == 0 || error_set(e, STATUS_IO, "%s: %s", path, strerror(errno));
-    if (ok && !S_ISREG(st.st_mode))
-        ok = error_set(e, STATUS_NO_INPUT, "%s: found %s, need a regular file", path,
-                       kind_of_file(st.st_mode));
-    if (ok) *bytes = (uintmax_t)st.st_size;
-    if (!ok) close(fd);
-    return ok ? fd : -1;
+    if (ok && is_regular(&st, path, STATUS_NO_INPUT, e)) {
+        *bytes = (uintmax_t)st.st_size;
+        return fd;
+    }
+    close(fd);
+    return -1;
 }
 
 static bool read_open_file(int fd, const char *path, uintmax_t bytes, size_t limit, char **data, size_t *size,
@@ -117,9 +122,7 @@ uint64_t file_identity(const char *path) {
 
 bool file_may_be_written(const char *path, Error *e) {
     struct stat st;
-    return stat(path, &st) != 0 || S_ISREG(st.st_mode) ||
-           error_set(e, STATUS_CANNOT_CREATE, "%s: found %s, need a regular file", path,
-                     kind_of_file(st.st_mode));
+    return stat(path, &st) != 0 || is_regular(&st, path, STATUS_CANNOT_CREATE, e);
 }
 
 enum { PRINTED = 1 << 12 }; /* bytes of one print, at most, with its NUL */
@@ -201,9 +204,7 @@ static bool start(File *f, Error *e) {
     if (!f->target) return cannot_create(f->path, e);
     if (!open_folder(f, e)) return false;
     bool there = fstatat(f->folder, *f->name ? f->name : ".", &st, AT_SYMLINK_NOFOLLOW) == 0;
-    if (there && !S_ISREG(st.st_mode))
-        return error_set(e, STATUS_CANNOT_CREATE, "%s: found %s, need a regular file", f->path,
-                         kind_of_file(st.st_mode));
+    if (there && !is_regular(&st, f->path, STATUS_CANNOT_CREATE, e)) return false;
     /* rename would replace it without a question. */
     if (there && faccessat(f->folder, f->name, W_OK, AT_EACCESS) != 0) return cannot_create(f->path, e);
     if (!create_temporary(f, e)) return false;

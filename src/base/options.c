@@ -310,7 +310,7 @@ bool stdout_flush(void) {
     return false;
 }
 
-bool stdout_finish(Error *e) {
+static void finish_stdout(Error *e) {
     bool lost = !stdout_flush() || ferror(stdout);
     /* If writing a full buffer fails during a print, musl drops buffer and errno. Writing one more newline
      * fails again and gives errno. */
@@ -318,12 +318,13 @@ bool stdout_finish(Error *e) {
     /* Some file systems report a failed write only on close. A stdout that was never open is no error. */
     if (!lost && close(STDOUT_FILENO) != 0 && errno != EBADF && errno != EINTR)
         lost = true, stdout_cause = errno;
-    return !lost || error_set(e, STATUS_IO, "standard output: %s",
-                              stdout_cause ? strerror(stdout_cause) : "a write failed");
+    if (lost)
+        error_set(e, STATUS_IO, "standard output: %s",
+                  stdout_cause ? strerror(stdout_cause) : "a write failed");
 }
 
 int options_exit(const char *program, Error *e) {
-    stdout_finish(e);
+    finish_stdout(e);
     if (e->status != STATUS_DONE) fprintf(stderr, "%s%s: %s\n", program_prefix(), program, e->text);
     return (int)e->status;
 }

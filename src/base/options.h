@@ -71,14 +71,11 @@ bool option_read(const Option *o, const char *text, const char *where, Status st
 enum { OPTION_TEXT = 64 };
 const char *option_text(const Option *o, char out[OPTION_TEXT]);
 
-/* Flushes stdout. False if that failed; stdout_finish reports the first cause. */
+/* Flushes stdout. False if that failed; options_exit reports the first cause. */
 bool stdout_flush(void);
 
-/* Flushes stdout after the last print and checks that everything printed was written: STATUS_IO. */
-bool stdout_finish(Error *e);
-
-/* The end of every main: finishes stdout, prints an error in e on stderr as `program: text` (installed:
- * `tapeformer-program: text`), and returns its status. */
+/* The end of every main: checks that everything printed was written (STATUS_IO), prints an error in e on stderr as
+ * `program: text` (installed: `tapeformer-program: text`), and returns its status. */
 int options_exit(const char *program, Error *e);
 
 #endif

@@ -7,10 +7,23 @@
 #define BASE_RANDOM_H
 
 #include "base/real.h"
+#include <math.h>
 #include <stdint.h>
 
-/* A key for one stream of numbers: seed is the user's, stream says what the numbers are for. Always odd. */
-uint64_t random_key(uint64_t seed, uint64_t stream);
+/* One step of SplitMix64 (Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators", 2014) from
+ * the state x: a bijection of 64 bits. */
+static inline uint64_t random_mix(uint64_t x) {
+    x += 0x9E3779B97F4A7C15;
+    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9;
+    x = (x ^ x >> 27) * 0x94D049BB133111EB;
+    return x ^ x >> 31;
+}
+
+/* A key for one stream of numbers: seed is the user's, stream says what the numbers are for. Always odd. Mixed
+ * twice, so that (seed + 1, stream) and (seed, stream + 1) differ. */
+static inline uint64_t random_key(uint64_t seed, uint64_t stream) {
+    return random_mix(random_mix(seed) ^ stream) | 1;
+}
 
 /* 32 random bits: the position-th number of the key's stream. */
 static inline uint32_t random_bits(uint64_t key, uint64_t position) {
@@ -27,7 +40,12 @@ static inline real random_uniform(uint64_t key, uint64_t position) {
 }
 
 /* Standard normal, by the Box–Muller transform; uses positions 2i and 2i+1 of the stream. */
-double random_normal(uint64_t key, uint64_t position);
+static inline double random_normal(uint64_t key, uint64_t position) {
+    const double pi = 3.14159265358979323846;
+    double u = (random_bits(key, 2 * position) + 1.0) * 0x1p-32; /* (0, 1]: its logarithm is finite */
+    double v = random_bits(key, 2 * position + 1) * 0x1p-32;
+    return sqrt(-2 * log(u)) * cos(2 * pi * v);
+}
 
 /* Uniform in [0, n), n > 0; the bias is negligible for n far below 2³². */
 static inline long random_below(uint64_t key, uint64_t position, long n) {

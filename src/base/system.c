@@ -19,12 +19,9 @@
 
 /* Features of systems beyond POSIX. -DLEAST_SYSTEM builds the fallbacks alone, which
  * tests/machines/machines.sh runs. */
-#if defined LEAST_SYSTEM
-#elif defined __linux__
+#if defined __linux__ && !defined LEAST_SYSTEM
 #include <sched.h>
 #define HAS_FALLOCATE 1
-#elif defined __APPLE__
-#include <sys/sysctl.h>
 #endif
 
 /* The limit in a file: "LIMIT", or "TIME PERIOD"; INFINITY if there is none, as in "max". */
@@ -36,7 +33,7 @@ static double limit_in(const char *path) {
     return limit > 0 && period > 0 ? limit / period : (double)INFINITY;
 }
 
-static double least_of(const char *name, const char *groups, const char *root) {
+double system_group_limit(const char *name, const char *groups, const char *root) {
     char line[PATH_MAX], path[3 * PATH_MAX];
     double least = (double)INFINITY;
     FILE *f = fopen(groups, "r");
@@ -53,14 +50,6 @@ static double least_of(const char *name, const char *groups, const char *root) {
     return least;
 }
 
-double memory_of_groups(const char *groups, const char *root) {
-    return least_of("memory.max", groups, root);
-}
-
-double processors_of_groups(const char *groups, const char *root) {
-    return least_of("cpu.max", groups, root);
-}
-
 static int processors_of_machine(void) {
 #ifdef CPU_COUNT
     cpu_set_t set;
@@ -74,7 +63,7 @@ static int processors_of_machine(void) {
 }
 
 int system_processors(void) {
-    double groups = ceil(processors_of_groups("/proc/self/cgroup", "/sys/fs/cgroup"));
+    double groups = ceil(system_group_limit("cpu.max", "/proc/self/cgroup", "/sys/fs/cgroup"));
     return (int)fmin(processors_of_machine(), groups);
 }
 
@@ -105,37 +94,17 @@ size_t system_peak(void) {
 #endif
 }
 
-long system_cache(void) {
-#if defined LEAST_SYSTEM
-#elif defined _SC_LEVEL2_CACHE_SIZE
-    return sysconf(_SC_LEVEL2_CACHE_SIZE);
-#elif defined __APPLE__
-    /* The fast cores', if there are two kinds. */
-    static const char *const names[] = {"hw.perflevel0.l2cachesize", "hw.l2cachesize"};
-    for (int i = 0; i < 2; i++) {
-        int64_t bytes = 0;
-        size_t size = sizeof bytes;
-        if (sysctlbyname(names[i], &bytes, &size, NULL, 0) == 0 && bytes > 0) return (long)bytes;
-    }
-#endif
-    return 0;
-}
-
 void *system_pages(size_t bytes, bool shared) {
     int how = (shared ? MAP_SHARED : MAP_PRIVATE) | MAP_ANON;
 #if defined MAP_NORESERVE && !defined LEAST_SYSTEM
     if (shared) how |= MAP_NORESERVE;
 #endif
     void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, how, -1, 0);
-    return pages == MAP_FAILED ? NULL : pages;
-}
-
-void system_large_pages(void *pages, size_t bytes) {
+    if (pages == MAP_FAILED) return NULL;
 #if defined MADV_HUGEPAGE && !defined LEAST_SYSTEM
-    madvise(pages, bytes, MADV_HUGEPAGE);
-#else
-    (void)pages, (void)bytes;
+    if (!shared) madvise(pages, bytes, MADV_HUGEPAGE); /* for speed alone */
 #endif
+    return pages;
 }
 
 bool system_lock(int fd) {

@@ -14,25 +14,18 @@ int system_processors(void);
 /* Bytes of memory of the machine; INFINITY: unknown. */
 double system_memory(void);
 
-/* The limits of a container, bytes of memory and processors: the lowest limit of the process's control group
- * (version 2) and its parents; INFINITY: none. `groups` is a file like /proc/self/cgroup, whose line `0::PATH`
- * gives the process's place in the tree `root`, for example /sys/fs/cgroup. */
-double memory_of_groups(const char *groups, const char *root);
-double processors_of_groups(const char *groups, const char *root);
+/* The limit of a container, "memory.max" in bytes or "cpu.max" in processors: the lowest limit of the process's
+ * control group (version 2) and its parents; INFINITY: none. `groups` is a file like /proc/self/cgroup, whose line
+ * `0::PATH` gives the process's place in the tree `root`, for example /sys/fs/cgroup. */
+double system_group_limit(const char *name, const char *groups, const char *root);
 
 /* Bytes of memory that the process holds now, and at most so far; 0: unknown. */
 size_t system_resident(void);
 size_t system_peak(void);
 
-/* Bytes of a core's second-level cache, as the system reports it; 0 or less: unknown. */
-long system_cache(void);
-
-/* Zeroed memory, to be freed with munmap, which the machine provides on first touch; perhaps shared with
- * later children. NULL: no memory. */
+/* Zeroed memory, to be freed with munmap, which the machine provides on first touch, in large pages if it can;
+ * or shared with later children. NULL: no memory. */
 void *system_pages(size_t bytes, bool shared);
-
-/* Asks for large pages, for speed alone. */
-void system_large_pages(void *pages, size_t bytes);
 
 /* Locks an open file until it is closed; false with EWOULDBLOCK if another process has locked it. */
 bool system_lock(int fd);

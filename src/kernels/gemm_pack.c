@@ -74,12 +74,13 @@ void pack_transposed(real *out, long stride, const real *x, long ld, long k, lon
     }
 }
 
-void pack_strips(const PackedRows *to, bool transposed, const real *x, long ld, long k, long rows_left) {
+void pack_strips(real *out, long apart, bool transposed, const real *x, long ld, long k, long rows_left,
+                 long height, long strips) {
     if (transposed) {
-        pack(to->strip, STRIP_WIDTH, to->apart, x, ld, k, rows_left, to->height, to->strips);
+        pack(out, STRIP_WIDTH, apart, x, ld, k, rows_left, height, strips);
         return;
     }
-    for (long s = 0, i = 0; s < to->strips; s++, i += to->height)
-        pack_transposed(to->strip + s * to->apart, STRIP_WIDTH, x + i * ld, ld, k,
+    for (long s = 0, i = 0; s < strips; s++, i += height)
+        pack_transposed(out + s * apart, STRIP_WIDTH, x + i * ld, ld, k,
                         rows_left - i < STRIP_WIDTH ? rows_left - i : STRIP_WIDTH);
 }

@@ -20,16 +20,11 @@ static inline long pack_vectors(long width) {
  * in rows of PANEL numbers, with 0 from column `width` on. */
 void pack_panels(real *out, long apart, const real *x, long ld, long k, long width, long panels);
 
-/* Rows of A in strips: strip s, at strip + s * apart, has `height` rows, the last strip perhaps fewer.
- * Element (i, p) of a strip is [p * STRIP_WIDTH + i]; elements of missing rows are finite numbers. */
-typedef struct PackedRows {
-    real *strip;
-    long apart, rows, height, strips;
-} PackedRows;
-
-/* Packs k columns of A, x[i * ld + p], or of Aᵀ, x[p * ld + i]. x has `rows_left` rows, of which it packs
- * to->rows. */
-void pack_strips(const PackedRows *to, bool transposed, const real *x, long ld, long k, long rows_left);
+/* Packs k columns of A, x[i * ld + p], or of Aᵀ, x[p * ld + i], into strips of `height` rows. Element (i, p) of
+ * strip s is out[s * apart + p * STRIP_WIDTH + i]; elements of missing rows are finite numbers. x has
+ * `rows_left` rows, perhaps more than the strips have. */
+void pack_strips(real *out, long apart, bool transposed, const real *x, long ld, long k, long rows_left,
+                 long height, long strips);
 
 /* Transposes `width` rows of k numbers, x[j * ld + p], into k rows of `stride` numbers. Numbers after
  * `width` are 0, up to a whole vector. */

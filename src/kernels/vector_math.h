@@ -31,17 +31,9 @@
 
 #ifdef REAL_DOUBLE
 
-static inline double vm_exp(double x) {
-    return exp(x);
-}
-
-static inline double vm_log(double x) {
-    return log(x);
-}
-
-static inline double vm_tanh(double x) {
-    return tanh(x);
-}
+#define vm_exp  exp
+#define vm_log  log
+#define vm_tanh tanh
 
 static inline double vm_gelu(double x) {
     return x * 0.5 * erfc(-VM_INV_SQRT_2 * x);

@@ -25,8 +25,7 @@
 ANSWER(int, pool_threads, (void), 1)
 ANSWER(int, pool_thread_index, (void), 0)
 ANSWER(double, system_memory, (void), WEB_MEMORY)
-ANSWER(double, memory_of_groups, (const char *groups, const char *root), (double)INFINITY)
-ANSWER(long, system_cache, (void), 0)
+ANSWER(double, system_group_limit, (const char *name, const char *groups, const char *root), (double)INFINITY)
 ANSWER(int, system_columns, (int fd), 0)
 ANSWER(bool, program_start, (const char *argv0, Error *e), true)
 ANSWER(const char *, program_prefix, (void), "")
@@ -34,7 +33,6 @@ ANSWER(CheckMemory *, check_host_memory, (CheckHost * h), NULL)
 const CheckHostCalls check_host_calls; /* the checker runs operations in its own process */
 
 void pool_set_threads(int threads) {}
-void system_large_pages(void *pages, size_t bytes) {}
 void program_print(const char *text, size_t length) {}
 
 void pool_for(long chunks, void (*body)(void *context, long chunk), void *context) {

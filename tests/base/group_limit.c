@@ -18,12 +18,12 @@ static void put_limit(const char *folders, const char *name, const char *text) {
 
 static double memory_of(const char *groups) {
     write_text("groups", groups);
-    return memory_of_groups("groups", "root");
+    return system_group_limit("memory.max", "groups", "root");
 }
 
 static double processors_of(const char *groups) {
     write_text("groups", groups);
-    return processors_of_groups("groups", "root");
+    return system_group_limit("cpu.max", "groups", "root");
 }
 
 TEST(the_lowest_limit_counts) {
@@ -38,7 +38,7 @@ TEST(the_lowest_limit_counts) {
     CHECK(memory_of("0::/none\n") == (double)INFINITY && memory_of("0::/bare\n") == 4000000);
     CHECK(memory_of("4:memory:/elsewhere/z\n0::/a/b\n") == 3000000);
     CHECK(memory_of("") == (double)INFINITY && memory_of("nonsense\n:\n") == (double)INFINITY);
-    CHECK(memory_of_groups("none", "root") == (double)INFINITY);
+    CHECK(system_group_limit("memory.max", "none", "root") == (double)INFINITY);
 }
 
 TEST(processors_are_shares_of_time) {
