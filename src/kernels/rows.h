@@ -22,43 +22,36 @@ typedef struct Lanes {
 
 static inline Lanes lanes_of(real x) {
     Lanes v;
-#pragma GCC unroll 8
     for (int p = 0; p < LANE_PARTS; p++) v.part[p] = (Vector){0} + x;
     return v;
 }
 
 static inline Lanes lanes_load(const real *x) {
     Lanes v;
-#pragma GCC unroll 8
     for (int p = 0; p < LANE_PARTS; p++) v.part[p] = vector_load(x + p * LANES);
     return v;
 }
 
 static inline void lanes_store(real *x, Lanes v) {
-#pragma GCC unroll 8
     for (int p = 0; p < LANE_PARTS; p++) vector_store(x + p * LANES, v.part[p]);
 }
 
 static inline Lanes lanes_add(Lanes a, Lanes b) {
-#pragma GCC unroll 8
     for (int p = 0; p < LANE_PARTS; p++) a.part[p] += b.part[p];
     return a;
 }
 
 static inline Lanes lanes_sub(Lanes a, Lanes b) {
-#pragma GCC unroll 8
     for (int p = 0; p < LANE_PARTS; p++) a.part[p] -= b.part[p];
     return a;
 }
 
 static inline Lanes lanes_mul(Lanes a, Lanes b) {
-#pragma GCC unroll 8
     for (int p = 0; p < LANE_PARTS; p++) a.part[p] *= b.part[p];
     return a;
 }
 
 static inline Lanes lanes_max(Lanes a, Lanes b) {
-#pragma GCC unroll 8
     for (int p = 0; p < LANE_PARTS; p++)
         a.part[p] = vector_choose(a.part[p] > b.part[p], a.part[p], b.part[p]);
     return a;
@@ -66,7 +59,6 @@ static inline Lanes lanes_max(Lanes a, Lanes b) {
 
 /* The first `count` lanes of v; the others are `otherwise`. */
 static inline Lanes lanes_first(long count, Lanes v, real otherwise) {
-#pragma GCC unroll 8
     for (int p = 0; p < LANE_PARTS; p++)
         v.part[p] = vector_choose(vector_first(count - p * LANES), v.part[p], (Vector){0} + otherwise);
     return v;
@@ -75,7 +67,6 @@ static inline Lanes lanes_first(long count, Lanes v, real otherwise) {
 /* The first `count` elements, 0 < count < ROW_LANES; the other lanes are `otherwise`. */
 static inline Lanes lanes_load_part(const real *x, long count, real otherwise) {
     Lanes v;
-#pragma GCC unroll 8
     for (int p = 0; p < LANE_PARTS; p++) {
         long left = count - p * LANES;
         v.part[p] = left >= LANES ? vector_load(x + p * LANES)
@@ -95,12 +86,9 @@ static inline void lanes_store_part(real *x, Lanes v, long count) {
 
 /* The sum of all lanes, as a tree: lane l and lane l + 8, then l and l + 4, and so on. */
 static inline real lanes_sum(Lanes v) {
-#pragma GCC unroll 4
     for (int half = LANE_PARTS / 2; half > 0; half /= 2)
-#pragma GCC unroll 8
         for (int p = 0; p < half; p++) v.part[p] += v.part[p + half];
     Vector sum = v.part[0];
-#pragma GCC unroll 4
     for (int half = LANES / 2; half > 1; half /= 2) sum += vector_rotate(sum, half);
     return sum[0] + sum[1];
 }
@@ -108,9 +96,7 @@ static inline real lanes_sum(Lanes v) {
 /* The largest of all lanes. */
 static inline real lanes_greatest(Lanes v) {
     Vector max = v.part[0];
-#pragma GCC unroll 8
     for (int p = 1; p < LANE_PARTS; p++) max = vector_choose(max > v.part[p], max, v.part[p]);
-#pragma GCC unroll 4
     for (int half = LANES / 2; half > 1; half /= 2) {
         Vector other = vector_rotate(max, half);
         max = vector_choose(max > other, max, other);
