@@ -135,6 +135,12 @@ TEST(a_conversation_remembers) {
     }
     CHECK(!strcmp(said, want), "%s, want %s", said, want);
     free(said);
+    /* Without a conversation each line is a prompt, and an invalid one is no end either. */
+    CHECK(write(terminal, "Z\nthe c\n\004", 9) == 9);
+    CHECK(run_program("generate", ARGUMENTS("run", "--beam", "1"), (Streams){.input = ptsname(terminal)}) ==
+              0,
+          "%s", err);
+    CHECK(lines_of(out) == 1 && strstr(err, "line 1: byte 0: found 'Z'"), "%s%s", out, err);
     close(other);
     close(terminal);
 }
