@@ -43,11 +43,6 @@ static bool has_gradient(const Trial *t, int k) {
     return t->point.in[k].same_as < 0 && !t->point.in[k].constant;
 }
 
-/* Elements of memory, which may stand for several of the shape. */
-static long own_elements(const PointInput *in) {
-    return in->count / in->repeats;
-}
-
 /* Gradients for one cotangent, each in memory of its own; NULL where none is wanted. */
 static void gradients(Trial *t, const real *cotangent, double *gradient[CHECK_INPUTS]) {
     point_ready(&t->point, 0);
@@ -57,8 +52,8 @@ static void gradients(Trial *t, const real *cotangent, double *gradient[CHECK_IN
         const PointInput *in = &t->point.in[k];
         gradient[k] = NULL;
         if (!has_gradient(t, k)) continue;
-        gradient[k] = arena_alloc(&t->arena, (size_t)own_elements(in) * sizeof(double));
-        for (long i = 0; i < in->count; i++) gradient[k][i % own_elements(in)] += (double)in->tensor.grad[i];
+        gradient[k] = arena_alloc(&t->arena, (size_t)in->stored * sizeof(double));
+        for (long i = 0; i < in->count; i++) gradient[k][i % in->stored] += (double)in->tensor.grad[i];
     }
 }
 
@@ -81,7 +76,7 @@ static bool agree(const Rule *rule, double a, double n) {
 /* Whether the rule finds nothing wrong with one input's gradient for one cotangent. */
 static bool input_passes(const Rule *rule, Trial *t, int k, const double *gradient, const real *cotangent) {
     const PointInput *in = &t->point.in[k];
-    long own = own_elements(in);
+    long own = in->stored;
     long one = rule->one_element && own ? random_below(random_key(7, (uint64_t)k), 0, own) : 0;
     double mean = 0;
     for (long j = one; j < (rule->one_element && own ? one + 1 : own); j++) {
@@ -102,7 +97,7 @@ static bool jacobian_passes(const Rule *rule, Trial *t) {
     double *again[CHECK_INPUTS];
     gradients(t, cotangent, again);
     for (int k = 0; k < t->point.inputs; k++)
-        for (long j = 0; again[k] && j < own_elements(&t->point.in[k]); j++)
+        for (long j = 0; again[k] && j < t->point.in[k].stored; j++)
             if (again[k][j] != 0) return false;
     for (long i = 0; i < t->outputs; i++) {
         cotangent[i] = 1;
@@ -110,11 +105,11 @@ static bool jacobian_passes(const Rule *rule, Trial *t) {
         gradients(t, cotangent, again);
         cotangent[i] = 0;
         for (int k = 0; k < t->point.inputs; k++)
-            for (long j = 0; again[k] && j < own_elements(&t->point.in[k]); j++)
+            for (long j = 0; again[k] && j < t->point.in[k].stored; j++)
                 if (again[k][j] != row[i][k][j]) return false;
     }
     for (int k = 0; k < t->point.inputs; k++)
-        for (long j = 0; has_gradient(t, k) && j < own_elements(&t->point.in[k]); j++) {
+        for (long j = 0; has_gradient(t, k) && j < t->point.in[k].stored; j++) {
             both_sides(t, &t->point.in[k], j, rule->step);
             for (long i = 0; i < t->outputs; i++)
                 if (!agree(rule, row[i][k][j],

@@ -137,7 +137,7 @@ static void measure_inputs(UlpCase *s, const UlpResults *base, TermSizes *sizes)
     UlpResults changed[2] = {ulp_results(s), ulp_results(s)};
     for (int k = 0; k < s->point.inputs; k++) {
         const PointInput *in = &s->point.in[k];
-        for (long i = 0; in->same_as < 0 && i < in->count / in->repeats; i++)
+        for (long i = 0; in->same_as < 0 && i < in->stored; i++)
             measure_number(s, base, sizes, point_element(in, i), changed);
     }
     for (long i = 0; s->backward && i < s->outputs; i++) measure_number(s, base, sizes, &s->dy[i], changed);
@@ -149,7 +149,7 @@ static void jitter(UlpCase *s, uint64_t trial, double most) {
     for (int k = 0; k < s->point.inputs; k++) {
         const PointInput *in = &s->point.in[k];
         uint64_t key = random_key(trial, (uint64_t)k);
-        for (long i = 0; in->same_as < 0 && i < in->count / in->repeats; i++) {
+        for (long i = 0; in->same_as < 0 && i < in->stored; i++) {
             double change = most * (0.5 + random_bits(key, (uint64_t)(2 * i)) * 0x1p-33);
             if (random_bits(key, (uint64_t)(2 * i + 1)) & 1) change = -change;
             *point_element(in, i) = (real)((double)in->value[i] * (1 + change));

@@ -86,28 +86,15 @@ bool property_passed_twice(Properties *p, PropertyResults one) {
     return true;
 }
 
-/* Makes a point with randomly changed values in separate memory. */
-static void neighbour_of(Properties *p, CheckPoint *other) {
-    CheckLayout layout[CHECK_INPUTS] = {0};
-    point_lay_out(other, p->arena, p->run->point, layout);
-    for (int i = 0; i < other->inputs; i++) {
-        PointInput *in = &other->in[i];
-        if (in->same_as >= 0) continue;
-        real *moved = arena_alloc(p->arena, (size_t)in->count * sizeof *moved);
-        for (long j = 0; j < in->count; j++)
-            moved[j] = in->value[j] *
-                       (random_bits(random_key(5, (uint64_t)i), (uint64_t)j) & 1 ? (real)1.25 : (real)0.75);
-        in->value = moved;
-        point_restore(other, i);
-    }
-}
-
 /* Records two nodes before either's backward: each must save its values in separate memory. */
 bool property_two_on_a_tape(Properties *p, PropertyResults one) {
     CheckPoint *given = p->run->point, other;
+    CheckLayout layout[CHECK_INPUTS] = {0};
     const real *y = one.value[CHECK_INPUTS];
     p->run->stage = "with two of it on one tape";
-    neighbour_of(p, &other);
+    point_lay_out(&other, p->arena, given, layout);
+    for (int i = 0; i < other.inputs; i++)
+        if (other.in[i].same_as < 0) point_jitter(&other, i, (real)0.25, random_key(5, (uint64_t)i));
     p->run->point = &other, p->run->first = p->nodes;
     PropertyResults other_alone = property_run(p, p->other, 0);
     p->run->point = given, p->run->first = 0;
@@ -136,13 +123,10 @@ bool property_beside_constants(Properties *p, PropertyResults one) {
     int gradients = 0;
     for (int i = 0; i < given->inputs; i++) gradients += point_has_gradient(given, i);
     for (int i = 0; i < given->inputs && gradients > 1; i++) {
-        CheckPoint other = *given;
+        CheckPoint other;
         char what[96];
         if (!is_used_once(given, i)) continue;
-        for (int k = 0; k < other.inputs; k++)
-            if (other.in[k].same_as < 0) other.x[k] = &other.in[k].tensor;
-        for (int k = 0; k < other.inputs; k++)
-            if (other.in[k].same_as >= 0) other.x[k] = other.x[other.in[k].same_as];
+        point_copy(&other, given);
         other.in[i].constant = true;
         snprintf(what, sizeof what, "with %s a constant, which takes no gradient (grad is NULL)",
                  given->in[i].name);

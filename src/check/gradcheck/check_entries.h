@@ -41,9 +41,8 @@ typedef struct Entries {
     int input;
     /* Which elements the coordinates are; NULL: all of them, in their order. */
     const long *place;
-    /* NULL, or for each input of the point the direction in which its elements move: then there is one
-     * coordinate, the distance along it. NULL for an input that rests. */
-    const real *const *direction;
+    /* NULL, or the direction in which all stored elements move: then there is one coordinate, the distance along it. */
+    const real *direction;
     long cotangents, outputs, coordinates;
     bool whole;            /* cotangent 0 is random, cotangent 1 + i is 1 at output i: the whole Jacobian */
     const real *cotangent; /* [cotangents][outputs] */

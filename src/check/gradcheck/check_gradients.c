@@ -29,10 +29,6 @@ static void *zeros(Arena *arena, long count, size_t size) {
     return arena_alloc(arena, (size_t)count * size);
 }
 
-static long own_elements(const PointInput *in) {
-    return in->count / in->repeats;
-}
-
 static void set_cotangents(Gradients *g, long coordinates, uint64_t seed) {
     g->whole = g->outputs <= WHOLE_OUTPUTS && g->outputs * coordinates <= WHOLE_ENTRIES;
     g->cotangents = g->whole ? 1 + g->outputs : RANDOM;
@@ -70,7 +66,7 @@ static void lay_out(Gradients *g, uint64_t seed) {
     long coordinates = 0, numbers = 1 + g->outputs, inputs = 0;
     for (int k = 0; k < point->inputs; k++) {
         numbers += point->in[k].count;
-        if (point_has_gradient(point, k)) coordinates += own_elements(&point->in[k]), inputs++;
+        if (point_has_gradient(point, k)) coordinates += point->in[k].stored, inputs++;
     }
     set_cotangents(g, coordinates, seed);
     g->sampled = (double)coordinates * (double)numbers > WORK;
@@ -78,7 +74,7 @@ static void lay_out(Gradients *g, uint64_t seed) {
     for (int k = 0; k < point->inputs; k++) {
         const PointInput *in = &point->in[k];
         if (!point_has_gradient(point, k)) continue;
-        long own = own_elements(in), most = WORK / numbers / inputs;
+        long own = in->stored, most = WORK / numbers / inputs;
         if (most < LEAST) most = LEAST;
         bool all = !g->sampled || own <= most;
         g->element[k] = new_entries(g, k, all ? own : most);
@@ -86,26 +82,24 @@ static void lay_out(Gradients *g, uint64_t seed) {
         if (all) continue;
         uint64_t key = random_key(seed, 0xD1EC00 + (uint64_t)k);
         g->element[k].place = sample(g->arena, own, most, key);
-        g->direction[k] = zeros(g->arena, own, sizeof(real));
-        check_run_direction(g->direction[k], own, key);
         g->along[k] = new_entries(g, k, 1);
-        real **only = zeros(g->arena, CHECK_INPUTS, sizeof *only);
-        only[k] = g->direction[k];
-        g->along[k].direction = (const real *const *)only;
+        real *direction = zeros(g->arena, own, sizeof *direction);
+        check_run_direction(direction, own, key);
+        g->along[k].direction = direction;
     }
 }
 
 /* The analytic side of an input's entries for cotangent q, from its gradient. */
 static void take_gradient(Gradients *g, int k, long q, const real *gradient) {
     const PointInput *in = &g->run->point->in[k];
-    Entries *e = &g->element[k];
+    const Entries *e = &g->element[k], *along = &g->along[k];
     Entry *row = e->entry + q * e->coordinates;
-    long own = own_elements(in);
+    long own = in->stored;
     for (long j = 0; j < e->coordinates; j++)
         for (long i = check_entries_element(e, j); i < in->count; i += own)
             row[j].analytic += (double)gradient[i];
-    for (long i = 0; g->direction[k] && i < in->count; i++)
-        g->along[k].entry[q].analytic += (double)g->direction[k][i % own] * (double)gradient[i];
+    for (long i = 0; along->direction && i < in->count; i++)
+        along->entry[q].analytic += (double)along->direction[i % own] * (double)gradient[i];
 }
 
 /* The analytic side: one backward a cotangent. */
@@ -181,7 +175,7 @@ static bool looks_like_differences(const Entries *e) {
 }
 
 static void report_elements(InputReport *r, const PointInput *in, const Entries *e) {
-    *r = (InputReport){.shape = in->shape, .coordinates = own_elements(in), .alone = e->coordinates};
+    *r = (InputReport){.shape = in->shape, .coordinates = in->stored, .alone = e->coordinates};
     snprintf(r->name, sizeof r->name, "d%s", in->name);
     for (long j = 0; j < e->coordinates; j++) {
         r->wrong += e->state[j] == ENTRY_WRONG;
@@ -257,7 +251,7 @@ static void judge_input(Gradients *g, int k, InputReport *r) {
     check_entries(g->differences, &g->element[k]);
     if (g->doubted) check_smooth_excuse(g->differences, &g->element[k], g->least, g->arena);
     report_elements(r, &g->run->point->in[k], &g->element[k]);
-    if (!g->direction[k]) return;
+    if (!g->along[k].direction) return;
     check_entries(g->differences, &g->along[k]);
     if (!g->doubted) report_along(r, &g->along[k]);
 }

@@ -18,7 +18,6 @@ typedef struct Gradients {
     bool whole, sampled;
     const real *cotangent;
     Entries element[CHECK_INPUTS], along[CHECK_INPUTS];
-    real *direction[CHECK_INPUTS];
 } Gradients;
 
 /* Fills the parts of the report, and its verdict. The first four fields of *g are given. */

@@ -29,7 +29,7 @@ typedef struct Desk {
 
     /* From the host. */
     Shape shape;
-    bool wants_grad, has_maker, untouched;
+    bool wants_grad, untouched;
     long nodes;
     uint64_t branches, branches_of[BATCH_RUNS];
     real y[MOST_OUTPUTS],
@@ -51,18 +51,11 @@ struct CheckHost {
 
 /* ---- The host's side ---- */
 
-/* The judge's point with pointers that hold here. */
-static void take_point(CheckPoint *p, const CheckPoint *from) {
-    *p = *from;
-    for (int i = 0; i < p->inputs; i++) p->x[i] = &p->in[p->in[i].same_as < 0 ? i : p->in[i].same_as].tensor;
-}
-
 static void tell_output(Desk *d, const CheckRun *r) {
     long count = shape_count(r->y->shape);
     if (count > MOST_OUTPUTS) error_bug("an output of %ld elements is too large to be checked", count);
     d->shape = r->y->shape;
-    d->wants_grad = tensor_wants_grad(r->y), d->has_maker = r->y->maker != NULL;
-    d->untouched = r->untouched;
+    d->wants_grad = tensor_wants_grad(r->y), d->untouched = r->untouched;
     d->nodes = r->nodes, d->branches = r->branches;
     tensor_copy_out(r->y, d->y);
     if (d->command == BACKWARD && r->keep && r->y->grad)
@@ -72,7 +65,7 @@ static void tell_output(Desk *d, const CheckRun *r) {
 /* Executes a command at the host's own copies of the points. */
 static void answer(Desk *d, CheckRun *r, CheckPoint point[2]) {
     r->guard = d->guard, r->keep = d->keep, r->relayed = d->relayed, r->first = d->first;
-    if (d->command != BACKWARD) take_point(&point[0], &d->point[0]);
+    if (d->command != BACKWARD) point_copy(&point[0], &d->point[0]);
     switch (d->command) {
     case FORWARD:
         check_run_forward(r);
@@ -88,7 +81,7 @@ static void answer(Desk *d, CheckRun *r, CheckPoint point[2]) {
         d->nodes = r->nodes;
         break;
     case PAIR:
-        take_point(&point[1], &d->point[1]);
+        point_copy(&point[1], &d->point[1]);
         check_run_pair(r, &point[1], d->dy[0], d->dy[1]);
         break;
     }

@@ -14,34 +14,14 @@ enum { MOST_CHANGES = 1 << 14 };
 
 /* ---- Runs ---- */
 
-/* Elements that an input stores. */
-static long own_elements(const PointInput *in) {
-    return in->count / in->repeats;
-}
-
-/* The most numbers that change in one run. */
-static long most_changes(const Lines *l) {
-    const CheckPoint *point = l->run->point;
-    long most = own_elements(&point->in[l->e->input]), all = 0;
-    for (int k = 0; l->e->direction && k < point->inputs; k++)
-        if (l->e->direction[k]) all += own_elements(&point->in[k]);
-    return most > all ? most : all;
-}
-
 /* Requests a run with the line's coordinate at x. */
 static void ask_at(Lines *l, const Line *line, double x) {
-    const CheckPoint *point = l->run->point;
-    CheckBatch *b = &l->batch;
-    if (!l->e->direction) {
-        check_batch_ask(b, 1);
-        check_batch_change(b, line->x, (real)x);
-        return;
-    }
-    check_batch_ask(b, most_changes(l));
-    for (int k = 0; k < point->inputs; k++)
-        for (long i = 0; l->e->direction[k] && i < own_elements(&point->in[k]); i++)
-            check_batch_change(b, point_element(&point->in[k], i),
-                               point_moved(&point->in[k], i, l->e->direction[k], (real)x));
+    const PointInput *in = &l->run->point->in[l->e->input];
+    const real *direction = l->e->direction;
+    check_batch_ask(&l->batch, direction ? in->stored : 1);
+    if (!direction) check_batch_change(&l->batch, line->x, (real)x);
+    for (long i = 0; direction && i < in->stored; i++)
+        check_batch_change(&l->batch, point_element(in, i), in->value[i] + (real)x * direction[i]);
 }
 
 /* The outputs with a nonzero weight in cotangent q: from *first up to the returned index. */
@@ -64,7 +44,8 @@ static void sum_up(Lines *l) {
 
 /* ---- Sweeps ---- */
 
-double line_first_step(const Line *line) {
+/* A power of two near |x| / 8. */
+static double first_step(const Line *line) {
     double size = isfinite(line->at) ? fmax(fabs((double)line->at), 1) : 1;
     return ldexp(1, ilogb(size) - 3);
 }
@@ -143,7 +124,7 @@ static void sweep(Lines *l, double part, int side) {
     int order = side ? ONE_SIDED : CENTRAL, steps = side ? STEPS_ON_ONE_SIDE : STEPS;
     for (Line *line = l->line; line < l->line + l->count; line++) {
         line->under_way = line->wanted;
-        line->step = part * line_first_step(line);
+        line->step = part * first_step(line);
         line->before = 0;
         if (line->wanted) start_sweeps(l, line, order);
     }
@@ -219,7 +200,7 @@ void lines_open(Lines *l, CheckRun *run, const Entries *e, Arena *arena) {
     l->line = arena_alloc(arena, (size_t)l->room * sizeof *l->line);
     for (long i = 0; i < l->room; i++)
         l->line[i].sweep = arena_alloc(arena, cotangents * sizeof *l->line[i].sweep);
-    long runs = 2 * l->room, most = most_changes(l);
+    long runs = 2 * l->room, most = run->point->in[e->input].stored;
     long changes = runs * most < MOST_CHANGES ? runs * most : MOST_CHANGES;
     check_batch_open(&l->batch, run, arena, e->outputs, runs, changes < most ? most : changes);
     check_noise(&l->noise, run, e->input, e->outputs, arena);

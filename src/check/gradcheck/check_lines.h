@@ -60,9 +60,6 @@ void lines_open(Lines *l, CheckRun *run, const Entries *e, Arena *arena);
 /* Sets the current lines: those from coordinate `first` on, as many as there is room for. All are wanted. */
 void lines_set(Lines *l, long first);
 
-/* The coordinate's first step, a power of two near |x| / 8. */
-double line_first_step(const Line *line);
-
 /* Takes central differences of every wanted line. Steps start at `part` of the first step. Steps that take
  * other branches than the point do not count. */
 void lines_sweep_both_sides(Lines *l, double part);

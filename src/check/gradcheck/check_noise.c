@@ -21,10 +21,6 @@ static bool is_jittered(const Measure *m, int k) {
     return m->input < 0 ? point_has_gradient(m->b.run->point, k) : k == m->input;
 }
 
-static long own_elements(const PointInput *in) {
-    return in->count / in->repeats;
-}
-
 /* Asks for a run with the values changed by the part `relative` of themselves. */
 static void ask_jittered(Measure *m, double relative, uint64_t key) {
     const CheckPoint *p = m->b.run->point;
@@ -32,7 +28,7 @@ static void ask_jittered(Measure *m, double relative, uint64_t key) {
     for (int k = 0; k < p->inputs; k++) {
         const PointInput *in = &p->in[k];
         uint64_t own_key = m->input < 0 ? random_key(key, (uint64_t)k) : key;
-        for (long i = 0; is_jittered(m, k) && i < own_elements(in); i++)
+        for (long i = 0; is_jittered(m, k) && i < in->stored; i++)
             check_batch_change(&m->b, point_element(in, i), point_jittered(in, i, (real)relative, own_key));
     }
 }
@@ -54,7 +50,7 @@ static bool take_changes(Measure *m, long run, double most, bool first_moves_onl
 
 static void begin(Measure *m, CheckRun *run, Arena *arena) {
     for (int k = 0; k < run->point->inputs; k++)
-        if (is_jittered(m, k)) m->changes += own_elements(&run->point->in[k]);
+        if (is_jittered(m, k)) m->changes += run->point->in[k].stored;
     long runs = TRIALS + 1 > JOLTS ? TRIALS + 1 : JOLTS;
     check_batch_open(&m->b, run, arena, m->outputs, runs, m->changes);
     size_t outputs = (size_t)m->outputs;

@@ -32,7 +32,7 @@ static double place(const CheckInput *how, double u) {
 /* For distinct values the range is cut into one cell an element and the cells are dealt out at random; a
  * value lies in the middle half of its cell. */
 static void draw(PointInput *in, const CheckInput *how, Arena *arena, uint64_t key) {
-    long own = in->count / in->repeats;
+    long own = in->stored;
     long *cell = how->distinct ? arena_alloc(arena, (size_t)own * sizeof *cell) : NULL;
     for (long i = 0; cell && i < own; i++) {
         long j = random_below(key, 2 * (uint64_t)(own + i), i + 1);
@@ -78,7 +78,7 @@ static void put_values(PointInput *in) {
 static void lay_out(PointInput *in, Arena *arena, CheckMemory *memory, CheckLayout layout) {
     Shape s = in->shape, stored = s;
     Tensor *x = &in->tensor;
-    in->block_count = in->count / in->repeats;
+    in->block_count = in->stored;
     if (layout == TRANSPOSED && s.rank >= 2) {
         stored.size[s.rank - 1] = s.size[s.rank - 2];
         stored.size[s.rank - 2] = s.size[s.rank - 1];
@@ -104,7 +104,7 @@ static void lay_out(PointInput *in, Arena *arena, CheckMemory *memory, CheckLayo
 /* Moves the smallest value to the lower end of its range and the largest to the upper: values that are
  * distinct stay so. False: the case gives no range. */
 static bool move_to_ends(PointInput *in, const CheckInput *how, PointKind kind) {
-    long own = in->count / in->repeats, low = 0, high = 0;
+    long own = in->stored, low = 0, high = 0;
     if (how->values || (how->low == 0 && how->high == 0) || !own || how->constant) return false;
     for (long i = 1; i < own; i++) {
         if (in->value[i] < in->value[low]) low = i;
@@ -136,7 +136,7 @@ bool point_draw(CheckPoint *p, Arena *arena, CheckMemory *memory, const char *op
             bool repeated = how->layout == REPEATED && how->shape.rank && how->shape.size[0];
             in->shape = how->shape;
             in->count = shape_count(how->shape);
-            in->repeats = repeated ? how->shape.size[0] : 1;
+            in->stored = repeated ? in->count / how->shape.size[0] : in->count;
             in->constant = how->constant;
             in->value = arena_alloc(arena, (size_t)in->count * sizeof *in->value);
             draw(in, how, arena, random_key(seed + ((uint64_t)attempt << 32), stream + (uint64_t)i));
@@ -149,12 +149,17 @@ bool point_draw(CheckPoint *p, Arena *arena, CheckMemory *memory, const char *op
     return of_kind;
 }
 
-void point_lay_out(CheckPoint *to, Arena *arena, const CheckPoint *from, const CheckLayout layout[]) {
+void point_copy(CheckPoint *to, const CheckPoint *from) {
     *to = *from;
+    for (int i = 0; i < to->inputs; i++)
+        to->x[i] = &to->in[to->in[i].same_as < 0 ? i : to->in[i].same_as].tensor;
+}
+
+void point_lay_out(CheckPoint *to, Arena *arena, const CheckPoint *from, const CheckLayout layout[]) {
+    point_copy(to, from);
     for (int i = 0; i < to->inputs; i++) {
         PointInput *in = &to->in[i];
-        to->x[i] = &to->in[in->same_as < 0 ? i : in->same_as].tensor;
-        in->repeats = 1;
+        in->stored = in->count;
         if (in->same_as < 0) lay_out(in, arena, to->memory, layout[i]);
     }
 }
@@ -169,17 +174,12 @@ real point_jittered(const PointInput *in, long i, real relative, uint64_t key) {
 
 void point_jitter(CheckPoint *p, int input, real relative, uint64_t key) {
     const PointInput *in = &p->in[input];
-    for (long i = 0; i < in->count / in->repeats; i++)
-        *point_element(in, i) = point_jittered(in, i, relative, key);
+    for (long i = 0; i < in->stored; i++) *point_element(in, i) = point_jittered(in, i, relative, key);
 }
 
 void point_restore(CheckPoint *p, int input) {
     const PointInput *in = &p->in[input];
-    for (long i = 0; i < in->count / in->repeats; i++) *point_element(in, i) = in->value[i];
-}
-
-real point_moved(const PointInput *in, long i, const real *direction, real far) {
-    return in->value[i] + far * direction[i];
+    for (long i = 0; i < in->stored; i++) *point_element(in, i) = in->value[i];
 }
 
 void point_reset_memory(CheckPoint *p) {
@@ -211,7 +211,7 @@ static bool as_laid_out(const PointInput *in) {
     for (long i = 0; i < in->block_count + 2 * GUARD; i++) numbers += !isnan(in->block[i]);
     for (long i = 0; i < in->count; i++) {
         if (memcmp(point_element(in, i), &in->value[i], sizeof(real)) != 0) return false;
-        numbers -= !isnan(in->value[i]) && i < in->count / in->repeats;
+        numbers -= !isnan(in->value[i]) && i < in->stored;
     }
     return numbers == 0;
 }

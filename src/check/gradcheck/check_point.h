@@ -13,9 +13,9 @@ typedef struct PointInput {
     const char *name;
     Shape shape;
     long count;    /* elements of the shape */
+    long stored;   /* elements in memory: element i of the shape is the one at i % stored */
     int same_as;   /* index of the earlier input whose tensor this is; -1: it has its own */
     bool constant; /* takes no gradient */
-    long repeats; /* an element of memory holds elements i, i + count / repeats, i + 2 · count / repeats, … */
     real *value;   /* contiguous in shape */
     Tensor tensor; /* what the operation gets; tensor.grad is NULL for a constant */
     real *block;   /* guard, values with gaps, guard */
@@ -46,6 +46,9 @@ typedef enum PointKind { POINT_DRAWN, POINT_ENDS, POINT_OTHER_ENDS } PointKind;
 bool point_draw(CheckPoint *p, Arena *arena, CheckMemory *memory, const char *op, const CheckCase *c,
                 uint64_t seed, PointKind kind, int attempt);
 
+/* Copies a point. Both have the same blocks of memory. */
+void point_copy(CheckPoint *to, const CheckPoint *from);
+
 /* Lays out the same values anew, input i as layout[i], which is not REPEATED: its slices would have to be
  * equal. */
 void point_lay_out(CheckPoint *to, Arena *arena, const CheckPoint *from, const CheckLayout layout[]);
@@ -62,9 +65,6 @@ real point_jittered(const PointInput *in, long i, real relative, uint64_t key);
 /* Changes every value of an input that way; restores the values drawn. */
 void point_jitter(CheckPoint *p, int input, real relative, uint64_t key);
 void point_restore(CheckPoint *p, int input);
-
-/* Element i of an input's memory, moved this far along a direction, which has a number for each element. */
-real point_moved(const PointInput *in, long i, const real *direction, real far);
 
 /* The place in memory of the i-th element in the order of the shape. */
 real *point_element(const PointInput *in, long i);

@@ -32,11 +32,11 @@ static void ask_nearby(CheckBatch *b, const real *moved, double far, int which) 
     const CheckPoint *p = b->run->point;
     long changes = 0;
     for (int k = 0; k < p->inputs; k++)
-        if (point_has_gradient(p, k)) changes += p->in[k].count / p->in[k].repeats;
+        if (point_has_gradient(p, k)) changes += p->in[k].stored;
     check_batch_ask(b, changes);
     for (int k = 0; k < p->inputs; k++) {
         uint64_t key = random_key(random_key(0x5300, (uint64_t)(which / 2)), (uint64_t)k);
-        for (long i = 0; point_has_gradient(p, k) && i < p->in[k].count / p->in[k].repeats; i++) {
+        for (long i = 0; point_has_gradient(p, k) && i < p->in[k].stored; i++) {
             real *x = point_element(&p->in[k], i);
             double part = 0.5 + (double)random_uniform(key, 2 * (uint64_t)i);
             bool up = (random_bits(key, 2 * (uint64_t)i + 1) ^ (uint64_t)which) &
@@ -77,9 +77,8 @@ static double largest_of(const Entries *e, long j) {
 /* Whether coordinate j is wrong beyond doubt. */
 static bool is_wrong(CheckBatch *b, const Entries *e, long j, double least) {
     const PointInput *in = &b->run->point->in[e->input];
-    real *x = e->direction ? NULL : point_element(in, check_entries_element(e, j));
-    double far = x ? step * size_of(*x) : 0;
-    if (!x) return true; /* along a direction: judged by its elements */
+    real *x = point_element(in, check_entries_element(e, j));
+    double far = step * size_of(*x);
     check_batch_begin(b);
     for (int which = 0; which < NEARBY; which++) ask_nearby(b, x, far, which), ask_nearby(b, x, -far, which);
     check_batch_run(b);

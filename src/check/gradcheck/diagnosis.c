@@ -119,7 +119,7 @@ static void describe(Suspect *s) {
     size_t rows = (size_t)(e->whole ? 1 + e->outputs : e->cotangents),
            entries = rows * (size_t)e->coordinates;
     s->shape = s->in->shape;
-    if (s->in->repeats > 1) s->shape.size[0] = 1;
+    if (s->in->stored < s->in->count) s->shape.size[0] = 1;
     s->y_shape = s->run->y->shape;
     s->y = arena_alloc(s->arena, (size_t)e->outputs * sizeof *s->y);
     tensor_copy_out(s->run->y, s->y);
