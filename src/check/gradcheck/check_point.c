@@ -155,12 +155,12 @@ void point_copy(CheckPoint *to, const CheckPoint *from) {
         to->x[i] = &to->in[to->in[i].same_as < 0 ? i : to->in[i].same_as].tensor;
 }
 
-void point_lay_out(CheckPoint *to, Arena *arena, const CheckPoint *from, const CheckLayout layout[]) {
+void point_lay_out(CheckPoint *to, Arena *arena, const CheckPoint *from, CheckLayout layout) {
     point_copy(to, from);
     for (int i = 0; i < to->inputs; i++) {
         PointInput *in = &to->in[i];
         in->stored = in->count;
-        if (in->same_as < 0) lay_out(in, arena, to->memory, layout[i]);
+        if (in->same_as < 0) lay_out(in, arena, to->memory, layout);
     }
 }
 

@@ -49,9 +49,8 @@ bool point_draw(CheckPoint *p, Arena *arena, CheckMemory *memory, const char *op
 /* Copies a point. Both have the same blocks of memory. */
 void point_copy(CheckPoint *to, const CheckPoint *from);
 
-/* Lays out the same values anew, input i as layout[i], which is not REPEATED: its slices would have to be
- * equal. */
-void point_lay_out(CheckPoint *to, Arena *arena, const CheckPoint *from, const CheckLayout layout[]);
+/* Lays out the same values anew. The layout is not REPEATED, which would need equal slices. */
+void point_lay_out(CheckPoint *to, Arena *arena, const CheckPoint *from, CheckLayout layout);
 
 /* Resets the tensors to their state before any tape used them, and fills every gradient with `fill`. */
 void point_ready(CheckPoint *p, real fill);

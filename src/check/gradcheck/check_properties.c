@@ -1,14 +1,34 @@
 #include "check/gradcheck/check_properties.h"
+#include "base/random.h"
 #include "check/gradcheck/check_batch.h"
-#include "check/gradcheck/property.h"
+#include "check/gradcheck/check_host.h"
 #include "check/gradcheck/rounding.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-PropertyResults property_copy(Properties *p, const real *y) {
+/* Everything a run computes, copied: one array an input's gradient, and the output as the last. */
+typedef struct Results {
+    real *value[CHECK_INPUTS + 1];
+} Results;
+
+typedef struct Properties {
+    CheckRun *run;
+    Arena *arena;
+    Shape shape; /* of the output */
+    long outputs, nodes;
+    double floor; /* what rounding leaves of a gradient that is 0 as the difference of large terms */
+    real *zero, *one, *other, *both; /* cotangents; both = one + other */
+    CheckHost *fresh;                /* a process that has run nothing; NULL: there is none */
+    uint64_t seed;
+    Results want; /* of a run with the cotangent `one` */
+    char *text;   /* how a property is broken, of REPORT_TEXT */
+} Properties;
+
+/* The gradients as they are, and the output y. */
+static Results copy_results(Properties *p, const real *y) {
     const CheckPoint *point = p->run->point;
-    PropertyResults r = {0};
+    Results r = {0};
     for (int i = 0; i < point->inputs; i++) {
         if (!point_has_gradient(point, i)) continue;
         size_t bytes = (size_t)point->in[i].count * sizeof(real);
@@ -19,9 +39,10 @@ PropertyResults property_copy(Properties *p, const real *y) {
     return r;
 }
 
-PropertyResults property_run(Properties *p, const real *dy, real fill) {
+/* A run from the start, with all gradients `fill` before backward. */
+static Results run_at(Properties *p, const real *dy, real fill) {
     const CheckPoint *point = p->run->point;
-    PropertyResults r = {0};
+    Results r = {0};
     CheckBatch b;
     check_batch_open_backward(&b, p->run, p->arena, p->outputs, 1);
     check_batch_backward(&b, dy, 1, fill);
@@ -38,8 +59,9 @@ static const Tensor *forward(Properties *p) {
     return y;
 }
 
-bool property_same(Properties *p, PropertyResults found, PropertyResults want, double offset, bool exactly,
-                   const char *what) {
+/* Writes "WHAT: gradient of x at [0,1] is 3, want 4" and returns false if found + offset is not want, to rounding or
+ * (exactly) to the bit. */
+static bool same(Properties *p, Results found, Results want, double offset, bool exactly, const char *what) {
     const CheckPoint *point = p->run->point;
     for (int k = 0; k <= CHECK_INPUTS; k++) {
         if (!found.value[k] || !want.value[k]) continue;
@@ -66,66 +88,63 @@ static bool broken(Properties *p, const char *what, const char *thing) {
     return false;
 }
 
-static bool zero_gives_zero(Properties *p, PropertyResults one) {
-    (void)one;
-    PropertyResults none = property_run(p, p->zero, 0), want = none;
+static bool zero_gives_zero(Properties *p) {
+    Results none = run_at(p, p->zero, 0), want = none;
     for (int i = 0; i < p->run->point->inputs; i++)
         if (none.value[i])
             want.value[i] = arena_alloc(p->arena, (size_t)p->run->point->in[i].count * sizeof(real));
-    return property_same(p, none, want, 0, true, "a zero upstream gradient must give a zero gradient");
+    return same(p, none, want, 0, true, "a zero upstream gradient must give a zero gradient");
 }
 
-static bool is_linear(Properties *p, PropertyResults one) {
-    PropertyResults other = property_run(p, p->other, 0), both = property_run(p, p->both, 0);
+static bool is_linear(Properties *p) {
+    Results other = run_at(p, p->other, 0), both = run_at(p, p->both, 0);
     for (int i = 0; i < p->run->point->inputs; i++)
-        for (long j = 0; one.value[i] && j < p->run->point->in[i].count; j++)
-            other.value[i][j] += one.value[i][j];
-    return property_same(p, both, other, 0, false, "backward must be linear in the upstream gradient");
+        for (long j = 0; p->want.value[i] && j < p->run->point->in[i].count; j++)
+            other.value[i][j] += p->want.value[i][j];
+    return same(p, both, other, 0, false, "backward must be linear in the upstream gradient");
 }
 
-static bool accumulates(Properties *p, PropertyResults one) {
-    return property_same(p, property_run(p, p->one, 1), one, 1, false,
-                         "backward must add to the gradient, not overwrite it");
+static bool accumulates(Properties *p) {
+    return same(p, run_at(p, p->one, 1), p->want, 1, false,
+                "backward must add to the gradient, not overwrite it");
 }
 
 /* A fresh gradient may hold anything; here it holds NaN. */
-static bool stores_fresh(Properties *p, PropertyResults one) {
+static bool stores_fresh(Properties *p) {
     point_ready(p->run->point, NAN);
     for (int i = 0; i < p->run->point->inputs; i++)
         if (point_has_gradient(p->run->point, i)) p->run->point->in[i].tensor.grad_state = GRAD_FRESH;
     forward(p);
     check_run_backward(p->run, p->one);
-    return property_same(p, property_copy(p, one.value[CHECK_INPUTS]), one, 0, false,
-                         "backward that stores fresh gradients must store every element");
+    return same(p, copy_results(p, p->want.value[CHECK_INPUTS]), p->want, 0, false,
+                "backward that stores fresh gradients must store every element");
 }
 
 /* Repeats the first backward of all, and a run after one with other values: no run may depend on an earlier
  * one. */
-static bool is_repeatable(Properties *p, PropertyResults one) {
+static bool is_repeatable(Properties *p) {
     CheckRun *run = p->run;
-    PropertyResults first = {0};
+    Results first = {0};
     memcpy(first.value, run->first_grad, sizeof run->first_grad);
-    if (!property_same(p, property_run(p, p->one, 0), one, 0, true, "two runs must give the same bits"))
-        return false;
-    if (run->first_dy && !property_same(p, property_run(p, run->first_dy, 0), first, 0, true,
-                                        "a later run must give the bits of the first"))
+    if (!same(p, run_at(p, p->one, 0), p->want, 0, true, "two runs must give the same bits")) return false;
+    if (run->first_dy &&
+        !same(p, run_at(p, run->first_dy, 0), first, 0, true, "a later run must give the bits of the first"))
         return false;
     for (int i = 0; i < run->point->inputs; i++)
         if (run->point->in[i].same_as < 0) point_jitter(run->point, i, (real)0.25, (uint64_t)i);
-    property_run(p, p->other, 0);
+    run_at(p, p->other, 0);
     for (int i = 0; i < run->point->inputs; i++)
         if (run->point->in[i].same_as < 0) point_restore(run->point, i);
-    return property_same(p, property_run(p, p->one, 0), one, 0, true,
-                         "a run between with other values must change no bits");
+    return same(p, run_at(p, p->one, 0), p->want, 0, true,
+                "a run between with other values must change no bits");
 }
 
 /* Checks memory after forward and again after backward. */
-static bool leaves_alone(Properties *p, PropertyResults one) {
+static bool leaves_alone(Properties *p) {
     CheckRun *run = p->run;
     char damage[DAMAGE_TEXT];
     size_t bytes = (size_t)p->outputs * sizeof(real);
     real *before = arena_alloc(p->arena, bytes), *after = arena_alloc(p->arena, bytes);
-    (void)one;
     point_ready(run->point, 0);
     tensor_copy_out(forward(p), before);
     if (point_damage(run->point, damage)) return broken(p, "forward changed", damage);
@@ -141,19 +160,169 @@ static bool leaves_alone(Properties *p, PropertyResults one) {
 }
 
 /* Backward twice on one recording: it must not have used up what forward saved. */
-static bool keeps_what_is_saved(Properties *p, PropertyResults one) {
-    const real *y = one.value[CHECK_INPUTS];
+static bool keeps_what_is_saved(Properties *p) {
+    const real *y = p->want.value[CHECK_INPUTS];
     CheckRun *run = p->run;
-    PropertyResults first = {0};
+    Results first = {0};
     point_ready(run->point, 0);
     forward(p);
     for (int time = 1; time <= 2; time++) {
         point_ready(run->point, 0);
         check_run_backward(run, p->one);
-        if (time == 1) first = property_copy(p, y);
+        if (time == 1) first = copy_results(p, y);
     }
-    return property_same(p, property_copy(p, y), first, 0, true, "backward changed what forward saved");
+    return same(p, copy_results(p, y), first, 0, true, "backward changed what forward saved");
 }
+
+/* ---- In context: memory layout, other operations, a second node of the same kind ---- */
+
+/* Runs the case so that its last node has the same index on the tape as at the point, whatever nodes precede
+ * it. */
+static Results results_in_place(Properties *p) {
+    Results found = run_at(p, p->one, 0);
+    p->run->first = p->nodes - p->run->nodes;
+    if (p->run->first) found = run_at(p, p->one, 0);
+    p->run->first = 0;
+    return found;
+}
+
+static bool takes_any_layout(Properties *p) {
+    static const char *const name[] = {
+        [CONTIGUOUS] = "contiguous", [TRANSPOSED] = "transposed", [STEPPED] = "stepped"};
+    CheckPoint *given = p->run->point, other;
+    for (CheckLayout layout = CONTIGUOUS; layout <= STEPPED; layout++) {
+        char what[80];
+        snprintf(what, sizeof what, "with its inputs laid out %s in memory", name[layout]);
+        point_lay_out(&other, p->arena, given, layout);
+        p->run->point = &other;
+        p->run->stage = "with its inputs laid out otherwise in memory";
+        bool same_results = same(p, results_in_place(p), p->want, 0, false, what);
+        p->run->point = given;
+        if (same_results) continue;
+        size_t used = strlen(p->text);
+        snprintf(p->text + used, REPORT_TEXT - used,
+                 "; a tensor's strides say where its elements are: tensor_copy_out reads them in order");
+        return false;
+    }
+    return true;
+}
+
+static bool works_inside_a_graph(Properties *p) {
+    p->run->relayed = true;
+    p->run->stage = "with inputs that other operations made";
+    p->run->keep = false;
+    Results found = results_in_place(p);
+    p->run->relayed = false;
+    p->run->keep = true;
+    return same(p, found, p->want, 0, false, "with inputs that other operations made");
+}
+
+static bool same_range(const CheckInput *a, const CheckInput *b) {
+    return shape_equal(a->shape, b->shape) && a->low == b->low && a->high == b->high &&
+           a->away_from == b->away_from && a->margin == b->margin && !a->values && !b->values;
+}
+
+/* Compares one tensor passed as inputs i and k with two tensors of the same values. */
+static bool may_be_passed_twice(Properties *p, int i, int k) {
+    CheckPoint *given = p->run->point, twice = *given;
+    char what[80];
+    twice.in[k].value = given->in[i].value;
+    point_lay_out(&twice, p->arena, &twice, CONTIGUOUS);
+    p->run->point = &twice;
+    p->run->stage = "with one tensor passed twice";
+    Results apart = run_at(p, p->one, 0);
+    for (long j = 0; j < given->in[i].count; j++) apart.value[i][j] += apart.value[k][j];
+    apart.value[k] = NULL;
+    twice.in[k].same_as = i;
+    twice.x[k] = twice.x[i];
+    snprintf(what, sizeof what, "with one tensor passed as both %s and %s", given->in[i].name,
+             given->in[k].name);
+    bool sums = same(p, run_at(p, p->one, 0), apart, 0, false, what);
+    p->run->point = given;
+    return sums;
+}
+
+static bool sums_if_passed_twice(Properties *p) {
+    const CheckPoint *point = p->run->point;
+    for (int i = 0; i < point->inputs; i++)
+        for (int k = i + 1; k < point->inputs; k++)
+            if (point_has_gradient(point, i) && point_has_gradient(point, k) &&
+                same_range(&p->run->c->in[i], &p->run->c->in[k]) && !may_be_passed_twice(p, i, k))
+                return false;
+    return true;
+}
+
+/* Records two nodes before either's backward: each must save its values in separate memory. */
+static bool keeps_two_apart(Properties *p) {
+    CheckPoint *given = p->run->point, other;
+    const real *y = p->want.value[CHECK_INPUTS];
+    p->run->stage = "with two of it on one tape";
+    point_lay_out(&other, p->arena, given, CONTIGUOUS);
+    for (int i = 0; i < other.inputs; i++)
+        if (other.in[i].same_as < 0) point_jitter(&other, i, (real)0.25, random_key(5, (uint64_t)i));
+    p->run->point = &other, p->run->first = p->nodes;
+    Results other_alone = run_at(p, p->other, 0);
+    p->run->point = given, p->run->first = 0;
+    point_ready(given, 0);
+    point_ready(&other, 0);
+    check_run_pair(p->run, &other, p->one, p->other);
+    Results found = copy_results(p, y);
+    p->run->point = &other;
+    Results other_found = copy_results(p, other_alone.value[CHECK_INPUTS]);
+    p->run->point = given;
+    return same(p, found, p->want, 0, false,
+                "with a second one on the tape, recorded before backward runs") &&
+           same(p, other_found, other_alone, 0, false, "recorded on the tape after another one of its kind");
+}
+
+static bool is_used_once(const CheckPoint *point, int i) {
+    for (int k = 0; k < point->inputs; k++)
+        if (point->in[k].same_as == i) return false;
+    return point_has_gradient(point, i);
+}
+
+/* Makes each input in turn a constant, whose grad is NULL. The gradients of the others must not change. */
+static bool works_beside_constants(Properties *p) {
+    CheckPoint *given = p->run->point;
+    int gradients = 0;
+    for (int i = 0; i < given->inputs; i++) gradients += point_has_gradient(given, i);
+    for (int i = 0; i < given->inputs && gradients > 1; i++) {
+        CheckPoint other;
+        char what[96];
+        if (!is_used_once(given, i)) continue;
+        point_copy(&other, given);
+        other.in[i].constant = true;
+        snprintf(what, sizeof what, "with %s a constant, which takes no gradient (grad is NULL)",
+                 given->in[i].name);
+        p->run->point = &other, p->run->stage = what;
+        bool right = same(p, run_at(p, p->one, 0), p->want, 0, false, what);
+        p->run->point = given, p->run->stage = NULL;
+        if (!right) return false;
+    }
+    return true;
+}
+
+/* State kept from one run may be right for its point and wrong for the next. */
+static bool keeps_nothing(Properties *p) {
+    enum { OTHER_POINT = 100 };
+    CheckRun *run = p->run;
+    CheckHost *host = run->host;
+    CheckPoint *given = run->point, there, here;
+    if (!p->fresh) return true;
+    point_draw(&there, p->arena, check_host_memory(p->fresh), run->op, run->c, p->seed, POINT_DRAWN,
+               OTHER_POINT);
+    point_draw(&here, p->arena, given->memory, run->op, run->c, p->seed, POINT_DRAWN, OTHER_POINT);
+    run->point = &there, run->host = p->fresh;
+    Results want = run_at(p, p->one, 0);
+    run->point = &here, run->host = host;
+    Results found = run_at(p, p->one, 0);
+    bool holds = same(p, found, want, 0, true,
+                      "after other points, against a process that knows none (is something kept?)");
+    run->point = given;
+    return holds;
+}
+
+/* ---- All of them ---- */
 
 static Properties begin(CheckRun *run, CheckHost *fresh, Arena *arena, uint64_t seed) {
     Properties p = {.run = run, .fresh = fresh, .arena = arena, .seed = seed};
@@ -174,29 +343,11 @@ static Properties begin(CheckRun *run, CheckHost *fresh, Arena *arena, uint64_t 
 
 static const struct {
     const char *name, *meaning;
-    bool (*holds)(Properties *p, PropertyResults one);
+    bool (*holds)(Properties *p);
 } property[PROPERTIES] = {
-    [PROPERTY_FORWARD] = {"forward", "the output is the operation's", NULL},
-    [PROPERTY_READ_ONLY] = {"read-only", "inputs, output and upstream gradient stay as they are",
-                            leaves_alone},
-    [PROPERTY_REPEATABLE] = {"repeatable", "two runs give the same bits", is_repeatable},
-    [PROPERTY_SAVED_VALUES] = {"saved values", "backward changes nothing that forward saved",
-                               keeps_what_is_saved},
-    [PROPERTY_ZERO] = {"zero", "an upstream gradient of 0 gives a gradient of 0", zero_gives_zero},
-    [PROPERTY_ACCUMULATES] = {"accumulates", "backward adds to what a gradient holds", accumulates},
-    [PROPERTY_STORES_FRESH] = {"stores fresh", "what a fresh gradient holds does not matter", stores_fresh},
-    [PROPERTY_LINEAR] = {"linear", "backward is linear in the upstream gradient", is_linear},
-    [PROPERTY_ANY_LAYOUT] = {"any layout", "inputs lie in memory as they like", property_any_layout},
-    [PROPERTY_INSIDE_A_GRAPH] = {"inside a graph", "inputs are outputs of other operations",
-                                 property_inside_a_graph},
-    [PROPERTY_PASSED_TWICE] = {"passed twice", "one tensor as two inputs gets both gradients",
-                               property_passed_twice},
-    [PROPERTY_TWO_ON_A_TAPE] = {"two on a tape", "two recorded before either's backward",
-                                property_two_on_a_tape},
-    [PROPERTY_BESIDE_CONSTANTS] = {"beside constants", "each input in turn takes no gradient",
-                                   property_beside_constants},
-    [PROPERTY_ANY_PROCESS] = {"any process", "nothing is kept from one point for the next",
-                              property_any_process},
+#define PROPERTY(constant, name, meaning, function) {name, meaning, function},
+#include "check/gradcheck/properties.def"
+#undef PROPERTY
 };
 
 const char *check_property_name(Property which) {
@@ -211,13 +362,13 @@ void check_properties(CheckRun *run, CheckHost *fresh, Arena *arena, uint64_t se
     bool keep = run->keep;
     run->keep = true; /* so that output and cotangent can be looked at after backward */
     Properties p = begin(run, fresh, arena, seed);
-    PropertyResults one = property_run(&p, p.one, 0);
+    p.want = run_at(&p, p.one, 0);
     p.floor =
-        rounding_largest(p.one, p.outputs) * fmax(1, rounding_largest(one.value[CHECK_INPUTS], p.outputs));
+        rounding_largest(p.one, p.outputs) * fmax(1, rounding_largest(p.want.value[CHECK_INPUTS], p.outputs));
     for (report->properties = PROPERTY_FORWARD + 1; report->properties < PROPERTIES; report->properties++) {
         p.text = report->broken[report->properties];
         point_reset_memory(run->point);
-        property[report->properties].holds(&p, one);
+        property[report->properties].holds(&p);
         run->stage = NULL;
     }
     run->keep = keep;

@@ -25,8 +25,8 @@ const char *pattern_element(char text[REPORT_NAME], const char *name, Shape s, l
     return text;
 }
 
-bool pattern_has_jacobian(const Suspect *s) {
-    return s->e->whole && s->e->cotangents > s->e->outputs;
+PatternNeeds pattern_known(const Suspect *s) {
+    return s->e->place ? SAMPLE : !s->e->whole ? ALL : s->e->cotangents > s->e->outputs ? ROWS : JACOBIAN;
 }
 
 bool pattern_near(const Suspect *s, long at, double a, double b) {
@@ -48,12 +48,6 @@ bool pattern_fits(const Suspect *s) {
         any = true;
     }
     return any;
-}
-
-bool pattern_fits_factors(Suspect *s, const double *factor) {
-    for (long at = 0; at < s->e->cotangents * s->e->coordinates; at++)
-        s->expected[at] = s->numeric[at] * factor[at % s->e->coordinates];
-    return pattern_fits(s);
 }
 
 bool pattern_say(Suspect *s, const char *format, ...) {
@@ -163,9 +157,10 @@ void gradcheck_diagnose(const Gradients *g, int k, uint64_t seed, InputReport *r
     static const struct {
         const char *name;
         bool (*explains)(Suspect *s);
-        bool sample, sure;
+        PatternNeeds needs;
+        bool sure;
     } pattern[] = {
-#define PATTERN(name, function, sample, sure) {name, pattern_##function, sample, sure},
+#define PATTERN(name, function, needs, sure) {name, pattern_##function, needs, sure},
 #include "check/gradcheck/patterns.def"
 #undef PATTERN
     };
@@ -179,13 +174,13 @@ void gradcheck_diagnose(const Gradients *g, int k, uint64_t seed, InputReport *r
                  .seed = seed,
                  .reason = reason};
     bool sure = false;
+    const PatternNeeds known = pattern_known(&s);
     report->explanations = 0;
     describe(&s);
     sharpen(&s);
-    if (!s.e->place) wrong_map(&s, report->map, sizeof report->map);
+    if (known > SAMPLE) wrong_map(&s, report->map, sizeof report->map);
     for (size_t i = 0; i < sizeof pattern / sizeof *pattern && report->explanations < EXPLANATIONS; i++) {
-        if ((sure && !pattern[i].sure) || (s.e->place && !pattern[i].sample) || !pattern[i].explains(&s))
-            continue;
+        if ((sure && !pattern[i].sure) || pattern[i].needs > known || !pattern[i].explains(&s)) continue;
         Explanation *x = &report->explanation[report->explanations++];
         *x = (Explanation){.order = (int)i, .sure = pattern[i].sure};
         x->form = form_of(x->sure ? reason : pattern[i].name); /* where it is may differ between cases */

@@ -4,6 +4,37 @@
 #include <stdio.h>
 #include <string.h>
 
+/* A factor for each of `count` groups of entries. */
+typedef struct Factors {
+    long count;
+    double *factor;
+    bool *known;
+} Factors;
+
+/* Takes the factor of each group from its largest entry. Whether the factors predict every number from entry `first` on;
+ * group: of each entry. */
+static bool find_factors(Suspect *s, const long *group, long first, Factors *f) {
+    long entries = s->e->cotangents * s->e->coordinates;
+    double *largest = arena_alloc(s->arena, (size_t)f->count * sizeof *largest);
+    f->factor = arena_alloc(s->arena, (size_t)f->count * sizeof *f->factor);
+    f->known = arena_alloc(s->arena, (size_t)f->count * sizeof *f->known);
+    for (long at = first; at < entries; at++) {
+        long g = group[at];
+        if (!(fabs(s->numeric[at]) > largest[g])) continue;
+        largest[g] = fabs(s->numeric[at]);
+        f->factor[g] = s->analytic[at] / s->numeric[at];
+        f->known[g] = true;
+    }
+    for (long at = 0; at < entries; at++)
+        s->expected[at] = at < first ? s->analytic[at] : s->numeric[at] * f->factor[group[at]];
+    return pattern_fits(s);
+}
+
+/* Memory for the group of each entry; all are 0. */
+static long *new_groups(const Suspect *s) {
+    return arena_alloc(s->arena, (size_t)(s->e->cotangents * s->e->coordinates) * sizeof(long));
+}
+
 /* ---- One factor ---- */
 
 /* "√8", "1/3": k is one of these forms of a whole number n. */
@@ -38,23 +69,14 @@ static bool find_size(const Suspect *s, long n, char *text, size_t size) {
     return false;
 }
 
-/* The factor of the largest entry, if it fits every coordinate; else NAN. */
-static double fitting_factor(Suspect *s) {
-    long n = s->e->coordinates, largest = 0;
-    double *factor = arena_alloc(s->arena, (size_t)n * sizeof *factor);
-    for (long i = 1; i < s->e->cotangents * n; i++)
-        if (fabs(s->numeric[i]) > fabs(s->numeric[largest])) largest = i;
-    double k = s->analytic[largest] / s->numeric[largest];
-    for (long j = 0; j < n; j++) factor[j] = k;
-    return isfinite(k) && k != 0 && pattern_fits_factors(s, factor) ? k : NAN;
-}
-
 bool pattern_constant_factor(Suspect *s) {
     char where[128], source[192] = "", name[64] = "";
     const char *form;
-    double k = fitting_factor(s);
+    Factors all = {.count = 1};
     long n, effects = 0;
-    if (isnan(k)) return false;
+    if (!find_factors(s, new_groups(s), 0, &all) || !isfinite(all.factor[0]) || all.factor[0] == 0)
+        return false;
+    double k = all.factor[0];
     if (fabs(k + 1) < s->tolerance) return pattern_say(s, "every element has the wrong sign");
     bool whole = is_whole(k, s->tolerance, &form, &n);
     for (long q = 0; q < s->e->cotangents; q++) effects += s->numeric[q] != 0;
@@ -84,148 +106,100 @@ static double value_of(int which, double v) {
     return of[which];
 }
 
-/* A factor at each of some places, and the value there that it may be a function of. */
-typedef struct Factors {
-    const double *factor, *value;
-    const bool *known; /* there is a factor */
-    long count;
-    double tolerance;
-} Factors;
-
 /* Whether each factor is f(v) / g(v). */
-static bool is_quotient(const Factors *t, int f, int g) {
+static bool is_quotient(const Factors *t, const double *value, int f, int g, double tolerance) {
     for (long i = 0; i < t->count; i++) {
         if (!t->known[i]) continue;
-        double found = t->factor[i] * value_of(g, t->value[i]), want = value_of(f, t->value[i]);
-        if (!(fabs(found - want) <= t->tolerance * fmax(fabs(found), fabs(want)))) return false;
+        double found = t->factor[i] * value_of(g, value[i]), want = value_of(f, value[i]);
+        if (!(fabs(found - want) <= tolerance * fmax(fabs(found), fabs(want)))) return false;
     }
     return true;
 }
 
 /* One value everywhere is no evidence, nor is an infinite one. */
-static bool values_differ(const Factors *t) {
+static bool values_differ(const Factors *t, const double *value) {
     const double *first = NULL;
     bool any = false;
     for (long i = 0; i < t->count; i++) {
         if (!t->known[i]) continue;
-        if (!isfinite(t->value[i])) return false;
-        if (!first) first = &t->value[i];
-        any |= t->value[i] != *first;
+        if (!isfinite(value[i])) return false;
+        if (!first) first = &value[i];
+        any |= value[i] != *first;
     }
     return any;
 }
 
-/* "multiplied by sigmoid(x) instead of sigmoid'(x)": the factors in words, false if they are no known
- * functions. */
-static bool name_factors(const Factors *t, const char *name, bool of_output, char *text, size_t size) {
+/* "multiplied by sigmoid(x) instead of sigmoid'(x)": the factors of the elements of a shape in words, as functions of an
+ * input or of the output. False: they are no known functions. */
+static bool name_factors(const Suspect *s, const Factors *t, Shape over, char *text, size_t size) {
+    double *v = arena_alloc(s->arena, (size_t)t->count * sizeof *v);
     char f[64], g[64];
-    if (!values_differ(t)) return false;
-    for (int sum = 1; sum < 2 * FUNCTIONS; sum++)
-        for (int i = 0; i <= sum && i < FUNCTIONS; i++) {
-            int k = sum - i;
-            if (k >= FUNCTIONS || k == i || (of_output && (i >= RARE || k >= RARE)) || !is_quotient(t, i, k))
-                continue;
-            snprintf(f, sizeof f, function[i], name, name);
-            snprintf(g, sizeof g, function[k], name, name);
-            if (k == 0)
-                snprintf(text, size, "multiplied by a factor %s too many", f);
-            else if (i == 0)
-                snprintf(text, size, "missing a factor %s", g);
-            else
-                snprintf(text, size, "multiplied by %.48s instead of %.48s", f, g);
-            return true;
-        }
-    return false;
-}
-
-/* Names the factors by functions of an input or of the output. */
-static bool name_values(Suspect *s, Factors t, Shape over, char *text, size_t size) {
-    double *v = arena_alloc(s->arena, (size_t)t.count * sizeof *v);
     const char *name;
-    t.value = v;
-    for (int which = 0, inputs = s->run->point->inputs; which <= inputs; which++)
-        if (pattern_values_over(s, over, which, v, &name) &&
-            name_factors(&t, name, which == inputs, text, size))
-            return true;
+    for (int which = 0, inputs = s->run->point->inputs; which <= inputs; which++) {
+        int functions = which == inputs ? RARE : FUNCTIONS;
+        if (!pattern_values_over(s, over, which, v, &name) || !values_differ(t, v)) continue;
+        for (int sum = 1; sum < 2 * functions; sum++)
+            for (int i = 0; i <= sum && i < functions; i++) {
+                int k = sum - i;
+                if (k >= functions || k == i || !is_quotient(t, v, i, k, 10 * s->tolerance)) continue;
+                snprintf(f, sizeof f, function[i], name, name);
+                snprintf(g, sizeof g, function[k], name, name);
+                if (k == 0)
+                    snprintf(text, size, "multiplied by a factor %s too many", f);
+                else if (i == 0)
+                    snprintf(text, size, "missing a factor %s", g);
+                else
+                    snprintf(text, size, "multiplied by %.48s instead of %.48s", f, g);
+                return true;
+            }
+    }
     return false;
 }
 
-/* The factor of each wrong element, from its largest entry. Returns how many there are. */
-static long find_factors(const Suspect *s, double *factor, bool *known, double *largest) {
-    long n = s->e->coordinates, count = 0;
-    for (long at = 0; at < s->e->cotangents * n; at++) {
-        long i = at % n;
-        if (!(fabs(s->numeric[at]) > largest[i]) || s->e->state[at % n] != ENTRY_WRONG) continue;
-        largest[i] = fabs(s->numeric[at]);
-        factor[i] = s->analytic[at] / s->numeric[at];
-        count += !known[i];
-        known[i] = true;
-    }
-    return count;
-}
+enum { LEAST = 3 }; /* factors that are evidence */
 
 bool pattern_factor_of_values(Suspect *s) {
-    enum { LEAST = 3 };
-    size_t n = (size_t)s->e->coordinates;
-    double *factor = arena_alloc(s->arena, n * sizeof *factor);
-    double *largest = arena_alloc(s->arena, n * sizeof *largest);
-    bool *known = arena_alloc(s->arena, n);
+    Factors t = {.count = s->e->coordinates};
+    long *group = new_groups(s), wrong = 0;
     char text[REPORT_TEXT / 2];
-    long count = find_factors(s, factor, known, largest);
-    for (size_t j = 0; j < n; j++)
-        if (!known[j]) factor[j] = 1;
-    Factors t = {factor, NULL, known, (long)n, 10 * s->tolerance};
-    return count >= LEAST && pattern_fits_factors(s, factor) &&
-           name_values(s, t, s->shape, text, sizeof text) &&
-           pattern_say(s, "every %selement is %s", count < (long)n ? "wrong " : "", text);
+    for (long at = 0; at < s->e->cotangents * t.count; at++) group[at] = at % t.count;
+    if (!find_factors(s, group, 0, &t)) return false;
+    for (long j = 0; j < t.count; j++) wrong += t.known[j] &= s->e->state[j] == ENTRY_WRONG;
+    return wrong >= LEAST && name_factors(s, &t, s->shape, text, sizeof text) &&
+           pattern_say(s, "every %selement is %s", wrong < t.count ? "wrong " : "", text);
 }
 
 /* A factor for each output, the same for all elements: something of the output is missing or too many. */
 bool pattern_factor_of_outputs(Suspect *s) {
-    enum { LEAST = 3 };
-    long n = s->e->coordinates, outputs = s->e->outputs, count = 0;
-    if (!pattern_has_jacobian(s) || outputs < LEAST) return false;
-    double *factor = arena_alloc(s->arena, (size_t)outputs * sizeof *factor);
-    bool *known = arena_alloc(s->arena, (size_t)outputs);
+    Factors t = {.count = s->e->outputs};
+    long *group = new_groups(s), n = s->e->coordinates, known = 0;
     char text[REPORT_TEXT / 2];
-    for (long i = 0; i < outputs; i++) {
-        const double *right = s->numeric + (1 + i) * n, *found = s->analytic + (1 + i) * n;
-        long largest = 0;
-        for (long j = 1; j < n; j++)
-            if (fabs(right[j]) > fabs(right[largest])) largest = j;
-        if (right[largest] != 0) factor[i] = found[largest] / right[largest], known[i] = true, count++;
-        for (long j = 0; j < n; j++)
-            if (!pattern_near(s, (1 + i) * n + j, found[j], factor[i] * right[j])) return false;
-    }
-    Factors t = {factor, NULL, known, outputs, 10 * s->tolerance};
-    return count >= LEAST && name_values(s, t, s->y_shape, text, sizeof text) &&
+    for (long at = n; at < (1 + t.count) * n; at++) group[at] = at / n - 1;
+    if (!find_factors(s, group, n, &t)) return false;
+    for (long i = 0; i < t.count; i++) known += t.known[i];
+    return known >= LEAST && name_factors(s, &t, s->y_shape, text, sizeof text) &&
            pattern_say(s, "the part of every output is %s", text);
 }
 
 /* One factor for each line, not 0 and not the same in all, as when a row's 1/σ is dropped. */
 bool pattern_factor_of_lines(Suspect *s) {
-    double *factor = arena_alloc(s->arena, (size_t)s->e->coordinates * sizeof *factor);
+    long n = s->e->coordinates, *group = new_groups(s);
     for (int axis = s->shape.rank - 1; axis >= 0; axis--) {
         AlongAxis a = pattern_along(s->shape, axis);
-        if (a.n < 2 || a.n == s->e->coordinates) continue;
+        Factors t = {.count = n};
         double seen = 0; /* a factor */
         bool differ = false, zero = false;
-        for (long j = 0; j < s->e->coordinates; j++) {
-            long first = j - pattern_index_along(&a, j) * a.inner;
-            double largest = 0;
-            factor[j] = 0;
-            for (long i = 0; i < a.n * s->e->cotangents; i++) {
-                long at = i / a.n * s->e->coordinates + first + i % a.n * a.inner;
-                if (!(fabs(s->numeric[at]) > largest)) continue;
-                largest = fabs(s->numeric[at]);
-                factor[j] = s->analytic[at] / s->numeric[at];
-            }
-            if (largest == 0) continue;
-            zero |= factor[j] == 0;
-            differ |= seen != 0 && fabs(factor[j] - seen) > s->tolerance * fabs(seen);
-            seen = factor[j];
+        if (a.n < 2 || a.n == n) continue;
+        for (long at = 0; at < s->e->cotangents * n; at++)
+            group[at] = at % n - pattern_index_along(&a, at % n) * a.inner; /* the line's first element */
+        bool fits = find_factors(s, group, 0, &t);
+        for (long g = 0; g < n; g++) {
+            if (!t.known[g]) continue;
+            zero |= t.factor[g] == 0;
+            differ |= seen != 0 && fabs(t.factor[g] - seen) > s->tolerance * fabs(seen);
+            seen = t.factor[g];
         }
-        if (differ && !zero && pattern_fits_factors(s, factor))
+        if (fits && differ && !zero)
             return pattern_say(
                 s, "a factor is wrong or missing. It is the same along axis %d and differs between lines",
                 axis);
@@ -236,7 +210,7 @@ bool pattern_factor_of_lines(Suspect *s) {
 /* For example softmax without the outputs' dependence on each other. */
 bool pattern_diagonal_alone(Suspect *s) {
     long n = s->e->coordinates, lost = 0;
-    if (!pattern_has_jacobian(s) || s->e->outputs != n) return false;
+    if (s->e->outputs != n) return false;
     for (long i = 0; i < n; i++)
         for (long j = 0; j < n; j++) {
             if (i != j && s->analytic[(1 + i) * n + j] != 0) return false;
@@ -250,7 +224,7 @@ bool pattern_diagonal_alone(Suspect *s) {
 /* Each output depends on one element, as of an elementwise operation, and the gradients of all other elements are 0. */
 bool pattern_wrong_slope(Suspect *s) {
     long n = s->e->coordinates, wrong = 0;
-    if (!pattern_has_jacobian(s) || s->e->outputs < 2) return false;
+    if (s->e->outputs < 2) return false;
     for (long i = 1; i <= s->e->outputs; i++) {
         long used = 0;
         for (long at = i * n; at < (i + 1) * n; at++) {

@@ -67,25 +67,6 @@ bool pattern_moved(Suspect *s) {
     return false;
 }
 
-/* For example a cumulative sum, rotation or matrix product with the same direction in backward as in
- * forward. */
-bool pattern_jacobian(Suspect *s) {
-    const Entries *e = s->e;
-    long n = e->coordinates;
-    if (!pattern_has_jacobian(s) || e->outputs != n || n < 2) return false;
-    for (long j = 0; j < n; j++) {
-        s->expected[j] = 0;
-        for (long i = 0; i < n; i++) {
-            double slope = s->numeric[(1 + j) * n + i]; /* ∂y_j/∂x_i */
-            s->expected[(1 + i) * n + j] = slope;
-            s->expected[j] += (double)e->cotangent[i] * slope;
-        }
-    }
-    return pattern_fits(s) &&
-           pattern_say(s, "the Jacobian is used in place of its transpose: backward goes the same "
-                          "way as forward (A for Aᵀ, or a cumulative sum in forward's direction)");
-}
-
 bool pattern_of_another_input(Suspect *s) {
     for (int k = 0; k < s->run->point->inputs; k++) {
         const Entries *other = &s->all[k];
@@ -130,7 +111,6 @@ bool pattern_operand_elsewhere(Suspect *s) {
     const CheckPoint *p = s->run->point;
     char element[REPORT_NAME], right[REPORT_NAME], wrong[REPORT_NAME];
     long entry, need = 0, found = 0;
-    if (!pattern_has_jacobian(s)) return false;
     for (int k = 0; k < p->inputs; k++) {
         const PointInput *in = &p->in[k];
         if (k == s->e->input || in->count < 3 || !reads_elsewhere(s, in, &entry, &need, &found)) continue;

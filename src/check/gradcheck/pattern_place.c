@@ -113,7 +113,7 @@ static bool find_condition(Suspect *s, char text[REPORT_TEXT / 2]) {
     for (int k = 0; k < p->inputs; k++) drawn |= !s->run->c->in[k].values && p->in[k].same_as < 0;
     for (long j = 0; j < s->e->coordinates; j++)
         s->e->state[j] == ENTRY_WRONG ? (some = true) : (others = true);
-    if (s->e->whole && !pattern_has_jacobian(s)) return false; /* the gradient comes from a file */
+    if (pattern_known(s) == JACOBIAN) return false; /* the gradient comes from a file */
     if (!drawn || !some || !others || s->in->stored < s->in->count ||
         s->e->coordinates * s->e->cotangents > MOST_ENTRIES)
         return false;

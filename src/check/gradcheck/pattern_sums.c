@@ -36,123 +36,130 @@ bool pattern_in_steps(Suspect *s) {
 
 /* ---- Upstream gradients and uses ---- */
 
-/* The Jacobian, where it is known: ∂y_i/∂x_j. */
-static double jacobian(const Suspect *s, long i, long j) {
-    double slope = s->numeric[(1 + i) * s->e->coordinates + j];
-    return isfinite(slope) ? slope : 0;
+/* A copy of the Jacobian, [outputs][coordinates]. */
+static double *copy_jacobian(const Suspect *s) {
+    long n = s->e->coordinates, count = s->e->outputs * n;
+    double *copy = arena_alloc(s->arena, (size_t)count * sizeof *copy);
+    for (long at = 0; at < count; at++)
+        if (isfinite(s->numeric[n + at])) copy[at] = s->numeric[n + at];
+    return copy;
 }
 
-/* Whether expected is Σ w ∂y_i/∂x_j over the outputs i that count for element j, where w is what `upstream`
- * gives. */
-typedef struct Sum {
-    bool (*counts)(const Suspect *s, const struct Sum *sum, long i, long j); /* NULL: all do */
-    bool of_ones;                                                            /* w is 1 */
-    const long *from; /* w is the upstream gradient at from[i]; < 0: 0. NULL: at i */
-    int step;
-    AlongAxis axis;
-    long index;
-} Sum;
+enum { READS_ONE = -1, READS_NOTHING = -2 };
 
-static double upstream(const Suspect *s, const Sum *sum, long q, long i) {
-    long from = sum->from ? sum->from[i] : i;
-    if (sum->of_ones) return 1;
-    return from < 0 ? 0 : (double)s->e->cotangent[q * s->e->outputs + from];
-}
-
-static bool fits_sum(Suspect *s, const Sum *sum) {
+/* Whether the gradient comes from this Jacobian if for output i the upstream gradient at from[i] is read, or 1 or 0 in its
+ * place. */
+static bool fits_product(Suspect *s, const double *jacobian, const long *from) {
     const Entries *e = s->e;
-    if (!e->whole) return false;
+    long n = e->coordinates;
     for (long q = 0; q < e->cotangents; q++) {
-        double *row = s->expected + q * e->coordinates;
-        memset(row, 0, (size_t)e->coordinates * sizeof *row);
+        double *row = memset(s->expected + q * n, 0, (size_t)n * sizeof *row);
         for (long i = 0; i < e->outputs; i++) {
-            double w = upstream(s, sum, q, i);
-            for (long j = 0; w != 0 && j < e->coordinates; j++) {
-                double slope = jacobian(s, i, j);
-                if (slope != 0 && (!sum->counts || sum->counts(s, sum, i, j))) row[j] += w * slope;
-            }
+            const real *dy = e->cotangent + q * e->outputs;
+            double w = from[i] < 0 ? from[i] == READS_ONE : (double)dy[from[i]];
+            for (long j = 0; w != 0 && j < n; j++) row[j] += w * jacobian[i * n + j];
         }
-        for (long j = 0; j < e->coordinates; j++) {
-            long at = q * e->coordinates + j;
-            if (e->entry[at].state != ENTRY_KINK && !pattern_near(s, at, s->analytic[at], s->expected[at]))
+        for (long j = 0, at = q * n; j < n; j++, at++)
+            if (e->entry[at].state != ENTRY_KINK && !pattern_near(s, at, s->analytic[at], row[j]))
                 return false;
-        }
     }
     return true;
 }
 
+/* from[i] = i: each output reads its own upstream gradient. */
+static long *own_places(const Suspect *s) {
+    long *from = arena_alloc(s->arena, (size_t)s->e->outputs * sizeof *from);
+    for (long i = 0; i < s->e->outputs; i++) from[i] = i;
+    return from;
+}
+
 bool pattern_upstream_ignored(Suspect *s) {
-    return fits_sum(s, &(Sum){.of_ones = true}) &&
+    long *from = own_places(s);
+    for (long i = 0; i < s->e->outputs; i++) from[i] = READS_ONE;
+    return fits_product(s, copy_jacobian(s), from) &&
            pattern_say(s,
                        "the upstream gradient is not used: the result is that for an upstream gradient of 1");
 }
 
-/* Whether the upstream gradient is read at from[i] for output i, and not at its own place. */
-static bool reads_from(Suspect *s, const long *from) {
-    bool moves = false;
-    for (long i = 0; i < s->e->outputs; i++) moves |= from[i] != i;
-    return moves && fits_sum(s, &(Sum){.from = from});
-}
-
 bool pattern_upstream_elsewhere(Suspect *s) {
-    long n = s->e->outputs, *from = arena_alloc(s->arena, (size_t)n * sizeof *from);
+    long n = s->e->outputs, *from = own_places(s);
+    const double *jacobian = copy_jacobian(s);
     Shape y = s->y_shape;
     for (int axis = 0; axis < y.rank; axis++) {
         AlongAxis a = pattern_along(y, axis);
         for (long i = 0; i < n; i++) from[i] = i - pattern_index_along(&a, i) * a.inner;
-        if (reads_from(s, from))
+        if (a.n > 1 && fits_product(s, jacobian, from))
             return pattern_say(s, "the upstream gradient at index 0 of axis %d is used for the whole axis",
                                axis);
     }
-    for (long i = 0; i < n && y.rank > 1; i++) {
-        long rows = y.size[y.rank - 2], columns = y.size[y.rank - 1], row = i / columns % rows,
-             column = i % columns;
-        from[i] = i - row * columns - column + column * rows + row;
+    if (y.rank > 1) {
+        long rows = y.size[y.rank - 2], columns = y.size[y.rank - 1];
+        for (long i = 0; i < n; i++) {
+            long row = i / columns % rows, column = i % columns;
+            from[i] = i - row * columns - column + column * rows + row;
+        }
+        if (rows > 1 && columns > 1 && fits_product(s, jacobian, from))
+            return pattern_say(s, "the upstream gradient is read as if it were transposed");
     }
-    if (y.rank > 1 && reads_from(s, from))
-        return pattern_say(s, "the upstream gradient is read as if it were transposed");
     for (long by = 1 - n; by < n; by++) {
-        for (long i = 0; i < n; i++) from[i] = i + by >= 0 && i + by < n ? i + by : -1;
-        if (reads_from(s, from))
+        for (long i = 0; i < n; i++) from[i] = i + by >= 0 && i + by < n ? i + by : READS_NOTHING;
+        if (by && fits_product(s, jacobian, from))
             return pattern_say(s, "the upstream gradient is read %ld element%s too %s", labs(by),
                                labs(by) == 1 ? "" : "s", by < 0 ? "early" : "late");
     }
     return false;
 }
 
-/* Whether no use of element j comes after output i (step 1), or before it (step -1). */
-static bool none_beyond(const Suspect *s, const Sum *sum, long i, long j) {
-    for (long k = i + sum->step; k >= 0 && k < s->e->outputs; k += sum->step)
-        if (jacobian(s, k, j) != 0) return false;
-    return true;
-}
-
 bool pattern_one_use(Suspect *s) {
-    for (int step = 1; step >= -1; step -= 2)
-        if (fits_sum(s, &(Sum){.counts = none_beyond, .step = step}))
+    long n = s->e->coordinates, outputs = s->e->outputs;
+    for (int last = 1; last >= 0; last--) {
+        double *jacobian = copy_jacobian(s);
+        for (long j = 0; j < n; j++) {
+            bool used = false;
+            for (long k = 0; k < outputs; k++) {
+                double *slope = &jacobian[(last ? outputs - 1 - k : k) * n + j];
+                if (used) *slope = 0;
+                used |= *slope != 0;
+            }
+        }
+        if (fits_product(s, jacobian, own_places(s)))
             return pattern_say(s,
                                "overwritten instead of accumulated: only the %s use of each element counts",
-                               step == 1 ? "last" : "first");
+                               last ? "last" : "first");
+    }
     return false;
-}
-
-static bool in_slice(const Suspect *s, const Sum *sum, long i, long j) {
-    (void)s, (void)j;
-    return pattern_index_along(&sum->axis, i) == sum->index;
 }
 
 bool pattern_broadcast_sum(Suspect *s) {
+    long *from = own_places(s);
+    const double *jacobian = copy_jacobian(s);
     for (int axis = 0; axis < s->y_shape.rank; axis++) {
+        AlongAxis a = pattern_along(s->y_shape, axis);
         int own = axis - (s->y_shape.rank - s->in->shape.rank);
-        bool repeated = s->y_shape.size[axis] > 1 && (own < 0 || s->in->shape.size[own] == 1);
+        bool repeated = a.n > 1 && (own < 0 || s->in->shape.size[own] == 1);
         if (s->y_shape.rank < s->in->shape.rank || !repeated) continue;
-        for (long index = 0; index < s->y_shape.size[axis]; index++)
-            if (fits_sum(s,
-                         &(Sum){.counts = in_slice, .axis = pattern_along(s->y_shape, axis), .index = index}))
+        for (long index = 0; index < a.n; index++) {
+            for (long i = 0; i < s->e->outputs; i++)
+                from[i] = pattern_index_along(&a, i) == index ? i : READS_NOTHING;
+            if (fits_product(s, jacobian, from))
                 return pattern_say(s, "the sum over axis %d of the output is missing: only index %ld counts",
                                    axis, index);
+        }
     }
     return false;
+}
+
+/* For example a cumulative sum, rotation or matrix product with the same direction in backward as in
+ * forward. */
+bool pattern_jacobian(Suspect *s) {
+    long n = s->e->coordinates;
+    if (s->e->outputs != n || n < 2) return false;
+    const double *jacobian = copy_jacobian(s);
+    double *transposed = copy_jacobian(s);
+    for (long i = 0; i < n * n; i++) transposed[i % n * n + i / n] = jacobian[i];
+    return fits_product(s, transposed, own_places(s)) &&
+           pattern_say(s, "the Jacobian is used in place of its transpose: backward goes the same "
+                          "way as forward (A for Aᵀ, or a cumulative sum in forward's direction)");
 }
 
 /* ---- Terms ---- */

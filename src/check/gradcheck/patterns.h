@@ -34,9 +34,6 @@ long pattern_index_along(const AlongAxis *a, long i);
 /* "x[1,2]": an element by name; "x" for a scalar. */
 const char *pattern_element(char text[REPORT_NAME], const char *name, Shape s, long i);
 
-/* True if every entry of the Jacobian is known. Its row i is row 1 + i of the matrices. */
-bool pattern_has_jacobian(const Suspect *s);
-
 /* Whether entry `at` has a derivative, and the number found is another. */
 bool pattern_is_wrong(const Suspect *s, long at);
 
@@ -49,15 +46,22 @@ bool pattern_near(const Suspect *s, long at, double a, double b);
 /* True if `expected` is the analytic gradient wherever there is a derivative. */
 bool pattern_fits(const Suspect *s);
 
-/* The same for expected = numeric, each entry times the factor of its coordinate. */
-bool pattern_fits_factors(Suspect *s, const double *factor);
-
 /* The values of input `which`, or for which = inputs the output's, beside the elements of a shape that they
  * broadcast to. False: they do not. */
 bool pattern_values_over(const Suspect *s, Shape over, int which, double *v, const char **name);
 
+/* Known numbers. Each line includes those above. */
+typedef enum PatternNeeds {
+    SAMPLE,   /* the gradient of some elements */
+    ALL,      /* of all elements */
+    JACOBIAN, /* the right Jacobian: row i is row 1 + i of `numeric` */
+    ROWS,     /* the gradient found for each output alone: row 1 + i of `analytic` */
+} PatternNeeds;
+
+PatternNeeds pattern_known(const Suspect *s);
+
 /* Each pattern, pattern_NAME, returns true and gives the reason if it explains the gradient. */
-#define PATTERN(name, function, sample, sure) bool pattern_##function(Suspect *s);
+#define PATTERN(name, function, needs, sure) bool pattern_##function(Suspect *s);
 #include "check/gradcheck/patterns.def"
 #undef PATTERN
 

@@ -30,23 +30,11 @@ enum {
 /* Copies text into an array of a report, as much as it holds. */
 #define REPORT_SET(to, from) snprintf(to, sizeof(to), "%.*s", (int)sizeof(to) - 1, from)
 
-/* Properties that hold exactly for every gradient (check_properties.h), in the order of their checks. The first broken
- * one tells most. */
+/* Properties that hold exactly for every gradient. */
 typedef enum Property {
-    PROPERTY_FORWARD,
-    PROPERTY_READ_ONLY,
-    PROPERTY_REPEATABLE,
-    PROPERTY_SAVED_VALUES,
-    PROPERTY_ZERO,
-    PROPERTY_ACCUMULATES,
-    PROPERTY_STORES_FRESH,
-    PROPERTY_LINEAR,
-    PROPERTY_ANY_LAYOUT,
-    PROPERTY_INSIDE_A_GRAPH,
-    PROPERTY_PASSED_TWICE,
-    PROPERTY_TWO_ON_A_TAPE,
-    PROPERTY_BESIDE_CONSTANTS,
-    PROPERTY_ANY_PROCESS,
+#define PROPERTY(constant, name, meaning, function) PROPERTY_##constant,
+#include "check/gradcheck/properties.def"
+#undef PROPERTY
     PROPERTIES
 } Property;
 

@@ -164,7 +164,7 @@ bool wrong_map(const Suspect *s, char *text, size_t size) {
         snprintf(text, size, "%s right, %s WRONG", right, wrong);
         return true;
     }
-    if (pattern_has_jacobian(s) && s->e->outputs > 1) {
+    if (pattern_known(s) == ROWS && s->e->outputs > 1) {
         WrongSet outputs = outputs_of(s);
         if (wrong_map_rule(&outputs, s->arena, wrong, right, HALF)) {
             snprintf(text, size, "right for the outputs in %s, WRONG for those in %s", right, wrong);

@@ -57,7 +57,7 @@ void case_open(CaseFiles *f, const OpEntry *entry, const CheckCase *c, uint64_t 
     *f = (CaseFiles){.entry = entry, .c = c, .seed = seed, .single = single};
     f->run = (CheckRun){.op = entry->op->name, .c = c, .tape = tape_new(), .point = &f->point};
     point_draw(&f->drawn, &f->arena, NULL, entry->op->name, c, seed, POINT_DRAWN, 0);
-    point_lay_out(&f->point, &f->arena, &f->drawn, (CheckLayout[CHECK_INPUTS]){0});
+    point_lay_out(&f->point, &f->arena, &f->drawn, CONTIGUOUS);
     for (int k = 0; single && k < f->point.inputs; k++) {
         if (!case_has_file(f, k)) continue;
         round_to_single(f->point.in[k].value, f->point.in[k].count);
