@@ -108,10 +108,30 @@ static uint64_t form_of(const char *text) {
     return form;
 }
 
-static void describe(Suspect *s) {
-    const Entries *e = s->e;
+/* A pattern that explains small errors has to be nearer than they are. */
+static void sharpen(Suspect *s) {
+    double largest = 0;
+    for (long i = 0; i < s->e->cotangents * s->e->coordinates; i++) {
+        double off = fabs(s->analytic[i] - s->numeric[i]) / s->scale[i / s->e->coordinates];
+        if (isfinite(off)) largest = fmax(largest, off);
+    }
+    s->tolerance = s->e->tolerance > 0 ? s->e->tolerance : CHECK_TOLERANCE;
+    if (largest > 0)
+        s->tolerance = fmin(s->tolerance, fmax(largest / 20, ROUNDINGS_OF_A_RUN * (double)REAL_EPSILON));
+}
+
+Suspect pattern_suspect(const Gradients *g, int k, uint64_t seed) {
+    const Entries *e = &g->element[k];
     size_t rows = (size_t)(e->whole ? 1 + e->outputs : e->cotangents),
            entries = rows * (size_t)e->coordinates;
+    Suspect suspect = {.run = g->run,
+                       .differences = g->differences,
+                       .all = g->element,
+                       .e = e,
+                       .in = &g->run->point->in[k],
+                       .arena = g->arena,
+                       .seed = seed},
+            *s = &suspect;
     s->shape = s->in->shape;
     if (s->in->stored < s->in->count) s->shape.size[0] = 1;
     s->y_shape = s->run->y->shape;
@@ -133,18 +153,8 @@ static void describe(Suspect *s) {
         double *scale = &s->scale[i / (size_t)e->coordinates];
         if (isfinite(s->numeric[i])) *scale = fmax(*scale, fabs(s->numeric[i]));
     }
-}
-
-/* A pattern that explains small errors has to be nearer than they are. */
-static void sharpen(Suspect *s) {
-    double largest = 0;
-    for (long i = 0; i < s->e->cotangents * s->e->coordinates; i++) {
-        double off = fabs(s->analytic[i] - s->numeric[i]) / s->scale[i / s->e->coordinates];
-        if (isfinite(off)) largest = fmax(largest, off);
-    }
-    s->tolerance = s->e->tolerance > 0 ? s->e->tolerance : CHECK_TOLERANCE;
-    if (largest > 0)
-        s->tolerance = fmin(s->tolerance, fmax(largest / 20, ROUNDINGS_OF_A_RUN * (double)REAL_EPSILON));
+    sharpen(s);
+    return suspect;
 }
 
 void gradcheck_explain_by(InputReport *report, const Explanation *x) {
@@ -165,19 +175,11 @@ void gradcheck_diagnose(const Gradients *g, int k, uint64_t seed, InputReport *r
 #undef PATTERN
     };
     char reason[REPORT_TEXT];
-    Suspect s = {.run = g->run,
-                 .differences = g->differences,
-                 .all = g->element,
-                 .e = &g->element[k],
-                 .in = &g->run->point->in[k],
-                 .arena = g->arena,
-                 .seed = seed,
-                 .reason = reason};
+    Suspect s = pattern_suspect(g, k, seed);
     bool sure = false;
     const PatternNeeds known = pattern_known(&s);
     report->explanations = 0;
-    describe(&s);
-    sharpen(&s);
+    s.reason = reason;
     if (known > SAMPLE) wrong_map(&s, report->map, sizeof report->map);
     for (size_t i = 0; i < sizeof pattern / sizeof *pattern && report->explanations < EXPLANATIONS; i++) {
         if ((sure && !pattern[i].sure) || pattern[i].needs > known || !pattern[i].explains(&s)) continue;

@@ -1,5 +1,4 @@
 /* The place of an error: at which indices, or at which values. */
-#include "check/gradcheck/check_batch.h"
 #include "check/gradcheck/patterns.h"
 #include <math.h>
 #include <stdio.h>
@@ -10,66 +9,41 @@
 /* Points that a condition has to hold at: the case's own, and others drawn for the purpose. */
 enum { LOOKS = 3, FIRST_DRAWN = 300, EVIDENCE = 4 };
 
-/* Each element at a point: its values (inputs and output; NULL for those of another shape), and whether it is
- * wrong. */
+/* The elements at a point: their values (inputs and output; NULL for those of another shape), and the wrong ones. */
 typedef struct Look {
     double *value[CHECK_INPUTS + 1];
-    bool *wrong, *idle;
+    WrongSet set;
 } Look;
 
-static Look look_here(const Suspect *s, const EntryState *state, const Entry *entry) {
-    Look l = {{0}, NULL, NULL};
-    long n = s->e->coordinates;
-    l.wrong = arena_alloc(s->arena, (size_t)n), l.idle = arena_alloc(s->arena, (size_t)n);
-    memset(l.idle, true, (size_t)n);
-    for (long at = 0; at < s->e->cotangents * n; at++)
-        l.idle[at % n] &= entry[at].analytic == 0 && fabs(entry[at].numeric) <= 16 * entry[at].estimate;
-    for (long j = 0; j < n; j++) l.wrong[j] = state[j] == ENTRY_WRONG, l.idle[j] &= !l.wrong[j];
+static Look look_here(const Suspect *s) {
+    Look l = {.set = wrong_map_set(s, WRONG_ELEMENTS)};
     for (int which = 0; which <= s->run->point->inputs; which++) {
-        double *v = arena_alloc(s->arena, (size_t)n * sizeof *v);
+        double *v = arena_alloc(s->arena, (size_t)s->e->coordinates * sizeof *v);
         const char *name;
         if (pattern_values_over(s, s->shape, which, v, &name)) l.value[which] = v;
     }
     return l;
 }
 
-/* Entries of the same input where the runs are. */
-static Entries entries_here(const Suspect *s) {
-    Entries e = *s->e;
-    size_t entries = (size_t)(e.cotangents * e.coordinates);
-    e.entry = arena_alloc(s->arena, entries * sizeof *e.entry);
-    e.state = arena_alloc(s->arena, (size_t)e.coordinates * sizeof *e.state);
-    e.doubt = arena_alloc(s->arena, (size_t)e.coordinates * sizeof *e.doubt);
-    CheckBatch b;
-    check_batch_open_backward(&b, s->run, s->arena, e.outputs, e.cotangents);
-    for (long q = 0, runs; q < e.cotangents; q += runs) {
-        runs = check_batch_backward(&b, e.cotangent + q * e.outputs, e.cotangents - q, 0);
-        for (long i = 0; i < runs; i++)
-            for (long j = 0; j < e.coordinates; j++)
-                e.entry[(q + i) * e.coordinates + j].analytic =
-                    (double)check_batch_gradient(&b, i, e.input)[j];
-    }
-    for (long i = 0; i < e.outputs; i++) s->y[i] = check_batch_output(&b, 0)[i];
-    check_entries(s->differences, &e);
-    return e;
-}
-
 /* The same case at another point. */
-static Look look_elsewhere(Suspect *s, int attempt) {
+static Look look_elsewhere(const Suspect *s, int attempt) {
     CheckRun *run = s->run, *other = s->differences;
     CheckPoint *given = run->point, *given_other = other->point, there, other_there;
-    real *y = s->y;
-    s->y = arena_alloc(s->arena, (size_t)s->e->outputs * sizeof *y);
+    CaseReport *report = arena_alloc(s->arena, sizeof *report);
+    Gradients g = {.run = run, .differences = other, .arena = s->arena};
     if (other != run)
         point_draw(&other_there, s->arena, given_other->memory, run->op, run->c, s->seed, POINT_DRAWN,
                    attempt);
     other->point = &other_there;
     point_draw(&there, s->arena, given->memory, run->op, run->c, s->seed, POINT_DRAWN, attempt);
     run->point = &there;
-    Entries e = entries_here(s);
-    Look l = look_here(s, e.state, e.entry);
+    check_gradients(&g, s->seed, report);
+    point_ready(&there, 0);
+    check_run_forward(run);
+    Suspect at = pattern_suspect(&g, s->e->input, s->seed);
+    Look l = look_here(&at);
     other->point = given_other;
-    run->point = given, s->y = y;
+    run->point = given;
     return l;
 }
 
@@ -81,10 +55,10 @@ static bool is_beyond(const Suspect *s, const Look look[LOOKS], int which, bool 
     *wrong = INFINITY, *right = -INFINITY;
     for (int k = 0; k < LOOKS; k++)
         for (long j = 0; j < s->e->coordinates; j++) {
-            if (look[k].idle[j]) continue;
+            if (look[k].set.idle[j]) continue;
             double v = look[k].value[which][j];
             v = side * (size ? fabs(v) : v);
-            if (look[k].wrong[j])
+            if (look[k].set.wrong[j])
                 *wrong = fmin(*wrong, v), wrongs++;
             else
                 *right = fmax(*right, v), rights++;
@@ -117,7 +91,7 @@ static bool find_condition(Suspect *s, char text[REPORT_TEXT / 2]) {
     if (!drawn || !some || !others || s->in->stored < s->in->count ||
         s->e->coordinates * s->e->cotangents > MOST_ENTRIES)
         return false;
-    look[0] = look_here(s, s->e->state, s->e->entry);
+    look[0] = look_here(s);
     for (int k = 1; k < LOOKS; k++) look[k] = look_elsewhere(s, FIRST_DRAWN + k);
     for (int which = 0; which <= p->inputs; which++)
         for (int way = 0; look[0].value[which] && way < 4; way++) {
@@ -144,10 +118,9 @@ static bool all_lost(const Suspect *s) {
 bool pattern_missing_in_part(Suspect *s) {
     enum { HALF = REPORT_TEXT / 2 };
     char wrong[HALF], right[HALF];
-    long n = s->e->coordinates, wrongs = 0;
-    Look l = look_here(s, s->e->state, s->e->entry);
-    for (long j = 0; j < n; j++) wrongs += l.wrong[j];
-    WrongSet set = {s->in->name, s->shape, l.wrong, l.idle, n};
+    long wrongs = 0;
+    WrongSet set = wrong_map_set(s, WRONG_ELEMENTS);
+    for (long j = 0; j < set.count; j++) wrongs += set.wrong[j];
     return (wrongs > 1 || s->shape.rank > 1) && all_lost(s) &&
            wrong_map_rule(&set, s->arena, wrong, right, HALF) &&
            pattern_say(s, "no gradient arrives at %s. %s%s right", wrong, right,

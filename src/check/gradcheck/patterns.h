@@ -2,7 +2,7 @@
 #ifndef GRADCHECK_PATTERNS_H
 #define GRADCHECK_PATTERNS_H
 
-#include "check/gradcheck/check_entries.h"
+#include "check/gradcheck/check_gradients.h"
 
 /* The accused gradient and what is known about it. Matrices are [cotangents][coordinates]. */
 typedef struct Suspect {
@@ -20,6 +20,9 @@ typedef struct Suspect {
     double tolerance; /* up to which numbers are equal */
     char *reason;     /* of REPORT_TEXT */
 } Suspect;
+
+/* The gradient of input k, with the run at its point. */
+Suspect pattern_suspect(const Gradients *g, int k, uint64_t seed);
 
 /* An axis of a shape: element i lies at index (i / inner) % n along it. */
 typedef struct AlongAxis {
@@ -71,9 +74,13 @@ PatternNeeds pattern_known(const Suspect *s);
 typedef struct WrongSet {
     const char *name; /* of the array */
     Shape shape;
-    const bool *wrong, *idle;
+    bool *wrong, *idle;
     long count; /* all elements */
 } WrongSet;
+
+/* The elements that are wrong for output `which`; for any output; or the outputs for which any element is. */
+enum { WRONG_ELEMENTS = -1, WRONG_OUTPUTS = -2 };
+WrongSet wrong_map_set(const Suspect *s, long which);
 
 /* "rows 4 and 5", "column 0", "x[1,2]": the wrong elements, and the right ones by the same rule. False: no
  * rule of indices tells them apart. */

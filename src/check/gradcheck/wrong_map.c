@@ -109,31 +109,22 @@ bool wrong_map_rule(const WrongSet *set, Arena *arena, char *wrong, char *right,
     return false;
 }
 
-/* The elements that are wrong for output i, or for all outputs and cotangents (i < 0). */
-static WrongSet elements_of(const Suspect *s, long i) {
-    long n = s->e->coordinates, first = i < 0 ? 0 : (1 + i) * n,
-         end = i < 0 ? s->e->cotangents * n : first + n;
-    bool *wrong = arena_alloc(s->arena, (size_t)n + 1), *idle = arena_alloc(s->arena, (size_t)n + 1);
-    memset(idle, true, (size_t)n);
-    for (long at = first; at < end; at++) {
-        idle[at % n] &= s->analytic[at] == 0 && s->numeric[at] == 0;
-        wrong[at % n] |= i < 0 ? s->e->state[at % n] == ENTRY_WRONG : pattern_is_wrong(s, at);
+WrongSet wrong_map_set(const Suspect *s, long which) {
+    const Entries *e = s->e;
+    long n = e->coordinates, first = which >= 0 ? 1 + which : which == WRONG_OUTPUTS;
+    long end = which >= 0 ? first + 1 : which == WRONG_OUTPUTS ? 1 + e->outputs : e->cotangents;
+    WrongSet set = {s->in->name, s->shape, NULL, NULL, n};
+    if (which == WRONG_OUTPUTS) set = (WrongSet){"y", s->y_shape, NULL, NULL, e->outputs};
+    set.wrong = arena_alloc(s->arena, (size_t)set.count + 1),
+    set.idle = arena_alloc(s->arena, (size_t)set.count + 1);
+    memset(set.idle, true, (size_t)set.count);
+    for (long at = first * n; at < end * n; at++) {
+        long i = which == WRONG_OUTPUTS ? at / n - 1 : at % n;
+        set.idle[i] &= s->analytic[at] == 0 && s->numeric[at] == 0;
+        set.wrong[i] |= which == WRONG_ELEMENTS ? e->state[i] == ENTRY_WRONG : pattern_is_wrong(s, at);
     }
-    for (long j = 0; j < n; j++) idle[j] &= !wrong[j];
-    return (WrongSet){s->in->name, s->shape, wrong, idle, n};
-}
-
-/* The outputs for which an element is wrong. */
-static WrongSet outputs_of(const Suspect *s) {
-    long n = s->e->coordinates;
-    bool *wrong = arena_alloc(s->arena, (size_t)s->e->outputs + 1);
-    bool *idle = arena_alloc(s->arena, (size_t)s->e->outputs + 1);
-    memset(idle, true, (size_t)s->e->outputs);
-    for (long at = n; at < (1 + s->e->outputs) * n; at++) {
-        idle[at / n - 1] &= s->analytic[at] == 0 && s->numeric[at] == 0;
-        wrong[at / n - 1] |= pattern_is_wrong(s, at);
-    }
-    return (WrongSet){"y", s->y_shape, wrong, idle, s->e->outputs};
+    for (long i = 0; i < set.count; i++) set.idle[i] &= !set.wrong[i];
+    return set;
 }
 
 /* "x[0,1], x[2,0] and 3 more WRONG". */
@@ -156,7 +147,7 @@ static void list_elements(const WrongSet *set, char *text, size_t size) {
 bool wrong_map(const Suspect *s, char *text, size_t size) {
     enum { HALF = REPORT_TEXT / 2 };
     char wrong[HALF] = "", right[HALF] = "";
-    WrongSet elements = elements_of(s, -1);
+    WrongSet elements = wrong_map_set(s, WRONG_ELEMENTS);
     long count = 0;
     for (long j = 0; j < elements.count; j++) count += elements.wrong[j];
     text[0] = 0;
@@ -165,13 +156,13 @@ bool wrong_map(const Suspect *s, char *text, size_t size) {
         return true;
     }
     if (pattern_known(s) == ROWS && s->e->outputs > 1) {
-        WrongSet outputs = outputs_of(s);
+        WrongSet outputs = wrong_map_set(s, WRONG_OUTPUTS);
         if (wrong_map_rule(&outputs, s->arena, wrong, right, HALF)) {
             snprintf(text, size, "right for the outputs in %s, WRONG for those in %s", right, wrong);
             return true;
         }
         for (long i = 0; i < s->e->outputs; i++) {
-            WrongSet one = elements_of(s, i);
+            WrongSet one = wrong_map_set(s, i);
             char y[REPORT_NAME];
             if (!wrong_map_rule(&one, s->arena, wrong, right, HALF)) continue;
             snprintf(text, size, "for output %.40s: %s right, %s WRONG",
