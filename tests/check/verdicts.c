@@ -479,18 +479,20 @@ TEST(functions_and_operations_are_checked_in_a_line) {
 
 /* --- Ties, an input returned, many elements. --- */
 
+enum { MANY = 4096 };
 static real tie_share; /* of each of the tied elements */
 
 static void tied_forward(Node *n) {
-    real *y = n->out->data, x[3];
+    real *y = n->out->data, x[MANY];
     tensor_copy_out(n->in[0], x);
-    y[0] = (real)fmax(x[0], fmax(x[1], x[2]));
+    y[0] = x[0];
+    for (long i = 1; i < shape_count(n->in[0]->shape); i++) y[0] = x[i] > y[0] ? x[i] : y[0];
 }
 
 static void tied_backward(Node *n) {
-    real x[3];
+    real x[MANY];
     tensor_copy_out(n->in[0], x);
-    for (int i = 0; i < 3; i++)
+    for (long i = 0; i < shape_count(n->in[0]->shape); i++)
         if (x[i] == n->out->data[0]) n->in[0]->grad[i] += tie_share * n->out->grad[0];
 }
 
@@ -514,6 +516,17 @@ TEST(shares_of_a_tie_add_up) {
         CHECK(r.verdict == shares[i].verdict, "shares of %g: %s", shares[i].share,
               gradcheck_verdict_text(r.verdict));
     }
+}
+
+/* The elements that are moved one by one are not the first ones. */
+TEST(shares_of_a_tie_in_a_sample_are_its_own) {
+    static double values[MANY] = {2, 2};
+    CheckCase c = {"many", tied_build, {{"x", DIMS(MANY), .values = values}}, .kinks = true, .flat = true};
+    CaseReport r = {.in = {{.coordinates = 1}}};
+    tie_share = (real)0.5;
+    if (IN_DOUBLE) gradcheck_case("tied", &c, 1, &r);
+    CHECK(r.verdict == PASS && r.in[0].alone < r.in[0].coordinates, "%s: %s, %ld moved",
+          gradcheck_verdict_text(r.verdict), r.in[0].reason, r.in[0].alone);
 }
 
 static Tensor *nothing_to_do(Tape *t, Tensor **x) {

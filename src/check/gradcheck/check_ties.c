@@ -33,8 +33,8 @@ typedef struct Ties {
         int input;
         long coordinate;
         double *up, *down; /* [outputs] one-sided differences */
+        int *group; /* [outputs] the same for elements that are tied there, directly or through others */
     } element[MOST];
-    bool *tied; /* [MOST][MOST][outputs] */
 } Ties;
 
 /* Requests two runs, with these elements moved together up and down. */
@@ -42,7 +42,9 @@ static void ask(Ties *t, const struct Element *const x[], int count) {
     for (int side = 1; side >= -1; side -= 2) {
         check_batch_ask(&t->batch, count);
         for (int a = 0; a < count; a++) {
-            real *at = point_element(&t->run->point->in[x[a]->input], x[a]->coordinate);
+            const Entries *e = &t->all[x[a]->input];
+            real *at =
+                point_element(&t->run->point->in[e->input], check_entries_element(e, x[a]->coordinate));
             check_batch_change(&t->batch, at, (real)((double)*at + side * step));
         }
     }
@@ -62,7 +64,11 @@ static bool on_kink(const struct Element *x, long output) {
     return isfinite(size) && fabs(x->up[output] - x->down[output]) > apart * size;
 }
 
-/* Keeps the elements that are on a kink of some output. */
+static void *one_each(const Ties *t, size_t size) {
+    return arena_alloc(t->arena, (size_t)t->outputs * size);
+}
+
+/* Keeps the elements that are on a kink of some output, each in a group of its own. */
 static void find_elements(Ties *t) {
     for (int k = 0; k < t->run->point->inputs; k++) {
         check_batch_begin(&t->batch);
@@ -72,73 +78,58 @@ static void find_elements(Ties *t) {
         for (long j = 0; j < t->all[k].coordinates && t->count < MOST; j++) {
             struct Element *x = &t->element[t->count];
             bool any = false;
-            *x = (struct Element){k, j, arena_alloc(t->arena, (size_t)t->outputs * sizeof(double)),
-                                  arena_alloc(t->arena, (size_t)t->outputs * sizeof(double))};
+            *x = (struct Element){k, j, one_each(t, sizeof *x->up), one_each(t, sizeof *x->down),
+                                  one_each(t, sizeof *x->group)};
             slopes(t, 2 * j, x->up, x->down);
-            for (long i = 0; i < t->outputs; i++) any |= on_kink(x, i);
+            for (long i = 0; i < t->outputs; i++) any |= on_kink(x, i), x->group[i] = t->count;
             t->count += any;
         }
     }
 }
 
-static bool *tied(Ties *t, int a, int b, long output) {
-    return &t->tied[((long)a * MOST + b) * t->outputs + output];
-}
-
-/* Finds pairs whose common change of an output is not the sum of the two single changes. */
-static void find_pairs(Ties *t) {
-    double *up = arena_alloc(t->arena, (size_t)t->outputs * sizeof *up);
-    double *down = arena_alloc(t->arena, (size_t)t->outputs * sizeof *down);
+/* Joins the groups of two elements where their common change of an output is not the sum of the two single changes. */
+static void join_pairs(Ties *t) {
+    double *up = one_each(t, sizeof *up), *down = one_each(t, sizeof *down);
     for (int a = 0; a < t->count; a++) {
         const struct Element *x = &t->element[a], *z = x + 1;
         check_batch_begin(&t->batch);
         for (; z < t->element + t->count; z++) ask(t, (const struct Element *[]){x, z}, 2);
         check_batch_run(&t->batch);
-        for (int b = a + 1; b < t->count; b++) {
-            z = &t->element[b];
-            slopes(t, 2 * (b - a - 1), up, down);
+        for (z = x + 1; z < t->element + t->count; z++) {
+            slopes(t, 2 * (z - x - 1), up, down);
             for (long i = 0; i < t->outputs; i++) {
                 double size = fabs(x->up[i]) + fabs(z->up[i]) + fabs(x->down[i]) + fabs(z->down[i]);
                 bool odd = fabs(up[i] - x->up[i] - z->up[i]) > apart * size ||
                            fabs(down[i] - x->down[i] - z->down[i]) > apart * size;
-                *tied(t, a, b, i) = *tied(t, b, a, i) = odd && on_kink(x, i) && on_kink(z, i);
+                int from = z->group[i], to = x->group[i];
+                for (int b = 0; b < t->count && odd && on_kink(x, i) && on_kink(z, i); b++)
+                    if (t->element[b].group[i] == from) t->element[b].group[i] = to;
             }
         }
     }
 }
 
-/* Marks the elements tied to `first` at this output, directly or through others; returns how many. */
-static int group_of(Ties *t, int first, long output, bool member[MOST]) {
-    int size = 1;
-    member[first] = true;
-    for (bool grows = true; grows;) {
-        grows = false;
-        for (int a = 0; a < t->count; a++)
-            for (int b = 0; b < t->count && !member[a]; b++)
-                if (member[b] && *tied(t, a, b, output)) member[a] = grows = true, size++;
+/* Whether the gradients of a group add up to the output's change when its elements move together; one element does. Else
+ * its elements are WRONG, and the text says so. */
+static bool shares_fit(Ties *t, int group, long output, char *text, size_t room) {
+    double *up = one_each(t, sizeof *up), *down = one_each(t, sizeof *down), sum = 0, scale = 0;
+    const struct Element *member[MOST];
+    int size = 0;
+    for (const struct Element *x = t->element; x < t->element + t->count; x++) {
+        const Entries *e = &t->all[x->input];
+        if (x->group[output] != group) continue;
+        member[size++] = x;
+        sum += e->entry[(1 + output) * e->coordinates + x->coordinate].analytic;
+        scale += fabs(x->up[output]) + fabs(x->down[output]);
     }
-    return size;
-}
-
-/* Whether the shares of the group add up to its derivative. If not, writes both numbers into text. */
-static bool shares_fit(Ties *t, const bool member[MOST], int size, long output, char *text, size_t room) {
-    double *up = arena_alloc(t->arena, (size_t)t->outputs * sizeof *up);
-    double *down = arena_alloc(t->arena, (size_t)t->outputs * sizeof *down), sum = 0, scale = 0;
-    const struct Element *moves[MOST];
-    for (int a = 0, count = 0; a < t->count; a++)
-        if (member[a]) moves[count++] = &t->element[a];
+    if (size < 2) return true;
     check_batch_begin(&t->batch);
-    ask(t, moves, size);
+    ask(t, member, size);
     check_batch_run(&t->batch);
     slopes(t, 0, up, down);
-    for (int a = 0; a < t->count; a++) {
-        if (!member[a]) continue;
-        const Entries *e = &t->all[t->element[a].input];
-        sum += e->entry[(1 + output) * e->coordinates + t->element[a].coordinate].analytic;
-        scale += fabs(t->element[a].up[output]) + fabs(t->element[a].down[output]);
-    }
     double low = fmin(up[output], down[output]), high = fmax(up[output], down[output]);
     if (sum >= low - apart * scale && sum <= high + apart * scale) return true;
+    for (int a = 0; a < size; a++) t->all[member[a]->input].state[member[a]->coordinate] = ENTRY_WRONG;
     snprintf(
         text, room,
         "%d elements are tied at output element %ld: their gradients add up to %.4g, and all moved together "
@@ -147,39 +138,24 @@ static bool shares_fit(Ties *t, const bool member[MOST], int size, long output, 
     return false;
 }
 
-/* Runs of the largest batch: both sides of each element of an input, or of each pair with one element. */
-static long most_runs(const CheckRun *run, const Entries *all) {
-    long most = MOST;
-    for (int k = 0; k < run->point->inputs; k++)
-        if (all[k].coordinates > most) most = all[k].coordinates;
-    return 2 * most;
-}
-
 bool check_ties(CheckRun *run, Entries *all, Arena *arena, int *input, char *text, size_t size) {
     Ties t = {.run = run, .all = all, .arena = arena};
+    long most = MOST; /* of the largest batch: elements of an input, or pairs with one element */
     point_ready(run->point, 0);
     const Tensor *y = check_run_forward(run);
     t.outputs = shape_count(y->shape);
-    t.here = arena_alloc(arena, (size_t)t.outputs * sizeof *t.here);
+    t.here = one_each(&t, sizeof *t.here);
     tensor_copy_out(y, t.here);
-    long runs = most_runs(run, all);
-    check_batch_open(&t.batch, run, arena, t.outputs, runs, 2 * runs);
+    for (int k = 0; k < run->point->inputs; k++)
+        if (all[k].coordinates > most) most = all[k].coordinates;
+    check_batch_open(&t.batch, run, arena, t.outputs, 2 * most, 4 * most);
     find_elements(&t);
-    t.tied = arena_alloc(arena, (size_t)(MOST * MOST * t.outputs) * sizeof *t.tied);
-    find_pairs(&t);
-    for (long i = 0; i < t.outputs; i++) {
-        bool seen[MOST] = {false};
-        for (int a = 0; a < t.count; a++) {
-            bool member[MOST] = {false};
-            if (seen[a]) continue;
-            int elements = group_of(&t, a, i, member);
-            for (int b = 0; b < t.count; b++) seen[b] |= member[b];
-            if (elements < 2 || shares_fit(&t, member, elements, i, text, size)) continue;
-            *input = t.element[a].input;
-            for (int b = 0; b < t.count; b++)
-                if (member[b]) all[t.element[b].input].state[t.element[b].coordinate] = ENTRY_WRONG;
-            return true;
-        }
-    }
+    join_pairs(&t);
+    for (long i = 0; i < t.outputs; i++)
+        for (int group = 0; group < t.count; group++)
+            if (!shares_fit(&t, group, i, text, size)) {
+                *input = t.element[group].input;
+                return true;
+            }
     return false;
 }
