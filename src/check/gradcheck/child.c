@@ -21,20 +21,22 @@ enum { AT_ONCE = 64, RESULT_LIMIT = 1 << 26 };
 /* Sent last: the job came to its end by itself. */
 static const char end_mark = 'E';
 
+/* The end of a pipe that is read, and the bytes read from it, followed by a NUL if there are any. */
+typedef struct Inflow {
+    int end; /* -1: closed */
+    char *bytes;
+    size_t size, capacity, most;
+    bool lost; /* bytes beyond `most`, or for which there is no memory */
+} Inflow;
+
 struct Child {
     pid_t pid;
     long job;
     double seconds; /* its limit */
     double deadline;
-    int result, printed; /* pipes; -1: closed */
-    int wake[2];         /* a pipe, both ends of which stay open, so that writing always works */
-    char *bytes;
-    size_t size, capacity;
-    char text[CHILD_PRINTED + 1];
-    size_t text_size;
-    bool timed_out, interrupted;
-    bool lost; /* its result is too long, or there is no memory for it */
-    bool ended;
+    Inflow result, printed;
+    int wake[2]; /* a pipe, both ends of which stay open, so that writing always works */
+    bool timed_out, interrupted, ended;
 };
 
 static int result_pipe = -1, wake_pipe = -1; /* in a child */
@@ -119,20 +121,22 @@ static int moved_up(int end) {
     return copy;
 }
 
-static _Noreturn void live(const Child *c, const ChildLimits *limits, const int result[2],
-                           const int printed[2], void (*job)(void *context, long i), void *context) {
+enum { RESULT, PRINTED, WAKE, PIPES };
+
+static _Noreturn void live(long i, const ChildLimits *limits, int pipe[PIPES][2],
+                           void (*job)(void *context, long i), void *context) {
     setpgid(0, 0);
     system_end_with_parent();
     interrupt_leave();
     int nothing = open("/dev/null", O_RDONLY);
     if (nothing >= 0) dup2(nothing, STDIN_FILENO);
-    dup2(printed[1], STDOUT_FILENO);
-    dup2(printed[1], STDERR_FILENO);
-    result_pipe = moved_up(result[1]);
-    if (c->wake[0] >= 0) wake_pipe = moved_up(c->wake[0]);
+    dup2(pipe[PRINTED][1], STDOUT_FILENO);
+    dup2(pipe[PRINTED][1], STDERR_FILENO);
+    result_pipe = moved_up(pipe[RESULT][1]);
+    wake_pipe = moved_up(pipe[WAKE][0]);
     close_others(limits);
     set_limits(limits);
-    job(context, c->job);
+    job(context, i);
     child_finish();
 }
 
@@ -144,63 +148,61 @@ static bool open_pipe(int end[2]) {
     return false;
 }
 
-/* The child whose job and wake are set. */
-static bool bear(Child *c, const ChildLimits *limits, void (*job)(void *context, long i), void *context) {
-    int result[2], printed[2];
-    c->pid = c->result = c->printed = -1;
-    c->seconds = limits->seconds;
-    if (!open_pipe(result)) return false;
-    if (!open_pipe(printed)) {
-        close(result[0]), close(result[1]);
-        return false;
-    }
+/* NULL: no process or no memory. */
+static Child *bear(long i, const ChildLimits *limits, void (*job)(void *context, long i), void *context) {
+    Child *c = calloc(1, sizeof *c);
+    int pipe[PIPES][2], pipes = 0;
+    while (c && pipes < PIPES && open_pipe(pipe[pipes])) pipes++;
     fflush(NULL); /* or the child prints what the parent has buffered */
-    c->pid = fork();
-    if (c->pid == 0) live(c, limits, result, printed, job, context);
-    close(result[1]), close(printed[1]);
-    if (c->pid < 0) {
-        close(result[0]), close(printed[0]);
-        return false;
+    pid_t pid = pipes == PIPES ? fork() : -1;
+    if (pid == 0) live(i, limits, pipe, job, context);
+    for (int k = 0; k < pipes; k++)
+        if (k != WAKE || pid < 0) close(pipe[k][1]);
+    for (int k = 0; k < pipes && pid < 0; k++) close(pipe[k][0]);
+    if (pid < 0) {
+        free(c);
+        return NULL;
     }
-    setpgid(c->pid, c->pid);
-    c->result = result[0];
-    c->printed = printed[0];
-    c->deadline = clock_seconds() + 3 * limits->seconds;
-    fcntl(c->result, F_SETFL, O_NONBLOCK);
-    fcntl(c->printed, F_SETFL, O_NONBLOCK);
-    return true;
+    setpgid(pid, pid);
+    *c = (Child){.pid = pid,
+                 .job = i,
+                 .seconds = limits->seconds,
+                 .deadline = clock_seconds() + 3 * limits->seconds,
+                 .result = {.end = pipe[RESULT][0], .most = RESULT_LIMIT},
+                 .printed = {.end = pipe[PRINTED][0], .most = CHILD_PRINTED},
+                 .wake = {pipe[WAKE][0], pipe[WAKE][1]}};
+    fcntl(c->result.end, F_SETFL, O_NONBLOCK);
+    fcntl(c->printed.end, F_SETFL, O_NONBLOCK);
+    return c;
 }
 
-static void keep_result(Child *c, const char *bytes, size_t size) {
-    if (c->size + size >= c->capacity && !c->lost) {
-        size_t capacity = 2 * (c->size + size) + 4096;
-        char *grown = c->size + size < RESULT_LIMIT ? realloc(c->bytes, capacity) : NULL;
+static void keep(Inflow *f, const char *bytes, size_t size) {
+    size_t kept = size < f->most - f->size ? size : f->most - f->size;
+    if (kept && f->size + kept >= f->capacity) {
+        size_t capacity = 2 * (f->size + kept) + 4096;
+        char *grown = realloc(f->bytes, capacity);
         if (grown)
-            c->bytes = grown, c->capacity = capacity;
+            f->bytes = grown, f->capacity = capacity;
         else
-            c->lost = true;
+            kept = 0;
     }
-    if (c->lost) return;
-    memcpy(c->bytes + c->size, bytes, size);
-    c->size += size;
-}
-
-static void keep_text(Child *c, const char *bytes, size_t size) {
-    size_t room = CHILD_PRINTED - c->text_size, kept = size < room ? size : room;
-    memcpy(c->text + c->text_size, bytes, kept);
-    c->text_size += kept;
+    f->lost |= kept < size;
+    if (!kept) return;
+    memcpy(f->bytes + f->size, bytes, kept);
+    f->size += kept;
+    f->bytes[f->size] = 0;
 }
 
 /* Reads all available bytes; closes the pipe at its end. */
-static void drain(Child *c, int *pipe, void (*keep)(Child *c, const char *bytes, size_t size)) {
+static void drain(Inflow *f) {
     char buffer[1 << 14];
-    for (int reads = 0; *pipe >= 0 && reads < 64; reads++) {
-        ssize_t n = read(*pipe, buffer, sizeof buffer);
+    for (int reads = 0; f->end >= 0 && reads < 64; reads++) {
+        ssize_t n = read(f->end, buffer, sizeof buffer);
         if (n > 0) {
-            keep(c, buffer, (size_t)n);
+            keep(f, buffer, (size_t)n);
         } else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
-            close(*pipe);
-            *pipe = -1;
+            close(f->end);
+            f->end = -1;
         } else {
             break;
         }
@@ -209,14 +211,15 @@ static void drain(Child *c, int *pipe, void (*keep)(Child *c, const char *bytes,
 
 /* Ends the process group of a child that has ended, and reads the rest of its output. */
 static ChildEnd bury(Child *c, int status) {
+    Inflow *all[] = {&c->result, &c->printed}, *result = all[0];
     kill(-c->pid, SIGKILL);
     c->ended = true;
-    drain(c, &c->result, keep_result);
-    drain(c, &c->printed, keep_text);
-    if (c->result >= 0) close(c->result);
-    if (c->printed >= 0) close(c->printed);
-    ChildEnd end = {.result = "", .printed = c->text};
-    bool whole = c->size && !c->lost && c->bytes[c->size - 1] == end_mark;
+    for (int k = 0; k < 2; k++) {
+        drain(all[k]);
+        if (all[k]->end >= 0) close(all[k]->end);
+    }
+    ChildEnd end = {.result = "", .printed = c->printed.bytes ? c->printed.bytes : ""};
+    bool whole = result->size && !result->lost && result->bytes[result->size - 1] == end_mark;
     if (c->interrupted)
         end.fate = CHILD_INTERRUPTED;
     else if (c->timed_out || (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU))
@@ -225,10 +228,10 @@ static ChildEnd bury(Child *c, int status) {
         end.fate = CHILD_SIGNALLED, end.number = WTERMSIG(status);
     else if (!whole || WEXITSTATUS(status))
         end.fate = CHILD_EXITED, end.number = WEXITSTATUS(status);
-    if (c->size) {
-        end.result = c->bytes;
-        end.size = c->size - (end.fate == CHILD_DONE);
-        c->bytes[end.size] = 0;
+    if (result->size) {
+        end.result = result->bytes;
+        end.size = result->size - (end.fate == CHILD_DONE);
+        result->bytes[end.size] = 0;
     }
     return end;
 }
@@ -243,8 +246,8 @@ static double seconds_of_dead_children(void) {
 
 bool child_lives(Child *c, ChildEnd *end) {
     int status;
-    drain(c, &c->result, keep_result);
-    drain(c, &c->printed, keep_text);
+    drain(&c->result);
+    drain(&c->printed);
     bool late = clock_seconds() > c->deadline, interrupted = interrupt_signal() != 0;
     if ((late && !c->timed_out) || (interrupted && !c->interrupted)) {
         c->timed_out = late, c->interrupted = interrupted;
@@ -262,13 +265,7 @@ bool child_lives(Child *c, ChildEnd *end) {
 }
 
 Child *child_start(const ChildLimits *limits, void (*job)(void *context, long i), void *context) {
-    Child *c = calloc(1, sizeof *c);
-    if (c && open_pipe(c->wake)) {
-        if (bear(c, limits, job, context)) return c;
-        close(c->wake[0]), close(c->wake[1]);
-    }
-    free(c);
-    return NULL;
+    return bear(0, limits, job, context);
 }
 
 void child_wake(Child *c) {
@@ -277,9 +274,10 @@ void child_wake(Child *c) {
 
 void child_watch(Child *c) {
     char sign[64];
-    poll(&(struct pollfd){c->result, POLLIN, 0}, 1, c->result < 0 ? MOMENT : GLANCE);
-    if (c->result >= 0) (void)!read(c->result, sign, sizeof sign); /* its end is child_lives' to see */
-    c->size = 0;
+    int end = c->result.end;
+    poll(&(struct pollfd){end, POLLIN, 0}, 1, end < 0 ? MOMENT : GLANCE);
+    if (end >= 0) (void)!read(end, sign, sizeof sign); /* its end is child_lives' to see */
+    c->result.size = 0;
 }
 
 void child_stop(Child *c) {
@@ -291,20 +289,22 @@ void child_stop(Child *c) {
         bury(c, status);
     }
     close(c->wake[0]), close(c->wake[1]);
-    free(c->bytes);
+    free(c->result.bytes);
+    free(c->printed.bytes);
     free(c);
 }
 
-static void wait_for_news(Child *child, int children) {
+static void wait_for_news(Child *const *child, int children) {
     struct pollfd fd[2 * AT_ONCE];
     nfds_t count = 0;
     double soonest = INFINITY;
     bool silent = false;
     for (int i = 0; i < children; i++) {
-        if (child[i].result >= 0) fd[count++] = (struct pollfd){child[i].result, POLLIN, 0};
-        if (child[i].printed >= 0) fd[count++] = (struct pollfd){child[i].printed, POLLIN, 0};
-        silent |= child[i].result < 0;
-        soonest = fmin(soonest, child[i].deadline);
+        int result = child[i]->result.end, printed = child[i]->printed.end;
+        if (result >= 0) fd[count++] = (struct pollfd){result, POLLIN, 0};
+        if (printed >= 0) fd[count++] = (struct pollfd){printed, POLLIN, 0};
+        silent |= result < 0;
+        soonest = fmin(soonest, child[i]->deadline);
     }
     /* A child whose pipe is closed dies soon, without a sign; one that closed it itself may live on. */
     double seconds = fmin(fmax(soonest - clock_seconds(), 0), silent ? 0.002 : 0.25);
@@ -313,38 +313,33 @@ static void wait_for_news(Child *child, int children) {
 
 void child_run_all(long jobs, int at_once, const ChildLimits *limits, void (*job)(void *context, long i),
                    void (*done)(void *context, long i, const ChildEnd *end), void *context) {
-    Child *child = calloc(AT_ONCE, sizeof *child);
+    Child *child[AT_ONCE];
     int living = 0;
     if (at_once > AT_ONCE) at_once = AT_ONCE;
     for (long next = 0; next < jobs || living;) {
-        while (next < jobs && living < at_once) {
-            if (interrupt_signal()) {
-                done(context, next++, &(ChildEnd){.fate = CHILD_INTERRUPTED, .result = "", .printed = ""});
-                continue;
-            }
-            if (child) child[living] = (Child){.job = next, .wake = {-1, -1}};
-            if (child && bear(&child[living], limits, job, context))
+        for (; next < jobs && living < at_once; next++) {
+            ChildEnd none = {
+                .fate = interrupt_signal() ? CHILD_INTERRUPTED : CHILD_NOT_BORN, .result = "", .printed = ""};
+            child[living] = none.fate == CHILD_NOT_BORN ? bear(next, limits, job, context) : NULL;
+            if (!child[living] && living && none.fate == CHILD_NOT_BORN) break; /* later there may be room */
+            if (child[living])
                 living++;
-            else if (living)
-                break; /* later there may be room */
             else
-                done(context, next, &(ChildEnd){.fate = CHILD_NOT_BORN, .result = "", .printed = ""});
-            if (!living || child[living - 1].job == next) next++;
+                done(context, next, &none);
         }
         if (!living) continue;
         wait_for_news(child, living);
         for (int i = 0; i < living;) {
             ChildEnd end;
-            if (child_lives(&child[i], &end)) {
+            if (child_lives(child[i], &end)) {
                 i++;
                 continue;
             }
-            done(context, child[i].job, &end);
-            free(child[i].bytes);
+            done(context, child[i]->job, &end);
+            child_stop(child[i]);
             child[i] = child[--living];
         }
     }
-    free(child);
 }
 
 const char *child_text(char text[CHILD_TEXT], const ChildEnd *end, const ChildLimits *limits) {
