@@ -234,14 +234,14 @@ static void try_kinks(Judge *j) {
     const double part = 0.25;
     Lines *l = &j->lines;
     if (!j->right) j->right = new_sides(j);
-    lines_sweep_one_side(l, part, 1);
+    lines_sweep(l, part, 1);
     for (long i = 0; i < l->count; i++) {
         Side *right = &j->right[i];
         Sweep *other = right->sweep;
         *right = (Side){l->line[i].sweep, l->line[i].still};
         l->line[i].sweep = other;
     }
-    lines_sweep_one_side(l, part, -1);
+    lines_sweep(l, part, -1);
     for (long i = 0; i < l->count; i++) {
         l->line[i].still &= j->right[i].still;
         if (l->line[i].wanted) take_kink(j, &l->line[i], j->right[i].sweep);
@@ -258,7 +258,7 @@ static void confirm_small_errors(Judge *j) {
         for (long q = 0; q < j->e->cotangents; q++) line->wanted |= is_small_error(entry_of(j, line, q));
     }
     for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
-        lines_sweep_both_sides(&j->lines, other[i]);
+        lines_sweep(&j->lines, other[i], 0);
         for (Line *line = j->lines.line; line < end_of_lines(j); line++)
             for (long q = 0; line->wanted && q < j->e->cotangents; q++) {
                 Entry *entry = entry_of(j, line, q);
@@ -300,7 +300,7 @@ static void judge_lines(Judge *j) {
         line->wanted = true, line->crossed = false;
     judge_coordinates(j);
     for (int lower = 1; lower < SWEEPS && want_doubtful(j); lower++) {
-        lines_sweep_both_sides(&j->lines, ldexp(1, -LOWER * lower));
+        lines_sweep(&j->lines, ldexp(1, -LOWER * lower), 0);
         take_results(j);
         judge_coordinates(j);
     }
@@ -324,7 +324,7 @@ void check_entries(CheckRun *run, Entries *e) {
     open_judge(&j, run, e);
     for (long first = 0; first < e->coordinates; first += j.lines.room) {
         lines_set(&j.lines, first);
-        lines_sweep_both_sides(&j.lines, 1);
+        lines_sweep(&j.lines, 1, 0);
         take_results(&j);
     }
     set_scales(&j);

@@ -119,8 +119,7 @@ static double at_step(const Line *line, int side) {
     return (double)(real)((double)line->at + side * line->step);
 }
 
-/* Sweeps all wanted lines together, one step of each at a time. side: 0 for both. */
-static void sweep(Lines *l, double part, int side) {
+void lines_sweep(Lines *l, double part, int side) {
     int order = side ? ONE_SIDED : CENTRAL, steps = side ? STEPS_ON_ONE_SIDE : STEPS;
     for (Line *line = l->line; line < l->line + l->count; line++) {
         line->under_way = line->wanted;
@@ -148,14 +147,6 @@ static void sweep(Lines *l, double part, int side) {
             line->step /= 2;
         }
     }
-}
-
-void lines_sweep_both_sides(Lines *l, double part) {
-    sweep(l, part, 0);
-}
-
-void lines_sweep_one_side(Lines *l, double part, int side) {
-    sweep(l, part, side);
 }
 
 /* ---- Far away ---- */

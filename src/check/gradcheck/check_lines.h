@@ -60,13 +60,10 @@ void lines_open(Lines *l, CheckRun *run, const Entries *e, Arena *arena);
 /* Sets the current lines: those from coordinate `first` on, as many as there is room for. All are wanted. */
 void lines_set(Lines *l, long first);
 
-/* Takes central differences of every wanted line. Steps start at `part` of the first step. Steps that take
- * other branches than the point do not count. */
-void lines_sweep_both_sides(Lines *l, double part);
-
-/* Takes differences on one side, side = ±1. The branches there may differ from those at the point, which then
- * lies on the boundary. */
-void lines_sweep_one_side(Lines *l, double part, int side);
+/* Takes differences of every wanted line, one step of each at a time: central ones (side 0), or on one side (±1). Steps
+ * start at `part` of the first step. Central steps that take other branches than the point do not count. On one side the
+ * branches may differ from those at the point, which then lies on the boundary. */
+void lines_sweep(Lines *l, double part, int side);
 
 /* Finds the wanted lines along which the output is constant at any distance. Their derivative is 0. */
 void lines_look_far(Lines *l);

@@ -193,7 +193,7 @@ void point_ready(CheckPoint *p, real fill) {
         if (in->same_as >= 0) continue;
         Tensor *x = &in->tensor;
         x->maker = NULL;
-        x->grad_state = in->constant ? GRAD_UNWANTED : GRAD_SUM;
+        x->grad_state = in->constant ? GRAD_UNWANTED : isnan(fill) ? GRAD_FRESH : GRAD_SUM;
         x->grad = in->constant ? NULL : in->grad_block + GUARD;
         for (long j = 0; x->grad && j < in->count; j++) x->grad[j] = fill;
     }

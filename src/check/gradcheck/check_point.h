@@ -52,7 +52,8 @@ void point_copy(CheckPoint *to, const CheckPoint *from);
 /* Lays out the same values anew. The layout is not REPEATED, which would need equal slices. */
 void point_lay_out(CheckPoint *to, Arena *arena, const CheckPoint *from, CheckLayout layout);
 
-/* Resets the tensors to their state before any tape used them, and fills every gradient with `fill`. */
+/* Resets the tensors to their state before any tape used them, and fills every gradient with `fill`. NaN: the gradients
+ * are fresh, and may hold anything. */
 void point_ready(CheckPoint *p, real fill);
 
 /* Whether input i takes a gradient of its own. */

@@ -20,38 +20,35 @@ const char *gradcheck_verdict_text(Verdict v) {
     return (const char *[]){"PASS", "INCONCLUSIVE", "FAIL"}[v];
 }
 
-static bool is_among(const char *word, const char *const words[]) {
-    for (; *words; words++)
-        if (strcmp(word, *words) == 0) return true;
-    return false;
+static bool is_among(const char *words, const char *word) {
+    char marked[REPORT_WORD + 2];
+    snprintf(marked, sizeof marked, "|%s|", word);
+    return strstr(words, marked);
 }
 
 /* Some patterns break properties too, and some broken properties look like patterns. The more specific one
  * comes first. */
 static const char *diagnosis_of(const CaseReport *r) {
-    static const char *const tells_all[] = {"not a number", "no gradient", "upstream ignored", NULL};
-    static const char *const says_where[] = {"only somewhere", "wrong slope", NULL};
-    static const char *const tells_little[] = {"any layout", "inside a graph", "passed twice", "", NULL};
     const char *pattern = "unknown";
     for (int vague = 1; vague >= 0; vague--) /* of several the first that is not */
         for (int i = r->inputs - 1; i >= 0; i--)
-            if (r->in[i].verdict == FAIL && is_among(r->in[i].pattern, says_where) == vague &&
-                !is_among(r->in[i].pattern, (const char *const[]){"unknown", NULL}))
+            if (r->in[i].verdict == FAIL &&
+                is_among("|only somewhere|wrong slope|", r->in[i].pattern) == vague &&
+                strcmp(r->in[i].pattern, "unknown") != 0)
                 pattern = r->in[i].pattern;
-    if (is_among(pattern, tells_all)) return pattern;
-    if (!is_among(r->property, tells_little)) return r->property;
-    return strcmp(pattern, "unknown") == 0 && r->property[0] ? r->property : pattern;
+    bool unknown = strcmp(pattern, "unknown") == 0;
+    bool tells_little = is_among("|any layout|inside a graph|passed twice|", r->property);
+    if (!r->property[0] || is_among("|not a number|no gradient|upstream ignored|", pattern)) return pattern;
+    return tells_little && !unknown ? pattern : r->property;
 }
 
 /* If runs differ, the pattern of one run's errors says nothing. */
 static void forget_patterns(CaseReport *r) {
-    for (int i = 0; i < r->inputs; i++) {
-        if (r->in[i].verdict != FAIL ||
-            is_among(r->in[i].pattern, (const char *const[]){"not a number", NULL}))
-            continue;
-        r->in[i].explanations = 0;
-        REPORT_SET(r->in[i].pattern, "unknown");
-        REPORT_SET(r->in[i].reason, "no pattern is looked for: runs differ");
+    for (InputReport *in = r->in; in < r->in + r->inputs; in++) {
+        if (in->verdict != FAIL) continue;
+        in->explanations = 0;
+        REPORT_SET(in->pattern, "unknown");
+        REPORT_SET(in->reason, "no pattern is looked for: runs differ");
     }
 }
 

@@ -231,14 +231,6 @@ static bool is_known(const CaseReport *all, const CaseReport *r, const char *nam
     return false;
 }
 
-void gradcheck_explain(FILE *out, const CaseReport *r) {
-    if (r->trouble[0]) explain_trouble(out, r, false);
-    for (int i = 0; i < r->inputs; i++) {
-        if (r->in[i].verdict != PASS) explain_input(out, r, &r->in[i]);
-        explain_remarks(out, r, &r->in[i]);
-    }
-}
-
 /* Prints what a report adds to the earlier ones: gradients and properties not known yet. */
 static void explain_more(FILE *out, const CaseReport *all, long count, const CaseReport *r) {
     for (int i = 0; i < r->inputs; i++) {
@@ -251,6 +243,10 @@ static void explain_more(FILE *out, const CaseReport *all, long count, const Cas
         explain_remarks(out, r, in);
     }
     if (r->trouble[0]) explain_trouble(out, r, r->property[0] && is_known(all, r, NULL));
+}
+
+void gradcheck_explain(FILE *out, const CaseReport *r) {
+    explain_more(out, r, 1, r);
 }
 
 void gradcheck_explain_all(FILE *out, const CaseReport *r, long count) {

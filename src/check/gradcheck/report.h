@@ -96,9 +96,8 @@ typedef struct CaseReport {
     char trouble[REPORT_TEXT];   /* how the property is broken, or the case as a whole failed */
     long outputs;                /* elements of the output */
     bool recorded;               /* the output takes a gradient */
-    bool whole_jacobian;
-    bool kinks;        /* the case promises kinks */
-    bool at_ends;      /* right at the drawn point, wrong at the ends of the ranges */
+    bool kinks;                  /* the case promises kinks */
+    bool at_ends;                /* right at the drawn point, wrong at the ends of the ranges */
     bool by_reference; /* `numeric` is a value that is known to be right, and no difference quotient */
     bool endless;      /* the time ran out in few runs */
     int moved;         /* points given up: on a kink, or where an input has no effect */

@@ -9,12 +9,6 @@ bool rounding_same(double a, double b, double room) {
     return a == b || fabs(a - b) <= room || (isnan(a) && isnan(b));
 }
 
-long rounding_differs(const real *found, const real *want, double add, long count, double room) {
-    for (long i = 0; i < count; i++)
-        if (!rounding_same((double)found[i], (double)want[i] + add, room)) return i;
-    return -1;
-}
-
 double rounding_largest(const real *x, long count) {
     double largest = 0;
     for (long i = 0; i < count; i++)

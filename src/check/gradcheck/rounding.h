@@ -32,9 +32,6 @@ double rounding_room(double roundings, double unit, double terms);
 /* Whether two numbers are within it. Equal infinities are, and two NaNs. */
 bool rounding_same(double a, double b, double room);
 
-/* The first i for which found[i] and want[i] + add are not; -1: none. */
-long rounding_differs(const real *found, const real *want, double add, long count, double room);
-
 /* The largest finite |x_i|; 0: none. */
 double rounding_largest(const real *x, long count);
 
