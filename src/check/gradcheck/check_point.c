@@ -174,7 +174,8 @@ real point_jittered(const PointInput *in, long i, real relative, uint64_t key) {
 
 void point_jitter(CheckPoint *p, int input, real relative, uint64_t key) {
     const PointInput *in = &p->in[input];
-    for (long i = 0; i < in->stored; i++) *point_element(in, i) = point_jittered(in, i, relative, key);
+    for (long i = 0; in->same_as < 0 && i < in->stored; i++)
+        *point_element(in, i) = point_jittered(in, i, relative, key);
 }
 
 void point_restore(CheckPoint *p, int input) {

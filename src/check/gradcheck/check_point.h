@@ -62,7 +62,7 @@ bool point_has_gradient(const CheckPoint *p, int i);
 /* Element i of an input's memory, changed by the part `relative` of itself, up or down at random. */
 real point_jittered(const PointInput *in, long i, real relative, uint64_t key);
 
-/* Changes every value of an input that way; restores the values drawn. */
+/* Changes every value of an input with a tensor of its own that way; restores the values drawn. */
 void point_jitter(CheckPoint *p, int input, real relative, uint64_t key);
 void point_restore(CheckPoint *p, int input);
 

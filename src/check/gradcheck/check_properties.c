@@ -125,11 +125,9 @@ static bool is_repeatable(Properties *p) {
     if (run->first_dy &&
         !same(p, run_at(p, run->first_dy, 0), first, 0, true, "a later run must give the bits of the first"))
         return false;
-    for (int i = 0; i < run->point->inputs; i++)
-        if (run->point->in[i].same_as < 0) point_jitter(run->point, i, (real)0.25, (uint64_t)i);
+    for (int i = 0; i < run->point->inputs; i++) point_jitter(run->point, i, (real)0.25, (uint64_t)i);
     run_at(p, p->other, 0);
-    for (int i = 0; i < run->point->inputs; i++)
-        if (run->point->in[i].same_as < 0) point_restore(run->point, i);
+    for (int i = 0; i < run->point->inputs; i++) point_restore(run->point, i);
     return same(p, run_at(p, p->one, 0), p->want, 0, true,
                 "a run between with other values must change no bits");
 }
@@ -171,29 +169,28 @@ static bool keeps_what_is_saved(Properties *p) {
 
 /* ---- In context: memory layout, other operations, a second node of the same kind ---- */
 
-/* Runs the case so that its last node has the same index on the tape as at the point, whatever nodes precede
- * it. */
-static Results results_in_place(Properties *p) {
+/* The results at a point with the same values. Its last node has the same index on the tape, whatever nodes precede it. */
+static Results results_at(Properties *p, CheckPoint *point, const char *stage) {
+    CheckRun *run = p->run;
+    CheckPoint *given = run->point;
+    run->point = point, run->stage = stage;
     Results found = run_at(p, p->one, 0);
-    p->run->first = p->nodes - p->run->nodes;
-    if (p->run->first) found = run_at(p, p->one, 0);
-    p->run->first = 0;
+    run->first = p->nodes - run->nodes;
+    if (run->first) found = run_at(p, p->one, 0);
+    run->first = 0, run->point = given;
     return found;
 }
 
 static bool takes_any_layout(Properties *p) {
     static const char *const name[] = {
         [CONTIGUOUS] = "contiguous", [TRANSPOSED] = "transposed", [STEPPED] = "stepped"};
-    CheckPoint *given = p->run->point, other;
+    CheckPoint other;
     for (CheckLayout layout = CONTIGUOUS; layout <= STEPPED; layout++) {
         char what[80];
         snprintf(what, sizeof what, "with its inputs laid out %s in memory", name[layout]);
-        point_lay_out(&other, p->arena, given, layout);
-        p->run->point = &other;
-        p->run->stage = "with its inputs laid out otherwise in memory";
-        bool same_results = same(p, results_in_place(p), p->want, 0, false, what);
-        p->run->point = given;
-        if (same_results) continue;
+        point_lay_out(&other, p->arena, p->run->point, layout);
+        Results found = results_at(p, &other, "with its inputs laid out otherwise in memory");
+        if (same(p, found, p->want, 0, false, what)) continue;
         size_t used = strlen(p->text);
         snprintf(p->text + used, REPORT_TEXT - used,
                  "; a tensor's strides say where its elements are: tensor_copy_out reads them in order");
@@ -203,13 +200,11 @@ static bool takes_any_layout(Properties *p) {
 }
 
 static bool works_inside_a_graph(Properties *p) {
-    p->run->relayed = true;
-    p->run->stage = "with inputs that other operations made";
-    p->run->keep = false;
-    Results found = results_in_place(p);
-    p->run->relayed = false;
-    p->run->keep = true;
-    return same(p, found, p->want, 0, false, "with inputs that other operations made");
+    const char *what = "with inputs that other operations made";
+    p->run->relayed = true, p->run->keep = false;
+    Results found = results_at(p, p->run->point, what);
+    p->run->relayed = false, p->run->keep = true;
+    return same(p, found, p->want, 0, false, what);
 }
 
 static bool same_range(const CheckInput *a, const CheckInput *b) {
@@ -219,22 +214,20 @@ static bool same_range(const CheckInput *a, const CheckInput *b) {
 
 /* Compares one tensor passed as inputs i and k with two tensors of the same values. */
 static bool may_be_passed_twice(Properties *p, int i, int k) {
-    CheckPoint *given = p->run->point, twice = *given;
+    const char *stage = "with one tensor passed twice";
+    const CheckPoint *given = p->run->point;
+    CheckPoint twice = *given;
     char what[80];
     twice.in[k].value = given->in[i].value;
     point_lay_out(&twice, p->arena, &twice, CONTIGUOUS);
-    p->run->point = &twice;
-    p->run->stage = "with one tensor passed twice";
-    Results apart = run_at(p, p->one, 0);
+    Results apart = results_at(p, &twice, stage);
     for (long j = 0; j < given->in[i].count; j++) apart.value[i][j] += apart.value[k][j];
     apart.value[k] = NULL;
     twice.in[k].same_as = i;
     twice.x[k] = twice.x[i];
     snprintf(what, sizeof what, "with one tensor passed as both %s and %s", given->in[i].name,
              given->in[k].name);
-    bool sums = same(p, run_at(p, p->one, 0), apart, 0, false, what);
-    p->run->point = given;
-    return sums;
+    return same(p, results_at(p, &twice, stage), apart, 0, false, what);
 }
 
 static bool sums_if_passed_twice(Properties *p) {
@@ -253,8 +246,7 @@ static bool keeps_two_apart(Properties *p) {
     const real *y = p->want.value[CHECK_INPUTS];
     p->run->stage = "with two of it on one tape";
     point_lay_out(&other, p->arena, given, CONTIGUOUS);
-    for (int i = 0; i < other.inputs; i++)
-        if (other.in[i].same_as < 0) point_jitter(&other, i, (real)0.25, random_key(5, (uint64_t)i));
+    for (int i = 0; i < other.inputs; i++) point_jitter(&other, i, (real)0.25, random_key(5, (uint64_t)i));
     p->run->point = &other, p->run->first = p->nodes;
     Results other_alone = run_at(p, p->other, 0);
     p->run->point = given, p->run->first = 0;
@@ -278,7 +270,7 @@ static bool is_used_once(const CheckPoint *point, int i) {
 
 /* Makes each input in turn a constant, whose grad is NULL. The gradients of the others must not change. */
 static bool works_beside_constants(Properties *p) {
-    CheckPoint *given = p->run->point;
+    const CheckPoint *given = p->run->point;
     int gradients = 0;
     for (int i = 0; i < given->inputs; i++) gradients += point_has_gradient(given, i);
     for (int i = 0; i < given->inputs && gradients > 1; i++) {
@@ -289,10 +281,9 @@ static bool works_beside_constants(Properties *p) {
         other.in[i].constant = true;
         snprintf(what, sizeof what, "with %s a constant, which takes no gradient (grad is NULL)",
                  given->in[i].name);
-        p->run->point = &other, p->run->stage = what;
-        bool right = same(p, run_at(p, p->one, 0), p->want, 0, false, what);
-        p->run->point = given, p->run->stage = NULL;
-        if (!right) return false;
+        Results found = results_at(p, &other, what);
+        p->run->stage = NULL;
+        if (!same(p, found, p->want, 0, false, what)) return false;
     }
     return true;
 }

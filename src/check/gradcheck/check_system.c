@@ -19,17 +19,12 @@
 #include <sys/procctl.h>
 #endif
 
+int system_memory_resource(void) {
 #if defined RLIMIT_AS && !defined LEAST_SYSTEM
-#define LIMITED RLIMIT_AS
+    return RLIMIT_AS;
 #else
-#define LIMITED RLIMIT_DATA
+    return RLIMIT_DATA;
 #endif
-bool system_memory_limit(struct rlimit *limit) {
-    return getrlimit(LIMITED, limit) == 0;
-}
-
-void system_limit_memory(const struct rlimit *limit) {
-    setrlimit(LIMITED, limit);
 }
 
 bool system_program(char *path, size_t size) {

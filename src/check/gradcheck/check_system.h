@@ -5,10 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* getrlimit and setrlimit for a process's memory: its address space, or its data if that has no limit. */
-struct rlimit;
-bool system_memory_limit(struct rlimit *limit);
-void system_limit_memory(const struct rlimit *limit);
+/* The resource of setrlimit that is a process's memory: its address space, or its data if that has no limit. */
+int system_memory_resource(void);
 
 /* The path of the running program; false with "" if unknown. */
 bool system_program(char *path, size_t size);

@@ -79,23 +79,23 @@ static bool under_sanitizer(void) {
 #endif
 }
 
-/* The limit, lowered to value, and for good where `hard` says so, as far as it may be. */
-static const struct rlimit *lowered(struct rlimit *limit, double value, double hard) {
+/* Lowers the limit of a resource to `value`, and for good to `hard`, as far as it may be. */
+static void lower(int resource, double value, double hard) {
+    struct rlimit limit;
     rlim_t soft = (rlim_t)value, most = (rlim_t)hard;
-    if (limit->rlim_max == RLIM_INFINITY || soft < limit->rlim_max) limit->rlim_cur = soft;
-    if (limit->rlim_max == RLIM_INFINITY || most < limit->rlim_max) limit->rlim_max = most;
-    return limit;
+    if (getrlimit(resource, &limit) != 0) return;
+    if (limit.rlim_max == RLIM_INFINITY || soft < limit.rlim_max) limit.rlim_cur = soft;
+    if (limit.rlim_max == RLIM_INFINITY || most < limit.rlim_max) limit.rlim_max = most;
+    setrlimit(resource, &limit);
 }
 
 static void set_limits(const ChildLimits *limits) {
-    struct rlimit l;
-    double seconds = ceil(limits->seconds);
-    if (getrlimit(RLIMIT_CORE, &l) == 0) setrlimit(RLIMIT_CORE, lowered(&l, 0, 0));
-    if (getrlimit(RLIMIT_CPU, &l) == 0) setrlimit(RLIMIT_CPU, lowered(&l, seconds, seconds + 1));
-    if (limits->file_bytes && getrlimit(RLIMIT_FSIZE, &l) == 0)
-        setrlimit(RLIMIT_FSIZE, lowered(&l, (double)limits->file_bytes, (double)limits->file_bytes));
-    if (limits->bytes && !under_sanitizer() && system_memory_limit(&l))
-        system_limit_memory(lowered(&l, (double)limits->bytes, (double)limits->bytes));
+    double seconds = ceil(limits->seconds), written = (double)limits->file_bytes,
+           memory = (double)limits->bytes;
+    lower(RLIMIT_CORE, 0, 0);
+    lower(RLIMIT_CPU, seconds, seconds + 1);
+    if (limits->file_bytes) lower(RLIMIT_FSIZE, written, written);
+    if (limits->bytes && !under_sanitizer()) lower(system_memory_resource(), memory, memory);
 }
 
 enum { FIRST_FREE = 3, MOST_DESCRIPTORS = 1024 };
@@ -344,26 +344,18 @@ void child_run_all(long jobs, int at_once, const ChildLimits *limits, void (*job
 
 const char *child_text(char text[CHILD_TEXT], const ChildEnd *end, const ChildLimits *limits) {
     text[0] = 0;
-    switch (end->fate) {
-    case CHILD_DONE: break;
-    case CHILD_EXITED:
-        if (end->number == STATUS_IO)
-            snprintf(text, CHILD_TEXT,
-                     "could not send its report: it closed a descriptor that is not its own");
-        else
-            snprintf(text, CHILD_TEXT, "called exit(%d) before it was done", end->number);
-        break;
-    case CHILD_SIGNALLED:
+    if (end->fate == CHILD_EXITED && end->number != STATUS_IO)
+        snprintf(text, CHILD_TEXT, "called exit(%d) before it was done", end->number);
+    else if (end->fate == CHILD_EXITED)
+        snprintf(text, CHILD_TEXT, "could not send its report: it closed a descriptor that is not its own");
+    else if (end->fate == CHILD_SIGNALLED)
         snprintf(text, CHILD_TEXT, "crashed: signal %d (%s)", end->number, strsignal(end->number));
-        break;
-    case CHILD_TIMED_OUT:
+    else if (end->fate == CHILD_TIMED_OUT)
         snprintf(text, CHILD_TEXT, "did not end within its time limit of %g s", limits->seconds);
-        break;
-    case CHILD_INTERRUPTED: snprintf(text, CHILD_TEXT, "was not waited for: the run was asked to end"); break;
-    case CHILD_NOT_BORN:
+    else if (end->fate == CHILD_INTERRUPTED)
+        snprintf(text, CHILD_TEXT, "was not waited for: the run was asked to end");
+    else if (end->fate == CHILD_NOT_BORN)
         snprintf(text, CHILD_TEXT, "could not be run: no process or no memory for it");
-        break;
-    }
     return text;
 }
 
