@@ -75,9 +75,9 @@ static bool same(Properties *p, Results found, Results want, double offset, bool
             double a = (double)found.value[k][i], b = (double)want.value[k][i] + add;
             char at[INDEX_TEXT];
             if (rounding_same(a, b, room)) continue;
-            snprintf(p->text, REPORT_TEXT, "%s: %s%s at %s is %.9g, want %.9g", what,
+            snprintf(p->text, REPORT_TEXT, "%s: %s%s%s%s is %.9g, want %.9g", what,
                      output ? "the output" : "gradient of ", output ? "" : point->in[k].name,
-                     gradcheck_index_text(at, s, i), isnan(a) ? (double)NAN : a, b);
+                     s.rank ? " at " : "", gradcheck_index_text(at, s, i), isnan(a) ? (double)NAN : a, b);
             return false;
         }
     }

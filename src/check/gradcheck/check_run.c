@@ -162,9 +162,13 @@ const char *gradcheck_index_text(char text[INDEX_TEXT], Shape s, long i) {
         index[axis] = i % s.size[axis];
         i /= s.size[axis];
     }
-    *p++ = '[';
-    for (int axis = 0; axis < s.rank; axis++) p += sprintf(p, axis ? ",%ld" : "%ld", index[axis]);
-    *p++ = ']';
-    *p = 0;
+    for (int axis = 0; axis < s.rank; axis++) p += sprintf(p, axis ? ",%ld" : "[%ld", index[axis]);
+    strcpy(p, s.rank ? "]" : "");
+    return text;
+}
+
+const char *gradcheck_element_text(char text[INDEX_TEXT], const char *name, Shape s, long i) {
+    char at[INDEX_TEXT];
+    snprintf(text, INDEX_TEXT, "%.40s%.80s", name, gradcheck_index_text(at, s, i));
     return text;
 }

@@ -69,8 +69,9 @@ void check_run_pair(CheckRun *r, CheckPoint *other, const real *dy, const real *
  * rounding does. */
 void check_run_disturb(CheckRun *r, real relative, uint64_t key);
 
-/* "[1,2]": the index of the i-th element of shape s, written into text. */
+/* "[1,2]": the index of the i-th element of shape s, written into text; "" for a scalar. "x[1,2]": the element. */
 enum { INDEX_TEXT = 128 };
 const char *gradcheck_index_text(char text[INDEX_TEXT], Shape s, long i);
+const char *gradcheck_element_text(char text[INDEX_TEXT], const char *name, Shape s, long i);
 
 #endif

@@ -9,20 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-AlongAxis pattern_along(Shape s, int axis) {
-    AlongAxis a = {axis, s.size[axis], 1};
-    for (int i = axis + 1; i < s.rank; i++) a.inner *= s.size[i];
-    return a;
+long pattern_index(Shape s, int axis, long i) {
+    for (int inner = s.rank - 1; inner > axis; inner--) i /= s.size[inner];
+    return i % s.size[axis];
 }
 
-long pattern_index_along(const AlongAxis *a, long i) {
-    return i / a->inner % a->n;
-}
-
-const char *pattern_element(char text[REPORT_NAME], const char *name, Shape s, long i) {
-    char at[INDEX_TEXT];
-    snprintf(text, REPORT_NAME, "%.40s%.80s", name, s.rank ? gradcheck_index_text(at, s, i) : "");
-    return text;
+long pattern_at_index(Shape s, int axis, long i, long to) {
+    long step = to - pattern_index(s, axis, i);
+    for (int inner = s.rank - 1; inner > axis; inner--) step *= s.size[inner];
+    return i + step;
 }
 
 PatternNeeds pattern_known(const Suspect *s) {
@@ -78,8 +73,7 @@ bool pattern_values_over(const Suspect *s, Shape over, int which, double *v, con
     for (long j = 0; j < shape_count(over); j++) {
         long at = 0;
         for (int axis = 0; axis < from.rank; axis++) {
-            AlongAxis a = pattern_along(over, first + axis);
-            at = at * from.size[axis] + (from.size[axis] == 1 ? 0 : pattern_index_along(&a, j));
+            at = at * from.size[axis] + (from.size[axis] == 1 ? 0 : pattern_index(over, first + axis, j));
         }
         v[j] = (double)value[at];
     }

@@ -109,7 +109,7 @@ static bool check_forward(CheckRun *run, CheckRun *reference, Arena *arena, char
         double room = fmax(CHECK_SHARP * fabs(need), rounding_room(ROUNDINGS_OF_A_RUN, u, terms));
         if (rounding_same(y, need, room)) continue;
         snprintf(text, REPORT_TEXT, "the forward is another function: y%s is %.9g, need %.9g",
-                 want.rank ? gradcheck_index_text(at, want, i) : "", y, need);
+                 gradcheck_index_text(at, want, i), y, need);
         break;
     }
     return true;

@@ -109,8 +109,8 @@ static void explain_worst(FILE *out, const CaseReport *r, const InputReport *in)
     else if (in->output < 0 && !r->by_reference)
         snprintf(where, sizeof where, ", for a random upstream gradient");
     fprintf(out, "%*sworst%s%s%s: yours %.10g  right %.10g ± %.1e", INDENT, "", in->shape.rank ? " at " : "",
-            in->shape.rank ? gradcheck_index_text(at, in->shape, in->element) : "", where,
-            plain(in->analytic), plain(in->numeric), in->estimate);
+            gradcheck_index_text(at, in->shape, in->element), where, plain(in->analytic), plain(in->numeric),
+            in->estimate);
     if (in->numeric != 0 && isfinite(in->numeric) && isfinite(in->analytic))
         fprintf(out, "  ratio %.6g", in->analytic / in->numeric);
     fprintf(out, "\n");
@@ -132,9 +132,8 @@ static void explain_remarks(FILE *out, const CaseReport *r, const InputReport *i
     if (in->kinks > 1) snprintf(more, sizeof more, "; %ld in all", in->kinks);
     if (in->kinks)
         paragraph(out, 0, "%s/%s, %s: kink at %s%s: one-sided derivatives %.6g and %.6g%s%s", r->op, r->name,
-                  in->name, in->name + 1, in->shape.rank ? gradcheck_index_text(at, in->shape, in->kink) : "",
-                  in->kink_below, in->kink_above,
-                  in->kink_output < 0 ? ", for a random upstream gradient" : "", more);
+                  in->name, in->name + 1, gradcheck_index_text(at, in->shape, in->kink), in->kink_below,
+                  in->kink_above, in->kink_output < 0 ? ", for a random upstream gradient" : "", more);
     if (in->flat)
         paragraph(out, 0, "%s/%s, %s: %s: the derivative is too small to show in the output", r->op, r->name,
                   in->name, how_many(text, in->flat, in->coordinates, "flat"));

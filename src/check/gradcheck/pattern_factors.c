@@ -185,13 +185,12 @@ bool pattern_factor_of_outputs(Suspect *s) {
 bool pattern_factor_of_lines(Suspect *s) {
     long n = s->e->coordinates, *group = new_groups(s);
     for (int axis = s->shape.rank - 1; axis >= 0; axis--) {
-        AlongAxis a = pattern_along(s->shape, axis);
         Factors t = {.count = n};
         double seen = 0; /* a factor */
         bool differ = false, zero = false;
-        if (a.n < 2 || a.n == n) continue;
+        if (s->shape.size[axis] < 2 || s->shape.size[axis] == n) continue;
         for (long at = 0; at < s->e->cotangents * n; at++)
-            group[at] = at % n - pattern_index_along(&a, at % n) * a.inner; /* the line's first element */
+            group[at] = pattern_at_index(s->shape, axis, at % n, 0); /* the line's first element */
         bool fits = find_factors(s, group, 0, &t);
         for (long g = 0; g < n; g++) {
             if (!t.known[g]) continue;

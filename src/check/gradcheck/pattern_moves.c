@@ -33,8 +33,7 @@ static bool is_transposed(Suspect *s, long *from) {
         for (long j = 0; j < s->e->coordinates; j++) {
             long place = 0;
             for (int i = 0; i < rank; i++) {
-                AlongAxis a = pattern_along(s->shape, order[i]);
-                place = place * a.n + pattern_index_along(&a, j);
+                place = place * s->shape.size[order[i]] + pattern_index(s->shape, order[i], j);
             }
             from[place] = j;
         }
@@ -50,11 +49,11 @@ bool pattern_moved(Suspect *s) {
     long *from = arena_alloc(s->arena, (size_t)s->e->coordinates * sizeof *from);
     if (is_transposed(s, from)) return true;
     for (int axis = 0; axis < s->shape.rank; axis++) {
-        AlongAxis a = pattern_along(s->shape, axis);
-        for (int way = 0; way < 5 && a.n >= LEAST; way++) {
+        long n = s->shape.size[axis];
+        for (int way = 0; way < 5 && n >= LEAST; way++) {
             for (long j = 0; j < s->e->coordinates; j++) {
-                long i = pattern_index_along(&a, j), to[] = {i - 1, i + 1, a.n - 1 - i, 0, a.n - 1};
-                from[j] = to[way] < 0 || to[way] >= a.n ? -1 : j + (to[way] - i) * a.inner;
+                long i = pattern_index(s->shape, axis, j), to[] = {i - 1, i + 1, n - 1 - i, 0, n - 1};
+                from[j] = to[way] < 0 || to[way] >= n ? -1 : pattern_at_index(s->shape, axis, j, to[way]);
             }
             static const char *const text[] = {
                 "each element has the gradient of the one before it",
@@ -116,9 +115,9 @@ bool pattern_operand_elsewhere(Suspect *s) {
         if (k == s->e->input || in->count < 3 || !reads_elsewhere(s, in, &entry, &need, &found)) continue;
         return pattern_say(
             s, "%.40s is read at a wrong index: the gradient of %.60s uses %.60s instead of %.60s", in->name,
-            pattern_element(element, s->in->name, s->shape, entry % s->e->coordinates),
-            pattern_element(wrong, in->name, in->shape, found),
-            pattern_element(right, in->name, in->shape, need));
+            gradcheck_element_text(element, s->in->name, s->shape, entry % s->e->coordinates),
+            gradcheck_element_text(wrong, in->name, in->shape, found),
+            gradcheck_element_text(right, in->name, in->shape, need));
     }
     return false;
 }

@@ -86,9 +86,8 @@ bool pattern_upstream_elsewhere(Suspect *s) {
     const double *jacobian = copy_jacobian(s);
     Shape y = s->y_shape;
     for (int axis = 0; axis < y.rank; axis++) {
-        AlongAxis a = pattern_along(y, axis);
-        for (long i = 0; i < n; i++) from[i] = i - pattern_index_along(&a, i) * a.inner;
-        if (a.n > 1 && fits_product(s, jacobian, from))
+        for (long i = 0; i < n; i++) from[i] = pattern_at_index(y, axis, i, 0);
+        if (y.size[axis] > 1 && fits_product(s, jacobian, from))
             return pattern_say(s, "the upstream gradient at index 0 of axis %d is used for the whole axis",
                                axis);
     }
@@ -133,14 +132,13 @@ bool pattern_one_use(Suspect *s) {
 bool pattern_broadcast_sum(Suspect *s) {
     long *from = own_places(s);
     const double *jacobian = copy_jacobian(s);
-    for (int axis = 0; axis < s->y_shape.rank; axis++) {
-        AlongAxis a = pattern_along(s->y_shape, axis);
-        int own = axis - (s->y_shape.rank - s->in->shape.rank);
-        bool repeated = a.n > 1 && (own < 0 || s->in->shape.size[own] == 1);
-        if (s->y_shape.rank < s->in->shape.rank || !repeated) continue;
-        for (long index = 0; index < a.n; index++) {
+    Shape y = s->y_shape;
+    for (int axis = 0; axis < y.rank && y.rank >= s->in->shape.rank; axis++) {
+        int own = axis - (y.rank - s->in->shape.rank);
+        bool repeated = own < 0 || s->in->shape.size[own] == 1;
+        for (long index = 0; repeated && y.size[axis] > 1 && index < y.size[axis]; index++) {
             for (long i = 0; i < s->e->outputs; i++)
-                from[i] = pattern_index_along(&a, i) == index ? i : READS_NOTHING;
+                from[i] = pattern_index(y, axis, i) == index ? i : READS_NOTHING;
             if (fits_product(s, jacobian, from))
                 return pattern_say(s, "the sum over axis %d of the output is missing: only index %ld counts",
                                    axis, index);
@@ -177,15 +175,15 @@ static Groups group(const Suspect *s, unsigned axes) {
     long n = s->e->coordinates;
     g.of = arena_alloc(s->arena, (size_t)n * sizeof *g.of);
     for (int axis = 0; axis < s->shape.rank; axis++) {
-        AlongAxis a = pattern_along(s->shape, axis);
         size_t used = strlen(g.axes);
         if (axes >> axis & 1) {
             const char *before = used ? " and " : axes & (axes - 1) ? "axes " : "axis ";
             snprintf(g.axes + used, sizeof g.axes - used, "%s%d", before, axis);
             continue;
         }
-        for (long i = 0; i < n; i++) g.of[i] = g.of[i] * a.n + pattern_index_along(&a, i);
-        g.count *= a.n;
+        for (long i = 0; i < n; i++)
+            g.of[i] = g.of[i] * s->shape.size[axis] + pattern_index(s->shape, axis, i);
+        g.count *= s->shape.size[axis];
     }
     g.size = n / g.count;
     g.ve = arena_alloc(s->arena, (size_t)g.count * sizeof *g.ve);

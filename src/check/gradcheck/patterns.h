@@ -24,18 +24,9 @@ typedef struct Suspect {
 /* The gradient of input k, with the run at its point. */
 Suspect pattern_suspect(const Gradients *g, int k, uint64_t seed);
 
-/* An axis of a shape: element i lies at index (i / inner) % n along it. */
-typedef struct AlongAxis {
-    int axis;
-    long n, inner;
-} AlongAxis;
-
-/* That axis of shape s, and the index of element i along it. */
-AlongAxis pattern_along(Shape s, int axis);
-long pattern_index_along(const AlongAxis *a, long i);
-
-/* "x[1,2]": an element by name; "x" for a scalar. */
-const char *pattern_element(char text[REPORT_NAME], const char *name, Shape s, long i);
+/* The index of element i of a shape along an axis, and the element that differs from it by index `to` there. */
+long pattern_index(Shape s, int axis, long i);
+long pattern_at_index(Shape s, int axis, long i, long to);
 
 /* Whether entry `at` has a derivative, and the number found is another. */
 bool pattern_is_wrong(const Suspect *s, long at);

@@ -50,24 +50,18 @@ static void add_row(Text *t, const char *element, const char *output, const Entr
         add(t, "%s\n", e->state == ENTRY_WRONG ? "  WRONG" : "");
 }
 
-static const char *element_text(char text[INDEX_TEXT + REPORT_NAME], const char *name, Shape s, long i) {
-    char at[INDEX_TEXT];
-    snprintf(text, INDEX_TEXT + REPORT_NAME, "%.24s%s", name, s.rank ? gradcheck_index_text(at, s, i) : "");
-    return text;
-}
-
 /* The rows of one cotangent: those that are not 0 on both sides, wrong ones first where there is no room for
  * all. */
 static long add_rows(Text *t, const Gradients *g, const Entries *e, const PointInput *in, long q, bool wrong,
                      long room) {
-    char x[INDEX_TEXT + REPORT_NAME], y[INDEX_TEXT + REPORT_NAME] = "";
-    if (q > 0) element_text(y, "for y", g->run->y->shape, q - 1);
+    char x[REPORT_NAME], y[REPORT_NAME] = "";
+    if (q > 0) gradcheck_element_text(y, "for y", g->run->y->shape, q - 1);
     long rows = 0;
     for (long j = 0; j < e->coordinates; j++) {
         const Entry *entry = &e->entry[q * e->coordinates + j];
         bool zero = entry->analytic == 0 && fabs(entry->numeric) <= 16 * entry->estimate;
         if ((entry->state == ENTRY_WRONG) != wrong || zero || rows++ >= room) continue;
-        add_row(t, element_text(x, in->name, in->shape, check_entries_element(e, j)), y, entry);
+        add_row(t, gradcheck_element_text(x, in->name, in->shape, check_entries_element(e, j)), y, entry);
     }
     return rows;
 }

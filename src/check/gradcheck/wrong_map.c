@@ -50,40 +50,36 @@ static void name_indices(const WrongSet *set, int axis, const bool *in, long n, 
         snprintf(text, size, "%s %s of axis %d", count > 1 ? "indices" : "index", list, axis);
 }
 
-/* Marks the indices along an axis at which elements are wrong, and right. */
-static void mark(const WrongSet *set, const AlongAxis *a, bool *wrong, bool *right) {
-    for (long j = 0; j < set->count; j++)
-        if (!set->idle[j]) (set->wrong[j] ? wrong : right)[pattern_index_along(a, j)] = true;
-}
-
+/* Wrong are the elements at some indices of one axis. */
 static bool axis_rule(const WrongSet *set, int axis, Arena *arena, char *wrong, char *right, size_t size) {
-    AlongAxis a = pattern_along(set->shape, axis);
-    bool *bad = arena_alloc(arena, (size_t)a.n), *good = arena_alloc(arena, (size_t)a.n);
-    long wrongs = 0, rights = 0;
-    mark(set, &a, bad, good);
-    for (long i = 0; i < a.n; i++) {
+    long n = set->shape.size[axis], wrongs = 0, rights = 0;
+    bool *bad = arena_alloc(arena, (size_t)n), *good = arena_alloc(arena, (size_t)n);
+    for (long j = 0; j < set->count; j++)
+        if (!set->idle[j]) (set->wrong[j] ? bad : good)[pattern_index(set->shape, axis, j)] = true;
+    for (long i = 0; i < n; i++) {
         if (bad[i] && good[i]) return false;
         wrongs += bad[i], rights += good[i];
     }
     if (!wrongs || !rights) return false;
-    name_indices(set, axis, bad, a.n, wrong, size);
-    name_indices(set, axis, good, a.n, right, size);
+    name_indices(set, axis, bad, n, wrong, size);
+    name_indices(set, axis, good, n, right, size);
     return true;
 }
 
 /* Wrong are the elements at some indices of one axis that are at some indices of another. */
 static bool block_rule(const WrongSet *set, int one, int other, Arena *arena, char *wrong, size_t size) {
-    AlongAxis a = pattern_along(set->shape, one), b = pattern_along(set->shape, other);
-    bool *in_a = arena_alloc(arena, (size_t)a.n), *in_b = arena_alloc(arena, (size_t)b.n);
+    Shape s = set->shape;
+    bool *in_one = arena_alloc(arena, (size_t)s.size[one]),
+         *in_other = arena_alloc(arena, (size_t)s.size[other]);
     char at[LIST + 64], of[LIST + 64];
     for (long j = 0; j < set->count; j++)
-        if (set->wrong[j]) in_a[pattern_index_along(&a, j)] = in_b[pattern_index_along(&b, j)] = true;
-    for (long j = 0; j < set->count; j++)
-        if (!set->idle[j] &&
-            set->wrong[j] != (in_a[pattern_index_along(&a, j)] && in_b[pattern_index_along(&b, j)]))
-            return false;
-    name_indices(set, one, in_a, a.n, at, sizeof at);
-    name_indices(set, other, in_b, b.n, of, sizeof of);
+        if (set->wrong[j]) in_one[pattern_index(s, one, j)] = in_other[pattern_index(s, other, j)] = true;
+    for (long j = 0; j < set->count; j++) {
+        bool inside = in_one[pattern_index(s, one, j)] && in_other[pattern_index(s, other, j)];
+        if (!set->idle[j] && set->wrong[j] != inside) return false;
+    }
+    name_indices(set, one, in_one, s.size[one], at, sizeof at);
+    name_indices(set, other, in_other, s.size[other], of, sizeof of);
     snprintf(wrong, size, "%s in %s", at, of);
     return true;
 }
@@ -100,7 +96,7 @@ bool wrong_map_rule(const WrongSet *set, Arena *arena, char *wrong, char *right,
         if (axis_rule(set, axis, arena, wrong, right, size)) return true;
     if (count == 1) {
         char text[REPORT_NAME];
-        snprintf(wrong, size, "%s", pattern_element(text, set->name, set->shape, only));
+        snprintf(wrong, size, "%s", gradcheck_element_text(text, set->name, set->shape, only));
         return true;
     }
     for (int one = 0; one < set->shape.rank; one++)
@@ -137,7 +133,7 @@ static void list_elements(const WrongSet *set, char *text, size_t size) {
         size_t used = strlen(text);
         if (!set->wrong[j] || count++ >= NAMED) continue;
         snprintf(text + used, size - used, "%s%.40s", named++ ? ", " : "",
-                 pattern_element(element, set->name, set->shape, j));
+                 gradcheck_element_text(element, set->name, set->shape, j));
     }
     size_t used = strlen(text);
     if (count > NAMED) used += (size_t)snprintf(text + used, size - used, " and %ld more", count - NAMED);
@@ -166,7 +162,7 @@ bool wrong_map(const Suspect *s, char *text, size_t size) {
             char y[REPORT_NAME];
             if (!wrong_map_rule(&one, s->arena, wrong, right, HALF)) continue;
             snprintf(text, size, "for output %.40s: %s right, %s WRONG",
-                     pattern_element(y, "y", s->y_shape, i), right, wrong);
+                     gradcheck_element_text(y, "y", s->y_shape, i), right, wrong);
             return false;
         }
     }
