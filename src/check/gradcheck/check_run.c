@@ -76,20 +76,23 @@ Tensor *check_run_forward(CheckRun *r) {
     return r->y;
 }
 
+static void run_backward(CheckRun *r, Tensor *y, const real *dy) {
+    if (y->maker) {
+        tape_backward_from(r->tape, y, dy);
+        return;
+    }
+    /* The operation had nothing to do and returned its input. */
+    for (long i = 0; y->grad && i < shape_count(y->shape); i++)
+        y->grad[i] = tensor_grad_adds(y) ? y->grad[i] + dy[i] : dy[i];
+}
+
 void check_run_backward(CheckRun *r, const real *dy) {
     if (r->host) {
         r->calls->backward(r->host, r, dy);
         return;
     }
-    if (r->y->maker) {
-        tape_backward_from(r->tape, r->y, dy);
-        r->untouched = beside_output_is_untouched(r);
-        return;
-    }
-    /* The operation had nothing to do and returned its input. */
-    long count = shape_count(r->y->shape);
-    for (long i = 0; r->y->grad && i < count; i++)
-        r->y->grad[i] = tensor_grad_adds(r->y) ? r->y->grad[i] + dy[i] : dy[i];
+    run_backward(r, r->y, dy);
+    r->untouched = beside_output_is_untouched(r);
 }
 
 void check_run_has_outputs(const CheckRun *r, long outputs) {
@@ -99,21 +102,6 @@ void check_run_has_outputs(const CheckRun *r, long outputs) {
                   r->c->name, outputs, found);
 }
 
-/* Concatenates the two outputs. */
-static void join_forward(Node *n) {
-    tensor_copy_out(n->in[0], n->out->data);
-    tensor_copy_out(n->in[1], n->out->data + shape_count(n->in[0]->shape));
-}
-
-static void join_backward(Node *n) {
-    const real *dy = n->out->grad;
-    for (int k = 0; k < 2; k++)
-        for (long i = 0; i < shape_count(n->in[k]->shape); i++, dy++)
-            if (n->in[k]->grad) n->in[k]->grad[i] += *dy;
-}
-
-static const Op join = {"join", join_forward, join_backward};
-
 void check_run_pair(CheckRun *r, CheckPoint *other, const real *dy, const real *other_dy) {
     if (r->host) {
         r->calls->pair(r->host, r, other, dy, other_dy);
@@ -121,12 +109,8 @@ void check_run_pair(CheckRun *r, CheckPoint *other, const real *dy, const real *
     }
     begin(r);
     Tensor *one = record(r, r->point), *two = record(r, other);
-    long first = shape_count(one->shape), second = shape_count(two->shape);
-    Node *n = tape_node(r->tape, &join, SHAPE(first + second), INPUTS(one, two));
-    real *both = node_record(n, (size_t)(first + second) * sizeof *both);
-    memcpy(both, dy, (size_t)first * sizeof *both);
-    memcpy(both + first, other_dy, (size_t)second * sizeof *both);
-    tape_backward_from(r->tape, tape_record(n), both);
+    run_backward(r, two, other_dy);
+    run_backward(r, one, dy);
 }
 
 void check_run_cotangent(real *dy, long outputs, uint64_t seed, uint64_t number) {

@@ -61,8 +61,8 @@ void check_run_direction(real *v, long count, uint64_t key);
 /* Backward from the last forward's output, with cotangent dy. With `keep` it may run again. */
 void check_run_backward(CheckRun *r, const real *dy);
 
-/* Records the case at its point and, on the same tape, at another one, then runs backward through both at
- * once, the other first. Their gradients are those of the two points. */
+/* Records the case at its point and, on the same tape, at another one, then runs backward through the other and through
+ * it. Wants `keep`. Their gradients are those of the two points. */
 void check_run_pair(CheckRun *r, CheckPoint *other, const real *dy, const real *other_dy);
 
 /* Changes every number that the last forward computed by `relative` of itself, up or down at random, as
