@@ -4,7 +4,7 @@
  *     FORWARD_EACH(y = vm_tanh(x))
  *     BACKWARD_EACH(dx += dy * (1 - y * y))
  *
- * Of two tensors that broadcast:
+ * For two tensors that broadcast:
  *
  *     FORWARD_PAIRS(y = a * b)
  *     BACKWARD_PAIRS(da += dy * b, db += dy * a)

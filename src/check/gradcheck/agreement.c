@@ -53,7 +53,7 @@ static void agree(Wrong *w, long n) {
         if (!w[i].settled) gradcheck_explain_by(w[i].in, NULL);
 }
 
-/* A wrong gradient that a pattern explains, or nothing does. */
+/* Returns the wrong gradient of that name, unless something other than a pattern explains it. */
 static InputReport *find_wrong(CaseReport *r, const char *name) {
     for (int i = 0; i < r->inputs && !r->by_reference; i++) {
         InputReport *in = &r->in[i];

@@ -1,5 +1,5 @@
 /* Many runs at once. Their results stay until the next batch. If the case runs in another process, a batch is one
- * message. Forward at points that differ from the run's in a few numbers each, as differences need them:
+ * message. A batch runs forward at points that differ from the run's in a few numbers, as differences need it:
  *
  *     check_batch_open(&b, run, arena, outputs, 2, 2);
  *     check_batch_begin(&b);
@@ -8,7 +8,7 @@
  *     check_batch_run(&b);
  *     … check_batch_output(&b, 0), check_batch_output(&b, 1) …
  *
- * Forward and backward at the run's point, for each of several cotangents:
+ * Or it runs forward and backward at the run's point, once for each cotangent:
  *
  *     check_batch_open_backward(&b, run, arena, outputs, cotangents);
  *     for (long q = 0, runs; q < cotangents; q += runs) {
@@ -30,13 +30,13 @@ enum { BATCH_RUNS = 1 << 12, BATCH_CHANGES = 1 << 20, BATCH_OUTPUTS = 1 << 20, B
 
 struct CheckBatch {
     CheckRun *run;
-    long outputs;   /* of each run; it is a bug if there is another number */
+    long outputs;   /* of each run; another number is a bug */
     long gradients; /* of each run, of all inputs that take one */
-    long most;      /* runs there is room for */
+    long most;      /* runs that fit */
     long asked, done;
     long changes, room;
-    CheckChange *change; /* [room] of the runs that are not done, run after run */
-    long *end;           /* [most] where a run's changes end */
+    CheckChange *change; /* [room] changes of the runs that are not done, run after run */
+    long *end;           /* [most] the end of each run's changes */
     const real *dy;      /* [asked][outputs]; NULL: no backward */
     real fill;           /* of all gradients, before a run */
     real *y;             /* [done][outputs] */

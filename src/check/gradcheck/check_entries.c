@@ -7,12 +7,11 @@
 
 /* ---- An entry ---- */
 
-/* Numbers below this are made of few digits, or of none: what rounding leaves of them may be anything. */
+/* Numbers below this have few digits or none: rounding may leave anything of them. */
 #define SMALLEST                                                                                             \
     (sizeof(real) == sizeof(double) ? DBL_MIN / DBL_EPSILON : (double)FLT_MIN / (double)FLT_EPSILON)
 
-/* The analytic gradient is rounded as well: where it is 0 as the difference of large terms, something is left
- * of them. */
+/* Whether the gradient is 0, and the analytic one is what rounding leaves of the difference of large terms. */
 static bool is_rounding(const Entry *e, double floor) {
     return fabs(e->numeric) <= SWEEP_TRUST * e->estimate && fabs(e->analytic) <= 1024 * floor;
 }
@@ -85,7 +84,7 @@ static bool is_more_credible(const Entry *found, const Entry *known) {
  * fast. */
 enum { LOWER = 9, SWEEPS = 4 };
 
-/* The result of a one-sided sweep to the right. */
+/* Results of a one-sided sweep to the right. */
 typedef struct Side {
     Sweep *sweep; /* one a cotangent */
     bool still;

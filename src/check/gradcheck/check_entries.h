@@ -33,25 +33,25 @@ typedef struct Entry {
 /* Relative error up to which a gradient is right. */
 #define CHECK_TOLERANCE (sizeof(real) == sizeof(double) ? 1e-6 : 1e-2)
 
-/* The same where the numeric derivative is known ten times better than that. */
+/* The same for a numeric derivative whose error is ten times smaller than this. */
 #define CHECK_SHARP (sizeof(real) == sizeof(double) ? 1e-9 : 1e-2)
 
-/* All of one input. */
+/* All entries of one input. */
 typedef struct Entries {
     int input;
-    /* Which elements the coordinates are; NULL: all of them, in their order. */
+    /* The elements that are coordinates; NULL: all, in their order. */
     const long *place;
     /* NULL, or the direction in which all stored elements move: then there is one coordinate, the distance along it. */
     const real *direction;
     long cotangents, outputs, coordinates;
     bool whole;            /* cotangent 0 is random, cotangent 1 + i is 1 at output i: the whole Jacobian */
     const real *cotangent; /* [cotangents][outputs] */
-    /* [cotangents][coordinates]; the diagnosis also wants the Jacobian's rows, [1 + outputs] of them where it
-     * is whole: those beyond `cotangents` have a numeric value alone. */
+    /* [cotangents][coordinates]. If `whole`, the diagnosis reads [1 + outputs] rows: those beyond `cotangents` have only a
+     * numeric value. */
     Entry *entry;
-    EntryState *state; /* [coordinates]: what all entries of a coordinate say together */
+    EntryState *state; /* [coordinates]: of all entries of a coordinate together */
     Doubt *doubt;      /* [coordinates] */
-    double tolerance;  /* up to which the diagnosis takes numbers for equal; 0: CHECK_TOLERANCE */
+    double tolerance;  /* of the diagnosis, relative; 0: CHECK_TOLERANCE */
 } Entries;
 
 /* The element of the input that is coordinate j. */
@@ -71,9 +71,8 @@ bool check_smooth_outputs(const Tensor *y, Arena *arena);
  * nearby and an entry is off by more than the part `least` of its size, or of 1. */
 void check_smooth_excuse(CheckRun *differences, Entries *e, double least, Arena *arena);
 
-/* Checks the shares of all ties at a point with kinks; all[k] has the whole Jacobian of input k. True if
- * those of a tie are wrong: *input is one of its inputs, its elements are set to ENTRY_WRONG, and the text
- * says how. */
+/* Checks the shares of all ties at a point with kinks; all[k] has the whole Jacobian of input k. Returns true if the
+ * shares of a tie are wrong: then *input is one of its inputs, its elements are ENTRY_WRONG, and the text says how. */
 bool check_ties(CheckRun *run, Entries *all, Arena *arena, int *input, char *text, size_t size);
 
 #endif

@@ -29,12 +29,12 @@ static void *zeros(Arena *arena, long count, size_t size) {
     return arena_alloc(arena, (size_t)count * size);
 }
 
-static void set_cotangents(Gradients *g, long coordinates, uint64_t seed) {
+static void set_cotangents(Gradients *g, long coordinates) {
     g->whole = g->outputs <= WHOLE_OUTPUTS && g->outputs * coordinates <= WHOLE_ENTRIES;
     g->cotangents = g->whole ? 1 + g->outputs : RANDOM;
     real *cotangent = zeros(g->arena, g->cotangents * g->outputs, sizeof *cotangent);
     for (long q = 0; q < (g->whole ? 1 : RANDOM); q++)
-        check_run_cotangent(cotangent + q * g->outputs, g->outputs, seed, (uint64_t)q);
+        check_run_cotangent(cotangent + q * g->outputs, g->outputs, g->seed, (uint64_t)q);
     for (long i = 0; g->whole && i < g->outputs; i++) cotangent[(1 + i) * g->outputs + i] = 1;
     g->cotangent = cotangent;
 }
@@ -51,7 +51,7 @@ static Entries new_entries(const Gradients *g, int input, long coordinates) {
                      .doubt = zeros(g->arena, coordinates, sizeof(Doubt))};
 }
 
-/* Elements spread over the input, one at random in each of as many equal parts. */
+/* Draws elements spread over the input: one at random from each of `count` equal parts. */
 static const long *sample(Arena *arena, long of, long count, uint64_t key) {
     long *place = zeros(arena, count, sizeof *place);
     for (long i = 0; i < count; i++) {
@@ -61,14 +61,14 @@ static const long *sample(Arena *arena, long of, long count, uint64_t key) {
     return place;
 }
 
-static void lay_out(Gradients *g, uint64_t seed) {
+static void lay_out(Gradients *g) {
     const CheckPoint *point = g->run->point;
     long coordinates = 0, numbers = 1 + g->outputs, inputs = 0;
     for (int k = 0; k < point->inputs; k++) {
         numbers += point->in[k].count;
         if (point_has_gradient(point, k)) coordinates += point->in[k].stored, inputs++;
     }
-    set_cotangents(g, coordinates, seed);
+    set_cotangents(g, coordinates);
     g->sampled = (double)coordinates * (double)numbers > WORK;
     g->run->planned = g->run->evaluations + g->cotangents + 60;
     for (int k = 0; k < point->inputs; k++) {
@@ -80,7 +80,7 @@ static void lay_out(Gradients *g, uint64_t seed) {
         g->element[k] = new_entries(g, k, all ? own : most);
         g->run->planned += CHECK_ENTRIES_RUNS * g->element[k].coordinates;
         if (all) continue;
-        uint64_t key = random_key(seed, 0xD1EC00 + (uint64_t)k);
+        uint64_t key = random_key(g->seed, 0xD1EC00 + (uint64_t)k);
         g->element[k].place = sample(g->arena, own, most, key);
         g->along[k] = new_entries(g, k, 1);
         real *direction = zeros(g->arena, own, sizeof *direction);
@@ -89,7 +89,7 @@ static void lay_out(Gradients *g, uint64_t seed) {
     }
 }
 
-/* The analytic side of an input's entries for cotangent q, from its gradient. */
+/* Takes the analytic values of an input's entries for cotangent q from its gradient. */
 static void take_gradient(Gradients *g, int k, long q, const real *gradient) {
     const PointInput *in = &g->run->point->in[k];
     const Entries *e = &g->element[k], *along = &g->along[k];
@@ -102,7 +102,7 @@ static void take_gradient(Gradients *g, int k, long q, const real *gradient) {
         along->entry[q].analytic += (double)along->direction[i % own] * (double)gradient[i];
 }
 
-/* The analytic side: one backward a cotangent. */
+/* Computes the analytic values: one backward for each cotangent. */
 static void run_backward_for_all(Gradients *g) {
     CheckRun *run = g->run;
     CheckBatch b;
@@ -121,7 +121,7 @@ static void run_backward_for_all(Gradients *g) {
     }
 }
 
-/* The gravest entry, and of several the one with the largest error; NaN is larger than all. */
+/* Reports the gravest entry, and of several the one with the largest error; NaN is larger than all. */
 static void report_worst(InputReport *r, const Entries *e) {
     const Entry *worst = NULL;
     double worst_error = 0;
@@ -144,7 +144,7 @@ static void report_worst(InputReport *r, const Entries *e) {
     r->step = worst->step;
 }
 
-/* The first kink, at one output by itself where that is known. */
+/* Reports the first kink, at a single output if that is known. */
 static void report_kink(InputReport *r, const Entries *e) {
     for (long j = 0; j < e->coordinates; j++)
         for (long q = e->cotangents - 1; q >= 0; q--) {
@@ -264,7 +264,7 @@ static bool is_recorded(CheckRun *run, long *outputs) {
     return tensor_wants_grad(y);
 }
 
-void check_gradients(Gradients *g, uint64_t seed, CaseReport *report) {
+void check_gradients(Gradients *g, CaseReport *report) {
     CheckRun *run = g->run;
     bool kinks = run->c->kinks, any = false, by_reference = g->differences != run;
     long outputs;
@@ -277,7 +277,7 @@ void check_gradients(Gradients *g, uint64_t seed, CaseReport *report) {
         report->verdict = INCONCLUSIVE;
         return;
     }
-    lay_out(g, seed);
+    lay_out(g);
     if (recorded) run_backward_for_all(g);
     for (int k = 0; k < run->point->inputs; k++) {
         if (!g->element[k].entry) continue;
@@ -291,7 +291,7 @@ void check_gradients(Gradients *g, uint64_t seed, CaseReport *report) {
     if (recorded && g->whole && kinks && !g->doubted) report_ties(g, report);
 }
 
-void check_gradients_explain(Gradients *g, uint64_t seed, CaseReport *report) {
+void check_gradients_explain(Gradients *g, CaseReport *report) {
     for (int k = 0, i = 0; k < g->run->point->inputs && i < report->inputs; k++) {
         if (!g->element[k].entry) continue;
         InputReport *r = &report->in[i++];
@@ -299,6 +299,6 @@ void check_gradients_explain(Gradients *g, uint64_t seed, CaseReport *report) {
             snprintf(r->reason, sizeof r->reason, "%s", doubt_text[r->doubt]);
         if (r->verdict != FAIL || !r->wrong) continue;
         smallest_case_write(g, k, "", r);
-        if (!r->reason[0]) gradcheck_diagnose(g, k, seed, r);
+        if (!r->reason[0]) gradcheck_diagnose(g, k, r);
     }
 }

@@ -10,9 +10,11 @@ typedef struct Gradients {
     CheckRun *run;         /* computes the gradients */
     CheckRun *differences; /* its forward is differentiated: run itself, or the reference's run */
     Arena *arena;
-    bool
-        doubted; /* a point added by the checker: a wrong gradient counts only where the function is smooth, */
-    double least; /* and only if it is off by more than this part of itself, or of 1 */
+    uint64_t seed;
+    /* The checker has added the point: a gradient is wrong there only where the function is smooth, and only if it is off
+     * by more than the part `least` of itself, or of 1. */
+    bool doubted;
+    double least;
 
     long outputs, cotangents;
     bool whole, sampled;
@@ -20,10 +22,10 @@ typedef struct Gradients {
     Entries element[CHECK_INPUTS], along[CHECK_INPUTS];
 } Gradients;
 
-/* Fills the parts of the report, and its verdict. The first four fields of *g are given. */
-void check_gradients(Gradients *g, uint64_t seed, CaseReport *report);
+/* Fills the parts of the report, and its verdict. The fields of *g up to `least` are given. */
+void check_gradients(Gradients *g, CaseReport *report);
 
-/* Afterwards, with the runs at the same point: says what the wrong gradients look like. */
-void check_gradients_explain(Gradients *g, uint64_t seed, CaseReport *report);
+/* Explains the wrong gradients that check_gradients found. The runs are still at the same point. */
+void check_gradients_explain(Gradients *g, CaseReport *report);
 
 #endif

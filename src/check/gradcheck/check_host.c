@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Sizes in the shared memory: numbers of an output, and bytes for the blocks of points. */
+/* Limits of the shared memory: numbers of an output, and bytes for the blocks of points. */
 enum { MOST_OUTPUTS = BATCH_OUTPUTS, BLOCKS = 1 << 27 };
 
 typedef enum Command { FORWARD, BACKWARD, BATCH, PAIR } Command;
@@ -18,7 +18,7 @@ typedef struct Desk {
     atomic_long asked, answered; /* commands so far */
     Command command;
 
-    /* From the judge. */
+    /* Written by the judge. */
     bool guard, keep, relayed;
     long first;
     CheckPoint point[2];
@@ -27,7 +27,7 @@ typedef struct Desk {
     CheckChange change[BATCH_CHANGES];
     long end[BATCH_RUNS];
 
-    /* From the host. */
+    /* Written by the host. */
     Shape shape;
     bool wants_grad, untouched;
     long nodes;
@@ -62,7 +62,7 @@ static void tell_output(Desk *d, const CheckRun *r) {
         memcpy(d->dy_after, r->y->grad, (size_t)count * sizeof(real));
 }
 
-/* Executes a command at the host's own copies of the points. */
+/* Executes a command with the host's copies of the points. */
 static void answer(Desk *d, CheckRun *r, CheckPoint point[2]) {
     r->guard = d->guard, r->keep = d->keep, r->relayed = d->relayed, r->first = d->first;
     if (d->command != BACKWARD) point_copy(&point[0], &d->point[0]);
@@ -143,7 +143,7 @@ static bool told_bool(const bool *at) {
     return *(const volatile unsigned char *)at != 0;
 }
 
-/* Runs done of the batch that the host was lost in. */
+/* The number of runs that a lost host has done of its batch. */
 static long runs_done(const Desk *d) {
     long done = *(const volatile long *)&d->batch.done;
     return done < 0 ? 0 : done < BATCH_RUNS ? done : BATCH_RUNS;

@@ -10,8 +10,8 @@
 #include "check/gradcheck/check_run.h"
 #include "check/gradcheck/child.h"
 
-/* Starts a host. `load` runs in it and returns the case, or says why not and ends the process. If the host ends,
- * `lost` is called in the judge's process and does not return. NULL: no memory or no process. */
+/* Starts a host. There `load` returns the case, or prints an error and ends the process. If the host ends, the judge calls
+ * `lost`, which does not return. NULL: no memory or no process. */
 CheckHost *check_host_start(const ChildLimits *limits, const CheckCase *(*load)(void *context),
                             void (*lost)(void *context, const ChildEnd *end, const CheckRun *r),
                             void *context);

@@ -36,13 +36,13 @@ typedef struct CheckPoint {
     Tensor *x[CHECK_INPUTS]; /* as build wants them */
 } CheckPoint;
 
-/* POINT_ENDS: each input whose case gives a range has an element at either end of it. POINT_OTHER_ENDS: an
- * input of one element, which is at the upper end there, is at the lower end. */
+/* POINT_ENDS: each input with a range has an element at either end of it; an input of one element lies at the upper end.
+ * POINT_OTHER_ENDS: that element lies at the lower end. */
 typedef enum PointKind { POINT_DRAWN, POINT_ENDS, POINT_OTHER_ENDS } PointKind;
 
-/* Draws the point number `attempt` of an operation's case for this seed and lays it out as the case says.
- * Memory is the arena's, that of blocks `memory`'s where it is not NULL; where that is too small it is a bug.
- * False: the point is not of that kind, for no input has a range. */
+/* Draws the point number `attempt` of an operation's case for this seed and lays it out as the case says. Allocates from
+ * the arena, and the blocks from `memory` unless it is NULL; it is a bug if they do not fit. Returns false if no input has
+ * a range for that kind of point. */
 bool point_draw(CheckPoint *p, Arena *arena, CheckMemory *memory, const char *op, const CheckCase *c,
                 uint64_t seed, PointKind kind, int attempt);
 
@@ -59,14 +59,14 @@ void point_ready(CheckPoint *p, real fill);
 /* Whether input i takes a gradient of its own. */
 bool point_has_gradient(const CheckPoint *p, int i);
 
-/* Element i of an input's memory, changed by the part `relative` of itself, up or down at random. */
+/* Returns stored element i, changed by the part `relative` of itself, up or down at random. */
 real point_jittered(const PointInput *in, long i, real relative, uint64_t key);
 
-/* Changes every value of an input with a tensor of its own that way; restores the values drawn. */
+/* Change every value of an input that has its own tensor in this way; restore the values drawn. */
 void point_jitter(CheckPoint *p, int input, real relative, uint64_t key);
 void point_restore(CheckPoint *p, int input);
 
-/* The place in memory of the i-th element in the order of the shape. */
+/* Returns the place in memory of element i of the shape. */
 real *point_element(const PointInput *in, long i);
 
 /* Restores all memory of the inputs to its state after layout. */

@@ -31,16 +31,15 @@ struct CheckRun {
     const char *stage; /* names the property under test if the run ends; NULL: the operation itself */
     bool explaining;   /* the verdict is known: a crash no longer changes it */
 
-    /* Of the last forward. */
+    /* Results of the last forward. */
     Tensor *y;
     long nodes;        /* on the tape */
     uint64_t branches; /* taken, over all operations on the tape */
-    bool untouched;    /* after the last run: the memory beside the output and its gradient is as it was */
+    bool untouched;    /* the last run left the memory beside the output and its gradient as it was */
     long evaluations;  /* of forward, in all */
     long planned;      /* the expected number */
 
-    /* The gradients of the very first backward, with the cotangent first_dy: one array for each input that
-     * has a gradient. */
+    /* The gradients of the very first backward, whose cotangent is first_dy: one array for each input with a gradient. */
     const real *first_dy, *first_grad[CHECK_INPUTS];
 };
 
@@ -65,8 +64,8 @@ void check_run_backward(CheckRun *r, const real *dy);
  * it. Wants `keep`. Their gradients are those of the two points. */
 void check_run_pair(CheckRun *r, CheckPoint *other, const real *dy, const real *other_dy);
 
-/* Changes every number that the last forward computed by `relative` of itself, up or down at random, as
- * rounding does. */
+/* Changes every number that the last forward computed by the part `relative` of itself, up or down at random, as rounding
+ * does. */
 void check_run_disturb(CheckRun *r, real relative, uint64_t key);
 
 /* "[1,2]": the index of the i-th element of shape s, written into text; "" for a scalar. "x[1,2]": the element. */

@@ -27,7 +27,7 @@ static double size_of(real x) {
     return fmax(fabs((double)x), 1);
 }
 
-/* Asks for a run at a point nearby, with one element moved by `far` more. */
+/* Requests a run at a point nearby, with one element moved by `far` more. */
 static void ask_nearby(CheckBatch *b, const real *moved, double far, int which) {
     const CheckPoint *p = b->run->point;
     long changes = 0;
@@ -47,13 +47,7 @@ static void ask_nearby(CheckBatch *b, const real *moved, double far, int which) 
     }
 }
 
-static bool is_off(const Entry *entry, double least) {
-    double off = fabs(entry->analytic - entry->numeric);
-    return entry->state == ENTRY_WRONG && isfinite(entry->numeric) &&
-           !(off <= least * fmax(1, fabs(entry->numeric)));
-}
-
-/* The sum that cotangent q makes of the outputs' differences; NAN where an output is no number. */
+/* The sum of the outputs' differences, weighted by cotangent q. NaN if an output is no number. */
 static double slope_at(const CheckBatch *b, const Entries *e, long q, int which, double width) {
     const real *above = check_batch_output(b, 2 * which), *below = check_batch_output(b, 2 * which + 1);
     double slope = 0;
@@ -62,36 +56,29 @@ static double slope_at(const CheckBatch *b, const Entries *e, long q, int which,
     return slope / width;
 }
 
-/* The largest slope of a coordinate, or error of it. */
-static double largest_of(const Entries *e, long j) {
-    double largest = 0;
-    for (long q = 0; q < e->cotangents; q++) {
-        const Entry *entry = &e->entry[q * e->coordinates + j];
-        double off = fabs(entry->analytic - entry->numeric);
-        if (isfinite(entry->numeric)) largest = fmax(largest, fabs(entry->numeric));
-        if (isfinite(off)) largest = fmax(largest, off);
-    }
-    return largest > 0 ? largest : 1;
-}
-
-/* Whether coordinate j is wrong beyond doubt. */
+/* Whether the slope of coordinate j is the same nearby, and an entry is off by more than the part `least`. */
 static bool is_wrong(CheckBatch *b, const Entries *e, long j, double least) {
-    const PointInput *in = &b->run->point->in[e->input];
-    real *x = point_element(in, check_entries_element(e, j));
-    double far = step * size_of(*x);
-    check_batch_begin(b);
-    for (int which = 0; which < NEARBY; which++) ask_nearby(b, x, far, which), ask_nearby(b, x, -far, which);
-    check_batch_run(b);
-    const double part = 0.01;
-    double room = part * largest_of(e, j);
+    const double part = 0.01; /* of the largest slope or error, up to which slopes are the same */
+    real *x = point_element(&b->run->point->in[e->input], check_entries_element(e, j));
+    double far = step * size_of(*x), largest = 0;
     bool wrong = false;
     for (long q = 0; q < e->cotangents; q++) {
         const Entry *entry = &e->entry[q * e->coordinates + j];
-        wrong |= is_off(entry, least);
-        for (int which = 0; which < NEARBY; which++)
-            if (!(fabs(slope_at(b, e, q, which, 2 * far) - entry->numeric) <= room)) return false;
+        double size = fabs(entry->numeric), off = fabs(entry->analytic - entry->numeric);
+        if (isfinite(size)) largest = fmax(largest, size);
+        if (isfinite(off)) largest = fmax(largest, off);
+        wrong |= entry->state == ENTRY_WRONG && isfinite(size) && !(off <= least * fmax(1, size));
     }
-    return wrong;
+    if (!wrong) return false;
+    check_batch_begin(b);
+    for (int which = 0; which < NEARBY; which++) ask_nearby(b, x, far, which), ask_nearby(b, x, -far, which);
+    check_batch_run(b);
+    for (long q = 0; q < e->cotangents; q++)
+        for (int which = 0; which < NEARBY; which++) {
+            double off = slope_at(b, e, q, which, 2 * far) - e->entry[q * e->coordinates + j].numeric;
+            if (!(fabs(off) <= part * (largest > 0 ? largest : 1))) return false;
+        }
+    return true;
 }
 
 void check_smooth_excuse(CheckRun *differences, Entries *e, double least, Arena *arena) {

@@ -13,7 +13,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* Small enough for curvature not to matter; differences still have half of their digits. */
+/* The step is so small that curvature does not matter; differences keep half of their digits. */
 static const double step = sizeof(real) == sizeof(double) ? 0x1p-20 : 0x1p-8;
 
 /* One-sided differences that differ by more than this part of their size show a kink. */

@@ -48,24 +48,24 @@ _Noreturn void child_finish(void);
 void child_run_all(long jobs, int at_once, const ChildLimits *limits, void (*job)(void *context, long i),
                    void (*done)(void *context, long i, const ChildEnd *end), void *context);
 
-/* One child that is talked to while it lives, by memory that both share: runs job(context, 0) in it. NULL:
- * it could not be born. */
+/* Starts a child that runs job(context, 0) and shares memory with its parent. NULL: no process or no memory. */
 typedef struct Child Child;
 Child *child_start(const ChildLimits *limits, void (*job)(void *context, long i), void *context);
 
-/* Wake-ups between parent and job. Results are in the memory that they share: a job that closes or fills its
- * pipes only makes the parent wait longer. */
+/* Wake the other side, parent or job. Results lie in the memory that both share, so a job that closes or fills its pipes
+ * only makes the parent wait longer. */
 void child_wake(Child *c);
-void child_sleep(void); /* in the job: until it is woken, or for a moment; ends where the parent has ended */
-void child_watch(Child *c); /* until the job sends something, or for a moment */
+void child_sleep(
+    void); /* the job waits until it is woken, or for a moment; it ends if the parent has ended */
+void child_watch(Child *c); /* the parent waits until the job sends something, or for a moment */
 
-/* False once it has ended; then `end` says how, until child_stop. Ends a child whose time is over. */
+/* Returns false once the child has ended; then `end` says how, until child_stop. Ends a child whose time is over. */
 bool child_lives(Child *c, ChildEnd *end);
 
 /* Ends it, if it still lives, and its family; frees c. */
 void child_stop(Child *c);
 
-/* The last line of what was printed, a bug's message where it died of one, as far as text holds it. */
+/* Copies the last printed line, such as the message of a bug, into text as far as it fits. */
 const char *child_last_line(char *text, size_t size, const char *printed);
 
 /* "crashed: signal 11 (Segmentation fault)": the end in words; "" for CHILD_DONE. */

@@ -62,7 +62,7 @@ static bool lies_at(Shape from, Shape over, int first) {
 }
 
 bool pattern_values_over(const Suspect *s, Shape over, int which, double *v, const char **name) {
-    const CheckPoint *p = s->run->point;
+    const CheckPoint *p = s->g->run->point;
     Shape from = which < p->inputs ? p->in[which].shape : s->y_shape;
     const real *value = which < p->inputs ? p->in[which].value : s->y;
     *name = which < p->inputs ? p->in[which].name : "the output";
@@ -114,27 +114,20 @@ static void sharpen(Suspect *s) {
         s->tolerance = fmin(s->tolerance, fmax(largest / 20, ROUNDINGS_OF_A_RUN * (double)REAL_EPSILON));
 }
 
-Suspect pattern_suspect(const Gradients *g, int k, uint64_t seed) {
+Suspect pattern_suspect(const Gradients *g, int k) {
     const Entries *e = &g->element[k];
     size_t rows = (size_t)(e->whole ? 1 + e->outputs : e->cotangents),
            entries = rows * (size_t)e->coordinates;
-    Suspect suspect = {.run = g->run,
-                       .differences = g->differences,
-                       .all = g->element,
-                       .e = e,
-                       .in = &g->run->point->in[k],
-                       .arena = g->arena,
-                       .seed = seed},
-            *s = &suspect;
+    Suspect suspect = {.g = g, .e = e, .in = &g->run->point->in[k]}, *s = &suspect;
     s->shape = s->in->shape;
     if (s->in->stored < s->in->count) s->shape.size[0] = 1;
-    s->y_shape = s->run->y->shape;
-    s->y = arena_alloc(s->arena, (size_t)e->outputs * sizeof *s->y);
-    tensor_copy_out(s->run->y, s->y);
-    s->analytic = arena_alloc(s->arena, entries * sizeof(double));
-    s->numeric = arena_alloc(s->arena, entries * sizeof(double));
-    s->expected = arena_alloc(s->arena, entries * sizeof(double));
-    s->scale = arena_alloc(s->arena, rows * sizeof(double));
+    s->y_shape = s->g->run->y->shape;
+    s->y = arena_alloc(s->g->arena, (size_t)e->outputs * sizeof *s->y);
+    tensor_copy_out(s->g->run->y, s->y);
+    s->analytic = arena_alloc(s->g->arena, entries * sizeof(double));
+    s->numeric = arena_alloc(s->g->arena, entries * sizeof(double));
+    s->expected = arena_alloc(s->g->arena, entries * sizeof(double));
+    s->scale = arena_alloc(s->g->arena, rows * sizeof(double));
     for (size_t i = 0; i < entries; i++) {
         s->analytic[i] = e->entry[i].analytic;
         s->numeric[i] = e->entry[i].numeric;
@@ -157,7 +150,7 @@ void gradcheck_explain_by(InputReport *report, const Explanation *x) {
     report->form = x ? x->form : 0;
 }
 
-void gradcheck_diagnose(const Gradients *g, int k, uint64_t seed, InputReport *report) {
+void gradcheck_diagnose(const Gradients *g, int k, InputReport *report) {
     static const struct {
         const char *name;
         bool (*explains)(Suspect *s);
@@ -169,7 +162,7 @@ void gradcheck_diagnose(const Gradients *g, int k, uint64_t seed, InputReport *r
 #undef PATTERN
     };
     char reason[REPORT_TEXT];
-    Suspect s = pattern_suspect(g, k, seed);
+    Suspect s = pattern_suspect(g, k);
     bool sure = false;
     const PatternNeeds known = pattern_known(&s);
     report->explanations = 0;

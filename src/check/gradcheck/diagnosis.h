@@ -8,27 +8,26 @@
 
 #include "check/gradcheck/check_gradients.h"
 
-/* Sets the explanations of input k's report, and by the first of them its pattern and reason. The runs are at
- * the point, and stay there. */
-void gradcheck_diagnose(const Gradients *g, int k, uint64_t seed, InputReport *report);
+/* Sets the explanations of input k's report; the first gives its pattern and reason. The runs stay at their point. */
+void gradcheck_diagnose(const Gradients *g, int k, InputReport *report);
 
-/* Makes one of the explanations the report's pattern and reason; NULL: none is known. */
+/* Sets the report's pattern and reason to those of an explanation; NULL: to none. */
 void gradcheck_explain_by(InputReport *report, const Explanation *x);
 
 /* ---- All cases of an operation: one mistake (agreement.c) ---- */
 
-/* Chooses for each wrong gradient of an operation, of which all `count` reports are, the explanation that
- * fits most cases. A report that it does not fit loses its own. */
+/* Chooses the explanation that fits most cases, for each wrong gradient of the operation of these `count` reports. A
+ * report that it does not fit loses its own. */
 void gradcheck_agree(CaseReport *r, long count);
 
 /* ---- A failing case in full: its inputs, the upstream gradient, and the gradient and the Jacobian beside the right ones
  * (smallest_case.c) ---- */
 
-/* Writes the case of input k into the report, where it has few enough numbers; `how` says what was changed in
- * it, "" if nothing was. */
+/* Writes the case of input k into the report, unless its elements are a sample; `how` names the changes of the case; "":
+ * none. */
 void smallest_case_write(const Gradients *g, int k, const char *how, InputReport *report);
 
-/* How many numbers the point and its output have. */
+/* Returns the number of numbers of the point and its output. */
 long smallest_case_size(const Gradients *g);
 
 /* Makes *to of a case by giving all axes of one size another: products and broadcasts still fit. The sizes

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Draws: a point that lies on a kink or on a flat region by chance is drawn again. */
+/* Points drawn at most. A point that lies on a kink or in a flat region by chance is drawn again. */
 enum { POINTS = 8 };
 
 double gradcheck_tolerance(void) {
@@ -52,8 +52,8 @@ static void forget_patterns(CaseReport *r) {
     }
 }
 
-/* On a kink, or where an input does not count at all (never the median of three, say). Only drawn points may
- * move, and not those that lie there on purpose. */
+/* Whether the point lies on a kink, or where an input has no effect (it is not the median of three, say), and neither its
+ * values nor the case intend it. */
 static bool is_unlucky(const CheckCase *c, const CaseReport *r) {
     if (r->verdict == FAIL) return false;
     for (int k = 0; k < CHECK_INPUTS && c->in[k].name; k++)
@@ -76,7 +76,7 @@ void gradcheck_conclude(CaseReport *r) {
     if (r->verdict == FAIL) REPORT_SET(r->diagnosis, diagnosis_of(r));
 }
 
-/* The last node has the same place on both tapes, so that dropout is the same. */
+/* Runs both. The last node gets the same index on both tapes, so that dropout is the same. */
 static Shape shape_of_both(CheckRun *run, CheckRun *reference, Shape *want) {
     point_ready(run->point, 0);
     point_ready(reference->point, 0);
@@ -89,8 +89,8 @@ static Shape shape_of_both(CheckRun *run, CheckRun *reference, Shape *want) {
     return found;
 }
 
-/* Compares the outputs of two runs at the same values, as gradients are compared: relative to each element, but for what
- * rounding leaves of larger ones. The text says how they differ, "" if they do not. False: their shapes differ. */
+/* Compares the outputs of two runs at the same values, each element relative to its size and to what rounding leaves of
+ * larger ones. The text says how they differ; "": they do not. Returns false if their shapes differ. */
 static bool check_forward(CheckRun *run, CheckRun *reference, Arena *arena, char text[REPORT_TEXT]) {
     Shape want, found = shape_of_both(run, reference, &want);
     char at[INDEX_TEXT];
@@ -120,7 +120,6 @@ static bool check_forward(CheckRun *run, CheckRun *reference, Arena *arena, char
 typedef struct Trial {
     const CheckOptions *how;
     Arena *arena;
-    uint64_t seed;
     CheckPoint point, reference_point;
     CheckRun run, reference;
     Gradients gradients;
@@ -142,12 +141,13 @@ static bool draw(Trial *t, PointKind kind, int attempt) {
     const CheckRun *run = &t->run;
     t->run.first_dy = NULL;
     if (t->how->reference)
-        point_draw(&t->reference_point, t->arena, memory_of(t->reference.host), run->op, run->c, t->seed,
+        point_draw(&t->reference_point, t->arena, memory_of(t->reference.host), run->op, run->c, t->how->seed,
                    kind, attempt);
-    return point_draw(&t->point, t->arena, memory_of(run->host), run->op, run->c, t->seed, kind, attempt);
+    return point_draw(&t->point, t->arena, memory_of(run->host), run->op, run->c, t->how->seed, kind,
+                      attempt);
 }
 
-/* The part of a right gradient that large terms leave when they cancel. */
+/* The relative error of a right gradient whose large terms cancel. */
 static const double gross = 1e-6;
 
 static void judge_gradients(Trial *t, bool doubted, CaseReport *report) {
@@ -156,10 +156,11 @@ static void judge_gradients(Trial *t, bool doubted, CaseReport *report) {
     t->gradients = (Gradients){.run = &t->run,
                                .differences = like ? &t->reference : &t->run,
                                .arena = t->arena,
+                               .seed = t->how->seed,
                                .doubted = doubted,
                                .least = t->how->added ? gross : 0};
     if (!like || check_forward(&t->run, &t->reference, t->arena, report->broken[PROPERTY_FORWARD])) {
-        check_gradients(&t->gradients, t->seed, report);
+        check_gradients(&t->gradients, report);
         return;
     }
     report->inputs = 0; /* an output of another shape has other gradients */
@@ -237,7 +238,7 @@ static void judge(Trial *t, CaseReport *report) {
     report->judged = true;
     report->properties = PROPERTY_FORWARD + 1;
     if (!how->differences && report->inputs && report->recorded)
-        check_properties(&t->run, how->fresh, arena, t->seed, report);
+        check_properties(&t->run, how->fresh, arena, t->how->seed, report);
     gradcheck_conclude(report);
     if (report->verdict == PASS && !c->kinks && !how->added && !how->differences) judge_ends(t, report);
     point_reset_memory(t->run.point);
@@ -245,7 +246,7 @@ static void judge(Trial *t, CaseReport *report) {
     if (report->inputs) {
         point_ready(t->run.point, 0);
         check_run_forward(&t->run);
-        check_gradients_explain(&t->gradients, t->seed, report);
+        check_gradients_explain(&t->gradients, report);
     }
     gradcheck_conclude(report);
     if (t->run.host && !how->reference && report->verdict == FAIL && !how->added) show_smaller(t, report);
@@ -253,7 +254,7 @@ static void judge(Trial *t, CaseReport *report) {
 
 void gradcheck_case_with(const char *op, const CheckCase *c, const CheckOptions *how, CaseReport *report) {
     Arena arena = {0};
-    Trial t = {.how = how, .arena = &arena, .seed = how->seed};
+    Trial t = {.how = how, .arena = &arena};
     t.run = new_run(op, c, &t.point, how->host, !how->differences);
     if (how->reference)
         t.reference = new_run(op, how->reference, &t.reference_point, how->reference_host, false);

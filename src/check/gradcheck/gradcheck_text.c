@@ -58,7 +58,7 @@ void gradcheck_heading(FILE *out) {
             "estimate", "verdict");
 }
 
-/* The case's name, which has a line of its own where it is long. */
+/* Prints the case's name; a long one takes a line of its own. */
 static void row_name(FILE *out, const CaseReport *r) {
     char name[2 * REPORT_NAME];
     snprintf(name, sizeof name, "%s/%s", r->op, r->name);
@@ -116,7 +116,7 @@ static void explain_worst(FILE *out, const CaseReport *r, const InputReport *in)
     fprintf(out, "\n");
 }
 
-/* The smallest case in full, each line as it is. */
+/* Prints the smallest case in full. */
 static void explain_full(FILE *out, const CaseReport *r, const InputReport *in) {
     paragraph(out, INDENT, "The smallest case that fails, '%s':", r->name);
     for (const char *line = in->full; *line;) {
@@ -126,7 +126,7 @@ static void explain_full(FILE *out, const CaseReport *r, const InputReport *in) 
     }
 }
 
-/* Points without a derivative, and gradients too small to be seen. */
+/* Names points without a derivative, and gradients too small to be seen. */
 static void explain_remarks(FILE *out, const CaseReport *r, const InputReport *in) {
     char at[INDEX_TEXT], more[64] = "", text[REPORT_TEXT];
     if (in->kinks > 1) snprintf(more, sizeof more, "; %ld in all", in->kinks);
@@ -139,7 +139,7 @@ static void explain_remarks(FILE *out, const CaseReport *r, const InputReport *i
                   in->name, how_many(text, in->flat, in->coordinates, "flat"));
 }
 
-/* One line of a case: how many elements are wrong, or what is the matter. */
+/* Prints one line for a case: the number of wrong elements, or the reason. */
 static void explain_line(FILE *out, const CaseReport *r, const InputReport *in, const char *more) {
     char text[REPORT_TEXT];
     if (in->wrong)
@@ -152,7 +152,7 @@ static void explain_line(FILE *out, const CaseReport *r, const InputReport *in, 
               text, *more ? ". " : "", more);
 }
 
-/* All that is known of a wrong or unclear gradient. */
+/* Prints all that is known of a wrong or unclear gradient. */
 static void explain_input(FILE *out, const CaseReport *r, const InputReport *in) {
     explain_line(out, r, in, "");
     bool counted = in->wrong || in->unclear, in_short = strcmp(in->map, in->reason) == 0;
@@ -183,8 +183,8 @@ static const InputReport *find_wrong(const CaseReport *r, const char *op, const 
     return NULL;
 }
 
-/* The report that tells the mistake best: the smallest case in full. A case of the file goes before those that the
- * checker added. */
+/* Returns the report that shows the mistake best: the smallest case in full. A case of the file comes before cases that
+ * the checker added. */
 static const CaseReport *head_of(const CaseReport *all, long count, const char *op, const char *name) {
     const CaseReport *best = NULL;
     const InputReport *shown = NULL;
@@ -199,7 +199,7 @@ static const CaseReport *head_of(const CaseReport *all, long count, const char *
     return best;
 }
 
-/* A wrong gradient in all cases where it is wrong: one in full, the others in a line each. */
+/* Explains a wrong gradient in all cases: one in full, the others in a line each. */
 static void explain_gradient(FILE *out, const CaseReport *all, long count, const char *op, const char *name) {
     const CaseReport *head = head_of(all, count, op, name);
     const InputReport *first = find_wrong(head, op, name);

@@ -32,11 +32,10 @@ void gradcheck_rows(FILE *out, const CaseReport *r);
  * columns. */
 void gradcheck_explain(FILE *out, const CaseReport *r);
 
-/* The same for all, below a table: what is wrong in the same way as in an earlier case takes a line. */
+/* The same for all cases, below a table. A case that is wrong like an earlier one takes a line. */
 void gradcheck_explain_all(FILE *out, const CaseReport *r, long count);
 
-/* For columns: a number, or "-" where there is none; and what is remarkable about elements, which ends the
- * line. */
+/* Print a number in a column, or "-" for none; and remarks on elements, which end the line. */
 void gradcheck_number(FILE *out, int width, double x, bool any);
 void gradcheck_remarks(FILE *out, long kinks, long flat, int moved);
 

@@ -7,8 +7,8 @@
  *     T(l,0) = D(h_l),   T(l,k) = T(l,k-1) + (T(l,k-1) - T(l-1,k-1)) / (2^pk - 1)
  *
  * As h falls the truncation error falls and the rounding error grows. Ridders' rule (1982) takes the T that
- * agrees best with the two it is made of, and their distance tells its error; to this comes what rounding
- * alone can do, the caller's `noise`, as far as the extrapolation magnifies it. */
+ * agrees best with the two it is made of, and estimates its error by their distance. The error by rounding, the
+ * caller's `noise`, is added as far as the extrapolation magnifies it. */
 #ifndef GRADCHECK_NUMERIC_DERIVATIVE_H
 #define GRADCHECK_NUMERIC_DERIVATIVE_H
 
@@ -17,8 +17,8 @@
 
 enum { EXTRAPOLATIONS = 8, CENTRAL = 2, ONE_SIDED = 1 };
 
-/* How often the estimated error may be exceeded by the true one: Ridders' rule is an estimate, not a bound,
- * and float leaves it few steps to look at. */
+/* The true error may be this many times the estimated one: Ridders' rule gives an estimate, not a bound, and float leaves
+ * it few steps. */
 #define SWEEP_TRUST (sizeof(real) == sizeof(double) ? 16 : 64)
 
 /* One derivative, while the step falls. */
@@ -35,7 +35,7 @@ typedef struct Sweep {
 /* An empty sweep, for differences of this order. */
 void sweep_start(Sweep *s, int order);
 
-/* Takes the difference at the next step, half the one before; noise: what rounding can change in it. */
+/* Adds the difference at the next step, half the previous one; noise: its error by rounding. */
 void sweep_add(Sweep *s, double step, double difference, double noise);
 
 /* True if smaller steps cannot help: the estimate is good to `relative`, or rounding is all that is left. */

@@ -15,9 +15,9 @@ typedef struct Factors {
  * group: of each entry. */
 static bool find_factors(Suspect *s, const long *group, long first, Factors *f) {
     long entries = s->e->cotangents * s->e->coordinates;
-    double *largest = arena_alloc(s->arena, (size_t)f->count * sizeof *largest);
-    f->factor = arena_alloc(s->arena, (size_t)f->count * sizeof *f->factor);
-    f->known = arena_alloc(s->arena, (size_t)f->count * sizeof *f->known);
+    double *largest = arena_alloc(s->g->arena, (size_t)f->count * sizeof *largest);
+    f->factor = arena_alloc(s->g->arena, (size_t)f->count * sizeof *f->factor);
+    f->known = arena_alloc(s->g->arena, (size_t)f->count * sizeof *f->known);
     for (long at = first; at < entries; at++) {
         long g = group[at];
         if (!(fabs(s->numeric[at]) > largest[g])) continue;
@@ -32,7 +32,7 @@ static bool find_factors(Suspect *s, const long *group, long first, Factors *f) 
 
 /* Memory for the group of each entry; all are 0. */
 static long *new_groups(const Suspect *s) {
-    return arena_alloc(s->arena, (size_t)(s->e->cotangents * s->e->coordinates) * sizeof(long));
+    return arena_alloc(s->g->arena, (size_t)(s->e->cotangents * s->e->coordinates) * sizeof(long));
 }
 
 /* ---- One factor ---- */
@@ -53,9 +53,9 @@ static bool is_whole(double k, double tolerance, const char **form, long *n) {
     return false;
 }
 
-/* "the size of axis 1 of x": where a size n may come from. A 2 may come from anywhere. */
+/* "the size of axis 1 of x": a source of the size n. A 2 may come from anywhere. */
 static bool find_size(const Suspect *s, long n, char *text, size_t size) {
-    const CheckPoint *p = s->run->point;
+    const CheckPoint *p = s->g->run->point;
     for (int i = -1; i <= p->inputs && n > 2; i++) {
         const PointInput *in = i < 0 ? s->in : i < p->inputs ? &p->in[i] : NULL;
         Shape shape = in ? in->shape : s->y_shape;
@@ -132,10 +132,10 @@ static bool values_differ(const Factors *t, const double *value) {
 /* "multiplied by sigmoid(x) instead of sigmoid'(x)": the factors of the elements of a shape in words, as functions of an
  * input or of the output. False: they are no known functions. */
 static bool name_factors(const Suspect *s, const Factors *t, Shape over, char *text, size_t size) {
-    double *v = arena_alloc(s->arena, (size_t)t->count * sizeof *v);
+    double *v = arena_alloc(s->g->arena, (size_t)t->count * sizeof *v);
     char f[64], g[64];
     const char *name;
-    for (int which = 0, inputs = s->run->point->inputs; which <= inputs; which++) {
+    for (int which = 0, inputs = s->g->run->point->inputs; which <= inputs; which++) {
         int functions = which == inputs ? RARE : FUNCTIONS;
         if (!pattern_values_over(s, over, which, v, &name) || !values_differ(t, v)) continue;
         for (int sum = 1; sum < 2 * functions; sum++)
@@ -206,7 +206,7 @@ bool pattern_factor_of_lines(Suspect *s) {
     return false;
 }
 
-/* For example softmax without the outputs' dependence on each other. */
+/* An example is softmax without the outputs' dependence on each other. */
 bool pattern_diagonal_alone(Suspect *s) {
     long n = s->e->coordinates, lost = 0;
     if (s->e->outputs != n) return false;

@@ -13,7 +13,7 @@ static bool fits_moved(Suspect *s, const long *from) {
     return moves && pattern_fits(s);
 }
 
-/* All orders of the axes; the next one in `order`, which begins ascending. */
+/* Changes `order`, which begins ascending, to the next order of the axes. False: it is the last. */
 static bool next_order(int *order, int rank) {
     int i = rank - 2, j = rank - 1;
     while (i >= 0 && order[i] > order[i + 1]) i--;
@@ -43,10 +43,10 @@ static bool is_transposed(Suspect *s, long *from) {
     return false;
 }
 
-/* The gradient of its neighbour (the edge may have any), of the other end, or of one end for all. */
+/* Each element has the gradient of its neighbour (the edge may have any) or of the other end, or all have that of one end. */
 bool pattern_moved(Suspect *s) {
     enum { LEAST = 3 };
-    long *from = arena_alloc(s->arena, (size_t)s->e->coordinates * sizeof *from);
+    long *from = arena_alloc(s->g->arena, (size_t)s->e->coordinates * sizeof *from);
     if (is_transposed(s, from)) return true;
     for (int axis = 0; axis < s->shape.rank; axis++) {
         long n = s->shape.size[axis];
@@ -67,12 +67,12 @@ bool pattern_moved(Suspect *s) {
 }
 
 bool pattern_of_another_input(Suspect *s) {
-    for (int k = 0; k < s->run->point->inputs; k++) {
-        const Entries *other = &s->all[k];
+    for (int k = 0; k < s->g->run->point->inputs; k++) {
+        const Entries *other = &s->g->element[k];
         if (other == s->e || !other->entry || other->coordinates != s->e->coordinates) continue;
         for (long i = 0; i < s->e->cotangents * s->e->coordinates; i++)
             s->expected[i] = other->entry[i].numeric;
-        if (pattern_fits(s)) return pattern_say(s, "it is the gradient of %s", s->run->point->in[k].name);
+        if (pattern_fits(s)) return pattern_say(s, "it is the gradient of %s", s->g->run->point->in[k].name);
     }
     return false;
 }
@@ -105,9 +105,9 @@ static bool reads_elsewhere(Suspect *s, const PointInput *in, long *entry, long 
     return *entry >= 0 && numbers >= LEAST;
 }
 
-/* For example a product whose backward reads an operand at another index. */
+/* An example is a product whose backward reads an operand at another index. */
 bool pattern_operand_elsewhere(Suspect *s) {
-    const CheckPoint *p = s->run->point;
+    const CheckPoint *p = s->g->run->point;
     char element[REPORT_NAME], right[REPORT_NAME], wrong[REPORT_NAME];
     long entry, need = 0, found = 0;
     for (int k = 0; k < p->inputs; k++) {

@@ -6,7 +6,7 @@
 
 /* ---- Values ---- */
 
-/* Points that a condition has to hold at: the case's own, and others drawn for the purpose. */
+/* A condition holds at LOOKS points: the case's own, and others drawn for the purpose. */
 enum { LOOKS = 3, FIRST_DRAWN = 300, EVIDENCE = 4 };
 
 /* The elements at a point: their values (inputs and output; NULL for those of another shape), and the wrong ones. */
@@ -17,8 +17,8 @@ typedef struct Look {
 
 static Look look_here(const Suspect *s) {
     Look l = {.set = wrong_map_set(s, WRONG_ELEMENTS)};
-    for (int which = 0; which <= s->run->point->inputs; which++) {
-        double *v = arena_alloc(s->arena, (size_t)s->e->coordinates * sizeof *v);
+    for (int which = 0; which <= s->g->run->point->inputs; which++) {
+        double *v = arena_alloc(s->g->arena, (size_t)s->e->coordinates * sizeof *v);
         const char *name;
         if (pattern_values_over(s, s->shape, which, v, &name)) l.value[which] = v;
     }
@@ -27,20 +27,19 @@ static Look look_here(const Suspect *s) {
 
 /* The same case at another point. */
 static Look look_elsewhere(const Suspect *s, int attempt) {
-    CheckRun *run = s->run, *other = s->differences;
+    CheckRun *run = s->g->run, *other = s->g->differences;
     CheckPoint *given = run->point, *given_other = other->point, there, other_there;
-    CaseReport *report = arena_alloc(s->arena, sizeof *report);
-    Gradients g = {.run = run, .differences = other, .arena = s->arena};
+    CaseReport *report = arena_alloc(s->g->arena, sizeof *report);
+    Gradients g = {.run = run, .differences = other, .arena = s->g->arena, .seed = s->g->seed};
     if (other != run)
-        point_draw(&other_there, s->arena, given_other->memory, run->op, run->c, s->seed, POINT_DRAWN,
-                   attempt);
+        point_draw(&other_there, g.arena, given_other->memory, run->op, run->c, g.seed, POINT_DRAWN, attempt);
     other->point = &other_there;
-    point_draw(&there, s->arena, given->memory, run->op, run->c, s->seed, POINT_DRAWN, attempt);
+    point_draw(&there, g.arena, given->memory, run->op, run->c, g.seed, POINT_DRAWN, attempt);
     run->point = &there;
-    check_gradients(&g, s->seed, report);
+    check_gradients(&g, report);
     point_ready(&there, 0);
     check_run_forward(run);
-    Suspect at = pattern_suspect(&g, s->e->input, s->seed);
+    Suspect at = pattern_suspect(&g, s->e->input);
     Look l = look_here(&at);
     other->point = given_other;
     run->point = given;
@@ -69,7 +68,7 @@ static bool is_beyond(const Suspect *s, const Look look[LOOKS], int which, bool 
 /* "x is above 0", "|x| is above about 1.5". */
 static void say_condition(const Suspect *s, int which, bool size, double low, double high, const char *how,
                           char text[REPORT_TEXT / 2]) {
-    const CheckPoint *p = s->run->point;
+    const CheckPoint *p = s->g->run->point;
     const char *name = which < p->inputs ? p->in[which].name : "the output", *bar = size ? "|" : "",
                *about = "about ";
     double number = (low + high) / 2;
@@ -81,10 +80,10 @@ static void say_condition(const Suspect *s, int which, bool size, double low, do
 /* Finds a condition on values that separates wrong elements from right ones, at other points as well. */
 static bool find_condition(Suspect *s, char text[REPORT_TEXT / 2]) {
     enum { MOST_ENTRIES = 1 << 12 };
-    const CheckPoint *p = s->run->point;
+    const CheckPoint *p = s->g->run->point;
     bool drawn = false, some = false, others = false;
     Look look[LOOKS];
-    for (int k = 0; k < p->inputs; k++) drawn |= !s->run->c->in[k].values && p->in[k].same_as < 0;
+    for (int k = 0; k < p->inputs; k++) drawn |= !s->g->run->c->in[k].values && p->in[k].same_as < 0;
     for (long j = 0; j < s->e->coordinates; j++)
         s->e->state[j] == ENTRY_WRONG ? (some = true) : (others = true);
     if (pattern_known(s) == JACOBIAN) return false; /* the gradient comes from a file */
@@ -114,7 +113,7 @@ static bool all_lost(const Suspect *s) {
     return true;
 }
 
-/* For example a loop that ends early or skips a remainder. */
+/* An example is a loop that ends early or skips a remainder. */
 bool pattern_missing_in_part(Suspect *s) {
     enum { HALF = REPORT_TEXT / 2 };
     char wrong[HALF], right[HALF];
@@ -122,7 +121,7 @@ bool pattern_missing_in_part(Suspect *s) {
     WrongSet set = wrong_map_set(s, WRONG_ELEMENTS);
     for (long j = 0; j < set.count; j++) wrongs += set.wrong[j];
     return (wrongs > 1 || s->shape.rank > 1) && all_lost(s) &&
-           wrong_map_rule(&set, s->arena, wrong, right, HALF) &&
+           wrong_map_rule(&set, s->g->arena, wrong, right, HALF) &&
            pattern_say(s, "no gradient arrives at %s. %s%s right", wrong, right,
                        strncmp(right, "all", 3) == 0 || strchr(right, ' ') ? " are" : " is");
 }

@@ -30,7 +30,7 @@ bool pattern_not_a_number(Suspect *s) {
 bool pattern_in_steps(Suspect *s) {
     long kinks = 0;
     for (long j = 0; j < s->e->coordinates; j++) kinks += s->e->state[j] == ENTRY_KINK;
-    return !s->run->c->kinks && kinks >= 2 && 4 * kinks >= s->e->coordinates &&
+    return !s->g->run->c->kinks && kinks >= 2 && 4 * kinks >= s->e->coordinates &&
            pattern_say(s, "forward moves in steps. Is a number on the way rounded, or kept in float?");
 }
 
@@ -39,7 +39,7 @@ bool pattern_in_steps(Suspect *s) {
 /* A copy of the Jacobian, [outputs][coordinates]. */
 static double *copy_jacobian(const Suspect *s) {
     long n = s->e->coordinates, count = s->e->outputs * n;
-    double *copy = arena_alloc(s->arena, (size_t)count * sizeof *copy);
+    double *copy = arena_alloc(s->g->arena, (size_t)count * sizeof *copy);
     for (long at = 0; at < count; at++)
         if (isfinite(s->numeric[n + at])) copy[at] = s->numeric[n + at];
     return copy;
@@ -68,7 +68,7 @@ static bool fits_product(Suspect *s, const double *jacobian, const long *from) {
 
 /* from[i] = i: each output reads its own upstream gradient. */
 static long *own_places(const Suspect *s) {
-    long *from = arena_alloc(s->arena, (size_t)s->e->outputs * sizeof *from);
+    long *from = arena_alloc(s->g->arena, (size_t)s->e->outputs * sizeof *from);
     for (long i = 0; i < s->e->outputs; i++) from[i] = i;
     return from;
 }
@@ -147,8 +147,7 @@ bool pattern_broadcast_sum(Suspect *s) {
     return false;
 }
 
-/* For example a cumulative sum, rotation or matrix product with the same direction in backward as in
- * forward. */
+/* An example is a cumulative sum, rotation or matrix product that goes the same way in backward as in forward. */
 bool pattern_jacobian(Suspect *s) {
     long n = s->e->coordinates;
     if (s->e->outputs != n || n < 2) return false;
@@ -162,7 +161,7 @@ bool pattern_jacobian(Suspect *s) {
 
 /* ---- Terms ---- */
 
-/* Elements in groups: those that differ by their indices along some axes alone. */
+/* Groups of elements: those of a group differ only by their indices along some axes. */
 typedef struct Groups {
     char axes[REPORT_WORD]; /* "axis 1", "axes 0 and 2" */
     long count, size;       /* of groups, of each */
@@ -173,7 +172,7 @@ typedef struct Groups {
 static Groups group(const Suspect *s, unsigned axes) {
     Groups g = {.axes = "", .count = 1};
     long n = s->e->coordinates;
-    g.of = arena_alloc(s->arena, (size_t)n * sizeof *g.of);
+    g.of = arena_alloc(s->g->arena, (size_t)n * sizeof *g.of);
     for (int axis = 0; axis < s->shape.rank; axis++) {
         size_t used = strlen(g.axes);
         if (axes >> axis & 1) {
@@ -186,8 +185,8 @@ static Groups group(const Suspect *s, unsigned axes) {
         g.count *= s->shape.size[axis];
     }
     g.size = n / g.count;
-    g.ve = arena_alloc(s->arena, (size_t)g.count * sizeof *g.ve);
-    g.vv = arena_alloc(s->arena, (size_t)g.count * sizeof *g.vv);
+    g.ve = arena_alloc(s->g->arena, (size_t)g.count * sizeof *g.ve);
+    g.vv = arena_alloc(s->g->arena, (size_t)g.count * sizeof *g.vv);
     return g;
 }
 
@@ -227,11 +226,11 @@ static bool take_form(const Suspect *s, const Groups *g, int which, int form, do
     return true;
 }
 
-/* In every group the error is a multiple of 1 or of known values. For example layer norm without the mean of
- * the gradient, or softmax without Σ dy y. */
+/* In every group the error is a multiple of 1 or of known values. Examples are layer norm without the mean of the gradient,
+ * and softmax without Σ dy y. */
 bool pattern_term(Suspect *s) {
     enum { LEAST = 3, FORMS = 3 };
-    double *v = arena_alloc(s->arena, (size_t)s->e->coordinates * sizeof *v);
+    double *v = arena_alloc(s->g->arena, (size_t)s->e->coordinates * sizeof *v);
     char text[REPORT_NAME];
     for (int axes = 1; axes <= s->shape.rank; axes++)
         for (unsigned set = (1u << s->shape.rank) - 1; set > 0; set--) {
@@ -239,8 +238,8 @@ bool pattern_term(Suspect *s) {
             for (unsigned left = set; left; left &= left - 1) bits++;
             if (bits != axes) continue;
             Groups g = group(s, set);
-            for (int k = -1; k < FORMS * (s->run->point->inputs + 1) && g.size >= LEAST; k++) {
-                int which = k < 0 ? -1 : s->run->point->inputs - k / FORMS;
+            for (int k = -1; k < FORMS * (s->g->run->point->inputs + 1) && g.size >= LEAST; k++) {
+                int which = k < 0 ? -1 : s->g->run->point->inputs - k / FORMS;
                 if (!take_form(s, &g, which, k < 0 ? 0 : k % FORMS, v, text, sizeof text) ||
                     !error_is_multiple(s, &g, v))
                     continue;

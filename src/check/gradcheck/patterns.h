@@ -6,23 +6,21 @@
 
 /* The accused gradient and what is known about it. Matrices are [cotangents][coordinates]. */
 typedef struct Suspect {
-    CheckRun *run, *differences; /* as in check_gradients.h */
-    const Entries *all, *e;
+    const Gradients *g;
+    const Entries *e;
     const PointInput *in;
-    Arena *arena;
-    uint64_t seed;
     Shape shape; /* of the coordinates: an axis along which memory repeats has size 1 */
     Shape y_shape;
     real *y; /* the output at the point */
     double *analytic, *numeric;
     double *expected; /* the gradient that the pattern at hand predicts */
     double *scale;    /* of each cotangent: its largest entry */
-    double tolerance; /* up to which numbers are equal */
+    double tolerance; /* relative, of equal numbers */
     char *reason;     /* of REPORT_TEXT */
 } Suspect;
 
 /* The gradient of input k, with the run at its point. */
-Suspect pattern_suspect(const Gradients *g, int k, uint64_t seed);
+Suspect pattern_suspect(const Gradients *g, int k);
 
 /* The index of element i of a shape along an axis, and the element that differs from it by index `to` there. */
 long pattern_index(Shape s, int axis, long i);
@@ -61,7 +59,7 @@ PatternNeeds pattern_known(const Suspect *s);
 
 /* ---- Which elements of an array are wrong, in the words of an array (wrong_map.c) ---- */
 
-/* A set of elements of a shape. `idle` elements are 0 and have to be: they say nothing. */
+/* A set of elements of a shape. `idle` elements are rightly 0 and prove nothing. */
 typedef struct WrongSet {
     const char *name; /* of the array */
     Shape shape;
@@ -77,8 +75,8 @@ WrongSet wrong_map_set(const Suspect *s, long which);
  * rule of indices tells them apart. */
 bool wrong_map_rule(const WrongSet *set, Arena *arena, char *wrong, char *right, size_t size);
 
-/* The map of the suspect's elements, or of the outputs for which they are wrong, or of the elements for one
- * output; without a rule some of the elements. True if a rule holds. */
+/* Writes the rule of the wrong elements, of the outputs for which they are wrong, or of the elements for one output;
+ * without a rule it lists some elements. True if a rule of all elements or outputs holds. */
 bool wrong_map(const Suspect *s, char *text, size_t size);
 
 #endif

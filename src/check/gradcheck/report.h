@@ -38,7 +38,7 @@ typedef enum Property {
     PROPERTIES
 } Property;
 
-/* A pattern that fits a wrong gradient (diagnosis.h). */
+/* A pattern that predicts a wrong gradient (diagnosis.h). */
 typedef struct Explanation {
     char pattern[REPORT_WORD], reason[REPORT_TEXT];
     int order;     /* index of the pattern; the first tells most */
@@ -72,8 +72,8 @@ typedef struct InputReport {
     double error;    /* relative */
     double step;
 
-    /* Of FAIL. */
-    char map[REPORT_TEXT];  /* which elements are wrong; "": all, or only their sum */
+    /* Set if the verdict is FAIL. */
+    char map[REPORT_TEXT];  /* the wrong elements; "": all, or only their sum */
     char full[REPORT_FULL]; /* the smallest case like this one that fails, in numbers; "": it has too many */
     long full_size;         /* how many */
     Explanation explanation[EXPLANATIONS]; /* all that fit, in the order of the patterns */
@@ -98,10 +98,10 @@ typedef struct CaseReport {
     bool recorded;               /* the output takes a gradient */
     bool kinks;                  /* the case promises kinks */
     bool at_ends;                /* right at the drawn point, wrong at the ends of the ranges */
-    bool by_reference; /* `numeric` is a value that is known to be right, and no difference quotient */
-    bool endless;      /* the time ran out in few runs */
-    int moved;         /* points given up: on a kink, or where an input has no effect */
-    long evaluations;  /* forward runs */
+    bool by_reference;           /* `numeric` is a value known to be right, not a difference quotient */
+    bool endless;                /* the time ran out in few runs */
+    int moved;                   /* points given up: on a kink, or where an input has no effect */
+    long evaluations;            /* forward runs */
 
     /* The plan of a case from a table; it does not depend on the findings. */
     bool planned;

@@ -4,9 +4,9 @@
  *
  *     |a - b| ≤ roundings · unit · terms
  *
- * terms: the size of the numbers that the result is made of, its own unless large ones cancel; roundings: how many units
- * of that size may add up. Everything but a difference quotient, which knows its own error (numeric_derivative.h), is judged
- * by this rule:
+ * terms is the size of the numbers that the result is made of: its own size unless large numbers cancel. roundings is the
+ * number of units that may add up. This rule judges everything but difference quotients, which know their own error
+ * (numeric_derivative.h):
  *
  *     compared                              terms                                            roundings
  *     a run against another (properties)    the tensor's largest number, and the output's    ROUNDINGS_OF_A_RUN
@@ -15,8 +15,8 @@
  *     arrays in files (expected.h)          the answer to changes of all inputs, or weights  16
  *     float kernels (tests/check/ulps.c)    the answer to changes of each input              8
  *
- * The answer to changes: in a stable computation rounding has the effect of a change of its inputs' last digits. So the
- * inputs are changed in their last digits, and the computation is run again. */
+ * The answer to changes is measured: the computation runs again with its inputs' last digits changed, because in a stable
+ * computation rounding has the same effect. */
 #ifndef GRADCHECK_ROUNDING_H
 #define GRADCHECK_ROUNDING_H
 
@@ -29,7 +29,7 @@
 /* The allowed distance. */
 double rounding_room(double roundings, double unit, double terms);
 
-/* Whether two numbers are within it. Equal infinities are, and two NaNs. */
+/* Whether two numbers are within it. Equal infinities and two NaNs are. */
 bool rounding_same(double a, double b, double room);
 
 /* The largest finite |x_i|; 0: none. */

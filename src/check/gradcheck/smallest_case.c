@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Numbers of an array that are printed; rows of a table, and of one that has more; sizes that are changed. */
+/* Most numbers of an array and rows of a table that are printed; rows of a table that has more; largest size that is
+ * changed. */
 enum { MOST_NUMBERS = 12, MOST_ROWS = 14, FEW_ROWS = 6, MOST_SIZE = 12 };
 
 /* Text that grows in the report. */
@@ -29,7 +30,7 @@ static void add_array(Text *t, const char *name, Shape s, const real *v) {
     add(t, count > MOST_NUMBERS ? " …\n" : "\n");
 }
 
-/* As many digits as show the difference. */
+/* The number of digits that shows the difference. */
 static int digits_of(const Entry *e) {
     double size = fmax(fabs(e->analytic), fabs(e->numeric)), off = fabs(e->analytic - e->numeric);
     return off > 0 && isfinite(off) ? (int)fmin(fmax(4, 2 - floor(log10(off / size))), 12) : 4;
@@ -50,8 +51,8 @@ static void add_row(Text *t, const char *element, const char *output, const Entr
         add(t, "%s\n", e->state == ENTRY_WRONG ? "  WRONG" : "");
 }
 
-/* The rows of one cotangent: those that are not 0 on both sides, wrong ones first where there is no room for
- * all. */
+/* Adds the rows of one cotangent that are `wrong`, as many as there is room for; entries that are 0 on both sides have no
+ * row. Returns the number of all such rows. */
 static long add_rows(Text *t, const Gradients *g, const Entries *e, const PointInput *in, long q, bool wrong,
                      long room) {
     char x[REPORT_NAME], y[REPORT_NAME] = "";

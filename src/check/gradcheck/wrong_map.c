@@ -50,7 +50,7 @@ static void name_indices(const WrongSet *set, int axis, const bool *in, long n, 
         snprintf(text, size, "%s %s of axis %d", count > 1 ? "indices" : "index", list, axis);
 }
 
-/* Wrong are the elements at some indices of one axis. */
+/* The elements at some indices of one axis are wrong. */
 static bool axis_rule(const WrongSet *set, int axis, Arena *arena, char *wrong, char *right, size_t size) {
     long n = set->shape.size[axis], wrongs = 0, rights = 0;
     bool *bad = arena_alloc(arena, (size_t)n), *good = arena_alloc(arena, (size_t)n);
@@ -66,7 +66,7 @@ static bool axis_rule(const WrongSet *set, int axis, Arena *arena, char *wrong, 
     return true;
 }
 
-/* Wrong are the elements at some indices of one axis that are at some indices of another. */
+/* The elements at some indices of one axis and some indices of another are wrong. */
 static bool block_rule(const WrongSet *set, int one, int other, Arena *arena, char *wrong, size_t size) {
     Shape s = set->shape;
     bool *in_one = arena_alloc(arena, (size_t)s.size[one]),
@@ -111,8 +111,8 @@ WrongSet wrong_map_set(const Suspect *s, long which) {
     long end = which >= 0 ? first + 1 : which == WRONG_OUTPUTS ? 1 + e->outputs : e->cotangents;
     WrongSet set = {s->in->name, s->shape, NULL, NULL, n};
     if (which == WRONG_OUTPUTS) set = (WrongSet){"y", s->y_shape, NULL, NULL, e->outputs};
-    set.wrong = arena_alloc(s->arena, (size_t)set.count + 1),
-    set.idle = arena_alloc(s->arena, (size_t)set.count + 1);
+    set.wrong = arena_alloc(s->g->arena, (size_t)set.count + 1),
+    set.idle = arena_alloc(s->g->arena, (size_t)set.count + 1);
     memset(set.idle, true, (size_t)set.count);
     for (long at = first * n; at < end * n; at++) {
         long i = which == WRONG_OUTPUTS ? at / n - 1 : at % n;
@@ -147,20 +147,20 @@ bool wrong_map(const Suspect *s, char *text, size_t size) {
     long count = 0;
     for (long j = 0; j < elements.count; j++) count += elements.wrong[j];
     text[0] = 0;
-    if (wrong_map_rule(&elements, s->arena, wrong, right, HALF)) {
+    if (wrong_map_rule(&elements, s->g->arena, wrong, right, HALF)) {
         snprintf(text, size, "%s right, %s WRONG", right, wrong);
         return true;
     }
     if (pattern_known(s) == ROWS && s->e->outputs > 1) {
         WrongSet outputs = wrong_map_set(s, WRONG_OUTPUTS);
-        if (wrong_map_rule(&outputs, s->arena, wrong, right, HALF)) {
+        if (wrong_map_rule(&outputs, s->g->arena, wrong, right, HALF)) {
             snprintf(text, size, "right for the outputs in %s, WRONG for those in %s", right, wrong);
             return true;
         }
         for (long i = 0; i < s->e->outputs; i++) {
             WrongSet one = wrong_map_set(s, i);
             char y[REPORT_NAME];
-            if (!wrong_map_rule(&one, s->arena, wrong, right, HALF)) continue;
+            if (!wrong_map_rule(&one, s->g->arena, wrong, right, HALF)) continue;
             snprintf(text, size, "for output %.40s: %s right, %s WRONG",
                      gradcheck_element_text(y, "y", s->y_shape, i), right, wrong);
             return false;

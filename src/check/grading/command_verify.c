@@ -169,7 +169,7 @@ static void explain(CaseFiles *f, const CaseArray *wrong, const double *found, P
     }
     point_ready(&f->point, 0);
     check_run_forward(&f->run);
-    gradcheck_diagnose(&g, wrong->input, 0, r);
+    gradcheck_diagnose(&g, wrong->input, r);
 }
 
 static void name_mistake(CaseFiles *f, const CaseArray *a, const double *found, Precision precision,
