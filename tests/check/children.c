@@ -174,7 +174,7 @@ TEST(none_is_born) {
         limit = before, limit.rlim_cur = (rlim_t)(next + room);
         CHECK(setrlimit(RLIMIT_NOFILE, &limit) == 0);
         Ends e = run(2, 2, 60, says, NULL);
-        Child *c = child_start(&(ChildLimits){.seconds = 60}, says, NULL);
+        Child *c = child_start(0, &(ChildLimits){.seconds = 60}, says, NULL);
         CHECK(setrlimit(RLIMIT_NOFILE, &before) == 0);
         CHECK(!c && e.fate[0] == CHILD_NOT_BORN && e.fate[1] == CHILD_NOT_BORN, "room for %d: fates %d %d",
               room, e.fate[0], e.fate[1]);
@@ -232,7 +232,7 @@ TEST(a_child_is_talked_to) {
     enum { PATIENT = 30 };
     volatile int *asked = system_pages(sizeof *asked, true);
     ChildLimits limits = {.seconds = PATIENT};
-    Child *c = child_start(&limits, answers, (void *)asked);
+    Child *c = child_start(0, &limits, answers, (void *)asked);
     ChildEnd end = {0};
     CHECK(c != NULL);
     for (int n = 1; c && n <= 3; n++) {
@@ -247,7 +247,7 @@ TEST(a_child_is_talked_to) {
 
     /* child_stop ends a child that still runs. */
     *asked = 0;
-    c = child_start(&limits, answers, (void *)asked);
+    c = child_start(0, &limits, answers, (void *)asked);
     CHECK(c && child_lives(c, &end));
     double began = clock_seconds();
     if (c) child_stop(c);

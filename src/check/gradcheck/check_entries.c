@@ -84,19 +84,12 @@ static bool is_more_credible(const Entry *found, const Entry *known) {
  * fast. */
 enum { LOWER = 9, SWEEPS = 4 };
 
-/* Results of a one-sided sweep to the right. */
-typedef struct Side {
-    Sweep *sweep; /* one a cotangent */
-    bool still;
-} Side;
-
 /* The entries of one input and the data that judges them. */
 typedef struct Judge {
     Entries *e;
     Arena arena; /* freed after the judgement */
     Lines lines;
     double *scale; /* of each cotangent: its largest derivative over all coordinates */
-    Side *right;   /* of each current line; NULL until the first search for a kink */
 } Judge;
 
 static Entry *entry_of(const Judge *j, const Line *line, long q) {
@@ -196,10 +189,10 @@ static bool want_doubtful(Judge *j) {
 }
 
 /* Judges a line by its two one-sided derivatives. */
-static void take_kink(Judge *j, const Line *line, const Sweep *right) {
+static void take_kink(Judge *j, const Line *line) {
     for (long q = 0; q < j->e->cotangents; q++) {
         Entry *entry = entry_of(j, line, q), found = *entry;
-        const Sweep *a = &right[q], *b = &line->sweep[q];
+        const Sweep *a = &line->right[q], *b = &line->sweep[q];
         if (entry->state < ENTRY_KINK || !isfinite(a->value) || !isfinite(b->value)) continue;
         double low = fmin(a->value, b->value), high = fmax(a->value, b->value);
         double error = a->error + b->error, size = fmax(fabs(low), fabs(high));
@@ -220,30 +213,20 @@ static void take_kink(Judge *j, const Line *line, const Sweep *right) {
     }
 }
 
-static Side *new_sides(Judge *j) {
-    Side *side = arena_alloc(&j->arena, (size_t)j->lines.room * sizeof *side);
-    for (long i = 0; i < j->lines.room; i++)
-        side[i].sweep = arena_alloc(&j->arena, (size_t)j->e->cotangents * sizeof *side[i].sweep);
-    return side;
-}
-
 /* Tries each side by itself where central differences do not confirm the gradient. If the two derivatives
  * differ, the point is on a kink, and any value between them is a gradient. */
 static void try_kinks(Judge *j) {
     const double part = 0.25;
     Lines *l = &j->lines;
-    if (!j->right) j->right = new_sides(j);
     lines_sweep(l, part, 1);
-    for (long i = 0; i < l->count; i++) {
-        Side *right = &j->right[i];
-        Sweep *other = right->sweep;
-        *right = (Side){l->line[i].sweep, l->line[i].still};
-        l->line[i].sweep = other;
+    for (Line *line = l->line; line < end_of_lines(j); line++) {
+        Sweep *right = line->sweep;
+        line->sweep = line->right, line->right = right, line->right_still = line->still;
     }
     lines_sweep(l, part, -1);
-    for (long i = 0; i < l->count; i++) {
-        l->line[i].still &= j->right[i].still;
-        if (l->line[i].wanted) take_kink(j, &l->line[i], j->right[i].sweep);
+    for (Line *line = l->line; line < end_of_lines(j); line++) {
+        line->still &= line->right_still;
+        if (line->wanted) take_kink(j, line);
     }
 }
 

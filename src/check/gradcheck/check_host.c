@@ -119,7 +119,7 @@ CheckHost *check_host_start(const ChildLimits *limits, const CheckCase *(*load)(
     h->desk = shared;
     h->memory = (CheckMemory){.at = (char *)shared + bytes - BLOCKS, .size = BLOCKS};
     h->load = load, h->lost = lost, h->context = context;
-    h->child = child_start(limits, serve, h);
+    h->child = child_start(0, limits, serve, h);
     if (h->child) return h;
     munmap(shared, bytes);
     free(h);

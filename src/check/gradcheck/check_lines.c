@@ -189,8 +189,10 @@ void lines_open(Lines *l, CheckRun *run, const Entries *e, Arena *arena) {
     l->nowhere = arena_alloc(arena, cotangents * sizeof *l->nowhere);
     l->slope = arena_alloc(arena, outputs * sizeof *l->slope);
     l->line = arena_alloc(arena, (size_t)l->room * sizeof *l->line);
-    for (long i = 0; i < l->room; i++)
-        l->line[i].sweep = arena_alloc(arena, cotangents * sizeof *l->line[i].sweep);
+    for (Line *line = l->line; line < l->line + l->room; line++) {
+        line->sweep = arena_alloc(arena, cotangents * sizeof *line->sweep);
+        line->right = arena_alloc(arena, cotangents * sizeof *line->right);
+    }
     long runs = 2 * l->room, most = run->point->in[e->input].stored;
     long changes = runs * most < MOST_CHANGES ? runs * most : MOST_CHANGES;
     check_batch_open(&l->batch, run, arena, e->outputs, runs, changes < most ? most : changes);
@@ -203,7 +205,7 @@ void lines_set(Lines *l, long first) {
     l->count = left < l->room ? left : l->room;
     for (long i = 0; i < l->count; i++) {
         Line *line = &l->line[i];
-        *line = (Line){.coordinate = first + i, .sweep = line->sweep, .wanted = true};
+        *line = (Line){.coordinate = first + i, .sweep = line->sweep, .right = line->right, .wanted = true};
         if (l->e->direction) continue;
         line->x =
             point_element(&l->run->point->in[l->e->input], check_entries_element(l->e, line->coordinate));

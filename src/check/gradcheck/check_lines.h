@@ -29,7 +29,9 @@ typedef struct Line {
     real *x, at; /* the coordinate's address and value */
     bool wanted; /* set by the caller: the next sweep includes this line */
 
-    Sweep *sweep;   /* the newest, one a cotangent */
+    Sweep *sweep; /* the newest, one a cotangent */
+    Sweep *right; /* room for another, which check_entries.c keeps */
+    bool right_still;
     bool crossed;   /* it ended on the other side of a kink */
     bool still;     /* at its last step no output moved */
     bool both_move; /* at some step outputs moved on both sides */

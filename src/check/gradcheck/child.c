@@ -148,8 +148,7 @@ static bool open_pipe(int end[2]) {
     return false;
 }
 
-/* NULL: no process or no memory. */
-static Child *bear(long i, const ChildLimits *limits, void (*job)(void *context, long i), void *context) {
+Child *child_start(long i, const ChildLimits *limits, void (*job)(void *context, long i), void *context) {
     Child *c = calloc(1, sizeof *c);
     int pipe[PIPES][2], pipes = 0;
     while (c && pipes < PIPES && open_pipe(pipe[pipes])) pipes++;
@@ -264,10 +263,6 @@ bool child_lives(Child *c, ChildEnd *end) {
     return false;
 }
 
-Child *child_start(const ChildLimits *limits, void (*job)(void *context, long i), void *context) {
-    return bear(0, limits, job, context);
-}
-
 void child_wake(Child *c) {
     (void)!write(c->wake[1], "", 1);
 }
@@ -320,7 +315,7 @@ void child_run_all(long jobs, int at_once, const ChildLimits *limits, void (*job
         for (; next < jobs && living < at_once; next++) {
             ChildEnd none = {
                 .fate = interrupt_signal() ? CHILD_INTERRUPTED : CHILD_NOT_BORN, .result = "", .printed = ""};
-            child[living] = none.fate == CHILD_NOT_BORN ? bear(next, limits, job, context) : NULL;
+            child[living] = none.fate == CHILD_NOT_BORN ? child_start(next, limits, job, context) : NULL;
             if (!child[living] && living && none.fate == CHILD_NOT_BORN) break; /* later there may be room */
             if (child[living])
                 living++;

@@ -48,9 +48,9 @@ _Noreturn void child_finish(void);
 void child_run_all(long jobs, int at_once, const ChildLimits *limits, void (*job)(void *context, long i),
                    void (*done)(void *context, long i, const ChildEnd *end), void *context);
 
-/* Starts a child that runs job(context, 0) and shares memory with its parent. NULL: no process or no memory. */
+/* Starts a child that runs job(context, i) and shares memory with its parent. NULL: no process or no memory. */
 typedef struct Child Child;
-Child *child_start(const ChildLimits *limits, void (*job)(void *context, long i), void *context);
+Child *child_start(long i, const ChildLimits *limits, void (*job)(void *context, long i), void *context);
 
 /* Wake the other side, parent or job. Results lie in the memory that both share, so a job that closes or fills its pipes
  * only makes the parent wait longer. */

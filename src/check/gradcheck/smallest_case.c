@@ -1,33 +1,18 @@
 #include "check/gradcheck/diagnosis.h"
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Most numbers of an array and rows of a table that are printed; rows of a table that has more; largest size that is
  * changed. */
 enum { MOST_NUMBERS = 12, MOST_ROWS = 14, FEW_ROWS = 6, MOST_SIZE = 12 };
 
-/* Text that grows in the report. */
-typedef struct Text {
-    char *at;
-    size_t used, size;
-} Text;
-
-static void add(Text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void add(Text *t, const char *format, ...) {
-    va_list arguments;
-    if (t->used >= t->size) return;
-    va_start(arguments, format);
-    t->used += (size_t)vsnprintf(t->at + t->used, t->size - t->used, format, arguments);
-    va_end(arguments);
-}
-
-static void add_array(Text *t, const char *name, Shape s, const real *v) {
+static void add_array(FILE *t, const char *name, Shape s, const real *v) {
     long count = shape_count(s);
-    add(t, "%.24s %s =", name, shape_text(s));
-    for (long i = 0; i < count && i < MOST_NUMBERS; i++) add(t, " %.6g", (double)v[i]);
-    add(t, count > MOST_NUMBERS ? " …\n" : "\n");
+    fprintf(t, "%.24s %s =", name, shape_text(s));
+    for (long i = 0; i < count && i < MOST_NUMBERS; i++) fprintf(t, " %.6g", (double)v[i]);
+    fprintf(t, count > MOST_NUMBERS ? " …\n" : "\n");
 }
 
 /* The number of digits that shows the difference. */
@@ -36,24 +21,24 @@ static int digits_of(const Entry *e) {
     return off > 0 && isfinite(off) ? (int)fmin(fmax(4, 2 - floor(log10(off / size))), 12) : 4;
 }
 
-static void add_row(Text *t, const char *element, const char *output, const Entry *e) {
+static void add_row(FILE *t, const char *element, const char *output, const Entry *e) {
     int digits = digits_of(e);
     bool depends = fabs(e->numeric) > 16 * e->estimate, number = isfinite(e->analytic);
-    add(t, "%-10s %-10s yours %-*.*g  right %-*.*g", element, output, digits + 6, digits,
-        number || isinf(e->analytic) ? e->analytic : (double)NAN, digits + 6, digits,
-        depends ? e->numeric : 0);
+    fprintf(t, "%-10s %-10s yours %-*.*g  right %-*.*g", element, output, digits + 6, digits,
+            number || isinf(e->analytic) ? e->analytic : (double)NAN, digits + 6, digits,
+            depends ? e->numeric : 0);
     if (!depends && e->state == ENTRY_WRONG)
-        add(t, "  the output does not depend on this element\n");
+        fprintf(t, "  the output does not depend on this element\n");
     else if (depends && number)
-        add(t, "  ratio %.*g%s\n", digits, e->analytic / e->numeric,
-            e->state == ENTRY_WRONG ? "  WRONG" : "");
+        fprintf(t, "  ratio %.*g%s\n", digits, e->analytic / e->numeric,
+                e->state == ENTRY_WRONG ? "  WRONG" : "");
     else
-        add(t, "%s\n", e->state == ENTRY_WRONG ? "  WRONG" : "");
+        fprintf(t, "%s\n", e->state == ENTRY_WRONG ? "  WRONG" : "");
 }
 
 /* Adds the rows of one cotangent that are `wrong`, as many as there is room for; entries that are 0 on both sides have no
  * row. Returns the number of all such rows. */
-static long add_rows(Text *t, const Gradients *g, const Entries *e, const PointInput *in, long q, bool wrong,
+static long add_rows(FILE *t, const Gradients *g, const Entries *e, const PointInput *in, long q, bool wrong,
                      long room) {
     char x[REPORT_NAME], y[REPORT_NAME] = "";
     if (q > 0) gradcheck_element_text(y, "for y", g->run->y->shape, q - 1);
@@ -67,23 +52,18 @@ static long add_rows(Text *t, const Gradients *g, const Entries *e, const PointI
     return rows;
 }
 
-static void add_table(Text *t, const Gradients *g, const Entries *e, const PointInput *in, long first,
+static void add_table(FILE *t, const Gradients *g, const Entries *e, const PointInput *in, long first,
                       long end) {
-    Text nothing = {NULL, 0, 0};
     long all = 0;
     for (long q = first; q < end; q++)
-        for (int wrong = 0; wrong < 2; wrong++) all += add_rows(&nothing, g, e, in, q, wrong, 0);
-    long left = all > MOST_ROWS ? FEW_ROWS : MOST_ROWS;
-    if (all > MOST_ROWS)
-        all -= FEW_ROWS;
-    else
-        all = 0;
+        for (int wrong = 0; wrong < 2; wrong++) all += add_rows(NULL, g, e, in, q, wrong, 0);
+    long left = all > MOST_ROWS ? FEW_ROWS : MOST_ROWS, hidden = all > MOST_ROWS ? all - FEW_ROWS : 0;
     for (int wrong = 1; wrong >= 0; wrong--)
         for (long q = first; q < end; q++) {
             long rows = add_rows(t, g, e, in, q, wrong, left);
             left -= rows < left ? rows : left;
         }
-    if (all) add(t, "and %ld more\n", all);
+    if (hidden) fprintf(t, "and %ld more\n", hidden);
 }
 
 long smallest_case_size(const Gradients *g) {
@@ -96,21 +76,27 @@ long smallest_case_size(const Gradients *g) {
 void smallest_case_write(const Gradients *g, int k, const char *how, InputReport *report) {
     const CheckPoint *p = g->run->point;
     const Entries *e = &g->element[k];
-    Text t = {report->full, 0, REPORT_FULL - 1};
+    char *text;
+    size_t size;
     if (!e->coordinates || e->place) return;
-    if (*how) add(&t, "the same with %s:\n", how);
+    FILE *t = open_memstream(&text, &size);
+    if (!t) error_no_memory("a report");
+    if (*how) fprintf(t, "the same with %s:\n", how);
     for (int i = 0; i < p->inputs; i++)
         if (p->in[i].same_as >= 0)
-            add(&t, "%.24s is %.24s\n", p->in[i].name, p->in[p->in[i].same_as].name);
+            fprintf(t, "%.24s is %.24s\n", p->in[i].name, p->in[p->in[i].same_as].name);
         else
-            add_array(&t, p->in[i].name, p->in[i].shape, p->in[i].value);
-    add_array(&t, "upstream gradient", g->run->y->shape, g->cotangent);
-    add(&t, "%s, for this upstream gradient:\n", report->name);
-    add_table(&t, g, e, &p->in[k], 0, 1);
+            add_array(t, p->in[i].name, p->in[i].shape, p->in[i].value);
+    add_array(t, "upstream gradient", g->run->y->shape, g->cotangent);
+    fprintf(t, "%s, for this upstream gradient:\n", report->name);
+    add_table(t, g, e, &p->in[k], 0, 1);
     if (g->whole && g->outputs > 1) {
-        add(&t, "for an upstream gradient of 1 at one output and 0 at all others:\n");
-        add_table(&t, g, e, &p->in[k], 1, e->cotangents);
+        fprintf(t, "for an upstream gradient of 1 at one output and 0 at all others:\n");
+        add_table(t, g, e, &p->in[k], 1, e->cotangents);
     }
+    fclose(t);
+    REPORT_SET(report->full, text);
+    free(text);
     report->full_size = smallest_case_size(g);
 }
 
