@@ -230,27 +230,6 @@ static void try_kinks(Judge *j) {
     }
 }
 
-/* Confirms errors below the tolerance with other step sizes. Such an error counts only if the numeric
- * derivative is as exact as its estimate. An output that moves in steps of its own may look exact, but other
- * step sizes then give another value. */
-static void confirm_small_errors(Judge *j) {
-    static const double other[] = {0.7, 0.037};
-    for (Line *line = j->lines.line; line < end_of_lines(j); line++) {
-        line->wanted = false;
-        for (long q = 0; q < j->e->cotangents; q++) line->wanted |= is_small_error(entry_of(j, line, q));
-    }
-    for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
-        lines_sweep(&j->lines, other[i], 0);
-        for (Line *line = j->lines.line; line < end_of_lines(j); line++)
-            for (long q = 0; line->wanted && q < j->e->cotangents; q++) {
-                Entry *entry = entry_of(j, line, q);
-                double off = fabs(entry->analytic - entry->numeric);
-                if (is_small_error(entry) && !(fabs(line->sweep[q].value - entry->numeric) <= off / 8))
-                    entry->state = ENTRY_PROVED;
-            }
-    }
-}
-
 /* Sets the scales once every coordinate has a derivative, and judges the entries again. */
 static void set_scales(Judge *j) {
     const Entries *e = j->e;
@@ -277,9 +256,6 @@ static void open_judge(Judge *j, CheckRun *run, Entries *e) {
 
 /* Judges the current lines after their first sweeps. */
 static void judge_lines(Judge *j) {
-    confirm_small_errors(j);
-    for (Line *line = j->lines.line; line < end_of_lines(j); line++)
-        line->wanted = true, line->crossed = false;
     judge_coordinates(j);
     for (int lower = 1; lower < SWEEPS && want_doubtful(j); lower++) {
         lines_sweep(&j->lines, ldexp(1, -LOWER * lower), 0);
@@ -293,7 +269,6 @@ static void judge_lines(Judge *j) {
 
 /* Judges them again when the derivatives of all other lines are known. */
 static void judge_lines_again(Judge *j) {
-    confirm_small_errors(j);
     want_doubtful(j);
     for (Line *line = j->lines.line; line < end_of_lines(j); line++)
         line->crossed = j->e->doubt[line->coordinate] == DOUBT_KINK;
