@@ -10,50 +10,34 @@
  *     dx_p{…i…} += dy_{…start_p+i…}
  *
  * Forward keeps the axis. */
-#include "ops/ops.h"
-
-typedef struct Attr {
-    int axis;
-} Attr;
-
-enum { WALK_X, WALK_DX, WALK_Y };
+#include "ops/axis.h"
+#include <string.h>
 
 /* exercise: begin */
-/* Walks x_p, its gradient and its part of y, which begins at element *start; advances *start to the next
- * part. */
-static Walk part_walk(const Node *n, int p, long *start) {
-    const Tensor *x = n->in[p];
-    int axis = ((const Attr *)n->attr)->axis;
-    long dx_stride[MAX_RANK];
-    tensor_contiguous_strides(x->shape, dx_stride);
-    *start += x->shape.size[axis] * n->out->stride[axis];
-    return tensor_walk(x->shape, 3, (const long *[]){x->stride, dx_stride, n->out->stride});
-}
-
 static void forward(Node *n) {
+    const Axis *a = n->attr;
     long start = 0;
     for (int p = 0; p < n->inputs; p++) {
-        const real *x = n->in[p]->data;
-        real *y = n->out->data + start;
-        for (Walk w = part_walk(n, p, &start); tensor_walk_row(&w);)
-            for (long i = 0; i < w.n; i++)
-                y[w.at[WALK_Y] + i * w.step[WALK_Y]] = x[w.at[WALK_X] + i * w.step[WALK_X]];
+        long part = n->in[p]->shape.size[a->axis] * a->inner;
+        for (long o = 0; o < a->outer; o++)
+            memcpy(n->out->data + o * a->n * a->inner + start, n->in[p]->data + o * part,
+                   (size_t)part * sizeof(real));
+        start += part;
     }
 }
 
 static void backward(Node *n) {
+    const Axis *a = n->attr;
     long start = 0;
     for (int p = 0; p < n->inputs; p++) {
-        const real *dy = n->out->grad + start;
-        real *dx = n->in[p]->grad;
-        for (Walk w = part_walk(n, p, &start); dx && tensor_walk_row(&w);)
-            for (long i = 0; i < w.n; i++)
-                dx[w.at[WALK_DX] + i * w.step[WALK_DX]] += dy[w.at[WALK_Y] + i * w.step[WALK_Y]];
+        long part = n->in[p]->shape.size[a->axis] * a->inner;
+        for (long o = 0; n->in[p]->grad && o < a->outer; o++) {
+            const real *dy = n->out->grad + o * a->n * a->inner + start;
+            real *dx = n->in[p]->grad + o * part;
+            for (long i = 0; i < part; i++) dx[i] += dy[i];
+        }
+        start += part;
     }
-}
-
-static void arguments(const Node *n, FILE *out) {
-    fprintf(out, "\"axis\": %d", ((const Attr *)n->attr)->axis);
 }
 /* exercise: end */
 
@@ -77,21 +61,23 @@ static const CheckCase cases[] = {
     {"empty", two_first, {{"a", DIMS(2, 0)}, {"b", DIMS(1, 0)}}},
 };
 
-const Op op_concat = {"concat", forward, backward, .arguments = arguments, CASES(cases)};
+const Op op_concat = {"concat", forward, backward, .arguments = axis_print, CASES(cases)};
 
 Tensor *tape_concat(Tape *t, int axis, int count, Tensor *const x[]) {
     if (count < 1 || count > MAX_INPUTS) error_bug("concat: %d tensors, want 1 to %d", count, MAX_INPUTS);
-    Attr a = {shape_axis("concat", x[0]->shape, axis)};
+    Tensor *part[MAX_INPUTS] = {tape_contiguous(t, x[0])};
     Shape out = x[0]->shape;
+    axis = shape_axis("concat", out, axis);
     for (int p = 1; p < count; p++) {
         Shape like = x[p]->shape;
-        if (like.rank == out.rank) like.size[a.axis] = out.size[a.axis];
+        if (like.rank == out.rank) like.size[axis] = out.size[axis];
         if (!shape_equal(like, out))
             error_bug("concat: argument %d is %s, want %s except along axis %d", p + 1,
-                      shape_text(x[p]->shape), shape_text(x[0]->shape), a.axis);
-        out.size[a.axis] += x[p]->shape.size[a.axis];
+                      shape_text(x[p]->shape), shape_text(x[0]->shape), axis);
+        out.size[axis] += x[p]->shape.size[axis];
+        part[p] = tape_contiguous(t, x[p]);
     }
-    Node *n = tape_node(t, &op_concat, out, count, x);
-    *(Attr *)node_attr(n, sizeof a) = a;
+    Node *n = tape_node(t, &op_concat, out, count, part);
+    *(Axis *)node_attr(n, sizeof(Axis)) = axis_of("concat", out, axis);
     return tape_record(n);
 }

@@ -8,8 +8,8 @@
  *
  *     dE_v += s Σ_{i: ids_i = v} dy_i            dP_m += Σ_{i: at_i = m} dy_i
  *
- * Each chunk of work owns a range of the table's rows and searches all tokens for those in its range. So no
- * two threads write the same row, and every row sums its tokens in order.
+ * Each chunk of work owns some columns of the tables. So no two threads write the same element, and every element sums
+ * its tokens in order.
  *
  * ids and at are the caller's and must live until backward has run. */
 #include "ops/arguments.h"
@@ -41,38 +41,28 @@ static void forward(Node *n) {
     row_loop(n, a->n, a->d, forward_rows);
 }
 
-/* Adds s Σ dy, over the tokens that use a row, to the gradient of each row of one range. */
-typedef struct Scatter {
-    const Attr *attr;
-    const int32_t *row;
-    const real *dy;
-    real *dtable, s;
-    long table_rows, per_range;
-} Scatter;
+/* Columns of a chunk: a cache line of them. */
+enum { COLUMNS = 64 / sizeof(float) };
 
-static void scatter_range(void *context, long range) {
-    const Scatter *c = context;
-    long d = c->attr->d, begin = range * c->per_range, end = chunk_end(begin, c->per_range, c->table_rows);
-    real s = c->s;
-    for (long i = 0; i < c->attr->n; i++) {
-        if (c->row[i] < begin || c->row[i] >= end) continue;
-        const real *dy = c->dy + i * d;
-        real *to = c->dtable + c->row[i] * d;
-        for (long j = 0; j < d; j++) to[j] += s * dy[j];
+/* Adds to blocks [begin, end) of COLUMNS columns of both tables. */
+static void backward_columns(Node *n, long begin, long end) {
+    const Attr *a = n->attr;
+    long d = a->d, last = end * COLUMNS < d ? end * COLUMNS : d;
+    for (int table = E; table <= P; table++) {
+        if (!n->in[table] || !n->in[table]->grad) continue;
+        const int32_t *row = table == E ? a->ids : a->at;
+        real s = table == E ? a->s : 1;
+        for (long i = 0; i < a->n; i++) {
+            const real *dy = n->out->grad + i * d;
+            real *to = n->in[table]->grad + row[i] * d;
+            for (long j = begin * COLUMNS; j < last; j++) to[j] += s * dy[j];
+        }
     }
-}
-
-static void scatter(const Attr *a, const int32_t *row, real s, const real *dy, Tensor *table) {
-    enum { RANGES = 16 };
-    long rows = table->shape.size[0], ranges = a->n * a->d < WORK_GRAIN ? 1 : RANGES;
-    Scatter c = {a, row, dy, table->grad, s, rows, (rows + ranges - 1) / ranges};
-    if (c.per_range) pool_for(chunks_of(rows, c.per_range), scatter_range, &c);
 }
 
 static void backward(Node *n) {
     const Attr *a = n->attr;
-    if (n->in[E]->grad) scatter(a, a->ids, a->s, n->out->grad, n->in[E]);
-    if (n->in[P] && n->in[P]->grad) scatter(a, a->at, 1, n->out->grad, n->in[P]);
+    row_loop(n, chunks_of(a->d, COLUMNS), a->n * COLUMNS, backward_columns);
 }
 
 static void arguments(const Node *n, FILE *out) {

@@ -51,29 +51,30 @@ static inline void store(real *out, Lanes v, long count, bool add) {
         lanes_store_part(out, v, count);
 }
 
-/* out = r R x, or with y out = r Rᵀ (x - s y), of m pairs of one head; `add`: added to out. */
-static inline void turn_head(long m, const real *x, const real *y, const real *turn, real r, real s,
-                             real *out, bool add) {
-    for (long j = 0, count; j < m; j += ROW_LANES) {
-        count = m - j;
-        Lanes a = load(x + j, count), b = load(x + j + m, count), factor = lanes_of(r), share = lanes_of(s);
-        if (y) {
-            a = lanes_sub(a, lanes_mul(share, load(y + j, count)));
-            b = lanes_sub(b, lanes_mul(share, load(y + j + m, count)));
+/* out = r R x, or with y out = r Rᵀ (x - s y), of one head of row i; `add`: added to out. */
+static inline void turn_head(const Attr *a, long i, const real *x, const real *y, real r, real s, real *out,
+                             bool add) {
+    if (!a->turns) {
+        for (long j = 0; j < a->d_k; j++) {
+            real v = r * (y ? x[j] - s * y[j] : x[j]);
+            out[j] = add ? out[j] + v : v;
         }
-        a = lanes_mul(a, factor), b = lanes_mul(b, factor);
-        Lanes c = load(turn + j, count), d = load(turn + j + m, count); /* cos φ, sin φ */
-        Lanes ac = lanes_mul(a, c), ad = lanes_mul(a, d), bc = lanes_mul(b, c), bd = lanes_mul(b, d);
-        store(out + j, y ? lanes_add(ac, bd) : lanes_sub(ac, bd), count, add);
-        store(out + j + m, y ? lanes_sub(bc, ad) : lanes_add(ad, bc), count, add);
+        return;
     }
-}
-
-/* The same without a turn, of d_k elements. */
-static inline void scale_head(long d_k, const real *x, const real *y, real r, real s, real *out, bool add) {
-    for (long j = 0; j < d_k; j++) {
-        real v = r * (y ? x[j] - s * y[j] : x[j]);
-        out[j] = add ? out[j] + v : v;
+    const real *turn = a->turns + (a->at ? a->at[i] : i) * a->d_k;
+    Lanes factor = lanes_of(r), share = lanes_of(s);
+    for (long j = 0, m = a->d_k / 2, count; j < m; j += ROW_LANES) {
+        count = m - j;
+        Lanes u = load(x + j, count), v = load(x + j + m, count);
+        if (y) {
+            u = lanes_sub(u, lanes_mul(share, load(y + j, count)));
+            v = lanes_sub(v, lanes_mul(share, load(y + j + m, count)));
+        }
+        u = lanes_mul(u, factor), v = lanes_mul(v, factor);
+        Lanes c = load(turn + j, count), d = load(turn + j + m, count); /* cos φ, sin φ */
+        Lanes uc = lanes_mul(u, c), ud = lanes_mul(u, d), vc = lanes_mul(v, c), vd = lanes_mul(v, d);
+        store(out + j, y ? lanes_add(uc, vd) : lanes_sub(uc, vd), count, add);
+        store(out + j + m, y ? lanes_sub(vc, ud) : lanes_add(ud, vc), count, add);
     }
 }
 
@@ -87,11 +88,7 @@ static void forward_rows(Node *n, long begin, long end) {
             const real *head = x + h * d_k;
             if (a->r)
                 a->r[i * a->heads + h] = r = 1 / (real)sqrt(row_dot(head, head, d_k) / (real)d_k + EPSILON);
-            if (a->turns)
-                turn_head(d_k / 2, head, NULL, a->turns + (a->at ? a->at[i] : i) * d_k, r, 0, y + h * d_k,
-                          false);
-            else
-                scale_head(d_k, head, NULL, r, 0, y + h * d_k, false);
+            turn_head(a, i, head, NULL, r, 0, y + h * d_k, false);
         }
         memcpy(y + turned, x + turned, (size_t)(a->w - turned) * sizeof(real));
     }
@@ -112,11 +109,7 @@ static void backward_rows(Node *n, long begin, long end) {
         for (long h = 0; h < a->heads; h++) {
             const real *y_h = y + h * d_k, *dy_h = dy + h * d_k;
             real r = a->r ? a->r[i * a->heads + h] : 1, s = a->r ? row_dot(dy_h, y_h, d_k) / (real)d_k : 0;
-            if (a->turns)
-                turn_head(d_k / 2, dy_h, y_h, a->turns + (a->at ? a->at[i] : i) * d_k, r, s, dx + h * d_k,
-                          add);
-            else
-                scale_head(d_k, dy_h, y_h, r, s, dx + h * d_k, add);
+            turn_head(a, i, dy_h, y_h, r, s, dx + h * d_k, add);
         }
         for (long j = turned; j < a->w; j++) dx[j] = add ? dx[j] + dy[j] : dy[j];
     }
