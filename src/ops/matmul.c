@@ -26,27 +26,25 @@ typedef struct Attr {
     Shape places;                /* the leading axes of y */
     long step[3][MAX_RANK];      /* of A, B, Y: between matrices along each axis; 0: broadcast */
     long grad_step[2][MAX_RANK]; /* the same for da and db */
-    long m, k, n;
-    Order order[2];
-    long ld[2]; /* between rows, or between columns */
 } Attr;
 
-/* The order of x's matrices, and how far their rows (or columns) are apart. Those must not overlap, and what
- * has no second row is apart by its length. */
-static Order order_of(const Tensor *x, long *ld) {
+/* Sets *first to x's first matrix as it is stored: its transpose if it is stored by columns. Its rows (or columns)
+ * must not overlap, and what has no second row is apart by its length. */
+static Order stored(const Tensor *x, Matrix *first) {
     int r = x->shape.rank;
     long rows = x->shape.size[r - 2], columns = x->shape.size[r - 1];
     long down = x->stride[r - 2], right = x->stride[r - 1];
     if ((columns <= 1 || right == 1) && (rows <= 1 || down >= columns)) {
-        *ld = rows > 1 ? down : columns;
+        *first = (Matrix){x->data, rows, columns, rows > 1 ? down : columns};
         return BY_ROWS;
     }
     /* There are several columns: one alone is by rows, or one row again and again. */
-    if ((rows <= 1 || down == 1) && right >= rows) {
-        *ld = right;
-        return BY_COLUMNS;
-    }
-    return SCATTERED;
+    *first = (Matrix){x->data, columns, rows, right};
+    return (rows <= 1 || down == 1) && right >= rows ? BY_COLUMNS : SCATTERED;
+}
+
+static Order order_of(const Tensor *x) {
+    return stored(x, &(Matrix){0});
 }
 
 /* exercise: begin */
@@ -66,40 +64,40 @@ static void products(Gemm g, const Attr *attr, const long *a, const long *b, con
     }
 }
 
-/* The first matrix of A or B as it is stored: its transpose if it is stored by columns. */
-static Matrix stored(const Node *n, int operand) {
-    const Attr *s = n->attr;
-    long rows = operand == A ? s->m : s->k, columns = operand == A ? s->k : s->n;
-    Matrix x = {n->in[operand]->data, rows, columns, s->ld[operand]};
-    if (s->order[operand] == BY_COLUMNS) x.rows = columns, x.columns = rows;
-    return x;
+/* The first matrix of a contiguous array in x's shape. */
+static Matrix first_of(const Tensor *x, real *array) {
+    const long *size = x->shape.size + x->shape.rank - 2;
+    return matrix_of(array, size[0], size[1]);
 }
 
 static void forward(Node *n) {
     const Attr *s = n->attr;
-    GemmLayout layout = s->order[A] == BY_COLUMNS ? GEMM_TN : s->order[B] == BY_COLUMNS ? GEMM_NT : GEMM_NN;
-    Gemm y = product_of(layout, stored(n, A), stored(n, B), matrix_of(n->out->data, s->m, s->n), false);
+    Matrix a, b;
+    Order a_order = stored(n->in[A], &a), b_order = stored(n->in[B], &b);
+    GemmLayout layout = a_order == BY_COLUMNS ? GEMM_TN : b_order == BY_COLUMNS ? GEMM_NT : GEMM_NN;
+    Gemm y = product_of(layout, a, b, first_of(n->out, n->out->data), false);
     products(y, s, s->step[A], s->step[B], s->step[Y]);
 }
 
 static void backward(Node *n) {
     const Attr *s = n->attr;
-    Matrix dy = matrix_of(n->out->grad, s->m, s->n);
+    Matrix a, b, dy = first_of(n->out, n->out->grad);
+    Order a_order = stored(n->in[A], &a), b_order = stored(n->in[B], &b);
     if (n->in[A]->grad) {
-        GemmLayout layout = s->order[B] == BY_COLUMNS ? GEMM_NN : GEMM_NT;
-        Gemm da = product_of(layout, dy, stored(n, B), matrix_of(n->in[A]->grad, s->m, s->k), true);
+        GemmLayout layout = b_order == BY_COLUMNS ? GEMM_NN : GEMM_NT;
+        Gemm da = product_of(layout, dy, b, first_of(n->in[A], n->in[A]->grad), true);
         products(da, s, s->step[Y], s->step[B], s->grad_step[A]);
     }
     if (n->in[B]->grad) {
-        GemmLayout layout = s->order[A] == BY_COLUMNS ? GEMM_NN : GEMM_TN;
-        Gemm db = product_of(layout, stored(n, A), dy, matrix_of(n->in[B]->grad, s->k, s->n), true);
+        GemmLayout layout = a_order == BY_COLUMNS ? GEMM_NN : GEMM_TN;
+        Gemm db = product_of(layout, a, dy, first_of(n->in[B], n->in[B]->grad), true);
         products(db, s, s->step[A], s->step[Y], s->grad_step[B]);
     }
 }
 
 static double flops(const Node *n) {
-    const Attr *s = n->attr;
-    return 2.0 * (double)shape_count(n->out->shape) * (double)s->k;
+    Shape a = n->in[A]->shape;
+    return 2.0 * (double)shape_count(n->out->shape) * (double)a.size[a.rank - 1];
 }
 /* exercise: end */
 
@@ -151,23 +149,17 @@ static Shape places_of(Shape s) {
 Tensor *tape_matmul(Tape *t, Tensor *a, Tensor *b) {
     int ra = a->shape.rank, rb = b->shape.rank;
     if (ra < 2) error_bug("matmul: argument 1 is %s, want [*,*]", shape_text(a->shape));
-    long m = a->shape.size[ra - 2], k = a->shape.size[ra - 1];
+    long k = a->shape.size[ra - 1];
     if (rb < 2 || b->shape.size[rb - 2] != k)
         error_bug("matmul: argument 2 is %s, want [%s%ld,*]", shape_text(b->shape), rb > 2 ? "…," : "", k);
-    long n = b->shape.size[rb - 1];
-    Attr s = {.places = shape_broadcast("matmul, leading axes", places_of(a->shape), places_of(b->shape)),
-              .m = m,
-              .k = k,
-              .n = n};
+    Attr s = {.places = shape_broadcast("matmul, leading axes", places_of(a->shape), places_of(b->shape))};
     Shape out = s.places;
-    out.size[out.rank++] = m, out.size[out.rank++] = n;
+    out.size[out.rank++] = a->shape.size[ra - 2], out.size[out.rank++] = b->shape.size[rb - 1];
 
     /* gemm takes only one of A and B by columns. */
-    if (order_of(a, &s.ld[A]) == SCATTERED) a = tape_contiguous(t, a);
-    s.order[A] = order_of(a, &s.ld[A]);
-    Order order = order_of(b, &s.ld[B]);
-    if (order == SCATTERED || (order == BY_COLUMNS && s.order[A] == BY_COLUMNS)) b = tape_contiguous(t, b);
-    s.order[B] = order_of(b, &s.ld[B]);
+    if (order_of(a) == SCATTERED) a = tape_contiguous(t, a);
+    Order order = order_of(b);
+    if (order == SCATTERED || (order == BY_COLUMNS && order_of(a) == BY_COLUMNS)) b = tape_contiguous(t, b);
 
     Node *node = tape_node(t, &op_matmul, out, INPUTS(a, b));
     for (int i = 0; i < 2; i++) {
