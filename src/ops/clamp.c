@@ -55,7 +55,7 @@ const Op op_clamp = {"clamp", forward, backward, .branches = branches, .argument
 Tensor *tape_clamp(Tape *t, Tensor *x, real low, real high) {
     if (!(low <= high))
         error_bug("clamp: the interval is [%g,%g], want low <= high", (double)low, (double)high);
-    Node *n = tape_node(t, &op_clamp, x->shape, INPUTS(x));
+    Node *n = each_node(t, &op_clamp, x);
     *(Attr *)node_attr(n, sizeof(Attr)) = (Attr){low, high};
     return tape_record(n);
 }

@@ -12,24 +12,11 @@
  * u_i is a function of the tape's seed and step, the node's index, and i (base/random.h), so that backward
  * draws the mask again and forward keeps nothing. If the tape is not training, x itself is returned. */
 #include "ops/dropout_mask.h"
-#include "ops/ops.h"
+#include "ops/elementwise.h"
 
 /* exercise: begin */
-static void forward(Node *n) {
-    const DropoutMask *m = n->attr;
-    real *y = n->out->data;
-    long count = shape_count(n->out->shape);
-    tensor_copy_out(n->in[0], y);
-    for (long i = 0; i < count; i++) y[i] *= dropout_factor(m, i);
-}
-
-static void backward(Node *n) {
-    const DropoutMask *m = n->attr;
-    const real *dy = n->out->grad;
-    real *dx = n->in[0]->grad;
-    long count = shape_count(n->out->shape);
-    for (long i = 0; i < count; i++) dx[i] += dy[i] * dropout_factor(m, i);
-}
+FORWARD_EACH(y = x * dropout_factor(n->attr, i))
+BACKWARD_EACH(dx += dy * dropout_factor(n->attr, i))
 
 static void arguments(const Node *n, FILE *out) {
     dropout_print(n->attr, shape_count(n->out->shape), out);
@@ -57,7 +44,7 @@ const Op op_dropout = {"dropout", forward, backward, .arguments = arguments, CAS
 Tensor *tape_dropout(Tape *t, Tensor *x, double p) {
     if (!(p >= 0 && p < 1)) error_bug("dropout: p is %g, want it in [0,1)", p);
     if (!t->training || p == 0) return x;
-    Node *n = tape_node(t, &op_dropout, x->shape, INPUTS(x));
+    Node *n = each_node(t, &op_dropout, x);
     *(DropoutMask *)node_attr(n, sizeof(DropoutMask)) = dropout_mask(n, p);
     return tape_record(n);
 }

@@ -9,8 +9,8 @@
  *     FORWARD_PAIRS(y = a * b)
  *     BACKWARD_PAIRS(da += dy * b, db += dy * a)
  *
- * Each macro defines the function of its name. A statement may also use the node, n. RECORD_EACH and RECORD_PAIRS
- * define the function that records the operation. */
+ * Each macro defines the function of its name. A statement may also use the node, n, and, of one tensor, the index of
+ * the element, i. RECORD_EACH and RECORD_PAIRS define the function that records the operation, of contiguous inputs. */
 #ifndef OPS_ELEMENTWISE_H
 #define OPS_ELEMENTWISE_H
 
@@ -19,10 +19,10 @@
 
 #define FORWARD_EACH(statement)                                                                              \
     static void forward(Node *n) {                                                                           \
+        const real *in = n->in[0]->data;                                                                     \
         real *out = n->out->data;                                                                            \
-        tensor_copy_out(n->in[0], out);                                                                      \
         for (long i = 0, count = shape_count(n->out->shape); i < count; i++) {                               \
-            const real x = out[i];                                                                           \
+            const real x = in[i];                                                                            \
             real y;                                                                                          \
             statement;                                                                                       \
             out[i] = y;                                                                                      \
@@ -33,33 +33,35 @@
     static void backward(Node *n) {                                                                          \
         const real *in = n->in[0]->data, *out = n->out->data, *up = n->out->grad;                            \
         real *grad = n->in[0]->grad;                                                                         \
-        Walk w = tensor_walk_over(n->in[0]);                                                                 \
-        for (; tensor_walk_row(&w); out += w.n, up += w.n, grad += w.n)                                      \
-            for (long i = 0; i < w.n; i++) {                                                                 \
-                const real x = in[w.at[0] + i * w.step[0]], y = out[i], dy = up[i];                          \
-                real dx = grad[i];                                                                           \
-                (void)x, (void)y;                                                                            \
-                statement;                                                                                   \
-                grad[i] = dx;                                                                                \
-            }                                                                                                \
+        for (long i = 0, count = shape_count(n->out->shape); i < count; i++) {                               \
+            const real x = in[i], y = out[i], dy = up[i];                                                    \
+            real dx = grad[i];                                                                               \
+            (void)x, (void)y;                                                                                \
+            statement;                                                                                       \
+            grad[i] = dx;                                                                                    \
+        }                                                                                                    \
     }
 
 /* For Op.branches: the side of a kink that x is on, as a number. */
 #define BRANCHES_EACH(side)                                                                                  \
     static uint64_t branches(const Node *n) {                                                                \
         uint64_t hash = 0;                                                                                   \
-        for (Walk w = tensor_walk_over(n->in[0]); tensor_walk_row(&w);)                                      \
-            for (long i = 0; i < w.n; i++) {                                                                 \
-                const real x = n->in[0]->data[w.at[0] + i * w.step[0]];                                      \
-                hash = branch_hash(hash, side);                                                              \
-            }                                                                                                \
+        for (long i = 0, count = shape_count(n->out->shape); i < count; i++) {                               \
+            const real x = n->in[0]->data[i];                                                                \
+            hash = branch_hash(hash, side);                                                                  \
+        }                                                                                                    \
         return hash;                                                                                         \
     }
+
+/* A node for y = f(x), to be given attributes. */
+static inline Node *each_node(Tape *t, const Op *op, Tensor *x) {
+    return tape_node(t, op, x->shape, INPUTS(tape_contiguous(t, x)));
+}
 
 /* The function that records an operation of x alone, and `build`, for its cases. */
 #define RECORD_EACH(name)                                                                                    \
     Tensor *tape_##name(Tape *t, Tensor *x) {                                                                \
-        return tape_record(tape_node(t, &op_##name, x->shape, INPUTS(x)));                                   \
+        return tape_record(each_node(t, &op_##name, x));                                                     \
     }                                                                                                        \
     BUILD_CASE(build, tape_##name(t, x[0]))
 
@@ -72,19 +74,15 @@
     {"empty", build, {{"x", DIMS(2, 0), low, high}}}
 /* clang-format on */
 
-enum { WALK_A, WALK_B, WALK_DA, WALK_DB };
+enum { WALK_A, WALK_B };
 
-/* Walks the elements of y in order, and with them a and b (WALK_A, WALK_B) and their gradients (WALK_DA, WALK_DB).
- * An element that y repeats is visited each time, so that `da +=` sums over the broadcast axes. */
+/* Walks the elements of y in order, and with them those of a and b, or of their gradients. An element that y repeats is
+ * visited each time, so that `da +=` sums over the broadcast axes. */
 static inline Walk broadcast_walk(const Node *n) {
-    long stride[4][MAX_RANK], contiguous[MAX_RANK];
-    for (int i = 0; i < 2; i++) {
-        const Tensor *x = n->in[i];
-        tensor_broadcast_strides(x->shape, x->stride, n->out->shape, stride[WALK_A + i]);
-        tensor_contiguous_strides(x->shape, contiguous);
-        tensor_broadcast_strides(x->shape, contiguous, n->out->shape, stride[WALK_DA + i]);
-    }
-    return tensor_walk(n->out->shape, 4, (const long *[]){stride[0], stride[1], stride[2], stride[3]});
+    long a[MAX_RANK], b[MAX_RANK];
+    tensor_broadcast_strides(n->in[0]->shape, n->in[0]->stride, n->out->shape, a);
+    tensor_broadcast_strides(n->in[1]->shape, n->in[1]->stride, n->out->shape, b);
+    return tensor_walk(n->out->shape, 2, (const long *[]){a, b});
 }
 
 #define WALKED(array, operand) (array)[w.at[operand] + i * w.step[operand]]
@@ -105,8 +103,8 @@ static inline Walk broadcast_walk(const Node *n) {
     static void backward(Node *n) {                                                                          \
         const real *out = n->out->data, *up = n->out->grad;                                                  \
         for (Walk w = broadcast_walk(n); tensor_walk_row(&w); out += w.n, up += w.n) {                       \
-            BACKWARD_ROW(da, n->in[0]->grad, WALK_DA, statement_a)                                           \
-            BACKWARD_ROW(db, n->in[1]->grad, WALK_DB, statement_b)                                           \
+            BACKWARD_ROW(da, n->in[0]->grad, WALK_A, statement_a)                                            \
+            BACKWARD_ROW(db, n->in[1]->grad, WALK_B, statement_b)                                            \
         }                                                                                                    \
     }
 
@@ -124,6 +122,7 @@ static inline Walk broadcast_walk(const Node *n) {
 #define RECORD_PAIRS(name)                                                                                   \
     Tensor *tape_##name(Tape *t, Tensor *a, Tensor *b) {                                                     \
         Shape y = shape_broadcast(#name, a->shape, b->shape);                                                \
+        a = tape_contiguous(t, a), b = tape_contiguous(t, b);                                                \
         return tape_record(tape_node(t, &op_##name, y, INPUTS(a, b)));                                       \
     }                                                                                                        \
     BUILD_CASE(build, tape_##name(t, x[0], x[1]))

@@ -37,7 +37,7 @@ static const CheckCase cases[] = {
 const Op op_scale = {"scale", forward, backward, .arguments = arguments, CASES(cases)};
 
 Tensor *tape_scale(Tape *t, Tensor *x, real factor) {
-    Node *n = tape_node(t, &op_scale, x->shape, INPUTS(x));
+    Node *n = each_node(t, &op_scale, x);
     *(real *)node_attr(n, sizeof(real)) = factor;
     return tape_record(n);
 }
