@@ -122,18 +122,18 @@ static void add_turned(Steps *s) {
         "The angles by which the query and the key of position i turn. Nothing is added to X.");
     add(s, "rotary", "Q turned",
         "(a, b) = (q_ij, q_i(j+d_k/2)) becomes (a cos phi_ij - b sin phi_ij, a sin phi_ij + b cos phi_ij)",
-        head_of(w, w->steps->q), w->queries, NULL,
+        head_of(w, w->attention->steps->q), w->queries, NULL,
         "The product of a query of position i and a key of position k is then that of a query turned by i - "
         "k "
         "and the key: a score depends on the distance.");
-    add(s, "rotary", "K turned", "the same of K", head_of(w, w->steps->k), w->keys, NULL, NULL);
+    add(s, "rotary", "K turned", "the same of K", head_of(w, w->attention->steps->k), w->keys, NULL, NULL);
 }
 
 /* Queries, keys and values. Returns the formula of their scores. */
 static const char *add_projections(Steps *s) {
     const WalkThrough *w = s->walk;
     const ModelConfig *c = &w->run.model->config;
-    const AttentionSteps *a = w->steps;
+    const AttentionSteps *a = w->attention->steps;
     bool cross = w->side == SIDE_CROSS;
     long d = c->d_model;
     Tensor *q = projected(w, a->q, 0), *k = projected(w, a->k, cross ? 0 : d);
@@ -153,7 +153,7 @@ static const char *add_projections(Steps *s) {
 
 static void add_head(Steps *s, Tensor *x) {
     const WalkThrough *w = s->walk;
-    const AttentionSteps *a = w->steps;
+    const AttentionSteps *a = w->attention->steps;
     const WalkText *q = w->queries, *k = w->keys;
     bool cross = w->side == SIDE_CROSS, additive = w->run.model->config.attention == ATTENTION_ADDITIVE;
     add(s, "input", "X", "X = the input of this attention", x, q, NULL,
@@ -187,7 +187,7 @@ static void add_head(Steps *s, Tensor *x) {
 
 static void add_heads(Steps *s, Tensor *x) {
     const WalkThrough *w = s->walk;
-    const AttentionSteps *a = w->steps;
+    const AttentionSteps *a = w->attention->steps;
     const WalkText *q = w->queries, *k = w->keys;
     add(s, "heads", "S of all heads", "S^h, of Q^h and K^h", a->scores, q, k,
         "Each head has its own projections, so that a token can look for several things at once.");
@@ -202,7 +202,8 @@ static void add_heads(Steps *s, Tensor *x) {
     add(s, "before-after", "last row of X and of Z", "X_n, Z_n",
         tape_concat(w->tape, 0, 2, (Tensor *[]){before, after}), &both, NULL,
         "The last token before and after attention: Z holds what it took up from the tokens it attends to.");
-    add(s, "output", "Z W^O", "Y = Z W^O + b^O", a->output, q, NULL, "The results of the heads, mixed.");
+    add(s, "output", "Z W^O", "Y = Z W^O + b^O", w->attention->output, q, NULL,
+        "The results of the heads, mixed.");
 }
 
 /* ---- 3.1, 3.3 ---- */
@@ -307,7 +308,7 @@ static void introduce(const WalkThrough *w) {
 static bool print_all(WalkThrough *w, Error *e) {
     const WalkOptions *o = w->options;
     Steps s = {.walk = w};
-    Tensor *x = projection(w->steps->q)->in[0];
+    Tensor *x = projection(w->attention->steps->q)->in[0];
     add_tokens(&s), add_embedding(&s), add_head(&s, x), add_heads(&s, x), add_rest(&s);
     if (tape_failed(w->tape, e)) return false;
     bool merges = w->run.tokenizer && w->run.tokenizer->kind == TOKENIZER_BPE && is_wanted(o, "merges"),

@@ -55,7 +55,7 @@ typedef struct WalkThrough {
     WalkText source, target; /* a language model has no source */
     Tokens source_tokens, target_tokens;
     char layer[PARAMETER_NAME]; /* "encoder.layers.0." */
-    const AttentionSteps *steps;
+    const AttentionTrace *attention;
     const WalkText *queries, *keys; /* the tokens of Q, and of K and V */
 } WalkThrough;
 
@@ -63,7 +63,7 @@ typedef struct WalkThrough {
 bool walk_read(WalkThrough *w, const WalkOptions *o, Error *e);
 void walk_close(WalkThrough *w);
 
-/* Chooses the attention of the options: layer, attention, steps, queries, keys. */
+/* Chooses the attention of the options: layer, attention, queries, keys. */
 bool walk_choose(WalkThrough *w, Error *e);
 
 /* False with STATUS_USAGE if --layer or --head exceeds the model's. */

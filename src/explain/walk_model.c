@@ -92,7 +92,7 @@ bool walk_choose(WalkThrough *w, Error *e) {
     w->queries = w->side == SIDE_ENCODER ? &w->source : &w->target;
     w->keys = w->side == SIDE_DECODER ? &w->target : &w->source;
     w->end = w->tape->last;
-    w->steps = nn_trace_find(&w->trace, name)->steps;
+    w->attention = nn_trace_find(&w->trace, name);
     return true;
 }
 

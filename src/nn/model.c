@@ -164,7 +164,8 @@ size_t model_bytes(const Model *m) {
  * max_length comes from a file, and no array in that file confirms it. */
 static bool reserve_sinusoids(Model *m, Error *e) {
     m->sinusoids = pages_alloc(sinusoid_bytes(&m->config), "positional encodings", e);
-    m->positions.data = m->config.positions == POSITIONS_SINUSOIDAL ? m->sinusoids : NULL;
+    if (m->config.positions == POSITIONS_SINUSOIDAL)
+        m->positions = tensor_over(m->sinusoids, SHAPE(m->config.max_length, m->config.d_model));
     return m->sinusoids;
 }
 
@@ -173,8 +174,6 @@ bool model_set_length(Model *m, long max_length, Error *e) {
     if (!old) return true;
     pages_free(old, sinusoid_bytes(&m->config));
     m->config.max_length = (int)max_length, m->sinusoids_made = 0;
-    if (m->config.positions == POSITIONS_SINUSOIDAL)
-        m->positions = tensor_over(NULL, SHAPE(max_length, m->config.d_model));
     return reserve_sinusoids(m, e);
 }
 

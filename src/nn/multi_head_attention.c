@@ -38,10 +38,7 @@ static Tensor *heads(const Forward *f, Attention *a, const Heads *in, AttentionT
 static Tensor *multi_head(const Forward *f, Attention *a, const Heads *in) {
     AttentionTrace *trace = NULL;
     Tensor *y = nn_project(f, &a->out, heads(f, a, in, &trace));
-    for (long s = 0; trace && s < trace->sequences; s++) {
-        long start = in->queries->start[s];
-        trace->steps[s].output = tape_slice(f->tape, y, 0, start, start + in->queries->rows[s]);
-    }
+    if (trace) trace->output = y;
     return y;
 }
 

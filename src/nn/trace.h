@@ -15,13 +15,13 @@ typedef struct AttentionSteps {
     Tensor *weights;   /* [h, n, m] softmax: each row sums to 1 */
     Tensor *z;         /* [h, n, d_k] weights v */
     Tensor *concatenation; /* [n, d_model] the heads side by side */
-    Tensor *output;        /* [n, d_model] concatenation W^O; set by modules only */
 } AttentionSteps;
 
 typedef struct AttentionTrace {
     const char *name; /* as in a weight file: "decoder.layers.1.multihead_attn" */
     long sequences;
     AttentionSteps *steps; /* [sequences] */
+    Tensor *output;        /* [query rows, d_model] of all sequences: concatenation W^O */
     struct AttentionTrace *next;
 } AttentionTrace;
 
