@@ -106,7 +106,7 @@ TEST(compilers_are_heard) {
         snprintf(library, sizeof library, "%s", in_folder("a.so"));
         CHECK(chdir(folder) == 0);
         StudentSource s = {.source = cases[i].source, .library = library};
-        bool ok = student_compile(&s, 1, strcmp(cases[i].headers, "src") == 0 ? headers : cases[i].headers);
+        bool ok = student_compile(&s, strcmp(cases[i].headers, "src") == 0 ? headers : cases[i].headers);
         CHECK(chdir(here) == 0);
         CHECK(ok == !cases[i].status && s.error.status == cases[i].status &&
                   strcmp(s.error.text, cases[i].says) == 0,
@@ -129,7 +129,7 @@ TEST(warnings_are_kept) {
     char library[PATH_MAX];
     snprintf(library, sizeof library, "%s", in_folder("a.so"));
     StudentSource s = {.source = in_folder("a.c"), .library = library};
-    CHECK(student_compile(&s, 1, "src"), "%s", s.error.text);
+    CHECK(student_compile(&s, "src"), "%s", s.error.text);
     unsetenv("CC");
     long lines = 0;
     for (const char *line = s.warnings; *line; line += sizeof WARNING, lines++)

@@ -90,7 +90,7 @@ static void try_mutant(void *context, long i) {
     snprintf(source, sizeof source, "%s/mutant%ld.c", directory, i);
     snprintf(library, sizeof library, "%s/mutant%ld.so", directory, i);
     StudentSource s = {.source = source, .library = library};
-    const Op *op = write_source(m, source) && student_compile(&s, 1, "src")
+    const Op *op = write_source(m, source) && student_compile(&s, "src")
                        ? student_load(library, m->op, false, &e)
                        : NULL;
     f.built = op != NULL;

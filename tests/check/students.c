@@ -180,7 +180,7 @@ static void try_wrong(void *context, long batch) {
     for (int i = (int)batch; i < WRONGS; i += BATCHES) write_wrong(out, i);
     fclose(out);
     StudentSource s = {.source = source, .library = library};
-    if (!student_compile(&s, 1, "src")) printf("%s\n", s.error.text);
+    if (!student_compile(&s, "src")) printf("%s\n", s.error.text);
     for (int i = (int)batch; i < WRONGS && !s.error.status; i += BATCHES) {
         snprintf(name, sizeof name, "%s%d", wrong[i].op, i);
         send_finding(library, name, i);
@@ -194,7 +194,7 @@ static void try_right(void *context, long which) {
     (void)context;
     snprintf(library, sizeof library, "%s/right%ld.so", directory, which);
     StudentSource s = {.source = sources[which], .library = library};
-    int count = student_compile(&s, 1, "src") ? student_names(sources[which], name, MOST_RIGHT, &e) : 0;
+    int count = student_compile(&s, "src") ? student_names(sources[which], name, MOST_RIGHT, &e) : 0;
     if (!count) printf("%s%s\n", s.error.text, e.text);
     for (int i = 0; i < count; i++) send_finding(library, name[i], find_right(name[i]));
     unlink(library);

@@ -2,9 +2,7 @@
 #include "base/pool.h"
 #include "base/utf8.h"
 #include "check/gradcheck/check_host.h"
-#include "check/grading/student_op.h"
 #include "check/sandbox.h"
-#include "ops/ops.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -274,6 +272,6 @@ void plan_run(const CheckPlan *p, void (*sink)(void *context, const CaseReport *
     /* The host must run out of time before its judge. */
     if (p->folder) c.judge = (ChildLimits){.seconds = 2 * p->limits.seconds + 1};
     memcpy(c.judge.keep, p->keep, sizeof p->keep);
-    child_run_all(p->items, p->at_once, &c.judge, check_item, take_report, &c);
+    child_run_all(p->items, pool_threads(), &c.judge, check_item, take_report, &c);
     free(c.report);
 }

@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "check/gradcheck/child.h"
 #include "check/gradcheck/gradcheck.h"
+#include "check/grading/student_op.h"
 #include "ops/ops.h"
 
 typedef struct CheckItem {
@@ -38,7 +39,6 @@ typedef struct CheckPlan {
 
     uint64_t seed;
     long seeds; /* points of each case: those of `seeds` seeds from `seed` on; at least 1 */
-    int at_once;
     ChildLimits limits;
 } CheckPlan;
 
@@ -56,5 +56,31 @@ void plan_free(CheckPlan *p);
 
 /* Checks all items, and hands their reports to `sink` in the plan's order as soon as they are there. */
 void plan_run(const CheckPlan *p, void (*sink)(void *context, const CaseReport *r), void *context);
+
+/* ---- A student's C file as a plan of checks: at a teacher's cases, or at its own and some made from them
+ * ---- */
+
+/* A C file and what it is judged by. */
+typedef struct StudentFile {
+    const char *source;
+    const char *cases; /* a teacher's C file of cases: op_NAME with CASES; NULL: none */
+    /* An operation of this project, or a teacher's C file of one: its forward is compared, and without
+     * `cases` its cases are used. NULL: none. */
+    const char *like;
+    const char *folder;              /* where it is compiled and runs: its own */
+    const char *headers;             /* the project's src */
+    bool solution;                   /* a file that includes the project's own operations is refused */
+    char warnings[STUDENT_WARNINGS]; /* the compiler's, once it is added */
+} StudentFile;
+
+/* Compiles the teacher's files in f->folder and adds their cases; does nothing if the student's own cases
+ * count. The libraries are kept open and unlinked if the system can load such files. False:
+ * STATUS_NO_INPUT, STATUS_BAD_DATA: the cases do not compile. */
+bool plan_add_given(CheckPlan *p, const StudentFile *f, Error *e);
+
+/* Compiles the file in f->folder. Without given cases it adds the file's own, and others made from the first:
+ * other sizes and larger values. If the file cannot be compiled or loaded, every case fails, or one item that
+ * stands for all. False: other errors (no such file, no headers, no compiler). */
+bool plan_add_file(CheckPlan *p, StudentFile *f, Error *e);
 
 #endif

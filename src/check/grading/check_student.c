@@ -1,7 +1,6 @@
-#include "check/grading/check_student.h"
 #include "base/random.h"
 #include "base/utf8.h"
-#include "check/grading/student_op.h"
+#include "check/grading/check_cases.h"
 #include "check/sandbox.h"
 #include <fcntl.h>
 #include <stdio.h>
@@ -196,41 +195,43 @@ static const char *keep_open(CheckPlan *p, int i, const char *library) {
     return strcpy(arena_alloc(&p->arena, strlen(path) + 1), path);
 }
 
-enum { CASES, REFERENCE, LIBRARIES };
-
-static bool compile_given(CheckPlan *p, const StudentFile *f, StudentSource s[LIBRARIES], Error *e) {
-    const OpEntry *entry = f->like ? ops_find(f->like) : NULL;
-    const char *like = entry ? path_in(p, f->headers, path_in(p, "ops", f->like)) : f->like;
-    if (entry) like = strcat(strcpy(arena_alloc(&p->arena, strlen(like) + 3), like), ".c");
-    bool built_in = entry && !f->cases;
-    s[CASES] = (StudentSource){f->cases   ? f->cases
-                               : built_in ? path_in(p, f->folder, "cases.c")
-                                          : like,
-                               path_in(p, f->folder, PLAN_CASES), TEACHERS_CASES};
-    s[REFERENCE] = (StudentSource){like, path_in(p, f->folder, "reference.so"), TEACHERS};
-    if (built_in && !write_template(s[CASES].source, f, e)) return false;
-    if (built_in) p->like = entry->op;
-    int count = f->like && !built_in ? LIBRARIES : 1;
-    student_compile(s, count, f->headers);
-    for (int i = 0; i < count; i++) {
-        const Error *found = &s[i].error;
-        if (found->status == STATUS_NO)
-            return error_set(e, STATUS_BAD_DATA, "%s: %s", s[i].source, found->text);
-        if (found->status) return error_set(e, found->status, "%s", found->text);
-    }
-    return true;
+/* Compiles a teacher's file in the folder; returns the library. NULL: as plan_add_given. */
+static const char *compile_given(CheckPlan *p, const StudentFile *f, const char *source, const char *library,
+                                 StudentKind kind, Error *e) {
+    StudentSource s = {source, path_in(p, f->folder, library), kind};
+    if (student_compile(&s, f->headers)) return s.library;
+    if (s.error.status == STATUS_NO)
+        error_set(e, STATUS_BAD_DATA, "%s: %s", source, s.error.text);
+    else
+        *e = s.error;
+    return NULL;
 }
 
+enum { CASES, REFERENCE }; /* in p->keep */
+
 bool plan_add_given(CheckPlan *p, const StudentFile *f, Error *e) {
-    StudentSource s[LIBRARIES];
+    const OpEntry *entry = f->like ? ops_find(f->like) : NULL;
+    const char *like = f->like, *cases = f->cases ? f->cases : f->like, *library;
+    char name[STUDENT_NAME + 8];
     Error unfit = {0};
-    if (!f->cases && !f->like) return true;
+    if (!cases) return true;
     p->given = true;
-    if (!compile_given(p, f, s, e)) return false;
-    add_cases(p, s[CASES].source, f->folder, PLAN_CASES, &unfit);
-    if (unfit.status) return error_set(e, STATUS_BAD_DATA, "%s: %s", s[CASES].source, unfit.text);
-    p->cases = keep_open(p, CASES, s[CASES].library);
-    if (f->like && !p->like) p->reference = keep_open(p, REFERENCE, s[REFERENCE].library);
+    if (entry) {
+        snprintf(name, sizeof name, "ops/%s.c", f->like);
+        like = path_in(p, f->headers, name);
+    }
+    if (entry && !f->cases) {
+        p->like = entry->op;
+        cases = path_in(p, f->folder, "cases.c");
+        if (!write_template(cases, f, e)) return false;
+    }
+    if (!(library = compile_given(p, f, cases, PLAN_CASES, TEACHERS_CASES, e))) return false;
+    add_cases(p, cases, f->folder, PLAN_CASES, &unfit);
+    if (unfit.status) return error_set(e, STATUS_BAD_DATA, "%s: %s", cases, unfit.text);
+    p->cases = keep_open(p, CASES, library);
+    if (!like || p->like) return true;
+    if (!(library = compile_given(p, f, like, "reference.so", TEACHERS, e))) return false;
+    p->reference = keep_open(p, REFERENCE, library);
     return true;
 }
 
@@ -254,7 +255,7 @@ static bool copy_cases(const CheckPlan *p, const StudentFile *f, Error *e) {
 static void compile_own(CheckPlan *p, StudentFile *f, Error *own) {
     const char *hidden[] = {f->cases ? f->cases : f->like, f->cases ? f->like : NULL, NULL};
     StudentSource s = {f->source, path_in(p, f->folder, PLAN_OWN), STUDENTS, hidden};
-    student_compile(&s, 1, f->headers);
+    student_compile(&s, f->headers);
     *own = s.error;
     memcpy(f->warnings, s.warnings, sizeof f->warnings);
     char *included = own->status ? NULL : student_includes(&s, f->solution ? f->headers : NULL);

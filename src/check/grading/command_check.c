@@ -1,12 +1,10 @@
 #include "base/directory.h"
 #include "base/interrupt.h"
 #include "base/options.h"
-#include "base/pool.h"
 #include "base/utf8.h"
 #include "check/grading/commands.h"
 #include "check/grading/directories.h"
 #include "check/grading/grade_files.h"
-#include "check/grading/student_op.h"
 #include "check/sandbox.h"
 #include "ops/ops.h"
 #include <stdio.h>
@@ -84,7 +82,6 @@ static void check_operations(Grading *g, const char *name, const char *part, Err
         grade_unjudged(&g->plan, &g->show, e->text, &(Error){0});
         return;
     }
-    g->plan.at_once = pool_threads();
     g->show.overview = !name;
     if (name && !g->show.json) printf("%s: %s\n\n", name, ops_find(name)->formula);
     show_start(&show, &g->show);

@@ -1,6 +1,5 @@
 #include "check/grading/grade_files.h"
 #include "base/directory.h"
-#include "base/pool.h"
 #include "base/utf8.h"
 #include "check/grading/directories.h"
 #include "check/sandbox.h"
@@ -106,7 +105,6 @@ static void judge(const Grading *g, void (*sink)(void *context, const CaseReport
 /* A temporary directory of the run; each file has one of its own in it. */
 static bool open_folder(Grading *g, char folder[TEMPORARY_PATH], Error *e) {
     static char headers[PATH_ROOM];
-    g->plan.at_once = pool_threads();
     g->file.headers = student_headers(headers);
     g->file.folder = folder;
     return directory_temporary(folder, e);

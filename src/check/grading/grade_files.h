@@ -3,7 +3,7 @@
 #ifndef GRADING_GRADE_FILES_H
 #define GRADING_GRADE_FILES_H
 
-#include "check/grading/check_student.h"
+#include "check/grading/check_cases.h"
 #include "check/grading/gradcheck_show.h"
 
 typedef struct Grading {

@@ -28,11 +28,6 @@ static const ChildLimits compile_limits = {.seconds = 20, .bytes = (size_t)4e9, 
 
 enum { ARGUMENTS = 48, CANNOT_RUN = 127 };
 
-typedef struct Compile {
-    StudentSource *all;
-    const char *headers;
-} Compile;
-
 static const char *const all_flags[] = {
     "-std=c11",
     "-D_DEFAULT_SOURCE", /* GNU's names as well would slow <math.h> down */
@@ -61,13 +56,12 @@ static int add_flags(const char **argument, int n, const char *const *flags) {
 
 /* Replaces the process by the compiler. Options in $CC, as in "gcc -O3", take precedence. */
 static void run_compiler(void *context, long i) {
-    const Compile *c = context;
-    const StudentSource *s = &c->all[i];
+    const StudentSource *s = context;
     const char *cc = getenv("CC");
     char *words = strdup(cc && *cc ? cc : "cc"), path[PATH_ROOM], cases[PATH_ROOM];
     const char **argument = calloc(ARGUMENTS + strlen(words), sizeof *argument), *word = strtok(words, " \t");
     int n = 0;
-    if (s->error.status) child_finish();
+    (void)i;
     if (s->hidden) sandbox_hide(s->hidden);
     snprintf(path, sizeof path, "%s", s->library);
     setenv("TMPDIR", dirname(path), 1); /* for the files that a killed compiler leaves */
@@ -77,12 +71,12 @@ static void run_compiler(void *context, long i) {
     n = add_flags(argument, n, system_loadable(s->kind != STUDENTS));
     if (s->kind != STUDENTS) n = add_flags(argument, n, teachers_flags);
     if (s->kind == TEACHERS_CASES) {
-        snprintf(cases, sizeof cases, "%s/check/cases_only.h", c->headers);
+        snprintf(cases, sizeof cases, "%s/check/cases_only.h", s->headers);
         n = add_flags(argument, n, cases_flags);
         argument[n++] = "-include", argument[n++] = cases;
     }
     snprintf(path, sizeof path, "%s%s", s->source[0] == '-' ? "./" : "", s->source);
-    const char *const files[] = {"-isystem", c->headers, path, "-o", s->library, NULL};
+    const char *const files[] = {"-isystem", s->headers, path, "-o", s->library, NULL};
     add_flags(argument, n, files); /* -isystem: no warnings from the headers */
     execvp(argument[0], (char *const *)argument);
     printf("%s: cannot be run", argument[0]);
@@ -113,9 +107,9 @@ static void take_warnings(const char *printed, char *warnings) {
 }
 
 static void compiled(void *context, long i, const ChildEnd *end) {
-    StudentSource *s = &((const Compile *)context)->all[i];
+    StudentSource *s = context;
     char text[CHILD_TEXT], printed[CHILD_PRINTED + 1];
-    if (s->error.status) return;
+    (void)i;
     strcpy(printed, end->printed);
     if (end->fate == CHILD_EXITED && end->number == 0)
         take_warnings(printed, s->warnings);
@@ -128,30 +122,24 @@ static void compiled(void *context, long i, const ChildEnd *end) {
                   child_text(text, end, &compile_limits));
 }
 
-static void look_for(StudentSource *s, const char *headers) {
-    char header[4096];
+/* Whether the files are there. */
+static bool can_be_read(StudentSource *s) {
+    char header[PATH_ROOM];
     struct stat file;
-    snprintf(header, sizeof header, "%s/ops/ops.h", headers);
+    snprintf(header, sizeof header, "%.*s/ops/ops.h", PATH_ROOM - 16, s->headers);
     if (access(s->source, R_OK) != 0 || stat(s->source, &file) != 0)
-        error_set(&s->error, STATUS_NO_INPUT, "%s: cannot be read", s->source);
-    else if (S_ISDIR(file.st_mode))
-        error_set(&s->error, STATUS_NO_INPUT, "%s: found a folder, need a C file", s->source);
-    else if (S_ISREG(file.st_mode) && file.st_size == 0)
-        error_set(&s->error, STATUS_NO, "is empty");
-    else if (access(header, R_OK) != 0)
-        error_set(&s->error, STATUS_NO_INPUT, "%s: cannot be read: operations need it", header);
+        return error_set(&s->error, STATUS_NO_INPUT, "%s: cannot be read", s->source);
+    if (S_ISDIR(file.st_mode))
+        return error_set(&s->error, STATUS_NO_INPUT, "%s: found a folder, need a C file", s->source);
+    if (S_ISREG(file.st_mode) && file.st_size == 0) return error_set(&s->error, STATUS_NO, "is empty");
+    return access(header, R_OK) == 0 ||
+           error_set(&s->error, STATUS_NO_INPUT, "%s: cannot be read: operations need it", header);
 }
 
-bool student_compile(StudentSource *s, int count, const char *headers) {
-    Compile c = {s, headers};
-    bool ok = true;
-    for (int i = 0; i < count; i++) {
-        s[i].error = (Error){0}, s[i].warnings[0] = 0;
-        look_for(&s[i], headers);
-    }
-    child_run_all(count, count, &compile_limits, run_compiler, compiled, &c);
-    for (int i = 0; i < count; i++) ok &= s[i].error.status == STATUS_DONE;
-    return ok;
+bool student_compile(StudentSource *s, const char *headers) {
+    s->headers = headers, s->error = (Error){0}, s->warnings[0] = 0;
+    if (can_be_read(s)) child_run_all(1, 1, &compile_limits, run_compiler, compiled, s);
+    return s->error.status == STATUS_DONE;
 }
 
 /* The linker redirects malloc, calloc and realloc of a student's code to these, which report that memory

@@ -24,6 +24,7 @@ typedef struct StudentSource {
     const char *source, *library; /* the C file, and the shared library that is made of it */
     StudentKind kind;
     const char *const *hidden; /* files that it cannot include, up to a NULL; NULL: none */
+    const char *headers;       /* the project's src; set by student_compile */
 
     /* STATUS_NO_INPUT: there is no such source, or there are no headers; STATUS_BUG: there is no compiler;
      * STATUS_NO: it does not compile, and the text has the compiler's first error. */
@@ -34,8 +35,8 @@ typedef struct StudentSource {
 /* The project's src: next to this program, or to the directory in which it was built. */
 const char *student_headers(char path[PATH_ROOM]);
 
-/* Compiles the sources in parallel with the headers of the project's src. True if all compile. */
-bool student_compile(StudentSource *s, int count, const char *headers);
+/* Compiles the source with the headers of the project's src. */
+bool student_compile(StudentSource *s, const char *headers);
 
 /* The first file that the source of this library includes and must not: one of the headers' folder that is
  * no header, as "ops/softmax.c", unless `headers` is NULL, or a hidden one. To be freed; NULL: none. */
