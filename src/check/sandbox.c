@@ -31,7 +31,7 @@ const char *sandbox_open_path(int file) {
     return NULL;
 }
 
-/* Sanitizers start processes and read /proc themselves. */
+/* Sanitizers start processes and read /proc, so nothing is confined under them. */
 #if defined __has_feature
 #define SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
 #elif defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
@@ -116,7 +116,7 @@ static bool restrict_files(void) {
 static bool enter_user_namespace(int others) {
     char map[64];
     unsigned user = geteuid(), group = getegid();
-    prctl(PR_SET_DUMPABLE, 1); /* or the maps are not ours to write */
+    prctl(PR_SET_DUMPABLE, 1); /* otherwise the maps belong to the superuser */
     if (unshare(CLONE_NEWUSER | others) != 0) return false;
     const char *const files[] = {"/proc/self/setgroups", "/proc/self/uid_map", "/proc/self/gid_map"};
     for (int i = 0; i < 3; i++) {
@@ -131,7 +131,7 @@ static bool enter_user_namespace(int others) {
     return true;
 }
 
-/* A superuser keeps its rights over other users' files, which it has not in a user namespace. */
+/* A superuser enters no user namespace: there it would lose its rights over other users' files. */
 static bool enter_mount_namespace(void) {
     if (geteuid() != 0) return enter_user_namespace(CLONE_NEWNS);
     return unshare(CLONE_NEWNS) == 0 && mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
@@ -179,7 +179,7 @@ static const int refused[] = {
     424, 425, 426, 427, 428, 429, 430, 431, 432, 433, 434, 438, 442, 452};
 enum { CLONE3 = 435, OPENAT2 = 437, REFUSED = sizeof refused / sizeof *refused };
 
-/* A filter that grows. */
+/* A filter under construction. */
 typedef struct Filter {
     struct sock_filter code[2 * REFUSED + 80];
     unsigned short length;
@@ -197,7 +197,7 @@ static void answer(Filter *f, int error) {
     emit(f, BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (uint32_t)error, 0, 0);
 }
 
-/* Refuses a call by one of its arguments: unless (argument & mask) is `need`. */
+/* Refuses a call unless (argument & mask) == need. */
 static void refuse_unless(Filter *f, int call, int argument, uint32_t mask, uint32_t need) {
     emit(f, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)call, 0, 5);
     load(f, offsetof(struct seccomp_data, args) + (size_t)argument * sizeof(uint64_t));
@@ -215,13 +215,13 @@ static void refuse_calls(void) {
     emit(&f, BPF_JMP | BPF_JEQ | BPF_K, ARCHITECTURE, 1, 0);
     answer(&f, EPERM);
     load(&f, offsetof(struct seccomp_data, nr));
-    emit(&f, BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1); /* calls of x32 */
+    emit(&f, BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1); /* the calls of x32 */
     answer(&f, EPERM);
     for (int i = 0; i < REFUSED; i++) {
         emit(&f, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)refused[i], 0, 1);
         answer(&f, EPERM);
     }
-    for (int i = 0; i < 2; i++) { /* their arguments are in memory: libraries fall back to clone and openat */
+    for (int i = 0; i < 2; i++) { /* their arguments lie in memory; libraries fall back to clone and openat */
         emit(&f, BPF_JMP | BPF_JEQ | BPF_K, i ? CLONE3 : OPENAT2, 0, 1);
         answer(&f, ENOSYS);
     }
@@ -273,7 +273,7 @@ void sandbox_enter(const char *folder) {
 }
 
 bool sandbox_has_files(void) {
-    return landlock_version() >= 1; /* a user namespace is not tried for an answer */
+    return landlock_version() >= 1; /* a user namespace may confine too; it is not tried */
 }
 
 #else

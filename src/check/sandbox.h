@@ -15,16 +15,15 @@ void sandbox_protect(void);
  * system's libraries. */
 void sandbox_enter(const char *folder);
 
-/* Hides files from this process and its children: they read as empty. For the compiler of a student's
- * file. Up to the first NULL. */
+/* Hides files, a list that ends with NULL, from this process and its children: they read as empty. For the
+ * compiler of a student's file. */
 void sandbox_hide(const char *const *files);
 
 /* Whether this system confines files, and processes. */
 bool sandbox_has_files(void);
 bool sandbox_has_processes(void);
 
-/* The path by which an open file is loaded, also one that has no name any more; NULL: this system has
- * none. */
+/* The path by which an open file is loaded, even after its name is removed; NULL: this system has none. */
 const char *sandbox_open_path(int file);
 
 #endif

@@ -171,7 +171,8 @@ bool case_write(CaseFiles *f, const char *directory, bool force, Error *e) {
 
 static const char *description(char text[REPORT_TEXT], const CaseFiles *f, const CaseArray *a) {
     static const char *const of_role[] = {[CASE_INPUT] = "an input",
-                                          [CASE_OUTPUT] = "the output; your own forward's may take its place",
+                                          [CASE_OUTPUT] =
+                                              "the output; you may replace it with that of your own forward",
                                           [CASE_UPSTREAM] = "the upstream gradient, of L = sum(dy * y)"};
     bool constant = a->role == CASE_INPUT && !point_has_gradient(&f->point, a->input);
     if (a->role == CASE_GRADIENT)

@@ -109,9 +109,9 @@ static const CheckCase *load_case(void *context) {
     const char *name = j->item->op;
     Error e = {0};
     sandbox_enter(p->folder);
-    bool loaded = !p->given || student_load_solution(PLAN_OWN, name, &e);
-    const Op *op = loaded ? student_load(p->given ? PLAN_CASES : PLAN_OWN, name, false, &e) : NULL;
-    return case_of(op, j->item->index, p->given && loaded ? "the cases: " : "", &e);
+    bool loaded = !p->cases || student_load_solution(PLAN_OWN, name, &e);
+    const Op *op = loaded ? student_load(p->cases ? PLAN_CASES : PLAN_OWN, name, false, &e) : NULL;
+    return case_of(op, j->item->index, p->cases && loaded ? "the cases: " : "", &e);
 }
 
 /* In the reference's process: the same case. A template has fewer cases than the operation that is built
@@ -238,7 +238,7 @@ static bool is_wanted(const CheckItem *item, const CaseReport *r) {
 static void ask_for_slope(const CheckPlan *p, const CheckItem *item, CaseReport *r) {
     long elements = 0, sloped = 0;
     for (int i = 0; i < r->inputs; i++) elements += r->in[i].coordinates, sloped += r->in[i].sloped;
-    if (!p->given || plan_has_reference(p) || item->c.flat || r->verdict != PASS || !elements || sloped)
+    if (!p->cases || plan_has_reference(p) || item->c.flat || r->verdict != PASS || !elements || sloped)
         return;
     r->verdict = INCONCLUSIVE;
     for (int i = 0; i < r->inputs; i++) {

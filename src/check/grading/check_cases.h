@@ -13,7 +13,7 @@
 typedef struct CheckItem {
     char op[REPORT_NAME], name[REPORT_NAME];
     int index;   /* of the case in the operation's table; -1: there is nothing to run, `trouble` says why */
-    CheckCase c; /* of a student's file: without its code, and under no name */
+    CheckCase c; /* of a student's file: without `build` */
     bool added;  /* by the checker: counts only if the operation accepts its sizes */
     char trouble[REPORT_TEXT];
 } CheckItem;
@@ -27,15 +27,14 @@ typedef struct CheckPlan {
     CheckItem *item;
     long items, capacity;
     const char *folder; /* of the file that is judged; NULL: operations are built in */
-    bool given; /* the cases are a teacher's, and call tape_NAME of the file: PLAN_CASES, not its own */
 
-    const char *cases; /* their library, by the path under which it is loaded here; NULL: not given */
-
-    /* The forward that is wanted as well: of a built-in operation, or of a library that is loaded here. Both
-     * NULL: any forward will do. */
+    /* A teacher's cases, which call the file's tape_NAME: their library, copied to PLAN_CASES for each file.
+     * NULL: the file's own cases count. */
+    const char *cases;
+    /* The reference whose forward is compared: a built-in operation, or a library. Both NULL: none. */
     const Op *like;
     const char *reference;
-    int keep[CHILD_KEEPS]; /* the open files of these libraries */
+    int keep[CHILD_KEEPS]; /* the open files of the libraries, which may have no name any more */
 
     uint64_t seed;
     long seeds; /* points of each case: those of `seeds` seeds from `seed` on; at least 1 */
@@ -48,8 +47,7 @@ int plan_add(CheckPlan *p, const Op *op, const char *part);
 /* Adds one more, to be filled in. Others may move. */
 CheckItem *plan_item(CheckPlan *p, const char *op, const char *name, int index);
 
-/* Fills one report for each item, that says it failed for this reason: the state before anything is
- * judged. */
+/* Fills a report for each item, which has failed for this reason: the state before anything is judged. */
 void plan_unjudged(const CheckPlan *p, const char *why, CaseReport *report);
 
 void plan_free(CheckPlan *p);
@@ -57,8 +55,7 @@ void plan_free(CheckPlan *p);
 /* Checks all items, and hands their reports to `sink` in the plan's order as soon as they are there. */
 void plan_run(const CheckPlan *p, void (*sink)(void *context, const CaseReport *r), void *context);
 
-/* ---- A student's C file as a plan of checks: at a teacher's cases, or at its own and some made from them
- * ---- */
+/* ---- A student's C file: checked at a teacher's cases, or at its own and some made from them ---- */
 
 /* A C file and what it is judged by. */
 typedef struct StudentFile {

@@ -127,7 +127,7 @@ static void list_cases(void *context, long i) {
     const Listing *l = context;
     Error e = {0};
     sandbox_enter(l->folder);
-    const Op *op = student_load(l->library, l->name[i], l->plan->given, &e);
+    const Op *op = student_load(l->library, l->name[i], l->plan->cases, &e);
     if (!op) {
         printf("%s\n", e.text);
         exit(STATUS_NO);
@@ -147,7 +147,7 @@ static void take_listing(void *context, long i, const ChildEnd *end) {
         item->c = c;
     }
     if (end->fate == CHILD_DONE && end->size) {
-        if (!l->plan->given) add_made(l->plan, first);
+        if (!l->plan->cases) add_made(l->plan, first);
         return;
     }
     CheckItem *bad = plan_item(l->plan, l->name[i], end->fate == CHILD_DONE ? "cases" : "loading", -1);
@@ -211,11 +211,10 @@ enum { CASES, REFERENCE }; /* in p->keep */
 
 bool plan_add_given(CheckPlan *p, const StudentFile *f, Error *e) {
     const OpEntry *entry = f->like ? ops_find(f->like) : NULL;
-    const char *like = f->like, *cases = f->cases ? f->cases : f->like, *library;
+    const char *like = f->like, *cases = f->cases ? f->cases : f->like;
     char name[STUDENT_NAME + 8];
     Error unfit = {0};
     if (!cases) return true;
-    p->given = true;
     if (entry) {
         snprintf(name, sizeof name, "ops/%s.c", f->like);
         like = path_in(p, f->headers, name);
@@ -225,13 +224,13 @@ bool plan_add_given(CheckPlan *p, const StudentFile *f, Error *e) {
         cases = path_in(p, f->folder, "cases.c");
         if (!write_template(cases, f, e)) return false;
     }
-    if (!(library = compile_given(p, f, cases, PLAN_CASES, TEACHERS_CASES, e))) return false;
+    if (!(p->cases = compile_given(p, f, cases, PLAN_CASES, TEACHERS_CASES, e))) return false;
     add_cases(p, cases, f->folder, PLAN_CASES, &unfit);
     if (unfit.status) return error_set(e, STATUS_BAD_DATA, "%s: %s", cases, unfit.text);
-    p->cases = keep_open(p, CASES, library);
+    p->cases = keep_open(p, CASES, p->cases);
     if (!like || p->like) return true;
-    if (!(library = compile_given(p, f, like, "reference.so", TEACHERS, e))) return false;
-    p->reference = keep_open(p, REFERENCE, library);
+    if (!(p->reference = compile_given(p, f, like, "reference.so", TEACHERS, e))) return false;
+    p->reference = keep_open(p, REFERENCE, p->reference);
     return true;
 }
 
@@ -241,7 +240,7 @@ bool plan_add_given(CheckPlan *p, const StudentFile *f, Error *e) {
 static bool copy_cases(const CheckPlan *p, const StudentFile *f, Error *e) {
     char path[PATH_ROOM], block[1 << 14];
     ssize_t n;
-    if (!p->given) return true;
+    if (!p->cases) return true;
     if (!directory_file(path, f->folder, PLAN_CASES, STATUS_CANNOT_CREATE, e)) return false;
     int to = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0500);
     bool ok = to >= 0;
@@ -269,7 +268,7 @@ bool plan_add_file(CheckPlan *p, StudentFile *f, Error *e) {
     p->folder = f->folder;
     if (!copy_cases(p, f, e)) return false;
     compile_own(p, f, &own);
-    if (!p->given && own.status == STATUS_DONE) add_cases(p, f->source, f->folder, PLAN_OWN, &own);
+    if (!p->cases && own.status == STATUS_DONE) add_cases(p, f->source, f->folder, PLAN_OWN, &own);
     if (own.status == STATUS_DONE) return true;
     if (!p->items) { /* one that stands for all is named after the file */
         CheckItem *item = plan_item(p, slash ? slash + 1 : f->source, "compiling", -1);

@@ -69,8 +69,8 @@ static bool is_wrong(const CaseReport *r) {
     return wrong;
 }
 
-/* Prints the reports as lines of JSON. Before the end of an operation it stops at the first wrong case, on
- * which later cases still have a bearing. */
+/* Prints the reports as lines of JSON. Before the end of an operation it stops at the first wrong case,
+ * because later cases may change its explanation. */
 static void print_json(Show *show, bool at_end) {
     while (show->printed < show->count && (at_end || !is_wrong(&show->report[show->printed])))
         gradcheck_json_report(show->out, show->how->file, &show->report[show->printed++]);

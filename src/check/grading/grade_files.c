@@ -64,7 +64,7 @@ static bool coverage_says(Coverage *c, bool strict, CaseReport *r) {
     return any;
 }
 
-/* Reports on their way; after those of an operation comes one of what they do not test. */
+/* Passes reports on, and after those of an operation one of the aspects that they do not test. */
 typedef struct Stage {
     void (*sink)(void *context, const CaseReport *r);
     void *context;
@@ -97,7 +97,7 @@ bool grade_unjudged(const CheckPlan *p, const ShowOptions *how, const char *why,
 
 /* Judges what the plan has, and hands the reports to `sink`. */
 static void judge(const Grading *g, void (*sink)(void *context, const CaseReport *r), void *context) {
-    Stage stage = {.sink = sink, .context = context, .covers = !g->plan.given, .strict = g->strict};
+    Stage stage = {.sink = sink, .context = context, .covers = !g->plan.cases, .strict = g->strict};
     plan_run(&g->plan, take_report, &stage);
     end_operation(&stage);
 }

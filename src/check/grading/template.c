@@ -10,50 +10,49 @@ static bool begins(const char *line, const char *with) {
     return strncmp(line, with, strlen(with)) == 0;
 }
 
-/* The header comment up to its derivation, and the task in the derivation's place. Returns the text after
- * it. */
+/* Prints the header comment with the task in place of its derivation. Returns the text after it. */
 static const char *print_task(const char *text, const char *op, FILE *out) {
     const char *end = strstr(text, "*/\n"), *derivation = strstr(text, " * Backward");
     fwrite(text, 1, (size_t)((derivation && derivation < end ? derivation : end) - text), out);
-    fprintf(out,
-            " * Write forward and backward below. Check them at the cases of this file, to which you may "
-            "add, and at\n"
-            " * those of the project, where your forward must give the same output:\n"
-            " *\n"
-            " *     ./gradcheck FILE.c\n"
-            " *     ./gradcheck FILE.c --like %s\n"
-            " */\n",
-            op);
+    fprintf(
+        out,
+        " * Write forward and backward below. Check them at the cases of this file, to which you may add,\n"
+        " * and at those of the project, where your forward must give the same output:\n"
+        " *\n"
+        " *     ./gradcheck FILE.c\n"
+        " *     ./gradcheck FILE.c --like %s\n"
+        " */\n",
+        op);
     return end + strlen("*/\n");
 }
 
-static void print_stubs(const Op *op, FILE *out) {
-    if (!op->view)
-        fprintf(
-            out,
-            "/* Computes n->out->data from n->in[i]->data. The output is contiguous. Inputs have any "
-            "->stride;\n"
-            " * tensor_copy_out(n->in[0], array) copies one in the order of its ->shape, shape_count(shape) "
-            "is its\n"
-            " * number of elements. n->attr points to what the operation was recorded with besides tensors.\n"
-            " * node_array(n, count) is an array to save for backward. node_record(n, bytes) is zeroed "
-            "memory that\n"
-            " * lives as long as the tape. */\n"
-            "static void forward(Node *n) {\n"
-            "    error_bug(\"%s: forward is to be written\");\n"
-            "    (void)n;\n"
-            "}\n\n",
-            op->name);
+static void print_stub(const char *function, const Op *op, FILE *out) {
     fprintf(out,
-            "/* Given n->out->grad, dL/dy, adds dL/dx to n->in[i]->grad of each input. Both are contiguous. "
-            "The gradient of\n"
-            " * an input that takes none is NULL, and so is an optional input that is absent. Changes "
-            "nothing else. */\n"
-            "static void backward(Node *n) {\n"
-            "    error_bug(\"%s: backward is to be written\");\n"
+            "static void %s(Node *n) {\n"
+            "    error_bug(\"%s: %s is to be written\");\n"
             "    (void)n;\n"
             "}\n",
-            op->name);
+            function, op->name, function);
+}
+
+static void print_stubs(const Op *op, FILE *out) {
+    if (!op->view) {
+        fprintf(out,
+                "/* Computes n->out->data from n->in[i]->data. The output is contiguous. Inputs have any\n"
+                " * ->stride; tensor_copy_out(n->in[0], array) copies one in the order of its ->shape, and\n"
+                " * shape_count(shape) is its number of elements. n->attr points to what the operation was\n"
+                " * recorded with besides tensors. node_array(n, count) is an array to save for backward.\n"
+                " * node_record(n, bytes) is zeroed memory that lives as long as the tape. */\n");
+        print_stub("forward", op, out);
+        fprintf(out, "\n");
+    }
+    fprintf(
+        out,
+        "/* Given n->out->grad, dL/dy, adds dL/dx to n->in[i]->grad of each input. Both are contiguous.\n"
+        " * The gradient of an input that takes none is NULL, and so is an optional input that is absent.\n"
+        " * Changes nothing else. */\n");
+    print_stub("backward", op, out);
+    fprintf(out, "\n");
 }
 
 static void print_operation(const Op *op, FILE *out) {
@@ -73,7 +72,7 @@ static void print_rest(const char *text, const Op *op, FILE *out) {
         if (begins(word, "/* exercise: begin */")) {
             hidden = true;
             if (!written) print_stubs(op, out);
-            written = true;
+            written = blank = true;
         }
         if (begins(line, "const Op op_")) {
             print_operation(op, out);
