@@ -139,17 +139,6 @@ static Tensor *own_max(Tape *t, Tensor **x) {
     return tape_max(t, x[0], -1);
 }
 
-TEST(kinks_are_reported_where_branches_are_told) {
-    static const double zeros[] = {0, 0, 0, -1, 1, 2};
-    CaseReport r = check(own_relu, (CheckInput){"x", DIMS(6), .values = zeros}, false);
-    SAYS(r, PASS);
-    CHECK(r.in[0].kinks == 3, "%ld kinks", r.in[0].kinks);
-    static const double ties[] = {3, 3, 1, 5, 5, 5};
-    r = check(own_max, (CheckInput){"x", DIMS(2, 3), .values = ties}, false);
-    SAYS(r, PASS);
-    CHECK(r.in[0].kinks == 5, "%ld kinks", r.in[0].kinks);
-}
-
 static char *explained(const CaseReport *r) {
     char *text;
     size_t size;
@@ -344,18 +333,6 @@ TEST(plains_are_left) {
     own_function = after_a_wide_plain, own_slope = zero;
     gradcheck_case("test", &c, 1, &r);
     SAYS(r, INCONCLUSIVE);
-}
-
-static real in_steps(real x) {
-    return ((real)1e8 + x) * ((real)1e8 + x) - (real)1e16; /* moves in steps of x's, 1.5e-8 wide */
-}
-
-/* Between two steps nothing moves: that is no proof of a gradient of 0. */
-TEST(a_rest_between_steps_is_no_gradient_of_0) {
-    if (!IN_DOUBLE) return; /* a float has no 1e8 + x */
-    CaseReport r = check_own(in_steps, zero, (CheckInput){"x", DIMS(5), -1e-5, 1e-5});
-    CHECK(r.in[0].verdict != PASS && r.in[0].wrong + r.in[0].unclear == 5, "%s: %ld wrong, %ld unclear",
-          gradcheck_verdict_text(r.in[0].verdict), r.in[0].wrong, r.in[0].unclear);
 }
 
 static real wave(real x) {
