@@ -58,23 +58,16 @@ void attention_take(const PageExample *x, const ModelConfig *c, const Trace *tra
             weights = take_weights(&x->group[g++], kinds[i].pattern, trace, weights);
 }
 
-/* The columns of the first group are the source, if there is one; the rows of the last group are the
- * target. */
-static bool fill(const PageExample *x, const ModelConfig *c, Tokens *source, Tokens *target, Error *e) {
-    const PageGroup *first = &x->group[0], *last = &x->group[x->groups - 1];
-    bool lm = c->kind == KIND_LM;
-    if (!tokens_new(target, 1, last->rows, e) || (!lm && !tokens_new(source, 1, first->columns, e)))
-        return false;
-    tokens_fill(target, 1, last->rows, last->row_tokens, c->pad_id);
-    if (!lm) tokens_fill(source, 1, first->columns, first->column_tokens, c->pad_id);
-    return true;
-}
-
+/* The columns of the first group are the source, if there is one; the rows of the last group are the target. */
 Tensor *attention_logits(const PageExample *x, Tape *t, Model *m, Trace *trace, Error *e) {
+    const PageGroup *first = &x->group[0], *last = &x->group[x->groups - 1];
     Tokens source = {0}, target = {0};
     Tensor *logits = NULL;
-    if (fill(x, &m->config, &source, &target, e)) {
+    long n = m->config.kind == KIND_LM ? 0 : first->columns;
+    if (tokens_new(&target, 1, last->rows, e) && tokens_new(&source, 1, n, e)) {
         Forward f = {t, m, &source, &target, .trace = trace};
+        tokens_fill(&target, 1, last->rows, last->row_tokens, m->config.pad_id);
+        tokens_fill(&source, 1, n, first->column_tokens, m->config.pad_id);
         t->training = false;
         logits = nn_logits(&f, nn_hidden(&f));
         if (tape_failed(t, e)) logits = NULL;

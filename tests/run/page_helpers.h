@@ -18,13 +18,14 @@ typedef struct SamplePage {
     uint8_t *weights[SAMPLE_FRAMES][SAMPLE_EXAMPLES], room[SAMPLE_FRAMES][SAMPLE_EXAMPLES][1000];
     PageSample sample;
     PageAnswer answer[SAMPLE_FRAMES];
+    PageBeam beam[2];
     Picture curve;
     PageFact fact;
     Series series;
 } SamplePage;
 
 static int32_t sample_ids[] = {0, 1, 2, 3, 4}, sample_wrong[] = {0, 2, 2};
-static const double sample_y[] = {3, 2, 1};
+static const double sample_y[] = {3, 2, 1}, sample_probability[SAMPLE_TOKENS] = {0.5, 0.25, 1, 1, 1};
 
 /* Makes a page of 2 examples with 2 layers of 3 heads, once causal, at 3 steps. In frame f every row gives all its weight
  * to column f, or in a causal group to the last one it has if that comes before. */
@@ -53,6 +54,7 @@ static inline void sample_page(SamplePage *s, const char *const *token) {
         s->frame[f] = (PageFrame){100 * (f + 1), s->weights[f], &s->answer[f]};
     }
     s->sample = (PageSample){"An answer", "source", sample_ids, SAMPLE_TOKENS, sample_ids, SAMPLE_TOKENS};
+    for (int i = 0; i < 2; i++) s->beam[i] = (PageBeam){s->answer[i], sample_probability};
     s->series = (Series){token[0], 3, NULL, sample_y, false};
     s->curve = (Picture){PICTURE_CHART, token[1], token[0], .chart = {.series = &s->series, .count = 1}};
     s->fact = (PageFact){"text", token[0]};
@@ -64,6 +66,9 @@ static inline void sample_page(SamplePage *s, const char *const *token) {
                      .examples = s->example,
                      .frames = s->frame,
                      .samples = &s->sample,
+                     .searched = &s->sample,
+                     .beams = s->beam,
+                     .beam_count = 2,
                      .facts = &s->fact,
                      .command = "./train copy",
                      .figure_count = 1,
