@@ -23,7 +23,7 @@ static struct {
     Mistake mistake;
 } planted;
 
-/* Element i of `count` that a wrong backward adds, in rows of `row`. */
+/* Element i, of `count` in rows of `row`, of the gradient that the wrong backward adds. */
 static real mistaken(const real *delta, long i, long count, long row) {
     switch (planted.mistake) {
     case SIGN: return -delta[i];
@@ -66,7 +66,7 @@ static Tensor *build_planted(Tape *t, Tensor **x) {
     return y;
 }
 
-/* The case with the mistake of that name, or without one if there is none. */
+/* The case with the mistake of that name; unchanged if no mistake has this name. */
 static CheckCase plant(const Op *op, const CheckCase *c, const char *name) {
     CheckCase wrong = *c;
     for (Mistake i = 0; i < MISTAKES; i++) {
@@ -78,7 +78,7 @@ static CheckCase plant(const Op *op, const CheckCase *c, const char *name) {
     return wrong;
 }
 
-/* ---- What there is to check ---- */
+/* ---- The list of operations ---- */
 
 static void print_head(const char *name, Shape s) {
     printf("{\"name\": "), json_print(stdout, name);
@@ -97,7 +97,7 @@ static void print_inputs(const CheckInput *in) {
     printf("]}");
 }
 
-/* All operations, and the inputs of their cases. */
+/* Prints all operations, and the inputs of their cases. */
 WEB_EXPORT(void, operations, (void)) {
     printf("{\"operations\": [");
     for (int i = 0; i < ops_count; i++) {
@@ -170,7 +170,7 @@ static void print_point(const char *op, const CheckCase *c, int k, uint64_t seed
     arena_free(&arena);
 }
 
-/* A case of the operation in the file `operation`, with the mistake in the file `mistake`. */
+/* Checks a case of the operation in the file `operation`, with the mistake in the file `mistake`. */
 WEB_EXPORT(void, check, (int number, int input, int seed)) {
     const char *name = web_file_data("operation");
     const OpEntry *o = ops_find(name);

@@ -29,7 +29,7 @@
     return {rows: columns ? x.values.length / columns : 0, columns, values: x.values};
   }
 
-  // The smallest case that is no mere number: the grids fit on a phone.
+  // A case whose inputs have 2 to 32 elements: its grids fit on a phone.
   function caseOf(operation) {
     const size = c => c.inputs.map(x => x.shape.reduce((a, b) => a * b, 1));
     const fits = c => size(c).every(n => n >= 2 && n <= 32);
@@ -51,7 +51,7 @@
     if (mistake !== 'none') more.mistake = mistake;
     const r = await ask('check', more);
     result = Object.assign(r, {formula: o.formula, operation: o.name, moves: inputs.map(x => x.gradient)});
-    const wrong = r.elements.findIndex(differs); // a mistake is shown where it is
+    const wrong = r.elements.findIndex(differs); // show an element that is wrong
     element = wrong >= 0 ? wrong : Math.min(element, r.elements.length - 1);
     paint('check');
   });
@@ -66,12 +66,12 @@
     paint('check');
   });
 
-  // Counted from 0, as in the checker's words.
+  // The indices of element i, from 0, as the checker prints them.
   function place(x, i) {
     const {columns} = shape(x);
     return x.shape.length < 2 ? String(i) : `${Math.floor(i / columns)},${i % columns}`;
   }
-  // Both come from the same function: they agree to about eight digits, or the rule is wrong.
+  // A right backward agrees with the difference to about eight digits.
   function differs({difference: a, backward: b}) {
     return Math.abs(a - b) > 1e-6 * Math.max(1, Math.abs(a), Math.abs(b));
   }

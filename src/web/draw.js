@@ -69,7 +69,7 @@ function clear(canvas, width, height) {
   return c;
 }
 
-// Points of a curve, at most 1,000: beyond, two become one, their mean.
+// Points of a curve, at most 1,000; beyond that, neighbours are merged into their mean.
 class Curve {
   constructor() { this.x = []; this.y = []; this.width = 1; this.count = 0; this.sum = 0; }
   add(x, y) {
@@ -206,7 +206,7 @@ function choosable(canvas, size, choose) {
   return (i, j) => { at = [i, j]; };
 }
 
-// Numbers as a reader writes them.
+// Numbers for display.
 const number = x => String(Math.round(x)).replace(/\B(?=(\d{3})+$)/g, '\u202f');
 function figure(x, digits = 4) {
   if (x === -Infinity) return '−∞';

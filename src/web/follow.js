@@ -1,4 +1,4 @@
-// Follow: the walk. Each matrix as a heat map, beside those it is made of; a cell says how it came about.
+// Follow: the walk. Shows each matrix as a heat map beside its operands, and the sum behind the chosen cell.
 'use strict';
 (() => {
   let walk = null, where = '', cell = [0, 0];
@@ -56,7 +56,7 @@
   const counted = (names, i) => names.length ? `${i + 1} “${label(names, i)}”` : i + 1;
   const v = x => figure(x, 3), par = x => x < 0 ? `(${v(x)})` : v(x);
 
-  // How cell i, j came about, and what to mark in the matrices it is made of: {text, marks: [[name, mark]]}.
+  // The calculation of cell i, j, and the marks in its operands: {text, marks: [[name, mark]]}.
   function how(m, i, j) {
     const f = m.from, self = flat(m), value = self.values[i * self.columns + j], cell = {cell: [i, j]};
     const get = name => flat(find(name)), at = (x, r, c) => x.values[r * x.columns + c];

@@ -101,7 +101,7 @@
     svg.replaceChildren(make('g', {id: 'links'}), ...rows.flat(), ...names);
   }
 
-  // A line from query a to key b; beside: both in one row, above or below.
+  // A line from query a to key b; up: an arc between tokens of one row runs above it.
   function link(a, b, weight, up) {
     const far = Math.abs(a.x - b.x), bend = Math.min(100, far / 2 + 24), y = a.y + (up ? -17 : 17);
     const d = a.y !== b.y ? `M${a.x} ${a.y + (a.y > b.y ? -17 : 17)} L${b.x} ${b.y + (a.y > b.y ? 17 : -17)}`

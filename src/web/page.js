@@ -50,7 +50,7 @@ function ask(op, more = {}) {
   return new Promise((done, fail) => waiting.set(id, {done, fail}));
 }
 
-// The worker is lost: all that waits for it ends, and the next request opens a new one.
+// Gives up a worker that has crashed: pending requests fail, and the next request opens a new worker.
 function lose(why) {
   worker.terminate();
   worker = model = null, running = false;
@@ -60,7 +60,7 @@ function lose(why) {
   show();
 }
 
-// f, which runs once at a time; calls while it runs cause one more run after it.
+// Wraps f so that one run is active at a time. Calls during a run cause one more run after it.
 function latest(f) {
   let busy = false, again = false;
   return async () => {
@@ -69,14 +69,14 @@ function latest(f) {
     busy = true;
     while (again) {
       again = false;
-      const mine = model; // what was asked of a model that is no more does not matter
+      const mine = model; // an error of a replaced model is ignored
       await f().catch(e => { if (mine === model) say(t('error', e.message)); });
     }
     busy = false;
   };
 }
 
-// A message to the reader; '': none.
+// Shows a message; '' hides it.
 function say(text) {
   $('message').textContent = text.slice(0, 400);
   $('message').hidden = !text;
@@ -94,7 +94,7 @@ const SETTINGS = [
   ['optimizer', ['adamw', 'muon', 'sgd'], 'adamw'],
   ['steps', ['200', '400', '600', '800', '1200', '2000', '5000', '20000'], '400'],
 ];
-// Enough for 99 % with the other defaults.
+// Steps that reach 99 % with the other defaults.
 const STEPS = {copy: '400', reverse: '600', sort: '800', add: '2000', lm: '400'};
 const choice = Object.fromEntries(SETTINGS.map(([name, , preset]) => [name, preset]));
 const own = make('textarea', {id: 'own', spellcheck: false});
@@ -131,7 +131,7 @@ function change(name, value) {
   start();
 }
 
-// The options of ./train: it learns alike with them. After `steps` the rate stays at its smallest.
+// The options of ./train for the same training. After `steps` the learning rate stays at its minimum.
 function options() {
   const text = choice.task === 'lm';
   const rate = choice.optimizer === 'sgd' ? 0.1 : 0.005;
@@ -147,7 +147,7 @@ function options() {
 
 // ---- The model ----
 
-let model = null;      // what `start` or `load` answered
+let model = null;      // the worker's answer to `start` or `load`
 let running = false, starting = false;
 let trainCurve, heldCurve, exactCurve, state, history;
 const viewers = [];    // {section, renew}: parts that show the model
@@ -179,7 +179,7 @@ const start = latest(async () => {
   if (running) loop();
 });
 
-// A new or loaded model is there.
+// Shows a new or loaded model.
 function took(m) {
   model = m;
   clearCurves();
@@ -188,7 +188,7 @@ function took(m) {
   shape();
   answered();
 }
-// Another alphabet or context: the field gets a text that the model can read.
+// Replaces a text in the field that does not fit the model's alphabet or context.
 function fitInput() {
   const letters = model.tokens.filter(x => [...x].length === 1);
   const fits = text => text && [...text].every(c => letters.includes(c));
@@ -216,7 +216,7 @@ async function loop() {
   }
 }
 
-// Trains up to n steps in about ms milliseconds, and evaluates where it is due, or where `look` says so.
+// Trains up to n steps in about ms milliseconds, and evaluates if an evaluation is due or `look` is true.
 async function advance(n, ms, look) {
   const mine = model, left = model.steps - state.step;
   const r = await ask('step', {n: left > 0 ? Math.min(n, left) : n, ms, more: true});
@@ -262,7 +262,7 @@ $('reset').addEventListener('click', () => { running = false; start(); });
 
 // ---- The reader's sequence ----
 
-// The typed text if the model can read it; otherwise null, and a message beside the field.
+// The typed text; null, with a message beside the field, if the model cannot read it.
 function typed() {
   const text = $('input').value, most = mostTyped(), known = new Set(model.tokens);
   const odd = ofCharacters() ? [...text.slice(0, 500)].find(c => !known.has(c)) : undefined;
@@ -271,7 +271,7 @@ function typed() {
   if (fault) $('answer').replaceChildren(make('span', {className: 'wrong'}, fault));
   return fault ? null : text;
 }
-// Else tokens are pieces of words, which can be put together from any text.
+// False for byte pairs, whose tokens can spell any text.
 const ofCharacters = () => model.tokens.every(x => [...x].length === 1 || /^<\w+>$/.test(x));
 const mostTyped = () => Math.min(model.maxSource, 24);
 
@@ -290,7 +290,7 @@ const answer = latest(async () => {
   paint('answers');
 });
 
-// The answer, its wrong characters marked, and a tick or a cross; whole: also the right answer.
+// The answer with its wrong characters marked and a tick or a cross; with `whole`, also the right answer.
 function marked(r, whole) {
   const answer = r.answer.replace(/\n/g, '⏎').replace(/\ufffd/g, '·'); // a dot: no character
   if (r.wanted === null || r.wanted === undefined) return [answer];
@@ -318,7 +318,7 @@ const watch = new IntersectionObserver(entries => entries.forEach(e => {
   if (e.isIntersecting) renew();
 }));
 document.querySelectorAll('main > section').forEach(s => watch.observe(s));
-// While it trains, only what is seen is renewed.
+// During training only visible parts are renewed.
 function renew() { for (const v of viewers) if (model && (!running || seen.has(v.section))) v.renew(); }
 function shape() { for (const v of viewers) if (v.shape) v.shape(); }
 

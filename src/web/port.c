@@ -1,4 +1,4 @@
-/* Replaces in the page's modules all that a page does not have: threads, processes, a system, and files. A file is a
+/* Replaces threads, processes, the system and files in the page's modules. A file is a
  * block of memory with a name. Functions without a counterpart in a page do nothing. */
 #include "base/file.h"
 #include "base/pool.h"
@@ -55,16 +55,16 @@ struct File {
     size_t size;
     FILE *stream; /* while it is written */
 };
-static File files[8]; /* as many as all entry points name */
+static File files[8]; /* enough for all entry points */
 
-/* The file of this path; NULL: there is none. */
+/* The file at this path, or NULL. */
 static File *find(const char *path) {
     for (File *f = files; f < files + sizeof files / sizeof *files; f++)
         if (strcmp(f->path, path) == 0) return f;
     return NULL;
 }
 
-/* The same, emptied, or a new one. NULL: there are too many. */
+/* An empty file at this path. NULL: there are too many files. */
 static File *emptied(const char *path) {
     File *f = find(path);
     if (!f && !(f = find(""))) return NULL;
@@ -98,7 +98,7 @@ WEB_EXPORT(char *, file_write, (const char *path, size_t size)) {
     return f->data;
 }
 
-/* A number that nobody reads from. */
+/* Returns a descriptor that is not used. */
 int file_open(const char *path, uintmax_t *bytes, Error *e) {
     *bytes = web_file_size(path);
     if (web_file_data(path)) return 99;
@@ -148,11 +148,11 @@ void file_abandon(File *f) {
     if (f) fclose(f->stream);
 }
 
-/* ---- What entry points print ---- */
+/* ---- Output of the entry points ---- */
 
 Error web_error;
 
-/* Prints the error, if there is one, behind a form feed, and all output. */
+/* Prints the error, if there is one, after a form feed, and flushes the output. */
 WEB_EXPORT(void, end, (void)) {
     if (web_error.status != STATUS_DONE) {
         printf("\f{\"status\": %d", (int)web_error.status);

@@ -58,7 +58,7 @@ Tensor *__wrap_tape_rotary(Tape *t, Tensor *x, long heads, long d_k, const int32
 
 /* ---- Members of a JSON object ---- */
 
-/* Labels of tokens; id NULL: of the tokens 0, 1, … */
+/* Prints the labels of tokens; id NULL: of the tokens 0, 1, … */
 static void print_tokens(const char *name, const int32_t *id, long count) {
     char label[TOKEN_LABEL];
     const SavedRun *r = &session.run;
@@ -74,7 +74,7 @@ static void print_tokens(const char *name, const int32_t *id, long count) {
     putchar(']');
 }
 
-/* Text of tokens. */
+/* Prints the text of tokens. */
 static void print_decoded(const char *name, const int32_t *id, long count) {
     Arena arena = {0};
     char *text = arena_alloc(&arena, (size_t)count * TOKEN_BYTES + 1);
@@ -220,7 +220,7 @@ typedef struct Reading {
     int32_t *answer;    /* [length]; seq2seq: begin_id stands before it */
 } Reading;
 
-/* The answer is that of the model as it was trained. */
+/* Encodes the text and decodes the answer, with the mask and the positions of the training. */
 static bool read_text(Reading *r, long more) {
     const char *text = web_file_data("text");
     size_t bytes = strlen(text);
@@ -313,7 +313,7 @@ WEB_EXPORT(void, attention, (int mask, int positions)) {
     tokens_free(&source), tokens_free(&target), arena_free(&r.arena);
 }
 
-/* The walk of ./explain through the saved model, a JSON object a line. */
+/* Prints the walk of ./explain through the saved model, one JSON object a line. */
 WEB_EXPORT(void, walk, (int side, int layer, int head)) {
     WalkOptions o = {.text = web_file_data("text"), .model = "saved", .side = (Side)side, .side_given = true};
     o.layer = layer, o.head = head, o.json = true;

@@ -3,7 +3,7 @@
  * no name from outside, because the worker is made from its text, so that the page needs no second file. `modules` are
  * the two modules, compressed, as base64. */
 function serve(modules, scope) {
-    /* An error that leaves the module as it was. */
+    /* An error after which the module is still usable. */
     const refusal = (error, status) => Object.assign(new Error(error), {status});
 
     /* ---- A module: WebAssembly with the few system calls that its C library makes ---- */
@@ -26,7 +26,7 @@ function serve(modules, scope) {
                 },
                 clock_time_get: (id, precision, out) =>
                     (this.view().setBigUint64(out, BigInt(Math.round(performance.now() * 1e6)), true), 0),
-                /* No variables: without an answer the C library ends the module at the first getenv. */
+                /* There are no variables. Without this function the C library ends the module at the first getenv. */
                 environ_sizes_get: (count, bytes) =>
                     (this.view().setUint32(count, 0, true), this.view().setUint32(bytes, 0, true), 0),
                 proc_exit: status => { throw new Error("exit " + status); },
@@ -76,7 +76,7 @@ function serve(modules, scope) {
         return running[name] ??= new Module(compiled[name]);
     }
 
-    /* ---- What the page asks for ---- */
+    /* ---- Requests of the page ---- */
 
     const number = (x, otherwise, most = 1e9) => Number.isFinite(x) ? Math.min(x, most) : otherwise;
     const result = (m, ...call) => JSON.parse(m.call(...call));
@@ -131,7 +131,7 @@ function serve(modules, scope) {
         memory: () => ({bytes: Object.values(running).reduce((sum, m) => sum + m.view().byteLength, 0)}),
     };
 
-    /* ---- How the cells of a walk come about ---- */
+    /* ---- The operands of each matrix of a walk ---- */
 
     /* Rows [from, from + count) of a weight, transposed: `x W` in place of `x Wᵀ`. */
     function part(name, {shape: [rows, columns = 1], shape, values}, from = 0, count = rows) {

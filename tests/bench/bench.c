@@ -1,4 +1,4 @@
-/* ./bench: the keys and counts of its lines, for a program and for a person, and the figures that are no
+/* ./bench: the keys and counts of its lines, in JSON and as a table, and the figures that are no
  * chance. */
 #include "child.h"
 #include "json_lines.h"
@@ -59,7 +59,7 @@ TEST(profile_measures) {
     CHECK(fabs(share - 1) < 0.01, "shares add up to %g:\n%s", share, out);
 }
 
-/* Plain attention is what its operations are: a matrix of weights for each of 8 sequences in 6 attentions. */
+/* Plain attention runs elementary operations: a matrix of weights for each of 8 sequences in 6 attentions. */
 TEST(plain_attention_is_measured) {
     CHECK(BENCH("profile", "seed", "--attention", "plain", "--json") == 0 && !*err, "%s%s", err, out);
     const char *softmax = strstr(out, "\"op\": \"softmax\"");

@@ -1,4 +1,4 @@
-/* The experiments of ./explain: their rows hold what theory says, and each conclusion follows from the
+/* The experiments of ./explain: their rows agree with theory, and each conclusion follows from the
  * rows, for several seeds. Each begins with a question and its formula. */
 #include "explain_helpers.h"
 
@@ -154,7 +154,7 @@ TEST(convolution_attention_gives_the_same) {
     }
 }
 
-/* The pairs within so many hops, from the edges that the text names. */
+/* Counts the pairs within k hops from the edges in the text. */
 TEST(graph_attention_under_a_mask_passes_messages) {
     setenv("COLUMNS", "1000", 1);
     CHECK(EXPLAIN("graph") == 0, "%s", err);
@@ -181,7 +181,7 @@ TEST(graph_attention_under_a_mask_passes_messages) {
     CONCLUDES(worst[0], worst[1], 1, 5, 0);
 }
 
-/* Recorders, and multiply-adds as the sizes of the layers give them. */
+/* Checks recorders, and multiply-adds computed from the sizes of the layers. */
 TEST(tape_operations_recorders_and_costs) {
     enum { D = 32, D_FF = 64, VOCABULARY = 16, NODES = 22 };
     const double n = 5 + 4, m = 6 + 5, seen = 5 * 5 + 4 * 4, causal = 6 * 7 / 2 + 5 * 6 / 2,
@@ -314,7 +314,7 @@ TEST(teacher_the_decoder_reads_the_token_of_one_step_before) {
 
 /* ---- Text ---- */
 
-/* Every experiment begins with a question and its formula, ends with its conclusion, and says this between
+/* Every experiment begins with a question and its formula, ends with its conclusion, and prints this text between
  * them. */
 TEST(text_begins_with_a_question_and_ends_with_a_conclusion) {
     static const struct {

@@ -1,4 +1,4 @@
-/* ./explain as its users meet it: the walk through sentences and runs, the maps of a run, what is refused,
+/* ./explain on the command line: the walk through sentences and runs, the maps of a run, refused options,
  * and widths. */
 #include "explain_helpers.h"
 #include <sys/stat.h>
@@ -21,7 +21,7 @@ static void make_runs(void) {
 
 /* ---- The walk; tests/explain/numpy_walk.py computes its numbers again ---- */
 
-/* Each command prints the first texts, and none of the last. */
+/* Each command prints the texts of its first list, and none of the second. */
 TEST(the_walk_shows_tokens_steps_and_models) {
     static const struct {
         const char *arguments[10], *shows[6], *hides[3];
@@ -83,7 +83,7 @@ TEST(the_walk_shows_tokens_steps_and_models) {
     CHECK(EXPLAIN("--text", "éb", "--step", "tokens") == 0 && strstr(out, "\n  0  0\n  1  1\n"), "%s", out);
 }
 
-/* Under the causal mask row 0 of A is 1 0 0 …: the decoder's first token takes up nothing. The last row
+/* Under the causal mask row 0 of A is 1 0 0 …: the decoder's first token attends to itself alone. The last row
  * does. */
 TEST(before_and_after_is_of_the_last_row) {
     CHECK(EXPLAIN("--text", "abcd", "--side", "decoder", "--step", "before-after", "--json") == 0, "%s", err);

@@ -1,4 +1,4 @@
-/* Pictures: what a terminal and SVG show, in every width; labels of any origin stay labels. */
+/* Pictures on terminals of every width and as SVG; labels cannot add markup. */
 #include "explain/pictures/picture.h"
 #include "folder.h"
 #include <fcntl.h>
@@ -284,7 +284,7 @@ TEST(the_environment_decides_colour_UTF_8_and_width) {
     CHECK(terminal_unicode());
 }
 
-/* A point without a place in a line is left out, as if it were not there. */
+/* A point that has no place on the axes is left out of its line. */
 TEST(lines_skip_what_has_no_place) {
     static const double at[] = {0, 1, 2}, x_lost[] = {0, NAN, 2}, y[] = {0, 1, 1}, y_lost[] = {0, NAN, 1};
     const Series series[] = {{"line", 3, at, y_lost},

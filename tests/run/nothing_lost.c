@@ -131,7 +131,7 @@ TEST(the_old_run_stands) {
     unlink("run/.model.safetensors.tapeformer-tmp"), unlink("run/.metrics.csv.tapeformer-tmp");
     char *after = strdup(list_folder("run"));
     CHECK(!strcmp(before, after), "before\n%s\nafter\n%s", before, after);
-    /* One that is stopped within its first step has nothing to take its place with. */
+    /* A run that is stopped within its first step does not replace the old one. */
     t = start_training(ARGUMENTS(COPY, ENDLESS, "--accumulate", "100000", "--run", "run", "--force"));
     CHECK(appears("run/.metrics.csv.tapeformer-tmp"));
     kill(t.child, SIGINT);
@@ -157,7 +157,7 @@ TEST(saved_before_it_is_judged) {
     CHECK(appears("run/model.safetensors"));
     double saved = clock_seconds();
     CHECK(lines_in("run/metrics.csv") <= 1);
-    /* Until it is judged its folder is its own. */
+    /* The directory stays locked until the evaluation ends. */
     CHECK(TRAIN("--resume", "run", "--steps", "2", "--quiet") == 73, "%s", err);
     CHECK(!strcmp(err, "train: run/model.safetensors: another process is writing it\n"), "%s", err);
     CHECK(end_training(t) == 0, "%s", err);

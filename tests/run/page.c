@@ -1,4 +1,4 @@
-/* The page of a run, as a file: whole, small, and with texts that can be nothing but texts. */
+/* The page of a run as a file: it is complete and small, and escapes texts. */
 #include "folder.h"
 #include "page_helpers.h"
 #include "run/run_curves.h"
@@ -57,7 +57,7 @@ TEST(every_head_every_picture_with_words_wrong_tokens_marked) {
     free(text);
 }
 
-/* Without a second frame there is nothing to slide, and no script. */
+/* A page of one frame has no slider and no script. */
 TEST(one_step_needs_no_script) {
     SamplePage s;
     sample_page(&s, HARMLESS);
@@ -73,7 +73,7 @@ TEST(one_step_needs_no_script) {
     free(text);
 }
 
-/* A page of nothing is a page; what it has not, it does not head. */
+/* An empty page is valid and has no headings. */
 TEST(an_empty_page) {
     char *text = written(&(Page){.title = "Nothing", .status = "yet"});
     CHECK(count_of(text, "<h2>") == 0, "%s", text);
@@ -87,7 +87,7 @@ TEST(an_empty_page) {
           "%s", e.text);
 }
 
-/* As many weights as watch.c lets onto a page, none of them like its neighbours. */
+/* A page with the most weights that watch.c allows, all random. */
 TEST(the_largest_page_is_below_2_MB) {
     enum { SIDE = 28, HEADS = 8, LAYERS = 6, FRAMES = 7, WEIGHTS = LAYERS * HEADS * SIDE * SIDE };
     static uint8_t weights[FRAMES][WEIGHTS], *place[FRAMES];

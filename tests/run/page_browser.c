@@ -56,7 +56,7 @@ static const char reader[] =
     "'well'), '*');\n"
     "});</script>\n";
 
-/* The page, with the reader in it, in a frame of this width inside of a page that notes what it says. */
+/* Writes the page, with the reader's script, and another that shows it in a frame of this width and collects its faults. */
 static void write_files(const char *const *token, int width) {
     SamplePage s;
     Error e = {0};

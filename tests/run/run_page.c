@@ -15,7 +15,7 @@ static char *page_of(const char *path) {
     return text ? text : strdup("");
 }
 
-TEST(a_runs_page_is_told_of_and_whole) {
+TEST(a_runs_page_is_reported_and_complete) {
     CHECK(TRAIN(COPY, "--steps", "30", "--seed", "7") == 0, "%s", err);
     CHECK(strstr(err, "report: runs/copy/report.html\n"), "%s", err);
     CHECK(!strcmp(strstr(err, "report: "), "report: runs/copy/report.html\n"), "%s", err);

@@ -65,8 +65,8 @@ TEST(long_runs_are_thinned_out) {
     close_watch(&w);
 }
 
-/* The page gets the answers of a beam search to the first source that is answered wrong: their probabilities multiply to
- * the scores of a search of its own, and the list has one item for each different beginning. */
+/* The page has the answers of a beam search to the first source with a wrong answer. Their probabilities multiply to the
+ * scores of another search, and the list has one item for each different beginning. */
 TEST(beams_are_a_tree) {
     enum { STEPS = 40 };
     Watched w;

@@ -1,5 +1,5 @@
-// The page in headless Chromium: what a reader does with it, by pointer and by keyboard, and what a hostile one does.
-// Argument: the page. Without Chromium one line says so, and the status is 0.
+// Uses the page in headless Chromium as a reader does, by pointer and by keyboard, and as an attacker does.
+// Argument: the page. Without Chromium it prints one line and exits with status 0.
 import assert from 'node:assert/strict';
 import {mkdtempSync, readdirSync, rmSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
@@ -9,7 +9,7 @@ import {installed, open} from './chromium.mjs';
 const file = 'file://' + resolve(process.argv[2] ?? 'build/web/tapeformer.html');
 const tests = [], test = (name, f) => tests.push([name, f]);
 
-// Runs f on a fresh page whose model is there. The console says nothing and nothing is requested but the file.
+// Runs f on a fresh page after its model is ready. Fails on any console output and on any request but the file.
 async function visit(options, f) {
   const page = await open(file, options);
   try {
