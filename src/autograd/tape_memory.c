@@ -40,12 +40,6 @@ static void remove_hole(TapeMemory *m, int i) {
     memmove(m->hole + i, m->hole + i + 1, (size_t)(--m->holes - i) * sizeof *m->hole);
 }
 
-static void insert_hole(TapeMemory *m, int i, FreeBlock b) {
-    m->hole = array_grown(m->hole, m->holes, &m->hole_capacity, sizeof *m->hole);
-    memmove(m->hole + i + 1, m->hole + i, (size_t)(m->holes++ - i) * sizeof *m->hole);
-    m->hole[i] = b;
-}
-
 bool tape_memory_take(TapeMemory *m, size_t bytes, size_t *offset, Error *e) {
     if (bytes > SIZE_MAX / 4)
         return error_set(e, STATUS_NO_MEMORY, "memory: one array of %.3g GB", (double)bytes * 1e-9);
@@ -92,7 +86,9 @@ void tape_memory_give_back(TapeMemory *m, size_t offset, size_t bytes) {
         m->hole[i].offset = offset;
         m->hole[i].bytes += bytes;
     } else {
-        insert_hole(m, i, (FreeBlock){offset, bytes});
+        m->hole = array_grown(m->hole, m->holes, &m->hole_capacity, sizeof *m->hole);
+        memmove(m->hole + i + 1, m->hole + i, (size_t)(m->holes++ - i) * sizeof *m->hole);
+        m->hole[i] = (FreeBlock){offset, bytes};
     }
     /* A hole that reaches top lowers top. */
     if (m->hole[m->holes - 1].offset + m->hole[m->holes - 1].bytes == m->top)

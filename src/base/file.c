@@ -157,11 +157,6 @@ static bool still_named(int folder, const char *name, int fd) {
            same_file(&by_name, &by_fd);
 }
 
-/* True unless another process has locked the file. Without locks in the file system it is always true. */
-static bool lock(int fd) {
-    return system_lock(fd) || errno != EWOULDBLOCK;
-}
-
 /* Creates the temporary file and locks it. The writer of a temporary file holds its lock, and alone may rename
  * or remove it. An unlocked one was left by a killed process and is removed. */
 static bool create_temporary(File *f, Error *e) {
@@ -173,7 +168,8 @@ static bool create_temporary(File *f, Error *e) {
         if (there) f->fd = openat(f->folder, f->temporary, flags);
         if (f->fd < 0 && (errno == EINTR || (there && errno == ENOENT))) continue;
         if (f->fd < 0) return cannot_create(f->path, e);
-        bool locked = lock(f->fd), named = locked && still_named(f->folder, f->temporary, f->fd);
+        bool locked = system_lock(f->fd) || errno != EWOULDBLOCK; /* true if the file system has no locks */
+        bool named = locked && still_named(f->folder, f->temporary, f->fd);
         if (fresh && named) return true; /* before it was locked, another process may have removed it */
         if (!fresh && named) unlinkat(f->folder, f->temporary, 0);
         close(f->fd);
@@ -220,13 +216,6 @@ static void remove_temporaries(void) {
         if (f->owner == getpid()) unlinkat(f->folder, f->temporary, 0);
 }
 
-static void note_unfinished(File *f) {
-    static bool registered;
-    if (!registered) registered = atexit(remove_temporaries) == 0;
-    f->owner = getpid();
-    f->next = unfinished, unfinished = f;
-}
-
 /* Frees f; its temporary file no longer exists. */
 static void release(File *f) {
     File **at = &unfinished;
@@ -253,7 +242,10 @@ File *file_create(const char *path, Error *e) {
         release(f);
         return NULL;
     }
-    note_unfinished(f);
+    static bool registered;
+    if (!registered) registered = atexit(remove_temporaries) == 0;
+    f->owner = getpid();
+    f->next = unfinished, unfinished = f;
     return f;
 }
 

@@ -269,7 +269,8 @@ static bool parse(Options *o, Rows *rows, const bool *help, int argc, char **arg
     return true;
 }
 
-static __attribute__((noinline)) bool read_command_line(Options *o, int argc, char **argv, Error *e) {
+bool options_parse(Options *o, int argc, char **argv, Error *e) {
+    static Rows rows; /* not on the stack, which program_start checks */
     long threads = 0;
     bool help = false;
     const Option common[] = {
@@ -279,6 +280,7 @@ static __attribute__((noinline)) bool read_command_line(Options *o, int argc, ch
         {"help", .help = "print this help and exit", .flag = &help},
         {0},
     };
+    if (!program_start(argc > 0 ? argv[0] : o->program, e)) return false;
     o->seed = 1;
     for (int i = 1; i < argc; i++) {
         char where[32];
@@ -288,18 +290,13 @@ static __attribute__((noinline)) bool read_command_line(Options *o, int argc, ch
             return error_set(e, STATUS_USAGE, "%s", bad.text);
     }
 
-    Rows rows = {0};
+    memset(&rows, 0, sizeof rows);
     add_rows(&rows, o->table);
     add_rows(&rows, common);
     bool ok = parse(o, &rows, &help, argc, argv, e);
     if (ok && help) print_help(o, &rows);
     if (ok && threads) pool_set_threads((int)threads);
     return ok && !help;
-}
-
-/* Checks the stack before the large frame of read_command_line. */
-bool options_parse(Options *o, int argc, char **argv, Error *e) {
-    return program_start(argc > 0 ? argv[0] : o->program, e) && read_command_line(o, argc, argv, e);
 }
 
 static int stdout_cause; /* errno of the first flush that failed */
@@ -310,7 +307,7 @@ bool stdout_flush(void) {
     return false;
 }
 
-static void finish_stdout(Error *e) {
+int options_exit(const char *program, Error *e) {
     bool lost = !stdout_flush() || ferror(stdout);
     /* If writing a full buffer fails during a print, musl drops buffer and errno. Writing one more newline
      * fails again and gives errno. */
@@ -321,10 +318,6 @@ static void finish_stdout(Error *e) {
     if (lost)
         error_set(e, STATUS_IO, "standard output: %s",
                   stdout_cause ? strerror(stdout_cause) : "a write failed");
-}
-
-int options_exit(const char *program, Error *e) {
-    finish_stdout(e);
     if (e->status != STATUS_DONE) fprintf(stderr, "%s%s: %s\n", program_prefix(), program, e->text);
     return (int)e->status;
 }

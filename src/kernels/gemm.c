@@ -21,10 +21,13 @@
  * C. So its bits depend neither on blocks nor on cache sizes. README.md gives the measurement behind each
  * threshold. */
 #include "kernels/gemm.h"
+#include "base/error.h"
 #include "base/pool.h"
 #include "kernels/gemm_parts.h"
+#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 enum {
     MOST_STEP = 512,                     /* longest step of k */
@@ -44,8 +47,22 @@ typedef struct Packing {
     real strips[STRIPS * STRIP];
 } Packing;
 
+static pthread_key_t packing_key;
+
+static void make_key(void) {
+    if (pthread_key_create(&packing_key, free)) error_bug("gemm: no key is left for a thread's memory");
+}
+
+/* The calling thread's, allocated by its first call and freed at its end. */
 static Packing *packing(void) {
-    return pack_memory(sizeof(Packing));
+    static _Thread_local Packing *memory;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    if (memory) return memory;
+    pthread_once(&once, make_key);
+    memory = aligned_alloc(64, sizeof *memory);
+    if (!memory || pthread_setspecific(packing_key, memory))
+        error_no_memory("%zu bytes for packed operands", sizeof *memory);
+    return memory;
 }
 
 /* All rows of C, columns [j, j + n), and a step of k; a, b and c point to the first element of their part. */
@@ -108,7 +125,7 @@ static void multiply_strip(const Phase *f, Strip *a, long i, long rows, long fir
         tile(f->k, a, b, f->ld, c, g->ldc, LANES, f->accumulate);
     }
     if (end > whole) {
-        long width = f->n - whole * PANEL, vectors = pack_vectors(width);
+        long width = f->n - whole * PANEL, vectors = ceil_div(width, LANES);
         gemm_tile[f->pack_a][vectors - 1][rows - 1](f->k, a, b, f->ld, c, g->ldc,
                                                     width - (vectors - 1) * LANES, f->accumulate);
     }

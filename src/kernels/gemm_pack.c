@@ -1,24 +1,4 @@
-#include "base/error.h"
 #include "kernels/gemm_parts.h"
-#include <pthread.h>
-#include <stdlib.h>
-
-static pthread_key_t memory_key;
-
-static void make_key(void) {
-    if (pthread_key_create(&memory_key, free)) error_bug("pack_memory: no key is left for a thread's memory");
-}
-
-void *pack_memory(size_t bytes) {
-    static _Thread_local void *memory;
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    if (memory) return memory;
-    pthread_once(&once, make_key);
-    memory = aligned_alloc(64, (bytes + 63) / 64 * 64);
-    if (!memory || pthread_setspecific(memory_key, memory))
-        error_no_memory("%zu bytes for packed operands", bytes);
-    return memory;
-}
 
 /* Copies the first `count` of `stride` numbers; the others are 0. */
 static inline __attribute__((always_inline)) void copy_row(real *out, long stride, const real *x,

@@ -7,15 +7,6 @@
 #include "kernels/gemm_tile.h"
 #include <stddef.h>
 
-/* The calling thread's memory for packed operands, aligned to a cache line. The first call allocates
- * `bytes`; the end of the thread frees them. No memory is fatal: error_no_memory. */
-void *pack_memory(size_t bytes);
-
-/* How many vectors hold `width` numbers. */
-static inline long pack_vectors(long width) {
-    return (width + LANES - 1) / LANES;
-}
-
 /* Copies k rows of x, x[p * ld + j], into panels: panel q, at out + q * apart, holds columns q * PANEL …
  * in rows of PANEL numbers, with 0 from column `width` on. */
 void pack_panels(real *out, long apart, const real *x, long ld, long k, long width, long panels);

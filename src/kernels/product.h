@@ -44,20 +44,14 @@ static inline Gemm product_of(GemmLayout layout, Matrix a, Matrix b, Matrix c, b
                   .accumulate = accumulate};
 }
 
-/* C = A·B, C = A·Bᵀ and C = Aᵀ·B; with accumulate, C +=. */
-static inline void product_nn(Matrix a, Matrix b, Matrix c, bool accumulate) {
-    Gemm g = product_of(GEMM_NN, a, b, c, accumulate);
+static inline void product(GemmLayout layout, Matrix a, Matrix b, Matrix c, bool accumulate) {
+    Gemm g = product_of(layout, a, b, c, accumulate);
     gemm(&g);
 }
 
-static inline void product_nt(Matrix a, Matrix b, Matrix c, bool accumulate) {
-    Gemm g = product_of(GEMM_NT, a, b, c, accumulate);
-    gemm(&g);
-}
-
-static inline void product_tn(Matrix a, Matrix b, Matrix c, bool accumulate) {
-    Gemm g = product_of(GEMM_TN, a, b, c, accumulate);
-    gemm(&g);
-}
+/* C = A·B, C = A·Bᵀ and C = Aᵀ·B of (a, b, c, accumulate). */
+#define product_nn(...) product(GEMM_NN, __VA_ARGS__)
+#define product_nt(...) product(GEMM_NT, __VA_ARGS__)
+#define product_tn(...) product(GEMM_TN, __VA_ARGS__)
 
 #endif

@@ -45,25 +45,14 @@ static inline double vm_gelu_grad(double x) {
 
 #else
 
-static inline float vm_from_bits(uint32_t bits) {
-    union {
-        uint32_t bits;
-        float value;
-    } u = {bits};
-    return u.value;
-}
-
-static inline uint32_t vm_to_bits(float value) {
-    union {
-        float value;
-        uint32_t bits;
-    } u = {value};
-    return u.bits;
-}
+typedef union VmBits {
+    float value;
+    uint32_t bits;
+} VmBits;
 
 /* 2ⁿ for n in [-126, 127]. */
 static inline float vm_pow2(int32_t n) {
-    return vm_from_bits((uint32_t)(n + 127) << 23);
+    return (VmBits){.bits = (uint32_t)(n + 127) << 23}.value;
 }
 
 /* x = n·ln 2 + f with |f| <= ln 2 / 2, and expm1 = e^f - 1. Needs |x| < 2²¹.
@@ -84,7 +73,7 @@ static inline VmReduced vm_reduce(float x) {
     q = q * f + 0x1.5558bep-5f;
     q = q * f + 0x1.555492p-3f;
     q = q * f + 0x1.fffffcp-2f;
-    return (VmReduced){(int32_t)(vm_to_bits(shifted) - 0x4b400000u), f + f * f * q};
+    return (VmReduced){(int32_t)((VmBits){shifted}.bits - 0x4b400000u), f + f * f * q};
 }
 
 /* e^x = 2ⁿ·(1 + expm1) for x in [-105, 89]. The power is applied in two factors, because 2ⁿ alone may
@@ -107,9 +96,9 @@ static inline float vm_exp(float x) {
  * where R(z) = 2z/3 + 2z²/5 + …: the large term f is exact. */
 static inline float vm_log(float x) {
     int subnormal = x < FLT_MIN;
-    uint32_t bits = vm_to_bits(subnormal ? x * 0x1p23f : x) - 0x3f3504f3u; /* the bits of √½ */
+    uint32_t bits = (VmBits){subnormal ? x * 0x1p23f : x}.bits - 0x3f3504f3u; /* the bits of √½ */
     int32_t exponent = (int32_t)bits >> 23;
-    float f = vm_from_bits((bits & 0x7fffffu) + 0x3f3504f3u) - 1.0f;
+    float f = (VmBits){.bits = (bits & 0x7fffffu) + 0x3f3504f3u}.value - 1.0f;
     float k = (float)(exponent - (subnormal ? 23 : 0));
     float s = f / (2.0f + f), z = s * s;
     float r = 0x1.31e036p-2f;
