@@ -6,7 +6,6 @@
 #include "base/system.h"
 #include "nn/model_file.h"
 #include "run/samples.h"
-#include "tasks/text_task.h"
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

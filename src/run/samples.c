@@ -1,6 +1,6 @@
 #include "run/samples.h"
 #include "decoding/decode.h"
-#include "tasks/text_task.h"
+#include "text/corpus.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

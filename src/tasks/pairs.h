@@ -29,7 +29,4 @@ typedef struct PairFile {
 bool pairs_read(PairFile *f, const char *path, char remark[REMARK], Error *e);
 void pairs_free(PairFile *f);
 
-/* pairs, as task_open has it. STATUS_BAD_DATA names the file and the line. */
-TaskOpen task_pairs_open;
-
 #endif

@@ -16,9 +16,6 @@
 
 #include "tasks/task.h"
 
-/* copy, reverse or sort, as task_open has them. */
-TaskOpen task_sequence_open;
-
 /* Their answers: write n tokens to y, which does not overlap x: x, x in reverse order, x in ascending order. */
 void task_copy_answer(const int32_t *x, long n, int32_t *y);
 void task_reverse_answer(const int32_t *x, long n, int32_t *y);

@@ -74,6 +74,9 @@ typedef struct TaskKind {
 } TaskKind;
 extern const TaskKind task_kinds[];
 
+TaskOpen task_sequence_open, task_add_open, task_dates_open, task_pairs_open, task_text_open,
+    task_grammar_open;
+
 /* The kind of this name, or NULL. */
 const TaskKind *task_kind(const char *name);
 
@@ -94,6 +97,10 @@ void task_remark(char remark[REMARK], const char *format, ...) __attribute__((fo
 
 /* A language model predicts the next token and has no source. */
 bool task_is_language_model(const Task *task);
+
+/* The text of an lm task, owned by the task; NULL for any other task. */
+struct Corpus;
+const struct Corpus *task_text_corpus(const Task *task);
 
 /* A batch for max_rows rows of this task; the caller frees it. NULL: STATUS_NO_MEMORY. */
 Batch *task_batch(const Task *task, long max_rows, Error *e);

@@ -1,10 +1,7 @@
 /* The tasks by name. */
 #include "base/utf8.h"
-#include "tasks/grammar.h"
-#include "tasks/pairs.h"
 #include "tasks/sequence_task.h"
-#include "tasks/text_task.h"
-#include "tasks/written_task.h"
+#include "text/corpus.h"
 #include <stdio.h>
 #include <string.h>
 

@@ -3,8 +3,9 @@
  *
  * Training windows are drawn at random from the training part. Held-out windows are adjacent: `context` input tokens
  * each and the token after them. A rest shorter than a window is not evaluated. */
-#include "tasks/text_task.h"
 #include "base/random.h"
+#include "tasks/task.h"
+#include "text/corpus.h"
 #include <string.h>
 
 typedef struct TextTask {

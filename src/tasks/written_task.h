@@ -24,7 +24,4 @@ bool task_written_open(Task **out, const TaskKind *kind, const Writing *w, const
 /* True if the question of this number is on the held-out side. */
 bool task_written_held_out(const Task *task, uint64_t number);
 
-/* The tasks, as task_open has them. */
-TaskOpen task_add_open, task_dates_open;
-
 #endif

@@ -86,20 +86,18 @@ static bool split_to_fit(Corpus *c, const Passage *p, long passages, const Corpu
     return ok;
 }
 
-static bool fill(Corpus *c, const Passage *p, long passages, const CorpusOptions *o, Error *e) {
-    if (!split_to_fit(c, p, passages, o, e)) return false;
-    for (long i = 0; i < passages; i++) {
-        c->checksum = crc32_update(c->checksum, p[i].text, p[i].length);
-        for (size_t k = 0; k < p[i].length; k++) c->carriage_returns += p[i].text[k] == '\r';
-    }
-    for (long i = c->validation; c->tokenizer->unknown && i < c->count; i++) c->unknown += c->ids[i] == 0;
-    return true;
-}
-
 Corpus *corpus_make(const Passage *passage, long passages, const CorpusOptions *o, Error *e) {
     Corpus *c = calloc(1, sizeof *c);
-    if (c && fill(c, passage, passages, o, e)) return c;
-    if (!c) error_set(e, STATUS_NO_MEMORY, "%s: no memory for a corpus", passage->where);
+    bool ok = c ? split_to_fit(c, passage, passages, o, e)
+                : error_set(e, STATUS_NO_MEMORY, "%s: no memory for a corpus", passage->where);
+    for (long i = 0; ok && i < passages; i++) {
+        const Passage *p = &passage[i];
+        c->checksum = crc32_update(c->checksum, p->text, p->length);
+        for (size_t k = 0; k < p->length; k++) c->carriage_returns += p->text[k] == '\r';
+    }
+    for (long i = ok ? c->validation : 0; ok && c->tokenizer->unknown && i < c->count; i++)
+        c->unknown += c->ids[i] == 0;
+    if (ok) return c;
     corpus_free(c);
     return NULL;
 }

@@ -2,7 +2,7 @@
 #include "run/samples.h"
 #include "base/random.h"
 #include "task_helpers.h"
-#include "tasks/text_task.h"
+#include "text/corpus.h"
 
 static void check_entropies(const uint16_t *ids, long count, long V, double unigram, double bigram,
                             double tolerance) {

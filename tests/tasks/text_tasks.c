@@ -3,7 +3,6 @@
 #include "base/random.h"
 #include "folder.h"
 #include "task_helpers.h"
-#include "tasks/grammar.h"
 #include "tasks/written_task.h"
 #include <time.h>
 

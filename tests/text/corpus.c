@@ -2,7 +2,6 @@
 #include "text/corpus.h"
 #include "folder.h"
 #include "task_helpers.h"
-#include "tasks/text_task.h"
 
 /* 100 different characters, so that a window's content is its place. */
 static size_t hundred(char *out) {
