@@ -17,36 +17,29 @@ static void write_token(FILE *out, const Tokenizer *k, int32_t id, bool unicode)
     label_write(out, &l);
 }
 
-/* One row: the merge that joined two tokens, -1 before the first, and the tokens of the word now. */
-static bool show_state(const WalkOptions *o, const Tokenizer *k, int32_t made, const int32_t *id, long count,
-                       Error *e) {
+/* Prints one row: the merge that joined two tokens, -1 before the first, and the tokens of the word now. */
+static void show_state(const WalkOptions *o, const Tokenizer *k, int32_t made, const int32_t *id,
+                       long count) {
+    if (o->json) {
+        printf("{\"step\": \"merges\", \"token\": %d, \"ids\": [", (int)made);
+        for (long i = 0; i < count; i++) printf("%s%d", i ? ", " : "", (int)id[i]);
+        puts("]}");
+        return;
+    }
     char *line = NULL;
     size_t size;
     bool unicode = terminal_of(stdout).unicode;
     FILE *out = open_memstream(&line, &size);
-    if (out && o->json) {
-        fprintf(out, "{\"step\": \"merges\", \"token\": %d, \"ids\": [", (int)made);
-        for (long i = 0; i < count; i++) fprintf(out, "%s%d", i ? ", " : "", (int)id[i]);
-        fputs("]}", out);
-    } else if (out) {
-        if (made >= 0) {
-            const Merge *m = &k->merge[made - BYTE_TOKENS];
-            fprintf(out, "%d = ", (int)made);
-            write_token(out, k, m->left, unicode), fputs(" + ", out), write_token(out, k, m->right, unicode);
-            fputs(" :", out);
-        }
-        for (long i = 0; i < count; i++) putc(' ', out), write_token(out, k, id[i], unicode);
+    if (out && made >= 0) {
+        const Merge *m = &k->merge[made - BYTE_TOKENS];
+        fprintf(out, "%d = ", (int)made);
+        write_token(out, k, m->left, unicode), fputs(" + ", out), write_token(out, k, m->right, unicode);
+        fputs(" :", out);
     }
-    if (!out || fclose(out) != 0 || !line) {
-        free(line);
-        return error_set(e, STATUS_NO_MEMORY, "memory: %ld tokens", count);
-    }
-    if (o->json)
-        puts(line);
-    else
-        show_wrapped(line + strspn(line, " "), made < 0 ? 2 : 4);
+    for (long i = 0; out && i < count; i++) putc(' ', out), write_token(out, k, id[i], unicode);
+    if (!out || fclose(out) != 0 || !line) error_no_memory("a line of %ld tokens", count);
+    show_wrapped(line + strspn(line, " "), made < 0 ? 2 : 4);
     free(line);
-    return true;
 }
 
 /* Joins the two neighbours whose merge is the earliest, the first of equals. Returns their token; -1: none. */
@@ -82,9 +75,8 @@ bool walk_print_merges(const WalkThrough *w, Error *e) {
         if (!ok || number < before) continue;
         int32_t id[TOKEN_BYTES], made = -1;
         for (size_t i = 0; i < n; i++) id[i] = (unsigned char)o->text[at + i];
-        do {
-            ok = show_state(o, k, made, id, count, e);
-        } while (ok && (made = join_earliest(k, id, &count)) >= 0);
+        do show_state(o, k, made, id, count);
+        while ((made = join_earliest(k, id, &count)) >= 0);
     }
     if (!o->json) putchar('\n');
     dictionary_free(&words);
