@@ -100,7 +100,7 @@ static Part head_of(const Node *n, long task) {
                   .inverse = a->inverse + row};
 }
 
-/* How many keys a part's query i attends to: the first ones of its sequence. */
+/* The number of keys that query i of a part attends to: the first of its sequence. */
 static long seen(const Attr *a, const Part *h, long i) {
     long last = h->first + i + 1;
     return a->causal && last < h->keys ? last : h->keys;
@@ -304,7 +304,7 @@ static void arguments(const Node *n, FILE *out) {
     fprintf(out, ", ");
     print_sequences(out, "keys", a->keys);
     fprintf(out, ", \"causal\": %s, ", a->causal ? "true" : "false");
-    dropout_print(&a->mask, a->heads * a->queries->total_rows * a->keys->longest, out);
+    dropout_print(&a->mask, out);
 }
 /* exercise: end */
 
@@ -402,7 +402,7 @@ Tensor *tape_attention(Tape *t, Tensor *q, Tensor *k, Tensor *v, int heads, cons
                 .scale = (real)(1 / sqrt((double)d / heads)),
                 .queries = queries,
                 .keys = keys,
-                .mask = dropout_mask(n, t->training ? p : 0)};
+                .mask = dropout_mask(n, heads * queries->total_rows * keys->longest, t->training ? p : 0)};
     a->max = node_array(n, heads * queries->total_rows);
     a->inverse = node_array(n, heads * queries->total_rows);
     /* An odd number of cache lines: rows a power of two apart would share sets of the cache. */

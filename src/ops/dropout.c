@@ -19,7 +19,7 @@ FORWARD_EACH(y = x * dropout_factor(n->attr, i))
 BACKWARD_EACH(dx += dy * dropout_factor(n->attr, i))
 
 static void arguments(const Node *n, FILE *out) {
-    dropout_print(n->attr, shape_count(n->out->shape), out);
+    dropout_print(n->attr, out);
 }
 /* exercise: end */
 
@@ -45,6 +45,6 @@ Tensor *tape_dropout(Tape *t, Tensor *x, double p) {
     if (!(p >= 0 && p < 1)) error_bug("dropout: p is %g, want it in [0,1)", p);
     if (!t->training || p == 0) return x;
     Node *n = each_node(t, &op_dropout, x);
-    *(DropoutMask *)node_attr(n, sizeof(DropoutMask)) = dropout_mask(n, p);
+    *(DropoutMask *)node_attr(n, sizeof(DropoutMask)) = dropout_mask(n, shape_count(x->shape), p);
     return tape_record(n);
 }

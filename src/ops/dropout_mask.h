@@ -8,16 +8,17 @@
 #include "ops/arguments.h"
 
 typedef struct DropoutMask {
+    long count; /* of its elements */
     uint64_t key;
     uint32_t below; /* drop where 32 random bits are below this: p·2³² */
     real scale;     /* 1/(1-p) */
     double p;
 } DropoutMask;
 
-static inline DropoutMask dropout_mask(const Node *n, double p) {
+static inline DropoutMask dropout_mask(const Node *n, long count, double p) {
     uint64_t seed = random_key(n->tape->seed, STREAM_DROPOUT),
              stream = n->tape->step * 0x100000u + (uint64_t)n->index;
-    return (DropoutMask){random_key(seed, stream), (uint32_t)(p * 0x1p32), (real)(1 / (1 - p)), p};
+    return (DropoutMask){count, random_key(seed, stream), (uint32_t)(p * 0x1p32), (real)(1 / (1 - p)), p};
 }
 
 static inline real dropout_factor(const DropoutMask *m, long i) {
@@ -25,11 +26,11 @@ static inline real dropout_factor(const DropoutMask *m, long i) {
 }
 
 /* For Op.arguments: which elements are kept, unless all are. */
-static inline void dropout_print(const DropoutMask *m, long count, FILE *out) {
+static inline void dropout_print(const DropoutMask *m, FILE *out) {
     print_number(out, "p", m->p);
     if (m->p == 0) return;
     fprintf(out, ", \"kept\": [");
-    for (long i = 0; i < count; i++) fprintf(out, i ? ", %d" : "%d", dropout_factor(m, i) > 0);
+    for (long i = 0; i < m->count; i++) fprintf(out, i ? ", %d" : "%d", dropout_factor(m, i) > 0);
     fprintf(out, "]");
 }
 

@@ -14,45 +14,38 @@
 #include "ops/ops.h"
 #include "ops/row_loop.h"
 
-typedef struct Attr {
-    long count;
-    DropoutMask mask;
-} Attr;
-
 /* exercise: begin */
 static void forward_range(Node *n, long begin, long end) {
-    const Attr *a = n->attr;
+    const DropoutMask *m = n->attr;
     const real *x = n->in[0]->data, *f = n->in[1]->data;
     real *y = n->out->data;
-    for (long i = begin; i < end; i++)
-        y[i] = a->mask.p > 0 ? x[i] + f[i] * dropout_factor(&a->mask, i) : x[i] + f[i];
+    for (long i = begin; i < end; i++) y[i] = m->p > 0 ? x[i] + f[i] * dropout_factor(m, i) : x[i] + f[i];
 }
 
 static void forward(Node *n) {
-    row_loop(n, ((const Attr *)n->attr)->count, 1, forward_range);
+    row_loop(n, shape_count(n->out->shape), 1, forward_range);
 }
 
 static void backward_range(Node *n, long begin, long end) {
-    const Attr *a = n->attr;
+    const DropoutMask *m = n->attr;
     const real *dy = n->out->grad;
     real *df = n->in[1]->grad;
     bool store = !tensor_grad_adds(n->in[1]);
     for (long i = begin; i < end; i++) {
-        real part = a->mask.p > 0 ? dy[i] * dropout_factor(&a->mask, i) : dy[i];
+        real part = m->p > 0 ? dy[i] * dropout_factor(m, i) : dy[i];
         df[i] = store ? part : df[i] + part;
     }
 }
 
 static void backward(Node *n) {
-    const Attr *a = n->attr;
+    const DropoutMask *m = n->attr;
     Tensor *x = n->in[0], *f = n->in[1];
-    if (x->grad) kernel_scale_to(a->count, 1, n->out->grad, x->grad, tensor_grad_adds(x));
-    if (f->grad) row_loop(n, a->count, 1, backward_range);
+    if (x->grad) kernel_scale_to(m->count, 1, n->out->grad, x->grad, tensor_grad_adds(x));
+    if (f->grad) row_loop(n, m->count, 1, backward_range);
 }
 
 static void arguments(const Node *n, FILE *out) {
-    const Attr *a = n->attr;
-    dropout_print(&a->mask, a->count, out);
+    dropout_print(n->attr, out);
 }
 /* exercise: end */
 
@@ -77,7 +70,7 @@ Tensor *tape_residual(Tape *t, Tensor *x, Tensor *f, double p) {
     if (!(p >= 0 && p < 1)) error_bug("residual: p is %g, want it in [0,1)", p);
     x = tape_contiguous(t, x), f = tape_contiguous(t, f);
     Node *n = tape_node(t, &op_residual, x->shape, INPUTS(x, f));
-    Attr *a = node_attr(n, sizeof *a);
-    *a = (Attr){shape_count(x->shape), dropout_mask(n, t->training ? p : 0)};
+    *(DropoutMask *)node_attr(n, sizeof(DropoutMask)) =
+        dropout_mask(n, shape_count(x->shape), t->training ? p : 0);
     return tape_record(n);
 }
