@@ -1,5 +1,5 @@
 /* Operations that work element by element. The operation's file computes one element, in the symbols of its
- * derivation; these macros are the loops. Of one tensor:
+ * derivation; these macros are the loops. For one tensor:
  *
  *     FORWARD_EACH(y = vm_tanh(x))
  *     BACKWARD_EACH(dx += dy * (1 - y * y))
@@ -9,8 +9,8 @@
  *     FORWARD_PAIRS(y = a * b)
  *     BACKWARD_PAIRS(da += dy * b, db += dy * a)
  *
- * Each macro defines the function of its name. A statement may also use the node, n, and, of one tensor, the index of
- * the element, i. RECORD_EACH and RECORD_PAIRS define the function that records the operation, of contiguous inputs. */
+ * Each macro defines the function of its name. A statement may also use the node, n, and for one tensor the index of the
+ * element, i. RECORD_EACH and RECORD_PAIRS define the function that records the operation; it makes inputs contiguous. */
 #ifndef OPS_ELEMENTWISE_H
 #define OPS_ELEMENTWISE_H
 

@@ -10,7 +10,7 @@
 #include "ops/sequences.h"
 #include <limits.h>
 
-/* In place of the axis of a reduction: all of them, to a scalar. */
+/* The axis of a reduction over all axes, to a scalar. */
 enum { ALL_AXES = INT_MIN };
 
 #define OP(name, arguments, formula, section)                                                                \
