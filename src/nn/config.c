@@ -34,7 +34,7 @@ ModelConfig config_language_model(int vocab_size, int max_length) {
     return c;
 }
 
-/* How every field is written and read: a number, or the text of one of a few values. */
+/* The text of a field is a number, or the name of one of a few values. */
 enum FieldType { INTEGER, TOKEN, NUMBER, CHOICE, TRUTH };
 
 typedef struct Field {

@@ -65,7 +65,7 @@ Tensor *nn_self_attention(const Forward *f, void *module, Tensor *x) {
 }
 
 /* Masked attention of a pass longer than the model's context: each token attends to the max_length newest, itself
- * included. As the windows overlap, only for tapes with no_grad. */
+ * included. The windows overlap, so the tape must have no_grad. */
 static Tensor *windows(const Forward *f, Attention *a, Tensor *qkv) {
     const Sequences *s = &f->target->sequences;
     long n = s->total_rows;

@@ -8,10 +8,6 @@
 
 enum { LINE_REALS = 64 / sizeof(real) };
 
-static bool is_matrix(const Parameter *p) {
-    return p->shape.rank >= 2;
-}
-
 bool parameters_add_split(Parameters *p, const char *name, Shape shape, Init init, Tensor *upper, long rows,
                           Tensor *lower, Error *e) {
     if (p->count == p->capacity) {
@@ -52,7 +48,7 @@ static void lay_out(Parameters *p) {
     for (int vectors = 0; vectors < 2; vectors++) {
         for (int i = 0; i < p->count; i++) {
             Parameter *entry = &p->entry[i];
-            if (is_matrix(entry) == vectors) continue;
+            if ((entry->shape.rank >= 2) == vectors) continue;
             entry->offset = p->size;
             p->size += whole_lines(shape_count(entry->shape));
         }

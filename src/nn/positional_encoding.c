@@ -12,7 +12,7 @@ void nn_sinusoids(long pos, long d, real *out) {
         out[i] = (real)sin(angle(pos, i, d)), out[i + 1] = (real)cos(angle(pos, i, d));
 }
 
-/* As ops/rotary.c wants them: all cosines, then all sines. */
+/* A row of the turns of ops/rotary.c: all cosines, then all sines. */
 static void turns(long pos, long d, real *out) {
     for (long i = 0; i < d; i += 2)
         out[i / 2] = (real)cos(angle(pos, i, d)), out[(d + i) / 2] = (real)sin(angle(pos, i, d));
