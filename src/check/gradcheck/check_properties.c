@@ -310,20 +310,6 @@ static bool keeps_nothing(Properties *p) {
 
 /* ---- All of them ---- */
 
-static Properties begin(CheckRun *run, CheckHost *fresh, Arena *arena, uint64_t seed) {
-    Properties p = {.run = run, .fresh = fresh, .arena = arena, .seed = seed};
-    point_ready(run->point, 0);
-    p.shape = check_run_forward(run)->shape;
-    p.outputs = shape_count(p.shape);
-    p.nodes = run->nodes;
-    p.zero = arena_alloc(arena, 4 * (size_t)p.outputs * sizeof(real));
-    p.one = p.zero + p.outputs, p.other = p.one + p.outputs, p.both = p.other + p.outputs;
-    check_run_cotangent(p.one, p.outputs, seed, 1);
-    check_run_cotangent(p.other, p.outputs, seed, 2);
-    for (long i = 0; i < p.outputs; i++) p.both[i] = p.one[i] + p.other[i];
-    return p;
-}
-
 static const struct {
     const char *name, *meaning;
     bool (*holds)(Properties *p);
@@ -344,7 +330,16 @@ const char *check_property_meaning(Property which) {
 void check_properties(CheckRun *run, CheckHost *fresh, Arena *arena, uint64_t seed, CaseReport *report) {
     bool keep = run->keep;
     run->keep = true; /* so that output and cotangent can be looked at after backward */
-    Properties p = begin(run, fresh, arena, seed);
+    Properties p = {.run = run, .fresh = fresh, .arena = arena, .seed = seed};
+    point_ready(run->point, 0);
+    p.shape = check_run_forward(run)->shape;
+    p.outputs = shape_count(p.shape);
+    p.nodes = run->nodes;
+    p.zero = arena_alloc(arena, 4 * (size_t)p.outputs * sizeof(real));
+    p.one = p.zero + p.outputs, p.other = p.one + p.outputs, p.both = p.other + p.outputs;
+    check_run_cotangent(p.one, p.outputs, seed, 1);
+    check_run_cotangent(p.other, p.outputs, seed, 2);
+    for (long i = 0; i < p.outputs; i++) p.both[i] = p.one[i] + p.other[i];
     p.want = run_at(&p, p.one, 0);
     p.floor =
         rounding_largest(p.one, p.outputs) * fmax(1, rounding_largest(p.want.value[CHECK_INPUTS], p.outputs));

@@ -23,6 +23,7 @@ struct CheckRun {
     CheckPoint *point;
     Tape *tape;                  /* where it runs here */
     CheckHost *host;             /* where it runs otherwise; NULL: it runs here */
+    CheckMemory *memory;         /* of the host, for points; NULL: the arena's */
     const CheckHostCalls *calls; /* of the host */
     bool guard;                  /* NaNs surround the tape's arrays */
     bool keep;                   /* output and upstream gradient can be looked at after backward */

@@ -128,12 +128,11 @@ typedef struct Trial {
 static CheckRun new_run(const char *op, const CheckCase *c, CheckPoint *point, CheckHost *host, bool guard) {
     CheckRun run = {
         .op = op, .c = c, .point = point, .host = host, .calls = &check_host_calls, .guard = guard};
-    if (!host) run.tape = tape_new();
+    if (host)
+        run.memory = check_host_memory(host);
+    else
+        run.tape = tape_new();
     return run;
-}
-
-static CheckMemory *memory_of(CheckHost *host) {
-    return host ? check_host_memory(host) : NULL;
 }
 
 /* Draws a point for both runs. False: there is none of this kind. */
@@ -141,10 +140,9 @@ static bool draw(Trial *t, PointKind kind, int attempt) {
     const CheckRun *run = &t->run;
     t->run.first_dy = NULL;
     if (t->how->reference)
-        point_draw(&t->reference_point, t->arena, memory_of(t->reference.host), run->op, run->c, t->how->seed,
-                   kind, attempt);
-    return point_draw(&t->point, t->arena, memory_of(run->host), run->op, run->c, t->how->seed, kind,
-                      attempt);
+        point_draw(&t->reference_point, t->arena, t->reference.memory, run->op, run->c, t->how->seed, kind,
+                   attempt);
+    return point_draw(&t->point, t->arena, run->memory, run->op, run->c, t->how->seed, kind, attempt);
 }
 
 /* The relative error of a right gradient whose large terms cancel. */
@@ -228,8 +226,8 @@ static void judge(Trial *t, CaseReport *report) {
     Arena *arena = t->arena;
     for (int attempt = 0; attempt < POINTS; attempt++) {
         arena_reset(arena);
-        if (how->host) check_host_memory(how->host)->used = 0;
-        if (how->reference_host) check_host_memory(how->reference_host)->used = 0;
+        if (t->run.memory) t->run.memory->used = 0;
+        if (t->reference.memory) t->reference.memory->used = 0;
         draw(t, POINT_DRAWN, attempt);
         judge_gradients(t, how->added, report);
         if (!is_unlucky(c, report)) break;

@@ -262,20 +262,15 @@ void gradcheck_explain_all(FILE *out, const CaseReport *r, long count) {
     }
 }
 
-static Verdict check_and_print(const char *op, const CheckCase *c, FILE *out) {
-    CaseReport r;
-    gradcheck_case(op, c, 1, &r);
-    gradcheck_rows(out, &r);
-    gradcheck_explain(out, &r);
-    return r.verdict;
-}
-
 Verdict gradcheck_op(const Op *op, FILE *out) {
     Verdict worst = op->n_cases ? PASS : INCONCLUSIVE;
     gradcheck_heading(out);
     for (int i = 0; i < op->n_cases; i++) {
-        Verdict v = check_and_print(op->name, &op->cases[i], out);
-        if (v > worst) worst = v;
+        CaseReport r;
+        gradcheck_case(op->name, &op->cases[i], 1, &r);
+        gradcheck_rows(out, &r);
+        gradcheck_explain(out, &r);
+        if (r.verdict > worst) worst = r.verdict;
     }
     return worst;
 }
@@ -288,6 +283,5 @@ Verdict gradcheck_function(const char *name, Tensor *(*f)(Tape *t, Tensor **x), 
             error_bug("gradcheck_function: %s has more than %d inputs", name, CHECK_INPUTS);
         c.in[i] = in[i];
     }
-    gradcheck_heading(out);
-    return check_and_print("function", &c, out);
+    return gradcheck_op(&(Op){.name = "function", .cases = &c, .n_cases = 1}, out);
 }
