@@ -11,9 +11,9 @@
 #define SMALLEST                                                                                             \
     (sizeof(real) == sizeof(double) ? DBL_MIN / DBL_EPSILON : (double)FLT_MIN / (double)FLT_EPSILON)
 
-/* Whether the gradient is 0, and the analytic one is what rounding leaves of the difference of large terms. */
-static bool is_rounding(const Entry *e, double floor) {
-    return fabs(e->numeric) <= SWEEP_TRUST * e->estimate && fabs(e->analytic) <= 1024 * floor;
+/* Whether the gradient is 0, and rounding leaves up to `most` of large terms in the analytic one. */
+static bool is_left_of_terms(const Entry *e, double most) {
+    return fabs(e->numeric) <= SWEEP_TRUST * e->estimate && fabs(e->analytic) <= most;
 }
 
 /* The allowed error of a right entry. If the numeric derivative is known better than the tolerance, the sharper
@@ -47,7 +47,7 @@ static void judge_entry(Entry *e, double scale, double floor) {
     else if (close && e->estimate <= CHECK_TOLERANCE * size)
         e->state = ENTRY_PROVED;
     else if (!close && !within)
-        e->state = is_rounding(e, floor) ? ENTRY_FLAT : ENTRY_WRONG;
+        e->state = is_left_of_terms(e, 1024 * floor) ? ENTRY_FLAT : ENTRY_WRONG;
     else if (SWEEP_TRUST * e->estimate <= CHECK_TOLERANCE * scale)
         e->state = ENTRY_PROVED;
     else if (size <= SMALLEST ||
@@ -130,12 +130,6 @@ static void take_results(Judge *j) {
         }
 }
 
-/* Whether the entry is a 0 within the rounding error of the coordinate's largest proved gradient. */
-static bool is_left_of(const Entry *entry, double largest) {
-    return fabs(entry->analytic) <= rounding_room(ROUNDINGS_OF_A_RUN, (double)REAL_EPSILON, largest) &&
-           fabs(entry->numeric) <= SWEEP_TRUST * entry->estimate;
-}
-
 /* Combines all entries of a coordinate into its state. Flat entries alone prove nothing. Beside a proved
  * entry they are harmless, and they are not reported if its rounding error explains them. True if only the
  * output far away can decide. */
@@ -155,7 +149,7 @@ static bool judge_coordinate(Judge *j, const Line *line) {
         const Entry *entry = entry_of(j, line, q);
         if (entry->state != ENTRY_FLAT) continue;
         flat_gradient |= entry->analytic != 0 || entry->numeric != 0;
-        flat |= !is_left_of(entry, largest);
+        flat |= !is_left_of_terms(entry, rounding_room(ROUNDINGS_OF_A_RUN, (double)REAL_EPSILON, largest));
     }
     j->e->doubt[line->coordinate] = *state != ENTRY_UNCLEAR ? DOUBT_NONE
                                     : line->crossed         ? DOUBT_KINK

@@ -44,9 +44,9 @@ struct CheckHost {
     void (*lost)(void *context, const ChildEnd *end, const CheckRun *r);
     const CheckCase *(*load)(void *context);
     void *context;
-    long asked; /* commands so far */
-    Tensor y;   /* the judge's copy of the last output */
-    long capacity;
+    long asked;                                  /* commands so far */
+    Tensor y;                                    /* the judge's copy of the last output */
+    real data[MOST_OUTPUTS], grad[MOST_OUTPUTS]; /* of y */
 };
 
 /* ---- The host's side ---- */
@@ -129,8 +129,6 @@ CheckHost *check_host_start(const ChildLimits *limits, const CheckCase *(*load)(
 void check_host_stop(CheckHost *h) {
     child_stop(h->child);
     munmap(h->desk, (size_t)(h->memory.at + h->memory.size - (char *)h->desk));
-    free(h->y.data);
-    free(h->y.grad);
     free(h);
 }
 
@@ -174,18 +172,11 @@ static void take_output(CheckHost *h, CheckRun *r) {
     if (s.rank < 0 || s.rank > MAX_RANK || !shape_fits(s.rank, s.size, sizeof(real), &count) ||
         count > MOST_OUTPUTS)
         error_bug("%s, case %s: the output has no shape", r->op, r->c->name);
-    if (count > h->capacity || !h->y.data) {
-        h->capacity = count;
-        h->y.data = realloc(h->y.data, (size_t)(count + 1) * sizeof(real));
-        h->y.grad = realloc(h->y.grad, (size_t)(count + 1) * sizeof(real));
-        if (!h->y.data || !h->y.grad) exit(STATUS_NO_MEMORY);
-    }
-    real *data = h->y.data, *grad = h->y.grad;
-    h->y = tensor_over(data, s);
-    h->y.grad = grad;
+    h->y = tensor_over(h->data, s);
+    h->y.grad = h->grad;
     h->y.grad_state = told_bool(&d->wants_grad) ? GRAD_SUM : GRAD_UNWANTED;
-    memcpy(data, d->y, (size_t)count * sizeof(real));
-    memcpy(grad, d->dy_after, (size_t)count * sizeof(real));
+    memcpy(h->data, d->y, (size_t)count * sizeof(real));
+    memcpy(h->grad, d->dy_after, (size_t)count * sizeof(real));
     r->y = &h->y;
     r->nodes = d->nodes, r->branches = d->branches, r->untouched = told_bool(&d->untouched);
 }

@@ -21,21 +21,34 @@
 #define GRADCHECK_ROUNDING_H
 
 #include "base/real.h"
+#include <math.h>
 #include <stdbool.h>
 
 /* The same formula, its sums in another order. */
 #define ROUNDINGS_OF_A_RUN 1e4
 
 /* The allowed distance. */
-double rounding_room(double roundings, double unit, double terms);
+static inline double rounding_room(double roundings, double unit, double terms) {
+    return roundings * unit * terms;
+}
 
 /* Whether two numbers are within it. Equal infinities and two NaNs are. */
-bool rounding_same(double a, double b, double room);
+static inline bool rounding_same(double a, double b, double room) {
+    return a == b || fabs(a - b) <= room || (isnan(a) && isnan(b));
+}
 
 /* The largest finite |x_i|; 0: none. */
-double rounding_largest(const real *x, long count);
+static inline double rounding_largest(const real *x, long count) {
+    double largest = 0;
+    for (long i = 0; i < count; i++)
+        if (isfinite(x[i])) largest = fmax(largest, fabs((double)x[i]));
+    return largest;
+}
 
 /* Keeps the largest finite change of a result in *moved. */
-void rounding_note(double *moved, double before, double after);
+static inline void rounding_note(double *moved, double before, double after) {
+    double change = fabs(after - before);
+    if (isfinite(change)) *moved = fmax(*moved, change);
+}
 
 #endif
