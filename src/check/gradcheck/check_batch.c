@@ -94,7 +94,7 @@ void check_batch_run_here(CheckBatch *b) {
 void check_batch_run(CheckBatch *b) {
     if (b->done == b->asked) return;
     if (b->run->host)
-        b->run->calls->batch(b->run->host, b);
+        check_host_batch(b);
     else
         check_batch_run_here(b);
 }

@@ -8,13 +8,8 @@
  *     check_batch_run(&b);
  *     … check_batch_output(&b, 0), check_batch_output(&b, 1) …
  *
- * Or it runs forward and backward at the run's point, once for each cotangent:
- *
- *     check_batch_open_backward(&b, run, arena, outputs, cotangents);
- *     for (long q = 0, runs; q < cotangents; q += runs) {
- *         runs = check_batch_backward(&b, dy + q * outputs, cotangents - q, 0);
- *         … check_batch_gradient(&b, 0, input), for cotangent q, … check_batch_gradient(&b, runs - 1, input) …
- *     } */
+ * Or it runs forward and backward at the run's point, once for each cotangent: check_batch_open_backward,
+ * check_batch_backward, check_batch_gradient. */
 #ifndef GRADCHECK_CHECK_BATCH_H
 #define GRADCHECK_CHECK_BATCH_H
 

@@ -57,12 +57,6 @@ static void judge_entry(Entry *e, double scale, double floor) {
         e->state = ENTRY_UNCLEAR;
 }
 
-/* Wrong, but within the tolerance for what is known less well. */
-static bool is_small_error(const Entry *e) {
-    double size = fmax(fabs(e->analytic), fabs(e->numeric));
-    return e->state == ENTRY_WRONG && fabs(e->analytic - e->numeric) <= CHECK_TOLERANCE * size;
-}
-
 static bool confirms(const Entry *e) {
     return e->state == ENTRY_PROVED || e->state == ENTRY_KINK;
 }
@@ -73,7 +67,9 @@ static bool is_more_credible(const Entry *found, const Entry *known) {
     if (!isfinite(known->numeric)) return true;
     double contradiction = fabs(found->numeric - known->numeric);
     bool contradicts = contradiction > SWEEP_TRUST * (found->estimate + known->estimate);
-    if (is_small_error(known) && found->estimate >= known->estimate) return contradicts;
+    double size = fmax(fabs(known->analytic), fabs(known->numeric));
+    bool small_error = fabs(known->analytic - known->numeric) <= CHECK_TOLERANCE * size;
+    if (known->state == ENTRY_WRONG && small_error && found->estimate >= known->estimate) return contradicts;
     if (confirms(found) != confirms(known)) return confirms(found);
     return found->estimate < known->estimate || contradicts;
 }

@@ -148,7 +148,8 @@ static long runs_done(const Desk *d) {
 }
 
 /* Sends a command and waits for its answer while the host lives. */
-static void ask(CheckHost *h, CheckRun *r, Command command) {
+static void ask(CheckRun *r, Command command) {
+    CheckHost *h = r->host;
     Desk *d = h->desk;
     d->command = command;
     d->guard = r->guard, d->keep = r->keep, d->relayed = r->relayed, d->first = r->first;
@@ -165,7 +166,8 @@ static void ask(CheckHost *h, CheckRun *r, Command command) {
 }
 
 /* Copies the host's output after checking its sizes. */
-static void take_output(CheckHost *h, CheckRun *r) {
+static void take_output(CheckRun *r) {
+    CheckHost *h = r->host;
     const Desk *d = h->desk;
     Shape s = *(const volatile Shape *)&d->shape;
     long count;
@@ -181,22 +183,22 @@ static void take_output(CheckHost *h, CheckRun *r) {
     r->nodes = d->nodes, r->branches = d->branches, r->untouched = told_bool(&d->untouched);
 }
 
-static Tensor *host_forward(CheckHost *h, CheckRun *r) {
-    h->desk->point[0] = *r->point;
-    ask(h, r, FORWARD);
-    take_output(h, r);
+Tensor *check_host_forward(CheckRun *r) {
+    r->host->desk->point[0] = *r->point;
+    ask(r, FORWARD);
+    take_output(r);
     return r->y;
 }
 
-static void host_backward(CheckHost *h, CheckRun *r, const real *dy) {
-    memcpy(h->desk->dy[0], dy, (size_t)shape_count(r->y->shape) * sizeof(real));
-    ask(h, r, BACKWARD);
-    take_output(h, r);
+void check_host_backward(CheckRun *r, const real *dy) {
+    memcpy(r->host->desk->dy[0], dy, (size_t)shape_count(r->y->shape) * sizeof(real));
+    ask(r, BACKWARD);
+    take_output(r);
 }
 
-static void host_batch(CheckHost *h, CheckBatch *b) {
-    Desk *d = h->desk;
+void check_host_batch(CheckBatch *b) {
     CheckRun *r = b->run;
+    Desk *d = r->host->desk;
     long runs = b->asked - b->done;
     d->point[0] = *r->point;
     d->batch = (CheckBatch){.outputs = b->outputs,
@@ -213,7 +215,7 @@ static void host_batch(CheckHost *h, CheckBatch *b) {
     memcpy(d->end, b->end + b->done, (size_t)runs * sizeof *b->end);
     if (b->dy) memcpy(d->dy[0], b->dy + b->done * b->outputs, (size_t)(runs * b->outputs) * sizeof *b->dy);
     r->evaluations++; /* the first, as long as no other is known to be done */
-    ask(h, r, BATCH);
+    ask(r, BATCH);
     r->evaluations += runs - 1;
     r->nodes = d->nodes;
     memcpy(b->y + b->done * b->outputs, d->y, (size_t)(runs * b->outputs) * sizeof *b->y);
@@ -224,13 +226,11 @@ static void host_batch(CheckHost *h, CheckBatch *b) {
     b->changes = 0;
 }
 
-static void host_pair(CheckHost *h, CheckRun *r, const CheckPoint *other, const real *dy,
-                      const real *other_dy) {
+void check_host_pair(CheckRun *r, const CheckPoint *other, const real *dy, const real *other_dy) {
     size_t bytes = (size_t)shape_count(r->y->shape) * sizeof(real);
-    h->desk->point[0] = *r->point, h->desk->point[1] = *other;
-    memcpy(h->desk->dy[0], dy, bytes);
-    memcpy(h->desk->dy[1], other_dy, bytes);
-    ask(h, r, PAIR);
+    Desk *d = r->host->desk;
+    d->point[0] = *r->point, d->point[1] = *other;
+    memcpy(d->dy[0], dy, bytes);
+    memcpy(d->dy[1], other_dy, bytes);
+    ask(r, PAIR);
 }
-
-const CheckHostCalls check_host_calls = {host_forward, host_backward, host_batch, host_pair};

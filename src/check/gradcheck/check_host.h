@@ -20,7 +20,4 @@ void check_host_stop(CheckHost *h);
 /* The shared memory for the blocks of points. */
 CheckMemory *check_host_memory(CheckHost *h);
 
-/* For a run with a host. */
-extern const CheckHostCalls check_host_calls;
-
 #endif

@@ -9,28 +9,25 @@ typedef struct CheckHost CheckHost;
 typedef struct CheckRun CheckRun;
 typedef struct CheckBatch CheckBatch;
 
-/* The functions below, for a run in another process. */
-typedef struct CheckHostCalls {
-    Tensor *(*forward)(CheckHost *h, CheckRun *r);
-    void (*backward)(CheckHost *h, CheckRun *r, const real *dy);
-    void (*batch)(CheckHost *h, CheckBatch *b);
-    void (*pair)(CheckHost *h, CheckRun *r, const CheckPoint *other, const real *dy, const real *other_dy);
-} CheckHostCalls;
+/* The functions below and check_batch_run for a run in another process (check_host.c). */
+Tensor *check_host_forward(CheckRun *r);
+void check_host_backward(CheckRun *r, const real *dy);
+void check_host_batch(CheckBatch *b);
+void check_host_pair(CheckRun *r, const CheckPoint *other, const real *dy, const real *other_dy);
 
 struct CheckRun {
     const char *op;
     const CheckCase *c;
     CheckPoint *point;
-    Tape *tape;                  /* where it runs here */
-    CheckHost *host;             /* where it runs otherwise; NULL: it runs here */
-    CheckMemory *memory;         /* of the host, for points; NULL: the arena's */
-    const CheckHostCalls *calls; /* of the host */
-    bool guard;                  /* NaNs surround the tape's arrays */
-    bool keep;                   /* output and upstream gradient can be looked at after backward */
-    bool relayed;      /* the inputs are outputs of another operation, as in the middle of a model */
-    long first;        /* index of the first node: see check_run_forward */
-    const char *stage; /* names the property under test if the run ends; NULL: the operation itself */
-    bool explaining;   /* the verdict is known: a crash no longer changes it */
+    Tape *tape;          /* where it runs here */
+    CheckHost *host;     /* where it runs otherwise; NULL: it runs here */
+    CheckMemory *memory; /* of the host, for points; NULL: the arena's */
+    bool guard;          /* NaNs surround the tape's arrays */
+    bool keep;           /* output and upstream gradient can be looked at after backward */
+    bool relayed;        /* the inputs are outputs of another operation, as in the middle of a model */
+    long first;          /* index of the first node: see check_run_forward */
+    const char *stage;   /* names the property under test if the run ends; NULL: the operation itself */
+    bool explaining;     /* the verdict is known: a crash no longer changes it */
 
     /* Results of the last forward. */
     Tensor *y;

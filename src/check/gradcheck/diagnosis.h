@@ -23,16 +23,13 @@ void gradcheck_agree(CaseReport *r, long count);
 /* ---- A failing case in full: its inputs, the upstream gradient, and the gradient and the Jacobian beside the right ones
  * (smallest_case.c) ---- */
 
-/* Writes the case of input k into the report, unless its elements are a sample; `how` names the changes of the case; "":
- * none. */
-void smallest_case_write(const Gradients *g, int k, const char *how, InputReport *report);
+/* Writes the case of input k into the report, unless its elements are a sample or the report has a case that is as small;
+ * `how` names the changes of the case; "": none. Returns whether it has. */
+bool smallest_case_write(const Gradients *g, int k, const char *how, InputReport *report);
 
-/* Returns the number of numbers of the point and its output. */
-long smallest_case_size(const Gradients *g);
-
-/* Makes *to of a case by giving all axes of one size another: products and broadcasts still fit. The sizes
- * are those of step number `step`, from the smallest case on; *how names them. False: there is no such step,
- * or it changes nothing. */
-bool smallest_case_resize(const CheckCase *c, int step, CheckCase *to, char how[REPORT_WORD], bool *last);
+/* Makes *to of a case by giving all axes of one size another: products and broadcasts still fit. The steps change
+ * sizes 12 down to 2, each to 1 and to 2; *how names both. Returns false if the step changes nothing. */
+enum { SMALLER_CASES = 22 };
+bool smallest_case_resize(const CheckCase *c, int step, CheckCase *to, char how[REPORT_WORD]);
 
 #endif

@@ -126,12 +126,9 @@ typedef struct Trial {
 } Trial;
 
 static CheckRun new_run(const char *op, const CheckCase *c, CheckPoint *point, CheckHost *host, bool guard) {
-    CheckRun run = {
-        .op = op, .c = c, .point = point, .host = host, .calls = &check_host_calls, .guard = guard};
-    if (host)
-        run.memory = check_host_memory(host);
-    else
-        run.tape = tape_new();
+    CheckRun run = {.op = op, .c = c, .point = point, .host = host, .guard = guard};
+    run.memory = host ? check_host_memory(host) : NULL;
+    run.tape = host ? NULL : tape_new();
     return run;
 }
 
@@ -192,9 +189,7 @@ static bool try_smaller(Trial *t, const char *how, CaseReport *report) {
         if (!t->gradients.element[k].entry) continue;
         InputReport *in = &report->in[i], *found = &small->in[i++];
         if (!in->wrong || !found->wrong) continue;
-        if (in->full_size && smallest_case_size(&t->gradients) >= in->full_size) continue;
-        smallest_case_write(&t->gradients, k, how, in);
-        any = true;
+        any |= smallest_case_write(&t->gradients, k, how, in);
     }
     return any;
 }
@@ -204,10 +199,9 @@ static bool try_smaller(Trial *t, const char *how, CaseReport *report) {
 static void show_smaller(Trial *t, CaseReport *report) {
     CheckCase c = *t->run.c, small;
     char how[REPORT_WORD], all[REPORT_TEXT] = "";
-    bool last = false;
     t->run.guard = false;
-    for (int step = 0; !last; step++) {
-        if (!smallest_case_resize(&c, step, &small, how, &last)) continue;
+    for (int step = 0; step < SMALLER_CASES; step++) {
+        if (!smallest_case_resize(&c, step, &small, how)) continue;
         size_t used = strlen(all);
         t->run.c = &small;
         draw(t, POINT_DRAWN, 0);

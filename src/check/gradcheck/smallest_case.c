@@ -4,9 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Most numbers of an array and rows of a table that are printed; rows of a table that has more; largest size that is
- * changed. */
-enum { MOST_NUMBERS = 12, MOST_ROWS = 14, FEW_ROWS = 6, MOST_SIZE = 12 };
+/* Most numbers of an array and rows of a table that are printed; rows of a table that has more. */
+enum { MOST_NUMBERS = 12, MOST_ROWS = 14, FEW_ROWS = 6 };
 
 static void add_array(FILE *t, const char *name, Shape s, const real *v) {
     long count = shape_count(s);
@@ -66,20 +65,22 @@ static void add_table(FILE *t, const Gradients *g, const Entries *e, const Point
     if (hidden) fprintf(t, "and %ld more\n", hidden);
 }
 
-long smallest_case_size(const Gradients *g) {
+/* The number of numbers of the point and its output. */
+static long size_of(const Gradients *g) {
     const CheckPoint *p = g->run->point;
     long size = g->outputs;
     for (int k = 0; k < p->inputs; k++) size += p->in[k].same_as < 0 ? p->in[k].count : 0;
     return size;
 }
 
-void smallest_case_write(const Gradients *g, int k, const char *how, InputReport *report) {
+bool smallest_case_write(const Gradients *g, int k, const char *how, InputReport *report) {
     const CheckPoint *p = g->run->point;
     const Entries *e = &g->element[k];
     char *text;
-    size_t size;
-    if (!e->coordinates || e->place) return;
-    FILE *t = open_memstream(&text, &size);
+    size_t length;
+    long size = size_of(g);
+    if (!e->coordinates || e->place || (report->full_size && size >= report->full_size)) return false;
+    FILE *t = open_memstream(&text, &length);
     if (!t) error_no_memory("a report");
     if (*how) fprintf(t, "the same with %s:\n", how);
     for (int i = 0; i < p->inputs; i++)
@@ -97,17 +98,17 @@ void smallest_case_write(const Gradients *g, int k, const char *how, InputReport
     fclose(t);
     REPORT_SET(report->full, text);
     free(text);
-    report->full_size = smallest_case_size(g);
+    report->full_size = size;
+    return true;
 }
 
 /* ---- Smaller cases ---- */
 
-bool smallest_case_resize(const CheckCase *c, int step, CheckCase *to, char how[REPORT_WORD], bool *last) {
-    long from = MOST_SIZE - step / 2, size = step % 2 ? 2 : 1;
+bool smallest_case_resize(const CheckCase *c, int step, CheckCase *to, char how[REPORT_WORD]) {
+    long from = 1 + (SMALLER_CASES + 1 - step) / 2, size = step % 2 ? 2 : 1;
     bool any = false;
     *to = *c;
-    *last = from < 2;
-    if (*last || size >= from) return false;
+    if (size >= from) return false;
     for (int k = 0; k < CHECK_INPUTS && to->in[k].name; k++)
         for (int axis = 0; axis < to->in[k].shape.rank; axis++) {
             if (to->in[k].shape.size[axis] != from) continue;

@@ -126,16 +126,13 @@ WrongSet wrong_map_set(const Suspect *s, long which) {
 /* "x[0,1], x[2,0] and 3 more WRONG". */
 static void list_elements(const WrongSet *set, char *text, size_t size) {
     enum { NAMED = 3 };
-    long named = 0, count = 0;
-    char element[REPORT_NAME];
-    text[0] = 0;
-    for (long j = 0; j < set->count; j++) {
-        size_t used = strlen(text);
-        if (!set->wrong[j] || count++ >= NAMED) continue;
-        snprintf(text + used, size - used, "%s%.40s", named++ ? ", " : "",
-                 gradcheck_element_text(element, set->name, set->shape, j));
-    }
-    size_t used = strlen(text);
+    long count = 0;
+    size_t used = 0;
+    char element[INDEX_TEXT];
+    for (long j = 0; j < set->count; j++)
+        if (set->wrong[j] && count++ < NAMED)
+            used += (size_t)snprintf(text + used, size - used, "%s%.40s", count > 1 ? ", " : "",
+                                     gradcheck_element_text(element, set->name, set->shape, j));
     if (count > NAMED) used += (size_t)snprintf(text + used, size - used, " and %ld more", count - NAMED);
     if (count && used < size) snprintf(text + used, size - used, " WRONG");
 }
