@@ -77,6 +77,24 @@ TEST(pairs_of_ones_own) {
           err);
 }
 
+/* The number of steps that --minutes chooses gives the same bits with --steps: the defaults follow from it, too. The text is
+ * read less than once, so that its dropout is not the one that --minutes begins with. */
+TEST(a_run_of_minutes_is_the_run_of_its_steps) {
+    FILE *f = fopen("text", "w");
+    for (int i = 0; f && i < 4000; i++) fprintf(f, "%d mills ", i);
+    if (!f || fclose(f)) exit(1);
+    CHECK(TRAIN("lm", "--text", "text", "--batch", "1", "--minutes", "0.005", SMALL) == 0, "%s", err);
+    size_t size = 0;
+    char *checkpoint = read_bytes("run/checkpoint.safetensors", &size), steps[16] = "";
+    const char key[] = "\"recipe.steps\": \"",
+               *at = checkpoint ? memmem(checkpoint, size, key, strlen(key)) : NULL;
+    CHECK(at && sscanf(at + strlen(key), "%15[0-9]", steps) == 1);
+    free(checkpoint);
+    CHECK(rename("run/model.safetensors", "minutes") == 0);
+    CHECK(TRAIN("lm", "--text", "text", "--batch", "1", "--steps", steps, SMALL) == 0, "%s", err);
+    CHECK(same_files("run/model.safetensors", "minutes"), "%s steps", steps);
+}
+
 /* Several seeds give mean and deviation. Each run has a directory of its own and the bits of its seed alone. */
 TEST(several_seeds_and_lengths) {
     CHECK(TRAIN("copy", "--d-model", "8", "--heads", "2", "--layers", "1", "--steps", "2", "--max-length",
