@@ -126,7 +126,7 @@ static void check_operand(Grading *g, const char *name, const char *part, Error 
 
 void grading_command_check(int argc, char **argv, Error *e) {
     ShowOptions show = {0};
-    bool list = false, strict = false, solution = false, help_grading = false;
+    bool list = false, solution = false, help_grading = false;
     const char *cases = NULL, *like = NULL, *template = NULL;
     char headers[PATH_ROOM];
     double seconds = 10, gigabytes = 4;
@@ -146,7 +146,8 @@ void grading_command_check(int argc, char **argv, Error *e) {
          "compare the forward too, with an operation or a teacher's FILE.c, at its cases", "none",
          .text = &like},
         {"solution", .help = "fail a file that includes this project's operations", .flag = &solution},
-        {"strict", .help = "make aspects that the file's cases do not test inconclusive", .flag = &strict},
+        {"strict", .help = "make aspects that the file's cases do not test inconclusive",
+         .flag = &show.strict},
         {"template", "OPERATION", NULL, "print a file to start from, and exit", "none", .text = &template},
         {"help-grading", .help = "explain how to grade an exercise, and exit", .flag = &help_grading},
         {"Limits of each case"},
@@ -165,7 +166,7 @@ void grading_command_check(int argc, char **argv, Error *e) {
     CheckPlan plan = {
         .seed = o.seed, .seeds = seeds, .limits = {seconds * (double)seeds, (size_t)(gigabytes * 1e9)}};
     const char *name = o.operands ? o.operand[0] : NULL;
-    Grading g = {plan, {.source = name, .cases = cases, .like = like, .solution = solution}, show, strict};
+    Grading g = {plan, {.source = name, .cases = cases, .like = like, .solution = solution}, show};
     if (help_grading)
         print_grading_help();
     else if (list)

@@ -41,6 +41,7 @@ double expected_need(const Expected *x, long i, double found);
 /* How far off an element may be. */
 double expected_allowed(const Expected *x, long i, Precision precision);
 
+/* Whether an element is a number and no farther off. */
 bool expected_right(const Expected *x, long i, double found, Precision precision);
 
 /* STATUS_BAD_DATA if the array holds neither F32 nor F64. */

@@ -58,6 +58,47 @@ static void summary(FILE *out, const CheckTotals *t, double seconds) {
                 plural(t->inconclusive));
 }
 
+/* ---- Aspects of an operation that its cases leave untested ---- */
+
+/* Fills a report `coverage` of the untested aspects: passed, or inconclusive if `strict`. False: there are
+ * none. */
+static bool find_untested(const CaseReport *all, long count, bool strict, CaseReport *r) {
+    bool runs = false, elements = false, smooth = false, slope = false, one = false, sizes = false;
+    const Shape *first = NULL;
+    for (const CaseReport *c = all; c < all + count; c++)
+        for (int i = 0; i < c->inputs; i++) {
+            const InputReport *in = &c->in[i];
+            runs = true;
+            if (shape_count(in->shape) == 0) continue;
+            for (int axis = 0; axis < in->shape.rank; axis++) one |= in->shape.size[axis] == 1;
+            one |= in->shape.rank == 0;
+            elements |= in->coordinates > 0;
+            smooth |= in->kinks + in->flat < in->alone;
+            slope |= in->sloped > 0;
+            if (i) continue; /* the shape of the first input stands for all */
+            if (!first) first = &in->shape;
+            sizes |= !shape_equal(in->shape, *first);
+        }
+    const struct {
+        bool tested;
+        const char *not_so;
+    } aspect[] = {{elements, " no element has a gradient;"},
+                  {smooth || !elements, " all points lie on kinks, or where the output is saturated;"},
+                  {slope || !elements, " the slope is 0 everywhere;"},
+                  {sizes, " all inputs have one shape;"},
+                  {one, " no axis has size 1;"}};
+    *r = (CaseReport){.name = "coverage", .verdict = strict || !elements ? INCONCLUSIVE : PASS};
+    REPORT_SET(r->op, all->op);
+    size_t at = (size_t)snprintf(r->trouble, REPORT_TEXT, "not tested:"), start = at;
+    for (size_t i = 0; runs && i < sizeof aspect / sizeof *aspect; i++)
+        if (!aspect[i].tested)
+            at += (size_t)snprintf(r->trouble + at, REPORT_TEXT - at, "%s", aspect[i].not_so);
+    r->trouble[at - 1] = 0; /* the last mark */
+    return at > start;
+}
+
+/* ---- Reports ---- */
+
 void show_start(Show *show, const ShowOptions *how) {
     *show = (Show){.how = how, .out = how->out ? how->out : stdout, .start = clock_seconds()};
     if (!how->json && !how->apart) (how->overview ? overview_heading : gradcheck_heading)(show->out);
@@ -76,18 +117,8 @@ static void print_json(Show *show, bool at_end) {
         gradcheck_json_report(show->out, show->how->file, &show->report[show->printed++]);
 }
 
-/* Ends an operation: compares its reports with each other and prints them. */
-static void end_of_operation(Show *show) {
-    if (!show->op.cases) return;
-    gradcheck_agree(show->report + show->count - show->op.cases, show->op.cases);
-    if (show->how->json) print_json(show, true);
-    if (show->how->overview && !show->how->json) overview_row(show->out, &show->op);
-    show->op = (CheckTotals){0};
-}
-
-void show_report(void *context, const CaseReport *r) {
-    Show *show = context;
-    if (show->op.cases && strcmp(show->op.last_op, r->op) != 0) end_of_operation(show);
+/* Adds a report to the current operation. */
+static void add_report(Show *show, const CaseReport *r) {
     add_to_totals(&show->op, r);
     add_to_totals(&show->totals, r);
     show->report = array_grown(show->report, show->count, &show->capacity, sizeof *show->report);
@@ -97,6 +128,24 @@ void show_report(void *context, const CaseReport *r) {
     else if (!show->how->overview && !show->how->apart)
         gradcheck_rows(show->out, r);
     fflush(show->out);
+}
+
+void show_end_operation(Show *show) {
+    CaseReport untested;
+    if (!show->op.cases) return;
+    if (show->how->coverage && find_untested(show->report + show->count - show->op.cases, show->op.cases,
+                                             show->how->strict, &untested))
+        add_report(show, &untested);
+    gradcheck_agree(show->report + show->count - show->op.cases, show->op.cases);
+    if (show->how->json) print_json(show, true);
+    if (show->how->overview && !show->how->json) overview_row(show->out, &show->op);
+    show->op = (CheckTotals){0};
+}
+
+void show_report(void *context, const CaseReport *r) {
+    Show *show = context;
+    if (strcmp(show->op.last_op, r->op) != 0) show_end_operation(show);
+    add_report(show, r);
 }
 
 bool show_write(const ShowOptions *how, const CaseReport *r, long count, double seconds, Error *e) {
@@ -112,7 +161,7 @@ void show_free(Show *show) {
 bool show_finish(Show *show, Error *e) {
     const ShowOptions *how = show->how;
     const CheckTotals *t = &show->totals;
-    end_of_operation(show);
+    show_end_operation(show);
     double seconds = clock_seconds() - show->start;
     if (!how->json && !how->apart) {
         gradcheck_explain_all(show->out, show->report, show->count);

@@ -14,6 +14,8 @@ typedef struct ShowOptions {
     bool json;                      /* JSON lines alone */
     bool overview;                  /* one row for each operation */
     bool apart;                     /* the caller prints table and totals */
+    bool coverage;                  /* a report of the aspects that an operation's cases leave untested */
+    bool strict;                    /* that report is inconclusive */
     const char *junit, *gradescope; /* paths of report files; NULL: none */
     const char *notes;              /* for these files; NULL: none */
     const char *file;               /* "file" in the lines of JSON; NULL: none */
@@ -53,6 +55,9 @@ void show_start(Show *show, const ShowOptions *how);
 
 /* Shows a report; `show` is a Show. */
 void show_report(void *show, const CaseReport *r);
+
+/* Ends the reports of an operation, as the first report of another one and show_finish do. */
+void show_end_operation(Show *show);
 
 /* Writes the report files. */
 bool show_write(const ShowOptions *how, const CaseReport *r, long count, double seconds, Error *e);

@@ -9,81 +9,6 @@
 
 static const char cut_short[] = "the run did not finish";
 
-/* ---- Aspects of an operation that its cases leave untested ---- */
-
-/* The aspects that the cases of an operation have covered so far. */
-typedef struct Coverage {
-    char op[REPORT_NAME]; /* "": no case yet */
-    bool runs, elements, smooth, slope, one, sizes;
-    Shape first;
-    bool any;
-} Coverage;
-
-/* Adds the aspects that a report of the operation covers. */
-static void coverage_look(Coverage *c, const CaseReport *r) {
-    REPORT_SET(c->op, r->op);
-    c->runs |= r->inputs > 0;
-    for (int i = 0; i < r->inputs; i++) {
-        const InputReport *in = &r->in[i];
-        if (shape_count(in->shape) == 0) continue;
-        for (int axis = 0; axis < in->shape.rank; axis++) c->one |= in->shape.size[axis] == 1;
-        c->one |= in->shape.rank == 0;
-        c->elements |= in->coordinates > 0;
-        c->smooth |= in->kinks + in->flat < in->alone;
-        c->slope |= in->sloped > 0;
-        if (i) continue; /* the shape of the first input stands for all */
-        if (!c->any) c->first = in->shape;
-        c->sizes |= !shape_equal(in->shape, c->first);
-        c->any = true;
-    }
-}
-
-/* If aspects are untested, fills a report `coverage` that lists them: passed, or inconclusive if `strict`.
- * Starts anew. */
-static bool coverage_says(Coverage *c, bool strict, CaseReport *r) {
-    const struct {
-        bool tested;
-        const char *not_so;
-    } aspect[] = {{c->elements, " no element has a gradient;"},
-                  {c->smooth || !c->elements, " all points lie on kinks, or where the output is saturated;"},
-                  {c->slope || !c->elements, " the slope is 0 everywhere;"},
-                  {c->sizes, " all inputs have one shape;"},
-                  {c->one, " no axis has size 1;"}};
-    bool any = false, nothing = !c->elements;
-    *r = (CaseReport){.verdict = strict || nothing ? INCONCLUSIVE : PASS};
-    REPORT_SET(r->op, c->op);
-    REPORT_SET(r->name, "coverage");
-    size_t at = (size_t)snprintf(r->trouble, REPORT_TEXT, "not tested:");
-    for (size_t i = 0; c->runs && i < sizeof aspect / sizeof *aspect; i++) {
-        if (aspect[i].tested) continue;
-        at += (size_t)snprintf(r->trouble + at, REPORT_TEXT - at, "%s", aspect[i].not_so);
-        any = true;
-    }
-    r->trouble[at - any] = 0;
-    *c = (Coverage){0};
-    return any;
-}
-
-/* Passes reports on, and after those of an operation one of the aspects that they do not test. */
-typedef struct Stage {
-    void (*sink)(void *context, const CaseReport *r);
-    void *context;
-    Coverage coverage;
-    bool covers, strict;
-} Stage;
-
-static void end_operation(Stage *s) {
-    CaseReport r;
-    if (s->covers && coverage_says(&s->coverage, s->strict, &r)) s->sink(s->context, &r);
-}
-
-static void take_report(void *context, const CaseReport *r) {
-    Stage *s = context;
-    if (strcmp(s->coverage.op, r->op) != 0) end_operation(s);
-    s->sink(s->context, r);
-    coverage_look(&s->coverage, r);
-}
-
 bool grade_unjudged(const CheckPlan *p, const ShowOptions *how, const char *why, Error *e) {
     CaseReport *all = calloc((size_t)p->items + 1, sizeof *all);
     if (!all) return error_set(e, STATUS_NO_MEMORY, "memory: %ld reports", p->items);
@@ -95,18 +20,12 @@ bool grade_unjudged(const CheckPlan *p, const ShowOptions *how, const char *why,
     return ok;
 }
 
-/* Judges what the plan has, and hands the reports to `sink`. */
-static void judge(const Grading *g, void (*sink)(void *context, const CaseReport *r), void *context) {
-    Stage stage = {.sink = sink, .context = context, .covers = !g->plan.cases, .strict = g->strict};
-    plan_run(&g->plan, take_report, &stage);
-    end_operation(&stage);
-}
-
 /* A temporary directory of the run; each file has one of its own in it. */
 static bool open_folder(Grading *g, char folder[TEMPORARY_PATH], Error *e) {
     static char headers[PATH_ROOM];
     g->file.headers = student_headers(headers);
     g->file.folder = folder;
+    g->show.coverage = !g->file.cases && !g->file.like;
     return directory_temporary(folder, e);
 }
 
@@ -132,7 +51,8 @@ static bool grade_in(Grading *g, const char *folder, long number, Show *show, Er
     g->show.notes = g->file.warnings;
     fputs(g->file.warnings, stderr);
     ok = ok && grade_unjudged(&g->plan, &g->show, cut_short, e);
-    if (ok) judge(g, show_report, show);
+    if (ok) plan_run(&g->plan, show_report, show);
+    show_end_operation(show);
     directory_remove(own);
     return ok;
 }

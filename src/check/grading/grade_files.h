@@ -10,7 +10,6 @@ typedef struct Grading {
     CheckPlan plan;   /* seeds and limits; no items */
     StudentFile file; /* what files are judged by; without a source for a directory */
     ShowOptions show; /* for a directory the report paths are directories: DIR/NAME.xml, DIR/NAME.json */
-    bool strict;      /* untested aspects are inconclusive */
 } Grading;
 
 /* False: STATUS_NO or STATUS_INCONCLUSIVE by the verdicts; STATUS_BAD_DATA: the teacher's files are unusable;
