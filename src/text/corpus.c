@@ -13,30 +13,26 @@ static size_t prefix(const char *text, size_t length, size_t characters) {
     return at;
 }
 
-/* Appends the tokens of a passage from byte `at` on. */
-static bool encode(Corpus *c, const Passage *p, size_t at, const CorpusOptions *o, size_t *done,
-                   int32_t *chunk, Error *e) {
-    for (size_t before = at; at < p->length; before = at) {
-        long count;
-        if (!tokenizer_encode_part(c->tokenizer, p, &at, CHUNK, chunk, &count, e)) return false;
-        for (long i = 0; i < count; i++) c->ids[c->count++] = (uint16_t)chunk[i];
-        *done += at - before;
-        if (o->progress) o->progress(*done);
-    }
-    return true;
-}
-
-/* Training parts first, then tails. */
-static bool encode_all(Corpus *c, const Passage *p, const Passage *training, long passages,
-                       const CorpusOptions *o, size_t bytes, Error *e) {
+/* Encodes the training parts, and then the tails after them. */
+static bool encode(Corpus *c, const Passage *p, const Passage *training, long passages,
+                   const CorpusOptions *o, size_t bytes, Error *e) {
     size_t done = 0;
     int32_t *chunk = malloc((CHUNK + TOKEN_BYTES) * sizeof *chunk);
     c->ids = malloc((bytes + 1) * sizeof *c->ids);
     bool ok =
         (chunk && c->ids) || error_set(e, STATUS_NO_MEMORY, "%s: no memory for %zu tokens", p->where, bytes);
-    for (long i = 0; ok && i < passages; i++) ok = encode(c, &training[i], 0, o, &done, chunk, e);
-    c->training = c->count;
-    for (long i = 0; ok && i < passages; i++) ok = encode(c, &p[i], training[i].length, o, &done, chunk, e);
+    for (long k = 0; ok && k < 2 * passages; k++) {
+        const Passage *from = k < passages ? &training[k] : &p[k - passages];
+        size_t at = k < passages ? 0 : training[k - passages].length;
+        if (k == passages) c->training = c->count;
+        for (size_t before = at; ok && at < from->length; before = at) {
+            long count = 0;
+            ok = tokenizer_encode_part(c->tokenizer, from, &at, CHUNK, chunk, &count, e);
+            for (long i = 0; ok && i < count; i++) c->ids[c->count++] = (uint16_t)chunk[i];
+            done += at - before;
+            if (o->progress) o->progress(done);
+        }
+    }
     free(chunk);
     uint16_t *fitting = ok ? realloc(c->ids, (size_t)(c->count + 1) * sizeof *fitting) : NULL;
     if (fitting) c->ids = fitting;
@@ -55,7 +51,7 @@ static bool split(Corpus *c, const Passage *p, long passages, const CorpusOption
         bytes += p[i].length, c->characters += (long)(held_out > 0 ? characters - training : characters);
     }
     c->tokenizer = tokenizer_learn((TokenizerKind)o->tokenizer, o->vocab_size, all ? p : part, passages, e);
-    if (!c->tokenizer || !encode_all(c, p, part, passages, o, bytes, e)) return false;
+    if (!c->tokenizer || !encode(c, p, part, passages, o, bytes, e)) return false;
     c->validation = held_out > 0 ? c->training : 0;
     return true;
 }

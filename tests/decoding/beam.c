@@ -199,6 +199,13 @@ static ModelConfig configuration(int kind) {
     return c;
 }
 
+/* A setup of the i-th kind; texts have this context. */
+static Setup numbered(int i, long context, long more) {
+    ModelConfig c = configuration(i % 5);
+    if (i % 5 > 1) c.max_length = (int)context;
+    return setup(c, (uint64_t)i, more);
+}
+
 /* The beams of all models agree with the plain one: where a text fits into the context, fills it on the way,
  * or begins beyond it, for windows that slide by one and by several. */
 TEST(beams_are_those_of_a_plain_search) {
@@ -223,17 +230,14 @@ TEST(beams_are_those_of_a_plain_search) {
 /* Width 1 gives the greedy tokens, whatever the penalty. */
 TEST(a_beam_of_one_is_greedy) {
     for (int i = 0; i < 60; i++) {
-        int kind = i % 5;
-        ModelConfig c = configuration(kind);
-        if (kind > 1) c.max_length = 8;
-        Setup s = setup(c, (uint64_t)i, 14);
+        Setup s = numbered(i, 8, 14);
         int32_t greedy[LONGEST];
         long count = 0, length = s.more, n = s.n;
         Error e = {0};
         Hypothesis best = {0};
         Decoder d;
         memcpy(greedy, s.prompt, sizeof greedy);
-        if (kind > 1)
+        if (i % 5 > 1)
             CHECK(decode_continue(s.tape, s.m, &(Sampler){0}, greedy, n, s.more, NULL, NULL, &e), "%s",
                   e.text);
         else
@@ -257,9 +261,7 @@ TEST(a_beam_of_one_is_greedy) {
 TEST(reordered_sequences_have_the_scores_of_their_texts) {
     enum { TOGETHER = 5 };
     for (int i = 0; i < 15; i++) {
-        ModelConfig c = configuration(i % 5);
-        if (i % 5 > 1) c.max_length = i < 5 ? 40 : 6;
-        Setup s = setup(c, (uint64_t)i, 20);
+        Setup s = numbered(i, i < 5 ? 40 : 6, 20);
         s.slide = i % 3;
         uint64_t key = random_key(9, (uint64_t)i);
         int32_t text[TOGETHER][LONGEST];
@@ -274,7 +276,7 @@ TEST(reordered_sequences_have_the_scores_of_their_texts) {
             for (long k = 0; k < TOGETHER; k++) {
                 if (d.ended[k]) continue;
                 slow_scores(&s, text[k], n, want, ignored);
-                CHECK(same_sums(decoder_choice(&d, k).scores, want, c.vocab_size, 50000),
+                CHECK(same_sums(decoder_choice(&d, k).scores, want, s.m->config.vocab_size, 50000),
                       "model %d, token %ld", i, n);
             }
             int32_t old[TOGETHER][LONGEST];
@@ -285,7 +287,7 @@ TEST(reordered_sequences_have_the_scores_of_their_texts) {
                 if (d.ended[from[k]] || (k > 0 && random_below(key, (uint64_t)at++, 4) == 0))
                     from[k] = k ? -1 : 0;
             }
-            if (d.ended[0] && from[0] == 0) CHECK(false, "the first sequence has ended");
+            CHECK(!d.ended[0] || from[0] != 0, "the first sequence has ended");
             decoder_reorder(&d, from);
             for (long k = 0; k < TOGETHER; k++) {
                 if (from[k] < 0) continue;
@@ -304,9 +306,7 @@ TEST(reordered_sequences_have_the_scores_of_their_texts) {
 TEST(texts_drawn_together_are_those_of_one_by_one) {
     enum { TOGETHER = 6 };
     for (int i = 0; i < 10; i++) {
-        ModelConfig c = configuration(i % 5);
-        if (i % 5 > 1) c.max_length = 8;
-        Setup s = setup(c, (uint64_t)i, 14);
+        Setup s = numbered(i, 8, 14);
         Sampler sampler = {.temperature = 3, .top_p = 0.9, .repetition_penalty = 1.2, .seed = 3};
         Decoder all, one;
         Error e = {0};
