@@ -419,7 +419,7 @@ TEST(deep_graphs_need_no_stack) {
 
 /* A leaf of 2⁴² elements costs nothing, being one number repeated; its exponential has no room anywhere. The
  * tape goes on over shapes, backward included, and says why; after reset it works again. */
-TEST(what_is_too_large_becomes_a_plan) {
+TEST(a_step_too_large_becomes_a_plan) {
     if (LONG_MAX == 0x7fffffff) return; /* every shape that a long can count has room in memory */
     leaf();
     Tensor *x = tape_leaf(t, SHAPE(1L << 21, 1L << 21), data, grad);

@@ -138,7 +138,7 @@ static char *pattern(size_t n) {
 /* ---- Tests ---- */
 
 /* Pieces below, at and above the buffer's size arrive in order. */
-TEST(what_is_written_is_read) {
+TEST(written_bytes_are_read) {
     static const size_t total[] = {0, 1, 65535, 65536, 65537, 200000},
                         piece[] = {1, 7, 4096, 65535, 65536, 65537, 200000};
     const char *path = in_folder("a");

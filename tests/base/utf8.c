@@ -71,7 +71,7 @@ TEST(every_character_comes_back) {
     CHECK(utf8_encode(0x20AC, bytes) == 3 && memcmp(bytes, "\xE2\x82\xAC", 3) == 0); /* €, from the RFC */
 }
 
-TEST(what_is_no_character_is_a_bug) {
+TEST(encoding_a_non_character_is_a_bug) {
     char out[UTF8_MAX];
     EXPECT_BUG("utf8_encode: U+D800 is no character", utf8_encode(0xD800, out));
     EXPECT_BUG("utf8_encode: U+DFFF is no character", utf8_encode(0xDFFF, out));

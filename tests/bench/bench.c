@@ -84,7 +84,7 @@ TEST(help_shows_subjects_and_cases) {
           out);
 }
 
-TEST(what_is_not_measured) {
+TEST(unmeasurable_cases_are_refused) {
     static const struct {
         const char *subject, *which, *says;
     } wrong[] = {{"step", "--nonsense", "bench: --nonsense: no such option, see --help"},

@@ -113,7 +113,7 @@ TEST(files_are_found) {
 }
 
 /* Deeper than a path can say: refused, and not passed over. */
-TEST(too_deep_is_said) {
+TEST(a_directory_too_deep_is_reported) {
     char name[251];
     memset(name, 'x', 250), name[250] = 0;
     int top = open(".", O_RDONLY | O_CLOEXEC);

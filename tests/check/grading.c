@@ -240,7 +240,7 @@ TEST(every_input_counts) {
     CHECK(strstr(out, last) && !strstr(out, "FAIL widest/all, dx0: "), "%s", out);
 }
 
-TEST(what_is_not_tested_is_said) {
+TEST(untested_layouts_and_sizes_are_reported) {
     write_square("op.c", "0", "0 * x[i]", "");
     CHECK(GRADCHECK("op.c") == 0 && strstr(out, "the slope is 0") && !strstr(out, "no axis has size 1"), "%s",
           out);

@@ -185,7 +185,7 @@ static bool is_sound(const CheckCase *c) {
     return ok && isfinite(c->points);
 }
 
-TEST(told_cases_are_read) {
+TEST(sent_cases_are_read) {
     static Told t;
     child_run_all(1, 1, &(ChildLimits){.seconds = 60}, send, listen, &t);
     Arena arena = {0};
@@ -204,7 +204,7 @@ TEST(told_cases_are_read) {
 
 /* A process that runs foreign code may send anything. Truncated or changed anywhere, it is a valid case or
  * none. */
-TEST(told_nonsense_is_none) {
+TEST(damaged_cases_are_refused) {
     static Told t, changed;
     static const unsigned char wrong[] = {0x00, 0x7F, 0x80, 0xF0, 0xFF};
     child_run_all(1, 1, &(ChildLimits){.seconds = 60}, send, listen, &t);

@@ -55,7 +55,7 @@ static double golden_value(Dtype d, long i) {
     return d >= DTYPE_F16 ? (double)i / 2 - 1 : (double)i;
 }
 
-TEST(reads_what_numpy_writes) {
+TEST(reads_numpys_files) {
     for (int g = 0; g < GOLDEN; g++) {
         Array a;
         Error e = {0};
@@ -88,7 +88,7 @@ TEST(reads_what_numpy_writes) {
 }
 
 /* A file read and written again is, byte for byte, what numpy.save made. */
-TEST(writes_what_numpy_writes) {
+TEST(writes_numpys_files) {
     for (int g = 0; g < GOLDEN; g++) {
         if (!golden[g].plain) continue;
         Array a;

@@ -113,7 +113,7 @@ static CaseReport right(void) {
     return report("op", "case");
 }
 
-TEST(one_report_is_told) {
+TEST(one_report_has_its_text) {
     static const struct {
         CaseReport (*make)(void);
         const char *want;
@@ -144,7 +144,7 @@ TEST(one_report_is_told) {
 
 /* The smallest case that somebody wrote comes first and in full. The others have a line each, those that the checker added
  * one together. */
-TEST(a_mistake_is_told_once) {
+TEST(a_mistake_is_reported_once) {
     CaseReport r[6] = {failing("op", "large", 6, "twice"),
                        failing("op", "small", 2, "twice"),
                        failing("op", "other", 3, "a sum"),

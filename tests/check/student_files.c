@@ -178,7 +178,7 @@ static const Hostile hostile[] = {
 };
 enum { HOSTILE = sizeof hostile / sizeof *hostile };
 
-TEST(whatever_a_case_does_is_a_verdict, 170) {
+TEST(every_hostile_case_gets_a_verdict, 170) {
     for (int i = 0; i < HOSTILE; i++) {
         const Hostile *h = &hostile[i];
         bool memory = strstr(h->says, "memory") != NULL;
@@ -245,7 +245,7 @@ static const struct File {
     {"missing", NULL, 66, "op.c: cannot be read"},
 };
 
-TEST(whatever_a_file_is_is_a_verdict, 170) {
+TEST(every_hostile_file_gets_a_verdict, 170) {
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         const struct File *f = &files[i];
         unlink("op.c");

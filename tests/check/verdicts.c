@@ -241,7 +241,7 @@ static Tensor *at_rest(Tape *t, Tensor **x) {
     static const Op op = {"rest", rest_forward, rest_backward};
     return tape_record(tape_node(t, &op, SHAPE(2), INPUTS(x[0])));
 }
-TEST(what_rounding_leaves_is_no_remark) {
+TEST(rounding_errors_are_not_remarked) {
     CaseReport r = check(at_rest, (CheckInput){"x", DIMS(1), 0.1, 0.4}, false);
     if (!IN_DOUBLE) return;
     SAYS(r, PASS);
@@ -318,7 +318,7 @@ static real after_a_wide_plain(real x) {
 }
 
 /* A drawn point at which the input does not count is drawn again; where it counts at none, nothing is proved. */
-TEST(plains_are_left) {
+TEST(points_leave_plateaus) {
     if (!IN_DOUBLE) return;
     CheckCase c = {"case", own_op, {{"x", DIMS(1)}}};
     CaseReport r;
@@ -341,7 +341,7 @@ static real wave(real x) {
 static real nearly_its_slope(real x) {
     return (real)cos((double)x) + (real)1e-4;
 }
-TEST(what_is_nearly_right_fails_and_is_called_so) {
+TEST(nearly_right_gradients_fail_and_are_named) {
     if (!IN_DOUBLE) return; /* there it is right */
     CaseReport r = check_own(wave, nearly_its_slope, (CheckInput){"x", DIMS(5)});
     SAYS(r, FAIL);
@@ -405,7 +405,7 @@ static real twice(real x) {
     return 2 * x;
 }
 /* A point without a value takes few runs, unless there are values beside it. */
-TEST(what_is_nowhere_is_not_looked_for) {
+TEST(undefined_points_take_few_runs) {
     static const double at_0[] = {0};
     CaseReport r = check_own(not_a_number, zero, (CheckInput){"x", DIMS(24)});
     CHECK(r.evaluations < 24 * 20, "%ld runs", r.evaluations);

@@ -185,8 +185,8 @@ TEST(a_text_goes_on_as_from_scratch) {
             }
 }
 
-/* The text ends if emit returns false. No more tokens are no call. */
-TEST(a_text_ends_when_told) {
+/* emit ends the text by returning false. It is not called without a further token. */
+TEST(a_text_ends_when_emit_returns_false) {
     Error e = {0};
     Model *m = lively(small_language_model(), 1);
     Tape *t = tape_new();

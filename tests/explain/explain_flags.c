@@ -192,7 +192,7 @@ TEST(all_fits_a_narrow_terminal) {
 
 static char too_long[2001];
 
-TEST(what_cannot_be_shown_is_refused_in_a_line) {
+TEST(refusals_are_one_line) {
     static const struct {
         const char *arguments[8];
         int status;

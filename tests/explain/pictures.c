@@ -285,7 +285,7 @@ TEST(the_environment_decides_colour_UTF_8_and_width) {
 }
 
 /* A point that has no place on the axes is left out of its line. */
-TEST(lines_skip_what_has_no_place) {
+TEST(lines_skip_points_without_a_place) {
     static const double at[] = {0, 1, 2}, x_lost[] = {0, NAN, 2}, y[] = {0, 1, 1}, y_lost[] = {0, NAN, 1};
     const Series series[] = {{"line", 3, at, y_lost},
                              {"line", 3, x_lost, y},

@@ -137,7 +137,7 @@ TEST(decodes_strings) {
 }
 
 /* Every character, printed as JSON, comes back, and print lets no control character through. */
-TEST(prints_what_it_reads) {
+TEST(prints_the_values_that_it_reads) {
     for (uint32_t c = 1; c <= 0x10FFFF; c += c < 0x3000 ? 1 : 0x3FB) {
         if (c >= 0xD800 && c <= 0xDFFF) continue;
         char plain[16] = "a";
@@ -195,7 +195,7 @@ TEST(reads_natural_numbers) {
 }
 
 /* A value of another kind than the walk expects is an error, and is not skipped. */
-TEST(expects_what_it_is_told) {
+TEST(a_walk_expects_kinds_of_values) {
     static const struct {
         char open;
         const char *json, *want;

@@ -1,5 +1,5 @@
-/* .safetensors files: what the format's own library writes is read, what is written comes back, and whatever
- * is malformed, cut or damaged is refused with what is wrong with it. */
+/* .safetensors files: files of the format's own library are read, written tensors come back, and any other file is refused
+ * with the place and the reason. */
 #include "formats/safetensors.h"
 #include "base/crc32.h"
 #include "expect_bug.h"
@@ -21,7 +21,7 @@ static void check_values(const Array *a) {
     }
 }
 
-TEST(reads_what_the_library_writes) {
+TEST(reads_the_librarys_files) {
     static const struct {
         const char *name;
         Dtype dtype;
@@ -95,7 +95,7 @@ static bool same_tensors(const Safetensors *s, const Array *want, int count) {
     return same;
 }
 
-TEST(what_is_written_comes_back) {
+TEST(written_tensors_come_back) {
     const char *path = in_folder("a.safetensors");
     Array a[ARRAYS];
     Safetensors s;
@@ -301,7 +301,7 @@ TEST(refuses_wrong_lengths) {
     CHECK(strcmp(message_of(1, "{}", 2, 0), "t: header: byte 1: found the end, need a string") == 0);
 }
 
-TEST(accepts_what_the_format_allows) {
+TEST(accepts_every_valid_header) {
     static const struct {
         const char *header;
         size_t data;

@@ -65,7 +65,7 @@ static void check_trace(ModelConfig c, const char *const *names) {
     pass_end(&p);
 }
 
-TEST(a_trace_shows_what_is_computed) {
+TEST(a_trace_shows_the_computed_values) {
     ModelConfig paper = small_seq2seq();
     paper.encoder_layers = paper.decoder_layers = 1;
     check_trace(paper, (const char *[]){"encoder.layers.0.self_attn", "decoder.layers.0.self_attn",

@@ -330,7 +330,7 @@ TEST(samples_are_reproducible) {
 }
 
 /* No more answers are shown than are held out. A training that fails reports which weights it has saved. */
-TEST(says_what_there_is) {
+TEST(samples_and_saved_weights_are_reported) {
     CHECK(TRAIN(COPY, "--steps", "1", "--samples", "40", "--run", "run") == 0, "%s", err);
     CHECK(count_of(err, " -> ") == 30, "%s", err);
     int status = TRAIN(COPY, "--steps", "3", "--schedule", "constant", "--lr", "9e17", "--d-ff", "512",
@@ -371,7 +371,7 @@ static pid_t start_endless(FILE *to_out, FILE *to_err) {
 
 /* Ctrl-C, or SIGTERM, ends training; model, figures and samples are there; then the program ends by the
  * signal. Until then no other run can train in the same directory. */
-TEST(ends_when_told) {
+TEST(signals_end_a_training) {
     for (int i = 0; i < 2; i++) {
         int signal_number = i ? SIGTERM : SIGINT;
         FILE *to_out = tmpfile(), *to_err = tmpfile();
@@ -397,7 +397,7 @@ TEST(ends_when_told) {
 
 /* A run in the background, which Ctrl-C is not meant for, goes on. A killed one leaves nothing that the next
  * would stumble over. */
-TEST(ignores_what_it_should) {
+TEST(ignored_signals_do_not_end_a_training) {
     FILE *to_out = tmpfile(), *to_err = tmpfile();
     signal(SIGINT, SIG_IGN);
     pid_t child = start_endless(to_out, to_err);

@@ -90,7 +90,7 @@ TEST(a_text_that_is_markup_is_text) {
     free(text);
 }
 
-TEST(the_page_of_a_run_that_goes_on_begins_where_that_began) {
+TEST(the_page_of_a_resumed_run_begins_where_the_run_began) {
     CHECK(TRAIN(COPY, "--steps", "20", "--eval-every", "5") == 0, "%s", err);
     CHECK(TRAIN("--resume", "runs/copy", "--steps", "40") == 0, "%s", err);
     char *text = page_of("runs/copy/report.html"), *held_out = strstr(text, "held-out: from ");

@@ -295,7 +295,7 @@ TEST(symbols_print_as_rising_characters) {
     task_free(task);
 }
 
-TEST(tasks_refuse_what_they_cannot_do) {
+TEST(tasks_refuse_options_out_of_range) {
     TaskOptions o = task_defaults();
     Error e = {0};
     CHECK(!task_open("cpoy\n", &o, &e));

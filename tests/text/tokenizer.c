@@ -53,7 +53,7 @@ TEST(decode_undoes_encode_on_random_text) {
     }
 }
 
-TEST(the_tokenizer_names_character_and_byte_of_what_it_refuses) {
+TEST(the_tokenizer_names_refused_characters_and_their_bytes) {
     static const struct {
         const char *prompt;
         size_t length;
